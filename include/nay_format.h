@@ -1,0 +1,92 @@
+/*
+ * nay_format.h - other systems' filter bytes: recognise, read, probe, write.
+ *
+ *   const nay_format *leveldb = nay_format_find("leveldb");
+ *   nay_params p = {.nkeys = 1000, .bits_per_key = 10};
+ *   nay_filter *f;
+ *   nay_format_new(leveldb, &p, NULL, NULL, &f);      // an empty filter with LevelDB's layout
+ *   nay_filter_add(f, "foo", 3, NULL);                // hashed as LevelDB hashes
+ *   nay_format_encode(leveldb, f, buf, sizeof buf, &len);
+ *
+ * A filter in another system's layout is a nay_filter like any other: probe it, add to it, ask for
+ * its statistics. Its hash is that system's, so it merges only with its like, and becomes a native
+ * file only by being built again from the keys.
+ *
+ * Layouts without a magic number are read when they are named, never guessed.
+ */
+#ifndef NAY_FORMAT_H
+#define NAY_FORMAT_H
+
+#include "nay.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nay_format nay_format;
+
+/* nay_format_find: by name ("nay", "leveldb", ...); NULL when there is none. */
+NAY_API const nay_format *nay_format_find(const char *name);
+
+/* nay_format_at: the i-th known format, NULL past the last: for lists. */
+NAY_API const nay_format *nay_format_at(size_t i);
+
+NAY_API const char *nay_format_name(const nay_format *format);
+
+/* nay_format_about: one line that says whose bytes these are. */
+NAY_API const char *nay_format_about(const nay_format *format);
+
+/* nay_format_has_magic: whether nay_format_recognise can tell these bytes from others. */
+NAY_API bool nay_format_has_magic(const nay_format *format);
+
+/* nay_format_has_checksum: whether damage to these bytes is noticed. */
+NAY_API bool nay_format_has_checksum(const nay_format *format);
+
+/* nay_format_recognise: the format whose magic number the bytes start with; NULL when none. */
+NAY_API const nay_format *nay_format_recognise(const void *bytes, size_t len);
+
+/*
+ * nay_format_plan: what nay_format_new would make. Sizes are in that system's terms: nkeys and a
+ * whole number of bits_per_key, or fpr (turned into the least whole bits per key that reach it by
+ * the textbook formula). nkeys 0 is a filter of no keys. NAY_EINVAL: diag says which field.
+ */
+NAY_API nay_status nay_format_plan(const nay_format *format, const nay_params *params,
+                                   nay_diag *diag, nay_plan *plan);
+
+/* nay_format_new: an empty filter in that layout. */
+NAY_API nay_status nay_format_new(const nay_format *format, const nay_params *params,
+                                  const nay_allocator *allocator, nay_diag *diag,
+                                  nay_filter **filter);
+
+/*
+ * nay_format_builder: a builder for that layout. The number of keys is the one params state, else
+ * the number added, duplicates counted as these systems count them.
+ */
+NAY_API nay_status nay_format_builder(const nay_format *format, const nay_params *params,
+                                      const nay_allocator *allocator, nay_diag *diag,
+                                      nay_builder **builder);
+
+/* nay_format_of: the layout that a filter is in. */
+NAY_API const nay_format *nay_format_of(const nay_filter *filter);
+
+/* nay_format_encoded_size: bytes that nay_format_encode writes; 0 when it cannot. */
+NAY_API size_t nay_format_encoded_size(const nay_format *format, const nay_filter *filter);
+
+/* nay_format_encode: NAY_EMISMATCH when the filter is in another layout: build it from the keys. */
+NAY_API nay_status nay_format_encode(const nay_format *format, const nay_filter *filter, void *dst,
+                                     size_t cap, size_t *written);
+
+/* nay_format_decode: as nay_filter_decode, for that layout. */
+NAY_API nay_status nay_format_decode(const nay_format *format, const void *bytes, size_t len,
+                                     const nay_allocator *allocator, nay_diag *diag,
+                                     nay_filter **filter);
+
+/* nay_format_view: as nay_view_open, for that layout: probe the bytes where they are. */
+NAY_API nay_status nay_format_view(const nay_format *format, const void *bytes, size_t len,
+                                   nay_diag *diag, nay_view *view);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NAY_FORMAT_H */

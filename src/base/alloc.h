@@ -1,0 +1,34 @@
+/* alloc.h - memory from the object's own allocator, aligned to a cache line where it matters. */
+#ifndef NAY_ALLOC_H
+#define NAY_ALLOC_H
+
+#include "base/base.h"
+
+#define NAY_CACHE_LINE 64u
+
+/* nay__allocator_or_default: a copy of *a, or malloc and free when a is NULL. */
+nay_allocator nay__allocator_or_default(const nay_allocator *a);
+
+static inline void *nay__alloc(const nay_allocator *a, size_t size) {
+  return a->alloc(a->ctx, size);
+}
+
+static inline void nay__free(const nay_allocator *a, void *ptr, size_t size) {
+  if (ptr != NULL) a->free(a->ctx, ptr, size);
+}
+
+/*
+ * nay_memory: a zeroed, cache-line aligned region. `at` is what to use; the other two are what the
+ * allocator gave, which has its own idea of alignment.
+ */
+typedef struct nay_memory {
+  uint8_t *at;
+  void *raw;
+  size_t raw_size;
+} nay_memory;
+
+/* nay__memory_new: size 0 is fine. NAY_ENOMEM leaves *memory alone. */
+nay_status nay__memory_new(const nay_allocator *a, size_t size, nay_memory *memory);
+void nay__memory_free(const nay_allocator *a, nay_memory *memory);
+
+#endif /* NAY_ALLOC_H */

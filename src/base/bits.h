@@ -1,0 +1,51 @@
+/* bits.h - arithmetic on words that C lacks: rotate, population count, the high half of a product.
+ */
+#ifndef NAY_BITS_H
+#define NAY_BITS_H
+
+#include "base/base.h"
+
+static inline uint32_t nay__rotl32(uint32_t x, unsigned r) { return x << r | x >> (32 - r); }
+static inline uint32_t nay__rotr32(uint32_t x, unsigned r) { return x >> r | x << (32 - r); }
+static inline uint64_t nay__rotl64(uint64_t x, unsigned r) { return x << r | x >> (64 - r); }
+
+static inline unsigned nay__popcount64(uint64_t x) {
+#if defined(__GNUC__) || defined(__clang__)
+  return (unsigned)__builtin_popcountll(x);
+#else
+  x -= x >> 1 & 0x5555555555555555u;
+  x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);
+  x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+  return (unsigned)(x * 0x0101010101010101u >> 56);
+#endif
+}
+
+/* nay__mulhi: the high 64 bits of a * b. */
+static inline uint64_t nay__mulhi(uint64_t a, uint64_t b) {
+#if defined(__SIZEOF_INT128__)
+  __extension__ typedef unsigned __int128 u128;
+  return (uint64_t)((u128)a * b >> 64);
+#else
+  uint64_t al = (uint32_t)a, ah = a >> 32, bl = (uint32_t)b, bh = b >> 32;
+  uint64_t mid = ah * bl + (al * bl >> 32);
+  uint64_t mid2 = al * bh + (uint32_t)mid;
+  return ah * bh + (mid >> 32) + (mid2 >> 32);
+#endif
+}
+
+/*
+ * nay__reduce: maps a random 64-bit hash to [0, n) without division: floor(hash * n / 2^64).
+ * It keeps order, hence floor(reduce(h, f * n) / f) == reduce(h, n): what makes folding exact.
+ */
+static inline uint64_t nay__reduce(uint64_t hash, uint64_t n) { return nay__mulhi(hash, n); }
+
+static inline uint64_t nay__gcd(uint64_t a, uint64_t b) {
+  while (b != 0) {
+    uint64_t r = a % b;
+    a = b;
+    b = r;
+  }
+  return a;
+}
+
+#endif /* NAY_BITS_H */

@@ -1,0 +1,39 @@
+/* compiler.h - the only place outside src/cpu with compiler extensions, each with a plain fallback.
+ */
+#ifndef NAY_COMPILER_H
+#define NAY_COMPILER_H
+
+#if defined(__GNUC__) || defined(__clang__)
+#define NAY_LIKELY(x) __builtin_expect(!!(x), 1)
+#define NAY_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define NAY_PREFETCH(p) __builtin_prefetch((p), 0, 3)
+#define NAY_INLINE static inline __attribute__((always_inline))
+#else
+#define NAY_LIKELY(x) (x)
+#define NAY_UNLIKELY(x) (x)
+#define NAY_PREFETCH(p) ((void)(p))
+#define NAY_INLINE static inline
+#endif
+
+/*
+ * Relaxed atomics on single bytes. A byte needs no alignment and has no byte order, so the filters
+ * that take concurrent adds keep the same bytes as all others.
+ */
+#if defined(__GNUC__) || defined(__clang__)
+NAY_INLINE unsigned char nay__atomic_load8(const unsigned char *p) {
+  return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+NAY_INLINE unsigned char nay__atomic_or8(unsigned char *p, unsigned char mask) {
+  return __atomic_fetch_or(p, mask, __ATOMIC_RELAXED);
+}
+NAY_INLINE unsigned char nay__atomic_acquire8(const unsigned char *p) {
+  return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+NAY_INLINE void nay__atomic_release8(unsigned char *p, unsigned char value) {
+  __atomic_store_n(p, value, __ATOMIC_RELEASE);
+}
+#else
+#error "nay needs gcc or clang: add the four byte atomics of your compiler here"
+#endif
+
+#endif /* NAY_COMPILER_H */

@@ -1,0 +1,209 @@
+/*
+ * builder.c - a filter from a stream of keys whose number is not known.
+ *
+ * Hashes are kept in pages of 64 Ki, so that growing never copies. At the end they move, page by
+ * page, into one array (a page is freed as soon as it has moved), are sorted in place and counted
+ * without repeats; only then is the size known and the filter made. Peak: 8 bytes a key, one page,
+ * and the filter (16 bytes a key for hashes of two words, which other systems' layouts have).
+ * When making the filter fails the hashes stay in that array: nothing is lost, finish can be tried
+ * again, more keys can be added before.
+ */
+#include "builder.h"
+
+#include "base/sort.h"
+#include "filter.h"
+
+#define BUILDER_PAGE 65536u
+
+typedef struct builder_page {
+  struct builder_page *next;
+  size_t used;
+  uint64_t words[BUILDER_PAGE]; /* two-word hashes: lo, hi, lo, hi, ... */
+} builder_page;
+
+struct nay_builder {
+  nay_allocator allocator;
+  const struct nay_format *format; /* NULL: native */
+  const nay_family *family;        /* NULL: NAY_AUTO, decided when the number of keys is known */
+  nay_params params;
+  nay_hasher hasher;
+  nay_builder_plan plan;
+  bool distinct;
+  unsigned words_per_key;
+  uint64_t nkeys;             /* added, duplicates counted */
+  builder_page *first, *last; /* hashes as they came */
+  uint64_t *sorted;           /* those that a finish has moved, sorted, without repeats */
+  size_t nsorted, sorted_bytes;
+};
+
+static void builder_drop_pages(nay_builder *b) {
+  while (b->first != NULL) {
+    builder_page *next = b->first->next;
+    nay__free(&b->allocator, b->first, sizeof *b->first);
+    b->first = next;
+  }
+  b->last = NULL;
+}
+
+static void builder_reset(nay_builder *b) {
+  builder_drop_pages(b);
+  nay__free(&b->allocator, b->sorted, b->sorted_bytes);
+  b->sorted = NULL;
+  b->nsorted = b->sorted_bytes = 0;
+  b->nkeys = 0;
+}
+
+nay_status nay__builder_make(const struct nay_format *format, const nay_family *family,
+                             const nay_params *params, const nay_hasher *hasher,
+                             nay_builder_plan plan, bool distinct, const nay_allocator *allocator,
+                             nay_builder **builder) {
+  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_builder *b = nay__alloc(&a, sizeof *b);
+  if (b == NULL) return NAY_ENOMEM;
+  *b = (nay_builder){.allocator = a,
+                     .format = format,
+                     .family = family,
+                     .params = *params,
+                     .hasher = *hasher,
+                     .plan = plan,
+                     .distinct = distinct,
+                     .words_per_key = nay__hash_has_hi(hasher->kind) ? 2 : 1};
+  *builder = b;
+  return NAY_OK;
+}
+
+nay_status nay_builder_new(const nay_params *params, const nay_allocator *allocator,
+                           nay_builder **builder) {
+  if (params == NULL || builder == NULL) return NAY_EINVAL;
+  nay_params p = *params;
+  if (p.nkeys == 0) p.nkeys = 1; /* any number, to have the other fields checked now */
+  const nay_family *family;
+  nay_shape shape;
+  nay_hasher hasher;
+  NAY_TRY(nay__resolve(&p, NULL, &family, &shape, &hasher));
+  if (params->kind == NAY_AUTO) family = NULL;
+  return nay__builder_make(NULL, family, params, &hasher, NULL, true, allocator, builder);
+}
+
+static nay_status builder_push(nay_builder *b, nay_hash hash) {
+  if (b->last == NULL || b->last->used == BUILDER_PAGE) {
+    builder_page *page = nay__alloc(&b->allocator, sizeof *page);
+    if (page == NULL) return NAY_ENOMEM;
+    page->next = NULL;
+    page->used = 0;
+    if (b->last != NULL) b->last->next = page;
+    if (b->first == NULL) b->first = page;
+    b->last = page;
+  }
+  b->last->words[b->last->used++] = hash.lo;
+  if (b->words_per_key == 2) b->last->words[b->last->used++] = hash.hi;
+  b->nkeys++;
+  return NAY_OK;
+}
+
+nay_status nay_builder_add_hash(nay_builder *b, nay_hash hash) {
+  return b == NULL ? NAY_EINVAL : builder_push(b, hash);
+}
+
+nay_status nay_builder_add(nay_builder *b, const void *key, size_t len) {
+  if (b == NULL || (key == NULL && len != 0)) return NAY_EINVAL;
+  NAY_TRY(nay__hasher_ready(&b->hasher));
+  return builder_push(b, nay__hash_key(&b->hasher, key != NULL ? key : "", len));
+}
+
+uint64_t nay_builder_nkeys(const nay_builder *b) { return b != NULL ? b->nkeys : 0; }
+
+/* Moves all hashes into b->sorted. When there is no memory for it, everything stays where it is. */
+static nay_status builder_sort(nay_builder *b) {
+  size_t n = b->nsorted, bytes;
+  for (const builder_page *page = b->first; page != NULL; page = page->next) n += page->used;
+  if (!nay__mul_ok(n, sizeof(uint64_t), &bytes)) return NAY_ENOMEM;
+  if (bytes == 0) return NAY_OK;
+  uint64_t *all = nay__alloc(&b->allocator, bytes);
+  if (all == NULL) return NAY_ENOMEM;
+  n = b->nsorted;
+  if (n != 0) memcpy(all, b->sorted, n * sizeof(uint64_t));
+  nay__free(&b->allocator, b->sorted, b->sorted_bytes);
+  while (b->first != NULL) {
+    builder_page *page = b->first;
+    memcpy(all + n, page->words, page->used * sizeof(uint64_t));
+    n += page->used;
+    b->first = page->next;
+    nay__free(&b->allocator, page, sizeof *page);
+  }
+  b->last = NULL;
+  nay__sort_u64(all, n);
+  b->sorted = all;
+  b->sorted_bytes = bytes;
+  b->nsorted = nay__unique_u64(all, n);
+  return NAY_OK;
+}
+
+/* Adds page after page; the pairs of two-word hashes are split into the two arrays of the batch. */
+static nay_status builder_fill_from_pages(const nay_builder *b, nay_filter *f) {
+  for (const builder_page *page = b->first; page != NULL; page = page->next) {
+    if (b->words_per_key == 1) {
+      NAY_TRY(nay__filter_fill(f, page->words, NULL, page->used));
+      continue;
+    }
+    for (size_t i = 0; i < page->used; i += 128) {
+      uint64_t lo[64], hi[64];
+      size_t n = page->used - i < 128 ? (page->used - i) / 2 : 64;
+      for (size_t j = 0; j < n; j++) {
+        lo[j] = page->words[i + 2 * j];
+        hi[j] = page->words[i + 2 * j + 1];
+      }
+      NAY_TRY(nay__filter_fill(f, lo, hi, n));
+    }
+  }
+  return NAY_OK;
+}
+
+static nay_status builder_make_filter(const nay_builder *b, uint64_t nkeys, nay_filter **filter) {
+  const nay_family *family = b->family;
+  nay_shape shape;
+  if (b->format != NULL) {
+    NAY_TRY(b->plan(b->format, &b->params, nkeys, &shape));
+  } else {
+    nay_params p = b->params;
+    nay_hasher same;
+    p.nkeys = nkeys != 0 ? nkeys : 1; /* the empty set gets the smallest filter */
+    NAY_TRY(nay__resolve(&p, NULL, &family, &shape, &same));
+  }
+  nay_filter *f;
+  NAY_TRY(nay__filter_make(family, &shape, &b->hasher, nkeys, b->params.flags, &b->allocator, &f));
+  f->format = b->format;
+  nay_status status;
+  if (family->build != NULL) {
+    status = family->build(f, b->sorted, b->nsorted);
+  } else {
+    status = nay__filter_fill(f, b->sorted, NULL, b->nsorted);
+    if (status == NAY_OK) status = builder_fill_from_pages(b, f);
+  }
+  if (status != NAY_OK) {
+    nay_filter_free(f);
+    return status;
+  }
+  *filter = f;
+  return NAY_OK;
+}
+
+nay_status nay_builder_finish(nay_builder *b, nay_filter **filter) {
+  if (b == NULL || filter == NULL) return NAY_EINVAL;
+  uint64_t nkeys = b->params.nkeys != 0 ? b->params.nkeys : b->nkeys;
+  bool must_build = b->family != NULL && b->family->build != NULL;
+  if (b->distinct && (b->params.nkeys == 0 || must_build)) {
+    NAY_TRY(builder_sort(b));
+    if (b->params.nkeys == 0) nkeys = b->nsorted;
+  }
+  NAY_TRY(builder_make_filter(b, nkeys, filter));
+  builder_reset(b);
+  return NAY_OK;
+}
+
+void nay_builder_free(nay_builder *b) {
+  if (b == NULL) return;
+  builder_reset(b);
+  nay_allocator a = b->allocator;
+  nay__free(&a, b, sizeof *b);
+}

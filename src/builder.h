@@ -1,0 +1,20 @@
+/* builder.h - what the formats need of builder.c: a builder for a family that is not native. */
+#ifndef NAY_BUILDER_H
+#define NAY_BUILDER_H
+
+#include "family/family.h"
+
+/* nay_builder_plan: the number of keys -> the shape of a layout, once all keys are known. */
+typedef nay_status (*nay_builder_plan)(const struct nay_format *, const nay_params *,
+                                       uint64_t nkeys, nay_shape *);
+
+/*
+ * nay__builder_make: for another system's layout. `distinct` says whether the number of keys leaves
+ * duplicates out.
+ */
+nay_status nay__builder_make(const struct nay_format *format, const nay_family *family,
+                             const nay_params *params, const nay_hasher *hasher,
+                             nay_builder_plan plan, bool distinct, const nay_allocator *allocator,
+                             nay_builder **builder);
+
+#endif /* NAY_BUILDER_H */

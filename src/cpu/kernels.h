@@ -1,0 +1,51 @@
+/*
+ * kernels.h - the inner loops, one table for each way the CPU can run them.
+ *
+ * A filter takes a pointer to a table when it is made and never asks about the CPU again, so two
+ * filters in one process may use different tables, and a test can compare any of them with the
+ * scalar one: they must give identical bits.
+ *
+ * The bit patterns, which are part of the file format:
+ *
+ *   bloom     probe i is bit reduce(h * G^i mod 2^64, nbits), G = 0x9e3779b97f4a7c15
+ *   blocked   block reduce(h, nblocks); probe i is bit (lo32(h) * g^i mod 2^32) >> 23 of its 512,
+ *             g = 0x9e3779b9
+ *
+ * where bit b of a byte array is bit b % 8 (least significant first) of byte b / 8.
+ */
+#ifndef NAY_KERNELS_H
+#define NAY_KERNELS_H
+
+#include "base/base.h"
+
+#define NAY_BLOCK_BITS 512u
+#define NAY_BLOCK_BYTES 64u
+
+/* nay_bits: what a kernel needs to know of a filter. `nunits` counts bits (bloom) or blocks. */
+typedef struct nay_bits {
+  uint8_t *bytes;
+  uint64_t nunits;
+  uint32_t k;
+} nay_bits;
+
+typedef struct nay_kernels {
+  const char *name;
+  bool (*bloom_test)(const nay_bits *, uint64_t hash);
+  bool (*bloom_add)(const nay_bits *, uint64_t hash); /* true when a bit changed: the key is new */
+  bool (*blocked_test)(const nay_bits *, uint64_t hash);
+  bool (*blocked_add)(const nay_bits *, uint64_t hash);
+  /* Batches: bit i of the bitmap answers for hashes[i]; n is at most 64. */
+  uint64_t (*bloom_test64)(const nay_bits *, const uint64_t *hashes, unsigned n);
+  uint64_t (*bloom_add64)(const nay_bits *, const uint64_t *hashes, unsigned n);
+  uint64_t (*blocked_test64)(const nay_bits *, const uint64_t *hashes, unsigned n);
+  uint64_t (*blocked_add64)(const nay_bits *, const uint64_t *hashes, unsigned n);
+} nay_kernels;
+
+extern const nay_kernels nay__kernels_scalar;
+extern const nay_kernels
+    nay__kernels_shared; /* relaxed atomics: adds and probes from many threads */
+
+/* nay__kernels_best: for this CPU. The only place that looks at it. */
+const nay_kernels *nay__kernels_best(void);
+
+#endif /* NAY_KERNELS_H */

@@ -1,0 +1,132 @@
+/*
+ * family.h - what a filter is, and what a family must know how to do. Read this first.
+ *
+ * A family stores 64-bit hashes (two words for some foreign layouts) and answers whether it has
+ * seen one. It lives in one file, which ends in a const nay_family; registry.c lists the native
+ * ones. The contract tests run over that list, so a new family is tested before anyone writes a
+ * test for it.
+ *
+ * The payload in memory is, byte for byte, the payload of the file. Writing is copying, opening is
+ * checking, mapping and viewing need neither; and the bytes are the same on every machine.
+ */
+#ifndef NAY_FAMILY_H
+#define NAY_FAMILY_H
+
+#include "base/alloc.h"
+#include "base/base.h"
+#include "cpu/kernels.h"
+#include "hash/hash.h"
+
+/* nay_shape: the geometry that makes two filters of one family alike; stored in file headers. */
+typedef struct nay_shape {
+  uint64_t nunits; /* bloom: bits; blocked: blocks of 512 bits */
+  uint32_t k;      /* probes per key */
+  uint32_t extra;  /* for the family; 0 when it has no use for it */
+} nay_shape;
+
+/* nay_span: some bytes of a section, as found in a file. */
+typedef struct nay_span {
+  uint8_t *at;
+  size_t len;
+} nay_span;
+
+typedef struct nay_family nay_family;
+struct nay_format;
+struct nay_lazy; /* the unverified chunks of a mapped file: family/lazy.h */
+
+#define NAY_IS_READ_ONLY 0x100u /* the bytes are not ours to change */
+#define NAY_IS_DERIVED 0x200u   /* made by intersection */
+
+/* The public handle. Fields are set by filter.c and fmt_nay.c; families use bits, shape and k. */
+struct nay_filter {
+  const nay_family *family;
+  const nay_kernels *kernels;
+  nay_bits bits; /* payload as the kernels see it */
+  size_t nbytes; /* length of the payload */
+  nay_shape shape;
+  nay_hasher hasher;
+  uint64_t nkeys; /* planned */
+  uint32_t flags; /* NAY_CONCURRENT | NAY_STORE_KEY | NAY_IS_... */
+  nay_allocator allocator;
+  nay_memory memory;   /* what holds the payload, unless it is mapped or borrowed */
+  const uint8_t *meta; /* the user's metadata; in `memory`, or in its own allocation */
+  size_t meta_len;
+  bool meta_owned;
+  struct nay_lazy *lazy; /* NULL: every byte has been verified */
+  void *mapping;         /* a mapped file, and how to let go of it */
+  size_t mapping_len;
+  void (*unmap)(void *mapping, size_t len);
+  const struct nay_format *format; /* another system's layout; NULL: native */
+  void *state;                     /* for families that need more than bits */
+};
+
+/* Numbers that a family reads off its bits, for stats, merge and fold. */
+typedef struct nay_census {
+  uint64_t nbits;
+  uint64_t nbits_set;
+  double nkeys; /* estimated */
+  double fpr;   /* of the bits as they are */
+} nay_census;
+
+/* A NULL slot means NAY_ENOTSUP. Callers have checked arguments, read-only-ness and mismatch. */
+struct nay_family {
+  nay_kind kind;
+  const char *name;
+  unsigned traits; /* NAY_CAN_... */
+
+  /* params -> shape; fills diag with the field to blame. Allocates nothing. */
+  nay_status (*plan)(const nay_params *, nay_diag *, nay_shape *);
+  /* the payload that a shape needs, in bits and bytes; false when it exceeds what can be addressed
+   */
+  bool (*payload)(const nay_shape *, uint64_t *nbits, uint64_t *nbytes);
+  /* the exact rate of a shape that holds nkeys keys */
+  double (*fpr)(const nay_shape *, uint64_t nkeys);
+
+  /* static families only: fills a zeroed payload from n distinct hashes in ascending order */
+  nay_status (*build)(nay_filter *, const uint64_t *hashes, size_t n);
+
+  nay_status (*add)(nay_filter *, nay_hash, bool *is_new);
+  bool (*test)(const nay_filter *, nay_hash);
+  /* at most 64 keys; hi is NULL unless the hash has two words */
+  nay_status (*add64)(nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n,
+                      uint64_t *bitmap);
+  uint64_t (*test64)(const nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n);
+  nay_status (*remove)(nay_filter *, nay_hash);
+  nay_status (*count)(const nay_filter *, nay_hash, uint64_t *count);
+  nay_status (*advance)(nay_filter *, uint64_t ticks);
+
+  /* dst and src have the same shape */
+  void (*merge)(nay_filter *dst, const nay_filter *src);
+  void (*intersect)(nay_filter *dst, const nay_filter *src);
+  /* writes src, folded by factor (a divisor of nunits), into the zeroed bytes of dst */
+  void (*fold)(const nay_filter *src, uint64_t factor, uint8_t *dst);
+  /*
+   * Reads the bits: of a as it is (b NULL, factor 1), of the union of a and b, or of a folded.
+   * Never both.
+   */
+  void (*census)(const nay_filter *a, const nay_filter *b, uint64_t factor, nay_census *);
+
+  /*
+   * Whether a payload from a file can be this shape's: lengths have been checked against
+   * payload(); what is left are invariants of the bytes, such as zero padding.
+   */
+  nay_status (*check)(const nay_shape *, const uint8_t *payload, size_t len, nay_diag *);
+  /* the addresses that a probe may read, at most NAY_MAX_TOUCH: verified first in a lazy map */
+  unsigned (*touch)(const nay_filter *, nay_hash, const uint8_t **addresses);
+};
+
+#define NAY_MAX_TOUCH 64u
+
+/* nay__family_at: the i-th native family, NULL past the last. */
+const nay_family *nay__family_at(size_t i);
+
+/* nay__family_find: by kind; NULL when there is none (NAY_AUTO included). */
+const nay_family *nay__family_find(nay_kind kind);
+
+/* nay__family_is_native: whether the family is in the registry and so has native files. */
+bool nay__family_is_native(const nay_family *family);
+
+extern const nay_family nay__family_bloom;
+extern const nay_family nay__family_blocked;
+
+#endif /* NAY_FAMILY_H */

@@ -1,0 +1,548 @@
+/*
+ * filter.c - the public handle: check the arguments, hash the key once, forward to the family.
+ *
+ * The life of a query: nay_filter_may_contain -> nay__hash_key -> family->test -> kernel.
+ * Everything unusual is decided here, before the family is called: a filter that cannot hash,
+ * read-only bytes, chunks of a mapped file that nobody has verified yet.
+ */
+#include "filter.h"
+
+#include "base/bits.h"
+#include "base/compiler.h"
+#include "family/lazy.h"
+#include "math/choose.h"
+
+#define FILTER_NAN ((double)((1e300 * 1e10) * 0.0))
+
+/* ---- making and releasing ---- */
+
+nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_family **family,
+                        nay_shape *shape, nay_hasher *hasher) {
+  if (params == NULL) return nay__fail(diag, NAY_EINVAL, "params is NULL", 0);
+  nay_kind kind = params->kind == NAY_AUTO ? nay__choose(params) : params->kind;
+  const nay_family *found = nay__family_find(kind);
+  if (found == NULL) return nay__fail(diag, NAY_EINVAL, "kind is not a family of this library", 0);
+  NAY_TRY(nay__hasher_init(params, diag, hasher));
+  NAY_TRY(found->plan(params, diag, shape));
+  *family = found;
+  return NAY_OK;
+}
+
+void nay__filter_attach(nay_filter *f, uint8_t *payload, size_t nbytes) {
+  f->bits = (nay_bits){payload, f->shape.nunits, f->shape.k};
+  f->nbytes = nbytes;
+  f->kernels = (f->flags & NAY_CONCURRENT) != 0 ? &nay__kernels_shared : nay__kernels_best();
+}
+
+nay_status nay__filter_make(const nay_family *family, const nay_shape *shape,
+                            const nay_hasher *hasher, uint64_t nkeys, uint32_t flags,
+                            const nay_allocator *allocator, nay_filter **filter) {
+  nay_allocator a = nay__allocator_or_default(allocator);
+  uint64_t nbits, nbytes64;
+  size_t nbytes;
+  if (!family->payload(shape, &nbits, &nbytes64)) return NAY_EINVAL;
+  if (!nay__size_ok(nbytes64, &nbytes)) return NAY_ENOMEM;
+  nay_filter *f = nay__alloc(&a, sizeof *f);
+  if (f == NULL) return NAY_ENOMEM;
+  *f = (nay_filter){.family = family,
+                    .shape = *shape,
+                    .hasher = *hasher,
+                    .nkeys = nkeys,
+                    .flags = flags,
+                    .allocator = a};
+  nay_status status = nay__memory_new(&a, nbytes, &f->memory);
+  if (status != NAY_OK) {
+    nay__free(&a, f, sizeof *f);
+    return status;
+  }
+  nay__filter_attach(f, f->memory.at, nbytes);
+  *filter = f;
+  return NAY_OK;
+}
+
+nay_status nay_filter_new(const nay_params *params, const nay_allocator *allocator,
+                          nay_filter **filter) {
+  const nay_family *family;
+  nay_shape shape;
+  nay_hasher hasher;
+  if (filter == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__resolve(params, NULL, &family, &shape, &hasher));
+  if ((family->traits & NAY_CAN_ADD) == 0) return NAY_ENOTSUP;
+  return nay__filter_make(family, &shape, &hasher, params->nkeys, params->flags, allocator, filter);
+}
+
+nay_status nay__filter_fill(nay_filter *f, const uint64_t *lo, const uint64_t *hi, size_t n) {
+  return nay_filter_add_hash_many(f, lo, hi, n, NULL);
+}
+
+nay_status nay_filter_build(const nay_params *params, const uint64_t *hashes, size_t n,
+                            const nay_allocator *allocator, nay_filter **filter) {
+  if (params == NULL || filter == NULL || (hashes == NULL && n != 0)) return NAY_EINVAL;
+  nay_builder *builder;
+  NAY_TRY(nay_builder_new(params, allocator, &builder));
+  nay_status status = NAY_OK;
+  for (size_t i = 0; i < n && status == NAY_OK; i++) {
+    status = nay_builder_add_hash(builder, (nay_hash){hashes[i], 0});
+  }
+  if (status == NAY_OK) status = nay_builder_finish(builder, filter);
+  nay_builder_free(builder);
+  return status;
+}
+
+nay_status nay_filter_copy(const nay_filter *f, const nay_allocator *allocator, nay_filter **copy) {
+  if (f == NULL || copy == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__filter_all_verified(f));
+  nay_filter *c;
+  uint32_t flags = f->flags & ~NAY_IS_READ_ONLY;
+  NAY_TRY(nay__filter_make(f->family, &f->shape, &f->hasher, f->nkeys, flags, allocator, &c));
+  if (f->nbytes != 0) memcpy(c->bits.bytes, f->bits.bytes, f->nbytes);
+  c->format = f->format;
+  nay_status status = nay_filter_set_meta(c, f->meta, f->meta_len);
+  if (status != NAY_OK) {
+    nay_filter_free(c);
+    return status;
+  }
+  *copy = c;
+  return NAY_OK;
+}
+
+static void filter_drop_meta(nay_filter *f) {
+  if (f->meta_owned) nay__free(&f->allocator, (void *)(uintptr_t)f->meta, f->meta_len);
+  f->meta = NULL;
+  f->meta_len = 0;
+  f->meta_owned = false;
+}
+
+void nay_filter_free(nay_filter *f) {
+  if (f == NULL) return;
+  nay_allocator a = f->allocator;
+  filter_drop_meta(f);
+  if (f->lazy != NULL) nay__free(&a, f->lazy, nay__lazy_size(f->lazy->nchunks));
+  if (f->unmap != NULL) f->unmap(f->mapping, f->mapping_len);
+  nay__memory_free(&a, &f->memory);
+  nay__free(&a, f, sizeof *f);
+}
+
+nay_status nay_filter_share(nay_filter *f) {
+  if (f == NULL) return NAY_EINVAL;
+  f->flags |= NAY_CONCURRENT;
+  f->kernels = &nay__kernels_shared;
+  return NAY_OK;
+}
+
+static nay_status filter_writable(const nay_filter *f) {
+  if (f == NULL) return NAY_EINVAL;
+  return (f->flags & NAY_IS_READ_ONLY) != 0 ? NAY_ENOTSUP : NAY_OK;
+}
+
+nay_status nay_filter_clear(nay_filter *f) {
+  NAY_TRY(filter_writable(f));
+  if ((f->family->traits & NAY_CAN_ADD) == 0) return NAY_ENOTSUP;
+  memset(f->bits.bytes, 0, f->nbytes);
+  f->flags &= ~NAY_IS_DERIVED;
+  return NAY_OK;
+}
+
+/* ---- keys ---- */
+
+static nay_status filter_hash(const nay_filter *f, const void *key, size_t len, nay_hash *hash) {
+  if (f == NULL || (key == NULL && len != 0)) return NAY_EINVAL;
+  NAY_TRY(nay__hasher_ready(&f->hasher));
+  *hash = nay__hash_key(&f->hasher, key != NULL ? key : "", len);
+  return NAY_OK;
+}
+
+nay_status nay_filter_hash(const nay_filter *f, const void *key, size_t len, nay_hash *hash) {
+  return hash == NULL ? NAY_EINVAL : filter_hash(f, key, len, hash);
+}
+
+bool nay_filter_same_hash(const nay_filter *a, const nay_filter *b) {
+  return a != NULL && b != NULL && nay__hasher_same(&a->hasher, &b->hasher);
+}
+
+nay_status nay_filter_add_hash(nay_filter *f, nay_hash hash, bool *is_new) {
+  NAY_TRY(filter_writable(f));
+  if (f->family->add == NULL) return NAY_ENOTSUP;
+  bool ignored;
+  return f->family->add(f, hash, is_new != NULL ? is_new : &ignored);
+}
+
+nay_status nay_filter_add(nay_filter *f, const void *key, size_t len, bool *is_new) {
+  nay_hash hash;
+  NAY_TRY(filter_hash(f, key, len, &hash));
+  return nay_filter_add_hash(f, hash, is_new);
+}
+
+/* Whether every byte that a probe of this hash will read is known to be good. */
+static bool filter_touch_ok(const nay_filter *f, nay_hash hash) {
+  const uint8_t *addresses[NAY_MAX_TOUCH];
+  unsigned n = f->family->touch(f, hash, addresses);
+  bool ok = true;
+  for (unsigned i = 0; i < n; i++) ok &= nay__lazy_ok(f->lazy, addresses[i]);
+  return ok;
+}
+
+bool nay_filter_may_contain_hash(const nay_filter *f, nay_hash hash) {
+  if (NAY_UNLIKELY(f == NULL)) return true;
+  if (NAY_UNLIKELY(f->lazy != NULL) && !filter_touch_ok(f, hash)) return true;
+  return f->family->test(f, hash);
+}
+
+bool nay_filter_may_contain(const nay_filter *f, const void *key, size_t len) {
+  nay_hash hash;
+  if (filter_hash(f, key, len, &hash) != NAY_OK) return true;
+  return nay_filter_may_contain_hash(f, hash);
+}
+
+nay_status nay_filter_remove_hash(nay_filter *f, nay_hash hash) {
+  NAY_TRY(filter_writable(f));
+  return f->family->remove != NULL ? f->family->remove(f, hash) : NAY_ENOTSUP;
+}
+
+nay_status nay_filter_remove(nay_filter *f, const void *key, size_t len) {
+  nay_hash hash;
+  NAY_TRY(filter_hash(f, key, len, &hash));
+  return nay_filter_remove_hash(f, hash);
+}
+
+nay_status nay_filter_count_hash(const nay_filter *f, nay_hash hash, uint64_t *count) {
+  if (f == NULL || count == NULL) return NAY_EINVAL;
+  if (f->family->count == NULL) return NAY_ENOTSUP;
+  if (f->lazy != NULL && !filter_touch_ok(f, hash)) return NAY_ECORRUPT;
+  return f->family->count(f, hash, count);
+}
+
+nay_status nay_filter_count(const nay_filter *f, const void *key, size_t len, uint64_t *count) {
+  nay_hash hash;
+  NAY_TRY(filter_hash(f, key, len, &hash));
+  return nay_filter_count_hash(f, hash, count);
+}
+
+nay_status nay_filter_advance(nay_filter *f, uint64_t ticks) {
+  NAY_TRY(filter_writable(f));
+  return f->family->advance != NULL ? f->family->advance(f, ticks) : NAY_ENOTSUP;
+}
+
+/* ---- batches: groups of 64, so that a group's answers are one word of the bitmap ---- */
+
+static unsigned filter_group(size_t n, size_t start) {
+  return n - start < 64 ? (unsigned)(n - start) : 64;
+}
+
+/* Keys must be usable before the first one is added: a failed batch has added nothing. */
+static nay_status filter_keys_ok(const nay_filter *f, const void *const *keys, const size_t *lens,
+                                 size_t n) {
+  if (f == NULL || (n != 0 && (keys == NULL || lens == NULL))) return NAY_EINVAL;
+  for (size_t i = 0; i < n; i++) {
+    if (keys[i] == NULL && lens[i] != 0) return NAY_EINVAL;
+  }
+  return nay__hasher_ready(&f->hasher);
+}
+
+static void filter_hash_group(const nay_filter *f, const void *const *keys, const size_t *lens,
+                              unsigned n, uint64_t *lo, uint64_t *hi) {
+  for (unsigned i = 0; i < n; i++) {
+    nay_hash h = nay__hash_key(&f->hasher, keys[i] != NULL ? keys[i] : "", lens[i]);
+    lo[i] = h.lo;
+    hi[i] = h.hi;
+  }
+}
+
+static nay_status filter_hashes_ok(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                   size_t n) {
+  if (f == NULL || (n != 0 && lo == NULL)) return NAY_EINVAL;
+  return n != 0 && hi == NULL && nay__hash_has_hi(f->hasher.kind) ? NAY_EINVAL : NAY_OK;
+}
+
+static nay_status filter_add_group(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                   unsigned n, uint64_t *word) {
+  uint64_t ignored;
+  return f->family->add64(f, lo, hi, n, word != NULL ? word : &ignored);
+}
+
+nay_status nay_filter_add_hash_many(nay_filter *f, const uint64_t *lo, const uint64_t *hi, size_t n,
+                                    uint64_t *bitmap) {
+  NAY_TRY(filter_writable(f));
+  NAY_TRY(filter_hashes_ok(f, lo, hi, n));
+  if (f->family->add64 == NULL) return NAY_ENOTSUP;
+  for (size_t i = 0; i < n; i += 64) {
+    NAY_TRY(filter_add_group(f, lo + i, hi != NULL ? hi + i : NULL, filter_group(n, i),
+                             bitmap != NULL ? bitmap + i / 64 : NULL));
+  }
+  return NAY_OK;
+}
+
+nay_status nay_filter_add_many(nay_filter *f, const void *const *keys, const size_t *lens, size_t n,
+                               uint64_t *bitmap) {
+  NAY_TRY(filter_writable(f));
+  NAY_TRY(filter_keys_ok(f, keys, lens, n));
+  if (f->family->add64 == NULL) return NAY_ENOTSUP;
+  for (size_t i = 0; i < n; i += 64) {
+    uint64_t lo[64], hi[64];
+    unsigned group = filter_group(n, i);
+    filter_hash_group(f, keys + i, lens + i, group, lo, hi);
+    NAY_TRY(filter_add_group(f, lo, hi, group, bitmap != NULL ? bitmap + i / 64 : NULL));
+  }
+  return NAY_OK;
+}
+
+static uint64_t filter_test_group(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                  unsigned n) {
+  if (NAY_LIKELY(f->lazy == NULL)) return f->family->test64(f, lo, hi, n);
+  uint64_t word = 0;
+  for (unsigned i = 0; i < n; i++) {
+    nay_hash hash = {lo[i], hi != NULL ? hi[i] : 0};
+    word |= (uint64_t)nay_filter_may_contain_hash(f, hash) << i;
+  }
+  return word;
+}
+
+/* Arguments that cannot be used: no key is known to be absent. */
+static nay_status filter_all_maybe(nay_status status, size_t n, uint64_t *bitmap) {
+  for (size_t i = 0; i < n; i += 64) bitmap[i / 64] = ~(uint64_t)0 >> (64 - filter_group(n, i));
+  return status;
+}
+
+nay_status nay_filter_may_contain_hash_many(const nay_filter *f, const uint64_t *lo,
+                                            const uint64_t *hi, size_t n, uint64_t *bitmap) {
+  if (n != 0 && bitmap == NULL) return NAY_EINVAL;
+  nay_status status = filter_hashes_ok(f, lo, hi, n);
+  if (status != NAY_OK) return filter_all_maybe(status, n, bitmap);
+  for (size_t i = 0; i < n; i += 64) {
+    bitmap[i / 64] = filter_test_group(f, lo + i, hi != NULL ? hi + i : NULL, filter_group(n, i));
+  }
+  return nay_filter_health(f);
+}
+
+nay_status nay_filter_may_contain_many(const nay_filter *f, const void *const *keys,
+                                       const size_t *lens, size_t n, uint64_t *bitmap) {
+  if (n != 0 && bitmap == NULL) return NAY_EINVAL;
+  nay_status status = filter_keys_ok(f, keys, lens, n);
+  if (status != NAY_OK) return filter_all_maybe(status, n, bitmap);
+  for (size_t i = 0; i < n; i += 64) {
+    uint64_t lo[64], hi[64];
+    unsigned group = filter_group(n, i);
+    filter_hash_group(f, keys + i, lens + i, group, lo, hi);
+    bitmap[i / 64] = filter_test_group(f, lo, hi, group);
+  }
+  return nay_filter_health(f);
+}
+
+/* ---- whole-filter operations ---- */
+
+nay_status nay__filter_all_verified(const nay_filter *f) {
+  return f->lazy == NULL || nay__lazy_all_ok(f->lazy) ? NAY_OK : NAY_ECORRUPT;
+}
+
+nay_status nay_filter_health(const nay_filter *f) {
+  if (f == NULL) return NAY_EINVAL;
+  bool bad = f->lazy != NULL && nay__atomic_acquire8(&f->lazy->bad) != 0;
+  return bad ? NAY_ECORRUPT : NAY_OK;
+}
+
+/* Alike but for size: what folding can bring together. */
+static bool filter_same_but_size(const nay_filter *a, const nay_filter *b) {
+  return a->family == b->family && a->shape.k == b->shape.k && a->shape.extra == b->shape.extra &&
+         nay__hasher_same(&a->hasher, &b->hasher);
+}
+
+static bool filter_alike(const nay_filter *a, const nay_filter *b) {
+  return filter_same_but_size(a, b) && a->shape.nunits == b->shape.nunits;
+}
+
+static nay_status filter_pair_ready(const nay_filter *a, const nay_filter *b) {
+  if (a == NULL || b == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__filter_all_verified(a));
+  return nay__filter_all_verified(b);
+}
+
+/* A new filter: f at 1/factor of its size. */
+static nay_status filter_folded(const nay_filter *f, uint64_t factor,
+                                const nay_allocator *allocator, nay_filter **out) {
+  nay_shape shape = f->shape;
+  shape.nunits /= factor;
+  nay_filter *folded;
+  uint32_t flags = f->flags & ~NAY_IS_READ_ONLY;
+  NAY_TRY(nay__filter_make(f->family, &shape, &f->hasher, f->nkeys, flags, allocator, &folded));
+  f->family->fold(f, factor, folded->bits.bytes);
+  *out = folded;
+  return NAY_OK;
+}
+
+/* f takes the payload and shape of `other`, which is freed. Nothing of f may point into its memory.
+ */
+static void filter_take_payload(nay_filter *f, nay_filter *other) {
+  nay_memory old = f->memory;
+  f->shape = other->shape;
+  f->memory = other->memory;
+  nay__filter_attach(f, other->bits.bytes, other->nbytes);
+  other->memory = old;
+  nay_filter_free(other);
+}
+
+/* Makes the metadata f's own, so that its payload can be replaced. */
+static nay_status filter_own_meta(nay_filter *f) {
+  if (f->meta == NULL || f->meta_owned) return NAY_OK;
+  return nay_filter_set_meta(f, f->meta, f->meta_len);
+}
+
+static nay_status filter_merge_folding(nay_filter *dst, const nay_filter *src, double max_fpr) {
+  uint64_t common = nay__gcd(dst->shape.nunits, src->shape.nunits);
+  nay_filter *a = NULL, *b = NULL;
+  nay_status status = filter_own_meta(dst);
+  if (status == NAY_OK) {
+    status = filter_folded(dst, dst->shape.nunits / common, &dst->allocator, &a);
+  }
+  if (status == NAY_OK) {
+    status = filter_folded(src, src->shape.nunits / common, &dst->allocator, &b);
+  }
+  if (status == NAY_OK) status = nay_filter_merge(a, b, max_fpr);
+  if (status == NAY_OK) {
+    dst->flags |= a->flags & NAY_IS_DERIVED;
+    filter_take_payload(dst, a);
+    a = NULL;
+  }
+  nay_filter_free(a);
+  nay_filter_free(b);
+  return status;
+}
+
+nay_status nay_filter_merge(nay_filter *dst, const nay_filter *src, double max_fpr) {
+  NAY_TRY(filter_pair_ready(dst, src));
+  NAY_TRY(filter_writable(dst));
+  if (dst->family->merge == NULL) return NAY_ENOTSUP;
+  if (!(max_fpr > 0 && max_fpr <= 1)) return NAY_EINVAL;
+  if (!filter_same_but_size(dst, src)) return NAY_EMISMATCH;
+  if (!filter_alike(dst, src)) {
+    if (dst->family->fold == NULL) return NAY_EMISMATCH;
+    return filter_merge_folding(dst, src, max_fpr);
+  }
+  if (max_fpr < 1) {
+    nay_census census;
+    dst->family->census(dst, src, 1, &census);
+    if (census.fpr > max_fpr) return NAY_EFULL;
+  }
+  dst->family->merge(dst, src);
+  dst->flags |= src->flags & NAY_IS_DERIVED;
+  return NAY_OK;
+}
+
+nay_status nay_filter_intersect(nay_filter *dst, const nay_filter *src) {
+  NAY_TRY(filter_pair_ready(dst, src));
+  NAY_TRY(filter_writable(dst));
+  if (dst->family->intersect == NULL) return NAY_ENOTSUP;
+  if (!filter_alike(dst, src)) return NAY_EMISMATCH;
+  dst->family->intersect(dst, src);
+  dst->flags |= NAY_IS_DERIVED;
+  return NAY_OK;
+}
+
+nay_status nay_filter_fold(nay_filter *f, uint64_t factor) {
+  NAY_TRY(filter_writable(f));
+  if (f->family->fold == NULL) return NAY_ENOTSUP;
+  if (factor == 0 || f->shape.nunits % factor != 0) return NAY_EINVAL;
+  if (factor == 1) return NAY_OK;
+  NAY_TRY(filter_own_meta(f));
+  nay_filter *folded;
+  NAY_TRY(filter_folded(f, factor, &f->allocator, &folded));
+  filter_take_payload(f, folded);
+  return NAY_OK;
+}
+
+/*
+ * Tries the divisors upward. Rates grow with the factor but for accidents of the bits, so the first
+ * failure at d ends the search at 2d; and no plan asks for factors past 2^20.
+ */
+nay_status nay_filter_fold_factor(const nay_filter *f, double max_fpr, uint64_t *factor) {
+  if (f == NULL || factor == NULL || !(max_fpr > 0 && max_fpr <= 1)) return NAY_EINVAL;
+  if (f->family->fold == NULL) return NAY_ENOTSUP;
+  NAY_TRY(nay__filter_all_verified(f));
+  uint64_t best = 1, limit = nay__min_u64(f->shape.nunits, (uint64_t)1 << 20);
+  for (uint64_t d = 2; d <= limit; d++) {
+    if (f->shape.nunits % d != 0) continue;
+    nay_census census;
+    f->family->census(f, NULL, d, &census);
+    if (census.fpr <= max_fpr) {
+      best = d;
+    } else {
+      limit = nay__min_u64(limit, 2 * d);
+    }
+  }
+  *factor = best;
+  return NAY_OK;
+}
+
+/* ---- what it knows of itself ---- */
+
+nay_status nay_filter_stats(const nay_filter *f, nay_stats *stats) {
+  if (f == NULL || stats == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__filter_all_verified(f));
+  nay_census census;
+  f->family->census(f, NULL, 1, &census);
+  bool derived = (f->flags & NAY_IS_DERIVED) != 0;
+  nay_stats s = {
+      .kind = f->family->kind,
+      .hash = f->hasher.kind,
+      .k = f->shape.k,
+      .nkeys = f->nkeys,
+      .nkeys_estimated = derived ? FILTER_NAN : census.nkeys,
+      .nbits = census.nbits,
+      .nbits_set = census.nbits_set,
+      .nbytes = f->nbytes + sizeof *f,
+      .fill = census.nbits == 0 ? 0 : (double)census.nbits_set / (double)census.nbits,
+      .fpr_now = derived ? FILTER_NAN : census.fpr,
+      .fpr_planned = f->nkeys != 0 ? f->family->fpr(&f->shape, f->nkeys) : 0,
+      .derived = derived,
+      .read_only = (f->flags & NAY_IS_READ_ONLY) != 0,
+      .locked = f->hasher.locked,
+      .stores_key = (f->flags & NAY_STORE_KEY) != 0,
+  };
+  if (f->nkeys != 0 && !derived) {
+    s.utilisation = census.nkeys / (double)f->nkeys;
+    /* 5 %: an estimate from bits is within 1 % even for a few hundred keys; below that, a key or
+     * two */
+    s.overloaded = census.nkeys > 1.05 * (double)f->nkeys + 2;
+  }
+  *stats = s;
+  return NAY_OK;
+}
+
+nay_status nay_filter_overlap(const nay_filter *a, const nay_filter *b, nay_overlap *overlap) {
+  if (overlap == NULL) return NAY_EINVAL;
+  NAY_TRY(filter_pair_ready(a, b));
+  if (a->family->merge == NULL) return NAY_ENOTSUP;
+  if (!filter_alike(a, b)) return NAY_EMISMATCH;
+  nay_census ca, cb, cu;
+  a->family->census(a, NULL, 1, &ca);
+  b->family->census(b, NULL, 1, &cb);
+  a->family->census(a, b, 1, &cu);
+  double both = ca.nkeys + cb.nkeys - cu.nkeys;
+  if (both < 0) both = 0;
+  *overlap = (nay_overlap){ca.nkeys, cb.nkeys, cu.nkeys, both, cu.nkeys > 0 ? both / cu.nkeys : 0};
+  return NAY_OK;
+}
+
+nay_status nay_filter_unlock(nay_filter *f, const uint8_t key[16]) {
+  if (f == NULL || key == NULL) return NAY_EINVAL;
+  return nay__hasher_unlock(&f->hasher, key);
+}
+
+const void *nay_filter_meta(const nay_filter *f, size_t *len) {
+  if (len != NULL) *len = f != NULL ? f->meta_len : 0;
+  return f != NULL ? f->meta : NULL;
+}
+
+nay_status nay_filter_set_meta(nay_filter *f, const void *bytes, size_t len) {
+  if (f == NULL || (bytes == NULL && len != 0)) return NAY_EINVAL;
+  uint8_t *copy = NULL;
+  if (len != 0) {
+    copy = nay__alloc(&f->allocator, len);
+    if (copy == NULL) return NAY_ENOMEM;
+    memcpy(copy, bytes, len);
+  }
+  filter_drop_meta(f);
+  f->meta = copy;
+  f->meta_len = len;
+  f->meta_owned = copy != NULL;
+  return NAY_OK;
+}

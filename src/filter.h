@@ -1,0 +1,25 @@
+/* filter.h - what the layers above the handle (builder, formats) need of filter.c. */
+#ifndef NAY_FILTER_H
+#define NAY_FILTER_H
+
+#include "family/family.h"
+
+/* nay__filter_make: an empty, writable filter of a shape, with a zeroed payload of its own. */
+nay_status nay__filter_make(const nay_family *family, const nay_shape *shape,
+                            const nay_hasher *hasher, uint64_t nkeys, uint32_t flags,
+                            const nay_allocator *allocator, nay_filter **filter);
+
+/* nay__filter_attach: points a filter (its shape set) at its payload and chooses its kernels. */
+void nay__filter_attach(nay_filter *filter, uint8_t *payload, size_t nbytes);
+
+/* nay__filter_all_verified: verifies what a lazy map has not looked at yet. NAY_ECORRUPT. */
+nay_status nay__filter_all_verified(const nay_filter *filter);
+
+/* nay__resolve: params of a native family -> family (NAY_AUTO resolved), shape, hasher. */
+nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_family **family,
+                        nay_shape *shape, nay_hasher *hasher);
+
+/* nay__filter_fill: adds n hashes (hi NULL for one-word hashes) to a new filter. */
+nay_status nay__filter_fill(nay_filter *filter, const uint64_t *lo, const uint64_t *hi, size_t n);
+
+#endif /* NAY_FILTER_H */

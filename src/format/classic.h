@@ -1,0 +1,26 @@
+/*
+ * classic.h - the Bloom filters of other systems: k bits of one array, by two old recipes.
+ *
+ *   rotating   32-bit hash h, delta = h rotated right by 17; bit h % m, h += delta, k times
+ *              (LevelDB, mini-lsm). k above 30 or 0 is reserved: such a filter answers maybe.
+ *   striding   bits (lo + i * hi mod 2^64) % m for i = 0 .. k-1  (nori, the lab)
+ *
+ * shape: nunits bits (0: a filter of no keys, which answers nay), k, and in `extra` what the format
+ * wants to remember.
+ */
+#ifndef NAY_CLASSIC_H
+#define NAY_CLASSIC_H
+
+#include "family/family.h"
+
+extern const nay_family nay__family_rotating;
+extern const nay_family nay__family_striding;
+
+#define NAY_CLASSIC_MAX_K \
+  255u /* a file that claims more is refused: each probe would cost as much */
+
+/* nay__classic_bits: n * bits_per_key, refused when it leaves the range that can be addressed. */
+nay_status nay__classic_bits(uint64_t nkeys, uint32_t bits_per_key, nay_diag *diag,
+                             uint64_t *nbits);
+
+#endif /* NAY_CLASSIC_H */

@@ -1,0 +1,497 @@
+/*
+ * fmt_nay.c - the native file: encode, parse, decode, view. Files on disk are in native_file.c.
+ *
+ * Every byte is covered: the header and the directory by their own digests, the body by one digest
+ * for each 64 KiB, the gap between directory and body by the rule that padding is zero. So every
+ * single flipped bit is noticed before it can make a false nay.
+ *
+ * The parser believes nothing. It walks header, directory, body in that order, and each part is
+ * checked against its digest and against the length that is really there before a number from it
+ * is used; nothing is allocated on the word of a header.
+ */
+#include "format/fmt_nay.h"
+
+#include "base/bytes.h"
+#include "family/lazy.h"
+#include "format/layout.h"
+
+static const uint8_t native_magic[8] = {0x89, 'n', 'a', 'y', '\r', '\n', 0x1a, '\n'};
+
+#define NATIVE_VERSION 1u
+
+/* Header fields. */
+enum {
+  AT_MAGIC = 0,
+  AT_VERSION = 8,
+  AT_KIND = 9,
+  AT_HASH = 10,
+  AT_REQUIRED = 11, /* a flag here that the reader does not know means: do not read */
+  AT_OPTIONAL = 12, /* a flag here may be ignored */
+  AT_NSECTIONS = 13,
+  AT_ZERO = 14, /* u16, zero */
+  AT_SEED = 16,
+  AT_NKEYS = 24,
+  AT_NUNITS = 32,
+  AT_K = 40,
+  AT_EXTRA = 44,
+  AT_BODY_LEN = 48,
+  AT_DIGEST = 56,
+};
+
+#define NATIVE_OPTIONAL_DERIVED 0x01u
+
+/* Section types and their one flag. */
+enum { SECTION_PAYLOAD = 1, SECTION_KEY = 2, SECTION_META = 3 };
+#define SECTION_REQUIRED 0x01u
+#define NATIVE_MAX_SECTIONS 255u
+
+uint64_t nay__body_at(uint32_t nsections, uint64_t body_len) {
+  uint64_t nchunks = nay__ceil_div(body_len, NAY_CHUNK);
+  return nay__round_up(NAY_HEADER_LEN + (uint64_t)nsections * NAY_SECTION_ENTRY + nchunks * 8 + 8,
+                       NAY_SECTION_ALIGN);
+}
+
+uint64_t nay__section_end(uint64_t at, uint64_t len) {
+  return nay__round_up(at + len, NAY_SECTION_ALIGN);
+}
+
+bool nay__native_magic(const uint8_t *bytes, size_t len) {
+  return len >= sizeof native_magic && memcmp(bytes, native_magic, sizeof native_magic) == 0;
+}
+
+/* ---- encode ---- */
+
+/* The parts of a file about to be written: small sections first, the payload last. */
+typedef struct native_parts {
+  struct {
+    uint32_t type, flags;
+    const uint8_t *at;
+    size_t len;
+  } section[3];
+  uint32_t nsections;
+  uint64_t body_len;
+} native_parts;
+
+static void native_add_part(native_parts *parts, uint32_t type, uint32_t flags, const uint8_t *at,
+                            size_t len) {
+  uint32_t i = parts->nsections++;
+  parts->section[i].type = type;
+  parts->section[i].flags = flags;
+  parts->section[i].at = at;
+  parts->section[i].len = len;
+  parts->body_len = nay__section_end(parts->body_len, 0) + len;
+}
+
+static bool native_stores_key(const nay_filter *f) {
+  return f->hasher.kind == NAY_HASH_SIPHASH && !f->hasher.locked && (f->flags & NAY_STORE_KEY) != 0;
+}
+
+static native_parts native_split(const nay_filter *f) {
+  native_parts parts = {.nsections = 0};
+  if (native_stores_key(f)) {
+    native_add_part(&parts, SECTION_KEY, SECTION_REQUIRED, f->hasher.key, sizeof f->hasher.key);
+  }
+  if (f->meta_len != 0) native_add_part(&parts, SECTION_META, 0, f->meta, f->meta_len);
+  native_add_part(&parts, SECTION_PAYLOAD, SECTION_REQUIRED, f->bits.bytes, f->nbytes);
+  return parts;
+}
+
+static void native_put_header(const nay_filter *f, const native_parts *parts,
+                              uint8_t header[NAY_HEADER_LEN]) {
+  memset(header, 0, NAY_HEADER_LEN);
+  memcpy(header, native_magic, sizeof native_magic);
+  header[AT_VERSION] = NATIVE_VERSION;
+  header[AT_KIND] = (uint8_t)f->family->kind;
+  header[AT_HASH] = (uint8_t)f->hasher.kind;
+  header[AT_OPTIONAL] = (f->flags & NAY_IS_DERIVED) != 0 ? NATIVE_OPTIONAL_DERIVED : 0;
+  header[AT_NSECTIONS] = (uint8_t)parts->nsections;
+  nay__store64le(header + AT_SEED, f->hasher.seed);
+  nay__store64le(header + AT_NKEYS, f->nkeys);
+  nay__store64le(header + AT_NUNITS, f->shape.nunits);
+  nay__store32le(header + AT_K, f->shape.k);
+  nay__store32le(header + AT_EXTRA, f->shape.extra);
+  nay__store64le(header + AT_BODY_LEN, parts->body_len);
+  nay__store64le(header + AT_DIGEST, XXH3_64bits(header, AT_DIGEST));
+}
+
+/*
+ * A sink that knows where it is: it pads sections, cuts the body into chunks for the digests, and
+ * hashes the directory as it goes out. Two passes over the parts, one to digest and one to write.
+ */
+typedef struct native_writer {
+  nay_sink sink;
+  void *ctx;
+  XXH3_state_t hash;
+  uint64_t in_chunk;
+} native_writer;
+
+static nay_status native_emit(native_writer *w, const void *bytes, size_t len) {
+  XXH3_64bits_update(&w->hash, bytes, len);
+  return w->sink(w->ctx, bytes, len);
+}
+
+/* Sends the digest of the chunk that is complete. */
+static nay_status native_emit_digest(native_writer *w, XXH3_state_t *chunk) {
+  uint8_t digest[8];
+  nay__store64le(digest, XXH3_64bits_digest(chunk));
+  XXH3_64bits_reset(chunk);
+  w->in_chunk = 0;
+  return native_emit(w, digest, sizeof digest);
+}
+
+static nay_status native_digest_bytes(native_writer *w, XXH3_state_t *chunk, const uint8_t *p,
+                                      size_t len) {
+  while (len > 0) {
+    size_t room = NAY_CHUNK - (size_t)w->in_chunk, take = len < room ? len : room;
+    XXH3_64bits_update(chunk, p, take);
+    w->in_chunk += take;
+    p += take;
+    len -= take;
+    if (w->in_chunk == NAY_CHUNK) NAY_TRY(native_emit_digest(w, chunk));
+  }
+  return NAY_OK;
+}
+
+/* Calls `each` for every run of bytes in the body: the sections and the zeros between them. */
+typedef nay_status (*native_each)(native_writer *w, XXH3_state_t *chunk, const uint8_t *p,
+                                  size_t len);
+static nay_status native_walk_body(const native_parts *parts, native_writer *w, XXH3_state_t *chunk,
+                                   native_each each) {
+  static const uint8_t zeros[NAY_SECTION_ALIGN] = {0};
+  uint64_t at = 0;
+  for (uint32_t i = 0; i < parts->nsections; i++) {
+    NAY_TRY(each(w, chunk, parts->section[i].at, parts->section[i].len));
+    at += parts->section[i].len;
+    if (i + 1 == parts->nsections) break;
+    size_t pad = (size_t)(nay__section_end(at, 0) - at);
+    NAY_TRY(each(w, chunk, zeros, pad));
+    at += pad;
+  }
+  return NAY_OK;
+}
+
+static nay_status native_write_bytes(native_writer *w, XXH3_state_t *chunk, const uint8_t *p,
+                                     size_t len) {
+  (void)chunk;
+  return len != 0 ? w->sink(w->ctx, p, len) : NAY_OK;
+}
+
+static nay_status native_write_directory(const native_parts *parts, native_writer *w) {
+  XXH3_64bits_reset(&w->hash);
+  for (uint32_t i = 0; i < parts->nsections; i++) {
+    uint8_t entry[NAY_SECTION_ENTRY];
+    nay__store32le(entry, parts->section[i].type);
+    nay__store32le(entry + 4, parts->section[i].flags);
+    nay__store64le(entry + 8, parts->section[i].len);
+    NAY_TRY(native_emit(w, entry, sizeof entry));
+  }
+  XXH3_state_t chunk;
+  XXH3_64bits_reset(&chunk);
+  w->in_chunk = 0;
+  NAY_TRY(native_walk_body(parts, w, &chunk, native_digest_bytes));
+  if (w->in_chunk != 0) NAY_TRY(native_emit_digest(w, &chunk));
+  uint8_t digest[8];
+  nay__store64le(digest, XXH3_64bits_digest(&w->hash));
+  return w->sink(w->ctx, digest, sizeof digest);
+}
+
+static nay_status native_write(const nay_filter *f, nay_sink sink, void *ctx) {
+  static const uint8_t zeros[NAY_SECTION_ALIGN] = {0};
+  native_parts parts = native_split(f);
+  native_writer w = {.sink = sink, .ctx = ctx};
+  uint8_t header[NAY_HEADER_LEN];
+  native_put_header(f, &parts, header);
+  NAY_TRY(sink(ctx, header, sizeof header));
+  NAY_TRY(native_write_directory(&parts, &w));
+  uint64_t nchunks = nay__ceil_div(parts.body_len, NAY_CHUNK);
+  uint64_t directory_end =
+      NAY_HEADER_LEN + (uint64_t)parts.nsections * NAY_SECTION_ENTRY + nchunks * 8 + 8;
+  size_t pad = (size_t)(nay__body_at(parts.nsections, parts.body_len) - directory_end);
+  if (pad != 0) NAY_TRY(sink(ctx, zeros, pad));
+  return native_walk_body(&parts, &w, NULL, native_write_bytes);
+}
+
+/* Whether a filter has a native file: a native family, all of its bytes verified. */
+static nay_status native_encodable(const nay_filter *f) {
+  if (f == NULL) return NAY_EINVAL;
+  if (!nay__family_is_native(f->family)) return NAY_ENOTSUP;
+  return nay__filter_all_verified(f);
+}
+
+nay_status nay_filter_encode_stream(const nay_filter *f, nay_sink sink, void *ctx) {
+  if (sink == NULL) return NAY_EINVAL;
+  NAY_TRY(native_encodable(f));
+  return native_write(f, sink, ctx);
+}
+
+size_t nay_filter_encoded_size(const nay_filter *f) {
+  if (f == NULL || !nay__family_is_native(f->family)) return 0;
+  native_parts parts = native_split(f);
+  return (size_t)(nay__body_at(parts.nsections, parts.body_len) + parts.body_len);
+}
+
+typedef struct native_buffer {
+  uint8_t *at;
+} native_buffer;
+
+static nay_status native_to_buffer(void *ctx, const void *bytes, size_t len) {
+  native_buffer *buffer = ctx;
+  memcpy(buffer->at, bytes, len);
+  buffer->at += len;
+  return NAY_OK;
+}
+
+nay_status nay_filter_encode(const nay_filter *f, void *dst, size_t cap, size_t *written) {
+  if (dst == NULL || written == NULL) return NAY_EINVAL;
+  NAY_TRY(native_encodable(f));
+  size_t size = nay_filter_encoded_size(f);
+  if (cap < size) return NAY_EBUFFER;
+  native_buffer buffer = {dst};
+  NAY_TRY(native_write(f, native_to_buffer, &buffer));
+  *written = size;
+  return NAY_OK;
+}
+
+/* ---- parse ---- */
+
+/* What the header says, once it has been checked. */
+typedef struct native_header {
+  const nay_family *family;
+  nay_shape shape;
+  nay_hasher hasher;
+  uint64_t nkeys;
+  uint32_t nsections;
+  uint32_t flags;
+  uint64_t body_len;
+  uint64_t payload_len; /* that this shape needs */
+} native_header;
+
+static nay_status native_parse_kind(const uint8_t *p, nay_diag *diag, native_header *h) {
+  h->family = nay__family_find((nay_kind)p[AT_KIND]);
+  if (h->family == NULL) return nay__fail(diag, NAY_EVERSION, "unknown kind of filter", AT_KIND);
+  h->shape = (nay_shape){nay__load64le(p + AT_NUNITS), nay__load32le(p + AT_K),
+                         nay__load32le(p + AT_EXTRA)};
+  uint64_t nbits;
+  if (!h->family->payload(&h->shape, &nbits, &h->payload_len)) {
+    return nay__fail(diag, NAY_ECORRUPT, "impossible size or number of probes", AT_NUNITS);
+  }
+  h->hasher = (nay_hasher){.kind = (nay_hash_kind)p[AT_HASH], .seed = nay__load64le(p + AT_SEED)};
+  switch (h->hasher.kind) {
+    case NAY_HASH_XXH3:
+    case NAY_HASH_CALLER: return NAY_OK;
+    case NAY_HASH_SIPHASH: h->hasher.locked = true; return NAY_OK;
+    default: return nay__fail(diag, NAY_EVERSION, "unknown hash function", AT_HASH);
+  }
+}
+
+static nay_status native_parse_header(const uint8_t *p, size_t len, nay_diag *diag,
+                                      native_header *h) {
+  if (!nay__native_magic(p, len)) {
+    return nay__fail(diag, NAY_EFORMAT, "no magic number: not a nay file", 0);
+  }
+  if (len < NAY_HEADER_LEN) return nay__fail(diag, NAY_ECORRUPT, "shorter than a header", len);
+  /* the version first: a later one may put its digest elsewhere */
+  if (p[AT_VERSION] != NATIVE_VERSION) {
+    return nay__fail(diag, NAY_EVERSION, "unknown version of the file format", AT_VERSION);
+  }
+  if (XXH3_64bits(p, AT_DIGEST) != nay__load64le(p + AT_DIGEST)) {
+    return nay__fail(diag, NAY_ECORRUPT, "the checksum of the header is wrong", AT_DIGEST);
+  }
+  if (p[AT_REQUIRED] != 0) {
+    return nay__fail(diag, NAY_EVERSION, "a required flag is not known", AT_REQUIRED);
+  }
+  if (!nay__all_zero(p + AT_ZERO, 2)) {
+    return nay__fail(diag, NAY_ECORRUPT, "a reserved field is not zero", AT_ZERO);
+  }
+  h->flags = (p[AT_OPTIONAL] & NATIVE_OPTIONAL_DERIVED) != 0 ? NAY_IS_DERIVED : 0;
+  h->nsections = p[AT_NSECTIONS];
+  h->nkeys = nay__load64le(p + AT_NKEYS);
+  h->body_len = nay__load64le(p + AT_BODY_LEN);
+  if (h->body_len >= len) { /* before any sum with it */
+    return nay__fail(diag, NAY_ECORRUPT, "the body is longer than the file", AT_BODY_LEN);
+  }
+  if (nay__body_at(h->nsections, h->body_len) + h->body_len != len) {
+    return nay__fail(diag, NAY_ECORRUPT, "the length of the file is not what its header says", len);
+  }
+  return native_parse_kind(p, diag, h);
+}
+
+static nay_status native_check_directory(const uint8_t *p, const native_header *h, nay_diag *diag) {
+  size_t table = h->nsections * NAY_SECTION_ENTRY;
+  size_t digests = (size_t)nay__ceil_div(h->body_len, NAY_CHUNK) * 8;
+  size_t end = NAY_HEADER_LEN + table + digests;
+  size_t body = (size_t)nay__body_at(h->nsections, h->body_len);
+  if (XXH3_64bits(p + NAY_HEADER_LEN, table + digests) != nay__load64le(p + end)) {
+    return nay__fail(diag, NAY_ECORRUPT, "the checksum of the directory is wrong", end);
+  }
+  if (!nay__all_zero(p + end + 8, body - end - 8)) {
+    return nay__fail(diag, NAY_ECORRUPT, "padding after the directory is not zero", end + 8);
+  }
+  return NAY_OK;
+}
+
+/* One section at its place: remembered, skipped, or a reason to refuse. */
+static nay_status native_take_section(uint8_t *at, size_t len, uint32_t type, uint32_t flags,
+                                      uint64_t offset, const native_header *h, nay_diag *diag,
+                                      nay_filter *f) {
+  switch (type) {
+    case SECTION_PAYLOAD:
+      if (f->bits.bytes != NULL) return nay__fail(diag, NAY_ECORRUPT, "two payloads", offset);
+      if (len != h->payload_len) {
+        return nay__fail(diag, NAY_ECORRUPT, "the payload's length does not fit the header",
+                         offset);
+      }
+      nay__filter_attach(f, at, len);
+      return NAY_OK;
+    case SECTION_KEY:
+      if (h->hasher.kind != NAY_HASH_SIPHASH || len != sizeof f->hasher.key || !f->hasher.locked) {
+        return nay__fail(diag, NAY_ECORRUPT, "a secret key where none belongs", offset);
+      }
+      if (nay__hasher_unlock(&f->hasher, at) != NAY_OK) {
+        return nay__fail(diag, NAY_ECORRUPT, "the stored key does not fit its check value", offset);
+      }
+      f->flags |= NAY_STORE_KEY;
+      return NAY_OK;
+    case SECTION_META:
+      if (f->meta != NULL) return nay__fail(diag, NAY_ECORRUPT, "two metadata sections", offset);
+      if (len == 0) return nay__fail(diag, NAY_ECORRUPT, "an empty metadata section", offset);
+      f->meta = at;
+      f->meta_len = len;
+      return NAY_OK;
+    default:
+      if ((flags & SECTION_REQUIRED) == 0) return NAY_OK;
+      return nay__fail(diag, NAY_EVERSION, "a required section is not known", offset);
+  }
+}
+
+/* In a lazy map: the chunks in which a section starts or ends are read here, so verify them now. */
+static nay_status native_edges_ok(const nay_filter *f, const uint8_t *at, size_t len,
+                                  uint64_t offset, nay_diag *diag) {
+  if (f->lazy == NULL || len == 0) return NAY_OK;
+  bool ok = nay__lazy_ok(f->lazy, at) && nay__lazy_ok(f->lazy, at + len - 1);
+  return ok ? NAY_OK : nay__fail(diag, NAY_ECORRUPT, "the checksum of a chunk is wrong", offset);
+}
+
+static nay_status native_take_sections(uint8_t *p, size_t len, const native_header *h,
+                                       nay_diag *diag, nay_filter *f) {
+  uint64_t at = len - h->body_len;
+  for (uint32_t i = 0; i < h->nsections; i++) {
+    uint64_t entry_at = NAY_HEADER_LEN + (uint64_t)i * NAY_SECTION_ENTRY;
+    const uint8_t *entry = p + entry_at;
+    uint32_t type = nay__load32le(entry), flags = nay__load32le(entry + 4);
+    uint64_t section_len = nay__load64le(entry + 8);
+    if ((flags & ~SECTION_REQUIRED) != 0) {
+      return nay__fail(diag, NAY_EVERSION, "a section has an unknown flag", entry_at + 4);
+    }
+    if (section_len > len - at) {
+      return nay__fail(diag, NAY_ECORRUPT, "a section is longer than the body", entry_at + 8);
+    }
+    NAY_TRY(native_edges_ok(f, p + at, (size_t)section_len, at, diag));
+    NAY_TRY(native_take_section(p + at, (size_t)section_len, type, flags, at, h, diag, f));
+    uint64_t end = at + section_len;
+    at = i + 1 < h->nsections ? nay__section_end(at, section_len) : end;
+    if (at > len || !nay__all_zero(p + end, (size_t)(at - end))) {
+      return nay__fail(diag, NAY_ECORRUPT, "padding after a section is missing or not zero", end);
+    }
+  }
+  if (at != len) return nay__fail(diag, NAY_ECORRUPT, "bytes after the last section", at);
+  if (f->bits.bytes == NULL) return nay__fail(diag, NAY_ECORRUPT, "no payload", NAY_HEADER_LEN);
+  return NAY_OK;
+}
+
+static nay_status native_verify_body(const uint8_t *p, size_t len, const native_header *h,
+                                     nay_diag *diag) {
+  const uint8_t *digests = p + NAY_HEADER_LEN + h->nsections * NAY_SECTION_ENTRY;
+  size_t body = len - (size_t)h->body_len;
+  for (size_t at = body; at < len; at += NAY_CHUNK, digests += 8) {
+    size_t chunk = len - at < NAY_CHUNK ? len - at : NAY_CHUNK;
+    if (XXH3_64bits(p + at, chunk) != nay__load64le(digests)) {
+      return nay__fail(diag, NAY_ECORRUPT, "the checksum of a chunk is wrong", at);
+    }
+  }
+  return NAY_OK;
+}
+
+static nay_status native_make_lazy(uint8_t *p, size_t len, const native_header *h, nay_filter *f) {
+  size_t nchunks = (size_t)nay__ceil_div(h->body_len, NAY_CHUNK);
+  nay_lazy *lazy = nay__alloc(&f->allocator, nay__lazy_size(nchunks));
+  if (lazy == NULL) return NAY_ENOMEM;
+  memset(lazy, 0, nay__lazy_size(nchunks));
+  lazy->body = p + len - (size_t)h->body_len;
+  lazy->body_len = (size_t)h->body_len;
+  lazy->digests = p + NAY_HEADER_LEN + h->nsections * NAY_SECTION_ENTRY;
+  lazy->nchunks = nchunks;
+  f->lazy = lazy;
+  return NAY_OK;
+}
+
+nay_status nay__native_parse(uint8_t *p, size_t len, nay_trust trust, nay_diag *diag,
+                             nay_filter *f) {
+  native_header h = {.family = NULL};
+  NAY_TRY(native_parse_header(p, len, diag, &h));
+  NAY_TRY(native_check_directory(p, &h, diag));
+  f->family = h.family;
+  f->shape = h.shape;
+  f->hasher = h.hasher;
+  f->nkeys = h.nkeys;
+  f->flags |= h.flags;
+  NAY_TRY(trust == NAY_VERIFY_ALL ? native_verify_body(p, len, &h, diag)
+                                  : native_make_lazy(p, len, &h, f));
+  NAY_TRY(native_take_sections(p, len, &h, diag, f));
+  if (f->family->check == NULL) return NAY_OK;
+  return f->family->check(&f->shape, f->bits.bytes, f->nbytes, diag);
+}
+
+/* ---- decode and view ---- */
+
+nay_status nay_filter_decode(const void *bytes, size_t len, const nay_allocator *allocator,
+                             nay_diag *diag, nay_filter **filter) {
+  if (filter == NULL || (bytes == NULL && len != 0)) {
+    return nay__fail(diag, NAY_EINVAL, "bytes or filter is NULL", 0);
+  }
+  nay_filter parsed = {.flags = NAY_IS_READ_ONLY};
+  NAY_TRY(nay__native_parse((uint8_t *)(uintptr_t)bytes, len, NAY_VERIFY_ALL, diag, &parsed));
+  return nay_filter_copy(&parsed, allocator, filter);
+}
+
+_Static_assert(sizeof(nay_filter) <= sizeof(nay_view), "nay_view is too small for a filter");
+
+nay_status nay_view_open(const void *bytes, size_t len, const uint8_t *key, nay_diag *diag,
+                         nay_view *view) {
+  if (view == NULL || (bytes == NULL && len != 0)) {
+    return nay__fail(diag, NAY_EINVAL, "bytes or view is NULL", 0);
+  }
+  nay_filter parsed = {.flags = NAY_IS_READ_ONLY};
+  NAY_TRY(nay__native_parse((uint8_t *)(uintptr_t)bytes, len, NAY_VERIFY_ALL, diag, &parsed));
+  if (key != NULL && nay__hasher_unlock(&parsed.hasher, key) != NAY_OK) {
+    return nay__fail(diag, NAY_EKEY, "the key does not fit its check value", AT_SEED);
+  }
+  memcpy(view, &parsed, sizeof parsed);
+  return NAY_OK;
+}
+
+const nay_filter *nay_view_filter(const nay_view *view) {
+  return (const nay_filter *)(const void *)view;
+}
+
+/* ---- plan: here, because what a filter costs includes its file ---- */
+
+nay_status nay_params_plan(const nay_params *params, nay_diag *diag, nay_plan *plan) {
+  const nay_family *family;
+  nay_shape shape;
+  nay_hasher hasher;
+  if (plan == NULL) return nay__fail(diag, NAY_EINVAL, "plan is NULL", 0);
+  NAY_TRY(nay__resolve(params, diag, &family, &shape, &hasher));
+  nay_plan p = {.kind = family->kind, .k = shape.k, .nkeys = params->nkeys};
+  if (!family->payload(&shape, &p.nbits, &p.nbytes)) {
+    return nay__fail(diag, NAY_EINVAL, "the size cannot be addressed", 0);
+  }
+  bool key = hasher.kind == NAY_HASH_SIPHASH && (params->flags & NAY_STORE_KEY) != 0;
+  uint64_t body = p.nbytes + (key ? NAY_SECTION_ALIGN : 0);
+  p.nbytes_file = nay__body_at(key ? 2 : 1, body) + body;
+  p.nbytes_build = p.nbytes + sizeof(nay_filter);
+  if (params->nkeys != 0) p.bits_per_key = (double)p.nbits / (double)params->nkeys;
+  p.fpr = family->fpr(&shape, params->nkeys);
+  *plan = p;
+  return NAY_OK;
+}

@@ -1,0 +1,20 @@
+/* fmt_nay.h - the native file in memory: parse and verify without copying. */
+#ifndef NAY_FMT_NAY_H
+#define NAY_FMT_NAY_H
+
+#include "filter.h"
+
+/* When the chunks are verified. */
+typedef enum nay_trust { NAY_VERIFY_ALL, NAY_VERIFY_AT_TOUCH } nay_trust;
+
+/*
+ * nay__native_parse: fills *f, which points into bytes (writable only if the caller owns them).
+ * With NAY_VERIFY_AT_TOUCH f->lazy is made from f->allocator, which must be set before.
+ */
+nay_status nay__native_parse(uint8_t *bytes, size_t len, nay_trust trust, nay_diag *diag,
+                             nay_filter *f);
+
+/* nay__native_magic: whether the bytes begin like a native file. */
+bool nay__native_magic(const uint8_t *bytes, size_t len);
+
+#endif /* NAY_FMT_NAY_H */

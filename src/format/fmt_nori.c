@@ -1,0 +1,129 @@
+/*
+ * fmt_nori.c - nori-sstable's filter, in the form its page documents and in the form its code
+ * writes.
+ *
+ *   nori     | num_bits u64 | k u32 | bits_per_key u32 | bits |    num_bits = n * bits_per_key
+ *   nori12   | k u32 | num_bits u64 | bits |                       num_bits rounded up to 2^i
+ *
+ * Little-endian, bits least significant first. k = ceil(0.693 * bits_per_key), at least 1; the
+ * documented form also stops at 30. A power of two makes "& (num_bits - 1)" of "% num_bits", so one
+ * family serves both. num_bits 0 is the filter of no keys. The code's reader ignores what follows
+ * the bits; so does ours.
+ */
+#include "base/bytes.h"
+#include "family/bitarray.h"
+#include "format/classic.h"
+#include "format/format.h"
+#include "math/plan.h"
+
+#define NORI_HEADER 16u
+#define NORI12_HEADER 12u
+#define NORI_MAX_K 30u
+
+static uint32_t nori_k(uint32_t bits_per_key) {
+  double x = 0.693 * bits_per_key;
+  uint32_t k = (uint32_t)x;
+  if (k < x) k++;
+  return k < 1 ? 1 : k;
+}
+
+static nay_status nori_check_tail(const nay_shape *shape, const nay_span *payload, uint64_t at,
+                                  nay_diag *diag) {
+  if (nay__bits_tail_clear(payload->at, payload->len, shape->nunits)) return NAY_OK;
+  return nay__fail(diag, NAY_ECORRUPT, "bits are set past num_bits", at + payload->len - 1);
+}
+
+/* ---- the documented form ---- */
+
+static nay_status nori_plan(uint64_t nkeys, uint32_t bits_per_key, nay_diag *diag,
+                            nay_shape *shape) {
+  uint64_t nbits;
+  NAY_TRY(nay__classic_bits(nkeys, bits_per_key, diag, &nbits));
+  uint32_t k = nori_k(bits_per_key);
+  *shape = (nay_shape){nbits, k > NORI_MAX_K ? NORI_MAX_K : k, bits_per_key};
+  return NAY_OK;
+}
+
+static nay_status nori_parse(const uint8_t *bytes, size_t len, nay_diag *diag, nay_shape *shape,
+                             nay_span *payload) {
+  if (len < NORI_HEADER) return nay__fail(diag, NAY_ECORRUPT, "shorter than the header", len);
+  *shape = (nay_shape){nay__load64le(bytes), nay__load32le(bytes + 8), nay__load32le(bytes + 12)};
+  if (shape->nunits > NAY_MAX_NBITS ||
+      nay__ceil_div(shape->nunits, 8) != (uint64_t)len - NORI_HEADER) {
+    return nay__fail(diag, NAY_ECORRUPT, "num_bits does not fit the length", 0);
+  }
+  if (shape->k < 1 || shape->k > NORI_MAX_K) {
+    return nay__fail(diag, NAY_ECORRUPT, "k is not between 1 and 30", 8);
+  }
+  *payload = (nay_span){(uint8_t *)(uintptr_t)bytes + NORI_HEADER, len - NORI_HEADER};
+  return nori_check_tail(shape, payload, NORI_HEADER, diag);
+}
+
+static void nori_encode(const nay_filter *f, uint8_t *dst) {
+  nay__store64le(dst, f->shape.nunits);
+  nay__store32le(dst + 8, f->shape.k);
+  nay__store32le(dst + 12, f->shape.extra);
+  if (f->nbytes != 0) memcpy(dst + NORI_HEADER, f->bits.bytes, f->nbytes);
+}
+
+const nay_format nay__format_nori = {
+    .name = "nori",
+    .about = "nori-sstable's filter, as its page documents it",
+    .family = &nay__family_striding,
+    .hash = NAY_HASH_XXH64_PAIR,
+    .plan = nori_plan,
+    .parse = nori_parse,
+    .overhead = NORI_HEADER,
+    .encode = nori_encode,
+};
+
+/* ---- the form of the code ---- */
+
+static nay_status nori12_plan(uint64_t nkeys, uint32_t bits_per_key, nay_diag *diag,
+                              nay_shape *shape) {
+  uint64_t nbits, rounded = 1;
+  NAY_TRY(nay__classic_bits(nkeys, bits_per_key, diag, &nbits));
+  while (rounded < nbits) rounded *= 2;
+  uint32_t k = nori_k(bits_per_key);
+  if (k > NAY_CLASSIC_MAX_K) {
+    return nay__fail(diag, NAY_EINVAL, "bits_per_key asks for more than 255 probes", 0);
+  }
+  *shape = (nay_shape){.nunits = nbits == 0 ? 0 : rounded, .k = k};
+  return NAY_OK;
+}
+
+static nay_status nori12_parse(const uint8_t *bytes, size_t len, nay_diag *diag, nay_shape *shape,
+                               nay_span *payload) {
+  if (len < NORI12_HEADER) return nay__fail(diag, NAY_ECORRUPT, "shorter than the header", len);
+  *shape = (nay_shape){.nunits = nay__load64le(bytes + 4), .k = nay__load32le(bytes)};
+  if (shape->k < 1 || shape->k > NAY_CLASSIC_MAX_K) {
+    return nay__fail(diag, NAY_ECORRUPT, "k is not between 1 and 255", 0);
+  }
+  if ((shape->nunits & (shape->nunits - 1)) != 0) {
+    return nay__fail(diag, NAY_ECORRUPT, "num_bits is not a power of two", 4);
+  }
+  uint64_t need = nay__ceil_div(shape->nunits, 8);
+  if (need > (uint64_t)len - NORI12_HEADER) {
+    return nay__fail(diag, NAY_ECORRUPT, "num_bits does not fit the length", 4);
+  }
+  *payload = (nay_span){(uint8_t *)(uintptr_t)bytes + NORI12_HEADER, (size_t)need};
+  return nori_check_tail(shape, payload, NORI12_HEADER, diag);
+}
+
+/* Also the layout of the lab, which has another hash. */
+void nay__encode_k_m_bits(const nay_filter *f, uint8_t *dst) {
+  nay__store32le(dst, f->shape.k);
+  nay__store64le(dst + 4, f->shape.nunits);
+  if (f->nbytes != 0) memcpy(dst + NORI12_HEADER, f->bits.bytes, f->nbytes);
+}
+
+const nay_format nay__format_nori12 = {
+    .name = "nori12",
+    .about = "nori-sstable's filter, as its code writes it (12-byte header, power of two)",
+    .family = &nay__family_striding,
+    .hash = NAY_HASH_XXH64_PAIR,
+    .plan = nori12_plan,
+    .parse = nori12_parse,
+    .overhead = NORI12_HEADER,
+    .encode = nay__encode_k_m_bits,
+};

@@ -1,0 +1,40 @@
+/*
+ * format.h - what a format must know how to do. One file per format, listed in format_registry.c.
+ *
+ * Another system's layout is a shape and a payload inside some bytes. Its filter is a nay_filter of
+ * one of the classic families (classic.h) with that system's hash; only where the payload lies and
+ * what stands around it is the format's own.
+ */
+#ifndef NAY_FORMAT_INTERNAL_H
+#define NAY_FORMAT_INTERNAL_H
+
+#include "filter.h"
+#include "nay_format.h"
+
+struct nay_format {
+  const char *name;
+  const char *about;
+  bool has_magic;
+  bool has_checksum;
+  const nay_family *family; /* NULL: the native format, which has many */
+  nay_hash_kind hash;
+
+  /* nkeys and whole bits per key -> shape */
+  nay_status (*plan)(uint64_t nkeys, uint32_t bits_per_key, nay_diag *, nay_shape *);
+  /* bytes -> shape and where the payload lies in them; all checks */
+  nay_status (*parse)(const uint8_t *bytes, size_t len, nay_diag *, nay_shape *, nay_span *payload);
+  /* bytes around the payload, and writing all of them */
+  size_t overhead;
+  void (*encode)(const nay_filter *, uint8_t *dst);
+};
+
+/* nay__encode_k_m_bits: | k u32le | m u64le | bits |, the layout of nori12 and the lab. */
+void nay__encode_k_m_bits(const nay_filter *f, uint8_t *dst);
+
+extern const nay_format nay__format_leveldb;
+extern const nay_format nay__format_minilsm;
+extern const nay_format nay__format_nori;
+extern const nay_format nay__format_nori12;
+extern const nay_format nay__format_lab;
+
+#endif /* NAY_FORMAT_INTERNAL_H */

@@ -1,0 +1,202 @@
+/*
+ * format_registry.c - the list of formats, and the public calls over it. Adding a format is a line
+ * in the list, a file beside this one, a page in doc/formats/.
+ */
+#include "base/bytes.h"
+#include "builder.h"
+#include "format/fmt_nay.h"
+#include "format/format.h"
+#include "math/elementary.h"
+#include "math/plan.h"
+
+static const nay_format format_native = {
+    .name = "nay",
+    .about = "the native file: every family, every byte checksummed",
+    .has_magic = true,
+    .has_checksum = true,
+};
+
+static const nay_format *const format_list[] = {
+    &format_native,    &nay__format_leveldb, &nay__format_minilsm,
+    &nay__format_nori, &nay__format_nori12,  &nay__format_lab,
+};
+
+const nay_format *nay_format_at(size_t i) {
+  return i < sizeof format_list / sizeof format_list[0] ? format_list[i] : NULL;
+}
+
+const nay_format *nay_format_find(const char *name) {
+  const nay_format *format;
+  for (size_t i = 0; name != NULL && (format = nay_format_at(i)) != NULL; i++) {
+    if (strcmp(format->name, name) == 0) return format;
+  }
+  return NULL;
+}
+
+const char *nay_format_name(const nay_format *format) { return format->name; }
+const char *nay_format_about(const nay_format *format) { return format->about; }
+bool nay_format_has_magic(const nay_format *format) { return format->has_magic; }
+bool nay_format_has_checksum(const nay_format *format) { return format->has_checksum; }
+
+const nay_format *nay_format_recognise(const void *bytes, size_t len) {
+  return bytes != NULL && nay__native_magic(bytes, len) ? &format_native : NULL;
+}
+
+const nay_format *nay_format_of(const nay_filter *f) {
+  return f == NULL ? NULL : f->format != NULL ? f->format : &format_native;
+}
+
+/* ---- making filters in another system's layout ---- */
+
+/* These systems size by whole bits per key and have one hash: every other wish is refused. */
+static nay_status format_check_params(const nay_params *p, nay_diag *diag, uint32_t *bits_per_key) {
+  if (p == NULL) return nay__fail(diag, NAY_EINVAL, "params is NULL", 0);
+  if (p->nbytes != 0 || p->nbits != 0 || p->k != 0 || p->fold != 0) {
+    return nay__fail(diag, NAY_EINVAL, "this layout is sized by bits_per_key or fpr alone", 0);
+  }
+  if (p->kind != NAY_AUTO && p->kind != NAY_BLOOM) {
+    return nay__fail(diag, NAY_EINVAL, "this layout is a classic Bloom filter", 0);
+  }
+  if (p->hash != NAY_HASH_XXH3 || p->seed != 0 || p->flags != 0) {
+    return nay__fail(diag, NAY_EINVAL, "this layout has a hash of its own, without seed or flags",
+                     0);
+  }
+  nay_params checked = {.nkeys = 1, .fpr = p->fpr, .bits_per_key = p->bits_per_key};
+  nay_sizing by;
+  NAY_TRY(nay__params_check(&checked, diag, &by));
+  double bits = p->bits_per_key;
+  if (by == NAY_BY_FPR) {
+    bits = -nay__ln(p->fpr) / (NAY_LN2 * NAY_LN2);
+    if (bits > (double)(uint32_t)bits) bits = (double)(uint32_t)bits + 1;
+  }
+  if (bits < 1 || bits != (double)(uint32_t)bits) {
+    return nay__fail(diag, NAY_EINVAL, "bits_per_key must be a whole number in this layout", 0);
+  }
+  *bits_per_key = (uint32_t)bits;
+  return NAY_OK;
+}
+
+static nay_status format_shape(const nay_format *format, const nay_params *p, nay_diag *diag,
+                               nay_shape *shape) {
+  uint32_t bits_per_key;
+  NAY_TRY(format_check_params(p, diag, &bits_per_key));
+  if (p->nkeys > NAY_MAX_NKEYS) return nay__fail(diag, NAY_EINVAL, "nkeys is above 2^56", 0);
+  return format->plan(p->nkeys, bits_per_key, diag, shape);
+}
+
+nay_status nay_format_plan(const nay_format *format, const nay_params *params, nay_diag *diag,
+                           nay_plan *plan) {
+  if (format == NULL || plan == NULL)
+    return nay__fail(diag, NAY_EINVAL, "format or plan is NULL", 0);
+  if (format->family == NULL) return nay_params_plan(params, diag, plan);
+  nay_shape shape;
+  NAY_TRY(format_shape(format, params, diag, &shape));
+  nay_plan p = {.kind = format->family->kind, .k = shape.k, .nkeys = params->nkeys};
+  if (!format->family->payload(&shape, &p.nbits, &p.nbytes)) {
+    return nay__fail(diag, NAY_EINVAL, "the size cannot be addressed", 0);
+  }
+  p.nbytes_file = p.nbytes + format->overhead;
+  p.nbytes_build = p.nbytes + sizeof(nay_filter);
+  if (params->nkeys != 0) p.bits_per_key = (double)p.nbits / (double)params->nkeys;
+  p.fpr = format->family->fpr(&shape, params->nkeys);
+  *plan = p;
+  return NAY_OK;
+}
+
+nay_status nay_format_new(const nay_format *format, const nay_params *params,
+                          const nay_allocator *allocator, nay_diag *diag, nay_filter **filter) {
+  if (format == NULL || filter == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "format or filter is NULL", 0);
+  }
+  if (format->family == NULL) {
+    nay_plan plan; /* for its diag */
+    NAY_TRY(nay_params_plan(params, diag, &plan));
+    return nay_filter_new(params, allocator, filter);
+  }
+  nay_shape shape;
+  NAY_TRY(format_shape(format, params, diag, &shape));
+  nay_hasher hasher = {.kind = format->hash};
+  nay_filter *f;
+  NAY_TRY(nay__filter_make(format->family, &shape, &hasher, params->nkeys, 0, allocator, &f));
+  f->format = format;
+  *filter = f;
+  return NAY_OK;
+}
+
+/* The builder learns of the format through a plan that knows it: see builder.h. */
+static nay_status format_builder_plan(const struct nay_format *format, const nay_params *params,
+                                      uint64_t nkeys, nay_shape *shape) {
+  nay_params p = *params;
+  p.nkeys = nkeys;
+  return format_shape(format, &p, NULL, shape);
+}
+
+nay_status nay_format_builder(const nay_format *format, const nay_params *params,
+                              const nay_allocator *allocator, nay_diag *diag,
+                              nay_builder **builder) {
+  if (format == NULL || builder == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "format or builder is NULL", 0);
+  }
+  if (format->family == NULL) return nay_builder_new(params, allocator, builder);
+  nay_shape shape;
+  NAY_TRY(format_shape(format, params, diag, &shape));
+  nay_hasher hasher = {.kind = format->hash};
+  return nay__builder_make(format, format->family, params, &hasher, format_builder_plan, false,
+                           allocator, builder);
+}
+
+/* ---- bytes ---- */
+
+size_t nay_format_encoded_size(const nay_format *format, const nay_filter *f) {
+  if (format == NULL || f == NULL || nay_format_of(f) != format) return 0;
+  return format->family == NULL ? nay_filter_encoded_size(f) : f->nbytes + format->overhead;
+}
+
+nay_status nay_format_encode(const nay_format *format, const nay_filter *f, void *dst, size_t cap,
+                             size_t *written) {
+  if (format == NULL || f == NULL || dst == NULL || written == NULL) return NAY_EINVAL;
+  if (nay_format_of(f) != format) return NAY_EMISMATCH;
+  if (format->family == NULL) return nay_filter_encode(f, dst, cap, written);
+  size_t size = f->nbytes + format->overhead;
+  if (cap < size) return NAY_EBUFFER;
+  format->encode(f, dst);
+  *written = size;
+  return NAY_OK;
+}
+
+/* A read-only filter over the bytes themselves. */
+static nay_status format_parse(const nay_format *format, const void *bytes, size_t len,
+                               nay_diag *diag, nay_filter *f) {
+  nay_filter parsed = {.family = format->family,
+                       .format = format,
+                       .flags = NAY_IS_READ_ONLY,
+                       .hasher = {.kind = format->hash}};
+  nay_span payload;
+  NAY_TRY(format->parse(bytes, len, diag, &parsed.shape, &payload));
+  nay__filter_attach(&parsed, payload.at, payload.len);
+  *f = parsed;
+  return NAY_OK;
+}
+
+nay_status nay_format_decode(const nay_format *format, const void *bytes, size_t len,
+                             const nay_allocator *allocator, nay_diag *diag, nay_filter **filter) {
+  if (format == NULL || filter == NULL || (bytes == NULL && len != 0)) {
+    return nay__fail(diag, NAY_EINVAL, "format, bytes or filter is NULL", 0);
+  }
+  if (format->family == NULL) return nay_filter_decode(bytes, len, allocator, diag, filter);
+  nay_filter parsed;
+  NAY_TRY(format_parse(format, bytes, len, diag, &parsed));
+  return nay_filter_copy(&parsed, allocator, filter);
+}
+
+nay_status nay_format_view(const nay_format *format, const void *bytes, size_t len, nay_diag *diag,
+                           nay_view *view) {
+  if (format == NULL || view == NULL || (bytes == NULL && len != 0)) {
+    return nay__fail(diag, NAY_EINVAL, "format, bytes or view is NULL", 0);
+  }
+  if (format->family == NULL) return nay_view_open(bytes, len, NULL, diag, view);
+  nay_filter parsed;
+  NAY_TRY(format_parse(format, bytes, len, diag, &parsed));
+  memcpy(view, &parsed, sizeof parsed);
+  return NAY_OK;
+}

@@ -1,0 +1,66 @@
+/* native_file.c - native files on disk: save, open, map. */
+#include "family/lazy.h"
+#include "format/fmt_nay.h"
+#include "os/file.h"
+
+static nay_status native_produce(const void *object, nay_sink sink, void *ctx) {
+  return nay_filter_encode_stream(object, sink, ctx);
+}
+
+nay_status nay_filter_save(const nay_filter *f, const char *path, nay_diag *diag) {
+  if (f == NULL || path == NULL) return nay__fail(diag, NAY_EINVAL, "filter or path is NULL", 0);
+  if (!nay__family_is_native(f->family)) {
+    return nay__fail(diag, NAY_ENOTSUP, "another system's layout has no native file", 0);
+  }
+  if (nay__filter_all_verified(f) != NAY_OK) {
+    return nay__fail(diag, NAY_ECORRUPT, "the mapped filter is damaged", 0);
+  }
+  return nay__file_replace(path, native_produce, f, diag);
+}
+
+/* An empty handle in which a file can be parsed. */
+static nay_status native_handle(const nay_allocator *allocator, uint32_t flags, nay_filter **f) {
+  nay_allocator a = nay__allocator_or_default(allocator);
+  *f = nay__alloc(&a, sizeof **f);
+  if (*f == NULL) return NAY_ENOMEM;
+  **f = (nay_filter){.allocator = a, .flags = flags};
+  return NAY_OK;
+}
+
+nay_status nay_filter_open(const char *path, const nay_allocator *allocator, nay_diag *diag,
+                           nay_filter **filter) {
+  if (path == NULL || filter == NULL)
+    return nay__fail(diag, NAY_EINVAL, "path or filter is NULL", 0);
+  nay_filter *f;
+  size_t len = 0;
+  NAY_TRY(native_handle(allocator, 0, &f));
+  nay_status status = nay__file_read(path, &f->allocator, diag, &f->memory, &len);
+  if (status == NAY_OK) status = nay__native_parse(f->memory.at, len, NAY_VERIFY_ALL, diag, f);
+  if (status != NAY_OK) {
+    nay_filter_free(f);
+    return status;
+  }
+  *filter = f;
+  return NAY_OK;
+}
+
+nay_status nay_filter_map(const char *path, unsigned flags, const nay_allocator *allocator,
+                          nay_diag *diag, nay_filter **filter) {
+  if (path == NULL || filter == NULL)
+    return nay__fail(diag, NAY_EINVAL, "path or filter is NULL", 0);
+  if ((flags & ~NAY_MAP_LAZY) != 0) return nay__fail(diag, NAY_EINVAL, "unknown flag", 0);
+  nay_filter *f;
+  NAY_TRY(native_handle(allocator, NAY_IS_READ_ONLY, &f));
+  nay_status status = nay__file_map(path, diag, &f->mapping, &f->mapping_len);
+  if (status == NAY_OK) {
+    f->unmap = nay__file_unmap;
+    nay_trust trust = (flags & NAY_MAP_LAZY) != 0 ? NAY_VERIFY_AT_TOUCH : NAY_VERIFY_ALL;
+    status = nay__native_parse(f->mapping, f->mapping_len, trust, diag, f);
+  }
+  if (status != NAY_OK) {
+    nay_filter_free(f);
+    return status;
+  }
+  *filter = f;
+  return NAY_OK;
+}

@@ -1,0 +1,89 @@
+/* hash.c - the list of hash kinds, and what a secret key needs beside a hash: check and unlock. */
+#include "hash/hash.h"
+
+#define LEVELDB_SEED 0xbc9f1d34u
+
+const char *nay_hash_name(nay_hash_kind kind) {
+  switch (kind) {
+    case NAY_HASH_XXH3: return "xxh3";
+    case NAY_HASH_SIPHASH: return "siphash13";
+    case NAY_HASH_CALLER: return "caller";
+    case NAY_HASH_LEVELDB: return "leveldb";
+    case NAY_HASH_FARM32: return "farm32";
+    case NAY_HASH_XXH64_PAIR: return "xxh64x2";
+    case NAY_HASH_FNV_MIX: return "fnv1a-splitmix";
+  }
+  return "unknown";
+}
+
+uint64_t nay_hash_mix(uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+uint64_t nay_hash_siphash(const uint8_t key[16], const void *bytes, size_t len, unsigned c,
+                          unsigned d) {
+  return nay__siphash(key, bytes, len, c, d);
+}
+
+/*
+ * The check value goes into files in the clear: enough to refuse a wrong key, useless for finding
+ * the right one. 2-4 rounds and a fixed text keep it apart from every hash the filter itself uses.
+ */
+static uint64_t hash_key_check(const uint8_t key[16]) {
+  static const char text[] = "nay key check v1";
+  return nay__siphash(key, (const uint8_t *)text, sizeof text - 1, 2, 4);
+}
+
+nay_status nay__hasher_init(const nay_params *params, nay_diag *diag, nay_hasher *hasher) {
+  nay_hasher h = {.kind = params->hash};
+  switch (params->hash) {
+    case NAY_HASH_XXH3: h.seed = params->seed; break;
+    case NAY_HASH_SIPHASH:
+      memcpy(h.key, params->key, sizeof h.key);
+      h.seed = hash_key_check(h.key);
+      break;
+    case NAY_HASH_CALLER: h.seed = params->seed; break;
+    default:
+      return nay__fail(diag, NAY_EINVAL, "hash: native families take xxh3, siphash or caller", 0);
+  }
+  *hasher = h;
+  return NAY_OK;
+}
+
+nay_status nay__hasher_unlock(nay_hasher *hasher, const uint8_t key[16]) {
+  if (hasher->kind != NAY_HASH_SIPHASH || hash_key_check(key) != hasher->seed) return NAY_EKEY;
+  memcpy(hasher->key, key, sizeof hasher->key);
+  hasher->locked = false;
+  return NAY_OK;
+}
+
+nay_status nay__hasher_ready(const nay_hasher *hasher) {
+  if (hasher->locked) return NAY_EKEY;
+  return hasher->kind == NAY_HASH_CALLER ? NAY_ENOTSUP : NAY_OK;
+}
+
+/* For a keyed hash the check values stand in for the keys, which one side may not have. */
+bool nay__hasher_same(const nay_hasher *a, const nay_hasher *b) {
+  return a->kind == b->kind && a->seed == b->seed;
+}
+
+nay_hash nay__hash_slow(const nay_hasher *hasher, const void *key, size_t len) {
+  const uint8_t *p = key;
+  switch (hasher->kind) {
+    case NAY_HASH_SIPHASH: return (nay_hash){nay__siphash(hasher->key, p, len, 1, 3), 0};
+    case NAY_HASH_LEVELDB: return (nay_hash){nay__leveldb_hash(p, len, LEVELDB_SEED), 0};
+    case NAY_HASH_FARM32: return (nay_hash){nay__farm_fingerprint32(p, len), 0};
+    case NAY_HASH_XXH64_PAIR: return (nay_hash){XXH64(p, len, 0), XXH64(p, len, 1)};
+    case NAY_HASH_FNV_MIX: {
+      uint64_t h = nay_hash_mix(nay__fnv1a64(p, len));
+      return (nay_hash){(uint32_t)h, h >> 32};
+    }
+    case NAY_HASH_XXH3:
+    case NAY_HASH_CALLER: break;
+  }
+  assert(false && "the hasher is not ready");
+  return (nay_hash){0, 0};
+}

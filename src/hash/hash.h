@@ -1,0 +1,58 @@
+/*
+ * hash.h - from keys to hashes. A hasher is a hash function with its seed or key, held by a filter.
+ *
+ * Families never see keys: filter.c hashes once and hands over a nay_hash. That keeps the choice of
+ * hash, the seeds and the kinds of key out of every family.
+ */
+#ifndef NAY_HASH_H
+#define NAY_HASH_H
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/base.h"
+
+/* What a hasher's `seed` says depends on the kind: XXH3's seed, or the check value of a secret key.
+ */
+typedef struct nay_hasher {
+  nay_hash_kind kind;
+  bool locked; /* a secret key is needed and has not been given */
+  uint64_t seed;
+  uint8_t key[16];
+} nay_hasher;
+
+/* nay__hasher_init: from params. NAY_EINVAL for a hash that native families do not have. */
+nay_status nay__hasher_init(const nay_params *params, nay_diag *diag, nay_hasher *hasher);
+
+/* nay__hasher_unlock: NAY_EKEY when key does not give the check value in hasher->seed. */
+nay_status nay__hasher_unlock(nay_hasher *hasher, const uint8_t key[16]);
+
+/* nay__hasher_ready: NAY_OK when keys can be hashed; NAY_EKEY or NAY_ENOTSUP when not. */
+nay_status nay__hasher_ready(const nay_hasher *hasher);
+
+/* nay__hasher_same: whether two hashers give every key the same hash. */
+bool nay__hasher_same(const nay_hasher *a, const nay_hasher *b);
+
+/* nay__hash_slow: every kind but XXH3, which is inlined below. */
+nay_hash nay__hash_slow(const nay_hasher *hasher, const void *key, size_t len);
+
+/* nay__hash_key: the hasher must be ready. */
+static inline nay_hash nay__hash_key(const nay_hasher *hasher, const void *key, size_t len) {
+  if (hasher->kind == NAY_HASH_XXH3) {
+    return (nay_hash){XXH3_64bits_withSeed(key, len, hasher->seed), 0};
+  }
+  return nay__hash_slow(hasher, key, len);
+}
+
+/* nay__hash_has_hi: whether the kind needs both words of nay_hash. */
+static inline bool nay__hash_has_hi(nay_hash_kind kind) {
+  return kind == NAY_HASH_XXH64_PAIR || kind == NAY_HASH_FNV_MIX;
+}
+
+/* The hash functions, one file each. */
+uint64_t nay__siphash(const uint8_t key[16], const uint8_t *p, size_t len, unsigned c, unsigned d);
+uint32_t nay__leveldb_hash(const uint8_t *p, size_t len, uint32_t seed);
+uint32_t nay__farm_fingerprint32(const uint8_t *p, size_t len);
+uint64_t nay__fnv1a64(const uint8_t *p, size_t len);
+
+#endif /* NAY_HASH_H */

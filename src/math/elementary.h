@@ -1,0 +1,20 @@
+/*
+ * elementary.h - ln and exp from + - * / alone.
+ *
+ * Sizes are part of the promise "same keys, same bytes everywhere", and libm may differ in the last
+ * bit from one system to the next. IEEE 754 fixes the four operations, so these do not. They also
+ * spare the library a dependency on libm, which the browser build does not have.
+ */
+#ifndef NAY_ELEMENTARY_H
+#define NAY_ELEMENTARY_H
+
+#include "base/base.h"
+
+#define NAY_LN2 0.693147180559945309417232121458
+
+double nay__ln(double x);               /* x > 0, finite; within 2 ulp; ln(0) is -infinity */
+double nay__ln1p(double x);             /* ln(1 + x) without loss for small x; x > -1 */
+double nay__exp(double x);              /* 0 below -700 and infinity above 700 */
+double nay__ipow(double x, uint64_t n); /* x to a whole power, by squaring */
+
+#endif /* NAY_ELEMENTARY_H */

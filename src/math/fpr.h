@@ -1,0 +1,27 @@
+/*
+ * fpr.h - from bits and keys to the rate of false positives, exactly, and back from bits to keys.
+ *
+ * The textbook rate (1 - e^(-kn/m))^k takes the mean fill and raises it to the k-th power. But a
+ * power of a mean is less than the mean of the power: the fill of a small array varies, and fuller
+ * ones answer maybe far more often. For a 512-bit block at 16 bits per key the textbook mixture
+ * says 0.0826 %, the truth is 0.0844 %. So the functions here use the mean *and the variance* of
+ * the number of occupied bits, both known exactly; tests compare them with the full distribution.
+ */
+#ifndef NAY_FPR_H
+#define NAY_FPR_H
+
+#include "base/base.h"
+
+/* nay__fpr_bloom: n keys of k probes in m bits. m >= 1. */
+double nay__fpr_bloom(uint64_t m, uint32_t k, uint64_t n);
+
+/* nay__fpr_bloom_fast: the same from mean and variance alone, for searches over sizes. */
+double nay__fpr_bloom_fast(uint64_t m, uint32_t k, uint64_t n);
+
+/* nay__fpr_blocked: n keys over nblocks blocks of 512 bits, k probes within one block. */
+double nay__fpr_blocked(uint64_t nblocks, uint32_t k, uint64_t n);
+
+/* nay__estimate_keys: the n that makes x occupied bits of m most likely, k probes a key. */
+double nay__estimate_keys(uint64_t m, uint32_t k, uint64_t x);
+
+#endif /* NAY_FPR_H */

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Fails when a source file includes something from a layer to its right, or libc where it must not.
+
+    base <- os, hash, cpu, math <- family <- filter.c, builder.c <- format <- sst
+    cli, plugins, wasm, examples, bench: only the public headers
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RANK = {"base": 0, "os": 1, "hash": 1, "cpu": 1, "math": 1, "family": 2, "": 3, "format": 4, "sst": 5}
+LIBC_LAYERS = {"base", "os"}
+PUBLIC = {path.name for path in (ROOT / "include").glob("*.h")}
+INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
+
+
+def library_faults(path):
+    layer = path.relative_to(ROOT / "src").parts[0] if path.parent != ROOT / "src" else ""
+    for quote, name in INCLUDE.findall(path.read_text()):
+        if quote == "<":
+            allowed = layer in LIBC_LAYERS or name == "xxhash.h" or (layer == "cpu" and "intrin" in name)
+            if not allowed and name not in ("arm_neon.h",):
+                yield f"includes <{name}>: only src/base and src/os use libc headers"
+            continue
+        if name in PUBLIC:
+            continue
+        target = name.split("/")[0] if "/" in name else ""
+        if target not in RANK:
+            yield f'includes "{name}": not a layer'
+        elif RANK[target] > RANK[layer] or (RANK[target] == RANK[layer] and target != layer):
+            yield f'includes "{name}": {target or "the handle"} is not to the left of {layer or "the handle"}'
+
+
+def user_faults(path):
+    for quote, name in INCLUDE.findall(path.read_text()):
+        own = (path.parent / name).exists()
+        if quote == '"' and not own and name not in PUBLIC:
+            yield f'includes "{name}": only public headers here'
+
+
+def main():
+    faults = []
+    for path in sorted((ROOT / "src").rglob("*.[ch]")):
+        faults += [(path, fault) for fault in library_faults(path)]
+    for folder in ("cli", "plugins", "wasm", "examples", "bench"):
+        for path in sorted((ROOT / folder).rglob("*.[ch]")):
+            faults += [(path, fault) for fault in user_faults(path)]
+    names = {}
+    for path in sorted((ROOT / "src").rglob("*.c")):
+        if path.name in names:
+            faults.append((path, f"has the name of {names[path.name]}: file names are unique"))
+        names[path.name] = path.relative_to(ROOT)
+    for path, fault in faults:
+        print(f"{path.relative_to(ROOT)}: {fault}")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
