@@ -152,11 +152,21 @@ NAY_API uint64_t nay_hash_siphash(const uint8_t key[16], const void *bytes, size
 /* ---- params and plan ----------------------------------------------------------------------------
  */
 
-/* nay_kind: the families. The numbers are those of the file format. */
+/*
+ * nay_kind: the families. The numbers are those of the file format and never change; nay_kind_name
+ * tells whether this library has a family.
+ */
 typedef enum nay_kind {
-  NAY_AUTO = 0,   /* let the planner choose among the families that take adds */
-  NAY_BLOOM = 1,  /* classic Bloom: any size, tiny sets, lowest rates */
-  NAY_BLOCKED = 2 /* one cache line per probe: the default */
+  NAY_AUTO = 0,     /* let the planner choose among the families that take adds */
+  NAY_BLOOM = 1,    /* classic Bloom: any size, tiny sets, lowest rates */
+  NAY_BLOCKED = 2,  /* one cache line per probe: the default */
+  NAY_COUNTING = 3, /* blocked, with removal */
+  NAY_SCALABLE = 4, /* grows when the number of keys is not known */
+  NAY_WINDOW = 5,   /* forgets old keys */
+  NAY_CUCKOO = 6,   /* removal at low rates */
+  NAY_XOR = 7,      /* static: the classic xor filter */
+  NAY_FUSE = 8,     /* static: fastest probe for big lists */
+  NAY_RIBBON = 9    /* static: fewest bits */
 } nay_kind;
 
 /* nay_kind_name: "bloom", "blocked", ...; NULL for a number that no family has. */

@@ -74,6 +74,12 @@ struct nay_family {
   const char *name;
   unsigned traits; /* NAY_CAN_... */
 
+  /*
+   * The length of a payload is stated in the payload itself (shards, levels, a pool), not only in
+   * the shape: payload() then gives what a new filter needs, and check() must also verify `len`.
+   */
+  bool self_sized;
+
   /* params -> shape; fills diag with the field to blame. Allocates nothing. */
   nay_status (*plan)(const nay_params *, nay_diag *, nay_shape *);
   /* the payload that a shape needs, in bits and bytes; false when it exceeds what can be addressed

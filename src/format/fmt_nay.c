@@ -337,7 +337,7 @@ static nay_status native_take_section(uint8_t *at, size_t len, uint32_t type, ui
   switch (type) {
     case SECTION_PAYLOAD:
       if (f->bits.bytes != NULL) return nay__fail(diag, NAY_ECORRUPT, "two payloads", offset);
-      if (len != h->payload_len) {
+      if (!h->family->self_sized && len != h->payload_len) {
         return nay__fail(diag, NAY_ECORRUPT, "the payload's length does not fit the header",
                          offset);
       }
