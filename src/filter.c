@@ -29,7 +29,7 @@ nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_fami
 }
 
 void nay__filter_attach(nay_filter *f, uint8_t *payload, size_t nbytes) {
-  f->bits = (nay_bits){payload, f->shape.nunits, f->shape.k};
+  f->bits = (nay_bits){payload, f->shape.nunits, f->shape.k, nbytes <= NAY_CACHE_BYTES};
   f->nbytes = nbytes;
   f->kernels = (f->flags & NAY_CONCURRENT) != 0 ? &nay__kernels_shared : nay__kernels_best();
 }
@@ -223,109 +223,155 @@ nay_status nay_filter_advance(nay_filter *f, uint64_t ticks) {
   return f->family->advance != NULL ? f->family->advance(f, ticks) : NAY_ENOTSUP;
 }
 
-/* ---- batches: groups of 64, so that a group's answers are one word of the bitmap ---- */
+/*
+ * ---- batches ----
+ *
+ * Groups of 64, so that a group's answers are one word of the bitmap. While the family works on one
+ * group the memory of the next is on its way (unless the whole filter fits in the cache). A feed
+ * hides where the hashes come from: the caller's arrays, or keys that are hashed as they are
+ * needed.
+ */
 
-static unsigned filter_group(size_t n, size_t start) {
-  return n - start < 64 ? (unsigned)(n - start) : 64;
+typedef struct filter_group {
+  const uint64_t *lo, *hi;
+  unsigned n;
+  uint64_t hashed[2][64];
+} filter_group;
+
+typedef struct filter_feed {
+  const nay_filter *filter;
+  const void *const *keys; /* NULL: lo and hi are given */
+  const size_t *lens;
+  const uint64_t *lo, *hi;
+  size_t n, next;
+  filter_group groups[2];
+  unsigned turn;
+} filter_feed;
+
+/* Fills the other group with the keys that follow, and asks for the memory that they will touch. */
+static void filter_feed_ahead(filter_feed *feed) {
+  const nay_filter *f = feed->filter;
+  filter_group *g = &feed->groups[feed->turn ^= 1];
+  size_t left = feed->n - feed->next;
+  g->n = left < 64 ? (unsigned)left : 64;
+  if (feed->keys == NULL) {
+    g->lo = feed->lo + feed->next;
+    g->hi = feed->hi != NULL ? feed->hi + feed->next : NULL;
+  } else {
+    for (unsigned i = 0; i < g->n; i++) {
+      const void *key = feed->keys[feed->next + i];
+      nay_hash h = nay__hash_key(&f->hasher, key != NULL ? key : "", feed->lens[feed->next + i]);
+      g->hashed[0][i] = h.lo;
+      g->hashed[1][i] = h.hi;
+    }
+    g->lo = g->hashed[0];
+    g->hi = g->hashed[1];
+  }
+  feed->next += g->n;
+  if (f->family->prefetch64 != NULL && !f->bits.in_cache && f->lazy == NULL) {
+    f->family->prefetch64(f, g->lo, g->hi, g->n);
+  }
 }
 
-/* Keys must be usable before the first one is added: a failed batch has added nothing. */
-static nay_status filter_keys_ok(const nay_filter *f, const void *const *keys, const size_t *lens,
-                                 size_t n) {
+/* The group that is ready; the one after it is fetched meanwhile. n is 0 when all are done. */
+static const filter_group *filter_feed_next(filter_feed *feed) {
+  const filter_group *ready = &feed->groups[feed->turn];
+  filter_feed_ahead(feed);
+  return ready;
+}
+
+static nay_status filter_feed_keys(const nay_filter *f, const void *const *keys, const size_t *lens,
+                                   size_t n, filter_feed *feed) {
   if (f == NULL || (n != 0 && (keys == NULL || lens == NULL))) return NAY_EINVAL;
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++) { /* before the first add: a failed batch has added nothing */
     if (keys[i] == NULL && lens[i] != 0) return NAY_EINVAL;
   }
-  return nay__hasher_ready(&f->hasher);
+  NAY_TRY(nay__hasher_ready(&f->hasher));
+  feed->filter = f;
+  feed->keys = keys;
+  feed->lens = lens;
+  feed->n = keys != NULL ? n : 0;
+  feed->next = feed->turn = 0;
+  filter_feed_ahead(feed);
+  return NAY_OK;
 }
 
-static void filter_hash_group(const nay_filter *f, const void *const *keys, const size_t *lens,
-                              unsigned n, uint64_t *lo, uint64_t *hi) {
-  for (unsigned i = 0; i < n; i++) {
-    nay_hash h = nay__hash_key(&f->hasher, keys[i] != NULL ? keys[i] : "", lens[i]);
-    lo[i] = h.lo;
-    hi[i] = h.hi;
-  }
-}
-
-static nay_status filter_hashes_ok(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                                   size_t n) {
+static nay_status filter_feed_hashes(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                     size_t n, filter_feed *feed) {
   if (f == NULL || (n != 0 && lo == NULL)) return NAY_EINVAL;
-  return n != 0 && hi == NULL && nay__hash_has_hi(f->hasher.kind) ? NAY_EINVAL : NAY_OK;
+  if (n != 0 && hi == NULL && nay__hash_has_hi(f->hasher.kind)) return NAY_EINVAL;
+  feed->filter = f;
+  feed->keys = NULL;
+  feed->lo = lo;
+  feed->hi = hi;
+  feed->n = n;
+  feed->next = feed->turn = 0;
+  filter_feed_ahead(feed);
+  return NAY_OK;
 }
 
-static nay_status filter_add_group(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                                   unsigned n, uint64_t *word) {
-  uint64_t ignored;
-  return f->family->add64(f, lo, hi, n, word != NULL ? word : &ignored);
+static nay_status filter_add_feed(nay_filter *f, filter_feed *feed, uint64_t *bitmap) {
+  if (f->family->add64 == NULL) return NAY_ENOTSUP;
+  const filter_group *g;
+  while ((g = filter_feed_next(feed))->n != 0) {
+    uint64_t word;
+    NAY_TRY(f->family->add64(f, g->lo, g->hi, g->n, &word));
+    if (bitmap != NULL) *bitmap++ = word;
+  }
+  return NAY_OK;
 }
 
 nay_status nay_filter_add_hash_many(nay_filter *f, const uint64_t *lo, const uint64_t *hi, size_t n,
                                     uint64_t *bitmap) {
+  filter_feed feed;
   NAY_TRY(filter_writable(f));
-  NAY_TRY(filter_hashes_ok(f, lo, hi, n));
-  if (f->family->add64 == NULL) return NAY_ENOTSUP;
-  for (size_t i = 0; i < n; i += 64) {
-    NAY_TRY(filter_add_group(f, lo + i, hi != NULL ? hi + i : NULL, filter_group(n, i),
-                             bitmap != NULL ? bitmap + i / 64 : NULL));
-  }
-  return NAY_OK;
+  NAY_TRY(filter_feed_hashes(f, lo, hi, n, &feed));
+  return filter_add_feed(f, &feed, bitmap);
 }
 
 nay_status nay_filter_add_many(nay_filter *f, const void *const *keys, const size_t *lens, size_t n,
                                uint64_t *bitmap) {
+  filter_feed feed;
   NAY_TRY(filter_writable(f));
-  NAY_TRY(filter_keys_ok(f, keys, lens, n));
-  if (f->family->add64 == NULL) return NAY_ENOTSUP;
-  for (size_t i = 0; i < n; i += 64) {
-    uint64_t lo[64], hi[64];
-    unsigned group = filter_group(n, i);
-    filter_hash_group(f, keys + i, lens + i, group, lo, hi);
-    NAY_TRY(filter_add_group(f, lo, hi, group, bitmap != NULL ? bitmap + i / 64 : NULL));
-  }
-  return NAY_OK;
+  NAY_TRY(filter_feed_keys(f, keys, lens, n, &feed));
+  return filter_add_feed(f, &feed, bitmap);
 }
 
-static uint64_t filter_test_group(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                                  unsigned n) {
-  if (NAY_LIKELY(f->lazy == NULL)) return f->family->test64(f, lo, hi, n);
+static uint64_t filter_test_group(const nay_filter *f, const filter_group *g) {
+  if (NAY_LIKELY(f->lazy == NULL)) return f->family->test64(f, g->lo, g->hi, g->n);
   uint64_t word = 0;
-  for (unsigned i = 0; i < n; i++) {
-    nay_hash hash = {lo[i], hi != NULL ? hi[i] : 0};
+  for (unsigned i = 0; i < g->n; i++) {
+    nay_hash hash = {g->lo[i], g->hi != NULL ? g->hi[i] : 0};
     word |= (uint64_t)nay_filter_may_contain_hash(f, hash) << i;
   }
   return word;
 }
 
-/* Arguments that cannot be used: no key is known to be absent. */
-static nay_status filter_all_maybe(nay_status status, size_t n, uint64_t *bitmap) {
-  for (size_t i = 0; i < n; i += 64) bitmap[i / 64] = ~(uint64_t)0 >> (64 - filter_group(n, i));
-  return status;
+/* `status` tells whether there is a feed; without one no key is known to be absent. */
+static nay_status filter_test_feed(nay_status status, const nay_filter *f, filter_feed *feed,
+                                   size_t n, uint64_t *bitmap) {
+  if (status != NAY_OK) {
+    for (size_t i = 0; i < n; i += 64)
+      bitmap[i / 64] = ~(uint64_t)0 >> (n - i < 64 ? 64 - (n - i) : 0);
+    return status;
+  }
+  const filter_group *g;
+  while ((g = filter_feed_next(feed))->n != 0) *bitmap++ = filter_test_group(f, g);
+  return nay_filter_health(f);
 }
 
 nay_status nay_filter_may_contain_hash_many(const nay_filter *f, const uint64_t *lo,
                                             const uint64_t *hi, size_t n, uint64_t *bitmap) {
   if (n != 0 && bitmap == NULL) return NAY_EINVAL;
-  nay_status status = filter_hashes_ok(f, lo, hi, n);
-  if (status != NAY_OK) return filter_all_maybe(status, n, bitmap);
-  for (size_t i = 0; i < n; i += 64) {
-    bitmap[i / 64] = filter_test_group(f, lo + i, hi != NULL ? hi + i : NULL, filter_group(n, i));
-  }
-  return nay_filter_health(f);
+  filter_feed feed;
+  return filter_test_feed(filter_feed_hashes(f, lo, hi, n, &feed), f, &feed, n, bitmap);
 }
 
 nay_status nay_filter_may_contain_many(const nay_filter *f, const void *const *keys,
                                        const size_t *lens, size_t n, uint64_t *bitmap) {
   if (n != 0 && bitmap == NULL) return NAY_EINVAL;
-  nay_status status = filter_keys_ok(f, keys, lens, n);
-  if (status != NAY_OK) return filter_all_maybe(status, n, bitmap);
-  for (size_t i = 0; i < n; i += 64) {
-    uint64_t lo[64], hi[64];
-    unsigned group = filter_group(n, i);
-    filter_hash_group(f, keys + i, lens + i, group, lo, hi);
-    bitmap[i / 64] = filter_test_group(f, lo, hi, group);
-  }
-  return nay_filter_health(f);
+  filter_feed feed;
+  return filter_test_feed(filter_feed_keys(f, keys, lens, n, &feed), f, &feed, n, bitmap);
 }
 
 /* ---- whole-filter operations ---- */

@@ -1,4 +1,23 @@
-/* dispatch.c - which kernels this CPU runs best. The only file that asks what the CPU can do. */
-#include "cpu/kernels.h"
+/* dispatch.c - which kernels this CPU runs. The only file that asks what the CPU can do. */
+#include "cpu/kernels_simd.h"
 
-const nay_kernels *nay__kernels_best(void) { return &nay__kernels_scalar; }
+const nay_kernels *nay__kernels_at(size_t i) {
+  const nay_kernels *tables[4] = {&nay__kernels_scalar};
+  size_t n = 1;
+#if NAY_HAS_X86_KERNELS
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
+    tables[n++] = &nay__kernels_avx2;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
+      tables[n++] = &nay__kernels_avx512;
+    }
+  }
+#endif
+  return i < n ? tables[i] : NULL;
+}
+
+/* The last one is the best. */
+const nay_kernels *nay__kernels_best(void) {
+  const nay_kernels *best = NULL, *next;
+  for (size_t i = 0; (next = nay__kernels_at(i)) != NULL; i++) best = next;
+  return best;
+}

@@ -20,32 +20,44 @@
 
 #define NAY_BLOCK_BITS 512u
 #define NAY_BLOCK_BYTES 64u
+#define NAY_G64 0x9e3779b97f4a7c15u
+#define NAY_G32 0x9e3779b9u
 
 /* nay_bits: what a kernel needs to know of a filter. `nunits` counts bits (bloom) or blocks. */
 typedef struct nay_bits {
   uint8_t *bytes;
   uint64_t nunits;
   uint32_t k;
+  bool in_cache; /* small enough that asking for lines ahead of time costs more than it gives */
 } nay_bits;
 
+/*
+ * Batches have at most 64 keys: bit i of the word answers for hashes[i]. A batch's prefetch is
+ * called one batch ahead, and only for filters that do not fit in the cache.
+ */
 typedef struct nay_kernels {
   const char *name;
   bool (*bloom_test)(const nay_bits *, uint64_t hash);
   bool (*bloom_add)(const nay_bits *, uint64_t hash); /* true when a bit changed: the key is new */
-  bool (*blocked_test)(const nay_bits *, uint64_t hash);
-  bool (*blocked_add)(const nay_bits *, uint64_t hash);
-  /* Batches: bit i of the bitmap answers for hashes[i]; n is at most 64. */
   uint64_t (*bloom_test64)(const nay_bits *, const uint64_t *hashes, unsigned n);
   uint64_t (*bloom_add64)(const nay_bits *, const uint64_t *hashes, unsigned n);
+  void (*bloom_prefetch64)(const nay_bits *, const uint64_t *hashes, unsigned n);
+
+  bool (*blocked_test)(const nay_bits *, uint64_t hash);
+  bool (*blocked_add)(const nay_bits *, uint64_t hash);
   uint64_t (*blocked_test64)(const nay_bits *, const uint64_t *hashes, unsigned n);
   uint64_t (*blocked_add64)(const nay_bits *, const uint64_t *hashes, unsigned n);
+  void (*blocked_prefetch64)(const nay_bits *, const uint64_t *hashes, unsigned n);
 } nay_kernels;
 
 extern const nay_kernels nay__kernels_scalar;
 extern const nay_kernels
     nay__kernels_shared; /* relaxed atomics: adds and probes from many threads */
 
-/* nay__kernels_best: for this CPU. The only place that looks at it. */
+/* nay__kernels_best: for this CPU. */
 const nay_kernels *nay__kernels_best(void);
+
+/* nay__kernels_at: the i-th table that this CPU can run, scalar first; NULL past the last. */
+const nay_kernels *nay__kernels_at(size_t i);
 
 #endif /* NAY_KERNELS_H */

@@ -1,119 +1,112 @@
 /*
- * kernels_scalar.c - the kernels in plain C, twice: with plain memory accesses, and with relaxed
- * atomic ones for filters that many threads change. The text is the same; only how a byte is read
- * and or-ed differs, chosen by a constant that the compiler folds away.
+ * kernels_scalar.c - the kernels in plain C: the table that defines the bits, and the one with
+ * relaxed atomic accesses for filters that many threads change.
  */
-#include "base/bits.h"
-#include "base/compiler.h"
-#include "cpu/kernels.h"
+#include "cpu/kernels_define.h"
 
-#define SCALAR_G64 0x9e3779b97f4a7c15u
-#define SCALAR_G32 0x9e3779b9u
+/* ---- blocked, plain ---- */
 
-enum { PLAIN = 0, SHARED = 1 };
-
-NAY_INLINE bool scalar_get(const uint8_t *bytes, uint64_t bit, int how) {
-  const uint8_t *p = bytes + (bit >> 3);
-  uint8_t byte = how == SHARED ? nay__atomic_load8(p) : *p;
-  return (byte >> (bit & 7) & 1) != 0;
+NAY_INLINE bool scalar_blocked_test(const nay_bits *b, uint64_t hash) {
+  const uint8_t *block = nay__block_of(b, hash);
+  uint32_t h = (uint32_t)hash;
+  for (uint32_t i = 0; i < b->k; i++, h *= NAY_G32) {
+    if ((block[h >> 26] >> (h >> 23 & 7) & 1) == 0) return false;
+  }
+  return true;
 }
 
-/* Sets a bit; true when it was clear. The read first spares a cache line that would not change. */
-NAY_INLINE bool scalar_set(uint8_t *bytes, uint64_t bit, int how) {
+NAY_INLINE bool scalar_blocked_add(const nay_bits *b, uint64_t hash) {
+  uint8_t *block = nay__block_of(b, hash), fresh = 0;
+  uint32_t h = (uint32_t)hash;
+  for (uint32_t i = 0; i < b->k; i++, h *= NAY_G32) {
+    uint8_t mask = (uint8_t)(1u << (h >> 23 & 7)), *p = block + (h >> 26);
+    fresh |= (uint8_t)(~*p & mask);
+    *p |= mask;
+  }
+  return fresh != 0;
+}
+
+NAY_DEFINE_KERNEL(, scalar_test, scalar_blocked_test)
+NAY_DEFINE_KERNEL(, scalar_add, scalar_blocked_add)
+
+void nay__blocked_prefetch64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
+  for (unsigned i = 0; i < n; i++) NAY_PREFETCH(nay__block_of(b, hashes[i]));
+}
+
+const nay_kernels nay__kernels_scalar = {
+    .name = "scalar",
+    .bloom_test = nay__bloom_test,
+    .bloom_add = nay__bloom_add,
+    .bloom_test64 = nay__bloom_test64,
+    .bloom_add64 = nay__bloom_add64,
+    .bloom_prefetch64 = nay__bloom_prefetch64,
+    .blocked_test = scalar_test,
+    .blocked_add = scalar_add,
+    .blocked_test64 = scalar_test64,
+    .blocked_add64 = scalar_add64,
+    .blocked_prefetch64 = nay__blocked_prefetch64,
+};
+
+/* ---- shared: many threads ---- */
+
+NAY_INLINE bool shared_get(const uint8_t *bytes, uint64_t bit) {
+  return (nay__atomic_load8(bytes + (bit >> 3)) >> (bit & 7) & 1) != 0;
+}
+
+/* True when this call set the bit. The load first spares a locked write that would change nothing.
+ */
+NAY_INLINE bool shared_set(uint8_t *bytes, uint64_t bit) {
   uint8_t mask = (uint8_t)(1u << (bit & 7)), *p = bytes + (bit >> 3);
-  if (how == SHARED) {
-    return (nay__atomic_load8(p) & mask) == 0 && (nay__atomic_or8(p, mask) & mask) == 0;
-  }
-  bool was_clear = (*p & mask) == 0;
-  *p |= mask;
-  return was_clear;
+  return (nay__atomic_load8(p) & mask) == 0 && (nay__atomic_or8(p, mask) & mask) == 0;
 }
 
-/* ---- bloom ---- */
-
-NAY_INLINE bool scalar_bloom_test(const nay_bits *b, uint64_t h, int how) {
-  for (uint32_t i = 0; i < b->k; i++, h *= SCALAR_G64) {
-    if (!scalar_get(b->bytes, nay__reduce(h, b->nunits), how)) return false;
+NAY_INLINE bool shared_bloom_test_one(const nay_bits *b, uint64_t h) {
+  for (uint32_t i = 0; i < b->k; i++, h *= NAY_G64) {
+    if (!shared_get(b->bytes, nay__reduce(h, b->nunits))) return false;
   }
   return true;
 }
 
-NAY_INLINE bool scalar_bloom_add(const nay_bits *b, uint64_t h, int how) {
+NAY_INLINE bool shared_bloom_add_one(const nay_bits *b, uint64_t h) {
   bool is_new = false;
-  for (uint32_t i = 0; i < b->k; i++, h *= SCALAR_G64) {
-    is_new |= scalar_set(b->bytes, nay__reduce(h, b->nunits), how);
+  for (uint32_t i = 0; i < b->k; i++, h *= NAY_G64) {
+    is_new |= shared_set(b->bytes, nay__reduce(h, b->nunits));
   }
   return is_new;
 }
 
-/* The first two probes decide most absent keys: fetch their lines for all keys, then look. */
-NAY_INLINE void scalar_bloom_prefetch(const nay_bits *b, const uint64_t *hashes, unsigned n) {
-  for (unsigned i = 0; i < n; i++) {
-    NAY_PREFETCH(b->bytes + (nay__reduce(hashes[i], b->nunits) >> 3));
-    NAY_PREFETCH(b->bytes + (nay__reduce(hashes[i] * SCALAR_G64, b->nunits) >> 3));
-  }
-}
-
-/* ---- blocked ---- */
-
-NAY_INLINE uint8_t *scalar_block(const nay_bits *b, uint64_t h) {
-  return b->bytes + nay__reduce(h, b->nunits) * NAY_BLOCK_BYTES;
-}
-
-NAY_INLINE bool scalar_blocked_test(const nay_bits *b, uint64_t hash, int how) {
-  const uint8_t *block = scalar_block(b, hash);
+NAY_INLINE bool shared_blocked_test_one(const nay_bits *b, uint64_t hash) {
+  const uint8_t *block = nay__block_of(b, hash);
   uint32_t h = (uint32_t)hash;
-  for (uint32_t i = 0; i < b->k; i++, h *= SCALAR_G32) {
-    if (!scalar_get(block, h >> 23, how)) return false;
+  for (uint32_t i = 0; i < b->k; i++, h *= NAY_G32) {
+    if (!shared_get(block, h >> 23)) return false;
   }
   return true;
 }
 
-NAY_INLINE bool scalar_blocked_add(const nay_bits *b, uint64_t hash, int how) {
-  uint8_t *block = scalar_block(b, hash);
+NAY_INLINE bool shared_blocked_add_one(const nay_bits *b, uint64_t hash) {
+  uint8_t *block = nay__block_of(b, hash);
   uint32_t h = (uint32_t)hash;
   bool is_new = false;
-  for (uint32_t i = 0; i < b->k; i++, h *= SCALAR_G32) {
-    is_new |= scalar_set(block, h >> 23, how);
-  }
+  for (uint32_t i = 0; i < b->k; i++, h *= NAY_G32) is_new |= shared_set(block, h >> 23);
   return is_new;
 }
 
-NAY_INLINE void scalar_blocked_prefetch(const nay_bits *b, const uint64_t *hashes, unsigned n) {
-  for (unsigned i = 0; i < n; i++) NAY_PREFETCH(scalar_block(b, hashes[i]));
-}
+NAY_DEFINE_KERNEL(, shared_bloom_test, shared_bloom_test_one)
+NAY_DEFINE_KERNEL(, shared_bloom_add, shared_bloom_add_one)
+NAY_DEFINE_KERNEL(, shared_blocked_test, shared_blocked_test_one)
+NAY_DEFINE_KERNEL(, shared_blocked_add, shared_blocked_add_one)
 
-/* ---- the two tables ---- */
-
-/* Defines family_verb_suffix and family_verb64_suffix: the only use of pasting, eight functions. */
-#define SCALAR_PAIR(family, verb, suffix, how)                                            \
-  static bool family##_##verb##_##suffix(const nay_bits *b, uint64_t hash) {              \
-    return scalar_##family##_##verb(b, hash, how);                                        \
-  }                                                                                       \
-  static uint64_t family##_##verb##64_##suffix(const nay_bits *b, const uint64_t *hashes, \
-                                               unsigned n) {                              \
-    scalar_##family##_prefetch(b, hashes, n);                                             \
-    uint64_t bitmap = 0;                                                                  \
-    for (unsigned i = 0; i < n; i++) {                                                    \
-      bitmap |= (uint64_t)scalar_##family##_##verb(b, hashes[i], how) << i;               \
-    }                                                                                     \
-    return bitmap;                                                                        \
-  }
-SCALAR_PAIR(bloom, test, plain, PLAIN)
-SCALAR_PAIR(bloom, add, plain, PLAIN)
-SCALAR_PAIR(blocked, test, plain, PLAIN)
-SCALAR_PAIR(blocked, add, plain, PLAIN)
-SCALAR_PAIR(bloom, test, shared, SHARED)
-SCALAR_PAIR(bloom, add, shared, SHARED)
-SCALAR_PAIR(blocked, test, shared, SHARED)
-SCALAR_PAIR(blocked, add, shared, SHARED)
-
-#define SCALAR_TABLE(text, suffix)                                                              \
-  {                                                                                             \
-    text, bloom_test_##suffix, bloom_add_##suffix, blocked_test_##suffix, blocked_add_##suffix, \
-        bloom_test64_##suffix, bloom_add64_##suffix, blocked_test64_##suffix,                   \
-        blocked_add64_##suffix                                                                  \
-  }
-
-const nay_kernels nay__kernels_scalar = SCALAR_TABLE("scalar", plain);
-const nay_kernels nay__kernels_shared = SCALAR_TABLE("shared", shared);
+const nay_kernels nay__kernels_shared = {
+    .name = "shared",
+    .bloom_test = shared_bloom_test,
+    .bloom_add = shared_bloom_add,
+    .bloom_test64 = shared_bloom_test64,
+    .bloom_add64 = shared_bloom_add64,
+    .bloom_prefetch64 = nay__bloom_prefetch64,
+    .blocked_test = shared_blocked_test,
+    .blocked_add = shared_blocked_add,
+    .blocked_test64 = shared_blocked_test64,
+    .blocked_add64 = shared_blocked_add64,
+    .blocked_prefetch64 = nay__blocked_prefetch64,
+};

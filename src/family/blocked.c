@@ -101,6 +101,12 @@ static uint64_t blocked_test64(const nay_filter *f, const uint64_t *lo, const ui
   return f->kernels->blocked_test64(&f->bits, lo, n);
 }
 
+static void blocked_prefetch64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                               unsigned n) {
+  (void)hi;
+  f->kernels->blocked_prefetch64(&f->bits, lo, n);
+}
+
 static void blocked_merge(nay_filter *dst, const nay_filter *src) {
   nay__bits_or(dst->bits.bytes, src->bits.bytes, dst->nbytes);
 }
@@ -163,6 +169,7 @@ const nay_family nay__family_blocked = {
     .test = blocked_test,
     .add64 = blocked_add64,
     .test64 = blocked_test64,
+    .prefetch64 = blocked_prefetch64,
     .merge = blocked_merge,
     .intersect = blocked_intersect,
     .fold = blocked_fold,

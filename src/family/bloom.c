@@ -85,6 +85,12 @@ static uint64_t bloom_test64(const nay_filter *f, const uint64_t *lo, const uint
   return f->kernels->bloom_test64(&f->bits, lo, n);
 }
 
+static void bloom_prefetch64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                             unsigned n) {
+  (void)hi;
+  f->kernels->bloom_prefetch64(&f->bits, lo, n);
+}
+
 static void bloom_merge(nay_filter *dst, const nay_filter *src) {
   nay__bits_or(dst->bits.bytes, src->bits.bytes, dst->nbytes);
 }
@@ -135,7 +141,7 @@ static nay_status bloom_check(const nay_shape *shape, const uint8_t *payload, si
 
 static unsigned bloom_touch(const nay_filter *f, nay_hash hash, const uint8_t **addresses) {
   uint64_t h = hash.lo;
-  for (uint32_t i = 0; i < f->shape.k; i++, h *= 0x9e3779b97f4a7c15u) {
+  for (uint32_t i = 0; i < f->shape.k; i++, h *= NAY_G64) {
     addresses[i] = f->bits.bytes + (nay__reduce(h, f->shape.nunits) >> 3);
   }
   return f->shape.k;
@@ -152,6 +158,7 @@ const nay_family nay__family_bloom = {
     .test = bloom_test,
     .add64 = bloom_add64,
     .test64 = bloom_test64,
+    .prefetch64 = bloom_prefetch64,
     .merge = bloom_merge,
     .intersect = bloom_intersect,
     .fold = bloom_fold,

@@ -97,6 +97,8 @@ struct nay_family {
   nay_status (*add64)(nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n,
                       uint64_t *bitmap);
   uint64_t (*test64)(const nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n);
+  /* asks for the memory that the next batch will read; optional */
+  void (*prefetch64)(const nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n);
   nay_status (*remove)(nay_filter *, nay_hash);
   nay_status (*count)(const nay_filter *, nay_hash, uint64_t *count);
   nay_status (*advance)(nay_filter *, uint64_t ticks);
@@ -122,6 +124,9 @@ struct nay_family {
 };
 
 #define NAY_MAX_TOUCH 64u
+
+/* Payloads up to this size are taken to be in the cache: half of a usual L2. */
+#define NAY_CACHE_BYTES ((size_t)512 << 10)
 
 /* nay__family_at: the i-th native family, NULL past the last. */
 const nay_family *nay__family_at(size_t i);

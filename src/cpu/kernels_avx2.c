@@ -1,0 +1,80 @@
+/*
+ * kernels_avx2.c - blocked filters with 256-bit vectors.
+ *
+ * test   one multiplication by the powers of g gives eight probes. The top 4 bits of a product name
+ *        one of the sixteen 32-bit words of the block: a permute of each half and a blend on the
+ *        product's own top bit fetch them; the next 5 bits name the bit. k <= 8 is one pass.
+ * add    a probe's position p, less 0, 64, ... 448, is a shift count for the eight 64-bit words: a
+ *        shift by 64 or more, which a negative count is, gives 0, so only the right word gets a
+ * bit. The block is read once and written once.
+ */
+#include "cpu/kernels_simd.h"
+
+#if NAY_HAS_X86_KERNELS
+
+#include <immintrin.h>
+
+#define AVX2 __attribute__((target("avx2,bmi2")))
+
+/* g^0 .. g^7 and g^8. */
+static const uint32_t avx2_powers[8] = NAY_G32_POWERS_0_TO_7;
+
+AVX2 NAY_INLINE bool avx2_blocked_test(const nay_bits *b, uint64_t hash) {
+  static const int32_t lanes[16] = {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+  const uint8_t *block = nay__block_of(b, hash);
+  __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)block);
+  __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(block + 32));
+  __m256i powers = _mm256_loadu_si256((const __m256i *)(const void *)avx2_powers);
+  uint32_t h = (uint32_t)hash, left = b->k;
+  for (;; left -= 8, h *= NAY_G32_POWER_8) {
+    __m256i probe = _mm256_mullo_epi32(_mm256_set1_epi32((int32_t)h), powers);
+    __m256i word = _mm256_srli_epi32(probe, 28);
+    __m256 from_low = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(low, word));
+    __m256 from_high = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(high, word));
+    __m256 words = _mm256_blendv_ps(from_low, from_high, _mm256_castsi256_ps(probe));
+    const int32_t *ones_at = lanes + (left < 8 ? 8 - left : 0);
+    __m256i ones = _mm256_loadu_si256((const __m256i *)(const void *)ones_at);
+    __m256i bit = _mm256_srli_epi32(_mm256_slli_epi32(probe, 4), 27);
+    __m256i wanted = _mm256_sllv_epi32(ones, bit);
+    if (!_mm256_testc_si256(_mm256_castps_si256(words), wanted)) return false;
+    if (left <= 8) return true;
+  }
+}
+
+AVX2 NAY_INLINE bool avx2_blocked_add(const nay_bits *b, uint64_t hash) {
+  uint8_t *block = nay__block_of(b, hash);
+  const __m256i low_base = _mm256_setr_epi64x(0, 64, 128, 192);
+  const __m256i high_base = _mm256_setr_epi64x(256, 320, 384, 448);
+  const __m256i one = _mm256_set1_epi64x(1);
+  __m256i low = _mm256_setzero_si256(), high = low;
+  uint32_t h = (uint32_t)hash;
+  for (uint32_t i = 0; i < b->k; i++, h *= NAY_G32) {
+    __m256i at = _mm256_set1_epi64x((int64_t)(h >> 23));
+    low = _mm256_or_si256(low, _mm256_sllv_epi64(one, _mm256_sub_epi64(at, low_base)));
+    high = _mm256_or_si256(high, _mm256_sllv_epi64(one, _mm256_sub_epi64(at, high_base)));
+  }
+  __m256i old_low = _mm256_loadu_si256((const __m256i *)(const void *)block);
+  __m256i old_high = _mm256_loadu_si256((const __m256i *)(const void *)(block + 32));
+  _mm256_storeu_si256((__m256i *)(void *)block, _mm256_or_si256(old_low, low));
+  _mm256_storeu_si256((__m256i *)(void *)(block + 32), _mm256_or_si256(old_high, high));
+  return !(_mm256_testc_si256(old_low, low) && _mm256_testc_si256(old_high, high));
+}
+
+NAY_DEFINE_KERNEL(AVX2, avx2_test, avx2_blocked_test)
+NAY_DEFINE_KERNEL(AVX2, avx2_add, avx2_blocked_add)
+
+const nay_kernels nay__kernels_avx2 = {
+    .name = "avx2",
+    .bloom_test = nay__bloom_test,
+    .bloom_add = nay__bloom_add,
+    .bloom_test64 = nay__bloom_test64,
+    .bloom_add64 = nay__bloom_add64,
+    .bloom_prefetch64 = nay__bloom_prefetch64,
+    .blocked_test = avx2_test,
+    .blocked_add = avx2_add,
+    .blocked_test64 = avx2_test64,
+    .blocked_add64 = avx2_add64,
+    .blocked_prefetch64 = nay__blocked_prefetch64,
+};
+
+#endif /* NAY_HAS_X86_KERNELS */

@@ -1,0 +1,32 @@
+/* kernels_simd.h - what the vector tables share: the powers of g, and which tables this build has.
+ */
+#ifndef NAY_KERNELS_SIMD_H
+#define NAY_KERNELS_SIMD_H
+
+#include "cpu/kernels_define.h"
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define NAY_HAS_X86_KERNELS 1
+#else
+#define NAY_HAS_X86_KERNELS 0
+#endif
+
+/* g^i mod 2^32, g = 0x9e3779b9; a test recomputes them. */
+#define NAY_G32_POWERS_0_TO_7                                                                  \
+  {                                                                                            \
+    0x00000001u, 0x9e3779b9u, 0xe35e67b1u, 0x734297e9u, 0x35fbe861u, 0xdeb7c719u, 0x0448b211u, \
+        0x3459b749u                                                                            \
+  }
+#define NAY_G32_POWERS_0_TO_15                                                                     \
+  {                                                                                                \
+    0x00000001u, 0x9e3779b9u, 0xe35e67b1u, 0x734297e9u, 0x35fbe861u, 0xdeb7c719u, 0x0448b211u,     \
+        0x3459b749u, 0xab25f4c1u, 0x52941879u, 0x9c95e071u, 0xf5ab9aa9u, 0x2d6ba521u, 0x8bededd9u, \
+        0x9bfb72d1u, 0x3ae1c209u                                                                   \
+  }
+#define NAY_G32_POWER_8 0xab25f4c1u
+#define NAY_G32_POWER_16 0x7fca7981u
+
+extern const nay_kernels nay__kernels_avx2;
+extern const nay_kernels nay__kernels_avx512;
+
+#endif /* NAY_KERNELS_SIMD_H */

@@ -1,0 +1,77 @@
+/* test_kernels.c - every table of kernels gives the bits and answers of the scalar one. */
+#include "cpu/kernels_simd.h"
+#include "support/test.h"
+
+#define NBYTES 4096u
+
+static uint8_t scalar_bytes[NBYTES + 64], other_bytes[NBYTES + 64];
+
+/* The address is off by `shift`: views hand kernels bytes at any alignment. */
+static nay_bits bits_at(uint8_t *bytes, unsigned shift, uint64_t nunits, uint32_t k) {
+  return (nay_bits){bytes + shift, nunits, k, false};
+}
+
+static void powers_of_g(void **state) {
+  (void)state;
+  const uint32_t powers[16] = NAY_G32_POWERS_0_TO_15;
+  const uint32_t first[8] = NAY_G32_POWERS_0_TO_7;
+  uint32_t p = 1;
+  for (unsigned i = 0; i < 16; i++, p *= NAY_G32) {
+    assert_int_equal(powers[i], p);
+    if (i < 8) assert_int_equal(first[i], p);
+    if (i == 8) assert_int_equal(NAY_G32_POWER_8, p);
+  }
+  assert_int_equal(NAY_G32_POWER_16, p);
+}
+
+typedef bool (*one_kernel)(const nay_bits *, uint64_t);
+typedef uint64_t (*many_kernel)(const nay_bits *, const uint64_t *, unsigned);
+
+static void compare(one_kernel add_a, one_kernel test_a, one_kernel add_b, one_kernel test_b,
+                    many_kernel add64_b, many_kernel test64_b, uint64_t nunits) {
+  for (uint32_t k = 1; k <= 64; k++) {
+    unsigned shift = k % 64;
+    memset(scalar_bytes, 0, sizeof scalar_bytes);
+    memset(other_bytes, 0, sizeof other_bytes);
+    nay_bits a = bits_at(scalar_bytes, shift, nunits, k),
+             b = bits_at(other_bytes, shift, nunits, k);
+    b.in_cache = k % 2 == 0;
+    uint64_t hashes[64];
+    for (uint64_t round = 0; round < 8; round++) {
+      uint64_t fresh = 0, maybe = 0;
+      unsigned n = (unsigned)(nay_hash_mix(k * 8 + round) % 65);
+      for (unsigned i = 0; i < n; i++) {
+        hashes[i] = nay_hash_mix(k << 20 | round << 8 | (i % 61)); /* a few repeats */
+        maybe |= (uint64_t)test_a(&a, hashes[i]) << i;
+        assert_int_equal(test_b(&b, hashes[i]), maybe >> i & 1);
+      }
+      assert_int_equal(test64_b(&b, hashes, n), maybe);
+      for (unsigned i = 0; i < n; i++) fresh |= (uint64_t)add_a(&a, hashes[i]) << i;
+      if (round % 2 == 0) {
+        assert_int_equal(add64_b(&b, hashes, n), fresh);
+      } else {
+        for (unsigned i = 0; i < n; i++) assert_int_equal(add_b(&b, hashes[i]), fresh >> i & 1);
+      }
+      assert_memory_equal(scalar_bytes, other_bytes, sizeof scalar_bytes);
+    }
+  }
+}
+
+static void same_bits_as_scalar(void **state) {
+  const nay_kernels *other = *state, *scalar = &nay__kernels_scalar;
+  compare(scalar->blocked_add, scalar->blocked_test, other->blocked_add, other->blocked_test,
+          other->blocked_add64, other->blocked_test64, NBYTES / NAY_BLOCK_BYTES);
+  compare(scalar->bloom_add, scalar->bloom_test, other->bloom_add, other->bloom_test,
+          other->bloom_add64, other->bloom_test64, NBYTES * 8 - 5);
+}
+
+int main(void) {
+  test_case tests[8] = {TEST(powers_of_g)};
+  size_t n = 1;
+  const nay_kernels *table;
+  for (size_t i = 0; (table = nay__kernels_at(i)) != NULL; i++) {
+    tests[n++] = (test_case)TEST_WITH(table->name, same_bits_as_scalar, table);
+  }
+  tests[n++] = (test_case)TEST_WITH("shared", same_bits_as_scalar, &nay__kernels_shared);
+  return run_list("kernels", tests, n);
+}
