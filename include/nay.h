@@ -187,8 +187,10 @@ NAY_API nay_status nay_kind_parse(const char *name, nay_kind *kind);
 NAY_API unsigned nay_kind_traits(nay_kind kind);
 
 /* Flags of nay_params. */
-#define NAY_CONCURRENT 0x01u /* adds from many threads at once */
-#define NAY_STORE_KEY 0x02u  /* write the SipHash key into files: they then open without it */
+#define NAY_CONCURRENT 0x01u  /* adds from many threads at once */
+#define NAY_STORE_KEY 0x02u   /* write the SipHash key into files: they then open without it */
+#define NAY_SMALL_PAGES 0x04u /* do not ask for huge pages (asked for from 4 MiB on, with malloc) \
+                               */
 
 /*
  * nay_params: what you want. Zero-initialise it, then set `nkeys` and exactly one size:
@@ -208,7 +210,7 @@ typedef struct nay_params {
   uint64_t nbytes;
   uint64_t nbits;
   uint32_t k;     /* probes per key, 1 to 64; 0: the best for the size */
-  uint32_t flags; /* NAY_CONCURRENT | NAY_STORE_KEY */
+  uint32_t flags; /* NAY_CONCURRENT | NAY_STORE_KEY | NAY_SMALL_PAGES */
   uint64_t fold;  /* make the size divisible by this, so that nay_filter_fold can; 0: as it comes */
   nay_hash_kind hash;
   uint64_t seed;   /* for NAY_HASH_XXH3 */

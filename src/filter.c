@@ -11,6 +11,7 @@
 #include "base/compiler.h"
 #include "family/lazy.h"
 #include "math/choose.h"
+#include "os/pages.h"
 
 #define FILTER_NAN ((double)((1e300 * 1e10) * 0.0))
 
@@ -28,10 +29,17 @@ nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_fami
   return NAY_OK;
 }
 
+/* A probe through the handle is one indirect call where nothing has to be decided before it. */
+static void filter_choose_kernels(nay_filter *f) {
+  f->kernels = (f->flags & NAY_CONCURRENT) != 0 ? &nay__kernels_shared : nay__kernels_best();
+  bool direct = f->lazy == NULL && f->family->kernel != NULL;
+  f->probe = direct ? f->family->kernel(f->kernels) : NULL;
+}
+
 void nay__filter_attach(nay_filter *f, uint8_t *payload, size_t nbytes) {
   f->bits = (nay_bits){payload, f->shape.nunits, f->shape.k, nbytes <= NAY_CACHE_BYTES};
   f->nbytes = nbytes;
-  f->kernels = (f->flags & NAY_CONCURRENT) != 0 ? &nay__kernels_shared : nay__kernels_best();
+  filter_choose_kernels(f);
 }
 
 nay_status nay__filter_make(const nay_family *family, const nay_shape *shape,
@@ -55,6 +63,9 @@ nay_status nay__filter_make(const nay_family *family, const nay_shape *shape,
     nay__free(&a, f, sizeof *f);
     return status;
   }
+  /* memory of the caller's own allocator is the caller's to advise */
+  if (allocator == NULL && (flags & NAY_SMALL_PAGES) == 0)
+    nay__pages_want_huge(f->memory.at, nbytes);
   nay__filter_attach(f, f->memory.at, nbytes);
   *filter = f;
   return NAY_OK;
@@ -126,7 +137,7 @@ void nay_filter_free(nay_filter *f) {
 nay_status nay_filter_share(nay_filter *f) {
   if (f == NULL) return NAY_EINVAL;
   f->flags |= NAY_CONCURRENT;
-  f->kernels = &nay__kernels_shared;
+  filter_choose_kernels(f);
   return NAY_OK;
 }
 
@@ -184,7 +195,8 @@ static bool filter_touch_ok(const nay_filter *f, nay_hash hash) {
 
 bool nay_filter_may_contain_hash(const nay_filter *f, nay_hash hash) {
   if (NAY_UNLIKELY(f == NULL)) return true;
-  if (NAY_UNLIKELY(f->lazy != NULL) && !filter_touch_ok(f, hash)) return true;
+  if (NAY_LIKELY(f->probe != NULL)) return f->probe(&f->bits, hash.lo);
+  if (f->lazy != NULL && !filter_touch_ok(f, hash)) return true;
   return f->family->test(f, hash);
 }
 

@@ -79,6 +79,8 @@ static double blocked_fpr(const nay_shape *shape, uint64_t nkeys) {
   return nay__fpr_blocked(shape->nunits, shape->k, nkeys);
 }
 
+static nay_probe blocked_kernel(const nay_kernels *kernels) { return kernels->blocked_test; }
+
 static nay_status blocked_add(nay_filter *f, nay_hash h, bool *is_new) {
   *is_new = f->kernels->blocked_add(&f->bits, h.lo);
   return NAY_OK;
@@ -165,6 +167,7 @@ const nay_family nay__family_blocked = {
     .plan = blocked_plan,
     .payload = blocked_payload,
     .fpr = blocked_fpr,
+    .kernel = blocked_kernel,
     .add = blocked_add,
     .test = blocked_test,
     .add64 = blocked_add64,

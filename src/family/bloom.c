@@ -63,6 +63,8 @@ static double bloom_fpr(const nay_shape *shape, uint64_t nkeys) {
   return nay__fpr_bloom(shape->nunits, shape->k, nkeys);
 }
 
+static nay_probe bloom_kernel(const nay_kernels *kernels) { return kernels->bloom_test; }
+
 static nay_status bloom_add(nay_filter *f, nay_hash h, bool *is_new) {
   *is_new = f->kernels->bloom_add(&f->bits, h.lo);
   return NAY_OK;
@@ -154,6 +156,7 @@ const nay_family nay__family_bloom = {
     .plan = bloom_plan,
     .payload = bloom_payload,
     .fpr = bloom_fpr,
+    .kernel = bloom_kernel,
     .add = bloom_add,
     .test = bloom_test,
     .add64 = bloom_add64,

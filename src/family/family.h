@@ -31,6 +31,7 @@ typedef struct nay_span {
 } nay_span;
 
 typedef struct nay_family nay_family;
+typedef bool (*nay_probe)(const nay_bits *, uint64_t hash);
 struct nay_format;
 struct nay_lazy; /* the unverified chunks of a mapped file: family/lazy.h */
 
@@ -41,8 +42,9 @@ struct nay_lazy; /* the unverified chunks of a mapped file: family/lazy.h */
 struct nay_filter {
   const nay_family *family;
   const nay_kernels *kernels;
-  nay_bits bits; /* payload as the kernels see it */
-  size_t nbytes; /* length of the payload */
+  nay_probe probe; /* the kernel itself, where nothing comes before it */
+  nay_bits bits;   /* payload as the kernels see it */
+  size_t nbytes;   /* length of the payload */
   nay_shape shape;
   nay_hasher hasher;
   uint64_t nkeys; /* planned */
@@ -91,6 +93,8 @@ struct nay_family {
   /* static families only: fills a zeroed payload from n distinct hashes in ascending order */
   nay_status (*build)(nay_filter *, const uint64_t *hashes, size_t n);
 
+  /* the kernel that answers for one hash: what f->probe may be; optional */
+  nay_probe (*kernel)(const nay_kernels *);
   nay_status (*add)(nay_filter *, nay_hash, bool *is_new);
   bool (*test)(const nay_filter *, nay_hash);
   /* at most 64 keys; hi is NULL unless the hash has two words */
