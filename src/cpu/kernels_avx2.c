@@ -19,13 +19,13 @@
 /* g^0 .. g^7 and g^8. */
 static const uint32_t avx2_powers[8] = NAY_G32_POWERS_0_TO_7;
 
-AVX2 NAY_INLINE bool avx2_blocked_test(const nay_bits *b, uint64_t hash) {
+AVX2 NAY_INLINE bool avx2_blocked_test(const nay_bits *b, uint64_t hash, uint32_t k) {
   static const int32_t lanes[16] = {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
   const uint8_t *block = nay__block_of(b, hash);
   __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)block);
   __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(block + 32));
   __m256i powers = _mm256_loadu_si256((const __m256i *)(const void *)avx2_powers);
-  uint32_t h = (uint32_t)hash, left = b->k;
+  uint32_t h = (uint32_t)hash, left = k;
   for (;; left -= 8, h *= NAY_G32_POWER_8) {
     __m256i probe = _mm256_mullo_epi32(_mm256_set1_epi32((int32_t)h), powers);
     __m256i word = _mm256_srli_epi32(probe, 28);
@@ -41,14 +41,14 @@ AVX2 NAY_INLINE bool avx2_blocked_test(const nay_bits *b, uint64_t hash) {
   }
 }
 
-AVX2 NAY_INLINE bool avx2_blocked_add(const nay_bits *b, uint64_t hash) {
+AVX2 NAY_INLINE bool avx2_blocked_add(const nay_bits *b, uint64_t hash, uint32_t k) {
   uint8_t *block = nay__block_of(b, hash);
   const __m256i low_base = _mm256_setr_epi64x(0, 64, 128, 192);
   const __m256i high_base = _mm256_setr_epi64x(256, 320, 384, 448);
   const __m256i one = _mm256_set1_epi64x(1);
   __m256i low = _mm256_setzero_si256(), high = low;
   uint32_t h = (uint32_t)hash;
-  for (uint32_t i = 0; i < b->k; i++, h *= NAY_G32) {
+  for (uint32_t i = 0; i < k; i++, h *= NAY_G32) {
     __m256i at = _mm256_set1_epi64x((int64_t)(h >> 23));
     low = _mm256_or_si256(low, _mm256_sllv_epi64(one, _mm256_sub_epi64(at, low_base)));
     high = _mm256_or_si256(high, _mm256_sllv_epi64(one, _mm256_sub_epi64(at, high_base)));

@@ -13,10 +13,10 @@
 
 static const uint32_t avx512_powers[16] = NAY_G32_POWERS_0_TO_15;
 
-AVX512 NAY_INLINE bool avx512_blocked_test(const nay_bits *b, uint64_t hash) {
+AVX512 NAY_INLINE bool avx512_blocked_test(const nay_bits *b, uint64_t hash, uint32_t k) {
   __m512i block = _mm512_loadu_si512(nay__block_of(b, hash));
   __m512i powers = _mm512_loadu_si512(avx512_powers);
-  uint32_t h = (uint32_t)hash, left = b->k;
+  uint32_t h = (uint32_t)hash, left = k;
   for (;; left -= 16, h *= NAY_G32_POWER_16) {
     __m512i probe = _mm512_mullo_epi32(_mm512_set1_epi32((int32_t)h), powers);
     __m512i words = _mm512_permutexvar_epi32(_mm512_srli_epi32(probe, 28), block);
@@ -28,19 +28,18 @@ AVX512 NAY_INLINE bool avx512_blocked_test(const nay_bits *b, uint64_t hash) {
   }
 }
 
-AVX512 NAY_INLINE bool avx512_blocked_add(const nay_bits *b, uint64_t hash) {
+AVX512 NAY_INLINE bool avx512_blocked_add(const nay_bits *b, uint64_t hash, uint32_t k) {
   uint8_t *block = nay__block_of(b, hash);
   const __m512i base = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448);
   const __m512i one = _mm512_set1_epi64(1);
-  __m512i bits = _mm512_setzero_si512();
+  __m512i old = _mm512_loadu_si512(block), bits = old;
   uint32_t h = (uint32_t)hash;
-  for (uint32_t i = 0; i < b->k; i++, h *= NAY_G32) {
+  for (uint32_t i = 0; i < k; i++, h *= NAY_G32) {
     __m512i at = _mm512_set1_epi64((int64_t)(h >> 23));
     bits = _mm512_or_si512(bits, _mm512_sllv_epi64(one, _mm512_sub_epi64(at, base)));
   }
-  __m512i old = _mm512_loadu_si512(block);
-  _mm512_storeu_si512(block, _mm512_or_si512(old, bits));
-  return _mm512_test_epi64_mask(_mm512_andnot_si512(old, bits), bits) != 0;
+  _mm512_storeu_si512(block, bits);
+  return _mm512_cmpneq_epi64_mask(old, bits) != 0;
 }
 
 NAY_DEFINE_KERNEL(AVX512, avx512_test, avx512_blocked_test)

@@ -6,19 +6,19 @@
 
 /* ---- blocked, plain ---- */
 
-NAY_INLINE bool scalar_blocked_test(const nay_bits *b, uint64_t hash) {
+NAY_INLINE bool scalar_blocked_test(const nay_bits *b, uint64_t hash, uint32_t k) {
   const uint8_t *block = nay__block_of(b, hash);
   uint32_t h = (uint32_t)hash;
-  for (uint32_t i = 0; i < b->k; i++, h *= NAY_G32) {
+  for (uint32_t i = 0; i < k; i++, h *= NAY_G32) {
     if ((block[h >> 26] >> (h >> 23 & 7) & 1) == 0) return false;
   }
   return true;
 }
 
-NAY_INLINE bool scalar_blocked_add(const nay_bits *b, uint64_t hash) {
+NAY_INLINE bool scalar_blocked_add(const nay_bits *b, uint64_t hash, uint32_t k) {
   uint8_t *block = nay__block_of(b, hash), fresh = 0;
   uint32_t h = (uint32_t)hash;
-  for (uint32_t i = 0; i < b->k; i++, h *= NAY_G32) {
+  for (uint32_t i = 0; i < k; i++, h *= NAY_G32) {
     uint8_t mask = (uint8_t)(1u << (h >> 23 & 7)), *p = block + (h >> 26);
     fresh |= (uint8_t)(~*p & mask);
     *p |= mask;
@@ -60,35 +60,35 @@ NAY_INLINE bool shared_set(uint8_t *bytes, uint64_t bit) {
   return (nay__atomic_load8(p) & mask) == 0 && (nay__atomic_or8(p, mask) & mask) == 0;
 }
 
-NAY_INLINE bool shared_bloom_test_one(const nay_bits *b, uint64_t h) {
-  for (uint32_t i = 0; i < b->k; i++, h *= NAY_G64) {
+NAY_INLINE bool shared_bloom_test_one(const nay_bits *b, uint64_t h, uint32_t k) {
+  for (uint32_t i = 0; i < k; i++, h *= NAY_G64) {
     if (!shared_get(b->bytes, nay__reduce(h, b->nunits))) return false;
   }
   return true;
 }
 
-NAY_INLINE bool shared_bloom_add_one(const nay_bits *b, uint64_t h) {
+NAY_INLINE bool shared_bloom_add_one(const nay_bits *b, uint64_t h, uint32_t k) {
   bool is_new = false;
-  for (uint32_t i = 0; i < b->k; i++, h *= NAY_G64) {
+  for (uint32_t i = 0; i < k; i++, h *= NAY_G64) {
     is_new |= shared_set(b->bytes, nay__reduce(h, b->nunits));
   }
   return is_new;
 }
 
-NAY_INLINE bool shared_blocked_test_one(const nay_bits *b, uint64_t hash) {
+NAY_INLINE bool shared_blocked_test_one(const nay_bits *b, uint64_t hash, uint32_t k) {
   const uint8_t *block = nay__block_of(b, hash);
   uint32_t h = (uint32_t)hash;
-  for (uint32_t i = 0; i < b->k; i++, h *= NAY_G32) {
+  for (uint32_t i = 0; i < k; i++, h *= NAY_G32) {
     if (!shared_get(block, h >> 23)) return false;
   }
   return true;
 }
 
-NAY_INLINE bool shared_blocked_add_one(const nay_bits *b, uint64_t hash) {
+NAY_INLINE bool shared_blocked_add_one(const nay_bits *b, uint64_t hash, uint32_t k) {
   uint8_t *block = nay__block_of(b, hash);
   uint32_t h = (uint32_t)hash;
   bool is_new = false;
-  for (uint32_t i = 0; i < b->k; i++, h *= NAY_G32) is_new |= shared_set(block, h >> 23);
+  for (uint32_t i = 0; i < k; i++, h *= NAY_G32) is_new |= shared_set(block, h >> 23);
   return is_new;
 }
 
