@@ -27,8 +27,8 @@ static nay_status leveldb_plan(uint64_t nkeys, uint32_t bits_per_key, nay_diag *
 
 static nay_status leveldb_parse(const uint8_t *bytes, size_t len, nay_diag *diag, nay_shape *shape,
                                 nay_span *payload) {
-  (void)diag; /* any bytes are a filter */
-  size_t array = len < 2 ? 0 : len - 1;
+  (void)diag;                            /* any bytes are a filter */
+  size_t array = len == 0 ? 0 : len - 1; /* one byte is k and no bits */
   *shape = len == 0 ? (nay_shape){.extra = LEVELDB_NO_BYTES}
                     : (nay_shape){.nunits = (uint64_t)array * 8, .k = bytes[len - 1]};
   *payload = (nay_span){(uint8_t *)(uintptr_t)bytes, array};

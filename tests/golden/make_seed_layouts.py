@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The layouts nori, nori12, mini-lsm and lab in plain Python, written from doc/formats/ alone.
+"""The layouts nori, nori12, mini-lsm and lab in plain Python, as doc/formats/ has them.
 
     make_seed_layouts.py           writes the golden files and seed_layouts.txt beside this script
     make_seed_layouts.py --check   compares with what is there, and prints TAP
