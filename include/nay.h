@@ -134,7 +134,7 @@ typedef enum nay_hash_kind {
   NAY_HASH_CALLER = 2,
   /* hashes of other systems' layouts; not available to native families */
   NAY_HASH_LEVELDB = 64,    /* LevelDB's 32-bit hash, seed 0xbc9f1d34 */
-  NAY_HASH_FARM32 = 65,     /* FarmHash Fingerprint32, as mini-lsm */
+  NAY_HASH_FARM32 = 65,     /* FarmHash Fingerprint32, as mini-lsm's crate has it */
   NAY_HASH_XXH64_PAIR = 66, /* XXH64 with seeds 0 and 1, as nori */
   NAY_HASH_FNV_MIX = 67     /* SplitMix64 of FNV-1a-64, halves widened, as the lab */
 } nay_hash_kind;
@@ -262,7 +262,9 @@ NAY_API nay_status nay_filter_copy(const nay_filter *filter, const nay_allocator
 /* nay_filter_free: NULL is fine. */
 NAY_API void nay_filter_free(nay_filter *filter);
 
-/* nay_filter_share: as NAY_CONCURRENT, for a filter that was opened. Call it before others see f.
+/*
+ * nay_filter_share: as NAY_CONCURRENT, for a filter that was opened. Call it before others see f.
+ * NAY_ENOTSUP for another system's layout.
  */
 NAY_API nay_status nay_filter_share(nay_filter *filter);
 
@@ -406,7 +408,10 @@ NAY_API nay_status nay_filter_unlock(nay_filter *filter, const uint8_t key[16]);
 /* nay_filter_meta: the user's own bytes, kept in the file under its checksum. NULL when none. */
 NAY_API const void *nay_filter_meta(const nay_filter *filter, size_t *len);
 
-/* nay_filter_set_meta: replaces them (a copy is kept); len 0 removes them. */
+/*
+ * nay_filter_set_meta: replaces them (a copy is kept); len 0 removes them. NAY_ENOTSUP for another
+ * system's layout, which has no place for them.
+ */
 NAY_API nay_status nay_filter_set_meta(nay_filter *filter, const void *bytes, size_t len);
 
 /* nay_filter_health: NAY_OK, or NAY_ECORRUPT once a lazily mapped filter has met damaged bytes. */

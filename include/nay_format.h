@@ -49,6 +49,8 @@ NAY_API const nay_format *nay_format_recognise(const void *bytes, size_t len);
  * nay_format_plan: what nay_format_new would make. Sizes are in that system's terms: nkeys and a
  * whole number of bits_per_key, or fpr (turned into the least whole bits per key that reach it by
  * the textbook formula). nkeys 0 is a filter of no keys. NAY_EINVAL: diag says which field.
+ * plan->fpr takes the k probes as independent. These layouts use double hashing, whose real rate is
+ * higher for small sets and many bits per key: doc/formats/README.md has a table.
  */
 NAY_API nay_status nay_format_plan(const nay_format *format, const nay_params *params,
                                    nay_diag *diag, nay_plan *plan);
@@ -69,7 +71,10 @@ NAY_API nay_status nay_format_builder(const nay_format *format, const nay_params
 /* nay_format_of: the layout that a filter is in. */
 NAY_API const nay_format *nay_format_of(const nay_filter *filter);
 
-/* nay_format_encoded_size: bytes that nay_format_encode writes; 0 when it cannot. */
+/*
+ * nay_format_encoded_size: bytes that nay_format_encode writes; 0 when it cannot, and for the one
+ * filter that has none (LevelDB's filter of no bytes).
+ */
 NAY_API size_t nay_format_encoded_size(const nay_format *format, const nay_filter *filter);
 
 /* nay_format_encode: NAY_EMISMATCH when the filter is in another layout: build it from the keys. */

@@ -136,6 +136,7 @@ void nay_filter_free(nay_filter *f) {
 
 nay_status nay_filter_share(nay_filter *f) {
   if (f == NULL) return NAY_EINVAL;
+  if (f->format != NULL) return NAY_ENOTSUP; /* their adds are plain stores */
   f->flags |= NAY_CONCURRENT;
   filter_choose_kernels(f);
   return NAY_OK;
@@ -592,6 +593,7 @@ const void *nay_filter_meta(const nay_filter *f, size_t *len) {
 
 nay_status nay_filter_set_meta(nay_filter *f, const void *bytes, size_t len) {
   if (f == NULL || (bytes == NULL && len != 0)) return NAY_EINVAL;
+  if (f->format != NULL && len != 0) return NAY_ENOTSUP; /* no other layout has a place for it */
   uint8_t *copy = NULL;
   if (len != 0) {
     copy = nay__alloc(&f->allocator, len);

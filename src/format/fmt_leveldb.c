@@ -4,11 +4,14 @@
  *   | bits, max(64, n * bits_per_key) rounded up to bytes | k u8 |
  *
  * k = trunc(0.69 * bits_per_key) in [1, 30]; larger values are reserved and mean maybe. A filter of
- * fewer than 2 bytes matches nothing, as in LevelDB itself. There is no checksum: LevelDB keeps one
- * around the block, and with default options does not look at it.
+ * fewer than 2 bytes matches nothing, as in LevelDB itself; one of no bytes stands in a filter
+ * block wherever a range of the file has no keys. There is no checksum: LevelDB keeps one around
+ * the block, and with default options does not look at it.
  */
 #include "format/classic.h"
 #include "format/format.h"
+
+#define LEVELDB_NO_BYTES 1u /* shape.extra of the filter of no bytes, which has no k either */
 
 static nay_status leveldb_plan(uint64_t nkeys, uint32_t bits_per_key, nay_diag *diag,
                                nay_shape *shape) {
@@ -24,14 +27,20 @@ static nay_status leveldb_plan(uint64_t nkeys, uint32_t bits_per_key, nay_diag *
 
 static nay_status leveldb_parse(const uint8_t *bytes, size_t len, nay_diag *diag, nay_shape *shape,
                                 nay_span *payload) {
-  (void)diag; /* any bytes are a filter */
-  size_t array = len < 2 ? 0 : len - 1;
-  *shape = (nay_shape){.nunits = (uint64_t)array * 8, .k = len == 0 ? 0 : bytes[len - 1]};
+  (void)diag;                            /* any bytes are a filter */
+  size_t array = len == 0 ? 0 : len - 1; /* one byte is k and no bits */
+  *shape = len == 0 ? (nay_shape){.extra = LEVELDB_NO_BYTES}
+                    : (nay_shape){.nunits = (uint64_t)array * 8, .k = bytes[len - 1]};
   *payload = (nay_span){(uint8_t *)(uintptr_t)bytes, array};
   return NAY_OK;
 }
 
+static size_t leveldb_size(const nay_filter *f) {
+  return f->shape.extra == LEVELDB_NO_BYTES ? 0 : f->nbytes + 1;
+}
+
 static void leveldb_encode(const nay_filter *f, uint8_t *dst) {
+  if (f->shape.extra == LEVELDB_NO_BYTES) return;
   if (f->nbytes != 0) memcpy(dst, f->bits.bytes, f->nbytes);
   dst[f->nbytes] = (uint8_t)f->shape.k;
 }
@@ -44,5 +53,6 @@ const nay_format nay__format_leveldb = {
     .plan = leveldb_plan,
     .parse = leveldb_parse,
     .overhead = 1,
+    .size = leveldb_size,
     .encode = leveldb_encode,
 };

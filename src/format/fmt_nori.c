@@ -7,8 +7,9 @@
  *
  * Little-endian, bits least significant first. k = ceil(0.693 * bits_per_key), at least 1; the
  * documented form also stops at 30. A power of two makes "& (num_bits - 1)" of "% num_bits", so one
- * family serves both. num_bits 0 is the filter of no keys. The code's reader ignores what follows
- * the bits; so does ours.
+ * family serves both. num_bits 0 is the filter of no keys; nori12 then also allows k = 0, which is
+ * what nori writes for an empty table. The reader of nori12 ignores what follows the bits, as the
+ * code's does; the documented form ends where its bits end.
  */
 #include "base/bytes.h"
 #include "family/bitarray.h"
@@ -96,7 +97,8 @@ static nay_status nori12_parse(const uint8_t *bytes, size_t len, nay_diag *diag,
                                nay_span *payload) {
   if (len < NORI12_HEADER) return nay__fail(diag, NAY_ECORRUPT, "shorter than the header", len);
   *shape = (nay_shape){.nunits = nay__load64le(bytes + 4), .k = nay__load32le(bytes)};
-  if (shape->k < 1 || shape->k > NAY_CLASSIC_MAX_K) {
+  bool no_probes = shape->k == 0 && shape->nunits != 0;
+  if (no_probes || shape->k > NAY_CLASSIC_MAX_K) {
     return nay__fail(diag, NAY_ECORRUPT, "k is not between 1 and 255", 0);
   }
   if ((shape->nunits & (shape->nunits - 1)) != 0) {

@@ -23,8 +23,9 @@ struct nay_format {
   nay_status (*plan)(uint64_t nkeys, uint32_t bits_per_key, nay_diag *, nay_shape *);
   /* bytes -> shape and where the payload lies in them; all checks */
   nay_status (*parse)(const uint8_t *bytes, size_t len, nay_diag *, nay_shape *, nay_span *payload);
-  /* bytes around the payload, and writing all of them */
-  size_t overhead;
+  size_t overhead; /* bytes around the payload */
+  /* how many bytes encode writes; NULL: payload and overhead */
+  size_t (*size)(const nay_filter *);
   void (*encode)(const nay_filter *, uint8_t *dst);
 };
 

@@ -46,21 +46,30 @@ const nay_format *nay_format_of(const nay_filter *f) {
   return f == NULL ? NULL : f->format != NULL ? f->format : &format_native;
 }
 
+/* Fills diag for a call that takes none. */
+static nay_status format_told(nay_diag *diag, nay_status status) {
+  return status == NAY_OK ? NAY_OK : nay__fail(diag, status, nay_status_text(status), 0);
+}
+
 /* ---- making filters in another system's layout ---- */
 
 /* These systems size by whole bits per key and have one hash: every other wish is refused. */
+static const char *format_refused(const nay_params *p) {
+  if (p->kind != NAY_AUTO && p->kind != NAY_BLOOM) return "kind: this layout is a Bloom filter";
+  if (p->nbytes != 0) return "nbytes: this layout is sized by bits_per_key or fpr";
+  if (p->nbits != 0) return "nbits: this layout is sized by bits_per_key or fpr";
+  if (p->k != 0) return "k: this layout takes it from bits_per_key";
+  if (p->fold != 0) return "fold: this layout cannot be folded";
+  if (p->hash != NAY_HASH_XXH3) return "hash: this layout has one of its own, leave it 0";
+  if (p->seed != 0) return "seed: the hash of this layout has none";
+  if (p->flags != 0) return "flags: this layout has none";
+  if (p->nkeys > NAY_MAX_NKEYS) return "nkeys is above 2^56";
+  return NULL;
+}
+
 static nay_status format_check_params(const nay_params *p, nay_diag *diag, uint32_t *bits_per_key) {
-  if (p == NULL) return nay__fail(diag, NAY_EINVAL, "params is NULL", 0);
-  if (p->nbytes != 0 || p->nbits != 0 || p->k != 0 || p->fold != 0) {
-    return nay__fail(diag, NAY_EINVAL, "this layout is sized by bits_per_key or fpr alone", 0);
-  }
-  if (p->kind != NAY_AUTO && p->kind != NAY_BLOOM) {
-    return nay__fail(diag, NAY_EINVAL, "this layout is a classic Bloom filter", 0);
-  }
-  if (p->hash != NAY_HASH_XXH3 || p->seed != 0 || p->flags != 0) {
-    return nay__fail(diag, NAY_EINVAL, "this layout has a hash of its own, without seed or flags",
-                     0);
-  }
+  const char *refused = p == NULL ? "params is NULL" : format_refused(p);
+  if (refused != NULL) return nay__fail(diag, NAY_EINVAL, refused, 0);
   nay_params checked = {.nkeys = 1, .fpr = p->fpr, .bits_per_key = p->bits_per_key};
   nay_sizing by;
   NAY_TRY(nay__params_check(&checked, diag, &by));
@@ -80,7 +89,6 @@ static nay_status format_shape(const nay_format *format, const nay_params *p, na
                                nay_shape *shape) {
   uint32_t bits_per_key;
   NAY_TRY(format_check_params(p, diag, &bits_per_key));
-  if (p->nkeys > NAY_MAX_NKEYS) return nay__fail(diag, NAY_EINVAL, "nkeys is above 2^56", 0);
   return format->plan(p->nkeys, bits_per_key, diag, shape);
 }
 
@@ -111,13 +119,14 @@ nay_status nay_format_new(const nay_format *format, const nay_params *params,
   if (format->family == NULL) {
     nay_plan plan; /* for its diag */
     NAY_TRY(nay_params_plan(params, diag, &plan));
-    return nay_filter_new(params, allocator, filter);
+    return format_told(diag, nay_filter_new(params, allocator, filter));
   }
   nay_shape shape;
   NAY_TRY(format_shape(format, params, diag, &shape));
   nay_hasher hasher = {.kind = format->hash};
   nay_filter *f;
-  NAY_TRY(nay__filter_make(format->family, &shape, &hasher, params->nkeys, 0, allocator, &f));
+  NAY_TRY(format_told(
+      diag, nay__filter_make(format->family, &shape, &hasher, params->nkeys, 0, allocator, &f)));
   f->format = format;
   *filter = f;
   return NAY_OK;
@@ -137,19 +146,27 @@ nay_status nay_format_builder(const nay_format *format, const nay_params *params
   if (format == NULL || builder == NULL) {
     return nay__fail(diag, NAY_EINVAL, "format or builder is NULL", 0);
   }
-  if (format->family == NULL) return nay_builder_new(params, allocator, builder);
+  if (params == NULL) return nay__fail(diag, NAY_EINVAL, "params is NULL", 0);
+  if (format->family == NULL) {
+    nay_params p = *params;
+    if (p.nkeys == 0) p.nkeys = 1; /* it will be counted; the other fields are checked now */
+    nay_plan plan;
+    NAY_TRY(nay_params_plan(&p, diag, &plan));
+    return format_told(diag, nay_builder_new(params, allocator, builder));
+  }
   nay_shape shape;
   NAY_TRY(format_shape(format, params, diag, &shape));
   nay_hasher hasher = {.kind = format->hash};
-  return nay__builder_make(format, format->family, params, &hasher, format_builder_plan, false,
-                           allocator, builder);
+  return format_told(diag, nay__builder_make(format, format->family, params, &hasher,
+                                             format_builder_plan, false, allocator, builder));
 }
 
 /* ---- bytes ---- */
 
 size_t nay_format_encoded_size(const nay_format *format, const nay_filter *f) {
   if (format == NULL || f == NULL || nay_format_of(f) != format) return 0;
-  return format->family == NULL ? nay_filter_encoded_size(f) : f->nbytes + format->overhead;
+  if (format->family == NULL) return nay_filter_encoded_size(f);
+  return format->size != NULL ? format->size(f) : f->nbytes + format->overhead;
 }
 
 nay_status nay_format_encode(const nay_format *format, const nay_filter *f, void *dst, size_t cap,
@@ -157,7 +174,7 @@ nay_status nay_format_encode(const nay_format *format, const nay_filter *f, void
   if (format == NULL || f == NULL || dst == NULL || written == NULL) return NAY_EINVAL;
   if (nay_format_of(f) != format) return NAY_EMISMATCH;
   if (format->family == NULL) return nay_filter_encode(f, dst, cap, written);
-  size_t size = f->nbytes + format->overhead;
+  size_t size = nay_format_encoded_size(format, f);
   if (cap < size) return NAY_EBUFFER;
   format->encode(f, dst);
   *written = size;
@@ -186,7 +203,7 @@ nay_status nay_format_decode(const nay_format *format, const void *bytes, size_t
   if (format->family == NULL) return nay_filter_decode(bytes, len, allocator, diag, filter);
   nay_filter parsed;
   NAY_TRY(format_parse(format, bytes, len, diag, &parsed));
-  return nay_filter_copy(&parsed, allocator, filter);
+  return format_told(diag, nay_filter_copy(&parsed, allocator, filter));
 }
 
 nay_status nay_format_view(const nay_format *format, const void *bytes, size_t len, nay_diag *diag,

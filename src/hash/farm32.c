@@ -1,6 +1,11 @@
 /*
- * farm32.c - FarmHash Fingerprint32: a 32-bit hash that FarmHash promises never to change.
- * mini-lsm builds its filters from it. Four cases by length, all made of Murmur3's mixing steps.
+ * farm32.c - FarmHash Fingerprint32 as mini-lsm computes it, whose filters are made from it. Four
+ * cases by length, all made of Murmur3's mixing steps.
+ *
+ * mini-lsm takes the function from the Rust crate farmhash 1.1.5, which differs from Google's C++
+ * in one thing: up to 4 bytes, C++ sign-extends each byte (signed char) and the crate does not. So
+ * the two disagree on keys of 1 to 4 bytes with a byte of 0x80 or above, and on no others. Here the
+ * crate is right: a filter of mini-lsm that holds such a key must not be answered with nay.
  */
 #include "base/bits.h"
 #include "base/bytes.h"
@@ -24,8 +29,7 @@ static uint32_t farm_mix(uint32_t a, uint32_t h) { return farm_step(h ^ farm_scr
 static uint32_t farm_len_0_to_4(const uint8_t *p, size_t len) {
   uint32_t b = 0, c = 9;
   for (size_t i = 0; i < len; i++) {
-    uint32_t sign_extended = p[i] < 128 ? p[i] : p[i] | 0xffffff00u;
-    b = b * FARM_C1 + sign_extended;
+    b = b * FARM_C1 + p[i];
     c ^= b;
   }
   return farm_finish(farm_mix(b, farm_mix((uint32_t)len, c)));

@@ -1,0 +1,207 @@
+/*
+ * test_engine_leveldb.c - against the real LevelDB: the same bytes from the same keys, and the same
+ * answer from every filter, whoever wrote it and whatever happened to it since.
+ */
+#include "engines.h"
+#include "golden/golden.h"
+
+#define MAX_KEYS 2000
+#define MAX_KEY_LEN 40
+#define N_SETS 5000
+#define N_DAMAGED 10000
+#define N_PROBES 64
+
+/* A random set of binary keys; some are there twice, some are empty. */
+typedef struct random_set {
+  uint64_t seed;
+  size_t n;
+  int bits_per_key;
+  uint8_t bytes[MAX_KEYS][MAX_KEY_LEN];
+  const uint8_t *keys[MAX_KEYS];
+  size_t lens[MAX_KEYS];
+} random_set;
+
+static uint64_t draw(uint64_t *state, uint64_t below) {
+  *state += 0x9e3779b97f4a7c15u;
+  return nay_hash_mix(*state) % below;
+}
+
+static size_t draw_key(uint64_t *state, uint8_t *key) {
+  size_t len = draw(state, MAX_KEY_LEN + 1);
+  for (size_t i = 0; i < len; i++) key[i] = (uint8_t)draw(state, 256);
+  return len;
+}
+
+static void draw_set(random_set *set, uint64_t seed, size_t max_keys) {
+  uint64_t state = nay_hash_mix(seed);
+  set->seed = seed;
+  set->n = draw(&state, draw(&state, 2) == 0 ? 21 : max_keys + 1); /* half of them tiny */
+  set->bits_per_key = 1 + (int)draw(&state, 50);
+  for (size_t i = 0; i < set->n; i++) {
+    if (i != 0 && draw(&state, 8) == 0) {
+      size_t same = draw(&state, i);
+      set->keys[i] = set->keys[same];
+      set->lens[i] = set->lens[same];
+    } else {
+      set->lens[i] = draw_key(&state, set->bytes[i]);
+      set->keys[i] = set->bytes[i];
+    }
+  }
+}
+
+static golden_bytes theirs(const random_set *set) {
+  golden_bytes filter = {NULL, 0};
+  filter.at = engine_leveldb_create(set->bits_per_key, set->keys, set->lens, set->n, &filter.len);
+  assert_non_null(filter.at);
+  return filter;
+}
+
+static nay_filter *ours_by_new(const random_set *set) {
+  nay_params p = {.nkeys = set->n, .bits_per_key = set->bits_per_key};
+  nay_filter *f;
+  assert_ok(nay_format_new(nay_format_find("leveldb"), &p, NULL, NULL, &f));
+  assert_ok(nay_filter_add_many(f, (const void *const *)set->keys, set->lens, set->n, NULL));
+  return f;
+}
+
+static nay_filter *ours_by_builder(const random_set *set) {
+  nay_params p = {.bits_per_key = set->bits_per_key};
+  nay_builder *b;
+  nay_filter *f;
+  assert_ok(nay_format_builder(nay_format_find("leveldb"), &p, NULL, NULL, &b));
+  for (size_t i = 0; i < set->n; i++) assert_ok(nay_builder_add(b, set->keys[i], set->lens[i]));
+  assert_ok(nay_builder_finish(b, &f));
+  nay_builder_free(b);
+  return f;
+}
+
+/* Both readers on the same bytes. */
+static void check_answers(const uint8_t *filter, size_t len, const random_set *set,
+                          uint64_t *state) {
+  nay_view view;
+  assert_ok(nay_format_view(nay_format_find("leveldb"), filter, len, NULL, &view));
+  const nay_filter *f = nay_view_filter(&view);
+  for (unsigned i = 0; i < N_PROBES; i++) {
+    uint8_t absent[MAX_KEY_LEN];
+    const uint8_t *key = absent;
+    size_t key_len;
+    if (set->n != 0 && i % 2 == 0) {
+      size_t member = draw(state, set->n);
+      key = set->keys[member];
+      key_len = set->lens[member];
+    } else {
+      key_len = draw_key(state, absent);
+    }
+    bool want = engine_leveldb_may_match(key, key_len, filter, len);
+    if (nay_filter_may_contain(f, key, key_len) != want) {
+      fail_msg("set %llu, probe %u: LevelDB says %d", (unsigned long long)set->seed, i, want);
+    }
+  }
+}
+
+static void the_same_bytes(void **unused) {
+  (void)unused;
+  random_set *set = malloc(sizeof *set);
+  assert_non_null(set);
+  for (uint64_t seed = 0; seed < N_SETS; seed++) {
+    uint64_t state = ~seed;
+    draw_set(set, seed, MAX_KEYS);
+    golden_bytes filter = theirs(set);
+    golden_assert_encodes(ours_by_new(set), filter.at, filter.len);
+    golden_assert_encodes(ours_by_builder(set), filter.at, filter.len);
+    check_answers(filter.at, filter.len, set, &state);
+    for (size_t i = 0; i < set->n; i++) {
+      assert_true(engine_leveldb_may_match(set->keys[i], set->lens[i], filter.at, filter.len));
+    }
+    free(filter.at);
+  }
+  free(set);
+}
+
+/* Flips bits, cuts, appends, or puts any number where k is; at least one of them. */
+static size_t damage(uint8_t *filter, size_t len, size_t cap, uint64_t *state) {
+  uint64_t what = 1 + draw(state, 15);
+  for (uint64_t i = 0; (what & 1) != 0 && i < 1 + len / 16; i++) {
+    filter[draw(state, len)] ^= (uint8_t)(1u << draw(state, 8));
+  }
+  if ((what & 2) != 0) len = draw(state, 4) == 0 ? draw(state, 3) : draw(state, len + 1);
+  while ((what & 4) != 0 && len < cap && draw(state, 8) != 0) {
+    filter[len++] = (uint8_t)draw(state, 256);
+  }
+  if ((what & 8) != 0 && len != 0) filter[len - 1] = (uint8_t)draw(state, 256);
+  return len;
+}
+
+static void the_same_answers_from_damaged_filters(void **unused) {
+  (void)unused;
+  random_set *set = malloc(sizeof *set);
+  assert_non_null(set);
+  for (uint64_t seed = 0; seed < N_DAMAGED; seed++) {
+    uint64_t state = nay_hash_mix(~seed);
+    draw_set(set, seed, 60);
+    golden_bytes filter = theirs(set);
+    size_t cap = filter.len + 32;
+    filter.at = realloc(filter.at, cap);
+    assert_non_null(filter.at);
+    size_t len = damage(filter.at, filter.len, cap, &state);
+    uint8_t *exact = malloc(len + 1); /* the filter at an odd address, nothing after it */
+    assert_non_null(exact);
+    if (len != 0) memcpy(exact + 1, filter.at, len);
+    check_answers(exact + 1, len, set, &state);
+    free(exact);
+    free(filter.at);
+  }
+  free(set);
+}
+
+static golden_bytes theirs_from_golden_set(golden_key make, size_t n, int bits_per_key) {
+  enum { ROOM = 512 };
+  uint8_t *bytes = malloc(n * ROOM + 1);
+  const uint8_t **keys = malloc((n + 1) * sizeof *keys);
+  size_t *lens = malloc((n + 1) * sizeof *lens);
+  assert_true(bytes != NULL && keys != NULL && lens != NULL);
+  for (size_t i = 0; i < n; i++) {
+    keys[i] = bytes + i * ROOM;
+    lens[i] = make(i, bytes + i * ROOM);
+    assert_true(lens[i] < ROOM);
+  }
+  golden_bytes made = {NULL, 0};
+  made.at = engine_leveldb_create(bits_per_key, keys, lens, n, &made.len);
+  assert_non_null(made.at);
+  free(bytes);
+  free(keys);
+  free(lens);
+  return made;
+}
+
+/* The stored files are what this LevelDB writes today. */
+static void the_golden_files_made_again(void **unused) {
+  (void)unused;
+  golden_bytes table = golden_read(TEST_GOLDEN "/leveldb/positives.txt");
+  char *rest = (char *)table.at, *line;
+  unsigned files = 0;
+  while ((line = golden_line(&rest)) != NULL) {
+    char set[16], path[512];
+    unsigned n, b;
+    assert_int_equal(sscanf(line, "filter_%15[^_]_n%u_b%u.bin", set, &n, &b), 3);
+    snprintf(path, sizeof path, TEST_GOLDEN "/leveldb/filter_%s_n%u_b%u.bin", set, n, b);
+    golden_bytes stored = golden_read(path);
+    golden_bytes made = theirs_from_golden_set(golden_set(set), n, (int)b);
+    assert_int_equal(made.len, stored.len);
+    assert_memory_equal(made.at, stored.at, stored.len);
+    free(made.at);
+    free(stored.at);
+    files++;
+  }
+  assert_int_equal(files, 27);
+  free(table.at);
+}
+
+int main(void) {
+  const test_case tests[] = {
+      TEST(the_same_bytes),
+      TEST(the_same_answers_from_damaged_filters),
+      TEST(the_golden_files_made_again),
+  };
+  return run_all(tests);
+}

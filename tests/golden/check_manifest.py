@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""Compares the golden files with the sha256 that MANIFEST.md states, and prints TAP.
+
+    check_manifest.py           every listed file is there and is what it was; none is unlisted
+    check_manifest.py --list    the table, for MANIFEST.md, after a file was added
+"""
+import hashlib
+import pathlib
+import re
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+FOLDERS = ("hash", "lab", "leveldb", "mini-lsm", "nori", "nori12")
+ROW = re.compile(r"^\| `([^`]+)` \| `([0-9a-f]{64})` \|$", re.M)
+
+
+def actual():
+    paths = [p for folder in FOLDERS for p in (HERE / folder).iterdir()] + [HERE / "seed_layouts.txt"]
+    return {str(p.relative_to(HERE)): hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(paths)}
+
+
+def main():
+    files = actual()
+    if sys.argv[1:] == ["--list"]:
+        for name, digest in files.items():
+            print(f"| `{name}` | `{digest}` |")
+        return 0
+    listed = dict(ROW.findall((HERE / "MANIFEST.md").read_text()))
+    wrong = [name for name in sorted(files.keys() | listed.keys()) if files.get(name) != listed.get(name)]
+    print(f"{'not ' if wrong or not files else ''}ok 1 - {len(files)} golden files are as MANIFEST.md lists them")
+    for name in wrong:
+        print(f"# {name}: changed, missing or not listed")
+    print("1..1")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

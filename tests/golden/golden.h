@@ -1,0 +1,124 @@
+/*
+ * golden.h - the key sets and files of tests/golden (MANIFEST.md has the rules), and the two ways
+ * to make a filter in another system's layout from a key set.
+ */
+#ifndef NAY_TEST_GOLDEN_H
+#define NAY_TEST_GOLDEN_H
+
+#include "nay_format.h"
+#include "support/test.h"
+
+#define GOLDEN_KEY_MAX 5120 /* varlen goes to 5000 */
+
+typedef size_t (*golden_key)(uint64_t i, uint8_t *out); /* returns the length */
+
+static inline size_t golden_decimal(const char *prefix, uint64_t i, uint8_t *out) {
+  return (size_t)snprintf((char *)out, GOLDEN_KEY_MAX, "%s%06llu", prefix, (unsigned long long)i);
+}
+
+static inline size_t golden_str(uint64_t i, uint8_t *out) { return golden_decimal("key", i, out); }
+static inline size_t golden_abs(uint64_t i, uint8_t *out) { return golden_decimal("abs", i, out); }
+static inline size_t golden_twice(uint64_t i, uint8_t *out) {
+  return golden_decimal("key", i / 2, out);
+}
+
+static inline size_t golden_u64le(uint64_t i, uint8_t *out) {
+  for (unsigned b = 0; b < 8; b++) out[b] = (uint8_t)(i >> (8 * b));
+  return 8;
+}
+
+static inline size_t golden_varlen(uint64_t i, uint8_t *out) {
+  for (uint64_t j = 0; j < i; j++) out[j] = (uint8_t)(i * 131 + j * 17 + 7);
+  return (size_t)i;
+}
+
+static inline golden_key golden_set(const char *name) {
+  if (strcmp(name, "str") == 0) return golden_str;
+  if (strcmp(name, "u64le") == 0) return golden_u64le;
+  if (strcmp(name, "varlen") == 0) return golden_varlen;
+  if (strcmp(name, "twice") == 0) return golden_twice;
+  fail_msg("no key set %s", name);
+  return NULL;
+}
+
+/* ---- files ---- */
+
+typedef struct golden_bytes {
+  uint8_t *at; /* from malloc, with a zero byte after the last */
+  size_t len;
+} golden_bytes;
+
+static inline golden_bytes golden_read(const char *path) {
+  FILE *file = fopen(path, "rb");
+  if (file == NULL) fail_msg("cannot open %s", path);
+  assert_int_equal(fseek(file, 0, SEEK_END), 0);
+  long len = ftell(file);
+  rewind(file);
+  golden_bytes bytes = {malloc((size_t)len + 1), (size_t)len};
+  assert_non_null(bytes.at);
+  assert_int_equal(fread(bytes.at, 1, bytes.len, file), bytes.len);
+  bytes.at[len] = 0;
+  fclose(file);
+  return bytes;
+}
+
+/* The next line that is not a comment, cut out of the text; NULL at the end. */
+static inline char *golden_line(char **rest) {
+  while (**rest != 0) {
+    char *line = *rest, *end = strchr(line, '\n');
+    *rest = end != NULL ? end + 1 : line + strlen(line);
+    if (end != NULL) *end = 0;
+    if (*line != '#') return line;
+  }
+  return NULL;
+}
+
+/* ---- filters ---- */
+
+/* An empty filter, then adds. */
+static inline nay_filter *golden_by_new(const nay_format *format, golden_key make, uint64_t n,
+                                        uint32_t bits_per_key) {
+  nay_params p = {.nkeys = n, .bits_per_key = bits_per_key};
+  nay_filter *f;
+  uint8_t key[GOLDEN_KEY_MAX];
+  assert_ok(nay_format_new(format, &p, NULL, NULL, &f));
+  for (uint64_t i = 0; i < n; i++) assert_ok(nay_filter_add(f, key, make(i, key), NULL));
+  return f;
+}
+
+/* A builder that counts. */
+static inline nay_filter *golden_by_builder(const nay_format *format, golden_key make, uint64_t n,
+                                            uint32_t bits_per_key) {
+  nay_params p = {.bits_per_key = bits_per_key};
+  nay_builder *b;
+  nay_filter *f;
+  uint8_t key[GOLDEN_KEY_MAX];
+  assert_ok(nay_format_builder(format, &p, NULL, NULL, &b));
+  for (uint64_t i = 0; i < n; i++) assert_ok(nay_builder_add(b, key, make(i, key)));
+  assert_int_equal(nay_builder_nkeys(b), n);
+  assert_ok(nay_builder_finish(b, &f));
+  nay_builder_free(b);
+  return f;
+}
+
+static inline golden_bytes golden_encode(const nay_filter *f) {
+  const nay_format *format = nay_format_of(f);
+  golden_bytes bytes = {NULL, nay_format_encoded_size(format, f)};
+  size_t written;
+  bytes.at = malloc(bytes.len + 1); /* one more, so that no size gives NULL */
+  assert_non_null(bytes.at);
+  assert_ok(nay_format_encode(format, f, bytes.at, bytes.len, &written));
+  assert_int_equal(written, bytes.len);
+  return bytes;
+}
+
+/* Encodes f, compares, frees both. */
+static inline void golden_assert_encodes(nay_filter *f, const void *bytes, size_t len) {
+  golden_bytes got = golden_encode(f);
+  assert_int_equal(got.len, len);
+  if (len != 0) assert_memory_equal(got.at, bytes, len);
+  free(got.at);
+  nay_filter_free(f);
+}
+
+#endif /* NAY_TEST_GOLDEN_H */

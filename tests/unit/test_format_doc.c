@@ -1,0 +1,101 @@
+/*
+ * test_format_doc.c - the worked examples of doc/formats/. An example is a fenced block
+ *
+ *     ```hex <format> bits_per_key=<b> keys=<comma-separated>
+ *     21 49 ...   # comment
+ *     ```
+ *
+ * and its bytes must be what the library writes for those keys.
+ */
+#include "golden/golden.h"
+
+typedef struct example {
+  char format[32];
+  unsigned bits_per_key;
+  char keys[128];
+  uint8_t bytes[256];
+  size_t len;
+} example;
+
+static void read_hex_line(char *line, example *e) {
+  char *comment = strchr(line, '#');
+  if (comment != NULL) *comment = 0;
+  for (char *token = strtok(line, " "); token != NULL; token = strtok(NULL, " ")) {
+    char *end;
+    unsigned long byte = strtoul(token, &end, 16);
+    assert_true(strlen(token) == 2 && *end == 0 && e->len < sizeof e->bytes);
+    e->bytes[e->len++] = (uint8_t)byte;
+  }
+}
+
+static nay_filter *build_example(const example *e) {
+  const nay_format *format = nay_format_find(e->format);
+  assert_non_null(format);
+  nay_params p = {.bits_per_key = e->bits_per_key};
+  nay_builder *b;
+  nay_filter *f;
+  char keys[128];
+  snprintf(keys, sizeof keys, "%s", e->keys);
+  assert_ok(nay_format_builder(format, &p, NULL, NULL, &b));
+  for (char *key = strtok(keys, ","); key != NULL; key = strtok(NULL, ",")) {
+    assert_ok(nay_builder_add(b, key, strlen(key)));
+  }
+  assert_ok(nay_builder_finish(b, &f));
+  nay_builder_free(b);
+  return f;
+}
+
+/* Lines that open with "#" are headings here, not comments: cut the text by hand. */
+static char *next_line(char **rest) {
+  if (**rest == 0) return NULL;
+  char *line = *rest, *end = strchr(line, '\n');
+  *rest = end != NULL ? end + 1 : line + strlen(line);
+  if (end != NULL) *end = 0;
+  return line;
+}
+
+static unsigned check_page(const char *path) {
+  golden_bytes page = golden_read(path);
+  char *rest = (char *)page.at, *line;
+  unsigned examples = 0;
+  while ((line = next_line(&rest)) != NULL) {
+    example e = {.len = 0};
+    if (strncmp(line, "```hex ", 7) != 0) continue;
+    int fields =
+        sscanf(line, "```hex %31s bits_per_key=%u keys=%127s", e.format, &e.bits_per_key, e.keys);
+    assert_true(fields >= 2); /* no keys: an empty set */
+    while ((line = next_line(&rest)) != NULL && strcmp(line, "```") != 0) read_hex_line(line, &e);
+    golden_assert_encodes(build_example(&e), e.bytes, e.len);
+    examples++;
+  }
+  free(page.at);
+  return examples;
+}
+
+static void examples_are_what_the_library_writes(void **state) {
+  (void)state;
+  assert_int_equal(check_page(TEST_SOURCE "/doc/formats/leveldb.md"), 1);
+  assert_int_equal(check_page(TEST_SOURCE "/doc/formats/mini-lsm.md"), 1);
+  assert_int_equal(check_page(TEST_SOURCE "/doc/formats/nori.md"), 3);
+  assert_int_equal(check_page(TEST_SOURCE "/doc/formats/lab.md"), 1);
+}
+
+/* Every format has a line in the overview and a page that the line points to. */
+static void every_format_has_a_page(void **state) {
+  (void)state;
+  golden_bytes overview = golden_read(TEST_SOURCE "/doc/formats/README.md");
+  for (size_t i = 0; nay_format_at(i) != NULL; i++) {
+    char row[64];
+    snprintf(row, sizeof row, "\n| `%s` |", nay_format_name(nay_format_at(i)));
+    assert_non_null(strstr((char *)overview.at, row));
+  }
+  free(overview.at);
+}
+
+int main(void) {
+  const test_case tests[] = {
+      TEST(examples_are_what_the_library_writes),
+      TEST(every_format_has_a_page),
+  };
+  return run_all(tests);
+}
