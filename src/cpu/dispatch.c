@@ -12,6 +12,9 @@ const nay_kernels *nay__kernels_at(size_t i) {
     }
   }
 #endif
+#if NAY_HAS_NEON_KERNELS
+  tables[n++] = &nay__kernels_neon; /* every 64-bit Arm has it */
+#endif
   return i < n ? tables[i] : NULL;
 }
 

@@ -11,6 +11,12 @@
 #define NAY_HAS_X86_KERNELS 0
 #endif
 
+#if defined(__aarch64__) && defined(__ARM_NEON)
+#define NAY_HAS_NEON_KERNELS 1
+#else
+#define NAY_HAS_NEON_KERNELS 0
+#endif
+
 /* g^i mod 2^32, g = 0x9e3779b9; a test recomputes them. */
 #define NAY_G32_POWERS_0_TO_7                                                                  \
   {                                                                                            \
@@ -28,5 +34,6 @@
 
 extern const nay_kernels nay__kernels_avx2;
 extern const nay_kernels nay__kernels_avx512;
+extern const nay_kernels nay__kernels_neon;
 
 #endif /* NAY_KERNELS_SIMD_H */

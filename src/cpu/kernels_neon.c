@@ -1,0 +1,70 @@
+/*
+ * kernels_neon.c - blocked filters on 64-bit Arm.
+ *
+ * NEON's table lookup takes a 64-byte table, which is a block: the byte that each of sixteen probes
+ * wants is fetched by one instruction, and a test-bits of it with 1 << (position % 8) decides them
+ * all. Adds are bound by their stores; the scalar loop is as fast.
+ */
+#include "cpu/kernels_simd.h"
+
+#if NAY_HAS_NEON_KERNELS
+
+#include <arm_neon.h>
+
+static const uint32_t neon_powers[16] = NAY_G32_POWERS_0_TO_15;
+
+/* Lanes from k on are probes that nobody asked for: 0xff there means "set". */
+static const uint8_t neon_beyond[32] = {
+    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
+    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+
+/* The top 9 bits of four products at a time, narrowed to 16 bits. */
+NAY_INLINE uint16x8_t neon_positions(uint32x4_t h, unsigned first) {
+  uint32x4_t a = vmulq_u32(h, vld1q_u32(neon_powers + first));
+  uint32x4_t b = vmulq_u32(h, vld1q_u32(neon_powers + first + 4));
+  return vcombine_u16(vmovn_u32(vshrq_n_u32(a, 23)), vmovn_u32(vshrq_n_u32(b, 23)));
+}
+
+NAY_INLINE bool neon_blocked_test(const nay_bits *b, uint64_t hash, uint32_t k) {
+  const uint8_t *block = nay__block_of(b, hash);
+  uint8x16x4_t table = {
+      {vld1q_u8(block), vld1q_u8(block + 16), vld1q_u8(block + 32), vld1q_u8(block + 48)}};
+  uint32_t h = (uint32_t)hash, left = k;
+  for (;; left -= 16, h *= NAY_G32_POWER_16) {
+    uint16x8_t p0 = neon_positions(vdupq_n_u32(h), 0), p1 = neon_positions(vdupq_n_u32(h), 8);
+    uint8x16_t index = vcombine_u8(vshrn_n_u16(p0, 3), vshrn_n_u16(p1, 3));
+    uint8x16_t low = vcombine_u8(vmovn_u16(p0), vmovn_u16(p1));
+    uint8x16_t shift = vandq_u8(low, vdupq_n_u8(7));
+    uint8x16_t mask = vshlq_u8(vdupq_n_u8(1), vreinterpretq_s8_u8(shift));
+    uint8x16_t set = vtstq_u8(vqtbl4q_u8(table, index), mask);
+    if (left < 16) set = vorrq_u8(set, vld1q_u8(neon_beyond + 16 - left));
+    if (vminvq_u8(set) == 0) return false;
+    if (left <= 16) return true;
+  }
+}
+
+NAY_DEFINE_KERNEL(, neon_test, neon_blocked_test)
+
+static bool neon_add(const nay_bits *b, uint64_t hash) {
+  return nay__kernels_scalar.blocked_add(b, hash);
+}
+
+static uint64_t neon_add64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
+  return nay__kernels_scalar.blocked_add64(b, hashes, n);
+}
+
+const nay_kernels nay__kernels_neon = {
+    .name = "neon",
+    .bloom_test = nay__bloom_test,
+    .bloom_add = nay__bloom_add,
+    .bloom_test64 = nay__bloom_test64,
+    .bloom_add64 = nay__bloom_add64,
+    .bloom_prefetch64 = nay__bloom_prefetch64,
+    .blocked_test = neon_test,
+    .blocked_add = neon_add,
+    .blocked_test64 = neon_test64,
+    .blocked_add64 = neon_add64,
+    .blocked_prefetch64 = nay__blocked_prefetch64,
+};
+
+#endif /* NAY_HAS_NEON_KERNELS */
