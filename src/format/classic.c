@@ -1,8 +1,8 @@
 /*
  * classic.c - see classic.h. Both recipes are double hashing: the k positions of a key lie on a
- * line, so small arrays have more false positives than the formula says: at 50 keys of 16 bits 2.5
- * times for LevelDB and mini-lsm, 2.4 for nori, 5.0 for the lab, whose sums never wrap and so never
- * leave their line (doc/design/0003). They are here because files of theirs are.
+ * line, so small arrays have more false positives than the formula says (at 50 keys and 16
+ * bits, 2.5 times for LevelDB's 32-bit form, 5 times for the 64-bit one). They are here because
+ * files of theirs are.
  */
 #include "format/classic.h"
 
