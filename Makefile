@@ -55,8 +55,8 @@ coverage: ## line and branch coverage of the library
 	@scripts/bootstrap coverage
 	@scripts/coverage
 
-clean: ## remove build/
-	@rm -rf build
+clean: ## remove build/ and dist/
+	@rm -rf build dist
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14

@@ -117,12 +117,20 @@ def registered(registry, word):
         yield symbol, found[1] if found else None
 
 
+def has_page(folder, name):
+    """A page of its name, or another that the folder's README.md gives in the row of that name."""
+    readme = folder / "README.md"
+    rows = re.findall(rf"^\| `{name}` \|.*$", readme.read_text(), re.M) if readme.exists() else []
+    shared = [target for row in rows for target in LINK.findall(row)]
+    return any((folder / page).is_file() for page in [f"{name}.md", *shared])
+
+
 def page_faults(registry, word, folder):
     for symbol, name in registered(registry, word):
         if name is None:
             yield 1, f"{symbol} is listed, but its name was not found in src/"
-        elif not (ROOT / folder / f"{name}.md").exists():
-            yield 1, f"{name} has no page {folder}/{name}.md"
+        elif not has_page(ROOT / folder, name):
+            yield 1, f"{name} has no page {folder}/{name}.md, and none in the table of {folder}/README.md"
 
 
 def status_faults(path):
