@@ -4,7 +4,8 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all demo test test-quick test-long fuzz bench install uninstall format lint coverage clean help
+.PHONY: all demo test test-quick test-long fuzz bench install uninstall amalgamation \
+        format lint coverage clean help
 
 all: ## build the library and the nay command (build/release)
 	@scripts/bootstrap
@@ -37,21 +38,25 @@ install: all ## install below $(DESTDIR)$(PREFIX)
 	@DESTDIR=$(DESTDIR) cmake --install build/release --prefix $(PREFIX)
 
 uninstall: ## remove what the last install of this build wrote
-	@xargs -r -a build/release/install_manifest.txt -I{} rm -f "$(DESTDIR){}"
+	@scripts/uninstall build/release "$(DESTDIR)"
+
+amalgamation: ## write the library as two files, dist/nay.c and dist/nay.h
+	@scripts/bootstrap
+	@python3 tools/amalgamate.py dist
 
 format: ## clang-format all sources
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
-lint: ## layers, exported names, formatting, documentation
+lint: ## layers, formatting, headers, documentation
 	@scripts/bootstrap test
 	@scripts/lint
 
-coverage: ## line coverage of the library (needs gcovr)
-	@scripts/bootstrap test
+coverage: ## line and branch coverage of the library
+	@scripts/bootstrap coverage
 	@scripts/coverage
 
-clean: ## remove build/
-	@rm -rf build
+clean: ## remove build/ and dist/
+	@rm -rf build dist
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14

@@ -31,6 +31,7 @@ NAY_API const nay_format *nay_format_find(const char *name);
 /* nay_format_at: the i-th known format, NULL past the last: for lists. */
 NAY_API const nay_format *nay_format_at(size_t i);
 
+/* nay_format_name: the name that nay_format_find finds it by. */
 NAY_API const char *nay_format_name(const nay_format *format);
 
 /* nay_format_about: one line that says whose bytes these are. */

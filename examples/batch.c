@@ -1,0 +1,38 @@
+/*
+ * batch.c - many keys in one call: their cache misses overlap. The answer is a bitmap.
+ *
+ *   $ batch
+ *   10000 keys added, 9978 of them new to the filter
+ *   of 10000 others 96 are maybe: 0.96 %
+ */
+#include <nay.h>
+#include <stdio.h>
+
+#define N 10000
+
+static uint64_t ids[2 * N], bitmap[(N + 63) / 64];
+static const void *keys[2 * N];
+static size_t lens[2 * N];
+
+static int count_bits(void) {
+  int set = 0;
+  for (int i = 0; i < N; i++) set += (int)(bitmap[i / 64] >> (i % 64) & 1);
+  return set;
+}
+
+int main(void) {
+  nay_params params = {.kind = NAY_BLOCKED, .nkeys = N, .fpr = 0.01};
+  nay_filter *filter;
+  if (nay_filter_new(&params, NULL, &filter) != NAY_OK) return 1;
+  for (size_t i = 0; i < 2 * N; i++) {
+    ids[i] = i;
+    keys[i] = &ids[i];
+    lens[i] = sizeof ids[i];
+  }
+  if (nay_filter_add_many(filter, keys, lens, N, bitmap) != NAY_OK) return 1;
+  printf("%d keys added, %d of them new to the filter\n", N, count_bits());
+  if (nay_filter_may_contain_many(filter, keys + N, lens + N, N, bitmap) != NAY_OK) return 1;
+  printf("of %d others %d are maybe: %.2f %%\n", N, count_bits(), 100.0 * count_bits() / N);
+  nay_filter_free(filter);
+  return 0;
+}

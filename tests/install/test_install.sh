@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# Consumes the library in each of the four ways and compares what a program of a user then prints:
+# pkg-config, find_package(nay), add_subdirectory, nay.c + nay.h. Prints TAP.
+# NAY_SOURCE and NAY_BUILD are set by ctest; the build is installed, not built again.
+set -uo pipefail
+source_dir=${NAY_SOURCE:?} build=${NAY_BUILD:?}
+here=$source_dir/tests/install
+scratch=$(mktemp -d); trap 'rm -rf "$scratch"' EXIT
+n=0 failed=0
+unset DESTDIR PKG_CONFIG_PATH
+
+ok() { # description command...: passes when the command does
+  local what=$1 out; shift; n=$((n + 1))
+  if out=$("$@" 2>&1); then echo "ok $n - $what"; return; fi
+  failed=1
+  echo "not ok $n - $what"; printf '%s\n' "$out" | head -n 30 | sed 's/^/# /'
+}
+same_output() { # program...: what it prints is what the program linked with the build prints
+  "$@" >"$scratch/out" && diff "$scratch/expected" "$scratch/out"
+}
+version=$(sed -nE 's/#define NAY_VERSION_(MAJOR|MINOR|PATCH) ([0-9]+)/\2/p' "$source_dir/include/nay.h" | paste -sd.)
+
+# ---- what is expected, and a staged install ----
+stage=$scratch/stage prefix=/opt/nay
+reference() {
+  gcc -O1 -I"$source_dir/include" "$here/consumer.c" "$build/libnay.a" -o "$scratch/reference" &&
+    "$scratch/reference" >"$scratch/expected" && [ "$(wc -l <"$scratch/expected")" -gt 20 ]
+}
+ok "a program linked with the build's libnay.a works" reference
+ok "install below DESTDIR" env DESTDIR="$stage" cmake --install "$build" --prefix "$prefix"
+root=$stage$prefix
+
+only_public_headers() { diff <(ls "$source_dir/include") <(ls "$root/include"); }
+ok "the installed headers are the public ones" only_public_headers
+soname() { readelf -d "$root/lib/libnay.so" | grep SONAME | grep -F "[libnay.so.${version%.*}]"; }
+ok "the SONAME is libnay.so.${version%.*}" soname
+links() { [ -L "$root/lib/libnay.so" ] && [ -L "$root/lib/libnay.so.${version%.*}" ] && [ -f "$root/lib/libnay.so.$version" ]; }
+ok "libnay.so and libnay.so.${version%.*} lead to libnay.so.$version" links
+if [ -x "$build/cli/nay" ]; then
+  command_works() { [ "$(LD_LIBRARY_PATH=$root/lib "$root/bin/nay" --version | head -n 1)" = "nay $version" ]; }
+  ok "the nay command is installed and says its version" command_works
+fi
+
+# ---- pkg-config ----
+pkg() { PKG_CONFIG_PATH=$root/lib/pkgconfig pkg-config "$@"; }
+by_pkg_config() { # shellcheck disable=SC2046
+  gcc "$here/consumer.c" -o "$scratch/by_pkg" $(pkg --cflags --libs nay) &&
+    readelf -d "$scratch/by_pkg" | grep -F "[libnay.so.${version%.*}]" &&
+    same_output env LD_LIBRARY_PATH="$root/lib" "$scratch/by_pkg"
+}
+ok "pkg-config: a program builds and runs" by_pkg_config
+ok "pkg-config: the version is the header's" pkg --exact-version="$version" nay
+
+# ---- find_package ----
+find_package() { # ON or OFF: shared or static
+  local dir=$scratch/find_$1
+  cmake -S "$here/find_package" -B "$dir" -G Ninja -DCMAKE_PREFIX_PATH="$root" -DBUILD_SHARED_LIBS="$1" &&
+    cmake --build "$dir" && same_output "$dir/consumer" || return 1
+  if [ "$1" = ON ]; then readelf -d "$dir/consumer" | grep -F libnay.so
+  else ! readelf -d "$dir/consumer" | grep -F libnay.so; fi
+}
+ok "find_package(nay), shared" find_package ON
+ok "find_package(nay), static" find_package OFF
+too_new() {
+  sed 's/nay 0.1 /nay 99 /' "$here/find_package/CMakeLists.txt" >"$scratch/CMakeLists.txt"
+  ! cmake -S "$scratch" -B "$scratch/too_new" -G Ninja -DCMAKE_PREFIX_PATH="$root"
+}
+ok "find_package(nay 99) is refused" too_new
+
+# ---- uninstall ----
+uninstalled() {
+  "$source_dir/scripts/uninstall" "$build" "$stage" &&
+    left=$(find "$stage" ! -type d -o -type d -name nay ! -path "$root") && { [ -z "$left" ] || { echo "$left"; false; }; }
+}
+ok "uninstall leaves nothing behind" uninstalled
+
+# ---- add_subdirectory ----
+by_add_subdirectory() {
+  cmake -S "$here/add_subdirectory" -B "$scratch/sub" -G Ninja -DCMAKE_BUILD_TYPE=Release &&
+    cmake --build "$scratch/sub" --target consumer && same_output "$scratch/sub/consumer"
+}
+ok "add_subdirectory: no tests, no command, no warnings, the same output" by_add_subdirectory
+
+# ---- a release build, its folders given as absolute paths ----
+absolute=$scratch/absolute
+by_absolute_folders() {
+  cmake -S "$source_dir" -B "$scratch/release" -G Ninja -DCMAKE_BUILD_TYPE=Release -DNAY_TESTS=OFF -DNAY_CLI=OFF \
+    -DCMAKE_INSTALL_PREFIX="$absolute" -DCMAKE_INSTALL_LIBDIR="$absolute/lib/here" \
+    -DCMAKE_INSTALL_INCLUDEDIR="$absolute/headers" &&
+    cmake --build "$scratch/release" && cmake --install "$scratch/release" || return 1
+  local flags; flags=$(PKG_CONFIG_PATH=$absolute/lib/here/pkgconfig pkg-config --cflags --libs nay)
+  echo "$flags"
+  case $flags in *"-I$absolute/headers"*"-L$absolute/lib/here"*) ;; *) return 1 ;; esac
+  # shellcheck disable=SC2086
+  gcc "$here/consumer.c" -o "$scratch/by_absolute" $flags &&
+    same_output env LD_LIBRARY_PATH="$absolute/lib/here" "$scratch/by_absolute"
+}
+ok "absolute libdir and includedir" by_absolute_folders
+ok "the release build exports and needs only what it may" "$source_dir/tools/check_symbols.sh" "$scratch/release"
+no_assertions() { ! nm -D --undefined-only "$scratch/release/libnay.so" | grep assert; }
+ok "the release build has no assertions" no_assertions
+
+# ---- nay.c + nay.h ----
+dist=$scratch/dist warnings=(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wvla
+  -Wstrict-prototypes -Wmissing-prototypes -Wcast-qual -Werror)
+amalgamate() {
+  python3 "$source_dir/tools/amalgamate.py" "$dist" && python3 "$source_dir/tools/amalgamate.py" "$dist.again" &&
+    diff -r "$dist" "$dist.again" && [ "$(ls "$dist" | paste -sd' ')" = "nay.c nay.h" ]
+}
+ok "the amalgamation is two files, the same bytes twice" amalgamate
+by_amalgamation() { # compiler and flags
+  local out=$scratch/amalgam
+  (cd "$dist" && "$@" "${warnings[@]}" -c nay.c -o "$out.o") &&
+    "$1" -DNAY_AMALGAMATED -I"$dist" "$here/consumer.c" "$out.o" -o "$out" && same_output "$out"
+}
+ok "amalgamation: gcc -O2" by_amalgamation gcc -O2
+ok "amalgamation: gcc -O3 -march=native, C11" by_amalgamation gcc -O3 -march=native -std=c11
+ok "amalgamation: gcc -O2 -march=native, fused multiply-add allowed" by_amalgamation gcc -O2 -march=native
+ok "amalgamation: clang -O2, C11" by_amalgamation clang -O2 -std=c11
+ok "amalgamation: clang -O2 -march=native" by_amalgamation clang -O2 -march=native
+from_cpp() {
+  g++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -I"$dist" "$here/consumer.cpp" "$scratch/amalgam.o" -o "$scratch/cpp" &&
+    [ "$("$scratch/cpp")" = nay ]
+}
+ok "amalgamation: from C++17" from_cpp
+amalgam_names() { # as a user would make a shared library of it
+  (cd "$dist" && gcc -O2 -fPIC -shared -fvisibility=hidden -DNAY_SHARED nay.c -o libnay.so && gcc -O2 -c nay.c &&
+    ar rcs libnay.a nay.o) && "$source_dir/tools/check_symbols.sh" "$dist"
+}
+ok "amalgamation: only the public names are exported" amalgam_names
+
+echo "1..$n"
+exit $failed

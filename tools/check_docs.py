@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Fails when the documents are out of step with the tree.
+
+  - links between documents lead somewhere, to a file and to a heading in it
+  - each public function has a comment; a comment that opens with a name stands above that name
+  - each family and each format in the registries has its page
+  - doc/status.md has the numbers and texts of NAY_STATUS_MAP
+  - no file names a place on somebody's machine, or leaves a note to self
+  - no C file is over 700 lines, unless it is listed here with its reason
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MAX_LINES = 700
+LONG_FILES = {}  # path: why it is better in one piece
+
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+MACHINE = re.compile(
+    r"/(?:work|root|workspace)/|/home/\w|/tmp/\w|/Users/\w"
+    r"|https?://[\w.-]*(?:registry|mirror|artifact|npmjs|pythonhosted|pypi|deb\.debian)"
+    r"|https?://(?!127\.)\d+\.\d+")
+NOTE = re.compile(r"\b(?:TO" r"DO|FIX" r"ME)\b")
+
+
+def tracked():
+    out = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, stdout=subprocess.PIPE)
+    paths = [ROOT / name for name in out.stdout.decode().split("\0") if name]
+    return [path for path in paths if path.is_file()]
+
+
+def text_of(path):
+    try:
+        return path.read_text()
+    except UnicodeDecodeError:
+        return None  # a golden file, an image
+
+
+def line_of(text, at):
+    return text.count("\n", 0, at) + 1
+
+
+# ---- documents ----
+
+def without_code(text):
+    """Code blocks and code spans blanked out, line breaks kept."""
+    blank = lambda found: re.sub(r"[^\n]", " ", found[0])
+    return re.sub(r"`[^`\n]*`", blank, re.sub(r"^ *```.*?^ *```", blank, text, flags=re.M | re.S))
+
+
+def anchors(path):
+    """GitHub's names for the headings of a document."""
+    names = set()
+    for heading in re.findall(r"^#+ (.*)$", re.sub(r"^ *```.*?^ *```", "", path.read_text(), flags=re.M | re.S), re.M):
+        kept = re.sub(r"[^\w\- ]", "", heading.lower())
+        names.add(kept.strip().replace(" ", "-"))
+    return names
+
+
+def link_faults(path):
+    text = without_code(path.read_text())
+    for found in LINK.finditer(text):
+        target, _, anchor = found[1].partition("#")
+        if re.match(r"[a-z]+:", target):
+            continue
+        goal = (path.parent / target).resolve() if target else path
+        if not goal.exists():
+            yield line_of(text, found.start()), f"link to {found[1]}: no such file"
+        elif anchor and goal.suffix == ".md" and anchor not in anchors(goal):
+            yield line_of(text, found.start()), f"link to {found[1]}: no such heading"
+
+
+# ---- headers ----
+
+def paragraphs(text):
+    """(line, comment, code) of each run of lines between blank ones; a comment stays in one piece."""
+    joined = re.sub(r"/\*.*?\*/", lambda found: found[0].replace("\n\n", "\n *\n"), text, flags=re.S)
+    at = 1
+    for chunk in re.split(r"(\n{2,})", joined):
+        found = re.match(r"\s*/\*(.*?)\*/(.*)", chunk, re.S)
+        comment, code = (found[1], found[2]) if found else ("", chunk)
+        if chunk.strip():
+            yield at, re.sub(r"^[\s*]+", "", comment), code
+        at += chunk.count("\n")
+
+
+def declared(code):
+    """Functions, and types and macros, in the order in which a paragraph declares them."""
+    functions = re.findall(r"\b(nay_\w+)\s*\((?!\*)", re.sub(r"typedef[^;]*;|^#.*", "", code, flags=re.M))
+    types = re.findall(r"typedef (?:struct|enum) (nay_\w+)|\(\*(nay_\w+)\)\(|#define (NAY_\w+)|^} (nay_\w+);", code, re.M)
+    return functions, [name for names in types for name in names if name]
+
+
+def header_faults(path):
+    last_types = []
+    for line, comment, code in paragraphs(path.read_text()):
+        functions, types = declared(code)
+        opening = re.match(r"(nay_\w+|NAY_\w+):", comment)
+        if opening and (functions or types) and opening[1] not in functions[:1] + types:
+            yield line, f"the comment opens with {opening[1]} but stands above {(functions + types)[0]}"
+        public = [name for name in functions if re.search(rf"NAY_API[^;]*\b{name}\(", code)]
+        if public and not comment and not any(public[0].startswith(name + "_") for name in last_types):
+            yield line, f"{public[0]} has no comment"
+        last_types = types if comment else []
+
+
+# ---- registries and pages ----
+
+def registered(registry, word):
+    """The .name of every object that a registry lists, by the object's C name."""
+    listed = re.search(r"\[\] = \{(.*?)\};", (ROOT / registry).read_text(), re.S)[1]
+    sources = "\n".join(path.read_text() for path in sorted((ROOT / "src").rglob("*.c")))
+    for symbol in re.findall(r"&(\w+)", listed):
+        found = re.search(rf"{word} {symbol} = \{{.*?\.name = \"([^\"]+)\"", sources, re.S)
+        yield symbol, found[1] if found else None
+
+
+def has_page(folder, name):
+    """A page of its name, or another that the folder's README.md gives in the row of that name."""
+    readme = folder / "README.md"
+    rows = re.findall(rf"^\| `{name}` \|.*$", readme.read_text(), re.M) if readme.exists() else []
+    shared = [target for row in rows for target in LINK.findall(row)]
+    return any((folder / page).is_file() for page in [f"{name}.md", *shared])
+
+
+def page_faults(registry, word, folder):
+    for symbol, name in registered(registry, word):
+        if name is None:
+            yield 1, f"{symbol} is listed, but its name was not found in src/"
+        elif not has_page(ROOT / folder, name):
+            yield 1, f"{name} has no page {folder}/{name}.md, and none in the table of {folder}/README.md"
+
+
+def status_faults(path):
+    header = (ROOT / "include/nay.h").read_text()
+    wanted = [(f"`NAY_{name}`", value, text) for name, value, text in
+              re.findall(r'X\((\w+), (-?\d+), "([^"]+)"\)', header)]
+    rows = [tuple(cell.strip() for cell in line.strip("|").split("|"))
+            for line in path.read_text().splitlines() if line.startswith("| `NAY_")]
+    for row, want in zip(rows, wanted):
+        if row[:3] != want:
+            yield 1, f"has {row[:3]} where NAY_STATUS_MAP has {want}"
+        elif len(row) != 4 or not row[3]:
+            yield 1, f"does not say what to do about {row[0]}"
+    if len(rows) != len(wanted):
+        yield 1, f"has {len(rows)} statuses, NAY_STATUS_MAP {len(wanted)}"
+
+
+# ---- every file ----
+
+def text_faults(path, text):
+    for number, line in enumerate(text.splitlines(), 1):
+        found = MACHINE.search(line)
+        if found:
+            yield number, f"names a place on a machine: {found[0]}"
+        if NOTE.search(line):
+            yield number, "a note to self: do it, or write an issue"
+    lines = text.count("\n")
+    if path.suffix in (".c", ".h", ".cpp") and lines > MAX_LINES and str(path.relative_to(ROOT)) not in LONG_FILES:
+        yield lines, f"{lines} lines of C: split it, or list it in {pathlib.Path(__file__).name}"
+
+
+def main():
+    faults = []
+
+    def collect(path, found):
+        faults.extend((path.relative_to(ROOT), line, fault) for line, fault in found)
+
+    for path in tracked():
+        text = text_of(path)
+        if text is None:
+            continue
+        collect(path, text_faults(path, text))
+        if path.suffix == ".md":
+            collect(path, link_faults(path))
+        if path.suffix == ".h" and path.relative_to(ROOT).parts[0] in ("include", "src"):
+            collect(path, header_faults(path))
+    families, formats = "src/family/registry.c", "src/format/format_registry.c"
+    collect(ROOT / families, page_faults(families, "nay_family", "doc/families"))
+    collect(ROOT / formats, page_faults(formats, "nay_format", "doc/formats"))
+    collect(ROOT / "doc/status.md", status_faults(ROOT / "doc/status.md"))
+    for path, line, fault in faults:
+        print(f"{path}:{line}: {fault}")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
