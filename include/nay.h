@@ -189,20 +189,20 @@ NAY_API unsigned nay_kind_traits(nay_kind kind);
 /* Flags of nay_params. */
 #define NAY_CONCURRENT 0x01u  /* adds from many threads at once */
 #define NAY_STORE_KEY 0x02u   /* write the SipHash key into files: they then open without it */
-#define NAY_SMALL_PAGES 0x04u /* do not ask for huge pages (asked for from 4 MiB on, with malloc) \
-                               */
+#define NAY_SMALL_PAGES 0x04u /* no huge pages, which filters of 4 MiB and more ask for */
+* /
 
-/*
- * nay_params: what you want. Zero-initialise it, then set `nkeys` and exactly one size:
- *
- *   fpr           the rate of false positives once nkeys keys are in: 0 < fpr < 1
- *   bits_per_key  payload bits for each key: 0 < bits_per_key <= 4096
- *   nbytes        a memory budget for the payload: the best filter that fits
- *   nbits         exactly this many bits (nkeys may then be 0); blocked needs a multiple of 512
- *
- * Everything else may stay 0. Values out of range are refused, never clamped.
- */
-typedef struct nay_params {
+    /*
+     * nay_params: what you want. Zero-initialise it, then set `nkeys` and exactly one size:
+     *
+     *   fpr           the rate of false positives once nkeys keys are in: 0 < fpr < 1
+     *   bits_per_key  payload bits for each key: 0 < bits_per_key <= 4096
+     *   nbytes        a memory budget for the payload: the best filter that fits
+     *   nbits         exactly this many bits (nkeys may then be 0); blocked needs a multiple of 512
+     *
+     * Everything else may stay 0. Values out of range are refused, never clamped.
+     */
+    typedef struct nay_params {
   nay_kind kind;
   uint64_t nkeys; /* how many distinct keys you will add; at most 2^56 */
   double fpr;
