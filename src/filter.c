@@ -495,7 +495,7 @@ nay_status nay_filter_stats(const nay_filter *f, nay_stats *stats) {
       .derived = derived,
       .read_only = (f->flags & NAY_IS_READ_ONLY) != 0,
       .locked = f->hasher.locked,
-      .stores_key = (f->flags & NAY_STORE_KEY) != 0,
+      .stores_key = f->hasher.kind == NAY_HASH_SIPHASH && (f->flags & NAY_STORE_KEY) != 0,
   };
   if (f->nkeys != 0 && !derived) {
     s.utilisation = census.nkeys / (double)f->nkeys;
