@@ -21,7 +21,9 @@
  * object: a failed call changes nothing. Membership cannot fail and returns bool: in doubt, true.
  *
  * THREADS. Calls on a const filter are safe together. A filter made with NAY_CONCURRENT also takes
- * adds from many threads at once, beside readers. Everything else: one thread at a time.
+ * adds from many threads at once, beside probes (add and may_contain in all their forms); calls that
+ * read the whole filter, such as stats, copy and encode, wait until the adds are done. Everything
+ * else: one thread at a time.
  *
  * MEMORY. Each object keeps the allocator it was made with (NULL: malloc). There are no globals.
  */
