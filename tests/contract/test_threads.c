@@ -8,7 +8,7 @@
 
 #define RANDOM (&key_sets[3])
 #define NTHREADS 4u
-#define NKEYS ((uint64_t)TEST_SCALE(1000000))
+#define NKEYS ((uint64_t)TEST_SCALE(500000))
 
 typedef struct worker {
   nay_filter *adds;         /* adds its share of the keys here, if not NULL */

@@ -87,21 +87,17 @@ static inline bool tape_delete(tape_property property, uint8_t *bytes, size_t *l
   return shrunk;
 }
 
-/* Lowers each byte as far as the failure allows: to 0, by halves, by one. */
+/* Lowers each byte to the least value that still fails. */
 static inline bool tape_lower(tape_property property, uint8_t *bytes, size_t len) {
   bool shrunk = false;
   for (size_t at = 0; at < len; at++) {
-    for (unsigned step = bytes[at]; step > 0; step /= 2) {
-      while (bytes[at] >= step) {
-        bytes[at] = (uint8_t)(bytes[at] - step);
-        if (!tape_holds(property, bytes, len, NULL)) {
-          shrunk = true;
-          continue;
-        }
-        bytes[at] = (uint8_t)(bytes[at] + step);
-        break;
-      }
+    unsigned old = bytes[at], value = 0;
+    for (; value < old; value++) {
+      bytes[at] = (uint8_t)value;
+      if (!tape_holds(property, bytes, len, NULL)) break;
     }
+    bytes[at] = (uint8_t)value;
+    shrunk |= value < old;
   }
   return shrunk;
 }
