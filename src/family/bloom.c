@@ -30,7 +30,12 @@ static nay_status bloom_plan(const nay_params *p, nay_diag *diag, nay_shape *sha
   switch (by) {
     case NAY_BY_FPR: nbits = nay__bloom_bits(p->nkeys, p->fpr, p->k); break;
     case NAY_BY_BITS_PER_KEY: nbits = (uint64_t)((double)p->nkeys * p->bits_per_key + 0.5); break;
-    case NAY_BY_NBYTES: nbits = p->nbytes * 8; break;
+    case NAY_BY_NBYTES:
+      nbits = p->nbytes / 8 * 64; /* the payload is whole words: no more of them than fit */
+      if (nbits == 0) {
+        return nay__fail(diag, NAY_EINVAL, "nbytes is below one word of 8 bytes", 0);
+      }
+      break;
     case NAY_BY_NBITS: nbits = p->nbits; break;
   }
   if (nbits == 0 && by == NAY_BY_FPR) {
