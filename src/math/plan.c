@@ -143,7 +143,8 @@ uint64_t nay__blocked_blocks(uint64_t n, double fpr, uint32_t k) {
 /*
  * Steps of 60 * 2^j have the divisors 1 2 3 4 5 6 8 10 12 15 16 ...; 256 steps make a size, so that
  * rounding up costs 0.4 % at most. Because the step doubles with the size, a plan for twice the
- * keys is exactly twice as large, and the two can be merged by folding.
+ * keys is exactly twice as large (for 10^7 keys and more, but for one plan in a thousand that lies
+ * at the edge of a step), and the two can be merged by folding.
  */
 uint64_t nay__fold_step(uint64_t size, uint64_t fold) {
   static const uint64_t small[] = {2, 4, 12, 60};
