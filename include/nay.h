@@ -21,7 +21,9 @@
  * object: a failed call changes nothing. Membership cannot fail and returns bool: in doubt, true.
  *
  * THREADS. Calls on a const filter are safe together. A filter made with NAY_CONCURRENT also takes
- * adds from many threads at once, beside readers. Everything else: one thread at a time.
+ * adds from many threads at once, beside probes (add and may_contain in all their forms); calls
+ * that read the whole filter, such as stats, copy and encode, wait until the adds are done.
+ * Everything else: one thread at a time.
  *
  * MEMORY. Each object keeps the allocator it was made with (NULL: malloc). There are no globals.
  */
@@ -190,19 +192,18 @@ NAY_API unsigned nay_kind_traits(nay_kind kind);
 #define NAY_CONCURRENT 0x01u  /* adds from many threads at once */
 #define NAY_STORE_KEY 0x02u   /* write the SipHash key into files: they then open without it */
 #define NAY_SMALL_PAGES 0x04u /* no huge pages, which filters of 4 MiB and more ask for */
-* /
 
-    /*
-     * nay_params: what you want. Zero-initialise it, then set `nkeys` and exactly one size:
-     *
-     *   fpr           the rate of false positives once nkeys keys are in: 0 < fpr < 1
-     *   bits_per_key  payload bits for each key: 0 < bits_per_key <= 4096
-     *   nbytes        a memory budget for the payload: the best filter that fits
-     *   nbits         exactly this many bits (nkeys may then be 0); blocked needs a multiple of 512
-     *
-     * Everything else may stay 0. Values out of range are refused, never clamped.
-     */
-    typedef struct nay_params {
+/*
+ * nay_params: what you want. Zero-initialise it, then set `nkeys` and exactly one size:
+ *
+ *   fpr           the rate of false positives once nkeys keys are in: 0 < fpr < 1
+ *   bits_per_key  payload bits for each key: 0 < bits_per_key <= 4096
+ *   nbytes        a memory budget for the payload: the best filter that fits
+ *   nbits         exactly this many bits (nkeys may then be 0); blocked needs a multiple of 512
+ *
+ * Everything else may stay 0. Values out of range are refused, never clamped.
+ */
+typedef struct nay_params {
   nay_kind kind;
   uint64_t nkeys; /* how many distinct keys you will add; at most 2^56 */
   double fpr;

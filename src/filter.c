@@ -86,9 +86,27 @@ nay_status nay__filter_fill(nay_filter *f, const uint64_t *lo, const uint64_t *h
   return nay_filter_add_hash_many(f, lo, hi, n, NULL);
 }
 
+/* The size is known and the family takes adds: nothing to collect, count or sort. */
+static nay_status filter_build_by_adding(const nay_params *params, const uint64_t *hashes, size_t n,
+                                         const nay_allocator *allocator, nay_filter **filter) {
+  nay_filter *f;
+  NAY_TRY(nay_filter_new(params, allocator, &f));
+  nay_status status = nay__filter_fill(f, hashes, NULL, n);
+  if (status != NAY_OK) {
+    nay_filter_free(f);
+    return status;
+  }
+  *filter = f;
+  return NAY_OK;
+}
+
 nay_status nay_filter_build(const nay_params *params, const uint64_t *hashes, size_t n,
                             const nay_allocator *allocator, nay_filter **filter) {
   if (params == NULL || filter == NULL || (hashes == NULL && n != 0)) return NAY_EINVAL;
+  bool can_add = params->kind == NAY_AUTO || (nay_kind_traits(params->kind) & NAY_CAN_ADD) != 0;
+  if (params->nkeys != 0 && can_add) {
+    return filter_build_by_adding(params, hashes, n, allocator, filter);
+  }
   nay_builder *builder;
   NAY_TRY(nay_builder_new(params, allocator, &builder));
   nay_status status = NAY_OK;
@@ -554,7 +572,7 @@ nay_status nay_filter_stats(const nay_filter *f, nay_stats *stats) {
       .derived = derived,
       .read_only = (f->flags & NAY_IS_READ_ONLY) != 0,
       .locked = f->hasher.locked,
-      .stores_key = (f->flags & NAY_STORE_KEY) != 0,
+      .stores_key = f->hasher.kind == NAY_HASH_SIPHASH && (f->flags & NAY_STORE_KEY) != 0,
   };
   if (f->nkeys != 0 && !derived) {
     s.utilisation = census.nkeys / (double)f->nkeys;

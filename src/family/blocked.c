@@ -61,7 +61,7 @@ static nay_status blocked_plan(const nay_params *p, nay_diag *diag, nay_shape *s
     return nay__fail(diag, NAY_EINVAL, "fold does not divide the number of blocks", 0);
   }
   if (nblocks > NAY_MAX_NBITS / NAY_BLOCK_BITS) {
-    return nay__fail(diag, NAY_EINVAL, "the size is above 2^60 bits", 0);
+    return nay__fail(diag, NAY_EINVAL, "fpr, bits_per_key or fold needs more than 2^60 bits", 0);
   }
   *shape = (nay_shape){nblocks, p->k != 0 ? p->k : nay__blocked_k(nblocks, p->nkeys), 0};
   return NAY_OK;

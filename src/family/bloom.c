@@ -46,10 +46,15 @@ static nay_status bloom_plan(const nay_params *p, nay_diag *diag, nay_shape *sha
   if (p->fold > 1) {
     if (by == NAY_BY_FPR || by == NAY_BY_BITS_PER_KEY) nbits = nay__round_up(nbits, p->fold);
     if (by == NAY_BY_NBYTES) nbits -= nbits % p->fold;
+    if (nbits == 0) return nay__fail(diag, NAY_EINVAL, "fold is above the number of bits", 0);
     if (nbits % p->fold != 0) return nay__fail(diag, NAY_EINVAL, "fold does not divide nbits", 0);
   }
-  if (nbits == 0) return nay__fail(diag, NAY_EINVAL, "the size is below one bit", 0);
-  if (nbits > NAY_MAX_NBITS) return nay__fail(diag, NAY_EINVAL, "the size is above 2^60 bits", 0);
+  if (nbits == 0) {
+    return nay__fail(diag, NAY_EINVAL, "bits_per_key times nkeys is below one bit", 0);
+  }
+  if (nbits > NAY_MAX_NBITS) {
+    return nay__fail(diag, NAY_EINVAL, "fpr, bits_per_key or fold needs more than 2^60 bits", 0);
+  }
   *shape = (nay_shape){nbits, p->k != 0 ? p->k : nay__bloom_k(nbits, p->nkeys), 0};
   return NAY_OK;
 }

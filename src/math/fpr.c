@@ -21,6 +21,7 @@
 
 #define FPR_SMALL_BITS 1024
 #define FPR_BLOCK_BITS 512
+#define FPR_FULL 64 /* probes for each bit at which no bit stays clear: e^-64 is 0 beside 1 */
 
 static double fpr_clamp(double p) { return p < 0 ? 0 : p > 1 ? 1 : p; }
 
@@ -83,6 +84,8 @@ double nay__fpr_blocked(uint64_t nblocks, uint32_t k, uint64_t n) {
   const double twins = (double)n / (double)nblocks / 4294967296.0;
   if (nblocks == 1) return fpr_clamp(fpr_in_block(k, nay__ipow(s1, n), nay__ipow(s2, n)) + twins);
   const uint64_t mode = n / nblocks;
+  /* also bounds the walk below, whose length is a few times the square root of the mode */
+  if (mode * k >= (uint64_t)FPR_BLOCK_BITS * FPR_FULL) return 1;
   const double odds = 1.0 / (double)(nblocks - 1), nn = (double)n;
   const double q1_mode = nay__ipow(s1, mode), q2_mode = nay__ipow(s2, mode);
   double weights = 0, rate = 0;

@@ -32,7 +32,13 @@ typedef struct CMUnitTest test_case;
 #define TEST_WITH(name, function, state) \
   { name, function, NULL, NULL, (void *)(uintptr_t)(state) }
 
-#define run_all(tests) cmocka_run_group_tests_name(__FILE__, tests, NULL, NULL)
+/* test_file: the name of a source file without its folders. */
+static inline const char *test_file(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
+
+#define run_all(tests) cmocka_run_group_tests_name(test_file(__FILE__), tests, NULL, NULL)
 /* For lists made at run time. */
 #define run_list(name, tests, n) _cmocka_run_group_tests(name, tests, n, NULL, NULL)
 
@@ -52,5 +58,17 @@ typedef struct CMUnitTest test_case;
     if (!(d_ <= (tolerance) * (b_ < 0 ? -b_ : b_)))                                             \
       fail_msg("%s = %.9g is not within %g of %s = %.9g", #a, a_, (double)(tolerance), #b, b_); \
   } while (0)
+
+/* TEST_SCALE: a number of cases; sanitizers are slow, so a tenth of it is run under them. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TEST_SCALE(n) ((n) / 10)
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TEST_SCALE(n) ((n) / 10)
+#endif
+#endif
+#ifndef TEST_SCALE
+#define TEST_SCALE(n) (n)
+#endif
 
 #endif /* NAY_TEST_H */

@@ -1,0 +1,145 @@
+/*
+ * test_threads.c - many threads on one filter: readers of a const one, adders with NAY_CONCURRENT
+ * beside readers, a lazily mapped one that all verify at once. Also run under ThreadSanitizer.
+ */
+#include <pthread.h>
+
+#include "contract.h"
+
+#define RANDOM (&key_sets[3])
+#define NTHREADS 4u
+#define NKEYS ((uint64_t)TEST_SCALE(500000))
+
+typedef struct worker {
+  nay_filter *adds;         /* adds its share of the keys here, if not NULL */
+  const nay_filter *reads;  /* probes every key here, if not NULL */
+  const nay_filter *oracle; /* and expects these answers; NULL: that keys are in */
+  uint64_t first, n;        /* the share */
+  bool in_batches;
+  uint64_t wrong;
+  nay_status status;
+} worker;
+
+static void worker_add(worker *w) {
+  uint8_t key[KEY_MAX];
+  uint64_t lo[64];
+  for (uint64_t i = 0; i < w->n && w->status == NAY_OK; i++) {
+    size_t len = RANDOM->make(w->first + i, key);
+    if (!w->in_batches) {
+      bool is_new;
+      w->status = nay_filter_add(w->adds, key, len, &is_new);
+      continue;
+    }
+    nay_hash h;
+    uint64_t bitmap[1];
+    w->status = nay_filter_hash(w->adds, key, len, &h);
+    lo[i % 64] = h.lo;
+    if (w->status == NAY_OK && (i % 64 == 63 || i + 1 == w->n)) {
+      w->status = nay_filter_add_hash_many(w->adds, lo, NULL, i % 64 + 1, bitmap);
+    }
+  }
+}
+
+static void *worker_run(void *arg) {
+  worker *w = arg;
+  if (w->adds != NULL) {
+    worker_add(w);
+    for (uint64_t i = 0; i < w->n; i++) { /* what this thread added is in, whatever others do */
+      w->wrong += !contract_has(w->adds, RANDOM, w->first + i);
+    }
+  }
+  if (w->reads != NULL) {
+    for (uint64_t i = 0; i < w->n; i++) {
+      bool maybe = contract_has(w->reads, RANDOM, w->first + i);
+      if (w->oracle != NULL) w->wrong += maybe != contract_has(w->oracle, RANDOM, w->first + i);
+    }
+  }
+  return NULL;
+}
+
+static void run_workers(worker *workers, size_t n) {
+  pthread_t threads[16];
+  for (size_t i = 0; i < n; i++) {
+    assert_int_equal(pthread_create(&threads[i], NULL, worker_run, &workers[i]), 0);
+  }
+  for (size_t i = 0; i < n; i++) pthread_join(threads[i], NULL);
+  for (size_t i = 0; i < n; i++) {
+    assert_ok(workers[i].status);
+    assert_int_equal(workers[i].wrong, 0);
+  }
+}
+
+static void readers_share_a_const_filter(void **state) {
+  nay_filter *f = contract_filter(*state, NKEYS), *oracle;
+  assert_ok(nay_filter_copy(f, NULL, &oracle));
+  worker workers[NTHREADS];
+  for (unsigned i = 0; i < NTHREADS; i++) {
+    workers[i] = (worker){.reads = f, .oracle = oracle, .first = 0, .n = 2 * NKEYS};
+  }
+  run_workers(workers, NTHREADS);
+  nay_filter_free(f);
+  nay_filter_free(oracle);
+}
+
+/* Four threads add, half of them in batches and all with some keys in common; two only read. */
+static void concurrent_adds_lose_nothing(void **state) {
+  nay_params p = contract_params(*state, NKEYS);
+  nay_filter *serial = contract_new(&p);
+  contract_add(serial, RANDOM, 0, NKEYS);
+  for (int opened = 0; opened < 2; opened++) {
+    nay_filter *f;
+    if (opened) { /* from a file, then shared */
+      nay_filter *empty = contract_new(&p);
+      const char *path = saved(empty, "threads");
+      assert_ok(nay_filter_open(path, NULL, NULL, &f));
+      assert_ok(nay_filter_share(f));
+      remove(path);
+      nay_filter_free(empty);
+    } else {
+      p.flags = NAY_CONCURRENT;
+      f = contract_new(&p);
+      p.flags = 0;
+    }
+    worker workers[NTHREADS + 2];
+    uint64_t share = NKEYS / NTHREADS, more = share / 4;
+    for (unsigned i = 0; i < NTHREADS; i++) {
+      uint64_t first = i * share, n = i + 1 < NTHREADS ? share + more : NKEYS - first;
+      workers[i] = (worker){.adds = f, .first = first, .n = n, .in_batches = i % 2 == 1};
+    }
+    workers[NTHREADS] = (worker){.reads = f, .first = 0, .n = NKEYS};
+    workers[NTHREADS + 1] = (worker){.reads = f, .first = NKEYS / 2, .n = NKEYS};
+    run_workers(workers, NTHREADS + 2);
+    assert_all_maybe(f, RANDOM, 0, NKEYS);
+    assert_true(filters_equal(f, serial)); /* the very bytes of one thread after another */
+    nay_filter_free(f);
+  }
+  nay_filter_free(serial);
+}
+
+/* Nobody has touched the mapped file before: all threads verify the same chunks at once. */
+static void readers_verify_a_lazy_map_together(void **state) {
+  nay_filter *f = contract_filter(*state, NKEYS);
+  const char *path = saved(f, "lazy");
+  for (unsigned round = 0; round < 3; round++) {
+    nay_filter *lazy;
+    worker workers[NTHREADS];
+    assert_ok(nay_filter_map(path, NAY_MAP_LAZY, NULL, NULL, &lazy));
+    for (unsigned i = 0; i < NTHREADS; i++) {
+      workers[i] = (worker){.reads = lazy, .oracle = f, .first = 0, .n = NKEYS + NKEYS / 2};
+    }
+    run_workers(workers, NTHREADS);
+    assert_ok(nay_filter_health(lazy));
+    nay_filter_free(lazy);
+  }
+  remove(path);
+  nay_filter_free(f);
+}
+
+int main(void) {
+  const contract_test tests[] = {
+      CONTRACT(readers_share_a_const_filter, 0),
+      CONTRACT_SETS(concurrent_adds_lose_nothing, 0),
+      CONTRACT(readers_verify_a_lazy_map_together, 0),
+  };
+  return contract_run_all(tests);
+}

@@ -1,0 +1,189 @@
+/*
+ * test_fpr.c - rates against the truth.
+ *
+ * The oracle walks the whole distribution of the number of occupied bits, ball by ball, in extended
+ * precision: nothing is approximated. A blocked filter is that, mixed over the binomial number of
+ * keys in a block. What fpr.c computes from mean and variance alone must agree.
+ */
+#include <math.h>
+
+#include "math/fpr.h"
+#include "math/plan.h"
+#include "support/test.h"
+
+/* chance[x]: that `balls` balls occupy x of m bins; then the mean of (x/m)^k. */
+static double occupancy_rate(unsigned m, uint32_t k, uint64_t balls) {
+  long double *chance = calloc(m + 2, sizeof *chance), rate = 0;
+  assert_non_null(chance);
+  chance[0] = 1;
+  for (uint64_t ball = 0; ball < balls; ball++) {
+    unsigned top = ball + 1 < m ? (unsigned)ball + 1 : m;
+    for (unsigned x = top; x > 0; x--) {
+      chance[x] = (chance[x] * x + chance[x - 1] * (m - x + 1)) / m;
+    }
+    chance[0] = 0;
+  }
+  for (unsigned x = 0; x <= m; x++) rate += chance[x] * powl((long double)x / m, k);
+  free(chance);
+  return (double)rate;
+}
+
+static long double binomial(uint64_t n, uint64_t i, long double p) {
+  if (p >= 1) return i == n ? 1 : 0;
+  long double ln = lgammal((long double)n + 1) - lgammal((long double)i + 1) -
+                   lgammal((long double)(n - i) + 1) + (long double)i * logl(p) +
+                   (long double)(n - i) * log1pl(-p);
+  return expl(ln);
+}
+
+/* Two keys of a block with equal low 32 bits are one: the i / 2^32. */
+static double blocked_rate(uint64_t nblocks, uint32_t k, uint64_t n) {
+  long double rate = 0;
+  for (uint64_t i = 0; i <= n; i++) {
+    long double chance = binomial(n, i, 1.0L / (long double)nblocks);
+    if (chance < 1e-22L) {
+      if (i * nblocks > n) break; /* past the mode: what follows is less */
+      continue;
+    }
+    long double inside = (long double)occupancy_rate(512, k, i * k);
+    rate += chance * (inside + (1 - inside) * (long double)i / 4294967296.0L);
+  }
+  return (double)rate;
+}
+
+/* The oracle itself, where counting by hand is possible. */
+static void the_oracle_can_count(void **state) {
+  (void)state;
+  assert_close(occupancy_rate(2, 1, 1), 0.5, 1e-15);
+  assert_close(occupancy_rate(2, 1, 2), 0.5 * 0.5 + 0.5 * 1, 1e-15); /* one bin, or both */
+  assert_close(occupancy_rate(4, 2, 2), 0.25 * (1.0 / 16) + 0.75 * (4.0 / 16), 1e-15);
+  assert_close(blocked_rate(1, 3, 5) - 5 / 4294967296.0, occupancy_rate(512, 3, 15), 1e-6);
+}
+
+/* Up to 1024 bits the library walks the distribution as well. */
+static void tiny_blooms_are_exact(void **state) {
+  (void)state;
+  const unsigned sizes[] = {1, 2, 3, 7, 8, 64, 100, 512, 800, 1024};
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    unsigned m = sizes[i];
+    for (unsigned n = 1; n <= m && n <= 100; n = n * 2 + 1) {
+      for (uint32_t k = 1; k <= 30; k += 4) {
+        assert_close(nay__fpr_bloom(m, k, n), occupancy_rate(m, k, (uint64_t)n * k), 1e-11);
+      }
+    }
+  }
+}
+
+/* Past that, mean and variance: within 0.1 % up to 24 bits per key, 0.5 % up to 40. */
+static void large_blooms_are_close(void **state) {
+  (void)state;
+  const unsigned sizes[] = {1025, 1500, 3000};
+  for (size_t i = 0; i < 3; i++) {
+    for (unsigned bits = 2; bits <= 40; bits += 2) {
+      unsigned m = sizes[i], n = m / bits;
+      uint32_t k = (uint32_t)(bits * 0.693);
+      double truth = occupancy_rate(m, k, (uint64_t)n * k), got = nay__fpr_bloom(m, k, n);
+      assert_close(got, truth, bits <= 24 ? 1e-3 : 5e-3);
+      assert_close(nay__fpr_bloom_fast(m, k, n), got, 1e-12);
+    }
+  }
+}
+
+/* For huge arrays the textbook formula is the truth. */
+static void huge_blooms_are_textbook(void **state) {
+  (void)state;
+  for (uint64_t n = 1000000; n <= (uint64_t)1 << 50; n *= 1000) {
+    for (unsigned bits = 5; bits <= 20; bits += 5) {
+      uint32_t k = (uint32_t)(bits * 0.693);
+      double textbook = pow(-expm1(-(double)k / bits), k);
+      assert_close(nay__fpr_bloom(n * bits, k, n), textbook, 5e-5);
+    }
+  }
+}
+
+static void blocked_rates_are_a_mixture(void **state) {
+  (void)state;
+  const uint64_t nblocks[] = {1, 2, 7, 50, 300};
+  for (size_t i = 0; i < 5; i++) {
+    for (unsigned bits = 5; bits <= 40; bits += 5) {
+      uint64_t n = nblocks[i] * 512 / bits;
+      uint32_t k = nay__blocked_k(nblocks[i], n);
+      double truth = blocked_rate(nblocks[i], k, n);
+      /* 0.1 % up to 20 bits per key; past that a single block is the worst case */
+      assert_close(nay__fpr_blocked(nblocks[i], k, n), truth, bits <= 20 ? 1e-3 : 1e-2);
+    }
+  }
+}
+
+static void a_few_keys_in_many_blocks(void **state) {
+  (void)state;
+  for (uint64_t n = 1; n <= 20; n++) {
+    for (uint32_t k = 1; k <= 16; k *= 2) {
+      assert_close(nay__fpr_blocked(40, k, n), blocked_rate(40, k, n), 0.02);
+    }
+  }
+}
+
+static void edges_of_the_rates(void **state) {
+  (void)state;
+  for (uint32_t k = 1; k <= 64; k *= 2) {
+    assert_true(nay__fpr_bloom(1000, k, 0) == 0 && nay__fpr_bloom(1000000, k, 0) == 0);
+    assert_true(nay__fpr_blocked(10, k, 0) == 0);
+    assert_true(nay__fpr_bloom(1, k, 1) == 1 && nay__fpr_bloom(1, k, 1000000) == 1);
+    assert_true(nay__fpr_bloom(100, k, (uint64_t)1 << 56) == 1);
+    for (uint64_t nblocks = 1; nblocks <= 1000; nblocks *= 10) {
+      assert_true(nay__fpr_blocked(nblocks, k, (uint64_t)1 << 56) == 1);
+    }
+  }
+}
+
+/* More keys, more false positives; more bits, fewer. Where the shortcut for full blocks begins,
+ * too. */
+static void rates_are_monotone(void **state) {
+  (void)state;
+  for (uint32_t k = 1; k <= 13; k += 3) {
+    double bloom = 0, blocked = 0;
+    for (uint64_t n = 1; n < 1000000; n += 1 + n / 7) {
+      double a = nay__fpr_bloom(4096, k, n), b = nay__fpr_blocked(8, k, n);
+      assert_true(a >= bloom * (1 - 1e-12) && b >= blocked * (1 - 1e-12) && a <= 1 && b <= 1);
+      bloom = a;
+      blocked = b;
+      assert_true(nay__fpr_bloom(8192, k, n) <= a);
+      assert_true(nay__fpr_blocked(16, k, n) <= b);
+    }
+    assert_true(bloom == 1 && blocked == 1);
+  }
+}
+
+/* The estimate undoes the expectation: m (1 - (1-1/m)^(kn)) occupied bits mean n keys. */
+static void estimates_undo_expectations(void **state) {
+  (void)state;
+  const uint64_t sizes[] = {512, 10000, 1000000, (uint64_t)1 << 40};
+  for (size_t i = 0; i < 4; i++) {
+    for (uint32_t k = 1; k <= 16; k *= 2) {
+      double m = (double)sizes[i];
+      for (double n = 10; n < m / k; n *= 3) {
+        double expected = -m * expm1(k * n * log1p(-1 / m));
+        uint64_t x = (uint64_t)(expected + 0.5);
+        double slope = k * (1 - expected / m); /* bits for one key more */
+        double got = nay__estimate_keys(sizes[i], k, x);
+        assert_true(fabs(got - n) <= 0.51 / slope + 1e-9 * n);
+      }
+    }
+  }
+  assert_true(nay__estimate_keys(1000, 7, 0) == 0);
+  assert_true(nay__estimate_keys(1, 3, 1) == 1);
+  double full = nay__estimate_keys(512, 4, 512), nearly = nay__estimate_keys(512, 4, 511);
+  assert_true(full > nearly && full < 10000); /* finite: a full array has at least so many */
+}
+
+int main(void) {
+  const test_case tests[] = {
+      TEST(the_oracle_can_count),        TEST(tiny_blooms_are_exact),
+      TEST(large_blooms_are_close),      TEST(huge_blooms_are_textbook),
+      TEST(blocked_rates_are_a_mixture), TEST(a_few_keys_in_many_blocks),
+      TEST(edges_of_the_rates),          TEST(rates_are_monotone),
+      TEST(estimates_undo_expectations),
+  };
+  return run_all(tests);
+}
