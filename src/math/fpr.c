@@ -83,6 +83,8 @@ double nay__fpr_blocked(uint64_t nblocks, uint32_t k, uint64_t n) {
   const double twins = (double)n / (double)nblocks / 4294967296.0;
   if (nblocks == 1) return fpr_clamp(fpr_in_block(k, nay__ipow(s1, n), nay__ipow(s2, n)) + twins);
   const uint64_t mode = n / nblocks;
+  /* every bit is set: the chance that one is clear is below (1-1/512)^65536 = e^-128 */
+  if (mode >= 65536) return 1;
   const double odds = 1.0 / (double)(nblocks - 1), nn = (double)n;
   const double q1_mode = nay__ipow(s1, mode), q2_mode = nay__ipow(s2, mode);
   double weights = 0, rate = 0;
