@@ -60,7 +60,7 @@ static bool golden_test(const nay_filter *f, nay_hash_kind hash, bool member, ui
 
 static nay_filter *golden_build(const golden *g, uint32_t first) {
   nay_builder *b;
-  nay_filter *f;
+  nay_filter *f = NULL;
   nay_status status = nay_builder_new(&g->params, NULL, &b);
   if (status != NAY_OK) die("builder", g->name, status);
   for (uint32_t i = first; i < first + g->nmembers && status == NAY_OK; i++) {
