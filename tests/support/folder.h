@@ -24,11 +24,11 @@ static inline folder folder_make(void) {
   return f;
 }
 
-/* The path of a name in it; one of eight buffers, used in turn. */
+/* The path of a name in it; one of 64 buffers, used in turn. */
 static inline const char *folder_at(const folder *f, const char *name) {
-  static char paths[8][1024];
+  static char paths[64][1024];
   static unsigned next;
-  char *path = paths[next++ % 8];
+  char *path = paths[next++ % 64];
   snprintf(path, sizeof paths[0], "%s/%s", f->path, name);
   return path;
 }

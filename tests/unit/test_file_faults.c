@@ -29,6 +29,7 @@ static struct {
   long end_of_file_at; /* the read that finds the file shorter; -1: none */
   long calls, reads;
   bool was_interrupted;
+  mode_t mode; /* with which the last file was created */
   const char *log[MAX_LOG];
 } plan;
 
@@ -63,8 +64,8 @@ static size_t plan_piece(size_t len) {
   return plan.armed && plan.piece != 0 && len > plan.piece ? plan.piece : len;
 }
 
-int __real_openat(int at, const char *path, int flags, ...);
-int __wrap_openat(int at, const char *path, int flags, ...) {
+int __real_openat(int at, const char *name, int flags, ...);
+int __wrap_openat(int at, const char *name, int flags, ...) {
   va_list arguments;
   va_start(arguments, flags);
   mode_t mode = va_arg(arguments, mode_t);
@@ -74,7 +75,8 @@ int __wrap_openat(int at, const char *path, int flags, ...) {
     errno = EOPNOTSUPP;
     return -1;
   }
-  return plan_fails("openat") ? -1 : __real_openat(at, path, flags, mode);
+  if (mode != 0) plan.mode = mode;
+  return plan_fails("openat") ? -1 : __real_openat(at, name, flags, mode);
 }
 
 ssize_t __real_read(int fd, void *buffer, size_t len);
@@ -281,6 +283,22 @@ static void names_in_use(void **state) {
   }
 }
 
+/* The old file may be private, and the new one holds a secret key: at no time can others read it.
+ */
+static void temporary_files_are_private(void **state) {
+  (void)state;
+  for (int no_tmpfile = 0; no_tmpfile < 2; no_tmpfile++) {
+    assert_int_equal(chmod(path, 0600), 0);
+    plan_reset();
+    plan.no_tmpfile = no_tmpfile != 0;
+    assert_ok(save(NULL));
+    assert_int_equal(plan.mode, 0600);
+    unlink(path);
+    assert_ok(save(NULL));
+    assert_int_equal(plan.mode, 0666); /* less the umask */
+  }
+}
+
 static long log_find(const char *name, long from) {
   while (from < plan.calls && strcmp(plan.log[from], name) != 0) from++;
   return from;
@@ -389,6 +407,7 @@ int main(void) {
       TEST(folders_without_sync),
       TEST(names_in_use),
       TEST(order_of_calls),
+      TEST(temporary_files_are_private),
       TEST(every_call_of_open_fails),
       TEST(interruptions_and_short_reads),
       TEST(files_that_shrink),

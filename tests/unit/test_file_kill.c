@@ -47,7 +47,8 @@ static unsigned check_leftovers(const folder *dir, bool must_be_complete) {
 static void old_or_new_never_a_mixture(void **state) {
   (void)state;
   folder dir = folder_make();
-  const char *path = folder_at(&dir, "f.nay");
+  char path[512];
+  snprintf(path, sizeof path, "%s", folder_at(&dir, "f.nay"));
   nay_params a = {.kind = NAY_BLOOM, .nbits = 300000 * 8, .k = 6}, b = a;
   b.nbits -= 64 * 1001;
   b.seed = 7;
