@@ -79,7 +79,7 @@ static void check_lazy(uint8_t *p, size_t len, uint64_t nmembers, size_t bit) {
   nay_filter_free(f);
 }
 
-static void lazy_flips_make_no_false_nay(void **state) {
+static void lazy_flips_in_one_chunk_are_refused(void **state) {
   const nay_family *family = *state;
   size_t len;
   uint64_t n;
@@ -88,9 +88,9 @@ static void lazy_flips_make_no_false_nay(void **state) {
   assert_true(native_members_ok(good, n));
   assert_status(nay_filter_health(good), NAY_OK);
   nay_filter_free(good);
-  for (size_t bit = 0; bit < len * 8; bit++) {
+  for (size_t bit = 0; bit < len * 8; bit++) { /* one chunk: where sections start and end */
     p[bit / 8] ^= (uint8_t)(1u << bit % 8);
-    check_lazy(p, len, n, bit);
+    assert_null(lazy_filter(p, len));
     p[bit / 8] ^= (uint8_t)(1u << bit % 8);
   }
   free(p);
@@ -231,8 +231,8 @@ int main(int argc, char **argv) {
     tests[n++] = (test_case)TEST_WITH("every_length_but_one_is_refused",
                                       every_length_but_one_is_refused, family);
     if (thorough) continue;
-    tests[n++] =
-        (test_case)TEST_WITH("lazy_flips_make_no_false_nay", lazy_flips_make_no_false_nay, family);
+    tests[n++] = (test_case)TEST_WITH("lazy_flips_in_one_chunk_are_refused",
+                                      lazy_flips_in_one_chunk_are_refused, family);
     tests[n++] =
         (test_case)TEST_WITH("lazy_chunks_are_independent", lazy_chunks_are_independent, family);
     tests[n++] = (test_case)TEST_WITH("views_at_every_alignment", views_at_every_alignment, family);

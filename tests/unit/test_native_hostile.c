@@ -212,6 +212,22 @@ static void section_lengths(void **state) {
   free(b.payload);
 }
 
+static void bytes_after_the_last_section(void **state) {
+  (void)state;
+  sections b = sections_of(&blocked);
+  const native_section s[] = {{PAYLOAD, REQUIRED, b.payload, b.payload_len},
+                              {META, 0, "metadata\0\0", 10}};
+  size_t len;
+  uint8_t *p = native_assemble(b.header, s, 2, &len);
+  for (uint64_t n = 1; n < 10; n++) {
+    nay__store64le(p + 88, n); /* the rest is zeros for n = 8 and 9, but nobody's */
+    native_seal(p, len);
+    expect_status(p, len, NAY_ECORRUPT, len - 10 + n);
+  }
+  free(p);
+  free(b.payload);
+}
+
 static void padding(void **state) {
   (void)state;
   sections b = sections_of(&blocked);
@@ -255,6 +271,29 @@ static void body_lengths(void **state) {
     native_seal(p, len);
     assert_status(nay_filter_decode(p, len, NULL, NULL, &f), NAY_ECORRUPT);
   }
+  free(p);
+}
+
+/* body_at + body_len, which wraps around to the length of the file. */
+static void body_length_that_wraps(void **state) {
+  (void)state;
+  __extension__ typedef unsigned __int128 u128;
+  size_t len;
+  uint8_t *p = native_sample(&blocked, 10, &len);
+  const u128 goal = ((u128)1 << 64) + len;
+  uint64_t low = 0, high = UINT64_MAX;
+  while (low < high) { /* the least body_len whose sum reaches the goal */
+    uint64_t mid = low + (high - low) / 2;
+    if ((u128)native_body_at(p[13], mid) + mid < goal) {
+      low = mid + 1;
+    } else {
+      high = mid;
+    }
+  }
+  assert_int_equal(native_body_at(p[13], low) + low, len); /* modulo 2^64 */
+  nay__store64le(p + 48, low);
+  nay__store64le(p + 56, XXH3_64bits(p, 56));
+  expect_status(p, len, NAY_ECORRUPT, 48);
   free(p);
 }
 
@@ -390,6 +429,19 @@ static void sinks_that_fail(void **state) {
   nay_filter_free(f);
 }
 
+/* 600 chunks: their digests are more than one piece. */
+static void sinks_that_fail_in_the_directory(void **state) {
+  (void)state;
+  nay_params params = {.kind = NAY_BLOOM, .nbits = (uint64_t)600 * 65536 * 8, .k = 1};
+  nay_filter *f = native_filter(&params, 1);
+  for (size_t room = 0; room < 6000; room += 500) {
+    budget b = {room, 0, false};
+    assert_status(nay_filter_encode_stream(f, stingy_sink, &b), NAY_EFULL);
+    assert_int_equal(b.calls, room < 4096 ? 1 : room < 4992 ? 2 : 3);
+  }
+  nay_filter_free(f);
+}
+
 /* decode at every allocation failure: clean, and diag says so. */
 static void memory_runs_out(void **state) {
   (void)state;
@@ -453,14 +505,25 @@ static void arguments(void **state) {
 
 int main(void) {
   const test_case tests[] = {
-      TEST(header_fields),   TEST(shapes),
-      TEST(payload_lengths), TEST(bits_past_the_end),
-      TEST(section_lists),   TEST(many_sections),
-      TEST(section_lengths), TEST(padding),
-      TEST(body_lengths),    TEST(spliced_files),
-      TEST(stored_keys),     TEST(wrong_keys),
-      TEST(encode_buffers),  TEST(sinks_that_fail),
-      TEST(memory_runs_out), TEST(shared_filters_are_written),
+      TEST(header_fields),
+      TEST(shapes),
+      TEST(payload_lengths),
+      TEST(bits_past_the_end),
+      TEST(section_lists),
+      TEST(many_sections),
+      TEST(section_lengths),
+      TEST(padding),
+      TEST(bytes_after_the_last_section),
+      TEST(body_lengths),
+      TEST(body_length_that_wraps),
+      TEST(spliced_files),
+      TEST(stored_keys),
+      TEST(wrong_keys),
+      TEST(encode_buffers),
+      TEST(sinks_that_fail),
+      TEST(sinks_that_fail_in_the_directory),
+      TEST(memory_runs_out),
+      TEST(shared_filters_are_written),
       TEST(arguments),
   };
   return run_all(tests);
