@@ -5,8 +5,7 @@
  * them.
  */
 #include "family/family.h"
-#include "format/fmt_nay.h"
-#include "support/flaky.h"
+#include "support/exercise.h"
 #include "support/native.h"
 #include "support/test.h"
 
@@ -172,92 +171,12 @@ static size_t mutate(uint8_t *p) {
   return len;
 }
 
-/* ---- what must hold ---- */
-
-/* Every call that a user may make; the answers do not matter, that they come does. */
-static void use(nay_filter *f, bool deep) {
-  uint64_t lo[70], bitmap[2];
-  nay_hash hash = {0, 0};
-  for (unsigned i = 0; i < 70; i++) lo[i] = nay_hash_mix(dice_state++);
-  lo[0] = 0;
-  lo[1] = UINT64_MAX;
-  assert_ok(nay_filter_may_contain_hash_many(f, lo, NULL, 70, bitmap));
-  for (unsigned i = 0; i < 70; i++) {
-    hash.lo = lo[i];
-    assert_int_equal(nay_filter_may_contain_hash(f, hash), bitmap[i / 64] >> i % 64 & 1);
-  }
-  (void)nay_filter_may_contain(f, "key", 3);
-  uint64_t count;
-  (void)nay_filter_count_hash(f, hash, &count);
-  if (deep) {
-    nay_stats stats;
-    assert_ok(nay_filter_stats(f, &stats));
-  }
-}
-
-static void change(nay_filter *f) {
-  bool is_new;
-  for (unsigned i = 0; i < 8; i++) {
-    nay_hash hash = {nay_hash_mix(dice_state++), 0};
-    if (nay_filter_add_hash(f, hash, &is_new) == NAY_OK) {
-      assert_true(nay_filter_may_contain_hash(f, hash));
-      if (i % 2 == 0) (void)nay_filter_remove_hash(f, hash);
-    }
-  }
-  (void)nay_filter_advance(f, 1);
-}
-
-/* Written again and read again, a filter is the same. */
-static void check_round_trip(const nay_filter *f) {
-  size_t len, len2;
-  uint8_t *p = native_encode(f, &len);
-  nay_filter *again = NULL;
-  assert_ok(nay_filter_decode(p, len, NULL, NULL, &again));
-  uint8_t *q = native_encode(again, &len2);
-  assert_int_equal(len, len2);
-  assert_memory_equal(p, q, len);
-  nay_filter_free(again);
-  free(q);
-  free(p);
-}
-
-static void check_lazy(uint8_t *p, size_t len, nay_status eager, const nay_allocator *a) {
-  nay_filter *f = a->alloc(a->ctx, sizeof *f);
-  *f = (nay_filter){.allocator = *a, .flags = NAY_IS_READ_ONLY};
-  nay_status status = nay__native_parse(p, len, NAY_VERIFY_AT_TOUCH, NULL, f);
-  if (eager == NAY_OK) assert_ok(status);
-  if (status == NAY_OK) (void)nay_filter_may_contain_hash(f, (nay_hash){dice_state, 0});
-  nay_filter_free(f);
-}
-
 static bool check_file(const uint8_t *bytes, size_t len) {
   uint8_t *p = malloc(len == 0 ? 1 : len); /* exact, for the sanitizers */
   memcpy(p, bytes, len);
-  flaky memory = {.fail_at = -1};
-  nay_allocator a = flaky_allocator(&memory);
-  nay_filter *f = NULL;
-  nay_view view;
-  nay_diag diag = {NULL, UINT64_MAX, 0};
-  nay_status status = nay_filter_decode(p, len, &a, &diag, &f);
-  assert_true(memory.peak <= 2 * len + 65536);
-  assert_status(nay_view_open(p, len, NULL, NULL, &view), status);
-  check_lazy(p, len, status, &a);
-  if (status == NAY_OK) {
-    bool deep = dice(8) == 0;
-    use(f, deep);
-    if (deep) check_round_trip(f);
-    use((nay_filter *)(uintptr_t)nay_view_filter(&view), false);
-    change(f);
-    use(f, false);
-    if (deep) check_round_trip(f);
-    nay_filter_free(f);
-  } else {
-    assert_non_null(diag.what);
-    assert_true(diag.offset <= len);
-  }
-  assert_int_equal(memory.objects, 0);
+  bool accepted = exercise_bytes(nay_format_find("nay"), p, len, dice_state, dice(8) == 0);
   free(p);
-  return status == NAY_OK;
+  return accepted;
 }
 
 static void mutations(void **state) {
