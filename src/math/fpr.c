@@ -29,7 +29,9 @@ static double fpr_moments(double m, uint32_t k, double q1, double q2) {
   double p = 1 - q1;
   if (p <= 0) return 0;
   double v = (1 - 1 / m) * q2 + q1 / m - q1 * q1;
-  if (v < 0) v = 0; /* rounding, when m is huge and the variance vanishes */
+  /* when m is huge v is all rounding; bins fill against each other, so independent ones bound it */
+  if (v < 0) v = 0;
+  if (v > p * q1 / m) v = p * q1 / m;
   return fpr_clamp(nay__ipow(p, k) * (1 + 0.5 * k * (k - 1.0) * v / (p * p)));
 }
 
