@@ -430,7 +430,9 @@ NAY_API nay_status nay_filter_encode(const nay_filter *filter, void *dst, size_t
 
 /*
  * nay_filter_encode_stream: the same bytes in pieces, in order, without a second copy of the
- * payload. A status other than NAY_OK from sink stops it and is returned.
+ * payload. A status other than NAY_OK from sink stops it and is returned. A filter that takes
+ * concurrent adds (NAY_CONCURRENT) is copied first, here and in encode and save: the adds may go on
+ * meanwhile, and the file has each of them or not.
  */
 typedef nay_status (*nay_sink)(void *ctx, const void *bytes, size_t len);
 NAY_API nay_status nay_filter_encode_stream(const nay_filter *filter, nay_sink sink, void *ctx);

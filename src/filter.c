@@ -42,14 +42,10 @@ void nay__filter_attach(nay_filter *f, uint8_t *payload, size_t nbytes) {
   filter_choose_kernels(f);
 }
 
-nay_status nay__filter_make(const nay_family *family, const nay_shape *shape,
-                            const nay_hasher *hasher, uint64_t nkeys, uint32_t flags,
-                            const nay_allocator *allocator, nay_filter **filter) {
+static nay_status filter_make_sized(const nay_family *family, const nay_shape *shape, size_t nbytes,
+                                    const nay_hasher *hasher, uint64_t nkeys, uint32_t flags,
+                                    const nay_allocator *allocator, nay_filter **filter) {
   nay_allocator a = nay__allocator_or_default(allocator);
-  uint64_t nbits, nbytes64;
-  size_t nbytes;
-  if (!family->payload(shape, &nbits, &nbytes64)) return NAY_EINVAL;
-  if (!nay__size_ok(nbytes64, &nbytes)) return NAY_ENOMEM;
   nay_filter *f = nay__alloc(&a, sizeof *f);
   if (f == NULL) return NAY_ENOMEM;
   *f = (nay_filter){.family = family,
@@ -69,6 +65,16 @@ nay_status nay__filter_make(const nay_family *family, const nay_shape *shape,
   nay__filter_attach(f, f->memory.at, nbytes);
   *filter = f;
   return NAY_OK;
+}
+
+nay_status nay__filter_make(const nay_family *family, const nay_shape *shape,
+                            const nay_hasher *hasher, uint64_t nkeys, uint32_t flags,
+                            const nay_allocator *allocator, nay_filter **filter) {
+  uint64_t nbits, nbytes64;
+  size_t nbytes;
+  if (!family->payload(shape, &nbits, &nbytes64)) return NAY_EINVAL;
+  if (!nay__size_ok(nbytes64, &nbytes)) return NAY_ENOMEM;
+  return filter_make_sized(family, shape, nbytes, hasher, nkeys, flags, allocator, filter);
 }
 
 nay_status nay_filter_new(const nay_params *params, const nay_allocator *allocator,
@@ -118,13 +124,24 @@ nay_status nay_filter_build(const nay_params *params, const uint64_t *hashes, si
   return status;
 }
 
+/* Byte by byte where other threads may be adding: each byte is one that the filter has had. */
+static void filter_copy_payload(const nay_filter *f, uint8_t *dst) {
+  if ((f->flags & NAY_CONCURRENT) == 0) {
+    if (f->nbytes != 0) memcpy(dst, f->bits.bytes, f->nbytes);
+    return;
+  }
+  for (size_t i = 0; i < f->nbytes; i++) dst[i] = nay__atomic_load8(f->bits.bytes + i);
+}
+
 nay_status nay_filter_copy(const nay_filter *f, const nay_allocator *allocator, nay_filter **copy) {
   if (f == NULL || copy == NULL) return NAY_EINVAL;
   NAY_TRY(nay__filter_all_verified(f));
   nay_filter *c;
   uint32_t flags = f->flags & ~NAY_IS_READ_ONLY;
-  NAY_TRY(nay__filter_make(f->family, &f->shape, &f->hasher, f->nkeys, flags, allocator, &c));
-  if (f->nbytes != 0) memcpy(c->bits.bytes, f->bits.bytes, f->nbytes);
+  /* as long as it is, which in a self-sized family is not what a new filter would be */
+  NAY_TRY(filter_make_sized(f->family, &f->shape, f->nbytes, &f->hasher, f->nkeys, flags, allocator,
+                            &c));
+  filter_copy_payload(f, c->bits.bytes);
   c->format = f->format;
   nay_status status = nay_filter_set_meta(c, f->meta, f->meta_len);
   if (status != NAY_OK) {

@@ -120,10 +120,16 @@ struct nay_family {
 
   /*
    * Whether a payload from a file can be this shape's: lengths have been checked against
-   * payload(); what is left are invariants of the bytes, such as zero padding.
+   * payload(); what is left are invariants of the bytes, such as zero padding. The bytes are an
+   * enemy's, and in a lazy map only the first and the last chunk have been verified: what is read
+   * elsewhere may be damaged, and touch() must name it again. diag's offset counts from `payload`.
    */
   nay_status (*check)(const nay_shape *, const uint8_t *payload, size_t len, nay_diag *);
-  /* the addresses that a probe may read, at most NAY_MAX_TOUCH: verified first in a lazy map */
+  /*
+   * The addresses that a probe may read, at most NAY_MAX_TOUCH: verified first in a lazy map, so
+   * touch() itself reads nothing outside the first and the last chunk. NULL: no lazy map, files of
+   * this family are verified when they are mapped.
+   */
   unsigned (*touch)(const nay_filter *, nay_hash, const uint8_t **addresses);
 };
 

@@ -26,6 +26,9 @@ size_t nay__lazy_size(size_t nchunks);
 /* nay__lazy_ok: verifies the chunk that holds `at`, once. False when it is damaged. */
 bool nay__lazy_ok(nay_lazy *lazy, const uint8_t *at);
 
+/* nay__lazy_range_ok: the same for every chunk that holds a part of at[0, len). */
+bool nay__lazy_range_ok(nay_lazy *lazy, const uint8_t *at, size_t len);
+
 /* nay__lazy_all_ok: verifies every chunk. */
 bool nay__lazy_all_ok(nay_lazy *lazy);
 

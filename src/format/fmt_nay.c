@@ -2,8 +2,9 @@
  * fmt_nay.c - the native file: encode, parse, decode, view. Files on disk are in native_file.c.
  *
  * Every byte is covered: the header and the directory by their own digests, the body by one digest
- * for each 64 KiB, the gap between directory and body by the rule that padding is zero. So every
- * single flipped bit is noticed before it can make a false nay.
+ * for each 64 KiB, the gap between directory and body by the rule that padding is zero. The digests
+ * form a chain (the directory's covers the header's, and holds those of the body), so that parts of
+ * two good files do not make a third. Every flipped bit is noticed before it can make a false nay.
  *
  * The parser believes nothing. It walks header, directory, body in that order, and each part is
  * checked against its digest and against the length that is really there before a number from it
@@ -14,6 +15,7 @@
 #include "base/bytes.h"
 #include "family/lazy.h"
 #include "format/layout.h"
+#include "math/plan.h"
 
 static const uint8_t native_magic[8] = {0x89, 'n', 'a', 'y', '\r', '\n', 0x1a, '\n'};
 
@@ -43,12 +45,15 @@ enum {
 /* Section types and their one flag. */
 enum { SECTION_PAYLOAD = 1, SECTION_KEY = 2, SECTION_META = 3 };
 #define SECTION_REQUIRED 0x01u
-#define NATIVE_MAX_SECTIONS 255u
+
+/* Where the directory's digest stands: after the section table and the digests of the chunks. */
+static uint64_t native_directory_end(uint32_t nsections, uint64_t body_len) {
+  uint64_t nchunks = nay__ceil_div(body_len, NAY_CHUNK);
+  return NAY_HEADER_LEN + (uint64_t)nsections * NAY_SECTION_ENTRY + nchunks * 8;
+}
 
 uint64_t nay__body_at(uint32_t nsections, uint64_t body_len) {
-  uint64_t nchunks = nay__ceil_div(body_len, NAY_CHUNK);
-  return nay__round_up(NAY_HEADER_LEN + (uint64_t)nsections * NAY_SECTION_ENTRY + nchunks * 8 + 8,
-                       NAY_SECTION_ALIGN);
+  return nay__round_up(native_directory_end(nsections, body_len) + 8, NAY_SECTION_ALIGN);
 }
 
 uint64_t nay__section_end(uint64_t at, uint64_t len) {
@@ -62,12 +67,13 @@ bool nay__native_magic(const uint8_t *bytes, size_t len) {
 /* ---- encode ---- */
 
 /* The parts of a file about to be written: small sections first, the payload last. */
+#define NATIVE_MAX_PARTS 3u
 typedef struct native_parts {
   struct {
     uint32_t type, flags;
     const uint8_t *at;
     size_t len;
-  } section[3];
+  } section[NATIVE_MAX_PARTS];
   uint32_t nsections;
   uint64_t body_len;
 } native_parts;
@@ -75,6 +81,7 @@ typedef struct native_parts {
 static void native_add_part(native_parts *parts, uint32_t type, uint32_t flags, const uint8_t *at,
                             size_t len) {
   uint32_t i = parts->nsections++;
+  assert(i < NATIVE_MAX_PARTS);
   parts->section[i].type = type;
   parts->section[i].flags = flags;
   parts->section[i].at = at;
@@ -115,139 +122,151 @@ static void native_put_header(const nay_filter *f, const native_parts *parts,
 }
 
 /*
- * A sink that knows where it is: it pads sections, cuts the body into chunks for the digests, and
- * hashes the directory as it goes out. Two passes over the parts, one to digest and one to write.
+ * Two passes over the body, one to digest it and one to write it, because the digests come first.
+ * The front of the file is many small pieces (a digest is 8 bytes): they are gathered, so that a
+ * sink sees few calls.
  */
 typedef struct native_writer {
   nay_sink sink;
   void *ctx;
-  XXH3_state_t hash;
+  XXH3_state_t directory; /* what the directory's digest covers */
+  XXH3_state_t chunk;
   uint64_t in_chunk;
+  size_t npending;
+  uint8_t pending[4096];
 } native_writer;
 
-static nay_status native_emit(native_writer *w, const void *bytes, size_t len) {
-  XXH3_64bits_update(&w->hash, bytes, len);
-  return w->sink(w->ctx, bytes, len);
+static nay_status native_flush(native_writer *w) {
+  size_t len = w->npending;
+  w->npending = 0;
+  return len != 0 ? w->sink(w->ctx, w->pending, len) : NAY_OK;
 }
 
-/* Sends the digest of the chunk that is complete. */
-static nay_status native_emit_digest(native_writer *w, XXH3_state_t *chunk) {
+/* A piece of the front, at most 64 bytes. */
+static nay_status native_put(native_writer *w, const void *bytes, size_t len) {
+  if (len > sizeof w->pending - w->npending) NAY_TRY(native_flush(w));
+  memcpy(w->pending + w->npending, bytes, len);
+  w->npending += len;
+  return NAY_OK;
+}
+
+static nay_status native_put_digest(native_writer *w, const XXH3_state_t *state) {
   uint8_t digest[8];
-  nay__store64le(digest, XXH3_64bits_digest(chunk));
-  XXH3_64bits_reset(chunk);
-  w->in_chunk = 0;
-  return native_emit(w, digest, sizeof digest);
+  nay__store64le(digest, XXH3_64bits_digest(state));
+  XXH3_64bits_update(&w->directory, digest, sizeof digest);
+  return native_put(w, digest, sizeof digest);
 }
 
-static nay_status native_digest_bytes(native_writer *w, XXH3_state_t *chunk, const uint8_t *p,
-                                      size_t len) {
+/* Adds bytes of the body to its digests: one goes out whenever a chunk is complete. */
+static nay_status native_digest_bytes(native_writer *w, const uint8_t *p, size_t len) {
   while (len > 0) {
     size_t room = NAY_CHUNK - (size_t)w->in_chunk, take = len < room ? len : room;
-    XXH3_64bits_update(chunk, p, take);
+    XXH3_64bits_update(&w->chunk, p, take);
     w->in_chunk += take;
     p += take;
     len -= take;
-    if (w->in_chunk == NAY_CHUNK) NAY_TRY(native_emit_digest(w, chunk));
+    if (w->in_chunk < NAY_CHUNK) break;
+    NAY_TRY(native_put_digest(w, &w->chunk));
+    XXH3_64bits_reset(&w->chunk);
+    w->in_chunk = 0;
   }
   return NAY_OK;
 }
 
-/* Calls `each` for every run of bytes in the body: the sections and the zeros between them. */
-typedef nay_status (*native_each)(native_writer *w, XXH3_state_t *chunk, const uint8_t *p,
-                                  size_t len);
-static nay_status native_walk_body(const native_parts *parts, native_writer *w, XXH3_state_t *chunk,
-                                   native_each each) {
-  static const uint8_t zeros[NAY_SECTION_ALIGN] = {0};
-  uint64_t at = 0;
-  for (uint32_t i = 0; i < parts->nsections; i++) {
-    NAY_TRY(each(w, chunk, parts->section[i].at, parts->section[i].len));
-    at += parts->section[i].len;
-    if (i + 1 == parts->nsections) break;
-    size_t pad = (size_t)(nay__section_end(at, 0) - at);
-    NAY_TRY(each(w, chunk, zeros, pad));
-    at += pad;
-  }
-  return NAY_OK;
-}
-
-static nay_status native_write_bytes(native_writer *w, XXH3_state_t *chunk, const uint8_t *p,
-                                     size_t len) {
-  (void)chunk;
+static nay_status native_write_bytes(native_writer *w, const uint8_t *p, size_t len) {
   return len != 0 ? w->sink(w->ctx, p, len) : NAY_OK;
 }
 
-static nay_status native_write_directory(const native_parts *parts, native_writer *w) {
-  XXH3_64bits_reset(&w->hash);
+static const uint8_t native_zeros[NAY_SECTION_ALIGN] = {0};
+
+/* Calls `each` for every run of bytes in the body: the sections and the zeros between them. */
+static nay_status native_walk_body(const native_parts *parts, native_writer *w,
+                                   nay_status (*each)(native_writer *, const uint8_t *, size_t)) {
+  uint64_t at = 0;
+  for (uint32_t i = 0; i < parts->nsections; i++) {
+    size_t pad = (size_t)(nay__section_end(at, 0) - at);
+    NAY_TRY(each(w, native_zeros, pad));
+    NAY_TRY(each(w, parts->section[i].at, parts->section[i].len));
+    at += pad + parts->section[i].len;
+  }
+  return NAY_OK;
+}
+
+static nay_status native_put_directory(const native_parts *parts, native_writer *w) {
   for (uint32_t i = 0; i < parts->nsections; i++) {
     uint8_t entry[NAY_SECTION_ENTRY];
     nay__store32le(entry, parts->section[i].type);
     nay__store32le(entry + 4, parts->section[i].flags);
     nay__store64le(entry + 8, parts->section[i].len);
-    NAY_TRY(native_emit(w, entry, sizeof entry));
+    XXH3_64bits_update(&w->directory, entry, sizeof entry);
+    NAY_TRY(native_put(w, entry, sizeof entry));
   }
-  XXH3_state_t chunk;
-  XXH3_64bits_reset(&chunk);
-  w->in_chunk = 0;
-  NAY_TRY(native_walk_body(parts, w, &chunk, native_digest_bytes));
-  if (w->in_chunk != 0) NAY_TRY(native_emit_digest(w, &chunk));
-  uint8_t digest[8];
-  nay__store64le(digest, XXH3_64bits_digest(&w->hash));
-  return w->sink(w->ctx, digest, sizeof digest);
+  XXH3_64bits_reset(&w->chunk);
+  NAY_TRY(native_walk_body(parts, w, native_digest_bytes));
+  if (w->in_chunk != 0) NAY_TRY(native_put_digest(w, &w->chunk));
+  return native_put_digest(w, &w->directory);
 }
 
 static nay_status native_write(const nay_filter *f, nay_sink sink, void *ctx) {
-  static const uint8_t zeros[NAY_SECTION_ALIGN] = {0};
   native_parts parts = native_split(f);
   native_writer w = {.sink = sink, .ctx = ctx};
   uint8_t header[NAY_HEADER_LEN];
   native_put_header(f, &parts, header);
-  NAY_TRY(sink(ctx, header, sizeof header));
-  NAY_TRY(native_write_directory(&parts, &w));
-  uint64_t nchunks = nay__ceil_div(parts.body_len, NAY_CHUNK);
-  uint64_t directory_end =
-      NAY_HEADER_LEN + (uint64_t)parts.nsections * NAY_SECTION_ENTRY + nchunks * 8 + 8;
-  size_t pad = (size_t)(nay__body_at(parts.nsections, parts.body_len) - directory_end);
-  if (pad != 0) NAY_TRY(sink(ctx, zeros, pad));
-  return native_walk_body(&parts, &w, NULL, native_write_bytes);
+  NAY_TRY(native_put(&w, header, sizeof header));
+  XXH3_64bits_reset(&w.directory);
+  XXH3_64bits_update(&w.directory, header + AT_DIGEST, NAY_HEADER_LEN - AT_DIGEST);
+  NAY_TRY(native_put_directory(&parts, &w));
+  uint64_t end = native_directory_end(parts.nsections, parts.body_len) + 8;
+  size_t pad = (size_t)(nay__body_at(parts.nsections, parts.body_len) - end);
+  NAY_TRY(native_put(&w, native_zeros, pad));
+  NAY_TRY(native_flush(&w));
+  return native_walk_body(&parts, &w, native_write_bytes);
 }
 
-/* Whether a filter has a native file: a native family, all of its bytes verified. */
-static nay_status native_encodable(const nay_filter *f) {
-  if (f == NULL) return NAY_EINVAL;
-  if (!nay__family_is_native(f->family)) return NAY_ENOTSUP;
-  return nay__filter_all_verified(f);
+static bool native_has_file(const nay_filter *f) {
+  return f->format == NULL && nay__family_is_native(f->family);
 }
 
+/*
+ * A filter that other threads may be adding to is copied first: the digests of the first pass would
+ * not be those of the bytes that the second one sees.
+ */
 nay_status nay_filter_encode_stream(const nay_filter *f, nay_sink sink, void *ctx) {
-  if (sink == NULL) return NAY_EINVAL;
-  NAY_TRY(native_encodable(f));
-  return native_write(f, sink, ctx);
+  if (f == NULL || sink == NULL) return NAY_EINVAL;
+  if (!native_has_file(f)) return NAY_ENOTSUP;
+  NAY_TRY(nay__filter_all_verified(f));
+  if ((f->flags & NAY_CONCURRENT) == 0) return native_write(f, sink, ctx);
+  nay_filter *still;
+  NAY_TRY(nay_filter_copy(f, &f->allocator, &still));
+  nay_status status = native_write(still, sink, ctx);
+  nay_filter_free(still);
+  return status;
 }
 
 size_t nay_filter_encoded_size(const nay_filter *f) {
-  if (f == NULL || !nay__family_is_native(f->family)) return 0;
+  if (f == NULL || !native_has_file(f)) return 0;
   native_parts parts = native_split(f);
-  return (size_t)(nay__body_at(parts.nsections, parts.body_len) + parts.body_len);
+  size_t size;
+  uint64_t total = nay__body_at(parts.nsections, parts.body_len) + parts.body_len;
+  return nay__size_ok(total, &size) ? size : 0;
 }
 
-typedef struct native_buffer {
-  uint8_t *at;
-} native_buffer;
-
+/* The size is known before the first byte: the sink needs no check of its own. */
 static nay_status native_to_buffer(void *ctx, const void *bytes, size_t len) {
-  native_buffer *buffer = ctx;
-  memcpy(buffer->at, bytes, len);
-  buffer->at += len;
+  uint8_t **at = ctx;
+  memcpy(*at, bytes, len);
+  *at += len;
   return NAY_OK;
 }
 
 nay_status nay_filter_encode(const nay_filter *f, void *dst, size_t cap, size_t *written) {
-  if (dst == NULL || written == NULL) return NAY_EINVAL;
-  NAY_TRY(native_encodable(f));
+  if (f == NULL || dst == NULL || written == NULL) return NAY_EINVAL;
+  if (!native_has_file(f)) return NAY_ENOTSUP;
   size_t size = nay_filter_encoded_size(f);
+  if (size == 0) return NAY_EFULL; /* more than this machine can address */
   if (cap < size) return NAY_EBUFFER;
-  native_buffer buffer = {dst};
-  NAY_TRY(native_write(f, native_to_buffer, &buffer));
+  uint8_t *at = dst;
+  NAY_TRY(nay_filter_encode_stream(f, native_to_buffer, &at));
   *written = size;
   return NAY_OK;
 }
@@ -284,6 +303,7 @@ static nay_status native_parse_kind(const uint8_t *p, nay_diag *diag, native_hea
   }
 }
 
+/* Reads at most NAY_HEADER_LEN bytes of p; the file has len. */
 static nay_status native_parse_header(const uint8_t *p, size_t len, nay_diag *diag,
                                       native_header *h) {
   if (!nay__native_magic(p, len)) {
@@ -306,6 +326,9 @@ static nay_status native_parse_header(const uint8_t *p, size_t len, nay_diag *di
   h->flags = (p[AT_OPTIONAL] & NATIVE_OPTIONAL_DERIVED) != 0 ? NAY_IS_DERIVED : 0;
   h->nsections = p[AT_NSECTIONS];
   h->nkeys = nay__load64le(p + AT_NKEYS);
+  if (h->nkeys > NAY_MAX_NKEYS) {
+    return nay__fail(diag, NAY_ECORRUPT, "the number of keys is above 2^56", AT_NKEYS);
+  }
   h->body_len = nay__load64le(p + AT_BODY_LEN);
   if (h->body_len >= len) { /* before any sum with it */
     return nay__fail(diag, NAY_ECORRUPT, "the body is longer than the file", AT_BODY_LEN);
@@ -316,12 +339,16 @@ static nay_status native_parse_header(const uint8_t *p, size_t len, nay_diag *di
   return native_parse_kind(p, diag, h);
 }
 
+nay_status nay__native_accept(const uint8_t *start, size_t file_len, nay_diag *diag) {
+  native_header h = {.family = NULL};
+  return native_parse_header(start, file_len, diag, &h);
+}
+
+/* The digest covers that of the header, the section table and those of the chunks. */
 static nay_status native_check_directory(const uint8_t *p, const native_header *h, nay_diag *diag) {
-  size_t table = h->nsections * NAY_SECTION_ENTRY;
-  size_t digests = (size_t)nay__ceil_div(h->body_len, NAY_CHUNK) * 8;
-  size_t end = NAY_HEADER_LEN + table + digests;
+  size_t end = (size_t)native_directory_end(h->nsections, h->body_len);
   size_t body = (size_t)nay__body_at(h->nsections, h->body_len);
-  if (XXH3_64bits(p + NAY_HEADER_LEN, table + digests) != nay__load64le(p + end)) {
+  if (XXH3_64bits(p + AT_DIGEST, end - AT_DIGEST) != nay__load64le(p + end)) {
     return nay__fail(diag, NAY_ECORRUPT, "the checksum of the directory is wrong", end);
   }
   if (!nay__all_zero(p + end + 8, body - end - 8)) {
@@ -355,6 +382,9 @@ static nay_status native_take_section(uint8_t *at, size_t len, uint32_t type, ui
     case SECTION_META:
       if (f->meta != NULL) return nay__fail(diag, NAY_ECORRUPT, "two metadata sections", offset);
       if (len == 0) return nay__fail(diag, NAY_ECORRUPT, "an empty metadata section", offset);
+      if (f->lazy != NULL && !nay__lazy_range_ok(f->lazy, at, len)) { /* users see all of it */
+        return nay__fail(diag, NAY_ECORRUPT, "the checksum of the metadata is wrong", offset);
+      }
       f->meta = at;
       f->meta_len = len;
       return NAY_OK;
@@ -412,10 +442,11 @@ static nay_status native_verify_body(const uint8_t *p, size_t len, const native_
   return NAY_OK;
 }
 
-static nay_status native_make_lazy(uint8_t *p, size_t len, const native_header *h, nay_filter *f) {
+static nay_status native_make_lazy(uint8_t *p, size_t len, const native_header *h, nay_diag *diag,
+                                   nay_filter *f) {
   size_t nchunks = (size_t)nay__ceil_div(h->body_len, NAY_CHUNK);
   nay_lazy *lazy = nay__alloc(&f->allocator, nay__lazy_size(nchunks));
-  if (lazy == NULL) return NAY_ENOMEM;
+  if (lazy == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for the state of the chunks", 0);
   memset(lazy, 0, nay__lazy_size(nchunks));
   lazy->body = p + len - (size_t)h->body_len;
   lazy->body_len = (size_t)h->body_len;
@@ -423,6 +454,15 @@ static nay_status native_make_lazy(uint8_t *p, size_t len, const native_header *
   lazy->nchunks = nchunks;
   f->lazy = lazy;
   return NAY_OK;
+}
+
+/* The invariants of the payload that only its family knows. Offsets count from the file's start. */
+static nay_status native_check_payload(const uint8_t *p, const nay_filter *f, nay_diag *diag) {
+  if (f->family->check == NULL) return NAY_OK;
+  nay_diag inner = {.what = "the payload is not what its family writes"};
+  nay_status status = f->family->check(&f->shape, f->bits.bytes, f->nbytes, &inner);
+  if (status == NAY_OK) return NAY_OK;
+  return nay__fail(diag, status, inner.what, (uint64_t)(f->bits.bytes - p) + inner.offset);
 }
 
 nay_status nay__native_parse(uint8_t *p, size_t len, nay_trust trust, nay_diag *diag,
@@ -435,11 +475,11 @@ nay_status nay__native_parse(uint8_t *p, size_t len, nay_trust trust, nay_diag *
   f->hasher = h.hasher;
   f->nkeys = h.nkeys;
   f->flags |= h.flags;
-  NAY_TRY(trust == NAY_VERIFY_ALL ? native_verify_body(p, len, &h, diag)
-                                  : native_make_lazy(p, len, &h, f));
+  /* a family that cannot tell what a probe will read has to be verified now */
+  bool at_touch = trust == NAY_VERIFY_AT_TOUCH && f->family->touch != NULL;
+  NAY_TRY(at_touch ? native_make_lazy(p, len, &h, diag, f) : native_verify_body(p, len, &h, diag));
   NAY_TRY(native_take_sections(p, len, &h, diag, f));
-  if (f->family->check == NULL) return NAY_OK;
-  return f->family->check(&f->shape, f->bits.bytes, f->nbytes, diag);
+  return native_check_payload(p, f, diag);
 }
 
 /* ---- decode and view ---- */
@@ -451,7 +491,8 @@ nay_status nay_filter_decode(const void *bytes, size_t len, const nay_allocator 
   }
   nay_filter parsed = {.flags = NAY_IS_READ_ONLY};
   NAY_TRY(nay__native_parse((uint8_t *)(uintptr_t)bytes, len, NAY_VERIFY_ALL, diag, &parsed));
-  return nay_filter_copy(&parsed, allocator, filter);
+  nay_status status = nay_filter_copy(&parsed, allocator, filter);
+  return status == NAY_OK ? NAY_OK : nay__fail(diag, status, "no memory for the filter", 0);
 }
 
 _Static_assert(sizeof(nay_filter) <= sizeof(nay_view), "nay_view is too small for a filter");

@@ -14,6 +14,10 @@ typedef enum nay_trust { NAY_VERIFY_ALL, NAY_VERIFY_AT_TOUCH } nay_trust;
 nay_status nay__native_parse(uint8_t *bytes, size_t len, nay_trust trust, nay_diag *diag,
                              nay_filter *f);
 
+/* nay__native_accept: a nay_accept (os/file.h): whether a file of this length may start like this.
+ */
+nay_status nay__native_accept(const uint8_t *start, size_t file_len, nay_diag *diag);
+
 /* nay__native_magic: whether the bytes begin like a native file. */
 bool nay__native_magic(const uint8_t *bytes, size_t len);
 

@@ -4,7 +4,8 @@
  *   0            header, 64 bytes; its last 8 are the XXH3 of the first 56
  *   64           section table, 16 bytes for each section: type u32, flags u32, length u64
  *                chunk digests, 8 bytes for each 64 KiB of the body: XXH3 of the chunk
- *                directory digest, 8 bytes: XXH3 of everything from offset 64 up to here
+ *                directory digest, 8 bytes: XXH3 of everything from offset 56 (the digest of the
+ *                header) up to here
  *                zeros to the next multiple of 64
  *   body_at      the sections, in table order, each starting at a multiple of 64
  *

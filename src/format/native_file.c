@@ -9,32 +9,35 @@ static nay_status native_produce(const void *object, nay_sink sink, void *ctx) {
 
 nay_status nay_filter_save(const nay_filter *f, const char *path, nay_diag *diag) {
   if (f == NULL || path == NULL) return nay__fail(diag, NAY_EINVAL, "filter or path is NULL", 0);
-  if (!nay__family_is_native(f->family)) {
+  if (f->format != NULL || !nay__family_is_native(f->family)) {
     return nay__fail(diag, NAY_ENOTSUP, "another system's layout has no native file", 0);
   }
-  if (nay__filter_all_verified(f) != NAY_OK) {
-    return nay__fail(diag, NAY_ECORRUPT, "the mapped filter is damaged", 0);
-  }
-  return nay__file_replace(path, native_produce, f, diag);
+  nay_status status = nay__file_replace(path, native_produce, f, diag);
+  if (status == NAY_ECORRUPT) nay__fail(diag, status, "the mapped filter is damaged", 0);
+  if (status == NAY_ENOMEM) nay__fail(diag, status, "no memory for a copy of a shared filter", 0);
+  return status;
 }
 
 /* An empty handle in which a file can be parsed. */
-static nay_status native_handle(const nay_allocator *allocator, uint32_t flags, nay_filter **f) {
+static nay_status native_handle(const nay_allocator *allocator, uint32_t flags, nay_diag *diag,
+                                nay_filter **f) {
   nay_allocator a = nay__allocator_or_default(allocator);
   *f = nay__alloc(&a, sizeof **f);
-  if (*f == NULL) return NAY_ENOMEM;
+  if (*f == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for the filter", 0);
   **f = (nay_filter){.allocator = a, .flags = flags};
   return NAY_OK;
 }
 
 nay_status nay_filter_open(const char *path, const nay_allocator *allocator, nay_diag *diag,
                            nay_filter **filter) {
-  if (path == NULL || filter == NULL)
+  if (path == NULL || filter == NULL) {
     return nay__fail(diag, NAY_EINVAL, "path or filter is NULL", 0);
+  }
   nay_filter *f;
   size_t len = 0;
-  NAY_TRY(native_handle(allocator, 0, &f));
-  nay_status status = nay__file_read(path, &f->allocator, diag, &f->memory, &len);
+  NAY_TRY(native_handle(allocator, 0, diag, &f));
+  nay_status status =
+      nay__file_read(path, nay__native_accept, &f->allocator, diag, &f->memory, &len);
   if (status == NAY_OK) status = nay__native_parse(f->memory.at, len, NAY_VERIFY_ALL, diag, f);
   if (status != NAY_OK) {
     nay_filter_free(f);
@@ -46,11 +49,12 @@ nay_status nay_filter_open(const char *path, const nay_allocator *allocator, nay
 
 nay_status nay_filter_map(const char *path, unsigned flags, const nay_allocator *allocator,
                           nay_diag *diag, nay_filter **filter) {
-  if (path == NULL || filter == NULL)
+  if (path == NULL || filter == NULL) {
     return nay__fail(diag, NAY_EINVAL, "path or filter is NULL", 0);
+  }
   if ((flags & ~NAY_MAP_LAZY) != 0) return nay__fail(diag, NAY_EINVAL, "unknown flag", 0);
   nay_filter *f;
-  NAY_TRY(native_handle(allocator, NAY_IS_READ_ONLY, &f));
+  NAY_TRY(native_handle(allocator, NAY_IS_READ_ONLY, diag, &f));
   nay_status status = nay__file_map(path, diag, &f->mapping, &f->mapping_len);
   if (status == NAY_OK) {
     f->unmap = nay__file_unmap;

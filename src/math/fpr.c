@@ -30,7 +30,12 @@ static double fpr_moments(double m, uint32_t k, double q1, double q2) {
   double p = 1 - q1;
   if (p <= 0) return 0;
   double v = (1 - 1 / m) * q2 + q1 / m - q1 * q1;
-  if (v < 0) v = 0; /* rounding, when m is huge and the variance vanishes */
+  /*
+   * When m is huge the difference above is all rounding. With L = t/m, v is close to
+   * (e^-L - (1+L) e^-2L) / m, which is at most (1 - e^-L)^2 / 2m: a few balls hardly ever meet.
+   */
+  if (v < 0) v = 0;
+  if (v > p * p / (2 * m)) v = p * p / (2 * m);
   return fpr_clamp(nay__ipow(p, k) * (1 + 0.5 * k * (k - 1.0) * v / (p * p)));
 }
 

@@ -8,9 +8,16 @@
 #include "base/alloc.h"
 #include "base/base.h"
 
+/*
+ * nay_accept: looks at the first bytes of a file (all of them, if it is shorter than
+ * NAY_FILE_START) and at its length, before memory is taken for the rest.
+ */
+#define NAY_FILE_START 64u
+typedef nay_status (*nay_accept)(const uint8_t *start, size_t file_len, nay_diag *diag);
+
 /* nay__file_read: a regular file's bytes into aligned memory, exactly as long as it was at open. */
-nay_status nay__file_read(const char *path, const nay_allocator *allocator, nay_diag *diag,
-                          nay_memory *memory, size_t *len);
+nay_status nay__file_read(const char *path, nay_accept accept, const nay_allocator *allocator,
+                          nay_diag *diag, nay_memory *memory, size_t *len);
 
 /* nay__file_map: read-only. An empty file maps to NULL with length 0. */
 nay_status nay__file_map(const char *path, nay_diag *diag, void **mapping, size_t *len);
@@ -18,8 +25,10 @@ void nay__file_unmap(void *mapping, size_t len);
 
 /*
  * nay__file_replace: what `produce` writes to its sink becomes the file at path, or nothing
- * changes: a temporary file in the same folder, fsync, rename, fsync of the folder. A symbolic link
- * keeps pointing where it did; its target is replaced. An existing file's permissions are kept.
+ * changes. A symbolic link keeps pointing where it did; its target is replaced, or made if it does
+ * not exist yet. An existing file's permissions are kept, and its owner where the system lets us;
+ * access control lists are not. Only a regular file is ever replaced. One failure comes too late to
+ * undo: when the folder cannot be synced, the new file is in place and diag says so.
  */
 typedef nay_status (*nay_producer)(const void *object, nay_sink sink, void *sink_ctx);
 nay_status nay__file_replace(const char *path, nay_producer produce, const void *object,

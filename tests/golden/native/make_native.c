@@ -1,0 +1,351 @@
+/*
+ * make_native.c - makes the golden files of the native format, or compares them with those here.
+ *
+ *   make_native write DIR   writes every file, answers.txt and hashes.txt
+ *   make_native check DIR   makes the same bytes again and compares: TAP
+ *
+ * The files are what every build must write: another compiler, CPU, byte order or optimisation that
+ * changes one byte fails the check. Files of every family in the registry are made, so a new family
+ * has golden files as soon as somebody runs `write`. answers.txt is for readers that are not ours:
+ * for each file the members, and which of a list of absent keys are maybes. hashes.txt has values
+ * of the hash functions for every length that they treat differently.
+ *
+ * Member i is "" for i = 0, else "member-<i>" and, when i % 4 is 3, (37 * i) % 1500 letters x;
+ * absent keys are made in the same way from "absent-<i>", i from 1. Under the hash `caller` member
+ * i is the hash SplitMix64(i), absent key i is SplitMix64(1000000 + i).
+ */
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nay.h"
+
+#define NABSENT 1000u
+#define KEY_ROOM 1600u
+
+typedef struct golden {
+  char name[64];
+  nay_params params;
+  uint32_t nmembers;
+  uint32_t overlap; /* not 0: the intersection with as many members, sharing this many */
+  size_t nmeta;
+} golden;
+
+static void die(const char *what, const char *name, nay_status status) {
+  fprintf(stderr, "make_native: %s: %s: %s\n", name, what, nay_status_text(status));
+  exit(2);
+}
+
+/* ---- keys ---- */
+
+static size_t golden_key(const char *stem, uint32_t i, char *key) {
+  size_t len = (size_t)sprintf(key, "%s-%u", stem, (unsigned)i);
+  size_t more = i % 4 == 3 ? 37 * (size_t)i % 1500 : 0;
+  memset(key + len, 'x', more);
+  return len + more;
+}
+
+static nay_hash caller_hash(bool member, uint32_t i) {
+  return (nay_hash){nay_hash_mix(member ? i : 1000000u + (uint64_t)i), 0};
+}
+
+static bool golden_test(const nay_filter *f, nay_hash_kind hash, bool member, uint32_t i) {
+  char key[KEY_ROOM];
+  if (hash == NAY_HASH_CALLER) return nay_filter_may_contain_hash(f, caller_hash(member, i));
+  size_t len = member && i == 0 ? 0 : golden_key(member ? "member" : "absent", i, key);
+  return nay_filter_may_contain(f, key, len);
+}
+
+static nay_filter *golden_build(const golden *g, uint32_t first) {
+  nay_builder *b;
+  nay_filter *f = NULL;
+  nay_status status = nay_builder_new(&g->params, NULL, &b);
+  if (status != NAY_OK) die("builder", g->name, status);
+  for (uint32_t i = first; i < first + g->nmembers && status == NAY_OK; i++) {
+    char key[KEY_ROOM];
+    status = g->params.hash == NAY_HASH_CALLER
+                 ? nay_builder_add_hash(b, caller_hash(true, i))
+                 : nay_builder_add(b, key, i == 0 ? 0 : golden_key("member", i, key));
+  }
+  if (status == NAY_OK) status = nay_builder_finish(b, &f);
+  if (status != NAY_OK) die("build", g->name, status);
+  nay_builder_free(b);
+  return f;
+}
+
+static nay_filter *golden_make(const golden *g) {
+  nay_filter *f = golden_build(g, 0);
+  nay_status status = NAY_OK;
+  if (g->overlap != 0) {
+    nay_filter *other = golden_build(g, g->nmembers - g->overlap);
+    status = nay_filter_intersect(f, other);
+    nay_filter_free(other);
+  }
+  if (status == NAY_OK && g->nmeta != 0) {
+    char *meta = malloc(g->nmeta);
+    for (size_t i = 0; i < g->nmeta; i++) meta[i] = "nay metadata. "[i % 14];
+    status = nay_filter_set_meta(f, meta, g->nmeta);
+    free(meta);
+  }
+  if (status != NAY_OK) die("make", g->name, status);
+  return f;
+}
+
+/* ---- the list ---- */
+
+#define GOLDEN_KEY \
+  { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 }
+
+static const golden specials[] = {
+    {"bloom-tiny.nay", {.kind = NAY_BLOOM, .nbits = 64, .k = 3}, 3, 0, 0},
+    {"blocked-tiny.nay", {.kind = NAY_BLOCKED, .nbits = 1024, .k = 4, .seed = 3}, 3, 0, 0},
+    {"bloom-odd-bits.nay", {.kind = NAY_BLOOM, .nbits = 1001, .k = 5}, 100, 0, 0},
+    {"bloom-one-bit.nay", {.kind = NAY_BLOOM, .nbits = 1, .k = 64}, 0, 0, 0},
+    {"bloom-seed.nay", {.kind = NAY_BLOOM, .fpr = 0.01, .seed = 0x0123456789abcdefu}, 100, 0, 0},
+    {"bloom-caller.nay", {.kind = NAY_BLOOM, .fpr = 0.01, .hash = NAY_HASH_CALLER}, 100, 0, 0},
+    {"bloom-derived.nay", {.kind = NAY_BLOOM, .nbits = 6000}, 300, 100, 0},
+    {"bloom-key-stored-meta.nay",
+     {.kind = NAY_BLOOM,
+      .fpr = 0.01,
+      .hash = NAY_HASH_SIPHASH,
+      .key = GOLDEN_KEY,
+      .flags = NAY_STORE_KEY},
+     100,
+     0,
+     14},
+    {"bloom-two-chunks.nay", {.kind = NAY_BLOOM, .nbits = 65600 * 8 + 3, .k = 7}, 1000, 0, 0},
+    {"blocked-seed.nay", {.kind = NAY_BLOCKED, .fpr = 0.01, .seed = UINT64_MAX}, 100, 0, 0},
+    {"blocked-caller.nay", {.kind = NAY_BLOCKED, .fpr = 0.01, .hash = NAY_HASH_CALLER}, 100, 0, 0},
+    {"blocked-derived.nay", {.kind = NAY_BLOCKED, .nbits = 512 * 12}, 300, 100, 0},
+    {"blocked-key.nay",
+     {.kind = NAY_BLOCKED, .fpr = 0.01, .hash = NAY_HASH_SIPHASH, .key = GOLDEN_KEY},
+     100,
+     0,
+     0},
+    {"blocked-key-stored.nay",
+     {.kind = NAY_BLOCKED,
+      .nbits = 512,
+      .k = 6,
+      .hash = NAY_HASH_SIPHASH,
+      .key = GOLDEN_KEY,
+      .flags = NAY_STORE_KEY},
+     3,
+     0,
+     0},
+    {"blocked-meta.nay", {.kind = NAY_BLOCKED, .nbits = 512, .k = 6}, 3, 0, 14},
+    {"blocked-three-chunks.nay",
+     {.kind = NAY_BLOCKED, .nbits = 512 * 1050, .k = 6},
+     1000,
+     0,
+     70001},
+};
+#define NSPECIALS (sizeof specials / sizeof specials[0])
+
+/* Calls `each` for every golden file: four of each family, then the special ones. */
+static void golden_each(void (*each)(const golden *, void *), void *ctx) {
+  static const uint32_t sizes[] = {0, 1, 2, 1000};
+  for (int kind = 1; kind < 256; kind++) {
+    if (nay_kind_name((nay_kind)kind) == NULL) continue;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+      golden g = {.params = {.kind = (nay_kind)kind, .fpr = 0.01}, .nmembers = sizes[i]};
+      snprintf(g.name, sizeof g.name, "%s-n%u.nay", nay_kind_name((nay_kind)kind),
+               (unsigned)sizes[i]);
+      each(&g, ctx);
+    }
+  }
+  for (size_t i = 0; i < NSPECIALS; i++) each(&specials[i], ctx);
+}
+
+/* ---- bytes and texts ---- */
+
+typedef struct text {
+  char *at;
+  size_t len;
+} text;
+
+static void text_add(text *t, const char *bytes, size_t len) {
+  t->at = realloc(t->at, t->len + len + 1);
+  if (t->at == NULL) die("memory", "text", NAY_ENOMEM);
+  memcpy(t->at + t->len, bytes, len);
+  t->len += len;
+  t->at[t->len] = '\0';
+}
+
+static text golden_bytes(const nay_filter *f, const char *name) {
+  text t = {malloc(nay_filter_encoded_size(f)), nay_filter_encoded_size(f)};
+  nay_status status = nay_filter_encode(f, t.at, t.len, &t.len);
+  if (status != NAY_OK) die("encode", name, status);
+  return t;
+}
+
+/* "name key first-member members absent maybes: i i i ..." */
+static void answers_add(const golden *g, void *ctx) {
+  text *t = ctx;
+  char line[256];
+  nay_filter *f = golden_make(g);
+  uint32_t first = g->overlap == 0 ? 0 : g->nmembers - g->overlap;
+  const char *key = g->params.hash == NAY_HASH_SIPHASH ? "000102030405060708090a0b0c0d0e0f" : "-";
+  int n = snprintf(line, sizeof line, "%s %s %u %u %u:", g->name, key, (unsigned)first,
+                   (unsigned)(g->nmembers - first), NABSENT);
+  text_add(t, line, (size_t)n);
+  for (uint32_t i = 1; i <= NABSENT; i++) {
+    if (!golden_test(f, g->params.hash, false, i)) continue;
+    text_add(t, line, (size_t)snprintf(line, sizeof line, " %u", (unsigned)i));
+  }
+  text_add(t, "\n", 1);
+  nay_filter_free(f);
+}
+
+static text answers_text(void) {
+  static const char head[] =
+      "# file, secret key or -, first member, members, absent keys: those of them that are "
+      "maybes\n";
+  text t = {NULL, 0};
+  text_add(&t, head, sizeof head - 1);
+  golden_each(answers_add, &t);
+  return t;
+}
+
+/* One line of hashes.txt: the hash of bytes 0, 7, 14, ... (i * 7 mod 251) of each length. */
+static void hashes_add(text *t, const char *title, const nay_params *params) {
+  static const uint32_t longer[] = {512,  513,  639,  640,  768,  1023, 1024,
+                                    1025, 1088, 2047, 2048, 2049, 4999, 5000};
+  char line[128];
+  uint8_t bytes[5000];
+  nay_filter *f;
+  for (uint32_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)(i * 7 % 251);
+  nay_status status = nay_filter_new(params, NULL, &f);
+  if (status != NAY_OK) die("hashes", title, status);
+  for (uint32_t i = 0; i < 260 + sizeof longer / sizeof longer[0]; i++) {
+    uint32_t len = i < 260 ? i : longer[i - 260];
+    nay_hash hash;
+    status = nay_filter_hash(f, bytes, len, &hash);
+    if (status != NAY_OK) die("hash", title, status);
+    int n = snprintf(line, sizeof line, "%s %u %016llx\n", title, (unsigned)len,
+                     (unsigned long long)hash.lo);
+    text_add(t, line, (size_t)n);
+  }
+  nay_filter_free(f);
+}
+
+static text hashes_text(void) {
+  static const char head[] =
+      "# function and seed or key, length, hash: of the bytes i * 7 % 251 for i = 0, 1, ...\n";
+  nay_params p = {.kind = NAY_BLOOM, .nbits = 64, .k = 1};
+  text t = {NULL, 0};
+  text_add(&t, head, sizeof head - 1);
+  hashes_add(&t, "xxh3 0", &p);
+  p.seed = 0x0123456789abcdefu;
+  hashes_add(&t, "xxh3 0123456789abcdef", &p);
+  p.seed = UINT64_MAX;
+  hashes_add(&t, "xxh3 ffffffffffffffff", &p);
+  p = (nay_params){
+      .kind = NAY_BLOOM, .nbits = 64, .k = 1, .hash = NAY_HASH_SIPHASH, .key = GOLDEN_KEY};
+  hashes_add(&t, "siphash13 000102030405060708090a0b0c0d0e0f", &p);
+  return t;
+}
+
+/* ---- write and check ---- */
+
+typedef struct run {
+  const char *folder;
+  bool write;
+  unsigned n, nfailed, nfiles;
+} run;
+
+static void run_report(run *r, bool ok, const char *name, const char *what) {
+  printf("%s %u - %s: %s\n", ok ? "ok" : "not ok", ++r->n, name, what);
+  if (!ok) r->nfailed++;
+}
+
+static text run_read(const run *r, const char *name) {
+  char path[4096], buffer[4096];
+  snprintf(path, sizeof path, "%s/%s", r->folder, name);
+  text t = {NULL, 0};
+  FILE *file = fopen(path, "rb");
+  if (file == NULL) return t;
+  for (size_t n; (n = fread(buffer, 1, sizeof buffer, file)) > 0;) text_add(&t, buffer, n);
+  fclose(file);
+  return t;
+}
+
+static void run_write(const run *r, const char *name, text t) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%s", r->folder, name);
+  FILE *file = fopen(path, "wb");
+  if (file == NULL || fwrite(t.at, 1, t.len, file) != t.len || fclose(file) != 0) {
+    perror(path);
+    exit(2);
+  }
+}
+
+/* Compares or writes; frees t. */
+static void run_bytes(run *r, const char *name, text t) {
+  if (r->write) {
+    run_write(r, name, t);
+  } else {
+    text old = run_read(r, name);
+    bool same = old.len == t.len && old.at != NULL && memcmp(old.at, t.at, t.len) == 0;
+    run_report(r, same, name, "this build writes the same bytes");
+    free(old.at);
+  }
+  free(t.at);
+}
+
+static bool run_members_ok(const golden *g, const nay_filter *f) {
+  for (uint32_t i = g->overlap == 0 ? 0 : g->nmembers - g->overlap; i < g->nmembers; i++) {
+    if (!golden_test(f, g->params.hash, true, i)) return false;
+  }
+  return true;
+}
+
+/* The file in the folder, as it is, answers maybe for every member. */
+static void run_reads(run *r, const golden *g) {
+  text old = run_read(r, g->name);
+  nay_filter *f = NULL;
+  bool ok = nay_filter_decode(old.at, old.len, NULL, NULL, &f) == NAY_OK;
+  nay_stats s;
+  ok = ok && nay_filter_stats(f, &s) == NAY_OK && s.derived == (g->overlap != 0);
+  if (ok && s.locked) ok = nay_filter_unlock(f, g->params.key) == NAY_OK;
+  run_report(r, ok && run_members_ok(g, f), g->name, "is read, and its members are maybes");
+  nay_filter_free(f);
+  free(old.at);
+}
+
+static void run_golden(const golden *g, void *ctx) {
+  run *r = ctx;
+  nay_filter *f = golden_make(g);
+  r->nfiles++;
+  run_bytes(r, g->name, golden_bytes(f, g->name));
+  if (!r->write) run_reads(r, g);
+  nay_filter_free(f);
+}
+
+static unsigned run_count_files(const run *r) {
+  unsigned n = 0;
+  DIR *dir = opendir(r->folder);
+  if (dir == NULL) return 0;
+  for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
+    size_t len = strlen(e->d_name);
+    n += len > 4 && strcmp(e->d_name + len - 4, ".nay") == 0;
+  }
+  closedir(dir);
+  return n;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 3 || (strcmp(argv[1], "write") != 0 && strcmp(argv[1], "check") != 0)) {
+    fprintf(stderr, "usage: make_native write|check DIR\n");
+    return 2;
+  }
+  run r = {.folder = argv[2], .write = strcmp(argv[1], "write") == 0};
+  golden_each(run_golden, &r);
+  run_bytes(&r, "answers.txt", answers_text());
+  run_bytes(&r, "hashes.txt", hashes_text());
+  if (r.write) return 0;
+  run_report(&r, run_count_files(&r) == r.nfiles, r.folder, "holds these files and no others");
+  printf("1..%u\n", r.n);
+  return r.nfailed == 0 ? 0 : 1;
+}

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""TAP: the second reader (read_nay.py) agrees with the library on every golden file.
+
+answers.txt and hashes.txt were written by the library; make_native.c says what is in them.
+"""
+import pathlib
+import re
+import sys
+
+sys.dont_write_bytecode = True
+import read_nay
+from read_nay import CALLER, SIPHASH, NayFile, Refused
+
+HERE = pathlib.Path(__file__).resolve().parent
+SPEC = HERE.parents[2] / "doc" / "formats" / "nay.md"
+count = failed = 0
+
+
+def report(ok, what, *notes):
+    global count, failed
+    count += 1
+    failed += not ok
+    print(f"{'ok' if ok else 'not ok'} {count} - {what}")
+    for note in notes if not ok else ():
+        print(f"# {note}")
+
+
+def status_of(data, secret=None):
+    try:
+        NayFile(data, secret)
+        return "OK"
+    except Refused as why:
+        return why.status
+
+
+def key(stem, i):
+    if stem == "member" and i == 0:
+        return b""
+    return f"{stem}-{i}".encode() + b"x" * (37 * i % 1500 if i % 4 == 3 else 0)
+
+
+def answer(f, stem, i):
+    if f.hash == CALLER:
+        return f.may_contain_hash(read_nay.splitmix64(i + (1000000 if stem == "absent" else 0)))
+    return f.may_contain(key(stem, i))
+
+
+def check_hashes():
+    data = bytes(i * 7 % 251 for i in range(5000))
+    wrong = {}
+    for line in (HERE / "hashes.txt").read_text().splitlines()[1:]:
+        function, seed, length, value = line.split()
+        b = data[: int(length)]
+        if function == "xxh3":
+            got = read_nay.xxh3(b, int(seed, 16))
+        else:
+            got = read_nay.siphash(bytes.fromhex(seed), b, 1, 3)
+        wrong.setdefault(f"{function} {seed}", []).extend([length] if got != int(value, 16) else [])
+    for name, lengths in wrong.items():
+        report(not lengths, f"hash {name}: every length agrees", f"lengths {' '.join(lengths)}")
+
+
+def check_answers():
+    listed = set()
+    for line in (HERE / "answers.txt").read_text().splitlines()[1:]:
+        left, right = line.split(":")
+        name, secret, first, members, absent = left.split()
+        listed.add(name)
+        secret = None if secret == "-" else bytes.fromhex(secret)
+        check_file(name, secret, range(int(first), int(first) + int(members)), int(absent), right.split())
+    there = {path.name for path in HERE.glob("*.nay")}
+    report(listed == there, "every golden file has its answers", sorted(listed ^ there))
+
+
+def check_file(name, secret, members, absent, maybes):
+    data = (HERE / name).read_bytes()
+    try:
+        f = NayFile(data, secret)
+    except Refused as why:
+        report(False, f"{name}: read", why)
+        return
+    lost = [i for i in members if not answer(f, "member", i)]
+    report(not lost, f"{name}: {len(members)} members are maybes", lost)
+    got = [str(i) for i in range(1, absent + 1) if answer(f, "absent", i)]
+    report(got == maybes, f"{name}: {absent} absent keys answered alike", got, maybes)
+    if hasattr(f.family, "add") and not f.derived:
+        check_write(name, f, members)
+    if f.hash == SIPHASH:
+        wrong = bytes(16)
+        report(status_of(data, wrong) == "EKEY", f"{name}: a wrong secret is refused")
+        locked = NayFile(data)
+        if locked.secret is None:
+            report(all(answer(locked, "absent", i) for i in range(1, 51)), f"{name}: locked, all is maybe")
+
+
+def check_write(name, f, members):
+    """Files of these families can be written from the page alone, too."""
+    payload = bytearray(f.family.length(f))
+    for i in members:
+        f.family.add(f, payload, read_nay.splitmix64(i) if f.hash == CALLER else f.hash_of(key("member", i)))
+    stored = f.secret if len(NayFile(f.data).secret or b"") else None
+    again = read_nay.write(f.kind, f.hash, f.seed, f.nkeys, (f.nunits, f.k, f.extra), bytes(payload), stored, f.meta)
+    report(again == f.data, f"{name}: written again from the keys, the same bytes")
+
+
+def check_damage(name):
+    data = bytearray((HERE / name).read_bytes())
+    accepted = []
+    for bit in range(8 * len(data)):
+        data[bit >> 3] ^= 1 << (bit & 7)
+        if status_of(bytes(data)) == "OK":
+            accepted.append(bit)
+        data[bit >> 3] ^= 1 << (bit & 7)
+    report(not accepted, f"{name}: each of {8 * len(data)} flipped bits is refused", accepted)
+    short = [n for n in range(len(data)) if status_of(bytes(data[:n])) == "OK"]
+    report(not short, f"{name}: each of {len(data)} truncations is refused", short)
+    report(status_of(bytes(data) + b"\0") == "ECORRUPT", f"{name}: one byte more is refused")
+
+
+def check_dumps():
+    """Every dump in the specification is of a golden file, complete and exact."""
+    text = SPEC.read_text()
+    dumps = re.findall(r"`([a-z0-9-]+\.nay)`[^`]*```\n((?:[0-9a-f]{4}  .*\n)+)```", text)
+    report(len(dumps) >= 4, "the specification shows at least four files")
+    for name, dump in dumps:
+        shown = bytearray()
+        for line in dump.splitlines():
+            at, hexes = int(line[:4], 16), line[6:53]
+            shown += bytes(at - len(shown)) + bytes.fromhex(hexes)  # lines of zeros are left out
+        report(bytes(shown) == (HERE / name).read_bytes(), f"doc/formats/nay.md: the dump of {name} is exact")
+
+
+check_hashes()
+check_answers()
+check_damage("bloom-n2.nay")
+check_damage("blocked-key-stored.nay")
+check_dumps()
+print(f"1..{count}")
+sys.exit(1 if failed else 0)
