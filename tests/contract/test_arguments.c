@@ -73,7 +73,6 @@ static void bad_params_are_refused(void **state) {
       {"only one", {.nkeys = 10, .fpr = 0.1, .bits_per_key = 5, .nbytes = 64, .nbits = 512}},
       {"k is", {.nkeys = 10, .fpr = 0.01, .k = 65}},
       {"k is", {.nkeys = 10, .fpr = 0.01, .k = UINT32_MAX}},
-      {"flags", {.nkeys = 10, .fpr = 0.01, .flags = 0x04}},
       {"flags", {.nkeys = 10, .fpr = 0.01, .flags = 0x80000000u}},
       {"flags", {.nkeys = 10, .fpr = 0.01, .flags = NAY_IS_READ_ONLY}},
       {"hash", {.nkeys = 10, .fpr = 0.01, .hash = NAY_HASH_LEVELDB}},

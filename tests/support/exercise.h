@@ -64,10 +64,9 @@ static inline void exercise_change(nay_filter *f, uint64_t salt) {
 }
 
 static inline uint8_t *exercise_encode(const nay_format *format, const nay_filter *f, size_t *len) {
-  *len = nay_format_encoded_size(format, f);
-  CHECK(*len != 0);
-  uint8_t *p = malloc(*len);
-  CHECK(p != NULL && nay_format_encode(format, f, p, *len, len) == NAY_OK);
+  size_t size = nay_format_encoded_size(format, f); /* 0: LevelDB's filter of no bytes */
+  uint8_t *p = malloc(size + 1);
+  CHECK(p != NULL && nay_format_encode(format, f, p, size, len) == NAY_OK && *len == size);
   return p;
 }
 
