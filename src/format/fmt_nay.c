@@ -439,6 +439,9 @@ nay_status nay__native_parse(uint8_t *p, size_t len, nay_trust trust, nay_diag *
                                   : native_make_lazy(p, len, &h, f));
   NAY_TRY(native_take_sections(p, len, &h, diag, f));
   if (f->family->check == NULL) return NAY_OK;
+  if (f->family->whole_check && nay__filter_all_verified(f) != NAY_OK) {
+    return nay__fail(diag, NAY_ECORRUPT, "the checksum of a chunk is wrong", len - h.body_len);
+  }
   return f->family->check(&f->shape, f->bits.bytes, f->nbytes, diag);
 }
 
@@ -492,6 +495,8 @@ nay_status nay_params_plan(const nay_params *params, nay_diag *diag, nay_plan *p
   p.nbytes_build = p.nbytes + sizeof(nay_filter);
   if (params->nkeys != 0) p.bits_per_key = (double)p.nbits / (double)params->nkeys;
   p.fpr = family->fpr(&shape, params->nkeys);
+  p.fpr_limit = p.fpr;
+  if (family->foresee != NULL) family->foresee(params, &shape, &p);
   *plan = p;
   return NAY_OK;
 }
