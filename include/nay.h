@@ -220,7 +220,7 @@ typedef struct nay_params {
   uint8_t key[16]; /* for NAY_HASH_SIPHASH: secret and random, one per filter */
   /* families that change; 0 is the default everywhere */
   uint32_t tag_bits;    /* cuckoo: bits kept of each key, 6 to 32; 0: the fewest for the rate */
-  uint32_t generations; /* window: how many make up the window, 1 to 15; 0: 4 */
+  uint32_t generations; /* window: how many make up the window, 1 to 15; 0: 7 */
   uint64_t window;      /* window: its length in ticks; 0: the last nkeys keys */
   uint64_t max_nkeys;   /* cuckoo: may grow to hold this many; 0: stays at nkeys */
   uint64_t max_nbytes;  /* scalable, cuckoo: the payload never grows beyond this; 0: no limit */
@@ -379,7 +379,9 @@ NAY_API nay_status nay_filter_intersect(nay_filter *dst, const nay_filter *src);
 
 /*
  * nay_filter_fold: shrinks by an integer factor without the keys: the bytes are exactly those of a
- * filter built at that size. NAY_EINVAL when the size is not divisible by factor.
+ * filter built at that size. NAY_EINVAL when the size is not divisible by factor. Scalable folds
+ * its last level, which may be nearly empty, and is then finished, also with factor 1: it does not
+ * grow again, and adding a key that tests nay returns NAY_EFULL.
  */
 NAY_API nay_status nay_filter_fold(nay_filter *filter, uint64_t factor);
 

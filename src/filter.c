@@ -183,7 +183,7 @@ nay_status nay_filter_clear(nay_filter *f) {
   NAY_TRY(filter_writable(f));
   if ((f->family->traits & NAY_CAN_ADD) == 0) return NAY_ENOTSUP;
   if (f->family->clear != NULL) {
-    f->family->clear(f);
+    NAY_TRY(f->family->clear(f));
   } else {
     memset(f->bits.bytes, 0, f->nbytes);
   }
@@ -492,10 +492,18 @@ nay_status nay_filter_intersect(nay_filter *dst, const nay_filter *src) {
   return NAY_OK;
 }
 
+/* What a factor must divide; 0: this family does not fold. */
+static uint64_t filter_foldable(const nay_filter *f) {
+  if (f->family->foldable != NULL) return f->family->foldable(f);
+  return f->family->fold != NULL ? f->shape.nunits : 0;
+}
+
 nay_status nay_filter_fold(nay_filter *f, uint64_t factor) {
   NAY_TRY(filter_writable(f));
-  if (f->family->fold == NULL) return NAY_ENOTSUP;
-  if (factor == 0 || f->shape.nunits % factor != 0) return NAY_EINVAL;
+  uint64_t nunits = filter_foldable(f);
+  if (nunits == 0) return NAY_ENOTSUP;
+  if (factor == 0 || nunits % factor != 0) return NAY_EINVAL;
+  if (f->family->finish != NULL) return f->family->finish(f, factor);
   if (factor == 1) return NAY_OK;
   NAY_TRY(filter_own_meta(f));
   nay_filter *folded;
@@ -510,11 +518,12 @@ nay_status nay_filter_fold(nay_filter *f, uint64_t factor) {
  */
 nay_status nay_filter_fold_factor(const nay_filter *f, double max_fpr, uint64_t *factor) {
   if (f == NULL || factor == NULL || !(max_fpr > 0 && max_fpr <= 1)) return NAY_EINVAL;
-  if (f->family->fold == NULL) return NAY_ENOTSUP;
+  uint64_t nunits = filter_foldable(f);
+  if (nunits == 0) return NAY_ENOTSUP;
   NAY_TRY(nay__filter_all_verified(f));
-  uint64_t best = 1, limit = nay__min_u64(f->shape.nunits, (uint64_t)1 << 20);
+  uint64_t best = 1, limit = nay__min_u64(nunits, (uint64_t)1 << 20);
   for (uint64_t d = 2; d <= limit; d++) {
-    if (f->shape.nunits % d != 0) continue;
+    if (nunits % d != 0) continue;
     nay_census census;
     f->family->census(f, NULL, d, &census);
     if (census.fpr <= max_fpr) {

@@ -100,7 +100,7 @@ struct nay_family {
   /* writes what an empty filter has in its zeroed payload; NULL: nothing */
   void (*init)(nay_filter *, const nay_params *);
   /* forgets every key; NULL: all bytes become zero */
-  void (*clear)(nay_filter *);
+  nay_status (*clear)(nay_filter *);
 
   /* static families only: fills a zeroed payload from n distinct hashes in ascending order */
   nay_status (*build)(nay_filter *, const uint64_t *hashes, size_t n);
@@ -122,6 +122,10 @@ struct nay_family {
   void (*intersect)(nay_filter *dst, const nay_filter *src);
   /* writes src, folded by factor (a divisor of nunits), into the zeroed bytes of dst */
   void (*fold)(const nay_filter *src, uint64_t factor, uint8_t *dst);
+  /* instead of fold, where only a part shrinks and the filter takes no new key after it: the number
+   * of units that factor must divide, and the deed */
+  uint64_t (*foldable)(const nay_filter *);
+  nay_status (*finish)(nay_filter *, uint64_t factor);
   /*
    * Reads the bits: of a as it is (b NULL, factor 1), of the union of a and b, or of a folded.
    * Never both.

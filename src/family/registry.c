@@ -5,6 +5,7 @@ static const nay_family *const registry[] = {
     &nay__family_bloom,
     &nay__family_blocked,
     &nay__family_counting,
+    &nay__family_scalable,
 };
 
 const nay_family *nay__family_at(size_t i) {
