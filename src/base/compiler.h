@@ -10,11 +10,13 @@
 #define NAY_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define NAY_PREFETCH(p) __builtin_prefetch((p), 0, 3)
 #define NAY_INLINE static inline __attribute__((always_inline))
+#define NAY_NOINLINE __attribute__((noinline))
 #else
 #define NAY_LIKELY(x) (x)
 #define NAY_UNLIKELY(x) (x)
 #define NAY_PREFETCH(p) ((void)(p))
 #define NAY_INLINE static inline
+#define NAY_NOINLINE
 #endif
 
 /*
