@@ -2,6 +2,12 @@
  * kernels_scalar.c - the kernels in plain C, twice: with plain memory accesses, and with relaxed
  * atomic ones for filters that many threads change. The text is the same; only how a byte is read
  * and or-ed differs, chosen by a constant that the compiler folds away.
+ *
+ * What makes test-and-add one step is a lock that the family holds around an add (base/spin.h): on
+ * the block for blocked, whose bytes then have one writer at a time, so a relaxed store will do; on
+ * the key for bloom, where another key's adder may write the same byte and the or must be atomic.
+ * Readers hold no lock: they see each byte before or after, and once an add has returned and its
+ * thread has told another of it, after.
  */
 #include "base/bits.h"
 #include "base/compiler.h"
@@ -10,11 +16,11 @@
 #define SCALAR_G64 0x9e3779b97f4a7c15u
 #define SCALAR_G32 0x9e3779b9u
 
-enum { PLAIN = 0, SHARED = 1 };
+enum { PLAIN = 0, SHARED = 1, LOCKED = 2 };
 
 NAY_INLINE bool scalar_get(const uint8_t *bytes, uint64_t bit, int how) {
   const uint8_t *p = bytes + (bit >> 3);
-  uint8_t byte = how == SHARED ? nay__atomic_load8(p) : *p;
+  uint8_t byte = how == PLAIN ? *p : nay__atomic_load8(p);
   return (byte >> (bit & 7) & 1) != 0;
 }
 
@@ -25,7 +31,11 @@ NAY_INLINE bool scalar_set(uint8_t *bytes, uint64_t bit, int how) {
     return (nay__atomic_load8(p) & mask) == 0 && (nay__atomic_or8(p, mask) & mask) == 0;
   }
   bool was_clear = (*p & mask) == 0;
-  *p |= mask;
+  if (how == PLAIN) {
+    *p |= mask;
+  } else if (was_clear) {
+    nay__atomic_store8(p, *p | mask);
+  }
   return was_clear;
 }
 
@@ -106,7 +116,7 @@ SCALAR_PAIR(blocked, add, plain, PLAIN)
 SCALAR_PAIR(bloom, test, shared, SHARED)
 SCALAR_PAIR(bloom, add, shared, SHARED)
 SCALAR_PAIR(blocked, test, shared, SHARED)
-SCALAR_PAIR(blocked, add, shared, SHARED)
+SCALAR_PAIR(blocked, add, shared, LOCKED)
 
 #define SCALAR_TABLE(text, suffix)                                                              \
   {                                                                                             \
