@@ -20,10 +20,10 @@
  * ERRORS. Calls return a nay_status; outputs come last and are untouched on failure, and so is the
  * object: a failed call changes nothing. Membership cannot fail and returns bool: in doubt, true.
  *
- * THREADS. Calls on a const filter are safe together. A filter made with NAY_CONCURRENT also takes
- * adds from many threads at once, beside probes (add and may_contain in all their forms); calls
- * that read the whole filter, such as stats, copy and encode, wait until the adds are done.
- * Everything else: one thread at a time.
+ * THREADS. Calls on a const filter are safe together. A filter made with NAY_CONCURRENT (bloom,
+ * blocked, counting) also takes adds and removes from many threads at once, beside probes, which
+ * never wait; calls that read the whole filter, such as stats, copy and encode, wait until the adds
+ * are done. Everything else: one thread at a time.
  *
  * MEMORY. Each object keeps the allocator it was made with (NULL: malloc). There are no globals.
  */
@@ -192,15 +192,19 @@ NAY_API unsigned nay_kind_traits(nay_kind kind);
 #define NAY_CONCURRENT 0x01u  /* adds from many threads at once */
 #define NAY_STORE_KEY 0x02u   /* write the SipHash key into files: they then open without it */
 #define NAY_SMALL_PAGES 0x04u /* no huge pages, which filters of 4 MiB and more ask for */
+#define NAY_UNIQUE 0x08u      /* counting, cuckoo: adding a key that tests maybe changes nothing */
 
 /*
  * nay_params: what you want. Zero-initialise it, then set `nkeys` and exactly one size:
  *
- *   fpr           the rate of false positives once nkeys keys are in: 0 < fpr < 1
+ *   fpr           the rate of false positives once nkeys keys are in: 0 < fpr < 1 (families that
+ *                 grow: however many keys are in)
  *   bits_per_key  payload bits for each key: 0 < bits_per_key <= 4096
  *   nbytes        a memory budget for the payload: the best filter that fits
- *   nbits         exactly this many bits (nkeys may then be 0); blocked needs a multiple of 512
+ *   nbits         exactly this many bits (nkeys may then be 0); blocked needs a multiple of 512,
+ *                 counting means its bit plane
  *
+ * scalable takes fpr alone; its nkeys is only where it starts (0: 1000).
  * Everything else may stay 0. Values out of range are refused, never clamped.
  */
 typedef struct nay_params {
@@ -216,6 +220,12 @@ typedef struct nay_params {
   nay_hash_kind hash;
   uint64_t seed;   /* for NAY_HASH_XXH3 */
   uint8_t key[16]; /* for NAY_HASH_SIPHASH: secret and random, one per filter */
+  /* families that change; 0 is the default everywhere */
+  uint32_t tag_bits;    /* cuckoo: bits kept of each key, 6 to 32; 0: the fewest for the rate */
+  uint32_t generations; /* window: how many make up the window, 1 to 15; 0: 7 */
+  uint64_t window;      /* window: its length in ticks; 0: the last nkeys keys */
+  uint64_t max_nkeys;   /* cuckoo: may grow to hold this many; 0: stays at nkeys */
+  uint64_t max_nbytes;  /* scalable, cuckoo: the payload never grows beyond this; 0: no limit */
 } nay_params;
 
 /* nay_plan: what a filter will be. Computed, not measured; `fpr` is exact for the family. */
@@ -229,6 +239,11 @@ typedef struct nay_plan {
   uint64_t nbytes_build; /* peak memory of nay_filter_build, the caller's hashes not counted */
   double bits_per_key;   /* nbits / nkeys; 0 when nkeys is 0 */
   double fpr;            /* expected once nkeys keys are in */
+  /* families that change */
+  double fpr_limit;     /* the rate that growth never exceeds; others: fpr */
+  double window_error;  /* window: a key may stay this share of the window too long; else 0 */
+  uint32_t generations; /* window; else 0 */
+  uint32_t tag_bits;    /* cuckoo; else 0 */
 } nay_plan;
 
 /*
@@ -277,8 +292,9 @@ NAY_API nay_status nay_filter_clear(nay_filter *filter);
 
 /*
  * nay_filter_add: adds a key. is_new (may be NULL) tells whether the filter would have said nay
- * before: false means that the key was there already, or a false positive. With NAY_CONCURRENT two
- * threads that add one key at the same moment may both be told that it is new.
+ * before: false means that the key was there already, or a false positive. With NAY_CONCURRENT,
+ * of the threads that add one key at the same moment exactly one is told that it is new.
+ * NAY_EFULL: cuckoo has no room, or holds 8 copies of the key; a growing family met its limit.
  * NAY_ENOTSUP: read-only, or a family without add. NAY_EKEY: locked (see nay_filter_unlock).
  * NAY_EINVAL: key is NULL and len is not 0.
  */
@@ -290,15 +306,28 @@ NAY_API nay_status nay_filter_add(nay_filter *filter, const void *key, size_t le
  */
 NAY_API bool nay_filter_may_contain(const nay_filter *filter, const void *key, size_t len);
 
-/* nay_filter_remove: takes one key out again. NAY_ENOENT when it tests nay: nothing changes. */
+/*
+ * nay_filter_remove: takes out a key that was added (once, if it was added more often). NAY_ENOENT
+ * when it tests nay: nothing changes. Never remove a key that was not added: with the chance fpr it
+ * tests maybe, and what is then removed belongs to others, who may become false nays.
+ */
 NAY_API nay_status nay_filter_remove(nay_filter *filter, const void *key, size_t len);
 
-/* nay_filter_count: at most how often the key was added (families that count). */
+/*
+ * nay_filter_count: at most how often the key was added (families that count). Counting counts to
+ * 15, which means "15 or more".
+ */
 NAY_API nay_status nay_filter_count(const nay_filter *filter, const void *key, size_t len,
                                     uint64_t *count);
 
-/* nay_filter_advance: lets the ticks of an expiring filter pass. */
-NAY_API nay_status nay_filter_advance(nay_filter *filter, uint64_t ticks);
+/*
+ * nay_filter_advance: tells an expiring filter made with params.window what time it is. now is a
+ * moment of the caller's clock in ticks (seconds, offsets of a log), not a distance; the first call
+ * sets the clock. A key is remembered for at least `window` ticks after the moment of its add and
+ * at most window_error (nay_plan) longer. NAY_EINVAL: now is before the last call: time never goes
+ * back. NAY_ENOTSUP: a family that does not expire, or a window that counts keys.
+ */
+NAY_API nay_status nay_filter_advance(nay_filter *filter, uint64_t now);
 
 /*
  * nay_filter_hash: hashes a key once, for many probes: filters with equal hash kind, seed and key
@@ -318,8 +347,10 @@ NAY_API nay_status nay_filter_count_hash(const nay_filter *filter, nay_hash hash
  * Batches. Bit i % 64 of bitmap[i / 64] answers for key i; bitmap has (n + 63) / 64 words, all of
  * them written. For adds it tells which keys were new and may be NULL. Keys are keys[i] with
  * lens[i] bytes; hashes come as two arrays, where hi may be NULL for native families. A batch of
- * adds that fails has added nothing. A probe batch returns NAY_EINVAL for arguments it cannot use
- * and NAY_ECORRUPT when it met damaged bytes; the bitmap then says maybe wherever there is doubt.
+ * adds that fails has added nothing; only a family that can be full or grows (scalable, cuckoo)
+ * may fail in the middle, and keeps the keys before the one that failed. A probe batch returns
+ * NAY_EINVAL for arguments it cannot use and NAY_ECORRUPT when it met damaged bytes; the bitmap
+ * then says maybe wherever there is doubt.
  */
 NAY_API nay_status nay_filter_add_many(nay_filter *filter, const void *const *keys,
                                        const size_t *lens, size_t n, uint64_t *bitmap);
@@ -336,8 +367,10 @@ NAY_API nay_status nay_filter_may_contain_hash_many(const nay_filter *filter, co
 /*
  * nay_filter_merge: dst becomes the union, exactly as if every key of src had been added to it.
  * Sizes may differ: both are folded to their greatest common size first. max_fpr refuses a union
- * whose rate would be higher (1.0: no limit). NAY_EMISMATCH: another family, k, hash or seed, or no
- * common size. NAY_EFULL: above max_fpr. NAY_ENOTSUP: the family cannot merge, or dst is read-only.
+ * whose rate would be higher (1.0: no limit). Counting adds the counters; scalable joins the levels
+ * of both, whatever their sizes, and the rates add up. NAY_EMISMATCH: another family, k, hash or
+ * seed, or no common size. NAY_EFULL: above max_fpr. NAY_ENOTSUP: the family cannot merge, or dst
+ * is read-only.
  */
 NAY_API nay_status nay_filter_merge(nay_filter *dst, const nay_filter *src, double max_fpr);
 
@@ -350,7 +383,9 @@ NAY_API nay_status nay_filter_intersect(nay_filter *dst, const nay_filter *src);
 
 /*
  * nay_filter_fold: shrinks by an integer factor without the keys: the bytes are exactly those of a
- * filter built at that size. NAY_EINVAL when the size is not divisible by factor.
+ * filter built at that size. NAY_EINVAL when the size is not divisible by factor. Scalable folds
+ * its last level, which may be nearly empty, and is then finished, also with factor 1: it does not
+ * grow again, and adding a key that tests nay returns NAY_EFULL.
  */
 NAY_API nay_status nay_filter_fold(nay_filter *filter, uint64_t factor);
 
@@ -383,6 +418,12 @@ typedef struct nay_stats {
   bool read_only;     /* mapped, or a view */
   bool locked;        /* keyed, and the key was not given yet */
   bool stores_key;    /* files will contain the SipHash key */
+  /* families that change */
+  uint32_t nlevels;  /* scalable: levels; window: generations; cuckoo: 1 + doublings; others 1 */
+  uint32_t tag_bits; /* cuckoo: of a key, now; else 0 */
+  uint64_t nstuck;   /* counting: counters that removal will not change any more */
+  uint64_t nrefused; /* removals of keys that tested nay, through this handle */
+  uint64_t clock;    /* window by ticks: the last nay_filter_advance; else 0 */
 } nay_stats;
 
 /* nay_filter_stats: reads the whole payload. NAY_ECORRUPT: a lazily mapped file is damaged. */

@@ -173,6 +173,7 @@ static nay_status builder_make_filter(const nay_builder *b, uint64_t nkeys, nay_
   nay_filter *f;
   NAY_TRY(nay__filter_make(family, &shape, &b->hasher, nkeys, b->params.flags, &b->allocator, &f));
   f->format = b->format;
+  nay__filter_init(f, &b->params);
   nay_status status;
   if (family->build != NULL) {
     status = family->build(f, b->sorted, b->nsorted);
@@ -191,8 +192,8 @@ static nay_status builder_make_filter(const nay_builder *b, uint64_t nkeys, nay_
 nay_status nay_builder_finish(nay_builder *b, nay_filter **filter) {
   if (b == NULL || filter == NULL) return NAY_EINVAL;
   uint64_t nkeys = b->params.nkeys != 0 ? b->params.nkeys : b->nkeys;
-  bool must_build = b->family != NULL && b->family->build != NULL;
-  if (b->distinct && (b->params.nkeys == 0 || must_build)) {
+  bool must_sort = b->family != NULL && (b->family->build != NULL || b->family->ordered);
+  if (b->distinct && (b->params.nkeys == 0 || must_sort)) {
     NAY_TRY(builder_sort(b));
     if (b->params.nkeys == 0) nkeys = b->nsorted;
   }

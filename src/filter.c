@@ -9,13 +9,28 @@
 
 #include "base/bits.h"
 #include "base/compiler.h"
+#include "base/spin.h"
 #include "family/lazy.h"
 #include "math/choose.h"
+#include "math/plan.h"
 #include "os/pages.h"
 
 #define FILTER_NAN ((double)((1e300 * 1e10) * 0.0))
 
 /* ---- making and releasing ---- */
+
+/* A family without add has nothing to share: its filters are const, and const calls are safe. */
+static bool filter_may_share(const nay_family *family) {
+  return family->shared || (family->traits & NAY_CAN_ADD) == 0;
+}
+
+static nay_status filter_make_locks(nay_filter *f) {
+  if ((f->flags & NAY_CONCURRENT) == 0 || f->locks != NULL || !f->family->shared) return NAY_OK;
+  f->locks = nay__alloc(&f->allocator, NAY_NSTRIPES);
+  if (f->locks == NULL) return NAY_ENOMEM;
+  memset(f->locks, 0, NAY_NSTRIPES);
+  return NAY_OK;
+}
 
 nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_family **family,
                         nay_shape *shape, nay_hasher *hasher) {
@@ -24,6 +39,11 @@ nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_fami
   const nay_family *found = nay__family_find(kind);
   if (found == NULL) return nay__fail(diag, NAY_EINVAL, "kind is not a family of this library", 0);
   NAY_TRY(nay__hasher_init(params, diag, hasher));
+  NAY_TRY(nay__params_knobs(params, kind, diag));
+  if ((params->flags & NAY_CONCURRENT) != 0 && !filter_may_share(found)) {
+    return nay__fail(diag, NAY_EINVAL, "flags: this family takes adds from one thread at a time",
+                     0);
+  }
   NAY_TRY(found->plan(params, diag, shape));
   *family = found;
   return NAY_OK;
@@ -55,8 +75,9 @@ static nay_status filter_make_sized(const nay_family *family, const nay_shape *s
                     .flags = flags,
                     .allocator = a};
   nay_status status = nay__memory_new(&a, nbytes, &f->memory);
+  if (status == NAY_OK) status = filter_make_locks(f);
   if (status != NAY_OK) {
-    nay__free(&a, f, sizeof *f);
+    nay_filter_free(f);
     return status;
   }
   /* memory of the caller's own allocator is the caller's to advise */
@@ -77,6 +98,10 @@ nay_status nay__filter_make(const nay_family *family, const nay_shape *shape,
   return filter_make_sized(family, shape, nbytes, hasher, nkeys, flags, allocator, filter);
 }
 
+void nay__filter_init(nay_filter *f, const nay_params *params) {
+  if (f->family->init != NULL) f->family->init(f, params);
+}
+
 nay_status nay_filter_new(const nay_params *params, const nay_allocator *allocator,
                           nay_filter **filter) {
   const nay_family *family;
@@ -85,7 +110,10 @@ nay_status nay_filter_new(const nay_params *params, const nay_allocator *allocat
   if (filter == NULL) return NAY_EINVAL;
   NAY_TRY(nay__resolve(params, NULL, &family, &shape, &hasher));
   if ((family->traits & NAY_CAN_ADD) == 0) return NAY_ENOTSUP;
-  return nay__filter_make(family, &shape, &hasher, params->nkeys, params->flags, allocator, filter);
+  NAY_TRY(
+      nay__filter_make(family, &shape, &hasher, params->nkeys, params->flags, allocator, filter));
+  nay__filter_init(*filter, params);
+  return NAY_OK;
 }
 
 nay_status nay__filter_fill(nay_filter *f, const uint64_t *lo, const uint64_t *hi, size_t n) {
@@ -166,13 +194,20 @@ void nay_filter_free(nay_filter *f) {
   if (f->lazy != NULL) nay__free(&a, f->lazy, nay__lazy_size(f->lazy->nchunks));
   if (f->unmap != NULL) f->unmap(f->mapping, f->mapping_len);
   nay__memory_free(&a, &f->memory);
+  nay__free(&a, f->locks, NAY_NSTRIPES);
   nay__free(&a, f, sizeof *f);
 }
 
 nay_status nay_filter_share(nay_filter *f) {
   if (f == NULL) return NAY_EINVAL;
-  if (f->format != NULL) return NAY_ENOTSUP; /* their adds are plain stores */
+  if (f->format != NULL || !filter_may_share(f->family)) return NAY_ENOTSUP;
+  uint32_t before = f->flags;
   f->flags |= NAY_CONCURRENT;
+  nay_status status = filter_make_locks(f);
+  if (status != NAY_OK) {
+    f->flags = before;
+    return status;
+  }
   filter_choose_kernels(f);
   return NAY_OK;
 }
@@ -185,7 +220,11 @@ static nay_status filter_writable(const nay_filter *f) {
 nay_status nay_filter_clear(nay_filter *f) {
   NAY_TRY(filter_writable(f));
   if ((f->family->traits & NAY_CAN_ADD) == 0) return NAY_ENOTSUP;
-  memset(f->bits.bytes, 0, f->nbytes);
+  if (f->family->clear != NULL) {
+    NAY_TRY(f->family->clear(f));
+  } else {
+    memset(f->bits.bytes, 0, f->nbytes);
+  }
   f->flags &= ~NAY_IS_DERIVED;
   return NAY_OK;
 }
@@ -244,7 +283,10 @@ bool nay_filter_may_contain(const nay_filter *f, const void *key, size_t len) {
 
 nay_status nay_filter_remove_hash(nay_filter *f, nay_hash hash) {
   NAY_TRY(filter_writable(f));
-  return f->family->remove != NULL ? f->family->remove(f, hash) : NAY_ENOTSUP;
+  if (f->family->remove == NULL) return NAY_ENOTSUP;
+  nay_status status = f->family->remove(f, hash);
+  if (status == NAY_ENOENT) nay__atomic_increment64(&f->nrefused);
+  return status;
 }
 
 nay_status nay_filter_remove(nay_filter *f, const void *key, size_t len) {
@@ -256,7 +298,7 @@ nay_status nay_filter_remove(nay_filter *f, const void *key, size_t len) {
 nay_status nay_filter_count_hash(const nay_filter *f, nay_hash hash, uint64_t *count) {
   if (f == NULL || count == NULL) return NAY_EINVAL;
   if (f->family->count == NULL) return NAY_ENOTSUP;
-  if (f->lazy != NULL && !filter_touch_ok(f, hash)) return NAY_ECORRUPT;
+  NAY_TRY(nay__filter_all_verified(f)); /* counts read more than what a probe touches */
   return f->family->count(f, hash, count);
 }
 
@@ -266,9 +308,9 @@ nay_status nay_filter_count(const nay_filter *f, const void *key, size_t len, ui
   return nay_filter_count_hash(f, hash, count);
 }
 
-nay_status nay_filter_advance(nay_filter *f, uint64_t ticks) {
+nay_status nay_filter_advance(nay_filter *f, uint64_t now) {
   NAY_TRY(filter_writable(f));
-  return f->family->advance != NULL ? f->family->advance(f, ticks) : NAY_ENOTSUP;
+  return f->family->advance != NULL ? f->family->advance(f, now) : NAY_ENOTSUP;
 }
 
 /*
@@ -504,8 +546,12 @@ static nay_status filter_merge_folding(nay_filter *dst, const nay_filter *src, d
 nay_status nay_filter_merge(nay_filter *dst, const nay_filter *src, double max_fpr) {
   NAY_TRY(filter_pair_ready(dst, src));
   NAY_TRY(filter_writable(dst));
-  if (dst->family->merge == NULL) return NAY_ENOTSUP;
+  if (dst->family->merge == NULL && dst->family->join == NULL) return NAY_ENOTSUP;
   if (!(max_fpr > 0 && max_fpr <= 1)) return NAY_EINVAL;
+  if (dst->family->join != NULL) {
+    if (dst->family != src->family || !nay_filter_same_hash(dst, src)) return NAY_EMISMATCH;
+    return dst->family->join(dst, src, max_fpr);
+  }
   if (!filter_same_but_size(dst, src)) return NAY_EMISMATCH;
   if (!filter_alike(dst, src)) {
     if (dst->family->fold == NULL) return NAY_EMISMATCH;
@@ -516,7 +562,7 @@ nay_status nay_filter_merge(nay_filter *dst, const nay_filter *src, double max_f
     dst->family->census(dst, src, 1, &census);
     if (census.fpr > max_fpr) return NAY_EFULL;
   }
-  dst->family->merge(dst, src);
+  NAY_TRY(dst->family->merge(dst, src));
   dst->flags |= src->flags & NAY_IS_DERIVED;
   return NAY_OK;
 }
@@ -531,10 +577,18 @@ nay_status nay_filter_intersect(nay_filter *dst, const nay_filter *src) {
   return NAY_OK;
 }
 
+/* What a factor must divide; 0: this family does not fold. */
+static uint64_t filter_foldable(const nay_filter *f) {
+  if (f->family->foldable != NULL) return f->family->foldable(f);
+  return f->family->fold != NULL ? f->shape.nunits : 0;
+}
+
 nay_status nay_filter_fold(nay_filter *f, uint64_t factor) {
   NAY_TRY(filter_writable(f));
-  if (f->family->fold == NULL) return NAY_ENOTSUP;
-  if (factor == 0 || f->shape.nunits % factor != 0) return NAY_EINVAL;
+  uint64_t nunits = filter_foldable(f);
+  if (nunits == 0) return NAY_ENOTSUP;
+  if (factor == 0 || nunits % factor != 0) return NAY_EINVAL;
+  if (f->family->finish != NULL) return f->family->finish(f, factor);
   if (factor == 1) return NAY_OK;
   NAY_TRY(filter_own_meta(f));
   nay_filter *folded;
@@ -549,11 +603,12 @@ nay_status nay_filter_fold(nay_filter *f, uint64_t factor) {
  */
 nay_status nay_filter_fold_factor(const nay_filter *f, double max_fpr, uint64_t *factor) {
   if (f == NULL || factor == NULL || !(max_fpr > 0 && max_fpr <= 1)) return NAY_EINVAL;
-  if (f->family->fold == NULL) return NAY_ENOTSUP;
+  uint64_t nunits = filter_foldable(f);
+  if (nunits == 0) return NAY_ENOTSUP;
   NAY_TRY(nay__filter_all_verified(f));
-  uint64_t best = 1, limit = nay__min_u64(f->shape.nunits, (uint64_t)1 << 20);
+  uint64_t best = 1, limit = nay__min_u64(nunits, (uint64_t)1 << 20);
   for (uint64_t d = 2; d <= limit; d++) {
-    if (f->shape.nunits % d != 0) continue;
+    if (nunits % d != 0) continue;
     nay_census census;
     f->family->census(f, NULL, d, &census);
     if (census.fpr <= max_fpr) {
@@ -590,6 +645,8 @@ nay_status nay_filter_stats(const nay_filter *f, nay_stats *stats) {
       .read_only = (f->flags & NAY_IS_READ_ONLY) != 0,
       .locked = f->hasher.locked,
       .stores_key = f->hasher.kind == NAY_HASH_SIPHASH && (f->flags & NAY_STORE_KEY) != 0,
+      .nlevels = 1,
+      .nrefused = nay__atomic_load64(&f->nrefused),
   };
   if (f->nkeys != 0 && !derived) {
     s.utilisation = census.nkeys / (double)f->nkeys;
@@ -597,6 +654,7 @@ nay_status nay_filter_stats(const nay_filter *f, nay_stats *stats) {
      * two */
     s.overloaded = census.nkeys > 1.05 * (double)f->nkeys + 2;
   }
+  if (f->family->describe != NULL) f->family->describe(f, &s);
   *stats = s;
   return NAY_OK;
 }

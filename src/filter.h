@@ -9,6 +9,10 @@ nay_status nay__filter_make(const nay_family *family, const nay_shape *shape,
                             const nay_hasher *hasher, uint64_t nkeys, uint32_t flags,
                             const nay_allocator *allocator, nay_filter **filter);
 
+/* nay__filter_init: what an empty filter of the family has in its payload, after nay__filter_make.
+ */
+void nay__filter_init(nay_filter *filter, const nay_params *params);
+
 /* nay__filter_attach: points a filter (its shape set) at its payload and chooses its kernels. */
 void nay__filter_attach(nay_filter *filter, uint8_t *payload, size_t nbytes);
 

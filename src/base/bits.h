@@ -20,6 +20,43 @@ static inline unsigned nay__popcount64(uint64_t x) {
 #endif
 }
 
+/* nay__ctz64: how many zeros are below the lowest set bit; x is not 0. */
+static inline unsigned nay__ctz64(uint64_t x) {
+#if defined(__GNUC__) || defined(__clang__)
+  return (unsigned)__builtin_ctzll(x);
+#else
+  return nay__popcount64((x & (0 - x)) - 1);
+#endif
+}
+
+/* nay__bit_length: the position of the highest set bit, plus one; 0 for 0. */
+static inline unsigned nay__bit_length(uint64_t x) {
+#if defined(__GNUC__) || defined(__clang__)
+  return x == 0 ? 0 : 64 - (unsigned)__builtin_clzll(x);
+#else
+  unsigned n = 0;
+  for (; x != 0; x >>= 1) n++;
+  return n;
+#endif
+}
+
+/*
+ * nay__select64: the position of the r-th set bit of x, from r = 0; x has more than r. Byte counts
+ * summed by one multiplication find the byte, a short loop the bit.
+ */
+static inline unsigned nay__select64(uint64_t x, unsigned r) {
+  uint64_t s = x - (x >> 1 & 0x5555555555555555u);
+  s = (s & 0x3333333333333333u) + (s >> 2 & 0x3333333333333333u);
+  s = ((s + (s >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u; /* byte i: bits up to byte i */
+  /* one bit for each byte whose running count is at most r: that many bytes come before */
+  uint64_t at_most = ((r * 0x0101010101010101u | 0x8080808080808080u) - s) & 0x8080808080808080u;
+  unsigned byte = nay__popcount64(at_most) * 8;
+  r -= (unsigned)(s << 8 >> byte & 0xff);
+  x >>= byte;
+  for (; r > 0; r--) x &= x - 1;
+  return byte + nay__ctz64(x);
+}
+
 /* nay__mulhi: the high 64 bits of a * b. */
 static inline uint64_t nay__mulhi(uint64_t a, uint64_t b) {
 #if defined(__SIZEOF_INT128__)

@@ -3,16 +3,20 @@
 #ifndef NAY_COMPILER_H
 #define NAY_COMPILER_H
 
+#include <stdint.h>
+
 #if defined(__GNUC__) || defined(__clang__)
 #define NAY_LIKELY(x) __builtin_expect(!!(x), 1)
 #define NAY_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define NAY_PREFETCH(p) __builtin_prefetch((p), 0, 3)
 #define NAY_INLINE static inline __attribute__((always_inline))
+#define NAY_NOINLINE __attribute__((noinline))
 #else
 #define NAY_LIKELY(x) (x)
 #define NAY_UNLIKELY(x) (x)
 #define NAY_PREFETCH(p) ((void)(p))
 #define NAY_INLINE static inline
+#define NAY_NOINLINE
 #endif
 
 /*
@@ -26,6 +30,16 @@ NAY_INLINE unsigned char nay__atomic_load8(const unsigned char *p) {
 NAY_INLINE unsigned char nay__atomic_or8(unsigned char *p, unsigned char mask) {
   return __atomic_fetch_or(p, mask, __ATOMIC_RELAXED);
 }
+NAY_INLINE void nay__atomic_store8(unsigned char *p, unsigned char value) {
+  __atomic_store_n(p, value, __ATOMIC_RELAXED);
+}
+NAY_INLINE unsigned char nay__atomic_swap8(unsigned char *p, unsigned char value) {
+  return __atomic_exchange_n(p, value, __ATOMIC_ACQUIRE);
+}
+NAY_INLINE uint64_t nay__atomic_load64(const uint64_t *p) {
+  return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+NAY_INLINE void nay__atomic_increment64(uint64_t *p) { __atomic_fetch_add(p, 1, __ATOMIC_RELAXED); }
 NAY_INLINE unsigned char nay__atomic_acquire8(const unsigned char *p) {
   return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }
@@ -33,7 +47,7 @@ NAY_INLINE void nay__atomic_release8(unsigned char *p, unsigned char value) {
   __atomic_store_n(p, value, __ATOMIC_RELEASE);
 }
 #else
-#error "nay needs gcc or clang: add the four byte atomics of your compiler here"
+#error "nay needs gcc or clang: add the atomics of your compiler here"
 #endif
 
 #endif /* NAY_COMPILER_H */

@@ -51,8 +51,8 @@ typedef struct nay_kernels {
 } nay_kernels;
 
 extern const nay_kernels nay__kernels_scalar;
-extern const nay_kernels
-    nay__kernels_shared; /* relaxed atomics: adds and probes from many threads */
+/* relaxed atomics: probes from any thread, adds from those that hold the stripe (base/spin.h) */
+extern const nay_kernels nay__kernels_shared;
 
 /* nay__kernels_best: for this CPU. */
 const nay_kernels *nay__kernels_best(void);

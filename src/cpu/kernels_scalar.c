@@ -1,6 +1,12 @@
 /*
  * kernels_scalar.c - the kernels in plain C: the table that defines the bits, and the one with
  * relaxed atomic accesses for filters that many threads change.
+ *
+ * What makes test-and-add one step is a lock that the family holds around an add (base/spin.h): on
+ * the block for blocked, whose bytes then have one writer at a time, so a relaxed store will do; on
+ * the key for bloom, where another key's adder may write the same byte and the or must be atomic.
+ * Readers hold no lock: they see each byte before or after, and once an add has returned and its
+ * thread has told another of it, after.
  */
 #include "cpu/kernels_define.h"
 
@@ -88,7 +94,12 @@ NAY_INLINE bool shared_blocked_add_one(const nay_bits *b, uint64_t hash, uint32_
   uint8_t *block = nay__block_of(b, hash);
   uint32_t h = (uint32_t)hash;
   bool is_new = false;
-  for (uint32_t i = 0; i < k; i++, h *= NAY_G32) is_new |= shared_set(block, h >> 23);
+  for (uint32_t i = 0; i < k; i++, h *= NAY_G32) {
+    uint8_t mask = (uint8_t)(1u << (h >> 23 & 7)), *p = block + (h >> 26);
+    if ((*p & mask) != 0) continue;
+    nay__atomic_store8(p, *p | mask); /* the lock of the block is ours: no other writer */
+    is_new = true;
+  }
   return is_new;
 }
 

@@ -18,14 +18,16 @@
  * Payload: the blocks. Putze, Sanders, Singler: Cache-, hash- and space-efficient Bloom filters,
  * WEA 2007; the in-line pattern is that of RocksDB's FastLocalBloom.
  */
+#include "family/blocked.h"
+
 #include "base/bits.h"
+#include "base/spin.h"
 #include "family/bitarray.h"
-#include "family/family.h"
 #include "math/elementary.h"
 #include "math/fpr.h"
 #include "math/plan.h"
 
-static nay_status blocked_plan(const nay_params *p, nay_diag *diag, nay_shape *shape) {
+nay_status nay__blocked_plan(const nay_params *p, nay_diag *diag, nay_shape *shape) {
   nay_sizing by;
   NAY_TRY(nay__params_check(p, diag, &by));
   uint64_t nblocks = 0;
@@ -79,10 +81,18 @@ static double blocked_fpr(const nay_shape *shape, uint64_t nkeys) {
   return nay__fpr_blocked(shape->nunits, shape->k, nkeys);
 }
 
-static nay_probe blocked_kernel(const nay_kernels *kernels) { return kernels->blocked_test; }
+nay_probe nay__blocked_kernel(const nay_kernels *kernels) { return kernels->blocked_test; }
 
+/*
+ * With many threads: adders lock the stripe of the block, so that finding a bit clear and setting
+ * all of them is one step, and one of several adders of a key is told that it is new. Readers lock
+ * nothing.
+ */
 static nay_status blocked_add(nay_filter *f, nay_hash h, bool *is_new) {
+  uint8_t *lock =
+      f->locks != NULL ? nay__spin_lock(f->locks, nay__reduce(h.lo, f->shape.nunits)) : NULL;
   *is_new = f->kernels->blocked_add(&f->bits, h.lo);
+  if (lock != NULL) nay__spin_unlock(lock);
   return NAY_OK;
 }
 
@@ -93,7 +103,19 @@ static bool blocked_test(const nay_filter *f, nay_hash h) {
 static nay_status blocked_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
                                 uint64_t *bitmap) {
   (void)hi;
-  *bitmap = f->kernels->blocked_add64(&f->bits, lo, n);
+  if (f->locks == NULL) {
+    *bitmap = f->kernels->blocked_add64(&f->bits, lo, n);
+    return NAY_OK;
+  }
+  for (unsigned i = 0; i < n; i++) {
+    NAY_PREFETCH(f->bits.bytes + nay__reduce(lo[i], f->shape.nunits) * NAY_BLOCK_BYTES);
+  }
+  *bitmap = 0;
+  for (unsigned i = 0; i < n; i++) {
+    bool is_new;
+    NAY_TRY(blocked_add(f, (nay_hash){lo[i], 0}, &is_new));
+    *bitmap |= (uint64_t)is_new << i;
+  }
   return NAY_OK;
 }
 
@@ -103,14 +125,15 @@ static uint64_t blocked_test64(const nay_filter *f, const uint64_t *lo, const ui
   return f->kernels->blocked_test64(&f->bits, lo, n);
 }
 
-static void blocked_prefetch64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                               unsigned n) {
+void nay__blocked_prefetch(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                           unsigned n) {
   (void)hi;
   f->kernels->blocked_prefetch64(&f->bits, lo, n);
 }
 
-static void blocked_merge(nay_filter *dst, const nay_filter *src) {
+static nay_status blocked_merge(nay_filter *dst, const nay_filter *src) {
   nay__bits_or(dst->bits.bytes, src->bits.bytes, dst->nbytes);
+  return NAY_OK;
 }
 
 static void blocked_intersect(nay_filter *dst, const nay_filter *src) {
@@ -127,10 +150,10 @@ static void blocked_fold(const nay_filter *src, uint64_t factor, uint8_t *dst) {
 }
 
 /* histogram[x]: how many blocks have x bits set, after the union with b or the fold by factor. */
-static void blocked_histogram(const nay_filter *a, const nay_filter *b, uint64_t factor,
+static void blocked_histogram(const nay_bits *a, const nay_bits *b, uint64_t factor,
                               uint64_t histogram[NAY_BLOCK_BITS + 1]) {
-  const uint8_t *p = a->bits.bytes, *q = b != NULL ? b->bits.bytes : NULL;
-  for (uint64_t block = 0; block < a->shape.nunits / factor; block++) {
+  const uint8_t *p = a->bytes, *q = b != NULL ? b->bytes : NULL;
+  for (uint64_t block = 0; block < a->nunits / factor; block++) {
     uint8_t sum[NAY_BLOCK_BYTES] = {0};
     for (uint64_t i = 0; i < factor; i++, p += NAY_BLOCK_BYTES) nay__bits_or(sum, p, sizeof sum);
     if (q != NULL) nay__bits_or(sum, q + block * NAY_BLOCK_BYTES, sizeof sum);
@@ -140,22 +163,27 @@ static void blocked_histogram(const nay_filter *a, const nay_filter *b, uint64_t
 
 /* Maximum likelihood and rate block by block: a mean over all bits would miss the uneven filling.
  */
-static void blocked_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
-                           nay_census *census) {
+void nay__blocked_measure(const nay_bits *a, const nay_bits *b, uint64_t factor,
+                          nay_census *census) {
   uint64_t histogram[NAY_BLOCK_BITS + 1] = {0};
   blocked_histogram(a, b, factor, histogram);
-  uint64_t nblocks = a->shape.nunits / factor;
+  uint64_t nblocks = a->nunits / factor;
   nay_census c = {nblocks * NAY_BLOCK_BITS, 0, 0, 0};
   for (unsigned x = 0; x <= NAY_BLOCK_BITS; x++) {
     double blocks = (double)histogram[x];
     c.nbits_set += x * histogram[x];
-    c.nkeys += blocks * nay__estimate_keys(NAY_BLOCK_BITS, a->shape.k, x);
-    c.fpr += blocks / (double)nblocks * nay__ipow((double)x / NAY_BLOCK_BITS, a->shape.k);
+    c.nkeys += blocks * nay__estimate_keys(NAY_BLOCK_BITS, a->k, x);
+    c.fpr += blocks / (double)nblocks * nay__ipow((double)x / NAY_BLOCK_BITS, a->k);
   }
   *census = c;
 }
 
-static unsigned blocked_touch(const nay_filter *f, nay_hash hash, const uint8_t **addresses) {
+void nay__blocked_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
+                         nay_census *census) {
+  nay__blocked_measure(&a->bits, b != NULL ? &b->bits : NULL, factor, census);
+}
+
+unsigned nay__blocked_touch(const nay_filter *f, nay_hash hash, const uint8_t **addresses) {
   addresses[0] = f->bits.bytes + nay__reduce(hash.lo, f->shape.nunits) * NAY_BLOCK_BYTES;
   return 1; /* blocks and checksummed chunks are both aligned: a block never lies in two chunks */
 }
@@ -164,18 +192,19 @@ const nay_family nay__family_blocked = {
     .kind = NAY_BLOCKED,
     .name = "blocked",
     .traits = NAY_CAN_ADD | NAY_CAN_MERGE | NAY_CAN_INTERSECT | NAY_CAN_FOLD,
-    .plan = blocked_plan,
+    .shared = true,
+    .plan = nay__blocked_plan,
     .payload = blocked_payload,
     .fpr = blocked_fpr,
-    .kernel = blocked_kernel,
+    .kernel = nay__blocked_kernel,
     .add = blocked_add,
     .test = blocked_test,
     .add64 = blocked_add64,
     .test64 = blocked_test64,
-    .prefetch64 = blocked_prefetch64,
+    .prefetch64 = nay__blocked_prefetch,
     .merge = blocked_merge,
     .intersect = blocked_intersect,
     .fold = blocked_fold,
-    .census = blocked_census,
-    .touch = blocked_touch,
+    .census = nay__blocked_census,
+    .touch = nay__blocked_touch,
 };

@@ -18,6 +18,7 @@
  * Bloom: Space/time trade-offs in hash coding with allowable errors. CACM 13(7), 1970.
  */
 #include "base/bits.h"
+#include "base/spin.h"
 #include "family/bitarray.h"
 #include "family/family.h"
 #include "math/fpr.h"
@@ -73,8 +74,16 @@ static double bloom_fpr(const nay_shape *shape, uint64_t nkeys) {
 
 static nay_probe bloom_kernel(const nay_kernels *kernels) { return kernels->bloom_test; }
 
+/*
+ * With many threads: the bits of a key lie anywhere, so what is locked is the key itself. Two
+ * adders of one key come one after the other, and only the first can find a bit clear; adders of
+ * other keys may write the same byte at the same time, which the atomic or of the shared kernel
+ * allows.
+ */
 static nay_status bloom_add(nay_filter *f, nay_hash h, bool *is_new) {
+  uint8_t *lock = f->locks != NULL ? nay__spin_lock(f->locks, h.lo) : NULL;
   *is_new = f->kernels->bloom_add(&f->bits, h.lo);
+  if (lock != NULL) nay__spin_unlock(lock);
   return NAY_OK;
 }
 
@@ -85,7 +94,16 @@ static bool bloom_test(const nay_filter *f, nay_hash h) {
 static nay_status bloom_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
                               uint64_t *bitmap) {
   (void)hi;
-  *bitmap = f->kernels->bloom_add64(&f->bits, lo, n);
+  if (f->locks == NULL) {
+    *bitmap = f->kernels->bloom_add64(&f->bits, lo, n);
+    return NAY_OK;
+  }
+  *bitmap = 0;
+  for (unsigned i = 0; i < n; i++) {
+    bool is_new;
+    NAY_TRY(bloom_add(f, (nay_hash){lo[i], 0}, &is_new));
+    *bitmap |= (uint64_t)is_new << i;
+  }
   return NAY_OK;
 }
 
@@ -101,8 +119,9 @@ static void bloom_prefetch64(const nay_filter *f, const uint64_t *lo, const uint
   f->kernels->bloom_prefetch64(&f->bits, lo, n);
 }
 
-static void bloom_merge(nay_filter *dst, const nay_filter *src) {
+static nay_status bloom_merge(nay_filter *dst, const nay_filter *src) {
   nay__bits_or(dst->bits.bytes, src->bits.bytes, dst->nbytes);
+  return NAY_OK;
 }
 
 static void bloom_intersect(nay_filter *dst, const nay_filter *src) {
@@ -161,6 +180,7 @@ const nay_family nay__family_bloom = {
     .kind = NAY_BLOOM,
     .name = "bloom",
     .traits = NAY_CAN_ADD | NAY_CAN_MERGE | NAY_CAN_INTERSECT | NAY_CAN_FOLD,
+    .shared = true,
     .plan = bloom_plan,
     .payload = bloom_payload,
     .fpr = bloom_fpr,

@@ -60,6 +60,8 @@ struct nay_filter {
   void (*unmap)(void *mapping, size_t len);
   const struct nay_format *format; /* another system's layout; NULL: native */
   void *state;                     /* for families that need more than bits */
+  uint8_t *locks;                  /* NAY_CONCURRENT: NAY_NSTRIPES of base/spin.h; NULL: none */
+  uint64_t nrefused;               /* removals of keys that test nay */
 };
 
 /* Numbers that a family reads off its bits, for stats, merge and fold. */
@@ -81,6 +83,9 @@ struct nay_family {
    * the shape: payload() then gives what a new filter needs, and check() must also verify `len`.
    */
   bool self_sized;
+  bool whole_check; /* check() reads every byte: no lazy maps */
+  bool ordered;     /* the bytes depend on the order of adds: builders sort, and drop repeats */
+  bool shared;      /* takes NAY_CONCURRENT */
 
   /* params -> shape; fills diag with the field to blame. Allocates nothing. */
   nay_status (*plan)(const nay_params *, nay_diag *, nay_shape *);
@@ -89,6 +94,15 @@ struct nay_family {
   bool (*payload)(const nay_shape *, uint64_t *nbits, uint64_t *nbytes);
   /* the exact rate of a shape that holds nkeys keys */
   double (*fpr)(const nay_shape *, uint64_t nkeys);
+
+  /* more to say in a plan or in stats than the numbers that all families have */
+  void (*foresee)(const nay_params *, const nay_shape *, nay_plan *);
+  void (*describe)(const nay_filter *, nay_stats *);
+
+  /* writes what an empty filter has in its zeroed payload; NULL: nothing */
+  void (*init)(nay_filter *, const nay_params *);
+  /* forgets every key; NULL: all bytes become zero */
+  nay_status (*clear)(nay_filter *);
 
   /* static families only: fills a zeroed payload from n distinct hashes in ascending order */
   nay_status (*build)(nay_filter *, const uint64_t *hashes, size_t n);
@@ -105,13 +119,19 @@ struct nay_family {
   void (*prefetch64)(const nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n);
   nay_status (*remove)(nay_filter *, nay_hash);
   nay_status (*count)(const nay_filter *, nay_hash, uint64_t *count);
-  nay_status (*advance)(nay_filter *, uint64_t ticks);
+  nay_status (*advance)(nay_filter *, uint64_t now);
 
   /* dst and src have the same shape */
-  void (*merge)(nay_filter *dst, const nay_filter *src);
+  nay_status (*merge)(nay_filter *dst, const nay_filter *src);
+  /* instead of merge, where shapes may differ: hashes agree, the rest is up to the family */
+  nay_status (*join)(nay_filter *dst, const nay_filter *src, double max_fpr);
   void (*intersect)(nay_filter *dst, const nay_filter *src);
   /* writes src, folded by factor (a divisor of nunits), into the zeroed bytes of dst */
   void (*fold)(const nay_filter *src, uint64_t factor, uint8_t *dst);
+  /* instead of fold, where only a part shrinks and the filter takes no new key after it: the number
+   * of units that factor must divide, and the deed */
+  uint64_t (*foldable)(const nay_filter *);
+  nay_status (*finish)(nay_filter *, uint64_t factor);
   /*
    * Reads the bits: of a as it is (b NULL, factor 1), of the union of a and b, or of a folded.
    * Never both.
@@ -149,5 +169,9 @@ bool nay__family_is_native(const nay_family *family);
 
 extern const nay_family nay__family_bloom;
 extern const nay_family nay__family_blocked;
+extern const nay_family nay__family_counting;
+extern const nay_family nay__family_scalable;
+extern const nay_family nay__family_window;
+extern const nay_family nay__family_cuckoo;
 
 #endif /* NAY_FAMILY_H */

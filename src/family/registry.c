@@ -2,8 +2,8 @@
 #include "family/family.h"
 
 static const nay_family *const registry[] = {
-    &nay__family_bloom,
-    &nay__family_blocked,
+    &nay__family_bloom,    &nay__family_blocked, &nay__family_counting,
+    &nay__family_scalable, &nay__family_window,  &nay__family_cuckoo,
 };
 
 const nay_family *nay__family_at(size_t i) {

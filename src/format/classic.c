@@ -35,8 +35,9 @@ static double classic_fpr(const nay_shape *shape, uint64_t nkeys) {
   return shape->nunits == 0 ? 0 : nay__fpr_bloom(shape->nunits, shape->k, nkeys);
 }
 
-static void classic_merge(nay_filter *dst, const nay_filter *src) {
+static nay_status classic_merge(nay_filter *dst, const nay_filter *src) {
   nay__bits_or(dst->bits.bytes, src->bits.bytes, dst->nbytes);
+  return NAY_OK;
 }
 
 static void classic_intersect(nay_filter *dst, const nay_filter *src) {

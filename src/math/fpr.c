@@ -71,23 +71,21 @@ double nay__fpr_bloom_fast(uint64_t m, uint32_t k, uint64_t n) {
   return fpr_moments((double)m, k, q1, q2);
 }
 
-/* The rate inside one block that holds i keys; q1 and q2 are (1-1/512)^(k i) and (1-2/512)^(k i).
- */
-static double fpr_in_block(uint32_t k, double q1, double q2) {
-  return fpr_moments(FPR_BLOCK_BITS, k, q1, q2);
-}
-
 /*
  * The binomial weights are walked outward from the mode, where they start as 1, until they vanish;
  * dividing by their sum makes them probabilities. No factorial, no underflow.
  */
 double nay__fpr_blocked(uint64_t nblocks, uint32_t k, uint64_t n) {
+  return nay__fpr_blocks(nblocks, FPR_BLOCK_BITS, k, n);
+}
+
+double nay__fpr_blocks(uint64_t nblocks, uint32_t block_bits, uint32_t k, uint64_t n) {
   if (n == 0) return 0;
-  const double s1 = nay__ipow(1 - 1.0 / FPR_BLOCK_BITS, k);
-  const double s2 = nay__ipow(1 - 2.0 / FPR_BLOCK_BITS, k);
+  const double m = block_bits;
+  const double s1 = nay__ipow(1 - 1 / m, k), s2 = nay__ipow(1 - 2 / m, k);
   /* another key of the block with the same low 32 bits has the same pattern, whatever k is */
   const double twins = (double)n / (double)nblocks / 4294967296.0;
-  if (nblocks == 1) return fpr_clamp(fpr_in_block(k, nay__ipow(s1, n), nay__ipow(s2, n)) + twins);
+  if (nblocks == 1) return fpr_clamp(fpr_moments(m, k, nay__ipow(s1, n), nay__ipow(s2, n)) + twins);
   const uint64_t mode = n / nblocks;
   /* also bounds the walk below, whose length is a few times the square root of the mode */
   if (mode * k >= (uint64_t)FPR_BLOCK_BITS * FPR_FULL) return 1;
@@ -98,7 +96,7 @@ double nay__fpr_blocked(uint64_t nblocks, uint32_t k, uint64_t n) {
   double w = 1, q1 = q1_mode, q2 = q2_mode;
   for (uint64_t i = mode; w > 1e-18; i++) {
     weights += w;
-    rate += w * fpr_in_block(k, q1, q2);
+    rate += w * fpr_moments(m, k, q1, q2);
     if (i == n) break;
     w *= (nn - (double)i) / ((double)i + 1) * odds;
     q1 *= s1;
@@ -111,7 +109,7 @@ double nay__fpr_blocked(uint64_t nblocks, uint32_t k, uint64_t n) {
     q1 /= s1;
     q2 /= s2;
     weights += w;
-    rate += w * fpr_in_block(k, q1, q2);
+    rate += w * fpr_moments(m, k, q1, q2);
   }
   return fpr_clamp(rate / weights + twins);
 }

@@ -21,6 +21,9 @@ double nay__fpr_bloom_fast(uint64_t m, uint32_t k, uint64_t n);
 /* nay__fpr_blocked: n keys over nblocks blocks of 512 bits, k probes within one block. */
 double nay__fpr_blocked(uint64_t nblocks, uint32_t k, uint64_t n);
 
+/* nay__fpr_blocks: the same for blocks of another size, all of whose bits are equally likely. */
+double nay__fpr_blocks(uint64_t nblocks, uint32_t block_bits, uint32_t k, uint64_t n);
+
 /* nay__estimate_keys: the n that makes x occupied bits of m most likely, k probes a key. */
 double nay__estimate_keys(uint64_t m, uint32_t k, uint64_t x);
 

@@ -36,7 +36,7 @@ nay_status nay__params_check(const nay_params *p, nay_diag *diag, nay_sizing *si
   if (p->nbits > NAY_MAX_NBITS) return nay__fail(diag, NAY_EINVAL, "nbits is above 2^60", 0);
   if (p->nbytes > NAY_MAX_NBITS / 8) return nay__fail(diag, NAY_EINVAL, "nbytes is above 2^57", 0);
   if (p->fold > NAY_MAX_NBITS) return nay__fail(diag, NAY_EINVAL, "fold is above 2^60", 0);
-  if ((p->flags & ~(NAY_CONCURRENT | NAY_STORE_KEY | NAY_SMALL_PAGES)) != 0) {
+  if ((p->flags & ~(NAY_CONCURRENT | NAY_STORE_KEY | NAY_SMALL_PAGES | NAY_UNIQUE)) != 0) {
     return nay__fail(diag, NAY_EINVAL, "flags has a bit that is not known", 0);
   }
   if (plan_is_set(p->fpr) && !(p->fpr > 0 && p->fpr < 1)) {
@@ -53,6 +53,24 @@ nay_status nay__params_check(const nay_params *p, nay_diag *diag, nay_sizing *si
             : plan_is_set(p->bits_per_key) ? NAY_BY_BITS_PER_KEY
             : p->nbytes != 0               ? NAY_BY_NBYTES
                                            : NAY_BY_NBITS;
+  return NAY_OK;
+}
+
+nay_status nay__params_knobs(const nay_params *p, nay_kind kind, nay_diag *diag) {
+  if (kind != NAY_CUCKOO) {
+    if (p->tag_bits != 0) return nay__fail(diag, NAY_EINVAL, "tag_bits is for cuckoo", 0);
+    if (p->max_nkeys != 0) return nay__fail(diag, NAY_EINVAL, "max_nkeys is for cuckoo", 0);
+  }
+  if ((p->flags & NAY_UNIQUE) != 0 && kind != NAY_CUCKOO && kind != NAY_COUNTING) {
+    return nay__fail(diag, NAY_EINVAL, "flags: NAY_UNIQUE is for counting and cuckoo", 0);
+  }
+  if (kind != NAY_WINDOW) {
+    if (p->generations != 0) return nay__fail(diag, NAY_EINVAL, "generations is for window", 0);
+    if (p->window != 0) return nay__fail(diag, NAY_EINVAL, "window is for window", 0);
+  }
+  if (p->max_nbytes != 0 && kind != NAY_SCALABLE && kind != NAY_CUCKOO) {
+    return nay__fail(diag, NAY_EINVAL, "max_nbytes is for scalable and cuckoo, which grow", 0);
+  }
   return NAY_OK;
 }
 

@@ -18,6 +18,10 @@ typedef enum nay_sizing { NAY_BY_FPR, NAY_BY_BITS_PER_KEY, NAY_BY_NBYTES, NAY_BY
  */
 nay_status nay__params_check(const nay_params *params, nay_diag *diag, nay_sizing *sizing);
 
+/* nay__params_knobs: the fields that belong to one family only; NAY_EINVAL when another has them.
+ */
+nay_status nay__params_knobs(const nay_params *params, nay_kind kind, nay_diag *diag);
+
 /* nay__bloom_k: probes for m bits and n keys: the smallest k whose rate is within 1 % of the best.
  */
 uint32_t nay__bloom_k(uint64_t m, uint64_t n);

@@ -52,7 +52,8 @@ static inline int contract_run(const char *group, const contract_test *tests, si
   return run_list(group, cases, n);
 }
 
-#define contract_run_all(tests) contract_run(test_file(__FILE__), tests, sizeof tests / sizeof tests[0])
+#define contract_run_all(tests) \
+  contract_run(test_file(__FILE__), tests, sizeof tests / sizeof tests[0])
 
 /*
  * contract_is_a_set: adding is idempotent and commutes, so the bytes depend on the set of keys

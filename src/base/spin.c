@@ -1,0 +1,19 @@
+/* spin.c - waiting for a stripe. */
+#include "base/spin.h"
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <sched.h>
+#define SPIN_YIELD() sched_yield()
+#else
+#define SPIN_YIELD() ((void)0)
+#endif
+
+#define SPIN_TRIES 64 /* about as long as the longest add */
+
+void nay__spin_wait(uint8_t *lock) {
+  do {
+    for (unsigned i = 0; nay__atomic_load8(lock) != 0; i++) {
+      if (i >= SPIN_TRIES) SPIN_YIELD();
+    }
+  } while (nay__atomic_swap8(lock, 1) != 0);
+}

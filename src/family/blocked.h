@@ -1,0 +1,40 @@
+/*
+ * blocked.h - what the families built of blocks (counting, scalable) share with blocked.c.
+ */
+#ifndef NAY_BLOCKED_H
+#define NAY_BLOCKED_H
+
+#include "family/family.h"
+
+/* nay_pattern: the k bits of a key as the eight words of its block; a repeated bit counts once. */
+typedef struct nay_pattern {
+  uint64_t word[NAY_BLOCK_BITS / 64];
+} nay_pattern;
+
+static inline nay_pattern nay__block_pattern(uint64_t hash, uint32_t k) {
+  nay_pattern p = {{0}};
+  uint32_t h = (uint32_t)hash;
+  for (uint32_t i = 0; i < k; i++, h *= 0x9e3779b9u) { /* as in cpu/kernels.h */
+    uint32_t bit = h >> 23;
+    p.word[bit >> 6] |= (uint64_t)1 << (bit & 63);
+  }
+  return p;
+}
+
+/* nay__blocked_plan: params -> nblocks and k of a bit plane. */
+nay_status nay__blocked_plan(const nay_params *params, nay_diag *diag, nay_shape *shape);
+
+/* nay__blocked_measure: keys and rate of a plane, of the union with another, or of a fold. */
+void nay__blocked_measure(const nay_bits *a, const nay_bits *b, uint64_t factor,
+                          nay_census *census);
+
+/* The slots census and touch, for payloads that begin with a bit plane of shape.nunits blocks. */
+void nay__blocked_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
+                         nay_census *census);
+unsigned nay__blocked_touch(const nay_filter *f, nay_hash hash, const uint8_t **addresses);
+
+/* Slots that a family with a blocked bit plane at the start of its payload shares. */
+nay_probe nay__blocked_kernel(const nay_kernels *kernels);
+void nay__blocked_prefetch(const nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n);
+
+#endif /* NAY_BLOCKED_H */

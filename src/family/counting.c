@@ -1,0 +1,658 @@
+/*
+ * counting.c - a blocked Bloom filter from which keys can be removed.
+ *
+ * Queries read a plain bit plane, exactly that of blocked.c, with the same kernels at the same
+ * speed. Beside it lie counters: how many keys hold each bit. A bit is cleared with the last of
+ * them. Four-bit counters for every bit would cost four planes; these cost little more than one:
+ *
+ *   payload   | bit plane: nblocks x 64 bytes | page 0 | page 1 | ...
+ *   page      | a word for each group | flags | pool | ranks |        512 blocks, the last one less
+ *
+ * A group is 64 bits of the plane. Its word holds the counters of the bits that are set, in order,
+ * in unary: c - 1 zeros, then a one.
+ *
+ *   plane word   ...0 1 0 0 1 1 0      three bits set, counters 1, 3, 1 from the right
+ *   group word   ...0 0 0 1 1 0 0 1    read from the right: "1", "001", "1"
+ *
+ * So the r-th set bit owns what follows the r-th one, adding or removing a key inserts or deletes
+ * one bit there, and the word is full when the counters sum to 64. The mean sum in a filter as full
+ * as planned is about 40. The few groups above (0.2 % at 1 %) have their flag set, their word zero,
+ * and 64 four-bit counters in the page's pool, where records are sorted by group: a rank before
+ * each row of 64 flags and the flags of the row itself tell which. As nothing depends on history,
+ * the bytes are the same whatever the order of adds and removes, and keys that have gone leave no
+ * trace.
+ *
+ * A counter that has reached 15 sticks: it is never changed again. Nor is a group that finds the
+ * pool full: it is stuck as a whole (word zero, flag clear, plane not zero); the planned pool lets
+ * this happen to one page in 10^8. What sticks can only turn a nay into a maybe.
+ *
+ * Threads: whoever adds or removes locks the page; the plane is written byte by byte with atomic
+ * stores, so readers need no lock. Bytes: doc/families/counting.md. Fan, Cao, Almeida, Broder,
+ * Summary Cache, 2000 (counting); unary words beside a plane: the succinct filter of
+ * fastfilter_cpp.
+ */
+#include "base/bits.h"
+#include "base/bytes.h"
+#include "base/spin.h"
+#include "family/bitarray.h"
+#include "family/blocked.h"
+#include "math/fpr.h"
+#include "math/overflow.h"
+#include "math/plan.h"
+
+#define COUNTING_PAGE 512u /* blocks; larger pages save a percent of pool and move more memory */
+#define COUNTING_GROUPS 8u /* of a block */
+#define COUNTING_RECORD 32u
+#define COUNTING_STUCK 15u
+#define COUNTING_UNIQUE 0x80000000u /* in shape.extra, above the records of a page */
+
+/* ---- where things are ---- */
+
+typedef struct counting_table {
+  uint8_t *plane;
+  uint8_t *pages;
+  uint64_t nblocks;
+  uint32_t nrecords; /* in each pool */
+  bool shared;
+} counting_table;
+
+typedef struct counting_page {
+  uint8_t *words, *flags, *ranks, *pool;
+  unsigned nblocks, nrows;
+  uint32_t nrecords;
+} counting_page;
+
+static uint32_t counting_nrecords(const nay_shape *shape) {
+  uint64_t groups = nay__min_u64(shape->nunits, COUNTING_PAGE) * COUNTING_GROUPS;
+  return (uint32_t)nay__min_u64(shape->extra & ~COUNTING_UNIQUE, groups);
+}
+
+static counting_table counting_open(uint8_t *payload, const nay_shape *shape, bool shared) {
+  return (counting_table){payload, payload + shape->nunits * NAY_BLOCK_BYTES, shape->nunits,
+                          counting_nrecords(shape), shared};
+}
+
+static counting_table counting_of(const nay_filter *f) {
+  return counting_open(f->bits.bytes, &f->shape, f->locks != NULL);
+}
+
+static unsigned counting_rows(unsigned nblocks) { return (nblocks + 7) / 8; }
+
+/* Words, flags (8 bytes a row), pool, ranks (2 bytes a row and the total); to a cache line. */
+static uint64_t counting_page_size(unsigned nblocks, uint32_t nrecords) {
+  unsigned nrows = counting_rows(nblocks);
+  return (uint64_t)nblocks * NAY_BLOCK_BYTES +
+         nay__round_up((uint64_t)nrows * 8 + (nrows + 1) * 2 + (uint64_t)nrecords * COUNTING_RECORD,
+                       NAY_CACHE_LINE);
+}
+
+static counting_page counting_page_at(const counting_table *t, uint64_t page) {
+  uint64_t left = t->nblocks - page * COUNTING_PAGE;
+  counting_page p = {.nblocks = left < COUNTING_PAGE ? (unsigned)left : COUNTING_PAGE,
+                     .nrecords = t->nrecords};
+  p.nrows = counting_rows(p.nblocks);
+  p.words = t->pages + page * counting_page_size(COUNTING_PAGE, t->nrecords);
+  p.flags = p.words + (size_t)p.nblocks * NAY_BLOCK_BYTES;
+  p.pool = p.flags + (size_t)p.nrows * 8;
+  p.ranks = p.pool + (size_t)p.nrecords * COUNTING_RECORD;
+  return p;
+}
+
+static uint64_t counting_npages(uint64_t nblocks) { return nay__ceil_div(nblocks, COUNTING_PAGE); }
+
+/* ---- one group ---- */
+
+/* A group at its place: `at` points to its plane word; row and bit to its flag. */
+typedef struct counting_group {
+  uint8_t *plane, *word;
+  unsigned row, bit;
+} counting_group;
+
+static counting_group counting_group_at(const counting_table *t, const counting_page *p,
+                                        uint64_t block, unsigned group) {
+  unsigned in_page = (unsigned)(block % COUNTING_PAGE);
+  return (counting_group){t->plane + block * NAY_BLOCK_BYTES + group * 8,
+                          p->words + (size_t)in_page * NAY_BLOCK_BYTES + group * 8, in_page / 8,
+                          in_page % 8 * COUNTING_GROUPS + group};
+}
+
+static bool counting_flagged(const counting_page *p, const counting_group *g) {
+  return (nay__load64le(p->flags + g->row * 8) >> g->bit & 1) != 0;
+}
+
+static unsigned counting_rank(const counting_page *p, unsigned row) {
+  return nay__load16le(p->ranks + row * 2);
+}
+
+static uint8_t *counting_record(const counting_page *p, const counting_group *g) {
+  uint64_t below = nay__load64le(p->flags + g->row * 8) & (((uint64_t)1 << g->bit) - 1);
+  return p->pool + (size_t)(counting_rank(p, g->row) + nay__popcount64(below)) * COUNTING_RECORD;
+}
+
+/* Sets or clears a flag and keeps the ranks of the rows after it. */
+static void counting_flip_flag(const counting_page *p, const counting_group *g, int change) {
+  uint8_t *flags = p->flags + g->row * 8;
+  nay__store64le(flags, nay__load64le(flags) ^ (uint64_t)1 << g->bit);
+  for (unsigned row = g->row + 1; row <= p->nrows; row++) {
+    nay__store16le(p->ranks + row * 2, (uint16_t)((int)counting_rank(p, row) + change));
+  }
+}
+
+/* A zeroed record for the group at its sorted place; NULL when the pool is full. */
+static uint8_t *counting_record_insert(const counting_page *p, const counting_group *g) {
+  unsigned used = counting_rank(p, p->nrows);
+  if (used == p->nrecords) return NULL;
+  uint8_t *record = counting_record(p, g), *end = p->pool + (size_t)used * COUNTING_RECORD;
+  memmove(record + COUNTING_RECORD, record, (size_t)(end - record));
+  memset(record, 0, COUNTING_RECORD);
+  counting_flip_flag(p, g, 1);
+  return record;
+}
+
+static void counting_record_delete(const counting_page *p, const counting_group *g) {
+  unsigned used = counting_rank(p, p->nrows);
+  uint8_t *record = counting_record(p, g), *end = p->pool + (size_t)used * COUNTING_RECORD;
+  memmove(record, record + COUNTING_RECORD, (size_t)(end - record) - COUNTING_RECORD);
+  memset(end - COUNTING_RECORD, 0, COUNTING_RECORD);
+  counting_flip_flag(p, g, -1);
+}
+
+/* Readers look at the plane without a lock: bytes that change are stored one by one, atomically. */
+static void counting_store_plane(const counting_table *t, uint8_t *at, uint64_t before,
+                                 uint64_t after) {
+  if (!t->shared) {
+    nay__store64le(at, after);
+    return;
+  }
+  for (unsigned i = 0; i < 8; i++, before >>= 8, after >>= 8) {
+    if ((uint8_t)before != (uint8_t)after) nay__atomic_store8(at + i, (uint8_t)after);
+  }
+}
+
+static unsigned counting_nibble(const uint8_t *record, unsigned bit) {
+  return record[bit / 2] >> (bit % 2 * 4) & 15;
+}
+
+static void counting_set_nibble(uint8_t *record, unsigned bit, unsigned value) {
+  unsigned shift = bit % 2 * 4;
+  record[bit / 2] = (uint8_t)((record[bit / 2] & ~(15u << shift)) | value << shift);
+}
+
+static unsigned counting_total(const uint8_t *record) {
+  unsigned total = 0;
+  for (unsigned i = 0; i < COUNTING_RECORD; i++) total += (record[i] & 15u) + (record[i] >> 4);
+  return total;
+}
+
+/* The counters of a group, all 64; false when it is stuck. */
+static bool counting_get(const counting_page *p, const counting_group *g, uint8_t counts[64]) {
+  uint64_t plane = nay__load64le(g->plane), word = nay__load64le(g->word);
+  memset(counts, 0, 64);
+  if (counting_flagged(p, g)) {
+    const uint8_t *record = counting_record(p, g);
+    for (unsigned bit = 0; bit < 64; bit++) counts[bit] = (uint8_t)counting_nibble(record, bit);
+    return true;
+  }
+  if (word == 0) return plane == 0;
+  for (; plane != 0 && word != 0; plane &= plane - 1) {
+    unsigned zeros = nay__ctz64(word);
+    counts[nay__ctz64(plane)] = (uint8_t)(zeros + 1);
+    word = zeros == 63 ? 0 : word >> (zeros + 1);
+  }
+  return true;
+}
+
+static uint64_t counting_unary(const uint8_t counts[64]) {
+  uint64_t word = 0;
+  unsigned at = 0;
+  for (unsigned bit = 0; bit < 64; bit++) {
+    if (counts[bit] == 0) continue;
+    at += counts[bit];
+    word |= (uint64_t)1 << (at - 1);
+  }
+  return word;
+}
+
+/* Writes counters into a group that has neither word nor record; stuck when there is no room. */
+static void counting_put(const counting_page *p, const counting_group *g,
+                         const uint8_t counts[64]) {
+  unsigned total = 0;
+  for (unsigned bit = 0; bit < 64; bit++) total += counts[bit];
+  if (total <= 64) {
+    nay__store64le(g->word, counting_unary(counts));
+    return;
+  }
+  nay__store64le(g->word, 0);
+  uint8_t *record = counting_record_insert(p, g);
+  for (unsigned bit = 0; record != NULL && bit < 64; bit++) {
+    counting_set_nibble(record, bit, counts[bit]);
+  }
+}
+
+/* ---- add and remove in one group ---- */
+
+static void counting_record_add(uint8_t *record, uint64_t mask) {
+  for (; mask != 0; mask &= mask - 1) {
+    unsigned bit = nay__ctz64(mask), count = counting_nibble(record, bit);
+    if (count < COUNTING_STUCK) counting_set_nibble(record, bit, count + 1);
+  }
+}
+
+/* Where the unary counter of a bit starts and how long it is. */
+static unsigned counting_unary_at(uint64_t plane, uint64_t word, unsigned bit, unsigned *length) {
+  unsigned r = nay__popcount64(plane & (((uint64_t)1 << bit) - 1));
+  unsigned start = r == 0 ? 0 : nay__select64(word, r - 1) + 1;
+  *length = (plane >> bit & 1) != 0 ? nay__ctz64(word >> start) + 1 : 0;
+  return start;
+}
+
+static uint64_t counting_insert_bit(uint64_t word, unsigned at, uint64_t value) {
+  uint64_t low = word & (((uint64_t)1 << at) - 1);
+  return low | (word ^ low) << 1 | value << at;
+}
+
+static uint64_t counting_delete_bit(uint64_t word, unsigned at) {
+  uint64_t low = word & (((uint64_t)1 << at) - 1);
+  return low | ((word ^ low) >> 1 & ~(((uint64_t)1 << at) - 1));
+}
+
+/* Moves a group whose word is full to the pool, and goes on there; or it sticks. */
+static void counting_overflow(const counting_page *p, const counting_group *g, uint64_t plane,
+                              uint64_t word, uint64_t rest) {
+  uint8_t *record = counting_record_insert(p, g);
+  nay__store64le(g->word, 0);
+  if (record == NULL) return;
+  for (; plane != 0 && word != 0; plane &= plane - 1) {
+    unsigned zeros = nay__ctz64(word);
+    counting_set_nibble(record, nay__ctz64(plane), zeros + 1);
+    word = zeros == 63 ? 0 : word >> (zeros + 1);
+  }
+  counting_record_add(record, rest);
+}
+
+static void counting_group_add(const counting_table *t, const counting_page *p,
+                               const counting_group *g, uint64_t mask) {
+  uint64_t before = nay__load64le(g->plane), plane = before, word = nay__load64le(g->word);
+  counting_store_plane(t, g->plane, before, before | mask);
+  if (counting_flagged(p, g)) {
+    counting_record_add(counting_record(p, g), mask);
+    return;
+  }
+  if (word == 0 && plane != 0) return; /* stuck */
+  for (; mask != 0; mask &= mask - 1) {
+    unsigned bit = nay__ctz64(mask), length;
+    unsigned start = counting_unary_at(plane, word, bit, &length);
+    if (length == COUNTING_STUCK) continue;
+    if (word >> 63 != 0) {
+      counting_overflow(p, g, plane, word, mask);
+      return;
+    }
+    word = counting_insert_bit(word, start, length == 0);
+    plane |= (uint64_t)1 << bit;
+  }
+  nay__store64le(g->word, word);
+}
+
+/* Takes one off the counters of mask; what is left fits the word again when the sum is 64. */
+static uint64_t counting_record_remove(const counting_page *p, const counting_group *g,
+                                       uint64_t mask, uint64_t plane) {
+  uint8_t *record = counting_record(p, g);
+  for (; mask != 0; mask &= mask - 1) {
+    unsigned bit = nay__ctz64(mask), count = counting_nibble(record, bit);
+    if (count == COUNTING_STUCK) continue;
+    counting_set_nibble(record, bit, count - 1);
+    if (count == 1) plane &= ~((uint64_t)1 << bit);
+  }
+  if (counting_total(record) <= 64) {
+    uint8_t counts[64];
+    counting_get(p, g, counts);
+    counting_record_delete(p, g);
+    nay__store64le(g->word, counting_unary(counts));
+  }
+  return plane;
+}
+
+static void counting_group_remove(const counting_table *t, const counting_page *p,
+                                  const counting_group *g, uint64_t mask) {
+  uint64_t before = nay__load64le(g->plane), plane = before, word = nay__load64le(g->word);
+  if (counting_flagged(p, g)) {
+    counting_store_plane(t, g->plane, before, counting_record_remove(p, g, mask, plane));
+    return;
+  }
+  if (word == 0) return; /* stuck */
+  for (; mask != 0; mask &= mask - 1) {
+    unsigned bit = nay__ctz64(mask), length;
+    unsigned start = counting_unary_at(plane, word, bit, &length);
+    if (length == COUNTING_STUCK) continue;
+    word = counting_delete_bit(word, start);
+    if (length == 1) plane &= ~((uint64_t)1 << bit);
+  }
+  nay__store64le(g->word, word);
+  counting_store_plane(t, g->plane, before, plane);
+}
+
+/* ---- the family ---- */
+
+static bool counting_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes) {
+  if (shape->nunits == 0 || shape->nunits > NAY_MAX_NBITS / NAY_BLOCK_BITS / 8) return false;
+  if (shape->k == 0 || shape->k > NAY_MAX_K) return false;
+  if ((shape->extra & ~COUNTING_UNIQUE) > COUNTING_PAGE * COUNTING_GROUPS) return false;
+  uint32_t nrecords = counting_nrecords(shape);
+  uint64_t npages = counting_npages(shape->nunits);
+  uint64_t last = shape->nunits - (npages - 1) * COUNTING_PAGE;
+  *nbytes = shape->nunits * NAY_BLOCK_BYTES +
+            (npages - 1) * counting_page_size(COUNTING_PAGE, nrecords) +
+            counting_page_size((unsigned)last, nrecords);
+  *nbits = *nbytes * 8;
+  return true;
+}
+
+static void counting_set_pool(const nay_params *p, nay_shape *shape) {
+  uint64_t n = p->nkeys;
+  /* no number of keys: as many as make the plane half full, 0.69 bits set for each bit there */
+  if (n == 0) n = shape->nunits * NAY_BLOCK_BITS * 69 / 100 / shape->k + 1;
+  shape->extra =
+      nay__overflow_records(nay__min_u64(shape->nunits, COUNTING_PAGE), shape->nunits, shape->k, n);
+  if ((p->flags & NAY_UNIQUE) != 0) shape->extra |= COUNTING_UNIQUE;
+}
+
+/* The largest plane whose payload, counters included, is within a budget; 0 when none is. */
+static uint64_t counting_fit(const nay_params *p, uint64_t budget) {
+  uint64_t nblocks = budget / (2 * NAY_BLOCK_BYTES), nbits, nbytes;
+  for (; nblocks > 0; nblocks -= nblocks / 128 + 1) {
+    nay_shape shape = {nblocks - nblocks % nay__fold_step(nblocks, p->fold), p->k, 0};
+    if (shape.nunits == 0) return 0;
+    if (shape.k == 0) shape.k = nay__blocked_k(shape.nunits, p->nkeys);
+    counting_set_pool(p, &shape);
+    if (counting_payload(&shape, &nbits, &nbytes) && nbytes <= budget) return shape.nunits;
+  }
+  return 0;
+}
+
+static nay_status counting_plan(const nay_params *params, nay_diag *diag, nay_shape *shape) {
+  nay_sizing by;
+  NAY_TRY(nay__params_check(params, diag, &by));
+  nay_params plane = *params;
+  if (by == NAY_BY_BITS_PER_KEY || by == NAY_BY_NBYTES) {
+    uint64_t budget = by == NAY_BY_NBYTES
+                          ? params->nbytes
+                          : (uint64_t)((double)params->nkeys * params->bits_per_key / 8);
+    uint64_t nblocks = counting_fit(params, budget);
+    if (nblocks == 0) {
+      return nay__fail(diag, NAY_EINVAL, "the size is below that of one block and its counters", 0);
+    }
+    plane.bits_per_key = 0;
+    plane.nbytes = 0;
+    plane.nbits = nblocks * NAY_BLOCK_BITS;
+  }
+  NAY_TRY(nay__blocked_plan(&plane, diag, shape));
+  counting_set_pool(params, shape);
+  uint64_t nbits, nbytes;
+  if (!counting_payload(shape, &nbits, &nbytes)) {
+    return nay__fail(diag, NAY_EINVAL, "the size is above 2^57 bits", 0);
+  }
+  return NAY_OK;
+}
+
+static double counting_fpr(const nay_shape *shape, uint64_t nkeys) {
+  return nay__fpr_blocked(shape->nunits, shape->k, nkeys);
+}
+
+static bool counting_has(const uint8_t *block, const nay_pattern *pattern) {
+  for (unsigned g = 0; g < COUNTING_GROUPS; g++) {
+    if ((pattern->word[g] & ~nay__load64le(block + g * 8)) != 0) return false;
+  }
+  return true;
+}
+
+typedef void (*counting_change)(const counting_table *, const counting_page *,
+                                const counting_group *, uint64_t mask);
+
+static void counting_apply(const counting_table *t, uint64_t block, const nay_pattern *pattern,
+                           counting_change change) {
+  counting_page page = counting_page_at(t, block / COUNTING_PAGE);
+  for (unsigned g = 0; g < COUNTING_GROUPS; g++) {
+    if (pattern->word[g] == 0) continue;
+    counting_group group = counting_group_at(t, &page, block, g);
+    change(t, &page, &group, pattern->word[g]);
+  }
+}
+
+static uint8_t *counting_lock(const nay_filter *f, uint64_t block) {
+  return f->locks != NULL ? nay__spin_lock(f->locks, block / COUNTING_PAGE) : NULL;
+}
+
+static void counting_unlock(uint8_t *lock) {
+  if (lock != NULL) nay__spin_unlock(lock);
+}
+
+static nay_status counting_add(nay_filter *f, nay_hash h, bool *is_new) {
+  counting_table t = counting_of(f);
+  uint64_t block = nay__reduce(h.lo, t.nblocks);
+  nay_pattern pattern = nay__block_pattern(h.lo, f->shape.k);
+  uint8_t *lock = counting_lock(f, block);
+  bool was_there = counting_has(t.plane + block * NAY_BLOCK_BYTES, &pattern);
+  if (!was_there || (f->shape.extra & COUNTING_UNIQUE) == 0) {
+    counting_apply(&t, block, &pattern, counting_group_add);
+  }
+  counting_unlock(lock);
+  *is_new = !was_there;
+  return NAY_OK;
+}
+
+static nay_status counting_remove(nay_filter *f, nay_hash h) {
+  counting_table t = counting_of(f);
+  uint64_t block = nay__reduce(h.lo, t.nblocks);
+  nay_pattern pattern = nay__block_pattern(h.lo, f->shape.k);
+  uint8_t *lock = counting_lock(f, block);
+  bool was_there = counting_has(t.plane + block * NAY_BLOCK_BYTES, &pattern);
+  if (was_there) counting_apply(&t, block, &pattern, counting_group_remove);
+  counting_unlock(lock);
+  return was_there ? NAY_OK : NAY_ENOENT;
+}
+
+/* The least counter of the key's bits: none of them counts less than the key itself. */
+static nay_status counting_count(const nay_filter *f, nay_hash h, uint64_t *count) {
+  counting_table t = counting_of(f);
+  uint64_t block = nay__reduce(h.lo, t.nblocks), least = COUNTING_STUCK;
+  nay_pattern pattern = nay__block_pattern(h.lo, f->shape.k);
+  uint8_t *lock = counting_lock(f, block);
+  counting_page page = counting_page_at(&t, block / COUNTING_PAGE);
+  for (unsigned g = 0; g < COUNTING_GROUPS; g++) {
+    uint8_t counts[64];
+    counting_group group = counting_group_at(&t, &page, block, g);
+    bool stuck = !counting_get(&page, &group, counts);
+    uint64_t plane = nay__load64le(group.plane);
+    for (uint64_t mask = pattern.word[g]; mask != 0; mask &= mask - 1) {
+      unsigned bit = nay__ctz64(mask);
+      uint64_t c = !stuck ? counts[bit] : (plane >> bit & 1) != 0 ? COUNTING_STUCK : 0;
+      least = nay__min_u64(least, c);
+    }
+  }
+  counting_unlock(lock);
+  *count = least;
+  return NAY_OK;
+}
+
+static bool counting_test(const nay_filter *f, nay_hash h) {
+  return f->kernels->blocked_test(&f->bits, h.lo);
+}
+
+static uint64_t counting_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                unsigned n) {
+  (void)hi;
+  return f->kernels->blocked_test64(&f->bits, lo, n);
+}
+
+static nay_status counting_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
+                                 uint64_t *bitmap) {
+  (void)hi;
+  counting_table t = counting_of(f);
+  for (unsigned i = 0; i < n; i++) {
+    uint64_t block = nay__reduce(lo[i], t.nblocks);
+    counting_page page = counting_page_at(&t, block / COUNTING_PAGE);
+    NAY_PREFETCH(t.plane + block * NAY_BLOCK_BYTES);
+    NAY_PREFETCH(page.words + block % COUNTING_PAGE * NAY_BLOCK_BYTES);
+  }
+  *bitmap = 0;
+  for (unsigned i = 0; i < n; i++) {
+    bool is_new;
+    NAY_TRY(counting_add(f, (nay_hash){lo[i], 0}, &is_new));
+    *bitmap |= (uint64_t)is_new << i;
+  }
+  return NAY_OK;
+}
+
+/* Adds the counters of one group to those of another, stuck when either is. */
+static void counting_join(const counting_table *dst, const counting_page *dst_page,
+                          const counting_group *to, const counting_page *src_page,
+                          const counting_group *from) {
+  uint64_t before = nay__load64le(to->plane), more = nay__load64le(from->plane);
+  uint8_t sum[64], other[64];
+  if (more == 0) return;
+  bool counted = counting_get(dst_page, to, sum);
+  counted &= counting_get(src_page, from, other);
+  if (counting_flagged(dst_page, to)) counting_record_delete(dst_page, to);
+  counting_store_plane(dst, to->plane, before, before | more);
+  nay__store64le(to->word, 0); /* stuck, unless the sum can be put */
+  if (!counted) return;
+  for (unsigned bit = 0; bit < 64; bit++) {
+    unsigned total = (unsigned)sum[bit] + other[bit];
+    sum[bit] = (uint8_t)(total < COUNTING_STUCK ? total : COUNTING_STUCK);
+  }
+  counting_put(dst_page, to, sum);
+}
+
+/* Adds block `from` of src to block `to` of dst. */
+static void counting_join_block(const counting_table *dst, uint64_t to, const counting_table *src,
+                                uint64_t from) {
+  counting_page dst_page = counting_page_at(dst, to / COUNTING_PAGE);
+  counting_page src_page = counting_page_at(src, from / COUNTING_PAGE);
+  for (unsigned g = 0; g < COUNTING_GROUPS; g++) {
+    counting_group to_group = counting_group_at(dst, &dst_page, to, g);
+    counting_group from_group = counting_group_at(src, &src_page, from, g);
+    counting_join(dst, &dst_page, &to_group, &src_page, &from_group);
+  }
+}
+
+static nay_status counting_merge(nay_filter *dst, const nay_filter *src) {
+  counting_table d = counting_of(dst), s = counting_of(src);
+  for (uint64_t block = 0; block < d.nblocks; block++) counting_join_block(&d, block, &s, block);
+  return NAY_OK;
+}
+
+static void counting_fold(const nay_filter *src, uint64_t factor, uint8_t *dst) {
+  nay_shape shape = src->shape;
+  shape.nunits /= factor;
+  counting_table d = counting_open(dst, &shape, false), s = counting_of(src);
+  for (uint64_t block = 0; block < s.nblocks; block++) {
+    counting_join_block(&d, block / factor, &s, block);
+  }
+}
+
+static uint64_t counting_stuck_in(const counting_page *p, const counting_group *g) {
+  uint8_t counts[64];
+  if (!counting_get(p, g, counts)) return nay__popcount64(nay__load64le(g->plane));
+  uint64_t n = 0;
+  for (unsigned bit = 0; bit < 64; bit++) n += counts[bit] == COUNTING_STUCK;
+  return n;
+}
+
+static void counting_describe(const nay_filter *f, nay_stats *stats) {
+  counting_table t = counting_of(f);
+  for (uint64_t block = 0; block < t.nblocks; block++) {
+    counting_page page = counting_page_at(&t, block / COUNTING_PAGE);
+    for (unsigned g = 0; g < COUNTING_GROUPS; g++) {
+      counting_group group = counting_group_at(&t, &page, block, g);
+      stats->nstuck += counting_stuck_in(&page, &group);
+    }
+  }
+}
+
+/* ---- bytes from outside ---- */
+
+static bool counting_word_ok(uint64_t plane, uint64_t word) {
+  if (word == 0) return true; /* empty, or stuck */
+  if (nay__popcount64(word) != nay__popcount64(plane)) return false;
+  while (word != 0) {
+    unsigned zeros = nay__ctz64(word);
+    if (zeros >= COUNTING_STUCK) return false;
+    word = zeros == 63 ? 0 : word >> (zeros + 1);
+  }
+  return true;
+}
+
+static bool counting_record_ok(uint64_t plane, const uint8_t *record) {
+  for (unsigned bit = 0; bit < 64; bit++) {
+    if ((counting_nibble(record, bit) != 0) != ((plane >> bit & 1) != 0)) return false;
+  }
+  return counting_total(record) > 64;
+}
+
+/* Flags, ranks and the unused rest of the pool: what every place in the page is computed from. */
+static bool counting_page_ok(const counting_page *p, const uint8_t *end) {
+  unsigned used = 0, spare = p->nrows * 8 - p->nblocks;
+  for (unsigned row = 0; row < p->nrows; row++) {
+    if (counting_rank(p, row) != used) return false;
+    used += nay__popcount64(nay__load64le(p->flags + row * 8));
+  }
+  if (counting_rank(p, p->nrows) != used || used > p->nrecords) return false;
+  const uint8_t *free_at = p->pool + (size_t)used * COUNTING_RECORD;
+  const uint8_t *after = p->ranks + (p->nrows + 1) * 2;
+  return nay__all_zero(p->flags + p->nblocks, spare) &&
+         nay__all_zero(free_at, (size_t)(p->ranks - free_at)) &&
+         nay__all_zero(after, (size_t)(end - after));
+}
+
+static bool counting_groups_ok(const counting_table *t, const counting_page *p, uint64_t first) {
+  for (unsigned i = 0; i < p->nblocks * COUNTING_GROUPS; i++) {
+    counting_group g = counting_group_at(t, p, first + i / COUNTING_GROUPS, i % COUNTING_GROUPS);
+    uint64_t plane = nay__load64le(g.plane), word = nay__load64le(g.word);
+    bool ok = counting_flagged(p, &g)
+                  ? word == 0 && counting_record_ok(plane, counting_record(p, &g))
+                  : counting_word_ok(plane, word);
+    if (!ok) return false;
+  }
+  return true;
+}
+
+static nay_status counting_check(const nay_shape *shape, const uint8_t *payload, size_t len,
+                                 nay_diag *diag) {
+  counting_table t = counting_open((uint8_t *)(uintptr_t)payload, shape, false);
+  for (uint64_t i = 0; i < counting_npages(t.nblocks); i++) {
+    counting_page p = counting_page_at(&t, i);
+    const uint8_t *end = p.words + counting_page_size(p.nblocks, p.nrecords);
+    if (end > payload + len || !counting_page_ok(&p, end) ||
+        !counting_groups_ok(&t, &p, i * COUNTING_PAGE)) {
+      return nay__fail(diag, NAY_ECORRUPT, "counters do not fit the bits",
+                       (uint64_t)(p.words - payload));
+    }
+  }
+  return NAY_OK;
+}
+
+const nay_family nay__family_counting = {
+    .kind = NAY_COUNTING,
+    .name = "counting",
+    .traits = NAY_CAN_ADD | NAY_CAN_REMOVE | NAY_CAN_MERGE | NAY_CAN_FOLD | NAY_CAN_COUNT,
+    .whole_check = true,
+    .ordered = true,
+    .shared = true,
+    .plan = counting_plan,
+    .payload = counting_payload,
+    .fpr = counting_fpr,
+    .describe = counting_describe,
+    .add = counting_add,
+    .test = counting_test,
+    .add64 = counting_add64,
+    .test64 = counting_test64,
+    .kernel = nay__blocked_kernel,
+    .prefetch64 = nay__blocked_prefetch,
+    .remove = counting_remove,
+    .count = counting_count,
+    .merge = counting_merge,
+    .fold = counting_fold,
+    .census = nay__blocked_census,
+    .check = counting_check,
+    .touch = nay__blocked_touch,
+};

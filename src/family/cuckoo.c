@@ -1,0 +1,682 @@
+/*
+ * cuckoo.c - cuckoo filter: a short tag of each key in one of two buckets; removal at low rates.
+ *
+ *   payload   | header 64 | bucket 0 | bucket 1 | ... | at least 8 zero bytes, to 64 |
+ *   bucket    | tag | tag | tag | tag |        four tags of f bits, packed; 0 is an empty slot
+ *
+ * A key has a home bucket i and a tag; its other bucket is computable from either and the tag
+ * alone, so a tag can move without its key [1]:
+ *
+ *   alt(i) = (m - i - r) mod m      r odd, from the tag; m even: any even number of buckets
+ *
+ * alt(alt(i)) = i, and alt(i) is never i, as 2i + r is odd. Adding to two full buckets moves tags
+ * out of the way: the shortest chain of moves that ends in a free slot is searched breadth first
+ * before anything is written. So a failed add has changed nothing, the same operations give the
+ * same bytes, and there is no state of a random walk to keep.
+ *
+ * The rate is that of 8 tags met by chance: 1 - (1 - 1/(2^f - 1))^(8 load), load at most 0.95.
+ *
+ * GROWING. Not by a chain of filters: a key that matches in two of them by chance cannot be removed
+ * safely, since the tag taken out may be another key's only one. Instead tags start with spare
+ * bits, one for each doubling to come. Doubling moves the top spare bit of each tag into its bucket
+ * number: bucket I becomes 2I and 2I + 1, nothing needs to be evicted, and equal keys stay equal:
+ *
+ *   tag      | spare: D - d bits | low: F bits, never 0 |       after d doublings of at most D
+ *   bucket I = i * 2^d + the d spare bits already used;  alt acts on i, with r from low
+ *
+ * The rate doubles with each step and arrives, after the last, where it was planned; the memory for
+ * spare bits is largest when the filter is smallest.
+ *
+ * [1] Fan, Andersen, Kaminsky, Mitzenmacher: Cuckoo filter, CoNEXT 2014. The sum form of alt for
+ * any even m is that of Lemire's cuckoofilter_stable.
+ */
+#include "base/bits.h"
+#include "base/bytes.h"
+#include "base/compiler.h"
+#include "family/family.h"
+#include "family/regrow.h"
+#include "math/elementary.h"
+#include "math/plan.h"
+
+#define CUCKOO_HEADER 64u
+#define CUCKOO_SLOTS 4u
+#define CUCKOO_TAIL 8u /* a tag is loaded as eight bytes */
+#define CUCKOO_MIN_TAG 6u
+#define CUCKOO_MAX_TAG 32u
+#define CUCKOO_MAX_COPIES 8u
+#define CUCKOO_NODES 1024u /* of a search; 95 % load needs a few dozen: tests/stats */
+#define CUCKOO_LOAD 0.95
+#define CUCKOO_MAX_BUCKETS ((uint64_t)1 << 48)
+
+/* Header fields; the rest is zero. */
+enum {
+  CUCKOO_AT_DOUBLINGS = 0,   /* u64 */
+  CUCKOO_AT_NENTRIES = 8,    /* u64: tags in the table */
+  CUCKOO_AT_MAX_NBYTES = 16, /* u64: 0 is no limit */
+  CUCKOO_AT_END = 24,
+};
+
+/* shape.extra: low tag bits F, doublings D, and the mode that adds a key once only. */
+#define CUCKOO_UNIQUE 0x10000u
+static uint32_t cuckoo_extra(unsigned low_bits, unsigned doublings) {
+  return low_bits | doublings << 8;
+}
+static unsigned cuckoo_low_bits(const nay_shape *shape) { return shape->extra & 255; }
+static unsigned cuckoo_most_doublings(const nay_shape *shape) { return shape->extra >> 8 & 255; }
+
+/* ---- where things are ---- */
+
+typedef struct cuckoo_table {
+  uint8_t *slots;
+  uint64_t m;         /* buckets before the first doubling */
+  unsigned d, spare;  /* doublings done and still to come */
+  unsigned low, f;    /* bits of a tag: those that stay, all */
+  bool narrow;        /* f <= 16: a bucket is one word */
+  uint64_t ones, top; /* narrow: the lowest and the highest bit of each tag of a bucket */
+} cuckoo_table;
+
+NAY_INLINE void cuckoo_set_width(cuckoo_table *t, bool narrow) {
+  t->f = t->low + t->spare;
+  t->narrow = narrow;
+  if (!narrow) return;
+  uint64_t pair = 1 | (uint64_t)1 << t->f;
+  t->ones = pair | pair << 2 * t->f;
+  t->top = t->ones << (t->f - 1);
+}
+
+static cuckoo_table cuckoo_open(const nay_shape *shape, uint8_t *payload, unsigned d) {
+  cuckoo_table t = {.slots = payload + CUCKOO_HEADER, .m = shape->nunits, .d = d};
+  t.low = cuckoo_low_bits(shape);
+  t.spare = cuckoo_most_doublings(shape) - d;
+  cuckoo_set_width(&t, t.low + t.spare <= 16);
+  return t;
+}
+
+static cuckoo_table cuckoo_of(const nay_filter *f) {
+  return cuckoo_open(&f->shape, f->bits.bytes,
+                     (unsigned)nay__load64le(f->bits.bytes + CUCKOO_AT_DOUBLINGS));
+}
+
+/* The usual filter: it does not grow and has at most 16 bits in a tag. */
+static bool cuckoo_is_plain(const nay_shape *shape) { return (shape->extra & 0xffffu) <= 16; }
+
+/* The same table for it, with what the compiler then knows: no doublings, no spare bits, narrow. */
+NAY_INLINE cuckoo_table cuckoo_plain(const nay_filter *f) {
+  cuckoo_table t = {.slots = f->bits.bytes + CUCKOO_HEADER, .m = f->shape.nunits};
+  t.low = cuckoo_low_bits(&f->shape);
+  cuckoo_set_width(&t, true);
+  return t;
+}
+
+static uint64_t cuckoo_nbuckets(const cuckoo_table *t) { return t->m << t->d; }
+
+static uint64_t cuckoo_nbits(const nay_shape *shape, unsigned d) {
+  uint64_t f = cuckoo_low_bits(shape) + cuckoo_most_doublings(shape) - d;
+  return (shape->nunits << d) * CUCKOO_SLOTS * f;
+}
+
+static uint64_t cuckoo_nbytes(const nay_shape *shape, unsigned d) {
+  return CUCKOO_HEADER +
+         nay__round_up(nay__ceil_div(cuckoo_nbits(shape, d), 8) + CUCKOO_TAIL, NAY_CACHE_LINE);
+}
+
+/* ---- slots and buckets ---- */
+
+NAY_INLINE uint64_t cuckoo_mask(unsigned bits) { return ((uint64_t)1 << bits) - 1; }
+
+/* Slots are named by the bit at which they start, counted from the first bucket. */
+NAY_INLINE uint64_t cuckoo_bucket_bit(const cuckoo_table *t, uint64_t bucket) {
+  return bucket * CUCKOO_SLOTS * t->f;
+}
+
+NAY_INLINE uint64_t cuckoo_get(const cuckoo_table *t, uint64_t bit) {
+  return nay__load64le(t->slots + (bit >> 3)) >> (bit & 7) & cuckoo_mask(t->f);
+}
+
+NAY_INLINE void cuckoo_set(const cuckoo_table *t, uint64_t bit, uint64_t tag) {
+  uint8_t *at = t->slots + (bit >> 3);
+  uint64_t word = nay__load64le(at) & ~(cuckoo_mask(t->f) << (bit & 7));
+  nay__store64le(at, word | tag << (bit & 7));
+}
+
+NAY_INLINE const uint8_t *cuckoo_bucket_at(const cuckoo_table *t, uint64_t bucket) {
+  return t->slots + (cuckoo_bucket_bit(t, bucket) >> 3);
+}
+
+/*
+ * The slots that hold a tag (0: the empty ones), one bit each at the top of the slot's place. Up to
+ * 16 bits a bucket is one word and all slots are compared at once: a field x - tag is 0 exactly
+ * when neither its top bit nor the carry from the bits below it is set.
+ */
+NAY_INLINE uint64_t cuckoo_match(const cuckoo_table *t, uint64_t bucket, uint64_t tag) {
+  if (t->narrow) {
+    uint64_t bit = cuckoo_bucket_bit(t, bucket);
+    uint64_t x = nay__load64le(t->slots + (bit >> 3)) >> (bit & 7) ^ tag * t->ones;
+    uint64_t rest = t->top - t->ones; /* each field: all bits below the top one */
+    return ~(((x & rest) + rest) | x) & t->top;
+  }
+  uint64_t found = 0;
+  for (unsigned slot = 0; slot < CUCKOO_SLOTS; slot++) {
+    uint64_t bit = cuckoo_bucket_bit(t, bucket) + slot * t->f;
+    found |= (uint64_t)(cuckoo_get(t, bit) == tag) << slot;
+  }
+  return found;
+}
+
+/* The first slot of a bucket's match, which is not empty. */
+NAY_INLINE uint64_t cuckoo_first(const cuckoo_table *t, uint64_t bucket, uint64_t match) {
+  unsigned at = nay__ctz64(match);
+  return cuckoo_bucket_bit(t, bucket) + (t->narrow ? at - (t->f - 1) : at * t->f);
+}
+
+/* How many slots a match names: the fields are summed by one multiplication. */
+NAY_INLINE unsigned cuckoo_count_of(const cuckoo_table *t, uint64_t match) {
+  if (!t->narrow) return nay__popcount64(match);
+  return (unsigned)((match >> (t->f - 1)) * t->ones >> 3 * t->f & 7);
+}
+
+/* ---- keys ---- */
+
+typedef struct cuckoo_key {
+  uint64_t tag;
+  uint64_t home, other;
+} cuckoo_key;
+
+/*
+ * Tags to distances. One multiplication would space them evenly, and then sums and differences of
+ * distances coincide: few buckets can be reached in two steps, and short tags fail at 93 % load.
+ */
+NAY_INLINE uint64_t cuckoo_mix(uint64_t low) {
+  uint64_t x = low * 0x9e3779b97f4a7c15u;
+  return (x ^ x >> 32) * 0xbf58476d1ce4e5b9u;
+}
+
+NAY_INLINE uint64_t cuckoo_alt(const cuckoo_table *t, uint64_t bucket, uint64_t low) {
+  uint64_t r = 2 * nay__reduce(cuckoo_mix(low), t->m / 2) + 1;
+  uint64_t x = t->m - (bucket >> t->d);
+  uint64_t alt = x >= r ? x - r : x + t->m - r;
+  return alt << t->d | (bucket & cuckoo_mask(t->d));
+}
+
+/* High bits of the hash make the bucket, bits 31 down the tag that stays, bits 0 up the spare. */
+NAY_INLINE cuckoo_key cuckoo_locate(const cuckoo_table *t, uint64_t hash) {
+  uint64_t low = 1 + ((hash & 0xffffffffu) * cuckoo_mask(t->low) >> 32);
+  uint64_t spare = hash & cuckoo_mask(t->d + t->spare);
+  cuckoo_key key = {.tag = (spare & cuckoo_mask(t->spare)) << t->low | low};
+  key.home = nay__reduce(hash, t->m) << t->d | spare >> t->spare;
+  key.other = cuckoo_alt(t, key.home, low);
+  return key;
+}
+
+NAY_INLINE bool cuckoo_has(const cuckoo_table *t, const cuckoo_key *key) {
+  return (cuckoo_match(t, key->home, key->tag) | cuckoo_match(t, key->other, key->tag)) != 0;
+}
+
+NAY_INLINE unsigned cuckoo_copies(const cuckoo_table *t, const cuckoo_key *key) {
+  return cuckoo_count_of(t, cuckoo_match(t, key->home, key->tag)) +
+         cuckoo_count_of(t, cuckoo_match(t, key->other, key->tag));
+}
+
+/* ---- making room ---- */
+
+/* A bucket reached by moving the tag in `slot` of its parent there. */
+typedef struct cuckoo_node {
+  uint64_t bucket;
+  uint16_t parent;
+  uint8_t slot;
+} cuckoo_node;
+
+/* Moves the tags along the path to nodes[last], which has a free slot; the root's slot gets tag. */
+static void cuckoo_shift(const cuckoo_table *t, const cuckoo_node *nodes, unsigned last,
+                         uint64_t tag) {
+  uint64_t to = cuckoo_first(t, nodes[last].bucket, cuckoo_match(t, nodes[last].bucket, 0));
+  while (last > 1) { /* nodes 0 and 1 are the roots */
+    unsigned parent = nodes[last].parent;
+    uint64_t from = cuckoo_bucket_bit(t, nodes[parent].bucket) + nodes[last].slot * t->f;
+    cuckoo_set(t, to, cuckoo_get(t, from));
+    to = from;
+    last = parent;
+  }
+  cuckoo_set(t, to, tag);
+}
+
+/*
+ * Breadth first from both buckets: the four neighbours of a bucket are fetched together, and the
+ * first with a free slot ends the search. No bucket can be on the path twice, because the part
+ * between would make it longer than another that is found earlier.
+ */
+static bool cuckoo_evict(const cuckoo_table *t, const cuckoo_key *key) {
+  cuckoo_node nodes[CUCKOO_NODES];
+  nodes[0] = (cuckoo_node){key->home, 0, 0};
+  nodes[1] = (cuckoo_node){key->other, 0, 0};
+  for (unsigned next = 0, end = 2; next < end && end + CUCKOO_SLOTS <= CUCKOO_NODES; next++) {
+    unsigned first = end;
+    for (unsigned slot = 0; slot < CUCKOO_SLOTS; slot++) {
+      uint64_t bucket = nodes[next].bucket;
+      uint64_t tag = cuckoo_get(t, cuckoo_bucket_bit(t, bucket) + slot * t->f);
+      uint64_t alt = cuckoo_alt(t, bucket, tag & cuckoo_mask(t->low));
+      NAY_PREFETCH(cuckoo_bucket_at(t, alt));
+      nodes[end++] = (cuckoo_node){alt, (uint16_t)next, (uint8_t)slot};
+    }
+    for (unsigned i = first; i < end; i++) {
+      if (cuckoo_match(t, nodes[i].bucket, 0) == 0) continue;
+      cuckoo_shift(t, nodes, i, key->tag);
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The emptier of the two buckets: it keeps chains short until late. Chosen without a branch. */
+NAY_INLINE bool cuckoo_insert(const cuckoo_table *t, const cuckoo_key *key) {
+  uint64_t home = cuckoo_match(t, key->home, 0), other = cuckoo_match(t, key->other, 0);
+  if (NAY_UNLIKELY((home | other) == 0)) return cuckoo_evict(t, key);
+  bool at_home = cuckoo_count_of(t, home) >= cuckoo_count_of(t, other);
+  uint64_t bucket = at_home ? key->home : key->other, match = at_home ? home : other;
+  cuckoo_set(t, cuckoo_first(t, bucket, match), key->tag);
+  return true;
+}
+
+/* Whether the next doubling would bring the key and all eight tags of its buckets together again.
+ */
+static bool cuckoo_inseparable(const cuckoo_table *t, const cuckoo_key *key) {
+  uint64_t mask = cuckoo_mask(t->low) | (uint64_t)1 << (t->f - 1);
+  for (unsigned i = 0; i < 2 * CUCKOO_SLOTS; i++) {
+    uint64_t bucket = i < CUCKOO_SLOTS ? key->home : key->other;
+    uint64_t tag = cuckoo_get(t, cuckoo_bucket_bit(t, bucket) + i % CUCKOO_SLOTS * t->f);
+    if (((tag ^ key->tag) & mask) != 0) return false;
+  }
+  return true;
+}
+
+static void cuckoo_split(const cuckoo_table *from, const cuckoo_table *to) {
+  for (uint64_t bucket = 0; bucket < cuckoo_nbuckets(from); bucket++) {
+    unsigned used[2] = {0, 0};
+    for (unsigned slot = 0; slot < CUCKOO_SLOTS; slot++) {
+      uint64_t tag = cuckoo_get(from, cuckoo_bucket_bit(from, bucket) + slot * from->f);
+      unsigned bit = (unsigned)(tag >> (from->f - 1));
+      if (tag == 0) continue;
+      uint64_t slot_bit = cuckoo_bucket_bit(to, bucket << 1 | bit) + used[bit]++ * to->f;
+      cuckoo_set(to, slot_bit, tag & cuckoo_mask(to->f));
+    }
+  }
+}
+
+/* Twice the buckets, tags one bit shorter. Only when half full: fewer would be an enemy's work. */
+static nay_status cuckoo_double(nay_filter *f, const cuckoo_key *key) {
+  cuckoo_table from = cuckoo_of(f);
+  uint64_t nentries = nay__load64le(f->bits.bytes + CUCKOO_AT_NENTRIES);
+  uint64_t most = nay__load64le(f->bits.bytes + CUCKOO_AT_MAX_NBYTES);
+  if (from.spare == 0 || nentries < cuckoo_nbuckets(&from) * CUCKOO_SLOTS / 2) return NAY_EFULL;
+  if (cuckoo_inseparable(&from, key)) return NAY_EFULL;
+  uint64_t nbytes = cuckoo_nbytes(&f->shape, from.d + 1);
+  if (most != 0 && nbytes > most) return NAY_EFULL;
+  nay_memory fresh;
+  NAY_TRY(nay__payload_new(f, nbytes, &fresh));
+  memcpy(fresh.at, f->bits.bytes, CUCKOO_HEADER);
+  nay__store64le(fresh.at + CUCKOO_AT_DOUBLINGS, from.d + 1);
+  cuckoo_table to = cuckoo_open(&f->shape, fresh.at, from.d + 1);
+  cuckoo_split(&from, &to);
+  nay__payload_take(f, &fresh, (size_t)nbytes);
+  return NAY_OK;
+}
+
+/* ---- plan ---- */
+
+/* The chance that one of the tags met in two buckets is the one looked for. */
+static double cuckoo_rate(double tags, double load) {
+  return 1 - nay__exp(2 * CUCKOO_SLOTS * load * nay__ln1p(-1 / tags));
+}
+
+/* The highest load at which tags of f bits keep the rate; 0: none worth having. */
+static double cuckoo_load_for(unsigned f, double fpr) {
+  double most = nay__ln1p(-fpr) / (2 * CUCKOO_SLOTS * nay__ln1p(-1 / (double)cuckoo_mask(f)));
+  return most > CUCKOO_LOAD ? CUCKOO_LOAD : most < 0.05 ? 0 : most;
+}
+
+/*
+ * Buckets for n keys at a load. Small tables fill unevenly, so they get some room: with it, adds of
+ * n random keys failed in none of 10^5 trials for any n (tests/stats).
+ */
+static uint64_t cuckoo_buckets(uint64_t n, double load) {
+  double room = load > 0.9 && n < 40000 ? 2 + 2.0 * nay__exp(0.4 * nay__ln((double)n)) : 0;
+  double slots = (double)n / load + room;
+  uint64_t m = (uint64_t)(slots / CUCKOO_SLOTS) + 1;
+  return m + m % 2;
+}
+
+static nay_status cuckoo_plan_growth(const nay_params *p, nay_diag *diag, unsigned low,
+                                     nay_shape *shape) {
+  unsigned doublings = 0;
+  for (uint64_t n = p->nkeys; n < p->max_nkeys; n *= 2) doublings++;
+  if (p->max_nkeys > NAY_MAX_NKEYS)
+    return nay__fail(diag, NAY_EINVAL, "max_nkeys is above 2^56", 0);
+  if (low + doublings > CUCKOO_MAX_TAG) {
+    return nay__fail(diag, NAY_EINVAL, "max_nkeys: tags of 32 bits cannot grow that far", 0);
+  }
+  shape->extra = cuckoo_extra(low, doublings);
+  if ((p->flags & NAY_UNIQUE) != 0) shape->extra |= CUCKOO_UNIQUE;
+  if (p->max_nbytes != 0 && cuckoo_nbytes(shape, 0) > p->max_nbytes) {
+    return nay__fail(diag, NAY_EINVAL, "max_nbytes is below the size of the table", 0);
+  }
+  return NAY_OK;
+}
+
+static nay_status cuckoo_size_by_rate(const nay_params *p, nay_diag *diag, unsigned *low,
+                                      uint64_t *m) {
+  unsigned f = p->tag_bits != 0 ? p->tag_bits : CUCKOO_MIN_TAG;
+  while (p->tag_bits == 0 && f < CUCKOO_MAX_TAG && cuckoo_load_for(f, p->fpr) < CUCKOO_LOAD) f++;
+  double load = cuckoo_load_for(f, p->fpr);
+  if (load == 0) return nay__fail(diag, NAY_EINVAL, "fpr is too low for the tags", 0);
+  /* doubling splits the table into parts that fill unevenly: plan the parts less full */
+  if (p->max_nkeys > p->nkeys && load > 0.85) load = 0.85;
+  *low = f;
+  *m = cuckoo_buckets(p->nkeys, load);
+  return NAY_OK;
+}
+
+/* The longest tags with which the keys fit into so many bytes of buckets. */
+static nay_status cuckoo_size_by_bytes(const nay_params *p, double nbytes, nay_diag *diag,
+                                       unsigned *low, uint64_t *m) {
+  uint64_t least = cuckoo_buckets(p->nkeys, CUCKOO_LOAD);
+  for (unsigned f = CUCKOO_MAX_TAG; f >= CUCKOO_MIN_TAG; f--) {
+    if (p->tag_bits != 0 && f != p->tag_bits) continue;
+    double fit = nbytes * 8 / (CUCKOO_SLOTS * f);
+    if (fit < (double)least || fit > (double)CUCKOO_MAX_BUCKETS) continue;
+    *low = f;
+    *m = (uint64_t)fit & ~(uint64_t)1;
+    return NAY_OK;
+  }
+  return nay__fail(diag, NAY_EINVAL, "the size is too small for nkeys tags of at least 6 bits", 0);
+}
+
+static nay_status cuckoo_size_by_nbits(const nay_params *p, nay_diag *diag, unsigned *low,
+                                       uint64_t *m) {
+  *low = p->tag_bits != 0 ? p->tag_bits : 12;
+  if (p->nbits % (2 * CUCKOO_SLOTS * *low) != 0) {
+    return nay__fail(diag, NAY_EINVAL, "nbits is not a multiple of 8 tags (tag_bits 0 means 12)",
+                     0);
+  }
+  *m = p->nbits / (CUCKOO_SLOTS * *low);
+  return NAY_OK;
+}
+
+static bool cuckoo_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes) {
+  unsigned low = cuckoo_low_bits(shape), doublings = cuckoo_most_doublings(shape);
+  if (shape->nunits < 2 || shape->nunits % 2 != 0 || shape->k != 2) return false;
+  if ((shape->extra & ~(CUCKOO_UNIQUE | 0xffffu)) != 0) return false;
+  if (low < CUCKOO_MIN_TAG || low + doublings > CUCKOO_MAX_TAG) return false;
+  if (shape->nunits > CUCKOO_MAX_BUCKETS >> doublings) return false;
+  *nbits = cuckoo_nbits(shape, 0);
+  *nbytes = cuckoo_nbytes(shape, 0);
+  return true;
+}
+
+static nay_status cuckoo_plan(const nay_params *p, nay_diag *diag, nay_shape *shape) {
+  nay_sizing by;
+  unsigned low = 0;
+  nay_shape s = {0, 2, 0};
+  NAY_TRY(nay__params_check(p, diag, &by));
+  if (p->k != 0) return nay__fail(diag, NAY_EINVAL, "k: cuckoo has no probes to choose", 0);
+  if (p->fold > 1) return nay__fail(diag, NAY_EINVAL, "fold: cuckoo does not fold", 0);
+  if (p->tag_bits != 0 && (p->tag_bits < CUCKOO_MIN_TAG || p->tag_bits > CUCKOO_MAX_TAG)) {
+    return nay__fail(diag, NAY_EINVAL, "tag_bits is not between 6 and 32", 0);
+  }
+  if (p->max_nkeys != 0 && (p->max_nkeys < p->nkeys || by == NAY_BY_NBITS)) {
+    return nay__fail(diag, NAY_EINVAL, "max_nkeys is below nkeys, or without it", 0);
+  }
+  switch (by) {
+    case NAY_BY_FPR: NAY_TRY(cuckoo_size_by_rate(p, diag, &low, &s.nunits)); break;
+    case NAY_BY_BITS_PER_KEY:
+      NAY_TRY(
+          cuckoo_size_by_bytes(p, (double)p->nkeys * p->bits_per_key / 8, diag, &low, &s.nunits));
+      break;
+    case NAY_BY_NBYTES:
+      NAY_TRY(cuckoo_size_by_bytes(
+          p, (double)(p->nbytes - p->nbytes % NAY_CACHE_LINE) - CUCKOO_HEADER - CUCKOO_TAIL, diag,
+          &low, &s.nunits));
+      break;
+    case NAY_BY_NBITS: NAY_TRY(cuckoo_size_by_nbits(p, diag, &low, &s.nunits)); break;
+  }
+  NAY_TRY(cuckoo_plan_growth(p, diag, low, &s));
+  uint64_t nbits, nbytes;
+  if (!cuckoo_payload(&s, &nbits, &nbytes)) {
+    return nay__fail(diag, NAY_EINVAL, "the size is above 2^48 buckets", 0);
+  }
+  *shape = s;
+  return NAY_OK;
+}
+
+/* The doublings that nkeys keys need; the rate is that of the tags and the load there. */
+static double cuckoo_fpr(const nay_shape *shape, uint64_t nkeys) {
+  unsigned d = 0, most = cuckoo_most_doublings(shape), low = cuckoo_low_bits(shape);
+  double slots = (double)shape->nunits * CUCKOO_SLOTS;
+  for (; d < most && (double)nkeys > CUCKOO_LOAD * slots; d++) slots *= 2;
+  double tags = (double)cuckoo_mask(low) * (double)((uint64_t)1 << (most - d));
+  double load = (double)nkeys / slots;
+  return cuckoo_rate(tags, load < 1 ? load : 1);
+}
+
+static void cuckoo_foresee(const nay_params *params, const nay_shape *shape, nay_plan *plan) {
+  plan->tag_bits = cuckoo_low_bits(shape) + cuckoo_most_doublings(shape);
+  if (params->max_nkeys != 0) plan->fpr_limit = cuckoo_fpr(shape, params->max_nkeys);
+}
+
+static void cuckoo_init(nay_filter *f, const nay_params *params) {
+  nay__store64le(f->bits.bytes + CUCKOO_AT_MAX_NBYTES, params->max_nbytes);
+}
+
+/* Keeps the size it has grown to: the keys that come next are as many as those that went. */
+static nay_status cuckoo_clear(nay_filter *f) {
+  memset(f->bits.bytes + CUCKOO_HEADER, 0, f->nbytes - CUCKOO_HEADER);
+  nay__store64le(f->bits.bytes + CUCKOO_AT_NENTRIES, 0);
+  return NAY_OK;
+}
+
+/* ---- add, test, remove, count ---- */
+
+static void cuckoo_entries(nay_filter *f, int change) {
+  uint8_t *at = f->bits.bytes + CUCKOO_AT_NENTRIES;
+  nay__store64le(at, nay__load64le(at) + (uint64_t)(int64_t)change);
+}
+
+/* Adds at once, or says why not: NAY_EFULL, or NAY_ENOENT when no slot was found. */
+NAY_INLINE nay_status cuckoo_try(nay_filter *f, const cuckoo_table *t, uint64_t hash,
+                                 bool *is_new) {
+  cuckoo_key key = cuckoo_locate(t, hash);
+  bool found = cuckoo_has(t, &key);
+  if (found) {
+    if ((f->shape.extra & CUCKOO_UNIQUE) != 0) {
+      *is_new = false;
+      return NAY_OK;
+    }
+    if (cuckoo_copies(t, &key) == CUCKOO_MAX_COPIES) return NAY_EFULL;
+  }
+  if (!cuckoo_insert(t, &key)) return NAY_ENOENT;
+  cuckoo_entries(f, 1);
+  *is_new = !found;
+  return NAY_OK;
+}
+
+static nay_status cuckoo_add_growing(nay_filter *f, uint64_t hash, bool *is_new) {
+  for (;;) {
+    cuckoo_table t = cuckoo_of(f);
+    nay_status status = cuckoo_try(f, &t, hash, is_new);
+    if (status != NAY_ENOENT) return status;
+    cuckoo_key key = cuckoo_locate(&t, hash);
+    NAY_TRY(cuckoo_double(f, &key));
+  }
+}
+
+static nay_status cuckoo_add(nay_filter *f, nay_hash h, bool *is_new) {
+  if (!cuckoo_is_plain(&f->shape)) return cuckoo_add_growing(f, h.lo, is_new);
+  cuckoo_table t = cuckoo_plain(f);
+  nay_status status = cuckoo_try(f, &t, h.lo, is_new);
+  return status == NAY_ENOENT ? NAY_EFULL : status;
+}
+
+/* Apart, so that the usual test needs no stack. */
+static NAY_NOINLINE bool cuckoo_test_any(const nay_filter *f, uint64_t hash) {
+  cuckoo_table t = cuckoo_of(f);
+  cuckoo_key key = cuckoo_locate(&t, hash);
+  return cuckoo_has(&t, &key);
+}
+
+static bool cuckoo_test(const nay_filter *f, nay_hash h) {
+  if (NAY_UNLIKELY(!cuckoo_is_plain(&f->shape))) return cuckoo_test_any(f, h.lo);
+  cuckoo_table t = cuckoo_plain(f);
+  cuckoo_key key = cuckoo_locate(&t, h.lo);
+  return cuckoo_has(&t, &key);
+}
+
+static nay_status cuckoo_remove(nay_filter *f, nay_hash h) {
+  cuckoo_table t = cuckoo_of(f);
+  cuckoo_key key = cuckoo_locate(&t, h.lo);
+  uint64_t bucket = key.home, match = cuckoo_match(&t, bucket, key.tag);
+  if (match == 0) match = cuckoo_match(&t, bucket = key.other, key.tag);
+  if (match == 0) return NAY_ENOENT;
+  cuckoo_set(&t, cuckoo_first(&t, bucket, match), 0);
+  cuckoo_entries(f, -1);
+  return NAY_OK;
+}
+
+static nay_status cuckoo_count(const nay_filter *f, nay_hash h, uint64_t *count) {
+  cuckoo_table t = cuckoo_of(f);
+  cuckoo_key key = cuckoo_locate(&t, h.lo);
+  *count = cuckoo_copies(&t, &key);
+  return NAY_OK;
+}
+
+NAY_INLINE void cuckoo_prefetch(const cuckoo_table *t, const cuckoo_key *key) {
+  NAY_PREFETCH(cuckoo_bucket_at(t, key->home));
+  NAY_PREFETCH(cuckoo_bucket_at(t, key->other));
+}
+
+NAY_INLINE uint64_t cuckoo_test_batch(const cuckoo_table *t, const uint64_t *hashes, unsigned n) {
+  cuckoo_key keys[64];
+  for (unsigned i = 0; i < n; i++) {
+    keys[i] = cuckoo_locate(t, hashes[i]);
+    cuckoo_prefetch(t, &keys[i]);
+  }
+  uint64_t bitmap = 0;
+  for (unsigned i = 0; i < n; i++) bitmap |= (uint64_t)cuckoo_has(t, &keys[i]) << i;
+  return bitmap;
+}
+
+static uint64_t cuckoo_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                              unsigned n) {
+  (void)hi;
+  if (NAY_LIKELY(cuckoo_is_plain(&f->shape))) {
+    cuckoo_table plain = cuckoo_plain(f);
+    return cuckoo_test_batch(&plain, lo, n);
+  }
+  cuckoo_table t = cuckoo_of(f);
+  return cuckoo_test_batch(&t, lo, n);
+}
+
+static nay_status cuckoo_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
+                               uint64_t *bitmap) {
+  (void)hi;
+  cuckoo_table t = cuckoo_of(f);
+  for (unsigned i = 0; i < n; i++) {
+    cuckoo_key key = cuckoo_locate(&t, lo[i]);
+    cuckoo_prefetch(&t, &key);
+  }
+  *bitmap = 0;
+  for (unsigned i = 0; i < n; i++) {
+    bool is_new;
+    NAY_TRY(cuckoo_add(f, (nay_hash){lo[i], 0}, &is_new));
+    *bitmap |= (uint64_t)is_new << i;
+  }
+  return NAY_OK;
+}
+
+/* ---- the whole filter ---- */
+
+static void cuckoo_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
+                          nay_census *census) {
+  (void)b;
+  (void)factor;
+  cuckoo_table t = cuckoo_of(a);
+  uint64_t nentries = nay__load64le(a->bits.bytes + CUCKOO_AT_NENTRIES);
+  double slots = (double)cuckoo_nbuckets(&t) * CUCKOO_SLOTS;
+  double tags = (double)cuckoo_mask(t.low) * (double)((uint64_t)1 << t.spare);
+  *census = (nay_census){cuckoo_nbits(&a->shape, t.d), nentries * t.f, (double)nentries,
+                         cuckoo_rate(tags, (double)nentries / slots)};
+}
+
+static void cuckoo_describe(const nay_filter *f, nay_stats *stats) {
+  cuckoo_table t = cuckoo_of(f);
+  stats->nlevels = 1 + t.d;
+  stats->tag_bits = t.f;
+  if (t.d + t.spare == 0) return;
+  stats->fpr_planned = cuckoo_rate((double)cuckoo_mask(t.low), CUCKOO_LOAD);
+  stats->overloaded = stats->fpr_now > stats->fpr_planned;
+}
+
+/* ---- bytes from outside ---- */
+
+static nay_status cuckoo_check(const nay_shape *shape, const uint8_t *payload, size_t len,
+                               nay_diag *diag) {
+  if (len < CUCKOO_HEADER) return nay__fail(diag, NAY_ECORRUPT, "shorter than a header", 0);
+  uint64_t d = nay__load64le(payload + CUCKOO_AT_DOUBLINGS), nentries = 0;
+  if (d > cuckoo_most_doublings(shape) || cuckoo_nbytes(shape, (unsigned)d) != len) {
+    return nay__fail(diag, NAY_ECORRUPT, "the payload's length does not fit its header",
+                     CUCKOO_AT_DOUBLINGS);
+  }
+  if (!nay__all_zero(payload + CUCKOO_AT_END, CUCKOO_HEADER - CUCKOO_AT_END)) {
+    return nay__fail(diag, NAY_ECORRUPT, "a reserved field is not zero", CUCKOO_AT_END);
+  }
+  cuckoo_table t = cuckoo_open(shape, (uint8_t *)(uintptr_t)payload, (unsigned)d);
+  for (uint64_t i = 0; i < cuckoo_nbuckets(&t) * CUCKOO_SLOTS; i++) {
+    uint64_t tag = cuckoo_get(&t, i * t.f);
+    nentries += tag != 0;
+    if (tag != 0 && (tag & cuckoo_mask(t.low)) == 0) {
+      return nay__fail(diag, NAY_ECORRUPT, "an impossible tag", CUCKOO_HEADER + (i * t.f >> 3));
+    }
+  }
+  if (nentries != nay__load64le(payload + CUCKOO_AT_NENTRIES)) {
+    return nay__fail(diag, NAY_ECORRUPT, "another number of tags than the header says",
+                     CUCKOO_AT_NENTRIES);
+  }
+  uint64_t nbits = cuckoo_nbits(shape, (unsigned)d), end = CUCKOO_HEADER + (nbits >> 3);
+  bool clear = payload[end] >> (nbits & 7) == 0 && nay__all_zero(payload + end + 1, len - end - 1);
+  return clear ? NAY_OK : nay__fail(diag, NAY_ECORRUPT, "padding is not zero", end);
+}
+
+static unsigned cuckoo_touch(const nay_filter *f, nay_hash h, const uint8_t **addresses) {
+  cuckoo_table t = cuckoo_of(f);
+  cuckoo_key key = cuckoo_locate(&t, h.lo);
+  const uint64_t buckets[2] = {key.home, key.other};
+  addresses[0] = f->bits.bytes;
+  for (unsigned i = 0; i < 2; i++) { /* a bucket may lie across the end of a chunk */
+    addresses[1 + 2 * i] = cuckoo_bucket_at(&t, buckets[i]);
+    addresses[2 + 2 * i] = cuckoo_bucket_at(&t, buckets[i] + 1);
+  }
+  return 5;
+}
+
+const nay_family nay__family_cuckoo = {
+    .kind = NAY_CUCKOO,
+    .name = "cuckoo",
+    .traits = NAY_CAN_ADD | NAY_CAN_REMOVE | NAY_CAN_COUNT | NAY_CAN_GROW,
+    .self_sized = true,
+    .whole_check = true,
+    .ordered = true,
+    .plan = cuckoo_plan,
+    .payload = cuckoo_payload,
+    .fpr = cuckoo_fpr,
+    .foresee = cuckoo_foresee,
+    .describe = cuckoo_describe,
+    .init = cuckoo_init,
+    .clear = cuckoo_clear,
+    .add = cuckoo_add,
+    .test = cuckoo_test,
+    .add64 = cuckoo_add64,
+    .test64 = cuckoo_test64,
+    .remove = cuckoo_remove,
+    .count = cuckoo_count,
+    .census = cuckoo_census,
+    .check = cuckoo_check,
+    .touch = cuckoo_touch,
+};

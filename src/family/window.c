@@ -1,0 +1,390 @@
+/*
+ * window.c - a filter that forgets: generations of Bloom filters, the oldest dropped in time.
+ *
+ *   payload   | header 192 | unit 0: 128 bytes | unit 1 | ...
+ *   unit      16 words; each is cut into 64 / G cells of G bits, one bit for each generation
+ *
+ *      word    | ... | cell 2 | cell 1 | cell 0 |        G = 8: cells are bytes
+ *                             \__ bit j: a key of generation j has probed here
+ *
+ * The window is g generations long and there are G = g + 1 of them: keys go into the newest, all
+ * are asked, and when the newest has served its time it becomes the second and the oldest is
+ * emptied to be the newest. A key is thus remembered for one window at least, and for 1 + 1/g at
+ * most.
+ *
+ * All generations of a key lie in one unit, two cache lines, and share their probes: a query reads
+ * k cells and takes their bitwise and. What remains are the generations in which all k bits are
+ * set. Asking separate filters would touch G lines; the price is that a slice of a unit is a small
+ * filter (64 to 512 bits) and fills unevenly: 20 % more bits at 1 % and g = 7.
+ *
+ * Time is either counted in keys (the newest is full after nkeys / g keys that changed it) or told
+ * by the caller in ticks; it never goes back, and queries never move it. Emptying a generation is
+ * one pass over the payload, once for nkeys / g keys.
+ *
+ *   header    newest u32 | clock set u32 | window u64 | clock u64 | keys per generation u64 | 0..
+ *             at 64: for each of 16 generations, how many keys changed it, u64
+ *
+ * Probe i of a hash: unit reduce(h, nunits); x = lo32(h) * g^i as in blocked.c; its top 4 bits are
+ * the word, the other 28 the cell: reduce to 64 / G.
+ */
+#include "base/bits.h"
+#include "base/bytes.h"
+#include "base/compiler.h"
+#include "family/family.h"
+#include "math/elementary.h"
+#include "math/fpr.h"
+#include "math/plan.h"
+#include "math/sliced.h"
+
+#define WINDOW_HEADER 192u
+#define WINDOW_UNIT 128u
+#define WINDOW_WORDS 16u
+#define WINDOW_MAX_GENERATIONS 16u
+#define WINDOW_DEFAULT 7u /* G = 8 fills words without a rest; a key stays 1/7 too long at most */
+#define WINDOW_G32 0x9e3779b9u
+
+enum {
+  WINDOW_AT_NEWEST = 0,
+  WINDOW_AT_CLOCK_SET = 4,
+  WINDOW_AT_TICKS = 8,
+  WINDOW_AT_CLOCK = 16,
+  WINDOW_AT_PER_GENERATION = 24,
+  WINDOW_AT_ZERO = 32,
+  WINDOW_AT_COUNTS = 64,
+};
+
+/* ---- where things are ---- */
+
+static unsigned window_all(const nay_shape *shape) { return shape->extra; }
+
+static nay_slices window_slices(unsigned all) { return (nay_slices){all, 64 / all * WINDOW_WORDS}; }
+
+static uint64_t window_per_generation(uint64_t nkeys, unsigned all) {
+  return nay__max_u64(1, nay__ceil_div(nkeys, all - 1));
+}
+
+static uint64_t window_count(const nay_filter *f, unsigned generation) {
+  return nay__load64le(f->bits.bytes + WINDOW_AT_COUNTS + generation * 8);
+}
+
+static void window_set_count(nay_filter *f, unsigned generation, uint64_t count) {
+  nay__store64le(f->bits.bytes + WINDOW_AT_COUNTS + generation * 8, count);
+}
+
+NAY_INLINE uint8_t *window_unit(const nay_filter *f, uint64_t hash) {
+  return f->bits.bytes + WINDOW_HEADER + nay__reduce(hash, f->shape.nunits) * WINDOW_UNIT;
+}
+
+/* One probe: a word of the unit and where the cell starts in it. */
+typedef struct window_probe {
+  unsigned word, shift;
+} window_probe;
+
+NAY_INLINE window_probe window_probe_of(uint32_t x, unsigned cells, unsigned all) {
+  uint64_t cell = (uint64_t)(x & 0x0fffffffu) * cells >> 28;
+  return (window_probe){x >> 28, (unsigned)cell * all};
+}
+
+/* ---- keys ---- */
+
+/* The generations that have all bits of the key. */
+NAY_INLINE uint64_t window_find(const nay_filter *f, const uint8_t *unit, uint64_t hash) {
+  unsigned all = window_all(&f->shape), cells = 64 / all;
+  uint64_t found = ((uint64_t)1 << all) - 1;
+  uint32_t x = (uint32_t)hash;
+  for (uint32_t i = 0; i < f->shape.k && found != 0; i++, x *= WINDOW_G32) {
+    window_probe p = window_probe_of(x, cells, all);
+    found &= nay__load64le(unit + p.word * 8) >> p.shift;
+  }
+  return found;
+}
+
+static bool window_test(const nay_filter *f, nay_hash h) {
+  return window_find(f, window_unit(f, h.lo), h.lo) != 0;
+}
+
+static uint64_t window_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                              unsigned n) {
+  (void)hi;
+  for (unsigned i = 0; i < n; i++) {
+    const uint8_t *unit = window_unit(f, lo[i]);
+    NAY_PREFETCH(unit);
+    NAY_PREFETCH(unit + NAY_CACHE_LINE);
+  }
+  uint64_t bitmap = 0;
+  for (unsigned i = 0; i < n; i++) {
+    bitmap |= (uint64_t)(window_find(f, window_unit(f, lo[i]), lo[i]) != 0) << i;
+  }
+  return bitmap;
+}
+
+/* Empties the generations whose bits are set. */
+static void window_forget(nay_filter *f, uint64_t generations) {
+  unsigned all = window_all(&f->shape);
+  uint64_t mask = 0;
+  for (unsigned cell = 0; cell < 64 / all; cell++) mask |= generations << cell * all;
+  uint8_t *at = f->bits.bytes + WINDOW_HEADER, *end = f->bits.bytes + f->nbytes;
+  for (; at < end; at += 8) nay__store64le(at, nay__load64le(at) & ~mask);
+  for (unsigned i = 0; i < all; i++) {
+    if ((generations >> i & 1) != 0) window_set_count(f, i, 0);
+  }
+}
+
+/* The newest generation moves on by `steps`; those that it passes are the oldest. */
+static void window_rotate(nay_filter *f, uint64_t steps) {
+  unsigned all = window_all(&f->shape);
+  unsigned newest = nay__load32le(f->bits.bytes + WINDOW_AT_NEWEST);
+  uint64_t gone = 0;
+  for (uint64_t i = 1; i <= nay__min_u64(steps, all); i++)
+    gone |= (uint64_t)1 << (newest + i) % all;
+  window_forget(f, gone);
+  nay__store32le(f->bits.bytes + WINDOW_AT_NEWEST, (uint32_t)((newest + steps % all) % all));
+}
+
+static nay_status window_add(nay_filter *f, nay_hash h, bool *is_new) {
+  uint8_t *unit = window_unit(f, h.lo);
+  uint64_t found = window_find(f, unit, h.lo);
+  unsigned newest = nay__load32le(f->bits.bytes + WINDOW_AT_NEWEST);
+  *is_new = found == 0;
+  if ((found >> newest & 1) != 0) return NAY_OK;
+  bool by_count = nay__load64le(f->bits.bytes + WINDOW_AT_TICKS) == 0;
+  if (by_count &&
+      window_count(f, newest) >= nay__load64le(f->bits.bytes + WINDOW_AT_PER_GENERATION)) {
+    window_rotate(f, 1);
+    newest = nay__load32le(f->bits.bytes + WINDOW_AT_NEWEST);
+  }
+  unsigned all = window_all(&f->shape), cells = 64 / all;
+  uint32_t x = (uint32_t)h.lo;
+  for (uint32_t i = 0; i < f->shape.k; i++, x *= WINDOW_G32) {
+    window_probe p = window_probe_of(x, cells, all);
+    uint8_t *word = unit + p.word * 8;
+    nay__store64le(word, nay__load64le(word) | (uint64_t)1 << (p.shift + newest));
+  }
+  window_set_count(f, newest, window_count(f, newest) + 1);
+  return NAY_OK;
+}
+
+static nay_status window_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
+                               uint64_t *bitmap) {
+  (void)hi;
+  for (unsigned i = 0; i < n; i++) {
+    const uint8_t *unit = window_unit(f, lo[i]);
+    NAY_PREFETCH(unit);
+    NAY_PREFETCH(unit + NAY_CACHE_LINE);
+  }
+  *bitmap = 0;
+  for (unsigned i = 0; i < n; i++) {
+    bool is_new;
+    NAY_TRY(window_add(f, (nay_hash){lo[i], 0}, &is_new));
+    *bitmap |= (uint64_t)is_new << i;
+  }
+  return NAY_OK;
+}
+
+/* ---- time ---- */
+
+static nay_status window_advance(nay_filter *f, uint64_t now) {
+  uint8_t *header = f->bits.bytes;
+  uint64_t ticks = nay__load64le(header + WINDOW_AT_TICKS);
+  if (ticks == 0) return NAY_ENOTSUP;
+  uint64_t length = nay__ceil_div(ticks, window_all(&f->shape) - 1);
+  uint64_t before = nay__load64le(header + WINDOW_AT_CLOCK);
+  if (nay__load32le(header + WINDOW_AT_CLOCK_SET) == 0) {
+    nay__store32le(header + WINDOW_AT_CLOCK_SET, 1);
+  } else {
+    if (now < before) return NAY_EINVAL;
+    uint64_t steps = now / length - before / length;
+    if (steps != 0) window_rotate(f, steps);
+  }
+  nay__store64le(header + WINDOW_AT_CLOCK, now);
+  return NAY_OK;
+}
+
+/* ---- plan ---- */
+
+static bool window_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes) {
+  if (shape->nunits == 0 || shape->nunits > NAY_MAX_NBITS / 8 / WINDOW_UNIT) return false;
+  if (shape->k == 0 || shape->k > NAY_MAX_K) return false;
+  if (shape->extra < 2 || shape->extra > WINDOW_MAX_GENERATIONS) return false;
+  *nbytes = WINDOW_HEADER + shape->nunits * WINDOW_UNIT;
+  *nbits = *nbytes * 8;
+  return true;
+}
+
+static nay_status window_plan(const nay_params *p, nay_diag *diag, nay_shape *shape) {
+  nay_sizing by;
+  NAY_TRY(nay__params_check(p, diag, &by));
+  uint32_t g = p->generations != 0 ? p->generations : WINDOW_DEFAULT;
+  if (g >= WINDOW_MAX_GENERATIONS) {
+    return nay__fail(diag, NAY_EINVAL, "generations is above 15", 0);
+  }
+  if (p->nkeys == 0) return nay__fail(diag, NAY_EINVAL, "nkeys: how many are in one window?", 0);
+  if (p->window != 0 && p->window < g) {
+    return nay__fail(diag, NAY_EINVAL, "window has fewer ticks than generations", 0);
+  }
+  if (p->fold > 1) return nay__fail(diag, NAY_EINVAL, "fold: window does not fold", 0);
+  nay_slices slices = window_slices(g + 1);
+  uint64_t n = window_per_generation(p->nkeys, g + 1), nunits = 0;
+  switch (by) {
+    case NAY_BY_FPR: nunits = nay__sliced_units(slices, n, p->fpr, p->k); break;
+    case NAY_BY_BITS_PER_KEY:
+      nunits = (uint64_t)((double)p->nkeys * p->bits_per_key / 8 / WINDOW_UNIT + 0.5);
+      break;
+    case NAY_BY_NBYTES:
+      nunits = p->nbytes < WINDOW_HEADER ? 0 : (p->nbytes - WINDOW_HEADER) / WINDOW_UNIT;
+      break;
+    case NAY_BY_NBITS:
+      if (p->nbits % (8 * WINDOW_UNIT) != 0) {
+        return nay__fail(diag, NAY_EINVAL, "nbits is not a multiple of 1024, the unit", 0);
+      }
+      nunits = p->nbits / 8 / WINDOW_UNIT;
+      break;
+  }
+  if (nunits == 0) {
+    const char *what = by == NAY_BY_FPR ? "fpr is too low for so many generations in 128 bytes"
+                                        : "the size is below one unit of 128 bytes";
+    return nay__fail(diag, NAY_EINVAL, what, 0);
+  }
+  *shape = (nay_shape){nunits, p->k != 0 ? p->k : nay__sliced_k(slices, nunits, n), g + 1};
+  return NAY_OK;
+}
+
+/* At its worst: all generations full, just before the oldest goes. */
+static double window_fpr(const nay_shape *shape, uint64_t nkeys) {
+  unsigned all = window_all(shape);
+  if (nkeys == 0) return 0;
+  return nay__sliced_fpr(window_slices(all), shape->nunits, shape->k,
+                         window_per_generation(nkeys, all));
+}
+
+static void window_foresee(const nay_params *params, const nay_shape *shape, nay_plan *plan) {
+  unsigned g = window_all(shape) - 1;
+  uint64_t length = params->window != 0 ? params->window : params->nkeys;
+  plan->generations = g;
+  plan->window_error = (double)(nay__ceil_div(length, g) * (g + 1)) / (double)length - 1;
+}
+
+static void window_init(nay_filter *f, const nay_params *params) {
+  nay__store64le(f->bits.bytes + WINDOW_AT_TICKS, params->window);
+  nay__store64le(f->bits.bytes + WINDOW_AT_PER_GENERATION,
+                 window_per_generation(f->nkeys, window_all(&f->shape)));
+}
+
+/* Keys go, the clock stays: time never goes back. */
+static nay_status window_clear(nay_filter *f) {
+  nay__store32le(f->bits.bytes + WINDOW_AT_NEWEST, 0);
+  memset(f->bits.bytes + WINDOW_AT_COUNTS, 0, f->nbytes - WINDOW_AT_COUNTS);
+  return NAY_OK;
+}
+
+/* ---- what it knows of itself ---- */
+
+/* For one slice with x of its bits set: the keys in it, and the chance that it claims a stranger.
+ */
+typedef struct window_tables {
+  double keys[64 / 2 * WINDOW_WORDS + 1], claims[64 / 2 * WINDOW_WORDS + 1];
+} window_tables;
+
+static void window_fill_tables(const nay_shape *shape, window_tables *t) {
+  uint32_t nbits = window_slices(window_all(shape)).nbits;
+  for (uint32_t x = 0; x <= nbits; x++) {
+    t->keys[x] = nay__estimate_keys(nbits, shape->k, x);
+    t->claims[x] = nay__ipow((double)x / nbits, shape->k);
+  }
+}
+
+static void window_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
+                          nay_census *census) {
+  (void)b;
+  (void)factor;
+  unsigned all = window_all(&a->shape);
+  uint64_t first = 0; /* the lowest bit of each cell */
+  for (unsigned cell = 0; cell < 64 / all; cell++) first |= (uint64_t)1 << cell * all;
+  window_tables t;
+  window_fill_tables(&a->shape, &t);
+  nay_census c = {a->shape.nunits * WINDOW_UNIT * 8, 0, 0, 0};
+  for (uint64_t u = 0; u < a->shape.nunits; u++) {
+    const uint8_t *unit = a->bits.bytes + WINDOW_HEADER + u * WINDOW_UNIT;
+    double nay = 1;
+    for (unsigned i = 0; i < all; i++) {
+      unsigned x = 0;
+      for (unsigned w = 0; w < WINDOW_WORDS; w++) {
+        x += nay__popcount64(nay__load64le(unit + w * 8) >> i & first);
+      }
+      c.nbits_set += x;
+      c.nkeys += t.keys[x];
+      nay *= 1 - t.claims[x];
+    }
+    c.fpr += (1 - nay) / (double)a->shape.nunits;
+  }
+  *census = c;
+}
+
+static void window_describe(const nay_filter *f, nay_stats *stats) {
+  const uint8_t *header = f->bits.bytes;
+  stats->nlevels = window_all(&f->shape);
+  stats->clock = nay__load64le(header + WINDOW_AT_CLOCK);
+  stats->overloaded = false; /* g + 1 generations may hold more than a window */
+  for (unsigned i = 0; i < window_all(&f->shape); i++) {
+    uint64_t planned = nay__load64le(header + WINDOW_AT_PER_GENERATION);
+    stats->overloaded |= window_count(f, i) > planned + planned / 20;
+  }
+}
+
+/* ---- bytes from outside ---- */
+
+static bool window_header_ok(const nay_shape *shape, const uint8_t *header) {
+  unsigned all = window_all(shape);
+  uint64_t ticks = nay__load64le(header + WINDOW_AT_TICKS);
+  uint32_t clock_set = nay__load32le(header + WINDOW_AT_CLOCK_SET);
+  size_t counts_end = WINDOW_AT_COUNTS + all * 8;
+  return nay__load32le(header + WINDOW_AT_NEWEST) < all && clock_set <= 1 &&
+         (ticks == 0 || ticks >= all - 1) && (ticks != 0 || clock_set == 0) &&
+         (clock_set != 0 || nay__load64le(header + WINDOW_AT_CLOCK) == 0) &&
+         nay__load64le(header + WINDOW_AT_PER_GENERATION) != 0 &&
+         nay__all_zero(header + WINDOW_AT_ZERO, WINDOW_AT_COUNTS - WINDOW_AT_ZERO) &&
+         nay__all_zero(header + counts_end, WINDOW_HEADER - counts_end);
+}
+
+static nay_status window_check(const nay_shape *shape, const uint8_t *payload, size_t len,
+                               nay_diag *diag) {
+  if (!window_header_ok(shape, payload)) {
+    return nay__fail(diag, NAY_ECORRUPT, "a field of the window's header is out of range", 0);
+  }
+  unsigned used = 64 / window_all(shape) * window_all(shape);
+  for (size_t at = WINDOW_HEADER; used < 64 && at < len; at += 8) {
+    if (nay__load64le(payload + at) >> used != 0) {
+      return nay__fail(diag, NAY_ECORRUPT, "the rest of a word is not zero", at);
+    }
+  }
+  return NAY_OK;
+}
+
+static unsigned window_touch(const nay_filter *f, nay_hash h, const uint8_t **addresses) {
+  addresses[0] = window_unit(f, h.lo);
+  addresses[1] = addresses[0] + WINDOW_UNIT - 1;
+  return 2;
+}
+
+const nay_family nay__family_window = {
+    .kind = NAY_WINDOW,
+    .name = "window",
+    .traits = NAY_CAN_ADD | NAY_CAN_EXPIRE,
+    .whole_check = true,
+    .ordered = true,
+    .plan = window_plan,
+    .payload = window_payload,
+    .fpr = window_fpr,
+    .foresee = window_foresee,
+    .describe = window_describe,
+    .init = window_init,
+    .clear = window_clear,
+    .add = window_add,
+    .test = window_test,
+    .add64 = window_add64,
+    .test64 = window_test64,
+    .advance = window_advance,
+    .census = window_census,
+    .check = window_check,
+    .touch = window_touch,
+};

@@ -1,0 +1,369 @@
+/* test_cuckoo.c - two buckets, four slots: copies, eviction, growth, and what is refused. */
+#include "support/flaky.h"
+#include "support/mutable.h"
+
+static nay_params cuckoo_params(uint64_t nkeys, uint32_t tag_bits) {
+  return (nay_params){.kind = NAY_CUCKOO,
+                      .nkeys = nkeys,
+                      .fpr = 0.2,
+                      .tag_bits = tag_bits,
+                      .hash = NAY_HASH_CALLER};
+}
+
+static nay_filter *make(const nay_params *p) {
+  nay_filter *f;
+  assert_ok(nay_filter_new(p, NULL, &f));
+  return f;
+}
+
+static nay_filter *make_cuckoo(uint64_t nkeys, uint32_t tag_bits) {
+  nay_params p = cuckoo_params(nkeys, tag_bits);
+  return make(&p);
+}
+
+static uint64_t count_of(const nay_filter *f, uint64_t key) {
+  uint64_t count;
+  assert_ok(nay_filter_count_hash(f, hash_of(key), &count));
+  return count;
+}
+
+static void every_width_adds_counts_removes(void **state) {
+  (void)state;
+  for (uint32_t bits = 6; bits <= 32; bits++) {
+    nay_filter *f = make_cuckoo(3000, bits), *empty = make_cuckoo(3000, bits);
+    for (uint64_t i = 0; i < 3000; i++) assert_ok(nay_filter_add_hash(f, hash_of(i), NULL));
+    reload(&f);
+    for (uint64_t i = 0; i < 3000; i++) {
+      assert_true(nay_filter_may_contain_hash(f, hash_of(i)));
+      assert_true(count_of(f, i) >= 1);
+    }
+    nay_stats s;
+    assert_ok(nay_filter_stats(f, &s));
+    assert_int_equal(s.tag_bits, bits);
+    assert_int_equal((uint64_t)s.nkeys_estimated, 3000);
+    for (uint64_t i = 0; i < 3000; i++) assert_ok(nay_filter_remove_hash(f, hash_of(i)));
+    assert_true(same_bytes(f, empty));
+    nay_filter_free(f);
+    nay_filter_free(empty);
+  }
+}
+
+static void tags_follow_the_rate(void **state) {
+  (void)state;
+  const struct {
+    double fpr;
+    uint32_t bits;
+  } known[] = {{0.3, 6}, {0.1, 7}, {0.03, 8}, {0.01, 10}, {0.001, 13}, {1e-6, 23}, {2e-9, 32}};
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    nay_params p = {.kind = NAY_CUCKOO, .nkeys = 1000000, .fpr = known[i].fpr};
+    nay_plan plan;
+    assert_ok(nay_params_plan(&p, NULL, &plan));
+    assert_int_equal(plan.tag_bits, known[i].bits);
+    assert_true(plan.fpr <= known[i].fpr);
+    assert_close(plan.bits_per_key, known[i].bits / 0.95, 0.001);
+  }
+}
+
+static void eight_copies_and_no_more(void **state) {
+  (void)state;
+  nay_filter *f = make_cuckoo(1000, 12);
+  for (unsigned i = 1; i <= 8; i++) {
+    bool is_new;
+    assert_ok(nay_filter_add_hash(f, hash_of(5), &is_new));
+    assert_int_equal(is_new, i == 1);
+    assert_int_equal(count_of(f, 5), i);
+  }
+  snapshot before = snap(f);
+  assert_status(nay_filter_add_hash(f, hash_of(5), NULL), NAY_EFULL);
+  assert_true(snap_same(before, f));
+  for (unsigned i = 8; i-- > 0;) {
+    assert_ok(nay_filter_remove_hash(f, hash_of(5)));
+    assert_int_equal(count_of(f, 5), i);
+  }
+  assert_status(nay_filter_remove_hash(f, hash_of(5)), NAY_ENOENT);
+  nay_filter_free(f);
+}
+
+static void unique_adds_once(void **state) {
+  (void)state;
+  nay_params p = cuckoo_params(1000, 12);
+  p.flags = NAY_UNIQUE;
+  nay_filter *f = make(&p);
+  bool is_new;
+  assert_ok(nay_filter_add_hash(f, hash_of(5), &is_new));
+  assert_true(is_new);
+  reload(&f);
+  for (unsigned i = 0; i < 20; i++) assert_ok(nay_filter_add_hash(f, hash_of(5), &is_new));
+  assert_false(is_new);
+  assert_int_equal(count_of(f, 5), 1);
+  nay_filter_free(f);
+}
+
+/* Any even number of buckets: both buckets of a key differ, so eight copies always fit. */
+static void the_two_buckets_never_coincide(void **state) {
+  (void)state;
+  for (uint64_t m = 2; m <= 40; m += 2) {
+    nay_params p = {.kind = NAY_CUCKOO, .nbits = m * 4 * 8, .tag_bits = 8, .hash = NAY_HASH_CALLER};
+    for (uint64_t key = 0; key < 200; key++) {
+      nay_filter *f = make(&p);
+      for (unsigned i = 0; i < 8; i++) assert_ok(nay_filter_add_hash(f, hash_of(key), NULL));
+      assert_int_equal(count_of(f, key), 8);
+      nay_filter_free(f);
+    }
+  }
+}
+
+static void full_is_said_and_changes_nothing(void **state) {
+  (void)state;
+  for (uint32_t bits = 8; bits <= 20; bits += 6) {
+    nay_filter *f = make_cuckoo(5000, bits);
+    uint64_t i = 0;
+    while (nay_filter_add_hash(f, hash_of(i), NULL) == NAY_OK) i++;
+    assert_true(i > 5000);
+    for (unsigned again = 0; again < 50; again++) {
+      snapshot before = snap(f);
+      nay_status status = nay_filter_add_hash(f, hash_of(i + again), NULL);
+      if (status != NAY_OK) {
+        assert_int_equal(status, NAY_EFULL);
+        assert_true(snap_same(before, f));
+      } else {
+        free(before.bytes);
+      }
+    }
+    for (uint64_t j = 0; j < i; j++) assert_true(nay_filter_may_contain_hash(f, hash_of(j)));
+    nay_filter_free(f);
+  }
+}
+
+static void same_operations_same_bytes(void **state) {
+  (void)state;
+  nay_filter *a = make_cuckoo(4000, 11), *b = make_cuckoo(4000, 11);
+  rng r = {3}, same = {3};
+  nay_filter *both[2] = {a, b};
+  rng *rs[2] = {&r, &same};
+  for (unsigned f = 0; f < 2; f++) {
+    uint64_t added = 0, removed = 0;
+    for (unsigned step = 0; step < 12000; step++) {
+      bool add = added - removed < 2000 || (added - removed < 3900 && rng_below(rs[f], 3) > 0);
+      if (add) {
+        assert_ok(nay_filter_add_hash(both[f], hash_of(added++), NULL));
+      } else {
+        assert_ok(nay_filter_remove_hash(both[f], hash_of(removed++)));
+      }
+      if (f == 1 && step % 3000 == 0) reload(&both[1]); /* saving and loading changes nothing */
+    }
+  }
+  assert_true(same_bytes(both[0], both[1]));
+  nay_filter_free(both[0]);
+  nay_filter_free(both[1]);
+}
+
+static void removing_a_nay_is_refused(void **state) {
+  (void)state;
+  nay_filter *f = make_cuckoo(1000, 12);
+  for (uint64_t i = 0; i < 1000; i++) assert_ok(nay_filter_add_hash(f, hash_of(i), NULL));
+  snapshot before = snap(f);
+  for (uint64_t i = 2000; i < 4000; i++) {
+    if (nay_filter_may_contain_hash(f, hash_of(i))) continue;
+    assert_status(nay_filter_remove_hash(f, hash_of(i)), NAY_ENOENT);
+  }
+  assert_true(snap_same(before, f));
+  nay_filter_free(f);
+}
+
+/* The hazard of the family, shown: what is removed for a stranger was somebody's tag. */
+static void removing_strangers_hurts_others(void **state) {
+  (void)state;
+  nay_filter *f = make_cuckoo(1000, 8);
+  for (uint64_t i = 0; i < 1000; i++) assert_ok(nay_filter_add_hash(f, hash_of(i), NULL));
+  unsigned strangers = 0, false_nays = 0;
+  for (uint64_t i = 10000; i < 15000; i++) {
+    strangers += nay_filter_remove_hash(f, hash_of(i)) == NAY_OK;
+  }
+  for (uint64_t i = 0; i < 1000; i++) false_nays += !nay_filter_may_contain_hash(f, hash_of(i));
+  assert_true(strangers > 30 && false_nays > 10 && false_nays <= strangers);
+  nay_filter_free(f);
+}
+
+static void it_grows_to_its_limit(void **state) {
+  (void)state;
+  nay_params p = {
+      .kind = NAY_CUCKOO, .nkeys = 1000, .fpr = 0.01, .max_nkeys = 60000, .hash = NAY_HASH_CALLER};
+  nay_plan plan;
+  assert_ok(nay_params_plan(&p, NULL, &plan));
+  assert_int_equal(plan.tag_bits, 16); /* 10 for 1 %, 6 to spend on doublings */
+  assert_true(plan.fpr_limit <= 0.01 && plan.fpr < 0.001);
+  nay_filter *f = make(&p);
+  double last_fpr = 0;
+  uint32_t levels = 1;
+  for (uint64_t i = 0; i < 60000; i++) {
+    assert_ok(nay_filter_add_hash(f, hash_of(i), NULL));
+    if (i % 3 == 0) {
+      assert_ok(nay_filter_add_hash(f, hash_of(i), NULL)); /* twice, then once again */
+      assert_ok(nay_filter_remove_hash(f, hash_of(i)));
+    }
+    if (i % 1000 != 0) continue;
+    nay_stats s;
+    assert_ok(nay_filter_stats(f, &s));
+    assert_int_equal((uint64_t)s.nkeys_estimated, i + 1);
+    assert_int_equal(s.tag_bits + s.nlevels, 17);
+    assert_true(s.fpr_now <= 0.01 && s.nlevels >= levels);
+    assert_false(s.overloaded);
+    levels = s.nlevels;
+    last_fpr = s.fpr_now;
+    if (i % 10000 == 0) reload(&f);
+  }
+  assert_int_equal(levels, 7);
+  assert_true(last_fpr > 0.003);
+  for (uint64_t i = 0; i < 60000; i++) {
+    assert_true(nay_filter_may_contain_hash(f, hash_of(i)));
+  }
+  uint64_t extra = 60000;
+  while (nay_filter_add_hash(f, hash_of(extra), NULL) == NAY_OK) extra++;
+  snapshot before = snap(f);
+  assert_status(nay_filter_add_hash(f, hash_of(extra), NULL), NAY_EFULL);
+  assert_true(snap_same(before, f));
+  for (uint64_t i = 0; i < extra; i++) assert_ok(nay_filter_remove_hash(f, hash_of(i)));
+  nay_stats s;
+  assert_ok(nay_filter_stats(f, &s));
+  assert_int_equal(s.nbits_set, 0);
+  nay_filter_free(f);
+}
+
+static void growth_respects_memory(void **state) {
+  (void)state;
+  flaky mem = {.fail_at = -1};
+  nay_allocator a = flaky_allocator(&mem);
+  nay_params p = {.kind = NAY_CUCKOO,
+                  .nkeys = 1000,
+                  .fpr = 0.01,
+                  .max_nkeys = 100000,
+                  .max_nbytes = 9000,
+                  .hash = NAY_HASH_CALLER};
+  nay_filter *f;
+  assert_ok(nay_filter_new(&p, &a, &f));
+  mem.fail_at = mem.calls;
+  uint64_t i = 0;
+  while (nay_filter_add_hash(f, hash_of(i), NULL) == NAY_OK)
+    i++; /* the first doubling: no memory */
+  snapshot before = snap(f);
+  mem.fail_at = mem.calls;
+  assert_status(nay_filter_add_hash(f, hash_of(i), NULL), NAY_ENOMEM);
+  assert_true(snap_same(before, f));
+  while (nay_filter_add_hash(f, hash_of(i), NULL) == NAY_OK) i++;
+  before = snap(f);
+  assert_status(nay_filter_add_hash(f, hash_of(i), NULL), NAY_EFULL); /* the limit */
+  assert_true(snap_same(before, f));
+  assert_true(f->nbytes <= 9000 && i > 3000);
+  for (uint64_t j = 0; j < i; j++) assert_true(nay_filter_may_contain_hash(f, hash_of(j)));
+  nay_filter_free(f);
+  assert_int_equal(mem.objects, 0);
+}
+
+/* Hashes made to collide: no doubling can part them, and none is tried. */
+static void an_enemy_cannot_make_it_grow(void **state) {
+  (void)state;
+  nay_params p = {.kind = NAY_CUCKOO,
+                  .nkeys = 1000,
+                  .fpr = 0.01,
+                  .max_nkeys = 1000000,
+                  .hash = NAY_HASH_CALLER};
+  nay_filter *f = make(&p);
+  nay_status status = NAY_OK;
+  unsigned added = 0;
+  for (; status == NAY_OK && added < 100; added++) {
+    /* the same bucket and low tag bits, other spare bits */
+    status = nay_filter_add_hash(f, (nay_hash){0x123456789abc0000u + added % 3, 0}, NULL);
+  }
+  assert_int_equal(status, NAY_EFULL);
+  assert_true(added <= 9);
+  nay_stats s;
+  assert_ok(nay_filter_stats(f, &s));
+  assert_int_equal(s.nlevels, 1);
+  nay_filter_free(f);
+}
+
+static void sizes_are_kept(void **state) {
+  (void)state;
+  for (uint64_t budget = 300; budget < 30000000; budget = budget * 3 + 1) {
+    nay_params p = {.kind = NAY_CUCKOO, .nkeys = budget / 2, .nbytes = budget};
+    nay_plan plan;
+    assert_ok(nay_params_plan(&p, NULL, &plan));
+    assert_true(plan.nbytes <= budget);
+    assert_true(budget < 3000 || plan.tag_bits >= 14);
+  }
+  nay_params p = {.kind = NAY_CUCKOO, .nkeys = 100000, .bits_per_key = 13};
+  nay_plan plan;
+  assert_ok(nay_params_plan(&p, NULL, &plan));
+  assert_int_equal(plan.tag_bits, 12);
+  assert_true(plan.bits_per_key <= 13);
+}
+
+static void bad_params_are_named(void **state) {
+  (void)state;
+  nay_params bad[] = {
+      {.kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .tag_bits = 5},
+      {.kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .tag_bits = 33},
+      {.kind = NAY_CUCKOO, .nkeys = 100, .fpr = 1e-6, .tag_bits = 8},
+      {.kind = NAY_CUCKOO, .nkeys = 100, .fpr = 1e-12},
+      {.kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .k = 2},
+      {.kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .fold = 2},
+      {.kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .max_nkeys = 99},
+      {.kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .max_nkeys = (uint64_t)1 << 50},
+      {.kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .max_nbytes = 10},
+      {.kind = NAY_CUCKOO, .nkeys = 100, .bits_per_key = 5},
+      {.kind = NAY_CUCKOO, .nbits = 100},
+      {.kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .flags = NAY_CONCURRENT},
+      {.kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .generations = 3},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    nay_diag diag = {NULL, 0, 0};
+    nay_plan plan;
+    assert_status(nay_params_plan(&bad[i], &diag, &plan), NAY_EINVAL);
+    assert_non_null(diag.what);
+  }
+  nay_filter *f = make_cuckoo(100, 8), *g = make_cuckoo(100, 8);
+  assert_status(nay_filter_merge(f, g, 1.0), NAY_ENOTSUP);
+  assert_status(nay_filter_fold(f, 1), NAY_ENOTSUP);
+  assert_status(nay_filter_intersect(f, g), NAY_ENOTSUP);
+  assert_status(nay_filter_advance(f, 1), NAY_ENOTSUP);
+  assert_status(nay_filter_share(f), NAY_ENOTSUP);
+  nay_filter_free(f);
+  nay_filter_free(g);
+}
+
+static void hostile_payloads_are_refused_or_safe(void **state) {
+  (void)state;
+  rng r = {17};
+  for (uint32_t bits = 6; bits <= 26; bits += 5) {
+    nay_params p = cuckoo_params(300, bits);
+    if (bits < 20) p.max_nkeys = 3000;
+    nay_filter *f = make(&p);
+    for (uint64_t i = 0; i < 290; i++) assert_ok(nay_filter_add_hash(f, hash_of(i), NULL));
+    for (unsigned i = 0; i < 600; i++) {
+      use_after_damage(f, &r, 1 + (unsigned)rng_below(&r, 3), i % 3 ? SIZE_MAX : 32);
+    }
+    nay_filter_free(f);
+  }
+}
+
+int main(void) {
+  const test_case tests[] = {
+      TEST(every_width_adds_counts_removes),
+      TEST(tags_follow_the_rate),
+      TEST(eight_copies_and_no_more),
+      TEST(unique_adds_once),
+      TEST(the_two_buckets_never_coincide),
+      TEST(full_is_said_and_changes_nothing),
+      TEST(same_operations_same_bytes),
+      TEST(removing_a_nay_is_refused),
+      TEST(removing_strangers_hurts_others),
+      TEST(it_grows_to_its_limit),
+      TEST(growth_respects_memory),
+      TEST(an_enemy_cannot_make_it_grow),
+      TEST(sizes_are_kept),
+      TEST(bad_params_are_named),
+      TEST(hostile_payloads_are_refused_or_safe),
+  };
+  return run_all(tests);
+}

@@ -1,0 +1,313 @@
+/* test_scalable.c - growth, its rate, its limits, joining and finishing. */
+#include "math/series.h"
+#include "support/flaky.h"
+#include "support/mutable.h"
+
+static nay_params scalable_params(uint64_t first) {
+  return (nay_params){.kind = NAY_SCALABLE, .nkeys = first, .fpr = 0.01, .hash = NAY_HASH_CALLER};
+}
+
+static nay_filter *make_scalable(uint64_t first) {
+  nay_params p = scalable_params(first);
+  nay_filter *f;
+  assert_ok(nay_filter_new(&p, NULL, &f));
+  return f;
+}
+
+static void add_range(nay_filter *f, uint64_t from, uint64_t to) {
+  for (uint64_t i = from; i < to; i++) assert_ok(nay_filter_add_hash(f, hash_of(i), NULL));
+}
+
+static void assert_has_range(const nay_filter *f, uint64_t from, uint64_t to) {
+  for (uint64_t i = from; i < to; i++) assert_true(nay_filter_may_contain_hash(f, hash_of(i)));
+}
+
+static nay_stats stats_of(const nay_filter *f) {
+  nay_stats s;
+  assert_ok(nay_filter_stats(f, &s));
+  return s;
+}
+
+static void shares_sum_to_one(void **state) {
+  (void)state;
+  double sum = 0;
+  for (unsigned i = 0; i < 400; i++) sum += nay__series_share(i);
+  assert_true(sum <= 1.0 && sum > 0.99999);
+}
+
+static void the_rate_holds_while_it_grows(void **state) {
+  (void)state;
+  nay_filter *f = make_scalable(1000);
+  uint32_t levels = 1;
+  for (uint64_t i = 0; i < 200000; i++) {
+    assert_ok(nay_filter_add_hash(f, hash_of(i), NULL));
+    if (i % 1000 != 999) continue;
+    nay_stats s = stats_of(f);
+    assert_true(s.fpr_now <= 0.01);
+    assert_false(s.overloaded);
+    assert_close(s.nkeys_estimated, (double)(i + 1), 0.03);
+    assert_true(s.nlevels >= levels);
+    levels = s.nlevels;
+  }
+  assert_int_equal(levels, 8); /* 1000 * (2^8 - 1) = 255000 */
+  assert_has_range(f, 0, 200000);
+  reload(&f);
+  assert_has_range(f, 0, 200000);
+  nay_filter_free(f);
+}
+
+static void bits_per_key_at_ten_million(void **state) {
+  (void)state;
+  double bits = 0, keys = 0, worst = 0;
+  for (unsigned i = 0; keys < 1e7; i++) {
+    nay_level level;
+    assert_true(nay__series_level((uint64_t)1000 << i, 0.01, i, &level));
+    bits += (double)level.nblocks * 512;
+    if (keys > 0) worst = bits / keys;
+    keys += (double)level.nkeys;
+  }
+  print_message("# grown from 1000 to %.0f: %.2f bits per key, %.2f just after growth\n", keys,
+                bits / keys, worst);
+  assert_true(bits / keys <= 20);
+}
+
+static void a_start_is_enough(void **state) {
+  (void)state;
+  nay_params p = {.kind = NAY_SCALABLE, .fpr = 0.001, .hash = NAY_HASH_CALLER};
+  nay_filter *f;
+  assert_ok(nay_filter_new(&p, NULL, &f));
+  add_range(f, 0, 5000);
+  assert_has_range(f, 0, 5000);
+  assert_true(stats_of(f).fpr_now <= 0.001);
+  nay_filter_free(f);
+}
+
+static void the_limit_is_kept(void **state) {
+  (void)state;
+  nay_params p = scalable_params(1000);
+  p.max_nbytes = 20000;
+  nay_filter *f;
+  assert_ok(nay_filter_new(&p, NULL, &f));
+  uint64_t i = 0;
+  while (nay_filter_add_hash(f, hash_of(i), NULL) == NAY_OK) i++;
+  assert_true(i > 5000 && i < 10000);
+  assert_true(f->nbytes <= p.max_nbytes);
+  snapshot before = snap(f);
+  assert_status(nay_filter_add_hash(f, hash_of(i), NULL), NAY_EFULL);
+  assert_true(snap_same(before, f));
+  assert_has_range(f, 0, i);
+  assert_ok(nay_filter_add_hash(f, hash_of(0), NULL)); /* known keys are still welcome */
+  reload(&f);                                          /* the limit is part of the file */
+  assert_status(nay_filter_add_hash(f, hash_of(i), NULL), NAY_EFULL);
+  p.max_nbytes = 100;
+  nay_diag diag;
+  nay_plan plan;
+  assert_status(nay_params_plan(&p, &diag, &plan), NAY_EINVAL);
+  nay_filter_free(f);
+}
+
+static void no_memory_changes_nothing(void **state) {
+  (void)state;
+  flaky mem = {.fail_at = -1};
+  nay_allocator a = flaky_allocator(&mem);
+  nay_params p = scalable_params(500);
+  nay_filter *f;
+  assert_ok(nay_filter_new(&p, &a, &f));
+  mem.fail_at = mem.calls;
+  mem.for_ever = true;
+  uint64_t i = 0;
+  while (nay_filter_add_hash(f, hash_of(i), NULL) == NAY_OK) i++;
+  snapshot before = snap(f);
+  assert_status(nay_filter_add_hash(f, hash_of(i), NULL), NAY_ENOMEM);
+  assert_true(snap_same(before, f));
+  mem.fail_at = -1;
+  mem.for_ever = false;
+  add_range(f, i, 3 * i);
+  assert_has_range(f, 0, 3 * i);
+  nay_filter_free(f);
+  assert_int_equal(mem.objects, 0);
+}
+
+static void metadata_survives_growth(void **state) {
+  (void)state;
+  nay_filter *f = make_scalable(100);
+  assert_ok(nay_filter_set_meta(f, "hello", 5));
+  reload(&f); /* now the metadata may lie beside the payload */
+  add_range(f, 0, 2000);
+  size_t len;
+  const void *meta = nay_filter_meta(f, &len);
+  assert_int_equal(len, 5);
+  assert_memory_equal(meta, "hello", 5);
+  nay_filter_free(f);
+}
+
+static void joining_adds_rates(void **state) {
+  (void)state;
+  nay_filter *a = make_scalable(1000), *b = make_scalable(300), *c = make_scalable(1000);
+  add_range(a, 0, 20000);
+  add_range(b, 20000, 35000);
+  double sum = stats_of(a).fpr_now + stats_of(b).fpr_now;
+  snapshot before = snap(a);
+  assert_status(nay_filter_merge(a, b, sum * 0.9), NAY_EFULL);
+  assert_true(snap_same(before, a));
+  assert_ok(nay_filter_merge(a, b, sum));
+  assert_has_range(a, 0, 35000);
+  assert_close(stats_of(a).fpr_now, sum, 0.01);
+  assert_close(stats_of(a).fpr_planned, 0.02, 1e-6);
+  reload(&a);
+  add_range(a, 35000, 90000); /* and it grows on */
+  assert_has_range(a, 0, 90000);
+  assert_true(stats_of(a).fpr_now <= 0.02);
+  assert_ok(nay_filter_merge(c, a, 1.0));
+  assert_has_range(c, 0, 90000);
+  assert_ok(nay_filter_merge(c, c, 1.0)); /* nothing to do */
+
+  nay_params other = scalable_params(1000);
+  other.seed = 1;
+  nay_filter *d;
+  assert_ok(nay_filter_new(&other, NULL, &d));
+  before = snap(c);
+  assert_status(nay_filter_merge(c, d, 1.0), NAY_EMISMATCH);
+  assert_true(snap_same(before, c));
+  nay_filter_free(a);
+  nay_filter_free(b);
+  nay_filter_free(c);
+  nay_filter_free(d);
+}
+
+static void joining_is_bounded(void **state) {
+  (void)state;
+  nay_filter *a = make_scalable(100), *b = make_scalable(100);
+  unsigned joined = 0;
+  add_range(b, 0, 50);
+  while (nay_filter_merge(a, b, 1.0) == NAY_OK) joined++;
+  assert_int_equal(joined, 63);
+  snapshot before = snap(a);
+  assert_status(nay_filter_merge(a, b, 1.0), NAY_EFULL);
+  assert_true(snap_same(before, a));
+  reload(&a);
+  nay_filter_free(a);
+  nay_filter_free(b);
+}
+
+static void folding_finishes(void **state) {
+  (void)state;
+  nay_filter *f = make_scalable(1000);
+  add_range(f, 0, 65000); /* just grown: the last level is nearly empty */
+  nay_stats before = stats_of(f);
+  uint64_t factor;
+  assert_ok(nay_filter_fold_factor(f, 0.01, &factor));
+  assert_true(factor > 4);
+  assert_ok(nay_filter_fold(f, factor));
+  nay_stats after = stats_of(f);
+  print_message("# folded by %u: %zu -> %zu bytes\n", (unsigned)factor, (size_t)before.nbytes,
+                (size_t)after.nbytes);
+  assert_true(after.nbytes < before.nbytes * 2 / 3);
+  assert_true(after.fpr_now <= 0.01);
+  assert_has_range(f, 0, 65000);
+  uint64_t stranger = 1000000;
+  while (nay_filter_may_contain_hash(f, hash_of(stranger))) stranger++;
+  snapshot bytes = snap(f);
+  assert_status(nay_filter_add_hash(f, hash_of(stranger), NULL), NAY_EFULL);
+  assert_true(snap_same(bytes, f));
+  reload(&f);
+  assert_status(nay_filter_fold(f, 1000003), NAY_EINVAL);
+  /* joined to one that grows, the finished level is full, not empty */
+  nay_filter *g = make_scalable(1000);
+  assert_ok(nay_filter_merge(g, f, 1.0));
+  add_range(g, 65000, 200000);
+  assert_has_range(g, 0, 200000);
+  assert_true(stats_of(g).fpr_now <= 0.02);
+  reload(&g);
+  nay_filter_free(g);
+  /* and clearing starts anew, even where folding left less than the first level needs */
+  nay_filter *empty = make_scalable(1000);
+  assert_ok(nay_filter_clear(f));
+  assert_true(same_bytes(f, empty));
+  assert_ok(nay_filter_fold_factor(empty, 0.01, &factor));
+  assert_ok(nay_filter_fold(empty, factor));
+  reload(&empty);
+  assert_ok(nay_filter_clear(empty));
+  assert_true(same_bytes(f, empty));
+  nay_filter_free(f);
+  nay_filter_free(empty);
+}
+
+static void batches_are_single_adds(void **state) {
+  (void)state;
+  nay_filter *one = make_scalable(100), *many = make_scalable(100);
+  uint64_t hashes[1000], news[16], maybes[16];
+  for (unsigned i = 0; i < 1000; i++) hashes[i] = nay_hash_mix(i % 700);
+  assert_ok(nay_filter_add_hash_many(many, hashes, NULL, 1000, news));
+  for (unsigned i = 0; i < 1000; i++) {
+    bool is_new;
+    assert_ok(nay_filter_add_hash(one, (nay_hash){hashes[i], 0}, &is_new));
+    assert_int_equal(is_new, news[i / 64] >> i % 64 & 1);
+  }
+  assert_true(same_bytes(one, many));
+  for (unsigned i = 0; i < 1000; i++) hashes[i] = nay_hash_mix(i * 3);
+  assert_ok(nay_filter_may_contain_hash_many(many, hashes, NULL, 1000, maybes));
+  for (unsigned i = 0; i < 1000; i++) {
+    assert_int_equal(nay_filter_may_contain_hash(one, (nay_hash){hashes[i], 0}),
+                     maybes[i / 64] >> i % 64 & 1);
+  }
+  nay_filter_free(one);
+  nay_filter_free(many);
+}
+
+static void bad_params_are_named(void **state) {
+  (void)state;
+  nay_params bad[] = {
+      {.kind = NAY_SCALABLE, .nkeys = 100, .bits_per_key = 10},
+      {.kind = NAY_SCALABLE, .nkeys = 100, .fpr = 0.9},
+      {.kind = NAY_SCALABLE, .nkeys = 100, .fpr = 1e-7},
+      {.kind = NAY_SCALABLE, .nkeys = 100, .fpr = 0.01, .k = 3},
+      {.kind = NAY_SCALABLE, .nkeys = 100, .fpr = 0.01, .flags = NAY_CONCURRENT},
+      {.kind = NAY_SCALABLE, .nkeys = 100, .fpr = 0.01, .flags = NAY_UNIQUE},
+      {.kind = NAY_SCALABLE, .nkeys = 100, .fpr = 0.01, .window = 9},
+      {.kind = NAY_BLOCKED, .nkeys = 100, .fpr = 0.01, .max_nbytes = 9},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    nay_diag diag = {NULL, 0, 0};
+    nay_plan plan;
+    assert_status(nay_params_plan(&bad[i], &diag, &plan), NAY_EINVAL);
+    assert_non_null(diag.what);
+  }
+  nay_filter *f = make_scalable(100);
+  uint64_t count;
+  assert_status(nay_filter_share(f), NAY_ENOTSUP);
+  assert_status(nay_filter_remove_hash(f, hash_of(1)), NAY_ENOTSUP);
+  assert_status(nay_filter_count_hash(f, hash_of(1), &count), NAY_ENOTSUP);
+  assert_status(nay_filter_advance(f, 1), NAY_ENOTSUP);
+  nay_filter_free(f);
+}
+
+static void hostile_payloads_are_refused_or_safe(void **state) {
+  (void)state;
+  rng r = {5};
+  nay_filter *f = make_scalable(100);
+  add_range(f, 0, 500);
+  for (unsigned i = 0; i < 2000; i++) {
+    use_after_damage(f, &r, 1 + (unsigned)rng_below(&r, 3), i % 2 ? SIZE_MAX : 256);
+  }
+  nay_filter_free(f);
+}
+
+int main(void) {
+  const test_case tests[] = {
+      TEST(shares_sum_to_one),
+      TEST(the_rate_holds_while_it_grows),
+      TEST(bits_per_key_at_ten_million),
+      TEST(a_start_is_enough),
+      TEST(the_limit_is_kept),
+      TEST(no_memory_changes_nothing),
+      TEST(metadata_survives_growth),
+      TEST(joining_adds_rates),
+      TEST(joining_is_bounded),
+      TEST(folding_finishes),
+      TEST(batches_are_single_adds),
+      TEST(bad_params_are_named),
+      TEST(hostile_payloads_are_refused_or_safe),
+  };
+  return run_all(tests);
+}

@@ -1,0 +1,255 @@
+/* test_window.c - expiry by count and by ticks: nothing goes too early, everything goes in time. */
+#include "support/mutable.h"
+
+static nay_params window_params(uint64_t nkeys, uint32_t generations, uint64_t ticks) {
+  return (nay_params){.kind = NAY_WINDOW,
+                      .nkeys = nkeys,
+                      .fpr = 0.01,
+                      .generations = generations,
+                      .window = ticks,
+                      .hash = NAY_HASH_CALLER};
+}
+
+static nay_filter *make_window(uint64_t nkeys, uint32_t generations, uint64_t ticks) {
+  nay_params p = window_params(nkeys, generations, ticks);
+  nay_filter *f;
+  assert_ok(nay_filter_new(&p, NULL, &f));
+  return f;
+}
+
+static bool has(const nay_filter *f, uint64_t key) {
+  return nay_filter_may_contain_hash(f, hash_of(key));
+}
+
+static double share_of(const nay_filter *f, uint64_t from, uint64_t to) {
+  uint64_t maybe = 0;
+  for (uint64_t i = from; i < to; i++) maybe += has(f, i);
+  return (double)maybe / (double)(to - from);
+}
+
+static void by_count_keeps_the_last_keys(void **state) {
+  (void)state;
+  for (uint32_t g = 1; g <= 15; g++) {
+    nay_filter *f = make_window(1000, g, 0);
+    for (uint64_t i = 0; i < 10000; i++) {
+      assert_ok(nay_filter_add_hash(f, hash_of(i), NULL));
+      if (i % 97 != 0) continue;
+      uint64_t oldest = i < 999 ? 0 : i - 999;
+      for (uint64_t j = oldest; j <= i; j++) assert_true(has(f, j));
+      if (i > 4000) assert_true(share_of(f, 0, i - 2200) < 0.03); /* long gone, but for the rate */
+    }
+    reload(&f);
+    assert_true(share_of(f, 9000, 10000) == 1);
+    nay_filter_free(f);
+  }
+}
+
+static void by_ticks_keeps_the_window(void **state) {
+  (void)state;
+  for (uint32_t g = 1; g <= 15; g += 2) {
+    uint64_t window = 1000, length = (window + g - 1) / g;
+    nay_filter *f = make_window(1000, g, window);
+    uint64_t start = 1700000000; /* any clock will do */
+    assert_ok(nay_filter_advance(f, start));
+    for (uint64_t t = 0; t < 5000; t++) { /* key t is added at moment t */
+      assert_ok(nay_filter_advance(f, start + t));
+      assert_ok(nay_filter_add_hash(f, hash_of(t), NULL));
+      if (t % 89 != 0) continue;
+      for (uint64_t j = t < window ? 0 : t - window; j <= t; j++) assert_true(has(f, j));
+      if (t > window + length + 500) {
+        assert_true(share_of(f, t - window - length - 500, t - window - length) < 0.05);
+      }
+      if (t % 890 == 0) reload(&f); /* the ages are in the file */
+    }
+    nay_filter_free(f);
+  }
+}
+
+static void time_never_goes_back(void **state) {
+  (void)state;
+  nay_filter *f = make_window(100, 4, 40);
+  assert_ok(nay_filter_add_hash(f, hash_of(1), NULL));
+  assert_ok(nay_filter_advance(f, 1000)); /* the first call sets the clock and drops nothing */
+  assert_true(has(f, 1));
+  assert_ok(nay_filter_add_hash(f, hash_of(2), NULL));
+  snapshot before = snap(f);
+  assert_status(nay_filter_advance(f, 999), NAY_EINVAL);
+  assert_true(snap_same(before, f));
+  before = snap(f);
+  for (unsigned i = 0; i < 100; i++) (void)has(f, i);
+  assert_ok(nay_filter_advance(f, 1000)); /* the same moment again */
+  assert_true(snap_same(before, f));      /* queries do not age it either */
+  assert_ok(nay_filter_advance(f, 1040));
+  assert_true(has(f, 2));
+  assert_ok(nay_filter_advance(f, 1050));
+  assert_false(has(f, 2));
+  nay_stats s;
+  assert_ok(nay_filter_stats(f, &s));
+  assert_int_equal(s.clock, 1050);
+  assert_int_equal(s.nbits_set, 0);
+  assert_ok(nay_filter_add_hash(f, hash_of(3), NULL));
+  assert_ok(nay_filter_advance(f, UINT64_MAX)); /* a long sleep */
+  assert_false(has(f, 3));
+  assert_ok(nay_filter_clear(f));
+  assert_status(nay_filter_advance(f, 5), NAY_EINVAL); /* clearing does not turn it back */
+  nay_filter_free(f);
+}
+
+static void adding_again_is_a_new_lease(void **state) {
+  (void)state;
+  nay_filter *f = make_window(100, 4, 40);
+  assert_ok(nay_filter_advance(f, 0));
+  for (uint64_t t = 0; t < 1000; t += 10) {
+    assert_ok(nay_filter_advance(f, t));
+    bool is_new;
+    assert_ok(nay_filter_add_hash(f, hash_of(7), &is_new));
+    assert_int_equal(is_new, t == 0);
+    assert_true(has(f, 7));
+  }
+  nay_filter_free(f);
+}
+
+static void counting_windows_have_no_clock(void **state) {
+  (void)state;
+  nay_filter *f = make_window(100, 4, 0);
+  assert_status(nay_filter_advance(f, 1), NAY_ENOTSUP);
+  nay_filter_free(f);
+}
+
+static void the_plan_says_how_long(void **state) {
+  (void)state;
+  nay_params p = window_params(1000000, 0, 0);
+  nay_plan plan;
+  assert_ok(nay_params_plan(&p, NULL, &plan));
+  assert_int_equal(plan.generations, 7);
+  assert_close(plan.window_error, 1.0 / 7, 0.001);
+  assert_true(plan.fpr <= 0.01 && plan.fpr > 0.0098);
+  print_message("# 1 %%, 7 generations: %.2f bits per key of the window, k %u\n", plan.bits_per_key,
+                plan.k);
+  p = window_params(1000000, 3, 86400);
+  assert_ok(nay_params_plan(&p, NULL, &plan));
+  assert_close(plan.window_error, 1.0 / 3, 0.001);
+  print_message("# 1 %%, 3 generations: %.2f bits per key of the window, k %u\n", plan.bits_per_key,
+                plan.k);
+}
+
+static void the_rate_of_the_bits_is_the_plan(void **state) {
+  (void)state;
+  for (uint32_t g = 1; g <= 15; g += 7) {
+    nay_params p = window_params(20000, g, 0);
+    nay_plan plan;
+    assert_ok(nay_params_plan(&p, NULL, &plan));
+    nay_filter *f = make_window(20000, g, 0);
+    double worst = 0;
+    for (uint64_t i = 0; i < 100000; i++) {
+      assert_ok(nay_filter_add_hash(f, hash_of(i), NULL));
+      if (i % 500 != 0) continue;
+      nay_stats s;
+      assert_ok(nay_filter_stats(f, &s));
+      if (s.fpr_now > worst) worst = s.fpr_now;
+      assert_false(s.overloaded);
+    }
+    print_message("# g %u: planned %.5f, worst of the bits %.5f\n", g, plan.fpr, worst);
+    assert_true(worst <= plan.fpr * 1.06 && worst > plan.fpr * 0.85);
+    nay_filter_free(f);
+  }
+}
+
+static void overload_is_told(void **state) {
+  (void)state;
+  nay_filter *f = make_window(1000, 4, 100);
+  assert_ok(nay_filter_advance(f, 0));
+  for (uint64_t i = 0; i < 250; i++) assert_ok(nay_filter_add_hash(f, hash_of(i), NULL));
+  nay_stats s;
+  assert_ok(nay_filter_stats(f, &s));
+  assert_false(s.overloaded);
+  for (uint64_t i = 250; i < 400; i++) assert_ok(nay_filter_add_hash(f, hash_of(i), NULL));
+  assert_ok(nay_filter_stats(f, &s));
+  assert_true(s.overloaded);
+  nay_filter_free(f);
+}
+
+static void batches_are_single_calls(void **state) {
+  (void)state;
+  nay_filter *one = make_window(300, 5, 0), *many = make_window(300, 5, 0);
+  uint64_t hashes[1000], news[16], maybes[16];
+  for (unsigned i = 0; i < 1000; i++) hashes[i] = nay_hash_mix(i * 7 % 700);
+  assert_ok(nay_filter_add_hash_many(many, hashes, NULL, 1000, news));
+  for (unsigned i = 0; i < 1000; i++) {
+    bool is_new;
+    assert_ok(nay_filter_add_hash(one, (nay_hash){hashes[i], 0}, &is_new));
+    assert_int_equal(is_new, news[i / 64] >> i % 64 & 1);
+  }
+  assert_true(same_bytes(one, many));
+  assert_ok(nay_filter_may_contain_hash_many(many, hashes, NULL, 1000, maybes));
+  for (unsigned i = 0; i < 1000; i++) {
+    assert_int_equal(nay_filter_may_contain_hash(one, (nay_hash){hashes[i], 0}),
+                     maybes[i / 64] >> i % 64 & 1);
+  }
+  assert_ok(nay_filter_clear(one));
+  nay_filter_free(many);
+  many = make_window(300, 5, 0);
+  assert_true(same_bytes(one, many));
+  nay_filter_free(one);
+  nay_filter_free(many);
+}
+
+static void bad_params_are_named(void **state) {
+  (void)state;
+  nay_params bad[] = {
+      {.kind = NAY_WINDOW, .nkeys = 100, .fpr = 0.01, .generations = 16},
+      {.kind = NAY_WINDOW, .nkeys = 100, .fpr = 0.01, .window = 6},
+      {.kind = NAY_WINDOW, .nbits = 1024},
+      {.kind = NAY_WINDOW, .nkeys = 100, .nbits = 1000},
+      {.kind = NAY_WINDOW, .nkeys = 100, .nbytes = 100},
+      {.kind = NAY_WINDOW, .nkeys = 100, .fpr = 0.01, .fold = 2},
+      {.kind = NAY_WINDOW, .nkeys = 100, .fpr = 1e-15, .generations = 15},
+      {.kind = NAY_WINDOW, .nkeys = 100, .fpr = 0.01, .flags = NAY_CONCURRENT},
+      {.kind = NAY_WINDOW, .nkeys = 100, .fpr = 0.01, .max_nbytes = 100000},
+      {.kind = NAY_BLOCKED, .nkeys = 100, .fpr = 0.01, .window = 100},
+      {.kind = NAY_BLOCKED, .nkeys = 100, .fpr = 0.01, .generations = 4},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    nay_diag diag = {NULL, 0, 0};
+    nay_plan plan;
+    assert_status(nay_params_plan(&bad[i], &diag, &plan), NAY_EINVAL);
+    assert_non_null(diag.what);
+  }
+  nay_filter *f = make_window(100, 4, 0), *g = make_window(100, 4, 0);
+  uint64_t count;
+  assert_status(nay_filter_merge(f, g, 1.0), NAY_ENOTSUP);
+  assert_status(nay_filter_remove_hash(f, hash_of(1)), NAY_ENOTSUP);
+  assert_status(nay_filter_count_hash(f, hash_of(1), &count), NAY_ENOTSUP);
+  nay_filter_free(f);
+  nay_filter_free(g);
+}
+
+static void hostile_payloads_are_refused_or_safe(void **state) {
+  (void)state;
+  rng r = {23};
+  for (uint32_t g = 1; g <= 15; g += 3) {
+    nay_filter *f = make_window(100, g, g % 2 ? 1000 : 0);
+    for (uint64_t i = 0; i < 300; i++) assert_ok(nay_filter_add_hash(f, hash_of(i), NULL));
+    for (unsigned i = 0; i < 600; i++) {
+      use_after_damage(f, &r, 1 + (unsigned)rng_below(&r, 3), i % 3 ? 192 : SIZE_MAX);
+    }
+    nay_filter_free(f);
+  }
+}
+
+int main(void) {
+  const test_case tests[] = {
+      TEST(by_count_keeps_the_last_keys),
+      TEST(by_ticks_keeps_the_window),
+      TEST(time_never_goes_back),
+      TEST(adding_again_is_a_new_lease),
+      TEST(counting_windows_have_no_clock),
+      TEST(the_plan_says_how_long),
+      TEST(the_rate_of_the_bits_is_the_plan),
+      TEST(overload_is_told),
+      TEST(batches_are_single_calls),
+      TEST(bad_params_are_named),
+      TEST(hostile_payloads_are_refused_or_safe),
+  };
+  return run_all(tests);
+}
