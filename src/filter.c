@@ -131,7 +131,10 @@ nay_status nay_filter_copy(const nay_filter *f, const nay_allocator *allocator, 
   uint32_t flags = f->flags & ~NAY_IS_READ_ONLY;
   NAY_TRY(filter_make_sized(f->family, &f->shape, &f->hasher, f->nkeys, flags, f->nbytes, allocator,
                             &c));
+  bool wait = f->locks != NULL && f->family->copy_locked;
+  if (wait) nay__spin_lock_all(f->locks);
   if (f->nbytes != 0) memcpy(c->bits.bytes, f->bits.bytes, f->nbytes);
+  if (wait) nay__spin_unlock_all(f->locks);
   c->format = f->format;
   nay_status status = nay_filter_set_meta(c, f->meta, f->meta_len);
   if (status != NAY_OK) {

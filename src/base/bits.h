@@ -29,17 +29,6 @@ static inline unsigned nay__ctz64(uint64_t x) {
 #endif
 }
 
-/* nay__bit_length: the position of the highest set bit, plus one; 0 for 0. */
-static inline unsigned nay__bit_length(uint64_t x) {
-#if defined(__GNUC__) || defined(__clang__)
-  return x == 0 ? 0 : 64 - (unsigned)__builtin_clzll(x);
-#else
-  unsigned n = 0;
-  for (; x != 0; x >>= 1) n++;
-  return n;
-#endif
-}
-
 /*
  * nay__select64: the position of the r-th set bit of x, from r = 0; x has more than r. Byte counts
  * summed by one multiplication find the byte, a short loop the bit.

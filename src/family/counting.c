@@ -28,7 +28,8 @@
  *
  * Threads: whoever adds or removes locks the page; the plane is written byte by byte with atomic
  * stores, so readers need no lock. Bytes: doc/families/counting.md. Fan, Cao, Almeida, Broder,
- * Summary Cache, 2000 (counting); unary words beside a plane: the succinct filter of fastfilter_cpp.
+ * Summary Cache, 2000 (counting); unary words beside a plane: the succinct filter of
+ * fastfilter_cpp.
  */
 #include "base/bits.h"
 #include "base/bytes.h"
@@ -634,9 +635,9 @@ const nay_family nay__family_counting = {
     .kind = NAY_COUNTING,
     .name = "counting",
     .traits = NAY_CAN_ADD | NAY_CAN_REMOVE | NAY_CAN_MERGE | NAY_CAN_FOLD | NAY_CAN_COUNT,
-    .whole_check = true,
     .ordered = true,
     .shared = true,
+    .copy_locked = true,
     .plan = counting_plan,
     .payload = counting_payload,
     .fpr = counting_fpr,
@@ -651,5 +652,4 @@ const nay_family nay__family_counting = {
     .fold = counting_fold,
     .census = nay__blocked_census,
     .check = counting_check,
-    .touch = nay__blocked_touch,
 };

@@ -81,9 +81,9 @@ struct nay_family {
    * the shape: payload() then gives what a new filter needs, and check() must also verify `len`.
    */
   bool self_sized;
-  bool whole_check; /* check() reads every byte: a lazy map verifies them all before it */
   bool ordered;     /* the bytes depend on the order of adds: builders sort, and drop repeats */
   bool shared;      /* takes NAY_CONCURRENT */
+  bool copy_locked; /* and a copy must wait for adds: half of one would not pass check() */
 
   /* params -> shape; fills diag with the field to blame. Allocates nothing. */
   nay_status (*plan)(const nay_params *, nay_diag *, nay_shape *);
@@ -137,7 +137,10 @@ struct nay_family {
    * payload(); what is left are invariants of the bytes, such as zero padding.
    */
   nay_status (*check)(const nay_shape *, const uint8_t *payload, size_t len, nay_diag *);
-  /* the addresses that a probe may read, at most NAY_MAX_TOUCH: verified first in a lazy map */
+  /*
+   * The addresses that a probe may read, at most NAY_MAX_TOUCH: verified first in a lazy map. NULL:
+   * no lazy map, files of this family are verified when they are mapped (check() reads them whole).
+   */
   unsigned (*touch)(const nay_filter *, nay_hash, const uint8_t **addresses);
 };
 

@@ -435,13 +435,11 @@ nay_status nay__native_parse(uint8_t *p, size_t len, nay_trust trust, nay_diag *
   f->hasher = h.hasher;
   f->nkeys = h.nkeys;
   f->flags |= h.flags;
-  NAY_TRY(trust == NAY_VERIFY_ALL ? native_verify_body(p, len, &h, diag)
-                                  : native_make_lazy(p, len, &h, f));
+  /* a family that cannot tell what a probe will read has to be verified now */
+  bool at_touch = trust == NAY_VERIFY_AT_TOUCH && f->family->touch != NULL;
+  NAY_TRY(at_touch ? native_make_lazy(p, len, &h, f) : native_verify_body(p, len, &h, diag));
   NAY_TRY(native_take_sections(p, len, &h, diag, f));
   if (f->family->check == NULL) return NAY_OK;
-  if (f->family->whole_check && nay__filter_all_verified(f) != NAY_OK) {
-    return nay__fail(diag, NAY_ECORRUPT, "the checksum of a chunk is wrong", len - h.body_len);
-  }
   return f->family->check(&f->shape, f->bits.bytes, f->nbytes, diag);
 }
 
