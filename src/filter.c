@@ -169,7 +169,10 @@ nay_status nay_filter_copy(const nay_filter *f, const nay_allocator *allocator, 
   /* as long as it is, which in a self-sized family is not what a new filter would be */
   NAY_TRY(filter_make_sized(f->family, &f->shape, f->nbytes, &f->hasher, f->nkeys, flags, allocator,
                             &c));
+  bool wait = f->locks != NULL && f->family->copy_locked;
+  if (wait) nay__spin_lock_all(f->locks);
   filter_copy_payload(f, c->bits.bytes);
+  if (wait) nay__spin_unlock_all(f->locks);
   c->format = f->format;
   nay_status status = nay_filter_set_meta(c, f->meta, f->meta_len);
   if (status != NAY_OK) {

@@ -9,8 +9,9 @@ static inline uint32_t nay__rotl32(uint32_t x, unsigned r) { return x << r | x >
 static inline uint32_t nay__rotr32(uint32_t x, unsigned r) { return x >> r | x << (32 - r); }
 static inline uint64_t nay__rotl64(uint64_t x, unsigned r) { return x << r | x >> (64 - r); }
 
+/* Where the target has no instruction for it the builtin would be a call: the sums are faster. */
 static inline unsigned nay__popcount64(uint64_t x) {
-#if defined(__GNUC__) || defined(__clang__)
+#if defined(__POPCNT__) || (defined(__GNUC__) && !defined(__x86_64__) && !defined(__i386__))
   return (unsigned)__builtin_popcountll(x);
 #else
   x -= x >> 1 & 0x5555555555555555u;
@@ -29,32 +30,26 @@ static inline unsigned nay__ctz64(uint64_t x) {
 #endif
 }
 
-/* nay__bit_length: the position of the highest set bit, plus one; 0 for 0. */
-static inline unsigned nay__bit_length(uint64_t x) {
-#if defined(__GNUC__) || defined(__clang__)
-  return x == 0 ? 0 : 64 - (unsigned)__builtin_clzll(x);
-#else
-  unsigned n = 0;
-  for (; x != 0; x >>= 1) n++;
-  return n;
-#endif
-}
-
 /*
- * nay__select64: the position of the r-th set bit of x, from r = 0; x has more than r. Byte counts
- * summed by one multiplication find the byte, a short loop the bit.
+ * nay__select64: the position of the r-th set bit of x, from r = 0; x has more than r. Counts of
+ * pairs, nibbles and bytes lead there without a branch.
  */
 static inline unsigned nay__select64(uint64_t x, unsigned r) {
-  uint64_t s = x - (x >> 1 & 0x5555555555555555u);
-  s = (s & 0x3333333333333333u) + (s >> 2 & 0x3333333333333333u);
-  s = ((s + (s >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u; /* byte i: bits up to byte i */
-  /* one bit for each byte whose running count is at most r: that many bytes come before */
-  uint64_t at_most = ((r * 0x0101010101010101u | 0x8080808080808080u) - s) & 0x8080808080808080u;
-  unsigned byte = nay__popcount64(at_most) * 8;
-  r -= (unsigned)(s << 8 >> byte & 0xff);
-  x >>= byte;
-  for (; r > 0; r--) x &= x - 1;
-  return byte + nay__ctz64(x);
+  uint64_t pairs = x - (x >> 1 & 0x5555555555555555u);
+  uint64_t nibbles = (pairs & 0x3333333333333333u) + (pairs >> 2 & 0x3333333333333333u);
+  uint64_t sums = ((nibbles + (nibbles >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u;
+  /* byte i of sums: bits up to byte i. One mark for each byte whose sum is at most r */
+  uint64_t marks = ((r * 0x0101010101010101u | 0x8080808080808080u) - sums) & 0x8080808080808080u;
+  unsigned at = (unsigned)((marks >> 7) * 0x0101010101010101u >> 56) * 8;
+  r -= (unsigned)(sums << 8 >> at & 0xff);
+  unsigned below = (unsigned)(nibbles >> at & 15), skip = r >= below;
+  r -= below & (0 - skip);
+  at += 4 * skip;
+  below = (unsigned)(pairs >> at & 3);
+  skip = r >= below;
+  r -= below & (0 - skip);
+  at += 2 * skip;
+  return at + (r >= (x >> at & 1));
 }
 
 /* nay__mulhi: the high 64 bits of a * b. */

@@ -17,3 +17,13 @@ void nay__spin_wait(uint8_t *lock) {
     }
   } while (nay__atomic_swap8(lock, 1) != 0);
 }
+
+void nay__spin_lock_all(uint8_t *locks) {
+  for (unsigned i = 0; i < NAY_NSTRIPES; i++) {
+    if (nay__atomic_swap8(locks + i, 1) != 0) nay__spin_wait(locks + i);
+  }
+}
+
+void nay__spin_unlock_all(uint8_t *locks) {
+  for (unsigned i = 0; i < NAY_NSTRIPES; i++) nay__spin_unlock(locks + i);
+}

@@ -28,4 +28,8 @@ static inline uint8_t *nay__spin_lock(uint8_t *locks, uint64_t thing) {
 
 static inline void nay__spin_unlock(uint8_t *lock) { nay__atomic_release8(lock, 0); }
 
+/* nay__spin_lock_all: for what must not see an add half done. No lock may be held before. */
+void nay__spin_lock_all(uint8_t *locks);
+void nay__spin_unlock_all(uint8_t *locks);
+
 #endif /* NAY_SPIN_H */

@@ -183,7 +183,7 @@ void nay__blocked_census(const nay_filter *a, const nay_filter *b, uint64_t fact
   nay__blocked_measure(&a->bits, b != NULL ? &b->bits : NULL, factor, census);
 }
 
-unsigned nay__blocked_touch(const nay_filter *f, nay_hash hash, const uint8_t **addresses) {
+static unsigned blocked_touch(const nay_filter *f, nay_hash hash, const uint8_t **addresses) {
   addresses[0] = f->bits.bytes + nay__reduce(hash.lo, f->shape.nunits) * NAY_BLOCK_BYTES;
   return 1; /* blocks and checksummed chunks are both aligned: a block never lies in two chunks */
 }
@@ -206,5 +206,5 @@ const nay_family nay__family_blocked = {
     .intersect = blocked_intersect,
     .fold = blocked_fold,
     .census = nay__blocked_census,
-    .touch = nay__blocked_touch,
+    .touch = blocked_touch,
 };

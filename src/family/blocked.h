@@ -28,10 +28,9 @@ nay_status nay__blocked_plan(const nay_params *params, nay_diag *diag, nay_shape
 void nay__blocked_measure(const nay_bits *a, const nay_bits *b, uint64_t factor,
                           nay_census *census);
 
-/* The slots census and touch, for payloads that begin with a bit plane of shape.nunits blocks. */
+/* The slot census, for payloads that begin with a bit plane of shape.nunits blocks. */
 void nay__blocked_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
                          nay_census *census);
-unsigned nay__blocked_touch(const nay_filter *f, nay_hash hash, const uint8_t **addresses);
 
 /* Slots that a family with a blocked bit plane at the start of its payload shares. */
 nay_probe nay__blocked_kernel(const nay_kernels *kernels);

@@ -86,7 +86,7 @@ static uint64_t counting_page_size(unsigned nblocks, uint32_t nrecords) {
                        NAY_CACHE_LINE);
 }
 
-static counting_page counting_page_at(const counting_table *t, uint64_t page) {
+NAY_INLINE counting_page counting_page_at(const counting_table *t, uint64_t page) {
   uint64_t left = t->nblocks - page * COUNTING_PAGE;
   counting_page p = {.nblocks = left < COUNTING_PAGE ? (unsigned)left : COUNTING_PAGE,
                      .nrecords = t->nrecords};
@@ -108,15 +108,15 @@ typedef struct counting_group {
   unsigned row, bit;
 } counting_group;
 
-static counting_group counting_group_at(const counting_table *t, const counting_page *p,
-                                        uint64_t block, unsigned group) {
+NAY_INLINE counting_group counting_group_at(const counting_table *t, const counting_page *p,
+                                            uint64_t block, unsigned group) {
   unsigned in_page = (unsigned)(block % COUNTING_PAGE);
   return (counting_group){t->plane + block * NAY_BLOCK_BYTES + group * 8,
                           p->words + (size_t)in_page * NAY_BLOCK_BYTES + group * 8, in_page / 8,
                           in_page % 8 * COUNTING_GROUPS + group};
 }
 
-static bool counting_flagged(const counting_page *p, const counting_group *g) {
+NAY_INLINE bool counting_flagged(const counting_page *p, const counting_group *g) {
   return (nay__load64le(p->flags + g->row * 8) >> g->bit & 1) != 0;
 }
 
@@ -239,19 +239,20 @@ static void counting_record_add(uint8_t *record, uint64_t mask) {
 }
 
 /* Where the unary counter of a bit starts and how long it is. */
-static unsigned counting_unary_at(uint64_t plane, uint64_t word, unsigned bit, unsigned *length) {
+NAY_INLINE unsigned counting_unary_at(uint64_t plane, uint64_t word, unsigned bit,
+                                      unsigned *length) {
   unsigned r = nay__popcount64(plane & (((uint64_t)1 << bit) - 1));
   unsigned start = r == 0 ? 0 : nay__select64(word, r - 1) + 1;
   *length = (plane >> bit & 1) != 0 ? nay__ctz64(word >> start) + 1 : 0;
   return start;
 }
 
-static uint64_t counting_insert_bit(uint64_t word, unsigned at, uint64_t value) {
+NAY_INLINE uint64_t counting_insert_bit(uint64_t word, unsigned at, uint64_t value) {
   uint64_t low = word & (((uint64_t)1 << at) - 1);
   return low | (word ^ low) << 1 | value << at;
 }
 
-static uint64_t counting_delete_bit(uint64_t word, unsigned at) {
+NAY_INLINE uint64_t counting_delete_bit(uint64_t word, unsigned at) {
   uint64_t low = word & (((uint64_t)1 << at) - 1);
   return low | ((word ^ low) >> 1 & ~(((uint64_t)1 << at) - 1));
 }
@@ -635,9 +636,9 @@ const nay_family nay__family_counting = {
     .kind = NAY_COUNTING,
     .name = "counting",
     .traits = NAY_CAN_ADD | NAY_CAN_REMOVE | NAY_CAN_MERGE | NAY_CAN_FOLD | NAY_CAN_COUNT,
-    .whole_check = true,
     .ordered = true,
     .shared = true,
+    .copy_locked = true,
     .plan = counting_plan,
     .payload = counting_payload,
     .fpr = counting_fpr,
@@ -654,5 +655,4 @@ const nay_family nay__family_counting = {
     .fold = counting_fold,
     .census = nay__blocked_census,
     .check = counting_check,
-    .touch = nay__blocked_touch,
 };

@@ -644,24 +644,11 @@ static nay_status cuckoo_check(const nay_shape *shape, const uint8_t *payload, s
   return clear ? NAY_OK : nay__fail(diag, NAY_ECORRUPT, "padding is not zero", end);
 }
 
-static unsigned cuckoo_touch(const nay_filter *f, nay_hash h, const uint8_t **addresses) {
-  cuckoo_table t = cuckoo_of(f);
-  cuckoo_key key = cuckoo_locate(&t, h.lo);
-  const uint64_t buckets[2] = {key.home, key.other};
-  addresses[0] = f->bits.bytes;
-  for (unsigned i = 0; i < 2; i++) { /* a bucket may lie across the end of a chunk */
-    addresses[1 + 2 * i] = cuckoo_bucket_at(&t, buckets[i]);
-    addresses[2 + 2 * i] = cuckoo_bucket_at(&t, buckets[i] + 1);
-  }
-  return 5;
-}
-
 const nay_family nay__family_cuckoo = {
     .kind = NAY_CUCKOO,
     .name = "cuckoo",
     .traits = NAY_CAN_ADD | NAY_CAN_REMOVE | NAY_CAN_COUNT | NAY_CAN_GROW,
     .self_sized = true,
-    .whole_check = true,
     .ordered = true,
     .plan = cuckoo_plan,
     .payload = cuckoo_payload,
@@ -678,5 +665,4 @@ const nay_family nay__family_cuckoo = {
     .count = cuckoo_count,
     .census = cuckoo_census,
     .check = cuckoo_check,
-    .touch = cuckoo_touch,
 };

@@ -83,9 +83,9 @@ struct nay_family {
    * the shape: payload() then gives what a new filter needs, and check() must also verify `len`.
    */
   bool self_sized;
-  bool whole_check; /* check() reads every byte: no lazy maps */
   bool ordered;     /* the bytes depend on the order of adds: builders sort, and drop repeats */
   bool shared;      /* takes NAY_CONCURRENT */
+  bool copy_locked; /* and a copy must wait for adds: half of one would not pass check() */
 
   /* params -> shape; fills diag with the field to blame. Allocates nothing. */
   nay_status (*plan)(const nay_params *, nay_diag *, nay_shape *);

@@ -35,7 +35,7 @@
 
 #define SCALABLE_HEADER 64u
 #define SCALABLE_ROW 40u
-#define SCALABLE_MAX_LEVELS NAY_MAX_TOUCH
+#define SCALABLE_MAX_LEVELS 64u
 #define SCALABLE_FIRST 1000u /* keys of the first level when nkeys is 0 */
 #define SCALABLE_MIN_FPR 1e-6
 #define SCALABLE_MAX_FPR 0.5
@@ -500,20 +500,11 @@ static nay_status scalable_check(const nay_shape *shape, const uint8_t *payload,
   return at == len ? NAY_OK : scalable_bad(diag, "bytes after the last level", at);
 }
 
-static unsigned scalable_touch(const nay_filter *f, nay_hash h, const uint8_t **addresses) {
-  unsigned n = 0;
-  for (scalable_walk w = scalable_begin(f); scalable_next(&w);) {
-    addresses[n++] = w.level.bytes + nay__reduce(h.lo, w.level.nunits) * NAY_BLOCK_BYTES;
-  }
-  return n;
-}
-
 const nay_family nay__family_scalable = {
     .kind = NAY_SCALABLE,
     .name = "scalable",
     .traits = NAY_CAN_ADD | NAY_CAN_MERGE | NAY_CAN_FOLD | NAY_CAN_GROW,
     .self_sized = true,
-    .whole_check = true,
     .ordered = true,
     .plan = scalable_plan,
     .payload = scalable_payload,
@@ -531,5 +522,4 @@ const nay_family nay__family_scalable = {
     .finish = scalable_finish,
     .census = scalable_census,
     .check = scalable_check,
-    .touch = scalable_touch,
 };

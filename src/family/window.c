@@ -360,17 +360,10 @@ static nay_status window_check(const nay_shape *shape, const uint8_t *payload, s
   return NAY_OK;
 }
 
-static unsigned window_touch(const nay_filter *f, nay_hash h, const uint8_t **addresses) {
-  addresses[0] = window_unit(f, h.lo);
-  addresses[1] = addresses[0] + WINDOW_UNIT - 1;
-  return 2;
-}
-
 const nay_family nay__family_window = {
     .kind = NAY_WINDOW,
     .name = "window",
     .traits = NAY_CAN_ADD | NAY_CAN_EXPIRE,
-    .whole_check = true,
     .ordered = true,
     .plan = window_plan,
     .payload = window_payload,
@@ -386,5 +379,4 @@ const nay_family nay__family_window = {
     .advance = window_advance,
     .census = window_census,
     .check = window_check,
-    .touch = window_touch,
 };

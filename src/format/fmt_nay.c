@@ -475,9 +475,8 @@ nay_status nay__native_parse(uint8_t *p, size_t len, nay_trust trust, nay_diag *
   f->hasher = h.hasher;
   f->nkeys = h.nkeys;
   f->flags |= h.flags;
-  /* a family that cannot tell what a probe will read, or checks every byte, is verified now */
-  bool can_wait = f->family->touch != NULL && !f->family->whole_check;
-  bool at_touch = trust == NAY_VERIFY_AT_TOUCH && can_wait;
+  /* a family that cannot tell what a probe will read has to be verified now */
+  bool at_touch = trust == NAY_VERIFY_AT_TOUCH && f->family->touch != NULL;
   NAY_TRY(at_touch ? native_make_lazy(p, len, &h, diag, f) : native_verify_body(p, len, &h, diag));
   NAY_TRY(native_take_sections(p, len, &h, diag, f));
   return native_check_payload(p, f, diag);

@@ -47,6 +47,22 @@ static uint64_t model_change(model *m, nay_hash h, int change) {
   return least;
 }
 
+static void select_finds_the_bit(void **state) {
+  (void)state;
+  rng r = {8};
+  for (unsigned i = 0; i < 20000; i++) {
+    uint64_t x = rng_next(&r), rest = x;
+    if (i % 3 == 1) x &= rng_next(&r) & rng_next(&r);
+    if (i % 3 == 2) x |= rng_next(&r) | rng_next(&r);
+    if (i == 0) x = ~(uint64_t)0;
+    if (i == 1) x = (uint64_t)1 << 63;
+    rest = x;
+    for (unsigned n = 0; rest != 0; n++, rest &= rest - 1) {
+      assert_int_equal(nay__select64(x, n), nay__ctz64(rest));
+    }
+  }
+}
+
 static void counts_are_exact(void **state) {
   (void)state;
   /* 3 blocks and 300 keys of 6 bits: sums far above 64, so that words, pool and back are walked */
@@ -270,6 +286,7 @@ static void a_flipped_counter_is_noticed(void **state) {
 
 int main(void) {
   const test_case tests[] = {
+      TEST(select_finds_the_bit),
       TEST(counts_are_exact),
       TEST(bytes_do_not_remember),
       TEST(fifteen_sticks),

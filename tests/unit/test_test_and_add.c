@@ -250,6 +250,39 @@ static void counting_removes_beside_adds(void **state) {
   nay_filter_free(empty);
 }
 
+/* A copy taken beside adds and removes is a filter in its own right: every check holds. */
+static void *copier(void *arg) {
+  race *r = arg;
+  pthread_barrier_wait(&r->start);
+  for (unsigned i = 0; i < 20; i++) {
+    nay_filter *copy;
+    if (nay_filter_copy(r->f, NULL, &copy) != NAY_OK) return arg;
+    nay_status status = copy->family->check(&copy->shape, copy->bits.bytes, copy->nbytes, NULL);
+    nay_filter_free(copy);
+    if (status != NAY_OK) return arg;
+  }
+  return NULL;
+}
+
+static void counting_copies_beside_adds(void **state) {
+  (void)state;
+  static race r;
+  memset(&r, 0, sizeof r);
+  r.f = make_shared(NAY_COUNTING, NAY_CONCURRENT);
+  pthread_t threads[4];
+  assert_int_equal(pthread_barrier_init(&r.start, NULL, 4), 0);
+  for (unsigned i = 0; i < 4; i++) {
+    assert_int_equal(pthread_create(&threads[i], NULL, i == 0 ? copier : churner, &r), 0);
+  }
+  for (unsigned i = 0; i < 4; i++) {
+    void *failed;
+    pthread_join(threads[i], &failed);
+    assert_null(failed);
+  }
+  pthread_barrier_destroy(&r.start);
+  nay_filter_free(r.f);
+}
+
 static void sharing_an_opened_filter(void **state) {
   (void)state;
   nay_filter *f = make_shared(NAY_COUNTING, 0), *w;
@@ -270,7 +303,7 @@ int main(void) {
       TEST(duels_have_one_winner),       TEST(blocked_has_one_winner),
       TEST(bloom_has_one_winner),        TEST(counting_has_one_winner),
       TEST(unique_counting_counts_once), TEST(counting_removes_beside_adds),
-      TEST(sharing_an_opened_filter),
+      TEST(counting_copies_beside_adds), TEST(sharing_an_opened_filter),
   };
   return run_all(tests);
 }
