@@ -23,8 +23,8 @@ test-quick: ## one build, no sanitizers, no statistics: for the edit loop
 	@scripts/bootstrap test
 	@scripts/test quick
 
-test-long: ## the slow tier: more probes, more mutations, a minute of each fuzz target
-	@scripts/bootstrap test
+test-long: ## the slow tier: more probes, more mutations, other CPUs, a minute of each fuzz target
+	@scripts/bootstrap long
 	@scripts/test long
 
 fuzz: ## one minute of libFuzzer on each target (FUZZ_SECONDS=60)

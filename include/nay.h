@@ -486,7 +486,11 @@ NAY_API nay_status nay_filter_encode_stream(const nay_filter *filter, nay_sink s
 NAY_API nay_status nay_filter_decode(const void *bytes, size_t len, const nay_allocator *allocator,
                                      nay_diag *diag, nay_filter **filter);
 
-/* nay_filter_save: replaces the file atomically: after a crash it is the old one or the new one. */
+/*
+ * nay_filter_save: replaces the file atomically: after a crash it is the old one or the new one. A
+ * symbolic link keeps pointing where it did, an existing file keeps its permissions. NAY_EIO: diag
+ * says which step failed and errno; the old file and the filter are as they were.
+ */
 NAY_API nay_status nay_filter_save(const nay_filter *filter, const char *path, nay_diag *diag);
 
 /* nay_filter_open: reads a file into memory, all checksums verified. */

@@ -1,10 +1,12 @@
 /*
- * test_native_shared.c - writing a filter while other threads add to it: every file is a good one,
- * and has all keys whose add had returned before.
+ * test_native_shared.c - threads and files: a filter is written while others add to it (every file
+ * is a good one, and has all keys whose add had returned before); a lazy map is verified by many
+ * threads at once.
  */
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "format/fmt_nay.h"
 #include "support/native.h"
 #include "support/test.h"
 
@@ -31,7 +33,6 @@ static void *adder_run(void *state) {
   return NULL;
 }
 
-/* At least one round, then until the adders have seen some of it. */
 static void files_while_threads_add(void **state) {
   nay_params params = {.kind = *(const nay_kind *)*state, .nbits = 512 * 2048, .k = 6};
   params.flags = NAY_CONCURRENT;
@@ -64,11 +65,40 @@ static void files_while_threads_add(void **state) {
   nay_filter_free(f);
 }
 
+static void *prober_run(void *state) { return native_members_ok(state, 2000) ? state : NULL; }
+
+/* All threads begin with chunks that nobody has looked at; one chunk is damaged. */
+static void lazy_chunks_from_many_threads(void **state) {
+  (void)state;
+  nay_params params = {.kind = NAY_BLOCKED, .nbits = 512 * 8192, .k = 6};
+  size_t len;
+  uint8_t *p = native_sample(&params, 2000, &len);
+  p[len / 2] ^= 1;
+  for (unsigned round = 0; round < 20; round++) {
+    nay_filter *f = malloc(sizeof *f);
+    *f = (nay_filter){.allocator = nay__allocator_or_default(NULL), .flags = NAY_IS_READ_ONLY};
+    assert_ok(nay__native_parse(p, len, NAY_VERIFY_AT_TOUCH, NULL, f));
+    pthread_t threads[4];
+    for (unsigned t = 0; t < 4; t++) {
+      assert_int_equal(pthread_create(&threads[t], NULL, prober_run, f), 0);
+    }
+    for (unsigned t = 0; t < 4; t++) {
+      void *good;
+      pthread_join(threads[t], &good);
+      assert_ptr_equal(good, f);
+    }
+    assert_status(nay_filter_health(f), NAY_ECORRUPT);
+    nay_filter_free(f);
+  }
+  free(p);
+}
+
 int main(void) {
   static const nay_kind bloom = NAY_BLOOM, blocked = NAY_BLOCKED;
   const test_case tests[] = {
       TEST_WITH("files_while_threads_add bloom", files_while_threads_add, &bloom),
       TEST_WITH("files_while_threads_add blocked", files_while_threads_add, &blocked),
+      TEST(lazy_chunks_from_many_threads),
   };
   return run_all(tests);
 }

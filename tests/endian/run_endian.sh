@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# TAP: the library, compiled for other CPUs and run by qemu, writes and reads the golden files byte
+# for byte, and replays the fuzz corpus: s390x is big-endian, i686 has 32-bit pointers.
+#   run_endian.sh [CPU ...]     s390x i686 aarch64 unless named
+set -uo pipefail
+source=${NAY_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+n=0
+
+report() { # status description log
+  n=$((n + 1))
+  if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else
+    echo "not ok $n - $2"; grep -v '^ok ' "$3" | head -n 20 | sed 's/^/# /'; fi
+}
+
+# xxhash.h alone: /usr/include as a whole has the headers of this machine
+mkdir "$work/xxhash"
+cp "${XXHASH_INCLUDE:-/usr/include}/xxhash.h" "$work/xxhash/"
+
+build() { # cpu compiler
+  cmake -S "$source" -B "$work/$1" -G Ninja -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$1" \
+    -DCMAKE_C_COMPILER="$2" -DCMAKE_BUILD_TYPE=Release -DNAY_TESTS=OFF -DNAY_CLI=OFF \
+    -DXXHASH_INCLUDE="$work/xxhash" && cmake --build "$work/$1" --target nay_static || return
+  local flags=(-O2 -static -D_FILE_OFFSET_BITS=64 -I"$source/include" -I"$source/tests" -I"$source/src" -I"$work/xxhash")
+  "$2" "${flags[@]}" "$source/tests/golden/native/make_native.c" "$work/$1/libnay.a" \
+    -o "$work/$1/make_native" || return
+  for target in "$source"/tests/fuzz/fuzz_*.c; do
+    "$2" "${flags[@]}" "$target" "$source/tests/fuzz/replay.c" "$work/$1/libnay.a" -lm \
+      -o "$work/$1/$(basename "$target" .c)" || return
+  done
+}
+
+try() { # cpu qemu-name
+  local compiler=$1-linux-gnu-gcc run=qemu-$2-static log=$work/log
+  if ! command -v "$compiler" >/dev/null || ! command -v "$run" >/dev/null; then
+    n=$((n + 1)); echo "ok $n - $1 # skip no $compiler or $run (scripts/bootstrap long)"; return
+  fi
+  build "$1" "$compiler" >"$log" 2>&1
+  local status=$?
+  report $status "$1: builds" "$log"
+  [ $status -eq 0 ] || return
+  "$run" "$work/$1/make_native" check "$source/tests/golden/native" >"$log" 2>&1
+  report $? "$1: the golden files, written and read: $(grep -c '^ok ' "$log") checks" "$log"
+  for target in "$source"/tests/fuzz/fuzz_*.c; do
+    local name; name=$(basename "$target" .c)
+    "$run" "$work/$1/$name" "$source/tests/fuzz/corpus/$name" >"$log" 2>&1
+    report $? "$1: $name on its corpus" "$log"
+  done
+}
+
+for cpu in "${@:-s390x i686 aarch64}"; do
+  for one in $cpu; do try "$one" "${one/i686/i386}"; done
+done
+echo "1..$n"
