@@ -292,6 +292,7 @@ int main(int argc, char **argv) {
     bench_table_lsm(stdout, &lsm);
   }
   main_write(&report, s.nadapters);
+  int status = main_status(&s);
   free(s.rows);
-  return main_status(&s);
+  return status;
 }

@@ -84,10 +84,11 @@ int bench_pin(int cpu) {
 }
 
 void bench_warm(double seconds) {
-  volatile uint64_t sink = 0;
+  uint64_t sink = 0;
   double end = bench_now() + seconds;
   while (bench_now() < end) {
     for (uint64_t i = 0; i < 10000; i++) sink += i * i;
+    __asm__ volatile("" : "+r"(sink));
   }
 }
 

@@ -3,9 +3,9 @@
  *
  * A panel for each number of keys; both axes logarithmic; lower and further left is better. A
  * filter has a hollow mark for one call a key, joined by a line to a filled one for batches when it
- * has them. Ours are circles, those of others squares, so that nothing is told by colour alone; the
- * colours of the families are those of Okabe and Ito, which every kind of colour vision keeps
- * apart.
+ * has them. Ours are circles, those of others squares, and each has its name beside it: nothing is
+ * told by colour alone. The colours are those of Okabe and Ito, which every kind of colour vision
+ * keeps apart, the light ones darkened so that names can be read.
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "bench.h"
 
 #define SVG_PANEL_W 580.0
-#define SVG_PANEL_H 440.0
+#define SVG_PANEL_H 500.0
 #define SVG_LEFT 52.0
 #define SVG_RIGHT 128.0 /* room for the labels of the rightmost marks */
 #define SVG_TOP 34.0
@@ -21,7 +21,7 @@
 #define SVG_HEAD 62.0
 #define SVG_FOOT 34.0
 #define SVG_LINE 12.0 /* height of a label */
-#define SVG_MAX_LABELS 128
+#define SVG_MAX_LABELS 512
 
 typedef struct svg_axis {
   double low, high; /* values */
@@ -52,7 +52,7 @@ static const char *svg_colour(const char *family) {
     const char *family, *colour;
   } colours[] = {{"bloom", "#0072B2"},    {"blocked", "#D55E00"}, {"counting", "#CC79A7"},
                  {"scalable", "#56B4E9"}, {"window", "#7F7F7F"},  {"cuckoo", "#009E73"},
-                 {"xor", "#B8860B"},      {"fuse", "#000000"},    {"ribbon", "#E69F00"}};
+                 {"xor", "#7A4A2B"},      {"fuse", "#000000"},    {"ribbon", "#B87F00"}};
   for (size_t i = 0; i < sizeof colours / sizeof colours[0]; i++) {
     if (strcmp(colours[i].family, family) == 0) return colours[i].colour;
   }
@@ -98,26 +98,39 @@ static bool svg_label_free(const svg_panel *p, const svg_label *l) {
   if (l->y < p->y.to + SVG_LINE || l->y > p->y.from) return false;
   for (size_t i = 0; i < p->nlabels; i++) {
     const svg_label *o = &p->labels[i];
-    bool apart = l->x > o->x + o->width || o->x > l->x + l->width || fabs(l->y - o->y) < 0;
+    bool apart = l->x > o->x + o->width || o->x > l->x + l->width;
     if (!apart && fabs(l->y - o->y) < SVG_LINE) return false;
   }
   return true;
 }
 
-/* Beside the mark, or as near above or below as there is room; a thin line then leads to it. */
-static void svg_name(svg_panel *p, double x, double y, const char *text, bool ours) {
-  svg_label label = {x + 9, y + 3.5, 5.6 * (double)strlen(text)};
-  double home = label.y;
-  for (int step = 0; step < 24 && !svg_label_free(p, &label); step++) {
-    double shift = SVG_LINE / 2 * (double)(step / 2 + 1);
-    label.y = home + (step % 2 == 0 ? -shift : shift);
+/* The places to try for a label, nearest first: right and left of the mark, then above and below.
+ */
+static svg_label svg_label_place(const svg_panel *p, double x, double y, double width) {
+  svg_label home = {x + 9, y + 3.5, width};
+  for (int step = 0; step < 64; step++) {
+    double shift = SVG_LINE / 2 * (double)(step / 4);
+    svg_label label = {step % 2 == 0 ? home.x : x - 9 - width,
+                       home.y + (step % 4 < 2 ? -shift : shift), width};
+    if (label.x > p->x.from && svg_label_free(p, &label)) return label;
   }
+  return home;
+}
+
+/* A label that is not beside its mark is led to it by a thin line. */
+static void svg_name(svg_panel *p, double x, double y, const char *text, const char *colour,
+                     bool ours) {
+  svg_label label = svg_label_place(p, x, y, (ours ? 6.1 : 5.5) * (double)strlen(text));
   if (p->nlabels < SVG_MAX_LABELS) p->labels[p->nlabels++] = label;
-  if (fabs(label.y - home) > SVG_LINE / 2) {
-    svg_line(p->out, x + 5, y, label.x - 1, label.y - 3.5,
-             "stroke=\"#999999\" stroke-width=\"0.6\"");
+  if (fabs(label.y - y - 3.5) > SVG_LINE / 2) {
+    bool right = label.x > x;
+    svg_line(p->out, right ? x + 5 : x - 5, y, right ? label.x - 1 : label.x + label.width + 1,
+             label.y - 3.5, "stroke=\"#999999\" stroke-width=\"0.6\"");
   }
-  svg_text(p->out, label.x, label.y, ours ? "class=\"ours\"" : "class=\"peer\"", text);
+  char attributes[64];
+  snprintf(attributes, sizeof attributes, "class=\"%s\" style=\"fill:%s\"", ours ? "ours" : "peer",
+           colour);
+  svg_text(p->out, label.x, label.y, attributes, text);
 }
 
 /* ---- a panel ---- */
@@ -179,7 +192,14 @@ static void svg_limit(svg_panel *p) {
   svg_text(p->out, label.x, label.y, "class=\"tick\"", "memory: one random line, prefetched");
 }
 
-static void svg_row(svg_panel *p, const bench_row *row) {
+/* A mark is an obstacle to labels, too. */
+static void svg_placed(svg_panel *p, double x, double y, bool ours, bool filled,
+                       const char *colour) {
+  svg_mark(p->out, x, y, ours, filled, colour);
+  if (p->nlabels < SVG_MAX_LABELS) p->labels[p->nlabels++] = (svg_label){x - 5, y + 3.5, 10};
+}
+
+static void svg_row_marks(svg_panel *p, const bench_row *row) {
   const char *colour = svg_colour(row->adapter->family);
   bool ours = bench_row_is_ours(row);
   double x = svg_at(&p->x, bench_row_bits_per_key(row));
@@ -189,12 +209,17 @@ static void svg_row(svg_panel *p, const bench_row *row) {
     char style[64];
     snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"1.4\"", colour);
     svg_line(p->out, x, one, x, svg_at(&p->y, batch), style);
-    svg_mark(p->out, x, svg_at(&p->y, batch), ours, true, colour);
+    svg_placed(p, x, svg_at(&p->y, batch), ours, true, colour);
   }
-  svg_mark(p->out, x, one, ours, false, colour);
+  svg_placed(p, x, one, ours, false, colour);
+}
+
+static void svg_row_name(svg_panel *p, const bench_row *row) {
   char name[96];
   snprintf(name, sizeof name, "%s %s", row->adapter->library, row->adapter->name);
-  svg_name(p, x, one, name, ours);
+  svg_name(p, svg_at(&p->x, bench_row_bits_per_key(row)),
+           svg_at(&p->y, bench_row_aspect(row, BENCH_ONE)), name, svg_colour(row->adapter->family),
+           bench_row_is_ours(row));
 }
 
 static void svg_draw_panel(svg_panel *p, double left, double top) {
@@ -210,7 +235,10 @@ static void svg_draw_panel(svg_panel *p, double left, double top) {
   svg_axes(p);
   svg_limit(p);
   for (size_t i = 0; i < p->nrows; i++) {
-    if (svg_shows(p, &p->rows[i])) svg_row(p, &p->rows[i]);
+    if (svg_shows(p, &p->rows[i])) svg_row_marks(p, &p->rows[i]);
+  }
+  for (size_t i = 0; i < p->nrows; i++) {
+    if (svg_shows(p, &p->rows[i])) svg_row_name(p, &p->rows[i]);
   }
 }
 

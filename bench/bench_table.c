@@ -88,7 +88,7 @@ static void table_row(FILE *out, const bench_row *row, const bench_row *rows, si
   const bench_adapter *a = row->adapter;
   char name[64];
   snprintf(name, sizeof name, "%s %s", a->library, a->name);
-  fprintf(out, "%-25.25s", name);
+  fprintf(out, "%-28.28s", name);
   if (row->failure != NULL) {
     fprintf(out, "  %s\n", row->failure);
     return;
@@ -113,13 +113,13 @@ void bench_table_block(FILE *out, const bench_row *rows, size_t nrows) {
   char count[32];
   fprintf(out, "\n%s keys as %s\n", table_count(rows[0].nkeys, count),
           rows[0].form == BENCH_HASHES ? "64-bit hashes" : "16-byte strings, hashing included");
-  fprintf(out, "%-25s%6s %-18s%21s%21s%21s%7s%21s%21s\n", "", "bits/", "  false positives",
+  fprintf(out, "%-28s%6s %-18s%21s%21s%21s%7s%21s%21s\n", "", "bits/", "  false positives",
           "make the filter   ", "one call a key    ", "batch        ", "one", "memory limit    ",
           "best peer / nay   ");
-  fprintf(out, "%-25s%6s %-18s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%6s\n", "filter",
+  fprintf(out, "%-28s%6s %-18s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%6s\n", "filter",
           "key", "  % and 95 %", "build", "add", "batch", "0%", "50%", "100%", "0%", "50%", "100%",
           "alone", "ns", "add", "probe", "make", "probe", "batch", "+-");
-  fprintf(out, "%.*s\n", 50 + 17 * 7 - 14, table_rule);
+  fprintf(out, "%.*s\n", 53 + 17 * 7 - 14, table_rule);
   for (size_t i = 0; i < nrows; i++) table_row(out, &rows[i], rows, nrows);
   fflush(out);
 }
