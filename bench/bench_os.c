@@ -92,7 +92,7 @@ void bench_warm(double seconds) {
   }
 }
 
-/* The value of the first line "name : value" of a file, or "unknown". */
+/* The value of the first line "name : value" of a file, or its first line when name is empty. */
 static void os_line(const char *path, const char *name, char *out, size_t cap) {
   snprintf(out, cap, "unknown");
   FILE *file = fopen(path, "r");
@@ -100,12 +100,10 @@ static void os_line(const char *path, const char *name, char *out, size_t cap) {
   char line[512];
   while (fgets(line, sizeof line, file) != NULL) {
     if (strncmp(line, name, strlen(name)) != 0) continue;
-    char *value = *name != '\0' ? strchr(line, ':') : line - 1;
-    if (*name != '\0' && value == NULL) continue;
-    value++;
+    const char *colon = *name != '\0' ? strchr(line, ':') : NULL;
+    const char *value = colon != NULL ? colon + 1 : line;
     value += strspn(value, " \t");
-    value[strcspn(value, "\n")] = '\0';
-    snprintf(out, cap, "%s", value);
+    snprintf(out, cap, "%.*s", (int)strcspn(value, "\n"), value);
     break;
   }
   fclose(file);
