@@ -155,7 +155,6 @@ void bench_row_fpr_interval(const bench_row *row, double *low, double *high);
 /* Figures of a cell; NaN when it was not measured. */
 double bench_cell_min(const bench_cell *cell);
 double bench_cell_median(const bench_cell *cell);
-double bench_cell_max(const bench_cell *cell);
 
 /* bench_run: measures all adapters at one size and form, interleaved. rows has nadapters places. */
 void bench_run(const bench_options *options, uint64_t nkeys, bench_form form,
@@ -179,6 +178,15 @@ double bench_row_aspect(const bench_row *row, bench_aspect aspect);
  */
 const bench_row *bench_best_peer(const bench_row *row, const bench_row *rows, size_t nrows,
                                  bench_aspect aspect);
+
+/*
+ * bench_row_limit: ns for a random line of an array of the filter's size. Bigger arrays cannot be
+ * faster, so the least of their figures counts, too: it takes out noise.
+ */
+double bench_row_limit(const bench_row *row, const bench_row *rows, size_t nrows);
+
+/* bench_row_add: the quickest way to add keys to an empty filter; NaN for static families. */
+double bench_row_add(const bench_row *row);
 
 /* bench_row_is_ours: whether the filter is one of nay's. */
 bool bench_row_is_ours(const bench_row *row);

@@ -52,12 +52,12 @@ size_t bench_adapters_all(const char *const *plugins, size_t nplugins,
 void bench_adapters_missing(FILE *out) {
   (void)out;
 #ifndef BENCH_HAS_ROCKSDB
-  fputs("left out: rocksdb was not found when this was built (Debian: librocksdb-dev, g++)\n", out);
+  fputs("left out: rocksdb is not in this build (Debian: librocksdb-dev, g++)\n", out);
 #endif
 #ifndef BENCH_HAS_LEVELDB
-  fputs("left out: leveldb was not found when this was built (Debian: libleveldb-dev, g++)\n", out);
+  fputs("left out: leveldb is not in this build (Debian: libleveldb-dev, g++)\n", out);
 #endif
 #ifndef BENCH_HAS_LIBBLOOM
-  fputs("left out: libbloom was not found when this was built (Debian: libbloom-dev)\n", out);
+  fputs("left out: libbloom is not in this build (Debian: libbloom-dev)\n", out);
 #endif
 }

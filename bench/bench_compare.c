@@ -6,20 +6,28 @@
 
 const char *const bench_aspect_names[BENCH_NASPECTS] = {"make", "probe", "batch"};
 
-/* NaN counts as "not offered". */
-static double compare_least(double a, double b) { return fmin(a, b); }
+/* fmin takes the other number when one is NaN, that is, not offered. */
+double bench_row_add(const bench_row *row) {
+  return fmin(bench_cell_min(&row->cells[OP_ADD]), bench_cell_min(&row->cells[OP_ADD_BATCH]));
+}
 
 double bench_row_aspect(const bench_row *row, bench_aspect aspect) {
   const bench_cell *c = row->cells;
   double one = bench_cell_min(&c[OP_PROBE + BENCH_HALF]);
   switch (aspect) {
-    case BENCH_MAKE:
-      return compare_least(
-          bench_cell_min(&c[OP_BUILD]),
-          compare_least(bench_cell_min(&c[OP_ADD]), bench_cell_min(&c[OP_ADD_BATCH])));
-    case BENCH_MANY: return compare_least(one, bench_cell_min(&c[OP_PROBE_BATCH + BENCH_HALF]));
+    case BENCH_MAKE: return fmin(bench_cell_min(&c[OP_BUILD]), bench_row_add(row));
+    case BENCH_MANY: return fmin(one, bench_cell_min(&c[OP_PROBE_BATCH + BENCH_HALF]));
     default: return one;
   }
+}
+
+double bench_row_limit(const bench_row *row, const bench_row *rows, size_t nrows) {
+  double least = bench_cell_min(&row->cells[OP_LIMIT]);
+  for (size_t i = 0; i < nrows; i++) {
+    if (rows[i].failure != NULL || rows[i].nbytes < row->nbytes) continue;
+    least = fmin(least, bench_cell_min(&rows[i].cells[OP_LIMIT]));
+  }
+  return least;
 }
 
 bool bench_row_is_ours(const bench_row *row) { return strcmp(row->adapter->library, "nay") == 0; }

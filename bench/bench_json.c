@@ -81,6 +81,17 @@ static void json_peers(FILE *out, const bench_report *report, const bench_row *r
   fputs("}", out);
 }
 
+static void json_limit(FILE *out, const bench_report *report, const bench_row *row) {
+  double limit = bench_row_limit(row, report->rows, report->nrows);
+  fputs(",\n     \"of_limit\": {", out);
+  json_number(out, "limit", limit);
+  fputs(", ", out);
+  json_number(out, "add", bench_row_add(row) / limit);
+  fputs(", ", out);
+  json_number(out, "batch", bench_row_aspect(row, BENCH_MANY) / limit);
+  fputs("}", out);
+}
+
 static void json_fpr(FILE *out, const bench_row *row) {
   double low, high;
   bench_row_fpr_interval(row, &low, &high);
@@ -118,6 +129,7 @@ static void json_row(FILE *out, const bench_report *report, const bench_row *row
   json_fpr(out, row);
   fputs(",\n", out);
   json_cells(out, row);
+  json_limit(out, report, row);
   json_peers(out, report, row);
   fputs("}", out);
 }

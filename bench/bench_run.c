@@ -67,17 +67,16 @@ static int run_compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static double run_quantile(const bench_cell *cell, unsigned of_two) {
+static double run_rank(const bench_cell *cell, unsigned rank) {
   if (cell->n == 0) return (double)NAN;
   double sorted[BENCH_MAX_REPS];
   memcpy(sorted, cell->ns, cell->n * sizeof sorted[0]);
   qsort(sorted, cell->n, sizeof sorted[0], run_compare);
-  return sorted[(cell->n - 1) * of_two / 2];
+  return sorted[rank];
 }
 
-double bench_cell_min(const bench_cell *cell) { return run_quantile(cell, 0); }
-double bench_cell_median(const bench_cell *cell) { return run_quantile(cell, 1); }
-double bench_cell_max(const bench_cell *cell) { return run_quantile(cell, 2); }
+double bench_cell_min(const bench_cell *cell) { return run_rank(cell, 0); }
+double bench_cell_median(const bench_cell *cell) { return run_rank(cell, cell->n / 2); }
 
 /* ---- queries ---- */
 

@@ -42,12 +42,12 @@ static void table_number(FILE *out, double x, bool marked) {
   }
 }
 
-/* "1.8x", in seven columns. */
-static void table_ratio(FILE *out, double x) {
+/* "1.80x", in seven columns; "1.80*" when it is against a figure with that mark. */
+static void table_ratio(FILE *out, double x, bool marked) {
   if (isnan(x)) {
     fputs("      -", out);
   } else {
-    fprintf(out, "%6.*fx", x < 9.995 ? 2 : 1, x);
+    fprintf(out, "%6.*f%c", x < 9.995 ? 2 : 1, x, marked ? '*' : 'x');
   }
 }
 
@@ -74,13 +74,25 @@ static void table_fpr(FILE *out, const bench_row *row) {
   fprintf(out, " %8.*f +-%-7.*f", p < 0.1 ? 5 : 4, p, p < 0.1 ? 5 : 4, 50 * (high - low));
 }
 
+/* Whether the figure that bench_row_aspect chose has the mark. */
+static bool table_aspect_marked(const bench_row *row, bench_aspect aspect) {
+  if (aspect == BENCH_MAKE) return table_marked(row, OP_ADD);
+  double one = bench_row_aspect(row, BENCH_ONE);
+  bool single = bench_row_aspect(row, aspect) >= one;
+  return table_marked(row, single ? OP_PROBE : OP_PROBE_BATCH);
+}
+
 static void table_peers(FILE *out, const bench_row *row, const bench_row *rows, size_t nrows) {
-  for (int aspect = 0; aspect < BENCH_NASPECTS; aspect++) {
+  for (int i = 0; i < BENCH_NASPECTS; i++) {
+    bench_aspect aspect = (bench_aspect)i;
     const bench_row *peer =
-        bench_row_is_ours(row) ? bench_best_peer(row, rows, nrows, (bench_aspect)aspect) : NULL;
-    double mine = bench_row_aspect(row, (bench_aspect)aspect);
-    table_ratio(out,
-                peer != NULL ? bench_row_aspect(peer, (bench_aspect)aspect) / mine : (double)NAN);
+        bench_row_is_ours(row) ? bench_best_peer(row, rows, nrows, aspect) : NULL;
+    if (peer == NULL) {
+      table_ratio(out, (double)NAN, false);
+    } else {
+      table_ratio(out, bench_row_aspect(peer, aspect) / bench_row_aspect(row, aspect),
+                  table_aspect_marked(peer, aspect));
+    }
   }
 }
 
@@ -98,12 +110,10 @@ static void table_row(FILE *out, const bench_row *row, const bench_row *rows, si
   for (unsigned op = 0; op <= OP_PROBE_ALONE; op++) {
     table_number(out, bench_cell_min(&row->cells[op]), table_marked(row, op));
   }
-  double limit = bench_cell_min(&row->cells[OP_LIMIT]);
+  double limit = bench_row_limit(row, rows, nrows);
   table_number(out, limit, false);
-  double added =
-      fmin(bench_cell_min(&row->cells[OP_ADD_BATCH]), bench_cell_min(&row->cells[OP_ADD]));
-  table_ratio(out, added / limit);
-  table_ratio(out, bench_row_aspect(row, BENCH_MANY) / limit);
+  table_ratio(out, bench_row_add(row) / limit, false);
+  table_ratio(out, bench_row_aspect(row, BENCH_MANY) / limit, false);
   table_peers(out, row, rows, nrows);
   fprintf(out, "%5.0f%%\n", 100 * table_spread(row));
 }
