@@ -26,7 +26,7 @@ typedef struct bench_options {
   uint64_t sizes[BENCH_MAX_SIZES];
   unsigned nsizes;
   bool forms[BENCH_NFORMS];
-  unsigned reps;        /* of each operation, at most */
+  unsigned reps;        /* of each operation, if it is neither very long nor very short */
   double cell_seconds;  /* no further repetition once an operation has taken this long */
   uint64_t max_queries; /* keys in a set of queries, at most */
   uint64_t nfpr;        /* absent keys to measure a rate with */

@@ -84,7 +84,7 @@ static void main_forms(bench_options *o, const char *list) {
 static bench_options main_defaults(bool quick) {
   bench_options o = {.forms = {true, true}, .seed = 1, .quick = quick};
   o.reps = quick ? 3 : 7;
-  o.cell_seconds = quick ? 0.3 : 8;
+  o.cell_seconds = quick ? 0.4 : 8;
   o.max_queries = (uint64_t)1 << (quick ? 20 : 22);
   o.nfpr = (uint64_t)1 << (quick ? 20 : 23);
   o.lsm_records = quick ? 10000 : 100000;

@@ -175,8 +175,24 @@ static void run_record(bench_cell *cell, double seconds, double nkeys) {
   cell->seconds += seconds;
 }
 
-static bool run_wants(const run_state *s, const bench_cell *cell) {
-  return cell->n < s->options->reps && (cell->n == 0 || cell->seconds < s->options->cell_seconds);
+/*
+ * Whether to repeat an operation that has been done n times in so many seconds. Short ones are
+ * repeated more often: a few milliseconds can all fall into one bad moment.
+ */
+static bool run_again(const run_state *s, unsigned n, double seconds) {
+  const bench_options *o = s->options;
+  if (n < o->reps) return n == 0 || seconds < o->cell_seconds;
+  return n < BENCH_MAX_REPS && seconds < o->cell_seconds / 4;
+}
+
+/*
+ * All probes of a filter and the reads of memory are repeated together or not at all: each must
+ * find the caches as the others leave them.
+ */
+static bool run_probe_again(const run_state *s, const bench_row *row) {
+  double seconds = 0;
+  for (unsigned op = OP_PROBE; op < BENCH_NOPS; op++) seconds += row->cells[op].seconds;
+  return run_again(s, row->cells[OP_LIMIT].n, seconds);
 }
 
 static void run_time_making(run_state *s, bench_row *row, unsigned op) {
@@ -230,18 +246,23 @@ static void run_time_limit(run_state *s, bench_row *row, unsigned op) {
   run_record(cell, bench_now() - start, (double)q.n);
 }
 
-static void run_time(run_state *s, size_t r, unsigned op) {
+/* Each operation that is to be repeated, once; false when there was none. */
+static bool run_time_row(run_state *s, size_t r) {
   bench_row *row = &s->rows[r];
-  if (!run_wants(s, &row->cells[op])) return;
-  if (op <= OP_ADD_BATCH) {
+  bool probes = run_probe_again(s, row), some = probes;
+  for (unsigned op = OP_BUILD; op <= OP_ADD_BATCH; op++) {
+    if (!run_again(s, row->cells[op].n, row->cells[op].seconds)) continue;
     run_time_making(s, row, op);
-  } else if (op < OP_PROBE_ALONE) {
-    run_time_probing(s, row, s->filters[r], op);
-  } else if (op == OP_PROBE_ALONE) {
-    run_time_alone(s, row, s->filters[r]);
-  } else {
-    run_time_limit(s, row, op);
+    some |= row->cells[op].n != 0;
   }
+  if (!probes) return some;
+  for (unsigned op = OP_PROBE; op < OP_PROBE_ALONE; op++) {
+    run_time_probing(s, row, s->filters[r], op);
+  }
+  run_time_alone(s, row, s->filters[r]);
+  run_time_limit(s, row, OP_LIMIT);
+  run_time_limit(s, row, OP_LIMIT_ALONE);
+  return some;
 }
 
 /* ---- one size ---- */
@@ -273,6 +294,20 @@ static void run_finish(run_state *s) {
   __asm__ volatile("" : : "r"(s->sink));
 }
 
+/* Everything once more, filter by filter; false when nothing was left to do. */
+static bool run_repeat(run_state *s, unsigned rep) {
+  bool some = false;
+  for (size_t r = 0; r < s->nrows; r++) {
+    const bench_row *row = &s->rows[r];
+    if (row->failure != NULL) continue;
+    bench_say("%llu %s, repetition %u: %s %s", (unsigned long long)row->nkeys,
+              row->form == BENCH_HASHES ? "hashes" : "strings", rep + 1, row->adapter->library,
+              row->adapter->name);
+    some |= run_time_row(s, r);
+  }
+  return some;
+}
+
 void bench_run(const bench_options *options, uint64_t nkeys, bench_form form,
                const bench_adapter *const *adapters, size_t nadapters, bench_row *rows) {
   run_state s = {.options = options, .rows = rows, .nrows = nadapters};
@@ -285,15 +320,7 @@ void bench_run(const bench_options *options, uint64_t nkeys, bench_form form,
   }
   s.array = bench_alloc(s.array_nbytes);
   memset(s.array, 0x55, s.array_nbytes); /* untouched pages would all be the one zero page */
-  for (unsigned rep = 0; rep < options->reps; rep++) {
-    for (size_t r = 0; r < nadapters; r++) {
-      if (rows[r].failure != NULL) continue;
-      bench_say("%llu %s, repetition %u of %u: %s %s", (unsigned long long)nkeys,
-                form == BENCH_HASHES ? "hashes" : "strings", rep + 1, options->reps,
-                adapters[r]->library, adapters[r]->name);
-      for (unsigned op = 0; op < BENCH_NOPS; op++) run_time(&s, r, op);
-    }
-  }
+  for (unsigned rep = 0; run_repeat(&s, rep);) rep++;
   bench_say(NULL);
   run_finish(&s);
 }
