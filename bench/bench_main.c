@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "bench.h"
 
@@ -235,6 +236,7 @@ static void main_print_all(FILE *out, const bench_report *report, size_t nadapte
 static void main_keep(const bench_report *report, size_t nadapters) {
   const bench_options *o = report->options;
   char path[600];
+  if (mkdir(o->keep, 0777) != 0 && errno != EEXIST) bench_die("%s: %s", o->keep, strerror(errno));
   int stem = snprintf(path, sizeof path - 8, "%s/%.10s-%s-%s", o->keep, report->machine.date,
                       report->machine.host, o->commit != NULL ? o->commit : "unknown");
   if (stem < 0 || (size_t)stem >= sizeof path - 8) bench_die("--keep: the name is too long");
