@@ -188,6 +188,9 @@ double bench_row_limit(const bench_row *row, const bench_row *rows, size_t nrows
 /* bench_row_add: the quickest way to add keys to an empty filter; NaN for static families. */
 double bench_row_add(const bench_row *row);
 
+/* bench_row_rehashes: whether the operation hashes again what is a hash already. */
+bool bench_row_rehashes(const bench_row *row, unsigned op);
+
 /* bench_row_is_ours: whether the filter is one of nay's. */
 bool bench_row_is_ours(const bench_row *row);
 

@@ -30,6 +30,13 @@ double bench_row_limit(const bench_row *row, const bench_row *rows, size_t nrows
   return least;
 }
 
+bool bench_row_rehashes(const bench_row *row, unsigned op) {
+  const bench_adapter *a = row->adapter;
+  if (row->form != BENCH_HASHES || !a->hashes_inside || op > OP_PROBE_ALONE) return false;
+  bool single = (op >= OP_PROBE && op < OP_PROBE_BATCH) || op == OP_PROBE_ALONE;
+  return !(single && a->own_hash != NULL);
+}
+
 bool bench_row_is_ours(const bench_row *row) { return strcmp(row->adapter->library, "nay") == 0; }
 
 static bool compare_competes(const bench_row *row, const bench_row *peer) {

@@ -55,7 +55,7 @@ static void json_cells(FILE *out, const bench_row *row) {
     json_number(out, "median", bench_cell_median(cell));
     fputs(", \"all\": [", out);
     for (unsigned i = 0; i < cell->n; i++) fprintf(out, "%s%.4g", i != 0 ? ", " : "", cell->ns[i]);
-    fputs("]}", out);
+    fputs(bench_row_rehashes(row, op) ? "], \"rehashes\": true}" : "]}", out);
     comma = ",";
   }
   fputs("}", out);
@@ -115,9 +115,8 @@ static void json_row(FILE *out, const bench_report *report, const bench_row *row
   json_string(out, "filter", a->name);
   fputs(", ", out);
   json_string(out, "family", a->family);
-  fprintf(out, ", \"nkeys\": %llu, \"keys\": \"%s\", \"hashes_inside\": %s",
-          (unsigned long long)row->nkeys, row->form == BENCH_HASHES ? "hashes" : "strings",
-          row->form == BENCH_HASHES && a->hashes_inside ? "true" : "false");
+  fprintf(out, ", \"nkeys\": %llu, \"keys\": \"%s\"", (unsigned long long)row->nkeys,
+          row->form == BENCH_HASHES ? "hashes" : "strings");
   fputs(",\n     ", out);
   if (row->failure != NULL) {
     json_string(out, "failure", row->failure);

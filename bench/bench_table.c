@@ -53,13 +53,6 @@ static void table_ratio(FILE *out, double x, bool marked) {
   }
 }
 
-static bool table_marked(const bench_row *row, unsigned op) {
-  const bench_adapter *a = row->adapter;
-  if (row->form != BENCH_HASHES || !a->hashes_inside) return false;
-  bool single = (op >= OP_PROBE && op < OP_PROBE_BATCH) || op == OP_PROBE_ALONE;
-  return !(single && a->own_hash != NULL);
-}
-
 /* The widest distance from minimum to median among the filter's own figures. */
 static double table_spread(const bench_row *row) {
   double worst = 0;
@@ -77,11 +70,11 @@ static void table_fpr(FILE *out, const bench_row *row) {
 }
 
 /* Whether the figure that bench_row_aspect chose has the mark. */
-static bool table_aspect_marked(const bench_row *row, bench_aspect aspect) {
-  if (aspect == BENCH_MAKE) return table_marked(row, OP_ADD);
+static bool table_aspect_rehashes(const bench_row *row, bench_aspect aspect) {
+  if (aspect == BENCH_MAKE) return bench_row_rehashes(row, OP_ADD);
   double one = bench_row_aspect(row, BENCH_ONE);
   bool single = bench_row_aspect(row, aspect) >= one;
-  return table_marked(row, single ? OP_PROBE : OP_PROBE_BATCH);
+  return bench_row_rehashes(row, single ? OP_PROBE : OP_PROBE_BATCH);
 }
 
 static void table_peers(FILE *out, const bench_row *row, const bench_row *rows, size_t nrows) {
@@ -93,7 +86,7 @@ static void table_peers(FILE *out, const bench_row *row, const bench_row *rows, 
       table_ratio(out, (double)NAN, false);
     } else {
       table_ratio(out, bench_row_aspect(peer, aspect) / bench_row_aspect(row, aspect),
-                  table_aspect_marked(peer, aspect));
+                  table_aspect_rehashes(peer, aspect));
     }
   }
 }
@@ -110,7 +103,7 @@ static void table_row(FILE *out, const bench_row *row, const bench_row *rows, si
   fprintf(out, "%6.2f", bench_row_bits_per_key(row));
   table_fpr(out, row);
   for (unsigned op = 0; op <= OP_PROBE_ALONE; op++) {
-    table_number(out, bench_cell_min(&row->cells[op]), table_marked(row, op));
+    table_number(out, bench_cell_min(&row->cells[op]), bench_row_rehashes(row, op));
   }
   double limit = bench_row_limit(row, rows, nrows);
   table_number(out, limit, false);
