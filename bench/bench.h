@@ -62,7 +62,13 @@ typedef struct bench_machine {
   uint64_t memory;
 } bench_machine;
 
-double bench_now(void); /* seconds, monotonic */
+double bench_now(void); /* seconds, by the wall */
+
+/*
+ * bench_cpu: seconds that this process, all threads of it, had a processor. What others do on the
+ * machine meanwhile is not in it, as far as it does not slow the memory down.
+ */
+double bench_cpu(void);
 void bench_machine_read(bench_machine *machine);
 /* bench_pin: to this cpu, or to the last one when it is negative; returns it, or -1. */
 int bench_pin(int cpu);

@@ -59,11 +59,14 @@ void bench_free(void *at, size_t nbytes) {
   if (at != NULL) munmap(at, os_mapped(nbytes == 0 ? 1 : nbytes));
 }
 
-double bench_now(void) {
+static double os_clock(clockid_t clock) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(clock, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
+
+double bench_now(void) { return os_clock(CLOCK_MONOTONIC); }
+double bench_cpu(void) { return os_clock(CLOCK_PROCESS_CPUTIME_ID); }
 
 int bench_pin(int cpu) {
 #if defined(__linux__)

@@ -200,9 +200,9 @@ static void run_time_making(run_state *s, bench_row *row, unsigned op) {
   size_t times = s->keys.n < RUN_MIN_KEYS ? RUN_MIN_KEYS / s->keys.n + 1 : 1;
   double total = 0;
   for (size_t i = 0; i < times; i++) {
-    double start = bench_now();
+    double start = bench_cpu();
     void *filter = run_make(a, op, &s->keys);
-    total += bench_now() - start;
+    total += bench_cpu() - start;
     if (filter == NULL) return;
     a->free(filter); /* not counted */
   }
@@ -216,9 +216,9 @@ static void run_time_probing(run_state *s, bench_row *row, const void *filter, u
   if (probe == NULL) return;
   const bench_keys *q =
       batch ? &s->queries[op - OP_PROBE_BATCH] : run_single_queries(s, a, (int)(op - OP_PROBE));
-  double start = bench_now();
+  double start = bench_cpu();
   s->sink += probe(filter, q);
-  run_record(&row->cells[op], bench_now() - start, (double)q->n);
+  run_record(&row->cells[op], bench_cpu() - start, (double)q->n);
 }
 
 /* Another part of the queries each time: the lines of the last time may still be in the cache. */
@@ -231,19 +231,19 @@ static void run_time_alone(run_state *s, bench_row *row, const void *filter) {
   if (row->adapter->probe_alone == NULL) return;
   const bench_keys *all = run_single_queries(s, row->adapter, BENCH_HALF);
   bench_keys q = bench_keys_slice(all, run_alone_from(s, cell), RUN_ALONE);
-  double start = bench_now();
+  double start = bench_cpu();
   s->sink += row->adapter->probe_alone(filter, &q);
-  run_record(cell, bench_now() - start, (double)q.n);
+  run_record(cell, bench_cpu() - start, (double)q.n);
 }
 
 static void run_time_limit(run_state *s, bench_row *row, unsigned op) {
   bench_cell *cell = &row->cells[op];
   bench_keys q = s->places;
   if (op == OP_LIMIT_ALONE) q = bench_keys_slice(&q, run_alone_from(s, cell), RUN_ALONE);
-  double start = bench_now();
+  double start = bench_cpu();
   s->sink += op == OP_LIMIT ? bench_memory_read(s->array, row->nbytes, q.hashes, q.n)
                             : bench_memory_alone(s->array, row->nbytes, q.hashes, q.n);
-  run_record(cell, bench_now() - start, (double)q.n);
+  run_record(cell, bench_cpu() - start, (double)q.n);
 }
 
 /* Each operation that is to be repeated, once; false when there was none. */

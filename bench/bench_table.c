@@ -16,10 +16,10 @@ void bench_table_head(FILE *out, const bench_report *report) {
           (double)m->memory / (1 << 30), m->kernel, m->huge_pages);
   if (m->pinned >= 0) fprintf(out, "pinned to cpu %d\n", m->pinned);
   if (m->pinned < 0) fputs("not pinned\n", out);
-  fprintf(
-      out,
-      "ns for each key, the minimum of %u or more interleaved repetitions (fewer of long ones)\n",
-      report->options->reps);
+  fprintf(out,
+          "ns of processor time for each key, the minimum of %u or more interleaved repetitions "
+          "(fewer of long ones)\n",
+          report->options->reps);
 }
 
 /* 1000000 -> "1 000 000". */
