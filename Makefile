@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all demo test test-quick test-long fuzz bench install uninstall amalgamation \
+.PHONY: all demo test test-quick test-long fuzz bench bench-quick install uninstall amalgamation \
         format lint coverage clean help
 
 all: ## build the library and the nay command (build/release)
@@ -31,8 +31,14 @@ fuzz: ## one minute of libFuzzer on each target (FUZZ_SECONDS=60)
 	@scripts/bootstrap test
 	@scripts/fuzz
 
-bench: all ## time the main operations
-	@build/release/bench/nay-bench
+bench: ## time every filter beside its peers; BENCH="--sizes 1M --keep bench/results" adds options
+	@scripts/bootstrap bench
+	@$(MAKE) --no-print-directory all
+	@build/release/bench/nay-bench --commit "$$(git describe --always --dirty 2>/dev/null)" \
+	  --json build/release/bench/bench.json --svg build/release/bench/bench.svg $(BENCH)
+
+bench-quick: ## the same in under two minutes, smaller sizes
+	@$(MAKE) --no-print-directory bench BENCH="--quick $(BENCH)"
 
 install: all ## install below $(DESTDIR)$(PREFIX)
 	@DESTDIR=$(DESTDIR) cmake --install build/release --prefix $(PREFIX)

@@ -348,7 +348,7 @@ static void filter_feed_ahead(filter_feed *feed) {
   size_t left = feed->n - feed->next;
   g->n = left < 64 ? (unsigned)left : 64;
   if (feed->keys == NULL) {
-    g->lo = feed->lo + feed->next;
+    g->lo = feed->lo != NULL ? feed->lo + feed->next : NULL; /* an empty batch may have no array */
     g->hi = feed->hi != NULL ? feed->hi + feed->next : NULL;
   } else {
     for (unsigned i = 0; i < g->n; i++) {

@@ -1,0 +1,245 @@
+/*
+ * bench.h - the parts of the benchmark, in the order in which a run meets them.
+ *
+ *   bench_main.c      options, order of work        bench_adapters.c  the list of filters
+ *   bench_os.c        clock, pinning, machine       bench_keys.c      keys and queries
+ *   bench_memory.c    the machine's own limit       bench_run.c       interleaved measurement
+ *   bench_compare.c   against peers and the limit   bench_table.c, bench_json.c, bench_svg.c
+ *   lsm_model.c       the end-to-end picture: tables on disk, with and without filters
+ */
+#ifndef NAY_BENCH_H
+#define NAY_BENCH_H
+
+#include <stdio.h>
+
+#include "adapter.h"
+
+/* ---- options ---- */
+
+#define BENCH_MAX_SIZES 16
+#define BENCH_MAX_REPS 32
+#define BENCH_MAX_ADAPTERS 96
+
+typedef enum bench_form { BENCH_HASHES, BENCH_STRINGS, BENCH_NFORMS } bench_form;
+
+typedef struct bench_options {
+  uint64_t sizes[BENCH_MAX_SIZES];
+  unsigned nsizes;
+  bool forms[BENCH_NFORMS];
+  unsigned reps;        /* of each operation, if it is neither very long nor very short */
+  double cell_seconds;  /* no further repetition once an operation has taken this long */
+  uint64_t max_queries; /* keys in a set of queries, at most */
+  uint64_t nfpr;        /* absent keys to measure a rate with */
+  uint64_t seed;        /* of the keys */
+  uint64_t lsm_records; /* in each of the 100 tables; 0: leave the model out */
+  const char *kinds;    /* names separated by commas; NULL: all */
+  const char *json, *svg, *keep, *commit;
+  bool quick;
+} bench_options;
+
+/* bench_say: a line of progress on stderr, when that is a terminal. NULL clears it. */
+void bench_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* bench_die: a message on stderr, and the end with status 2. */
+_Noreturn void bench_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* bench_alloc: aligned to pages, zeroed, huge pages advised from 4 MiB; dies without memory. */
+void *bench_alloc(size_t nbytes);
+void bench_free(void *at, size_t nbytes);
+
+/* ---- os ---- */
+
+typedef struct bench_machine {
+  char cpu[128];
+  char host[64]; /* a short name for files, made from the cpu */
+  char kernel[128];
+  char huge_pages[64];
+  char compiler[128];
+  char date[32]; /* UTC, ISO 8601 */
+  char caches[128];
+  int ncpus;
+  int pinned; /* the cpu we run on; -1: not pinned */
+  uint64_t memory;
+} bench_machine;
+
+double bench_now(void); /* seconds, by the wall */
+
+/*
+ * bench_cpu: seconds that this process, all threads of it, had a processor. What others do on the
+ * machine meanwhile is not in it, as far as it does not slow the memory down.
+ */
+double bench_cpu(void);
+void bench_machine_read(bench_machine *machine);
+/* bench_pin: to this cpu, or to the last one when it is negative; returns it, or -1. */
+int bench_pin(int cpu);
+/* bench_warm: keeps the processor busy until its clock has settled. */
+void bench_warm(double seconds);
+
+/* ---- keys ---- */
+
+typedef enum bench_share { BENCH_ABSENT, BENCH_HALF, BENCH_PRESENT, BENCH_NSHARES } bench_share;
+extern const int bench_share_percent[BENCH_NSHARES];
+
+/* bench_keys_new: keys number first .. first + n - 1 of the endless sequence of this seed. */
+bench_keys bench_keys_new(uint64_t seed, uint64_t first, size_t n, bench_form form);
+
+/* bench_keys_refill: the same n keys further on in the sequence, in the memory of `keys`. */
+void bench_keys_refill(bench_keys *keys, uint64_t seed, uint64_t first);
+
+/* bench_queries_new: n keys of which a share is among the first nkeys of the sequence. */
+bench_keys bench_queries_new(uint64_t seed, uint64_t nkeys, size_t n, bench_share share,
+                             bench_form form);
+
+/* bench_keys_slice: some of the keys, in place. */
+bench_keys bench_keys_slice(const bench_keys *keys, size_t from, size_t n);
+void bench_keys_free(bench_keys *keys);
+
+/* Absent keys start here; no size reaches it. */
+#define BENCH_FIRST_ABSENT ((uint64_t)1 << 48)
+
+/* ---- the machine's limit ---- */
+
+/* bench_memory_read: reads one random line per hash, independent, prefetched; returns a digest. */
+uint64_t bench_memory_read(const void *array, size_t nbytes, const uint64_t *hashes, size_t n);
+
+/* bench_memory_alone: the same lines, each only when the one before has arrived. */
+uint64_t bench_memory_alone(const void *array, size_t nbytes, const uint64_t *hashes, size_t n);
+
+/* ---- adapters ---- */
+
+/* bench_adapters_all: every filter of this build and of the shared objects given. */
+size_t bench_adapters_all(const char *const *plugins, size_t nplugins,
+                          const bench_adapter *out[BENCH_MAX_ADAPTERS]);
+
+/* bench_adapters_missing: one line for each peer that this build was made without. */
+void bench_adapters_missing(FILE *out);
+
+size_t bench_nay_adapters(bench_adapter out[], size_t cap);
+const bench_adapter *bench_rocksdb_adapters(size_t *n);
+const bench_adapter *bench_leveldb_adapters(size_t *n);
+const bench_adapter *bench_libbloom_adapters(size_t *n);
+
+/* ---- results ---- */
+
+typedef enum bench_op {
+  OP_BUILD,
+  OP_ADD,
+  OP_ADD_BATCH,
+  OP_PROBE, /* and the next two: one for each share */
+  OP_PROBE_BATCH = OP_PROBE + BENCH_NSHARES,
+  OP_PROBE_ALONE = OP_PROBE_BATCH + BENCH_NSHARES, /* on the half-present set */
+  OP_LIMIT,       /* random lines of an array of the filter's size */
+  OP_LIMIT_ALONE, /* the same, one at a time */
+  BENCH_NOPS
+} bench_op;
+
+/* The name of an operation, as in the JSON; and whether it makes a filter. */
+const char *bench_op_name(unsigned op);
+
+/* ns a key of each repetition. */
+typedef struct bench_cell {
+  double ns[BENCH_MAX_REPS];
+  unsigned n;
+  double seconds;
+} bench_cell;
+
+typedef struct bench_row {
+  const bench_adapter *adapter;
+  uint64_t nkeys;
+  bench_form form;
+  uint64_t nbytes;
+  uint64_t nfpr, nfalse; /* absent keys probed, and those that were maybe */
+  bench_cell cells[BENCH_NOPS];
+  const char *failure; /* why there are no figures, or NULL */
+} bench_row;
+
+double bench_row_bits_per_key(const bench_row *row);
+double bench_row_fpr(const bench_row *row);
+/* bench_row_fpr_interval: 95 % (Wilson). */
+void bench_row_fpr_interval(const bench_row *row, double *low, double *high);
+
+/* Figures of a cell; NaN when it was not measured. */
+double bench_cell_min(const bench_cell *cell);
+double bench_cell_median(const bench_cell *cell);
+
+/* bench_run: measures all adapters at one size and form, interleaved. rows has nadapters places. */
+void bench_run(const bench_options *options, uint64_t nkeys, bench_form form,
+               const bench_adapter *const *adapters, size_t nadapters, bench_row *rows);
+
+/* ---- comparison ---- */
+
+/* What a nay row is compared by: getting the filter, one probe, a batch of them. */
+typedef enum bench_aspect { BENCH_MAKE, BENCH_ONE, BENCH_MANY, BENCH_NASPECTS } bench_aspect;
+extern const char *const bench_aspect_names[BENCH_NASPECTS];
+
+/*
+ * bench_row_aspect: the best that the filter offers for it, half of the keys present. A library
+ * without batches is as fast in a batch as one by one.
+ */
+double bench_row_aspect(const bench_row *row, bench_aspect aspect);
+
+/*
+ * bench_best_peer: the fastest row of another library, of the same family, size and form, with a
+ * false positive rate at most twice as high. NULL when there is none.
+ */
+const bench_row *bench_best_peer(const bench_row *row, const bench_row *rows, size_t nrows,
+                                 bench_aspect aspect);
+
+/*
+ * bench_row_limit: ns for a random line of an array of the filter's size. Bigger arrays cannot be
+ * faster, so the least of their figures counts, too: it takes out noise.
+ */
+double bench_row_limit(const bench_row *row, const bench_row *rows, size_t nrows);
+
+/* bench_row_add: the quickest way to add keys to an empty filter; NaN for static families. */
+double bench_row_add(const bench_row *row);
+
+/* bench_row_rehashes: whether the operation hashes again what is a hash already. */
+bool bench_row_rehashes(const bench_row *row, unsigned op);
+
+/* bench_row_is_ours: whether the filter is one of nay's. */
+bool bench_row_is_ours(const bench_row *row);
+
+/* ---- end to end ---- */
+
+#define LSM_MAX_RESULTS 24
+#define LSM_TABLES 100
+
+typedef struct lsm_result {
+  const char *filter; /* NULL: none */
+  double us_per_read; /* minimum over the repetitions */
+  double us_median;
+  double blocks_per_read;
+  double filter_bits_per_key;
+} lsm_result;
+
+typedef struct lsm_report {
+  lsm_result results[LSM_MAX_RESULTS]; /* [0] is without filters */
+  size_t nresults;
+  uint64_t records; /* in each table */
+  uint64_t reads;
+  double absent; /* share of reads */
+} lsm_report;
+
+/* lsm_run: writes 100 tables into a temporary folder, reads them, removes them. */
+void lsm_run(const bench_options *options, lsm_report *report);
+
+/* ---- reports ---- */
+
+typedef struct bench_report {
+  const bench_options *options;
+  bench_machine machine;
+  const bench_row *rows;
+  size_t nrows;
+  const lsm_report *lsm; /* NULL: not run */
+} bench_report;
+
+void bench_table_head(FILE *out, const bench_report *report);
+/* bench_table_block: the rows of one size and form. */
+void bench_table_block(FILE *out, const bench_row *rows, size_t nrows);
+void bench_table_lsm(FILE *out, const lsm_report *lsm);
+void bench_table_foot(FILE *out, const bench_row *rows, size_t nrows);
+bool bench_json_write(const char *path, const bench_report *report);
+bool bench_svg_write(const char *path, const bench_report *report);
+
+#endif /* NAY_BENCH_H */
