@@ -189,6 +189,10 @@ NAY_API unsigned nay_kind_traits(nay_kind kind);
 /* Flags of nay_params. */
 #define NAY_CONCURRENT 0x01u /* adds from many threads at once */
 #define NAY_STORE_KEY 0x02u  /* write the SipHash key into files: they then open without it */
+#define NAY_NO_VERIFY \
+  0x10u /* static kinds: do not probe every key before the filter is handed out */
+#define NAY_LOW_MEMORY \
+  0x20u /* static kinds: build in pieces; a builder keeps its hashes in a file */
 
 /*
  * nay_params: what you want. Zero-initialise it, then set `nkeys` and exactly one size:
@@ -202,17 +206,20 @@ NAY_API unsigned nay_kind_traits(nay_kind kind);
  */
 typedef struct nay_params {
   nay_kind kind;
-  uint64_t nkeys; /* how many distinct keys you will add; at most 2^56 */
+  uint64_t nkeys; /* how many distinct keys you will add; at most 2^56. For a static kind this is
+                     for the plan alone: what is built has the size for the keys that are there */
   double fpr;
   double bits_per_key;
   uint64_t nbytes;
   uint64_t nbits;
-  uint32_t k;     /* probes per key, 1 to 64; 0: the best for the size */
-  uint32_t flags; /* NAY_CONCURRENT | NAY_STORE_KEY */
+  uint32_t k;     /* probes per key, 1 to 64; fuse: 3 or 4 slots; 0: the best for the size */
+  uint32_t flags; /* NAY_CONCURRENT | NAY_STORE_KEY | ... */
   uint64_t fold;  /* make the size divisible by this, so that nay_filter_fold can; 0: as it comes */
   nay_hash_kind hash;
-  uint64_t seed;   /* for NAY_HASH_XXH3 */
-  uint8_t key[16]; /* for NAY_HASH_SIPHASH: secret and random, one per filter */
+  uint64_t seed;         /* for NAY_HASH_XXH3 */
+  uint8_t key[16];       /* for NAY_HASH_SIPHASH: secret and random, one per filter */
+  uint32_t threads;      /* static kinds: threads that build, at most 256; 0: only the caller's */
+  const char *spill_dir; /* NAY_LOW_MEMORY in a builder: folder of its file; NULL: /tmp */
 } nay_params;
 
 /* nay_plan: what a filter will be. Computed, not measured; `fpr` is exact for the family. */

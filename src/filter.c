@@ -11,6 +11,7 @@
 #include "base/compiler.h"
 #include "family/lazy.h"
 #include "math/choose.h"
+#include "sharded.h"
 
 #define FILTER_NAN ((double)((1e300 * 1e10) * 0.0))
 
@@ -78,6 +79,14 @@ nay_status nay__filter_fill(nay_filter *f, const uint64_t *lo, const uint64_t *h
 nay_status nay_filter_build(const nay_params *params, const uint64_t *hashes, size_t n,
                             const nay_allocator *allocator, nay_filter **filter) {
   if (params == NULL || filter == NULL || (hashes == NULL && n != 0)) return NAY_EINVAL;
+  const nay_family *family = nay__family_find(params->kind);
+  if (family != NULL && family->solver != NULL) {
+    nay_hasher hasher;
+    NAY_TRY(nay__hasher_init(params, NULL, &hasher));
+    nay_run all = {hashes, n};
+    nay_source source = {&all, 1, NULL, n};
+    return nay__sharded_build(family, params, &hasher, &source, allocator, filter);
+  }
   nay_builder *builder;
   NAY_TRY(nay_builder_new(params, allocator, &builder));
   nay_status status = NAY_OK;

@@ -4,6 +4,8 @@
 static const nay_family *const registry[] = {
     &nay__family_bloom,
     &nay__family_blocked,
+    &nay__family_xor,
+    &nay__family_fuse,
 };
 
 const nay_family *nay__family_at(size_t i) {
