@@ -12,9 +12,10 @@
  * the size that the distinct keys need.
  *
  * Retries. Seeds are a function of the attempt; from the eighth on also of the keys of the shard,
- * so that nobody can prepare a set on which every seed fails. Likewise for sets that crowd some
- * shards: their hashes are first mixed with a number drawn from the set. After the last attempt the
- * solver gives up in a way that still never says a false nay.
+ * so that nobody can prepare a set on which every seed fails. Sets that crowd some shards, or that
+ * no seed can solve (hashes of the caller's that are not random), start again with hashes mixed
+ * with a number drawn from the set. If the attempts end even then, the solver gives up in a way
+ * that still never says a false nay.
  */
 #include "sharded.h"
 
@@ -23,7 +24,7 @@
 #include "filter.h"
 #include "os/thread.h"
 
-#define SHARDED_ATTEMPTS 64u
+#define SHARDED_ATTEMPTS 32u
 #define SHARDED_FIXED_SEEDS 8u
 #define SHARDED_SEED_MASK 0x7fffffffu /* the top bit is for solvers to mark what they gave up */
 #define SHARDED_GROUPS 8u
@@ -48,8 +49,9 @@ typedef struct sharded_job {
 
   nay_memory memory; /* of all scratch */
   sharded_scratch scratch[NAY_MAX_THREADS];
-  uint64_t next;                 /* counter of tasks */
-  uint8_t stop, twins, misbuilt; /* raised by any thread */
+  uint64_t next; /* counter of tasks */
+  /* raised by any thread: stop; there are equal keys; the hashes need mixing; verify failed */
+  uint8_t stop, twins, stuck, misbuilt;
 } sharded_job;
 
 /* ---- one shard ---- */
@@ -96,6 +98,10 @@ static bool sharded_solve_shard(sharded_job *j, uint64_t shard, uint64_t *x, siz
       nay__atomic_release8(&j->twins, 1);
       return false;
     }
+  }
+  if (j->parts.premix == 0) {
+    nay__atomic_release8(&j->stuck, 1);
+    return false;
   }
   j->solver->give_up(j->f, shard, sharded_seed(SHARDED_ATTEMPTS, x, n), x, n, scratch);
   if (sharded_verified(j, x, n)) return true;
@@ -174,7 +180,7 @@ static nay_status sharded_make_scratch(sharded_job *j) {
 
 /* Solves all tasks; the flags say what went wrong. */
 static nay_status sharded_solve(sharded_job *j) {
-  j->stop = j->twins = j->misbuilt = 0;
+  j->stop = j->twins = j->stuck = j->misbuilt = 0;
   j->solver->begin(j->f, j->parts.premix, j->parts.counts);
   nay_status status = sharded_make_scratch(j);
   nay__partition_rewind(&j->parts);
@@ -199,6 +205,13 @@ static bool sharded_crowded(const sharded_job *j, uint64_t n) {
   return false;
 }
 
+/* Makes the set distinct; when it is already, or must be mixed, mixes it. */
+static nay_status sharded_improve(sharded_job *j, bool mix, uint64_t *n) {
+  if (!j->distinct) NAY_TRY(nay__partition_distinct(&j->parts, n));
+  j->distinct = true;
+  return mix ? nay__partition_mix(&j->parts) : NAY_OK;
+}
+
 /* The shards for n keys, counted. *again: n has changed, or the hashes: start over. */
 static nay_status sharded_cut(sharded_job *j, nay_shape *shape, uint64_t *n, bool *again) {
   nay_params p = j->params;
@@ -208,10 +221,7 @@ static nay_status sharded_cut(sharded_job *j, nay_shape *shape, uint64_t *n, boo
       nay__partition_cut(&j->parts, j->solver->nshards(shape), j->solver->shards_per_task_log2));
   NAY_TRY(nay__partition_recount(&j->parts));
   *again = j->parts.premix == 0 && sharded_crowded(j, *n);
-  if (!*again) return NAY_OK;
-  if (j->distinct) return nay__partition_mix(&j->parts);
-  j->distinct = true;
-  return nay__partition_distinct(&j->parts, n);
+  return *again ? sharded_improve(j, j->distinct, n) : NAY_OK;
 }
 
 static nay_status sharded_run(sharded_job *j, uint64_t n) {
@@ -223,11 +233,10 @@ static nay_status sharded_run(sharded_job *j, uint64_t n) {
     uint32_t flags = j->params.flags & ~(NAY_NO_VERIFY | NAY_LOW_MEMORY);
     NAY_TRY(nay__filter_make(j->family, &shape, &j->hasher, n, flags, &j->allocator, &j->f));
     NAY_TRY(sharded_solve(j));
-    if (j->twins == 0) return NAY_OK;
+    if (j->stop == 0) return NAY_OK;
     nay_filter_free(j->f);
     j->f = NULL;
-    j->distinct = true;
-    NAY_TRY(nay__partition_distinct(&j->parts, &n));
+    NAY_TRY(sharded_improve(j, j->stuck != 0, &n));
   }
 }
 

@@ -33,6 +33,19 @@ static inline uint64_t nay__mulhi(uint64_t a, uint64_t b) {
 #endif
 }
 
+/* nay__mul128: both halves of a * b by one multiplication; returns the high one. */
+static inline uint64_t nay__mul128(uint64_t a, uint64_t b, uint64_t *low) {
+#if defined(__SIZEOF_INT128__)
+  __extension__ typedef unsigned __int128 u128;
+  u128 product = (u128)a * b;
+  *low = (uint64_t)product;
+  return (uint64_t)(product >> 64);
+#else
+  *low = a * b;
+  return nay__mulhi(a, b);
+#endif
+}
+
 /*
  * nay__reduce: maps a random 64-bit hash to [0, n) without division: floor(hash * n / 2^64).
  * It keeps order, hence floor(reduce(h, f * n) / f) == reduce(h, n): what makes folding exact.

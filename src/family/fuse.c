@@ -33,6 +33,7 @@
 #include "math/plan.h"
 
 #define FUSE_SHARD_LOG2 20
+#define FUSE_NEAR ((size_t)4 << 20) /* bytes: below, prefetching costs more than it saves */
 #define FUSE_MAX_NSHARDS ((uint64_t)1 << 24)
 
 /* ---- sizes ---- */
@@ -51,8 +52,8 @@ static void fuse_chain(nay_fuse_layout layout, double n, nay_fuse_dims *dims) {
     exponent = log / nay__ln(2.91) - 0.5;
     factor = fuse_max(1.075, 0.77 + 0.305 * nay__ln(6e5) / log);
   }
-  dims->segment = exponent < 1 ? 1 : (unsigned)exponent;
-  uint64_t length = (uint64_t)1 << dims->segment, arity = nay__fuse_arity(layout);
+  dims->segment = (uint32_t)1 << (exponent < 1 ? 1 : (unsigned)exponent);
+  uint64_t length = dims->segment, arity = nay__fuse_arity(layout);
   uint64_t nsegments = nay__max_u64(arity, nay__ceil_div((uint64_t)(n * factor + 0.5), length));
   dims->slots = (uint32_t)(nsegments * length);
 }
@@ -161,65 +162,91 @@ nay_fuse_layout nay__fuse_layout_of(const nay_filter *f) {
   return f->shape.k == 4 ? NAY_FUSE_4 : NAY_FUSE_3;
 }
 
-NAY_INLINE bool fuse_test(nay_fuse_layout layout, const nay_filter *f, uint64_t hash) {
-  const uint8_t *bytes = f->bits.bytes;
-  uint64_t nshards = nay__fuse_nshards(&f->shape);
-  unsigned bits = nay__fuse_bits(&f->shape);
-  uint64_t x = nay__premix(hash, nay__load64le(bytes)), shard = nay__shard_of(x, nshards);
-  nay_fuse_shard s = nay__fuse_shard_at(bytes, nshards, shard);
-  if (NAY_UNLIKELY(s.mode != NAY_SHARD_NORMAL)) return s.mode == NAY_SHARD_MAYBE;
-  const uint8_t *array = bytes + nay__fuse_arrays_at(nshards) + shard * nay__load64le(bytes + 8);
-  uint64_t m = nay__remix(x, s.seed);
+/* What a shard without slots says to every key. */
+NAY_INLINE bool fuse_fixed_answer(const nay_fuse_shard *s) { return s->seed != 0; }
+
+NAY_INLINE bool fuse_test(nay_fuse_layout layout, unsigned bits, const uint8_t *bytes,
+                          const nay_fuse_shard *s, uint64_t x) {
+  const uint8_t *array = bytes + s->array_at;
+  uint64_t m = nay__remix(x, s->seed);
   uint32_t at[4], sum = nay__fuse_print(m, bits);
-  nay__fuse_slots(layout, &s, x, m, at);
-  if (NAY_LIKELY(bits == 8)) {
-    for (unsigned j = 0; j < nay__fuse_arity(layout); j++) sum ^= array[at[j]];
-    return sum == 0;
-  }
+  nay__fuse_slots(layout, s, m, at);
   for (unsigned j = 0; j < nay__fuse_arity(layout); j++) sum ^= nay__fuse_get(array, at[j], bits);
   return sum == 0;
 }
 
-static bool fuse_test_any(const nay_filter *f, nay_hash h) {
-  return f->shape.k == 3 ? fuse_test(NAY_FUSE_3, f, h.lo) : fuse_test(NAY_FUSE_4, f, h.lo);
+/* One probe of a filter with any number of shards. */
+NAY_INLINE bool fuse_find(nay_fuse_layout layout, unsigned bits, const nay_filter *f, uint64_t x) {
+  const uint8_t *bytes = f->bits.bytes;
+  nay_fuse_shard s = nay__fuse_shard_at(bytes, nay__shard_of(x, nay__fuse_nshards(&f->shape)));
+  if (NAY_UNLIKELY(s.span == 0)) return fuse_fixed_answer(&s);
+  return fuse_test(layout, bits, bytes, &s, x);
 }
 
-static bool xor_test(const nay_filter *f, nay_hash h) { return fuse_test(NAY_XOR_3, f, h.lo); }
+static bool fuse_find_any(const nay_filter *f, uint64_t hash) {
+  uint64_t x = nay__premix(hash, nay__load64le(f->bits.bytes));
+  unsigned bits = nay__fuse_bits(&f->shape);
+  switch (nay__fuse_layout_of(f)) {
+    case NAY_FUSE_3: return fuse_find(NAY_FUSE_3, bits, f, x);
+    case NAY_FUSE_4: return fuse_find(NAY_FUSE_4, bits, f, x);
+    case NAY_XOR_3: break;
+  }
+  return fuse_find(NAY_XOR_3, bits, f, x);
+}
+
+/* The common case is worth its own copy: 3 slots of 8 bits, no premix. */
+static bool fuse_test_one(const nay_filter *f, nay_hash h) {
+  bool common = (f->shape.extra & 255) == 8 && f->shape.k == 3 && nay__load64le(f->bits.bytes) == 0;
+  if (NAY_UNLIKELY(!common)) return fuse_find_any(f, h.lo);
+  return fuse_find(NAY_FUSE_3, 8, f, h.lo);
+}
+
+static bool xor_test_one(const nay_filter *f, nay_hash h) { return fuse_find_any(f, h.lo); }
+
+/* In a cache there is nothing to wait for: test one after the other. */
+NAY_INLINE uint64_t fuse_near_test(nay_fuse_layout layout, unsigned bits, const nay_filter *f,
+                                   const uint64_t *x, unsigned n) {
+  uint64_t bitmap = 0;
+  nay_fuse_shard s = nay__fuse_shard_at(f->bits.bytes, 0);
+  if (s.span == 0) return fuse_fixed_answer(&s) ? ~(uint64_t)0 >> (64 - n) : 0;
+  for (unsigned i = n; i-- > 0;) {
+    bitmap = bitmap << 1 | fuse_test(layout, bits, f->bits.bytes, &s, x[i]);
+  }
+  return bitmap;
+}
 
 /* A group of probes on its way: all lines are asked for before the first is looked at. */
 typedef struct fuse_group {
-  uint64_t at[4][64]; /* slots, counted from the start of the first array */
+  uint64_t at[4][64]; /* slots, as bits from the start of the payload */
   uint32_t print[64];
-  uint64_t answered, answers; /* keys of shards that answer without looking */
+  uint64_t fixed, answers; /* keys of shards that answer without looking */
 } fuse_group;
 
-NAY_INLINE void fuse_prepare(nay_fuse_layout layout, const nay_filter *f, const uint8_t *arrays,
-                             unsigned bits, const uint64_t *x, unsigned n, fuse_group *g) {
+NAY_INLINE void fuse_prepare(nay_fuse_layout layout, unsigned bits, const nay_filter *f,
+                             const uint64_t *x, unsigned n, fuse_group *g) {
   const uint8_t *bytes = f->bits.bytes;
-  uint64_t nshards = nay__fuse_nshards(&f->shape), stride = nay__load64le(bytes + 8);
+  uint64_t nshards = nay__fuse_nshards(&f->shape);
   for (unsigned i = 0; i < n; i++) {
-    uint64_t shard = nay__shard_of(x[i], nshards), m;
-    uint32_t at[4];
-    nay_fuse_shard s = nay__fuse_shard_at(bytes, nshards, shard);
-    if (NAY_UNLIKELY(s.mode != NAY_SHARD_NORMAL)) {
-      g->answered |= (uint64_t)1 << i;
-      g->answers |= (uint64_t)(s.mode == NAY_SHARD_MAYBE) << i;
-      s.nwindows = 1; /* the slots are looked at all the same: let them be there */
-      s.segment = 0;
+    nay_fuse_shard s = nay__fuse_shard_at(bytes, nay__shard_of(x[i], nshards));
+    if (NAY_UNLIKELY(s.span == 0)) {
+      g->fixed |= (uint64_t)1 << i;
+      g->answers |= (uint64_t)fuse_fixed_answer(&s) << i;
+      s.segment = 1; /* the slots are looked at all the same: let them be there */
     }
-    m = nay__remix(x[i], s.seed);
+    uint64_t m = nay__remix(x[i], s.seed);
+    uint32_t at[4];
     g->print[i] = nay__fuse_print(m, bits);
-    nay__fuse_slots(layout, &s, x[i], m, at);
+    nay__fuse_slots(layout, &s, m, at);
     for (unsigned j = 0; j < nay__fuse_arity(layout); j++) {
-      uint64_t bit = shard * stride * 8 + (uint64_t)at[j] * bits;
+      uint64_t bit = s.array_at * 8 + (uint64_t)at[j] * bits;
       g->at[j][i] = bit;
-      NAY_PREFETCH(arrays + (bit >> 3));
+      NAY_PREFETCH(bytes + (bit >> 3));
     }
   }
 }
 
-NAY_INLINE uint32_t fuse_load(const uint8_t *arrays, uint64_t bit, unsigned bits) {
-  const uint8_t *p = arrays + (bit >> 3);
+NAY_INLINE uint32_t fuse_load(const uint8_t *bytes, uint64_t bit, unsigned bits) {
+  const uint8_t *p = bytes + (bit >> 3);
   switch (bits) {
     case 8: return *p;
     case 16: return nay__load16le(p);
@@ -228,31 +255,33 @@ NAY_INLINE uint32_t fuse_load(const uint8_t *arrays, uint64_t bit, unsigned bits
   }
 }
 
-NAY_INLINE uint64_t fuse_group_test(nay_fuse_layout layout, const nay_filter *f, unsigned bits,
+NAY_INLINE uint64_t fuse_group_test(nay_fuse_layout layout, unsigned bits, const nay_filter *f,
                                     const uint64_t *x, unsigned n) {
+  if (f->nbytes < FUSE_NEAR && nay__fuse_nshards(&f->shape) == 1) {
+    return fuse_near_test(layout, bits, f, x, n);
+  }
   fuse_group g;
-  g.answered = g.answers = 0;
-  const uint8_t *arrays = f->bits.bytes + nay__fuse_arrays_at(nay__fuse_nshards(&f->shape));
-  fuse_prepare(layout, f, arrays, bits, x, n, &g);
+  g.fixed = g.answers = 0;
+  fuse_prepare(layout, bits, f, x, n, &g);
   uint64_t bitmap = 0;
-  for (unsigned i = 0; i < n; i++) {
+  for (unsigned i = n; i-- > 0;) {
     uint32_t sum = g.print[i];
     for (unsigned j = 0; j < nay__fuse_arity(layout); j++) {
-      sum ^= fuse_load(arrays, g.at[j][i], bits);
+      sum ^= fuse_load(f->bits.bytes, g.at[j][i], bits);
     }
-    bitmap |= (uint64_t)(sum == 0) << i;
+    bitmap = bitmap << 1 | (sum == 0);
   }
-  return (bitmap & ~g.answered) | g.answers;
+  return (bitmap & ~g.fixed) | g.answers;
 }
 
 /* A copy of the loops for each width that divides a word, so that the compiler sees it. */
 NAY_INLINE uint64_t fuse_widths(nay_fuse_layout layout, const nay_filter *f, const uint64_t *x,
                                 unsigned n) {
   switch (nay__fuse_bits(&f->shape)) {
-    case 8: return fuse_group_test(layout, f, 8, x, n);
-    case 16: return fuse_group_test(layout, f, 16, x, n);
-    case 32: return fuse_group_test(layout, f, 32, x, n);
-    default: return fuse_group_test(layout, f, nay__fuse_bits(&f->shape), x, n);
+    case 8: return fuse_group_test(layout, 8, f, x, n);
+    case 16: return fuse_group_test(layout, 16, f, x, n);
+    case 32: return fuse_group_test(layout, 32, f, x, n);
+    default: return fuse_group_test(layout, nay__fuse_bits(&f->shape), f, x, n);
   }
 }
 
@@ -277,15 +306,16 @@ static uint64_t fuse_test64(const nay_filter *f, const uint64_t *lo, const uint6
 static unsigned fuse_touch(const nay_filter *f, nay_hash h, const uint8_t **addresses) {
   const uint8_t *bytes = f->bits.bytes;
   uint64_t nshards = nay__fuse_nshards(&f->shape);
-  uint64_t x = nay__premix(h.lo, nay__load64le(bytes)), shard = nay__shard_of(x, nshards);
+  uint64_t x = nay__premix(h.lo, nay__load64le(bytes));
+  uint64_t shard = nay__shard_of(x, nshards);
   unsigned bits = nay__fuse_bits(&f->shape), n = 0;
-  addresses[n++] = bytes + NAY_FUSE_HEADER + shard * NAY_FUSE_ENTRY;
-  nay_fuse_shard s = nay__fuse_shard_at(bytes, nshards, shard);
-  if (s.mode != NAY_SHARD_NORMAL) return n;
-  const uint8_t *array = bytes + nay__fuse_arrays_at(nshards) + shard * nay__load64le(bytes + 8);
+  addresses[n++] = bytes + NAY_FUSE_HEADER + shard * NAY_FUSE_ENTRY; /* 16 bytes, aligned */
+  nay_fuse_shard s = nay__fuse_shard_at(bytes, shard);
+  if (s.span == 0) return n;
+  const uint8_t *array = bytes + s.array_at;
   nay_fuse_layout layout = nay__fuse_layout_of(f);
   uint32_t at[4];
-  nay__fuse_slots(layout, &s, x, nay__remix(x, s.seed), at);
+  nay__fuse_slots(layout, &s, nay__remix(x, s.seed), at);
   for (unsigned j = 0; j < nay__fuse_arity(layout); j++) {
     uint64_t bit = (uint64_t)at[j] * bits;
     addresses[n++] = array + (bit >> 3);
@@ -302,45 +332,43 @@ static void fuse_census(const nay_filter *a, const nay_filter *b, uint64_t facto
   uint64_t nshards = nay__fuse_nshards(&a->shape);
   double rates = 0;
   for (uint64_t i = 0; i < nshards; i++) {
-    unsigned mode = nay__fuse_shard_at(a->bits.bytes, nshards, i).mode;
-    if (mode == NAY_SHARD_NORMAL) rates += fuse_rate(nay__fuse_bits(&a->shape));
-    if (mode == NAY_SHARD_MAYBE) rates += 1;
+    nay_fuse_shard s = nay__fuse_shard_at(a->bits.bytes, i);
+    rates += s.span != 0 ? fuse_rate(nay__fuse_bits(&a->shape)) : fuse_fixed_answer(&s);
   }
   uint64_t nbits = a->nbytes * 8;
   *census = (nay_census){nbits, nbits, (double)a->nkeys, rates / (double)nshards};
 }
 
-static nay_status fuse_check_shard(const nay_shape *shape, bool is_xor, const nay_fuse_shard *s,
-                                   uint64_t at, nay_diag *diag) {
-  if (s->mode > NAY_SHARD_EMPTY) {
-    return nay__fail(diag, NAY_ECORRUPT, "a shard has an unknown mode", at + 5);
-  }
-  if (is_xor || s->mode != NAY_SHARD_NORMAL) {
-    if (s->segment == 0 && s->nwindows == 0) return NAY_OK;
-    return nay__fail(diag, NAY_ECORRUPT, "a shard has segments where none belong", at + 4);
-  }
-  bool fits = s->nwindows != 0 && s->segment <= NAY_FUSE_MAX_SEGMENT &&
-              ((uint64_t)s->nwindows + shape->k - 1) << s->segment <= s->slots;
-  return fits ? NAY_OK
-              : nay__fail(diag, NAY_ECORRUPT, "the segments of a shard do not fit", at + 4);
+/* The slots that a shard's keys can have are all in its array. */
+static bool fuse_span_ok(const nay_shape *shape, bool is_xor, const nay_fuse_shard *s,
+                         uint64_t slots) {
+  if (s->span == 0) return s->seed <= 1;
+  if (is_xor) return (uint64_t)s->span * 3 <= slots;
+  return s->span % s->segment == 0 && s->span + (uint64_t)(shape->k - 1) * s->segment <= slots;
 }
 
 static nay_status fuse_check_kind(const nay_shape *shape, bool is_xor, const uint8_t *payload,
                                   size_t len, nay_diag *diag) {
-  uint64_t nshards = nay__fuse_nshards(shape), slots = shape->nunits / nshards;
   (void)len; /* it is what payload() says */
-  if (slots < shape->k || nay__load32le(payload + 16) != slots ||
-      nay__load64le(payload + 8) != nay__fuse_stride(nshards, slots, nay__fuse_bits(shape))) {
-    return nay__fail(diag, NAY_ECORRUPT, "the sizes in the payload do not fit the header", 8);
+  uint64_t nshards = nay__fuse_nshards(shape), slots = shape->nunits / nshards;
+  uint64_t stride = nay__fuse_stride(nshards, slots, nay__fuse_bits(shape));
+  uint32_t segment = nay__load32le(payload + 12);
+  if (slots < shape->k || nay__load32le(payload + 8) != slots) {
+    return nay__fail(diag, NAY_ECORRUPT, "the payload's size does not fit the header", 8);
   }
-  uint64_t end = NAY_FUSE_HEADER + nshards * NAY_FUSE_ENTRY;
-  if (nay__load32le(payload + 20) != 0 ||
-      !nay__all_zero(payload + end, (size_t)(nay__fuse_arrays_at(nshards) - end))) {
-    return nay__fail(diag, NAY_ECORRUPT, "a reserved field is not zero", 20);
+  bool power = segment != 0 && (segment & (segment - 1)) == 0 && segment <= NAY_FUSE_MAX_SEGMENT;
+  if (is_xor ? segment != 0 : !power) {
+    return nay__fail(diag, NAY_ECORRUPT, "impossible segment length", 12);
   }
   for (uint64_t i = 0; i < nshards; i++) {
-    nay_fuse_shard s = nay__fuse_shard_at(payload, nshards, i);
-    NAY_TRY(fuse_check_shard(shape, is_xor, &s, NAY_FUSE_HEADER + i * NAY_FUSE_ENTRY, diag));
+    nay_fuse_shard s = nay__fuse_shard_at(payload, i);
+    uint64_t at = NAY_FUSE_HEADER + i * NAY_FUSE_ENTRY;
+    if (s.array_at != nay__fuse_arrays_at(nshards) + i * stride) {
+      return nay__fail(diag, NAY_ECORRUPT, "an array is not where it belongs", at);
+    }
+    if (!fuse_span_ok(shape, is_xor, &s, slots)) {
+      return nay__fail(diag, NAY_ECORRUPT, "the slots of a shard do not fit its array", at + 12);
+    }
   }
   return NAY_OK;
 }
@@ -363,7 +391,7 @@ const nay_family nay__family_xor = {
     .payload = xor_payload,
     .fpr = fuse_fpr,
     .solver = &nay__peel_solver,
-    .test = xor_test,
+    .test = xor_test_one,
     .test64 = fuse_test64,
     .census = fuse_census,
     .check = xor_check,
@@ -378,7 +406,7 @@ const nay_family nay__family_fuse = {
     .payload = fuse_payload,
     .fpr = fuse_fpr,
     .solver = &nay__peel_solver,
-    .test = fuse_test_any,
+    .test = fuse_test_one,
     .test64 = fuse_test64,
     .census = fuse_census,
     .check = fuse_check,

@@ -2,11 +2,12 @@
  * fuse.h - the bytes of xor and fuse filters, and where a key's slots are. fuse.c probes them,
  * peel.c fills them.
  *
- *   0    u64 premix           8  u64 bytes of one shard's array       16  u32 slots of one shard
- *   20   u32 zero            24  for each shard: u32 seed, u8 segment length (its log2), u8 mode,
- *                                u16 number of windows; the last three are 0 in xor filters but
- * mode
- *   ...  zeros to a multiple of 8, or of 64 when there are several shards; then the arrays
+ *   0    u64 premix        8   u32 slots of one shard      12   u32 segment length (xor: 0)
+ *   16   for each shard:    u64 where its array begins, counted from the start of the payload
+ *                           u32 seed
+ *                           u32 span: how many slots can be a key's first. 0: the shard gives the
+ *                           same answer to every key, nay when the seed is 0, maybe when it is 1
+ *   ...  the arrays, one after the other
  *
  * An array is its slots, r bits each, least significant bit first, then zeros.
  */
@@ -19,40 +20,34 @@
 
 #define NAY_FUSE_MIN_BITS 4u
 #define NAY_FUSE_MAX_BITS 32u
-#define NAY_FUSE_HEADER 24u
-#define NAY_FUSE_ENTRY 8u
-#define NAY_FUSE_MAX_SEGMENT 16u /* log2: four slices of 16 bits of m */
+#define NAY_FUSE_HEADER 16u
+#define NAY_FUSE_ENTRY 16u
+#define NAY_FUSE_MAX_SEGMENT 65536u /* slices of 16 bits of m */
 
 typedef enum nay_fuse_layout { NAY_FUSE_3, NAY_FUSE_4, NAY_XOR_3 } nay_fuse_layout;
-
-/* What a shard answers: as its array says, or the same to every key. */
-enum { NAY_SHARD_NORMAL = 0, NAY_SHARD_MAYBE = 1, NAY_SHARD_EMPTY = 2 };
 
 /* nay_fuse_dims: what a number of keys needs; see math in fuse.c. */
 typedef struct nay_fuse_dims {
   uint64_t nshards;
   uint32_t slots;   /* of one shard */
-  unsigned segment; /* log2 of the segment length; 0 for xor */
+  uint32_t segment; /* length; 0 for xor */
 } nay_fuse_dims;
 
 nay_fuse_dims nay__fuse_dims(nay_fuse_layout layout, uint64_t nkeys);
 
-/* nay_fuse_shard: one entry of the shard table, unpacked, with what the whole filter shares. */
+/* nay_fuse_shard: one entry of the shard table, with what the whole filter shares. */
 typedef struct nay_fuse_shard {
-  uint64_t nshards;
+  uint64_t array_at;
   uint32_t seed;
-  uint32_t slots;
-  uint32_t nwindows;
-  unsigned segment;
-  unsigned mode;
+  uint32_t span;
+  uint32_t segment;
 } nay_fuse_shard;
 
 NAY_INLINE uint64_t nay__fuse_nshards(const nay_shape *shape) { return shape->extra >> 8; }
 NAY_INLINE unsigned nay__fuse_bits(const nay_shape *shape) { return shape->extra & 255; }
 
 NAY_INLINE uint64_t nay__fuse_arrays_at(uint64_t nshards) {
-  uint64_t end = NAY_FUSE_HEADER + nshards * NAY_FUSE_ENTRY;
-  return nshards == 1 ? end : (end + 63) & ~(uint64_t)63;
+  return NAY_FUSE_HEADER + nshards * NAY_FUSE_ENTRY;
 }
 
 /* nay__fuse_stride: bytes of one array. 8 more than the slots need: a slot is read as a word. */
@@ -61,37 +56,31 @@ NAY_INLINE uint64_t nay__fuse_stride(uint64_t nshards, uint64_t slots, unsigned 
   return nshards == 1 ? (bytes + 7) & ~(uint64_t)7 : (bytes + 63) & ~(uint64_t)63;
 }
 
-NAY_INLINE nay_fuse_shard nay__fuse_shard_at(const uint8_t *bytes, uint64_t nshards,
-                                             uint64_t shard) {
-  uint64_t entry = nay__load64le(bytes + NAY_FUSE_HEADER + shard * NAY_FUSE_ENTRY);
-  return (nay_fuse_shard){nshards,
-                          (uint32_t)entry,
-                          nay__load32le(bytes + 16),
-                          (uint32_t)(entry >> 48),
-                          (unsigned)(entry >> 32 & 255),
-                          (unsigned)(entry >> 40 & 255)};
+NAY_INLINE nay_fuse_shard nay__fuse_shard_at(const uint8_t *bytes, uint64_t shard) {
+  const uint8_t *entry = bytes + NAY_FUSE_HEADER + shard * NAY_FUSE_ENTRY;
+  return (nay_fuse_shard){nay__load64le(entry), nay__load32le(entry + 8), nay__load32le(entry + 12),
+                          nay__load32le(bytes + 12)};
 }
 
 NAY_INLINE unsigned nay__fuse_arity(nay_fuse_layout layout) { return layout == NAY_FUSE_4 ? 4 : 3; }
 
 /*
- * nay__fuse_slots: the slots of a key. fuse: the place chooses a window of `arity` neighbouring
- * segments, m one slot in each. xor: m chooses one slot in each third of the array.
+ * nay__fuse_slots: the slots of a key, of which only m = nay__remix(x, seed) is needed. fuse: the
+ * top bits choose the first slot, slices of 16 bits one in each of the segments that follow. xor:
+ * slices of 32 bits choose one slot in each third of the array.
  */
-NAY_INLINE void nay__fuse_slots(nay_fuse_layout layout, const nay_fuse_shard *s, uint64_t x,
-                                uint64_t m, uint32_t at[4]) {
+NAY_INLINE void nay__fuse_slots(nay_fuse_layout layout, const nay_fuse_shard *s, uint64_t m,
+                                uint32_t at[4]) {
   if (layout == NAY_XOR_3) {
-    uint32_t third = s->slots / 3;
     for (unsigned j = 0; j < 3; j++) {
       uint32_t slice = (uint32_t)(j == 0 ? m : nay__rotl64(m, 21 * j));
-      at[j] = j * third + (uint32_t)((uint64_t)slice * third >> 32);
+      at[j] = j * s->span + (uint32_t)((uint64_t)slice * s->span >> 32);
     }
     return;
   }
-  uint32_t length = (uint32_t)1 << s->segment;
-  uint32_t first = (uint32_t)nay__reduce(nay__place_of(x, s->nshards), s->nwindows) << s->segment;
-  for (unsigned j = 0; j < nay__fuse_arity(layout); j++, first += length, m >>= 16) {
-    at[j] = first + ((uint32_t)m & (length - 1));
+  at[0] = (uint32_t)nay__reduce(m, s->span);
+  for (unsigned j = 1; j < nay__fuse_arity(layout); j++, m >>= 16) {
+    at[j] = (at[0] + j * s->segment) ^ ((uint32_t)m & (s->segment - 1));
   }
 }
 

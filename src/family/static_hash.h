@@ -3,8 +3,7 @@
  *
  *   x      = hash, or mix(hash ^ premix) when the filter has a premix
  *   shard  = floor(x * nshards / 2^64), the top bits of x
- *   place  = x * nshards mod 2^64: what is left of x, spread over 64 bits again
- *   m      = fold((x ^ seed * G) * C): 64 bits that look new for each seed, one multiplication
+ *   m      = high half xor low half of (x ^ seed) * C: 64 bits that look new for each seed
  *
  * Hashes come well mixed, so a premix is drawn only for sets that crowd some shards (hashes of the
  * caller's that are not what they should be). A seed is stored for each shard; 0 is the first
@@ -26,11 +25,9 @@ NAY_INLINE uint64_t nay__premix(uint64_t hash, uint64_t premix) {
 
 NAY_INLINE uint64_t nay__shard_of(uint64_t x, uint64_t nshards) { return nay__reduce(x, nshards); }
 
-NAY_INLINE uint64_t nay__place_of(uint64_t x, uint64_t nshards) { return x * nshards; }
-
 NAY_INLINE uint64_t nay__remix(uint64_t x, uint32_t seed) {
-  uint64_t y = x ^ seed * NAY_STATIC_G;
-  return nay__mulhi(y, NAY_STATIC_C) ^ y * NAY_STATIC_C;
+  uint64_t low, high = nay__mul128(x ^ seed, NAY_STATIC_C, &low);
+  return high ^ low;
 }
 
 /* nay__print_of: 64 bits for fingerprints; the top ones are the best. */
