@@ -40,9 +40,9 @@ static void run_peer(const uint64_t *keys, size_t n, const uint64_t *probes, int
     if (took < build) build = took;
     if (r + 1 < rounds) binary_fuse8_free(&f);
   }
-  double one = BEST_OF(3, PROBES, for (size_t i = 0; i < PROBES; i++) {
-    hits += binary_fuse8_contain(probes[i], &f);
-  });
+  double one = BEST_OF(
+      3, PROBES,
+      for (size_t i = 0; i < PROBES; i++) { hits += binary_fuse8_contain(probes[i], &f); });
   die_unless(hits >= 3 * (PROBES / 2 - 5000), "peer: too few hits");
   row(n, PEER_NAME, build, one, one, 8.0 * (double)binary_fuse8_size_in_bytes(&f) / (double)n);
   binary_fuse8_free(&f);
@@ -60,9 +60,10 @@ static void run_nay(const uint64_t *keys, size_t n, const uint64_t *probes, int 
     nay_filter_free(f);
     die_unless(nay_filter_build(&p, keys, n, NULL, &f) == NAY_OK, "nay: build failed");
   });
-  double one = BEST_OF(3, PROBES, for (size_t i = 0; i < PROBES; i++) {
-    hits += nay_filter_may_contain_hash(f, (nay_hash){probes[i], 0});
-  });
+  double one = BEST_OF(
+      3, PROBES, for (size_t i = 0; i < PROBES; i++) {
+        hits += nay_filter_may_contain_hash(f, (nay_hash){probes[i], 0});
+      });
   uint64_t *bitmap = malloc(PROBES / 8 + 8);
   if (bitmap == NULL) exit(2);
   double batch = BEST_OF(3, PROBES, {

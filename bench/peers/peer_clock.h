@@ -30,16 +30,16 @@ static inline void die_unless(int ok, const char *what) {
 }
 
 /* The least of the times of `rounds` runs, in ns for each of n. */
-#define BEST_OF(rounds, n, run)                            \
-  __extension__({                                          \
-    double best_ = 1e300;                                  \
-    for (int round_ = 0; round_ < (rounds); round_++) {    \
-      double start_ = seconds();                           \
-      run;                                                 \
+#define BEST_OF(rounds, n, run)                                \
+  __extension__({                                              \
+    double best_ = 1e300;                                      \
+    for (int round_ = 0; round_ < (rounds); round_++) {        \
+      double start_ = seconds();                               \
+      run;                                                     \
       double took_ = (seconds() - start_) * 1e9 / (double)(n); \
-      if (took_ < best_) best_ = took_;                    \
-    }                                                      \
-    best_;                                                 \
+      if (took_ < best_) best_ = took_;                        \
+    }                                                          \
+    best_;                                                     \
   })
 
 #endif /* NAY_PEER_CLOCK_H */

@@ -20,6 +20,24 @@ static inline unsigned nay__popcount64(uint64_t x) {
 #endif
 }
 
+/* nay__ctz64: how many zero bits there are below the lowest set bit; x is not 0. */
+static inline unsigned nay__ctz64(uint64_t x) {
+#if defined(__GNUC__) || defined(__clang__)
+  return (unsigned)__builtin_ctzll(x);
+#else
+  return nay__popcount64(~x & (x - 1));
+#endif
+}
+
+/* nay__parity64: 1 when an odd number of bits is set. */
+static inline unsigned nay__parity64(uint64_t x) {
+#if defined(__GNUC__) || defined(__clang__)
+  return (unsigned)__builtin_parityll(x);
+#else
+  return nay__popcount64(x) & 1;
+#endif
+}
+
 /* nay__mulhi: the high 64 bits of a * b. */
 static inline uint64_t nay__mulhi(uint64_t a, uint64_t b) {
 #if defined(__SIZEOF_INT128__)
