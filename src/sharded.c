@@ -28,6 +28,7 @@
 #define SHARDED_FIXED_SEEDS 8u
 #define SHARDED_SEED_MASK 0x7fffffffu /* the top bit is for solvers to mark what they gave up */
 #define SHARDED_GROUPS 8u
+#define SHARDED_THREAD_KEYS 32768u /* for fewer a thread is not worth its start */
 #define SHARDED_MIN_GROUP ((uint64_t)1 << 22)
 
 /* Scratch of one thread. */
@@ -240,6 +241,10 @@ static nay_status sharded_run(sharded_job *j, uint64_t n) {
   }
 }
 
+static unsigned sharded_threads(const nay_params *params, uint64_t n) {
+  return (unsigned)nay__max_u64(1, nay__min_u64(params->threads, n / SHARDED_THREAD_KEYS));
+}
+
 static uint64_t sharded_group_limit(const nay_params *params, uint64_t n) {
   if ((params->flags & NAY_LOW_MEMORY) == 0) return UINT64_MAX;
   return nay__max_u64(SHARDED_MIN_GROUP, n / SHARDED_GROUPS);
@@ -256,7 +261,7 @@ nay_status nay__sharded_build(const nay_family *family, const nay_params *params
                      .params = *params,
                      .hasher = *hasher,
                      .allocator = a,
-                     .nthreads = params->threads == 0 ? 1 : params->threads};
+                     .nthreads = sharded_threads(params, source->n)};
   nay__partition_open(&j->parts, source, j->nthreads, sharded_group_limit(params, source->n), &a);
   nay_status status = sharded_run(j, source->n);
   if (status == NAY_OK) {
@@ -272,7 +277,7 @@ nay_status nay__sharded_build(const nay_family *family, const nay_params *params
 uint64_t nay__sharded_memory(const nay_family *family, const nay_shape *shape,
                              const nay_params *params) {
   uint64_t n = params->nkeys, nshards = family->solver->nshards(shape);
-  uint64_t threads = params->threads == 0 ? 1 : params->threads;
+  uint64_t threads = sharded_threads(params, n);
   uint64_t shard_keys = nay__ceil_div(n, nshards) + nay__ceil_div(n, nshards) / 64;
   uint64_t ntasks = nay__ceil_div(nshards, (uint64_t)1 << family->solver->shards_per_task_log2);
   uint64_t task = family->solver->shards_per_task_log2 == 0 ? 0 : nay__ceil_div(n, ntasks) * 8;

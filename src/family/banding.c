@@ -31,7 +31,7 @@
 
 typedef struct band_row {
   uint64_t lo, hi; /* lo is 0: empty */
-  uint32_t print;  /* the columns, from bit 31 down */
+  uint64_t print;
 } band_row;
 
 typedef struct band {
@@ -74,7 +74,7 @@ static void band_sort(const nay_ribbon_shard *s, const uint64_t *x, size_t n, ui
 
 NAY_INLINE bool band_add(band_row *rows, const nay_ribbon_row *equation) {
   uint64_t lo = equation->lo, hi = equation->hi;
-  uint32_t print = (uint32_t)(equation->print >> 32);
+  uint64_t print = equation->print;
   band_row *row = rows + equation->start;
   while (row->lo != 0) {
     lo ^= row->lo;
@@ -112,15 +112,16 @@ typedef struct band_register {
   uint64_t lo, hi;
 } band_register;
 
-/* All columns of one slot. free: what an empty row gets, a bit for each column. */
-NAY_INLINE void band_substitute(const band_row *row, uint32_t free, band_register *columns,
+/* All columns of one slot. free: the results of an empty row. */
+NAY_INLINE void band_substitute(const band_row *row, uint64_t free, band_register *columns,
                                 unsigned ncolumns) {
-  uint32_t constant = row->lo == 0 ? free : row->print;
+  uint64_t constant = row->lo == 0 ? free : row->print;
   for (unsigned c = 0; c < ncolumns; c++) {
     uint64_t lo = columns[c].lo, hi = columns[c].hi;
     hi = hi << 1 | lo >> 63;
     lo <<= 1;
-    uint64_t bit = nay__parity64((lo & row->lo) ^ (hi & row->hi)) ^ (constant >> (31 - c) & 1);
+    uint64_t bit = constant >> nay__ribbon_print_bit(c) & 1;
+    bit ^= nay__parity64((lo & row->lo) ^ (hi & row->hi));
     columns[c].lo = lo | bit;
     columns[c].hi = hi;
   }
@@ -141,8 +142,7 @@ static void band_solve_back(const nay_filter *f, const nay_ribbon *r, const nay_
                             const band *b, bool homogeneous) {
   band_register columns[NAY_RIBBON_MAX_COLUMNS] = {{0, 0}};
   for (uint32_t i = b->nslots; i-- > 0;) {
-    uint32_t free = 0;
-    if (homogeneous) free = (uint32_t)(nay_hash_mix(((uint64_t)s->first << 32) + i) >> 32);
+    uint64_t free = homogeneous ? nay_hash_mix(((uint64_t)s->first << 32) + i) : 0;
     band_substitute(&b->rows[i], free, columns, r->columns);
     if (i % NAY_RIBBON_WIDTH == 0) band_store(f, r, s->first + i / NAY_RIBBON_WIDTH, columns);
   }

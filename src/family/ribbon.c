@@ -3,7 +3,7 @@
  *
  * As in a fuse filter, slots of r bits are chosen so that every key finds its r-bit fingerprint as
  * the xor of some of them; but here a key uses about half of 128 neighbouring slots. Equations over
- * a band solve fast, and 1.025 n slots are enough where fuse needs 1.125 n and many keys.
+ * a band solve fast, and 1.02 n slots are enough where fuse needs 1.125 n and many keys.
  *
  *   key        first slot s, 128 coefficients c, fingerprint p
  *   equation   column by column: parity(c & slots s .. s+127) = p        (banding.c solves them)
@@ -18,9 +18,9 @@
  * fractional number of columns. Dropping the last column of more blocks shrinks a filter without
  * its keys, to the very bytes that a build for that size would give.
  *
- * Shards of about 10,000 keys keep the slots per key at 1.025 to 1.03 for ever (one band of 10^8
- * keys needs 1.07) and a build in the cache. They get blocks for the keys they have, so a directory
- * says where each begins.
+ * Shards of about 16,000 keys keep the slots per key at 1.02 for ever (one band of 10^8 keys needs
+ * 1.07) and a build in the cache. They get blocks for the keys they have, so a directory says where
+ * each begins.
  *
  * Few keys: a block is 128 slots, and a Bloom filter is smaller below some 150 keys. Then this is
  * one: shape.extra is 0, shape.k its probes, and its bits follow the premix.
@@ -33,14 +33,17 @@
 #include "math/fpr.h"
 #include "math/plan.h"
 
-#define RIBBON_SHARD_KEYS 10000u
+#define RIBBON_SHARD_KEYS 16384u
 #define RIBBON_ALWAYS_BLOOM 16u
 #define RIBBON_MAX_KEYS ((uint64_t)1 << 38) /* so that blocks are counted in 32 bits */
-#define RIBBON_FIRST_LOOK 4u
 
 /* ---- sizes ---- */
 
-static double ribbon_slots(double n) { return n * 1.026 + 4; }
+/*
+ * 1.016: at 16,384 keys one seed in four fails with so many slots; rounding up to blocks makes it
+ * one in eight on average. 1.024 would be one in thirty and 0.8 % larger (test_static_ribbon.c).
+ */
+static double ribbon_slots(double n) { return n * 1.016 + 4; }
 
 uint64_t nay__ribbon_demand(uint64_t n) {
   if (n == 0) return 0;
@@ -51,7 +54,7 @@ static double ribbon_sqrt(double x) { return x > 0 ? nay__exp(0.5 * nay__ln(x)) 
 
 /* Rounding up to blocks costs half of one for each shard, with a deviation of 0.29. */
 nay_ribbon_dims nay__ribbon_dims(uint64_t nkeys) {
-  nay_ribbon_dims dims = {nay__max_u64(1, nkeys / RIBBON_SHARD_KEYS), 0};
+  nay_ribbon_dims dims = {nay__max_u64(1, (nkeys + RIBBON_SHARD_KEYS / 2) / RIBBON_SHARD_KEYS), 0};
   double shards = (double)dims.nshards;
   if (dims.nshards == 1) {
     dims.nblocks = nay__ribbon_demand(nkeys);
@@ -179,10 +182,13 @@ static nay_status ribbon_plan(const nay_params *p, nay_diag *diag, nay_shape *sh
 
 /* ---- probes ---- */
 
-/* Where a key's columns are, and which bits of them are its. */
+/*
+ * Where a key's columns are, and which bits of them are its. A column's 128 slots are two words;
+ * the 128 slots of a key, which may begin anywhere, reach into three of the four of its two blocks.
+ */
 typedef struct ribbon_probe {
-  const uint8_t *here, *next; /* its block and the one after it */
-  uint64_t here_lo, here_hi, next_lo, next_hi;
+  const uint8_t *at[3]; /* of column 0 */
+  uint64_t bits[3];
   uint64_t print;
   unsigned columns;
 } ribbon_probe;
@@ -193,38 +199,53 @@ NAY_INLINE ribbon_probe ribbon_aim(const nay_ribbon *r, const uint8_t *blocks,
   uint64_t block = s->first + row.start / NAY_RIBBON_WIDTH;
   unsigned offset = row.start % NAY_RIBBON_WIDTH, bit = offset % 64;
   ribbon_probe p = {.print = row.print, .columns = r->columns - (block < r->short_blocks)};
-  p.here = blocks + nay__ribbon_column_of(r, block) * NAY_RIBBON_COLUMN;
-  /* nothing of a key that begins with its block is in the next, which may not exist */
-  p.next = offset == 0 ? p.here : p.here + (size_t)p.columns * NAY_RIBBON_COLUMN;
-  /* three words: the 128 coefficients, moved up by less than 64 */
-  uint64_t w0 = row.lo << bit, w1 = row.hi << bit | (row.lo >> 1) >> (63 - bit);
-  uint64_t w2 = (row.hi >> 1) >> (63 - bit);
-  bool upper = offset >= 64;
-  p.here_lo = upper ? 0 : w0;
-  p.here_hi = upper ? w0 : w1;
-  p.next_lo = upper ? w1 : w2;
-  p.next_hi = upper ? w2 : 0;
+  p.bits[0] = row.lo << bit;
+  p.bits[1] = row.hi << bit | (row.lo >> 1) >> (63 - bit);
+  p.bits[2] = (row.hi >> 1) >> (63 - bit);
+  /* no branches here: nobody can foretell them. A key that begins with its block has nothing in the
+   * next, which may not exist */
+  const uint8_t *here = blocks + nay__ribbon_column_of(r, block) * NAY_RIBBON_COLUMN;
+  size_t upper = offset / 64 * 8;
+  size_t step = (size_t)p.columns * NAY_RIBBON_COLUMN & (0 - (size_t)(offset != 0));
+  p.at[0] = here + upper;
+  p.at[1] = here + (upper ^ 8) + (step & (0 - (upper >> 3)));
+  p.at[2] = here + step + upper;
   return p;
 }
 
-NAY_INLINE unsigned ribbon_column(const ribbon_probe *p, unsigned c) {
-  const uint8_t *here = p->here + c * NAY_RIBBON_COLUMN, *next = p->next + c * NAY_RIBBON_COLUMN;
-  uint64_t sum = (nay__load64le(here) & p->here_lo) ^ (nay__load64le(here + 8) & p->here_hi) ^
-                 (nay__load64le(next) & p->next_lo) ^ (nay__load64le(next + 8) & p->next_hi);
-  return nay__parity64(sum) ^ (unsigned)(p->print >> (63 - c) & 1);
+NAY_INLINE uint64_t ribbon_column(const ribbon_probe *p, size_t c) {
+  size_t at = c * NAY_RIBBON_COLUMN;
+  return (nay__load64le(p->at[0] + at) & p->bits[0]) ^ (nay__load64le(p->at[1] + at) & p->bits[1]) ^
+         (nay__load64le(p->at[2] + at) & p->bits[2]);
+}
+
+#define RIBBON_QUARTERS 0x0001000100010001u
+
+/* The parities of four words, in the lowest bit of each quarter; other bits are rubbish. */
+NAY_INLINE uint64_t ribbon_parities(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
+  uint32_t a32 = (uint32_t)(a ^ a >> 32), b32 = (uint32_t)(b ^ b >> 32);
+  uint32_t c32 = (uint32_t)(c ^ c >> 32), d32 = (uint32_t)(d ^ d >> 32);
+  uint32_t ab = ((a32 ^ a32 >> 16) & 0xffff) | ((b32 ^ b32 << 16) & 0xffff0000);
+  uint32_t cd = ((c32 ^ c32 >> 16) & 0xffff) | ((d32 ^ d32 << 16) & 0xffff0000);
+  uint64_t x = ab | (uint64_t)cd << 32;
+  x ^= x >> 8;
+  x ^= x >> 4;
+  x ^= x >> 2;
+  return x ^ x >> 1;
 }
 
 /* Four columns at a time: 15 of 16 absent keys end at the one branch that can be foretold. */
 NAY_INLINE bool ribbon_look(const ribbon_probe *p) {
+  uint64_t print = p->print;
   unsigned c = 0;
-  for (; c + RIBBON_FIRST_LOOK <= p->columns; c += RIBBON_FIRST_LOOK) {
-    unsigned differ = ribbon_column(p, c) | ribbon_column(p, c + 1) | ribbon_column(p, c + 2) |
-                      ribbon_column(p, c + 3);
-    if (differ != 0) return false;
+  for (; c + 4 <= p->columns; c += 4, print >>= 1) {
+    uint64_t got = ribbon_parities(ribbon_column(p, c), ribbon_column(p, c + 1),
+                                   ribbon_column(p, c + 2), ribbon_column(p, c + 3));
+    if (((got ^ print) & RIBBON_QUARTERS) != 0) return false;
   }
-  unsigned differ = 0;
-  for (; c < p->columns; c++) differ |= ribbon_column(p, c);
-  return differ == 0;
+  uint64_t differ = 0;
+  for (; c < p->columns; c++, print >>= 16) differ |= print ^ nay__parity64(ribbon_column(p, c));
+  return (differ & 1) == 0;
 }
 
 NAY_INLINE bool ribbon_find(const nay_ribbon *r, const uint8_t *bytes, uint64_t x) {
@@ -247,8 +268,8 @@ static bool ribbon_test(const nay_filter *f, nay_hash h) {
 
 /* A key's two blocks are neighbours: a run of up to 1024 bytes, fetched line by line. */
 NAY_INLINE void ribbon_prefetch(const ribbon_probe *p) {
-  const uint8_t *end = p->next + p->columns * NAY_RIBBON_COLUMN;
-  for (const uint8_t *at = p->here; at < end; at += NAY_CACHE_LINE) NAY_PREFETCH(at);
+  const uint8_t *end = p->at[2] + p->columns * NAY_RIBBON_COLUMN;
+  for (const uint8_t *at = p->at[0]; at < end; at += NAY_CACHE_LINE) NAY_PREFETCH(at);
   NAY_PREFETCH(end - 1);
 }
 
@@ -311,10 +332,10 @@ static unsigned ribbon_touch(const nay_filter *f, nay_hash h, const uint8_t **ad
   if (s.nblocks == 0) return 3;
   ribbon_probe p = ribbon_aim(&r, bytes + nay__ribbon_blocks_at(r.nshards), &s, x);
   if (p.columns == 0) return 3;
-  addresses[3] = p.here;
-  addresses[4] = p.here + p.columns * NAY_RIBBON_COLUMN - 1;
-  addresses[5] = p.next + p.columns * NAY_RIBBON_COLUMN - 1;
-  return 6;
+  addresses[3] =
+      p.at[0]; /* at[1] lies between at[0] and the end of at[2], less than a chunk away */
+  addresses[4] = p.at[2] + (p.columns - 1) * NAY_RIBBON_COLUMN + 7;
+  return 5;
 }
 
 /* ---- whole filters ---- */
