@@ -363,6 +363,14 @@ NAY_API nay_status nay_filter_fold(nay_filter *filter, uint64_t factor);
 NAY_API nay_status nay_filter_fold_factor(const nay_filter *filter, double max_fpr,
                                           uint64_t *factor);
 
+/*
+ * nay_filter_shrink: makes the payload nbytes or less, without the keys, at the price of a higher
+ * rate (nay_filter_stats tells): exactly the bytes of a filter built with that nbytes. For ribbon.
+ * NAY_ENOTSUP: another family, a set so small that it is kept as a Bloom filter, or read-only.
+ * NAY_EINVAL: too few bytes for one column. More bytes than there are change nothing.
+ */
+NAY_API nay_status nay_filter_shrink(nay_filter *filter, uint64_t nbytes);
+
 /* ---- filter: what it knows of itself ------------------------------------------------------------
  */
 

@@ -458,6 +458,21 @@ nay_status nay_filter_fold(nay_filter *f, uint64_t factor) {
   return NAY_OK;
 }
 
+nay_status nay_filter_shrink(nay_filter *f, uint64_t nbytes) {
+  NAY_TRY(filter_writable(f));
+  if (f->family->shrink == NULL) return NAY_ENOTSUP;
+  nay_shape shape;
+  nay_filter *small;
+  NAY_TRY(f->family->shrunk(f, nbytes, &shape));
+  if (shape.nunits == f->shape.nunits) return NAY_OK;
+  NAY_TRY(filter_own_meta(f));
+  NAY_TRY(
+      nay__filter_make(f->family, &shape, &f->hasher, f->nkeys, f->flags, &f->allocator, &small));
+  f->family->shrink(f, &shape, small->bits.bytes);
+  filter_take_payload(f, small);
+  return NAY_OK;
+}
+
 /*
  * Tries the divisors upward. Rates grow with the factor but for accidents of the bits, so the first
  * failure at d ends the search at 2d; and no plan asks for factors past 2^20.

@@ -131,10 +131,8 @@ struct nay_family {
   void (*intersect)(nay_filter *dst, const nay_filter *src);
   /* writes src, folded by factor (a divisor of nunits), into the zeroed bytes of dst */
   void (*fold)(const nay_filter *src, uint64_t factor, uint8_t *dst);
-  /* Shrinking without the keys: the shape of f in nbytes or less (false: impossible), and its
-   * bytes.
-   */
-  bool (*shrunk)(const nay_filter *f, uint64_t nbytes, nay_shape *);
+  /* shrinking without the keys: the shape of f in nbytes or less, and its bytes */
+  nay_status (*shrunk)(const nay_filter *f, uint64_t nbytes, nay_shape *);
   void (*shrink)(const nay_filter *src, const nay_shape *, uint8_t *dst);
   /*
    * Reads the bits: of a as it is (b NULL, factor 1), of the union of a and b, or of a folded.
