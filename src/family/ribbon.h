@@ -98,7 +98,10 @@ nay_ribbon_dims nay__ribbon_dims(uint64_t nkeys);
 /* nay__ribbon_bloom: the bits of a filter that is a Bloom filter because it is small (extra is 0).
  */
 NAY_INLINE nay_bits nay__ribbon_bloom(const nay_filter *f) {
-  return (nay_bits){f->bits.bytes + NAY_RIBBON_HEADER, f->shape.nunits * 64, f->shape.k};
+  nay_bits bits = f->bits;
+  bits.bytes += NAY_RIBBON_HEADER;
+  bits.nunits *= 64;
+  return bits;
 }
 
 uint64_t nay__ribbon_test64(const nay_filter *f, const uint64_t *x, unsigned n);
