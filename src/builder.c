@@ -91,7 +91,7 @@ nay_status nay_builder_new(const nay_params *params, const nay_allocator *alloca
   nay_builder *b;
   NAY_TRY(nay__builder_make(NULL, family, params, &hasher, NULL, true, allocator, &b));
   b->params.spill_dir = NULL; /* the caller's string is not ours to keep */
-  if (family != NULL && family->solver != NULL && (params->flags & NAY_LOW_MEMORY) != 0) {
+  if (family != NULL && family->build != NULL && (params->flags & NAY_LOW_MEMORY) != 0) {
     nay_status status = nay__hash_spill_new(params->spill_dir, &b->allocator, &b->spill);
     if (status != NAY_OK) {
       nay_builder_free(b);
@@ -233,7 +233,7 @@ static nay_status builder_make_mutable(nay_builder *b, nay_filter **filter) {
 
 nay_status nay_builder_finish(nay_builder *b, nay_filter **filter) {
   if (b == NULL || filter == NULL) return NAY_EINVAL;
-  bool is_static = b->family != NULL && b->family->solver != NULL;
+  bool is_static = b->family != NULL && b->family->build != NULL;
   NAY_TRY(is_static ? builder_make_static(b, filter) : builder_make_mutable(b, filter));
   builder_reset(b);
   return NAY_OK;

@@ -80,7 +80,7 @@ nay_status nay_filter_build(const nay_params *params, const uint64_t *hashes, si
                             const nay_allocator *allocator, nay_filter **filter) {
   if (params == NULL || filter == NULL || (hashes == NULL && n != 0)) return NAY_EINVAL;
   const nay_family *family = nay__family_find(params->kind);
-  if (family != NULL && family->solver != NULL) {
+  if (family != NULL && family->build != NULL) {
     nay_hasher hasher;
     NAY_TRY(nay__hasher_init(params, NULL, &hasher));
     nay_run all = {hashes, n};

@@ -257,7 +257,7 @@ nay_status nay__sharded_build(const nay_family *family, const nay_params *params
   nay_allocator a = nay__allocator_or_default(allocator);
   if ((j = nay__alloc(&a, sizeof *j)) == NULL) return NAY_ENOMEM;
   *j = (sharded_job){.family = family,
-                     .solver = family->solver,
+                     .solver = family->build,
                      .params = *params,
                      .hasher = *hasher,
                      .allocator = a,
@@ -276,12 +276,12 @@ nay_status nay__sharded_build(const nay_family *family, const nay_params *params
 
 uint64_t nay__sharded_memory(const nay_family *family, const nay_shape *shape,
                              const nay_params *params) {
-  uint64_t n = params->nkeys, nshards = family->solver->nshards(shape);
+  uint64_t n = params->nkeys, nshards = family->build->nshards(shape);
   uint64_t threads = sharded_threads(params, n);
   uint64_t shard_keys = nay__ceil_div(n, nshards) + nay__ceil_div(n, nshards) / 64;
-  uint64_t ntasks = nay__ceil_div(nshards, (uint64_t)1 << family->solver->shards_per_task_log2);
-  uint64_t task = family->solver->shards_per_task_log2 == 0 ? 0 : nay__ceil_div(n, ntasks) * 8;
+  uint64_t ntasks = nay__ceil_div(nshards, (uint64_t)1 << family->build->shards_per_task_log2);
+  uint64_t task = family->build->shards_per_task_log2 == 0 ? 0 : nay__ceil_div(n, ntasks) * 8;
   return nay__min_u64(n, sharded_group_limit(params, n)) * 8 +
-         threads * (task + family->solver->scratch(shape, shard_keys)) +
+         threads * (task + family->build->scratch(shape, shard_keys)) +
          8 * (threads + 2) * nshards + sizeof(sharded_job);
 }

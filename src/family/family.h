@@ -114,7 +114,7 @@ struct nay_family {
   double (*fpr)(const nay_shape *, uint64_t nkeys);
 
   /* static families only: how sharded.c builds them */
-  const nay_solver *solver;
+  const nay_solver *build;
 
   nay_status (*add)(nay_filter *, nay_hash, bool *is_new);
   bool (*test)(const nay_filter *, nay_hash);
