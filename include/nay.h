@@ -193,6 +193,8 @@ NAY_API unsigned nay_kind_traits(nay_kind kind);
 #define NAY_STORE_KEY 0x02u   /* write the SipHash key into files: they then open without it */
 #define NAY_SMALL_PAGES 0x04u /* no huge pages, which filters of 4 MiB and more ask for */
 #define NAY_UNIQUE 0x08u      /* counting, cuckoo: adding a key that tests maybe changes nothing */
+#define NAY_NO_VERIFY 0x10u   /* static kinds: hand the filter out without probing every key */
+#define NAY_LOW_MEMORY 0x20u  /* static kinds: build in pieces; builders keep hashes in a file */
 
 /*
  * nay_params: what you want. Zero-initialise it, then set `nkeys` and exactly one size:
@@ -209,13 +211,14 @@ NAY_API unsigned nay_kind_traits(nay_kind kind);
  */
 typedef struct nay_params {
   nay_kind kind;
-  uint64_t nkeys; /* how many distinct keys you will add; at most 2^56 */
+  uint64_t nkeys; /* how many distinct keys you will add; at most 2^56. For a static kind this is
+                     for the plan alone: what is built has the size for the keys that are there */
   double fpr;
   double bits_per_key;
   uint64_t nbytes;
   uint64_t nbits;
-  uint32_t k;     /* probes per key, 1 to 64; 0: the best for the size */
-  uint32_t flags; /* NAY_CONCURRENT | NAY_STORE_KEY | NAY_SMALL_PAGES */
+  uint32_t k;     /* probes per key, 1 to 64; fuse: 3 or 4 slots; 0: the best for the size */
+  uint32_t flags; /* NAY_CONCURRENT | NAY_STORE_KEY | ... */
   uint64_t fold;  /* make the size divisible by this, so that nay_filter_fold can; 0: as it comes */
   nay_hash_kind hash;
   uint64_t seed;   /* for NAY_HASH_XXH3 */
@@ -226,6 +229,9 @@ typedef struct nay_params {
   uint64_t window;      /* window: its length in ticks; 0: the last nkeys keys */
   uint64_t max_nkeys;   /* cuckoo: may grow to hold this many; 0: stays at nkeys */
   uint64_t max_nbytes;  /* scalable, cuckoo: the payload never grows beyond this; 0: no limit */
+  /* static families */
+  uint32_t threads;      /* threads that build, at most 256; 0: only the caller's */
+  const char *spill_dir; /* NAY_LOW_MEMORY in a builder: folder of its file; NULL: /tmp */
 } nay_params;
 
 /* nay_plan: what a filter will be. Computed, not measured; `fpr` is exact for the family. */
@@ -395,6 +401,14 @@ NAY_API nay_status nay_filter_fold(nay_filter *filter, uint64_t factor);
  */
 NAY_API nay_status nay_filter_fold_factor(const nay_filter *filter, double max_fpr,
                                           uint64_t *factor);
+
+/*
+ * nay_filter_shrink: makes the payload nbytes or less, without the keys, at the price of a higher
+ * rate (nay_filter_stats tells): exactly the bytes of a filter built with that nbytes. For ribbon.
+ * NAY_ENOTSUP: another family, a set so small that it is kept as a Bloom filter, or read-only.
+ * NAY_EINVAL: too few bytes for one column. More bytes than there are change nothing.
+ */
+NAY_API nay_status nay_filter_shrink(nay_filter *filter, uint64_t nbytes);
 
 /* ---- filter: what it knows of itself ------------------------------------------------------------
  */

@@ -7,11 +7,15 @@
  * and the filter (16 bytes a key for hashes of two words, which other systems' layouts have).
  * When making the filter fails the hashes stay in that array: nothing is lost, finish can be tried
  * again, more keys can be added before.
+ *
+ * Static families are built from the pages as they are: sharded.c makes the copy that it needs and
+ * finds duplicates on the way. With NAY_LOW_MEMORY there are no pages but a file (hash_spill.c).
  */
 #include "builder.h"
 
 #include "base/sort.h"
 #include "filter.h"
+#include "sharded.h"
 
 #define BUILDER_PAGE 65536u
 
@@ -32,6 +36,7 @@ struct nay_builder {
   unsigned words_per_key;
   uint64_t nkeys;             /* added, duplicates counted */
   builder_page *first, *last; /* hashes as they came */
+  nay_hash_spill *spill;      /* or in a file */
   uint64_t *sorted;           /* those that a finish has moved, sorted, without repeats */
   size_t nsorted, sorted_bytes;
 };
@@ -47,6 +52,7 @@ static void builder_drop_pages(nay_builder *b) {
 
 static void builder_reset(nay_builder *b) {
   builder_drop_pages(b);
+  if (b->spill != NULL) nay__hash_spill_clear(b->spill);
   nay__free(&b->allocator, b->sorted, b->sorted_bytes);
   b->sorted = NULL;
   b->nsorted = b->sorted_bytes = 0;
@@ -82,10 +88,26 @@ nay_status nay_builder_new(const nay_params *params, const nay_allocator *alloca
   nay_hasher hasher;
   NAY_TRY(nay__resolve(&p, NULL, &family, &shape, &hasher));
   if (params->kind == NAY_AUTO) family = NULL;
-  return nay__builder_make(NULL, family, params, &hasher, NULL, true, allocator, builder);
+  nay_builder *b;
+  NAY_TRY(nay__builder_make(NULL, family, params, &hasher, NULL, true, allocator, &b));
+  b->params.spill_dir = NULL; /* the caller's string is not ours to keep */
+  if (family != NULL && family->build != NULL && (params->flags & NAY_LOW_MEMORY) != 0) {
+    nay_status status = nay__hash_spill_new(params->spill_dir, &b->allocator, &b->spill);
+    if (status != NAY_OK) {
+      nay_builder_free(b);
+      return status;
+    }
+  }
+  *builder = b;
+  return NAY_OK;
 }
 
 static nay_status builder_push(nay_builder *b, nay_hash hash) {
+  if (b->spill != NULL) {
+    NAY_TRY(nay__hash_spill_add(b->spill, hash.lo));
+    b->nkeys++;
+    return NAY_OK;
+  }
   if (b->last == NULL || b->last->used == BUILDER_PAGE) {
     builder_page *page = nay__alloc(&b->allocator, sizeof *page);
     if (page == NULL) return NAY_ENOMEM;
@@ -174,13 +196,8 @@ static nay_status builder_make_filter(const nay_builder *b, uint64_t nkeys, nay_
   NAY_TRY(nay__filter_make(family, &shape, &b->hasher, nkeys, b->params.flags, &b->allocator, &f));
   f->format = b->format;
   nay__filter_init(f, &b->params);
-  nay_status status;
-  if (family->build != NULL) {
-    status = family->build(f, b->sorted, b->nsorted);
-  } else {
-    status = nay__filter_fill(f, b->sorted, NULL, b->nsorted);
-    if (status == NAY_OK) status = builder_fill_from_pages(b, f);
-  }
+  nay_status status = nay__filter_fill(f, b->sorted, NULL, b->nsorted);
+  if (status == NAY_OK) status = builder_fill_from_pages(b, f);
   if (status != NAY_OK) {
     nay_filter_free(f);
     return status;
@@ -189,15 +206,37 @@ static nay_status builder_make_filter(const nay_builder *b, uint64_t nkeys, nay_
   return NAY_OK;
 }
 
-nay_status nay_builder_finish(nay_builder *b, nay_filter **filter) {
-  if (b == NULL || filter == NULL) return NAY_EINVAL;
+static nay_status builder_make_static(const nay_builder *b, nay_filter **filter) {
+  size_t nruns = 0, size = 0;
+  for (const builder_page *page = b->first; page != NULL; page = page->next) nruns++;
+  if (!nay__mul_ok(nruns, sizeof(nay_run), &size)) return NAY_ENOMEM;
+  nay_run *runs = nay__alloc(&b->allocator, size + 1);
+  if (runs == NULL) return NAY_ENOMEM;
+  nay_source source = {runs, nruns, b->spill, b->nkeys};
+  nay_run *run = runs;
+  for (const builder_page *page = b->first; page != NULL; page = page->next) {
+    *run++ = (nay_run){page->words, page->used};
+  }
+  nay_status status =
+      nay__sharded_build(b->family, &b->params, &b->hasher, &source, &b->allocator, filter);
+  nay__free(&b->allocator, runs, size + 1);
+  return status;
+}
+
+static nay_status builder_make_mutable(nay_builder *b, nay_filter **filter) {
   uint64_t nkeys = b->params.nkeys != 0 ? b->params.nkeys : b->nkeys;
-  bool must_sort = b->family != NULL && (b->family->build != NULL || b->family->ordered);
+  bool must_sort = b->family != NULL && b->family->ordered;
   if (b->distinct && (b->params.nkeys == 0 || must_sort)) {
     NAY_TRY(builder_sort(b));
     if (b->params.nkeys == 0) nkeys = b->nsorted;
   }
-  NAY_TRY(builder_make_filter(b, nkeys, filter));
+  return builder_make_filter(b, nkeys, filter);
+}
+
+nay_status nay_builder_finish(nay_builder *b, nay_filter **filter) {
+  if (b == NULL || filter == NULL) return NAY_EINVAL;
+  bool is_static = b->family != NULL && b->family->build != NULL;
+  NAY_TRY(is_static ? builder_make_static(b, filter) : builder_make_mutable(b, filter));
   builder_reset(b);
   return NAY_OK;
 }
@@ -205,6 +244,7 @@ nay_status nay_builder_finish(nay_builder *b, nay_filter **filter) {
 void nay_builder_free(nay_builder *b) {
   if (b == NULL) return;
   builder_reset(b);
+  nay__hash_spill_free(b->spill);
   nay_allocator a = b->allocator;
   nay__free(&a, b, sizeof *b);
 }

@@ -14,6 +14,7 @@
 #include "math/choose.h"
 #include "math/plan.h"
 #include "os/pages.h"
+#include "sharded.h"
 
 #define FILTER_NAN ((double)((1e300 * 1e10) * 0.0))
 
@@ -137,8 +138,15 @@ static nay_status filter_build_by_adding(const nay_params *params, const uint64_
 nay_status nay_filter_build(const nay_params *params, const uint64_t *hashes, size_t n,
                             const nay_allocator *allocator, nay_filter **filter) {
   if (params == NULL || filter == NULL || (hashes == NULL && n != 0)) return NAY_EINVAL;
-  bool can_add = params->kind == NAY_AUTO || (nay_kind_traits(params->kind) & NAY_CAN_ADD) != 0;
-  if (params->nkeys != 0 && can_add) {
+  const nay_family *family = nay__family_find(params->kind);
+  if (family != NULL && family->build != NULL) {
+    nay_hasher hasher;
+    NAY_TRY(nay__hasher_init(params, NULL, &hasher));
+    nay_run all = {hashes, n};
+    nay_source source = {&all, 1, NULL, n};
+    return nay__sharded_build(family, params, &hasher, &source, allocator, filter);
+  }
+  if (params->nkeys != 0 && (family == NULL || !family->ordered)) {
     return filter_build_by_adding(params, hashes, n, allocator, filter);
   }
   nay_builder *builder;
@@ -597,6 +605,21 @@ nay_status nay_filter_fold(nay_filter *f, uint64_t factor) {
   nay_filter *folded;
   NAY_TRY(filter_folded(f, factor, &f->allocator, &folded));
   filter_take_payload(f, folded);
+  return NAY_OK;
+}
+
+nay_status nay_filter_shrink(nay_filter *f, uint64_t nbytes) {
+  NAY_TRY(filter_writable(f));
+  if (f->family->shrink == NULL) return NAY_ENOTSUP;
+  nay_shape shape;
+  nay_filter *small;
+  NAY_TRY(f->family->shrunk(f, nbytes, &shape));
+  if (shape.nunits == f->shape.nunits) return NAY_OK;
+  NAY_TRY(filter_own_meta(f));
+  NAY_TRY(
+      nay__filter_make(f->family, &shape, &f->hasher, f->nkeys, f->flags, &f->allocator, &small));
+  f->family->shrink(f, &shape, small->bits.bytes);
+  filter_take_payload(f, small);
   return NAY_OK;
 }
 

@@ -30,6 +30,15 @@ static inline unsigned nay__ctz64(uint64_t x) {
 #endif
 }
 
+/* nay__parity64: 1 when an odd number of bits is set. */
+static inline unsigned nay__parity64(uint64_t x) {
+#if defined(__GNUC__) || defined(__clang__)
+  return (unsigned)__builtin_parityll(x);
+#else
+  return nay__popcount64(x) & 1;
+#endif
+}
+
 /*
  * nay__select64: the position of the r-th set bit of x, from r = 0; x has more than r. Counts of
  * pairs, nibbles and bytes lead there without a branch.
@@ -62,6 +71,19 @@ static inline uint64_t nay__mulhi(uint64_t a, uint64_t b) {
   uint64_t mid = ah * bl + (al * bl >> 32);
   uint64_t mid2 = al * bh + (uint32_t)mid;
   return ah * bh + (mid >> 32) + (mid2 >> 32);
+#endif
+}
+
+/* nay__mul128: both halves of a * b by one multiplication; returns the high one. */
+static inline uint64_t nay__mul128(uint64_t a, uint64_t b, uint64_t *low) {
+#if defined(__SIZEOF_INT128__)
+  __extension__ typedef unsigned __int128 u128;
+  u128 product = (u128)a * b;
+  *low = (uint64_t)product;
+  return (uint64_t)(product >> 64);
+#else
+  *low = a * b;
+  return nay__mulhi(a, b);
 #endif
 }
 

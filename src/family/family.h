@@ -72,6 +72,31 @@ typedef struct nay_census {
   double fpr;   /* of the bits as they are */
 } nay_census;
 
+/*
+ * nay_solver: what a static family knows of being built. sharded.c cuts the keys into shards, runs
+ * the threads, draws the seeds, finds duplicates and verifies; a solver sees one shard at a time.
+ * Its keys are 64-bit words x made from the hashes by the filter's premix (family/static_hash.h),
+ * all of one shard: nay__shard_of(x, nshards). They come in any order, and the bytes must not
+ * depend on it. Threads call attempt, give_up and test64 at once, each for shards of its own.
+ */
+typedef struct nay_solver {
+  uint64_t (*nshards)(const nay_shape *);
+  unsigned shards_per_task_log2; /* 2^this neighbouring shards are one piece of a thread's work */
+  /* Writes all that comes before the arrays; shard s has counts[s] keys. */
+  void (*begin)(nay_filter *, uint64_t premix, const uint64_t *counts);
+  /* Bytes of scratch for a shard of n keys, 64-byte aligned. */
+  size_t (*scratch)(const nay_shape *, uint64_t n);
+  /* false: the n keys do not work out with this seed, or two of them are equal. Attempts count up
+   * from 0; the seed says what was tried, so it is what is stored. */
+  bool (*attempt)(nay_filter *, uint64_t shard, unsigned attempt, uint32_t seed, const uint64_t *x,
+                  size_t n, uint8_t *scratch);
+  /* After the last attempt: an answer that is never a false nay, at whatever rate. */
+  void (*give_up)(nay_filter *, uint64_t shard, uint32_t seed, const uint64_t *x, size_t n,
+                  uint8_t *scratch);
+  /* As nay_family.test64, for words that are premixed already. */
+  uint64_t (*test64)(const nay_filter *, const uint64_t *x, unsigned n);
+} nay_solver;
+
 /* A NULL slot means NAY_ENOTSUP. Callers have checked arguments, read-only-ness and mismatch. */
 struct nay_family {
   nay_kind kind;
@@ -104,8 +129,8 @@ struct nay_family {
   /* forgets every key; NULL: all bytes become zero */
   nay_status (*clear)(nay_filter *);
 
-  /* static families only: fills a zeroed payload from n distinct hashes in ascending order */
-  nay_status (*build)(nay_filter *, const uint64_t *hashes, size_t n);
+  /* static families only: how sharded.c builds them */
+  const nay_solver *build;
 
   /* the kernel that answers for one hash: what f->probe may be; optional */
   nay_probe (*kernel)(const nay_kernels *);
@@ -132,6 +157,9 @@ struct nay_family {
    * of units that factor must divide, and the deed */
   uint64_t (*foldable)(const nay_filter *);
   nay_status (*finish)(nay_filter *, uint64_t factor);
+  /* shrinking without the keys: the shape of f in nbytes or less, and its bytes */
+  nay_status (*shrunk)(const nay_filter *f, uint64_t nbytes, nay_shape *);
+  void (*shrink)(const nay_filter *src, const nay_shape *, uint8_t *dst);
   /*
    * Reads the bits: of a as it is (b NULL, factor 1), of the union of a and b, or of a folded.
    * Never both.
@@ -173,5 +201,8 @@ extern const nay_family nay__family_counting;
 extern const nay_family nay__family_scalable;
 extern const nay_family nay__family_window;
 extern const nay_family nay__family_cuckoo;
+extern const nay_family nay__family_xor;
+extern const nay_family nay__family_fuse;
+extern const nay_family nay__family_ribbon;
 
 #endif /* NAY_FAMILY_H */

@@ -4,6 +4,7 @@
 static const nay_family *const registry[] = {
     &nay__family_bloom,    &nay__family_blocked, &nay__family_counting,
     &nay__family_scalable, &nay__family_window,  &nay__family_cuckoo,
+    &nay__family_xor,      &nay__family_fuse,    &nay__family_ribbon,
 };
 
 const nay_family *nay__family_at(size_t i) {

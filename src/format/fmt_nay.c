@@ -16,6 +16,7 @@
 #include "family/lazy.h"
 #include "format/layout.h"
 #include "math/plan.h"
+#include "sharded.h"
 
 static const uint8_t native_magic[8] = {0x89, 'n', 'a', 'y', '\r', '\n', 0x1a, '\n'};
 
@@ -531,6 +532,7 @@ nay_status nay_params_plan(const nay_params *params, nay_diag *diag, nay_plan *p
   uint64_t body = p.nbytes + (key ? NAY_SECTION_ALIGN : 0);
   p.nbytes_file = nay__body_at(key ? 2 : 1, body) + body;
   p.nbytes_build = p.nbytes + sizeof(nay_filter);
+  if (family->build != NULL) p.nbytes_build += nay__sharded_memory(family, &shape, params);
   if (params->nkeys != 0) p.bits_per_key = (double)p.nbits / (double)params->nkeys;
   p.fpr = family->fpr(&shape, params->nkeys);
   p.fpr_limit = p.fpr;

@@ -1,0 +1,414 @@
+/*
+ * fuse.c - binary fuse and xor filters: a static set as a system of equations.
+ *
+ * An array of r-bit slots is filled so that for every key the xor of its 3 (or 4) slots is its
+ * r-bit fingerprint. A key that is not in the set finds its fingerprint there by accident, once in
+ * 2^r: that is the whole rate, whatever the number of keys. A probe reads 3 slots and compares.
+ *
+ *   xor    thirds of the array                fuse   windows of neighbouring segments
+ *          |----*-----|-*--------|--------*-|        |---|-*-|*--|--*|---|---|---| ...
+ *
+ * In a xor filter [1] each third gives one slot, and 1.23 n slots are needed for the equations to
+ * come apart (peel.c). In a fuse filter [2] the slots lie in 3 neighbouring segments of a long
+ * chain; its two ends come apart first and the rest follows: 1.125 n slots are enough, 1.075 n with
+ * 4 slots, and a build walks through memory instead of jumping about. Short chains need more:
+ *
+ *   keys      10^3   10^4   10^5   10^6 and more        (slots per key)
+ *   3 slots   1.41   1.28   1.19   1.125 - 1.14
+ *   4 slots   1.38   1.23   1.13   1.075 - 1.09
+ *
+ * Above 2^21 keys the set is cut into shards of 2^20 by the top bits of the hash, each a filter of
+ * its own with its own seed: they are built in cache, by several threads, and the sizes are equal,
+ * so that there is nothing to look up but the seed. Each has room for 3 standard deviations more
+ * keys than its share.
+ *
+ * Bytes: fuse.h and doc/formats. A probe costs 3 cache lines (4), in parallel.
+ *
+ * [1] Graf, Lemire: Xor filters. ACM JEA 25, 2020.
+ * [2] Graf, Lemire: Binary fuse filters. ACM JEA 27, 2022. The segment lengths are theirs.
+ */
+#include "family/fuse.h"
+
+#include "math/elementary.h"
+#include "math/plan.h"
+
+#define FUSE_SHARD_LOG2 20
+#define FUSE_NEAR ((size_t)4 << 20) /* bytes: below, prefetching costs more than it saves */
+#define FUSE_MAX_NSHARDS ((uint64_t)1 << 24)
+
+/* ---- sizes ---- */
+
+static double fuse_max(double a, double b) { return a > b ? a : b; }
+
+static double fuse_sqrt(double x) { return x > 0 ? nay__exp(0.5 * nay__ln(x)) : 0; }
+
+/* Segment length and slots of a chain for n keys, by the formulas of [2]. */
+static void fuse_chain(nay_fuse_layout layout, double n, nay_fuse_dims *dims) {
+  double log = nay__ln(n), factor, exponent;
+  if (layout == NAY_FUSE_3) {
+    exponent = log / nay__ln(3.33) + 2.25;
+    factor = fuse_max(1.125, 0.875 + 0.25 * nay__ln(1e6) / log);
+  } else {
+    exponent = log / nay__ln(2.91) - 0.5;
+    factor = fuse_max(1.075, 0.77 + 0.305 * nay__ln(6e5) / log);
+  }
+  dims->segment = (uint32_t)1 << (exponent < 1 ? 1 : (unsigned)exponent);
+  uint64_t length = dims->segment, arity = nay__fuse_arity(layout);
+  uint64_t nsegments = nay__max_u64(arity, nay__ceil_div((uint64_t)(n * factor + 0.5), length));
+  dims->slots = (uint32_t)(nsegments * length);
+}
+
+nay_fuse_dims nay__fuse_dims(nay_fuse_layout layout, uint64_t nkeys) {
+  nay_fuse_dims dims = {.nshards = 1};
+  if (nkeys >> (FUSE_SHARD_LOG2 + 1) != 0) dims.nshards = nkeys >> FUSE_SHARD_LOG2;
+  double n = (double)nay__ceil_div(nay__max_u64(nkeys, 2), dims.nshards);
+  if (dims.nshards > 1) n += 3 * fuse_sqrt(n);
+  if (layout == NAY_XOR_3) {
+    dims.slots = 3 * (uint32_t)((1.23 * n + 32) / 3 + 1); /* the constants of [1] */
+  } else {
+    fuse_chain(layout, n, &dims);
+  }
+  return dims;
+}
+
+static nay_shape fuse_shape(nay_fuse_layout layout, uint64_t nkeys, unsigned bits) {
+  nay_fuse_dims dims = nay__fuse_dims(layout, nkeys);
+  return (nay_shape){dims.nshards * dims.slots, nay__fuse_arity(layout),
+                     (uint32_t)(dims.nshards << 8 | bits)};
+}
+
+static bool fuse_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes) {
+  uint64_t nshards = nay__fuse_nshards(shape), bits = nay__fuse_bits(shape);
+  if (shape->k != 3 && shape->k != 4) return false;
+  if (bits < NAY_FUSE_MIN_BITS || bits > NAY_FUSE_MAX_BITS) return false;
+  if (nshards == 0 || shape->nunits == 0 || shape->nunits % nshards != 0) return false;
+  uint64_t slots = shape->nunits / nshards;
+  if (slots > UINT32_MAX / 2) return false;
+  *nbytes =
+      nay__fuse_arrays_at(nshards) + nshards * nay__fuse_stride(nshards, slots, (unsigned)bits);
+  *nbits = *nbytes * 8;
+  return true;
+}
+
+static bool fuse_fits(nay_fuse_layout layout, uint64_t nkeys, unsigned bits, double budget) {
+  uint64_t nbits, nbytes;
+  nay_shape shape = fuse_shape(layout, nkeys, bits);
+  return fuse_payload(&shape, &nbits, &nbytes) && (double)nbytes <= budget;
+}
+
+static nay_status fuse_plan_for(nay_fuse_layout layout, const nay_params *p, nay_diag *diag,
+                                nay_shape *shape) {
+  nay_sizing by;
+  NAY_TRY(nay__params_check(p, diag, &by));
+  if (by == NAY_BY_NBITS) {
+    return nay__fail(diag, NAY_EINVAL, "nbits: the size of a static filter follows from its keys",
+                     0);
+  }
+  if (p->fold > 1) return nay__fail(diag, NAY_EINVAL, "fold: this family does not fold", 0);
+  if (p->nkeys >> FUSE_SHARD_LOG2 >= FUSE_MAX_NSHARDS) {
+    return nay__fail(diag, NAY_EINVAL, "nkeys is above 2^44, the limit of this family", 0);
+  }
+  unsigned bits = NAY_FUSE_MIN_BITS;
+  if (by == NAY_BY_FPR) {
+    double rate = 1.0 / 16;
+    for (; rate > p->fpr && bits <= NAY_FUSE_MAX_BITS; bits++) rate /= 2;
+    if (bits > NAY_FUSE_MAX_BITS) {
+      return nay__fail(diag, NAY_EINVAL, "fpr is below 2^-32: fingerprints have up to 32 bits", 0);
+    }
+  } else {
+    double budget =
+        by == NAY_BY_NBYTES ? (double)p->nbytes : p->bits_per_key * (double)p->nkeys / 8;
+    /* like every family, bits_per_key may not hold for a handful of keys; nbytes always does */
+    bool fits = by == NAY_BY_NBYTES ? fuse_fits(layout, p->nkeys, bits, budget)
+                                    : p->bits_per_key >= NAY_FUSE_MIN_BITS;
+    if (!fits) {
+      return nay__fail(diag, NAY_EINVAL, "the size is too small: fingerprints have 4 bits at least",
+                       0);
+    }
+    while (bits < NAY_FUSE_MAX_BITS && fuse_fits(layout, p->nkeys, bits + 1, budget)) bits++;
+  }
+  *shape = fuse_shape(layout, p->nkeys, bits);
+  return NAY_OK;
+}
+
+static nay_status fuse_plan(const nay_params *p, nay_diag *diag, nay_shape *shape) {
+  if (p->k != 0 && p->k != 3 && p->k != 4) {
+    return nay__fail(diag, NAY_EINVAL, "k: a fuse filter has 3 or 4 slots for each key", 0);
+  }
+  return fuse_plan_for(p->k == 4 ? NAY_FUSE_4 : NAY_FUSE_3, p, diag, shape);
+}
+
+static nay_status xor_plan(const nay_params *p, nay_diag *diag, nay_shape *shape) {
+  if (p->k != 0 && p->k != 3) {
+    return nay__fail(diag, NAY_EINVAL, "k: a xor filter has 3 slots for each key", 0);
+  }
+  return fuse_plan_for(NAY_XOR_3, p, diag, shape);
+}
+
+static bool xor_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes) {
+  return shape->k == 3 && fuse_payload(shape, nbits, nbytes);
+}
+
+static double fuse_rate(unsigned bits) { return 1.0 / (double)((uint64_t)1 << bits); }
+
+static double fuse_fpr(const nay_shape *shape, uint64_t nkeys) {
+  return nkeys == 0 ? 0 : fuse_rate(nay__fuse_bits(shape));
+}
+
+/* ---- probes ---- */
+
+nay_fuse_layout nay__fuse_layout_of(const nay_filter *f) {
+  if (f->family->kind == NAY_XOR) return NAY_XOR_3;
+  return f->shape.k == 4 ? NAY_FUSE_4 : NAY_FUSE_3;
+}
+
+/* What a shard without slots says to every key. */
+NAY_INLINE bool fuse_fixed_answer(const nay_fuse_shard *s) { return s->seed != 0; }
+
+NAY_INLINE bool fuse_test(nay_fuse_layout layout, unsigned bits, const uint8_t *bytes,
+                          const nay_fuse_shard *s, uint64_t x) {
+  const uint8_t *array = bytes + s->array_at;
+  uint64_t m = nay__remix(x, s->seed);
+  uint32_t at[4], sum = nay__fuse_print(m, bits);
+  nay__fuse_slots(layout, s, m, at);
+  for (unsigned j = 0; j < nay__fuse_arity(layout); j++) sum ^= nay__fuse_get(array, at[j], bits);
+  return sum == 0;
+}
+
+/* One probe of a filter with any number of shards. */
+NAY_INLINE bool fuse_find(nay_fuse_layout layout, unsigned bits, const nay_filter *f, uint64_t x) {
+  const uint8_t *bytes = f->bits.bytes;
+  nay_fuse_shard s = nay__fuse_shard_at(bytes, nay__shard_of(x, nay__fuse_nshards(&f->shape)));
+  if (NAY_UNLIKELY(s.span == 0)) return fuse_fixed_answer(&s);
+  return fuse_test(layout, bits, bytes, &s, x);
+}
+
+static bool fuse_find_any(const nay_filter *f, uint64_t hash) {
+  uint64_t x = nay__premix(hash, nay__load64le(f->bits.bytes));
+  unsigned bits = nay__fuse_bits(&f->shape);
+  switch (nay__fuse_layout_of(f)) {
+    case NAY_FUSE_3: return fuse_find(NAY_FUSE_3, bits, f, x);
+    case NAY_FUSE_4: return fuse_find(NAY_FUSE_4, bits, f, x);
+    case NAY_XOR_3: break;
+  }
+  return fuse_find(NAY_XOR_3, bits, f, x);
+}
+
+/* The common case is worth its own copy: 3 slots of 8 bits, no premix. */
+static bool fuse_test_one(const nay_filter *f, nay_hash h) {
+  bool common = (f->shape.extra & 255) == 8 && f->shape.k == 3 && nay__load64le(f->bits.bytes) == 0;
+  if (NAY_UNLIKELY(!common)) return fuse_find_any(f, h.lo);
+  return fuse_find(NAY_FUSE_3, 8, f, h.lo);
+}
+
+static bool xor_test_one(const nay_filter *f, nay_hash h) { return fuse_find_any(f, h.lo); }
+
+/* In a cache there is nothing to wait for: test one after the other. */
+NAY_INLINE uint64_t fuse_near_test(nay_fuse_layout layout, unsigned bits, const nay_filter *f,
+                                   const uint64_t *x, unsigned n) {
+  uint64_t bitmap = 0;
+  nay_fuse_shard s = nay__fuse_shard_at(f->bits.bytes, 0);
+  if (s.span == 0) return fuse_fixed_answer(&s) ? ~(uint64_t)0 >> (64 - n) : 0;
+  for (unsigned i = n; i-- > 0;) {
+    bitmap = bitmap << 1 | fuse_test(layout, bits, f->bits.bytes, &s, x[i]);
+  }
+  return bitmap;
+}
+
+/* A group of probes on its way: all lines are asked for before the first is looked at. */
+typedef struct fuse_group {
+  uint64_t at[4][64]; /* slots, as bits from the start of the payload */
+  uint32_t print[64];
+  uint64_t fixed, answers; /* keys of shards that answer without looking */
+} fuse_group;
+
+NAY_INLINE void fuse_prepare(nay_fuse_layout layout, unsigned bits, const nay_filter *f,
+                             const uint64_t *x, unsigned n, fuse_group *g) {
+  const uint8_t *bytes = f->bits.bytes;
+  uint64_t nshards = nay__fuse_nshards(&f->shape);
+  for (unsigned i = 0; i < n; i++) {
+    nay_fuse_shard s = nay__fuse_shard_at(bytes, nay__shard_of(x[i], nshards));
+    if (NAY_UNLIKELY(s.span == 0)) {
+      g->fixed |= (uint64_t)1 << i;
+      g->answers |= (uint64_t)fuse_fixed_answer(&s) << i;
+      s.segment = 1; /* the slots are looked at all the same: let them be there */
+    }
+    uint64_t m = nay__remix(x[i], s.seed);
+    uint32_t at[4];
+    g->print[i] = nay__fuse_print(m, bits);
+    nay__fuse_slots(layout, &s, m, at);
+    for (unsigned j = 0; j < nay__fuse_arity(layout); j++) {
+      uint64_t bit = s.array_at * 8 + (uint64_t)at[j] * bits;
+      g->at[j][i] = bit;
+      NAY_PREFETCH(bytes + (bit >> 3));
+    }
+  }
+}
+
+NAY_INLINE uint32_t fuse_load(const uint8_t *bytes, uint64_t bit, unsigned bits) {
+  const uint8_t *p = bytes + (bit >> 3);
+  switch (bits) {
+    case 8: return *p;
+    case 16: return nay__load16le(p);
+    case 32: return nay__load32le(p);
+    default: return (uint32_t)(nay__load64le(p) >> (bit & 7) & (((uint64_t)1 << bits) - 1));
+  }
+}
+
+NAY_INLINE uint64_t fuse_group_test(nay_fuse_layout layout, unsigned bits, const nay_filter *f,
+                                    const uint64_t *x, unsigned n) {
+  if (f->nbytes < FUSE_NEAR && nay__fuse_nshards(&f->shape) == 1) {
+    return fuse_near_test(layout, bits, f, x, n);
+  }
+  fuse_group g;
+  g.fixed = g.answers = 0;
+  fuse_prepare(layout, bits, f, x, n, &g);
+  uint64_t bitmap = 0;
+  for (unsigned i = n; i-- > 0;) {
+    uint32_t sum = g.print[i];
+    for (unsigned j = 0; j < nay__fuse_arity(layout); j++) {
+      sum ^= fuse_load(f->bits.bytes, g.at[j][i], bits);
+    }
+    bitmap = bitmap << 1 | (sum == 0);
+  }
+  return (bitmap & ~g.fixed) | g.answers;
+}
+
+/* A copy of the loops for each width that divides a word, so that the compiler sees it. */
+NAY_INLINE uint64_t fuse_widths(nay_fuse_layout layout, const nay_filter *f, const uint64_t *x,
+                                unsigned n) {
+  switch (nay__fuse_bits(&f->shape)) {
+    case 8: return fuse_group_test(layout, 8, f, x, n);
+    case 16: return fuse_group_test(layout, 16, f, x, n);
+    case 32: return fuse_group_test(layout, 32, f, x, n);
+    default: return fuse_group_test(layout, nay__fuse_bits(&f->shape), f, x, n);
+  }
+}
+
+uint64_t nay__fuse_test64(const nay_filter *f, const uint64_t *x, unsigned n) {
+  switch (nay__fuse_layout_of(f)) {
+    case NAY_FUSE_3: return fuse_widths(NAY_FUSE_3, f, x, n);
+    case NAY_FUSE_4: return fuse_widths(NAY_FUSE_4, f, x, n);
+    case NAY_XOR_3: break;
+  }
+  return fuse_widths(NAY_XOR_3, f, x, n);
+}
+
+static uint64_t fuse_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                            unsigned n) {
+  (void)hi;
+  uint64_t premix = nay__load64le(f->bits.bytes), x[64];
+  if (NAY_LIKELY(premix == 0)) return nay__fuse_test64(f, lo, n);
+  for (unsigned i = 0; i < n; i++) x[i] = nay__premix(lo[i], premix);
+  return nay__fuse_test64(f, x, n);
+}
+
+static unsigned fuse_touch(const nay_filter *f, nay_hash h, const uint8_t **addresses) {
+  const uint8_t *bytes = f->bits.bytes;
+  uint64_t nshards = nay__fuse_nshards(&f->shape);
+  uint64_t x = nay__premix(h.lo, nay__load64le(bytes));
+  uint64_t shard = nay__shard_of(x, nshards);
+  unsigned bits = nay__fuse_bits(&f->shape), n = 0;
+  addresses[n++] = bytes + NAY_FUSE_HEADER + shard * NAY_FUSE_ENTRY; /* 16 bytes, aligned */
+  nay_fuse_shard s = nay__fuse_shard_at(bytes, shard);
+  if (s.span == 0) return n;
+  const uint8_t *array = bytes + s.array_at;
+  nay_fuse_layout layout = nay__fuse_layout_of(f);
+  uint32_t at[4];
+  nay__fuse_slots(layout, &s, nay__remix(x, s.seed), at);
+  for (unsigned j = 0; j < nay__fuse_arity(layout); j++) {
+    uint64_t bit = (uint64_t)at[j] * bits;
+    addresses[n++] = array + (bit >> 3);
+    addresses[n++] = array + ((bit + bits - 1) >> 3);
+  }
+  return n;
+}
+
+/* ---- whole filters ---- */
+
+static void fuse_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
+                        nay_census *census) {
+  (void)b, (void)factor; /* static filters neither merge nor fold */
+  uint64_t nshards = nay__fuse_nshards(&a->shape);
+  double rates = 0;
+  for (uint64_t i = 0; i < nshards; i++) {
+    nay_fuse_shard s = nay__fuse_shard_at(a->bits.bytes, i);
+    rates += s.span != 0 ? fuse_rate(nay__fuse_bits(&a->shape)) : fuse_fixed_answer(&s);
+  }
+  uint64_t nbits = a->nbytes * 8;
+  *census = (nay_census){nbits, nbits, (double)a->nkeys, rates / (double)nshards};
+}
+
+/* The slots that a shard's keys can have are all in its array. */
+static bool fuse_span_ok(const nay_shape *shape, bool is_xor, const nay_fuse_shard *s,
+                         uint64_t slots) {
+  if (s->span == 0) return s->seed <= 1;
+  if (is_xor) return (uint64_t)s->span * 3 <= slots;
+  return s->span % s->segment == 0 && s->span + (uint64_t)(shape->k - 1) * s->segment <= slots;
+}
+
+static nay_status fuse_check_kind(const nay_shape *shape, bool is_xor, const uint8_t *payload,
+                                  size_t len, nay_diag *diag) {
+  (void)len; /* it is what payload() says */
+  uint64_t nshards = nay__fuse_nshards(shape), slots = shape->nunits / nshards;
+  uint64_t stride = nay__fuse_stride(nshards, slots, nay__fuse_bits(shape));
+  uint32_t segment = nay__load32le(payload + 12);
+  if (slots < shape->k || nay__load32le(payload + 8) != slots) {
+    return nay__fail(diag, NAY_ECORRUPT, "the payload's size does not fit the header", 8);
+  }
+  bool power = segment != 0 && (segment & (segment - 1)) == 0 && segment <= NAY_FUSE_MAX_SEGMENT;
+  if (is_xor ? segment != 0 : !power) {
+    return nay__fail(diag, NAY_ECORRUPT, "impossible segment length", 12);
+  }
+  for (uint64_t i = 0; i < nshards; i++) {
+    nay_fuse_shard s = nay__fuse_shard_at(payload, i);
+    uint64_t at = NAY_FUSE_HEADER + i * NAY_FUSE_ENTRY;
+    if (s.array_at != nay__fuse_arrays_at(nshards) + i * stride) {
+      return nay__fail(diag, NAY_ECORRUPT, "an array is not where it belongs", at);
+    }
+    if (!fuse_span_ok(shape, is_xor, &s, slots)) {
+      return nay__fail(diag, NAY_ECORRUPT, "the slots of a shard do not fit its array", at + 12);
+    }
+  }
+  return NAY_OK;
+}
+
+static nay_status fuse_check(const nay_shape *shape, const uint8_t *payload, size_t len,
+                             nay_diag *diag) {
+  return fuse_check_kind(shape, false, payload, len, diag);
+}
+
+static nay_status xor_check(const nay_shape *shape, const uint8_t *payload, size_t len,
+                            nay_diag *diag) {
+  return fuse_check_kind(shape, true, payload, len, diag);
+}
+
+const nay_family nay__family_xor = {
+    .kind = NAY_XOR,
+    .name = "xor",
+    .traits = 0,
+    .plan = xor_plan,
+    .payload = xor_payload,
+    .fpr = fuse_fpr,
+    .build = &nay__peel_solver,
+    .test = xor_test_one,
+    .test64 = fuse_test64,
+    .census = fuse_census,
+    .check = xor_check,
+    .touch = fuse_touch,
+};
+
+const nay_family nay__family_fuse = {
+    .kind = NAY_FUSE,
+    .name = "fuse",
+    .traits = 0,
+    .plan = fuse_plan,
+    .payload = fuse_payload,
+    .fpr = fuse_fpr,
+    .build = &nay__peel_solver,
+    .test = fuse_test_one,
+    .test64 = fuse_test64,
+    .census = fuse_census,
+    .check = fuse_check,
+    .touch = fuse_touch,
+};

@@ -1,0 +1,250 @@
+/*
+ * peel.c - solves the equations of one shard of a xor or fuse filter by peeling.
+ *
+ * Lay every key over its slots. A slot that only one key uses can be given to that key: whatever
+ * the other slots hold, this one can make the xor right. Take the key away; other slots are now
+ * used by one key only; go on until no key is left. Then fill the slots in the opposite order, each
+ * fixed by those that were filled before it.
+ *
+ *   per slot    u64  xor of the keys that use it: the key itself when there is only one
+ *               u8   how many use it
+ *
+ * The table does not know the order in which keys came, so the order of peeling, and hence every
+ * byte, depends on the set alone. The walk goes through the slots chunk by chunk, pushes the lonely
+ * ones on a queue and follows the queue to its end before the next chunk: what it touches are a few
+ * neighbouring segments, and the queue's neighbours are independent of each other, so their cache
+ * misses overlap. A slot enters the queue once, when its count falls to one; the places of the
+ * queue that have been read take the order of peeling.
+ *
+ * Before that, the keys are brought into the order of their windows by one pass over 256 buckets,
+ * so that the table, too, is filled through a moving window that fits the second-level cache.
+ *
+ * Keys that are equal never come apart. A count of 128 or more (the mean is 2.7) ends the attempt.
+ * Every second attempt halves the segments, which helps where a number of keys makes the formula's
+ * chain too short (n near 11,500).
+ */
+#include "family/fuse.h"
+
+#define PEEL_BUCKET_FROM 32768u /* keys; below, the table is in the second-level cache anyway */
+#define PEEL_CHUNK 4096u
+#define PEEL_CROWDED 0x80u
+
+typedef struct peel_table {
+  uint64_t *keys;  /* xor of the keys of a slot */
+  uint32_t *queue; /* shares its memory with `bucketed`, which is not needed any more by then */
+  uint64_t *bucketed;
+  uint8_t *counts;
+  uint32_t slots;
+  uint64_t nshards;
+} peel_table;
+
+static size_t peel_shared_bytes(uint64_t slots, uint64_t n) {
+  uint64_t queue = (slots + 8) * sizeof(uint32_t), bucketed = n * sizeof(uint64_t);
+  return (size_t)nay__round_up(nay__max_u64(queue, bucketed), 64);
+}
+
+static size_t peel_scratch(const nay_shape *shape, uint64_t n) {
+  uint64_t slots = shape->nunits / nay__fuse_nshards(shape);
+  return (size_t)nay__round_up(slots * 8, 64) + peel_shared_bytes(slots, n) + (size_t)slots;
+}
+
+static peel_table peel_open(const nay_shape *shape, size_t n, uint8_t *scratch) {
+  peel_table t = {.nshards = nay__fuse_nshards(shape)};
+  uint32_t slots = t.slots = (uint32_t)(shape->nunits / t.nshards);
+  t.keys = (uint64_t *)(void *)scratch;
+  scratch += nay__round_up((uint64_t)slots * 8, 64);
+  t.queue = (uint32_t *)(void *)scratch;
+  t.bucketed = (uint64_t *)(void *)scratch;
+  t.counts = scratch + peel_shared_bytes(slots, n);
+  return t;
+}
+
+/* The words m of the keys, roughly in the order of their first slots. */
+static void peel_bucket(const uint64_t *x, size_t n, uint32_t seed, uint64_t *out) {
+  size_t next[256] = {0};
+  for (size_t i = 0; i < n; i++) next[nay__remix(x[i], seed) >> 56]++;
+  size_t sum = 0;
+  for (unsigned b = 0; b < 256; b++) {
+    size_t count = next[b];
+    next[b] = sum;
+    sum += count;
+  }
+  for (size_t i = 0; i < n; i++) {
+    uint64_t m = nay__remix(x[i], seed);
+    out[next[m >> 56]++] = m;
+  }
+}
+
+/* Lays a key over its slots; returns the counts, or-ed. */
+NAY_INLINE unsigned peel_lay(nay_fuse_layout layout, const nay_fuse_shard *s, uint64_t m,
+                             const peel_table *t) {
+  unsigned any = 0;
+  uint32_t at[4];
+  nay__fuse_slots(layout, s, m, at);
+  for (unsigned j = 0; j < nay__fuse_arity(layout); j++) {
+    any |= ++t->counts[at[j]];
+    t->keys[at[j]] ^= m;
+  }
+  return any;
+}
+
+/* Lays all keys over their slots; false when a slot is crowded. */
+NAY_INLINE bool peel_fill(nay_fuse_layout layout, const nay_fuse_shard *s, const uint64_t *x,
+                          size_t n, const peel_table *t) {
+  unsigned any = 0;
+  memset(t->keys, 0, (size_t)t->slots * 8);
+  memset(t->counts, 0, t->slots);
+  if (layout != NAY_XOR_3 && n >= PEEL_BUCKET_FROM) {
+    peel_bucket(x, n, s->seed, t->bucketed);
+    for (size_t i = 0; i < n; i++) any |= peel_lay(layout, s, t->bucketed[i], t);
+  } else {
+    for (size_t i = 0; i < n; i++) any |= peel_lay(layout, s, nay__remix(x[i], s->seed), t);
+  }
+  return (any & PEEL_CROWDED) == 0;
+}
+
+/* Takes the key of a lonely slot away; slots that become lonely join the queue. */
+NAY_INLINE size_t peel_take(nay_fuse_layout layout, const nay_fuse_shard *s, const peel_table *t,
+                            uint32_t slot, size_t tail) {
+  uint64_t m = t->keys[slot];
+  uint32_t at[4];
+  nay__fuse_slots(layout, s, m, at);
+  for (unsigned j = 0; j < nay__fuse_arity(layout); j++) {
+    t->queue[tail] = at[j];
+    tail += --t->counts[at[j]] == 1;
+    t->keys[at[j]] ^= m;
+  }
+  t->keys[slot] = m; /* the loop took it away here too; the assignment needs it */
+  return tail;
+}
+
+/* Returns how many keys came off; queue[0 .. that) are their slots in that order. */
+NAY_INLINE size_t peel_walk(nay_fuse_layout layout, const nay_fuse_shard *s, const peel_table *t) {
+  size_t head = 0, tail = 0, done = 0;
+  for (uint32_t start = 0; start < t->slots; start += PEEL_CHUNK) {
+    uint32_t end = t->slots - start < PEEL_CHUNK ? t->slots : start + PEEL_CHUNK;
+    for (uint32_t i = start; i < end; i++) {
+      t->queue[tail] = i;
+      tail += t->counts[i] == 1;
+    }
+    while (head < tail) {
+      uint32_t slot = t->queue[head++];
+      if (t->counts[slot] != 1) continue;
+      t->queue[done++] = slot;
+      tail = peel_take(layout, s, t, slot, tail);
+    }
+  }
+  return done;
+}
+
+NAY_INLINE void peel_assign(nay_fuse_layout layout, const nay_fuse_shard *s, const peel_table *t,
+                            size_t n, unsigned bits, uint8_t *array) {
+  while (n-- > 0) {
+    uint32_t slot = t->queue[n], at[4];
+    uint64_t m = t->keys[slot];
+    uint32_t value = nay__fuse_print(m, bits);
+    nay__fuse_slots(layout, s, m, at);
+    for (unsigned j = 0; j < nay__fuse_arity(layout); j++) {
+      value ^= nay__fuse_get(array, at[j], bits); /* its own is still zero */
+    }
+    nay__fuse_put(array, slot, bits, value);
+  }
+}
+
+NAY_INLINE bool peel_solve(nay_fuse_layout layout, const nay_shape *shape, const nay_fuse_shard *s,
+                           const uint64_t *x, size_t n, uint8_t *scratch, uint8_t *array) {
+  peel_table t = peel_open(shape, n, scratch);
+  unsigned bits = nay__fuse_bits(shape);
+  if (!peel_fill(layout, s, x, n, &t) || peel_walk(layout, s, &t) != n) return false;
+  memset(array, 0, (size_t)nay__fuse_stride(t.nshards, t.slots, bits));
+  switch (bits) {
+    case 8: peel_assign(layout, s, &t, n, 8, array); break;
+    case 16: peel_assign(layout, s, &t, n, 16, array); break;
+    case 32: peel_assign(layout, s, &t, n, 32, array); break;
+    default: peel_assign(layout, s, &t, n, bits, array); break;
+  }
+  return true;
+}
+
+/* ---- the solver ---- */
+
+static void peel_put_entry(nay_filter *f, uint64_t shard, uint32_t seed, uint32_t span) {
+  uint8_t *p = f->bits.bytes + NAY_FUSE_HEADER + shard * NAY_FUSE_ENTRY;
+  nay__store32le(p + 8, seed);
+  nay__store32le(p + 12, span);
+}
+
+static void peel_begin(nay_filter *f, uint64_t premix, const uint64_t *counts) {
+  (void)counts;
+  uint8_t *p = f->bits.bytes;
+  uint64_t nshards = nay__fuse_nshards(&f->shape), slots = f->shape.nunits / nshards;
+  uint64_t stride = nay__fuse_stride(nshards, slots, nay__fuse_bits(&f->shape));
+  nay__store64le(p, premix);
+  nay__store32le(p + 8, (uint32_t)slots);
+  nay__store32le(p + 12, nay__fuse_dims(nay__fuse_layout_of(f), f->nkeys).segment);
+  for (uint64_t i = 0; i < nshards; i++) {
+    uint64_t at = nay__fuse_arrays_at(nshards) + i * stride;
+    nay__store64le(p + NAY_FUSE_HEADER + i * NAY_FUSE_ENTRY, at);
+  }
+}
+
+/* The slots for an attempt. A filter of one shard may try shorter segments: a half, a quarter. */
+static void peel_choose_slots(nay_filter *f, nay_fuse_layout layout, unsigned attempt,
+                              nay_fuse_shard *s) {
+  uint64_t nshards = nay__fuse_nshards(&f->shape);
+  uint32_t slots = (uint32_t)(f->shape.nunits / nshards);
+  if (layout == NAY_XOR_3) {
+    s->span = slots / 3;
+    return;
+  }
+  if (nshards == 1) {
+    uint32_t planned = nay__fuse_dims(layout, f->nkeys).segment;
+    s->segment = (uint32_t)nay__max_u64(planned >> attempt / 2 % 3, 2);
+  }
+  s->span = (slots / s->segment - (nay__fuse_arity(layout) - 1)) * s->segment;
+}
+
+static bool peel_attempt(nay_filter *f, uint64_t shard, unsigned attempt, uint32_t seed,
+                         const uint64_t *x, size_t n, uint8_t *scratch) {
+  nay_fuse_layout layout = nay__fuse_layout_of(f);
+  nay_fuse_shard s = nay__fuse_shard_at(f->bits.bytes, shard);
+  if (n == 0) { /* the entry is that of a shard that always says nay */
+    return true;
+  }
+  if (n >= f->shape.nunits / nay__fuse_nshards(&f->shape)) return false;
+  s.seed = seed;
+  peel_choose_slots(f, layout, attempt, &s);
+  uint8_t *array = f->bits.bytes + s.array_at;
+  bool solved = false;
+  switch (layout) {
+    case NAY_FUSE_3: solved = peel_solve(NAY_FUSE_3, &f->shape, &s, x, n, scratch, array); break;
+    case NAY_FUSE_4: solved = peel_solve(NAY_FUSE_4, &f->shape, &s, x, n, scratch, array); break;
+    case NAY_XOR_3: solved = peel_solve(NAY_XOR_3, &f->shape, &s, x, n, scratch, array); break;
+  }
+  if (!solved) return false;
+  if (nay__fuse_nshards(&f->shape) == 1) nay__store32le(f->bits.bytes + 12, s.segment);
+  peel_put_entry(f, shard, s.seed, s.span);
+  return true;
+}
+
+/* No enemy gets here by luck (sharded.c draws the late seeds from the set itself). */
+static void peel_give_up(nay_filter *f, uint64_t shard, uint32_t seed, const uint64_t *x, size_t n,
+                         uint8_t *scratch) {
+  (void)seed, (void)x, (void)n, (void)scratch;
+  uint64_t nshards = nay__fuse_nshards(&f->shape), slots = f->shape.nunits / nshards;
+  memset(f->bits.bytes + nay__fuse_shard_at(f->bits.bytes, shard).array_at, 0,
+         (size_t)nay__fuse_stride(nshards, slots, nay__fuse_bits(&f->shape)));
+  peel_put_entry(f, shard, 1, 0);
+}
+
+static uint64_t peel_nshards(const nay_shape *shape) { return nay__fuse_nshards(shape); }
+
+const nay_solver nay__peel_solver = {
+    .nshards = peel_nshards,
+    .shards_per_task_log2 = 0,
+    .begin = peel_begin,
+    .scratch = peel_scratch,
+    .attempt = peel_attempt,
+    .give_up = peel_give_up,
+    .test64 = nay__fuse_test64,
+};

@@ -1,0 +1,325 @@
+/* partition.c - see partition.h. All memory is taken before threads start. */
+#include "partition.h"
+
+#include "base/sort.h"
+#include "family/static_hash.h"
+#include "os/thread.h"
+
+void nay__partition_open(nay_partition *p, const nay_source *source, unsigned nthreads,
+                         uint64_t group_limit, const nay_allocator *allocator) {
+  *p = (nay_partition){
+      .source = *source, .allocator = *allocator, .nthreads = nthreads, .group_limit = group_limit};
+}
+
+static void partition_drop_tables(nay_partition *p) {
+  nay__free(&p->allocator, p->counts, p->tables_bytes);
+  p->counts = NULL;
+}
+
+void nay__partition_close(nay_partition *p) {
+  partition_drop_tables(p);
+  nay__free(&p->allocator, p->work, p->work_bytes);
+  p->work = NULL;
+}
+
+bool nay__partition_whole(const nay_partition *p) { return p->source.n <= p->group_limit; }
+
+/* ---- reading the source ---- */
+
+/* What is done with a piece of the source; `slots` belong to the part that it is from. */
+typedef void (*partition_each)(const nay_partition *p, const uint64_t *hashes, size_t n,
+                               uint64_t *slots);
+
+/* Part `range` of the runs, of as many equal parts as there are threads. */
+static void partition_read_runs(const nay_partition *p, uint64_t range, partition_each each,
+                                uint64_t *slots) {
+  uint64_t total = 0, at = 0;
+  for (size_t i = 0; i < p->source.nruns; i++) total += p->source.runs[i].n;
+  uint64_t share = total / p->nthreads, from = share * range;
+  uint64_t to = range + 1 == p->nthreads ? total : share * (range + 1);
+  for (size_t i = 0; i < p->source.nruns && at < to; i++) {
+    const nay_run *run = &p->source.runs[i];
+    uint64_t lo = from > at ? from - at : 0, hi = nay__min_u64(run->n, to - at);
+    if (lo < hi) each(p, run->at + lo, (size_t)(hi - lo), slots);
+    at += run->n;
+  }
+}
+
+typedef struct partition_reader {
+  const nay_partition *p;
+  partition_each each;
+  uint64_t *slots;
+} partition_reader;
+
+static void partition_read_chunk(void *ctx, const uint64_t *hashes, size_t n) {
+  const partition_reader *r = ctx;
+  r->each(r->p, hashes, n, r->slots);
+}
+
+/* Without a premix the file's buckets are in the order of the shards: read only those needed. */
+static nay_status partition_read_spill(const nay_partition *p, partition_each each,
+                                       uint64_t *slots) {
+  uint64_t lo = 0, hi = UINT64_MAX, end = nay__partition_first_shard(p, p->group_end);
+  if (p->premix == 0) {
+    uint64_t width = UINT64_MAX / p->nshards; /* at most a shard's share of the hashes */
+    lo = nay__partition_first_shard(p, p->group) * width;
+    if (end < p->nshards) hi = end * width + end;
+  }
+  partition_reader reader = {p, each, slots};
+  return nay__hash_spill_read(p->source.spill, lo, hi, partition_read_chunk, &reader);
+}
+
+/* One part; the file belongs to the first. */
+static void partition_read(nay_partition *p, uint64_t range, partition_each each, uint64_t *slots) {
+  partition_read_runs(p, range, each, slots);
+  if (range != 0 || p->source.spill == NULL) return;
+  nay_status status = partition_read_spill(p, each, slots);
+  if (status != NAY_OK) p->io = status;
+}
+
+/* ---- counting ---- */
+
+static void partition_count_piece(const nay_partition *p, const uint64_t *hashes, size_t n,
+                                  uint64_t *slots) {
+  for (size_t i = 0; i < n; i++) {
+    slots[nay__shard_of(nay__premix(hashes[i], p->premix), p->nshards)]++;
+  }
+}
+
+static void partition_count_worker(void *ctx, unsigned worker) {
+  (void)worker;
+  nay_partition *p = ctx;
+  uint64_t range;
+  while ((range = nay__take(&p->next)) < p->nthreads) {
+    partition_read(p, range, partition_count_piece, p->ranges + range * p->nshards);
+  }
+}
+
+static nay_status partition_count(nay_partition *p) {
+  p->group = 0;
+  p->group_end = p->ntasks;
+  p->next = 0;
+  p->io = NAY_OK;
+  nay__parallel(p->nthreads, partition_count_worker, p);
+  for (unsigned r = 0; r < p->nthreads; r++) {
+    for (uint64_t s = 0; s < p->nshards; s++) p->counts[s] += p->ranges[r * p->nshards + s];
+  }
+  return p->io;
+}
+
+static void partition_count_sorted(nay_partition *p) {
+  for (uint64_t i = 0; i < p->source.n; i++) p->counts[nay__shard_of(p->work[i], p->nshards)]++;
+}
+
+nay_status nay__partition_cut(nay_partition *p, uint64_t nshards, unsigned task_log2) {
+  partition_drop_tables(p);
+  p->nshards = nshards;
+  p->task_log2 = task_log2;
+  p->ntasks = nay__ceil_div(nshards, (uint64_t)1 << task_log2);
+  uint64_t words = nshards * (p->nthreads + 1) + p->ntasks * (p->nthreads + 2) + 1;
+  size_t size;
+  if (!nay__size_ok(words, &size) || !nay__mul_ok(size, sizeof(uint64_t), &size)) return NAY_ENOMEM;
+  p->counts = nay__alloc(&p->allocator, size);
+  if (p->counts == NULL) return NAY_ENOMEM;
+  memset(p->counts, 0, size);
+  p->tables_bytes = size;
+  p->ranges = p->counts + nshards;
+  p->cursors = p->ranges + nshards * p->nthreads;
+  p->starts = p->cursors + p->ntasks * p->nthreads;
+  p->lens = p->starts + p->ntasks;
+  if (!p->sorted) return partition_count(p);
+  partition_count_sorted(p);
+  return NAY_OK;
+}
+
+/* ---- loading ---- */
+
+static uint64_t partition_task_of(const nay_partition *p, uint64_t x) {
+  return nay__shard_of(x, p->nshards) >> p->task_log2;
+}
+
+static void partition_scatter_piece(const nay_partition *p, const uint64_t *hashes, size_t n,
+                                    uint64_t *slots) {
+  uint64_t *work = p->work;
+  if (p->group == 0 && p->group_end == p->ntasks) {
+    for (size_t i = 0; i < n; i++) {
+      uint64_t x = nay__premix(hashes[i], p->premix);
+      work[slots[partition_task_of(p, x)]++] = x;
+    }
+    return;
+  }
+  for (size_t i = 0; i < n; i++) {
+    uint64_t x = nay__premix(hashes[i], p->premix), task = partition_task_of(p, x);
+    if (task >= p->group && task < p->group_end) work[slots[task]++] = x;
+  }
+}
+
+static void partition_scatter_worker(void *ctx, unsigned worker) {
+  (void)worker;
+  nay_partition *p = ctx;
+  uint64_t range;
+  while ((range = nay__take(&p->next)) < p->nthreads) {
+    partition_read(p, range, partition_scatter_piece, p->cursors + range * p->ntasks);
+  }
+}
+
+/* Sorts the loaded tasks and frees them of repeats. */
+static void partition_sort_worker(void *ctx, unsigned worker) {
+  (void)worker;
+  nay_partition *p = ctx;
+  uint64_t task;
+  while ((task = p->group + nay__take(&p->next)) < p->group_end) {
+    nay__sort_u64(p->work + p->starts[task], (size_t)p->lens[task]);
+    p->lens[task] = nay__unique_u64(p->work + p->starts[task], (size_t)p->lens[task]);
+  }
+}
+
+static void partition_sort(nay_partition *p) {
+  p->next = 0;
+  nay__parallel(p->nthreads, partition_sort_worker, p);
+}
+
+/* The end of the group that begins at `task`, and its keys. ranges[] and not counts[], which may
+ * have been made distinct. */
+static uint64_t partition_task_keys(const nay_partition *p, uint64_t task) {
+  uint64_t keys = 0;
+  for (uint64_t s = nay__partition_first_shard(p, task);
+       s < nay__partition_first_shard(p, task + 1); s++) {
+    if (p->sorted) keys += p->counts[s];
+    for (unsigned r = 0; r < p->nthreads; r++) keys += p->ranges[r * p->nshards + s];
+  }
+  return keys;
+}
+
+static uint64_t partition_group_end(const nay_partition *p, uint64_t task, uint64_t *keys) {
+  *keys = 0;
+  for (; task < p->ntasks; task++) {
+    uint64_t more = partition_task_keys(p, task);
+    if (*keys != 0 && *keys + more > p->group_limit) break;
+    *keys += more;
+  }
+  return task;
+}
+
+/* Room for the largest group. */
+static nay_status partition_make_work(nay_partition *p) {
+  uint64_t most = 1, keys;
+  for (uint64_t task = 0; task < p->ntasks;) {
+    task = partition_group_end(p, task, &keys);
+    most = nay__max_u64(most, keys);
+  }
+  size_t size;
+  if (!nay__size_ok(most, &size) || !nay__mul_ok(size, sizeof(uint64_t), &size)) return NAY_ENOMEM;
+  if (p->work != NULL && p->work_bytes >= size) return NAY_OK;
+  nay__free(&p->allocator, p->work, p->work_bytes);
+  p->work = nay__alloc(&p->allocator, size);
+  if (p->work == NULL) return NAY_ENOMEM;
+  p->work_bytes = size;
+  return NAY_OK;
+}
+
+void nay__partition_rewind(nay_partition *p) { p->group = p->group_end = 0; }
+
+/* Where the tasks of a group are in work[], and where each thread begins to write. */
+static void partition_layout(nay_partition *p) {
+  uint64_t at = 0;
+  for (uint64_t t = p->group; t < p->group_end; t++) {
+    p->starts[t] = at;
+    p->lens[t] = partition_task_keys(p, t);
+    at += p->lens[t];
+    uint64_t cursor = p->starts[t];
+    for (unsigned r = 0; r < p->nthreads; r++) {
+      p->cursors[r * p->ntasks + t] = cursor;
+      for (uint64_t s = nay__partition_first_shard(p, t); s < nay__partition_first_shard(p, t + 1);
+           s++) {
+        cursor += p->ranges[r * p->nshards + s];
+      }
+    }
+  }
+}
+
+nay_status nay__partition_next(nay_partition *p, bool *more) {
+  if (p->group_end == 0 && !p->sorted) NAY_TRY(partition_make_work(p));
+  uint64_t keys;
+  p->group = p->group_end;
+  p->group_end = p->sorted ? p->ntasks : partition_group_end(p, p->group, &keys);
+  *more = p->group < p->group_end;
+  if (!*more) return NAY_OK;
+  partition_layout(p);
+  if (p->sorted) return NAY_OK;
+  p->next = 0;
+  p->io = NAY_OK;
+  nay__parallel(p->nthreads, partition_scatter_worker, p);
+  if (p->dedupe && p->io == NAY_OK) partition_sort(p);
+  return p->io;
+}
+
+/* ---- distinct ---- */
+
+/* All tasks are loaded, sorted and in the order of their keys: close the gaps. */
+static void partition_close_gaps(nay_partition *p) {
+  uint64_t at = 0;
+  for (uint64_t t = 0; t < p->ntasks; t++) {
+    memmove(p->work + at, p->work + p->starts[t], (size_t)p->lens[t] * sizeof(uint64_t));
+    at += p->lens[t];
+  }
+  p->sorted = true;
+  p->source.n = at;
+}
+
+nay_status nay__partition_distinct(nay_partition *p, uint64_t *n) {
+  bool more;
+  p->dedupe = true;
+  *n = 0;
+  nay__partition_rewind(p);
+  for (;;) {
+    NAY_TRY(nay__partition_next(p, &more));
+    if (!more) break;
+    for (uint64_t t = p->group; t < p->group_end; t++) *n += p->lens[t];
+    if (nay__partition_whole(p)) {
+      partition_close_gaps(p);
+      break;
+    }
+  }
+  return NAY_OK;
+}
+
+nay_status nay__partition_recount(nay_partition *p) {
+  if (p->sorted || !p->dedupe) return NAY_OK;
+  bool more;
+  memset(p->counts, 0, (size_t)p->nshards * sizeof(uint64_t));
+  nay__partition_rewind(p);
+  for (;;) {
+    NAY_TRY(nay__partition_next(p, &more));
+    if (!more) return NAY_OK;
+    for (uint64_t t = p->group; t < p->group_end; t++) {
+      for (uint64_t i = 0; i < p->lens[t]; i++) {
+        p->counts[nay__shard_of(p->work[p->starts[t] + i], p->nshards)]++;
+      }
+    }
+  }
+}
+
+static uint64_t partition_digest(const uint64_t *x, uint64_t n) {
+  uint64_t sum = 0; /* of mixed words: the order does not matter */
+  for (uint64_t i = 0; i < n; i++) sum += nay_hash_mix(x[i] ^ NAY_STATIC_G);
+  return sum;
+}
+
+nay_status nay__partition_mix(nay_partition *p) {
+  uint64_t sum = 0;
+  bool more;
+  nay__partition_rewind(p);
+  for (;;) {
+    NAY_TRY(nay__partition_next(p, &more));
+    if (!more) break;
+    for (uint64_t t = p->group; t < p->group_end; t++) {
+      sum += partition_digest(p->work + p->starts[t], p->lens[t]);
+    }
+  }
+  p->premix = nay_hash_mix(sum) | 1; /* never 0, which means none */
+  if (!p->sorted) return NAY_OK;
+  for (uint64_t i = 0; i < p->source.n; i++) p->work[i] = nay__premix(p->work[i], p->premix);
+  nay__sort_u64(p->work, (size_t)p->source.n);
+  return NAY_OK;
+}

@@ -1,0 +1,287 @@
+/*
+ * sharded.c - builds static filters.
+ *
+ * The set is cut by the top bits of its hashes into shards (partition.c), each solved on its own by
+ * the family's solver. Neighbouring shards form tasks; threads take tasks from a counter. What a
+ * shard becomes depends on its keys alone, so the bytes are the same for every number of threads
+ * and every order of the keys.
+ *
+ * Duplicates. Nothing is sorted in advance: a shard with two equal keys cannot be solved, and a
+ * shard that can be has none. When an attempt fails, that shard is sorted to see whether duplicates
+ * are to blame. If so the whole set is sorted and freed of them, and the build starts again with
+ * the size that the distinct keys need.
+ *
+ * Retries. Seeds are a function of the attempt; from the eighth on also of the keys of the shard,
+ * so that nobody can prepare a set on which every seed fails. Sets that crowd some shards, or that
+ * no seed can solve (hashes of the caller's that are not random), start again with hashes mixed
+ * with a number drawn from the set. If the attempts end even then, the solver gives up in a way
+ * that still never says a false nay.
+ */
+#include "sharded.h"
+
+#include "base/sort.h"
+#include "family/static_hash.h"
+#include "filter.h"
+#include "os/thread.h"
+
+#define SHARDED_ATTEMPTS 32u
+#define SHARDED_FIXED_SEEDS 8u
+#define SHARDED_SEED_MASK 0x7fffffffu /* the top bit is for solvers to mark what they gave up */
+#define SHARDED_GROUPS 8u
+#define SHARDED_THREAD_KEYS 32768u /* for fewer a thread is not worth its start */
+#define SHARDED_MIN_GROUP ((uint64_t)1 << 22)
+
+/* Scratch of one thread. */
+typedef struct sharded_scratch {
+  uint64_t *task; /* the keys of a task, shard by shard */
+  uint8_t *solver;
+} sharded_scratch;
+
+typedef struct sharded_job {
+  const nay_family *family;
+  const nay_solver *solver;
+  nay_params params;
+  nay_hasher hasher;
+  nay_allocator allocator;
+  unsigned nthreads;
+  nay_partition parts;
+  bool distinct; /* no key comes twice */
+  nay_filter *f;
+
+  nay_memory memory; /* of all scratch */
+  sharded_scratch scratch[NAY_MAX_THREADS];
+  uint64_t next; /* counter of tasks */
+  /* raised by any thread: stop; there are equal keys; the hashes need mixing; verify failed */
+  uint8_t stop, twins, stuck, misbuilt;
+} sharded_job;
+
+/* ---- one shard ---- */
+
+static uint64_t sharded_sum(const uint64_t *x, size_t n) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < n; i++) sum += nay_hash_mix(x[i]);
+  return sum;
+}
+
+static uint32_t sharded_seed(unsigned attempt, const uint64_t *x, size_t n) {
+  if (attempt == 0) return 0;
+  uint64_t from = attempt < SHARDED_FIXED_SEEDS ? 0 : sharded_sum(x, n);
+  return (uint32_t)nay_hash_mix(from + attempt) & SHARDED_SEED_MASK;
+}
+
+static bool sharded_verified(const sharded_job *j, const uint64_t *x, size_t n) {
+  if ((j->params.flags & NAY_NO_VERIFY) != 0) return true;
+  for (size_t i = 0; i < n; i += 64) {
+    unsigned group = n - i < 64 ? (unsigned)(n - i) : 64;
+    if (j->solver->test64(j->f, x + i, group) != ~(uint64_t)0 >> (64 - group)) return false;
+  }
+  return true;
+}
+
+static bool sharded_has_twins(uint64_t *x, size_t n) {
+  nay__sort_u64(x, n);
+  for (size_t i = 1; i < n; i++) {
+    if (x[i] == x[i - 1]) return true;
+  }
+  return false;
+}
+
+/* x may be put into another order. False: the build must stop. */
+static bool sharded_solve_shard(sharded_job *j, uint64_t shard, uint64_t *x, size_t n,
+                                uint8_t *scratch) {
+  for (unsigned attempt = 0; attempt < SHARDED_ATTEMPTS; attempt++) {
+    uint32_t seed = sharded_seed(attempt, x, n);
+    if (j->solver->attempt(j->f, shard, attempt, seed, x, n, scratch) &&
+        sharded_verified(j, x, n)) {
+      return true;
+    }
+    if (attempt == 0 && !j->distinct && sharded_has_twins(x, n)) {
+      nay__atomic_release8(&j->twins, 1);
+      return false;
+    }
+  }
+  if (j->parts.premix == 0) {
+    nay__atomic_release8(&j->stuck, 1);
+    return false;
+  }
+  j->solver->give_up(j->f, shard, sharded_seed(SHARDED_ATTEMPTS, x, n), x, n, scratch);
+  if (sharded_verified(j, x, n)) return true;
+  nay__atomic_release8(&j->misbuilt, 1);
+  return false;
+}
+
+/* ---- one task ---- */
+
+/* Brings the keys of a task into the order of their shards; ends[] are counted from its start. */
+static void sharded_sort_task(const sharded_job *j, uint64_t task, const uint64_t *x, size_t n,
+                              size_t *ends, uint64_t *out) {
+  uint64_t first = nay__partition_first_shard(&j->parts, task);
+  uint64_t last = nay__partition_first_shard(&j->parts, task + 1);
+  size_t at = 0;
+  for (uint64_t s = first; s < last; s++) {
+    ends[s - first] = at;
+    at += (size_t)j->parts.counts[s];
+  }
+  for (size_t i = 0; i < n; i++) {
+    out[ends[nay__shard_of(x[i], j->parts.nshards) - first]++] = x[i];
+  }
+}
+
+#define SHARDED_MAX_TASK_LOG2 7
+
+static bool sharded_solve_task(sharded_job *j, uint64_t task, const sharded_scratch *scratch) {
+  uint64_t *x = j->parts.work + j->parts.starts[task];
+  size_t n = (size_t)j->parts.lens[task], ends[1 << SHARDED_MAX_TASK_LOG2], from = 0;
+  uint64_t first = nay__partition_first_shard(&j->parts, task);
+  uint64_t last = nay__partition_first_shard(&j->parts, task + 1);
+  if (last - first == 1) return sharded_solve_shard(j, first, x, n, scratch->solver);
+  sharded_sort_task(j, task, x, n, ends, scratch->task);
+  for (uint64_t s = first; s < last; s++) {
+    size_t end = ends[s - first];
+    if (!sharded_solve_shard(j, s, scratch->task + from, end - from, scratch->solver)) return false;
+    from = end;
+  }
+  return true;
+}
+
+static void sharded_worker(void *ctx, unsigned worker) {
+  sharded_job *j = ctx;
+  uint64_t task;
+  while (nay__atomic_acquire8(&j->stop) == 0 &&
+         (task = j->parts.group + nay__take(&j->next)) < j->parts.group_end) {
+    if (!sharded_solve_task(j, task, &j->scratch[worker])) nay__atomic_release8(&j->stop, 1);
+  }
+}
+
+/* ---- the whole ---- */
+
+/* Scratch for the largest task and the largest shard. */
+static nay_status sharded_make_scratch(sharded_job *j) {
+  uint64_t task_keys = 0, shard_keys = 0;
+  for (uint64_t t = 0; t < j->parts.ntasks; t++) {
+    uint64_t keys = 0, first = nay__partition_first_shard(&j->parts, t);
+    for (uint64_t s = first; s < nay__partition_first_shard(&j->parts, t + 1); s++) {
+      keys += j->parts.counts[s];
+      shard_keys = nay__max_u64(shard_keys, j->parts.counts[s]);
+    }
+    task_keys = nay__max_u64(task_keys, keys);
+  }
+  if (j->parts.task_log2 == 0) task_keys = 0;
+  uint64_t task = nay__round_up(task_keys * 8, 64);
+  uint64_t one = task + nay__round_up(j->solver->scratch(&j->f->shape, shard_keys), 64);
+  size_t size;
+  if (!nay__size_ok(one, &size) || !nay__mul_ok(size, j->nthreads, &size)) return NAY_ENOMEM;
+  NAY_TRY(nay__memory_new(&j->allocator, size, &j->memory));
+  for (unsigned i = 0; i < j->nthreads; i++) {
+    uint8_t *at = j->memory.at + i * one;
+    j->scratch[i] = (sharded_scratch){(uint64_t *)(void *)at, at + task};
+  }
+  return NAY_OK;
+}
+
+/* Solves all tasks; the flags say what went wrong. */
+static nay_status sharded_solve(sharded_job *j) {
+  j->stop = j->twins = j->stuck = j->misbuilt = 0;
+  j->solver->begin(j->f, j->parts.premix, j->parts.counts);
+  nay_status status = sharded_make_scratch(j);
+  nay__partition_rewind(&j->parts);
+  while (status == NAY_OK && j->stop == 0) {
+    bool more;
+    status = nay__partition_next(&j->parts, &more);
+    if (status != NAY_OK || !more) break;
+    j->next = 0;
+    nay__parallel(j->nthreads, sharded_worker, j);
+  }
+  nay__memory_free(&j->allocator, &j->memory);
+  return status == NAY_OK && j->misbuilt != 0 ? NAY_ECORRUPT : status;
+}
+
+/* More keys in a shard than chance can explain: 8 standard deviations. */
+static bool sharded_crowded(const sharded_job *j, uint64_t n) {
+  uint64_t mean = nay__ceil_div(n, j->parts.nshards);
+  for (uint64_t s = 0; s < j->parts.nshards; s++) {
+    uint64_t count = j->parts.counts[s], over = count > mean + 8 ? count - mean - 8 : 0;
+    if (over > mean || over * over / 64 > mean) return true;
+  }
+  return false;
+}
+
+/* Makes the set distinct; when it is already, or must be mixed, mixes it. */
+static nay_status sharded_improve(sharded_job *j, bool mix, uint64_t *n) {
+  if (!j->distinct) NAY_TRY(nay__partition_distinct(&j->parts, n));
+  j->distinct = true;
+  return mix ? nay__partition_mix(&j->parts) : NAY_OK;
+}
+
+/* The shards for n keys, counted. *again: n has changed, or the hashes: start over. */
+static nay_status sharded_cut(sharded_job *j, nay_shape *shape, uint64_t *n, bool *again) {
+  nay_params p = j->params;
+  p.nkeys = nay__max_u64(*n, 1); /* the empty set gets the smallest filter */
+  NAY_TRY(j->family->plan(&p, NULL, shape));
+  NAY_TRY(
+      nay__partition_cut(&j->parts, j->solver->nshards(shape), j->solver->shards_per_task_log2));
+  NAY_TRY(nay__partition_recount(&j->parts));
+  *again = j->parts.premix == 0 && sharded_crowded(j, *n);
+  return *again ? sharded_improve(j, j->distinct, n) : NAY_OK;
+}
+
+static nay_status sharded_run(sharded_job *j, uint64_t n) {
+  for (;;) {
+    nay_shape shape;
+    bool again;
+    NAY_TRY(sharded_cut(j, &shape, &n, &again));
+    if (again) continue;
+    uint32_t flags = j->params.flags & ~(NAY_NO_VERIFY | NAY_LOW_MEMORY);
+    NAY_TRY(nay__filter_make(j->family, &shape, &j->hasher, n, flags, &j->allocator, &j->f));
+    NAY_TRY(sharded_solve(j));
+    if (j->stop == 0) return NAY_OK;
+    nay_filter_free(j->f);
+    j->f = NULL;
+    NAY_TRY(sharded_improve(j, j->stuck != 0, &n));
+  }
+}
+
+static unsigned sharded_threads(const nay_params *params, uint64_t n) {
+  return (unsigned)nay__max_u64(1, nay__min_u64(params->threads, n / SHARDED_THREAD_KEYS));
+}
+
+static uint64_t sharded_group_limit(const nay_params *params, uint64_t n) {
+  if ((params->flags & NAY_LOW_MEMORY) == 0) return UINT64_MAX;
+  return nay__max_u64(SHARDED_MIN_GROUP, n / SHARDED_GROUPS);
+}
+
+nay_status nay__sharded_build(const nay_family *family, const nay_params *params,
+                              const nay_hasher *hasher, const nay_source *source,
+                              const nay_allocator *allocator, nay_filter **filter) {
+  sharded_job *j;
+  nay_allocator a = nay__allocator_or_default(allocator);
+  if ((j = nay__alloc(&a, sizeof *j)) == NULL) return NAY_ENOMEM;
+  *j = (sharded_job){.family = family,
+                     .solver = family->build,
+                     .params = *params,
+                     .hasher = *hasher,
+                     .allocator = a,
+                     .nthreads = sharded_threads(params, source->n)};
+  nay__partition_open(&j->parts, source, j->nthreads, sharded_group_limit(params, source->n), &a);
+  nay_status status = sharded_run(j, source->n);
+  if (status == NAY_OK) {
+    *filter = j->f;
+  } else {
+    nay_filter_free(j->f);
+  }
+  nay__partition_close(&j->parts);
+  nay__free(&a, j, sizeof *j);
+  return status;
+}
+
+uint64_t nay__sharded_memory(const nay_family *family, const nay_shape *shape,
+                             const nay_params *params) {
+  uint64_t n = params->nkeys, nshards = family->build->nshards(shape);
+  uint64_t threads = sharded_threads(params, n);
+  uint64_t shard_keys = nay__ceil_div(n, nshards) + nay__ceil_div(n, nshards) / 64;
+  uint64_t ntasks = nay__ceil_div(nshards, (uint64_t)1 << family->build->shards_per_task_log2);
+  uint64_t task = family->build->shards_per_task_log2 == 0 ? 0 : nay__ceil_div(n, ntasks) * 8;
+  return nay__min_u64(n, sharded_group_limit(params, n)) * 8 +
+         threads * (task + family->build->scratch(shape, shard_keys)) +
+         8 * (threads + 2) * nshards + sizeof(sharded_job);
+}
