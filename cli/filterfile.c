@@ -344,16 +344,18 @@ void filterfile_report(const options *o, const char *done, const char *path, con
     snprintf(schema, sizeof schema, "nay.%s/1", o->command->name);
     json_begin(schema);
     json_text("file", path);
-    json_count("nkeys_read", nkeys);
+    if (nkeys != ESTIMATED) json_count("nkeys_read", nkeys);
     json_filter(f, encoded_size(f));
     json_end();
     return;
   }
   const nay_format *format = nay_format_of(f);
   bool native = strcmp(nay_format_name(format), "nay") == 0;
-  words("%s %s: %s keys, %s, %s, %s false positives", done, is_stdout ? "standard output" : path,
-        count_text((double)nkeys, keys), native ? nay_kind_name(s.kind) : nay_format_name(format),
-        size_text(encoded_size(f), size), rate_text(s.fpr_now, rate));
+  bool known = nkeys != ESTIMATED;
+  words("%s %s: %s%s keys, %s, %s, %s false positives", done, is_stdout ? "standard output" : path,
+        known ? "" : "about ", count_text(known ? (double)nkeys : s.nkeys_estimated, keys),
+        native ? nay_kind_name(s.kind) : nay_format_name(format), size_text(encoded_size(f), size),
+        rate_text(s.fpr_now, rate));
   if (s.overloaded) {
     char planned[NUMBER_TEXT];
     words("warning: planned for %s keys, holds about %s: the rate is above the plan",

@@ -45,8 +45,9 @@ void file_save(const void *bytes, size_t len, const char *path);
 
 /*
  * filterfile_report: one line on stderr about what was done ("built"), or an object on stdout with
- * --json. nkeys is the number of keys that were read.
+ * --json. nkeys is the number of keys that were read, or ESTIMATED.
  */
+#define ESTIMATED UINT64_MAX
 void filterfile_report(const options *o, const char *done, const char *path, const nay_filter *f,
                        uint64_t nkeys);
 
