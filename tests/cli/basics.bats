@@ -106,7 +106,7 @@ load common
   [ "$output" = "nay build: f.nay exists; -f overwrites it" ]
   cmp f.nay before
   nay build -q -f -n 10 -o f.nay <<< 1
-  ! cmp -s f.nay before
+  run ! cmp -s f.nay before
 }
 
 @test "- is standard output, and a filter can be read from standard input" {
