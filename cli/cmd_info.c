@@ -114,13 +114,14 @@ static void info_keys(const nay_stats *s) {
   info_line("keys", text);
 }
 
-static void info_rates(const nay_stats *s) {
+static void info_rates(const nay_stats *s, bool native) {
   char text[160], now[NUMBER_TEXT], planned[NUMBER_TEXT];
   rate_text(s->fpr_now, now);
   if (s->derived) {
     snprintf(text, sizeof text, "not known: made by intersection");
   } else if (s->nkeys == 0) {
-    snprintf(text, sizeof text, "%s now", now);
+    /* double hashing and short hashes: the bits alone do not tell the rate */
+    snprintf(text, sizeof text, "%s%s now", native ? "" : "at least ", now);
   } else {
     snprintf(text, sizeof text, "%s now, %s when full", now, rate_text(s->fpr_planned, planned));
   }
@@ -150,7 +151,7 @@ static void info_text(const char *path, const filter_file *file) {
   info_size(file, &s);
   info_keys(&s);
   info_bar(&s);
-  info_rates(&s);
+  info_rates(&s, strcmp(nay_format_name(file->format), "nay") == 0);
   snprintf(text, sizeof text, "%s%s", nay_hash_name(s.hash),
            s.locked       ? ", keyed: needs --secret"
            : s.stores_key ? ", keyed: the file contains the key"

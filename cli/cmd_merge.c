@@ -96,7 +96,8 @@ const command command_merge = {
         "$ nay merge -q a.nay b.nay -o both.nay\n"
         "$ seq 1000 | nay check -c both.nay\n"
         "1000\n"
-        "$ nay merge a.nay b.nay --max-fpr 0.01% -o c.nay || echo status $?\n"
+        "$ nay merge a.nay b.nay --max-fpr 0.01% -o c.nay 2>&1 || echo status $?\n"
+        "nay merge: with b.nay the rate would be above 0.0100 %: nothing written\n"
         "status 1\n",
 };
 

@@ -183,6 +183,6 @@ const command command_uniq = {
         "b\na\nc\n"
         "$ printf 'b\\na\\nb\\nc\\na\\n' | nay uniq -d\n"
         "b\na\n"
-        "$ seq 100000 | cat - <(seq 100000) | nay uniq -c -n 100k\n"
+        "$ { seq 100000; seq 100000; } | nay uniq -c -n 100k\n"
         "100000\n",
 };

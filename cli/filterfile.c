@@ -352,10 +352,12 @@ void filterfile_report(const options *o, const char *done, const char *path, con
   const nay_format *format = nay_format_of(f);
   bool native = strcmp(nay_format_name(format), "nay") == 0;
   bool known = nkeys != ESTIMATED;
-  words("%s %s: %s%s keys, %s, %s, %s false positives", done, is_stdout ? "standard output" : path,
+  /* the rate of another system's layout is known only roughly: see nay_format_plan */
+  words("%s %s: %s%s keys, %s, %s%s%s%s", done, is_stdout ? "standard output" : path,
         known ? "" : "about ", count_text(known ? (double)nkeys : s.nkeys_estimated, keys),
         native ? nay_kind_name(s.kind) : nay_format_name(format), size_text(encoded_size(f), size),
-        rate_text(s.fpr_now, rate));
+        native ? ", " : "", native ? rate_text(s.fpr_now, rate) : "",
+        native ? " false positives" : "");
   if (s.overloaded) {
     char planned[NUMBER_TEXT];
     words("warning: planned for %s keys, holds about %s: the rate is above the plan",
