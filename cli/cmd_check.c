@@ -155,7 +155,7 @@ static int check_run(options *o) {
   if (o->count && !o->quiet) out_text("%llu\n", (unsigned long long)c.selected);
   out_flush();
   stream_close(s);
-  for (size_t f = 0; f < c.nfilters && !o->quiet; f++) nay_filter_free(filters[f]);
+  for (size_t f = 0; f < c.nfilters; f++) nay_filter_free(filters[f]);
   return c.selected > 0 ? EXIT_FOUND : EXIT_NONE;
 }
 

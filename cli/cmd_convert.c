@@ -1,4 +1,5 @@
 /* cmd_convert.c - nay convert: from one layout to another, when the hash allows it. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "filterfile.h"
@@ -15,6 +16,7 @@ static bool convert_bytes(const nay_format *to, const nay_filter *f, const char 
   uint8_t *bytes = must_alloc(size);
   nay_status status = nay_format_encode(to, f, bytes, size, &len);
   if (status == NAY_OK) file_save(bytes, len, out);
+  free(bytes);
   return status == NAY_OK;
 }
 
@@ -42,6 +44,7 @@ static int convert_run(options *o) {
   nay_filter_stats(f, &s);
   if (convert_bytes(o->to, f, out)) {
     words("wrote %s as %s", out, nay_format_name(o->to));
+    nay_filter_free(f);
     return EXIT_FOUND;
   }
   if (o->key_files.n == 0) {

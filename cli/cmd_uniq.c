@@ -153,6 +153,7 @@ static int uniq_run(options *o) {
   uniq_warn(&u);
   signals_finish();
   if (u.exact != NULL) exact_free(u.exact);
+  nay_filter_free(u.filter);
   return o->quiet && u.selected == 0 ? EXIT_NONE : EXIT_FOUND;
 }
 

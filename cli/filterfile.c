@@ -237,13 +237,14 @@ static void sync_folder(const char *path) {
   close(fd);
 }
 
-static void replace_file(const char *path, const file_content *c) {
+/* `shown` is the path as the user wrote it, for messages. */
+static void replace_file(const char *path, const char *shown, const file_content *c) {
   const char *temp = temp_path(path);
   struct stat old;
   signals_guard(temp);
   int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) die(EXIT_TROUBLE, "cannot write %s: %s", path, strerror(errno));
-  file_writer w = {fd, path};
+  if (fd < 0) die(EXIT_TROUBLE, "cannot write %s: %s", shown, strerror(errno));
+  file_writer w = {fd, shown};
   nay_status status = write_content(c, &w);
   bool failed = status != NAY_OK;
   if (!failed && stat(path, &old) == 0) failed = fchmod(fd, old.st_mode & 07777) != 0;
@@ -259,7 +260,7 @@ static void replace_file(const char *path, const file_content *c) {
   }
   if (failed) {
     unlink(temp);
-    write_failed(path, status == NAY_OK ? NAY_EIO : status, error);
+    write_failed(shown, status == NAY_OK ? NAY_EIO : status, error);
   }
   signals_guard(NULL);
   sync_folder(path);
@@ -286,7 +287,7 @@ static void save_content(const char *path, const file_content *c) {
       die(EXIT_TROUBLE, "cannot write %s: the path is too long", path);
     strcpy(target, path);
   }
-  replace_file(target, c);
+  replace_file(target, path, c);
 }
 
 void filterfile_save(const nay_filter *f, const char *path) {

@@ -169,35 +169,40 @@ typedef struct csv_field {
   bool last_of_row;
 } csv_field;
 
+/* From the opening quote to what follows the closing one, which is put into *q. */
+static key_result csv_quoted(const key_reader *r, const uint8_t **q, const uint8_t *end, bool last,
+                             csv_field *field, const char **fail) {
+  const uint8_t *p = field->at = *q + 1;
+  while ((p = memchr(p, '"', (size_t)(end - p))) != NULL) {
+    if (p + 1 == end && !last) return KEY_MORE; /* perhaps the first half of "" */
+    if (p + 1 == end || p[1] != '"') break;
+    field->quoted = true;
+    p += 2;
+  }
+  *fail = "a quoted field does not end";
+  if (p == NULL) return last ? KEY_BAD : KEY_MORE;
+  field->len = (size_t)(p++ - field->at);
+  bool clean = p == end || *p == r->delimiter;
+  if (p < end && *p == '\r') p++;
+  clean |= p == end || *p == '\n';
+  *fail = "something follows the closing quote of a field";
+  *q = p;
+  return clean ? KEY_OK : KEY_BAD;
+}
+
 /* One field. A quoted one may hold delimiters, line ends and "" for a quote. */
 static key_result csv_next(const key_reader *r, const uint8_t *p, const uint8_t *end, bool last,
                            csv_field *field, const char **fail) {
   const uint8_t *q = p;
   *field = (csv_field){.at = p};
   if (r->framing == FRAME_CSV && q < end && *q == '"') {
-    field->at = ++q;
-    for (;; q++) {
-      q = memchr(q, '"', (size_t)(end - q));
-      if (q == NULL) {
-        *fail = "a quoted field does not end";
-        return last ? KEY_BAD : KEY_MORE;
-      }
-      if (q + 1 == end && !last) return KEY_MORE; /* perhaps the first half of "" */
-      if (q + 1 == end || q[1] != '"') break;
-      field->quoted = true;
-      q++;
-    }
-    field->len = (size_t)(q++ - field->at);
-    bool clean = q == end || *q == r->delimiter;
-    if (q < end && *q == '\r') q++;
-    clean |= q == end || *q == '\n';
-    *fail = "something follows the closing quote of a field";
-    if (!clean) return KEY_BAD;
+    key_result got = csv_quoted(r, &q, end, last, field, fail);
+    if (got != KEY_OK) return got;
   } else {
     while (q < end && *q != r->delimiter && *q != '\n') q++;
     field->len = (size_t)(q - p);
-    bool before_end = q < end ? *q == '\n' : true;
-    if (before_end && field->len > 0 && q[-1] == '\r') field->len--;
+    bool ends_row = q == end || *q == '\n';
+    if (ends_row && field->len > 0 && q[-1] == '\r') field->len--;
   }
   if (q == end && !last) return KEY_MORE;
   field->last_of_row = q >= end || *q != r->delimiter;

@@ -386,25 +386,26 @@ key_batch *stream_next(key_stream *s) {
 
 uint64_t stream_nkeys(const key_stream *s) { return s->nkeys; }
 
+/*
+ * The consumer may have seen enough while the producer still waits for input: then it is cancelled
+ * in read(2), or in waiting for room, and holds nothing but the lock.
+ */
+static void stream_stop(key_stream *s) {
+  pthread_mutex_lock(&s->lock);
+  s->stopping = true;
+  bool finished = s->finished;
+  pthread_cond_signal(&s->changed);
+  pthread_mutex_unlock(&s->lock);
+  if (!finished) pthread_cancel(s->thread);
+  pthread_join(s->thread, NULL);
+  sigset_t set = stream_signals();
+  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
 void stream_close(key_stream *s) {
-  if (s->threaded) {
-    pthread_mutex_lock(&s->lock);
-    s->stopping = true;
-    bool finished = s->finished;
-    pthread_cond_signal(&s->changed);
-    pthread_mutex_unlock(&s->lock);
-    if (!finished) { /* the consumer has seen enough; the producer may wait for input for ever */
-      progress_clear();
-      return;
-    }
-    pthread_join(s->thread, NULL);
-    sigset_t set = stream_signals();
-    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-  }
+  if (s->threaded) stream_stop(s);
   for (unsigned i = 0; i < RING; i++) batch_free(&s->ring[i]);
   source_close(s->source);
-  pthread_mutex_destroy(&s->lock);
-  pthread_cond_destroy(&s->changed);
   progress_clear();
   free(s);
 }

@@ -231,7 +231,9 @@ load common
 }
 
 @test "plan: what is planned is what is built" {
-  for kind in $(nay --version --json | jq -r '.kinds[]'); do
+  kinds=$(nay --version --json | jq -r '.kinds[]')
+  [ "$(wc -w <<< "$kinds")" -ge 2 ]
+  for kind in $kinds; do
     bytes=$(nay plan -t "$kind" -n 1000 -p 1% --no-measure --json | jq '.candidates[0].nbytes_file')
     seq 1000 | nay build -q -t "$kind" -n 1000 -p 1% -o "$kind.nay"
     case $kind in bloom | blocked) [ "$(wc -c < "$kind.nay")" -eq "$bytes" ] ;; esac

@@ -5,7 +5,10 @@ PATH=$NAY_BUILD/cli:$PATH
 unset NO_COLOR CLICOLOR_FORCE
 export LC_ALL=C
 
-setup() { cd "$BATS_TEST_TMPDIR" || exit 1; }
+setup() {
+  [ -x "$NAY_BUILD/cli/nay" ] || { echo "no program in $NAY_BUILD/cli"; return 1; }
+  cd "$BATS_TEST_TMPDIR" || exit 1
+}
 
 # flip FILE OFFSET: inverts one bit in the middle of a byte.
 flip() {
