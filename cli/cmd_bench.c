@@ -1,6 +1,7 @@
 /* cmd_bench.c - nay bench: how fast each family is here, and whether its rate is what it says. */
 #include <stdio.h>
 
+#include "floor.h"
 #include "measure.h"
 #include "numbers.h"
 #include "options.h"
@@ -56,7 +57,30 @@ static void bench_title(const options *o) {
   out_flush();
 }
 
+/* What building from a file cannot be faster than, in one thread; and what it takes. */
+static int bench_floor(const options *o) {
+  floor_times t = floor_measure(o, o->floor);
+  double sum = t.read + t.hash + t.touch;
+  if (o->json) {
+    json_begin("nay.floor/1");
+    json_count("nkeys", t.nkeys);
+    json_real("read_s", t.read);
+    json_real("hash_s", t.hash);
+    json_real("touch_s", t.touch);
+    json_real("build_s", t.build);
+    json_end();
+    return EXIT_FOUND;
+  }
+  char text[NUMBER_TEXT];
+  out_text("%s keys, one thread, seconds:\n", count_text((double)t.nkeys, text));
+  out_text("  read the file       %8.3f\n  hash the keys       %8.3f\n", t.read, t.hash);
+  out_text("  touch a cache line  %8.3f\n  the floor           %8.3f\n", t.touch, sum);
+  out_text("  build               %8.3f   %.2f times the floor\n", t.build, t.build / sum);
+  return EXIT_FOUND;
+}
+
 static int bench_run(options *o) {
+  if (o->floor != NULL) return bench_floor(o);
   bench_title(o);
   if (o->nkeys == 0) o->nkeys = BENCH_NKEYS;
   bool any = false;
@@ -100,7 +124,11 @@ const command command_bench = {
         "times adding and probing them; then probes as many absent keys and compares the measured "
         "rate, with its 95 % interval, to the expected one. --csv and --json write tables for "
         "other "
-        "programs; 'nay plot bench' draws the first.",
+        "programs; 'nay plot bench' draws the first.\n"
+        "\n"
+        "--floor times what building from a file is made of, each part alone and in one thread: "
+        "reading it, hashing its keys, and touching a random cache line for each; then the build "
+        "itself.",
     .examples =
         "$ nay bench -t blocked -n 10k --csv | cut -d, -f1-4\n"
         "kind,nkeys,bits_per_key,nbytes\n"

@@ -128,6 +128,8 @@ static const option_row rows[] = {
      "overwrite FILE; write binary to a terminal", NULL},
     {"svg", 0, NULL, OPTION_FLAG, AT(svg), CMD_PLOT, "write SVG even to a terminal", NULL},
     {"csv", 0, NULL, OPTION_FLAG, AT(as_csv), CMD_BENCH, "write a CSV table", NULL},
+    {"floor", 0, "FILE", OPTION_FILE, AT(floor), CMD_BENCH,
+     "time the parts of building from FILE, each alone, and the whole", NULL},
     {"markdown", 0, NULL, OPTION_FLAG, AT(markdown), CMD_MAN, "write Markdown instead of roff",
      NULL},
     {"json", 0, NULL, OPTION_FLAG, AT(json), TELLING, "write JSON to standard output", NULL},

@@ -57,6 +57,7 @@ struct options {
   const char *window, *state;                    /* uniq */
   const char *need;                              /* plan */
   bool no_measure;                               /* plan */
+  const char *floor;                             /* bench */
   bool as_csv;                                   /* bench */
   bool svg;                                      /* plot */
   bool markdown;                                 /* man */
