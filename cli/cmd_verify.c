@@ -121,10 +121,9 @@ static int verify_one(options *o, const char *path) {
     verify_damaged(o, path, &file);
     return exit_of(file.status);
   }
-  nay_filter_free(file.filter);
-  nay_filter *f = NULL;
+  nay_filter *f = file.filter;
   bool asks = o->key_files.n + o->absent_files.n > 0 || o->random > 0;
-  f = asks ? filterfile_open(path, o) : filterfile_try(path, o).filter; /* unlocked only if asked */
+  if (asks) filterfile_unlock(f, path, o);
   verdict v = {0};
   nay_stats s;
   nay_filter_stats(f, &s);

@@ -114,7 +114,7 @@ bool filterfile_secret(const options *o, uint8_t key[16]) {
   return true;
 }
 
-static void filter_unlock(nay_filter *f, const char *path, const options *o) {
+void filterfile_unlock(nay_filter *f, const char *path, const options *o) {
   uint8_t key[16];
   nay_stats stats;
   if (filterfile_secret(o, key)) {
@@ -130,7 +130,7 @@ nay_filter *filterfile_open(const char *path, const options *o) {
   if (file.status != NAY_OK) {
     die(exit_of(file.status), "%s: %s", filter_name(path), file.why);
   }
-  filter_unlock(file.filter, path, o);
+  filterfile_unlock(file.filter, path, o);
   return file.filter;
 }
 
@@ -204,6 +204,7 @@ static nay_status write_content(const file_content *c, file_writer *w) {
 
 _Noreturn static void write_failed(const char *path, nay_status status, int error) {
   bool system = status == NAY_EIO;
+  if (system && error == EPIPE) exit(EXIT_PIPE);
   die(EXIT_TROUBLE, "cannot write %s: %s", path,
       system ? strerror(error) : nay_status_text(status));
 }

@@ -22,6 +22,9 @@ filter_file filterfile_try(const char *path, const options *o);
 /* filterfile_open: the same, but dies with the fitting exit status; unlocked if it is keyed. */
 nay_filter *filterfile_open(const char *path, const options *o);
 
+/* filterfile_unlock: gives a keyed filter the key of --secret; dies when it is missing or wrong. */
+void filterfile_unlock(nay_filter *f, const char *path, const options *o);
+
 /* filterfile_secret: reads --secret; false when there is none. */
 bool filterfile_secret(const options *o, uint8_t key[16]);
 

@@ -55,6 +55,7 @@ static bool out_write(const uint8_t *bytes, size_t len) {
 static void out_must_write(const void *bytes, size_t len) {
   if (out_write(bytes, len)) return;
   out.failed = true;
+  if (errno == EPIPE) exit(EXIT_PIPE);
   die(EXIT_TROUBLE, "cannot write to standard output: %s", strerror(errno));
 }
 

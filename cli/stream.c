@@ -461,8 +461,10 @@ bool stream_count(const options *o, const char *const *paths, size_t n, uint64_t
   if (n == 0) paths = stream_stdin, n = 1;
   uint64_t sum = 0;
   for (size_t i = 0; i < n; i++) {
+    struct stat st; /* opening a named pipe would wake up its writer */
     bool is_stdin = strcmp(paths[i], "-") == 0;
-    int fd = is_stdin ? STDIN_FILENO : open(paths[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (!is_stdin && (stat(paths[i], &st) != 0 || !S_ISREG(st.st_mode))) return false;
+    int fd = is_stdin ? STDIN_FILENO : open(paths[i], O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false; /* stream_open says why */
     bool ok = count_lines(fd, reader.terminator, !o->keys.no_decompress, &sum);
     if (!is_stdin) close(fd);

@@ -211,6 +211,21 @@ load common
   [[ $stderr == *"false nay: 100001"* ]]
 }
 
+@test "verify, info and check read a filter from a pipe" {
+  seq 100 > keys
+  nay build -q -p 1% -o f.nay keys
+  [ "$(cat f.nay | nay verify -)" = "-: intact, every checksum holds" ]
+  [ "$(nay verify --random 10 --json <(cat f.nay) | jq .ok)" = true ]
+  [ "$(cat f.nay | nay check -c - keys)" -eq 100 ]
+}
+
+@test "build from a named pipe" {
+  mkfifo pipe
+  seq 1000 > pipe &
+  nay build -q -p 1% -o f.nay pipe
+  [ "$(seq 1000 | nay check -c f.nay)" -eq 1000 ]
+}
+
 @test "verify says so when the layout has no checksum" {
   seq 10 | nay build -q -n 10 -b 10 --format lab -o f.lab
   run -0 nay verify --format lab f.lab

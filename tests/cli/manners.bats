@@ -84,6 +84,13 @@ planned() { nay plan --no-measure --json "$@" | jq -r '.nkeys'; }
   [ -z "$stderr" ]
 }
 
+@test "a closed pipe is quiet also where SIGPIPE is ignored" {
+  seq 1000000 > keys
+  run -0 --separate-stderr bash -c 'trap "" PIPE; { nay uniq keys; echo $? > status; } | head -n 1; cat status'
+  [ "$output" = $'1\n141' ]
+  [ -z "$stderr" ]
+}
+
 @test "words go to stderr, data to stdout; -q leaves errors only" {
   seq 10 > keys
   run -0 --separate-stderr nay build -n 10 -o f.nay keys
