@@ -56,9 +56,12 @@ typedef struct command {
 
 #define ANY_NUMBER 1000000
 
-/* command_at: the i-th command, NULL past the last. command_find: by name, or NULL. */
+/* command_at: the i-th command, NULL past the last. */
 const command *command_at(size_t i);
+
+/* command_find: by name, or NULL. command_must_find: by name, or death with what was meant. */
 const command *command_find(const char *name);
+const command *command_must_find(const char *name);
 
 /* ---- words.c ---- */
 

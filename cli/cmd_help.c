@@ -6,9 +6,7 @@ static int help_run(options *o) {
     help_overview();
     return EXIT_FOUND;
   }
-  const command *c = command_find(o->operands[0]);
-  if (c == NULL) die(EXIT_TROUBLE, "no command '%s'; 'nay help' lists them", o->operands[0]);
-  help_command(c);
+  help_command(command_must_find(o->operands[0]));
   return EXIT_FOUND;
 }
 

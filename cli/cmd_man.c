@@ -170,9 +170,7 @@ static int man_run(options *o) {
     man_overview(&m);
     return EXIT_FOUND;
   }
-  const command *c = command_find(o->operands[0]);
-  if (c == NULL) die(EXIT_TROUBLE, "no command '%s'; 'nay help' lists them", o->operands[0]);
-  man_command(&m, c);
+  man_command(&m, command_must_find(o->operands[0]));
   return EXIT_FOUND;
 }
 

@@ -31,12 +31,14 @@ const command *command_find(const char *name) {
   return NULL;
 }
 
-_Noreturn static void main_unknown(const char *word) {
+const command *command_must_find(const char *name) {
+  const command *c = command_find(name);
+  if (c != NULL) return c;
   const char *names[OPTION_WORDS] = {NULL};
   for (size_t i = 0; command_at(i) != NULL; i++) names[i] = command_at(i)->name;
-  const char *near = words_nearest(word, names);
-  if (near != NULL) die(EXIT_TROUBLE, "no command '%s'; did you mean %s?", word, near);
-  die(EXIT_TROUBLE, "no command '%s'; 'nay help' lists them", word);
+  const char *near = words_nearest(name, names);
+  if (near != NULL) die(EXIT_TROUBLE, "no command '%s'; did you mean %s?", name, near);
+  die(EXIT_TROUBLE, "no command '%s'; 'nay help' lists them", name);
 }
 
 static int main_version(bool as_json) {
@@ -74,8 +76,7 @@ int main(int argc, char **argv) {
     return main_version(argc > 2 && strcmp(argv[2], "--json") == 0);
   }
   bool wants_help = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
-  const command *c = wants_help ? &command_help : command_find(argv[1]);
-  if (c == NULL) main_unknown(argv[1]);
+  const command *c = wants_help ? &command_help : command_must_find(argv[1]);
   words_begin(c->name, false);
   options_parse(c, argc - 1, argv + 1, &o);
   words_begin(c->name, o.quiet);
