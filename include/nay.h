@@ -343,6 +343,14 @@ NAY_API nay_status nay_filter_hash(const nay_filter *filter, const void *key, si
                                    nay_hash *hash);
 NAY_API bool nay_filter_same_hash(const nay_filter *a, const nay_filter *b);
 
+/*
+ * nay_filter_hash_many: the same for n keys, into two arrays as the batches below take them. hi may
+ * be NULL for hashes of one word (all native families). Needs no filter but its hash: one thread
+ * can hash while another adds. NAY_EINVAL: an array or a key is NULL.
+ */
+NAY_API nay_status nay_filter_hash_many(const nay_filter *filter, const void *const *keys,
+                                        const size_t *lens, size_t n, uint64_t *lo, uint64_t *hi);
+
 /* The same verbs for a hash instead of a key. */
 NAY_API nay_status nay_filter_add_hash(nay_filter *filter, nay_hash hash, bool *is_new);
 NAY_API bool nay_filter_may_contain_hash(const nay_filter *filter, nay_hash hash);

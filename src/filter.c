@@ -430,6 +430,20 @@ nay_status nay_filter_add_hash_many(nay_filter *f, const uint64_t *lo, const uin
   return filter_add_feed(f, &feed, bitmap);
 }
 
+nay_status nay_filter_hash_many(const nay_filter *f, const void *const *keys, const size_t *lens,
+                                size_t n, uint64_t *lo, uint64_t *hi) {
+  NAY_TRY(filter_keys_ok(f, keys, lens, n));
+  if (n != 0 && (lo == NULL || (hi == NULL && nay__hash_has_hi(f->hasher.kind)))) {
+    return NAY_EINVAL;
+  }
+  for (size_t i = 0; i < n; i++) {
+    nay_hash h = nay__hash_key(&f->hasher, keys[i] != NULL ? keys[i] : "", lens[i]);
+    lo[i] = h.lo;
+    if (hi != NULL) hi[i] = h.hi;
+  }
+  return NAY_OK;
+}
+
 nay_status nay_filter_add_many(nay_filter *f, const void *const *keys, const size_t *lens, size_t n,
                                uint64_t *bitmap) {
   filter_feed feed;

@@ -1,0 +1,136 @@
+/* cmd_bench.c - nay bench: how fast each family is here, and whether its rate is what it says. */
+#include <stdio.h>
+
+#include "floor.h"
+#include "measure.h"
+#include "numbers.h"
+#include "options.h"
+
+#define BENCH_NKEYS 1000000u
+#define BENCH_SECONDS 0.25
+
+static void bench_row(const measurement *m) {
+  char size[NUMBER_TEXT], expected[NUMBER_TEXT], rate[NUMBER_TEXT], low[NUMBER_TEXT],
+      high[NUMBER_TEXT];
+  out_text("%-9s %8.2f %10s  %7.1f %7.1f %7.1f %7.1f   %8s  %8s (%s to %s)\n",
+           nay_kind_name(m->plan.kind), m->plan.bits_per_key, size_text(m->plan.nbytes, size),
+           m->build_ns, m->hit_ns, m->miss_ns, m->one_ns, rate_text(m->plan.fpr, expected),
+           rate_text(m->fpr.rate, rate), rate_text(m->fpr.low, low), rate_text(m->fpr.high, high));
+}
+
+static void bench_json(const measurement *m) {
+  json_open(NULL, '{');
+  json_text("schema", "nay.bench/1");
+  json_text("kind", nay_kind_name(m->plan.kind));
+  json_count("nkeys", m->plan.nkeys);
+  json_real("bits_per_key", m->plan.bits_per_key);
+  json_count("nbytes", m->plan.nbytes);
+  json_real("build_ns", m->build_ns);
+  json_real("hit_ns", m->hit_ns);
+  json_real("miss_ns", m->miss_ns);
+  json_real("one_ns", m->one_ns);
+  json_real("fpr_expected", m->plan.fpr);
+  json_real("fpr_measured", m->fpr.rate);
+  json_real("fpr_low", m->fpr.low);
+  json_real("fpr_high", m->fpr.high);
+  json_end();
+}
+
+static void bench_csv(const measurement *m) {
+  out_text("%s,%llu,%.4f,%llu,%.6g,%.6g,%llu,%.2f,%.2f,%.2f,%.2f\n", nay_kind_name(m->plan.kind),
+           (unsigned long long)m->plan.nkeys, m->plan.bits_per_key,
+           (unsigned long long)m->plan.nbytes, m->plan.fpr, m->fpr.rate,
+           (unsigned long long)m->nabsent, m->build_ns, m->hit_ns, m->miss_ns, m->one_ns);
+}
+
+static void bench_title(const options *o) {
+  if (o->as_csv) {
+    out_text(
+        "kind,nkeys,bits_per_key,nbytes,fpr_expected,fpr_measured,nabsent,build_ns,hit_ns,"
+        "miss_ns,one_ns\n");
+  } else if (!o->json) {
+    out_text(
+        "%skind      bits/key       size    build     hit    miss     one   expected  measured "
+        "(95 %%)%s\n",
+        paint(PAINT_BOLD), paint(PAINT_PLAIN));
+  }
+  out_flush();
+}
+
+/* What building from a file cannot be faster than, in one thread; and what it takes. */
+static int bench_floor(const options *o) {
+  floor_times t = floor_measure(o, o->floor);
+  double sum = t.read + t.hash + t.touch;
+  if (o->json) {
+    json_begin("nay.floor/1");
+    json_count("nkeys", t.nkeys);
+    json_real("read_s", t.read);
+    json_real("hash_s", t.hash);
+    json_real("touch_s", t.touch);
+    json_real("build_s", t.build);
+    json_end();
+    return EXIT_FOUND;
+  }
+  char text[NUMBER_TEXT];
+  out_text("%s keys, one thread, seconds:\n", count_text((double)t.nkeys, text));
+  out_text("  read the file       %8.3f\n  hash the keys       %8.3f\n", t.read, t.hash);
+  out_text("  touch a cache line  %8.3f\n  the floor           %8.3f\n", t.touch, sum);
+  out_text("  build               %8.3f   %.2f times the floor\n", t.build, t.build / sum);
+  return EXIT_FOUND;
+}
+
+static int bench_run(options *o) {
+  if (o->floor != NULL) return bench_floor(o);
+  bench_title(o);
+  if (o->nkeys == 0) o->nkeys = BENCH_NKEYS;
+  bool any = false;
+  for (int kind = 1; kind < OPTION_WORDS; kind++) {
+    measurement m;
+    if (nay_kind_name((nay_kind)kind) == NULL) continue;
+    if (o->kind != NAY_AUTO && o->kind != (nay_kind)kind) continue;
+    nay_params p = options_params(o, 0.01);
+    p.kind = (nay_kind)kind;
+    nay_status status = measure_kind(&p, BENCH_SECONDS, &m);
+    if (status != NAY_OK) {
+      words("%s: %s", nay_kind_name(p.kind), nay_status_text(status));
+      continue;
+    }
+    any = true;
+    if (o->json) {
+      bench_json(&m);
+    } else if (o->as_csv) {
+      bench_csv(&m);
+    } else {
+      bench_row(&m);
+    }
+    out_flush();
+  }
+  if (any && !o->json && !o->as_csv) {
+    out_text(
+        "nanoseconds per key of 16 bytes, hashing included: added, probed in batches (present, "
+        "absent),\nprobed one by one (absent); one thread, the best of several runs\n");
+  }
+  return any ? EXIT_FOUND : EXIT_TROUBLE;
+}
+
+const command command_bench = {
+    .name = "bench",
+    .bit = CMD_BENCH,
+    .run = bench_run,
+    .summary = "time the families on this machine and measure their rates",
+    .operands = "",
+    .about =
+        "Makes a filter of each family (or the one after -t) for -n keys (default a million) and "
+        "times adding and probing them; then probes as many absent keys and compares the measured "
+        "rate, with its 95 % interval, to the expected one. --csv and --json write tables for "
+        "other "
+        "programs; 'nay plot bench' draws the first.\n"
+        "\n"
+        "--floor times what building from a file is made of, each part alone and in one thread: "
+        "reading it, hashing its keys, and touching a random cache line for each; then the build "
+        "itself.",
+    .examples =
+        "$ nay bench -t blocked -n 10k --csv | cut -d, -f1-4\n"
+        "kind,nkeys,bits_per_key,nbytes\n"
+        "blocked,10000,9.9328,12416\n",
+};

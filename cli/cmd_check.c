@@ -1,0 +1,195 @@
+/*
+ * cmd_check.c - nay check: grep for filters.
+ *
+ * Each batch of keys becomes a bitmap of answers; what is then counted or printed are bits. Several
+ * filters share the hashes when they hash alike, and hash the keys themselves when they do not.
+ */
+#include <string.h>
+
+#include "filterfile.h"
+#include "stream.h"
+
+typedef struct check {
+  const options *o;
+  const char *const *names;
+  nay_filter **filters;
+  size_t nfilters;
+  bool *shares_hash; /* with the first */
+  uint64_t selected;
+} check;
+
+/* ---- probing ---- */
+
+static void check_probe(const check *c, size_t f, const key_batch *b, uint64_t *bitmap) {
+  nay_status status =
+      c->shares_hash[f]
+          ? nay_filter_may_contain_hash_many(c->filters[f], b->lo, b->hi, b->n, bitmap)
+          : nay_filter_may_contain_many(c->filters[f], b->keys, b->lens, b->n, bitmap);
+  if (status != NAY_OK) die(exit_of(status), "%s: %s", c->names[f], nay_status_text(status));
+}
+
+/* The selected keys of a batch: union or intersection over the filters, perhaps inverted. */
+static void check_select(const check *c, const key_batch *b, uint64_t *bitmap) {
+  uint64_t one[BATCH_WORDS];
+  check_probe(c, 0, b, bitmap);
+  for (size_t f = 1; f < c->nfilters; f++) {
+    check_probe(c, f, b, one);
+    for (size_t w = 0; w < (b->n + 63) / 64; w++) {
+      bitmap[w] = c->o->all ? bitmap[w] & one[w] : bitmap[w] | one[w];
+    }
+  }
+  for (size_t w = 0; c->o->invert && w < (b->n + 63) / 64; w++) {
+    bitmap[w] = ~bitmap[w] & word_mask(b->n, w);
+  }
+}
+
+/* ---- printing ---- */
+
+static void check_header(check *c, const key_batch *b) {
+  bool prints = !c->o->quiet && !c->o->count && !c->o->json && !c->o->annotate && !c->o->which;
+  if (prints && b->header != NULL) out_record(b->header, b->header_len);
+}
+
+static void check_annotated(const check *c, const key_batch *b, const uint64_t *bitmap) {
+  for (size_t i = 0; i < b->n; i++) {
+    bool maybe = ((bitmap[i / 64] >> (i % 64) & 1) != 0) != c->o->invert;
+    size_t len;
+    const uint8_t *record = batch_record(b, i, &len);
+    if (c->o->json) {
+      json_open(NULL, '{');
+      json_bytes("key", b->keys[i], b->lens[i]);
+      json_bool("maybe", maybe);
+      json_end();
+    } else {
+      out_text("%s%s%s\t", paint(maybe ? PAINT_GOOD : PAINT_DIM), maybe ? "maybe" : "nay",
+               paint(PAINT_PLAIN));
+      out_record(record, len);
+    }
+  }
+}
+
+/* --which: the key, a tab, and the filters that may hold it. */
+static void check_which(check *c, const key_batch *b) {
+  static uint64_t maps[OPTIONS_FILES][BATCH_WORDS];
+  for (size_t f = 0; f < c->nfilters; f++) check_probe(c, f, b, maps[f]);
+  for (size_t i = 0; i < b->n; i++) {
+    bool first = true;
+    for (size_t f = 0; f < c->nfilters; f++) {
+      if ((maps[f][i / 64] >> (i % 64) & 1) == 0) continue;
+      if (c->o->json && first) {
+        json_open(NULL, '{');
+        json_bytes("key", b->keys[i], b->lens[i]);
+        json_open("filters", '[');
+      }
+      size_t len;
+      const uint8_t *record = batch_record(b, i, &len);
+      if (!c->o->json && first) out_record(record, len - (record[len - 1] == '\n'));
+      if (c->o->json) json_text(NULL, c->names[f]);
+      if (!c->o->json) out_text("%s%s", first ? "\t" : ",", c->names[f]);
+      first = false;
+    }
+    if (first) continue;
+    c->selected++;
+    if (c->o->json) json_close();
+    if (c->o->json) json_end();
+    if (!c->o->json) out_text("\n");
+  }
+}
+
+/* Returns false when the answer is known and no more keys are needed. */
+static bool check_batch(check *c, const key_batch *b) {
+  uint64_t bitmap[BATCH_WORDS];
+  check_header(c, b);
+  if (c->o->which) {
+    check_which(c, b);
+    return true;
+  }
+  check_select(c, b, bitmap);
+  for (size_t w = 0; w < (b->n + 63) / 64; w++) {
+    c->selected += (uint64_t)__builtin_popcountll(bitmap[w]);
+    bool prints = !c->o->quiet && !c->o->count && !c->o->annotate && !c->o->json;
+    if (prints && bitmap[w] != 0) batch_print(b, w, bitmap[w]);
+  }
+  if (c->o->quiet) return c->selected == 0;
+  if (!c->o->count && (c->o->annotate || c->o->json)) check_annotated(c, b, bitmap);
+  return true;
+}
+
+/* ---- the command ---- */
+
+static void check_open(check *c) {
+  for (size_t f = 0; f < c->nfilters; f++) {
+    c->filters[f] = filterfile_open(c->names[f], c->o);
+    c->shares_hash[f] = nay_filter_same_hash(c->filters[0], c->filters[f]);
+  }
+}
+
+static int check_run(options *o) {
+  bool many = o->any || o->all || o->which;
+  if (o->any + o->all + o->which > 1)
+    die(EXIT_TROUBLE, "--any, --all and --which exclude each other");
+  if (o->which && (o->invert || o->annotate || o->count)) {
+    die(EXIT_TROUBLE, "--which prints its own lines: not with -v, -c or -a");
+  }
+  if (o->noperands > OPTIONS_FILES && many) die(EXIT_TROUBLE, "at most %d filters", OPTIONS_FILES);
+  nay_filter *filters[OPTIONS_FILES];
+  bool shares_hash[OPTIONS_FILES];
+  check c = {.o = o,
+             .names = (const char *const *)o->operands,
+             .filters = filters,
+             .nfilters = many ? (size_t)o->noperands : 1,
+             .shares_hash = shares_hash};
+  const char *const *paths = (const char *const *)o->operands + 1;
+  size_t npaths = (size_t)o->noperands - 1;
+  if (many) npaths = 0;
+  if (o->key_files.n > 0) {
+    if (npaths > 0) die(EXIT_TROUBLE, "--keys and key files as operands exclude each other");
+    paths = o->key_files.at;
+    npaths = o->key_files.n;
+  }
+  check_open(&c);
+  key_stream *s = stream_open(o, paths, npaths, filters[0]);
+  for (key_batch *b; (b = stream_next(s)) != NULL && check_batch(&c, b);) {
+    if (b->idle) out_flush();
+  }
+  if (o->count && !o->quiet) out_text("%llu\n", (unsigned long long)c.selected);
+  out_flush();
+  stream_close(s);
+  for (size_t f = 0; f < c.nfilters; f++) nay_filter_free(filters[f]);
+  return c.selected > 0 ? EXIT_FOUND : EXIT_NONE;
+}
+
+const command command_check = {
+    .name = "check",
+    .bit = CMD_CHECK,
+    .run = check_run,
+    .summary = "print the keys that a filter may hold, or with -v those it surely does not",
+    .operands = "FILTER [KEYFILE...]",
+    .min_operands = 1,
+    .max_operands = ANY_NUMBER,
+    .about =
+        "Works as grep does: keys that the filter may hold are printed as they came, the others "
+        "are "
+        "not. A key that was added is always printed; of the others a few are, at the rate the "
+        "filter was planned for. With -v exactly the others are printed, and each of them is "
+        "certain: the filter has never seen it.\n"
+        "\n"
+        "The file is checked before the first answer: damaged bytes end in exit status 3, never in "
+        "a wrong nay. With --any, --all or --which all operands are filters and keys come from "
+        "standard input or --keys; filters that hash alike share one hash of each key. With --csv "
+        "and --tsv whole rows are printed, after the header if there is one.\n"
+        "\n"
+        "Exit status: 0 when a key was selected, 1 when none was, 2 for trouble, 3 when the filter "
+        "is damaged or not recognised.",
+    .examples =
+        "$ printf 'apple\\npear\\n' | nay build -q -n 2 -p 0.1% -o fruit.nay\n"
+        "$ printf 'apple\\nstone\\n' | nay check fruit.nay\n"
+        "apple\n"
+        "$ printf 'apple\\nstone\\n' | nay check -v fruit.nay\n"
+        "stone\n"
+        "$ printf 'apple\\nstone\\n' | nay check -a fruit.nay\n"
+        "maybe\tapple\n"
+        "nay\tstone\n"
+        "$ echo pear | nay check -q fruit.nay && echo 'perhaps seen'\n"
+        "perhaps seen\n",
+};

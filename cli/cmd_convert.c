@@ -1,0 +1,85 @@
+/* cmd_convert.c - nay convert: from one layout to another, when the hash allows it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "filterfile.h"
+#include "maker.h"
+
+/* Layouts that hash alike may still place bits differently: only the library can tell. */
+static bool convert_bytes(const nay_format *to, const nay_filter *f, const char *out) {
+  size_t size = nay_format_encoded_size(to, f), len = 0;
+  if (nay_format_of(f) == to) {
+    filterfile_save(f, out);
+    return true;
+  }
+  if (size == 0) return false;
+  uint8_t *bytes = must_alloc(size);
+  nay_status status = nay_format_encode(to, f, bytes, size, &len);
+  if (status == NAY_OK) file_save(bytes, len, out);
+  free(bytes);
+  return status == NAY_OK;
+}
+
+/* The size of the old filter, in the terms of the new layout. */
+static nay_params convert_params(const nay_format *to, const nay_filter *f) {
+  nay_stats s;
+  nay_filter_stats(f, &s);
+  nay_params p = {.nkeys = s.nkeys};
+  double keys = s.nkeys != 0 ? (double)s.nkeys : s.nkeys_estimated;
+  double bits = keys >= 1 ? (double)s.nbits / keys : 10;
+  bool native = strcmp(nay_format_name(to), "nay") == 0;
+  p.bits_per_key = native ? bits : (double)(uint64_t)(bits + 0.5);
+  if (p.bits_per_key < 1) p.bits_per_key = 1;
+  if (p.bits_per_key > 40) p.bits_per_key = 40;
+  return p;
+}
+
+static int convert_run(options *o) {
+  if (o->to == NULL) die(EXIT_TROUBLE, "say which layout to write: --to NAME");
+  const char *out = o->out != NULL ? o->out : "-", *in = o->operands[0];
+  filterfile_may_write(out, o->force);
+  nay_filter *f = filterfile_open(in, o);
+  const nay_format *from = nay_format_of(f);
+  nay_stats s;
+  nay_filter_stats(f, &s);
+  if (convert_bytes(o->to, f, out)) {
+    words("wrote %s as %s", out, nay_format_name(o->to));
+    nay_filter_free(f);
+    return EXIT_FOUND;
+  }
+  if (o->key_files.n == 0) {
+    die(EXIT_TROUBLE,
+        "cannot convert %s (%s, hash %s) to %s, which hashes keys in its own way; "
+        "with the keys it can be built again: --keys FILE",
+        in, nay_format_name(from), nay_hash_name(s.hash), nay_format_name(o->to));
+  }
+  nay_params p = convert_params(o->to, f);
+  uint64_t nkeys;
+  nay_filter *made = make_filter(o, o->to, &p, o->key_files.at, o->key_files.n, &nkeys);
+  filterfile_save(made, out);
+  filterfile_report(o, "built again as", out, made, nkeys);
+  nay_filter_free(made);
+  nay_filter_free(f);
+  return EXIT_FOUND;
+}
+
+const command command_convert = {
+    .name = "convert",
+    .bit = CMD_CONVERT,
+    .run = convert_run,
+    .summary = "rewrite a filter in another layout",
+    .operands = "--to NAME FILTER -o FILE",
+    .min_operands = 1,
+    .max_operands = 1,
+    .about =
+        "A filter knows only hashes of its keys. It can be rewritten when the other layout places "
+        "the same hash in the same way; most systems hash in a way of their own, and then it says "
+        "so and stops with exit status 2. With --keys the filter is built again from the keys, at "
+        "the old number of bits per key, in the other layout.",
+    .examples =
+        "$ seq 1000 > keys.txt\n"
+        "$ nay build -q -b 10 -t bloom -o f.nay keys.txt\n"
+        "$ nay convert -q --to leveldb --keys keys.txt f.nay -o f.leveldb\n"
+        "$ nay check -c --format leveldb f.leveldb keys.txt\n"
+        "1000\n",
+};

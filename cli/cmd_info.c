@@ -1,0 +1,221 @@
+/* cmd_info.c - nay info: what a file is, how full it is, whether it can be trusted. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "filterfile.h"
+#include "numbers.h"
+
+static const char *info_checksum(const filter_file *file) {
+  if (file->status != NAY_OK) return file->why;
+  return nay_format_has_checksum(file->format) ? "ok" : "none";
+}
+
+static void info_json(const char *path, const filter_file *file) {
+  json_begin("nay.info/1");
+  json_text("file", path);
+  if (file->filter != NULL) {
+    json_filter(file->filter, file->nbytes);
+    size_t len;
+    const uint8_t *meta = nay_filter_meta(file->filter, &len);
+    if (len > 0) json_bytes("meta", meta, len);
+  } else {
+    if (file->format != NULL) json_text("format", nay_format_name(file->format));
+    if (file->format == NULL) json_null("format");
+    json_count("nbytes", file->nbytes);
+  }
+  json_text("checksum", info_checksum(file));
+  json_end();
+}
+
+/* ---- Prometheus ---- */
+
+static void info_label(const char *text) {
+  for (; *text != '\0'; text++) {
+    if (*text == '\\' || *text == '"') out_bytes("\\", 1);
+    if (*text == '\n') {
+      out_text("\\n");
+    } else {
+      out_bytes(text, 1);
+    }
+  }
+}
+
+static void info_metric(const char *path, const char *kind, const char *name, double value) {
+  out_text("nay_%s{file=\"", name);
+  info_label(path);
+  out_text("\",kind=\"%s\"} ", kind);
+  if (isfinite(value)) {
+    out_text("%.10g\n", value);
+  } else {
+    out_text("NaN\n");
+  }
+}
+
+static void info_prom_help(void) {
+  static const char *const help[][2] = {
+      {"up", "1 when the file could be read and is not damaged"},
+      {"file_bytes", "size of the file"},
+      {"keys_planned", "keys the filter was planned for"},
+      {"keys_estimated", "keys in it now, estimated from its bits"},
+      {"fill_ratio", "share of its bits that are set"},
+      {"fpr_now", "rate of false positives now"},
+      {"fpr_planned", "rate of false positives once the planned keys are in"},
+  };
+  for (size_t i = 0; i < sizeof help / sizeof help[0]; i++) {
+    out_text("# HELP nay_%s %s\n# TYPE nay_%s gauge\n", help[i][0], help[i][1], help[i][0]);
+  }
+}
+
+static void info_prom(const char *path, const filter_file *file) {
+  nay_stats s;
+  bool ok = file->filter != NULL && nay_filter_stats(file->filter, &s) == NAY_OK;
+  const char *kind = ok && nay_kind_name(s.kind) != NULL ? nay_kind_name(s.kind) : "unknown";
+  info_metric(path, kind, "up", ok);
+  info_metric(path, kind, "file_bytes", (double)file->nbytes);
+  if (!ok) return;
+  if (s.nkeys != 0) info_metric(path, kind, "keys_planned", (double)s.nkeys);
+  info_metric(path, kind, "keys_estimated", s.nkeys_estimated);
+  info_metric(path, kind, "fill_ratio", s.fill);
+  info_metric(path, kind, "fpr_now", s.fpr_now);
+  if (s.nkeys != 0) info_metric(path, kind, "fpr_planned", s.fpr_planned);
+}
+
+/* ---- for people ---- */
+
+static void info_line(const char *name, const char *text) {
+  out_text("  %s%-10s%s %s\n", paint(PAINT_DIM), name, paint(PAINT_PLAIN), text);
+}
+
+static void info_bar(const nay_stats *s) {
+  char bar[200] = "", text[256];
+  bool blocks = out_is_terminal() && out_is_utf8();
+  for (int i = 0; i < 32; i++) {
+    bool full = i < (int)(s->fill * 32 + 0.5);
+    strcat(bar, blocks ? (full ? "\xe2\x96\x88" : "\xe2\x96\x91") : full ? "#" : ".");
+  }
+  snprintf(text, sizeof text, "[%s] %.1f %% of %llu bits", bar, s->fill * 100,
+           (unsigned long long)s->nbits);
+  info_line("fill", text);
+}
+
+static void info_keys(const nay_stats *s) {
+  char text[160], planned[NUMBER_TEXT], now[NUMBER_TEXT];
+  count_text(s->nkeys_estimated, now);
+  if (s->derived) {
+    snprintf(text, sizeof text, "not known: made by intersection");
+  } else if (s->nkeys == 0) {
+    snprintf(text, sizeof text, "about %s", now);
+  } else {
+    snprintf(text, sizeof text, "about %s of %s planned (%.0f %%)%s", now,
+             count_text((double)s->nkeys, planned), s->utilisation * 100,
+             s->overloaded ? ", overloaded" : "");
+  }
+  info_line("keys", text);
+}
+
+static void info_rates(const nay_stats *s, bool native) {
+  char text[160], now[NUMBER_TEXT], planned[NUMBER_TEXT];
+  rate_text(s->fpr_now, now);
+  if (s->derived) {
+    snprintf(text, sizeof text, "not known: made by intersection");
+  } else if (s->nkeys == 0) {
+    /* double hashing and short hashes: the bits alone do not tell the rate */
+    snprintf(text, sizeof text, "%s%s now", native ? "" : "at least ", now);
+  } else {
+    snprintf(text, sizeof text, "%s now, %s when full", now, rate_text(s->fpr_planned, planned));
+  }
+  info_line("false pos.", text);
+}
+
+static void info_size(const filter_file *file, const nay_stats *s) {
+  char text[160], size[NUMBER_TEXT];
+  double keys = s->nkeys != 0 ? (double)s->nkeys : s->nkeys_estimated;
+  size_text(file->nbytes, size);
+  if (keys >= 0.5) {
+    snprintf(text, sizeof text, "%s, %.2f bits per key, %u probes", size, (double)s->nbits / keys,
+             s->k);
+  } else {
+    snprintf(text, sizeof text, "%s, %u probes", size, s->k);
+  }
+  info_line("size", text);
+}
+
+static void info_text(const char *path, const filter_file *file) {
+  nay_stats s;
+  char text[400];
+  if (file->filter == NULL || nay_filter_stats(file->filter, &s) != NAY_OK) return;
+  const char *kind = nay_kind_name(s.kind);
+  out_text("%s%s%s: %s, %s\n", paint(PAINT_BOLD), path, paint(PAINT_PLAIN),
+           kind != NULL ? kind : "filter", nay_format_about(file->format));
+  info_size(file, &s);
+  info_keys(&s);
+  info_bar(&s);
+  info_rates(&s, strcmp(nay_format_name(file->format), "nay") == 0);
+  snprintf(text, sizeof text, "%s%s", nay_hash_name(s.hash),
+           s.locked       ? ", keyed: needs --secret"
+           : s.stores_key ? ", keyed: the file contains the key"
+                          : "");
+  info_line("hash", text);
+  size_t len;
+  const uint8_t *meta = nay_filter_meta(file->filter, &len);
+  if (len > 0) info_line("meta", escape_text(meta, len, text, sizeof text));
+  bool checked = nay_format_has_checksum(file->format);
+  snprintf(text, sizeof text, "%s%s%s", paint(checked ? PAINT_GOOD : PAINT_DIM),
+           checked ? "ok" : "none: damage to this layout goes unnoticed", paint(PAINT_PLAIN));
+  info_line("checksum", text);
+}
+
+static int info_run(options *o) {
+  int worst = EXIT_FOUND;
+  if (o->prom) info_prom_help();
+  for (int i = 0; i < o->noperands; i++) {
+    filter_file file = filterfile_try(o->operands[i], o);
+    if (o->json) {
+      info_json(o->operands[i], &file);
+    } else if (o->prom) {
+      info_prom(o->operands[i], &file);
+    } else {
+      info_text(o->operands[i], &file);
+    }
+    if (file.status != NAY_OK) {
+      out_flush();
+      words_error("%s: %s", o->operands[i], file.why);
+      if (exit_of(file.status) > worst) worst = exit_of(file.status);
+    }
+    nay_filter_free(file.filter);
+  }
+  out_flush();
+  return worst;
+}
+
+const command command_info = {
+    .name = "info",
+    .bit = CMD_INFO,
+    .run = info_run,
+    .summary = "tell what a file holds, how full it is, and whether it is intact",
+    .operands = "FILE...",
+    .min_operands = 1,
+    .max_operands = ANY_NUMBER,
+    .about =
+        "Recognises a file by its magic number; layouts that have none are named with --format. "
+        "Shows the family, size, number of keys estimated from the bits, the rate of false "
+        "positives now and at the planned number of keys, and the verdict of the checksums.\n"
+        "\n"
+        "--json writes one object for each file with at least: format, kind, hash, nkeys_planned, "
+        "nkeys_estimated, nbytes, bits_per_key, k, fill, fpr_now, fpr_planned, and checksum, which "
+        "is \"ok\", \"none\" or an error. --prom writes metrics for the textfile collector of "
+        "Prometheus; doc/grafana-dashboard.json shows them.",
+    .examples =
+        "$ seq 1000 | nay build -q -n 1000 -p 1% -o thousand.nay\n"
+        "$ nay info thousand.nay\n"
+        "thousand.nay: blocked, the native file: every family, every byte checksummed\n"
+        "  size       1.4 KiB, 10.24 bits per key, 6 probes\n"
+        "  keys       about 1 009 of 1 000 planned (101 %)\n"
+        "  fill       [##############..................] 44.5 % of 10240 bits\n"
+        "  false pos. 0.875 % now, 0.870 % when full\n"
+        "  hash       xxh3\n"
+        "  checksum   ok\n"
+        "$ nay info --json thousand.nay | jq -c '[.kind, .nkeys_planned, .k, .checksum]'\n"
+        "[\"blocked\",1000,6,\"ok\"]\n",
+};

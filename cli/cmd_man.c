@@ -1,0 +1,187 @@
+/* cmd_man.c - nay man: the manual pages, from the two tables, as roff or Markdown. */
+#include <stdio.h>
+#include <string.h>
+
+#include "help.h"
+
+/* ---- the two ways to write ---- */
+
+typedef struct manual {
+  bool markdown;
+} manual;
+
+/* roff reads \, - and a dot at the start of a line in its own way. */
+static void man_text(const manual *m, const char *text, size_t len) {
+  for (size_t i = 0; i < len; i++) {
+    bool line_start = i == 0 || text[i - 1] == '\n';
+    if (m->markdown) {
+      if (strchr("*<|", text[i]) != NULL) out_bytes("\\", 1);
+      out_bytes(text + i, 1);
+      continue;
+    }
+    if (line_start && (text[i] == '.' || text[i] == '\'')) out_text("\\&");
+    if (text[i] == '\\') {
+      out_text("\\e");
+    } else if (text[i] == '-') {
+      out_text("\\-");
+    } else {
+      out_bytes(text + i, 1);
+    }
+  }
+}
+
+static void man_section(const manual *m, const char *title) {
+  out_text(m->markdown ? "\n## %s\n" : ".SH %s\n", title);
+}
+
+static void man_paragraphs(const manual *m, const char *text) {
+  while (*text != '\0') {
+    const char *end = strstr(text, "\n\n");
+    size_t len = end != NULL ? (size_t)(end - text) : strlen(text);
+    out_text(m->markdown ? "\n" : ".PP\n");
+    if (m->markdown) {
+      help_wrap(text, len, 0, 100);
+    } else {
+      man_text(m, text, len);
+      out_text("\n");
+    }
+    text += len + (end != NULL ? 2 : 0);
+  }
+}
+
+static void man_examples(const manual *m, const char *text) {
+  if (m->markdown) {
+    out_text("\n```console\n%s```\n", text);
+    return;
+  }
+  out_text(".PP\n.nf\n.RS 4\n");
+  man_text(m, text, strlen(text));
+  out_text(".RE\n.fi\n");
+}
+
+static void man_row(const manual *m, const option_row *row) {
+  char title[ROW_TITLE];
+  const char *list[OPTION_WORDS];
+  options_row_title(row, title);
+  options_values(row, list);
+  out_text(m->markdown ? "\n`%s`  \n" : ".TP\n\\fB", title);
+  if (!m->markdown) {
+    man_text(m, title, strlen(title));
+    out_text("\\fR\n");
+  }
+  man_text(m, row->help, strlen(row->help));
+  for (size_t i = 0; list[i] != NULL; i++) {
+    out_text("%s", i > 0 ? ", " : row->type == OPTION_CHOICE ? " " : ": ");
+    man_text(m, list[i], strlen(list[i]));
+  }
+  out_text("\n");
+}
+
+static void man_top(const manual *m, const char *name, const char *summary) {
+  if (m->markdown) {
+    out_text("# %s(1)\n\n## NAME\n\n%s - %s\n", name, name, summary);
+    return;
+  }
+  out_text(".TH %s 1 \"\" \"nay %s\" \"User Commands\"\n.SH NAME\n", name, nay_version());
+  man_text(m, name, strlen(name));
+  out_text(" \\- ");
+  man_text(m, summary, strlen(summary));
+  out_text("\n");
+}
+
+static void man_synopsis(const manual *m, const char *text) {
+  man_section(m, "SYNOPSIS");
+  if (m->markdown) {
+    out_text("\n`%s`\n", text);
+  } else {
+    man_text(m, text, strlen(text));
+    out_text("\n");
+  }
+}
+
+/* ---- the pages ---- */
+
+static void man_command(const manual *m, const command *c) {
+  char text[256];
+  snprintf(text, sizeof text, "nay-%s", c->name);
+  man_top(m, text, c->summary);
+  snprintf(text, sizeof text, "nay %s [options]%s%s", c->name, *c->operands ? " " : "",
+           c->operands);
+  man_synopsis(m, text);
+  man_section(m, "DESCRIPTION");
+  man_paragraphs(m, c->about);
+  man_section(m, "OPTIONS");
+  for (const option_row *row = NULL; (row = options_next(row, c->bit)) != NULL;) man_row(m, row);
+  if (c->examples != NULL) {
+    man_section(m, "EXAMPLES");
+    man_examples(m, c->examples);
+  }
+  man_section(m, "SEE ALSO");
+  out_text(m->markdown ? "\n`nay(1)`\n" : ".BR nay (1)\n");
+}
+
+static const char man_about[] =
+    "A membership filter answers whether a key is in a set, in a few bits per key. It has two "
+    "answers: nay, which is certain, and maybe, which is wrong at a rate that was chosen. nay "
+    "makes "
+    "such filters from files and pipes, asks them, joins them, and tells about them; it knows the "
+    "layouts of other systems too.\n"
+    "\n"
+    "Counts are written 1000, 1e6 or 10M (k, M, G, T are powers of 1000; Ki, Mi, Gi, Ti of 1024), "
+    "sizes likewise with an optional B, rates 0.01, 1% or 1/256. Keys are lines unless an option "
+    "says otherwise: the newline is not part of the key, and an empty line is the empty key. Files "
+    "that start with the magic number of gzip or zstd are unpacked.\n"
+    "\n"
+    "Data goes to standard output, words to standard error. Nothing is written to a file before it "
+    "is complete, and an existing file is only overwritten with -f. Colours and progress appear on "
+    "terminals; NO_COLOR and CLICOLOR_FORCE are obeyed, and SIGUSR1 asks for one line of progress.";
+
+static const char man_status[] =
+    "0: success; for check, diff and common, a key was selected. 1: none was; for verify, merge "
+    "and "
+    "remove, what was asked for does not hold. 2: trouble: wrong usage, a file that cannot be read "
+    "or written. 3: a filter is damaged or not recognised.";
+
+static void man_overview(const manual *m) {
+  const command *c;
+  man_top(m, "nay", "membership filters: the certain answer is nay");
+  man_synopsis(m, "nay COMMAND [options] [operands]");
+  man_section(m, "DESCRIPTION");
+  man_paragraphs(m, man_about);
+  man_section(m, "COMMANDS");
+  for (size_t i = 0; (c = command_at(i)) != NULL; i++) {
+    out_text(m->markdown ? "\n`nay %s`  \n" : ".TP\n\\fBnay %s\\fR\n", c->name);
+    man_text(m, c->summary, strlen(c->summary));
+    out_text("\n");
+  }
+  man_section(m, "EXIT STATUS");
+  man_paragraphs(m, man_status);
+  man_section(m, "SEE ALSO");
+  out_text(m->markdown ? "\n" : "");
+  for (size_t i = 0; (c = command_at(i)) != NULL; i++) {
+    const char *comma = command_at(i + 1) != NULL ? "," : "";
+    out_text(m->markdown ? "`nay-%s(1)`%s\n" : ".BR nay\\-%s (1)%s\n", c->name, comma);
+  }
+}
+
+static int man_run(options *o) {
+  manual m = {o->markdown};
+  if (o->noperands == 0) {
+    man_overview(&m);
+    return EXIT_FOUND;
+  }
+  man_command(&m, command_must_find(o->operands[0]));
+  return EXIT_FOUND;
+}
+
+const command command_man = {
+    .name = "man",
+    .bit = CMD_MAN,
+    .run = man_run,
+    .summary = "write a manual page",
+    .operands = "[COMMAND]",
+    .max_operands = 1,
+    .about =
+        "Writes the manual page of a command, or of nay itself, as roff or with --markdown as "
+        "Markdown. To read one: nay man check | man -l -",
+};

@@ -1,0 +1,236 @@
+/* cmd_plan.c - nay plan: what would each family cost, and which one to take. */
+#include <stdio.h>
+#include <string.h>
+
+#include "measure.h"
+#include "numbers.h"
+#include "options.h"
+
+#define PLAN_KINDS 32
+#define PLAN_MEASURE_KEYS 1000000u
+#define PLAN_MEASURE_SECONDS 0.02
+
+typedef struct candidate {
+  nay_kind kind;
+  unsigned traits;
+  bool possible, fits; /* can be planned; has everything that is needed */
+  nay_plan plan;
+  double ns; /* 0: not measured */
+} candidate;
+
+/* ---- needs ---- */
+
+#define NEED_STATIC 0x80000000u /* not a trait: the keys are all known and will not change */
+
+static const struct {
+  const char *name;
+  unsigned traits;
+} needs[] = {{"delete", NAY_CAN_REMOVE}, {"merge", NAY_CAN_MERGE}, {"grow", NAY_CAN_GROW},
+             {"expire", NAY_CAN_EXPIRE}, {"count", NAY_CAN_COUNT}, {"static", NEED_STATIC}};
+#define NNEEDS (sizeof needs / sizeof needs[0])
+
+static unsigned plan_need(const char *word, size_t len) {
+  const char *names[NNEEDS + 1];
+  for (size_t i = 0; i < NNEEDS; i++) {
+    names[i] = needs[i].name;
+    if (strlen(names[i]) == len && memcmp(names[i], word, len) == 0) return needs[i].traits;
+  }
+  names[NNEEDS] = NULL;
+  char copy[32];
+  snprintf(copy, sizeof copy, "%.*s", (int)len, word);
+  const char *near = words_nearest(copy, names);
+  if (near != NULL) die(EXIT_TROUBLE, "--need: '%s' is not known; did you mean %s?", copy, near);
+  die(EXIT_TROUBLE, "--need: '%s' is not one of delete, merge, grow, expire, count, static", copy);
+}
+
+static unsigned plan_needs(const char *list) {
+  unsigned all = 0;
+  while (list != NULL && *list != '\0') {
+    size_t len = strcspn(list, ",");
+    if (len > 0) all |= plan_need(list, len);
+    list += len + (list[len] == ',');
+  }
+  return all;
+}
+
+/* ---- candidates ---- */
+
+static bool plan_fits(unsigned traits, unsigned need) {
+  unsigned wanted = need & ~NEED_STATIC;
+  bool adds = (traits & NAY_CAN_ADD) != 0;
+  return (traits & wanted) == wanted && (adds || (need & NEED_STATIC) != 0);
+}
+
+static size_t plan_candidates(const options *o, unsigned need, candidate *list) {
+  size_t n = 0;
+  for (int kind = 1; kind < PLAN_KINDS; kind++) {
+    if (nay_kind_name((nay_kind)kind) == NULL) continue;
+    if (o->kind != NAY_AUTO && o->kind != (nay_kind)kind) continue;
+    candidate c = {.kind = (nay_kind)kind, .traits = nay_kind_traits((nay_kind)kind)};
+    nay_params p = options_params(o, 0.01);
+    nay_diag diag;
+    p.kind = c.kind;
+    c.possible = nay_params_plan(&p, &diag, &c.plan) == NAY_OK;
+    c.fits = c.possible && plan_fits(c.traits, need);
+    list[n++] = c;
+  }
+  return n;
+}
+
+static void plan_measure(const options *o, candidate *list, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    nay_params p = options_params(o, 0.01);
+    measurement m;
+    if (!list[i].possible) continue;
+    p.kind = list[i].kind;
+    if (p.nkeys > PLAN_MEASURE_KEYS) {
+      if (p.nbytes != 0) p.nbytes = p.nbytes * PLAN_MEASURE_KEYS / p.nkeys;
+      p.nkeys = PLAN_MEASURE_KEYS;
+    }
+    if (measure_kind(&p, PLAN_MEASURE_SECONDS, &m) == NAY_OK) list[i].ns = m.miss_ns;
+  }
+}
+
+/* ---- the choice ---- */
+
+/*
+ * Static sets: the fewest bytes. Otherwise the library's own choice among families that take adds,
+ * if it has what is needed, else the smallest that has.
+ */
+static const candidate *plan_choose(const options *o, unsigned need, const candidate *list,
+                                    size_t n, const char **why) {
+  nay_params p = options_params(o, 0.01);
+  nay_plan plan;
+  nay_diag diag;
+  const candidate *best = NULL;
+  bool is_static = (need & NEED_STATIC) != 0;
+  bool chosen = nay_params_plan(&p, &diag, &plan) == NAY_OK;
+  for (size_t i = 0; i < n; i++) {
+    if (!list[i].fits) continue;
+    if (!is_static && chosen && list[i].kind == plan.kind) {
+      *why = list[i].kind == NAY_BLOCKED
+                 ? "takes adds, and a probe touches one cache line whatever the rate"
+             : list[i].kind == NAY_BLOOM
+                 ? "takes adds, and blocks of 512 bits would waste memory at this size or rate"
+                 : "the one asked for";
+      return &list[i];
+    }
+    if (best == NULL || list[i].plan.nbytes < best->plan.nbytes) best = &list[i];
+  }
+  *why = is_static ? "the fewest bytes for keys that are all known"
+                   : "the smallest that does everything that is needed";
+  return best;
+}
+
+/* ---- printing ---- */
+
+static void plan_text(const options *o, const candidate *list, size_t n, const candidate *take,
+                      const char *why) {
+  out_text(
+      "%s  kind      bits/key        size  false pos.   build mem  %sadd remove merge fold%s\n",
+      paint(PAINT_BOLD), o->no_measure ? "" : "ns/key  ", paint(PAINT_PLAIN));
+  for (size_t i = 0; i < n; i++) {
+    const candidate *c = &list[i];
+    const char *name = nay_kind_name(c->kind);
+    char size[NUMBER_TEXT], rate[NUMBER_TEXT], memory[NUMBER_TEXT], ns[NUMBER_TEXT] = "";
+    if (!c->possible) {
+      out_text("%s  %-9s cannot be planned with these numbers%s\n", paint(PAINT_DIM), name,
+               paint(PAINT_PLAIN));
+      continue;
+    }
+    if (!o->no_measure) snprintf(ns, sizeof ns, "%6.1f  ", c->ns);
+    const char *style = c == take ? paint(PAINT_GOOD) : c->fits ? "" : paint(PAINT_DIM);
+    out_text("%s%c %-9s %8.2f  %10s  %10s  %10s  %s%-3s %-6s %-5s %s%s\n", style,
+             c == take ? '*' : ' ', name, c->plan.bits_per_key, size_text(c->plan.nbytes, size),
+             rate_text(c->plan.fpr, rate), size_text(c->plan.nbytes_build, memory), ns,
+             c->traits & NAY_CAN_ADD ? "yes" : "-", c->traits & NAY_CAN_REMOVE ? "yes" : "-",
+             c->traits & NAY_CAN_MERGE ? "yes" : "-", c->traits & NAY_CAN_FOLD ? "yes" : "-",
+             *style != '\0' ? paint(PAINT_PLAIN) : "");
+  }
+  if (take != NULL) out_text("take %s: %s\n", nay_kind_name(take->kind), why);
+}
+
+static void plan_json(const options *o, const candidate *list, size_t n, const candidate *take,
+                      const char *why) {
+  json_begin("nay.plan/1");
+  json_count("nkeys", o->nkeys);
+  json_open("candidates", '[');
+  for (size_t i = 0; i < n; i++) {
+    const candidate *c = &list[i];
+    if (!c->possible) continue;
+    json_open(NULL, '{');
+    json_text("kind", nay_kind_name(c->kind));
+    json_real("bits_per_key", c->plan.bits_per_key);
+    json_count("nbits", c->plan.nbits);
+    json_count("nbytes", c->plan.nbytes);
+    json_count("nbytes_file", c->plan.nbytes_file);
+    json_count("nbytes_build", c->plan.nbytes_build);
+    json_count("k", c->plan.k);
+    json_real("fpr", c->plan.fpr);
+    if (c->ns > 0) json_real("ns_per_key", c->ns);
+    json_bool("fits", c->fits);
+    static const struct {
+      const char *name;
+      unsigned trait;
+    } traits[] = {{"add", NAY_CAN_ADD},      {"remove", NAY_CAN_REMOVE}, {"merge", NAY_CAN_MERGE},
+                  {"fold", NAY_CAN_FOLD},    {"count", NAY_CAN_COUNT},   {"grow", NAY_CAN_GROW},
+                  {"expire", NAY_CAN_EXPIRE}};
+    for (size_t t = 0; t < sizeof traits / sizeof traits[0]; t++) {
+      json_bool(traits[t].name, (c->traits & traits[t].trait) != 0);
+    }
+    json_close();
+  }
+  json_close();
+  if (take != NULL) json_text("take", nay_kind_name(take->kind));
+  if (take == NULL) json_null("take");
+  json_text("why", take != NULL ? why : "no family does everything that is needed");
+  json_end();
+}
+
+static int plan_run(options *o) {
+  candidate list[PLAN_KINDS];
+  const char *why = "";
+  unsigned need = plan_needs(o->need);
+  if (o->nkeys == 0) die(EXIT_TROUBLE, "say how many keys: -n COUNT");
+  nay_params p = options_params(o, 0.01);
+  nay_plan plan;
+  nay_diag diag = {NULL, 0, 0};
+  nay_status status = nay_params_plan(&p, &diag, &plan);
+  char text[DIAG_TEXT];
+  if (status != NAY_OK) die(EXIT_TROUBLE, "%s", diag_text(status, &diag, text));
+  size_t n = plan_candidates(o, need, list);
+  if (!o->no_measure) plan_measure(o, list, n);
+  const candidate *take = plan_choose(o, need, list, n, &why);
+  if (o->json) plan_json(o, list, n, take, why);
+  if (!o->json) plan_text(o, list, n, take, why);
+  out_flush();
+  if (take != NULL) return EXIT_FOUND;
+  words("no family of this library does everything that is needed");
+  return EXIT_NONE;
+}
+
+const command command_plan = {
+    .name = "plan",
+    .bit = CMD_PLAN,
+    .run = plan_run,
+    .summary = "say what each family would cost, and which one to take",
+    .operands = "-n COUNT [-p RATE | -b BITS | -M SIZE]",
+    .about =
+        "For so many keys and a rate of false positives (or bits per key, or a memory budget), "
+        "lists the families with their size, exact expected rate and the peak memory of a build, "
+        "and marks the one to take. Sizes and rates are computed; ns/key is measured now, on this "
+        "machine, with batches of absent keys on at most a million keys (--no-measure leaves it "
+        "out).\n"
+        "\n"
+        "--need names what the filter must do: delete, merge, grow (the number of keys is not "
+        "known), expire (forget old keys), count, or static (all keys are known before, and none "
+        "will come later). Families that cannot are shown dimmed and are not taken. Exit status 1: "
+        "there is none.",
+    .examples =
+        "$ nay plan -n 1M -p 1% --no-measure -t blocked\n"
+        "  kind      bits/key        size  false pos.   build mem  add remove merge fold\n"
+        "* blocked       9.92     1.2 MiB     0.998 %     1.2 MiB  yes -      yes   yes\n"
+        "take blocked: takes adds, and a probe touches one cache line whatever the rate\n"
+        "$ nay plan -n 1M -p 1% --json --no-measure | jq -r .take\n"
+        "blocked\n",
+};

@@ -1,0 +1,189 @@
+/*
+ * cmd_uniq.c - nay uniq: the first of each line, in order, in memory that does not grow.
+ *
+ * A line is printed when the filter had not seen it. What can go wrong is known: a line that is new
+ * but looks seen is lost, with the chance -p. --exact loses none and keeps them all in memory.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exact.h"
+#include "filterfile.h"
+#include "maker.h"
+#include "numbers.h"
+
+#define UNIQ_FPR 1e-6       /* a lost line in a million */
+#define UNIQ_NKEYS 10000000 /* when nobody says how many */
+
+typedef struct uniq {
+  const options *o;
+  nay_filter *filter;
+  exact_set *exact; /* or NULL */
+  uint64_t selected, fresh;
+} uniq;
+
+/* ---- the filter ---- */
+
+/* One cache line per key matters more here than a third of the memory. */
+static nay_kind uniq_kind(const nay_params *p) {
+  nay_params blocked = *p;
+  nay_plan plan;
+  blocked.kind = NAY_BLOCKED;
+  bool fits = nay_params_plan(&blocked, NULL, &plan) == NAY_OK;
+  return fits ? NAY_BLOCKED : NAY_AUTO;
+}
+
+static void uniq_window(const options *o, nay_params *p) {
+  uint64_t count;
+  if (nay_kind_name(NAY_WINDOW) == NULL) {
+    die(EXIT_TROUBLE, "--window: this library has no family that forgets keys");
+  }
+  if (!number_count(o->window, &count) || count == 0) {
+    die(EXIT_TROUBLE, "--window: '%s' is not a count of lines such as 1000, 1e6 or 10M", o->window);
+  }
+  p->kind = NAY_WINDOW;
+  p->nkeys = count;
+}
+
+static nay_params uniq_params(const options *o) {
+  nay_params p = options_params(o, UNIQ_FPR);
+  if (o->window != NULL) {
+    uniq_window(o, &p);
+    return p;
+  }
+  if (p.nkeys == 0 &&
+      !stream_count(o, (const char *const *)o->operands, (size_t)o->noperands, &p.nkeys)) {
+    bool grows = p.kind == NAY_AUTO && p.fpr != 0 && nay_kind_name(NAY_SCALABLE) != NULL;
+    if (grows) p.kind = NAY_SCALABLE;
+    p.nkeys = UNIQ_NKEYS;
+  }
+  if (p.nkeys == 0) p.nkeys = 1;
+  if (p.kind == NAY_AUTO) p.kind = uniq_kind(&p);
+  return p;
+}
+
+static nay_filter *uniq_filter(const options *o) {
+  if (o->state != NULL && access(o->state, F_OK) == 0) {
+    filterfile_lock(o->state);
+    return filterfile_open(o->state, o);
+  }
+  if (o->exact) { /* only for its hash */
+    nay_params p = {.kind = NAY_BLOOM, .nbits = 64, .k = 1};
+    return new_filter(NULL, &p);
+  }
+  nay_params p = uniq_params(o);
+  if (!can_add(p.kind)) die(EXIT_TROUBLE, "a %s filter takes no adds", nay_kind_name(p.kind));
+  return new_filter(NULL, &p);
+}
+
+/* ---- the stream ---- */
+
+static void uniq_exact(uniq *u, const key_batch *b, uint64_t *bitmap) {
+  memset(bitmap, 0, BATCH_WORDS * sizeof *bitmap);
+  for (size_t i = 0; i < b->n; i++) {
+    bool is_new = exact_add(u->exact, b->keys[i], b->lens[i], b->lo[i]);
+    bitmap[i / 64] |= (uint64_t)is_new << (i % 64);
+  }
+}
+
+static void uniq_batch(uniq *u, const key_batch *b) {
+  uint64_t bitmap[BATCH_WORDS];
+  const options *o = u->o;
+  bool prints = !o->count && !o->quiet;
+  if (prints && b->header != NULL) out_record(b->header, b->header_len);
+  if (u->exact != NULL) {
+    uniq_exact(u, b, bitmap);
+  } else {
+    nay_status status = nay_filter_add_hash_many(u->filter, b->lo, b->hi, b->n, bitmap);
+    if (status == NAY_EFULL) die(EXIT_TROUBLE, "the filter is full: plan for more keys with -n");
+    if (status != NAY_OK) die(EXIT_TROUBLE, "cannot add: %s", nay_status_text(status));
+  }
+  for (size_t w = 0; w < (b->n + 63) / 64; w++) {
+    uint64_t fresh = bitmap[w] & word_mask(b->n, w);
+    uint64_t word = o->repeated || o->quiet ? ~fresh & word_mask(b->n, w) : fresh;
+    u->fresh += (uint64_t)__builtin_popcountll(fresh);
+    u->selected += (uint64_t)__builtin_popcountll(word);
+    if (prints && word != 0) batch_print(b, w, word);
+  }
+}
+
+static void uniq_warn(const uniq *u) {
+  nay_stats s;
+  char planned[NUMBER_TEXT], rate[NUMBER_TEXT], now[NUMBER_TEXT];
+  if (u->exact != NULL || nay_filter_stats(u->filter, &s) != NAY_OK) return;
+  if (!s.overloaded || (nay_kind_traits(s.kind) & (NAY_CAN_GROW | NAY_CAN_EXPIRE)) != 0) return;
+  words_error(
+      "warning: planned for %s distinct lines, saw about %s: up to %s of the last new lines "
+      "were lost; give -n",
+      count_text((double)s.nkeys, planned), count_text(s.nkeys_estimated, now),
+      rate_text(s.fpr_now, rate));
+}
+
+static void uniq_json(const uniq *u, uint64_t nkeys) {
+  json_begin("nay.uniq/1");
+  json_count("nkeys", nkeys);
+  json_count("nunique", u->fresh);
+  json_count("nrepeats", nkeys - u->fresh);
+  json_end();
+}
+
+static int uniq_run(options *o) {
+  if (o->exact && (o->state != NULL || o->window != NULL)) {
+    die(EXIT_TROUBLE, "--exact keeps keys, not a filter: not with --state or --window");
+  }
+  if (o->json) o->count = true;
+  uniq u = {.o = o, .filter = uniq_filter(o), .exact = o->exact ? exact_new() : NULL};
+  if (o->state != NULL) signals_stop_gently();
+  key_stream *s = stream_open(o, (const char *const *)o->operands, (size_t)o->noperands, u.filter);
+  for (key_batch *b; (b = stream_next(s)) != NULL;) {
+    uniq_batch(&u, b);
+    if (b->idle) out_flush();
+    if (o->quiet && u.selected > 0 && o->state == NULL) break; /* the answer is known */
+  }
+  uint64_t nkeys = stream_nkeys(s);
+  if (o->json) {
+    uniq_json(&u, nkeys);
+  } else if (o->count && !o->quiet) {
+    out_text("%llu\n", (unsigned long long)u.selected);
+  }
+  out_flush();
+  stream_close(s);
+  if (o->state != NULL) filterfile_save(u.filter, o->state);
+  uniq_warn(&u);
+  signals_finish();
+  if (u.exact != NULL) exact_free(u.exact);
+  nay_filter_free(u.filter);
+  return o->quiet && u.selected == 0 ? EXIT_NONE : EXIT_FOUND;
+}
+
+const command command_uniq = {
+    .name = "uniq",
+    .bit = CMD_UNIQ,
+    .run = uniq_run,
+    .summary = "print each line once, the first time, without sorting",
+    .operands = "[FILE...]",
+    .max_operands = ANY_NUMBER,
+    .about =
+        "Copies lines that were not seen before, in their order, at once: good for streams that "
+        "never end. Memory is that of one filter, planned by -n and -p (see nay plan), whatever "
+        "the "
+        "length of the input. With the chance -p (default one in a million) a new line looks seen "
+        "and is lost; a line is never printed twice.\n"
+        "\n"
+        "Without -n, lines of files are counted first; for a pipe the filter grows if the library "
+        "has a family that does, and else is made for ten million lines, with a warning at the end "
+        "if there were more. --exact makes no errors and keeps every distinct line in memory. With "
+        "--state the filter is kept in a file between runs, also when the program is interrupted. "
+        "With --window lines are forgotten again.\n"
+        "\n"
+        "-d prints the repeats instead, -c only counts. Exit status: 0; with -q, 0 when a line "
+        "repeats and 1 when none does.",
+    .examples =
+        "$ printf 'b\\na\\nb\\nc\\na\\n' | nay uniq\n"
+        "b\na\nc\n"
+        "$ printf 'b\\na\\nb\\nc\\na\\n' | nay uniq -d\n"
+        "b\na\n"
+        "$ { seq 100000; seq 100000; } | nay uniq -c -n 100k\n"
+        "100000\n",
+};

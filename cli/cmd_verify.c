@@ -1,0 +1,173 @@
+/* cmd_verify.c - nay verify: is the file intact, are its keys there, does it keep its promise? */
+#include "filterfile.h"
+#include "interval.h"
+#include "numbers.h"
+#include "stream.h"
+
+typedef struct verdict {
+  uint64_t nkeys, nmissing;  /* --keys */
+  uint64_t nabsent, nmaybes; /* --absent, --random */
+  double promise;
+} verdict;
+
+/* ---- the parts ---- */
+
+static void verify_show_missing(const key_batch *b, size_t w, uint64_t word, verdict *v) {
+  for (; word != 0; word &= word - 1) {
+    size_t i = 64 * w + (size_t)__builtin_ctzll(word);
+    char text[120];
+    if (v->nmissing++ < 5) {
+      words_error("false nay: %s", escape_text(b->keys[i], b->lens[i], text, sizeof text));
+    }
+  }
+}
+
+static void verify_keys(const options *o, nay_filter *f, verdict *v) {
+  if (o->key_files.n == 0) return;
+  key_stream *s = stream_open(o, o->key_files.at, o->key_files.n, f);
+  for (key_batch *b; (b = stream_next(s)) != NULL;) {
+    uint64_t bitmap[BATCH_WORDS];
+    nay_filter_may_contain_hash_many(f, b->lo, b->hi, b->n, bitmap);
+    for (size_t w = 0; w < (b->n + 63) / 64; w++) {
+      verify_show_missing(b, w, ~bitmap[w] & word_mask(b->n, w), v);
+    }
+  }
+  v->nkeys = stream_nkeys(s);
+  stream_close(s);
+}
+
+static void verify_absent(const options *o, nay_filter *f, verdict *v) {
+  if (o->absent_files.n == 0) return;
+  key_stream *s = stream_open(o, o->absent_files.at, o->absent_files.n, f);
+  for (key_batch *b; (b = stream_next(s)) != NULL;) {
+    uint64_t bitmap[BATCH_WORDS];
+    nay_filter_may_contain_hash_many(f, b->lo, b->hi, b->n, bitmap);
+    for (size_t w = 0; w < (b->n + 63) / 64; w++) {
+      v->nmaybes += (uint64_t)__builtin_popcountll(bitmap[w]);
+    }
+  }
+  v->nabsent += stream_nkeys(s);
+  stream_close(s);
+}
+
+/* 16 bytes nobody has as keys. The same ones in every run, so that a verdict can be repeated. */
+static void verify_random(const options *o, nay_filter *f, verdict *v) {
+  for (uint64_t i = 0; i < o->random; i++) {
+    uint64_t key[2] = {nay_hash_mix(i), nay_hash_mix(~i)};
+    v->nmaybes += nay_filter_may_contain(f, key, sizeof key);
+  }
+  v->nabsent += o->random;
+}
+
+/* ---- the verdict ---- */
+
+static bool verify_keeps_promise(const verdict *v) {
+  return v->nabsent == 0 || interval_of(v->nmaybes, v->nabsent, Z_999).low <= v->promise;
+}
+
+static void verify_text(const options *o, const char *path, const nay_filter *f, const verdict *v) {
+  char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT], d[NUMBER_TEXT];
+  if (o->quiet) return;
+  out_text("%s: %s\n", path,
+           nay_format_has_checksum(nay_format_of(f)) ? "intact, every checksum holds"
+                                                     : "readable; this layout has no checksum");
+  if (o->key_files.n > 0) {
+    out_text("%s: %s keys, %s missing\n", path, count_text((double)v->nkeys, a),
+             count_text((double)v->nmissing, b));
+  }
+  if (v->nabsent == 0) return;
+  interval i = interval_of(v->nmaybes, v->nabsent, Z_999);
+  out_text("%s: %s false positives (%s to %s at 99.9 %%), %s the promised %s\n", path,
+           rate_text(i.rate, a), rate_text(i.low, b), rate_text(i.high, c),
+           verify_keeps_promise(v) ? "keeps" : "breaks", rate_text(v->promise, d));
+}
+
+static void verify_json(const options *o, const char *path, const nay_filter *f, const verdict *v) {
+  interval i = interval_of(v->nmaybes, v->nabsent, Z_999);
+  json_begin("nay.verify/1");
+  json_text("file", path);
+  json_text("checksum", nay_format_has_checksum(nay_format_of(f)) ? "ok" : "none");
+  if (o->key_files.n > 0) {
+    json_count("nkeys", v->nkeys);
+    json_count("nmissing", v->nmissing);
+  }
+  if (v->nabsent > 0) {
+    json_count("nabsent", v->nabsent);
+    json_count("nmaybes", v->nmaybes);
+    json_real("fpr_measured", i.rate);
+    json_real("fpr_low", i.low);
+    json_real("fpr_high", i.high);
+    json_real("fpr_promised", v->promise);
+  }
+  json_bool("ok", v->nmissing == 0 && verify_keeps_promise(v));
+  json_end();
+}
+
+static void verify_damaged(const options *o, const char *path, const filter_file *file) {
+  if (o->json) {
+    json_begin("nay.verify/1");
+    json_text("file", path);
+    json_text("checksum", file->why);
+    json_bool("ok", false);
+    json_end();
+  }
+  out_flush();
+  words_error("%s: %s", path, file->why);
+}
+
+static int verify_one(options *o, const char *path) {
+  filter_file file = filterfile_try(path, o);
+  if (file.status != NAY_OK) {
+    verify_damaged(o, path, &file);
+    return exit_of(file.status);
+  }
+  nay_filter *f = file.filter;
+  bool asks = o->key_files.n + o->absent_files.n > 0 || o->random > 0;
+  if (asks) filterfile_unlock(f, path, o);
+  verdict v = {0};
+  nay_stats s;
+  nay_filter_stats(f, &s);
+  v.promise = o->expect_fpr != 0 ? o->expect_fpr : s.nkeys != 0 ? s.fpr_planned : s.fpr_now;
+  verify_keys(o, f, &v);
+  verify_absent(o, f, &v);
+  verify_random(o, f, &v);
+  if (o->json) verify_json(o, path, f, &v);
+  if (!o->json) verify_text(o, path, f, &v);
+  nay_filter_free(f);
+  return v.nmissing == 0 && verify_keeps_promise(&v) ? EXIT_FOUND : EXIT_NONE;
+}
+
+static int verify_run(options *o) {
+  int worst = EXIT_FOUND;
+  for (int i = 0; i < o->noperands; i++) {
+    int status = verify_one(o, o->operands[i]);
+    if (status > worst) worst = status;
+  }
+  out_flush();
+  return worst;
+}
+
+const command command_verify = {
+    .name = "verify",
+    .bit = CMD_VERIFY,
+    .run = verify_run,
+    .summary = "check that a filter is intact, holds its keys and keeps its rate",
+    .operands = "FILE...",
+    .min_operands = 1,
+    .max_operands = ANY_NUMBER,
+    .about =
+        "Reads every byte of the file and checks all checksums and fields. With --keys, the keys "
+        "that went into it must all be maybes. With --absent (keys known not to be in it) or "
+        "--random, the rate of false positives is measured and compared with the promise: the rate "
+        "the filter was planned for, or --expect-fpr.\n"
+        "\n"
+        "Exit status: 0 when everything holds; 1 when a key is missing, or the measured rate is "
+        "above the promise by more than chance explains (even the low end of its 99.9 % interval "
+        "is above it); 2 for trouble; 3 when the file is damaged or not recognised.",
+    .examples =
+        "$ seq 1000 > keys.txt\n"
+        "$ nay build -q -p 1% -o thousand.nay keys.txt\n"
+        "$ nay verify --keys keys.txt thousand.nay\n"
+        "thousand.nay: intact, every checksum holds\n"
+        "thousand.nay: 1 000 keys, 0 missing\n",
+};

@@ -1,0 +1,368 @@
+/* filterfile.c - see filterfile.h. */
+#include "filterfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "numbers.h"
+
+/* ---- reading ---- */
+
+typedef struct file_bytes {
+  uint8_t *at;
+  size_t len;
+} file_bytes;
+
+static const char *filter_name(const char *path) {
+  return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+static int filter_fd(const char *path) {
+  int fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+  struct stat st;
+  if (fd < 0) die(EXIT_TROUBLE, "cannot open %s: %s", path, strerror(errno));
+  if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) die(EXIT_TROUBLE, "%s is a folder", path);
+  return fd;
+}
+
+/* At most `most` bytes, from the start. */
+static file_bytes filter_read(int fd, const char *path, size_t most) {
+  file_bytes b = {NULL, 0};
+  size_t cap = 0;
+  for (ssize_t n = 1; n > 0 && b.len < most;) {
+    if (b.len == cap) b.at = must_grow(b.at, cap = cap == 0 ? 65536 : cap * 2);
+    size_t room = cap - b.len < most - b.len ? cap - b.len : most - b.len;
+    do n = read(fd, b.at + b.len, room);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) die(EXIT_TROUBLE, "cannot read %s: %s", filter_name(path), strerror(errno));
+    b.len += (size_t)n;
+  }
+  return b;
+}
+
+static void filter_unrecognised(filter_file *file) {
+  char names[256] = "";
+  const nay_format *format;
+  for (size_t i = 0; (format = nay_format_at(i)) != NULL; i++) {
+    if (nay_format_has_magic(format)) continue;
+    size_t used = strlen(names);
+    snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "",
+             nay_format_name(format));
+  }
+  file->status = NAY_EFORMAT;
+  snprintf(file->why, sizeof file->why,
+           "not a known filter; layouts without a magic number need --format (%s)", names);
+}
+
+filter_file filterfile_try(const char *path, const options *o) {
+  filter_file file = {.format = o->format};
+  nay_diag diag = {NULL, 0, 0};
+  int fd = filter_fd(path);
+  struct stat st;
+  bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && fd != STDIN_FILENO;
+  file_bytes b = filter_read(fd, path, regular ? 64 : SIZE_MAX);
+  file.nbytes = regular ? (uint64_t)st.st_size : b.len;
+  if (file.format == NULL) file.format = nay_format_recognise(b.at, b.len);
+  if (file.format == NULL) {
+    filter_unrecognised(&file);
+  } else if (regular && strcmp(nay_format_name(file.format), "nay") == 0) {
+    file.status = nay_filter_open(path, NULL, &diag, &file.filter); /* no second copy */
+  } else {
+    if (regular) {
+      free(b.at);
+      if (lseek(fd, 0, SEEK_SET) != 0) die(EXIT_TROUBLE, "%s: %s", path, strerror(errno));
+      b = filter_read(fd, path, SIZE_MAX);
+    }
+    file.status = nay_format_decode(file.format, b.at, b.len, NULL, &diag, &file.filter);
+  }
+  if (file.status != NAY_OK && file.why[0] == '\0') diag_text(file.status, &diag, file.why);
+  free(b.at);
+  if (fd != STDIN_FILENO) close(fd);
+  return file;
+}
+
+bool filterfile_secret(const options *o, uint8_t key[16]) {
+  if (o->secret == NULL) return false;
+  int fd = filter_fd(o->secret);
+  file_bytes b = filter_read(fd, o->secret, 64);
+  if (fd != STDIN_FILENO) close(fd);
+  size_t len = b.len;
+  while (len > 16 && (b.at[len - 1] == '\n' || b.at[len - 1] == '\r')) len--;
+  bool ok = len == 16;
+  if (len == 32) {
+    char hex[33];
+    memcpy(hex, b.at, 32);
+    hex[32] = '\0';
+    ok = strspn(hex, "0123456789abcdefABCDEF") == 32;
+    for (unsigned i = 0; ok && i < 16; i++) {
+      unsigned byte;
+      ok = sscanf(hex + 2 * i, "%2x", &byte) == 1;
+      key[i] = (uint8_t)byte;
+    }
+  } else if (ok) {
+    memcpy(key, b.at, 16);
+  }
+  free(b.at);
+  if (!ok) die(EXIT_TROUBLE, "%s: a secret is 16 bytes or 32 hex digits", o->secret);
+  return true;
+}
+
+void filterfile_unlock(nay_filter *f, const char *path, const options *o) {
+  uint8_t key[16];
+  nay_stats stats;
+  if (filterfile_secret(o, key)) {
+    nay_status status = nay_filter_unlock(f, key);
+    if (status == NAY_EKEY) die(EXIT_TROUBLE, "%s: --secret is not the key of this filter", path);
+  } else if (nay_filter_stats(f, &stats) == NAY_OK && stats.locked) {
+    die(EXIT_TROUBLE, "%s is keyed: give its key with --secret", path);
+  }
+}
+
+nay_filter *filterfile_open(const char *path, const options *o) {
+  filter_file file = filterfile_try(path, o);
+  if (file.status != NAY_OK) {
+    die(exit_of(file.status), "%s: %s", filter_name(path), file.why);
+  }
+  filterfile_unlock(file.filter, path, o);
+  return file.filter;
+}
+
+/* The file may be replaced while we wait for its lock: then the lock is on the old one. */
+void filterfile_lock(const char *path) {
+  for (;;) {
+    struct stat locked, now;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) die(EXIT_TROUBLE, "cannot open %s: %s", path, strerror(errno));
+    while (flock(fd, LOCK_EX) != 0 && errno == EINTR) {
+    }
+    bool same = fstat(fd, &locked) == 0 && stat(path, &now) == 0 && locked.st_ino == now.st_ino &&
+                locked.st_dev == now.st_dev;
+    if (same) return; /* fd stays open: the lock ends with the process */
+    close(fd);
+  }
+}
+
+/* ---- writing ---- */
+
+void filterfile_may_write(const char *path, bool force) {
+  struct stat st;
+  if (force) return;
+  if (strcmp(path, "-") == 0) {
+    if (isatty(STDOUT_FILENO) == 1) {
+      die(EXIT_TROUBLE, "will not write a filter to the terminal; use -o FILE, or -f");
+    }
+  } else if (stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
+    die(EXIT_TROUBLE, "%s exists; -f overwrites it", path);
+  }
+}
+
+typedef struct file_writer {
+  int fd;
+  const char *path; /* for messages */
+} file_writer;
+
+static nay_status write_fully(void *ctx, const void *bytes, size_t len) {
+  const file_writer *w = ctx;
+  const uint8_t *p = bytes;
+  while (len > 0) {
+    ssize_t n = write(w->fd, p, len);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return NAY_EIO;
+    p += n;
+    len -= (size_t)n;
+  }
+  return NAY_OK;
+}
+
+/* What is to be written: a filter, or plain bytes. */
+typedef struct file_content {
+  const nay_filter *filter;
+  const void *bytes;
+  size_t len;
+} file_content;
+
+static nay_status write_content(const file_content *c, file_writer *w) {
+  if (c->filter == NULL) return write_fully(w, c->bytes, c->len);
+  const nay_format *format = nay_format_of(c->filter);
+  if (strcmp(nay_format_name(format), "nay") == 0) {
+    return nay_filter_encode_stream(c->filter, write_fully, w);
+  }
+  size_t size = nay_format_encoded_size(format, c->filter), len = 0;
+  uint8_t *bytes = must_alloc(size);
+  nay_status status = nay_format_encode(format, c->filter, bytes, size, &len);
+  if (status == NAY_OK) status = write_fully(w, bytes, len);
+  free(bytes);
+  return status;
+}
+
+_Noreturn static void write_failed(const char *path, nay_status status, int error) {
+  bool system = status == NAY_EIO;
+  if (system && error == EPIPE) exit(EXIT_PIPE);
+  die(EXIT_TROUBLE, "cannot write %s: %s", path,
+      system ? strerror(error) : nay_status_text(status));
+}
+
+static void write_to(int fd, const char *path, const file_content *c) {
+  file_writer w = {fd, path};
+  nay_status status = write_content(c, &w);
+  if (status != NAY_OK) write_failed(path, status, errno);
+}
+
+/* ".name.nay-PID" beside the file, in a text that lives as long as the program. */
+static const char *temp_path(const char *path) {
+  static char temp[PATH_MAX + 32];
+  const char *slash = strrchr(path, '/');
+  int folder = slash == NULL ? 0 : (int)(slash - path) + 1;
+  snprintf(temp, sizeof temp, "%.*s.%s.nay-%ld", folder, path, path + folder, (long)getpid());
+  return temp;
+}
+
+static void sync_folder(const char *path) {
+  char folder[PATH_MAX] = ".";
+  const char *slash = strrchr(path, '/');
+  if (slash != NULL) {
+    size_t len = slash == path ? 1 : (size_t)(slash - path);
+    memcpy(folder, path, len);
+    folder[len] = '\0';
+  }
+  int fd = open(folder, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  fsync(fd); /* some file systems cannot: the rename itself is done */
+  close(fd);
+}
+
+/* `shown` is the path as the user wrote it, for messages. */
+static void replace_file(const char *path, const char *shown, const file_content *c) {
+  const char *temp = temp_path(path);
+  struct stat old;
+  signals_guard(temp);
+  int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) die(EXIT_TROUBLE, "cannot write %s: %s", shown, strerror(errno));
+  file_writer w = {fd, shown};
+  nay_status status = write_content(c, &w);
+  bool failed = status != NAY_OK;
+  if (!failed && stat(path, &old) == 0) failed = fchmod(fd, old.st_mode & 07777) != 0;
+  if (!failed) failed = fsync(fd) != 0;
+  int error = errno;
+  if (close(fd) != 0 && !failed) {
+    failed = true;
+    error = errno;
+  }
+  if (!failed && rename(temp, path) != 0) {
+    failed = true;
+    error = errno;
+  }
+  if (failed) {
+    unlink(temp);
+    write_failed(shown, status == NAY_OK ? NAY_EIO : status, error);
+  }
+  signals_guard(NULL);
+  sync_folder(path);
+}
+
+static void save_content(const char *path, const file_content *c) {
+  struct stat st;
+  if (strcmp(path, "-") == 0) {
+    out_flush();
+    write_to(STDOUT_FILENO, "standard output", c);
+    return;
+  }
+  if (stat(path, &st) == 0 &&
+      !S_ISREG(st.st_mode)) { /* a device or a pipe is written, not replaced */
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) die(EXIT_TROUBLE, "cannot write %s: %s", path, strerror(errno));
+    write_to(fd, path, c);
+    if (close(fd) != 0) write_failed(path, NAY_EIO, errno);
+    return;
+  }
+  char target[PATH_MAX]; /* a link stays a link */
+  if (realpath(path, target) == NULL) {
+    if (strlen(path) >= sizeof target)
+      die(EXIT_TROUBLE, "cannot write %s: the path is too long", path);
+    strcpy(target, path);
+  }
+  replace_file(target, path, c);
+}
+
+void filterfile_save(const nay_filter *f, const char *path) {
+  save_content(path, &(file_content){.filter = f});
+}
+
+void file_save(const void *bytes, size_t len, const char *path) {
+  save_content(path, &(file_content){.bytes = bytes, .len = len});
+}
+
+/* ---- telling ---- */
+
+static double keys_known(const nay_stats *s) {
+  return s->nkeys != 0 ? (double)s->nkeys : s->nkeys_estimated;
+}
+
+void json_filter(const nay_filter *f, uint64_t nbytes) {
+  nay_stats s;
+  const nay_format *format = nay_format_of(f);
+  if (nay_filter_stats(f, &s) != NAY_OK) return;
+  const char *kind = nay_kind_name(s.kind);
+  json_text("format", nay_format_name(format));
+  json_text("kind", kind != NULL ? kind : "bloom");
+  json_text("hash", nay_hash_name(s.hash));
+  if (s.nkeys != 0) json_count("nkeys_planned", s.nkeys);
+  if (s.nkeys == 0) json_null("nkeys_planned");
+  json_real("nkeys_estimated", s.nkeys_estimated);
+  json_count("nbytes", nbytes);
+  json_count("nbits", s.nbits);
+  double keys = keys_known(&s);
+  if (keys > 0) json_real("bits_per_key", (double)s.nbits / keys);
+  if (!(keys > 0)) json_null("bits_per_key");
+  json_count("k", s.k);
+  json_real("fill", s.fill);
+  json_real("fpr_now", s.fpr_now);
+  if (s.nkeys != 0) json_real("fpr_planned", s.fpr_planned);
+  if (s.nkeys == 0) json_null("fpr_planned");
+  json_bool("overloaded", s.overloaded);
+  json_bool("derived", s.derived);
+  json_bool("locked", s.locked);
+}
+
+static uint64_t encoded_size(const nay_filter *f) {
+  return nay_format_encoded_size(nay_format_of(f), f);
+}
+
+void filterfile_report(const options *o, const char *done, const char *path, const nay_filter *f,
+                       uint64_t nkeys) {
+  nay_stats s;
+  char keys[NUMBER_TEXT], size[NUMBER_TEXT], rate[NUMBER_TEXT];
+  bool is_stdout = strcmp(path, "-") == 0;
+  if (nay_filter_stats(f, &s) != NAY_OK) return;
+  if (o->json && !is_stdout) {
+    char schema[32];
+    snprintf(schema, sizeof schema, "nay.%s/1", o->command->name);
+    json_begin(schema);
+    json_text("file", path);
+    if (nkeys != ESTIMATED) json_count("nkeys_read", nkeys);
+    json_filter(f, encoded_size(f));
+    json_end();
+    return;
+  }
+  const nay_format *format = nay_format_of(f);
+  bool native = strcmp(nay_format_name(format), "nay") == 0;
+  bool known = nkeys != ESTIMATED;
+  /* the rate of another system's layout is known only roughly: see nay_format_plan */
+  words("%s %s: %s%s keys, %s, %s%s%s%s", done, is_stdout ? "standard output" : path,
+        known ? "" : "about ", count_text(known ? (double)nkeys : s.nkeys_estimated, keys),
+        native ? nay_kind_name(s.kind) : nay_format_name(format), size_text(encoded_size(f), size),
+        native ? ", " : "", native ? rate_text(s.fpr_now, rate) : "",
+        native ? " false positives" : "");
+  if (s.overloaded) {
+    char planned[NUMBER_TEXT];
+    words("warning: planned for %s keys, holds about %s: the rate is above the plan",
+          count_text((double)s.nkeys, planned), count_text(s.nkeys_estimated, keys));
+  }
+}

@@ -1,0 +1,60 @@
+/*
+ * filterfile.h - filters in files: opening any known layout, replacing a file all at once, and
+ * telling about it.
+ */
+#ifndef NAY_FILTERFILE_H
+#define NAY_FILTERFILE_H
+
+#include "options.h"
+
+/* What is known of a file that was tried. filter is NULL when status is not NAY_OK. */
+typedef struct filter_file {
+  nay_filter *filter;
+  const nay_format *format; /* NULL when it is not recognised */
+  uint64_t nbytes;
+  nay_status status;
+  char why[DIAG_TEXT];
+} filter_file;
+
+/* filterfile_try: "-" is standard input. format NULL: recognise it by its magic number. */
+filter_file filterfile_try(const char *path, const options *o);
+
+/* filterfile_open: the same, but dies with the fitting exit status; unlocked if it is keyed. */
+nay_filter *filterfile_open(const char *path, const options *o);
+
+/* filterfile_unlock: gives a keyed filter the key of --secret; dies when it is missing or wrong. */
+void filterfile_unlock(nay_filter *f, const char *path, const options *o);
+
+/* filterfile_secret: reads --secret; false when there is none. */
+bool filterfile_secret(const options *o, uint8_t key[16]);
+
+/*
+ * filterfile_lock: waits until no other nay changes the file, and keeps others waiting until this
+ * process ends.
+ */
+void filterfile_lock(const char *path);
+
+/* filterfile_may_write: dies early when `path` is there and force is not, or is a terminal. */
+void filterfile_may_write(const char *path, bool force);
+
+/*
+ * filterfile_save: writes the filter, in the layout it is in, to a temporary file beside `path`,
+ * and renames that: after a crash it is the old file or the new one. "-" is standard output.
+ */
+void filterfile_save(const nay_filter *f, const char *path);
+
+/* file_save: the same for any bytes. */
+void file_save(const void *bytes, size_t len, const char *path);
+
+/*
+ * filterfile_report: one line on stderr about what was done ("built"), or an object on stdout with
+ * --json. nkeys is the number of keys that were read, or ESTIMATED.
+ */
+#define ESTIMATED UINT64_MAX
+void filterfile_report(const options *o, const char *done, const char *path, const nay_filter *f,
+                       uint64_t nkeys);
+
+/* json_filter: the members that describe a filter, as nay info --json has them. */
+void json_filter(const nay_filter *f, uint64_t nbytes);
+
+#endif /* NAY_FILTERFILE_H */

@@ -1,0 +1,86 @@
+/* maker.c - see maker.h. */
+#include "maker.h"
+
+bool can_add(nay_kind kind) {
+  return kind == NAY_AUTO || (nay_kind_traits(kind) & NAY_CAN_ADD) != 0;
+}
+
+_Noreturn static void make_failed(nay_status status, const nay_diag *diag) {
+  char why[DIAG_TEXT];
+  die(EXIT_TROUBLE, "cannot make this filter: %s", diag_text(status, diag, why));
+}
+
+nay_filter *new_filter(const nay_format *format, const nay_params *params) {
+  nay_diag diag = {NULL, 0, 0};
+  nay_filter *f;
+  if (format == NULL) format = nay_format_find("nay");
+  nay_status status = nay_format_new(format, params, NULL, &diag, &f);
+  if (status != NAY_OK) make_failed(status, &diag);
+  return f;
+}
+
+void add_all(nay_filter *f, key_stream *s) {
+  for (key_batch *b; (b = stream_next(s)) != NULL;) {
+    nay_status status = nay_filter_add_hash_many(f, b->lo, b->hi, b->n, NULL);
+    if (status == NAY_EFULL) die(EXIT_TROUBLE, "the filter is full: plan for more keys with -n");
+    if (status != NAY_OK) die(EXIT_TROUBLE, "cannot add: %s", nay_status_text(status));
+  }
+}
+
+/* The number of keys comes first: the filter is made at its size, and keeps no key. */
+static nay_filter *make_known(const options *o, const nay_format *format, const nay_params *params,
+                              const char *const *paths, size_t npaths, uint64_t *nkeys) {
+  nay_filter *f = new_filter(format, params);
+  key_stream *s = stream_open(o, paths, npaths, f);
+  add_all(f, s);
+  *nkeys = stream_nkeys(s);
+  stream_close(s);
+  return f;
+}
+
+/* It comes last: hashes wait in a builder. */
+static nay_filter *make_unknown(const options *o, const nay_format *format,
+                                const nay_params *params, const char *const *paths, size_t npaths,
+                                uint64_t *nkeys) {
+  nay_diag diag = {NULL, 0, 0};
+  nay_builder *builder;
+  nay_params p = *params;
+  nay_plan plan;
+  if (p.nkeys == 0) p.nkeys = 1;
+  if (format == NULL) format = nay_format_find("nay");
+  nay_status status = nay_format_plan(format, &p, &diag, &plan); /* for its diag */
+  if (status == NAY_OK) status = nay_format_builder(format, params, NULL, &diag, &builder);
+  if (status != NAY_OK) make_failed(status, &diag);
+  key_stream *s = stream_open(o, paths, npaths, NULL);
+  for (key_batch *b; (b = stream_next(s)) != NULL;) {
+    for (size_t i = 0; i < b->n && status == NAY_OK; i++) {
+      status = nay_builder_add(builder, b->keys[i], b->lens[i]);
+    }
+    if (status != NAY_OK) make_failed(status, NULL);
+  }
+  *nkeys = stream_nkeys(s);
+  stream_close(s);
+  nay_filter *f;
+  status = nay_builder_finish(builder, &f);
+  if (status != NAY_OK) make_failed(status, NULL);
+  nay_builder_free(builder);
+  return f;
+}
+
+nay_filter *make_filter(const options *o, const nay_format *format, nay_params *params,
+                        const char *const *paths, size_t npaths, uint64_t *nkeys) {
+  uint64_t counted = 0;
+  if (!can_add(params->kind)) {
+    words("%s needs all keys at once: keeping 8 bytes per key until the end",
+          nay_kind_name(params->kind));
+    return make_unknown(o, format, params, paths, npaths, nkeys);
+  }
+  if (params->nkeys == 0) {
+    if (!stream_count(o, paths, npaths, &counted)) {
+      words("without -n the number of keys is not known: keeping 8 bytes per key until the end");
+    }
+    params->nkeys = counted;
+  }
+  if (params->nkeys == 0) return make_unknown(o, format, params, paths, npaths, nkeys);
+  return make_known(o, format, params, paths, npaths, nkeys);
+}

@@ -1,0 +1,24 @@
+/* maker.h - a filter from keys, as build, diff, common and convert need it. */
+#ifndef NAY_MAKER_H
+#define NAY_MAKER_H
+
+#include "stream.h"
+
+/*
+ * make_filter: reads all keys of the files into a new filter in the given layout (NULL: native).
+ * Without -n the keys are counted first when the files can be read twice; else, and for static
+ * families, their hashes are kept until the end, which is said on stderr. Dies when it cannot.
+ */
+nay_filter *make_filter(const options *o, const nay_format *format, nay_params *params,
+                        const char *const *paths, size_t npaths, uint64_t *nkeys);
+
+/* new_filter: an empty one, or death with the reason. */
+nay_filter *new_filter(const nay_format *format, const nay_params *params);
+
+/* add_all: adds every key of the stream. */
+void add_all(nay_filter *f, key_stream *s);
+
+/* can_add: whether a family (or the one that auto will pick) takes adds. */
+bool can_add(nay_kind kind);
+
+#endif /* NAY_MAKER_H */

@@ -1,0 +1,24 @@
+/* measure.h - times a family on this machine, keys hashed included, and measures its rate. */
+#ifndef NAY_MEASURE_H
+#define NAY_MEASURE_H
+
+#include "cli.h"
+#include "interval.h"
+
+/* Nanoseconds per key: best of several runs. */
+typedef struct measurement {
+  nay_plan plan;
+  double build_ns;
+  double hit_ns, miss_ns; /* batches of present and absent keys */
+  double one_ns;          /* absent keys, one call each */
+  uint64_t nabsent;
+  interval fpr; /* 95 % */
+} measurement;
+
+/*
+ * measure_kind: keys are 16 bytes, params->nkeys of them. seconds: how long each timing lasts at
+ * least. NAY_EINVAL and NAY_ENOMEM as the library says.
+ */
+nay_status measure_kind(const nay_params *params, double seconds, measurement *m);
+
+#endif /* NAY_MEASURE_H */

@@ -1,0 +1,139 @@
+/* numbers.c - see numbers.h. */
+#include "numbers.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A plain decimal number, without sign, hex, inf and nan; *rest is what follows it. */
+static bool number_start(const char *text, double *value, const char **rest) {
+  if (!isdigit((unsigned char)text[0]) && text[0] != '.') return false;
+  if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) return false;
+  char *end;
+  *value = strtod(text, &end);
+  *rest = end;
+  return end != text && isfinite(*value);
+}
+
+/* The factor of a suffix: "", k, M, G, T, P, or Ki ... Pi; 0 when it is none. */
+static double number_factor(const char *suffix, bool bytes) {
+  static const char letters[] = "kMGTP";
+  char s[4] = "";
+  size_t len = strlen(suffix);
+  if (len > 3) return 0;
+  memcpy(s, suffix, len + 1);
+  if (bytes && len > 0 && s[len - 1] == 'B') s[--len] = '\0';
+  if (len == 0) return 1;
+  const char *at = strchr(letters, s[0] == 'K' ? 'k' : s[0]);
+  if (at == NULL) return 0;
+  double power = (double)(at - letters + 1);
+  if (len == 1) return pow(1000, power);
+  return len == 2 && s[1] == 'i' ? pow(1024, power) : 0;
+}
+
+static bool number_whole(const char *text, bool bytes, uint64_t *value) {
+  if (isdigit((unsigned char)text[0]) && text[strspn(text, "0123456789")] == '\0') {
+    uint64_t sum = 0; /* all digits: exact, beyond what a double holds */
+    for (; *text != '\0'; text++) {
+      uint64_t digit = (uint64_t)(*text - '0');
+      if (sum > (UINT64_MAX - digit) / 10) return false;
+      sum = sum * 10 + digit;
+    }
+    *value = sum;
+    return true;
+  }
+  double number;
+  const char *rest;
+  if (!number_start(text, &number, &rest)) return false;
+  double factor = number_factor(rest, bytes), product = number * factor;
+  double nearest = nearbyint(product);
+  if (factor == 0 || product >= 1.8e19) return false;
+  if (fabs(product - nearest) > 1e-9 * nearest) return false; /* 1.5 keys */
+  *value = (uint64_t)nearest;
+  return true;
+}
+
+bool number_count(const char *text, uint64_t *value) { return number_whole(text, false, value); }
+bool number_size(const char *text, uint64_t *value) { return number_whole(text, true, value); }
+
+bool number_real(const char *text, double *value) {
+  const char *rest;
+  return number_start(text, value, &rest) && *rest == '\0';
+}
+
+bool number_rate(const char *text, double *value) {
+  double number;
+  const char *rest;
+  if (!number_start(text, &number, &rest)) return false;
+  if (strcmp(rest, "%") == 0) {
+    number /= 100;
+  } else if (*rest == '/') {
+    double below;
+    if (!number_real(rest + 1, &below) || below == 0) return false;
+    number /= below;
+  } else if (*rest != '\0') {
+    return false;
+  }
+  *value = number;
+  return number > 0 && number < 1;
+}
+
+bool number_span(const char *text, uint64_t *seconds) {
+  static const char letters[] = "smhd";
+  static const double lengths[] = {1, 60, 3600, 86400};
+  double number;
+  const char *rest;
+  if (!number_start(text, &number, &rest)) return false;
+  double unit = 1;
+  if (*rest != '\0') {
+    const char *at = strchr(letters, *rest);
+    if (at == NULL || rest[1] != '\0') return false;
+    unit = lengths[at - letters];
+  }
+  if (number * unit < 1 || number * unit > 1e15) return false;
+  *seconds = (uint64_t)(number * unit);
+  return true;
+}
+
+const char *count_text(double value, char text[NUMBER_TEXT]) {
+  char digits[NUMBER_TEXT];
+  if (!isfinite(value)) return strcpy(text, "?");
+  int n = snprintf(digits, sizeof digits, "%.0f", value < 1e24 ? value : 1e24);
+  char *to = text;
+  for (int i = 0; i < n; i++) {
+    if (i > 0 && (n - i) % 3 == 0) *to++ = ' ';
+    *to++ = digits[i];
+  }
+  *to = '\0';
+  return text;
+}
+
+const char *size_text(uint64_t nbytes, char text[NUMBER_TEXT]) {
+  static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (nbytes < 1024) {
+    snprintf(text, NUMBER_TEXT, "%u B", (unsigned)nbytes);
+    return text;
+  }
+  double value = (double)nbytes / 1024;
+  unsigned unit = 0;
+  for (; value >= 1023.95 && unit < 5; unit++) value /= 1024;
+  snprintf(text, NUMBER_TEXT, "%.1f %s", value, units[unit]);
+  return text;
+}
+
+const char *rate_text(double rate, char text[NUMBER_TEXT]) {
+  if (!isfinite(rate)) {
+    strcpy(text, "?");
+  } else if (rate == 0) {
+    strcpy(text, "0 %");
+  } else if (rate < 1e-4) {
+    snprintf(text, NUMBER_TEXT, "%.2e", rate);
+  } else {
+    double percent = rate * 100;
+    int decimals = percent >= 10 ? 1 : percent >= 1 ? 2 : percent >= 0.1 ? 3 : 4;
+    snprintf(text, NUMBER_TEXT, "%.*f %%", decimals, percent);
+  }
+  return text;
+}

@@ -1,0 +1,29 @@
+/*
+ * numbers.h - numbers as people write them, in and out. Nothing here depends on the locale: the
+ * program never calls setlocale, and a comma is never a decimal point.
+ *
+ *   counts  1000  1e6  2.5M  64Ki        k M G T are powers of 1000, Ki Mi Gi Ti of 1024
+ *   sizes   the same, with an optional B: 10MB, 1GiB
+ *   rates   0.01  1%  1/256  1e-6
+ *   spans   90  90s  15m  1h  7d         seconds without a letter
+ */
+#ifndef NAY_NUMBERS_H
+#define NAY_NUMBERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+bool number_count(const char *text, uint64_t *value);
+bool number_size(const char *text, uint64_t *value);
+bool number_rate(const char *text, double *value); /* 0 < value < 1 */
+bool number_real(const char *text, double *value);
+bool number_span(const char *text, uint64_t *seconds);
+
+/* Texts for people, in the caller's array of NUMBER_TEXT bytes, which is returned. */
+#define NUMBER_TEXT 40
+const char *count_text(double value, char text[NUMBER_TEXT]);   /* 4 182 337 */
+const char *size_text(uint64_t nbytes, char text[NUMBER_TEXT]); /* 5.3 MiB */
+const char *rate_text(double rate, char text[NUMBER_TEXT]);     /* 0.983 %, 9.5e-07 */
+
+#endif /* NAY_NUMBERS_H */

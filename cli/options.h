@@ -1,0 +1,113 @@
+/*
+ * options.h - the options of all commands, from one table: what parses them also writes --help,
+ * the completions and the OPTIONS of the manual.
+ */
+#ifndef NAY_OPTIONS_H
+#define NAY_OPTIONS_H
+
+#include "cli.h"
+#include "output.h"
+#include "progress.h"
+
+typedef enum key_encoding { KEY_TEXT, KEY_HEX, KEY_B64, KEY_U64, KEY_U64LE } key_encoding;
+
+/* key_style: how keys stand in their files. */
+typedef struct key_style {
+  bool null, crlf, length_prefixed, csv, tsv, header, skip_empty, no_decompress;
+  unsigned encoding; /* key_encoding */
+  const char *delimiter;
+  const char *column; /* a name or a number from 1; NULL: the first */
+} key_style;
+
+#define OPTIONS_FILES 64
+typedef struct file_list {
+  const char *at[OPTIONS_FILES];
+  unsigned n;
+} file_list;
+
+struct options {
+  const command *command;
+  char **operands;
+  int noperands;
+  bool help;
+  /* the filter to make */
+  nay_kind kind;
+  uint64_t nkeys, nbytes, probes, fold;
+  double fpr, bits_per_key;
+  const char *seed, *secret, *meta;
+  bool store_key;
+  const nay_format *format, *to;
+  /* keys */
+  key_style keys;
+  file_list key_files, absent_files;
+  uint64_t threads;
+  /* output */
+  const char *out;
+  bool force, json, quiet;
+  unsigned color, progress;
+  bool no_progress;
+  /* of single commands */
+  bool invert, count, annotate, any, all, which; /* check, uniq */
+  bool prom;                                     /* info */
+  uint64_t random;                               /* verify */
+  double expect_fpr, max_fpr;                    /* verify; merge, fold */
+  bool intersect;                                /* merge */
+  uint64_t factor;                               /* fold */
+  bool exact, repeated;                          /* uniq */
+  const char *window, *state;                    /* uniq */
+  const char *need;                              /* plan */
+  bool no_measure;                               /* plan */
+  const char *floor;                             /* bench */
+  bool as_csv;                                   /* bench */
+  bool svg;                                      /* plot */
+  bool markdown;                                 /* man */
+};
+
+typedef enum option_type {
+  OPTION_FLAG,
+  OPTION_COUNT,
+  OPTION_SIZE,
+  OPTION_RATE,
+  OPTION_REAL,
+  OPTION_TEXT,
+  OPTION_FILE,
+  OPTION_FILES,
+  OPTION_KIND,
+  OPTION_FORMAT,
+  OPTION_CHOICE
+} option_type;
+
+typedef struct option_row {
+  const char *name;  /* after -- */
+  char letter;       /* after -, or 0 */
+  const char *value; /* NULL for flags */
+  option_type type;
+  size_t at; /* offset in options */
+  unsigned commands;
+  const char *help;
+  const char *const *choices; /* OPTION_CHOICE: ends in NULL; the value is the index */
+} option_row;
+
+/* options_next: rows of a command in order: start with NULL, ends with NULL. */
+const option_row *options_next(const option_row *row, unsigned command_bit);
+
+/* options_parse: fills *o, or dies with status 2 and says what was meant. argv[0] is the command.
+ */
+void options_parse(const command *c, int argc, char **argv, options *o);
+
+/* options_params: what the sizing options ask for; the default rate when they ask for nothing. */
+nay_params options_params(const options *o, double default_fpr);
+
+/* options_row_title: "-n, --nkeys=COUNT". */
+#define ROW_TITLE 64
+const char *options_row_title(const option_row *row, char title[ROW_TITLE]);
+
+/* options_values: the words an option takes, for help and completion; fills list, ends in NULL. */
+#define OPTION_WORDS 64
+void options_values(const option_row *row, const char *list[OPTION_WORDS]);
+
+/* kind_names and format_names: those of this library, ended by NULL. */
+void kind_names(const char *list[OPTION_WORDS]);
+void format_names(const char *list[OPTION_WORDS]);
+
+#endif /* NAY_OPTIONS_H */

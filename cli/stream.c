@@ -1,0 +1,475 @@
+/*
+ * stream.c - see stream.h.
+ *
+ * A ring of batches. The producer (the second thread, or stream_next itself when there is only one)
+ * fills them in order, the consumer uses them in order. A batch owns its bytes, so keys are views;
+ * the unfinished record at the end of a batch is copied to the front of the next one.
+ */
+#include "stream.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "source.h"
+
+#define RING 6u
+#define BATCH_BYTES 131072u /* 8192 keys of 16 bytes */
+
+struct batch_memory {
+  uint8_t *bytes; /* cap + 1 of them: a terminator always fits */
+  size_t cap, len;
+  uint8_t *scratch; /* decoded keys */
+  size_t scratch_cap;
+};
+
+struct key_stream {
+  key_reader reader;
+  bool decompress;
+  const char *const *paths;
+  size_t npaths, next_path;
+  bool wants_header; /* of each file */
+  source *source;
+  const char *name;
+  bool last;                  /* the source has ended */
+  uint8_t *carry;             /* unfinished bytes for the next batch: in the batch before it */
+  size_t carry_len, searched; /* `searched` bytes of them hold no terminator */
+  uint64_t position;          /* of the files that are closed */
+  const nay_filter *hash_with;
+  bool two_words, ended, had_header;
+  uint64_t nkeys;
+
+  key_batch ring[RING];
+  /* with a second thread: */
+  bool threaded, stopping, finished;
+  pthread_t thread;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  unsigned filled, used; /* counters: filled - used batches are ready or held */
+  bool holding;          /* the consumer uses ring[used] */
+};
+
+/* ---- memory of a batch ---- */
+
+static void batch_new(key_batch *b, const key_stream *s) {
+  b->keys = must_alloc(BATCH_KEYS * sizeof *b->keys);
+  b->lens = must_alloc(BATCH_KEYS * sizeof *b->lens);
+  b->plain = s->reader.plain;
+  if (s->hash_with != NULL) b->lo = must_alloc(BATCH_KEYS * sizeof *b->lo);
+  if (s->two_words) b->hi = must_alloc(BATCH_KEYS * sizeof *b->hi);
+  b->memory = must_alloc(sizeof *b->memory);
+  *b->memory = (struct batch_memory){.cap = BATCH_BYTES};
+  b->memory->bytes = must_alloc(BATCH_BYTES + 1);
+  if (b->plain) return;
+  b->records = must_alloc(BATCH_KEYS * sizeof *b->records);
+  b->record_lens = must_alloc(BATCH_KEYS * sizeof *b->record_lens);
+}
+
+static void batch_free(key_batch *b) {
+  free(b->keys);
+  free(b->lens);
+  free(b->lo);
+  free(b->hi);
+  free(b->records);
+  free(b->record_lens);
+  free(b->fail);
+  if (b->memory != NULL) {
+    free(b->memory->bytes);
+    free(b->memory->scratch);
+  }
+  free(b->memory);
+}
+
+/* ---- the producer ---- */
+
+static bool stream_fail(key_batch *b, const char *text) {
+  b->fail = strdup(text);
+  return false;
+}
+
+/* The next file, or the end. */
+static bool stream_next_source(key_stream *s, key_batch *b) {
+  char fail[SOURCE_FAIL];
+  if (s->source != NULL) s->position += source_position(s->source);
+  source_close(s->source);
+  s->source = NULL;
+  if (s->next_path == s->npaths || stop_requested()) {
+    s->ended = true;
+    return true;
+  }
+  s->name = s->paths[s->next_path++];
+  s->source = source_open(s->name, s->decompress, fail);
+  if (s->source == NULL) return stream_fail(b, fail);
+  s->last = false;
+  s->reader.wants_header = s->wants_header;
+  s->reader.nrecords = 0;
+  return true;
+}
+
+/* Room for at least one more byte of a record that is longer than the batch. */
+static void batch_grow(struct batch_memory *m) {
+  m->cap *= 2;
+  m->bytes = must_grow(m->bytes, m->cap + 1);
+}
+
+static void batch_add(key_batch *b, const uint8_t *record, const key_record *r) {
+  b->keys[b->n] = r->key;
+  b->lens[b->n] = r->key_len;
+  if (!b->plain) {
+    b->records[b->n] = record;
+    b->record_lens[b->n] = r->len;
+  }
+  b->n++;
+}
+
+/* The common case: lines as they are. Returns how many bytes were used. */
+static size_t stream_frame_plain(key_stream *s, key_batch *b, size_t searched) {
+  const uint8_t *start = b->memory->bytes, *p = start, *end = start + b->memory->len;
+  const uint8_t *from = start + searched;
+  while (b->n < BATCH_KEYS && p < end) {
+    const uint8_t *stop = memchr(from, s->reader.terminator, (size_t)(end - from));
+    if (stop == NULL) {
+      if (!s->last) break;
+      stop = end; /* stream_fill has put a terminator there */
+    }
+    b->keys[b->n] = p;
+    b->lens[b->n] = (size_t)(stop - p);
+    b->n += stop != p || !s->reader.skip_empty;
+    s->reader.nrecords++;
+    from = p = stop + 1;
+  }
+  return p < end ? (size_t)(p - start) : b->memory->len;
+}
+
+static bool stream_bad_record(key_stream *s, key_batch *b, const char *why) {
+  char text[SOURCE_FAIL];
+  snprintf(text, sizeof text, "%s: record %llu: %s", strcmp(s->name, "-") == 0 ? "stdin" : s->name,
+           (unsigned long long)s->reader.nrecords, why);
+  return stream_fail(b, text);
+}
+
+static void batch_scratch(struct batch_memory *m) {
+  size_t need = m->len + 8 * (BATCH_KEYS + 1);
+  if (need <= m->scratch_cap) return;
+  free(m->scratch);
+  m->scratch = must_alloc(need);
+  m->scratch_cap = need;
+}
+
+/* Every other case. */
+static bool stream_frame(key_stream *s, key_batch *b, size_t *used) {
+  struct batch_memory *m = b->memory;
+  const uint8_t *start = m->bytes, *p = start, *end = start + m->len;
+  batch_scratch(m);
+  uint8_t *scratch = m->scratch;
+  while (b->n < BATCH_KEYS && p < end) {
+    key_record record;
+    const char *why = NULL;
+    key_result got = key_next(&s->reader, p, end, s->last, scratch, &record, &why);
+    if (got == KEY_BAD) return stream_bad_record(s, b, why);
+    if (got == KEY_MORE) break;
+    if (!record.skip) {
+      batch_add(b, p, &record);
+      if (record.key == scratch) scratch += record.key_len;
+    } else if (record.header && !s->had_header) {
+      s->had_header = true;
+      b->header = p;
+      b->header_len = record.len;
+    }
+    p += record.len;
+  }
+  *used = p < end ? (size_t)(p - start) : m->len;
+  return true;
+}
+
+/* Reads once more into the batch; at the end of a source the last record gets its terminator. */
+static bool stream_read(key_stream *s, key_batch *b) {
+  struct batch_memory *m = b->memory;
+  char fail[SOURCE_FAIL];
+  if (m->len == m->cap) batch_grow(m);
+  size_t room = m->cap - m->len;
+  ssize_t n = source_read(s->source, m->bytes + m->len, room, fail);
+  if (n < 0) return stream_fail(b, fail);
+  m->len += (size_t)n;
+  s->last = n == 0;
+  b->idle = n >= 0 && (size_t)n < room;
+  if (s->last) m->bytes[m->len] = s->reader.terminator;
+  return true;
+}
+
+static bool stream_take(key_stream *s, key_batch *b, size_t *searched) {
+  size_t used = 0;
+  if (b->plain) {
+    used = stream_frame_plain(s, b, *searched);
+  } else if (!stream_frame(s, b, &used)) {
+    return false;
+  }
+  s->carry = b->memory->bytes + used;
+  s->carry_len = b->memory->len - used;
+  /* bytes left over for want of room may hold terminators; those left for want of an end do not */
+  *searched = b->plain && b->n < BATCH_KEYS ? s->carry_len : 0;
+  return true;
+}
+
+/* Fills b with at least one key, unless the input has ended or failed. */
+static void stream_fill(key_stream *s, key_batch *b) {
+  struct batch_memory *m = b->memory;
+  b->n = 0;
+  b->header = NULL;
+  b->idle = false;
+  m->len = s->carry_len;
+  while (m->len > m->cap) batch_grow(m);
+  if (m->len > 0) memcpy(m->bytes, s->carry, m->len);
+  if (m->len > 0 && s->last) m->bytes[m->len] = s->reader.terminator;
+  size_t searched = s->searched;
+  s->carry = m->bytes;
+  bool ok = true;
+  while (ok && b->n == 0 && !s->ended) {
+    if (m->len > searched || s->last) ok = stream_take(s, b, &searched);
+    if (!ok || b->n > 0 || b->header != NULL) break;
+    memmove(m->bytes, s->carry, s->carry_len); /* skipped records may stand before it */
+    m->len = s->carry_len;
+    if (s->source == NULL || (s->last && m->len == 0)) {
+      ok = stream_next_source(s, b);
+      searched = 0;
+    } else {
+      ok = stream_read(s, b);
+    }
+  }
+  s->searched = searched;
+  if (ok && b->n > 0 && s->hash_with != NULL) {
+    nay_status status = nay_filter_hash_many(s->hash_with, b->keys, b->lens, b->n, b->lo, b->hi);
+    if (status != NAY_OK) stream_fail(b, nay_status_text(status));
+  }
+  if (!ok) s->ended = true;
+  b->position = s->position + (s->source != NULL ? source_position(s->source) : 0);
+}
+
+/* ---- the ring ---- */
+
+static void *stream_produce(void *argument) {
+  key_stream *s = argument;
+  pthread_mutex_lock(&s->lock);
+  while (!s->ended && !s->stopping) {
+    if (s->filled - s->used == RING) {
+      pthread_cond_wait(&s->changed, &s->lock);
+      continue;
+    }
+    key_batch *b = &s->ring[s->filled % RING];
+    pthread_mutex_unlock(&s->lock);
+    stream_fill(s, b);
+    pthread_mutex_lock(&s->lock);
+    s->filled++;
+    pthread_cond_signal(&s->changed);
+  }
+  s->finished = true;
+  pthread_cond_signal(&s->changed);
+  pthread_mutex_unlock(&s->lock);
+  return NULL;
+}
+
+static sigset_t stream_signals(void) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGHUP);
+  return set;
+}
+
+/* Signals go to the reading thread, whose read they must interrupt. */
+static void stream_start(key_stream *s) {
+  if (pthread_create(&s->thread, NULL, stream_produce, s) != 0) return; /* one thread does it too */
+  s->threaded = true;
+  sigset_t set = stream_signals();
+  pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+static key_batch *stream_wait(key_stream *s) {
+  key_batch *b = NULL;
+  pthread_mutex_lock(&s->lock);
+  if (s->holding) {
+    s->used++;
+    pthread_cond_signal(&s->changed);
+  }
+  while (s->filled == s->used && !s->finished) pthread_cond_wait(&s->changed, &s->lock);
+  s->holding = s->filled != s->used;
+  if (s->holding) {
+    b = &s->ring[s->used % RING];
+    b->idle &= s->filled - s->used == 1;
+  }
+  pthread_mutex_unlock(&s->lock);
+  return b;
+}
+
+/* Without a second thread: fill the next one now. */
+static key_batch *stream_serve(key_stream *s) {
+  if (s->holding) s->used++;
+  if (s->filled == s->used && !s->ended) stream_fill(s, &s->ring[s->filled++ % RING]);
+  s->holding = s->filled != s->used;
+  return s->holding ? &s->ring[s->used % RING] : NULL;
+}
+
+/* ---- public ---- */
+
+static void stream_hint(const key_stream *s) {
+  bool from_stdin = false;
+  for (size_t i = 0; i < s->npaths; i++) from_stdin |= strcmp(s->paths[i], "-") == 0;
+  if (from_stdin && isatty(STDIN_FILENO) == 1) {
+    words("reading keys from the terminal, one on each line; Ctrl-D ends them");
+  }
+}
+
+static uint64_t stream_total(const key_stream *s) {
+  uint64_t total = 0;
+  for (size_t i = 0; i < s->npaths; i++) {
+    struct stat st;
+    bool is_stdin = strcmp(s->paths[i], "-") == 0;
+    int got = is_stdin ? fstat(STDIN_FILENO, &st) : stat(s->paths[i], &st);
+    if (got != 0 || !S_ISREG(st.st_mode)) return 0;
+    total += (uint64_t)st.st_size;
+  }
+  return total;
+}
+
+/* Layouts of other systems may hash to two words: hashing one key tells. */
+static bool stream_two_words(const nay_filter *f) {
+  uint64_t lo;
+  const void *key = "";
+  size_t len = 0;
+  return f != NULL && nay_filter_hash_many(f, &key, &len, 1, &lo, NULL) == NAY_EINVAL;
+}
+
+static const char *const stream_stdin[] = {"-"};
+
+key_stream *stream_open(const options *o, const char *const *paths, size_t n,
+                        const nay_filter *hash_with) {
+  key_stream *s = must_alloc(sizeof *s);
+  *s = (key_stream){.reader = key_reader_new(&o->keys),
+                    .decompress = !o->keys.no_decompress,
+                    .paths = n > 0 ? paths : stream_stdin,
+                    .npaths = n > 0 ? n : 1,
+                    .hash_with = hash_with,
+                    .two_words = stream_two_words(hash_with)};
+  s->wants_header = s->reader.wants_header;
+  for (unsigned i = 0; i < RING; i++) batch_new(&s->ring[i], s);
+  pthread_mutex_init(&s->lock, NULL);
+  pthread_cond_init(&s->changed, NULL);
+  progress_mode mode = (progress_mode)o->progress;
+  if (o->quiet && mode == PROGRESS_AUTO) mode = PROGRESS_NEVER;
+  progress_begin(mode, stream_total(s));
+  stream_hint(s);
+  /* the first batch is filled here: most inputs are small, and need no thread */
+  stream_fill(s, &s->ring[s->filled++]);
+  if (!s->ended && o->threads != 1) stream_start(s);
+  return s;
+}
+
+key_batch *stream_next(key_stream *s) {
+  for (;;) {
+    key_batch *held = s->holding ? &s->ring[s->used % RING] : NULL;
+    if (held != NULL && held->fail != NULL) die(EXIT_TROUBLE, "%s", held->fail);
+    key_batch *b = s->threaded ? stream_wait(s) : stream_serve(s);
+    if (b == NULL) break;
+    s->nkeys += b->n;
+    progress_update(b->position, s->nkeys);
+    if (b->n > 0 || b->header != NULL) return b;
+  }
+  progress_clear();
+  return NULL;
+}
+
+uint64_t stream_nkeys(const key_stream *s) { return s->nkeys; }
+
+/*
+ * The consumer may have seen enough while the producer still waits for input: then it is cancelled
+ * in read(2), or in waiting for room, and holds nothing but the lock.
+ */
+static void stream_stop(key_stream *s) {
+  pthread_mutex_lock(&s->lock);
+  s->stopping = true;
+  bool finished = s->finished;
+  pthread_cond_signal(&s->changed);
+  pthread_mutex_unlock(&s->lock);
+  if (!finished) pthread_cancel(s->thread);
+  pthread_join(s->thread, NULL);
+  sigset_t set = stream_signals();
+  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void stream_close(key_stream *s) {
+  if (s->threaded) stream_stop(s);
+  for (unsigned i = 0; i < RING; i++) batch_free(&s->ring[i]);
+  source_close(s->source);
+  progress_clear();
+  free(s);
+}
+
+/* Neighbouring records are copied together: most of the time a whole batch is one piece. */
+void batch_print(const key_batch *b, size_t w, uint64_t word) {
+  const uint8_t *from = NULL;
+  size_t run = 0;
+  while (word != 0) {
+    size_t len, i = 64 * w + (size_t)__builtin_ctzll(word);
+    const uint8_t *record = batch_record(b, i, &len);
+    if (from == NULL || from + run != record || out_is_terminal()) {
+      if (run > 0) out_record(from, run);
+      from = record;
+      run = 0;
+    }
+    run += len;
+    word &= word - 1;
+  }
+  if (run > 0) out_record(from, run);
+}
+
+/* ---- counting ---- */
+
+static uint64_t count_byte(const uint8_t *p, size_t n, uint8_t byte) {
+  uint64_t count = 0;
+  for (size_t i = 0; i < n; i++) count += p[i] == byte;
+  return count;
+}
+
+/* Lines of an open file from where it stands, without moving it. */
+static bool count_lines(int fd, uint8_t terminator, bool decompress, uint64_t *nkeys) {
+  struct stat st;
+  off_t at = lseek(fd, 0, SEEK_CUR);
+  if (at < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return false;
+  uint8_t *bytes = must_alloc(BATCH_BYTES), last = terminator;
+  ssize_t n;
+  bool packed = false;
+  for (off_t start = at; !packed && (n = pread(fd, bytes, BATCH_BYTES, at)) > 0; at += n) {
+    packed = decompress && at == start && n >= 4 &&
+             (memcmp(bytes, "\x1f\x8b\x08", 3) == 0 || memcmp(bytes, "\x28\xb5\x2f\xfd", 4) == 0);
+    *nkeys += count_byte(bytes, (size_t)n, terminator);
+    last = bytes[n - 1];
+  }
+  *nkeys += last != terminator;
+  free(bytes);
+  return !packed;
+}
+
+bool stream_count(const options *o, const char *const *paths, size_t n, uint64_t *nkeys) {
+  key_reader reader = key_reader_new(&o->keys);
+  if (!reader.plain || reader.skip_empty) return false;
+  if (n == 0) paths = stream_stdin, n = 1;
+  uint64_t sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    struct stat st; /* opening a named pipe would wake up its writer */
+    bool is_stdin = strcmp(paths[i], "-") == 0;
+    if (!is_stdin && (stat(paths[i], &st) != 0 || !S_ISREG(st.st_mode))) return false;
+    int fd = is_stdin ? STDIN_FILENO : open(paths[i], O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false; /* stream_open says why */
+    bool ok = count_lines(fd, reader.terminator, !o->keys.no_decompress, &sum);
+    if (!is_stdin) close(fd);
+    if (!ok) return false;
+  }
+  *nkeys = sum;
+  return true;
+}

@@ -1,0 +1,65 @@
+/*
+ * stream.h - keys in batches. While one batch is used, a second thread reads, frames and hashes
+ * the next ones; a batch that is not full is handed over as soon as the input pauses, so that a
+ * slow pipe is answered at once.
+ */
+#ifndef NAY_STREAM_H
+#define NAY_STREAM_H
+
+#include "keys.h"
+
+#define BATCH_KEYS 8192u /* the arrays of a batch stay in a second-level cache */
+#define BATCH_WORDS (BATCH_KEYS / 64)
+
+typedef struct key_batch {
+  size_t n;
+  const void **keys;
+  size_t *lens;
+  uint64_t *lo, *hi; /* hashes, when the stream was told how to hash */
+  /* private: see batch_record */
+  const uint8_t **records; /* the same array as keys when the reader is plain */
+  size_t *record_lens;
+  bool plain;
+  const uint8_t *header; /* the header of the first file, if it came in this batch */
+  size_t header_len;
+  uint64_t position; /* bytes of input files read so far */
+  bool idle;         /* the input pauses after this batch: flush */
+  char *fail;        /* reading failed after these keys */
+  struct batch_memory *memory;
+} key_batch;
+
+typedef struct key_stream key_stream;
+
+/*
+ * stream_open: keys of the files in order ("-" is stdin; no files: stdin). hash_with may be NULL;
+ * the filter must live as long as the stream. threads 1: nothing happens in the background.
+ */
+key_stream *stream_open(const options *o, const char *const *paths, size_t n,
+                        const nay_filter *hash_with);
+
+/* stream_next: the next batch, valid until the following call; NULL at the end. Dies on errors. */
+key_batch *stream_next(key_stream *s);
+
+uint64_t stream_nkeys(const key_stream *s); /* handed out so far */
+void stream_close(key_stream *s);
+
+/* batch_record: the record of key i, terminator included. */
+static inline const uint8_t *batch_record(const key_batch *b, size_t i, size_t *len) {
+  *len = b->plain ? b->lens[i] + 1 : b->record_lens[i];
+  return b->plain ? b->keys[i] : b->records[i];
+}
+
+/* batch_print: the records of keys 64 * w + i for which bit i of word is set. */
+void batch_print(const key_batch *b, size_t w, uint64_t word);
+
+/* word_mask: the bits of word w that stand for keys of an array of n. */
+static inline uint64_t word_mask(size_t n, size_t w) {
+  size_t left = n - 64 * w;
+  return left >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << left) - 1;
+}
+
+/* stream_count: how many keys the files hold, without keeping them; false when they cannot be read
+ * twice (pipes, compressed files). */
+bool stream_count(const options *o, const char *const *paths, size_t n, uint64_t *nkeys);
+
+#endif /* NAY_STREAM_H */

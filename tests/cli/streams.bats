@@ -1,0 +1,91 @@
+#!/usr/bin/env bats
+# uniq, diff, common: streams of lines against the plain tools.
+load common
+
+@test "uniq keeps the first of each line, in order" {
+  [ "$(printf 'b\na\nb\nc\na\n' | nay uniq)" = $'b\na\nc' ]
+  [ "$(printf 'b\na\nb\nc\na\nb' | nay uniq -d)" = $'b\na\nb' ]
+  [ "$(printf 'b\na\nb\nc\na\n' | nay uniq -c)" = 3 ]
+  [ "$(printf 'b\na\nb\nc\na\n' | nay uniq -d -c)" = 2 ]
+  [ "$(printf 'b\na\nb\n' | nay uniq --json)" = '{"schema":"nay.uniq/1","nkeys":3,"nunique":2,"nrepeats":1}' ]
+}
+
+@test "uniq agrees with awk on half a million lines, exact or not" {
+  awk 'BEGIN { srand(3); for (i = 0; i < 500000; i++) print int(rand() * 200000) }' > lines
+  awk '!s[$0]++' lines > want
+  nay uniq --exact lines | cmp - want
+  nay uniq -n 200k -p 1e-9 lines | cmp - want
+  nay uniq -p 1e-9 lines | cmp - want
+  cat lines | nay uniq -p 1e-9 | cmp - want
+  nay uniq -T 1 -n 200k -p 1e-9 lines | cmp - want
+  awk 's[$0]++' lines | cmp - <(nay uniq -d -p 1e-9 lines)
+}
+
+@test "uniq -q: status 0 when a line repeats, 1 when none does" {
+  nay uniq -q <<< $'a\nb\na'
+  run -1 nay uniq -q <<< $'a\nb'
+  timeout 10 nay uniq -q < <(yes)
+}
+
+@test "uniq --state remembers between runs, also when interrupted" {
+  [ "$(seq 10 | nay uniq -n 100 --state s.nay -c)" = 10 ]
+  [ "$(seq 5 15 | nay uniq --state s.nay -c)" = 5 ]
+  [ "$(nay info --json s.nay | jq .nkeys_planned)" = 100 ]
+  mkfifo in
+  nay uniq --state s.nay < in > out &
+  pid=$!
+  exec 7> in
+  echo fresh >&7
+  for _ in $(seq 100); do [ -s out ] && break; sleep 0.05; done
+  kill -TERM $pid # a script's background jobs ignore SIGINT
+  ended=0
+  wait $pid || ended=$?
+  [ "$ended" -eq 143 ]
+  exec 7>&-
+  nay check -q s.nay <<< fresh
+}
+
+@test "uniq warns when there were more lines than planned" {
+  run -0 --separate-stderr bash -c 'seq 10000 | nay uniq -n 1000 -p 1e-3 -c'
+  [[ $stderr == *"warning: planned for 1 000 distinct lines, saw about "* ]]
+  run -0 --separate-stderr bash -c 'seq 1000 | nay uniq -n 1000 -c'
+  [ -z "$stderr" ]
+}
+
+@test "uniq --csv compares a column and prints rows" {
+  [ "$(printf 'id,x\n1,a\n2,b\n3,a\n' | nay uniq --csv -k x)" = $'id,x\n1,a\n2,b' ]
+}
+
+@test "uniq --window forgets, or says that this library has no such family" {
+  if nay --version --json | jq -e '.kinds | contains(["window"])'; then
+    { echo first; seq 5000; echo first; } | nay uniq --window 1000 | grep -c first | grep -qx 2
+    [ "$(yes same | head -n 5000 | nay uniq --window 1000 -c)" -le 6 ]
+  else
+    run -2 nay uniq --window 1000 <<< x
+    [[ $output == *"no family that forgets keys" ]]
+  fi
+  run -2 nay uniq --window abc <<< x
+  run -2 nay uniq --exact --window 10 <<< x
+}
+
+@test "uniq needs the memory of its filter, whatever the length of the stream" {
+  small=$(seq 200000 | command time -f %M nay uniq -T 1 -n 1M -p 1% 2>&1 > /dev/null)
+  large=$(seq 2000000 | command time -f %M nay uniq -T 1 -n 1M -p 1% 2>&1 > /dev/null | tail -n 1)
+  [ "$large" -lt $((small + 2000)) ]
+}
+
+@test "diff and common split the second file" {
+  seq 1 1000 > a
+  seq 500 1500 > b
+  nay diff a b > only
+  nay common a b > both
+  cmp only <(seq 1001 1500)
+  cmp both <(seq 500 1000)
+  [ "$(nay diff -c a b)" = 500 ]
+  run -1 nay diff a a
+  run -1 nay common a <(seq 2000 2010)
+  [ "$(nay diff - b < a | wc -l)" -eq 500 ]
+  [ "$(nay diff a - < b | wc -l)" -eq 500 ]
+  run -2 nay diff - -
+  [[ $output == *"only one of the two can be standard input" ]]
+}

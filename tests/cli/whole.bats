@@ -1,0 +1,144 @@
+#!/usr/bin/env bats
+# Filters as a whole: add, remove, merge, fold, convert.
+load common
+
+@test "add: in place, nothing printed, all keys there" {
+  seq 100 | nay build -q -n 200 -p 1e-6 -o f.nay
+  run -0 --separate-stderr nay add f.nay < <(seq 101 200)
+  [[ $stderr == "nay add: added to f.nay: 100 keys, "* ]]
+  [ "$(seq 300 | nay check -c f.nay)" -eq 200 ]
+  seq 200 | nay build -q -n 200 -p 1e-6 | cmp - f.nay
+}
+
+@test "add -o leaves the filter alone; add warns when it is overloaded" {
+  seq 100 | nay build -q -n 100 -o f.nay
+  cp f.nay before
+  seq 101 200 | nay add -q f.nay -o g.nay
+  cmp f.nay before
+  run -0 nay add g.nay < <(seq 1000)
+  [[ $output == *"warning: planned for 100 keys, holds about "* ]]
+  run -2 nay add f.nay -o g.nay <<< 1
+  [[ $output == *"g.nay exists; -f overwrites it" ]]
+}
+
+@test "add works on other systems' layouts" {
+  seq 100 | nay build -q -n 200 -b 20 --format leveldb -o f
+  seq 101 200 | nay add -q --format leveldb f
+  seq 200 | nay build -q -n 200 -b 20 --format leveldb | cmp - f
+}
+
+@test "add by several processes at once loses nothing" {
+  nay build -q -n 1000 -p 1e-6 -o f.nay < /dev/null
+  for i in 0 1 2 3 4 5 6 7 8 9; do seq $((i * 100 + 1)) $((i * 100 + 100)) | nay add -q f.nay & done
+  wait
+  [ "$(seq 1000 | nay check -c f.nay)" -eq 1000 ]
+}
+
+@test "add refuses a damaged filter and keeps it" {
+  seq 100 | nay build -q -n 100 -o f.nay
+  flip f.nay 200
+  cp f.nay before
+  run -3 nay add f.nay <<< x
+  cmp f.nay before
+}
+
+@test "remove: families that can do it, others say so" {
+  seq 100 | nay build -q -n 100 -t blocked -o f.nay
+  run -2 nay remove f.nay <<< 1
+  [[ $output == "nay remove: a blocked filter cannot remove keys;"* ]]
+  kinds=$(nay --version --json | jq -r '.kinds[]')
+  for kind in counting cuckoo; do
+    grep -qx "$kind" <<< "$kinds" || continue
+    seq 100 | nay build -q -n 100 -p 1e-6 -t $kind -f -o g.nay
+    seq 41 60 | nay remove -q g.nay
+    [ "$(seq 100 | nay check -c g.nay)" -eq 80 ]
+    run -1 nay remove g.nay <<< absent
+    [[ $output == *"1 keys were not in the filter"* ]]
+  done
+}
+
+@test "static families take no adds, and say so" {
+  kinds=$(nay --version --json | jq -r '.kinds[]')
+  for kind in xor fuse ribbon; do
+    grep -qx "$kind" <<< "$kinds" || continue
+    run -0 --separate-stderr nay build -p 1% -t $kind -f -o g.nay < <(seq 1000)
+    [[ $stderr == *"keeping 8 bytes per key"* ]]
+    [ "$(seq 1000 | nay check -c g.nay)" -eq 1000 ]
+    run -2 nay add g.nay <<< x
+    [[ $output == *"takes no adds"* ]]
+  done
+}
+
+@test "merge: the union is what building from all keys gives" {
+  seq 1 600 | nay build -q -n 1000 -p 1% -o a.nay
+  seq 401 1000 | nay build -q -n 1000 -p 1% -o b.nay
+  seq 900 1200 | nay build -q -n 1000 -p 1% -o c.nay
+  run -0 nay merge a.nay b.nay c.nay -o all.nay
+  [[ $output == "nay merge: merged into all.nay: about 1 "* ]]
+  seq 1200 | nay build -q -n 1000 -p 1% | cmp - all.nay
+}
+
+@test "merge --max-fpr refuses with status 1 and writes nothing" {
+  seq 1 600 | nay build -q -n 600 -p 1% -o a.nay
+  seq 601 1200 | nay build -q -n 600 -p 1% -o b.nay
+  run -1 nay merge a.nay b.nay --max-fpr 2% -o c.nay
+  [ "$output" = "nay merge: with b.nay the rate would be above 2.00 %: nothing written" ]
+  [ ! -e c.nay ]
+  nay merge -q a.nay b.nay --max-fpr 50% -o c.nay
+}
+
+@test "merge folds unlike sizes, and says what differs when it cannot" {
+  seq 1 1000 | nay build -q -t blocked -n 100k -p 1% -o a.nay
+  seq 1001 2000 | nay build -q -t blocked -n 200k -p 1% -o b.nay
+  nay merge -q a.nay b.nay -o c.nay
+  [ "$(seq 2000 | nay check -c c.nay)" -eq 2000 ]
+  seq 1 1000 | nay build -q -t blocked -n 100k -p 1% --seed 5 -o seed.nay
+  seq 1 1000 | nay build -q -t bloom -n 100k -p 1% -o bloom.nay
+  run -2 nay merge a.nay seed.nay -o x.nay
+  [ "$output" = "nay merge: seed.nay cannot be joined: it differs in hash or seed" ]
+  run -2 nay merge a.nay bloom.nay -o x.nay
+  [[ $output == *"it differs in family" ]]
+  [ ! -e x.nay ]
+}
+
+@test "merge --intersect keeps common keys and is marked" {
+  seq 1 600 | nay build -q -n 1000 -p 1e-6 -o a.nay
+  seq 401 1000 | nay build -q -n 1000 -p 1e-6 -o b.nay
+  nay merge -q --intersect a.nay b.nay -o c.nay
+  [ "$(seq 401 600 | nay check -c c.nay)" -eq 200 ]
+  nay info --json c.nay | jq -e '.derived and .fpr_now == null'
+  nay info c.nay | grep -q 'not known: made by intersection'
+}
+
+@test "fold: exactly the filter of that size, in place or to a file" {
+  seq 1000 | nay build -q -t blocked -n 100k -p 1% -o f.nay
+  cp f.nay whole.nay
+  run -0 nay fold whole.nay --factor 2 -o half.nay
+  [[ ${lines[0]} == "nay fold: folded by 2" ]]
+  [ "$(wc -c < half.nay)" -lt "$(wc -c < whole.nay)" ]
+  nay fold -q f.nay
+  [ "$(wc -c < f.nay)" -lt 5000 ]
+  nay info --json f.nay | jq -e '.fpr_now <= 0.0101'
+  [ "$(seq 1000 | nay check -c f.nay)" -eq 1000 ]
+  run -1 nay fold -q f.nay --max-fpr 1e-9
+  run -2 nay fold f.nay --factor 7777777
+  [[ $output == *"not divisible by 7 777 777" ]]
+  run -2 nay fold f.nay --factor 2 --max-fpr 1%
+}
+
+@test "convert: says plainly when the hash differs, builds again with keys" {
+  seq 1000 > keys
+  nay build -q -b 10 -o f.nay keys
+  run -2 nay convert --to leveldb f.nay -o f.leveldb
+  [[ $output == "nay convert: cannot convert f.nay (nay, hash xxh3) to leveldb, which hashes keys in its own way; with the keys it can be built again: --keys FILE" ]]
+  [ ! -e f.leveldb ]
+  nay convert -q --to leveldb --keys keys f.nay -o f.leveldb
+  [ "$(nay check -c --format leveldb f.leveldb keys)" -eq 1000 ]
+  nay convert -q --to leveldb --format leveldb f.leveldb -o again
+  cmp again f.leveldb
+  nay convert -q --to nay f.nay | cmp - f.nay
+  nay convert -q --to nay --format leveldb --keys keys f.leveldb -o back.nay
+  [ "$(nay check -c back.nay keys)" -eq 1000 ]
+  run -2 nay convert f.nay -o x
+  [[ $output == *"say which layout to write: --to NAME" ]]
+}
