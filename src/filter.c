@@ -223,13 +223,13 @@ nay_status nay_filter_share(nay_filter *f) {
   return NAY_OK;
 }
 
-static nay_status filter_writable(const nay_filter *f) {
+nay_status nay__filter_writable(const nay_filter *f) {
   if (f == NULL) return NAY_EINVAL;
   return (f->flags & NAY_IS_READ_ONLY) != 0 ? NAY_ENOTSUP : NAY_OK;
 }
 
 nay_status nay_filter_clear(nay_filter *f) {
-  NAY_TRY(filter_writable(f));
+  NAY_TRY(nay__filter_writable(f));
   if ((f->family->traits & NAY_CAN_ADD) == 0) return NAY_ENOTSUP;
   if (f->family->clear != NULL) {
     NAY_TRY(f->family->clear(f));
@@ -258,7 +258,7 @@ bool nay_filter_same_hash(const nay_filter *a, const nay_filter *b) {
 }
 
 nay_status nay_filter_add_hash(nay_filter *f, nay_hash hash, bool *is_new) {
-  NAY_TRY(filter_writable(f));
+  NAY_TRY(nay__filter_writable(f));
   if (f->family->add == NULL) return NAY_ENOTSUP;
   bool ignored;
   return f->family->add(f, hash, is_new != NULL ? is_new : &ignored);
@@ -293,7 +293,7 @@ bool nay_filter_may_contain(const nay_filter *f, const void *key, size_t len) {
 }
 
 nay_status nay_filter_remove_hash(nay_filter *f, nay_hash hash) {
-  NAY_TRY(filter_writable(f));
+  NAY_TRY(nay__filter_writable(f));
   if (f->family->remove == NULL) return NAY_ENOTSUP;
   nay_status status = f->family->remove(f, hash);
   if (status == NAY_ENOENT) nay__atomic_increment64(&f->nrefused);
@@ -320,173 +320,8 @@ nay_status nay_filter_count(const nay_filter *f, const void *key, size_t len, ui
 }
 
 nay_status nay_filter_advance(nay_filter *f, uint64_t now) {
-  NAY_TRY(filter_writable(f));
+  NAY_TRY(nay__filter_writable(f));
   return f->family->advance != NULL ? f->family->advance(f, now) : NAY_ENOTSUP;
-}
-
-/*
- * ---- batches ----
- *
- * Groups of 64, so that a group's answers are one word of the bitmap. While the family works on one
- * group the memory of the next is on its way (unless the whole filter fits in the cache). A feed
- * hides where the hashes come from: the caller's arrays, or keys that are hashed as they are
- * needed.
- */
-
-typedef struct filter_group {
-  const uint64_t *lo, *hi;
-  unsigned n;
-  uint64_t hashed[2][64];
-} filter_group;
-
-typedef struct filter_feed {
-  const nay_filter *filter;
-  const void *const *keys; /* NULL: lo and hi are given */
-  const size_t *lens;
-  const uint64_t *lo, *hi;
-  size_t n, next;
-  filter_group groups[2];
-  unsigned turn;
-} filter_feed;
-
-/* Fills the other group with the keys that follow, and asks for the memory that they will touch. */
-static void filter_feed_ahead(filter_feed *feed) {
-  const nay_filter *f = feed->filter;
-  filter_group *g = &feed->groups[feed->turn ^= 1];
-  size_t left = feed->n - feed->next;
-  g->n = left < 64 ? (unsigned)left : 64;
-  if (feed->keys == NULL) {
-    g->lo = feed->lo != NULL ? feed->lo + feed->next : NULL; /* an empty batch may have no array */
-    g->hi = feed->hi != NULL ? feed->hi + feed->next : NULL;
-  } else {
-    for (unsigned i = 0; i < g->n; i++) {
-      const void *key = feed->keys[feed->next + i];
-      nay_hash h = nay__hash_key(&f->hasher, key != NULL ? key : "", feed->lens[feed->next + i]);
-      g->hashed[0][i] = h.lo;
-      g->hashed[1][i] = h.hi;
-    }
-    g->lo = g->hashed[0];
-    g->hi = g->hashed[1];
-  }
-  feed->next += g->n;
-  if (f->family->prefetch64 != NULL && !f->bits.in_cache && f->lazy == NULL) {
-    f->family->prefetch64(f, g->lo, g->hi, g->n);
-  }
-}
-
-/* The group that is ready; the one after it is fetched meanwhile. n is 0 when all are done. */
-static const filter_group *filter_feed_next(filter_feed *feed) {
-  const filter_group *ready = &feed->groups[feed->turn];
-  filter_feed_ahead(feed);
-  return ready;
-}
-
-static nay_status filter_feed_keys(const nay_filter *f, const void *const *keys, const size_t *lens,
-                                   size_t n, filter_feed *feed) {
-  if (f == NULL || (n != 0 && (keys == NULL || lens == NULL))) return NAY_EINVAL;
-  for (size_t i = 0; i < n; i++) { /* before the first add: a failed batch has added nothing */
-    if (keys[i] == NULL && lens[i] != 0) return NAY_EINVAL;
-  }
-  NAY_TRY(nay__hasher_ready(&f->hasher));
-  feed->filter = f;
-  feed->keys = keys;
-  feed->lens = lens;
-  feed->n = keys != NULL ? n : 0;
-  feed->next = feed->turn = 0;
-  filter_feed_ahead(feed);
-  return NAY_OK;
-}
-
-static nay_status filter_feed_hashes(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                                     size_t n, filter_feed *feed) {
-  if (f == NULL || (n != 0 && lo == NULL)) return NAY_EINVAL;
-  if (n != 0 && hi == NULL && nay__hash_has_hi(f->hasher.kind)) return NAY_EINVAL;
-  feed->filter = f;
-  feed->keys = NULL;
-  feed->lo = lo;
-  feed->hi = hi;
-  feed->n = n;
-  feed->next = feed->turn = 0;
-  filter_feed_ahead(feed);
-  return NAY_OK;
-}
-
-static nay_status filter_add_feed(nay_filter *f, filter_feed *feed, uint64_t *bitmap) {
-  if (f->family->add64 == NULL) return NAY_ENOTSUP;
-  const filter_group *g;
-  while ((g = filter_feed_next(feed))->n != 0) {
-    uint64_t word;
-    NAY_TRY(f->family->add64(f, g->lo, g->hi, g->n, &word));
-    if (bitmap != NULL) *bitmap++ = word;
-  }
-  return NAY_OK;
-}
-
-nay_status nay_filter_add_hash_many(nay_filter *f, const uint64_t *lo, const uint64_t *hi, size_t n,
-                                    uint64_t *bitmap) {
-  filter_feed feed;
-  NAY_TRY(filter_writable(f));
-  NAY_TRY(filter_feed_hashes(f, lo, hi, n, &feed));
-  return filter_add_feed(f, &feed, bitmap);
-}
-
-nay_status nay_filter_hash_many(const nay_filter *f, const void *const *keys, const size_t *lens,
-                                size_t n, uint64_t *lo, uint64_t *hi) {
-  NAY_TRY(filter_keys_ok(f, keys, lens, n));
-  if (n != 0 && (lo == NULL || (hi == NULL && nay__hash_has_hi(f->hasher.kind)))) {
-    return NAY_EINVAL;
-  }
-  for (size_t i = 0; i < n; i++) {
-    nay_hash h = nay__hash_key(&f->hasher, keys[i] != NULL ? keys[i] : "", lens[i]);
-    lo[i] = h.lo;
-    if (hi != NULL) hi[i] = h.hi;
-  }
-  return NAY_OK;
-}
-
-nay_status nay_filter_add_many(nay_filter *f, const void *const *keys, const size_t *lens, size_t n,
-                               uint64_t *bitmap) {
-  filter_feed feed;
-  NAY_TRY(filter_writable(f));
-  NAY_TRY(filter_feed_keys(f, keys, lens, n, &feed));
-  return filter_add_feed(f, &feed, bitmap);
-}
-
-static uint64_t filter_test_group(const nay_filter *f, const filter_group *g) {
-  if (NAY_LIKELY(f->lazy == NULL)) return f->family->test64(f, g->lo, g->hi, g->n);
-  uint64_t word = 0;
-  for (unsigned i = 0; i < g->n; i++) {
-    nay_hash hash = {g->lo[i], g->hi != NULL ? g->hi[i] : 0};
-    word |= (uint64_t)nay_filter_may_contain_hash(f, hash) << i;
-  }
-  return word;
-}
-
-/* `status` tells whether there is a feed; without one no key is known to be absent. */
-static nay_status filter_test_feed(nay_status status, const nay_filter *f, filter_feed *feed,
-                                   size_t n, uint64_t *bitmap) {
-  if (status != NAY_OK) {
-    for (size_t i = 0; i < n; i += 64)
-      bitmap[i / 64] = ~(uint64_t)0 >> (n - i < 64 ? 64 - (n - i) : 0);
-    return status;
-  }
-  const filter_group *g;
-  while ((g = filter_feed_next(feed))->n != 0) *bitmap++ = filter_test_group(f, g);
-  return nay_filter_health(f);
-}
-
-nay_status nay_filter_may_contain_hash_many(const nay_filter *f, const uint64_t *lo,
-                                            const uint64_t *hi, size_t n, uint64_t *bitmap) {
-  if (n != 0 && bitmap == NULL) return NAY_EINVAL;
-  filter_feed feed;
-  return filter_test_feed(filter_feed_hashes(f, lo, hi, n, &feed), f, &feed, n, bitmap);
-}
-
-nay_status nay_filter_may_contain_many(const nay_filter *f, const void *const *keys,
-                                       const size_t *lens, size_t n, uint64_t *bitmap) {
-  if (n != 0 && bitmap == NULL) return NAY_EINVAL;
-  filter_feed feed;
-  return filter_test_feed(filter_feed_keys(f, keys, lens, n, &feed), f, &feed, n, bitmap);
 }
 
 /* ---- whole-filter operations ---- */
@@ -570,7 +405,7 @@ static nay_status filter_merge_folding(nay_filter *dst, const nay_filter *src, d
 
 nay_status nay_filter_merge(nay_filter *dst, const nay_filter *src, double max_fpr) {
   NAY_TRY(filter_pair_ready(dst, src));
-  NAY_TRY(filter_writable(dst));
+  NAY_TRY(nay__filter_writable(dst));
   if (dst->family->merge == NULL && dst->family->join == NULL) return NAY_ENOTSUP;
   if (!(max_fpr > 0 && max_fpr <= 1)) return NAY_EINVAL;
   if (dst->family->join != NULL) {
@@ -594,7 +429,7 @@ nay_status nay_filter_merge(nay_filter *dst, const nay_filter *src, double max_f
 
 nay_status nay_filter_intersect(nay_filter *dst, const nay_filter *src) {
   NAY_TRY(filter_pair_ready(dst, src));
-  NAY_TRY(filter_writable(dst));
+  NAY_TRY(nay__filter_writable(dst));
   if (dst->family->intersect == NULL) return NAY_ENOTSUP;
   if (!filter_alike(dst, src)) return NAY_EMISMATCH;
   dst->family->intersect(dst, src);
@@ -609,7 +444,7 @@ static uint64_t filter_foldable(const nay_filter *f) {
 }
 
 nay_status nay_filter_fold(nay_filter *f, uint64_t factor) {
-  NAY_TRY(filter_writable(f));
+  NAY_TRY(nay__filter_writable(f));
   uint64_t nunits = filter_foldable(f);
   if (nunits == 0) return NAY_ENOTSUP;
   if (factor == 0 || nunits % factor != 0) return NAY_EINVAL;
@@ -623,7 +458,7 @@ nay_status nay_filter_fold(nay_filter *f, uint64_t factor) {
 }
 
 nay_status nay_filter_shrink(nay_filter *f, uint64_t nbytes) {
-  NAY_TRY(filter_writable(f));
+  NAY_TRY(nay__filter_writable(f));
   if (f->family->shrink == NULL) return NAY_ENOTSUP;
   nay_shape shape;
   nay_filter *small;
