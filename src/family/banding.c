@@ -19,7 +19,8 @@
  * the order of the keys leaves no trace. Sorting them by their first slot is only for the cache.
  *
  * Homogeneous [2]: when no seed works, all results are made 0 and the slots of empty rows random.
- * That has always a solution, and the rate is a little higher.
+ * That has always a solution. It would need 1.05 n slots to keep the rate, so here it is a last
+ * resort that costs the rate of a shard: 32 seeds fail together once in 10^40 shards.
  *
  * [1] Dillinger, Walzer: Ribbon filter: practically smaller than Bloom and xor. 2021.
  * [2] Dillinger, Hübschle-Schneider, Sanders, Walzer: Fast succinct retrieval and approximate
