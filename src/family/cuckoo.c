@@ -624,6 +624,11 @@ static nay_status cuckoo_check(const nay_shape *shape, const uint8_t *payload, s
     return nay__fail(diag, NAY_ECORRUPT, "the payload's length does not fit its header",
                      CUCKOO_AT_DOUBLINGS);
   }
+  uint64_t most = nay__load64le(payload + CUCKOO_AT_MAX_NBYTES);
+  if (most != 0 && len > most) {
+    return nay__fail(diag, NAY_ECORRUPT, "the payload is longer than its limit",
+                     CUCKOO_AT_MAX_NBYTES);
+  }
   if (!nay__all_zero(payload + CUCKOO_AT_END, CUCKOO_HEADER - CUCKOO_AT_END)) {
     return nay__fail(diag, NAY_ECORRUPT, "a reserved field is not zero", CUCKOO_AT_END);
   }

@@ -379,14 +379,15 @@ static nay_status ribbon_check(const nay_shape *shape, const uint8_t *payload, s
   if (shape->extra == 0) return NAY_OK;
   uint64_t nshards = shape->extra, end_at = NAY_RIBBON_HEADER + nshards * NAY_RIBBON_ENTRY;
   uint64_t nblocks = nay__load32le(payload + end_at + 4);
-  if (nblocks * shape->k < shape->nunits || nblocks * (shape->k - 1) > shape->nunits) {
+  if (nblocks * shape->k < shape->nunits || nblocks * (shape->k - 1) >= shape->nunits) {
     return nay__fail(diag, NAY_ECORRUPT, "the number of blocks does not fit the header",
                      end_at + 4);
   }
   uint64_t before = 0;
   for (uint64_t i = 0; i <= nshards; i++) {
     uint64_t at = NAY_RIBBON_HEADER + i * NAY_RIBBON_ENTRY, first = nay__load32le(payload + at);
-    if (first < before || first > nblocks || first - before > UINT32_MAX / NAY_RIBBON_WIDTH) {
+    if (first < before || first > nblocks || first - before > UINT32_MAX / NAY_RIBBON_WIDTH ||
+        (i == 0 && first != 0)) {
       return nay__fail(diag, NAY_ECORRUPT, "the blocks of a shard are not where they belong", at);
     }
     before = first;
