@@ -13,7 +13,18 @@ from read_nay import CALLER, SIPHASH, NayFile, Refused
 
 HERE = pathlib.Path(__file__).resolve().parent
 SPEC = HERE.parents[2] / "doc" / "formats" / "nay.md"
+# what the golden files of a family must make use of, so that the answers mean something
+NEEDED = """
+counting: empty, unary, pooled, stuck, 15 or more, two pages
+scalable: levels, finished, joined
+window: rotated, clock, rest of words
+cuckoo: doubled, spare bits, wide
+Xor: empty, k = 3; r = 4, k = 3; r = 7, k = 3; r = 8, k = 3; r = 16, k = 3; r = 29, k = 3; r = 32
+Fuse: empty, another seed, k = 3; r = 4, k = 3; r = 8, k = 3; r = 16, k = 3; r = 32, k = 4; r = 5, k = 4; r = 8
+ribbon: bloom, another seed, two shards, premixed, short blocks, no short blocks, no column
+"""
 count = failed = 0
+seen = set()
 
 
 def report(ok, what, *notes):
@@ -39,9 +50,13 @@ def key(stem, i):
     return f"{stem}-{i}".encode() + b"x" * (37 * i % 1500 if i % 4 == 3 else 0)
 
 
+def caller_hash(f, stem, i):
+    return read_nay.splitmix64(i + (1000000 if stem == "absent" else 0)) >> f.seed
+
+
 def answer(f, stem, i):
     if f.hash == CALLER:
-        return f.may_contain_hash(read_nay.splitmix64(i + (1000000 if stem == "absent" else 0)))
+        return f.may_contain_hash(caller_hash(f, stem, i))
     return f.may_contain(key(stem, i))
 
 
@@ -68,8 +83,16 @@ def check_answers():
         listed.add(name)
         secret = None if secret == "-" else bytes.fromhex(secret)
         check_file(name, secret, range(int(first), int(first) + int(members)), int(absent), right.split())
+    check_seen()
     there = {path.name for path in HERE.glob("*.nay")}
     report(listed == there, "every golden file has its answers", sorted(listed ^ there))
+
+
+def check_seen():
+    for line in NEEDED.strip().splitlines():
+        family, features = line.split(": ")
+        missing = {f"{family}: {feature.replace(';', ',')}" for feature in features.split(", ")} - seen
+        report(not missing, f"{family}: the golden files have {features}", sorted(missing))
 
 
 def check_file(name, secret, members, absent, maybes):
@@ -79,6 +102,7 @@ def check_file(name, secret, members, absent, maybes):
     except Refused as why:
         report(False, f"{name}: read", why)
         return
+    seen.update(f.seen)
     lost = [i for i in members if not answer(f, "member", i)]
     report(not lost, f"{name}: {len(members)} members are maybes", lost)
     got = [str(i) for i in range(1, absent + 1) if answer(f, "absent", i)]
@@ -97,7 +121,7 @@ def check_write(name, f, members):
     """Files of these families can be written from the page alone, too."""
     payload = bytearray(f.family.length(f))
     for i in members:
-        f.family.add(f, payload, read_nay.splitmix64(i) if f.hash == CALLER else f.hash_of(key("member", i)))
+        f.family.add(f, payload, caller_hash(f, "member", i) if f.hash == CALLER else f.hash_of(key("member", i)))
     stored = f.secret if len(NayFile(f.data).secret or b"") else None
     again = read_nay.write(f.kind, f.hash, f.seed, f.nkeys, (f.nunits, f.k, f.extra), bytes(payload), stored, f.meta)
     report(again == f.data, f"{name}: written again from the keys, the same bytes")
