@@ -178,7 +178,8 @@ static nay_status builder_make_filter(const nay_builder *b, uint64_t nkeys, nay_
   if (family->build != NULL) {
     status = family->build(f, b->sorted, b->nsorted);
   } else {
-    status = nay__filter_fill(f, b->sorted, NULL, b->nsorted);
+    status = family->ordered ? nay__filter_fill_set(f, b->sorted, b->nsorted)
+                             : nay__filter_fill(f, b->sorted, NULL, b->nsorted);
     if (status == NAY_OK) status = builder_fill_from_pages(b, f);
   }
   if (status != NAY_OK) {

@@ -58,7 +58,8 @@ def blocked_has(plane, nblocks, k, h):
 class Counting:
     def __init__(self, nunits, k, extra, data):
         self.nunits, self.k, self.data = nunits, k, data
-        records = min(extra & 0x7FFFFFFF, 8 * min(nunits, 512))
+        must(extra <= 1, "extra")
+        records = min(min(nunits, 512) // 6 + 8, 8 * min(nunits, 512))
         at = 64 * nunits
         self.states = {}
         for first in range(0, nunits, 512):
