@@ -35,7 +35,7 @@ typedef enum golden_deed {
   REPEATED,    /* member 0 is added `amount` more times */
   IN_ORDER,    /* not built, but added one by one: old ones may go */
   ADVANCED,    /* half of the members, the clock from 1000 to `amount`, the other half in order */
-  FOLDED,      /* by `amount` */
+  FOLDED,      /* as far as the rate stays below 1 % */
   SHRUNK,      /* to `amount` bytes */
 } golden_deed;
 
@@ -149,6 +149,12 @@ static nay_status golden_advance(const golden *g, nay_filter *f) {
   return status == NAY_OK ? golden_add_rest(g, f) : status;
 }
 
+static nay_status golden_fold(nay_filter *f) {
+  uint64_t factor;
+  nay_status status = nay_filter_fold_factor(f, 0.01, &factor);
+  return status == NAY_OK ? nay_filter_fold(f, factor) : status;
+}
+
 static nay_status golden_do(const golden *g, nay_filter *f) {
   switch (g->deed) {
     case AS_BUILT: break;
@@ -158,7 +164,7 @@ static nay_status golden_do(const golden *g, nay_filter *f) {
     case REPEATED: return golden_repeat(g, f);
     case IN_ORDER: return golden_add_rest(g, f);
     case ADVANCED: return golden_advance(g, f);
-    case FOLDED: return nay_filter_fold(f, g->amount);
+    case FOLDED: return golden_fold(f);
     case SHRUNK: return nay_filter_shrink(f, g->amount);
   }
   return NAY_OK;
@@ -254,9 +260,8 @@ static const golden specials[] = {
      .deed = JOINED},
     {"scalable-finished.nay",
      {NAY_SCALABLE, .nkeys = 50, .fpr = 0.001, .max_nbytes = 65536, CALLER},
-     .nmembers = 500,
-     .deed = FOLDED,
-     .amount = 3},
+     .nmembers = 200,
+     .deed = FOLDED},
 
     /* 5, 4, 16, 2 and 11 generations, one of them the newest */
     {"window-keys.nay",

@@ -424,11 +424,12 @@ class Counting(Family):
 
     @staticmethod
     def shape_ok(f):
-        return 1 <= f.nunits <= 1 << 48 and 1 <= f.k <= 64 and f.extra & 0x7FFFFFFF <= 4096
+        return 1 <= f.nunits <= 1 << 48 and 1 <= f.k <= 64 and f.extra <= 1
 
     @staticmethod
     def records(f):
-        return min(f.extra & 0x7FFFFFFF, 8 * min(f.nunits, 512))
+        blocks = min(f.nunits, 512)
+        return min(blocks // 6 + 8, 8 * blocks)
 
     @classmethod
     def page_length(cls, f, blocks):
@@ -572,7 +573,7 @@ class Cuckoo(Family):
     @classmethod
     def shape_ok(cls, f):
         low, doublings = cls.split(f)
-        return (2 <= f.nunits and f.nunits % 2 == 0 and f.nunits << doublings <= 1 << 48 and f.k == 2
+        return (2 <= f.nunits and f.nunits % 2 == 0 and f.nunits << doublings <= 1 << 53 and f.k == 2
                 and f.extra >> 17 == 0 and low >= 6 and low + doublings <= 32)
 
     @staticmethod
