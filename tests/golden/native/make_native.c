@@ -3,6 +3,8 @@
  *
  *   make_native write DIR   writes every file, answers.txt and hashes.txt
  *   make_native check DIR   makes the same bytes again and compares: TAP
+ *   make_native answers FILE ...
+ *                           a line for each: its status, and the absent hashes that are maybes
  *
  * The files are what every build must write: another compiler, CPU, byte order or optimisation that
  * changes one byte fails the check. Files of every family in the registry are made, so a new family
@@ -476,15 +478,20 @@ static void run_report(run *r, bool ok, const char *name, const char *what) {
   if (!ok) r->nfailed++;
 }
 
-static text run_read(const run *r, const char *name) {
-  char path[4096], buffer[4096];
-  snprintf(path, sizeof path, "%s/%s", r->folder, name);
+static text read_all(const char *path) {
+  char buffer[4096];
   text t = {NULL, 0};
   FILE *file = fopen(path, "rb");
   if (file == NULL) return t;
   for (size_t n; (n = fread(buffer, 1, sizeof buffer, file)) > 0;) text_add(&t, buffer, n);
   fclose(file);
   return t;
+}
+
+static text run_read(const run *r, const char *name) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%s", r->folder, name);
+  return read_all(path);
 }
 
 static void run_write(const run *r, const char *name, text t) {
@@ -551,9 +558,28 @@ static unsigned run_count_files(const run *r) {
   return n;
 }
 
+/* What this library makes of any file, for a comparison with another reader. */
+static void print_answers(const char *path) {
+  static const golden any = {.params = {.hash = NAY_HASH_CALLER}};
+  text t = read_all(path);
+  nay_filter *f = NULL;
+  nay_status status = nay_filter_decode(t.at, t.len, NULL, NULL, &f);
+  printf("%s", nay_status_name(status));
+  for (uint32_t i = 1; f != NULL && i <= NABSENT; i++) {
+    if (golden_test(f, &any, false, i)) printf(" %u", (unsigned)i);
+  }
+  printf("\n");
+  nay_filter_free(f);
+  free(t.at);
+}
+
 int main(int argc, char **argv) {
+  if (argc >= 2 && strcmp(argv[1], "answers") == 0) {
+    for (int i = 2; i < argc; i++) print_answers(argv[i]);
+    return 0;
+  }
   if (argc != 3 || (strcmp(argv[1], "write") != 0 && strcmp(argv[1], "check") != 0)) {
-    fprintf(stderr, "usage: make_native write|check DIR\n");
+    fprintf(stderr, "usage: make_native write|check DIR | answers FILE ...\n");
     return 2;
   }
   run r = {.folder = argv[2], .write = strcmp(argv[1], "write") == 0};
