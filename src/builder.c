@@ -196,7 +196,8 @@ static nay_status builder_make_filter(const nay_builder *b, uint64_t nkeys, nay_
   NAY_TRY(nay__filter_make(family, &shape, &b->hasher, nkeys, b->params.flags, &b->allocator, &f));
   f->format = b->format;
   nay__filter_init(f, &b->params);
-  nay_status status = nay__filter_fill(f, b->sorted, NULL, b->nsorted);
+  nay_status status = family->ordered ? nay__filter_fill_set(f, b->sorted, b->nsorted)
+                                      : nay__filter_fill(f, b->sorted, NULL, b->nsorted);
   if (status == NAY_OK) status = builder_fill_from_pages(b, f);
   if (status != NAY_OK) {
     nay_filter_free(f);

@@ -46,7 +46,7 @@
 #define CUCKOO_MAX_COPIES 8u
 #define CUCKOO_NODES 1024u /* of a search; 95 % load needs a few dozen: tests/stats */
 #define CUCKOO_LOAD 0.95
-#define CUCKOO_MAX_BUCKETS ((uint64_t)1 << 48)
+#define CUCKOO_MAX_BUCKETS ((uint64_t)1 << 53) /* 2^60 bits of the widest tags */
 
 /* Header fields; the rest is zero. */
 enum {
@@ -441,7 +441,7 @@ static nay_status cuckoo_plan(const nay_params *p, nay_diag *diag, nay_shape *sh
   NAY_TRY(cuckoo_plan_growth(p, diag, low, &s));
   uint64_t nbits, nbytes;
   if (!cuckoo_payload(&s, &nbits, &nbytes)) {
-    return nay__fail(diag, NAY_EINVAL, "the size is above 2^48 buckets", 0);
+    return nay__fail(diag, NAY_EINVAL, "the size is above 2^53 buckets", 0);
   }
   *shape = s;
   return NAY_OK;
@@ -623,6 +623,11 @@ static nay_status cuckoo_check(const nay_shape *shape, const uint8_t *payload, s
   if (d > cuckoo_most_doublings(shape) || cuckoo_nbytes(shape, (unsigned)d) != len) {
     return nay__fail(diag, NAY_ECORRUPT, "the payload's length does not fit its header",
                      CUCKOO_AT_DOUBLINGS);
+  }
+  uint64_t most = nay__load64le(payload + CUCKOO_AT_MAX_NBYTES);
+  if (most != 0 && len > most) {
+    return nay__fail(diag, NAY_ECORRUPT, "the payload is longer than its limit",
+                     CUCKOO_AT_MAX_NBYTES);
   }
   if (!nay__all_zero(payload + CUCKOO_AT_END, CUCKOO_HEADER - CUCKOO_AT_END)) {
     return nay__fail(diag, NAY_ECORRUPT, "a reserved field is not zero", CUCKOO_AT_END);

@@ -33,6 +33,7 @@
 #include "math/plan.h"
 
 #define FUSE_SHARD_LOG2 20
+#define FUSE_SHARD_SEGMENT 8192u
 #define FUSE_NEAR ((size_t)4 << 20) /* bytes: below, prefetching costs more than it saves */
 #define FUSE_MAX_NSHARDS ((uint64_t)1 << 24)
 
@@ -53,6 +54,8 @@ static void fuse_chain(nay_fuse_layout layout, double n, nay_fuse_dims *dims) {
     factor = fuse_max(1.075, 0.77 + 0.305 * nay__ln(6e5) / log);
   }
   dims->segment = (uint32_t)1 << (exponent < 1 ? 1 : (unsigned)exponent);
+  /* the size is a number of segments: among shards, which are of equal size, keep them short */
+  if (dims->nshards > 1 && dims->segment > FUSE_SHARD_SEGMENT) dims->segment = FUSE_SHARD_SEGMENT;
   uint64_t length = dims->segment, arity = nay__fuse_arity(layout);
   uint64_t nsegments = nay__max_u64(arity, nay__ceil_div((uint64_t)(n * factor + 0.5), length));
   dims->slots = (uint32_t)(nsegments * length);
@@ -165,14 +168,23 @@ nay_fuse_layout nay__fuse_layout_of(const nay_filter *f) {
 /* What a shard without slots says to every key. */
 NAY_INLINE bool fuse_fixed_answer(const nay_fuse_shard *s) { return s->seed != 0; }
 
-NAY_INLINE bool fuse_test(nay_fuse_layout layout, unsigned bits, const uint8_t *bytes,
-                          const nay_fuse_shard *s, uint64_t x) {
+/* 0 when the slots of x xor to its fingerprint. */
+NAY_INLINE uint32_t fuse_differ(nay_fuse_layout layout, unsigned bits, const uint8_t *bytes,
+                                const nay_fuse_shard *s, uint64_t x) {
   const uint8_t *array = bytes + s->array_at;
   uint64_t m = nay__remix(x, s->seed);
   uint32_t at[4], sum = nay__fuse_print(m, bits);
   nay__fuse_slots(layout, s, m, at);
   for (unsigned j = 0; j < nay__fuse_arity(layout); j++) sum ^= nay__fuse_get(array, at[j], bits);
-  return sum == 0;
+  return sum;
+}
+
+/*
+ * Answers are shifted in from the top, so that keys are read in their order, which the memory
+ * likes, and without a branch: half of the keys may be present.
+ */
+NAY_INLINE uint64_t fuse_push(uint64_t bitmap, uint32_t differ) {
+  return bitmap >> 1 | (((uint64_t)differ - 1) & (uint64_t)1 << 63);
 }
 
 /* One probe of a filter with any number of shards. */
@@ -180,7 +192,7 @@ NAY_INLINE bool fuse_find(nay_fuse_layout layout, unsigned bits, const nay_filte
   const uint8_t *bytes = f->bits.bytes;
   nay_fuse_shard s = nay__fuse_shard_at(bytes, nay__shard_of(x, nay__fuse_nshards(&f->shape)));
   if (NAY_UNLIKELY(s.span == 0)) return fuse_fixed_answer(&s);
-  return fuse_test(layout, bits, bytes, &s, x);
+  return fuse_differ(layout, bits, bytes, &s, x) == 0;
 }
 
 static bool fuse_find_any(const nay_filter *f, uint64_t hash) {
@@ -209,18 +221,35 @@ NAY_INLINE uint64_t fuse_near_test(nay_fuse_layout layout, unsigned bits, const 
   uint64_t bitmap = 0;
   nay_fuse_shard s = nay__fuse_shard_at(f->bits.bytes, 0);
   if (s.span == 0) return fuse_fixed_answer(&s) ? ~(uint64_t)0 >> (64 - n) : 0;
-  for (unsigned i = n; i-- > 0;) {
-    bitmap = bitmap << 1 | fuse_test(layout, bits, f->bits.bytes, &s, x[i]);
+  for (unsigned i = 0; i < n; i++) {
+    bitmap = fuse_push(bitmap, fuse_differ(layout, bits, f->bits.bytes, &s, x[i]));
   }
-  return bitmap;
+  return bitmap >> (64 - n);
 }
 
 /* A group of probes on its way: all lines are asked for before the first is looked at. */
 typedef struct fuse_group {
-  uint64_t at[4][64]; /* slots, as bits from the start of the payload */
+  uint64_t at[4][64]; /* slots, in bytes from the start of the payload; in bits if they straddle */
   uint32_t print[64];
   uint64_t fixed, answers; /* keys of shards that answer without looking */
 } fuse_group;
+
+/* Where a slot is, and what it holds: nay__fuse_get in two halves. */
+NAY_INLINE uint64_t fuse_place(uint64_t array_at, uint64_t slot, unsigned bits) {
+  return bits % 8 == 0 ? array_at + slot * (bits / 8) : array_at * 8 + slot * bits;
+}
+
+NAY_INLINE uint32_t fuse_load(const uint8_t *bytes, uint64_t place, unsigned bits) {
+  switch (bits) {
+    case 8: return bytes[place];
+    case 16: return nay__load16le(bytes + place);
+    case 32: return nay__load32le(bytes + place);
+    default: break;
+  }
+  if (bits == 24) return (uint32_t)nay__load64le(bytes + place) & 0xffffff;
+  uint64_t word = nay__load64le(bytes + (place >> 3)) >> (place & 7);
+  return (uint32_t)(word & (((uint64_t)1 << bits) - 1));
+}
 
 NAY_INLINE void fuse_prepare(nay_fuse_layout layout, unsigned bits, const nay_filter *f,
                              const uint64_t *x, unsigned n, fuse_group *g) {
@@ -238,20 +267,10 @@ NAY_INLINE void fuse_prepare(nay_fuse_layout layout, unsigned bits, const nay_fi
     g->print[i] = nay__fuse_print(m, bits);
     nay__fuse_slots(layout, &s, m, at);
     for (unsigned j = 0; j < nay__fuse_arity(layout); j++) {
-      uint64_t bit = s.array_at * 8 + (uint64_t)at[j] * bits;
-      g->at[j][i] = bit;
-      NAY_PREFETCH(bytes + (bit >> 3));
+      uint64_t place = fuse_place(s.array_at, at[j], bits);
+      g->at[j][i] = place;
+      NAY_PREFETCH(bytes + (bits % 8 == 0 ? place : place >> 3));
     }
-  }
-}
-
-NAY_INLINE uint32_t fuse_load(const uint8_t *bytes, uint64_t bit, unsigned bits) {
-  const uint8_t *p = bytes + (bit >> 3);
-  switch (bits) {
-    case 8: return *p;
-    case 16: return nay__load16le(p);
-    case 32: return nay__load32le(p);
-    default: return (uint32_t)(nay__load64le(p) >> (bit & 7) & (((uint64_t)1 << bits) - 1));
   }
 }
 
@@ -264,14 +283,14 @@ NAY_INLINE uint64_t fuse_group_test(nay_fuse_layout layout, unsigned bits, const
   g.fixed = g.answers = 0;
   fuse_prepare(layout, bits, f, x, n, &g);
   uint64_t bitmap = 0;
-  for (unsigned i = n; i-- > 0;) {
+  for (unsigned i = 0; i < n; i++) {
     uint32_t sum = g.print[i];
     for (unsigned j = 0; j < nay__fuse_arity(layout); j++) {
       sum ^= fuse_load(f->bits.bytes, g.at[j][i], bits);
     }
-    bitmap = bitmap << 1 | (sum == 0);
+    bitmap = fuse_push(bitmap, sum);
   }
-  return (bitmap & ~g.fixed) | g.answers;
+  return (bitmap >> (64 - n) & ~g.fixed) | g.answers;
 }
 
 /* A copy of the loops for each width that divides a word, so that the compiler sees it. */

@@ -37,8 +37,12 @@
 #define SCALABLE_ROW 40u
 #define SCALABLE_MAX_LEVELS 64u
 #define SCALABLE_FIRST 1000u /* keys of the first level when nkeys is 0 */
+#define SCALABLE_MAX_FIRST ((uint64_t)1 << 48)
 #define SCALABLE_MIN_FPR 1e-6
 #define SCALABLE_MAX_FPR 0.5
+/* The same as the header of the file has them; singles above 0 are in the order of their bits. */
+#define SCALABLE_MIN_EXTRA 0x358637bdu
+#define SCALABLE_MAX_EXTRA 0x3f000000u
 
 /* Header fields; the rest is zero. */
 enum {
@@ -141,16 +145,17 @@ static bool scalable_next(scalable_walk *w) {
 /* ---- plan ---- */
 
 static bool scalable_first(const nay_shape *shape, nay_level *level) {
-  double fpr = scalable_rate(shape);
-  if (!(fpr >= SCALABLE_MIN_FPR / 2 && fpr <= SCALABLE_MAX_FPR)) return false;
-  return nay__series_level(shape->nunits, fpr, 0, level);
+  if (shape->extra < SCALABLE_MIN_EXTRA || shape->extra > SCALABLE_MAX_EXTRA) return false;
+  if (shape->nunits > SCALABLE_MAX_FIRST) return false;
+  return nay__series_level(shape->nunits, scalable_rate(shape), 0, level);
 }
 
+/* k is for people: the levels have their own, and another planner may choose another. */
 static bool scalable_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes) {
   nay_level level;
-  if (!scalable_first(shape, &level) || level.k != shape->k) return false;
+  if (!scalable_first(shape, &level) || shape->k == 0 || shape->k > NAY_MAX_K) return false;
   *nbytes = scalable_levels_at(1) + level.nblocks * NAY_BLOCK_BYTES;
-  *nbits = *nbytes * 8;
+  *nbits = level.nblocks * NAY_BLOCK_BITS;
   return true;
 }
 
@@ -169,7 +174,8 @@ static nay_status scalable_plan(const nay_params *params, nay_diag *diag, nay_sh
   if (p.fold > 1) return nay__fail(diag, NAY_EINVAL, "fold: scalable has no fixed size", 0);
   nay_shape s = {p.nkeys, 0, scalable_rate_bits(p.fpr)};
   nay_level level;
-  if (!scalable_first(&s, &level)) return nay__fail(diag, NAY_EINVAL, "nkeys is too large", 0);
+  if (!scalable_first(&s, &level))
+    return nay__fail(diag, NAY_EINVAL, "nkeys is above 2^48, where scalable may start", 0);
   s.k = level.k;
   uint64_t nbytes = scalable_levels_at(1) + level.nblocks * NAY_BLOCK_BYTES;
   if (p.max_nbytes != 0 && nbytes > p.max_nbytes) {
@@ -474,11 +480,13 @@ static nay_status scalable_check(const nay_shape *shape, const uint8_t *payload,
   if (len < scalable_levels_at(1)) return scalable_bad(diag, "shorter than a header", 0);
   uint32_t nlevels = scalable_nlevels(payload);
   double limit = scalable_load_double(payload + SCALABLE_AT_LIMIT);
+  uint64_t ngrown = nay__load64le(payload + SCALABLE_AT_NGROWN);
+  uint64_t most = nay__load64le(payload + SCALABLE_AT_MAX_NBYTES);
   if (nlevels == 0 || nlevels > SCALABLE_MAX_LEVELS || len < scalable_levels_at(nlevels)) {
     return scalable_bad(diag, "impossible number of levels", SCALABLE_AT_NLEVELS);
   }
-  if (nay__load32le(payload + SCALABLE_AT_FINISHED) > 1 ||
-      nay__load64le(payload + SCALABLE_AT_NGROWN) > 64 || !(limit > 0 && limit <= 1) ||
+  if (nay__load32le(payload + SCALABLE_AT_FINISHED) > 1 || ngrown == 0 || ngrown > nlevels ||
+      (most != 0 && len > most) || !(limit > 0 && limit <= 1) ||
       !nay__all_zero(payload + SCALABLE_AT_END, SCALABLE_HEADER - SCALABLE_AT_END)) {
     return scalable_bad(diag, "a field of the header is out of range", SCALABLE_AT_FINISHED);
   }

@@ -533,6 +533,7 @@ nay_status nay_params_plan(const nay_params *params, nay_diag *diag, nay_plan *p
   p.nbytes_file = nay__body_at(key ? 2 : 1, body) + body;
   p.nbytes_build = p.nbytes + sizeof(nay_filter);
   if (family->build != NULL) p.nbytes_build += nay__sharded_memory(family, &shape, params);
+  if (family->ordered) p.nbytes_build += params->nkeys * sizeof(uint64_t); /* a sorted copy */
   if (params->nkeys != 0) p.bits_per_key = (double)p.nbits / (double)params->nkeys;
   p.fpr = family->fpr(&shape, params->nkeys);
   p.fpr_limit = p.fpr;

@@ -30,13 +30,23 @@ static uint64_t series_full(uint64_t nblocks, uint32_t k, uint64_t nkeys) {
   return full < 1 ? 1 : (uint64_t)full;
 }
 
+/*
+ * The bits of nkeys keys vary by about a quarter of sqrt(nkeys) keys. A level planned for
+ * sqrt(nkeys) more is not taken for full before nkeys are in: who knows the number needs no second
+ * level.
+ */
+static uint64_t series_with_room(uint64_t nkeys) {
+  return nkeys + (uint64_t)nay__exp(0.5 * nay__ln((double)nkeys)) + 1;
+}
+
 bool nay__series_level(uint64_t nkeys, double fpr, unsigned i, nay_level *level) {
   if (nkeys == 0 || nkeys > NAY_MAX_NKEYS) return false;
-  uint64_t nblocks = nay__blocked_blocks(nkeys, fpr * nay__series_share(i), 0);
+  uint64_t n = series_with_room(nkeys);
+  uint64_t nblocks = nay__blocked_blocks(n, fpr * nay__series_share(i), 0);
   if (nblocks == 0) return false;
   nblocks = nay__round_up(nblocks, nay__fold_step(nblocks, 0));
-  uint32_t k = nay__blocked_k(nblocks, nkeys);
-  *level = (nay_level){nkeys, nblocks, series_full(nblocks, k, nkeys), k};
+  uint32_t k = nay__blocked_k(nblocks, n);
+  *level = (nay_level){nkeys, nblocks, series_full(nblocks, k, n), k};
   return true;
 }
 

@@ -14,7 +14,7 @@ double nay__series_share(unsigned i);
 typedef struct nay_level {
   uint64_t nkeys;
   uint64_t nblocks;
-  uint64_t nbits_full; /* expected number of bits set when nkeys keys are in */
+  uint64_t nbits_full; /* no fewer than nkeys keys set, but for one case in 10^4 */
   uint32_t k;
 } nay_level;
 

@@ -58,8 +58,7 @@ static void op_add(fuzz *z) {
   if (z->hostile) return;
   if (status == NAY_EFULL) return;
   require(status == NAY_OK && is_new == !before);
-  bool kept =
-      (z->f->shape.extra & (z->f->family->kind == NAY_CUCKOO ? 0x10000u : 0x80000000u)) != 0;
+  bool kept = (z->f->shape.extra & (z->f->family->kind == NAY_CUCKOO ? 0x10000u : 1u)) != 0;
   bool unique = kept && (z->f->family->traits & NAY_CAN_REMOVE) != 0;
   if (!unique || !before) z->count[key]++;
 }
@@ -81,7 +80,7 @@ static void op_remove(fuzz *z) {
 }
 
 static void op_reload(fuzz *z) {
-  size_t len = nay_filter_encoded_size(z->f), written;
+  size_t len = nay_filter_encoded_size(z->f), written = 0;
   uint8_t *bytes = malloc(len);
   require(bytes != NULL && nay_filter_encode(z->f, bytes, len, &written) == NAY_OK);
   nay_filter *read;

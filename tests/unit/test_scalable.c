@@ -255,6 +255,37 @@ static void batches_are_single_adds(void **state) {
   nay_filter_free(many);
 }
 
+/* Who knows the number of keys needs one level; who starts too small keeps the rate all the same.
+ */
+static void building_spreads_the_keys(void **state) {
+  (void)state;
+  enum { N = 20000 };
+  static uint64_t hashes[N];
+  for (uint64_t i = 0; i < N; i++) hashes[i] = nay_hash_mix(i);
+  for (uint64_t first = 100; first <= N; first *= 200) {
+    nay_params p = scalable_params(first);
+    nay_filter *f;
+    assert_ok(nay_filter_build(&p, hashes, N, NULL, &f));
+    assert_has_range(f, 0, N);
+    assert_true(stats_of(f).fpr_now <= 0.01);
+    assert_int_equal(stats_of(f).nlevels, first == N ? 1 : 8);
+    nay_filter_free(f);
+  }
+}
+
+static void the_planned_keys_need_no_growth(void **state) {
+  (void)state;
+  for (uint64_t n = 1; n <= 30000; n = n * 3 / 2 + 1) {
+    for (uint64_t trial = 0; trial < 1 + 20000 / n; trial++) {
+      nay_filter *f = make_scalable(n);
+      add_range(f, trial * n, trial * n + n);
+      assert_int_equal(f->bits.bytes[0], 1); /* levels */
+      nay_filter_free(f);
+      if (trial > 50) break;
+    }
+  }
+}
+
 static void bad_params_are_named(void **state) {
   (void)state;
   nay_params bad[] = {
@@ -307,6 +338,8 @@ int main(void) {
       TEST(folding_finishes),
       TEST(batches_are_single_adds),
       TEST(bad_params_are_named),
+      TEST(building_spreads_the_keys),
+      TEST(the_planned_keys_need_no_growth),
       TEST(hostile_payloads_are_refused_or_safe),
   };
   return run_all(tests);

@@ -322,72 +322,462 @@ def reduce(h, n):
     return h * n >> 64
 
 
-class Bloom:
+def bit(b, n):
+    return b[n >> 3] >> (n & 7) & 1
+
+
+def field(b, at, width):
+    """The number in `width` bits from bit `at` on."""
+    return int.from_bytes(b[at >> 3 : (at + width + 7) >> 3], "little") >> (at & 7) & (1 << width) - 1
+
+
+class Family:
+    """What all have: shape, payload and how they are refused. `seen` collects what a file makes use of."""
+
+    @classmethod
+    def check_shape(cls, f):
+        if not cls.shape_ok(f):
+            raise Refused("ECORRUPT", "shape", 32)
+
+    @classmethod
+    def length_ok(cls, f, length):
+        return length == cls.length(f)
+
+    @classmethod
+    def check(cls, f):
+        f.seen = set()
+        cls.check_payload(f, f.payload)
+
+    @staticmethod
+    def check_payload(f, p):
+        """What the page says about the payload."""
+
+    @staticmethod
+    def must(condition, what):
+        if not condition:
+            raise Refused("ECORRUPT", what, 0)
+
+
+class Bloom(Family):
     """nunits bits, k probes: bit reduce(h * G^i mod 2^64, nunits)."""
 
     @staticmethod
-    def check_shape(f):
-        if not (1 <= f.nunits <= 1 << 60 and 1 <= f.k <= 64 and f.extra == 0):
-            raise Refused("ECORRUPT", "shape", 32)
-
-    @staticmethod
-    def length_ok(f, length):
-        return length == Bloom.length(f)
+    def shape_ok(f):
+        return 1 <= f.nunits <= 1 << 60 and 1 <= f.k <= 64 and f.extra == 0
 
     @staticmethod
     def length(f):
         return -(-f.nunits // 64) * 8
 
-    @staticmethod
-    def check(f):
-        if int.from_bytes(f.payload, "little") >> f.nunits:
-            raise Refused("ECORRUPT", "bits past the end", len(f.data) - 1)
+    @classmethod
+    def check_payload(cls, f, p):
+        cls.must(int.from_bytes(p, "little") >> f.nunits == 0, "bits past the end")
 
     @staticmethod
-    def positions(f, h):
-        for _ in range(f.k):
-            yield reduce(h, f.nunits)
+    def positions(h, nbits, k):
+        for _ in range(k):
+            yield reduce(h, nbits)
             h = h * 0x9E3779B97F4A7C15 & MASK64
 
     @classmethod
     def test(cls, f, payload, h):
-        return all(payload[p >> 3] >> (p & 7) & 1 for p in cls.positions(f, h))
+        return all(bit(payload, p) for p in cls.positions(h, f.nunits, f.k))
 
     @classmethod
     def add(cls, f, payload, h):
-        for p in cls.positions(f, h):
+        for p in cls.positions(h, f.nunits, f.k):
             payload[p >> 3] |= 1 << (p & 7)
+
+
+def lo32_chain(h, k):
+    """lo32(h) * g^i mod 2^32 for i from 0 to k - 1."""
+    x = h & MASK32
+    for _ in range(k):
+        yield x
+        x = x * 0x9E3779B9 & MASK32
 
 
 class Blocked(Bloom):
     """nunits blocks of 512 bits: block reduce(h, nunits), bit (lo32(h) * g^i mod 2^32) >> 23 of it."""
 
     @staticmethod
-    def check_shape(f):
-        if not (1 <= f.nunits <= 1 << 51 and 1 <= f.k <= 64 and f.extra == 0):
-            raise Refused("ECORRUPT", "shape", 32)
-
-    @staticmethod
-    def length_ok(f, length):
-        return length == Blocked.length(f)
+    def shape_ok(f):
+        return 1 <= f.nunits <= 1 << 51 and 1 <= f.k <= 64 and f.extra == 0
 
     @staticmethod
     def length(f):
         return f.nunits * 64
 
     @staticmethod
-    def check(f):
-        pass
+    def check_payload(f, p):
+        """Every value is possible."""
 
     @staticmethod
-    def positions(f, h):
-        block, x = reduce(h, f.nunits), h & MASK32
-        for _ in range(f.k):
+    def positions(h, nblocks, k):
+        block = reduce(h, nblocks)
+        for x in lo32_chain(h, k):
             yield block * 512 + (x >> 23)
-            x = x * 0x9E3779B9 & MASK32
 
 
-FAMILIES = {1: Bloom, 2: Blocked}
+class Counting(Family):
+    """The blocks of family 2, then pages of counters, which queries do not need."""
+
+    @staticmethod
+    def shape_ok(f):
+        return 1 <= f.nunits <= 1 << 48 and 1 <= f.k <= 64 and f.extra <= 1
+
+    @staticmethod
+    def records(f):
+        blocks = min(f.nunits, 512)
+        return min(blocks // 6 + 8, 8 * blocks)
+
+    @classmethod
+    def page_length(cls, f, blocks):
+        rows = -(-blocks // 8)
+        return 64 * blocks + up(8 * rows + 32 * cls.records(f) + 2 * (rows + 1), 64)
+
+    @classmethod
+    def length(cls, f):
+        full, last = divmod(f.nunits, 512)
+        return 64 * f.nunits + full * cls.page_length(f, 512) + (cls.page_length(f, last) if last else 0)
+
+    @classmethod
+    def check_payload(cls, f, p):
+        at = 64 * f.nunits
+        for first in range(0, f.nunits, 512):
+            blocks = min(512, f.nunits - first)
+            cls.check_page(f, p[64 * first : 64 * (first + blocks)], p[at : at + cls.page_length(f, blocks)], blocks)
+            at += cls.page_length(f, blocks)
+        f.seen |= {"counting: two pages"} if f.nunits > 512 else set()
+
+    @classmethod
+    def check_page(cls, f, plane, page, blocks):
+        rows, used = -(-blocks // 8), 0
+        flags = 64 * blocks
+        pool = flags + 8 * rows
+        ranks = pool + 32 * cls.records(f)
+        for block in range(8 * rows):
+            if block % 8 == 0:
+                cls.must(field(page, 8 * (ranks + block // 4), 16) == used, "rank")
+            for group in range(8):
+                flagged = bit(page, 8 * (flags + block) + group)
+                cls.must(block < blocks or not flagged, "flag of no block")
+                if block < blocks:
+                    at = 64 * block + 8 * group
+                    record = page[pool + 32 * used : pool + 32 * used + 32] if flagged else None
+                    cls.check_group(f, u64(plane, at), u64(page, at), record)
+                used += flagged
+        cls.must(field(page, 8 * (ranks + 2 * rows), 16) == used <= cls.records(f), "last rank")
+        cls.must(not any(page[pool + 32 * used : ranks]), "rest of the pool")
+        cls.must(not any(page[ranks + 2 * rows + 2 :]), "padding")
+
+    @classmethod
+    def check_group(cls, f, plane, word, record):
+        if record is not None:
+            counts = [field(record, 4 * b, 4) for b in range(64)]
+            cls.must(word == 0 and sum(counts) > 64, "pooled group")
+            cls.must(all((c != 0) == (plane >> b & 1) for b, c in enumerate(counts)), "record")
+            f.seen.add("counting: pooled")
+        elif word:
+            counts = [len(zeros) + 1 for zeros in f"{word:b}"[::-1].split("1")[:-1]]
+            cls.must(len(counts) == bin(plane).count("1") and max(counts) <= 15, "unary group")
+            f.seen.add("counting: unary")
+        else:
+            counts = []
+            f.seen.add("counting: stuck" if plane else "counting: empty")
+        f.seen |= {"counting: 15 or more"} if 15 in counts else set()
+
+    @staticmethod
+    def test(f, p, h):
+        return Blocked.test(f, p, h)
+
+
+class Scalable(Family):
+    """Levels, each a filter of family 2. The payload states its own length."""
+
+    @staticmethod
+    def shape_ok(f):
+        return 1 <= f.nunits <= 1 << 48 and 1 <= f.k <= 64 and 0x358637BD <= f.extra <= 0x3F000000
+
+    @staticmethod
+    def length_ok(f, length):
+        return True
+
+    @classmethod
+    def check_payload(cls, f, p):
+        cls.must(len(p) >= 128, "header")
+        nlevels, finished, grown, most, limit = struct.unpack_from("<IIQQd", p)
+        cls.must(1 <= nlevels <= 64 and finished <= 1 and 1 <= grown <= nlevels, "header")
+        cls.must((most == 0 or most >= len(p)) and 0 < limit <= 1 and not any(p[32:64]), "header")
+        at = up(64 + 40 * nlevels, 64)
+        cls.must(len(p) >= at and not any(p[64 + 40 * nlevels : at]), "padding")
+        f.levels = []
+        for row in range(64, 64 + 40 * nlevels, 40):
+            nblocks, nkeys, nset, full, k, zero = struct.unpack_from("<QQQQII", p, row)
+            level = p[at : at + 64 * nblocks]
+            cls.must(1 <= nblocks and len(level) == 64 * nblocks and 1 <= k <= 64 and zero == 0, "row")
+            cls.must(1 <= nkeys <= 512 * nblocks and 1 <= full <= 512 * nblocks, "row")
+            cls.must(bin(int.from_bytes(level, "little")).count("1") == nset, "bits set")
+            f.levels.append((level, nblocks, k))
+            at += 64 * nblocks
+        cls.must(at == len(p), "length")
+        f.seen |= {"scalable: levels"} if nlevels > 1 else set()
+        f.seen |= {"scalable: finished"} if finished else set()
+        f.seen |= {"scalable: joined"} if grown < nlevels else set()
+
+    @staticmethod
+    def test(f, p, h):
+        return any(all(bit(level, n) for n in Blocked.positions(h, nblocks, k)) for level, nblocks, k in f.levels)
+
+
+class Window(Family):
+    """Units of 16 words, each cut into cells with a bit for each of `extra` generations."""
+
+    @staticmethod
+    def shape_ok(f):
+        return 1 <= f.nunits <= 1 << 50 and 1 <= f.k <= 64 and 2 <= f.extra <= 16
+
+    @staticmethod
+    def length(f):
+        return 192 + 128 * f.nunits
+
+    @classmethod
+    def check_payload(cls, f, p):
+        newest, clock_set, window, clock, per_generation = struct.unpack_from("<IIQQQ", p)
+        cls.must(newest < f.extra and clock_set <= 1 and per_generation >= 1, "header")
+        cls.must(window == 0 and clock_set == 0 or window >= f.extra - 1, "window")
+        cls.must(clock == 0 or clock_set == 1, "clock")
+        cls.must(not any(p[32:64]) and not any(p[64 + 8 * f.extra : 192]), "zeros")
+        used = 64 // f.extra * f.extra
+        cls.must(all(u64(p, at) >> used == 0 for at in range(192, len(p), 8)), "rest of a word")
+        f.seen |= {"window: rotated"} if newest else set()
+        f.seen |= {"window: clock"} if clock else set()
+        f.seen |= {"window: rest of words"} if used < 64 else set()
+
+    @staticmethod
+    def test(f, p, h):
+        unit, cells, generations = 192 + 128 * reduce(h, f.nunits), 64 // f.extra, (1 << f.extra) - 1
+        for x in lo32_chain(h, f.k):
+            cell = (x & (1 << 28) - 1) * cells >> 28
+            generations &= u64(p, unit + 8 * (x >> 28)) >> cell * f.extra
+        return generations != 0
+
+
+class Cuckoo(Family):
+    """Buckets of four tags; each key has a tag and two buckets. The payload states its own length."""
+
+    @staticmethod
+    def split(f):
+        return f.extra & 255, f.extra >> 8 & 255  # F, D
+
+    @classmethod
+    def shape_ok(cls, f):
+        low, doublings = cls.split(f)
+        return (2 <= f.nunits and f.nunits % 2 == 0 and f.nunits << doublings <= 1 << 53 and f.k == 2
+                and f.extra >> 17 == 0 and low >= 6 and low + doublings <= 32)
+
+    @staticmethod
+    def length_ok(f, length):
+        return True
+
+    @classmethod
+    def check_payload(cls, f, p):
+        low, doublings = cls.split(f)
+        cls.must(len(p) >= 64, "header")
+        f.d, ntags, most = struct.unpack_from("<QQQ", p)
+        cls.must(f.d <= doublings and not any(p[24:64]) and (most == 0 or most >= len(p)), "header")
+        width = low + doublings - f.d
+        nslots = 4 * f.nunits << f.d
+        cls.must(len(p) == 64 + up(-(-nslots * width // 8) + 8, 64), "length")
+        cls.must(int.from_bytes(p[64:], "little") >> nslots * width == 0, "padding")
+        f.slots = [field(p, 512 + i * width, width) for i in range(nslots)]
+        cls.must(sum(tag != 0 for tag in f.slots) == ntags, "number of tags")
+        cls.must(all(tag == 0 or tag & (1 << low) - 1 for tag in f.slots), "low bits of a tag")
+        f.seen |= {"cuckoo: doubled"} if f.d else set()
+        f.seen |= {"cuckoo: spare bits"} if f.d < doublings else set()
+        f.seen |= {"cuckoo: wide"} if width > 16 else set()
+
+    @classmethod
+    def locate(cls, f, h):
+        low_bits, doublings = cls.split(f)
+        left = doublings - f.d
+        low = 1 + ((h & MASK32) * ((1 << low_bits) - 1) >> 32)
+        spare = h & (1 << doublings) - 1
+        tag = (spare & (1 << left) - 1) << low_bits | low
+        i, used = reduce(h, f.nunits), spare >> left
+        x = low * 0x9E3779B97F4A7C15 & MASK64
+        y = (x ^ x >> 32) * 0xBF58476D1CE4E5B9 & MASK64
+        other = (f.nunits - i - 2 * reduce(y, f.nunits // 2) - 1) % f.nunits
+        return tag, i << f.d | used, other << f.d | used
+
+    @classmethod
+    def test(cls, f, p, h):
+        tag, *buckets = cls.locate(f, h)
+        return any(tag in f.slots[4 * bucket : 4 * bucket + 4] for bucket in buckets)
+
+
+def premixed(h, premix):
+    return splitmix64(h ^ premix) if premix else h
+
+
+def remix(x, seed):
+    return fold(x ^ seed, 0xD6E8FEB86659FD93)
+
+
+FINGERPRINT = 0xA0761D6478BD642F
+
+
+class Xor(Family):
+    """Shards of r-bit slots; the xor of a key's three slots is its fingerprint."""
+
+    @staticmethod
+    def split(f):
+        return f.extra >> 8, f.extra & 255  # shards, r
+
+    @classmethod
+    def shape_ok(cls, f):
+        nshards, r = cls.split(f)
+        return (f.k == 3 and 4 <= r <= 32 and nshards >= 1 and f.nunits % nshards == 0
+                and f.k <= f.nunits // nshards < 1 << 31)
+
+    @classmethod
+    def stride(cls, f):
+        nshards, r = cls.split(f)
+        used = -(-(f.nunits // nshards) * r // 8)
+        return up(used + (0 if r in (8, 16, 32) else 8), 8 if nshards == 1 else 64)
+
+    @classmethod
+    def length(cls, f):
+        nshards = cls.split(f)[0]
+        return 16 + nshards * (16 + cls.stride(f))
+
+    @classmethod
+    def check_payload(cls, f, p):
+        nshards, r = cls.split(f)
+        f.premix, slots, f.segment = struct.unpack_from("<QII", p)
+        cls.must(slots == f.nunits // nshards and cls.segment_ok(f.segment), "header")
+        f.shards = []
+        for i in range(nshards):
+            at, seed, span = struct.unpack_from("<QII", p, 16 + 16 * i)
+            cls.must(at == 16 + 16 * nshards + i * cls.stride(f), "place of an array")
+            cls.must(cls.span_ok(f, span, slots) if span else seed <= 1, "span")
+            f.shards.append((at, seed, span))
+        f.seen |= {f"{cls.__name__}: two shards"} if nshards > 1 else set()
+        f.seen |= {f"{cls.__name__}: another seed"} if any(seed > 1 for _, seed, _ in f.shards) else set()
+        f.seen |= {f"{cls.__name__}: empty"} if f.shards[0][1:] == (0, 0) else set()
+        f.seen |= {f"{cls.__name__}: k = {f.k}, r = {r}"}
+
+    @staticmethod
+    def segment_ok(segment):
+        return segment == 0
+
+    @staticmethod
+    def span_ok(f, span, slots):
+        return 3 * span <= slots
+
+    @staticmethod
+    def places(f, m, span):
+        return [j * span + ((rotl(m, 21 * j) & MASK32) * span >> 32) for j in range(3)]
+
+    @classmethod
+    def test(cls, f, p, h):
+        nshards, r = cls.split(f)
+        x = premixed(h, f.premix)
+        at, seed, span = f.shards[reduce(x, nshards)]
+        if span == 0:
+            return seed == 1
+        m = remix(x, seed)
+        total = (m * FINGERPRINT & MASK64) >> (64 - r)
+        for place in cls.places(f, m, span):
+            total ^= field(p, 8 * at + place * r, r)
+        return total == 0
+
+
+class Fuse(Xor):
+    """The same with three or four slots in neighbouring segments."""
+
+    @classmethod
+    def shape_ok(cls, f):
+        nshards, r = cls.split(f)
+        return (f.k in (3, 4) and 4 <= r <= 32 and nshards >= 1 and f.nunits % nshards == 0
+                and f.k <= f.nunits // nshards < 1 << 31)
+
+    @staticmethod
+    def segment_ok(segment):
+        return segment in [1 << i for i in range(17)]
+
+    @staticmethod
+    def span_ok(f, span, slots):
+        return span % f.segment == 0 and span + (f.k - 1) * f.segment <= slots
+
+    @staticmethod
+    def places(f, m, span):
+        first = reduce(m, span)
+        return [first] + [first + j * f.segment ^ m >> 16 * (j - 1) & f.segment - 1 for j in range(1, f.k)]
+
+
+class Ribbon(Family):
+    """Blocks of 128 slots by columns; the parity of a key's slots is its fingerprint. extra 0: a Bloom filter."""
+
+    @staticmethod
+    def shape_ok(f):
+        return 1 <= f.nunits <= 1 << 53 and 1 <= f.k <= (32 if f.extra else 64)
+
+    @staticmethod
+    def length(f):
+        return 8 + 8 * (f.extra + 1) + 16 * f.nunits if f.extra else 8 + 8 * f.nunits
+
+    @classmethod
+    def check_payload(cls, f, p):
+        f.premix = u64(p, 0)
+        f.seen |= {"ribbon: premixed"} if f.premix else set()
+        if f.extra == 0:
+            f.seen.add("ribbon: bloom")
+            return
+        f.blocks_at = 8 + 8 * (f.extra + 1)
+        nblocks = u32(p, f.blocks_at - 4)
+        f.short = nblocks * f.k - f.nunits
+        cls.must(0 <= f.short < nblocks, "number of blocks")
+        firsts = [u32(p, 8 + 8 * i) for i in range(f.extra + 1)]
+        cls.must(firsts[0] == 0 and firsts[-1] <= nblocks, "shards")
+        f.shards = [(firsts[i], firsts[i + 1] - firsts[i], u32(p, 12 + 8 * i)) for i in range(f.extra)]
+        cls.must(all(0 <= blocks < 1 << 25 for _, blocks, _ in f.shards), "blocks of a shard")
+        f.seen |= {"ribbon: two shards"} if f.extra > 1 else set()
+        f.seen |= {"ribbon: another seed"} if any(seed for _, _, seed in f.shards) else set()
+        f.seen |= {"ribbon: short blocks"} if f.short else {"ribbon: no short blocks"}
+        f.seen |= {"ribbon: no column"} if f.short and f.k == 1 else set()
+
+    @staticmethod
+    def column(f, p, block, c):
+        """128 slots: bit c of each."""
+        at = f.blocks_at + 16 * (block * f.k - min(block, f.short) + c)
+        return int.from_bytes(p[at : at + 16], "little")
+
+    @classmethod
+    def test(cls, f, p, h):
+        x = premixed(h, f.premix)
+        if f.extra == 0:
+            return all(bit(p, 64 + n) for n in Bloom.positions(x, 64 * f.nunits, f.k))
+        first, nblocks, seed = f.shards[reduce(x, f.extra)]
+        if nblocks == 0:
+            return False
+        m = remix(x, seed)
+        start = (m & MASK32) * (128 * nblocks - 127) >> 32
+        coefficients = m * 0xE7037ED1A0B428DB | 1
+        fingerprint = m * FINGERPRINT & MASK64
+        fingerprint = 0 if seed >> 31 else fingerprint ^ fingerprint >> 32
+        block, offset = first + start // 128, start % 128
+        for c in range(f.k - (block < f.short)):
+            slots = cls.column(f, p, block, c)
+            if offset:
+                slots |= cls.column(f, p, block + 1, c) << 128
+            parity = bin(slots >> offset & coefficients).count("1") & 1
+            if parity != fingerprint >> (c % 4 * 16 + c // 4) & 1:
+                return False
+        return True
+
+
+FAMILIES = {1: Bloom, 2: Blocked, 3: Counting, 4: Scalable, 5: Window, 6: Cuckoo, 7: Xor, 8: Fuse, 9: Ribbon}
 
 
 def main(args):

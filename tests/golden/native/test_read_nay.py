@@ -1,19 +1,38 @@
 #!/usr/bin/env python3
 """TAP: the second reader (read_nay.py) agrees with the library on every golden file.
 
-answers.txt and hashes.txt were written by the library; make_native.c says what is in them.
+    test_read_nay.py [MAKE_NATIVE]
+
+answers.txt and hashes.txt were written by the library; make_native.c says what is in them. With the
+program itself the two are also compared on files that no writer would make: golden files with some
+bits changed and all digests put right, and payloads of random slots.
 """
 import pathlib
+import random
 import re
+import struct
+import subprocess
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 import read_nay
-from read_nay import CALLER, SIPHASH, NayFile, Refused
+from read_nay import CALLER, MASK32, SIPHASH, NayFile, Refused
 
 HERE = pathlib.Path(__file__).resolve().parent
 SPEC = HERE.parents[2] / "doc" / "formats" / "nay.md"
+# what the golden files of a family must make use of, so that the answers mean something
+NEEDED = """
+counting: empty, unary, pooled, stuck, 15 or more, two pages
+scalable: levels, finished, joined
+window: rotated, clock, rest of words
+cuckoo: doubled, spare bits, wide
+Xor: empty, k = 3; r = 4, k = 3; r = 7, k = 3; r = 8, k = 3; r = 16, k = 3; r = 29, k = 3; r = 32
+Fuse: empty, another seed, k = 3; r = 4, k = 3; r = 8, k = 3; r = 16, k = 3; r = 32, k = 4; r = 5, k = 4; r = 8
+ribbon: bloom, another seed, two shards, premixed, short blocks, no short blocks, no column
+"""
 count = failed = 0
+seen = set()
 
 
 def report(ok, what, *notes):
@@ -39,9 +58,13 @@ def key(stem, i):
     return f"{stem}-{i}".encode() + b"x" * (37 * i % 1500 if i % 4 == 3 else 0)
 
 
+def caller_hash(f, stem, i):
+    return read_nay.splitmix64(i + (1000000 if stem == "absent" else 0)) >> f.seed
+
+
 def answer(f, stem, i):
     if f.hash == CALLER:
-        return f.may_contain_hash(read_nay.splitmix64(i + (1000000 if stem == "absent" else 0)))
+        return f.may_contain_hash(caller_hash(f, stem, i))
     return f.may_contain(key(stem, i))
 
 
@@ -68,8 +91,16 @@ def check_answers():
         listed.add(name)
         secret = None if secret == "-" else bytes.fromhex(secret)
         check_file(name, secret, range(int(first), int(first) + int(members)), int(absent), right.split())
+    check_seen()
     there = {path.name for path in HERE.glob("*.nay")}
     report(listed == there, "every golden file has its answers", sorted(listed ^ there))
+
+
+def check_seen():
+    for line in NEEDED.strip().splitlines():
+        family, features = line.split(": ")
+        missing = {f"{family}: {feature.replace(';', ',')}" for feature in features.split(", ")} - seen
+        report(not missing, f"{family}: the golden files have {features}", sorted(missing))
 
 
 def check_file(name, secret, members, absent, maybes):
@@ -79,6 +110,7 @@ def check_file(name, secret, members, absent, maybes):
     except Refused as why:
         report(False, f"{name}: read", why)
         return
+    seen.update(f.seen)
     lost = [i for i in members if not answer(f, "member", i)]
     report(not lost, f"{name}: {len(members)} members are maybes", lost)
     got = [str(i) for i in range(1, absent + 1) if answer(f, "absent", i)]
@@ -97,7 +129,7 @@ def check_write(name, f, members):
     """Files of these families can be written from the page alone, too."""
     payload = bytearray(f.family.length(f))
     for i in members:
-        f.family.add(f, payload, read_nay.splitmix64(i) if f.hash == CALLER else f.hash_of(key("member", i)))
+        f.family.add(f, payload, caller_hash(f, "member", i) if f.hash == CALLER else f.hash_of(key("member", i)))
     stored = f.secret if len(NayFile(f.data).secret or b"") else None
     again = read_nay.write(f.kind, f.hash, f.seed, f.nkeys, (f.nunits, f.k, f.extra), bytes(payload), stored, f.meta)
     report(again == f.data, f"{name}: written again from the keys, the same bytes")
@@ -130,10 +162,93 @@ def check_dumps():
         report(bytes(shown) == (HERE / name).read_bytes(), f"doc/formats/nay.md: the dump of {name} is exact")
 
 
+def rewrite(f, shape, payload):
+    return read_nay.write(f.kind, CALLER, 0, f.nkeys, shape, bytes(payload))
+
+
+def changed(rng, f):
+    """One bit of the payload, most often near its start or end, or one field of the header."""
+    shape, payload, edge = [f.nunits, f.k, f.extra], bytearray(f.payload), rng.randrange(4)
+    if edge == 0:
+        i = rng.randrange(3)
+        shape[i] = rng.choice([0, 1, shape[i] + 1, shape[i] - 1, shape[i] ^ 1 << rng.randrange(32)]) & MASK32
+    else:
+        n = min(len(payload), [0, 200, 64, len(payload)][edge])
+        at = rng.randrange(n) if edge != 2 else len(payload) - 1 - rng.randrange(n)
+        payload[at] ^= 1 << rng.randrange(8)
+    return rewrite(f, shape, payload)
+
+
+def random_fuse(rng, kind, k, r, nshards):
+    segment, span = (rng.choice([1, 8, 64]), 192) if kind == 8 else (0, 100)
+    slots = span + (k - 1) * segment + 5 if kind == 8 else 305
+    stride = read_nay.up(-(-slots * r // 8) + (0 if r in (8, 16, 32) else 8), 8 if nshards == 1 else 64)
+    payload = struct.pack("<QII", rng.getrandbits(64) * rng.randrange(2), slots, segment)
+    for i in range(nshards):
+        fixed = rng.random() < 0.2
+        seed = rng.randrange(2) if fixed else rng.getrandbits(32)
+        payload += struct.pack("<QII", 16 + 16 * nshards + i * stride, seed, 0 if fixed else span)
+    payload += b"".join(rng.randbytes(-(-slots * r // 8)).ljust(stride, b"\0") for _ in range(nshards))
+    return read_nay.write(kind, CALLER, 0, 9, (nshards * slots, k, nshards << 8 | r), payload)
+
+
+def random_ribbon(rng, k, nshards):
+    sizes = [rng.choice([0, 1, 2, 7]) for _ in range(nshards)]
+    nblocks = sum(sizes) + 1
+    columns = nblocks * k - rng.randrange(nblocks)
+    payload, first = struct.pack("<Q", rng.getrandbits(64) * rng.randrange(2)), 0
+    for size in sizes:
+        payload += struct.pack("<II", first, rng.getrandbits(32))
+        first += size
+    payload += struct.pack("<II", first, nblocks) + rng.randbytes(16 * columns)
+    return read_nay.write(9, CALLER, 0, 9, (columns, k, nshards), payload)
+
+
+def answers_to(data):
+    """The line that make_native prints."""
+    try:
+        f = NayFile(data)
+    except Refused as why:
+        return f"NAY_{why.status}"
+    hashes = ((i, read_nay.splitmix64(1000000 + i)) for i in range(1, 1001))
+    return " ".join(["NAY_OK"] + [str(i) for i, h in hashes if f.may_contain_hash(h)])
+
+
+def made_up(rng):
+    for path in sorted(HERE.glob("*.nay")):
+        if path.stat().st_size < 2000 and not path.name.startswith(("bloom", "blocked")):
+            f = NayFile(path.read_bytes())
+            for i in range(12):
+                yield f"{path.stem}-{i}", changed(rng, f)
+    for nshards in (1, 2, 3, 17):
+        for r in (4, 8, 13, 16, 32):
+            yield f"xor-{nshards}-{r}", random_fuse(rng, 7, 3, r, nshards)
+            yield f"fuse-{nshards}-{r}", random_fuse(rng, 8, rng.choice([3, 4]), r, nshards)
+        for k in (1, 2, 5, 32):
+            yield f"ribbon-{nshards}-{k}", random_ribbon(rng, k, nshards)
+
+
+def check_made_up(program):
+    files, outcomes = dict(made_up(random.Random(1))), {}
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [pathlib.Path(folder, name) for name in files]
+        for path in paths:
+            path.write_bytes(files[path.name])
+        run = subprocess.run([program, "answers", *paths], capture_output=True, text=True, check=True)
+    for name, theirs in zip(files, run.stdout.splitlines(), strict=True):
+        ours = answers_to(files[name])
+        outcomes.setdefault((name.split("-")[0], ours.split()[0]), []).append((name, ours == theirs, ours, theirs))
+    for (family, status), cases in sorted(outcomes.items()):
+        wrong = [f"{name}: {ours:.60} | {theirs:.60}" for name, same, ours, theirs in cases if not same]
+        report(not wrong, f"{family}: {len(cases)} made-up files, {status} to both readers", *wrong)
+
+
 check_hashes()
 check_answers()
 check_damage("bloom-n2.nay")
 check_damage("blocked-key-stored.nay")
 check_dumps()
+if len(sys.argv) > 1:
+    check_made_up(sys.argv[1])
 print(f"1..{count}")
 sys.exit(1 if failed else 0)
