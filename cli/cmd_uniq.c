@@ -25,13 +25,19 @@ typedef struct uniq {
 
 /* ---- the filter ---- */
 
-/* One cache line per key matters more here than a third of the memory. */
-static nay_kind uniq_kind(const nay_params *p) {
-  nay_params blocked = *p;
+static bool uniq_can_plan(nay_params p, nay_kind kind) {
   nay_plan plan;
-  blocked.kind = NAY_BLOCKED;
-  bool fits = nay_params_plan(&blocked, NULL, &plan) == NAY_OK;
-  return fits ? NAY_BLOCKED : NAY_AUTO;
+  p.kind = kind;
+  return nay_params_plan(&p, NULL, &plan) == NAY_OK;
+}
+
+/*
+ * A family that grows when the number of lines is not known; else blocked, where it can be: one
+ * cache line per key matters more here than a third of the memory.
+ */
+static nay_kind uniq_kind(const nay_params *p, bool known) {
+  if (!known && uniq_can_plan(*p, NAY_SCALABLE)) return NAY_SCALABLE;
+  return uniq_can_plan(*p, NAY_BLOCKED) ? NAY_BLOCKED : NAY_AUTO;
 }
 
 static void uniq_window(const options *o, nay_params *p) {
@@ -52,14 +58,11 @@ static nay_params uniq_params(const options *o) {
     uniq_window(o, &p);
     return p;
   }
-  if (p.nkeys == 0 &&
-      !stream_count(o, (const char *const *)o->operands, (size_t)o->noperands, &p.nkeys)) {
-    bool grows = p.kind == NAY_AUTO && p.fpr != 0 && nay_kind_name(NAY_SCALABLE) != NULL;
-    if (grows) p.kind = NAY_SCALABLE;
-    p.nkeys = UNIQ_NKEYS;
-  }
+  const char *const *paths = (const char *const *)o->operands;
+  bool known = p.nkeys != 0 || stream_count(o, paths, (size_t)o->noperands, &p.nkeys);
+  if (!known) p.nkeys = UNIQ_NKEYS;
   if (p.nkeys == 0) p.nkeys = 1;
-  if (p.kind == NAY_AUTO) p.kind = uniq_kind(&p);
+  if (p.kind == NAY_AUTO) p.kind = uniq_kind(&p, known);
   return p;
 }
 
