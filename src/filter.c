@@ -55,10 +55,9 @@ void nay__filter_attach(nay_filter *f, uint8_t *payload, size_t nbytes) {
   f->kernels = (f->flags & NAY_CONCURRENT) != 0 ? &nay__kernels_shared : nay__kernels_best();
 }
 
-static nay_status filter_make_sized(const nay_family *family, const nay_shape *shape,
+static nay_status filter_make_sized(const nay_family *family, const nay_shape *shape, size_t nbytes,
                                     const nay_hasher *hasher, uint64_t nkeys, uint32_t flags,
-                                    size_t nbytes, const nay_allocator *allocator,
-                                    nay_filter **filter) {
+                                    const nay_allocator *allocator, nay_filter **filter) {
   nay_allocator a = nay__allocator_or_default(allocator);
   nay_filter *f = nay__alloc(&a, sizeof *f);
   if (f == NULL) return NAY_ENOMEM;
@@ -86,7 +85,7 @@ nay_status nay__filter_make(const nay_family *family, const nay_shape *shape,
   size_t nbytes;
   if (!family->payload(shape, &nbits, &nbytes64)) return NAY_EINVAL;
   if (!nay__size_ok(nbytes64, &nbytes)) return NAY_ENOMEM;
-  return filter_make_sized(family, shape, hasher, nkeys, flags, nbytes, allocator, filter);
+  return filter_make_sized(family, shape, nbytes, hasher, nkeys, flags, allocator, filter);
 }
 
 void nay__filter_init(nay_filter *f, const nay_params *params) {
@@ -176,7 +175,8 @@ nay_status nay_filter_copy(const nay_filter *f, const nay_allocator *allocator, 
   NAY_TRY(nay__filter_all_verified(f));
   nay_filter *c;
   uint32_t flags = f->flags & ~NAY_IS_READ_ONLY;
-  NAY_TRY(filter_make_sized(f->family, &f->shape, &f->hasher, f->nkeys, flags, f->nbytes, allocator,
+  /* as long as it is, which in a self-sized family is not what a new filter would be */
+  NAY_TRY(filter_make_sized(f->family, &f->shape, f->nbytes, &f->hasher, f->nkeys, flags, allocator,
                             &c));
   bool wait = f->locks != NULL && f->family->copy_locked;
   if (wait) nay__spin_lock_all(f->locks);
