@@ -23,8 +23,9 @@
  * trace.
  *
  * A counter that has reached 15 sticks: it is never changed again. Nor is a group that finds the
- * pool full: it is stuck as a whole (word zero, flag clear, plane not zero); the planned pool lets
- * this happen to one page in 10^8. What sticks can only turn a nay into a maybe.
+ * pool full: it is stuck as a whole (word zero, flag clear, plane not zero); the pool is planned
+ * for 10 % more keys than nkeys, where this happens to one page in 10^8. What sticks can only turn
+ * a nay into a maybe.
  *
  * Threads: whoever adds or removes locks the page; the plane is written byte by byte with atomic
  * stores, so readers need no lock. Bytes: doc/families/counting.md. Fan, Cao, Almeida, Broder,
@@ -349,7 +350,7 @@ static bool counting_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *
 }
 
 static void counting_set_pool(const nay_params *p, nay_shape *shape) {
-  uint64_t n = p->nkeys;
+  uint64_t n = p->nkeys + p->nkeys / 10; /* a few keys too many should not stick at once */
   /* no number of keys: as many as make the plane half full, 0.69 bits set for each bit there */
   if (n == 0) n = shape->nunits * NAY_BLOCK_BITS * 69 / 100 / shape->k + 1;
   shape->extra =

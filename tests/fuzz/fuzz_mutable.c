@@ -81,7 +81,7 @@ static void op_remove(fuzz *z) {
 }
 
 static void op_reload(fuzz *z) {
-  size_t len = nay_filter_encoded_size(z->f), written;
+  size_t len = nay_filter_encoded_size(z->f), written = 0;
   uint8_t *bytes = malloc(len);
   require(bytes != NULL && nay_filter_encode(z->f, bytes, len, &written) == NAY_OK);
   nay_filter *read;
