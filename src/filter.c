@@ -138,10 +138,13 @@ static nay_status filter_build_by_adding(const nay_params *params, const uint64_
 nay_status nay_filter_build(const nay_params *params, const uint64_t *hashes, size_t n,
                             const nay_allocator *allocator, nay_filter **filter) {
   if (params == NULL || filter == NULL || (hashes == NULL && n != 0)) return NAY_EINVAL;
-  const nay_family *family = nay__family_find(params->kind);
-  if (family != NULL && family->build != NULL) {
-    nay_hasher hasher;
-    NAY_TRY(nay__hasher_init(params, NULL, &hasher));
+  const nay_family *family;
+  nay_shape shape;
+  nay_hasher hasher;
+  nay_params p = *params;
+  if (p.nkeys == 0) p.nkeys = nay__max_u64(n, 1);
+  NAY_TRY(nay__resolve(&p, NULL, &family, &shape, &hasher)); /* params are checked as they came */
+  if (family->build != NULL) {
     nay_run all = {hashes, n};
     nay_source source = {&all, 1, NULL, n};
     return nay__sharded_build(family, params, &hasher, &source, allocator, filter);

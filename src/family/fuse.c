@@ -33,6 +33,7 @@
 #include "math/plan.h"
 
 #define FUSE_SHARD_LOG2 20
+#define FUSE_SHARD_SEGMENT 8192u
 #define FUSE_NEAR ((size_t)4 << 20) /* bytes: below, prefetching costs more than it saves */
 #define FUSE_MAX_NSHARDS ((uint64_t)1 << 24)
 
@@ -53,6 +54,8 @@ static void fuse_chain(nay_fuse_layout layout, double n, nay_fuse_dims *dims) {
     factor = fuse_max(1.075, 0.77 + 0.305 * nay__ln(6e5) / log);
   }
   dims->segment = (uint32_t)1 << (exponent < 1 ? 1 : (unsigned)exponent);
+  /* the size is a number of segments: among shards, which are of equal size, keep them short */
+  if (dims->nshards > 1 && dims->segment > FUSE_SHARD_SEGMENT) dims->segment = FUSE_SHARD_SEGMENT;
   uint64_t length = dims->segment, arity = nay__fuse_arity(layout);
   uint64_t nsegments = nay__max_u64(arity, nay__ceil_div((uint64_t)(n * factor + 0.5), length));
   dims->slots = (uint32_t)(nsegments * length);

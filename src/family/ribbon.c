@@ -60,7 +60,7 @@ nay_ribbon_dims nay__ribbon_dims(uint64_t nkeys) {
     dims.nblocks = nay__ribbon_demand(nkeys);
   } else {
     double blocks = shards * ribbon_slots((double)nkeys / shards) / NAY_RIBBON_WIDTH;
-    dims.nblocks = (uint64_t)(blocks + shards / 2 + ribbon_sqrt(shards) + 1);
+    dims.nblocks = (uint64_t)(blocks + shards / 2 + 0.29 * ribbon_sqrt(shards) + 1);
   }
   return dims;
 }
@@ -88,16 +88,23 @@ static uint64_t ribbon_bytes(const nay_shape *shape) {
   return ribbon_payload(shape, &nbits, &nbytes) ? nbytes : UINT64_MAX;
 }
 
-/* The rate when a share of the blocks has a column less. */
+/* The rate when a share of the keys' first slots is in blocks with a column less. */
 static double ribbon_rate(unsigned r, double share) {
   return (1 + share) / (double)((uint64_t)1 << r);
+}
+
+/* How many blocks hold the first slots of all keys: a shard's last block is that of one slot only.
+ */
+static double ribbon_start_blocks(const nay_ribbon_dims *dims) {
+  return (double)dims->nblocks - (double)dims->nshards * (NAY_RIBBON_WIDTH - 1) / NAY_RIBBON_WIDTH;
 }
 
 static double ribbon_fpr(const nay_shape *shape, uint64_t nkeys) {
   if (nkeys == 0) return 0;
   if (shape->extra == 0) return nay__fpr_bloom(shape->nunits * 64, shape->k, nkeys);
-  double nblocks = (double)nay__ribbon_dims(nkeys).nblocks;
-  double share = shape->k - (double)shape->nunits / nblocks;
+  nay_ribbon_dims dims = nay__ribbon_dims(nkeys);
+  double share =
+      ((double)dims.nblocks * shape->k - (double)shape->nunits) / ribbon_start_blocks(&dims);
   return ribbon_rate(shape->k, share < 0 ? 0 : share > 1 ? 1 : share);
 }
 
@@ -113,12 +120,13 @@ typedef struct ribbon_choice {
 } ribbon_choice;
 
 static bool ribbon_for_fpr(uint64_t nkeys, double fpr, ribbon_choice *choice) {
-  uint64_t nblocks = nay__ribbon_dims(nkeys).nblocks;
+  nay_ribbon_dims dims = nay__ribbon_dims(nkeys);
+  uint64_t nblocks = dims.nblocks;
   unsigned r = 1;
   double rate = 0.5;
   for (; rate > fpr && r <= NAY_RIBBON_MAX_COLUMNS; r++) rate /= 2;
   if (r > NAY_RIBBON_MAX_COLUMNS) return false;
-  uint64_t short_blocks = (uint64_t)((fpr / rate - 1) * (double)nblocks);
+  uint64_t short_blocks = (uint64_t)((fpr / rate - 1) * ribbon_start_blocks(&dims));
   if (short_blocks >= nblocks) short_blocks = nblocks - 1;
   choice->ribbon = ribbon_shape(nkeys, nblocks * r - short_blocks, r);
   uint64_t bloom = nkeys <= 4096 ? nay__ceil_div(nay__bloom_bits(nkeys, fpr, 0), 64) : 0;

@@ -1,0 +1,295 @@
+/*
+ * test_builder.c - static builds: the same bytes whatever the order, the threads, the duplicates
+ * and the mode; input untouched; memory given back; the spill file gone.
+ */
+#define _DEFAULT_SOURCE 1
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/flaky.h"
+#include "support/static_sets.h"
+
+static const nay_kind kinds[] = {NAY_XOR, NAY_FUSE, NAY_RIBBON};
+#define N_KINDS (sizeof kinds / sizeof kinds[0])
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SMALLER 8
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SMALLER 8
+#endif
+#endif
+#ifndef SMALLER
+#define SMALLER 1
+#endif
+
+static void shuffle(uint64_t *x, size_t n) {
+  for (size_t i = n; i > 1; i--) {
+    size_t j = (size_t)(nay_hash_mix(i) % i);
+    uint64_t t = x[i - 1];
+    x[i - 1] = x[j];
+    x[j] = t;
+  }
+}
+
+static nay_filter *build_streaming(const nay_params *p, const uint64_t *x, size_t n) {
+  nay_builder *b;
+  nay_filter *f;
+  assert_ok(nay_builder_new(p, NULL, &b));
+  for (size_t i = 0; i < n; i++) assert_ok(nay_builder_add_hash(b, (nay_hash){x[i], 0}));
+  assert_int_equal(nay_builder_nkeys(b), n);
+  assert_ok(nay_builder_finish(b, &f));
+  assert_int_equal(nay_builder_nkeys(b), 0);
+  nay_builder_free(b);
+  return f;
+}
+
+/* x has n distinct hashes; every way to build them gives the same bytes. */
+static void assert_one_result(nay_params p, uint64_t *x, size_t n) {
+  nay_filter *first = set_build(&p, x, n);
+  uint64_t *twice = malloc(2 * n * sizeof *twice + 1);
+  assert_non_null(twice);
+  memcpy(twice, x, n * sizeof *x);
+  memcpy(twice + n, x, n * sizeof *x);
+  shuffle(twice, 2 * n);
+  for (unsigned way = 0; way < 8; way++) {
+    p.threads = way & 1 ? 3 : 1;
+    p.flags = way & 2 ? NAY_LOW_MEMORY : 0;
+    const uint64_t *from = way & 4 ? twice : x;
+    size_t count = way & 4 ? 2 * n : n;
+    nay_filter *f = set_build(&p, from, count), *g = build_streaming(&p, from, count);
+    set_same_bytes(first, f);
+    set_same_bytes(first, g);
+    nay_filter_free(f);
+    nay_filter_free(g);
+  }
+  set_all_maybe(first, x, n);
+  nay_filter_free(first);
+  free(twice);
+}
+
+static void every_way_gives_the_same_bytes(void **state) {
+  (void)state;
+  static const size_t sizes[] = {0, 1, 2, 100, 11500, 200000};
+  for (size_t k = 0; k < N_KINDS; k++) {
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+      uint64_t *x = set_random(sizes[i], i);
+      assert_one_result(set_params(kinds[k], 0.004, 0), x, sizes[i]);
+      free(x);
+    }
+  }
+}
+
+/* Several shards of a fuse filter: the least number of keys that has them, and groups of tasks. */
+static void several_shards(void **state) {
+  (void)state;
+  size_t n = SMALLER > 1 ? 2200000 : 5000000;
+  uint64_t *x = set_random(n, 9), *copy = malloc(n * sizeof *copy);
+  assert_non_null(copy);
+  memcpy(copy, x, n * sizeof *x);
+  nay_params p = set_params(NAY_FUSE, 1.0 / 256, 3);
+  nay_filter *one = set_build(&p, x, n);
+  p.threads = 2;
+  nay_filter *two = set_build(&p, x, n);
+  p.flags = NAY_LOW_MEMORY;
+  nay_filter *low = build_streaming(&p, x, n);
+  assert_memory_equal(x, copy, n * sizeof *x); /* the caller's array is only read */
+  set_same_bytes(one, two);
+  set_same_bytes(one, low);
+  set_all_maybe(one, x, n / SMALLER);
+  nay_filter_free(one);
+  nay_filter_free(two);
+  nay_filter_free(low);
+  free(copy);
+  free(x);
+}
+
+/* Hashes that are not random: the build mixes them itself. */
+static void poor_hashes(void **state) {
+  (void)state;
+  size_t n = 100000 / SMALLER;
+  uint64_t *x = malloc(n * sizeof *x);
+  assert_non_null(x);
+  for (size_t k = 0; k < N_KINDS; k++) {
+    for (unsigned how = 0; how < 4; how++) {
+      for (size_t i = 0; i < n; i++) {
+        x[i] = how == 0   ? i
+               : how == 1 ? i << 40
+               : how == 2 ? nay_hash_mix(i) & 0xffff00000000ffffu
+                          : (uint64_t)1 << 63 | i * 3;
+      }
+      nay_params p = set_params(kinds[k], 1.0 / 256, 0);
+      nay_filter *f = set_build(&p, x, n);
+      nay_stats stats;
+      set_all_maybe(f, x, n);
+      assert_ok(nay_filter_stats(f, &stats));
+      assert_true(stats.fpr_now <= 1.02 / 256);
+      assert_true(set_fpr(f, 20000, how) < 0.0066); /* 2^-8 and six deviations */
+      nay_filter_free(f);
+    }
+  }
+  free(x);
+}
+
+static void all_keys_equal(void **state) {
+  (void)state;
+  for (size_t k = 0; k < N_KINDS; k++) {
+    for (size_t n = 1; n <= 100000; n *= 10) {
+      uint64_t *x = malloc(n * sizeof *x);
+      assert_non_null(x);
+      for (size_t i = 0; i < n; i++) x[i] = 0x123456789abcdef;
+      nay_params p = set_params(kinds[k], 0.01, 0);
+      nay_filter *many = set_build(&p, x, n), *one = set_build(&p, x, 1);
+      set_same_bytes(many, one);
+      assert_int_equal(many->nkeys, 1);
+      set_all_maybe(many, x, 1);
+      nay_filter_free(many);
+      nay_filter_free(one);
+      free(x);
+    }
+  }
+}
+
+/* The number of keys in params is for the plan; what is built fits the keys that are there. */
+static void nkeys_is_a_hint(void **state) {
+  (void)state;
+  uint64_t *x = set_random(1000, 10);
+  for (size_t k = 0; k < N_KINDS; k++) {
+    nay_params p = set_params(kinds[k], 0.01, 0);
+    nay_filter *a = set_build(&p, x, 1000);
+    p.nkeys = 10;
+    nay_filter *b = set_build(&p, x, 1000), *c = build_streaming(&p, x, 1000);
+    set_same_bytes(a, b);
+    set_same_bytes(a, c);
+    nay_filter_free(a);
+    nay_filter_free(b);
+    nay_filter_free(c);
+  }
+  free(x);
+}
+
+/* A builder can be used again, and loses nothing when memory runs out at the end. */
+static void a_failed_finish_loses_nothing(void **state) {
+  (void)state;
+  uint64_t *x = set_random(3000, 11);
+  for (size_t k = 0; k < N_KINDS; k++) {
+    for (unsigned low = 0; low < 2; low++) {
+      flaky alloc = {.fail_at = -1};
+      nay_allocator a = flaky_allocator(&alloc);
+      nay_params p = set_params(kinds[k], 0.01, 0);
+      p.flags = low ? NAY_LOW_MEMORY : 0;
+      nay_builder *b;
+      nay_filter *f = NULL;
+      assert_ok(nay_builder_new(&p, &a, &b));
+      for (size_t i = 0; i < 3000; i++) {
+        assert_ok(nay_builder_add_hash(b, (nay_hash){x[i % 2000], 0}));
+      }
+      for (long n = 0;; n++) {
+        alloc.fail_at = alloc.calls + n;
+        nay_status status = nay_builder_finish(b, &f);
+        if (status == NAY_OK) break;
+        assert_int_equal(status, NAY_ENOMEM);
+        assert_null(f);
+        assert_true(n < 50);
+      }
+      alloc.fail_at = -1;
+      assert_int_equal(f->nkeys, 2000);
+      set_all_maybe(f, x, 2000);
+      nay_filter_free(f);
+      assert_ok(nay_builder_finish(b, &f)); /* empty now */
+      assert_int_equal(f->nkeys, 0);
+      nay_filter_free(f);
+      nay_builder_free(b);
+      assert_int_equal(alloc.objects, 0);
+    }
+  }
+  free(x);
+}
+
+/* The solver's scratch and everything else go through the allocator and come back. */
+static void build_gives_memory_back(void **state) {
+  (void)state;
+  uint64_t *x = set_random(40000, 12);
+  x[77] = x[78]; /* with the detour over a duplicate */
+  for (size_t k = 0; k < N_KINDS; k++) {
+    nay_params p = set_params(kinds[k], 0.01, 0);
+    p.threads = 2;
+    for (long n = 0;; n++) {
+      flaky alloc = {.fail_at = n};
+      nay_allocator a = flaky_allocator(&alloc);
+      nay_filter *f = NULL;
+      nay_status status = nay_filter_build(&p, x, 40000, &a, &f);
+      if (status == NAY_OK) nay_filter_free(f);
+      assert_int_equal(alloc.objects, 0);
+      if (status == NAY_OK) break;
+      assert_int_equal(status, NAY_ENOMEM);
+      assert_true(n < 50);
+    }
+  }
+  free(x);
+}
+
+static size_t files_in(const char *folder) {
+  DIR *d = opendir(folder);
+  assert_non_null(d);
+  size_t n = 0;
+  for (struct dirent *e; (e = readdir(d)) != NULL;) n += e->d_name[0] != '.';
+  closedir(d);
+  return n;
+}
+
+/* The file has no name from the beginning, so that no way to end can leave it behind. */
+static void the_spill_file_is_never_seen(void **state) {
+  (void)state;
+  char folder[] = "/tmp/nay-test-XXXXXX";
+  assert_non_null(mkdtemp(folder));
+  nay_params p = set_params(NAY_FUSE, 0.01, 0);
+  p.flags = NAY_LOW_MEMORY;
+  p.spill_dir = folder;
+  nay_builder *b;
+  assert_ok(nay_builder_new(&p, NULL, &b));
+  assert_int_equal(files_in(folder), 0);
+  for (uint64_t i = 0; i < 3000000 / SMALLER; i++) { /* enough to write chunks */
+    assert_ok(nay_builder_add_hash(b, (nay_hash){nay_hash_mix(i), 0}));
+  }
+  assert_int_equal(files_in(folder), 0);
+  nay_filter *f;
+  assert_ok(nay_builder_finish(b, &f));
+  for (uint64_t i = 0; i < 3000000 / SMALLER; i += 97) {
+    assert_true(nay_filter_may_contain_hash(f, (nay_hash){nay_hash_mix(i), 0}));
+  }
+  nay_filter_free(f);
+  nay_builder_free(b);
+  assert_int_equal(files_in(folder), 0);
+  assert_int_equal(rmdir(folder), 0);
+  assert_status(nay_builder_new(&p, NULL, &b), NAY_EIO); /* the folder is gone */
+}
+
+static void flags_and_threads_are_checked(void **state) {
+  (void)state;
+  nay_params p = set_params(NAY_FUSE, 0.01, 0);
+  nay_filter *f = NULL;
+  p.threads = 257;
+  assert_status(nay_filter_build(&p, NULL, 0, NULL, &f), NAY_EINVAL);
+  p.threads = 256;
+  f = set_build(&p, NULL, 0);
+  assert_int_equal(f->flags & (NAY_LOW_MEMORY | NAY_NO_VERIFY), 0);
+  nay_filter_free(f);
+}
+
+int main(void) {
+  const test_case tests[] = {
+      TEST(every_way_gives_the_same_bytes),
+      TEST(several_shards),
+      TEST(poor_hashes),
+      TEST(all_keys_equal),
+      TEST(nkeys_is_a_hint),
+      TEST(a_failed_finish_loses_nothing),
+      TEST(build_gives_memory_back),
+      TEST(the_spill_file_is_never_seen),
+      TEST(flags_and_threads_are_checked),
+  };
+  return run_all(tests);
+}

@@ -1,0 +1,202 @@
+/* test_fuse.c - xor and fuse filters: widths, arities, plans, hostile payloads. */
+#include "family/fuse.h"
+#include "support/static_sets.h"
+
+static const struct {
+  nay_kind kind;
+  uint32_t k;
+} layouts[] = {{NAY_FUSE, 3}, {NAY_FUSE, 4}, {NAY_XOR, 3}};
+#define N_LAYOUTS (sizeof layouts / sizeof layouts[0])
+
+/* Every width keeps every key, and its rate is about 2^-width where that can be seen. */
+static void every_width(void **state) {
+  (void)state;
+  uint64_t *x = set_random(5000, 1);
+  for (size_t i = 0; i < N_LAYOUTS; i++) {
+    for (unsigned bits = 4; bits <= 32; bits++) {
+      nay_params p = set_params(layouts[i].kind, 1 / (double)((uint64_t)1 << bits), layouts[i].k);
+      nay_filter *f = set_build(&p, x, 5000);
+      assert_int_equal(nay__fuse_bits(&f->shape), bits);
+      assert_int_equal(f->shape.k, layouts[i].k);
+      set_all_maybe(f, x, 5000);
+      double fpr = set_fpr(f, 20000, bits), expected = p.fpr;
+      /* six deviations of a binomial of 20000 probes, and one probe */
+      assert_true(fpr < expected + 6 * 0.00707107 * (expected < 1e-4 ? 0.01 : 0.25) + 1.0 / 20000);
+      nay_filter_free(f);
+    }
+  }
+  free(x);
+}
+
+static void small_sets_of_every_size(void **state) {
+  (void)state;
+  uint64_t *x = set_random(300, 2);
+  for (size_t i = 0; i < N_LAYOUTS; i++) {
+    for (size_t n = 0; n <= 300; n++) {
+      nay_params p = set_params(layouts[i].kind, 1.0 / 256, layouts[i].k);
+      nay_filter *f = set_build(&p, x, n);
+      assert_int_equal(f->nkeys, n);
+      set_all_maybe(f, x, n);
+      nay_stats stats;
+      assert_ok(nay_filter_stats(f, &stats));
+      assert_true(stats.fpr_now <= 1.0 / 256); /* and not 1: no shard has given up */
+      nay_filter_free(f);
+    }
+  }
+  free(x);
+}
+
+static void the_empty_set_says_nay(void **state) {
+  (void)state;
+  for (size_t i = 0; i < N_LAYOUTS; i++) {
+    nay_params p = set_params(layouts[i].kind, 1.0 / 16, layouts[i].k);
+    nay_filter *f = set_build(&p, NULL, 0);
+    assert_true(set_fpr(f, 1000, 3) == 0);
+    nay_filter_free(f);
+  }
+}
+
+static void plans(void **state) {
+  (void)state;
+  nay_plan plan;
+  nay_diag diag;
+  nay_params p = {.kind = NAY_FUSE, .nkeys = 1000000, .fpr = 1.0 / 256};
+  assert_ok(nay_params_plan(&p, &diag, &plan));
+  assert_int_equal(plan.k, 3);
+  assert_true(plan.fpr == 1.0 / 256 && plan.bits_per_key <= 9.1);
+  assert_true(plan.nbytes_build > plan.nbytes + 8 * p.nkeys);
+  p.fpr = 1.0 / 255; /* a little more than 2^-8 needs 8 bits, a little less 9 */
+  assert_ok(nay_params_plan(&p, &diag, &plan));
+  assert_true(plan.fpr == 1.0 / 256);
+  p.fpr = 1.0 / 257;
+  assert_ok(nay_params_plan(&p, &diag, &plan));
+  assert_true(plan.fpr == 1.0 / 512);
+
+  p = (nay_params){.kind = NAY_FUSE, .nkeys = 1000000, .k = 4, .bits_per_key = 8.7};
+  assert_ok(nay_params_plan(&p, &diag, &plan));
+  assert_true(plan.fpr == 1.0 / 256 && plan.bits_per_key <= 8.7);
+  p = (nay_params){.kind = NAY_FUSE, .nkeys = 1000, .nbytes = 1500};
+  assert_ok(nay_params_plan(&p, &diag, &plan));
+  assert_true(plan.nbytes <= 1500);
+
+  const nay_params bad[] = {
+      {.kind = NAY_FUSE, .nkeys = 10, .nbits = 512},
+      {.kind = NAY_FUSE, .nkeys = 10, .fpr = 1e-12},
+      {.kind = NAY_FUSE, .nkeys = 10, .fpr = 0.1, .k = 5},
+      {.kind = NAY_FUSE, .nkeys = 10, .fpr = 0.1, .fold = 2},
+      {.kind = NAY_FUSE, .nkeys = 1000, .nbytes = 100},
+      {.kind = NAY_FUSE, .nkeys = 1000, .bits_per_key = 3},
+      {.kind = NAY_FUSE, .nkeys = (uint64_t)1 << 50, .fpr = 0.01},
+      {.kind = NAY_XOR, .nkeys = 10, .fpr = 0.1, .k = 4},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    assert_status(nay_params_plan(&bad[i], &diag, &plan), NAY_EINVAL);
+    assert_non_null(diag.what);
+  }
+}
+
+/* What is built is what was planned, to the byte. */
+static void plans_are_kept(void **state) {
+  (void)state;
+  uint64_t *x = set_random(70000, 4);
+  static const size_t sizes[] = {1, 2, 63, 1000, 11500, 70000};
+  for (size_t i = 0; i < N_LAYOUTS; i++) {
+    for (size_t j = 0; j < sizeof sizes / sizeof sizes[0]; j++) {
+      nay_params p = set_params(layouts[i].kind, 0.001, layouts[i].k);
+      nay_filter *f = set_build(&p, x, sizes[j]);
+      nay_plan plan;
+      p.nkeys = sizes[j];
+      assert_ok(nay_params_plan(&p, NULL, &plan));
+      assert_int_equal(plan.nbytes, f->nbytes);
+      nay_filter_free(f);
+    }
+  }
+  free(x);
+}
+
+static void static_means_static(void **state) {
+  (void)state;
+  nay_params p = set_params(NAY_FUSE, 0.01, 0);
+  nay_filter *f;
+  p.nkeys = 10;
+  assert_status(nay_filter_new(&p, NULL, &f), NAY_ENOTSUP);
+  f = set_build(&p, NULL, 0);
+  assert_status(nay_filter_add_hash(f, (nay_hash){1, 0}, NULL), NAY_ENOTSUP);
+  assert_status(nay_filter_clear(f), NAY_ENOTSUP);
+  assert_status(nay_filter_fold(f, 2), NAY_ENOTSUP);
+  assert_status(nay_filter_merge(f, f, 1), NAY_ENOTSUP);
+  assert_status(nay_filter_shrink(f, 10), NAY_ENOTSUP);
+  nay_filter_free(f);
+}
+
+/* Any change to header or table is either refused by check() or safe to probe: no address outside
+ * the payload, under the sanitizers and by this test. */
+static void hostile_tables_are_refused_or_safe(void **state) {
+  (void)state;
+  uint64_t *x = set_random(2000, 5);
+  for (size_t i = 0; i < N_LAYOUTS; i++) {
+    nay_params p = set_params(layouts[i].kind, 1.0 / 1024, layouts[i].k);
+    nay_filter *f = set_build(&p, x, 2000);
+    uint8_t *bytes = f->bits.bytes;
+    size_t head = (size_t)nay__fuse_arrays_at(nay__fuse_nshards(&f->shape)), refused = 0;
+    for (size_t bit = 0; bit < head * 8; bit++) {
+      nay_diag diag;
+      bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+      nay_status status = f->family->check(&f->shape, bytes, f->nbytes, &diag);
+      refused += status != NAY_OK;
+      for (size_t q = 0; status == NAY_OK && q < 200; q++) {
+        const uint8_t *addresses[NAY_MAX_TOUCH];
+        unsigned n = f->family->touch(f, (nay_hash){x[q], 0}, addresses);
+        for (unsigned a = 0; a < n; a++) {
+          assert_true(addresses[a] >= bytes && addresses[a] < bytes + f->nbytes);
+        }
+        uint64_t word;
+        nay_filter_may_contain_hash(f, (nay_hash){x[q], 0});
+        assert_ok(nay_filter_may_contain_hash_many(f, &x[q], NULL, 1, &word));
+      }
+      bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    assert_true(refused > 100); /* all but premix, seed and some segment lengths */
+    assert_ok(f->family->check(&f->shape, bytes, f->nbytes, NULL));
+    nay_filter_free(f);
+  }
+  free(x);
+}
+
+/* A shard of each kind: solved, empty (nay), given up (maybe); single and batched. */
+static void fixed_answers(void **state) {
+  (void)state;
+  uint64_t *x = set_random(100, 6);
+  nay_params p = set_params(NAY_FUSE, 1.0 / 256, 3);
+  nay_filter *f = set_build(&p, x, 100);
+  uint8_t *entry = f->bits.bytes + NAY_FUSE_HEADER;
+  uint64_t word = 0;
+  nay_stats stats;
+  nay__store32le(entry + 12, 0);
+  nay__store32le(entry + 8, 1);
+  assert_ok(f->family->check(&f->shape, f->bits.bytes, f->nbytes, NULL));
+  assert_true(set_fpr(f, 100, 7) == 1);
+  assert_ok(nay_filter_stats(f, &stats));
+  assert_true(stats.fpr_now == 1);
+  nay__store32le(entry + 8, 0);
+  assert_ok(nay_filter_may_contain_hash_many(f, x, NULL, 64, &word));
+  assert_true(word == 0);
+  nay__store32le(entry + 8, 2);
+  assert_status(f->family->check(&f->shape, f->bits.bytes, f->nbytes, NULL), NAY_ECORRUPT);
+  nay_filter_free(f);
+  free(x);
+}
+
+int main(void) {
+  const test_case tests[] = {
+      TEST(every_width),
+      TEST(small_sets_of_every_size),
+      TEST(the_empty_set_says_nay),
+      TEST(plans),
+      TEST(plans_are_kept),
+      TEST(static_means_static),
+      TEST(hostile_tables_are_refused_or_safe),
+      TEST(fixed_answers),
+  };
+  return run_all(tests);
+}
