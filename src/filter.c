@@ -10,6 +10,7 @@
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "base/spin.h"
+#include "builder.h"
 #include "family/lazy.h"
 #include "math/choose.h"
 #include "math/plan.h"
@@ -149,15 +150,12 @@ nay_status nay_filter_build(const nay_params *params, const uint64_t *hashes, si
     nay_source source = {&all, 1, NULL, n};
     return nay__sharded_build(family, params, &hasher, &source, allocator, filter);
   }
-  if (params->nkeys != 0 && (family == NULL || !family->ordered)) {
+  if (params->nkeys != 0 && !family->ordered) {
     return filter_build_by_adding(params, hashes, n, allocator, filter);
   }
   nay_builder *builder;
   NAY_TRY(nay_builder_new(params, allocator, &builder));
-  nay_status status = NAY_OK;
-  for (size_t i = 0; i < n && status == NAY_OK; i++) {
-    status = nay_builder_add_hash(builder, (nay_hash){hashes[i], 0});
-  }
+  nay_status status = nay__builder_take(builder, hashes, n);
   if (status == NAY_OK) status = nay_builder_finish(builder, filter);
   nay_builder_free(builder);
   return status;

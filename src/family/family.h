@@ -108,7 +108,7 @@ struct nay_family {
    * the shape: payload() then gives what a new filter needs, and check() must also verify `len`.
    */
   bool self_sized;
-  bool ordered;     /* the bytes depend on the order of adds: builders sort, and drop repeats */
+  bool ordered;     /* the bytes depend on the order of adds: builders choose it, and drop repeats */
   bool shared;      /* takes NAY_CONCURRENT */
   bool copy_locked; /* and a copy must wait for adds: half of one would not pass check() */
 

@@ -13,6 +13,7 @@
 #include "format/fmt_nay.h"
 
 #include "base/bytes.h"
+#include "builder.h"
 #include "family/lazy.h"
 #include "format/layout.h"
 #include "math/plan.h"
@@ -532,6 +533,7 @@ nay_status nay_params_plan(const nay_params *params, nay_diag *diag, nay_plan *p
   uint64_t body = p.nbytes + (key ? NAY_SECTION_ALIGN : 0);
   p.nbytes_file = nay__body_at(key ? 2 : 1, body) + body;
   p.nbytes_build = p.nbytes + sizeof(nay_filter);
+  if (family->ordered) p.nbytes_build += nay__builder_memory(params->nkeys);
   if (family->build != NULL) p.nbytes_build += nay__sharded_memory(family, &shape, params);
   if (params->nkeys != 0) p.bits_per_key = (double)p.nbits / (double)params->nkeys;
   p.fpr = family->fpr(&shape, params->nkeys);
