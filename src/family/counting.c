@@ -562,6 +562,7 @@ static uint64_t counting_stuck_in(const counting_page *p, const counting_group *
 
 static void counting_describe(const nay_filter *f, nay_stats *stats) {
   counting_table t = counting_of(f);
+  stats->nbits = f->nbytes * 8;
   for (uint64_t block = 0; block < t.nblocks; block++) {
     counting_page page = counting_page_at(&t, block / COUNTING_PAGE);
     for (unsigned g = 0; g < COUNTING_GROUPS; g++) {

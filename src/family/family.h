@@ -66,7 +66,7 @@ struct nay_filter {
 
 /* Numbers that a family reads off its bits, for stats, merge and fold. */
 typedef struct nay_census {
-  uint64_t nbits;
+  uint64_t nbits; /* that keys can set: counters and headers are not among them */
   uint64_t nbits_set;
   double nkeys; /* estimated */
   double fpr;   /* of the bits as they are */

@@ -357,6 +357,7 @@ static void scalable_census(const nay_filter *a, const nay_filter *b, uint64_t f
 }
 
 static void scalable_describe(const nay_filter *f, nay_stats *stats) {
+  stats->nbits = f->nbytes * 8;
   stats->nlevels = scalable_nlevels(f->bits.bytes);
   stats->fpr_planned = scalable_load_double(f->bits.bytes + SCALABLE_AT_LIMIT);
   /* growing is what it is for: more keys than it started with are no overload */
