@@ -641,6 +641,7 @@ const nay_family nay__family_counting = {
     .ordered = true,
     .shared = true,
     .copy_locked = true,
+    .own_extra = ~COUNTING_UNIQUE, /* the size of the pools */
     .plan = counting_plan,
     .payload = counting_payload,
     .fpr = counting_fpr,

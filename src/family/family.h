@@ -108,9 +108,10 @@ struct nay_family {
    * the shape: payload() then gives what a new filter needs, and check() must also verify `len`.
    */
   bool self_sized;
-  bool ordered;     /* the bytes depend on the order of adds: builders choose it, and drop repeats */
-  bool shared;      /* takes NAY_CONCURRENT */
-  bool copy_locked; /* and a copy must wait for adds: half of one would not pass check() */
+  bool ordered; /* the bytes depend on the order of adds: builders choose it, and drop repeats */
+  bool shared;  /* takes NAY_CONCURRENT */
+  bool copy_locked;   /* and a copy must wait for adds: half of one would not pass check() */
+  uint32_t own_extra; /* bits of shape.extra that each keeps for itself when two are merged */
 
   /* params -> shape; fills diag with the field to blame. Allocates nothing. */
   nay_status (*plan)(const nay_params *, nay_diag *, nay_shape *);

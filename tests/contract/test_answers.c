@@ -195,7 +195,8 @@ static void a_bad_batch_changes_nothing(void **state) {
 
 static void add_tells_what_is_new(void **state) {
   nay_params p = {.kind = ((const nay_family *)*state)->kind, .nkeys = 300, .fpr = 0.2};
-  /* copies need room as well, and pairs of tags fill buckets of four less evenly than single ones */
+  /* copies need room as well, and pairs of tags fill buckets of four less evenly than single ones
+   */
   if (contract_can(*state, NAY_CAN_COUNT)) p.nkeys = 900;
   nay_filter *f = contract_new(&p);
   unsigned fresh = 0, doubtful = 0;
