@@ -203,8 +203,9 @@ NAY_API unsigned nay_kind_traits(nay_kind kind);
  *                 grow: however many keys are in)
  *   bits_per_key  payload bits for each key: 0 < bits_per_key <= 4096
  *   nbytes        a memory budget for the payload: the best filter that fits
- *   nbits         exactly this many bits (nkeys may then be 0); blocked needs a multiple of 512,
- *                 counting means its bit plane
+ *   nbits         exactly this many bits that keys can set (nkeys may then be 0); blocked needs a
+ *                 multiple of 512, window of 1024, cuckoo of 8 tags; counters and headers come on
+ * top
  *
  * scalable takes fpr alone; its nkeys is only where it starts (0: 1000).
  * Everything else may stay 0. Values out of range are refused, never clamped.
@@ -397,7 +398,8 @@ NAY_API nay_status nay_filter_intersect(nay_filter *dst, const nay_filter *src);
 
 /*
  * nay_filter_fold: shrinks by an integer factor without the keys: the bytes are exactly those of a
- * filter built at that size. NAY_EINVAL when the size is not divisible by factor. Scalable folds
+ * filter built at that size (counting: its bit plane; pages keep their room for large counters).
+ * NAY_EINVAL when the size is not divisible by factor. Scalable folds
  * its last level, which may be nearly empty, and is then finished, also with factor 1: it does not
  * grow again, and adding a key that tests nay returns NAY_EFULL.
  */
@@ -428,10 +430,10 @@ typedef struct nay_stats {
   uint32_t k;
   uint64_t nkeys;         /* planned; 0 when it was made from nbits alone */
   double nkeys_estimated; /* maximum likelihood, from the bits */
-  uint64_t nbits;         /* payload */
+  uint64_t nbits;         /* payload, as in the plan */
   uint64_t nbits_set;
   uint64_t nbytes;    /* memory held, payload and handle */
-  double fill;        /* nbits_set / nbits */
+  double fill;        /* nbits_set / the bits that keys can set: no counters, no headers */
   double utilisation; /* nkeys_estimated / nkeys; 0 when nkeys is 0 */
   double fpr_now;     /* chance that an absent key is a maybe, with these bits */
   double fpr_planned; /* the same, expected, with nkeys keys in */

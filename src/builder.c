@@ -135,12 +135,29 @@ nay_status nay_builder_add(nay_builder *b, const void *key, size_t len) {
 
 uint64_t nay_builder_nkeys(const nay_builder *b) { return b != NULL ? b->nkeys : 0; }
 
+/*
+ * Brings hashes into the order in which they will be added and drops repeats; returns how many
+ * remain. Ascending, so that adds walk through memory; but not for a family that depends on the
+ * order: there a level or a generation takes the keys that come one after the other, and ascending
+ * hashes would all belong to the same few blocks of it. They come in the order of a product that
+ * depends on all their bits.
+ */
+static size_t builder_arrange(const nay_builder *b, uint64_t *hashes, size_t n) {
+  const uint64_t g = 0x9e3779b97f4a7c15u, inverse = 0xf1de83e19937733du; /* modulo 2^64 */
+  bool spread = b->family != NULL && b->family->ordered;
+  for (size_t i = 0; spread && i < n; i++) hashes[i] *= g;
+  nay__sort_u64(hashes, n);
+  n = nay__unique_u64(hashes, n);
+  for (size_t i = 0; spread && i < n; i++) hashes[i] *= inverse;
+  return n;
+}
+
 /* Moves all hashes into b->sorted. When there is no memory for it, everything stays where it is. */
 static nay_status builder_sort(nay_builder *b) {
   size_t n = b->nsorted, bytes;
+  if (b->first == NULL) return NAY_OK;
   for (const builder_page *page = b->first; page != NULL; page = page->next) n += page->used;
   if (!nay__mul_ok(n, sizeof(uint64_t), &bytes)) return NAY_ENOMEM;
-  if (bytes == 0) return NAY_OK;
   uint64_t *all = nay__alloc(&b->allocator, bytes);
   if (all == NULL) return NAY_ENOMEM;
   n = b->nsorted;
@@ -154,12 +171,27 @@ static nay_status builder_sort(nay_builder *b) {
     nay__free(&b->allocator, page, sizeof *page);
   }
   b->last = NULL;
-  nay__sort_u64(all, n);
   b->sorted = all;
   b->sorted_bytes = bytes;
-  b->nsorted = nay__unique_u64(all, n);
+  b->nsorted = builder_arrange(b, all, n);
   return NAY_OK;
 }
+
+nay_status nay__builder_take(nay_builder *b, const uint64_t *hashes, size_t n) {
+  size_t bytes;
+  if (n == 0) return NAY_OK;
+  if (!nay__mul_ok(n, sizeof *hashes, &bytes)) return NAY_ENOMEM;
+  uint64_t *all = nay__alloc(&b->allocator, bytes);
+  if (all == NULL) return NAY_ENOMEM;
+  memcpy(all, hashes, bytes);
+  b->sorted = all;
+  b->sorted_bytes = bytes;
+  b->nsorted = builder_arrange(b, all, n);
+  b->nkeys = n;
+  return NAY_OK;
+}
+
+uint64_t nay__builder_memory(uint64_t nkeys) { return sizeof(nay_builder) + nkeys * 8; }
 
 /* Adds page after page; the pairs of two-word hashes are split into the two arrays of the batch. */
 static nay_status builder_fill_from_pages(const nay_builder *b, nay_filter *f) {
@@ -196,8 +228,7 @@ static nay_status builder_make_filter(const nay_builder *b, uint64_t nkeys, nay_
   NAY_TRY(nay__filter_make(family, &shape, &b->hasher, nkeys, b->params.flags, &b->allocator, &f));
   f->format = b->format;
   nay__filter_init(f, &b->params);
-  nay_status status = family->ordered ? nay__filter_fill_set(f, b->sorted, b->nsorted)
-                                      : nay__filter_fill(f, b->sorted, NULL, b->nsorted);
+  nay_status status = nay__filter_fill(f, b->sorted, NULL, b->nsorted);
   if (status == NAY_OK) status = builder_fill_from_pages(b, f);
   if (status != NAY_OK) {
     nay_filter_free(f);

@@ -11,6 +11,7 @@
 #include "base/compiler.h"
 #include "base/sort.h"
 #include "base/spin.h"
+#include "builder.h"
 #include "family/lazy.h"
 #include "math/choose.h"
 #include "math/plan.h"
@@ -136,48 +137,6 @@ static nay_status filter_build_by_adding(const nay_params *params, const uint64_
   return NAY_OK;
 }
 
-/*
- * Ascending hashes would fill the first blocks before the last: the first level, generation or page
- * would get all its keys in one place. Steps of the golden section visit all of them evenly.
- */
-nay_status nay__filter_fill_set(nay_filter *f, const uint64_t *sorted, size_t n) {
-  size_t step = (size_t)((double)n * 0.6180339887498949) | 1, at = 0;
-  while (nay__gcd(step, n) > 1) step++;
-  for (size_t i = 0; i < n;) {
-    uint64_t group[64];
-    unsigned k = 0;
-    for (; k < 64 && i < n; k++, i++) {
-      group[k] = sorted[at];
-      at = at >= n - step % n ? at - (n - step % n) : at + step % n;
-    }
-    NAY_TRY(nay__filter_fill(f, group, NULL, k));
-  }
-  return NAY_OK;
-}
-
-/* A family whose bytes depend on the order, a known number of keys: a sorted copy, and no pages. */
-static nay_status filter_build_set(const nay_params *params, const uint64_t *hashes, size_t n,
-                                   const nay_allocator *allocator, nay_filter **filter) {
-  nay_filter *f;
-  NAY_TRY(nay_filter_new(params, allocator, &f));
-  size_t size;
-  uint64_t *sorted =
-      nay__mul_ok(n, sizeof *sorted, &size) ? nay__alloc(&f->allocator, size + 1) : NULL;
-  nay_status status = sorted != NULL ? NAY_OK : NAY_ENOMEM;
-  if (status == NAY_OK) {
-    if (n != 0) memcpy(sorted, hashes, size);
-    nay__sort_u64(sorted, n);
-    status = nay__filter_fill_set(f, sorted, nay__unique_u64(sorted, n));
-    nay__free(&f->allocator, sorted, size + 1);
-  }
-  if (status != NAY_OK) {
-    nay_filter_free(f);
-    return status;
-  }
-  *filter = f;
-  return NAY_OK;
-}
-
 nay_status nay_filter_build(const nay_params *params, const uint64_t *hashes, size_t n,
                             const nay_allocator *allocator, nay_filter **filter) {
   if (params == NULL || filter == NULL || (hashes == NULL && n != 0)) return NAY_EINVAL;
@@ -192,16 +151,12 @@ nay_status nay_filter_build(const nay_params *params, const uint64_t *hashes, si
     nay_source source = {&all, 1, NULL, n};
     return nay__sharded_build(family, params, &hasher, &source, allocator, filter);
   }
-  if (params->nkeys != 0) {
-    return family->ordered ? filter_build_set(params, hashes, n, allocator, filter)
-                           : filter_build_by_adding(params, hashes, n, allocator, filter);
+  if (params->nkeys != 0 && !family->ordered) {
+    return filter_build_by_adding(params, hashes, n, allocator, filter);
   }
   nay_builder *builder;
   NAY_TRY(nay_builder_new(params, allocator, &builder));
-  nay_status status = NAY_OK;
-  for (size_t i = 0; i < n && status == NAY_OK; i++) {
-    status = nay_builder_add_hash(builder, (nay_hash){hashes[i], 0});
-  }
+  nay_status status = nay__builder_take(builder, hashes, n);
   if (status == NAY_OK) status = nay_builder_finish(builder, filter);
   nay_builder_free(builder);
   return status;
@@ -385,7 +340,8 @@ nay_status nay_filter_health(const nay_filter *f) {
 
 /* Alike but for size: what folding can bring together. */
 static bool filter_same_but_size(const nay_filter *a, const nay_filter *b) {
-  return a->family == b->family && a->shape.k == b->shape.k && a->shape.extra == b->shape.extra &&
+  return a->family == b->family && a->shape.k == b->shape.k &&
+         ((a->shape.extra ^ b->shape.extra) & ~a->family->own_extra) == 0 &&
          nay__hasher_same(&a->hasher, &b->hasher);
 }
 

@@ -29,8 +29,4 @@ nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_fami
 /* nay__filter_fill: adds n hashes (hi NULL for one-word hashes) to a new filter. */
 nay_status nay__filter_fill(nay_filter *filter, const uint64_t *lo, const uint64_t *hi, size_t n);
 
-/* nay__filter_fill_set: adds n distinct hashes in ascending order, in an order that suits families.
- */
-nay_status nay__filter_fill_set(nay_filter *filter, const uint64_t *sorted, size_t n);
-
 #endif /* NAY_FILTER_H */

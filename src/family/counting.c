@@ -557,6 +557,7 @@ static uint64_t counting_stuck_in(const counting_page *p, const counting_group *
 static void counting_describe(const nay_filter *f, nay_stats *stats) {
   stats->nbits = (uint64_t)f->nbytes * 8; /* the counters too; fill stays that of the plane */
   counting_table t = counting_of(f);
+  stats->nbits = f->nbytes * 8;
   for (uint64_t block = 0; block < t.nblocks; block++) {
     counting_page page = counting_page_at(&t, block / COUNTING_PAGE);
     for (unsigned g = 0; g < COUNTING_GROUPS; g++) {
@@ -635,6 +636,7 @@ const nay_family nay__family_counting = {
     .ordered = true,
     .shared = true,
     .copy_locked = true,
+    .own_extra = ~COUNTING_UNIQUE, /* the size of the pools */
     .plan = counting_plan,
     .payload = counting_payload,
     .fpr = counting_fpr,

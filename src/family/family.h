@@ -66,7 +66,7 @@ struct nay_filter {
 
 /* Numbers that a family reads off its bits, for stats, merge and fold. */
 typedef struct nay_census {
-  uint64_t nbits;
+  uint64_t nbits; /* that keys can set: counters and headers are not among them */
   uint64_t nbits_set;
   double nkeys; /* estimated */
   double fpr;   /* of the bits as they are */
@@ -108,9 +108,10 @@ struct nay_family {
    * the shape: payload() then gives what a new filter needs, and check() must also verify `len`.
    */
   bool self_sized;
-  bool ordered;     /* the order of adds or their repeats show: builders sort, and drop repeats */
-  bool shared;      /* takes NAY_CONCURRENT */
-  bool copy_locked; /* and a copy must wait for adds: half of one would not pass check() */
+  bool ordered; /* the order of adds or their repeats show: builders choose it, and drop repeats */
+  bool shared;  /* takes NAY_CONCURRENT */
+  bool copy_locked;   /* and a copy must wait for adds: half of one would not pass check() */
+  uint32_t own_extra; /* bits of shape.extra that each keeps for itself when two are merged */
 
   /* params -> shape; fills diag with the field to blame. Allocates nothing. */
   nay_status (*plan)(const nay_params *, nay_diag *, nay_shape *);

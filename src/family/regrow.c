@@ -13,5 +13,6 @@ void nay__payload_take(nay_filter *f, nay_memory *fresh, size_t nbytes) {
   nay__memory_free(&f->allocator, &f->memory);
   f->memory = *fresh;
   f->bits.bytes = fresh->at;
+  f->bits.in_cache = nbytes <= NAY_CACHE_BYTES;
   f->nbytes = nbytes;
 }

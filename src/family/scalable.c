@@ -192,6 +192,12 @@ static double scalable_fpr(const nay_shape *shape, uint64_t nkeys) {
 static void scalable_foresee(const nay_params *params, const nay_shape *shape, nay_plan *plan) {
   (void)params;
   plan->fpr_limit = scalable_rate(shape);
+  /* half of all sets of nkeys keys set a few bits more than expected, and the first level is full
+   * before the last key: then old and new payload exist for a moment */
+  nay_level next;
+  if (nay__series_level(2 * shape->nunits, scalable_rate(shape), 1, &next)) {
+    plan->nbytes_build += scalable_levels_at(2) + plan->nbytes + next.nblocks * NAY_BLOCK_BYTES;
+  }
 }
 
 /* The empty first level; the payload is zero but for the header, of which these fields stay. */
@@ -363,6 +369,7 @@ static void scalable_census(const nay_filter *a, const nay_filter *b, uint64_t f
 }
 
 static void scalable_describe(const nay_filter *f, nay_stats *stats) {
+  stats->nbits = f->nbytes * 8;
   stats->nlevels = scalable_nlevels(f->bits.bytes);
   stats->fpr_planned = scalable_load_double(f->bits.bytes + SCALABLE_AT_LIMIT);
   /* growing is what it is for: more keys than it started with are no overload */

@@ -322,6 +322,7 @@ static void window_census(const nay_filter *a, const nay_filter *b, uint64_t fac
 
 static void window_describe(const nay_filter *f, nay_stats *stats) {
   const uint8_t *header = f->bits.bytes;
+  stats->nbits = f->nbytes * 8;
   stats->nlevels = window_all(&f->shape);
   stats->clock = nay__load64le(header + WINDOW_AT_CLOCK);
   stats->overloaded = false; /* g + 1 generations may hold more than a window */

@@ -13,6 +13,8 @@
 #include "format/fmt_nay.h"
 
 #include "base/bytes.h"
+#include "base/spin.h"
+#include "builder.h"
 #include "family/lazy.h"
 #include "format/layout.h"
 #include "math/plan.h"
@@ -531,7 +533,9 @@ nay_status nay_params_plan(const nay_params *params, nay_diag *diag, nay_plan *p
   bool key = hasher.kind == NAY_HASH_SIPHASH && (params->flags & NAY_STORE_KEY) != 0;
   uint64_t body = p.nbytes + (key ? NAY_SECTION_ALIGN : 0);
   p.nbytes_file = nay__body_at(key ? 2 : 1, body) + body;
-  p.nbytes_build = p.nbytes + sizeof(nay_filter);
+  p.nbytes_build = p.nbytes + NAY_CACHE_LINE + sizeof(nay_filter);
+  if (family->shared && (params->flags & NAY_CONCURRENT) != 0) p.nbytes_build += NAY_NSTRIPES;
+  if (family->ordered) p.nbytes_build += nay__builder_memory(params->nkeys);
   if (family->build != NULL) p.nbytes_build += nay__sharded_memory(family, &shape, params);
   if (family->ordered) p.nbytes_build += params->nkeys * sizeof(uint64_t); /* a sorted copy */
   if (params->nkeys != 0) p.bits_per_key = (double)p.nbits / (double)params->nkeys;

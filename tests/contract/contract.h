@@ -29,8 +29,15 @@ typedef struct contract_test {
 
 #define CONTRACT_MAX 1024
 
+/*
+ * Beside the traits of nay.h: a filter is one array of a size that the caller may choose, and folds
+ * as a whole. Scalable has levels and finishes the last.
+ */
+#define CONTRACT_FOLDS_WHOLE 0x10000u
+
 static inline bool contract_can(const nay_family *family, unsigned traits) {
-  return (family->traits & traits) == traits;
+  unsigned own = family->traits | (family->fold != NULL ? CONTRACT_FOLDS_WHOLE : 0);
+  return (own & traits) == traits;
 }
 
 /* contract_run: every test with every family that has the traits. */

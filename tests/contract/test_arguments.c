@@ -19,6 +19,17 @@ typedef struct refusal {
   nay_params params; /* kind is set by the test */
 } refusal;
 
+/* Whether the text has it as a word: "k" is in "k is above 64" and in "k: one of 3 or 4". */
+static bool says(const char *text, const char *word) {
+  size_t len = strlen(word);
+  const char *at = text;
+  for (; (at = strstr(at, word)) != NULL && len != 0; at++) {
+    bool begins = at == text || at[-1] == ' ';
+    if (begins && strchr(" :,;", at[len]) != NULL) return true;
+  }
+  return len == 0;
+}
+
 static void assert_refused(nay_params p, const char *names) {
   nay_plan plan, untouched;
   memset(&plan, 0x77, sizeof plan);
@@ -26,7 +37,7 @@ static void assert_refused(nay_params p, const char *names) {
   nay_diag diag = {NULL, 1, 1};
   assert_status(nay_params_plan(&p, &diag, &plan), NAY_EINVAL);
   assert_non_null(diag.what);
-  if (strstr(diag.what, names) == NULL) fail_msg("\"%s\" does not name %s", diag.what, names);
+  if (!says(diag.what, names)) fail_msg("\"%s\" does not name %s", diag.what, names);
   assert_true(diag.offset == 0 && diag.os_error == 0);
   assert_memory_equal(&plan, &untouched, sizeof plan);
   assert_status(nay_params_plan(&p, NULL, &plan), NAY_EINVAL);
@@ -71,8 +82,8 @@ static void bad_params_are_refused(void **state) {
       {"only one", {.nkeys = 10, .fpr = 0.01, .nbytes = 100}},
       {"only one", {.nkeys = 10, .bits_per_key = 10, .nbits = 512}},
       {"only one", {.nkeys = 10, .fpr = 0.1, .bits_per_key = 5, .nbytes = 64, .nbits = 512}},
-      {"k is", {.nkeys = 10, .fpr = 0.01, .k = 65}},
-      {"k is", {.nkeys = 10, .fpr = 0.01, .k = UINT32_MAX}},
+      {"k", {.nkeys = 10, .fpr = 0.01, .k = 65}},
+      {"k", {.nkeys = 10, .fpr = 0.01, .k = UINT32_MAX}},
       {"flags", {.nkeys = 10, .fpr = 0.01, .flags = 0x80000000u}},
       {"flags", {.nkeys = 10, .fpr = 0.01, .flags = NAY_IS_READ_ONLY}},
       {"hash", {.nkeys = 10, .fpr = 0.01, .hash = NAY_HASH_LEVELDB}},

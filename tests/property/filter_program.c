@@ -18,6 +18,8 @@
 
 #define NSLOTS 3u
 #define NKEYS 64u
+#define WINDOW 20u      /* ticks */
+#define MOST_COPIES 15u /* counters stop here */
 
 typedef enum plant { PLANT_NONE, PLANT_DROPPED_ADD, PLANT_LAZY_MERGE, PLANT_FORGETFUL_FILE } plant;
 
@@ -27,6 +29,9 @@ typedef struct slot {
   nay_filter *filter;
   uint64_t present;       /* bit i: key i must be a maybe */
   unsigned copies[NKEYS]; /* how often key i was put in and not taken out */
+  uint64_t clock;         /* the last moment it was told; where keys go with time */
+  bool clock_set;
+  uint64_t moment[NKEYS]; /* when key i was last put in */
 } slot;
 
 typedef struct program {
@@ -49,6 +54,13 @@ static bool program_can(const program *p, unsigned traits) {
 static bool program_is_a_set(const program *p) {
   return program_can(p, NAY_CAN_ADD) && (p->family->traits & (NAY_CAN_REMOVE | NAY_CAN_COUNT |
                                                               NAY_CAN_GROW | NAY_CAN_EXPIRE)) == 0;
+}
+
+/* Whether filters have one array of a size that params choose, which folds as a whole. */
+static bool program_is_sized(const program *p) { return p->family->fold != NULL; }
+
+static bool program_plants(const program *p, plant what) {
+  return p->planted == what && program_is_a_set(p);
 }
 
 static void program_tell(const program *p, const char *what, unsigned a, unsigned b) {
@@ -118,7 +130,7 @@ static const unsigned program_sizes[] = {1, 2, 3, 4, 6, 8, 12, 24};
 static nay_params program_draw_params(program *p) {
   nay_params params = p->params;
   unsigned draw = tape_byte(p->t), size = program_sizes[draw & 7];
-  if (!program_can(p, NAY_CAN_FOLD)) return params;
+  if (!program_is_sized(p)) return params;
   params.fpr = 0;
   params.nbits = 90 * (uint64_t)size; /* not whole words: families that take any size get one */
   nay_plan plan;
@@ -145,8 +157,7 @@ static bool program_fill_slot(program *p, slot *s, uint64_t keys) {
   nay_filter *made = NULL;
   if (!CHECK(p, program_build(p, &params, keys, &made) == NAY_OK)) return false;
   nay_filter_free(s->filter);
-  s->filter = made;
-  s->present = keys;
+  *s = (slot){.filter = made, .present = keys};
   for (unsigned i = 0; i < NKEYS; i++) s->copies[i] = keys >> i & 1;
   return true;
 }
@@ -168,7 +179,9 @@ static bool program_start(program *p) {
   p->params.seed = draw >> 4 & 1;
   p->params.key[5] = (uint8_t)(draw >> 5 & 1);
   p->params.flags = draw >> 6 & 3; /* NAY_CONCURRENT, NAY_STORE_KEY */
-  if (program_can(p, NAY_CAN_FOLD)) p->params.k = 1 + tape_below(p->t, 8);
+  if (program_can(p, NAY_CAN_ADD) && !p->family->shared) p->params.flags &= ~NAY_CONCURRENT;
+  if (program_can(p, NAY_CAN_EXPIRE)) p->params.window = WINDOW; /* told no time, it forgets none */
+  if (program_is_sized(p)) p->params.k = 1 + tape_below(p->t, 8);
   if (!CHECK(p, program_hash_keys(p) == NAY_OK)) return false;
   for (unsigned i = 0; i < NSLOTS; i++) {
     bool is_static = !program_can(p, NAY_CAN_ADD);
@@ -184,11 +197,12 @@ static slot *program_slot(program *p) { return &p->slots[tape_below(p->t, NSLOTS
 static void program_put(slot *s, unsigned key) {
   s->present |= (uint64_t)1 << key;
   s->copies[key]++;
+  s->moment[key] = s->clock;
 }
 
 /* Where the bug sits: between the program and the library. */
 static nay_status program_add_key(const program *p, nay_filter *f, unsigned key, bool *is_new) {
-  if (p->planted == PLANT_DROPPED_ADD && key == PLANTED_KEY) return NAY_OK;
+  if (program_plants(p, PLANT_DROPPED_ADD) && key == PLANTED_KEY) return NAY_OK;
   uint8_t bytes[NKEYS];
   size_t len = program_key(key, bytes);
   if (p->params.hash == NAY_HASH_CALLER) {
@@ -249,7 +263,7 @@ static bool op_probe(program *p) {
   if (!CHECK(p, by_hash == by_key)) return false;
   if (!program_can(p, NAY_CAN_COUNT)) return true;
   return CHECK(p, nay_filter_count(s->filter, bytes, len, &count) == NAY_OK) &&
-         CHECK(p, count >= s->copies[key]);
+         CHECK(p, count >= (s->copies[key] < MOST_COPIES ? s->copies[key] : MOST_COPIES));
 }
 
 static bool op_remove(program *p) {
@@ -268,18 +282,26 @@ static bool op_remove(program *p) {
   return CHECK(p, nay_filter_remove_hash(s->filter, hash) == NAY_OK);
 }
 
-/* What was added before a tick may be gone after it. */
+/* Keys stay for a window after the moment of their add, at least; the first call sets the clock. */
 static bool op_advance(program *p) {
   slot *s = program_slot(p);
-  uint64_t ticks = tape_below(p->t, 4);
-  nay_status status = nay_filter_advance(s->filter, ticks);
+  uint64_t now = s->clock + tape_below(p->t, WINDOW);
+  program_tell(p, "advance", (unsigned)(s - p->slots), (unsigned)now);
+  nay_status status = nay_filter_advance(s->filter, now);
   if (!program_can(p, NAY_CAN_EXPIRE)) return CHECK(p, status == NAY_ENOTSUP);
-  if (ticks != 0) s->present = 0;
-  return CHECK(p, status == NAY_OK);
+  for (unsigned i = 0; i < NKEYS; i++) {
+    if (!s->clock_set) s->moment[i] = now;
+    if (now - s->moment[i] > WINDOW) s->present &= ~((uint64_t)1 << i);
+  }
+  s->clock = now;
+  s->clock_set = true;
+  if (!CHECK(p, status == NAY_OK)) return false;
+  return now == 0 || CHECK(p, nay_filter_advance(s->filter, now - 1) == NAY_EINVAL);
 }
 
 static bool program_alike_but_size(const nay_filter *a, const nay_filter *b) {
-  return nay_filter_same_hash(a, b) && a->shape.k == b->shape.k && a->shape.extra == b->shape.extra;
+  return nay_filter_same_hash(a, b) && a->shape.k == b->shape.k &&
+         ((a->shape.extra ^ b->shape.extra) & ~a->family->own_extra) == 0;
 }
 
 static bool op_merge(program *p) {
@@ -288,8 +310,9 @@ static bool op_merge(program *p) {
   if (dst == src) return true;
   bool fits = program_alike_but_size(dst->filter, src->filter);
   if (!program_can(p, NAY_CAN_FOLD)) fits &= dst->filter->shape.nunits == src->filter->shape.nunits;
-  nay_status status =
-      p->planted == PLANT_LAZY_MERGE ? NAY_OK : nay_filter_merge(dst->filter, src->filter, 1.0);
+  nay_status status = program_plants(p, PLANT_LAZY_MERGE)
+                          ? NAY_OK
+                          : nay_filter_merge(dst->filter, src->filter, 1.0);
   if (!program_can(p, NAY_CAN_MERGE)) return CHECK(p, status == NAY_ENOTSUP);
   if (status == NAY_EMISMATCH) return CHECK(p, !fits || program_can(p, NAY_CAN_GROW));
   if (program_may_be_full(p, status)) return true;
@@ -314,7 +337,9 @@ static bool op_fold(program *p) {
   slot *s = program_slot(p);
   uint64_t factor = 1 + tape_below(p->t, 12);
   program_tell(p, "fold", (unsigned)(s - p->slots), (unsigned)factor);
-  bool fits = s->filter->shape.nunits % factor == 0;
+  const nay_filter *f = s->filter;
+  uint64_t nunits = p->family->foldable != NULL ? p->family->foldable(f) : f->shape.nunits;
+  bool fits = nunits % factor == 0;
   nay_status status = nay_filter_fold(s->filter, factor);
   if (!program_can(p, NAY_CAN_FOLD)) return CHECK(p, status == NAY_ENOTSUP);
   return CHECK(p, status == (fits ? NAY_OK : NAY_EINVAL));
@@ -354,7 +379,7 @@ static bool program_swap(program *p, slot *s, nay_filter *back) {
   nay_status status = locked ? nay_filter_unlock(back, p->params.key) : NAY_OK;
   bool same = program_same_bytes(back, s->filter) &&
               program_answers(p, back) == program_answers(p, s->filter);
-  if (p->planted == PLANT_FORGETFUL_FILE && back->nbytes > 8) back->bits.bytes[8] &= 0xf7;
+  if (program_plants(p, PLANT_FORGETFUL_FILE) && back->nbytes > 8) back->bits.bytes[8] &= 0xf7;
   nay_filter_free(s->filter);
   s->filter = back;
   return CHECK(p, status == NAY_OK) && CHECK(p, same);
