@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all demo test test-quick test-long fuzz bench install uninstall format lint coverage clean help
+.PHONY: all demo test test-quick test-long fuzz bench bench-billion install uninstall format lint coverage clean help
 
 all: ## build the library and the nay command (build/release)
 	@scripts/bootstrap
@@ -32,6 +32,9 @@ fuzz: ## one minute of libFuzzer on each target (FUZZ_SECONDS=60)
 
 bench: all ## time the main operations
 	@build/release/bench/nay-bench
+
+bench-billion: all ## build a filter of 10^9 keys: 8 GB of temporary file, some minutes
+	@bench/peers/billion
 
 install: all ## install below $(DESTDIR)$(PREFIX)
 	@DESTDIR=$(DESTDIR) cmake --install build/release --prefix $(PREFIX)
