@@ -285,3 +285,29 @@ uint64_t nay__sharded_memory(const nay_family *family, const nay_shape *shape,
          threads * (task + family->build->scratch(shape, shard_keys)) +
          8 * (threads + 2) * nshards + sizeof(sharded_job);
 }
+
+/* ---- which family ---- */
+
+static nay_status sharded_cost(const nay_family *family, const nay_params *params, nay_diag *diag,
+                               double *nbytes, double *fpr) {
+  nay_shape shape;
+  uint64_t bits, bytes;
+  nay_params p = *params;
+  p.kind = family->kind;
+  NAY_TRY(family->plan(&p, diag, &shape));
+  if (!family->payload(&shape, &bits, &bytes)) return NAY_EINVAL;
+  *nbytes = (double)bytes;
+  *fpr = family->fpr(&shape, params->nkeys);
+  return NAY_OK;
+}
+
+nay_status nay_params_choose_static(const nay_params *params, nay_diag *diag, nay_kind *kind) {
+  if (params == NULL || kind == NULL)
+    return nay__fail(diag, NAY_EINVAL, "params or kind is NULL", 0);
+  double fuse_bytes, fuse_fpr, ribbon_bytes, ribbon_fpr;
+  NAY_TRY(sharded_cost(&nay__family_ribbon, params, diag, &ribbon_bytes, &ribbon_fpr));
+  bool fuse = sharded_cost(&nay__family_fuse, params, NULL, &fuse_bytes, &fuse_fpr) == NAY_OK &&
+              fuse_bytes <= ribbon_bytes * 1.125 && fuse_fpr <= ribbon_fpr * 2;
+  *kind = fuse ? NAY_FUSE : NAY_RIBBON;
+  return NAY_OK;
+}
