@@ -152,6 +152,29 @@ static void all_keys_equal(void **state) {
   }
 }
 
+/* A few duplicates do not start a build over, unless the size for fewer keys is another one. */
+static void few_twins(void **state) {
+  (void)state;
+  size_t n = 60000;
+  uint64_t *x = set_random(n, 13), *more = malloc((n + 60) * sizeof *more);
+  assert_non_null(more);
+  for (size_t k = 0; k < N_KINDS; k++) {
+    for (size_t twins = 1; twins <= 60; twins = twins * 2 + 1) {
+      for (size_t size = n - 200; size <= n; size += 50) {
+        memcpy(more, x, size * sizeof *x);
+        for (size_t i = 0; i < twins; i++) more[size + i] = x[i * 7];
+        nay_params p = set_params(kinds[k], 0.004, 0);
+        nay_filter *f = set_build(&p, more, size + twins), *g = set_build(&p, x, size);
+        set_same_bytes(f, g);
+        nay_filter_free(f);
+        nay_filter_free(g);
+      }
+    }
+  }
+  free(more);
+  free(x);
+}
+
 /* The number of keys in params is for the plan; what is built fits the keys that are there. */
 static void nkeys_is_a_hint(void **state) {
   (void)state;
@@ -317,6 +340,7 @@ int main(void) {
       TEST(several_shards),
       TEST(poor_hashes),
       TEST(all_keys_equal),
+      TEST(few_twins),
       TEST(nkeys_is_a_hint),
       TEST(a_failed_finish_loses_nothing),
       TEST(build_gives_memory_back),
