@@ -4,8 +4,8 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all demo test test-quick test-long fuzz bench bench-quick install uninstall amalgamation \
-        format lint coverage clean help
+.PHONY: all demo test test-quick test-long fuzz bench bench-quick bench-billion install uninstall \
+        amalgamation format lint coverage clean help
 
 all: ## build the library and the nay command (build/release)
 	@scripts/bootstrap
@@ -39,6 +39,9 @@ bench: ## time every filter beside its peers; BENCH="--sizes 1M --keep bench/res
 
 bench-quick: ## the same in under two minutes, smaller sizes
 	@$(MAKE) --no-print-directory bench BENCH="--quick $(BENCH)"
+
+bench-billion: all ## build a filter of 10^9 keys: 8 GB of temporary file, some minutes
+	@bench/peers/billion
 
 install: all ## install below $(DESTDIR)$(PREFIX)
 	@DESTDIR=$(DESTDIR) cmake --install build/release --prefix $(PREFIX)

@@ -8,8 +8,9 @@
  *
  * Duplicates. Nothing is sorted in advance: a shard with two equal keys cannot be solved, and a
  * shard that can be has none. When an attempt fails, that shard is sorted to see whether duplicates
- * are to blame. If so the whole set is sorted and freed of them, and the build starts again with
- * the size that the distinct keys need.
+ * are to blame. If they are few, the shard goes on without them, and the filter is right if one of
+ * so many keys less would have been laid out alike. Otherwise the whole set is sorted and freed of
+ * them, and the build starts again with the size that the distinct keys need.
  *
  * Retries. Seeds are a function of the attempt; from the eighth on also of the keys of the shard,
  * so that nobody can prepare a set on which every seed fails. Sets that crowd some shards, or that
@@ -28,6 +29,7 @@
 #define SHARDED_FIXED_SEEDS 8u
 #define SHARDED_SEED_MASK 0x7fffffffu /* the top bit is for solvers to mark what they gave up */
 #define SHARDED_GROUPS 8u
+#define SHARDED_FEW 1024u          /* so many times fewer twins than keys do not stop a build */
 #define SHARDED_THREAD_KEYS 32768u /* for fewer a thread is not worth its start */
 #define SHARDED_MIN_GROUP ((uint64_t)1 << 22)
 
@@ -50,9 +52,10 @@ typedef struct sharded_job {
 
   nay_memory memory; /* of all scratch */
   sharded_scratch scratch[NAY_MAX_THREADS];
-  uint64_t next; /* counter of tasks */
-  /* raised by any thread: stop; there are equal keys; the hashes need mixing; verify failed */
-  uint8_t stop, twins, stuck, misbuilt;
+  uint64_t next;  /* counter of tasks */
+  uint64_t twins; /* keys left out because they came before */
+  /* raised by any thread: stop; the hashes need mixing; verify failed */
+  uint8_t stop, stuck, misbuilt;
 } sharded_job;
 
 /* ---- one shard ---- */
@@ -78,10 +81,24 @@ static bool sharded_verified(const sharded_job *j, const uint64_t *x, size_t n) 
   return true;
 }
 
-static bool sharded_has_twins(uint64_t *x, size_t n) {
+/* Leaves out what comes twice; *few is false when the build should start again instead. */
+static size_t sharded_drop_twins(sharded_job *j, uint64_t *x, size_t n, bool *few) {
   nay__sort_u64(x, n);
-  for (size_t i = 1; i < n; i++) {
-    if (x[i] == x[i - 1]) return true;
+  size_t left = nay__unique_u64(x, n);
+  if (left == n) return n;
+  uint64_t twins = nay__tally(&j->twins, n - left);
+  *few = j->solver->alike != NULL && twins <= j->f->nkeys / SHARDED_FEW;
+  return left;
+}
+
+static bool sharded_try(sharded_job *j, uint64_t shard, const uint64_t *x, size_t n,
+                        uint8_t *scratch, unsigned from, unsigned to) {
+  for (unsigned attempt = from; attempt < to; attempt++) {
+    uint32_t seed = sharded_seed(attempt, x, n);
+    if (j->solver->attempt(j->f, shard, attempt, seed, x, n, scratch) &&
+        sharded_verified(j, x, n)) {
+      return true;
+    }
   }
   return false;
 }
@@ -89,17 +106,16 @@ static bool sharded_has_twins(uint64_t *x, size_t n) {
 /* x may be put into another order. False: the build must stop. */
 static bool sharded_solve_shard(sharded_job *j, uint64_t shard, uint64_t *x, size_t n,
                                 uint8_t *scratch) {
-  for (unsigned attempt = 0; attempt < SHARDED_ATTEMPTS; attempt++) {
-    uint32_t seed = sharded_seed(attempt, x, n);
-    if (j->solver->attempt(j->f, shard, attempt, seed, x, n, scratch) &&
-        sharded_verified(j, x, n)) {
-      return true;
-    }
-    if (attempt == 0 && !j->distinct && sharded_has_twins(x, n)) {
-      nay__atomic_release8(&j->twins, 1);
-      return false;
-    }
+  if (sharded_try(j, shard, x, n, scratch, 0, 1)) return true;
+  unsigned from = 1;
+  if (!j->distinct) {
+    bool few = true;
+    size_t left = sharded_drop_twins(j, x, n, &few);
+    if (!few) return false;
+    if (left != n) from = 0; /* another set: the first seed again */
+    n = left;
   }
+  if (sharded_try(j, shard, x, n, scratch, from, SHARDED_ATTEMPTS)) return true;
   if (j->parts.premix == 0) {
     nay__atomic_release8(&j->stuck, 1);
     return false;
@@ -181,7 +197,8 @@ static nay_status sharded_make_scratch(sharded_job *j) {
 
 /* Solves all tasks; the flags say what went wrong. */
 static nay_status sharded_solve(sharded_job *j) {
-  j->stop = j->twins = j->stuck = j->misbuilt = 0;
+  j->twins = 0;
+  j->stop = j->stuck = j->misbuilt = 0;
   j->solver->begin(j->f, j->parts.premix, j->parts.counts);
   nay_status status = sharded_make_scratch(j);
   nay__partition_rewind(&j->parts);
@@ -225,6 +242,23 @@ static nay_status sharded_cut(sharded_job *j, nay_shape *shape, uint64_t *n, boo
   return *again ? sharded_improve(j, j->distinct, n) : NAY_OK;
 }
 
+/* Whether the filter in j->f, planned for n keys, is the one for those that were no twins. */
+static bool sharded_fits(sharded_job *j, const nay_shape *shape) {
+  if (j->stop != 0) return false;
+  if (j->twins == 0) return true;
+  uint64_t left = j->f->nkeys - j->twins;
+  nay_params p = j->params;
+  nay_shape same;
+  p.nkeys = nay__max_u64(left, 1);
+  if (j->family->plan(&p, NULL, &same) != NAY_OK || same.nunits != shape->nunits ||
+      same.k != shape->k || same.extra != shape->extra ||
+      !j->solver->alike(j->f, j->f->nkeys, left)) {
+    return false;
+  }
+  j->f->nkeys = left;
+  return true;
+}
+
 static nay_status sharded_run(sharded_job *j, uint64_t n) {
   for (;;) {
     nay_shape shape;
@@ -234,7 +268,7 @@ static nay_status sharded_run(sharded_job *j, uint64_t n) {
     uint32_t flags = j->params.flags & ~(NAY_NO_VERIFY | NAY_LOW_MEMORY);
     NAY_TRY(nay__filter_make(j->family, &shape, &j->hasher, n, flags, &j->allocator, &j->f));
     NAY_TRY(sharded_solve(j));
-    if (j->stop == 0) return NAY_OK;
+    if (sharded_fits(j, &shape)) return NAY_OK;
     nay_filter_free(j->f);
     j->f = NULL;
     NAY_TRY(sharded_improve(j, j->stuck != 0, &n));
@@ -284,4 +318,30 @@ uint64_t nay__sharded_memory(const nay_family *family, const nay_shape *shape,
   return nay__min_u64(n, sharded_group_limit(params, n)) * 8 +
          threads * (task + family->build->scratch(shape, shard_keys)) +
          8 * (threads + 2) * nshards + sizeof(sharded_job);
+}
+
+/* ---- which family ---- */
+
+static nay_status sharded_cost(const nay_family *family, const nay_params *params, nay_diag *diag,
+                               double *nbytes, double *fpr) {
+  nay_shape shape;
+  uint64_t bits, bytes;
+  nay_params p = *params;
+  p.kind = family->kind;
+  NAY_TRY(family->plan(&p, diag, &shape));
+  if (!family->payload(&shape, &bits, &bytes)) return NAY_EINVAL;
+  *nbytes = (double)bytes;
+  *fpr = family->fpr(&shape, params->nkeys);
+  return NAY_OK;
+}
+
+nay_status nay_params_choose_static(const nay_params *params, nay_diag *diag, nay_kind *kind) {
+  if (params == NULL || kind == NULL)
+    return nay__fail(diag, NAY_EINVAL, "params or kind is NULL", 0);
+  double fuse_bytes, fuse_fpr, ribbon_bytes, ribbon_fpr;
+  NAY_TRY(sharded_cost(&nay__family_ribbon, params, diag, &ribbon_bytes, &ribbon_fpr));
+  bool fuse = sharded_cost(&nay__family_fuse, params, NULL, &fuse_bytes, &fuse_fpr) == NAY_OK &&
+              fuse_bytes <= ribbon_bytes * 1.125 && fuse_fpr <= ribbon_fpr * 2;
+  *kind = fuse ? NAY_FUSE : NAY_RIBBON;
+  return NAY_OK;
 }

@@ -291,8 +291,7 @@ static void band_give_up(nay_filter *f, uint64_t shard, uint32_t seed, const uin
 
 const nay_solver nay__band_solver = {
     .nshards = band_nshards,
-    .shards_per_task_log2 =
-        7, /* 1.3 M keys: enough to partition in one pass, few enough to cache */
+    .shards_per_task_log2 = 4, /* 2^18 keys: enough to cut in one pass, few enough to share */
     .begin = band_begin,
     .scratch = band_scratch,
     .attempt = band_attempt,

@@ -82,6 +82,8 @@ typedef struct nay_census {
 typedef struct nay_solver {
   uint64_t (*nshards)(const nay_shape *);
   unsigned shards_per_task_log2; /* 2^this neighbouring shards are one piece of a thread's work */
+  /* Whether filters of a and b keys are laid out alike; NULL: that depends on every count. */
+  bool (*alike)(const nay_filter *, uint64_t a, uint64_t b);
   /* Writes all that comes before the arrays; shard s has counts[s] keys. */
   void (*begin)(nay_filter *, uint64_t premix, const uint64_t *counts);
   /* Bytes of scratch for a shard of n keys, 64-byte aligned. */

@@ -239,9 +239,16 @@ static void peel_give_up(nay_filter *f, uint64_t shard, uint32_t seed, const uin
 
 static uint64_t peel_nshards(const nay_shape *shape) { return nay__fuse_nshards(shape); }
 
+static bool peel_alike(const nay_filter *f, uint64_t a, uint64_t b) {
+  nay_fuse_dims one = nay__fuse_dims(nay__fuse_layout_of(f), a);
+  nay_fuse_dims other = nay__fuse_dims(nay__fuse_layout_of(f), b);
+  return one.nshards == other.nshards && one.slots == other.slots && one.segment == other.segment;
+}
+
 const nay_solver nay__peel_solver = {
     .nshards = peel_nshards,
     .shards_per_task_log2 = 0,
+    .alike = peel_alike,
     .begin = peel_begin,
     .scratch = peel_scratch,
     .attempt = peel_attempt,

@@ -32,6 +32,10 @@ void nay__parallel(unsigned n, void (*work)(void *ctx, unsigned worker), void *c
 
 uint64_t nay__take(uint64_t *next) { return __atomic_fetch_add(next, 1, __ATOMIC_RELAXED); }
 
+uint64_t nay__tally(uint64_t *sum, uint64_t more) {
+  return __atomic_add_fetch(sum, more, __ATOMIC_RELAXED);
+}
+
 #else
 
 void nay__parallel(unsigned n, void (*work)(void *ctx, unsigned worker), void *ctx) {
@@ -40,5 +44,7 @@ void nay__parallel(unsigned n, void (*work)(void *ctx, unsigned worker), void *c
 }
 
 uint64_t nay__take(uint64_t *next) { return (*next)++; }
+
+uint64_t nay__tally(uint64_t *sum, uint64_t more) { return *sum += more; }
 
 #endif

@@ -16,4 +16,7 @@ void nay__parallel(unsigned n, void (*work)(void *ctx, unsigned worker), void *c
 /* nay__take: the next piece of work, counted up from *next by all threads together. */
 uint64_t nay__take(uint64_t *next);
 
+/* nay__tally: adds to a sum that all threads share; returns the sum. */
+uint64_t nay__tally(uint64_t *sum, uint64_t more);
+
 #endif /* NAY_OS_THREAD_H */
