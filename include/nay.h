@@ -282,7 +282,8 @@ NAY_API nay_status nay_filter_new(const nay_params *params, const nay_allocator 
 
 /*
  * nay_filter_build: a filter of n hashes, for every family. hashes[] is only read, duplicates are
- * welcome, and the bytes of the result do not depend on the order. params->nkeys 0 means n.
+ * welcome, and the bytes of the result do not depend on the order. params->nkeys 0 means n. A set
+ * has no ages: a window gets the keys spread over its generations. NAY_EFULL: cuckoo, n > nkeys.
  */
 NAY_API nay_status nay_filter_build(const nay_params *params, const uint64_t *hashes, size_t n,
                                     const nay_allocator *allocator, nay_filter **filter);
@@ -296,11 +297,15 @@ NAY_API void nay_filter_free(nay_filter *filter);
 
 /*
  * nay_filter_share: as NAY_CONCURRENT, for a filter that was opened. Call it before others see f.
- * NAY_ENOTSUP for another system's layout.
+ * NAY_ENOTSUP: another system's layout, or a family that takes adds from one thread at a time.
+ * NAY_ENOMEM.
  */
 NAY_API nay_status nay_filter_share(nay_filter *filter);
 
-/* nay_filter_clear: forgets every key. NAY_ENOTSUP when the filter is read-only. */
+/*
+ * nay_filter_clear: forgets every key; a window keeps its clock. NAY_ENOTSUP when the filter is
+ * read-only. NAY_ENOMEM only for a scalable filter that was folded below its first size.
+ */
 NAY_API nay_status nay_filter_clear(nay_filter *filter);
 
 /* ---- filter: keys -------------------------------------------------------------------------------
