@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "exact.h"
@@ -41,15 +42,19 @@ static nay_kind uniq_kind(const nay_params *p, bool known) {
 }
 
 static void uniq_window(const options *o, nay_params *p) {
-  uint64_t count;
+  uint64_t count, seconds;
   if (nay_kind_name(NAY_WINDOW) == NULL) {
     die(EXIT_TROUBLE, "--window: this library has no family that forgets keys");
   }
-  if (!number_count(o->window, &count) || count == 0) {
-    die(EXIT_TROUBLE, "--window: '%s' is not a count of lines such as 1000, 1e6 or 10M", o->window);
-  }
   p->kind = NAY_WINDOW;
-  p->nkeys = count;
+  if (number_count(o->window, &count) && count != 0) {
+    p->nkeys = count;
+  } else if (number_span(o->window, &seconds)) {
+    p->window = seconds * 1000; /* ticks are milliseconds */
+    if (p->nkeys == 0) p->nkeys = UNIQ_NKEYS;
+  } else {
+    die(EXIT_TROUBLE, "--window: '%s' is not a count such as 10M or a time such as 15m, 1h", o->window);
+  }
 }
 
 static nay_params uniq_params(const options *o) {
@@ -82,6 +87,13 @@ static nay_filter *uniq_filter(const options *o) {
 
 /* ---- the stream ---- */
 
+/* A window by count has no clock, and says so; nothing is to be done then. */
+static void uniq_tick(nay_filter *f) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  nay_filter_advance(f, (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000);
+}
+
 static void uniq_exact(uniq *u, const key_batch *b, uint64_t *bitmap) {
   memset(bitmap, 0, BATCH_WORDS * sizeof *bitmap);
   for (size_t i = 0; i < b->n; i++) {
@@ -93,6 +105,7 @@ static void uniq_exact(uniq *u, const key_batch *b, uint64_t *bitmap) {
 static void uniq_batch(uniq *u, const key_batch *b) {
   uint64_t bitmap[BATCH_WORDS];
   const options *o = u->o;
+  if (o->window != NULL) uniq_tick(u->filter);
   bool prints = !o->count && !o->quiet;
   if (prints && b->header != NULL) out_record(b->header, b->header_len);
   if (u->exact != NULL) {

@@ -340,8 +340,7 @@ nay_status nay_filter_health(const nay_filter *f) {
 
 /* Alike but for size: what folding can bring together. */
 static bool filter_same_but_size(const nay_filter *a, const nay_filter *b) {
-  return a->family == b->family && a->shape.k == b->shape.k &&
-         ((a->shape.extra ^ b->shape.extra) & ~a->family->own_extra) == 0 &&
+  return a->family == b->family && a->shape.k == b->shape.k && a->shape.extra == b->shape.extra &&
          nay__hasher_same(&a->hasher, &b->hasher);
 }
 

@@ -636,7 +636,6 @@ const nay_family nay__family_counting = {
     .ordered = true,
     .shared = true,
     .copy_locked = true,
-    .own_extra = ~COUNTING_UNIQUE, /* the size of the pools */
     .plan = counting_plan,
     .payload = counting_payload,
     .fpr = counting_fpr,

@@ -112,8 +112,7 @@ struct nay_family {
   bool self_sized;
   bool ordered; /* the order of adds or their repeats show: builders choose it, and drop repeats */
   bool shared;  /* takes NAY_CONCURRENT */
-  bool copy_locked;   /* and a copy must wait for adds: half of one would not pass check() */
-  uint32_t own_extra; /* bits of shape.extra that each keeps for itself when two are merged */
+  bool copy_locked; /* and a copy must wait for adds: half of one would not pass check() */
 
   /* params -> shape; fills diag with the field to blame. Allocates nothing. */
   nay_status (*plan)(const nay_params *, nay_diag *, nay_shape *);

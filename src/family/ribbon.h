@@ -88,7 +88,7 @@ extern const nay_solver nay__band_solver;
 /* nay__ribbon_demand: blocks that n keys of one shard should have. */
 uint64_t nay__ribbon_demand(uint64_t n);
 
-/* nay__ribbon_dims: shards and blocks for n keys. */
+/* nay_ribbon_dims: shards and blocks for n keys. */
 typedef struct nay_ribbon_dims {
   uint64_t nshards, nblocks;
 } nay_ribbon_dims;

@@ -155,7 +155,7 @@ static bool scalable_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *
   nay_level level;
   if (!scalable_first(shape, &level) || shape->k == 0 || shape->k > NAY_MAX_K) return false;
   *nbytes = scalable_levels_at(1) + level.nblocks * NAY_BLOCK_BYTES;
-  *nbits = level.nblocks * NAY_BLOCK_BITS;
+  *nbits = *nbytes * 8;
   return true;
 }
 

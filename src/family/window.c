@@ -207,7 +207,7 @@ static bool window_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nb
   if (shape->k == 0 || shape->k > NAY_MAX_K) return false;
   if (shape->extra < 2 || shape->extra > WINDOW_MAX_GENERATIONS) return false;
   *nbytes = WINDOW_HEADER + shape->nunits * WINDOW_UNIT;
-  *nbits = shape->nunits * WINDOW_UNIT * 8;
+  *nbits = *nbytes * 8;
   return true;
 }
 

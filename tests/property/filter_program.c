@@ -300,8 +300,7 @@ static bool op_advance(program *p) {
 }
 
 static bool program_alike_but_size(const nay_filter *a, const nay_filter *b) {
-  return nay_filter_same_hash(a, b) && a->shape.k == b->shape.k &&
-         ((a->shape.extra ^ b->shape.extra) & ~a->family->own_extra) == 0;
+  return nay_filter_same_hash(a, b) && a->shape.k == b->shape.k && a->shape.extra == b->shape.extra;
 }
 
 static bool op_merge(program *p) {
