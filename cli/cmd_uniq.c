@@ -53,7 +53,8 @@ static void uniq_window(const options *o, nay_params *p) {
     p->window = seconds * 1000; /* ticks are milliseconds */
     if (p->nkeys == 0) p->nkeys = UNIQ_NKEYS;
   } else {
-    die(EXIT_TROUBLE, "--window: '%s' is not a count such as 10M or a time such as 15m, 1h", o->window);
+    die(EXIT_TROUBLE, "--window: '%s' is not a count such as 10M or a time such as 15m, 1h",
+        o->window);
   }
 }
 

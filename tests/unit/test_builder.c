@@ -10,6 +10,7 @@
 
 #include "support/flaky.h"
 #include "support/static_sets.h"
+#include "support/temp.h"
 
 static const nay_kind kinds[] = {NAY_XOR, NAY_FUSE, NAY_RIBBON};
 #define N_KINDS (sizeof kinds / sizeof kinds[0])
