@@ -73,6 +73,7 @@ static nay_status batch_feed_keys(const nay_filter *f, const void *const *keys, 
   feed->filter = f;
   feed->keys = keys;
   feed->lens = lens;
+  feed->lo = feed->hi = NULL;
   feed->n = keys != NULL ? n : 0;
   feed->next = feed->turn = 0;
   batch_feed_ahead(feed);
@@ -85,6 +86,7 @@ static nay_status batch_feed_hashes(const nay_filter *f, const uint64_t *lo, con
   if (n != 0 && hi == NULL && nay__hash_has_hi(f->hasher.kind)) return NAY_EINVAL;
   feed->filter = f;
   feed->keys = NULL;
+  feed->lens = NULL;
   feed->lo = lo;
   feed->hi = hi;
   feed->n = n;
