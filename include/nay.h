@@ -412,10 +412,10 @@ NAY_API nay_status nay_filter_intersect(nay_filter *dst, const nay_filter *src);
 
 /*
  * nay_filter_fold: shrinks by an integer factor without the keys: the bytes are exactly those of a
- * filter built at that size (counting: its bit plane; pages keep their room for large counters).
- * NAY_EINVAL when the size is not divisible by factor. Scalable folds
- * its last level, which may be nearly empty, and is then finished, also with factor 1: it does not
- * grow again, and adding a key that tests nay returns NAY_EFULL.
+ * filter built at that size (counting: unless counters stick). NAY_EINVAL when the size is not
+ * divisible by factor. Scalable folds its last level, which may be nearly empty, and is then
+ * finished, also with factor 1: it does not grow again, and adding a key that tests nay returns
+ * NAY_EFULL.
  */
 NAY_API nay_status nay_filter_fold(nay_filter *filter, uint64_t factor);
 

@@ -192,12 +192,6 @@ static double scalable_fpr(const nay_shape *shape, uint64_t nkeys) {
 static void scalable_foresee(const nay_params *params, const nay_shape *shape, nay_plan *plan) {
   (void)params;
   plan->fpr_limit = scalable_rate(shape);
-  /* half of all sets of nkeys keys set a few bits more than expected, and the first level is full
-   * before the last key: then old and new payload exist for a moment */
-  nay_level next;
-  if (nay__series_level(2 * shape->nunits, scalable_rate(shape), 1, &next)) {
-    plan->nbytes_build += scalable_levels_at(2) + plan->nbytes + next.nblocks * NAY_BLOCK_BYTES;
-  }
 }
 
 /* The empty first level; the payload is zero but for the header, of which these fields stay. */

@@ -537,7 +537,6 @@ nay_status nay_params_plan(const nay_params *params, nay_diag *diag, nay_plan *p
   if (family->shared && (params->flags & NAY_CONCURRENT) != 0) p.nbytes_build += NAY_NSTRIPES;
   if (family->ordered) p.nbytes_build += nay__builder_memory(params->nkeys);
   if (family->build != NULL) p.nbytes_build += nay__sharded_memory(family, &shape, params);
-  if (family->ordered) p.nbytes_build += params->nkeys * sizeof(uint64_t); /* a sorted copy */
   if (params->nkeys != 0) p.bits_per_key = (double)p.nbits / (double)params->nkeys;
   p.fpr = family->fpr(&shape, params->nkeys);
   p.fpr_limit = p.fpr;
