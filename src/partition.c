@@ -185,7 +185,10 @@ static uint64_t partition_task_keys(const nay_partition *p, uint64_t task) {
   uint64_t keys = 0;
   for (uint64_t s = nay__partition_first_shard(p, task);
        s < nay__partition_first_shard(p, task + 1); s++) {
-    if (p->sorted) keys += p->counts[s];
+    if (p->sorted) {
+      keys += p->counts[s];
+      continue;
+    }
     for (unsigned r = 0; r < p->nthreads; r++) keys += p->ranges[r * p->nshards + s];
   }
   return keys;
@@ -306,16 +309,26 @@ static uint64_t partition_digest(const uint64_t *x, uint64_t n) {
   return sum;
 }
 
-nay_status nay__partition_mix(nay_partition *p) {
-  uint64_t sum = 0;
+/* The sum over all groups, which are free of repeats. */
+static nay_status partition_digest_groups(nay_partition *p, uint64_t *sum) {
   bool more;
+  *sum = 0;
   nay__partition_rewind(p);
   for (;;) {
     NAY_TRY(nay__partition_next(p, &more));
-    if (!more) break;
+    if (!more) return NAY_OK;
     for (uint64_t t = p->group; t < p->group_end; t++) {
-      sum += partition_digest(p->work + p->starts[t], p->lens[t]);
+      *sum += partition_digest(p->work + p->starts[t], p->lens[t]);
     }
+  }
+}
+
+nay_status nay__partition_mix(nay_partition *p) {
+  uint64_t sum;
+  if (p->sorted) {
+    sum = partition_digest(p->work, p->source.n); /* counts[] may be from before it was sorted */
+  } else {
+    NAY_TRY(partition_digest_groups(p, &sum));
   }
   p->premix = nay_hash_mix(sum) | 1; /* never 0, which means none */
   if (!p->sorted) return NAY_OK;

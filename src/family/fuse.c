@@ -135,17 +135,15 @@ static nay_status fuse_plan_for(nay_fuse_layout layout, const nay_params *p, nay
 }
 
 static nay_status fuse_plan(const nay_params *p, nay_diag *diag, nay_shape *shape) {
-  if (p->k != 0 && p->k != 3 && p->k != 4) {
-    return nay__fail(diag, NAY_EINVAL, "k: a fuse filter has 3 or 4 slots for each key", 0);
-  }
-  return fuse_plan_for(p->k == 4 ? NAY_FUSE_4 : NAY_FUSE_3, p, diag, shape);
+  NAY_TRY(fuse_plan_for(p->k == 4 ? NAY_FUSE_4 : NAY_FUSE_3, p, diag, shape));
+  if (p->k == 0 || p->k == 3 || p->k == 4) return NAY_OK;
+  return nay__fail(diag, NAY_EINVAL, "k is not 3 or 4, the slots of a key", 0);
 }
 
 static nay_status xor_plan(const nay_params *p, nay_diag *diag, nay_shape *shape) {
-  if (p->k != 0 && p->k != 3) {
-    return nay__fail(diag, NAY_EINVAL, "k: a xor filter has 3 slots for each key", 0);
-  }
-  return fuse_plan_for(NAY_XOR_3, p, diag, shape);
+  NAY_TRY(fuse_plan_for(NAY_XOR_3, p, diag, shape));
+  if (p->k == 0 || p->k == 3) return NAY_OK;
+  return nay__fail(diag, NAY_EINVAL, "k is not 3, the slots of a key", 0);
 }
 
 static bool xor_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes) {

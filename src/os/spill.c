@@ -1,10 +1,11 @@
-/* spill.c - see spill.h. */
+/* spill.c - see spill.h. Where there are no files (the browser) there is no low-memory builder. */
 #define _POSIX_C_SOURCE 200809L
 #define _DEFAULT_SOURCE 1
 #define _FILE_OFFSET_BITS 64
 
 #include "os/spill.h"
 
+#if !defined(__wasm__)
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -52,3 +53,24 @@ nay_status nay__spill_read(int fd, uint64_t at, void *bytes, size_t len) {
 }
 
 void nay__spill_close(int fd) { close(fd); }
+
+#else
+
+nay_status nay__spill_open(const char *folder, int *fd) {
+  (void)folder, (void)fd;
+  return NAY_ENOTSUP;
+}
+
+nay_status nay__spill_write(int fd, uint64_t at, const void *bytes, size_t len) {
+  (void)fd, (void)at, (void)bytes, (void)len;
+  return NAY_ENOTSUP;
+}
+
+nay_status nay__spill_read(int fd, uint64_t at, void *bytes, size_t len) {
+  (void)fd, (void)at, (void)bytes, (void)len;
+  return NAY_ENOTSUP;
+}
+
+void nay__spill_close(int fd) { (void)fd; }
+
+#endif

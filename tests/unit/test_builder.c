@@ -134,6 +134,26 @@ static void poor_hashes(void **state) {
   free(x);
 }
 
+/* Small sets of integers: some of them no seed can solve before they are mixed. */
+static void small_poor_sets(void **state) {
+  (void)state;
+  uint64_t x[200];
+  size_t mixed = 0;
+  for (size_t i = 0; i < 200; i++) x[i] = i;
+  for (size_t k = 0; k < N_KINDS; k++) {
+    for (uint32_t slots = 0; slots <= (kinds[k] == NAY_FUSE ? 4u : 0u); slots += 4) {
+      for (size_t n = 1; n <= 200; n++) {
+        nay_params p = set_params(kinds[k], 1.0 / 256, slots);
+        nay_filter *f = set_build(&p, x, n);
+        set_all_maybe(f, x, n);
+        mixed += nay__load64le(f->bits.bytes) != 0;
+        nay_filter_free(f);
+      }
+    }
+  }
+  assert_true(mixed > 0); /* or the test tests nothing */
+}
+
 static void all_keys_equal(void **state) {
   (void)state;
   for (size_t k = 0; k < N_KINDS; k++) {
@@ -340,6 +360,7 @@ int main(void) {
       TEST(every_way_gives_the_same_bytes),
       TEST(several_shards),
       TEST(poor_hashes),
+      TEST(small_poor_sets),
       TEST(all_keys_equal),
       TEST(few_twins),
       TEST(nkeys_is_a_hint),
