@@ -7,7 +7,8 @@ setup() {
   command -v tmux > /dev/null || skip "no tmux"
   screen="tmux -S $BATS_TEST_TMPDIR/socket"
   export LC_ALL=C.UTF-8
-  $screen -f /dev/null new-session -d -x 100 -y 40 "env PATH=$PATH TERM=screen-256color bash --norc --noprofile"
+  $screen -f /dev/null new-session -d -x 100 -y 40 "env PATH=$PATH TERM=screen-256color bash --norc --noprofile" ||
+    skip "no pseudo-terminals here"
   $screen send-keys 'PS1="> "; clear' Enter
 }
 
