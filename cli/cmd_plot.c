@@ -20,6 +20,7 @@ static void plot_rate_series(plot_chart *c, const nay_plan *plan, uint64_t nkeys
     nay_plan at;
     p.nkeys = (uint64_t)((double)nkeys * i / 40 + 0.5); /* to half as many again */
     if (p.nkeys == 0 || nay_params_plan(&p, NULL, &at) != NAY_OK || !(at.fpr > 1e-12)) continue;
+    if (at.nbits != plan->nbits) continue; /* counters beside the bits: not a size to plan by */
     line->x[line->n] = 100.0 * i / 40;
     line->y[line->n++] = at.fpr;
   }
