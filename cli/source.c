@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,11 +54,24 @@ const char *source_codecs(void) {
 
 uint64_t source_position(const source *s) { return s->position; }
 
+/*
+ * Waits for bytes, looking every 0.2 s whether the program was asked to stop: a signal that comes
+ * just before read would otherwise not wake it. False when it is to stop.
+ */
+static bool source_wait(const source *s) {
+  struct pollfd p = {.fd = s->fd, .events = POLLIN};
+  while (!stop_requested()) {
+    if (poll(&p, 1, 200) > 0) return true;
+  }
+  return false;
+}
+
 static ssize_t source_raw(source *s, void *dst, size_t cap, char fail[SOURCE_FAIL]) {
-  ssize_t n;
-  do n = read(s->fd, dst, cap);
-  while (n < 0 && errno == EINTR && !stop_requested());
-  if (n < 0 && errno == EINTR) return 0; /* asked to stop: as if the input ended here */
+  ssize_t n = -1;
+  do {
+    if (!source_wait(s)) return 0; /* asked to stop: as if the input ended here */
+    n = read(s->fd, dst, cap);
+  } while (n < 0 && errno == EINTR);
   if (n < 0) snprintf(fail, SOURCE_FAIL, "cannot read %s: %s", s->name, strerror(errno));
   if (n > 0) s->position += (uint64_t)n;
   return n;
