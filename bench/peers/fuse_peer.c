@@ -1,6 +1,7 @@
 /*
  * fuse_peer.c - nay's fuse beside xor_singleheader's binary_fuse8: build and probe, one table row
- * for each number of keys given. bench/peers/fuse compiles it against a checkout.
+ * for each number of keys given. An adapter: it includes the header of a checkout, which the
+ * include path names.
  */
 #include <string.h>
 
