@@ -1,0 +1,65 @@
+/*
+ * nay_policy.h - how a table makes a filter from the keys of a block, and asks it later.
+ *
+ *   nay_policy policy;
+ *   if (nay_policy_leveldb(10, &policy) != NAY_OK) return 1;
+ *   policy.create(&policy, keys, lens, n, &allocator, &bytes, &len);
+ *   if (!policy.may_match(&policy, "bar", 3, bytes, len)) puts("nay");
+ *
+ * A policy is LevelDB's FilterPolicy as a C struct: a name and two calls. Tables (nay_sst.h) and
+ * plug-ins take any policy, the library's or yours. The name is stored beside the filter, and a
+ * reader that has a policy of another name ignores the filter: so change the name whenever the
+ * bytes change.
+ *
+ * Both calls may come from many threads at once and must not change the policy.
+ */
+#ifndef NAY_POLICY_H
+#define NAY_POLICY_H
+
+#include "nay.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nay_policy nay_policy;
+struct nay_policy {
+  const char *name;
+  /*
+   * Makes the filter of n keys; keys may repeat. *filter is memory of `allocator`, exactly *len
+   * bytes (at least 1), for the caller to release with allocator->free. On failure both are
+   * untouched.
+   */
+  nay_status (*create)(const nay_policy *self, const void *const *keys, const size_t *lens,
+                       size_t n, const nay_allocator *allocator, uint8_t **filter, size_t *len);
+  /* false: the key was not among them, for certain. On any doubt true. Bytes need no alignment. */
+  bool (*may_match)(const nay_policy *self, const void *key, size_t key_len, const uint8_t *filter,
+                    size_t len);
+  void *state;       /* yours; the library's own policies keep NULL here */
+  nay_params params; /* of the library's own policies; may stay zero in yours */
+};
+
+/*
+ * nay_policy_leveldb: "leveldb.BuiltinBloomFilter2", the bytes of LevelDB's own policy.
+ * NAY_EINVAL: bits_per_key is 0 or above 4096.
+ */
+NAY_API nay_status nay_policy_leveldb(uint32_t bits_per_key, nay_policy *policy);
+
+/*
+ * nay_policy_small: "nay.small.v1", for the many small filters of such tables: no more bytes than
+ * LevelDB's, a lower rate, and a check byte that turns every flipped bit into a maybe.
+ * NAY_EINVAL as above.
+ */
+NAY_API nay_status nay_policy_small(uint32_t bits_per_key, nay_policy *policy);
+
+/*
+ * nay_policy_filter: "nay.filter.v1", a native file of any family, for one filter over a whole
+ * table. params as for nay_builder; nkeys stays 0. NAY_EINVAL as nay_params_plan.
+ */
+NAY_API nay_status nay_policy_filter(const nay_params *params, nay_policy *policy);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NAY_POLICY_H */
