@@ -28,8 +28,27 @@ typedef struct nay_bits {
   uint8_t *bytes;
   uint64_t nunits;
   uint32_t k;
-  bool in_cache; /* small enough that asking for lines ahead of time costs more than it gives */
+  uint32_t extra; /* for the family, as in its shape */
+  bool in_cache;  /* small enough that asking for lines ahead of time costs more than it gives */
 } nay_bits;
+
+/* Where the keys of one fuse shard lie: its numbers, and slots and fingerprint of 64 keys. */
+typedef struct nay_fuse_aim {
+  uint32_t seed, span, segment;
+  unsigned bits;
+} nay_fuse_aim;
+typedef struct nay_fuse_spots {
+  uint32_t at[4][64];
+  uint32_t print[64];
+} nay_fuse_spots;
+
+/* The same for cuckoo tables of less than 2^32 buckets that do not grow. */
+typedef struct nay_cuckoo_aim {
+  uint64_t nbuckets, ntags;
+} nay_cuckoo_aim;
+typedef struct nay_cuckoo_spots {
+  uint32_t tag[64], home[64], other[64];
+} nay_cuckoo_spots;
 
 /*
  * Batches have at most 64 keys: bit i of the word answers for hashes[i]. A batch's prefetch is
@@ -48,6 +67,10 @@ typedef struct nay_kernels {
   uint64_t (*blocked_test64)(const nay_bits *, const uint64_t *hashes, unsigned n);
   uint64_t (*blocked_add64)(const nay_bits *, const uint64_t *hashes, unsigned n);
   void (*blocked_prefetch64)(const nay_bits *, const uint64_t *hashes, unsigned n);
+
+  /* exactly 64 keys; NULL: one key at a time is as fast (kernels_aim.c) */
+  void (*fuse_aim64)(const nay_fuse_aim *, const uint64_t *x, nay_fuse_spots *);
+  void (*cuckoo_aim64)(const nay_cuckoo_aim *, const uint64_t *hashes, nay_cuckoo_spots *);
 } nay_kernels;
 
 extern const nay_kernels nay__kernels_scalar;

@@ -57,6 +57,8 @@ const nay_kernels nay__kernels_avx512 = {
     .blocked_test64 = avx512_test64,
     .blocked_add64 = avx512_add64,
     .blocked_prefetch64 = nay__blocked_prefetch64,
+    .fuse_aim64 = nay__fuse_aim64_avx512,
+    .cuckoo_aim64 = nay__cuckoo_aim64_avx512,
 };
 
 #endif /* NAY_HAS_X86_KERNELS */

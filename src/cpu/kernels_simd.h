@@ -32,6 +32,11 @@
 #define NAY_G32_POWER_8 0xab25f4c1u
 #define NAY_G32_POWER_16 0x7fca7981u
 
+/* kernels_aim.c */
+void nay__fuse_aim64_avx512(const nay_fuse_aim *aim, const uint64_t *x, nay_fuse_spots *spots);
+void nay__cuckoo_aim64_avx512(const nay_cuckoo_aim *aim, const uint64_t *hashes,
+                              nay_cuckoo_spots *spots);
+
 extern const nay_kernels nay__kernels_avx2;
 extern const nay_kernels nay__kernels_avx512;
 extern const nay_kernels nay__kernels_neon;

@@ -101,8 +101,8 @@ static cuckoo_table cuckoo_of(const nay_filter *f) {
 static bool cuckoo_is_plain(const nay_shape *shape) { return (shape->extra & 0xffffu) <= 16; }
 
 /* The same table for it, with what the compiler then knows: no doublings, no spare bits, narrow. */
-NAY_INLINE cuckoo_table cuckoo_plain(const nay_filter *f, unsigned tag_bits) {
-  cuckoo_table t = {.slots = f->bits.bytes + CUCKOO_HEADER, .m = f->shape.nunits, .low = tag_bits};
+NAY_INLINE cuckoo_table cuckoo_plain(const nay_bits *b, unsigned tag_bits) {
+  cuckoo_table t = {.slots = b->bytes + CUCKOO_HEADER, .m = b->nunits, .low = tag_bits};
   cuckoo_set_width(&t, true);
   return t;
 }
@@ -142,6 +142,13 @@ NAY_INLINE const uint8_t *cuckoo_bucket_at(const cuckoo_table *t, uint64_t bucke
   return t->slots + (cuckoo_bucket_bit(t, bucket) >> 3);
 }
 
+/* Narrow tags: the bucket from bit 0 on, rubbish above it. Even ones fill whole bytes. */
+NAY_INLINE uint64_t cuckoo_bucket_word(const cuckoo_table *t, uint64_t bucket) {
+  if (t->f % 2 == 0) return nay__load64le(t->slots + bucket * (t->f / 2));
+  uint64_t bit = cuckoo_bucket_bit(t, bucket);
+  return nay__load64le(t->slots + (bit >> 3)) >> (bit & 7);
+}
+
 /*
  * The slots that hold a tag (0: the empty ones), one bit each at the top of the slot's place. Up to
  * 16 bits a bucket is one word and all slots are compared at once: a field x - tag is 0 exactly
@@ -149,8 +156,7 @@ NAY_INLINE const uint8_t *cuckoo_bucket_at(const cuckoo_table *t, uint64_t bucke
  */
 NAY_INLINE uint64_t cuckoo_match(const cuckoo_table *t, uint64_t bucket, uint64_t tag) {
   if (t->narrow) {
-    uint64_t bit = cuckoo_bucket_bit(t, bucket);
-    uint64_t x = nay__load64le(t->slots + (bit >> 3)) >> (bit & 7) ^ tag * t->ones;
+    uint64_t x = cuckoo_bucket_word(t, bucket) ^ tag * t->ones;
     uint64_t rest = t->top - t->ones; /* each field: all bits below the top one */
     return ~(((x & rest) + rest) | x) & t->top;
   }
@@ -509,7 +515,7 @@ static nay_status cuckoo_add_growing(nay_filter *f, uint64_t hash, bool *is_new)
 
 static nay_status cuckoo_add(nay_filter *f, nay_hash h, bool *is_new) {
   if (!cuckoo_is_plain(&f->shape)) return cuckoo_add_growing(f, h.lo, is_new);
-  cuckoo_table t = cuckoo_plain(f, cuckoo_low_bits(&f->shape));
+  cuckoo_table t = cuckoo_plain(&f->bits, cuckoo_low_bits(&f->shape));
   nay_status status = cuckoo_try(f, &t, h.lo, is_new);
   return status == NAY_ENOENT ? NAY_EFULL : status;
 }
@@ -519,31 +525,100 @@ NAY_INLINE bool cuckoo_test_in(const cuckoo_table *t, uint64_t hash) {
   return cuckoo_has(t, &key);
 }
 
-NAY_INLINE bool cuckoo_test_plain(const nay_filter *f, uint64_t hash, unsigned tag_bits) {
-  cuckoo_table t = cuckoo_plain(f, tag_bits);
-  return cuckoo_test_in(&t, hash);
+NAY_INLINE void cuckoo_prefetch(const cuckoo_table *t, const cuckoo_key *key) {
+  NAY_PREFETCH(cuckoo_bucket_at(t, key->home));
+  NAY_PREFETCH(cuckoo_bucket_at(t, key->other));
 }
 
-/* Apart, so that the usual tests need no stack. */
-static NAY_NOINLINE bool cuckoo_test_any(const nay_filter *f, uint64_t hash) {
+/* The homes and tags of 64 keys, as the CPU finds them fastest. */
+NAY_INLINE void cuckoo_aim(const nay_filter *f, const cuckoo_table *t, const uint64_t *hashes,
+                           unsigned n, nay_cuckoo_spots *spots) {
+  if (n == 64 && f->kernels->cuckoo_aim64 != NULL) {
+    nay_cuckoo_aim aim = {t->m, cuckoo_mask(t->low)};
+    f->kernels->cuckoo_aim64(&aim, hashes, spots);
+    return;
+  }
+  for (unsigned i = 0; i < n; i++) {
+    cuckoo_key key = cuckoo_locate(t, hashes[i]);
+    spots->tag[i] = (uint32_t)key.tag;
+    spots->home[i] = (uint32_t)key.home;
+    spots->other[i] = (uint32_t)key.other;
+  }
+}
+
+/* For the usual tables, of less than 2^32 buckets. */
+NAY_INLINE uint64_t cuckoo_test_batch(const nay_filter *f, const cuckoo_table *t,
+                                      const uint64_t *hashes, unsigned n) {
+  nay_cuckoo_spots spots;
+  uint64_t bitmap = 0;
+  cuckoo_aim(f, t, hashes, n, &spots);
+  for (unsigned i = 0; i < n && !f->bits.in_cache; i++) {
+    NAY_PREFETCH(cuckoo_bucket_at(t, spots.home[i]));
+    NAY_PREFETCH(cuckoo_bucket_at(t, spots.other[i]));
+  }
+  for (unsigned i = 0; i < n; i++) {
+    cuckoo_key key = {spots.tag[i], spots.home[i], spots.other[i]};
+    bitmap |= (uint64_t)cuckoo_has(t, &key) << i;
+  }
+  return bitmap;
+}
+
+/* For all tables. */
+static NAY_NOINLINE uint64_t cuckoo_test_each(const nay_filter *f, const uint64_t *hashes,
+                                              unsigned n) {
   cuckoo_table t = cuckoo_of(f);
-  return cuckoo_test_in(&t, hash);
+  cuckoo_key keys[64];
+  uint64_t bitmap = 0;
+  for (unsigned i = 0; i < n; i++) {
+    keys[i] = cuckoo_locate(&t, hashes[i]);
+    cuckoo_prefetch(&t, &keys[i]);
+  }
+  for (unsigned i = 0; i < n; i++) bitmap |= (uint64_t)cuckoo_has(&t, &keys[i]) << i;
+  return bitmap;
 }
 
 /*
  * A probe waits for two cache lines, and the fewer instructions it has the more probes wait at the
  * same time. So the widths of 10 %, 3 %, 1 %, 0.2 %, 0.1 % and 0.01 % have code of their own.
  */
-static bool cuckoo_test(const nay_filter *f, nay_hash h) {
-  switch (f->shape.extra & 0xffffu) {
-    case 7: return cuckoo_test_plain(f, h.lo, 7);
-    case 8: return cuckoo_test_plain(f, h.lo, 8);
-    case 10: return cuckoo_test_plain(f, h.lo, 10);
-    case 12: return cuckoo_test_plain(f, h.lo, 12);
-    case 13: return cuckoo_test_plain(f, h.lo, 13);
-    case 16: return cuckoo_test_plain(f, h.lo, 16);
-    default: return cuckoo_test_any(f, h.lo);
+#define CUCKOO_WIDTHS(X) X(7) X(8) X(10) X(12) X(13) X(16)
+
+#define CUCKOO_PROBE(tag_bits)                                            \
+  static bool cuckoo_probe_##tag_bits(const nay_bits *b, uint64_t hash) { \
+    cuckoo_table t = cuckoo_plain(b, tag_bits);                           \
+    return cuckoo_test_in(&t, hash);                                      \
   }
+CUCKOO_WIDTHS(CUCKOO_PROBE)
+#undef CUCKOO_PROBE
+
+static nay_probe cuckoo_kernel(const nay_kernels *kernels, const nay_shape *shape) {
+  (void)kernels;
+  switch (shape->extra & 0xffffu) {
+#define CUCKOO_CASE(tag_bits) \
+  case tag_bits: return cuckoo_probe_##tag_bits;
+    CUCKOO_WIDTHS(CUCKOO_CASE)
+#undef CUCKOO_CASE
+    default: return NULL;
+  }
+}
+
+static uint64_t cuckoo_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                              unsigned n) {
+  (void)hi;
+  cuckoo_table t;
+  if (f->shape.nunits >> 32 != 0) return cuckoo_test_each(f, lo, n);
+  switch (f->shape.extra & 0xffffu) {
+#define CUCKOO_CASE(tag_bits) \
+  case tag_bits: t = cuckoo_plain(&f->bits, tag_bits); return cuckoo_test_batch(f, &t, lo, n);
+    CUCKOO_WIDTHS(CUCKOO_CASE)
+#undef CUCKOO_CASE
+    default: return cuckoo_test_each(f, lo, n);
+  }
+}
+
+static bool cuckoo_test(const nay_filter *f, nay_hash h) {
+  cuckoo_table t = cuckoo_of(f);
+  return cuckoo_test_in(&t, h.lo);
 }
 
 static nay_status cuckoo_remove(nay_filter *f, nay_hash h) {
@@ -562,33 +637,6 @@ static nay_status cuckoo_count(const nay_filter *f, nay_hash h, uint64_t *count)
   cuckoo_key key = cuckoo_locate(&t, h.lo);
   *count = cuckoo_copies(&t, &key);
   return NAY_OK;
-}
-
-NAY_INLINE void cuckoo_prefetch(const cuckoo_table *t, const cuckoo_key *key) {
-  NAY_PREFETCH(cuckoo_bucket_at(t, key->home));
-  NAY_PREFETCH(cuckoo_bucket_at(t, key->other));
-}
-
-NAY_INLINE uint64_t cuckoo_test_batch(const cuckoo_table *t, const uint64_t *hashes, unsigned n) {
-  cuckoo_key keys[64];
-  for (unsigned i = 0; i < n; i++) {
-    keys[i] = cuckoo_locate(t, hashes[i]);
-    cuckoo_prefetch(t, &keys[i]);
-  }
-  uint64_t bitmap = 0;
-  for (unsigned i = 0; i < n; i++) bitmap |= (uint64_t)cuckoo_has(t, &keys[i]) << i;
-  return bitmap;
-}
-
-static uint64_t cuckoo_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                              unsigned n) {
-  (void)hi;
-  if (NAY_LIKELY(cuckoo_is_plain(&f->shape))) {
-    cuckoo_table plain = cuckoo_plain(f, cuckoo_low_bits(&f->shape));
-    return cuckoo_test_batch(&plain, lo, n);
-  }
-  cuckoo_table t = cuckoo_of(f);
-  return cuckoo_test_batch(&t, lo, n);
 }
 
 static nay_status cuckoo_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
@@ -679,6 +727,7 @@ const nay_family nay__family_cuckoo = {
     .describe = cuckoo_describe,
     .init = cuckoo_init,
     .clear = cuckoo_clear,
+    .kernel = cuckoo_kernel,
     .add = cuckoo_add,
     .test = cuckoo_test,
     .add64 = cuckoo_add64,

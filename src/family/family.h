@@ -134,8 +134,8 @@ struct nay_family {
   /* static families only: how sharded.c builds them */
   const nay_solver *build;
 
-  /* the kernel that answers for one hash: what f->probe may be; optional */
-  nay_probe (*kernel)(const nay_kernels *);
+  /* what answers for one hash in a filter of this shape: f->probe, or NULL for test(); optional */
+  nay_probe (*kernel)(const nay_kernels *, const nay_shape *);
   nay_status (*add)(nay_filter *, nay_hash, bool *is_new);
   bool (*test)(const nay_filter *, nay_hash);
   /* at most 64 keys; hi is NULL unless the hash has two words */

@@ -185,33 +185,88 @@ NAY_INLINE uint64_t fuse_push(uint64_t bitmap, uint32_t differ) {
   return bitmap >> 1 | (((uint64_t)differ - 1) & (uint64_t)1 << 63);
 }
 
-/* One probe of a filter with any number of shards. */
-NAY_INLINE bool fuse_find(nay_fuse_layout layout, unsigned bits, const nay_filter *f, uint64_t x) {
-  const uint8_t *bytes = f->bits.bytes;
-  nay_fuse_shard s = nay__fuse_shard_at(bytes, nay__shard_of(x, nay__fuse_nshards(&f->shape)));
+/*
+ * One probe. It waits for three cache lines, and the fewer instructions it has the more probes wait
+ * at the same time: so there is a copy for each layout, for one shard or many, and for the widths
+ * that divide a word.
+ */
+NAY_INLINE bool fuse_find(nay_fuse_layout layout, unsigned width, bool one_shard, const nay_bits *b,
+                          uint64_t x) {
+  uint64_t shard = one_shard ? 0 : nay__shard_of(x, b->extra >> 8);
+  nay_fuse_shard s = nay__fuse_shard_at(b->bytes, shard);
   if (NAY_UNLIKELY(s.span == 0)) return fuse_fixed_answer(&s);
-  return fuse_differ(layout, bits, bytes, &s, x) == 0;
+  return fuse_differ(layout, width, b->bytes, &s, x) == 0;
 }
 
-static bool fuse_find_any(const nay_filter *f, uint64_t hash) {
-  uint64_t x = nay__premix(hash, nay__load64le(f->bits.bytes));
-  unsigned bits = nay__fuse_bits(&f->shape);
-  switch (nay__fuse_layout_of(f)) {
-    case NAY_FUSE_3: return fuse_find(NAY_FUSE_3, bits, f, x);
-    case NAY_FUSE_4: return fuse_find(NAY_FUSE_4, bits, f, x);
+/* Rare, and apart, so that the usual probe needs no stack. */
+static NAY_NOINLINE bool fuse_find_any(nay_fuse_layout layout, const nay_bits *b, uint64_t hash) {
+  uint64_t x = nay__premix(hash, nay__load64le(b->bytes));
+  unsigned width = b->extra & 255;
+  switch (layout) {
+    case NAY_FUSE_3: return fuse_find(NAY_FUSE_3, width, false, b, x);
+    case NAY_FUSE_4: return fuse_find(NAY_FUSE_4, width, false, b, x);
     case NAY_XOR_3: break;
   }
-  return fuse_find(NAY_XOR_3, bits, f, x);
+  return fuse_find(NAY_XOR_3, width, false, b, x);
 }
 
-/* The common case is worth its own copy: 3 slots of 8 bits, no premix. */
+#define FUSE_PROBE(name, layout, width, one_shard)                                         \
+  static bool name(const nay_bits *b, uint64_t hash) {                                     \
+    if (NAY_UNLIKELY(nay__load64le(b->bytes) != 0)) return fuse_find_any(layout, b, hash); \
+    return fuse_find(layout, width, one_shard, b, hash);                                   \
+  }
+#define FUSE_PROBES(name, layout)                                \
+  FUSE_PROBE(name##_8, layout, 8, true)                          \
+  FUSE_PROBE(name##_16, layout, 16, true)                        \
+  FUSE_PROBE(name##_8_sharded, layout, 8, false)                 \
+  FUSE_PROBE(name##_16_sharded, layout, 16, false)               \
+  static bool name##_any(const nay_bits *b, uint64_t hash) {     \
+    return fuse_find_any(layout, b, hash);                       \
+  }                                                              \
+  static nay_probe name(const nay_shape *shape) {                \
+    bool one_shard = nay__fuse_nshards(shape) == 1;              \
+    switch (nay__fuse_bits(shape)) {                             \
+      case 8: return one_shard ? name##_8 : name##_8_sharded;    \
+      case 16: return one_shard ? name##_16 : name##_16_sharded; \
+      default: return name##_any;                                \
+    }                                                            \
+  }
+FUSE_PROBES(fuse_probe3, NAY_FUSE_3)
+FUSE_PROBES(fuse_probe4, NAY_FUSE_4)
+FUSE_PROBES(xor_probe3, NAY_XOR_3)
+#undef FUSE_PROBES
+#undef FUSE_PROBE
+
+static nay_probe fuse_kernel(const nay_kernels *kernels, const nay_shape *shape) {
+  (void)kernels;
+  return shape->k == 4 ? fuse_probe4(shape) : fuse_probe3(shape);
+}
+
+static nay_probe xor_kernel(const nay_kernels *kernels, const nay_shape *shape) {
+  (void)kernels;
+  return xor_probe3(shape);
+}
+
+/* In a lazy map there is no f->probe. */
 static bool fuse_test_one(const nay_filter *f, nay_hash h) {
-  bool common = (f->shape.extra & 255) == 8 && f->shape.k == 3 && nay__load64le(f->bits.bytes) == 0;
-  if (NAY_UNLIKELY(!common)) return fuse_find_any(f, h.lo);
-  return fuse_find(NAY_FUSE_3, 8, f, h.lo);
+  return f->family->kernel(f->kernels, &f->shape)(&f->bits, h.lo);
 }
 
-static bool xor_test_one(const nay_filter *f, nay_hash h) { return fuse_find_any(f, h.lo); }
+/* 64 keys of one shard, where the CPU finds their slots faster together. */
+NAY_INLINE uint64_t fuse_near_aimed(unsigned arity, unsigned bits, const nay_filter *f,
+                                    const nay_fuse_shard *s, const uint64_t *x) {
+  const uint8_t *array = f->bits.bytes + s->array_at;
+  nay_fuse_aim aim = {s->seed, s->span, s->segment, bits};
+  nay_fuse_spots spots;
+  uint64_t bitmap = 0;
+  f->kernels->fuse_aim64(&aim, x, &spots);
+  for (unsigned i = 0; i < 64; i++) {
+    uint32_t sum = spots.print[i];
+    for (unsigned j = 0; j < arity; j++) sum ^= nay__fuse_get(array, spots.at[j][i], bits);
+    bitmap = fuse_push(bitmap, sum);
+  }
+  return bitmap;
+}
 
 /* In a cache there is nothing to wait for: test one after the other. */
 NAY_INLINE uint64_t fuse_near_test(nay_fuse_layout layout, unsigned bits, const nay_filter *f,
@@ -219,6 +274,9 @@ NAY_INLINE uint64_t fuse_near_test(nay_fuse_layout layout, unsigned bits, const 
   uint64_t bitmap = 0;
   nay_fuse_shard s = nay__fuse_shard_at(f->bits.bytes, 0);
   if (s.span == 0) return fuse_fixed_answer(&s) ? ~(uint64_t)0 >> (64 - n) : 0;
+  if (n == 64 && layout != NAY_XOR_3 && f->kernels->fuse_aim64 != NULL) {
+    return fuse_near_aimed(nay__fuse_arity(layout), bits, f, &s, x);
+  }
   for (unsigned i = 0; i < n; i++) {
     bitmap = fuse_push(bitmap, fuse_differ(layout, bits, f->bits.bytes, &s, x[i]));
   }
@@ -408,7 +466,8 @@ const nay_family nay__family_xor = {
     .payload = xor_payload,
     .fpr = fuse_fpr,
     .build = &nay__peel_solver,
-    .test = xor_test_one,
+    .kernel = xor_kernel,
+    .test = fuse_test_one,
     .test64 = fuse_test64,
     .census = fuse_census,
     .check = xor_check,
@@ -423,6 +482,7 @@ const nay_family nay__family_fuse = {
     .payload = fuse_payload,
     .fpr = fuse_fpr,
     .build = &nay__peel_solver,
+    .kernel = fuse_kernel,
     .test = fuse_test_one,
     .test64 = fuse_test64,
     .census = fuse_census,
