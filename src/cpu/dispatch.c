@@ -5,7 +5,8 @@ const nay_kernels *nay__kernels_at(size_t i) {
   const nay_kernels *tables[4] = {&nay__kernels_scalar};
   size_t n = 1;
 #if NAY_HAS_X86_KERNELS
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
+      __builtin_cpu_supports("popcnt")) {
     tables[n++] = &nay__kernels_avx2;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
       tables[n++] = &nay__kernels_avx512;

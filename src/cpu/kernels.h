@@ -23,6 +23,13 @@
 #define NAY_G64 0x9e3779b97f4a7c15u
 #define NAY_G32 0x9e3779b9u
 
+/* NAY_POPCNT: before a function of which there is a plain copy as well; kernels->popcnt chooses. */
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define NAY_POPCNT __attribute__((target("popcnt,bmi2")))
+#else
+#define NAY_POPCNT
+#endif
+
 /* nay_bits: what a kernel needs to know of a filter. `nunits` counts bits (bloom) or blocks. */
 typedef struct nay_bits {
   uint8_t *bytes;
@@ -51,11 +58,25 @@ typedef struct nay_cuckoo_spots {
 } nay_cuckoo_spots;
 
 /*
+ * Where a key's columns are in a ribbon filter, and which bits of them are its. A column's 128
+ * slots are two words; the 128 slots of a key, which may begin anywhere, reach into three of the
+ * four of its two blocks.
+ */
+typedef struct nay_ribbon_spot {
+  const uint8_t *here, *next; /* column 0 of both blocks; the same when nothing is in the next */
+  uint64_t bits[3];
+  bool upper; /* the first word is the upper one of `here` */
+  unsigned columns;
+  uint64_t print; /* bit c % 4 * 16 + c / 4 is for column c */
+} nay_ribbon_spot;
+
+/*
  * Batches have at most 64 keys: bit i of the word answers for hashes[i]. A batch's prefetch is
  * called one batch ahead, and only for filters that do not fit in the cache.
  */
 typedef struct nay_kernels {
   const char *name;
+  bool popcnt; /* code under NAY_POPCNT may be run: it counts bits in one instruction */
   bool (*bloom_test)(const nay_bits *, uint64_t hash);
   bool (*bloom_add)(const nay_bits *, uint64_t hash); /* true when a bit changed: the key is new */
   uint64_t (*bloom_test64)(const nay_bits *, const uint64_t *hashes, unsigned n);
@@ -71,6 +92,7 @@ typedef struct nay_kernels {
   /* exactly 64 keys; NULL: one key at a time is as fast (kernels_aim.c) */
   void (*fuse_aim64)(const nay_fuse_aim *, const uint64_t *x, nay_fuse_spots *);
   void (*cuckoo_aim64)(const nay_cuckoo_aim *, const uint64_t *hashes, nay_cuckoo_spots *);
+  bool (*ribbon_look)(const nay_ribbon_spot *); /* NULL: ribbon.c does it by words */
 } nay_kernels;
 
 extern const nay_kernels nay__kernels_scalar;

@@ -65,6 +65,7 @@ NAY_DEFINE_KERNEL(AVX2, avx2_add, avx2_blocked_add)
 
 const nay_kernels nay__kernels_avx2 = {
     .name = "avx2",
+    .popcnt = true,
     .bloom_test = nay__bloom_test,
     .bloom_add = nay__bloom_add,
     .bloom_test64 = nay__bloom_test64,

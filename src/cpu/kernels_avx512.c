@@ -47,6 +47,7 @@ NAY_DEFINE_KERNEL(AVX512, avx512_add, avx512_blocked_add)
 
 const nay_kernels nay__kernels_avx512 = {
     .name = "avx512",
+    .popcnt = true,
     .bloom_test = nay__bloom_test,
     .bloom_add = nay__bloom_add,
     .bloom_test64 = nay__bloom_test64,
@@ -59,6 +60,7 @@ const nay_kernels nay__kernels_avx512 = {
     .blocked_prefetch64 = nay__blocked_prefetch64,
     .fuse_aim64 = nay__fuse_aim64_avx512,
     .cuckoo_aim64 = nay__cuckoo_aim64_avx512,
+    .ribbon_look = nay__ribbon_look_avx512,
 };
 
 #endif /* NAY_HAS_X86_KERNELS */

@@ -37,6 +37,8 @@ void nay__fuse_aim64_avx512(const nay_fuse_aim *aim, const uint64_t *x, nay_fuse
 void nay__cuckoo_aim64_avx512(const nay_cuckoo_aim *aim, const uint64_t *hashes,
                               nay_cuckoo_spots *spots);
 
+bool nay__ribbon_look_avx512(const nay_ribbon_spot *spot); /* kernels_ribbon.c */
+
 extern const nay_kernels nay__kernels_avx2;
 extern const nay_kernels nay__kernels_avx512;
 extern const nay_kernels nay__kernels_neon;

@@ -264,7 +264,7 @@ static bool band_attempt(nay_filter *f, uint64_t shard, unsigned attempt, uint32
                          const uint64_t *x, size_t n, uint8_t *scratch) {
   (void)attempt;
   if (f->shape.extra == 0) return band_fill_bloom(f, x, n, scratch);
-  nay_ribbon r = nay__ribbon_open(&f->shape, f->bits.bytes);
+  nay_ribbon r = nay__ribbon_open(&f->bits);
   nay_ribbon_shard s = nay__ribbon_shard_at(f->bits.bytes, shard);
   if (n == 0) return true;
   s.seed = seed;
@@ -279,7 +279,7 @@ static bool band_attempt(nay_filter *f, uint64_t shard, unsigned attempt, uint32
 
 static void band_give_up(nay_filter *f, uint64_t shard, uint32_t seed, const uint64_t *x, size_t n,
                          uint8_t *scratch) {
-  nay_ribbon r = nay__ribbon_open(&f->shape, f->bits.bytes);
+  nay_ribbon r = nay__ribbon_open(&f->bits);
   nay_ribbon_shard s = nay__ribbon_shard_at(f->bits.bytes, shard);
   s.seed = seed | NAY_RIBBON_HOMOGENEOUS;
   band b = band_open(&s, scratch);

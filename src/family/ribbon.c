@@ -190,41 +190,30 @@ static nay_status ribbon_plan(const nay_params *p, nay_diag *diag, nay_shape *sh
 
 /* ---- probes ---- */
 
-/*
- * Where a key's columns are, and which bits of them are its. A column's 128 slots are two words;
- * the 128 slots of a key, which may begin anywhere, reach into three of the four of its two blocks.
- */
-typedef struct ribbon_probe {
-  const uint8_t *at[3]; /* of column 0 */
-  uint64_t bits[3];
-  uint64_t print;
-  unsigned columns;
-} ribbon_probe;
-
-NAY_INLINE ribbon_probe ribbon_aim(const nay_ribbon *r, const uint8_t *blocks,
-                                   const nay_ribbon_shard *s, uint64_t x) {
+NAY_INLINE nay_ribbon_spot ribbon_aim(const nay_ribbon *r, const uint8_t *blocks,
+                                      const nay_ribbon_shard *s, uint64_t x) {
   nay_ribbon_row row = nay__ribbon_row_of(x, s);
   uint64_t block = s->first + row.start / NAY_RIBBON_WIDTH;
   unsigned offset = row.start % NAY_RIBBON_WIDTH, bit = offset % 64;
-  ribbon_probe p = {.print = row.print, .columns = r->columns - (block < r->short_blocks)};
+  nay_ribbon_spot p = {.print = row.print, .columns = r->columns - (block < r->short_blocks)};
   p.bits[0] = row.lo << bit;
   p.bits[1] = row.hi << bit | (row.lo >> 1) >> (63 - bit);
   p.bits[2] = (row.hi >> 1) >> (63 - bit);
-  /* no branches here: nobody can foretell them. A key that begins with its block has nothing in the
+  p.upper = offset >= 64;
+  p.here = blocks + nay__ribbon_column_of(r, block) * NAY_RIBBON_COLUMN;
+  /* no branch here: nobody can foretell it. A key that begins with its block has nothing in the
    * next, which may not exist */
-  const uint8_t *here = blocks + nay__ribbon_column_of(r, block) * NAY_RIBBON_COLUMN;
-  size_t upper = offset / 64 * 8;
-  size_t step = (size_t)p.columns * NAY_RIBBON_COLUMN & (0 - (size_t)(offset != 0));
-  p.at[0] = here + upper;
-  p.at[1] = here + (upper ^ 8) + (step & (0 - (upper >> 3)));
-  p.at[2] = here + step + upper;
+  p.next = p.here + ((size_t)p.columns * NAY_RIBBON_COLUMN & (0 - (size_t)(offset != 0)));
   return p;
 }
 
-NAY_INLINE uint64_t ribbon_column(const ribbon_probe *p, size_t c) {
-  size_t at = c * NAY_RIBBON_COLUMN;
-  return (nay__load64le(p->at[0] + at) & p->bits[0]) ^ (nay__load64le(p->at[1] + at) & p->bits[1]) ^
-         (nay__load64le(p->at[2] + at) & p->bits[2]);
+/* A column of the key, folded into one word: the first of its words, the second, the third. */
+NAY_INLINE uint64_t ribbon_column(const nay_ribbon_spot *p, size_t c) {
+  size_t at = c * NAY_RIBBON_COLUMN, upper = p->upper ? 8 : 0;
+  const uint8_t *middle = p->upper ? p->next : p->here + 8;
+  return (nay__load64le(p->here + upper + at) & p->bits[0]) ^
+         (nay__load64le(middle + at) & p->bits[1]) ^
+         (nay__load64le(p->next + upper + at) & p->bits[2]);
 }
 
 #define RIBBON_QUARTERS 0x0001000100010001u
@@ -242,72 +231,112 @@ NAY_INLINE uint64_t ribbon_parities(uint64_t a, uint64_t b, uint64_t c, uint64_t
   return x ^ x >> 1;
 }
 
+/* Bit 0 is 0 when `n` columns from c on are as the fingerprint says. */
+NAY_INLINE uint64_t ribbon_differ(const nay_ribbon_spot *p, bool popcnt, unsigned c, unsigned n,
+                                  uint64_t print) {
+  uint64_t differ = 0;
+  for (unsigned end = c + n; c < end; c++, print >>= 16) {
+    uint64_t word = ribbon_column(p, c);
+    differ |= print ^ (popcnt ? nay__popcount64(word) : nay__parity64(word));
+  }
+  return differ;
+}
+
+NAY_INLINE bool ribbon_four_differ(const nay_ribbon_spot *p, bool popcnt, unsigned c,
+                                   uint64_t print) {
+  if (popcnt) return (ribbon_differ(p, true, c, 4, print) & 1) != 0;
+  uint64_t got = ribbon_parities(ribbon_column(p, c), ribbon_column(p, c + 1),
+                                 ribbon_column(p, c + 2), ribbon_column(p, c + 3));
+  return ((got ^ print) & RIBBON_QUARTERS) != 0;
+}
+
 /* Four columns at a time: 15 of 16 absent keys end at the one branch that can be foretold. */
-NAY_INLINE bool ribbon_look(const ribbon_probe *p) {
+NAY_INLINE bool ribbon_look(const nay_ribbon_spot *p, bool popcnt) {
   uint64_t print = p->print;
   unsigned c = 0;
   for (; c + 4 <= p->columns; c += 4, print >>= 1) {
-    uint64_t got = ribbon_parities(ribbon_column(p, c), ribbon_column(p, c + 1),
-                                   ribbon_column(p, c + 2), ribbon_column(p, c + 3));
-    if (((got ^ print) & RIBBON_QUARTERS) != 0) return false;
+    if (ribbon_four_differ(p, popcnt, c, print)) return false;
   }
-  uint64_t differ = 0;
-  for (; c < p->columns; c++, print >>= 16) differ |= print ^ nay__parity64(ribbon_column(p, c));
-  return (differ & 1) == 0;
+  return (ribbon_differ(p, popcnt, c, p->columns - c, print) & 1) == 0;
 }
 
-NAY_INLINE bool ribbon_find(const nay_ribbon *r, const uint8_t *bytes, uint64_t x) {
-  nay_ribbon_shard s = nay__ribbon_shard_at(bytes, nay__shard_of(x, r->nshards));
+/* How a spot is looked at: by vectors, by words with an instruction for parity, by words. */
+typedef enum ribbon_eye { RIBBON_VECTORS, RIBBON_POPCNT, RIBBON_WORDS } ribbon_eye;
+
+NAY_INLINE bool ribbon_see(ribbon_eye eye, const nay_kernels *kernels, const nay_ribbon_spot *p) {
+  return eye == RIBBON_VECTORS ? kernels->ribbon_look(p) : ribbon_look(p, eye == RIBBON_POPCNT);
+}
+
+NAY_INLINE bool ribbon_find(ribbon_eye eye, const nay_kernels *kernels, const nay_bits *b,
+                            uint64_t hash) {
+  uint64_t x = nay__premix(hash, nay__load64le(b->bytes));
+  nay_ribbon r = nay__ribbon_open(b);
+  nay_ribbon_shard s = nay__ribbon_shard_at(b->bytes, nay__shard_of(x, r.nshards));
   if (NAY_UNLIKELY(s.nblocks == 0)) return false;
-  ribbon_probe p = ribbon_aim(r, bytes + nay__ribbon_blocks_at(r->nshards), &s, x);
-  return ribbon_look(&p);
+  nay_ribbon_spot p = ribbon_aim(&r, b->bytes + nay__ribbon_blocks_at(r.nshards), &s, x);
+  return ribbon_see(eye, kernels, &p);
+}
+
+NAY_POPCNT static bool ribbon_test_popcnt(const nay_filter *f, uint64_t hash) {
+  return ribbon_find(RIBBON_POPCNT, f->kernels, &f->bits, hash);
 }
 
 static bool ribbon_test(const nay_filter *f, nay_hash h) {
-  const uint8_t *bytes = f->bits.bytes;
-  uint64_t x = nay__premix(h.lo, nay__load64le(bytes));
   if (NAY_UNLIKELY(f->shape.extra == 0)) {
     nay_bits bits = nay__ribbon_bloom(f);
-    return f->kernels->bloom_test(&bits, x);
+    return f->kernels->bloom_test(&bits, nay__premix(h.lo, nay__load64le(f->bits.bytes)));
   }
-  nay_ribbon r = nay__ribbon_open(&f->shape, bytes);
-  return ribbon_find(&r, bytes, x);
+  if (f->kernels->ribbon_look != NULL) {
+    return ribbon_find(RIBBON_VECTORS, f->kernels, &f->bits, h.lo);
+  }
+  if (f->kernels->popcnt) return ribbon_test_popcnt(f, h.lo);
+  return ribbon_find(RIBBON_WORDS, f->kernels, &f->bits, h.lo);
 }
 
 /* A key's two blocks are neighbours: a run of up to 1024 bytes, fetched line by line. */
-NAY_INLINE void ribbon_prefetch(const ribbon_probe *p) {
-  const uint8_t *end = p->at[2] + p->columns * NAY_RIBBON_COLUMN;
-  for (const uint8_t *at = p->at[0]; at < end; at += NAY_CACHE_LINE) NAY_PREFETCH(at);
+NAY_INLINE void ribbon_prefetch(const nay_ribbon_spot *p) {
+  const uint8_t *end = p->next + p->columns * NAY_RIBBON_COLUMN;
+  for (const uint8_t *at = p->here; at < end; at += NAY_CACHE_LINE) NAY_PREFETCH(at);
   NAY_PREFETCH(end - 1);
 }
 
 #define RIBBON_GROUP 16u
 
+NAY_INLINE uint64_t ribbon_find64(ribbon_eye eye, const nay_filter *f, const uint64_t *x,
+                                  unsigned n) {
+  const nay_bits *b = &f->bits;
+  nay_ribbon r = nay__ribbon_open(b);
+  const uint8_t *blocks = b->bytes + nay__ribbon_blocks_at(r.nshards);
+  uint64_t bitmap = 0;
+  for (unsigned from = 0; from < n; from += RIBBON_GROUP) {
+    nay_ribbon_spot spots[RIBBON_GROUP];
+    unsigned group = n - from < RIBBON_GROUP ? n - from : RIBBON_GROUP, empty = 0;
+    for (unsigned i = 0; i < group; i++) {
+      nay_ribbon_shard s = nay__ribbon_shard_at(b->bytes, nay__shard_of(x[from + i], r.nshards));
+      empty |= (unsigned)(s.nblocks == 0) << i;
+      if (NAY_UNLIKELY(s.nblocks == 0)) s = (nay_ribbon_shard){0, 1, 0};
+      spots[i] = ribbon_aim(&r, blocks, &s, x[from + i]);
+      if (!b->in_cache) ribbon_prefetch(&spots[i]);
+    }
+    for (unsigned i = 0; i < group; i++) {
+      bitmap |= (uint64_t)ribbon_see(eye, f->kernels, &spots[i]) << (from + i);
+    }
+    bitmap &= ~((uint64_t)empty << from);
+  }
+  return bitmap;
+}
+
+NAY_POPCNT static uint64_t ribbon_popcnt64(const nay_filter *f, const uint64_t *x, unsigned n) {
+  return ribbon_find64(RIBBON_POPCNT, f, x, n);
+}
+
 uint64_t nay__ribbon_test64(const nay_filter *f, const uint64_t *x, unsigned n) {
-  const uint8_t *bytes = f->bits.bytes;
   if (f->shape.extra == 0) {
     nay_bits bits = nay__ribbon_bloom(f);
     return f->kernels->bloom_test64(&bits, x, n);
   }
-  nay_ribbon r = nay__ribbon_open(&f->shape, bytes);
-  const uint8_t *blocks = bytes + nay__ribbon_blocks_at(r.nshards);
-  uint64_t bitmap = 0;
-  for (unsigned from = 0; from < n; from += RIBBON_GROUP) {
-    ribbon_probe probes[RIBBON_GROUP];
-    unsigned group = n - from < RIBBON_GROUP ? n - from : RIBBON_GROUP, empty = 0;
-    for (unsigned i = 0; i < group; i++) {
-      nay_ribbon_shard s = nay__ribbon_shard_at(bytes, nay__shard_of(x[from + i], r.nshards));
-      empty |= (unsigned)(s.nblocks == 0) << i;
-      if (NAY_UNLIKELY(s.nblocks == 0)) s = (nay_ribbon_shard){0, 1, 0};
-      probes[i] = ribbon_aim(&r, blocks, &s, x[from + i]);
-      ribbon_prefetch(&probes[i]);
-    }
-    for (unsigned i = 0; i < group; i++) {
-      bool found = ribbon_look(&probes[i]) && (empty >> i & 1) == 0;
-      bitmap |= (uint64_t)found << (from + i);
-    }
-  }
-  return bitmap;
+  if (f->kernels->ribbon_look != NULL) return ribbon_find64(RIBBON_VECTORS, f, x, n);
+  return f->kernels->popcnt ? ribbon_popcnt64(f, x, n) : ribbon_find64(RIBBON_WORDS, f, x, n);
 }
 
 static uint64_t ribbon_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
@@ -331,18 +360,17 @@ static unsigned ribbon_touch(const nay_filter *f, nay_hash h, const uint8_t **ad
   const uint8_t *bytes = f->bits.bytes;
   uint64_t x = nay__premix(h.lo, nay__load64le(bytes));
   if (f->shape.extra == 0) return ribbon_touch_bloom(f, x, addresses);
-  nay_ribbon r = nay__ribbon_open(&f->shape, bytes);
+  nay_ribbon r = nay__ribbon_open(&f->bits);
   uint64_t shard = nay__shard_of(x, r.nshards);
   addresses[0] = bytes + NAY_RIBBON_HEADER + shard * NAY_RIBBON_ENTRY;
   addresses[1] = addresses[0] + NAY_RIBBON_ENTRY;
   addresses[2] = bytes + NAY_RIBBON_HEADER + r.nshards * NAY_RIBBON_ENTRY;
   nay_ribbon_shard s = nay__ribbon_shard_at(bytes, shard);
   if (s.nblocks == 0) return 3;
-  ribbon_probe p = ribbon_aim(&r, bytes + nay__ribbon_blocks_at(r.nshards), &s, x);
+  nay_ribbon_spot p = ribbon_aim(&r, bytes + nay__ribbon_blocks_at(r.nshards), &s, x);
   if (p.columns == 0) return 3;
-  addresses[3] =
-      p.at[0]; /* at[1] lies between at[0] and the end of at[2], less than a chunk away */
-  addresses[4] = p.at[2] + (p.columns - 1) * NAY_RIBBON_COLUMN + 7;
+  addresses[3] = p.here; /* and all up to the next address: less than a chunk */
+  addresses[4] = p.next + p.columns * NAY_RIBBON_COLUMN - 1;
   return 5;
 }
 
@@ -364,7 +392,7 @@ static void ribbon_census(const nay_filter *a, const nay_filter *b, uint64_t fac
     *census = (nay_census){nbits, nbits, (double)a->nkeys, ribbon_fpr(&a->shape, a->nkeys)};
     return;
   }
-  nay_ribbon r = nay__ribbon_open(&a->shape, a->bits.bytes);
+  nay_ribbon r = nay__ribbon_open(&a->bits);
   double rates = 0;
   for (uint64_t i = 0; i < r.nshards; i++) {
     nay_ribbon_shard s = nay__ribbon_shard_at(a->bits.bytes, i);
@@ -412,7 +440,8 @@ static void ribbon_shrink(const nay_filter *src, const nay_shape *shape, uint8_t
   uint64_t head = nay__ribbon_blocks_at(shape->extra);
   uint64_t nblocks = nay__load32le(src->bits.bytes + head - 4);
   memcpy(dst, src->bits.bytes, (size_t)head);
-  nay_ribbon from = nay__ribbon_open(&src->shape, dst), to = nay__ribbon_open(shape, dst);
+  nay_bits shrunk = {.bytes = dst, .nunits = shape->nunits, .k = shape->k, .extra = shape->extra};
+  nay_ribbon from = nay__ribbon_open(&src->bits), to = nay__ribbon_open(&shrunk);
   for (uint64_t b = 0; b < nblocks; b++) {
     size_t columns = to.columns - (b < to.short_blocks);
     memcpy(dst + head + nay__ribbon_column_of(&to, b) * NAY_RIBBON_COLUMN,

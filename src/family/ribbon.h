@@ -59,10 +59,10 @@ NAY_INLINE nay_ribbon_shard nay__ribbon_shard_at(const uint8_t *bytes, uint64_t 
                             nay__load32le(entry + 4)};
 }
 
-NAY_INLINE nay_ribbon nay__ribbon_open(const nay_shape *shape, const uint8_t *bytes) {
-  nay_ribbon r = {.nshards = shape->extra, .columns = shape->k};
-  uint64_t nblocks = nay__load32le(bytes + NAY_RIBBON_HEADER + r.nshards * NAY_RIBBON_ENTRY + 4);
-  r.short_blocks = nblocks * r.columns - shape->nunits;
+NAY_INLINE nay_ribbon nay__ribbon_open(const nay_bits *b) {
+  nay_ribbon r = {.nshards = b->extra, .columns = b->k};
+  uint64_t nblocks = nay__load32le(b->bytes + NAY_RIBBON_HEADER + r.nshards * NAY_RIBBON_ENTRY + 4);
+  r.short_blocks = nblocks * r.columns - b->nunits;
   return r;
 }
 
