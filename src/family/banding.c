@@ -168,16 +168,16 @@ typedef struct band_register {
 } band_register;
 
 /* All columns of one slot. free: the results of an empty row. */
-NAY_INLINE void band_substitute(const band_row *row, uint64_t free, band_register *columns,
-                                unsigned ncolumns) {
+NAY_INLINE void band_substitute(const band_row *row, uint64_t free, bool popcnt,
+                                band_register *columns, unsigned ncolumns) {
   uint64_t constant = row->lo == 0 ? free : row->print;
   for (unsigned c = 0; c < ncolumns; c++) {
     uint64_t lo = columns[c].lo, hi = columns[c].hi;
     hi = hi << 1 | lo >> 63;
     lo <<= 1;
-    uint64_t bit = constant >> nay__ribbon_print_bit(c) & 1;
-    bit ^= nay__parity64((lo & row->lo) ^ (hi & row->hi));
-    columns[c].lo = lo | bit;
+    uint64_t bit = constant >> nay__ribbon_print_bit(c), x = (lo & row->lo) ^ (hi & row->hi);
+    bit ^= popcnt ? nay__popcount64(x) : nay__parity64(x);
+    columns[c].lo = lo | (bit & 1);
     columns[c].hi = hi;
   }
 }
@@ -193,13 +193,28 @@ static void band_store(const nay_filter *f, const nay_ribbon *r, uint64_t block,
   }
 }
 
-static void band_solve_back(const nay_filter *f, const nay_ribbon *r, const nay_ribbon_shard *s,
-                            const band *b, bool homogeneous) {
+NAY_INLINE void band_solve(const nay_filter *f, const nay_ribbon *r, const nay_ribbon_shard *s,
+                           const band *b, bool homogeneous, bool popcnt) {
   band_register columns[NAY_RIBBON_MAX_COLUMNS] = {{0, 0}};
   for (uint32_t i = b->nslots; i-- > 0;) {
     uint64_t free = homogeneous ? nay_hash_mix(((uint64_t)s->first << 32) + i) : 0;
-    band_substitute(&b->rows[i], free, columns, r->columns);
+    band_substitute(&b->rows[i], free, popcnt, columns, r->columns);
     if (i % NAY_RIBBON_WIDTH == 0) band_store(f, r, s->first + i / NAY_RIBBON_WIDTH, columns);
+  }
+}
+
+NAY_POPCNT static void band_solve_popcnt(const nay_filter *f, const nay_ribbon *r,
+                                         const nay_ribbon_shard *s, const band *b,
+                                         bool homogeneous) {
+  band_solve(f, r, s, b, homogeneous, true);
+}
+
+static void band_solve_back(const nay_filter *f, const nay_ribbon *r, const nay_ribbon_shard *s,
+                            const band *b, bool homogeneous) {
+  if (f->kernels->popcnt) {
+    band_solve_popcnt(f, r, s, b, homogeneous);
+  } else {
+    band_solve(f, r, s, b, homogeneous, false);
   }
 }
 

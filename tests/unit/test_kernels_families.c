@@ -1,0 +1,71 @@
+/* test_kernels_families.c - whole filters answer alike whichever table of kernels they hold. */
+#include "family/family.h"
+#include "support/test.h"
+
+#define N 5000u
+#define NPROBES 6400u /* the first N were added */
+
+static uint64_t hashes[NPROBES];
+
+/* One probe after the other, as f's family does it with f's kernels. */
+static void answers_of(nay_filter *f, const nay_kernels *kernels, uint64_t *batches,
+                       uint64_t *singles) {
+  f->kernels = kernels;
+  nay_probe probe = f->family->kernel != NULL ? f->family->kernel(kernels, &f->shape) : NULL;
+  for (unsigned i = 0; i < NPROBES; i += 64) {
+    unsigned n = 64 - i / 64 % 2; /* whole batches and others */
+    batches[i / 64] = f->family->test64(f, hashes + i, NULL, n);
+    singles[i / 64] = 0;
+    for (unsigned j = 0; j < n; j++) {
+      bool maybe = probe != NULL ? probe(&f->bits, hashes[i + j])
+                                 : f->family->test(f, (nay_hash){hashes[i + j], 0});
+      singles[i / 64] |= (uint64_t)maybe << j;
+    }
+  }
+}
+
+static void check_filter(const nay_params *params, size_t nkeys) {
+  nay_filter *f;
+  assert_status(nay_filter_build(params, hashes, nkeys, NULL, &f), NAY_OK);
+  const nay_kernels *own = f->kernels, *table;
+  uint64_t want[NPROBES / 64], singles[NPROBES / 64], batches[NPROBES / 64];
+  for (size_t t = 0; (table = nay__kernels_at(t)) != NULL; t++) {
+    for (unsigned near = 0; near < 2; near++) {
+      f->bits.in_cache = near != 0;
+      answers_of(f, table, batches, singles);
+      if (t == 0 && near == 0) memcpy(want, singles, sizeof want);
+      assert_memory_equal(singles, want, sizeof want);
+      assert_memory_equal(batches, want, sizeof want);
+    }
+  }
+  for (size_t i = 0; i < nkeys; i++) {
+    if (i % 128 != 127) assert_true(want[i / 64] >> i % 64 & 1);
+  }
+  f->kernels = own;
+  nay_filter_free(f);
+}
+
+static void every_width(void **state) {
+  nay_kind kind = *(const nay_kind *)*state;
+  for (unsigned bits = 4; bits <= 32; bits++) {
+    nay_params p = {.kind = kind, .hash = NAY_HASH_CALLER};
+    p.fpr = 1.0 / (double)((uint64_t)1 << bits) * (kind == NAY_RIBBON ? 1.3 : 1.001);
+    if (kind == NAY_CUCKOO) p.tag_bits = bits < 6 ? 6 : bits;
+    if (kind == NAY_CUCKOO) p.fpr = 0.9;
+    for (uint32_t k = 3; k <= (kind == NAY_FUSE ? 4 : 3); k++) {
+      if (kind == NAY_FUSE) p.k = k;
+      check_filter(&p, N);
+      check_filter(&p, 300);
+    }
+  }
+}
+
+int main(void) {
+  static const nay_kind kinds[] = {NAY_CUCKOO, NAY_XOR, NAY_FUSE, NAY_RIBBON};
+  for (size_t i = 0; i < NPROBES; i++) hashes[i] = nay_hash_mix(i);
+  test_case tests[4];
+  for (size_t i = 0; i < 4; i++) {
+    tests[i] = (test_case)TEST_WITH(nay_kind_name(kinds[i]), every_width, &kinds[i]);
+  }
+  return run_list("kernels_families", tests, 4);
+}
