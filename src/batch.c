@@ -100,6 +100,7 @@ static nay_status batch_add(nay_filter *f, batch_feed *feed, uint64_t *bitmap) {
   const batch_group *g;
   while ((g = batch_feed_next(feed))->n != 0) {
     uint64_t word;
+    if (bitmap == NULL && f->family->put64 != NULL && f->family->put64(f, g->lo, g->n)) continue;
     NAY_TRY(f->family->add64(f, g->lo, g->hi, g->n, &word));
     if (bitmap != NULL) *bitmap++ = word;
   }

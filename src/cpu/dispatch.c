@@ -2,13 +2,17 @@
 #include "cpu/kernels_simd.h"
 
 const nay_kernels *nay__kernels_at(size_t i) {
-  const nay_kernels *tables[4] = {&nay__kernels_scalar};
+  const nay_kernels *tables[5] = {&nay__kernels_scalar};
   size_t n = 1;
 #if NAY_HAS_X86_KERNELS
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
     tables[n++] = &nay__kernels_avx2;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
       tables[n++] = &nay__kernels_avx512;
+      if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi") &&
+          __builtin_cpu_supports("gfni")) {
+        tables[n++] = &nay__kernels_gfni;
+      }
     }
   }
 #endif

@@ -47,6 +47,8 @@ typedef struct nay_kernels {
   bool (*blocked_add)(const nay_bits *, uint64_t hash);
   uint64_t (*blocked_test64)(const nay_bits *, const uint64_t *hashes, unsigned n);
   uint64_t (*blocked_add64)(const nay_bits *, const uint64_t *hashes, unsigned n);
+  /* as blocked_add64, when nobody asks what was new; NULL: no faster than with the answers */
+  void (*blocked_put64)(const nay_bits *, const uint64_t *hashes, unsigned n);
   void (*blocked_prefetch64)(const nay_bits *, const uint64_t *hashes, unsigned n);
 } nay_kernels;
 
