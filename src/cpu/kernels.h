@@ -31,6 +31,14 @@ typedef struct nay_bits {
   bool in_cache; /* small enough that asking for lines ahead of time costs more than it gives */
 } nay_bits;
 
+/* nay_key_list: keys with a pointer and a length each, or one after the other in a buffer. */
+typedef struct nay_key_list {
+  const void *const *keys; /* NULL: packed */
+  const size_t *lens;
+  const uint8_t *bytes; /* packed: key i is bytes[offsets[i], offsets[i + 1]) */
+  const size_t *offsets;
+} nay_key_list;
+
 /*
  * Batches have at most 64 keys: bit i of the word answers for hashes[i]. A batch's prefetch is
  * called one batch ahead, and only for filters that do not fit in the cache.
@@ -50,6 +58,13 @@ typedef struct nay_kernels {
   /* as blocked_add64, when nobody asks what was new; NULL: no faster than with the answers */
   void (*blocked_put64)(const nay_bits *, const uint64_t *hashes, unsigned n);
   void (*blocked_prefetch64)(const nay_bits *, const uint64_t *hashes, unsigned n);
+
+  /*
+   * XXH3 of keys from, from + 1, ... in eights, up to n, until eight of which one has not 9 to 16
+   * bytes. Returns how many were hashed. May be NULL.
+   */
+  size_t (*xxh3_short)(uint64_t seed, const nay_key_list *, size_t from, size_t n,
+                       uint64_t *hashes);
 } nay_kernels;
 
 extern const nay_kernels nay__kernels_scalar;

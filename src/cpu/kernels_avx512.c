@@ -114,6 +114,7 @@ const nay_kernels nay__kernels_avx512 = {
     .blocked_add64 = nay__avx512_blocked_add64,
     .blocked_put64 = nay__avx512_blocked_put64,
     .blocked_prefetch64 = nay__blocked_prefetch64,
+    .xxh3_short = nay__avx512_xxh3_short,
 };
 
 #endif /* NAY_HAS_X86_KERNELS */

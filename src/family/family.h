@@ -146,6 +146,8 @@ struct nay_family {
   uint64_t (*test64)(const nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n);
   /* asks for the memory that the next batch will read; optional */
   void (*prefetch64)(const nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n);
+  /* the same for one key, where test64 does its own asking */
+  void (*prepare)(const nay_filter *, nay_hash);
   nay_status (*remove)(nay_filter *, nay_hash);
   nay_status (*count)(const nay_filter *, nay_hash, uint64_t *count);
   nay_status (*advance)(nay_filter *, uint64_t now);

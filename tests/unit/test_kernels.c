@@ -1,5 +1,6 @@
 /* test_kernels.c - every table of kernels gives the bits and answers of the scalar one. */
 #include "cpu/kernels_simd.h"
+#include "hash/hash.h"
 #include "support/test.h"
 
 #define NBYTES 4096u
@@ -70,12 +71,47 @@ static void same_bits_as_scalar(void **state) {
           other->bloom_add64, NULL, other->bloom_test64, NBYTES * 8 - 5);
 }
 
+/* Keys of 0 to 20 bytes, mostly 9 to 16, with a pointer each and packed. */
+static void same_hashes_as_xxhash(void **state) {
+  const nay_kernels *table = *state;
+  uint8_t bytes[64 * 20];
+  const void *keys[64];
+  size_t lens[64], offsets[65], refused = 0;
+  for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)nay_hash_mix(i);
+  for (uint64_t round = 0; round < 200; round++) {
+    uint64_t seed = round % 3 == 0 ? 0 : nay_hash_mix(round);
+    for (size_t i = 0, at = 0; i < 64; i++, at += lens[i - 1]) {
+      uint64_t x = nay_hash_mix(round << 8 | i);
+      lens[i] = x % 64 == 0 ? x / 64 % 21 : 9 + x / 64 % 8;
+      keys[i] = bytes + at;
+      offsets[i] = at;
+      offsets[i + 1] = at + lens[i];
+    }
+    nay_key_list lists[2] = {{.keys = keys, .lens = lens}, {.bytes = bytes, .offsets = offsets}};
+    for (size_t from = 0, done; from + 8 <= 64; from += done) {
+      uint64_t hashes[64];
+      done = table->xxh3_short(seed, &lists[round % 2], from, 64 - from, hashes);
+      for (size_t i = 0; i < done; i++) {
+        assert_int_equal(hashes[i], XXH3_64bits_withSeed(keys[from + i], lens[from + i], seed));
+      }
+      bool all = done == 0;
+      for (size_t i = from; all && i < from + 8; i++) all = lens[i] >= 9 && lens[i] <= 16;
+      assert_false(all); /* eight good ones were refused */
+      refused += done == 0;
+      if (done == 0) done = 8;
+    }
+  }
+  assert_true(refused > 0);
+}
+
 int main(void) {
-  test_case tests[8] = {TEST(powers_of_g)};
+  test_case tests[16] = {TEST(powers_of_g)};
   size_t n = 1;
   const nay_kernels *table;
   for (size_t i = 0; (table = nay__kernels_at(i)) != NULL; i++) {
     tests[n++] = (test_case)TEST_WITH(table->name, same_bits_as_scalar, table);
+    if (table->xxh3_short == NULL) continue;
+    tests[n++] = (test_case)TEST_WITH(table->name, same_hashes_as_xxhash, table);
   }
   tests[n++] = (test_case)TEST_WITH("shared", same_bits_as_scalar, &nay__kernels_shared);
   return run_list("kernels", tests, n);
