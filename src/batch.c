@@ -4,7 +4,7 @@
  * Groups of 64, so that a group's answers are one word of the bitmap. While the family works on one
  * group the memory of the next is on its way (unless the whole filter fits in the cache). A feed
  * hides where the hashes come from: the caller's arrays, or keys that are hashed as they are
- * needed.
+ * needed, each with its own pointer or one after the other in a buffer.
  */
 #include "base/compiler.h"
 #include "filter.h"
@@ -15,39 +15,119 @@ typedef struct batch_group {
   uint64_t hashed[2][64];
 } batch_group;
 
+/* Keys as the caller has them: hashes, or a list of keys. */
+typedef struct batch_input {
+  const uint64_t *lo, *hi;
+  bool hashed;
+  nay_key_list list;
+  size_t n;
+} batch_input;
+
 typedef struct batch_feed {
   const nay_filter *filter;
-  const void *const *keys; /* NULL: lo and hi are given */
-  const size_t *lens;
-  const uint64_t *lo, *hi;
-  size_t n, next;
+  batch_input in;
+  size_t next;
   batch_group groups[2];
   unsigned turn;
+  bool bad; /* a key was NULL and had a length */
 } batch_feed;
+
+/* ---- hashing ---- */
+
+NAY_INLINE const void *batch_key(const nay_key_list *list, size_t i, size_t *len) {
+  if (list->keys != NULL) {
+    *len = list->lens[i];
+    return list->keys[i];
+  }
+  *len = list->offsets[i + 1] - list->offsets[i];
+  bool usable = list->bytes != NULL && list->offsets[i] <= list->offsets[i + 1];
+  return usable ? list->bytes + list->offsets[i] : NULL;
+}
+
+/*
+ * The usual hash: short keys by vectors where the machine can, others inlined into the loop. False:
+ * a key is NULL and has a length; the hashes are then of no use.
+ */
+NAY_FLATTEN static bool batch_hash_xxh3(const nay_filter *f, const nay_key_list *list, size_t from,
+                                        size_t n, uint64_t *lo) {
+  uint64_t seed = f->hasher.seed;
+  bool ok = true;
+  for (size_t i = 0; i < n;) {
+    if (f->kernels->xxh3_short != NULL) {
+      i += f->kernels->xxh3_short(seed, list, from + i, n - i, lo + i);
+    }
+    for (size_t end = n - i < 8 ? n : i + 8; i < end; i++) {
+      size_t len;
+      const void *key = batch_key(list, from + i, &len);
+      ok &= key != NULL || len == 0;
+      lo[i] = nay__hash_xxh3(seed, key, key != NULL ? len : 0);
+    }
+  }
+  return ok;
+}
+
+/* hi may be NULL where the hash has one word. */
+static bool batch_hash(const nay_filter *f, const nay_key_list *list, size_t from, size_t n,
+                       uint64_t *lo, uint64_t *hi) {
+  if (NAY_LIKELY(f->hasher.kind == NAY_HASH_XXH3)) {
+    for (size_t i = 0; hi != NULL && i < n; i++) hi[i] = 0;
+    return batch_hash_xxh3(f, list, from, n, lo);
+  }
+  bool ok = true;
+  for (size_t i = 0; i < n; i++) {
+    size_t len;
+    const void *key = batch_key(list, from + i, &len);
+    ok &= key != NULL || len == 0;
+    nay_hash h = nay__hash_key(&f->hasher, key, key != NULL ? len : 0);
+    lo[i] = h.lo;
+    if (hi != NULL) hi[i] = h.hi;
+  }
+  return ok;
+}
+
+/* ---- the feed ---- */
+
+static void batch_prefetch(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                           unsigned n) {
+  if (f->family->prefetch64 != NULL && !f->bits.in_cache && f->lazy == NULL) {
+    f->family->prefetch64(f, lo, hi, n);
+  }
+}
+
+/*
+ * Hashes a group, and asks for its memory bit by bit: the processor keeps track of some two dozen
+ * lines that are on their way, and if all were asked for at once the next keys would have to wait
+ * for the last of them.
+ */
+#define BATCH_STEP 16u
+static bool batch_hash_group(const nay_filter *f, const batch_input *in, size_t from,
+                             batch_group *g) {
+  bool two = nay__hash_has_hi(f->hasher.kind), ok = true;
+  g->lo = g->hashed[0];
+  g->hi = two ? g->hashed[1] : NULL;
+  for (unsigned i = 0; i < g->n; i += BATCH_STEP) {
+    unsigned n = g->n - i < BATCH_STEP ? g->n - i : BATCH_STEP;
+    uint64_t *hi = two ? g->hashed[1] + i : NULL;
+    ok &= batch_hash(f, &in->list, from + i, n, g->hashed[0] + i, hi);
+    batch_prefetch(f, g->lo + i, hi, n);
+  }
+  return ok;
+}
 
 /* Fills the other group with the keys that follow, and asks for the memory that they will touch. */
 static void batch_feed_ahead(batch_feed *feed) {
-  const nay_filter *f = feed->filter;
+  const batch_input *in = &feed->in;
   batch_group *g = &feed->groups[feed->turn ^= 1];
-  size_t left = feed->n - feed->next;
+  size_t left = in->n - feed->next;
   g->n = left < 64 ? (unsigned)left : 64;
-  if (feed->keys == NULL) {
-    g->lo = feed->lo != NULL ? feed->lo + feed->next : NULL; /* an empty batch may have no array */
-    g->hi = feed->hi != NULL ? feed->hi + feed->next : NULL;
+  if (in->hashed) {
+    g->lo = in->lo != NULL ? in->lo + feed->next : NULL; /* an empty batch may have no array */
+    g->hi = in->hi != NULL ? in->hi + feed->next : NULL;
+    batch_prefetch(feed->filter, g->lo, g->hi, g->n);
   } else {
-    for (unsigned i = 0; i < g->n; i++) {
-      const void *key = feed->keys[feed->next + i];
-      nay_hash h = nay__hash_key(&f->hasher, key != NULL ? key : "", feed->lens[feed->next + i]);
-      g->hashed[0][i] = h.lo;
-      g->hashed[1][i] = h.hi;
-    }
-    g->lo = g->hashed[0];
-    g->hi = g->hashed[1];
+    feed->bad |= !batch_hash_group(feed->filter, in, feed->next, g);
   }
   feed->next += g->n;
-  if (f->family->prefetch64 != NULL && !f->bits.in_cache && f->lazy == NULL) {
-    f->family->prefetch64(f, g->lo, g->hi, g->n);
-  }
 }
 
 /* The group that is ready; the one after it is fetched meanwhile. n is 0 when all are done. */
@@ -57,49 +137,63 @@ static const batch_group *batch_feed_next(batch_feed *feed) {
   return ready;
 }
 
-/* Keys must be usable before the first one is added: a failed batch has added nothing. */
-static nay_status batch_keys_ok(const nay_filter *f, const void *const *keys, const size_t *lens,
-                                size_t n) {
-  if (f == NULL || (n != 0 && (keys == NULL || lens == NULL))) return NAY_EINVAL;
-  for (size_t i = 0; i < n; i++) {
-    if (keys[i] == NULL && lens[i] != 0) return NAY_EINVAL;
-  }
+static void batch_feed_start(batch_feed *feed, const nay_filter *f, const batch_input *in) {
+  feed->filter = f;
+  feed->in = *in;
+  feed->next = feed->turn = 0;
+  feed->bad = false;
+  batch_feed_ahead(feed);
+}
+
+/* ---- what the caller may not give ---- */
+
+/* Single keys are looked at when they are hashed. */
+static nay_status batch_list_ok(const nay_filter *f, const batch_input *in) {
+  const nay_key_list *list = &in->list;
+  bool there = list->offsets != NULL || (list->keys != NULL && list->lens != NULL);
+  if (f == NULL || (in->n != 0 && !there)) return NAY_EINVAL;
   return nay__hasher_ready(&f->hasher);
 }
 
-static nay_status batch_feed_keys(const nay_filter *f, const void *const *keys, const size_t *lens,
-                                  size_t n, batch_feed *feed) {
-  NAY_TRY(batch_keys_ok(f, keys, lens, n));
-  feed->filter = f;
-  feed->keys = keys;
-  feed->lens = lens;
-  feed->lo = feed->hi = NULL;
-  feed->n = keys != NULL ? n : 0;
-  feed->next = feed->turn = 0;
-  batch_feed_ahead(feed);
-  return NAY_OK;
+/* Keys must be usable before the first one is added: a failed batch has added nothing. */
+static nay_status batch_keys_ok(const nay_filter *f, const batch_input *in) {
+  NAY_TRY(batch_list_ok(f, in));
+  bool bad = false;
+  for (size_t i = 0; i < in->n; i++) {
+    size_t len;
+    bad |= batch_key(&in->list, i, &len) == NULL && len != 0;
+  }
+  return bad ? NAY_EINVAL : NAY_OK;
 }
 
-static nay_status batch_feed_hashes(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                                    size_t n, batch_feed *feed) {
-  if (f == NULL || (n != 0 && lo == NULL)) return NAY_EINVAL;
-  if (n != 0 && hi == NULL && nay__hash_has_hi(f->hasher.kind)) return NAY_EINVAL;
-  feed->filter = f;
-  feed->keys = NULL;
-  feed->lens = NULL;
-  feed->lo = lo;
-  feed->hi = hi;
-  feed->n = n;
-  feed->next = feed->turn = 0;
-  batch_feed_ahead(feed);
-  return NAY_OK;
+static nay_status batch_hashes_ok(const nay_filter *f, const batch_input *in) {
+  if (f == NULL || (in->n != 0 && in->lo == NULL)) return NAY_EINVAL;
+  bool half = in->n != 0 && in->hi == NULL && nay__hash_has_hi(f->hasher.kind);
+  return half ? NAY_EINVAL : NAY_OK;
 }
 
-static nay_status batch_add(nay_filter *f, batch_feed *feed, uint64_t *bitmap) {
+static batch_input batch_of_hashes(const uint64_t *lo, const uint64_t *hi, size_t n) {
+  return (batch_input){.lo = lo, .hi = hi, .hashed = true, .n = n};
+}
+
+static batch_input batch_of_keys(const void *const *keys, const size_t *lens, size_t n) {
+  return (batch_input){.list = {.keys = keys, .lens = lens}, .n = n};
+}
+
+static batch_input batch_of_packed(const void *bytes, const size_t *offsets, size_t n) {
+  return (batch_input){.list = {.bytes = bytes, .offsets = offsets}, .n = n};
+}
+
+/* ---- add ---- */
+
+static nay_status batch_add(nay_filter *f, const batch_input *in, uint64_t *bitmap) {
   if (f->family->add64 == NULL) return NAY_ENOTSUP;
+  batch_feed feed;
+  batch_feed_start(&feed, f, in);
   const batch_group *g;
-  while ((g = batch_feed_next(feed))->n != 0) {
+  while ((g = batch_feed_next(&feed))->n != 0) {
     uint64_t word;
+    if (bitmap == NULL && f->family->put64 != NULL && f->family->put64(f, g->lo, g->n)) continue;
     NAY_TRY(f->family->add64(f, g->lo, g->hi, g->n, &word));
     if (bitmap != NULL) *bitmap++ = word;
   }
@@ -108,33 +202,40 @@ static nay_status batch_add(nay_filter *f, batch_feed *feed, uint64_t *bitmap) {
 
 nay_status nay_filter_add_hash_many(nay_filter *f, const uint64_t *lo, const uint64_t *hi, size_t n,
                                     uint64_t *bitmap) {
-  batch_feed feed;
+  batch_input in = batch_of_hashes(lo, hi, n);
   NAY_TRY(nay__filter_writable(f));
-  NAY_TRY(batch_feed_hashes(f, lo, hi, n, &feed));
-  return batch_add(f, &feed, bitmap);
-}
-
-nay_status nay_filter_hash_many(const nay_filter *f, const void *const *keys, const size_t *lens,
-                                size_t n, uint64_t *lo, uint64_t *hi) {
-  NAY_TRY(batch_keys_ok(f, keys, lens, n));
-  if (n != 0 && (lo == NULL || (hi == NULL && nay__hash_has_hi(f->hasher.kind)))) {
-    return NAY_EINVAL;
-  }
-  for (size_t i = 0; i < n; i++) {
-    nay_hash h = nay__hash_key(&f->hasher, keys[i] != NULL ? keys[i] : "", lens[i]);
-    lo[i] = h.lo;
-    if (hi != NULL) hi[i] = h.hi;
-  }
-  return NAY_OK;
+  NAY_TRY(batch_hashes_ok(f, &in));
+  return batch_add(f, &in, bitmap);
 }
 
 nay_status nay_filter_add_many(nay_filter *f, const void *const *keys, const size_t *lens, size_t n,
                                uint64_t *bitmap) {
-  batch_feed feed;
+  batch_input in = batch_of_keys(keys, lens, n);
   NAY_TRY(nay__filter_writable(f));
-  NAY_TRY(batch_feed_keys(f, keys, lens, n, &feed));
-  return batch_add(f, &feed, bitmap);
+  NAY_TRY(batch_keys_ok(f, &in));
+  return batch_add(f, &in, bitmap);
 }
+
+nay_status nay_filter_add_packed(nay_filter *f, const void *bytes, const size_t *offsets, size_t n,
+                                 uint64_t *bitmap) {
+  batch_input in = batch_of_packed(bytes, offsets, n);
+  NAY_TRY(nay__filter_writable(f));
+  NAY_TRY(batch_keys_ok(f, &in));
+  return batch_add(f, &in, bitmap);
+}
+
+nay_status nay_filter_hash_many(const nay_filter *f, const void *const *keys, const size_t *lens,
+                                size_t n, uint64_t *lo, uint64_t *hi) {
+  batch_input in = batch_of_keys(keys, lens, n);
+  NAY_TRY(batch_keys_ok(f, &in));
+  if (n != 0 && (lo == NULL || (hi == NULL && nay__hash_has_hi(f->hasher.kind)))) {
+    return NAY_EINVAL;
+  }
+  batch_hash(f, &in.list, 0, n, lo, hi);
+  return NAY_OK;
+}
+
+/* ---- test ---- */
 
 static uint64_t batch_test_group(const nay_filter *f, const batch_group *g) {
   if (NAY_LIKELY(f->lazy == NULL)) return f->family->test64(f, g->lo, g->hi, g->n);
@@ -146,29 +247,52 @@ static uint64_t batch_test_group(const nay_filter *f, const batch_group *g) {
   return word;
 }
 
-/* `status` tells whether there is a feed; without one no key is known to be absent. */
-static nay_status batch_test(nay_status status, const nay_filter *f, batch_feed *feed, size_t n,
-                             uint64_t *bitmap) {
-  if (status != NAY_OK) {
-    for (size_t i = 0; i < n; i += 64)
-      bitmap[i / 64] = ~(uint64_t)0 >> (n - i < 64 ? 64 - (n - i) : 0);
-    return status;
+static nay_status batch_all_maybe(nay_status status, size_t n, uint64_t *bitmap) {
+  for (size_t i = 0; i < n; i += 64) {
+    bitmap[i / 64] = ~(uint64_t)0 >> (n - i < 64 ? 64 - (n - i) : 0);
   }
+  return status;
+}
+
+/* `status` tells whether the input can be used; where it cannot no key is known to be absent. */
+static nay_status batch_test(nay_status status, const nay_filter *f, const batch_input *in,
+                             uint64_t *bitmap) {
+  if (in->n != 0 && bitmap == NULL) return NAY_EINVAL;
+  if (status != NAY_OK) return batch_all_maybe(status, in->n, bitmap);
+  batch_feed feed;
+  batch_feed_start(&feed, f, in);
   const batch_group *g;
-  while ((g = batch_feed_next(feed))->n != 0) *bitmap++ = batch_test_group(f, g);
+  uint64_t *word = bitmap;
+  while ((g = batch_feed_next(&feed))->n != 0) *word++ = batch_test_group(f, g);
+  if (feed.bad) return batch_all_maybe(NAY_EINVAL, in->n, bitmap);
   return nay_filter_health(f);
 }
 
 nay_status nay_filter_may_contain_hash_many(const nay_filter *f, const uint64_t *lo,
                                             const uint64_t *hi, size_t n, uint64_t *bitmap) {
-  if (n != 0 && bitmap == NULL) return NAY_EINVAL;
-  batch_feed feed;
-  return batch_test(batch_feed_hashes(f, lo, hi, n, &feed), f, &feed, n, bitmap);
+  batch_input in = batch_of_hashes(lo, hi, n);
+  return batch_test(batch_hashes_ok(f, &in), f, &in, bitmap);
 }
 
 nay_status nay_filter_may_contain_many(const nay_filter *f, const void *const *keys,
                                        const size_t *lens, size_t n, uint64_t *bitmap) {
-  if (n != 0 && bitmap == NULL) return NAY_EINVAL;
-  batch_feed feed;
-  return batch_test(batch_feed_keys(f, keys, lens, n, &feed), f, &feed, n, bitmap);
+  batch_input in = batch_of_keys(keys, lens, n);
+  return batch_test(batch_list_ok(f, &in), f, &in, bitmap);
+}
+
+nay_status nay_filter_may_contain_packed(const nay_filter *f, const void *bytes,
+                                         const size_t *offsets, size_t n, uint64_t *bitmap) {
+  batch_input in = batch_of_packed(bytes, offsets, n);
+  return batch_test(batch_list_ok(f, &in), f, &in, bitmap);
+}
+
+/* ---- one key, in two steps ---- */
+
+void nay_filter_prepare(const nay_filter *f, nay_hash hash) {
+  if (f == NULL || f->bits.in_cache || f->lazy != NULL) return;
+  if (f->family->prepare != NULL) {
+    f->family->prepare(f, hash);
+  } else if (f->family->prefetch64 != NULL) {
+    f->family->prefetch64(f, &hash.lo, &hash.hi, 1);
+  }
 }

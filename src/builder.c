@@ -13,6 +13,7 @@
  */
 #include "builder.h"
 
+#include "base/compiler.h"
 #include "base/sort.h"
 #include "filter.h"
 #include "sharded.h"
@@ -127,10 +128,10 @@ nay_status nay_builder_add_hash(nay_builder *b, nay_hash hash) {
   return b == NULL ? NAY_EINVAL : builder_push(b, hash);
 }
 
-nay_status nay_builder_add(nay_builder *b, const void *key, size_t len) {
+NAY_FLATTEN nay_status nay_builder_add(nay_builder *b, const void *key, size_t len) {
   if (b == NULL || (key == NULL && len != 0)) return NAY_EINVAL;
   NAY_TRY(nay__hasher_ready(&b->hasher));
-  return builder_push(b, nay__hash_key(&b->hasher, key != NULL ? key : "", len));
+  return builder_push(b, nay__hash_key(&b->hasher, key, len));
 }
 
 uint64_t nay_builder_nkeys(const nay_builder *b) { return b != NULL ? b->nkeys : 0; }

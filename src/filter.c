@@ -248,7 +248,7 @@ nay_status nay_filter_clear(nay_filter *f) {
 static nay_status filter_hash(const nay_filter *f, const void *key, size_t len, nay_hash *hash) {
   if (f == NULL || (key == NULL && len != 0)) return NAY_EINVAL;
   NAY_TRY(nay__hasher_ready(&f->hasher));
-  *hash = nay__hash_key(&f->hasher, key != NULL ? key : "", len);
+  *hash = nay__hash_key(&f->hasher, key, len);
   return NAY_OK;
 }
 
@@ -289,10 +289,19 @@ bool nay_filter_may_contain_hash(const nay_filter *f, nay_hash hash) {
   return f->family->test(f, hash);
 }
 
-bool nay_filter_may_contain(const nay_filter *f, const void *key, size_t len) {
+static NAY_NOINLINE bool filter_may_contain_any(const nay_filter *f, const void *key, size_t len) {
   nay_hash hash;
   if (filter_hash(f, key, len, &hash) != NAY_OK) return true;
   return nay_filter_may_contain_hash(f, hash);
+}
+
+/* The usual case first, inlined: nothing to decide but the length of the key. */
+NAY_FLATTEN bool nay_filter_may_contain(const nay_filter *f, const void *key, size_t len) {
+  if (NAY_UNLIKELY(f == NULL || (key == NULL && len != 0))) return true;
+  if (NAY_LIKELY(f->probe != NULL && f->hasher.kind == NAY_HASH_XXH3)) {
+    return f->probe(&f->bits, nay__hash_xxh3(f->hasher.seed, key, len));
+  }
+  return filter_may_contain_any(f, key, len);
 }
 
 nay_status nay_filter_remove_hash(nay_filter *f, nay_hash hash) {

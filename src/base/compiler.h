@@ -11,12 +11,14 @@
 #define NAY_PREFETCH(p) __builtin_prefetch((p), 0, 3)
 #define NAY_INLINE static inline __attribute__((always_inline))
 #define NAY_NOINLINE __attribute__((noinline))
+#define NAY_FLATTEN __attribute__((flatten)) /* what it calls is inlined, however long */
 #else
 #define NAY_LIKELY(x) (x)
 #define NAY_UNLIKELY(x) (x)
 #define NAY_PREFETCH(p) ((void)(p))
 #define NAY_INLINE static inline
 #define NAY_NOINLINE
+#define NAY_FLATTEN
 #endif
 
 /*

@@ -2,14 +2,18 @@
 #include "cpu/kernels_simd.h"
 
 const nay_kernels *nay__kernels_at(size_t i) {
-  const nay_kernels *tables[4] = {&nay__kernels_scalar};
+  const nay_kernels *tables[5] = {&nay__kernels_scalar};
   size_t n = 1;
 #if NAY_HAS_X86_KERNELS
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
       __builtin_cpu_supports("popcnt")) {
     tables[n++] = &nay__kernels_avx2;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw")) {
       tables[n++] = &nay__kernels_avx512;
+      if (__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("gfni")) {
+        tables[n++] = &nay__kernels_gfni;
+      }
     }
   }
 #endif

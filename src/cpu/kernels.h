@@ -70,6 +70,14 @@ typedef struct nay_ribbon_spot {
   uint64_t print; /* bit c % 4 * 16 + c / 4 is for column c */
 } nay_ribbon_spot;
 
+/* nay_key_list: keys with a pointer and a length each, or one after the other in a buffer. */
+typedef struct nay_key_list {
+  const void *const *keys; /* NULL: packed */
+  const size_t *lens;
+  const uint8_t *bytes; /* packed: key i is bytes[offsets[i], offsets[i + 1]) */
+  const size_t *offsets;
+} nay_key_list;
+
 /*
  * Batches have at most 64 keys: bit i of the word answers for hashes[i]. A batch's prefetch is
  * called one batch ahead, and only for filters that do not fit in the cache.
@@ -87,12 +95,21 @@ typedef struct nay_kernels {
   bool (*blocked_add)(const nay_bits *, uint64_t hash);
   uint64_t (*blocked_test64)(const nay_bits *, const uint64_t *hashes, unsigned n);
   uint64_t (*blocked_add64)(const nay_bits *, const uint64_t *hashes, unsigned n);
+  /* as blocked_add64, when nobody asks what was new; NULL: no faster than with the answers */
+  void (*blocked_put64)(const nay_bits *, const uint64_t *hashes, unsigned n);
   void (*blocked_prefetch64)(const nay_bits *, const uint64_t *hashes, unsigned n);
 
   /* exactly 64 keys; NULL: one key at a time is as fast (kernels_aim.c) */
   void (*fuse_aim64)(const nay_fuse_aim *, const uint64_t *x, nay_fuse_spots *);
   void (*cuckoo_aim64)(const nay_cuckoo_aim *, const uint64_t *hashes, nay_cuckoo_spots *);
   bool (*ribbon_look)(const nay_ribbon_spot *); /* NULL: ribbon.c does it by words */
+
+  /*
+   * XXH3 of keys from, from + 1, ... in eights, up to n, until eight of which one has not 9 to 16
+   * bytes. Returns how many were hashed. May be NULL.
+   */
+  size_t (*xxh3_short)(uint64_t seed, const nay_key_list *, size_t from, size_t n,
+                       uint64_t *hashes);
 } nay_kernels;
 
 extern const nay_kernels nay__kernels_scalar;

@@ -60,8 +60,64 @@ AVX2 NAY_INLINE bool avx2_blocked_add(const nay_bits *b, uint64_t hash, uint32_t
   return !(_mm256_testc_si256(old_low, low) && _mm256_testc_si256(old_high, high));
 }
 
-NAY_DEFINE_KERNEL(AVX2, avx2_test, avx2_blocked_test)
-NAY_DEFINE_KERNEL(AVX2, avx2_add, avx2_blocked_add)
+/* Many adds: all positions first, for the reason that kernels_avx512.c gives. */
+AVX2 NAY_INLINE uint64_t avx2_add_all(const nay_bits *b, const uint64_t *hashes, unsigned n,
+                                      uint32_t k, bool tell) {
+  uint32_t at[64][8] __attribute__((aligned(32)));
+  const __m256i powers = _mm256_loadu_si256((const __m256i *)(const void *)avx2_powers);
+  uint64_t word = 0;
+  for (unsigned i = 0; i < n; i++) {
+    __m256i probe = _mm256_mullo_epi32(_mm256_set1_epi32((int32_t)hashes[i]), powers);
+    _mm256_store_si256((__m256i *)(void *)at[i], _mm256_srli_epi32(probe, 23));
+  }
+  const __m256i low_base = _mm256_setr_epi32(0, 32, 64, 96, 128, 160, 192, 224);
+  const __m256i high_base = _mm256_setr_epi32(256, 288, 320, 352, 384, 416, 448, 480);
+  const __m256i one = _mm256_set1_epi32(1);
+  for (unsigned i = 0; i < n; i++) {
+    __m256i *block = (__m256i *)(void *)nay__block_of(b, hashes[i]);
+    __m256i low = _mm256_setzero_si256(), high = low;
+    for (uint32_t probe = 0; probe < k; probe++) {
+      __m256i p = _mm256_set1_epi32((int32_t)at[i][probe]);
+      low = _mm256_or_si256(low, _mm256_sllv_epi32(one, _mm256_xor_si256(p, low_base)));
+      high = _mm256_or_si256(high, _mm256_sllv_epi32(one, _mm256_xor_si256(p, high_base)));
+    }
+    __m256i old_low = _mm256_loadu_si256(block), old_high = _mm256_loadu_si256(block + 1);
+    _mm256_storeu_si256(block, _mm256_or_si256(old_low, low));
+    _mm256_storeu_si256(block + 1, _mm256_or_si256(old_high, high));
+    if (!tell) continue;
+    bool old = _mm256_testc_si256(old_low, low) && _mm256_testc_si256(old_high, high);
+    word |= (uint64_t)!old << i;
+  }
+  return word;
+}
+
+NAY_DEFINE_KERNEL(static AVX2, avx2_test, avx2_blocked_test)
+
+AVX2 static bool avx2_add(const nay_bits *b, uint64_t hash) {
+  return avx2_blocked_add(b, hash, b->k);
+}
+
+#define AVX2_ADD_ALL(tell, k) word = avx2_add_all(b, hashes, n, (k) < 8 ? (k) : 8, tell)
+
+AVX2 static uint64_t avx2_add64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
+  uint64_t word = 0;
+  if (b->k > 8) {
+    for (unsigned i = 0; i < n; i++) word |= (uint64_t)avx2_blocked_add(b, hashes[i], b->k) << i;
+    return word;
+  }
+  NAY_FOR_USUAL_K(b->k, AVX2_ADD_ALL, true)
+  return word;
+}
+
+AVX2 static void avx2_put64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
+  uint64_t word = 0;
+  if (b->k > 8) {
+    for (unsigned i = 0; i < n; i++) avx2_blocked_add(b, hashes[i], b->k);
+    return;
+  }
+  NAY_FOR_USUAL_K(b->k, AVX2_ADD_ALL, false)
+  (void)word;
+}
 
 const nay_kernels nay__kernels_avx2 = {
     .name = "avx2",
@@ -75,6 +131,7 @@ const nay_kernels nay__kernels_avx2 = {
     .blocked_add = avx2_add,
     .blocked_test64 = avx2_test64,
     .blocked_add64 = avx2_add64,
+    .blocked_put64 = avx2_put64,
     .blocked_prefetch64 = nay__blocked_prefetch64,
 };
 

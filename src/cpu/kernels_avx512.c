@@ -13,7 +13,7 @@
 
 static const uint32_t avx512_powers[16] = NAY_G32_POWERS_0_TO_15;
 
-AVX512 NAY_INLINE bool avx512_blocked_test(const nay_bits *b, uint64_t hash, uint32_t k) {
+AVX512 NAY_INLINE bool avx512_test_one(const nay_bits *b, uint64_t hash, uint32_t k) {
   __m512i block = _mm512_loadu_si512(nay__block_of(b, hash));
   __m512i powers = _mm512_loadu_si512(avx512_powers);
   uint32_t h = (uint32_t)hash, left = k;
@@ -28,7 +28,7 @@ AVX512 NAY_INLINE bool avx512_blocked_test(const nay_bits *b, uint64_t hash, uin
   }
 }
 
-AVX512 NAY_INLINE bool avx512_blocked_add(const nay_bits *b, uint64_t hash, uint32_t k) {
+AVX512 NAY_INLINE bool avx512_add_one(const nay_bits *b, uint64_t hash, uint32_t k) {
   uint8_t *block = nay__block_of(b, hash);
   const __m512i base = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448);
   const __m512i one = _mm512_set1_epi64(1);
@@ -42,8 +42,64 @@ AVX512 NAY_INLINE bool avx512_blocked_add(const nay_bits *b, uint64_t hash, uint
   return _mm512_cmpneq_epi64_mask(old, bits) != 0;
 }
 
-NAY_DEFINE_KERNEL(AVX512, avx512_test, avx512_blocked_test)
-NAY_DEFINE_KERNEL(AVX512, avx512_add, avx512_blocked_add)
+/*
+ * Many adds, in two passes: the positions of all keys, then the blocks. A broadcast from memory is
+ * only a load, which spares the vector units a third of their work; and the positions must be in
+ * the cache by then, since a load of a part of what a store before it has not yet brought there
+ * waits for it (three times slower when it was tried key by key).
+ */
+AVX512 NAY_INLINE uint64_t avx512_add_all(const nay_bits *b, const uint64_t *hashes, unsigned n,
+                                          uint32_t k, bool tell) {
+  uint32_t at[64][16] __attribute__((aligned(64)));
+  uint64_t word = 0;
+  for (unsigned i = 0; i < n; i++) {
+    __m512i probe = _mm512_mullo_epi32(_mm512_set1_epi32((int32_t)hashes[i]),
+                                       _mm512_loadu_si512(avx512_powers));
+    _mm512_store_si512(at[i], _mm512_srli_epi32(probe, 23));
+  }
+  const __m512i base =
+      _mm512_setr_epi32(0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448, 480);
+  const __m512i one = _mm512_set1_epi32(1);
+  for (unsigned i = 0; i < n; i++) {
+    uint8_t *block = nay__block_of(b, hashes[i]);
+    __m512i old = _mm512_loadu_si512(block), bits = old;
+    for (uint32_t probe = 0; probe < k; probe++) {
+      __m512i shift = _mm512_xor_si512(_mm512_set1_epi32((int32_t)at[i][probe]), base);
+      bits = _mm512_or_si512(bits, _mm512_sllv_epi32(one, shift));
+    }
+    _mm512_storeu_si512(block, bits);
+    if (tell) word |= (uint64_t)(_mm512_cmpneq_epi64_mask(old, bits) != 0) << i;
+  }
+  return word;
+}
+
+NAY_DEFINE_KERNEL(AVX512, nay__avx512_blocked_test, avx512_test_one)
+
+AVX512 bool nay__avx512_blocked_add(const nay_bits *b, uint64_t hash) {
+  return avx512_add_one(b, hash, b->k);
+}
+
+#define AVX512_ADD_ALL(tell, k) word = avx512_add_all(b, hashes, n, k, tell)
+
+AVX512 uint64_t nay__avx512_blocked_add64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
+  uint64_t word = 0;
+  if (b->k > 16) {
+    for (unsigned i = 0; i < n; i++) word |= (uint64_t)avx512_add_one(b, hashes[i], b->k) << i;
+    return word;
+  }
+  NAY_FOR_USUAL_K(b->k, AVX512_ADD_ALL, true)
+  return word;
+}
+
+AVX512 void nay__avx512_blocked_put64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
+  uint64_t word = 0;
+  if (b->k > 16) {
+    for (unsigned i = 0; i < n; i++) avx512_add_one(b, hashes[i], b->k);
+    return;
+  }
+  NAY_FOR_USUAL_K(b->k, AVX512_ADD_ALL, false)
+  (void)word;
+}
 
 const nay_kernels nay__kernels_avx512 = {
     .name = "avx512",
@@ -53,14 +109,16 @@ const nay_kernels nay__kernels_avx512 = {
     .bloom_test64 = nay__bloom_test64,
     .bloom_add64 = nay__bloom_add64,
     .bloom_prefetch64 = nay__bloom_prefetch64,
-    .blocked_test = avx512_test,
-    .blocked_add = avx512_add,
-    .blocked_test64 = avx512_test64,
-    .blocked_add64 = avx512_add64,
+    .blocked_test = nay__avx512_blocked_test,
+    .blocked_add = nay__avx512_blocked_add,
+    .blocked_test64 = nay__avx512_blocked_test64,
+    .blocked_add64 = nay__avx512_blocked_add64,
+    .blocked_put64 = nay__avx512_blocked_put64,
     .blocked_prefetch64 = nay__blocked_prefetch64,
     .fuse_aim64 = nay__fuse_aim64_avx512,
     .cuckoo_aim64 = nay__cuckoo_aim64_avx512,
     .ribbon_look = nay__ribbon_look_avx512,
+    .xxh3_short = nay__avx512_xxh3_short,
 };
 
 #endif /* NAY_HAS_X86_KERNELS */

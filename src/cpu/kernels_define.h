@@ -18,20 +18,23 @@
  */
 #define NAY_KERNEL_LOOP(one, k) \
   for (unsigned i = 0; i < n; i++) word |= (uint64_t)one(b, hashes[i], k) << i
-#define NAY_DEFINE_KERNEL(attribute, name, one)                                               \
-  attribute static bool name(const nay_bits *b, uint64_t hash) { return one(b, hash, b->k); } \
-  attribute static uint64_t name##64(const nay_bits *b, const uint64_t *hashes, unsigned n) { \
-    uint64_t word = 0;                                                                        \
-    switch (b->k) {                                                                           \
-      case 4: NAY_KERNEL_LOOP(one, 4); break;                                                 \
-      case 5: NAY_KERNEL_LOOP(one, 5); break;                                                 \
-      case 6: NAY_KERNEL_LOOP(one, 6); break;                                                 \
-      case 7: NAY_KERNEL_LOOP(one, 7); break;                                                 \
-      case 8: NAY_KERNEL_LOOP(one, 8); break;                                                 \
-      case 9: NAY_KERNEL_LOOP(one, 9); break;                                                 \
-      default: NAY_KERNEL_LOOP(one, b->k); break;                                             \
-    }                                                                                         \
-    return word;                                                                              \
+#define NAY_DEFINE_KERNEL(attribute, name, one)                                        \
+  attribute bool name(const nay_bits *b, uint64_t hash) { return one(b, hash, b->k); } \
+  attribute uint64_t name##64(const nay_bits *b, const uint64_t *hashes, unsigned n) { \
+    uint64_t word = 0;                                                                 \
+    NAY_FOR_USUAL_K(b->k, NAY_KERNEL_LOOP, one)                                        \
+    return word;                                                                       \
+  }
+
+#define NAY_FOR_USUAL_K(k, loop, argument) \
+  switch (k) {                             \
+    case 4: loop(argument, 4); break;      \
+    case 5: loop(argument, 5); break;      \
+    case 6: loop(argument, 6); break;      \
+    case 7: loop(argument, 7); break;      \
+    case 8: loop(argument, 8); break;      \
+    case 9: loop(argument, 9); break;      \
+    default: loop(argument, k); break;     \
   }
 
 NAY_INLINE uint8_t *nay__block_of(const nay_bits *b, uint64_t hash) {

@@ -43,7 +43,7 @@ NAY_INLINE bool neon_blocked_test(const nay_bits *b, uint64_t hash, uint32_t k) 
   }
 }
 
-NAY_DEFINE_KERNEL(, neon_test, neon_blocked_test)
+NAY_DEFINE_KERNEL(static, neon_test, neon_blocked_test)
 
 static bool neon_add(const nay_bits *b, uint64_t hash) {
   return nay__kernels_scalar.blocked_add(b, hash);

@@ -32,8 +32,8 @@ NAY_INLINE bool scalar_blocked_add(const nay_bits *b, uint64_t hash, uint32_t k)
   return fresh != 0;
 }
 
-NAY_DEFINE_KERNEL(, scalar_test, scalar_blocked_test)
-NAY_DEFINE_KERNEL(, scalar_add, scalar_blocked_add)
+NAY_DEFINE_KERNEL(static, scalar_test, scalar_blocked_test)
+NAY_DEFINE_KERNEL(static, scalar_add, scalar_blocked_add)
 
 void nay__blocked_prefetch64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
   for (unsigned i = 0; i < n; i++) NAY_PREFETCH(nay__block_of(b, hashes[i]));
@@ -103,10 +103,10 @@ NAY_INLINE bool shared_blocked_add_one(const nay_bits *b, uint64_t hash, uint32_
   return is_new;
 }
 
-NAY_DEFINE_KERNEL(, shared_bloom_test, shared_bloom_test_one)
-NAY_DEFINE_KERNEL(, shared_bloom_add, shared_bloom_add_one)
-NAY_DEFINE_KERNEL(, shared_blocked_test, shared_blocked_test_one)
-NAY_DEFINE_KERNEL(, shared_blocked_add, shared_blocked_add_one)
+NAY_DEFINE_KERNEL(static, shared_bloom_test, shared_bloom_test_one)
+NAY_DEFINE_KERNEL(static, shared_bloom_add, shared_bloom_add_one)
+NAY_DEFINE_KERNEL(static, shared_blocked_test, shared_blocked_test_one)
+NAY_DEFINE_KERNEL(static, shared_blocked_add, shared_blocked_add_one)
 
 const nay_kernels nay__kernels_shared = {
     .name = "shared",

@@ -122,6 +122,12 @@ static nay_status blocked_add64(nay_filter *f, const uint64_t *lo, const uint64_
   return NAY_OK;
 }
 
+static bool blocked_put64(nay_filter *f, const uint64_t *lo, unsigned n) {
+  if (f->locks != NULL || f->kernels->blocked_put64 == NULL) return false;
+  f->kernels->blocked_put64(&f->bits, lo, n);
+  return true;
+}
+
 static uint64_t blocked_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                                unsigned n) {
   (void)hi;
@@ -203,6 +209,7 @@ const nay_family nay__family_blocked = {
     .add = blocked_add,
     .test = blocked_test,
     .add64 = blocked_add64,
+    .put64 = blocked_put64,
     .test64 = blocked_test64,
     .prefetch64 = nay__blocked_prefetch,
     .merge = blocked_merge,

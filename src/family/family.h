@@ -141,9 +141,13 @@ struct nay_family {
   /* at most 64 keys; hi is NULL unless the hash has two words */
   nay_status (*add64)(nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n,
                       uint64_t *bitmap);
+  /* add64 when nobody asks what was new, where that is faster; may be NULL, and may refuse */
+  bool (*put64)(nay_filter *, const uint64_t *lo, unsigned n);
   uint64_t (*test64)(const nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n);
   /* asks for the memory that the next batch will read; optional */
   void (*prefetch64)(const nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n);
+  /* the same for one key, where test64 does its own asking */
+  void (*prepare)(const nay_filter *, nay_hash);
   nay_status (*remove)(nay_filter *, nay_hash);
   nay_status (*count)(const nay_filter *, nay_hash, uint64_t *count);
   nay_status (*advance)(nay_filter *, uint64_t now);

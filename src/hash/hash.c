@@ -60,11 +60,6 @@ nay_status nay__hasher_unlock(nay_hasher *hasher, const uint8_t key[16]) {
   return NAY_OK;
 }
 
-nay_status nay__hasher_ready(const nay_hasher *hasher) {
-  if (hasher->locked) return NAY_EKEY;
-  return hasher->kind == NAY_HASH_CALLER ? NAY_ENOTSUP : NAY_OK;
-}
-
 /* For a keyed hash the check values stand in for the keys, which one side may not have. */
 bool nay__hasher_same(const nay_hasher *a, const nay_hasher *b) {
   return a->kind == b->kind && a->seed == b->seed;

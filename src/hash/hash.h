@@ -28,7 +28,10 @@ nay_status nay__hasher_init(const nay_params *params, nay_diag *diag, nay_hasher
 nay_status nay__hasher_unlock(nay_hasher *hasher, const uint8_t key[16]);
 
 /* nay__hasher_ready: NAY_OK when keys can be hashed; NAY_EKEY or NAY_ENOTSUP when not. */
-nay_status nay__hasher_ready(const nay_hasher *hasher);
+static inline nay_status nay__hasher_ready(const nay_hasher *hasher) {
+  if (hasher->locked) return NAY_EKEY;
+  return hasher->kind == NAY_HASH_CALLER ? NAY_ENOTSUP : NAY_OK;
+}
 
 /* nay__hasher_same: whether two hashers give every key the same hash. */
 bool nay__hasher_same(const nay_hasher *a, const nay_hasher *b);
@@ -36,11 +39,18 @@ bool nay__hasher_same(const nay_hasher *a, const nay_hasher *b);
 /* nay__hash_slow: every kind but XXH3, which is inlined below. */
 nay_hash nay__hash_slow(const nay_hasher *hasher, const void *key, size_t len);
 
-/* nay__hash_key: the hasher must be ready. */
+/*
+ * nay__hash_xxh3: the usual hash. In a NAY_FLATTEN function the cases of up to 128 bytes are
+ * inlined, which for 16 bytes is twice as fast as a call; longer keys are always a call.
+ */
+static inline uint64_t nay__hash_xxh3(uint64_t seed, const void *key, size_t len) {
+  return XXH3_64bits_withSeed(key != NULL ? key : "", len, seed);
+}
+
+/* nay__hash_key: the hasher must be ready; key may be NULL when len is 0. */
 static inline nay_hash nay__hash_key(const nay_hasher *hasher, const void *key, size_t len) {
-  if (hasher->kind == NAY_HASH_XXH3) {
-    return (nay_hash){XXH3_64bits_withSeed(key, len, hasher->seed), 0};
-  }
+  if (hasher->kind == NAY_HASH_XXH3) return (nay_hash){nay__hash_xxh3(hasher->seed, key, len), 0};
+  if (key == NULL) key = "";
   return nay__hash_slow(hasher, key, len);
 }
 

@@ -1,5 +1,6 @@
 /* test_kernels.c - every table of kernels gives the bits and answers of the scalar one. */
 #include "cpu/kernels_simd.h"
+#include "hash/hash.h"
 #include "support/test.h"
 
 #define NBYTES 4096u
@@ -26,9 +27,11 @@ static void powers_of_g(void **state) {
 
 typedef bool (*one_kernel)(const nay_bits *, uint64_t);
 typedef uint64_t (*many_kernel)(const nay_bits *, const uint64_t *, unsigned);
+typedef void (*put_kernel)(const nay_bits *, const uint64_t *, unsigned);
 
 static void compare(one_kernel add_a, one_kernel test_a, one_kernel add_b, one_kernel test_b,
-                    many_kernel add64_b, many_kernel test64_b, uint64_t nunits) {
+                    many_kernel add64_b, put_kernel put64_b, many_kernel test64_b,
+                    uint64_t nunits) {
   for (uint32_t k = 1; k <= 64; k++) {
     unsigned shift = k % 64;
     memset(scalar_bytes, 0, sizeof scalar_bytes);
@@ -47,7 +50,9 @@ static void compare(one_kernel add_a, one_kernel test_a, one_kernel add_b, one_k
       }
       assert_int_equal(test64_b(&b, hashes, n), maybe);
       for (unsigned i = 0; i < n; i++) fresh |= (uint64_t)add_a(&a, hashes[i]) << i;
-      if (round % 2 == 0) {
+      if (round % 4 == 2 && put64_b != NULL) {
+        put64_b(&b, hashes, n);
+      } else if (round % 2 == 0) {
         assert_int_equal(add64_b(&b, hashes, n), fresh);
       } else {
         for (unsigned i = 0; i < n; i++) assert_int_equal(add_b(&b, hashes[i]), fresh >> i & 1);
@@ -60,17 +65,53 @@ static void compare(one_kernel add_a, one_kernel test_a, one_kernel add_b, one_k
 static void same_bits_as_scalar(void **state) {
   const nay_kernels *other = *state, *scalar = &nay__kernels_scalar;
   compare(scalar->blocked_add, scalar->blocked_test, other->blocked_add, other->blocked_test,
-          other->blocked_add64, other->blocked_test64, NBYTES / NAY_BLOCK_BYTES);
+          other->blocked_add64, other->blocked_put64, other->blocked_test64,
+          NBYTES / NAY_BLOCK_BYTES);
   compare(scalar->bloom_add, scalar->bloom_test, other->bloom_add, other->bloom_test,
-          other->bloom_add64, other->bloom_test64, NBYTES * 8 - 5);
+          other->bloom_add64, NULL, other->bloom_test64, NBYTES * 8 - 5);
+}
+
+/* Keys of 0 to 20 bytes, mostly 9 to 16, with a pointer each and packed. */
+static void same_hashes_as_xxhash(void **state) {
+  const nay_kernels *table = *state;
+  uint8_t bytes[64 * 20];
+  const void *keys[64];
+  size_t lens[64], offsets[65], refused = 0;
+  for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)nay_hash_mix(i);
+  for (uint64_t round = 0; round < 200; round++) {
+    uint64_t seed = round % 3 == 0 ? 0 : nay_hash_mix(round);
+    for (size_t i = 0, at = 0; i < 64; i++, at += lens[i - 1]) {
+      uint64_t x = nay_hash_mix(round << 8 | i);
+      lens[i] = x % 64 == 0 ? x / 64 % 21 : 9 + x / 64 % 8;
+      keys[i] = bytes + at;
+      offsets[i] = at;
+      offsets[i + 1] = at + lens[i];
+    }
+    nay_key_list lists[2] = {{.keys = keys, .lens = lens}, {.bytes = bytes, .offsets = offsets}};
+    for (size_t from = 0, done; from + 8 <= 64; from += done) {
+      uint64_t hashes[64];
+      done = table->xxh3_short(seed, &lists[round % 2], from, 64 - from, hashes);
+      for (size_t i = 0; i < done; i++) {
+        assert_int_equal(hashes[i], XXH3_64bits_withSeed(keys[from + i], lens[from + i], seed));
+      }
+      bool all = done == 0;
+      for (size_t i = from; all && i < from + 8; i++) all = lens[i] >= 9 && lens[i] <= 16;
+      assert_false(all); /* eight good ones were refused */
+      refused += done == 0;
+      if (done == 0) done = 8;
+    }
+  }
+  assert_true(refused > 0);
 }
 
 int main(void) {
-  test_case tests[8] = {TEST(powers_of_g)};
+  test_case tests[16] = {TEST(powers_of_g)};
   size_t n = 1;
   const nay_kernels *table;
   for (size_t i = 0; (table = nay__kernels_at(i)) != NULL; i++) {
     tests[n++] = (test_case)TEST_WITH(table->name, same_bits_as_scalar, table);
+    if (table->xxh3_short == NULL) continue;
+    tests[n++] = (test_case)TEST_WITH(table->name, same_hashes_as_xxhash, table);
   }
   tests[n++] = (test_case)TEST_WITH("shared", same_bits_as_scalar, &nay__kernels_shared);
   return run_list("kernels", tests, n);

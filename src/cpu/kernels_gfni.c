@@ -1,0 +1,198 @@
+/*
+ * kernels_gfni.c - adding many keys to a blocked filter by products of bit matrices.
+ *
+ * A probe is a position of 9 bits, q c r: word q of the block, byte c of the word, bit r of the
+ * byte. Eight probes i of a key, as three matrices of 8 x 8 bits in one word each:
+ *
+ *   Q[q][i] = 1 when probe i is in word q       C[c][i], R[r][i] the same for byte and bit
+ *
+ * Word q of the pattern that the block gets is then the product  (C with the columns of q only) x R
+ * transposed, and such a product is one instruction for all eight words of the block
+ * (gf2p8affineqb). So a key costs a shuffle, an and, and a product, whatever its number of probes;
+ * making Q, C and R takes some 25 instructions for eight keys together.
+ *
+ * The product adds where we want an or: two equal probes would cancel. Whether probes i and j agree
+ * in q is the product of Q's own transpose with itself, and a probe that agrees with an earlier one
+ * in all three is struck from Q. So are those from k on. Up to 16 probes take two rounds.
+ *
+ * All patterns of a group are in registers before the first block is read: the processor looks up
+ * loads among the stores before them by 12 bits of the address, and stores to random lines that
+ * wait for their data would hold up loads that have nothing to do with them (twice as slow).
+ */
+#include "cpu/kernels_simd.h"
+
+#if NAY_HAS_X86_KERNELS
+
+#include <immintrin.h>
+
+#define GFNI __attribute__((target("avx512f,avx512dq,avx512bw,avx512vbmi,gfni,bmi2")))
+#define GFNI_MAX_K 16u
+#define GFNI_IDENTITY 0x8040201008040201
+#define GFNI_REVERSED 0x0102040810204080
+
+/* Dword d of row a: the power for probe 2 a + d / 8 of key d % 8. */
+#define GFNI_EIGHT(p) p, p, p, p, p, p, p, p
+static const uint32_t gfni_powers[4][16] = {
+    {GFNI_EIGHT(0x00000001u), GFNI_EIGHT(0x9e3779b9u)},
+    {GFNI_EIGHT(0xe35e67b1u), GFNI_EIGHT(0x734297e9u)},
+    {GFNI_EIGHT(0x35fbe861u), GFNI_EIGHT(0xdeb7c719u)},
+    {GFNI_EIGHT(0x0448b211u), GFNI_EIGHT(0x3459b749u)},
+};
+
+/*
+ * From the words made by gfni_fields (their bytes: rc rc cq cq of two keys for a probe, twice) to
+ * eight bytes a key: the place of r and c of probe i of key j is entry 8 j + i; c and q are 2 on.
+ */
+static const uint8_t gfni_places[64] = {
+    0,  32,  4,  36,  64, 96, 68, 100, 1,  33,  5,  37,  65, 97, 69, 101, 8,  40,  12, 44,  72, 104,
+    76, 108, 9,  41,  13, 45, 73, 105, 77, 109, 16, 48,  20, 52, 80, 112, 84, 116, 17, 49,  21, 53,
+    81, 113, 85, 117, 24, 56, 28, 60,  88, 120, 92, 124, 25, 57, 29, 61,  89, 121, 93, 125,
+};
+
+/* The rows of the matrices of eight keys, one word a key: bit 7 - i of a row is for probe i. */
+typedef struct gfni_group {
+  uint64_t q[8], c[8], r[8];
+} gfni_group;
+
+/* For each probe the earlier ones that it may equal: all, from the first that is not wanted. */
+static uint64_t gfni_strike(uint32_t k) {
+  return 0xfefcf8f0e0c08000u | (k < 8 ? ~(uint64_t)0 << 8 * k : 0);
+}
+
+/* r and c, c and q in the low 6 bits of bytes, for the probes of two rows of powers. */
+GFNI NAY_INLINE __m512i gfni_fields(__m512i hashes, unsigned row) {
+  const __m512i from = _mm512_set1_epi32(0x3a1a3717); /* bits 23, 55, 26, 58 of a word */
+  __m512i a = _mm512_mullo_epi32(hashes, _mm512_loadu_si512(gfni_powers[row]));
+  __m512i b = _mm512_mullo_epi32(hashes, _mm512_loadu_si512(gfni_powers[row + 1]));
+  return _mm512_mask_multishift_epi64_epi8(_mm512_multishift_epi64_epi8(from, a),
+                                           0xf0f0f0f0f0f0f0f0u, from, b);
+}
+
+/* 1 << x of the low and of the high 3 of 6 bits, for each byte. */
+GFNI NAY_INLINE __m512i gfni_low(__m512i x) {
+  return _mm512_permutexvar_epi8(x, _mm512_set1_epi64((int64_t)GFNI_IDENTITY));
+}
+
+GFNI NAY_INLINE __m512i gfni_high(__m512i x) {
+  const __m512i table = _mm512_setr_epi64(
+      0x0101010101010101, 0x0202020202020202, 0x0404040404040404, 0x0808080808080808,
+      0x1010101010101010, 0x2020202020202020, 0x4040404040404040, (int64_t)0x8080808080808080);
+  return _mm512_permutexvar_epi8(x, table);
+}
+
+GFNI NAY_INLINE __m512i gfni_product(__m512i a, __m512i b) {
+  return _mm512_gf2p8affine_epi64_epi8(a, b, 0);
+}
+
+/* The matrices of eight keys, whose hashes come twice as 32-bit lanes. */
+GFNI NAY_INLINE void gfni_prepare(__m512i hashes, __m512i strike, gfni_group *g) {
+  const __m512i identity = _mm512_set1_epi64((int64_t)GFNI_IDENTITY);
+  const __m512i reversed = _mm512_set1_epi64(GFNI_REVERSED);
+  __m512i places = _mm512_loadu_si512(gfni_places), a = gfni_fields(hashes, 0);
+  __m512i b = gfni_fields(hashes, 2), two = _mm512_set1_epi8(2);
+  __m512i rc = _mm512_permutex2var_epi8(a, places, b);
+  __m512i cq = _mm512_permutex2var_epi8(a, _mm512_or_si512(places, two), b);
+  __m512i r = gfni_low(rc), c = gfni_high(rc), q = gfni_high(cq);
+  __m512i equal = _mm512_and_si512(_mm512_and_si512(gfni_product(r, r), gfni_product(c, c)),
+                                   gfni_product(q, q));
+  q = _mm512_maskz_mov_epi8(_mm512_testn_epi8_mask(equal, strike), q);
+  _mm512_storeu_si512(g->q, gfni_product(identity, q));
+  _mm512_storeu_si512(g->c, gfni_product(identity, c));
+  _mm512_storeu_si512(g->r, gfni_product(reversed, r));
+}
+
+/* The bits of one key of a group, as they will be in its block. */
+GFNI NAY_INLINE __m512i gfni_pattern(const gfni_group *g, unsigned key) {
+  const __m512i word_of = _mm512_setr_epi64(
+      0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303, 0x0404040404040404,
+      0x0505050505050505, 0x0606060606060606, 0x0707070707070707);
+  __m512i q = _mm512_shuffle_epi8(_mm512_set1_epi64((int64_t)g->q[key]), word_of);
+  __m512i c = _mm512_and_si512(q, _mm512_set1_epi64((int64_t)g->c[key]));
+  return gfni_product(c, _mm512_set1_epi64((int64_t)g->r[key]));
+}
+
+/* Adds the keys of a group; with `more` they have a second round of probes. */
+GFNI NAY_INLINE uint64_t gfni_add_group(const nay_bits *b, const uint64_t *hashes,
+                                        const gfni_group *g, const gfni_group *more, bool tell) {
+  __m512i patterns[8];
+  uint8_t *blocks[8];
+  uint64_t word = 0;
+#pragma GCC unroll 8
+  for (unsigned i = 0; i < 8; i++) {
+    blocks[i] = nay__block_of(b, hashes[i]);
+    patterns[i] = gfni_pattern(g, i);
+    if (more != NULL) patterns[i] = _mm512_or_si512(patterns[i], gfni_pattern(more, i));
+  }
+#pragma GCC unroll 8
+  for (unsigned i = 0; i < 8; i++) {
+    __m512i old = _mm512_loadu_si512(blocks[i]);
+    _mm512_storeu_si512(blocks[i], _mm512_or_si512(old, patterns[i]));
+    /* a bit of the pattern that was not there: andnot, then any */
+    __m512i fresh = _mm512_andnot_si512(old, patterns[i]);
+    if (tell) word |= (uint64_t)(_mm512_test_epi64_mask(fresh, fresh) != 0) << i;
+  }
+  return word;
+}
+
+/* Whole groups of eight; returns the answers, and how many keys were done. */
+GFNI NAY_INLINE uint64_t gfni_add_groups(const nay_bits *b, const uint64_t *hashes, unsigned n,
+                                         bool tell) {
+  const __m512i twice = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 0, 2, 4, 6, 8, 10, 12, 14);
+  gfni_group groups[8], more[8];
+  bool two = b->k > 8;
+  __m512i strike = _mm512_set1_epi64((int64_t)gfni_strike(two ? 8 : b->k));
+  __m512i strike_more = _mm512_set1_epi64((int64_t)gfni_strike(two ? b->k - 8 : 0));
+  for (unsigned i = 0; i < n / 8; i++) {
+    __m512i h = _mm512_permutexvar_epi32(twice, _mm512_loadu_si512(hashes + 8 * i));
+    gfni_prepare(h, strike, &groups[i]);
+    if (!two) continue;
+    h = _mm512_mullo_epi32(h, _mm512_set1_epi32((int32_t)NAY_G32_POWER_8));
+    gfni_prepare(h, strike_more, &more[i]);
+  }
+  uint64_t word = 0;
+  for (unsigned i = 0; i < n / 8; i++) {
+    word |= gfni_add_group(b, hashes + 8 * i, &groups[i], two ? &more[i] : NULL, tell) << 8 * i;
+  }
+  return word;
+}
+
+/* The keys that do not fill a group, and filters with very many probes, go the way of AVX-512. */
+GFNI static uint64_t gfni_add64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
+  if (b->k > GFNI_MAX_K) return nay__avx512_blocked_add64(b, hashes, n);
+  uint64_t word = gfni_add_groups(b, hashes, n, true);
+  for (unsigned i = n & ~7u; i < n; i++) {
+    word |= (uint64_t)nay__avx512_blocked_add(b, hashes[i]) << i;
+  }
+  return word;
+}
+
+GFNI static void gfni_put64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
+  if (b->k > GFNI_MAX_K) {
+    nay__avx512_blocked_put64(b, hashes, n);
+    return;
+  }
+  gfni_add_groups(b, hashes, n, false);
+  for (unsigned i = n & ~7u; i < n; i++) nay__avx512_blocked_add(b, hashes[i]);
+}
+
+const nay_kernels nay__kernels_gfni = {
+    .name = "gfni",
+    .popcnt = true,
+    .bloom_test = nay__bloom_test,
+    .bloom_add = nay__bloom_add,
+    .bloom_test64 = nay__bloom_test64,
+    .bloom_add64 = nay__bloom_add64,
+    .bloom_prefetch64 = nay__bloom_prefetch64,
+    .blocked_test = nay__avx512_blocked_test,
+    .blocked_add = nay__avx512_blocked_add,
+    .blocked_test64 = nay__avx512_blocked_test64,
+    .blocked_add64 = gfni_add64,
+    .blocked_put64 = gfni_put64,
+    .blocked_prefetch64 = nay__blocked_prefetch64,
+    .xxh3_short = nay__avx512_xxh3_short,
+    .fuse_aim64 = nay__fuse_aim64_avx512,
+    .cuckoo_aim64 = nay__cuckoo_aim64_avx512,
+    .ribbon_look = nay__ribbon_look_avx512,
+};
+
+#endif /* NAY_HAS_X86_KERNELS */

@@ -1,0 +1,112 @@
+/*
+ * kernels_xxh3.c - XXH3 of eight keys of 9 to 16 bytes at a time.
+ *
+ * For such keys XXH3 (64 bits, with a seed) takes the first and the last 8 bytes, a and b:
+ *
+ *   a ^= c1 + seed,  b ^= c2 - seed          c1, c2: words of its default secret, xored
+ *   x  = length + swapped(a) + b + (high half ^ low half of a * b)
+ *   x ^= x >> 37,  x *= prime,  x ^= x >> 32
+ *
+ * There is no vector product of 64 by 64 bits: it is made of four of 32 by 32. The bytes are
+ * fetched key by key, straight into registers: through an array they would be slower than no
+ * vectors at all, since a vector load waits until the words stored before it have left for the
+ * cache.
+ */
+#include "cpu/kernels_simd.h"
+
+#if NAY_HAS_X86_KERNELS
+
+#include <immintrin.h>
+
+#define AVX512 __attribute__((target("avx512f,avx512dq,avx512bw")))
+#define XXH3_FIRST 0x6782737bea4239b9
+#define XXH3_LAST 0xaf56bc3b0996523a
+#define XXH3_PRIME 0x165667919e3779f9
+
+/* The halves of a * b, xored. */
+AVX512 NAY_INLINE __m512i xxh3_fold(__m512i a, __m512i b) {
+  const __m512i low32 = _mm512_set1_epi64(0xffffffff);
+  __m512i a_high = _mm512_srli_epi64(a, 32), b_high = _mm512_srli_epi64(b, 32);
+  __m512i low = _mm512_mul_epu32(a, b), high = _mm512_mul_epu32(a_high, b_high);
+  __m512i middle = _mm512_mul_epu32(a_high, b);
+  __m512i cross = _mm512_add_epi64(_mm512_srli_epi64(low, 32), _mm512_mul_epu32(a, b_high));
+  cross = _mm512_add_epi64(cross, _mm512_and_si512(middle, low32));
+  high = _mm512_add_epi64(high, _mm512_srli_epi64(middle, 32));
+  high = _mm512_add_epi64(high, _mm512_srli_epi64(cross, 32));
+  low = _mm512_and_si512(low, low32);
+  return _mm512_xor_si512(_mm512_xor_si512(high, low), _mm512_slli_epi64(cross, 32));
+}
+
+AVX512 NAY_INLINE __m512i xxh3_swap(__m512i a) {
+  const __m512i order =
+      _mm512_broadcast_i32x4(_mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8));
+  return _mm512_shuffle_epi8(a, order);
+}
+
+NAY_INLINE const uint8_t *xxh3_key(const nay_key_list *list, size_t i, size_t *len) {
+  *len = list->keys != NULL ? list->lens[i] : list->offsets[i + 1] - list->offsets[i];
+  return list->keys != NULL ? list->keys[i] : list->bytes + list->offsets[i];
+}
+
+/* The first 8 bytes of a key, and the last. */
+AVX512 NAY_INLINE __m128i xxh3_ends(const nay_key_list *list, size_t i) {
+  size_t len;
+  const uint8_t *key = xxh3_key(list, i, &len);
+  __m128i first = _mm_loadl_epi64((const __m128i *)(const void *)key);
+  const double *last = (const double *)(const void *)(key + len - 8);
+  return _mm_castpd_si128(_mm_loadh_pd(_mm_castsi128_pd(first), last));
+}
+
+/* Four keys, one in each quarter. */
+AVX512 NAY_INLINE __m512i xxh3_four(const nay_key_list *list, size_t i) {
+  __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(xxh3_ends(list, i)),
+                                        xxh3_ends(list, i + 1), 1);
+  __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(xxh3_ends(list, i + 2)),
+                                         xxh3_ends(list, i + 3), 1);
+  return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
+
+/* Keys 0, 4, 1, 5, 2, 6, 3, 7: the order that unpacking two fours gives. */
+AVX512 NAY_INLINE __m512i xxh3_woven(__m512i in_order) {
+  return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7), in_order);
+}
+
+AVX512 NAY_INLINE __m512i xxh3_lens(const nay_key_list *list, size_t i) {
+  if (list->keys != NULL) return _mm512_loadu_si512(list->lens + i);
+  return _mm512_sub_epi64(_mm512_loadu_si512(list->offsets + i + 1),
+                          _mm512_loadu_si512(list->offsets + i));
+}
+
+AVX512 NAY_INLINE bool xxh3_eight(uint64_t seed, const nay_key_list *list, size_t from,
+                                  uint64_t *hashes) {
+  __m512i len = xxh3_lens(list, from);
+  __m512i above = _mm512_sub_epi64(len, _mm512_set1_epi64(9));
+  if (_mm512_cmplt_epu64_mask(above, _mm512_set1_epi64(8)) != 0xff) return false;
+  if (list->keys != NULL) {
+    __m512i keys = _mm512_loadu_si512(list->keys + from);
+    if (_mm512_test_epi64_mask(keys, keys) != 0xff) return false;
+  }
+  __m512i low = xxh3_four(list, from), high = xxh3_four(list, from + 4);
+  __m512i a = _mm512_xor_si512(_mm512_unpacklo_epi64(low, high),
+                               _mm512_set1_epi64((int64_t)(XXH3_FIRST + seed)));
+  __m512i b = _mm512_xor_si512(_mm512_unpackhi_epi64(low, high),
+                               _mm512_set1_epi64((int64_t)(XXH3_LAST - seed)));
+  __m512i x = _mm512_add_epi64(xxh3_woven(len), b);
+  x = _mm512_add_epi64(x, _mm512_add_epi64(xxh3_swap(a), xxh3_fold(a, b)));
+  x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 37));
+  x = _mm512_mullo_epi64(x, _mm512_set1_epi64(XXH3_PRIME));
+  x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 32));
+  x = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), x);
+  _mm512_storeu_si512(hashes, x);
+  return true;
+}
+
+AVX512 size_t nay__avx512_xxh3_short(uint64_t seed, const nay_key_list *list, size_t from, size_t n,
+                                     uint64_t *hashes) {
+  size_t done = 0;
+  if (list->keys == NULL && list->bytes == NULL) return 0;
+  while (done + 8 <= n && xxh3_eight(seed, list, from + done, hashes + done)) done += 8;
+  return done;
+}
+
+#endif /* NAY_HAS_X86_KERNELS */

@@ -1,0 +1,139 @@
+/* test_batch.c - batches of keys, apart or packed, and probes in two steps, give single answers. */
+#include "support/test.h"
+
+#define N 1000u
+
+static uint8_t bytes[N * 40];
+static const void *keys[N];
+static size_t lens[N], offsets[N + 1];
+
+/* Keys of 0 to 39 bytes; runs of short ones, which machines with vectors hash together. */
+static void make_keys(uint64_t seed) {
+  for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)nay_hash_mix(seed + i);
+  for (size_t i = 0, at = 0; i < N; i++) {
+    uint64_t x = nay_hash_mix(seed ^ i);
+    lens[i] = i / 100 % 2 == 0 ? 9 + x % 8 : x % 40;
+    keys[i] = bytes + at;
+    offsets[i] = at;
+    offsets[i + 1] = at += lens[i];
+  }
+}
+
+static nay_filter *make_filter(nay_kind kind, nay_hash_kind hash, uint64_t seed) {
+  nay_params p = {.kind = kind, .nkeys = 2 * N, .fpr = 0.01, .hash = hash, .seed = seed};
+  nay_filter *f;
+  assert_int_equal(nay_filter_new(&p, NULL, &f), NAY_OK);
+  return f;
+}
+
+static void packed_is_many(void **state) {
+  (void)state;
+  for (uint64_t round = 0; round < 6; round++) {
+    nay_hash_kind hash = round % 3 == 2 ? NAY_HASH_SIPHASH : NAY_HASH_XXH3;
+    nay_filter *f = make_filter(round % 2 == 0 ? NAY_BLOCKED : NAY_BLOOM, hash, round);
+    nay_filter *one = make_filter(round % 2 == 0 ? NAY_BLOCKED : NAY_BLOOM, hash, round);
+    uint64_t fresh[(N + 63) / 64], many[(N + 63) / 64], packed[(N + 63) / 64];
+    make_keys(round);
+    size_t half = N / 2 + 13 * round;
+    assert_int_equal(nay_filter_add_packed(f, bytes, offsets, half, fresh), NAY_OK);
+    for (size_t i = 0; i < half; i++) {
+      bool is_new;
+      assert_int_equal(nay_filter_add(one, keys[i], lens[i], &is_new), NAY_OK);
+      assert_int_equal(is_new, fresh[i / 64] >> (i % 64) & 1);
+    }
+    assert_int_equal(nay_filter_may_contain_many(f, keys, lens, N, many), NAY_OK);
+    assert_int_equal(nay_filter_may_contain_packed(f, bytes, offsets, N, packed), NAY_OK);
+    assert_memory_equal(many, packed, sizeof many);
+    for (size_t i = 0; i < N; i++) {
+      bool maybe = nay_filter_may_contain(one, keys[i], lens[i]);
+      assert_int_equal(maybe, packed[i / 64] >> (i % 64) & 1);
+      assert_true(maybe || i >= half);
+    }
+    nay_filter_free(f);
+    nay_filter_free(one);
+  }
+}
+
+static void hash_many_is_hash(void **state) {
+  (void)state;
+  make_keys(99);
+  nay_filter *f = make_filter(NAY_BLOOM, NAY_HASH_XXH3, 7);
+  uint64_t lo[N], hi[N];
+  assert_int_equal(nay_filter_hash_many(f, keys, lens, N, lo, hi), NAY_OK);
+  for (size_t i = 0; i < N; i++) {
+    nay_hash h;
+    assert_int_equal(nay_filter_hash(f, keys[i], lens[i], &h), NAY_OK);
+    assert_int_equal(h.lo, lo[i]);
+    assert_int_equal(hi[i], 0);
+  }
+  nay_filter_free(f);
+}
+
+/* A batch with a key that cannot be used adds nothing, and a probe says maybe to all. */
+static void unusable_keys(void **state) {
+  (void)state;
+  make_keys(5);
+  nay_filter *f = make_filter(NAY_BLOCKED, NAY_HASH_XXH3, 0);
+  uint64_t bitmap[(N + 63) / 64], last = ~(uint64_t)0 >> (64 - N % 64);
+  for (unsigned which = 0; which < 4; which++) {
+    const void *key = keys[650];
+    size_t offset = offsets[650];
+    if (which == 0) keys[650] = NULL; /* it has 9 to 16 bytes */
+    if (which == 1) offsets[650] = offsets[651] + 1;
+    const void *buffer = which == 2 ? NULL : bytes;
+    const size_t *at = which == 3 ? NULL : offsets;
+    memset(bitmap, 0, sizeof bitmap);
+    if (which == 0) {
+      assert_int_equal(nay_filter_add_many(f, keys, lens, N, NULL), NAY_EINVAL);
+      assert_int_equal(nay_filter_may_contain_many(f, keys, lens, N, bitmap), NAY_EINVAL);
+      uint64_t hashes[N];
+      assert_int_equal(nay_filter_hash_many(f, keys, lens, N, hashes, NULL), NAY_EINVAL);
+    } else {
+      assert_int_equal(nay_filter_add_packed(f, buffer, at, N, NULL), NAY_EINVAL);
+      assert_int_equal(nay_filter_may_contain_packed(f, buffer, at, N, bitmap), NAY_EINVAL);
+    }
+    for (size_t i = 0; i < N / 64; i++) assert_int_equal(bitmap[i], ~(uint64_t)0);
+    assert_int_equal(bitmap[N / 64], last);
+    keys[650] = key;
+    offsets[650] = offset;
+  }
+  nay_stats stats;
+  assert_int_equal(nay_filter_stats(f, &stats), NAY_OK);
+  assert_int_equal(stats.nbits_set, 0);
+  assert_int_equal(nay_filter_add_packed(f, NULL, NULL, 0, NULL), NAY_OK);
+  assert_int_equal(nay_filter_may_contain_packed(f, NULL, NULL, 0, NULL), NAY_OK);
+  size_t none[3] = {4, 4, 4};
+  assert_int_equal(nay_filter_add_packed(f, NULL, none, 2, bitmap), NAY_OK); /* two empty keys */
+  assert_int_equal(bitmap[0], 1);
+  nay_filter_free(f);
+}
+
+/* prepare is only a hint, for every family and also when there is nothing to ask for. */
+static void prepare_changes_nothing(void **state) {
+  (void)state;
+  nay_filter_prepare(NULL, (nay_hash){1, 2});
+  for (int kind = 1; kind < 64; kind++) {
+    if (nay_kind_name((nay_kind)kind) == NULL) continue;
+    for (size_t n = 10; n <= 2000000; n *= 200000) {
+      nay_params p = {.kind = (nay_kind)kind, .nkeys = n, .fpr = 0.001};
+      uint64_t hashes[10];
+      for (size_t i = 0; i < 10; i++) hashes[i] = nay_hash_mix(i);
+      nay_filter *f;
+      assert_int_equal(nay_filter_build(&p, hashes, 10, NULL, &f), NAY_OK);
+      for (uint64_t i = 0; i < 200; i++) {
+        nay_hash h = {nay_hash_mix(i), 0};
+        bool before = nay_filter_may_contain_hash(f, h);
+        nay_filter_prepare(f, h);
+        assert_int_equal(nay_filter_may_contain_hash(f, h), before);
+        assert_true(before || i >= 10);
+      }
+      nay_filter_free(f);
+    }
+  }
+}
+
+int main(void) {
+  const test_case tests[] = {TEST(packed_is_many), TEST(hash_many_is_hash), TEST(unusable_keys),
+                             TEST(prepare_changes_nothing)};
+  return run_all(tests);
+}
