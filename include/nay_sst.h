@@ -225,8 +225,8 @@ typedef struct nay_sst_read_options {
 typedef struct nay_sst nay_sst;
 
 /*
- * nay_sst_open: options may be NULL. NAY_EFORMAT: not a table. NAY_ECORRUPT: footer, index or
- * metaindex are damaged. NAY_ENOTSUP: the index is compressed and no codec was given for it. A file
+ * nay_sst_open: options may be NULL. NAY_EFORMAT: not a table. NAY_ECORRUPT: footer or index
+ * are damaged. NAY_ENOTSUP: the index is compressed and no codec was given for it. A file
  * that another process shortens while it is mapped kills the process (SIGBUS): tables are replaced,
  * never overwritten.
  */

@@ -98,14 +98,14 @@ static nay_status block_restart_entry(const nay_block *b, uint32_t i, nay_diag *
 }
 
 /* The last restart whose key is before target, or the first restart; the block has entries. */
-static nay_status block_narrow(const nay_block *b, nay_order order, const uint8_t *target,
-                               size_t len, nay_diag *diag, uint32_t *restart) {
+static nay_status block_narrow(const nay_block *b, nay_order order, const nay_target *target,
+                               nay_diag *diag, uint32_t *restart) {
   uint32_t low = 0, high = b->nrestarts - 1;
   while (low < high) {
     uint32_t middle = low + (high - low + 1) / 2;
     nay_entry e;
     NAY_TRY(block_restart_entry(b, middle, diag, &e));
-    if (nay__order(order, e.suffix, e.unshared, target, len) < 0) {
+    if (nay__order_target(order, e.suffix, e.unshared, target) < 0) {
       low = middle;
     } else {
       high = middle - 1;
@@ -122,7 +122,6 @@ typedef struct block_walk {
   size_t same;               /* leading bytes in common with the whole present key */
   uint8_t differs;           /* the byte of the present key after them, if it is that long */
   uint8_t tail[NAY_TRAILER]; /* internal keys: bytes target_len.. of the present key */
-  uint64_t trailer;          /* of the target */
 } block_walk;
 
 static inline void block_step(block_walk *w, const nay_entry *e) {
@@ -148,14 +147,13 @@ static inline int block_compare(const block_walk *w, size_t len) {
   return w->differs < w->target[w->same] ? -1 : 1;
 }
 
-nay_status nay__block_find(const nay_block *b, nay_order order, const uint8_t *target, size_t len,
+nay_status nay__block_find(const nay_block *b, nay_order order, const nay_target *target,
                            nay_diag *diag, nay_found *found) {
   if (b->nrestarts == 0 || b->end == 0) return NAY_ENOENT;
   bool internal = order == NAY_ORDER_INTERNAL;
   uint32_t restart;
-  NAY_TRY(block_narrow(b, order, target, len, diag, &restart));
-  block_walk w = {.target = target, .target_len = nay__user_len(order, len)};
-  if (internal) w.trailer = nay__load64le(target + len - NAY_TRAILER);
+  NAY_TRY(block_narrow(b, order, target, diag, &restart));
+  block_walk w = {.target = target->user, .target_len = target->len};
   uint32_t at = block_restart(b, restart);
   if (at > b->end) return block_bad(diag, at);
   uint64_t key_len = 0;
@@ -168,7 +166,8 @@ nay_status nay__block_find(const nay_block *b, nay_order order, const uint8_t *t
     int sign = block_compare(&w, internal ? (size_t)key_len - NAY_TRAILER : (size_t)key_len);
     if (sign < 0) continue;
     uint64_t trailer = sign == 0 && internal ? nay__load64le(w.tail) : 0;
-    if (sign == 0 && trailer > w.trailer) continue; /* a newer version than is asked for */
+    if (sign == 0 && internal && trailer > target->trailer)
+      continue; /* a newer version than is asked for */
     *found = (nay_found){e, trailer, sign == 0};
     return NAY_OK;
   }
@@ -235,13 +234,13 @@ nay_status nay__cursor_prev(nay_cursor *c, nay_diag *diag) {
   return cursor_walk_to(c, low - 1, here, diag);
 }
 
-nay_status nay__cursor_seek(nay_cursor *c, const uint8_t *target, size_t len, nay_diag *diag) {
+nay_status nay__cursor_seek(nay_cursor *c, const nay_target *target, nay_diag *diag) {
   uint32_t restart = 0;
   c->valid = false;
   if (c->block.nrestarts == 0) return NAY_ENOENT;
-  NAY_TRY(block_narrow(&c->block, c->order, target, len, diag, &restart));
+  NAY_TRY(block_narrow(&c->block, c->order, target, diag, &restart));
   NAY_TRY(cursor_restart(c, restart, diag));
-  while (nay__order(c->order, c->key.at, c->key.len, target, len) < 0) {
+  while (nay__order_target(c->order, c->key.at, c->key.len, target) < 0) {
     NAY_TRY(cursor_take(c, c->entry.next, diag));
   }
   return NAY_OK;

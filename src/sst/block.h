@@ -78,11 +78,10 @@ typedef struct nay_found {
 
 /*
  * nay__block_find: the first entry whose key is not before target, without putting together any
- * key. NAY_ENOENT: all are before it. NAY_ECORRUPT. With NAY_ORDER_INTERNAL the target is an
- * internal key, 8 bytes or longer.
+ * key. NAY_ENOENT: all are before it. NAY_ECORRUPT.
  */
-nay_status nay__block_find(const nay_block *block, nay_order order, const uint8_t *target,
-                           size_t len, nay_diag *diag, nay_found *found);
+nay_status nay__block_find(const nay_block *block, nay_order order, const nay_target *target,
+                           nay_diag *diag, nay_found *found);
 
 /*
  * nay_cursor: walks a block with keys put together. Set block, order and allocator; the rest zero.
@@ -104,6 +103,6 @@ nay_status nay__cursor_next(nay_cursor *cursor, nay_diag *diag);
 nay_status nay__cursor_prev(nay_cursor *cursor, nay_diag *diag);
 
 /* nay__cursor_seek: the first entry that is not before target. */
-nay_status nay__cursor_seek(nay_cursor *cursor, const uint8_t *target, size_t len, nay_diag *diag);
+nay_status nay__cursor_seek(nay_cursor *cursor, const nay_target *target, nay_diag *diag);
 
 #endif /* NAY_SST_BLOCK_H */

@@ -8,12 +8,16 @@ static uint64_t order_trailer(const uint8_t *key, size_t len) {
   return len < NAY_TRAILER ? 0 : nay__load64le(key + len - NAY_TRAILER);
 }
 
+int nay__order_target(nay_order order, const uint8_t *key, size_t len, const nay_target *target) {
+  int users = nay__order_bytes(key, nay__user_len(order, len), target->user, target->len);
+  if (users != 0 || order == NAY_ORDER_BYTES) return users;
+  uint64_t trailer = order_trailer(key, len);
+  return (trailer < target->trailer) - (trailer > target->trailer);
+}
+
 int nay__order(nay_order order, const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len) {
-  if (order == NAY_ORDER_BYTES) return nay__order_bytes(a, a_len, b, b_len);
-  int users = nay__order_bytes(a, nay__user_len(order, a_len), b, nay__user_len(order, b_len));
-  if (users != 0) return users;
-  uint64_t x = order_trailer(a, a_len), y = order_trailer(b, b_len);
-  return (x < y) - (x > y);
+  nay_target target = {b, nay__user_len(order, b_len), order_trailer(b, b_len)};
+  return nay__order_target(order, a, a_len, &target);
 }
 
 /* The first byte that can grow is incremented and the rest cut off. Returns the new length. */

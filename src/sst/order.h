@@ -40,6 +40,16 @@ static inline int nay__order_bytes(const uint8_t *a, size_t a_len, const uint8_t
   return order != 0 ? order : (a_len > b_len) - (a_len < b_len);
 }
 
+/* nay_target: a key that is searched for; the trailer counts in the order of internal keys only. */
+typedef struct nay_target {
+  const uint8_t *user;
+  size_t len;
+  uint64_t trailer;
+} nay_target;
+
+/* nay__order_target: a stored key against a target. */
+int nay__order_target(nay_order order, const uint8_t *key, size_t len, const nay_target *target);
+
 /* nay__order: below 0, 0 or above. An internal key of fewer than 8 bytes has an empty user key. */
 int nay__order(nay_order order, const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len);
 

@@ -78,6 +78,11 @@ static uint8_t *build(const sample *s, uint32_t interval, size_t *len) {
   return copy;
 }
 
+static nay_target target_of(const sample *s, const uint8_t *key, size_t len) {
+  uint64_t trailer = s->order == NAY_ORDER_INTERNAL ? nay__load64le(key + len - NAY_TRAILER) : 0;
+  return (nay_target){key, nay__user_len(s->order, len), trailer};
+}
+
 static size_t lower_bound(const sample *s, const uint8_t *key, size_t len) {
   size_t i = 0;
   while (i < s->n && nay__order(s->order, s->keys[i], s->lens[i], key, len) < 0) i++;
@@ -92,7 +97,8 @@ static bool same_user(const sample *s, size_t i, const uint8_t *key, size_t len)
 static void check_find(const sample *s, const nay_block *b, const uint8_t *key, size_t len) {
   nay_found found;
   size_t want = lower_bound(s, key, len);
-  nay_status status = nay__block_find(b, s->order, key, len, NULL, &found);
+  nay_target target = target_of(s, key, len);
+  nay_status status = nay__block_find(b, s->order, &target, NULL, &found);
   if (want == s->n) {
     assert_status(status, NAY_ENOENT);
     return;
@@ -125,7 +131,8 @@ static void check_cursor(const sample *s, const nay_block *b, uint64_t *state) {
   for (int i = 0; i < 10; i++) {
     uint8_t key[MAX_LEN + NAY_TRAILER];
     size_t len = draw_key(state, s->order, key), want = lower_bound(s, key, len);
-    status = nay__cursor_seek(&c, key, len, NULL);
+    nay_target target = target_of(s, key, len);
+    status = nay__cursor_seek(&c, &target, NULL);
     assert_status(status, want == s->n ? NAY_ENOENT : NAY_OK);
     if (status == NAY_OK) assert_at(&c, s, want);
   }
@@ -170,8 +177,9 @@ static void survives_damage(void **order) {
     nay_status status = nay__block_open(bytes, len, &diag, &c.block);
     refused += status != NAY_OK;
     if (status == NAY_OK) {
-      (void)nay__block_find(&c.block, s.order, key, key_len, &diag, &found);
-      (void)nay__cursor_seek(&c, key, key_len, &diag);
+      nay_target target = target_of(&s, key, key_len);
+      (void)nay__block_find(&c.block, s.order, &target, &diag, &found);
+      (void)nay__cursor_seek(&c, &target, &diag);
       status = nay__cursor_first(&c, &diag);
       while (status == NAY_OK) status = nay__cursor_next(&c, &diag);
       refused += status != NAY_ENOENT;
