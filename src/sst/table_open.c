@@ -66,8 +66,8 @@ static nay_status open_walk_index(nay_sst *t, nay_diag *diag, nay_handle *first)
     t->nblocks++;
     status = nay__cursor_next(&c, diag);
   }
-  if (status == NAY_ENOENT) status = t->empty ? NAY_OK : nay__cursor_last(&c, diag);
-  if (status == NAY_OK && !t->empty) status = open_copy(t, &t->largest, &c.key);
+  /* past the end the cursor still has the last key */
+  if (status == NAY_ENOENT) status = t->empty ? NAY_OK : open_copy(t, &t->largest, &c.key);
   nay__buffer_free(&c.key, &t->allocator);
   return status;
 }
