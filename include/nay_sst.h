@@ -226,8 +226,9 @@ typedef struct nay_sst nay_sst;
 
 /*
  * nay_sst_open: options may be NULL. NAY_EFORMAT: not a table. NAY_ECORRUPT: footer or index
- * are damaged. NAY_ENOTSUP: the index is compressed and no codec was given for it. A file
- * that another process shortens while it is mapped kills the process (SIGBUS): tables are replaced,
+ * are damaged. NAY_ENOTSUP: the index is compressed and no codec was given for it.
+ * Checksums: each block's when it is read; in a mapped file, when it is first used. A file that
+ * another process shortens while it is mapped kills the process (SIGBUS): tables are replaced,
  * never overwritten.
  */
 NAY_API nay_status nay_sst_open(const char *path, const nay_sst_read_options *options,
