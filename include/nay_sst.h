@@ -193,13 +193,14 @@ NAY_API nay_status nay_sst_cache_new(size_t data_bytes, size_t filter_bytes,
 /* nay_sst_cache_free: after all tables that use it. */
 NAY_API void nay_sst_cache_free(nay_sst_cache *cache);
 
-/* nay_sst_cache_stats: what it holds and did; first of data, then of filters. */
+/* nay_sst_cache_stats: what a cache holds now, and what it did so far. */
 typedef struct nay_sst_cache_stats {
   struct nay_sst_cache_side {
     uint64_t bytes, entries, hits, misses, evictions;
   } data, filter;
 } nay_sst_cache_stats;
 
+/* nay_sst_cache_describe: at any time, from any thread. */
 NAY_API void nay_sst_cache_describe(const nay_sst_cache *cache, nay_sst_cache_stats *stats);
 
 /* ---- reader -------------------------------------------------------------------------------------
@@ -292,6 +293,7 @@ typedef struct nay_sst_info {
   size_t largest_len;
 } nay_sst_info;
 
+/* nay_sst_describe: reads nothing from the file. */
 NAY_API void nay_sst_describe(const nay_sst *sst, nay_sst_info *info);
 
 /* nay_sst_filter_of: the native full filter, NULL when there is none: for stats and checks. */
@@ -316,6 +318,7 @@ typedef struct nay_sst_counters {
   uint64_t cache_hits;  /* of them, found in the cache */
 } nay_sst_counters;
 
+/* nay_sst_count: each counter as it is at this moment. */
 NAY_API void nay_sst_count(const nay_sst *sst, nay_sst_counters *counters);
 
 /* ---- iterator -----------------------------------------------------------------------------------
@@ -349,6 +352,7 @@ NAY_API nay_status nay_sst_iter_range(nay_sst_iter *iter, const void *from, size
 /* nay_sst_iter_prefix: the range of all keys that start so. */
 NAY_API nay_status nay_sst_iter_prefix(nay_sst_iter *iter, const void *prefix, size_t len);
 
+/* nay_sst_iter_valid: whether it is at an entry; key and value are NULL when it is not. */
 NAY_API bool nay_sst_iter_valid(const nay_sst_iter *iter);
 NAY_API const void *nay_sst_iter_key(const nay_sst_iter *iter, size_t *len);
 NAY_API const void *nay_sst_iter_value(const nay_sst_iter *iter, size_t *len);
