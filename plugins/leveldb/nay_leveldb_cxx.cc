@@ -43,7 +43,7 @@ class Policy final : public leveldb::FilterPolicy {
   const char *Name() const override { return policy_.name; }
 
   void CreateFilter(const leveldb::Slice *keys, int n, std::string *dst) const override {
-    const size_t few = 128, count = static_cast<size_t>(n);
+    const size_t few = 512, count = static_cast<size_t>(n);
     const void *few_keys[few];
     size_t few_lens[few];
     if (count <= few) return Create(keys, count, few_keys, few_lens, dst);
