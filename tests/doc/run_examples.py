@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs what the documents show and compares; prints TAP. The conventions are in CONTRIBUTING.md.
 
-    run_examples.py              README.md, CONTRIBUTING.md, ARCHITECTURE.md and doc/**/*.md
+    run_examples.py              README.md, CONTRIBUTING.md, ARCHITECTURE.md, doc/**/*.md, plugins/*/README.md
     run_examples.py --programs   the transcripts at the head of examples/*.c
 
 A fenced block marked sh or console that has a line starting with "$ " is a transcript: such lines
@@ -21,6 +21,7 @@ SOURCE = pathlib.Path(os.environ["NAY_SOURCE"])
 BUILD = pathlib.Path(os.environ["NAY_BUILD"])
 CC = os.environ.get("NAY_CC", "cc")
 WARNINGS = "-std=c11 -O2 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Werror".split()
+PLUGINS = {"nay_leveldb.h": ["plugins/leveldb/libnay_leveldb.a", "-lleveldb"]}  # header: library, what it needs
 FENCE = re.compile(r"^( *)```(\w*)\s*$")
 MARK = "\x1e"  # between the outputs of two commands; a character that no example prints
 CALLS_NAY = re.compile(r"(^|[|;&(]\s*)nay\b")
@@ -129,10 +130,22 @@ def run_transcripts(tap, named, folder):
         outputs = outputs[len(steps):]
 
 
+def plugin_flags(text):
+    """What a program needs that includes the header of a plug-in; None when that is not built."""
+    flags = []
+    for header, (library, *needs) in PLUGINS.items():
+        if f"<{header}>" in text:
+            if not (BUILD / library).exists():
+                return None
+            flags += [f"-I{SOURCE / library}".rsplit("/", 1)[0], str(BUILD / library), *needs]
+    return flags
+
+
 def run_program(lines, expected, folder):
     source, program = pathlib.Path(folder, "example.c"), pathlib.Path(folder, "example")
     source.write_text("\n".join(lines) + "\n")
-    command = [CC, *WARNINGS, f"-I{SOURCE}/include", str(source), str(BUILD / "libnay.a"), "-o", str(program)]
+    command = [CC, *WARNINGS, f"-I{SOURCE}/include", str(source), *plugin_flags("\n".join(lines)),
+               str(BUILD / "libnay.a"), "-o", str(program)]
     built = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if built.returncode:
         return built.stdout
@@ -157,6 +170,9 @@ def run_document(tap, path):
         if word == "c" and any("int main" in text for text in lines):
             below = blocks[i + 1] if i + 1 < len(blocks) else None
             expected = below[2] if below and below[1] == "text" and below[3] else None
+            if plugin_flags("\n".join(lines)) is None:
+                tap.report("", f"{name}:{line} (a program)", skip="the plug-in is not built")
+                continue
             with tempfile.TemporaryDirectory() as folder:
                 tap.report(run_program(lines, expected, folder), f"{name}:{line} (a program)")
 
@@ -178,7 +194,8 @@ def main():
             run_example_program(tap, path)
         return tap.finish()
     documents = [SOURCE / name for name in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md")]
-    for path in documents + sorted((SOURCE / "doc").rglob("*.md")):
+    documents += sorted((SOURCE / "doc").rglob("*.md")) + sorted((SOURCE / "plugins").glob("*/README.md"))
+    for path in documents:
         if path.exists():
             run_document(tap, path)
     return tap.finish()
