@@ -25,6 +25,8 @@ build() { # cpu compiler
   local flags=(-O2 -static -D_FILE_OFFSET_BITS=64 -I"$source/include" -I"$source/tests" -I"$source/src" -I"$work/xxhash")
   "$2" "${flags[@]}" "$source/tests/golden/native/make_native.c" "$work/$1/libnay.a" \
     -o "$work/$1/make_native" || return
+  "$2" "${flags[@]}" "$source/tests/endian/tables_again.c" "$work/$1/libnay.a" \
+    -o "$work/$1/tables_again" || return
   for target in "$source"/tests/fuzz/fuzz_*.c; do
     "$2" "${flags[@]}" "$target" "$source/tests/fuzz/replay.c" "$work/$1/libnay.a" -lm \
       -o "$work/$1/$(basename "$target" .c)" || return
@@ -42,6 +44,8 @@ try() { # cpu qemu-name
   [ $status -eq 0 ] || return
   "$run" "$work/$1/make_native" check "$source/tests/golden/native" >"$log" 2>&1
   report $? "$1: the golden files, written and read: $(grep -c '^ok ' "$log") checks" "$log"
+  "$run" "$work/$1/tables_again" "$source/tests/golden/leveldb-tables" "$work/copy.ldb" >"$log" 2>&1
+  report $? "$1: LevelDB's tables, read and written again: $(grep -c '^ok ' "$log") files" "$log"
   for target in "$source"/tests/fuzz/fuzz_*.c; do
     local name; name=$(basename "$target" .c)
     "$run" "$work/$1/$name" "$source/tests/fuzz/corpus/$name" >"$log" 2>&1
