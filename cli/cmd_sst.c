@@ -429,6 +429,7 @@ const command command_sst = {
     .operands = "build|get|scan|info|compact [FILE...]",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
+    .verbs = "build get scan info compact",
     .about =
         "A table is a file of keys and values in order, in the format of LevelDB, with filters "
         "that "

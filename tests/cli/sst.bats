@@ -151,3 +151,16 @@ rows() { # N: rows with keys in the order of bytes
   run -2 nay sst build --filter leveldb -b 9.5 -o u.ldb < /dev/null
   [ ! -e u.ldb ]
 }
+
+@test "sst: its verbs are completed" {
+  eval "$(nay complete bash)"
+  COMP_WORDS=(nay sst co) COMP_CWORD=2 COMPREPLY=()
+  _nay
+  [ "${COMPREPLY[*]}" = compact ]
+  touch compost
+  COMP_WORDS=(nay sst get co) COMP_CWORD=3 COMPREPLY=()
+  _nay
+  [ "${COMPREPLY[*]}" = compost ]
+  [[ $(nay complete zsh) == *"'1:verb:(build get scan info compact)'"* ]]
+  [[ $(nay complete fish) == *"-f -a 'build get scan info compact'"* ]]
+}
