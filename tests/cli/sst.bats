@@ -164,3 +164,27 @@ rows() { # N: rows with keys in the order of bytes
   [[ $(nay complete zsh) == *"'1:verb:(build get scan info compact)'"* ]]
   [[ $(nay complete fish) == *"-f -a 'build get scan info compact'"* ]]
 }
+
+@test "sst: 400 command lines of nonsense: an exit status of 0 to 3, never a crash or a hang" {
+  rows 300 | nay sst build -q --prefix-length 4 -o t.ldb
+  rows 30 > rows
+  python3 - <<'PY'
+import random, subprocess
+random.seed(13)
+verbs = "build get scan info compact".split()
+words = ["-o", "x.ldb", "-f", "t.ldb", "t.ldb", "rows", "missing", ".", "--filter", "full", "small", "leveldb", "none",
+         "partitioned", "-p", "1%", "-b", "10", "0", "-t", "ribbon", "--prefix-length", "--prefix-delimiter", "/",
+         "--compress", "snappy", "--block", "1", "--sort", "--sequence", "1e18", "7", "--bottom", "--snapshot", "--from",
+         "--to", "--prefix", "key0001", "--limit", "--versions", "--no-values", "--verify", "-c", "-v", "--keys", "-q",
+         "--json", "-0", "--csv", "--key=hex", "--length-prefixed", "-k", "2", "", "\xff", "--", "-", "x" * 300]
+golden = open("t.ldb", "rb").read()
+for i in range(400):
+    line = ["nay", "sst", random.choice(verbs)] + [random.choice(words) for _ in range(random.randrange(7))]
+    done = subprocess.run(line, stdin=open("rows"), capture_output=True, timeout=20)
+    if not 0 <= done.returncode <= 3:
+        raise SystemExit(f"status {done.returncode}: {line}\n{done.stderr[-500:]!r}")
+    if done.returncode == 2 and not done.stderr:
+        raise SystemExit(f"status 2 without a word: {line}")
+    open("t.ldb", "wb").write(golden)
+PY
+}
