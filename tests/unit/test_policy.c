@@ -2,6 +2,8 @@
  * test_policy.c - the policies of nay_policy.h: no key is lost, whatever the set, the alignment and
  * the memory; LevelDB's bytes are those of the format; a flipped bit of "nay.small.v1" is a maybe.
  */
+#include <pthread.h>
+
 #include "nay_format.h"
 #include "support/flaky.h"
 #include "support/policy_keys.h"
@@ -193,6 +195,48 @@ static void out_of_memory_at_each_call(void **state) {
   }
 }
 
+/* ---- threads ---- */
+
+typedef struct worker {
+  const nay_policy *policy;
+  const policy_keys *keys;
+  policy_bytes shared; /* a filter that all ask */
+  size_t found;
+} worker;
+
+static void *worker_run(void *arg) {
+  worker *w = arg;
+  for (int i = 0; i < 20; i++) {
+    policy_bytes own = policy_make(w->policy, w->keys);
+    w->found += policy_count(w->policy, w->keys, w->shared.at, w->shared.len);
+    w->found += policy_count(w->policy, w->keys, own.at, own.len);
+    free(own.at);
+  }
+  return NULL;
+}
+
+static void threads_share_a_policy(void **state) {
+  (void)state;
+  enum { N = 4 };
+  for (unsigned p = 0; p < N_POLICIES; p++) {
+    nay_policy policy = policy_at(p, 10);
+    policy_keys keys = policy_keys_make(key_random, 0, 100);
+    policy_bytes filter = policy_make(&policy, &keys);
+    pthread_t threads[N];
+    worker workers[N];
+    for (unsigned i = 0; i < N; i++) {
+      workers[i] = (worker){&policy, &keys, filter, 0};
+      assert_int_equal(pthread_create(&threads[i], NULL, worker_run, &workers[i]), 0);
+    }
+    for (unsigned i = 0; i < N; i++) {
+      pthread_join(threads[i], NULL);
+      assert_int_equal(workers[i].found, 40 * keys.n);
+    }
+    free(filter.at);
+    policy_keys_free(&keys);
+  }
+}
+
 /* ---- LevelDB's bytes ---- */
 
 static void leveldb_bytes_are_those_of_the_format(void **state) {
@@ -332,6 +376,7 @@ int main(void) {
       TEST(parameters_out_of_range_are_refused),
       TEST(wrong_arguments_of_create),
       TEST(out_of_memory_at_each_call),
+      TEST(threads_share_a_policy),
       TEST(leveldb_bytes_are_those_of_the_format),
       TEST(small_filters_have_leveldb_s_size),
       TEST(small_filters_count_a_key_once),
