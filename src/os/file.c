@@ -146,6 +146,29 @@ void nay__file_unmap(void *mapping, size_t len) {
   if (mapping != NULL) munmap(mapping, len);
 }
 
+nay_status nay__file_open(const char *path, nay_diag *diag, int *fd, size_t *len) {
+  return file_open_regular(path, diag, fd, len);
+}
+
+nay_status nay__file_pread(int fd, uint64_t at, uint8_t *dst, size_t len, nay_diag *diag) {
+  while (len > 0) {
+    ssize_t n = pread(fd, dst, len, (off_t)at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      nay_status status = file_fail(diag, "cannot read the file");
+      if (diag != NULL) diag->offset = at;
+      return status;
+    }
+    if (n == 0) return nay__fail(diag, NAY_ECORRUPT, "the file became shorter", at);
+    dst += n;
+    at += (uint64_t)n;
+    len -= (size_t)n;
+  }
+  return NAY_OK;
+}
+
+void nay__file_close(int fd) { file_drop(fd); }
+
 /* ---- replacing: where ---- */
 
 /* A file that may not exist yet: its folder, open, and its name in it. */
@@ -329,29 +352,86 @@ static nay_status file_finish(file_temp *t, const file_place *place, const struc
   return status;
 }
 
-static nay_status file_replace_at(const file_place *place, nay_producer produce, const void *object,
-                                  nay_diag *diag) {
+/* ---- replacing: all of it ---- */
+
+struct nay_replacement {
+  nay_allocator allocator; /* of this object, when it is on the heap */
+  file_place place;
   struct stat old;
-  file_temp t = {.diag = diag};
-  NAY_TRY(file_look(place, diag, &old));
-  NAY_TRY(file_create(place, old.st_mode != 0 ? old.st_mode & 0777 : 0666, &t));
-  nay_status status = produce(object, file_write, &t);
-  if (status != NAY_OK) {
-    file_drop(t.fd);
-    if (t.name[0] != '\0') unlinkat(t.folder, t.name, 0);
-    return status;
+  file_temp temp;
+  bool open; /* the temporary file is there */
+};
+
+static nay_status file_begin(nay_replacement *r, const char *path, nay_diag *diag) {
+  r->temp = (file_temp){.diag = diag};
+  r->open = false;
+  NAY_TRY(file_resolve(path, diag, &r->place));
+  nay_status status = file_look(&r->place, diag, &r->old);
+  if (status == NAY_OK) {
+    mode_t mode = r->old.st_mode != 0 ? r->old.st_mode & 0777 : 0666;
+    status = file_create(&r->place, mode, &r->temp);
   }
-  NAY_TRY(file_finish(&t, place, &old));
+  r->open = status == NAY_OK;
+  if (!r->open) file_drop(r->place.folder);
+  return status;
+}
+
+static nay_status file_commit(nay_replacement *r) {
+  r->open = false;
+  nay_status status = file_finish(&r->temp, &r->place, &r->old);
   /* some file systems cannot sync a folder and say EINVAL: there is nothing more to do then */
-  if (file_sync(place->folder) == 0 || errno == EINVAL) return NAY_OK;
-  return file_fail(diag, "the file is replaced, but its folder cannot be synced");
+  if (status == NAY_OK && file_sync(r->place.folder) != 0 && errno != EINVAL) {
+    status = file_fail(r->temp.diag, "the file is replaced, but its folder cannot be synced");
+  }
+  file_drop(r->place.folder);
+  return status;
+}
+
+static void file_abandon(nay_replacement *r) {
+  r->open = false;
+  file_drop(r->temp.fd);
+  if (r->temp.name[0] != '\0') unlinkat(r->temp.folder, r->temp.name, 0);
+  file_drop(r->place.folder);
 }
 
 nay_status nay__file_replace(const char *path, nay_producer produce, const void *object,
                              nay_diag *diag) {
-  file_place place;
-  NAY_TRY(file_resolve(path, diag, &place));
-  nay_status status = file_replace_at(&place, produce, object, diag);
-  file_drop(place.folder);
+  nay_replacement r;
+  NAY_TRY(file_begin(&r, path, diag));
+  nay_status status = produce(object, file_write, &r.temp);
+  if (status == NAY_OK) return file_commit(&r);
+  file_abandon(&r);
   return status;
+}
+
+nay_status nay__replacement_new(const char *path, const nay_allocator *allocator, nay_diag *diag,
+                                nay_replacement **replacement) {
+  nay_replacement *r = nay__alloc(allocator, sizeof *r);
+  if (r == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory to write a file", 0);
+  r->allocator = *allocator;
+  nay_status status = file_begin(r, path, diag);
+  if (status != NAY_OK) {
+    nay__free(allocator, r, sizeof *r);
+    return status;
+  }
+  *replacement = r;
+  return NAY_OK;
+}
+
+nay_status nay__replacement_write(nay_replacement *r, const void *bytes, size_t len,
+                                  nay_diag *diag) {
+  r->temp.diag = diag;
+  return file_write(&r->temp, bytes, len);
+}
+
+nay_status nay__replacement_finish(nay_replacement *r, nay_diag *diag) {
+  r->temp.diag = diag;
+  return file_commit(r);
+}
+
+void nay__replacement_free(nay_replacement *r) {
+  if (r == NULL) return;
+  if (r->open) file_abandon(r);
+  nay_allocator a = r->allocator;
+  nay__free(&a, r, sizeof *r);
 }

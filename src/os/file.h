@@ -23,6 +23,11 @@ nay_status nay__file_read(const char *path, nay_accept accept, const nay_allocat
 nay_status nay__file_map(const char *path, nay_diag *diag, void **mapping, size_t *len);
 void nay__file_unmap(void *mapping, size_t len);
 
+/* nay__file_open: a regular file, to be read in pieces; nay__file_close accepts what it gave. */
+nay_status nay__file_open(const char *path, nay_diag *diag, int *fd, size_t *len);
+nay_status nay__file_pread(int fd, uint64_t at, uint8_t *dst, size_t len, nay_diag *diag);
+void nay__file_close(int fd);
+
 /*
  * nay__file_replace: what `produce` writes to its sink becomes the file at path, or nothing
  * changes. A symbolic link keeps pointing where it did; its target is replaced, or made if it does
@@ -33,5 +38,17 @@ void nay__file_unmap(void *mapping, size_t len);
 typedef nay_status (*nay_producer)(const void *object, nay_sink sink, void *sink_ctx);
 nay_status nay__file_replace(const char *path, nay_producer produce, const void *object,
                              nay_diag *diag);
+
+/*
+ * nay_replacement: the same for a file whose bytes come over time. Calls: new (write)* [finish]
+ * free; without finish, or when it failed, nothing has changed.
+ */
+typedef struct nay_replacement nay_replacement;
+nay_status nay__replacement_new(const char *path, const nay_allocator *allocator, nay_diag *diag,
+                                nay_replacement **replacement);
+nay_status nay__replacement_write(nay_replacement *replacement, const void *bytes, size_t len,
+                                  nay_diag *diag);
+nay_status nay__replacement_finish(nay_replacement *replacement, nay_diag *diag);
+void nay__replacement_free(nay_replacement *replacement);
 
 #endif /* NAY_OS_FILE_H */

@@ -1,0 +1,387 @@
+/*
+ * nay_sst.h - sorted tables: files of keys and values in order, with filters inside.
+ *
+ *   nay_sst_write_options how = {.filter = NAY_SST_FULL_FILTER};
+ *   nay_sst_writer *w;
+ *   if (nay_sst_writer_new("a.ldb", &how, NULL, NULL, &w) != NAY_OK) return 1;
+ *   nay_sst_writer_add(w, "foo", 3, "bar", 3);
+ *   nay_sst_writer_finish(w, NULL);
+ *   nay_sst_writer_free(w);
+ *
+ *   nay_sst *t;
+ *   nay_sst_value v = {0};
+ *   if (nay_sst_open("a.ldb", NULL, NULL, NULL, &t) != NAY_OK) return 1;
+ *   if (nay_sst_get(t, "baz", 3, NULL, &v) == NAY_ENOENT) puts("nay");
+ *   nay_sst_value_free(&v);
+ *   nay_sst_free(t);
+ *
+ * The file is LevelDB's table: what is written here opens in leveldb::Table, and the tables of any
+ * LevelDB, inside a database or not, open here. doc/formats/sst.md has the bytes, doc/sst.md the
+ * tour. A filter answers before a block is read; a filter that is damaged or not understood is left
+ * out and counted, and the answer then comes from the data. Damaged data is NAY_ECORRUPT, with the
+ * place in nay_diag: never a wrong answer.
+ *
+ * CALLS, in order: writer new (add)* [finish] free; table open (get | iter | ...)* free; iter new
+ * (first | last | seek | range | next | prev)* free, before its table; value and counters as said
+ * there. What options point to (policies, codecs, a prefix, a cache) must outlive the object.
+ *
+ * THREADS. All calls on a const nay_sst, nay_lookup or on a nay_sst_cache are safe together. A
+ * writer, an iterator and a value belong to one thread at a time.
+ */
+#ifndef NAY_SST_H
+#define NAY_SST_H
+
+#include "nay.h"
+#include "nay_policy.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- keys ---------------------------------------------------------------------------------------
+ */
+
+/*
+ * nay_sst_keys: what the keys of a table are. Plain keys are ordered as bytes. Inside a LevelDB or
+ * RocksDB database each key has a trailer of 8 bytes with a sequence number and a type, and the
+ * versions of a key are ordered newest first; users ask for keys without the trailer.
+ *
+ * NAY_SST_KEYS_AUTO, when reading: internal if the keys of the first block and up to 64 keys of the
+ * index all have 8 bytes or more, a type of 0 or 1, and stand in the order of internal keys; else
+ * plain. Tables with nay's own filters say which they are. When writing: plain.
+ */
+typedef enum nay_sst_keys {
+  NAY_SST_KEYS_AUTO = 0,
+  NAY_SST_KEYS_PLAIN = 1,
+  NAY_SST_KEYS_INTERNAL = 2
+} nay_sst_keys;
+
+#define NAY_SST_MAX_SEQUENCE 0xffffffffffffffu /* 56 bits */
+
+/* nay_sst_version: an internal key, taken apart. */
+typedef struct nay_sst_version {
+  const void *key; /* the user's, inside the internal one */
+  size_t len;
+  uint64_t sequence;
+  bool deleted;
+} nay_sst_version;
+
+/* nay_sst_key_split: NAY_EINVAL when it has fewer than 8 bytes or a type other than 0 and 1. */
+NAY_API nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_version *version);
+
+/* ---- codecs -------------------------------------------------------------------------------------
+ */
+
+/*
+ * nay_codec: how blocks are compressed. The library has none and links with none; doc/sst.md shows
+ * snappy (id 1) in ten lines. Each call returns false when it cannot; compress then leaves the
+ * block as it is, uncompress is a damaged block. Calls may come from many threads at once.
+ */
+typedef struct nay_codec nay_codec;
+struct nay_codec {
+  uint8_t id; /* in the file: 1 snappy, 2 zstd (LevelDB) */
+  /* how many bytes compress may write for len bytes of input */
+  size_t (*bound)(const nay_codec *self, size_t len);
+  bool (*compress)(const nay_codec *self, const void *src, size_t len, void *dst, size_t *dst_len);
+  bool (*uncompressed_size)(const nay_codec *self, const void *src, size_t len, size_t *size);
+  /* writes exactly the size that uncompressed_size said */
+  bool (*uncompress)(const nay_codec *self, const void *src, size_t len, void *dst, size_t size);
+  void *state; /* yours */
+};
+
+/* ---- prefixes -----------------------------------------------------------------------------------
+ */
+
+/*
+ * nay_prefix: which part of a key a prefix filter knows. extract tells how many leading bytes of
+ * the key are its prefix, or returns false for a key that has none. It must depend on those bytes
+ * alone: every key that starts with them has the same prefix. The name is stored, and a reader
+ * whose extractor has another name leaves the filter alone.
+ */
+typedef struct nay_prefix nay_prefix;
+struct nay_prefix {
+  char name[56]; /* ends in 0 */
+  bool (*extract)(const nay_prefix *self, const void *key, size_t len, size_t *prefix_len);
+  uint64_t number; /* of the library's own */
+  void *state;     /* yours */
+};
+
+/* nay_prefix_fixed: the first len bytes; shorter keys have none. NAY_EINVAL: 0 or above 65535. */
+NAY_API nay_status nay_prefix_fixed(size_t len, nay_prefix *prefix);
+
+/* nay_prefix_delimiter: up to the first such byte, and with it; keys without it have none. */
+NAY_API nay_status nay_prefix_delimiter(uint8_t byte, nay_prefix *prefix);
+
+/* ---- writer -------------------------------------------------------------------------------------
+ */
+
+/* nay_sst_filter: which filter of whole keys a table has. */
+typedef enum nay_sst_filter {
+  NAY_SST_NO_FILTER = 0,
+  NAY_SST_BLOCK_FILTER = 1,      /* LevelDB's own: one for each 2 KiB of the file */
+  NAY_SST_FULL_FILTER = 2,       /* one for the table, in memory while it is open */
+  NAY_SST_PARTITIONED_FILTER = 3 /* one for each range of keys, loaded when it is asked */
+} nay_sst_filter;
+
+/* nay_sst_write_options: all zero is a LevelDB table of plain keys without a filter. */
+typedef struct nay_sst_write_options {
+  nay_sst_keys keys;
+  uint32_t block_bytes;      /* a data block is closed at this size; 0: 4096 */
+  uint32_t restart_interval; /* entries from one whole key to the next; 0: 16 */
+  const nay_codec *codec;    /* NULL: blocks are not compressed */
+  nay_sst_filter filter;
+  const nay_policy *policy; /* how filters are made; a block filter needs one. NULL: by params */
+  nay_params params;        /* of full, partitioned and prefix filters, nkeys 0; without a size:
+                               10 bits per key. Kind 0: blocked */
+  uint32_t partition_keys;  /* a partition is closed at this many keys; 0: 8192 */
+  const nay_prefix *prefix; /* also a filter of prefixes, for scans; NULL: none */
+} nay_sst_write_options;
+
+typedef struct nay_sst_writer nay_sst_writer;
+
+/*
+ * nay_sst_writer_new: a table that will replace the file at path; until finish there is only an
+ * unnamed temporary file beside it. options may be NULL. NAY_EINVAL: diag says which option.
+ */
+NAY_API nay_status nay_sst_writer_new(const char *path, const nay_sst_write_options *options,
+                                      const nay_allocator *allocator, nay_diag *diag,
+                                      nay_sst_writer **writer);
+
+/*
+ * nay_sst_writer_add: keys in strictly ascending order. NAY_EINVAL: the key is not above the one
+ * before it, is not an internal key in a table of such, or key or value is 1 GiB or longer; nothing
+ * has changed, and the next key may be added. Any other error is final: the table cannot be
+ * finished.
+ */
+NAY_API nay_status nay_sst_writer_add(nay_sst_writer *writer, const void *key, size_t len,
+                                      const void *value, size_t value_len);
+
+/* nay_sst_writer_add_version: the same for an internal key in parts. */
+NAY_API nay_status nay_sst_writer_add_version(nay_sst_writer *writer,
+                                              const nay_sst_version *version, const void *value,
+                                              size_t value_len);
+
+/* nay_sst_writer_bytes: how long the file is so far, without the block that is being filled. */
+NAY_API uint64_t nay_sst_writer_bytes(const nay_sst_writer *writer);
+
+/* nay_sst_writer_count: how many keys were added. */
+NAY_API uint64_t nay_sst_writer_count(const nay_sst_writer *writer);
+
+/*
+ * nay_sst_writer_finish: writes filters and index, syncs, and puts the table at its path: after a
+ * crash there is the old file or the new one. Then the writer can only be freed.
+ */
+NAY_API nay_status nay_sst_writer_finish(nay_sst_writer *writer, nay_diag *diag);
+
+/* nay_sst_writer_free: without a finish before it, it is as if there had been no writer. */
+NAY_API void nay_sst_writer_free(nay_sst_writer *writer);
+
+/* ---- cache --------------------------------------------------------------------------------------
+ */
+
+/*
+ * nay_sst_cache: keeps blocks that had to be read or uncompressed, and partitions of filters, the
+ * least recently used leaving first. Each of the two kinds has its own budget of bytes and cannot
+ * push out the other. Many tables may share one. What lies in a mapped file as it is needed is used
+ * there and not cached.
+ */
+typedef struct nay_sst_cache nay_sst_cache;
+
+NAY_API nay_status nay_sst_cache_new(size_t data_bytes, size_t filter_bytes,
+                                     const nay_allocator *allocator, nay_sst_cache **cache);
+
+/* nay_sst_cache_free: after all tables that use it. */
+NAY_API void nay_sst_cache_free(nay_sst_cache *cache);
+
+/* nay_sst_cache_stats: what it holds and did; first of data, then of filters. */
+typedef struct nay_sst_cache_stats {
+  struct nay_sst_cache_side {
+    uint64_t bytes, entries, hits, misses, evictions;
+  } data, filter;
+} nay_sst_cache_stats;
+
+NAY_API void nay_sst_cache_describe(const nay_sst_cache *cache, nay_sst_cache_stats *stats);
+
+/* ---- reader -------------------------------------------------------------------------------------
+ */
+
+#define NAY_SST_PREAD 0x01u /* read blocks instead of mapping the file: I/O errors are errors */
+#define NAY_SST_NO_FILTERS 0x02u /* answer from index and data alone */
+
+/* nay_sst_read_options: all zero opens any table that is not compressed. */
+typedef struct nay_sst_read_options {
+  nay_sst_keys keys;
+  uint32_t flags;
+  const nay_codec *const *codecs; /* for compressed blocks */
+  size_t ncodecs;
+  const nay_policy *const *policies; /* for filters that name them; nay's native ones need none */
+  size_t npolicies;
+  const nay_prefix *prefix; /* for filters of prefixes */
+  nay_sst_cache *cache;     /* NULL: blocks are read, and partitions checked, each time */
+  const uint8_t *hash_key;  /* 16 bytes, for filters with a secret key that is not in the file */
+  uint64_t max_block_bytes; /* a block may be this long uncompressed; 0: 256 MiB */
+} nay_sst_read_options;
+
+typedef struct nay_sst nay_sst;
+
+/*
+ * nay_sst_open: options may be NULL. NAY_EFORMAT: not a table. NAY_ECORRUPT: footer or index
+ * are damaged. NAY_ENOTSUP: the index is compressed and no codec was given for it. A file
+ * that another process shortens while it is mapped kills the process (SIGBUS): tables are replaced,
+ * never overwritten.
+ */
+NAY_API nay_status nay_sst_open(const char *path, const nay_sst_read_options *options,
+                                const nay_allocator *allocator, nay_diag *diag, nay_sst **sst);
+
+/* nay_sst_view: the same over bytes that stay where they are until nay_sst_free. */
+NAY_API nay_status nay_sst_view(const void *bytes, size_t len, const nay_sst_read_options *options,
+                                const nay_allocator *allocator, nay_diag *diag, nay_sst **sst);
+NAY_API void nay_sst_free(nay_sst *sst);
+
+/*
+ * nay_sst_value: a place for one answer. Zero-initialise it, use it for any number of gets, free it
+ * before the table (and the cache). The bytes are valid until the next get into it.
+ */
+typedef struct nay_sst_value {
+  const void *bytes;
+  size_t len;
+  uint64_t sequence; /* of an internal key; else 0 */
+  bool deleted;      /* the newest version is a deletion; bytes and len are then those of it */
+  void *hold;        /* the library's */
+} nay_sst_value;
+
+NAY_API void nay_sst_value_free(nay_sst_value *value);
+
+/*
+ * nay_sst_get: asks the range of keys, then the filter, then the index, then one block. NAY_ENOENT:
+ * not in the table. NAY_OK with value->deleted: the table knows that it was deleted. NAY_ECORRUPT,
+ * NAY_ENOTSUP (a compressed block without its codec), NAY_EIO, NAY_ENOMEM: diag says where.
+ */
+NAY_API nay_status nay_sst_get(const nay_sst *sst, const void *key, size_t len, nay_diag *diag,
+                               nay_sst_value *value);
+
+/* nay_sst_get_at: of internal keys, the newest version that is not above sequence. */
+NAY_API nay_status nay_sst_get_at(const nay_sst *sst, const void *key, size_t len,
+                                  uint64_t sequence, nay_diag *diag, nay_sst_value *value);
+
+/*
+ * nay_sst_may_contain: asks range and filters alone; false is certain. Reads a partition of a
+ * filter if it must, and never a data block.
+ */
+NAY_API bool nay_sst_may_contain(const nay_sst *sst, const void *key, size_t len);
+
+/* nay_sst_info: what a table is. Texts and keys are views, valid while the table is open. */
+typedef struct nay_sst_info {
+  nay_sst_keys keys;     /* plain or internal */
+  bool keys_guessed;     /* neither the caller nor the file said so */
+  uint64_t nbytes;       /* of the file */
+  uint64_t nblocks;      /* data blocks */
+  uint8_t codec;         /* of the first block; 0: none */
+  nay_sst_filter filter; /* that the file has */
+  bool filter_used;      /* and that is understood and whole */
+  uint64_t filter_bytes; /* of all its parts */
+  uint64_t npartitions;
+  const char *policy; /* the filter's policy; NULL when there is no filter */
+  const char *prefix; /* the extractor of its prefix filter; NULL when there is none */
+  bool prefix_used;
+  uint64_t prefix_bytes;
+  const void *smallest; /* first key, NULL when the table is empty or its block cannot be read */
+  size_t smallest_len;
+  const void *largest; /* last key of the index: no key is above it */
+  size_t largest_len;
+} nay_sst_info;
+
+NAY_API void nay_sst_describe(const nay_sst *sst, nay_sst_info *info);
+
+/* nay_sst_filter_of: the native full filter, NULL when there is none: for stats and checks. */
+NAY_API const nay_filter *nay_sst_filter_of(const nay_sst *sst);
+
+/*
+ * nay_sst_counters: what happened so far; may be read at any time, from any thread. Of the checks,
+ * `useful` said nay and so saved a block; false positives are maybes for a key that was not there.
+ */
+typedef struct nay_sst_counters {
+  uint64_t gets;
+  uint64_t out_of_range; /* gets that the first and the last key answered */
+  uint64_t filter_checks;
+  uint64_t filter_useful;
+  uint64_t filter_false_positives;
+  uint64_t filter_faults; /* filters or partitions that were damaged and left out */
+  uint64_t filter_loads;  /* partitions read */
+  uint64_t prefix_checks;
+  uint64_t prefix_useful;
+  uint64_t hashes;      /* keys hashed for native filters */
+  uint64_t block_reads; /* data blocks looked into, those of a cache included */
+  uint64_t cache_hits;  /* of them, found in the cache */
+} nay_sst_counters;
+
+NAY_API void nay_sst_count(const nay_sst *sst, nay_sst_counters *counters);
+
+/* ---- iterator -----------------------------------------------------------------------------------
+ */
+
+/*
+ * nay_sst_iter: walks a table in order. Movements return NAY_OK when the iterator is at an entry,
+ * NAY_ENOENT past either end, or an error, which stays until it is moved elsewhere. key and value
+ * are valid until it moves; in a table of internal keys the key is the whole internal key.
+ */
+typedef struct nay_sst_iter nay_sst_iter;
+
+NAY_API nay_status nay_sst_iter_new(const nay_sst *sst, nay_sst_iter **iter);
+NAY_API void nay_sst_iter_free(nay_sst_iter *iter);
+NAY_API nay_status nay_sst_iter_first(nay_sst_iter *iter);
+NAY_API nay_status nay_sst_iter_last(nay_sst_iter *iter);
+NAY_API nay_status nay_sst_iter_next(nay_sst_iter *iter);
+NAY_API nay_status nay_sst_iter_prev(nay_sst_iter *iter);
+
+/* nay_sst_iter_seek: the first entry at or above key; of internal keys, its newest version. */
+NAY_API nay_status nay_sst_iter_seek(nay_sst_iter *iter, const void *key, size_t len);
+
+/*
+ * nay_sst_iter_range: seek to `from`; next then ends before `to` (user keys; NULL: no end). When
+ * all keys of the range have one prefix, the prefix filter is asked first, and a nay reads no
+ * block. first, last and seek take the end away again.
+ */
+NAY_API nay_status nay_sst_iter_range(nay_sst_iter *iter, const void *from, size_t from_len,
+                                      const void *to, size_t to_len);
+
+/* nay_sst_iter_prefix: the range of all keys that start so. */
+NAY_API nay_status nay_sst_iter_prefix(nay_sst_iter *iter, const void *prefix, size_t len);
+
+NAY_API bool nay_sst_iter_valid(const nay_sst_iter *iter);
+NAY_API const void *nay_sst_iter_key(const nay_sst_iter *iter, size_t *len);
+NAY_API const void *nay_sst_iter_value(const nay_sst_iter *iter, size_t *len);
+
+/* nay_sst_iter_diag: of the last error. */
+NAY_API const nay_diag *nay_sst_iter_diag(const nay_sst_iter *iter);
+
+/* ---- lookup over many tables --------------------------------------------------------------------
+ */
+
+/*
+ * nay_lookup: asks tables one after the other, newest first, until one knows the key. The key is
+ * hashed once for all native filters that share hash and seed. The tables stay the caller's and
+ * must outlive it.
+ */
+typedef struct nay_lookup nay_lookup;
+
+NAY_API nay_status nay_lookup_new(const nay_sst *const *tables, size_t n,
+                                  const nay_allocator *allocator, nay_lookup **lookup);
+NAY_API void nay_lookup_free(nay_lookup *lookup);
+
+/*
+ * nay_lookup_get: NAY_ENOENT when no table has the key, or the newest that does says that it is
+ * deleted (value->deleted). table (may be NULL) tells which one answered. Errors as nay_sst_get: a
+ * damaged table is an error, not a reason to ask an older one.
+ */
+NAY_API nay_status nay_lookup_get(const nay_lookup *lookup, const void *key, size_t len,
+                                  nay_diag *diag, nay_sst_value *value, size_t *table);
+
+/* nay_lookup_count: the sum over its tables, with `gets` and `hashes` those of the lookup. */
+NAY_API void nay_lookup_count(const nay_lookup *lookup, nay_sst_counters *counters);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NAY_SST_H */

@@ -1,0 +1,35 @@
+/* buffer.h - bytes that grow. Zero-initialise; the allocator is the owner's, given at each call. */
+#ifndef NAY_BUFFER_H
+#define NAY_BUFFER_H
+
+#include "base/alloc.h"
+
+typedef struct nay_buffer {
+  uint8_t *at;
+  size_t len;
+  size_t cap;
+} nay_buffer;
+
+/* nay__buffer_grow: the slow path of nay__buffer_reserve. */
+nay_status nay__buffer_grow(nay_buffer *buffer, size_t more, const nay_allocator *a);
+
+/* nay__buffer_reserve: room for `more` bytes after the present ones. NAY_ENOMEM changes nothing. */
+static inline nay_status nay__buffer_reserve(nay_buffer *buffer, size_t more,
+                                             const nay_allocator *a) {
+  return buffer->cap - buffer->len >= more ? NAY_OK : nay__buffer_grow(buffer, more, a);
+}
+
+static inline nay_status nay__buffer_append(nay_buffer *buffer, const void *bytes, size_t len,
+                                            const nay_allocator *a) {
+  NAY_TRY(nay__buffer_reserve(buffer, len, a));
+  if (len != 0) memcpy(buffer->at + buffer->len, bytes, len);
+  buffer->len += len;
+  return NAY_OK;
+}
+
+static inline void nay__buffer_free(nay_buffer *buffer, const nay_allocator *a) {
+  nay__free(a, buffer->at, buffer->cap);
+  *buffer = (nay_buffer){NULL, 0, 0};
+}
+
+#endif /* NAY_BUFFER_H */

@@ -1,0 +1,247 @@
+/*
+ * block.c - see block.h.
+ *
+ * A search never puts a key together. While it walks it knows `same`, how many leading bytes of the
+ * target the present key has, and the byte that differs. The next key either shares more than that
+ * with the present one, and then compares the same way without a look at it; or its suffix starts
+ * at or before the difference, and is compared from there on.
+ */
+#include "sst/block.h"
+
+/* ---- writing ---- */
+
+nay_status nay__block_reset(nay_block_builder *b, const nay_allocator *a) {
+  const uint8_t first[4] = {0, 0, 0, 0};
+  b->bytes.len = b->restarts.len = 0;
+  b->since = 0;
+  return nay__buffer_append(&b->restarts, first, sizeof first, a);
+}
+
+void nay__block_builder_free(nay_block_builder *b, const nay_allocator *a) {
+  nay__buffer_free(&b->bytes, a);
+  nay__buffer_free(&b->restarts, a);
+}
+
+nay_status nay__block_add(nay_block_builder *b, const uint8_t *key, size_t len, size_t shared,
+                          const uint8_t *value, size_t value_len, const nay_allocator *a) {
+  bool restart = b->since >= b->interval;
+  if (restart || b->bytes.len == 0) shared = 0;
+  NAY_TRY(nay__buffer_reserve(&b->restarts, 4, a));
+  NAY_TRY(nay__buffer_reserve(&b->bytes, 3 * NAY_VARINT32_MAX + len - shared + value_len, a));
+  if (restart) {
+    nay__store32le(b->restarts.at + b->restarts.len, (uint32_t)b->bytes.len);
+    b->restarts.len += 4;
+    b->since = 0;
+  }
+  uint8_t *p = b->bytes.at + b->bytes.len;
+  p = nay__varint_store(p, shared);
+  p = nay__varint_store(p, len - shared);
+  p = nay__varint_store(p, value_len);
+  if (len != shared) memcpy(p, key + shared, len - shared);
+  p += len - shared;
+  if (value_len != 0) memcpy(p, value, value_len);
+  b->bytes.len = (size_t)(p + value_len - b->bytes.at);
+  b->since++;
+  return NAY_OK;
+}
+
+nay_status nay__block_finish(nay_block_builder *b, const nay_allocator *a) {
+  NAY_TRY(nay__buffer_reserve(&b->bytes, b->restarts.len + 4, a));
+  uint8_t *p = b->bytes.at + b->bytes.len;
+  memcpy(p, b->restarts.at, b->restarts.len);
+  nay__store32le(p + b->restarts.len, (uint32_t)(b->restarts.len / 4));
+  b->bytes.len += b->restarts.len + 4;
+  return NAY_OK;
+}
+
+/* ---- reading ---- */
+
+nay_status nay__block_open(const uint8_t *bytes, size_t len, nay_diag *diag, nay_block *block) {
+  if (len < 4 || len > UINT32_MAX) {
+    return nay__fail(diag, NAY_ECORRUPT, "a block is too short or too long", 0);
+  }
+  uint32_t n = nay__load32le(bytes + len - 4);
+  if (n > (len - 4) / 4) {
+    return nay__fail(diag, NAY_ECORRUPT, "a block has more restarts than bytes", len - 4);
+  }
+  *block = (nay_block){bytes, (uint32_t)(len - 4 - (size_t)n * 4), n};
+  return NAY_OK;
+}
+
+static nay_status block_bad(nay_diag *diag, uint32_t at) {
+  return nay__fail(diag, NAY_ECORRUPT, "a block has an entry that does not fit", at);
+}
+
+static inline bool block_entry(const nay_block *b, uint32_t at, nay_entry *e) {
+  const uint8_t *p = b->bytes + at, *end = b->bytes + b->end;
+  p = nay__varint32_load(p, end, &e->shared);
+  if (p == NULL || (p = nay__varint32_load(p, end, &e->unshared)) == NULL) return false;
+  p = nay__varint32_load(p, end, &e->value_len);
+  if (p == NULL || (uint64_t)e->unshared + e->value_len > (uint64_t)(end - p)) return false;
+  e->at = at;
+  e->suffix = p;
+  e->value = p + e->unshared;
+  e->next = (uint32_t)(e->value + e->value_len - b->bytes);
+  return true;
+}
+
+static inline uint32_t block_restart(const nay_block *b, uint32_t i) {
+  return nay__load32le(b->bytes + b->end + (size_t)i * 4);
+}
+
+/* The entry at a restart, which must have a whole key. */
+static nay_status block_restart_entry(const nay_block *b, uint32_t i, nay_diag *diag,
+                                      nay_entry *e) {
+  uint32_t at = block_restart(b, i);
+  if (at >= b->end || !block_entry(b, at, e) || e->shared != 0) return block_bad(diag, at);
+  return NAY_OK;
+}
+
+/* The last restart whose key is before target, or the first restart; the block has entries. */
+static nay_status block_narrow(const nay_block *b, nay_order order, const nay_target *target,
+                               nay_diag *diag, uint32_t *restart) {
+  uint32_t low = 0, high = b->nrestarts - 1;
+  while (low < high) {
+    uint32_t middle = low + (high - low + 1) / 2;
+    nay_entry e;
+    NAY_TRY(block_restart_entry(b, middle, diag, &e));
+    if (nay__order_target(order, e.suffix, e.unshared, target) < 0) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  *restart = low;
+  return NAY_OK;
+}
+
+/* The walk of a search: how the present key stands to the target. */
+typedef struct block_walk {
+  const uint8_t *target; /* the user key alone */
+  size_t target_len;
+  size_t same;               /* leading bytes in common with the whole present key */
+  uint8_t differs;           /* the byte of the present key after them, if it is that long */
+  uint8_t tail[NAY_TRAILER]; /* internal keys: bytes target_len.. of the present key */
+} block_walk;
+
+static inline void block_step(block_walk *w, const nay_entry *e) {
+  if (e->shared > w->same) return;
+  size_t room = w->target_len - e->shared, n = e->unshared < room ? e->unshared : room;
+  size_t more = nay__common(e->suffix, w->target + e->shared, n);
+  w->same = e->shared + more;
+  if (more < e->unshared) w->differs = e->suffix[more];
+}
+
+/* Keeps the bytes behind the place where the target's user key ends. */
+static inline void block_keep_tail(block_walk *w, const nay_entry *e) {
+  for (size_t i = 0; i < NAY_TRAILER; i++) {
+    size_t at = w->target_len + i;
+    if (at >= e->shared && at - e->shared < e->unshared) w->tail[i] = e->suffix[at - e->shared];
+  }
+}
+
+/* The user part of the present key, `len` bytes, against the target's. */
+static inline int block_compare(const block_walk *w, size_t len) {
+  if (w->same >= len) return len < w->target_len ? -1 : 0;
+  if (w->same == w->target_len) return 1;
+  return w->differs < w->target[w->same] ? -1 : 1;
+}
+
+nay_status nay__block_find(const nay_block *b, nay_order order, const nay_target *target,
+                           nay_diag *diag, nay_found *found) {
+  if (b->nrestarts == 0 || b->end == 0) return NAY_ENOENT;
+  bool internal = order == NAY_ORDER_INTERNAL;
+  uint32_t restart;
+  NAY_TRY(block_narrow(b, order, target, diag, &restart));
+  block_walk w = {.target = target->user, .target_len = target->len};
+  uint32_t at = block_restart(b, restart);
+  if (at > b->end) return block_bad(diag, at);
+  uint64_t key_len = 0;
+  for (nay_entry e; at < b->end; at = e.next) {
+    if (!block_entry(b, at, &e) || e.shared > key_len) return block_bad(diag, at);
+    key_len = (uint64_t)e.shared + e.unshared;
+    if (internal && key_len < NAY_TRAILER) return block_bad(diag, at);
+    block_step(&w, &e);
+    if (internal) block_keep_tail(&w, &e);
+    int sign = block_compare(&w, internal ? (size_t)key_len - NAY_TRAILER : (size_t)key_len);
+    if (sign < 0) continue;
+    uint64_t trailer = sign == 0 && internal ? nay__load64le(w.tail) : 0;
+    if (sign == 0 && internal && trailer > target->trailer)
+      continue; /* a newer version than is asked for */
+    *found = (nay_found){e, trailer, sign == 0};
+    return NAY_OK;
+  }
+  return NAY_ENOENT;
+}
+
+/* ---- walking ---- */
+
+/* Takes the entry at `at`, whose predecessor is the cursor's present key. */
+static nay_status cursor_take(nay_cursor *c, uint32_t at, nay_diag *diag) {
+  nay_entry e;
+  c->valid = false;
+  if (at >= c->block.end) return at == c->block.end ? NAY_ENOENT : block_bad(diag, at);
+  if (!block_entry(&c->block, at, &e) || e.shared > c->key.len) return block_bad(diag, at);
+  uint64_t len = (uint64_t)e.shared + e.unshared;
+  if (c->order == NAY_ORDER_INTERNAL && len < NAY_TRAILER) return block_bad(diag, at);
+  c->key.len = e.shared;
+  if (nay__buffer_append(&c->key, e.suffix, e.unshared, c->allocator) != NAY_OK) {
+    return nay__fail(diag, NAY_ENOMEM, "no memory for a key", at);
+  }
+  c->entry = e;
+  c->valid = true;
+  return NAY_OK;
+}
+
+static nay_status cursor_restart(nay_cursor *c, uint32_t restart, nay_diag *diag) {
+  c->valid = false;
+  c->key.len = 0;
+  if (c->block.nrestarts == 0) return NAY_ENOENT;
+  return cursor_take(c, block_restart(&c->block, restart), diag);
+}
+
+nay_status nay__cursor_first(nay_cursor *c, nay_diag *diag) { return cursor_restart(c, 0, diag); }
+
+nay_status nay__cursor_next(nay_cursor *c, nay_diag *diag) {
+  return c->valid ? cursor_take(c, c->entry.next, diag) : NAY_ENOENT;
+}
+
+/* From a restart to the last entry that starts before `limit`. */
+static nay_status cursor_walk_to(nay_cursor *c, uint32_t restart, uint32_t limit, nay_diag *diag) {
+  NAY_TRY(cursor_restart(c, restart, diag));
+  while (c->entry.next < limit) NAY_TRY(cursor_take(c, c->entry.next, diag));
+  return NAY_OK;
+}
+
+nay_status nay__cursor_last(nay_cursor *c, nay_diag *diag) {
+  if (c->block.nrestarts == 0) return cursor_restart(c, 0, diag);
+  return cursor_walk_to(c, c->block.nrestarts - 1, c->block.end, diag);
+}
+
+nay_status nay__cursor_prev(nay_cursor *c, nay_diag *diag) {
+  if (!c->valid) return NAY_ENOENT;
+  uint32_t here = c->entry.at, low = 0, high = c->block.nrestarts;
+  while (low < high) { /* the restarts before this entry */
+    uint32_t middle = low + (high - low) / 2;
+    if (block_restart(&c->block, middle) < here) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  c->valid = false;
+  if (low == 0) return NAY_ENOENT;
+  return cursor_walk_to(c, low - 1, here, diag);
+}
+
+nay_status nay__cursor_seek(nay_cursor *c, const nay_target *target, nay_diag *diag) {
+  uint32_t restart = 0;
+  c->valid = false;
+  if (c->block.nrestarts == 0) return NAY_ENOENT;
+  NAY_TRY(block_narrow(&c->block, c->order, target, diag, &restart));
+  NAY_TRY(cursor_restart(c, restart, diag));
+  while (nay__order_target(c->order, c->key.at, c->key.len, target) < 0) {
+    NAY_TRY(cursor_take(c, c->entry.next, diag));
+  }
+  return NAY_OK;
+}

@@ -1,0 +1,108 @@
+/*
+ * block.h - blocks of sorted entries with shared prefixes: what LevelDB's and RocksDB's tables are
+ * made of.
+ *
+ *   entry    | shared varint32 | unshared varint32 | value_len varint32 | key[shared..] | value |
+ *   block    | entry | entry | ... | restart u32le x n | n u32le |
+ *
+ * Each key leaves out the `shared` bytes that it has in common with the key before it. At a restart
+ * shared is 0, and the array at the end says where the restarts are: a search is a binary search
+ * among them, then a walk of a few entries.
+ *
+ * The reader takes bytes of any origin: whatever they are, nothing outside of them is read, and
+ * every loop ends. `diag->offset` counts from the start of the block.
+ */
+#ifndef NAY_SST_BLOCK_H
+#define NAY_SST_BLOCK_H
+
+#include "base/varint.h"
+#include "sst/order.h"
+
+/* ---- writing ---- */
+
+/* nay_block_builder: zero-initialise, with `interval` set; nay__block_reset before the first add.
+ */
+typedef struct nay_block_builder {
+  nay_buffer bytes;
+  nay_buffer restarts; /* as they will be stored */
+  uint32_t interval;   /* entries from one restart to the next */
+  uint32_t since;      /* entries since the last restart */
+} nay_block_builder;
+
+nay_status nay__block_reset(nay_block_builder *builder, const nay_allocator *a);
+void nay__block_builder_free(nay_block_builder *builder, const nay_allocator *a);
+
+/*
+ * nay__block_add: `shared` is what the key has in common with the one added before it; the builder
+ * decides whether to use it. NAY_ENOMEM changes nothing.
+ */
+nay_status nay__block_add(nay_block_builder *builder, const uint8_t *key, size_t len, size_t shared,
+                          const uint8_t *value, size_t value_len, const nay_allocator *a);
+
+/* nay__block_finish: appends the restarts; the block is then builder->bytes, until the reset. */
+nay_status nay__block_finish(nay_block_builder *builder, const nay_allocator *a);
+
+/* nay__block_size: how long the block would be if it were finished now. */
+static inline size_t nay__block_size(const nay_block_builder *builder) {
+  return builder->bytes.len + builder->restarts.len + 4;
+}
+
+/* ---- reading ---- */
+
+typedef struct nay_block {
+  const uint8_t *bytes;
+  uint32_t end; /* of the entries: where the restarts start */
+  uint32_t nrestarts;
+} nay_block;
+
+/* nay__block_open: NAY_ECORRUPT when the restarts do not fit. No entry is looked at yet. */
+nay_status nay__block_open(const uint8_t *bytes, size_t len, nay_diag *diag, nay_block *block);
+
+/* nay_entry: an entry where it lies. */
+typedef struct nay_entry {
+  uint32_t at;   /* offset in the block */
+  uint32_t next; /* of the entry after it */
+  uint32_t shared;
+  uint32_t unshared;
+  uint32_t value_len;
+  const uint8_t *suffix; /* unshared bytes */
+  const uint8_t *value;
+} nay_entry;
+
+/* nay_found: where a search ended. */
+typedef struct nay_found {
+  nay_entry entry;
+  uint64_t trailer; /* of an internal key, if the user keys are equal */
+  bool equal;       /* the user keys are */
+} nay_found;
+
+/*
+ * nay__block_find: the first entry whose key is not before target, without putting together any
+ * key. NAY_ENOENT: all are before it. NAY_ECORRUPT.
+ */
+nay_status nay__block_find(const nay_block *block, nay_order order, const nay_target *target,
+                           nay_diag *diag, nay_found *found);
+
+/*
+ * nay_cursor: walks a block with keys put together. Set block, order and allocator; the rest zero.
+ * Movements return NAY_OK when there is an entry, NAY_ENOENT past either end (the cursor is then at
+ * no entry), NAY_ECORRUPT, NAY_ENOMEM. The key buffer is the cursor's: free it in the end.
+ */
+typedef struct nay_cursor {
+  nay_block block;
+  nay_order order;
+  const nay_allocator *allocator;
+  nay_entry entry;
+  nay_buffer key;
+  bool valid;
+} nay_cursor;
+
+nay_status nay__cursor_first(nay_cursor *cursor, nay_diag *diag);
+nay_status nay__cursor_last(nay_cursor *cursor, nay_diag *diag);
+nay_status nay__cursor_next(nay_cursor *cursor, nay_diag *diag);
+nay_status nay__cursor_prev(nay_cursor *cursor, nay_diag *diag);
+
+/* nay__cursor_seek: the first entry that is not before target. */
+nay_status nay__cursor_seek(nay_cursor *cursor, const nay_target *target, nay_diag *diag);
+
+#endif /* NAY_SST_BLOCK_H */

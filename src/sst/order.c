@@ -1,0 +1,54 @@
+/*
+ * order.c - see order.h. The separators are LevelDB's to the byte: an index made with others would
+ * be as good, but its file would not be the same.
+ */
+#include "sst/order.h"
+
+static uint64_t order_trailer(const uint8_t *key, size_t len) {
+  return len < NAY_TRAILER ? 0 : nay__load64le(key + len - NAY_TRAILER);
+}
+
+int nay__order_target(nay_order order, const uint8_t *key, size_t len, const nay_target *target) {
+  int users = nay__order_bytes(key, nay__user_len(order, len), target->user, target->len);
+  if (users != 0 || order == NAY_ORDER_BYTES) return users;
+  uint64_t trailer = order_trailer(key, len);
+  return (trailer < target->trailer) - (trailer > target->trailer);
+}
+
+int nay__order(nay_order order, const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len) {
+  nay_target target = {b, nay__user_len(order, b_len), order_trailer(b, b_len)};
+  return nay__order_target(order, a, a_len, &target);
+}
+
+/* The first byte that can grow is incremented and the rest cut off. Returns the new length. */
+static size_t order_successor(uint8_t *key, size_t len) {
+  for (size_t i = 0; i < len; i++) {
+    if (key[i] == 0xff) continue;
+    key[i]++;
+    return i + 1;
+  }
+  return len;
+}
+
+static size_t order_between(uint8_t *key, size_t len, const uint8_t *next, size_t next_len) {
+  size_t least = len < next_len ? len : next_len, same = nay__common(key, next, least);
+  if (same == least || key[same] == 0xff || key[same] + 1 >= next[same]) return len;
+  key[same]++;
+  return same + 1;
+}
+
+void nay__order_separator(nay_order order, nay_buffer *key, const uint8_t *next, size_t next_len) {
+  size_t old = nay__user_len(order, key->len), len;
+  if (next == NULL) {
+    len = order_successor(key->at, old);
+  } else {
+    len = order_between(key->at, old, next, nay__user_len(order, next_len));
+  }
+  if (order == NAY_ORDER_BYTES) {
+    key->len = len;
+  } else if (len < old) {
+    /* a user key that no entry has: its newest version comes before all others of that key */
+    nay__store64le(key->at + len, NAY_TRAILER_NEWEST);
+    key->len = len + NAY_TRAILER;
+  }
+}

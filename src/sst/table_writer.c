@@ -1,0 +1,418 @@
+/*
+ * table_writer.c - writes a table from keys in order, a block at a time.
+ *
+ *   | data block | data block | ... | filters | metaindex | index | footer |
+ *
+ * The bytes are those of LevelDB's TableBuilder for the same entries and options, as long as no
+ * filter of nay's own is asked for. An index entry is written when the first key of the next block
+ * is known: a short key between the two blocks is enough for it. Of the table only the block that
+ * is being filled, the index, and what filters must remember of the keys are in memory; partitions
+ * of a filter are written where they are full, between data blocks.
+ */
+#include "nay_sst.h"
+#include "os/file.h"
+#include "sst/block.h"
+#include "sst/filter_maker.h"
+#include "sst/footer.h"
+
+#define WRITER_BUFFER 65536u     /* as LevelDB's files */
+#define WRITER_MAX (1u << 30)    /* of a key or value: offsets in a block have 32 bits */
+#define WRITER_MAX_NAME 200u     /* of a policy */
+#define WRITER_BLOCK_BYTES 4096u /* defaults: LevelDB's, */
+#define WRITER_INTERVAL 16u
+#define WRITER_PARTITION 8192u /* and 10 KiB of filter at 10 bits per key */
+
+struct nay_sst_writer {
+  nay_allocator allocator;
+  nay_sst_write_options options;
+  nay_order order;
+  nay_replacement *file;
+  nay_buffer out;  /* written, but not yet to the file */
+  uint64_t offset; /* of the next block */
+  uint64_t count;
+  nay_block_builder data, index;
+  nay_buffer last; /* key */
+  nay_buffer compressed;
+  nay_buffer version;   /* an internal key that came in parts */
+  bool pending;         /* a block was written that has no index entry yet: */
+  nay_handle block;     /* this one, */
+  bool pending_part;    /* and with it a partition of the filter: */
+  nay_handle partition; /* this one */
+  nay_filter_block_builder filter_block;
+  nay_filter_maker whole, prefixes;
+  nay_buffer last_prefix;
+  nay_buffer filter;     /* bytes of one, on their way to the file */
+  nay_block_builder top; /* index of the partitions */
+  nay_block_builder metaindex;
+  nay_buffer meta_key;
+  bool finished;
+  nay_status failed;
+  nay_diag trouble; /* with the file */
+};
+
+/* ---- options ---- */
+
+static nay_status writer_check(const nay_sst_write_options *o, nay_diag *diag) {
+  if ((unsigned)o->keys > NAY_SST_KEYS_INTERNAL) {
+    return nay__fail(diag, NAY_EINVAL, "no such kind of keys", 0);
+  }
+  if ((unsigned)o->filter > NAY_SST_PARTITIONED_FILTER) {
+    return nay__fail(diag, NAY_EINVAL, "no such kind of filter", 0);
+  }
+  if (o->filter == NAY_SST_BLOCK_FILTER && o->policy == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "a block filter needs a policy", 0);
+  }
+  const nay_policy *p = o->policy;
+  if (p != NULL && (p->name == NULL || p->create == NULL || p->may_match == NULL ||
+                    p->name[0] == '\0' || strlen(p->name) > WRITER_MAX_NAME)) {
+    return nay__fail(diag, NAY_EINVAL, "the policy has no name, a long one, or no calls", 0);
+  }
+  const nay_prefix *x = o->prefix;
+  if (x != NULL &&
+      (x->extract == NULL || x->name[0] == '\0' || memchr(x->name, '\0', sizeof x->name) == NULL)) {
+    return nay__fail(diag, NAY_EINVAL, "the prefix has no name or no extractor", 0);
+  }
+  if (o->block_bytes > WRITER_MAX || o->partition_keys > WRITER_MAX || o->params.nkeys != 0) {
+    return nay__fail(diag, NAY_EINVAL, "block_bytes, partition_keys or params.nkeys", 0);
+  }
+  const nay_codec *c = o->codec;
+  if (c != NULL && (c->id == 0 || c->bound == NULL || c->compress == NULL)) {
+    return nay__fail(diag, NAY_EINVAL, "the codec has id 0 or no calls", 0);
+  }
+  return NAY_OK;
+}
+
+static void writer_defaults(nay_sst_write_options *o) {
+  nay_params *p = &o->params;
+  if (o->block_bytes == 0) o->block_bytes = WRITER_BLOCK_BYTES;
+  if (o->restart_interval == 0) o->restart_interval = WRITER_INTERVAL;
+  if (o->partition_keys == 0) o->partition_keys = WRITER_PARTITION;
+  bool sized = p->fpr != 0 || p->bits_per_key != 0 || p->nbytes != 0 || p->nbits != 0;
+  if (!sized) p->bits_per_key = 10;
+  if (p->kind == NAY_AUTO) p->kind = NAY_BLOCKED;
+}
+
+/* ---- bytes ---- */
+
+static nay_status writer_flush_file(nay_sst_writer *w) {
+  NAY_TRY(nay__replacement_write(w->file, w->out.at, w->out.len, &w->trouble));
+  w->out.len = 0;
+  return NAY_OK;
+}
+
+static nay_status writer_put(nay_sst_writer *w, const uint8_t *bytes, size_t len) {
+  NAY_TRY(nay__buffer_append(&w->out, bytes, len, &w->allocator));
+  w->offset += len;
+  return w->out.len >= WRITER_BUFFER ? writer_flush_file(w) : NAY_OK;
+}
+
+/* A block as it is, with its frame. */
+static nay_status writer_put_block(nay_sst_writer *w, const nay_buffer *contents, uint8_t type,
+                                   nay_handle *handle) {
+  uint8_t frame[NAY_BLOCK_FRAME];
+  nay_handle h = {w->offset, contents->len};
+  nay__frame_store(frame, type, contents->at, contents->len);
+  NAY_TRY(writer_put(w, contents->at, contents->len));
+  NAY_TRY(writer_put(w, frame, sizeof frame));
+  *handle = h;
+  return NAY_OK;
+}
+
+/* Into w->compressed; false when it does not save an eighth, which is LevelDB's rule. */
+static bool writer_compress(nay_sst_writer *w, const nay_buffer *raw) {
+  const nay_codec *codec = w->options.codec;
+  if (codec == NULL) return false;
+  size_t bound = codec->bound(codec, raw->len), len = bound;
+  w->compressed.len = 0;
+  if (nay__buffer_reserve(&w->compressed, bound, &w->allocator) != NAY_OK) return false;
+  if (!codec->compress(codec, raw->at, raw->len, w->compressed.at, &len) || len > bound) {
+    return false;
+  }
+  w->compressed.len = len;
+  return len < raw->len - raw->len / 8;
+}
+
+/* Finishes a block, writes it, and makes the builder ready for the next. */
+static nay_status writer_put_builder(nay_sst_writer *w, nay_block_builder *b, nay_handle *handle) {
+  NAY_TRY(nay__block_finish(b, &w->allocator));
+  if (writer_compress(w, &b->bytes)) {
+    NAY_TRY(writer_put_block(w, &w->compressed, w->options.codec->id, handle));
+  } else {
+    NAY_TRY(writer_put_block(w, &b->bytes, 0, handle));
+  }
+  return nay__block_reset(b, &w->allocator);
+}
+
+static nay_status writer_add_handle(nay_sst_writer *w, nay_block_builder *b, const nay_buffer *key,
+                                    nay_handle handle) {
+  uint8_t value[NAY_HANDLE_MAX];
+  size_t len = nay__handle_store(value, handle);
+  return nay__block_add(b, key->at, key->len, 0, value, len, &w->allocator);
+}
+
+/* ---- filters ---- */
+
+/* The partition ends with the block that was just written; its key comes with that block's. */
+static nay_status writer_cut_partition(nay_sst_writer *w) {
+  w->filter.len = 0;
+  NAY_TRY(nay__maker_finish(&w->whole, &w->filter, &w->allocator));
+  NAY_TRY(writer_put_block(w, &w->filter, 0, &w->partition));
+  w->pending_part = true;
+  return NAY_OK;
+}
+
+static nay_status writer_filter_prefix(nay_sst_writer *w, const uint8_t *key, size_t len) {
+  size_t n = 0;
+  const nay_prefix *prefix = w->options.prefix;
+  if (prefix == NULL || !prefix->extract(prefix, key, len, &n) || n > len) return NAY_OK;
+  bool same = w->prefixes.n != 0 && w->last_prefix.len == n &&
+              (n == 0 || memcmp(w->last_prefix.at, key, n) == 0);
+  if (same) return NAY_OK;
+  w->last_prefix.len = 0;
+  NAY_TRY(nay__buffer_append(&w->last_prefix, key, n, &w->allocator));
+  return nay__maker_add(&w->prefixes, key, n, &w->allocator);
+}
+
+static nay_status writer_filter_key(nay_sst_writer *w, const uint8_t *key, size_t len) {
+  if (w->options.filter == NAY_SST_BLOCK_FILTER) {
+    NAY_TRY(nay__maker_add(&w->filter_block.maker, key, len, &w->allocator));
+  } else if (w->options.filter != NAY_SST_NO_FILTER) {
+    NAY_TRY(nay__maker_add(&w->whole, key, len, &w->allocator));
+  }
+  return writer_filter_prefix(w, key, len);
+}
+
+/* ---- entries ---- */
+
+/* Writes the index entry of the block before: `next` is the first key after it, NULL at the end. */
+static nay_status writer_index_pending(nay_sst_writer *w, const uint8_t *next, size_t len) {
+  if (!w->pending) return NAY_OK;
+  nay__order_separator(w->order, &w->last, next, len);
+  NAY_TRY(writer_add_handle(w, &w->index, &w->last, w->block));
+  if (w->pending_part) NAY_TRY(writer_add_handle(w, &w->top, &w->last, w->partition));
+  w->pending = w->pending_part = false;
+  return NAY_OK;
+}
+
+static nay_status writer_flush_block(nay_sst_writer *w) {
+  if (w->data.bytes.len == 0) return NAY_OK;
+  NAY_TRY(writer_put_builder(w, &w->data, &w->block));
+  w->pending = true;
+  if (w->options.filter == NAY_SST_BLOCK_FILTER) {
+    return nay__filter_block_start(&w->filter_block, w->offset, &w->allocator);
+  }
+  bool full =
+      w->options.filter == NAY_SST_PARTITIONED_FILTER && w->whole.n >= w->options.partition_keys;
+  return full ? writer_cut_partition(w) : NAY_OK;
+}
+
+static nay_status writer_append(nay_sst_writer *w, const uint8_t *key, size_t len, size_t shared,
+                                const uint8_t *value, size_t value_len) {
+  const nay_allocator *a = &w->allocator;
+  NAY_TRY(writer_index_pending(w, key, len));
+  NAY_TRY(writer_filter_key(w, key, nay__user_len(w->order, len)));
+  NAY_TRY(nay__block_add(&w->data, key, len, shared, value, value_len, a));
+  w->last.len = 0;
+  /* room to turn it into a separator, which never is longer by more than a trailer */
+  NAY_TRY(nay__buffer_reserve(&w->last, len + NAY_TRAILER, a));
+  NAY_TRY(nay__buffer_append(&w->last, key, len, a));
+  w->count++;
+  return nay__block_size(&w->data) >= w->options.block_bytes ? writer_flush_block(w) : NAY_OK;
+}
+
+/* Whether the key is above the last one, and how many bytes the two share. */
+static bool writer_ascends(const nay_sst_writer *w, const uint8_t *key, size_t len,
+                           size_t *shared) {
+  size_t n = len < w->last.len ? len : w->last.len;
+  *shared = nay__common(w->last.at, key, n);
+  if (w->count == 0) return true;
+  if (w->order == NAY_ORDER_INTERNAL) {
+    return nay__order(w->order, w->last.at, w->last.len, key, len) < 0;
+  }
+  return *shared < n ? w->last.at[*shared] < key[*shared] : w->last.len < len;
+}
+
+nay_status nay_sst_writer_add(nay_sst_writer *w, const void *key, size_t len, const void *value,
+                              size_t value_len) {
+  nay_sst_version ignored;
+  size_t shared;
+  if (w == NULL || (key == NULL && len != 0) || (value == NULL && value_len != 0)) {
+    return NAY_EINVAL;
+  }
+  if (w->failed != NAY_OK) return w->failed;
+  if (w->finished || len >= WRITER_MAX || value_len >= WRITER_MAX) return NAY_EINVAL;
+  if (w->order == NAY_ORDER_INTERNAL && nay_sst_key_split(key, len, &ignored) != NAY_OK) {
+    return NAY_EINVAL;
+  }
+  if (!writer_ascends(w, key, len, &shared)) return NAY_EINVAL;
+  w->failed = writer_append(w, key, len, shared, value, value_len);
+  return w->failed;
+}
+
+nay_status nay_sst_writer_add_version(nay_sst_writer *w, const nay_sst_version *v,
+                                      const void *value, size_t value_len) {
+  uint8_t trailer[NAY_TRAILER];
+  if (w == NULL || v == NULL || (v->key == NULL && v->len != 0) || v->len >= WRITER_MAX ||
+      v->sequence > NAY_SST_MAX_SEQUENCE || w->order != NAY_ORDER_INTERNAL) {
+    return NAY_EINVAL;
+  }
+  nay__store64le(trailer, v->sequence << 8 | !v->deleted);
+  w->version.len = 0;
+  nay_status status = nay__buffer_append(&w->version, v->key, v->len, &w->allocator);
+  if (status == NAY_OK) {
+    status = nay__buffer_append(&w->version, trailer, sizeof trailer, &w->allocator);
+  }
+  if (status != NAY_OK) return w->failed = status;
+  return nay_sst_writer_add(w, w->version.at, w->version.len, value, value_len);
+}
+
+uint64_t nay_sst_writer_bytes(const nay_sst_writer *w) { return w->offset; }
+
+uint64_t nay_sst_writer_count(const nay_sst_writer *w) { return w->count; }
+
+/* ---- the end ---- */
+
+/* An entry of the metaindex; they come in the order of their keys. */
+static nay_status writer_add_meta(nay_sst_writer *w, const char *kind, const char *name,
+                                  const uint8_t *value, size_t len) {
+  w->meta_key.len = 0;
+  NAY_TRY(nay__buffer_append(&w->meta_key, kind, strlen(kind), &w->allocator));
+  NAY_TRY(nay__buffer_append(&w->meta_key, name, strlen(name), &w->allocator));
+  /* nothing shared: the few bytes that a prefix would save are not worth remembering the last key,
+   * and the one entry that LevelDB knows comes out as LevelDB writes it */
+  return nay__block_add(&w->metaindex, w->meta_key.at, w->meta_key.len, 0, value, len,
+                        &w->allocator);
+}
+
+static nay_status writer_meta_block(nay_sst_writer *w, const nay_buffer *contents, const char *kind,
+                                    const char *name) {
+  nay_handle handle;
+  uint8_t value[NAY_HANDLE_MAX];
+  NAY_TRY(writer_put_block(w, contents, 0, &handle));
+  return writer_add_meta(w, kind, name, value, nay__handle_store(value, handle));
+}
+
+static nay_status writer_meta_maker(nay_sst_writer *w, nay_filter_maker *maker, const char *kind,
+                                    const char *name) {
+  w->filter.len = 0;
+  NAY_TRY(nay__maker_finish(maker, &w->filter, &w->allocator));
+  return writer_meta_block(w, &w->filter, kind, name);
+}
+
+static nay_status writer_put_filters(nay_sst_writer *w) {
+  const nay_policy *policy = w->options.policy;
+  const char *name = policy != NULL ? policy->name : NAY_NATIVE_POLICY;
+  nay_sst_filter filter = w->options.filter;
+  if (filter == NAY_SST_BLOCK_FILTER) {
+    NAY_TRY(nay__filter_block_finish(&w->filter_block, &w->allocator));
+    NAY_TRY(writer_meta_block(w, &w->filter_block.filters, "filter.", name));
+  }
+  if (w->count == 0) return NAY_OK; /* filters of nothing are not written */
+  if (filter == NAY_SST_FULL_FILTER) {
+    NAY_TRY(writer_meta_maker(w, &w->whole, "nay.full.", name));
+  }
+  if (filter > NAY_SST_BLOCK_FILTER || w->prefixes.n != 0) {
+    bool internal = w->order == NAY_ORDER_INTERNAL;
+    const char *keys = internal ? "internal" : "plain";
+    NAY_TRY(writer_add_meta(w, "nay.keys", "", (const uint8_t *)keys, strlen(keys)));
+  }
+  if (filter == NAY_SST_PARTITIONED_FILTER) {
+    NAY_TRY(nay__block_finish(&w->top, &w->allocator));
+    NAY_TRY(writer_meta_block(w, &w->top.bytes, "nay.partitioned.", name));
+  }
+  if (w->prefixes.n == 0) return NAY_OK;
+  return writer_meta_maker(w, &w->prefixes, "nay.prefix.", w->options.prefix->name);
+}
+
+static nay_status writer_put_end(nay_sst_writer *w) {
+  nay_footer footer;
+  uint8_t bytes[NAY_FOOTER];
+  NAY_TRY(writer_flush_block(w));
+  if (w->options.filter == NAY_SST_PARTITIONED_FILTER && w->whole.n != 0) {
+    NAY_TRY(writer_cut_partition(w));
+  }
+  NAY_TRY(writer_index_pending(w, NULL, 0));
+  NAY_TRY(writer_put_filters(w));
+  NAY_TRY(writer_put_builder(w, &w->metaindex, &footer.metaindex));
+  NAY_TRY(writer_put_builder(w, &w->index, &footer.index));
+  nay__footer_store(bytes, &footer);
+  return writer_put(w, bytes, sizeof bytes);
+}
+
+nay_status nay_sst_writer_finish(nay_sst_writer *w, nay_diag *diag) {
+  if (w == NULL || w->finished) {
+    return nay__fail(diag, NAY_EINVAL, "there is no writer, or it has finished", 0);
+  }
+  if (w->failed == NAY_OK) w->failed = writer_put_end(w);
+  if (w->failed == NAY_OK) w->failed = writer_flush_file(w);
+  if (w->failed == NAY_OK) w->failed = nay__replacement_finish(w->file, &w->trouble);
+  w->finished = true;
+  if (w->failed == NAY_OK) return NAY_OK;
+  nay__fail(diag, w->failed, "a filter or a block could not be made", w->offset);
+  if (diag != NULL && w->trouble.what != NULL) *diag = w->trouble;
+  return w->failed;
+}
+
+/* ---- making and releasing ---- */
+
+static nay_status writer_init(nay_sst_writer *w, const char *path, nay_diag *diag) {
+  const nay_allocator *a = &w->allocator;
+  const nay_sst_write_options *o = &w->options;
+  nay_block_builder *builders[] = {&w->data, &w->index, &w->top, &w->metaindex};
+  for (size_t i = 0; i < sizeof builders / sizeof *builders; i++) {
+    builders[i]->interval = i == 1 || i == 2 ? 1 : o->restart_interval;
+    NAY_TRY(nay__block_reset(builders[i], a));
+  }
+  if (o->filter == NAY_SST_BLOCK_FILTER) {
+    NAY_TRY(nay__maker_init(&w->filter_block.maker, o->policy, NULL, a));
+  } else if (o->filter != NAY_SST_NO_FILTER) {
+    NAY_TRY(nay__maker_init(&w->whole, o->policy, &o->params, a));
+  }
+  if (o->prefix != NULL) NAY_TRY(nay__maker_init(&w->prefixes, NULL, &o->params, a));
+  return nay__replacement_new(path, a, diag, &w->file);
+}
+
+nay_status nay_sst_writer_new(const char *path, const nay_sst_write_options *options,
+                              const nay_allocator *allocator, nay_diag *diag,
+                              nay_sst_writer **writer) {
+  nay_sst_write_options o = {.keys = NAY_SST_KEYS_AUTO};
+  if (path == NULL || writer == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "path or writer is NULL", 0);
+  }
+  if (options != NULL) o = *options;
+  NAY_TRY(writer_check(&o, diag));
+  writer_defaults(&o);
+  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_sst_writer *w = nay__alloc(&a, sizeof *w);
+  if (w == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a writer", 0);
+  *w = (nay_sst_writer){.allocator = a, .options = o};
+  if (o.keys == NAY_SST_KEYS_INTERNAL) w->order = NAY_ORDER_INTERNAL;
+  if (diag != NULL) diag->what = NULL;
+  nay_status status = writer_init(w, path, diag);
+  if (status != NAY_OK) {
+    if (diag != NULL && diag->what == NULL) {
+      nay__fail(diag, status, "the filter's params or memory", 0);
+    }
+    nay_sst_writer_free(w);
+    return status;
+  }
+  *writer = w;
+  return NAY_OK;
+}
+
+void nay_sst_writer_free(nay_sst_writer *w) {
+  if (w == NULL) return;
+  nay_allocator a = w->allocator;
+  nay_block_builder *builders[] = {&w->data, &w->index, &w->top, &w->metaindex};
+  for (size_t i = 0; i < sizeof builders / sizeof *builders; i++) {
+    nay__block_builder_free(builders[i], &a);
+  }
+  nay_buffer *buffers[] = {&w->out,         &w->last,   &w->compressed, &w->version,
+                           &w->last_prefix, &w->filter, &w->meta_key};
+  for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) nay__buffer_free(buffers[i], &a);
+  nay__filter_block_free(&w->filter_block, &a);
+  nay__maker_free(&w->whole, &a);
+  nay__maker_free(&w->prefixes, &a);
+  nay__replacement_free(w->file);
+  nay__free(&a, w, sizeof *w);
+}

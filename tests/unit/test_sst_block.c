@@ -1,0 +1,268 @@
+/* test_sst_block.c - blocks: what was added is found, in both orders; damaged ones end in an error.
+ */
+#include "sst/block.h"
+#include "sst/footer.h"
+#include "support/test.h"
+
+#define MAX_KEYS 120
+#define MAX_LEN 24
+
+typedef struct sample {
+  size_t n;
+  nay_order order;
+  uint8_t keys[MAX_KEYS][MAX_LEN + NAY_TRAILER];
+  size_t lens[MAX_KEYS];
+} sample;
+
+static uint64_t draw(uint64_t *state, uint64_t below) {
+  *state += 0x9e3779b97f4a7c15u;
+  return nay_hash_mix(*state) % below;
+}
+
+/* Few letters, so that keys share prefixes and are prefixes of each other. */
+static size_t draw_key(uint64_t *state, nay_order order, uint8_t *key) {
+  size_t len = draw(state, MAX_LEN);
+  for (size_t i = 0; i < len; i++) key[i] = draw(state, 3) == 0 ? 0xff : (uint8_t)draw(state, 3);
+  if (order == NAY_ORDER_BYTES) return len;
+  nay__store64le(key + len, draw(state, 5) << 8 | draw(state, 2));
+  return len + NAY_TRAILER;
+}
+
+static void insert(sample *s, const uint8_t *key, size_t len) {
+  size_t i = s->n;
+  while (i > 0) {
+    int sign = nay__order(s->order, s->keys[i - 1], s->lens[i - 1], key, len);
+    if (sign == 0) return;
+    if (sign < 0) break;
+    i--;
+  }
+  memmove(s->keys + i + 1, s->keys + i, (s->n - i) * sizeof s->keys[0]);
+  memmove(s->lens + i + 1, s->lens + i, (s->n - i) * sizeof s->lens[0]);
+  memcpy(s->keys[i], key, len);
+  s->lens[i] = len;
+  s->n++;
+}
+
+static void draw_sample(sample *s, uint64_t *state, nay_order order) {
+  size_t n = draw(state, MAX_KEYS);
+  s->n = 0;
+  s->order = order;
+  for (size_t i = 0; i < n; i++) {
+    uint8_t key[MAX_LEN + NAY_TRAILER];
+    insert(s, key, draw_key(state, order, key));
+  }
+}
+
+static size_t common(const sample *s, size_t i) {
+  if (i == 0) return 0;
+  size_t n = s->lens[i] < s->lens[i - 1] ? s->lens[i] : s->lens[i - 1];
+  return nay__common(s->keys[i], s->keys[i - 1], n);
+}
+
+static uint8_t *build(const sample *s, uint32_t interval, size_t *len) {
+  nay_allocator a = nay__allocator_or_default(NULL);
+  nay_block_builder b = {.interval = interval};
+  assert_ok(nay__block_reset(&b, &a));
+  for (size_t i = 0; i < s->n; i++) {
+    uint8_t value[2] = {(uint8_t)i, 7};
+    assert_ok(nay__block_add(&b, s->keys[i], s->lens[i], common(s, i), value, i % 3, &a));
+  }
+  size_t size = nay__block_size(&b);
+  assert_ok(nay__block_finish(&b, &a));
+  assert_int_equal(b.bytes.len, size);
+  uint8_t *copy = malloc(size); /* exactly as long, for the sanitizer */
+  assert_non_null(copy);
+  memcpy(copy, b.bytes.at, size);
+  *len = size;
+  nay__block_builder_free(&b, &a);
+  return copy;
+}
+
+static nay_target target_of(const sample *s, const uint8_t *key, size_t len) {
+  uint64_t trailer = s->order == NAY_ORDER_INTERNAL ? nay__load64le(key + len - NAY_TRAILER) : 0;
+  return (nay_target){key, nay__user_len(s->order, len), trailer};
+}
+
+static size_t lower_bound(const sample *s, const uint8_t *key, size_t len) {
+  size_t i = 0;
+  while (i < s->n && nay__order(s->order, s->keys[i], s->lens[i], key, len) < 0) i++;
+  return i;
+}
+
+static bool same_user(const sample *s, size_t i, const uint8_t *key, size_t len) {
+  size_t a = nay__user_len(s->order, s->lens[i]), b = nay__user_len(s->order, len);
+  return a == b && memcmp(s->keys[i], key, a) == 0;
+}
+
+static void check_find(const sample *s, const nay_block *b, const uint8_t *key, size_t len) {
+  nay_found found;
+  size_t want = lower_bound(s, key, len);
+  nay_target target = target_of(s, key, len);
+  nay_status status = nay__block_find(b, s->order, &target, NULL, &found);
+  if (want == s->n) {
+    assert_status(status, NAY_ENOENT);
+    return;
+  }
+  assert_ok(status);
+  assert_int_equal(found.entry.value_len, want % 3);
+  if (want % 3 != 0) assert_int_equal(found.entry.value[0], want);
+  assert_int_equal(found.equal, same_user(s, want, key, len));
+  if (found.equal && s->order == NAY_ORDER_INTERNAL) {
+    assert_int_equal(found.trailer, nay__load64le(s->keys[want] + s->lens[want] - NAY_TRAILER));
+  }
+}
+
+static void assert_at(const nay_cursor *c, const sample *s, size_t i) {
+  assert_true(c->valid);
+  assert_int_equal(c->key.len, s->lens[i]);
+  assert_memory_equal(c->key.at, s->keys[i], s->lens[i]);
+  assert_int_equal(c->entry.value_len, i % 3);
+}
+
+static void check_cursor(const sample *s, const nay_block *b, uint64_t *state) {
+  nay_allocator a = nay__allocator_or_default(NULL);
+  nay_cursor c = {.block = *b, .order = s->order, .allocator = &a};
+  nay_status status = nay__cursor_first(&c, NULL);
+  for (size_t i = 0; i < s->n; i++, status = nay__cursor_next(&c, NULL)) assert_at(&c, s, i);
+  assert_status(status, NAY_ENOENT);
+  status = nay__cursor_last(&c, NULL);
+  for (size_t i = s->n; i-- > 0; status = nay__cursor_prev(&c, NULL)) assert_at(&c, s, i);
+  assert_status(status, NAY_ENOENT);
+  for (int i = 0; i < 10; i++) {
+    uint8_t key[MAX_LEN + NAY_TRAILER];
+    size_t len = draw_key(state, s->order, key), want = lower_bound(s, key, len);
+    nay_target target = target_of(s, key, len);
+    status = nay__cursor_seek(&c, &target, NULL);
+    assert_status(status, want == s->n ? NAY_ENOENT : NAY_OK);
+    if (status == NAY_OK) assert_at(&c, s, want);
+  }
+  nay__buffer_free(&c.key, &a);
+}
+
+static void finds_what_was_added(void **order) {
+  static sample s;
+  uint64_t state = 1;
+  for (int round = 0; round < TEST_SCALE(2000); round++) {
+    draw_sample(&s, &state, *(const nay_order *)*order);
+    size_t len;
+    uint8_t *bytes = build(&s, 1 + (uint32_t)draw(&state, 20), &len);
+    nay_block b;
+    assert_ok(nay__block_open(bytes, len, NULL, &b));
+    for (size_t i = 0; i < s.n; i++) check_find(&s, &b, s.keys[i], s.lens[i]);
+    for (int i = 0; i < 20; i++) {
+      uint8_t key[MAX_LEN + NAY_TRAILER];
+      check_find(&s, &b, key, draw_key(&state, s.order, key));
+    }
+    check_cursor(&s, &b, &state);
+    free(bytes);
+  }
+}
+
+/* Every call on damaged bytes comes back, and reads nothing outside (the sanitizer looks). */
+static void survives_damage(void **order) {
+  static sample s;
+  uint64_t state = 2;
+  nay_allocator a = nay__allocator_or_default(NULL);
+  unsigned refused = 0;
+  for (int round = 0; round < TEST_SCALE(20000); round++) {
+    draw_sample(&s, &state, *(const nay_order *)*order);
+    size_t len;
+    uint8_t *bytes = build(&s, 1 + (uint32_t)draw(&state, 20), &len);
+    for (uint64_t n = 1 + draw(&state, 4); n > 0; n--) bytes[draw(&state, len)] ^= (uint8_t)state;
+    nay_cursor c = {.order = s.order, .allocator = &a};
+    nay_diag diag = {NULL, 0, 0};
+    uint8_t key[MAX_LEN + NAY_TRAILER];
+    size_t key_len = draw_key(&state, s.order, key);
+    nay_found found;
+    nay_status status = nay__block_open(bytes, len, &diag, &c.block);
+    refused += status != NAY_OK;
+    if (status == NAY_OK) {
+      nay_target target = target_of(&s, key, key_len);
+      (void)nay__block_find(&c.block, s.order, &target, &diag, &found);
+      (void)nay__cursor_seek(&c, &target, &diag);
+      status = nay__cursor_first(&c, &diag);
+      while (status == NAY_OK) status = nay__cursor_next(&c, &diag);
+      refused += status != NAY_ENOENT;
+      assert_true(diag.offset <= UINT32_MAX);
+      for (status = nay__cursor_last(&c, &diag); status == NAY_OK;) {
+        status = nay__cursor_prev(&c, &diag);
+      }
+    }
+    nay__buffer_free(&c.key, &a);
+    free(bytes);
+  }
+  assert_true(refused > 0);
+}
+
+static void separate(nay_order order, const char *key, size_t len, const char *next,
+                     size_t next_len, const char *want, size_t want_len) {
+  uint8_t room[64];
+  memcpy(room, key, len);
+  nay_buffer b = {room, len, sizeof room};
+  nay__order_separator(order, &b, (const uint8_t *)next, next_len);
+  assert_int_equal(b.len, want_len);
+  assert_memory_equal(b.at, want, want_len);
+}
+
+static void separators(void **unused) {
+  (void)unused;
+  const nay_order plain = NAY_ORDER_BYTES, internal = NAY_ORDER_INTERNAL;
+  separate(plain, "abcdef", 6, "abzz", 4, "abd", 3);
+  separate(plain, "abcdef", 6, "abd", 3, "abcdef", 6); /* nothing shorter lies between */
+  separate(plain, "ab", 2, "abc", 3, "ab", 2);         /* a prefix */
+  separate(plain, "ab\xff", 3, "b", 1, "ab\xff", 3);
+  separate(plain, "abc", 3, NULL, 0, "b", 1);
+  separate(plain,
+           "\xff\xff"
+           "c",
+           3, NULL, 0,
+           "\xff\xff"
+           "d",
+           3);
+  separate(plain, "\xff\xff", 2, NULL, 0, "\xff\xff", 2);
+  separate(plain, "", 0, NULL, 0, "", 0);
+  separate(internal, "abc\1\5\0\0\0\0\0\0", 11, "axx\1\4\0\0\0\0\0\0", 11,
+           "ac\1\xff\xff\xff\xff\xff\xff\xff", 10);
+  separate(internal, "abc\1\5\0\0\0\0\0\0", 11, "abc\1\4\0\0\0\0\0\0", 11, "abc\1\5\0\0\0\0\0\0",
+           11); /* versions of one key */
+  separate(internal, "abc\1\5\0\0\0\0\0\0", 11, NULL, 0, "b\1\xff\xff\xff\xff\xff\xff\xff", 9);
+}
+
+static void varints_and_handles(void **unused) {
+  (void)unused;
+  const uint64_t numbers[] = {0, 1, 127, 128, 16383, 16384, UINT32_MAX, 1ull << 32, UINT64_MAX};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    uint8_t bytes[NAY_HANDLE_MAX];
+    size_t len = nay__handle_store(bytes, (nay_handle){numbers[i], UINT64_MAX - numbers[i]});
+    nay_handle back;
+    assert_ptr_equal(nay__handle_load(bytes, bytes + len, &back), bytes + len);
+    assert_true(back.offset == numbers[i] && back.size == UINT64_MAX - numbers[i]);
+    for (size_t cut = 0; cut < len; cut++) assert_null(nay__handle_load(bytes, bytes + cut, &back));
+    uint32_t narrow = 5;
+    const uint8_t *end = nay__varint32_load(bytes, bytes + len, &narrow);
+    assert_int_equal(end != NULL, numbers[i] <= UINT32_MAX);
+    if (end != NULL) assert_int_equal(narrow, numbers[i]);
+  }
+  const uint8_t endless[11] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1};
+  const uint8_t too_big[10] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2};
+  uint64_t v;
+  assert_null(nay__varint64_load(endless, endless + 11, &v));
+  assert_null(nay__varint64_load(too_big, too_big + 10, &v));
+  assert_false(nay__handle_fits((nay_handle){UINT64_MAX, 10}, 100));
+  assert_false(nay__handle_fits((nay_handle){10, UINT64_MAX}, 100));
+  assert_false(nay__handle_fits((nay_handle){10, 86}, 100));
+  assert_true(nay__handle_fits((nay_handle){10, 85}, 100));
+}
+
+int main(void) {
+  static const nay_order plain = NAY_ORDER_BYTES, internal = NAY_ORDER_INTERNAL;
+  const test_case tests[] = {
+      TEST_WITH("finds_what_was_added plain", finds_what_was_added, &plain),
+      TEST_WITH("finds_what_was_added internal", finds_what_was_added, &internal),
+      TEST_WITH("survives_damage plain", survives_damage, &plain),
+      TEST_WITH("survives_damage internal", survives_damage, &internal),
+      TEST(separators),
+      TEST(varints_and_handles),
+  };
+  return run_all(tests);
+}
