@@ -11,7 +11,7 @@
  * reader that has a policy of another name ignores the filter: so change the name whenever the
  * bytes change.
  *
- * Both calls may come from many threads at once and must not change the policy.
+ * All calls may come from many threads at once and must not change the policy.
  */
 #ifndef NAY_POLICY_H
 #define NAY_POLICY_H
@@ -26,18 +26,34 @@ typedef struct nay_policy nay_policy;
 struct nay_policy {
   const char *name;
   /*
-   * Makes the filter of n keys; keys may repeat. *filter is memory of `allocator`, exactly *len
-   * bytes (at least 1), for the caller to release with allocator->free. On failure both are
-   * untouched.
+   * Makes the filter of n keys; keys may repeat. *filter is memory of `allocator` (NULL: malloc),
+   * exactly *len bytes (at least 1), for the caller to release with allocator->free. On failure
+   * both are untouched. NAY_EINVAL: a key is NULL and its length is not 0. NAY_ENOMEM.
    */
   nay_status (*create)(const nay_policy *self, const void *const *keys, const size_t *lens,
                        size_t n, const nay_allocator *allocator, uint8_t **filter, size_t *len);
-  /* false: the key was not among them, for certain. On any doubt true. Bytes need no alignment. */
+  /*
+   * false: the key was not among them, for certain. On any doubt true: for bytes that are not a
+   * filter of this policy, and always for NAY_POLICY_EVERYTHING. Bytes need no alignment.
+   */
   bool (*may_match)(const nay_policy *self, const void *key, size_t key_len, const uint8_t *filter,
                     size_t len);
+  /*
+   * The same in two steps, for a key that is looked for in many tables: hash it once, ask each
+   * filter. Both or neither: NULL in a policy that cannot.
+   */
+  nay_hash (*hash)(const nay_policy *self, const void *key, size_t key_len);
+  bool (*may_match_hash)(const nay_policy *self, nay_hash hash, const uint8_t *filter, size_t len);
   void *state;       /* yours; the library's own policies keep NULL here */
   nay_params params; /* of the library's own policies; may stay zero in yours */
 };
+
+/*
+ * The filter to store when one could not be made: every policy answers maybe to each key, and so
+ * does LevelDB itself (one byte would not do: LevelDB takes it for a filter without keys).
+ */
+#define NAY_POLICY_EVERYTHING "\x00\xff"
+#define NAY_POLICY_EVERYTHING_LEN 2u
 
 /*
  * nay_policy_leveldb: "leveldb.BuiltinBloomFilter2", the bytes of LevelDB's own policy.
@@ -46,15 +62,18 @@ struct nay_policy {
 NAY_API nay_status nay_policy_leveldb(uint32_t bits_per_key, nay_policy *policy);
 
 /*
- * nay_policy_small: "nay.small.v1", for the many small filters of such tables: no more bytes than
- * LevelDB's, a lower rate, and a check byte that turns every flipped bit into a maybe.
- * NAY_EINVAL as above.
+ * nay_policy_small: "nay.small.v1", for the many small filters of such tables: exactly as many
+ * bytes as LevelDB's, a lower rate, and a check that turns every flipped bit, of the filter or of
+ * its length, into a maybe. A nay reads the whole filter for that: for a filter over a whole table
+ * take nay_policy_filter. doc/design/0011-small-filters.md has the bytes. NAY_EINVAL as above.
  */
 NAY_API nay_status nay_policy_small(uint32_t bits_per_key, nay_policy *policy);
 
 /*
  * nay_policy_filter: "nay.filter.v1", a native file of any family, for one filter over a whole
- * table. params as for nay_builder; nkeys stays 0. NAY_EINVAL as nay_params_plan.
+ * table. params as for nay_builder; nkeys stays 0. Each question opens the bytes as a nay_view,
+ * which verifies all of them: who asks often opens the view once and asks that.
+ * NAY_EINVAL as nay_params_plan, or the hash is NAY_HASH_CALLER.
  */
 NAY_API nay_status nay_policy_filter(const nay_params *params, nay_policy *policy);
 

@@ -40,6 +40,9 @@ NAY_INLINE uint64_t nay__atomic_load64(const uint64_t *p) {
   return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
 NAY_INLINE void nay__atomic_increment64(uint64_t *p) { __atomic_fetch_add(p, 1, __ATOMIC_RELAXED); }
+NAY_INLINE void nay__atomic_add64(uint64_t *p, uint64_t more) {
+  __atomic_fetch_add(p, more, __ATOMIC_RELAXED);
+}
 NAY_INLINE unsigned char nay__atomic_acquire8(const unsigned char *p) {
   return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }

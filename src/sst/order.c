@@ -20,35 +20,34 @@ int nay__order(nay_order order, const uint8_t *a, size_t a_len, const uint8_t *b
   return nay__order_target(order, a, a_len, &target);
 }
 
-/* The first byte that can grow is incremented and the rest cut off. Returns the new length. */
-static size_t order_successor(uint8_t *key, size_t len) {
-  for (size_t i = 0; i < len; i++) {
-    if (key[i] == 0xff) continue;
-    key[i]++;
-    return i + 1;
-  }
-  return len;
+/* Both return which byte to increment, cutting off what follows it; `len` when there is none. */
+static size_t order_successor(const uint8_t *key, size_t len) {
+  size_t i = 0;
+  while (i < len && key[i] == 0xff) i++;
+  return i;
 }
 
-static size_t order_between(uint8_t *key, size_t len, const uint8_t *next, size_t next_len) {
+static size_t order_between(const uint8_t *key, size_t len, const uint8_t *next, size_t next_len) {
   size_t least = len < next_len ? len : next_len, same = nay__common(key, next, least);
-  if (same == least || key[same] == 0xff || key[same] + 1 >= next[same]) return len;
-  key[same]++;
-  return same + 1;
+  bool room = same < least && key[same] != 0xff && key[same] + 1 < next[same];
+  return room ? same : len;
 }
 
 void nay__order_separator(nay_order order, nay_buffer *key, const uint8_t *next, size_t next_len) {
-  size_t old = nay__user_len(order, key->len), len;
+  size_t old = nay__user_len(order, key->len), grows;
   if (next == NULL) {
-    len = order_successor(key->at, old);
+    grows = order_successor(key->at, old);
   } else {
-    len = order_between(key->at, old, next, nay__user_len(order, next_len));
+    grows = order_between(key->at, old, next, nay__user_len(order, next_len));
   }
+  if (grows == old) return;
   if (order == NAY_ORDER_BYTES) {
-    key->len = len;
-  } else if (len < old) {
+    key->at[grows]++;
+    key->len = grows + 1;
+  } else if (grows + 1 < old) { /* an internal key is left alone if it does not become shorter */
+    key->at[grows]++;
     /* a user key that no entry has: its newest version comes before all others of that key */
-    nay__store64le(key->at + len, NAY_TRAILER_NEWEST);
-    key->len = len + NAY_TRAILER;
+    nay__store64le(key->at + grows + 1, NAY_TRAILER_NEWEST);
+    key->len = grows + 1 + NAY_TRAILER;
   }
 }

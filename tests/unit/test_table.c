@@ -240,7 +240,7 @@ static void leveldb_tables(void **state) {
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     char path[512];
-    snprintf(path, sizeof path, TEST_GOLDEN "/leveldb/%s.ldb", rows[i].file);
+    snprintf(path, sizeof path, TEST_GOLDEN "/leveldb-tables/%s.ldb", rows[i].file);
     golden_bytes file = golden_read(path);
     nay_table *t = open_table(file);
     nay_table_info info;
@@ -302,30 +302,6 @@ static bool keep_uncompress(const nay_codec *c, const void *src, size_t len, voi
 
 static const nay_codec keep = {77, keep_bound, keep_compress, keep_size, keep_uncompress, NULL};
 
-/* LevelDB's own policy, by its format. */
-static nay_status bloom_create(const nay_policy *self, const void *const *keys, const size_t *lens,
-                               size_t n, const nay_allocator *allocator, uint8_t **filter,
-                               size_t *len) {
-  (void)self;
-  const nay_format *leveldb = nay_format_find("leveldb");
-  nay_params p = {.nkeys = n, .bits_per_key = 10};
-  nay_filter *f;
-  assert_ok(nay_format_new(leveldb, &p, NULL, NULL, &f));
-  assert_ok(nay_filter_add_many(f, keys, lens, n, NULL));
-  *filter = allocator->alloc(allocator->ctx, nay_format_encoded_size(leveldb, f));
-  assert_ok(nay_format_encode(leveldb, f, *filter, nay_format_encoded_size(leveldb, f), len));
-  nay_filter_free(f);
-  return NAY_OK;
-}
-
-static bool bloom_may_match(const nay_policy *self, const void *key, size_t key_len,
-                            const uint8_t *filter, size_t len) {
-  (void)self;
-  nay_view view;
-  assert_ok(nay_format_view(nay_format_find("leveldb"), filter, len, NULL, &view));
-  return nay_filter_may_contain(nay_view_filter(&view), key, key_len);
-}
-
 static golden_bytes own_table(const nay_sst_write_options *options, size_t n) {
   folder at = folder_make();
   const char *path = folder_at(&at, "own.ldb");
@@ -345,26 +321,30 @@ static golden_bytes own_table(const nay_sst_write_options *options, size_t n) {
 static void own_tables(void **state) {
   (void)state;
   nay_prefix six;
+  nay_policy small;
   assert_ok(nay_prefix_fixed(6, &six));
+  assert_ok(nay_policy_small(10, &small));
   const nay_sst_write_options options[] = {
       {.filter = NAY_SST_FULL_FILTER},
       {.filter = NAY_SST_PARTITIONED_FILTER, .partition_keys = 100},
       {.filter = NAY_SST_FULL_FILTER, .params = {.kind = NAY_RIBBON, .fpr = 0.01}, .prefix = &six},
       {.filter = NAY_SST_NO_FILTER, .prefix = &six},
+      {.filter = NAY_SST_BLOCK_FILTER, .policy = &small},
   };
-  for (size_t i = 0; i < 4; i++) {
+  for (size_t i = 0; i < 5; i++) {
     golden_bytes file = own_table(&options[i], 3000);
     nay_table *t = open_table(file);
     nay_table_info info;
     nay_table_filter f;
     one_key *keys = sorted_keys("str", 3000);
     nay_table_describe(t, &info);
-    assert_int_equal(info.engine, NAY_TABLE_NAY);
+    assert_int_equal(info.engine, i == 4 ? NAY_TABLE_LEVELDB : NAY_TABLE_NAY);
     assert_int_equal(info.layout, options[i].filter);
+    assert_true(info.understood || i == 3);
     assert_int_equal(maybes_of(t, keys, 3000), 3000);
     assert_true(absent_maybes(t) < 60);
     if (i == 1) assert_true(info.nfilters > 10);
-    if (i >= 2) assert_string_equal(info.prefix, "nay.fixed.6");
+    if (i == 2 || i == 3) assert_string_equal(info.prefix, "nay.fixed.6");
     if (i == 2) {
       assert_int_equal(info.nfilters, 2);
       assert_ok(nay_table_filter_at(t, 1, &f));
@@ -381,7 +361,8 @@ static void own_tables(void **state) {
 static void a_compressed_index(void **state) {
   (void)state;
   const nay_codec *codecs[] = {&keep};
-  nay_policy policy = {"leveldb.BuiltinBloomFilter2", bloom_create, bloom_may_match, NULL, {0}};
+  nay_policy policy;
+  assert_ok(nay_policy_leveldb(10, &policy));
   nay_sst_write_options how = {.filter = NAY_SST_BLOCK_FILTER, .policy = &policy, .codec = &keep};
   nay_table_options with = {.codecs = codecs, .ncodecs = 1};
   golden_bytes file = own_table(&how, 3000);
@@ -407,7 +388,9 @@ static void a_compressed_index(void **state) {
 /* A policy that no format has is the caller's to bring. */
 static void a_policy_of_the_caller(void **state) {
   (void)state;
-  nay_policy policy = {"somebody.else", bloom_create, bloom_may_match, NULL, {0}};
+  nay_policy policy;
+  assert_ok(nay_policy_leveldb(10, &policy));
+  policy.name = "somebody.else";
   const nay_policy *policies[] = {&policy};
   nay_table_options with = {.policies = policies, .npolicies = 1};
   static const nay_sst_filter layouts[] = {NAY_SST_BLOCK_FILTER, NAY_SST_FULL_FILTER,
@@ -550,7 +533,7 @@ static void an_unknown_policy(void **state) {
 
 static const char *const small_files[] = {
     "rocksdb/sst_bloom_n100.sst", "rocksdb/sst_part_bloom_one.sst", "rocksdb/sst_ribbon_n2.sst",
-    "leveldb/table_str_n100_b10_none.ldb", "leveldb/db_str_n50_b10_none_dups.ldb"};
+    "leveldb-tables/table_str_n100_b10_none.ldb", "leveldb-tables/db_str_n50_b10_none_dups.ldb"};
 #define N_SMALL (sizeof small_files / sizeof small_files[0])
 
 static golden_bytes read_small(size_t i) {

@@ -1,5 +1,5 @@
 /*
- * table_parts.c - see table_parts.h.
+ * inspect_parts.c - see inspect_parts.h.
  *
  *   entry     | shared varint | unshared varint | value_len varint | key | value: handle |
  *   delta     | shared varint | unshared varint | key | handle, or zigzag varint of a size |
@@ -7,7 +7,7 @@
  * In the second form a value is a handle at a restart (shared is 0); else the block follows the one
  * before it, and the value is by how much its size differs.
  */
-#include "sst/table_parts.h"
+#include "sst/inspect_parts.h"
 
 #include "sst/block.h"
 

@@ -1,6 +1,6 @@
 /*
- * table_frame.h - where the blocks of a table are and whether they are whole, for every footer that
- * LevelDB and RocksDB have had.
+ * inspect_frame.h - where the blocks of a table are and whether they are whole, for every footer
+ * that LevelDB and RocksDB have had.
  *
  *   LevelDB, RocksDB 0   | handles to 40 | magic u64 |                                   48 bytes
  *   RocksDB 1 to 5       | checksum u8 | handles to 40 | version u32 | magic u64 |       53 bytes
@@ -11,8 +11,8 @@
  * the footer itself; and every checksum has a number added to it that depends on the context and on
  * the place of the block, so that a block that was moved is noticed.
  */
-#ifndef NAY_SST_TABLE_FRAME_H
-#define NAY_SST_TABLE_FRAME_H
+#ifndef NAY_SST_INSPECT_FRAME_H
+#define NAY_SST_INSPECT_FRAME_H
 
 #include "sst/footer.h"
 
@@ -47,4 +47,4 @@ bool nay__frame_sound(const nay_frame *frame, nay_handle handle);
 nay_status nay__frame_block(const nay_frame *frame, nay_handle handle, nay_diag *diag,
                             const uint8_t **contents, uint8_t *type);
 
-#endif /* NAY_SST_TABLE_FRAME_H */
+#endif /* NAY_SST_INSPECT_FRAME_H */

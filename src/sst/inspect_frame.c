@@ -1,5 +1,5 @@
-/* table_frame.c - see table_frame.h. */
-#include "sst/table_frame.h"
+/* inspect_frame.c - see inspect_frame.h. */
+#include "sst/inspect_frame.h"
 
 #include "cpu/crc32c.h"
 #include "hash/hash.h"

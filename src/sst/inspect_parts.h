@@ -1,6 +1,7 @@
-/* table_parts.h - the entries of an index block: keys that end a part of the table, and handles. */
-#ifndef NAY_SST_TABLE_PARTS_H
-#define NAY_SST_TABLE_PARTS_H
+/* inspect_parts.h - the entries of an index block: keys that end a part of the table, and handles.
+ */
+#ifndef NAY_SST_INSPECT_PARTS_H
+#define NAY_SST_INSPECT_PARTS_H
 
 #include "base/buffer.h"
 #include "sst/footer.h"
@@ -39,4 +40,4 @@ static inline nay_part *nay__part_at(const nay_parts *parts, size_t i) {
 /* nay__parts_find: the first part whose key is not before the user key; the count when all are. */
 size_t nay__parts_find(const nay_parts *parts, nay_order order, const void *key, size_t len);
 
-#endif /* NAY_SST_TABLE_PARTS_H */
+#endif /* NAY_SST_INSPECT_PARTS_H */

@@ -1,0 +1,113 @@
+/*
+ * policy_leveldb.c - "leveldb.BuiltinBloomFilter2": LevelDB's own filters, byte for byte.
+ *
+ *   | bits, max(64, n * bits_per_key) rounded up to bytes | k u8 |
+ *
+ * k = trunc(0.69 * bits_per_key) in [1, 30]. A key's 32-bit hash h gives bit h % m, h += delta, k
+ * times, delta being h rotated right by 17. A filter of fewer than 2 bytes matches nothing; k above
+ * 30 is reserved and matches everything, and so does k = 0, which probes nothing.
+ *
+ * format/fmt_leveldb.c reads and writes the same bytes as a nay_filter. Here are only the two calls
+ * that an engine makes a million times: no handle, and no division. The remainder of a 32-bit
+ * number by m needs two multiplications once 2^64 / m is known (Lemire, Kaser, Kurz: Faster
+ * remainder by direct computation, 2019: exact for all 32-bit h and m).
+ */
+#include "base/bits.h"
+#include "family/bitarray.h"
+#include "hash/hash.h"
+#include "policy/policy.h"
+
+#define LEVELDB_SEED 0xbc9f1d34u
+#define LEVELDB_MAX_K 30u
+#define LEVELDB_BATCH 64u
+
+/* divisor: remainders by m; reciprocal 0 when m is above 2^32 and h % m is h. */
+typedef struct leveldb_divisor {
+  uint64_t reciprocal, m;
+} leveldb_divisor;
+
+static leveldb_divisor leveldb_divisor_of(uint64_t m) {
+  return (leveldb_divisor){m <= UINT32_MAX ? UINT64_MAX / m + 1 : 0, m};
+}
+
+static inline uint64_t leveldb_remainder(leveldb_divisor d, uint32_t h) {
+  return d.reciprocal != 0 ? nay__mulhi(d.reciprocal * h, d.m) : h;
+}
+
+static uint32_t leveldb_k(const nay_policy *self) {
+  uint32_t k =
+      (uint32_t)self->params.bits_per_key * 69 / 100; /* as trunc(b * 0.69), up to b = 99 */
+  return k < 1 ? 1 : k > LEVELDB_MAX_K ? LEVELDB_MAX_K : k;
+}
+
+/* Hashing is a chain of multiplications for each key: the batch lets those of several overlap. */
+static void leveldb_fill(const void *const *keys, const size_t *lens, size_t n, uint32_t k,
+                         uint8_t *bits, uint64_t m) {
+  leveldb_divisor d = leveldb_divisor_of(m);
+  uint32_t hashes[LEVELDB_BATCH];
+  for (size_t done = 0; done < n; done += LEVELDB_BATCH) {
+    size_t batch = n - done < LEVELDB_BATCH ? n - done : LEVELDB_BATCH;
+    for (size_t i = 0; i < batch; i++) {
+      hashes[i] = nay__leveldb_hash(nay__policy_key(keys[done + i]), lens[done + i], LEVELDB_SEED);
+    }
+    for (size_t i = 0; i < batch; i++) {
+      uint32_t h = hashes[i], delta = nay__rotr32(h, 17);
+      for (uint32_t j = 0; j < k; j++, h += delta) {
+        uint64_t bit = leveldb_remainder(d, h);
+        bits[bit >> 3] |= (uint8_t)(1u << (bit & 7));
+      }
+    }
+  }
+}
+
+static nay_status leveldb_create(const nay_policy *self, const void *const *keys,
+                                 const size_t *lens, size_t n, const nay_allocator *allocator,
+                                 uint8_t **filter, size_t *len) {
+  size_t size;
+  NAY_TRY(nay__policy_args(keys, lens, n, filter, len));
+  NAY_TRY(nay__policy_size(self, n, &size));
+  nay_allocator a = nay__allocator_or_default(allocator);
+  uint8_t *bytes = nay__alloc(&a, size);
+  if (bytes == NULL) return NAY_ENOMEM;
+  memset(bytes, 0, size - 1);
+  uint32_t k = leveldb_k(self);
+  leveldb_fill(keys, lens, n, k, bytes, (uint64_t)(size - 1) * 8);
+  bytes[size - 1] = (uint8_t)k;
+  *filter = bytes;
+  *len = size;
+  return NAY_OK;
+}
+
+static nay_hash leveldb_hash(const nay_policy *self, const void *key, size_t key_len) {
+  (void)self;
+  return (nay_hash){nay__leveldb_hash(nay__policy_key(key), key_len, LEVELDB_SEED), 0};
+}
+
+static bool leveldb_may_match_hash(const nay_policy *self, nay_hash hash, const uint8_t *filter,
+                                   size_t len) {
+  (void)self;
+  if (len < 2) return false;
+  uint32_t k = filter[len - 1];
+  if (k > LEVELDB_MAX_K) return true;
+  leveldb_divisor d = leveldb_divisor_of((uint64_t)(len - 1) * 8);
+  uint32_t h = (uint32_t)hash.lo, delta = nay__rotr32(h, 17);
+  for (uint32_t i = 0; i < k; i++, h += delta) {
+    if (!nay__bit_get(filter, leveldb_remainder(d, h))) return false;
+  }
+  return true;
+}
+
+static bool leveldb_may_match(const nay_policy *self, const void *key, size_t key_len,
+                              const uint8_t *filter, size_t len) {
+  return leveldb_may_match_hash(self, leveldb_hash(self, key, key_len), filter, len);
+}
+
+nay_status nay_policy_leveldb(uint32_t bits_per_key, nay_policy *policy) {
+  NAY_TRY(nay__policy_bits(bits_per_key, policy));
+  policy->name = "leveldb.BuiltinBloomFilter2";
+  policy->create = leveldb_create;
+  policy->may_match = leveldb_may_match;
+  policy->hash = leveldb_hash;
+  policy->may_match_hash = leveldb_may_match_hash;
+  return NAY_OK;
+}

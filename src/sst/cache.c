@@ -1,0 +1,208 @@
+/* cache.c - see cache.h. A lock is held for a few pointers at a time; memory is freed outside. */
+#include "sst/cache.h"
+
+#include "base/spin.h"
+
+#define CACHE_BUCKETS 1024u /* at first; a power of two */
+
+typedef struct cache_list {
+  uint8_t lock;
+  nay_cache_entry **buckets;
+  size_t nbuckets;
+  nay_cache_entry *newest, *oldest;
+  size_t budget;
+  struct nay_sst_cache_side stats;
+} cache_list;
+
+struct nay_sst_cache {
+  nay_allocator allocator;
+  uint64_t last_id;
+  cache_list lists[2];
+};
+
+static void cache_lock(cache_list *l) {
+  if (nay__atomic_swap8(&l->lock, 1) != 0) nay__spin_wait(&l->lock);
+}
+
+static nay_cache_entry **cache_bucket(const cache_list *l, uint64_t table, uint64_t offset) {
+  uint64_t h = nay_hash_mix(offset ^ table * 0x9e3779b97f4a7c15u);
+  return &l->buckets[h & (l->nbuckets - 1)];
+}
+
+/* The link that points to the entry, or to the NULL where it would be. */
+static nay_cache_entry **cache_link(const cache_list *l, uint64_t table, uint64_t offset) {
+  nay_cache_entry **p = cache_bucket(l, table, offset);
+  while (*p != NULL && ((*p)->table != table || (*p)->offset != offset)) p = &(*p)->chain;
+  return p;
+}
+
+static void cache_unlink(cache_list *l, nay_cache_entry *e) {
+  *(e->newer != NULL ? &e->newer->older : &l->newest) = e->older;
+  *(e->older != NULL ? &e->older->newer : &l->oldest) = e->newer;
+}
+
+static void cache_to_front(cache_list *l, nay_cache_entry *e) {
+  e->newer = NULL;
+  e->older = l->newest;
+  *(l->newest != NULL ? &l->newest->newer : &l->oldest) = e;
+  l->newest = e;
+}
+
+/* Twice the buckets; without memory for them chains get longer, and that is all. */
+static void cache_grow(cache_list *l, const nay_allocator *a) {
+  size_t old = l->nbuckets, bytes;
+  nay_cache_entry **buckets;
+  if (!nay__mul_ok(old * 2, sizeof *buckets, &bytes)) return;
+  buckets = nay__alloc(a, bytes);
+  if (buckets == NULL) return;
+  nay__free(a, l->buckets, old * sizeof *buckets);
+  memset(buckets, 0, bytes);
+  l->buckets = buckets;
+  l->nbuckets = old * 2;
+  for (nay_cache_entry *e = l->newest; e != NULL; e = e->older) {
+    nay_cache_entry **p = cache_bucket(l, e->table, e->offset);
+    e->chain = *p;
+    *p = e;
+  }
+}
+
+/* Takes the oldest entries off the list until it is within budget. Those that nobody holds are
+ * returned, chained by `older`, for the caller to free without the lock. */
+static nay_cache_entry *cache_shrink(cache_list *l) {
+  nay_cache_entry *dead = NULL;
+  while (l->stats.bytes > l->budget && l->oldest != NULL) {
+    nay_cache_entry *e = l->oldest;
+    cache_unlink(l, e);
+    *cache_link(l, e->table, e->offset) = e->chain;
+    e->listed = false;
+    l->stats.bytes -= e->charge;
+    l->stats.entries--;
+    l->stats.evictions++;
+    if (e->npins == 0) {
+      e->older = dead;
+      dead = e;
+    }
+  }
+  return dead;
+}
+
+static void cache_bury(nay_sst_cache *c, nay_cache_entry *dead) {
+  while (dead != NULL) {
+    nay_cache_entry *next = dead->older;
+    nay__cache_entry_free(c, dead);
+    dead = next;
+  }
+}
+
+uint64_t nay__cache_id(nay_sst_cache *c) {
+  cache_list *l = &c->lists[0];
+  cache_lock(l);
+  uint64_t id = ++c->last_id;
+  nay__spin_unlock(&l->lock);
+  return id;
+}
+
+const nay_allocator *nay__cache_allocator(const nay_sst_cache *c) { return &c->allocator; }
+
+nay_cache_entry *nay__cache_find(nay_sst_cache *c, nay_cache_side side, uint64_t table,
+                                 uint64_t offset) {
+  cache_list *l = &c->lists[side];
+  cache_lock(l);
+  nay_cache_entry *e = *cache_link(l, table, offset);
+  if (e != NULL) {
+    e->npins++;
+    cache_unlink(l, e);
+    cache_to_front(l, e);
+    l->stats.hits++;
+  } else {
+    l->stats.misses++;
+  }
+  nay__spin_unlock(&l->lock);
+  return e;
+}
+
+nay_cache_entry *nay__cache_entry_new(nay_sst_cache *c, uint64_t table, uint64_t offset,
+                                      size_t len) {
+  if (len > SIZE_MAX / 2) return NULL;
+  nay_cache_entry *e = nay__alloc(&c->allocator, sizeof *e + len);
+  if (e == NULL) return NULL;
+  *e = (nay_cache_entry){.table = table, .offset = offset, .len = len, .charge = sizeof *e + len};
+  e->bytes = (uint8_t *)(e + 1);
+  return e;
+}
+
+void nay__cache_entry_free(nay_sst_cache *c, nay_cache_entry *e) {
+  nay_filter_free(e->filter);
+  nay__free(&c->allocator, e, sizeof *e + e->len);
+}
+
+void nay__cache_insert(nay_sst_cache *c, nay_cache_side side, nay_cache_entry *e) {
+  cache_list *l = &c->lists[side];
+  nay_cache_entry *dead = NULL;
+  e->npins = 1;
+  cache_lock(l);
+  nay_cache_entry **p = cache_link(l, e->table, e->offset);
+  if (*p == NULL && e->charge <= l->budget) {
+    *p = e;
+    e->chain = NULL;
+    e->listed = true;
+    cache_to_front(l, e);
+    l->stats.bytes += e->charge;
+    if (++l->stats.entries > l->nbuckets) cache_grow(l, &c->allocator);
+    dead = cache_shrink(l);
+  }
+  nay__spin_unlock(&l->lock);
+  cache_bury(c, dead);
+}
+
+void nay__cache_release(nay_sst_cache *c, nay_cache_side side, nay_cache_entry *e) {
+  cache_list *l = &c->lists[side];
+  cache_lock(l);
+  bool dead = --e->npins == 0 && !e->listed;
+  nay__spin_unlock(&l->lock);
+  if (dead) nay__cache_entry_free(c, e);
+}
+
+nay_status nay_sst_cache_new(size_t data_bytes, size_t filter_bytes, const nay_allocator *allocator,
+                             nay_sst_cache **cache) {
+  if (cache == NULL) return NAY_EINVAL;
+  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_sst_cache *c = nay__alloc(&a, sizeof *c);
+  if (c == NULL) return NAY_ENOMEM;
+  *c = (nay_sst_cache){.allocator = a};
+  c->lists[NAY_CACHE_DATA].budget = data_bytes;
+  c->lists[NAY_CACHE_FILTER].budget = filter_bytes;
+  for (size_t i = 0; i < 2; i++) {
+    size_t bytes = CACHE_BUCKETS * sizeof *c->lists[i].buckets;
+    c->lists[i].buckets = nay__alloc(&a, bytes);
+    if (c->lists[i].buckets == NULL) {
+      nay_sst_cache_free(c);
+      return NAY_ENOMEM;
+    }
+    memset(c->lists[i].buckets, 0, bytes);
+    c->lists[i].nbuckets = CACHE_BUCKETS;
+  }
+  *cache = c;
+  return NAY_OK;
+}
+
+void nay_sst_cache_free(nay_sst_cache *c) {
+  if (c == NULL) return;
+  nay_allocator a = c->allocator;
+  for (size_t i = 0; i < 2; i++) {
+    cache_list *l = &c->lists[i];
+    cache_bury(c, l->newest);
+    nay__free(&a, l->buckets, l->nbuckets * sizeof *l->buckets);
+  }
+  nay__free(&a, c, sizeof *c);
+}
+
+void nay_sst_cache_describe(const nay_sst_cache *cache, nay_sst_cache_stats *stats) {
+  nay_sst_cache *c = (nay_sst_cache *)(uintptr_t)cache; /* for the locks */
+  struct nay_sst_cache_side *sides[2] = {&stats->data, &stats->filter};
+  for (size_t i = 0; i < 2; i++) {
+    cache_lock(&c->lists[i]);
+    *sides[i] = c->lists[i].stats;
+    nay__spin_unlock(&c->lists[i].lock);
+  }
+}

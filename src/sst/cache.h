@@ -1,0 +1,49 @@
+/*
+ * cache.h - blocks and filter partitions in memory: two lists of entries, each with its own budget,
+ * its own lock, and the least recently used entry at its end.
+ *
+ * An entry that is found or inserted is pinned until it is released: it may leave the list
+ * meanwhile, but not the memory.
+ */
+#ifndef NAY_SST_CACHE_H
+#define NAY_SST_CACHE_H
+
+#include "base/alloc.h"
+#include "nay_sst.h"
+
+typedef enum nay_cache_side { NAY_CACHE_DATA, NAY_CACHE_FILTER } nay_cache_side;
+
+/* nay_cache_entry: `len` bytes at `bytes`, and the filter they were decoded to, if any. */
+typedef struct nay_cache_entry {
+  uint64_t table, offset; /* what it is */
+  size_t len;
+  nay_filter *filter;                    /* goes with the entry */
+  size_t charge;                         /* bytes that count */
+  uint32_t npins;                        /* from here on the cache's own, under its lock */
+  bool listed;                           /* can be found */
+  struct nay_cache_entry *chain;         /* of the same bucket */
+  struct nay_cache_entry *newer, *older; /* of the list */
+  uint8_t *bytes;                        /* behind this struct */
+} nay_cache_entry;
+
+/* nay__cache_id: a number for a table, never given twice. */
+uint64_t nay__cache_id(nay_sst_cache *cache);
+
+/* nay__cache_find: pinned, or NULL. */
+nay_cache_entry *nay__cache_find(nay_sst_cache *cache, nay_cache_side side, uint64_t table,
+                                 uint64_t offset);
+
+/* nay__cache_entry_new: room for len bytes, in nobody's list yet. NULL when there is no memory. */
+nay_cache_entry *nay__cache_entry_new(nay_sst_cache *cache, uint64_t table, uint64_t offset,
+                                      size_t len);
+void nay__cache_entry_free(nay_sst_cache *cache, nay_cache_entry *entry);
+
+/* nay__cache_insert: the entry is then pinned. When it is there already, or above the whole budget,
+ * it is kept beside the list for the caller alone. */
+void nay__cache_insert(nay_sst_cache *cache, nay_cache_side side, nay_cache_entry *entry);
+void nay__cache_release(nay_sst_cache *cache, nay_cache_side side, nay_cache_entry *entry);
+
+/* nay__cache_allocator: what filters that go into entries are made with. */
+const nay_allocator *nay__cache_allocator(const nay_sst_cache *cache);
+
+#endif /* NAY_SST_CACHE_H */

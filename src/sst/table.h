@@ -1,0 +1,132 @@
+/*
+ * table.h - an open table, shared by what opens it, reads it and walks it.
+ *
+ *   table_open.c    footer, index, what kind of keys
+ *   table_filter.c  the filters of the metaindex, and asking them
+ *   table_read.c    a block from the file or the cache, checked
+ *   table_get.c     one key
+ *   table_iter.c    many in order
+ *   lookup.c        one key in many tables
+ */
+#ifndef NAY_SST_TABLE_H
+#define NAY_SST_TABLE_H
+
+#include "base/compiler.h"
+#include "family/family.h"
+#include "nay_sst.h"
+#include "sst/block.h"
+#include "sst/cache.h"
+#include "sst/filter_maker.h"
+#include "sst/footer.h"
+
+/* Counted with relaxed atomics. One count for each way a get can go: their sum is `gets`. */
+typedef struct nay_table_counts {
+  uint64_t out_of_range, useful, maybe, unfiltered;
+  uint64_t false_positives, faults, loads;
+  uint64_t prefix_useful, prefix_maybe;
+  uint64_t hashes, reads, hits;
+} nay_table_counts;
+
+/* nay_hold: what keeps the bytes of a block that was not used in place. Made when first needed. */
+typedef struct nay_hold {
+  nay_allocator allocator;
+  nay_buffer raw;   /* as read from the file */
+  nay_buffer plain; /* uncompressed */
+  nay_sst_cache *cache;
+  nay_cache_entry *pin; /* in the data side of the cache */
+} nay_hold;
+
+void nay__hold_free(nay_hold *hold);
+
+/* nay_bytes: a view. */
+typedef struct nay_bytes {
+  const uint8_t *at;
+  size_t len;
+} nay_bytes;
+
+struct nay_sst {
+  nay_allocator allocator;
+  nay_sst_read_options options;
+  const uint8_t *bytes; /* the whole file, mapped or the caller's; NULL: it is read through fd */
+  void *mapping;
+  int fd;
+  uint64_t file_len;
+  uint64_t limit; /* where the footer starts: no block is behind it */
+  uint64_t cache_id;
+  nay_order order;
+  bool order_guessed;
+  nay_table_counts *counts;
+
+  nay_hold *index_hold;
+  nay_block index;
+  bool empty;
+  bool has_smallest;
+  nay_buffer smallest, largest;
+  uint64_t nblocks;
+  uint8_t first_codec;
+
+  nay_sst_filter filter;
+  bool filter_used;
+  uint64_t filter_bytes;
+  uint64_t npartitions;
+  nay_buffer policy_name, prefix_name; /* end in 0; empty: no filter */
+  const nay_policy *policy;            /* NULL: native */
+  nay_hold *filter_hold;
+  nay_bytes filter_at;           /* full filter of a policy */
+  nay_filter_block filter_block; /* LevelDB's */
+  nay_block partitions;          /* top-level index */
+  nay_filter *full;
+  nay_filter *prefix;
+  uint64_t prefix_bytes;
+};
+
+/* nay_hash_memo: the hash of one key, for all filters that hash alike. Zero-initialise. */
+typedef struct nay_hash_memo {
+  bool set;
+  nay_hasher hasher;
+  nay_hash hash;
+  uint64_t nhashes;
+} nay_hash_memo;
+
+/* nay__table_fetch: a block's contents, its checksum verified. *hold is made when it is needed, and
+ * keeps the bytes until it is used again. `hit` (may be NULL): it was in the cache. */
+nay_status nay__table_fetch(const nay_sst *sst, nay_handle handle, nay_hold **hold, nay_diag *diag,
+                            nay_bytes *contents, bool *hit);
+
+/* nay__table_block: a data block for a search or a walk; counted. */
+nay_status nay__table_block(const nay_sst *sst, nay_handle handle, nay_hold **hold, nay_diag *diag,
+                            nay_block *block);
+
+/* nay__table_moved: adds the place of a block to an offset inside it. */
+static inline nay_status nay__table_moved(nay_status status, nay_diag *diag, nay_handle handle) {
+  if (status == NAY_ECORRUPT && diag != NULL) diag->offset += handle.offset;
+  return status;
+}
+
+/* nay__table_handle: the handle in an index entry's value. */
+nay_status nay__table_handle(const nay_sst *sst, const uint8_t *value, size_t len, nay_diag *diag,
+                             nay_handle *handle);
+
+/* nay__table_filters: reads the metaindex. Whatever is wrong with a filter is counted, no more. */
+nay_status nay__table_filters(nay_sst *sst, nay_handle metaindex);
+void nay__table_filters_free(nay_sst *sst);
+
+/* What filters say. NAY_UNASKED: there is none for this question. */
+typedef enum nay_verdict { NAY_UNASKED, NAY_SAYS_NAY, NAY_SAYS_MAYBE } nay_verdict;
+
+/* nay__table_ask: the filters that need no index entry; hold as in nay__table_fetch. */
+nay_verdict nay__table_ask(const nay_sst *sst, const nay_target *target, nay_hash_memo *memo,
+                           nay_hold **hold);
+
+/* nay__table_ask_block: LevelDB's filter of the data block. */
+nay_verdict nay__table_ask_block(const nay_sst *sst, const nay_target *target, nay_handle handle);
+
+/* nay__table_ask_range: the prefix filter, for all keys from `from` to before `to` (NULL: no end).
+ */
+nay_verdict nay__table_ask_range(const nay_sst *sst, nay_bytes from, const nay_bytes *to);
+
+/* nay__table_get: what nay_sst_get does, with a hash that may be known already. */
+nay_status nay__table_get(const nay_sst *sst, const nay_target *target, nay_hash_memo *memo,
+                          nay_diag *diag, nay_sst_value *value);
+
+#endif /* NAY_SST_TABLE_H */

@@ -1,0 +1,112 @@
+/*
+ * table_get.c - one key: its range, its filter, its index entry, its block.
+ *
+ * Each step may end the search, and each costs more than the one before it. Only the last touches
+ * the file. Nothing is allocated, unless a block must be read or uncompressed into memory and the
+ * value has none from an earlier get.
+ */
+#include "sst/table.h"
+
+static bool get_in_range(const nay_sst *t, const nay_target *target) {
+  if (t->empty) return false;
+  size_t low = nay__user_len(t->order, t->smallest.len);
+  size_t high = nay__user_len(t->order, t->largest.len);
+  if (t->has_smallest && nay__order_bytes(target->user, target->len, t->smallest.at, low) < 0) {
+    return false;
+  }
+  return nay__order_bytes(target->user, target->len, t->largest.at, high) <= 0;
+}
+
+/* The data block that may have the key. NAY_ENOENT: none does. */
+static nay_status get_handle(const nay_sst *t, const nay_target *target, nay_diag *diag,
+                             nay_handle *handle) {
+  nay_found found;
+  NAY_TRY(nay__block_find(&t->index, t->order, target, diag, &found));
+  return nay__table_handle(t, found.entry.value, found.entry.value_len, diag, handle);
+}
+
+static nay_status get_from_block(const nay_sst *t, const nay_target *target, nay_handle handle,
+                                 nay_diag *diag, nay_sst_value *value) {
+  nay_block block;
+  nay_found found;
+  nay_hold *hold = value->hold;
+  nay_status status = nay__table_block(t, handle, &hold, diag, &block);
+  value->hold = hold;
+  if (status != NAY_OK) return status;
+  NAY_TRY(nay__table_moved(nay__block_find(&block, t->order, target, diag, &found), diag, handle));
+  if (!found.equal) return NAY_ENOENT;
+  value->bytes = found.entry.value;
+  value->len = found.entry.value_len;
+  value->sequence = found.trailer >> 8;
+  value->deleted = t->order == NAY_ORDER_INTERNAL && (found.trailer & 0xff) == 0;
+  return NAY_OK;
+}
+
+static nay_verdict get_ask(const nay_sst *t, const nay_target *target, nay_hash_memo *memo,
+                           nay_hold **hold, nay_diag *diag, nay_status *status,
+                           nay_handle *handle) {
+  nay_verdict verdict = nay__table_ask(t, target, memo, hold);
+  *status = NAY_OK;
+  if (verdict == NAY_SAYS_NAY) return verdict;
+  *status = get_handle(t, target, diag, handle);
+  if (*status != NAY_OK || verdict != NAY_UNASKED) return verdict;
+  return nay__table_ask_block(t, target, *handle);
+}
+
+nay_status nay__table_get(const nay_sst *t, const nay_target *target, nay_hash_memo *memo,
+                          nay_diag *diag, nay_sst_value *value) {
+  nay_status status;
+  nay_handle handle;
+  nay_table_counts *counts = t->counts;
+  if (!get_in_range(t, target)) {
+    nay__atomic_increment64(&counts->out_of_range);
+    return NAY_ENOENT;
+  }
+  nay_hold *hold = value->hold;
+  nay_verdict verdict = get_ask(t, target, memo, &hold, diag, &status, &handle);
+  value->hold = hold;
+  if (verdict == NAY_SAYS_NAY) {
+    nay__atomic_increment64(&counts->useful);
+    return NAY_ENOENT;
+  }
+  bool asked = verdict == NAY_SAYS_MAYBE;
+  nay__atomic_increment64(asked ? &counts->maybe : &counts->unfiltered);
+  if (status == NAY_OK) status = get_from_block(t, target, handle, diag, value);
+  if (status == NAY_ENOENT && asked) nay__atomic_increment64(&counts->false_positives);
+  return status;
+}
+
+nay_status nay_sst_get_at(const nay_sst *t, const void *key, size_t len, uint64_t sequence,
+                          nay_diag *diag, nay_sst_value *value) {
+  if (t == NULL || value == NULL || (key == NULL && len != 0) || sequence > NAY_SST_MAX_SEQUENCE) {
+    return nay__fail(diag, NAY_EINVAL, "table, key, sequence or value", 0);
+  }
+  nay_target target = {len != 0 ? key : "", len, sequence << 8 | 1};
+  nay_hash_memo memo = {.set = false};
+  value->deleted = false;
+  return nay__table_get(t, &target, &memo, diag, value);
+}
+
+nay_status nay_sst_get(const nay_sst *t, const void *key, size_t len, nay_diag *diag,
+                       nay_sst_value *value) {
+  return nay_sst_get_at(t, key, len, NAY_SST_MAX_SEQUENCE, diag, value);
+}
+
+bool nay_sst_may_contain(const nay_sst *t, const void *key, size_t len) {
+  if (t == NULL || (key == NULL && len != 0)) return true;
+  nay_target target = {len != 0 ? key : "", len, NAY_TRAILER_NEWEST};
+  nay_hash_memo memo = {.set = false};
+  nay_hold *hold = NULL;
+  nay_status status = NAY_OK;
+  nay_handle handle;
+  if (!get_in_range(t, &target)) return false;
+  nay_verdict verdict = get_ask(t, &target, &memo, &hold, NULL, &status, &handle);
+  nay__hold_free(hold);
+  return verdict != NAY_SAYS_NAY && status != NAY_ENOENT;
+}
+
+void nay_sst_value_free(nay_sst_value *value) {
+  if (value == NULL) return;
+  nay__hold_free(value->hold);
+  *value = (nay_sst_value){.bytes = NULL};
+}

@@ -1,0 +1,169 @@
+/*
+ * table_iter.c - walks a table: a cursor in the index, and one in the data block it points to.
+ */
+#include "sst/table.h"
+
+struct nay_sst_iter {
+  const nay_sst *table;
+  nay_cursor index, data;
+  nay_handle block; /* of data */
+  nay_hold *hold;
+  nay_buffer end; /* user key before which a range ends */
+  bool ends;
+  bool valid;
+  nay_diag diag;
+};
+
+nay_status nay_sst_iter_new(const nay_sst *t, nay_sst_iter **iter) {
+  if (t == NULL || iter == NULL) return NAY_EINVAL;
+  nay_sst_iter *it = nay__alloc(&t->allocator, sizeof *it);
+  if (it == NULL) return NAY_ENOMEM;
+  nay_cursor cursor = {.order = t->order, .allocator = &t->allocator};
+  *it = (nay_sst_iter){.table = t, .index = cursor, .data = cursor};
+  it->index.block = t->index;
+  *iter = it;
+  return NAY_OK;
+}
+
+void nay_sst_iter_free(nay_sst_iter *it) {
+  if (it == NULL) return;
+  const nay_allocator *a = &it->table->allocator;
+  nay__buffer_free(&it->index.key, a);
+  nay__buffer_free(&it->data.key, a);
+  nay__buffer_free(&it->end, a);
+  nay__hold_free(it->hold);
+  nay__free(a, it, sizeof *it);
+}
+
+/* The block of the present index entry becomes the present one. */
+static nay_status iter_load(nay_sst_iter *it) {
+  const nay_entry *e = &it->index.entry;
+  NAY_TRY(nay__table_handle(it->table, e->value, e->value_len, &it->diag, &it->block));
+  it->data.valid = false;
+  return nay__table_block(it->table, it->block, &it->hold, &it->diag, &it->data.block);
+}
+
+static nay_status iter_in_block(nay_sst_iter *it, nay_status status) {
+  return nay__table_moved(status, &it->diag, it->block);
+}
+
+typedef nay_status (*iter_move)(nay_cursor *, nay_diag *);
+
+/* While the data cursor is past its block: goes on to the next one that has an entry. */
+static nay_status iter_carry(nay_sst_iter *it, nay_status status, iter_move step, iter_move enter) {
+  while (status == NAY_ENOENT) {
+    NAY_TRY(step(&it->index, &it->diag));
+    NAY_TRY(iter_load(it));
+    status = iter_in_block(it, enter(&it->data, &it->diag));
+  }
+  return status;
+}
+
+static nay_status iter_enter(nay_sst_iter *it, nay_status status, iter_move step, iter_move enter) {
+  if (status == NAY_OK) status = iter_load(it);
+  if (status != NAY_OK) return status;
+  return iter_carry(it, iter_in_block(it, enter(&it->data, &it->diag)), step, enter);
+}
+
+/* Where a movement ended: at an entry, unless that is behind the range. */
+static nay_status iter_settle(nay_sst_iter *it, nay_status status) {
+  if (status == NAY_OK && it->ends) {
+    size_t len = nay__user_len(it->table->order, it->data.key.len);
+    if (nay__order_bytes(it->data.key.at, len, it->end.at, it->end.len) >= 0) status = NAY_ENOENT;
+  }
+  it->valid = status == NAY_OK;
+  return status;
+}
+
+nay_status nay_sst_iter_first(nay_sst_iter *it) {
+  it->ends = false;
+  nay_status status = nay__cursor_first(&it->index, &it->diag);
+  return iter_settle(it, iter_enter(it, status, nay__cursor_next, nay__cursor_first));
+}
+
+nay_status nay_sst_iter_last(nay_sst_iter *it) {
+  it->ends = false;
+  nay_status status = nay__cursor_last(&it->index, &it->diag);
+  return iter_settle(it, iter_enter(it, status, nay__cursor_prev, nay__cursor_last));
+}
+
+nay_status nay_sst_iter_next(nay_sst_iter *it) {
+  if (!it->valid) return NAY_ENOENT;
+  nay_status status = iter_in_block(it, nay__cursor_next(&it->data, &it->diag));
+  return iter_settle(it, iter_carry(it, status, nay__cursor_next, nay__cursor_first));
+}
+
+nay_status nay_sst_iter_prev(nay_sst_iter *it) {
+  if (!it->valid) return NAY_ENOENT;
+  nay_status status = iter_in_block(it, nay__cursor_prev(&it->data, &it->diag));
+  return iter_settle(it, iter_carry(it, status, nay__cursor_prev, nay__cursor_last));
+}
+
+static nay_status iter_seek(nay_sst_iter *it, const void *key, size_t len) {
+  nay_target target = {len != 0 ? key : (const void *)"", len, NAY_TRAILER_NEWEST};
+  nay_status status = nay__cursor_seek(&it->index, &target, &it->diag);
+  if (status == NAY_OK) status = iter_load(it);
+  if (status == NAY_OK) {
+    status = iter_in_block(it, nay__cursor_seek(&it->data, &target, &it->diag));
+    status = iter_carry(it, status, nay__cursor_next, nay__cursor_first);
+  }
+  return iter_settle(it, status);
+}
+
+static nay_status iter_bad_argument(nay_sst_iter *it) {
+  it->valid = false;
+  return nay__fail(&it->diag, NAY_EINVAL, "a key is NULL and has a length", 0);
+}
+
+nay_status nay_sst_iter_seek(nay_sst_iter *it, const void *key, size_t len) {
+  if (key == NULL && len != 0) return iter_bad_argument(it);
+  it->ends = false;
+  return iter_seek(it, key, len);
+}
+
+nay_status nay_sst_iter_range(nay_sst_iter *it, const void *from, size_t from_len, const void *to,
+                              size_t to_len) {
+  if ((from == NULL && from_len != 0) || (to == NULL && to_len != 0)) return iter_bad_argument(it);
+  nay_bytes start = {from_len != 0 ? from : (const void *)"", from_len}, end = {to, to_len};
+  it->valid = false;
+  it->ends = to != NULL;
+  it->end.len = 0;
+  if (it->ends) NAY_TRY(nay__buffer_append(&it->end, to, to_len, &it->table->allocator));
+  if (nay__table_ask_range(it->table, start, it->ends ? &end : NULL) == NAY_SAYS_NAY) {
+    return NAY_ENOENT;
+  }
+  return iter_seek(it, start.at, start.len);
+}
+
+nay_status nay_sst_iter_prefix(nay_sst_iter *it, const void *prefix, size_t len) {
+  if (prefix == NULL && len != 0) return iter_bad_argument(it);
+  const uint8_t *p = len != 0 ? prefix : (const void *)"";
+  size_t n = len;
+  while (n > 0 && p[n - 1] == 0xff)
+    n--; /* the first key behind: the last byte that can grow does */
+  it->valid = false;
+  it->ends = n != 0;
+  it->end.len = 0;
+  NAY_TRY(nay__buffer_append(&it->end, p, n, &it->table->allocator));
+  if (it->ends) it->end.at[n - 1]++;
+  nay_bytes start = {p, len}, end = {it->end.at, it->end.len};
+  if (nay__table_ask_range(it->table, start, it->ends ? &end : NULL) == NAY_SAYS_NAY) {
+    return NAY_ENOENT;
+  }
+  return iter_seek(it, p, len);
+}
+
+bool nay_sst_iter_valid(const nay_sst_iter *it) { return it->valid; }
+
+const void *nay_sst_iter_key(const nay_sst_iter *it, size_t *len) {
+  *len = it->valid ? it->data.key.len : 0;
+  if (!it->valid) return NULL;
+  return it->data.key.len != 0 ? it->data.key.at : (const void *)"";
+}
+
+const void *nay_sst_iter_value(const nay_sst_iter *it, size_t *len) {
+  *len = it->valid ? it->data.entry.value_len : 0;
+  return it->valid ? it->data.entry.value : NULL;
+}
+
+const nay_diag *nay_sst_iter_diag(const nay_sst_iter *it) { return &it->diag; }

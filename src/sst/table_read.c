@@ -1,0 +1,193 @@
+/*
+ * table_read.c - a block from the file or the cache.
+ *
+ * In a mapped file a block that is not compressed is used where it lies. Everything else needs
+ * memory: the cache's when there is one, else that of the hold, which a caller uses again and again
+ * so that a get in steady state allocates nothing.
+ */
+#include "os/file.h"
+#include "sst/table.h"
+
+#define READ_MAX_BLOCK (256u << 20)
+
+static nay_hold *read_hold(const nay_sst *t, nay_hold **slot) {
+  if (*slot == NULL) {
+    nay_hold *h = nay__alloc(&t->allocator, sizeof *h);
+    if (h == NULL) return NULL;
+    *h = (nay_hold){.allocator = t->allocator};
+    *slot = h;
+  }
+  return *slot;
+}
+
+static void read_unpin(nay_hold *h) {
+  if (h == NULL || h->pin == NULL) return;
+  nay__cache_release(h->cache, NAY_CACHE_DATA, h->pin);
+  h->pin = NULL;
+}
+
+void nay__hold_free(nay_hold *h) {
+  if (h == NULL) return;
+  nay_allocator a = h->allocator;
+  read_unpin(h);
+  nay__buffer_free(&h->raw, &a);
+  nay__buffer_free(&h->plain, &a);
+  nay__free(&a, h, sizeof *h);
+}
+
+static nay_status read_no_memory(nay_diag *diag, nay_handle handle) {
+  return nay__fail(diag, NAY_ENOMEM, "no memory for a block", handle.offset);
+}
+
+static nay_bytes read_pin(const nay_sst *t, nay_hold *h, nay_cache_entry *e) {
+  h->cache = t->options.cache;
+  h->pin = e;
+  return (nay_bytes){e->bytes, e->len};
+}
+
+/* The block with its frame: in place, or into hold->raw. */
+static nay_status read_raw(const nay_sst *t, nay_handle handle, nay_hold **slot, nay_diag *diag,
+                           const uint8_t **raw) {
+  if (t->bytes != NULL) {
+    *raw = t->bytes + handle.offset;
+    return NAY_OK;
+  }
+  size_t len = (size_t)handle.size + NAY_BLOCK_FRAME;
+  nay_hold *h = read_hold(t, slot);
+  if (h == NULL) return read_no_memory(diag, handle);
+  h->raw.len = 0;
+  if (nay__buffer_reserve(&h->raw, len, &h->allocator) != NAY_OK) {
+    return read_no_memory(diag, handle);
+  }
+  NAY_TRY(nay__file_pread(t->fd, handle.offset, h->raw.at, len, diag));
+  h->raw.len = len;
+  *raw = h->raw.at;
+  return NAY_OK;
+}
+
+static const nay_codec *read_codec(const nay_sst *t, uint8_t id) {
+  for (size_t i = 0; i < t->options.ncodecs; i++) {
+    if (t->options.codecs[i]->id == id) return t->options.codecs[i];
+  }
+  return NULL;
+}
+
+/* How long the contents are, and by which codec (NULL: none) they come out of the raw block. */
+static nay_status read_plan(const nay_sst *t, const uint8_t *raw, nay_handle handle, nay_diag *diag,
+                            const nay_codec **codec, size_t *size) {
+  uint64_t most = t->options.max_block_bytes != 0 ? t->options.max_block_bytes : READ_MAX_BLOCK;
+  uint8_t type = raw[handle.size];
+  *codec = NULL;
+  *size = (size_t)handle.size;
+  if (type == 0) return NAY_OK;
+  *codec = read_codec(t, type);
+  if (*codec == NULL) {
+    return nay__fail(diag, NAY_ENOTSUP, "a block is compressed, and no codec was given for it",
+                     handle.offset);
+  }
+  if (!(*codec)->uncompressed_size(*codec, raw, (size_t)handle.size, size)) {
+    return nay__fail(diag, NAY_ECORRUPT, "a compressed block does not tell its size",
+                     handle.offset);
+  }
+  if (*size <= most) return NAY_OK;
+  return nay__fail(diag, NAY_ECORRUPT, "a block would be longer than max_block_bytes",
+                   handle.offset);
+}
+
+/* Contents into dst, which has room for them. */
+static nay_status read_unpack(const nay_codec *codec, const uint8_t *raw, nay_handle handle,
+                              uint8_t *dst, size_t size, nay_diag *diag) {
+  if (codec == NULL) {
+    memcpy(dst, raw, size);
+  } else if (!codec->uncompress(codec, raw, (size_t)handle.size, dst, size)) {
+    return nay__fail(diag, NAY_ECORRUPT, "a block cannot be uncompressed", handle.offset);
+  }
+  return NAY_OK;
+}
+
+static nay_status read_into_cache(const nay_sst *t, const uint8_t *raw, nay_handle handle,
+                                  const nay_codec *codec, size_t size, nay_hold **slot,
+                                  nay_diag *diag, nay_bytes *contents) {
+  nay_hold *h = read_hold(t, slot);
+  nay_cache_entry *e =
+      h == NULL ? NULL : nay__cache_entry_new(t->options.cache, t->cache_id, handle.offset, size);
+  if (e == NULL) return read_no_memory(diag, handle);
+  nay_status status = read_unpack(codec, raw, handle, e->bytes, size, diag);
+  if (status != NAY_OK) {
+    nay__cache_entry_free(t->options.cache, e);
+    return status;
+  }
+  nay__cache_insert(t->options.cache, NAY_CACHE_DATA, e);
+  *contents = read_pin(t, h, e);
+  return NAY_OK;
+}
+
+static nay_status read_into_hold(const nay_sst *t, const uint8_t *raw, nay_handle handle,
+                                 const nay_codec *codec, size_t size, nay_hold **slot,
+                                 nay_diag *diag, nay_bytes *contents) {
+  nay_hold *h = read_hold(t, slot);
+  if (h == NULL) return read_no_memory(diag, handle);
+  h->plain.len = 0;
+  if (nay__buffer_reserve(&h->plain, size, &h->allocator) != NAY_OK) {
+    return read_no_memory(diag, handle);
+  }
+  NAY_TRY(read_unpack(codec, raw, handle, h->plain.at, size, diag));
+  *contents = (nay_bytes){h->plain.at, size};
+  return NAY_OK;
+}
+
+/* From the cache, if it may be there. */
+static bool read_cached(const nay_sst *t, nay_handle handle, nay_hold **slot, nay_bytes *contents) {
+  bool in_place = t->bytes != NULL && t->bytes[handle.offset + handle.size] == 0;
+  if (t->options.cache == NULL || in_place) return false;
+  nay_hold *h = read_hold(t, slot);
+  nay_cache_entry *e =
+      h == NULL ? NULL
+                : nay__cache_find(t->options.cache, NAY_CACHE_DATA, t->cache_id, handle.offset);
+  if (e == NULL) return false;
+  *contents = read_pin(t, h, e);
+  return true;
+}
+
+nay_status nay__table_fetch(const nay_sst *t, nay_handle handle, nay_hold **slot, nay_diag *diag,
+                            nay_bytes *contents, bool *hit) {
+  const uint8_t *raw;
+  const nay_codec *codec;
+  size_t size;
+  if (!nay__handle_fits(handle, t->limit)) {
+    return nay__fail(diag, NAY_ECORRUPT, "a block would lie outside of the file", handle.offset);
+  }
+  read_unpin(*slot);
+  bool cached = read_cached(t, handle, slot, contents);
+  if (hit != NULL) *hit = cached;
+  if (cached) return NAY_OK;
+  NAY_TRY(read_raw(t, handle, slot, diag, &raw));
+  NAY_TRY(nay__frame_check(raw, (size_t)handle.size, handle.offset, diag));
+  NAY_TRY(read_plan(t, raw, handle, diag, &codec, &size));
+  bool copy = t->bytes == NULL && t->options.cache != NULL;
+  if (codec == NULL && !copy) {
+    *contents = (nay_bytes){raw, size};
+    return NAY_OK;
+  }
+  return (t->options.cache != NULL ? read_into_cache : read_into_hold)(t, raw, handle, codec, size,
+                                                                       slot, diag, contents);
+}
+
+nay_status nay__table_block(const nay_sst *t, nay_handle handle, nay_hold **slot, nay_diag *diag,
+                            nay_block *block) {
+  nay_bytes contents;
+  bool hit;
+  nay__atomic_increment64(&t->counts->reads);
+  NAY_TRY(nay__table_fetch(t, handle, slot, diag, &contents, &hit));
+  if (hit) nay__atomic_increment64(&t->counts->hits);
+  return nay__table_moved(nay__block_open(contents.at, contents.len, diag, block), diag, handle);
+}
+
+nay_status nay__table_handle(const nay_sst *t, const uint8_t *value, size_t len, nay_diag *diag,
+                             nay_handle *handle) {
+  if (nay__handle_load(value, value + len, handle) == NULL ||
+      !nay__handle_fits(*handle, t->limit)) {
+    return nay__fail(diag, NAY_ECORRUPT, "an index entry points to no block", 0);
+  }
+  return NAY_OK;
+}

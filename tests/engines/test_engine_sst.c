@@ -1,0 +1,281 @@
+/*
+ * test_engine_sst.c - tables against the real LevelDB: the same bytes from the same entries, and
+ * each reads what the other wrote, plain tables and those of a database.
+ */
+#include <dirent.h>
+
+#include "engine_table.h"
+#include "support/snappy_codec.h"
+#include "support/sst_sample.h"
+
+#define N_TABLES 3000
+#define N_OWN_FILTERS 400
+#define MAX_ENTRIES 400
+
+typedef struct both {
+  engine_table_options theirs;
+  nay_sst_write_options ours;
+  nay_policy policy;
+} both;
+
+static void draw_options(sample *s, both *b) {
+  const size_t sizes[] = {1, 60, 300, 1024, 4096, 20000};
+  b->theirs = (engine_table_options){.block_bytes = sizes[sample_draw(s, 6)],
+                                     .restart_interval = 1 + (int)sample_draw(s, 20),
+                                     .snappy = sample_draw(s, 2) == 0,
+                                     .filter_bits = (int)sample_draw(s, 4) * 6};
+  b->ours = (nay_sst_write_options){
+      .block_bytes = (uint32_t)b->theirs.block_bytes,
+      .restart_interval = (uint32_t)b->theirs.restart_interval,
+      .codec = b->theirs.snappy ? &snappy_codec : NULL,
+  };
+  if (b->theirs.filter_bits == 0) return;
+  assert_ok(nay_policy_leveldb((uint32_t)b->theirs.filter_bits, &b->policy));
+  b->ours.filter = NAY_SST_BLOCK_FILTER;
+  b->ours.policy = &b->policy;
+}
+
+static uint8_t *build_theirs(const sample *s, const engine_table_options *o, size_t *len) {
+  engine_slice *keys = malloc((s->n + 1) * sizeof *keys);
+  engine_slice *values = malloc((s->n + 1) * sizeof *values);
+  assert_true(keys != NULL && values != NULL);
+  for (size_t i = 0; i < s->n; i++) {
+    keys[i] = (engine_slice){s->entries[i].key, s->entries[i].len};
+    values[i] = (engine_slice){s->entries[i].value, s->entries[i].value_len};
+  }
+  uint8_t *bytes = engine_table_build(o, keys, values, s->n, len);
+  assert_non_null(bytes);
+  free(keys);
+  free(values);
+  return bytes;
+}
+
+/* LevelDB walks and seeks in a table of ours. */
+static void check_theirs(sample *s, const uint8_t *bytes, size_t len, int filter_bits) {
+  engine_table *t = engine_table_open(bytes, len, filter_bits);
+  engine_slice key, value;
+  assert_non_null(t);
+  bool there = engine_table_first(t, &key, &value);
+  for (size_t i = 0; i < s->n; i++, there = engine_table_next(t, &key, &value)) {
+    assert_true(there);
+    assert_int_equal(key.len, s->entries[i].len);
+    assert_memory_equal(key.at, s->entries[i].key, key.len);
+    assert_int_equal(value.len, s->entries[i].value_len);
+    assert_memory_equal(value.at, s->entries[i].value, value.len);
+  }
+  assert_false(there);
+  for (int i = 0; i < 10; i++) {
+    uint8_t probe[SAMPLE_KEY_MAX];
+    size_t n = sample_key(s, (unsigned)sample_draw(s, 3), probe), want = sample_lower(s, probe, n);
+    there = engine_table_seek(t, (engine_slice){probe, n}, &key, &value);
+    assert_int_equal(there, want != s->n);
+    if (there) assert_memory_equal(key.at, s->entries[want].key, s->entries[want].len);
+  }
+  assert_false(engine_table_failed(t));
+  engine_table_close(t);
+}
+
+/* Ours walks and asks a table of theirs; what kind of keys it has, it is not told. */
+static void check_ours(sample *s, const both *b, const uint8_t *bytes, size_t len) {
+  const nay_policy *policies[] = {&b->policy};
+  nay_sst_read_options how = {.codecs = snappy_codecs,
+                              .ncodecs = 1,
+                              .policies = policies,
+                              .npolicies = b->theirs.filter_bits != 0};
+  nay_sst *t;
+  nay_sst_info info;
+  nay_sst_counters counters;
+  assert_ok(nay_sst_view(bytes, len, &how, NULL, NULL, &t));
+  nay_sst_describe(t, &info);
+  assert_int_equal(info.keys, NAY_SST_KEYS_PLAIN);
+  assert_int_equal(info.filter_used, b->theirs.filter_bits != 0);
+  sample_check_iter(s, t);
+  sample_check_gets(s, t);
+  nay_sst_count(t, &counters);
+  assert_int_equal(counters.filter_faults, 0);
+  if (info.filter_used)
+    assert_int_equal(counters.gets, counters.out_of_range + counters.filter_checks);
+  nay_sst_free(t);
+}
+
+static void the_same_bytes_and_answers(void **unused) {
+  (void)unused;
+  sample s;
+  sample_init(&s, MAX_ENTRIES);
+  for (uint64_t seed = 0; seed < TEST_SCALE(N_TABLES); seed++) {
+    both b;
+    size_t len, their_len;
+    sample_fill(&s, seed, MAX_ENTRIES);
+    draw_options(&s, &b);
+    uint8_t *theirs = build_theirs(&s, &b.theirs, &their_len);
+    uint8_t *ours = sample_bytes(&s, &b.ours, &len);
+    if (len != their_len || memcmp(ours, theirs, len) != 0) {
+      fail_msg("table %llu: %zu entries, %zu bytes, LevelDB's has %zu", (unsigned long long)seed,
+               s.n, len, their_len);
+    }
+    check_ours(&s, &b, theirs, their_len);
+    check_theirs(&s, ours, len, b.theirs.filter_bits);
+    free(theirs);
+    free(ours);
+  }
+  sample_free(&s);
+}
+
+/* Filters that LevelDB does not know do not disturb it. */
+static void leveldb_ignores_our_filters(void **unused) {
+  (void)unused;
+  sample s;
+  nay_prefix prefix;
+  sample_init(&s, MAX_ENTRIES);
+  assert_ok(nay_prefix_fixed(3, &prefix));
+  for (uint64_t seed = 0; seed < TEST_SCALE(N_OWN_FILTERS); seed++) {
+    both b;
+    size_t len;
+    sample_fill(&s, seed + 1000000, MAX_ENTRIES);
+    draw_options(&s, &b);
+    b.ours.policy = NULL;
+    b.ours.filter = seed % 2 == 0 ? NAY_SST_FULL_FILTER : NAY_SST_PARTITIONED_FILTER;
+    b.ours.partition_keys = 30;
+    b.ours.prefix = seed % 3 == 0 ? &prefix : NULL;
+    uint8_t *ours = sample_bytes(&s, &b.ours, &len);
+    check_theirs(&s, ours, len, 10);
+    free(ours);
+  }
+  sample_free(&s);
+}
+
+/* ---- a database ---- */
+
+#define DB_KEYS 3000
+#define DB_FLUSHES 3
+
+static size_t db_key(unsigned i, uint8_t key[SAMPLE_KEY_MAX]) {
+  return (size_t)snprintf((char *)key, SAMPLE_KEY_MAX, "key%u", i * 7919u % 100003u);
+}
+
+/* Puts, overwrites and deletions; each flush leaves one table. */
+static void db_fill(engine_db *db) {
+  uint8_t key[SAMPLE_KEY_MAX], value[200];
+  for (unsigned flush = 0; flush < DB_FLUSHES; flush++) {
+    for (unsigned i = 0; i < DB_KEYS; i++) {
+      uint64_t dice = nay_hash_mix(i + flush * DB_KEYS);
+      if (dice % 3 == 0) continue;
+      for (unsigned again = 0; again <= dice % 4; again++) { /* up to four versions in one table */
+        memset(value, 'a' + (int)(dice >> 8) % 20 + (int)again, sizeof value);
+        bool deletes = (dice >> (16 + again)) % 5 == 0;
+        engine_slice v = {deletes ? NULL : value, (dice >> 24) % sizeof value};
+        assert_true(engine_db_put(db, (engine_slice){key, db_key(i, key)}, v));
+      }
+    }
+    assert_true(engine_db_flush(db));
+  }
+}
+
+static int by_number_down(const void *a, const void *b) {
+  return strcmp((const char *)b, (const char *)a); /* six digits each */
+}
+
+static size_t db_tables(const char *folder, char names[][TEMP_MAX + 300], size_t most) {
+  DIR *dir = opendir(folder);
+  size_t n = 0;
+  assert_non_null(dir);
+  for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
+    size_t len = strlen(e->d_name);
+    if (len < 5 || strcmp(e->d_name + len - 4, ".ldb") != 0) continue;
+    assert_true(n < most);
+    snprintf(names[n++], TEMP_MAX + 300, "%s/%s", folder, e->d_name);
+  }
+  closedir(dir);
+  qsort(names, n, sizeof names[0], by_number_down);
+  return n;
+}
+
+/* Written again by us, entry by entry, a table of the database is the same file. */
+static void check_rewrite(const nay_sst *t, const char *path, const nay_sst_write_options *how) {
+  char copy[TEMP_MAX];
+  nay_sst_iter *it;
+  nay_sst_writer *w;
+  size_t len, key_len, value_len, copy_len;
+  assert_ok(nay_sst_iter_new(t, &it));
+  assert_ok(nay_sst_writer_new(temp_path(copy, "again.ldb"), how, NULL, NULL, &w));
+  for (nay_status s = nay_sst_iter_first(it); s == NAY_OK; s = nay_sst_iter_next(it)) {
+    const void *key = nay_sst_iter_key(it, &key_len), *value = nay_sst_iter_value(it, &value_len);
+    assert_ok(nay_sst_writer_add(w, key, key_len, value, value_len));
+  }
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
+  nay_sst_iter_free(it);
+  uint8_t *theirs = sample_read(path, &len), *ours = sample_read(copy, &copy_len);
+  unlink(copy);
+  assert_int_equal(copy_len, len);
+  assert_memory_equal(ours, theirs, len);
+  free(theirs);
+  free(ours);
+}
+
+static void check_lookup(engine_db *db, const nay_lookup *l) {
+  nay_sst_value v = {.bytes = NULL};
+  size_t found = 0, deleted = 0;
+  for (unsigned i = 0; i < DB_KEYS + 500; i++) {
+    uint8_t key[SAMPLE_KEY_MAX], *value = NULL;
+    size_t len = db_key(i, key), value_len = 0;
+    bool there = engine_db_get(db, (engine_slice){key, len}, &value, &value_len);
+    assert_status(nay_lookup_get(l, key, len, NULL, &v, NULL), there ? NAY_OK : NAY_ENOENT);
+    if (there) {
+      assert_int_equal(v.len, value_len);
+      assert_memory_equal(v.bytes, value, value_len);
+    }
+    found += there;
+    deleted += v.deleted;
+    free(value);
+  }
+  assert_true(found > 1000 && deleted > 100);
+  nay_sst_value_free(&v);
+}
+
+static void a_database(void **snappy) {
+  char folder[TEMP_MAX], names[16][TEMP_MAX + 300];
+  nay_policy policy;
+  const nay_policy *policies[] = {&policy};
+  const engine_table_options o = {4096, 16, *(const bool *)*snappy, 10};
+  assert_ok(nay_policy_leveldb(10, &policy));
+  temp_path(folder, o.snappy ? "db-snappy" : "db-plain");
+  engine_db *db = engine_db_open(folder, &o);
+  assert_non_null(db);
+  db_fill(db);
+  nay_sst *tables[16];
+  size_t n = db_tables(folder, names, 16);
+  assert_int_equal(n, DB_FLUSHES);
+  nay_sst_read_options how = {
+      .codecs = snappy_codecs, .ncodecs = 1, .policies = policies, .npolicies = 1};
+  nay_sst_write_options again = {.keys = NAY_SST_KEYS_INTERNAL,
+                                 .codec = o.snappy ? &snappy_codec : NULL,
+                                 .filter = NAY_SST_BLOCK_FILTER,
+                                 .policy = &policy};
+  for (size_t i = 0; i < n; i++) {
+    nay_sst_info info;
+    assert_ok(nay_sst_open(names[i], &how, NULL, NULL, &tables[i]));
+    nay_sst_describe(tables[i], &info);
+    assert_int_equal(info.keys, NAY_SST_KEYS_INTERNAL);
+    assert_true(info.keys_guessed && info.filter_used);
+    check_rewrite(tables[i], names[i], &again);
+  }
+  nay_lookup *l;
+  assert_ok(nay_lookup_new((const nay_sst *const *)tables, n, NULL, &l));
+  check_lookup(db, l);
+  nay_lookup_free(l);
+  for (size_t i = 0; i < n; i++) nay_sst_free(tables[i]);
+  engine_db_close(db);
+  assert_true(engine_db_destroy(folder));
+}
+
+int main(void) {
+  static const bool yes = true, no = false;
+  const test_case tests[] = {
+      TEST(the_same_bytes_and_answers),
+      TEST(leveldb_ignores_our_filters),
+      TEST_WITH("a_database none", a_database, &no),
+      TEST_WITH("a_database snappy", a_database, &yes),
+  };
+  return run_all(tests);
+}

@@ -1,0 +1,39 @@
+/* snappy_codec.h - snappy for tables, through libsnappy. */
+#ifndef NAY_TEST_SNAPPY_CODEC_H
+#define NAY_TEST_SNAPPY_CODEC_H
+
+#include <snappy-c.h>
+
+#include "nay_sst.h"
+
+static inline size_t snappy_bound(const nay_codec *self, size_t len) {
+  (void)self;
+  return snappy_max_compressed_length(len);
+}
+
+static inline bool snappy_pack(const nay_codec *self, const void *src, size_t len, void *dst,
+                               size_t *dst_len) {
+  (void)self;
+  *dst_len = snappy_max_compressed_length(len);
+  return snappy_compress(src, len, dst, dst_len) == SNAPPY_OK;
+}
+
+static inline bool snappy_size(const nay_codec *self, const void *src, size_t len, size_t *size) {
+  (void)self;
+  return snappy_uncompressed_length(src, len, size) == SNAPPY_OK;
+}
+
+static inline bool snappy_unpack(const nay_codec *self, const void *src, size_t len, void *dst,
+                                 size_t size) {
+  (void)self;
+  return snappy_uncompress(src, len, dst, &size) == SNAPPY_OK;
+}
+
+static const nay_codec snappy_codec = {.id = 1,
+                                       .bound = snappy_bound,
+                                       .compress = snappy_pack,
+                                       .uncompressed_size = snappy_size,
+                                       .uncompress = snappy_unpack};
+static const nay_codec *const snappy_codecs[] = {&snappy_codec};
+
+#endif /* NAY_TEST_SNAPPY_CODEC_H */

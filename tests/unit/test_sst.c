@@ -1,0 +1,349 @@
+/* test_sst.c - tables: the writer's grammar, every kind of filter, every kind of key.
+ */
+#include "support/sst_numbers.h"
+
+#define N_KEYS 20000
+
+/* ---- the writer ---- */
+
+static void keys_must_ascend(void **unused) {
+  (void)unused;
+  char path[TEMP_MAX];
+  nay_sst_writer *w;
+  nay_sst_value v = {.bytes = NULL};
+  assert_ok(nay_sst_writer_new(temp_path(path, "order.ldb"), NULL, NULL, NULL, &w));
+  assert_ok(nay_sst_writer_add(w, "b", 1, "1", 1));
+  assert_status(nay_sst_writer_add(w, "b", 1, "2", 1), NAY_EINVAL);
+  assert_status(nay_sst_writer_add(w, "a", 1, "2", 1), NAY_EINVAL);
+  assert_status(nay_sst_writer_add(w, "", 0, "2", 1), NAY_EINVAL);
+  assert_status(nay_sst_writer_add(w, NULL, 1, "2", 1), NAY_EINVAL);
+  assert_status(nay_sst_writer_add(w, "c", 1, NULL, 1), NAY_EINVAL);
+  assert_status(nay_sst_writer_add(w, "c", (size_t)1 << 30, "", 0), NAY_EINVAL);
+  assert_ok(nay_sst_writer_add(w, "b\0", 2, "3", 1));
+  assert_ok(nay_sst_writer_add(w, "\xff", 1, NULL, 0));
+  assert_int_equal(nay_sst_writer_count(w), 3);
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  assert_status(nay_sst_writer_add(w, "\xff\xff", 2, "", 0), NAY_EINVAL);
+  assert_status(nay_sst_writer_finish(w, NULL), NAY_EINVAL);
+  nay_sst_writer_free(w);
+  nay_sst *t = open_table(path, NULL);
+  assert_ok(nay_sst_get(t, "b", 1, NULL, &v));
+  assert_memory_equal(v.bytes, "1", 1);
+  assert_ok(nay_sst_get(t, "\xff", 1, NULL, &v));
+  assert_int_equal(v.len, 0);
+  assert_status(nay_sst_get(t, "a", 1, NULL, &v), NAY_ENOENT);
+  nay_sst_value_free(&v);
+  nay_sst_free(t);
+  unlink(path);
+}
+
+static void finish_replaces_or_nothing_does(void **unused) {
+  (void)unused;
+  char path[TEMP_MAX];
+  struct stat st;
+  nay_sst_writer *w;
+  temp_path(path, "atomic.ldb");
+  assert_ok(nay_sst_writer_new(path, NULL, NULL, NULL, &w));
+  assert_ok(nay_sst_writer_add(w, "a", 1, "", 0));
+  assert_int_equal(stat(path, &st), -1); /* nothing there before finish, */
+  nay_sst_writer_free(w);
+  assert_int_equal(stat(path, &st), -1); /* nor after it was given up */
+  write_even(path, NULL, 10);
+  assert_ok(nay_sst_writer_new(path, NULL, NULL, NULL, &w));
+  assert_ok(nay_sst_writer_add(w, "a", 1, "", 0));
+  nay_sst *t = open_table(path, NULL); /* the old one is whole while the new one is written */
+  ask_all(t, 10);
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
+  ask_all(t, 10); /* and whoever has it open keeps it */
+  nay_sst_free(t);
+  t = open_table(path, NULL);
+  assert_int_equal(info_of(t).nblocks, 1);
+  assert_true(nay_sst_may_contain(t, "a", 1));
+  nay_sst_free(t);
+  unlink(path);
+}
+
+static void refused_options(void **unused) {
+  (void)unused;
+  nay_sst_writer *w;
+  nay_sst *t;
+  nay_policy nameless = {.name = NULL};
+  nay_prefix no_call = {.name = "x"};
+  nay_codec zero = {.id = 0};
+  const nay_sst_write_options bad[] = {
+      {.keys = (nay_sst_keys)3},
+      {.filter = (nay_sst_filter)4},
+      {.filter = NAY_SST_BLOCK_FILTER},
+      {.filter = NAY_SST_FULL_FILTER, .policy = &nameless},
+      {.prefix = &no_call},
+      {.codec = &zero},
+      {.block_bytes = UINT32_MAX},
+      {.filter = NAY_SST_FULL_FILTER, .params = {.nkeys = 5}},
+      {.filter = NAY_SST_FULL_FILTER, .params = {.fpr = 2}},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    nay_diag diag = {NULL, 0, 0};
+    assert_status(nay_sst_writer_new("never", &bad[i], NULL, &diag, &w), NAY_EINVAL);
+    assert_non_null(diag.what);
+  }
+  nay_sst_read_options flags = {.flags = 0x80}, nothing = {.npolicies = 1};
+  assert_status(nay_sst_view("", 0, &flags, NULL, NULL, &t), NAY_EINVAL);
+  assert_status(nay_sst_view("", 0, &nothing, NULL, NULL, &t), NAY_EINVAL);
+  assert_status(nay_sst_view("", 0, NULL, NULL, NULL, &t), NAY_EFORMAT);
+  assert_status(nay_sst_open("/does/not/exist", NULL, NULL, NULL, &t), NAY_EIO);
+  assert_status(nay_sst_writer_new("/does/not/exist", NULL, NULL, NULL, &w), NAY_EIO);
+}
+
+static void odd_sizes(void **unused) {
+  (void)unused;
+  char path[TEMP_MAX];
+  size_t long_len = 100000, value_len = 3000000;
+  char *long_key = malloc(long_len + 1), *value = malloc(value_len);
+  nay_sst_writer *w;
+  nay_sst_value v = {.bytes = NULL};
+  assert_true(long_key != NULL && value != NULL);
+  memset(long_key, 'x', long_len + 1);
+  memset(value, 'v', value_len);
+  nay_sst_write_options how = {.filter = NAY_SST_FULL_FILTER};
+  assert_ok(nay_sst_writer_new(temp_path(path, "odd.ldb"), &how, NULL, NULL, &w));
+  assert_ok(nay_sst_writer_add(w, "", 0, "empty", 5));
+  assert_ok(nay_sst_writer_add(w, "a", 1, value, value_len));
+  assert_ok(nay_sst_writer_add(w, long_key, long_len, "1", 1));
+  assert_ok(nay_sst_writer_add(w, long_key, long_len + 1, value, value_len));
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
+  for (unsigned flags = 0; flags <= NAY_SST_PREAD; flags++) {
+    nay_sst *t = open_table(path, &(nay_sst_read_options){.flags = flags});
+    assert_ok(nay_sst_get(t, NULL, 0, NULL, &v));
+    assert_memory_equal(v.bytes, "empty", 5);
+    assert_ok(nay_sst_get(t, "a", 1, NULL, &v));
+    assert_int_equal(v.len, value_len);
+    assert_memory_equal(v.bytes, value, value_len);
+    assert_ok(nay_sst_get(t, long_key, long_len, NULL, &v));
+    assert_int_equal(v.len, 1);
+    assert_ok(nay_sst_get(t, long_key, long_len + 1, NULL, &v));
+    assert_int_equal(v.len, value_len);
+    nay_sst_value_free(&v);
+    nay_sst_free(t);
+  }
+  free(long_key);
+  free(value);
+  unlink(path);
+}
+
+/* ---- filters ---- */
+
+typedef struct filter_case {
+  const char *name;
+  nay_sst_filter filter;
+  nay_params params;
+  bool policy;
+  unsigned n; /* keys */
+} filter_case;
+
+static const filter_case filter_cases[] = {
+    {"full blocked", NAY_SST_FULL_FILTER, {.kind = NAY_BLOCKED}, false, N_KEYS},
+    {"full bloom", NAY_SST_FULL_FILTER, {.kind = NAY_BLOOM, .fpr = 0.01}, false, N_KEYS},
+    {"full ribbon", NAY_SST_FULL_FILTER, {.kind = NAY_RIBBON, .fpr = 0.01}, false, N_KEYS},
+    {"full fuse", NAY_SST_FULL_FILTER, {.kind = NAY_FUSE, .fpr = 0.004}, false, N_KEYS},
+    {"full cuckoo", NAY_SST_FULL_FILTER, {.kind = NAY_CUCKOO, .fpr = 0.01}, false, N_KEYS},
+    {"full, a user's policy", NAY_SST_FULL_FILTER, {.kind = NAY_AUTO}, true, 300},
+    {"partitioned blocked", NAY_SST_PARTITIONED_FILTER, {.kind = NAY_BLOCKED}, false, N_KEYS},
+    {"partitioned ribbon",
+     NAY_SST_PARTITIONED_FILTER,
+     {.kind = NAY_RIBBON, .fpr = 0.01},
+     false,
+     N_KEYS},
+    {"partitioned, a user's policy", NAY_SST_PARTITIONED_FILTER, {.kind = NAY_AUTO}, true, 3000},
+    {"blocks, a user's policy", NAY_SST_BLOCK_FILTER, {.kind = NAY_AUTO}, true, N_KEYS},
+};
+
+/* Whatever the filter, and however it is read: right answers, and counters that add up. */
+static void filters(void **state) {
+  const filter_case *c = *state;
+  char path[TEMP_MAX];
+  const nay_policy *policies[] = {&exact};
+  nay_sst_cache *cache;
+  nay_sst_write_options how = {.filter = c->filter,
+                               .params = c->params,
+                               .policy = c->policy ? &exact : NULL,
+                               .partition_keys = 200};
+  write_even(temp_path(path, "filters.ldb"), &how, c->n);
+  assert_ok(nay_sst_cache_new(1 << 20, 1 << 20, NULL, &cache));
+  for (unsigned mode = 0; mode < 4; mode++) {
+    nay_sst_read_options read = {.policies = policies,
+                                 .npolicies = 1,
+                                 .flags = mode & 1 ? NAY_SST_PREAD : 0,
+                                 .cache = mode & 2 ? cache : NULL};
+    nay_sst *t = open_table(path, &read);
+    assert_true(info_of(t).filter_used);
+    assert_int_equal(info_of(t).filter, c->filter);
+    assert_string_equal(info_of(t).policy, c->policy ? "test.exact" : "nay.filter.v1");
+    ask_all(t, c->n);
+    nay_sst_counters s = counters_of(t);
+    assert_int_equal(s.gets, 2 * c->n - 1);
+    assert_int_equal(s.filter_checks, 2 * c->n - 1);
+    assert_int_equal(s.filter_useful + s.filter_false_positives, c->n - 1);
+    assert_true(s.filter_false_positives <= c->n / 50);
+    if (c->policy) assert_int_equal(s.filter_false_positives, 0);
+    assert_int_equal(s.block_reads, c->n + s.filter_false_positives);
+    assert_int_equal(s.hashes, c->policy ? 0 : 2 * c->n - 1);
+    assert_int_equal(s.filter_faults, 0);
+    if (mode == 3) assert_true(s.cache_hits > s.block_reads / 2);
+    nay_sst_free(t);
+  }
+  nay_sst_cache_free(cache);
+  unlink(path);
+}
+
+static void unknown_policies_are_left_alone(void **unused) {
+  (void)unused;
+  char path[TEMP_MAX];
+  temp_path(path, "unknown.ldb");
+  for (int kind = NAY_SST_BLOCK_FILTER; kind <= NAY_SST_PARTITIONED_FILTER; kind++) {
+    nay_sst_write_options how = {.filter = (nay_sst_filter)kind, .policy = &exact};
+    write_even(path, &how, 300);
+    nay_sst *t = open_table(path, NULL);
+    assert_false(info_of(t).filter_used);
+    assert_string_equal(info_of(t).policy, "test.exact");
+    ask_all(t, 300);
+    assert_int_equal(counters_of(t).filter_checks, 0);
+    assert_int_equal(counters_of(t).filter_faults, 0);
+    assert_int_equal(counters_of(t).block_reads, 599);
+    nay_sst_free(t);
+  }
+  nay_sst_write_options full = {.filter = NAY_SST_FULL_FILTER};
+  write_even(path, &full, 300);
+  nay_sst *t = open_table(path, &(nay_sst_read_options){.flags = NAY_SST_NO_FILTERS});
+  ask_all(t, 300);
+  assert_int_equal(counters_of(t).filter_checks, 0);
+  nay_sst_free(t);
+  unlink(path);
+}
+
+static void keyed_filters(void **unused) {
+  (void)unused;
+  char path[TEMP_MAX];
+  const uint8_t key[16] = {1, 2, 3};
+  nay_sst_write_options how = {.partition_keys = 100,
+                               .params = {.hash = NAY_HASH_SIPHASH, .key = {1, 2, 3}}};
+  temp_path(path, "keyed.ldb");
+  for (int kind = NAY_SST_FULL_FILTER; kind <= NAY_SST_PARTITIONED_FILTER; kind++) {
+    how.filter = (nay_sst_filter)kind;
+    write_even(path, &how, 1000);
+    for (int with = 0; with < 2; with++) {
+      nay_sst *t = open_table(path, &(nay_sst_read_options){.hash_key = with ? key : NULL});
+      ask_all(t, 1000);
+      assert_int_equal(counters_of(t).filter_useful > 900, with);
+      assert_int_equal(counters_of(t).hashes, with ? 1999 : 0);
+      nay_sst_free(t);
+    }
+  }
+  unlink(path);
+}
+
+static void no_keys_no_filter(void **unused) {
+  (void)unused;
+  char path[TEMP_MAX];
+  nay_sst_value v = {.bytes = NULL};
+  nay_prefix prefix;
+  assert_ok(nay_prefix_fixed(2, &prefix));
+  temp_path(path, "empty.ldb");
+  for (int kind = NAY_SST_NO_FILTER; kind <= NAY_SST_PARTITIONED_FILTER; kind++) {
+    nay_sst_write_options how = {
+        .filter = (nay_sst_filter)kind, .policy = kind == 1 ? &exact : NULL, .prefix = &prefix};
+    write_even(path, &how, 0);
+    nay_sst *t = open_table(path, NULL);
+    nay_sst_iter *it;
+    assert_int_equal(info_of(t).nblocks, 0);
+    assert_null(info_of(t).smallest);
+    assert_status(nay_sst_get(t, "a", 1, NULL, &v), NAY_ENOENT);
+    assert_status(nay_sst_get(t, "", 0, NULL, &v), NAY_ENOENT);
+    assert_false(nay_sst_may_contain(t, "a", 1));
+    assert_ok(nay_sst_iter_new(t, &it));
+    assert_status(nay_sst_iter_first(it), NAY_ENOENT);
+    assert_status(nay_sst_iter_last(it), NAY_ENOENT);
+    assert_status(nay_sst_iter_seek(it, "a", 1), NAY_ENOENT);
+    assert_status(nay_sst_iter_prefix(it, "a", 1), NAY_ENOENT);
+    assert_false(nay_sst_iter_valid(it));
+    nay_sst_iter_free(it);
+    nay_sst_free(t);
+  }
+  nay_sst_value_free(&v);
+  unlink(path);
+}
+
+/* ---- kinds of keys ---- */
+
+static void internal_tables(void **unused) {
+  (void)unused;
+  char path[TEMP_MAX], key[32];
+  nay_sst_writer *w;
+  nay_sst_value v = {.bytes = NULL};
+  temp_path(path, "internal.ldb");
+  for (int kind = NAY_SST_NO_FILTER; kind <= NAY_SST_PARTITIONED_FILTER; kind++) {
+    const nay_policy *policies[] = {&exact};
+    nay_sst_write_options how = {.keys = NAY_SST_KEYS_INTERNAL,
+                                 .block_bytes = 200,
+                                 .filter = (nay_sst_filter)kind,
+                                 .partition_keys = 40,
+                                 .policy = kind == NAY_SST_BLOCK_FILTER ? &exact : NULL};
+    assert_ok(nay_sst_writer_new(path, &how, NULL, NULL, &w));
+    for (unsigned i = 0; i < 1000; i += 2) {
+      for (uint64_t sequence = 40; sequence >= 10; sequence -= 10) { /* newest first */
+        nay_sst_version version = {key, number_key(i, key), sequence,
+                                   (i / 2 + sequence / 10) % 4 == 0};
+        assert_ok(nay_sst_writer_add_version(w, &version, &sequence, 1));
+      }
+    }
+    nay_sst_version again = {key, number_key(998, key), 10, false};
+    assert_status(nay_sst_writer_add_version(w, &again, "", 0),
+                  NAY_EINVAL);                                             /* no newer, no older */
+    assert_status(nay_sst_writer_add(w, "zzzzzzz", 7, "", 0), NAY_EINVAL); /* no trailer */
+    assert_status(nay_sst_writer_add(w, "zz\2zzzzzzz", 10, "", 0), NAY_EINVAL);
+    assert_ok(nay_sst_writer_finish(w, NULL));
+    nay_sst_writer_free(w);
+    nay_sst *t = open_table(path, &(nay_sst_read_options){.policies = policies, .npolicies = 1});
+    assert_int_equal(info_of(t).keys, NAY_SST_KEYS_INTERNAL);
+    assert_int_equal(info_of(t).keys_guessed, kind < NAY_SST_FULL_FILTER);
+    for (unsigned i = 0; i < 1000; i++) {
+      size_t len = number_key(i, key);
+      for (uint64_t at = 5; at <= 45; at += 10) {
+        nay_status want = i % 2 == 0 && at >= 10 ? NAY_OK : NAY_ENOENT;
+        assert_status(nay_sst_get_at(t, key, len, at, NULL, &v), want);
+        if (want != NAY_OK) continue;
+        assert_int_equal(v.sequence, at / 10 * 10);
+        assert_int_equal(v.deleted, (i / 2 + at / 10) % 4 == 0);
+        assert_int_equal(*(const uint8_t *)v.bytes, v.sequence);
+      }
+    }
+    nay_sst_free(t);
+  }
+  nay_sst_value_free(&v);
+  unlink(path);
+}
+
+int main(void) {
+  const test_case tests[] = {
+      TEST(keys_must_ascend),
+      TEST(finish_replaces_or_nothing_does),
+      TEST(refused_options),
+      TEST(odd_sizes),
+      TEST(unknown_policies_are_left_alone),
+      TEST(keyed_filters),
+      TEST(no_keys_no_filter),
+      TEST(internal_tables),
+      TEST_WITH("filters full blocked", filters, &filter_cases[0]),
+      TEST_WITH("filters full bloom", filters, &filter_cases[1]),
+      TEST_WITH("filters full ribbon", filters, &filter_cases[2]),
+      TEST_WITH("filters full fuse", filters, &filter_cases[3]),
+      TEST_WITH("filters full cuckoo", filters, &filter_cases[4]),
+      TEST_WITH("filters full user", filters, &filter_cases[5]),
+      TEST_WITH("filters partitioned blocked", filters, &filter_cases[6]),
+      TEST_WITH("filters partitioned ribbon", filters, &filter_cases[7]),
+      TEST_WITH("filters partitioned user", filters, &filter_cases[8]),
+      TEST_WITH("filters blocks user", filters, &filter_cases[9]),
+  };
+  return run_all(tests);
+}
