@@ -52,6 +52,7 @@ static const nay_format *inspect_format_of(const char *policy) {
                                         "rocksdb.internal.DeprecatedBlockBasedBloomFilter"};
   if (strcmp(policy, "leveldb.BuiltinBloomFilter2") == 0) return nay_format_find("leveldb");
   if (strcmp(policy, NAY_NATIVE_POLICY) == 0) return nay_format_find("nay");
+  if (strcmp(policy, "nay.rocksdb.v1") == 0) return nay_format_find("nay"); /* plugins/rocksdb */
   for (size_t i = 0; i < sizeof rocksdb / sizeof rocksdb[0]; i++) {
     if (strcmp(policy, rocksdb[i]) == 0) return nay_format_find("rocksdb-bloom");
   }
