@@ -4,6 +4,8 @@
 #include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
 #include <rocksdb/metadata.h>
+#include <rocksdb/slice_transform.h>
+#include <rocksdb/sst_file_writer.h>
 #include <rocksdb/statistics.h>
 #include <rocksdb/table.h>
 
@@ -134,6 +136,39 @@ bool rocks_table(rocks_db *db, size_t i, char *path, size_t cap) {
   if (i >= files.size()) return false;
   snprintf(path, cap, "%s%s", files[i].db_path.c_str(), files[i].name.c_str());
   return true;
+}
+
+void rocks_write_table(const char *path, const rocks_table_options *o, size_t n,
+                       void (*key_of)(unsigned i, char key[ROCKS_KEY])) {
+  rocks_options policy = {o->policy, o->bits_per_key, -1, false, false, false};
+  rocksdb::BlockBasedTableOptions table;
+  table.filter_policy = policy_of(&policy);
+  table.format_version = o->format_version;
+  table.checksum = static_cast<rocksdb::ChecksumType>(o->checksum);
+  table.whole_key_filtering = !o->prefixes_only;
+  table.index_block_restart_interval = static_cast<int>(o->restart_interval);
+  table.optimize_filters_for_memory = o->memory;
+  if (o->metadata_block != 0) {
+    table.partition_filters = true;
+    table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+    table.metadata_block_size = o->metadata_block;
+  }
+  rocksdb::Options options;
+  options.compression = rocksdb::kNoCompression;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  if (o->fixed_prefix != 0) {
+    options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(o->fixed_prefix));
+  } else if (o->capped_prefix != 0) {
+    options.prefix_extractor.reset(rocksdb::NewCappedPrefixTransform(o->capped_prefix));
+  }
+  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options);
+  check(writer.Open(path));
+  for (size_t i = 0; i < n; i++) {
+    char key[ROCKS_KEY];
+    key_of(static_cast<unsigned>(i), key);
+    check(writer.Put(key, key));
+  }
+  check(writer.Finish());
 }
 
 uint8_t *rocks_build(const rocks_options *o, const uint64_t *keys, size_t n, size_t *len) {

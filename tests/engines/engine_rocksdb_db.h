@@ -54,6 +54,21 @@ bool rocks_reader_may_match(void *reader, uint64_t key);
 void rocks_reader_close(void *reader);
 size_t rocks_approximate(const rocks_options *options, size_t nbytes);
 
+/* A table of SstFileWriter; keys ascending, each with its own name as value. */
+#define ROCKS_KEY 32
+typedef struct rocks_table_options {
+  rocks_policy policy;
+  double bits_per_key;
+  unsigned format_version;              /* 0 to 5 */
+  unsigned checksum;                    /* 0 to 4 */
+  unsigned fixed_prefix, capped_prefix; /* 0: none */
+  unsigned metadata_block;              /* 0: a full filter */
+  unsigned restart_interval;            /* of the index */
+  bool prefixes_only, memory;
+} rocks_table_options;
+void rocks_write_table(const char *path, const rocks_table_options *options, size_t n,
+                       void (*key_of)(unsigned i, char key[ROCKS_KEY]));
+
 #ifdef __cplusplus
 }
 #endif

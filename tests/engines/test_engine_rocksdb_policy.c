@@ -12,8 +12,8 @@
 
 static const rocks_options nay10 = {ROCKS_NAY, 10, 0, false, false, false};
 
-static void key_of(unsigned i, char key[16]) { snprintf(key, 16, "key%06u", i); }
-static void absent_of(unsigned i, char key[16]) { snprintf(key, 16, "key%06ux", i); }
+static void key_of(unsigned i, char key[ROCKS_KEY]) { snprintf(key, ROCKS_KEY, "key%06u", i); }
+static void absent_of(unsigned i, char key[ROCKS_KEY]) { snprintf(key, ROCKS_KEY, "key%06ux", i); }
 
 static rocks_db *open_at(const folder *at, const rocks_options *o) {
   rocks_db *db = rocks_open(folder_at(at, "db"), o);
@@ -22,7 +22,7 @@ static rocks_db *open_at(const folder *at, const rocks_options *o) {
 }
 
 static void fill(rocks_db *db) {
-  char key[16];
+  char key[ROCKS_KEY];
   for (unsigned i = 0; i < N; i++) {
     key_of(i, key);
     rocks_put(db, key);
@@ -31,7 +31,7 @@ static void fill(rocks_db *db) {
 }
 
 static void all_found(rocks_db *db) {
-  char key[16];
+  char key[ROCKS_KEY];
   for (unsigned i = 0; i < N; i++) {
     key_of(i, key);
     if (!rocks_has(db, key)) fail_msg("%s is lost", key);
@@ -39,7 +39,7 @@ static void all_found(rocks_db *db) {
 }
 
 static void none_found(rocks_db *db) {
-  char key[16];
+  char key[ROCKS_KEY];
   for (unsigned i = 0; i < N; i++) {
     absent_of(i, key);
     assert_false(rocks_has(db, key));
@@ -90,7 +90,7 @@ static void tables_are(rocks_db *db, nay_sst_filter layout, const char *policy, 
     assert_ok(nay_format_view(f.format, f.bytes, f.len, NULL, &view));
     assert_ok(nay_filter_stats(nay_view_filter(&view), &stats));
     assert_int_equal(stats.kind, kind);
-    char key[16];
+    char key[ROCKS_KEY];
     for (unsigned k = 0; k < N; k += 7) {
       key_of(k, key);
       assert_true(nay_table_may_contain(t, key, strlen(key)));
@@ -127,7 +127,7 @@ static void versions_of_keys(void **state) {
   const rocks_options *o = *state;
   folder at = folder_make();
   rocks_db *db = open_at(&at, o);
-  char key[16];
+  char key[ROCKS_KEY];
   for (unsigned round = 0; round < 3; round++) {
     for (unsigned i = 0; i < N; i++) {
       key_of(i, key);
@@ -144,7 +144,7 @@ static void multi_get(void **state) {
   folder at = folder_make();
   rocks_db *db = open_at(&at, *state);
   enum { BATCH = 100 };
-  char keys[BATCH][16];
+  char keys[BATCH][ROCKS_KEY];
   const char *pointers[BATCH];
   bool found[BATCH];
   fill(db);
@@ -244,7 +244,7 @@ static void flips_in_a_database(void **state) {
     *byte ^= (uint8_t)(1u << bit % 8);
     folder_write(path, file.at, file.len);
     db = open_at(&at, &o);
-    char key[16];
+    char key[ROCKS_KEY];
     for (unsigned k = 0; k < N; k += 9) {
       key_of(k, key);
       if (!rocks_has(db, key)) fail_msg("bit %u loses %s", (unsigned)bit, key);
