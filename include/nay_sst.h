@@ -193,13 +193,14 @@ NAY_API nay_status nay_sst_cache_new(size_t data_bytes, size_t filter_bytes,
 /* nay_sst_cache_free: after all tables that use it. */
 NAY_API void nay_sst_cache_free(nay_sst_cache *cache);
 
-/* nay_sst_cache_stats: what it holds and did; first of data, then of filters. */
+/* nay_sst_cache_stats: what a cache holds now, and what it did so far. */
 typedef struct nay_sst_cache_stats {
   struct nay_sst_cache_side {
     uint64_t bytes, entries, hits, misses, evictions;
   } data, filter;
 } nay_sst_cache_stats;
 
+/* nay_sst_cache_describe: at any time, from any thread. */
 NAY_API void nay_sst_cache_describe(const nay_sst_cache *cache, nay_sst_cache_stats *stats);
 
 /* ---- reader -------------------------------------------------------------------------------------
@@ -226,8 +227,9 @@ typedef struct nay_sst nay_sst;
 
 /*
  * nay_sst_open: options may be NULL. NAY_EFORMAT: not a table. NAY_ECORRUPT: footer or index
- * are damaged. NAY_ENOTSUP: the index is compressed and no codec was given for it. A file
- * that another process shortens while it is mapped kills the process (SIGBUS): tables are replaced,
+ * are damaged. NAY_ENOTSUP: the index is compressed and no codec was given for it.
+ * Checksums: each block's when it is read; in a mapped file, when it is first used. A file that
+ * another process shortens while it is mapped kills the process (SIGBUS): tables are replaced,
  * never overwritten.
  */
 NAY_API nay_status nay_sst_open(const char *path, const nay_sst_read_options *options,
@@ -291,6 +293,7 @@ typedef struct nay_sst_info {
   size_t largest_len;
 } nay_sst_info;
 
+/* nay_sst_describe: reads nothing from the file. */
 NAY_API void nay_sst_describe(const nay_sst *sst, nay_sst_info *info);
 
 /* nay_sst_filter_of: the native full filter, NULL when there is none: for stats and checks. */
@@ -315,6 +318,7 @@ typedef struct nay_sst_counters {
   uint64_t cache_hits;  /* of them, found in the cache */
 } nay_sst_counters;
 
+/* nay_sst_count: each counter as it is at this moment. */
 NAY_API void nay_sst_count(const nay_sst *sst, nay_sst_counters *counters);
 
 /* ---- iterator -----------------------------------------------------------------------------------
@@ -348,6 +352,7 @@ NAY_API nay_status nay_sst_iter_range(nay_sst_iter *iter, const void *from, size
 /* nay_sst_iter_prefix: the range of all keys that start so. */
 NAY_API nay_status nay_sst_iter_prefix(nay_sst_iter *iter, const void *prefix, size_t len);
 
+/* nay_sst_iter_valid: whether it is at an entry; key and value are NULL when it is not. */
 NAY_API bool nay_sst_iter_valid(const nay_sst_iter *iter);
 NAY_API const void *nay_sst_iter_key(const nay_sst_iter *iter, size_t *len);
 NAY_API const void *nay_sst_iter_value(const nay_sst_iter *iter, size_t *len);
@@ -379,6 +384,43 @@ NAY_API nay_status nay_lookup_get(const nay_lookup *lookup, const void *key, siz
 
 /* nay_lookup_count: the sum over its tables, with `gets` and `hashes` those of the lookup. */
 NAY_API void nay_lookup_count(const nay_lookup *lookup, nay_sst_counters *counters);
+
+/* ---- compaction ---------------------------------------------------------------------------------
+ */
+
+/* nay_sst_compact_stats: what became of the entries. */
+typedef struct nay_sst_compact_stats {
+  uint64_t read;
+  uint64_t written;
+  uint64_t superseded; /* left out: a newer version or table has the key */
+  uint64_t deletions;  /* left out: nothing older is below */
+} nay_sst_compact_stats;
+
+/*
+ * nay_sst_compact_options: all zero makes a plain LevelDB table that answers as a lookup over its
+ * inputs does. write.keys stays NAY_SST_KEYS_AUTO: they are those of the inputs.
+ */
+typedef struct nay_sst_compact_options {
+  nay_sst_write_options write; /* how the new table is made; its filters are made from its keys */
+  bool bottom; /* no table below has an older version of these keys: deletions may go as well */
+  uint64_t oldest_snapshot; /* of internal keys, the versions that readers at this sequence or above
+                               can see are kept; 0: there are no such readers */
+  void (*progress)(void *ctx, const nay_sst_compact_stats *so_far); /* now and then; may be NULL */
+  void *progress_ctx;
+} nay_sst_compact_options;
+
+/*
+ * nay_sst_compact: the entries of n tables, newest first, become one table at path, which may be
+ * that of an input. Of plain keys the newest table's value is kept; of internal keys the newest
+ * version, and those that a snapshot needs. NAY_EMISMATCH: some tables have plain keys and some
+ * internal ones, or write.keys says otherwise. NAY_EINVAL: no tables, or an option. Errors of the
+ * inputs as nay_sst_iter, of the output as nay_sst_writer; then there is no new table. stats may be
+ * NULL.
+ */
+NAY_API nay_status nay_sst_compact(const nay_sst *const *tables, size_t n, const char *path,
+                                   const nay_sst_compact_options *options,
+                                   const nay_allocator *allocator, nay_diag *diag,
+                                   nay_sst_compact_stats *stats);
 
 #ifdef __cplusplus
 }

@@ -1,15 +1,14 @@
 /* policy.c - see policy.h. */
 #include "policy/policy.h"
 
+#include "base/bytes.h"
+
 #define POLICY_MAX_BITS_PER_KEY 4096u /* as in nay_params */
 
 nay_status nay__policy_args(const void *const *keys, const size_t *lens, size_t n, uint8_t **filter,
                             const size_t *len) {
   if (filter == NULL || len == NULL || (n != 0 && (keys == NULL || lens == NULL))) {
     return NAY_EINVAL;
-  }
-  for (size_t i = 0; i < n; i++) {
-    if (keys[i] == NULL && lens[i] != 0) return NAY_EINVAL;
   }
   return NAY_OK;
 }
@@ -27,4 +26,20 @@ nay_status nay__policy_size(const nay_policy *self, size_t n, size_t *size) {
   if (!nay__mul_ok(n, (size_t)self->params.bits_per_key, &nbits)) return NAY_ENOMEM;
   *size = (size_t)nay__ceil_div(nay__max_u64(nbits, 64), 8) + 1;
   return NAY_OK;
+}
+
+void nay__policy_clear(uint8_t *scratch, size_t nbits) { memset(scratch, 0, nbits); }
+
+/* The factor brings the lowest bits of the 8 bytes side by side into the top byte. */
+void nay__policy_pack(const uint8_t *scratch, size_t nbits, uint8_t *bits) {
+  const uint64_t gather = 0x0102040810204080u;
+  size_t i = 0;
+  for (; i + 32 <= nbits; i += 32) {
+    uint64_t a = nay__load64le(scratch + i) * gather >> 56;
+    uint64_t b = nay__load64le(scratch + i + 8) * gather >> 56;
+    uint64_t c = nay__load64le(scratch + i + 16) * gather >> 56;
+    uint64_t d = nay__load64le(scratch + i + 24) * gather >> 56;
+    nay__store32le(bits + i / 8, (uint32_t)(a | b << 8 | c << 16 | d << 24));
+  }
+  for (; i < nbits; i += 8) bits[i / 8] = (uint8_t)(nay__load64le(scratch + i) * gather >> 56);
 }

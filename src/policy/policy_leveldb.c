@@ -13,6 +13,7 @@
  * remainder by direct computation, 2019: exact for all 32-bit h and m).
  */
 #include "base/bits.h"
+#include "base/compiler.h"
 #include "family/bitarray.h"
 #include "hash/hash.h"
 #include "policy/policy.h"
@@ -40,24 +41,63 @@ static uint32_t leveldb_k(const nay_policy *self) {
   return k < 1 ? 1 : k > LEVELDB_MAX_K ? LEVELDB_MAX_K : k;
 }
 
-/* Hashing is a chain of multiplications for each key: the batch lets those of several overlap. */
-static void leveldb_fill(const void *const *keys, const size_t *lens, size_t n, uint32_t k,
-                         uint8_t *bits, uint64_t m) {
+/*
+ * Hashing is a chain of multiplications for each key: the batch lets those of several overlap.
+ * False: a key is NULL and has a length.
+ */
+static bool leveldb_hash_batch(const void *const *keys, const size_t *lens, size_t n,
+                               uint32_t *hashes) {
+  for (size_t i = 0; i < n; i++) {
+    if (NAY_UNLIKELY(keys[i] == NULL && lens[i] != 0)) return false;
+    hashes[i] = nay__leveldb_hash(keys[i], lens[i], LEVELDB_SEED);
+  }
+  return true;
+}
+
+static inline void leveldb_mark_one(uint8_t *scratch, leveldb_divisor d, uint32_t h) {
+  scratch[nay__mulhi(d.reciprocal * h, d.m)] = 1;
+}
+
+/* One key's k bytes of the scratch. Six at a time: k is 6 at 10 bits per key. */
+static inline void leveldb_mark(uint8_t *scratch, leveldb_divisor d, uint32_t h, uint32_t k) {
+  uint32_t delta = nay__rotr32(h, 17);
+  for (; k >= 6; k -= 6, h += 6 * delta) {
+    leveldb_mark_one(scratch, d, h);
+    leveldb_mark_one(scratch, d, h + delta);
+    leveldb_mark_one(scratch, d, h + 2 * delta);
+    leveldb_mark_one(scratch, d, h + 3 * delta);
+    leveldb_mark_one(scratch, d, h + 4 * delta);
+    leveldb_mark_one(scratch, d, h + 5 * delta);
+  }
+  for (; k > 0; k--, h += delta) leveldb_mark_one(scratch, d, h);
+}
+
+static bool leveldb_fill_small(const void *const *keys, const size_t *lens, size_t n, uint32_t k,
+                               uint8_t *bits, uint32_t m) {
+  uint8_t scratch[NAY_POLICY_SCRATCH];
+  nay__policy_clear(scratch, m);
   leveldb_divisor d = leveldb_divisor_of(m);
   uint32_t hashes[LEVELDB_BATCH];
-  for (size_t done = 0; done < n; done += LEVELDB_BATCH) {
-    size_t batch = n - done < LEVELDB_BATCH ? n - done : LEVELDB_BATCH;
-    for (size_t i = 0; i < batch; i++) {
-      hashes[i] = nay__leveldb_hash(nay__policy_key(keys[done + i]), lens[done + i], LEVELDB_SEED);
-    }
-    for (size_t i = 0; i < batch; i++) {
-      uint32_t h = hashes[i], delta = nay__rotr32(h, 17);
-      for (uint32_t j = 0; j < k; j++, h += delta) {
-        uint64_t bit = leveldb_remainder(d, h);
-        bits[bit >> 3] |= (uint8_t)(1u << (bit & 7));
-      }
-    }
+  for (size_t done = 0, batch; done < n; done += batch) {
+    batch = n - done < LEVELDB_BATCH ? n - done : LEVELDB_BATCH;
+    if (!leveldb_hash_batch(keys + done, lens + done, batch, hashes)) return false;
+    for (size_t i = 0; i < batch; i++) leveldb_mark(scratch, d, hashes[i], k);
   }
+  nay__policy_pack(scratch, m, bits);
+  return true;
+}
+
+static bool leveldb_fill(const void *const *keys, const size_t *lens, size_t n, uint32_t k,
+                         uint8_t *bits, uint64_t m) {
+  memset(bits, 0, (size_t)(m / 8));
+  leveldb_divisor d = leveldb_divisor_of(m);
+  uint32_t hash;
+  for (size_t i = 0; i < n; i++) {
+    if (!leveldb_hash_batch(keys + i, lens + i, 1, &hash)) return false;
+    uint32_t delta = nay__rotr32(hash, 17);
+    for (uint32_t j = 0; j < k; j++, hash += delta) nay__bit_set(bits, leveldb_remainder(d, hash));
+  }
+  return true;
 }
 
 static nay_status leveldb_create(const nay_policy *self, const void *const *keys,
@@ -69,9 +109,14 @@ static nay_status leveldb_create(const nay_policy *self, const void *const *keys
   nay_allocator a = nay__allocator_or_default(allocator);
   uint8_t *bytes = nay__alloc(&a, size);
   if (bytes == NULL) return NAY_ENOMEM;
-  memset(bytes, 0, size - 1);
   uint32_t k = leveldb_k(self);
-  leveldb_fill(keys, lens, n, k, bytes, (uint64_t)(size - 1) * 8);
+  uint64_t m = (uint64_t)(size - 1) * 8;
+  bool ok = m <= NAY_POLICY_SCRATCH ? leveldb_fill_small(keys, lens, n, k, bytes, (uint32_t)m)
+                                    : leveldb_fill(keys, lens, n, k, bytes, m);
+  if (!ok) {
+    nay__free(&a, bytes, size);
+    return NAY_EINVAL;
+  }
   bytes[size - 1] = (uint8_t)k;
   *filter = bytes;
   *len = size;
@@ -80,7 +125,7 @@ static nay_status leveldb_create(const nay_policy *self, const void *const *keys
 
 static nay_hash leveldb_hash(const nay_policy *self, const void *key, size_t key_len) {
   (void)self;
-  return (nay_hash){nay__leveldb_hash(nay__policy_key(key), key_len, LEVELDB_SEED), 0};
+  return (nay_hash){nay__leveldb_hash(key, key_len, LEVELDB_SEED), 0};
 }
 
 static bool leveldb_may_match_hash(const nay_policy *self, nay_hash hash, const uint8_t *filter,

@@ -14,10 +14,12 @@
  *
  * The salt. The fewer bits the keys happen to set, the lower the rate, and for few keys luck is
  * large: +-4 % of the bits for 20 keys, +-25 % of the rate. The writer makes the filter with each
- * of four salts and keeps the one with the fewest bits set.
+ * of four salts and keeps the one with the fewest bits set; above 8192 bits luck is small, and the
+ * salt is 0.
  *
- * The check. x is a chain over the 8-byte words, x = rotl64(x, 5) ^ word, the last one padded with
- * zeros. A flipped bit of the filter flips exactly one bit of x, and so changes it, as a number, by
+ * The check. x is the exclusive or of all 8-byte words, the last one padded with zeros, word i
+ * rotated left by 5 * (i % 4). A flipped bit of the filter flips exactly one bit of x, and so
+ * changes it, as a number, by
  * +-2^j, which no odd modulus divides: x % 83 becomes another one, always. (83 is a prime of which
  * 2 is a primitive root: of the pairs of bits of x, few cancel each other.) A flipped bit of the
  * check itself is seen as well, for the byte has one right value. Where filters lie side by side
@@ -41,8 +43,13 @@
 #define SMALL_MAX_K 21u
 #define SMALL_SALTS 4u
 #define SMALL_MODULUS 83u
-/* Above it one salt must do: the best of four is then less than 4 % better (1 % of the bits). */
-#define SMALL_MAX_TRIED 1000u
+#define SMALL_G2 (NAY_G64 * NAY_G64)
+#define SMALL_G3 (NAY_G64 * NAY_G64 * NAY_G64)
+#define SMALL_G4 (NAY_G64 * NAY_G64 * NAY_G64 * NAY_G64)
+
+static inline uint64_t small_salted(uint64_t hash, unsigned salt) {
+  return salt == 0 ? hash : nay__rotl64(hash, 8 * salt);
+}
 
 static inline uint64_t small_hash_key(const void *key, size_t len) {
   return XXH3_64bits_withSeed(nay__policy_key(key), len, SMALL_SEED);
@@ -50,25 +57,27 @@ static inline uint64_t small_hash_key(const void *key, size_t len) {
 
 /* ---- the check ---- */
 
-static inline uint64_t small_fold_word(uint64_t x, uint64_t word) {
-  return nay__rotl64(x, 5) ^ word;
+/* The 8 bytes at p + i, of which those past the end count as zero; len is 8 at least. */
+static inline uint64_t small_word(const uint8_t *p, size_t i, size_t len) {
+  return i + 8 <= len ? nay__load64le(p + i) : nay__load64le(p + len - 8) >> (8 * (i + 8 - len));
 }
 
-/* Four chains at once, put together as if they were one. */
 static uint64_t small_fold(const uint8_t *p, size_t len) {
-  uint64_t a = 0, b = 0, c = 0, d = 0;
-  for (; len >= 32; p += 32, len -= 32) {
-    a = nay__rotl64(a, 20) ^ nay__load64le(p);
-    b = nay__rotl64(b, 20) ^ nay__load64le(p + 8);
-    c = nay__rotl64(c, 20) ^ nay__load64le(p + 16);
-    d = nay__rotl64(d, 20) ^ nay__load64le(p + 24);
+  uint8_t padded[8] = {0};
+  if (len < 8) { /* nobody writes such filters */
+    memcpy(padded, p, len);
+    return nay__load64le(padded);
   }
-  uint64_t x = nay__rotl64(a, 15) ^ nay__rotl64(b, 10) ^ nay__rotl64(c, 5) ^ d;
-  for (; len >= 8; p += 8, len -= 8) x = small_fold_word(x, nay__load64le(p));
-  if (len == 0) return x;
-  uint8_t last[8] = {0};
-  memcpy(last, p, len);
-  return small_fold_word(x, nay__load64le(last));
+  uint64_t lane[4] = {0};
+  size_t i = 0;
+  for (; i + 32 <= len; i += 32) {
+    lane[0] ^= nay__load64le(p + i);
+    lane[1] ^= nay__load64le(p + i + 8);
+    lane[2] ^= nay__load64le(p + i + 16);
+    lane[3] ^= nay__load64le(p + i + 24);
+  }
+  for (unsigned j = 0; i < len; i += 8, j++) lane[j] ^= small_word(p, i, len);
+  return lane[0] ^ nay__rotl64(lane[1], 5) ^ nay__rotl64(lane[2], 10) ^ nay__rotl64(lane[3], 15);
 }
 
 static uint8_t small_check(const uint8_t *filter, size_t len) {
@@ -86,42 +95,85 @@ static uint32_t small_best_k(uint64_t m, uint64_t n) {
   return k < 1 ? 1 : k > SMALL_MAX_K ? SMALL_MAX_K : (uint32_t)k;
 }
 
-static void small_fill(const uint64_t *hashes, size_t n, unsigned salt, const nay_bits *bits,
-                       size_t nbytes) {
-  memset(bits->bytes, 0, nbytes);
+static void small_fill(const uint64_t *hashes, size_t n, unsigned salt, const nay_bits *bits) {
+  memset(bits->bytes, 0, (size_t)(bits->nunits / 8));
   for (size_t i = 0; i < n; i++) {
-    uint64_t h = salt != 0 ? nay__rotl64(hashes[i], 8 * salt) : hashes[i];
+    uint64_t h = small_salted(hashes[i], salt);
     for (uint32_t j = 0; j < bits->k; j++, h *= NAY_G64) {
-      uint64_t bit = nay__reduce(h, bits->nunits);
-      bits->bytes[bit >> 3] |= (uint8_t)(1u << (bit & 7));
+      nay__bit_set(bits->bytes, nay__reduce(h, bits->nunits));
     }
   }
 }
 
-/* Fills the array with the salt that sets the fewest bits, and returns the salt. */
-static unsigned small_fill_best(const uint64_t *hashes, size_t n, const nay_bits *bits,
-                                size_t nbytes) {
-  unsigned best = 0, last = 0;
-  uint64_t fewest = UINT64_MAX;
-  for (unsigned salt = 0; salt < SMALL_SALTS && n <= SMALL_MAX_TRIED; salt++) {
-    small_fill(hashes, n, salt, bits, nbytes);
-    uint64_t set = nay__bits_count(bits->bytes, nbytes);
-    if (set < fewest) {
-      fewest = set;
-      best = salt;
+/* The same through a scratch, which has room for small filters only. */
+static void small_fill_scratch(const uint64_t *hashes, size_t n, unsigned salt,
+                               const nay_bits *bits) {
+  uint8_t scratch[NAY_POLICY_SCRATCH];
+  const uint64_t m = bits->nunits;
+  nay__policy_clear(scratch, (size_t)m);
+  for (size_t i = 0; i < n; i++) {
+    uint64_t h = small_salted(hashes[i], salt);
+    uint32_t j = bits->k;
+    for (; j >= 3; j -= 3, h *= SMALL_G3) {
+      scratch[nay__reduce(h, m)] = 1;
+      scratch[nay__reduce(h * NAY_G64, m)] = 1;
+      scratch[nay__reduce(h * SMALL_G2, m)] = 1;
     }
-    last = salt;
+    for (; j > 0; j--, h *= NAY_G64) scratch[nay__reduce(h, m)] = 1;
   }
-  if (best != last || n > SMALL_MAX_TRIED) small_fill(hashes, n, best, bits, nbytes);
-  return best;
+  nay__policy_pack(scratch, (size_t)m, bits->bytes);
+}
+
+/* Makes the filter with each salt, keeps that with the fewest bits set, and returns the salt. */
+static unsigned small_fill_best(const uint64_t *hashes, size_t n, const nay_bits *bits) {
+  uint8_t best[NAY_POLICY_SCRATCH / 8];
+  size_t nbytes = (size_t)(bits->nunits / 8);
+  uint64_t fewest = UINT64_MAX;
+  unsigned chosen = 0;
+  for (unsigned salt = 0; salt < SMALL_SALTS; salt++) {
+    small_fill_scratch(hashes, n, salt, bits);
+    uint64_t set = nay__bits_count(bits->bytes, nbytes);
+    if (set >= fewest) continue;
+    fewest = set;
+    chosen = salt;
+    memcpy(best, bits->bytes, nbytes);
+  }
+  memcpy(bits->bytes, best, nbytes);
+  return chosen;
 }
 
 static void small_write(const uint64_t *hashes, size_t n, uint8_t *filter, size_t len) {
   nay_bits bits = {.bytes = filter + 1, .nunits = (uint64_t)(len - 2) * 8};
   bits.k = small_best_k(bits.nunits, n);
-  unsigned salt = small_fill_best(hashes, n, &bits, len - 2);
+  unsigned salt = 0;
+  if (bits.nunits <= NAY_POLICY_SCRATCH) {
+    salt = small_fill_best(hashes, n, &bits);
+  } else {
+    small_fill(hashes, n, salt, &bits);
+  }
   filter[0] = (uint8_t)(SMALL_MAX_K * (SMALL_SALTS * (len % 3) + salt) + bits.k);
   filter[len - 1] = small_check(filter, len);
+}
+
+static nay_status small_hash_all(const void *const *keys, const size_t *lens, size_t n,
+                                 uint64_t *hashes) {
+  for (size_t i = 0; i < n; i++) {
+    if (keys[i] == NULL && lens[i] != 0) return NAY_EINVAL;
+    hashes[i] = small_hash_key(keys[i], lens[i]);
+  }
+  return NAY_OK;
+}
+
+/* Sorted, so that a repeated key counts once, and order not at all. */
+static nay_status small_make(uint64_t *hashes, size_t n, size_t size, const nay_allocator *a,
+                             uint8_t **filter, size_t *len) {
+  uint8_t *bytes = nay__alloc(a, size);
+  if (bytes == NULL) return NAY_ENOMEM;
+  nay__sort_u64(hashes, n);
+  small_write(hashes, nay__unique_u64(hashes, n), bytes, size);
+  *filter = bytes;
+  *len = size;
+  return NAY_OK;
 }
 
 static nay_status small_create(const nay_policy *self, const void *const *keys, const size_t *lens,
@@ -133,16 +185,11 @@ static nay_status small_create(const nay_policy *self, const void *const *keys, 
   nay_allocator a = nay__allocator_or_default(allocator);
   uint64_t few[64], *hashes = few;
   if (n > sizeof few / sizeof few[0]) hashes = nay__alloc(&a, n * sizeof *hashes);
-  uint8_t *bytes = hashes != NULL ? nay__alloc(&a, size) : NULL;
-  if (bytes != NULL) {
-    for (size_t i = 0; i < n; i++) hashes[i] = small_hash_key(keys[i], lens[i]);
-    nay__sort_u64(hashes, n); /* so that a repeated key counts once, and order not at all */
-    small_write(hashes, nay__unique_u64(hashes, n), bytes, size);
-    *filter = bytes;
-    *len = size;
-  }
+  if (hashes == NULL) return NAY_ENOMEM;
+  nay_status status = small_hash_all(keys, lens, n, hashes);
+  if (status == NAY_OK) status = small_make(hashes, n, size, &a, filter, len);
   if (hashes != few) nay__free(&a, hashes, n * sizeof *hashes);
-  return bytes != NULL ? NAY_OK : NAY_ENOMEM;
+  return status;
 }
 
 /* ---- may match ---- */
@@ -152,6 +199,21 @@ static nay_hash small_hash(const nay_policy *self, const void *key, size_t key_l
   return (nay_hash){small_hash_key(key, key_len), 0};
 }
 
+/* Four probes and one branch, which absent keys take 15 times of 16: it is foreseen. */
+static inline bool small_probe(const uint8_t *bits, uint64_t m, uint64_t h, uint32_t k) {
+  for (; k >= 4; k -= 4, h *= SMALL_G4) {
+    bool a = nay__bit_get(bits, nay__reduce(h, m));
+    bool b = nay__bit_get(bits, nay__reduce(h * NAY_G64, m));
+    bool c = nay__bit_get(bits, nay__reduce(h * SMALL_G2, m));
+    bool d = nay__bit_get(bits, nay__reduce(h * SMALL_G3, m));
+    if (!(a & b & c & d)) return false;
+  }
+  for (; k > 0; k--, h *= NAY_G64) {
+    if (!nay__bit_get(bits, nay__reduce(h, m))) return false;
+  }
+  return true;
+}
+
 static bool small_may_match_hash(const nay_policy *self, nay_hash hash, const uint8_t *filter,
                                  size_t len) {
   (void)self;
@@ -159,13 +221,8 @@ static bool small_may_match_hash(const nay_policy *self, nay_hash hash, const ui
   uint32_t head = (uint32_t)filter[0] - 1, k = head % SMALL_MAX_K + 1;
   uint32_t salt = head / SMALL_MAX_K % SMALL_SALTS;
   if (head / (SMALL_MAX_K * SMALL_SALTS) != len % 3) return true; /* reserved values as well */
-  uint64_t h = salt != 0 ? nay__rotl64(hash.lo, 8 * salt) : hash.lo, m = (uint64_t)(len - 2) * 8;
-  for (uint32_t i = 0; i < k; i++, h *= NAY_G64) {
-    if (!nay__bit_get(filter + 1, nay__reduce(h, m))) {
-      return small_check(filter, len) != filter[len - 1];
-    }
-  }
-  return true;
+  uint64_t h = small_salted(hash.lo, salt), m = (uint64_t)(len - 2) * 8;
+  return small_probe(filter + 1, m, h, k) || small_check(filter, len) != filter[len - 1];
 }
 
 static bool small_may_match(const nay_policy *self, const void *key, size_t key_len,

@@ -59,6 +59,9 @@ struct nay_sst {
 
   nay_hold *index_hold;
   nay_block index;
+  uint8_t
+      *verified; /* a bit for each block of a mapped file whose checksum was right; NULL: none */
+  size_t verified_len;
   bool empty;
   bool has_smallest;
   nay_buffer smallest, largest;
@@ -89,13 +92,13 @@ typedef struct nay_hash_memo {
 } nay_hash_memo;
 
 /* nay__table_fetch: a block's contents, its checksum verified. *hold is made when it is needed, and
- * keeps the bytes until it is used again. `hit` (may be NULL): it was in the cache. */
+ * keeps the bytes until it is used again. */
 nay_status nay__table_fetch(const nay_sst *sst, nay_handle handle, nay_hold **hold, nay_diag *diag,
-                            nay_bytes *contents, bool *hit);
+                            nay_bytes *contents);
 
-/* nay__table_block: a data block for a search or a walk; counted. */
-nay_status nay__table_block(const nay_sst *sst, nay_handle handle, nay_hold **hold, nay_diag *diag,
-                            nay_block *block);
+/* nay__table_block: the data block of an index entry for a search or a walk; counted. */
+nay_status nay__table_block(const nay_sst *sst, const nay_entry *entry, nay_handle handle,
+                            nay_hold **hold, nay_diag *diag, nay_block *block);
 
 /* nay__table_moved: adds the place of a block to an offset inside it. */
 static inline nay_status nay__table_moved(nay_status status, nay_diag *diag, nay_handle handle) {

@@ -93,7 +93,7 @@ static nay_status filter_open_whole(nay_sst *t, nay_sst_filter kind, nay_bytes n
   }
   t->filter_bytes = handle.size;
   if (!native && t->policy == NULL) return NAY_OK; /* not understood, which is no fault */
-  nay_status status = nay__table_fetch(t, handle, &t->filter_hold, NULL, &bytes, NULL);
+  nay_status status = nay__table_fetch(t, handle, &t->filter_hold, NULL, &bytes);
   if (status == NAY_ENOMEM) return status;
   t->filter_used = status == NAY_OK && filter_accept(t, kind, native, bytes);
   if (!t->filter_used) filter_fault(t);
@@ -112,7 +112,7 @@ static nay_status filter_open_prefix(nay_sst *t, nay_bytes name, nay_bytes value
   if (status == NAY_OK) {
     t->prefix_bytes = handle.size;
     if (!ours) return NAY_OK;
-    status = nay__table_fetch(t, handle, &hold, NULL, &bytes, NULL);
+    status = nay__table_fetch(t, handle, &hold, NULL, &bytes);
   }
   if (status == NAY_OK) t->prefix = filter_decode(t, bytes, &t->allocator);
   if (ours && t->prefix == NULL) filter_fault(t);
@@ -145,7 +145,7 @@ nay_status nay__table_filters(nay_sst *t, nay_handle metaindex) {
   nay_hold *hold = NULL;
   nay_bytes bytes;
   nay_cursor c = {.order = NAY_ORDER_BYTES, .allocator = &t->allocator};
-  nay_status status = nay__table_fetch(t, metaindex, &hold, NULL, &bytes, NULL);
+  nay_status status = nay__table_fetch(t, metaindex, &hold, NULL, &bytes);
   if (status == NAY_OK) status = nay__block_open(bytes.at, bytes.len, NULL, &c.block);
   if (status == NAY_OK) status = nay__cursor_first(&c, NULL);
   while (status == NAY_OK) {
@@ -192,7 +192,7 @@ static nay_cache_entry *filter_cached_partition(const nay_sst *t, nay_handle han
   nay_cache_entry *e = nay__cache_find(cache, NAY_CACHE_FILTER, t->cache_id, handle.offset);
   if (e != NULL) return e;
   nay__atomic_increment64(&t->counts->loads);
-  if (nay__table_fetch(t, handle, hold, NULL, &bytes, NULL) != NAY_OK) return NULL;
+  if (nay__table_fetch(t, handle, hold, NULL, &bytes) != NAY_OK) return NULL;
   e = nay__cache_entry_new(cache, t->cache_id, handle.offset, t->policy != NULL ? bytes.len : 0);
   if (e == NULL) return NULL;
   if (t->policy != NULL) {
@@ -222,7 +222,7 @@ static nay_verdict filter_ask_in_place(const nay_sst *t, nay_handle handle,
   nay_view view;
   bool maybe;
   nay__atomic_increment64(&t->counts->loads);
-  if (nay__table_fetch(t, handle, hold, NULL, &bytes, NULL) != NAY_OK) return NAY_UNASKED;
+  if (nay__table_fetch(t, handle, hold, NULL, &bytes) != NAY_OK) return NAY_UNASKED;
   if (t->policy != NULL) {
     maybe = filter_policy_test(t, target, bytes.at, bytes.len);
   } else {

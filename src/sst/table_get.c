@@ -17,23 +17,31 @@ static bool get_in_range(const nay_sst *t, const nay_target *target) {
   return nay__order_bytes(target->user, target->len, t->largest.at, high) <= 0;
 }
 
+/* Where a key would be: an index entry, and the block it points to. */
+typedef struct get_place {
+  nay_entry entry;
+  nay_handle handle;
+} get_place;
+
 /* The data block that may have the key. NAY_ENOENT: none does. */
 static nay_status get_handle(const nay_sst *t, const nay_target *target, nay_diag *diag,
-                             nay_handle *handle) {
+                             get_place *place) {
   nay_found found;
   NAY_TRY(nay__block_find(&t->index, t->order, target, diag, &found));
-  return nay__table_handle(t, found.entry.value, found.entry.value_len, diag, handle);
+  place->entry = found.entry;
+  return nay__table_handle(t, found.entry.value, found.entry.value_len, diag, &place->handle);
 }
 
-static nay_status get_from_block(const nay_sst *t, const nay_target *target, nay_handle handle,
+static nay_status get_from_block(const nay_sst *t, const nay_target *target, const get_place *place,
                                  nay_diag *diag, nay_sst_value *value) {
   nay_block block;
   nay_found found;
   nay_hold *hold = value->hold;
-  nay_status status = nay__table_block(t, handle, &hold, diag, &block);
+  nay_status status = nay__table_block(t, &place->entry, place->handle, &hold, diag, &block);
   value->hold = hold;
   if (status != NAY_OK) return status;
-  NAY_TRY(nay__table_moved(nay__block_find(&block, t->order, target, diag, &found), diag, handle));
+  NAY_TRY(nay__table_moved(nay__block_find(&block, t->order, target, diag, &found), diag,
+                           place->handle));
   if (!found.equal) return NAY_ENOENT;
   value->bytes = found.entry.value;
   value->len = found.entry.value_len;
@@ -43,27 +51,26 @@ static nay_status get_from_block(const nay_sst *t, const nay_target *target, nay
 }
 
 static nay_verdict get_ask(const nay_sst *t, const nay_target *target, nay_hash_memo *memo,
-                           nay_hold **hold, nay_diag *diag, nay_status *status,
-                           nay_handle *handle) {
+                           nay_hold **hold, nay_diag *diag, nay_status *status, get_place *place) {
   nay_verdict verdict = nay__table_ask(t, target, memo, hold);
   *status = NAY_OK;
   if (verdict == NAY_SAYS_NAY) return verdict;
-  *status = get_handle(t, target, diag, handle);
+  *status = get_handle(t, target, diag, place);
   if (*status != NAY_OK || verdict != NAY_UNASKED) return verdict;
-  return nay__table_ask_block(t, target, *handle);
+  return nay__table_ask_block(t, target, place->handle);
 }
 
 nay_status nay__table_get(const nay_sst *t, const nay_target *target, nay_hash_memo *memo,
                           nay_diag *diag, nay_sst_value *value) {
   nay_status status;
-  nay_handle handle;
+  get_place place;
   nay_table_counts *counts = t->counts;
   if (!get_in_range(t, target)) {
     nay__atomic_increment64(&counts->out_of_range);
     return NAY_ENOENT;
   }
   nay_hold *hold = value->hold;
-  nay_verdict verdict = get_ask(t, target, memo, &hold, diag, &status, &handle);
+  nay_verdict verdict = get_ask(t, target, memo, &hold, diag, &status, &place);
   value->hold = hold;
   if (verdict == NAY_SAYS_NAY) {
     nay__atomic_increment64(&counts->useful);
@@ -71,7 +78,7 @@ nay_status nay__table_get(const nay_sst *t, const nay_target *target, nay_hash_m
   }
   bool asked = verdict == NAY_SAYS_MAYBE;
   nay__atomic_increment64(asked ? &counts->maybe : &counts->unfiltered);
-  if (status == NAY_OK) status = get_from_block(t, target, handle, diag, value);
+  if (status == NAY_OK) status = get_from_block(t, target, &place, diag, value);
   if (status == NAY_ENOENT && asked) nay__atomic_increment64(&counts->false_positives);
   return status;
 }
@@ -98,9 +105,9 @@ bool nay_sst_may_contain(const nay_sst *t, const void *key, size_t len) {
   nay_hash_memo memo = {.set = false};
   nay_hold *hold = NULL;
   nay_status status = NAY_OK;
-  nay_handle handle;
+  get_place place;
   if (!get_in_range(t, &target)) return false;
-  nay_verdict verdict = get_ask(t, &target, &memo, &hold, NULL, &status, &handle);
+  nay_verdict verdict = get_ask(t, &target, &memo, &hold, NULL, &status, &place);
   nay__hold_free(hold);
   return verdict != NAY_SAYS_NAY && status != NAY_ENOENT;
 }

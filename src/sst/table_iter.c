@@ -40,7 +40,7 @@ static nay_status iter_load(nay_sst_iter *it) {
   const nay_entry *e = &it->index.entry;
   NAY_TRY(nay__table_handle(it->table, e->value, e->value_len, &it->diag, &it->block));
   it->data.valid = false;
-  return nay__table_block(it->table, it->block, &it->hold, &it->diag, &it->data.block);
+  return nay__table_block(it->table, e, it->block, &it->hold, &it->diag, &it->data.block);
 }
 
 static nay_status iter_in_block(nay_sst_iter *it, nay_status status) {

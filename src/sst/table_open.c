@@ -66,8 +66,8 @@ static nay_status open_walk_index(nay_sst *t, nay_diag *diag, nay_handle *first)
     t->nblocks++;
     status = nay__cursor_next(&c, diag);
   }
-  if (status == NAY_ENOENT) status = t->empty ? NAY_OK : nay__cursor_last(&c, diag);
-  if (status == NAY_OK && !t->empty) status = open_copy(t, &t->largest, &c.key);
+  /* past the end the cursor still has the last key */
+  if (status == NAY_ENOENT) status = t->empty ? NAY_OK : open_copy(t, &t->largest, &c.key);
   nay__buffer_free(&c.key, &t->allocator);
   return status;
 }
@@ -81,7 +81,7 @@ static nay_status open_first_block(nay_sst *t, nay_handle handle) {
   nay_bytes contents;
   nay_block block;
   nay_cursor c = {.order = NAY_ORDER_BYTES, .allocator = &t->allocator};
-  nay_status status = nay__table_fetch(t, handle, &hold, NULL, &contents, NULL);
+  nay_status status = nay__table_fetch(t, handle, &hold, NULL, &contents);
   if (status == NAY_OK) status = nay__block_open(contents.at, contents.len, NULL, &block);
   bool readable = status == NAY_OK;
   if (t->order_guessed && status != NAY_ENOMEM) {
@@ -124,12 +124,22 @@ static nay_status open_footer(nay_sst *t, nay_diag *diag, nay_footer *footer) {
   return nay__footer_load(bytes, t->file_len, diag, footer);
 }
 
+/* Room to note which blocks of a mapped file were verified. */
+static nay_status open_verified(nay_sst *t) {
+  if (t->bytes == NULL) return NAY_OK;
+  t->verified_len = t->index.end / 32 + 1;
+  t->verified = nay__alloc(&t->allocator, t->verified_len);
+  if (t->verified == NULL) return NAY_ENOMEM;
+  memset(t->verified, 0, t->verified_len);
+  return NAY_OK;
+}
+
 static nay_status open_parts(nay_sst *t, nay_diag *diag) {
   nay_footer footer;
   nay_bytes index;
   nay_handle first;
   NAY_TRY(open_footer(t, diag, &footer));
-  NAY_TRY(nay__table_fetch(t, footer.index, &t->index_hold, diag, &index, NULL));
+  NAY_TRY(nay__table_fetch(t, footer.index, &t->index_hold, diag, &index));
   NAY_TRY(
       nay__table_moved(nay__block_open(index.at, index.len, diag, &t->index), diag, footer.index));
   NAY_TRY(nay__table_moved(open_walk_index(t, diag, &first), diag, footer.index));
@@ -139,6 +149,7 @@ static nay_status open_parts(nay_sst *t, nay_diag *diag) {
     NAY_TRY(nay__table_filters(t, footer.metaindex));
   }
   if (t->empty) return NAY_OK;
+  NAY_TRY(open_verified(t));
   NAY_TRY(open_codec_of(t, first));
   return open_first_block(t, first);
 }
@@ -234,6 +245,7 @@ void nay_sst_free(nay_sst *t) {
   nay_allocator a = t->allocator;
   nay__table_filters_free(t);
   nay__hold_free(t->index_hold);
+  nay__free(&a, t->verified, t->verified_len);
   nay__buffer_free(&t->smallest, &a);
   nay__buffer_free(&t->largest, &a);
   if (t->mapping != NULL) nay__file_unmap(t->mapping, (size_t)t->file_len);

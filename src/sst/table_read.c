@@ -149,20 +149,14 @@ static bool read_cached(const nay_sst *t, nay_handle handle, nay_hold **slot, na
   return true;
 }
 
-nay_status nay__table_fetch(const nay_sst *t, nay_handle handle, nay_hold **slot, nay_diag *diag,
-                            nay_bytes *contents, bool *hit) {
+/* From the file, verified unless the caller knows that it was. */
+static nay_status read_block(const nay_sst *t, nay_handle handle, bool verified, nay_hold **slot,
+                             nay_diag *diag, nay_bytes *contents) {
   const uint8_t *raw;
   const nay_codec *codec;
   size_t size;
-  if (!nay__handle_fits(handle, t->limit)) {
-    return nay__fail(diag, NAY_ECORRUPT, "a block would lie outside of the file", handle.offset);
-  }
-  read_unpin(*slot);
-  bool cached = read_cached(t, handle, slot, contents);
-  if (hit != NULL) *hit = cached;
-  if (cached) return NAY_OK;
   NAY_TRY(read_raw(t, handle, slot, diag, &raw));
-  NAY_TRY(nay__frame_check(raw, (size_t)handle.size, handle.offset, diag));
+  if (!verified) NAY_TRY(nay__frame_check(raw, (size_t)handle.size, handle.offset, diag));
   NAY_TRY(read_plan(t, raw, handle, diag, &codec, &size));
   bool copy = t->bytes == NULL && t->options.cache != NULL;
   if (codec == NULL && !copy) {
@@ -173,13 +167,42 @@ nay_status nay__table_fetch(const nay_sst *t, nay_handle handle, nay_hold **slot
                                                                        slot, diag, contents);
 }
 
-nay_status nay__table_block(const nay_sst *t, nay_handle handle, nay_hold **slot, nay_diag *diag,
-                            nay_block *block) {
+static nay_status read_outside(nay_diag *diag, nay_handle handle) {
+  return nay__fail(diag, NAY_ECORRUPT, "a block would lie outside of the file", handle.offset);
+}
+
+nay_status nay__table_fetch(const nay_sst *t, nay_handle handle, nay_hold **slot, nay_diag *diag,
+                            nay_bytes *contents) {
+  if (!nay__handle_fits(handle, t->limit)) return read_outside(diag, handle);
+  read_unpin(*slot);
+  if (read_cached(t, handle, slot, contents)) return NAY_OK;
+  return read_block(t, handle, false, slot, diag, contents);
+}
+
+/*
+ * The checksum of a block in a mapped file is verified when the block is first used, and its bit
+ * set. An index entry has five bytes or more, so a quarter of its offset is a number of its own.
+ */
+static uint8_t *read_bit(const nay_sst *t, const nay_entry *entry, uint8_t *mask) {
+  size_t bit = entry->at / 4;
+  *mask = (uint8_t)(1u << bit % 8);
+  return t->verified != NULL && bit / 8 < t->verified_len ? t->verified + bit / 8 : NULL;
+}
+
+nay_status nay__table_block(const nay_sst *t, const nay_entry *entry, nay_handle handle,
+                            nay_hold **slot, nay_diag *diag, nay_block *block) {
   nay_bytes contents;
-  bool hit;
+  uint8_t mask, *byte = read_bit(t, entry, &mask);
+  if (!nay__handle_fits(handle, t->limit)) return read_outside(diag, handle);
   nay__atomic_increment64(&t->counts->reads);
-  NAY_TRY(nay__table_fetch(t, handle, slot, diag, &contents, &hit));
-  if (hit) nay__atomic_increment64(&t->counts->hits);
+  read_unpin(*slot);
+  if (read_cached(t, handle, slot, &contents)) {
+    nay__atomic_increment64(&t->counts->hits);
+  } else {
+    bool verified = byte != NULL && (nay__atomic_load8(byte) & mask) != 0;
+    NAY_TRY(read_block(t, handle, verified, slot, diag, &contents));
+    if (byte != NULL && !verified) (void)nay__atomic_or8(byte, mask);
+  }
   return nay__table_moved(nay__block_open(contents.at, contents.len, diag, block), diag, handle);
 }
 

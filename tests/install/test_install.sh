@@ -30,7 +30,9 @@ ok "a program linked with the build's libnay.a works" reference
 ok "install below DESTDIR" env DESTDIR="$stage" cmake --install "$build" --prefix "$prefix"
 root=$stage$prefix
 
-only_public_headers() { diff <(ls "$source_dir/include") <(ls "$root/include"); }
+only_public_headers() { # those of include/, and of plug-ins that this machine can build
+  diff <(ls "$source_dir/include") <(ls "$root/include" | grep -vxFf <(cd "$source_dir/plugins" && ls -- */*.h | xargs -n 1 basename))
+}
 ok "the installed headers are the public ones" only_public_headers
 soname() { readelf -d "$root/lib/libnay.so" | grep SONAME | grep -F "[libnay.so.${version%.*}]"; }
 ok "the SONAME is libnay.so.${version%.*}" soname
@@ -50,6 +52,15 @@ by_pkg_config() { # shellcheck disable=SC2046
 }
 ok "pkg-config: a program builds and runs" by_pkg_config
 ok "pkg-config: the version is the header's" pkg --exact-version="$version" nay
+
+if [ -f "$root/lib/libnay_leveldb.a" ]; then
+  leveldb_plugin() { # shellcheck disable=SC2046
+    sed -n '/^```c$/,/^```$/p' "$source_dir/plugins/leveldb/README.md" | grep -v '^```' >"$scratch/people.c" &&
+      gcc "$scratch/people.c" -o "$scratch/people" $(pkg --cflags --libs nay-leveldb) &&
+      (cd "$scratch" && [ "$(LD_LIBRARY_PATH=$root/lib ./people | tail -n 1)" = "bob: nobody" ])
+  }
+  ok "pkg-config: the LevelDB plug-in" leveldb_plugin
+fi
 
 # ---- find_package ----
 find_package() { # ON or OFF: shared or static

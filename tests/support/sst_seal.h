@@ -1,0 +1,141 @@
+/*
+ * sst_seal.h - gives the blocks of a damaged table checksums that fit, so that what lies behind the
+ * checksums is tested as well; and everything that one may do with a table from an enemy.
+ */
+#ifndef NAY_TEST_SST_SEAL_H
+#define NAY_TEST_SST_SEAL_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "nay_sst.h"
+#include "sst/block.h"
+#include "sst/footer.h"
+
+/* A codec for tests: two bytes of length, then the bytes, each of them inverted. */
+static inline size_t invert_bound(const nay_codec *self, size_t len) {
+  (void)self;
+  return len / 2 + 2; /* it pretends to save something, so that blocks are kept compressed */
+}
+
+static inline bool invert_pack(const nay_codec *self, const void *src, size_t len, void *dst,
+                               size_t *dst_len) {
+  (void)self, (void)src, (void)len, (void)dst, (void)dst_len;
+  return false;
+}
+
+static inline bool invert_size(const nay_codec *self, const void *src, size_t len, size_t *size) {
+  (void)self;
+  if (len < 2) return false;
+  *size = nay__load16le(src);
+  return true;
+}
+
+static inline bool invert_unpack(const nay_codec *self, const void *src, size_t len, void *dst,
+                                 size_t size) {
+  const uint8_t *p = src;
+  (void)self;
+  if (size != len - 2) return false;
+  for (size_t i = 0; i < size; i++) ((uint8_t *)dst)[i] = (uint8_t)~p[i + 2];
+  return true;
+}
+
+static const nay_codec invert_codec = {.id = 1,
+                                       .bound = invert_bound,
+                                       .compress = invert_pack,
+                                       .uncompressed_size = invert_size,
+                                       .uncompress = invert_unpack};
+
+static inline void seal_block(uint8_t *bytes, nay_handle h) {
+  nay__frame_store(bytes + h.offset + h.size, bytes[h.offset + h.size], bytes + h.offset,
+                   (size_t)h.size);
+}
+
+/* seal_entries: the blocks that the values of an index, metaindex or partition index point to. */
+static inline void seal_entries(uint8_t *bytes, uint64_t limit, nay_handle index, int depth) {
+  nay_allocator a = nay__allocator_or_default(NULL);
+  nay_cursor c = {.order = NAY_ORDER_BYTES, .allocator = &a};
+  if (bytes[index.offset + index.size] != 0) return;
+  uint8_t *copy = malloc((size_t)index.size + 1); /* sealing may write into the block it walks */
+  if (copy == NULL) abort();
+  memcpy(copy, bytes + index.offset, (size_t)index.size);
+  if (nay__block_open(copy, (size_t)index.size, NULL, &c.block) == NAY_OK) {
+    nay_status status = nay__cursor_first(&c, NULL);
+    for (int n = 0; status == NAY_OK && n < 1000; n++, status = nay__cursor_next(&c, NULL)) {
+      nay_handle h;
+      const uint8_t *value = c.entry.value;
+      if (nay__handle_load(value, value + c.entry.value_len, &h) == NULL) continue;
+      if (!nay__handle_fits(h, limit)) continue;
+      if (depth > 0) seal_entries(bytes, limit, h, depth - 1);
+      seal_block(bytes, h);
+    }
+  }
+  nay__buffer_free(&c.key, &a);
+  free(copy);
+}
+
+/* seal_table: as far as its footer leads anywhere. */
+static inline void seal_table(uint8_t *bytes, size_t len) {
+  nay_footer f;
+  if (len < NAY_FOOTER) return;
+  nay__store64le(bytes + len - 8, NAY_FOOTER_MAGIC);
+  if (nay__footer_load(bytes + len - NAY_FOOTER, len, NULL, &f) != NAY_OK) return;
+  seal_entries(bytes, len - NAY_FOOTER, f.index, 0);
+  seal_entries(bytes, len - NAY_FOOTER, f.metaindex, 1);
+  seal_block(bytes, f.metaindex);
+  seal_block(bytes, f.index);
+}
+
+static inline void exercise_key(const nay_sst *t, const nay_lookup *l, const void *key,
+                                size_t len) {
+  nay_sst_value v = {.bytes = NULL};
+  unsigned sum = 0;
+  (void)nay_sst_may_contain(t, key, len);
+  if (nay_sst_get(t, key, len, NULL, &v) == NAY_OK) {
+    for (size_t i = 0; i < v.len; i++) sum += ((const uint8_t *)v.bytes)[i];
+  }
+  (void)nay_sst_get_at(t, key, len, 7, NULL, &v);
+  (void)nay_lookup_get(l, key, len, NULL, &v, NULL);
+  nay_sst_value_free(&v);
+  if (sum == 0xffffffffu) fputc('\n', stderr); /* so that the bytes are really read */
+}
+
+/* exercise_table: opens, asks, walks. All must come back, whatever the bytes are. */
+static inline nay_status exercise_table(const uint8_t *bytes, size_t len,
+                                        const nay_sst_read_options *how) {
+  nay_sst *t;
+  nay_sst_iter *it;
+  nay_lookup *l;
+  nay_diag diag = {NULL, 0, 0};
+  nay_status status = nay_sst_view(bytes, len, how, NULL, &diag, &t);
+  if (status != NAY_OK) {
+    if (diag.what == NULL || diag.offset > len + (uint64_t)UINT32_MAX) abort();
+    return status;
+  }
+  if (nay_sst_iter_new(t, &it) != NAY_OK) abort();
+  if (nay_lookup_new((const nay_sst *const[]){t, t}, 2, NULL, &l) != NAY_OK) abort();
+  const char *keys[] = {"", "key00000010", "a", "\xff\xff", "user/1"};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    exercise_key(t, l, keys[i], strlen(keys[i]));
+    (void)nay_sst_iter_prefix(it, keys[i], strlen(keys[i]));
+    (void)nay_sst_iter_seek(it, keys[i], strlen(keys[i]));
+  }
+  status = nay_sst_iter_first(it);
+  for (unsigned n = 0; status == NAY_OK && n < 2000; n++, status = nay_sst_iter_next(it)) {
+    size_t key_len;
+    const void *key = nay_sst_iter_key(it, &key_len);
+    if (n % 16 == 0) exercise_key(t, l, key, key_len);
+  }
+  status = nay_sst_iter_last(it);
+  for (unsigned n = 0; status == NAY_OK && n < 2000; n++) status = nay_sst_iter_prev(it);
+  nay_sst_info info;
+  nay_sst_counters counters;
+  nay_sst_describe(t, &info);
+  nay_lookup_count(l, &counters);
+  nay_lookup_free(l);
+  nay_sst_iter_free(it);
+  nay_sst_free(t);
+  return NAY_OK;
+}
+
+#endif /* NAY_TEST_SST_SEAL_H */
