@@ -85,18 +85,22 @@ class Reader : public rocksdb::FilterBitsReader {
 
 class Builder : public rocksdb::FilterBitsBuilder {
  public:
-  explicit Builder(const Recipe &recipe) : recipe_(recipe) {
+  explicit Builder(const Recipe &recipe)
+      : recipe_(recipe), native_(recipe.format == nay_format_find("nay")) {
     nay_format_builder(recipe.format, &recipe.params, nullptr, nullptr, &builder_);
   }
   ~Builder() override { nay_builder_free(builder_); }
   Builder(const Builder &) = delete;
   Builder &operator=(const Builder &) = delete;
 
-  /* All versions of a key come one after the other: the filter needs one. */
+  /* All versions of a key come one after the other: the filter needs one. RocksDB's layouts leave
+   * repeats out by themselves. */
   void AddKey(const Slice &key) override {
-    if (any_ && key == last_) return;
-    any_ = true;
-    last_.assign(key.data(), key.size());
+    if (native_) {
+      if (any_ && key == last_) return;
+      any_ = true;
+      last_.assign(key.data(), key.size());
+    }
     if (builder_ == nullptr || nay_builder_add(builder_, key.data(), key.size()) != NAY_OK) {
       lost_ = true;
     }
@@ -155,6 +159,7 @@ class Builder : public rocksdb::FilterBitsBuilder {
   Recipe recipe_;
   nay_builder *builder_ = nullptr;
   std::string last_;
+  bool native_;
   bool any_ = false;
   bool lost_ = false; /* a key could not be taken: the filter must match everything */
 };

@@ -196,6 +196,31 @@ static bool bloom_test(const nay_filter *f, nay_hash hash) {
   return f->kernels->blocked_test(&line, hash.lo >> 32);
 }
 
+static nay_status bloom_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
+                              uint64_t *bitmap) {
+  (void)hi;
+  NAY_TRY(local_can_add(f));
+  uint64_t word = 0;
+  for (unsigned i = 0; i < n; i++) {
+    nay_bits line = bloom_line(f, lo[i]);
+    word |= (uint64_t)f->kernels->blocked_add(&line, lo[i] >> 32) << i;
+  }
+  *bitmap = word;
+  return NAY_OK;
+}
+
+static uint64_t bloom_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                             unsigned n) {
+  (void)hi;
+  uint64_t word = 0, all = n < 64 ? ((uint64_t)1 << n) - 1 : UINT64_MAX;
+  if (NAY_UNLIKELY(f->shape.nunits == 0)) return local_without_lines(f) ? all : 0;
+  for (unsigned i = 0; i < n; i++) {
+    nay_bits line = bloom_line(f, lo[i]);
+    word |= (uint64_t)f->kernels->blocked_test(&line, lo[i] >> 32) << i;
+  }
+  return word;
+}
+
 static void bloom_prefetch64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                              unsigned n) {
   (void)hi;
@@ -241,8 +266,8 @@ const nay_family nay__family_rocksdb_bloom = {
     .clear = local_clear,
     .add = bloom_add,
     .test = bloom_test,
-    .add64 = nay__classic_add64,
-    .test64 = nay__classic_test64,
+    .add64 = bloom_add64,
+    .test64 = bloom_test64,
     .prefetch64 = bloom_prefetch64,
     .merge = local_merge,
     .intersect = local_intersect,

@@ -20,7 +20,7 @@ import tempfile
 SOURCE = pathlib.Path(os.environ["NAY_SOURCE"])
 BUILD = pathlib.Path(os.environ["NAY_BUILD"])
 CC = os.environ.get("NAY_CC", "cc")
-CXX = os.environ.get("NAY_CXX", "c++")
+CXX = os.environ.get("NAY_CXX") or "c++"
 WARNINGS = "-std=c11 -O2 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Werror".split()
 PLUGINS = {"nay_leveldb.h": ["plugins/leveldb/libnay_leveldb.a", "-lleveldb"],  # header: library, what it needs
            "nay_rocksdb.h": ["plugins/rocksdb/libnay_rocksdb.a", "-lrocksdb"]}
