@@ -81,6 +81,7 @@ typedef struct nay_table_info {
   uint64_t nbytes;           /* of all filters */
 } nay_table_info;
 
+/* nay_table_describe: looks at every filter; the texts live as long as the table. */
 NAY_API void nay_table_describe(const nay_table *table, nay_table_info *info);
 
 /* nay_table_filter: one of them. */
