@@ -53,6 +53,7 @@ typedef struct command {
 #define CMD_COMPLETE 0x08000u
 #define CMD_MAN 0x10000u
 #define CMD_HELP 0x20000u
+#define CMD_EXTRACT 0x40000u
 #define CMD_SST 0x80000u
 #define CMD_ANY 0xfffffu
 

@@ -8,11 +8,13 @@
 
 #include "filterfile.h"
 #include "stream.h"
+#include "tablefile.h"
 
 typedef struct check {
   const options *o;
   const char *const *names;
-  nay_filter **filters;
+  nay_filter **filters; /* NULL: it is the table */
+  table_file *tables;
   size_t nfilters;
   bool *shares_hash; /* with the first */
   uint64_t selected;
@@ -20,7 +22,18 @@ typedef struct check {
 
 /* ---- probing ---- */
 
+static void check_table(const nay_table *t, const key_batch *b, uint64_t *bitmap) {
+  for (size_t w = 0; w < (b->n + 63) / 64; w++) bitmap[w] = 0;
+  for (size_t i = 0; i < b->n; i++) {
+    bitmap[i / 64] |= (uint64_t)nay_table_may_contain(t, b->keys[i], b->lens[i]) << i % 64;
+  }
+}
+
 static void check_probe(const check *c, size_t f, const key_batch *b, uint64_t *bitmap) {
+  if (c->filters[f] == NULL) {
+    check_table(c->tables[f].table, b, bitmap);
+    return;
+  }
   nay_status status =
       c->shares_hash[f]
           ? nay_filter_may_contain_hash_many(c->filters[f], b->lo, b->hi, b->n, bitmap)
@@ -119,7 +132,10 @@ static bool check_batch(check *c, const key_batch *b) {
 
 static void check_open(check *c) {
   for (size_t f = 0; f < c->nfilters; f++) {
-    c->filters[f] = filterfile_open(c->names[f], c->o);
+    c->tables[f] = (table_file){.is_table = false};
+    c->filters[f] = NULL;
+    if (c->o->format == NULL) c->tables[f] = tablefile_open(c->names[f]);
+    if (!c->tables[f].is_table) c->filters[f] = filterfile_open(c->names[f], c->o);
     c->shares_hash[f] = nay_filter_same_hash(c->filters[0], c->filters[f]);
   }
 }
@@ -133,10 +149,12 @@ static int check_run(options *o) {
   }
   if (o->noperands > OPTIONS_FILES && many) die(EXIT_TROUBLE, "at most %d filters", OPTIONS_FILES);
   nay_filter *filters[OPTIONS_FILES];
+  table_file tables[OPTIONS_FILES];
   bool shares_hash[OPTIONS_FILES];
   check c = {.o = o,
              .names = (const char *const *)o->operands,
              .filters = filters,
+             .tables = tables,
              .nfilters = many ? (size_t)o->noperands : 1,
              .shares_hash = shares_hash};
   const char *const *paths = (const char *const *)o->operands + 1;
@@ -155,7 +173,10 @@ static int check_run(options *o) {
   if (o->count && !o->quiet) out_text("%llu\n", (unsigned long long)c.selected);
   out_flush();
   stream_close(s);
-  for (size_t f = 0; f < c.nfilters; f++) nay_filter_free(filters[f]);
+  for (size_t f = 0; f < c.nfilters; f++) {
+    nay_filter_free(filters[f]);
+    tablefile_close(&tables[f]);
+  }
   return c.selected > 0 ? EXIT_FOUND : EXIT_NONE;
 }
 
@@ -178,6 +199,10 @@ const command command_check = {
         "a wrong nay. With --any, --all or --which all operands are filters and keys come from "
         "standard input or --keys; filters that hash alike share one hash of each key. With --csv "
         "and --tsv whole rows are printed, after the header if there is one.\n"
+        "\n"
+        "FILTER may be a table of LevelDB or RocksDB (.ldb, .sst): its filters answer, each for "
+        "the "
+        "keys that it is responsible for, and no data is read.\n"
         "\n"
         "Exit status: 0 when a key was selected, 1 when none was, 2 for trouble, 3 when the filter "
         "is damaged or not recognised.",

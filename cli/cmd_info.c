@@ -5,6 +5,7 @@
 
 #include "filterfile.h"
 #include "numbers.h"
+#include "tablefile.h"
 
 static const char *info_checksum(const filter_file *file) {
   if (file->status != NAY_OK) return file->why;
@@ -166,10 +167,44 @@ static void info_text(const char *path, const filter_file *file) {
   info_line("checksum", text);
 }
 
+static void info_prom_table(const char *path, const table_file *file) {
+  info_metric(path, "table", "up", file->status == NAY_OK);
+  info_metric(path, "table", "file_bytes", (double)file->nbytes);
+  if (file->status != NAY_OK) return;
+  table_summary s = tablefile_summary(file);
+  info_metric(path, "table", "keys_estimated", s.nkeys);
+  info_metric(path, "table", "fpr_now", s.fpr);
+}
+
+/* A table of LevelDB or RocksDB; returns the exit status. */
+static int info_table(const options *o, const char *path, const table_file *file) {
+  nay_table_info info = {.ndamaged = 0};
+  if (o->json) {
+    tablefile_json(path, file);
+  } else if (o->prom) {
+    info_prom_table(path, file);
+  } else {
+    tablefile_info(path, file);
+  }
+  if (file->status == NAY_OK) nay_table_describe(file->table, &info);
+  if (file->status == NAY_OK && info.ndamaged == 0) return EXIT_FOUND;
+  out_flush();
+  words_error("%s: %s", path, info.ndamaged > 0 ? "a filter is damaged" : file->why);
+  return info.ndamaged > 0 ? EXIT_DAMAGED : exit_of(file->status);
+}
+
 static int info_run(options *o) {
   int worst = EXIT_FOUND;
   if (o->prom) info_prom_help();
   for (int i = 0; i < o->noperands; i++) {
+    table_file table = {.is_table = false};
+    if (o->format == NULL) table = tablefile_try(o->operands[i]);
+    if (table.is_table) {
+      int status = info_table(o, o->operands[i], &table);
+      if (status > worst) worst = status;
+      tablefile_close(&table);
+      continue;
+    }
     filter_file file = filterfile_try(o->operands[i], o);
     if (o->json) {
       info_json(o->operands[i], &file);
@@ -201,6 +236,11 @@ const command command_info = {
         "Recognises a file by its magic number; layouts that have none are named with --format. "
         "Shows the family, size, number of keys estimated from the bits, the rate of false "
         "positives now and at the planned number of keys, and the verdict of the checksums.\n"
+        "\n"
+        "Of a table of LevelDB or RocksDB (.ldb, .sst) it tells about the filters inside: layout, "
+        "policy, bits per key, entries, the rate to expect, prefixes. --json then has: table, "
+        "format_version, layout, policy, policy_option, format, kind, hash, whole_keys, prefixes, "
+        "prefix, nfilters, nempty, nbytes, nkeys, bits_per_key, k, fpr_now, checksum.\n"
         "\n"
         "--json writes one object for each file with at least: format, kind, hash, nkeys_planned, "
         "nkeys_estimated, nbytes, bits_per_key, k, fill, fpr_now, fpr_planned, and checksum, which "

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "numbers.h"
+#include "tablefile.h"
 
 /* ---- reading ---- */
 
@@ -47,7 +48,15 @@ static file_bytes filter_read(int fd, const char *path, size_t most) {
   return b;
 }
 
-static void filter_unrecognised(filter_file *file) {
+static void filter_unrecognised(filter_file *file, const char *path) {
+  table_file table = tablefile_try(path);
+  file->status = NAY_EFORMAT;
+  if (table.is_table) {
+    snprintf(file->why, sizeof file->why,
+             "a table, not a filter: nay extract takes its filters out");
+    tablefile_close(&table);
+    return;
+  }
   char names[256] = "";
   const nay_format *format;
   for (size_t i = 0; (format = nay_format_at(i)) != NULL; i++) {
@@ -56,7 +65,6 @@ static void filter_unrecognised(filter_file *file) {
     snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "",
              nay_format_name(format));
   }
-  file->status = NAY_EFORMAT;
   snprintf(file->why, sizeof file->why,
            "not a known filter; layouts without a magic number need --format (%s)", names);
 }
@@ -71,7 +79,7 @@ filter_file filterfile_try(const char *path, const options *o) {
   file.nbytes = regular ? (uint64_t)st.st_size : b.len;
   if (file.format == NULL) file.format = nay_format_recognise(b.at, b.len);
   if (file.format == NULL) {
-    filter_unrecognised(&file);
+    filter_unrecognised(&file, path);
   } else if (regular && strcmp(nay_format_name(file.format), "nay") == 0) {
     file.status = nay_filter_open(path, NULL, &diag, &file.filter); /* no second copy */
   } else {

@@ -1,6 +1,8 @@
 /* maker.c - see maker.h. */
 #include "maker.h"
 
+#include <string.h>
+
 bool can_add(nay_kind kind) {
   return kind == NAY_AUTO || (nay_kind_traits(kind) & NAY_CAN_ADD) != 0;
 }
@@ -67,12 +69,22 @@ static nay_filter *make_unknown(const options *o, const nay_format *format,
   return f;
 }
 
+/* The family that another system's layout is of, or the one that is asked for. */
+static nay_kind layout_kind(const nay_format *format, const nay_params *params) {
+  nay_params p = *params;
+  nay_plan plan;
+  bool native = format == NULL || strcmp(nay_format_name(format), "nay") == 0;
+  if (p.nkeys == 0) p.nkeys = 1;
+  bool known = !native && nay_format_plan(format, &p, NULL, &plan) == NAY_OK;
+  return known ? plan.kind : params->kind;
+}
+
 nay_filter *make_filter(const options *o, const nay_format *format, nay_params *params,
                         const char *const *paths, size_t npaths, uint64_t *nkeys) {
   uint64_t counted = 0;
-  if (!can_add(params->kind)) {
-    words("%s needs all keys at once: keeping 8 bytes per key until the end",
-          nay_kind_name(params->kind));
+  nay_kind kind = layout_kind(format, params);
+  if (!can_add(kind)) {
+    words("%s needs all keys at once: keeping 8 bytes per key until the end", nay_kind_name(kind));
     return make_unknown(o, format, params, paths, npaths, nkeys);
   }
   if (params->nkeys == 0) {

@@ -18,11 +18,12 @@
 #define MAKING (CMD_BUILD | CMD_UNIQ | CMD_DIFF | CMD_COMMON | CMD_PLAN | CMD_BENCH | CMD_PLOT)
 #define READING \
   (CMD_ADD | CMD_REMOVE | CMD_CHECK | CMD_INFO | CMD_VERIFY | CMD_MERGE | CMD_FOLD | CMD_CONVERT)
-#define WRITING \
-  (CMD_BUILD | CMD_ADD | CMD_REMOVE | CMD_MERGE | CMD_FOLD | CMD_CONVERT | CMD_PLOT | CMD_SST)
+#define WRITING                                                                                 \
+  (CMD_BUILD | CMD_ADD | CMD_REMOVE | CMD_MERGE | CMD_FOLD | CMD_CONVERT | CMD_PLOT | CMD_SST | \
+   CMD_EXTRACT)
 #define TELLING                                                                                  \
   (CMD_PLAN | CMD_BUILD | CMD_ADD | CMD_REMOVE | CMD_CHECK | CMD_INFO | CMD_VERIFY | CMD_MERGE | \
-   CMD_FOLD | CMD_CONVERT | CMD_UNIQ | CMD_BENCH | CMD_SST)
+   CMD_FOLD | CMD_CONVERT | CMD_UNIQ | CMD_BENCH | CMD_SST | CMD_EXTRACT)
 #define AT(field) offsetof(options, field)
 
 static const char *const encodings[] = {"text", "hex", "b64", "u64", "u64le", NULL};
@@ -89,6 +90,7 @@ static const option_row rows[] = {
      "measure the rate with COUNT random keys", NULL},
     {"expect-fpr", 0, "RATE", OPTION_RATE, AT(expect_fpr), CMD_VERIFY,
      "the promise to measure against (default: the filter's own rate)", NULL},
+    {"list", 0, NULL, OPTION_FLAG, AT(list), CMD_EXTRACT, "only tell where the filters are", NULL},
     {"prom", 0, NULL, OPTION_FLAG, AT(prom), CMD_INFO, "write metrics for Prometheus", NULL},
     /* whole filters */
     {"intersect", 0, NULL, OPTION_FLAG, AT(intersect), CMD_MERGE,

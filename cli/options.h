@@ -49,6 +49,7 @@ struct options {
   /* of single commands */
   bool invert, count, annotate, any, all, which; /* check, uniq */
   bool prom;                                     /* info */
+  bool list;                                     /* extract */
   uint64_t random;                               /* verify */
   double expect_fpr, max_fpr;                    /* verify; merge, fold */
   bool intersect;                                /* merge */

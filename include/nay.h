@@ -138,7 +138,9 @@ typedef enum nay_hash_kind {
   NAY_HASH_LEVELDB = 64,    /* LevelDB's 32-bit hash, seed 0xbc9f1d34 */
   NAY_HASH_FARM32 = 65,     /* FarmHash Fingerprint32, as mini-lsm's crate has it */
   NAY_HASH_XXH64_PAIR = 66, /* XXH64 with seeds 0 and 1, as nori */
-  NAY_HASH_FNV_MIX = 67     /* SplitMix64 of FNV-1a-64, halves widened, as the lab */
+  NAY_HASH_FNV_MIX = 67,    /* SplitMix64 of FNV-1a-64, halves widened, as the lab */
+  NAY_HASH_XXPH3 = 72,      /* XXH3 of xxHash 0.7.2, a preview that RocksDB kept */
+  NAY_HASH_LEVELDB_S8 = 73  /* LevelDB's with signed tail bytes, as RocksDB's old filters */
 } nay_hash_kind;
 
 /* nay_hash_name: "xxh3", "siphash13", "caller", ...; "unknown" for other numbers. */

@@ -49,21 +49,24 @@ NAY_API const nay_format *nay_format_recognise(const void *bytes, size_t len);
 /*
  * nay_format_plan: what nay_format_new would make. Sizes are in that system's terms: nkeys and a
  * whole number of bits_per_key, or fpr (turned into the least whole bits per key that reach it by
- * the textbook formula). nkeys 0 is a filter of no keys. NAY_EINVAL: diag says which field.
+ * the textbook formula). RocksDB's layouts take fractions of a bit, and find a rate in tenths.
+ * nkeys 0 is a filter of no keys. NAY_EINVAL: diag says which field.
  * plan->fpr takes the k probes as independent. These layouts use double hashing, whose real rate is
  * higher for small sets and many bits per key: doc/formats/README.md has a table.
  */
 NAY_API nay_status nay_format_plan(const nay_format *format, const nay_params *params,
                                    nay_diag *diag, nay_plan *plan);
 
-/* nay_format_new: an empty filter in that layout. */
+/* nay_format_new: an empty filter in that layout. NAY_ENOTSUP: it must be built (RocksDB's ribbon).
+ */
 NAY_API nay_status nay_format_new(const nay_format *format, const nay_params *params,
                                   const nay_allocator *allocator, nay_diag *diag,
                                   nay_filter **filter);
 
 /*
  * nay_format_builder: a builder for that layout. The number of keys is the one params state, else
- * the number added, duplicates counted as these systems count them.
+ * the number added, duplicates counted as these systems count them. Of RocksDB's layouts any name
+ * reads and writes all: a small ribbon is a Bloom filter there, too, and nay_format_of tells.
  */
 NAY_API nay_status nay_format_builder(const nay_format *format, const nay_params *params,
                                       const nay_allocator *allocator, nay_diag *diag,
@@ -73,8 +76,8 @@ NAY_API nay_status nay_format_builder(const nay_format *format, const nay_params
 NAY_API const nay_format *nay_format_of(const nay_filter *filter);
 
 /*
- * nay_format_encoded_size: bytes that nay_format_encode writes; 0 when it cannot, and for the one
- * filter that has none (LevelDB's filter of no bytes).
+ * nay_format_encoded_size: bytes that nay_format_encode writes; 0 when it cannot, and for filters
+ * that have none (LevelDB's of no bytes, RocksDB's ribbon of no keys).
  */
 NAY_API size_t nay_format_encoded_size(const nay_format *format, const nay_filter *filter);
 

@@ -103,7 +103,13 @@ nay_status nay_builder_new(const nay_params *params, const nay_allocator *alloca
   return NAY_OK;
 }
 
+static bool builder_repeats(const nay_builder *b, nay_hash hash) {
+  if (b->family == NULL || !b->family->skips_repeats || b->last == NULL) return false;
+  return b->last->used != 0 && b->last->words[b->last->used - 1] == hash.lo;
+}
+
 static nay_status builder_push(nay_builder *b, nay_hash hash) {
+  if (builder_repeats(b, hash)) return NAY_OK;
   if (b->spill != NULL) {
     NAY_TRY(nay__hash_spill_add(b->spill, hash.lo));
     b->nkeys++;
@@ -251,7 +257,9 @@ static nay_status builder_make_static(const nay_builder *b, nay_filter **filter)
     *run++ = (nay_run){page->words, page->used};
   }
   nay_status status =
-      nay__sharded_build(b->family, &b->params, &b->hasher, &source, &b->allocator, filter);
+      b->family->compose != NULL
+          ? b->family->compose(b->format, &b->params, &source, &b->allocator, filter)
+          : nay__sharded_build(b->family, &b->params, &b->hasher, &source, &b->allocator, filter);
   nay__free(&b->allocator, runs, size + 1);
   return status;
 }
@@ -268,7 +276,8 @@ static nay_status builder_make_mutable(nay_builder *b, nay_filter **filter) {
 
 nay_status nay_builder_finish(nay_builder *b, nay_filter **filter) {
   if (b == NULL || filter == NULL) return NAY_EINVAL;
-  bool is_static = b->family != NULL && b->family->build != NULL;
+  bool is_static =
+      b->family != NULL && (b->family->build != NULL || b->family->compose != NULL);
   NAY_TRY(is_static ? builder_make_static(b, filter) : builder_make_mutable(b, filter));
   builder_reset(b);
   return NAY_OK;

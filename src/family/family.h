@@ -33,7 +33,8 @@ typedef struct nay_span {
 typedef struct nay_family nay_family;
 typedef bool (*nay_probe)(const nay_bits *, uint64_t hash);
 struct nay_format;
-struct nay_lazy; /* the unverified chunks of a mapped file: family/lazy.h */
+struct nay_source; /* the hashes of a build: partition.h */
+struct nay_lazy;   /* the unverified chunks of a mapped file: family/lazy.h */
 
 #define NAY_IS_READ_ONLY 0x100u /* the bytes are not ours to change */
 #define NAY_IS_DERIVED 0x200u   /* made by intersection */
@@ -112,7 +113,8 @@ struct nay_family {
   bool self_sized;
   bool ordered; /* the order of adds or their repeats show: builders choose it, and drop repeats */
   bool shared;  /* takes NAY_CONCURRENT */
-  bool copy_locked; /* and a copy must wait for adds: half of one would not pass check() */
+  bool copy_locked;   /* and a copy must wait for adds: half of one would not pass check() */
+  bool skips_repeats; /* builders drop a hash that equals the one before it */
 
   /* params -> shape; fills diag with the field to blame. Allocates nothing. */
   nay_status (*plan)(const nay_params *, nay_diag *, nay_shape *);
@@ -133,6 +135,9 @@ struct nay_family {
 
   /* static families only: how sharded.c builds them */
   const nay_solver *build;
+  /* static layouts of other systems: made from all hashes, in the order in which they came */
+  nay_status (*compose)(const struct nay_format *, const nay_params *, const struct nay_source *,
+                        const nay_allocator *, nay_filter **);
 
   /* what answers for one hash in a filter of this shape: f->probe, or NULL for test(); optional */
   nay_probe (*kernel)(const nay_kernels *, const nay_shape *);

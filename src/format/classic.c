@@ -15,12 +15,12 @@
 
 #define ROTATING_MAX_K 30u
 
-nay_status nay__classic_bits(uint64_t nkeys, uint32_t bits_per_key, nay_diag *diag,
-                             uint64_t *nbits) {
-  if (nkeys > NAY_MAX_NBITS / bits_per_key) {
+nay_status nay__classic_bits(uint64_t nkeys, double bits_per_key, nay_diag *diag, uint64_t *nbits) {
+  uint64_t whole = (uint64_t)bits_per_key;
+  if (nkeys > NAY_MAX_NBITS / whole) {
     return nay__fail(diag, NAY_EINVAL, "nkeys times bits_per_key is above 2^60", 0);
   }
-  *nbits = nkeys * bits_per_key;
+  *nbits = nkeys * whole;
   return NAY_OK;
 }
 
@@ -117,8 +117,8 @@ static bool striding_test(const nay_filter *f, nay_hash hash) {
 
 /* ---- batches: one after the other, through the family's own add and test ---- */
 
-static nay_status classic_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
-                                uint64_t *bitmap) {
+nay_status nay__classic_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
+                              uint64_t *bitmap) {
   uint64_t word = 0;
   for (unsigned i = 0; i < n; i++) {
     bool is_new;
@@ -129,8 +129,8 @@ static nay_status classic_add64(nay_filter *f, const uint64_t *lo, const uint64_
   return NAY_OK;
 }
 
-static uint64_t classic_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                               unsigned n) {
+uint64_t nay__classic_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                             unsigned n) {
   uint64_t word = 0;
   for (unsigned i = 0; i < n; i++) {
     nay_hash hash = {lo[i], hi != NULL ? hi[i] : 0};
@@ -147,8 +147,8 @@ const nay_family nay__family_rotating = {
     .fpr = classic_fpr,
     .add = rotating_add,
     .test = rotating_test,
-    .add64 = classic_add64,
-    .test64 = classic_test64,
+    .add64 = nay__classic_add64,
+    .test64 = nay__classic_test64,
     .merge = classic_merge,
     .intersect = classic_intersect,
     .census = rotating_census,
@@ -162,8 +162,8 @@ const nay_family nay__family_striding = {
     .fpr = classic_fpr,
     .add = striding_add,
     .test = striding_test,
-    .add64 = classic_add64,
-    .test64 = classic_test64,
+    .add64 = nay__classic_add64,
+    .test64 = nay__classic_test64,
     .merge = classic_merge,
     .intersect = classic_intersect,
     .census = classic_census,

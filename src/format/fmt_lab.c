@@ -16,8 +16,7 @@
 
 #define LAB_HEADER 12u
 
-static nay_status lab_plan(uint64_t nkeys, uint32_t bits_per_key, nay_diag *diag,
-                           nay_shape *shape) {
+static nay_status lab_plan(uint64_t nkeys, double bits_per_key, nay_diag *diag, nay_shape *shape) {
   uint64_t nbits;
   NAY_TRY(nay__classic_bits(nkeys, bits_per_key, diag, &nbits));
   uint32_t k = (uint32_t)(bits_per_key * NAY_LN2 + 0.5);

@@ -13,7 +13,7 @@
 
 #define LEVELDB_NO_BYTES 1u /* shape.extra of the filter of no bytes, which has no k either */
 
-static nay_status leveldb_plan(uint64_t nkeys, uint32_t bits_per_key, nay_diag *diag,
+static nay_status leveldb_plan(uint64_t nkeys, double bits_per_key, nay_diag *diag,
                                nay_shape *shape) {
   uint64_t nbits;
   NAY_TRY(nay__classic_bits(nkeys, bits_per_key, diag, &nbits));

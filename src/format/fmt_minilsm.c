@@ -14,7 +14,7 @@
 
 #define MINILSM_TRAILER 5u
 
-static nay_status minilsm_plan(uint64_t nkeys, uint32_t bits_per_key, nay_diag *diag,
+static nay_status minilsm_plan(uint64_t nkeys, double bits_per_key, nay_diag *diag,
                                nay_shape *shape) {
   NAY_TRY(nay__format_leveldb.plan(nkeys, bits_per_key, diag, shape)); /* the same sizes */
   if (shape->nunits > UINT32_MAX) {

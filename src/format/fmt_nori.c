@@ -21,7 +21,7 @@
 #define NORI12_HEADER 12u
 #define NORI_MAX_K 30u
 
-static uint32_t nori_k(uint32_t bits_per_key) {
+static uint32_t nori_k(double bits_per_key) {
   double x = 0.693 * bits_per_key;
   uint32_t k = (uint32_t)x;
   if (k < x) k++;
@@ -36,12 +36,11 @@ static nay_status nori_check_tail(const nay_shape *shape, const nay_span *payloa
 
 /* ---- the documented form ---- */
 
-static nay_status nori_plan(uint64_t nkeys, uint32_t bits_per_key, nay_diag *diag,
-                            nay_shape *shape) {
+static nay_status nori_plan(uint64_t nkeys, double bits_per_key, nay_diag *diag, nay_shape *shape) {
   uint64_t nbits;
   NAY_TRY(nay__classic_bits(nkeys, bits_per_key, diag, &nbits));
   uint32_t k = nori_k(bits_per_key);
-  *shape = (nay_shape){nbits, k > NORI_MAX_K ? NORI_MAX_K : k, bits_per_key};
+  *shape = (nay_shape){nbits, k > NORI_MAX_K ? NORI_MAX_K : k, (uint32_t)bits_per_key};
   return NAY_OK;
 }
 
@@ -80,7 +79,7 @@ const nay_format nay__format_nori = {
 
 /* ---- the form of the code ---- */
 
-static nay_status nori12_plan(uint64_t nkeys, uint32_t bits_per_key, nay_diag *diag,
+static nay_status nori12_plan(uint64_t nkeys, double bits_per_key, nay_diag *diag,
                               nay_shape *shape) {
   uint64_t nbits, rounded = 1;
   NAY_TRY(nay__classic_bits(nkeys, bits_per_key, diag, &nbits));

@@ -19,8 +19,12 @@ struct nay_format {
   const nay_family *family; /* NULL: the native format, which has many */
   nay_hash_kind hash;
 
-  /* nkeys and whole bits per key -> shape */
-  nay_status (*plan)(uint64_t nkeys, uint32_t bits_per_key, nay_diag *, nay_shape *);
+  /* nkeys and bits per key -> shape; the bits are a whole number unless `rate` is there */
+  nay_status (*plan)(uint64_t nkeys, double bits_per_key, nay_diag *, nay_shape *);
+  /* bits per key -> the rate; takes fractions of a bit, and finds the bits for a wanted rate */
+  double (*rate)(double bits_per_key);
+  /* layouts that one reader tells apart by the bytes: which of them these are; NULL: this one */
+  const nay_format *(*variant)(const nay_format *named, const uint8_t *bytes, size_t len);
   /* bytes -> shape and where the payload lies in them; all checks */
   nay_status (*parse)(const uint8_t *bytes, size_t len, nay_diag *, nay_shape *, nay_span *payload);
   size_t overhead; /* bytes around the payload */
@@ -28,6 +32,10 @@ struct nay_format {
   size_t (*size)(const nay_filter *);
   void (*encode)(const nay_filter *, uint8_t *dst);
 };
+
+/* nay__format_bits: checks what params ask of a layout; the bits per key that they mean. */
+nay_status nay__format_bits(const nay_format *format, const nay_params *params, nay_diag *diag,
+                            double *bits_per_key);
 
 /* nay__encode_k_m_bits: | k u32le | m u64le | bits |, the layout of nori12 and the lab. */
 void nay__encode_k_m_bits(const nay_filter *f, uint8_t *dst);
@@ -37,5 +45,8 @@ extern const nay_format nay__format_minilsm;
 extern const nay_format nay__format_nori;
 extern const nay_format nay__format_nori12;
 extern const nay_format nay__format_lab;
+extern const nay_format nay__format_rocksdb_bloom;
+extern const nay_format nay__format_rocksdb_legacy;
+extern const nay_format nay__format_rocksdb_ribbon;
 
 #endif /* NAY_FORMAT_INTERNAL_H */

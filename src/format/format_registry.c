@@ -17,8 +17,15 @@ static const nay_format format_native = {
 };
 
 static const nay_format *const format_list[] = {
-    &format_native,    &nay__format_leveldb, &nay__format_minilsm,
-    &nay__format_nori, &nay__format_nori12,  &nay__format_lab,
+    &format_native,
+    &nay__format_leveldb,
+    &nay__format_minilsm,
+    &nay__format_nori,
+    &nay__format_nori12,
+    &nay__format_lab,
+    &nay__format_rocksdb_bloom,
+    &nay__format_rocksdb_ribbon,
+    &nay__format_rocksdb_legacy,
 };
 
 const nay_format *nay_format_at(size_t i) {
@@ -53,9 +60,11 @@ static nay_status format_told(nay_diag *diag, nay_status status) {
 
 /* ---- making filters in another system's layout ---- */
 
-/* These systems size by whole bits per key and have one hash: every other wish is refused. */
-static const char *format_refused(const nay_params *p) {
-  if (p->kind != NAY_AUTO && p->kind != NAY_BLOOM) return "kind: this layout is a Bloom filter";
+/* These systems size by bits per key and have one hash: every other wish is refused. */
+static const char *format_refused(const nay_format *format, const nay_params *p) {
+  if (p->kind != NAY_AUTO && p->kind != format->family->kind) {
+    return "kind: this layout is of another family, leave it 0";
+  }
   if (p->nbytes != 0) return "nbytes: this layout is sized by bits_per_key or fpr";
   if (p->nbits != 0) return "nbits: this layout is sized by bits_per_key or fpr";
   if (p->k != 0) return "k: this layout takes it from bits_per_key";
@@ -67,28 +76,39 @@ static const char *format_refused(const nay_params *p) {
   return NULL;
 }
 
-static nay_status format_check_params(const nay_params *p, nay_diag *diag, uint32_t *bits_per_key) {
-  const char *refused = p == NULL ? "params is NULL" : format_refused(p);
+/* The bits per key that reach a rate: tenths where the layout takes them, else whole ones. */
+static double format_bits_for(const nay_format *format, double fpr) {
+  if (format->rate == NULL) {
+    double bits = -nay__ln(fpr) / (NAY_LN2 * NAY_LN2);
+    return bits > (double)(uint32_t)bits ? (double)(uint32_t)bits + 1 : bits;
+  }
+  unsigned tenths = 10;
+  while (tenths < 1000 && format->rate(tenths / 10.0) > fpr) tenths++;
+  return tenths / 10.0;
+}
+
+nay_status nay__format_bits(const nay_format *format, const nay_params *p, nay_diag *diag,
+                            double *bits_per_key) {
+  const char *refused = p == NULL ? "params is NULL" : format_refused(format, p);
   if (refused != NULL) return nay__fail(diag, NAY_EINVAL, refused, 0);
   nay_params checked = {.nkeys = 1, .fpr = p->fpr, .bits_per_key = p->bits_per_key};
   nay_sizing by;
   NAY_TRY(nay__params_check(&checked, diag, &by));
-  double bits = p->bits_per_key;
-  if (by == NAY_BY_FPR) {
-    bits = -nay__ln(p->fpr) / (NAY_LN2 * NAY_LN2);
-    if (bits > (double)(uint32_t)bits) bits = (double)(uint32_t)bits + 1;
+  double bits = by == NAY_BY_FPR ? format_bits_for(format, p->fpr) : p->bits_per_key;
+  if (by == NAY_BY_FPR && format->rate != NULL && format->rate(bits) > p->fpr) {
+    return nay__fail(diag, NAY_EINVAL, "fpr is too low for this layout", 0);
   }
-  if (bits < 1 || bits != (double)(uint32_t)bits) {
+  if (format->rate == NULL && (bits < 1 || bits != (double)(uint32_t)bits)) {
     return nay__fail(diag, NAY_EINVAL, "bits_per_key must be a whole number in this layout", 0);
   }
-  *bits_per_key = (uint32_t)bits;
+  *bits_per_key = bits;
   return NAY_OK;
 }
 
 static nay_status format_shape(const nay_format *format, const nay_params *p, nay_diag *diag,
                                nay_shape *shape) {
-  uint32_t bits_per_key;
-  NAY_TRY(format_check_params(p, diag, &bits_per_key));
+  double bits_per_key;
+  NAY_TRY(nay__format_bits(format, p, diag, &bits_per_key));
   return format->plan(p->nkeys, bits_per_key, diag, shape);
 }
 
@@ -123,11 +143,15 @@ nay_status nay_format_new(const nay_format *format, const nay_params *params,
   }
   nay_shape shape;
   NAY_TRY(format_shape(format, params, diag, &shape));
+  if (format->family->add == NULL) {
+    return nay__fail(diag, NAY_ENOTSUP, "this layout needs all keys at once: take a builder", 0);
+  }
   nay_hasher hasher = {.kind = format->hash};
   nay_filter *f;
   NAY_TRY(format_told(
       diag, nay__filter_make(format->family, &shape, &hasher, params->nkeys, 0, allocator, &f)));
   f->format = format;
+  nay__filter_init(f, params);
   *filter = f;
   return NAY_OK;
 }
@@ -163,20 +187,27 @@ nay_status nay_format_builder(const nay_format *format, const nay_params *params
 
 /* ---- bytes ---- */
 
+/* Whether a filter is in a layout, or in one that the same reader takes. */
+static bool format_fits(const nay_format *format, const nay_filter *f) {
+  const nay_format *is = nay_format_of(f);
+  return is == format || (is->variant != NULL && is->variant == format->variant);
+}
+
 size_t nay_format_encoded_size(const nay_format *format, const nay_filter *f) {
-  if (format == NULL || f == NULL || nay_format_of(f) != format) return 0;
+  if (format == NULL || f == NULL || !format_fits(format, f)) return 0;
   if (format->family == NULL) return nay_filter_encoded_size(f);
+  format = f->format;
   return format->size != NULL ? format->size(f) : f->nbytes + format->overhead;
 }
 
 nay_status nay_format_encode(const nay_format *format, const nay_filter *f, void *dst, size_t cap,
                              size_t *written) {
   if (format == NULL || f == NULL || dst == NULL || written == NULL) return NAY_EINVAL;
-  if (nay_format_of(f) != format) return NAY_EMISMATCH;
+  if (!format_fits(format, f)) return NAY_EMISMATCH;
   if (format->family == NULL) return nay_filter_encode(f, dst, cap, written);
   size_t size = nay_format_encoded_size(format, f);
   if (cap < size) return NAY_EBUFFER;
-  format->encode(f, dst);
+  f->format->encode(f, dst);
   *written = size;
   return NAY_OK;
 }
@@ -184,6 +215,7 @@ nay_status nay_format_encode(const nay_format *format, const nay_filter *f, void
 /* A read-only filter over the bytes themselves. */
 static nay_status format_parse(const nay_format *format, const void *bytes, size_t len,
                                nay_diag *diag, nay_filter *f) {
+  if (format->variant != NULL) format = format->variant(format, bytes, len);
   nay_filter parsed = {.family = format->family,
                        .format = format,
                        .flags = NAY_IS_READ_ONLY,

@@ -12,6 +12,8 @@ const char *nay_hash_name(nay_hash_kind kind) {
     case NAY_HASH_FARM32: return "farm32";
     case NAY_HASH_XXH64_PAIR: return "xxh64x2";
     case NAY_HASH_FNV_MIX: return "fnv1a-splitmix";
+    case NAY_HASH_XXPH3: return "xxph3";
+    case NAY_HASH_LEVELDB_S8: return "leveldb-s8";
   }
   return "unknown";
 }
@@ -76,6 +78,8 @@ nay_hash nay__hash_slow(const nay_hasher *hasher, const void *key, size_t len) {
       uint64_t h = nay_hash_mix(nay__fnv1a64(p, len));
       return (nay_hash){(uint32_t)h, h >> 32};
     }
+    case NAY_HASH_XXPH3: return (nay_hash){nay__xxph3(p, len), 0};
+    case NAY_HASH_LEVELDB_S8: return (nay_hash){nay__leveldb_hash_s8(p, len, LEVELDB_SEED), 0};
     case NAY_HASH_XXH3:
     case NAY_HASH_CALLER: break;
   }

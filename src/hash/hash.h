@@ -62,6 +62,8 @@ static inline bool nay__hash_has_hi(nay_hash_kind kind) {
 /* The hash functions, one file each. */
 uint64_t nay__siphash(const uint8_t key[16], const uint8_t *p, size_t len, unsigned c, unsigned d);
 uint32_t nay__leveldb_hash(const uint8_t *p, size_t len, uint32_t seed);
+uint32_t nay__leveldb_hash_s8(const uint8_t *p, size_t len, uint32_t seed);
+uint64_t nay__xxph3(const uint8_t *p, size_t len);
 uint32_t nay__farm_fingerprint32(const uint8_t *p, size_t len);
 uint64_t nay__fnv1a64(const uint8_t *p, size_t len);
 

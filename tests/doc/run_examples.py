@@ -7,8 +7,8 @@
 A fenced block marked sh or console that has a line starting with "$ " is a transcript: such lines
 are commands, the lines below each its output, both streams together. "..." alone on a line stands
 for any number of lines, inside a line for any text. All blocks of a document run in one shell and
-one empty folder, in order. A block marked c that contains "int main" is compiled and run; a text
-block right below it is its output. NAY_SOURCE, NAY_BUILD and NAY_CC are set by ctest.
+one empty folder, in order. A block marked c or cpp that contains "int main" is compiled and run; a
+text block right below it is its output. NAY_SOURCE, NAY_BUILD and NAY_CC are set by ctest.
 """
 import os
 import pathlib
@@ -20,8 +20,10 @@ import tempfile
 SOURCE = pathlib.Path(os.environ["NAY_SOURCE"])
 BUILD = pathlib.Path(os.environ["NAY_BUILD"])
 CC = os.environ.get("NAY_CC", "cc")
+CXX = os.environ.get("NAY_CXX") or "c++"
 WARNINGS = "-std=c11 -O2 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Werror".split()
-PLUGINS = {"nay_leveldb.h": ["plugins/leveldb/libnay_leveldb.a", "-lleveldb"]}  # header: library, what it needs
+PLUGINS = {"nay_leveldb.h": ["plugins/leveldb/libnay_leveldb.a", "-lleveldb"],  # header: library, what it needs
+           "nay_rocksdb.h": ["plugins/rocksdb/libnay_rocksdb.a", "-lrocksdb"]}
 FENCE = re.compile(r"^( *)```(\w*)\s*$")
 MARK = "\x1e"  # between the outputs of two commands; a character that no example prints
 CALLS_NAY = re.compile(r"(^|[|;&(]\s*)nay\b")
@@ -141,10 +143,11 @@ def plugin_flags(text):
     return flags
 
 
-def run_program(lines, expected, folder):
-    source, program = pathlib.Path(folder, "example.c"), pathlib.Path(folder, "example")
+def run_program(word, lines, expected, folder):
+    source, program = pathlib.Path(folder, f"example.{word}"), pathlib.Path(folder, "example")
     source.write_text("\n".join(lines) + "\n")
-    command = [CC, *WARNINGS, f"-I{SOURCE}/include", str(source), *plugin_flags("\n".join(lines)),
+    compiler = [CC, *WARNINGS] if word == "c" else [CXX, "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror"]
+    command = [*compiler, f"-I{SOURCE}/include", str(source), *plugin_flags("\n".join(lines)),
                str(BUILD / "libnay.a"), "-o", str(program)]
     built = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if built.returncode:
@@ -167,14 +170,14 @@ def run_document(tap, path):
         with tempfile.TemporaryDirectory() as folder:
             run_transcripts(tap, shell, folder)
     for i, (line, word, lines, _) in enumerate(blocks):
-        if word == "c" and any("int main" in text for text in lines):
+        if word in ("c", "cpp") and any("int main" in text for text in lines):
             below = blocks[i + 1] if i + 1 < len(blocks) else None
             expected = below[2] if below and below[1] == "text" and below[3] else None
             if plugin_flags("\n".join(lines)) is None:
                 tap.report("", f"{name}:{line} (a program)", skip="the plug-in is not built")
                 continue
             with tempfile.TemporaryDirectory() as folder:
-                tap.report(run_program(lines, expected, folder), f"{name}:{line} (a program)")
+                tap.report(run_program(word, lines, expected, folder), f"{name}:{line} (a program)")
 
 
 def run_example_program(tap, path):

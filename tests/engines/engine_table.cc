@@ -39,8 +39,7 @@ class StringFile : public leveldb::WritableFile {
 class MemoryFile : public leveldb::RandomAccessFile {
  public:
   MemoryFile(const uint8_t *bytes, size_t len) : bytes_(bytes), len_(len) {}
-  leveldb::Status Read(uint64_t offset, size_t n, leveldb::Slice *result,
-                       char *) const override {
+  leveldb::Status Read(uint64_t offset, size_t n, leveldb::Slice *result, char *) const override {
     if (offset > len_) return leveldb::Status::IOError("past the end");
     size_t left = len_ - static_cast<size_t>(offset);
     *result = leveldb::Slice(reinterpret_cast<const char *>(bytes_) + offset, n < left ? n : left);
@@ -172,4 +171,6 @@ bool engine_db_get(engine_db *e, engine_slice key, uint8_t **value, size_t *len)
 
 void engine_db_close(engine_db *db) { delete db; }
 
-bool engine_db_destroy(const char *path) { return leveldb::DestroyDB(path, leveldb::Options()).ok(); }
+bool engine_db_destroy(const char *path) {
+  return leveldb::DestroyDB(path, leveldb::Options()).ok();
+}

@@ -19,6 +19,19 @@ bool engine_leveldb_may_match(const uint8_t *key, size_t len, const uint8_t *fil
 /* FarmHash's Fingerprint32, of the C++ library. */
 uint32_t engine_farmhash_fingerprint32(const uint8_t *bytes, size_t len);
 
+/* RocksDB's own policies: a block as it is written, from malloc (never NULL), and its readers. */
+typedef enum engine_rocksdb_kind {
+  ROCKSDB_BLOOM,
+  ROCKSDB_LEGACY,
+  ROCKSDB_RIBBON
+} engine_rocksdb_kind;
+uint8_t *engine_rocksdb_create(engine_rocksdb_kind kind, double bits_per_key,
+                               const uint8_t *const *keys, const size_t *lens, size_t n,
+                               size_t *filter_len);
+void *engine_rocksdb_open(const uint8_t *filter, size_t len); /* the bytes stay the caller's */
+bool engine_rocksdb_may_match(void *reader, const uint8_t *key, size_t len);
+void engine_rocksdb_close(void *reader);
+
 #ifdef __cplusplus
 }
 #endif

@@ -5,50 +5,11 @@
 #include "engines.h"
 #include "golden/golden.h"
 #include "nay_policy.h"
+#include "random_set.h"
 
-#define MAX_KEYS 2000
-#define MAX_KEY_LEN 40
 #define N_SETS 5000
 #define N_DAMAGED 10000
 #define N_PROBES 64
-
-/* A random set of binary keys; some are there twice, some are empty. */
-typedef struct random_set {
-  uint64_t seed;
-  size_t n;
-  int bits_per_key;
-  uint8_t bytes[MAX_KEYS][MAX_KEY_LEN];
-  const uint8_t *keys[MAX_KEYS];
-  size_t lens[MAX_KEYS];
-} random_set;
-
-static uint64_t draw(uint64_t *state, uint64_t below) {
-  *state += 0x9e3779b97f4a7c15u;
-  return nay_hash_mix(*state) % below;
-}
-
-static size_t draw_key(uint64_t *state, uint8_t *key) {
-  size_t len = draw(state, MAX_KEY_LEN + 1);
-  for (size_t i = 0; i < len; i++) key[i] = (uint8_t)draw(state, 256);
-  return len;
-}
-
-static void draw_set(random_set *set, uint64_t seed, size_t max_keys) {
-  uint64_t state = nay_hash_mix(seed);
-  set->seed = seed;
-  set->n = draw(&state, draw(&state, 2) == 0 ? 21 : max_keys + 1); /* half of them tiny */
-  set->bits_per_key = 1 + (int)draw(&state, 50);
-  for (size_t i = 0; i < set->n; i++) {
-    if (i != 0 && draw(&state, 8) == 0) {
-      size_t same = draw(&state, i);
-      set->keys[i] = set->keys[same];
-      set->lens[i] = set->lens[same];
-    } else {
-      set->lens[i] = draw_key(&state, set->bytes[i]);
-      set->keys[i] = set->bytes[i];
-    }
-  }
-}
 
 static golden_bytes theirs(const random_set *set) {
   golden_bytes filter = {NULL, 0};
@@ -101,15 +62,8 @@ static void check_answers(const uint8_t *filter, size_t len, const random_set *s
   nay_policy policy = ours_as_policy(10);
   for (unsigned i = 0; i < N_PROBES; i++) {
     uint8_t absent[MAX_KEY_LEN];
-    const uint8_t *key = absent;
     size_t key_len;
-    if (set->n != 0 && i % 2 == 0) {
-      size_t member = draw(state, set->n);
-      key = set->keys[member];
-      key_len = set->lens[member];
-    } else {
-      key_len = draw_key(state, absent);
-    }
+    const uint8_t *key = draw_probe(set, i % 2 == 0, state, absent, &key_len);
     bool want = engine_leveldb_may_match(key, key_len, filter, len);
     if (nay_filter_may_contain(f, key, key_len) != want ||
         policy.may_match(&policy, key, key_len, filter, len) != want) {
@@ -136,20 +90,6 @@ static void the_same_bytes(void **unused) {
     free(filter.at);
   }
   free(set);
-}
-
-/* Flips bits, cuts, appends, or puts any number where k is; at least one of them. */
-static size_t damage(uint8_t *filter, size_t len, size_t cap, uint64_t *state) {
-  uint64_t what = 1 + draw(state, 15);
-  for (uint64_t i = 0; (what & 1) != 0 && i < 1 + len / 16; i++) {
-    filter[draw(state, len)] ^= (uint8_t)(1u << draw(state, 8));
-  }
-  if ((what & 2) != 0) len = draw(state, 4) == 0 ? draw(state, 3) : draw(state, len + 1);
-  while ((what & 4) != 0 && len < cap && draw(state, 8) != 0) {
-    filter[len++] = (uint8_t)draw(state, 256);
-  }
-  if ((what & 8) != 0 && len != 0) filter[len - 1] = (uint8_t)draw(state, 256);
-  return len;
 }
 
 static void the_same_answers_from_damaged_filters(void **unused) {

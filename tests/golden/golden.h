@@ -77,7 +77,7 @@ static inline char *golden_line(char **rest) {
 
 /* An empty filter, then adds. */
 static inline nay_filter *golden_by_new(const nay_format *format, golden_key make, uint64_t n,
-                                        uint32_t bits_per_key) {
+                                        double bits_per_key) {
   nay_params p = {.nkeys = n, .bits_per_key = bits_per_key};
   nay_filter *f;
   uint8_t key[GOLDEN_KEY_MAX];
@@ -88,7 +88,7 @@ static inline nay_filter *golden_by_new(const nay_format *format, golden_key mak
 
 /* A builder that counts. */
 static inline nay_filter *golden_by_builder(const nay_format *format, golden_key make, uint64_t n,
-                                            uint32_t bits_per_key) {
+                                            double bits_per_key) {
   nay_params p = {.bits_per_key = bits_per_key};
   nay_builder *b;
   nay_filter *f;
@@ -119,6 +119,64 @@ static inline void golden_assert_encodes(nay_filter *f, const void *bytes, size_
   if (len != 0) assert_memory_equal(got.at, bytes, len);
   free(got.at);
   nay_filter_free(f);
+}
+
+/* ---- what their engine was asked ---- */
+
+#define GOLDEN_ABSENT 2000
+
+static inline void golden_check_members(const nay_filter *f, golden_key make, uint64_t n) {
+  uint8_t key[GOLDEN_KEY_MAX];
+  for (uint64_t i = 0; i < n; i++) {
+    if (!nay_filter_may_contain(f, key, make(i, key))) fail_msg("nay for member %u", (unsigned)i);
+  }
+}
+
+/* The absent keys that the engine answered with maybe, in order, are ours. */
+static inline void golden_check_positives(const nay_filter *f, const char *indices) {
+  uint8_t key[GOLDEN_KEY_MAX];
+  for (uint64_t i = 0; i < GOLDEN_ABSENT; i++) {
+    char *end;
+    unsigned long next = strtoul(indices, &end, 10);
+    bool want = end != indices && next == i;
+    if (want) indices = end;
+    if (nay_filter_may_contain(f, key, golden_abs(i, key)) != want) {
+      fail_msg("abs%06u: the engine says %d", (unsigned)i, want);
+    }
+  }
+  assert_int_equal(strspn(indices, " "), strlen(indices)); /* all of them were met */
+}
+
+static inline size_t golden_from_hex(const char *hex, size_t digits, uint8_t *bytes) {
+  for (size_t i = 0; i + 1 < digits; i += 2) {
+    char pair[3] = {hex[i], hex[i + 1], 0};
+    bytes[i / 2] = (uint8_t)strtoul(pair, NULL, 16);
+  }
+  return digits / 2;
+}
+
+/* Filters in hex, each with the answers of the real reader for 64 keys; returns how many. */
+static inline unsigned golden_check_edge_cases(const char *name, const char *path) {
+  const nay_format *format = nay_format_find(name);
+  golden_bytes table = golden_read(path);
+  char *rest = (char *)table.at, *line;
+  unsigned cases = 0;
+  while ((line = golden_line(&rest)) != NULL) {
+    uint8_t bytes[256], key[GOLDEN_KEY_MAX];
+    size_t digits = strcspn(line, " ");
+    size_t len = golden_from_hex(line, digits, bytes); /* "-" has no pair: no bytes */
+    const char *answers = line + digits + 1;
+    nay_filter *f;
+    assert_ok(nay_format_decode(format, bytes, len, NULL, NULL, &f));
+    for (uint64_t i = 0; i < 64; i++) {
+      bool maybe = nay_filter_may_contain(f, key, golden_str(i, key));
+      if (maybe != (answers[i] == '1')) fail_msg("case %s: key %u", answers + 65, (unsigned)i);
+    }
+    golden_assert_encodes(f, bytes, len);
+    cases++;
+  }
+  free(table.at);
+  return cases;
 }
 
 #endif /* NAY_TEST_GOLDEN_H */

@@ -5,8 +5,6 @@
 #include "base/crc32.h"
 #include "golden/golden.h"
 
-#define N_ABSENT 2000
-
 /* A stored filter is what both ways to build give, and decode, encode and copy keep it. */
 static void check_bytes(const nay_format *format, golden_key make, uint64_t n, uint32_t b,
                         const uint8_t *bytes, size_t len) {
@@ -20,35 +18,13 @@ static void check_bytes(const nay_format *format, golden_key make, uint64_t n, u
   golden_assert_encodes(copy, bytes, len);
 }
 
-static void check_members(const nay_filter *f, golden_key make, uint64_t n) {
-  uint8_t key[GOLDEN_KEY_MAX];
-  for (uint64_t i = 0; i < n; i++) {
-    if (!nay_filter_may_contain(f, key, make(i, key))) fail_msg("nay for member %u", (unsigned)i);
-  }
-}
-
 static unsigned count_absent_maybes(const nay_filter *f) {
   uint8_t key[GOLDEN_KEY_MAX];
   unsigned maybes = 0;
-  for (uint64_t i = 0; i < N_ABSENT; i++) {
+  for (uint64_t i = 0; i < GOLDEN_ABSENT; i++) {
     maybes += nay_filter_may_contain(f, key, golden_abs(i, key));
   }
   return maybes;
-}
-
-/* The absent keys that LevelDB answered with maybe, in order, are ours. */
-static void check_positives(const nay_filter *f, const char *indices) {
-  uint8_t key[GOLDEN_KEY_MAX];
-  for (uint64_t i = 0; i < N_ABSENT; i++) {
-    char *end;
-    unsigned long next = strtoul(indices, &end, 10);
-    bool want = end != indices && next == i;
-    if (want) indices = end;
-    if (nay_filter_may_contain(f, key, golden_abs(i, key)) != want) {
-      fail_msg("abs%06u: LevelDB says %d", (unsigned)i, want);
-    }
-  }
-  assert_int_equal(strspn(indices, " "), strlen(indices)); /* all of them were met */
 }
 
 static void leveldb_filters(void **state) {
@@ -67,8 +43,8 @@ static void leveldb_filters(void **state) {
     check_bytes(leveldb, golden_set(set), n, b, stored.at, stored.len);
     nay_view view;
     assert_ok(nay_format_view(leveldb, stored.at, stored.len, NULL, &view));
-    check_members(nay_view_filter(&view), golden_set(set), n);
-    check_positives(nay_view_filter(&view), line + name_len);
+    golden_check_members(nay_view_filter(&view), golden_set(set), n);
+    golden_check_positives(nay_view_filter(&view), line + name_len);
     free(stored.at);
     files++;
   }
@@ -76,37 +52,10 @@ static void leveldb_filters(void **state) {
   free(table.at);
 }
 
-static size_t from_hex(const char *hex, size_t digits, uint8_t *bytes) {
-  for (size_t i = 0; i + 1 < digits; i += 2) {
-    char pair[3] = {hex[i], hex[i + 1], 0};
-    bytes[i / 2] = (uint8_t)strtoul(pair, NULL, 16);
-  }
-  return digits / 2;
-}
-
 /* Reserved values and odd lengths, with what LevelDB's own reader said. */
 static void leveldb_reader_edge_cases(void **state) {
   (void)state;
-  const nay_format *leveldb = nay_format_find("leveldb");
-  golden_bytes table = golden_read(TEST_GOLDEN "/leveldb/edge_cases.txt");
-  char *rest = (char *)table.at, *line;
-  unsigned cases = 0;
-  while ((line = golden_line(&rest)) != NULL) {
-    uint8_t bytes[256], key[GOLDEN_KEY_MAX];
-    size_t digits = strcspn(line, " ");
-    size_t len = from_hex(line, digits, bytes); /* "-" has no pair: no bytes */
-    const char *answers = line + digits + 1;
-    nay_filter *f;
-    assert_ok(nay_format_decode(leveldb, bytes, len, NULL, NULL, &f));
-    for (uint64_t i = 0; i < 64; i++) {
-      bool maybe = nay_filter_may_contain(f, key, golden_str(i, key));
-      if (maybe != (answers[i] == '1')) fail_msg("case %s: key %u", answers + 65, (unsigned)i);
-    }
-    golden_assert_encodes(f, bytes, len);
-    cases++;
-  }
-  assert_int_equal(cases, 12);
-  free(table.at);
+  assert_int_equal(golden_check_edge_cases("leveldb", TEST_GOLDEN "/leveldb/edge_cases.txt"), 12);
 }
 
 /* A row of seed_layouts.txt, which the model in make_seed_layouts.py wrote. */
@@ -161,7 +110,7 @@ static void seed_layouts(void **state) {
     assert_int_equal(bytes.len, row.len);
     assert_int_equal(nay__crc32(bytes.at, bytes.len), row.crc);
     check_bytes(row.format, row.make, row.n, row.bits_per_key, bytes.at, bytes.len);
-    check_members(f, row.make, row.n);
+    golden_check_members(f, row.make, row.n);
     assert_int_equal(count_absent_maybes(f), row.maybes);
     files += check_kept_file(&row, &bytes);
     free(bytes.at);

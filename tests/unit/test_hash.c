@@ -140,13 +140,13 @@ static void xxh64_pair_is_libxxhash(void **state) {
 
 /* ---- LevelDB and FarmHash: stored tables; tests/engines asks the live libraries ---- */
 
-static void leveldb_hash_is_leveldbs(void **state) {
-  (void)state;
-  golden_bytes table = golden_read(TEST_GOLDEN "/hash/leveldb.txt");
+/* A table of 274 lengths: "i hash", for the key varlen(i). */
+static void check_varlen_table(const char *path, const char *format) {
+  golden_bytes table = golden_read(path);
   char *rest = (char *)table.at, *line;
   uint8_t key[GOLDEN_KEY_MAX];
   unsigned rows = 0;
-  nay_filter *f = filter_of("leveldb");
+  nay_filter *f = filter_of(format);
   while ((line = golden_line(&rest)) != NULL) {
     char *end;
     uint64_t i = strtoul(line, &end, 10);
@@ -158,6 +158,21 @@ static void leveldb_hash_is_leveldbs(void **state) {
   assert_int_equal(rows, 274);
   nay_filter_free(f);
   free(table.at);
+}
+
+static void leveldb_hash_is_leveldbs(void **state) {
+  (void)state;
+  check_varlen_table(TEST_GOLDEN "/hash/leveldb.txt", "leveldb");
+}
+
+static void xxph3_is_rocksdbs(void **state) {
+  (void)state;
+  check_varlen_table(TEST_GOLDEN "/hash/xxph3.txt", "rocksdb-bloom");
+}
+
+static void leveldb_s8_is_rocksdbs(void **state) {
+  (void)state;
+  check_varlen_table(TEST_GOLDEN "/hash/leveldb_s8.txt", "rocksdb-legacy");
 }
 
 static void farm32_is_the_crate_of_mini_lsm(void **state) {
@@ -238,11 +253,18 @@ static void names_are_distinct(void **state) {
 
 int main(void) {
   const test_case tests[] = {
-      TEST(siphash24_is_the_published_table), TEST(siphash24_is_libsodium),
-      TEST(siphash13_is_rust_and_python),     TEST(xxh3_is_libxxhash),
-      TEST(xxh64_pair_is_libxxhash),          TEST(leveldb_hash_is_leveldbs),
-      TEST(farm32_is_the_crate_of_mini_lsm),  TEST(mix_is_splitmix64),
-      TEST(lab_hash_is_the_mix_of_fnv1a),     TEST(names_are_distinct),
+      TEST(siphash24_is_the_published_table),
+      TEST(siphash24_is_libsodium),
+      TEST(siphash13_is_rust_and_python),
+      TEST(xxh3_is_libxxhash),
+      TEST(xxh64_pair_is_libxxhash),
+      TEST(leveldb_hash_is_leveldbs),
+      TEST(xxph3_is_rocksdbs),
+      TEST(leveldb_s8_is_rocksdbs),
+      TEST(farm32_is_the_crate_of_mini_lsm),
+      TEST(mix_is_splitmix64),
+      TEST(lab_hash_is_the_mix_of_fnv1a),
+      TEST(names_are_distinct),
   };
   return run_all(tests);
 }

@@ -1,0 +1,138 @@
+/* cmd_extract.c - nay extract: the filters of a table, as files of their own. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "filterfile.h"
+#include "tablefile.h"
+
+static const char *extract_format(const nay_table_filter *f) {
+  return f->format != NULL ? nay_format_name(f->format) : "unknown";
+}
+
+static void extract_list_json(uint64_t i, const nay_table_filter *f) {
+  json_open(NULL, '{');
+  json_count("filter", i);
+  json_count("offset", f->offset);
+  json_count("nbytes", f->len);
+  json_text("format", extract_format(f));
+  json_bool("of_prefixes", f->of_prefixes);
+  json_bool("damaged", f->damaged);
+  if (f->last_key != NULL) json_bytes("last_key", f->last_key, f->last_key_len);
+  json_end();
+}
+
+static void extract_list(const nay_table *t, bool as_json) {
+  nay_table_filter f;
+  for (uint64_t i = 0; nay_table_filter_at(t, i, &f) == NAY_OK; i++) {
+    char key[200];
+    if (as_json) {
+      extract_list_json(i, &f);
+      continue;
+    }
+    out_text("%llu\t%llu\t%llu\t%s%s%s", (unsigned long long)i, (unsigned long long)f.offset,
+             (unsigned long long)f.len, extract_format(&f), f.of_prefixes ? ", prefixes" : "",
+             f.damaged ? ", damaged" : "");
+    if (f.last_key != NULL) {
+      out_text("\t%s", escape_text(f.last_key, f.last_key_len, key, sizeof key));
+    }
+    out_text("\n");
+  }
+}
+
+static bool is_folder(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static void extract_save(const nay_table_filter *f, const char *path, const options *o) {
+  filterfile_may_write(path, o->force);
+  file_save(f->bytes, f->len, path);
+}
+
+/* One file for each filter that has bytes: FOLDER/0007.rocksdb-bloom. */
+static uint64_t extract_all(const nay_table *t, const options *o) {
+  nay_table_filter f;
+  uint64_t written = 0;
+  if (mkdir(o->out, 0777) != 0 && errno != EEXIST) {
+    die(EXIT_TROUBLE, "cannot make the folder %s: %s", o->out, strerror(errno));
+  }
+  for (uint64_t i = 0; nay_table_filter_at(t, i, &f) == NAY_OK; i++) {
+    char path[4096];
+    if (f.len == 0) continue;
+    int n = snprintf(path, sizeof path, "%s/%04llu.%s", o->out, (unsigned long long)i,
+                     extract_format(&f));
+    if (n < 0 || (size_t)n >= sizeof path) die(EXIT_TROUBLE, "%s: the path is too long", o->out);
+    extract_save(&f, path, o);
+    written++;
+  }
+  return written;
+}
+
+static void extract_write(const table_file *file, const nay_table_info *info, const options *o) {
+  nay_table_filter f;
+  bool folder = is_folder(o->out) || o->out[strlen(o->out) - 1] == '/';
+  if (folder) {
+    words("wrote %llu filters to %s", (unsigned long long)extract_all(file->table, o), o->out);
+    return;
+  }
+  if (info->nfilters != 1) {
+    die(EXIT_TROUBLE, "%s has %llu filters: -o must be a folder, or end in /", o->operands[0],
+        (unsigned long long)info->nfilters);
+  }
+  uint64_t i = 0;
+  while (nay_table_filter_at(file->table, i, &f) == NAY_OK && f.len == 0) i++;
+  extract_save(&f, o->out, o);
+  words("wrote %s, %llu bytes, %s", strcmp(o->out, "-") == 0 ? "standard output" : o->out,
+        (unsigned long long)f.len, extract_format(&f));
+}
+
+static int extract_run(options *o) {
+  const char *path = o->operands[0];
+  table_file file = tablefile_open(path);
+  if (!file.is_table && access(path, R_OK) != 0) {
+    die(EXIT_TROUBLE, "cannot open %s: %s", path, strerror(errno));
+  }
+  if (!file.is_table) die(EXIT_DAMAGED, "%s is not a table of LevelDB or RocksDB", path);
+  nay_table_info info;
+  nay_table_describe(file.table, &info);
+  if (o->list || o->out == NULL) {
+    extract_list(file.table, o->json);
+  } else if (info.nfilters > 0) {
+    extract_write(&file, &info, o);
+  }
+  out_flush();
+  if (info.ndamaged > 0) {
+    words_error("%s: %llu filters do not have their checksum", path,
+                (unsigned long long)info.ndamaged);
+  } else if (info.nfilters == 0) {
+    words("%s has no filter", path);
+  }
+  tablefile_close(&file);
+  return info.ndamaged > 0 ? EXIT_DAMAGED : info.nfilters > 0 ? EXIT_FOUND : EXIT_NONE;
+}
+
+const command command_extract = {
+    .name = "extract",
+    .bit = CMD_EXTRACT,
+    .run = extract_run,
+    .summary = "take the filters out of a table of LevelDB or RocksDB",
+    .operands = "TABLE [-o FILE|FOLDER/]",
+    .min_operands = 1,
+    .max_operands = 1,
+    .about =
+        "Finds the filters inside an .ldb or .sst file: LevelDB's, one for each 2 KiB; RocksDB's "
+        "full and partitioned ones; those of nay sst. With -o each is written as it stands in the "
+        "table, in its own layout: to FILE when there is one, or into FOLDER/ as NUMBER.LAYOUT. "
+        "nay info and nay check take such a file with --format=LAYOUT.\n"
+        "\n"
+        "Without -o, or with --list, one line for each filter: its number, its offset and length "
+        "in the table, its layout, and for a partition the key that no key in it is above. --json "
+        "writes an object instead. Every block is compared with its checksum.\n"
+        "\n"
+        "Exit status: 0 when there is a filter, 1 when there is none, 2 for trouble, 3 when the "
+        "table or one of its filters is damaged.",
+    .examples = NULL,
+};

@@ -1,0 +1,249 @@
+/* tablefile.c - see tablefile.h. */
+#include "tablefile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "numbers.h"
+
+#ifdef NAY_HAVE_SNAPPY
+#include <snappy-c.h>
+#endif
+
+/* ---- the codec of LevelDB's index blocks ---- */
+
+#ifdef NAY_HAVE_SNAPPY
+static bool snappy_size(const nay_codec *c, const void *src, size_t len, size_t *size) {
+  (void)c;
+  return snappy_uncompressed_length(src, len, size) == SNAPPY_OK;
+}
+
+static bool snappy_unpack(const nay_codec *c, const void *src, size_t len, void *dst, size_t size) {
+  (void)c;
+  return snappy_uncompress(src, len, dst, &size) == SNAPPY_OK;
+}
+
+static nay_table_options table_options(void) {
+  static const nay_codec snappy = {
+      .id = 1, .uncompressed_size = snappy_size, .uncompress = snappy_unpack};
+  static const nay_codec *const codecs[] = {&snappy};
+  return (nay_table_options){.codecs = codecs, .ncodecs = 1};
+}
+#else
+static nay_table_options table_options(void) { return (nay_table_options){.codecs = NULL}; }
+#endif
+
+/* ---- opening ---- */
+
+static bool table_map(int fd, table_file *file) {
+  struct stat st;
+  if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) return false;
+  void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (map == MAP_FAILED) return false;
+  file->bytes = map;
+  file->nbytes = (size_t)st.st_size;
+  return true;
+}
+
+table_file tablefile_try(const char *path) {
+  table_file file = {.is_table = false};
+  nay_diag diag = {NULL, 0, 0};
+  int fd = strcmp(path, "-") == 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return file; /* whoever opens it next tells why */
+  bool mapped = table_map(fd, &file);
+  close(fd);
+  if (!mapped) return (table_file){.is_table = false};
+  if (!nay_table_recognise(file.bytes, file.nbytes)) {
+    tablefile_close(&file);
+    return (table_file){.is_table = false};
+  }
+  nay_table_options how = table_options();
+  file.is_table = true;
+  file.status = nay_table_open(file.bytes, file.nbytes, &how, NULL, &diag, &file.table);
+  if (file.status != NAY_OK) diag_text(file.status, &diag, file.why);
+  return file;
+}
+
+table_file tablefile_open(const char *path) {
+  table_file file = tablefile_try(path);
+  if (file.is_table && file.status != NAY_OK) die(exit_of(file.status), "%s: %s", path, file.why);
+  return file;
+}
+
+void tablefile_close(table_file *file) {
+  nay_table_free(file->table);
+  if (file->bytes != NULL) munmap(file->bytes, file->nbytes);
+  *file = (table_file){.is_table = false};
+}
+
+/* ---- all filters together ---- */
+
+table_summary tablefile_summary(const table_file *file) {
+  table_summary s = {.format = NULL};
+  double rates = 0, weight = 0, estimated = 0;
+  size_t largest = 0;
+  nay_table_filter f;
+  nay_table_describe(file->table, &s.info);
+  for (uint64_t i = 0; nay_table_filter_at(file->table, i, &f) == NAY_OK; i++) {
+    nay_view view;
+    nay_stats stats;
+    if (f.len == 0 || f.damaged || f.of_prefixes || f.format == NULL) continue;
+    if (nay_format_view(f.format, f.bytes, f.len, NULL, &view) != NAY_OK) continue;
+    if (nay_filter_stats(nay_view_filter(&view), &stats) != NAY_OK) continue;
+    rates += stats.fpr_now * (double)f.len;
+    weight += (double)f.len;
+    estimated += stats.nkeys_estimated;
+    if (f.len <= largest) continue;
+    largest = f.len;
+    s.format = f.format;
+    s.stats = stats;
+  }
+  s.fpr = weight > 0 ? rates / weight : NAN;
+  s.nkeys = s.info.nentries != 0 ? (double)s.info.nentries : estimated;
+  return s;
+}
+
+static const char *table_layout(nay_sst_filter layout) {
+  static const char *const names[] = {"none", "blocks", "full", "partitioned"};
+  return names[layout];
+}
+
+static const char *table_verdict(const table_summary *s, char text[DIAG_TEXT]) {
+  if (strcmp(s->info.checksum, "none") == 0) return "none";
+  if (s->info.ndamaged == 0) return "ok";
+  snprintf(text, DIAG_TEXT, "%llu of %llu filters are damaged",
+           (unsigned long long)s->info.ndamaged,
+           (unsigned long long)(s->info.nfilters + s->info.nempty));
+  return text;
+}
+
+static void table_optional(const char *name, const char *text) {
+  if (text != NULL) json_text(name, text);
+  if (text == NULL) json_null(name);
+}
+
+static void table_json_filter(const table_summary *s) {
+  const nay_table_info *info = &s->info;
+  json_text("layout", table_layout(info->layout));
+  table_optional("policy", info->policy);
+  table_optional("policy_option", info->policy_option);
+  table_optional("format", s->format != NULL ? nay_format_name(s->format) : NULL);
+  table_optional("kind", s->format != NULL ? nay_kind_name(s->stats.kind) : NULL);
+  table_optional("hash", s->format != NULL ? nay_hash_name(s->stats.hash) : NULL);
+  json_bool("whole_keys", info->whole_keys);
+  json_bool("prefixes", info->prefixes);
+  table_optional("prefix", info->prefix);
+  json_count("nfilters", info->nfilters);
+  json_count("nempty", info->nempty);
+  json_count("nbytes", info->nbytes);
+  json_real("nkeys", s->nkeys);
+  json_real("bits_per_key", s->nkeys > 0 ? 8 * (double)info->nbytes / s->nkeys : NAN);
+  if (s->format != NULL) json_count("k", s->stats.k);
+  json_real("fpr_now", s->fpr);
+}
+
+void tablefile_json(const char *path, const table_file *file) {
+  char text[DIAG_TEXT];
+  json_begin("nay.info/1");
+  json_text("file", path);
+  if (file->status != NAY_OK) {
+    json_text("checksum", file->why);
+    json_end();
+    return;
+  }
+  table_summary s = tablefile_summary(file);
+  json_text("table", nay_table_engine_name(s.info.engine));
+  json_count("format_version", s.info.format_version);
+  json_text("block_checksum", s.info.checksum);
+  json_count("file_bytes", file->nbytes);
+  if (s.info.nkeys != 0) json_count("table_entries", s.info.nkeys);
+  table_json_filter(&s);
+  json_text("checksum", table_verdict(&s, text));
+  json_end();
+}
+
+/* ---- for people ---- */
+
+__attribute__((format(printf, 2, 3))) static void table_line(const char *name, const char *format,
+                                                             ...) {
+  char text[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  out_text("  %s%-10s%s %s\n", paint(PAINT_DIM), name, paint(PAINT_PLAIN), text);
+}
+
+static void table_filter_line(const table_summary *s) {
+  const nay_table_info *info = &s->info;
+  char how[128] = "full";
+  if (info->layout == NAY_SST_NO_FILTER) {
+    table_line("filter", info->prefixes ? "of prefixes only" : "none");
+    return;
+  }
+  if (info->layout == NAY_SST_PARTITIONED_FILTER) {
+    snprintf(how, sizeof how, "partitioned, %llu filters", (unsigned long long)info->nfilters);
+  } else if (info->layout == NAY_SST_BLOCK_FILTER) {
+    snprintf(how, sizeof how, "one for each 2 KiB, %llu filters and %llu empty",
+             (unsigned long long)info->nfilters, (unsigned long long)info->nempty);
+  }
+  table_line("filter", "%s, %s", how,
+             s->format != NULL    ? nay_format_about(s->format)
+             : info->understood   ? "of a policy without statistics"
+             : info->nfilters > 0 ? "of a policy that is not known here"
+                                  : "of no keys");
+  table_line("policy", "%s%s%s", info->policy, info->policy_option != NULL ? ", written as " : "",
+             info->policy_option != NULL ? info->policy_option : "");
+}
+
+static void table_size_lines(const table_summary *s) {
+  char size[NUMBER_TEXT], keys[NUMBER_TEXT], rate[NUMBER_TEXT];
+  count_text(s->nkeys, keys);
+  size_text(s->info.nbytes, size);
+  if (s->nkeys >= 0.5) {
+    table_line("size", "%s, %.2f bits per key", size, 8 * (double)s->info.nbytes / s->nkeys);
+    table_line("keys", "%s%s in the filter", s->info.nentries != 0 ? "" : "about ", keys);
+  } else {
+    table_line("size", "%s", size);
+  }
+  if (s->format == NULL) return;
+  table_line("false pos.", "%s expected", rate_text(s->fpr, rate));
+  table_line("hash", "%s", nay_hash_name(s->stats.hash));
+}
+
+static void table_prefix_line(const nay_table_info *info) {
+  if (info->prefix == NULL) return;
+  if (!info->prefixes) {
+    table_line("prefix", "%s, not in the filter", info->prefix);
+  } else {
+    table_line("prefix", "%s, %s", info->prefix,
+               info->whole_keys ? "beside whole keys" : "instead of whole keys");
+  }
+}
+
+void tablefile_info(const char *path, const table_file *file) {
+  char text[DIAG_TEXT], size[NUMBER_TEXT];
+  if (file->status != NAY_OK) return;
+  table_summary s = tablefile_summary(file);
+  out_text("%s%s%s: table of %s, ", paint(PAINT_BOLD), path, paint(PAINT_PLAIN),
+           nay_table_engine_name(s.info.engine));
+  if (s.info.engine == NAY_TABLE_ROCKSDB) {
+    out_text("format %u, ", (unsigned)s.info.format_version);
+  }
+  out_text("%s, checksums %s\n", size_text(file->nbytes, size), s.info.checksum);
+  table_filter_line(&s);
+  if (s.info.nbytes != 0) table_size_lines(&s);
+  table_prefix_line(&s.info);
+  if (!s.info.index_known) {
+    table_line("index", "compressed, and not readable here: all filters are asked for each key");
+  }
+  table_line("checksum", "%s%s%s", paint(s.info.ndamaged == 0 ? PAINT_GOOD : PAINT_BAD),
+             table_verdict(&s, text), paint(PAINT_PLAIN));
+}

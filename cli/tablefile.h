@@ -1,0 +1,41 @@
+/* tablefile.h - tables of LevelDB, RocksDB and nay: opening one, and what all its filters are. */
+#ifndef NAY_TABLEFILE_H
+#define NAY_TABLEFILE_H
+
+#include <nay_table.h>
+
+#include "options.h"
+
+/* What is known of a file that was tried. */
+typedef struct table_file {
+  bool is_table; /* it ends like one; false: all else is zero */
+  nay_table *table;
+  uint8_t *bytes; /* mapped */
+  size_t nbytes;
+  nay_status status;
+  char why[DIAG_TEXT];
+} table_file;
+
+/* tablefile_try: standard input and anything that is not a regular file are no tables. */
+table_file tablefile_try(const char *path);
+
+/* tablefile_open: the same, but dies with the fitting exit status when it is a damaged table. */
+table_file tablefile_open(const char *path);
+void tablefile_close(table_file *file);
+
+/* table_summary: the filters of a table, all together. */
+typedef struct table_summary {
+  nay_table_info info;
+  const nay_format *format; /* of the largest filter that is understood; NULL: none is */
+  nay_stats stats;          /* of that one */
+  double nkeys;             /* said by the table, or estimated from the bits */
+  double fpr;               /* expected, the mean over the filters by their bytes; NAN: not known */
+} table_summary;
+
+table_summary tablefile_summary(const table_file *file);
+
+/* tablefile_info and tablefile_json: what nay info tells of a table. */
+void tablefile_info(const char *path, const table_file *file);
+void tablefile_json(const char *path, const table_file *file);
+
+#endif /* NAY_TABLEFILE_H */
