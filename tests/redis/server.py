@@ -8,6 +8,7 @@ that the same tests run on another server or on another module of the same comma
 """
 import atexit
 import ctypes
+import io
 import os
 import pathlib
 import random
@@ -25,7 +26,7 @@ SOURCE = pathlib.Path(os.environ.get("NAY_SOURCE", pathlib.Path(__file__).resolv
 BUILD = pathlib.Path(os.environ.get("NAY_BUILD", SOURCE / "build/dev"))
 SERVER = shlex.split(os.environ.get("NAY_REDIS_SERVER", "redis-server"))
 CLI = shlex.split(os.environ.get("NAY_REDIS_CLI", "redis-cli"))
-MODULE = os.environ.get("NAY_REDIS_MODULE", str(BUILD / "plugins/redis/nay.so"))
+MODULE = os.environ.get("NAY_REDIS_MODULE", str(BUILD / "nay_redis.so"))
 GOLDEN = SOURCE / "tests/golden/redis"
 LONG = "--long" in sys.argv
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG: a server dies with its test, even when that is killed
@@ -111,6 +112,13 @@ class Client:
         return dict(line.split(":", 1) for line in lines if ":" in line)
 
 
+def parse(data):
+    """The value of a reply that is at hand as bytes."""
+    client = Client.__new__(Client)
+    client.file = io.BytesIO(data)
+    return client.read()[1]
+
+
 def free_port():
     with socket.socket() as probe:  # below 55536: a cluster node also takes its port plus 10000
         while True:
@@ -139,11 +147,12 @@ class Server:
         Server.living.add(self)
         self.start()
 
-    def start(self):
+    def start(self, wait=True):
         libc = ctypes.CDLL(None)
         self.process = subprocess.Popen(self.words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                         preexec_fn=lambda: libc.prctl(DIE_WITH_PARENT, signal.SIGKILL))
-        self.wait_until(lambda: self.answers(), 60, "no answer after the start")
+        if wait:
+            self.wait_until(self.answers, 60, "no answer after the start")
 
     def answers(self):
         if self.process.poll() is not None:

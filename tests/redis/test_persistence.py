@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """Files, replicas and what is sent to them: everything that is written comes back the same."""
+import time
+
 import zoo
 from server import Server, equal, has_command, main, test
 
@@ -88,11 +90,11 @@ def replica_full(client):
             zoo.holds(replica.client(), kept)
 
 
-def zoo_again(client):
+def zoo_again(client, suffix=":late"):
     """More items into each filter, and new filters created while a replica listens."""
     kept = {}
     for key, create, add, look in list(zoo.makers(client)):
-        for name in (key, key + ":late"):
+        for name in (key, key + suffix):
             if create and name != key:
                 client(create[0], name, *create[2:])
             words = [name, "ITEMS"] if add == "CF.INSERT" else [name]
@@ -134,14 +136,18 @@ def replica_partial(client):
 
 @test("a replica killed while it syncs starts anew and catches up")
 def replica_killed(client):
-    with Server(*FAST_SYNC, port=True) as master:
+    with Server(*FAST_SYNC, "--repl-diskless-sync", "yes", "--rdb-key-save-delay", 500, port=True) as master:
         here = master.client()
-        here("BF.RESERVE", "big", 0.001, 4000000)
         zoo.fill(here, 200)
+        for i in range(200):
+            here("BF.ADD", f"small:{i}", "x")  # with the delay, a transfer of a tenth of a second
         with zoo.replica_of(master) as replica:
-            for _ in range(2):
-                replica.restart()
-                zoo_again(here)
+            for round in range(3):
+                replica.kill()
+                zoo_again(here, f":late{round}")
+                replica.start(wait=False)
+                time.sleep(0.05)
+            replica.restart()
             zoo.catch_up(master, replica)
             equal(zoo.digests(replica.client()), zoo.digests(here))
 
