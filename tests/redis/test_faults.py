@@ -105,17 +105,18 @@ def preamble(client):
     assert cycles(CYCLES // 2, "--aof-use-rdb-preamble", "yes") > 100
 
 
-@test("kill -9 while a snapshot is written: the old one is loaded whole")
+@test("kill -9 while a snapshot is written: the old one or the new one is loaded whole")
 def snapshot(client):
-    with Server("--rdb-key-save-delay", 2000) as server:
+    with Server("--rdb-key-save-delay", 5000) as server:
         other = server.client()
         kept = zoo.fill(other)
         other("SAVE")
-        before = zoo.digests(other)
-        other("BF.MADD", "bf:chain", *zoo.items(100, "lost"))
+        old = zoo.digests(other)
+        other("BF.MADD", "bf:chain", *zoo.items(100, "late"))
+        new = zoo.digests(other)
         other("BGSAVE")
-        server.restart()
-        equal(zoo.digests(server.client()), before)
+        server.restart()  # the child that writes may outlive its parent
+        assert zoo.digests(server.client()) in (old, new)
         zoo.holds(server.client(), kept)
 
 

@@ -16,6 +16,7 @@ MUTATIONS = 100000 if LONG else 2000
 BATCH = 50
 LEAK = 256 << 10  # noise of the server's own tables
 PEAK = 2 << 30  # resident bytes: a header may ask for a large filter, never touch all of it
+LARGE = 64 << 20  # filters above this are not dumped again: the time would go there
 
 
 def small_filters(client):
@@ -81,6 +82,8 @@ def check_accepted(client, key):
     if client("EXISTS", key) == 0:
         return
     CHECKS.get(client("TYPE", key), check_nay)(client, key)
+    if client("MEMORY", "USAGE", key) > LARGE:
+        return
     dump, digest = client("DUMP", key), client("DEBUG", "DIGEST-VALUE", key)
     equal(client("RESTORE", "again", 0, dump, "REPLACE"), b"OK", "RESTORE of what DUMP gave")
     equal(client("DEBUG", "DIGEST-VALUE", "again"), digest, "digest after DUMP and RESTORE")
@@ -258,7 +261,7 @@ def empty_chain(client):
 @test("November 2025: a Bloom filter whose bits are not its bytes")
 def bits_are_not_bytes(client):
     client("BF.ADD", "b", "x")
-    for place, values in ((BF_BITS, (0, 1, 1151, 1 << 40, (1 << 64) - 1)), (BF_N2, (11, 63, 64, 255)),
+    for place, values in ((BF_BITS, (0, 1, 1 << 40, (1 << 64) - 1)), (BF_N2, (11, 63, 64, 255)),
                           (BF_HASHES, (0, 7, 9, 1 << 31, 1 << 32)), (BF_LINKS, (2, 1 << 32, 1 << 60, (1 << 64) - 1)),
                           (BF_ERROR, (0.0, 1.0, -1.0, float("nan"))), (BF_BPE, (0.0, -1.0, float("nan"), 1e308)),
                           (BF_ARRAY, (b"", b"x" * 143, b"x" * 145)), (BF_OPTIONS, (16, 1 << 31, 1 << 40))):
