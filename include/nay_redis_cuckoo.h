@@ -5,7 +5,7 @@
  *   nay_cfchain_header h;
  *   nay_cfchain_plan(1024, 2, 20, 1, &h);              // capacity, bucket, iterations, expansion
  *   nay_cfchain *chain;
- *   nay_cfchain_new(&h, 0, NULL, NULL, &chain);
+ *   nay_cfchain_new(&h, NULL, NULL, &chain);
  *   nay_cfchain_add(chain, nay_cfchain_hash("foo", 3));
  *   nay_cfchain_free(chain);
  *
@@ -17,7 +17,7 @@
 #ifndef NAY_REDIS_CUCKOO_H
 #define NAY_REDIS_CUCKOO_H
 
-#include "nay.h"
+#include "nay_redis.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -58,12 +58,11 @@ NAY_API nay_status nay_cfchain_nslots(const nay_cfchain_header *header, nay_diag
 
 /*
  * nay_cfchain_new: a chain of header->nfilters empty sub-filters. header->nitems is not believed:
- * items are counted as chunks bring them. Flag NAY_CFCHAIN_ZEROED: the allocator returns zeroed
- * memory, so that pages nobody uses stay untouched. NAY_ECORRUPT, NAY_ENOMEM.
+ * items are counted as chunks bring them. Its slots are allocated now: give an allocator with a
+ * limit when the header is a stranger's. NAY_ECORRUPT, NAY_ENOMEM.
  */
-#define NAY_CFCHAIN_ZEROED 0x01u
-NAY_API nay_status nay_cfchain_new(const nay_cfchain_header *header, unsigned flags,
-                                   const nay_allocator *allocator, nay_diag *diag,
+NAY_API nay_status nay_cfchain_new(const nay_cfchain_header *header,
+                                   const nay_zallocator *allocator, nay_diag *diag,
                                    nay_cfchain **chain);
 
 /*
@@ -72,14 +71,14 @@ NAY_API nay_status nay_cfchain_new(const nay_cfchain_header *header, unsigned fl
  * which counts the items. Nothing else may be called before. NAY_ECORRUPT: the length is not that
  * of sub-filter i; or one is missing.
  */
-NAY_API nay_status nay_cfchain_open(const nay_cfchain_header *header, unsigned flags,
-                                    const nay_allocator *allocator, nay_diag *diag,
+NAY_API nay_status nay_cfchain_open(const nay_cfchain_header *header,
+                                    const nay_zallocator *allocator, nay_diag *diag,
                                     nay_cfchain **chain);
 NAY_API nay_status nay_cfchain_adopt(nay_cfchain *chain, uint64_t i, uint64_t nbuckets, void *slots,
                                      size_t len);
 NAY_API nay_status nay_cfchain_finish(nay_cfchain *chain);
 
-NAY_API nay_status nay_cfchain_copy(const nay_cfchain *chain, const nay_allocator *allocator,
+NAY_API nay_status nay_cfchain_copy(const nay_cfchain *chain, const nay_zallocator *allocator,
                                     nay_cfchain **copy);
 NAY_API void nay_cfchain_free(nay_cfchain *chain);
 
@@ -143,13 +142,10 @@ NAY_API nay_status nay_cfchain_load(nay_cfchain *chain, uint64_t offset, const v
                                     size_t len);
 
 /*
- * nay_cfchain_move: lets a defragmenter move what the chain holds. `move` gets each allocation and
- * returns it, or a copy of it when it has freed the original; between two of them `stop` may end
- * the call, and *cursor (at first 0) says where the next goes on. True: all has been offered.
+ * nay_cfchain_move: lets `mover` move one allocation of the chain: part 0 is the object itself, 1
+ * the list of sub-filters, 2 and up their slots. False when there is no such part.
  */
-NAY_API bool nay_cfchain_move(nay_cfchain **chain, uint64_t *cursor,
-                              void *(*move)(void *ctx, void *ptr), bool (*stop)(void *ctx),
-                              void *ctx);
+NAY_API bool nay_cfchain_move(nay_cfchain **chain, uint64_t part, nay_mover mover, void *ctx);
 
 #ifdef __cplusplus
 }

@@ -37,8 +37,7 @@ struct nay_cfchain {
   uint32_t bucket_size;
   uint32_t max_iterations;
   uint32_t expansion;
-  unsigned flags;
-  nay_allocator allocator;
+  nay_zallocator allocator;
 };
 
 #define CFCHAIN_MAX_NBYTES ((uint64_t)1 << 56)
@@ -187,22 +186,26 @@ uint64_t nay_cfchain_nbytes(const nay_cfchain *chain) {
 
 /* ---- making and releasing ---- */
 
-static uint8_t *cf_new_slots(const nay_cfchain *chain, size_t n) {
-  uint8_t *slots = nay__alloc(&chain->allocator, n);
-  if (slots != NULL && (chain->flags & NAY_CFCHAIN_ZEROED) == 0) memset(slots, 0, n);
-  return slots;
+static nay_zallocator cf_allocator(const nay_zallocator *a) {
+  return a != NULL ? *a : (nay_zallocator){nay__calloc_default, nay__free_default, NULL};
+}
+
+static void *cf_alloc(const nay_zallocator *a, size_t size) { return a->zalloc(a->ctx, size); }
+
+static void cf_free(const nay_zallocator *a, void *ptr, size_t size) {
+  if (ptr != NULL) a->free(a->ctx, ptr, size);
 }
 
 static nay_status cf_fill_slots(nay_cfchain *chain) {
   for (uint32_t i = 0; i < chain->nfilters; i++) {
-    chain->subs[i].slots = cf_new_slots(chain, cf_sub_len(chain, i));
+    chain->subs[i].slots = cf_alloc(&chain->allocator, cf_sub_len(chain, i));
     if (chain->subs[i].slots == NULL) return NAY_ENOMEM;
   }
   return NAY_OK;
 }
 
-nay_status nay_cfchain_open(const nay_cfchain_header *h, unsigned flags,
-                            const nay_allocator *allocator, nay_diag *diag, nay_cfchain **chain) {
+nay_status nay_cfchain_open(const nay_cfchain_header *h, const nay_zallocator *allocator,
+                            nay_diag *diag, nay_cfchain **chain) {
   uint64_t nslots;
   size_t nbytes;
   if (chain == NULL) return nay__fail(diag, NAY_EINVAL, "chain is NULL", 0);
@@ -210,12 +213,12 @@ nay_status nay_cfchain_open(const nay_cfchain_header *h, unsigned flags,
   if (!nay__size_ok(nslots, &nbytes)) {
     return nay__fail(diag, NAY_ENOMEM, nay_status_text(NAY_ENOMEM), 0);
   }
-  nay_allocator a = nay__allocator_or_default(allocator);
-  nay_cfchain *c = nay__alloc(&a, sizeof *c);
-  nay_cfsub *subs = nay__alloc(&a, (size_t)h->nfilters * sizeof *subs);
+  nay_zallocator a = cf_allocator(allocator);
+  nay_cfchain *c = cf_alloc(&a, sizeof *c);
+  nay_cfsub *subs = cf_alloc(&a, (size_t)h->nfilters * sizeof *subs);
   if (c == NULL || subs == NULL) {
-    nay__free(&a, c, sizeof *c);
-    nay__free(&a, subs, (size_t)h->nfilters * sizeof *subs);
+    cf_free(&a, c, sizeof *c);
+    cf_free(&a, subs, (size_t)h->nfilters * sizeof *subs);
     return nay__fail(diag, NAY_ENOMEM, nay_status_text(NAY_ENOMEM), 0);
   }
   uint64_t nbuckets = h->nbuckets;
@@ -230,17 +233,16 @@ nay_status nay_cfchain_open(const nay_cfchain_header *h, unsigned flags,
                      .bucket_size = h->bucket_size,
                      .max_iterations = h->max_iterations,
                      .expansion = h->expansion,
-                     .flags = flags,
                      .allocator = a};
   *chain = c;
   return NAY_OK;
 }
 
-nay_status nay_cfchain_new(const nay_cfchain_header *header, unsigned flags,
-                           const nay_allocator *allocator, nay_diag *diag, nay_cfchain **chain) {
+nay_status nay_cfchain_new(const nay_cfchain_header *header, const nay_zallocator *allocator,
+                           nay_diag *diag, nay_cfchain **chain) {
   nay_cfchain *c;
   if (chain == NULL) return nay__fail(diag, NAY_EINVAL, "chain is NULL", 0);
-  NAY_TRY(nay_cfchain_open(header, flags, allocator, diag, &c));
+  NAY_TRY(nay_cfchain_open(header, allocator, diag, &c));
   nay_status status = cf_fill_slots(c);
   if (status != NAY_OK) {
     nay_cfchain_free(c);
@@ -271,13 +273,13 @@ nay_status nay_cfchain_finish(nay_cfchain *chain) {
   return NAY_OK;
 }
 
-nay_status nay_cfchain_copy(const nay_cfchain *chain, const nay_allocator *allocator,
+nay_status nay_cfchain_copy(const nay_cfchain *chain, const nay_zallocator *allocator,
                             nay_cfchain **copy) {
   nay_cfchain_header header;
   nay_cfchain *c;
   if (chain == NULL || copy == NULL) return NAY_EINVAL;
   nay_cfchain_describe(chain, &header);
-  NAY_TRY(nay_cfchain_new(&header, chain->flags, allocator, NULL, &c));
+  NAY_TRY(nay_cfchain_new(&header, allocator, NULL, &c));
   for (uint32_t i = 0; i < c->nfilters; i++) {
     memcpy(c->subs[i].slots, chain->subs[i].slots, cf_sub_len(c, i));
   }
@@ -288,12 +290,12 @@ nay_status nay_cfchain_copy(const nay_cfchain *chain, const nay_allocator *alloc
 
 void nay_cfchain_free(nay_cfchain *chain) {
   if (chain == NULL) return;
-  nay_allocator a = chain->allocator;
+  nay_zallocator a = chain->allocator;
   for (uint32_t i = 0; i < chain->nfilters; i++) {
-    nay__free(&a, chain->subs[i].slots, cf_sub_len(chain, i));
+    cf_free(&a, chain->subs[i].slots, cf_sub_len(chain, i));
   }
-  nay__free(&a, chain->subs, chain->nfilters_room * sizeof *chain->subs);
-  nay__free(&a, chain, sizeof *chain);
+  cf_free(&a, chain->subs, chain->nfilters_room * sizeof *chain->subs);
+  cf_free(&a, chain, sizeof *chain);
 }
 
 void nay_cfchain_describe(const nay_cfchain *chain, nay_cfchain_header *header) {
@@ -318,10 +320,10 @@ const uint8_t *nay_cfchain_slots(const nay_cfchain *chain, uint64_t i, size_t *l
 static nay_status cf_make_room(nay_cfchain *chain) {
   if (chain->nfilters < chain->nfilters_room) return NAY_OK;
   uint32_t room = chain->nfilters + 1;
-  nay_cfsub *subs = nay__alloc(&chain->allocator, room * sizeof *subs);
+  nay_cfsub *subs = cf_alloc(&chain->allocator, room * sizeof *subs);
   if (subs == NULL) return NAY_ENOMEM;
   memcpy(subs, chain->subs, chain->nfilters * sizeof *subs);
-  nay__free(&chain->allocator, chain->subs, chain->nfilters_room * sizeof *subs);
+  cf_free(&chain->allocator, chain->subs, chain->nfilters_room * sizeof *subs);
   chain->subs = subs;
   chain->nfilters_room = room;
   return NAY_OK;
@@ -340,7 +342,7 @@ static nay_status cf_grow(nay_cfchain *chain) {
   nay_cfsub sub = {NULL, chain->subs[chain->nfilters - 1].nbuckets * chain->expansion};
   nbytes = (size_t)sub.nbuckets * chain->bucket_size;
   NAY_TRY(cf_make_room(chain));
-  sub.slots = cf_new_slots(chain, nbytes);
+  sub.slots = cf_alloc(&chain->allocator, nbytes);
   if (sub.slots == NULL) return NAY_ENOMEM;
   chain->subs[chain->nfilters++] = sub;
   return NAY_OK;
@@ -436,7 +438,7 @@ static bool cf_empty_out(nay_cfchain *chain, uint32_t i) {
 /* Releases the newest sub-filter, which is empty. */
 static void cf_drop_newest(nay_cfchain *chain) {
   uint32_t last = chain->nfilters - 1;
-  nay__free(&chain->allocator, chain->subs[last].slots, cf_sub_len(chain, last));
+  cf_free(&chain->allocator, chain->subs[last].slots, cf_sub_len(chain, last));
   chain->nfilters = last;
 }
 
@@ -519,18 +521,21 @@ nay_status nay_cfchain_load(nay_cfchain *chain, uint64_t offset, const void *byt
   return NAY_OK;
 }
 
-bool nay_cfchain_move(nay_cfchain **chain, uint64_t *cursor, void *(*move)(void *ctx, void *ptr),
-                      bool (*stop)(void *ctx), void *ctx) {
-  if (*cursor == 0) {
-    *chain = move(ctx, *chain);
-    (*chain)->subs = move(ctx, (*chain)->subs);
-  }
+static void *cf_moved(void *ptr, nay_mover mover, void *ctx) {
+  void *moved = mover(ctx, ptr);
+  return moved != NULL ? moved : ptr;
+}
+
+bool nay_cfchain_move(nay_cfchain **chain, uint64_t part, nay_mover mover, void *ctx) {
   nay_cfchain *c = *chain;
-  while (*cursor < c->nfilters) {
-    if (*cursor != 0 && stop(ctx)) return false;
-    c->subs[*cursor].slots = move(ctx, c->subs[*cursor].slots);
-    ++*cursor;
+  if (part == 0) {
+    *chain = cf_moved(c, mover, ctx);
+  } else if (part == 1) {
+    c->subs = cf_moved(c->subs, mover, ctx);
+  } else if (part - 2 < c->nfilters) {
+    c->subs[part - 2].slots = cf_moved(c->subs[part - 2].slots, mover, ctx);
+  } else {
+    return false;
   }
-  *cursor = 0;
   return true;
 }
