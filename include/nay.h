@@ -474,6 +474,9 @@ typedef struct nay_stats {
 /* nay_filter_stats: reads the whole payload. NAY_ECORRUPT: a lazily mapped file is damaged. */
 NAY_API nay_status nay_filter_stats(const nay_filter *filter, nay_stats *stats);
 
+/* nay_filter_kind: its family; NAY_AUTO for NULL and for another system's layout. */
+NAY_API nay_kind nay_filter_kind(const nay_filter *filter);
+
 /* nay_filter_nbytes: the memory that a filter has asked its allocator for, in all. Reads no key. */
 NAY_API size_t nay_filter_nbytes(const nay_filter *filter);
 

@@ -234,6 +234,10 @@ void nay_filter_free(nay_filter *f) {
   nay__free(&a, f, sizeof *f);
 }
 
+nay_kind nay_filter_kind(const nay_filter *f) {
+  return f != NULL && f->format == NULL ? f->family->kind : NAY_AUTO;
+}
+
 size_t nay_filter_nbytes(const nay_filter *f) {
   if (f == NULL) return 0;
   return sizeof *f + f->memory.raw_size + (f->meta_owned ? f->meta_len : 0) +

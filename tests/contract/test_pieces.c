@@ -207,6 +207,8 @@ static void parameters_are_not_for_everyone(void **state) {
     assert_status(nay_filter_params(f, &p), NAY_ENOTSUP);
     assert_int_equal(p.nkeys, 77);
   }
+  assert_int_equal(nay_filter_kind(f), family->kind);
+  assert_int_equal(nay_filter_kind(NULL), NAY_AUTO);
   assert_status(nay_filter_params(NULL, &p), NAY_EINVAL);
   assert_status(nay_filter_params(f, NULL), NAY_EINVAL);
   nay_filter_free(f);
