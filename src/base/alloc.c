@@ -8,7 +8,12 @@ static void *alloc_default(void *ctx, size_t size) {
   return malloc(size);
 }
 
-static void free_default(void *ctx, void *ptr, size_t size) {
+void *nay__calloc_default(void *ctx, size_t size) {
+  (void)ctx;
+  return calloc(1, size);
+}
+
+void nay__free_default(void *ctx, void *ptr, size_t size) {
   (void)ctx;
   (void)size;
   free(ptr);
@@ -16,7 +21,7 @@ static void free_default(void *ctx, void *ptr, size_t size) {
 
 nay_allocator nay__allocator_or_default(const nay_allocator *a) {
   if (a != NULL) return *a;
-  return (nay_allocator){alloc_default, free_default, NULL};
+  return (nay_allocator){alloc_default, nay__free_default, NULL};
 }
 
 static nay_memory memory_in(void *raw, size_t raw_size) {

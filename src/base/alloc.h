@@ -9,6 +9,10 @@
 /* nay__allocator_or_default: a copy of *a, or malloc and free when a is NULL. */
 nay_allocator nay__allocator_or_default(const nay_allocator *a);
 
+/* nay__calloc_default: zeroed memory from libc; fresh pages of the kernel are not written again. */
+void *nay__calloc_default(void *ctx, size_t size);
+void nay__free_default(void *ctx, void *ptr, size_t size);
+
 static inline void *nay__alloc(const nay_allocator *a, size_t size) {
   return a->alloc(a->ctx, size);
 }
