@@ -485,7 +485,7 @@ NAY_API size_t nay_filter_nbytes(const nay_filter *filter);
  * returns its new place (the bytes are there, the old block is released) or NULL when it stays. The
  * handle is such a block too: go on with what is returned.
  */
-typedef void *(*nay_mover)(void *ctx, void *block, size_t size);
+typedef void *(*nay_mover)(void *ctx, void *ptr);
 NAY_API nay_filter *nay_filter_move(nay_filter *filter, nay_mover move, void *ctx);
 
 /* nay_overlap: estimated sizes of the union and intersection of two sets, from their filters. */

@@ -258,11 +258,11 @@ static void filter_move_memory(nay_filter *f, nay_mover move, void *ctx) {
 nay_filter *nay_filter_move(nay_filter *f, nay_mover move, void *ctx) {
   if (f == NULL || move == NULL) return f;
   if (f->memory.raw != NULL) filter_move_memory(f, move, ctx);
-  void *to = f->meta_owned ? move(ctx, (void *)(uintptr_t)f->meta, f->meta_len) : NULL;
+  void *to = f->meta_owned ? move(ctx, (void *)(uintptr_t)f->meta) : NULL;
   if (to != NULL) f->meta = to;
-  to = f->locks != NULL ? move(ctx, f->locks, NAY_NSTRIPES) : NULL;
+  to = f->locks != NULL ? move(ctx, f->locks) : NULL;
   if (to != NULL) f->locks = to;
-  to = move(ctx, f, sizeof *f);
+  to = move(ctx, f);
   return to != NULL ? to : f;
 }
 

@@ -14,6 +14,7 @@ static const char module_name[] = "bf";
 
 static const module_part *const parts[] = {
     &bf_part,
+    &native_part,
 };
 enum { NPARTS = sizeof parts / sizeof parts[0] };
 
@@ -29,11 +30,18 @@ static int command_describe(redis_ctx *ctx, const module_command *command) {
     return REDIS_ERR;
   }
   if (command->key_flags == 0) return REDIS_OK;
-  redis_key_spec keys[2] = {{.flags = command->key_flags,
+  redis_key_spec keys[3] = {{.flags = command->key_flags,
                              .begin_search = REDIS_BEGIN_SEARCH_INDEX,
                              .begin.index.pos = 1,
                              .find_keys = REDIS_FIND_KEYS_RANGE,
                              .find.range = {command->more_keys, 1, 0}}};
+  if (command->key_word != NULL) {
+    keys[1] = (redis_key_spec){.flags = REDIS_KEY_RO | REDIS_KEY_ACCESS,
+                               .begin_search = REDIS_BEGIN_SEARCH_KEYWORD,
+                               .begin.keyword = {command->key_word, 2},
+                               .find_keys = REDIS_FIND_KEYS_RANGE,
+                               .find.range = {0, 1, 0}};
+  }
   redis_command_info info = {.version = &info_version,
                              .summary = command->summary,
                              .complexity = command->complexity,

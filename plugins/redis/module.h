@@ -21,8 +21,9 @@ typedef struct module_command {
   const char *flags; /* "write deny-oom" */
   const char *acl;   /* "write bloom": categories for servers that can set them */
   int arity;
-  unsigned key_flags; /* REDIS_KEY_*; 0: the command stays out of COMMAND DOCS */
-  int more_keys;      /* keys after the first argument; -1: all arguments are keys */
+  unsigned key_flags;   /* REDIS_KEY_*; 0: the command stays out of COMMAND DOCS */
+  int more_keys;        /* keys after the first argument; -1: all arguments are keys */
+  const char *key_word; /* another key, which is only read, may follow this word; may be NULL */
   const char *since, *complexity, *summary;
   const char *tips; /* may be NULL */
   redis_arg *args;  /* ends with a zero entry */
@@ -40,6 +41,7 @@ typedef struct module_part {
 } module_part;
 
 extern const module_part bf_part;
+extern const module_part native_part;
 
 /* Shorthand for rows of redis_arg tables. */
 #define ARG_KEY \

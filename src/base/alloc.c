@@ -54,7 +54,7 @@ nay_status nay__memory_new(const nay_allocator *a, size_t size, nay_memory *memo
 /* The new place may be aligned otherwise; then the bytes shift within their block. */
 bool nay__memory_move(nay_memory *memory, nay_mover move, void *ctx) {
   size_t skip = (size_t)(memory->at - (uint8_t *)memory->raw);
-  void *raw = move(ctx, memory->raw, memory->raw_size);
+  void *raw = move(ctx, memory->raw);
   if (raw == NULL) return false;
   *memory = memory_in(raw, memory->raw_size);
   uint8_t *was_at = (uint8_t *)raw + skip;

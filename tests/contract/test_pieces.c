@@ -232,8 +232,9 @@ typedef struct mover {
 } mover;
 
 /* To a place that is aligned otherwise than the old one, as another allocator's might be. */
-static void *move_block(void *ctx, void *block, size_t size) {
+static void *move_block(void *ctx, void *block) {
   mover *m = ctx;
+  size_t size = ((const flaky_label *)block - 1)->size;
   if (m->moves++ < m->stays) return NULL;
   nay_allocator a = flaky_allocator(m->heap);
   void *fresh = a.alloc(a.ctx, size);
