@@ -14,6 +14,7 @@ static const char module_name[] = "bf";
 
 static const module_part *const parts[] = {
     &bf_part,
+    &cf_part,
     &native_part,
 };
 enum { NPARTS = sizeof parts / sizeof parts[0] };

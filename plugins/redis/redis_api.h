@@ -37,7 +37,7 @@ enum { REDIS_NOTIFY_GENERIC = 1 << 2, REDIS_NOTIFY_MODULE = 1 << 13 };
 enum { REDIS_OPTION_HANDLE_IO_ERRORS = 1 << 0 };
 enum {
   REDIS_CTX_SLAVE = 1 << 3,
-  REDIS_CTX_REPLICATED = 1 << 12, /* the command comes from our master */
+  REDIS_CTX_REPLICATED = 1 << 12,
   REDIS_CTX_LOADING = 1 << 13,
   REDIS_CTX_RESP3 = 1 << 22
 };
