@@ -364,7 +364,6 @@ static const module_command commands[] = {
      .acl = "write fast nay",
      .arity = -4,
      .key_flags = CREATES,
-     .key_word = "LIKE",
      .since = "0.1.0",
      .complexity = "O(N) where N is the number of bytes",
      .summary = "Makes an empty filter of a kind, a size and a rate of false positives",

@@ -21,9 +21,8 @@ typedef struct module_command {
   const char *flags; /* "write deny-oom" */
   const char *acl;   /* "write bloom": categories for servers that can set them */
   int arity;
-  unsigned key_flags;   /* REDIS_KEY_*; 0: the command stays out of COMMAND DOCS */
-  int more_keys;        /* keys after the first argument; -1: all arguments are keys */
-  const char *key_word; /* another key, which is only read, may follow this word; may be NULL */
+  unsigned key_flags; /* REDIS_KEY_*; 0: the command stays out of COMMAND DOCS */
+  int more_keys;      /* keys after the first argument; -1: all arguments are keys */
   const char *since, *complexity, *summary;
   const char *tips; /* may be NULL */
   redis_arg *args;  /* ends with a zero entry */

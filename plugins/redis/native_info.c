@@ -10,6 +10,8 @@
 #include "reply.h"
 #include "type_nay.h"
 
+#define ERROR_NO_FIELD "ERR no such field"
+
 typedef struct facts {
   const native_value *value;
   const nay_filter *filter;
@@ -68,20 +70,20 @@ static void say_limit(redis_ctx *ctx, const facts *f) {
 }
 
 static void say_window(redis_ctx *ctx, const facts *f) {
-  redis.ReplyWithLongLong(ctx, (long long)f->params.window);
+  uint64_t length = f->params.window != 0 ? f->params.window : f->params.nkeys;
+  redis.ReplyWithLongLong(ctx, (long long)length);
 }
 
 static void say_unit(redis_ctx *ctx, const facts *f) {
-  const char *unit = f->value->extras.by_seconds ? "seconds" : f->params.window != 0 ? "ticks" : "";
-  bool by_keys = f->params.window == 0 && f->params.kind == NAY_WINDOW;
-  redis.ReplyWithSimpleString(ctx, by_keys ? "keys" : unit);
+  const char *timed = f->value->extras.by_seconds ? "seconds" : "ticks";
+  redis.ReplyWithSimpleString(ctx, f->params.window != 0 ? timed : "keys");
 }
 
 static void say_clock(redis_ctx *ctx, const facts *f) {
   redis.ReplyWithLongLong(ctx, (long long)f->stats.clock);
 }
 
-static void say_arriving(redis_ctx *ctx, const facts *f) {
+static void say_arrived(redis_ctx *ctx, const facts *f) {
   size_t len = 0;
   nay_decoder_bytes(f->value->arriving, &len, NULL);
   redis.ReplyWithLongLong(ctx, (long long)len);
@@ -93,32 +95,48 @@ static void say_expected(redis_ctx *ctx, const facts *f) {
   redis.ReplyWithLongLong(ctx, (long long)total);
 }
 
-/* The order of the reply. Fields that need a filter are left out while there is none. */
+/* Whom a field is about. */
+typedef enum about { ANY, FILTER, GROWING, WINDOW, ARRIVING } about;
+
+/* The order of the reply. */
 static const struct field {
   const char *name;
   void (*say)(redis_ctx *ctx, const facts *facts);
-  bool is_measured, needs_filter;
+  about about;
+  bool is_measured;
 } fields[] = {
-    {"kind", say_kind, false, true},
-    {"size", say_size, false, false},
-    {"file size", say_file, false, true},
-    {"capacity", say_capacity, true, true},
-    {"keys", say_keys, true, true},
-    {"fill", say_fill, true, true},
-    {"rate", say_rate, true, true},
-    {"planned rate", say_planned, true, true},
-    {"overloaded", say_overloaded, true, true},
-    {"hash", say_hash, true, true},
-    {"probes", say_probes, true, true},
-    {"levels", say_levels, true, true},
-    {"memory limit", say_limit, false, true},
-    {"window", say_window, false, true},
-    {"window unit", say_unit, false, true},
-    {"clock", say_clock, true, true},
-    {"bytes arrived", say_arriving, false, false},
-    {"bytes expected", say_expected, false, false},
+    {"kind", say_kind, FILTER, false},
+    {"size", say_size, ANY, false},
+    {"file size", say_file, FILTER, false},
+    {"capacity", say_capacity, FILTER, true},
+    {"keys", say_keys, FILTER, true},
+    {"fill", say_fill, FILTER, true},
+    {"rate", say_rate, FILTER, true},
+    {"planned rate", say_planned, FILTER, true},
+    {"overloaded", say_overloaded, FILTER, true},
+    {"hash", say_hash, FILTER, true},
+    {"probes", say_probes, FILTER, true},
+    {"levels", say_levels, FILTER, true},
+    {"memory limit", say_limit, GROWING, false},
+    {"window", say_window, WINDOW, false},
+    {"window unit", say_unit, WINDOW, false},
+    {"clock", say_clock, WINDOW, true},
+    {"bytes arrived", say_arrived, ARRIVING, false},
+    {"bytes expected", say_expected, ARRIVING, false},
 };
 enum { NFIELDS = sizeof fields / sizeof fields[0] };
+
+static bool has_field(const facts *f, const struct field *field) {
+  unsigned traits = f->filter != NULL ? nay_kind_traits(nay_filter_kind(f->filter)) : 0;
+  switch (field->about) {
+    case FILTER: return f->filter != NULL;
+    case GROWING: return (traits & NAY_CAN_GROW) != 0;
+    case WINDOW: return (traits & NAY_CAN_EXPIRE) != 0;
+    case ARRIVING: return f->value->arriving != NULL;
+    case ANY: break;
+  }
+  return true;
+}
 
 static void facts_gather(facts *f, bool measure) {
   if (f->filter == NULL) return;
@@ -129,10 +147,10 @@ static void facts_gather(facts *f, bool measure) {
 static int info_all(redis_ctx *ctx, facts *f) {
   long n = 0;
   facts_gather(f, true);
-  for (size_t i = 0; i < NFIELDS; i++) n += f->filter != NULL || !fields[i].needs_filter;
+  for (size_t i = 0; i < NFIELDS; i++) n += has_field(f, &fields[i]);
   redis.ReplyWithMap(ctx, n);
   for (size_t i = 0; i < NFIELDS; i++) {
-    if (f->filter == NULL && fields[i].needs_filter) continue;
+    if (!has_field(f, &fields[i])) continue;
     redis.ReplyWithSimpleString(ctx, fields[i].name);
     fields[i].say(ctx, f);
   }
@@ -142,12 +160,14 @@ static int info_all(redis_ctx *ctx, facts *f) {
 static int info_one(redis_ctx *ctx, facts *f, const redis_string *name) {
   for (size_t i = 0; i < NFIELDS; i++) {
     if (!word_is(name, fields[i].name)) continue;
-    if (f->filter == NULL && fields[i].needs_filter) return reply_error(ctx, ERROR_LOADING);
+    if (!has_field(f, &fields[i])) {
+      return reply_error(ctx, f->filter == NULL ? ERROR_LOADING : ERROR_NO_FIELD);
+    }
     facts_gather(f, fields[i].is_measured);
     fields[i].say(ctx, f);
     return REDIS_OK;
   }
-  return reply_error(ctx, "ERR no such field");
+  return reply_error(ctx, ERROR_NO_FIELD);
 }
 
 int native_info_command(redis_ctx *ctx, redis_string **argv, int argc) {

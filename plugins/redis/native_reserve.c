@@ -13,6 +13,12 @@
 #include "reply.h"
 #include "type_nay.h"
 
+/* Where a filter starts that nobody has reserved: 2.2 KB. Bits per key at a million: 17.8. */
+enum { FIRST_CAPACITY = 1000 };
+
+/* Generations of a window, unless it is shorter: the library's own number. */
+enum { GENERATIONS = 7 };
+
 typedef enum window_unit { UNIT_SECONDS, UNIT_TICKS, UNIT_KEYS } window_unit;
 
 /* What was said. Numbers are 0 when they were not; `given` has a bit for each option. */
@@ -185,6 +191,9 @@ static nay_params reserve_params(const reserve *r) {
   p.max_nkeys = r->max_capacity;
   p.generations = (uint32_t)r->generations;
   p.window = r->unit == UNIT_KEYS ? 0 : r->window;
+  if (p.window != 0 && p.window < GENERATIONS && p.generations == 0) {
+    p.generations = (uint32_t)p.window;
+  }
   if ((r->given & GIVEN_UNIQUE) != 0) p.flags |= NAY_UNIQUE;
   if ((r->given & GIVEN_HASHKEY) != 0) memcpy(p.key, r->secret, sizeof p.key);
   if ((r->given & GIVEN_SEED) != 0) {
