@@ -41,6 +41,7 @@ typedef struct module_part {
 
 extern const module_part bf_part;
 extern const module_part cf_part;
+extern const module_part native_part;
 
 /* Shorthand for rows of redis_arg tables. */
 #define ARG_KEY \
