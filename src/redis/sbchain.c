@@ -215,16 +215,10 @@ static nay_hash sbchain_hash(const nay_sbchain *chain, const void *item, size_t 
   return (nay_hash){a, nay__murmur32(item, len, a)};
 }
 
-NAY_INLINE uint64_t sblink_position(const sblink *link, nay_hash hash, uint32_t i) {
-  uint64_t x = hash.lo + i * hash.hi;
-  uint64_t rest = x - nay__mulhi(x, link->reciprocal) * link->modulus;
-  return rest >= link->modulus ? rest - link->modulus : rest;
-}
-
 /* Whether the bits from position `first` up to `last` are all set. */
 NAY_INLINE bool sblink_has(const sblink *link, nay_hash hash, uint32_t first, uint32_t last) {
   for (uint32_t i = first; i < last; i++) {
-    uint64_t at = sblink_position(link, hash, i);
+    uint64_t at = nay__sblink_position(link, hash, i);
     if ((link->bytes[at >> 3] >> (at & 7) & 1) == 0) return false;
   }
   return true;
@@ -232,14 +226,14 @@ NAY_INLINE bool sblink_has(const sblink *link, nay_hash hash, uint32_t first, ui
 
 static void sblink_set(sblink *link, nay_hash hash) {
   for (uint32_t i = 0; i < link->hashes; i++) {
-    uint64_t at = sblink_position(link, hash, i);
+    uint64_t at = nay__sblink_position(link, hash, i);
     link->bytes[at >> 3] |= (uint8_t)(1u << (at & 7));
   }
 }
 
 NAY_INLINE void sblink_prefetch(const sblink *link, nay_hash hash, uint32_t first, uint32_t last) {
   for (uint32_t i = first; i < last; i++) {
-    NAY_PREFETCH(link->bytes + (sblink_position(link, hash, i) >> 3));
+    NAY_PREFETCH(link->bytes + (nay__sblink_position(link, hash, i) >> 3));
   }
 }
 

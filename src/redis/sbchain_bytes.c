@@ -55,7 +55,8 @@ static const char *sb_bad_rate(const nay_sblink *link) {
 }
 
 /* The array has the size for its entries: at least their bits, at most what rounding up adds. */
-static const char *sb_bad_size(const nay_sblink *link) {
+static const char *sb_bad_size(const nay_sblink *link, uint32_t options) {
+  if (link->n2 > 0 && (options & NAY_SB_NO_ROUND)) return "a link's size is rounded after all";
   if (link->n2 > 63) return "a link's size is a power of two beyond 2^63";
   if (link->nbits == 0 || link->nbytes > UINT64_MAX / 16) return "a link has no bits, or too many";
   if (link->nbytes * 8 < link->nbits || link->nbytes * 8 - link->nbits >= 64) {
@@ -70,9 +71,10 @@ static const char *sb_bad_size(const nay_sblink *link) {
   return fits ? NULL : "a link's array is too large for its entries";
 }
 
-static nay_status sb_check_link(const nay_sblink *given, nay_diag *diag, sblink *link) {
+static nay_status sb_check_link(const nay_sblink *given, uint32_t options, nay_diag *diag,
+                                sblink *link) {
   const char *why = sb_bad_rate(given);
-  if (why == NULL) why = sb_bad_size(given);
+  if (why == NULL) why = sb_bad_size(given, options);
   if (why != NULL) return nay__fail(diag, NAY_ECORRUPT, why, 0);
   *link = (sblink){.hashes = given->hashes,
                    .n2 = given->n2,
@@ -107,7 +109,7 @@ nay_status nay_sbchain_begin(uint64_t size, uint64_t options, uint64_t growth,
 nay_status nay_sbchain_take(nay_sbchain *chain, const nay_sblink *link, void *bytes,
                             nay_diag *diag) {
   sblink made;
-  NAY_TRY(sb_check_link(link, diag, &made));
+  NAY_TRY(sb_check_link(link, chain->options, diag, &made));
   made.bytes = bytes;
   return nay__sbchain_push(chain, &made);
 }
@@ -173,7 +175,7 @@ static nay_status sb_check_rows(const uint8_t *p, size_t nlinks, nay_diag *diag)
     size_t at = SB_HEAD + SB_ROW * i;
     nay_sblink row = sb_decode_row(p + at);
     sblink link;
-    nay_status status = sb_check_link(&row, diag, &link);
+    nay_status status = sb_check_link(&row, nay__load32le(p + 12), diag, &link);
     if (status != NAY_OK && diag != NULL) diag->offset = at;
     NAY_TRY(status);
   }
@@ -185,7 +187,7 @@ static nay_status sb_push_rows(nay_sbchain *chain, const uint8_t *p, size_t nlin
   for (size_t i = 0; i < nlinks; i++) {
     nay_sblink row = sb_decode_row(p + SB_HEAD + SB_ROW * i);
     sblink link;
-    NAY_TRY(sb_check_link(&row, diag, &link));
+    NAY_TRY(sb_check_link(&row, chain->options, diag, &link));
     NAY_TRY(nay__sbchain_push_zero(chain, &link));
   }
   return nay_sbchain_finish(chain, diag);
