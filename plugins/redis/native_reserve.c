@@ -174,8 +174,11 @@ static const char *parse_reserve(reserve *r, redis_string **argv, int argc) {
 /* ---- parameters ---- */
 
 nay_params native_default_params(void) {
-  nay_params p = {
-      .kind = NAY_SCALABLE, .fpr = 0.01, .flags = NAY_STORE_KEY, .hash = NAY_HASH_SIPHASH};
+  nay_params p = {.kind = NAY_SCALABLE,
+                  .nkeys = FIRST_CAPACITY,
+                  .fpr = 0.01,
+                  .flags = NAY_STORE_KEY,
+                  .hash = NAY_HASH_SIPHASH};
   redis.GetRandomBytes(p.key, sizeof p.key);
   return p;
 }

@@ -82,7 +82,8 @@ const char *native_value_adopt(native_value *value, nay_filter *filter,
   nay_stats stats;
   if (extras->by_seconds && nay_filter_params(filter, &params) == NAY_OK &&
       nay_filter_stats(filter, &stats) == NAY_OK) {
-    value->generation = (params.window + params.generations - 1) / params.generations;
+    value->generation =
+        params.window / params.generations + (params.window % params.generations != 0);
     value->clock = stats.clock;
   }
   return NULL;
