@@ -73,6 +73,7 @@ nay_status nay__sblink_plan(uint64_t entries, double error, uint32_t options, sb
     if (entries > 63) return NAY_EINVAL;
     link->n2 = (uint32_t)entries;
     link->entries = (uint64_t)((double)(1ull << link->n2) / link->bpe);
+    if (link->entries == 0) return NAY_EINVAL; /* not even one item fits */
   } else if (!(options & NAY_SB_NO_ROUND)) {
     NAY_TRY(sblink_round_up(need, link));
   } else if (!(need < SB_MAX_BITS - 64)) {
