@@ -35,7 +35,12 @@ enum { REDIS_KEYTYPE_EMPTY = 0, REDIS_KEYTYPE_MODULE = 6 }; /* KeyType */
 enum { REDIS_POSTPONED_LEN = -1 };
 enum { REDIS_NOTIFY_GENERIC = 1 << 2, REDIS_NOTIFY_MODULE = 1 << 13 };
 enum { REDIS_OPTION_HANDLE_IO_ERRORS = 1 << 0 };
-enum { REDIS_CTX_SLAVE = 1 << 3, REDIS_CTX_LOADING = 1 << 13, REDIS_CTX_RESP3 = 1 << 22 };
+enum {
+  REDIS_CTX_SLAVE = 1 << 3,
+  REDIS_CTX_REPLICATED = 1 << 12,
+  REDIS_CTX_LOADING = 1 << 13,
+  REDIS_CTX_RESP3 = 1 << 22
+};
 enum { REDIS_CONFIG_DEFAULT = 0, REDIS_CONFIG_UNPREFIXED = 1 << 9 };
 
 /* What a key of a command is used for (redis_key_spec.flags). */
@@ -46,7 +51,7 @@ enum { REDIS_CONFIG_DEFAULT = 0, REDIS_CONFIG_UNPREFIXED = 1 << 9 };
 #define REDIS_KEY_INSERT (1u << 6)
 #define REDIS_KEY_DELETE (1u << 7)
 
-enum { REDIS_BEGIN_SEARCH_INDEX = 2, REDIS_FIND_KEYS_RANGE = 2 };
+enum { REDIS_BEGIN_SEARCH_INDEX = 2, REDIS_BEGIN_SEARCH_KEYWORD = 3, REDIS_FIND_KEYS_RANGE = 2 };
 
 typedef struct redis_key_spec {
   const char *notes;
