@@ -204,7 +204,8 @@ static void positions_are_remainders(void **state) {
     if (link.nbits == 0) continue;
     nay__sblink_set_modulus(&link);
     for (uint32_t i = 0; i < 50; i++) {
-      nay_hash h = {nay_hash_mix(seed++), nay_hash_mix(seed++)};
+      nay_hash h = {nay_hash_mix(seed), nay_hash_mix(seed + 1)};
+      seed += 2;
       if (i == 0) h = (nay_hash){UINT64_MAX, 0};
       if (i == 1) h = (nay_hash){link.nbits - 1, 1};
       assert_true(nay__sblink_position(&link, h, i) == (h.lo + i * h.hi) % link.nbits);
