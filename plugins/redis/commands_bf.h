@@ -4,11 +4,21 @@
 
 #include "module.h"
 
-/* Set when the type MBbloom-- is registered. */
+/* Set when the type MBbloom-- is registered. Its values are nay_sbchain. */
 extern redis_type *bf_type;
 extern redis_type_methods bf_methods;
 
 /* bf_memory: what all values of the type hold. */
 extern memory_use bf_memory;
+
+/* Dumps and rewritten logs come in pieces of at most 16 MiB, as RedisBloom's. */
+enum { BF_CHUNK = 16 << 20 };
+
+/* bf_size: the memory of a filter as RedisBloom states it: 32 bytes, 64 for each link, the arrays.
+ */
+size_t bf_size(const void *value);
+
+/* bf_header: the header of a dump; free it with redis.Free. NULL: no memory. */
+void *bf_header(const nay_sbchain *chain, size_t *len);
 
 #endif /* NAY_REDIS_COMMANDS_BF_H */

@@ -16,7 +16,7 @@
  */
 
 typedef struct module_command {
-  const char *name; /* "BF.ADD" */
+  const char *name; /* "bf.add": in lower case, as errors print it */
   redis_handler run;
   const char *flags; /* "write deny-oom" */
   const char *acl;   /* "write bloom": categories for servers that can set them */
@@ -54,6 +54,8 @@ extern const module_part cf_part;
     .name = arg_name, .type = arg_type, .key_spec_index = -1, .token = arg_token, \
     .flags = REDIS_ARG_OPTIONAL                                                   \
   }
+#define ARG_TOKEN(arg_name, arg_token) \
+  { .name = arg_name, .type = REDIS_ARG_PURE_TOKEN, .key_spec_index = -1, .token = arg_token }
 #define ARG_END \
   { .name = NULL }
 
