@@ -41,3 +41,14 @@ uint32_t nay__murmur32(const uint8_t *p, size_t len, uint32_t seed) {
   h = (h ^ h >> 13) * MURMUR_M32;
   return h ^ h >> 15;
 }
+
+/* RedisBloom's pairs: the second hash has the first as its seed. */
+nay_hash nay__murmur64x2(const uint8_t *p, size_t len) {
+  uint64_t a = nay__murmur64a(p, len, MURMUR_M64);
+  return (nay_hash){a, nay__murmur64a(p, len, a)};
+}
+
+nay_hash nay__murmur32x2(const uint8_t *p, size_t len) {
+  uint32_t a = nay__murmur32(p, len, 0x9747b28cu);
+  return (nay_hash){a, nay__murmur32(p, len, a)};
+}
