@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size < NAY_CFCHAIN_HEADER_LEN) return 0;
   if (nay_cfchain_read_header(data, NAY_CFCHAIN_HEADER_LEN, NULL, &h) != NAY_OK) return 0;
   CHECK(nay_cfchain_nslots(&h, NULL, &nslots) == NAY_OK && h.nitems <= nslots);
-  if (nslots > MAX_SLOTS || h.nfilters > 100) return 0;
+  if (nslots > MAX_SLOTS || h.nfilters > 32 || h.max_iterations > 500) return 0;
   CHECK(nay_cfchain_new(&h, &a, NULL, &chain) == NAY_OK);
   for (size_t i = NAY_CFCHAIN_HEADER_LEN; i < size && i < 300; i++) chain_call(chain, data[i]);
   chain_round_trip(chain);
