@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   CHECK(nay_cfchain_nslots(&h, NULL, &nslots) == NAY_OK && h.nitems <= nslots);
   if (nslots > MAX_SLOTS || h.nfilters > 32 || h.max_iterations > 500) return 0;
   CHECK(nay_cfchain_new(&h, &a, NULL, &chain) == NAY_OK);
-  for (size_t i = NAY_CFCHAIN_HEADER_LEN; i < size && i < 300; i++) chain_call(chain, data[i]);
+  for (size_t i = NAY_CFCHAIN_HEADER_LEN; i < size && i < 200; i++) chain_call(chain, data[i]);
   chain_round_trip(chain);
   nay_cfchain_free(chain);
   CHECK(flaky_is_clean(&heap));
