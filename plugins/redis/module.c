@@ -15,11 +15,24 @@ static const char module_name[] = "bf";
 static const module_part *const parts[] = {
     &bf_part,
     &cf_part,
+    &native_part,
 };
 enum { NPARTS = sizeof parts / sizeof parts[0] };
 
 static const redis_command_info_version info_version = {1, sizeof(redis_history),
                                                         sizeof(redis_key_spec), sizeof(redis_arg)};
+
+/* The place of a key that is only read and follows a word of its own, if an argument is one. */
+static void key_after_word(const redis_arg *args, redis_key_spec *spec) {
+  for (; args != NULL && args->name != NULL; args++) {
+    if (args->type != REDIS_ARG_KEY || args->token == NULL) continue;
+    *spec = (redis_key_spec){.flags = REDIS_KEY_RO | REDIS_KEY_ACCESS,
+                             .begin_search = REDIS_BEGIN_SEARCH_KEYWORD,
+                             .begin.keyword = {args->token, 2},
+                             .find_keys = REDIS_FIND_KEYS_RANGE,
+                             .find.range = {0, 1, 0}};
+  }
+}
 
 /* The first argument of every command of ours is a key; others may follow it. */
 static int command_describe(redis_ctx *ctx, const module_command *command) {
@@ -30,11 +43,12 @@ static int command_describe(redis_ctx *ctx, const module_command *command) {
     return REDIS_ERR;
   }
   if (command->key_flags == 0) return REDIS_OK;
-  redis_key_spec keys[2] = {{.flags = command->key_flags,
+  redis_key_spec keys[3] = {{.flags = command->key_flags,
                              .begin_search = REDIS_BEGIN_SEARCH_INDEX,
                              .begin.index.pos = 1,
                              .find_keys = REDIS_FIND_KEYS_RANGE,
                              .find.range = {command->more_keys, 1, 0}}};
+  key_after_word(command->args, &keys[1]);
   redis_command_info info = {.version = &info_version,
                              .summary = command->summary,
                              .complexity = command->complexity,

@@ -51,7 +51,7 @@ enum { REDIS_CONFIG_DEFAULT = 0, REDIS_CONFIG_UNPREFIXED = 1 << 9 };
 #define REDIS_KEY_INSERT (1u << 6)
 #define REDIS_KEY_DELETE (1u << 7)
 
-enum { REDIS_BEGIN_SEARCH_INDEX = 2, REDIS_FIND_KEYS_RANGE = 2 };
+enum { REDIS_BEGIN_SEARCH_INDEX = 2, REDIS_BEGIN_SEARCH_KEYWORD = 3, REDIS_FIND_KEYS_RANGE = 2 };
 
 typedef struct redis_key_spec {
   const char *notes;

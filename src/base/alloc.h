@@ -33,6 +33,12 @@ typedef struct nay_memory {
 
 /* nay__memory_new: size 0 is fine. NAY_ENOMEM leaves *memory alone. */
 nay_status nay__memory_new(const nay_allocator *a, size_t size, nay_memory *memory);
+
+/* nay__memory_raw: the same, with whatever the allocator's memory has in it. */
+nay_status nay__memory_raw(const nay_allocator *a, size_t size, nay_memory *memory);
+
+/* nay__memory_move: offers the region to a nay_mover; false when it stays where it is. */
+bool nay__memory_move(nay_memory *memory, nay_mover move, void *ctx);
 void nay__memory_free(const nay_allocator *a, nay_memory *memory);
 
 #endif /* NAY_ALLOC_H */

@@ -55,9 +55,10 @@ uint64_t nay__siphash(const uint8_t key[16], const uint8_t *p, size_t len, unsig
 uint32_t nay__leveldb_hash(const uint8_t *p, size_t len, uint32_t seed);
 uint32_t nay__farm_fingerprint32(const uint8_t *p, size_t len);
 uint64_t nay__fnv1a64(const uint8_t *p, size_t len);
-nay_hash nay__murmur64x2(const uint8_t *p, size_t len);
-nay_hash nay__murmur32x2(const uint8_t *p, size_t len);
 uint64_t nay__murmur64a(const uint8_t *p, size_t len, uint64_t seed);
 uint32_t nay__murmur32(const uint8_t *p, size_t len, uint32_t seed);
+/* RedisBloom's pairs: the second hash has the first as its seed. */
+nay_hash nay__murmur64x2(const uint8_t *p, size_t len);
+nay_hash nay__murmur32x2(const uint8_t *p, size_t len);
 
 #endif /* NAY_HASH_H */

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/bits.h"
+#include "base/compiler.h"
 #include "nay_redis.h"
 
 /* A probe reads the first four fields of a link and nothing else. */
@@ -36,6 +37,13 @@ uint32_t nay__sblink_hashes(double bpe);
 
 /* nay__sblink_set_modulus: from nbits and n2. */
 void nay__sblink_set_modulus(sblink *link);
+
+/* nay__sblink_position: the bit that hash i of an item sets; the remainder without a division. */
+NAY_INLINE uint64_t nay__sblink_position(const sblink *link, nay_hash hash, uint32_t i) {
+  uint64_t x = hash.lo + i * hash.hi;
+  uint64_t rest = x - nay__mulhi(x, link->reciprocal) * link->modulus;
+  return rest >= link->modulus ? rest - link->modulus : rest;
+}
 
 /* nay__sblink_test: whether the link has an item of this hash. */
 bool nay__sblink_test(const sblink *link, nay_hash hash);

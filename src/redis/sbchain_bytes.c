@@ -53,19 +53,33 @@ static const char *sb_bad_rate(const nay_sblink *link) {
   return NULL;
 }
 
-/* The array has the size for its entries: at least their bits, at most what rounding up adds. */
-static const char *sb_bad_size(const nay_sblink *link) {
-  if (link->n2 > 63) return "a link's size is a power of two beyond 2^63";
+/* Only filters of before 2018, which had no options, may have bits that do not fill their bytes. */
+static const char *sb_bad_bits(const nay_sblink *link, uint32_t options) {
   if (link->nbits == 0 || link->nbytes > UINT64_MAX / 16) return "a link has no bits, or too many";
-  if (link->nbytes * 8 < link->nbits || link->nbytes * 8 - link->nbits >= 64) {
-    return "a link's bits are not those of its bytes";
-  }
+  uint64_t whole = link->nbytes * 8, slack = options == 0 && link->n2 == 0 ? 63 : 0;
+  bool is_so = whole >= link->nbits && whole - link->nbits <= slack;
+  return is_so ? NULL : "a link's bits are not those of its bytes";
+}
+
+/* Powers of two are what options without NO_ROUND ask for, and nothing else is. */
+static const char *sb_bad_power(const nay_sblink *link, uint32_t options) {
+  if (link->n2 > 63) return "a link's size is a power of two beyond 2^63";
+  if (link->n2 > 0 && (options & NAY_SB_NO_ROUND)) return "a link's size is rounded after all";
+  if (link->n2 == 0 && (options & NAY_SB_ENTRIES_ARE_LOG2)) return "a link's size is not given";
+  uint64_t nbits = nay__max_u64(1ull << link->n2, 64);
+  return link->n2 == 0 || link->nbits == nbits ? NULL : "a link's size is another power of two";
+}
+
+/* The array has the size for its entries: at least their bits, at most what rounding up adds. */
+static const char *sb_bad_size(const nay_sblink *link, uint32_t options) {
+  const char *why = sb_bad_bits(link, options);
+  if (why == NULL) why = sb_bad_power(link, options);
+  if (why != NULL) return why;
   double need = (double)link->entries * link->bpe, have = (double)link->nbits;
   if (link->entries == 0 || need > have * (1 + SB_SLACK) + 1) {
     return "a link's array is too small for its entries";
   }
-  uint64_t exact = link->n2 > 0 ? nay__max_u64(1ull << link->n2, 64) : 0;
-  bool fits = link->n2 > 0 ? link->nbits == exact : have <= need * (1 + SB_SLACK) + 65;
+  bool fits = link->n2 > 0 || have <= need * (1 + SB_SLACK) + 65;
   return fits ? NULL : "a link's array is too large for its entries";
 }
 
@@ -82,9 +96,10 @@ static sblink sb_of_row(const nay_sblink *row) {
   return link;
 }
 
-static nay_status sb_check_link(const nay_sblink *given, nay_diag *diag, sblink *link) {
+static nay_status sb_check_link(const nay_sblink *given, uint32_t options, nay_diag *diag,
+                                sblink *link) {
   const char *why = sb_bad_rate(given);
-  if (why == NULL) why = sb_bad_size(given);
+  if (why == NULL) why = sb_bad_size(given, options);
   if (why != NULL) return nay__fail(diag, NAY_ECORRUPT, why, 0);
   *link = sb_of_row(given);
   return NAY_OK;
@@ -111,7 +126,7 @@ nay_status nay_sbchain_begin(uint64_t size, uint64_t options, uint64_t growth,
 nay_status nay_sbchain_take(nay_sbchain *chain, const nay_sblink *link, void *bytes,
                             nay_diag *diag) {
   sblink made;
-  NAY_TRY(sb_check_link(link, diag, &made));
+  NAY_TRY(sb_check_link(link, chain->options, diag, &made));
   made.bytes = bytes;
   return nay__sbchain_push(chain, &made);
 }
@@ -177,7 +192,7 @@ static nay_status sb_check_rows(const uint8_t *p, size_t nlinks, nay_diag *diag)
     size_t at = NAY_SB_HEAD + NAY_SB_ROW * i;
     nay_sblink row = sb_decode_row(p + at);
     sblink link;
-    nay_status status = sb_check_link(&row, diag, &link);
+    nay_status status = sb_check_link(&row, nay__load32le(p + 12), diag, &link);
     if (status != NAY_OK && diag != NULL) diag->offset = at;
     NAY_TRY(status);
   }
@@ -189,7 +204,7 @@ static nay_status sb_push_rows(nay_sbchain *chain, const uint8_t *p, size_t nlin
   for (size_t i = 0; i < nlinks; i++) {
     nay_sblink row = sb_decode_row(p + NAY_SB_HEAD + NAY_SB_ROW * i);
     sblink link;
-    NAY_TRY(sb_check_link(&row, diag, &link));
+    NAY_TRY(sb_check_link(&row, chain->options, diag, &link));
     NAY_TRY(nay__sbchain_push_zero(chain, &link));
   }
   return nay_sbchain_finish(chain, diag);
