@@ -48,8 +48,8 @@ extern const module_part native_part;
 #define RW_INSERT (REDIS_KEY_RW | REDIS_KEY_INSERT)
 #define RW_UPDATE (REDIS_KEY_RW | REDIS_KEY_UPDATE)
 #define RW_ACCESS (REDIS_KEY_RW | REDIS_KEY_ACCESS)
-#define READS "readonly fast"
-#define WRITES "write deny-oom"
+#define READ_FLAGS "readonly fast"
+#define WRITE_FLAGS "write deny-oom"
 
 /* Shorthand for rows of redis_arg tables. */
 #define ARG_KEY \
