@@ -79,6 +79,7 @@ static const char *sb_bad_size(const nay_sblink *link, uint32_t options) {
   if (link->entries == 0 || need > have * (1 + SB_SLACK) + 1) {
     return "a link's array is too small for its entries";
   }
+  if (link->size > link->nbits) return "a link has more items than bits"; /* each set a new one */
   bool fits = link->n2 > 0 || have <= need * (1 + SB_SLACK) + 65;
   return fits ? NULL : "a link's array is too large for its entries";
 }

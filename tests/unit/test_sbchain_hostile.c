@@ -230,6 +230,10 @@ static void counts_that_do_not_add_up(void **state) {
   honest(h);
   nay__store64le(h + AT_SIZE, nay__load64le(h + AT_SIZE) + 1);
   assert_refused(h);
+  honest(h); /* more items than could have set a bit */
+  nay__store64le(h + AT_SIZE, nay__load64le(h + AT_SIZE) + (1ull << 62));
+  nay__store64le(h + HEAD + ROW_SIZE, nay__load64le(h + HEAD + ROW_SIZE) + (1ull << 62));
+  assert_refused(h);
   honest(h); /* a sum that wraps round to the right one */
   nay__store64le(h + HEAD + ROW_SIZE, UINT64_MAX);
   nay__store64le(h + HEAD + ROW + ROW_SIZE, nay__load64le(h + HEAD + ROW + ROW_SIZE) + 11);
