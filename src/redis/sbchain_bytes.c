@@ -106,17 +106,19 @@ static nay_status sb_check_link(const nay_sblink *given, uint32_t options, nay_d
   return NAY_OK;
 }
 
+static const char *sb_bad_head(uint64_t options, uint64_t growth) {
+  if ((options & ~(uint64_t)SB_OPTIONS_KNOWN) != 0) return "unknown options";
+  bool scales = (options & NAY_SB_NO_SCALING) == 0;
+  bool is_factor = growth <= UINT32_MAX && (growth > 0 || !scales);
+  return is_factor ? NULL : "the chain cannot grow by this factor";
+}
+
 /* ---- assembling ---- */
 
 nay_status nay_sbchain_begin(uint64_t size, uint64_t options, uint64_t growth,
                              const nay_zallocator *allocator, nay_diag *diag, nay_sbchain **chain) {
-  if ((options & ~(uint64_t)SB_OPTIONS_KNOWN) != 0) {
-    return nay__fail(diag, NAY_ECORRUPT, "unknown options", 0);
-  }
-  bool scales = (options & NAY_SB_NO_SCALING) == 0;
-  if (growth > UINT32_MAX || (scales && growth == 0)) {
-    return nay__fail(diag, NAY_ECORRUPT, "the chain cannot grow by this factor", 0);
-  }
+  const char *why = sb_bad_head(options, growth);
+  if (why != NULL) return nay__fail(diag, NAY_ECORRUPT, why, 0);
   NAY_TRY(nay__sbchain_alloc(allocator, chain));
   (*chain)->options = (uint32_t)options;
   (*chain)->growth = (uint32_t)growth;
@@ -241,13 +243,9 @@ void nay__sb_read_row(const uint8_t *row, sblink *link) {
 
 /* Options, growth, and sizes that add up: as nay_sbchain_begin and _finish, without a chain. */
 static nay_status sb_check_head(const uint8_t *p, nay_diag *diag) {
-  uint32_t options = nay__load32le(p + 12), nlinks = nay__load32le(p + 8);
-  if ((options & ~SB_OPTIONS_KNOWN) != 0) {
-    return nay__fail(diag, NAY_ECORRUPT, "unknown options", 12);
-  }
-  if ((options & NAY_SB_NO_SCALING) == 0 && nay__load32le(p + 16) == 0) {
-    return nay__fail(diag, NAY_ECORRUPT, "the chain cannot grow by this factor", 16);
-  }
+  uint32_t nlinks = nay__load32le(p + 8);
+  const char *why = sb_bad_head(nay__load32le(p + 12), nay__load32le(p + 16));
+  if (why != NULL) return nay__fail(diag, NAY_ECORRUPT, why, 12);
   uint64_t rest = nay__load64le(p);
   for (uint32_t i = 0; i < nlinks; i++) {
     uint64_t size = nay__load64le(p + NAY_SB_HEAD + NAY_SB_ROW * (size_t)i + 16);
