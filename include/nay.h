@@ -140,7 +140,10 @@ typedef enum nay_hash_kind {
   NAY_HASH_XXH64_PAIR = 66, /* XXH64 with seeds 0 and 1, as nori */
   NAY_HASH_FNV_MIX = 67,    /* SplitMix64 of FNV-1a-64, halves widened, as the lab */
   NAY_HASH_XXPH3 = 72,      /* XXH3 of xxHash 0.7.2, a preview that RocksDB kept */
-  NAY_HASH_LEVELDB_S8 = 73  /* LevelDB's with signed tail bytes, as RocksDB's old filters */
+  NAY_HASH_LEVELDB_S8 = 73, /* LevelDB's with signed tail bytes, as RocksDB's old filters */
+  NAY_HASH_MURMUR64 = 80,   /* MurmurHash64A, seed 0, as RedisBloom's cuckoo filters */
+  NAY_HASH_MURMUR64X2 = 81, /* two of it, the second seeded by the first: its Bloom filters */
+  NAY_HASH_MURMUR32X2 = 82  /* the same of MurmurHash2: its Bloom filters of before 2019 */
 } nay_hash_kind;
 
 /* nay_hash_name: "xxh3", "siphash13", "caller", ...; "unknown" for other numbers. */
@@ -293,6 +296,13 @@ NAY_API nay_status nay_filter_build(const nay_params *params, const uint64_t *ha
 /* nay_filter_copy: an independent copy, owned and writable even if the original is mapped. */
 NAY_API nay_status nay_filter_copy(const nay_filter *filter, const nay_allocator *allocator,
                                    nay_filter **copy);
+
+/*
+ * nay_filter_params: what nay_filter_new would make an empty twin from: the same shape, hash, seed
+ * or secret key, and limits, so that the two can be merged. The size comes as nbits (scalable: as
+ * fpr). NAY_ENOTSUP: a family without add, or another system's layout. NAY_EKEY: locked.
+ */
+NAY_API nay_status nay_filter_params(const nay_filter *filter, nay_params *params);
 
 /* nay_filter_free: NULL is fine. */
 NAY_API void nay_filter_free(nay_filter *filter);
@@ -487,6 +497,20 @@ typedef struct nay_stats {
 /* nay_filter_stats: reads the whole payload. NAY_ECORRUPT: a lazily mapped file is damaged. */
 NAY_API nay_status nay_filter_stats(const nay_filter *filter, nay_stats *stats);
 
+/* nay_filter_kind: its family; NAY_AUTO for NULL and for another system's layout. */
+NAY_API nay_kind nay_filter_kind(const nay_filter *filter);
+
+/* nay_filter_nbytes: the memory that a filter has asked its allocator for, in all. Reads no key. */
+NAY_API size_t nay_filter_nbytes(const nay_filter *filter);
+
+/*
+ * nay_filter_move: for allocators that defragment. Offers each block of the filter to move, which
+ * returns its new place (the bytes are there, the old block is released) or NULL when it stays. The
+ * handle is such a block too: go on with what is returned.
+ */
+typedef void *(*nay_mover)(void *ctx, void *ptr);
+NAY_API nay_filter *nay_filter_move(nay_filter *filter, nay_mover move, void *ctx);
+
 /* nay_overlap: estimated sizes of the union and intersection of two sets, from their filters. */
 typedef struct nay_overlap {
   double nkeys_a, nkeys_b;
@@ -537,12 +561,51 @@ typedef nay_status (*nay_sink)(void *ctx, const void *bytes, size_t len);
 NAY_API nay_status nay_filter_encode_stream(const nay_filter *filter, nay_sink sink, void *ctx);
 
 /*
+ * nay_filter_encode_range: the len bytes of the same file that start at offset, for those who send
+ * it in pieces and come back for each. Bytes of the front, which holds the digests, cost a pass
+ * over the payload; others are copied. NAY_EINVAL: the range is not within nay_filter_encoded_size.
+ * NAY_ENOTSUP: NAY_CONCURRENT, where pieces of different moments would not fit together.
+ */
+NAY_API nay_status nay_filter_encode_range(const nay_filter *filter, uint64_t offset, void *dst,
+                                           size_t len);
+
+/*
  * nay_filter_decode: reads a native file from bytes[0,len) into memory of its own. Everything is
  * checked before *filter is set: a filter you receive is safe to query, whoever wrote the bytes.
  * NAY_EFORMAT: not a nay file. NAY_ECORRUPT: damaged. NAY_EVERSION: from a newer library.
  */
 NAY_API nay_status nay_filter_decode(const void *bytes, size_t len, const nay_allocator *allocator,
                                      nay_diag *diag, nay_filter **filter);
+
+/*
+ * nay_decoder: nay_filter_decode for bytes that arrive in pieces, without a second copy of the
+ * payload. Calls: new (add)* finish free. The header is checked as soon as it is there; memory
+ * follows the bytes that have really come: eight times as much at most, whatever the header claims.
+ */
+typedef struct nay_decoder nay_decoder;
+
+NAY_API nay_status nay_decoder_new(const nay_allocator *allocator, nay_decoder **decoder);
+
+/* nay_decoder_add: the next len bytes. A failed call has taken none. NAY_ECORRUPT: more than there
+ * should be; otherwise as nay_filter_decode. */
+NAY_API nay_status nay_decoder_add(nay_decoder *decoder, const void *bytes, size_t len,
+                                   nay_diag *diag);
+
+/*
+ * nay_decoder_bytes: what has come so far, *len bytes, and in *total how many there will be (0: the
+ * header is not complete). Either may be NULL.
+ */
+NAY_API const void *nay_decoder_bytes(const nay_decoder *decoder, size_t *len, uint64_t *total);
+
+/* nay_decoder_truncate: forgets all but the first len bytes: some were not what they should be. */
+NAY_API nay_status nay_decoder_truncate(nay_decoder *decoder, size_t len);
+
+/*
+ * nay_decoder_finish: checks everything and hands the filter over; the decoder is then empty and
+ * can be used again. NAY_ECORRUPT: bytes are missing, or damaged; the decoder is as it was.
+ */
+NAY_API nay_status nay_decoder_finish(nay_decoder *decoder, nay_diag *diag, nay_filter **filter);
+NAY_API void nay_decoder_free(nay_decoder *decoder);
 
 /*
  * nay_filter_save: replaces the file atomically: after a crash it is the old one or the new one. A

@@ -194,6 +194,29 @@ nay_status nay_filter_copy(const nay_filter *f, const nay_allocator *allocator, 
   return NAY_OK;
 }
 
+/* Flags that are the caller's wish and no state. */
+#define FILTER_WISHES (NAY_CONCURRENT | NAY_STORE_KEY | NAY_SMALL_PAGES)
+
+nay_status nay_filter_params(const nay_filter *f, nay_params *params) {
+  if (f == NULL || params == NULL) return NAY_EINVAL;
+  if (f->format != NULL || f->family->recall == NULL) return NAY_ENOTSUP;
+  if (f->hasher.locked) return NAY_EKEY;
+  NAY_TRY(nay__filter_all_verified(f));
+  nay_params p = {.kind = f->family->kind,
+                  .nkeys = f->nkeys,
+                  .k = f->shape.k,
+                  .flags = f->flags & FILTER_WISHES,
+                  .hash = f->hasher.kind};
+  if (f->hasher.kind == NAY_HASH_SIPHASH) {
+    memcpy(p.key, f->hasher.key, sizeof p.key);
+  } else {
+    p.seed = f->hasher.seed;
+  }
+  f->family->recall(f, &p);
+  *params = p;
+  return NAY_OK;
+}
+
 static void filter_drop_meta(nay_filter *f) {
   if (f->meta_owned) nay__free(&f->allocator, (void *)(uintptr_t)f->meta, f->meta_len);
   f->meta = NULL;
@@ -210,6 +233,38 @@ void nay_filter_free(nay_filter *f) {
   nay__memory_free(&a, &f->memory);
   nay__free(&a, f->locks, NAY_NSTRIPES);
   nay__free(&a, f, sizeof *f);
+}
+
+nay_kind nay_filter_kind(const nay_filter *f) {
+  return f != NULL && f->format == NULL ? f->family->kind : NAY_AUTO;
+}
+
+size_t nay_filter_nbytes(const nay_filter *f) {
+  if (f == NULL) return 0;
+  return sizeof *f + f->memory.raw_size + (f->meta_owned ? f->meta_len : 0) +
+         (f->locks != NULL ? NAY_NSTRIPES : 0) +
+         (f->lazy != NULL ? nay__lazy_size(f->lazy->nchunks) : 0);
+}
+
+/* The block that holds the payload; metadata of an opened file lies in it as well. */
+static void filter_move_memory(nay_filter *f, nay_mover move, void *ctx) {
+  size_t payload = (size_t)(f->bits.bytes - f->memory.at), meta = 0;
+  bool meta_inside = f->meta != NULL && !f->meta_owned;
+  if (meta_inside) meta = (size_t)(f->meta - f->memory.at);
+  if (!nay__memory_move(&f->memory, move, ctx)) return;
+  f->bits.bytes = f->memory.at + payload;
+  if (meta_inside) f->meta = f->memory.at + meta;
+}
+
+nay_filter *nay_filter_move(nay_filter *f, nay_mover move, void *ctx) {
+  if (f == NULL || move == NULL) return f;
+  if (f->memory.raw != NULL) filter_move_memory(f, move, ctx);
+  void *to = f->meta_owned ? move(ctx, (void *)(uintptr_t)f->meta) : NULL;
+  if (to != NULL) f->meta = to;
+  to = f->locks != NULL ? move(ctx, f->locks) : NULL;
+  if (to != NULL) f->locks = to;
+  to = move(ctx, f);
+  return to != NULL ? to : f;
 }
 
 nay_status nay_filter_share(nay_filter *f) {

@@ -8,7 +8,12 @@ static void *alloc_default(void *ctx, size_t size) {
   return malloc(size);
 }
 
-static void free_default(void *ctx, void *ptr, size_t size) {
+void *nay__calloc_default(void *ctx, size_t size) {
+  (void)ctx;
+  return calloc(1, size);
+}
+
+void nay__free_default(void *ctx, void *ptr, size_t size) {
   (void)ctx;
   (void)size;
   free(ptr);
@@ -16,20 +21,45 @@ static void free_default(void *ctx, void *ptr, size_t size) {
 
 nay_allocator nay__allocator_or_default(const nay_allocator *a) {
   if (a != NULL) return *a;
-  return (nay_allocator){alloc_default, free_default, NULL};
+  return (nay_allocator){alloc_default, nay__free_default, NULL};
+}
+
+static nay_memory memory_in(void *raw, size_t raw_size) {
+  size_t skip = (size_t)(-(uintptr_t)raw & (NAY_CACHE_LINE - 1));
+  return (nay_memory){(uint8_t *)raw + skip, raw, raw_size};
+}
+
+nay_status nay__memory_raw(const nay_allocator *a, size_t size, nay_memory *memory) {
+  if (size > SIZE_MAX - NAY_CACHE_LINE) return NAY_ENOMEM;
+  void *raw = nay__alloc(a, size + NAY_CACHE_LINE);
+  if (raw == NULL) return NAY_ENOMEM;
+  *memory = memory_in(raw, size + NAY_CACHE_LINE);
+  return NAY_OK;
 }
 
 nay_status nay__memory_new(const nay_allocator *a, size_t size, nay_memory *memory) {
-  if (size > SIZE_MAX - NAY_CACHE_LINE) return NAY_ENOMEM;
-  size_t raw_size = size + NAY_CACHE_LINE;
+  if (a->alloc != alloc_default) {
+    NAY_TRY(nay__memory_raw(a, size, memory));
+    memset(memory->raw, 0, memory->raw_size);
+    return NAY_OK;
+  }
   /* calloc hands out fresh pages that the kernel has zeroed: a big filter is not written twice */
-  bool is_default = a->alloc == alloc_default;
-  void *raw = is_default ? calloc(1, raw_size) : nay__alloc(a, raw_size);
+  if (size > SIZE_MAX - NAY_CACHE_LINE) return NAY_ENOMEM;
+  void *raw = calloc(1, size + NAY_CACHE_LINE);
   if (raw == NULL) return NAY_ENOMEM;
-  if (!is_default) memset(raw, 0, raw_size);
-  size_t skip = (size_t)(-(uintptr_t)raw & (NAY_CACHE_LINE - 1));
-  *memory = (nay_memory){(uint8_t *)raw + skip, raw, raw_size};
+  *memory = memory_in(raw, size + NAY_CACHE_LINE);
   return NAY_OK;
+}
+
+/* The new place may be aligned otherwise; then the bytes shift within their block. */
+bool nay__memory_move(nay_memory *memory, nay_mover move, void *ctx) {
+  size_t skip = (size_t)(memory->at - (uint8_t *)memory->raw);
+  void *raw = move(ctx, memory->raw);
+  if (raw == NULL) return false;
+  *memory = memory_in(raw, memory->raw_size);
+  uint8_t *was_at = (uint8_t *)raw + skip;
+  if (memory->at != was_at) memmove(memory->at, was_at, memory->raw_size - NAY_CACHE_LINE);
+  return true;
 }
 
 void nay__memory_free(const nay_allocator *a, nay_memory *memory) {

@@ -9,6 +9,10 @@
 /* nay__allocator_or_default: a copy of *a, or malloc and free when a is NULL. */
 nay_allocator nay__allocator_or_default(const nay_allocator *a);
 
+/* nay__calloc_default: zeroed memory from libc; fresh pages of the kernel are not written again. */
+void *nay__calloc_default(void *ctx, size_t size);
+void nay__free_default(void *ctx, void *ptr, size_t size);
+
 static inline void *nay__alloc(const nay_allocator *a, size_t size) {
   return a->alloc(a->ctx, size);
 }
@@ -29,6 +33,12 @@ typedef struct nay_memory {
 
 /* nay__memory_new: size 0 is fine. NAY_ENOMEM leaves *memory alone. */
 nay_status nay__memory_new(const nay_allocator *a, size_t size, nay_memory *memory);
+
+/* nay__memory_raw: the same, with whatever the allocator's memory has in it. */
+nay_status nay__memory_raw(const nay_allocator *a, size_t size, nay_memory *memory);
+
+/* nay__memory_move: offers the region to a nay_mover; false when it stays where it is. */
+bool nay__memory_move(nay_memory *memory, nay_mover move, void *ctx);
 void nay__memory_free(const nay_allocator *a, nay_memory *memory);
 
 #endif /* NAY_ALLOC_H */

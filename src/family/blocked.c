@@ -197,6 +197,10 @@ static unsigned blocked_touch(const nay_filter *f, nay_hash hash, const uint8_t 
   return 1; /* blocks and checksummed chunks are both aligned: a block never lies in two chunks */
 }
 
+void nay__blocked_recall(const nay_filter *f, nay_params *params) {
+  params->nbits = f->shape.nunits * NAY_BLOCK_BITS;
+}
+
 const nay_family nay__family_blocked = {
     .kind = NAY_BLOCKED,
     .name = "blocked",
@@ -205,6 +209,7 @@ const nay_family nay__family_blocked = {
     .plan = nay__blocked_plan,
     .payload = blocked_payload,
     .fpr = blocked_fpr,
+    .recall = nay__blocked_recall,
     .kernel = nay__blocked_kernel,
     .add = blocked_add,
     .test = blocked_test,

@@ -179,6 +179,10 @@ static unsigned bloom_touch(const nay_filter *f, nay_hash hash, const uint8_t **
   return f->shape.k;
 }
 
+static void bloom_recall(const nay_filter *f, nay_params *params) {
+  params->nbits = f->shape.nunits;
+}
+
 const nay_family nay__family_bloom = {
     .kind = NAY_BLOOM,
     .name = "bloom",
@@ -187,6 +191,7 @@ const nay_family nay__family_bloom = {
     .plan = bloom_plan,
     .payload = bloom_payload,
     .fpr = bloom_fpr,
+    .recall = bloom_recall,
     .kernel = bloom_kernel,
     .add = bloom_add,
     .test = bloom_test,

@@ -629,6 +629,11 @@ static nay_status counting_check(const nay_shape *shape, const uint8_t *payload,
   return NAY_OK;
 }
 
+static void counting_recall(const nay_filter *f, nay_params *params) {
+  nay__blocked_recall(f, params);
+  if ((f->shape.extra & COUNTING_UNIQUE) != 0) params->flags |= NAY_UNIQUE;
+}
+
 const nay_family nay__family_counting = {
     .kind = NAY_COUNTING,
     .name = "counting",
@@ -640,6 +645,7 @@ const nay_family nay__family_counting = {
     .payload = counting_payload,
     .fpr = counting_fpr,
     .describe = counting_describe,
+    .recall = counting_recall,
     .add = counting_add,
     .test = counting_test,
     .add64 = counting_add64,

@@ -427,7 +427,7 @@ static nay_status cuckoo_plan(const nay_params *p, nay_diag *diag, nay_shape *sh
   if (p->tag_bits != 0 && (p->tag_bits < CUCKOO_MIN_TAG || p->tag_bits > CUCKOO_MAX_TAG)) {
     return nay__fail(diag, NAY_EINVAL, "tag_bits is not between 6 and 32", 0);
   }
-  if (p->max_nkeys != 0 && (p->max_nkeys < p->nkeys || by == NAY_BY_NBITS)) {
+  if (p->max_nkeys != 0 && (p->max_nkeys < p->nkeys || p->nkeys == 0)) {
     return nay__fail(diag, NAY_EINVAL, "max_nkeys is below nkeys, or without it", 0);
   }
   switch (by) {
@@ -469,6 +469,16 @@ static void cuckoo_foresee(const nay_params *params, const nay_shape *shape, nay
 
 static void cuckoo_init(nay_filter *f, const nay_params *params) {
   nay__store64le(f->bits.bytes + CUCKOO_AT_MAX_NBYTES, params->max_nbytes);
+}
+
+static void cuckoo_recall(const nay_filter *f, nay_params *params) {
+  unsigned low = cuckoo_low_bits(&f->shape), doublings = cuckoo_most_doublings(&f->shape);
+  params->k = 0;
+  params->tag_bits = low;
+  params->nbits = f->shape.nunits * CUCKOO_SLOTS * low;
+  if (doublings != 0) params->max_nkeys = params->nkeys << doublings;
+  params->max_nbytes = nay__load64le(f->bits.bytes + CUCKOO_AT_MAX_NBYTES);
+  if ((f->shape.extra & CUCKOO_UNIQUE) != 0) params->flags |= NAY_UNIQUE;
 }
 
 /* Keeps the size it has grown to: the keys that come next are as many as those that went. */
@@ -728,6 +738,7 @@ const nay_family nay__family_cuckoo = {
     .init = cuckoo_init,
     .clear = cuckoo_clear,
     .kernel = cuckoo_kernel,
+    .recall = cuckoo_recall,
     .add = cuckoo_add,
     .test = cuckoo_test,
     .add64 = cuckoo_add64,

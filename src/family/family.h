@@ -130,6 +130,8 @@ struct nay_family {
 
   /* writes what an empty filter has in its zeroed payload; NULL: nothing */
   void (*init)(nay_filter *, const nay_params *);
+  /* the size and the knobs that plan and init would make this shape from; families with add */
+  void (*recall)(const nay_filter *, nay_params *);
   /* forgets every key; NULL: all bytes become zero */
   nay_status (*clear)(nay_filter *);
 

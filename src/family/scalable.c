@@ -210,6 +210,14 @@ static void scalable_init(nay_filter *f, const nay_params *params) {
   scalable_start(f, params->max_nbytes);
 }
 
+/* nkeys 0 and the number it stands for make the same filter but for the number kept in files. */
+static void scalable_recall(const nay_filter *f, nay_params *params) {
+  if (f->nkeys != 0 || f->shape.nunits != SCALABLE_FIRST) params->nkeys = f->shape.nunits;
+  params->k = 0;
+  params->fpr = scalable_rate(&f->shape);
+  params->max_nbytes = nay__load64le(f->bits.bytes + SCALABLE_AT_MAX_NBYTES);
+}
+
 /* Back to one level: in the memory that is there, unless folding has made it smaller than that. */
 static nay_status scalable_clear(nay_filter *f) {
   uint64_t max_nbytes = nay__load64le(f->bits.bytes + SCALABLE_AT_MAX_NBYTES), nbits, nbytes;
@@ -522,6 +530,7 @@ const nay_family nay__family_scalable = {
     .describe = scalable_describe,
     .init = scalable_init,
     .clear = scalable_clear,
+    .recall = scalable_recall,
     .add = scalable_add,
     .test = scalable_test,
     .add64 = scalable_add64,

@@ -270,6 +270,12 @@ static void window_init(nay_filter *f, const nay_params *params) {
                  window_per_generation(f->nkeys, window_all(&f->shape)));
 }
 
+static void window_recall(const nay_filter *f, nay_params *params) {
+  params->nbits = f->shape.nunits * WINDOW_UNIT * 8;
+  params->generations = window_all(&f->shape) - 1;
+  params->window = nay__load64le(f->bits.bytes + WINDOW_AT_TICKS);
+}
+
 /* Keys go, the clock stays: time never goes back. */
 static nay_status window_clear(nay_filter *f) {
   nay__store32le(f->bits.bytes + WINDOW_AT_NEWEST, 0);
@@ -373,6 +379,7 @@ const nay_family nay__family_window = {
     .describe = window_describe,
     .init = window_init,
     .clear = window_clear,
+    .recall = window_recall,
     .add = window_add,
     .test = window_test,
     .add64 = window_add64,

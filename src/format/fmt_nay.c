@@ -210,19 +210,25 @@ static nay_status native_put_directory(const native_parts *parts, native_writer 
   return native_put_digest(w, &w->directory);
 }
 
+/* Everything before the body. */
+static nay_status native_write_front(const nay_filter *f, const native_parts *parts,
+                                     native_writer *w) {
+  uint8_t header[NAY_HEADER_LEN];
+  native_put_header(f, parts, header);
+  NAY_TRY(native_put(w, header, sizeof header));
+  XXH3_64bits_reset(&w->directory);
+  XXH3_64bits_update(&w->directory, header + AT_DIGEST, NAY_HEADER_LEN - AT_DIGEST);
+  NAY_TRY(native_put_directory(parts, w));
+  uint64_t end = native_directory_end(parts->nsections, parts->body_len) + 8;
+  size_t pad = (size_t)(nay__body_at(parts->nsections, parts->body_len) - end);
+  NAY_TRY(native_put(w, native_zeros, pad));
+  return native_flush(w);
+}
+
 static nay_status native_write(const nay_filter *f, nay_sink sink, void *ctx) {
   native_parts parts = native_split(f);
   native_writer w = {.sink = sink, .ctx = ctx};
-  uint8_t header[NAY_HEADER_LEN];
-  native_put_header(f, &parts, header);
-  NAY_TRY(native_put(&w, header, sizeof header));
-  XXH3_64bits_reset(&w.directory);
-  XXH3_64bits_update(&w.directory, header + AT_DIGEST, NAY_HEADER_LEN - AT_DIGEST);
-  NAY_TRY(native_put_directory(&parts, &w));
-  uint64_t end = native_directory_end(parts.nsections, parts.body_len) + 8;
-  size_t pad = (size_t)(nay__body_at(parts.nsections, parts.body_len) - end);
-  NAY_TRY(native_put(&w, native_zeros, pad));
-  NAY_TRY(native_flush(&w));
+  NAY_TRY(native_write_front(f, &parts, &w));
   return native_walk_body(&parts, &w, native_write_bytes);
 }
 
@@ -274,6 +280,40 @@ nay_status nay_filter_encode(const nay_filter *f, void *dst, size_t cap, size_t 
   return NAY_OK;
 }
 
+/* A sink that keeps what falls into a range of the file. */
+typedef struct native_range {
+  uint8_t *dst;
+  uint64_t first, end; /* of the range */
+  uint64_t at;         /* of the next byte that comes */
+} native_range;
+
+static nay_status native_to_range(void *ctx, const void *bytes, size_t len) {
+  native_range *r = ctx;
+  uint64_t first = nay__max_u64(r->first, r->at), end = nay__min_u64(r->end, r->at + len);
+  if (first < end) {
+    memcpy(r->dst + (first - r->first), (const uint8_t *)bytes + (first - r->at),
+           (size_t)(end - first));
+  }
+  r->at += len;
+  return NAY_OK;
+}
+
+nay_status nay_filter_encode_range(const nay_filter *f, uint64_t offset, void *dst, size_t len) {
+  if (f == NULL || (dst == NULL && len != 0)) return NAY_EINVAL;
+  if (!native_has_file(f) || (f->flags & NAY_CONCURRENT) != 0) return NAY_ENOTSUP;
+  size_t size = nay_filter_encoded_size(f);
+  if (offset > size || len > size - offset) return NAY_EINVAL;
+  if (len == 0) return NAY_OK;
+  NAY_TRY(nay__filter_all_verified(f));
+  native_parts parts = native_split(f);
+  uint64_t body_at = nay__body_at(parts.nsections, parts.body_len);
+  native_range range = {dst, offset, offset + len, 0};
+  native_writer w = {.sink = native_to_range, .ctx = &range};
+  if (offset < body_at) NAY_TRY(native_write_front(f, &parts, &w));
+  range.at = body_at;
+  return native_walk_body(&parts, &w, native_write_bytes);
+}
+
 /* ---- parse ---- */
 
 /* What the header says, once it has been checked. */
@@ -306,9 +346,8 @@ static nay_status native_parse_kind(const uint8_t *p, nay_diag *diag, native_hea
   }
 }
 
-/* Reads at most NAY_HEADER_LEN bytes of p; the file has len. */
-static nay_status native_parse_header(const uint8_t *p, size_t len, nay_diag *diag,
-                                      native_header *h) {
+/* What can be said of a header before any of its numbers is used. */
+static nay_status native_check_header(const uint8_t *p, size_t len, nay_diag *diag) {
   if (!nay__native_magic(p, len)) {
     return nay__fail(diag, NAY_EFORMAT, "no magic number: not a nay file", 0);
   }
@@ -320,6 +359,13 @@ static nay_status native_parse_header(const uint8_t *p, size_t len, nay_diag *di
   if (XXH3_64bits(p, AT_DIGEST) != nay__load64le(p + AT_DIGEST)) {
     return nay__fail(diag, NAY_ECORRUPT, "the checksum of the header is wrong", AT_DIGEST);
   }
+  return NAY_OK;
+}
+
+/* Reads at most NAY_HEADER_LEN bytes of p; the file has len. */
+static nay_status native_parse_header(const uint8_t *p, size_t len, nay_diag *diag,
+                                      native_header *h) {
+  NAY_TRY(native_check_header(p, len, diag));
   if (p[AT_REQUIRED] != 0) {
     return nay__fail(diag, NAY_EVERSION, "a required flag is not known", AT_REQUIRED);
   }
@@ -345,6 +391,21 @@ static nay_status native_parse_header(const uint8_t *p, size_t len, nay_diag *di
 nay_status nay__native_accept(const uint8_t *start, size_t file_len, nay_diag *diag) {
   native_header h = {.family = NULL};
   return native_parse_header(start, file_len, diag, &h);
+}
+
+nay_status nay__native_length(const uint8_t *start, nay_diag *diag, size_t *len) {
+  NAY_TRY(native_check_header(start, NAY_HEADER_LEN, diag));
+  uint64_t body_len = nay__load64le(start + AT_BODY_LEN);
+  /* a payload has 2^60 bits at most; the rest of the body is small, or not of this world */
+  bool possible = body_len <= NAY_MAX_NBITS;
+  uint64_t total = possible ? nay__body_at(start[AT_NSECTIONS], body_len) + body_len : 0;
+  size_t size = 0;
+  if (!possible || !nay__size_ok(total, &size)) {
+    return nay__fail(diag, NAY_ECORRUPT, "the body is longer than any can be", AT_BODY_LEN);
+  }
+  NAY_TRY(nay__native_accept(start, size, diag));
+  *len = size;
+  return NAY_OK;
 }
 
 /* The digest covers that of the header, the section table and those of the chunks. */
@@ -486,6 +547,16 @@ nay_status nay__native_parse(uint8_t *p, size_t len, nay_trust trust, nay_diag *
 }
 
 /* ---- decode and view ---- */
+
+nay_status nay__native_handle(const nay_allocator *allocator, uint32_t flags, nay_diag *diag,
+                              nay_filter **filter) {
+  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_filter *f = nay__alloc(&a, sizeof *f);
+  if (f == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for the filter", 0);
+  *f = (nay_filter){.allocator = a, .flags = flags};
+  *filter = f;
+  return NAY_OK;
+}
 
 nay_status nay_filter_decode(const void *bytes, size_t len, const nay_allocator *allocator,
                              nay_diag *diag, nay_filter **filter) {

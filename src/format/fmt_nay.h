@@ -18,6 +18,13 @@ nay_status nay__native_parse(uint8_t *bytes, size_t len, nay_trust trust, nay_di
  */
 nay_status nay__native_accept(const uint8_t *start, size_t file_len, nay_diag *diag);
 
+/* nay__native_length: how long the file is that starts with these 64 bytes, if it may be one. */
+nay_status nay__native_length(const uint8_t *start, nay_diag *diag, size_t *len);
+
+/* nay__native_handle: an empty filter in which a file can be parsed. */
+nay_status nay__native_handle(const nay_allocator *allocator, uint32_t flags, nay_diag *diag,
+                              nay_filter **filter);
+
 /* nay__native_magic: whether the bytes begin like a native file. */
 bool nay__native_magic(const uint8_t *bytes, size_t len);
 

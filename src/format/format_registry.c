@@ -26,6 +26,10 @@ static const nay_format *const format_list[] = {
     &nay__format_rocksdb_bloom,
     &nay__format_rocksdb_ribbon,
     &nay__format_rocksdb_legacy,
+    &nay__format_redisbloom_bf,
+    &nay__format_redisbloom_cf,
+    &nay__format_redis_dump_bf,
+    &nay__format_redis_dump_cf,
 };
 
 const nay_format *nay_format_at(size_t i) {
@@ -46,7 +50,13 @@ bool nay_format_has_magic(const nay_format *format) { return format->has_magic; 
 bool nay_format_has_checksum(const nay_format *format) { return format->has_checksum; }
 
 const nay_format *nay_format_recognise(const void *bytes, size_t len) {
-  return bytes != NULL && nay__native_magic(bytes, len) ? &format_native : NULL;
+  if (bytes == NULL) return NULL;
+  if (nay__native_magic(bytes, len)) return &format_native;
+  const nay_format *format;
+  for (size_t i = 0; (format = nay_format_at(i)) != NULL; i++) {
+    if (format->matches != NULL && format->matches(bytes, len)) return format;
+  }
+  return NULL;
 }
 
 const nay_format *nay_format_of(const nay_filter *f) {
@@ -105,9 +115,27 @@ nay_status nay__format_bits(const nay_format *format, const nay_params *p, nay_d
   return NAY_OK;
 }
 
+/* For layouts that are sized by a rate: bits per key are those of the first link, at half of it. */
+static nay_status format_reserve(const nay_format *format, const nay_params *p, nay_diag *diag,
+                                 nay_shape *shape) {
+  const char *refused = p == NULL ? "params is NULL" : format_refused(format, p);
+  if (refused != NULL) return nay__fail(diag, NAY_EINVAL, refused, 0);
+  nay_params checked = {.nkeys = 1, .fpr = p->fpr, .bits_per_key = p->bits_per_key};
+  nay_sizing by;
+  NAY_TRY(nay__params_check(&checked, diag, &by));
+  double fpr = p->fpr;
+  if (by != NAY_BY_FPR) fpr = 2 * nay__exp(-p->bits_per_key * NAY_LN2 * NAY_LN2);
+  if (!(fpr < 1)) return nay__fail(diag, NAY_EINVAL, "bits_per_key is too low for this layout", 0);
+  return format->reserve(nay__max_u64(p->nkeys, 1), fpr, diag, shape);
+}
+
 static nay_status format_shape(const nay_format *format, const nay_params *p, nay_diag *diag,
                                nay_shape *shape) {
   double bits_per_key;
+  if (format->reserve != NULL) return format_reserve(format, p, diag, shape);
+  if (format->plan == NULL) {
+    return nay__fail(diag, NAY_ENOTSUP, "filters in this layout are read here, not made", 0);
+  }
   NAY_TRY(nay__format_bits(format, p, diag, &bits_per_key));
   return format->plan(p->nkeys, bits_per_key, diag, shape);
 }
@@ -187,27 +215,37 @@ nay_status nay_format_builder(const nay_format *format, const nay_params *params
 
 /* ---- bytes ---- */
 
-/* Whether a filter is in a layout, or in one that the same reader takes. */
-static bool format_fits(const nay_format *format, const nay_filter *f) {
-  const nay_format *is = nay_format_of(f);
-  return is == format || (is->variant != NULL && is->variant == format->variant);
+/*
+ * The layout in which the bytes of a filter will be when they are asked for in `format`; NULL when
+ * they cannot be. Of variants one reader takes all, so a filter stays in its own.
+ */
+static const nay_format *format_written(const nay_format *format, const nay_filter *f) {
+  const nay_format *own = nay_format_of(f);
+  if (own == format || (own->variant != NULL && own->variant == format->variant)) return own;
+  bool same = format->interchanges && own->interchanges && own->family == format->family;
+  return same ? format : NULL;
 }
 
 size_t nay_format_encoded_size(const nay_format *format, const nay_filter *f) {
-  if (format == NULL || f == NULL || !format_fits(format, f)) return 0;
-  if (format->family == NULL) return nay_filter_encoded_size(f);
-  format = f->format;
-  return format->size != NULL ? format->size(f) : f->nbytes + format->overhead;
+  size_t packed;
+  const nay_format *as = format != NULL && f != NULL ? format_written(format, f) : NULL;
+  if (as == NULL) return 0;
+  if (as->family == NULL) return nay_filter_encoded_size(f);
+  if (as->pack != NULL) return as->pack(f, NULL, &packed) == NAY_OK ? packed : 0;
+  return as->size != NULL ? as->size(f) : f->nbytes + as->overhead;
 }
 
 nay_status nay_format_encode(const nay_format *format, const nay_filter *f, void *dst, size_t cap,
                              size_t *written) {
   if (format == NULL || f == NULL || dst == NULL || written == NULL) return NAY_EINVAL;
-  if (!format_fits(format, f)) return NAY_EMISMATCH;
-  if (format->family == NULL) return nay_filter_encode(f, dst, cap, written);
+  const nay_format *as = format_written(format, f);
+  if (as == NULL) return NAY_EMISMATCH;
+  if (as->family == NULL) return nay_filter_encode(f, dst, cap, written);
   size_t size = nay_format_encoded_size(format, f);
+  if (as->pack != NULL && size == 0) return NAY_ENOMEM;
   if (cap < size) return NAY_EBUFFER;
-  f->format->encode(f, dst);
+  if (as->pack != NULL) return as->pack(f, dst, written);
+  as->encode(f, dst);
   *written = size;
   return NAY_OK;
 }
@@ -222,9 +260,34 @@ static nay_status format_parse(const nay_format *format, const void *bytes, size
                        .hasher = {.kind = format->hash}};
   nay_span payload;
   NAY_TRY(format->parse(bytes, len, diag, &parsed.shape, &payload));
+  if (format->hash_of != NULL) parsed.hasher.kind = format->hash_of(payload.at);
   nay__filter_attach(&parsed, payload.at, payload.len);
   *f = parsed;
   return NAY_OK;
+}
+
+/* The same by way of the form that parse reads, in memory for as long as it takes. */
+static nay_status format_unpack(const nay_format *format, const void *bytes, size_t len,
+                                const nay_allocator *allocator, nay_diag *diag,
+                                nay_filter **filter) {
+  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_memory flat;
+  nay_filter parsed;
+  size_t size;
+  uint32_t extra;
+  NAY_TRY(format->unpack(bytes, len, diag, NULL, &size, &extra));
+  NAY_TRY(format_told(diag, nay__memory_new(&a, size, &flat)));
+  nay_status status = format->unpack(bytes, len, diag, flat.at, &size, &extra);
+  if (status == NAY_OK) {
+    status = format_parse(format, flat.at, size, diag, &parsed);
+    if (status != NAY_OK && diag != NULL) diag->offset = 0; /* it is not one of the input */
+  }
+  if (status == NAY_OK) {
+    parsed.shape.extra = extra;
+    status = format_told(diag, nay_filter_copy(&parsed, allocator, filter));
+  }
+  nay__memory_free(&a, &flat);
+  return status;
 }
 
 nay_status nay_format_decode(const nay_format *format, const void *bytes, size_t len,
@@ -233,6 +296,7 @@ nay_status nay_format_decode(const nay_format *format, const void *bytes, size_t
     return nay__fail(diag, NAY_EINVAL, "format, bytes or filter is NULL", 0);
   }
   if (format->family == NULL) return nay_filter_decode(bytes, len, allocator, diag, filter);
+  if (format->unpack != NULL) return format_unpack(format, bytes, len, allocator, diag, filter);
   nay_filter parsed;
   NAY_TRY(format_parse(format, bytes, len, diag, &parsed));
   return format_told(diag, nay_filter_copy(&parsed, allocator, filter));
@@ -244,6 +308,9 @@ nay_status nay_format_view(const nay_format *format, const void *bytes, size_t l
     return nay__fail(diag, NAY_EINVAL, "format, bytes or view is NULL", 0);
   }
   if (format->family == NULL) return nay_view_open(bytes, len, NULL, diag, view);
+  if (format->unpack != NULL) {
+    return nay__fail(diag, NAY_ENOTSUP, "packed bytes cannot be probed where they are", 0);
+  }
   nay_filter parsed;
   NAY_TRY(format_parse(format, bytes, len, diag, &parsed));
   memcpy(view, &parsed, sizeof parsed);

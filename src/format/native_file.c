@@ -18,16 +18,6 @@ nay_status nay_filter_save(const nay_filter *f, const char *path, nay_diag *diag
   return status;
 }
 
-/* An empty handle in which a file can be parsed. */
-static nay_status native_handle(const nay_allocator *allocator, uint32_t flags, nay_diag *diag,
-                                nay_filter **f) {
-  nay_allocator a = nay__allocator_or_default(allocator);
-  *f = nay__alloc(&a, sizeof **f);
-  if (*f == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for the filter", 0);
-  **f = (nay_filter){.allocator = a, .flags = flags};
-  return NAY_OK;
-}
-
 nay_status nay_filter_open(const char *path, const nay_allocator *allocator, nay_diag *diag,
                            nay_filter **filter) {
   if (path == NULL || filter == NULL) {
@@ -35,7 +25,7 @@ nay_status nay_filter_open(const char *path, const nay_allocator *allocator, nay
   }
   nay_filter *f;
   size_t len = 0;
-  NAY_TRY(native_handle(allocator, 0, diag, &f));
+  NAY_TRY(nay__native_handle(allocator, 0, diag, &f));
   nay_status status =
       nay__file_read(path, nay__native_accept, &f->allocator, diag, &f->memory, &len);
   if (status == NAY_OK) status = nay__native_parse(f->memory.at, len, NAY_VERIFY_ALL, diag, f);
@@ -54,7 +44,7 @@ nay_status nay_filter_map(const char *path, unsigned flags, const nay_allocator 
   }
   if ((flags & ~NAY_MAP_LAZY) != 0) return nay__fail(diag, NAY_EINVAL, "unknown flag", 0);
   nay_filter *f;
-  NAY_TRY(native_handle(allocator, NAY_IS_READ_ONLY, diag, &f));
+  NAY_TRY(nay__native_handle(allocator, NAY_IS_READ_ONLY, diag, &f));
   nay_status status = nay__file_map(path, diag, &f->mapping, &f->mapping_len);
   if (status == NAY_OK) {
     f->unmap = nay__file_unmap;

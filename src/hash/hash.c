@@ -14,6 +14,9 @@ const char *nay_hash_name(nay_hash_kind kind) {
     case NAY_HASH_FNV_MIX: return "fnv1a-splitmix";
     case NAY_HASH_XXPH3: return "xxph3";
     case NAY_HASH_LEVELDB_S8: return "leveldb-s8";
+    case NAY_HASH_MURMUR64: return "murmur64a";
+    case NAY_HASH_MURMUR64X2: return "murmur64a-x2";
+    case NAY_HASH_MURMUR32X2: return "murmur2-x2";
   }
   return "unknown";
 }
@@ -80,6 +83,9 @@ nay_hash nay__hash_slow(const nay_hasher *hasher, const void *key, size_t len) {
     }
     case NAY_HASH_XXPH3: return (nay_hash){nay__xxph3(p, len), 0};
     case NAY_HASH_LEVELDB_S8: return (nay_hash){nay__leveldb_hash_s8(p, len, LEVELDB_SEED), 0};
+    case NAY_HASH_MURMUR64: return (nay_hash){nay__murmur64a(p, len, 0), 0};
+    case NAY_HASH_MURMUR64X2: return nay__murmur64x2(p, len);
+    case NAY_HASH_MURMUR32X2: return nay__murmur32x2(p, len);
     case NAY_HASH_XXH3:
     case NAY_HASH_CALLER: break;
   }

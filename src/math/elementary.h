@@ -18,4 +18,8 @@ double nay__exp(double x);              /* 0 below -700 and infinity above 700 *
 double nay__sqrt(double x);             /* x >= 0, finite; within 1 ulp */
 double nay__ipow(double x, uint64_t n); /* x to a whole power, by squaring */
 
+/* nay__ln_nearest: ln of a finite x > 0, rounded to the nearest double. Slow: for layouts that
+ * store it. */
+double nay__ln_nearest(double x);
+
 #endif /* NAY_ELEMENTARY_H */

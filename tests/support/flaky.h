@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "nay.h"
+#include "nay_redis.h"
 
 typedef struct flaky {
   long fail_at;  /* the call that fails, from 0; -1: none */
@@ -65,6 +66,15 @@ static inline void flaky_free(void *ctx, void *p, size_t size) {
 
 static inline nay_allocator flaky_allocator(flaky *f) {
   return (nay_allocator){flaky_alloc, flaky_free, f};
+}
+
+static inline void *flaky_zalloc(void *ctx, size_t size) {
+  void *p = flaky_alloc(ctx, size);
+  return p != NULL ? memset(p, 0, size) : NULL;
+}
+
+static inline nay_zallocator flaky_zallocator(flaky *f) {
+  return (nay_zallocator){flaky_zalloc, flaky_free, f};
 }
 
 /* flaky_arm: call number `at` from now on fails, and all after it if for_ever; -1 disarms. */

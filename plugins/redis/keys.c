@@ -1,0 +1,21 @@
+/* keys.c - opening a key of one of our types, and telling the world that it changed. */
+#include "module.h"
+
+key_state key_open(redis_ctx *ctx, redis_string *name, int mode, redis_type *type,
+                   module_key *key) {
+  *key = (module_key){.handle = redis.OpenKey(ctx, name, mode)};
+  if (key->handle == NULL || redis.KeyType(key->handle) == REDIS_KEYTYPE_EMPTY) return KEY_MISSING;
+  if (redis.ModuleTypeGetType(key->handle) != type) return KEY_OTHER;
+  key->value = redis.ModuleTypeGetValue(key->handle);
+  return KEY_OURS;
+}
+
+void key_close(module_key *key) {
+  if (key->handle != NULL) redis.CloseKey(key->handle);
+  *key = (module_key){.handle = NULL};
+}
+
+/* The class is that of DEL and EXPIRE ("g"), as in Valkey's own Bloom module. */
+void key_event(redis_ctx *ctx, const char *event, redis_string *name) {
+  redis.NotifyKeyspaceEvent(ctx, REDIS_NOTIFY_GENERIC, event, name);
+}

@@ -1,0 +1,155 @@
+/*
+ * module.h - what the files of the module share: tables of commands, settings, memory, keys.
+ *
+ * A family of commands is a `module_part`: its table of commands, its data type, its lines in INFO.
+ * module.c has the list of parts and registers them; a part knows nothing of the others.
+ */
+#ifndef NAY_REDIS_MODULE_H
+#define NAY_REDIS_MODULE_H
+
+#include <nay.h>
+#include <nay_redis.h>
+
+#include "redis_api.h"
+
+/* ---- parts -------------------------------------------------------------------------------------
+ */
+
+typedef struct module_command {
+  const char *name; /* "bf.add": in lower case, as errors print it */
+  redis_handler run;
+  const char *flags; /* "write deny-oom" */
+  const char *acl;   /* "write bloom": categories for servers that can set them */
+  int arity;
+  unsigned key_flags; /* REDIS_KEY_*; 0: the command stays out of COMMAND DOCS */
+  int more_keys;      /* keys after the first argument; -1: all arguments are keys */
+  const char *since, *complexity, *summary;
+  const char *tips; /* may be NULL */
+  redis_arg *args;  /* ends with a zero entry */
+} module_command;
+
+typedef struct module_part {
+  const char *acl_category; /* its own category, "bloom"; NULL: none */
+  const module_command *commands;
+  size_t ncommands;
+  const char *type_name; /* nine characters */
+  int encver;
+  redis_type_methods *methods;
+  redis_type **type;              /* set when the type is registered */
+  void (*info)(redis_info *info); /* adds fields to the module's INFO section; may be NULL */
+} module_part;
+
+extern const module_part bf_part;
+extern const module_part cf_part;
+extern const module_part native_part;
+
+/* Shorthand for rows of command tables. */
+#define RO_ACCESS (REDIS_KEY_RO | REDIS_KEY_ACCESS)
+#define RW_INSERT (REDIS_KEY_RW | REDIS_KEY_INSERT)
+#define RW_UPDATE (REDIS_KEY_RW | REDIS_KEY_UPDATE)
+#define RW_ACCESS (REDIS_KEY_RW | REDIS_KEY_ACCESS)
+#define READ_FLAGS "readonly fast"
+#define WRITE_FLAGS "write deny-oom"
+
+/* Shorthand for rows of redis_arg tables. */
+#define ARG_KEY \
+  { .name = "key", .type = REDIS_ARG_KEY, .key_spec_index = 0 }
+#define ARG(arg_name, arg_type) \
+  { .name = arg_name, .type = arg_type, .key_spec_index = -1 }
+#define ARG_MANY(arg_name, arg_type) \
+  { .name = arg_name, .type = arg_type, .key_spec_index = -1, .flags = REDIS_ARG_MULTIPLE }
+#define ARG_OPTION(arg_name, arg_type, arg_token)                                 \
+  {                                                                               \
+    .name = arg_name, .type = arg_type, .key_spec_index = -1, .token = arg_token, \
+    .flags = REDIS_ARG_OPTIONAL                                                   \
+  }
+#define ARG_TOKEN(arg_name, arg_token) \
+  { .name = arg_name, .type = REDIS_ARG_PURE_TOKEN, .key_spec_index = -1, .token = arg_token }
+#define ARG_END \
+  { .name = NULL }
+
+/* ---- settings ----------------------------------------------------------------------------------
+ */
+
+/* module_settings: load arguments and CONFIG SET change them, commands read them. */
+typedef struct module_settings {
+  double bf_error_rate;
+  long long bf_initial_size;
+  long long bf_expansion_factor;
+  long long cf_bucket_size;
+  long long cf_initial_size;
+  long long cf_max_iterations;
+  long long cf_expansion_factor;
+  long long cf_max_expansions;
+} module_settings;
+
+extern module_settings settings;
+
+/* Limits that settings and commands share. */
+enum { MAX_EXPANSION = 32768 };
+#define MAX_CAPACITY (1ll << 30)
+
+/* settings_load: defaults, then `NAME VALUE` pairs of the load command. REDIS_ERR: logged. */
+int settings_load(redis_ctx *ctx, redis_string **argv, int argc);
+
+/* settings_register: offers them to CONFIG GET and SET, and takes what the server's file says. */
+int settings_register(redis_ctx *ctx);
+
+/* ---- memory ------------------------------------------------------------------------------------
+ */
+
+/*
+ * memory_use: what the values of one type hold, for INFO. Values may be freed by a thread of the
+ * server, so the counters are atomic.
+ */
+typedef struct memory_use {
+  _Atomic uint64_t nbytes;
+  _Atomic uint64_t nvalues;
+  uint64_t limit; /* of nbytes; set by the first allocation */
+} memory_use;
+
+/* memory_allocator, memory_zallocator: the server's allocator, which counts into *use. They return
+ * NULL when there is no memory, where RedisModule_Alloc would end the server. */
+nay_allocator memory_allocator(memory_use *use);
+nay_zallocator memory_zallocator(memory_use *use);
+
+/* memory_adopt: counts a buffer of LoadStringBuffer that a value takes over; disown if it did not.
+ */
+void memory_adopt(memory_use *use, size_t size);
+void memory_disown(memory_use *use, size_t size);
+
+/* memory_value_made, _freed: one value more, one less. */
+void memory_value_made(memory_use *use);
+void memory_value_freed(memory_use *use);
+
+/*
+ * memory_free_effort: what freeing a value costs, in allocations. Gigabytes take the kernel a
+ * while: they count as one for every 256 KiB, so that UNLINK hands values of 16 MiB and more (64
+ * units) to the server's thread. Smaller ones are freed at once: eviction then knows what it has
+ * gained.
+ */
+size_t memory_free_effort(uint64_t nallocations, uint64_t nbytes);
+
+/* memory_info: the fields `<prefix>_values` and `<prefix>_bytes` of INFO. */
+void memory_info(redis_info *info, const char *prefix, const memory_use *use);
+
+/* ---- keys --------------------------------------------------------------------------------------
+ */
+
+typedef enum key_state { KEY_MISSING, KEY_OTHER, KEY_OURS } key_state;
+
+/* A key that a command has opened; close it with key_close. `value` is set for KEY_OURS. */
+typedef struct module_key {
+  redis_key *handle;
+  void *value;
+} module_key;
+
+/* key_open: mode is REDIS_READ, or both REDIS_READ and REDIS_WRITE when the command may change it.
+ */
+key_state key_open(redis_ctx *ctx, redis_string *name, int mode, redis_type *type, module_key *key);
+void key_close(module_key *key);
+
+/* key_event: tells listeners of keyspace events that the key has changed. */
+void key_event(redis_ctx *ctx, const char *event, redis_string *name);
+
+#endif /* NAY_REDIS_MODULE_H */

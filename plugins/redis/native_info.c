@@ -1,0 +1,191 @@
+/*
+ * native_info.c - NAY.INFO: what a filter knows of itself.
+ *
+ * Fill, keys and rate are read off the bits, all of them: a gigabyte takes about a third of a
+ * second. A field that needs no such pass costs nothing when it is asked for alone.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "reply.h"
+#include "type_nay.h"
+
+#define ERROR_NO_FIELD "ERR no such field"
+
+typedef struct facts {
+  const native_value *value;
+  const nay_filter *filter;
+  nay_params params; /* zero for a static filter */
+  nay_stats stats;   /* zero unless they were measured */
+} facts;
+
+static long long whole(double x) { return x >= 0 && x < 9e18 ? (long long)(x + 0.5) : -1; }
+
+static void say_kind(redis_ctx *ctx, const facts *f) {
+  redis.ReplyWithSimpleString(ctx, nay_kind_name(nay_filter_kind(f->filter)));
+}
+
+static void say_size(redis_ctx *ctx, const facts *f) {
+  redis.ReplyWithLongLong(ctx, (long long)native_methods.mem_usage(f->value));
+}
+
+static void say_file(redis_ctx *ctx, const facts *f) {
+  redis.ReplyWithLongLong(ctx, (long long)nay_filter_encoded_size(f->filter));
+}
+
+static void say_capacity(redis_ctx *ctx, const facts *f) {
+  redis.ReplyWithLongLong(ctx, (long long)f->stats.nkeys);
+}
+
+static void say_hash(redis_ctx *ctx, const facts *f) {
+  redis.ReplyWithSimpleString(ctx, nay_hash_name(f->stats.hash));
+}
+
+static void say_keys(redis_ctx *ctx, const facts *f) {
+  redis.ReplyWithLongLong(ctx, whole(f->stats.nkeys_estimated));
+}
+
+static void say_fill(redis_ctx *ctx, const facts *f) { redis.ReplyWithDouble(ctx, f->stats.fill); }
+
+static void say_rate(redis_ctx *ctx, const facts *f) {
+  redis.ReplyWithDouble(ctx, isnan(f->stats.fpr_now) ? 1 : f->stats.fpr_now);
+}
+
+static void say_planned(redis_ctx *ctx, const facts *f) {
+  redis.ReplyWithDouble(ctx, f->stats.fpr_planned);
+}
+
+static void say_overloaded(redis_ctx *ctx, const facts *f) {
+  redis.ReplyWithBool(ctx, f->stats.overloaded);
+}
+
+static void say_probes(redis_ctx *ctx, const facts *f) { redis.ReplyWithLongLong(ctx, f->stats.k); }
+
+static void say_levels(redis_ctx *ctx, const facts *f) {
+  redis.ReplyWithLongLong(ctx, f->stats.nlevels);
+}
+
+static void say_limit(redis_ctx *ctx, const facts *f) {
+  redis.ReplyWithLongLong(ctx, (long long)f->params.max_nbytes);
+}
+
+static void say_window(redis_ctx *ctx, const facts *f) {
+  uint64_t length = f->params.window != 0 ? f->params.window : f->params.nkeys;
+  redis.ReplyWithLongLong(ctx, (long long)length);
+}
+
+static void say_unit(redis_ctx *ctx, const facts *f) {
+  const char *timed = f->value->extras.by_seconds ? "seconds" : "ticks";
+  redis.ReplyWithSimpleString(ctx, f->params.window != 0 ? timed : "keys");
+}
+
+static void say_clock(redis_ctx *ctx, const facts *f) {
+  redis.ReplyWithLongLong(ctx, (long long)f->stats.clock);
+}
+
+static void say_arrived(redis_ctx *ctx, const facts *f) {
+  size_t len = 0;
+  nay_decoder_bytes(f->value->arriving, &len, NULL);
+  redis.ReplyWithLongLong(ctx, (long long)len);
+}
+
+static void say_expected(redis_ctx *ctx, const facts *f) {
+  uint64_t total = 0;
+  nay_decoder_bytes(f->value->arriving, NULL, &total);
+  redis.ReplyWithLongLong(ctx, (long long)total);
+}
+
+/* Whom a field is about. */
+typedef enum about { ANY, FILTER, GROWING, WINDOW, ARRIVING } about;
+
+/* The order of the reply. */
+static const struct field {
+  const char *name;
+  void (*say)(redis_ctx *ctx, const facts *facts);
+  about about;
+  bool is_measured;
+} fields[] = {
+    {"kind", say_kind, FILTER, false},
+    {"size", say_size, ANY, false},
+    {"file size", say_file, FILTER, false},
+    {"capacity", say_capacity, FILTER, true},
+    {"keys", say_keys, FILTER, true},
+    {"fill", say_fill, FILTER, true},
+    {"rate", say_rate, FILTER, true},
+    {"planned rate", say_planned, FILTER, true},
+    {"overloaded", say_overloaded, FILTER, true},
+    {"hash", say_hash, FILTER, true},
+    {"probes", say_probes, FILTER, true},
+    {"levels", say_levels, FILTER, true},
+    {"memory limit", say_limit, GROWING, false},
+    {"window", say_window, WINDOW, false},
+    {"window unit", say_unit, WINDOW, false},
+    {"clock", say_clock, WINDOW, true},
+    {"bytes arrived", say_arrived, ARRIVING, false},
+    {"bytes expected", say_expected, ARRIVING, false},
+};
+enum { NFIELDS = sizeof fields / sizeof fields[0] };
+
+static bool has_field(const facts *f, const struct field *field) {
+  unsigned traits = f->filter != NULL ? nay_kind_traits(nay_filter_kind(f->filter)) : 0;
+  switch (field->about) {
+    case FILTER: return f->filter != NULL;
+    case GROWING: return (traits & NAY_CAN_GROW) != 0;
+    case WINDOW: return (traits & NAY_CAN_EXPIRE) != 0;
+    case ARRIVING: return f->value->arriving != NULL;
+    case ANY: break;
+  }
+  return true;
+}
+
+static void facts_gather(facts *f, bool measure) {
+  if (f->filter == NULL) return;
+  nay_filter_params(f->filter, &f->params);
+  if (measure) nay_filter_stats(f->filter, &f->stats);
+}
+
+static int info_all(redis_ctx *ctx, facts *f) {
+  long n = 0;
+  facts_gather(f, true);
+  for (size_t i = 0; i < NFIELDS; i++) n += has_field(f, &fields[i]);
+  redis.ReplyWithMap(ctx, n);
+  for (size_t i = 0; i < NFIELDS; i++) {
+    if (!has_field(f, &fields[i])) continue;
+    redis.ReplyWithSimpleString(ctx, fields[i].name);
+    fields[i].say(ctx, f);
+  }
+  return REDIS_OK;
+}
+
+static int info_one(redis_ctx *ctx, facts *f, const redis_string *name) {
+  for (size_t i = 0; i < NFIELDS; i++) {
+    if (!word_is(name, fields[i].name)) continue;
+    if (!has_field(f, &fields[i])) {
+      return reply_error(ctx, f->filter == NULL ? ERROR_LOADING : ERROR_NO_FIELD);
+    }
+    facts_gather(f, fields[i].is_measured);
+    fields[i].say(ctx, f);
+    return REDIS_OK;
+  }
+  return reply_error(ctx, ERROR_NO_FIELD);
+}
+
+int native_info_command(redis_ctx *ctx, redis_string **argv, int argc) {
+  if (argc < 2 || argc > 3) return redis.WrongArity(ctx);
+  module_key key;
+  facts f = {.value = NULL};
+  key_state state = key_open(ctx, argv[1], REDIS_READ, native_type, &key);
+  if (state != KEY_OURS) {
+    reply_error(ctx, state == KEY_OTHER ? ERROR_WRONGTYPE : ERROR_NOT_FOUND);
+  } else {
+    f.value = key.value;
+    f.filter = f.value->filter;
+    if (argc == 3) {
+      info_one(ctx, &f, argv[2]);
+    } else {
+      info_all(ctx, &f);
+    }
+  }
+  key_close(&key);
+  return REDIS_OK;
+}

@@ -1,0 +1,345 @@
+/*
+ * native_reserve.c - NAY.RESERVE: from the words of a client to a filter, and to the words that
+ * make the same filter elsewhere.
+ *
+ * What replicas and the AOF hear is not what the client said. Defaults may change with a version, a
+ * rate becomes a size by computation, a secret key is drawn at random: so the command is replicated
+ * with the size in bits, the number of probes and the key (nay_filter_params), and the bytes of the
+ * filter are the same everywhere.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "reply.h"
+#include "type_nay.h"
+
+/* Where a filter starts that nobody has reserved: 2.2 KB. Bits per key at a million: 17.8. */
+enum { FIRST_CAPACITY = 1000 };
+
+/* Generations of a window, unless it is shorter: the library's own number. */
+enum { GENERATIONS = 7 };
+
+typedef enum window_unit { UNIT_SECONDS, UNIT_TICKS, UNIT_KEYS } window_unit;
+
+/* What was said. Numbers are 0 when they were not; `given` has a bit for each option. */
+typedef struct reserve {
+  double fpr;
+  uint64_t capacity;
+  nay_kind kind;
+  uint64_t window, generations, memory, seed, max_capacity, bits, probes, tag_bits;
+  window_unit unit;
+  redis_string *like;
+  uint8_t secret[16];
+  unsigned given;
+} reserve;
+
+/* Options that are a word and a number. */
+typedef struct number_option {
+  const char *word;
+  size_t field;
+  uint64_t most;
+} number_option;
+
+#define NUMBER(option, name, most) \
+  { option, offsetof(reserve, name), most }
+
+static const number_option numbers[] = {
+    NUMBER("WINDOW", window, INT64_MAX),
+    NUMBER("GENERATIONS", generations, UINT32_MAX),
+    NUMBER("MEMORY", memory, INT64_MAX),
+    NUMBER("SEED", seed, UINT64_MAX),
+    NUMBER("MAXCAPACITY", max_capacity, INT64_MAX),
+    NUMBER("BITS", bits, INT64_MAX),
+    NUMBER("PROBES", probes, UINT32_MAX),
+    NUMBER("TAGBITS", tag_bits, UINT32_MAX),
+};
+enum { NNUMBERS = sizeof numbers / sizeof numbers[0] };
+
+/* Bits of `given`: those of the table in its order, then the others. */
+enum {
+  GIVEN_WINDOW = 1 << 0,
+  GIVEN_GENERATIONS = 1 << 1,
+  GIVEN_MEMORY = 1 << 2,
+  GIVEN_SEED = 1 << 3,
+  GIVEN_BITS = 1 << 5,
+  GIVEN_KIND = 1 << NNUMBERS,
+  GIVEN_LIKE = 1 << (NNUMBERS + 1),
+  GIVEN_HASHKEY = 1 << (NNUMBERS + 2),
+  GIVEN_UNIQUE = 1 << (NNUMBERS + 3),
+};
+
+/* ---- words ---- */
+
+static const char *parse_number(reserve *r, size_t which, redis_string **argv, int argc, int *at) {
+  uint64_t value;
+  if (*at + 1 >= argc) return "ERR an option has no value";
+  if (!native_parse_u64(argv[*at + 1], &value) || value > numbers[which].most) {
+    return "ERR an option needs a whole number";
+  }
+  memcpy((char *)r + numbers[which].field, &value, sizeof value);
+  r->given |= 1u << which;
+  *at += 2;
+  if (which != 0 || *at >= argc) return NULL;
+  static const char *const units[] = {"SECONDS", "TICKS", "KEYS"};
+  for (unsigned unit = UNIT_SECONDS; unit <= UNIT_KEYS; unit++) {
+    if (!word_is(argv[*at], units[unit])) continue;
+    r->unit = (window_unit)unit;
+    ++*at;
+    break;
+  }
+  return NULL;
+}
+
+static const char *parse_kind(reserve *r, const redis_string *argument) {
+  char name[16] = {0};
+  size_t len;
+  const char *text = redis.StringPtrLen(argument, &len);
+  for (size_t i = 0; i < len && i < sizeof name - 1; i++) {
+    name[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] - 'A' + 'a' : text[i]);
+  }
+  if (len >= sizeof name || nay_kind_parse(name, &r->kind) != NAY_OK || r->kind == NAY_AUTO) {
+    return "ERR KIND is one of blocked, counting, scalable, cuckoo, window, bloom";
+  }
+  if ((nay_kind_traits(r->kind) & NAY_CAN_ADD) == 0) {
+    return "ERR KIND: a static filter is built from all its keys at once: use NAY.LOAD";
+  }
+  r->given |= GIVEN_KIND;
+  return NULL;
+}
+
+static const char *parse_option(reserve *r, redis_string **argv, int argc, int *at) {
+  for (size_t i = 0; i < NNUMBERS; i++) {
+    if (word_is(argv[*at], numbers[i].word)) return parse_number(r, i, argv, argc, at);
+  }
+  if (word_is(argv[*at], "UNIQUE")) {
+    r->given |= GIVEN_UNIQUE;
+    ++*at;
+    return NULL;
+  }
+  bool is_kind = word_is(argv[*at], "KIND"), is_like = word_is(argv[*at], "LIKE");
+  if (!is_kind && !is_like && !word_is(argv[*at], "HASHKEY")) return "ERR unknown option";
+  if (*at + 1 >= argc) return "ERR an option has no value";
+  redis_string *value = argv[*at + 1];
+  *at += 2;
+  if (is_kind) return parse_kind(r, value);
+  r->given |= is_like ? GIVEN_LIKE : GIVEN_HASHKEY;
+  if (is_like) {
+    r->like = value;
+    return NULL;
+  }
+  return native_parse_hex(value, r->secret) ? NULL : "ERR HASHKEY has 32 hexadecimal digits";
+}
+
+/* The rate may be anything when the size is given in bits, and so may both be beside LIKE. */
+static const char *parse_sizes(reserve *r, redis_string **argv) {
+  long long capacity;
+  if (redis.StringToDouble(argv[2], &r->fpr) != REDIS_OK) return "ERR bad error rate";
+  if (redis.StringToLongLong(argv[3], &capacity) != REDIS_OK || capacity < 0) {
+    return "ERR bad capacity";
+  }
+  r->capacity = (uint64_t)capacity;
+  return NULL;
+}
+
+static const char *parse_reserve(reserve *r, redis_string **argv, int argc) {
+  *r = (reserve){.kind = NAY_SCALABLE};
+  bool is_short = argc == 4 && word_is(argv[2], "LIKE");
+  int at = is_short ? 2 : 4;
+  const char *error = is_short ? NULL : parse_sizes(r, argv);
+  while (error == NULL && at < argc) error = parse_option(r, argv, argc, &at);
+  if (error != NULL) return error;
+  if ((r->given & GIVEN_LIKE) != 0) {
+    bool alone = (r->given & ~(unsigned)(GIVEN_LIKE | GIVEN_MEMORY)) == 0;
+    return alone ? NULL : "ERR LIKE takes all parameters of the other filter, save MEMORY";
+  }
+  if ((r->given & GIVEN_BITS) == 0 && !(r->fpr > 0 && r->fpr < 1)) {
+    return "ERR error rate must be in the range (0, 1)";
+  }
+  if ((r->given & GIVEN_BITS) == 0 && r->capacity == 0 && r->kind != NAY_SCALABLE) {
+    return "ERR bad capacity";
+  }
+  if ((r->given & GIVEN_SEED) != 0 && (r->given & GIVEN_HASHKEY) != 0) {
+    return "ERR SEED is for the unkeyed hash, HASHKEY for the keyed: give one";
+  }
+  if ((r->given & (GIVEN_WINDOW | GIVEN_GENERATIONS)) != 0) {
+    if ((r->given & GIVEN_KIND) == 0) r->kind = NAY_WINDOW;
+    if (r->kind != NAY_WINDOW) return "ERR WINDOW and GENERATIONS are for KIND window";
+  }
+  if ((r->given & GIVEN_WINDOW) != 0 && r->unit == UNIT_KEYS && r->window != r->capacity) {
+    return "ERR WINDOW in KEYS is the capacity";
+  }
+  return NULL;
+}
+
+/* ---- parameters ---- */
+
+nay_params native_default_params(void) {
+  nay_params p = {.kind = NAY_SCALABLE,
+                  .nkeys = FIRST_CAPACITY,
+                  .fpr = 0.01,
+                  .flags = NAY_STORE_KEY,
+                  .hash = NAY_HASH_SIPHASH};
+  redis.GetRandomBytes(p.key, sizeof p.key);
+  return p;
+}
+
+static nay_params reserve_params(const reserve *r) {
+  nay_params p = native_default_params();
+  p.kind = r->kind;
+  p.nkeys = r->capacity;
+  p.fpr = (r->given & GIVEN_BITS) != 0 && r->kind != NAY_SCALABLE ? 0 : r->fpr;
+  p.nbits = r->bits;
+  p.k = (uint32_t)r->probes;
+  p.tag_bits = (uint32_t)r->tag_bits;
+  p.max_nkeys = r->max_capacity;
+  p.generations = (uint32_t)r->generations;
+  p.window = r->unit == UNIT_KEYS ? 0 : r->window;
+  if (p.window != 0 && p.window < GENERATIONS && p.generations == 0) {
+    p.generations = (uint32_t)p.window;
+  }
+  if ((r->given & GIVEN_UNIQUE) != 0) p.flags |= NAY_UNIQUE;
+  if ((r->given & GIVEN_HASHKEY) != 0) memcpy(p.key, r->secret, sizeof p.key);
+  if ((r->given & GIVEN_SEED) != 0) {
+    memset(p.key, 0, sizeof p.key);
+    p.hash = NAY_HASH_XXH3;
+    p.seed = r->seed;
+  }
+  return p;
+}
+
+/* NULL, or the error; *by_seconds is that of the other filter. */
+static const char *like_params(redis_ctx *ctx, redis_string *name, nay_params *params,
+                               bool *by_seconds) {
+  module_key key;
+  key_state state = key_open(ctx, name, REDIS_READ, native_type, &key);
+  const native_value *other = state == KEY_OURS ? key.value : NULL;
+  const char *error = state == KEY_MISSING    ? "ERR LIKE: no such key"
+                      : state == KEY_OTHER    ? ERROR_WRONGTYPE
+                      : other->filter == NULL ? ERROR_LOADING
+                      : nay_filter_params(other->filter, params) != NAY_OK
+                          ? "ERR LIKE: a static filter takes no keys"
+                          : NULL;
+  if (error == NULL) {
+    *by_seconds = other->extras.by_seconds;
+    params->flags |= NAY_STORE_KEY;
+  }
+  key_close(&key);
+  return error;
+}
+
+/* MEMORY: a limit of growth where there is any, and of the size in any case. */
+static bool within_memory(const reserve *r, nay_params *params, const nay_plan *plan) {
+  if (r->memory == 0) return true;
+  if ((nay_kind_traits(plan->kind) & NAY_CAN_GROW) != 0) params->max_nbytes = r->memory;
+  return plan->nbytes <= r->memory;
+}
+
+/* ---- replication ---- */
+
+enum { MAX_WORDS = 24 };
+
+typedef struct words {
+  redis_string *at[MAX_WORDS];
+  size_t n;
+} words;
+
+static void say(words *w, const char *word) {
+  w->at[w->n++] = redis.CreateString(NULL, word, strlen(word));
+}
+
+static void say_number(words *w, const char *word, uint64_t number) {
+  if (number == 0 && word != NULL) return; /* the default */
+  if (word != NULL) say(w, word);
+  w->at[w->n++] = redis.CreateStringPrintf(NULL, "%llu", (unsigned long long)number);
+}
+
+static void say_hash(words *w, const nay_params *p) {
+  if (p->hash == NAY_HASH_SIPHASH) {
+    char hex[33];
+    native_hex(p->key, hex);
+    say(w, "HASHKEY");
+    say(w, hex);
+  } else {
+    say(w, "SEED");
+    say_number(w, NULL, p->seed);
+  }
+}
+
+static void replicate_reserve(redis_ctx *ctx, redis_string *name, const nay_params *p,
+                              bool by_seconds) {
+  words w = {.n = 0};
+  w.at[w.n++] = redis.CreateStringPrintf(NULL, "%.17g", p->fpr);
+  say_number(&w, NULL, p->nkeys);
+  say(&w, "KIND");
+  say(&w, nay_kind_name(p->kind));
+  say_number(&w, "BITS", p->nbits);
+  say_number(&w, "PROBES", p->k);
+  say_number(&w, "TAGBITS", p->tag_bits);
+  say_number(&w, "MAXCAPACITY", p->max_nkeys);
+  say_number(&w, "MEMORY", p->max_nbytes);
+  say_number(&w, "GENERATIONS", p->generations);
+  say_number(&w, "WINDOW", p->window);
+  if (p->window != 0) say(&w, by_seconds ? "SECONDS" : "TICKS");
+  if ((p->flags & NAY_UNIQUE) != 0) say(&w, "UNIQUE");
+  say_hash(&w, p);
+  redis.Replicate(ctx, "NAY.RESERVE", "sv", name, w.at, w.n);
+  for (size_t i = 0; i < w.n; i++) redis.FreeString(NULL, w.at[i]);
+}
+
+nay_status native_create(redis_ctx *ctx, redis_string *name, module_key *key,
+                         const nay_params *params, bool by_seconds) {
+  nay_allocator a = memory_allocator(&native_memory);
+  nay_filter *filter;
+  nay_params exact;
+  nay_status status = nay_filter_new(params, &a, &filter);
+  if (status != NAY_OK) return status;
+  native_value *value = NULL;
+  status = nay_filter_params(filter, &exact);
+  if (status == NAY_OK) {
+    value = native_value_new(filter, &(native_extras){.by_seconds = by_seconds});
+    if (value == NULL) status = NAY_ENOMEM;
+  }
+  if (status != NAY_OK) {
+    nay_filter_free(filter);
+    return status;
+  }
+  redis.ModuleTypeSetValue(key->handle, native_type, value);
+  key->value = value;
+  replicate_reserve(ctx, name, &exact, by_seconds);
+  native_tick(ctx, name, value);
+  return NAY_OK;
+}
+
+int native_reserve_command(redis_ctx *ctx, redis_string **argv, int argc) {
+  if (argc < 4) return redis.WrongArity(ctx);
+  reserve r;
+  nay_params params;
+  nay_plan plan;
+  nay_diag diag = {.what = NULL};
+  bool by_seconds = false;
+  const char *error = parse_reserve(&r, argv, argc);
+  if (error == NULL && r.like != NULL) {
+    error = like_params(ctx, r.like, &params, &by_seconds);
+  } else if (error == NULL) {
+    params = reserve_params(&r);
+    by_seconds = params.window != 0 && r.unit == UNIT_SECONDS;
+  }
+  if (error != NULL) return reply_error(ctx, error);
+  nay_status status = nay_params_plan(&params, &diag, &plan);
+  if (status != NAY_OK) return native_reply_status(ctx, status, &diag);
+  if (!within_memory(&r, &params, &plan)) {
+    return reply_errorf(ctx, "ERR MEMORY: the filter would have %llu bytes",
+                        (unsigned long long)plan.nbytes);
+  }
+  module_key key;
+  key_state state = key_open(ctx, argv[1], REDIS_READ | REDIS_WRITE, native_type, &key);
+  if (state == KEY_MISSING) {
+    status = native_create(ctx, argv[1], &key, &params, by_seconds);
+    if (status == NAY_OK) key_event(ctx, "nay.reserve", argv[1]);
+  }
+  key_close(&key);
+  if (state != KEY_MISSING) {
+    return reply_error(ctx, state == KEY_OTHER ? ERROR_WRONGTYPE : ERROR_EXISTS);
+  }
+  return status == NAY_OK ? reply_ok(ctx) : native_reply_status(ctx, status, NULL);
+}

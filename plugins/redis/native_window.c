@@ -1,0 +1,90 @@
+/*
+ * native_window.c - time: NAY.ADVANCE, and the clock of windows by seconds.
+ *
+ * The master decides what time it is, and says so: before it writes to a window by seconds it looks
+ * at its clock, and when a generation has ended it replicates NAY.ADVANCE with that second.
+ * Replicas and the AOF replay what the master saw; their own clocks are never asked. Reads let no
+ * time pass: a read must not change a key, and a replica must answer what its master would. So a
+ * key goes with the first write after its time, never early.
+ */
+#include "reply.h"
+#include "type_nay.h"
+
+static uint64_t window_now(void) {
+  long long now = redis.Milliseconds();
+  return now > 0 ? (uint64_t)now / 1000 : 0;
+}
+
+/* A clock that was set back moves nothing; within a generation there is nothing to move. */
+static bool window_is_due(const native_value *value, uint64_t now) {
+  if (value->clock == 0) return true;
+  return now / value->generation > value->clock / value->generation;
+}
+
+static void window_replicate(redis_ctx *ctx, redis_string *name, uint64_t now) {
+  redis.Replicate(ctx, "NAY.ADVANCE", "sl", name, (long long)now);
+}
+
+static nay_status window_move(native_value *value, uint64_t now) {
+  nay_status status = nay_filter_advance(value->filter, now);
+  if (status == NAY_OK && value->extras.by_seconds) value->clock = now;
+  return status;
+}
+
+void native_tick(redis_ctx *ctx, redis_string *name, native_value *value) {
+  if (!value->extras.by_seconds || native_must_obey(ctx)) return;
+  uint64_t now = window_now();
+  if (window_is_due(value, now) && window_move(value, now) == NAY_OK) {
+    window_replicate(ctx, name, now);
+  }
+}
+
+/* The moment that a command means; NULL, or the error. */
+static const char *window_moment(redis_ctx *ctx, const native_value *value, redis_string **argv,
+                                 int argc, uint64_t *now) {
+  bool by_seconds = value->extras.by_seconds;
+  if (argc == 2) {
+    *now = window_now();
+    return by_seconds ? NULL : "ERR say what time it is: this window has ticks of your own";
+  }
+  if (!native_parse_u64(argv[2], now) || *now > INT64_MAX) return "ERR the time is a whole number";
+  if (by_seconds && *now > window_now() && !native_must_obey(ctx)) {
+    return "ERR the time is later than the clock of the server";
+  }
+  return NULL;
+}
+
+static int window_reply(redis_ctx *ctx, nay_status status) {
+  switch (status) {
+    case NAY_OK: return reply_ok(ctx);
+    case NAY_EINVAL: return reply_error(ctx, "ERR time never goes back");
+    case NAY_ENOTSUP: return reply_error(ctx, "ERR this filter has no clock");
+    default: return native_reply_status(ctx, status, NULL);
+  }
+}
+
+int native_advance_command(redis_ctx *ctx, redis_string **argv, int argc) {
+  if (argc < 2 || argc > 3) return redis.WrongArity(ctx);
+  module_key key;
+  nay_filter *filter;
+  nay_params params;
+  uint64_t now = 0;
+  native_state state = native_open(ctx, argv[1], REDIS_READ | REDIS_WRITE, &key, &filter);
+  if (state == NATIVE_ANSWERED) return REDIS_OK;
+  const char *error = NULL;
+  if (state == NATIVE_MISSING) {
+    error = ERROR_NOT_FOUND;
+  } else if (nay_filter_params(filter, &params) != NAY_OK || params.window == 0) {
+    error = "ERR this filter has no clock";
+  } else {
+    error = window_moment(ctx, key.value, argv, argc, &now);
+  }
+  nay_status status = error == NULL ? window_move(key.value, now) : NAY_OK;
+  key_close(&key);
+  if (error != NULL) return reply_error(ctx, error);
+  if (status == NAY_OK) {
+    window_replicate(ctx, argv[1], now);
+    key_event(ctx, "nay.advance", argv[1]);
+  }
+  return window_reply(ctx, status);
+}

@@ -1,0 +1,545 @@
+/*
+ * cfchain.c - RedisBloom's cuckoo filter: a chain of sub-filters, each a power of two of buckets.
+ *
+ *   sub-filter 0   | bucket | bucket | ...            nbuckets
+ *   sub-filter 1   | bucket | bucket | ...            nbuckets * expansion
+ *   sub-filter i                                      nbuckets * expansion^i
+ *
+ *   bucket         | fp | fp | ... |                  bucket_size bytes, 0: free
+ *
+ * An add looks for a free slot in the key's two buckets, in the newest sub-filter first, then in
+ * older ones. If there is none it kicks in the newest alone: victim slots 0, 1, 2, ... in turn,
+ * each moving to its other bucket; after max_iterations kicks all of them are undone and the chain
+ * grows. A remove goes the same way, and compacts the chain from time to time.
+ *
+ * Nothing is random: the same calls make the same bytes, here, on a replica and in RedisBloom. That
+ * is why its order of search is kept to the letter, also where another would be faster. What is not
+ * kept: its count of a key whose two buckets are one (it counted such slots twice), its 32-bit
+ * index of slots, its trust in headers.
+ *
+ * Invariants: nitems is the number of slots that are not free; nbuckets and a non-zero expansion
+ * are powers of two; the bytes of all sub-filters together can be addressed.
+ */
+#include "base/alloc.h"
+#include "base/bytes.h"
+#include "base/compiler.h"
+#include "hash/hash.h"
+#include "nay_redis_cuckoo.h"
+#include "redis/cfsub.h"
+
+struct nay_cfchain {
+  nay_cfsub *subs;
+  uint64_t nbuckets; /* of subs[0] */
+  uint64_t nitems;
+  uint64_t ndeletes;
+  uint32_t nfilters;
+  uint32_t nfilters_room; /* length of subs: compaction leaves it as it is, so it cannot fail */
+  uint32_t bucket_size;
+  uint32_t max_iterations;
+  uint32_t expansion;
+  nay_zallocator allocator;
+};
+
+#define CFCHAIN_MAX_NBYTES ((uint64_t)1 << 56)
+#define CFCHAIN_MAX_EXPANSION 32768u
+#define CFCHAIN_MAX_NDELETES ((uint64_t)INT64_MAX) /* replies are signed */
+
+/* How RedisBloom counts memory: the struct, then this for each sub-filter. */
+#define CFCHAIN_NBYTES_STRUCT 40u
+#define CFCHAIN_NBYTES_FILTER 16u
+
+uint64_t nay_cfchain_hash(const void *key, size_t len) { return nay__murmur64a(key, len, 0); }
+
+/* ---- one sub-filter ---- */
+
+uint64_t nay__cf_count(const nay_cfsub *sub, uint32_t bucket_size, const nay_cfkey *key) {
+  const uint8_t *a = nay__cf_bucket(sub, bucket_size, key->h1);
+  const uint8_t *b = nay__cf_bucket(sub, bucket_size, key->h2);
+  uint64_t count = 0;
+  for (uint32_t i = 0; i < bucket_size; i++) {
+    count += (a[i] == key->fp) + (unsigned)(b != a && b[i] == key->fp);
+  }
+  return count;
+}
+
+static uint8_t cf_swap(uint8_t *slot, uint8_t fp) {
+  uint8_t old = *slot;
+  *slot = fp;
+  return old;
+}
+
+bool nay__cf_kick(const nay_cfsub *sub, uint32_t bucket_size, uint32_t max_iterations,
+                  const nay_cfkey *key) {
+  uint64_t at = key->h1 & (sub->nbuckets - 1);
+  uint32_t victim = 0;
+  uint8_t fp = key->fp;
+  for (uint32_t i = 0; i < max_iterations; i++) {
+    fp = cf_swap(nay__cf_bucket(sub, bucket_size, at) + victim, fp);
+    at = nay__cf_partner(at, fp) & (sub->nbuckets - 1);
+    uint8_t *bucket = nay__cf_bucket(sub, bucket_size, at);
+    uint8_t *empty = memchr(bucket, 0, bucket_size);
+    if (empty != NULL) {
+      *empty = fp;
+      return true;
+    }
+    victim = victim + 1 == bucket_size ? 0 : victim + 1;
+  }
+  for (uint32_t i = 0; i < max_iterations; i++) {
+    victim = victim == 0 ? bucket_size - 1 : victim - 1;
+    at = nay__cf_partner(at, fp) & (sub->nbuckets - 1);
+    fp = cf_swap(nay__cf_bucket(sub, bucket_size, at) + victim, fp);
+  }
+  assert(fp == key->fp);
+  return false;
+}
+
+uint64_t nay__cf_occupied(const uint8_t *slots, size_t n) {
+  uint64_t occupied = 0;
+  for (size_t i = 0; i < n; i++) occupied += slots[i] != 0;
+  return occupied;
+}
+
+/* ---- sizes ---- */
+
+static bool cf_is_pow2(uint64_t x) { return x != 0 && (x & (x - 1)) == 0; }
+
+static uint64_t cf_round_pow2(uint64_t x) {
+  uint64_t p = 1;
+  while (p < x) p *= 2;
+  return p;
+}
+
+nay_status nay_cfchain_plan(uint64_t capacity, uint32_t bucket_size, uint32_t max_iterations,
+                            uint32_t expansion, nay_cfchain_header *header) {
+  if (header == NULL || bucket_size < 1 || bucket_size > 255 || max_iterations < 1 ||
+      max_iterations > 65535 || expansion > CFCHAIN_MAX_EXPANSION ||
+      capacity < 2 * (uint64_t)bucket_size || capacity > NAY_CFCHAIN_MAX_CAPACITY) {
+    return NAY_EINVAL;
+  }
+  *header = (nay_cfchain_header){
+      .nbuckets = cf_round_pow2(capacity / bucket_size),
+      .nfilters = 1,
+      .bucket_size = bucket_size,
+      .max_iterations = max_iterations,
+      .expansion = expansion == 0 ? 0 : (uint32_t)cf_round_pow2(expansion),
+  };
+  return NAY_OK;
+}
+
+/* Offsets are those of the fields in a dump. */
+static nay_status cf_check_fields(const nay_cfchain_header *h, nay_diag *diag) {
+  if (!cf_is_pow2(h->nbuckets)) {
+    return nay__fail(diag, NAY_ECORRUPT, "the number of buckets is not a power of two", 8);
+  }
+  if (h->ndeletes > CFCHAIN_MAX_NDELETES) {
+    return nay__fail(diag, NAY_ECORRUPT, "more deletes than CF.INFO can tell", 16);
+  }
+  if (h->nfilters < 1 || h->nfilters > NAY_CFCHAIN_MAX_FILTERS) {
+    return nay__fail(diag, NAY_ECORRUPT, "the number of sub-filters is not 1 to 65535", 24);
+  }
+  if (h->bucket_size < 1 || h->bucket_size > 255) {
+    return nay__fail(diag, NAY_ECORRUPT, "the bucket size is not 1 to 255", 32);
+  }
+  if (h->max_iterations < 1 || h->max_iterations > 65535) {
+    return nay__fail(diag, NAY_ECORRUPT, "the iterations are not 1 to 65535", 34);
+  }
+  if (h->expansion > CFCHAIN_MAX_EXPANSION || (h->expansion != 0 && !cf_is_pow2(h->expansion))) {
+    return nay__fail(diag, NAY_ECORRUPT, "the expansion is not 0 or a power of two to 32768", 36);
+  }
+  if (h->expansion == 0 && h->nfilters != 1) {
+    return nay__fail(diag, NAY_ECORRUPT, "a chain that does not expand has one sub-filter", 24);
+  }
+  return NAY_OK;
+}
+
+nay_status nay_cfchain_nslots(const nay_cfchain_header *h, nay_diag *diag, uint64_t *nslots) {
+  if (h == NULL || nslots == NULL) return nay__fail(diag, NAY_EINVAL, "an argument is NULL", 0);
+  NAY_TRY(cf_check_fields(h, diag));
+  uint64_t total = 0, nbuckets = h->nbuckets;
+  for (uint64_t i = 0; i < h->nfilters; i++) {
+    if (i != 0 && nbuckets > CFCHAIN_MAX_NBYTES / h->expansion)
+      nbuckets = CFCHAIN_MAX_NBYTES;
+    else if (i != 0)
+      nbuckets *= h->expansion;
+    if (nbuckets > (CFCHAIN_MAX_NBYTES - total) / h->bucket_size) {
+      return nay__fail(diag, NAY_ECORRUPT, "the sub-filters are larger than can be addressed", 8);
+    }
+    total += nbuckets * h->bucket_size;
+  }
+  if (h->nitems > total) {
+    return nay__fail(diag, NAY_ECORRUPT, "more items than slots", 0);
+  }
+  *nslots = total;
+  return NAY_OK;
+}
+
+static size_t cf_sub_len(const nay_cfchain *chain, uint64_t i) {
+  return (size_t)chain->subs[i].nbuckets * chain->bucket_size;
+}
+
+static uint64_t cf_nslots(const nay_cfchain *chain) {
+  uint64_t total = 0;
+  for (uint32_t i = 0; i < chain->nfilters; i++) total += cf_sub_len(chain, i);
+  return total;
+}
+
+uint64_t nay_cfchain_nbytes(const nay_cfchain *chain) {
+  return CFCHAIN_NBYTES_STRUCT + CFCHAIN_NBYTES_FILTER * (uint64_t)chain->nfilters +
+         cf_nslots(chain);
+}
+
+/* ---- making and releasing ---- */
+
+static nay_zallocator cf_allocator(const nay_zallocator *a) {
+  return a != NULL ? *a : (nay_zallocator){nay__calloc_default, nay__free_default, NULL};
+}
+
+static void *cf_alloc(const nay_zallocator *a, size_t size) { return a->zalloc(a->ctx, size); }
+
+static void cf_free(const nay_zallocator *a, void *ptr, size_t size) {
+  if (ptr != NULL) a->free(a->ctx, ptr, size);
+}
+
+static nay_status cf_fill_slots(nay_cfchain *chain) {
+  for (uint32_t i = 0; i < chain->nfilters; i++) {
+    chain->subs[i].slots = cf_alloc(&chain->allocator, cf_sub_len(chain, i));
+    if (chain->subs[i].slots == NULL) return NAY_ENOMEM;
+  }
+  return NAY_OK;
+}
+
+nay_status nay_cfchain_open(const nay_cfchain_header *h, const nay_zallocator *allocator,
+                            nay_diag *diag, nay_cfchain **chain) {
+  uint64_t nslots;
+  size_t nbytes;
+  if (chain == NULL) return nay__fail(diag, NAY_EINVAL, "chain is NULL", 0);
+  NAY_TRY(nay_cfchain_nslots(h, diag, &nslots));
+  if (!nay__size_ok(nslots, &nbytes)) {
+    return nay__fail(diag, NAY_ENOMEM, nay_status_text(NAY_ENOMEM), 0);
+  }
+  nay_zallocator a = cf_allocator(allocator);
+  nay_cfchain *c = cf_alloc(&a, sizeof *c);
+  nay_cfsub *subs = cf_alloc(&a, (size_t)h->nfilters * sizeof *subs);
+  if (c == NULL || subs == NULL) {
+    cf_free(&a, c, sizeof *c);
+    cf_free(&a, subs, (size_t)h->nfilters * sizeof *subs);
+    return nay__fail(diag, NAY_ENOMEM, nay_status_text(NAY_ENOMEM), 0);
+  }
+  uint64_t nbuckets = h->nbuckets;
+  for (uint64_t i = 0; i < h->nfilters; i++, nbuckets *= h->expansion) {
+    subs[i] = (nay_cfsub){NULL, nbuckets};
+  }
+  *c = (nay_cfchain){.subs = subs,
+                     .nbuckets = h->nbuckets,
+                     .ndeletes = h->ndeletes,
+                     .nfilters = (uint32_t)h->nfilters,
+                     .nfilters_room = (uint32_t)h->nfilters,
+                     .bucket_size = h->bucket_size,
+                     .max_iterations = h->max_iterations,
+                     .expansion = h->expansion,
+                     .allocator = a};
+  *chain = c;
+  return NAY_OK;
+}
+
+nay_status nay_cfchain_new(const nay_cfchain_header *header, const nay_zallocator *allocator,
+                           nay_diag *diag, nay_cfchain **chain) {
+  nay_cfchain *c;
+  if (chain == NULL) return nay__fail(diag, NAY_EINVAL, "chain is NULL", 0);
+  NAY_TRY(nay_cfchain_open(header, allocator, diag, &c));
+  nay_status status = cf_fill_slots(c);
+  if (status != NAY_OK) {
+    nay_cfchain_free(c);
+    return nay__fail(diag, status, nay_status_text(status), 0);
+  }
+  *chain = c;
+  return NAY_OK;
+}
+
+nay_status nay_cfchain_adopt(nay_cfchain *chain, uint64_t i, uint64_t nbuckets, void *slots,
+                             size_t len) {
+  if (chain == NULL || slots == NULL) return NAY_EINVAL;
+  if (i >= chain->nfilters || chain->subs[i].slots != NULL || chain->subs[i].nbuckets != nbuckets ||
+      cf_sub_len(chain, i) != len) {
+    return NAY_ECORRUPT;
+  }
+  chain->subs[i].slots = slots;
+  return NAY_OK;
+}
+
+nay_status nay_cfchain_finish(nay_cfchain *chain) {
+  uint64_t nitems = 0;
+  for (uint32_t i = 0; i < chain->nfilters; i++) {
+    if (chain->subs[i].slots == NULL) return NAY_ECORRUPT;
+    nitems += nay__cf_occupied(chain->subs[i].slots, cf_sub_len(chain, i));
+  }
+  chain->nitems = nitems;
+  return NAY_OK;
+}
+
+nay_status nay_cfchain_copy(const nay_cfchain *chain, const nay_zallocator *allocator,
+                            nay_cfchain **copy) {
+  nay_cfchain_header header;
+  nay_cfchain *c;
+  if (chain == NULL || copy == NULL) return NAY_EINVAL;
+  nay_cfchain_describe(chain, &header);
+  NAY_TRY(nay_cfchain_new(&header, allocator, NULL, &c));
+  for (uint32_t i = 0; i < c->nfilters; i++) {
+    memcpy(c->subs[i].slots, chain->subs[i].slots, cf_sub_len(c, i));
+  }
+  c->nitems = chain->nitems;
+  *copy = c;
+  return NAY_OK;
+}
+
+void nay_cfchain_free(nay_cfchain *chain) {
+  if (chain == NULL) return;
+  nay_zallocator a = chain->allocator;
+  for (uint32_t i = 0; i < chain->nfilters; i++) {
+    cf_free(&a, chain->subs[i].slots, cf_sub_len(chain, i));
+  }
+  cf_free(&a, chain->subs, chain->nfilters_room * sizeof *chain->subs);
+  cf_free(&a, chain, sizeof *chain);
+}
+
+void nay_cfchain_describe(const nay_cfchain *chain, nay_cfchain_header *header) {
+  *header = (nay_cfchain_header){
+      .nitems = chain->nitems,
+      .nbuckets = chain->nbuckets,
+      .ndeletes = chain->ndeletes,
+      .nfilters = chain->nfilters,
+      .bucket_size = chain->bucket_size,
+      .max_iterations = chain->max_iterations,
+      .expansion = chain->expansion,
+  };
+}
+
+const uint8_t *nay_cfchain_slots(const nay_cfchain *chain, uint64_t i, size_t *len) {
+  if (i >= chain->nfilters) return NULL;
+  *len = cf_sub_len(chain, i);
+  return chain->subs[i].slots;
+}
+
+/* Room for one more in the array of sub-filters. */
+static nay_status cf_make_room(nay_cfchain *chain) {
+  if (chain->nfilters < chain->nfilters_room) return NAY_OK;
+  uint32_t room = chain->nfilters + 1;
+  nay_cfsub *subs = cf_alloc(&chain->allocator, room * sizeof *subs);
+  if (subs == NULL) return NAY_ENOMEM;
+  memcpy(subs, chain->subs, chain->nfilters * sizeof *subs);
+  cf_free(&chain->allocator, chain->subs, chain->nfilters_room * sizeof *subs);
+  chain->subs = subs;
+  chain->nfilters_room = room;
+  return NAY_OK;
+}
+
+static nay_status cf_grow(nay_cfchain *chain) {
+  if (chain->expansion == 0 || chain->nfilters == NAY_CFCHAIN_MAX_FILTERS) return NAY_EFULL;
+  nay_cfchain_header header;
+  uint64_t nslots;
+  size_t nbytes;
+  nay_cfchain_describe(chain, &header);
+  header.nfilters++;
+  if (nay_cfchain_nslots(&header, NULL, &nslots) != NAY_OK || !nay__size_ok(nslots, &nbytes)) {
+    return NAY_ENOMEM;
+  }
+  nay_cfsub sub = {NULL, chain->subs[chain->nfilters - 1].nbuckets * chain->expansion};
+  nbytes = (size_t)sub.nbuckets * chain->bucket_size;
+  NAY_TRY(cf_make_room(chain));
+  sub.slots = cf_alloc(&chain->allocator, nbytes);
+  if (sub.slots == NULL) return NAY_ENOMEM;
+  chain->subs[chain->nfilters++] = sub;
+  return NAY_OK;
+}
+
+/* ---- keys ---- */
+
+/* How many of the newest sub-filters are asked for: a chain of more is not worth its own misses. */
+#define CFCHAIN_PREFETCHED 4u
+
+void nay_cfchain_prefetch(const nay_cfchain *chain, const uint64_t *hashes, size_t n, bool all) {
+  uint32_t depth = !all ? 1 : chain->nfilters;
+  if (depth > CFCHAIN_PREFETCHED) depth = CFCHAIN_PREFETCHED;
+  for (uint32_t d = 1; d <= depth; d++) {
+    const nay_cfsub *sub = &chain->subs[chain->nfilters - d];
+    for (size_t i = 0; i < n; i++) {
+      nay_cfkey key = nay__cf_key(hashes[i]);
+      NAY_PREFETCH(nay__cf_bucket(sub, chain->bucket_size, key.h1));
+      NAY_PREFETCH(nay__cf_bucket(sub, chain->bucket_size, key.h2));
+    }
+  }
+}
+
+/* The slot that holds `value` (0: free) for this key, newest sub-filter first. */
+static uint8_t *cf_search(const nay_cfchain *chain, const nay_cfkey *key, uint8_t value) {
+  for (uint32_t i = chain->nfilters; i-- != 0;) {
+    uint8_t *slot = nay__cf_find(&chain->subs[i], chain->bucket_size, key, value);
+    if (slot != NULL) return slot;
+  }
+  return NULL;
+}
+
+static nay_status cf_place(nay_cfchain *chain, const nay_cfkey *key) {
+  uint8_t *slot = cf_search(chain, key, 0);
+  if (slot == NULL) {
+    const nay_cfsub *newest = &chain->subs[chain->nfilters - 1];
+    if (nay__cf_kick(newest, chain->bucket_size, chain->max_iterations, key)) return NAY_OK;
+    NAY_TRY(cf_grow(chain));
+    slot = nay__cf_bucket(&chain->subs[chain->nfilters - 1], chain->bucket_size, key->h1);
+  }
+  *slot = key->fp;
+  return NAY_OK;
+}
+
+nay_status nay_cfchain_add(nay_cfchain *chain, uint64_t hash) {
+  nay_cfkey key = nay__cf_key(hash);
+  NAY_TRY(cf_place(chain, &key));
+  chain->nitems++;
+  return NAY_OK;
+}
+
+bool nay_cfchain_has(const nay_cfchain *chain, uint64_t hash) {
+  nay_cfkey key = nay__cf_key(hash);
+  return cf_search(chain, &key, key.fp) != NULL;
+}
+
+uint64_t nay_cfchain_count(const nay_cfchain *chain, uint64_t hash) {
+  nay_cfkey key = nay__cf_key(hash);
+  uint64_t count = 0;
+  for (uint32_t i = 0; i < chain->nfilters; i++) {
+    count += nay__cf_count(&chain->subs[i], chain->bucket_size, &key);
+  }
+  return count;
+}
+
+/* ---- removal and compaction ---- */
+
+/* Moves one fingerprint of sub-filter `from` into the first older one with room. */
+static bool cf_relocate(nay_cfchain *chain, uint32_t from, uint64_t bucket, uint8_t *slot) {
+  nay_cfkey key = {bucket, nay__cf_partner(bucket, *slot), *slot};
+  for (uint32_t i = 0; i < from; i++) {
+    uint8_t *empty = nay__cf_find(&chain->subs[i], chain->bucket_size, &key, 0);
+    if (empty == NULL) continue;
+    *empty = *slot;
+    *slot = 0;
+    return true;
+  }
+  return false;
+}
+
+/* Whether sub-filter i could be emptied. */
+static bool cf_empty_out(nay_cfchain *chain, uint32_t i) {
+  bool all = true;
+  for (uint64_t bucket = 0; bucket < chain->subs[i].nbuckets; bucket++) {
+    uint8_t *slots = nay__cf_bucket(&chain->subs[i], chain->bucket_size, bucket);
+    for (uint32_t s = 0; s < chain->bucket_size; s++) {
+      if (slots[s] != 0 && !cf_relocate(chain, i, bucket, slots + s)) all = false;
+    }
+  }
+  return all;
+}
+
+/* Releases the newest sub-filter, which is empty. */
+static void cf_drop_newest(nay_cfchain *chain) {
+  uint32_t last = chain->nfilters - 1;
+  cf_free(&chain->allocator, chain->subs[last].slots, cf_sub_len(chain, last));
+  chain->nfilters = last;
+}
+
+static void cf_compact(nay_cfchain *chain, bool thorough) {
+  for (uint32_t i = chain->nfilters; i-- > 1;) {
+    bool emptied = cf_empty_out(chain, i);
+    if (emptied && i == chain->nfilters - 1) cf_drop_newest(chain);
+    if (!emptied && !thorough) break;
+  }
+  chain->ndeletes = 0;
+}
+
+void nay_cfchain_compact(nay_cfchain *chain) { cf_compact(chain, true); }
+
+bool nay_cfchain_remove(nay_cfchain *chain, uint64_t hash) {
+  nay_cfkey key = nay__cf_key(hash);
+  uint8_t *slot = cf_search(chain, &key, key.fp);
+  if (slot == NULL) return false;
+  *slot = 0;
+  chain->nitems--;
+  if (chain->ndeletes != CFCHAIN_MAX_NDELETES) chain->ndeletes++;
+  if (chain->nfilters > 1 && chain->ndeletes > chain->nitems / 10) cf_compact(chain, false);
+  return true;
+}
+
+/* ---- dumps ---- */
+
+void nay_cfchain_write_header(const nay_cfchain_header *h, uint8_t bytes[NAY_CFCHAIN_HEADER_LEN]) {
+  nay__store64le(bytes, h->nitems);
+  nay__store64le(bytes + 8, h->nbuckets);
+  nay__store64le(bytes + 16, h->ndeletes);
+  nay__store64le(bytes + 24, h->nfilters);
+  nay__store16le(bytes + 32, (uint16_t)h->bucket_size);
+  nay__store16le(bytes + 34, (uint16_t)h->max_iterations);
+  nay__store16le(bytes + 36, (uint16_t)h->expansion);
+}
+
+nay_status nay_cfchain_read_header(const void *bytes, size_t len, nay_diag *diag,
+                                   nay_cfchain_header *header) {
+  const uint8_t *p = bytes;
+  if (p == NULL || len != NAY_CFCHAIN_HEADER_LEN) {
+    return nay__fail(diag, NAY_ECORRUPT, "a header has 38 bytes", len);
+  }
+  nay_cfchain_header h = {.nitems = nay__load64le(p),
+                          .nbuckets = nay__load64le(p + 8),
+                          .ndeletes = nay__load64le(p + 16),
+                          .nfilters = nay__load64le(p + 24),
+                          .bucket_size = nay__load16le(p + 32),
+                          .max_iterations = nay__load16le(p + 34),
+                          .expansion = nay__load16le(p + 36)};
+  uint64_t nslots;
+  NAY_TRY(nay_cfchain_nslots(&h, diag, &nslots));
+  *header = h;
+  return NAY_OK;
+}
+
+/* The sub-filter that an offset into all slots falls into; *offset becomes one into its own. */
+static uint32_t cf_sub_at(const nay_cfchain *chain, uint64_t *offset) {
+  uint32_t i = 0;
+  while (i < chain->nfilters && *offset >= cf_sub_len(chain, i)) *offset -= cf_sub_len(chain, i++);
+  return i;
+}
+
+const uint8_t *nay_cfchain_chunk(const nay_cfchain *chain, uint64_t offset, size_t *len) {
+  uint32_t i = cf_sub_at(chain, &offset);
+  if (i == chain->nfilters) return NULL;
+  size_t rest = cf_sub_len(chain, i) - (size_t)offset;
+  *len = rest < NAY_CFCHAIN_CHUNK_LEN ? rest : NAY_CFCHAIN_CHUNK_LEN;
+  return chain->subs[i].slots + offset;
+}
+
+nay_status nay_cfchain_load(nay_cfchain *chain, uint64_t offset, const void *bytes, size_t len) {
+  if (bytes == NULL || len == 0) return NAY_EINVAL;
+  uint32_t i = cf_sub_at(chain, &offset);
+  if (i == chain->nfilters || len > cf_sub_len(chain, i) - (size_t)offset) return NAY_EINVAL;
+  uint8_t *at = chain->subs[i].slots + offset;
+  chain->nitems -= nay__cf_occupied(at, len);
+  memcpy(at, bytes, len);
+  chain->nitems += nay__cf_occupied(at, len);
+  return NAY_OK;
+}
+
+static void *cf_moved(void *ptr, nay_mover mover, void *ctx) {
+  void *moved = mover(ctx, ptr);
+  return moved != NULL ? moved : ptr;
+}
+
+bool nay_cfchain_move(nay_cfchain **chain, uint64_t part, nay_mover mover, void *ctx) {
+  nay_cfchain *c = *chain;
+  if (part == 0) {
+    *chain = cf_moved(c, mover, ctx);
+  } else if (part == 1) {
+    c->subs = cf_moved(c->subs, mover, ctx);
+  } else if (part - 2 < c->nfilters) {
+    c->subs[part - 2].slots = cf_moved(c->subs[part - 2].slots, mover, ctx);
+  } else {
+    return false;
+  }
+  return true;
+}

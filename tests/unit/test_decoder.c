@@ -1,0 +1,76 @@
+/* test_decoder.c - what nobody should send a decoder, and what it may cost. */
+#include "hash/hash.h"
+#include "support/flaky.h"
+#include "support/test.h"
+
+static void a_decoder_refuses_nonsense(void **state) {
+  (void)state;
+  nay_decoder *d;
+  nay_filter *g;
+  assert_status(nay_decoder_new(NULL, NULL), NAY_EINVAL);
+  assert_ok(nay_decoder_new(NULL, &d));
+  assert_status(nay_decoder_add(NULL, "x", 1, NULL), NAY_EINVAL);
+  assert_status(nay_decoder_add(d, NULL, 1, NULL), NAY_EINVAL);
+  assert_ok(nay_decoder_add(d, NULL, 0, NULL));
+  assert_status(nay_decoder_finish(d, NULL, NULL), NAY_EINVAL);
+  assert_status(nay_decoder_finish(NULL, NULL, &g), NAY_EINVAL);
+  assert_status(nay_decoder_truncate(NULL, 0), NAY_EINVAL);
+  size_t len = 9;
+  uint64_t total = 9;
+  assert_null(nay_decoder_bytes(NULL, &len, &total));
+  assert_true(len == 0 && total == 0);
+  nay_decoder_free(d);
+}
+
+/* ---- what a header may cost ---- */
+
+static void store(uint8_t *at, uint64_t x) {
+  for (unsigned i = 0; i < 8; i++) at[i] = (uint8_t)(x >> 8 * i);
+}
+
+/* A header that claims nblocks of a blocked filter, its digest right. */
+static void claim(uint8_t header[64], uint64_t nblocks) {
+  nay_params p = {.kind = NAY_BLOCKED, .nbits = 512, .k = 6};
+  nay_filter *f;
+  assert_ok(nay_filter_new(&p, NULL, &f));
+  assert_ok(nay_filter_encode_range(f, 0, header, 64));
+  nay_filter_free(f);
+  store(header + 32, nblocks);
+  store(header + 48, nblocks * 64);
+  store(header + 56, XXH3_64bits(header, 56));
+}
+
+/* Memory follows what was sent, not what was promised. */
+static void a_claim_costs_eight_times_what_is_sent(void **state) {
+  (void)state;
+  uint8_t header[64], zeros[65536] = {0};
+  const uint64_t claims[] = {(uint64_t)1 << 34, (uint64_t)1 << 45, (uint64_t)1 << 51};
+  for (size_t i = 0; i < 3; i++) {
+    flaky heap = {.fail_at = -1};
+    nay_allocator a = flaky_allocator(&heap);
+    nay_decoder *d;
+    assert_ok(nay_decoder_new(&a, &d));
+    claim(header, claims[i]);
+    assert_ok(nay_decoder_add(d, header, sizeof header, NULL));
+    assert_true(heap.peak < (size_t)9 << 20);
+    size_t sent = sizeof header;
+    for (; sent < (size_t)10 << 20; sent += sizeof zeros) {
+      assert_ok(nay_decoder_add(d, zeros, sizeof zeros, NULL));
+    }
+    assert_true(heap.peak < 9 * sent + ((size_t)9 << 20));
+    nay_decoder_free(d);
+    assert_true(flaky_is_clean(&heap));
+  }
+  nay_decoder *d;
+  nay_diag diag;
+  assert_ok(nay_decoder_new(NULL, &d));
+  claim(header, (uint64_t)1 << 57);
+  assert_status(nay_decoder_add(d, header, sizeof header, &diag), NAY_ECORRUPT);
+  nay_decoder_free(d);
+}
+
+int main(void) {
+  const test_case tests[] = {TEST(a_decoder_refuses_nonsense),
+                             TEST(a_claim_costs_eight_times_what_is_sent)};
+  return run_all(tests);
+}
