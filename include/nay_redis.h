@@ -110,6 +110,7 @@ NAY_API nay_status nay_sbchain_add_many(nay_sbchain *chain, const void *const *i
 NAY_API void nay_sbchain_may_contain_many(const nay_sbchain *chain, const void *const *items,
                                           const size_t *lens, size_t n, uint64_t *answers);
 
+/* nay_sbchain_stats: what the chain is and holds; cheap. */
 NAY_API void nay_sbchain_stats(const nay_sbchain *chain, nay_sbstats *stats);
 
 /* nay_sbchain_link: link i of nlinks; the first is the oldest. NAY_EINVAL: there is no such link.

@@ -43,6 +43,14 @@ extern const module_part bf_part;
 extern const module_part cf_part;
 extern const module_part native_part;
 
+/* Shorthand for rows of command tables. */
+#define RO_ACCESS (REDIS_KEY_RO | REDIS_KEY_ACCESS)
+#define RW_INSERT (REDIS_KEY_RW | REDIS_KEY_INSERT)
+#define RW_UPDATE (REDIS_KEY_RW | REDIS_KEY_UPDATE)
+#define RW_ACCESS (REDIS_KEY_RW | REDIS_KEY_ACCESS)
+#define READ_FLAGS "readonly fast"
+#define WRITE_FLAGS "write deny-oom"
+
 /* Shorthand for rows of redis_arg tables. */
 #define ARG_KEY \
   { .name = "key", .type = REDIS_ARG_KEY, .key_spec_index = 0 }

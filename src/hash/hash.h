@@ -55,6 +55,7 @@ uint32_t nay__leveldb_hash(const uint8_t *p, size_t len, uint32_t seed);
 uint32_t nay__farm_fingerprint32(const uint8_t *p, size_t len);
 uint64_t nay__fnv1a64(const uint8_t *p, size_t len);
 uint64_t nay__murmur64a(const uint8_t *p, size_t len, uint64_t seed);
+nay_hash nay__murmur64a_pair(const uint8_t *p, size_t len, uint64_t seed); /* seed, then lo */
 uint32_t nay__murmur32(const uint8_t *p, size_t len, uint32_t seed);
 
 #endif /* NAY_HASH_H */

@@ -13,17 +13,32 @@ static uint64_t murmur_mix64(uint64_t k) {
   return (k ^ k >> 47) * MURMUR_M64;
 }
 
-uint64_t nay__murmur64a(const uint8_t *p, size_t len, uint64_t seed) {
+/* The last len % 8 bytes as a number. With a whole block before them one load does, shifted. */
+static uint64_t murmur_tail64(const uint8_t *p, size_t len) {
+  size_t rest = len & 7;
+  if (len >= 8) return nay__load64le(p + len - 8) >> (64 - 8 * rest);
+  uint64_t tail = 0;
+  for (size_t i = rest; i > 0; i--) tail = tail << 8 | p[i - 1];
+  return tail;
+}
+
+static inline uint64_t murmur_blocks64(const uint8_t *p, size_t len, uint64_t tail, uint64_t seed) {
   uint64_t h = seed ^ (uint64_t)len * MURMUR_M64;
-  const uint8_t *end = p + (len & ~(size_t)7);
-  for (; p != end; p += 8) h = (h ^ murmur_mix64(nay__load64le(p))) * MURMUR_M64;
-  if ((len & 7) != 0) {
-    uint64_t tail = 0;
-    for (size_t i = len & 7; i > 0; i--) tail = tail << 8 | p[i - 1];
-    h = (h ^ tail) * MURMUR_M64;
-  }
+  for (size_t i = 0; i + 8 <= len; i += 8)
+    h = (h ^ murmur_mix64(nay__load64le(p + i))) * MURMUR_M64;
+  if ((len & 7) != 0) h = (h ^ tail) * MURMUR_M64;
   h = (h ^ h >> 47) * MURMUR_M64;
   return h ^ h >> 47;
+}
+
+uint64_t nay__murmur64a(const uint8_t *p, size_t len, uint64_t seed) {
+  return murmur_blocks64(p, len, (len & 7) != 0 ? murmur_tail64(p, len) : 0, seed);
+}
+
+nay_hash nay__murmur64a_pair(const uint8_t *p, size_t len, uint64_t seed) {
+  uint64_t tail = (len & 7) != 0 ? murmur_tail64(p, len) : 0;
+  uint64_t a = murmur_blocks64(p, len, tail, seed);
+  return (nay_hash){a, murmur_blocks64(p, len, tail, a)};
 }
 
 uint32_t nay__murmur32(const uint8_t *p, size_t len, uint32_t seed) {

@@ -73,6 +73,7 @@ nay_status nay__sblink_plan(uint64_t entries, double error, uint32_t options, sb
     if (entries > 63) return NAY_EINVAL;
     link->n2 = (uint32_t)entries;
     link->entries = (uint64_t)((double)(1ull << link->n2) / link->bpe);
+    if (link->entries == 0) return NAY_EINVAL; /* not even one item fits */
   } else if (!(options & NAY_SB_NO_ROUND)) {
     NAY_TRY(sblink_round_up(need, link));
   } else if (!(need < SB_MAX_BITS - 64)) {
@@ -208,20 +209,31 @@ bool nay_sbchain_move(nay_sbchain **chain, uint64_t part, nay_mover mover, void 
 
 static nay_hash sbchain_hash(const nay_sbchain *chain, const void *item, size_t len) {
   if (NAY_LIKELY(chain->options & NAY_SB_HASH64)) {
-    uint64_t a = nay__murmur64a(item, len, SB_SEED64);
-    return (nay_hash){a, nay__murmur64a(item, len, a)};
+    return nay__murmur64a_pair(item, len, SB_SEED64);
   }
   uint32_t a = nay__murmur32(item, len, SB_SEED32);
   return (nay_hash){a, nay__murmur32(item, len, a)};
 }
 
-/* Whether the bits from position `first` up to `last` are all set. */
-NAY_INLINE bool sblink_has(const sblink *link, nay_hash hash, uint32_t first, uint32_t last) {
+/* Whether the bits from position `first` up to `last` are all set; all are looked at. */
+NAY_INLINE bool sblink_has_range(const sblink *link, nay_hash hash, uint32_t first, uint32_t last) {
+  unsigned all = 1;
   for (uint32_t i = first; i < last; i++) {
     uint64_t at = nay__sblink_position(link, hash, i);
-    if ((link->bytes[at >> 3] >> (at & 7) & 1) == 0) return false;
+    all &= (unsigned)link->bytes[at >> 3] >> (at & 7);
   }
-  return true;
+  return all & 1;
+}
+
+/*
+ * A probe that will say nay mostly does so after two positions: half of the bits are set. Between
+ * them, and behind them, there is no branch to guess wrong.
+ */
+static uint32_t sblink_few(const sblink *link) { return link->hashes < 2 ? link->hashes : 2; }
+
+static bool sblink_has(const sblink *link, nay_hash hash) {
+  uint32_t few = sblink_few(link);
+  return sblink_has_range(link, hash, 0, few) && sblink_has_range(link, hash, few, link->hashes);
 }
 
 static void sblink_set(sblink *link, nay_hash hash) {
@@ -231,15 +243,9 @@ static void sblink_set(sblink *link, nay_hash hash) {
   }
 }
 
-NAY_INLINE void sblink_prefetch(const sblink *link, nay_hash hash, uint32_t first, uint32_t last) {
-  for (uint32_t i = first; i < last; i++) {
-    NAY_PREFETCH(link->bytes + (nay__sblink_position(link, hash, i) >> 3));
-  }
-}
-
 static bool sbchain_has(const nay_sbchain *chain, nay_hash hash) {
   for (uint32_t i = chain->nlinks; i-- > 0;) {
-    if (sblink_has(&chain->links[i], hash, 0, chain->links[i].hashes)) return true;
+    if (sblink_has(&chain->links[i], hash)) return true;
   }
   return false;
 }
@@ -282,20 +288,85 @@ bool nay_sbchain_may_contain(const nay_sbchain *chain, const void *item, size_t 
 
 /* ---- batches ---- */
 
+/* Positions of a group of items in one link, kept from the prefetch to the probe. */
+#define SB_STORED 1024u
+typedef uint64_t sb_positions[SB_STORED];
+
+/* How many items are taken together: their positions in the last link, which has the most hashes,
+ * have to fit. 0: not even one, which takes a rate below 10^-308. */
+static size_t sbchain_group(const nay_sbchain *chain, size_t n) {
+  return (size_t)nay__min_u64(n, SB_STORED / chain->links[chain->nlinks - 1].hashes);
+}
+
 static void sbchain_hash_many(const nay_sbchain *chain, const void *const *items,
                               const size_t *lens, size_t n, nay_hash *hashes) {
   for (size_t i = 0; i < n; i++) hashes[i] = sbchain_hash(chain, items[i], lens[i]);
 }
 
-/* An item that is added reads and writes all its positions in the last link, few in the others. */
-static void sbchain_prefetch_add(const nay_sbchain *chain, const nay_hash *hashes, size_t n) {
-  for (uint32_t i = chain->nlinks; i-- > 0;) {
+/* Positions [first, last) of an item into at[], and their lines on the way from memory. */
+NAY_INLINE void sblink_fetch(const sblink *link, nay_hash hash, uint32_t first, uint32_t last,
+                             uint64_t *at) {
+  for (uint32_t i = first; i < last; i++) {
+    at[i] = nay__sblink_position(link, hash, i);
+    NAY_PREFETCH(link->bytes + (at[i] >> 3));
+  }
+}
+
+/* The lines are here: looking at all bits costs less than guessing where to stop. */
+NAY_INLINE bool sblink_has_at(const sblink *link, const uint64_t *at, uint32_t first,
+                              uint32_t last) {
+  unsigned all = 1;
+  for (uint32_t i = first; i < last; i++) all &= (unsigned)link->bytes[at[i] >> 3] >> (at[i] & 7);
+  return all & 1;
+}
+
+static void sblink_set_at(sblink *link, const uint64_t *at) {
+  for (uint32_t i = 0; i < link->hashes; i++) {
+    link->bytes[at[i] >> 3] |= (uint8_t)(1u << (at[i] & 7));
+  }
+}
+
+/* An item that is added reads all its positions in the last link, few in the others. */
+static void sbchain_fetch_older(const nay_sbchain *chain, const nay_hash *hashes, size_t n) {
+  for (uint32_t i = chain->nlinks - 1; i-- > 0;) {
     const sblink *link = &chain->links[i];
     if (link->nbytes <= SB_CACHED) continue;
-    uint32_t depth = i + 1 == chain->nlinks ? link->hashes : 2;
-    if (depth > link->hashes) depth = link->hashes;
-    for (size_t j = 0; j < n; j++) sblink_prefetch(link, hashes[j], 0, depth);
+    uint64_t at[2];
+    for (size_t j = 0; j < n; j++) sblink_fetch(link, hashes[j], 0, sblink_few(link), at);
   }
+}
+
+/* As sbchain_add_hash, for an item whose positions in the last link are known. */
+static nay_status sbchain_add_at(nay_sbchain *chain, nay_hash hash, const uint64_t *at,
+                                 bool *is_new) {
+  sblink *last = &chain->links[chain->nlinks - 1];
+  *is_new = false;
+  if (sblink_has_at(last, at, 0, last->hashes)) return NAY_OK;
+  if (last->size >= last->entries) return sbchain_add_hash(chain, hash, is_new);
+  for (uint32_t i = chain->nlinks - 1; i-- > 0;) {
+    if (sblink_has(&chain->links[i], hash)) return NAY_OK;
+  }
+  sblink_set_at(last, at);
+  last->size++;
+  chain->size++;
+  *is_new = true;
+  return NAY_OK;
+}
+
+/* One group; *done and *is_new count on. A link that is opened on the way ends the group. */
+static nay_status sbchain_add_group(nay_sbchain *chain, const nay_hash *hashes, size_t n,
+                                    uint64_t *is_new, size_t *done) {
+  sb_positions stored;
+  const sblink *last = &chain->links[chain->nlinks - 1];
+  uint32_t nlinks = chain->nlinks, k = last->hashes;
+  for (size_t i = 0; i < n; i++) sblink_fetch(last, hashes[i], 0, k, stored + i * k);
+  sbchain_fetch_older(chain, hashes, n);
+  for (size_t i = 0; i < n && chain->nlinks == nlinks; i++, ++*done) {
+    bool was_new;
+    NAY_TRY(sbchain_add_at(chain, hashes[i], stored + i * k, &was_new));
+    *is_new |= (uint64_t)was_new << *done;
+  }
+  return NAY_OK;
 }
 
 nay_status nay_sbchain_add_many(nay_sbchain *chain, const void *const *items, const size_t *lens,
@@ -303,46 +374,69 @@ nay_status nay_sbchain_add_many(nay_sbchain *chain, const void *const *items, co
   nay_hash hashes[NAY_SB_BATCH];
   if (n > NAY_SB_BATCH) return NAY_EINVAL;
   sbchain_hash_many(chain, items, lens, n, hashes);
-  sbchain_prefetch_add(chain, hashes, n);
   *is_new = 0;
-  for (*done = 0; *done < n; ++*done) {
+  *done = 0;
+  while (*done < n) {
+    size_t group = sbchain_group(chain, n - *done);
+    if (group > 0) {
+      NAY_TRY(sbchain_add_group(chain, hashes + *done, group, is_new, done));
+      continue;
+    }
     bool was_new;
     NAY_TRY(sbchain_add_hash(chain, hashes[*done], &was_new));
-    *is_new |= (uint64_t)was_new << *done;
+    *is_new |= (uint64_t)was_new << (*done)++;
   }
   return NAY_OK;
 }
 
-/* One round over the items in `todo`: those whose positions [first, last) are set in the link. */
-static uint64_t sblink_filter(const sblink *link, const nay_hash *hashes, uint64_t todo,
-                              uint32_t first, uint32_t last) {
-  uint64_t kept = 0;
-  if (link->nbytes > SB_CACHED) {
-    for (uint64_t rest = todo; rest != 0; rest &= rest - 1) {
-      sblink_prefetch(link, hashes[nay__ctz64(rest)], first, last);
-    }
+/* Which items of `todo` the link has: first two positions of all, then the rest of the doubtful. */
+static uint64_t sblink_has_many(const sblink *link, const nay_hash *hashes, uint64_t todo,
+                                uint64_t *stored) {
+  uint32_t k = link->hashes, few = sblink_few(link);
+  uint64_t doubt = 0, found = 0;
+  for (uint64_t rest = todo; rest != 0; rest &= rest - 1) {
+    unsigned i = nay__ctz64(rest);
+    sblink_fetch(link, hashes[i], 0, few, stored + i * k);
   }
   for (uint64_t rest = todo; rest != 0; rest &= rest - 1) {
     unsigned i = nay__ctz64(rest);
-    kept |= (uint64_t)sblink_has(link, hashes[i], first, last) << i;
+    doubt |= (uint64_t)sblink_has_at(link, stored + i * k, 0, few) << i;
   }
-  return kept;
+  for (uint64_t rest = doubt; rest != 0; rest &= rest - 1) {
+    unsigned i = nay__ctz64(rest);
+    sblink_fetch(link, hashes[i], few, k, stored + i * k);
+  }
+  for (uint64_t rest = doubt; rest != 0; rest &= rest - 1) {
+    unsigned i = nay__ctz64(rest);
+    found |= (uint64_t)sblink_has_at(link, stored + i * k, few, k) << i;
+  }
+  return found;
+}
+
+static uint64_t sbchain_has_group(const nay_sbchain *chain, const nay_hash *hashes, size_t n) {
+  sb_positions stored;
+  uint64_t all = UINT64_MAX >> (64 - n), found = 0;
+  for (uint32_t i = chain->nlinks; i-- > 0 && found != all;) {
+    found |= sblink_has_many(&chain->links[i], hashes, all & ~found, stored);
+  }
+  return found;
 }
 
 void nay_sbchain_may_contain_many(const nay_sbchain *chain, const void *const *items,
                                   const size_t *lens, size_t n, uint64_t *answers) {
   nay_hash hashes[NAY_SB_BATCH];
   *answers = 0;
-  if (n == 0 || n > NAY_SB_BATCH) return;
+  if (n > NAY_SB_BATCH) n = NAY_SB_BATCH;
   sbchain_hash_many(chain, items, lens, n, hashes);
-  uint64_t all = UINT64_MAX >> (64 - n), found = 0;
-  for (uint32_t i = chain->nlinks; i-- > 0 && found != all;) {
-    const sblink *link = &chain->links[i];
-    uint32_t some = link->hashes < 2 ? link->hashes : 2;
-    uint64_t doubt = sblink_filter(link, hashes, all & ~found, 0, some);
-    found |= sblink_filter(link, hashes, doubt, some, link->hashes);
+  for (size_t from = 0, group; from < n; from += group) {
+    group = sbchain_group(chain, n - from);
+    if (group > 0) {
+      *answers |= sbchain_has_group(chain, hashes + from, group) << from;
+    } else {
+      group = 1;
+      *answers |= (uint64_t)sbchain_has(chain, hashes[from]) << from;
+    }
   }
-  *answers = found;
 }
 
 /* ---- what it is ---- */

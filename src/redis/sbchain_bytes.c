@@ -54,20 +54,34 @@ static const char *sb_bad_rate(const nay_sblink *link) {
   return NULL;
 }
 
+/* Only filters of before 2018, which had no options, may have bits that do not fill their bytes. */
+static const char *sb_bad_bits(const nay_sblink *link, uint32_t options) {
+  if (link->nbits == 0 || link->nbytes > UINT64_MAX / 16) return "a link has no bits, or too many";
+  uint64_t whole = link->nbytes * 8, slack = options == 0 && link->n2 == 0 ? 63 : 0;
+  bool is_so = whole >= link->nbits && whole - link->nbits <= slack;
+  return is_so ? NULL : "a link's bits are not those of its bytes";
+}
+
+/* Powers of two are what options without NO_ROUND ask for, and nothing else is. */
+static const char *sb_bad_power(const nay_sblink *link, uint32_t options) {
+  if (link->n2 > 63) return "a link's size is a power of two beyond 2^63";
+  if (link->n2 > 0 && (options & NAY_SB_NO_ROUND)) return "a link's size is rounded after all";
+  if (link->n2 == 0 && (options & NAY_SB_ENTRIES_ARE_LOG2)) return "a link's size is not given";
+  uint64_t nbits = nay__max_u64(1ull << link->n2, 64);
+  return link->n2 == 0 || link->nbits == nbits ? NULL : "a link's size is another power of two";
+}
+
 /* The array has the size for its entries: at least their bits, at most what rounding up adds. */
 static const char *sb_bad_size(const nay_sblink *link, uint32_t options) {
-  if (link->n2 > 0 && (options & NAY_SB_NO_ROUND)) return "a link's size is rounded after all";
-  if (link->n2 > 63) return "a link's size is a power of two beyond 2^63";
-  if (link->nbits == 0 || link->nbytes > UINT64_MAX / 16) return "a link has no bits, or too many";
-  if (link->nbytes * 8 < link->nbits || link->nbytes * 8 - link->nbits >= 64) {
-    return "a link's bits are not those of its bytes";
-  }
+  const char *why = sb_bad_bits(link, options);
+  if (why == NULL) why = sb_bad_power(link, options);
+  if (why != NULL) return why;
   double need = (double)link->entries * link->bpe, have = (double)link->nbits;
   if (link->entries == 0 || need > have * (1 + SB_SLACK) + 1) {
     return "a link's array is too small for its entries";
   }
-  uint64_t exact = link->n2 > 0 ? nay__max_u64(1ull << link->n2, 64) : 0;
-  bool fits = link->n2 > 0 ? link->nbits == exact : have <= need * (1 + SB_SLACK) + 65;
+  if (link->size > link->nbits) return "a link has more items than bits"; /* each set a new one */
+  bool fits = link->n2 > 0 || have <= need * (1 + SB_SLACK) + 65;
   return fits ? NULL : "a link's array is too large for its entries";
 }
 

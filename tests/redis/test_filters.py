@@ -4,9 +4,12 @@
 Each by four roads: made again by commands, RESTORE of its DUMP, LOADCHUNK of its chunks, and a file.
 """
 import json
+import pathlib
+import shutil
+import tempfile
 
 import rdb
-from server import GOLDEN, Error, equal, main, test
+from server import GOLDEN, Error, Server, equal, main, test
 
 FILTERS = json.loads((GOLDEN / "filters.json").read_text())["filters"]
 PROBES = 2000
@@ -134,6 +137,25 @@ def rdb_file(client):
     equal(client("DEBUG", "DIGEST"), before, "digest after a reload")
     for filter in FILTERS:
         compare(client, filter, filter["name"])
+
+
+def starts_with(name, *options):
+    """A server that finds this golden file in its folder has all the filters."""
+    folder = tempfile.mkdtemp(prefix="nay-redis-")
+    shutil.copy(GOLDEN / name, pathlib.Path(folder, "dump.rdb" if name.endswith("rdb") else "appendonly.aof"))
+    with Server(*options, folder=folder) as server:
+        for filter in FILTERS:
+            compare(server.client(), filter, filter["name"])
+
+
+@test("a server that has lost RedisBloom's module starts from its RDB file with ours")
+def file_of_redisbloom(client):
+    starts_with("redisbloom.rdb")
+
+
+@test("and from its append-only file")
+def commands_of_redisbloom(client):
+    starts_with("redisbloom.aof", "--appendonly", "yes")
 
 
 def older(type_id, encoding):

@@ -155,6 +155,18 @@ def out_of_memory(client):
         client("CONFIG", "SET", "maxmemory", 0)
 
 
+@test("eviction counts filters, and takes them")
+def eviction(client):
+    with Server("--maxmemory-policy", "allkeys-random") as server:
+        other = server.client()
+        room = 8 << 20
+        other("CONFIG", "SET", "maxmemory", int(other.info("memory")["used_memory"]) + room)
+        for i in range(30):
+            other("BF.RESERVE", f"b{i}", 0.01, 1000000)  # 1.4 MB each
+        assert 0 < other("DBSIZE") < 8, other("DBSIZE")
+        assert int(other.info("stats")["evicted_keys"]) > 20
+
+
 @test("a filter larger than the machine is refused, and the server goes on")
 def larger_than_the_machine(client):
     for words in (("BF.RESERVE", "k", "1e-300", 1 << 30), ("BF.INSERT", "k", "ERROR", "1e-300", "CAPACITY",

@@ -78,16 +78,25 @@ def aof_empty(client):
         equal(zoo.digests(server.client()), before)
 
 
-@test("a replica takes a full copy, then the stream: equal digests")
-def replica_full(client):
+def full_copy(*options):
     with Server(*FAST_SYNC, port=True) as master:
         here = master.client()
         zoo.fill(here, 200)
-        with zoo.replica_of(master, arguments=OTHER_DEFAULTS) as replica:
+        with zoo.replica_of(master, *options, arguments=OTHER_DEFAULTS) as replica:
             kept = zoo_again(here)
             zoo.catch_up(master, replica)
             equal(zoo.digests(replica.client()), zoo.digests(here))
             zoo.holds(replica.client(), kept)
+
+
+@test("a replica takes a full copy, then the stream: equal digests")
+def replica_full(client):
+    full_copy()
+
+
+@test("the same when the copy is read from the socket beside the old data")
+def replica_swapdb(client):
+    full_copy("--repl-diskless-load", "swapdb")
 
 
 def zoo_again(client, suffix=":late"):

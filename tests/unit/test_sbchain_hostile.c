@@ -26,6 +26,17 @@ static void honest(uint8_t header[LEN]) {
   nay_sbchain_free(chain);
 }
 
+static void assert_loads_again(const nay_sbchain *chain) {
+  size_t len = nay_sbchain_header_size(chain), written;
+  uint8_t *header = malloc(len);
+  nay_sbchain *again;
+  assert_non_null(header);
+  assert_ok(nay_sbchain_encode_header(chain, header, len, &written));
+  assert_ok(nay_sbchain_decode_header(header, len, NULL, NULL, &again));
+  nay_sbchain_free(again);
+  free(header);
+}
+
 /* Probes, grows and dumps a chain that a stranger's bytes made. */
 static void use(nay_sbchain *chain) {
   uint64_t answers, is_new;
@@ -37,6 +48,7 @@ static void use(nay_sbchain *chain) {
     nay_sbchain_may_contain_many(chain, items, lens, 4, &answers);
     assert_int_equal(answers, 15);
   }
+  assert_loads_again(chain);
   const uint8_t *bytes;
   uint64_t sum = 0;
   for (uint64_t at = 0; nay_sbchain_chunk(chain, at, 1 << 20, &bytes, &len); at += len) {
@@ -136,6 +148,18 @@ static void powers_of_two_that_are_not(void **state) {
   }
 }
 
+/* Found by mutated RESTOREs: what loads can be grown, and what has grown can be loaded again. */
+static void capacity_as_a_logarithm_without_one(void **state) {
+  (void)state;
+  uint8_t h[LEN];
+  for (uint32_t options = 2; options < 16; options++) {
+    honest(h);
+    nay__store32le(h + AT_OPTIONS, options);
+    nay_status status = try_header(h, LEN);
+    assert_status(status, options & NAY_SB_ENTRIES_ARE_LOG2 ? NAY_ECORRUPT : NAY_OK);
+  }
+}
+
 /* A number of hashes that would keep the server busy for ever, and none at all. */
 static void hashes_that_are_not_the_rates(void **state) {
   (void)state;
@@ -205,6 +229,10 @@ static void counts_that_do_not_add_up(void **state) {
   uint8_t h[LEN];
   honest(h);
   nay__store64le(h + AT_SIZE, nay__load64le(h + AT_SIZE) + 1);
+  assert_refused(h);
+  honest(h); /* more items than could have set a bit */
+  nay__store64le(h + AT_SIZE, nay__load64le(h + AT_SIZE) + (1ull << 62));
+  nay__store64le(h + HEAD + ROW_SIZE, nay__load64le(h + HEAD + ROW_SIZE) + (1ull << 62));
   assert_refused(h);
   honest(h); /* a sum that wraps round to the right one */
   nay__store64le(h + HEAD + ROW_SIZE, UINT64_MAX);
@@ -317,6 +345,7 @@ int main(void) {
       TEST(bits_beyond_the_array),
       TEST(product_that_overflows),
       TEST(powers_of_two_that_are_not),
+      TEST(capacity_as_a_logarithm_without_one),
       TEST(hashes_that_are_not_the_rates),
       TEST(rates_that_are_none),
       TEST(entries_that_do_not_fit),
