@@ -138,7 +138,10 @@ typedef enum nay_hash_kind {
   NAY_HASH_LEVELDB = 64,    /* LevelDB's 32-bit hash, seed 0xbc9f1d34 */
   NAY_HASH_FARM32 = 65,     /* FarmHash Fingerprint32, as mini-lsm's crate has it */
   NAY_HASH_XXH64_PAIR = 66, /* XXH64 with seeds 0 and 1, as nori */
-  NAY_HASH_FNV_MIX = 67     /* SplitMix64 of FNV-1a-64, halves widened, as the lab */
+  NAY_HASH_FNV_MIX = 67,    /* SplitMix64 of FNV-1a-64, halves widened, as the lab */
+  NAY_HASH_MURMUR64 = 80,   /* MurmurHash64A, seed 0, as RedisBloom's cuckoo filters */
+  NAY_HASH_MURMUR64X2 = 81, /* two of it, the second seeded by the first: its Bloom filters */
+  NAY_HASH_MURMUR32X2 = 82  /* the same of MurmurHash2: its Bloom filters of before 2019 */
 } nay_hash_kind;
 
 /* nay_hash_name: "xxh3", "siphash13", "caller", ...; "unknown" for other numbers. */

@@ -78,7 +78,10 @@ NAY_API const nay_format *nay_format_of(const nay_filter *filter);
  */
 NAY_API size_t nay_format_encoded_size(const nay_format *format, const nay_filter *filter);
 
-/* nay_format_encode: NAY_EMISMATCH when the filter is in another layout: build it from the keys. */
+/*
+ * nay_format_encode: NAY_EMISMATCH when the filter is in another layout: build it from the keys.
+ * Only RedisBloom's filters have two layouts that are written from each other.
+ */
 NAY_API nay_status nay_format_encode(const nay_format *format, const nay_filter *filter, void *dst,
                                      size_t cap, size_t *written);
 
@@ -87,7 +90,8 @@ NAY_API nay_status nay_format_decode(const nay_format *format, const void *bytes
                                      const nay_allocator *allocator, nay_diag *diag,
                                      nay_filter **filter);
 
-/* nay_format_view: as nay_view_open, for that layout: probe the bytes where they are. */
+/* nay_format_view: as nay_view_open, for that layout: probe the bytes where they are. NAY_ENOTSUP:
+ * Redis' DUMP, whose bytes are packed. */
 NAY_API nay_status nay_format_view(const nay_format *format, const void *bytes, size_t len,
                                    nay_diag *diag, nay_view *view);
 

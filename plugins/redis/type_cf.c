@@ -157,12 +157,12 @@ static void cf_digest(redis_digest *digest, void *value) {
   redis.DigestEndSequence(digest);
 }
 
-/* UNLINK leaves to a thread what costs more than 64 of these: here 64 pieces of 64 KiB. */
+/* As in type_bf.c: UNLINK leaves a megabyte and more to a thread of the server. */
 static size_t cf_free_effort(redis_string *key, const void *value) {
   (void)key;
   nay_cfchain_header h;
   nay_cfchain_describe(value, &h);
-  return (size_t)(h.nfilters + (nay_cfchain_nbytes(value) >> 16));
+  return (size_t)(2 + h.nfilters + (nay_cfchain_nbytes(value) >> 14));
 }
 
 static void *cf_copy(redis_string *from, redis_string *to, const void *value) {

@@ -27,6 +27,22 @@ struct nay_format {
   /* how many bytes encode writes; NULL: payload and overhead */
   size_t (*size)(const nay_filter *);
   void (*encode)(const nay_filter *, uint8_t *dst);
+
+  /* ---- what few layouts need; NULL and false elsewhere ---- */
+
+  /* the hash of a payload, where it is not the same for all; NULL: hash */
+  nay_hash_kind (*hash_of)(const uint8_t *payload);
+  /* whether bytes start with this layout's magic number */
+  bool (*matches)(const uint8_t *bytes, size_t len);
+  /*
+   * Bytes that have to be unpacked before `parse` can read them, and their way back, instead of
+   * encode. With dst NULL both only check and measure. *extra goes into shape.extra.
+   */
+  nay_status (*unpack)(const uint8_t *bytes, size_t len, nay_diag *, uint8_t *dst, size_t *size,
+                       uint32_t *extra);
+  nay_status (*pack)(const nay_filter *, uint8_t *dst, size_t *size);
+  /* a filter of the family in any other such layout can be written in this one as it is */
+  bool interchanges;
 };
 
 /* nay__encode_k_m_bits: | k u32le | m u64le | bits |, the layout of nori12 and the lab. */
@@ -37,5 +53,9 @@ extern const nay_format nay__format_minilsm;
 extern const nay_format nay__format_nori;
 extern const nay_format nay__format_nori12;
 extern const nay_format nay__format_lab;
+extern const nay_format nay__format_redisbloom_bf;
+extern const nay_format nay__format_redisbloom_cf;
+extern const nay_format nay__format_redis_dump_bf;
+extern const nay_format nay__format_redis_dump_cf;
 
 #endif /* NAY_FORMAT_INTERNAL_H */

@@ -17,8 +17,16 @@ static const nay_format format_native = {
 };
 
 static const nay_format *const format_list[] = {
-    &format_native,    &nay__format_leveldb, &nay__format_minilsm,
-    &nay__format_nori, &nay__format_nori12,  &nay__format_lab,
+    &format_native,
+    &nay__format_leveldb,
+    &nay__format_minilsm,
+    &nay__format_nori,
+    &nay__format_nori12,
+    &nay__format_lab,
+    &nay__format_redisbloom_bf,
+    &nay__format_redisbloom_cf,
+    &nay__format_redis_dump_bf,
+    &nay__format_redis_dump_cf,
 };
 
 const nay_format *nay_format_at(size_t i) {
@@ -39,7 +47,13 @@ bool nay_format_has_magic(const nay_format *format) { return format->has_magic; 
 bool nay_format_has_checksum(const nay_format *format) { return format->has_checksum; }
 
 const nay_format *nay_format_recognise(const void *bytes, size_t len) {
-  return bytes != NULL && nay__native_magic(bytes, len) ? &format_native : NULL;
+  if (bytes == NULL) return NULL;
+  if (nay__native_magic(bytes, len)) return &format_native;
+  const nay_format *format;
+  for (size_t i = 0; (format = nay_format_at(i)) != NULL; i++) {
+    if (format->matches != NULL && format->matches(bytes, len)) return format;
+  }
+  return NULL;
 }
 
 const nay_format *nay_format_of(const nay_filter *f) {
@@ -88,6 +102,9 @@ static nay_status format_check_params(const nay_params *p, nay_diag *diag, uint3
 static nay_status format_shape(const nay_format *format, const nay_params *p, nay_diag *diag,
                                nay_shape *shape) {
   uint32_t bits_per_key;
+  if (format->plan == NULL) {
+    return nay__fail(diag, NAY_ENOTSUP, "filters in this layout are read here, not made", 0);
+  }
   NAY_TRY(format_check_params(p, diag, &bits_per_key));
   return format->plan(p->nkeys, bits_per_key, diag, shape);
 }
@@ -163,19 +180,29 @@ nay_status nay_format_builder(const nay_format *format, const nay_params *params
 
 /* ---- bytes ---- */
 
+static bool format_can_write(const nay_format *format, const nay_filter *f) {
+  const nay_format *from = nay_format_of(f);
+  return from == format ||
+         (format->interchanges && from->interchanges && from->family == format->family);
+}
+
 size_t nay_format_encoded_size(const nay_format *format, const nay_filter *f) {
-  if (format == NULL || f == NULL || nay_format_of(f) != format) return 0;
+  size_t packed;
+  if (format == NULL || f == NULL || !format_can_write(format, f)) return 0;
   if (format->family == NULL) return nay_filter_encoded_size(f);
+  if (format->pack != NULL) return format->pack(f, NULL, &packed) == NAY_OK ? packed : 0;
   return format->size != NULL ? format->size(f) : f->nbytes + format->overhead;
 }
 
 nay_status nay_format_encode(const nay_format *format, const nay_filter *f, void *dst, size_t cap,
                              size_t *written) {
   if (format == NULL || f == NULL || dst == NULL || written == NULL) return NAY_EINVAL;
-  if (nay_format_of(f) != format) return NAY_EMISMATCH;
+  if (!format_can_write(format, f)) return NAY_EMISMATCH;
   if (format->family == NULL) return nay_filter_encode(f, dst, cap, written);
   size_t size = nay_format_encoded_size(format, f);
+  if (format->pack != NULL && size == 0) return NAY_ENOMEM;
   if (cap < size) return NAY_EBUFFER;
+  if (format->pack != NULL) return format->pack(f, dst, written);
   format->encode(f, dst);
   *written = size;
   return NAY_OK;
@@ -190,9 +217,34 @@ static nay_status format_parse(const nay_format *format, const void *bytes, size
                        .hasher = {.kind = format->hash}};
   nay_span payload;
   NAY_TRY(format->parse(bytes, len, diag, &parsed.shape, &payload));
+  if (format->hash_of != NULL) parsed.hasher.kind = format->hash_of(payload.at);
   nay__filter_attach(&parsed, payload.at, payload.len);
   *f = parsed;
   return NAY_OK;
+}
+
+/* The same by way of the form that parse reads, in memory for as long as it takes. */
+static nay_status format_unpack(const nay_format *format, const void *bytes, size_t len,
+                                const nay_allocator *allocator, nay_diag *diag,
+                                nay_filter **filter) {
+  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_memory flat;
+  nay_filter parsed;
+  size_t size;
+  uint32_t extra;
+  NAY_TRY(format->unpack(bytes, len, diag, NULL, &size, &extra));
+  NAY_TRY(format_told(diag, nay__memory_new(&a, size, &flat)));
+  nay_status status = format->unpack(bytes, len, diag, flat.at, &size, &extra);
+  if (status == NAY_OK) {
+    status = format_parse(format, flat.at, size, diag, &parsed);
+    if (status != NAY_OK && diag != NULL) diag->offset = 0; /* it is not one of the input */
+  }
+  if (status == NAY_OK) {
+    parsed.shape.extra = extra;
+    status = format_told(diag, nay_filter_copy(&parsed, allocator, filter));
+  }
+  nay__memory_free(&a, &flat);
+  return status;
 }
 
 nay_status nay_format_decode(const nay_format *format, const void *bytes, size_t len,
@@ -201,6 +253,7 @@ nay_status nay_format_decode(const nay_format *format, const void *bytes, size_t
     return nay__fail(diag, NAY_EINVAL, "format, bytes or filter is NULL", 0);
   }
   if (format->family == NULL) return nay_filter_decode(bytes, len, allocator, diag, filter);
+  if (format->unpack != NULL) return format_unpack(format, bytes, len, allocator, diag, filter);
   nay_filter parsed;
   NAY_TRY(format_parse(format, bytes, len, diag, &parsed));
   return format_told(diag, nay_filter_copy(&parsed, allocator, filter));
@@ -212,6 +265,9 @@ nay_status nay_format_view(const nay_format *format, const void *bytes, size_t l
     return nay__fail(diag, NAY_EINVAL, "format, bytes or view is NULL", 0);
   }
   if (format->family == NULL) return nay_view_open(bytes, len, NULL, diag, view);
+  if (format->unpack != NULL) {
+    return nay__fail(diag, NAY_ENOTSUP, "packed bytes cannot be probed where they are", 0);
+  }
   nay_filter parsed;
   NAY_TRY(format_parse(format, bytes, len, diag, &parsed));
   memcpy(view, &parsed, sizeof parsed);

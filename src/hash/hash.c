@@ -12,6 +12,9 @@ const char *nay_hash_name(nay_hash_kind kind) {
     case NAY_HASH_FARM32: return "farm32";
     case NAY_HASH_XXH64_PAIR: return "xxh64x2";
     case NAY_HASH_FNV_MIX: return "fnv1a-splitmix";
+    case NAY_HASH_MURMUR64: return "murmur64a";
+    case NAY_HASH_MURMUR64X2: return "murmur64a-x2";
+    case NAY_HASH_MURMUR32X2: return "murmur2-x2";
   }
   return "unknown";
 }
@@ -81,6 +84,9 @@ nay_hash nay__hash_slow(const nay_hasher *hasher, const void *key, size_t len) {
       uint64_t h = nay_hash_mix(nay__fnv1a64(p, len));
       return (nay_hash){(uint32_t)h, h >> 32};
     }
+    case NAY_HASH_MURMUR64: return (nay_hash){nay__murmur64a(p, len, 0), 0};
+    case NAY_HASH_MURMUR64X2: return nay__murmur64x2(p, len);
+    case NAY_HASH_MURMUR32X2: return nay__murmur32x2(p, len);
     case NAY_HASH_XXH3:
     case NAY_HASH_CALLER: break;
   }

@@ -46,7 +46,8 @@ static inline nay_hash nay__hash_key(const nay_hasher *hasher, const void *key, 
 
 /* nay__hash_has_hi: whether the kind needs both words of nay_hash. */
 static inline bool nay__hash_has_hi(nay_hash_kind kind) {
-  return kind == NAY_HASH_XXH64_PAIR || kind == NAY_HASH_FNV_MIX;
+  return kind == NAY_HASH_XXH64_PAIR || kind == NAY_HASH_FNV_MIX || kind == NAY_HASH_MURMUR64X2 ||
+         kind == NAY_HASH_MURMUR32X2;
 }
 
 /* The hash functions, one file each. */
@@ -55,7 +56,9 @@ uint32_t nay__leveldb_hash(const uint8_t *p, size_t len, uint32_t seed);
 uint32_t nay__farm_fingerprint32(const uint8_t *p, size_t len);
 uint64_t nay__fnv1a64(const uint8_t *p, size_t len);
 uint64_t nay__murmur64a(const uint8_t *p, size_t len, uint64_t seed);
-nay_hash nay__murmur64a_pair(const uint8_t *p, size_t len, uint64_t seed); /* seed, then lo */
 uint32_t nay__murmur32(const uint8_t *p, size_t len, uint32_t seed);
+/* RedisBloom's pairs: the second hash has the first as its seed. */
+nay_hash nay__murmur64x2(const uint8_t *p, size_t len);
+nay_hash nay__murmur32x2(const uint8_t *p, size_t len);
 
 #endif /* NAY_HASH_H */

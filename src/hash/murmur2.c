@@ -35,9 +35,9 @@ uint64_t nay__murmur64a(const uint8_t *p, size_t len, uint64_t seed) {
   return murmur_blocks64(p, len, (len & 7) != 0 ? murmur_tail64(p, len) : 0, seed);
 }
 
-nay_hash nay__murmur64a_pair(const uint8_t *p, size_t len, uint64_t seed) {
+nay_hash nay__murmur64x2(const uint8_t *p, size_t len) {
   uint64_t tail = (len & 7) != 0 ? murmur_tail64(p, len) : 0;
-  uint64_t a = murmur_blocks64(p, len, tail, seed);
+  uint64_t a = murmur_blocks64(p, len, tail, MURMUR_M64);
   return (nay_hash){a, murmur_blocks64(p, len, tail, a)};
 }
 
@@ -55,4 +55,9 @@ uint32_t nay__murmur32(const uint8_t *p, size_t len, uint32_t seed) {
   }
   h = (h ^ h >> 13) * MURMUR_M32;
   return h ^ h >> 15;
+}
+
+nay_hash nay__murmur32x2(const uint8_t *p, size_t len) {
+  uint32_t a = nay__murmur32(p, len, 0x9747b28cu);
+  return (nay_hash){a, nay__murmur32(p, len, a)};
 }

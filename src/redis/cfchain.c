@@ -42,6 +42,7 @@ struct nay_cfchain {
 
 #define CFCHAIN_MAX_NBYTES ((uint64_t)1 << 56)
 #define CFCHAIN_MAX_EXPANSION 32768u
+#define CFCHAIN_MAX_NDELETES ((uint64_t)INT64_MAX) /* replies are signed */
 
 /* How RedisBloom counts memory: the struct, then this for each sub-filter. */
 #define CFCHAIN_NBYTES_STRUCT 40u
@@ -129,6 +130,9 @@ nay_status nay_cfchain_plan(uint64_t capacity, uint32_t bucket_size, uint32_t ma
 static nay_status cf_check_fields(const nay_cfchain_header *h, nay_diag *diag) {
   if (!cf_is_pow2(h->nbuckets)) {
     return nay__fail(diag, NAY_ECORRUPT, "the number of buckets is not a power of two", 8);
+  }
+  if (h->ndeletes > CFCHAIN_MAX_NDELETES) {
+    return nay__fail(diag, NAY_ECORRUPT, "more deletes than CF.INFO can tell", 16);
   }
   if (h->nfilters < 1 || h->nfilters > NAY_CFCHAIN_MAX_FILTERS) {
     return nay__fail(diag, NAY_ECORRUPT, "the number of sub-filters is not 1 to 65535", 24);
@@ -459,7 +463,7 @@ bool nay_cfchain_remove(nay_cfchain *chain, uint64_t hash) {
   if (slot == NULL) return false;
   *slot = 0;
   chain->nitems--;
-  if (chain->ndeletes != UINT64_MAX) chain->ndeletes++;
+  if (chain->ndeletes != CFCHAIN_MAX_NDELETES) chain->ndeletes++;
   if (chain->nfilters > 1 && chain->ndeletes > chain->nitems / 10) cf_compact(chain, false);
   return true;
 }

@@ -29,8 +29,6 @@
 #include "hash/hash.h"
 #include "math/elementary.h"
 
-#define SB_SEED64 0xc6a4a7935bd1e995u
-#define SB_SEED32 0x9747b28cu
 #define SB_LN2 0.693147180559945          /* RedisBloom's constants, digit by digit: */
 #define SB_LN2_SQUARED 0.480453013918201  /* sizes are computed from them */
 #define SB_TIGHTENING 0.5                 /* each link has half the rate of the one before */
@@ -208,11 +206,8 @@ bool nay_sbchain_move(nay_sbchain **chain, uint64_t part, nay_mover mover, void 
 /* ---- items ---- */
 
 static nay_hash sbchain_hash(const nay_sbchain *chain, const void *item, size_t len) {
-  if (NAY_LIKELY(chain->options & NAY_SB_HASH64)) {
-    return nay__murmur64a_pair(item, len, SB_SEED64);
-  }
-  uint32_t a = nay__murmur32(item, len, SB_SEED32);
-  return (nay_hash){a, nay__murmur32(item, len, a)};
+  if (NAY_LIKELY(chain->options & NAY_SB_HASH64)) return nay__murmur64x2(item, len);
+  return nay__murmur32x2(item, len);
 }
 
 /* Whether the bits from position `first` up to `last` are all set; all are looked at. */
@@ -438,6 +433,8 @@ void nay_sbchain_may_contain_many(const nay_sbchain *chain, const void *const *i
     }
   }
 }
+
+bool nay__sblink_test(const sblink *link, nay_hash hash) { return sblink_has(link, hash); }
 
 /* ---- what it is ---- */
 

@@ -45,6 +45,18 @@ NAY_INLINE uint64_t nay__sblink_position(const sblink *link, nay_hash hash, uint
   return rest >= link->modulus ? rest - link->modulus : rest;
 }
 
+/* nay__sblink_test: whether the link has an item of this hash. */
+bool nay__sblink_test(const sblink *link, nay_hash hash);
+
+/*
+ * Dumps in place: the header is NAY_SB_HEAD bytes and NAY_SB_ROW for each link, then come the
+ * arrays. nay__sb_read_row believes the row; nay__sb_check_dump says whether one may, for all of
+ * them and for len bytes of header and arrays together.
+ */
+enum { NAY_SB_HEAD = 20, NAY_SB_ROW = 53 };
+void nay__sb_read_row(const uint8_t *row, sblink *link);
+nay_status nay__sb_check_dump(const uint8_t *bytes, size_t len, nay_diag *diag);
+
 /* nay__sbchain_alloc: a chain without links. */
 nay_status nay__sbchain_alloc(const nay_zallocator *allocator, nay_sbchain **chain);
 

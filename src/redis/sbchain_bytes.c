@@ -24,7 +24,6 @@
 #include "base/bytes.h"
 #include "redis/sbchain.h"
 
-enum { SB_HEAD = 20, SB_ROW = 53 };
 #define SB_OPTIONS_KNOWN 15u
 #define SB_SLACK 1e-9 /* a logarithm of another libm, relative */
 
@@ -85,34 +84,41 @@ static const char *sb_bad_size(const nay_sblink *link, uint32_t options) {
   return fits ? NULL : "a link's array is too large for its entries";
 }
 
+static sblink sb_of_row(const nay_sblink *row) {
+  sblink link = {.hashes = row->hashes,
+                 .n2 = row->n2,
+                 .entries = row->entries,
+                 .size = row->size,
+                 .nbits = row->nbits,
+                 .nbytes = row->nbytes,
+                 .error = row->error,
+                 .bpe = row->bpe};
+  nay__sblink_set_modulus(&link);
+  return link;
+}
+
 static nay_status sb_check_link(const nay_sblink *given, uint32_t options, nay_diag *diag,
                                 sblink *link) {
   const char *why = sb_bad_rate(given);
   if (why == NULL) why = sb_bad_size(given, options);
   if (why != NULL) return nay__fail(diag, NAY_ECORRUPT, why, 0);
-  *link = (sblink){.hashes = given->hashes,
-                   .n2 = given->n2,
-                   .entries = given->entries,
-                   .size = given->size,
-                   .nbits = given->nbits,
-                   .nbytes = given->nbytes,
-                   .error = given->error,
-                   .bpe = given->bpe};
-  nay__sblink_set_modulus(link);
+  *link = sb_of_row(given);
   return NAY_OK;
+}
+
+static const char *sb_bad_head(uint64_t options, uint64_t growth) {
+  if ((options & ~(uint64_t)SB_OPTIONS_KNOWN) != 0) return "unknown options";
+  bool scales = (options & NAY_SB_NO_SCALING) == 0;
+  bool is_factor = growth <= UINT32_MAX && (growth > 0 || !scales);
+  return is_factor ? NULL : "the chain cannot grow by this factor";
 }
 
 /* ---- assembling ---- */
 
 nay_status nay_sbchain_begin(uint64_t size, uint64_t options, uint64_t growth,
                              const nay_zallocator *allocator, nay_diag *diag, nay_sbchain **chain) {
-  if ((options & ~(uint64_t)SB_OPTIONS_KNOWN) != 0) {
-    return nay__fail(diag, NAY_ECORRUPT, "unknown options", 0);
-  }
-  bool scales = (options & NAY_SB_NO_SCALING) == 0;
-  if (growth > UINT32_MAX || (scales && growth == 0)) {
-    return nay__fail(diag, NAY_ECORRUPT, "the chain cannot grow by this factor", 0);
-  }
+  const char *why = sb_bad_head(options, growth);
+  if (why != NULL) return nay__fail(diag, NAY_ECORRUPT, why, 0);
   NAY_TRY(nay__sbchain_alloc(allocator, chain));
   (*chain)->options = (uint32_t)options;
   (*chain)->growth = (uint32_t)growth;
@@ -142,7 +148,7 @@ nay_status nay_sbchain_finish(nay_sbchain *chain, nay_diag *diag) {
 /* ---- headers ---- */
 
 size_t nay_sbchain_header_size(const nay_sbchain *chain) {
-  return SB_HEAD + SB_ROW * (size_t)chain->nlinks;
+  return NAY_SB_HEAD + NAY_SB_ROW * (size_t)chain->nlinks;
 }
 
 static void sb_encode_row(const sblink *link, uint8_t *row) {
@@ -177,7 +183,7 @@ nay_status nay_sbchain_encode_header(const nay_sbchain *chain, void *dst, size_t
   nay__store32le(p + 12, chain->options);
   nay__store32le(p + 16, chain->growth);
   for (uint32_t i = 0; i < chain->nlinks; i++) {
-    sb_encode_row(&chain->links[i], p + SB_HEAD + SB_ROW * (size_t)i);
+    sb_encode_row(&chain->links[i], p + NAY_SB_HEAD + NAY_SB_ROW * (size_t)i);
   }
   *written = len;
   return NAY_OK;
@@ -186,7 +192,7 @@ nay_status nay_sbchain_encode_header(const nay_sbchain *chain, void *dst, size_t
 /* All rows are checked before the first array is allocated. */
 static nay_status sb_check_rows(const uint8_t *p, size_t nlinks, nay_diag *diag) {
   for (size_t i = 0; i < nlinks; i++) {
-    size_t at = SB_HEAD + SB_ROW * i;
+    size_t at = NAY_SB_HEAD + NAY_SB_ROW * i;
     nay_sblink row = sb_decode_row(p + at);
     sblink link;
     nay_status status = sb_check_link(&row, nay__load32le(p + 12), diag, &link);
@@ -199,7 +205,7 @@ static nay_status sb_check_rows(const uint8_t *p, size_t nlinks, nay_diag *diag)
 static nay_status sb_push_rows(nay_sbchain *chain, const uint8_t *p, size_t nlinks,
                                nay_diag *diag) {
   for (size_t i = 0; i < nlinks; i++) {
-    nay_sblink row = sb_decode_row(p + SB_HEAD + SB_ROW * i);
+    nay_sblink row = sb_decode_row(p + NAY_SB_HEAD + NAY_SB_ROW * i);
     sblink link;
     NAY_TRY(sb_check_link(&row, chain->options, diag, &link));
     NAY_TRY(nay__sbchain_push_zero(chain, &link));
@@ -210,9 +216,9 @@ static nay_status sb_push_rows(nay_sbchain *chain, const uint8_t *p, size_t nlin
 nay_status nay_sbchain_decode_header(const void *bytes, size_t len, const nay_zallocator *allocator,
                                      nay_diag *diag, nay_sbchain **chain) {
   const uint8_t *p = bytes;
-  if (len < SB_HEAD) return nay__fail(diag, NAY_ECORRUPT, "the header is cut short", len);
+  if (len < NAY_SB_HEAD) return nay__fail(diag, NAY_ECORRUPT, "the header is cut short", len);
   size_t nlinks = nay__load32le(p + 8);
-  if ((len - SB_HEAD) % SB_ROW != 0 || (len - SB_HEAD) / SB_ROW != nlinks) {
+  if ((len - NAY_SB_HEAD) % NAY_SB_ROW != 0 || (len - NAY_SB_HEAD) / NAY_SB_ROW != nlinks) {
     return nay__fail(diag, NAY_ECORRUPT, "the header's length is not that of its links", 8);
   }
   NAY_TRY(sb_check_rows(p, nlinks, diag));
@@ -225,6 +231,50 @@ nay_status nay_sbchain_decode_header(const void *bytes, size_t len, const nay_za
     return status;
   }
   *chain = made;
+  return NAY_OK;
+}
+
+/* ---- dumps in place ---- */
+
+void nay__sb_read_row(const uint8_t *row, sblink *link) {
+  nay_sblink given = sb_decode_row(row);
+  *link = sb_of_row(&given);
+}
+
+/* Options, growth, and sizes that add up: as nay_sbchain_begin and _finish, without a chain. */
+static nay_status sb_check_head(const uint8_t *p, nay_diag *diag) {
+  uint32_t nlinks = nay__load32le(p + 8);
+  const char *why = sb_bad_head(nay__load32le(p + 12), nay__load32le(p + 16));
+  if (why != NULL) return nay__fail(diag, NAY_ECORRUPT, why, 12);
+  uint64_t rest = nay__load64le(p);
+  for (uint32_t i = 0; i < nlinks; i++) {
+    uint64_t size = nay__load64le(p + NAY_SB_HEAD + NAY_SB_ROW * (size_t)i + 16);
+    if (size > rest) return nay__fail(diag, NAY_ECORRUPT, "a link has more items than all", 0);
+    rest -= size;
+  }
+  if (rest != 0 || nlinks == 0) {
+    return nay__fail(diag, NAY_ECORRUPT, "the links' items do not add up to the chain's", 0);
+  }
+  return NAY_OK;
+}
+
+nay_status nay__sb_check_dump(const uint8_t *bytes, size_t len, nay_diag *diag) {
+  if (len < NAY_SB_HEAD) return nay__fail(diag, NAY_ECORRUPT, "the header is cut short", len);
+  uint32_t nlinks = nay__load32le(bytes + 8);
+  size_t rest = len - NAY_SB_HEAD;
+  if (nlinks > rest / NAY_SB_ROW) {
+    return nay__fail(diag, NAY_ECORRUPT, "more links than there are bytes for", 8);
+  }
+  NAY_TRY(sb_check_rows(bytes, nlinks, diag));
+  NAY_TRY(sb_check_head(bytes, diag));
+  rest -= NAY_SB_ROW * (size_t)nlinks;
+  for (uint32_t i = 0; i < nlinks; i++) {
+    size_t at = NAY_SB_HEAD + NAY_SB_ROW * (size_t)i;
+    uint64_t nbytes = nay__load64le(bytes + at);
+    if (nbytes > rest) return nay__fail(diag, NAY_ECORRUPT, "a link's array is cut short", at);
+    rest -= (size_t)nbytes;
+  }
+  if (rest != 0) return nay__fail(diag, NAY_ECORRUPT, "bytes follow the last link", len - rest);
   return NAY_OK;
 }
 

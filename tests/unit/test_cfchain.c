@@ -456,89 +456,6 @@ static void chunks_stay_within_a_sub_filter(void **state) {
   free(want.at);
 }
 
-/* ---- enemies: each is a crash that RedisBloom had ---- */
-
-static nay_status read_with(size_t at, uint64_t value, size_t width, nay_diag *diag) {
-  golden_bytes bytes = example_bytes("cf_b4");
-  for (size_t i = 0; i < width; i++) bytes.at[at + i] = (uint8_t)(value >> (8 * i));
-  nay_cfchain_header h;
-  nay_status status = nay_cfchain_read_header(bytes.at, NAY_CFCHAIN_HEADER_LEN, diag, &h);
-  free(bytes.at);
-  return status;
-}
-
-#define assert_refused(offset, value, width)                              \
-  do {                                                                    \
-    nay_diag diag_ = {0};                                                 \
-    assert_status(read_with(offset, value, width, &diag_), NAY_ECORRUPT); \
-    assert_non_null(diag_.what);                                          \
-  } while (0)
-
-/* CVE-2024-25115: CF.LOADCHUNK wrote past the end of sub-filters smaller than claimed. */
-static void cve_2024_25115_loadchunk_heap_overflow(void **state) {
-  (void)state;
-  assert_refused(8, 255, 8);               /* not a power of two: masks would lie */
-  assert_refused(8, UINT64_C(1) << 63, 8); /* times the bucket size is 0 */
-  assert_refused(8, UINT64_C(1) << 56, 8);
-  assert_refused(24, 60, 8);                /* 2^60 * 1024 */
-  assert_refused(24, 65536, 8);             /* a 16-bit counter would say 0 */
-  assert_refused(24, UINT64_C(1) << 32, 8); /* and a 32-bit one */
-  assert_refused(24, UINT64_MAX, 8);
-  chunks_stay_within_a_sub_filter(state);
-}
-
-/* CVE-2024-25116: CF.RESERVE with numbers that an assertion did not like. */
-static void cve_2024_25116_reserve_reachable_assert(void **state) {
-  plan_refuses_what_reserve_refuses(state);
-}
-
-/* November 2025: division by zero in CF insertion, by bucket size, iterations or buckets of 0. */
-static void redis_8_2_3_division_by_zero_on_insert(void **state) {
-  (void)state;
-  assert_refused(8, 0, 8);
-  assert_refused(24, 0, 8);
-  assert_refused(32, 0, 2);
-  assert_refused(32, 256, 2);
-  assert_refused(34, 0, 2);
-  assert_refused(36, 3, 2);
-  assert_refused(36, 32769, 2);
-  assert_refused(36, 0, 2); /* two sub-filters, but none may be added */
-}
-
-/* November 2025: CF counter overflow: items that are not there are removed, one wraps to 2^64-1. */
-static void redis_8_2_3_counter_overflow(void **state) {
-  (void)state;
-  assert_refused(0, 3073, 8); /* more items than slots */
-  assert_refused(0, UINT64_MAX, 8);
-  golden_bytes bytes = example_bytes("cf_b4");
-  memset(bytes.at, 0, 8);         /* no items, it says */
-  memset(bytes.at + 16, 0xff, 8); /* and has removed 2^64-1 */
-  nay_cfchain *chain = load(bytes);
-  nay_cfchain_header h;
-  nay_cfchain_describe(chain, &h);
-  assert_int_equal(h.nitems, 2100); /* counted, not believed */
-  for (uint64_t i = 400; i < 2500; i++) {
-    if (nay_cfchain_has(chain, item_hash("item", i))) {
-      assert_true(nay_cfchain_remove(chain, item_hash("item", i)));
-    }
-    assert_counts_hold(chain);
-  }
-  nay_cfchain_free(chain);
-  free(bytes.at);
-}
-
-static void headers_of_other_lengths_are_refused(void **state) {
-  (void)state;
-  golden_bytes bytes = example_bytes("cf_default");
-  nay_cfchain_header h;
-  for (size_t len = 0; len < bytes.len; len++) {
-    if (len == NAY_CFCHAIN_HEADER_LEN) continue;
-    assert_status(nay_cfchain_read_header(bytes.at, len, NULL, &h), NAY_ECORRUPT);
-  }
-  assert_status(nay_cfchain_read_header(NULL, 38, NULL, &h), NAY_ECORRUPT);
-  free(bytes.at);
-}
-
 /* ---- moving ---- */
 
 typedef struct mover {
@@ -605,11 +522,6 @@ int main(void) {
       TEST(buffers_are_adopted_or_left_alone),
       TEST(an_empty_chain_dumps_and_loads),
       TEST(chunks_stay_within_a_sub_filter),
-      TEST(cve_2024_25115_loadchunk_heap_overflow),
-      TEST(cve_2024_25116_reserve_reachable_assert),
-      TEST(redis_8_2_3_division_by_zero_on_insert),
-      TEST(redis_8_2_3_counter_overflow),
-      TEST(headers_of_other_lengths_are_refused),
       TEST(a_defragmenter_may_move_every_part),
       TEST(prefetch_changes_nothing),
   };

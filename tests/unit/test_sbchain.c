@@ -204,7 +204,8 @@ static void positions_are_remainders(void **state) {
     if (link.nbits == 0) continue;
     nay__sblink_set_modulus(&link);
     for (uint32_t i = 0; i < 50; i++) {
-      nay_hash h = {nay_hash_mix(seed++), nay_hash_mix(seed++)};
+      nay_hash h = {nay_hash_mix(seed), nay_hash_mix(seed + 1)};
+      seed += 2;
       if (i == 0) h = (nay_hash){UINT64_MAX, 0};
       if (i == 1) h = (nay_hash){link.nbits - 1, 1};
       assert_true(nay__sblink_position(&link, h, i) == (h.lo + i * h.hi) % link.nbits);
@@ -349,17 +350,17 @@ static void capacity_as_a_logarithm_is_read_and_cannot_grow(void **state) {
 
 static void batches_answer_as_single_items(void **state) {
   (void)state;
-  enum { N = 60000 }; /* the last links are larger than the caches' share: prefetching runs */
+  enum { N = 170000, FIRST = 150000 }; /* the first link is larger than what is taken as cached */
   nay_sbchain *one, *many;
-  assert_ok(nay_sbchain_new(0.001, 100, 8, NAY_SB_DEFAULT, NULL, &one));
-  assert_ok(nay_sbchain_new(0.001, 100, 8, NAY_SB_DEFAULT, NULL, &many));
-  for (uint64_t from = 0; from < N; from += NAY_SB_BATCH) {
+  assert_ok(nay_sbchain_new(0.001, FIRST, 2, NAY_SB_DEFAULT, NULL, &one));
+  assert_ok(nay_sbchain_new(0.001, FIRST, 2, NAY_SB_DEFAULT, NULL, &many));
+  for (uint64_t from = 0, batch = 0; from < N; from += 1 + batch++ % NAY_SB_BATCH) {
     char text[NAY_SB_BATCH][24];
     const void *items[NAY_SB_BATCH];
-    size_t lens[NAY_SB_BATCH], n = 1 + from % NAY_SB_BATCH, done;
+    size_t lens[NAY_SB_BATCH], n = 1 + batch % NAY_SB_BATCH, done;
     uint64_t is_new, there;
     for (size_t i = 0; i < n; i++) { /* some twice in one batch */
-      lens[i] = make_item("item", from + i / 2 * (i % 3 + 1), text[i], sizeof text[i]);
+      lens[i] = make_item("item", from + i - (i % 5 == 4), text[i], sizeof text[i]);
       items[i] = text[i];
     }
     nay_sbchain_may_contain_many(many, items, lens, n, &there);

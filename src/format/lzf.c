@@ -1,0 +1,134 @@
+/*
+ * lzf.c - see lzf.h. A match is looked for where the same three bytes were last seen, as a table of
+ * 2^16 places remembers it; after a match the places of its last two bytes are entered, the others
+ * are not. These choices are Redis' (HLOG 16, VERY_FAST) and show in the bytes.
+ */
+#include "format/lzf.h"
+
+#define LZF_MAX_LITERALS 32u
+#define LZF_MAX_BACK ((size_t)1 << 13)
+#define LZF_MAX_MATCH ((size_t)264)
+
+typedef struct lzf_out {
+  uint8_t *dst; /* NULL: only count */
+  size_t len, cap;
+  size_t run; /* where the count of the open run of literals stands */
+  unsigned nliterals;
+} lzf_out;
+
+static void lzf_put(lzf_out *out, uint8_t byte) {
+  if (out->dst != NULL && out->len < out->cap) out->dst[out->len] = byte;
+  out->len++;
+}
+
+static void lzf_open_run(lzf_out *out) {
+  out->run = out->len;
+  out->nliterals = 0;
+  lzf_put(out, 0);
+}
+
+/* A run of nothing takes its count back. */
+static void lzf_close_run(lzf_out *out) {
+  if (out->nliterals == 0) {
+    out->len--;
+  } else if (out->dst != NULL && out->run < out->cap) {
+    out->dst[out->run] = (uint8_t)(out->nliterals - 1);
+  }
+}
+
+static void lzf_literal(lzf_out *out, uint8_t byte) {
+  lzf_put(out, byte);
+  if (++out->nliterals == LZF_MAX_LITERALS) {
+    lzf_close_run(out);
+    lzf_open_run(out);
+  }
+}
+
+static void lzf_copy(lzf_out *out, size_t back, size_t len) {
+  lzf_close_run(out);
+  size_t l = len - 2, o = back - 1;
+  lzf_put(out, (uint8_t)((l < 7 ? l : 7) << 5 | o >> 8));
+  if (l >= 7) lzf_put(out, (uint8_t)(l - 7));
+  lzf_put(out, (uint8_t)o);
+  lzf_open_run(out);
+}
+
+static uint64_t *lzf_place(uint64_t *table, const uint8_t *p) {
+  uint32_t h = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
+  return &table[((h >> 8) - h * 5) & 0xffff];
+}
+
+/*
+ * How long the match of src + at with src + ref is; both have three bytes alike. Far from the end
+ * Redis compares 16 bytes in one go and then one more, whatever the limit says.
+ */
+static size_t lzf_match(const uint8_t *src, size_t len, size_t ref, size_t at) {
+  size_t most = len - at - 2, n = 2;
+  if (most > LZF_MAX_MATCH) most = LZF_MAX_MATCH;
+  while (most > 16 && n < 18) {
+    n++;
+    if (src[ref + n] != src[at + n]) return n;
+  }
+  do n++;
+  while (n < most && src[ref + n] == src[at + n]);
+  return n;
+}
+
+/* Whether Redis would still go on: it wants some bytes of room before it writes. */
+static bool lzf_has_room(const lzf_out *out, size_t more) { return out->len + more <= out->cap; }
+
+size_t nay__lzf_compress(const uint8_t *src, size_t len, uint8_t *dst, size_t cap,
+                         uint64_t *table) {
+  lzf_out out = {.dst = dst, .cap = cap};
+  memset(table, 0, NAY_LZF_TABLE_LEN); /* place 0 is never a match: the first byte is not */
+  lzf_open_run(&out);
+  size_t at = 0;
+  while (at + 2 < len) {
+    uint64_t *place = lzf_place(table, src + at);
+    size_t ref = (size_t)*place;
+    *place = at;
+    if (ref == 0 || at - ref > LZF_MAX_BACK || memcmp(src + ref, src + at, 3) != 0) {
+      if (!lzf_has_room(&out, 1)) return 0;
+      lzf_literal(&out, src[at++]);
+      continue;
+    }
+    if (!lzf_has_room(&out, out.nliterals == 0 ? 4 : 5)) return 0;
+    size_t n = lzf_match(src, len, ref, at);
+    lzf_copy(&out, at - ref, n);
+    at += n;
+    if (at + 2 >= len) break;
+    *lzf_place(table, src + at - 2) = at - 2;
+    *lzf_place(table, src + at - 1) = at - 1;
+  }
+  if (!lzf_has_room(&out, 3)) return 0;
+  while (at < len) lzf_literal(&out, src[at++]);
+  lzf_close_run(&out);
+  return out.len;
+}
+
+bool nay__lzf_expand(const uint8_t *src, size_t len, uint8_t *dst, size_t want) {
+  size_t in = 0, out = 0;
+  while (in < len) {
+    size_t head = src[in++];
+    if (head < LZF_MAX_LITERALS) {
+      size_t n = head + 1;
+      if (n > len - in || n > want - out) return false;
+      if (dst != NULL) memcpy(dst + out, src + in, n);
+      in += n;
+      out += n;
+      continue;
+    }
+    size_t n = (head >> 5) + 2;
+    if (n == 9) {
+      if (in == len) return false;
+      n += src[in++];
+    }
+    if (in == len) return false;
+    size_t back = ((head & 31) << 8 | src[in++]) + 1;
+    if (back > out || n > want - out) return false;
+    for (; n > 0; n--, out++) { /* byte by byte: the copy may read what it writes */
+      if (dst != NULL) dst[out] = dst[out - back];
+    }
+  }
+  return out == want;
+}

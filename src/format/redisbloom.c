@@ -1,0 +1,233 @@
+/* redisbloom.c - see redisbloom.h. Every size was recomputed by parse: what follows may trust it.
+ */
+#include "format/redisbloom.h"
+
+#include "base/bytes.h"
+#include "family/bitarray.h"
+#include "math/elementary.h"
+#include "math/fpr.h"
+#include "math/plan.h"
+#include "nay_redis_cuckoo.h"
+#include "redis/cfsub.h"
+#include "redis/sbchain.h"
+
+static uint8_t *rb_bytes(const nay_filter *f) { return f->bits.bytes; }
+
+/* Batches, one after the other: a dump is read from a file, its answers are not waited for. */
+static uint64_t rb_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n) {
+  uint64_t word = 0;
+  for (unsigned i = 0; i < n; i++) {
+    nay_hash hash = {lo[i], hi != NULL ? hi[i] : 0};
+    word |= (uint64_t)f->family->test(f, hash) << i;
+  }
+  return word;
+}
+
+/* shape.nunits is the length of the payload. */
+static bool rb_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes) {
+  *nbytes = shape->nunits;
+  *nbits = shape->nunits * 8;
+  return shape->nunits <= NAY_MAX_NBITS / 8;
+}
+
+/* ---- chained Bloom ---- */
+
+/* Goes through the links: a row of the header, and where its array starts. */
+typedef struct rb_links {
+  const uint8_t *row;
+  uint8_t *array;
+  uint32_t left;
+  sblink link;
+} rb_links;
+
+static rb_links rb_links_of(const nay_filter *f) {
+  uint8_t *bytes = rb_bytes(f);
+  uint32_t n = nay__load32le(bytes + 8);
+  return (rb_links){
+      .row = bytes + NAY_SB_HEAD, .array = bytes + NAY_SB_HEAD + NAY_SB_ROW * (size_t)n, .left = n};
+}
+
+static bool rb_next_link(rb_links *at) {
+  if (at->left == 0) return false;
+  nay__sb_read_row(at->row, &at->link);
+  at->link.bytes = at->array;
+  at->array += at->link.nbytes;
+  at->row += NAY_SB_ROW;
+  at->left--;
+  return true;
+}
+
+nay_hash_kind nay__rb_bloom_hash(const uint8_t *payload) {
+  bool is_64 = (nay__load32le(payload + 12) & NAY_SB_HASH64) != 0;
+  return is_64 ? NAY_HASH_MURMUR64X2 : NAY_HASH_MURMUR32X2;
+}
+
+nay_status nay__rb_bloom_parse(const uint8_t *bytes, size_t len, nay_diag *diag, nay_shape *shape,
+                               nay_span *payload) {
+  NAY_TRY(nay__sb_check_dump(bytes, len, diag));
+  *shape = (nay_shape){.nunits = len, .k = nay__load32le(bytes + NAY_SB_HEAD + 40)};
+  *payload = (nay_span){(uint8_t *)(uintptr_t)bytes, len};
+  return NAY_OK;
+}
+
+static bool rb_bloom_test(const nay_filter *f, nay_hash hash) {
+  rb_links at = rb_links_of(f);
+  while (rb_next_link(&at)) {
+    if (nay__sblink_test(&at.link, hash)) return true;
+  }
+  return false;
+}
+
+/* The rate of the chain: one minus the chance that every link says nay. */
+static void rb_bloom_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
+                            nay_census *census) {
+  (void)b; /* no merge, no fold */
+  (void)factor;
+  nay_census c = {0, 0, 0, 0};
+  double nay = 1;
+  rb_links at = rb_links_of(a);
+  while (rb_next_link(&at)) {
+    const sblink *link = &at.link;
+    uint64_t set = nay__bits_count(link->bytes, (size_t)link->nbytes);
+    if (set > link->modulus) set = link->modulus; /* bits past a small power of two are not read */
+    c.nbits += link->nbytes * 8;
+    c.nbits_set += set;
+    if (link->hashes != 0) c.nkeys += nay__estimate_keys(link->modulus, link->hashes, set);
+    nay *= 1 - nay__ipow((double)set / (double)link->modulus, link->hashes);
+  }
+  c.fpr = 1 - nay;
+  *census = c;
+}
+
+/* The rate that was asked for is the sum of the links' rates: the first has half of it. */
+static void rb_bloom_describe(const nay_filter *f, nay_stats *stats) {
+  stats->nlevels = nay__load32le(rb_bytes(f) + 8);
+  rb_links at = rb_links_of(f);
+  stats->fpr_planned = 0;
+  while (rb_next_link(&at)) {
+    stats->nkeys += at.link.entries;
+    stats->fpr_planned += at.link.error;
+  }
+  if (stats->fpr_planned > 1) stats->fpr_planned = 1;
+  stats->utilisation = stats->nkeys_estimated / (double)stats->nkeys;
+}
+
+/* For a plan, which these layouts do not make. */
+static double rb_fpr(const nay_shape *shape, uint64_t nkeys) {
+  (void)shape;
+  (void)nkeys;
+  return 0;
+}
+
+const nay_family nay__family_rb_bloom = {
+    .kind = NAY_BLOOM,
+    .name = "bloom (RedisBloom's chain)",
+    .self_sized = true,
+    .payload = rb_payload,
+    .fpr = rb_fpr,
+    .describe = rb_bloom_describe,
+    .test = rb_bloom_test,
+    .test64 = rb_test64,
+    .census = rb_bloom_census,
+};
+
+/* ---- cuckoo ---- */
+
+/* Goes through the sub-filters, which lie one after the other. */
+typedef struct rb_subs {
+  nay_cfchain_header header;
+  nay_cfsub sub;
+  uint64_t left;
+} rb_subs;
+
+static rb_subs rb_subs_of(const nay_filter *f) {
+  rb_subs at;
+  (void)nay_cfchain_read_header(rb_bytes(f), NAY_CFCHAIN_HEADER_LEN, NULL, &at.header);
+  at.sub = (nay_cfsub){rb_bytes(f) + NAY_CFCHAIN_HEADER_LEN, at.header.nbuckets};
+  at.left = at.header.nfilters;
+  return at;
+}
+
+static size_t rb_sub_len(const rb_subs *at) {
+  return (size_t)at->sub.nbuckets * at->header.bucket_size;
+}
+
+static void rb_next_sub(rb_subs *at) {
+  at->sub.slots += rb_sub_len(at);
+  at->sub.nbuckets *= at->header.expansion;
+  at->left--;
+}
+
+nay_status nay__rb_cuckoo_parse(const uint8_t *bytes, size_t len, nay_diag *diag, nay_shape *shape,
+                                nay_span *payload) {
+  if (len < NAY_CFCHAIN_HEADER_LEN) {
+    return nay__fail(diag, NAY_ECORRUPT, "shorter than the header", len);
+  }
+  nay_cfchain_header header;
+  uint64_t nslots;
+  NAY_TRY(nay_cfchain_read_header(bytes, NAY_CFCHAIN_HEADER_LEN, diag, &header));
+  NAY_TRY(nay_cfchain_nslots(&header, diag, &nslots));
+  if (nslots != len - NAY_CFCHAIN_HEADER_LEN) {
+    return nay__fail(diag, NAY_ECORRUPT, "the slots are not as many as the header says", len);
+  }
+  const uint8_t *slots = bytes + NAY_CFCHAIN_HEADER_LEN;
+  if (nay__cf_occupied(slots, (size_t)nslots) != header.nitems) {
+    return nay__fail(diag, NAY_ECORRUPT, "the items are not as many as the slots in use", 0);
+  }
+  *shape = (nay_shape){.nunits = len, .k = 2};
+  *payload = (nay_span){(uint8_t *)(uintptr_t)bytes, len};
+  return NAY_OK;
+}
+
+static bool rb_cuckoo_test(const nay_filter *f, nay_hash hash) {
+  nay_cfkey key = nay__cf_key(hash.lo);
+  for (rb_subs at = rb_subs_of(f); at.left != 0; rb_next_sub(&at)) {
+    if (nay__cf_find(&at.sub, at.header.bucket_size, &key, key.fp) != NULL) return true;
+  }
+  return false;
+}
+
+static nay_status rb_cuckoo_count(const nay_filter *f, nay_hash hash, uint64_t *count) {
+  nay_cfkey key = nay__cf_key(hash.lo);
+  *count = 0;
+  for (rb_subs at = rb_subs_of(f); at.left != 0; rb_next_sub(&at)) {
+    *count += nay__cf_count(&at.sub, at.header.bucket_size, &key);
+  }
+  return NAY_OK;
+}
+
+/* An absent key meets a fingerprint in each slot of two buckets that is in use, one of 255. */
+static void rb_cuckoo_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
+                             nay_census *census) {
+  (void)b;
+  (void)factor;
+  double met = 0;
+  rb_subs at = rb_subs_of(a);
+  for (; at.left != 0; rb_next_sub(&at)) {
+    uint64_t used = nay__cf_occupied(at.sub.slots, rb_sub_len(&at));
+    met += 2 * (double)used / (double)at.sub.nbuckets;
+  }
+  uint64_t nslots = (uint64_t)(a->nbytes - NAY_CFCHAIN_HEADER_LEN);
+  *census = (nay_census){nslots * 8, at.header.nitems * 8, (double)at.header.nitems,
+                         1 - nay__exp(met * nay__ln(254.0 / 255.0))};
+}
+
+static void rb_cuckoo_describe(const nay_filter *f, nay_stats *stats) {
+  rb_subs at = rb_subs_of(f);
+  stats->nlevels = (uint32_t)at.header.nfilters;
+  stats->tag_bits = 8;
+}
+
+const nay_family nay__family_rb_cuckoo = {
+    .kind = NAY_CUCKOO,
+    .name = "cuckoo (RedisBloom's chain)",
+    .traits = NAY_CAN_COUNT,
+    .self_sized = true,
+    .payload = rb_payload,
+    .fpr = rb_fpr,
+    .describe = rb_cuckoo_describe,
+    .test = rb_cuckoo_test,
+    .test64 = rb_test64,
+    .count = rb_cuckoo_count,
+    .census = rb_cuckoo_census,
+};

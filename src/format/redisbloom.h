@@ -1,0 +1,30 @@
+/*
+ * redisbloom.h - RedisBloom's two filters as families: chained Bloom (BF.*) and cuckoo (CF.*).
+ *
+ * The payload of both is a dump as SCANDUMP gives it, header and chunks one after the other:
+ *
+ *   bf   | size u64 | links u32 | options u32 | growth u32 | 53 bytes for each link | arrays |
+ *   cf   | items u64 | buckets u64 | deletes u64 | filters u64 | bucketsize u16 |
+ *        | maxiterations u16 | expansion u16 | slots |
+ *
+ * They are probed where they lie, by the code that the module for Redis runs (src/redis). They take
+ * no adds here: that is the module's part.
+ */
+#ifndef NAY_REDISBLOOM_H
+#define NAY_REDISBLOOM_H
+
+#include "family/family.h"
+
+extern const nay_family nay__family_rb_bloom;
+extern const nay_family nay__family_rb_cuckoo;
+
+/* As nay_format.parse: the whole of the bytes is the payload. */
+nay_status nay__rb_bloom_parse(const uint8_t *bytes, size_t len, nay_diag *diag, nay_shape *shape,
+                               nay_span *payload);
+nay_status nay__rb_cuckoo_parse(const uint8_t *bytes, size_t len, nay_diag *diag, nay_shape *shape,
+                                nay_span *payload);
+
+/* nay__rb_bloom_hash: which of its two hashes a chain of Bloom filters was made with. */
+nay_hash_kind nay__rb_bloom_hash(const uint8_t *payload);
+
+#endif /* NAY_REDISBLOOM_H */
