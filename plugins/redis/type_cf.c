@@ -157,12 +157,11 @@ static void cf_digest(redis_digest *digest, void *value) {
   redis.DigestEndSequence(digest);
 }
 
-/* As in type_bf.c: UNLINK leaves a megabyte and more to a thread of the server. */
 static size_t cf_free_effort(redis_string *key, const void *value) {
   (void)key;
   nay_cfchain_header h;
   nay_cfchain_describe(value, &h);
-  return (size_t)(2 + h.nfilters + (nay_cfchain_nbytes(value) >> 14));
+  return memory_free_effort(2 + h.nfilters, nay_cfchain_nbytes(value));
 }
 
 static void *cf_copy(redis_string *from, redis_string *to, const void *value) {
