@@ -436,6 +436,8 @@ void nay_sbchain_may_contain_many(const nay_sbchain *chain, const void *const *i
 
 bool nay__sblink_test(const sblink *link, nay_hash hash) { return sblink_has(link, hash); }
 
+void nay__sblink_mark(sblink *link, nay_hash hash) { sblink_set(link, hash); }
+
 /* ---- what it is ---- */
 
 void nay_sbchain_stats(const nay_sbchain *chain, nay_sbstats *stats) {
