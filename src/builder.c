@@ -275,8 +275,7 @@ static nay_status builder_make_mutable(nay_builder *b, nay_filter **filter) {
 
 nay_status nay_builder_finish(nay_builder *b, nay_filter **filter) {
   if (b == NULL || filter == NULL) return NAY_EINVAL;
-  bool is_static =
-      b->family != NULL && (b->family->build != NULL || b->family->compose != NULL);
+  bool is_static = b->family != NULL && (b->family->build != NULL || b->family->compose != NULL);
   NAY_TRY(is_static ? builder_make_static(b, filter) : builder_make_mutable(b, filter));
   builder_reset(b);
   return NAY_OK;
