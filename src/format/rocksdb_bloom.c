@@ -28,7 +28,7 @@
 #define LEGACY_MAX_BITS 0xffff0000u
 #define LOCAL_MAX_PROBES 30u
 
-static uint32_t local_line_log2(const nay_shape *shape) {
+static uint32_t rocksdb_local_line_log2(const nay_shape *shape) {
   return shape->extra & ~NAY_ROCKSDB_MAYBE;
 }
 
@@ -68,16 +68,16 @@ double nay__rocksdb_bloom_rate(double bits_per_key) {
   return nay__fpr_blocked(lines, k, nkeys);
 }
 
-static bool local_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes) {
-  uint64_t nbits_of_lines = shape->nunits << (local_line_log2(shape) + 3);
+static bool rocksdb_local_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes) {
+  uint64_t nbits_of_lines = shape->nunits << (rocksdb_local_line_log2(shape) + 3);
   *nbits = nbits_of_lines;
   *nbytes = nbits_of_lines / 8 + NAY_ROCKSDB_TRAILER;
   return true;
 }
 
-static double local_fpr(const nay_shape *shape, uint64_t nkeys) {
+static double rocksdb_local_fpr(const nay_shape *shape, uint64_t nkeys) {
   if (shape->nunits == 0) return (shape->extra & NAY_ROCKSDB_MAYBE) != 0;
-  uint32_t log2 = local_line_log2(shape);
+  uint32_t log2 = rocksdb_local_line_log2(shape);
   if (log2 == LOCAL_LINE_LOG2) return nay__fpr_blocked(shape->nunits, shape->k, nkeys);
   return nay__fpr_bloom(shape->nunits << (log2 + 3), shape->k, nkeys);
 }
@@ -103,14 +103,14 @@ nay_shape nay__rocksdb_legacy_shape(const uint8_t *bytes, size_t len) {
   return (nay_shape){lines, trailer[0], log2};
 }
 
-static void bloom_init(nay_filter *f, const nay_params *params) {
+static void rocksdb_bloom_init(nay_filter *f, const nay_params *params) {
   (void)params;
   uint8_t *trailer = f->bits.bytes + f->nbytes - NAY_ROCKSDB_TRAILER;
   trailer[0] = NAY_ROCKSDB_BLOOM;
   trailer[2] = (uint8_t)f->shape.k;
 }
 
-static void legacy_init(nay_filter *f, const nay_params *params) {
+static void rocksdb_legacy_init(nay_filter *f, const nay_params *params) {
   (void)params;
   uint8_t *trailer = f->bits.bytes + f->nbytes - NAY_ROCKSDB_TRAILER;
   trailer[0] = (uint8_t)f->shape.k;
@@ -120,36 +120,36 @@ static void legacy_init(nay_filter *f, const nay_params *params) {
 /* ---- what both do with their bits ---- */
 
 /* A block of no keys has no bit to set, and one whose bytes are reserved no meaning to add to. */
-static nay_status local_can_add(const nay_filter *f) {
+static nay_status rocksdb_local_can_add(const nay_filter *f) {
   if (f->shape.nunits != 0) return NAY_OK;
   return (f->shape.extra & NAY_ROCKSDB_MAYBE) != 0 ? NAY_ENOTSUP : NAY_EFULL;
 }
 
-static bool local_without_lines(const nay_filter *f) {
+static bool rocksdb_local_without_lines(const nay_filter *f) {
   return (f->shape.extra & NAY_ROCKSDB_MAYBE) != 0;
 }
 
-static size_t local_nbytes(const nay_filter *f) {
-  return f->shape.nunits == 0 ? 0 : (size_t)f->shape.nunits << local_line_log2(&f->shape);
+static size_t rocksdb_local_nbytes(const nay_filter *f) {
+  return f->shape.nunits == 0 ? 0 : (size_t)f->shape.nunits << rocksdb_local_line_log2(&f->shape);
 }
 
-static nay_status local_clear(nay_filter *f) {
-  if (f->shape.nunits != 0) memset(f->bits.bytes, 0, local_nbytes(f));
+static nay_status rocksdb_local_clear(nay_filter *f) {
+  if (f->shape.nunits != 0) memset(f->bits.bytes, 0, rocksdb_local_nbytes(f));
   return NAY_OK;
 }
 
-static nay_status local_merge(nay_filter *dst, const nay_filter *src) {
-  nay__bits_or(dst->bits.bytes, src->bits.bytes, local_nbytes(dst));
+static nay_status rocksdb_local_merge(nay_filter *dst, const nay_filter *src) {
+  nay__bits_or(dst->bits.bytes, src->bits.bytes, rocksdb_local_nbytes(dst));
   return NAY_OK;
 }
 
-static void local_intersect(nay_filter *dst, const nay_filter *src) {
-  nay__bits_and(dst->bits.bytes, src->bits.bytes, local_nbytes(dst));
+static void rocksdb_local_intersect(nay_filter *dst, const nay_filter *src) {
+  nay__bits_and(dst->bits.bytes, src->bits.bytes, rocksdb_local_nbytes(dst));
 }
 
 /* The rate of the lines as they are: the mean over lines of fill^k. */
-static double local_rate(const nay_filter *a, const nay_filter *b) {
-  size_t line = (size_t)1 << local_line_log2(&a->shape);
+static double rocksdb_local_rate(const nay_filter *a, const nay_filter *b) {
+  size_t line = (size_t)1 << rocksdb_local_line_log2(&a->shape);
   double sum = 0;
   for (uint64_t i = 0; i < a->shape.nunits; i++) {
     const uint8_t *at = a->bits.bytes + i * line;
@@ -160,17 +160,17 @@ static double local_rate(const nay_filter *a, const nay_filter *b) {
   return sum / (double)a->shape.nunits;
 }
 
-static void local_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
-                         nay_census *census) {
+static void rocksdb_local_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
+                                 nay_census *census) {
   assert(factor == 1); /* no fold */
   (void)factor;
-  size_t nbytes = local_nbytes(a);
-  nay_census c = {(uint64_t)nbytes * 8, 0, 0, local_fpr(&a->shape, 0)};
+  size_t nbytes = rocksdb_local_nbytes(a);
+  nay_census c = {(uint64_t)nbytes * 8, 0, 0, rocksdb_local_fpr(&a->shape, 0)};
   if (nbytes != 0) {
     c.nbits_set = b == NULL ? nay__bits_count(a->bits.bytes, nbytes)
                             : nay__bits_count_or(a->bits.bytes, b->bits.bytes, nbytes);
     c.nkeys = nay__estimate_keys(c.nbits, a->shape.k, c.nbits_set);
-    c.fpr = local_rate(a, b);
+    c.fpr = rocksdb_local_rate(a, b);
   }
   *census = c;
 }
@@ -178,77 +178,78 @@ static void local_census(const nay_filter *a, const nay_filter *b, uint64_t fact
 /* ---- FastLocalBloom ---- */
 
 /* One line as the kernels of the blocked family see it: a filter of a single block. */
-static nay_bits bloom_line(const nay_filter *f, uint64_t h) {
+static nay_bits rocksdb_bloom_line(const nay_filter *f, uint64_t h) {
   uint64_t line = (uint64_t)(uint32_t)h * f->shape.nunits >> 32;
   return (nay_bits){f->bits.bytes + (line << LOCAL_LINE_LOG2), 1, f->shape.k, 0, true};
 }
 
-static nay_status bloom_add(nay_filter *f, nay_hash hash, bool *is_new) {
-  NAY_TRY(local_can_add(f));
-  nay_bits line = bloom_line(f, hash.lo);
+static nay_status rocksdb_bloom_add(nay_filter *f, nay_hash hash, bool *is_new) {
+  NAY_TRY(rocksdb_local_can_add(f));
+  nay_bits line = rocksdb_bloom_line(f, hash.lo);
   *is_new = f->kernels->blocked_add(&line, hash.lo >> 32);
   return NAY_OK;
 }
 
-static bool bloom_test(const nay_filter *f, nay_hash hash) {
-  if (NAY_UNLIKELY(f->shape.nunits == 0)) return local_without_lines(f);
-  nay_bits line = bloom_line(f, hash.lo);
+static bool rocksdb_bloom_test(const nay_filter *f, nay_hash hash) {
+  if (NAY_UNLIKELY(f->shape.nunits == 0)) return rocksdb_local_without_lines(f);
+  nay_bits line = rocksdb_bloom_line(f, hash.lo);
   return f->kernels->blocked_test(&line, hash.lo >> 32);
 }
 
-static nay_status bloom_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
-                              uint64_t *bitmap) {
+static nay_status rocksdb_bloom_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                      unsigned n, uint64_t *bitmap) {
   (void)hi;
-  NAY_TRY(local_can_add(f));
+  NAY_TRY(rocksdb_local_can_add(f));
   uint64_t word = 0;
   for (unsigned i = 0; i < n; i++) {
-    nay_bits line = bloom_line(f, lo[i]);
+    nay_bits line = rocksdb_bloom_line(f, lo[i]);
     word |= (uint64_t)f->kernels->blocked_add(&line, lo[i] >> 32) << i;
   }
   *bitmap = word;
   return NAY_OK;
 }
 
-static uint64_t bloom_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                             unsigned n) {
+static uint64_t rocksdb_bloom_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                     unsigned n) {
   (void)hi;
   uint64_t word = 0, all = n < 64 ? ((uint64_t)1 << n) - 1 : UINT64_MAX;
-  if (NAY_UNLIKELY(f->shape.nunits == 0)) return local_without_lines(f) ? all : 0;
+  if (NAY_UNLIKELY(f->shape.nunits == 0)) return rocksdb_local_without_lines(f) ? all : 0;
   for (unsigned i = 0; i < n; i++) {
-    nay_bits line = bloom_line(f, lo[i]);
+    nay_bits line = rocksdb_bloom_line(f, lo[i]);
     word |= (uint64_t)f->kernels->blocked_test(&line, lo[i] >> 32) << i;
   }
   return word;
 }
 
-static void bloom_prefetch64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                             unsigned n) {
+static void rocksdb_bloom_prefetch64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                     unsigned n) {
   (void)hi;
-  for (unsigned i = 0; i < n && f->shape.nunits != 0; i++) NAY_PREFETCH(bloom_line(f, lo[i]).bytes);
+  for (unsigned i = 0; i < n && f->shape.nunits != 0; i++)
+    NAY_PREFETCH(rocksdb_bloom_line(f, lo[i]).bytes);
 }
 
 /* ---- legacy ---- */
 
-static uint8_t *legacy_line(const nay_filter *f, uint32_t h) {
-  return f->bits.bytes + ((size_t)(h % f->shape.nunits) << local_line_log2(&f->shape));
+static uint8_t *rocksdb_legacy_line(const nay_filter *f, uint32_t h) {
+  return f->bits.bytes + ((size_t)(h % f->shape.nunits) << rocksdb_local_line_log2(&f->shape));
 }
 
-static nay_status legacy_add(nay_filter *f, nay_hash hash, bool *is_new) {
-  NAY_TRY(local_can_add(f));
+static nay_status rocksdb_legacy_add(nay_filter *f, nay_hash hash, bool *is_new) {
+  NAY_TRY(rocksdb_local_can_add(f));
   uint32_t h = (uint32_t)hash.lo, delta = nay__rotr32(h, 17);
-  uint32_t mask = (8u << local_line_log2(&f->shape)) - 1;
-  uint8_t *line = legacy_line(f, h);
+  uint32_t mask = (8u << rocksdb_local_line_log2(&f->shape)) - 1;
+  uint8_t *line = rocksdb_legacy_line(f, h);
   bool fresh = false;
   for (uint32_t i = 0; i < f->shape.k; i++, h += delta) fresh |= !nay__bit_set(line, h & mask);
   *is_new = fresh;
   return NAY_OK;
 }
 
-static bool legacy_test(const nay_filter *f, nay_hash hash) {
-  if (f->shape.nunits == 0) return local_without_lines(f);
+static bool rocksdb_legacy_test(const nay_filter *f, nay_hash hash) {
+  if (f->shape.nunits == 0) return rocksdb_local_without_lines(f);
   uint32_t h = (uint32_t)hash.lo, delta = nay__rotr32(h, 17);
-  uint32_t mask = (8u << local_line_log2(&f->shape)) - 1;
-  const uint8_t *line = legacy_line(f, h);
+  uint32_t mask = (8u << rocksdb_local_line_log2(&f->shape)) - 1;
+  const uint8_t *line = rocksdb_legacy_line(f, h);
   for (uint32_t i = 0; i < f->shape.k; i++, h += delta) {
     if (!nay__bit_get(line, h & mask)) return false;
   }
@@ -260,18 +261,18 @@ const nay_family nay__family_rocksdb_bloom = {
     .name = "blocked (RocksDB)",
     .traits = NAY_CAN_ADD | NAY_CAN_MERGE | NAY_CAN_INTERSECT,
     .skips_repeats = true,
-    .payload = local_payload,
-    .fpr = local_fpr,
-    .init = bloom_init,
-    .clear = local_clear,
-    .add = bloom_add,
-    .test = bloom_test,
-    .add64 = bloom_add64,
-    .test64 = bloom_test64,
-    .prefetch64 = bloom_prefetch64,
-    .merge = local_merge,
-    .intersect = local_intersect,
-    .census = local_census,
+    .payload = rocksdb_local_payload,
+    .fpr = rocksdb_local_fpr,
+    .init = rocksdb_bloom_init,
+    .clear = rocksdb_local_clear,
+    .add = rocksdb_bloom_add,
+    .test = rocksdb_bloom_test,
+    .add64 = rocksdb_bloom_add64,
+    .test64 = rocksdb_bloom_test64,
+    .prefetch64 = rocksdb_bloom_prefetch64,
+    .merge = rocksdb_local_merge,
+    .intersect = rocksdb_local_intersect,
+    .census = rocksdb_local_census,
 };
 
 const nay_family nay__family_rocksdb_legacy = {
@@ -279,15 +280,15 @@ const nay_family nay__family_rocksdb_legacy = {
     .name = "blocked (RocksDB, legacy)",
     .traits = NAY_CAN_ADD | NAY_CAN_MERGE | NAY_CAN_INTERSECT,
     .skips_repeats = true,
-    .payload = local_payload,
-    .fpr = local_fpr,
-    .init = legacy_init,
-    .clear = local_clear,
-    .add = legacy_add,
-    .test = legacy_test,
+    .payload = rocksdb_local_payload,
+    .fpr = rocksdb_local_fpr,
+    .init = rocksdb_legacy_init,
+    .clear = rocksdb_local_clear,
+    .add = rocksdb_legacy_add,
+    .test = rocksdb_legacy_test,
     .add64 = nay__classic_add64,
     .test64 = nay__classic_test64,
-    .merge = local_merge,
-    .intersect = local_intersect,
-    .census = local_census,
+    .merge = rocksdb_local_merge,
+    .intersect = rocksdb_local_intersect,
+    .census = rocksdb_local_census,
 };

@@ -38,7 +38,7 @@
 /* ---- sizes: RocksDB's, in its order of operations ---- */
 
 /* The most keys that 2^l slots take, so that one seed in twenty fails. Measured by RocksDB. */
-static double ribbon_keys_of(unsigned l) {
+static double rocksdb_ribbon_keys_of(unsigned l) {
   static const double keys[] = {248.851, 499.532, 1001.26, 2003.97, 4005.59,
                                 8000.39, 15966.6, 31828.1, 63447.3, 126506};
   if (l < 8) return 0;
@@ -46,16 +46,17 @@ static double ribbon_keys_of(unsigned l) {
   return (double)((uint64_t)1 << l) / (131072 / keys[9] - 17 * 0.0038 + l * 0.0038);
 }
 
-static double ribbon_slots_of(double nkeys) {
+static double rocksdb_ribbon_slots_of(double nkeys) {
   unsigned l = (unsigned)(nay__ln(nkeys) * 1.4426950409 + 0.5);
-  if (l == 0 || ribbon_keys_of(l) == 0) return 256;
-  if (nkeys < ribbon_keys_of(l)) l--;
-  double low = ribbon_keys_of(l), high = ribbon_keys_of(l + 1), power = (double)((uint64_t)1 << l);
+  if (l == 0 || rocksdb_ribbon_keys_of(l) == 0) return 256;
+  if (nkeys < rocksdb_ribbon_keys_of(l)) l--;
+  double low = rocksdb_ribbon_keys_of(l), high = rocksdb_ribbon_keys_of(l + 1),
+         power = (double)((uint64_t)1 << l);
   return (nkeys - low) / (high - low) * power + power;
 }
 
-static uint64_t ribbon_blocks_of(uint64_t nkeys) {
-  uint64_t slots = (uint64_t)(ribbon_slots_of((double)nkeys) + 0.999999999);
+static uint64_t rocksdb_ribbon_blocks_of(uint64_t nkeys) {
+  uint64_t slots = (uint64_t)(rocksdb_ribbon_slots_of((double)nkeys) + 0.999999999);
   return nay__max_u64(2, nay__ceil_div(slots, RIBBON_WIDTH));
 }
 
@@ -71,13 +72,14 @@ double nay__rocksdb_ribbon_rate(double bits_per_key) {
   return sum / 2;
 }
 
-typedef struct ribbon_size {
+typedef struct rocksdb_ribbon_size {
   uint64_t nblocks, nsegments;
-} ribbon_size;
+} rocksdb_ribbon_size;
 
 /* Segments for a rate between 2^-(c+1) and 2^-c: some blocks get c columns, the others c + 1. */
-static ribbon_size ribbon_size_of(uint64_t nkeys, double bits_per_key, uint64_t first_hash) {
-  ribbon_size size = {.nblocks = ribbon_blocks_of(nkeys)};
+static rocksdb_ribbon_size rocksdb_ribbon_size_of(uint64_t nkeys, double bits_per_key,
+                                                  uint64_t first_hash) {
+  rocksdb_ribbon_size size = {.nblocks = rocksdb_ribbon_blocks_of(nkeys)};
   double one_in = 1 / nay__rocksdb_ribbon_rate(bits_per_key);
   if (one_in > 4294967295.0) { /* all 32 columns */
     size.nsegments = size.nblocks * RIBBON_MAX_COLUMNS;
@@ -95,8 +97,8 @@ static ribbon_size ribbon_size_of(uint64_t nkeys, double bits_per_key, uint64_t 
 }
 
 /* Whether RocksDB makes a Bloom filter of so many keys; its shape then. */
-static bool ribbon_is_bloom(uint64_t nkeys, double bits_per_key, const ribbon_size *size,
-                            nay_shape *bloom) {
+static bool rocksdb_ribbon_is_bloom(uint64_t nkeys, double bits_per_key,
+                                    const rocksdb_ribbon_size *size, nay_shape *bloom) {
   bool many = nkeys > RIBBON_MAX_KEYS;
   bool small = size->nblocks * RIBBON_WIDTH < RIBBON_SMALL_SLOTS;
   if (!many && !small) return false;
@@ -104,7 +106,7 @@ static bool ribbon_is_bloom(uint64_t nkeys, double bits_per_key, const ribbon_si
   return many || bloom->nunits * 64 < size->nsegments * RIBBON_SEGMENT;
 }
 
-static nay_shape ribbon_shape_of(const ribbon_size *size) {
+static nay_shape rocksdb_ribbon_shape_of(const rocksdb_ribbon_size *size) {
   uint32_t columns = (uint32_t)nay__ceil_div(size->nsegments, size->nblocks);
   return (nay_shape){size->nsegments, columns, (uint32_t)size->nblocks};
 }
@@ -117,24 +119,24 @@ nay_status nay__rocksdb_ribbon_plan(uint64_t nkeys, double bits_per_key, nay_dia
   if (nkeys == 0) {
     planned = (nay_shape){.nunits = 0};
   } else {
-    ribbon_size size =
-        ribbon_size_of(nay__min_u64(nkeys, RIBBON_MAX_KEYS), bits_per_key, (uint64_t)1 << 63);
-    if (ribbon_is_bloom(nkeys, bits_per_key, &size, &planned)) {
+    rocksdb_ribbon_size size = rocksdb_ribbon_size_of(nay__min_u64(nkeys, RIBBON_MAX_KEYS),
+                                                      bits_per_key, (uint64_t)1 << 63);
+    if (rocksdb_ribbon_is_bloom(nkeys, bits_per_key, &size, &planned)) {
       planned.extra |= RIBBON_AS_BLOOM;
     } else {
-      planned = ribbon_shape_of(&size);
+      planned = rocksdb_ribbon_shape_of(&size);
     }
   }
   *shape = planned;
   return NAY_OK;
 }
 
-static nay_shape ribbon_as_bloom(const nay_shape *shape) {
+static nay_shape rocksdb_ribbon_as_bloom(const nay_shape *shape) {
   return (nay_shape){shape->nunits, shape->k, shape->extra & ~RIBBON_AS_BLOOM};
 }
 
-static bool ribbon_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes) {
-  nay_shape bloom = ribbon_as_bloom(shape);
+static bool rocksdb_ribbon_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes) {
+  nay_shape bloom = rocksdb_ribbon_as_bloom(shape);
   if ((shape->extra & RIBBON_AS_BLOOM) != 0) {
     return nay__family_rocksdb_bloom.payload(&bloom, nbits, nbytes);
   }
@@ -145,40 +147,41 @@ static bool ribbon_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nb
 
 /* ---- the filter, unpacked ---- */
 
-typedef struct ribbon {
+typedef struct rocksdb_ribbon {
   uint64_t starts, short_blocks;
   uint32_t columns;
   uint32_t raw_seed;
-} ribbon;
+} rocksdb_ribbon;
 
-static uint32_t ribbon_raw_seed(uint8_t ordinal) {
+static uint32_t rocksdb_ribbon_raw_seed(uint8_t ordinal) {
   uint64_t t = ordinal * 0xc78219a23eeadd03u;
   return (uint32_t)(t ^ (t & 0xf0f0f0f0f0f0f0f0u) >> 4);
 }
 
-static ribbon ribbon_of(const nay_shape *shape, uint8_t ordinal) {
+static rocksdb_ribbon rocksdb_ribbon_of(const nay_shape *shape, uint8_t ordinal) {
   uint64_t nblocks = shape->extra;
-  return (ribbon){nblocks * RIBBON_WIDTH - (RIBBON_WIDTH - 1), nblocks * shape->k - shape->nunits,
-                  shape->k, ribbon_raw_seed(ordinal)};
+  return (rocksdb_ribbon){nblocks * RIBBON_WIDTH - (RIBBON_WIDTH - 1),
+                          nblocks * shape->k - shape->nunits, shape->k,
+                          rocksdb_ribbon_raw_seed(ordinal)};
 }
 
-static uint8_t ribbon_ordinal(const nay_filter *f) { return f->bits.bytes[f->nbytes - 4]; }
+static uint8_t rocksdb_ribbon_ordinal(const nay_filter *f) { return f->bits.bytes[f->nbytes - 4]; }
 
 nay_shape nay__rocksdb_ribbon_shape(const uint8_t *bytes, size_t len) {
   const uint8_t *trailer = bytes + len - NAY_ROCKSDB_TRAILER;
   uint64_t nblocks = nay__load32le(trailer + 1) >> 8;
   uint64_t nsegments = (len - NAY_ROCKSDB_TRAILER) / RIBBON_SEGMENT;
   if (nblocks < 2 || nsegments == 0) return (nay_shape){.extra = NAY_ROCKSDB_MAYBE};
-  return ribbon_shape_of(
-      &(ribbon_size){nblocks, nay__min_u64(nsegments, nblocks * RIBBON_MAX_COLUMNS)});
+  return rocksdb_ribbon_shape_of(
+      &(rocksdb_ribbon_size){nblocks, nay__min_u64(nsegments, nblocks * RIBBON_MAX_COLUMNS)});
 }
 
 /* The rate: blocks with a column less let twice as many pass. */
-static double ribbon_fpr(const nay_shape *shape, uint64_t nkeys) {
+static double rocksdb_ribbon_fpr(const nay_shape *shape, uint64_t nkeys) {
   if ((shape->extra & NAY_ROCKSDB_MAYBE) != 0) return 1;
   if (shape->nunits == 0) return 0;
   if ((shape->extra & RIBBON_AS_BLOOM) != 0) {
-    nay_shape bloom = ribbon_as_bloom(shape);
+    nay_shape bloom = rocksdb_ribbon_as_bloom(shape);
     return nay__family_rocksdb_bloom.fpr(&bloom, nkeys);
   }
   double nblocks = shape->extra, narrow = nblocks * shape->k - (double)shape->nunits;
@@ -186,11 +189,11 @@ static double ribbon_fpr(const nay_shape *shape, uint64_t nkeys) {
 }
 
 /* How many keys a filter of so many blocks was made for: the middle of those that give it. */
-static double ribbon_estimate(uint64_t nblocks) {
+static double rocksdb_ribbon_estimate(uint64_t nblocks) {
   double slots = (double)(nblocks * RIBBON_WIDTH) - RIBBON_WIDTH / 2, low = 1, high = slots;
   for (int i = 0; i < 60; i++) {
     double middle = (low + high) / 2;
-    if (ribbon_slots_of(middle) < slots) {
+    if (rocksdb_ribbon_slots_of(middle) < slots) {
       low = middle;
     } else {
       high = middle;
@@ -199,55 +202,58 @@ static double ribbon_estimate(uint64_t nblocks) {
   return low;
 }
 
-static void ribbon_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
-                          nay_census *census) {
+static void rocksdb_ribbon_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
+                                  nay_census *census) {
   (void)b, (void)factor; /* static filters neither merge nor fold */
   nay_census c = {a->shape.nunits * RIBBON_WIDTH, a->shape.nunits * RIBBON_WIDTH, 0,
-                  ribbon_fpr(&a->shape, 0)};
+                  rocksdb_ribbon_fpr(&a->shape, 0)};
   if (a->shape.nunits != 0) {
-    c.nkeys = a->nkeys != 0 ? (double)a->nkeys : ribbon_estimate(a->shape.extra);
+    c.nkeys = a->nkeys != 0 ? (double)a->nkeys : rocksdb_ribbon_estimate(a->shape.extra);
   }
   *census = c;
 }
 
 /* ---- the equation of a key ---- */
 
-typedef struct ribbon_row {
+typedef struct rocksdb_ribbon_row {
   uint64_t lo, hi; /* coefficients; bit 0 of lo is set. Both 0: an empty row */
   uint32_t result;
-} ribbon_row;
+} rocksdb_ribbon_row;
 
-static uint64_t ribbon_rehash(const ribbon *r, uint64_t hash) {
+static uint64_t rocksdb_ribbon_rehash(const rocksdb_ribbon *r, uint64_t hash) {
   return (hash ^ r->raw_seed) * 0x6193d459236a3a0du;
 }
 
-static uint64_t ribbon_start(const ribbon *r, uint64_t h) { return nay__mulhi(h, r->starts); }
+static uint64_t rocksdb_ribbon_start(const rocksdb_ribbon *r, uint64_t h) {
+  return nay__mulhi(h, r->starts);
+}
 
-static ribbon_row ribbon_row_of(uint64_t h) {
+static rocksdb_ribbon_row rocksdb_ribbon_row_of(uint64_t h) {
   uint64_t a = h * 0xc28f82822b650bedu;
   uint32_t high = (uint32_t)(a >> 32);
   uint32_t swapped = high >> 24 | (high >> 8 & 0xff00) | (high << 8 & 0xff0000) | high << 24;
-  return (ribbon_row){(a ^ 0xc367844a6e52731du) | 1, a, swapped};
+  return (rocksdb_ribbon_row){(a ^ 0xc367844a6e52731du) | 1, a, swapped};
 }
 
 /* The first segment of a block. */
-static uint64_t ribbon_segment_of(const ribbon *r, uint64_t block) {
+static uint64_t rocksdb_ribbon_segment_of(const rocksdb_ribbon *r, uint64_t block) {
   return block * r->columns - nay__min_u64(block, r->short_blocks);
 }
 
 /* ---- probing ---- */
 
 /* What the coefficients choose of 128 slots, its two words added. */
-static uint64_t ribbon_chosen(const uint8_t *segment, const uint64_t w[2]) {
+static uint64_t rocksdb_ribbon_chosen(const uint8_t *segment, const uint64_t w[2]) {
   return (nay__load64le(segment) & w[0]) ^ (nay__load64le(segment + 8) & w[1]);
 }
 
-static bool ribbon_probe(const ribbon *r, const uint8_t *bytes, uint64_t hash) {
-  uint64_t h = ribbon_rehash(r, hash), start = ribbon_start(r, h), block = start / RIBBON_WIDTH;
+static bool rocksdb_ribbon_probe(const rocksdb_ribbon *r, const uint8_t *bytes, uint64_t hash) {
+  uint64_t h = rocksdb_ribbon_rehash(r, hash), start = rocksdb_ribbon_start(r, h),
+           block = start / RIBBON_WIDTH;
   unsigned shift = start % RIBBON_WIDTH;
-  ribbon_row row = ribbon_row_of(h);
+  rocksdb_ribbon_row row = rocksdb_ribbon_row_of(h);
   uint32_t ncolumns = r->columns - (block < r->short_blocks);
-  const uint8_t *at = bytes + ribbon_segment_of(r, block) * RIBBON_SEGMENT;
+  const uint8_t *at = bytes + rocksdb_ribbon_segment_of(r, block) * RIBBON_SEGMENT;
   /* the coefficients, moved to where the slots are: four words, two in each block */
   uint64_t w[5] = {0, 0, 0, 0, 0};
   unsigned word = shift / 64, bits = shift % 64;
@@ -258,28 +264,28 @@ static bool ribbon_probe(const ribbon *r, const uint8_t *bytes, uint64_t hash) {
     w[word + 2] = row.hi >> (64 - bits);
   }
   for (uint32_t c = 0; c < ncolumns; c++, at += RIBBON_SEGMENT) {
-    uint64_t chosen = ribbon_chosen(at, w);
-    if (shift != 0) chosen ^= ribbon_chosen(at + (size_t)ncolumns * RIBBON_SEGMENT, w + 2);
+    uint64_t chosen = rocksdb_ribbon_chosen(at, w);
+    if (shift != 0) chosen ^= rocksdb_ribbon_chosen(at + (size_t)ncolumns * RIBBON_SEGMENT, w + 2);
     if (nay__parity64(chosen) != (row.result >> c & 1)) return false;
   }
   return true;
 }
 
-static bool ribbon_test(const nay_filter *f, nay_hash hash) {
+static bool rocksdb_ribbon_test(const nay_filter *f, nay_hash hash) {
   if ((f->shape.extra & NAY_ROCKSDB_MAYBE) != 0) return true;
   if (f->shape.nunits == 0) return false;
-  ribbon r = ribbon_of(&f->shape, ribbon_ordinal(f));
-  return ribbon_probe(&r, f->bits.bytes, hash.lo);
+  rocksdb_ribbon r = rocksdb_ribbon_of(&f->shape, rocksdb_ribbon_ordinal(f));
+  return rocksdb_ribbon_probe(&r, f->bits.bytes, hash.lo);
 }
 
-static void ribbon_prefetch64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                              unsigned n) {
+static void rocksdb_ribbon_prefetch64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                      unsigned n) {
   (void)hi;
   if (f->shape.nunits == 0) return;
-  ribbon r = ribbon_of(&f->shape, ribbon_ordinal(f));
+  rocksdb_ribbon r = rocksdb_ribbon_of(&f->shape, rocksdb_ribbon_ordinal(f));
   for (unsigned i = 0; i < n; i++) {
-    uint64_t block = ribbon_start(&r, ribbon_rehash(&r, lo[i])) / RIBBON_WIDTH;
-    const uint8_t *at = f->bits.bytes + ribbon_segment_of(&r, block) * RIBBON_SEGMENT;
+    uint64_t block = rocksdb_ribbon_start(&r, rocksdb_ribbon_rehash(&r, lo[i])) / RIBBON_WIDTH;
+    const uint8_t *at = f->bits.bytes + rocksdb_ribbon_segment_of(&r, block) * RIBBON_SEGMENT;
     NAY_PREFETCH(at);
     NAY_PREFETCH(at + (size_t)r.columns * RIBBON_SEGMENT);
   }
@@ -288,8 +294,8 @@ static void ribbon_prefetch64(const nay_filter *f, const uint64_t *lo, const uin
 /* ---- solving ---- */
 
 /* Brings an equation into the band; false when it contradicts others. See banding.c. */
-static bool ribbon_insert(ribbon_row *rows, uint64_t start, ribbon_row e) {
-  ribbon_row *row = rows + start;
+static bool rocksdb_ribbon_insert(rocksdb_ribbon_row *rows, uint64_t start, rocksdb_ribbon_row e) {
+  rocksdb_ribbon_row *row = rows + start;
   for (;;) {
     if (row->lo == 0) {
       *row = e;
@@ -311,26 +317,29 @@ static bool ribbon_insert(ribbon_row *rows, uint64_t start, ribbon_row e) {
   }
 }
 
-static bool ribbon_eliminate(const ribbon *r, const nay_source *source, ribbon_row *rows) {
+static bool rocksdb_ribbon_eliminate(const rocksdb_ribbon *r, const nay_source *source,
+                                     rocksdb_ribbon_row *rows) {
   for (size_t i = 0; i < source->nruns; i++) {
     const nay_run *run = &source->runs[i];
     for (size_t j = 0; j < run->n; j++) {
       if (j + RIBBON_AHEAD < run->n) {
-        NAY_PREFETCH(rows + ribbon_start(r, ribbon_rehash(r, run->at[j + RIBBON_AHEAD])));
+        NAY_PREFETCH(rows +
+                     rocksdb_ribbon_start(r, rocksdb_ribbon_rehash(r, run->at[j + RIBBON_AHEAD])));
       }
-      uint64_t h = ribbon_rehash(r, run->at[j]);
-      if (!ribbon_insert(rows, ribbon_start(r, h), ribbon_row_of(h))) return false;
+      uint64_t h = rocksdb_ribbon_rehash(r, run->at[j]);
+      if (!rocksdb_ribbon_insert(rows, rocksdb_ribbon_start(r, h), rocksdb_ribbon_row_of(h)))
+        return false;
     }
   }
   return true;
 }
 
 /* From the last slot to the first; each column remembers the 128 slots it has computed last. */
-static void ribbon_substitute(const ribbon *r, const ribbon_row *rows, uint64_t nblocks,
-                              uint8_t *bytes) {
+static void rocksdb_ribbon_substitute(const rocksdb_ribbon *r, const rocksdb_ribbon_row *rows,
+                                      uint64_t nblocks, uint8_t *bytes) {
   uint64_t lo[RIBBON_MAX_COLUMNS] = {0}, hi[RIBBON_MAX_COLUMNS] = {0};
   for (uint64_t i = nblocks * RIBBON_WIDTH; i-- > 0;) {
-    const ribbon_row *row = rows + i;
+    const rocksdb_ribbon_row *row = rows + i;
     for (uint32_t c = 0; c < r->columns; c++) {
       hi[c] = hi[c] << 1 | lo[c] >> 63;
       lo[c] <<= 1;
@@ -339,7 +348,7 @@ static void ribbon_substitute(const ribbon *r, const ribbon_row *rows, uint64_t 
     }
     if (i % RIBBON_WIDTH != 0) continue;
     uint64_t block = i / RIBBON_WIDTH;
-    uint8_t *at = bytes + ribbon_segment_of(r, block) * RIBBON_SEGMENT;
+    uint8_t *at = bytes + rocksdb_ribbon_segment_of(r, block) * RIBBON_SEGMENT;
     for (uint32_t c = 0; c < r->columns - (block < r->short_blocks); c++, at += RIBBON_SEGMENT) {
       nay__store64le(at, lo[c]);
       nay__store64le(at + 8, hi[c]);
@@ -348,15 +357,15 @@ static void ribbon_substitute(const ribbon *r, const ribbon_row *rows, uint64_t 
 }
 
 /* Tries the seeds; false when none of them works. */
-static bool ribbon_solve(nay_filter *f, const nay_source *source, uint64_t first_hash,
-                         ribbon_row *rows) {
+static bool rocksdb_ribbon_solve(nay_filter *f, const nay_source *source, uint64_t first_hash,
+                                 rocksdb_ribbon_row *rows) {
   uint64_t nblocks = f->shape.extra;
   for (unsigned i = 0; i < RIBBON_SEEDS; i++) {
     uint8_t ordinal = (uint8_t)(first_hash + i);
-    ribbon r = ribbon_of(&f->shape, ordinal);
+    rocksdb_ribbon r = rocksdb_ribbon_of(&f->shape, ordinal);
     memset(rows, 0, nblocks * RIBBON_WIDTH * sizeof *rows);
-    if (!ribbon_eliminate(&r, source, rows)) continue;
-    ribbon_substitute(&r, rows, nblocks, f->bits.bytes);
+    if (!rocksdb_ribbon_eliminate(&r, source, rows)) continue;
+    rocksdb_ribbon_substitute(&r, rows, nblocks, f->bits.bytes);
     uint8_t *trailer = f->bits.bytes + f->nbytes - NAY_ROCKSDB_TRAILER;
     nay__store32le(trailer + 1, (uint32_t)nblocks << 8 | ordinal);
     trailer[0] = NAY_ROCKSDB_RIBBON;
@@ -367,8 +376,8 @@ static bool ribbon_solve(nay_filter *f, const nay_source *source, uint64_t first
 
 /* ---- making ---- */
 
-static nay_status ribbon_make_bloom(const nay_shape *shape, const nay_source *source,
-                                    const nay_allocator *allocator, nay_filter **filter) {
+static nay_status rocksdb_ribbon_make_bloom(const nay_shape *shape, const nay_source *source,
+                                            const nay_allocator *allocator, nay_filter **filter) {
   nay_filter *f;
   const nay_family *family = &nay__family_rocksdb_bloom;
   NAY_TRY(nay__filter_make(family, shape, &(nay_hasher){.kind = NAY_HASH_XXPH3}, source->n, 0,
@@ -384,20 +393,22 @@ static nay_status ribbon_make_bloom(const nay_shape *shape, const nay_source *so
   return NAY_OK;
 }
 
-static nay_status ribbon_make(const nay_format *format, const ribbon_size *size,
-                              const nay_source *source, const nay_allocator *allocator,
-                              bool *solved, nay_filter **filter) {
-  nay_shape shape = ribbon_shape_of(size);
+static nay_status rocksdb_ribbon_make(const nay_format *format, const rocksdb_ribbon_size *size,
+                                      const nay_source *source, const nay_allocator *allocator,
+                                      bool *solved, nay_filter **filter) {
+  nay_shape shape = rocksdb_ribbon_shape_of(size);
   nay_filter *f;
   nay_memory rows;
   size_t rows_bytes;
   NAY_TRY(nay__filter_make(&nay__family_rocksdb_ribbon, &shape,
                            &(nay_hasher){.kind = NAY_HASH_XXPH3}, source->n, 0, allocator, &f));
   f->format = format;
-  bool fits = nay__mul_ok((size_t)size->nblocks * RIBBON_WIDTH, sizeof(ribbon_row), &rows_bytes);
+  bool fits =
+      nay__mul_ok((size_t)size->nblocks * RIBBON_WIDTH, sizeof(rocksdb_ribbon_row), &rows_bytes);
   nay_status status = fits ? nay__memory_new(&f->allocator, rows_bytes, &rows) : NAY_ENOMEM;
   if (status == NAY_OK) {
-    *solved = ribbon_solve(f, source, source->runs[0].at[0], (ribbon_row *)(void *)rows.at);
+    *solved = rocksdb_ribbon_solve(f, source, source->runs[0].at[0],
+                                   (rocksdb_ribbon_row *)(void *)rows.at);
     nay__memory_free(&f->allocator, &rows);
     *filter = f;
   } else {
@@ -406,9 +417,9 @@ static nay_status ribbon_make(const nay_format *format, const ribbon_size *size,
   return status;
 }
 
-static nay_status ribbon_compose(const nay_format *format, const nay_params *params,
-                                 const nay_source *source, const nay_allocator *allocator,
-                                 nay_filter **filter) {
+static nay_status rocksdb_ribbon_compose(const nay_format *format, const nay_params *params,
+                                         const nay_source *source, const nay_allocator *allocator,
+                                         nay_filter **filter) {
   double bits_per_key;
   NAY_TRY(nay__format_bits(format, params, NULL, &bits_per_key));
   NAY_TRY(nay__rocksdb_check_bits(&bits_per_key, NULL));
@@ -420,18 +431,18 @@ static nay_status ribbon_compose(const nay_format *format, const nay_params *par
   }
   nay_shape bloom;
   uint64_t first_hash = source->runs[0].at[0];
-  ribbon_size size =
-      ribbon_size_of(nay__min_u64(source->n, RIBBON_MAX_KEYS), bits_per_key, first_hash);
-  if (ribbon_is_bloom(source->n, bits_per_key, &size, &bloom)) {
-    return ribbon_make_bloom(&bloom, source, allocator, filter);
+  rocksdb_ribbon_size size =
+      rocksdb_ribbon_size_of(nay__min_u64(source->n, RIBBON_MAX_KEYS), bits_per_key, first_hash);
+  if (rocksdb_ribbon_is_bloom(source->n, bits_per_key, &size, &bloom)) {
+    return rocksdb_ribbon_make_bloom(&bloom, source, allocator, filter);
   }
   bool solved;
   nay_filter *f;
-  NAY_TRY(ribbon_make(format, &size, source, allocator, &solved, &f));
+  NAY_TRY(rocksdb_ribbon_make(format, &size, source, allocator, &solved, &f));
   if (!solved) {
     nay_filter_free(f);
     NAY_TRY(nay__rocksdb_bloom_plan(source->n, bits_per_key, NULL, &bloom));
-    return ribbon_make_bloom(&bloom, source, allocator, filter);
+    return rocksdb_ribbon_make_bloom(&bloom, source, allocator, filter);
   }
   *filter = f;
   return NAY_OK;
@@ -441,11 +452,11 @@ const nay_family nay__family_rocksdb_ribbon = {
     .kind = NAY_RIBBON,
     .name = "ribbon (RocksDB)",
     .skips_repeats = true,
-    .payload = ribbon_payload,
-    .fpr = ribbon_fpr,
-    .compose = ribbon_compose,
-    .test = ribbon_test,
+    .payload = rocksdb_ribbon_payload,
+    .fpr = rocksdb_ribbon_fpr,
+    .compose = rocksdb_ribbon_compose,
+    .test = rocksdb_ribbon_test,
     .test64 = nay__classic_test64,
-    .prefetch64 = ribbon_prefetch64,
-    .census = ribbon_census,
+    .prefetch64 = rocksdb_ribbon_prefetch64,
+    .census = rocksdb_ribbon_census,
 };

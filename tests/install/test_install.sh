@@ -61,6 +61,14 @@ if [ -f "$root/lib/libnay_leveldb.a" ]; then
   }
   ok "pkg-config: the LevelDB plug-in" leveldb_plugin
 fi
+if [ -f "$root/lib/libnay_rocksdb.a" ]; then
+  rocksdb_plugin() { # shellcheck disable=SC2046
+    sed -n '/^```cpp$/,/^```$/p' "$source_dir/plugins/rocksdb/README.md" | grep -v '^```' >"$scratch/persons.cc" &&
+      g++ -std=c++17 "$scratch/persons.cc" -o "$scratch/persons" $(pkg --cflags --libs nay-rocksdb) &&
+      (cd "$scratch" && LD_LIBRARY_PATH=$root/lib ./persons | grep -q 'more than 98 %')
+  }
+  ok "pkg-config: the RocksDB plug-in builds and runs" rocksdb_plugin
+fi
 
 # ---- find_package ----
 find_package() { # ON or OFF: shared or static
