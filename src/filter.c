@@ -56,11 +56,12 @@ nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_fami
 static void filter_choose_kernels(nay_filter *f) {
   f->kernels = (f->flags & NAY_CONCURRENT) != 0 ? &nay__kernels_shared : nay__kernels_best();
   bool direct = f->lazy == NULL && f->family->kernel != NULL;
-  f->probe = direct ? f->family->kernel(f->kernels) : NULL;
+  f->probe = direct ? f->family->kernel(f) : NULL;
 }
 
 void nay__filter_attach(nay_filter *f, uint8_t *payload, size_t nbytes) {
-  f->bits = (nay_bits){payload, f->shape.nunits, f->shape.k, nbytes <= NAY_CACHE_BYTES};
+  const nay_shape *shape = &f->shape;
+  f->bits = (nay_bits){payload, shape->nunits, shape->k, nbytes <= NAY_CACHE_BYTES, shape->extra};
   f->nbytes = nbytes;
   filter_choose_kernels(f);
 }

@@ -28,7 +28,8 @@ typedef struct nay_bits {
   uint8_t *bytes;
   uint64_t nunits;
   uint32_t k;
-  bool in_cache; /* small enough that asking for lines ahead of time costs more than it gives */
+  bool in_cache;  /* small enough that asking for lines ahead of time costs more than it gives */
+  uint32_t extra; /* the family's own, as in its shape */
 } nay_bits;
 
 /* nay_key_list: keys with a pointer and a length each, or one after the other in a buffer. */

@@ -33,7 +33,7 @@ void nay__blocked_census(const nay_filter *a, const nay_filter *b, uint64_t fact
                          nay_census *census);
 
 /* Slots that a family with a blocked bit plane at the start of its payload shares. */
-nay_probe nay__blocked_kernel(const nay_kernels *kernels);
+nay_probe nay__blocked_kernel(const nay_filter *f);
 void nay__blocked_prefetch(const nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n);
 
 #endif /* NAY_BLOCKED_H */

@@ -101,8 +101,8 @@ static cuckoo_table cuckoo_of(const nay_filter *f) {
 static bool cuckoo_is_plain(const nay_shape *shape) { return (shape->extra & 0xffffu) <= 16; }
 
 /* The same table for it, with what the compiler then knows: no doublings, no spare bits, narrow. */
-NAY_INLINE cuckoo_table cuckoo_plain(const nay_filter *f, unsigned tag_bits) {
-  cuckoo_table t = {.slots = f->bits.bytes + CUCKOO_HEADER, .m = f->shape.nunits, .low = tag_bits};
+NAY_INLINE cuckoo_table cuckoo_plain(const nay_bits *b, unsigned tag_bits) {
+  cuckoo_table t = {.slots = b->bytes + CUCKOO_HEADER, .m = b->nunits, .low = tag_bits};
   cuckoo_set_width(&t, true);
   return t;
 }
@@ -138,8 +138,15 @@ NAY_INLINE void cuckoo_set(const cuckoo_table *t, uint64_t bit, uint64_t tag) {
   nay__store64le(at, word | tag << (bit & 7));
 }
 
-NAY_INLINE const uint8_t *cuckoo_bucket_at(const cuckoo_table *t, uint64_t bucket) {
-  return t->slots + (cuckoo_bucket_bit(t, bucket) >> 3);
+/* Where a bucket begins: with tags of an even number of bits always at a byte. */
+NAY_INLINE uint8_t *cuckoo_bucket_at(const cuckoo_table *t, uint64_t bucket) {
+  return t->slots + (t->f % 2 == 0 ? bucket * (t->f / 2) : cuckoo_bucket_bit(t, bucket) >> 3);
+}
+
+/* The tags of a bucket of at most 16 bits each, in the low bits. */
+NAY_INLINE uint64_t cuckoo_bucket(const cuckoo_table *t, uint64_t bucket) {
+  uint64_t word = nay__load64le(cuckoo_bucket_at(t, bucket));
+  return t->f % 2 == 0 ? word : word >> (cuckoo_bucket_bit(t, bucket) & 7);
 }
 
 /*
@@ -149,8 +156,7 @@ NAY_INLINE const uint8_t *cuckoo_bucket_at(const cuckoo_table *t, uint64_t bucke
  */
 NAY_INLINE uint64_t cuckoo_match(const cuckoo_table *t, uint64_t bucket, uint64_t tag) {
   if (t->narrow) {
-    uint64_t bit = cuckoo_bucket_bit(t, bucket);
-    uint64_t x = nay__load64le(t->slots + (bit >> 3)) >> (bit & 7) ^ tag * t->ones;
+    uint64_t x = cuckoo_bucket(t, bucket) ^ tag * t->ones;
     uint64_t rest = t->top - t->ones; /* each field: all bits below the top one */
     return ~(((x & rest) + rest) | x) & t->top;
   }
@@ -193,7 +199,7 @@ NAY_INLINE uint64_t cuckoo_mix(uint64_t low) {
 NAY_INLINE uint64_t cuckoo_alt(const cuckoo_table *t, uint64_t bucket, uint64_t low) {
   uint64_t r = 2 * nay__reduce(cuckoo_mix(low), t->m / 2) + 1;
   uint64_t x = t->m - (bucket >> t->d);
-  uint64_t alt = x >= r ? x - r : x + t->m - r;
+  uint64_t alt = x - r + (t->m & (0 - (uint64_t)(x < r)));
   return alt << t->d | (bucket & cuckoo_mask(t->d));
 }
 
@@ -207,7 +213,14 @@ NAY_INLINE cuckoo_key cuckoo_locate(const cuckoo_table *t, uint64_t hash) {
   return key;
 }
 
+/* Whether either bucket has the tag. Of a field that is 0 the subtraction borrows: that any does is
+ * certain, only which of them is not. */
 NAY_INLINE bool cuckoo_has(const cuckoo_table *t, const cuckoo_key *key) {
+  if (t->narrow) {
+    uint64_t tags = key->tag * t->ones;
+    uint64_t home = cuckoo_bucket(t, key->home) ^ tags, other = cuckoo_bucket(t, key->other) ^ tags;
+    return ((((home - t->ones) & ~home) | ((other - t->ones) & ~other)) & t->top) != 0;
+  }
   return (cuckoo_match(t, key->home, key->tag) | cuckoo_match(t, key->other, key->tag)) != 0;
 }
 
@@ -509,7 +522,7 @@ static nay_status cuckoo_add_growing(nay_filter *f, uint64_t hash, bool *is_new)
 
 static nay_status cuckoo_add(nay_filter *f, nay_hash h, bool *is_new) {
   if (!cuckoo_is_plain(&f->shape)) return cuckoo_add_growing(f, h.lo, is_new);
-  cuckoo_table t = cuckoo_plain(f, cuckoo_low_bits(&f->shape));
+  cuckoo_table t = cuckoo_plain(&f->bits, cuckoo_low_bits(&f->shape));
   nay_status status = cuckoo_try(f, &t, h.lo, is_new);
   return status == NAY_ENOENT ? NAY_EFULL : status;
 }
@@ -519,31 +532,81 @@ NAY_INLINE bool cuckoo_test_in(const cuckoo_table *t, uint64_t hash) {
   return cuckoo_has(t, &key);
 }
 
-NAY_INLINE bool cuckoo_test_plain(const nay_filter *f, uint64_t hash, unsigned tag_bits) {
-  cuckoo_table t = cuckoo_plain(f, tag_bits);
-  return cuckoo_test_in(&t, hash);
+NAY_INLINE void cuckoo_prefetch(const cuckoo_table *t, const cuckoo_key *key) {
+  NAY_PREFETCH(cuckoo_bucket_at(t, key->home));
+  NAY_PREFETCH(cuckoo_bucket_at(t, key->other));
 }
 
-/* Apart, so that the usual tests need no stack. */
-static NAY_NOINLINE bool cuckoo_test_any(const nay_filter *f, uint64_t hash) {
-  cuckoo_table t = cuckoo_of(f);
-  return cuckoo_test_in(&t, hash);
+/* In the cache one after the other; else all lines are asked for before the first is looked at. */
+NAY_INLINE uint64_t cuckoo_test_batch(const cuckoo_table *t, const uint64_t *hashes, unsigned n,
+                                      bool in_cache) {
+  uint64_t bitmap = 0;
+  if (in_cache) {
+    for (unsigned i = 0; i < n; i++) bitmap |= (uint64_t)cuckoo_test_in(t, hashes[i]) << i;
+    return bitmap;
+  }
+  cuckoo_key keys[64];
+  for (unsigned i = 0; i < n; i++) {
+    keys[i] = cuckoo_locate(t, hashes[i]);
+    cuckoo_prefetch(t, &keys[i]);
+  }
+  for (unsigned i = 0; i < n; i++) bitmap |= (uint64_t)cuckoo_has(t, &keys[i]) << i;
+  return bitmap;
 }
 
 /*
  * A probe waits for two cache lines, and the fewer instructions it has the more probes wait at the
- * same time. So the widths of 10 %, 3 %, 1 %, 0.2 %, 0.1 % and 0.01 % have code of their own.
+ * same time. So the usual widths, those of 10 %, 3 %, 1 %, 0.2 %, 0.1 % and 0.01 % among them, have
+ * code of their own, for one key and for many.
  */
-static bool cuckoo_test(const nay_filter *f, nay_hash h) {
-  switch (f->shape.extra & 0xffffu) {
-    case 7: return cuckoo_test_plain(f, h.lo, 7);
-    case 8: return cuckoo_test_plain(f, h.lo, 8);
-    case 10: return cuckoo_test_plain(f, h.lo, 10);
-    case 12: return cuckoo_test_plain(f, h.lo, 12);
-    case 13: return cuckoo_test_plain(f, h.lo, 13);
-    case 16: return cuckoo_test_plain(f, h.lo, 16);
-    default: return cuckoo_test_any(f, h.lo);
+#define CUCKOO_WIDTH(bits)                                                                     \
+  static bool cuckoo_probe_##bits(const nay_bits *b, uint64_t hash) {                          \
+    cuckoo_table t = cuckoo_plain(b, bits);                                                    \
+    return cuckoo_test_in(&t, hash);                                                           \
+  }                                                                                            \
+  static uint64_t cuckoo_batch_##bits(const nay_bits *b, const uint64_t *hashes, unsigned n) { \
+    cuckoo_table t = cuckoo_plain(b, bits);                                                    \
+    return cuckoo_test_batch(&t, hashes, n, b->in_cache);                                      \
   }
+
+CUCKOO_WIDTH(7)
+CUCKOO_WIDTH(8)
+CUCKOO_WIDTH(10)
+CUCKOO_WIDTH(12)
+CUCKOO_WIDTH(13)
+CUCKOO_WIDTH(16)
+
+static nay_probe cuckoo_kernel(const nay_filter *f) {
+  switch (f->shape.extra & 0xffffu) {
+    case 7: return cuckoo_probe_7;
+    case 8: return cuckoo_probe_8;
+    case 10: return cuckoo_probe_10;
+    case 12: return cuckoo_probe_12;
+    case 13: return cuckoo_probe_13;
+    case 16: return cuckoo_probe_16;
+    default: return NULL;
+  }
+}
+
+static bool cuckoo_test(const nay_filter *f, nay_hash h) {
+  cuckoo_table t = cuckoo_of(f);
+  return cuckoo_test_in(&t, h.lo);
+}
+
+static uint64_t cuckoo_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                              unsigned n) {
+  (void)hi;
+  switch (f->shape.extra & 0xffffu) {
+    case 7: return cuckoo_batch_7(&f->bits, lo, n);
+    case 8: return cuckoo_batch_8(&f->bits, lo, n);
+    case 10: return cuckoo_batch_10(&f->bits, lo, n);
+    case 12: return cuckoo_batch_12(&f->bits, lo, n);
+    case 13: return cuckoo_batch_13(&f->bits, lo, n);
+    case 16: return cuckoo_batch_16(&f->bits, lo, n);
+    default: break;
+  }
+  cuckoo_table t = cuckoo_of(f);
+  return cuckoo_test_batch(&t, lo, n, f->bits.in_cache);
 }
 
 static nay_status cuckoo_remove(nay_filter *f, nay_hash h) {
@@ -564,31 +627,10 @@ static nay_status cuckoo_count(const nay_filter *f, nay_hash h, uint64_t *count)
   return NAY_OK;
 }
 
-NAY_INLINE void cuckoo_prefetch(const cuckoo_table *t, const cuckoo_key *key) {
-  NAY_PREFETCH(cuckoo_bucket_at(t, key->home));
-  NAY_PREFETCH(cuckoo_bucket_at(t, key->other));
-}
-
-NAY_INLINE uint64_t cuckoo_test_batch(const cuckoo_table *t, const uint64_t *hashes, unsigned n) {
-  cuckoo_key keys[64];
-  for (unsigned i = 0; i < n; i++) {
-    keys[i] = cuckoo_locate(t, hashes[i]);
-    cuckoo_prefetch(t, &keys[i]);
-  }
-  uint64_t bitmap = 0;
-  for (unsigned i = 0; i < n; i++) bitmap |= (uint64_t)cuckoo_has(t, &keys[i]) << i;
-  return bitmap;
-}
-
-static uint64_t cuckoo_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                              unsigned n) {
-  (void)hi;
-  if (NAY_LIKELY(cuckoo_is_plain(&f->shape))) {
-    cuckoo_table plain = cuckoo_plain(f, cuckoo_low_bits(&f->shape));
-    return cuckoo_test_batch(&plain, lo, n);
-  }
+static void cuckoo_prepare(const nay_filter *f, nay_hash h) {
   cuckoo_table t = cuckoo_of(f);
-  return cuckoo_test_batch(&t, lo, n);
+  cuckoo_key key = cuckoo_locate(&t, h.lo);
+  cuckoo_prefetch(&t, &key);
 }
 
 static nay_status cuckoo_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
@@ -680,9 +722,11 @@ const nay_family nay__family_cuckoo = {
     .init = cuckoo_init,
     .clear = cuckoo_clear,
     .add = cuckoo_add,
+    .kernel = cuckoo_kernel,
     .test = cuckoo_test,
     .add64 = cuckoo_add64,
     .test64 = cuckoo_test64,
+    .prepare = cuckoo_prepare,
     .remove = cuckoo_remove,
     .count = cuckoo_count,
     .census = cuckoo_census,

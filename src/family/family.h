@@ -134,8 +134,9 @@ struct nay_family {
   /* static families only: how sharded.c builds them */
   const nay_solver *build;
 
-  /* the kernel that answers for one hash: what f->probe may be; optional */
-  nay_probe (*kernel)(const nay_kernels *);
+  /* what answers for one hash of a filter of this shape, by its bits alone: f->probe; optional, and
+   * NULL when this shape has none */
+  nay_probe (*kernel)(const nay_filter *);
   nay_status (*add)(nay_filter *, nay_hash, bool *is_new);
   bool (*test)(const nay_filter *, nay_hash);
   /* at most 64 keys; hi is NULL unless the hash has two words */

@@ -185,33 +185,73 @@ NAY_INLINE uint64_t fuse_push(uint64_t bitmap, uint32_t differ) {
   return bitmap >> 1 | (((uint64_t)differ - 1) & (uint64_t)1 << 63);
 }
 
-/* One probe of a filter with any number of shards. */
-NAY_INLINE bool fuse_find(nay_fuse_layout layout, unsigned bits, const nay_filter *f, uint64_t x) {
-  const uint8_t *bytes = f->bits.bytes;
-  nay_fuse_shard s = nay__fuse_shard_at(bytes, nay__shard_of(x, nay__fuse_nshards(&f->shape)));
+/* One shard's answer. */
+NAY_INLINE bool fuse_ask(nay_fuse_layout layout, unsigned bits, const nay_bits *b, uint64_t shard,
+                         uint64_t x) {
+  nay_fuse_shard s = nay__fuse_shard_at(b->bytes, shard);
   if (NAY_UNLIKELY(s.span == 0)) return fuse_fixed_answer(&s);
-  return fuse_differ(layout, bits, bytes, &s, x) == 0;
+  return fuse_differ(layout, bits, b->bytes, &s, x) == 0;
 }
 
-static bool fuse_find_any(const nay_filter *f, uint64_t hash) {
-  uint64_t x = nay__premix(hash, nay__load64le(f->bits.bytes));
-  unsigned bits = nay__fuse_bits(&f->shape);
-  switch (nay__fuse_layout_of(f)) {
-    case NAY_FUSE_3: return fuse_find(NAY_FUSE_3, bits, f, x);
-    case NAY_FUSE_4: return fuse_find(NAY_FUSE_4, bits, f, x);
+/* Hashes with a premix are rare: apart, so that the usual probe needs no stack. */
+static NAY_NOINLINE bool fuse_probe_mixed(const nay_bits *b, uint64_t hash,
+                                          nay_fuse_layout layout) {
+  uint64_t x = nay__premix(hash, nay__load64le(b->bytes));
+  uint64_t shard = nay__shard_of(x, b->extra >> 8);
+  unsigned bits = b->extra & 255;
+  switch (layout) {
+    case NAY_FUSE_3: return fuse_ask(NAY_FUSE_3, bits, b, shard, x);
+    case NAY_FUSE_4: return fuse_ask(NAY_FUSE_4, bits, b, shard, x);
     case NAY_XOR_3: break;
   }
-  return fuse_find(NAY_XOR_3, bits, f, x);
+  return fuse_ask(NAY_XOR_3, bits, b, shard, x);
 }
 
-/* The common case is worth its own copy: 3 slots of 8 bits, no premix. */
-static bool fuse_test_one(const nay_filter *f, nay_hash h) {
-  bool common = (f->shape.extra & 255) == 8 && f->shape.k == 3 && nay__load64le(f->bits.bytes) == 0;
-  if (NAY_UNLIKELY(!common)) return fuse_find_any(f, h.lo);
-  return fuse_find(NAY_FUSE_3, 8, f, h.lo);
+/*
+ * One probe. It waits for three cache lines, and the fewer instructions it has the more probes wait
+ * at the same time: so there is a copy for each layout and usual width, and one for filters of a
+ * single shard, which have nothing to choose.
+ */
+NAY_INLINE bool fuse_probe(nay_fuse_layout layout, unsigned bits, bool one_shard, const nay_bits *b,
+                           uint64_t hash) {
+  if (NAY_UNLIKELY(nay__load64le(b->bytes) != 0)) return fuse_probe_mixed(b, hash, layout);
+  return fuse_ask(layout, bits, b, one_shard ? 0 : nay__shard_of(hash, b->extra >> 8), hash);
 }
 
-static bool xor_test_one(const nay_filter *f, nay_hash h) { return fuse_find_any(f, h.lo); }
+#define FUSE_PROBES(name, layout)                                 \
+  static bool name##_8(const nay_bits *b, uint64_t hash) {        \
+    return fuse_probe(layout, 8, false, b, hash);                 \
+  }                                                               \
+  static bool name##_8_one(const nay_bits *b, uint64_t hash) {    \
+    return fuse_probe(layout, 8, true, b, hash);                  \
+  }                                                               \
+  static bool name##_16(const nay_bits *b, uint64_t hash) {       \
+    return fuse_probe(layout, 16, false, b, hash);                \
+  }                                                               \
+  static bool name##_any(const nay_bits *b, uint64_t hash) {      \
+    return fuse_probe(layout, b->extra & 255, false, b, hash);    \
+  }                                                               \
+  static nay_probe name##_for(uint64_t nshards, unsigned bits) {  \
+    if (bits == 8) return nshards == 1 ? name##_8_one : name##_8; \
+    return bits == 16 ? name##_16 : name##_any;                   \
+  }
+
+FUSE_PROBES(fuse_3, NAY_FUSE_3)
+FUSE_PROBES(fuse_4, NAY_FUSE_4)
+FUSE_PROBES(xor_3, NAY_XOR_3)
+
+static nay_probe fuse_kernel(const nay_filter *f) {
+  uint64_t nshards = nay__fuse_nshards(&f->shape);
+  unsigned bits = nay__fuse_bits(&f->shape);
+  switch (nay__fuse_layout_of(f)) {
+    case NAY_FUSE_3: return fuse_3_for(nshards, bits);
+    case NAY_FUSE_4: return fuse_4_for(nshards, bits);
+    case NAY_XOR_3: break;
+  }
+  return xor_3_for(nshards, bits);
+}
+
+static bool fuse_test(const nay_filter *f, nay_hash h) { return fuse_kernel(f)(&f->bits, h.lo); }
 
 /* In a cache there is nothing to wait for: test one after the other. */
 NAY_INLINE uint64_t fuse_near_test(nay_fuse_layout layout, unsigned bits, const nay_filter *f,
@@ -320,6 +360,19 @@ static uint64_t fuse_test64(const nay_filter *f, const uint64_t *lo, const uint6
   return nay__fuse_test64(f, x, n);
 }
 
+static void fuse_prefetch(const nay_filter *f, nay_hash h) {
+  const uint8_t *bytes = f->bits.bytes;
+  uint64_t x = nay__premix(h.lo, nay__load64le(bytes));
+  nay_fuse_shard s = nay__fuse_shard_at(bytes, nay__shard_of(x, nay__fuse_nshards(&f->shape)));
+  nay_fuse_layout layout = nay__fuse_layout_of(f);
+  uint32_t at[4];
+  if (s.span == 0) return;
+  nay__fuse_slots(layout, &s, nay__remix(x, s.seed), at);
+  for (unsigned j = 0; j < nay__fuse_arity(layout); j++) {
+    NAY_PREFETCH(bytes + s.array_at + ((uint64_t)at[j] * nay__fuse_bits(&f->shape) >> 3));
+  }
+}
+
 static unsigned fuse_touch(const nay_filter *f, nay_hash h, const uint8_t **addresses) {
   const uint8_t *bytes = f->bits.bytes;
   uint64_t nshards = nay__fuse_nshards(&f->shape);
@@ -408,8 +461,10 @@ const nay_family nay__family_xor = {
     .payload = xor_payload,
     .fpr = fuse_fpr,
     .build = &nay__peel_solver,
-    .test = xor_test_one,
+    .kernel = fuse_kernel,
+    .test = fuse_test,
     .test64 = fuse_test64,
+    .prepare = fuse_prefetch,
     .census = fuse_census,
     .check = xor_check,
     .touch = fuse_touch,
@@ -423,8 +478,10 @@ const nay_family nay__family_fuse = {
     .payload = fuse_payload,
     .fpr = fuse_fpr,
     .build = &nay__peel_solver,
-    .test = fuse_test_one,
+    .kernel = fuse_kernel,
+    .test = fuse_test,
     .test64 = fuse_test64,
+    .prepare = fuse_prefetch,
     .census = fuse_census,
     .check = fuse_check,
     .touch = fuse_touch,

@@ -263,15 +263,21 @@ NAY_INLINE bool ribbon_find(const nay_ribbon *r, const uint8_t *bytes, uint64_t 
   return ribbon_look(&p);
 }
 
+static bool ribbon_probe_one(const nay_bits *b, uint64_t hash) {
+  nay_shape shape = {b->nunits, b->k, b->extra};
+  nay_ribbon r = nay__ribbon_open(&shape, b->bytes);
+  return ribbon_find(&r, b->bytes, nay__premix(hash, nay__load64le(b->bytes)));
+}
+
+/* A set so small that it is a Bloom filter has none. */
+static nay_probe ribbon_kernel(const nay_filter *f) {
+  return f->shape.extra != 0 ? ribbon_probe_one : NULL;
+}
+
 static bool ribbon_test(const nay_filter *f, nay_hash h) {
-  const uint8_t *bytes = f->bits.bytes;
-  uint64_t x = nay__premix(h.lo, nay__load64le(bytes));
-  if (NAY_UNLIKELY(f->shape.extra == 0)) {
-    nay_bits bits = nay__ribbon_bloom(f);
-    return f->kernels->bloom_test(&bits, x);
-  }
-  nay_ribbon r = nay__ribbon_open(&f->shape, bytes);
-  return ribbon_find(&r, bytes, x);
+  if (f->shape.extra != 0) return ribbon_probe_one(&f->bits, h.lo);
+  nay_bits bits = nay__ribbon_bloom(f);
+  return f->kernels->bloom_test(&bits, nay__premix(h.lo, nay__load64le(f->bits.bytes)));
 }
 
 /* A key's two blocks are neighbours: a run of up to 1024 bytes, fetched line by line. */
@@ -279,6 +285,17 @@ NAY_INLINE void ribbon_prefetch(const ribbon_probe *p) {
   const uint8_t *end = p->at[2] + p->columns * NAY_RIBBON_COLUMN;
   for (const uint8_t *at = p->at[0]; at < end; at += NAY_CACHE_LINE) NAY_PREFETCH(at);
   NAY_PREFETCH(end - 1);
+}
+
+static void ribbon_prepare(const nay_filter *f, nay_hash h) {
+  const uint8_t *bytes = f->bits.bytes;
+  if (f->shape.extra == 0) return;
+  nay_ribbon r = nay__ribbon_open(&f->shape, bytes);
+  uint64_t x = nay__premix(h.lo, nay__load64le(bytes));
+  nay_ribbon_shard s = nay__ribbon_shard_at(bytes, nay__shard_of(x, r.nshards));
+  if (s.nblocks == 0) return;
+  ribbon_probe p = ribbon_aim(&r, bytes + nay__ribbon_blocks_at(r.nshards), &s, x);
+  ribbon_prefetch(&p);
 }
 
 #define RIBBON_GROUP 16u
@@ -429,8 +446,10 @@ const nay_family nay__family_ribbon = {
     .payload = ribbon_payload,
     .fpr = ribbon_fpr,
     .build = &nay__band_solver,
+    .kernel = ribbon_kernel,
     .test = ribbon_test,
     .test64 = ribbon_test64,
+    .prepare = ribbon_prepare,
     .shrunk = ribbon_shrunk,
     .shrink = ribbon_shrink,
     .census = ribbon_census,

@@ -9,7 +9,7 @@ static uint8_t scalar_bytes[NBYTES + 64], other_bytes[NBYTES + 64];
 
 /* The address is off by `shift`: views hand kernels bytes at any alignment. */
 static nay_bits bits_at(uint8_t *bytes, unsigned shift, uint64_t nunits, uint32_t k) {
-  return (nay_bits){bytes + shift, nunits, k, false};
+  return (nay_bits){bytes + shift, nunits, k, false, 0};
 }
 
 static void powers_of_g(void **state) {
