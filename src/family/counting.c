@@ -499,6 +499,15 @@ static nay_status counting_add64(nay_filter *f, const uint64_t *lo, const uint64
   return NAY_OK;
 }
 
+/* Parts are whole pages: nothing outside a page depends on its keys. */
+static void counting_fill_part(nay_filter *f, const uint64_t *lo, uint64_t n, unsigned part,
+                               unsigned nparts) {
+  uint64_t npages = counting_npages(f->shape.nunits);
+  uint64_t first = nay__part(npages, part, nparts) * COUNTING_PAGE;
+  uint64_t end = nay__part(npages, part + 1, nparts) * COUNTING_PAGE;
+  nay__blocked_fill(f, lo, n, first, nay__min_u64(end, f->shape.nunits) - first);
+}
+
 /* Adds the counters of one group to those of another, stuck when either is. */
 static void counting_join(const counting_table *dst, const counting_page *dst_page,
                           const counting_group *to, const counting_page *src_page,
@@ -643,6 +652,7 @@ const nay_family nay__family_counting = {
     .add = counting_add,
     .test = counting_test,
     .add64 = counting_add64,
+    .fill_part = counting_fill_part,
     .test64 = counting_test64,
     .kernel = nay__blocked_kernel,
     .prefetch64 = nay__blocked_prefetch,

@@ -142,6 +142,9 @@ struct nay_family {
   /* at most 64 keys; hi is NULL unless the hash has two words */
   nay_status (*add64)(nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n,
                       uint64_t *bitmap);
+  /* adds those of n hashes (bloom: those of their bits) that belong to one of nparts parts of the
+   * payload, which share no byte: several threads fill a new filter. NULL: one does */
+  void (*fill_part)(nay_filter *, const uint64_t *lo, uint64_t n, unsigned part, unsigned nparts);
   /* add64 when nobody asks what was new, where that is faster; may be NULL, and may refuse */
   bool (*put64)(nay_filter *, const uint64_t *lo, unsigned n);
   uint64_t (*test64)(const nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n);
