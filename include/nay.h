@@ -236,7 +236,7 @@ typedef struct nay_params {
   uint64_t window;      /* window: its length in ticks; 0: the last nkeys keys */
   uint64_t max_nkeys;   /* cuckoo: may grow to hold this many; 0: stays at nkeys */
   uint64_t max_nbytes;  /* scalable, cuckoo: the payload never grows beyond this; 0: no limit */
-  /* static families */
+  /* builds from many keys: static families, bloom, blocked, counting */
   uint32_t threads;      /* threads that build, at most 256; 0: only the caller's */
   const char *spill_dir; /* NAY_LOW_MEMORY in a builder: folder of its file; NULL: /tmp */
 } nay_params;

@@ -15,6 +15,7 @@
 
 #include "base/compiler.h"
 #include "base/sort.h"
+#include "fill.h"
 #include "filter.h"
 #include "sharded.h"
 
@@ -200,13 +201,34 @@ nay_status nay__builder_take(nay_builder *b, const uint64_t *hashes, size_t n) {
 
 uint64_t nay__builder_memory(uint64_t nkeys) { return sizeof(nay_builder) + nkeys * 8; }
 
-/* Adds page after page; the pairs of two-word hashes are split into the two arrays of the batch. */
-static nay_status builder_fill_from_pages(const nay_builder *b, nay_filter *f) {
+/* All hashes as runs: those that were sorted, then the pages. */
+static nay_status builder_runs(const nay_builder *b, nay_run **runs, size_t *nruns, size_t *size) {
+  size_t n = 1;
+  for (const builder_page *page = b->first; page != NULL; page = page->next) n++;
+  if (!nay__mul_ok(n, sizeof(nay_run), size)) return NAY_ENOMEM;
+  nay_run *run = nay__alloc(&b->allocator, *size);
+  if (run == NULL) return NAY_ENOMEM;
+  *runs = run;
+  if (b->nsorted != 0) *run++ = (nay_run){b->sorted, b->nsorted};
   for (const builder_page *page = b->first; page != NULL; page = page->next) {
-    if (b->words_per_key == 1) {
-      NAY_TRY(nay__filter_fill(f, page->words, NULL, page->used));
-      continue;
-    }
+    *run++ = (nay_run){page->words, page->used};
+  }
+  *nruns = (size_t)(run - *runs);
+  return NAY_OK;
+}
+
+static nay_status builder_fill_singles(const nay_builder *b, nay_filter *f) {
+  nay_run *runs;
+  size_t nruns, size;
+  NAY_TRY(builder_runs(b, &runs, &nruns, &size));
+  nay_status status = nay__fill(f, runs, nruns, b->params.threads);
+  nay__free(&b->allocator, runs, size);
+  return status;
+}
+
+/* Two-word hashes: the pairs of the pages are split into the two arrays of the batch. */
+static nay_status builder_fill_pairs(const nay_builder *b, nay_filter *f) {
+  for (const builder_page *page = b->first; page != NULL; page = page->next) {
     for (size_t i = 0; i < page->used; i += 128) {
       uint64_t lo[64], hi[64];
       size_t n = page->used - i < 128 ? (page->used - i) / 2 : 64;
@@ -214,7 +236,7 @@ static nay_status builder_fill_from_pages(const nay_builder *b, nay_filter *f) {
         lo[j] = page->words[i + 2 * j];
         hi[j] = page->words[i + 2 * j + 1];
       }
-      NAY_TRY(nay__filter_fill(f, lo, hi, n));
+      NAY_TRY(nay_filter_add_hash_many(f, lo, hi, n, NULL));
     }
   }
   return NAY_OK;
@@ -235,8 +257,7 @@ static nay_status builder_make_filter(const nay_builder *b, uint64_t nkeys, nay_
   NAY_TRY(nay__filter_make(family, &shape, &b->hasher, nkeys, b->params.flags, &b->allocator, &f));
   f->format = b->format;
   nay__filter_init(f, &b->params);
-  nay_status status = nay__filter_fill(f, b->sorted, NULL, b->nsorted);
-  if (status == NAY_OK) status = builder_fill_from_pages(b, f);
+  nay_status status = b->words_per_key == 1 ? builder_fill_singles(b, f) : builder_fill_pairs(b, f);
   if (status != NAY_OK) {
     nay_filter_free(f);
     return status;
@@ -246,21 +267,15 @@ static nay_status builder_make_filter(const nay_builder *b, uint64_t nkeys, nay_
 }
 
 static nay_status builder_make_static(const nay_builder *b, nay_filter **filter) {
-  size_t nruns = 0, size = 0;
-  for (const builder_page *page = b->first; page != NULL; page = page->next) nruns++;
-  if (!nay__mul_ok(nruns, sizeof(nay_run), &size)) return NAY_ENOMEM;
-  nay_run *runs = nay__alloc(&b->allocator, size + 1);
-  if (runs == NULL) return NAY_ENOMEM;
+  nay_run *runs;
+  size_t nruns, size;
+  NAY_TRY(builder_runs(b, &runs, &nruns, &size));
   nay_source source = {runs, nruns, b->spill, b->nkeys};
-  nay_run *run = runs;
-  for (const builder_page *page = b->first; page != NULL; page = page->next) {
-    *run++ = (nay_run){page->words, page->used};
-  }
   nay_status status =
       b->family->compose != NULL
           ? b->family->compose(b->format, &b->params, &source, &b->allocator, filter)
           : nay__sharded_build(b->family, &b->params, &b->hasher, &source, &b->allocator, filter);
-  nay__free(&b->allocator, runs, size + 1);
+  nay__free(&b->allocator, runs, size);
   return status;
 }
 

@@ -13,6 +13,7 @@
 #include "base/spin.h"
 #include "builder.h"
 #include "family/lazy.h"
+#include "fill.h"
 #include "math/choose.h"
 #include "math/plan.h"
 #include "os/pages.h"
@@ -56,7 +57,7 @@ nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_fami
 static void filter_choose_kernels(nay_filter *f) {
   f->kernels = (f->flags & NAY_CONCURRENT) != 0 ? &nay__kernels_shared : nay__kernels_best();
   bool direct = f->lazy == NULL && f->family->kernel != NULL;
-  f->probe = direct ? f->family->kernel(f->kernels, &f->shape) : NULL;
+  f->probe = direct ? f->family->kernel(f) : NULL;
 }
 
 void nay__filter_attach(nay_filter *f, uint8_t *payload, size_t nbytes) {
@@ -120,16 +121,13 @@ nay_status nay_filter_new(const nay_params *params, const nay_allocator *allocat
   return NAY_OK;
 }
 
-nay_status nay__filter_fill(nay_filter *f, const uint64_t *lo, const uint64_t *hi, size_t n) {
-  return nay_filter_add_hash_many(f, lo, hi, n, NULL);
-}
-
 /* The size is known and the family takes adds: nothing to collect, count or sort. */
 static nay_status filter_build_by_adding(const nay_params *params, const uint64_t *hashes, size_t n,
                                          const nay_allocator *allocator, nay_filter **filter) {
   nay_filter *f;
   NAY_TRY(nay_filter_new(params, allocator, &f));
-  nay_status status = nay__filter_fill(f, hashes, NULL, n);
+  nay_run all = {hashes, n};
+  nay_status status = nay__fill(f, &all, 1, params->threads);
   if (status != NAY_OK) {
     nay_filter_free(f);
     return status;

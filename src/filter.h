@@ -26,7 +26,4 @@ nay_status nay__filter_all_verified(const nay_filter *filter);
 nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_family **family,
                         nay_shape *shape, nay_hasher *hasher);
 
-/* nay__filter_fill: adds n hashes (hi NULL for one-word hashes) to a new filter. */
-nay_status nay__filter_fill(nay_filter *filter, const uint64_t *lo, const uint64_t *hi, size_t n);
-
 #endif /* NAY_FILTER_H */

@@ -93,6 +93,11 @@ static inline uint64_t nay__mul128(uint64_t a, uint64_t b, uint64_t *low) {
  */
 static inline uint64_t nay__reduce(uint64_t hash, uint64_t n) { return nay__mulhi(hash, n); }
 
+/* nay__part: where part `part` of nparts equal ones begins among n things. */
+static inline uint64_t nay__part(uint64_t n, unsigned part, unsigned nparts) {
+  return n / nparts * part + n % nparts * part / nparts;
+}
+
 static inline uint64_t nay__gcd(uint64_t a, uint64_t b) {
   while (b != 0) {
     uint64_t r = a % b;

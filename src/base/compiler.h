@@ -22,6 +22,24 @@
 #endif
 
 /*
+ * Bits by the instructions of x86-64 that have them: a function marked NAY_BMI2 may only be called
+ * where the CPU has BMI2, and is worth it where the deposit is fast (nay_kernels.fast_deposit).
+ */
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define NAY_HAS_BMI2 1
+#define NAY_BMI2 __attribute__((target("bmi,bmi2,popcnt")))
+NAY_BMI2 NAY_INLINE uint64_t nay__bmi2_deposit(uint64_t x, uint64_t mask) {
+  return __builtin_ia32_pdep_di(x, mask);
+}
+NAY_BMI2 NAY_INLINE unsigned nay__bmi2_popcount(uint64_t x) {
+  return (unsigned)__builtin_popcountll(x);
+}
+NAY_BMI2 NAY_INLINE unsigned nay__bmi2_ctz(uint64_t x) { return (unsigned)__builtin_ctzll(x); }
+#else
+#define NAY_HAS_BMI2 0
+#endif
+
+/*
  * Relaxed atomics on single bytes. A byte needs no alignment and has no byte order, so the filters
  * that take concurrent adds keep the same bytes as all others.
  */

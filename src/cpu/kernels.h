@@ -84,7 +84,8 @@ typedef struct nay_key_list {
  */
 typedef struct nay_kernels {
   const char *name;
-  bool popcnt; /* code under NAY_POPCNT may be run: it counts bits in one instruction */
+  bool popcnt;       /* code under NAY_POPCNT may be run: it counts bits in one instruction */
+  bool fast_deposit; /* BMI2, and not one of the CPUs where pdep takes a hundred cycles */
   bool (*bloom_test)(const nay_bits *, uint64_t hash);
   bool (*bloom_add)(const nay_bits *, uint64_t hash); /* true when a bit changed: the key is new */
   uint64_t (*bloom_test64)(const nay_bits *, const uint64_t *hashes, unsigned n);

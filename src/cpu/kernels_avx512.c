@@ -104,6 +104,7 @@ AVX512 void nay__avx512_blocked_put64(const nay_bits *b, const uint64_t *hashes,
 const nay_kernels nay__kernels_avx512 = {
     .name = "avx512",
     .popcnt = true,
+    .fast_deposit = true,
     .bloom_test = nay__bloom_test,
     .bloom_add = nay__bloom_add,
     .bloom_test64 = nay__bloom_test64,

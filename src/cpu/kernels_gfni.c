@@ -183,6 +183,7 @@ GFNI static void gfni_put64(const nay_bits *b, const uint64_t *hashes, unsigned 
 const nay_kernels nay__kernels_gfni = {
     .name = "gfni",
     .popcnt = true,
+    .fast_deposit = true,
     .bloom_test = nay__bloom_test,
     .bloom_add = nay__bloom_add,
     .bloom_test64 = nay__bloom_test64,

@@ -81,10 +81,7 @@ static double blocked_fpr(const nay_shape *shape, uint64_t nkeys) {
   return nay__fpr_blocked(shape->nunits, shape->k, nkeys);
 }
 
-nay_probe nay__blocked_kernel(const nay_kernels *kernels, const nay_shape *shape) {
-  (void)shape;
-  return kernels->blocked_test;
-}
+nay_probe nay__blocked_kernel(const nay_filter *f) { return f->kernels->blocked_test; }
 
 /*
  * With many threads: adders lock the stripe of the block, so that finding a bit clear and setting
@@ -126,6 +123,58 @@ static bool blocked_put64(nay_filter *f, const uint64_t *lo, unsigned n) {
   if (f->locks != NULL || f->kernels->blocked_put64 == NULL) return false;
   f->kernels->blocked_put64(&f->bits, lo, n);
   return true;
+}
+
+/* The least hash of unit `unit` of n: the units of a part are a range of hashes. */
+static uint64_t blocked_least_hash(uint64_t unit, uint64_t n) {
+  uint64_t hash = 0;
+  for (uint64_t bit = (uint64_t)1 << 63; bit != 0; bit >>= 1) {
+    if (nay__reduce(hash | (bit - 1), n) < unit) hash |= bit;
+  }
+  return hash;
+}
+
+/* None of the families that are filled like this can fail. */
+static void blocked_fill_all(nay_filter *f, const uint64_t *lo, unsigned n) {
+  for (unsigned i = 0; i < n; i += 64) {
+    unsigned group = n - i < 64 ? n - i : 64;
+    uint64_t ignored;
+    if (f->family->put64 != NULL && f->family->put64(f, lo + i, group)) continue;
+    (void)f->family->add64(f, lo + i, NULL, group, &ignored);
+  }
+}
+
+/* Goes through the hashes in chunks: keeps those of the part, asks for their memory, and adds them
+ * after the next chunk, when it has come. */
+#define BLOCKED_CHUNK 256u
+
+void nay__blocked_fill(nay_filter *f, const uint64_t *lo, uint64_t n, uint64_t first,
+                       uint64_t count) {
+  if (count == 0) return;
+  uint64_t nunits = f->shape.nunits, least = blocked_least_hash(first, nunits);
+  bool last = first + count == nunits;
+  uint64_t span = (last ? 0 : blocked_least_hash(first + count, nunits)) - 1 - least;
+  uint64_t kept[2 * BLOCKED_CHUNK + 8];
+  unsigned used = 0;
+  for (uint64_t from = 0; from < n; from += BLOCKED_CHUNK) {
+    unsigned chunk = n - from < BLOCKED_CHUNK ? (unsigned)(n - from) : BLOCKED_CHUNK, old = used;
+    for (unsigned i = 0; i < chunk; i++) {
+      kept[used] = lo[from + i];
+      used += lo[from + i] - least <= span; /* no branch: nobody could foretell it */
+    }
+    f->family->prefetch64(f, kept + old, NULL, used - old);
+    old &= ~7u; /* kernels like whole eights */
+    blocked_fill_all(f, kept, old);
+    used -= old;
+    memmove(kept, kept + old, used * sizeof kept[0]);
+  }
+  blocked_fill_all(f, kept, used);
+}
+
+static void blocked_fill_part(nay_filter *f, const uint64_t *lo, uint64_t n, unsigned part,
+                              unsigned nparts) {
+  uint64_t first = nay__part(f->shape.nunits, part, nparts);
+  nay__blocked_fill(f, lo, n, first, nay__part(f->shape.nunits, part + 1, nparts) - first);
 }
 
 static uint64_t blocked_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
@@ -215,6 +264,7 @@ const nay_family nay__family_blocked = {
     .test = blocked_test,
     .add64 = blocked_add64,
     .put64 = blocked_put64,
+    .fill_part = blocked_fill_part,
     .test64 = blocked_test64,
     .prefetch64 = nay__blocked_prefetch,
     .merge = blocked_merge,

@@ -72,10 +72,7 @@ static double bloom_fpr(const nay_shape *shape, uint64_t nkeys) {
   return nay__fpr_bloom(shape->nunits, shape->k, nkeys);
 }
 
-static nay_probe bloom_kernel(const nay_kernels *kernels, const nay_shape *shape) {
-  (void)shape;
-  return kernels->bloom_test;
-}
+static nay_probe bloom_kernel(const nay_filter *f) { return f->kernels->bloom_test; }
 
 /*
  * With many threads: the bits of a key lie anywhere, so what is locked is the key itself. Two
@@ -108,6 +105,37 @@ static nay_status bloom_add64(nay_filter *f, const uint64_t *lo, const uint64_t 
     *bitmap |= (uint64_t)is_new << i;
   }
   return NAY_OK;
+}
+
+/* Sets bits whose lines were asked for when they were noted. */
+static void bloom_set_all(uint8_t *bytes, const uint64_t *bits, unsigned n) {
+  for (unsigned i = 0; i < n; i++) bytes[bits[i] >> 3] |= (uint8_t)(1u << (bits[i] & 7));
+}
+
+/* A part is a run of whole cache lines: of each key the bits that lie there. */
+static void bloom_fill_part(nay_filter *f, const uint64_t *lo, uint64_t n, unsigned part,
+                            unsigned nparts) {
+  const uint64_t line = NAY_CACHE_LINE * 8;
+  uint64_t nlines = nay__ceil_div(f->shape.nunits, line);
+  uint64_t first = nay__part(nlines, part, nparts) * line;
+  uint64_t count = nay__part(nlines, part + 1, nparts) * line - first;
+  uint64_t bits[128 + NAY_MAX_K];
+  unsigned used = 0;
+  for (uint64_t i = 0; i < n; i++) {
+    uint64_t h = lo[i];
+    for (uint32_t probe = 0; probe < f->shape.k; probe++, h *= NAY_G64) {
+      uint64_t bit = nay__reduce(h, f->shape.nunits);
+      bool mine = bit - first < count;
+      bits[used] = bit;
+      used += mine; /* no branch to foretell; for the bits of others the first line of ours is asked
+                       for */
+      NAY_PREFETCH(f->bits.bytes + ((mine ? bit : first) >> 3));
+    }
+    if (used < 128) continue;
+    bloom_set_all(f->bits.bytes, bits, used);
+    used = 0;
+  }
+  bloom_set_all(f->bits.bytes, bits, used);
 }
 
 static uint64_t bloom_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
@@ -196,6 +224,7 @@ const nay_family nay__family_bloom = {
     .add = bloom_add,
     .test = bloom_test,
     .add64 = bloom_add64,
+    .fill_part = bloom_fill_part,
     .test64 = bloom_test64,
     .prefetch64 = bloom_prefetch64,
     .merge = bloom_merge,

@@ -600,9 +600,8 @@ static NAY_NOINLINE uint64_t cuckoo_test_each(const nay_filter *f, const uint64_
 CUCKOO_WIDTHS(CUCKOO_PROBE)
 #undef CUCKOO_PROBE
 
-static nay_probe cuckoo_kernel(const nay_kernels *kernels, const nay_shape *shape) {
-  (void)kernels;
-  switch (shape->extra & 0xffffu) {
+static nay_probe cuckoo_kernel(const nay_filter *f) {
+  switch (f->shape.extra & 0xffffu) {
 #define CUCKOO_CASE(tag_bits) \
   case tag_bits: return cuckoo_probe_##tag_bits;
     CUCKOO_WIDTHS(CUCKOO_CASE)

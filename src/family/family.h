@@ -141,13 +141,17 @@ struct nay_family {
   nay_status (*compose)(const struct nay_format *, const nay_params *, const struct nay_source *,
                         const nay_allocator *, nay_filter **);
 
-  /* what answers for one hash in a filter of this shape: f->probe, or NULL for test(); optional */
-  nay_probe (*kernel)(const nay_kernels *, const nay_shape *);
+  /* what answers for one hash of a filter of this shape, by its bits alone: f->probe; optional, and
+   * NULL when this shape has none */
+  nay_probe (*kernel)(const nay_filter *);
   nay_status (*add)(nay_filter *, nay_hash, bool *is_new);
   bool (*test)(const nay_filter *, nay_hash);
   /* at most 64 keys; hi is NULL unless the hash has two words */
   nay_status (*add64)(nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n,
                       uint64_t *bitmap);
+  /* adds those of n hashes (bloom: those of their bits) that belong to one of nparts parts of the
+   * payload, which share no byte: several threads fill a new filter. NULL: one does */
+  void (*fill_part)(nay_filter *, const uint64_t *lo, uint64_t n, unsigned part, unsigned nparts);
   /* add64 when nobody asks what was new, where that is faster; may be NULL, and may refuse */
   bool (*put64)(nay_filter *, const uint64_t *lo, unsigned n);
   uint64_t (*test64)(const nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n);

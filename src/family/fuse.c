@@ -237,19 +237,15 @@ FUSE_PROBES(xor_probe3, NAY_XOR_3)
 #undef FUSE_PROBES
 #undef FUSE_PROBE
 
-static nay_probe fuse_kernel(const nay_kernels *kernels, const nay_shape *shape) {
-  (void)kernels;
-  return shape->k == 4 ? fuse_probe4(shape) : fuse_probe3(shape);
+static nay_probe fuse_kernel(const nay_filter *f) {
+  return f->shape.k == 4 ? fuse_probe4(&f->shape) : fuse_probe3(&f->shape);
 }
 
-static nay_probe xor_kernel(const nay_kernels *kernels, const nay_shape *shape) {
-  (void)kernels;
-  return xor_probe3(shape);
-}
+static nay_probe xor_kernel(const nay_filter *f) { return xor_probe3(&f->shape); }
 
 /* In a lazy map there is no f->probe. */
 static bool fuse_test_one(const nay_filter *f, nay_hash h) {
-  return f->family->kernel(f->kernels, &f->shape)(&f->bits, h.lo);
+  return f->family->kernel(f)(&f->bits, h.lo);
 }
 
 /* 64 keys of one shard, where the CPU finds their slots faster together. */

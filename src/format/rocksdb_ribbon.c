@@ -21,6 +21,7 @@
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
+#include "fill.h"
 #include "format/classic.h"
 #include "format/rocksdb.h"
 #include "math/elementary.h"
@@ -384,11 +385,9 @@ static nay_status rocksdb_ribbon_make_bloom(const nay_shape *shape, const nay_so
                            allocator, &f));
   f->format = &nay__format_rocksdb_bloom;
   nay__filter_init(f, NULL);
-  for (size_t i = 0; i < source->nruns; i++) {
-    nay_status status = nay__filter_fill(f, source->runs[i].at, NULL, source->runs[i].n);
-    assert(status == NAY_OK); /* a new filter with lines takes every hash */
-    (void)status;
-  }
+  nay_status status = nay__fill(f, source->runs, source->nruns, 1);
+  assert(status == NAY_OK); /* a new filter with lines takes every hash */
+  (void)status;
   *filter = f;
   return NAY_OK;
 }

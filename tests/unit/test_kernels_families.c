@@ -11,7 +11,7 @@ static uint64_t hashes[NPROBES];
 static void answers_of(nay_filter *f, const nay_kernels *kernels, uint64_t *batches,
                        uint64_t *singles) {
   f->kernels = kernels;
-  nay_probe probe = f->family->kernel != NULL ? f->family->kernel(kernels, &f->shape) : NULL;
+  nay_probe probe = f->family->kernel != NULL ? f->family->kernel(f) : NULL;
   for (unsigned i = 0; i < NPROBES; i += 64) {
     unsigned n = 64 - i / 64 % 2; /* whole batches and others */
     batches[i / 64] = f->family->test64(f, hashes + i, NULL, n);
