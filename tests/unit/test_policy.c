@@ -350,6 +350,31 @@ static void a_moved_end_is_a_maybe(void **state) {
   }
 }
 
+/* As doc/design/0011-small-filters.md says, computed word by word. */
+static uint8_t documented_check(const uint8_t *filter, size_t len) {
+  uint64_t x = 0;
+  for (size_t i = 0; i < len - 1; i += 8) {
+    uint64_t word = 0;
+    for (size_t b = 0; b < 8 && i + b < len - 1; b++) word |= (uint64_t)filter[i + b] << (8 * b);
+    unsigned r = 5 * (unsigned)(i / 8 % 4);
+    x ^= r == 0 ? word : word << r | word >> (64 - r);
+  }
+  return (uint8_t)(83 * (len % 3) + x % 83);
+}
+
+static void the_check_is_the_documented_one(void **state) {
+  (void)state;
+  for (size_t n = 0; n < 1500; n += 1 + n / 9) {
+    nay_policy small = policy_at(1, 10);
+    policy_keys keys = policy_keys_make(key_random, n, n);
+    policy_bytes filter = policy_make(&small, &keys);
+    assert_int_equal(filter.at[filter.len - 1], documented_check(filter.at, filter.len));
+    assert_int_equal((filter.at[0] - 1) / 84, filter.len % 3);
+    free(filter.at);
+    policy_keys_free(&keys);
+  }
+}
+
 /* The bytes are for ever: these were written by the first version. */
 static void small_bytes_do_not_change(void **state) {
   (void)state;
@@ -382,6 +407,7 @@ int main(void) {
       TEST(small_filters_count_a_key_once),
       TEST(a_flipped_bit_is_a_maybe),
       TEST(a_moved_end_is_a_maybe),
+      TEST(the_check_is_the_documented_one),
       TEST(small_bytes_do_not_change),
   };
   return run_all(tests);
