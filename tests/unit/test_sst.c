@@ -217,6 +217,7 @@ static void filters(void **state) {
     assert_true(info_of(t).filter_used);
     assert_int_equal(info_of(t).filter, c->filter);
     assert_string_equal(info_of(t).policy, c->policy ? "test.exact" : "nay.filter.v1");
+    assert_int_equal(nay_sst_filter_of(t) != NULL, c->filter == NAY_SST_FULL_FILTER && !c->policy);
     ask_all(t, c->n);
     nay_sst_counters s = counters_of(t);
     assert_int_equal(s.gets, 2 * c->n - 1);
