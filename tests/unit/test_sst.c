@@ -144,7 +144,7 @@ static void odd_sizes(void **unused) {
   memset(value, 'v', value_len);
   nay_sst_write_options how = {.filter = NAY_SST_FULL_FILTER};
   assert_ok(nay_sst_writer_new(temp_path(path, "odd.ldb"), &how, NULL, NULL, &w));
-  assert_ok(nay_sst_writer_add(w, "", 0, "empty", 5));
+  assert_ok(nay_sst_writer_add(w, NULL, 0, "empty", 5));
   assert_ok(nay_sst_writer_add(w, "a", 1, value, value_len));
   assert_ok(nay_sst_writer_add(w, long_key, long_len, "1", 1));
   assert_ok(nay_sst_writer_add(w, long_key, long_len + 1, value, value_len));
