@@ -325,10 +325,15 @@ int main(int argc, char **argv) {
   sst_options o = {.records = 200000, .lsm_records = 100000, .reads = 200000};
   static char folder[300];
   struct stat st;
-  if (argc == 2 && strcmp(argv[1], "--quick") == 0) {
-    o = (sst_options){.records = 20000, .lsm_records = 5000, .reads = 20000};
-  } else if (argc != 1) {
-    bench_die("usage: nay-bench-sst [--quick]");
+  bool lsm_only = false;
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--quick") == 0) {
+      o = (sst_options){.records = 20000, .lsm_records = 5000, .reads = 20000};
+    } else if (strcmp(argv[i], "--lsm") == 0) {
+      lsm_only = true; /* the hundred tables alone */
+    } else {
+      bench_die("usage: nay-bench-sst [--quick] [--lsm]");
+    }
   }
   const char *base = getenv("TMPDIR");
   if (base == NULL) base = stat("/dev/shm", &st) == 0 ? "/dev/shm" : ".";
@@ -336,7 +341,7 @@ int main(int argc, char **argv) {
   if (mkdtemp(folder) == NULL) bench_die("%s: cannot make a folder", base);
   o.folder = folder;
   bench_warm(0.2);
-  sst_beside_leveldb(&o);
+  if (!lsm_only) sst_beside_leveldb(&o);
   sst_hundred_tables(&o);
   rmdir(folder);
   return 0;

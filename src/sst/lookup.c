@@ -1,5 +1,10 @@
-/* lookup.c - one key in many tables, newest first. The key is hashed once, not once a table. */
+/*
+ * lookup.c - one key in many tables, newest first. The key is hashed once, not once a table, and
+ * with the hash known the memory that the next few filters will need is asked for ahead of time.
+ */
 #include "sst/table.h"
+
+#define LOOKUP_AHEAD 8u /* tables; about as many lines as a core has on their way at a time */
 
 struct nay_lookup {
   nay_allocator allocator;
@@ -40,6 +45,15 @@ void nay_lookup_free(nay_lookup *l) {
   nay__free(&a, l, lookup_size(l->n));
 }
 
+static void lookup_prefetch(const nay_sst *t, const nay_hash_memo *memo) {
+  const nay_filter *f = t->full;
+  if (f == NULL || f->family->prefetch64 == NULL || f->lazy != NULL ||
+      !nay__hasher_same(&memo->hasher, &f->hasher)) {
+    return;
+  }
+  f->family->prefetch64(f, &memo->hash.lo, &memo->hash.hi, 1);
+}
+
 nay_status nay_lookup_get(const nay_lookup *l, const void *key, size_t len, nay_diag *diag,
                           nay_sst_value *value, size_t *table) {
   if (l == NULL || value == NULL || (key == NULL && len != 0)) {
@@ -48,9 +62,12 @@ nay_status nay_lookup_get(const nay_lookup *l, const void *key, size_t len, nay_
   nay_target target = {len != 0 ? key : (const void *)"", len, NAY_TRAILER_NEWEST};
   nay_hash_memo memo = {.set = false};
   nay_status status = NAY_ENOENT;
-  size_t i = 0;
+  size_t i = 0, asked = 0;
   value->deleted = false;
   for (; i < l->n && status == NAY_ENOENT; i++) {
+    for (; memo.set && asked < l->n && asked <= i + LOOKUP_AHEAD; asked++) {
+      if (asked > i) lookup_prefetch(l->tables[asked], &memo);
+    }
     status = nay__table_get(l->tables[i], &target, &memo, diag, value);
   }
   nay__atomic_increment64(&l->counts[0]);

@@ -239,6 +239,7 @@ nay_status nay_sst_writer_add(nay_sst_writer *w, const void *key, size_t len, co
   if (w == NULL || (key == NULL && len != 0) || (value == NULL && value_len != 0)) {
     return NAY_EINVAL;
   }
+  if (key == NULL) key = ""; /* the empty key, for those who extract prefixes of it */
   if (w->failed != NAY_OK) return w->failed;
   if (w->finished || len >= WRITER_MAX || value_len >= WRITER_MAX) return NAY_EINVAL;
   if (w->order == NAY_ORDER_INTERNAL && nay_sst_key_split(key, len, &ignored) != NAY_OK) {

@@ -144,7 +144,7 @@ static void odd_sizes(void **unused) {
   memset(value, 'v', value_len);
   nay_sst_write_options how = {.filter = NAY_SST_FULL_FILTER};
   assert_ok(nay_sst_writer_new(temp_path(path, "odd.ldb"), &how, NULL, NULL, &w));
-  assert_ok(nay_sst_writer_add(w, "", 0, "empty", 5));
+  assert_ok(nay_sst_writer_add(w, NULL, 0, "empty", 5));
   assert_ok(nay_sst_writer_add(w, "a", 1, value, value_len));
   assert_ok(nay_sst_writer_add(w, long_key, long_len, "1", 1));
   assert_ok(nay_sst_writer_add(w, long_key, long_len + 1, value, value_len));
@@ -217,6 +217,7 @@ static void filters(void **state) {
     assert_true(info_of(t).filter_used);
     assert_int_equal(info_of(t).filter, c->filter);
     assert_string_equal(info_of(t).policy, c->policy ? "test.exact" : "nay.filter.v1");
+    assert_int_equal(nay_sst_filter_of(t) != NULL, c->filter == NAY_SST_FULL_FILTER && !c->policy);
     ask_all(t, c->n);
     nay_sst_counters s = counters_of(t);
     assert_int_equal(s.gets, 2 * c->n - 1);
