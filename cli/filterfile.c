@@ -89,6 +89,7 @@ filter_file filterfile_try(const char *path, const options *o) {
       b = filter_read(fd, path, SIZE_MAX);
     }
     file.status = nay_format_decode(file.format, b.at, b.len, NULL, &diag, &file.filter);
+    if (file.status == NAY_OK) file.format = nay_format_of(file.filter); /* of RocksDB's: which */
   }
   if (file.status != NAY_OK && file.why[0] == '\0') diag_text(file.status, &diag, file.why);
   free(b.at);

@@ -1,5 +1,5 @@
 /*
- * test_elementary.c - ln, exp and powers against libm in extended precision.
+ * test_elementary.c - ln, exp, roots and powers against libm in extended precision.
  *
  * Bounds are the largest errors seen in 10^7 random arguments, rounded up. An ulp is the distance
  * of the neighbouring doubles at the true result.
@@ -81,6 +81,19 @@ static void exp_of_its_range(void **state) {
   assert_true(nay__exp(-1e300) == 0);
 }
 
+static void square_roots(void **state) {
+  (void)state;
+  double worst = 0;
+  for (long i = 0; i < N; i++) {
+    double x = random_positive();
+    if (x < DBL_MIN) continue;
+    double off = ulps(nay__sqrt(x), sqrtl((long double)x));
+    if (off > worst) worst = off;
+  }
+  assert_true(worst <= 1);
+  assert_true(nay__sqrt(0) == 0 && nay__sqrt(1) == 1 && nay__sqrt(144) == 12);
+}
+
 static void whole_powers(void **state) {
   (void)state;
   for (long i = 0; i < N; i++) {
@@ -110,7 +123,7 @@ static void the_bits_are_fixed(void **state) {
 int main(void) {
   const test_case tests[] = {
       TEST(ln_of_everything), TEST(ln1p_of_small_numbers), TEST(exp_of_its_range),
-      TEST(whole_powers),     TEST(the_bits_are_fixed),
+      TEST(square_roots),     TEST(whole_powers),          TEST(the_bits_are_fixed),
   };
   return run_all(tests);
 }
