@@ -9,7 +9,7 @@ import sys
 import rdb
 import zoo
 from mutate import Mutator
-from server import LONG, Error, Server, equal, has_command, main, refuses, tell, test
+from server import LONG, Error, equal, has_command, main, refuses, tell, test
 
 SEED = next((int(word) for word in sys.argv[1:] if word.isdigit()), 1)
 MUTATIONS = 100000 if LONG else 2000
