@@ -168,6 +168,7 @@ static void rb_cuckoo_write(const nay_filter *f, nay_rdb_writer *w) {
 
 /* ---- the formats ---- */
 
+/* Measured first, then written: the compressor's table is needed both times. */
 static nay_status rb_pack(const nay_filter *f, void (*write)(const nay_filter *, nay_rdb_writer *),
                           uint8_t *dst, size_t *size) {
   nay_rdb_writer w = {.dst = dst, .table = nay__alloc(&f->allocator, NAY_LZF_TABLE_LEN)};

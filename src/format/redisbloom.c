@@ -291,20 +291,12 @@ static void rb_cuckoo_describe(const nay_filter *f, nay_stats *stats) {
   stats->tag_bits = 8;
 }
 
-/* For a plan, which this layout does not make. */
-static double rb_cuckoo_fpr(const nay_shape *shape, uint64_t nkeys) {
-  (void)shape;
-  (void)nkeys;
-  return 0;
-}
-
 const nay_family nay__family_rb_cuckoo = {
     .kind = NAY_CUCKOO,
     .name = "cuckoo (RedisBloom's chain)",
     .traits = NAY_CAN_COUNT,
     .self_sized = true,
     .payload = rb_payload,
-    .fpr = rb_cuckoo_fpr,
     .describe = rb_cuckoo_describe,
     .test = rb_cuckoo_test,
     .test64 = rb_test64,

@@ -107,4 +107,4 @@ def items(client):
     assert isinstance(reply, Error), "more items than slots"
 
 
-main("--rdbcompression", "no")
+main("--rdbcompression", "no", "--repl-diskless-sync", "no")

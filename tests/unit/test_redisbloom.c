@@ -505,7 +505,7 @@ static void without_memory_nothing_is_left(void **state) {
 
 static void lzf_round_trips(void **state) {
   (void)state;
-  static uint64_t table[65536];
+  static uint32_t table[65536];
   enum { MAX = 3000 };
   uint8_t src[MAX], packed[MAX], back[MAX];
   for (unsigned round = 0; round < TEST_SCALE(20000); round++) {
@@ -572,7 +572,7 @@ static void rdb_strings_of_every_kind(void **state) {
                                         "aaaaaaaaaaaaaaaaaaaaa"};
   static const size_t expected[] = {2,  3, 3, 3, 4, 3, 4,  4,  4,  6, 5,  6, 6,
                                     12, 5, 3, 4, 5, 4, 13, 13, 14, 5, 22, 10};
-  static uint64_t table[65536];
+  static uint32_t table[65536];
   for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++) {
     uint8_t bytes[64] = {0}, back[64];
     size_t len = strlen(strings[i]);
