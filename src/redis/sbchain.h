@@ -22,6 +22,7 @@ struct nay_sbchain {
   sblink *links;
   uint32_t nlinks, room; /* links in use; links that the list has place for */
   uint32_t options, growth;
+  uint32_t max_hashes; /* of all links: a stranger's chain need not tighten */
   uint64_t size;
   nay_zallocator allocator;
 };
