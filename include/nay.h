@@ -198,6 +198,7 @@ NAY_API unsigned nay_kind_traits(nay_kind kind);
 #define NAY_UNIQUE 0x08u      /* counting, cuckoo: adding a key that tests maybe changes nothing */
 #define NAY_NO_VERIFY 0x10u   /* static kinds: hand the filter out without probing every key */
 #define NAY_LOW_MEMORY 0x20u  /* static kinds: build in pieces; builders keep hashes in a file */
+#define NAY_ZEROED 0x40u /* the allocator's memory is zero: nay_filter_new writes no page of it */
 
 /*
  * nay_params: what you want. Zero-initialise it, then set `nkeys` and exactly one size:

@@ -77,7 +77,7 @@ static nay_status filter_make_sized(const nay_family *family, const nay_shape *s
                     .nkeys = nkeys,
                     .flags = flags,
                     .allocator = a};
-  nay_status status = nay__memory_new(&a, nbytes, &f->memory);
+  nay_status status = nay__memory_from(&a, nbytes, (flags & NAY_ZEROED) != 0, &f->memory);
   if (status == NAY_OK) status = filter_make_locks(f);
   if (status != NAY_OK) {
     nay_filter_free(f);
@@ -175,7 +175,7 @@ nay_status nay_filter_copy(const nay_filter *f, const nay_allocator *allocator, 
   if (f == NULL || copy == NULL) return NAY_EINVAL;
   NAY_TRY(nay__filter_all_verified(f));
   nay_filter *c;
-  uint32_t flags = f->flags & ~NAY_IS_READ_ONLY;
+  uint32_t flags = f->flags & ~(NAY_IS_READ_ONLY | NAY_ZEROED);
   /* as long as it is, which in a self-sized family is not what a new filter would be */
   NAY_TRY(filter_make_sized(f->family, &f->shape, f->nbytes, &f->hasher, f->nkeys, flags, allocator,
                             &c));
@@ -415,7 +415,7 @@ static nay_status filter_folded(const nay_filter *f, uint64_t factor,
   nay_shape shape = f->shape;
   shape.nunits /= factor;
   nay_filter *folded;
-  uint32_t flags = f->flags & ~NAY_IS_READ_ONLY;
+  uint32_t flags = f->flags & ~(NAY_IS_READ_ONLY | NAY_ZEROED);
   NAY_TRY(nay__filter_make(f->family, &shape, &f->hasher, f->nkeys, flags, allocator, &folded));
   f->family->fold(f, factor, folded->bits.bytes);
   *out = folded;

@@ -330,7 +330,7 @@ static redis_arg args_reserve[] = {ARG_KEY,
                                    ARG_END};
 static redis_arg args_merge[] = {
     {.name = "destination", .type = REDIS_ARG_KEY, .key_spec_index = 0},
-    {.name = "source", .type = REDIS_ARG_KEY, .key_spec_index = 0, .flags = REDIS_ARG_MULTIPLE},
+    {.name = "source", .type = REDIS_ARG_KEY, .key_spec_index = 1, .flags = REDIS_ARG_MULTIPLE},
     ARG_END};
 static redis_arg args_advance[] = {
     ARG_KEY,
@@ -434,7 +434,6 @@ static const module_command commands[] = {
      .acl = "write nay",
      .arity = -3,
      .key_flags = CREATES | REDIS_KEY_ACCESS,
-     .more_keys = -1,
      .since = "0.1.0",
      .complexity = "O(N) where N is the number of bytes of all filters",
      .summary = "Adds the keys of filters to another one, without the keys",

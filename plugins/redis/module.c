@@ -23,15 +23,20 @@ enum { NPARTS = sizeof parts / sizeof parts[0] };
 static const redis_command_info_version info_version = {1, sizeof(redis_history),
                                                         sizeof(redis_key_spec), sizeof(redis_arg)};
 
-/* The place of a key that is only read and follows a word of its own, if an argument is one. */
-static void key_after_word(const redis_arg *args, redis_key_spec *spec) {
+/* Keys that are only read: the one after a word of its own, or all from the second argument on. */
+static void keys_read(const redis_arg *args, redis_key_spec *spec) {
   for (; args != NULL && args->name != NULL; args++) {
-    if (args->type != REDIS_ARG_KEY || args->token == NULL) continue;
+    if (args->type != REDIS_ARG_KEY || args->key_spec_index == 0) continue;
     *spec = (redis_key_spec){.flags = REDIS_KEY_RO | REDIS_KEY_ACCESS,
-                             .begin_search = REDIS_BEGIN_SEARCH_KEYWORD,
-                             .begin.keyword = {args->token, 2},
+                             .begin_search = REDIS_BEGIN_SEARCH_INDEX,
+                             .begin.index.pos = 2,
                              .find_keys = REDIS_FIND_KEYS_RANGE,
-                             .find.range = {0, 1, 0}};
+                             .find.range = {-1, 1, 0}};
+    if (args->token == NULL) continue;
+    spec->begin_search = REDIS_BEGIN_SEARCH_KEYWORD;
+    spec->begin.keyword.keyword = args->token;
+    spec->begin.keyword.startfrom = 2;
+    spec->find.range.lastkey = 0;
   }
 }
 
@@ -56,7 +61,7 @@ static int command_describe(redis_ctx *ctx, const module_command *command) {
                              .begin.index.pos = 1,
                              .find_keys = REDIS_FIND_KEYS_RANGE,
                              .find.range = {command->more_keys, 1, 0}}};
-  key_after_word(command->args, &keys[1]);
+  keys_read(command->args, &keys[1]);
   redis_command_info info = {.version = &info_version,
                              .summary = command->summary,
                              .complexity = command->complexity,

@@ -106,7 +106,7 @@ static bool load_finish(redis_ctx *ctx, native_value *value, nay_decoder *decode
 
 /* Takes the piece: the bytes that are missing now, or -1 and nothing has changed. */
 static long long load_take(redis_ctx *ctx, const load *l, native_value *value) {
-  nay_allocator a = memory_allocator(&native_memory);
+  nay_allocator a = native_allocator();
   nay_diag diag = {.what = NULL};
   nay_decoder *decoder = l->offset != 0 ? value->arriving : NULL;
   if (decoder == NULL && nay_decoder_new(&a, &decoder) != NAY_OK) {

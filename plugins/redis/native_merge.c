@@ -72,7 +72,7 @@ static bool merge_open(merge *m, redis_string **names) {
 
 /* Chooses what the keys go into; *first is the first source that is not in it yet. */
 static nay_status merge_begin(merge *m, int *first) {
-  nay_allocator a = memory_allocator(&native_memory);
+  nay_allocator a = native_allocator();
   const native_value *dst = merge_value(m, 0);
   *first = 1;
   if (dst != NULL && m->nkeys == 2) {

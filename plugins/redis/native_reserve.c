@@ -177,7 +177,7 @@ nay_params native_default_params(void) {
   nay_params p = {.kind = NAY_SCALABLE,
                   .nkeys = FIRST_CAPACITY,
                   .fpr = 0.01,
-                  .flags = NAY_STORE_KEY,
+                  .flags = NAY_STORE_KEY | NAY_ZEROED,
                   .hash = NAY_HASH_SIPHASH};
   redis.GetRandomBytes(p.key, sizeof p.key);
   return p;
@@ -221,7 +221,7 @@ static const char *like_params(redis_ctx *ctx, redis_string *name, nay_params *p
                           : NULL;
   if (error == NULL) {
     *by_seconds = other->extras.by_seconds;
-    params->flags |= NAY_STORE_KEY;
+    params->flags |= NAY_STORE_KEY | NAY_ZEROED;
   }
   key_close(&key);
   return error;
@@ -288,7 +288,7 @@ static void replicate_reserve(redis_ctx *ctx, redis_string *name, const nay_para
 
 nay_status native_create(redis_ctx *ctx, redis_string *name, module_key *key,
                          const nay_params *params, bool by_seconds) {
-  nay_allocator a = memory_allocator(&native_memory);
+  nay_allocator a = native_allocator();
   nay_filter *filter;
   nay_params exact;
   nay_status status = nay_filter_new(params, &a, &filter);

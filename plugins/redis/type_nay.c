@@ -25,8 +25,13 @@ memory_use native_memory;
 
 /* ---- values ---- */
 
+nay_allocator native_allocator(void) {
+  nay_zallocator zero = memory_zallocator(&native_memory);
+  return (nay_allocator){zero.zalloc, zero.free, zero.ctx};
+}
+
 native_value *native_value_new(nay_filter *filter, const native_extras *extras) {
-  nay_allocator a = memory_allocator(&native_memory);
+  nay_allocator a = native_allocator();
   native_value *value = a.alloc(a.ctx, sizeof *value);
   if (value == NULL) return NULL;
   *value = (native_value){.filter = NULL};
@@ -40,7 +45,7 @@ native_value *native_value_new(nay_filter *filter, const native_extras *extras) 
 
 void native_value_free(native_value *value) {
   if (value == NULL) return;
-  nay_allocator a = memory_allocator(&native_memory);
+  nay_allocator a = native_allocator();
   nay_filter_free(value->filter);
   nay_decoder_free(value->arriving);
   a.free(a.ctx, value, sizeof *value);
@@ -156,7 +161,7 @@ static bool rdb_load_piece(redis_io *io, nay_decoder *decoder, uint64_t *left) {
 
 /* One part: what is beside a native file, and its bytes, gathered in a decoder. */
 static nay_decoder *rdb_load_part(redis_io *io, native_extras *extras) {
-  nay_allocator a = memory_allocator(&native_memory);
+  nay_allocator a = native_allocator();
   nay_decoder *decoder;
   if (!rdb_load_extras(io, extras) || nay_decoder_new(&a, &decoder) != NAY_OK) return NULL;
   uint64_t left = redis.LoadUnsigned(io);
@@ -293,7 +298,7 @@ static void *native_copy(redis_string *from, redis_string *to, const void *ptr) 
   (void)from;
   (void)to;
   const native_value *value = ptr;
-  nay_allocator a = memory_allocator(&native_memory);
+  nay_allocator a = native_allocator();
   nay_filter *filter;
   if (value->filter == NULL || nay_filter_copy(value->filter, &a, &filter) != NAY_OK) return NULL;
   native_value *copy = native_value_new(filter, &value->extras);

@@ -34,6 +34,10 @@ enum { NATIVE_ENCVER = 1 };
 /* Bytes of one piece in dumps, RDB and AOF files: far below proto-max-bulk-len, 512 MB. */
 #define NATIVE_PIECE ((size_t)16 << 20)
 
+/* native_allocator: the server's; its memory is zero when it comes, so fresh pages stay untouched.
+ */
+nay_allocator native_allocator(void);
+
 /* native_value_new: takes the filter, which may be NULL. NULL when there is no memory. */
 native_value *native_value_new(nay_filter *filter, const native_extras *extras);
 void native_value_free(native_value *value);

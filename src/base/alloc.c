@@ -37,10 +37,10 @@ nay_status nay__memory_raw(const nay_allocator *a, size_t size, nay_memory *memo
   return NAY_OK;
 }
 
-nay_status nay__memory_new(const nay_allocator *a, size_t size, nay_memory *memory) {
+nay_status nay__memory_from(const nay_allocator *a, size_t size, bool zeroed, nay_memory *memory) {
   if (a->alloc != alloc_default) {
     NAY_TRY(nay__memory_raw(a, size, memory));
-    memset(memory->raw, 0, memory->raw_size);
+    if (!zeroed) memset(memory->raw, 0, memory->raw_size);
     return NAY_OK;
   }
   /* calloc hands out fresh pages that the kernel has zeroed: a big filter is not written twice */
@@ -49,6 +49,10 @@ nay_status nay__memory_new(const nay_allocator *a, size_t size, nay_memory *memo
   if (raw == NULL) return NAY_ENOMEM;
   *memory = memory_in(raw, size + NAY_CACHE_LINE);
   return NAY_OK;
+}
+
+nay_status nay__memory_new(const nay_allocator *a, size_t size, nay_memory *memory) {
+  return nay__memory_from(a, size, false, memory);
 }
 
 /* The new place may be aligned otherwise; then the bytes shift within their block. */

@@ -34,6 +34,9 @@ typedef struct nay_memory {
 /* nay__memory_new: size 0 is fine. NAY_ENOMEM leaves *memory alone. */
 nay_status nay__memory_new(const nay_allocator *a, size_t size, nay_memory *memory);
 
+/* nay__memory_from: the same; `zeroed` tells that memory of the allocator is zero when it comes. */
+nay_status nay__memory_from(const nay_allocator *a, size_t size, bool zeroed, nay_memory *memory);
+
 /* nay__memory_raw: the same, with whatever the allocator's memory has in it. */
 nay_status nay__memory_raw(const nay_allocator *a, size_t size, nay_memory *memory);
 

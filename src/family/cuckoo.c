@@ -466,11 +466,10 @@ static void cuckoo_init(nay_filter *f, const nay_params *params) {
 }
 
 static void cuckoo_recall(const nay_filter *f, nay_params *params) {
-  unsigned low = cuckoo_low_bits(&f->shape), doublings = cuckoo_most_doublings(&f->shape);
   params->k = 0;
-  params->tag_bits = low;
-  params->nbits = f->shape.nunits * CUCKOO_SLOTS * low;
-  if (doublings != 0) params->max_nkeys = params->nkeys << doublings;
+  params->tag_bits = cuckoo_low_bits(&f->shape);
+  params->nbits = f->shape.nunits * CUCKOO_SLOTS * params->tag_bits;
+  params->max_nkeys = params->nkeys << cuckoo_most_doublings(&f->shape);
   params->max_nbytes = nay__load64le(f->bits.bytes + CUCKOO_AT_MAX_NBYTES);
   if ((f->shape.extra & CUCKOO_UNIQUE) != 0) params->flags |= NAY_UNIQUE;
 }

@@ -6,7 +6,7 @@ nay_status nay__payload_new(nay_filter *f, uint64_t nbytes, nay_memory *fresh) {
   size_t size;
   if (!nay__size_ok(nbytes, &size)) return NAY_ENOMEM;
   if (f->meta != NULL && !f->meta_owned) NAY_TRY(nay_filter_set_meta(f, f->meta, f->meta_len));
-  return nay__memory_new(&f->allocator, size, fresh);
+  return nay__memory_from(&f->allocator, size, (f->flags & NAY_ZEROED) != 0, fresh);
 }
 
 void nay__payload_take(nay_filter *f, nay_memory *fresh, size_t nbytes) {

@@ -37,7 +37,7 @@ nay_status nay__params_check(const nay_params *p, nay_diag *diag, nay_sizing *si
   if (p->nbytes > NAY_MAX_NBITS / 8) return nay__fail(diag, NAY_EINVAL, "nbytes is above 2^57", 0);
   if (p->fold > NAY_MAX_NBITS) return nay__fail(diag, NAY_EINVAL, "fold is above 2^60", 0);
   if ((p->flags & ~(NAY_CONCURRENT | NAY_STORE_KEY | NAY_SMALL_PAGES | NAY_UNIQUE | NAY_NO_VERIFY |
-                    NAY_LOW_MEMORY)) != 0) {
+                    NAY_LOW_MEMORY | NAY_ZEROED)) != 0) {
     return nay__fail(diag, NAY_EINVAL, "flags has a bit that is not known", 0);
   }
   if (p->threads > 256) return nay__fail(diag, NAY_EINVAL, "threads is above 256", 0);

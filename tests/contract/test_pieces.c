@@ -298,6 +298,36 @@ static void a_moved_file_keeps_its_metadata(void **state) {
   nay_filter_free(made);
 }
 
+/* ---- memory that is zero already ---- */
+
+static void *zero_alloc(void *ctx, size_t size) {
+  void *p = flaky_alloc(ctx, size);
+  return p != NULL ? memset(p, 0, size) : NULL;
+}
+
+/* The flag changes nothing but who writes the zeros; a copy elsewhere does not count on it. */
+static void zeroed_memory_makes_the_same_filter(void **state) {
+  flaky zero_heap = {.fail_at = -1}, other_heap = {.fail_at = -1};
+  nay_allocator zero = flaky_allocator(&zero_heap), other = flaky_allocator(&other_heap);
+  zero.alloc = zero_alloc;
+  nay_params p = contract_params(*state, 500);
+  uint64_t n = contract_can(*state, NAY_CAN_GROW) ? 4000 : 500;
+  if (p.kind == NAY_CUCKOO) p.max_nkeys = n;
+  nay_filter *plain = contract_new(&p), *f, *by_default, *copy;
+  p.flags = NAY_ZEROED;
+  assert_ok(nay_filter_new(&p, &zero, &f));
+  assert_ok(nay_filter_new(&p, NULL, &by_default));
+  assert_ok(nay_filter_copy(f, &other, &copy));
+  nay_filter *all[] = {plain, f, by_default, copy};
+  for (size_t i = 0; i < 4; i++) {
+    contract_add(all[i], RANDOM, 0, n);
+    assert_true(filters_equal(plain, all[i]));
+    nay_filter_free(i == 0 ? NULL : all[i]);
+  }
+  nay_filter_free(plain);
+  assert_true(flaky_is_clean(&zero_heap) && flaky_is_clean(&other_heap));
+}
+
 int main(void) {
   const contract_test tests[] = {
       CONTRACT(a_range_is_a_part_of_the_file, 0),
@@ -309,6 +339,7 @@ int main(void) {
       CONTRACT(parameters_are_not_for_everyone, 0),
       CONTRACT(a_moved_filter_is_the_same, 0),
       CONTRACT(a_moved_file_keeps_its_metadata, 0),
+      CONTRACT(zeroed_memory_makes_the_same_filter, NAY_CAN_ADD),
   };
   return contract_run_all(tests);
 }

@@ -259,7 +259,7 @@ def run_one(server, needs, function):
     for name in needs:
         if not has_command(client, name):
             raise Skip(f"the module has no {name}")
-    client("FLUSHALL")
+    client("FLUSHALL", "SYNC")
     function(client)
     client.close()
     if not server.alive():
