@@ -56,13 +56,18 @@ nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_fami
 /* A probe through the handle is one indirect call where nothing has to be decided before it. */
 static void filter_choose_kernels(nay_filter *f) {
   f->kernels = (f->flags & NAY_CONCURRENT) != 0 ? &nay__kernels_shared : nay__kernels_best();
+  f->bits.kernels = f->kernels;
   bool direct = f->lazy == NULL && f->family->kernel != NULL;
   f->probe = direct ? f->family->kernel(f) : NULL;
 }
 
 void nay__filter_attach(nay_filter *f, uint8_t *payload, size_t nbytes) {
   const nay_shape *shape = &f->shape;
-  f->bits = (nay_bits){payload, shape->nunits, shape->k, nbytes <= NAY_CACHE_BYTES, shape->extra};
+  f->bits = (nay_bits){.bytes = payload,
+                       .nunits = shape->nunits,
+                       .k = shape->k,
+                       .in_cache = nbytes <= NAY_CACHE_BYTES,
+                       .extra = shape->extra};
   f->nbytes = nbytes;
   filter_choose_kernels(f);
 }

@@ -23,6 +23,8 @@
 #define NAY_G64 0x9e3779b97f4a7c15u
 #define NAY_G32 0x9e3779b9u
 
+typedef struct nay_kernels nay_kernels;
+
 /* nay_bits: what a kernel needs to know of a filter. `nunits` counts bits (bloom) or blocks. */
 typedef struct nay_bits {
   uint8_t *bytes;
@@ -30,6 +32,7 @@ typedef struct nay_bits {
   uint32_t k;
   bool in_cache;  /* small enough that asking for lines ahead of time costs more than it gives */
   uint32_t extra; /* the family's own, as in its shape */
+  const nay_kernels *kernels;
 } nay_bits;
 
 /* nay_key_list: keys with a pointer and a length each, or one after the other in a buffer. */
@@ -41,10 +44,22 @@ typedef struct nay_key_list {
 } nay_key_list;
 
 /*
+ * nay_ribbon_look: a key of a ribbon filter, as family/ribbon.c aims it. Column c of its two blocks
+ * is 128 bits at here + 16 c and next + 16 c; the parity of those that the masks choose should be
+ * bit c % 4 * 16 + c / 4 of print.
+ */
+typedef struct nay_ribbon_look {
+  const uint8_t *here, *next;
+  uint64_t here_bits[2], next_bits[2];
+  uint64_t print;
+  unsigned columns;
+} nay_ribbon_look;
+
+/*
  * Batches have at most 64 keys: bit i of the word answers for hashes[i]. A batch's prefetch is
  * called one batch ahead, and only for filters that do not fit in the cache.
  */
-typedef struct nay_kernels {
+struct nay_kernels {
   const char *name;
   bool fast_deposit; /* BMI2, and not one of the CPUs where pdep takes a hundred cycles */
   bool (*bloom_test)(const nay_bits *, uint64_t hash);
@@ -61,13 +76,16 @@ typedef struct nay_kernels {
   void (*blocked_put64)(const nay_bits *, const uint64_t *hashes, unsigned n);
   void (*blocked_prefetch64)(const nay_bits *, const uint64_t *hashes, unsigned n);
 
+  /* Whether all columns of a key are as they should be. May be NULL. */
+  bool (*ribbon_look)(const nay_ribbon_look *);
+
   /*
    * XXH3 of keys from, from + 1, ... in eights, up to n, until eight of which one has not 9 to 16
    * bytes. Returns how many were hashed. May be NULL.
    */
   size_t (*xxh3_short)(uint64_t seed, const nay_key_list *, size_t from, size_t n,
                        uint64_t *hashes);
-} nay_kernels;
+};
 
 extern const nay_kernels nay__kernels_scalar;
 /* relaxed atomics: probes from any thread, adds from those that hold the stripe (base/spin.h) */

@@ -189,6 +189,7 @@ const nay_kernels nay__kernels_gfni = {
     .blocked_add64 = gfni_add64,
     .blocked_put64 = gfni_put64,
     .blocked_prefetch64 = nay__blocked_prefetch64,
+    .ribbon_look = nay__avx512_ribbon_look,
     .xxh3_short = nay__avx512_xxh3_short,
 };
 

@@ -34,7 +34,7 @@
 
 extern const nay_kernels nay__kernels_avx2;
 extern const nay_kernels nay__kernels_avx512;
-extern const nay_kernels nay__kernels_gfni; /* AVX-512 with VBMI and GFNI */
+extern const nay_kernels nay__kernels_gfni; /* AVX-512 with VBMI, GFNI and VPOPCNTDQ */
 extern const nay_kernels nay__kernels_neon;
 
 /* What the table of GFNI has from that of AVX-512. */
@@ -43,6 +43,7 @@ bool nay__avx512_blocked_add(const nay_bits *b, uint64_t hash);
 uint64_t nay__avx512_blocked_test64(const nay_bits *b, const uint64_t *hashes, unsigned n);
 uint64_t nay__avx512_blocked_add64(const nay_bits *b, const uint64_t *hashes, unsigned n);
 void nay__avx512_blocked_put64(const nay_bits *b, const uint64_t *hashes, unsigned n);
+bool nay__avx512_ribbon_look(const nay_ribbon_look *look);
 size_t nay__avx512_xxh3_short(uint64_t seed, const nay_key_list *list, size_t from, size_t n,
                               uint64_t *hashes);
 

@@ -195,7 +195,9 @@ static nay_status ribbon_plan(const nay_params *p, nay_diag *diag, nay_shape *sh
  * the 128 slots of a key, which may begin anywhere, reach into three of the four of its two blocks.
  */
 typedef struct ribbon_probe {
-  const uint8_t *at[3]; /* of column 0 */
+  const uint8_t *here; /* column 0 of its block */
+  size_t step;         /* from there to the next block; 0 when there is nothing of it */
+  uint64_t upper;      /* all ones when it begins in the upper word */
   uint64_t bits[3];
   uint64_t print;
   unsigned columns;
@@ -212,19 +214,27 @@ NAY_INLINE ribbon_probe ribbon_aim(const nay_ribbon *r, const uint8_t *blocks,
   p.bits[2] = (row.hi >> 1) >> (63 - bit);
   /* no branches here: nobody can foretell them. A key that begins with its block has nothing in the
    * next, which may not exist */
-  const uint8_t *here = blocks + nay__ribbon_column_of(r, block) * NAY_RIBBON_COLUMN;
-  size_t upper = offset / 64 * 8;
-  size_t step = (size_t)p.columns * NAY_RIBBON_COLUMN & (0 - (size_t)(offset != 0));
-  p.at[0] = here + upper;
-  p.at[1] = here + (upper ^ 8) + (step & (0 - (upper >> 3)));
-  p.at[2] = here + step + upper;
+  p.here = blocks + nay__ribbon_column_of(r, block) * NAY_RIBBON_COLUMN;
+  p.step = (size_t)p.columns * NAY_RIBBON_COLUMN & (0 - (size_t)(offset != 0));
+  p.upper = 0 - (uint64_t)(offset / 64);
   return p;
 }
 
-NAY_INLINE uint64_t ribbon_column(const ribbon_probe *p, size_t c) {
+/* The words of column 0; those of the others follow at the same distances. */
+typedef struct ribbon_words {
+  const uint8_t *at[3];
+} ribbon_words;
+
+NAY_INLINE ribbon_words ribbon_words_of(const ribbon_probe *p) {
+  size_t upper = p->upper & 8;
+  return (ribbon_words){
+      {p->here + upper, p->here + (upper ^ 8) + (p->step & p->upper), p->here + p->step + upper}};
+}
+
+NAY_INLINE uint64_t ribbon_column(const ribbon_probe *p, const ribbon_words *w, size_t c) {
   size_t at = c * NAY_RIBBON_COLUMN;
-  return (nay__load64le(p->at[0] + at) & p->bits[0]) ^ (nay__load64le(p->at[1] + at) & p->bits[1]) ^
-         (nay__load64le(p->at[2] + at) & p->bits[2]);
+  return (nay__load64le(w->at[0] + at) & p->bits[0]) ^ (nay__load64le(w->at[1] + at) & p->bits[1]) ^
+         (nay__load64le(w->at[2] + at) & p->bits[2]);
 }
 
 #define RIBBON_QUARTERS 0x0001000100010001u
@@ -243,30 +253,50 @@ NAY_INLINE uint64_t ribbon_parities(uint64_t a, uint64_t b, uint64_t c, uint64_t
 }
 
 /* Four columns at a time: 15 of 16 absent keys end at the one branch that can be foretold. */
-NAY_INLINE bool ribbon_look(const ribbon_probe *p) {
+NAY_INLINE bool ribbon_look_plain(const ribbon_probe *p) {
+  ribbon_words w = ribbon_words_of(p);
   uint64_t print = p->print;
   unsigned c = 0;
   for (; c + 4 <= p->columns; c += 4, print >>= 1) {
-    uint64_t got = ribbon_parities(ribbon_column(p, c), ribbon_column(p, c + 1),
-                                   ribbon_column(p, c + 2), ribbon_column(p, c + 3));
+    uint64_t got = ribbon_parities(ribbon_column(p, &w, c), ribbon_column(p, &w, c + 1),
+                                   ribbon_column(p, &w, c + 2), ribbon_column(p, &w, c + 3));
     if (((got ^ print) & RIBBON_QUARTERS) != 0) return false;
   }
   uint64_t differ = 0;
-  for (; c < p->columns; c++, print >>= 16) differ |= print ^ nay__parity64(ribbon_column(p, c));
+  for (; c < p->columns; c++, print >>= 16)
+    differ |= print ^ nay__parity64(ribbon_column(p, &w, c));
   return (differ & 1) == 0;
 }
 
-NAY_INLINE bool ribbon_find(const nay_ribbon *r, const uint8_t *bytes, uint64_t x) {
+/* The same for the kernel, which takes whole columns of both blocks. */
+NAY_INLINE nay_ribbon_look ribbon_whole(const ribbon_probe *p) {
+  return (nay_ribbon_look){
+      .here = p->here,
+      .next = p->here + p->step,
+      .here_bits = {p->bits[0] & ~p->upper, (p->bits[0] & p->upper) | (p->bits[1] & ~p->upper)},
+      .next_bits = {(p->bits[1] & p->upper) | (p->bits[2] & ~p->upper), p->bits[2] & p->upper},
+      .print = p->print,
+      .columns = p->columns};
+}
+
+NAY_INLINE bool ribbon_look(const nay_kernels *kernels, const ribbon_probe *p) {
+  if (kernels->ribbon_look == NULL) return ribbon_look_plain(p);
+  nay_ribbon_look look = ribbon_whole(p);
+  return kernels->ribbon_look(&look);
+}
+
+NAY_INLINE bool ribbon_find(const nay_ribbon *r, const nay_bits *b, uint64_t x) {
+  const uint8_t *bytes = b->bytes;
   nay_ribbon_shard s = nay__ribbon_shard_at(bytes, nay__shard_of(x, r->nshards));
   if (NAY_UNLIKELY(s.nblocks == 0)) return false;
   ribbon_probe p = ribbon_aim(r, bytes + nay__ribbon_blocks_at(r->nshards), &s, x);
-  return ribbon_look(&p);
+  return ribbon_look(b->kernels, &p);
 }
 
 static bool ribbon_probe_one(const nay_bits *b, uint64_t hash) {
   nay_shape shape = {b->nunits, b->k, b->extra};
   nay_ribbon r = nay__ribbon_open(&shape, b->bytes);
-  return ribbon_find(&r, b->bytes, nay__premix(hash, nay__load64le(b->bytes)));
+  return ribbon_find(&r, b, nay__premix(hash, nay__load64le(b->bytes)));
 }
 
 /* A set so small that it is a Bloom filter has none. */
@@ -282,8 +312,8 @@ static bool ribbon_test(const nay_filter *f, nay_hash h) {
 
 /* A key's two blocks are neighbours: a run of up to 1024 bytes, fetched line by line. */
 NAY_INLINE void ribbon_prefetch(const ribbon_probe *p) {
-  const uint8_t *end = p->at[2] + p->columns * NAY_RIBBON_COLUMN;
-  for (const uint8_t *at = p->at[0]; at < end; at += NAY_CACHE_LINE) NAY_PREFETCH(at);
+  const uint8_t *end = p->here + p->step + p->columns * NAY_RIBBON_COLUMN;
+  for (const uint8_t *at = p->here; at < end; at += NAY_CACHE_LINE) NAY_PREFETCH(at);
   NAY_PREFETCH(end - 1);
 }
 
@@ -300,29 +330,45 @@ static void ribbon_prepare(const nay_filter *f, nay_hash h) {
 
 #define RIBBON_GROUP 16u
 
+/* Up to 16 keys: all lines are asked for before the first is looked at. */
+NAY_INLINE uint64_t ribbon_group(const nay_ribbon *r, const nay_bits *b, const uint64_t *x,
+                                 unsigned n, bool whole) {
+  const uint8_t *blocks = b->bytes + nay__ribbon_blocks_at(r->nshards);
+  ribbon_probe probes[RIBBON_GROUP];
+  nay_ribbon_look looks[RIBBON_GROUP];
+  uint64_t empty = 0, found = 0;
+  for (unsigned i = 0; i < n; i++) {
+    nay_ribbon_shard s = nay__ribbon_shard_at(b->bytes, nay__shard_of(x[i], r->nshards));
+    empty |= (uint64_t)(s.nblocks == 0) << i;
+    if (NAY_UNLIKELY(s.nblocks == 0)) s = (nay_ribbon_shard){0, 1, 0};
+    ribbon_probe p = ribbon_aim(r, blocks, &s, x[i]);
+    if (!b->in_cache) ribbon_prefetch(&p);
+    if (whole) {
+      looks[i] = ribbon_whole(&p);
+    } else {
+      probes[i] = p;
+    }
+  }
+  for (unsigned i = 0; i < n; i++) {
+    bool ok = whole ? b->kernels->ribbon_look(&looks[i]) : ribbon_look_plain(&probes[i]);
+    found |= (uint64_t)ok << i;
+  }
+  return found & ~empty;
+}
+
 uint64_t nay__ribbon_test64(const nay_filter *f, const uint64_t *x, unsigned n) {
-  const uint8_t *bytes = f->bits.bytes;
   if (f->shape.extra == 0) {
     nay_bits bits = nay__ribbon_bloom(f);
     return f->kernels->bloom_test64(&bits, x, n);
   }
-  nay_ribbon r = nay__ribbon_open(&f->shape, bytes);
-  const uint8_t *blocks = bytes + nay__ribbon_blocks_at(r.nshards);
+  nay_ribbon r = nay__ribbon_open(&f->shape, f->bits.bytes);
+  bool whole = f->kernels->ribbon_look != NULL;
   uint64_t bitmap = 0;
   for (unsigned from = 0; from < n; from += RIBBON_GROUP) {
-    ribbon_probe probes[RIBBON_GROUP];
-    unsigned group = n - from < RIBBON_GROUP ? n - from : RIBBON_GROUP, empty = 0;
-    for (unsigned i = 0; i < group; i++) {
-      nay_ribbon_shard s = nay__ribbon_shard_at(bytes, nay__shard_of(x[from + i], r.nshards));
-      empty |= (unsigned)(s.nblocks == 0) << i;
-      if (NAY_UNLIKELY(s.nblocks == 0)) s = (nay_ribbon_shard){0, 1, 0};
-      probes[i] = ribbon_aim(&r, blocks, &s, x[from + i]);
-      ribbon_prefetch(&probes[i]);
-    }
-    for (unsigned i = 0; i < group; i++) {
-      bool found = ribbon_look(&probes[i]) && (empty >> i & 1) == 0;
-      bitmap |= (uint64_t)found << (from + i);
-    }
+    unsigned group = n - from < RIBBON_GROUP ? n - from : RIBBON_GROUP;
+    uint64_t found = whole ? ribbon_group(&r, &f->bits, x + from, group, true)
+                           : ribbon_group(&r, &f->bits, x + from, group, false);
+    bitmap |= found << from;
   }
   return bitmap;
 }
@@ -357,9 +403,8 @@ static unsigned ribbon_touch(const nay_filter *f, nay_hash h, const uint8_t **ad
   if (s.nblocks == 0) return 3;
   ribbon_probe p = ribbon_aim(&r, bytes + nay__ribbon_blocks_at(r.nshards), &s, x);
   if (p.columns == 0) return 3;
-  addresses[3] =
-      p.at[0]; /* at[1] lies between at[0] and the end of at[2], less than a chunk away */
-  addresses[4] = p.at[2] + (p.columns - 1) * NAY_RIBBON_COLUMN + 7;
+  addresses[3] = p.here; /* what lies between is less than a chunk */
+  addresses[4] = p.here + p.step + p.columns * NAY_RIBBON_COLUMN - 1;
   return 5;
 }
 
