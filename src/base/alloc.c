@@ -19,11 +19,13 @@ nay_allocator nay__allocator_or_default(const nay_allocator *a) {
   return (nay_allocator){alloc_default, free_default, NULL};
 }
 
+bool nay__allocator_is_default(const nay_allocator *a) { return a->alloc == alloc_default; }
+
 nay_status nay__memory_new(const nay_allocator *a, size_t size, nay_memory *memory) {
   if (size > SIZE_MAX - NAY_CACHE_LINE) return NAY_ENOMEM;
   size_t raw_size = size + NAY_CACHE_LINE;
   /* calloc hands out fresh pages that the kernel has zeroed: a big filter is not written twice */
-  bool is_default = a->alloc == alloc_default;
+  bool is_default = nay__allocator_is_default(a);
   void *raw = is_default ? calloc(1, raw_size) : nay__alloc(a, raw_size);
   if (raw == NULL) return NAY_ENOMEM;
   if (!is_default) memset(raw, 0, raw_size);

@@ -9,6 +9,9 @@
 /* nay__allocator_or_default: a copy of *a, or malloc and free when a is NULL. */
 nay_allocator nay__allocator_or_default(const nay_allocator *a);
 
+/* nay__allocator_is_default: whether memory of it is malloc's, and ours to advise. */
+bool nay__allocator_is_default(const nay_allocator *a);
+
 static inline void *nay__alloc(const nay_allocator *a, size_t size) {
   return a->alloc(a->ctx, size);
 }
