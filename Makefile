@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all demo test test-quick test-long fuzz bench bench-quick bench-sst bench-billion install uninstall \
+.PHONY: all demo test test-quick test-long fuzz bench bench-quick bench-keep bench-sst bench-billion install uninstall \
         amalgamation format lint coverage clean help
 
 all: ## build the library and the nay command (build/release)
@@ -44,6 +44,11 @@ bench-sst: ## tables beside LevelDB's, and lookups over a hundred of them: about
 	@scripts/bootstrap bench
 	@$(MAKE) --no-print-directory all
 	@build/release/bench/nay-bench-sst $(BENCH)
+
+bench-keep: ## the run whose results are kept in bench/results: some 12 minutes, 6 GiB, quiet machine
+	@$(MAKE) --no-print-directory bench BENCH="--keep bench/results --reps 3 --seconds 1.2 \
+	  --large blocked,Blocked,FastLocal,fuse,Fuse $(BENCH)"
+	@build/release/bench/nay-bench-threads
 
 bench-billion: all ## build a filter of 10^9 keys: 8 GB of temporary file, some minutes
 	@bench/peers/billion

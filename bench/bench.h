@@ -22,6 +22,8 @@
 
 typedef enum bench_form { BENCH_HASHES, BENCH_STRINGS, BENCH_NFORMS } bench_form;
 
+#define BENCH_LARGE ((uint64_t)20000000)
+
 typedef struct bench_options {
   uint64_t sizes[BENCH_MAX_SIZES];
   unsigned nsizes;
@@ -33,6 +35,7 @@ typedef struct bench_options {
   uint64_t seed;        /* of the keys */
   uint64_t lsm_records; /* in each of the 100 tables; 0: leave the model out */
   const char *kinds;    /* names separated by commas; NULL: all */
+  const char *large;    /* the same, for more than BENCH_LARGE keys; NULL: all of kinds */
   const char *json, *svg, *keep, *commit;
   bool quick;
 } bench_options;
@@ -113,6 +116,9 @@ size_t bench_adapters_all(const char *const *plugins, size_t nplugins,
 
 /* bench_adapters_missing: one line for each peer that this build was made without. */
 void bench_adapters_missing(FILE *out);
+
+/* bench_wanted: whether "library name" of the adapter contains a name of the list (NULL: yes). */
+bool bench_wanted(const char *names, const bench_adapter *adapter);
 
 size_t bench_nay_adapters(bench_adapter out[], size_t cap);
 const bench_adapter *bench_rocksdb_adapters(size_t *n);

@@ -61,3 +61,14 @@ void bench_adapters_missing(FILE *out) {
   fputs("left out: libbloom is not in this build (Debian: libbloom-dev)\n", out);
 #endif
 }
+
+bool bench_wanted(const char *names, const bench_adapter *a) {
+  if (names == NULL) return true;
+  char name[128], list[512];
+  snprintf(name, sizeof name, "%s %s", a->library, a->name);
+  snprintf(list, sizeof list, "%s", names);
+  for (char *at = strtok(list, ","); at != NULL; at = strtok(NULL, ",")) {
+    if (strstr(name, at) != NULL) return true;
+  }
+  return false;
+}

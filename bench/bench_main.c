@@ -15,6 +15,7 @@ static const char main_usage[] =
     "  --quick           fewer sizes and repetitions: under two minutes\n"
     "  --sizes LIST      numbers of keys, as 1e4,10M (default 10k,1M,10M,100M)\n"
     "  --kinds LIST      only filters whose name contains one of these, as blocked,rocksdb\n"
+    "  --large LIST      above 20M keys only these of them\n"
     "  --keys LIST       hashes, strings (default both)\n"
     "  --reps N          repetitions of each operation, 1 to 32 (default 7)\n"
     "  --seconds S       no further repetition once an operation has taken this long (default 8)\n"
@@ -97,6 +98,7 @@ enum {
   OPT_QUICK = 256,
   OPT_SIZES,
   OPT_KINDS,
+  OPT_LARGE,
   OPT_KEYS,
   OPT_REPS,
   OPT_SECONDS,
@@ -115,6 +117,7 @@ enum {
 static const struct option main_options[] = {{"quick", no_argument, NULL, OPT_QUICK},
                                              {"sizes", required_argument, NULL, OPT_SIZES},
                                              {"kinds", required_argument, NULL, OPT_KINDS},
+                                             {"large", required_argument, NULL, OPT_LARGE},
                                              {"keys", required_argument, NULL, OPT_KEYS},
                                              {"reps", required_argument, NULL, OPT_REPS},
                                              {"seconds", required_argument, NULL, OPT_SECONDS},
@@ -147,6 +150,7 @@ static void main_option(main_state *s, int option, const char *value) {
     case OPT_QUICK: break; /* seen before the others */
     case OPT_SIZES: main_sizes(o, value); break;
     case OPT_KINDS: o->kinds = value; break;
+    case OPT_LARGE: o->large = value; break;
     case OPT_KEYS: main_forms(o, value); break;
     case OPT_REPS: o->reps = main_reps(value); break;
     case OPT_SECONDS: o->cell_seconds = strtod(value, NULL); break;
@@ -178,23 +182,11 @@ static void main_parse(main_state *s, int argc, char **argv) {
 
 /* ---- work ---- */
 
-/* Whether the filter is asked for: its "library name" contains a word of the list. */
-static bool main_wanted(const bench_options *o, const bench_adapter *a) {
-  if (o->kinds == NULL) return true;
-  char name[128], list[512];
-  snprintf(name, sizeof name, "%s %s", a->library, a->name);
-  snprintf(list, sizeof list, "%s", o->kinds);
-  for (char *at = strtok(list, ","); at != NULL; at = strtok(NULL, ",")) {
-    if (strstr(name, at) != NULL) return true;
-  }
-  return false;
-}
-
 static void main_choose(main_state *s) {
   const bench_adapter *all[BENCH_MAX_ADAPTERS];
   size_t n = bench_adapters_all(s->plugins, s->nplugins, all);
   for (size_t i = 0; i < n; i++) {
-    if (main_wanted(&s->options, all[i])) s->adapters[s->nadapters++] = all[i];
+    if (bench_wanted(s->options.kinds, all[i])) s->adapters[s->nadapters++] = all[i];
   }
   if (s->nadapters == 0) bench_die("no filter has such a name; --list tells them");
 }

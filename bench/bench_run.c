@@ -151,6 +151,9 @@ static void run_prepare_row(run_state *s, size_t r) {
   bench_row *row = &s->rows[r];
   const bench_adapter *a = row->adapter;
   row->failure = run_refusal(row);
+  if (row->failure == NULL && row->nkeys > BENCH_LARGE && !bench_wanted(s->options->large, a)) {
+    row->failure = "not asked for at this size";
+  }
   if (row->failure != NULL) return;
   bench_say("%s %s: making the filter", a->library, a->name);
   static const unsigned quickest_first[] = {OP_ADD_BATCH, OP_BUILD, OP_ADD};

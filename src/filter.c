@@ -61,8 +61,12 @@ static void filter_choose_kernels(nay_filter *f) {
 }
 
 void nay__filter_attach(nay_filter *f, uint8_t *payload, size_t nbytes) {
-  f->bits =
-      (nay_bits){payload, f->shape.nunits, f->shape.k, f->shape.extra, nbytes <= NAY_CACHE_BYTES};
+  const nay_shape *shape = &f->shape;
+  f->bits = (nay_bits){.bytes = payload,
+                       .nunits = shape->nunits,
+                       .k = shape->k,
+                       .extra = shape->extra,
+                       .in_cache = nbytes <= NAY_CACHE_BYTES};
   f->nbytes = nbytes;
   filter_choose_kernels(f);
 }

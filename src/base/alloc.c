@@ -51,6 +51,8 @@ nay_status nay__memory_from(const nay_allocator *a, size_t size, bool zeroed, na
   return NAY_OK;
 }
 
+bool nay__allocator_is_default(const nay_allocator *a) { return a->alloc == alloc_default; }
+
 nay_status nay__memory_new(const nay_allocator *a, size_t size, nay_memory *memory) {
   return nay__memory_from(a, size, false, memory);
 }

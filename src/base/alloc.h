@@ -12,6 +12,8 @@ nay_allocator nay__allocator_or_default(const nay_allocator *a);
 /* nay__calloc_default: zeroed memory from libc; fresh pages of the kernel are not written again. */
 void *nay__calloc_default(void *ctx, size_t size);
 void nay__free_default(void *ctx, void *ptr, size_t size);
+/* nay__allocator_is_default: whether memory of it is malloc's, and ours to advise. */
+bool nay__allocator_is_default(const nay_allocator *a);
 
 static inline void *nay__alloc(const nay_allocator *a, size_t size) {
   return a->alloc(a->ctx, size);

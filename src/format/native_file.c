@@ -2,6 +2,7 @@
 #include "family/lazy.h"
 #include "format/fmt_nay.h"
 #include "os/file.h"
+#include "os/pages.h"
 
 static nay_status native_produce(const void *object, nay_sink sink, void *ctx) {
   return nay_filter_encode_stream(object, sink, ctx);
@@ -49,7 +50,9 @@ nay_status nay_filter_map(const char *path, unsigned flags, const nay_allocator 
   if (status == NAY_OK) {
     f->unmap = nay__file_unmap;
     nay_trust trust = (flags & NAY_MAP_LAZY) != 0 ? NAY_VERIFY_AT_TOUCH : NAY_VERIFY_ALL;
+    if (trust == NAY_VERIFY_AT_TOUCH) nay__pages_random(f->mapping, f->mapping_len);
     status = nay__native_parse(f->mapping, f->mapping_len, trust, diag, f);
+    if (trust == NAY_VERIFY_ALL) nay__pages_random(f->mapping, f->mapping_len); /* it was read */
   }
   if (status != NAY_OK) {
     nay_filter_free(f);

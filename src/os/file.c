@@ -31,6 +31,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/pages.h"
+
 #ifndef O_CLOEXEC
 #define O_CLOEXEC 0
 #endif
@@ -107,6 +109,7 @@ static nay_status file_read_fd(int fd, size_t size, nay_accept accept,
   if (nay__memory_new(allocator, size, &m) != NAY_OK) {
     return nay__fail(diag, NAY_ENOMEM, "no memory for the file", 0);
   }
+  if (nay__allocator_is_default(allocator)) nay__pages_want_huge(m.at, size);
   memcpy(m.at, start, n);
   nay_status status = file_read_range(fd, m.at, n, size, diag);
   if (status != NAY_OK) {

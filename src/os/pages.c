@@ -19,3 +19,22 @@ void nay__pages_want_huge(void *p, size_t len) {
   (void)len;
 #endif
 }
+
+void nay__pages_random(void *mapping, size_t len) {
+#ifdef MADV_RANDOM
+  if (mapping != NULL) (void)madvise(mapping, len, MADV_RANDOM);
+#endif
+  nay__pages_want_huge(mapping, len);
+}
+
+void nay__pages_soon(const void *p, size_t len) {
+#ifdef MADV_WILLNEED
+  const uintptr_t page =
+      4096; /* where pages are larger the kernel refuses, and reads as it likes */
+  uintptr_t start = (uintptr_t)p & ~(page - 1);
+  (void)madvise((void *)start, (uintptr_t)p + len - start, MADV_WILLNEED);
+#else
+  (void)p;
+  (void)len;
+#endif
+}

@@ -1,4 +1,5 @@
 /* test_batch.c - batches of keys, apart or packed, and probes in two steps, give single answers. */
+#include "filter.h"
 #include "support/test.h"
 
 #define N 1000u
@@ -132,8 +133,43 @@ static void prepare_changes_nothing(void **state) {
   }
 }
 
+/* A filter answers alike, one by one and in batches, whichever kernels it has. */
+static void every_table_answers_alike(void **state) {
+  (void)state;
+  static uint64_t hashes[20000], queries[2 * N + 3], first[(2 * N + 66) / 64],
+      again[sizeof first / 8];
+  const size_t nqueries = sizeof queries / sizeof queries[0];
+  for (size_t i = 0; i < 20000; i++) hashes[i] = nay_hash_mix(i);
+  for (size_t i = 0; i < nqueries; i++) queries[i] = nay_hash_mix(i % 2 == 0 ? i : i << 32);
+  const double rates[] = {0.2, 0.01, 0.002, 1.0 / 256, 1e-5, 1e-8};
+  for (unsigned which = 0; which < 64 * 6 * 2; which++) {
+    nay_params p = {.kind = (nay_kind)(1 + which / 12), .fpr = rates[which % 6]};
+    p.nkeys = which / 6 % 2 == 0 ? 300 : 20000;
+    nay_filter *f;
+    if (nay_kind_name(p.kind) == NULL) continue;
+    if (nay_filter_build(&p, hashes, p.nkeys, NULL, &f) != NAY_OK) continue;
+    const nay_kernels *table;
+    for (size_t t = 0; (table = nay__kernels_at(t)) != NULL; t++) {
+      f->kernels = table;
+      f->probe = f->family->kernel != NULL ? f->family->kernel(f) : NULL;
+      uint64_t *bitmap = t == 0 ? first : again;
+      f->bits.in_cache = t % 2 == 0;
+      assert_int_equal(nay_filter_may_contain_hash_many(f, queries, NULL, nqueries, bitmap),
+                       NAY_OK);
+      assert_memory_equal(first, bitmap, (nqueries + 63) / 64 * 8);
+      for (size_t i = 0; i < nqueries; i++) {
+        bool one = nay_filter_may_contain_hash(f, (nay_hash){queries[i], 0});
+        assert_int_equal(one, bitmap[i / 64] >> (i % 64) & 1);
+        assert_int_equal(one, f->family->test(f, (nay_hash){queries[i], 0}));
+        assert_true(one || i % 2 != 0 || i >= p.nkeys);
+      }
+    }
+    nay_filter_free(f);
+  }
+}
+
 int main(void) {
   const test_case tests[] = {TEST(packed_is_many), TEST(hash_many_is_hash), TEST(unusable_keys),
-                             TEST(prepare_changes_nothing)};
+                             TEST(prepare_changes_nothing), TEST(every_table_answers_alike)};
   return run_all(tests);
 }

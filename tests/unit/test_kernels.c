@@ -1,4 +1,7 @@
 /* test_kernels.c - every table of kernels gives the bits and answers of the scalar one. */
+#include <stdlib.h>
+
+#include "base/bits.h"
 #include "cpu/kernels_simd.h"
 #include "hash/hash.h"
 #include "support/test.h"
@@ -9,7 +12,7 @@ static uint8_t scalar_bytes[NBYTES + 64], other_bytes[NBYTES + 64];
 
 /* The address is off by `shift`: views hand kernels bytes at any alignment. */
 static nay_bits bits_at(uint8_t *bytes, unsigned shift, uint64_t nunits, uint32_t k) {
-  return (nay_bits){bytes + shift, nunits, k, 0, false};
+  return (nay_bits){.bytes = bytes + shift, .nunits = nunits, .k = k};
 }
 
 static void powers_of_g(void **state) {
@@ -104,14 +107,61 @@ static void same_hashes_as_xxhash(void **state) {
   assert_true(refused > 0);
 }
 
+static uint64_t word_at(const uint8_t *block, unsigned column, unsigned half) {
+  uint64_t word;
+  memcpy(&word, block + column * 16 + half * 8, 8);
+  return word;
+}
+
+/* A key's three words follow each other: from the lower half of `here` on, or from the upper. */
+static unsigned parity_of(const nay_ribbon_spot *s, unsigned column) {
+  uint64_t sum = 0;
+  for (unsigned i = 0; i < 3; i++) {
+    unsigned at = i + s->upper;
+    sum ^= word_at(at < 2 ? s->here : s->next, column, at % 2) & s->bits[i];
+  }
+  return nay__parity64(sum);
+}
+
+/* Every number of columns; all right, and one wrong. The last column ends where its memory does. */
+static void same_parities(void **state) {
+  const nay_kernels *table = *state;
+  for (unsigned columns = 0; columns <= 32; columns++) {
+    for (uint64_t round = 0; round < 50; round++) {
+      uint8_t *blocks = malloc(columns * 32 + 1);
+      assert_non_null(blocks);
+      uint64_t seed = columns << 16 | round << 8, print = nay_hash_mix(seed);
+      for (size_t i = 0; i < columns * 32; i++) blocks[i] = (uint8_t)nay_hash_mix(seed + i);
+      nay_ribbon_spot l = {.here = blocks, .next = blocks + columns * 16, .columns = columns};
+      l.upper = round % 2 != 0;
+      for (unsigned i = 0; i < 3; i++) l.bits[i] = nay_hash_mix(seed ^ 1000 ^ i);
+      for (unsigned c = 0; c < columns; c++) {
+        uint64_t bit = (uint64_t)1 << (c % 4 * 16 + c / 4);
+        print = parity_of(&l, c) != 0 ? print | bit : print & ~bit;
+      }
+      l.print = print;
+      assert_true(table->ribbon_look(&l));
+      for (unsigned c = 0; c < columns; c++) {
+        l.print = print ^ (uint64_t)1 << (c % 4 * 16 + c / 4);
+        assert_false(table->ribbon_look(&l));
+      }
+      free(blocks);
+    }
+  }
+}
+
 int main(void) {
   test_case tests[16] = {TEST(powers_of_g)};
   size_t n = 1;
   const nay_kernels *table;
   for (size_t i = 0; (table = nay__kernels_at(i)) != NULL; i++) {
     tests[n++] = (test_case)TEST_WITH(table->name, same_bits_as_scalar, table);
-    if (table->xxh3_short == NULL) continue;
-    tests[n++] = (test_case)TEST_WITH(table->name, same_hashes_as_xxhash, table);
+    if (table->xxh3_short != NULL) {
+      tests[n++] = (test_case)TEST_WITH(table->name, same_hashes_as_xxhash, table);
+    }
+    if (table->ribbon_look != NULL) {
+      tests[n++] = (test_case)TEST_WITH(table->name, same_parities, table);
+    }
   }
   tests[n++] = (test_case)TEST_WITH("shared", same_bits_as_scalar, &nay__kernels_shared);
   return run_list("kernels", tests, n);

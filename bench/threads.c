@@ -1,0 +1,77 @@
+/*
+ * threads.c - how much faster a second thread makes the build of a filter, by the clock on the
+ * wall.
+ *
+ * nay-bench counts processor time on one cpu, where threads cannot show. Runs with one and with
+ * more threads alternate; the minimum of each counts. The bytes are compared: they must be equal.
+ */
+#include <nay.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define THREADS_REPS 3
+
+static double threads_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void threads_die(const char *what) {
+  fprintf(stderr, "nay-bench-threads: %s\n", what);
+  exit(2);
+}
+
+/* A digest of the file that the filter would be. */
+static nay_status threads_digest(void *ctx, const void *bytes, size_t len) {
+  uint64_t *digest = ctx;
+  const uint8_t zero_key[16] = {0};
+  *digest = nay_hash_mix(*digest ^ nay_hash_siphash(zero_key, bytes, len, 1, 3));
+  return NAY_OK;
+}
+
+static double threads_build(nay_kind kind, const uint64_t *hashes, size_t n, uint32_t threads,
+                            uint64_t *digest) {
+  nay_params p = {.kind = kind, .nkeys = n, .fpr = 0.01, .threads = threads};
+  nay_filter *f;
+  double start = threads_now();
+  if (nay_filter_build(&p, hashes, n, NULL, &f) != NAY_OK) threads_die("a build failed");
+  double seconds = threads_now() - start;
+  *digest = 0;
+  if (nay_filter_encode_stream(f, threads_digest, digest) != NAY_OK) threads_die("no digest");
+  nay_filter_free(f);
+  return seconds;
+}
+
+static void threads_compare(const char *name, nay_kind kind, const uint64_t *hashes, size_t n,
+                            uint32_t threads) {
+  double one = 1e9, many = 1e9;
+  for (int rep = 0; rep < THREADS_REPS; rep++) {
+    uint64_t a, b;
+    double x = threads_build(kind, hashes, n, 1, &a);
+    double y = threads_build(kind, hashes, n, threads, &b);
+    if (a != b) threads_die("the bytes depend on the number of threads");
+    if (x < one) one = x;
+    if (y < many) many = y;
+  }
+  printf("%-10s %12zu keys   1 thread %7.2f ns/key   %u threads %7.2f ns/key   %.2fx\n", name, n,
+         one * 1e9 / (double)n, threads, many * 1e9 / (double)n, one / many);
+}
+
+int main(int argc, char **argv) {
+  size_t n = argc > 1 ? (size_t)strtod(argv[1], NULL) : 100000000;
+  uint32_t threads = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 2;
+  if (n < 1000 || threads < 2) threads_die("usage: nay-bench-threads [KEYS [THREADS]]");
+  uint64_t *hashes = malloc(n * sizeof *hashes);
+  if (hashes == NULL) threads_die("no memory");
+  for (size_t i = 0; i < n; i++) hashes[i] = nay_hash_mix(i);
+  threads_compare("blocked", NAY_BLOCKED, hashes, n, threads);
+  threads_compare("bloom", NAY_BLOOM, hashes, n / 4, threads);
+  threads_compare("counting", NAY_COUNTING, hashes, n / 10, threads);
+  threads_compare("fuse", NAY_FUSE, hashes, n / 4, threads);
+  threads_compare("ribbon", NAY_RIBBON, hashes, n / 10, threads);
+  free(hashes);
+  return 0;
+}
