@@ -309,7 +309,8 @@ static nay_status filter_hash(const nay_filter *f, const void *key, size_t len, 
   return NAY_OK;
 }
 
-nay_status nay_filter_hash(const nay_filter *f, const void *key, size_t len, nay_hash *hash) {
+NAY_FLATTEN nay_status nay_filter_hash(const nay_filter *f, const void *key, size_t len,
+                                       nay_hash *hash) {
   return hash == NULL ? NAY_EINVAL : filter_hash(f, key, len, hash);
 }
 
@@ -324,7 +325,7 @@ nay_status nay_filter_add_hash(nay_filter *f, nay_hash hash, bool *is_new) {
   return f->family->add(f, hash, is_new != NULL ? is_new : &ignored);
 }
 
-nay_status nay_filter_add(nay_filter *f, const void *key, size_t len, bool *is_new) {
+NAY_FLATTEN nay_status nay_filter_add(nay_filter *f, const void *key, size_t len, bool *is_new) {
   nay_hash hash;
   NAY_TRY(filter_hash(f, key, len, &hash));
   return nay_filter_add_hash(f, hash, is_new);

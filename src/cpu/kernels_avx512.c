@@ -9,19 +9,31 @@
 
 #include <immintrin.h>
 
-#define AVX512 __attribute__((target("avx512f,avx512dq,bmi2")))
+#define AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,bmi2")))
 
 static const uint32_t avx512_powers[16] = NAY_G32_POWERS_0_TO_15;
 
+/* Up to eight probes, the usual case: half registers will do, and cost half on some CPUs. */
+AVX512 NAY_INLINE bool avx512_test_few(const uint8_t *block, uint32_t h, uint32_t k) {
+  __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)block);
+  __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(block + 32));
+  __m256i powers = _mm256_loadu_si256((const __m256i *)(const void *)avx512_powers);
+  __m256i probe = _mm256_mullo_epi32(_mm256_set1_epi32((int32_t)h), powers);
+  __m256i words = _mm256_permutex2var_epi32(low, _mm256_srli_epi32(probe, 28), high);
+  /* a rotation takes its count modulo 32 */
+  __m256i wanted = _mm256_rolv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32(probe, 23));
+  return _mm256_mask_testn_epi32_mask((__mmask8)((1u << k) - 1), words, wanted) == 0;
+}
+
 AVX512 NAY_INLINE bool avx512_test_one(const nay_bits *b, uint64_t hash, uint32_t k) {
+  uint32_t h = (uint32_t)hash, left = k;
+  if (k <= 8) return avx512_test_few(nay__block_of(b, hash), h, k);
   __m512i block = _mm512_loadu_si512(nay__block_of(b, hash));
   __m512i powers = _mm512_loadu_si512(avx512_powers);
-  uint32_t h = (uint32_t)hash, left = k;
   for (;; left -= 16, h *= NAY_G32_POWER_16) {
     __m512i probe = _mm512_mullo_epi32(_mm512_set1_epi32((int32_t)h), powers);
     __m512i words = _mm512_permutexvar_epi32(_mm512_srli_epi32(probe, 28), block);
-    __m512i bit = _mm512_srli_epi32(_mm512_slli_epi32(probe, 4), 27);
-    __m512i wanted = _mm512_sllv_epi32(_mm512_set1_epi32(1), bit);
+    __m512i wanted = _mm512_rolv_epi32(_mm512_set1_epi32(1), _mm512_srli_epi32(probe, 23));
     __mmask16 lanes = left < 16 ? (__mmask16)((1u << left) - 1) : (__mmask16)0xffff;
     if (_mm512_mask_testn_epi32_mask(lanes, words, wanted) != 0) return false;
     if (left <= 16) return true;

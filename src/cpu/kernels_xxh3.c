@@ -18,13 +18,13 @@
 
 #include <immintrin.h>
 
-#define AVX512 __attribute__((target("avx512f,avx512dq,avx512bw")))
+#define XXH3_AVX512 __attribute__((target("avx512f,avx512dq,avx512bw")))
 #define XXH3_FIRST 0x6782737bea4239b9
 #define XXH3_LAST 0xaf56bc3b0996523a
 #define XXH3_PRIME 0x165667919e3779f9
 
 /* The halves of a * b, xored. */
-AVX512 NAY_INLINE __m512i xxh3_fold(__m512i a, __m512i b) {
+XXH3_AVX512 NAY_INLINE __m512i xxh3_fold(__m512i a, __m512i b) {
   const __m512i low32 = _mm512_set1_epi64(0xffffffff);
   __m512i a_high = _mm512_srli_epi64(a, 32), b_high = _mm512_srli_epi64(b, 32);
   __m512i low = _mm512_mul_epu32(a, b), high = _mm512_mul_epu32(a_high, b_high);
@@ -37,7 +37,7 @@ AVX512 NAY_INLINE __m512i xxh3_fold(__m512i a, __m512i b) {
   return _mm512_xor_si512(_mm512_xor_si512(high, low), _mm512_slli_epi64(cross, 32));
 }
 
-AVX512 NAY_INLINE __m512i xxh3_swap(__m512i a) {
+XXH3_AVX512 NAY_INLINE __m512i xxh3_swap(__m512i a) {
   const __m512i order =
       _mm512_broadcast_i32x4(_mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8));
   return _mm512_shuffle_epi8(a, order);
@@ -49,7 +49,7 @@ NAY_INLINE const uint8_t *xxh3_key(const nay_key_list *list, size_t i, size_t *l
 }
 
 /* The first 8 bytes of a key, and the last. */
-AVX512 NAY_INLINE __m128i xxh3_ends(const nay_key_list *list, size_t i) {
+XXH3_AVX512 NAY_INLINE __m128i xxh3_ends(const nay_key_list *list, size_t i) {
   size_t len;
   const uint8_t *key = xxh3_key(list, i, &len);
   __m128i first = _mm_loadl_epi64((const __m128i *)(const void *)key);
@@ -58,7 +58,7 @@ AVX512 NAY_INLINE __m128i xxh3_ends(const nay_key_list *list, size_t i) {
 }
 
 /* Four keys, one in each quarter. */
-AVX512 NAY_INLINE __m512i xxh3_four(const nay_key_list *list, size_t i) {
+XXH3_AVX512 NAY_INLINE __m512i xxh3_four(const nay_key_list *list, size_t i) {
   __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(xxh3_ends(list, i)),
                                         xxh3_ends(list, i + 1), 1);
   __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(xxh3_ends(list, i + 2)),
@@ -67,18 +67,18 @@ AVX512 NAY_INLINE __m512i xxh3_four(const nay_key_list *list, size_t i) {
 }
 
 /* Keys 0, 4, 1, 5, 2, 6, 3, 7: the order that unpacking two fours gives. */
-AVX512 NAY_INLINE __m512i xxh3_woven(__m512i in_order) {
+XXH3_AVX512 NAY_INLINE __m512i xxh3_woven(__m512i in_order) {
   return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7), in_order);
 }
 
-AVX512 NAY_INLINE __m512i xxh3_lens(const nay_key_list *list, size_t i) {
+XXH3_AVX512 NAY_INLINE __m512i xxh3_lens(const nay_key_list *list, size_t i) {
   if (list->keys != NULL) return _mm512_loadu_si512(list->lens + i);
   return _mm512_sub_epi64(_mm512_loadu_si512(list->offsets + i + 1),
                           _mm512_loadu_si512(list->offsets + i));
 }
 
-AVX512 NAY_INLINE bool xxh3_eight(uint64_t seed, const nay_key_list *list, size_t from,
-                                  uint64_t *hashes) {
+XXH3_AVX512 NAY_INLINE bool xxh3_eight(uint64_t seed, const nay_key_list *list, size_t from,
+                                       uint64_t *hashes) {
   __m512i len = xxh3_lens(list, from);
   __m512i above = _mm512_sub_epi64(len, _mm512_set1_epi64(9));
   if (_mm512_cmplt_epu64_mask(above, _mm512_set1_epi64(8)) != 0xff) return false;
@@ -101,8 +101,8 @@ AVX512 NAY_INLINE bool xxh3_eight(uint64_t seed, const nay_key_list *list, size_
   return true;
 }
 
-AVX512 size_t nay__avx512_xxh3_short(uint64_t seed, const nay_key_list *list, size_t from, size_t n,
-                                     uint64_t *hashes) {
+XXH3_AVX512 size_t nay__avx512_xxh3_short(uint64_t seed, const nay_key_list *list, size_t from,
+                                          size_t n, uint64_t *hashes) {
   size_t done = 0;
   if (list->keys == NULL && list->bytes == NULL) return 0;
   while (done + 8 <= n && xxh3_eight(seed, list, from + done, hashes + done)) done += 8;

@@ -4,7 +4,6 @@
 #include "base/bytes.h"
 #include "base/compiler.h"
 #include "hash/hash.h"
-#include "os/pages.h"
 
 enum { LAZY_UNKNOWN = 0, LAZY_GOOD = 1, LAZY_BAD = 2 };
 
@@ -17,7 +16,7 @@ static bool lazy_chunk_ok(nay_lazy *lazy, size_t chunk) {
   if (state == LAZY_BAD) return false;
   size_t start = chunk * NAY_CHUNK;
   size_t len = lazy->body_len - start < NAY_CHUNK ? lazy->body_len - start : NAY_CHUNK;
-  nay__pages_soon(lazy->body + start, len); /* in one piece: the mapping is advised as random */
+  if (lazy->soon != NULL) lazy->soon(lazy->body + start, len);
   bool good = XXH3_64bits(lazy->body + start, len) == nay__load64le(lazy->digests + 8 * chunk);
   nay__atomic_release8(&lazy->state[chunk], good ? LAZY_GOOD : LAZY_BAD);
   if (!good) nay__atomic_release8(&lazy->bad, 1);

@@ -17,6 +17,8 @@ typedef struct nay_lazy {
   size_t body_len;
   const uint8_t *digests; /* u64le for each chunk */
   size_t nchunks;
+  /* tells the system that these bytes are read next, in one piece; or NULL */
+  void (*soon)(const void *at, size_t len);
   uint8_t bad;     /* 1 once a damaged chunk was met: nay_filter_health */
   uint8_t state[]; /* one for each chunk */
 } nay_lazy;

@@ -53,6 +53,7 @@ nay_status nay_filter_map(const char *path, unsigned flags, const nay_allocator 
     if (trust == NAY_VERIFY_AT_TOUCH) nay__pages_random(f->mapping, f->mapping_len);
     status = nay__native_parse(f->mapping, f->mapping_len, trust, diag, f);
     if (trust == NAY_VERIFY_ALL) nay__pages_random(f->mapping, f->mapping_len); /* it was read */
+    if (f->lazy != NULL) f->lazy->soon = nay__pages_soon;
   }
   if (status != NAY_OK) {
     nay_filter_free(f);
