@@ -1,5 +1,9 @@
 /* elementary.c - ln by the series of artanh, exp by Taylor, both after reduction by powers of two.
  */
+#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ == 2
+#error "doubles are computed in 80 bits here, and sizes would differ: add -msse2 -mfpmath=sse"
+#endif
+
 #include "math/elementary.h"
 
 #define ELEMENTARY_INFINITY ((double)(1e300 * 1e10))
