@@ -7,7 +7,7 @@ import tempfile
 import time
 
 import zoo
-from server import BUILD, Client, Error, Server, equal, main, refuses, test
+from server import BUILD, LONG, Client, Error, Server, Skip, equal, main, refuses, test
 
 KINDS = ("bloom", "blocked", "counting", "scalable", "cuckoo", "window")
 WRONG_TYPE = "WRONGTYPE Operation against a key holding the wrong kind of value"
@@ -642,6 +642,37 @@ def used_memory(client):
     assert time.monotonic() - started < 0.05
     Server.wait_until(lambda: int(client.info("memory")["used_memory"]) < before + size / 10, 10, "the memory back")
     Server.wait_until(lambda: client.info("everything")["bf_nay_values"] == "0", 10, "no value left")
+
+
+@test("a filter past 512 MB: dump, load, RDB, AOF without a preamble, COPY: equal digests")
+def large(client):
+    if not LONG:
+        raise Skip("only with --long")
+    client("NAY.RESERVE", "k", 0.01, 500000000, "KIND", "blocked")
+    assert client("MEMORY", "USAGE", "k") > 512 << 20
+    for first in range(0, 1000000, 10000):
+        client("NAY.MADD", "k", *range(first, first + 10000))
+    wanted, offset = digest(client, "k"), 0
+    while True:
+        following, piece = client("NAY.DUMP", "k", offset)
+        missing = client("NAY.LOAD", "copy", offset, piece)
+        if following == 0:
+            break
+        offset = following
+    equal((missing, digest(client, "copy")), (0, wanted), "LOAD")
+    client("DEL", "copy")
+    client("DEBUG", "RELOAD")
+    equal(digest(client, "k"), wanted, "RDB")
+    client("CONFIG", "SET", "aof-use-rdb-preamble", "no")
+    client("CONFIG", "SET", "appendonly", "yes")
+    Server.wait_until(lambda: client.info("persistence")["aof_rewrite_in_progress"] == "0"
+                      and client.info("persistence")["aof_rewrite_scheduled"] == "0", 300, "the rewrite")
+    client("DEBUG", "LOADAOF")
+    equal(digest(client, "k"), wanted, "AOF")
+    client("CONFIG", "SET", "appendonly", "no")
+    client("COPY", "k", "copy")
+    equal(digest(client, "copy"), wanted, "COPY")
+    client("UNLINK", "copy", "k")
 
 
 if __name__ == "__main__":
