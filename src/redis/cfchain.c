@@ -427,14 +427,20 @@ static bool cf_relocate(nay_cfchain *chain, uint32_t from, uint64_t bucket, uint
   return false;
 }
 
+/* The first slot in use from `at` on; len if there is none. Empty ones go by in eights. */
+static size_t cf_next_used(const uint8_t *slots, size_t at, size_t len) {
+  while (len - at >= 8 && nay__load64le(slots + at) == 0) at += 8;
+  while (at < len && slots[at] == 0) at++;
+  return at;
+}
+
 /* Whether sub-filter i could be emptied. */
 static bool cf_empty_out(nay_cfchain *chain, uint32_t i) {
+  uint8_t *slots = chain->subs[i].slots;
+  size_t len = cf_sub_len(chain, i);
   bool all = true;
-  for (uint64_t bucket = 0; bucket < chain->subs[i].nbuckets; bucket++) {
-    uint8_t *slots = nay__cf_bucket(&chain->subs[i], chain->bucket_size, bucket);
-    for (uint32_t s = 0; s < chain->bucket_size; s++) {
-      if (slots[s] != 0 && !cf_relocate(chain, i, bucket, slots + s)) all = false;
-    }
+  for (size_t at = cf_next_used(slots, 0, len); at < len; at = cf_next_used(slots, at + 1, len)) {
+    if (!cf_relocate(chain, i, at / chain->bucket_size, slots + at)) all = false;
   }
   return all;
 }
