@@ -78,6 +78,7 @@ NAY_API nay_status nay_cfchain_adopt(nay_cfchain *chain, uint64_t i, uint64_t nb
                                      size_t len);
 NAY_API nay_status nay_cfchain_finish(nay_cfchain *chain);
 
+/* nay_cfchain_copy: an independent copy. */
 NAY_API nay_status nay_cfchain_copy(const nay_cfchain *chain, const nay_zallocator *allocator,
                                     nay_cfchain **copy);
 NAY_API void nay_cfchain_free(nay_cfchain *chain);
@@ -126,6 +127,7 @@ NAY_API void nay_cfchain_compact(nay_cfchain *chain);
  * cross a sub-filter.
  */
 
+/* nay_cfchain_write_header: the first bytes of a dump. */
 NAY_API void nay_cfchain_write_header(const nay_cfchain_header *header,
                                       uint8_t bytes[NAY_CFCHAIN_HEADER_LEN]);
 

@@ -21,4 +21,13 @@ size_t bf_size(const void *value);
 /* bf_header: the header of a dump; free it with redis.Free. NULL: no memory. */
 void *bf_header(const nay_sbchain *chain, size_t *len);
 
+/* bf_gather: bytes and lengths of at most NAY_SB_BATCH of n items; returns of how many. */
+size_t bf_gather(redis_string **items, size_t n, const void **bytes, size_t *lens);
+
+/* The commands of insert_bf.c. */
+int bf_reserve(redis_ctx *ctx, redis_string **argv, int argc);
+int bf_add(redis_ctx *ctx, redis_string **argv, int argc);
+int bf_madd(redis_ctx *ctx, redis_string **argv, int argc);
+int bf_insert(redis_ctx *ctx, redis_string **argv, int argc);
+
 #endif /* NAY_REDIS_COMMANDS_BF_H */

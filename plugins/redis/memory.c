@@ -88,6 +88,10 @@ void memory_value_freed(memory_use *use) {
   atomic_fetch_sub_explicit(&use->nvalues, 1, memory_order_relaxed);
 }
 
+size_t memory_free_effort(uint64_t nallocations, uint64_t nbytes) {
+  return (size_t)(nallocations + (nbytes >> 15));
+}
+
 void memory_info(redis_info *info, const char *prefix, const memory_use *use) {
   char name[64];
   snprintf(name, sizeof name, "%s_values", prefix);

@@ -6,7 +6,8 @@
  */
 #include "module.h"
 
-#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "reply.h"
 
@@ -39,14 +40,21 @@ static void keys_read(const redis_arg *args, redis_key_spec *spec) {
   }
 }
 
+/* Redis 7.2 knows categories but no new ones: there the last word, our own, is left out. */
+static int command_categorize(redis_cmd *handle, const char *categories) {
+  char known[64];
+  if (redis.SetCommandACLCategories == NULL) return REDIS_OK;
+  if (redis.AddACLCategory != NULL) return redis.SetCommandACLCategories(handle, categories);
+  const char *own = strrchr(categories, ' ');
+  snprintf(known, sizeof known, "%.*s", own == NULL ? 0 : (int)(own - categories), categories);
+  return known[0] == 0 ? REDIS_OK : redis.SetCommandACLCategories(handle, known);
+}
+
 /* The first argument of every command of ours is a key; others may follow it. */
 static int command_describe(redis_ctx *ctx, const module_command *command) {
   redis_cmd *handle = redis.GetCommand(ctx, command->name);
   if (handle == NULL) return REDIS_ERR;
-  if (redis.SetCommandACLCategories != NULL && redis.AddACLCategory != NULL &&
-      redis.SetCommandACLCategories(handle, command->acl) != REDIS_OK) {
-    return REDIS_ERR;
-  }
+  if (command_categorize(handle, command->acl) != REDIS_OK) return REDIS_ERR;
   if (command->key_flags == 0) return REDIS_OK;
   redis_key_spec keys[3] = {{.flags = command->key_flags,
                              .begin_search = REDIS_BEGIN_SEARCH_INDEX,

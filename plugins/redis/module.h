@@ -122,6 +122,14 @@ void memory_disown(memory_use *use, size_t size);
 void memory_value_made(memory_use *use);
 void memory_value_freed(memory_use *use);
 
+/*
+ * memory_free_effort: what freeing a value costs, in allocations. Gigabytes take the kernel a
+ * while: they count as one for every 256 KiB, so that UNLINK hands values of 16 MiB and more (64
+ * units) to the server's thread. Smaller ones are freed at once: eviction then knows what it has
+ * gained.
+ */
+size_t memory_free_effort(uint64_t nallocations, uint64_t nbytes);
+
 /* memory_info: the fields `<prefix>_values` and `<prefix>_bytes` of INFO. */
 void memory_info(redis_info *info, const char *prefix, const memory_use *use);
 

@@ -151,7 +151,6 @@ typedef int (*redis_config_apply)(redis_ctx *ctx, void *privdata, redis_string *
   X(void *, TryAlloc, (size_t size))                                                             \
   X(void *, Calloc, (size_t n, size_t size))                                                     \
   X(void, Free, (void *ptr))                                                                     \
-  X(size_t, MallocSize, (void *ptr))                                                             \
   X(int, CreateCommand,                                                                          \
     (redis_ctx * ctx, const char *name, redis_handler handler, const char *flags, int first,     \
      int last, int step))                                                                        \
@@ -162,7 +161,6 @@ typedef int (*redis_config_apply)(redis_ctx *ctx, void *privdata, redis_string *
   X(void, SetModuleOptions, (redis_ctx * ctx, int options))                                      \
   X(redis_type *, CreateDataType,                                                                \
     (redis_ctx * ctx, const char *name, int encver, redis_type_methods *methods))                \
-  X(int, GetServerVersion, (void))                                                               \
   X(int, GetContextFlags, (redis_ctx * ctx))                                                     \
   X(void, Log, (redis_ctx * ctx, const char *level, const char *format, ...))                    \
   X(int, WrongArity, (redis_ctx * ctx))                                                          \
@@ -182,7 +180,6 @@ typedef int (*redis_config_apply)(redis_ctx *ctx, void *privdata, redis_string *
   X(void *, OpenKey, (redis_ctx * ctx, redis_string * name, int mode))                           \
   X(void, CloseKey, (redis_key * key))                                                           \
   X(int, KeyType, (redis_key * key))                                                             \
-  X(int, DeleteKey, (redis_key * key))                                                           \
   X(redis_type *, ModuleTypeGetType, (redis_key * key))                                          \
   X(void *, ModuleTypeGetValue, (redis_key * key))                                               \
   X(int, ModuleTypeSetValue, (redis_key * key, redis_type * type, void *value))                  \
@@ -230,7 +227,7 @@ typedef struct redis_api {
   REDIS_API_REQUIRED(X)
   REDIS_API_OPTIONAL(X)
 #undef X
-  bool is_valkey; /* its version numbers are not Redis' */
+  bool is_valkey;
 } redis_api;
 
 /* redis: bound by redis_api_bind, then never changed. */

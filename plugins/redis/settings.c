@@ -138,16 +138,23 @@ int settings_load(redis_ctx *ctx, redis_string **argv, int argc) {
   return REDIS_OK;
 }
 
+static int setting_register(redis_ctx *ctx, setting *s, unsigned flags) {
+  char value[64];
+  setting_text(s, value, sizeof value);
+  return redis.RegisterStringConfig(ctx, s->name, value, flags, config_get, config_set, NULL, s);
+}
+
+/* Names without the module's in front came with Redis 8; a server that does not know the flag
+ * refuses it. Valkey's version numbers are no help here, so Valkey is not asked. */
 int settings_register(redis_ctx *ctx) {
-  bool is_redis8 = !redis.is_valkey && redis.GetServerVersion() >= 0x080000;
-  unsigned flags = is_redis8 ? REDIS_CONFIG_UNPREFIXED : REDIS_CONFIG_DEFAULT;
+  unsigned flags = redis.is_valkey ? REDIS_CONFIG_DEFAULT : REDIS_CONFIG_UNPREFIXED;
   for (size_t i = 0; i < NSETTINGS; i++) {
-    char value[64];
-    setting_text(&table[i], value, sizeof value);
-    if (redis.RegisterStringConfig(ctx, table[i].name, value, flags, config_get, config_set, NULL,
-                                   &table[i]) != REDIS_OK) {
-      return REDIS_ERR;
+    int status = setting_register(ctx, &table[i], flags);
+    if (status != REDIS_OK && flags == REDIS_CONFIG_UNPREFIXED) {
+      flags = REDIS_CONFIG_DEFAULT;
+      status = setting_register(ctx, &table[i], flags);
     }
+    if (status != REDIS_OK) return REDIS_ERR;
   }
   return redis.LoadConfigs(ctx);
 }

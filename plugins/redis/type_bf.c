@@ -32,13 +32,11 @@ void *bf_header(const nay_sbchain *chain, size_t *len) {
   return header;
 }
 
-/* Freeing gigabytes takes the kernel a while: an array counts as one allocation for every 16 KiB,
- * so that UNLINK hands filters of a megabyte and more (64 units) to the server's thread. */
 static size_t bf_free_effort(redis_string *key, const void *value) {
   (void)key;
   nay_sbstats stats;
   nay_sbchain_stats(value, &stats);
-  return (size_t)(2 + stats.nlinks + (stats.nbytes >> 14));
+  return memory_free_effort(2 + stats.nlinks, stats.nbytes);
 }
 
 /* ---- RDB ---- */

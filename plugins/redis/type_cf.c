@@ -4,7 +4,7 @@
  *
  *   version 4   u filters | u buckets | u items | u deletes | u bucketsize | u maxiterations |
  *               u expansion | { u buckets, str slots } for each sub-filter
- *   before 4    u filters | u buckets | u items | { str slots } ; the rest is the configuration
+ *   before 4    u filters | u buckets | u items | { str slots } ; the rest was 2, 20 and 1 for all
  *
  * Bytes that are restored may be an enemy's. Every number is checked by the library before memory
  * is asked for, the length of each string must be the one that the numbers give, and the number of
@@ -59,9 +59,9 @@ static uint32_t cf_load_short(redis_io *io) {
 static bool cf_load_header(redis_io *io, int encver, nay_cfchain_header *h) {
   *h = (nay_cfchain_header){
       .nfilters = redis.LoadUnsigned(io),
-      .bucket_size = (uint32_t)settings.cf_bucket_size,
-      .max_iterations = (uint32_t)settings.cf_max_iterations,
-      .expansion = (uint32_t)settings.cf_expansion_factor,
+      .bucket_size = 2,
+      .max_iterations = 20,
+      .expansion = 1,
   };
   h->nbuckets = redis.LoadUnsigned(io);
   h->nitems = redis.LoadUnsigned(io);
@@ -157,12 +157,11 @@ static void cf_digest(redis_digest *digest, void *value) {
   redis.DigestEndSequence(digest);
 }
 
-/* As in type_bf.c: UNLINK leaves a megabyte and more to a thread of the server. */
 static size_t cf_free_effort(redis_string *key, const void *value) {
   (void)key;
   nay_cfchain_header h;
   nay_cfchain_describe(value, &h);
-  return (size_t)(2 + h.nfilters + (nay_cfchain_nbytes(value) >> 14));
+  return memory_free_effort(2 + h.nfilters, nay_cfchain_nbytes(value));
 }
 
 static void *cf_copy(redis_string *from, redis_string *to, const void *value) {

@@ -168,6 +168,7 @@ static void rb_cuckoo_write(const nay_filter *f, nay_rdb_writer *w) {
 
 /* ---- the formats ---- */
 
+/* Measured first, then written: the compressor's table is needed both times. */
 static nay_status rb_pack(const nay_filter *f, void (*write)(const nay_filter *, nay_rdb_writer *),
                           uint8_t *dst, size_t *size) {
   nay_rdb_writer w = {.dst = dst, .table = nay__alloc(&f->allocator, NAY_LZF_TABLE_LEN)};
@@ -203,6 +204,7 @@ const nay_format nay__format_redisbloom_bf = {
     .family = &nay__family_rb_bloom,
     .hash = NAY_HASH_MURMUR64X2,
     .hash_of = nay__rb_bloom_hash,
+    .reserve = nay__rb_bloom_reserve,
     .parse = nay__rb_bloom_parse,
     .encode = rb_encode,
     .interchanges = true,
@@ -226,6 +228,7 @@ const nay_format nay__format_redis_dump_bf = {
     .family = &nay__family_rb_bloom,
     .hash = NAY_HASH_MURMUR64X2,
     .hash_of = nay__rb_bloom_hash,
+    .reserve = nay__rb_bloom_reserve,
     .matches = rb_bloom_matches,
     .parse = nay__rb_bloom_parse,
     .unpack = rb_bloom_unpack,

@@ -41,6 +41,8 @@ struct nay_format {
   nay_status (*unpack)(const uint8_t *bytes, size_t len, nay_diag *, uint8_t *dst, size_t *size,
                        uint32_t *extra);
   nay_status (*pack)(const nay_filter *, uint8_t *dst, size_t *size);
+  /* nkeys and a rate -> shape, instead of plan, where a layout is sized by its rate */
+  nay_status (*reserve)(uint64_t nkeys, double fpr, nay_diag *, nay_shape *);
   /* a filter of the family in any other such layout can be written in this one as it is */
   bool interchanges;
 };

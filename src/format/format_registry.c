@@ -99,9 +99,24 @@ static nay_status format_check_params(const nay_params *p, nay_diag *diag, uint3
   return NAY_OK;
 }
 
+/* For layouts that are sized by a rate: bits per key are those of the first link, at half of it. */
+static nay_status format_reserve(const nay_format *format, const nay_params *p, nay_diag *diag,
+                                 nay_shape *shape) {
+  const char *refused = p == NULL ? "params is NULL" : format_refused(p);
+  if (refused != NULL) return nay__fail(diag, NAY_EINVAL, refused, 0);
+  nay_params checked = {.nkeys = 1, .fpr = p->fpr, .bits_per_key = p->bits_per_key};
+  nay_sizing by;
+  NAY_TRY(nay__params_check(&checked, diag, &by));
+  double fpr = p->fpr;
+  if (by != NAY_BY_FPR) fpr = 2 * nay__exp(-p->bits_per_key * NAY_LN2 * NAY_LN2);
+  if (!(fpr < 1)) return nay__fail(diag, NAY_EINVAL, "bits_per_key is too low for this layout", 0);
+  return format->reserve(nay__max_u64(p->nkeys, 1), fpr, diag, shape);
+}
+
 static nay_status format_shape(const nay_format *format, const nay_params *p, nay_diag *diag,
                                nay_shape *shape) {
   uint32_t bits_per_key;
+  if (format->reserve != NULL) return format_reserve(format, p, diag, shape);
   if (format->plan == NULL) {
     return nay__fail(diag, NAY_ENOTSUP, "filters in this layout are read here, not made", 0);
   }
@@ -145,6 +160,7 @@ nay_status nay_format_new(const nay_format *format, const nay_params *params,
   NAY_TRY(format_told(
       diag, nay__filter_make(format->family, &shape, &hasher, params->nkeys, 0, allocator, &f)));
   f->format = format;
+  nay__filter_init(f, params);
   *filter = f;
   return NAY_OK;
 }

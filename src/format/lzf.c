@@ -6,7 +6,7 @@
 #include "format/lzf.h"
 
 #define LZF_MAX_LITERALS 32u
-#define LZF_MAX_BACK ((size_t)1 << 13)
+#define LZF_MAX_BACK (1u << 13)
 #define LZF_MAX_MATCH ((size_t)264)
 
 typedef struct lzf_out {
@@ -53,7 +53,7 @@ static void lzf_copy(lzf_out *out, size_t back, size_t len) {
   lzf_open_run(out);
 }
 
-static uint64_t *lzf_place(uint64_t *table, const uint8_t *p) {
+static uint32_t *lzf_place(uint32_t *table, const uint8_t *p) {
   uint32_t h = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
   return &table[((h >> 8) - h * 5) & 0xffff];
 }
@@ -78,27 +78,27 @@ static size_t lzf_match(const uint8_t *src, size_t len, size_t ref, size_t at) {
 static bool lzf_has_room(const lzf_out *out, size_t more) { return out->len + more <= out->cap; }
 
 size_t nay__lzf_compress(const uint8_t *src, size_t len, uint8_t *dst, size_t cap,
-                         uint64_t *table) {
+                         uint32_t *table) {
   lzf_out out = {.dst = dst, .cap = cap};
   memset(table, 0, NAY_LZF_TABLE_LEN); /* place 0 is never a match: the first byte is not */
   lzf_open_run(&out);
   size_t at = 0;
   while (at + 2 < len) {
-    uint64_t *place = lzf_place(table, src + at);
-    size_t ref = (size_t)*place;
-    *place = at;
-    if (ref == 0 || at - ref > LZF_MAX_BACK || memcmp(src + ref, src + at, 3) != 0) {
+    uint32_t *place = lzf_place(table, src + at);
+    uint32_t last = *place, back = (uint32_t)at - last; /* places modulo 2^32: near is near */
+    *place = (uint32_t)at;
+    if (last == 0 || back - 1 >= LZF_MAX_BACK || memcmp(src + at - back, src + at, 3) != 0) {
       if (!lzf_has_room(&out, 1)) return 0;
       lzf_literal(&out, src[at++]);
       continue;
     }
     if (!lzf_has_room(&out, out.nliterals == 0 ? 4 : 5)) return 0;
-    size_t n = lzf_match(src, len, ref, at);
-    lzf_copy(&out, at - ref, n);
+    size_t n = lzf_match(src, len, at - back, at);
+    lzf_copy(&out, back, n);
     at += n;
     if (at + 2 >= len) break;
-    *lzf_place(table, src + at - 2) = at - 2;
-    *lzf_place(table, src + at - 1) = at - 1;
+    *lzf_place(table, src + at - 2) = (uint32_t)(at - 2);
+    *lzf_place(table, src + at - 1) = (uint32_t)(at - 1);
   }
   if (!lzf_has_room(&out, 3)) return 0;
   while (at < len) lzf_literal(&out, src[at++]);

@@ -61,7 +61,7 @@ nay_status nay__rdb_close(const nay_rdb_reader *reader, nay_diag *diag);
 typedef struct nay_rdb_writer {
   uint8_t *dst; /* NULL: only count */
   size_t len;
-  uint64_t *table; /* scratch of NAY_LZF_TABLE_LEN bytes */
+  uint32_t *table; /* scratch of NAY_LZF_TABLE_LEN bytes */
 } nay_rdb_writer;
 
 void nay__rdb_begin(nay_rdb_writer *writer, uint64_t type_id, unsigned encver);

@@ -78,6 +78,80 @@ static bool rb_bloom_test(const nay_filter *f, nay_hash hash) {
   return false;
 }
 
+/* ---- new ones, and adding ---- */
+
+#define RB_GROWTH 2u /* the default of BF.RESERVE */
+
+/* The one link of a new chain, at half the rate: the others will need the rest. */
+static nay_status rb_bloom_first(uint64_t nkeys, double fpr, sblink *link) {
+  return nay__sblink_plan(nkeys, fpr * 0.5, NAY_SB_DEFAULT, link);
+}
+
+nay_status nay__rb_bloom_reserve(uint64_t nkeys, double fpr, nay_diag *diag, nay_shape *shape) {
+  sblink link;
+  if (rb_bloom_first(nkeys, fpr, &link) != NAY_OK) {
+    return nay__fail(diag, NAY_EINVAL, "the size cannot be addressed", 0);
+  }
+  *shape = (nay_shape){.nunits = NAY_SB_HEAD + NAY_SB_ROW + link.nbytes, .k = link.hashes};
+  return NAY_OK;
+}
+
+/* The rate is the one whose shape this is: params may have stated bits per key. */
+static void rb_bloom_init(nay_filter *f, const nay_params *params) {
+  uint8_t *p = rb_bytes(f);
+  sblink link;
+  double fpr = params->fpr;
+  if (fpr == 0) fpr = 2 * nay__exp(-params->bits_per_key * NAY_LN2 * NAY_LN2);
+  (void)rb_bloom_first(nay__max_u64(f->nkeys, 1), fpr, &link);
+  nay__store32le(p + 8, 1);
+  nay__store32le(p + 12, NAY_SB_DEFAULT);
+  nay__store32le(p + 16, RB_GROWTH);
+  nay__sb_write_row(&link, p + NAY_SB_HEAD);
+}
+
+static void rb_count_up(uint8_t *at) { nay__store64le(at, nay__load64le(at) + 1); }
+
+static nay_status rb_bloom_add(nay_filter *f, nay_hash hash, bool *is_new) {
+  rb_links at = rb_links_of(f);
+  bool had = false;
+  while (rb_next_link(&at)) had |= nay__sblink_test(&at.link, hash);
+  if (!had) { /* at.link is the last one */
+    if (at.link.size >= at.link.entries) return NAY_EFULL;
+    nay__sblink_mark(&at.link, hash);
+    rb_count_up((uint8_t *)(uintptr_t)at.row - NAY_SB_ROW + 16);
+    rb_count_up(rb_bytes(f));
+  }
+  *is_new = !had;
+  return NAY_OK;
+}
+
+static nay_status rb_bloom_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
+                                 uint64_t *bitmap) {
+  uint64_t word = 0;
+  for (unsigned i = 0; i < n; i++) {
+    bool is_new;
+    NAY_TRY(rb_bloom_add(f, (nay_hash){lo[i], hi != NULL ? hi[i] : 0}, &is_new));
+    word |= (uint64_t)is_new << i;
+  }
+  *bitmap = word;
+  return NAY_OK;
+}
+
+static nay_status rb_bloom_clear(nay_filter *f) {
+  for (rb_links at = rb_links_of(f); rb_next_link(&at);) {
+    memset(at.link.bytes, 0, (size_t)at.link.nbytes);
+    nay__store64le((uint8_t *)(uintptr_t)at.row - NAY_SB_ROW + 16, 0);
+  }
+  nay__store64le(rb_bytes(f), 0);
+  return NAY_OK;
+}
+
+static double rb_bloom_fpr(const nay_shape *shape, uint64_t nkeys) {
+  return nay__fpr_bloom((shape->nunits - NAY_SB_HEAD - NAY_SB_ROW) * 8, shape->k, nkeys);
+}
+
+/* ---- what it knows of itself ---- */
+
 /* The rate of the chain: one minus the chance that every link says nay. */
 static void rb_bloom_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
                             nay_census *census) {
@@ -104,6 +178,7 @@ static void rb_bloom_describe(const nay_filter *f, nay_stats *stats) {
   stats->nlevels = nay__load32le(rb_bytes(f) + 8);
   rb_links at = rb_links_of(f);
   stats->fpr_planned = 0;
+  stats->nkeys = 0;
   while (rb_next_link(&at)) {
     stats->nkeys += at.link.entries;
     stats->fpr_planned += at.link.error;
@@ -112,20 +187,18 @@ static void rb_bloom_describe(const nay_filter *f, nay_stats *stats) {
   stats->utilisation = stats->nkeys_estimated / (double)stats->nkeys;
 }
 
-/* For a plan, which these layouts do not make. */
-static double rb_fpr(const nay_shape *shape, uint64_t nkeys) {
-  (void)shape;
-  (void)nkeys;
-  return 0;
-}
-
 const nay_family nay__family_rb_bloom = {
     .kind = NAY_BLOOM,
     .name = "bloom (RedisBloom's chain)",
+    .traits = NAY_CAN_ADD,
     .self_sized = true,
     .payload = rb_payload,
-    .fpr = rb_fpr,
+    .fpr = rb_bloom_fpr,
     .describe = rb_bloom_describe,
+    .init = rb_bloom_init,
+    .clear = rb_bloom_clear,
+    .add = rb_bloom_add,
+    .add64 = rb_bloom_add64,
     .test = rb_bloom_test,
     .test64 = rb_test64,
     .census = rb_bloom_census,
@@ -224,7 +297,6 @@ const nay_family nay__family_rb_cuckoo = {
     .traits = NAY_CAN_COUNT,
     .self_sized = true,
     .payload = rb_payload,
-    .fpr = rb_fpr,
     .describe = rb_cuckoo_describe,
     .test = rb_cuckoo_test,
     .test64 = rb_test64,

@@ -7,8 +7,9 @@
  *   cf   | items u64 | buckets u64 | deletes u64 | filters u64 | bucketsize u16 |
  *        | maxiterations u16 | expansion u16 | slots |
  *
- * They are probed where they lie, by the code that the module for Redis runs (src/redis). They take
- * no adds here: that is the module's part.
+ * They are probed where they lie, by the code that the module for Redis runs (src/redis). A Bloom
+ * filter also takes adds, until its last link is full: a chain grows in Redis, not here. A cuckoo
+ * filter is only read.
  */
 #ifndef NAY_REDISBLOOM_H
 #define NAY_REDISBLOOM_H
@@ -23,6 +24,9 @@ nay_status nay__rb_bloom_parse(const uint8_t *bytes, size_t len, nay_diag *diag,
                                nay_span *payload);
 nay_status nay__rb_cuckoo_parse(const uint8_t *bytes, size_t len, nay_diag *diag, nay_shape *shape,
                                 nay_span *payload);
+
+/* nay__rb_bloom_reserve: the shape of what BF.RESERVE would make. NAY_EINVAL. */
+nay_status nay__rb_bloom_reserve(uint64_t nkeys, double fpr, nay_diag *diag, nay_shape *shape);
 
 /* nay__rb_bloom_hash: which of its two hashes a chain of Bloom filters was made with. */
 nay_hash_kind nay__rb_bloom_hash(const uint8_t *payload);

@@ -8,37 +8,38 @@
  */
 #include "math/elementary.h"
 
-typedef struct pair {
+typedef struct ln_pair {
   double hi, lo;
-} pair;
+} ln_pair;
 
-static pair pair_sum(double a, double b) { /* exact, whatever their sizes */
+static ln_pair ln_pair_sum(double a, double b) { /* exact, whatever their sizes */
   double s = a + b, bb = s - a;
-  return (pair){s, (a - (s - bb)) + (b - bb)};
+  return (ln_pair){s, (a - (s - bb)) + (b - bb)};
 }
 
-static pair pair_product(double a, double b) { /* exact: each factor cut into 26-bit halves */
+static ln_pair ln_pair_product(double a, double b) { /* exact: each factor cut into 26-bit halves */
   double ca = 134217729.0 * a, cb = 134217729.0 * b;
   double ah = ca - (ca - a), al = a - ah, bh = cb - (cb - b), bl = b - bh;
   double p = a * b;
-  return (pair){p, ((ah * bh - p) + ah * bl + al * bh) + al * bl};
+  return (ln_pair){p, ((ah * bh - p) + ah * bl + al * bh) + al * bl};
 }
 
-static pair pair_add(pair a, pair b) {
-  pair s = pair_sum(a.hi, b.hi);
-  return pair_sum(s.hi, s.lo + (a.lo + b.lo));
+static ln_pair ln_pair_add(ln_pair a, ln_pair b) {
+  ln_pair s = ln_pair_sum(a.hi, b.hi);
+  return ln_pair_sum(s.hi, s.lo + (a.lo + b.lo));
 }
 
-static pair pair_mul(pair a, pair b) {
-  pair p = pair_product(a.hi, b.hi);
-  return pair_sum(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
+static ln_pair ln_pair_mul(ln_pair a, ln_pair b) {
+  ln_pair p = ln_pair_product(a.hi, b.hi);
+  return ln_pair_sum(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
 }
 
-static pair pair_div(pair a, pair b) { /* one Newton step after the quotient of the high parts */
+static ln_pair ln_pair_div(ln_pair a,
+                           ln_pair b) { /* one Newton step after the quotient of the high parts */
   double q = a.hi / b.hi;
-  pair p = pair_mul((pair){q, 0}, b);
-  pair rest = pair_add(a, (pair){-p.hi, -p.lo});
-  return pair_sum(q, rest.hi / b.hi);
+  ln_pair p = ln_pair_mul((ln_pair){q, 0}, b);
+  ln_pair rest = ln_pair_add(a, (ln_pair){-p.hi, -p.lo});
+  return ln_pair_sum(q, rest.hi / b.hi);
 }
 
 double nay__ln_nearest(double x) {
@@ -51,12 +52,13 @@ double nay__ln_nearest(double x) {
     x *= 0.5;
     exponent++;
   }
-  pair s = pair_div(pair_sum(x, -1), pair_sum(x, 1)), s2 = pair_mul(s, s), sum = {0, 0};
+  ln_pair s = ln_pair_div(ln_pair_sum(x, -1), ln_pair_sum(x, 1)), s2 = ln_pair_mul(s, s),
+          sum = {0, 0};
   for (int i = 45; i >= 1; i -= 2) { /* |s| <= 0.172: what is left out is below 2^-118 of s */
-    sum = pair_add(pair_mul(sum, s2), pair_div((pair){1, 0}, (pair){i, 0}));
+    sum = ln_pair_add(ln_pair_mul(sum, s2), ln_pair_div((ln_pair){1, 0}, (ln_pair){i, 0}));
   }
-  pair m = pair_mul(pair_mul(sum, s), (pair){2, 0});
-  pair ln2 = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56}; /* ln 2 to 2^-108 */
-  pair result = pair_add(pair_mul(ln2, (pair){exponent, 0}), m);
+  ln_pair m = ln_pair_mul(ln_pair_mul(sum, s), (ln_pair){2, 0});
+  ln_pair ln2 = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56}; /* ln 2 to 2^-108 */
+  ln_pair result = ln_pair_add(ln_pair_mul(ln2, (ln_pair){exponent, 0}), m);
   return result.hi + result.lo;
 }

@@ -124,6 +124,7 @@ static nay_status sbchain_make_room(nay_sbchain *chain) {
 nay_status nay__sbchain_push(nay_sbchain *chain, const sblink *link) {
   NAY_TRY(sbchain_make_room(chain));
   chain->links[chain->nlinks++] = *link;
+  if (link->hashes > chain->max_hashes) chain->max_hashes = link->hashes;
   return NAY_OK;
 }
 
@@ -287,10 +288,10 @@ bool nay_sbchain_may_contain(const nay_sbchain *chain, const void *item, size_t 
 #define SB_STORED 1024u
 typedef uint64_t sb_positions[SB_STORED];
 
-/* How many items are taken together: their positions in the last link, which has the most hashes,
- * have to fit. 0: not even one, which takes a rate below 10^-308. */
+/* How many items are taken together: their positions in any link have to fit. 0: not even one,
+ * which takes a rate below 10^-308. */
 static size_t sbchain_group(const nay_sbchain *chain, size_t n) {
-  return (size_t)nay__min_u64(n, SB_STORED / chain->links[chain->nlinks - 1].hashes);
+  return (size_t)nay__min_u64(n, SB_STORED / chain->max_hashes);
 }
 
 static void sbchain_hash_many(const nay_sbchain *chain, const void *const *items,
@@ -435,6 +436,8 @@ void nay_sbchain_may_contain_many(const nay_sbchain *chain, const void *const *i
 }
 
 bool nay__sblink_test(const sblink *link, nay_hash hash) { return sblink_has(link, hash); }
+
+void nay__sblink_mark(sblink *link, nay_hash hash) { sblink_set(link, hash); }
 
 /* ---- what it is ---- */
 

@@ -22,6 +22,7 @@ struct nay_sbchain {
   sblink *links;
   uint32_t nlinks, room; /* links in use; links that the list has place for */
   uint32_t options, growth;
+  uint32_t max_hashes; /* of all links: a stranger's chain need not tighten */
   uint64_t size;
   nay_zallocator allocator;
 };
@@ -48,6 +49,9 @@ NAY_INLINE uint64_t nay__sblink_position(const sblink *link, nay_hash hash, uint
 /* nay__sblink_test: whether the link has an item of this hash. */
 bool nay__sblink_test(const sblink *link, nay_hash hash);
 
+/* nay__sblink_mark: sets its bits. */
+void nay__sblink_mark(sblink *link, nay_hash hash);
+
 /*
  * Dumps in place: the header is NAY_SB_HEAD bytes and NAY_SB_ROW for each link, then come the
  * arrays. nay__sb_read_row believes the row; nay__sb_check_dump says whether one may, for all of
@@ -55,6 +59,7 @@ bool nay__sblink_test(const sblink *link, nay_hash hash);
  */
 enum { NAY_SB_HEAD = 20, NAY_SB_ROW = 53 };
 void nay__sb_read_row(const uint8_t *row, sblink *link);
+void nay__sb_write_row(const sblink *link, uint8_t *row);
 nay_status nay__sb_check_dump(const uint8_t *bytes, size_t len, nay_diag *diag);
 
 /* nay__sbchain_alloc: a chain without links. */

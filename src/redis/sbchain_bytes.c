@@ -151,7 +151,7 @@ size_t nay_sbchain_header_size(const nay_sbchain *chain) {
   return NAY_SB_HEAD + NAY_SB_ROW * (size_t)chain->nlinks;
 }
 
-static void sb_encode_row(const sblink *link, uint8_t *row) {
+void nay__sb_write_row(const sblink *link, uint8_t *row) {
   nay__store64le(row, link->nbytes);
   nay__store64le(row + 8, link->nbits);
   nay__store64le(row + 16, link->size);
@@ -183,7 +183,7 @@ nay_status nay_sbchain_encode_header(const nay_sbchain *chain, void *dst, size_t
   nay__store32le(p + 12, chain->options);
   nay__store32le(p + 16, chain->growth);
   for (uint32_t i = 0; i < chain->nlinks; i++) {
-    sb_encode_row(&chain->links[i], p + NAY_SB_HEAD + NAY_SB_ROW * (size_t)i);
+    nay__sb_write_row(&chain->links[i], p + NAY_SB_HEAD + NAY_SB_ROW * (size_t)i);
   }
   *written = len;
   return NAY_OK;

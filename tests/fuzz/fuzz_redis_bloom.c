@@ -66,6 +66,26 @@ static nay_sbchain *from_fields(const uint8_t *p, size_t len, const nay_zallocat
   return NULL;
 }
 
+/* Batches answer as single items do. */
+static void check_batch(nay_sbchain *chain) {
+  const void *items[NAY_SB_BATCH];
+  size_t lens[NAY_SB_BATCH], done = 0;
+  uint8_t text[NAY_SB_BATCH];
+  uint64_t is_new = 0, answers;
+  for (unsigned i = 0; i < NAY_SB_BATCH; i++) {
+    text[i] = (uint8_t)(100 + i);
+    items[i] = &text[i];
+    lens[i] = 1;
+  }
+  nay_sbchain_may_contain_many(chain, items, lens, NAY_SB_BATCH, &answers);
+  (void)nay_sbchain_add_many(chain, items, lens, NAY_SB_BATCH, &is_new, &done);
+  nay_sbchain_may_contain_many(chain, items, lens, NAY_SB_BATCH, &answers);
+  CHECK((answers & is_new) == is_new);
+  for (unsigned i = 0; i < NAY_SB_BATCH; i++) {
+    CHECK(nay_sbchain_may_contain(chain, &text[i], 1) == (answers >> i & 1));
+  }
+}
+
 static void check_round_trip(const nay_sbchain *chain, const nay_zallocator *a) {
   size_t len = nay_sbchain_header_size(chain), written;
   uint8_t *first = malloc(2 * len);
@@ -94,6 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len) {
       if (nay_sbchain_add(chain, item, 1, NULL) != NAY_OK) break;
       CHECK(nay_sbchain_may_contain(chain, item, 1));
     }
+    check_batch(chain);
     check_round_trip(chain, &a);
   }
   nay_sbchain_free(chain);

@@ -119,15 +119,21 @@ def parse(data):
     return client.read()[1]
 
 
+def is_free(port):
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+            return True
+        except OSError:
+            return False
+
+
 def free_port():
-    with socket.socket() as probe:  # below 55536: a cluster node also takes its port plus 10000
-        while True:
-            port = random.randrange(20000, 32000)
-            try:
-                probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
+    """A node of a cluster also takes its port plus 10000: both below those of outgoing connections."""
+    while True:
+        port = random.SystemRandom().randrange(10000, 20000)
+        if is_free(port) and is_free(port + 10000):
+            return port
 
 
 class Server:
@@ -259,7 +265,7 @@ def run_one(server, needs, function):
     for name in needs:
         if not has_command(client, name):
             raise Skip(f"the module has no {name}")
-    client("FLUSHALL")
+    client("FLUSHALL", "SYNC")
     function(client)
     client.close()
     if not server.alive():

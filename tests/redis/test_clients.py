@@ -68,7 +68,8 @@ def redis_py_cuckoo(client):
     equal([cuckoo.add("c", "x"), cuckoo.addnx("c", "x"), cuckoo.addnx("c", "y")], [1, 0, 1])
     equal(cuckoo.insert("i", ["p", "q"], capacity=1000), [1, 1])
     equal(cuckoo.insertnx("i", ["p", "r"]), [0, 1])
-    equal([cuckoo.exists("c", "x"), cuckoo.count("c", "x"), cuckoo.delete("c", "x"), cuckoo.count("c", "x")], [1, 1, 1, 0])
+    equal([cuckoo.exists("c", "x"), cuckoo.count("c", "x")], [1, 1])
+    equal([cuckoo.delete("c", "x"), cuckoo.count("c", "x")], [1, 0])
     info = cuckoo.info("c")
     equal((info.bucketNum, info.filterNum, info.insertedNum, info.deletedNum, info.bucketSize, info.maxIteration),
           (256, 1, 1, 1, 4, 10))

@@ -27,7 +27,10 @@ def documented(task, ports, **values):
     words = re.sub(r":700(\d)\b", lambda found: f":{ports[int(found[1]) - 1]}", line)
     for name, value in values.items():
         words = words.replace(f"${name}", str(value))
-    run = subprocess.run([*CLI, *words.split()], capture_output=True, text=True, timeout=300)
+    return subprocess.run([*CLI, *words.split()], capture_output=True, text=True, timeout=300)
+
+
+def done(run):
     assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-500:]
 
 
@@ -36,7 +39,7 @@ class Cluster:
         options = ["--cluster-enabled", "yes", "--cluster-node-timeout", TIMEOUT, "--appendonly", "yes",
                    "--appendfsync", "always", "--cluster-replica-validity-factor", 0, "--repl-diskless-sync-delay", 0]
         self.nodes = [Server(*options, port=True) for _ in range(NODES)]
-        documented("create", self.ports())
+        done(documented("create", self.ports()))
         self.wait_until_ok()
 
     def ports(self):
@@ -152,10 +155,11 @@ def look(cluster, commands, known):
 
 
 def move_slots(cluster, source, target):
-    documented("reshard", cluster.ports(), **{"from": cluster.id_of(source), "to": cluster.id_of(target),
-                                              "slots": SLOTS_MOVED})
+    values = {"from": cluster.id_of(source), "to": cluster.id_of(target), "slots": SLOTS_MOVED}
+    done(documented("reshard", cluster.ports(), **values))
     cluster.wait_until_ok()
-    documented("check", cluster.ports())
+    # nodes tell each other of the move; until all have heard of it they disagree
+    Server.wait_until(lambda: documented("check", cluster.ports()).returncode == 0, 30, "nodes disagree")
 
 
 def kill_and_fail_over(cluster):

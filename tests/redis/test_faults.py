@@ -83,7 +83,8 @@ def one_cycle(server, cycle, acknowledged):
 
 def cycles(count, *options):
     acknowledged = {}
-    with Server("--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-percentage", 0, *options) as server:
+    keep = ["--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-percentage", 0]
+    with Server(*keep, *options) as server:
         for cycle in range(count):
             one_cycle(server, cycle, acknowledged)
             recent = {place: known[-20000:] for place, known in acknowledged.items()}

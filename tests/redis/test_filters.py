@@ -84,7 +84,7 @@ def by_chunks(client, filter):
 
 def each_filter(client, make):
     for filter in FILTERS:
-        client("FLUSHALL")
+        client("FLUSHALL", "SYNC")
         make(client, filter)
         compare(client, filter, "k")
 
@@ -107,7 +107,7 @@ def loaded(client):
 @test("chunks loaded out of order or twice end in the same filter")
 def unordered(client):
     for filter in FILTERS:
-        client("FLUSHALL")
+        client("FLUSHALL", "SYNC")
         (head, header), *data = filter["chunks"]
         command = kind(filter) + ".LOADCHUNK"
         client(command, "k", head, bytes.fromhex(header))
@@ -119,7 +119,7 @@ def unordered(client):
 @test("a filter restored goes on as RedisBloom's would: the same bytes after more adds")
 def goes_on(client):
     for filter in FILTERS:
-        client("FLUSHALL")
+        client("FLUSHALL", "SYNC")
         by_commands(client, filter)
         client("RESTORE", "other", 0, bytes.fromhex(filter["dump"]))
         for i in range(3000, 3300):

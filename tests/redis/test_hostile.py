@@ -9,7 +9,7 @@ import sys
 import rdb
 import zoo
 from mutate import Mutator
-from server import LONG, Error, Server, equal, has_command, main, refuses, tell, test
+from server import LONG, Error, equal, has_command, main, refuses, tell, test
 
 SEED = next((int(word) for word in sys.argv[1:] if word.isdigit()), 1)
 MUTATIONS = 100000 if LONG else 2000
@@ -111,7 +111,7 @@ class Bounded:
 
     def __exit__(self, kind, *failure):
         if kind is None:
-            self.client("FLUSHALL")
+            self.client("FLUSHALL", "SYNC")
             grown = held(self.client) - self.before
             assert grown < LEAK, f"{grown} bytes leaked"
 
@@ -120,7 +120,7 @@ def seeds(client):
     small_filters(client)
     keys = sorted(client("KEYS", "*"))
     found = {key: client("DUMP", key) for key in keys}
-    client("FLUSHALL")
+    client("FLUSHALL", "SYNC")
     return found
 
 
@@ -134,7 +134,7 @@ def try_payloads(client, payloads):
         except Exception:
             tell(f"payload {payloads[i].hex()}")
             raise
-    client("FLUSHALL")
+    client("FLUSHALL", "SYNC")
     return len(accepted)
 
 
@@ -166,7 +166,7 @@ def chunk_seeds(client):
                 break
             chunks.append((iterator, data))
         found[key] = chunks
-    client("FLUSHALL")
+    client("FLUSHALL", "SYNC")
     return found
 
 

@@ -45,7 +45,7 @@ def chunks(client):
 
 @test("RDB and append-only file")
 def files(client):
-    with Server("--appendonly", "yes", "--aof-use-rdb-preamble", "no") as server:
+    with Server("--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", "no") as server:
         other = server.client()
         kept = list(large_filters(other))
         before = zoo.digests(other)
@@ -71,7 +71,8 @@ def replica(client):
 
 @test("DUMP and RESTORE, where the limit of one argument is raised")
 def dump(client):
-    with Server("--proto-max-bulk-len", 2 << 30, "--client-query-buffer-limit", 4 << 30, "--rdbcompression", "no") as server:
+    limits = ["--proto-max-bulk-len", 2 << 30, "--client-query-buffer-limit", 4 << 30]
+    with Server(*limits, "--rdbcompression", "no") as server:
         other = Client(server.path, timeout=300)
         other("BF.RESERVE", "bf", 0.001, 300000000)
         other("BF.MADD", "bf", *zoo.items(1000))

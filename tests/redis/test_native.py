@@ -224,7 +224,7 @@ def like(client):
             client("NAY.RESERVE", name, 0.001, 500, "KIND", kind, "SEED", 7)
             client("NAY.MADD", name, *items(100))
         equal(digest(client, "s1"), digest(client, "s2"), kind)
-        client("FLUSHALL")
+        client("FLUSHALL", "SYNC")
 
 
 @test("memory: bits per key of reserved and of grown filters, as the issue asks")
@@ -272,7 +272,7 @@ def merge(client):
         before = digest(client, "new")
         equal(client("NAY.MERGE", "new", "new"), b"OK", kind)
         equal(digest(client, "new"), before, kind)
-        client("FLUSHALL")
+        client("FLUSHALL", "SYNC")
 
 
 @test("NAY.MERGE folds larger filters to the destination")
@@ -391,7 +391,7 @@ def pieces(client):
             equal(digest(client, "b"), digest(client, "a"), kind)
             client("NAY.ADD", "b", "more")
             client("DEL", "b")
-        client("FLUSHALL")
+        client("FLUSHALL", "SYNC")
 
 
 @test("a filter that is still being loaded gives errors, never a nay; the old one answers meanwhile")

@@ -6,6 +6,7 @@ import zoo
 from server import Server, equal, has_command, main, test
 
 OTHER_DEFAULTS = ["INITIAL_SIZE", 5000, "ERROR_RATE", 0.001]
+KEEP = ["--appendonly", "yes", "--appendfsync", "always"]
 FAST_SYNC = ["--repl-diskless-sync-delay", 0, "--repl-diskless-sync", "no"]
 
 
@@ -39,7 +40,7 @@ def rewritten(client):
 
 def append_only_file(*options):
     """Adds, rewrites, adds again, and starts anew from the file."""
-    with Server("--appendonly", "yes", "--appendfsync", "always", *options) as server:
+    with Server(*KEEP, *options) as server:
         client = server.client()
         kept = zoo.fill(client)
         server.restart()
@@ -67,7 +68,7 @@ def aof_commands(client):
 
 @test("a rewritten file of commands holds chunks, an empty filter too")
 def aof_empty(client):
-    with Server("--appendonly", "yes", "--aof-use-rdb-preamble", "no") as server:
+    with Server(*KEEP, "--aof-use-rdb-preamble", "no") as server:
         client = server.client()
         client("BF.RESERVE", "b", 0.01, 100)
         if has_command(client, "CF.RESERVE"):
@@ -218,7 +219,7 @@ def half_way(client):
 
 @test("RB#1014: the data of LOADCHUNK reaches replicas and the append-only file")
 def chunks_replicated(client):
-    with Server(*FAST_SYNC, "--appendonly", "yes", port=True) as master, zoo.replica_of(master) as replica:
+    with Server(*FAST_SYNC, *KEEP, port=True) as master, zoo.replica_of(master) as replica:
         here = master.client()
         kept = {key: value for key, value in zoo.fill(here).items() if key[:2] in ("bf", "cf")}
         for key in kept:

@@ -507,6 +507,47 @@ static void prefetch_changes_nothing(void **state) {
   free(want.at);
 }
 
+static void null_arguments(void **state) {
+  (void)state;
+  nay_cfchain_header h;
+  nay_cfchain *chain = NULL;
+  uint64_t nslots;
+  assert_ok(nay_cfchain_plan(4, 1, 1, 1, &h));
+  assert_status(nay_cfchain_nslots(NULL, NULL, &nslots), NAY_EINVAL);
+  assert_status(nay_cfchain_nslots(&h, NULL, NULL), NAY_EINVAL);
+  assert_status(nay_cfchain_new(NULL, NULL, NULL, &chain), NAY_EINVAL);
+  assert_status(nay_cfchain_new(&h, NULL, NULL, NULL), NAY_EINVAL);
+  assert_status(nay_cfchain_open(&h, NULL, NULL, NULL), NAY_EINVAL);
+  assert_null(chain);
+  assert_ok(nay_cfchain_new(&h, NULL, NULL, &chain));
+  assert_status(nay_cfchain_copy(chain, NULL, NULL), NAY_EINVAL);
+  assert_status(nay_cfchain_copy(NULL, NULL, &chain), NAY_EINVAL);
+  assert_status(nay_cfchain_adopt(NULL, 0, 4, &h, 4), NAY_EINVAL);
+  nay_cfchain_free(chain);
+}
+
+/* 65535 sub-filters are the most: a counter of 16 bits in other readers would say 0 after that. */
+static void the_longest_chain(void **state) {
+  (void)state;
+  nay_cfchain_header h = {
+      .nbuckets = 1, .nfilters = 65534, .bucket_size = 1, .max_iterations = 1, .expansion = 1};
+  nay_cfchain *chain;
+  assert_ok(nay_cfchain_open(&h, NULL, NULL, &chain));
+  for (uint64_t i = 0; i < 65534; i++) {
+    uint8_t *slot = malloc(1);
+    assert_non_null(slot);
+    *slot = 'x';
+    assert_ok(nay_cfchain_adopt(chain, i, 1, slot, 1));
+  }
+  assert_ok(nay_cfchain_finish(chain));
+  assert_ok(nay_cfchain_add(chain, 1));
+  assert_status(nay_cfchain_add(chain, 1), NAY_EFULL);
+  nay_cfchain_describe(chain, &h);
+  assert_int_equal(h.nfilters, 65535);
+  assert_int_equal(h.nitems, 65535);
+  nay_cfchain_free(chain);
+}
+
 int main(void) {
   const test_case tests[] = {
       TEST(same_calls_make_redisbloom_s_bytes),
@@ -524,6 +565,8 @@ int main(void) {
       TEST(chunks_stay_within_a_sub_filter),
       TEST(a_defragmenter_may_move_every_part),
       TEST(prefetch_changes_nothing),
+      TEST(null_arguments),
+      TEST(the_longest_chain),
   };
   return run_all(tests);
 }

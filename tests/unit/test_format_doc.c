@@ -78,6 +78,7 @@ static void examples_are_what_the_library_writes(void **state) {
   assert_int_equal(check_page(TEST_SOURCE "/doc/formats/mini-lsm.md"), 1);
   assert_int_equal(check_page(TEST_SOURCE "/doc/formats/nori.md"), 3);
   assert_int_equal(check_page(TEST_SOURCE "/doc/formats/lab.md"), 1);
+  assert_int_equal(check_page(TEST_SOURCE "/doc/formats/redisbloom.md"), 2);
 }
 
 /* Every format has a line in the overview and a page that the line points to. */

@@ -223,9 +223,10 @@ static void lab_hash_is_the_mix_of_fnv1a(void **state) {
 
 static void names_are_distinct(void **state) {
   (void)state;
-  static const nay_hash_kind kinds[] = {NAY_HASH_XXH3,    NAY_HASH_SIPHASH, NAY_HASH_CALLER,
-                                        NAY_HASH_LEVELDB, NAY_HASH_FARM32,  NAY_HASH_XXH64_PAIR,
-                                        NAY_HASH_FNV_MIX};
+  static const nay_hash_kind kinds[] = {NAY_HASH_XXH3,      NAY_HASH_SIPHASH,  NAY_HASH_CALLER,
+                                        NAY_HASH_LEVELDB,   NAY_HASH_FARM32,   NAY_HASH_XXH64_PAIR,
+                                        NAY_HASH_FNV_MIX,   NAY_HASH_MURMUR64, NAY_HASH_MURMUR64X2,
+                                        NAY_HASH_MURMUR32X2};
   const size_t n = sizeof kinds / sizeof kinds[0];
   for (size_t i = 0; i < n; i++) {
     assert_string_not_equal(nay_hash_name(kinds[i]), "unknown");

@@ -7,6 +7,7 @@
 #include "format/rdb.h"
 #include "golden/golden.h"
 #include "support/exercise.h"
+#include "support/seal.h"
 
 static const char *const names[] = {"bf_default", "bf_1pct_1000", "bf_nonscaling", "bf_exp4",
                                     "bf_tiny",    "bf_empty",     "cf_default",    "cf_b4",
@@ -239,12 +240,11 @@ static void a_scan_is_viewed_and_a_dump_is_not(void **state) {
   free(dump.at);
 }
 
-static void such_filters_are_not_made_here(void **state) {
+static void cuckoo_filters_are_not_made_here(void **state) {
   (void)state;
-  static const char *const all[] = {"redisbloom-bf", "redisbloom-cf", "redis-dump-bf",
-                                    "redis-dump-cf"};
-  for (size_t i = 0; i < 4; i++) {
-    const nay_format *format = nay_format_find(all[i]);
+  static const char *const both[] = {"redisbloom-cf", "redis-dump-cf"};
+  for (size_t i = 0; i < 2; i++) {
+    const nay_format *format = nay_format_find(both[i]);
     nay_params p = {.nkeys = 100, .fpr = 0.01};
     nay_plan plan;
     nay_filter *f = NULL;
@@ -255,6 +255,118 @@ static void such_filters_are_not_made_here(void **state) {
     assert_status(nay_format_new(format, &p, NULL, NULL, &f), NAY_ENOTSUP);
     assert_status(nay_format_builder(format, &p, NULL, NULL, &b), NAY_ENOTSUP);
   }
+}
+
+/* ---- making Bloom filters ---- */
+
+static size_t item_key(uint64_t i, uint8_t *out) { return text_key("item", i, (char *)out); }
+
+static nay_filter *reserve(bool is_dump, uint64_t capacity, double fpr, uint64_t n) {
+  nay_params p = {.nkeys = capacity, .fpr = fpr};
+  nay_filter *f;
+  uint8_t key[GOLDEN_KEY_MAX];
+  assert_ok(nay_format_new(format_of("bf", is_dump), &p, NULL, NULL, &f));
+  for (uint64_t i = 0; i < n; i++) assert_ok(nay_filter_add(f, key, item_key(i, key), NULL));
+  return f;
+}
+
+/* BF.RESERVE k <rate> <capacity>, then BF.ADD of the items: what RedisBloom made of that. */
+static void built_here_they_have_redisbloom_s_bytes(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    double fpr;
+    uint64_t capacity, n;
+  } cases[] = {{"bf_1pct_1000", 0.01, 1000, 1000},
+               {"bf_default", 0.01, 100, 50},
+               {"bf_tiny", 0.01, 1, 1},
+               {"bf_empty", 0.1, 100, 0}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (int is_dump = 0; is_dump < 2; is_dump++) {
+      nay_filter *f = reserve(is_dump, cases[i].capacity, cases[i].fpr, cases[i].n);
+      golden_bytes want = bytes_of(cases[i].name, is_dump);
+      assert_writes(format_of("bf", is_dump), f, want);
+      nay_filter_free(f);
+      free(want.at);
+    }
+  }
+}
+
+static void a_builder_counts(void **state) {
+  (void)state;
+  nay_params p = {.fpr = 0.01};
+  nay_builder *b;
+  nay_filter *f;
+  uint8_t key[GOLDEN_KEY_MAX];
+  assert_ok(nay_format_builder(format_of("bf", true), &p, NULL, NULL, &b));
+  for (uint64_t i = 0; i < 1000; i++) assert_ok(nay_builder_add(b, key, item_key(i, key)));
+  assert_ok(nay_builder_finish(b, &f));
+  nay_builder_free(b);
+  golden_bytes want = bytes_of("bf_1pct_1000", true);
+  assert_writes(format_of("bf", true), f, want);
+  free(want.at);
+  nay_filter_free(f);
+}
+
+/* A chain grows in Redis, not here; what is there still answers. */
+static void a_full_chain_takes_no_more(void **state) {
+  (void)state;
+  nay_filter *f = reserve(false, 50, 0.01, 50);
+  golden_bytes before = golden_encode(f);
+  bool is_new = true;
+  assert_status(nay_filter_add(f, "one more", 8, &is_new), NAY_EFULL);
+  assert_ok(nay_filter_add(f, "item:7", 6, &is_new)); /* it is there already */
+  assert_false(is_new);
+  golden_assert_encodes(f, before.at, before.len);
+  free(before.at);
+}
+
+static void a_dump_takes_adds_and_forgets(void **state) {
+  (void)state;
+  nay_filter *f = decode("bf_default", true);
+  bool is_new = false;
+  nay_stats s;
+  assert_ok(nay_filter_add(f, "one more", 8, &is_new));
+  assert_true(is_new);
+  assert_true(nay_filter_may_contain(f, "one more", 8));
+  exercise_round_trip(format_of("bf", true), f);
+  assert_ok(nay_filter_clear(f));
+  assert_false(nay_filter_may_contain(f, "one more", 8));
+  assert_ok(nay_filter_stats(f, &s));
+  assert_int_equal(s.nbits_set, 0);
+  nay_filter *empty = reserve(true, 100, 0.01, 0);
+  golden_bytes bytes = golden_encode(f);
+  golden_assert_encodes(empty, bytes.at, bytes.len);
+  free(bytes.at);
+  nay_filter_free(f);
+}
+
+static void sizes_are_by_rate_or_bits(void **state) {
+  (void)state;
+  const nay_format *format = format_of("bf", false);
+  nay_plan plan;
+  nay_diag diag;
+  nay_params p = {.nkeys = 1000, .fpr = 0.01};
+  assert_ok(nay_format_plan(format, &p, NULL, &plan));
+  assert_int_equal(plan.nbytes, 73 + 1384);
+  assert_int_equal(plan.k, 8);
+  assert_close(plan.fpr, 0.005, 0.03); /* half for the first link, which has some bits to spare */
+  p = (nay_params){.nkeys = 1000, .bits_per_key = 10};
+  assert_ok(nay_format_plan(format, &p, NULL, &plan));
+  assert_int_equal(plan.nbytes, 73 + 1256);
+  static const nay_params wrong[] = {{.nkeys = 10},
+                                     {.nkeys = 10, .fpr = 1.5},
+                                     {.nkeys = 10, .bits_per_key = 1},
+                                     {.nkeys = 10, .fpr = 0.01, .k = 3},
+                                     {.nkeys = 10, .fpr = 0.01, .seed = 3},
+                                     {.nkeys = UINT64_C(1) << 56, .fpr = 1e-100},
+                                     {.nkeys = 10, .fpr = 0.01, .kind = NAY_CUCKOO}};
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    diag = (nay_diag){0};
+    assert_status(nay_format_plan(format, &wrong[i], &diag, &plan), NAY_EINVAL);
+    assert_non_null(diag.what);
+  }
+  assert_status(nay_format_plan(format, NULL, NULL, &plan), NAY_EINVAL);
 }
 
 /* ---- strangers ---- */
@@ -302,21 +414,6 @@ static void every_flip_of_a_dump_is_refused(void **state) {
   }
 }
 
-/* The same with the checksum made right again, which is all that an enemy has to do. */
-static uint64_t crc64(const uint8_t *bytes, size_t len) {
-  uint64_t crc = 0;
-  for (size_t i = 0; i < len; i++) {
-    crc ^= bytes[i];
-    for (unsigned b = 0; b < 8; b++) crc = crc >> 1 ^ (0x95ac9329ac4bc9b5u & (0 - (crc & 1)));
-  }
-  return crc;
-}
-
-static void seal(golden_bytes dump) {
-  uint64_t crc = crc64(dump.at, dump.len - 8);
-  for (unsigned i = 0; i < 8; i++) dump.at[dump.len - 8 + i] = (uint8_t)(crc >> (8 * i));
-}
-
 static void flips_under_a_right_checksum_are_harmless(void **state) {
   (void)state;
   static const char *const some[] = {"bf_tiny", "bf_default", "cf_exp0", "cf_default"};
@@ -326,7 +423,7 @@ static void flips_under_a_right_checksum_are_harmless(void **state) {
     size_t step = dump.len > 500 ? 7 : 1;
     for (size_t bit = 0; bit < (dump.len - 8) * 8; bit += step) {
       dump.at[bit / 8] ^= (uint8_t)(1u << bit % 8);
-      seal(dump);
+      seal_dump(dump.at, dump.len);
       bool ok = exercise_bytes(format_of(some[i], true), dump.at, dump.len, bit, bit % 16 == 0);
       accepted += ok;
       refused += !ok;
@@ -345,7 +442,7 @@ static void dumps_of_other_types_and_versions(void **state) {
   assert_status(nay_format_decode(format_of("bf", true), dump.at, dump.len, NULL, NULL, &f),
                 NAY_EFORMAT);
   dump.at[9] ^= 7; /* version 3 of the encoding */
-  seal(dump);
+  seal_dump(dump.at, dump.len);
   assert_ptr_equal(nay_format_recognise(dump.at, dump.len), format_of("cf", true));
   assert_status(nay_format_decode(format_of("cf", true), dump.at, dump.len, NULL, NULL, &f),
                 NAY_EVERSION);
@@ -408,7 +505,7 @@ static void without_memory_nothing_is_left(void **state) {
 
 static void lzf_round_trips(void **state) {
   (void)state;
-  static uint64_t table[65536];
+  static uint32_t table[65536];
   enum { MAX = 3000 };
   uint8_t src[MAX], packed[MAX], back[MAX];
   for (unsigned round = 0; round < TEST_SCALE(20000); round++) {
@@ -475,7 +572,7 @@ static void rdb_strings_of_every_kind(void **state) {
                                         "aaaaaaaaaaaaaaaaaaaaa"};
   static const size_t expected[] = {2,  3, 3, 3, 4, 3, 4,  4,  4,  6, 5,  6, 6,
                                     12, 5, 3, 4, 5, 4, 13, 13, 14, 5, 22, 10};
-  static uint64_t table[65536];
+  static uint32_t table[65536];
   for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++) {
     uint8_t bytes[64] = {0}, back[64];
     size_t len = strlen(strings[i]);
@@ -522,7 +619,12 @@ int main(void) {
       TEST(chains_of_bloom_txt),
       TEST(counts_and_stats),
       TEST(a_scan_is_viewed_and_a_dump_is_not),
-      TEST(such_filters_are_not_made_here),
+      TEST(cuckoo_filters_are_not_made_here),
+      TEST(built_here_they_have_redisbloom_s_bytes),
+      TEST(a_builder_counts),
+      TEST(a_full_chain_takes_no_more),
+      TEST(a_dump_takes_adds_and_forgets),
+      TEST(sizes_are_by_rate_or_bits),
       TEST(every_cut_is_refused),
       TEST(every_flip_of_a_dump_is_refused),
       TEST(flips_under_a_right_checksum_are_harmless),

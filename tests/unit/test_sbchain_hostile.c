@@ -254,6 +254,40 @@ static void options_and_growth_that_do_not_exist(void **state) {
   assert_status(nay_sbchain_begin(0, 5, 1ull << 32 | 2, NULL, NULL, &chain), NAY_ECORRUPT);
 }
 
+/* Links of a stranger's chain may have any rates: the strictest need not come last. */
+static void strict_links_before_lax_ones(void **state) {
+  (void)state;
+  const double rates[] = {1e-300, 0.5, 1e-320, 0.9};
+  nay_sbchain *chain;
+  assert_ok(nay_sbchain_begin(0, 13, 2, NULL, NULL, &chain));
+  for (size_t i = 0; i < 4; i++) {
+    nay_sbchain *one;
+    nay_sblink link;
+    assert_ok(nay_sbchain_new(rates[i], 50, 2, 13, NULL, &one));
+    assert_ok(nay_sbchain_link(one, 0, &link));
+    void *bytes = calloc(1, link.nbytes);
+    assert_non_null(bytes);
+    assert_ok(nay_sbchain_take(chain, &link, bytes, NULL));
+    nay_sbchain_free(one);
+  }
+  assert_ok(nay_sbchain_finish(chain, NULL));
+  const void *items[NAY_SB_BATCH];
+  size_t lens[NAY_SB_BATCH], done;
+  char text[NAY_SB_BATCH];
+  uint64_t is_new = 0, answers;
+  for (size_t i = 0; i < NAY_SB_BATCH; i++) {
+    text[i] = (char)i;
+    items[i] = &text[i];
+    lens[i] = 1;
+  }
+  nay_sbchain_may_contain_many(chain, items, lens, NAY_SB_BATCH, &answers);
+  assert_int_equal(answers, 0); /* so all links have been asked */
+  (void)nay_sbchain_add_many(chain, items, lens, NAY_SB_BATCH, &is_new, &done);
+  nay_sbchain_may_contain_many(chain, items, lens, NAY_SB_BATCH, &answers);
+  assert_int_equal(answers & is_new, is_new);
+  nay_sbchain_free(chain);
+}
+
 /* A true header of a filter that is larger than the memory. */
 static void honest_claims_without_memory(void **state) {
   (void)state;
@@ -353,6 +387,7 @@ int main(void) {
       TEST(every_length_but_one_is_refused),
       TEST(counts_that_do_not_add_up),
       TEST(options_and_growth_that_do_not_exist),
+      TEST(strict_links_before_lax_ones),
       TEST(honest_claims_without_memory),
       TEST(chunks_outside_their_link),
       TEST(growth_that_overflows),
