@@ -92,6 +92,19 @@ size_t memory_free_effort(uint64_t nallocations, uint64_t nbytes) {
   return (size_t)(nallocations + (nbytes >> 15));
 }
 
+void *memory_move(void *ctx, void *ptr) { return redis.DefragAlloc(ctx, ptr); }
+
+int memory_defrag(redis_defrag *ctx, void **value,
+                  bool (*move)(void **value, uint64_t part, redis_defrag *ctx)) {
+  unsigned long part = 0;
+  if (redis.DefragCursorGet(ctx, &part) != REDIS_OK) part = 0;
+  for (; move(value, part, ctx); part++) {
+    /* small values have no cursor: for them there is no second time */
+    if (redis.DefragShouldStop(ctx) && redis.DefragCursorSet(ctx, part + 1) == REDIS_OK) return 1;
+  }
+  return 0;
+}
+
 void memory_info(redis_info *info, const char *prefix, const memory_use *use) {
   char name[64];
   snprintf(name, sizeof name, "%s_values", prefix);

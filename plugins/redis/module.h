@@ -130,6 +130,15 @@ void memory_value_freed(memory_use *use);
  */
 size_t memory_free_effort(uint64_t nallocations, uint64_t nbytes);
 
+/*
+ * memory_defrag: offers the parts of a value to the server's defragmenter, from its cursor on.
+ * `move` offers one with memory_move, and is false past the last. Returns what a type's method
+ * returns.
+ */
+int memory_defrag(redis_defrag *ctx, void **value,
+                  bool (*move)(void **value, uint64_t part, redis_defrag *ctx));
+void *memory_move(void *ctx, void *ptr);
+
 /* memory_info: the fields `<prefix>_values` and `<prefix>_bytes` of INFO. */
 void memory_info(redis_info *info, const char *prefix, const memory_use *use);
 

@@ -170,19 +170,16 @@ static void bf_digest(redis_digest *digest, void *value) {
   redis.DigestEndSequence(digest);
 }
 
-static void *bf_move(void *ctx, void *ptr) { return redis.DefragAlloc(ctx, ptr); }
+static bool bf_move_part(void **value, uint64_t part, redis_defrag *ctx) {
+  nay_sbchain *chain = *value;
+  bool is_part = nay_sbchain_move(&chain, part, memory_move, ctx);
+  *value = chain;
+  return is_part;
+}
 
-/* The cursor is the next part of the chain to move; 0 means done. */
 static int bf_defrag(redis_defrag *ctx, redis_string *key, void **value) {
   (void)key;
-  unsigned long part = 0;
-  nay_sbchain *chain = *value;
-  if (redis.DefragCursorGet(ctx, &part) != REDIS_OK) part = 0;
-  for (; nay_sbchain_move(&chain, part, bf_move, ctx); part++) {
-    *value = chain;
-    if (redis.DefragShouldStop(ctx) && redis.DefragCursorSet(ctx, part + 1) == REDIS_OK) return 1;
-  }
-  return 0;
+  return memory_defrag(ctx, value, bf_move_part);
 }
 
 redis_type_methods bf_methods = {.version = REDIS_TYPE_METHODS_VERSION,

@@ -174,21 +174,16 @@ static void *cf_copy(redis_string *from, redis_string *to, const void *value) {
   return copy;
 }
 
-static void *cf_mover(void *ctx, void *ptr) { return redis.DefragAlloc(ctx, ptr); }
+static bool cf_move_part(void **value, uint64_t part, redis_defrag *ctx) {
+  nay_cfchain *chain = *value;
+  bool is_part = nay_cfchain_move(&chain, part, memory_move, ctx);
+  *value = chain;
+  return is_part;
+}
 
-/* The cursor is the part that comes next. */
 static int cf_defrag(redis_defrag *ctx, redis_string *key, void **value) {
   (void)key;
-  unsigned long part = 0;
-  if (redis.DefragCursorGet(ctx, &part) != REDIS_OK) part = 0;
-  nay_cfchain *chain = *value;
-  while (nay_cfchain_move(&chain, part, cf_mover, ctx)) {
-    *value = chain;
-    part++;
-    /* without a cursor (small values) there is no second time */
-    if (redis.DefragShouldStop(ctx) && redis.DefragCursorSet(ctx, part) == REDIS_OK) return 1;
-  }
-  return 0;
+  return memory_defrag(ctx, value, cf_move_part);
 }
 
 redis_type_methods cf_methods = {

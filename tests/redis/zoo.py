@@ -55,9 +55,9 @@ class Listener(Client):
         self("REPLCONF", "listening-port", 1)
         self("REPLCONF", "capa", "psync2")
         self("PSYNC", "?", -1)
-        line = self.line()
-        while line in (b"\n", b"\r\n"):
-            line = self.line()
+        line = self.file.readline()
+        while line == b"\n":  # sent every second until the copy is ready
+            line = self.file.readline()
         self.file.read(int(line[1:]))  # the RDB: what was there before
 
     def commands(self, client):

@@ -4,15 +4,14 @@
  * an enemy, memory that fails, sizes at their limits.
  */
 #include "base/crc32.h"
-#include "golden/golden.h"
 #include "nay_redis_cuckoo.h"
 #include "redis/cfsub.h"
 #include "support/flaky.h"
+#include "support/redisbloom.h"
 
 static uint64_t item_hash(const char *prefix, uint64_t i) {
-  char item[32];
-  return nay_cfchain_hash(
-      item, (size_t)snprintf(item, sizeof item, "%s:%llu", prefix, (unsigned long long)i));
+  uint8_t item[32];
+  return nay_cfchain_hash(item, redisbloom_key(prefix, i, item));
 }
 
 static nay_cfchain *make(uint64_t capacity, uint32_t bucket, uint32_t iterations,
@@ -97,30 +96,6 @@ static const example examples[] = {
     {"cf_del", 64, 2, 1, 400, 200, 0, 4},
 };
 
-static golden_bytes example_bytes(const char *name) {
-  char path[256];
-  snprintf(path, sizeof path, TEST_GOLDEN "/redisbloom/%s.scandump", name);
-  return golden_read(path);
-}
-
-/* Lines of filters.txt under "filter <name>", by their first word. */
-static char *example_line(const char *text, const char *name, const char *word) {
-  char head[64];
-  snprintf(head, sizeof head, "filter %s\n", name);
-  const char *at = strstr(text, head);
-  assert_non_null(at);
-  snprintf(head, sizeof head, "\n%s", word);
-  at = strstr(at, head);
-  assert_non_null(at);
-  at += strlen(head);
-  size_t len = strcspn(at, "\n");
-  char *line = malloc(len + 1);
-  assert_non_null(line);
-  memcpy(line, at, len);
-  line[len] = 0;
-  return line;
-}
-
 static nay_cfchain *example_make(const example *e) {
   nay_cfchain *chain = make(e->capacity, e->bucket, 20, e->expansion);
   unsigned errors = 0;
@@ -138,7 +113,7 @@ static void same_calls_make_redisbloom_s_bytes(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
     nay_cfchain *chain = example_make(&examples[i]);
-    golden_bytes want = example_bytes(examples[i].name), got;
+    golden_bytes want = redisbloom_bytes(examples[i].name, false), got;
     size_t nchunks;
     assert_dumps_as(chain, want);
     got = dump(chain, &nchunks);
@@ -154,20 +129,18 @@ static void dumps_load_and_answer_as_redisbloom(void **state) {
   (void)state;
   golden_bytes text = golden_read(TEST_GOLDEN "/redisbloom/filters.txt");
   for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
-    golden_bytes want = example_bytes(examples[i].name);
+    golden_bytes want = redisbloom_bytes(examples[i].name, false);
     nay_cfchain *chain = load(want);
     assert_dumps_as(chain, want);
-    char *hits = example_line((char *)text.at, examples[i].name, "hits"), *rest = hits;
-    char *info = example_line((char *)text.at, examples[i].name, "info");
+    const char *hits = redisbloom_line((char *)text.at, examples[i].name, "hits");
+    const char *info = redisbloom_line((char *)text.at, examples[i].name, "info");
+    uint64_t next = redisbloom_number(&hits);
     for (uint64_t p = 0; p < 2000; p++) {
-      bool expected = *rest != 0 && strtoull(rest, NULL, 10) == p;
-      assert_int_equal(nay_cfchain_has(chain, item_hash("probe", p)), expected);
-      if (expected) strtoull(rest, &rest, 10);
+      assert_int_equal(nay_cfchain_has(chain, item_hash("probe", p)), p == next);
+      if (p == next) next = redisbloom_number(&hits);
     }
-    assert_int_equal(nay_cfchain_nbytes(chain), strtoull(info, NULL, 10));
+    assert_int_equal(nay_cfchain_nbytes(chain), redisbloom_number(&info));
     nay_cfchain_free(chain);
-    free(info);
-    free(hits);
     free(want.at);
   }
   free(text.at);
@@ -193,12 +166,11 @@ static void counts_are_redisbloom_s_but_for_coinciding_buckets(void **state) {
   golden_bytes text = golden_read(TEST_GOLDEN "/redisbloom/filters.txt");
   for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
     nay_cfchain *chain = example_make(&examples[i]);
-    char *counts = example_line((char *)text.at, examples[i].name, "counts ");
-    for (uint64_t k = 0; counts[k] != 0; k++) {
+    const char *counts = redisbloom_line((char *)text.at, examples[i].name, "counts ");
+    for (uint64_t k = 0; counts[k] != '\n'; k++) {
       uint64_t hash = item_hash("item", k), theirs = (uint64_t)(counts[k] - '0');
       assert_int_equal(count_twice(chain, hash, examples[i].bucket), theirs);
     }
-    free(counts);
     nay_cfchain_free(chain);
   }
   free(text.at);
@@ -332,7 +304,7 @@ static void an_add_that_fails_changes_nothing(void **state) {
 
 static void every_failed_allocation_is_an_error_and_no_more(void **state) {
   (void)state;
-  golden_bytes want = example_bytes("cf_b4");
+  golden_bytes want = redisbloom_bytes("cf_b4", false);
   for (long at = 0;; at++) {
     flaky heap = {.fail_at = at};
     nay_zallocator a = flaky_zallocator(&heap);
@@ -395,7 +367,7 @@ static void buffers_are_adopted_or_left_alone(void **state) {
   (void)state;
   flaky heap = {.fail_at = -1};
   nay_zallocator a = flaky_zallocator(&heap);
-  golden_bytes want = example_bytes("cf_b4");
+  golden_bytes want = redisbloom_bytes("cf_b4", false);
   nay_cfchain_header h;
   nay_cfchain *chain;
   assert_ok(nay_cfchain_read_header(want.at, NAY_CFCHAIN_HEADER_LEN, NULL, &h));
@@ -433,7 +405,7 @@ static void an_empty_chain_dumps_and_loads(void **state) {
 
 static void chunks_stay_within_a_sub_filter(void **state) {
   (void)state;
-  golden_bytes want = example_bytes("cf_b4"); /* 1024 and 2048 slots */
+  golden_bytes want = redisbloom_bytes("cf_b4", false); /* 1024 and 2048 slots */
   nay_cfchain *chain = load(want);
   uint8_t zeros[2049] = {0};
   size_t len;
@@ -479,7 +451,7 @@ static void a_defragmenter_may_move_every_part(void **state) {
   (void)state;
   flaky heap = {.fail_at = -1};
   nay_zallocator a = flaky_zallocator(&heap);
-  golden_bytes want = example_bytes("cf_del"); /* four sub-filters */
+  golden_bytes want = redisbloom_bytes("cf_del", false); /* four sub-filters */
   nay_cfchain *loaded = load(want), *chain;
   assert_ok(nay_cfchain_copy(loaded, &a, &chain));
   mover m = {.heap = &heap};
@@ -496,7 +468,7 @@ static void a_defragmenter_may_move_every_part(void **state) {
 
 static void prefetch_changes_nothing(void **state) {
   (void)state;
-  golden_bytes want = example_bytes("cf_del");
+  golden_bytes want = redisbloom_bytes("cf_del", false);
   nay_cfchain *chain = load(want);
   uint64_t hashes[3] = {0, UINT64_MAX, item_hash("item", 7)};
   nay_cfchain_prefetch(chain, hashes, 3, true);

@@ -4,16 +4,10 @@
  * a header of LOADCHUNK, in the fields of RESTORE, in the arguments of RESERVE.
  */
 #include "base/bytes.h"
-#include "golden/golden.h"
 #include "nay_redis_cuckoo.h"
 #include "redis/cfsub.h"
 #include "support/flaky.h"
-
-static golden_bytes example(const char *name) {
-  char path[256];
-  snprintf(path, sizeof path, TEST_GOLDEN "/redisbloom/%s.scandump", name);
-  return golden_read(path);
-}
+#include "support/redisbloom.h"
 
 static void put(uint8_t *at, uint64_t value, size_t width) {
   for (size_t i = 0; i < width; i++) at[i] = (uint8_t)(value >> (8 * i));
@@ -28,15 +22,14 @@ static uint64_t bits_of(double x) {
 /* ---- cuckoo ---- */
 
 static uint64_t item(uint64_t i) {
-  char text[32];
-  return nay_cfchain_hash(text,
-                          (size_t)snprintf(text, sizeof text, "item:%llu", (unsigned long long)i));
+  uint8_t text[32];
+  return nay_cfchain_hash(text, redisbloom_key("item", i, text));
 }
 
 /* The header of two sub-filters, 256 and 512 buckets of 4, with one field changed: refused, with a
  * reason, before anything is allocated; in a dump of its own as well. */
 static void refuse_cf(size_t offset, uint64_t value, size_t width) {
-  golden_bytes bytes = example("cf_b4");
+  golden_bytes bytes = redisbloom_bytes("cf_b4", false);
   put(bytes.at + offset, value, width);
   nay_cfchain_header h = {.nfilters = 77};
   nay_diag diag = {NULL, UINT64_MAX, 0};
@@ -61,7 +54,7 @@ static void cve_2024_25115_cf_loadchunk_heap_overflow(void **state) {
   refuse_cf(24, 65536, 8);             /* a counter of 16 bits would say 0 */
   refuse_cf(24, UINT64_C(1) << 32, 8); /* and one of 32 */
   refuse_cf(24, UINT64_MAX, 8);
-  golden_bytes bytes = example("cf_b4");
+  golden_bytes bytes = redisbloom_bytes("cf_b4", false);
   nay_cfchain_header h;
   nay_cfchain *chain;
   assert_ok(nay_cfchain_read_header(bytes.at, NAY_CFCHAIN_HEADER_LEN, NULL, &h));
@@ -130,7 +123,7 @@ static void redis_8_2_3_cf_counter_overflow(void **state) {
   refuse_cf(0, 3073, 8); /* more items than slots */
   refuse_cf(0, UINT64_MAX, 8);
   refuse_cf(16, UINT64_MAX, 8); /* deletes, of which CF.INFO would say -1 */
-  golden_bytes bytes = example("cf_b4");
+  golden_bytes bytes = redisbloom_bytes("cf_b4", false);
   put(bytes.at, 0, 8);              /* no items, it says */
   put(bytes.at + 16, INT64_MAX, 8); /* and has removed all that can be counted */
   nay_cfchain_header h;
@@ -199,7 +192,8 @@ static void redis_8_4_1_cf_rdb_of_another_length(void **state) {
 
 static void headers_of_other_lengths_are_refused(void **state) {
   (void)state;
-  golden_bytes cf = example("cf_default"), bf = example("bf_default");
+  golden_bytes cf = redisbloom_bytes("cf_default", false),
+               bf = redisbloom_bytes("bf_default", false);
   nay_cfchain_header h;
   nay_sbchain *chain;
   for (size_t len = 0; len < 200; len++) {
@@ -230,7 +224,7 @@ enum {
 
 /* The header of one link for 1000 items at 1 %, with one field changed: as refuse_cf. */
 static void refuse_bf(size_t offset, uint64_t value, size_t width) {
-  golden_bytes bytes = example("bf_1pct_1000");
+  golden_bytes bytes = redisbloom_bytes("bf_1pct_1000", false);
   put(bytes.at + offset, value, width);
   flaky heap = {.fail_at = -1};
   nay_zallocator a = flaky_zallocator(&heap);

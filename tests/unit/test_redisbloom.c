@@ -5,8 +5,8 @@
  */
 #include "format/lzf.h"
 #include "format/rdb.h"
-#include "golden/golden.h"
 #include "support/exercise.h"
+#include "support/redisbloom.h"
 #include "support/seal.h"
 
 static const char *const names[] = {"bf_default", "bf_1pct_1000", "bf_nonscaling", "bf_exp4",
@@ -22,22 +22,12 @@ static const nay_format *format_of(const char *name, bool is_dump) {
   return format;
 }
 
-static golden_bytes bytes_of(const char *name, bool is_dump) {
-  char path[256];
-  snprintf(path, sizeof path, TEST_GOLDEN "/redisbloom/%s.%s", name, is_dump ? "dump" : "scandump");
-  return golden_read(path);
-}
-
 static nay_filter *decode(const char *name, bool is_dump) {
-  golden_bytes bytes = bytes_of(name, is_dump);
+  golden_bytes bytes = redisbloom_bytes(name, is_dump);
   nay_filter *f;
   assert_ok(nay_format_decode(format_of(name, is_dump), bytes.at, bytes.len, NULL, NULL, &f));
   free(bytes.at);
   return f;
-}
-
-static size_t text_key(const char *prefix, uint64_t i, char *key) {
-  return (size_t)snprintf(key, 32, "%s:%llu", prefix, (unsigned long long)i);
 }
 
 /* ---- bytes ---- */
@@ -58,7 +48,7 @@ static void assert_writes(const nay_format *format, const nay_filter *f, golden_
 static void both_forms_are_written_as_they_were(void **state) {
   (void)state;
   for (size_t i = 0; i < N_NAMES; i++) {
-    golden_bytes scan = bytes_of(names[i], false), dump = bytes_of(names[i], true);
+    golden_bytes scan = redisbloom_bytes(names[i], false), dump = redisbloom_bytes(names[i], true);
     for (int from_dump = 0; from_dump < 2; from_dump++) {
       nay_filter *f = decode(names[i], from_dump), *copy;
       assert_ok(nay_filter_copy(f, NULL, &copy));
@@ -92,7 +82,7 @@ static void another_kind_of_filter_is_not_written(void **state) {
 static void a_dump_is_recognised_and_a_scan_is_not(void **state) {
   (void)state;
   for (size_t i = 0; i < N_NAMES; i++) {
-    golden_bytes scan = bytes_of(names[i], false), dump = bytes_of(names[i], true);
+    golden_bytes scan = redisbloom_bytes(names[i], false), dump = redisbloom_bytes(names[i], true);
     assert_ptr_equal(nay_format_recognise(dump.at, 10), format_of(names[i], true));
     assert_ptr_equal(nay_format_recognise(dump.at, dump.len), format_of(names[i], true));
     assert_null(nay_format_recognise(dump.at, 9));
@@ -108,55 +98,33 @@ static void a_dump_is_recognised_and_a_scan_is_not(void **state) {
 
 /* ---- answers ---- */
 
-/* Numbers of a line "word n n n", of the block "filter <name>" in filters.txt. */
-static const char *line_of(const char *text, const char *name, const char *word) {
-  char head[64];
-  snprintf(head, sizeof head, "filter %s\n", name);
-  text = strstr(text, head);
-  assert_non_null(text);
-  snprintf(head, sizeof head, "\n%s", word);
-  text = strstr(text, head);
-  assert_non_null(text);
-  return text + strlen(head);
-}
-
-/* The next number of a line; UINT64_MAX at its end. */
-static uint64_t next_number(const char **line) {
-  while (**line == ' ') ++*line;
-  if (**line == '\n' || **line == 0) return UINT64_MAX;
-  char *end;
-  uint64_t number = strtoull(*line, &end, 10);
-  *line = end;
-  return number;
-}
-
 static void assert_hits(const nay_filter *f, const char *hits, golden_key make) {
-  uint64_t next = next_number(&hits);
+  uint64_t next = redisbloom_number(&hits);
   for (uint64_t p = 0; p < 2000; p++) {
     uint8_t key[GOLDEN_KEY_MAX];
     size_t len = make(p, key);
     assert_int_equal(nay_filter_may_contain(f, key, len), p == next);
-    if (p == next) next = next_number(&hits);
+    if (p == next) next = redisbloom_number(&hits);
   }
   assert_true(next == UINT64_MAX);
 }
 
-static size_t probe_key(uint64_t i, uint8_t *out) { return text_key("probe", i, (char *)out); }
+static size_t probe_key(uint64_t i, uint8_t *out) { return redisbloom_key("probe", i, out); }
 
 static void answers_are_redisbloom_s(void **state) {
   (void)state;
   golden_bytes text = golden_read(TEST_GOLDEN "/redisbloom/filters.txt");
   for (size_t i = 0; i < N_NAMES; i++) {
-    const char *numbers = line_of((char *)text.at, names[i], "items");
+    const char *numbers = redisbloom_line((char *)text.at, names[i], "items");
     unsigned items, deleted, errors;
     assert_int_equal(sscanf(numbers, "%u deleted %u errors %u", &items, &deleted, &errors), 3);
     for (int is_dump = 0; is_dump < 2; is_dump++) {
       nay_filter *f = decode(names[i], is_dump);
-      assert_hits(f, line_of((char *)text.at, names[i], "hits"), probe_key);
+      assert_hits(f, redisbloom_line((char *)text.at, names[i], "hits"), probe_key);
       unsigned maybes = 0;
       for (uint64_t k = deleted; k < items; k++) {
-        char key[32];
-        size_t len = text_key("item", k, key);
+        uint8_t key[32];
+        size_t len = redisbloom_key("item", k, key);
         maybes += nay_filter_may_contain(f, key, len);
       }
       assert_true(maybes >= items - deleted - errors);
@@ -229,7 +197,7 @@ static void counts_and_stats(void **state) {
 
 static void a_scan_is_viewed_and_a_dump_is_not(void **state) {
   (void)state;
-  golden_bytes scan = bytes_of("bf_exp4", false), dump = bytes_of("bf_exp4", true);
+  golden_bytes scan = redisbloom_bytes("bf_exp4", false), dump = redisbloom_bytes("bf_exp4", true);
   nay_view view;
   nay_diag diag;
   assert_ok(nay_format_view(format_of("bf", false), scan.at, scan.len, NULL, &view));
@@ -259,7 +227,7 @@ static void cuckoo_filters_are_not_made_here(void **state) {
 
 /* ---- making Bloom filters ---- */
 
-static size_t item_key(uint64_t i, uint8_t *out) { return text_key("item", i, (char *)out); }
+static size_t item_key(uint64_t i, uint8_t *out) { return redisbloom_key("item", i, out); }
 
 static nay_filter *reserve(bool is_dump, uint64_t capacity, double fpr, uint64_t n) {
   nay_params p = {.nkeys = capacity, .fpr = fpr};
@@ -284,7 +252,7 @@ static void built_here_they_have_redisbloom_s_bytes(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     for (int is_dump = 0; is_dump < 2; is_dump++) {
       nay_filter *f = reserve(is_dump, cases[i].capacity, cases[i].fpr, cases[i].n);
-      golden_bytes want = bytes_of(cases[i].name, is_dump);
+      golden_bytes want = redisbloom_bytes(cases[i].name, is_dump);
       assert_writes(format_of("bf", is_dump), f, want);
       nay_filter_free(f);
       free(want.at);
@@ -302,7 +270,7 @@ static void a_builder_counts(void **state) {
   for (uint64_t i = 0; i < 1000; i++) assert_ok(nay_builder_add(b, key, item_key(i, key)));
   assert_ok(nay_builder_finish(b, &f));
   nay_builder_free(b);
-  golden_bytes want = bytes_of("bf_1pct_1000", true);
+  golden_bytes want = redisbloom_bytes("bf_1pct_1000", true);
   assert_writes(format_of("bf", true), f, want);
   free(want.at);
   nay_filter_free(f);
@@ -375,7 +343,7 @@ static void every_cut_is_refused(void **state) {
   (void)state;
   for (size_t i = 0; i < N_NAMES; i++) {
     for (int is_dump = 0; is_dump < 2; is_dump++) {
-      golden_bytes bytes = bytes_of(names[i], is_dump);
+      golden_bytes bytes = redisbloom_bytes(names[i], is_dump);
       size_t step = bytes.len > 2000 ? 97 : 1;
       for (size_t len = 0; len < bytes.len; len += step) {
         nay_filter *f = NULL;
@@ -396,7 +364,7 @@ static void every_flip_of_a_dump_is_refused(void **state) {
   (void)state;
   static const char *const some[] = {"bf_tiny", "bf_empty", "cf_exp0"};
   for (size_t i = 0; i < 3; i++) {
-    golden_bytes dump = bytes_of(some[i], true), scan = bytes_of(some[i], false);
+    golden_bytes dump = redisbloom_bytes(some[i], true), scan = redisbloom_bytes(some[i], false);
     for (size_t bit = 0; bit < dump.len * 8; bit++) {
       nay_filter *f = NULL;
       dump.at[bit / 8] ^= (uint8_t)(1u << bit % 8);
@@ -419,7 +387,7 @@ static void flips_under_a_right_checksum_are_harmless(void **state) {
   static const char *const some[] = {"bf_tiny", "bf_default", "cf_exp0", "cf_default"};
   unsigned accepted = 0, refused = 0;
   for (size_t i = 0; i < 4; i++) {
-    golden_bytes dump = bytes_of(some[i], true);
+    golden_bytes dump = redisbloom_bytes(some[i], true);
     size_t step = dump.len > 500 ? 7 : 1;
     for (size_t bit = 0; bit < (dump.len - 8) * 8; bit += step) {
       dump.at[bit / 8] ^= (uint8_t)(1u << bit % 8);
@@ -437,7 +405,7 @@ static void flips_under_a_right_checksum_are_harmless(void **state) {
 
 static void dumps_of_other_types_and_versions(void **state) {
   (void)state;
-  golden_bytes dump = bytes_of("cf_exp0", true);
+  golden_bytes dump = redisbloom_bytes("cf_exp0", true);
   nay_filter *f = NULL;
   assert_status(nay_format_decode(format_of("bf", true), dump.at, dump.len, NULL, NULL, &f),
                 NAY_EFORMAT);
@@ -477,7 +445,7 @@ static void a_claim_without_bytes_costs_nothing(void **state) {
 
 static void without_memory_nothing_is_left(void **state) {
   (void)state;
-  golden_bytes dump = bytes_of("bf_exp4", true);
+  golden_bytes dump = redisbloom_bytes("bf_exp4", true);
   for (long at = 0;; at++) {
     flaky heap = {.fail_at = at};
     nay_allocator a = flaky_allocator(&heap);
