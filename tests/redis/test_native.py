@@ -2,12 +2,18 @@
 """NAY.*: every command, every kind, every refusal; what replicas and files get to see."""
 import os
 import pathlib
+import struct
 import subprocess
+import sys
 import tempfile
 import time
 
 import zoo
-from server import BUILD, LONG, Client, Error, Server, Skip, equal, main, refuses, test
+from mutate import Mutator
+from server import BUILD, LONG, SOURCE, Client, Error, Server, Skip, equal, main, refuses, test
+
+sys.path.insert(0, str(SOURCE / "tests/golden/native"))
+from read_nay import xxh3  # noqa: E402
 
 KINDS = ("bloom", "blocked", "counting", "scalable", "cuckoo", "window")
 WRONG_TYPE = "WRONGTYPE Operation against a key holding the wrong kind of value"
@@ -487,6 +493,66 @@ def command_line(client):
         for where in ("here", "after a reload"):
             equal(set(client("NAY.MTEST", "keyed", *items(100))), {1}, where)
             client("DEBUG", "RELOAD")
+
+
+def sealed(data):
+    """The file with every checksum made right again."""
+    data = bytearray(data)
+    nsections, body_len = data[13], struct.unpack_from("<Q", data, 48)[0]
+    struct.pack_into("<Q", data, 56, xxh3(bytes(data[:56])))
+    end = 64 + 16 * nsections + 8 * -(-body_len // 65536)
+    if end + 8 > len(data) or body_len > len(data):
+        return bytes(data)
+    for i in range(-(-body_len // 65536)):
+        body = len(data) - body_len + 65536 * i
+        struct.pack_into("<Q", data, 64 + 16 * nsections + 8 * i, xxh3(bytes(data[body : body + 65536])))
+    struct.pack_into("<Q", data, end, xxh3(bytes(data[56:end])))
+    return bytes(data)
+
+
+def damaged(mutator, data):
+    """Wrong numbers in the header, at the start of the payload, or wrong bytes anywhere."""
+    r, data = mutator.random, bytearray(data)
+    for _ in range(r.choice((1, 1, 2, 3))):
+        body = len(data) - struct.unpack_from("<Q", data, 48)[0]
+        place = r.choice((16, 24, 32, 40, 48, 72, *(body + 8 * i for i in range(12)), r.randrange(len(data))))
+        if 0 <= place <= len(data) - 8:
+            struct.pack_into("<Q", data, place, mutator.number(struct.unpack_from("<Q", data, place)[0]))
+        data[r.choice((8, 9, 10, 13, r.randrange(len(data))))] ^= r.choice((0, 0, 1 << r.randrange(8)))
+    return sealed(data)
+
+
+def use(client, key):
+    """Whatever was accepted answers like a filter, travels like one, and takes every command."""
+    client("NAY.INFO", key)
+    for item in items(3, "new"):
+        added = client.ask("NAY.ADD", key, item)
+        assert isinstance(added, Error) or client("NAY.TEST", key, item) == 1, f"{item} lost"
+    client("NAY.MTEST", key, *items(20))
+    for words in (("NAY.DEL", key, "new:1"), ("NAY.COUNT", key, "x"), ("NAY.ADVANCE", key, 1 << 40),
+                  ("NAY.RESERVE", "like", 1, 1, "LIKE", key, "MEMORY", 1 << 20), ("NAY.MERGE", "like", key), ("NAY.MADD", "like", *items(30))):
+        client.ask(*words)
+    client("RESTORE", "again", 0, client("DUMP", key), "REPLACE")
+    equal(digest(client, "again"), digest(client, key), "RESTORE of what was accepted")
+    equal(client("NAY.LOAD", "again", 0, dump(client, key), "REPLACE"), 0, "LOAD of what was accepted")
+
+
+@test("files with right checksums and wrong numbers: refused, or filters all the same")
+def hostile_files(client):
+    sources = [path.read_bytes() for path in sorted((SOURCE / "tests/golden/native").glob("*.nay"))
+               if path.stat().st_size < 5000]
+    sources = [data for data in sources if isinstance(client.ask("NAY.LOAD", "k", 0, data, "REPLACE"), int)]
+    assert len(sources) > 20, len(sources)
+    mutator, accepted, tries = Mutator(8), 0, 100000 if LONG else 4000
+    for i in range(tries):
+        client("DEL", "k", "like")
+        data = damaged(mutator, mutator.random.choice(sources))
+        options = ["SECONDS"] if mutator.random.randrange(4) == 0 else []
+        if client.ask("NAY.LOAD", "k", 0, data, *options) == 0:
+            accepted += 1
+            use(client, "k")
+    assert int(client.info("memory")["used_memory"]) < 200 << 20
+    assert tries / 50 < accepted < tries, accepted
 
 
 # ---- the server around it ----
