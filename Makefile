@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all demo test test-quick test-long fuzz bench bench-quick bench-billion install uninstall \
+.PHONY: all demo test test-quick test-long fuzz bench bench-quick bench-sst bench-billion install uninstall \
         amalgamation format lint coverage clean help
 
 all: ## build the library and the nay command (build/release)
@@ -39,6 +39,11 @@ bench: ## time every filter beside its peers; BENCH="--sizes 1M --keep bench/res
 
 bench-quick: ## the same in under two minutes, smaller sizes
 	@$(MAKE) --no-print-directory bench BENCH="--quick $(BENCH)"
+
+bench-sst: ## tables beside LevelDB's, and lookups over a hundred of them: about two minutes
+	@scripts/bootstrap bench
+	@$(MAKE) --no-print-directory all
+	@build/release/bench/nay-bench-sst $(BENCH)
 
 bench-billion: all ## build a filter of 10^9 keys: 8 GB of temporary file, some minutes
 	@bench/peers/billion

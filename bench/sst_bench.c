@@ -8,14 +8,13 @@
  * an iterator for each get costs it more. Ours always verifies checksums; LevelDB does on request,
  * and is measured both ways.
  */
-#include <getopt.h>
 #include <nay_sst.h>
-#include <snappy-c.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../tests/support/snappy_codec.h"
 #include "bench.h"
 #include "sst_peer.h"
 
@@ -30,38 +29,6 @@ typedef struct sst_options {
   size_t reads;
   const char *folder;
 } sst_options;
-
-/* ---- snappy ---- */
-
-static size_t sst_bound(const nay_codec *self, size_t len) {
-  (void)self;
-  return snappy_max_compressed_length(len);
-}
-
-static bool sst_compress(const nay_codec *self, const void *src, size_t len, void *dst,
-                         size_t *dst_len) {
-  (void)self;
-  *dst_len = snappy_max_compressed_length(len);
-  return snappy_compress(src, len, dst, dst_len) == SNAPPY_OK;
-}
-
-static bool sst_size(const nay_codec *self, const void *src, size_t len, size_t *size) {
-  (void)self;
-  return snappy_uncompressed_length(src, len, size) == SNAPPY_OK;
-}
-
-static bool sst_uncompress(const nay_codec *self, const void *src, size_t len, void *dst,
-                           size_t size) {
-  (void)self;
-  return snappy_uncompress(src, len, dst, &size) == SNAPPY_OK;
-}
-
-static const nay_codec sst_snappy = {.id = 1,
-                                     .bound = sst_bound,
-                                     .compress = sst_compress,
-                                     .uncompressed_size = sst_size,
-                                     .uncompress = sst_uncompress};
-static const nay_codec *const sst_codecs[] = {&sst_snappy};
 
 /* ---- records ---- */
 
@@ -164,7 +131,7 @@ static void sst_round(const sst_case *c, const sst_records *r, const bench_keys 
                       const bench_keys *absent, const char *ours, const char *theirs,
                       sst_times *times) {
   nay_policy policy;
-  nay_sst_write_options how = {.codec = c->snappy ? &sst_snappy : NULL};
+  nay_sst_write_options how = {.codec = c->snappy ? &snappy_codec : NULL};
   if (c->filter_bits != 0) {
     if (nay_policy_leveldb((uint32_t)c->filter_bits, &policy) != NAY_OK) bench_die("no policy");
     how.filter = NAY_SST_BLOCK_FILTER;
@@ -180,7 +147,7 @@ static void sst_round(const sst_case *c, const sst_records *r, const bench_keys 
   uint64_t total = r->n * (r->key_len + r->value_len);
 
   nay_sst *t;
-  nay_sst_read_options read = {.codecs = sst_codecs, .ncodecs = 1, .flags = NAY_SST_NO_FILTERS};
+  nay_sst_read_options read = {.codecs = snappy_codecs, .ncodecs = 1, .flags = NAY_SST_NO_FILTERS};
   if (nay_sst_open(ours, &read, NULL, NULL, &t) != NAY_OK) bench_die("cannot open our table");
   sst_peer *peers[2] = {sst_peer_open(theirs, false), sst_peer_open(theirs, true)};
   if (peers[0] == NULL || peers[1] == NULL) bench_die("LevelDB cannot open its table");

@@ -30,6 +30,7 @@ typedef struct command {
   const char *summary;  /* one line, in lists */
   const char *operands; /* as in a synopsis */
   int min_operands, max_operands;
+  const char *verbs;    /* what the first operand may be, separated by spaces; NULL: a file */
   const char *about;    /* paragraphs for help and the manual, separated by an empty line */
   const char *examples; /* transcripts: "$ command" lines, each followed by its exact output */
 } command;
@@ -53,6 +54,7 @@ typedef struct command {
 #define CMD_MAN 0x10000u
 #define CMD_HELP 0x20000u
 #define CMD_EXTRACT 0x40000u
+#define CMD_SST 0x80000u
 #define CMD_ANY 0xfffffu
 
 #define ANY_NUMBER 1000000

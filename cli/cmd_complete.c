@@ -20,7 +20,7 @@ static void complete_bash(void) {
   const command *c;
   out_text(
       "# bash completion for nay; made by 'nay complete bash'\n_nay() {\n"
-      "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=\n"
+      "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= verbs=\n"
       "  [ \"$prev\" = = ] && prev=${COMP_WORDS[COMP_CWORD-2]}\n"
       "  [ \"$cur\" = = ] && cur= && prev=${COMP_WORDS[COMP_CWORD-1]}\n"
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    COMPREPLY=($(compgen -W '");
@@ -34,12 +34,14 @@ static void complete_bash(void) {
     for (const option_row *row = NULL; (row = options_next(row, c->bit)) != NULL; space = " ") {
       out_text("%s--%s", space, row->name);
     }
-    out_text("' ;;\n");
+    out_text("'%s%s%s ;;\n", c->verbs != NULL ? " verbs='" : "", c->verbs != NULL ? c->verbs : "",
+             c->verbs != NULL ? "'" : "");
   }
   out_text(
-      "  esac\n  case $cur in\n"
+      "  esac\n  [ \"$COMP_CWORD\" -eq 2 ] || verbs=\n  case $cur in\n"
       "    -*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n"
-      "    *) COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n"
+      "    *) [ -n \"$verbs\" ] && COMPREPLY=($(compgen -W \"$verbs\" -- \"$cur\")) ||\n"
+      "      COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n"
       "  esac\n}\ncomplete -o filenames -F _nay nay\n");
 }
 
@@ -93,6 +95,7 @@ static void complete_zsh(void) {
   for (size_t i = 0; (c = command_at(i)) != NULL; i++) {
     out_text("    %s) _arguments \\\n", c->name);
     for (const option_row *row = NULL; (row = options_next(row, c->bit)) != NULL;) zsh_row(row);
+    if (c->verbs != NULL) out_text("      '1:verb:(%s)' \\\n", c->verbs);
     out_text("      '*:file:_files' ;;\n");
   }
   out_text("  esac\n}\n_nay \"$@\"\n");
@@ -114,6 +117,12 @@ static void complete_fish(void) {
     out_text("complete -c nay -n __fish_use_subcommand -f -a %s -d '", c->name);
     fish_quoted(c->summary);
     out_text("'\n");
+    if (c->verbs != NULL) {
+      out_text(
+          "complete -c nay -n '__fish_seen_subcommand_from %s; and not "
+          "__fish_seen_subcommand_from %s' -f -a '%s'\n",
+          c->name, c->verbs, c->verbs);
+    }
     for (const option_row *row = NULL; (row = options_next(row, c->bit)) != NULL;) {
       const char *list[OPTION_WORDS];
       options_values(row, list);

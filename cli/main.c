@@ -10,13 +10,13 @@
 extern const command command_plan, command_build, command_add, command_remove, command_check,
     command_info, command_verify, command_merge, command_fold, command_convert, command_uniq,
     command_diff, command_common, command_bench, command_plot, command_complete, command_man,
-    command_help, command_extract;
+    command_help, command_sst, command_extract;
 
 static const command *const commands[] = {
-    &command_plan,    &command_build,    &command_check,  &command_info,  &command_verify,
-    &command_add,     &command_remove,   &command_merge,  &command_fold,  &command_convert,
-    &command_uniq,    &command_diff,     &command_common, &command_bench, &command_plot,
-    &command_extract, &command_complete, &command_man,    &command_help,
+    &command_plan,  &command_build,  &command_check,    &command_info, &command_verify,
+    &command_add,   &command_remove, &command_merge,    &command_fold, &command_convert,
+    &command_uniq,  &command_diff,   &command_common,   &command_sst,  &command_extract,
+    &command_bench, &command_plot,   &command_complete, &command_man,  &command_help,
 };
 
 const command *command_at(size_t i) {

@@ -14,30 +14,34 @@
 
 #define KEYED                                                                                     \
   (CMD_BUILD | CMD_ADD | CMD_REMOVE | CMD_CHECK | CMD_VERIFY | CMD_UNIQ | CMD_DIFF | CMD_COMMON | \
-   CMD_CONVERT)
+   CMD_CONVERT | CMD_SST)
 #define MAKING (CMD_BUILD | CMD_UNIQ | CMD_DIFF | CMD_COMMON | CMD_PLAN | CMD_BENCH | CMD_PLOT)
 #define READING \
   (CMD_ADD | CMD_REMOVE | CMD_CHECK | CMD_INFO | CMD_VERIFY | CMD_MERGE | CMD_FOLD | CMD_CONVERT)
-#define WRITING \
-  (CMD_BUILD | CMD_ADD | CMD_REMOVE | CMD_MERGE | CMD_FOLD | CMD_CONVERT | CMD_PLOT | CMD_EXTRACT)
+#define WRITING                                                                       \
+  (CMD_BUILD | CMD_ADD | CMD_REMOVE | CMD_MERGE | CMD_FOLD | CMD_CONVERT | CMD_PLOT | \
+   CMD_EXTRACT | CMD_SST)
 #define TELLING                                                                                  \
   (CMD_PLAN | CMD_BUILD | CMD_ADD | CMD_REMOVE | CMD_CHECK | CMD_INFO | CMD_VERIFY | CMD_MERGE | \
-   CMD_FOLD | CMD_CONVERT | CMD_UNIQ | CMD_BENCH | CMD_EXTRACT)
+   CMD_FOLD | CMD_CONVERT | CMD_UNIQ | CMD_BENCH | CMD_EXTRACT | CMD_SST)
 #define AT(field) offsetof(options, field)
 
 static const char *const encodings[] = {"text", "hex", "b64", "u64", "u64le", NULL};
+static const char *const table_filters[] = {"full",  "partitioned", "leveldb",
+                                            "small", "none",        NULL}; /* tables.h */
+static const char *const table_codecs[] = {"none", "snappy", NULL};
 static const char *const colors[] = {"auto", "always", "never", NULL};
 
 static const option_row rows[] = {
     /* the filter to make */
-    {"type", 't', "KIND", OPTION_KIND, AT(kind), MAKING, "family of the filter (default auto)",
-     NULL},
+    {"type", 't', "KIND", OPTION_KIND, AT(kind), MAKING | CMD_SST,
+     "family of the filter (default auto)", NULL},
     {"nkeys", 'n', "COUNT", OPTION_COUNT, AT(nkeys), MAKING,
      "how many distinct keys to plan for: 1000, 1e6, 10M", NULL},
-    {"fpr", 'p', "RATE", OPTION_RATE, AT(fpr), MAKING,
+    {"fpr", 'p', "RATE", OPTION_RATE, AT(fpr), MAKING | CMD_SST,
      "rate of false positives once they are in: 0.01, 1%, 1/256", NULL},
-    {"bits", 'b', "BITS", OPTION_REAL, AT(bits_per_key), MAKING, "bits per key, instead of a rate",
-     NULL},
+    {"bits", 'b', "BITS", OPTION_REAL, AT(bits_per_key), MAKING | CMD_SST,
+     "bits per key, instead of a rate", NULL},
     {"memory", 'M', "SIZE", OPTION_SIZE, AT(nbytes), MAKING,
      "memory budget of the filter, instead of a rate: 10M, 1Gi", NULL},
     {"probes", 0, "K", OPTION_COUNT, AT(probes), CMD_BUILD | CMD_PLAN | CMD_BENCH,
@@ -63,7 +67,10 @@ static const option_row rows[] = {
     /* answers */
     {"invert", 'v', NULL, OPTION_FLAG, AT(invert), CMD_CHECK,
      "select the nays, which are certain, instead of the maybes", NULL},
-    {"count", 'c', NULL, OPTION_FLAG, AT(count), CMD_CHECK | CMD_UNIQ | CMD_DIFF | CMD_COMMON,
+    {"invert", 'v', NULL, OPTION_FLAG, AT(invert), CMD_SST,
+     "get: select the keys that are not there", NULL},
+    {"count", 'c', NULL, OPTION_FLAG, AT(count),
+     CMD_SST | CMD_CHECK | CMD_UNIQ | CMD_DIFF | CMD_COMMON,
      "print only how many keys are selected", NULL},
     {"quiet", 'q', NULL, OPTION_FLAG, AT(quiet), CMD_CHECK,
      "print nothing; the first selected key decides the exit status", NULL},
@@ -75,7 +82,7 @@ static const option_row rows[] = {
      "all operands are filters: select keys that all of them may hold", NULL},
     {"which", 0, NULL, OPTION_FLAG, AT(which), CMD_CHECK,
      "all operands are filters: print each key with those that may hold it", NULL},
-    {"keys", 0, "FILE", OPTION_FILES, AT(key_files), CMD_CHECK | CMD_VERIFY | CMD_CONVERT,
+    {"keys", 0, "FILE", OPTION_FILES, AT(key_files), CMD_SST | CMD_CHECK | CMD_VERIFY | CMD_CONVERT,
      "read keys from FILE; may be given again", NULL},
     {"absent", 0, "FILE", OPTION_FILES, AT(absent_files), CMD_VERIFY,
      "keys known to be absent: their maybes are false positives", NULL},
@@ -91,6 +98,37 @@ static const option_row rows[] = {
     {"max-fpr", 0, "RATE", OPTION_RATE, AT(max_fpr), CMD_MERGE | CMD_FOLD,
      "refuse (merge) or stop (fold) at a rate above this", NULL},
     {"factor", 0, "N", OPTION_COUNT, AT(factor), CMD_FOLD, "shrink by exactly this factor", NULL},
+    /* tables */
+    {"filter", 0, "KIND", OPTION_CHOICE, AT(table_filter), CMD_SST,
+     "build, compact: one filter over the table, one for each range of keys, or one for each 2 KiB "
+     "as LevelDB has it or with fewer false positives (default full):",
+     table_filters},
+    {"prefix-length", 0, "N", OPTION_COUNT, AT(prefix_length), CMD_SST,
+     "build, compact: also a filter of the first N bytes of keys, for scans", NULL},
+    {"prefix-delimiter", 0, "C", OPTION_TEXT, AT(prefix_delimiter), CMD_SST,
+     "build, compact: also a filter of keys up to the first C", NULL},
+    {"compress", 0, "CODEC", OPTION_CHOICE, AT(compress), CMD_SST,
+     "build, compact: how blocks are compressed:", table_codecs},
+    {"block", 0, "SIZE", OPTION_SIZE, AT(block_bytes), CMD_SST,
+     "build, compact: size of a block (default 4096)", NULL},
+    {"sort", 0, NULL, OPTION_FLAG, AT(sort), CMD_SST,
+     "build: put the rows in order, in memory; of equal keys the last one counts", NULL},
+    {"sequence", 0, "N", OPTION_COUNT, AT(sequence), CMD_SST,
+     "build: internal keys with this sequence number", NULL},
+    {"bottom", 0, NULL, OPTION_FLAG, AT(bottom), CMD_SST,
+     "compact: nothing older lies below, so deletions can go", NULL},
+    {"snapshot", 0, "N", OPTION_COUNT, AT(snapshot), CMD_SST,
+     "compact: keep the versions that readers at sequence N and above can see", NULL},
+    {"from", 0, "KEY", OPTION_TEXT, AT(from), CMD_SST, "scan: start at KEY", NULL},
+    {"to", 0, "KEY", OPTION_TEXT, AT(upto), CMD_SST, "scan: end before KEY", NULL},
+    {"prefix", 0, "KEY", OPTION_TEXT, AT(prefix), CMD_SST, "scan: only keys that start so", NULL},
+    {"limit", 0, "COUNT", OPTION_COUNT, AT(limit), CMD_SST, "scan: at most so many entries", NULL},
+    {"versions", 0, NULL, OPTION_FLAG, AT(versions), CMD_SST,
+     "scan: all versions of internal keys, with sequence number and type", NULL},
+    {"no-values", 0, NULL, OPTION_FLAG, AT(no_values), CMD_SST, "get, scan: print keys alone",
+     NULL},
+    {"verify", 0, NULL, OPTION_FLAG, AT(verify_table), CMD_SST,
+     "info: read every block, count the entries", NULL},
     /* streams */
     {"exact", 0, NULL, OPTION_FLAG, AT(exact), CMD_UNIQ,
      "no errors: keep every distinct key in memory, which grows", NULL},

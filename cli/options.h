@@ -62,6 +62,11 @@ struct options {
   bool as_csv;                                   /* bench */
   bool svg;                                      /* plot */
   bool markdown;                                 /* man */
+  /* tables */
+  unsigned table_filter, compress; /* as in tables.h */
+  uint64_t prefix_length, block_bytes, sequence, snapshot, limit;
+  const char *prefix_delimiter, *from, *upto, *prefix;
+  bool sort, bottom, versions, no_values, verify_table;
 };
 
 typedef enum option_type {

@@ -23,7 +23,7 @@ nay_status nay__policy_size(const nay_policy *self, size_t n, size_t *size);
  * Setting bits of a small array one after the other is slow: each is a load, an or and a store, and
  * in so few bytes the next load waits for the last store. So small arrays are made in a scratch
  * that has a byte for each bit, to be set to 1: stores alone, which do not wait. nay__policy_pack
- * makes bits of it. Measured: 1.6 times as fast for LevelDB's filters of 20 keys.
+ * makes bits of it. Measured, for LevelDB's filters of 20 keys: 4.8 ns a key, instead of 6.6.
  */
 #define NAY_POLICY_SCRATCH 8192u /* bits: 500 keys of 16; larger arrays rarely meet themselves */
 

@@ -34,6 +34,7 @@
 #include "base/bytes.h"
 #include "base/sort.h"
 #include "cpu/kernels.h"
+#include "cpu/lanes.h"
 #include "family/bitarray.h"
 #include "hash/hash.h"
 #include "policy/policy.h"
@@ -62,22 +63,22 @@ static inline uint64_t small_word(const uint8_t *p, size_t i, size_t len) {
   return i + 8 <= len ? nay__load64le(p + i) : nay__load64le(p + len - 8) >> (8 * (i + 8 - len));
 }
 
+/* The last words, fewer than four, from the end: each turn rotates those behind it once more. */
 static uint64_t small_fold(const uint8_t *p, size_t len) {
   uint8_t padded[8] = {0};
   if (len < 8) { /* nobody writes such filters */
     memcpy(padded, p, len);
     return nay__load64le(padded);
   }
-  uint64_t lane[4] = {0};
-  size_t i = 0;
-  for (; i + 32 <= len; i += 32) {
-    lane[0] ^= nay__load64le(p + i);
-    lane[1] ^= nay__load64le(p + i + 8);
-    lane[2] ^= nay__load64le(p + i + 16);
-    lane[3] ^= nay__load64le(p + i + 24);
+  uint64_t x = 0, lane[4];
+  size_t whole = len / NAY_LANES_BYTES * NAY_LANES_BYTES;
+  for (size_t i = (len + 7) / 8 * 8; i > whole; i -= 8) {
+    x = nay__rotl64(x, 5) ^ small_word(p, i - 8, len);
   }
-  for (unsigned j = 0; i < len; i += 8, j++) lane[j] ^= small_word(p, i, len);
-  return lane[0] ^ nay__rotl64(lane[1], 5) ^ nay__rotl64(lane[2], 10) ^ nay__rotl64(lane[3], 15);
+  if (whole == 0) return x;
+  nay__lanes(p, whole, lane);
+  x ^= lane[0] ^ nay__rotl64(lane[1], 5) ^ nay__rotl64(lane[2], 10) ^ nay__rotl64(lane[3], 15);
+  return x;
 }
 
 static uint8_t small_check(const uint8_t *filter, size_t len) {

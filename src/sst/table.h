@@ -91,8 +91,8 @@ typedef struct nay_hash_memo {
   uint64_t nhashes;
 } nay_hash_memo;
 
-/* nay__table_fetch: a block's contents, its checksum verified. *hold is made when it is needed, and
- * keeps the bytes until it is used again. */
+/* nay__table_fetch: the contents of a block that is not data, its checksum verified, past the
+ * cache. *hold is made when it is needed, and keeps the bytes until it is used again. */
 nay_status nay__table_fetch(const nay_sst *sst, nay_handle handle, nay_hold **hold, nay_diag *diag,
                             nay_bytes *contents);
 

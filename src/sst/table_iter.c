@@ -121,36 +121,42 @@ nay_status nay_sst_iter_seek(nay_sst_iter *it, const void *key, size_t len) {
   return iter_seek(it, key, len);
 }
 
-nay_status nay_sst_iter_range(nay_sst_iter *it, const void *from, size_t from_len, const void *to,
-                              size_t to_len) {
-  if ((from == NULL && from_len != 0) || (to == NULL && to_len != 0)) return iter_bad_argument(it);
-  nay_bytes start = {from_len != 0 ? from : (const void *)"", from_len}, end = {to, to_len};
+/* Sets the end of a range, copied; the caller may change it. */
+static nay_status iter_end_before(nay_sst_iter *it, bool ends, const void *end, size_t len) {
   it->valid = false;
-  it->ends = to != NULL;
+  it->ends = ends;
   it->end.len = 0;
-  if (it->ends) NAY_TRY(nay__buffer_append(&it->end, to, to_len, &it->table->allocator));
+  if (nay__buffer_append(&it->end, end, ends ? len : 0, &it->table->allocator) == NAY_OK) {
+    return NAY_OK;
+  }
+  return nay__fail(&it->diag, NAY_ENOMEM, "no memory for a key", 0);
+}
+
+/* From `from` to the end that is set, if the filter of prefixes lets us. */
+static nay_status iter_scan(nay_sst_iter *it, const uint8_t *from, size_t len) {
+  nay_bytes start = {from, len}, end = {it->end.at, it->end.len};
   if (nay__table_ask_range(it->table, start, it->ends ? &end : NULL) == NAY_SAYS_NAY) {
     return NAY_ENOENT;
   }
-  return iter_seek(it, start.at, start.len);
+  return iter_seek(it, from, len);
+}
+
+nay_status nay_sst_iter_range(nay_sst_iter *it, const void *from, size_t from_len, const void *to,
+                              size_t to_len) {
+  if ((from == NULL && from_len != 0) || (to == NULL && to_len != 0)) return iter_bad_argument(it);
+  NAY_TRY(iter_end_before(it, to != NULL, to, to_len));
+  return iter_scan(it, from_len != 0 ? from : (const void *)"", from_len);
 }
 
 nay_status nay_sst_iter_prefix(nay_sst_iter *it, const void *prefix, size_t len) {
   if (prefix == NULL && len != 0) return iter_bad_argument(it);
   const uint8_t *p = len != 0 ? prefix : (const void *)"";
   size_t n = len;
-  while (n > 0 && p[n - 1] == 0xff)
-    n--; /* the first key behind: the last byte that can grow does */
-  it->valid = false;
-  it->ends = n != 0;
-  it->end.len = 0;
-  NAY_TRY(nay__buffer_append(&it->end, p, n, &it->table->allocator));
-  if (it->ends) it->end.at[n - 1]++;
-  nay_bytes start = {p, len}, end = {it->end.at, it->end.len};
-  if (nay__table_ask_range(it->table, start, it->ends ? &end : NULL) == NAY_SAYS_NAY) {
-    return NAY_ENOENT;
-  }
-  return iter_seek(it, p, len);
+  while (n > 0 && p[n - 1] == 0xff) n--;
+  /* the first key behind them all: the last byte that can grow does */
+  NAY_TRY(iter_end_before(it, n != 0, p, n));
+  if (n != 0) it->end.at[n - 1]++;
+  return iter_scan(it, p, len);
 }
 
 bool nay_sst_iter_valid(const nay_sst_iter *it) { return it->valid; }

@@ -149,22 +149,21 @@ static bool read_cached(const nay_sst *t, nay_handle handle, nay_hold **slot, na
   return true;
 }
 
-/* From the file, verified unless the caller knows that it was. */
-static nay_status read_block(const nay_sst *t, nay_handle handle, bool verified, nay_hold **slot,
-                             nay_diag *diag, nay_bytes *contents) {
+/* From the file: verified unless the caller knows that it was, into the cache if that is for it. */
+static nay_status read_block(const nay_sst *t, nay_handle handle, bool verified, bool cache,
+                             nay_hold **slot, nay_diag *diag, nay_bytes *contents) {
   const uint8_t *raw;
   const nay_codec *codec;
   size_t size;
   NAY_TRY(read_raw(t, handle, slot, diag, &raw));
   if (!verified) NAY_TRY(nay__frame_check(raw, (size_t)handle.size, handle.offset, diag));
   NAY_TRY(read_plan(t, raw, handle, diag, &codec, &size));
-  bool copy = t->bytes == NULL && t->options.cache != NULL;
-  if (codec == NULL && !copy) {
+  if (codec == NULL && (t->bytes != NULL || !cache)) {
     *contents = (nay_bytes){raw, size};
     return NAY_OK;
   }
-  return (t->options.cache != NULL ? read_into_cache : read_into_hold)(t, raw, handle, codec, size,
-                                                                       slot, diag, contents);
+  return (cache ? read_into_cache : read_into_hold)(t, raw, handle, codec, size, slot, diag,
+                                                    contents);
 }
 
 static nay_status read_outside(nay_diag *diag, nay_handle handle) {
@@ -175,8 +174,7 @@ nay_status nay__table_fetch(const nay_sst *t, nay_handle handle, nay_hold **slot
                             nay_bytes *contents) {
   if (!nay__handle_fits(handle, t->limit)) return read_outside(diag, handle);
   read_unpin(*slot);
-  if (read_cached(t, handle, slot, contents)) return NAY_OK;
-  return read_block(t, handle, false, slot, diag, contents);
+  return read_block(t, handle, false, false, slot, diag, contents);
 }
 
 /*
@@ -200,7 +198,8 @@ nay_status nay__table_block(const nay_sst *t, const nay_entry *entry, nay_handle
     nay__atomic_increment64(&t->counts->hits);
   } else {
     bool verified = byte != NULL && (nay__atomic_load8(byte) & mask) != 0;
-    NAY_TRY(read_block(t, handle, verified, slot, diag, &contents));
+    bool cache = t->options.cache != NULL;
+    NAY_TRY(read_block(t, handle, verified, cache, slot, diag, &contents));
     if (byte != NULL && !verified) (void)nay__atomic_or8(byte, mask);
   }
   return nay__table_moved(nay__block_open(contents.at, contents.len, diag, block), diag, handle);

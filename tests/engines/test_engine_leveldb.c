@@ -3,6 +3,7 @@
  * answer from every filter, whoever wrote it and whatever happened to it since.
  */
 #include "engines.h"
+#include "nay_policy.h"
 #include "random_set.h"
 
 #define N_SETS 5000
@@ -35,18 +36,36 @@ static nay_filter *ours_by_builder(const random_set *set) {
   return f;
 }
 
-/* Both readers on the same bytes. */
+static nay_policy ours_as_policy(int bits_per_key) {
+  nay_policy policy;
+  assert_ok(nay_policy_leveldb((uint32_t)bits_per_key, &policy));
+  return policy;
+}
+
+static void check_policy_bytes(const random_set *set, const golden_bytes *want) {
+  nay_policy policy = ours_as_policy(set->bits_per_key);
+  golden_bytes made = {NULL, 0};
+  assert_ok(policy.create(&policy, (const void *const *)set->keys, set->lens, set->n, NULL,
+                          &made.at, &made.len));
+  assert_int_equal(made.len, want->len);
+  assert_memory_equal(made.at, want->at, want->len);
+  free(made.at);
+}
+
+/* All readers on the same bytes. */
 static void check_answers(const uint8_t *filter, size_t len, const random_set *set,
                           uint64_t *state) {
   nay_view view;
   assert_ok(nay_format_view(nay_format_find("leveldb"), filter, len, NULL, &view));
   const nay_filter *f = nay_view_filter(&view);
+  nay_policy policy = ours_as_policy(10);
   for (unsigned i = 0; i < N_PROBES; i++) {
     uint8_t absent[MAX_KEY_LEN];
     size_t key_len;
     const uint8_t *key = draw_probe(set, i % 2 == 0, state, absent, &key_len);
     bool want = engine_leveldb_may_match(key, key_len, filter, len);
-    if (nay_filter_may_contain(f, key, key_len) != want) {
+    if (nay_filter_may_contain(f, key, key_len) != want ||
+        policy.may_match(&policy, key, key_len, filter, len) != want) {
       fail_msg("set %llu, probe %u: LevelDB says %d", (unsigned long long)set->seed, i, want);
     }
   }
@@ -62,6 +81,7 @@ static void the_same_bytes(void **unused) {
     golden_bytes filter = theirs(set);
     golden_assert_encodes(ours_by_new(set), filter.at, filter.len);
     golden_assert_encodes(ours_by_builder(set), filter.at, filter.len);
+    check_policy_bytes(set, &filter);
     check_answers(filter.at, filter.len, set, &state);
     for (size_t i = 0; i < set->n; i++) {
       assert_true(engine_leveldb_may_match(set->keys[i], set->lens[i], filter.at, filter.len));

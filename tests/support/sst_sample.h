@@ -143,6 +143,34 @@ static inline uint8_t *sample_bytes(const sample *s, const nay_sst_write_options
   return bytes;
 }
 
+/* sample_copy_table: every entry of a table, written again; how many there were. */
+static inline size_t sample_copy_table(const nay_sst *t, const char *path,
+                                       const nay_sst_write_options *how) {
+  nay_sst_iter *it;
+  nay_sst_writer *w;
+  size_t n = 0, len, value_len;
+  assert_ok(nay_sst_iter_new(t, &it));
+  assert_ok(nay_sst_writer_new(path, how, NULL, NULL, &w));
+  for (nay_status s = nay_sst_iter_first(it); s == NAY_OK; s = nay_sst_iter_next(it), n++) {
+    const void *key = nay_sst_iter_key(it, &len), *value = nay_sst_iter_value(it, &value_len);
+    assert_ok(nay_sst_writer_add(w, key, len, value, value_len));
+  }
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
+  nay_sst_iter_free(it);
+  return n;
+}
+
+/* sample_same_file: two files have the same bytes. */
+static inline void sample_same_file(const char *a, const char *b) {
+  size_t len, other_len;
+  uint8_t *bytes = sample_read(a, &len), *other = sample_read(b, &other_len);
+  assert_int_equal(len, other_len);
+  assert_memory_equal(bytes, other, len);
+  free(bytes);
+  free(other);
+}
+
 static inline void sample_assert_entry(const nay_sst_iter *it, const sample_entry *e) {
   size_t len, value_len;
   const void *key = nay_sst_iter_key(it, &len), *value = nay_sst_iter_value(it, &value_len);

@@ -2,6 +2,8 @@
  * test_policy.c - the policies of nay_policy.h: no key is lost, whatever the set, the alignment and
  * the memory; LevelDB's bytes are those of the format; a flipped bit of "nay.small.v1" is a maybe.
  */
+#include <pthread.h>
+
 #include "nay_format.h"
 #include "support/flaky.h"
 #include "support/policy_keys.h"
@@ -193,6 +195,48 @@ static void out_of_memory_at_each_call(void **state) {
   }
 }
 
+/* ---- threads ---- */
+
+typedef struct worker {
+  const nay_policy *policy;
+  const policy_keys *keys;
+  policy_bytes shared; /* a filter that all ask */
+  size_t found;
+} worker;
+
+static void *worker_run(void *arg) {
+  worker *w = arg;
+  for (int i = 0; i < 20; i++) {
+    policy_bytes own = policy_make(w->policy, w->keys);
+    w->found += policy_count(w->policy, w->keys, w->shared.at, w->shared.len);
+    w->found += policy_count(w->policy, w->keys, own.at, own.len);
+    free(own.at);
+  }
+  return NULL;
+}
+
+static void threads_share_a_policy(void **state) {
+  (void)state;
+  enum { N = 4 };
+  for (unsigned p = 0; p < N_POLICIES; p++) {
+    nay_policy policy = policy_at(p, 10);
+    policy_keys keys = policy_keys_make(key_random, 0, 100);
+    policy_bytes filter = policy_make(&policy, &keys);
+    pthread_t threads[N];
+    worker workers[N];
+    for (unsigned i = 0; i < N; i++) {
+      workers[i] = (worker){&policy, &keys, filter, 0};
+      assert_int_equal(pthread_create(&threads[i], NULL, worker_run, &workers[i]), 0);
+    }
+    for (unsigned i = 0; i < N; i++) {
+      pthread_join(threads[i], NULL);
+      assert_int_equal(workers[i].found, 40 * keys.n);
+    }
+    free(filter.at);
+    policy_keys_free(&keys);
+  }
+}
+
 /* ---- LevelDB's bytes ---- */
 
 static void leveldb_bytes_are_those_of_the_format(void **state) {
@@ -306,6 +350,31 @@ static void a_moved_end_is_a_maybe(void **state) {
   }
 }
 
+/* As doc/design/0011-small-filters.md says, computed word by word. */
+static uint8_t documented_check(const uint8_t *filter, size_t len) {
+  uint64_t x = 0;
+  for (size_t i = 0; i < len - 1; i += 8) {
+    uint64_t word = 0;
+    for (size_t b = 0; b < 8 && i + b < len - 1; b++) word |= (uint64_t)filter[i + b] << (8 * b);
+    unsigned r = 5 * (unsigned)(i / 8 % 4);
+    x ^= r == 0 ? word : word << r | word >> (64 - r);
+  }
+  return (uint8_t)(83 * (len % 3) + x % 83);
+}
+
+static void the_check_is_the_documented_one(void **state) {
+  (void)state;
+  for (size_t n = 0; n < 1500; n += 1 + n / 9) {
+    nay_policy small = policy_at(1, 10);
+    policy_keys keys = policy_keys_make(key_random, n, n);
+    policy_bytes filter = policy_make(&small, &keys);
+    assert_int_equal(filter.at[filter.len - 1], documented_check(filter.at, filter.len));
+    assert_int_equal((filter.at[0] - 1) / 84, filter.len % 3);
+    free(filter.at);
+    policy_keys_free(&keys);
+  }
+}
+
 /* The bytes are for ever: these were written by the first version. */
 static void small_bytes_do_not_change(void **state) {
   (void)state;
@@ -332,11 +401,13 @@ int main(void) {
       TEST(parameters_out_of_range_are_refused),
       TEST(wrong_arguments_of_create),
       TEST(out_of_memory_at_each_call),
+      TEST(threads_share_a_policy),
       TEST(leveldb_bytes_are_those_of_the_format),
       TEST(small_filters_have_leveldb_s_size),
       TEST(small_filters_count_a_key_once),
       TEST(a_flipped_bit_is_a_maybe),
       TEST(a_moved_end_is_a_maybe),
+      TEST(the_check_is_the_documented_one),
       TEST(small_bytes_do_not_change),
   };
   return run_all(tests);

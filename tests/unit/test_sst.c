@@ -1,5 +1,9 @@
 /* test_sst.c - tables: the writer's grammar, every kind of filter, every kind of key.
  */
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+
 #include "support/sst_numbers.h"
 
 #define N_KEYS 20000
@@ -60,6 +64,39 @@ static void finish_replaces_or_nothing_does(void **unused) {
   t = open_table(path, NULL);
   assert_int_equal(info_of(t).nblocks, 1);
   assert_true(nay_sst_may_contain(t, "a", 1));
+  nay_sst_free(t);
+  unlink(path);
+}
+
+/* The disk is full, as far as this process is concerned: an error that says so, the old file stays.
+ */
+static void no_room_on_disk(void **unused) {
+  (void)unused;
+  char path[TEMP_MAX], key[32];
+  nay_sst_writer *w;
+  nay_diag diag = {NULL, 0, 0};
+  struct rlimit old, little = {.rlim_cur = 100000};
+  static char value[1000];
+  write_even(temp_path(path, "full.ldb"), NULL, 10);
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+  little.rlim_max = old.rlim_max;
+  void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+  assert_ok(nay_sst_writer_new(path, NULL, NULL, NULL, &w));
+  nay_status status = NAY_OK;
+  for (unsigned i = 0; i < 300 && status == NAY_OK; i++) {
+    status = nay_sst_writer_add(w, key, number_key(i, key), value, sizeof value);
+  }
+  assert_status(status, NAY_EIO);
+  assert_status(nay_sst_writer_add(w, "z", 1, "", 0), NAY_EIO);
+  assert_status(nay_sst_writer_finish(w, &diag), NAY_EIO);
+  assert_int_equal(diag.os_error, EFBIG);
+  assert_non_null(diag.what);
+  nay_sst_writer_free(w);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+  signal(SIGXFSZ, handler);
+  nay_sst *t = open_table(path, NULL);
+  ask_all(t, 10);
   nay_sst_free(t);
   unlink(path);
 }
@@ -328,6 +365,7 @@ int main(void) {
   const test_case tests[] = {
       TEST(keys_must_ascend),
       TEST(finish_replaces_or_nothing_does),
+      TEST(no_room_on_disk),
       TEST(refused_options),
       TEST(odd_sizes),
       TEST(unknown_policies_are_left_alone),

@@ -42,6 +42,23 @@ static void *ask(void *ctx) {
   return NULL;
 }
 
+static void ask_from_all(const nay_lookup *l, nay_sst *const tables[2]) {
+  pthread_t threads[N_THREADS];
+  work works[N_THREADS];
+  for (unsigned i = 0; i < N_THREADS; i++) {
+    works[i] = (work){l, tables[i % 2], i * 1000003u, 0};
+    assert_int_equal(pthread_create(&threads[i], NULL, ask, &works[i]), 0);
+  }
+  for (int i = 0; i < 100; i++) { /* readable at any time */
+    nay_sst_counters counters;
+    nay_lookup_count(l, &counters);
+  }
+  for (unsigned i = 0; i < N_THREADS; i++) {
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(works[i].wrong, 0);
+  }
+}
+
 static void readers_share_a_cache(void **flags) {
   char path[TEMP_MAX];
   nay_sst_cache *cache;
@@ -57,22 +74,9 @@ static void readers_share_a_cache(void **flags) {
       .cache = cache, .codecs = snappy_codecs, .ncodecs = 1, .flags = *(const unsigned *)*flags};
   for (int i = 0; i < 2; i++) t[i] = open_table(path, &read);
   assert_ok(nay_lookup_new((const nay_sst *const *)t, 2, NULL, &l));
-  pthread_t threads[N_THREADS];
-  work works[N_THREADS];
-  for (unsigned i = 0; i < N_THREADS; i++) {
-    works[i] = (work){l, t[i % 2], i * 1000003u, 0};
-    assert_int_equal(pthread_create(&threads[i], NULL, ask, &works[i]), 0);
-  }
   nay_sst_cache_stats stats;
   nay_sst_counters counters;
-  for (int i = 0; i < 100; i++) { /* readable at any time */
-    nay_sst_cache_describe(cache, &stats);
-    nay_lookup_count(l, &counters);
-  }
-  for (unsigned i = 0; i < N_THREADS; i++) {
-    assert_int_equal(pthread_join(threads[i], NULL), 0);
-    assert_int_equal(works[i].wrong, 0);
-  }
+  ask_from_all(l, t);
   nay_sst_cache_describe(cache, &stats);
   assert_true(stats.data.evictions > 0 && stats.filter.evictions > 0);
   assert_true(stats.data.bytes <= 20000 && stats.filter.bytes <= 4000);
@@ -88,22 +92,12 @@ static void readers_share_a_cache(void **flags) {
 static void readers_share_a_map(void **unused) {
   (void)unused;
   char path[TEMP_MAX];
-  nay_sst *t;
   nay_lookup *l;
-  pthread_t threads[N_THREADS];
-  work works[N_THREADS];
   nay_sst_write_options how = {.filter = NAY_SST_FULL_FILTER, .block_bytes = 300};
   write_even(temp_path(path, "map.ldb"), &how, N_KEYS);
-  t = open_table(path, NULL);
+  nay_sst *t = open_table(path, NULL);
   assert_ok(nay_lookup_new((const nay_sst *const[]){t}, 1, NULL, &l));
-  for (unsigned i = 0; i < N_THREADS; i++) {
-    works[i] = (work){l, t, i * 1000003u, 0};
-    assert_int_equal(pthread_create(&threads[i], NULL, ask, &works[i]), 0);
-  }
-  for (unsigned i = 0; i < N_THREADS; i++) {
-    assert_int_equal(pthread_join(threads[i], NULL), 0);
-    assert_int_equal(works[i].wrong, 0);
-  }
+  ask_from_all(l, (nay_sst *const[]){t, t});
   nay_lookup_free(l);
   nay_sst_free(t);
   unlink(path);

@@ -1,0 +1,131 @@
+/* cmd_sst_build.c - nay sst build: rows of keys and values in, a table out. */
+#include <string.h>
+
+#include "numbers.h"
+#include "stream.h"
+#include "tables.h"
+
+typedef struct build {
+  const options *o;
+  const char *out;
+  nay_sst_writer *writer;
+  bool whole_rows; /* the value is the row, not what follows the key in it */
+  uint64_t nrows, noverwritten;
+} build;
+
+/*
+ * A row is a line: the key, a tab, the value. The reader of columns finds the key, decoded; with
+ * --csv or -k the value is the whole row, for the key may be anywhere in it.
+ */
+static key_style build_style(const options *o) {
+  key_style style = o->keys;
+  bool lines = !style.null && !style.csv && !style.length_prefixed && style.encoding != KEY_U64LE;
+  if (lines) style.tsv = true;
+  return style;
+}
+
+static table_row build_row(const build *b, const key_batch *batch, size_t i) {
+  size_t len;
+  const uint8_t *record = batch_record(batch, i, &len);
+  table_row row = {.key = batch->keys[i], .len = batch->lens[i]};
+  if (b->o->keys.length_prefixed || b->o->keys.encoding == KEY_U64LE) return row;
+  len--; /* the terminator */
+  if (b->o->keys.crlf && len > 0 && record[len - 1] == '\r') len--;
+  const uint8_t *tab = b->whole_rows ? NULL : memchr(record, '\t', len);
+  if (b->whole_rows) {
+    row.value = record;
+    row.value_len = len;
+  } else if (tab != NULL) {
+    row.value = tab + 1;
+    row.value_len = (size_t)(record + len - row.value);
+    if (b->o->keys.null) row.len = (size_t)(tab - record); /* the reader saw no columns */
+  }
+  row.has_value = row.value != NULL;
+  return row;
+}
+
+_Noreturn static void build_refused(const build *b, const table_row *row) {
+  char key[80];
+  die(EXIT_TROUBLE,
+      "row %llu: the key '%s' is not above the one before it; --sort puts the rows in order, or "
+      "'LC_ALL=C sort' before",
+      (unsigned long long)b->nrows, escape_text(row->key, row->len, key, sizeof key));
+}
+
+static void build_write(build *b, const table_row *row) {
+  nay_status status;
+  b->nrows++;
+  if (b->o->sequence == 0) {
+    status = nay_sst_writer_add(b->writer, row->key, row->len, row->value, row->value_len);
+  } else {
+    nay_sst_version version = {row->key, row->len, b->o->sequence, !row->has_value};
+    status = nay_sst_writer_add_version(b->writer, &version, row->value, row->value_len);
+  }
+  if (status == NAY_EINVAL) build_refused(b, row);
+  if (status != NAY_OK) table_die(b->out, status, NULL);
+}
+
+static void build_rows(build *b, key_stream *s) {
+  table_sorter *sorter = b->o->sort ? table_sorter_new() : NULL;
+  for (key_batch *batch; (batch = stream_next(s)) != NULL;) {
+    for (size_t i = 0; i < batch->n; i++) {
+      table_row row = build_row(b, batch, i);
+      if (sorter == NULL) {
+        build_write(b, &row);
+      } else {
+        table_sorter_add(sorter, row.key, row.len, row.value, row.value_len, row.has_value);
+      }
+    }
+  }
+  if (sorter == NULL) return;
+  for (table_row row; table_sorter_next(sorter, &row);) build_write(b, &row);
+  b->noverwritten = stream_nkeys(s) - b->nrows;
+  table_sorter_free(sorter);
+}
+
+static void build_report(const build *b) {
+  char keys[NUMBER_TEXT], size[NUMBER_TEXT], filters[NUMBER_TEXT], again[NUMBER_TEXT];
+  nay_prefix prefix;
+  nay_sst *table = table_open(b->out, &prefix);
+  nay_sst_info info;
+  nay_sst_describe(table, &info);
+  if (b->o->json) {
+    json_begin("nay.sst.build/1");
+    json_text("file", b->out);
+    json_count("keys", b->nrows);
+    json_count("overwritten", b->noverwritten);
+    json_count("bytes", info.nbytes);
+    json_count("blocks", info.nblocks);
+    json_count("filter_bytes", info.filter_bytes + info.prefix_bytes);
+    json_end();
+  }
+  words("wrote %s: %s keys, %s, filters of %s", b->out, count_text((double)b->nrows, keys),
+        size_text(info.nbytes, size), size_text(info.filter_bytes + info.prefix_bytes, filters));
+  if (b->noverwritten != 0) {
+    words("%s rows had the key of a later one and were left out",
+          count_text((double)b->noverwritten, again));
+  }
+  nay_sst_free(table);
+}
+
+int sst_build(options *o) {
+  build b = {.o = o, .out = table_output(o), .whole_rows = o->keys.csv || o->keys.column != NULL};
+  table_plan plan;
+  nay_diag diag = {NULL, 0, 0};
+  if (o->sequence > NAY_SST_MAX_SEQUENCE) die(EXIT_TROUBLE, "--sequence: at most 2^56 - 1");
+  table_plan_make(o, &plan);
+  plan.write.keys = o->sequence != 0 ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN;
+  nay_status status = nay_sst_writer_new(b.out, &plan.write, NULL, &diag, &b.writer);
+  if (status != NAY_OK) table_die(b.out, status, &diag);
+  options reading = *o;
+  reading.keys = build_style(o);
+  key_stream *s =
+      stream_open(&reading, (const char *const *)o->operands + 1, (size_t)o->noperands - 1, NULL);
+  build_rows(&b, s);
+  stream_close(s);
+  status = nay_sst_writer_finish(b.writer, &diag);
+  if (status != NAY_OK) table_die(b.out, status, &diag);
+  nay_sst_writer_free(b.writer);
+  build_report(&b);
+  return EXIT_FOUND;
+}

@@ -1,0 +1,237 @@
+/* tables.c - see tables.h. */
+#include "tables.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "filterfile.h"
+#include "numbers.h"
+#ifdef NAY_HAVE_SNAPPY
+#include <snappy-c.h>
+#endif
+
+/* ---- snappy ---- */
+
+#ifdef NAY_HAVE_SNAPPY
+static size_t snappy_room(const nay_codec *self, size_t len) {
+  (void)self;
+  return snappy_max_compressed_length(len);
+}
+
+static bool snappy_pack(const nay_codec *self, const void *src, size_t len, void *dst, size_t *n) {
+  *n = snappy_room(self, len);
+  return snappy_compress(src, len, dst, n) == SNAPPY_OK;
+}
+
+static bool snappy_size(const nay_codec *self, const void *src, size_t len, size_t *size) {
+  (void)self;
+  return snappy_uncompressed_length(src, len, size) == SNAPPY_OK;
+}
+
+static bool snappy_unpack(const nay_codec *self, const void *src, size_t len, void *dst,
+                          size_t size) {
+  (void)self;
+  return snappy_uncompress(src, len, dst, &size) == SNAPPY_OK;
+}
+
+static const nay_codec table_snappy = {.id = 1,
+                                       .bound = snappy_room,
+                                       .compress = snappy_pack,
+                                       .uncompressed_size = snappy_size,
+                                       .uncompress = snappy_unpack};
+static const nay_codec *const table_codecs[] = {&table_snappy};
+#define TABLE_CODECS table_codecs
+#define TABLE_NCODECS 1
+#define TABLE_SNAPPY_CODEC (&table_snappy)
+#else
+#define TABLE_CODECS NULL
+#define TABLE_NCODECS 0
+#define TABLE_SNAPPY_CODEC NULL
+#endif
+
+const nay_codec *const *table_codec_list(size_t *n) {
+  *n = TABLE_NCODECS;
+  return TABLE_CODECS;
+}
+
+/* ---- opening ---- */
+
+void table_die(const char *path, nay_status status, const nay_diag *diag) {
+  char why[DIAG_TEXT];
+  die(exit_of(status), "%s: %s", path, diag_text(status, diag, why));
+}
+
+/* The extractor of that name, when it is the library's. */
+static bool table_prefix_of(const char *name, nay_prefix *prefix) {
+  unsigned long number;
+  if (name == NULL) return false;
+  if (sscanf(name, "nay.fixed.%lu", &number) == 1) {
+    return nay_prefix_fixed(number, prefix) == NAY_OK && strcmp(prefix->name, name) == 0;
+  }
+  if (sscanf(name, "nay.delimiter.%lu", &number) == 1 && number < 256) {
+    return nay_prefix_delimiter((uint8_t)number, prefix) == NAY_OK;
+  }
+  return false;
+}
+
+static nay_sst *table_open_with(const char *path, const nay_prefix *prefix) {
+  static nay_policy leveldb, small; /* how many bits does not matter to a reader */
+  static const nay_policy *const policies[] = {&leveldb, &small};
+  (void)nay_policy_leveldb(10, &leveldb);
+  (void)nay_policy_small(10, &small);
+  nay_sst_read_options how = {.codecs = TABLE_CODECS,
+                              .ncodecs = TABLE_NCODECS,
+                              .policies = policies,
+                              .npolicies = 2,
+                              .prefix = prefix};
+  nay_diag diag = {NULL, 0, 0};
+  nay_sst *table;
+  nay_status status = nay_sst_open(path, &how, NULL, &diag, &table);
+  if (status != NAY_OK) table_die(path, status, &diag);
+  return table;
+}
+
+nay_sst *table_open(const char *path, nay_prefix *prefix) {
+  nay_sst_info info;
+  nay_sst *table = table_open_with(path, NULL);
+  nay_sst_describe(table, &info);
+  if (!table_prefix_of(info.prefix, prefix)) return table;
+  nay_sst_free(table);
+  return table_open_with(path, prefix);
+}
+
+/* ---- making ---- */
+
+const char *table_output(const options *o) {
+  if (o->out == NULL || strcmp(o->out, "-") == 0) die(EXIT_TROUBLE, "-o FILE says where it goes");
+  filterfile_may_write(o->out, o->force);
+  return o->out;
+}
+
+static void plan_blocks(const options *o, table_plan *plan) {
+  double bits = o->bits_per_key != 0 ? o->bits_per_key : 10;
+  if (o->fpr != 0 || o->kind != NAY_AUTO) {
+    die(EXIT_TROUBLE, "-p and -t are for --filter full and partitioned; here -b says how large");
+  }
+  if (bits != floor(bits) || bits < 1 || bits > 4096) {
+    die(EXIT_TROUBLE, "-b: a whole number from 1 to 4096 for this filter");
+  }
+  (void)(o->table_filter == TABLE_SMALL ? nay_policy_small((uint32_t)bits, &plan->policy)
+                                        : nay_policy_leveldb((uint32_t)bits, &plan->policy));
+  plan->write.filter = NAY_SST_BLOCK_FILTER;
+  plan->write.policy = &plan->policy;
+}
+
+static void plan_prefix(const options *o, table_plan *plan) {
+  if (o->prefix_length != 0 && o->prefix_delimiter != NULL) {
+    die(EXIT_TROUBLE, "--prefix-length and --prefix-delimiter exclude each other");
+  }
+  if (o->prefix_length != 0) {
+    if (nay_prefix_fixed(o->prefix_length, &plan->prefix) != NAY_OK) {
+      die(EXIT_TROUBLE, "--prefix-length: from 1 to 65535");
+    }
+    plan->write.prefix = &plan->prefix;
+  }
+  if (o->prefix_delimiter != NULL) {
+    if (strlen(o->prefix_delimiter) != 1) die(EXIT_TROUBLE, "--prefix-delimiter: one character");
+    (void)nay_prefix_delimiter((uint8_t)o->prefix_delimiter[0], &plan->prefix);
+    plan->write.prefix = &plan->prefix;
+  }
+}
+
+void table_plan_make(const options *o, table_plan *plan) {
+  *plan = (table_plan){.write = {.params = options_params(o, 0)}};
+  switch ((table_filter)o->table_filter) {
+    case TABLE_FULL: plan->write.filter = NAY_SST_FULL_FILTER; break;
+    case TABLE_PARTITIONED: plan->write.filter = NAY_SST_PARTITIONED_FILTER; break;
+    case TABLE_LEVELDB:
+    case TABLE_SMALL: plan_blocks(o, plan); break;
+    case TABLE_NONE: break;
+  }
+  plan_prefix(o, plan);
+  if (o->block_bytes > UINT32_MAX) die(EXIT_TROUBLE, "--block: less than 4 GiB");
+  plan->write.block_bytes = (uint32_t)o->block_bytes;
+  if (o->compress == TABLE_SNAPPY) {
+    plan->write.codec = TABLE_SNAPPY_CODEC;
+    if (plan->write.codec == NULL) die(EXIT_TROUBLE, "this program was built without snappy");
+  }
+}
+
+/* ---- sorting ---- */
+
+typedef struct sorter_row {
+  uint64_t at; /* in bytes: key, then value */
+  uint32_t len, value_len;
+  uint64_t number; /* in the input, doubled, + 1 if it has a value */
+} sorter_row;
+
+struct table_sorter {
+  uint8_t *bytes;
+  size_t len, cap;
+  sorter_row *rows;
+  size_t n, rows_cap, next;
+  bool sorted;
+};
+
+table_sorter *table_sorter_new(void) {
+  table_sorter *s = must_alloc(sizeof *s);
+  *s = (table_sorter){.len = 0};
+  return s;
+}
+
+void table_sorter_add(table_sorter *s, const uint8_t *key, size_t len, const uint8_t *value,
+                      size_t value_len, bool has_value) {
+  if (len > UINT32_MAX || value_len > UINT32_MAX) die(EXIT_TROUBLE, "a row of 4 GiB or more");
+  if (s->n == s->rows_cap) {
+    s->rows_cap = s->rows_cap != 0 ? 2 * s->rows_cap : 4096;
+    s->rows = must_grow(s->rows, s->rows_cap * sizeof *s->rows);
+  }
+  while (s->cap - s->len < len + value_len) {
+    s->cap = s->cap != 0 ? 2 * s->cap : 1 << 20;
+    s->bytes = must_grow(s->bytes, s->cap);
+  }
+  s->rows[s->n] =
+      (sorter_row){s->len, (uint32_t)len, (uint32_t)value_len, 2 * (uint64_t)s->n + has_value};
+  s->n++;
+  if (len != 0) memcpy(s->bytes + s->len, key, len);
+  if (value_len != 0) memcpy(s->bytes + s->len + len, value, value_len);
+  s->len += len + value_len;
+}
+
+static int sorter_keys(const table_sorter *s, const sorter_row *a, const sorter_row *b) {
+  uint32_t n = a->len < b->len ? a->len : b->len;
+  int order = n != 0 ? memcmp(s->bytes + a->at, s->bytes + b->at, n) : 0;
+  return order != 0 ? order : (a->len > b->len) - (a->len < b->len);
+}
+
+/* Of equal keys the last of the input comes first. */
+static int sorter_compare(const void *x, const void *y, void *sorter) {
+  const sorter_row *a = x, *b = y;
+  int order = sorter_keys(sorter, a, b);
+  return order != 0 ? order : (a->number < b->number) - (a->number > b->number);
+}
+
+bool table_sorter_next(table_sorter *s, table_row *row) {
+  if (!s->sorted && s->n != 0) qsort_r(s->rows, s->n, sizeof *s->rows, sorter_compare, s);
+  s->sorted = true;
+  while (s->next > 0 && s->next < s->n &&
+         sorter_keys(s, &s->rows[s->next - 1], &s->rows[s->next]) == 0) {
+    s->next++;
+  }
+  if (s->next == s->n) return false;
+  const sorter_row *r = &s->rows[s->next++];
+  *row = (table_row){.key = s->bytes + r->at,
+                     .value = s->bytes + r->at + r->len,
+                     .len = r->len,
+                     .value_len = r->value_len,
+                     .has_value = r->number % 2 != 0};
+  return true;
+}
+
+void table_sorter_free(table_sorter *s) {
+  free(s->bytes);
+  free(s->rows);
+  free(s);
+}

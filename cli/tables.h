@@ -1,0 +1,60 @@
+/* tables.h - sorted tables in files, as nay sst opens and makes them. */
+#ifndef NAY_TABLES_H
+#define NAY_TABLES_H
+
+#include <nay_sst.h>
+
+#include "options.h"
+
+/* --filter, --compress: the words in options.c, in this order. */
+typedef enum table_filter {
+  TABLE_FULL,
+  TABLE_PARTITIONED,
+  TABLE_LEVELDB,
+  TABLE_SMALL,
+  TABLE_NONE
+} table_filter;
+typedef enum table_codec { TABLE_RAW, TABLE_SNAPPY } table_codec;
+
+/* table_codec_list: those that this program was built with, for reading. */
+const nay_codec *const *table_codec_list(size_t *n);
+
+/* table_open: dies when it cannot. *prefix becomes the table's extractor if that is one of ours,
+ * and must stay while the table is open. */
+nay_sst *table_open(const char *path, nay_prefix *prefix);
+
+/* table_die: the end of a table that turned out to be damaged, or cannot be written. */
+_Noreturn void table_die(const char *path, nay_status status, const nay_diag *diag);
+
+/* table_plan: what the options say about a table to be made. Stays where it is: it points to
+ * itself.
+ */
+typedef struct table_plan {
+  nay_sst_write_options write;
+  nay_policy policy;
+  nay_prefix prefix;
+} table_plan;
+void table_plan_make(const options *o, table_plan *plan);
+
+/* table_output: the file after -o; dies when there is none or it is there already. */
+const char *table_output(const options *o);
+
+/* table_sorted: reads all records and then hands them out in order, the last of equal keys alone.
+ */
+typedef struct table_sorter table_sorter;
+table_sorter *table_sorter_new(void);
+void table_sorter_add(table_sorter *s, const uint8_t *key, size_t len, const uint8_t *value,
+                      size_t value_len, bool has_value);
+/* table_sorter_next: false at the end. The first call sorts. */
+typedef struct table_row {
+  const uint8_t *key, *value;
+  size_t len, value_len;
+  bool has_value;
+} table_row;
+bool table_sorter_next(table_sorter *s, table_row *row);
+void table_sorter_free(table_sorter *s);
+
+/* sst_build: the verb, in cmd_sst_build.c. */
+int sst_build(options *o);
+
+#endif /* NAY_TABLES_H */

@@ -1,0 +1,190 @@
+#!/usr/bin/env bats
+# Sorted tables: build, get, scan, info, compact.
+load common
+
+rows() { # N: rows with keys in the order of bytes
+  seq -f 'key%06g' "$1" | sed 's/key\(.*\)/key\1\tvalue \1/'
+}
+
+@test "sst build and get: every key with its value, nothing else" {
+  rows 5000 > rows
+  nay sst build -q -o t.ldb rows
+  cut -f1 rows | nay sst get -q t.ldb | cmp - rows
+  run -1 --separate-stderr nay sst get t.ldb < <(seq 1000)
+  [ "$output" = "" ]
+  [[ $stderr == "nay sst: 1 000 keys asked, 0 selected; nays of filters: "* ]]
+  [ "$(printf 'key000007\nno\n' | nay sst get -q -v t.ldb)" = no ]
+  [ "$(cut -f1 rows | nay sst get -q -c t.ldb)" -eq 5000 ]
+  cut -f1 rows > keys
+  [ "$(nay sst get -q --no-values --keys keys t.ldb | wc -l)" -eq 5000 ]
+}
+
+@test "sst build: each kind of filter, and snappy" {
+  rows 3000 > rows
+  for filter in none leveldb small full partitioned; do
+    for codec in none snappy; do
+      nay sst build -q --filter $filter --compress $codec --prefix-length 5 -o t.ldb -f rows
+      nay sst scan t.ldb | cmp - rows
+      cut -f1 rows | nay sst get -q t.ldb | cmp - rows
+      run -0 nay sst info --verify t.ldb
+      [[ $output == *"entries  3 000, every checksum holds"* && $output != *"left out"* ]]
+    done
+  done
+  nay sst build -q -t ribbon -p 0.1% -o r.ldb rows
+  [[ $(nay sst info r.ldb) == *ribbon* ]]
+  [ "$(nay sst info --json r.ldb | jq '.fpr_now < 0.0012')" = true ]
+}
+
+@test "sst build: rows out of order are refused and named, --sort puts them in order" {
+  run -2 nay sst build -o t.ldb < <(printf 'b\t1\na\t2\n')
+  [[ $output == "nay sst: row 2: the key 'a' is not above the one before it; --sort "* ]]
+  [ ! -e t.ldb ]
+  run -2 nay sst build -o t.ldb < <(printf 'a\t1\na\t2\n')
+  [[ $output == *"row 2: the key 'a'"* ]]
+  run -0 nay sst build --sort -o t.ldb < <(printf 'b\t1\na\t2\nb\t3\n\t4\n')
+  [[ $output == *"1 rows had the key of a later one"* ]]
+  [ "$(nay sst scan t.ldb)" = "$(printf '\t4\na\t2\nb\t3')" ]
+  rows 20000 | shuf --random-source=<(yes) | nay sst build -q --sort -o big.ldb
+  rows 20000 | cmp - <(nay sst scan big.ldb)
+}
+
+@test "sst build: keys without values, in other forms, and from compressed files" {
+  printf 'a\nb\n' | nay sst build -q -o t.ldb
+  [ "$(nay sst scan t.ldb)" = "$(printf 'a\t\nb\t')" ]
+  printf 'a\t1\0b\t2\0' | nay sst build -q -0 -o t.ldb -f
+  [ "$(nay sst scan -0 t.ldb | tr '\0' '\n')" = "$(printf 'a\t1\nb\t2')" ]
+  printf '00ff\tx\n01\ty\n' | nay sst build -q --key hex -o t.ldb -f
+  [ "$(nay sst scan --no-values t.ldb | od -An -tx1 | tr -d ' \n')" = 00ff0a010a ]
+  printf 'name,id\n"Ada, Countess",1\nGrace,2\n' | nay sst build -q --csv -k id -o t.ldb -f
+  [ "$(echo 1 | nay sst get -q t.ldb)" = "$(printf '1\t"Ada, Countess",1')" ]
+  printf 'a\t1\r\nb\t2\r\n' | nay sst build -q --crlf -o t.ldb -f
+  [ "$(nay sst scan t.ldb)" = "$(printf 'a\t1\nb\t2')" ]
+  rows 100 | gzip > rows.gz
+  nay sst build -q -o t.ldb -f rows.gz
+  rows 100 | cmp - <(nay sst scan t.ldb)
+  nay sst build -q -o empty.ldb < /dev/null
+  run -1 nay sst scan empty.ldb
+}
+
+@test "sst scan: ranges, prefixes, limits" {
+  rows 1000 | nay sst build -q --prefix-length 6 -o t.ldb
+  [ "$(nay sst scan -c t.ldb)" -eq 1000 ]
+  [ "$(nay sst scan -c --from key000990 t.ldb)" -eq 11 ]
+  [ "$(nay sst scan -c --from key000100 --to key000200 t.ldb)" -eq 100 ]
+  [ "$(nay sst scan -c --prefix key0009 t.ldb)" -eq 100 ]
+  [ "$(nay sst scan --limit 1 --no-values t.ldb)" = key000001 ]
+  run -1 nay sst scan --prefix nothing t.ldb
+  run -2 nay sst scan --prefix a --from b t.ldb
+  run -2 nay sst scan t.ldb t.ldb
+  [ "$(nay sst scan --limit 1 --json t.ldb)" = '{"key":"key000001","value":"value 000001"}' ]
+}
+
+@test "sst get: the newest table answers" {
+  printf 'a\told\nb\told\n' | nay sst build -q -o 1.ldb
+  printf 'a\tnew\nc\tnew\n' | nay sst build -q -o 2.ldb
+  [ "$(printf 'a\nb\nc\nd\n' | nay sst get -q 2.ldb 1.ldb)" = "$(printf 'a\tnew\nb\told\nc\tnew')" ]
+  [ "$(echo b | nay sst get -q --json 2.ldb 1.ldb)" = '{"key":"b","value":"old","table":"1.ldb"}' ]
+}
+
+@test "sst compact: plain keys" {
+  rows 1000 > old
+  sed -n '1~3p' old | sed 's/value/newer/' > new
+  nay sst build -q -o old.ldb old
+  nay sst build -q -o new.ldb new
+  run -0 nay sst compact new.ldb old.ldb -o all.ldb
+  [ "$output" = "nay sst: wrote all.ldb: 1 000 entries of 1 334; superseded: 334, deletions dropped: 0" ]
+  sort -s -u -k1,1 new old | cmp - <(nay sst scan all.ldb)
+  nay sst compact -q -f new.ldb old.ldb -o old.ldb # onto an input
+  cmp all.ldb old.ldb
+  [ "$(nay sst compact --json -q -f new.ldb old.ldb -o all.ldb | jq -c '[.read,.written,.superseded]')" = "[1334,1000,334]" ]
+}
+
+@test "sst compact: versions and deletions" {
+  printf 'a\t1\nb\t1\nc\t1\n' | nay sst build -q --sequence 1 -o 1.ldb
+  printf 'a\t5\nb\n' | nay sst build -q --sequence 5 -o 5.ldb
+  nay sst compact -q 5.ldb 1.ldb -o upper.ldb
+  [ "$(nay sst scan --versions upper.ldb)" = "$(printf '5\tput\ta\t5\n5\tdelete\tb\t\n1\tput\tc\t1')" ]
+  [ "$(nay sst scan upper.ldb)" = "$(printf 'a\t5\nc\t1')" ]
+  run -1 nay sst get -q upper.ldb <<< b
+  nay sst compact -q --bottom 5.ldb 1.ldb -o bottom.ldb
+  [ "$(nay sst scan --versions bottom.ldb)" = "$(printf '5\tput\ta\t5\n1\tput\tc\t1')" ]
+  nay sst compact -q --bottom --snapshot 3 5.ldb 1.ldb -o kept.ldb
+  [ "$(nay sst scan --versions -c kept.ldb)" -eq 5 ]
+  printf 'a\tx\n' | nay sst build -q -o plain.ldb
+  run -2 nay sst compact 5.ldb plain.ldb -o x.ldb
+  [[ $output == *"some keys are plain and some are internal"* ]]
+}
+
+@test "sst: tables that the real LevelDB wrote, and damage" {
+  golden=$BATS_TEST_DIRNAME/../golden
+  table=$(find "$golden" -name '*.ldb' | sort | head -n 1)
+  [ -n "$table" ]
+  run -0 nay sst info --verify "$table"
+  [[ $output == *"every checksum holds"* ]]
+  rows 5000 | nay sst build -q -o t.ldb
+  flip t.ldb 5000
+  run -3 nay sst info --verify t.ldb
+  [[ $output == "nay sst: t.ldb: "*"(at byte "* ]]
+  run -3 nay sst scan t.ldb
+  run -3 nay sst compact t.ldb -o u.ldb
+  [ ! -e u.ldb ]
+  run -3 nay sst get t.ldb <<< $'key000000\nkey000300'
+  run -3 nay sst info "$BATS_TEST_FILENAME"
+  run -2 nay sst info nowhere.ldb
+}
+
+@test "sst: usage" {
+  run -2 nay sst
+  run -2 nay sst bild
+  [[ $output == *"did you mean build?" ]]
+  run -2 nay sst get
+  run -2 nay sst build < /dev/null
+  [[ $output == *"-o FILE"* ]]
+  rows 3 | nay sst build -q -o t.ldb
+  run -2 nay sst build -o t.ldb < /dev/null
+  [[ $output == *"exists; -f overwrites it" ]]
+  run -2 nay sst scan --bottom t.ldb
+  [[ $output == *"--bottom is not for 'nay sst scan'" ]]
+  run -2 nay sst build --filter small -p 1% -o u.ldb < /dev/null
+  run -2 nay sst build --filter bloom -o u.ldb < /dev/null
+  run -2 nay sst build --prefix-length 3 --prefix-delimiter / -o u.ldb < /dev/null
+  run -2 nay sst build --filter leveldb -b 9.5 -o u.ldb < /dev/null
+  [ ! -e u.ldb ]
+}
+
+@test "sst: its verbs are completed" {
+  eval "$(nay complete bash)"
+  COMP_WORDS=(nay sst co) COMP_CWORD=2 COMPREPLY=()
+  _nay
+  [ "${COMPREPLY[*]}" = compact ]
+  touch compost
+  COMP_WORDS=(nay sst get co) COMP_CWORD=3 COMPREPLY=()
+  _nay
+  [ "${COMPREPLY[*]}" = compost ]
+  [[ $(nay complete zsh) == *"'1:verb:(build get scan info compact)'"* ]]
+  [[ $(nay complete fish) == *"-f -a 'build get scan info compact'"* ]]
+}
+
+@test "sst: 400 command lines of nonsense: an exit status of 0 to 3, never a crash or a hang" {
+  rows 300 | nay sst build -q --prefix-length 4 -o t.ldb
+  rows 30 > rows
+  python3 - <<'PY'
+import random, subprocess
+random.seed(13)
+verbs = "build get scan info compact".split()
+words = ["-o", "x.ldb", "-f", "t.ldb", "t.ldb", "rows", "missing", ".", "--filter", "full", "small", "leveldb", "none",
+         "partitioned", "-p", "1%", "-b", "10", "0", "-t", "ribbon", "--prefix-length", "--prefix-delimiter", "/",
+         "--compress", "snappy", "--block", "1", "--sort", "--sequence", "1e18", "7", "--bottom", "--snapshot", "--from",
+         "--to", "--prefix", "key0001", "--limit", "--versions", "--no-values", "--verify", "-c", "-v", "--keys", "-q",
+         "--json", "-0", "--csv", "--key=hex", "--length-prefixed", "-k", "2", "", "\xff", "--", "-", "x" * 300]
+golden = open("t.ldb", "rb").read()
+for i in range(400):
+    line = ["nay", "sst", random.choice(verbs)] + [random.choice(words) for _ in range(random.randrange(7))]
+    done = subprocess.run(line, stdin=open("rows"), capture_output=True, timeout=20)
+    if not 0 <= done.returncode <= 3:
+        raise SystemExit(f"status {done.returncode}: {line}\n{done.stderr[-500:]!r}")
+    if done.returncode == 2 and not done.stderr:
+        raise SystemExit(f"status 2 without a word: {line}")
+    open("t.ldb", "wb").write(golden)
+PY
+}
