@@ -134,5 +134,12 @@ const command command_extract = {
         "\n"
         "Exit status: 0 when there is a filter, 1 when there is none, 2 for trouble, 3 when the "
         "table or one of its filters is damaged.",
-    .examples = NULL,
+    .examples =
+        "$ seq -w 1000 | nay sst build -q -o thousand.ldb\n"
+        "$ nay extract thousand.ldb\n"
+        "0\t4574\t1408\tnay\n"
+        "$ nay extract -q thousand.ldb -o filter.nay\n"
+        "$ printf '0500\\nstone\\n' | nay check -a filter.nay\n"
+        "maybe\t0500\n"
+        "nay\tstone\n",
 };

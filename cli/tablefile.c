@@ -12,33 +12,7 @@
 #include <unistd.h>
 
 #include "numbers.h"
-
-#ifdef NAY_HAVE_SNAPPY
-#include <snappy-c.h>
-#endif
-
-/* ---- the codec of LevelDB's index blocks ---- */
-
-#ifdef NAY_HAVE_SNAPPY
-static bool snappy_size(const nay_codec *c, const void *src, size_t len, size_t *size) {
-  (void)c;
-  return snappy_uncompressed_length(src, len, size) == SNAPPY_OK;
-}
-
-static bool snappy_unpack(const nay_codec *c, const void *src, size_t len, void *dst, size_t size) {
-  (void)c;
-  return snappy_uncompress(src, len, dst, &size) == SNAPPY_OK;
-}
-
-static nay_table_options table_options(void) {
-  static const nay_codec snappy = {
-      .id = 1, .uncompressed_size = snappy_size, .uncompress = snappy_unpack};
-  static const nay_codec *const codecs[] = {&snappy};
-  return (nay_table_options){.codecs = codecs, .ncodecs = 1};
-}
-#else
-static nay_table_options table_options(void) { return (nay_table_options){.codecs = NULL}; }
-#endif
+#include "tables.h"
 
 /* ---- opening ---- */
 
@@ -64,7 +38,8 @@ table_file tablefile_try(const char *path) {
     tablefile_close(&file);
     return (table_file){.is_table = false};
   }
-  nay_table_options how = table_options();
+  nay_table_options how = {.codecs = NULL}; /* for LevelDB's index blocks */
+  how.codecs = table_codec_list(&how.ncodecs);
   file.is_table = true;
   file.status = nay_table_open(file.bytes, file.nbytes, &how, NULL, &diag, &file.table);
   if (file.status != NAY_OK) diag_text(file.status, &diag, file.why);

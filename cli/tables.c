@@ -51,6 +51,11 @@ static const nay_codec *const table_codecs[] = {&table_snappy};
 #define TABLE_SNAPPY_CODEC NULL
 #endif
 
+const nay_codec *const *table_codec_list(size_t *n) {
+  *n = TABLE_NCODECS;
+  return TABLE_CODECS;
+}
+
 /* ---- opening ---- */
 
 void table_die(const char *path, nay_status status, const nay_diag *diag) {

@@ -16,6 +16,9 @@ typedef enum table_filter {
 } table_filter;
 typedef enum table_codec { TABLE_RAW, TABLE_SNAPPY } table_codec;
 
+/* table_codec_list: those that this program was built with, for reading. */
+const nay_codec *const *table_codec_list(size_t *n);
+
 /* table_open: dies when it cannot. *prefix becomes the table's extractor if that is one of ours,
  * and must stay while the table is open. */
 nay_sst *table_open(const char *path, nay_prefix *prefix);

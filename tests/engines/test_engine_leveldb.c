@@ -3,7 +3,6 @@
  * answer from every filter, whoever wrote it and whatever happened to it since.
  */
 #include "engines.h"
-#include "golden/golden.h"
 #include "nay_policy.h"
 #include "random_set.h"
 
