@@ -40,9 +40,6 @@ typedef struct nay_zallocator {
   void *ctx;
 } nay_zallocator;
 
-/* nay_mover: moves an allocation, for defragmentation; returns its new place, NULL if it stays. */
-typedef void *(*nay_mover)(void *ctx, void *ptr);
-
 /* ---- chained Bloom filters ----------------------------------------------------------------------
  */
 
