@@ -549,13 +549,11 @@ static redis_arg loadchunk_args[] = {ARG_KEY, ARG("iterator", REDIS_ARG_INTEGER)
                                      ARG("data", REDIS_ARG_STRING), ARG_END};
 static redis_arg key_args[] = {ARG_KEY, ARG_END};
 
-#define O_ADD "O(k + i), where k is the number of sub-filters and i is maxIterations"
-#define O_INSERT                                                                        \
-  "O(n * (k + i)), where n is the number of items, k is the number of sub-filters and " \
-  "i is maxIterations"
-#define O_TEST "O(k), where k is the number of sub-filters"
-#define O_TESTS "O(k * n), where k is the number of sub-filters and n is the number of items"
-#define O_DUMP "O(n), where n is the capacity"
+#define O_ADD "O(f + m) for f sub-filters and MAXITERATIONS m"
+#define O_INSERT "O(n * (f + m)) for n items, f sub-filters and MAXITERATIONS m"
+#define O_TEST "O(f) for f sub-filters"
+#define O_TESTS "O(f * n) for f sub-filters and n items"
+#define O_DUMP "O(n) for a chunk of n bytes"
 
 #define CF_WRITE "write deny-oom"
 #define CF_READ "readonly fast"
@@ -564,36 +562,33 @@ static redis_arg key_args[] = {ARG_KEY, ARG_END};
  * arguments */
 static const module_command cf_commands[] = {
     {"cf.reserve", cf_reserve, CF_WRITE, "write fast cuckoo", -3, REDIS_KEY_RW, 0, "1.0.0", "O(1)",
-     "Creates a new Cuckoo Filter", NULL, reserve_args},
+     "Creates an empty cuckoo filter", NULL, reserve_args},
     {"cf.add", cf_add, CF_WRITE, "write cuckoo", 3, REDIS_KEY_RW, 0, "1.0.0", O_ADD,
-     "Adds an item to a Cuckoo Filter", NULL, item_args},
+     "Adds an item to a cuckoo filter, which is created if it does not exist", NULL, item_args},
     {"cf.addnx", cf_addnx, CF_WRITE, "write cuckoo", 3, REDIS_KEY_RW, 0, "1.0.0", O_ADD,
-     "Adds an item to a Cuckoo Filter if the item did not exist previously.", NULL, item_args},
+     "Adds an item to a cuckoo filter unless it may be there already", NULL, item_args},
     {"cf.insert", cf_insert_all, CF_WRITE, "write cuckoo", -4, REDIS_KEY_RW, 0, "1.0.0", O_INSERT,
-     "Adds one or more items to a Cuckoo Filter. A filter will be created if it does not exist",
-     NULL, insert_args},
+     "Adds items to a cuckoo filter, which is created with the given capacity", NULL, insert_args},
     {"cf.insertnx", cf_insert_new, CF_WRITE, "write cuckoo", -4, REDIS_KEY_RW, 0, "1.0.0", O_INSERT,
-     "Adds one or more items to a Cuckoo Filter if the items did not exist previously. A filter "
-     "will be created if it does not exist",
-     NULL, insert_args},
+     "Adds those items to a cuckoo filter that cannot be there yet", NULL, insert_args},
     {"cf.exists", cf_exists, CF_READ, "read cuckoo", 3, REDIS_KEY_RO, 0, "1.0.0", O_TEST,
-     "Checks whether one or more items exist in a Cuckoo Filter", NULL, item_args},
+     "Tells whether an item may be in a cuckoo filter; no is certain", NULL, item_args},
     {"cf.mexists", cf_mexists, CF_READ, "read cuckoo", -3, REDIS_KEY_RO, 0, "1.0.0", O_TESTS,
-     "Checks whether one or more items exist in a Cuckoo Filter", NULL, items_args},
+     "Tells which items may be in a cuckoo filter; no is certain", NULL, items_args},
     {"cf.count", cf_count, CF_READ, "read cuckoo", 3, REDIS_KEY_RO, 0, "1.0.0", O_TEST,
-     "Return the number of times an item might be in a Cuckoo Filter", NULL, item_args},
+     "Tells at most how often an item is in a cuckoo filter", NULL, item_args},
     {"cf.del", cf_del, "write fast", "write cuckoo", 3, REDIS_KEY_RW, 0, "1.0.0", O_TEST,
-     "Deletes an item from a Cuckoo Filter", NULL, item_args},
+     "Takes an item that was added out of a cuckoo filter", NULL, item_args},
     {"cf.compact", cf_compact, "write fast", "write cuckoo", -1, 0, 0, NULL, NULL, NULL, NULL,
      NULL},
     {"cf.scandump", cf_scandump, CF_READ, "read cuckoo", 3, REDIS_KEY_RW, 0, "1.0.0", O_DUMP,
-     "Begins an incremental save of the bloom filter", "dont_cache", scandump_args},
+     "Begins or continues a dump of a cuckoo filter", "dont_cache", scandump_args},
     {"cf.loadchunk", cf_loadchunk, CF_WRITE, "write cuckoo", 4, REDIS_KEY_RW, 0, "1.0.0", O_DUMP,
-     "Restores a filter previously saved using SCANDUMP", NULL, loadchunk_args},
+     "Restores a cuckoo filter from the chunks of CF.SCANDUMP", NULL, loadchunk_args},
     {"cf.info", cf_info, CF_READ, "read fast cuckoo", 2, REDIS_KEY_RO, 0, "1.0.0", "O(1)",
-     "Returns information about a Cuckoo Filter", "dont_cache", key_args},
+     "Tells about a cuckoo filter: size, buckets, items, settings", "dont_cache", key_args},
     {"cf.debug", cf_debug, CF_READ, "read cuckoo", 2, REDIS_KEY_RO, 0, "1.0.0", "O(1)",
-     "Returns internal debug information about a Cuckoo Filter", "dont_cache", key_args},
+     "Tells the numbers of a cuckoo filter in one line", "dont_cache", key_args},
 };
 
 static void cf_info_section(redis_info *info) { memory_info(info, "cuckoo", &cf_memory); }
