@@ -364,7 +364,7 @@ static bool rocksdb_ribbon_solve(nay_filter *f, const nay_source *source, uint64
   for (unsigned i = 0; i < RIBBON_SEEDS; i++) {
     uint8_t ordinal = (uint8_t)(first_hash + i);
     rocksdb_ribbon r = rocksdb_ribbon_of(&f->shape, ordinal);
-    memset(rows, 0, nblocks * RIBBON_WIDTH * sizeof *rows);
+    memset(rows, 0, (size_t)nblocks * RIBBON_WIDTH * sizeof *rows);
     if (!rocksdb_ribbon_eliminate(&r, source, rows)) continue;
     rocksdb_ribbon_substitute(&r, rows, nblocks, f->bits.bytes);
     uint8_t *trailer = f->bits.bytes + f->nbytes - NAY_ROCKSDB_TRAILER;
