@@ -193,13 +193,39 @@ static void band_store(const nay_filter *f, const nay_ribbon *r, uint64_t block,
   }
 }
 
-static void band_solve_back(const nay_filter *f, const nay_ribbon *r, const nay_ribbon_shard *s,
-                            const band *b, bool homogeneous) {
+NAY_INLINE void band_solve_back_in(const nay_filter *f, const nay_ribbon *r,
+                                   const nay_ribbon_shard *s, const band *b, bool homogeneous) {
   band_register columns[NAY_RIBBON_MAX_COLUMNS] = {{0, 0}};
   for (uint32_t i = b->nslots; i-- > 0;) {
     uint64_t free = homogeneous ? nay_hash_mix(((uint64_t)s->first << 32) + i) : 0;
     band_substitute(&b->rows[i], free, columns, r->columns);
     if (i % NAY_RIBBON_WIDTH == 0) band_store(f, r, s->first + i / NAY_RIBBON_WIDTH, columns);
+  }
+}
+
+/* The same C twice: with an instruction that counts bits a parity is two instructions, not seven.
+ */
+static void band_solve_back_plain(const nay_filter *f, const nay_ribbon *r,
+                                  const nay_ribbon_shard *s, const band *b, bool homogeneous) {
+  band_solve_back_in(f, r, s, b, homogeneous);
+}
+
+#if NAY_HAS_BMI2
+NAY_BMI2 static void band_solve_back_fast(const nay_filter *f, const nay_ribbon *r,
+                                          const nay_ribbon_shard *s, const band *b,
+                                          bool homogeneous) {
+  band_solve_back_in(f, r, s, b, homogeneous);
+}
+#else
+#define band_solve_back_fast band_solve_back_plain
+#endif
+
+static void band_solve_back(const nay_filter *f, const nay_ribbon *r, const nay_ribbon_shard *s,
+                            const band *b, bool homogeneous) {
+  if (f->kernels->fast_deposit) {
+    band_solve_back_fast(f, r, s, b, homogeneous);
+  } else {
+    band_solve_back_plain(f, r, s, b, homogeneous);
   }
 }
 
