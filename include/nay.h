@@ -398,6 +398,10 @@ NAY_API nay_status nay_filter_add_many(nay_filter *filter, const void *const *ke
                                        const size_t *lens, size_t n, uint64_t *bitmap);
 NAY_API nay_status nay_filter_may_contain_many(const nay_filter *filter, const void *const *keys,
                                                const size_t *lens, size_t n, uint64_t *bitmap);
+NAY_API nay_status nay_filter_add_hash_many(nay_filter *filter, const uint64_t *lo,
+                                            const uint64_t *hi, size_t n, uint64_t *bitmap);
+NAY_API nay_status nay_filter_may_contain_hash_many(const nay_filter *filter, const uint64_t *lo,
+                                                    const uint64_t *hi, size_t n, uint64_t *bitmap);
 
 /*
  * Keys one after the other in one buffer, as columns of a table are: key i is
@@ -407,11 +411,6 @@ NAY_API nay_status nay_filter_add_packed(nay_filter *filter, const void *bytes,
                                          const size_t *offsets, size_t n, uint64_t *bitmap);
 NAY_API nay_status nay_filter_may_contain_packed(const nay_filter *filter, const void *bytes,
                                                  const size_t *offsets, size_t n, uint64_t *bitmap);
-
-NAY_API nay_status nay_filter_add_hash_many(nay_filter *filter, const uint64_t *lo,
-                                            const uint64_t *hi, size_t n, uint64_t *bitmap);
-NAY_API nay_status nay_filter_may_contain_hash_many(const nay_filter *filter, const uint64_t *lo,
-                                                    const uint64_t *hi, size_t n, uint64_t *bitmap);
 
 /*
  * nay_filter_prepare: asks the memory for what a probe of this hash will read, and returns at once.

@@ -90,7 +90,7 @@ static nay_status filter_make_sized(const nay_family *family, const nay_shape *s
     return status;
   }
   /* memory of the caller's own allocator is the caller's to advise */
-  if (allocator == NULL && (flags & NAY_SMALL_PAGES) == 0)
+  if (nay__allocator_is_default(&a) && (flags & NAY_SMALL_PAGES) == 0)
     nay__pages_want_huge(f->memory.at, nbytes);
   nay__filter_attach(f, f->memory.at, nbytes);
   *filter = f;
