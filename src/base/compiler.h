@@ -23,7 +23,8 @@
 
 /*
  * Bits by the instructions of x86-64 that have them: a function marked NAY_BMI2 may only be called
- * where the CPU has BMI2, and is worth it where the deposit is fast (nay_kernels.fast_deposit).
+ * where the CPU counts and deposits bits (nay_kernels.popcnt), and if it deposits, is worth it
+ * where that is fast (nay_kernels.fast_deposit). On other machines the mark is nothing.
  */
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #define NAY_HAS_BMI2 1
@@ -37,6 +38,7 @@ NAY_BMI2 NAY_INLINE unsigned nay__bmi2_popcount(uint64_t x) {
 NAY_BMI2 NAY_INLINE unsigned nay__bmi2_ctz(uint64_t x) { return (unsigned)__builtin_ctzll(x); }
 #else
 #define NAY_HAS_BMI2 0
+#define NAY_BMI2
 #endif
 
 /*

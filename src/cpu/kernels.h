@@ -23,13 +23,6 @@
 #define NAY_G64 0x9e3779b97f4a7c15u
 #define NAY_G32 0x9e3779b9u
 
-/* NAY_POPCNT: before a function of which there is a plain copy as well; kernels->popcnt chooses. */
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define NAY_POPCNT __attribute__((target("popcnt,bmi2")))
-#else
-#define NAY_POPCNT
-#endif
-
 /* nay_bits: what a kernel needs to know of a filter. `nunits` counts bits (bloom) or blocks. */
 typedef struct nay_bits {
   uint8_t *bytes;
@@ -84,7 +77,7 @@ typedef struct nay_key_list {
  */
 typedef struct nay_kernels {
   const char *name;
-  bool popcnt;       /* code under NAY_POPCNT may be run: it counts bits in one instruction */
+  bool popcnt;       /* functions marked NAY_BMI2 may be called */
   bool fast_deposit; /* BMI2, and not one of the CPUs where pdep takes a hundred cycles */
   bool (*bloom_test)(const nay_bits *, uint64_t hash);
   bool (*bloom_add)(const nay_bits *, uint64_t hash); /* true when a bit changed: the key is new */

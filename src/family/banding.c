@@ -203,9 +203,8 @@ NAY_INLINE void band_solve(const nay_filter *f, const nay_ribbon *r, const nay_r
   }
 }
 
-NAY_POPCNT static void band_solve_popcnt(const nay_filter *f, const nay_ribbon *r,
-                                         const nay_ribbon_shard *s, const band *b,
-                                         bool homogeneous) {
+NAY_BMI2 static void band_solve_popcnt(const nay_filter *f, const nay_ribbon *r,
+                                       const nay_ribbon_shard *s, const band *b, bool homogeneous) {
   band_solve(f, r, s, b, homogeneous, true);
 }
 

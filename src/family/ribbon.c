@@ -277,7 +277,7 @@ NAY_INLINE bool ribbon_find(ribbon_eye eye, const nay_kernels *kernels, const na
   return ribbon_see(eye, kernels, &p);
 }
 
-NAY_POPCNT static bool ribbon_test_popcnt(const nay_filter *f, uint64_t hash) {
+NAY_BMI2 static bool ribbon_test_popcnt(const nay_filter *f, uint64_t hash) {
   return ribbon_find(RIBBON_POPCNT, f->kernels, &f->bits, hash);
 }
 
@@ -326,7 +326,7 @@ NAY_INLINE uint64_t ribbon_find64(ribbon_eye eye, const nay_filter *f, const uin
   return bitmap;
 }
 
-NAY_POPCNT static uint64_t ribbon_popcnt64(const nay_filter *f, const uint64_t *x, unsigned n) {
+NAY_BMI2 static uint64_t ribbon_popcnt64(const nay_filter *f, const uint64_t *x, unsigned n) {
   return ribbon_find64(RIBBON_POPCNT, f, x, n);
 }
 
