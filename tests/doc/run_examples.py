@@ -197,7 +197,9 @@ def main():
             run_example_program(tap, path)
         return tap.finish()
     documents = [SOURCE / name for name in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md")]
-    documents += sorted((SOURCE / "doc").rglob("*.md")) + sorted((SOURCE / "plugins").glob("*/README.md"))
+    documents += sorted((SOURCE / "doc").rglob("*.md"))
+    # the page of the Redis module needs a server: tests/redis/test_readme.py runs it
+    documents += sorted(set((SOURCE / "plugins").glob("*/README.md")) - {SOURCE / "plugins/redis/README.md"})
     for path in documents:
         if path.exists():
             run_document(tap, path)
