@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What plugins/redis/README.md shows is what happens.
+"""What plugins/redis/README.md, and of Redis the page of the project, shows is what happens.
 
 A block marked redis holds commands after "> " and what redis-cli shows for them; a block marked console
 is a transcript of a shell in which redis-cli speaks to the server. "..." stands for any text. Blocks
@@ -23,8 +23,8 @@ BLOCKS = fenced_blocks(README.read_text())
 MARK = "\x1e"
 
 
-def blocks(word):
-    return [(line, lines) for line, kind, lines, _ in BLOCKS if kind == word]
+def blocks(word, of=BLOCKS):
+    return [(line, lines) for line, kind, lines, _ in of if kind == word]
 
 
 def shell(client, steps):
@@ -52,6 +52,14 @@ def commands(client):
         steps = prompts(lines)
         fault = check_steps(steps, shell(client, steps))
         assert not fault, f"README.md:{line}: {fault}"
+
+
+@test("the page of the project")
+def front(client):
+    for line, lines in blocks("redis", fenced_blocks((SOURCE / "README.md").read_text())):
+        steps = prompts(lines)
+        fault = check_steps(steps, shell(client, steps))
+        assert not fault, f"/README.md:{line}: {fault}"
 
 
 @test("what is done in a shell")
