@@ -29,7 +29,8 @@ typedef struct batch_feed {
   size_t next;
   batch_group groups[2];
   unsigned turn;
-  bool bad; /* a key was NULL and had a length */
+  unsigned step; /* keys worked on at a time */
+  bool bad;      /* a key was NULL and had a length */
 } batch_feed;
 
 /* ---- hashing ---- */
@@ -95,11 +96,13 @@ static void batch_prefetch(const nay_filter *f, const uint64_t *lo, const uint64
 }
 
 /*
- * Hashes a group, and asks for its memory bit by bit: the processor keeps track of some two dozen
- * lines that are on their way, and if all were asked for at once the next keys would have to wait
- * for the last of them.
+ * Memory is asked for bit by bit, between hashing or working on as many keys: the processor keeps
+ * track of some two dozen lines that are on their way, and if 64 were asked for at once the next
+ * keys would have to wait for the last of them. Hashes that are there already are worth it only
+ * where lines come from far away (13 to 10.4 ns a probe at 10^8 keys, but 2.2 to 2.4 at 10^6).
  */
 #define BATCH_STEP 16u
+#define BATCH_FAR ((size_t)32 << 20)
 static bool batch_hash_group(const nay_filter *f, const batch_input *in, size_t from,
                              batch_group *g) {
   bool two = nay__hash_has_hi(f->hasher.kind), ok = true;
@@ -123,7 +126,6 @@ static void batch_feed_ahead(batch_feed *feed) {
   if (in->hashed) {
     g->lo = in->lo != NULL ? in->lo + feed->next : NULL; /* an empty batch may have no array */
     g->hi = in->hi != NULL ? in->hi + feed->next : NULL;
-    batch_prefetch(feed->filter, g->lo, g->hi, g->n);
   } else {
     feed->bad |= !batch_hash_group(feed->filter, in, feed->next, g);
   }
@@ -137,12 +139,23 @@ static const batch_group *batch_feed_next(batch_feed *feed) {
   return ready;
 }
 
+/* Asks for the memory of the next group's keys from `from` on, before as many are worked on. */
+NAY_INLINE void batch_feed_fetch(const batch_feed *feed, unsigned from) {
+  const batch_group *g = &feed->groups[feed->turn];
+  if (!feed->in.hashed || from >= g->n) return;
+  unsigned n = g->n - from < feed->step ? g->n - from : feed->step;
+  batch_prefetch(feed->filter, g->lo + from, g->hi != NULL ? g->hi + from : NULL, n);
+}
+
 static void batch_feed_start(batch_feed *feed, const nay_filter *f, const batch_input *in) {
+  bool far = in->hashed && f->family->one_line && f->nbytes >= BATCH_FAR;
   feed->filter = f;
   feed->in = *in;
   feed->next = feed->turn = 0;
+  feed->step = far ? BATCH_STEP : 64;
   feed->bad = false;
   batch_feed_ahead(feed);
+  batch_feed_fetch(feed, 0);
 }
 
 /* ---- what the caller may not give ---- */
@@ -192,9 +205,15 @@ static nay_status batch_add(nay_filter *f, const batch_input *in, uint64_t *bitm
   batch_feed_start(&feed, f, in);
   const batch_group *g;
   while ((g = batch_feed_next(&feed))->n != 0) {
-    uint64_t word;
-    if (bitmap == NULL && f->family->put64 != NULL && f->family->put64(f, g->lo, g->n)) continue;
-    NAY_TRY(f->family->add64(f, g->lo, g->hi, g->n, &word));
+    uint64_t word = 0;
+    for (unsigned i = 0; i < g->n; i += feed.step) {
+      uint64_t part = 0;
+      unsigned n = g->n - i < feed.step ? g->n - i : feed.step;
+      batch_feed_fetch(&feed, i);
+      if (bitmap == NULL && f->family->put64 != NULL && f->family->put64(f, g->lo + i, n)) continue;
+      NAY_TRY(f->family->add64(f, g->lo + i, g->hi != NULL ? g->hi + i : NULL, n, &part));
+      word |= part << i;
+    }
     if (bitmap != NULL) *bitmap++ = word;
   }
   return NAY_OK;
@@ -237,9 +256,15 @@ nay_status nay_filter_hash_many(const nay_filter *f, const void *const *keys, co
 
 /* ---- test ---- */
 
-static uint64_t batch_test_group(const nay_filter *f, const batch_group *g) {
-  if (NAY_LIKELY(f->lazy == NULL)) return f->family->test64(f, g->lo, g->hi, g->n);
+static uint64_t batch_test_group(const batch_feed *feed, const batch_group *g) {
+  const nay_filter *f = feed->filter;
   uint64_t word = 0;
+  for (unsigned i = 0; i < g->n && f->lazy == NULL; i += feed->step) {
+    unsigned n = g->n - i < feed->step ? g->n - i : feed->step;
+    batch_feed_fetch(feed, i);
+    word |= f->family->test64(f, g->lo + i, g->hi != NULL ? g->hi + i : NULL, n) << i;
+  }
+  if (NAY_LIKELY(f->lazy == NULL)) return word;
   for (unsigned i = 0; i < g->n; i++) {
     nay_hash hash = {g->lo[i], g->hi != NULL ? g->hi[i] : 0};
     word |= (uint64_t)nay_filter_may_contain_hash(f, hash) << i;
@@ -263,7 +288,7 @@ static nay_status batch_test(nay_status status, const nay_filter *f, const batch
   batch_feed_start(&feed, f, in);
   const batch_group *g;
   uint64_t *word = bitmap;
-  while ((g = batch_feed_next(&feed))->n != 0) *word++ = batch_test_group(f, g);
+  while ((g = batch_feed_next(&feed))->n != 0) *word++ = batch_test_group(&feed, g);
   if (feed.bad) return batch_all_maybe(NAY_EINVAL, in->n, bitmap);
   return nay_filter_health(f);
 }

@@ -749,6 +749,7 @@ const nay_family nay__family_counting = {
     .ordered = true,
     .shared = true,
     .copy_locked = true,
+    .one_line = true,
     .plan = counting_plan,
     .payload = counting_payload,
     .fpr = counting_fpr,

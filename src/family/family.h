@@ -111,8 +111,9 @@ struct nay_family {
    * the shape: payload() then gives what a new filter needs, and check() must also verify `len`.
    */
   bool self_sized;
-  bool ordered; /* the order of adds or their repeats show: builders choose it, and drop repeats */
-  bool shared;  /* takes NAY_CONCURRENT */
+  bool ordered;  /* the order of adds or their repeats show: builders choose it, and drop repeats */
+  bool shared;   /* takes NAY_CONCURRENT */
+  bool one_line; /* a probe reads one cache line */
   bool copy_locked;   /* and a copy must wait for adds: half of one would not pass check() */
   bool skips_repeats; /* builders drop a hash that equals the one before it */
 
