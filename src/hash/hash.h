@@ -63,6 +63,9 @@ static inline bool nay__hash_has_hi(nay_hash_kind kind) {
 /* The hash functions, one file each. */
 uint64_t nay__siphash(const uint8_t key[16], const uint8_t *p, size_t len, unsigned c, unsigned d);
 uint32_t nay__leveldb_hash(const uint8_t *p, size_t len, uint32_t seed);
+/* The same of four keys side by side, all of len bytes, a multiple of 4. */
+void nay__leveldb_hash_four(const void *const keys[4], size_t len, uint32_t seed,
+                            uint32_t hashes[4]);
 uint32_t nay__leveldb_hash_s8(const uint8_t *p, size_t len, uint32_t seed);
 uint64_t nay__xxph3(const uint8_t *p, size_t len);
 uint32_t nay__farm_fingerprint32(const uint8_t *p, size_t len);

@@ -9,14 +9,31 @@
 
 #define LEVELDB_M 0xc6a4a793u
 
+static inline uint32_t leveldb_round(uint32_t h, const uint8_t *p) {
+  h = (h + nay__load32le(p)) * LEVELDB_M;
+  return h ^ h >> 16;
+}
+
 static uint32_t leveldb_words(const uint8_t *p, size_t len, uint32_t seed) {
   uint32_t h = seed ^ (uint32_t)(len * LEVELDB_M);
-  for (; len >= 4; len -= 4, p += 4) {
-    h += nay__load32le(p);
-    h *= LEVELDB_M;
-    h ^= h >> 16;
-  }
+  for (; len >= 4; len -= 4, p += 4) h = leveldb_round(h, p);
   return h;
+}
+
+void nay__leveldb_hash_four(const void *const keys[4], size_t len, uint32_t seed,
+                            uint32_t hashes[4]) {
+  const uint8_t *a = keys[0], *b = keys[1], *c = keys[2], *d = keys[3];
+  uint32_t ha = seed ^ (uint32_t)(len * LEVELDB_M), hb = ha, hc = ha, hd = ha;
+  for (size_t i = 0; i < len; i += 4) {
+    ha = leveldb_round(ha, a + i);
+    hb = leveldb_round(hb, b + i);
+    hc = leveldb_round(hc, c + i);
+    hd = leveldb_round(hd, d + i);
+  }
+  hashes[0] = ha;
+  hashes[1] = hb;
+  hashes[2] = hc;
+  hashes[3] = hd;
 }
 
 /* The tail, its bytes already as wide as they count. */

@@ -41,13 +41,24 @@ static uint32_t leveldb_k(const nay_policy *self) {
   return k < 1 ? 1 : k > LEVELDB_MAX_K ? LEVELDB_MAX_K : k;
 }
 
+/* Whether four keys have the same length, in whole words, and are there. */
+static inline bool leveldb_four_alike(const void *const *keys, const size_t *lens) {
+  size_t len = lens[0];
+  bool there = keys[0] != NULL && keys[1] != NULL && keys[2] != NULL && keys[3] != NULL;
+  return len % 4 == 0 && there && len == lens[1] && len == lens[2] && len == lens[3];
+}
+
 /*
  * Hashing is a chain of multiplications for each key: the batch lets those of several overlap.
  * False: a key is NULL and has a length.
  */
 static bool leveldb_hash_batch(const void *const *keys, const size_t *lens, size_t n,
                                uint32_t *hashes) {
-  for (size_t i = 0; i < n; i++) {
+  size_t i = 0;
+  for (; i + 4 <= n && leveldb_four_alike(keys + i, lens + i); i += 4) {
+    nay__leveldb_hash_four(keys + i, lens[i], LEVELDB_SEED, hashes + i);
+  }
+  for (; i < n; i++) {
     if (NAY_UNLIKELY(keys[i] == NULL && lens[i] != 0)) return false;
     hashes[i] = nay__leveldb_hash(keys[i], lens[i], LEVELDB_SEED);
   }

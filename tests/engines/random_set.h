@@ -22,10 +22,13 @@ static inline uint64_t draw(uint64_t *state, uint64_t below) {
   return nay_hash_mix(*state) % below;
 }
 
-static inline size_t draw_key(uint64_t *state, uint8_t *key) {
-  size_t len = draw(state, MAX_KEY_LEN + 1);
+static inline size_t draw_bytes(uint64_t *state, uint8_t *key, size_t len) {
   for (size_t i = 0; i < len; i++) key[i] = (uint8_t)draw(state, 256);
   return len;
+}
+
+static inline size_t draw_key(uint64_t *state, uint8_t *key) {
+  return draw_bytes(state, key, draw(state, MAX_KEY_LEN + 1));
 }
 
 static inline void draw_set(random_set *set, uint64_t seed, size_t max_keys) {
@@ -33,6 +36,8 @@ static inline void draw_set(random_set *set, uint64_t seed, size_t max_keys) {
   set->seed = seed;
   set->n = draw(&state, draw(&state, 2) == 0 ? 21 : max_keys + 1); /* half of them tiny */
   set->bits_per_key = 1 + (int)draw(&state, 50);
+  bool alike = seed % 4 == 0; /* all keys of one length, in whole words */
+  size_t len = 4 * draw(&state, MAX_KEY_LEN / 4 + 1);
   for (size_t i = 0; i < set->n; i++) {
     if (i != 0 && draw(&state, 8) == 0) {
       size_t same = draw(&state, i);
@@ -40,6 +45,7 @@ static inline void draw_set(random_set *set, uint64_t seed, size_t max_keys) {
       set->lens[i] = set->lens[same];
     } else {
       set->lens[i] = draw_key(&state, set->bytes[i]);
+      if (alike) set->lens[i] = draw_bytes(&state, set->bytes[i], len);
       set->keys[i] = set->bytes[i];
     }
   }
