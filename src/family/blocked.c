@@ -146,8 +146,8 @@ static void blocked_fill_all(nay_filter *f, const uint64_t *lo, unsigned n) {
 
 /*
  * Goes through the hashes in chunks: keeps those of the part, asks for their memory, and adds them
- * after the next chunk, when it has come. Of two threads each keeps 24 of 48, which is as many lines
- * as a processor can wait for: with 256 two threads are 1.5 times as fast as one, so twice.
+ * after the next chunk, when it has come. Of two threads each keeps 24 of 48, which is as many
+ * lines as a processor can wait for: with 256 two threads are 1.5 times as fast as one, so twice.
  */
 #define BLOCKED_CHUNK 48u
 
