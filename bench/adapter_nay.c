@@ -116,7 +116,7 @@ static void *nay_add_batch(const bench_adapter *a, const bench_keys *keys) {
 
 /* ---- probing ---- */
 
-static size_t nay_probe(const void *filter, const bench_keys *keys) {
+static size_t nay_probe_single(const void *filter, const bench_keys *keys) {
   const nay_filter *f = filter;
   size_t maybe = 0;
   if (keys->strings != NULL) {
@@ -193,7 +193,7 @@ size_t bench_nay_adapters(bench_adapter out[], size_t cap) {
                                .build = nay_build,
                                .add = adds ? nay_add : NULL,
                                .add_batch = adds ? nay_add_batch : NULL,
-                               .probe = nay_probe,
+                               .probe = nay_probe_single,
                                .probe_batch = nay_probe_batch,
                                .probe_alone = nay_probe_alone,
                                .nbytes = nay_nbytes,

@@ -381,9 +381,23 @@ NAY_API nay_status nay_filter_hash_many(const nay_filter *filter, const void *co
 
 /* The same verbs for a hash instead of a key. */
 NAY_API nay_status nay_filter_add_hash(nay_filter *filter, nay_hash hash, bool *is_new);
-NAY_API bool nay_filter_may_contain_hash(const nay_filter *filter, nay_hash hash);
 NAY_API nay_status nay_filter_remove_hash(nay_filter *filter, nay_hash hash);
 NAY_API nay_status nay_filter_count_hash(const nay_filter *filter, nay_hash hash, uint64_t *count);
+
+/*
+ * nay_filter_may_contain_hash: inline, so that a probe in a loop is one call. A filter begins with
+ * a pointer to the code that answers for it, or NULL where more has to be decided; that pointer is
+ * all that is public of its bytes.
+ */
+struct nay_bits;
+typedef bool (*nay_probe)(const struct nay_bits *, uint64_t hash);
+NAY_API bool nay_filter_may_contain_hash_slow(const nay_filter *filter, nay_hash hash);
+inline bool nay_filter_may_contain_hash(const nay_filter *filter, nay_hash hash) {
+  const void *bits = filter; /* the first thing in it, whose first thing is the pointer */
+  nay_probe probe = filter != NULL ? *(const nay_probe *)bits : NULL;
+  if (probe == NULL) return nay_filter_may_contain_hash_slow(filter, hash);
+  return probe((const struct nay_bits *)bits, hash.lo);
+}
 
 /*
  * Batches. Bit i % 64 of bitmap[i / 64] answers for key i; bitmap has (n + 63) / 64 words, all of

@@ -57,7 +57,7 @@ nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_fami
 static void filter_choose_kernels(nay_filter *f) {
   f->kernels = (f->flags & NAY_CONCURRENT) != 0 ? &nay__kernels_shared : nay__kernels_best();
   bool direct = f->lazy == NULL && f->family->kernel != NULL;
-  f->probe = direct ? f->family->kernel(f) : NULL;
+  f->bits.probe = direct ? f->family->kernel(f) : NULL;
 }
 
 void nay__filter_attach(nay_filter *f, uint8_t *payload, size_t nbytes) {
@@ -186,6 +186,7 @@ nay_status nay_filter_copy(const nay_filter *f, const nay_allocator *allocator, 
   if (wait) nay__spin_lock_all(f->locks);
   filter_copy_payload(f, c->bits.bytes);
   if (wait) nay__spin_unlock_all(f->locks);
+  nay__filter_attach(c, c->bits.bytes, c->nbytes); /* a probe may depend on what is there */
   c->format = f->format;
   nay_status status = nay_filter_set_meta(c, f->meta, f->meta_len);
   if (status != NAY_OK) {
@@ -340,9 +341,10 @@ static bool filter_touch_ok(const nay_filter *f, nay_hash hash) {
   return ok;
 }
 
-bool nay_filter_may_contain_hash(const nay_filter *f, nay_hash hash) {
+extern inline bool nay_filter_may_contain_hash(const nay_filter *f, nay_hash hash);
+
+bool nay_filter_may_contain_hash_slow(const nay_filter *f, nay_hash hash) {
   if (NAY_UNLIKELY(f == NULL)) return true;
-  if (NAY_LIKELY(f->probe != NULL)) return f->probe(&f->bits, hash.lo);
   if (f->lazy != NULL && !filter_touch_ok(f, hash)) return true;
   return f->family->test(f, hash);
 }
@@ -356,8 +358,8 @@ static NAY_NOINLINE bool filter_may_contain_any(const nay_filter *f, const void 
 /* The usual case first, inlined: nothing to decide but the length of the key. */
 NAY_FLATTEN bool nay_filter_may_contain(const nay_filter *f, const void *key, size_t len) {
   if (NAY_UNLIKELY(f == NULL || (key == NULL && len != 0))) return true;
-  if (NAY_LIKELY(f->probe != NULL && f->hasher.kind == NAY_HASH_XXH3)) {
-    return f->probe(&f->bits, nay__hash_xxh3(f->hasher.seed, key, len));
+  if (NAY_LIKELY(f->bits.probe != NULL && f->hasher.kind == NAY_HASH_XXH3)) {
+    return f->bits.probe(&f->bits, nay__hash_xxh3(f->hasher.seed, key, len));
   }
   return filter_may_contain_any(f, key, len);
 }

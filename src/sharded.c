@@ -268,7 +268,11 @@ static nay_status sharded_run(sharded_job *j, uint64_t n) {
     uint32_t flags = j->params.flags & ~(NAY_NO_VERIFY | NAY_LOW_MEMORY);
     NAY_TRY(nay__filter_make(j->family, &shape, &j->hasher, n, flags, &j->allocator, &j->f));
     NAY_TRY(sharded_solve(j));
-    if (sharded_fits(j, &shape)) return NAY_OK;
+    if (sharded_fits(j, &shape)) {
+      nay__filter_attach(j->f, j->f->bits.bytes,
+                         j->f->nbytes); /* now that there is something in it */
+      return NAY_OK;
+    }
     nay_filter_free(j->f);
     j->f = NULL;
     NAY_TRY(sharded_improve(j, j->stuck != 0, &n));

@@ -21,6 +21,13 @@
 #define NAY_FLATTEN
 #endif
 
+/* NAY_OPAQUE: makes the compiler forget what it knows of an integer variable. */
+#if defined(__GNUC__) || defined(__clang__)
+#define NAY_OPAQUE(x) __asm__("" : "+r"(x))
+#else
+#define NAY_OPAQUE(x) ((void)(x))
+#endif
+
 /*
  * Bits by the instructions of x86-64 that have them: a function marked NAY_BMI2 may only be called
  * where the CPU counts and deposits bits (nay_kernels.popcnt), and if it deposits, is worth it

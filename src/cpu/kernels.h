@@ -23,13 +23,22 @@
 #define NAY_G64 0x9e3779b97f4a7c15u
 #define NAY_G32 0x9e3779b9u
 
-/* nay_bits: what a kernel needs to know of a filter. `nunits` counts bits (bloom) or blocks. */
+/*
+ * nay_bits: what a kernel needs to know of a filter. `nunits` counts bits (bloom) or blocks. It
+ * begins with the filter's own probe, for nay_filter_may_contain_hash.
+ */
 typedef struct nay_bits {
+  nay_probe probe;
   uint8_t *bytes;
   uint64_t nunits;
   uint32_t k;
   uint32_t extra; /* for the family, as in its shape */
   bool in_cache;  /* small enough that asking for lines ahead of time costs more than it gives */
+  struct {        /* fuse: what all shards have in common, read off the payload when it is there */
+    uint64_t nshards, span;
+    uint32_t segment;
+    const uint8_t *entries; /* of the shard table */
+  } fuse;
 } nay_bits;
 
 /* Where the keys of one fuse shard lie: its numbers, and slots and fingerprint of 64 keys. */
@@ -44,7 +53,7 @@ typedef struct nay_fuse_spots {
 
 /* The same for cuckoo tables of less than 2^32 buckets that do not grow. */
 typedef struct nay_cuckoo_aim {
-  uint64_t nbuckets, ntags;
+  uint64_t nbuckets, tag_mask;
 } nay_cuckoo_aim;
 typedef struct nay_cuckoo_spots {
   uint32_t tag[64], home[64], other[64];

@@ -47,15 +47,14 @@ AIM_TARGET void nay__fuse_aim64_avx512(const nay_fuse_aim *aim, const uint64_t *
 
 AIM_TARGET void nay__cuckoo_aim64_avx512(const nay_cuckoo_aim *aim, const uint64_t *hashes,
                                          nay_cuckoo_spots *spots) {
-  uint64_t m = aim->nbuckets, tags = aim->ntags;
+  uint64_t m = aim->nbuckets, mask = aim->tag_mask;
   for (unsigned i = 0; i < 64; i++) {
-    uint64_t tag = 1 + (AIM_LOW(hashes[i]) * tags >> 32), home = aim_reduce(hashes[i], m);
-    uint64_t mix = tag * 0x9e3779b97f4a7c15u;
-    mix = (mix ^ mix >> 32) * 0xbf58476d1ce4e5b9u;
-    uint64_t r = 2 * aim_reduce(mix, m / 2) + 1, x = m - home;
+    uint64_t tag = hashes[i] & mask, home = aim_reduce(hashes[i], m);
+    tag += tag == 0;
+    uint64_t r = aim_reduce(tag * tag * 0x9e3779b97f4a7c15u, m) | 1;
     spots->tag[i] = (uint32_t)tag;
     spots->home[i] = (uint32_t)home;
-    spots->other[i] = (uint32_t)(x >= r ? x - r : x + m - r);
+    spots->other[i] = (uint32_t)(r - home + (r < home ? m : 0));
   }
 }
 

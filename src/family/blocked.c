@@ -81,7 +81,7 @@ static double blocked_fpr(const nay_shape *shape, uint64_t nkeys) {
   return nay__fpr_blocked(shape->nunits, shape->k, nkeys);
 }
 
-nay_probe nay__blocked_kernel(const nay_filter *f) { return f->kernels->blocked_test; }
+nay_probe nay__blocked_kernel(nay_filter *f) { return f->kernels->blocked_test; }
 
 /*
  * With many threads: adders lock the stripe of the block, so that finding a bit clear and setting

@@ -72,7 +72,7 @@ static double bloom_fpr(const nay_shape *shape, uint64_t nkeys) {
   return nay__fpr_bloom(shape->nunits, shape->k, nkeys);
 }
 
-static nay_probe bloom_kernel(const nay_filter *f) { return f->kernels->bloom_test; }
+static nay_probe bloom_kernel(nay_filter *f) { return f->kernels->bloom_test; }
 
 /*
  * With many threads: the bits of a key lie anywhere, so what is locked is the key itself. Two

@@ -7,14 +7,15 @@
  * A key has a home bucket i and a tag; its other bucket is computable from either and the tag
  * alone, so a tag can move without its key [1]:
  *
- *   alt(i) = (m - i - r) mod m      r odd, from the tag; m even: any even number of buckets
+ *   alt(i) = (r - i) mod m      r odd, from the tag; m even: any even number of buckets
  *
- * alt(alt(i)) = i, and alt(i) is never i, as 2i + r is odd. Adding to two full buckets moves tags
+ * alt(alt(i)) = i, and alt(i) is never i, as 2i is not odd. Adding to two full buckets moves tags
  * out of the way: the shortest chain of moves that ends in a free slot is searched breadth first
  * before anything is written. So a failed add has changed nothing, the same operations give the
  * same bytes, and there is no state of a random walk to keep.
  *
- * The rate is that of 8 tags met by chance: 1 - (1 - 1/(2^f - 1))^(8 load), load at most 0.95.
+ * The rate is that of 8 tags met by chance: 1 - (1 - 1/t)^(8 load), load at most 0.95. Tags are
+ * bits of the hash, with 1 in place of 0: t = 4^f / (2^f + 2), as two of 2^f values are one.
  *
  * GROWING. Not by a chain of filters: a key that matches in two of them by chance cannot be removed
  * safely, since the tag taken out may be another key's only one. Instead tags start with spare
@@ -188,33 +189,42 @@ typedef struct cuckoo_key {
 } cuckoo_key;
 
 /*
- * Tags to distances. One multiplication would space them evenly, and then sums and differences of
- * distances coincide: few buckets can be reached in two steps, and short tags fail at 93 % load.
+ * Tags to sums of buckets. Multiples of the tag would be spaced evenly, and then sums and
+ * differences of them coincide: few buckets can be reached in two steps, and short tags fail at
+ * 93 % load. Multiples of its square do not.
  */
-NAY_INLINE uint64_t cuckoo_mix(uint64_t low) {
-  uint64_t x = low * 0x9e3779b97f4a7c15u;
-  return (x ^ x >> 32) * 0xbf58476d1ce4e5b9u;
-}
-
 NAY_INLINE uint64_t cuckoo_alt(const cuckoo_table *t, uint64_t bucket, uint64_t low) {
-  uint64_t r = 2 * nay__reduce(cuckoo_mix(low), t->m / 2) + 1;
-  uint64_t x = t->m - (bucket >> t->d);
-  uint64_t alt = x >= r ? x - r : x + t->m - r;
+  uint64_t r = nay__reduce(low * low * 0x9e3779b97f4a7c15u, t->m) | 1, i = bucket >> t->d;
+  uint64_t alt = r - i + (r < i ? t->m : 0);
   return alt << t->d | (bucket & cuckoo_mask(t->d));
 }
 
-/* High bits of the hash make the bucket, bits 31 down the tag that stays, bits 0 up the spare. */
+/* High bits of the hash make the bucket, the lowest the tag that stays, those above it the spare.
+ */
 NAY_INLINE cuckoo_key cuckoo_locate(const cuckoo_table *t, uint64_t hash) {
-  uint64_t low = 1 + ((hash & 0xffffffffu) * cuckoo_mask(t->low) >> 32);
-  uint64_t spare = hash & cuckoo_mask(t->d + t->spare);
+  uint64_t low = hash & cuckoo_mask(t->low);
+  low += low == 0;
+  uint64_t spare = hash >> t->low & cuckoo_mask(t->d + t->spare);
   cuckoo_key key = {.tag = (spare & cuckoo_mask(t->spare)) << t->low | low};
   key.home = nay__reduce(hash, t->m) << t->d | spare >> t->spare;
   key.other = cuckoo_alt(t, key.home, low);
   return key;
 }
 
+/*
+ * Whether a bucket has the tag. To know that some field of x is 0 the carries that cuckoo_match
+ * avoids do no harm: x - 1 borrows from fields above the first that is 0 only.
+ */
 NAY_INLINE bool cuckoo_has(const cuckoo_table *t, const cuckoo_key *key) {
-  return (cuckoo_match(t, key->home, key->tag) | cuckoo_match(t, key->other, key->tag)) != 0;
+  if (!t->narrow) {
+    return (cuckoo_match(t, key->home, key->tag) | cuckoo_match(t, key->other, key->tag)) != 0;
+  }
+  uint64_t ones = t->ones;
+  NAY_OPAQUE(ones); /* one product: compilers would make it of six shifts and sums */
+  uint64_t same = key->tag * ones;
+  uint64_t home = cuckoo_bucket_word(t, key->home) ^ same;
+  uint64_t other = cuckoo_bucket_word(t, key->other) ^ same;
+  return (((home - t->ones) & ~home) | ((other - t->ones) & ~other)) & t->top;
 }
 
 NAY_INLINE unsigned cuckoo_copies(const cuckoo_table *t, const cuckoo_key *key) {
@@ -333,9 +343,15 @@ static double cuckoo_rate(double tags, double load) {
   return 1 - nay__exp(2 * CUCKOO_SLOTS * load * nay__ln1p(-1 / tags));
 }
 
+/* Tags of f bits are as good as so many that are equally frequent. */
+static double cuckoo_tags(unsigned f) {
+  double all = (double)((uint64_t)1 << f);
+  return all * all / (all + 2);
+}
+
 /* The highest load at which tags of f bits keep the rate; 0: none worth having. */
 static double cuckoo_load_for(unsigned f, double fpr) {
-  double most = nay__ln1p(-fpr) / (2 * CUCKOO_SLOTS * nay__ln1p(-1 / (double)cuckoo_mask(f)));
+  double most = nay__ln1p(-fpr) / (2 * CUCKOO_SLOTS * nay__ln1p(-1 / cuckoo_tags(f)));
   return most > CUCKOO_LOAD ? CUCKOO_LOAD : most < 0.05 ? 0 : most;
 }
 
@@ -457,7 +473,7 @@ static double cuckoo_fpr(const nay_shape *shape, uint64_t nkeys) {
   unsigned d = 0, most = cuckoo_most_doublings(shape), low = cuckoo_low_bits(shape);
   double slots = (double)shape->nunits * CUCKOO_SLOTS;
   for (; d < most && (double)nkeys > CUCKOO_LOAD * slots; d++) slots *= 2;
-  double tags = (double)cuckoo_mask(low) * (double)((uint64_t)1 << (most - d));
+  double tags = cuckoo_tags(low) * (double)((uint64_t)1 << (most - d));
   double load = (double)nkeys / slots;
   return cuckoo_rate(tags, load < 1 ? load : 1);
 }
@@ -592,18 +608,23 @@ static NAY_NOINLINE uint64_t cuckoo_test_each(const nay_filter *f, const uint64_
  */
 #define CUCKOO_WIDTHS(X) X(7) X(8) X(10) X(12) X(13) X(16)
 
-#define CUCKOO_PROBE(tag_bits)                                            \
-  static bool cuckoo_probe_##tag_bits(const nay_bits *b, uint64_t hash) { \
-    cuckoo_table t = cuckoo_plain(b, tag_bits);                           \
-    return cuckoo_test_in(&t, hash);                                      \
+#define CUCKOO_PROBE(tag_bits)                                                            \
+  static bool cuckoo_probe_##tag_bits(const nay_bits *b, uint64_t hash) {                 \
+    cuckoo_table t = cuckoo_plain(b, tag_bits);                                           \
+    return cuckoo_test_in(&t, hash);                                                      \
+  }                                                                                       \
+  NAY_BMI2 static bool cuckoo_probe_##tag_bits##_bmi2(const nay_bits *b, uint64_t hash) { \
+    cuckoo_table t = cuckoo_plain(b, tag_bits);                                           \
+    return cuckoo_test_in(&t, hash);                                                      \
   }
 CUCKOO_WIDTHS(CUCKOO_PROBE)
 #undef CUCKOO_PROBE
 
-static nay_probe cuckoo_kernel(const nay_filter *f) {
+static nay_probe cuckoo_kernel(nay_filter *f) {
+  bool bmi2 = f->kernels->popcnt;
   switch (f->shape.extra & 0xffffu) {
 #define CUCKOO_CASE(tag_bits) \
-  case tag_bits: return cuckoo_probe_##tag_bits;
+  case tag_bits: return bmi2 ? cuckoo_probe_##tag_bits##_bmi2 : cuckoo_probe_##tag_bits;
     CUCKOO_WIDTHS(CUCKOO_CASE)
 #undef CUCKOO_CASE
     default: return NULL;
@@ -673,7 +694,7 @@ static void cuckoo_census(const nay_filter *a, const nay_filter *b, uint64_t fac
   cuckoo_table t = cuckoo_of(a);
   uint64_t nentries = nay__load64le(a->bits.bytes + CUCKOO_AT_NENTRIES);
   double slots = (double)cuckoo_nbuckets(&t) * CUCKOO_SLOTS;
-  double tags = (double)cuckoo_mask(t.low) * (double)((uint64_t)1 << t.spare);
+  double tags = cuckoo_tags(t.low) * (double)((uint64_t)1 << t.spare);
   *census = (nay_census){cuckoo_nbits(&a->shape, t.d), nentries * t.f, (double)nentries,
                          cuckoo_rate(tags, (double)nentries / slots)};
 }
@@ -683,7 +704,7 @@ static void cuckoo_describe(const nay_filter *f, nay_stats *stats) {
   stats->nlevels = 1 + t.d;
   stats->tag_bits = t.f;
   if (t.d + t.spare == 0) return;
-  stats->fpr_planned = cuckoo_rate((double)cuckoo_mask(t.low), CUCKOO_LOAD);
+  stats->fpr_planned = cuckoo_rate(cuckoo_tags(t.low), CUCKOO_LOAD);
   stats->overloaded = stats->fpr_now > stats->fpr_planned;
 }
 

@@ -31,7 +31,6 @@ typedef struct nay_span {
 } nay_span;
 
 typedef struct nay_family nay_family;
-typedef bool (*nay_probe)(const nay_bits *, uint64_t hash);
 struct nay_format;
 struct nay_source; /* the hashes of a build: partition.h */
 struct nay_lazy;   /* the unverified chunks of a mapped file: family/lazy.h */
@@ -41,11 +40,10 @@ struct nay_lazy;   /* the unverified chunks of a mapped file: family/lazy.h */
 
 /* The public handle. Fields are set by filter.c and fmt_nay.c; families use bits, shape and k. */
 struct nay_filter {
+  nay_bits bits; /* payload as the kernels see it; first, as nay.h says */
   const nay_family *family;
   const nay_kernels *kernels;
-  nay_probe probe; /* the kernel itself, where nothing comes before it */
-  nay_bits bits;   /* payload as the kernels see it */
-  size_t nbytes;   /* length of the payload */
+  size_t nbytes; /* length of the payload */
   nay_shape shape;
   nay_hasher hasher;
   uint64_t nkeys; /* planned */
@@ -142,9 +140,9 @@ struct nay_family {
   nay_status (*compose)(const struct nay_format *, const nay_params *, const struct nay_source *,
                         const nay_allocator *, nay_filter **);
 
-  /* what answers for one hash of a filter of this shape, by its bits alone: f->probe; optional, and
-   * NULL when this shape has none */
-  nay_probe (*kernel)(const nay_filter *);
+  /* what answers for one hash of this filter by its bits alone: bits.probe; optional, and NULL when
+   * there is none for it. Called when the payload is there; may note in bits what the probe needs */
+  nay_probe (*kernel)(nay_filter *);
   nay_status (*add)(nay_filter *, nay_hash, bool *is_new);
   bool (*test)(const nay_filter *, nay_hash);
   /* at most 64 keys; hi is NULL unless the hash has two words */

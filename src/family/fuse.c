@@ -187,72 +187,86 @@ NAY_INLINE uint64_t fuse_push(uint64_t bitmap, uint32_t differ) {
 
 /*
  * One probe. It waits for three cache lines, and the fewer instructions it has the more probes wait
- * at the same time: so there is a copy for each layout, for one shard or many, and for the widths
- * that divide a word.
+ * at the same time. So there is a copy for each layout, for one shard or many, for the widths that
+ * divide a word, and for CPUs that multiply without fixed registers; it is for filters as they
+ * nearly always are, without premix and with shards that are all alike, and finds what they share
+ * in its own nay_bits. For 8 bits and many shards it has 34 instructions, 28 for one.
  */
 NAY_INLINE bool fuse_find(nay_fuse_layout layout, unsigned width, bool one_shard, const nay_bits *b,
                           uint64_t x) {
-  uint64_t shard = one_shard ? 0 : nay__shard_of(x, b->extra >> 8);
-  nay_fuse_shard s = nay__fuse_shard_at(b->bytes, shard);
-  if (NAY_UNLIKELY(s.span == 0)) return fuse_fixed_answer(&s);
+  const uint8_t *entry = b->fuse.entries;
+  if (!one_shard) entry += nay__shard_of(x, b->fuse.nshards) * NAY_FUSE_ENTRY;
+  nay_fuse_shard s = {nay__load64le(entry), nay__load32le(entry + 8), b->fuse.span,
+                      b->fuse.segment};
   return fuse_differ(layout, width, b->bytes, &s, x) == 0;
 }
 
-/* Rare, and apart, so that the usual probe needs no stack. */
-static NAY_NOINLINE bool fuse_find_any(nay_fuse_layout layout, const nay_bits *b, uint64_t hash) {
-  uint64_t x = nay__premix(hash, nay__load64le(b->bytes));
-  unsigned width = b->extra & 255;
-  switch (layout) {
-    case NAY_FUSE_3: return fuse_find(NAY_FUSE_3, width, false, b, x);
-    case NAY_FUSE_4: return fuse_find(NAY_FUSE_4, width, false, b, x);
-    case NAY_XOR_3: break;
-  }
-  return fuse_find(NAY_XOR_3, width, false, b, x);
+/* The same for every filter. */
+static bool fuse_find_any(const nay_filter *f, nay_hash h) {
+  uint64_t x = nay__premix(h.lo, nay__load64le(f->bits.bytes));
+  nay_fuse_shard s =
+      nay__fuse_shard_at(f->bits.bytes, nay__shard_of(x, nay__fuse_nshards(&f->shape)));
+  if (s.span == 0) return fuse_fixed_answer(&s);
+  return fuse_differ(nay__fuse_layout_of(f), nay__fuse_bits(&f->shape), f->bits.bytes, &s, x) == 0;
 }
 
-#define FUSE_PROBE(name, layout, width, one_shard)                                         \
-  static bool name(const nay_bits *b, uint64_t hash) {                                     \
-    if (NAY_UNLIKELY(nay__load64le(b->bytes) != 0)) return fuse_find_any(layout, b, hash); \
-    return fuse_find(layout, width, one_shard, b, hash);                                   \
+#define FUSE_PROBE(target, name, layout, width, one_shard)    \
+  target static bool name(const nay_bits *b, uint64_t hash) { \
+    return fuse_find(layout, width, one_shard, b, hash);      \
   }
-#define FUSE_PROBES(name, layout)                                \
-  FUSE_PROBE(name##_8, layout, 8, true)                          \
-  FUSE_PROBE(name##_16, layout, 16, true)                        \
-  FUSE_PROBE(name##_8_sharded, layout, 8, false)                 \
-  FUSE_PROBE(name##_16_sharded, layout, 16, false)               \
-  static bool name##_any(const nay_bits *b, uint64_t hash) {     \
-    return fuse_find_any(layout, b, hash);                       \
-  }                                                              \
-  static nay_probe name(const nay_shape *shape) {                \
-    bool one_shard = nay__fuse_nshards(shape) == 1;              \
-    switch (nay__fuse_bits(shape)) {                             \
-      case 8: return one_shard ? name##_8 : name##_8_sharded;    \
-      case 16: return one_shard ? name##_16 : name##_16_sharded; \
-      default: return name##_any;                                \
-    }                                                            \
+#define FUSE_PROBES(target, name, layout)                    \
+  FUSE_PROBE(target, name##_8, layout, 8, true)              \
+  FUSE_PROBE(target, name##_16, layout, 16, true)            \
+  FUSE_PROBE(target, name##_8_sharded, layout, 8, false)     \
+  FUSE_PROBE(target, name##_16_sharded, layout, 16, false)   \
+  static nay_probe name(unsigned bits, bool one_shard) {     \
+    if (bits != 8 && bits != 16) return NULL;                \
+    if (one_shard) return bits == 8 ? name##_8 : name##_16;  \
+    return bits == 8 ? name##_8_sharded : name##_16_sharded; \
   }
-FUSE_PROBES(fuse_probe3, NAY_FUSE_3)
-FUSE_PROBES(fuse_probe4, NAY_FUSE_4)
-FUSE_PROBES(xor_probe3, NAY_XOR_3)
+#define FUSE_ANY_CPU
+FUSE_PROBES(FUSE_ANY_CPU, fuse_probe3, NAY_FUSE_3)
+FUSE_PROBES(FUSE_ANY_CPU, fuse_probe4, NAY_FUSE_4)
+FUSE_PROBES(FUSE_ANY_CPU, xor_probe3, NAY_XOR_3)
+FUSE_PROBES(NAY_BMI2, fuse_probe3_bmi2, NAY_FUSE_3)
+FUSE_PROBES(NAY_BMI2, fuse_probe4_bmi2, NAY_FUSE_4)
+FUSE_PROBES(NAY_BMI2, xor_probe3_bmi2, NAY_XOR_3)
 #undef FUSE_PROBES
 #undef FUSE_PROBE
 
-static nay_probe fuse_kernel(const nay_filter *f) {
-  return f->shape.k == 4 ? fuse_probe4(&f->shape) : fuse_probe3(&f->shape);
+/* Notes what all shards share; false when they do not, or when there is a premix. */
+static bool fuse_note_shards(nay_filter *f) {
+  const uint8_t *bytes = f->bits.bytes;
+  uint64_t nshards = nay__fuse_nshards(&f->shape);
+  nay_fuse_shard first = nay__fuse_shard_at(bytes, 0);
+  bool alike = nay__load64le(bytes) == 0 && first.span != 0;
+  for (uint64_t i = 1; i < nshards && alike; i++) {
+    alike = nay__fuse_shard_at(bytes, i).span == first.span;
+  }
+  f->bits.fuse.nshards = nshards;
+  f->bits.fuse.span = first.span;
+  f->bits.fuse.segment = first.segment;
+  f->bits.fuse.entries = bytes + NAY_FUSE_HEADER;
+  return alike;
 }
 
-static nay_probe xor_kernel(const nay_filter *f) { return xor_probe3(&f->shape); }
-
-/* In a lazy map there is no f->probe. */
-static bool fuse_test_one(const nay_filter *f, nay_hash h) {
-  return f->family->kernel(f)(&f->bits, h.lo);
+static nay_probe fuse_kernel(nay_filter *f) {
+  unsigned bits = nay__fuse_bits(&f->shape);
+  bool one_shard = nay__fuse_nshards(&f->shape) == 1, bmi2 = f->kernels->popcnt;
+  if (!fuse_note_shards(f)) return NULL;
+  switch (nay__fuse_layout_of(f)) {
+    case NAY_FUSE_3: return (bmi2 ? fuse_probe3_bmi2 : fuse_probe3)(bits, one_shard);
+    case NAY_FUSE_4: return (bmi2 ? fuse_probe4_bmi2 : fuse_probe4)(bits, one_shard);
+    case NAY_XOR_3: break;
+  }
+  return (bmi2 ? xor_probe3_bmi2 : xor_probe3)(bits, one_shard);
 }
 
 /* 64 keys of one shard, where the CPU finds their slots faster together. */
 NAY_INLINE uint64_t fuse_near_aimed(unsigned arity, unsigned bits, const nay_filter *f,
                                     const nay_fuse_shard *s, const uint64_t *x) {
   const uint8_t *array = f->bits.bytes + s->array_at;
-  nay_fuse_aim aim = {s->seed, s->span, s->segment, bits};
+  nay_fuse_aim aim = {s->seed, (uint32_t)s->span, s->segment, bits};
   nay_fuse_spots spots;
   uint64_t bitmap = 0;
   f->kernels->fuse_aim64(&aim, x, &spots);
@@ -414,8 +428,8 @@ static void fuse_census(const nay_filter *a, const nay_filter *b, uint64_t facto
 static bool fuse_span_ok(const nay_shape *shape, bool is_xor, const nay_fuse_shard *s,
                          uint64_t slots) {
   if (s->span == 0) return s->seed <= 1;
-  if (is_xor) return (uint64_t)s->span * 3 <= slots;
-  return s->span % s->segment == 0 && s->span + (uint64_t)(shape->k - 1) * s->segment <= slots;
+  if (is_xor) return s->span * 3 <= slots;
+  return s->span % s->segment == 0 && s->span + (shape->k - 1) * (uint64_t)s->segment <= slots;
 }
 
 static nay_status fuse_check_kind(const nay_shape *shape, bool is_xor, const uint8_t *payload,
@@ -462,8 +476,8 @@ const nay_family nay__family_xor = {
     .payload = xor_payload,
     .fpr = fuse_fpr,
     .build = &nay__peel_solver,
-    .kernel = xor_kernel,
-    .test = fuse_test_one,
+    .kernel = fuse_kernel,
+    .test = fuse_find_any,
     .test64 = fuse_test64,
     .census = fuse_census,
     .check = xor_check,
@@ -479,7 +493,7 @@ const nay_family nay__family_fuse = {
     .fpr = fuse_fpr,
     .build = &nay__peel_solver,
     .kernel = fuse_kernel,
-    .test = fuse_test_one,
+    .test = fuse_find_any,
     .test64 = fuse_test64,
     .census = fuse_census,
     .check = fuse_check,

@@ -39,7 +39,7 @@ nay_fuse_dims nay__fuse_dims(nay_fuse_layout layout, uint64_t nkeys);
 typedef struct nay_fuse_shard {
   uint64_t array_at;
   uint32_t seed;
-  uint32_t span;
+  uint64_t span;
   uint32_t segment;
 } nay_fuse_shard;
 
@@ -74,7 +74,7 @@ NAY_INLINE void nay__fuse_slots(nay_fuse_layout layout, const nay_fuse_shard *s,
   if (layout == NAY_XOR_3) {
     for (unsigned j = 0; j < 3; j++) {
       uint32_t slice = (uint32_t)(j == 0 ? m : nay__rotl64(m, 21 * j));
-      at[j] = j * s->span + (uint32_t)((uint64_t)slice * s->span >> 32);
+      at[j] = (uint32_t)(j * s->span + (slice * s->span >> 32));
     }
     return;
   }

@@ -168,10 +168,10 @@ NAY_INLINE bool peel_solve(nay_fuse_layout layout, const nay_shape *shape, const
 
 /* ---- the solver ---- */
 
-static void peel_put_entry(nay_filter *f, uint64_t shard, uint32_t seed, uint32_t span) {
+static void peel_put_entry(nay_filter *f, uint64_t shard, uint32_t seed, uint64_t span) {
   uint8_t *p = f->bits.bytes + NAY_FUSE_HEADER + shard * NAY_FUSE_ENTRY;
   nay__store32le(p + 8, seed);
-  nay__store32le(p + 12, span);
+  nay__store32le(p + 12, (uint32_t)span);
 }
 
 static void peel_begin(nay_filter *f, uint64_t premix, const uint64_t *counts) {

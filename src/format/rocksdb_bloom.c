@@ -180,7 +180,10 @@ static void rocksdb_local_census(const nay_filter *a, const nay_filter *b, uint6
 /* One line as the kernels of the blocked family see it: a filter of a single block. */
 static nay_bits rocksdb_bloom_line(const nay_filter *f, uint64_t h) {
   uint64_t line = (uint64_t)(uint32_t)h * f->shape.nunits >> 32;
-  return (nay_bits){f->bits.bytes + (line << LOCAL_LINE_LOG2), 1, f->shape.k, 0, true};
+  return (nay_bits){.bytes = f->bits.bytes + (line << LOCAL_LINE_LOG2),
+                    .nunits = 1,
+                    .k = f->shape.k,
+                    .in_cache = true};
 }
 
 static nay_status rocksdb_bloom_add(nay_filter *f, nay_hash hash, bool *is_new) {
