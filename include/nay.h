@@ -392,7 +392,7 @@ NAY_API nay_status nay_filter_count_hash(const nay_filter *filter, nay_hash hash
 struct nay_bits;
 typedef bool (*nay_probe)(const struct nay_bits *, uint64_t hash);
 NAY_API bool nay_filter_may_contain_hash_slow(const nay_filter *filter, nay_hash hash);
-inline bool nay_filter_may_contain_hash(const nay_filter *filter, nay_hash hash) {
+NAY_API inline bool nay_filter_may_contain_hash(const nay_filter *filter, nay_hash hash) {
   const void *bits = filter; /* the first thing in it, whose first thing is the pointer */
   nay_probe probe = filter != NULL ? *(const nay_probe *)bits : NULL;
   if (probe == NULL) return nay_filter_may_contain_hash_slow(filter, hash);

@@ -23,6 +23,13 @@
 #define NAY_G64 0x9e3779b97f4a7c15u
 #define NAY_G32 0x9e3779b9u
 
+/* nay_fuse_view: a payload of family/fuse.h, taken apart. */
+typedef struct nay_fuse_view {
+  uint64_t nshards, stride, span, segment;
+  const uint8_t *factors; /* of the shards */
+  uint8_t *arrays;
+} nay_fuse_view;
+
 /*
  * nay_bits: what a kernel needs to know of a filter. `nunits` counts bits (bloom) or blocks. It
  * begins with the filter's own probe, for nay_filter_may_contain_hash.
@@ -34,16 +41,12 @@ typedef struct nay_bits {
   uint32_t k;
   uint32_t extra; /* for the family, as in its shape */
   bool in_cache;  /* small enough that asking for lines ahead of time costs more than it gives */
-  struct {        /* fuse: what all shards have in common, read off the payload when it is there */
-    uint64_t nshards, span;
-    uint32_t segment;
-    const uint8_t *entries; /* of the shard table */
-  } fuse;
+  nay_fuse_view fuse;
 } nay_bits;
 
 /* Where the keys of one fuse shard lie: its numbers, and slots and fingerprint of 64 keys. */
 typedef struct nay_fuse_aim {
-  uint32_t seed, span, segment;
+  uint64_t factor, span, segment;
   unsigned bits;
 } nay_fuse_aim;
 typedef struct nay_fuse_spots {

@@ -33,15 +33,15 @@ static inline uint64_t aim_remix(uint64_t x) {
 
 AIM_TARGET void nay__fuse_aim64_avx512(const nay_fuse_aim *aim, const uint64_t *x,
                                        nay_fuse_spots *spots) {
-  uint64_t seed = aim->seed, span = aim->span, segment = aim->segment, mask = segment - 1;
-  unsigned shift = 64 - aim->bits;
+  uint64_t span = aim->span, segment = aim->segment, mask = segment - 1, factor = aim->factor;
+  uint64_t print = ((uint64_t)1 << aim->bits) - 1;
   for (unsigned i = 0; i < 64; i++) {
-    uint64_t m = aim_remix(x[i] ^ seed), at = aim_reduce(m, span);
+    uint64_t m = aim_remix(x[i]), at = aim_reduce(m, span), w = m * factor;
     spots->at[0][i] = (uint32_t)at;
-    spots->at[1][i] = (uint32_t)((at + segment) ^ (m & mask));
-    spots->at[2][i] = (uint32_t)((at + 2 * segment) ^ (m >> 16 & mask));
-    spots->at[3][i] = (uint32_t)((at + 3 * segment) ^ (m >> 32 & mask));
-    spots->print[i] = (uint32_t)(m * 0xa0761d6478bd642fu >> shift);
+    spots->at[1][i] = (uint32_t)((at + segment) ^ (w >> 48 & mask));
+    spots->at[2][i] = (uint32_t)((at + 2 * segment) ^ (w >> 32 & mask));
+    spots->at[3][i] = (uint32_t)((at + 3 * segment) ^ (w * 0xa0761d6478bd642fu >> 48 & mask));
+    spots->print[i] = (uint32_t)(w & print);
   }
 }
 

@@ -141,7 +141,8 @@ struct nay_family {
                         const nay_allocator *, nay_filter **);
 
   /* what answers for one hash of this filter by its bits alone: bits.probe; optional, and NULL when
-   * there is none for it. Called when the payload is there; may note in bits what the probe needs */
+   * there is none for it. Called when the payload is there; may note in bits what the probe needs
+   */
   nay_probe (*kernel)(nay_filter *);
   nay_status (*add)(nay_filter *, nay_hash, bool *is_new);
   bool (*test)(const nay_filter *, nay_hash);

@@ -18,9 +18,9 @@
  *   4 slots   1.38   1.23   1.13   1.075 - 1.09
  *
  * Above 2^21 keys the set is cut into shards of 2^20 by the top bits of the hash, each a filter of
- * its own with its own seed: they are built in cache, by several threads, and the sizes are equal,
- * so that there is nothing to look up but the seed. Each has room for 3 standard deviations more
- * keys than its share.
+ * its own with its own factor: they are built in cache, by several threads, and the sizes are
+ * equal, so that there is nothing to look up but the factor. Each has room for 3 standard
+ * deviations more keys than its share.
  *
  * Bytes: fuse.h and doc/formats. A probe costs 3 cache lines (4), in parallel.
  *
@@ -163,16 +163,12 @@ nay_fuse_layout nay__fuse_layout_of(const nay_filter *f) {
   return f->shape.k == 4 ? NAY_FUSE_4 : NAY_FUSE_3;
 }
 
-/* What a shard without slots says to every key. */
-NAY_INLINE bool fuse_fixed_answer(const nay_fuse_shard *s) { return s->seed != 0; }
-
-/* 0 when the slots of x xor to its fingerprint. */
-NAY_INLINE uint32_t fuse_differ(nay_fuse_layout layout, unsigned bits, const uint8_t *bytes,
-                                const nay_fuse_shard *s, uint64_t x) {
-  const uint8_t *array = bytes + s->array_at;
-  uint64_t m = nay__remix(x, s->seed);
-  uint32_t at[4], sum = nay__fuse_print(m, bits);
-  nay__fuse_slots(layout, s, m, at);
+/* 0 when the slots of x in the array of its shard xor to its fingerprint. */
+NAY_INLINE uint32_t fuse_differ(nay_fuse_layout layout, unsigned bits, const nay_fuse_view *v,
+                                uint64_t shard, uint64_t factor, uint64_t x) {
+  const uint8_t *array = v->arrays + shard * v->stride;
+  uint64_t at[4];
+  uint32_t sum = nay__fuse_slots(layout, v, factor, nay__remix(x, 0), bits, at);
   for (unsigned j = 0; j < nay__fuse_arity(layout); j++) sum ^= nay__fuse_get(array, at[j], bits);
   return sum;
 }
@@ -189,25 +185,22 @@ NAY_INLINE uint64_t fuse_push(uint64_t bitmap, uint32_t differ) {
  * One probe. It waits for three cache lines, and the fewer instructions it has the more probes wait
  * at the same time. So there is a copy for each layout, for one shard or many, for the widths that
  * divide a word, and for CPUs that multiply without fixed registers; it is for filters as they
- * nearly always are, without premix and with shards that are all alike, and finds what they share
- * in its own nay_bits. For 8 bits and many shards it has 34 instructions, 28 for one.
+ * nearly always are, without premix and without shards whose answer is fixed.
  */
 NAY_INLINE bool fuse_find(nay_fuse_layout layout, unsigned width, bool one_shard, const nay_bits *b,
                           uint64_t x) {
-  const uint8_t *entry = b->fuse.entries;
-  if (!one_shard) entry += nay__shard_of(x, b->fuse.nshards) * NAY_FUSE_ENTRY;
-  nay_fuse_shard s = {nay__load64le(entry), nay__load32le(entry + 8), b->fuse.span,
-                      b->fuse.segment};
-  return fuse_differ(layout, width, b->bytes, &s, x) == 0;
+  uint64_t shard = one_shard ? 0 : nay__shard_of(x, b->fuse.nshards);
+  return fuse_differ(layout, width, &b->fuse, shard, nay__fuse_factor(&b->fuse, shard), x) == 0;
 }
 
 /* The same for every filter. */
 static bool fuse_find_any(const nay_filter *f, nay_hash h) {
   uint64_t x = nay__premix(h.lo, nay__load64le(f->bits.bytes));
-  nay_fuse_shard s =
-      nay__fuse_shard_at(f->bits.bytes, nay__shard_of(x, nay__fuse_nshards(&f->shape)));
-  if (s.span == 0) return fuse_fixed_answer(&s);
-  return fuse_differ(nay__fuse_layout_of(f), nay__fuse_bits(&f->shape), f->bits.bytes, &s, x) == 0;
+  nay_fuse_view v = nay__fuse_view_of(&f->shape, f->bits.bytes);
+  uint64_t shard = nay__shard_of(x, v.nshards);
+  uint64_t factor = nay__fuse_factor(&v, shard);
+  if (nay__fuse_is_fixed(factor)) return factor == NAY_FUSE_SAYS_MAYBE;
+  return fuse_differ(nay__fuse_layout_of(f), nay__fuse_bits(&f->shape), &v, shard, factor, x) == 0;
 }
 
 #define FUSE_PROBE(target, name, layout, width, one_shard)    \
@@ -234,26 +227,18 @@ FUSE_PROBES(NAY_BMI2, xor_probe3_bmi2, NAY_XOR_3)
 #undef FUSE_PROBES
 #undef FUSE_PROBE
 
-/* Notes what all shards share; false when they do not, or when there is a premix. */
-static bool fuse_note_shards(nay_filter *f) {
-  const uint8_t *bytes = f->bits.bytes;
-  uint64_t nshards = nay__fuse_nshards(&f->shape);
-  nay_fuse_shard first = nay__fuse_shard_at(bytes, 0);
-  bool alike = nay__load64le(bytes) == 0 && first.span != 0;
-  for (uint64_t i = 1; i < nshards && alike; i++) {
-    alike = nay__fuse_shard_at(bytes, i).span == first.span;
-  }
-  f->bits.fuse.nshards = nshards;
-  f->bits.fuse.span = first.span;
-  f->bits.fuse.segment = first.segment;
-  f->bits.fuse.entries = bytes + NAY_FUSE_HEADER;
-  return alike;
+/* Whether fuse_find is enough: no premix, no shard whose answer is fixed. */
+static bool fuse_is_plain(const nay_filter *f) {
+  uint64_t odd = 1;
+  for (uint64_t i = 0; i < f->bits.fuse.nshards; i++) odd &= nay__fuse_factor(&f->bits.fuse, i);
+  return nay__load64le(f->bits.bytes) == 0 && !nay__fuse_is_fixed(odd);
 }
 
 static nay_probe fuse_kernel(nay_filter *f) {
+  f->bits.fuse = nay__fuse_view_of(&f->shape, f->bits.bytes);
+  if (!fuse_is_plain(f)) return NULL;
   unsigned bits = nay__fuse_bits(&f->shape);
-  bool one_shard = nay__fuse_nshards(&f->shape) == 1, bmi2 = f->kernels->popcnt;
-  if (!fuse_note_shards(f)) return NULL;
+  bool one_shard = f->bits.fuse.nshards == 1, bmi2 = f->kernels->popcnt;
   switch (nay__fuse_layout_of(f)) {
     case NAY_FUSE_3: return (bmi2 ? fuse_probe3_bmi2 : fuse_probe3)(bits, one_shard);
     case NAY_FUSE_4: return (bmi2 ? fuse_probe4_bmi2 : fuse_probe4)(bits, one_shard);
@@ -264,15 +249,14 @@ static nay_probe fuse_kernel(nay_filter *f) {
 
 /* 64 keys of one shard, where the CPU finds their slots faster together. */
 NAY_INLINE uint64_t fuse_near_aimed(unsigned arity, unsigned bits, const nay_filter *f,
-                                    const nay_fuse_shard *s, const uint64_t *x) {
-  const uint8_t *array = f->bits.bytes + s->array_at;
-  nay_fuse_aim aim = {s->seed, (uint32_t)s->span, s->segment, bits};
+                                    const nay_fuse_view *v, uint64_t factor, const uint64_t *x) {
+  nay_fuse_aim aim = {factor, v->span, v->segment, bits};
   nay_fuse_spots spots;
   uint64_t bitmap = 0;
   f->kernels->fuse_aim64(&aim, x, &spots);
   for (unsigned i = 0; i < 64; i++) {
     uint32_t sum = spots.print[i];
-    for (unsigned j = 0; j < arity; j++) sum ^= nay__fuse_get(array, spots.at[j][i], bits);
+    for (unsigned j = 0; j < arity; j++) sum ^= nay__fuse_get(v->arrays, spots.at[j][i], bits);
     bitmap = fuse_push(bitmap, sum);
   }
   return bitmap;
@@ -280,22 +264,23 @@ NAY_INLINE uint64_t fuse_near_aimed(unsigned arity, unsigned bits, const nay_fil
 
 /* In a cache there is nothing to wait for: test one after the other. */
 NAY_INLINE uint64_t fuse_near_test(nay_fuse_layout layout, unsigned bits, const nay_filter *f,
-                                   const uint64_t *x, unsigned n) {
+                                   const nay_fuse_view *v, const uint64_t *x, unsigned n) {
   uint64_t bitmap = 0;
-  nay_fuse_shard s = nay__fuse_shard_at(f->bits.bytes, 0);
-  if (s.span == 0) return fuse_fixed_answer(&s) ? ~(uint64_t)0 >> (64 - n) : 0;
+  uint64_t factor = nay__fuse_factor(v, 0);
+  if (nay__fuse_is_fixed(factor))
+    return factor == NAY_FUSE_SAYS_MAYBE ? ~(uint64_t)0 >> (64 - n) : 0;
   if (n == 64 && layout != NAY_XOR_3 && f->kernels->fuse_aim64 != NULL) {
-    return fuse_near_aimed(nay__fuse_arity(layout), bits, f, &s, x);
+    return fuse_near_aimed(nay__fuse_arity(layout), bits, f, v, factor, x);
   }
   for (unsigned i = 0; i < n; i++) {
-    bitmap = fuse_push(bitmap, fuse_differ(layout, bits, f->bits.bytes, &s, x[i]));
+    bitmap = fuse_push(bitmap, fuse_differ(layout, bits, v, 0, factor, x[i]));
   }
   return bitmap >> (64 - n);
 }
 
 /* A group of probes on its way: all lines are asked for before the first is looked at. */
 typedef struct fuse_group {
-  uint64_t at[4][64]; /* slots, in bytes from the start of the payload; in bits if they straddle */
+  uint64_t at[4][64]; /* slots, in bytes from the first array on; in bits if they straddle */
   uint32_t print[64];
   uint64_t fixed, answers; /* keys of shards that answer without looking */
 } fuse_group;
@@ -317,42 +302,37 @@ NAY_INLINE uint32_t fuse_load(const uint8_t *bytes, uint64_t place, unsigned bit
   return (uint32_t)(word & (((uint64_t)1 << bits) - 1));
 }
 
-NAY_INLINE void fuse_prepare(nay_fuse_layout layout, unsigned bits, const nay_filter *f,
+NAY_INLINE void fuse_prepare(nay_fuse_layout layout, unsigned bits, const nay_fuse_view *v,
                              const uint64_t *x, unsigned n, fuse_group *g) {
-  const uint8_t *bytes = f->bits.bytes;
-  uint64_t nshards = nay__fuse_nshards(&f->shape);
   for (unsigned i = 0; i < n; i++) {
-    nay_fuse_shard s = nay__fuse_shard_at(bytes, nay__shard_of(x[i], nshards));
-    if (NAY_UNLIKELY(s.span == 0)) {
+    uint64_t shard = nay__shard_of(x[i], v->nshards), at[4];
+    uint64_t factor = nay__fuse_factor(v, shard);
+    if (NAY_UNLIKELY(nay__fuse_is_fixed(factor))) { /* its slots are looked at all the same */
       g->fixed |= (uint64_t)1 << i;
-      g->answers |= (uint64_t)fuse_fixed_answer(&s) << i;
-      s.segment = 1; /* the slots are looked at all the same: let them be there */
+      g->answers |= (uint64_t)(factor == NAY_FUSE_SAYS_MAYBE) << i;
     }
-    uint64_t m = nay__remix(x[i], s.seed);
-    uint32_t at[4];
-    g->print[i] = nay__fuse_print(m, bits);
-    nay__fuse_slots(layout, &s, m, at);
+    g->print[i] = nay__fuse_slots(layout, v, factor, nay__remix(x[i], 0), bits, at);
     for (unsigned j = 0; j < nay__fuse_arity(layout); j++) {
-      uint64_t place = fuse_place(s.array_at, at[j], bits);
-      g->at[j][i] = place;
-      NAY_PREFETCH(bytes + (bits % 8 == 0 ? place : place >> 3));
+      uint64_t place = g->at[j][i] = fuse_place(shard * v->stride, at[j], bits);
+      NAY_PREFETCH(v->arrays + (bits % 8 == 0 ? place : place >> 3));
     }
   }
 }
 
 NAY_INLINE uint64_t fuse_group_test(nay_fuse_layout layout, unsigned bits, const nay_filter *f,
                                     const uint64_t *x, unsigned n) {
-  if (f->nbytes < FUSE_NEAR && nay__fuse_nshards(&f->shape) == 1) {
-    return fuse_near_test(layout, bits, f, x, n);
+  nay_fuse_view v = nay__fuse_view_of(&f->shape, f->bits.bytes);
+  if (f->nbytes < FUSE_NEAR && v.nshards == 1) {
+    return fuse_near_test(layout, bits, f, &v, x, n);
   }
   fuse_group g;
   g.fixed = g.answers = 0;
-  fuse_prepare(layout, bits, f, x, n, &g);
+  fuse_prepare(layout, bits, &v, x, n, &g);
   uint64_t bitmap = 0;
   for (unsigned i = 0; i < n; i++) {
     uint32_t sum = g.print[i];
     for (unsigned j = 0; j < nay__fuse_arity(layout); j++) {
-      sum ^= fuse_load(f->bits.bytes, g.at[j][i], bits);
+      sum ^= fuse_load(v.arrays, g.at[j][i], bits);
     }
     bitmap = fuse_push(bitmap, sum);
   }
@@ -389,20 +369,18 @@ static uint64_t fuse_test64(const nay_filter *f, const uint64_t *lo, const uint6
 }
 
 static unsigned fuse_touch(const nay_filter *f, nay_hash h, const uint8_t **addresses) {
-  const uint8_t *bytes = f->bits.bytes;
-  uint64_t nshards = nay__fuse_nshards(&f->shape);
-  uint64_t x = nay__premix(h.lo, nay__load64le(bytes));
-  uint64_t shard = nay__shard_of(x, nshards);
+  nay_fuse_view v = nay__fuse_view_of(&f->shape, f->bits.bytes);
+  uint64_t x = nay__premix(h.lo, nay__load64le(f->bits.bytes)), at[4];
+  uint64_t shard = nay__shard_of(x, v.nshards);
   unsigned bits = nay__fuse_bits(&f->shape), n = 0;
-  addresses[n++] = bytes + NAY_FUSE_HEADER + shard * NAY_FUSE_ENTRY; /* 16 bytes, aligned */
-  nay_fuse_shard s = nay__fuse_shard_at(bytes, shard);
-  if (s.span == 0) return n;
-  const uint8_t *array = bytes + s.array_at;
+  uint64_t factor = nay__fuse_factor(&v, shard);
+  addresses[n++] = v.factors + 8 * shard; /* aligned */
+  if (nay__fuse_is_fixed(factor)) return n;
+  const uint8_t *array = v.arrays + shard * v.stride;
   nay_fuse_layout layout = nay__fuse_layout_of(f);
-  uint32_t at[4];
-  nay__fuse_slots(layout, &s, nay__remix(x, s.seed), at);
+  nay__fuse_slots(layout, &v, factor, nay__remix(x, 0), bits, at);
   for (unsigned j = 0; j < nay__fuse_arity(layout); j++) {
-    uint64_t bit = (uint64_t)at[j] * bits;
+    uint64_t bit = at[j] * bits;
     addresses[n++] = array + (bit >> 3);
     addresses[n++] = array + ((bit + bits - 1) >> 3);
   }
@@ -411,51 +389,54 @@ static unsigned fuse_touch(const nay_filter *f, nay_hash h, const uint8_t **addr
 
 /* ---- whole filters ---- */
 
-static void fuse_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
+static void fuse_census(const nay_filter *a, const nay_filter *b, uint64_t fold,
                         nay_census *census) {
-  (void)b, (void)factor; /* static filters neither merge nor fold */
-  uint64_t nshards = nay__fuse_nshards(&a->shape);
+  (void)b, (void)fold; /* static filters neither merge nor fold */
+  nay_fuse_view v = nay__fuse_view_of(&a->shape, a->bits.bytes);
   double rates = 0;
-  for (uint64_t i = 0; i < nshards; i++) {
-    nay_fuse_shard s = nay__fuse_shard_at(a->bits.bytes, i);
-    rates += s.span != 0 ? fuse_rate(nay__fuse_bits(&a->shape)) : fuse_fixed_answer(&s);
+  for (uint64_t i = 0; i < v.nshards; i++) {
+    uint64_t factor = nay__fuse_factor(&v, i);
+    rates += nay__fuse_is_fixed(factor) ? factor == NAY_FUSE_SAYS_MAYBE
+                                        : fuse_rate(nay__fuse_bits(&a->shape));
   }
   uint64_t nbits = a->nbytes * 8;
-  *census = (nay_census){nbits, nbits, (double)a->nkeys, rates / (double)nshards};
+  *census = (nay_census){nbits, nbits, (double)a->nkeys, rates / (double)v.nshards};
 }
 
-/* The slots that a shard's keys can have are all in its array. */
-static bool fuse_span_ok(const nay_shape *shape, bool is_xor, const nay_fuse_shard *s,
+/* The slots that keys can have are all in the array. */
+static bool fuse_span_ok(const nay_shape *shape, bool is_xor, const nay_fuse_view *v,
                          uint64_t slots) {
-  if (s->span == 0) return s->seed <= 1;
-  if (is_xor) return s->span * 3 <= slots;
-  return s->span % s->segment == 0 && s->span + (shape->k - 1) * (uint64_t)s->segment <= slots;
+  if (v->span == 0) return false;
+  if (is_xor) return v->span * 3 <= slots;
+  return v->span % v->segment == 0 && v->span + (shape->k - 1) * v->segment <= slots;
 }
 
 static nay_status fuse_check_kind(const nay_shape *shape, bool is_xor, const uint8_t *payload,
                                   size_t len, nay_diag *diag) {
   (void)len; /* it is what payload() says */
-  uint64_t nshards = nay__fuse_nshards(shape), slots = shape->nunits / nshards;
-  uint64_t stride = nay__fuse_stride(nshards, slots, nay__fuse_bits(shape));
-  uint32_t segment = nay__load32le(payload + 12);
+  nay_fuse_view v = nay__fuse_view_of(shape, (uint8_t *)(uintptr_t)payload);
+  uint64_t slots = shape->nunits / v.nshards, end = NAY_FUSE_HEADER + 8 * v.nshards;
   if (slots < shape->k || nay__load32le(payload + 8) != slots) {
     return nay__fail(diag, NAY_ECORRUPT, "the payload's size does not fit the header", 8);
   }
-  bool power = segment != 0 && (segment & (segment - 1)) == 0 && segment <= NAY_FUSE_MAX_SEGMENT;
-  if (is_xor ? segment != 0 : !power) {
+  bool power = v.segment != 0 && (v.segment & (v.segment - 1)) == 0;
+  if (is_xor ? v.segment != 0 : !power || v.segment > NAY_FUSE_MAX_SEGMENT) {
     return nay__fail(diag, NAY_ECORRUPT, "impossible segment length", 12);
   }
-  for (uint64_t i = 0; i < nshards; i++) {
-    nay_fuse_shard s = nay__fuse_shard_at(payload, i);
-    uint64_t at = NAY_FUSE_HEADER + i * NAY_FUSE_ENTRY;
-    if (s.array_at != nay__fuse_arrays_at(nshards) + i * stride) {
-      return nay__fail(diag, NAY_ECORRUPT, "an array is not where it belongs", at);
-    }
-    if (!fuse_span_ok(shape, is_xor, &s, slots)) {
-      return nay__fail(diag, NAY_ECORRUPT, "the slots of a shard do not fit its array", at + 12);
+  if (!fuse_span_ok(shape, is_xor, &v, slots)) {
+    return nay__fail(diag, NAY_ECORRUPT, "the slots of a key do not fit its array", 16);
+  }
+  if (nay__load32le(payload + 20) != 0) {
+    return nay__fail(diag, NAY_ECORRUPT, "a reserved field is not zero", 20);
+  }
+  for (uint64_t i = 0; i < v.nshards; i++) {
+    uint64_t factor = nay__fuse_factor(&v, i);
+    if (nay__fuse_is_fixed(factor) && factor > NAY_FUSE_SAYS_MAYBE) {
+      return nay__fail(diag, NAY_ECORRUPT, "an impossible factor", NAY_FUSE_HEADER + 8 * i);
     }
   }
-  return NAY_OK;
+  bool clear = nay__all_zero(payload + end, (size_t)(nay__fuse_arrays_at(v.nshards) - end));
+  return clear ? NAY_OK : nay__fail(diag, NAY_ECORRUPT, "padding is not zero", end);
 }
 
 static nay_status fuse_check(const nay_shape *shape, const uint8_t *payload, size_t len,

@@ -3,11 +3,10 @@
  * peel.c fills them.
  *
  *   0    u64 premix        8   u32 slots of one shard      12   u32 segment length (xor: 0)
- *   16   for each shard:    u64 where its array begins, counted from the start of the payload
- *                           u32 seed
- *                           u32 span: how many slots can be a key's first. 0: the shard gives the
- *                           same answer to every key, nay when the seed is 0, maybe when it is 1
- *   ...  the arrays, one after the other
+ *   16   u32 span: how many slots can be a key's first     20   u32 zero
+ *   24   u64 for each shard: its factor, odd; or the same answer for every key (NAY_FUSE_SAYS_)
+ *   ...  zeros to a multiple of 64 (8 when there is one shard), then the arrays, one after the
+ * other
  *
  * An array is its slots, r bits each, least significant bit first, then zeros.
  */
@@ -20,8 +19,9 @@
 
 #define NAY_FUSE_MIN_BITS 4u
 #define NAY_FUSE_MAX_BITS 32u
-#define NAY_FUSE_HEADER 16u
-#define NAY_FUSE_ENTRY 16u
+#define NAY_FUSE_HEADER 24u
+#define NAY_FUSE_SAYS_NAY 0u        /* the shard has no key */
+#define NAY_FUSE_SAYS_MAYBE 2u      /* no factor worked */
 #define NAY_FUSE_MAX_SEGMENT 65536u /* slices of 16 bits of m */
 
 typedef enum nay_fuse_layout { NAY_FUSE_3, NAY_FUSE_4, NAY_XOR_3 } nay_fuse_layout;
@@ -35,57 +35,61 @@ typedef struct nay_fuse_dims {
 
 nay_fuse_dims nay__fuse_dims(nay_fuse_layout layout, uint64_t nkeys);
 
-/* nay_fuse_shard: one entry of the shard table, with what the whole filter shares. */
-typedef struct nay_fuse_shard {
-  uint64_t array_at;
-  uint32_t seed;
-  uint64_t span;
-  uint32_t segment;
-} nay_fuse_shard;
-
 NAY_INLINE uint64_t nay__fuse_nshards(const nay_shape *shape) { return shape->extra >> 8; }
 NAY_INLINE unsigned nay__fuse_bits(const nay_shape *shape) { return shape->extra & 255; }
 
+NAY_INLINE uint64_t nay__fuse_align(uint64_t nshards) { return nshards == 1 ? 8 : 64; }
+
 NAY_INLINE uint64_t nay__fuse_arrays_at(uint64_t nshards) {
-  return NAY_FUSE_HEADER + nshards * NAY_FUSE_ENTRY;
+  return nay__round_up(NAY_FUSE_HEADER + nshards * 8, nay__fuse_align(nshards));
 }
 
 /* nay__fuse_stride: bytes of one array. 8 more than the slots need: a slot is read as a word. */
 NAY_INLINE uint64_t nay__fuse_stride(uint64_t nshards, uint64_t slots, unsigned bits) {
   uint64_t bytes = (slots * bits + 7) / 8 + (bits == 8 || bits == 16 || bits == 32 ? 0 : 8);
-  return nshards == 1 ? (bytes + 7) & ~(uint64_t)7 : (bytes + 63) & ~(uint64_t)63;
+  return nay__round_up(bytes, nay__fuse_align(nshards));
 }
 
-NAY_INLINE nay_fuse_shard nay__fuse_shard_at(const uint8_t *bytes, uint64_t shard) {
-  const uint8_t *entry = bytes + NAY_FUSE_HEADER + shard * NAY_FUSE_ENTRY;
-  return (nay_fuse_shard){nay__load64le(entry), nay__load32le(entry + 8), nay__load32le(entry + 12),
-                          nay__load32le(bytes + 12)};
+NAY_INLINE nay_fuse_view nay__fuse_view_of(const nay_shape *shape, uint8_t *payload) {
+  uint64_t nshards = nay__fuse_nshards(shape), slots = shape->nunits / nshards;
+  return (nay_fuse_view){.nshards = nshards,
+                         .stride = nay__fuse_stride(nshards, slots, nay__fuse_bits(shape)),
+                         .span = nay__load32le(payload + 16),
+                         .segment = nay__load32le(payload + 12),
+                         .factors = payload + NAY_FUSE_HEADER,
+                         .arrays = payload + nay__fuse_arrays_at(nshards)};
 }
+
+NAY_INLINE uint64_t nay__fuse_factor(const nay_fuse_view *v, uint64_t shard) {
+  return nay__load64le(v->factors + 8 * shard);
+}
+
+NAY_INLINE bool nay__fuse_is_fixed(uint64_t factor) { return factor % 2 == 0; }
 
 NAY_INLINE unsigned nay__fuse_arity(nay_fuse_layout layout) { return layout == NAY_FUSE_4 ? 4 : 3; }
 
 /*
- * nay__fuse_slots: the slots of a key, of which only m = nay__remix(x, seed) is needed. fuse: the
- * top bits choose the first slot, slices of 16 bits one in each of the segments that follow. xor:
- * slices of 32 bits choose one slot in each third of the array.
+ * nay__fuse_slots: the slots and the fingerprint of a key, of which only m = nay__remix(x, 0) is
+ * needed. The top bits of m choose the first slot: memory can be asked for before the factor of the
+ * shard is there. The product of m and that factor chooses the others and the fingerprint. fuse:
+ * its slices of 16 bits choose one slot in each of the segments that follow; a fourth slot takes
+ * another product. xor: slices of 32 bits choose one slot in each third of the array.
  */
-NAY_INLINE void nay__fuse_slots(nay_fuse_layout layout, const nay_fuse_shard *s, uint64_t m,
-                                uint32_t at[4]) {
+NAY_INLINE uint32_t nay__fuse_slots(nay_fuse_layout layout, const nay_fuse_view *v, uint64_t factor,
+                                    uint64_t m, unsigned bits, uint64_t at[4]) {
+  uint64_t w = m * factor, mask = v->segment - 1;
+  at[0] = nay__reduce(m, v->span);
   if (layout == NAY_XOR_3) {
-    for (unsigned j = 0; j < 3; j++) {
-      uint32_t slice = (uint32_t)(j == 0 ? m : nay__rotl64(m, 21 * j));
-      at[j] = (uint32_t)(j * s->span + (slice * s->span >> 32));
-    }
-    return;
+    at[1] = v->span + ((w >> 32) * v->span >> 32);
+    at[2] = 2 * v->span + ((uint64_t)(uint32_t)(w >> 11) * v->span >> 32);
+  } else {
+    at[1] = (at[0] + v->segment) ^ (nay__rotl64(w, 16) & mask);
+    at[2] = (at[0] + 2 * v->segment) ^ (nay__rotl64(w, 32) & mask);
   }
-  at[0] = (uint32_t)nay__reduce(m, s->span);
-  for (unsigned j = 1; j < nay__fuse_arity(layout); j++, m >>= 16) {
-    at[j] = (at[0] + j * s->segment) ^ ((uint32_t)m & (s->segment - 1));
+  if (layout == NAY_FUSE_4) {
+    at[3] = (at[0] + 3 * v->segment) ^ (nay__rotl64(w * NAY_STATIC_F, 16) & mask);
   }
-}
-
-NAY_INLINE uint32_t nay__fuse_print(uint64_t m, unsigned bits) {
-  return (uint32_t)(nay__print_of(m) >> (64 - bits));
+  return (uint32_t)(w & (((uint64_t)1 << bits) - 1));
 }
 
 /* nay__fuse_get: the only place that knows widths, with nay__fuse_put. */

@@ -60,9 +60,9 @@ static peel_table peel_open(const nay_shape *shape, size_t n, uint8_t *scratch) 
 }
 
 /* The words m of the keys, roughly in the order of their first slots. */
-static void peel_bucket(const uint64_t *x, size_t n, uint32_t seed, uint64_t *out) {
+static void peel_bucket(const uint64_t *x, size_t n, uint64_t *out) {
   size_t next[256] = {0};
-  for (size_t i = 0; i < n; i++) next[nay__remix(x[i], seed) >> 56]++;
+  for (size_t i = 0; i < n; i++) next[nay__remix(x[i], 0) >> 56]++;
   size_t sum = 0;
   for (unsigned b = 0; b < 256; b++) {
     size_t count = next[b];
@@ -70,17 +70,17 @@ static void peel_bucket(const uint64_t *x, size_t n, uint32_t seed, uint64_t *ou
     sum += count;
   }
   for (size_t i = 0; i < n; i++) {
-    uint64_t m = nay__remix(x[i], seed);
+    uint64_t m = nay__remix(x[i], 0);
     out[next[m >> 56]++] = m;
   }
 }
 
 /* Lays a key over its slots; returns the counts, or-ed. */
-NAY_INLINE unsigned peel_lay(nay_fuse_layout layout, const nay_fuse_shard *s, uint64_t m,
-                             const peel_table *t) {
+NAY_INLINE unsigned peel_lay(nay_fuse_layout layout, const nay_fuse_view *v, uint64_t factor,
+                             uint64_t m, const peel_table *t) {
   unsigned any = 0;
-  uint32_t at[4];
-  nay__fuse_slots(layout, s, m, at);
+  uint64_t at[4];
+  nay__fuse_slots(layout, v, factor, m, 8, at);
   for (unsigned j = 0; j < nay__fuse_arity(layout); j++) {
     any |= ++t->counts[at[j]];
     t->keys[at[j]] ^= m;
@@ -89,28 +89,28 @@ NAY_INLINE unsigned peel_lay(nay_fuse_layout layout, const nay_fuse_shard *s, ui
 }
 
 /* Lays all keys over their slots; false when a slot is crowded. */
-NAY_INLINE bool peel_fill(nay_fuse_layout layout, const nay_fuse_shard *s, const uint64_t *x,
-                          size_t n, const peel_table *t) {
+NAY_INLINE bool peel_fill(nay_fuse_layout layout, const nay_fuse_view *v, uint64_t factor,
+                          const uint64_t *x, size_t n, const peel_table *t) {
   unsigned any = 0;
   memset(t->keys, 0, (size_t)t->slots * 8);
   memset(t->counts, 0, t->slots);
   if (layout != NAY_XOR_3 && n >= PEEL_BUCKET_FROM) {
-    peel_bucket(x, n, s->seed, t->bucketed);
-    for (size_t i = 0; i < n; i++) any |= peel_lay(layout, s, t->bucketed[i], t);
+    peel_bucket(x, n, t->bucketed);
+    for (size_t i = 0; i < n; i++) any |= peel_lay(layout, v, factor, t->bucketed[i], t);
   } else {
-    for (size_t i = 0; i < n; i++) any |= peel_lay(layout, s, nay__remix(x[i], s->seed), t);
+    for (size_t i = 0; i < n; i++) any |= peel_lay(layout, v, factor, nay__remix(x[i], 0), t);
   }
   return (any & PEEL_CROWDED) == 0;
 }
 
 /* Takes the key of a lonely slot away; slots that become lonely join the queue. */
-NAY_INLINE size_t peel_take(nay_fuse_layout layout, const nay_fuse_shard *s, const peel_table *t,
-                            uint32_t slot, size_t tail) {
+NAY_INLINE size_t peel_take(nay_fuse_layout layout, const nay_fuse_view *v, uint64_t factor,
+                            const peel_table *t, uint32_t slot, size_t tail) {
   uint64_t m = t->keys[slot];
-  uint32_t at[4];
-  nay__fuse_slots(layout, s, m, at);
+  uint64_t at[4];
+  nay__fuse_slots(layout, v, factor, m, 8, at);
   for (unsigned j = 0; j < nay__fuse_arity(layout); j++) {
-    t->queue[tail] = at[j];
+    t->queue[tail] = (uint32_t)at[j];
     tail += --t->counts[at[j]] == 1;
     t->keys[at[j]] ^= m;
   }
@@ -119,7 +119,8 @@ NAY_INLINE size_t peel_take(nay_fuse_layout layout, const nay_fuse_shard *s, con
 }
 
 /* Returns how many keys came off; queue[0 .. that) are their slots in that order. */
-NAY_INLINE size_t peel_walk(nay_fuse_layout layout, const nay_fuse_shard *s, const peel_table *t) {
+NAY_INLINE size_t peel_walk(nay_fuse_layout layout, const nay_fuse_view *v, uint64_t factor,
+                            const peel_table *t) {
   size_t head = 0, tail = 0, done = 0;
   for (uint32_t start = 0; start < t->slots; start += PEEL_CHUNK) {
     uint32_t end = t->slots - start < PEEL_CHUNK ? t->slots : start + PEEL_CHUNK;
@@ -131,19 +132,18 @@ NAY_INLINE size_t peel_walk(nay_fuse_layout layout, const nay_fuse_shard *s, con
       uint32_t slot = t->queue[head++];
       if (t->counts[slot] != 1) continue;
       t->queue[done++] = slot;
-      tail = peel_take(layout, s, t, slot, tail);
+      tail = peel_take(layout, v, factor, t, slot, tail);
     }
   }
   return done;
 }
 
-NAY_INLINE void peel_assign(nay_fuse_layout layout, const nay_fuse_shard *s, const peel_table *t,
-                            size_t n, unsigned bits, uint8_t *array) {
+NAY_INLINE void peel_assign(nay_fuse_layout layout, const nay_fuse_view *v, uint64_t factor,
+                            const peel_table *t, size_t n, unsigned bits, uint8_t *array) {
   while (n-- > 0) {
-    uint32_t slot = t->queue[n], at[4];
-    uint64_t m = t->keys[slot];
-    uint32_t value = nay__fuse_print(m, bits);
-    nay__fuse_slots(layout, s, m, at);
+    uint32_t slot = t->queue[n];
+    uint64_t m = t->keys[slot], at[4];
+    uint32_t value = nay__fuse_slots(layout, v, factor, m, bits, at);
     for (unsigned j = 0; j < nay__fuse_arity(layout); j++) {
       value ^= nay__fuse_get(array, at[j], bits); /* its own is still zero */
     }
@@ -151,79 +151,83 @@ NAY_INLINE void peel_assign(nay_fuse_layout layout, const nay_fuse_shard *s, con
   }
 }
 
-NAY_INLINE bool peel_solve(nay_fuse_layout layout, const nay_shape *shape, const nay_fuse_shard *s,
-                           const uint64_t *x, size_t n, uint8_t *scratch, uint8_t *array) {
+NAY_INLINE bool peel_solve(nay_fuse_layout layout, const nay_shape *shape, const nay_fuse_view *v,
+                           uint64_t factor, const uint64_t *x, size_t n, uint8_t *scratch,
+                           uint8_t *array) {
   peel_table t = peel_open(shape, n, scratch);
   unsigned bits = nay__fuse_bits(shape);
-  if (!peel_fill(layout, s, x, n, &t) || peel_walk(layout, s, &t) != n) return false;
-  memset(array, 0, (size_t)nay__fuse_stride(t.nshards, t.slots, bits));
+  if (!peel_fill(layout, v, factor, x, n, &t) || peel_walk(layout, v, factor, &t) != n)
+    return false;
+  memset(array, 0, (size_t)v->stride);
   switch (bits) {
-    case 8: peel_assign(layout, s, &t, n, 8, array); break;
-    case 16: peel_assign(layout, s, &t, n, 16, array); break;
-    case 32: peel_assign(layout, s, &t, n, 32, array); break;
-    default: peel_assign(layout, s, &t, n, bits, array); break;
+    case 8: peel_assign(layout, v, factor, &t, n, 8, array); break;
+    case 16: peel_assign(layout, v, factor, &t, n, 16, array); break;
+    case 32: peel_assign(layout, v, factor, &t, n, 32, array); break;
+    default: peel_assign(layout, v, factor, &t, n, bits, array); break;
   }
   return true;
 }
 
 /* ---- the solver ---- */
 
-static void peel_put_entry(nay_filter *f, uint64_t shard, uint32_t seed, uint64_t span) {
-  uint8_t *p = f->bits.bytes + NAY_FUSE_HEADER + shard * NAY_FUSE_ENTRY;
-  nay__store32le(p + 8, seed);
-  nay__store32le(p + 12, (uint32_t)span);
+static void peel_put_factor(nay_filter *f, uint64_t shard, uint64_t factor) {
+  nay__store64le(f->bits.bytes + NAY_FUSE_HEADER + 8 * shard, factor);
+}
+
+/*
+ * The slots for an attempt. Shards are alike; but a filter of one shard may try shorter segments, a
+ * half, a quarter.
+ */
+static void peel_choose_slots(const nay_filter *f, unsigned attempt, nay_fuse_view *v) {
+  nay_fuse_layout layout = nay__fuse_layout_of(f);
+  uint64_t slots = f->shape.nunits / v->nshards;
+  if (layout == NAY_XOR_3) {
+    v->segment = 0;
+    v->span = slots / 3;
+    return;
+  }
+  v->segment = nay__fuse_dims(layout, f->nkeys).segment;
+  if (v->nshards == 1) v->segment = nay__max_u64(v->segment >> attempt / 2 % 3, 2);
+  v->span = (slots / v->segment - (nay__fuse_arity(layout) - 1)) * v->segment;
+}
+
+static void peel_put_slots(nay_filter *f, const nay_fuse_view *v) {
+  nay__store32le(f->bits.bytes + 12, (uint32_t)v->segment);
+  nay__store32le(f->bits.bytes + 16, (uint32_t)v->span);
 }
 
 static void peel_begin(nay_filter *f, uint64_t premix, const uint64_t *counts) {
   (void)counts;
-  uint8_t *p = f->bits.bytes;
-  uint64_t nshards = nay__fuse_nshards(&f->shape), slots = f->shape.nunits / nshards;
-  uint64_t stride = nay__fuse_stride(nshards, slots, nay__fuse_bits(&f->shape));
-  nay__store64le(p, premix);
-  nay__store32le(p + 8, (uint32_t)slots);
-  nay__store32le(p + 12, nay__fuse_dims(nay__fuse_layout_of(f), f->nkeys).segment);
-  for (uint64_t i = 0; i < nshards; i++) {
-    uint64_t at = nay__fuse_arrays_at(nshards) + i * stride;
-    nay__store64le(p + NAY_FUSE_HEADER + i * NAY_FUSE_ENTRY, at);
-  }
-}
-
-/* The slots for an attempt. A filter of one shard may try shorter segments: a half, a quarter. */
-static void peel_choose_slots(nay_filter *f, nay_fuse_layout layout, unsigned attempt,
-                              nay_fuse_shard *s) {
-  uint64_t nshards = nay__fuse_nshards(&f->shape);
-  uint32_t slots = (uint32_t)(f->shape.nunits / nshards);
-  if (layout == NAY_XOR_3) {
-    s->span = slots / 3;
-    return;
-  }
-  if (nshards == 1) {
-    uint32_t planned = nay__fuse_dims(layout, f->nkeys).segment;
-    s->segment = (uint32_t)nay__max_u64(planned >> attempt / 2 % 3, 2);
-  }
-  s->span = (slots / s->segment - (nay__fuse_arity(layout) - 1)) * s->segment;
+  nay_fuse_view v = nay__fuse_view_of(&f->shape, f->bits.bytes);
+  nay__store64le(f->bits.bytes, premix);
+  nay__store32le(f->bits.bytes + 8, (uint32_t)(f->shape.nunits / v.nshards));
+  peel_choose_slots(f, 0, &v);
+  peel_put_slots(f, &v);
 }
 
 static bool peel_attempt(nay_filter *f, uint64_t shard, unsigned attempt, uint32_t seed,
                          const uint64_t *x, size_t n, uint8_t *scratch) {
-  nay_fuse_layout layout = nay__fuse_layout_of(f);
-  nay_fuse_shard s = nay__fuse_shard_at(f->bits.bytes, shard);
-  if (n == 0) { /* the entry is that of a shard that always says nay */
+  if (n == 0) {
+    peel_put_factor(f, shard, NAY_FUSE_SAYS_NAY);
     return true;
   }
-  if (n >= f->shape.nunits / nay__fuse_nshards(&f->shape)) return false;
-  s.seed = seed;
-  peel_choose_slots(f, layout, attempt, &s);
-  uint8_t *array = f->bits.bytes + s.array_at;
+  nay_fuse_view v = nay__fuse_view_of(&f->shape, f->bits.bytes);
+  if (n >= f->shape.nunits / v.nshards) return false;
+  peel_choose_slots(f, attempt, &v);
+  uint8_t *array = v.arrays + shard * v.stride;
+  uint64_t factor = nay_hash_mix(seed) | 1;
   bool solved = false;
-  switch (layout) {
-    case NAY_FUSE_3: solved = peel_solve(NAY_FUSE_3, &f->shape, &s, x, n, scratch, array); break;
-    case NAY_FUSE_4: solved = peel_solve(NAY_FUSE_4, &f->shape, &s, x, n, scratch, array); break;
-    case NAY_XOR_3: solved = peel_solve(NAY_XOR_3, &f->shape, &s, x, n, scratch, array); break;
+  switch (nay__fuse_layout_of(f)) {
+#define PEEL_CASE(layout) \
+  case layout: solved = peel_solve(layout, &f->shape, &v, factor, x, n, scratch, array); break;
+    PEEL_CASE(NAY_FUSE_3)
+    PEEL_CASE(NAY_FUSE_4)
+    PEEL_CASE(NAY_XOR_3)
+#undef PEEL_CASE
   }
   if (!solved) return false;
-  if (nay__fuse_nshards(&f->shape) == 1) nay__store32le(f->bits.bytes + 12, s.segment);
-  peel_put_entry(f, shard, s.seed, s.span);
+  if (v.nshards == 1) peel_put_slots(f, &v);
+  peel_put_factor(f, shard, factor);
   return true;
 }
 
@@ -231,10 +235,9 @@ static bool peel_attempt(nay_filter *f, uint64_t shard, unsigned attempt, uint32
 static void peel_give_up(nay_filter *f, uint64_t shard, uint32_t seed, const uint64_t *x, size_t n,
                          uint8_t *scratch) {
   (void)seed, (void)x, (void)n, (void)scratch;
-  uint64_t nshards = nay__fuse_nshards(&f->shape), slots = f->shape.nunits / nshards;
-  memset(f->bits.bytes + nay__fuse_shard_at(f->bits.bytes, shard).array_at, 0,
-         (size_t)nay__fuse_stride(nshards, slots, nay__fuse_bits(&f->shape)));
-  peel_put_entry(f, shard, 1, 0);
+  nay_fuse_view v = nay__fuse_view_of(&f->shape, f->bits.bytes);
+  memset(v.arrays + shard * v.stride, 0, (size_t)v.stride);
+  peel_put_factor(f, shard, NAY_FUSE_SAYS_MAYBE);
 }
 
 static uint64_t peel_nshards(const nay_shape *shape) { return nay__fuse_nshards(shape); }

@@ -6,8 +6,8 @@
  *   m      = high half xor low half of (x ^ seed) * C: 64 bits that look new for each seed
  *
  * Hashes come well mixed, so a premix is drawn only for sets that crowd some shards (hashes of the
- * caller's that are not what they should be). A seed is stored for each shard; 0 is the first
- * tried.
+ * caller's that are not what they should be). In a ribbon a seed is stored for each shard, 0 is the
+ * first tried; fuse and xor have seed 0 and a factor for each shard instead (family/fuse.h).
  */
 #ifndef NAY_STATIC_HASH_H
 #define NAY_STATIC_HASH_H

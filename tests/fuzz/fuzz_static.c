@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "family/family.h"
+#include "filter.h"
 #include "nay.h"
 
 #define MAX_HASHES 255u
@@ -80,6 +81,7 @@ static void patch(fuzz *z, nay_filter *f) {
     place = (place << 8 | next_byte(z)) % f->nbytes;
     f->bits.bytes[place] = next_byte(z);
     if (f->family->check(&f->shape, f->bits.bytes, f->nbytes, NULL) != NAY_OK) continue;
+    nay__filter_attach(f, f->bits.bytes, f->nbytes); /* as a file with these bytes would be */
     nay_stats stats;
     const uint8_t *addresses[NAY_MAX_TOUCH];
     probe(f, z, false);

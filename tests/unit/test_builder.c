@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "family/static_hash.h"
 #include "support/flaky.h"
 #include "support/static_sets.h"
 #include "support/temp.h"
@@ -134,12 +135,14 @@ static void poor_hashes(void **state) {
   free(x);
 }
 
-/* Small sets of integers: some of them no seed can solve before they are mixed. */
+/* Small sets that crowd the first slots: some of them no seed can solve before they are mixed. */
 static void small_poor_sets(void **state) {
   (void)state;
   uint64_t x[200];
-  size_t mixed = 0;
-  for (size_t i = 0; i < 200; i++) x[i] = i;
+  size_t mixed = 0, found = 0;
+  for (uint64_t i = 0; found < 200; i++) {
+    if (nay__remix(i, 0) >> 54 == 0) x[found++] = i;
+  }
   for (size_t k = 0; k < N_KINDS; k++) {
     for (uint32_t slots = 0; slots <= (kinds[k] == NAY_FUSE ? 4u : 0u); slots += 4) {
       for (size_t n = 1; n <= 200; n++) {

@@ -272,8 +272,8 @@ static void an_enemy_cannot_make_it_grow(void **state) {
   nay_status status = NAY_OK;
   unsigned added = 0;
   for (; status == NAY_OK && added < 100; added++) {
-    /* the same bucket and low tag bits, other spare bits */
-    status = nay_filter_add_hash(f, (nay_hash){0x123456789abc0000u + added % 3, 0}, NULL);
+    /* the same bucket and low 10 tag bits, other spare bits */
+    status = nay_filter_add_hash(f, (nay_hash){0x123456789abc0000u + (added % 3 << 10), 0}, NULL);
   }
   assert_int_equal(status, NAY_EFULL);
   assert_true(added <= 9);

@@ -1,5 +1,6 @@
 /* test_fuse.c - xor and fuse filters: widths, arities, plans, hostile payloads. */
 #include "family/fuse.h"
+#include "filter.h"
 #include "support/static_sets.h"
 
 static const struct {
@@ -156,7 +157,7 @@ static void hostile_tables_are_refused_or_safe(void **state) {
       }
       bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
     }
-    assert_true(refused > 100); /* all but premix, seed and some segment lengths */
+    assert_true(refused > 100); /* all but premix, factor and some segment lengths */
     assert_ok(f->family->check(&f->shape, bytes, f->nbytes, NULL));
     nay_filter_free(f);
   }
@@ -169,19 +170,19 @@ static void fixed_answers(void **state) {
   uint64_t *x = set_random(100, 6);
   nay_params p = set_params(NAY_FUSE, 1.0 / 256, 3);
   nay_filter *f = set_build(&p, x, 100);
-  uint8_t *entry = f->bits.bytes + NAY_FUSE_HEADER;
+  uint8_t *factor = f->bits.bytes + NAY_FUSE_HEADER;
   uint64_t word = 0;
   nay_stats stats;
-  nay__store32le(entry + 12, 0);
-  nay__store32le(entry + 8, 1);
+  nay__store64le(factor, NAY_FUSE_SAYS_MAYBE);
   assert_ok(f->family->check(&f->shape, f->bits.bytes, f->nbytes, NULL));
+  nay__filter_attach(f, f->bits.bytes, f->nbytes);
   assert_true(set_fpr(f, 100, 7) == 1);
   assert_ok(nay_filter_stats(f, &stats));
   assert_true(stats.fpr_now == 1);
-  nay__store32le(entry + 8, 0);
+  nay__store64le(factor, NAY_FUSE_SAYS_NAY);
   assert_ok(nay_filter_may_contain_hash_many(f, x, NULL, 64, &word));
   assert_true(word == 0);
-  nay__store32le(entry + 8, 2);
+  nay__store64le(factor, 4);
   assert_status(f->family->check(&f->shape, f->bits.bytes, f->nbytes, NULL), NAY_ECORRUPT);
   nay_filter_free(f);
   free(x);

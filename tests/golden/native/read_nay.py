@@ -601,13 +601,12 @@ class Cuckoo(Family):
     def locate(cls, f, h):
         low_bits, doublings = cls.split(f)
         left = doublings - f.d
-        low = 1 + ((h & MASK32) * ((1 << low_bits) - 1) >> 32)
-        spare = h & (1 << doublings) - 1
+        low = h & (1 << low_bits) - 1 or 1
+        spare = h >> low_bits & (1 << doublings) - 1
         tag = (spare & (1 << left) - 1) << low_bits | low
         i, used = reduce(h, f.nunits), spare >> left
-        x = low * 0x9E3779B97F4A7C15 & MASK64
-        y = (x ^ x >> 32) * 0xBF58476D1CE4E5B9 & MASK64
-        other = (f.nunits - i - 2 * reduce(y, f.nunits // 2) - 1) % f.nunits
+        r = reduce(low * low * 0x9E3779B97F4A7C15 & MASK64, f.nunits) | 1
+        other = (r - i) % f.nunits
         return tag, i << f.d | used, other << f.d | used
 
     @classmethod
@@ -649,22 +648,25 @@ class Xor(Family):
     @classmethod
     def length(cls, f):
         nshards = cls.split(f)[0]
-        return 16 + nshards * (16 + cls.stride(f))
+        return cls.arrays_at(nshards) + nshards * cls.stride(f)
+
+    @staticmethod
+    def arrays_at(nshards):
+        return up(24 + 8 * nshards, 8 if nshards == 1 else 64)
 
     @classmethod
     def check_payload(cls, f, p):
         nshards, r = cls.split(f)
-        f.premix, slots, f.segment = struct.unpack_from("<QII", p)
+        f.premix, slots, f.segment, f.span, zero = struct.unpack_from("<QIIII", p)
         cls.must(slots == f.nunits // nshards and cls.segment_ok(f.segment), "header")
-        f.shards = []
-        for i in range(nshards):
-            at, seed, span = struct.unpack_from("<QII", p, 16 + 16 * i)
-            cls.must(at == 16 + 16 * nshards + i * cls.stride(f), "place of an array")
-            cls.must(cls.span_ok(f, span, slots) if span else seed <= 1, "span")
-            f.shards.append((at, seed, span))
+        cls.must(f.span > 0 and cls.span_ok(f, f.span, slots) and zero == 0, "span")
+        f.factors = struct.unpack_from(f"<{nshards}Q", p, 24)
+        cls.must(all(factor % 2 or factor <= 2 for factor in f.factors), "factor")
+        cls.must(not any(p[24 + 8 * nshards : cls.arrays_at(nshards)]), "padding")
+        first = splitmix64(0) | 1
         f.seen |= {f"{cls.__name__}: two shards"} if nshards > 1 else set()
-        f.seen |= {f"{cls.__name__}: another seed"} if any(seed > 1 for _, seed, _ in f.shards) else set()
-        f.seen |= {f"{cls.__name__}: empty"} if f.shards[0][1:] == (0, 0) else set()
+        f.seen |= {f"{cls.__name__}: another factor"} if any(a % 2 and a != first for a in f.factors) else set()
+        f.seen |= {f"{cls.__name__}: empty"} if f.factors[0] == 0 else set()
         f.seen |= {f"{cls.__name__}: k = {f.k}, r = {r}"}
 
     @staticmethod
@@ -676,19 +678,23 @@ class Xor(Family):
         return 3 * span <= slots
 
     @staticmethod
-    def places(f, m, span):
-        return [j * span + ((rotl(m, 21 * j) & MASK32) * span >> 32) for j in range(3)]
+    def places(f, m, w):
+        slices = [w >> 32, w >> 11 & MASK32]
+        return [reduce(m, f.span)] + [(j + 1) * f.span + (s * f.span >> 32) for j, s in enumerate(slices)]
 
     @classmethod
     def test(cls, f, p, h):
         nshards, r = cls.split(f)
         x = premixed(h, f.premix)
-        at, seed, span = f.shards[reduce(x, nshards)]
-        if span == 0:
-            return seed == 1
-        m = remix(x, seed)
-        total = (m * FINGERPRINT & MASK64) >> (64 - r)
-        for place in cls.places(f, m, span):
+        shard = reduce(x, nshards)
+        factor = f.factors[shard]
+        if factor % 2 == 0:
+            return factor == 2
+        m = remix(x, 0)
+        w = m * factor & MASK64
+        total = w & (1 << r) - 1
+        at = cls.arrays_at(nshards) + shard * cls.stride(f)
+        for place in cls.places(f, m, w):
             total ^= field(p, 8 * at + place * r, r)
         return total == 0
 
@@ -711,9 +717,10 @@ class Fuse(Xor):
         return span % f.segment == 0 and span + (f.k - 1) * f.segment <= slots
 
     @staticmethod
-    def places(f, m, span):
-        first = reduce(m, span)
-        return [first] + [first + j * f.segment ^ m >> 16 * (j - 1) & f.segment - 1 for j in range(1, f.k)]
+    def places(f, m, w):
+        first = reduce(m, f.span)
+        slices = [w >> 48, w >> 32, (w * FINGERPRINT & MASK64) >> 48][: f.k - 1]
+        return [first] + [first + j * f.segment ^ s & f.segment - 1 for j, s in enumerate(slices, 1)]
 
 
 class Ribbon(Family):

@@ -28,7 +28,7 @@ scalable: levels, finished, joined
 window: rotated, clock, rest of words
 cuckoo: doubled, spare bits, wide
 Xor: empty, k = 3; r = 4, k = 3; r = 7, k = 3; r = 8, k = 3; r = 16, k = 3; r = 29, k = 3; r = 32
-Fuse: empty, another seed, k = 3; r = 4, k = 3; r = 8, k = 3; r = 16, k = 3; r = 32, k = 4; r = 5, k = 4; r = 8
+Fuse: empty, another factor, k = 3; r = 4, k = 3; r = 8, k = 3; r = 16, k = 3; r = 32, k = 4; r = 5, k = 4; r = 8
 ribbon: bloom, another seed, two shards, premixed, short blocks, no short blocks, no column
 """
 count = failed = 0
