@@ -385,9 +385,9 @@ NAY_API nay_status nay_filter_remove_hash(nay_filter *filter, nay_hash hash);
 NAY_API nay_status nay_filter_count_hash(const nay_filter *filter, nay_hash hash, uint64_t *count);
 
 /*
- * nay_filter_may_contain_hash: inline, so that a probe in a loop is one call. A filter begins with
- * a pointer to the code that answers for it, or NULL where more has to be decided; that pointer is
- * all that is public of its bytes.
+ * May-contain is inline, so that a probe in a loop is one call: a filter begins with a pointer to
+ * the code that answers for it, or NULL where more has to be decided. That pointer is all that is
+ * public of its bytes.
  */
 struct nay_bits;
 typedef bool (*nay_probe)(const struct nay_bits *, uint64_t hash);

@@ -195,7 +195,7 @@ typedef struct cuckoo_key {
  */
 NAY_INLINE uint64_t cuckoo_alt(const cuckoo_table *t, uint64_t bucket, uint64_t low) {
   uint64_t r = nay__reduce(low * low * 0x9e3779b97f4a7c15u, t->m) | 1, i = bucket >> t->d;
-  uint64_t alt = r - i + (r < i ? t->m : 0);
+  uint64_t alt = r < i ? r - i + t->m : r - i;
   return alt << t->d | (bucket & cuckoo_mask(t->d));
 }
 
@@ -203,7 +203,7 @@ NAY_INLINE uint64_t cuckoo_alt(const cuckoo_table *t, uint64_t bucket, uint64_t 
  */
 NAY_INLINE cuckoo_key cuckoo_locate(const cuckoo_table *t, uint64_t hash) {
   uint64_t low = hash & cuckoo_mask(t->low);
-  low += low == 0;
+  low = low != 0 ? low : 1;
   uint64_t spare = hash >> t->low & cuckoo_mask(t->d + t->spare);
   cuckoo_key key = {.tag = (spare & cuckoo_mask(t->spare)) << t->low | low};
   key.home = nay__reduce(hash, t->m) << t->d | spare >> t->spare;
@@ -224,7 +224,7 @@ NAY_INLINE bool cuckoo_has(const cuckoo_table *t, const cuckoo_key *key) {
   uint64_t same = key->tag * ones;
   uint64_t home = cuckoo_bucket_word(t, key->home) ^ same;
   uint64_t other = cuckoo_bucket_word(t, key->other) ^ same;
-  return (((home - t->ones) & ~home) | ((other - t->ones) & ~other)) & t->top;
+  return (((home - ones) & ~home) | ((other - ones) & ~other)) & t->top;
 }
 
 NAY_INLINE unsigned cuckoo_copies(const cuckoo_table *t, const cuckoo_key *key) {
