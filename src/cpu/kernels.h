@@ -63,6 +63,26 @@ typedef struct nay_ribbon_spot {
   uint64_t print; /* bit c % 4 * 16 + c / 4 is for column c */
 } nay_ribbon_spot;
 
+/* The bytes of a ribbon filter, as family/ribbon.h has them: where its directory and its blocks
+ * are.
+ */
+typedef struct nay_ribbon_map {
+  const uint8_t *directory, *blocks;
+  uint64_t nshards;
+  uint64_t short_blocks; /* so many have a column less; never the last one */
+  unsigned columns;      /* 1 to 32 */
+  bool in_cache;
+} nay_ribbon_map;
+
+/* A row of the equations of a ribbon filter, and the slots found so far (family/banding.c). */
+typedef struct nay_band_row {
+  uint64_t lo, hi; /* lo is 0: empty, and so is print */
+  uint64_t print;  /* as in a spot */
+} nay_band_row;
+typedef struct nay_band_columns {
+  uint64_t lo[32], hi[32]; /* the last 128 slots of each column, the lowest bit found last */
+} nay_band_columns;
+
 /* nay_key_list: keys with a pointer and a length each, or one after the other in a buffer. */
 typedef struct nay_key_list {
   const void *const *keys; /* NULL: packed */
@@ -97,6 +117,10 @@ typedef struct nay_kernels {
   void (*fuse_aim64)(const nay_fuse_aim *, const uint64_t *x, nay_fuse_spots *);
   void (*cuckoo_aim64)(const nay_cuckoo_aim *, const uint64_t *hashes, nay_cuckoo_spots *);
   bool (*ribbon_look)(const nay_ribbon_spot *); /* NULL: ribbon.c does it by words */
+  /* keys that are premixed; NULL: one look after the other */
+  uint64_t (*ribbon_test64)(const nay_ribbon_map *, const uint64_t *x, unsigned n);
+  /* 128 slots of columns 8 part to 8 part + 7, from the last row to the first; NULL: banding.c */
+  void (*ribbon_solve)(const nay_band_row *rows, unsigned part, nay_band_columns *);
 
   /*
    * XXH3 of keys from, from + 1, ... in eights, up to n, until eight of which one has not 9 to 16

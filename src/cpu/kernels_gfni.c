@@ -199,6 +199,8 @@ const nay_kernels nay__kernels_gfni = {
     .fuse_aim64 = nay__fuse_aim64_avx512,
     .cuckoo_aim64 = nay__cuckoo_aim64_avx512,
     .ribbon_look = nay__ribbon_look_avx512,
+    .ribbon_test64 = nay__ribbon_test64_avx512,
+    .ribbon_solve = nay__ribbon_solve_avx512,
 };
 
 #endif /* NAY_HAS_X86_KERNELS */

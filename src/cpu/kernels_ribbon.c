@@ -1,12 +1,19 @@
 /*
- * kernels_ribbon.c - eight columns of a ribbon filter at once.
+ * kernels_ribbon.c - eight columns of a ribbon filter at once, and eight keys.
  *
  * A column is 128 slots of a block, 16 bytes; those of one block follow each other. So one vector
  * of 512 bits is four columns of the block where a key begins, another the same columns of the next
- * block, and two ands, a xor and a fold leave the parity of each column in every bit of its lane.
- * Two such vectors, one in the even lanes and one in the odd, are folded together: no branch
- * depends on the key, where the plain code leaves after four columns and guesses wrong for half of
- * the keys.
+ * block, and two ands and a xor leave in each pair of lanes a column's slots that are the key's.
+ * The pairs of columns 0 to 3 and 4 to 7 are summed across, into even and odd lanes of one vector,
+ * and the parities of its lanes are compared with the fingerprint: no branch depends on the key,
+ * where the plain code leaves after four columns and guesses wrong for half of the keys.
+ *
+ * For a batch the places of eight keys are computed side by side, all 64 before the first look: a
+ * word of a vector that has just been stored cannot be loaded until the store has reached the
+ * cache. The answers of 64 looks are 64 bytes, compared with 64 fingerprints at the end.
+ *
+ * Solving is the same the other way round: eight columns, a lane each, whose slots are found from
+ * the last to the first (family/banding.c).
  */
 #include "cpu/kernels_simd.h"
 
@@ -15,6 +22,8 @@
 #include <immintrin.h>
 
 #define RIBBON_TARGET __attribute__((target("avx512f,avx512dq,bmi2")))
+#define RIBBON_POPCNT \
+  __attribute__((target("avx512f,avx512dq,avx512bw,avx512vbmi2,avx512vpopcntdq")))
 #define RIBBON_PAIRS 0x0003000300030003u /* of a fingerprint: the bits of columns c and c + 4 */
 
 /* Which words of eight columns to load when there are n, and in which lanes their parities end. */
@@ -68,6 +77,205 @@ RIBBON_TARGET bool nay__ribbon_look_avx512(const nay_ribbon_spot *s) {
     if (left <= 8) break;
   }
   return differ == 0;
+}
+
+/* ---- batches ---- */
+
+/* 64 keys: the slots that are theirs, in both words of a column of both blocks; where the blocks
+ * are; what the parities of columns 8 i to 8 i + 7 must be. */
+typedef struct ribbon_group {
+  uint64_t here[64][2], next[64][2];
+  uint64_t here_at[64], next_at[64];
+  uint8_t print[4][64];
+  uint64_t is_short, empty; /* bit i: key i begins in a block with a column less, in no block */
+} ribbon_group;
+
+RIBBON_POPCNT static inline __m512i ribbon_set1(uint64_t x) {
+  return _mm512_set1_epi64((int64_t)x);
+}
+
+/* Both halves of x * c, from products of 32 bits. */
+RIBBON_POPCNT static inline __m512i ribbon_product(__m512i x, uint64_t c, __m512i *low) {
+  __m512i c0 = ribbon_set1(c & 0xffffffffu), c1 = ribbon_set1(c >> 32);
+  __m512i x1 = _mm512_srli_epi64(x, 32), low32 = ribbon_set1(0xffffffffu);
+  __m512i a = _mm512_mul_epu32(x1, c0), b = _mm512_mul_epu32(x, c1);
+  __m512i carry = _mm512_srli_epi64(_mm512_mul_epu32(x, c0), 32);
+  carry = _mm512_add_epi64(carry, _mm512_and_si512(a, low32));
+  carry = _mm512_add_epi64(carry, _mm512_and_si512(b, low32));
+  __m512i high = _mm512_add_epi64(_mm512_mul_epu32(x1, c1), _mm512_srli_epi64(carry, 32));
+  high = _mm512_add_epi64(high, _mm512_srli_epi64(a, 32));
+  *low = _mm512_mullo_epi64(x, ribbon_set1(c));
+  return _mm512_add_epi64(high, _mm512_srli_epi64(b, 32));
+}
+
+/* Entries of the directory: first block and seed, and the first block of the next shard. */
+RIBBON_POPCNT static inline __m512i ribbon_entries(const nay_ribbon_map *map, __m512i x,
+                                                   __m512i *next) {
+  if (map->nshards == 1) {
+    uint64_t entry[2];
+    memcpy(entry, map->directory, sizeof entry);
+    *next = ribbon_set1(entry[1]);
+    return ribbon_set1(entry[0]);
+  }
+  __m512i n = ribbon_set1(map->nshards); /* below 2^32 */
+  __m512i low = _mm512_srli_epi64(_mm512_mul_epu32(x, n), 32);
+  __m512i high = _mm512_mul_epu32(_mm512_srli_epi64(x, 32), n);
+  __m512i shard = _mm512_srli_epi64(_mm512_add_epi64(high, low), 32);
+  *next = _mm512_i64gather_epi64(shard, map->directory + 8, 8);
+  return _mm512_i64gather_epi64(shard, map->directory, 8);
+}
+
+/* Eight rows of 128 coefficients, moved up by `offset` slots over the four words of two blocks. A
+ * shift by 64 or more, or by less than 0, leaves nothing. */
+RIBBON_POPCNT static inline void ribbon_shift(__m512i lo, __m512i hi, __m512i offset,
+                                              ribbon_group *g, unsigned i) {
+  __m512i up = _mm512_sub_epi64(offset, ribbon_set1(64));
+  __m512i down = _mm512_sub_epi64(ribbon_set1(64), offset);
+  __m512i far_down = _mm512_sub_epi64(ribbon_set1(128), offset);
+  __m512i here_lo = _mm512_sllv_epi64(lo, offset), next_hi = _mm512_srlv_epi64(hi, far_down);
+  __m512i here_hi = _mm512_ternarylogic_epi64(
+      _mm512_sllv_epi64(hi, offset), _mm512_srlv_epi64(lo, down), _mm512_sllv_epi64(lo, up), 0xfe);
+  __m512i next_lo =
+      _mm512_ternarylogic_epi64(_mm512_srlv_epi64(hi, down), _mm512_srlv_epi64(lo, far_down),
+                                _mm512_sllv_epi64(hi, up), 0xfe);
+  /* pairs of the even keys, pairs of the odd ones: into their order */
+  const __m512i first = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
+  const __m512i second = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
+  _mm512_storeu_si512(g->here[i], _mm512_permutex2var_epi64(here_lo, first, here_hi));
+  _mm512_storeu_si512(g->here[i + 4], _mm512_permutex2var_epi64(here_lo, second, here_hi));
+  _mm512_storeu_si512(g->next[i], _mm512_permutex2var_epi64(next_lo, first, next_hi));
+  _mm512_storeu_si512(g->next[i + 4], _mm512_permutex2var_epi64(next_lo, second, next_hi));
+}
+
+/* Bits c and c + 4 of four columns lie 16 apart: as eight bits, in the order of the lanes. */
+RIBBON_POPCNT static inline void ribbon_prints(__m512i print, unsigned columns, ribbon_group *g,
+                                               unsigned i) {
+  for (unsigned part = 0; part < (columns + 7) / 8; part++) {
+    __m512i bits = _mm512_and_si512(print, ribbon_set1(RIBBON_PAIRS));
+    bits = _mm512_or_si512(bits, _mm512_srli_epi64(bits, 14));
+    bits = _mm512_or_si512(bits, _mm512_srli_epi64(bits, 28));
+    _mm_storel_epi64((__m128i *)(void *)(g->print[part] + i), _mm512_cvtepi64_epi8(bits));
+    print = _mm512_srli_epi64(print, 2);
+  }
+}
+
+/* Eight keys, as nay__ribbon_row_of and ribbon_aim have it for one. */
+RIBBON_POPCNT static inline void ribbon_aim8(const nay_ribbon_map *map, __m512i x, ribbon_group *g,
+                                             unsigned i) {
+  const __m512i low32 = ribbon_set1(0xffffffffu);
+  __m512i after, entry = ribbon_entries(map, x, &after), seed = _mm512_srli_epi64(entry, 32);
+  __m512i first = _mm512_and_si512(entry, low32);
+  __m512i nblocks = _mm512_sub_epi64(_mm512_and_si512(after, low32), first);
+  __mmask8 empty = _mm512_testn_epi64_mask(nblocks, nblocks);
+  g->empty |= (uint64_t)empty << i;
+  first = _mm512_mask_set1_epi64(first, empty, 0);
+  nblocks = _mm512_mask_set1_epi64(nblocks, empty, 1);
+
+  __m512i lo, hi, m = ribbon_product(_mm512_xor_si512(x, seed), 0xd6e8feb86659fd93u, &lo);
+  m = _mm512_xor_si512(m, lo);
+  hi = ribbon_product(m, 0xe7037ed1a0b428dbu, &lo);
+  lo = _mm512_or_si512(lo, ribbon_set1(1));
+  __m512i print = _mm512_mullo_epi64(m, ribbon_set1(0xa0761d6478bd642fu));
+  print = _mm512_xor_si512(print, _mm512_srli_epi64(print, 32));
+  __mmask8 homogeneous = _mm512_test_epi64_mask(seed, ribbon_set1(0x80000000u));
+  ribbon_prints(_mm512_mask_set1_epi64(print, homogeneous, 0), map->columns, g, i);
+
+  __m512i starts = _mm512_sub_epi64(_mm512_slli_epi64(nblocks, 7), ribbon_set1(127));
+  __m512i start = _mm512_srli_epi64(_mm512_mul_epu32(m, starts), 32);
+  __m512i offset = _mm512_and_si512(start, ribbon_set1(127));
+  ribbon_shift(lo, hi, offset, g, i);
+  __m512i block = _mm512_add_epi64(first, _mm512_srli_epi64(start, 7));
+  __m512i short_blocks = ribbon_set1(map->short_blocks), columns = ribbon_set1(map->columns);
+  __mmask8 is_short = _mm512_cmplt_epu64_mask(block, short_blocks);
+  g->is_short |= (uint64_t)is_short << i;
+  __m512i at =
+      _mm512_sub_epi64(_mm512_mul_epu32(block, columns), _mm512_min_epu64(block, short_blocks));
+  /* a key that begins with its block has nothing in the next, which may not exist */
+  __mmask8 reaches = _mm512_test_epi64_mask(offset, offset);
+  __m512i next_at = _mm512_mask_add_epi64(at, reaches, at, columns);
+  next_at = _mm512_mask_sub_epi64(next_at, reaches & is_short, next_at, ribbon_set1(1));
+  _mm512_storeu_si512(g->here_at + i, _mm512_slli_epi64(at, 4));
+  _mm512_storeu_si512(g->next_at + i, _mm512_slli_epi64(next_at, 4));
+}
+
+/* A key's two blocks are neighbours: a run of up to 1024 bytes, fetched line by line. */
+static inline void ribbon_fetch(const nay_ribbon_map *map, const ribbon_group *g, unsigned i) {
+  const uint8_t *end = map->blocks + g->next_at[i] + map->columns * 16;
+  for (const uint8_t *at = map->blocks + g->here_at[i]; at < end; at += 64) NAY_PREFETCH(at);
+  NAY_PREFETCH(end - 1);
+}
+
+/* The parities of eight columns, of which the first is `at` bytes from the start of a block. The
+ * last block is never short, so the columns of a whole one can be read everywhere. */
+RIBBON_POPCNT static inline __mmask8 ribbon_parities8(const nay_ribbon_map *map,
+                                                      const ribbon_group *g, unsigned i, size_t at,
+                                                      __mmask8 low, __mmask8 high) {
+  const uint8_t *p = map->blocks + g->here_at[i] + at, *q = map->blocks + g->next_at[i] + at;
+  __m512i here = _mm512_broadcast_i64x2(_mm_loadu_si128((const __m128i *)(const void *)g->here[i]));
+  __m512i next = _mm512_broadcast_i64x2(_mm_loadu_si128((const __m128i *)(const void *)g->next[i]));
+  __m512i a = _mm512_and_si512(_mm512_maskz_loadu_epi64(low, p), here);
+  __m512i b = _mm512_and_si512(_mm512_maskz_loadu_epi64(high, p + 64), here);
+  a = _mm512_ternarylogic_epi64(a, _mm512_maskz_loadu_epi64(low, q), next, 0x78); /* a ^ (q & n) */
+  b = _mm512_ternarylogic_epi64(b, _mm512_maskz_loadu_epi64(high, q + 64), next, 0x78);
+  __m512i sum = _mm512_xor_si512(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
+  return _mm512_test_epi64_mask(_mm512_popcnt_epi64(sum), ribbon_set1(1));
+}
+
+#define RIBBON_AHEAD 12u /* keys, of some four lines each */
+
+/* Bit i: key i differs from its fingerprint in one of eight columns from 8 `part` on. */
+RIBBON_POPCNT static uint64_t ribbon_differ64(const nay_ribbon_map *map, const ribbon_group *g,
+                                              unsigned n, unsigned part) {
+  unsigned left = map->columns - 8 * part, shorter = left - 1;
+  const ribbon_lanes *lanes = &ribbon_lanes_of[left < 8 ? left : 8];
+  uint8_t got[64] = {0};
+  bool far = part == 0 && !map->in_cache;
+  for (unsigned i = 0; far && i < n && i < RIBBON_AHEAD; i++) ribbon_fetch(map, g, i);
+  for (unsigned i = 0; i < n; i++) {
+    if (far && i + RIBBON_AHEAD < n) ribbon_fetch(map, g, i + RIBBON_AHEAD);
+    got[i] = ribbon_parities8(map, g, i, 128 * (size_t)part, lanes->low, lanes->high);
+  }
+  __m512i valid = _mm512_mask_set1_epi8(_mm512_set1_epi8((char)lanes->valid), g->is_short,
+                                        (char)ribbon_lanes_of[shorter < 8 ? shorter : 8].valid);
+  __m512i differ = _mm512_xor_si512(_mm512_loadu_si512(got), _mm512_loadu_si512(g->print[part]));
+  return _mm512_test_epi8_mask(differ, valid);
+}
+
+RIBBON_POPCNT uint64_t nay__ribbon_test64_avx512(const nay_ribbon_map *map, const uint64_t *x,
+                                                 unsigned n) {
+  ribbon_group g;
+  g.is_short = g.empty = 0;
+  for (unsigned i = 0; i < n; i += 8) {
+    __mmask8 keys = n - i < 8 ? (__mmask8)((1u << (n - i)) - 1) : 0xff;
+    ribbon_aim8(map, _mm512_maskz_loadu_epi64(keys, x + i), &g, i);
+  }
+  uint64_t nay = g.empty;
+  for (unsigned part = 0; part < (map->columns + 7) / 8; part++) {
+    nay |= ribbon_differ64(map, &g, n, part);
+  }
+  return ~nay & ~(uint64_t)0 >> (64 - n);
+}
+
+/* ---- solving ---- */
+
+RIBBON_POPCNT void nay__ribbon_solve_avx512(const nay_band_row *rows, unsigned part,
+                                            nay_band_columns *columns) {
+  const __m512i one = ribbon_set1(1);
+  const __m512i print_bit = _mm512_add_epi64(_mm512_setr_epi64(0, 16, 32, 48, 1, 17, 33, 49),
+                                             ribbon_set1(2 * (uint64_t)part));
+  __m512i lo = _mm512_loadu_si512(columns->lo + 8 * part);
+  __m512i hi = _mm512_loadu_si512(columns->hi + 8 * part);
+  for (unsigned i = 128; i-- > 0;) {
+    __m512i print = _mm512_srlv_epi64(ribbon_set1(rows[i].print), print_bit);
+    hi = _mm512_shldi_epi64(hi, lo, 1);
+    lo = _mm512_add_epi64(lo, lo);
+    __m512i x = _mm512_and_si512(lo, ribbon_set1(rows[i].lo));
+    x = _mm512_ternarylogic_epi64(x, hi, ribbon_set1(rows[i].hi), 0x78);
+    lo = _mm512_or_si512(lo, _mm512_and_si512(print, one));
+    lo = _mm512_ternarylogic_epi64(lo, _mm512_popcnt_epi64(x), one, 0x78);
+  }
+  _mm512_storeu_si512(columns->lo + 8 * part, lo);
+  _mm512_storeu_si512(columns->hi + 8 * part, hi);
 }
 
 #endif

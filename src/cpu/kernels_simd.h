@@ -37,7 +37,10 @@ void nay__fuse_aim64_avx512(const nay_fuse_aim *aim, const uint64_t *x, nay_fuse
 void nay__cuckoo_aim64_avx512(const nay_cuckoo_aim *aim, const uint64_t *hashes,
                               nay_cuckoo_spots *spots);
 
-bool nay__ribbon_look_avx512(const nay_ribbon_spot *spot); /* kernels_ribbon.c */
+/* kernels_ribbon.c; the last two with VBMI2 and VPOPCNTDQ */
+bool nay__ribbon_look_avx512(const nay_ribbon_spot *spot);
+uint64_t nay__ribbon_test64_avx512(const nay_ribbon_map *map, const uint64_t *x, unsigned n);
+void nay__ribbon_solve_avx512(const nay_band_row *rows, unsigned part, nay_band_columns *columns);
 
 extern const nay_kernels nay__kernels_avx2;
 extern const nay_kernels nay__kernels_avx512;
