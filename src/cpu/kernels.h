@@ -83,6 +83,12 @@ typedef struct nay_band_columns {
   uint64_t lo[32], hi[32]; /* the last 128 slots of each column, the lowest bit found last */
 } nay_band_columns;
 
+/* What a kernel has done in a block of a counting filter. */
+typedef struct nay_counted {
+  uint32_t probes; /* the first so many of k; the others need more than a kernel can */
+  bool fresh;      /* a bit of theirs was clear */
+} nay_counted;
+
 /* nay_key_list: keys with a pointer and a length each, or one after the other in a buffer. */
 typedef struct nay_key_list {
   const void *const *keys; /* NULL: packed */
@@ -97,8 +103,7 @@ typedef struct nay_key_list {
  */
 typedef struct nay_kernels {
   const char *name;
-  bool popcnt;       /* functions marked NAY_BMI2 may be called */
-  bool fast_deposit; /* BMI2, and not one of the CPUs where pdep takes a hundred cycles */
+  bool popcnt; /* functions marked NAY_BMI2 may be called */
   bool (*bloom_test)(const nay_bits *, uint64_t hash);
   bool (*bloom_add)(const nay_bits *, uint64_t hash); /* true when a bit changed: the key is new */
   uint64_t (*bloom_test64)(const nay_bits *, const uint64_t *hashes, unsigned n);
@@ -112,6 +117,11 @@ typedef struct nay_kernels {
   /* as blocked_add64, when nobody asks what was new; NULL: no faster than with the answers */
   void (*blocked_put64)(const nay_bits *, const uint64_t *hashes, unsigned n);
   void (*blocked_prefetch64)(const nay_bits *, const uint64_t *hashes, unsigned n);
+
+  /* a key of a block and its counters; NULL: counting.c does it. The CPUs that have AVX-512 are not
+   * among those where a deposit takes a hundred cycles */
+  nay_counted (*counting_add)(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
+  nay_counted (*counting_remove)(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
 
   /* exactly 64 keys; NULL: one key at a time is as fast (kernels_aim.c) */
   void (*fuse_aim64)(const nay_fuse_aim *, const uint64_t *x, nay_fuse_spots *);
