@@ -221,7 +221,7 @@ RIBBON_POPCNT static inline __mmask8 ribbon_parities8(const nay_ribbon_map *map,
   return _mm512_test_epi64_mask(_mm512_popcnt_epi64(sum), ribbon_set1(1));
 }
 
-#define RIBBON_AHEAD 12u /* keys, of some four lines each */
+#define RIBBON_AHEAD 8u /* keys, of some four lines each */
 
 /* Bit i: key i differs from its fingerprint in one of eight columns from 8 `part` on. */
 RIBBON_POPCNT static uint64_t ribbon_differ64(const nay_ribbon_map *map, const ribbon_group *g,

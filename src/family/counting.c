@@ -525,18 +525,26 @@ static uint64_t counting_test64(const nay_filter *f, const uint64_t *lo, const u
   return f->kernels->blocked_test64(&f->bits, lo, n);
 }
 
+#define COUNTING_AHEAD \
+  8u /* keys: with 64 at once most are lost, and a batch of 10^7 takes three times as long */
+
+NAY_INLINE void counting_fetch(const counting_table *t, uint64_t hash) {
+  counting_place at = counting_find(t, nay__reduce(hash, t->nblocks));
+  NAY_PREFETCH(at.plane);
+  NAY_PREFETCH(at.words);
+  NAY_PREFETCH(at.flags);
+}
+
 static nay_status counting_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
                                  uint64_t *bitmap) {
   (void)hi;
   counting_table t = counting_of(f);
-  for (unsigned i = 0; i < n; i++) {
-    counting_place at = counting_find(&t, nay__reduce(lo[i], t.nblocks));
-    NAY_PREFETCH(at.plane);
-    NAY_PREFETCH(at.words);
-    NAY_PREFETCH(at.flags);
-  }
   *bitmap = 0;
-  for (unsigned i = 0; i < n; i++) *bitmap |= (uint64_t)!counting_add_one(f, &t, lo[i]) << i;
+  for (unsigned i = 0; i < n && i < COUNTING_AHEAD; i++) counting_fetch(&t, lo[i]);
+  for (unsigned i = 0; i < n; i++) {
+    if (i + COUNTING_AHEAD < n) counting_fetch(&t, lo[i + COUNTING_AHEAD]);
+    *bitmap |= (uint64_t)!counting_add_one(f, &t, lo[i]) << i;
+  }
   return NAY_OK;
 }
 
