@@ -278,4 +278,64 @@ RIBBON_POPCNT void nay__ribbon_solve_avx512(const nay_band_row *rows, unsigned p
   _mm512_storeu_si512(columns->hi + 8 * part, hi);
 }
 
-#endif
+#endif /* NAY_HAS_X86_KERNELS */
+
+#if NAY_HAS_NEON_KERNELS
+
+#include <arm_neon.h>
+
+/*
+ * On 64-bit Arm a vector is one column. The words of two columns are summed across into one vector,
+ * bits are counted byte by byte, and three rounds of adding neighbours leave a byte for each of
+ * eight columns, to be compared with as many bytes of the fingerprint.
+ */
+typedef struct ribbon_masks {
+  uint64x2_t here, next;
+} ribbon_masks;
+
+static inline ribbon_masks ribbon_masks_of(const nay_ribbon_spot *s) {
+  uint64x1_t first = vcreate_u64(s->bits[0]), second = vcreate_u64(s->bits[1]);
+  uint64x1_t third = vcreate_u64(s->bits[2]), none = vcreate_u64(0);
+  if (s->upper) return (ribbon_masks){vcombine_u64(none, first), vcombine_u64(second, third)};
+  return (ribbon_masks){vcombine_u64(first, second), vcombine_u64(third, none)};
+}
+
+static inline uint64x2_t ribbon_column_sum(const nay_ribbon_spot *s, size_t at,
+                                           const ribbon_masks *m) {
+  uint64x2_t here = vreinterpretq_u64_u8(vld1q_u8(s->here + at));
+  uint64x2_t next = vreinterpretq_u64_u8(vld1q_u8(s->next + at));
+  return veorq_u64(vandq_u64(here, m->here), vandq_u64(next, m->next));
+}
+
+/* Counts of the bits of two columns, eight bytes each. */
+static inline uint8x16_t ribbon_two(uint64x2_t a, uint64x2_t b) {
+  return vcntq_u8(vreinterpretq_u8_u64(veorq_u64(vzip1q_u64(a, b), vzip2q_u64(a, b))));
+}
+
+/* Byte c: bit 0 is the fingerprint's for column c of eight; other bits are rubbish. */
+static inline uint8x8_t ribbon_print_bytes(uint64_t print) {
+  return vmovn_u16(vcombine_u16(vcreate_u16(print), vcreate_u16(print >> 1)));
+}
+
+bool nay__ribbon_look_neon(const nay_ribbon_spot *s) {
+  static const uint8_t wanted[16] = {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+  ribbon_masks masks = ribbon_masks_of(s);
+  uint8x8_t differ = vdup_n_u8(0);
+  uint64_t print = s->print;
+  for (unsigned first = 0; first < s->columns; first += 8, print >>= 2) {
+    unsigned left = s->columns - first < 8 ? s->columns - first : 8;
+    uint64x2_t sum[8];
+    for (unsigned c = 0; c < 8; c++) {
+      sum[c] = c < left ? ribbon_column_sum(s, (size_t)(first + c) * 16, &masks) : vdupq_n_u64(0);
+    }
+    uint8x16_t low = vpaddq_u8(ribbon_two(sum[0], sum[1]), ribbon_two(sum[2], sum[3]));
+    uint8x16_t high = vpaddq_u8(ribbon_two(sum[4], sum[5]), ribbon_two(sum[6], sum[7]));
+    uint8x16_t all = vpaddq_u8(low, high);
+    uint8x8_t got = vpadd_u8(vget_low_u8(all), vget_high_u8(all));
+    got = vand_u8(veor_u8(got, ribbon_print_bytes(print)), vld1_u8(wanted + 8 - left));
+    differ = vorr_u8(differ, got);
+  }
+  return vget_lane_u64(vreinterpret_u64_u8(differ), 0) == 0;
+}
+
+#endif /* NAY_HAS_NEON_KERNELS */
