@@ -453,7 +453,7 @@ static NAY_NOINLINE bool counting_add_slowly(const nay_filter *f, const counting
                                              uint64_t block, uint64_t hash, nay_counted counted) {
   uint8_t *lock = counting_lock(f, block);
   bool all_set = f->kernels->blocked_test(&f->bits, hash);
-  if (!all_set || !counting_is_unique(f)) {
+  if (!all_set || counted.fresh || !counting_is_unique(f)) {
     counting_slowly(f, t, block, hash, counted.probes, counting_group_add);
   }
   counting_unlock(lock);
