@@ -199,7 +199,7 @@ const nay_kernels nay__kernels_gfni = {
     .cuckoo_aim64 = nay__cuckoo_aim64_avx512,
     .counting_add = nay__counting_add_avx512,
     .counting_remove = nay__counting_remove_avx512,
-    .ribbon_look = nay__ribbon_look_avx512,
+    .ribbon_look = nay__ribbon_look_popcnt,
     .ribbon_test64 = nay__ribbon_test64_avx512,
     .ribbon_solve = nay__ribbon_solve_avx512,
 };

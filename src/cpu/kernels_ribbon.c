@@ -23,7 +23,7 @@
 
 #define RIBBON_TARGET __attribute__((target("avx512f,avx512dq,bmi2")))
 #define RIBBON_POPCNT \
-  __attribute__((target("avx512f,avx512dq,avx512bw,avx512vbmi2,avx512vpopcntdq")))
+  __attribute__((target("avx512f,avx512dq,avx512bw,avx512vbmi2,avx512vpopcntdq,bmi2")))
 #define RIBBON_PAIRS 0x0003000300030003u /* of a fingerprint: the bits of columns c and c + 4 */
 
 /* Which words of eight columns to load when there are n, and in which lanes their parities end. */
@@ -35,17 +35,38 @@ static const ribbon_lanes ribbon_lanes_of[9] = {
     {0, 0, 0},          {0x03, 0, 0x01},    {0x0f, 0, 0x05},    {0x3f, 0, 0x15},   {0xff, 0, 0x55},
     {0xff, 0x03, 0x57}, {0xff, 0x0f, 0x5f}, {0xff, 0x3f, 0x7f}, {0xff, 0xff, 0xff}};
 
-/* The slots of up to four columns that are the key's, summed over both blocks. */
-RIBBON_TARGET static inline __m512i ribbon_sum(const nay_ribbon_spot *s, size_t at, __mmask8 lanes,
-                                               __m512i here, __m512i next) {
-  __m512i a = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes, s->here + at), here);
-  __m512i b = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes, s->next + at), next);
-  __m512i x = _mm512_xor_si512(a, b);
-  return _mm512_xor_si512(x, _mm512_shuffle_epi32(x, _MM_PERM_BADC)); /* both words of a column */
+/* The slots that are the key's, in pairs of lanes: both words of a column, here and in the next. */
+typedef struct ribbon_slots {
+  __m512i here, next;
+} ribbon_slots;
+
+RIBBON_TARGET static inline ribbon_slots ribbon_slots_of(const nay_ribbon_spot *s) {
+  /* the 128 coefficients begin in the lower (even) or in the upper (odd) words of their block */
+  const unsigned even = 0x55, odd = 0xaa, upper = s->upper;
+  __mmask8 outer = (__mmask8)(even << upper);
+  __mmask8 second_here = (__mmask8)(odd & (upper - 1)),
+           second_next = (__mmask8)(even & (0 - upper));
+  __m512i second = _mm512_set1_epi64((int64_t)s->bits[1]);
+  return (ribbon_slots){_mm512_mask_set1_epi64(_mm512_maskz_mov_epi64(second_here, second), outer,
+                                               (int64_t)s->bits[0]),
+                        _mm512_mask_set1_epi64(_mm512_maskz_mov_epi64(second_next, second), outer,
+                                               (int64_t)s->bits[2])};
+}
+
+/* Eight columns at p and q, each summed into one lane. */
+RIBBON_TARGET static inline __m512i ribbon_sum(const uint8_t *p, const uint8_t *q,
+                                               const ribbon_lanes *lanes, ribbon_slots slots) {
+  __m512i a = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes->low, p), slots.here);
+  __m512i b = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes->high, p + 64), slots.here);
+  __m512i c = _mm512_maskz_loadu_epi64(lanes->low, q);
+  __m512i d = _mm512_maskz_loadu_epi64(lanes->high, q + 64);
+  a = _mm512_ternarylogic_epi64(a, c, slots.next, 0x78); /* a ^ (c & next) */
+  b = _mm512_ternarylogic_epi64(b, d, slots.next, 0x78);
+  return _mm512_xor_si512(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
 }
 
 /* Bit i: the parity of lane i. */
-RIBBON_TARGET static inline uint32_t ribbon_parity(__m512i x) {
+RIBBON_TARGET static inline uint32_t ribbon_parity_folded(__m512i x) {
   x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 32));
   x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 16));
   x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 8));
@@ -55,29 +76,28 @@ RIBBON_TARGET static inline uint32_t ribbon_parity(__m512i x) {
   return _mm512_test_epi64_mask(x, _mm512_set1_epi64(1));
 }
 
-RIBBON_TARGET bool nay__ribbon_look_avx512(const nay_ribbon_spot *s) {
-  /* the 128 coefficients begin in the lower (even) or in the upper (odd) words of their block */
-  const unsigned even = 0x55, odd = 0xaa, upper = s->upper;
-  __mmask8 outer = (__mmask8)(even << upper);
-  __mmask8 second_here = (__mmask8)(odd & (upper - 1)),
-           second_next = (__mmask8)(even & (0 - upper));
-  __m512i second = _mm512_set1_epi64((int64_t)s->bits[1]);
-  __m512i here = _mm512_mask_set1_epi64(_mm512_maskz_mov_epi64(second_here, second), outer,
-                                        (int64_t)s->bits[0]);
-  __m512i next = _mm512_mask_set1_epi64(_mm512_maskz_mov_epi64(second_next, second), outer,
-                                        (int64_t)s->bits[2]);
-  uint64_t print = s->print;
-  uint32_t differ = 0;
-  for (unsigned left = s->columns, at = 0;; left -= 8, at += 128, print >>= 2) {
-    const ribbon_lanes *lanes = &ribbon_lanes_of[left < 8 ? left : 8];
-    __m512i low = ribbon_sum(s, at, lanes->low, here, next);
-    __m512i high = ribbon_sum(s, at + 64, lanes->high, here, next);
-    uint32_t got = ribbon_parity(_mm512_mask_mov_epi64(low, (__mmask8)odd, high));
-    differ |= (got ^ (uint32_t)_pext_u64(print, RIBBON_PAIRS)) & lanes->valid;
-    if (left <= 8) break;
-  }
-  return differ == 0;
+RIBBON_POPCNT static inline uint32_t ribbon_parity_counted(__m512i x) {
+  return _mm512_test_epi64_mask(_mm512_popcnt_epi64(x), _mm512_set1_epi64(1));
 }
+
+/* Columns from the first of eight on. */
+#define RIBBON_LANES(left) (&ribbon_lanes_of[(left) < 8 ? (left) : 8])
+
+#define RIBBON_DEFINE_LOOK(target, name, parity)                                   \
+  target bool name(const nay_ribbon_spot *s) {                                     \
+    ribbon_slots slots = ribbon_slots_of(s);                                       \
+    uint64_t print = s->print;                                                     \
+    uint32_t differ = 0;                                                           \
+    for (unsigned left = s->columns, at = 0;; left -= 8, at += 128, print >>= 2) { \
+      const ribbon_lanes *lanes = RIBBON_LANES(left);                              \
+      uint32_t got = parity(ribbon_sum(s->here + at, s->next + at, lanes, slots)); \
+      differ |= (got ^ (uint32_t)_pext_u64(print, RIBBON_PAIRS)) & lanes->valid;   \
+      if (left <= 8) return differ == 0;                                           \
+    }                                                                              \
+  }
+
+RIBBON_DEFINE_LOOK(RIBBON_TARGET, nay__ribbon_look_avx512, ribbon_parity_folded)
+RIBBON_DEFINE_LOOK(RIBBON_POPCNT, nay__ribbon_look_popcnt, ribbon_parity_counted)
 
 /* ---- batches ---- */
 
@@ -205,20 +225,17 @@ static inline void ribbon_fetch(const nay_ribbon_map *map, const ribbon_group *g
   NAY_PREFETCH(end - 1);
 }
 
-/* The parities of eight columns, of which the first is `at` bytes from the start of a block. The
- * last block is never short, so the columns of a whole one can be read everywhere. */
-RIBBON_POPCNT static inline __mmask8 ribbon_parities8(const nay_ribbon_map *map,
-                                                      const ribbon_group *g, unsigned i, size_t at,
-                                                      __mmask8 low, __mmask8 high) {
-  const uint8_t *p = map->blocks + g->here_at[i] + at, *q = map->blocks + g->next_at[i] + at;
-  __m512i here = _mm512_broadcast_i64x2(_mm_loadu_si128((const __m128i *)(const void *)g->here[i]));
-  __m512i next = _mm512_broadcast_i64x2(_mm_loadu_si128((const __m128i *)(const void *)g->next[i]));
-  __m512i a = _mm512_and_si512(_mm512_maskz_loadu_epi64(low, p), here);
-  __m512i b = _mm512_and_si512(_mm512_maskz_loadu_epi64(high, p + 64), here);
-  a = _mm512_ternarylogic_epi64(a, _mm512_maskz_loadu_epi64(low, q), next, 0x78); /* a ^ (q & n) */
-  b = _mm512_ternarylogic_epi64(b, _mm512_maskz_loadu_epi64(high, q + 64), next, 0x78);
-  __m512i sum = _mm512_xor_si512(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
-  return _mm512_test_epi64_mask(_mm512_popcnt_epi64(sum), ribbon_set1(1));
+/* The last block is never short, so the columns of a whole one can be read everywhere. */
+RIBBON_POPCNT static inline uint32_t ribbon_parities(const nay_ribbon_map *map,
+                                                     const ribbon_group *g, unsigned i, size_t at,
+                                                     const ribbon_lanes *lanes) {
+  const __m128i *here = (const __m128i *)(const void *)g->here[i];
+  const __m128i *next = (const __m128i *)(const void *)g->next[i];
+  ribbon_slots slots = {_mm512_broadcast_i64x2(_mm_loadu_si128(here)),
+                        _mm512_broadcast_i64x2(_mm_loadu_si128(next))};
+  const uint8_t *blocks = map->blocks + at;
+  return ribbon_parity_counted(
+      ribbon_sum(blocks + g->here_at[i], blocks + g->next_at[i], lanes, slots));
 }
 
 #define RIBBON_AHEAD 8u /* keys, of some four lines each */
@@ -226,17 +243,17 @@ RIBBON_POPCNT static inline __mmask8 ribbon_parities8(const nay_ribbon_map *map,
 /* Bit i: key i differs from its fingerprint in one of eight columns from 8 `part` on. */
 RIBBON_POPCNT static uint64_t ribbon_differ64(const nay_ribbon_map *map, const ribbon_group *g,
                                               unsigned n, unsigned part) {
-  unsigned left = map->columns - 8 * part, shorter = left - 1;
-  const ribbon_lanes *lanes = &ribbon_lanes_of[left < 8 ? left : 8];
+  unsigned left = map->columns - 8 * part;
+  const ribbon_lanes *lanes = RIBBON_LANES(left), *fewer = RIBBON_LANES(left - 1);
   uint8_t got[64] = {0};
   bool far = part == 0 && !map->in_cache;
   for (unsigned i = 0; far && i < n && i < RIBBON_AHEAD; i++) ribbon_fetch(map, g, i);
   for (unsigned i = 0; i < n; i++) {
     if (far && i + RIBBON_AHEAD < n) ribbon_fetch(map, g, i + RIBBON_AHEAD);
-    got[i] = ribbon_parities8(map, g, i, 128 * (size_t)part, lanes->low, lanes->high);
+    got[i] = (uint8_t)ribbon_parities(map, g, i, 128 * (size_t)part, lanes);
   }
-  __m512i valid = _mm512_mask_set1_epi8(_mm512_set1_epi8((char)lanes->valid), g->is_short,
-                                        (char)ribbon_lanes_of[shorter < 8 ? shorter : 8].valid);
+  __m512i valid =
+      _mm512_mask_set1_epi8(_mm512_set1_epi8((char)lanes->valid), g->is_short, (char)fewer->valid);
   __m512i differ = _mm512_xor_si512(_mm512_loadu_si512(got), _mm512_loadu_si512(g->print[part]));
   return _mm512_test_epi8_mask(differ, valid);
 }
