@@ -30,21 +30,11 @@
 
 /*
  * Bits by the instructions of x86-64 that have them: a function marked NAY_BMI2 may only be called
- * where the CPU counts and deposits bits (nay_kernels.popcnt), and if it deposits, is worth it
- * where that is fast (nay_kernels.fast_deposit). On other machines the mark is nothing.
+ * where the CPU has them (nay_kernels.popcnt). On other machines the mark is nothing.
  */
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define NAY_HAS_BMI2 1
 #define NAY_BMI2 __attribute__((target("bmi,bmi2,popcnt")))
-NAY_BMI2 NAY_INLINE uint64_t nay__bmi2_deposit(uint64_t x, uint64_t mask) {
-  return __builtin_ia32_pdep_di(x, mask);
-}
-NAY_BMI2 NAY_INLINE unsigned nay__bmi2_popcount(uint64_t x) {
-  return (unsigned)__builtin_popcountll(x);
-}
-NAY_BMI2 NAY_INLINE unsigned nay__bmi2_ctz(uint64_t x) { return (unsigned)__builtin_ctzll(x); }
 #else
-#define NAY_HAS_BMI2 0
 #define NAY_BMI2
 #endif
 

@@ -10,9 +10,11 @@ const nay_kernels *nay__kernels_at(size_t i) {
       __builtin_cpu_supports("popcnt")) {
     tables[n++] = &nay__kernels_avx2;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512cd")) {
       tables[n++] = &nay__kernels_avx512;
-      if (__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("gfni")) {
+      if (__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("gfni") &&
+          __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vpopcntdq")) {
         tables[n++] = &nay__kernels_gfni;
       }
     }

@@ -75,6 +75,32 @@ typedef struct nay_ribbon_spot {
   uint64_t print; /* bit c % 4 * 16 + c / 4 is for column c */
 } nay_ribbon_spot;
 
+/* The bytes of a ribbon filter, as family/ribbon.h has them: where its directory and its blocks
+ * are.
+ */
+typedef struct nay_ribbon_map {
+  const uint8_t *directory, *blocks;
+  uint64_t nshards;
+  uint64_t short_blocks; /* so many have a column less; never the last one */
+  unsigned columns;      /* 1 to 32 */
+  bool in_cache;
+} nay_ribbon_map;
+
+/* A row of the equations of a ribbon filter, and the slots found so far (family/banding.c). */
+typedef struct nay_band_row {
+  uint64_t lo, hi; /* lo is 0: empty, and so is print */
+  uint64_t print;  /* as in a spot */
+} nay_band_row;
+typedef struct nay_band_columns {
+  uint64_t lo[32], hi[32]; /* the last 128 slots of each column, the lowest bit found last */
+} nay_band_columns;
+
+/* What a kernel has done in a block of a counting filter. */
+typedef struct nay_counted {
+  uint32_t probes; /* the first so many of k; the others need more than a kernel can */
+  bool fresh;      /* a bit of theirs was clear */
+} nay_counted;
+
 /* nay_key_list: keys with a pointer and a length each, or one after the other in a buffer. */
 typedef struct nay_key_list {
   const void *const *keys; /* NULL: packed */
@@ -89,8 +115,7 @@ typedef struct nay_key_list {
  */
 typedef struct nay_kernels {
   const char *name;
-  bool popcnt;       /* functions marked NAY_BMI2 may be called */
-  bool fast_deposit; /* BMI2, and not one of the CPUs where pdep takes a hundred cycles */
+  bool popcnt; /* functions marked NAY_BMI2 may be called */
   bool (*bloom_test)(const nay_bits *, uint64_t hash);
   bool (*bloom_add)(const nay_bits *, uint64_t hash); /* true when a bit changed: the key is new */
   uint64_t (*bloom_test64)(const nay_bits *, const uint64_t *hashes, unsigned n);
@@ -105,10 +130,19 @@ typedef struct nay_kernels {
   void (*blocked_put64)(const nay_bits *, const uint64_t *hashes, unsigned n);
   void (*blocked_prefetch64)(const nay_bits *, const uint64_t *hashes, unsigned n);
 
+  /* a key of a block and its counters; NULL: counting.c does it. The CPUs that have AVX-512 are not
+   * among those where a deposit takes a hundred cycles */
+  nay_counted (*counting_add)(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
+  nay_counted (*counting_remove)(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
+
   /* exactly 64 keys; NULL: one key at a time is as fast (kernels_aim.c) */
   void (*fuse_aim64)(const nay_fuse_aim *, const uint64_t *x, nay_fuse_spots *);
   void (*cuckoo_aim64)(const nay_cuckoo_aim *, const uint64_t *hashes, nay_cuckoo_spots *);
   bool (*ribbon_look)(const nay_ribbon_spot *); /* NULL: ribbon.c does it by words */
+  /* keys that are premixed; NULL: one look after the other */
+  uint64_t (*ribbon_test64)(const nay_ribbon_map *, const uint64_t *x, unsigned n);
+  /* 128 slots of columns 8 part to 8 part + 7, from the last row to the first; NULL: banding.c */
+  void (*ribbon_solve)(const nay_band_row *rows, unsigned part, nay_band_columns *);
 
   /*
    * XXH3 of keys from, from + 1, ... in eights, up to n, until eight of which one has not 9 to 16

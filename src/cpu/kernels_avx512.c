@@ -116,7 +116,6 @@ AVX512 void nay__avx512_blocked_put64(const nay_bits *b, const uint64_t *hashes,
 const nay_kernels nay__kernels_avx512 = {
     .name = "avx512",
     .popcnt = true,
-    .fast_deposit = true,
     .bloom_test = nay__bloom_test,
     .bloom_add = nay__bloom_add,
     .bloom_test64 = nay__bloom_test64,
@@ -130,6 +129,8 @@ const nay_kernels nay__kernels_avx512 = {
     .blocked_prefetch64 = nay__blocked_prefetch64,
     .fuse_aim64 = nay__fuse_aim64_avx512,
     .cuckoo_aim64 = nay__cuckoo_aim64_avx512,
+    .counting_add = nay__counting_add_avx512,
+    .counting_remove = nay__counting_remove_avx512,
     .ribbon_look = nay__ribbon_look_avx512,
     .xxh3_short = nay__avx512_xxh3_short,
 };

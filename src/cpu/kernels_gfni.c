@@ -183,7 +183,6 @@ GFNI static void gfni_put64(const nay_bits *b, const uint64_t *hashes, unsigned 
 const nay_kernels nay__kernels_gfni = {
     .name = "gfni",
     .popcnt = true,
-    .fast_deposit = true,
     .bloom_test = nay__bloom_test,
     .bloom_add = nay__bloom_add,
     .bloom_test64 = nay__bloom_test64,
@@ -198,7 +197,11 @@ const nay_kernels nay__kernels_gfni = {
     .xxh3_short = nay__avx512_xxh3_short,
     .fuse_aim64 = nay__fuse_aim64_avx512,
     .cuckoo_aim64 = nay__cuckoo_aim64_avx512,
-    .ribbon_look = nay__ribbon_look_avx512,
+    .counting_add = nay__counting_add_avx512,
+    .counting_remove = nay__counting_remove_avx512,
+    .ribbon_look = nay__ribbon_look_popcnt,
+    .ribbon_test64 = nay__ribbon_test64_avx512,
+    .ribbon_solve = nay__ribbon_solve_avx512,
 };
 
 #endif /* NAY_HAS_X86_KERNELS */

@@ -65,6 +65,7 @@ const nay_kernels nay__kernels_neon = {
     .blocked_test64 = neon_test64,
     .blocked_add64 = neon_add64,
     .blocked_prefetch64 = nay__blocked_prefetch64,
+    .ribbon_look = nay__ribbon_look_neon,
 };
 
 #endif /* NAY_HAS_NEON_KERNELS */

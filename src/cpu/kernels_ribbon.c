@@ -1,12 +1,19 @@
 /*
- * kernels_ribbon.c - eight columns of a ribbon filter at once.
+ * kernels_ribbon.c - eight columns of a ribbon filter at once, and eight keys.
  *
  * A column is 128 slots of a block, 16 bytes; those of one block follow each other. So one vector
  * of 512 bits is four columns of the block where a key begins, another the same columns of the next
- * block, and two ands, a xor and a fold leave the parity of each column in every bit of its lane.
- * Two such vectors, one in the even lanes and one in the odd, are folded together: no branch
- * depends on the key, where the plain code leaves after four columns and guesses wrong for half of
- * the keys.
+ * block, and two ands and a xor leave in each pair of lanes a column's slots that are the key's.
+ * The pairs of columns 0 to 3 and 4 to 7 are summed across, into even and odd lanes of one vector,
+ * and the parities of its lanes are compared with the fingerprint: no branch depends on the key,
+ * where the plain code leaves after four columns and guesses wrong for half of the keys.
+ *
+ * For a batch the places of eight keys are computed side by side, all 64 before the first look: a
+ * word of a vector that has just been stored cannot be loaded until the store has reached the
+ * cache. The answers of 64 looks are 64 bytes, compared with 64 fingerprints at the end.
+ *
+ * Solving is the same the other way round: eight columns, a lane each, whose slots are found from
+ * the last to the first (family/banding.c).
  */
 #include "cpu/kernels_simd.h"
 
@@ -15,6 +22,8 @@
 #include <immintrin.h>
 
 #define RIBBON_TARGET __attribute__((target("avx512f,avx512dq,bmi2")))
+#define RIBBON_POPCNT \
+  __attribute__((target("avx512f,avx512dq,avx512bw,avx512vbmi2,avx512vpopcntdq,bmi2")))
 #define RIBBON_PAIRS 0x0003000300030003u /* of a fingerprint: the bits of columns c and c + 4 */
 
 /* Which words of eight columns to load when there are n, and in which lanes their parities end. */
@@ -26,17 +35,38 @@ static const ribbon_lanes ribbon_lanes_of[9] = {
     {0, 0, 0},          {0x03, 0, 0x01},    {0x0f, 0, 0x05},    {0x3f, 0, 0x15},   {0xff, 0, 0x55},
     {0xff, 0x03, 0x57}, {0xff, 0x0f, 0x5f}, {0xff, 0x3f, 0x7f}, {0xff, 0xff, 0xff}};
 
-/* The slots of up to four columns that are the key's, summed over both blocks. */
-RIBBON_TARGET static inline __m512i ribbon_sum(const nay_ribbon_spot *s, size_t at, __mmask8 lanes,
-                                               __m512i here, __m512i next) {
-  __m512i a = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes, s->here + at), here);
-  __m512i b = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes, s->next + at), next);
-  __m512i x = _mm512_xor_si512(a, b);
-  return _mm512_xor_si512(x, _mm512_shuffle_epi32(x, _MM_PERM_BADC)); /* both words of a column */
+/* The slots that are the key's, in pairs of lanes: both words of a column, here and in the next. */
+typedef struct ribbon_slots {
+  __m512i here, next;
+} ribbon_slots;
+
+RIBBON_TARGET static inline ribbon_slots ribbon_slots_of(const nay_ribbon_spot *s) {
+  /* the 128 coefficients begin in the lower (even) or in the upper (odd) words of their block */
+  const unsigned even = 0x55, odd = 0xaa, upper = s->upper;
+  __mmask8 outer = (__mmask8)(even << upper);
+  __mmask8 second_here = (__mmask8)(odd & (upper - 1)),
+           second_next = (__mmask8)(even & (0 - upper));
+  __m512i second = _mm512_set1_epi64((int64_t)s->bits[1]);
+  return (ribbon_slots){_mm512_mask_set1_epi64(_mm512_maskz_mov_epi64(second_here, second), outer,
+                                               (int64_t)s->bits[0]),
+                        _mm512_mask_set1_epi64(_mm512_maskz_mov_epi64(second_next, second), outer,
+                                               (int64_t)s->bits[2])};
+}
+
+/* Eight columns at p and q, each summed into one lane. */
+RIBBON_TARGET static inline __m512i ribbon_sum(const uint8_t *p, const uint8_t *q,
+                                               const ribbon_lanes *lanes, ribbon_slots slots) {
+  __m512i a = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes->low, p), slots.here);
+  __m512i b = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes->high, p + 64), slots.here);
+  __m512i c = _mm512_maskz_loadu_epi64(lanes->low, q);
+  __m512i d = _mm512_maskz_loadu_epi64(lanes->high, q + 64);
+  a = _mm512_ternarylogic_epi64(a, c, slots.next, 0x78); /* a ^ (c & next) */
+  b = _mm512_ternarylogic_epi64(b, d, slots.next, 0x78);
+  return _mm512_xor_si512(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
 }
 
 /* Bit i: the parity of lane i. */
-RIBBON_TARGET static inline uint32_t ribbon_parity(__m512i x) {
+RIBBON_TARGET static inline uint32_t ribbon_parity_folded(__m512i x) {
   x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 32));
   x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 16));
   x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 8));
@@ -46,28 +76,283 @@ RIBBON_TARGET static inline uint32_t ribbon_parity(__m512i x) {
   return _mm512_test_epi64_mask(x, _mm512_set1_epi64(1));
 }
 
-RIBBON_TARGET bool nay__ribbon_look_avx512(const nay_ribbon_spot *s) {
-  /* the 128 coefficients begin in the lower (even) or in the upper (odd) words of their block */
-  const unsigned even = 0x55, odd = 0xaa, upper = s->upper;
-  __mmask8 outer = (__mmask8)(even << upper);
-  __mmask8 second_here = (__mmask8)(odd & (upper - 1)),
-           second_next = (__mmask8)(even & (0 - upper));
-  __m512i second = _mm512_set1_epi64((int64_t)s->bits[1]);
-  __m512i here = _mm512_mask_set1_epi64(_mm512_maskz_mov_epi64(second_here, second), outer,
-                                        (int64_t)s->bits[0]);
-  __m512i next = _mm512_mask_set1_epi64(_mm512_maskz_mov_epi64(second_next, second), outer,
-                                        (int64_t)s->bits[2]);
-  uint64_t print = s->print;
-  uint32_t differ = 0;
-  for (unsigned left = s->columns, at = 0;; left -= 8, at += 128, print >>= 2) {
-    const ribbon_lanes *lanes = &ribbon_lanes_of[left < 8 ? left : 8];
-    __m512i low = ribbon_sum(s, at, lanes->low, here, next);
-    __m512i high = ribbon_sum(s, at + 64, lanes->high, here, next);
-    uint32_t got = ribbon_parity(_mm512_mask_mov_epi64(low, (__mmask8)odd, high));
-    differ |= (got ^ (uint32_t)_pext_u64(print, RIBBON_PAIRS)) & lanes->valid;
-    if (left <= 8) break;
-  }
-  return differ == 0;
+RIBBON_POPCNT static inline uint32_t ribbon_parity_counted(__m512i x) {
+  return _mm512_test_epi64_mask(_mm512_popcnt_epi64(x), _mm512_set1_epi64(1));
 }
 
-#endif
+/* Columns from the first of eight on. */
+#define RIBBON_LANES(left) (&ribbon_lanes_of[(left) < 8 ? (left) : 8])
+
+#define RIBBON_DEFINE_LOOK(target, name, parity)                                   \
+  target bool name(const nay_ribbon_spot *s) {                                     \
+    ribbon_slots slots = ribbon_slots_of(s);                                       \
+    uint64_t print = s->print;                                                     \
+    uint32_t differ = 0;                                                           \
+    for (unsigned left = s->columns, at = 0;; left -= 8, at += 128, print >>= 2) { \
+      const ribbon_lanes *lanes = RIBBON_LANES(left);                              \
+      uint32_t got = parity(ribbon_sum(s->here + at, s->next + at, lanes, slots)); \
+      differ |= (got ^ (uint32_t)_pext_u64(print, RIBBON_PAIRS)) & lanes->valid;   \
+      if (left <= 8) return differ == 0;                                           \
+    }                                                                              \
+  }
+
+RIBBON_DEFINE_LOOK(RIBBON_TARGET, nay__ribbon_look_avx512, ribbon_parity_folded)
+RIBBON_DEFINE_LOOK(RIBBON_POPCNT, nay__ribbon_look_popcnt, ribbon_parity_counted)
+
+/* ---- batches ---- */
+
+/* 64 keys: the slots that are theirs, in both words of a column of both blocks; where the blocks
+ * are; what the parities of columns 8 i to 8 i + 7 must be. */
+typedef struct ribbon_group {
+  uint64_t here[64][2], next[64][2];
+  uint64_t here_at[64], next_at[64];
+  uint8_t print[4][64];
+  uint64_t is_short, empty; /* bit i: key i begins in a block with a column less, in no block */
+} ribbon_group;
+
+RIBBON_POPCNT static inline __m512i ribbon_set1(uint64_t x) {
+  return _mm512_set1_epi64((int64_t)x);
+}
+
+/* Both halves of x * c, from products of 32 bits. */
+RIBBON_POPCNT static inline __m512i ribbon_product(__m512i x, uint64_t c, __m512i *low) {
+  __m512i c0 = ribbon_set1(c & 0xffffffffu), c1 = ribbon_set1(c >> 32);
+  __m512i x1 = _mm512_srli_epi64(x, 32), low32 = ribbon_set1(0xffffffffu);
+  __m512i a = _mm512_mul_epu32(x1, c0), b = _mm512_mul_epu32(x, c1);
+  __m512i carry = _mm512_srli_epi64(_mm512_mul_epu32(x, c0), 32);
+  carry = _mm512_add_epi64(carry, _mm512_and_si512(a, low32));
+  carry = _mm512_add_epi64(carry, _mm512_and_si512(b, low32));
+  __m512i high = _mm512_add_epi64(_mm512_mul_epu32(x1, c1), _mm512_srli_epi64(carry, 32));
+  high = _mm512_add_epi64(high, _mm512_srli_epi64(a, 32));
+  *low = _mm512_mullo_epi64(x, ribbon_set1(c));
+  return _mm512_add_epi64(high, _mm512_srli_epi64(b, 32));
+}
+
+/* Entries of the directory: first block and seed, and the first block of the next shard. */
+RIBBON_POPCNT static inline __m512i ribbon_entries(const nay_ribbon_map *map, __m512i x,
+                                                   __m512i *next) {
+  if (map->nshards == 1) {
+    uint64_t entry[2];
+    memcpy(entry, map->directory, sizeof entry);
+    *next = ribbon_set1(entry[1]);
+    return ribbon_set1(entry[0]);
+  }
+  __m512i n = ribbon_set1(map->nshards); /* below 2^32 */
+  __m512i low = _mm512_srli_epi64(_mm512_mul_epu32(x, n), 32);
+  __m512i high = _mm512_mul_epu32(_mm512_srli_epi64(x, 32), n);
+  __m512i shard = _mm512_srli_epi64(_mm512_add_epi64(high, low), 32);
+  *next = _mm512_i64gather_epi64(shard, map->directory + 8, 8);
+  return _mm512_i64gather_epi64(shard, map->directory, 8);
+}
+
+/* Eight rows of 128 coefficients, moved up by `offset` slots over the four words of two blocks. A
+ * shift by 64 or more, or by less than 0, leaves nothing. */
+RIBBON_POPCNT static inline void ribbon_shift(__m512i lo, __m512i hi, __m512i offset,
+                                              ribbon_group *g, unsigned i) {
+  __m512i up = _mm512_sub_epi64(offset, ribbon_set1(64));
+  __m512i down = _mm512_sub_epi64(ribbon_set1(64), offset);
+  __m512i far_down = _mm512_sub_epi64(ribbon_set1(128), offset);
+  __m512i here_lo = _mm512_sllv_epi64(lo, offset), next_hi = _mm512_srlv_epi64(hi, far_down);
+  __m512i here_hi = _mm512_ternarylogic_epi64(
+      _mm512_sllv_epi64(hi, offset), _mm512_srlv_epi64(lo, down), _mm512_sllv_epi64(lo, up), 0xfe);
+  __m512i next_lo =
+      _mm512_ternarylogic_epi64(_mm512_srlv_epi64(hi, down), _mm512_srlv_epi64(lo, far_down),
+                                _mm512_sllv_epi64(hi, up), 0xfe);
+  /* pairs of the even keys, pairs of the odd ones: into their order */
+  const __m512i first = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
+  const __m512i second = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
+  _mm512_storeu_si512(g->here[i], _mm512_permutex2var_epi64(here_lo, first, here_hi));
+  _mm512_storeu_si512(g->here[i + 4], _mm512_permutex2var_epi64(here_lo, second, here_hi));
+  _mm512_storeu_si512(g->next[i], _mm512_permutex2var_epi64(next_lo, first, next_hi));
+  _mm512_storeu_si512(g->next[i + 4], _mm512_permutex2var_epi64(next_lo, second, next_hi));
+}
+
+/* Bits c and c + 4 of four columns lie 16 apart: as eight bits, in the order of the lanes. */
+RIBBON_POPCNT static inline void ribbon_prints(__m512i print, unsigned columns, ribbon_group *g,
+                                               unsigned i) {
+  for (unsigned part = 0; part < (columns + 7) / 8; part++) {
+    __m512i bits = _mm512_and_si512(print, ribbon_set1(RIBBON_PAIRS));
+    bits = _mm512_or_si512(bits, _mm512_srli_epi64(bits, 14));
+    bits = _mm512_or_si512(bits, _mm512_srli_epi64(bits, 28));
+    _mm_storel_epi64((__m128i *)(void *)(g->print[part] + i), _mm512_cvtepi64_epi8(bits));
+    print = _mm512_srli_epi64(print, 2);
+  }
+}
+
+/* Eight keys, as nay__ribbon_row_of and ribbon_aim have it for one. */
+RIBBON_POPCNT static inline void ribbon_aim8(const nay_ribbon_map *map, __m512i x, ribbon_group *g,
+                                             unsigned i) {
+  const __m512i low32 = ribbon_set1(0xffffffffu);
+  __m512i after, entry = ribbon_entries(map, x, &after), seed = _mm512_srli_epi64(entry, 32);
+  __m512i first = _mm512_and_si512(entry, low32);
+  __m512i nblocks = _mm512_sub_epi64(_mm512_and_si512(after, low32), first);
+  __mmask8 empty = _mm512_testn_epi64_mask(nblocks, nblocks);
+  g->empty |= (uint64_t)empty << i;
+  first = _mm512_mask_set1_epi64(first, empty, 0);
+  nblocks = _mm512_mask_set1_epi64(nblocks, empty, 1);
+
+  __m512i lo, hi, m = ribbon_product(_mm512_xor_si512(x, seed), 0xd6e8feb86659fd93u, &lo);
+  m = _mm512_xor_si512(m, lo);
+  hi = ribbon_product(m, 0xe7037ed1a0b428dbu, &lo);
+  lo = _mm512_or_si512(lo, ribbon_set1(1));
+  __m512i print = _mm512_mullo_epi64(m, ribbon_set1(0xa0761d6478bd642fu));
+  print = _mm512_xor_si512(print, _mm512_srli_epi64(print, 32));
+  __mmask8 homogeneous = _mm512_test_epi64_mask(seed, ribbon_set1(0x80000000u));
+  ribbon_prints(_mm512_mask_set1_epi64(print, homogeneous, 0), map->columns, g, i);
+
+  __m512i starts = _mm512_sub_epi64(_mm512_slli_epi64(nblocks, 7), ribbon_set1(127));
+  __m512i start = _mm512_srli_epi64(_mm512_mul_epu32(m, starts), 32);
+  __m512i offset = _mm512_and_si512(start, ribbon_set1(127));
+  ribbon_shift(lo, hi, offset, g, i);
+  __m512i block = _mm512_add_epi64(first, _mm512_srli_epi64(start, 7));
+  __m512i short_blocks = ribbon_set1(map->short_blocks), columns = ribbon_set1(map->columns);
+  __mmask8 is_short = _mm512_cmplt_epu64_mask(block, short_blocks);
+  g->is_short |= (uint64_t)is_short << i;
+  __m512i at =
+      _mm512_sub_epi64(_mm512_mul_epu32(block, columns), _mm512_min_epu64(block, short_blocks));
+  /* a key that begins with its block has nothing in the next, which may not exist */
+  __mmask8 reaches = _mm512_test_epi64_mask(offset, offset);
+  __m512i next_at = _mm512_mask_add_epi64(at, reaches, at, columns);
+  next_at = _mm512_mask_sub_epi64(next_at, reaches & is_short, next_at, ribbon_set1(1));
+  _mm512_storeu_si512(g->here_at + i, _mm512_slli_epi64(at, 4));
+  _mm512_storeu_si512(g->next_at + i, _mm512_slli_epi64(next_at, 4));
+}
+
+/* A key's two blocks are neighbours: a run of up to 1024 bytes, fetched line by line. */
+static inline void ribbon_fetch(const nay_ribbon_map *map, const ribbon_group *g, unsigned i) {
+  const uint8_t *end = map->blocks + g->next_at[i] + map->columns * 16;
+  for (const uint8_t *at = map->blocks + g->here_at[i]; at < end; at += 64) NAY_PREFETCH(at);
+  NAY_PREFETCH(end - 1);
+}
+
+/* The last block is never short, so the columns of a whole one can be read everywhere. */
+RIBBON_POPCNT static inline uint32_t ribbon_parities(const nay_ribbon_map *map,
+                                                     const ribbon_group *g, unsigned i, size_t at,
+                                                     const ribbon_lanes *lanes) {
+  const __m128i *here = (const __m128i *)(const void *)g->here[i];
+  const __m128i *next = (const __m128i *)(const void *)g->next[i];
+  ribbon_slots slots = {_mm512_broadcast_i64x2(_mm_loadu_si128(here)),
+                        _mm512_broadcast_i64x2(_mm_loadu_si128(next))};
+  const uint8_t *blocks = map->blocks + at;
+  return ribbon_parity_counted(
+      ribbon_sum(blocks + g->here_at[i], blocks + g->next_at[i], lanes, slots));
+}
+
+#define RIBBON_AHEAD 8u /* keys, of some four lines each */
+
+/* Bit i: key i differs from its fingerprint in one of eight columns from 8 `part` on. */
+RIBBON_POPCNT static uint64_t ribbon_differ64(const nay_ribbon_map *map, const ribbon_group *g,
+                                              unsigned n, unsigned part) {
+  unsigned left = map->columns - 8 * part;
+  const ribbon_lanes *lanes = RIBBON_LANES(left), *fewer = RIBBON_LANES(left - 1);
+  uint8_t got[64] = {0};
+  bool far = part == 0 && !map->in_cache;
+  for (unsigned i = 0; far && i < n && i < RIBBON_AHEAD; i++) ribbon_fetch(map, g, i);
+  for (unsigned i = 0; i < n; i++) {
+    if (far && i + RIBBON_AHEAD < n) ribbon_fetch(map, g, i + RIBBON_AHEAD);
+    got[i] = (uint8_t)ribbon_parities(map, g, i, 128 * (size_t)part, lanes);
+  }
+  __m512i valid =
+      _mm512_mask_set1_epi8(_mm512_set1_epi8((char)lanes->valid), g->is_short, (char)fewer->valid);
+  __m512i differ = _mm512_xor_si512(_mm512_loadu_si512(got), _mm512_loadu_si512(g->print[part]));
+  return _mm512_test_epi8_mask(differ, valid);
+}
+
+RIBBON_POPCNT uint64_t nay__ribbon_test64_avx512(const nay_ribbon_map *map, const uint64_t *x,
+                                                 unsigned n) {
+  ribbon_group g;
+  g.is_short = g.empty = 0;
+  for (unsigned i = 0; i < n; i += 8) {
+    __mmask8 keys = n - i < 8 ? (__mmask8)((1u << (n - i)) - 1) : 0xff;
+    ribbon_aim8(map, _mm512_maskz_loadu_epi64(keys, x + i), &g, i);
+  }
+  uint64_t nay = g.empty;
+  for (unsigned part = 0; part < (map->columns + 7) / 8; part++) {
+    nay |= ribbon_differ64(map, &g, n, part);
+  }
+  return ~nay & ~(uint64_t)0 >> (64 - n);
+}
+
+/* ---- solving ---- */
+
+RIBBON_POPCNT void nay__ribbon_solve_avx512(const nay_band_row *rows, unsigned part,
+                                            nay_band_columns *columns) {
+  const __m512i one = ribbon_set1(1);
+  const __m512i print_bit = _mm512_add_epi64(_mm512_setr_epi64(0, 16, 32, 48, 1, 17, 33, 49),
+                                             ribbon_set1(2 * (uint64_t)part));
+  __m512i lo = _mm512_loadu_si512(columns->lo + 8 * part);
+  __m512i hi = _mm512_loadu_si512(columns->hi + 8 * part);
+  for (unsigned i = 128; i-- > 0;) {
+    __m512i print = _mm512_srlv_epi64(ribbon_set1(rows[i].print), print_bit);
+    hi = _mm512_shldi_epi64(hi, lo, 1);
+    lo = _mm512_add_epi64(lo, lo);
+    __m512i x = _mm512_and_si512(lo, ribbon_set1(rows[i].lo));
+    x = _mm512_ternarylogic_epi64(x, hi, ribbon_set1(rows[i].hi), 0x78);
+    lo = _mm512_or_si512(lo, _mm512_and_si512(print, one));
+    lo = _mm512_ternarylogic_epi64(lo, _mm512_popcnt_epi64(x), one, 0x78);
+  }
+  _mm512_storeu_si512(columns->lo + 8 * part, lo);
+  _mm512_storeu_si512(columns->hi + 8 * part, hi);
+}
+
+#endif /* NAY_HAS_X86_KERNELS */
+
+#if NAY_HAS_NEON_KERNELS
+
+#include <arm_neon.h>
+
+/*
+ * On 64-bit Arm a vector is one column. The words of two columns are summed across into one vector,
+ * bits are counted byte by byte, and three rounds of adding neighbours leave a byte for each of
+ * eight columns, to be compared with as many bytes of the fingerprint.
+ */
+typedef struct ribbon_masks {
+  uint64x2_t here, next;
+} ribbon_masks;
+
+static inline ribbon_masks ribbon_masks_of(const nay_ribbon_spot *s) {
+  uint64x1_t first = vcreate_u64(s->bits[0]), second = vcreate_u64(s->bits[1]);
+  uint64x1_t third = vcreate_u64(s->bits[2]), none = vcreate_u64(0);
+  if (s->upper) return (ribbon_masks){vcombine_u64(none, first), vcombine_u64(second, third)};
+  return (ribbon_masks){vcombine_u64(first, second), vcombine_u64(third, none)};
+}
+
+static inline uint64x2_t ribbon_column_sum(const nay_ribbon_spot *s, size_t at,
+                                           const ribbon_masks *m) {
+  uint64x2_t here = vreinterpretq_u64_u8(vld1q_u8(s->here + at));
+  uint64x2_t next = vreinterpretq_u64_u8(vld1q_u8(s->next + at));
+  return veorq_u64(vandq_u64(here, m->here), vandq_u64(next, m->next));
+}
+
+/* Counts of the bits of two columns, eight bytes each. */
+static inline uint8x16_t ribbon_two(uint64x2_t a, uint64x2_t b) {
+  return vcntq_u8(vreinterpretq_u8_u64(veorq_u64(vzip1q_u64(a, b), vzip2q_u64(a, b))));
+}
+
+/* Byte c: bit 0 is the fingerprint's for column c of eight; other bits are rubbish. */
+static inline uint8x8_t ribbon_print_bytes(uint64_t print) {
+  return vmovn_u16(vcombine_u16(vcreate_u16(print), vcreate_u16(print >> 1)));
+}
+
+bool nay__ribbon_look_neon(const nay_ribbon_spot *s) {
+  static const uint8_t wanted[16] = {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+  ribbon_masks masks = ribbon_masks_of(s);
+  uint8x8_t differ = vdup_n_u8(0);
+  uint64_t print = s->print;
+  for (unsigned first = 0; first < s->columns; first += 8, print >>= 2) {
+    unsigned left = s->columns - first < 8 ? s->columns - first : 8;
+    uint64x2_t sum[8];
+    for (unsigned c = 0; c < 8; c++) {
+      sum[c] = c < left ? ribbon_column_sum(s, (size_t)(first + c) * 16, &masks) : vdupq_n_u64(0);
+    }
+    uint8x16_t low = vpaddq_u8(ribbon_two(sum[0], sum[1]), ribbon_two(sum[2], sum[3]));
+    uint8x16_t high = vpaddq_u8(ribbon_two(sum[4], sum[5]), ribbon_two(sum[6], sum[7]));
+    uint8x16_t all = vpaddq_u8(low, high);
+    uint8x8_t got = vpadd_u8(vget_low_u8(all), vget_high_u8(all));
+    got = vand_u8(veor_u8(got, ribbon_print_bytes(print)), vld1_u8(wanted + 8 - left));
+    differ = vorr_u8(differ, got);
+  }
+  return vget_lane_u64(vreinterpret_u64_u8(differ), 0) == 0;
+}
+
+#endif /* NAY_HAS_NEON_KERNELS */

@@ -32,19 +32,14 @@
 #define BAND_BUCKETS 512u
 #define BAND_LANES 2u /* 1: 20 % slower, 4: 15 % slower, for want of registers */
 
-typedef struct band_row {
-  uint64_t lo, hi; /* lo is 0: empty */
-  uint64_t print;
-} band_row;
-
 typedef struct band {
-  band_row *rows;
+  nay_band_row *rows;
   uint64_t *keys; /* sorted by start, roughly */
   uint32_t nslots;
 } band;
 
 static size_t band_rows_bytes(uint64_t nblocks) {
-  return (size_t)nay__round_up(nblocks * NAY_RIBBON_WIDTH * sizeof(band_row), 64);
+  return (size_t)nay__round_up(nblocks * NAY_RIBBON_WIDTH * sizeof(nay_band_row), 64);
 }
 
 static size_t band_scratch(const nay_shape *shape, uint64_t n) {
@@ -54,7 +49,7 @@ static size_t band_scratch(const nay_shape *shape, uint64_t n) {
 }
 
 static band band_open(const nay_ribbon_shard *s, uint8_t *scratch) {
-  return (band){(band_row *)(void *)scratch,
+  return (band){(nay_band_row *)(void *)scratch,
                 (uint64_t *)(void *)(scratch + band_rows_bytes(s->nblocks)),
                 s->nblocks * NAY_RIBBON_WIDTH};
 }
@@ -79,7 +74,7 @@ static void band_sort(const nay_ribbon_shard *s, const uint64_t *x, size_t n, ui
 typedef struct band_lane {
   const uint64_t *next, *end;
   uint64_t lo, hi, print;
-  band_row *row;
+  nay_band_row *row;
 } band_lane;
 
 /* Takes up the next key; false at the end of the share. */
@@ -97,9 +92,9 @@ enum { BAND_GOES_ON, BAND_PLACED, BAND_DEPENDS };
 
 /* One step: into the row if it is empty, else on to the next one that is not eliminated. */
 NAY_INLINE int band_step(band_lane *l) {
-  band_row *row = l->row;
+  nay_band_row *row = l->row;
   if (row->lo == 0) {
-    *row = (band_row){l->lo, l->hi, l->print};
+    *row = (nay_band_row){l->lo, l->hi, l->print};
     return BAND_PLACED;
   }
   uint64_t lo = l->lo ^ row->lo, hi = l->hi ^ row->hi;
@@ -162,44 +157,51 @@ static bool band_eliminate(const nay_ribbon_shard *s, const band *b, size_t n, b
 
 /* ---- substitution ---- */
 
-/* The last 128 slots of a column, the lowest bit being the one computed last. */
-typedef struct band_register {
-  uint64_t lo, hi;
-} band_register;
-
 /* All columns of one slot. free: the results of an empty row. */
-NAY_INLINE void band_substitute(const band_row *row, uint64_t free, bool popcnt,
-                                band_register *columns, unsigned ncolumns) {
+NAY_INLINE void band_substitute(const nay_band_row *row, uint64_t free, bool popcnt,
+                                nay_band_columns *columns, unsigned ncolumns) {
   uint64_t constant = row->lo == 0 ? free : row->print;
   for (unsigned c = 0; c < ncolumns; c++) {
-    uint64_t lo = columns[c].lo, hi = columns[c].hi;
+    uint64_t lo = columns->lo[c], hi = columns->hi[c];
     hi = hi << 1 | lo >> 63;
     lo <<= 1;
     uint64_t bit = constant >> nay__ribbon_print_bit(c), x = (lo & row->lo) ^ (hi & row->hi);
     bit ^= popcnt ? nay__popcount64(x) : nay__parity64(x);
-    columns[c].lo = lo | (bit & 1);
-    columns[c].hi = hi;
+    columns->lo[c] = lo | (bit & 1);
+    columns->hi[c] = hi;
   }
 }
 
 static void band_store(const nay_filter *f, const nay_ribbon *r, uint64_t block,
-                       const band_register *columns) {
+                       const nay_band_columns *columns) {
   uint8_t *p = f->bits.bytes + nay__ribbon_blocks_at(r->nshards) +
                nay__ribbon_column_of(r, block) * NAY_RIBBON_COLUMN;
   unsigned n = r->columns - (block < r->short_blocks);
   for (unsigned c = 0; c < n; c++, p += NAY_RIBBON_COLUMN) {
-    nay__store64le(p, columns[c].lo);
-    nay__store64le(p + 8, columns[c].hi);
+    nay__store64le(p, columns->lo[c]);
+    nay__store64le(p + 8, columns->hi[c]);
   }
 }
 
 NAY_INLINE void band_solve(const nay_filter *f, const nay_ribbon *r, const nay_ribbon_shard *s,
                            const band *b, bool homogeneous, bool popcnt) {
-  band_register columns[NAY_RIBBON_MAX_COLUMNS] = {{0, 0}};
+  nay_band_columns columns = {{0}, {0}};
   for (uint32_t i = b->nslots; i-- > 0;) {
     uint64_t free = homogeneous ? nay_hash_mix(((uint64_t)s->first << 32) + i) : 0;
-    band_substitute(&b->rows[i], free, popcnt, columns, r->columns);
-    if (i % NAY_RIBBON_WIDTH == 0) band_store(f, r, s->first + i / NAY_RIBBON_WIDTH, columns);
+    band_substitute(&b->rows[i], free, popcnt, &columns, r->columns);
+    if (i % NAY_RIBBON_WIDTH == 0) band_store(f, r, s->first + i / NAY_RIBBON_WIDTH, &columns);
+  }
+}
+
+/* The same, block by block. */
+static void band_solve_vectors(const nay_filter *f, const nay_ribbon *r, const nay_ribbon_shard *s,
+                               const band *b) {
+  nay_band_columns columns = {{0}, {0}};
+  for (uint32_t block = s->nblocks; block-- > 0;) {
+    for (unsigned part = 0; part < (r->columns + 7) / 8; part++) {
+      f->kernels->ribbon_solve(b->rows + (size_t)block * NAY_RIBBON_WIDTH, part, &columns);
+    }
+    band_store(f, r, s->first + block, &columns);
   }
 }
 
@@ -210,7 +212,9 @@ NAY_BMI2 static void band_solve_popcnt(const nay_filter *f, const nay_ribbon *r,
 
 static void band_solve_back(const nay_filter *f, const nay_ribbon *r, const nay_ribbon_shard *s,
                             const band *b, bool homogeneous) {
-  if (f->kernels->popcnt) {
+  if (f->kernels->ribbon_solve != NULL && !homogeneous) {
+    band_solve_vectors(f, r, s, b);
+  } else if (f->kernels->popcnt) {
     band_solve_popcnt(f, r, s, b, homogeneous);
   } else {
     band_solve(f, r, s, b, homogeneous, false);

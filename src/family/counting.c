@@ -336,106 +336,6 @@ static void counting_group_remove(const counting_table *t, const counting_page *
   counting_store_plane(t, g->plane, before, plane);
 }
 
-/* ---- add and remove in one block, where nothing unusual is in it ---- */
-
-#if NAY_HAS_BMI2
-
-/*
- * No group of the block is in the pool, stuck, or so full that k more bits may not fit: what is
- * left is to insert or delete one bit for each probe.
- */
-NAY_INLINE bool counting_is_plain(const counting_page *p, const uint8_t *plane,
-                                  const uint8_t *words, unsigned in_page, uint32_t k) {
-  uint64_t any = 0, stuck = 0;
-  for (unsigned g = 0; g < COUNTING_GROUPS; g++) {
-    uint64_t word = nay__load64le(words + g * 8);
-    any |= word;
-    stuck |= (uint64_t)(word == 0) & (uint64_t)(nay__load64le(plane + g * 8) != 0);
-  }
-  return p->flags[in_page] == 0 && stuck == 0 && any >> (64 - k) == 0;
-}
-
-/* A group in registers. */
-typedef struct counting_work {
-  uint64_t plane, word;
-} counting_work;
-
-/*
- * Changes one bit of a group. The counter of the r-th set bit begins after the r-th one: at the
- * r-th one of the word moved up by one, with a one put below it. `at` is that place as a single
- * bit.
- */
-NAY_BMI2 NAY_INLINE void counting_step(counting_work *w, uint64_t bit, bool removing) {
-  unsigned r = nay__bmi2_popcount(w->plane & (bit - 1));
-  uint64_t at = nay__bmi2_deposit((uint64_t)1 << (r & 63), w->word << 1 | 1);
-  /* all ones for yes: where the compiler sees a choice it may make a branch */
-  uint64_t there = 0 - (uint64_t)((w->plane & bit) != 0);
-  uint64_t counter = w->word & ((at << (COUNTING_STUCK - 1)) - at) & there;
-  if (NAY_UNLIKELY(counter == 0 && there != 0)) return; /* 14 zeros: it has stuck */
-  uint64_t above = w->word & (0 - at);
-  if (removing) {
-    w->plane ^= bit & (0 - (uint64_t)((w->word & at) != 0));
-    w->word ^= above ^ (above >> 1 & (0 - at));
-  } else {
-    w->word += above + (at & ~there);
-    w->plane |= bit;
-  }
-}
-
-/*
- * False: the block is not plain, and nothing was done. Probe by probe, though some wait for what
- * the one before has stored: sorted by group there are branches that nobody can foretell (a third
- * slower), and with steps for empty groups in their place there are too many (twice as slow).
- */
-NAY_BMI2 NAY_INLINE bool counting_change_plain(const counting_table *t, uint64_t block,
-                                               uint64_t hash, uint32_t k, bool removing) {
-  unsigned in_page = (unsigned)(block % COUNTING_PAGE);
-  counting_page page = counting_page_at(t, block / COUNTING_PAGE);
-  uint8_t *plane = t->plane + block * NAY_BLOCK_BYTES;
-  uint8_t *words = page.words + (size_t)in_page * NAY_BLOCK_BYTES;
-  if (k > 32 || !counting_is_plain(&page, plane, words, in_page, k)) return false;
-  uint64_t seen[COUNTING_GROUPS] = {0};
-  uint32_t h = (uint32_t)hash;
-  for (uint32_t i = 0; i < k; i++, h *= NAY_G32) {
-    unsigned at = (h >> 29) * 8;
-    uint64_t bit = (uint64_t)1 << (h >> 23 & 63);
-    if (NAY_UNLIKELY((seen[h >> 29] & bit) != 0)) continue; /* a repeat counts once */
-    seen[h >> 29] |= bit;
-    counting_work w = {nay__load64le(plane + at), nay__load64le(words + at)};
-    counting_step(&w, bit, removing);
-    nay__store64le(plane + at, w.plane);
-    nay__store64le(words + at, w.word);
-  }
-  return true;
-}
-
-NAY_BMI2 static bool counting_add_plain(const counting_table *t, uint64_t block, uint64_t hash,
-                                        uint32_t k) {
-  return counting_change_plain(t, block, hash, k, false);
-}
-
-NAY_BMI2 static bool counting_remove_plain(const counting_table *t, uint64_t block, uint64_t hash,
-                                           uint32_t k) {
-  return counting_change_plain(t, block, hash, k, true);
-}
-
-static bool counting_try_plain(const nay_filter *f, const counting_table *t, uint64_t block,
-                               uint64_t hash, bool removing) {
-  if (!f->kernels->fast_deposit || t->shared) return false;
-  return removing ? counting_remove_plain(t, block, hash, f->shape.k)
-                  : counting_add_plain(t, block, hash, f->shape.k);
-}
-
-#else
-
-static bool counting_try_plain(const nay_filter *f, const counting_table *t, uint64_t block,
-                               uint64_t hash, bool removing) {
-  (void)f, (void)t, (void)block, (void)hash, (void)removing;
-  return false;
-}
-
-#endif
-
 /* ---- the family ---- */
 
 static bool counting_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes) {
@@ -515,32 +415,79 @@ static void counting_unlock(uint8_t *lock) {
   if (lock != NULL) nay__spin_unlock(lock);
 }
 
-static void counting_change_block(const nay_filter *f, const counting_table *t, uint64_t block,
-                                  uint64_t hash, bool removing) {
-  if (NAY_LIKELY(counting_try_plain(f, t, block, hash, removing))) return;
-  nay_pattern pattern = nay__block_pattern(hash, f->shape.k);
-  counting_apply(t, block, &pattern, removing ? counting_group_remove : counting_group_add);
+/* Where a block and its counters are, asked for at once: they are two lines far from each other. */
+typedef struct counting_place {
+  uint8_t *plane, *words, *flags; /* flags: a byte, a bit for each group that is in the pool */
+} counting_place;
+
+NAY_INLINE counting_place counting_find(const counting_table *t, uint64_t block) {
+  counting_page page = counting_page_at(t, block / COUNTING_PAGE);
+  uint64_t in_page = block % COUNTING_PAGE;
+  return (counting_place){t->plane + block * NAY_BLOCK_BYTES,
+                          page.words + in_page * NAY_BLOCK_BYTES, page.flags + in_page};
+}
+
+/* By the kernel, where there is one and no group of the block is in the pool. */
+NAY_INLINE nay_counted counting_quickly(nay_counted (*kernel)(uint8_t *, uint8_t *, uint64_t,
+                                                              uint32_t),
+                                        const nay_filter *f, const counting_place *at,
+                                        uint64_t hash) {
+  if (kernel == NULL || f->locks != NULL || *at->flags != 0) return (nay_counted){0, false};
+  return kernel(at->plane, at->words, hash, f->shape.k);
+}
+
+/* The probes that a kernel has left. */
+static void counting_slowly(const nay_filter *f, const counting_table *t, uint64_t block,
+                            uint64_t hash, uint32_t done, counting_change change) {
+  nay_pattern pattern = nay__block_pattern(hash, f->shape.k),
+              before = nay__block_pattern(hash, done);
+  for (unsigned g = 0; g < COUNTING_GROUPS; g++) pattern.word[g] &= ~before.word[g];
+  counting_apply(t, block, &pattern, change);
+}
+
+static bool counting_is_unique(const nay_filter *f) {
+  return NAY_UNLIKELY((f->shape.extra & COUNTING_UNIQUE) != 0);
+}
+
+static NAY_NOINLINE bool counting_add_slowly(const nay_filter *f, const counting_table *t,
+                                             uint64_t block, uint64_t hash, nay_counted counted) {
+  uint8_t *lock = counting_lock(f, block);
+  bool all_set = f->kernels->blocked_test(&f->bits, hash);
+  if (!all_set || counted.fresh || !counting_is_unique(f)) {
+    counting_slowly(f, t, block, hash, counted.probes, counting_group_add);
+  }
+  counting_unlock(lock);
+  return all_set && !counted.fresh;
+}
+
+/* Whether all its bits were set before. */
+NAY_INLINE bool counting_add_one(const nay_filter *f, const counting_table *t, uint64_t hash) {
+  uint64_t block = nay__reduce(hash, t->nblocks);
+  counting_place at = counting_find(t, block);
+  nay_counted counted = {0, false};
+  if (!counting_is_unique(f) || !f->kernels->blocked_test(&f->bits, hash)) {
+    counted = counting_quickly(f->kernels->counting_add, f, &at, hash);
+  }
+  if (NAY_LIKELY(counted.probes == f->shape.k)) return !counted.fresh;
+  return counting_add_slowly(f, t, block, hash, counted);
 }
 
 static nay_status counting_add(nay_filter *f, nay_hash h, bool *is_new) {
   counting_table t = counting_of(f);
-  uint64_t block = nay__reduce(h.lo, t.nblocks);
-  uint8_t *lock = counting_lock(f, block);
-  bool was_there = f->kernels->blocked_test(&f->bits, h.lo);
-  if (!was_there || (f->shape.extra & COUNTING_UNIQUE) == 0) {
-    counting_change_block(f, &t, block, h.lo, false);
-  }
-  counting_unlock(lock);
-  *is_new = !was_there;
+  *is_new = !counting_add_one(f, &t, h.lo);
   return NAY_OK;
 }
 
 static nay_status counting_remove(nay_filter *f, nay_hash h) {
   counting_table t = counting_of(f);
   uint64_t block = nay__reduce(h.lo, t.nblocks);
+  counting_place at = counting_find(&t, block);
+  NAY_PREFETCH(at.words);
   uint8_t *lock = counting_lock(f, block);
   bool was_there = f->kernels->blocked_test(&f->bits, h.lo);
-  if (was_there) counting_change_block(f, &t, block, h.lo, true);
+  if (was_there && counting_quickly(f->kernels->counting_remove, f, &at, h.lo).probes == 0) {
+    counting_slowly(f, &t, block, h.lo, 0, counting_group_remove);
+  }
   counting_unlock(lock);
   return was_there ? NAY_OK : NAY_ENOENT;
 }
@@ -578,22 +525,25 @@ static uint64_t counting_test64(const nay_filter *f, const uint64_t *lo, const u
   return f->kernels->blocked_test64(&f->bits, lo, n);
 }
 
+#define COUNTING_AHEAD \
+  8u /* keys: with 64 at once most are lost, and a batch of 10^7 takes three times as long */
+
+NAY_INLINE void counting_fetch(const counting_table *t, uint64_t hash) {
+  counting_place at = counting_find(t, nay__reduce(hash, t->nblocks));
+  NAY_PREFETCH(at.plane);
+  NAY_PREFETCH(at.words);
+  NAY_PREFETCH(at.flags);
+}
+
 static nay_status counting_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
                                  uint64_t *bitmap) {
   (void)hi;
   counting_table t = counting_of(f);
-  for (unsigned i = 0; i < n; i++) {
-    uint64_t block = nay__reduce(lo[i], t.nblocks);
-    counting_page page = counting_page_at(&t, block / COUNTING_PAGE);
-    NAY_PREFETCH(t.plane + block * NAY_BLOCK_BYTES);
-    NAY_PREFETCH(page.words + block % COUNTING_PAGE * NAY_BLOCK_BYTES);
-    NAY_PREFETCH(page.flags + block % COUNTING_PAGE);
-  }
   *bitmap = 0;
+  for (unsigned i = 0; i < n && i < COUNTING_AHEAD; i++) counting_fetch(&t, lo[i]);
   for (unsigned i = 0; i < n; i++) {
-    bool is_new;
-    NAY_TRY(counting_add(f, (nay_hash){lo[i], 0}, &is_new));
-    *bitmap |= (uint64_t)is_new << i;
+    if (i + COUNTING_AHEAD < n) counting_fetch(&t, lo[i + COUNTING_AHEAD]);
+    *bitmap |= (uint64_t)!counting_add_one(f, &t, lo[i]) << i;
   }
   return NAY_OK;
 }

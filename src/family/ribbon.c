@@ -330,10 +330,24 @@ NAY_BMI2 static uint64_t ribbon_popcnt64(const nay_filter *f, const uint64_t *x,
   return ribbon_find64(RIBBON_POPCNT, f, x, n);
 }
 
+static nay_ribbon_map ribbon_map(const nay_bits *b) {
+  nay_ribbon r = nay__ribbon_open(b);
+  return (nay_ribbon_map){.directory = b->bytes + NAY_RIBBON_HEADER,
+                          .blocks = b->bytes + nay__ribbon_blocks_at(r.nshards),
+                          .nshards = r.nshards,
+                          .short_blocks = r.short_blocks,
+                          .columns = r.columns,
+                          .in_cache = b->in_cache};
+}
+
 uint64_t nay__ribbon_test64(const nay_filter *f, const uint64_t *x, unsigned n) {
   if (f->shape.extra == 0) {
     nay_bits bits = nay__ribbon_bloom(f);
     return f->kernels->bloom_test64(&bits, x, n);
+  }
+  if (f->kernels->ribbon_test64 != NULL) {
+    nay_ribbon_map map = ribbon_map(&f->bits);
+    return f->kernels->ribbon_test64(&map, x, n);
   }
   if (f->kernels->ribbon_look != NULL) return ribbon_find64(RIBBON_VECTORS, f, x, n);
   return f->kernels->popcnt ? ribbon_popcnt64(f, x, n) : ribbon_find64(RIBBON_WORDS, f, x, n);

@@ -150,8 +150,33 @@ static void same_parities(void **state) {
   }
 }
 
+/* Slots from the last to the first: each is the parity of its row over those above, and a constant.
+ */
+static void same_slots(void **state) {
+  const nay_kernels *table = *state;
+  nay_band_row rows[128];
+  nay_band_columns columns;
+  for (size_t i = 0; i < 32; i++) {
+    columns.lo[i] = nay_hash_mix(i);
+    columns.hi[i] = nay_hash_mix(~i);
+  }
+  nay_band_columns want = columns;
+  for (unsigned i = 128; i-- > 0;) {
+    rows[i] = (nay_band_row){nay_hash_mix(1000 + i) | 1, nay_hash_mix(2000 + i), nay_hash_mix(i)};
+    if (i % 9 == 0) rows[i] = (nay_band_row){0, 0, 0};
+    for (unsigned c = 0; c < 32; c++) {
+      want.hi[c] = want.hi[c] << 1 | want.lo[c] >> 63;
+      want.lo[c] <<= 1;
+      uint64_t sum = (want.lo[c] & rows[i].lo) ^ (want.hi[c] & rows[i].hi);
+      want.lo[c] |= nay__parity64(sum) ^ (rows[i].print >> (c % 4 * 16 + c / 4) & 1);
+    }
+  }
+  for (unsigned part = 0; part < 4; part++) table->ribbon_solve(rows, part, &columns);
+  assert_memory_equal(&columns, &want, sizeof want);
+}
+
 int main(void) {
-  test_case tests[16] = {TEST(powers_of_g)};
+  test_case tests[32] = {TEST(powers_of_g)};
   size_t n = 1;
   const nay_kernels *table;
   for (size_t i = 0; (table = nay__kernels_at(i)) != NULL; i++) {
@@ -161,6 +186,9 @@ int main(void) {
     }
     if (table->ribbon_look != NULL) {
       tests[n++] = (test_case)TEST_WITH(table->name, same_parities, table);
+    }
+    if (table->ribbon_solve != NULL) {
+      tests[n++] = (test_case)TEST_WITH(table->name, same_slots, table);
     }
   }
   tests[n++] = (test_case)TEST_WITH("shared", same_bits_as_scalar, &nay__kernels_shared);

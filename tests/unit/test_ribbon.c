@@ -1,6 +1,7 @@
 /* test_ribbon.c - ribbon filters: columns, fractions, budgets, shrinking, small sets, hostile
  * bytes. */
 #include "family/ribbon.h"
+#include "sharded.h"
 #include "support/static_sets.h"
 
 static void many_rates(void **state) {
@@ -140,6 +141,69 @@ static void homogeneous_works(void **state) {
   free(x);
 }
 
+/* A solver whose first attempt leaves one wrong bit behind, at damaged_bit of the blocks. */
+static uint64_t damaged_bit;
+
+static bool attempt_with_damage(nay_filter *f, uint64_t shard, unsigned attempt, uint32_t seed,
+                                const uint64_t *x, size_t n, uint8_t *scratch) {
+  if (!nay__band_solver.attempt(f, shard, attempt, seed, x, n, scratch)) return false;
+  uint8_t *blocks = f->bits.bytes + nay__ribbon_blocks_at(f->shape.extra);
+  if (attempt == 0) blocks[damaged_bit / 8] ^= (uint8_t)(1u << damaged_bit % 8);
+  return true;
+}
+
+static bool has_a_false_nay(const nay_filter *f, const uint64_t *x, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (!nay_filter_may_contain_hash(f, (nay_hash){x[i], 0})) return true;
+  }
+  return false;
+}
+
+/*
+ * Verifying reads what was written: a wrong bit, wherever it is, that turns a key into a nay makes
+ * the build try another seed. About half of the keys that reach over a slot use it, so only a few
+ * bits at the very ends are no key's.
+ */
+static void verifying_finds_every_wrong_bit(void **state) {
+  (void)state;
+  size_t n = 1500;
+  uint64_t *x = set_random(n, 8), noticed = 0, tried = 0;
+  nay_solver solver = nay__band_solver;
+  nay_family family = nay__family_ribbon;
+  solver.attempt = attempt_with_damage;
+  family.build = &solver;
+  nay_params p = set_params(NAY_RIBBON, 0.0003, 0);
+  p.nkeys = n;
+  nay_filter *good = set_build(&p, x, n), *f;
+  assert_int_equal(good->shape.extra, 1);
+  assert_int_equal(nay__ribbon_shard_at(good->bits.bytes, 0).seed, 0);
+  nay_hasher hasher = {.kind = NAY_HASH_CALLER};
+  nay_run run = {x, n};
+  nay_source source = {.runs = &run, .nruns = 1, .n = n};
+  uint64_t nbits = good->shape.nunits * 128;
+  for (damaged_bit = 0; damaged_bit < nbits; damaged_bit += 1 + damaged_bit % 61) {
+    uint8_t *byte = good->bits.bytes + nay__ribbon_blocks_at(1) + damaged_bit / 8;
+    *byte ^= (uint8_t)(1u << damaged_bit % 8);
+    bool harmful = has_a_false_nay(good, x, n);
+    *byte ^= (uint8_t)(1u << damaged_bit % 8);
+    assert_ok(nay__sharded_build(&family, &p, &hasher, &source, NULL, &f));
+    assert_int_equal(nay__ribbon_shard_at(f->bits.bytes, 0).seed != 0, harmful);
+    set_all_maybe(f, x, n);
+    nay_filter_free(f);
+    noticed += harmful;
+    tried++;
+  }
+  assert_true(tried > 300 && noticed > tried * 95 / 100);
+  p.flags = NAY_NO_VERIFY;
+  damaged_bit = nbits / 2;
+  assert_ok(nay__sharded_build(&family, &p, &hasher, &source, NULL, &f));
+  assert_int_equal(nay__ribbon_shard_at(f->bits.bytes, 0).seed, 0);
+  assert_true(has_a_false_nay(f, x, n)); /* nobody looked */
+  nay_filter_free(f);
+  nay_filter_free(good);
+  free(x);
+}
+
 static void hostile_directories_are_refused_or_safe(void **state) {
   (void)state;
   size_t n = 40000;
@@ -179,6 +243,7 @@ int main(void) {
       TEST(budgets),
       TEST(shrinking_is_building_smaller),
       TEST(homogeneous_works),
+      TEST(verifying_finds_every_wrong_bit),
       TEST(hostile_directories_are_refused_or_safe),
   };
   return run_all(tests);
