@@ -12,7 +12,8 @@ const nay_kernels *nay__kernels_at(size_t i) {
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
       tables[n++] = &nay__kernels_avx512;
-      if (__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("gfni")) {
+      if (__builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512vbmi") &&
+          __builtin_cpu_supports("gfni")) {
         tables[n++] = &nay__kernels_gfni;
       }
     }

@@ -44,6 +44,7 @@ struct nay_filter {
   const nay_family *family;
   const nay_kernels *kernels;
   nay_probe probe; /* the kernel itself, where nothing comes before it */
+  nay_put put;     /* the same for an add whose caller does not ask whether the key is new */
   nay_bits bits;   /* payload as the kernels see it */
   size_t nbytes;   /* length of the payload */
   nay_shape shape;
@@ -145,6 +146,8 @@ struct nay_family {
   /* what answers for one hash of a filter of this shape, by its bits alone: f->probe; optional, and
    * NULL when this shape has none */
   nay_probe (*kernel)(const nay_filter *);
+  /* the same for adds, which never fail: f->put; the filter may be written to */
+  nay_put (*put_kernel)(const nay_filter *);
   nay_status (*add)(nay_filter *, nay_hash, bool *is_new);
   bool (*test)(const nay_filter *, nay_hash);
   /* at most 64 keys; hi is NULL unless the hash has two words */
