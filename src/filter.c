@@ -53,11 +53,13 @@ nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_fami
   return NAY_OK;
 }
 
-/* A probe through the handle is one indirect call where nothing has to be decided before it. */
+/* Where nothing has to be decided before a probe or an add it is one indirect call. */
 static void filter_choose_kernels(nay_filter *f) {
   f->kernels = (f->flags & NAY_CONCURRENT) != 0 ? &nay__kernels_shared : nay__kernels_best();
   bool direct = f->lazy == NULL && f->family->kernel != NULL;
   f->bits.probe = direct ? f->family->kernel(f) : NULL;
+  direct = (f->flags & NAY_IS_READ_ONLY) == 0 && f->family->put_kernel != NULL;
+  f->put = direct ? f->family->put_kernel(f) : NULL;
 }
 
 void nay__filter_attach(nay_filter *f, uint8_t *payload, size_t nbytes) {
@@ -319,17 +321,31 @@ bool nay_filter_same_hash(const nay_filter *a, const nay_filter *b) {
   return a != NULL && b != NULL && nay__hasher_same(&a->hasher, &b->hasher);
 }
 
-nay_status nay_filter_add_hash(nay_filter *f, nay_hash hash, bool *is_new) {
+static NAY_NOINLINE nay_status filter_add_hash_any(nay_filter *f, nay_hash hash, bool *is_new) {
   NAY_TRY(nay__filter_writable(f));
   if (f->family->add == NULL) return NAY_ENOTSUP;
   bool ignored;
   return f->family->add(f, hash, is_new != NULL ? is_new : &ignored);
 }
 
-NAY_FLATTEN nay_status nay_filter_add(nay_filter *f, const void *key, size_t len, bool *is_new) {
+nay_status nay_filter_add_hash(nay_filter *f, nay_hash hash, bool *is_new) {
+  if (NAY_LIKELY(f != NULL && f->put != NULL && is_new == NULL)) return f->put(&f->bits, hash.lo);
+  return filter_add_hash_any(f, hash, is_new);
+}
+
+static NAY_NOINLINE nay_status filter_add_any(nay_filter *f, const void *key, size_t len,
+                                              bool *is_new) {
   nay_hash hash;
   NAY_TRY(filter_hash(f, key, len, &hash));
-  return nay_filter_add_hash(f, hash, is_new);
+  return filter_add_hash_any(f, hash, is_new);
+}
+
+NAY_FLATTEN nay_status nay_filter_add(nay_filter *f, const void *key, size_t len, bool *is_new) {
+  bool direct = f != NULL && f->put != NULL && is_new == NULL;
+  if (NAY_LIKELY(direct && f->hasher.kind == NAY_HASH_XXH3 && (key != NULL || len == 0))) {
+    return f->put(&f->bits, nay__hash_xxh3(f->hasher.seed, key, len));
+  }
+  return filter_add_any(f, key, len, is_new);
 }
 
 /* Whether every byte that a probe of this hash will read is known to be good. */

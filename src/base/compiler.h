@@ -9,6 +9,7 @@
 #define NAY_LIKELY(x) __builtin_expect(!!(x), 1)
 #define NAY_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define NAY_PREFETCH(p) __builtin_prefetch((p), 0, 3)
+#define NAY_PREFETCH_TO_WRITE(p) __builtin_prefetch((p), 1, 3)
 #define NAY_INLINE static inline __attribute__((always_inline))
 #define NAY_NOINLINE __attribute__((noinline))
 #define NAY_FLATTEN __attribute__((flatten)) /* what it calls is inlined, however long */
@@ -16,6 +17,7 @@
 #define NAY_LIKELY(x) (x)
 #define NAY_UNLIKELY(x) (x)
 #define NAY_PREFETCH(p) ((void)(p))
+#define NAY_PREFETCH_TO_WRITE(p) ((void)(p))
 #define NAY_INLINE static inline
 #define NAY_NOINLINE
 #define NAY_FLATTEN

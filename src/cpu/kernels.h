@@ -44,6 +44,9 @@ typedef struct nay_bits {
   nay_fuse_view fuse;
 } nay_bits;
 
+/* nay_put: adds a key to a filter of k probes, and does not say whether it was new. NAY_OK. */
+typedef nay_status (*nay_put)(const nay_bits *, uint64_t hash);
+
 /* Where the keys of one fuse shard lie: its numbers, and slots and fingerprint of 64 keys. */
 typedef struct nay_fuse_aim {
   uint64_t factor, span, segment;
@@ -124,6 +127,7 @@ typedef struct nay_kernels {
 
   bool (*blocked_test)(const nay_bits *, uint64_t hash);
   bool (*blocked_add)(const nay_bits *, uint64_t hash);
+  nay_put (*blocked_put)(uint32_t k); /* NULL: adds need a lock */
   uint64_t (*blocked_test64)(const nay_bits *, const uint64_t *hashes, unsigned n);
   uint64_t (*blocked_add64)(const nay_bits *, const uint64_t *hashes, unsigned n);
   /* as blocked_add64, when nobody asks what was new; NULL: no faster than with the answers */

@@ -93,6 +93,8 @@ AVX2 NAY_INLINE uint64_t avx2_add_all(const nay_bits *b, const uint64_t *hashes,
 
 NAY_DEFINE_KERNEL(static AVX2, avx2_test, avx2_blocked_test)
 
+NAY_DEFINE_PUTS(AVX2, avx2_put, avx2_blocked_add)
+
 AVX2 static bool avx2_add(const nay_bits *b, uint64_t hash) {
   return avx2_blocked_add(b, hash, b->k);
 }
@@ -129,6 +131,7 @@ const nay_kernels nay__kernels_avx2 = {
     .bloom_prefetch64 = nay__bloom_prefetch64,
     .blocked_test = avx2_test,
     .blocked_add = avx2_add,
+    .blocked_put = avx2_put,
     .blocked_test64 = avx2_test64,
     .blocked_add64 = avx2_add64,
     .blocked_put64 = avx2_put64,

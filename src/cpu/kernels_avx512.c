@@ -9,7 +9,7 @@
 
 #include <immintrin.h>
 
-#define AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,bmi2")))
+#define AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,bmi2,prfchw")))
 
 static const uint32_t avx512_powers[16] = NAY_G32_POWERS_0_TO_15;
 
@@ -40,18 +40,25 @@ AVX512 NAY_INLINE bool avx512_test_one(const nay_bits *b, uint64_t hash, uint32_
   }
 }
 
+/*
+ * The pattern first, then the block: so that no store waits for long (doc/design/speed.md). The
+ * prefetch does not wait for the stores before it, as the load may.
+ */
 AVX512 NAY_INLINE bool avx512_add_one(const nay_bits *b, uint64_t hash, uint32_t k) {
   uint8_t *block = nay__block_of(b, hash);
   const __m512i base = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448);
   const __m512i one = _mm512_set1_epi64(1);
-  __m512i old = _mm512_loadu_si512(block), bits = old;
+  __m512i bits = _mm512_setzero_si512();
   uint32_t h = (uint32_t)hash;
-  for (uint32_t i = 0; i < k; i++, h *= NAY_G32) {
-    __m512i at = _mm512_set1_epi64((int64_t)(h >> 23));
+  NAY_PREFETCH_TO_WRITE(block);
+  for (uint32_t i = 0; i < k; i++) {
+    if (i % 16 == 0 && i != 0) h *= NAY_G32_POWER_16;
+    __m512i at = _mm512_set1_epi64((int64_t)(h * avx512_powers[i % 16] >> 23));
     bits = _mm512_or_si512(bits, _mm512_sllv_epi64(one, _mm512_sub_epi64(at, base)));
   }
-  _mm512_storeu_si512(block, bits);
-  return _mm512_cmpneq_epi64_mask(old, bits) != 0;
+  __m512i old = _mm512_loadu_si512(block), fresh = _mm512_andnot_si512(old, bits);
+  _mm512_storeu_si512(block, _mm512_or_si512(old, bits));
+  return _mm512_test_epi64_mask(fresh, fresh) != 0;
 }
 
 /*
@@ -86,6 +93,8 @@ AVX512 NAY_INLINE uint64_t avx512_add_all(const nay_bits *b, const uint64_t *has
 }
 
 NAY_DEFINE_KERNEL(AVX512, nay__avx512_blocked_test, avx512_test_one)
+
+NAY_DEFINE_PUTS(AVX512, avx512_put, avx512_add_one)
 
 AVX512 bool nay__avx512_blocked_add(const nay_bits *b, uint64_t hash) {
   return avx512_add_one(b, hash, b->k);
@@ -123,6 +132,7 @@ const nay_kernels nay__kernels_avx512 = {
     .bloom_prefetch64 = nay__bloom_prefetch64,
     .blocked_test = nay__avx512_blocked_test,
     .blocked_add = nay__avx512_blocked_add,
+    .blocked_put = avx512_put,
     .blocked_test64 = nay__avx512_blocked_test64,
     .blocked_add64 = nay__avx512_blocked_add64,
     .blocked_put64 = nay__avx512_blocked_put64,

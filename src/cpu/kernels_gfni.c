@@ -9,7 +9,7 @@
  * Word q of the pattern that the block gets is then the product  (C with the columns of q only) x R
  * transposed, and such a product is one instruction for all eight words of the block
  * (gf2p8affineqb). So a key costs a shuffle, an and, and a product, whatever its number of probes;
- * making Q, C and R takes some 25 instructions for eight keys together.
+ * making Q, C and R takes some 25 instructions for eight keys together, and 11 for a single one.
  *
  * The product adds where we want an or: two equal probes would cancel. Whether probes i and j agree
  * in q is the product of Q's own transpose with itself, and a probe that agrees with an earlier one
@@ -25,7 +25,8 @@
 
 #include <immintrin.h>
 
-#define GFNI __attribute__((target("avx512f,avx512dq,avx512bw,avx512vbmi,gfni,bmi2")))
+#define GFNI_TARGET "avx512f,avx512dq,avx512bw,avx512vl,avx512cd,avx512vbmi,gfni,bmi2,prfchw"
+#define GFNI __attribute__((target(GFNI_TARGET)))
 #define GFNI_MAX_K 16u
 #define GFNI_IDENTITY 0x8040201008040201
 #define GFNI_REVERSED 0x0102040810204080
@@ -161,12 +162,69 @@ GFNI NAY_INLINE uint64_t gfni_add_groups(const nay_bits *b, const uint64_t *hash
   return word;
 }
 
-/* The keys that do not fill a group, and filters with very many probes, go the way of AVX-512. */
+/* ---- one key ---- */
+
+/*
+ * The powers for k probes of one key: eight from entry 8 - k on. Those past the k-th repeat a
+ * probe, and are struck as any other that does.
+ */
+static const uint32_t gfni_powers_back[15] __attribute__((aligned(64))) = {
+    0x3459b749u, 0x0448b211u, 0xdeb7c719u, 0x35fbe861u, 0x734297e9u, 0xe35e67b1u, 0x9e3779b9u, 1u,
+    1u,          1u,          1u,          1u,          1u,          1u,          1u,
+};
+
+/* R, C and Q of one key in the words of half a register; probes that repeat one are struck in R. */
+GFNI NAY_INLINE __m256i gfni_matrices(uint32_t h, uint32_t k) {
+  const __m256i *powers = (const __m256i *)(const void *)(gfni_powers_back + 8 - k);
+  /* bits 23, 26 and 29, then 55, 58 and 61 of each word: r r c c q q of two probes */
+  const __m256i from = _mm256_set1_epi64x(0x3d1d3a1a3717);
+  const __m256i places = _mm256_setr_epi8(0, 1, 8, 9, 16, 17, 24, 25, 2, 3, 10, 11, 18, 19, 26, 27,
+                                          4, 5, 12, 13, 20, 21, 28, 29, 6, 6, 6, 6, 6, 6, 6, 6);
+  const __m256i ones = _mm256_set1_epi64x((int64_t)GFNI_IDENTITY);
+  const __m256i turned =
+      _mm256_setr_epi64x(GFNI_REVERSED, (int64_t)GFNI_IDENTITY, (int64_t)GFNI_IDENTITY, 0);
+  __m256i probes = _mm256_mullo_epi32(_mm256_set1_epi32((int32_t)h), _mm256_loadu_si256(powers));
+  __m256i fields = _mm256_multishift_epi64_epi8(from, probes);
+  __m256i rows = _mm256_permutexvar_epi8(_mm256_permutexvar_epi8(places, fields), ones);
+  __m256i repeats = _mm256_conflict_epi32(_mm256_srli_epi32(probes, 23));
+  rows = _mm256_mask_sub_epi8(rows, _mm256_test_epi32_mask(repeats, repeats), rows, rows);
+  return _mm256_gf2p8affine_epi64_epi8(turned, rows, 0);
+}
+
+/* The pattern of one key of up to eight probes; none of its registers has seen the block. */
+GFNI NAY_INLINE __m512i gfni_pattern_of(uint32_t h, uint32_t k) {
+  const __m512i word_of = _mm512_setr_epi64(
+      0x1010101010101010, 0x1111111111111111, 0x1212121212121212, 0x1313131313131313,
+      0x1414141414141414, 0x1515151515151515, 0x1616161616161616, 0x1717171717171717);
+  __m256i matrices = gfni_matrices(h, k);
+  __m128i rc = _mm256_castsi256_si128(matrices);
+  __m512i q = _mm512_permutexvar_epi8(word_of, _mm512_castsi256_si512(matrices));
+  __m512i c = _mm512_broadcastq_epi64(_mm_unpackhi_epi64(rc, rc));
+  return gfni_product(_mm512_and_si512(q, c), _mm512_broadcastq_epi64(rc));
+}
+
+GFNI NAY_INLINE bool gfni_add_one(const nay_bits *b, uint64_t hash, uint32_t k) {
+  if (k > GFNI_MAX_K) return nay__avx512_blocked_add(b, hash);
+  uint8_t *block = nay__block_of(b, hash);
+  uint32_t h = (uint32_t)hash;
+  NAY_PREFETCH_TO_WRITE(block); /* the load below may have to wait for stores, this does not */
+  __m512i pattern = gfni_pattern_of(h, k < 8 ? k : 8);
+  if (k > 8) pattern = _mm512_or_si512(pattern, gfni_pattern_of(h * NAY_G32_POWER_8, k - 8));
+  __m512i old = _mm512_loadu_si512(block), fresh = _mm512_andnot_si512(old, pattern);
+  _mm512_storeu_si512(block, _mm512_or_si512(old, pattern));
+  return _mm512_test_epi64_mask(fresh, fresh) != 0;
+}
+
+NAY_DEFINE_PUTS(GFNI, gfni_put, gfni_add_one)
+
+GFNI static bool gfni_add(const nay_bits *b, uint64_t hash) { return gfni_add_one(b, hash, b->k); }
+
+/* The keys that do not fill a group go one by one; more than 16 probes the way of AVX-512. */
 GFNI static uint64_t gfni_add64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
   if (b->k > GFNI_MAX_K) return nay__avx512_blocked_add64(b, hashes, n);
   uint64_t word = gfni_add_groups(b, hashes, n, true);
   for (unsigned i = n & ~7u; i < n; i++) {
-    word |= (uint64_t)nay__avx512_blocked_add(b, hashes[i]) << i;
+    word |= (uint64_t)gfni_add(b, hashes[i]) << i;
   }
   return word;
 }
@@ -177,7 +235,7 @@ GFNI static void gfni_put64(const nay_bits *b, const uint64_t *hashes, unsigned 
     return;
   }
   gfni_add_groups(b, hashes, n, false);
-  for (unsigned i = n & ~7u; i < n; i++) nay__avx512_blocked_add(b, hashes[i]);
+  for (unsigned i = n & ~7u; i < n; i++) (void)gfni_add(b, hashes[i]);
 }
 
 const nay_kernels nay__kernels_gfni = {
@@ -189,7 +247,8 @@ const nay_kernels nay__kernels_gfni = {
     .bloom_add64 = nay__bloom_add64,
     .bloom_prefetch64 = nay__bloom_prefetch64,
     .blocked_test = nay__avx512_blocked_test,
-    .blocked_add = nay__avx512_blocked_add,
+    .blocked_add = gfni_add,
+    .blocked_put = gfni_put,
     .blocked_test64 = nay__avx512_blocked_test64,
     .blocked_add64 = gfni_add64,
     .blocked_put64 = gfni_put64,

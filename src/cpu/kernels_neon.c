@@ -49,6 +49,8 @@ static bool neon_add(const nay_bits *b, uint64_t hash) {
   return nay__kernels_scalar.blocked_add(b, hash);
 }
 
+static nay_put neon_put(uint32_t k) { return nay__kernels_scalar.blocked_put(k); }
+
 static uint64_t neon_add64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
   return nay__kernels_scalar.blocked_add64(b, hashes, n);
 }
@@ -62,6 +64,7 @@ const nay_kernels nay__kernels_neon = {
     .bloom_prefetch64 = nay__bloom_prefetch64,
     .blocked_test = neon_test,
     .blocked_add = neon_add,
+    .blocked_put = neon_put,
     .blocked_test64 = neon_test64,
     .blocked_add64 = neon_add64,
     .blocked_prefetch64 = nay__blocked_prefetch64,

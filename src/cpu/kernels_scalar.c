@@ -34,6 +34,7 @@ NAY_INLINE bool scalar_blocked_add(const nay_bits *b, uint64_t hash, uint32_t k)
 
 NAY_DEFINE_KERNEL(static, scalar_test, scalar_blocked_test)
 NAY_DEFINE_KERNEL(static, scalar_add, scalar_blocked_add)
+NAY_DEFINE_PUTS(, scalar_put, scalar_blocked_add)
 
 void nay__blocked_prefetch64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
   for (unsigned i = 0; i < n; i++) NAY_PREFETCH(nay__block_of(b, hashes[i]));
@@ -48,6 +49,7 @@ const nay_kernels nay__kernels_scalar = {
     .bloom_prefetch64 = nay__bloom_prefetch64,
     .blocked_test = scalar_test,
     .blocked_add = scalar_add,
+    .blocked_put = scalar_put,
     .blocked_test64 = scalar_test64,
     .blocked_add64 = scalar_add64,
     .blocked_prefetch64 = nay__blocked_prefetch64,

@@ -83,6 +83,10 @@ static double blocked_fpr(const nay_shape *shape, uint64_t nkeys) {
 
 nay_probe nay__blocked_kernel(nay_filter *f) { return f->kernels->blocked_test; }
 
+static nay_put blocked_put_kernel(const nay_filter *f) {
+  return f->kernels->blocked_put != NULL ? f->kernels->blocked_put(f->shape.k) : NULL;
+}
+
 /*
  * With many threads: adders lock the stripe of the block, so that finding a bit clear and setting
  * all of them is one step, and one of several adders of a key is told that it is new. Readers lock
@@ -264,6 +268,7 @@ const nay_family nay__family_blocked = {
     .fpr = blocked_fpr,
     .recall = nay__blocked_recall,
     .kernel = nay__blocked_kernel,
+    .put_kernel = blocked_put_kernel,
     .add = blocked_add,
     .test = blocked_test,
     .add64 = blocked_add64,

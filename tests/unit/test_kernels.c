@@ -32,6 +32,12 @@ typedef bool (*one_kernel)(const nay_bits *, uint64_t);
 typedef uint64_t (*many_kernel)(const nay_bits *, const uint64_t *, unsigned);
 typedef void (*put_kernel)(const nay_bits *, const uint64_t *, unsigned);
 
+/* A few repeats; and a few of whose probes many are equal, since few low bits are left of them. */
+static uint64_t a_hash(uint64_t seed, unsigned i) {
+  uint64_t h = nay_hash_mix(seed | (i % 61));
+  return i % 16 == 5 ? h >> 32 << 32 | (uint32_t)(h & 7) << 29 : h;
+}
+
 static void compare(one_kernel add_a, one_kernel test_a, one_kernel add_b, one_kernel test_b,
                     many_kernel add64_b, put_kernel put64_b, many_kernel test64_b,
                     uint64_t nunits) {
@@ -47,7 +53,7 @@ static void compare(one_kernel add_a, one_kernel test_a, one_kernel add_b, one_k
       uint64_t fresh = 0, maybe = 0;
       unsigned n = (unsigned)(nay_hash_mix(k * 8 + round) % 65);
       for (unsigned i = 0; i < n; i++) {
-        hashes[i] = nay_hash_mix(k << 20 | round << 8 | (i % 61)); /* a few repeats */
+        hashes[i] = a_hash(k << 20 | round << 8, i);
         maybe |= (uint64_t)test_a(&a, hashes[i]) << i;
         assert_int_equal(test_b(&b, hashes[i]), maybe >> i & 1);
       }
@@ -72,6 +78,24 @@ static void same_bits_as_scalar(void **state) {
           NBYTES / NAY_BLOCK_BYTES);
   compare(scalar->bloom_add, scalar->bloom_test, other->bloom_add, other->bloom_test,
           other->bloom_add64, NULL, other->bloom_test64, NBYTES * 8 - 5);
+}
+
+/* Adds that do not tell what was new, one key at a time, at the block of every hash. */
+static void puts_are_adds(void **state) {
+  const nay_kernels *other = *state;
+  for (uint32_t k = 1; k <= 64; k++) {
+    memset(scalar_bytes, 0, sizeof scalar_bytes);
+    memset(other_bytes, 0, sizeof other_bytes);
+    nay_bits a = bits_at(scalar_bytes, k % 64, NBYTES / NAY_BLOCK_BYTES, k),
+             b = bits_at(other_bytes, k % 64, NBYTES / NAY_BLOCK_BYTES, k);
+    nay_put put = other->blocked_put(k);
+    for (unsigned i = 0; i < 300; i++) {
+      uint64_t hash = a_hash(k << 20 | i / 61 << 8, i);
+      nay__kernels_scalar.blocked_add(&a, hash);
+      assert_int_equal(put(&b, hash), NAY_OK);
+      assert_memory_equal(scalar_bytes, other_bytes, sizeof scalar_bytes);
+    }
+  }
 }
 
 /* Keys of 0 to 20 bytes, mostly 9 to 16, with a pointer each and packed. */
@@ -181,6 +205,7 @@ int main(void) {
   const nay_kernels *table;
   for (size_t i = 0; (table = nay__kernels_at(i)) != NULL; i++) {
     tests[n++] = (test_case)TEST_WITH(table->name, same_bits_as_scalar, table);
+    tests[n++] = (test_case)TEST_WITH(table->name, puts_are_adds, table);
     if (table->xxh3_short != NULL) {
       tests[n++] = (test_case)TEST_WITH(table->name, same_hashes_as_xxhash, table);
     }
