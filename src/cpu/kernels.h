@@ -23,13 +23,6 @@
 #define NAY_G64 0x9e3779b97f4a7c15u
 #define NAY_G32 0x9e3779b9u
 
-/* nay_fuse_view: a payload of family/fuse.h, taken apart. */
-typedef struct nay_fuse_view {
-  uint64_t nshards, stride, span, segment;
-  const uint8_t *factors; /* of the shards */
-  uint8_t *arrays;
-} nay_fuse_view;
-
 /*
  * nay_bits: what a kernel needs to know of a filter. `nunits` counts bits (bloom) or blocks. It
  * begins with the filter's own probe, for nay_filter_may_contain_hash.
@@ -41,7 +34,6 @@ typedef struct nay_bits {
   uint32_t k;
   uint32_t extra; /* for the family, as in its shape */
   bool in_cache;  /* small enough that asking for lines ahead of time costs more than it gives */
-  nay_fuse_view fuse;
 } nay_bits;
 
 /* nay_put: adds a key to a filter of k probes, and does not say whether it was new. NAY_OK. */

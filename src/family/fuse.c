@@ -189,8 +189,9 @@ NAY_INLINE uint64_t fuse_push(uint64_t bitmap, uint32_t differ) {
  */
 NAY_INLINE bool fuse_find(nay_fuse_layout layout, unsigned width, bool one_shard, const nay_bits *b,
                           uint64_t x) {
-  uint64_t shard = one_shard ? 0 : nay__shard_of(x, b->fuse.nshards);
-  return fuse_differ(layout, width, &b->fuse, shard, nay__fuse_factor(&b->fuse, shard), x) == 0;
+  const nay_fuse_view *v = &((const nay_filter *)(const void *)b)->fuse;
+  uint64_t shard = one_shard ? 0 : nay__shard_of(x, v->nshards);
+  return fuse_differ(layout, width, v, shard, nay__fuse_factor(v, shard), x) == 0;
 }
 
 /* The same for every filter. */
@@ -230,15 +231,15 @@ FUSE_PROBES(NAY_BMI2, xor_probe3_bmi2, NAY_XOR_3)
 /* Whether fuse_find is enough: no premix, no shard whose answer is fixed. */
 static bool fuse_is_plain(const nay_filter *f) {
   uint64_t odd = 1;
-  for (uint64_t i = 0; i < f->bits.fuse.nshards; i++) odd &= nay__fuse_factor(&f->bits.fuse, i);
+  for (uint64_t i = 0; i < f->fuse.nshards; i++) odd &= nay__fuse_factor(&f->fuse, i);
   return nay__load64le(f->bits.bytes) == 0 && !nay__fuse_is_fixed(odd);
 }
 
 static nay_probe fuse_kernel(nay_filter *f) {
-  f->bits.fuse = nay__fuse_view_of(&f->shape, f->bits.bytes);
+  f->fuse = nay__fuse_view_of(&f->shape, f->bits.bytes);
   if (!fuse_is_plain(f)) return NULL;
   unsigned bits = nay__fuse_bits(&f->shape);
-  bool one_shard = f->bits.fuse.nshards == 1, bmi2 = f->kernels->popcnt;
+  bool one_shard = f->fuse.nshards == 1, bmi2 = f->kernels->popcnt;
   switch (nay__fuse_layout_of(f)) {
     case NAY_FUSE_3: return (bmi2 ? fuse_probe3_bmi2 : fuse_probe3)(bits, one_shard);
     case NAY_FUSE_4: return (bmi2 ? fuse_probe4_bmi2 : fuse_probe4)(bits, one_shard);

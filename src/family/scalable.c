@@ -132,7 +132,7 @@ static scalable_walk scalable_begin(const nay_filter *f) {
   return (scalable_walk){payload, scalable_nlevels(payload), NULL, {.bytes = payload + f->nbytes}};
 }
 
-static bool scalable_next(scalable_walk *w) {
+NAY_INLINE bool scalable_next(scalable_walk *w) {
   if (w->left == 0) return false;
   w->left--;
   w->row = scalable_row(w->payload, w->left);
@@ -281,7 +281,9 @@ static unsigned scalable_set(const nay_bits *level, uint64_t hash) {
 
 static bool scalable_test(const nay_filter *f, nay_hash h) {
   for (scalable_walk w = scalable_begin(f); scalable_next(&w);) {
-    if (f->kernels->blocked_test(&w.level, h.lo)) return true;
+    nay_bits level = {.bytes = w.level.bytes, .nunits = w.level.nunits, .k = w.level.k};
+    if (f->kernels->blocked_test(&level, h.lo))
+      return true; /* a copy: the walk stays in registers */
   }
   return false;
 }
