@@ -83,6 +83,17 @@ typedef struct nay_band_columns {
   uint64_t lo[32], hi[32]; /* the last 128 slots of each column, the lowest bit found last */
 } nay_band_columns;
 
+/* A shard's keys, sorted by the panel of eight slots that they begin in, and what becomes of them.
+ */
+typedef struct nay_band_sweep {
+  uint64_t *keys;       /* those set aside come to stand at the front */
+  const uint32_t *ends; /* of the keys of each panel */
+  uint32_t npanels;
+  uint32_t seed, starts; /* of the shard; how many first slots it has */
+  nay_band_row *rows;
+  uint32_t next, naside;
+} nay_band_sweep;
+
 /* What a kernel has done in a block of a counting filter. */
 typedef struct nay_counted {
   uint32_t probes; /* the first so many of k; the others need more than a kernel can */
@@ -129,8 +140,10 @@ typedef struct nay_kernels {
   bool (*ribbon_look)(const nay_ribbon_spot *); /* NULL: ribbon.c does it by words */
   /* keys that are premixed; NULL: one look after the other */
   uint64_t (*ribbon_test64)(const nay_ribbon_map *, const uint64_t *x, unsigned n);
-  /* 128 slots of columns 8 part to 8 part + 7, from the last row to the first; NULL: banding.c */
-  void (*ribbon_solve)(const nay_band_row *rows, unsigned part, nay_band_columns *);
+  /* eliminates; false: an equation depends on others. NULL, as the next: banding.c does it */
+  bool (*band_sweep)(nay_band_sweep *);
+  /* 128 slots of columns 8 part to 8 part + 7, from the last row to the first */
+  void (*band_solve)(const nay_band_row *rows, unsigned part, nay_band_columns *);
 
   /*
    * XXH3 of keys from, from + 1, ... in eights, up to n, until eight of which one has not 9 to 16

@@ -19,11 +19,9 @@
 
 #if NAY_HAS_X86_KERNELS
 
-#include <immintrin.h>
+#include "cpu/ribbon_rows.h"
 
 #define RIBBON_TARGET __attribute__((target("avx512f,avx512dq,bmi2")))
-#define RIBBON_POPCNT \
-  __attribute__((target("avx512f,avx512dq,avx512bw,avx512vbmi2,avx512vpopcntdq,bmi2")))
 #define RIBBON_PAIRS 0x0003000300030003u /* of a fingerprint: the bits of columns c and c + 4 */
 
 /* Which words of eight columns to load when there are n, and in which lanes their parities end. */
@@ -110,24 +108,6 @@ typedef struct ribbon_group {
   uint64_t is_short, empty; /* bit i: key i begins in a block with a column less, in no block */
 } ribbon_group;
 
-RIBBON_POPCNT static inline __m512i ribbon_set1(uint64_t x) {
-  return _mm512_set1_epi64((int64_t)x);
-}
-
-/* Both halves of x * c, from products of 32 bits. */
-RIBBON_POPCNT static inline __m512i ribbon_product(__m512i x, uint64_t c, __m512i *low) {
-  __m512i c0 = ribbon_set1(c & 0xffffffffu), c1 = ribbon_set1(c >> 32);
-  __m512i x1 = _mm512_srli_epi64(x, 32), low32 = ribbon_set1(0xffffffffu);
-  __m512i a = _mm512_mul_epu32(x1, c0), b = _mm512_mul_epu32(x, c1);
-  __m512i carry = _mm512_srli_epi64(_mm512_mul_epu32(x, c0), 32);
-  carry = _mm512_add_epi64(carry, _mm512_and_si512(a, low32));
-  carry = _mm512_add_epi64(carry, _mm512_and_si512(b, low32));
-  __m512i high = _mm512_add_epi64(_mm512_mul_epu32(x1, c1), _mm512_srli_epi64(carry, 32));
-  high = _mm512_add_epi64(high, _mm512_srli_epi64(a, 32));
-  *low = _mm512_mullo_epi64(x, ribbon_set1(c));
-  return _mm512_add_epi64(high, _mm512_srli_epi64(b, 32));
-}
-
 /* Entries of the directory: first block and seed, and the first block of the next shard. */
 RIBBON_POPCNT static inline __m512i ribbon_entries(const nay_ribbon_map *map, __m512i x,
                                                    __m512i *next) {
@@ -191,20 +171,13 @@ RIBBON_POPCNT static inline void ribbon_aim8(const nay_ribbon_map *map, __m512i 
   first = _mm512_mask_set1_epi64(first, empty, 0);
   nblocks = _mm512_mask_set1_epi64(nblocks, empty, 1);
 
-  __m512i lo, hi, m = ribbon_product(_mm512_xor_si512(x, seed), 0xd6e8feb86659fd93u, &lo);
-  m = _mm512_xor_si512(m, lo);
-  hi = ribbon_product(m, 0xe7037ed1a0b428dbu, &lo);
-  lo = _mm512_or_si512(lo, ribbon_set1(1));
-  __m512i print = _mm512_mullo_epi64(m, ribbon_set1(0xa0761d6478bd642fu));
-  print = _mm512_xor_si512(print, _mm512_srli_epi64(print, 32));
-  __mmask8 homogeneous = _mm512_test_epi64_mask(seed, ribbon_set1(0x80000000u));
-  ribbon_prints(_mm512_mask_set1_epi64(print, homogeneous, 0), map->columns, g, i);
-
   __m512i starts = _mm512_sub_epi64(_mm512_slli_epi64(nblocks, 7), ribbon_set1(127));
-  __m512i start = _mm512_srli_epi64(_mm512_mul_epu32(m, starts), 32);
-  __m512i offset = _mm512_and_si512(start, ribbon_set1(127));
-  ribbon_shift(lo, hi, offset, g, i);
-  __m512i block = _mm512_add_epi64(first, _mm512_srli_epi64(start, 7));
+  ribbon_rows rows = ribbon_rows_of(x, seed, starts);
+  __mmask8 homogeneous = _mm512_test_epi64_mask(seed, ribbon_set1(0x80000000u));
+  ribbon_prints(_mm512_mask_set1_epi64(rows.print, homogeneous, 0), map->columns, g, i);
+  __m512i offset = _mm512_and_si512(rows.start, ribbon_set1(127));
+  ribbon_shift(rows.lo, rows.hi, offset, g, i);
+  __m512i block = _mm512_add_epi64(first, _mm512_srli_epi64(rows.start, 7));
   __m512i short_blocks = ribbon_set1(map->short_blocks), columns = ribbon_set1(map->columns);
   __mmask8 is_short = _mm512_cmplt_epu64_mask(block, short_blocks);
   g->is_short |= (uint64_t)is_short << i;
@@ -271,28 +244,6 @@ RIBBON_POPCNT uint64_t nay__ribbon_test64_avx512(const nay_ribbon_map *map, cons
     nay |= ribbon_differ64(map, &g, n, part);
   }
   return ~nay & ~(uint64_t)0 >> (64 - n);
-}
-
-/* ---- solving ---- */
-
-RIBBON_POPCNT void nay__ribbon_solve_avx512(const nay_band_row *rows, unsigned part,
-                                            nay_band_columns *columns) {
-  const __m512i one = ribbon_set1(1);
-  const __m512i print_bit = _mm512_add_epi64(_mm512_setr_epi64(0, 16, 32, 48, 1, 17, 33, 49),
-                                             ribbon_set1(2 * (uint64_t)part));
-  __m512i lo = _mm512_loadu_si512(columns->lo + 8 * part);
-  __m512i hi = _mm512_loadu_si512(columns->hi + 8 * part);
-  for (unsigned i = 128; i-- > 0;) {
-    __m512i print = _mm512_srlv_epi64(ribbon_set1(rows[i].print), print_bit);
-    hi = _mm512_shldi_epi64(hi, lo, 1);
-    lo = _mm512_add_epi64(lo, lo);
-    __m512i x = _mm512_and_si512(lo, ribbon_set1(rows[i].lo));
-    x = _mm512_ternarylogic_epi64(x, hi, ribbon_set1(rows[i].hi), 0x78);
-    lo = _mm512_or_si512(lo, _mm512_and_si512(print, one));
-    lo = _mm512_ternarylogic_epi64(lo, _mm512_popcnt_epi64(x), one, 0x78);
-  }
-  _mm512_storeu_si512(columns->lo + 8 * part, lo);
-  _mm512_storeu_si512(columns->hi + 8 * part, hi);
 }
 
 #endif /* NAY_HAS_X86_KERNELS */
