@@ -83,15 +83,22 @@ typedef struct nay_band_columns {
   uint64_t lo[32], hi[32]; /* the last 128 slots of each column, the lowest bit found last */
 } nay_band_columns;
 
-/* A shard's keys, sorted by the panel of eight slots that they begin in, and what becomes of them.
- */
+/* Equations on their way, from the first slot of a panel on; room to store eight too many. */
+#define NAY_BAND_PENDING 64u
+typedef struct nay_band_pending {
+  uint64_t lo[NAY_BAND_PENDING + 8], hi[NAY_BAND_PENDING + 8], print[NAY_BAND_PENDING + 8];
+  unsigned n;
+} nay_band_pending;
+
+/* Half of a shard's slots, and the keys that begin in them, sorted by panels of eight slots. */
 typedef struct nay_band_sweep {
-  uint64_t *keys;       /* those set aside come to stand at the front */
-  const uint32_t *ends; /* of the keys of each panel */
-  uint32_t npanels;
-  uint32_t seed, starts; /* of the shard; how many first slots it has */
-  nay_band_row *rows;
-  uint32_t next, naside;
+  nay_band_row *rows;     /* of the next panel */
+  const uint32_t *ends;   /* of the keys of the next panel and those after it */
+  uint64_t *keys;         /* of the shard */
+  uint32_t next;          /* key */
+  uint32_t seed, starts;  /* of the shard; how many first slots it has */
+  uint32_t aside, naside; /* keys set aside, moved to the front of the half's */
+  nay_band_pending pending;
 } nay_band_sweep;
 
 /* What a kernel has done in a block of a counting filter. */
@@ -140,8 +147,8 @@ typedef struct nay_kernels {
   bool (*ribbon_look)(const nay_ribbon_spot *); /* NULL: ribbon.c does it by words */
   /* keys that are premixed; NULL: one look after the other */
   uint64_t (*ribbon_test64)(const nay_ribbon_map *, const uint64_t *x, unsigned n);
-  /* eliminates; false: an equation depends on others. NULL, as the next: banding.c does it */
-  bool (*band_sweep)(nay_band_sweep *);
+  /* eliminates all but what is pending or set aside. NULL, as the next: banding.c does it */
+  void (*band_sweep)(nay_band_sweep halves[2], uint32_t npanels);
   /* 128 slots of columns 8 part to 8 part + 7, from the last row to the first */
   void (*band_solve)(const nay_band_row *rows, unsigned part, nay_band_columns *);
 

@@ -15,7 +15,8 @@
  *      become rows are dropped, the others move on by eight slots.
  *
  * It gives the rows of the same slots, and so the same solution. A key that finds 64 others
- * unplaced is set aside, to be placed one by one when all rows are there.
+ * unplaced is set aside, to be placed one by one when all rows are there; so are those that the
+ * first half of the slots leaves to the second.
  *
  * Solving goes from the last slot to the first, eight columns side by side, a lane each.
  */
@@ -26,22 +27,17 @@
 #include "cpu/ribbon_rows.h"
 
 #define BAND_PANEL 8u
-#define BAND_MOST 64u
 #define BAND_TOP 0xff00000000000000u /* no fingerprint has these bits: slots 128 to 134 */
 
-/* Equations on their way, relative to the first slot of the panel; room to store eight too many. */
-typedef struct band_pending {
-  uint64_t lo[BAND_MOST + 8], hi[BAND_MOST + 8], print[BAND_MOST + 8];
-  unsigned n;
-} band_pending;
-
 /* The keys that begin in a panel. */
-RIBBON_POPCNT static inline void band_enter(nay_band_sweep *s, uint32_t end, band_pending *p) {
+RIBBON_POPCNT static inline void band_enter(nay_band_sweep *s) {
+  nay_band_pending *p = &s->pending;
+  uint32_t end = *s->ends++;
   const __m512i seed = ribbon_set1(s->seed), starts = ribbon_set1(s->starts);
   while (s->next < end) {
     unsigned n = end - s->next < 8 ? end - s->next : 8;
-    if (NAY_UNLIKELY(p->n + n > BAND_MOST)) {
-      while (n-- > 0) s->keys[s->naside++] = s->keys[s->next++];
+    if (NAY_UNLIKELY(p->n + n > NAY_BAND_PENDING)) {
+      while (n-- > 0) s->keys[s->aside + s->naside++] = s->keys[s->next++];
       continue;
     }
     __mmask8 mask = (__mmask8)((1u << n) - 1);
@@ -68,7 +64,7 @@ typedef struct band_pivots {
 } band_pivots;
 
 /* The low bytes of 64 equations. */
-RIBBON_POPCNT static inline __m512i band_low_bytes(const band_pending *p) {
+RIBBON_POPCNT static inline __m512i band_low_bytes(const nay_band_pending *p) {
   __m256i half[2];
   for (unsigned i = 0; i < 2; i++) {
     const uint64_t *lo = p->lo + 32 * i;
@@ -82,7 +78,7 @@ RIBBON_POPCNT static inline __m512i band_low_bytes(const band_pending *p) {
   return _mm512_inserti64x4(_mm512_castsi256_si512(half[0]), half[1], 1);
 }
 
-RIBBON_POPCNT static inline void band_find(const band_pending *p, band_pivots *v) {
+RIBBON_POPCNT static inline void band_find(const nay_band_pending *p, band_pivots *v) {
   uint64_t slot[BAND_PANEL], left = p->n == 0 ? 0 : ~(uint64_t)0 >> (64 - p->n);
   __m512i bytes = band_low_bytes(p);
   unsigned found = 0;
@@ -117,7 +113,7 @@ RIBBON_POPCNT static inline band_eight band_add(band_eight a, __mmask8 lanes, ba
 }
 
 /* Sums up the rows; each[i] is row i in all lanes. */
-RIBBON_POPCNT static inline band_eight band_rows(const band_pending *p, const band_pivots *v,
+RIBBON_POPCNT static inline band_eight band_rows(const nay_band_pending *p, const band_pivots *v,
                                                  band_eight *each) {
   const __m512i none = _mm512_setzero_si512();
   __m512i at = _mm512_loadu_si512(v->at);
@@ -160,7 +156,7 @@ RIBBON_POPCNT static inline void band_store(band_eight r, nay_band_row *rows) {
 }
 
 /* Adds the rows to all equations, drops those that are rows, and goes on by eight slots. */
-RIBBON_POPCNT static inline void band_apply(band_pending *p, const band_pivots *v,
+RIBBON_POPCNT static inline void band_apply(nay_band_pending *p, const band_pivots *v,
                                             const band_eight *each) {
   unsigned to = 0;
   uint64_t left = v->left;
@@ -183,19 +179,28 @@ RIBBON_POPCNT static inline void band_apply(band_pending *p, const band_pivots *
   p->n = to;
 }
 
-RIBBON_POPCNT bool nay__band_sweep_avx512(nay_band_sweep *s) {
-  band_pending p;
-  memset(&p, 0, sizeof p);
-  s->next = s->naside = 0;
-  for (uint32_t panel = 0; panel < s->npanels; panel++) {
-    band_pivots pivots;
-    band_eight each[BAND_PANEL];
-    band_enter(s, s->ends[panel], &p);
-    band_find(&p, &pivots);
-    band_store(band_rows(&p, &pivots, each), s->rows + (size_t)panel * BAND_PANEL);
-    band_apply(&p, &pivots, each);
+/* One half of the slots, and what is known of its panel. */
+typedef struct band_half {
+  nay_band_sweep *sweep;
+  band_pivots pivots;
+  band_eight each[BAND_PANEL];
+} band_half;
+
+/* Each step waits for the one before it, so both halves go on at once. */
+RIBBON_POPCNT void nay__band_sweep_avx512(nay_band_sweep sweeps[2], uint32_t npanels) {
+  band_half halves[2] = {{.sweep = &sweeps[0]}, {.sweep = &sweeps[1]}};
+  for (uint32_t panel = 0; panel < npanels; panel++) {
+    for (unsigned i = 0; i < 2; i++) band_enter(&sweeps[i]);
+    for (unsigned i = 0; i < 2; i++) band_find(&sweeps[i].pending, &halves[i].pivots);
+    for (unsigned i = 0; i < 2; i++) {
+      band_half *h = &halves[i];
+      band_store(band_rows(&h->sweep->pending, &h->pivots, h->each), h->sweep->rows);
+      h->sweep->rows += BAND_PANEL;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+      band_apply(&sweeps[i].pending, &halves[i].pivots, halves[i].each);
+    }
   }
-  return p.n == 0; /* what is left has no slot: it depends on others */
 }
 
 /* ---- solving ---- */

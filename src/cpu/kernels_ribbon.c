@@ -53,11 +53,11 @@ RIBBON_TARGET static inline ribbon_slots ribbon_slots_of(const nay_ribbon_spot *
 
 /* Eight columns at p and q, each summed into one lane. */
 RIBBON_TARGET static inline __m512i ribbon_sum(const uint8_t *p, const uint8_t *q,
-                                               const ribbon_lanes *lanes, ribbon_slots slots) {
-  __m512i a = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes->low, p), slots.here);
-  __m512i b = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes->high, p + 64), slots.here);
-  __m512i c = _mm512_maskz_loadu_epi64(lanes->low, q);
-  __m512i d = _mm512_maskz_loadu_epi64(lanes->high, q + 64);
+                                               ribbon_lanes lanes, ribbon_slots slots) {
+  __m512i a = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes.low, p), slots.here);
+  __m512i b = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes.high, p + 64), slots.here);
+  __m512i c = _mm512_maskz_loadu_epi64(lanes.low, q);
+  __m512i d = _mm512_maskz_loadu_epi64(lanes.high, q + 64);
   a = _mm512_ternarylogic_epi64(a, c, slots.next, 0x78); /* a ^ (c & next) */
   b = _mm512_ternarylogic_epi64(b, d, slots.next, 0x78);
   return _mm512_xor_si512(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
@@ -79,7 +79,7 @@ RIBBON_POPCNT static inline uint32_t ribbon_parity_counted(__m512i x) {
 }
 
 /* Columns from the first of eight on. */
-#define RIBBON_LANES(left) (&ribbon_lanes_of[(left) < 8 ? (left) : 8])
+#define RIBBON_LANES(left) (ribbon_lanes_of[(left) < 8 ? (left) : 8])
 
 #define RIBBON_DEFINE_LOOK(target, name, parity)                                   \
   target bool name(const nay_ribbon_spot *s) {                                     \
@@ -87,9 +87,9 @@ RIBBON_POPCNT static inline uint32_t ribbon_parity_counted(__m512i x) {
     uint64_t print = s->print;                                                     \
     uint32_t differ = 0;                                                           \
     for (unsigned left = s->columns, at = 0;; left -= 8, at += 128, print >>= 2) { \
-      const ribbon_lanes *lanes = RIBBON_LANES(left);                              \
+      ribbon_lanes lanes = RIBBON_LANES(left);                                     \
       uint32_t got = parity(ribbon_sum(s->here + at, s->next + at, lanes, slots)); \
-      differ |= (got ^ (uint32_t)_pext_u64(print, RIBBON_PAIRS)) & lanes->valid;   \
+      differ |= (got ^ (uint32_t)_pext_u64(print, RIBBON_PAIRS)) & lanes.valid;    \
       if (left <= 8) return differ == 0;                                           \
     }                                                                              \
   }
@@ -201,7 +201,7 @@ static inline void ribbon_fetch(const nay_ribbon_map *map, const ribbon_group *g
 /* The last block is never short, so the columns of a whole one can be read everywhere. */
 RIBBON_POPCNT static inline uint32_t ribbon_parities(const nay_ribbon_map *map,
                                                      const ribbon_group *g, unsigned i, size_t at,
-                                                     const ribbon_lanes *lanes) {
+                                                     ribbon_lanes lanes) {
   const __m128i *here = (const __m128i *)(const void *)g->here[i];
   const __m128i *next = (const __m128i *)(const void *)g->next[i];
   ribbon_slots slots = {_mm512_broadcast_i64x2(_mm_loadu_si128(here)),
@@ -217,7 +217,7 @@ RIBBON_POPCNT static inline uint32_t ribbon_parities(const nay_ribbon_map *map,
 RIBBON_POPCNT static uint64_t ribbon_differ64(const nay_ribbon_map *map, const ribbon_group *g,
                                               unsigned n, unsigned part) {
   unsigned left = map->columns - 8 * part;
-  const ribbon_lanes *lanes = RIBBON_LANES(left), *fewer = RIBBON_LANES(left - 1);
+  ribbon_lanes lanes = RIBBON_LANES(left), fewer = RIBBON_LANES(left - 1);
   uint8_t got[64] = {0};
   bool far = part == 0 && !map->in_cache;
   for (unsigned i = 0; far && i < n && i < RIBBON_AHEAD; i++) ribbon_fetch(map, g, i);
@@ -226,7 +226,7 @@ RIBBON_POPCNT static uint64_t ribbon_differ64(const nay_ribbon_map *map, const r
     got[i] = (uint8_t)ribbon_parities(map, g, i, 128 * (size_t)part, lanes);
   }
   __m512i valid =
-      _mm512_mask_set1_epi8(_mm512_set1_epi8((char)lanes->valid), g->is_short, (char)fewer->valid);
+      _mm512_mask_set1_epi8(_mm512_set1_epi8((char)lanes.valid), g->is_short, (char)fewer.valid);
   __m512i differ = _mm512_xor_si512(_mm512_loadu_si512(got), _mm512_loadu_si512(g->print[part]));
   return _mm512_test_epi8_mask(differ, valid);
 }

@@ -47,7 +47,7 @@ bool nay__ribbon_look_popcnt(const nay_ribbon_spot *spot);
 uint64_t nay__ribbon_test64_avx512(const nay_ribbon_map *map, const uint64_t *x, unsigned n);
 
 /* kernels_band.c, with the same */
-bool nay__band_sweep_avx512(nay_band_sweep *sweep);
+void nay__band_sweep_avx512(nay_band_sweep halves[2], uint32_t npanels);
 void nay__band_solve_avx512(const nay_band_row *rows, unsigned part, nay_band_columns *columns);
 
 bool nay__ribbon_look_neon(const nay_ribbon_spot *spot);

@@ -95,26 +95,30 @@ NAY_INLINE bool band_start(const nay_ribbon_shard *s, const band *b, band_lane *
 
 enum { BAND_GOES_ON, BAND_PLACED, BAND_DEPENDS };
 
-/* One step: into the row if it is empty, else on to the next one that is not eliminated. */
-NAY_INLINE int band_step(band_lane *l) {
-  nay_band_row *row = l->row;
-  if (row->lo == 0) {
-    *row = (nay_band_row){l->lo, l->hi, l->print};
-    return BAND_PLACED;
-  }
-  uint64_t lo = l->lo ^ row->lo, hi = l->hi ^ row->hi;
-  l->print ^= row->print;
+/* Goes on to the first slot that is not eliminated. */
+NAY_INLINE int band_skip(band_lane *l, nay_band_row *row, uint64_t lo, uint64_t hi) {
   if (NAY_UNLIKELY(lo == 0)) {
     if (hi == 0) return BAND_DEPENDS;
     row += 64;
     lo = hi;
     hi = 0;
   }
-  unsigned zeros = nay__ctz64(lo); /* at least 1 but after the jump of 64 */
+  unsigned zeros = nay__ctz64(lo);
   l->row = row + zeros;
   l->lo = lo >> zeros | (hi << 1) << (63 - zeros);
   l->hi = hi >> zeros;
   return BAND_GOES_ON;
+}
+
+/* One step: into the row if it is empty, else on to the next one. */
+NAY_INLINE int band_step(band_lane *l) {
+  nay_band_row *row = l->row;
+  if (row->lo == 0) {
+    *row = (nay_band_row){l->lo, l->hi, l->print};
+    return BAND_PLACED;
+  }
+  l->print ^= row->print;
+  return band_skip(l, row, l->lo ^ row->lo, l->hi ^ row->hi);
 }
 
 /* False when an equation depends on others, which in a homogeneous system does no harm. */
@@ -131,12 +135,13 @@ NAY_INLINE bool band_advance(const nay_ribbon_shard *s, const band *b, bool homo
  * A step waits for the one before it. So several keys go down at once, from different parts of the
  * band; where their ways meet, any order of steps is as good as another.
  */
-static bool band_place(const nay_ribbon_shard *s, const band *b, size_t n, bool homogeneous) {
+static bool band_place(const nay_ribbon_shard *s, const band *b, uint64_t *keys, size_t n,
+                       bool homogeneous) {
   band_lane lanes[BAND_LANES];
   bool more = true;
   for (size_t i = 0; i < BAND_LANES; i++) {
-    lanes[i].next = b->keys + n * i / BAND_LANES;
-    lanes[i].end = b->keys + n * (i + 1) / BAND_LANES;
+    lanes[i].next = keys + n * i / BAND_LANES;
+    lanes[i].end = keys + n * (i + 1) / BAND_LANES;
     if (!band_start(s, b, &lanes[i])) lanes[i].row = NULL;
     more = more && lanes[i].row != NULL;
   }
@@ -159,20 +164,46 @@ static bool band_place(const nay_ribbon_shard *s, const band *b, size_t n, bool 
   return true;
 }
 
-/* By vectors, where the CPU can; the few keys that are left then go down one by one. */
+/* Equations that begin anywhere after `row`. */
+static bool band_place_pending(const nay_band_pending *p, nay_band_row *row) {
+  for (unsigned i = 0; i < p->n; i++) {
+    band_lane l = {.print = p->print[i]};
+    int step = band_skip(&l, row, p->lo[i], p->hi[i]);
+    while (step == BAND_GOES_ON) step = band_step(&l);
+    if (step == BAND_DEPENDS) return false;
+  }
+  return true;
+}
+
+/* By vectors; the few keys that are left then go down one by one. */
+static bool band_sweep(const nay_filter *f, const nay_ribbon_shard *s, const band *b) {
+  uint32_t half = b->nslots / BAND_PANEL / 2, middle = b->ends[half - 1];
+  uint32_t starts = b->nslots - (NAY_RIBBON_WIDTH - 1);
+  nay_band_sweep halves[2];
+  for (uint32_t i = 0; i < 2; i++) {
+    nay_band_sweep *h = &halves[i];
+    h->rows = b->rows + (size_t)i * half * BAND_PANEL;
+    h->ends = b->ends + (size_t)i * half;
+    h->keys = b->keys;
+    h->next = h->aside = i == 0 ? 0 : middle;
+    h->seed = s->seed;
+    h->starts = starts;
+    h->naside = 0;
+    memset(&h->pending, 0, sizeof h->pending);
+  }
+  f->kernels->band_sweep(halves, half);
+  /* what the second half leaves has no slot: it depends on others */
+  return halves[1].pending.n == 0 &&
+         band_place_pending(&halves[0].pending, b->rows + (size_t)half * BAND_PANEL) &&
+         band_place(s, b, b->keys, halves[0].naside, false) &&
+         band_place(s, b, b->keys + middle, halves[1].naside, false);
+}
+
 static bool band_eliminate(const nay_filter *f, const nay_ribbon_shard *s, const band *b, size_t n,
                            bool homogeneous) {
-  if (f->kernels->band_sweep == NULL || homogeneous) {
-    memset(b->rows, 0, b->nslots * sizeof *b->rows);
-    return band_place(s, b, n, homogeneous);
-  }
-  nay_band_sweep sweep = {.keys = b->keys,
-                          .ends = b->ends,
-                          .npanels = b->nslots / BAND_PANEL,
-                          .seed = s->seed,
-                          .starts = b->nslots - (NAY_RIBBON_WIDTH - 1),
-                          .rows = b->rows};
-  return f->kernels->band_sweep(&sweep) && band_place(s, b, sweep.naside, false);
+  if (f->kernels->band_sweep != NULL && !homogeneous) return band_sweep(f, s, b);
+  memset(b->rows, 0, b->nslots * sizeof *b->rows);
+  return band_place(s, b, b->keys, n, homogeneous);
 }
 
 /* ---- substitution ---- */
