@@ -41,7 +41,8 @@ void nay__cuckoo_aim64_avx512(const nay_cuckoo_aim *aim, const uint64_t *hashes,
 nay_counted nay__counting_add_avx512(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
 nay_counted nay__counting_remove_avx512(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
 
-/* kernels_ribbon.c; all but the first with VBMI2 and VPOPCNTDQ */
+/* kernels_ribbon.c; the last two with VBMI2 and VPOPCNTDQ */
+bool nay__ribbon_look_avx2(const nay_ribbon_spot *spot);
 bool nay__ribbon_look_avx512(const nay_ribbon_spot *spot);
 bool nay__ribbon_look_popcnt(const nay_ribbon_spot *spot);
 uint64_t nay__ribbon_test64_avx512(const nay_ribbon_map *map, const uint64_t *x, unsigned n);
