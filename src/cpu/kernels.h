@@ -90,7 +90,8 @@ typedef struct nay_band_pending {
   unsigned n;
 } nay_band_pending;
 
-/* Half of a shard's slots, and the keys that begin in them, sorted by panels of eight slots. */
+/* Half of a shard's slots, and the keys that begin in them, sorted by panels of slots. */
+#define NAY_BAND_PANEL 8u
 typedef struct nay_band_sweep {
   nay_band_row *rows;     /* of the next panel */
   const uint32_t *ends;   /* of the keys of the next panel and those after it */

@@ -26,7 +26,6 @@
 
 #include "cpu/ribbon_rows.h"
 
-#define BAND_PANEL 8u
 #define BAND_TOP 0xff00000000000000u /* no fingerprint has these bits: slots 128 to 134 */
 
 /* The keys that begin in a panel. */
@@ -42,7 +41,7 @@ RIBBON_POPCNT static inline void band_enter(nay_band_sweep *s) {
     }
     __mmask8 mask = (__mmask8)((1u << n) - 1);
     ribbon_rows r = ribbon_rows_of(_mm512_maskz_loadu_epi64(mask, s->keys + s->next), seed, starts);
-    __m512i up = _mm512_and_si512(r.start, ribbon_set1(BAND_PANEL - 1));
+    __m512i up = _mm512_and_si512(r.start, ribbon_set1(NAY_BAND_PANEL - 1));
     __m512i down = _mm512_sub_epi64(ribbon_set1(64), up);
     __m512i top = _mm512_slli_epi64(_mm512_srlv_epi64(r.hi, down), 56);
     __m512i hi = _mm512_or_si512(_mm512_sllv_epi64(r.hi, up), _mm512_srlv_epi64(r.lo, down));
@@ -57,9 +56,9 @@ RIBBON_POPCNT static inline void band_enter(nay_band_sweep *s) {
 
 /* What step 1 finds. */
 typedef struct band_pivots {
-  uint64_t others[BAND_PANEL]; /* bit e: equation e gets the row of this slot */
-  uint64_t at[BAND_PANEL];     /* which equation is the row */
-  uint64_t left;               /* equations that are no row */
+  uint64_t others[NAY_BAND_PANEL]; /* bit e: equation e gets the row of this slot */
+  uint64_t at[NAY_BAND_PANEL];     /* which equation is the row */
+  uint64_t left;                   /* equations that are no row */
   __mmask8 found;
 } band_pivots;
 
@@ -79,21 +78,21 @@ RIBBON_POPCNT static inline __m512i band_low_bytes(const nay_band_pending *p) {
 }
 
 RIBBON_POPCNT static inline void band_find(const nay_band_pending *p, band_pivots *v) {
-  uint64_t slot[BAND_PANEL], left = p->n == 0 ? 0 : ~(uint64_t)0 >> (64 - p->n);
+  uint64_t slot[NAY_BAND_PANEL], left = p->n == 0 ? 0 : ~(uint64_t)0 >> (64 - p->n);
   __m512i bytes = band_low_bytes(p);
   unsigned found = 0;
-  for (unsigned i = 0; i < BAND_PANEL; i++) {
+  for (unsigned i = 0; i < NAY_BAND_PANEL; i++) {
     slot[i] = _mm512_test_epi8_mask(bytes, _mm512_set1_epi8((char)(1u << i)));
   }
 #pragma GCC unroll 8
-  for (unsigned i = 0; i < BAND_PANEL; i++) {
+  for (unsigned i = 0; i < NAY_BAND_PANEL; i++) {
     uint64_t have = slot[i] & left, row = have & (0 - have), others = have ^ row;
     left ^= row;
     found |= (unsigned)(row != 0) << i;
     v->at[i] = _tzcnt_u64(row) & 63;
     v->others[i] = others;
 #pragma GCC unroll 8
-    for (unsigned j = i + 1; j < BAND_PANEL; j++) {
+    for (unsigned j = i + 1; j < NAY_BAND_PANEL; j++) {
       slot[j] ^= others & (0 - (uint64_t)((slot[j] & row) != 0));
     }
   }
@@ -121,7 +120,7 @@ RIBBON_POPCNT static inline band_eight band_rows(const nay_band_pending *p, cons
                   _mm512_mask_i64gather_epi64(none, v->found, at, p->hi, 8),
                   _mm512_mask_i64gather_epi64(none, v->found, at, p->print, 8)};
 #pragma GCC unroll 8
-  for (unsigned i = 0; i < BAND_PANEL; i++) {
+  for (unsigned i = 0; i < NAY_BAND_PANEL; i++) {
     __m512i lane = ribbon_set1(i);
     each[i] =
         (band_eight){_mm512_permutexvar_epi64(lane, r.lo), _mm512_permutexvar_epi64(lane, r.hi),
@@ -164,7 +163,7 @@ RIBBON_POPCNT static inline void band_apply(nay_band_pending *p, const band_pivo
     band_eight e = {_mm512_loadu_si512(p->lo + from), _mm512_loadu_si512(p->hi + from),
                     _mm512_loadu_si512(p->print + from)};
 #pragma GCC unroll 8
-    for (unsigned i = 0; i < BAND_PANEL; i++) {
+    for (unsigned i = 0; i < NAY_BAND_PANEL; i++) {
       e = band_add(e, (__mmask8)(v->others[i] >> from), each[i]);
     }
     __mmask8 keep = (__mmask8)(left >> from);
@@ -183,7 +182,7 @@ RIBBON_POPCNT static inline void band_apply(nay_band_pending *p, const band_pivo
 typedef struct band_half {
   nay_band_sweep *sweep;
   band_pivots pivots;
-  band_eight each[BAND_PANEL];
+  band_eight each[NAY_BAND_PANEL];
 } band_half;
 
 /* Each step waits for the one before it, so both halves go on at once. */
@@ -195,7 +194,7 @@ RIBBON_POPCNT void nay__band_sweep_avx512(nay_band_sweep sweeps[2], uint32_t npa
     for (unsigned i = 0; i < 2; i++) {
       band_half *h = &halves[i];
       band_store(band_rows(&h->sweep->pending, &h->pivots, h->each), h->sweep->rows);
-      h->sweep->rows += BAND_PANEL;
+      h->sweep->rows += NAY_BAND_PANEL;
     }
     for (unsigned i = 0; i < 2; i++) {
       band_apply(&sweeps[i].pending, &halves[i].pivots, halves[i].each);

@@ -16,7 +16,8 @@
  * registers are a block as it is stored.
  *
  * Which rows are taken depends on the set alone, slots of empty rows are 0, and the rest follows:
- * the order of the keys leaves no trace. Sorting them by their first slot is only for the cache.
+ * the order of the keys leaves no trace. They are sorted by their first slot, roughly, for the
+ * cache and for the CPUs that eliminate eight slots at a time (cpu/kernels_band.c).
  *
  * Homogeneous [2]: when no seed works, all results are made 0 and the slots of empty rows random.
  * That has always a solution. It would need 1.05 n slots to keep the rate, so here it is a last
@@ -29,7 +30,6 @@
 #include "base/sort.h"
 #include "family/ribbon.h"
 
-#define BAND_PANEL 8u /* slots; keys are sorted by the panel that they begin in */
 #define BAND_LANES 2u /* 1: 20 % slower, 4: 15 % slower, for want of registers */
 
 typedef struct band {
@@ -44,7 +44,7 @@ static size_t band_rows_bytes(uint64_t nblocks) {
 }
 
 static size_t band_ends_bytes(uint64_t nblocks) {
-  return (size_t)(nblocks * NAY_RIBBON_WIDTH / BAND_PANEL * sizeof(uint32_t));
+  return (size_t)(nblocks * NAY_RIBBON_WIDTH / NAY_BAND_PANEL * sizeof(uint32_t));
 }
 
 static size_t band_scratch(const nay_shape *shape, uint64_t n) {
@@ -64,14 +64,14 @@ static band band_open(const nay_ribbon_shard *s, uint8_t *scratch) {
 static void band_sort(const nay_ribbon_shard *s, const uint64_t *x, size_t n, const band *b) {
   uint32_t sum = 0;
   memset(b->ends, 0, band_ends_bytes(s->nblocks));
-  for (size_t i = 0; i < n; i++) b->ends[nay__ribbon_row_of(x[i], s).start / BAND_PANEL]++;
-  for (uint32_t i = 0; i < b->nslots / BAND_PANEL; i++) {
+  for (size_t i = 0; i < n; i++) b->ends[nay__ribbon_row_of(x[i], s).start / NAY_BAND_PANEL]++;
+  for (uint32_t i = 0; i < b->nslots / NAY_BAND_PANEL; i++) {
     uint32_t count = b->ends[i];
     b->ends[i] = sum; /* where its keys begin, until all of them are there */
     sum += count;
   }
   for (size_t i = 0; i < n; i++) {
-    b->keys[b->ends[nay__ribbon_row_of(x[i], s).start / BAND_PANEL]++] = x[i];
+    b->keys[b->ends[nay__ribbon_row_of(x[i], s).start / NAY_BAND_PANEL]++] = x[i];
   }
 }
 
@@ -177,12 +177,12 @@ static bool band_place_pending(const nay_band_pending *p, nay_band_row *row) {
 
 /* By vectors; the few keys that are left then go down one by one. */
 static bool band_sweep(const nay_filter *f, const nay_ribbon_shard *s, const band *b) {
-  uint32_t half = b->nslots / BAND_PANEL / 2, middle = b->ends[half - 1];
+  uint32_t half = b->nslots / NAY_BAND_PANEL / 2, middle = b->ends[half - 1];
   uint32_t starts = b->nslots - (NAY_RIBBON_WIDTH - 1);
   nay_band_sweep halves[2];
   for (uint32_t i = 0; i < 2; i++) {
     nay_band_sweep *h = &halves[i];
-    h->rows = b->rows + (size_t)i * half * BAND_PANEL;
+    h->rows = b->rows + (size_t)i * half * NAY_BAND_PANEL;
     h->ends = b->ends + (size_t)i * half;
     h->keys = b->keys;
     h->next = h->aside = i == 0 ? 0 : middle;
@@ -194,7 +194,7 @@ static bool band_sweep(const nay_filter *f, const nay_ribbon_shard *s, const ban
   f->kernels->band_sweep(halves, half);
   /* what the second half leaves has no slot: it depends on others */
   return halves[1].pending.n == 0 &&
-         band_place_pending(&halves[0].pending, b->rows + (size_t)half * BAND_PANEL) &&
+         band_place_pending(&halves[0].pending, b->rows + (size_t)half * NAY_BAND_PANEL) &&
          band_place(s, b, b->keys, halves[0].naside, false) &&
          band_place(s, b, b->keys + middle, halves[1].naside, false);
 }
