@@ -90,6 +90,25 @@ typedef struct nay_band_columns {
   uint64_t lo[32], hi[32]; /* the last 128 slots of each column, the lowest bit found last */
 } nay_band_columns;
 
+/* Equations on their way, from the first slot of a panel on; room to store eight too many. */
+#define NAY_BAND_PENDING 64u
+typedef struct nay_band_pending {
+  uint64_t lo[NAY_BAND_PENDING + 8], hi[NAY_BAND_PENDING + 8], print[NAY_BAND_PENDING + 8];
+  unsigned n;
+} nay_band_pending;
+
+/* Half of a shard's slots, and the keys that begin in them, sorted by panels of slots. */
+#define NAY_BAND_PANEL 8u
+typedef struct nay_band_sweep {
+  nay_band_row *rows;     /* of the next panel */
+  const uint32_t *ends;   /* of the keys of the next panel and those after it */
+  uint64_t *keys;         /* of the shard */
+  uint32_t next;          /* key */
+  uint32_t seed, starts;  /* of the shard; how many first slots it has */
+  uint32_t aside, naside; /* keys set aside, moved to the front of the half's */
+  nay_band_pending pending;
+} nay_band_sweep;
+
 /* What a kernel has done in a block of a counting filter. */
 typedef struct nay_counted {
   uint32_t probes; /* the first so many of k; the others need more than a kernel can */
@@ -137,8 +156,10 @@ typedef struct nay_kernels {
   bool (*ribbon_look)(const nay_ribbon_spot *); /* NULL: ribbon.c does it by words */
   /* keys that are premixed; NULL: one look after the other */
   uint64_t (*ribbon_test64)(const nay_ribbon_map *, const uint64_t *x, unsigned n);
-  /* 128 slots of columns 8 part to 8 part + 7, from the last row to the first; NULL: banding.c */
-  void (*ribbon_solve)(const nay_band_row *rows, unsigned part, nay_band_columns *);
+  /* eliminates all but what is pending or set aside. NULL, as the next: banding.c does it */
+  void (*band_sweep)(nay_band_sweep halves[2], uint32_t npanels);
+  /* 128 slots of columns 8 part to 8 part + 7, from the last row to the first */
+  void (*band_solve)(const nay_band_row *rows, unsigned part, nay_band_columns *);
 
   /*
    * XXH3 of keys from, from + 1, ... in eights, up to n, until eight of which one has not 9 to 16

@@ -136,6 +136,7 @@ const nay_kernels nay__kernels_avx2 = {
     .blocked_add64 = avx2_add64,
     .blocked_put64 = avx2_put64,
     .blocked_prefetch64 = nay__blocked_prefetch64,
+    .ribbon_look = nay__ribbon_look_avx2,
 };
 
 #endif /* NAY_HAS_X86_KERNELS */

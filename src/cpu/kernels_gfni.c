@@ -260,7 +260,8 @@ const nay_kernels nay__kernels_gfni = {
     .counting_remove = nay__counting_remove_avx512,
     .ribbon_look = nay__ribbon_look_popcnt,
     .ribbon_test64 = nay__ribbon_test64_avx512,
-    .ribbon_solve = nay__ribbon_solve_avx512,
+    .band_sweep = nay__band_sweep_avx512,
+    .band_solve = nay__band_solve_avx512,
 };
 
 #endif /* NAY_HAS_X86_KERNELS */

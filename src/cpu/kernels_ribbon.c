@@ -19,11 +19,9 @@
 
 #if NAY_HAS_X86_KERNELS
 
-#include <immintrin.h>
+#include "cpu/ribbon_rows.h"
 
 #define RIBBON_TARGET __attribute__((target("avx512f,avx512dq,bmi2")))
-#define RIBBON_POPCNT \
-  __attribute__((target("avx512f,avx512dq,avx512bw,avx512vbmi2,avx512vpopcntdq,bmi2")))
 #define RIBBON_PAIRS 0x0003000300030003u /* of a fingerprint: the bits of columns c and c + 4 */
 
 /* Which words of eight columns to load when there are n, and in which lanes their parities end. */
@@ -55,11 +53,11 @@ RIBBON_TARGET static inline ribbon_slots ribbon_slots_of(const nay_ribbon_spot *
 
 /* Eight columns at p and q, each summed into one lane. */
 RIBBON_TARGET static inline __m512i ribbon_sum(const uint8_t *p, const uint8_t *q,
-                                               const ribbon_lanes *lanes, ribbon_slots slots) {
-  __m512i a = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes->low, p), slots.here);
-  __m512i b = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes->high, p + 64), slots.here);
-  __m512i c = _mm512_maskz_loadu_epi64(lanes->low, q);
-  __m512i d = _mm512_maskz_loadu_epi64(lanes->high, q + 64);
+                                               ribbon_lanes lanes, ribbon_slots slots) {
+  __m512i a = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes.low, p), slots.here);
+  __m512i b = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes.high, p + 64), slots.here);
+  __m512i c = _mm512_maskz_loadu_epi64(lanes.low, q);
+  __m512i d = _mm512_maskz_loadu_epi64(lanes.high, q + 64);
   a = _mm512_ternarylogic_epi64(a, c, slots.next, 0x78); /* a ^ (c & next) */
   b = _mm512_ternarylogic_epi64(b, d, slots.next, 0x78);
   return _mm512_xor_si512(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
@@ -81,7 +79,7 @@ RIBBON_POPCNT static inline uint32_t ribbon_parity_counted(__m512i x) {
 }
 
 /* Columns from the first of eight on. */
-#define RIBBON_LANES(left) (&ribbon_lanes_of[(left) < 8 ? (left) : 8])
+#define RIBBON_LANES(left) (ribbon_lanes_of[(left) < 8 ? (left) : 8])
 
 #define RIBBON_DEFINE_LOOK(target, name, parity)                                   \
   target bool name(const nay_ribbon_spot *s) {                                     \
@@ -89,15 +87,77 @@ RIBBON_POPCNT static inline uint32_t ribbon_parity_counted(__m512i x) {
     uint64_t print = s->print;                                                     \
     uint32_t differ = 0;                                                           \
     for (unsigned left = s->columns, at = 0;; left -= 8, at += 128, print >>= 2) { \
-      const ribbon_lanes *lanes = RIBBON_LANES(left);                              \
+      ribbon_lanes lanes = RIBBON_LANES(left);                                     \
       uint32_t got = parity(ribbon_sum(s->here + at, s->next + at, lanes, slots)); \
-      differ |= (got ^ (uint32_t)_pext_u64(print, RIBBON_PAIRS)) & lanes->valid;   \
+      differ |= (got ^ (uint32_t)_pext_u64(print, RIBBON_PAIRS)) & lanes.valid;    \
       if (left <= 8) return differ == 0;                                           \
     }                                                                              \
   }
 
 RIBBON_DEFINE_LOOK(RIBBON_TARGET, nay__ribbon_look_avx512, ribbon_parity_folded)
 RIBBON_DEFINE_LOOK(RIBBON_POPCNT, nay__ribbon_look_popcnt, ribbon_parity_counted)
+
+/* ---- the same by vectors of 256 bits ---- */
+
+#define RIBBON_AVX2 __attribute__((target("avx2")))
+
+/* All ones in the words of n columns, read from 16 - 2 n on. */
+static const int64_t ribbon_words[32] = {-1, -1, -1, -1, -1, -1, -1, -1,
+                                         -1, -1, -1, -1, -1, -1, -1, -1};
+
+typedef struct ribbon_pair {
+  __m256i here, next, mask[4];
+} ribbon_pair;
+
+/* Four columns from pair i on, a word each: 0, 2, 1, 3. */
+RIBBON_AVX2 static inline __m256i ribbon_four(const nay_ribbon_spot *s, size_t at,
+                                              const ribbon_pair *p, unsigned i) {
+  __m256i sum[2];
+  for (unsigned j = 0; j < 2; j++) {
+    const long long *here = (const long long *)(const void *)(s->here + at + 32 * (i + j));
+    const long long *next = (const long long *)(const void *)(s->next + at + 32 * (i + j));
+    __m256i a = _mm256_and_si256(_mm256_maskload_epi64(here, p->mask[i + j]), p->here);
+    __m256i b = _mm256_and_si256(_mm256_maskload_epi64(next, p->mask[i + j]), p->next);
+    sum[j] = _mm256_xor_si256(a, b);
+  }
+  return _mm256_xor_si256(_mm256_unpacklo_epi64(sum[0], sum[1]),
+                          _mm256_unpackhi_epi64(sum[0], sum[1]));
+}
+
+/* The parities of eight words, halves of which meet in one vector. */
+RIBBON_AVX2 static inline uint32_t ribbon_parity_of_halves(__m256i low, __m256i high) {
+  low = _mm256_xor_si256(low, _mm256_srli_epi64(low, 32));
+  high = _mm256_xor_si256(high, _mm256_slli_epi64(high, 32));
+  __m256i x = _mm256_permute4x64_epi64(_mm256_blend_epi32(low, high, 0xaa), 0xd8);
+  x = _mm256_xor_si256(x, _mm256_slli_epi32(x, 16));
+  x = _mm256_xor_si256(x, _mm256_slli_epi32(x, 8));
+  x = _mm256_xor_si256(x, _mm256_slli_epi32(x, 4));
+  x = _mm256_xor_si256(x, _mm256_slli_epi32(x, 2));
+  x = _mm256_xor_si256(x, _mm256_slli_epi32(x, 1));
+  return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(x));
+}
+
+RIBBON_AVX2 bool nay__ribbon_look_avx2(const nay_ribbon_spot *s) {
+  const int64_t a = (int64_t)s->bits[0], b = (int64_t)s->bits[1], c = (int64_t)s->bits[2];
+  int64_t upper = 0 - (int64_t)s->upper, first = a & ~upper, second = (b & ~upper) | (a & upper);
+  int64_t third = (c & ~upper) | (b & upper), fourth = c & upper;
+  ribbon_pair p = {.here = _mm256_set_epi64x(second, first, second, first),
+                   .next = _mm256_set_epi64x(fourth, third, fourth, third)};
+  uint64_t print = s->print;
+  uint32_t differ = 0;
+  for (unsigned left = s->columns, at = 0;; left -= 8, at += 128, print >>= 2) {
+    const int64_t *words = ribbon_words + 16 - 2 * (left < 8 ? left : 8);
+    for (unsigned i = 0; i < 4; i++) {
+      p.mask[i] = _mm256_loadu_si256((const __m256i *)(const void *)(words + 4 * i));
+    }
+    uint32_t got = ribbon_parity_of_halves(ribbon_four(s, at, &p, 0), ribbon_four(s, at, &p, 2));
+    uint64_t want = print & RIBBON_PAIRS; /* as a bit extraction, which old CPUs take long for */
+    want |= want >> 14;
+    want |= want >> 28;
+    differ |= (got ^ (uint32_t)want) & RIBBON_LANES(left).valid;
+    if (left <= 8) return differ == 0;
+  }
+}
 
 /* ---- batches ---- */
 
@@ -109,24 +169,6 @@ typedef struct ribbon_group {
   uint8_t print[4][64];
   uint64_t is_short, empty; /* bit i: key i begins in a block with a column less, in no block */
 } ribbon_group;
-
-RIBBON_POPCNT static inline __m512i ribbon_set1(uint64_t x) {
-  return _mm512_set1_epi64((int64_t)x);
-}
-
-/* Both halves of x * c, from products of 32 bits. */
-RIBBON_POPCNT static inline __m512i ribbon_product(__m512i x, uint64_t c, __m512i *low) {
-  __m512i c0 = ribbon_set1(c & 0xffffffffu), c1 = ribbon_set1(c >> 32);
-  __m512i x1 = _mm512_srli_epi64(x, 32), low32 = ribbon_set1(0xffffffffu);
-  __m512i a = _mm512_mul_epu32(x1, c0), b = _mm512_mul_epu32(x, c1);
-  __m512i carry = _mm512_srli_epi64(_mm512_mul_epu32(x, c0), 32);
-  carry = _mm512_add_epi64(carry, _mm512_and_si512(a, low32));
-  carry = _mm512_add_epi64(carry, _mm512_and_si512(b, low32));
-  __m512i high = _mm512_add_epi64(_mm512_mul_epu32(x1, c1), _mm512_srli_epi64(carry, 32));
-  high = _mm512_add_epi64(high, _mm512_srli_epi64(a, 32));
-  *low = _mm512_mullo_epi64(x, ribbon_set1(c));
-  return _mm512_add_epi64(high, _mm512_srli_epi64(b, 32));
-}
 
 /* Entries of the directory: first block and seed, and the first block of the next shard. */
 RIBBON_POPCNT static inline __m512i ribbon_entries(const nay_ribbon_map *map, __m512i x,
@@ -191,20 +233,13 @@ RIBBON_POPCNT static inline void ribbon_aim8(const nay_ribbon_map *map, __m512i 
   first = _mm512_mask_set1_epi64(first, empty, 0);
   nblocks = _mm512_mask_set1_epi64(nblocks, empty, 1);
 
-  __m512i lo, hi, m = ribbon_product(_mm512_xor_si512(x, seed), 0xd6e8feb86659fd93u, &lo);
-  m = _mm512_xor_si512(m, lo);
-  hi = ribbon_product(m, 0xe7037ed1a0b428dbu, &lo);
-  lo = _mm512_or_si512(lo, ribbon_set1(1));
-  __m512i print = _mm512_mullo_epi64(m, ribbon_set1(0xa0761d6478bd642fu));
-  print = _mm512_xor_si512(print, _mm512_srli_epi64(print, 32));
-  __mmask8 homogeneous = _mm512_test_epi64_mask(seed, ribbon_set1(0x80000000u));
-  ribbon_prints(_mm512_mask_set1_epi64(print, homogeneous, 0), map->columns, g, i);
-
   __m512i starts = _mm512_sub_epi64(_mm512_slli_epi64(nblocks, 7), ribbon_set1(127));
-  __m512i start = _mm512_srli_epi64(_mm512_mul_epu32(m, starts), 32);
-  __m512i offset = _mm512_and_si512(start, ribbon_set1(127));
-  ribbon_shift(lo, hi, offset, g, i);
-  __m512i block = _mm512_add_epi64(first, _mm512_srli_epi64(start, 7));
+  ribbon_rows rows = ribbon_rows_of(x, seed, starts);
+  __mmask8 homogeneous = _mm512_test_epi64_mask(seed, ribbon_set1(0x80000000u));
+  ribbon_prints(_mm512_mask_set1_epi64(rows.print, homogeneous, 0), map->columns, g, i);
+  __m512i offset = _mm512_and_si512(rows.start, ribbon_set1(127));
+  ribbon_shift(rows.lo, rows.hi, offset, g, i);
+  __m512i block = _mm512_add_epi64(first, _mm512_srli_epi64(rows.start, 7));
   __m512i short_blocks = ribbon_set1(map->short_blocks), columns = ribbon_set1(map->columns);
   __mmask8 is_short = _mm512_cmplt_epu64_mask(block, short_blocks);
   g->is_short |= (uint64_t)is_short << i;
@@ -228,7 +263,7 @@ static inline void ribbon_fetch(const nay_ribbon_map *map, const ribbon_group *g
 /* The last block is never short, so the columns of a whole one can be read everywhere. */
 RIBBON_POPCNT static inline uint32_t ribbon_parities(const nay_ribbon_map *map,
                                                      const ribbon_group *g, unsigned i, size_t at,
-                                                     const ribbon_lanes *lanes) {
+                                                     ribbon_lanes lanes) {
   const __m128i *here = (const __m128i *)(const void *)g->here[i];
   const __m128i *next = (const __m128i *)(const void *)g->next[i];
   ribbon_slots slots = {_mm512_broadcast_i64x2(_mm_loadu_si128(here)),
@@ -244,7 +279,7 @@ RIBBON_POPCNT static inline uint32_t ribbon_parities(const nay_ribbon_map *map,
 RIBBON_POPCNT static uint64_t ribbon_differ64(const nay_ribbon_map *map, const ribbon_group *g,
                                               unsigned n, unsigned part) {
   unsigned left = map->columns - 8 * part;
-  const ribbon_lanes *lanes = RIBBON_LANES(left), *fewer = RIBBON_LANES(left - 1);
+  ribbon_lanes lanes = RIBBON_LANES(left), fewer = RIBBON_LANES(left - 1);
   uint8_t got[64] = {0};
   bool far = part == 0 && !map->in_cache;
   for (unsigned i = 0; far && i < n && i < RIBBON_AHEAD; i++) ribbon_fetch(map, g, i);
@@ -253,7 +288,7 @@ RIBBON_POPCNT static uint64_t ribbon_differ64(const nay_ribbon_map *map, const r
     got[i] = (uint8_t)ribbon_parities(map, g, i, 128 * (size_t)part, lanes);
   }
   __m512i valid =
-      _mm512_mask_set1_epi8(_mm512_set1_epi8((char)lanes->valid), g->is_short, (char)fewer->valid);
+      _mm512_mask_set1_epi8(_mm512_set1_epi8((char)lanes.valid), g->is_short, (char)fewer.valid);
   __m512i differ = _mm512_xor_si512(_mm512_loadu_si512(got), _mm512_loadu_si512(g->print[part]));
   return _mm512_test_epi8_mask(differ, valid);
 }
@@ -271,28 +306,6 @@ RIBBON_POPCNT uint64_t nay__ribbon_test64_avx512(const nay_ribbon_map *map, cons
     nay |= ribbon_differ64(map, &g, n, part);
   }
   return ~nay & ~(uint64_t)0 >> (64 - n);
-}
-
-/* ---- solving ---- */
-
-RIBBON_POPCNT void nay__ribbon_solve_avx512(const nay_band_row *rows, unsigned part,
-                                            nay_band_columns *columns) {
-  const __m512i one = ribbon_set1(1);
-  const __m512i print_bit = _mm512_add_epi64(_mm512_setr_epi64(0, 16, 32, 48, 1, 17, 33, 49),
-                                             ribbon_set1(2 * (uint64_t)part));
-  __m512i lo = _mm512_loadu_si512(columns->lo + 8 * part);
-  __m512i hi = _mm512_loadu_si512(columns->hi + 8 * part);
-  for (unsigned i = 128; i-- > 0;) {
-    __m512i print = _mm512_srlv_epi64(ribbon_set1(rows[i].print), print_bit);
-    hi = _mm512_shldi_epi64(hi, lo, 1);
-    lo = _mm512_add_epi64(lo, lo);
-    __m512i x = _mm512_and_si512(lo, ribbon_set1(rows[i].lo));
-    x = _mm512_ternarylogic_epi64(x, hi, ribbon_set1(rows[i].hi), 0x78);
-    lo = _mm512_or_si512(lo, _mm512_and_si512(print, one));
-    lo = _mm512_ternarylogic_epi64(lo, _mm512_popcnt_epi64(x), one, 0x78);
-  }
-  _mm512_storeu_si512(columns->lo + 8 * part, lo);
-  _mm512_storeu_si512(columns->hi + 8 * part, hi);
 }
 
 #endif /* NAY_HAS_X86_KERNELS */

@@ -41,11 +41,15 @@ void nay__cuckoo_aim64_avx512(const nay_cuckoo_aim *aim, const uint64_t *hashes,
 nay_counted nay__counting_add_avx512(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
 nay_counted nay__counting_remove_avx512(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
 
-/* kernels_ribbon.c; all but the first with VBMI2 and VPOPCNTDQ */
+/* kernels_ribbon.c; the last two with VBMI2 and VPOPCNTDQ */
+bool nay__ribbon_look_avx2(const nay_ribbon_spot *spot);
 bool nay__ribbon_look_avx512(const nay_ribbon_spot *spot);
 bool nay__ribbon_look_popcnt(const nay_ribbon_spot *spot);
 uint64_t nay__ribbon_test64_avx512(const nay_ribbon_map *map, const uint64_t *x, unsigned n);
-void nay__ribbon_solve_avx512(const nay_band_row *rows, unsigned part, nay_band_columns *columns);
+
+/* kernels_band.c, with the same */
+void nay__band_sweep_avx512(nay_band_sweep halves[2], uint32_t npanels);
+void nay__band_solve_avx512(const nay_band_row *rows, unsigned part, nay_band_columns *columns);
 
 bool nay__ribbon_look_neon(const nay_ribbon_spot *spot);
 

@@ -16,7 +16,8 @@
  * registers are a block as it is stored.
  *
  * Which rows are taken depends on the set alone, slots of empty rows are 0, and the rest follows:
- * the order of the keys leaves no trace. Sorting them by their first slot is only for the cache.
+ * the order of the keys leaves no trace. They are sorted by their first slot, roughly, for the
+ * cache and for the CPUs that eliminate eight slots at a time (cpu/kernels_band.c).
  *
  * Homogeneous [2]: when no seed works, all results are made 0 and the slots of empty rows random.
  * That has always a solution. It would need 1.05 n slots to keep the rate, so here it is a last
@@ -29,12 +30,12 @@
 #include "base/sort.h"
 #include "family/ribbon.h"
 
-#define BAND_BUCKETS 512u
 #define BAND_LANES 2u /* 1: 20 % slower, 4: 15 % slower, for want of registers */
 
 typedef struct band {
   nay_band_row *rows;
-  uint64_t *keys; /* sorted by start, roughly */
+  uint32_t *ends; /* of the keys of each panel */
+  uint64_t *keys; /* in the order of their panels */
   uint32_t nslots;
 } band;
 
@@ -42,32 +43,36 @@ static size_t band_rows_bytes(uint64_t nblocks) {
   return (size_t)nay__round_up(nblocks * NAY_RIBBON_WIDTH * sizeof(nay_band_row), 64);
 }
 
+static size_t band_ends_bytes(uint64_t nblocks) {
+  return (size_t)(nblocks * NAY_RIBBON_WIDTH / NAY_BAND_PANEL * sizeof(uint32_t));
+}
+
 static size_t band_scratch(const nay_shape *shape, uint64_t n) {
   (void)shape;
-  /* band_begin gives a shard one block more than its keys demand, at most */
-  return band_rows_bytes(nay__ribbon_demand(n) + 1) + (size_t)n * sizeof(uint64_t);
+  uint64_t nblocks = nay__ribbon_demand(n) + 1; /* band_begin gives a shard one more, at most */
+  return band_rows_bytes(nblocks) + band_ends_bytes(nblocks) + (size_t)n * sizeof(uint64_t);
 }
 
 static band band_open(const nay_ribbon_shard *s, uint8_t *scratch) {
-  return (band){(nay_band_row *)(void *)scratch,
-                (uint64_t *)(void *)(scratch + band_rows_bytes(s->nblocks)),
+  uint8_t *ends = scratch + band_rows_bytes(s->nblocks), *keys = ends + band_ends_bytes(s->nblocks);
+  return (band){(nay_band_row *)(void *)scratch, (uint32_t *)(void *)ends, (uint64_t *)(void *)keys,
                 s->nblocks * NAY_RIBBON_WIDTH};
 }
 
 /* ---- elimination ---- */
 
-static void band_sort(const nay_ribbon_shard *s, const uint64_t *x, size_t n, uint64_t *out) {
-  size_t next[BAND_BUCKETS + 1] = {0};
-  unsigned shift = 6;
-  while ((s->nblocks * NAY_RIBBON_WIDTH) >> shift > BAND_BUCKETS) shift++;
-  for (size_t i = 0; i < n; i++) next[nay__ribbon_row_of(x[i], s).start >> shift]++;
-  size_t sum = 0;
-  for (unsigned b = 0; b <= BAND_BUCKETS; b++) {
-    size_t count = next[b];
-    next[b] = sum;
+static void band_sort(const nay_ribbon_shard *s, const uint64_t *x, size_t n, const band *b) {
+  uint32_t sum = 0;
+  memset(b->ends, 0, band_ends_bytes(s->nblocks));
+  for (size_t i = 0; i < n; i++) b->ends[nay__ribbon_row_of(x[i], s).start / NAY_BAND_PANEL]++;
+  for (uint32_t i = 0; i < b->nslots / NAY_BAND_PANEL; i++) {
+    uint32_t count = b->ends[i];
+    b->ends[i] = sum; /* where its keys begin, until all of them are there */
     sum += count;
   }
-  for (size_t i = 0; i < n; i++) out[next[nay__ribbon_row_of(x[i], s).start >> shift]++] = x[i];
+  for (size_t i = 0; i < n; i++) {
+    b->keys[b->ends[nay__ribbon_row_of(x[i], s).start / NAY_BAND_PANEL]++] = x[i];
+  }
 }
 
 /* A share of the sorted keys, and the equation of one of them on its way down the band. */
@@ -90,26 +95,30 @@ NAY_INLINE bool band_start(const nay_ribbon_shard *s, const band *b, band_lane *
 
 enum { BAND_GOES_ON, BAND_PLACED, BAND_DEPENDS };
 
-/* One step: into the row if it is empty, else on to the next one that is not eliminated. */
-NAY_INLINE int band_step(band_lane *l) {
-  nay_band_row *row = l->row;
-  if (row->lo == 0) {
-    *row = (nay_band_row){l->lo, l->hi, l->print};
-    return BAND_PLACED;
-  }
-  uint64_t lo = l->lo ^ row->lo, hi = l->hi ^ row->hi;
-  l->print ^= row->print;
+/* Goes on to the first slot that is not eliminated. */
+NAY_INLINE int band_skip(band_lane *l, nay_band_row *row, uint64_t lo, uint64_t hi) {
   if (NAY_UNLIKELY(lo == 0)) {
     if (hi == 0) return BAND_DEPENDS;
     row += 64;
     lo = hi;
     hi = 0;
   }
-  unsigned zeros = nay__ctz64(lo); /* at least 1 but after the jump of 64 */
+  unsigned zeros = nay__ctz64(lo);
   l->row = row + zeros;
   l->lo = lo >> zeros | (hi << 1) << (63 - zeros);
   l->hi = hi >> zeros;
   return BAND_GOES_ON;
+}
+
+/* One step: into the row if it is empty, else on to the next one. */
+NAY_INLINE int band_step(band_lane *l) {
+  nay_band_row *row = l->row;
+  if (row->lo == 0) {
+    *row = (nay_band_row){l->lo, l->hi, l->print};
+    return BAND_PLACED;
+  }
+  l->print ^= row->print;
+  return band_skip(l, row, l->lo ^ row->lo, l->hi ^ row->hi);
 }
 
 /* False when an equation depends on others, which in a homogeneous system does no harm. */
@@ -126,13 +135,13 @@ NAY_INLINE bool band_advance(const nay_ribbon_shard *s, const band *b, bool homo
  * A step waits for the one before it. So several keys go down at once, from different parts of the
  * band; where their ways meet, any order of steps is as good as another.
  */
-static bool band_eliminate(const nay_ribbon_shard *s, const band *b, size_t n, bool homogeneous) {
-  memset(b->rows, 0, b->nslots * sizeof *b->rows);
+static bool band_place(const nay_ribbon_shard *s, const band *b, uint64_t *keys, size_t n,
+                       bool homogeneous) {
   band_lane lanes[BAND_LANES];
   bool more = true;
   for (size_t i = 0; i < BAND_LANES; i++) {
-    lanes[i].next = b->keys + n * i / BAND_LANES;
-    lanes[i].end = b->keys + n * (i + 1) / BAND_LANES;
+    lanes[i].next = keys + n * i / BAND_LANES;
+    lanes[i].end = keys + n * (i + 1) / BAND_LANES;
     if (!band_start(s, b, &lanes[i])) lanes[i].row = NULL;
     more = more && lanes[i].row != NULL;
   }
@@ -153,6 +162,48 @@ static bool band_eliminate(const nay_ribbon_shard *s, const band *b, size_t n, b
     }
   }
   return true;
+}
+
+/* Equations that begin anywhere after `row`. */
+static bool band_place_pending(const nay_band_pending *p, nay_band_row *row) {
+  for (unsigned i = 0; i < p->n; i++) {
+    band_lane l = {.print = p->print[i]};
+    int step = band_skip(&l, row, p->lo[i], p->hi[i]);
+    while (step == BAND_GOES_ON) step = band_step(&l);
+    if (step == BAND_DEPENDS) return false;
+  }
+  return true;
+}
+
+/* By vectors; the few keys that are left then go down one by one. */
+static bool band_sweep(const nay_filter *f, const nay_ribbon_shard *s, const band *b) {
+  uint32_t half = b->nslots / NAY_BAND_PANEL / 2, middle = b->ends[half - 1];
+  uint32_t starts = b->nslots - (NAY_RIBBON_WIDTH - 1);
+  nay_band_sweep halves[2];
+  for (uint32_t i = 0; i < 2; i++) {
+    nay_band_sweep *h = &halves[i];
+    h->rows = b->rows + (size_t)i * half * NAY_BAND_PANEL;
+    h->ends = b->ends + (size_t)i * half;
+    h->keys = b->keys;
+    h->next = h->aside = i == 0 ? 0 : middle;
+    h->seed = s->seed;
+    h->starts = starts;
+    h->naside = 0;
+    memset(&h->pending, 0, sizeof h->pending);
+  }
+  f->kernels->band_sweep(halves, half);
+  /* what the second half leaves has no slot: it depends on others */
+  return halves[1].pending.n == 0 &&
+         band_place_pending(&halves[0].pending, b->rows + (size_t)half * NAY_BAND_PANEL) &&
+         band_place(s, b, b->keys, halves[0].naside, false) &&
+         band_place(s, b, b->keys + middle, halves[1].naside, false);
+}
+
+static bool band_eliminate(const nay_filter *f, const nay_ribbon_shard *s, const band *b, size_t n,
+                           bool homogeneous) {
+  if (f->kernels->band_sweep != NULL && !homogeneous) return band_sweep(f, s, b);
+  memset(b->rows, 0, b->nslots * sizeof *b->rows);
+  return band_place(s, b, b->keys, n, homogeneous);
 }
 
 /* ---- substitution ---- */
@@ -199,7 +250,7 @@ static void band_solve_vectors(const nay_filter *f, const nay_ribbon *r, const n
   nay_band_columns columns = {{0}, {0}};
   for (uint32_t block = s->nblocks; block-- > 0;) {
     for (unsigned part = 0; part < (r->columns + 7) / 8; part++) {
-      f->kernels->ribbon_solve(b->rows + (size_t)block * NAY_RIBBON_WIDTH, part, &columns);
+      f->kernels->band_solve(b->rows + (size_t)block * NAY_RIBBON_WIDTH, part, &columns);
     }
     band_store(f, r, s->first + block, &columns);
   }
@@ -212,7 +263,7 @@ NAY_BMI2 static void band_solve_popcnt(const nay_filter *f, const nay_ribbon *r,
 
 static void band_solve_back(const nay_filter *f, const nay_ribbon *r, const nay_ribbon_shard *s,
                             const band *b, bool homogeneous) {
-  if (f->kernels->ribbon_solve != NULL && !homogeneous) {
+  if (f->kernels->band_solve != NULL && !homogeneous) {
     band_solve_vectors(f, r, s, b);
   } else if (f->kernels->popcnt) {
     band_solve_popcnt(f, r, s, b, homogeneous);
@@ -288,8 +339,8 @@ static bool band_attempt(nay_filter *f, uint64_t shard, unsigned attempt, uint32
   s.seed = seed;
   band b = band_open(&s, scratch);
   if (n > b.nslots) return false;
-  band_sort(&s, x, n, b.keys);
-  if (!band_eliminate(&s, &b, n, false)) return false;
+  band_sort(&s, x, n, &b);
+  if (!band_eliminate(f, &s, &b, n, false)) return false;
   band_solve_back(f, &r, &s, &b, false);
   nay__store32le(band_entry(f, shard) + 4, seed);
   return true;
@@ -301,8 +352,8 @@ static void band_give_up(nay_filter *f, uint64_t shard, uint32_t seed, const uin
   nay_ribbon_shard s = nay__ribbon_shard_at(f->bits.bytes, shard);
   s.seed = seed | NAY_RIBBON_HOMOGENEOUS;
   band b = band_open(&s, scratch);
-  band_sort(&s, x, n, b.keys);
-  band_eliminate(&s, &b, n, true);
+  band_sort(&s, x, n, &b);
+  band_eliminate(f, &s, &b, n, true);
   band_solve_back(f, &r, &s, &b, true);
   nay__store32le(band_entry(f, shard) + 4, s.seed);
 }

@@ -232,65 +232,56 @@ NAY_INLINE uint64_t ribbon_parities(uint64_t a, uint64_t b, uint64_t c, uint64_t
 }
 
 /* Bit 0 is 0 when `n` columns from c on are as the fingerprint says. */
-NAY_INLINE uint64_t ribbon_differ(const nay_ribbon_spot *p, bool popcnt, unsigned c, unsigned n,
+NAY_INLINE uint64_t ribbon_differ(const nay_ribbon_spot *p, unsigned c, unsigned n,
                                   uint64_t print) {
   uint64_t differ = 0;
   for (unsigned end = c + n; c < end; c++, print >>= 16) {
-    uint64_t word = ribbon_column(p, c);
-    differ |= print ^ (popcnt ? nay__popcount64(word) : nay__parity64(word));
+    differ |= print ^ nay__parity64(ribbon_column(p, c));
   }
   return differ;
 }
 
-NAY_INLINE bool ribbon_four_differ(const nay_ribbon_spot *p, bool popcnt, unsigned c,
-                                   uint64_t print) {
-  if (popcnt) return (ribbon_differ(p, true, c, 4, print) & 1) != 0;
+NAY_INLINE bool ribbon_four_differ(const nay_ribbon_spot *p, unsigned c, uint64_t print) {
   uint64_t got = ribbon_parities(ribbon_column(p, c), ribbon_column(p, c + 1),
                                  ribbon_column(p, c + 2), ribbon_column(p, c + 3));
   return ((got ^ print) & RIBBON_QUARTERS) != 0;
 }
 
 /* Four columns at a time: 15 of 16 absent keys end at the one branch that can be foretold. */
-NAY_INLINE bool ribbon_look(const nay_ribbon_spot *p, bool popcnt) {
+NAY_INLINE bool ribbon_look(const nay_ribbon_spot *p) {
   uint64_t print = p->print;
   unsigned c = 0;
   for (; c + 4 <= p->columns; c += 4, print >>= 1) {
-    if (ribbon_four_differ(p, popcnt, c, print)) return false;
+    if (ribbon_four_differ(p, c, print)) return false;
   }
-  return (ribbon_differ(p, popcnt, c, p->columns - c, print) & 1) == 0;
+  return (ribbon_differ(p, c, p->columns - c, print) & 1) == 0;
 }
 
-/* How a spot is looked at: by vectors, by words with an instruction for parity, by words. */
-typedef enum ribbon_eye { RIBBON_VECTORS, RIBBON_POPCNT, RIBBON_WORDS } ribbon_eye;
-
-NAY_INLINE bool ribbon_see(ribbon_eye eye, const nay_kernels *kernels, const nay_ribbon_spot *p) {
-  return eye == RIBBON_VECTORS ? kernels->ribbon_look(p) : ribbon_look(p, eye == RIBBON_POPCNT);
+NAY_INLINE bool ribbon_see(bool vectors, const nay_kernels *kernels, const nay_ribbon_spot *p) {
+  return vectors ? kernels->ribbon_look(p) : ribbon_look(p);
 }
 
-NAY_INLINE bool ribbon_find(ribbon_eye eye, const nay_kernels *kernels, const nay_bits *b,
-                            uint64_t hash) {
+NAY_INLINE bool ribbon_find(bool vectors, const nay_filter *f, uint64_t hash) {
+  const nay_bits *b = &f->bits;
   uint64_t x = nay__premix(hash, nay__load64le(b->bytes));
   nay_ribbon r = nay__ribbon_open(b);
   nay_ribbon_shard s = nay__ribbon_shard_at(b->bytes, nay__shard_of(x, r.nshards));
   if (NAY_UNLIKELY(s.nblocks == 0)) return false;
   nay_ribbon_spot p = ribbon_aim(&r, b->bytes + nay__ribbon_blocks_at(r.nshards), &s, x);
-  return ribbon_see(eye, kernels, &p);
+  return ribbon_see(vectors, f->kernels, &p);
 }
 
-NAY_BMI2 static bool ribbon_test_popcnt(const nay_filter *f, uint64_t hash) {
-  return ribbon_find(RIBBON_POPCNT, f->kernels, &f->bits, hash);
+static bool ribbon_test_by_words(const nay_filter *f, nay_hash h) {
+  if (f->shape.extra != 0) return ribbon_find(false, f, h.lo);
+  nay_bits bits = nay__ribbon_bloom(f);
+  return f->kernels->bloom_test(&bits, nay__premix(h.lo, nay__load64le(f->bits.bytes)));
 }
 
 static bool ribbon_test(const nay_filter *f, nay_hash h) {
-  if (NAY_UNLIKELY(f->shape.extra == 0)) {
-    nay_bits bits = nay__ribbon_bloom(f);
-    return f->kernels->bloom_test(&bits, nay__premix(h.lo, nay__load64le(f->bits.bytes)));
+  if (NAY_UNLIKELY(f->kernels->ribbon_look == NULL || f->shape.extra == 0)) {
+    return ribbon_test_by_words(f, h);
   }
-  if (f->kernels->ribbon_look != NULL) {
-    return ribbon_find(RIBBON_VECTORS, f->kernels, &f->bits, h.lo);
-  }
-  if (f->kernels->popcnt) return ribbon_test_popcnt(f, h.lo);
-  return ribbon_find(RIBBON_WORDS, f->kernels, &f->bits, h.lo);
+  return ribbon_find(true, f, h.lo);
 }
 
 /* A key's two blocks are neighbours: a run of up to 1024 bytes, fetched line by line. */
@@ -302,7 +293,7 @@ NAY_INLINE void ribbon_prefetch(const nay_ribbon_spot *p) {
 
 #define RIBBON_GROUP 16u
 
-NAY_INLINE uint64_t ribbon_find64(ribbon_eye eye, const nay_filter *f, const uint64_t *x,
+NAY_INLINE uint64_t ribbon_find64(bool vectors, const nay_filter *f, const uint64_t *x,
                                   unsigned n) {
   const nay_bits *b = &f->bits;
   nay_ribbon r = nay__ribbon_open(b);
@@ -319,15 +310,11 @@ NAY_INLINE uint64_t ribbon_find64(ribbon_eye eye, const nay_filter *f, const uin
       if (!b->in_cache) ribbon_prefetch(&spots[i]);
     }
     for (unsigned i = 0; i < group; i++) {
-      bitmap |= (uint64_t)ribbon_see(eye, f->kernels, &spots[i]) << (from + i);
+      bitmap |= (uint64_t)ribbon_see(vectors, f->kernels, &spots[i]) << (from + i);
     }
     bitmap &= ~((uint64_t)empty << from);
   }
   return bitmap;
-}
-
-NAY_BMI2 static uint64_t ribbon_popcnt64(const nay_filter *f, const uint64_t *x, unsigned n) {
-  return ribbon_find64(RIBBON_POPCNT, f, x, n);
 }
 
 static nay_ribbon_map ribbon_map(const nay_bits *b) {
@@ -349,8 +336,8 @@ uint64_t nay__ribbon_test64(const nay_filter *f, const uint64_t *x, unsigned n) 
     nay_ribbon_map map = ribbon_map(&f->bits);
     return f->kernels->ribbon_test64(&map, x, n);
   }
-  if (f->kernels->ribbon_look != NULL) return ribbon_find64(RIBBON_VECTORS, f, x, n);
-  return f->kernels->popcnt ? ribbon_popcnt64(f, x, n) : ribbon_find64(RIBBON_WORDS, f, x, n);
+  bool vectors = f->kernels->ribbon_look != NULL;
+  return vectors ? ribbon_find64(true, f, x, n) : ribbon_find64(false, f, x, n);
 }
 
 static uint64_t ribbon_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,

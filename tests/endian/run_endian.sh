@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # TAP: the library, compiled for other CPUs and run by qemu, writes and reads the golden files byte
-# for byte, and replays the fuzz corpus: s390x is big-endian, i686 has 32-bit pointers.
+# for byte, answers alike with every table of kernels, and replays the fuzz corpus: s390x is
+# big-endian, i686 has 32-bit pointers, aarch64 has NEON.
 #   run_endian.sh [CPU ...]     s390x i686 aarch64 unless named
 set -uo pipefail
 source=${NAY_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -27,6 +28,8 @@ build() { # cpu compiler
     -o "$work/$1/make_native" || return
   "$2" "${flags[@]}" "$source/tests/endian/tables_again.c" "$work/$1/libnay.a" \
     -o "$work/$1/tables_again" || return
+  "$2" "${flags[@]}" "$source/tests/endian/kernels_again.c" "$work/$1/libnay.a" \
+    -o "$work/$1/kernels_again" || return
   for target in "$source"/tests/fuzz/fuzz_*.c; do
     "$2" "${flags[@]}" "$target" "$source/tests/fuzz/replay.c" "$work/$1/libnay.a" -lm \
       -o "$work/$1/$(basename "$target" .c)" || return
@@ -44,6 +47,8 @@ try() { # cpu qemu-name
   [ $status -eq 0 ] || return
   "$run" "$work/$1/make_native" check "$source/tests/golden/native" >"$log" 2>&1
   report $? "$1: the golden files, written and read: $(grep -c '^ok ' "$log") checks" "$log"
+  "$run" "$work/$1/kernels_again" >"$log" 2>&1
+  report $? "$1: every table of kernels: $(grep -c '^ok ' "$log") checks" "$log"
   "$run" "$work/$1/tables_again" "$source/tests/golden/leveldb-tables" "$work/copy.ldb" >"$log" 2>&1
   report $? "$1: LevelDB's tables, read and written again: $(grep -c '^ok ' "$log") files" "$log"
   for target in "$source"/tests/fuzz/fuzz_*.c; do

@@ -195,7 +195,7 @@ static void same_slots(void **state) {
       want.lo[c] |= nay__parity64(sum) ^ (rows[i].print >> (c % 4 * 16 + c / 4) & 1);
     }
   }
-  for (unsigned part = 0; part < 4; part++) table->ribbon_solve(rows, part, &columns);
+  for (unsigned part = 0; part < 4; part++) table->band_solve(rows, part, &columns);
   assert_memory_equal(&columns, &want, sizeof want);
 }
 
@@ -212,7 +212,7 @@ int main(void) {
     if (table->ribbon_look != NULL) {
       tests[n++] = (test_case)TEST_WITH(table->name, same_parities, table);
     }
-    if (table->ribbon_solve != NULL) {
+    if (table->band_solve != NULL) {
       tests[n++] = (test_case)TEST_WITH(table->name, same_slots, table);
     }
   }
