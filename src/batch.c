@@ -2,9 +2,17 @@
  * batch.c - many keys in one call.
  *
  * Groups of 64, so that a group's answers are one word of the bitmap. While the family works on one
- * group the memory of the next is on its way (unless the whole filter fits in the cache). A feed
- * hides where the hashes come from: the caller's arrays, or keys that are hashed as they are
- * needed, each with its own pointer or one after the other in a buffer.
+ * group the memory of the next is on its way (unless the whole filter fits in the cache). It is
+ * asked for in one of three ways:
+ *
+ *   with the work    a line for each key that is worked on: families that have test64_ahead
+ *   with the hashes  16 keys are hashed, then 16 asked for: other families, keys of the caller
+ *   at once          other families, hashes of the caller; and groups of less than 64
+ *
+ * The processor keeps track of some two dozen lines that are on their way; if 64 are asked for at
+ * once, what comes next waits until the last of them is on its way. A feed hides where the hashes
+ * come from: the caller's arrays, or keys that are hashed as they are needed, each with its own
+ * pointer or one after the other in a buffer.
  */
 #include "base/compiler.h"
 #include "filter.h"
@@ -29,8 +37,9 @@ typedef struct batch_feed {
   size_t next;
   batch_group groups[2];
   unsigned turn;
-  unsigned step; /* keys worked on at a time */
-  bool bad;      /* a key was NULL and had a length */
+  bool fetch; /* memory has to be asked for */
+  bool paced; /* and the family does it, key by key */
+  bool bad;   /* a key was NULL and had a length */
 } batch_feed;
 
 /* ---- hashing ---- */
@@ -60,6 +69,7 @@ NAY_FLATTEN static bool batch_hash_xxh3(const nay_filter *f, const nay_key_list 
     for (size_t end = n - i < 8 ? n : i + 8; i < end; i++) {
       size_t len;
       const void *key = batch_key(list, from + i, &len);
+      nay__keys_ahead(list, from + i, 1);
       ok &= key != NULL || len == 0;
       lo[i] = nay__hash_xxh3(seed, key, key != NULL ? len : 0);
     }
@@ -88,36 +98,23 @@ static bool batch_hash(const nay_filter *f, const nay_key_list *list, size_t fro
 
 /* ---- the feed ---- */
 
-static void batch_prefetch(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                           unsigned n) {
-  if (f->family->prefetch64 != NULL && !f->bits.in_cache && f->lazy == NULL) {
-    f->family->prefetch64(f, lo, hi, n);
-  }
-}
-
-/*
- * Memory is asked for bit by bit, between hashing or working on as many keys: the processor keeps
- * track of some two dozen lines that are on their way, and if 64 were asked for at once the next
- * keys would have to wait for the last of them. Hashes that are there already are worth it only
- * where lines come from far away (13 to 10.4 ns a probe at 10^8 keys, but 2.2 to 2.4 at 10^6).
- */
 #define BATCH_STEP 16u
-#define BATCH_FAR ((size_t)32 << 20)
-static bool batch_hash_group(const nay_filter *f, const batch_input *in, size_t from,
-                             batch_group *g) {
-  bool two = nay__hash_has_hi(f->hasher.kind), ok = true;
+
+static bool batch_hash_group(const batch_feed *feed, batch_group *g) {
+  const nay_filter *f = feed->filter;
+  bool two = nay__hash_has_hi(f->hasher.kind), fetch = feed->fetch && !feed->paced, ok = true;
   g->lo = g->hashed[0];
   g->hi = two ? g->hashed[1] : NULL;
-  for (unsigned i = 0; i < g->n; i += BATCH_STEP) {
-    unsigned n = g->n - i < BATCH_STEP ? g->n - i : BATCH_STEP;
+  for (unsigned i = 0, step = fetch ? BATCH_STEP : 64; i < g->n; i += step) {
+    unsigned n = g->n - i < step ? g->n - i : step;
     uint64_t *hi = two ? g->hashed[1] + i : NULL;
-    ok &= batch_hash(f, &in->list, from + i, n, g->hashed[0] + i, hi);
-    batch_prefetch(f, g->lo + i, hi, n);
+    ok &= batch_hash(f, &feed->in.list, feed->next + i, n, g->hashed[0] + i, hi);
+    if (fetch) f->family->prefetch64(f, g->lo + i, hi, n);
   }
   return ok;
 }
 
-/* Fills the other group with the keys that follow, and asks for the memory that they will touch. */
+/* Fills the other group with the keys that follow. */
 static void batch_feed_ahead(batch_feed *feed) {
   const batch_input *in = &feed->in;
   batch_group *g = &feed->groups[feed->turn ^= 1];
@@ -127,35 +124,41 @@ static void batch_feed_ahead(batch_feed *feed) {
     g->lo = in->lo != NULL ? in->lo + feed->next : NULL; /* an empty batch may have no array */
     g->hi = in->hi != NULL ? in->hi + feed->next : NULL;
   } else {
-    feed->bad |= !batch_hash_group(feed->filter, in, feed->next, g);
+    feed->bad |= !batch_hash_group(feed, g);
   }
   feed->next += g->n;
 }
 
-/* The group that is ready; the one after it is fetched meanwhile. n is 0 when all are done. */
+/* The group that is ready; the one after it is made meanwhile. n is 0 when all are done. */
 static const batch_group *batch_feed_next(batch_feed *feed) {
   const batch_group *ready = &feed->groups[feed->turn];
   batch_feed_ahead(feed);
   return ready;
 }
 
-/* Asks for the memory of the next group's keys from `from` on, before as many are worked on. */
-NAY_INLINE void batch_feed_fetch(const batch_feed *feed, unsigned from) {
+/* The hashes of the group after the one that is ready, if the family is to ask for their memory. */
+NAY_INLINE const uint64_t *batch_feed_paced(const batch_feed *feed) {
   const batch_group *g = &feed->groups[feed->turn];
-  if (!feed->in.hashed || from >= g->n) return;
-  unsigned n = g->n - from < feed->step ? g->n - from : feed->step;
-  batch_prefetch(feed->filter, g->lo + from, g->hi != NULL ? g->hi + from : NULL, n);
+  return feed->paced && g->n == 64 ? g->lo : NULL;
 }
 
-static void batch_feed_start(batch_feed *feed, const nay_filter *f, const batch_input *in) {
-  bool far = in->hashed && f->family->one_line && f->nbytes >= BATCH_FAR;
+/* Asks for the memory of that group at once, unless that has been done with its hashes. */
+static void batch_feed_fetch(const batch_feed *feed) {
+  const batch_group *g = &feed->groups[feed->turn];
+  if (!feed->fetch || (!feed->in.hashed && !feed->paced)) return;
+  feed->filter->family->prefetch64(feed->filter, g->lo, g->hi, g->n);
+}
+
+static void batch_feed_start(batch_feed *feed, const nay_filter *f, const batch_input *in,
+                             bool can_pace) {
   feed->filter = f;
   feed->in = *in;
   feed->next = feed->turn = 0;
-  feed->step = far ? BATCH_STEP : 64;
+  feed->fetch = f->family->prefetch64 != NULL && !f->bits.in_cache && f->lazy == NULL;
+  feed->paced = feed->fetch && can_pace;
   feed->bad = false;
   batch_feed_ahead(feed);
-  batch_feed_fetch(feed, 0);
+  batch_feed_fetch(feed);
 }
 
 /* ---- what the caller may not give ---- */
@@ -190,31 +193,34 @@ static batch_input batch_of_hashes(const uint64_t *lo, const uint64_t *hi, size_
 }
 
 static batch_input batch_of_keys(const void *const *keys, const size_t *lens, size_t n) {
-  return (batch_input){.list = {.keys = keys, .lens = lens}, .n = n};
+  return (batch_input){.list = {.keys = keys, .lens = lens, .n = n}, .n = n};
 }
 
 static batch_input batch_of_packed(const void *bytes, const size_t *offsets, size_t n) {
-  return (batch_input){.list = {.bytes = bytes, .offsets = offsets}, .n = n};
+  return (batch_input){.list = {.bytes = bytes, .offsets = offsets, .n = n}, .n = n};
 }
 
 /* ---- add ---- */
 
+/* word may be NULL. */
+static nay_status batch_add_group(const batch_feed *feed, nay_filter *f, const batch_group *g,
+                                  uint64_t *word) {
+  const uint64_t *next = batch_feed_paced(feed);
+  if (next != NULL) return f->family->add64_ahead(f, g->lo, next, word);
+  batch_feed_fetch(feed);
+  uint64_t ignored;
+  if (word == NULL && f->family->put64 != NULL && f->family->put64(f, g->lo, g->n)) return NAY_OK;
+  return f->family->add64(f, g->lo, g->hi, g->n, word != NULL ? word : &ignored);
+}
+
 static nay_status batch_add(nay_filter *f, const batch_input *in, uint64_t *bitmap) {
   if (f->family->add64 == NULL) return NAY_ENOTSUP;
   batch_feed feed;
-  batch_feed_start(&feed, f, in);
+  batch_feed_start(&feed, f, in, f->family->add64_ahead != NULL);
   const batch_group *g;
   while ((g = batch_feed_next(&feed))->n != 0) {
-    uint64_t word = 0;
-    for (unsigned i = 0; i < g->n; i += feed.step) {
-      uint64_t part = 0;
-      unsigned n = g->n - i < feed.step ? g->n - i : feed.step;
-      batch_feed_fetch(&feed, i);
-      if (bitmap == NULL && f->family->put64 != NULL && f->family->put64(f, g->lo + i, n)) continue;
-      NAY_TRY(f->family->add64(f, g->lo + i, g->hi != NULL ? g->hi + i : NULL, n, &part));
-      word |= part << i;
-    }
-    if (bitmap != NULL) *bitmap++ = word;
+    NAY_TRY(batch_add_group(&feed, f, g, bitmap));
+    if (bitmap != NULL) bitmap++;
   }
   return NAY_OK;
 }
@@ -256,20 +262,22 @@ nay_status nay_filter_hash_many(const nay_filter *f, const void *const *keys, co
 
 /* ---- test ---- */
 
-static uint64_t batch_test_group(const batch_feed *feed, const batch_group *g) {
-  const nay_filter *f = feed->filter;
+static NAY_NOINLINE uint64_t batch_test_one_by_one(const nay_filter *f, const batch_group *g) {
   uint64_t word = 0;
-  for (unsigned i = 0; i < g->n && f->lazy == NULL; i += feed->step) {
-    unsigned n = g->n - i < feed->step ? g->n - i : feed->step;
-    batch_feed_fetch(feed, i);
-    word |= f->family->test64(f, g->lo + i, g->hi != NULL ? g->hi + i : NULL, n) << i;
-  }
-  if (NAY_LIKELY(f->lazy == NULL)) return word;
   for (unsigned i = 0; i < g->n; i++) {
     nay_hash hash = {g->lo[i], g->hi != NULL ? g->hi[i] : 0};
     word |= (uint64_t)nay_filter_may_contain_hash(f, hash) << i;
   }
   return word;
+}
+
+static uint64_t batch_test_group(const batch_feed *feed, const batch_group *g) {
+  const nay_filter *f = feed->filter;
+  const uint64_t *next = batch_feed_paced(feed);
+  if (next != NULL) return f->family->test64_ahead(f, g->lo, next);
+  if (NAY_UNLIKELY(f->lazy != NULL)) return batch_test_one_by_one(f, g);
+  batch_feed_fetch(feed);
+  return f->family->test64(f, g->lo, g->hi, g->n);
 }
 
 static nay_status batch_all_maybe(nay_status status, size_t n, uint64_t *bitmap) {
@@ -285,7 +293,7 @@ static nay_status batch_test(nay_status status, const nay_filter *f, const batch
   if (in->n != 0 && bitmap == NULL) return NAY_EINVAL;
   if (status != NAY_OK) return batch_all_maybe(status, in->n, bitmap);
   batch_feed feed;
-  batch_feed_start(&feed, f, in);
+  batch_feed_start(&feed, f, in, f->family->test64_ahead != NULL);
   const batch_group *g;
   uint64_t *word = bitmap;
   while ((g = batch_feed_next(&feed))->n != 0) *word++ = batch_test_group(&feed, g);

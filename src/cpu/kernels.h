@@ -17,6 +17,7 @@
 #define NAY_KERNELS_H
 
 #include "base/base.h"
+#include "base/compiler.h"
 
 #define NAY_BLOCK_BITS 512u
 #define NAY_BLOCK_BYTES 64u
@@ -121,7 +122,17 @@ typedef struct nay_key_list {
   const size_t *lens;
   const uint8_t *bytes; /* packed: key i is bytes[offsets[i], offsets[i + 1]) */
   const size_t *offsets;
+  size_t n; /* how many there are; 0: not known, and none is fetched ahead */
 } nay_key_list;
+
+/*
+ * nay__keys_ahead: asks for `count` keys that are hashed 64 keys later. They may lie anywhere;
+ * packed ones are read in order, which processors notice.
+ */
+static inline void nay__keys_ahead(const nay_key_list *list, size_t i, size_t count) {
+  if (list->keys == NULL || i + 64 + count > list->n) return;
+  for (size_t j = 0; j < count; j++) NAY_PREFETCH(list->keys[i + 64 + j]);
+}
 
 /*
  * Batches have at most 64 keys: bit i of the word answers for hashes[i]. A batch's prefetch is
@@ -144,6 +155,14 @@ typedef struct nay_kernels {
   /* as blocked_add64, when nobody asks what was new; NULL: no faster than with the answers */
   void (*blocked_put64)(const nay_bits *, const uint64_t *hashes, unsigned n);
   void (*blocked_prefetch64)(const nay_bits *, const uint64_t *hashes, unsigned n);
+  /*
+   * Exactly 64 keys, for filters out of cache: with each goes the prefetch of one of the 64 that
+   * are next. As many lines asked for at once would fill the processor's list of those on their way
+   * and hold up what comes after them. tell: whether the word of what was new is wanted.
+   */
+  uint64_t (*blocked_test64_ahead)(const nay_bits *, const uint64_t *hashes, const uint64_t *next);
+  uint64_t (*blocked_add64_ahead)(const nay_bits *, const uint64_t *hashes, const uint64_t *next,
+                                  bool tell);
 
   /* a key of a block and its counters; NULL: counting.c does it. The CPUs that have AVX-512 are not
    * among those where a deposit takes a hundred cycles */

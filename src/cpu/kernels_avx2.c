@@ -62,7 +62,7 @@ AVX2 NAY_INLINE bool avx2_blocked_add(const nay_bits *b, uint64_t hash, uint32_t
 
 /* Many adds: all positions first, for the reason that kernels_avx512.c gives. */
 AVX2 NAY_INLINE uint64_t avx2_add_all(const nay_bits *b, const uint64_t *hashes, unsigned n,
-                                      uint32_t k, bool tell) {
+                                      const uint64_t *next, uint32_t k, bool tell) {
   uint32_t at[64][8] __attribute__((aligned(32)));
   const __m256i powers = _mm256_loadu_si256((const __m256i *)(const void *)avx2_powers);
   uint64_t word = 0;
@@ -75,6 +75,7 @@ AVX2 NAY_INLINE uint64_t avx2_add_all(const nay_bits *b, const uint64_t *hashes,
   const __m256i one = _mm256_set1_epi32(1);
   for (unsigned i = 0; i < n; i++) {
     __m256i *block = (__m256i *)(void *)nay__block_of(b, hashes[i]);
+    if (next != NULL) NAY_PREFETCH_TO_WRITE(nay__block_of(b, next[i]));
     __m256i low = _mm256_setzero_si256(), high = low;
     for (uint32_t probe = 0; probe < k; probe++) {
       __m256i p = _mm256_set1_epi32((int32_t)at[i][probe]);
@@ -92,6 +93,7 @@ AVX2 NAY_INLINE uint64_t avx2_add_all(const nay_bits *b, const uint64_t *hashes,
 }
 
 NAY_DEFINE_KERNEL(static AVX2, avx2_test, avx2_blocked_test)
+NAY_DEFINE_TEST_AHEAD(static AVX2, avx2_test64_ahead, avx2_blocked_test)
 
 NAY_DEFINE_PUTS(AVX2, avx2_put, avx2_blocked_add)
 
@@ -99,26 +101,34 @@ AVX2 static bool avx2_add(const nay_bits *b, uint64_t hash) {
   return avx2_blocked_add(b, hash, b->k);
 }
 
-#define AVX2_ADD_ALL(tell, k) word = avx2_add_all(b, hashes, n, (k) < 8 ? (k) : 8, tell)
+#define AVX2_ADD_ALL(tell, k) word = avx2_add_all(b, hashes, n, next, (k) < 8 ? (k) : 8, tell)
 
-AVX2 static uint64_t avx2_add64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
+/* The answers are there in any case when k is above 8: such filters take one key at a time. */
+AVX2 NAY_INLINE uint64_t avx2_add_any(const nay_bits *b, const uint64_t *hashes, unsigned n,
+                                      const uint64_t *next, bool tell) {
   uint64_t word = 0;
   if (b->k > 8) {
-    for (unsigned i = 0; i < n; i++) word |= (uint64_t)avx2_blocked_add(b, hashes[i], b->k) << i;
+    for (unsigned i = 0; i < n; i++) {
+      if (next != NULL) NAY_PREFETCH_TO_WRITE(nay__block_of(b, next[i]));
+      word |= (uint64_t)avx2_blocked_add(b, hashes[i], b->k) << i;
+    }
     return word;
   }
-  NAY_FOR_USUAL_K(b->k, AVX2_ADD_ALL, true)
+  NAY_FOR_USUAL_K(b->k, AVX2_ADD_ALL, tell)
   return word;
 }
 
+AVX2 static uint64_t avx2_add64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
+  return avx2_add_any(b, hashes, n, NULL, true);
+}
+
 AVX2 static void avx2_put64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
-  uint64_t word = 0;
-  if (b->k > 8) {
-    for (unsigned i = 0; i < n; i++) avx2_blocked_add(b, hashes[i], b->k);
-    return;
-  }
-  NAY_FOR_USUAL_K(b->k, AVX2_ADD_ALL, false)
-  (void)word;
+  avx2_add_any(b, hashes, n, NULL, false);
+}
+
+AVX2 static uint64_t avx2_add64_ahead(const nay_bits *b, const uint64_t *hashes,
+                                      const uint64_t *next, bool tell) {
+  return tell ? avx2_add_any(b, hashes, 64, next, true) : avx2_add_any(b, hashes, 64, next, false);
 }
 
 const nay_kernels nay__kernels_avx2 = {
@@ -137,6 +147,8 @@ const nay_kernels nay__kernels_avx2 = {
     .blocked_put64 = avx2_put64,
     .blocked_prefetch64 = nay__blocked_prefetch64,
     .ribbon_look = nay__ribbon_look_avx2,
+    .blocked_test64_ahead = avx2_test64_ahead,
+    .blocked_add64_ahead = avx2_add64_ahead,
 };
 
 #endif /* NAY_HAS_X86_KERNELS */

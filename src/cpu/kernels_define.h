@@ -26,6 +26,19 @@
     return word;                                                                       \
   }
 
+/* Defines name(bits, hashes, next): 64 keys, and a prefetch with each of them. */
+#define NAY_KERNEL_LOOP_AHEAD(one, k)            \
+  for (unsigned i = 0; i < 64; i++) {            \
+    NAY_PREFETCH(nay__block_of(b, next[i]));     \
+    word |= (uint64_t)one(b, hashes[i], k) << i; \
+  }
+#define NAY_DEFINE_TEST_AHEAD(attribute, name, one)                                          \
+  attribute uint64_t name(const nay_bits *b, const uint64_t *hashes, const uint64_t *next) { \
+    uint64_t word = 0;                                                                       \
+    NAY_FOR_USUAL_K(b->k, NAY_KERNEL_LOOP_AHEAD, one)                                        \
+    return word;                                                                             \
+  }
+
 /*
  * Defines name(k): a function that does what `one` does, forgets what it answers, and knows k. What
  * a filter's single adds cost is the number of their instructions.

@@ -119,7 +119,8 @@ GFNI NAY_INLINE __m512i gfni_pattern(const gfni_group *g, unsigned key) {
 
 /* Adds the keys of a group; with `more` they have a second round of probes. */
 GFNI NAY_INLINE uint64_t gfni_add_group(const nay_bits *b, const uint64_t *hashes,
-                                        const gfni_group *g, const gfni_group *more, bool tell) {
+                                        const uint64_t *next, const gfni_group *g,
+                                        const gfni_group *more, bool tell) {
   __m512i patterns[8];
   uint8_t *blocks[8];
   uint64_t word = 0;
@@ -131,6 +132,7 @@ GFNI NAY_INLINE uint64_t gfni_add_group(const nay_bits *b, const uint64_t *hashe
   }
 #pragma GCC unroll 8
   for (unsigned i = 0; i < 8; i++) {
+    if (next != NULL) NAY_PREFETCH_TO_WRITE(nay__block_of(b, next[i]));
     __m512i old = _mm512_loadu_si512(blocks[i]);
     _mm512_storeu_si512(blocks[i], _mm512_or_si512(old, patterns[i]));
     /* a bit of the pattern that was not there: andnot, then any */
@@ -142,7 +144,7 @@ GFNI NAY_INLINE uint64_t gfni_add_group(const nay_bits *b, const uint64_t *hashe
 
 /* Whole groups of eight; returns the answers, and how many keys were done. */
 GFNI NAY_INLINE uint64_t gfni_add_groups(const nay_bits *b, const uint64_t *hashes, unsigned n,
-                                         bool tell) {
+                                         const uint64_t *next, bool tell) {
   const __m512i twice = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 0, 2, 4, 6, 8, 10, 12, 14);
   gfni_group groups[8], more[8];
   bool two = b->k > 8;
@@ -157,7 +159,9 @@ GFNI NAY_INLINE uint64_t gfni_add_groups(const nay_bits *b, const uint64_t *hash
   }
   uint64_t word = 0;
   for (unsigned i = 0; i < n / 8; i++) {
-    word |= gfni_add_group(b, hashes + 8 * i, &groups[i], two ? &more[i] : NULL, tell) << 8 * i;
+    const uint64_t *next_eight = next != NULL ? next + 8 * i : NULL;
+    const gfni_group *rest = two ? &more[i] : NULL;
+    word |= gfni_add_group(b, hashes + 8 * i, next_eight, &groups[i], rest, tell) << 8 * i;
   }
   return word;
 }
@@ -222,7 +226,7 @@ GFNI static bool gfni_add(const nay_bits *b, uint64_t hash) { return gfni_add_on
 /* The keys that do not fill a group go one by one; more than 16 probes the way of AVX-512. */
 GFNI static uint64_t gfni_add64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
   if (b->k > GFNI_MAX_K) return nay__avx512_blocked_add64(b, hashes, n);
-  uint64_t word = gfni_add_groups(b, hashes, n, true);
+  uint64_t word = gfni_add_groups(b, hashes, n, NULL, true);
   for (unsigned i = n & ~7u; i < n; i++) {
     word |= (uint64_t)gfni_add(b, hashes[i]) << i;
   }
@@ -234,8 +238,15 @@ GFNI static void gfni_put64(const nay_bits *b, const uint64_t *hashes, unsigned 
     nay__avx512_blocked_put64(b, hashes, n);
     return;
   }
-  gfni_add_groups(b, hashes, n, false);
+  gfni_add_groups(b, hashes, n, NULL, false);
   for (unsigned i = n & ~7u; i < n; i++) (void)gfni_add(b, hashes[i]);
+}
+
+GFNI static uint64_t gfni_add64_ahead(const nay_bits *b, const uint64_t *hashes,
+                                      const uint64_t *next, bool tell) {
+  if (b->k > GFNI_MAX_K) return nay__avx512_add64_ahead(b, hashes, next, tell);
+  return tell ? gfni_add_groups(b, hashes, 64, next, true)
+              : gfni_add_groups(b, hashes, 64, next, false);
 }
 
 const nay_kernels nay__kernels_gfni = {
@@ -253,6 +264,8 @@ const nay_kernels nay__kernels_gfni = {
     .blocked_add64 = gfni_add64,
     .blocked_put64 = gfni_put64,
     .blocked_prefetch64 = nay__blocked_prefetch64,
+    .blocked_test64_ahead = nay__avx512_test64_ahead,
+    .blocked_add64_ahead = gfni_add64_ahead,
     .xxh3_short = nay__avx512_xxh3_short,
     .fuse_aim64 = nay__fuse_aim64_avx512,
     .cuckoo_aim64 = nay__cuckoo_aim64_avx512,

@@ -44,6 +44,7 @@ NAY_INLINE bool neon_blocked_test(const nay_bits *b, uint64_t hash, uint32_t k) 
 }
 
 NAY_DEFINE_KERNEL(static, neon_test, neon_blocked_test)
+NAY_DEFINE_TEST_AHEAD(static, neon_test64_ahead, neon_blocked_test)
 
 static bool neon_add(const nay_bits *b, uint64_t hash) {
   return nay__kernels_scalar.blocked_add(b, hash);
@@ -53,6 +54,11 @@ static nay_put neon_put(uint32_t k) { return nay__kernels_scalar.blocked_put(k);
 
 static uint64_t neon_add64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
   return nay__kernels_scalar.blocked_add64(b, hashes, n);
+}
+
+static uint64_t neon_add64_ahead(const nay_bits *b, const uint64_t *hashes, const uint64_t *next,
+                                 bool tell) {
+  return nay__kernels_scalar.blocked_add64_ahead(b, hashes, next, tell);
 }
 
 const nay_kernels nay__kernels_neon = {
@@ -69,6 +75,8 @@ const nay_kernels nay__kernels_neon = {
     .blocked_add64 = neon_add64,
     .blocked_prefetch64 = nay__blocked_prefetch64,
     .ribbon_look = nay__ribbon_look_neon,
+    .blocked_test64_ahead = neon_test64_ahead,
+    .blocked_add64_ahead = neon_add64_ahead,
 };
 
 #endif /* NAY_HAS_NEON_KERNELS */

@@ -35,6 +35,15 @@ NAY_INLINE bool scalar_blocked_add(const nay_bits *b, uint64_t hash, uint32_t k)
 NAY_DEFINE_KERNEL(static, scalar_test, scalar_blocked_test)
 NAY_DEFINE_KERNEL(static, scalar_add, scalar_blocked_add)
 NAY_DEFINE_PUTS(, scalar_put, scalar_blocked_add)
+NAY_DEFINE_TEST_AHEAD(static, scalar_test64_ahead, scalar_blocked_test)
+
+static uint64_t scalar_add64_ahead(const nay_bits *b, const uint64_t *hashes, const uint64_t *next,
+                                   bool tell) {
+  uint64_t word = 0;
+  (void)tell;
+  NAY_FOR_USUAL_K(b->k, NAY_KERNEL_LOOP_AHEAD, scalar_blocked_add)
+  return word;
+}
 
 void nay__blocked_prefetch64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
   for (unsigned i = 0; i < n; i++) NAY_PREFETCH(nay__block_of(b, hashes[i]));
@@ -53,6 +62,8 @@ const nay_kernels nay__kernels_scalar = {
     .blocked_test64 = scalar_test64,
     .blocked_add64 = scalar_add64,
     .blocked_prefetch64 = nay__blocked_prefetch64,
+    .blocked_test64_ahead = scalar_test64_ahead,
+    .blocked_add64_ahead = scalar_add64_ahead,
 };
 
 /* ---- shared: many threads ---- */
@@ -109,6 +120,7 @@ NAY_DEFINE_KERNEL(static, shared_bloom_test, shared_bloom_test_one)
 NAY_DEFINE_KERNEL(static, shared_bloom_add, shared_bloom_add_one)
 NAY_DEFINE_KERNEL(static, shared_blocked_test, shared_blocked_test_one)
 NAY_DEFINE_KERNEL(static, shared_blocked_add, shared_blocked_add_one)
+NAY_DEFINE_TEST_AHEAD(static, shared_blocked_test64_ahead, shared_blocked_test_one)
 
 const nay_kernels nay__kernels_shared = {
     .name = "shared",
@@ -122,4 +134,5 @@ const nay_kernels nay__kernels_shared = {
     .blocked_test64 = shared_blocked_test64,
     .blocked_add64 = shared_blocked_add64,
     .blocked_prefetch64 = nay__blocked_prefetch64,
+    .blocked_test64_ahead = shared_blocked_test64_ahead,
 };

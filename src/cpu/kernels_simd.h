@@ -64,6 +64,9 @@ bool nay__avx512_blocked_add(const nay_bits *b, uint64_t hash);
 uint64_t nay__avx512_blocked_test64(const nay_bits *b, const uint64_t *hashes, unsigned n);
 uint64_t nay__avx512_blocked_add64(const nay_bits *b, const uint64_t *hashes, unsigned n);
 void nay__avx512_blocked_put64(const nay_bits *b, const uint64_t *hashes, unsigned n);
+uint64_t nay__avx512_test64_ahead(const nay_bits *b, const uint64_t *hashes, const uint64_t *next);
+uint64_t nay__avx512_add64_ahead(const nay_bits *b, const uint64_t *hashes, const uint64_t *next,
+                                 bool tell);
 size_t nay__avx512_xxh3_short(uint64_t seed, const nay_key_list *list, size_t from, size_t n,
                               uint64_t *hashes);
 

@@ -57,12 +57,17 @@ XXH3_AVX512 NAY_INLINE __m128i xxh3_ends(const nay_key_list *list, size_t i) {
   return _mm_castpd_si128(_mm_loadh_pd(_mm_castsi128_pd(first), last));
 }
 
-/* Four keys, one in each quarter. */
-XXH3_AVX512 NAY_INLINE __m512i xxh3_four(const nay_key_list *list, size_t i) {
-  __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(xxh3_ends(list, i)),
-                                        xxh3_ends(list, i + 1), 1);
-  __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(xxh3_ends(list, i + 2)),
-                                         xxh3_ends(list, i + 3), 1);
+/* Four keys, one in each quarter; those of 16 bytes are their own ends. */
+XXH3_AVX512 NAY_INLINE __m512i xxh3_four(const nay_key_list *list, size_t from, bool whole) {
+  __m128i key[4];
+#pragma GCC unroll 4
+  for (size_t i = 0; i < 4; i++) {
+    size_t len;
+    key[i] = whole ? _mm_loadu_si128((const __m128i *)(const void *)xxh3_key(list, from + i, &len))
+                   : xxh3_ends(list, from + i);
+  }
+  __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(key[0]), key[1], 1);
+  __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(key[2]), key[3], 1);
   return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
@@ -77,16 +82,8 @@ XXH3_AVX512 NAY_INLINE __m512i xxh3_lens(const nay_key_list *list, size_t i) {
                           _mm512_loadu_si512(list->offsets + i));
 }
 
-XXH3_AVX512 NAY_INLINE bool xxh3_eight(uint64_t seed, const nay_key_list *list, size_t from,
-                                       uint64_t *hashes) {
-  __m512i len = xxh3_lens(list, from);
-  __m512i above = _mm512_sub_epi64(len, _mm512_set1_epi64(9));
-  if (_mm512_cmplt_epu64_mask(above, _mm512_set1_epi64(8)) != 0xff) return false;
-  if (list->keys != NULL) {
-    __m512i keys = _mm512_loadu_si512(list->keys + from);
-    if (_mm512_test_epi64_mask(keys, keys) != 0xff) return false;
-  }
-  __m512i low = xxh3_four(list, from), high = xxh3_four(list, from + 4);
+/* Of eight keys, four in each of `low` and `high`. */
+XXH3_AVX512 NAY_INLINE __m512i xxh3_hashes(uint64_t seed, __m512i len, __m512i low, __m512i high) {
   __m512i a = _mm512_xor_si512(_mm512_unpacklo_epi64(low, high),
                                _mm512_set1_epi64((int64_t)(XXH3_FIRST + seed)));
   __m512i b = _mm512_xor_si512(_mm512_unpackhi_epi64(low, high),
@@ -96,8 +93,22 @@ XXH3_AVX512 NAY_INLINE bool xxh3_eight(uint64_t seed, const nay_key_list *list, 
   x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 37));
   x = _mm512_mullo_epi64(x, _mm512_set1_epi64(XXH3_PRIME));
   x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 32));
-  x = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), x);
-  _mm512_storeu_si512(hashes, x);
+  return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), x);
+}
+
+XXH3_AVX512 NAY_INLINE bool xxh3_eight(uint64_t seed, const nay_key_list *list, size_t from,
+                                       uint64_t *hashes) {
+  __m512i len = xxh3_lens(list, from), above = _mm512_sub_epi64(len, _mm512_set1_epi64(9));
+  if (_mm512_cmplt_epu64_mask(above, _mm512_set1_epi64(8)) != 0xff) return false;
+  if (list->keys != NULL) {
+    __m512i keys = _mm512_loadu_si512(list->keys + from);
+    if (_mm512_test_epi64_mask(keys, keys) != 0xff) return false;
+  }
+  nay__keys_ahead(list, from, 8);
+  bool whole = _mm512_cmpeq_epi64_mask(len, _mm512_set1_epi64(16)) == 0xff;
+  __m512i low = whole ? xxh3_four(list, from, true) : xxh3_four(list, from, false);
+  __m512i high = whole ? xxh3_four(list, from + 4, true) : xxh3_four(list, from + 4, false);
+  _mm512_storeu_si512(hashes, xxh3_hashes(seed, len, low, high));
   return true;
 }
 

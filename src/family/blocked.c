@@ -148,32 +148,36 @@ static void blocked_fill_all(nay_filter *f, const uint64_t *lo, unsigned n) {
   }
 }
 
-/*
- * Goes through the hashes in chunks: keeps those of the part, asks for their memory, and adds them
- * after the next chunk, when it has come. Of two threads each keeps 24 of 48, which is as many
- * lines as a processor can wait for: with 256 two threads are 1.5 times as fast as one, so twice.
- */
-#define BLOCKED_CHUNK 48u
+/* Adds 64 keys, while the memory of the 64 that are next comes. */
+static void blocked_fill_group(nay_filter *f, const uint64_t *lo, const uint64_t *next) {
+  if (f->family->add64_ahead != NULL) {
+    (void)f->family->add64_ahead(f, lo, next, NULL);
+    return;
+  }
+  f->family->prefetch64(f, next, NULL, 64);
+  blocked_fill_all(f, lo, 64);
+}
 
+/* Goes through the hashes, keeps those of the part, and adds 64 when the 64 after them are known.
+ */
 void nay__blocked_fill(nay_filter *f, const uint64_t *lo, uint64_t n, uint64_t first,
                        uint64_t count) {
   if (count == 0) return;
   uint64_t nunits = f->shape.nunits, least = blocked_least_hash(first, nunits);
   bool last = first + count == nunits;
   uint64_t span = (last ? 0 : blocked_least_hash(first + count, nunits)) - 1 - least;
-  uint64_t kept[2 * BLOCKED_CHUNK + 8];
+  uint64_t kept[3 * 64];
   unsigned used = 0;
-  for (uint64_t from = 0; from < n; from += BLOCKED_CHUNK) {
-    unsigned chunk = n - from < BLOCKED_CHUNK ? (unsigned)(n - from) : BLOCKED_CHUNK, old = used;
+  for (uint64_t from = 0; from < n; from += 64) {
+    unsigned chunk = n - from < 64 ? (unsigned)(n - from) : 64;
     for (unsigned i = 0; i < chunk; i++) {
       kept[used] = lo[from + i];
       used += lo[from + i] - least <= span; /* no branch: nobody could foretell it */
     }
-    f->family->prefetch64(f, kept + old, NULL, used - old);
-    old &= ~7u; /* kernels like whole eights */
-    blocked_fill_all(f, kept, old);
-    used -= old;
-    memmove(kept, kept + old, used * sizeof kept[0]);
+    if (used < 128) continue;
+    blocked_fill_group(f, kept, kept + 64);
+    used -= 64;
+    memmove(kept, kept + 64, used * sizeof kept[0]);
   }
   blocked_fill_all(f, kept, used);
 }
@@ -194,6 +198,22 @@ void nay__blocked_prefetch(const nay_filter *f, const uint64_t *lo, const uint64
                            unsigned n) {
   (void)hi;
   f->kernels->blocked_prefetch64(&f->bits, lo, n);
+}
+
+uint64_t nay__blocked_test64_ahead(const nay_filter *f, const uint64_t *lo, const uint64_t *next) {
+  return f->kernels->blocked_test64_ahead(&f->bits, lo, next);
+}
+
+static nay_status blocked_add64_ahead(nay_filter *f, const uint64_t *lo, const uint64_t *next,
+                                      uint64_t *bitmap) {
+  uint64_t word;
+  if (f->locks != NULL) {
+    nay__blocked_prefetch(f, next, NULL, 64);
+    return blocked_add64(f, lo, NULL, 64, bitmap != NULL ? bitmap : &word);
+  }
+  word = f->kernels->blocked_add64_ahead(&f->bits, lo, next, bitmap != NULL);
+  if (bitmap != NULL) *bitmap = word;
+  return NAY_OK;
 }
 
 static nay_status blocked_merge(nay_filter *dst, const nay_filter *src) {
@@ -262,7 +282,6 @@ const nay_family nay__family_blocked = {
     .name = "blocked",
     .traits = NAY_CAN_ADD | NAY_CAN_MERGE | NAY_CAN_INTERSECT | NAY_CAN_FOLD,
     .shared = true,
-    .one_line = true,
     .plan = nay__blocked_plan,
     .payload = blocked_payload,
     .fpr = blocked_fpr,
@@ -276,6 +295,8 @@ const nay_family nay__family_blocked = {
     .fill_part = blocked_fill_part,
     .test64 = blocked_test64,
     .prefetch64 = nay__blocked_prefetch,
+    .test64_ahead = nay__blocked_test64_ahead,
+    .add64_ahead = blocked_add64_ahead,
     .merge = blocked_merge,
     .intersect = blocked_intersect,
     .fold = blocked_fold,

@@ -35,6 +35,7 @@ void nay__blocked_census(const nay_filter *a, const nay_filter *b, uint64_t fact
 /* Slots that a family with a blocked bit plane at the start of its payload shares. */
 void nay__blocked_recall(const nay_filter *f, nay_params *params);
 nay_probe nay__blocked_kernel(nay_filter *f);
+uint64_t nay__blocked_test64_ahead(const nay_filter *f, const uint64_t *lo, const uint64_t *next);
 void nay__blocked_prefetch(const nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n);
 
 /* nay__blocked_fill: adds those of n hashes whose block is one of `count` from `first` on. */

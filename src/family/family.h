@@ -118,9 +118,8 @@ struct nay_family {
    * the shape: payload() then gives what a new filter needs, and check() must also verify `len`.
    */
   bool self_sized;
-  bool ordered;  /* the order of adds or their repeats show: builders choose it, and drop repeats */
-  bool shared;   /* takes NAY_CONCURRENT */
-  bool one_line; /* a probe reads one cache line */
+  bool ordered; /* the order of adds or their repeats show: builders choose it, and drop repeats */
+  bool shared;  /* takes NAY_CONCURRENT */
   bool copy_locked;   /* and a copy must wait for adds: half of one would not pass check() */
   bool skips_repeats; /* builders drop a hash that equals the one before it */
 
@@ -168,6 +167,11 @@ struct nay_family {
   uint64_t (*test64)(const nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n);
   /* asks for the memory that the next batch will read; optional */
   void (*prefetch64)(const nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n);
+  /* exactly 64 keys, while the memory of the 64 after them is asked for key by key; optional, for
+   * hashes of one word. bitmap may be NULL */
+  uint64_t (*test64_ahead)(const nay_filter *, const uint64_t *lo, const uint64_t *next);
+  nay_status (*add64_ahead)(nay_filter *, const uint64_t *lo, const uint64_t *next,
+                            uint64_t *bitmap);
   /* the same for one key, where test64 does its own asking */
   void (*prepare)(const nay_filter *, nay_hash);
   nay_status (*remove)(nay_filter *, nay_hash);

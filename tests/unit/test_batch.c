@@ -34,6 +34,7 @@ static void packed_is_many(void **state) {
     nay_filter *f = make_filter(round % 2 == 0 ? NAY_BLOCKED : NAY_BLOOM, hash, round);
     nay_filter *one = make_filter(round % 2 == 0 ? NAY_BLOCKED : NAY_BLOOM, hash, round);
     uint64_t fresh[(N + 63) / 64], many[(N + 63) / 64], packed[(N + 63) / 64];
+    f->bits.in_cache = round < 3; /* the others ask for memory ahead of time */
     make_keys(round);
     size_t half = N / 2 + 13 * round;
     assert_int_equal(nay_filter_add_packed(f, bytes, offsets, half, fresh), NAY_OK);
@@ -168,8 +169,44 @@ static void every_table_answers_alike(void **state) {
   }
 }
 
+/* Whether memory is asked for or not, with answers and without, for one thread and for many. */
+static void batches_of_any_length(void **state) {
+  (void)state;
+  const nay_kind kinds[] = {NAY_BLOCKED, NAY_COUNTING, NAY_BLOOM};
+  uint64_t hashes[N], bitmap[(N + 63) / 64], maybe[(N + 63) / 64];
+  for (unsigned round = 0; round < 48; round++) {
+    const size_t lengths[] = {1, 63, 64, 65, 127, 128, 129, N};
+    size_t n = lengths[round / 6];
+    nay_filter *f = make_filter(kinds[round % 3], NAY_HASH_XXH3, 0);
+    nay_filter *one = make_filter(kinds[round % 3], NAY_HASH_XXH3, 0);
+    if (round / 3 % 2 == 0) assert_int_equal(nay_filter_share(f), NAY_OK);
+    for (size_t i = 0; i < n; i++) hashes[i] = nay_hash_mix(round << 16 | (i % 500));
+    f->bits.in_cache = false;
+    assert_int_equal(nay_filter_add_hash_many(f, hashes, NULL, n / 2, NULL), NAY_OK);
+    assert_int_equal(nay_filter_add_hash_many(f, hashes, NULL, n, bitmap), NAY_OK);
+    for (size_t i = 0; i < n / 2; i++) {
+      assert_int_equal(nay_filter_add_hash(one, (nay_hash){hashes[i], 0}, NULL), NAY_OK);
+    }
+    for (size_t i = 0; i < n; i++) {
+      bool is_new;
+      assert_int_equal(nay_filter_add_hash(one, (nay_hash){hashes[i], 0}, &is_new), NAY_OK);
+      assert_int_equal(is_new, bitmap[i / 64] >> (i % 64) & 1);
+    }
+    assert_memory_equal(f->bits.bytes, one->bits.bytes, f->nbytes);
+    for (size_t i = 0; i < n; i++) hashes[i] ^= i % 3 == 0 ? 0 : (uint64_t)i << 40;
+    assert_int_equal(nay_filter_may_contain_hash_many(f, hashes, NULL, n, maybe), NAY_OK);
+    for (size_t i = 0; i < n; i++) {
+      bool answer = nay_filter_may_contain_hash(one, (nay_hash){hashes[i], 0});
+      assert_int_equal(answer, maybe[i / 64] >> (i % 64) & 1);
+    }
+    nay_filter_free(f);
+    nay_filter_free(one);
+  }
+}
+
 int main(void) {
-  const test_case tests[] = {TEST(packed_is_many), TEST(hash_many_is_hash), TEST(unusable_keys),
-                             TEST(prepare_changes_nothing), TEST(every_table_answers_alike)};
+  const test_case tests[] = {TEST(packed_is_many),        TEST(hash_many_is_hash),
+                             TEST(unusable_keys),         TEST(prepare_changes_nothing),
+                             TEST(batches_of_any_length), TEST(every_table_answers_alike)};
   return run_all(tests);
 }

@@ -80,6 +80,34 @@ static void same_bits_as_scalar(void **state) {
           other->bloom_add64, NULL, other->bloom_test64, NBYTES * 8 - 5);
 }
 
+/* With a prefetch for the keys that follow: which changes nothing, wherever they are. */
+static void ahead_is_the_same(void **state) {
+  const nay_kernels *other = *state, *scalar = &nay__kernels_scalar;
+  for (uint32_t k = 1; k <= 64; k++) {
+    memset(scalar_bytes, 0, sizeof scalar_bytes);
+    memset(other_bytes, 0, sizeof other_bytes);
+    nay_bits a = bits_at(scalar_bytes, k % 64, NBYTES / NAY_BLOCK_BYTES, k),
+             b = bits_at(other_bytes, k % 64, NBYTES / NAY_BLOCK_BYTES, k);
+    for (uint64_t round = 0; round < 6; round++) {
+      uint64_t hashes[64], next[64];
+      for (unsigned i = 0; i < 64; i++) {
+        hashes[i] = a_hash(k << 20 | round / 2 << 8, i + 7 * (unsigned)(round % 2));
+        next[i] = nay_hash_mix(hashes[i]);
+      }
+      uint64_t maybe = scalar->blocked_test64(&a, hashes, 64);
+      assert_int_equal(other->blocked_test64_ahead(&b, hashes, next), maybe);
+      uint64_t fresh = scalar->blocked_add64(&a, hashes, 64);
+      if (other->blocked_add64_ahead != NULL) {
+        uint64_t word = other->blocked_add64_ahead(&b, hashes, next, round % 2 == 0);
+        if (round % 2 == 0) assert_int_equal(word, fresh);
+      } else {
+        assert_int_equal(other->blocked_add64(&b, hashes, 64), fresh);
+      }
+      assert_memory_equal(scalar_bytes, other_bytes, sizeof scalar_bytes);
+    }
+  }
+}
+
 /* Adds that do not tell what was new, one key at a time, at the block of every hash. */
 static void puts_are_adds(void **state) {
   const nay_kernels *other = *state;
@@ -109,15 +137,16 @@ static void same_hashes_as_xxhash(void **state) {
     uint64_t seed = round % 3 == 0 ? 0 : nay_hash_mix(round);
     for (size_t i = 0, at = 0; i < 64; i++, at += lens[i - 1]) {
       uint64_t x = nay_hash_mix(round << 8 | i);
-      lens[i] = x % 64 == 0 ? x / 64 % 21 : 9 + x / 64 % 8;
+      lens[i] = x % 64 == 0 ? x / 64 % 21 : round % 4 == 1 ? 16 : 9 + x / 64 % 8;
       keys[i] = bytes + at;
       offsets[i] = at;
       offsets[i + 1] = at + lens[i];
     }
-    nay_key_list lists[2] = {{.keys = keys, .lens = lens}, {.bytes = bytes, .offsets = offsets}};
+    nay_key_list lists[2] = {{.keys = keys, .lens = lens, .n = 64},
+                             {.bytes = bytes, .offsets = offsets, .n = 64}};
     for (size_t from = 0, done; from + 8 <= 64; from += done) {
       uint64_t hashes[64];
-      done = table->xxh3_short(seed, &lists[round % 2], from, 64 - from, hashes);
+      done = table->xxh3_short(seed, &lists[round / 2 % 2], from, 64 - from, hashes);
       for (size_t i = 0; i < done; i++) {
         assert_int_equal(hashes[i], XXH3_64bits_withSeed(keys[from + i], lens[from + i], seed));
       }
@@ -206,6 +235,7 @@ int main(void) {
   for (size_t i = 0; (table = nay__kernels_at(i)) != NULL; i++) {
     tests[n++] = (test_case)TEST_WITH(table->name, same_bits_as_scalar, table);
     tests[n++] = (test_case)TEST_WITH(table->name, puts_are_adds, table);
+    tests[n++] = (test_case)TEST_WITH(table->name, ahead_is_the_same, table);
     if (table->xxh3_short != NULL) {
       tests[n++] = (test_case)TEST_WITH(table->name, same_hashes_as_xxhash, table);
     }
@@ -217,5 +247,6 @@ int main(void) {
     }
   }
   tests[n++] = (test_case)TEST_WITH("shared", same_bits_as_scalar, &nay__kernels_shared);
+  tests[n++] = (test_case)TEST_WITH("shared", ahead_is_the_same, &nay__kernels_shared);
   return run_list("kernels", tests, n);
 }
