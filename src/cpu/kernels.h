@@ -32,6 +32,9 @@ typedef struct nay_bits {
   bool in_cache;  /* small enough that asking for lines ahead of time costs more than it gives */
 } nay_bits;
 
+/* nay_put: adds a key to a filter of k probes, and does not say whether it was new. NAY_OK. */
+typedef nay_status (*nay_put)(const nay_bits *, uint64_t hash);
+
 /* Where the keys of one fuse shard lie: its numbers, and slots and fingerprint of 64 keys. */
 typedef struct nay_fuse_aim {
   uint32_t seed, span, segment;
@@ -75,15 +78,20 @@ typedef struct nay_key_list {
  * Batches have at most 64 keys: bit i of the word answers for hashes[i]. A batch's prefetch is
  * called one batch ahead, and only for filters that do not fit in the cache.
  */
+typedef bool (*nay_bits_test)(const nay_bits *, uint64_t hash);
 typedef struct nay_kernels {
   const char *name;
   bool popcnt;       /* functions marked NAY_BMI2 may be called */
   bool fast_deposit; /* BMI2, and not one of the CPUs where pdep takes a hundred cycles */
-  bool (*bloom_test)(const nay_bits *, uint64_t hash);
+  nay_bits_test bloom_test;
+  /* the same for this size and number of probes only, chosen once; NULL: as bloom_test */
+  nay_bits_test (*bloom_test_for)(const nay_bits *);
   bool (*bloom_add)(const nay_bits *, uint64_t hash); /* true when a bit changed: the key is new */
   uint64_t (*bloom_test64)(const nay_bits *, const uint64_t *hashes, unsigned n);
   uint64_t (*bloom_add64)(const nay_bits *, const uint64_t *hashes, unsigned n);
-  void (*bloom_prefetch64)(const nay_bits *, const uint64_t *hashes, unsigned n);
+  /* as the adds, when nobody asks what was new; NULL: adds need a lock */
+  nay_put (*bloom_put_for)(const nay_bits *);
+  void (*bloom_put64)(const nay_bits *, const uint64_t *hashes, unsigned n);
 
   bool (*blocked_test)(const nay_bits *, uint64_t hash);
   bool (*blocked_add)(const nay_bits *, uint64_t hash);
