@@ -365,17 +365,24 @@ bool nay_filter_may_contain_hash_slow(const nay_filter *f, nay_hash hash) {
   return f->family->test(f, hash);
 }
 
-static NAY_NOINLINE bool filter_may_contain_any(const nay_filter *f, const void *key, size_t len) {
+/* Other lengths: still inlined, but with a frame that keys of the usual one do not pay for. */
+NAY_FLATTEN static NAY_NOINLINE bool filter_may_contain_any(const nay_filter *f, const void *key,
+                                                            size_t len) {
+  if (NAY_LIKELY(f != NULL && key != NULL && f->probe != NULL && f->hasher.kind == NAY_HASH_XXH3)) {
+    return f->probe(&f->bits, nay__hash_xxh3(f->hasher.seed, key, len));
+  }
   nay_hash hash;
   if (filter_hash(f, key, len, &hash) != NAY_OK) return true;
   return nay_filter_may_contain_hash(f, hash);
 }
 
-/* The usual case first, inlined: nothing to decide but the length of the key. */
-NAY_FLATTEN bool nay_filter_may_contain(const nay_filter *f, const void *key, size_t len) {
-  if (NAY_UNLIKELY(f == NULL || (key == NULL && len != 0))) return true;
-  if (NAY_LIKELY(f->bits.probe != NULL && f->hasher.kind == NAY_HASH_XXH3)) {
-    return f->bits.probe(&f->bits, nay__hash_xxh3(f->hasher.seed, key, len));
+/* The usual case first: no frame, few branches. */
+bool nay_filter_may_contain(const nay_filter *f, const void *key, size_t len) {
+  if (NAY_LIKELY(f != NULL && nay__hash_is_short(&f->hasher, key, len) && f->bits.probe != NULL)) {
+    return f->bits.probe(&f->bits, nay__hash_short(&f->hasher, key, len));
+  }
+  if (f != NULL && nay__hash_is_tiny(&f->hasher, key, len) && f->bits.probe != NULL) {
+    return f->bits.probe(&f->bits, nay__hash_tiny(&f->hasher, key, len));
   }
   return filter_may_contain_any(f, key, len);
 }

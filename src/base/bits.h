@@ -9,6 +9,13 @@ static inline uint32_t nay__rotl32(uint32_t x, unsigned r) { return x << r | x >
 static inline uint32_t nay__rotr32(uint32_t x, unsigned r) { return x >> r | x << (32 - r); }
 static inline uint64_t nay__rotl64(uint64_t x, unsigned r) { return x << r | x >> (64 - r); }
 
+/* nay__swap64: the bytes in reverse; one instruction where there is one. */
+static inline uint64_t nay__swap64(uint64_t x) {
+  x = x << 32 | x >> 32;
+  x = (x & 0x0000ffff0000ffffu) << 16 | (x >> 16 & 0x0000ffff0000ffffu);
+  return (x & 0x00ff00ff00ff00ffu) << 8 | (x >> 8 & 0x00ff00ff00ff00ffu);
+}
+
 /* Where the target has no instruction for it the builtin would be a call: the sums are faster. */
 static inline unsigned nay__popcount64(uint64_t x) {
 #if defined(__POPCNT__) || (defined(__GNUC__) && !defined(__x86_64__) && !defined(__i386__))

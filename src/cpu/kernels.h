@@ -141,11 +141,15 @@ static inline void nay__keys_ahead(const nay_key_list *list, size_t i, size_t co
 typedef struct nay_kernels {
   const char *name;
   bool popcnt; /* functions marked NAY_BMI2 may be called */
-  bool (*bloom_test)(const nay_bits *, uint64_t hash);
+  nay_probe bloom_test;
+  /* the same for this size and number of probes only, chosen once; NULL: as bloom_test */
+  nay_probe (*bloom_test_for)(const nay_bits *);
   bool (*bloom_add)(const nay_bits *, uint64_t hash); /* true when a bit changed: the key is new */
   uint64_t (*bloom_test64)(const nay_bits *, const uint64_t *hashes, unsigned n);
   uint64_t (*bloom_add64)(const nay_bits *, const uint64_t *hashes, unsigned n);
-  void (*bloom_prefetch64)(const nay_bits *, const uint64_t *hashes, unsigned n);
+  /* as the adds, when nobody asks what was new; NULL: adds need a lock */
+  nay_put (*bloom_put_for)(const nay_bits *);
+  void (*bloom_put64)(const nay_bits *, const uint64_t *hashes, unsigned n);
 
   bool (*blocked_test)(const nay_bits *, uint64_t hash);
   bool (*blocked_add)(const nay_bits *, uint64_t hash);

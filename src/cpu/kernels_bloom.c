@@ -1,88 +1,105 @@
 /*
- * kernels_bloom.c - the classic Bloom: k random bits, k cache lines.
+ * kernels_bloom.c - the classic Bloom: k random bits, k cache lines, in plain C.
  *
- * No vector instruction multiplies 64 by 64 bits to the high half, so these are plain C for every
- * CPU. What pays is overlap. A batch goes probe by probe over all keys that are still undecided,
- * and while it looks at one probe the lines of the next are on their way; absent keys drop out
- * after two probes on average. Adds compute all positions of a few keys, ask for their lines, then
- * set bits.
+ * What decides is how many lines are on their way at once. A probe that leaves at the first zero
+ * bit reads fewer lines, but whether it leaves is a branch that nobody can foretell and that is
+ * decided only when the line is there; all that was begun behind it is thrown away. So the bits of
+ * a key are looked at together, eight at a time. A batch looks at two bits of each key, then at the
+ * others of the keys that are left, without a branch on what it finds. Adds know all positions of a
+ * few keys before they touch the first.
+ *
+ * Probes look at words of 64 bits, which takes fewer instructions than bytes do. A payload is whole
+ * words, so none reaches past its end.
  */
-#include "cpu/kernels_define.h"
+#include "cpu/kernels_bloom.h"
 
-#define BLOOM_ADD_GROUP 8u /* keys whose lines are asked for together: 8 x 7 lines fit in L1 */
+#define BLOOM_FIRST 2u /* probes after which a batch drops what is absent: three keys of four */
+#define BLOOM_GROUP 8u /* keys whose lines are asked for together: 8 x 7 lines fit in L1 */
 
-static inline bool bloom_get(const uint8_t *bytes, uint64_t bit) {
-  return (bytes[bit >> 3] >> (bit & 7) & 1) != 0;
+/* ---- one key ---- */
+
+NAY_BLOOM_DEFINE(, bool, nay_probe, bloom_test, nay__bloom_test_k)
+
+nay_probe nay__bloom_test_for(const nay_bits *b) { return bloom_test_for(b->k); }
+
+bool nay__bloom_test(const nay_bits *b, uint64_t h) { return nay__bloom_test_k(b, h, b->k); }
+
+NAY_INLINE void bloom_aim(const nay_bits *b, uint64_t h, uint32_t k, uint64_t *at) {
+  for (uint32_t i = 0; i < k; i++, h *= NAY_G64) at[i] = nay__reduce(h, b->nunits);
 }
 
-bool nay__bloom_test(const nay_bits *b, uint64_t h) {
-  for (uint32_t i = 0; i < b->k; i++, h *= NAY_G64) {
-    if (!bloom_get(b->bytes, nay__reduce(h, b->nunits))) return false;
-  }
-  return true;
+NAY_INLINE void bloom_set(uint8_t *bytes, uint64_t bit) {
+  bytes[bit >> 3] |= (uint8_t)(1u << (bit & 7));
 }
 
-bool nay__bloom_add(const nay_bits *b, uint64_t h) {
-  uint8_t fresh = 0;
-  for (uint32_t i = 0; i < b->k; i++, h *= NAY_G64) {
-    uint64_t bit = nay__reduce(h, b->nunits);
-    uint8_t mask = (uint8_t)(1u << (bit & 7)), *p = b->bytes + (bit >> 3);
-    fresh |= (uint8_t)(~*p & mask);
-    *p |= mask;
+NAY_INLINE bool bloom_add_k(const nay_bits *b, uint64_t h, uint32_t k) {
+  uint64_t at[NAY_BLOOM_MAX_K];
+  uint8_t *bytes = b->bytes, fresh = 0;
+  bloom_aim(b, h, k, at);
+  for (uint32_t i = 0; i < k; i++) {
+    fresh |= (uint8_t)(~bytes[at[i] >> 3] & 1u << (at[i] & 7));
+    bloom_set(bytes, at[i]);
   }
   return fresh != 0;
 }
 
-static uint64_t bloom_test_one_by_one(const nay_bits *b, const uint64_t *hashes, unsigned n) {
-  uint64_t word = 0;
-  for (unsigned i = 0; i < n; i++) word |= (uint64_t)nay__bloom_test(b, hashes[i]) << i;
+NAY_INLINE nay_status bloom_put_k(const nay_bits *b, uint64_t h, uint32_t k) {
+  uint64_t at[NAY_BLOOM_MAX_K];
+  uint8_t *bytes = b->bytes;
+  bloom_aim(b, h, k, at);
+  for (uint32_t i = 0; i < k; i++) bloom_set(bytes, at[i]);
+  return NAY_OK;
+}
+
+NAY_BLOOM_DEFINE(, bool, nay_probe, bloom_add, bloom_add_k)
+NAY_BLOOM_DEFINE(, nay_status, nay_put, bloom_put, bloom_put_k)
+
+bool nay__bloom_add(const nay_bits *b, uint64_t hash) { return bloom_add_for(b->k)(b, hash); }
+
+nay_put nay__bloom_put_for(const nay_bits *b) { return bloom_put_for(b->k); }
+
+/* ---- up to 64 keys ---- */
+
+uint64_t nay__bloom_test64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
+  uint32_t first = b->k < BLOOM_FIRST ? b->k : BLOOM_FIRST;
+  uint64_t left[64], word = 0;
+  uint8_t who[64];
+  unsigned kept = 0;
+  for (unsigned i = 0; i < n; i++) {
+    left[kept] = hashes[i] * (NAY_G64 * NAY_G64);
+    who[kept] = (uint8_t)i;
+    kept += nay__bloom_look_all(b, hashes[i], first);
+  }
+  for (unsigned i = 0; i < kept; i++) {
+    word |= (uint64_t)nay__bloom_test_k(b, left[i], b->k - first) << who[i];
+  }
   return word;
 }
 
-/* `alive` lists the keys whose probes were all set so far, compacted after each round. */
-uint64_t nay__bloom_test64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
-  if (b->in_cache) return bloom_test_one_by_one(b, hashes, n);
-  uint64_t h[64], bit[64];
-  uint8_t alive[64];
-  for (unsigned i = 0; i < n; i++) {
-    h[i] = hashes[i];
-    bit[i] = nay__reduce(h[i], b->nunits);
-    alive[i] = (uint8_t)i;
-  }
-  for (uint32_t probe = 0; probe < b->k && n > 0; probe++) {
-    unsigned kept = 0;
-    for (unsigned j = 0; j < n; j++) {
-      unsigned i = alive[j];
-      bool set = bloom_get(b->bytes, bit[i]);
-      h[i] *= NAY_G64;
-      bit[i] = nay__reduce(h[i], b->nunits);
-      if (set) NAY_PREFETCH(b->bytes + (bit[i] >> 3));
-      alive[kept] = (uint8_t)i;
-      kept += set;
+/* Asks for the lines of some keys where they are far, before the first of them is added. */
+NAY_INLINE void bloom_ask(const nay_bits *b, const uint64_t *hashes, unsigned n) {
+  for (unsigned i = 0; i < n && nay__bloom_is_far(b); i++) {
+    uint64_t h = hashes[i];
+    for (uint32_t probe = 0; probe < b->k; probe++, h *= NAY_G64) {
+      NAY_PREFETCH(b->bytes + (nay__reduce(h, b->nunits) >> 3));
     }
-    n = kept;
   }
-  uint64_t word = 0;
-  for (unsigned j = 0; j < n; j++) word |= (uint64_t)1 << alive[j];
-  return word;
 }
 
 uint64_t nay__bloom_add64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
+  nay_probe add = bloom_add_for(b->k);
   uint64_t word = 0;
-  for (unsigned start = 0; start < n; start += BLOOM_ADD_GROUP) {
-    unsigned end = start + BLOOM_ADD_GROUP < n ? start + BLOOM_ADD_GROUP : n;
-    for (unsigned i = start; i < end && !b->in_cache; i++) {
-      uint64_t h = hashes[i];
-      for (uint32_t probe = 0; probe < b->k; probe++, h *= NAY_G64) {
-        NAY_PREFETCH(b->bytes + (nay__reduce(h, b->nunits) >> 3));
-      }
-    }
-    for (unsigned i = start; i < end; i++) word |= (uint64_t)nay__bloom_add(b, hashes[i]) << i;
+  for (unsigned i = 0; i < n; i++) {
+    if (i % BLOOM_GROUP == 0) bloom_ask(b, hashes + i, n - i < BLOOM_GROUP ? n - i : BLOOM_GROUP);
+    word |= (uint64_t)add(b, hashes[i]) << i;
   }
   return word;
 }
 
-void nay__bloom_prefetch64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
-  for (unsigned i = 0; i < n; i++)
-    NAY_PREFETCH(b->bytes + (nay__reduce(hashes[i], b->nunits) >> 3));
+void nay__bloom_put64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
+  nay_put put = bloom_put_for(b->k);
+  for (unsigned i = 0; i < n; i++) {
+    if (i % BLOOM_GROUP == 0) bloom_ask(b, hashes + i, n - i < BLOOM_GROUP ? n - i : BLOOM_GROUP);
+    put(b, hashes[i]);
+  }
 }

@@ -76,12 +76,14 @@ NAY_INLINE uint8_t *nay__block_of(const nay_bits *b, uint64_t hash) {
   return b->bytes + nay__reduce(hash, b->nunits) * NAY_BLOCK_BYTES;
 }
 
-/* The kernels that no vector instruction helps; every table has them. */
+/* The kernels in plain C that other tables have too. */
 bool nay__bloom_test(const nay_bits *b, uint64_t hash);
+nay_probe nay__bloom_test_for(const nay_bits *b);
 bool nay__bloom_add(const nay_bits *b, uint64_t hash);
+nay_put nay__bloom_put_for(const nay_bits *b);
 uint64_t nay__bloom_test64(const nay_bits *b, const uint64_t *hashes, unsigned n);
 uint64_t nay__bloom_add64(const nay_bits *b, const uint64_t *hashes, unsigned n);
-void nay__bloom_prefetch64(const nay_bits *b, const uint64_t *hashes, unsigned n);
+void nay__bloom_put64(const nay_bits *b, const uint64_t *hashes, unsigned n);
 void nay__blocked_prefetch64(const nay_bits *b, const uint64_t *hashes, unsigned n);
 
 #endif /* NAY_KERNELS_DEFINE_H */

@@ -64,10 +64,12 @@ static uint64_t neon_add64_ahead(const nay_bits *b, const uint64_t *hashes, cons
 const nay_kernels nay__kernels_neon = {
     .name = "neon",
     .bloom_test = nay__bloom_test,
+    .bloom_test_for = nay__bloom_test_for,
     .bloom_add = nay__bloom_add,
+    .bloom_put_for = nay__bloom_put_for,
     .bloom_test64 = nay__bloom_test64,
     .bloom_add64 = nay__bloom_add64,
-    .bloom_prefetch64 = nay__bloom_prefetch64,
+    .bloom_put64 = nay__bloom_put64,
     .blocked_test = neon_test,
     .blocked_add = neon_add,
     .blocked_put = neon_put,

@@ -17,7 +17,7 @@
 #define NAY_HAS_NEON_KERNELS 0
 #endif
 
-/* g^i mod 2^32, g = 0x9e3779b9; a test recomputes them. */
+/* g^i mod 2^32, g = 0x9e3779b9, and G^i mod 2^64; a test recomputes them. */
 #define NAY_G32_POWERS_0_TO_7                                                                  \
   {                                                                                            \
     0x00000001u, 0x9e3779b9u, 0xe35e67b1u, 0x734297e9u, 0x35fbe861u, 0xdeb7c719u, 0x0448b211u, \
@@ -28,6 +28,11 @@
     0x00000001u, 0x9e3779b9u, 0xe35e67b1u, 0x734297e9u, 0x35fbe861u, 0xdeb7c719u, 0x0448b211u,     \
         0x3459b749u, 0xab25f4c1u, 0x52941879u, 0x9c95e071u, 0xf5ab9aa9u, 0x2d6ba521u, 0x8bededd9u, \
         0x9bfb72d1u, 0x3ae1c209u                                                                   \
+  }
+#define NAY_G64_POWERS_0_TO_7                                                              \
+  {                                                                                        \
+    0x0000000000000001u, 0x9e3779b97f4a7c15u, 0xdf442d22ce4859b9u, 0x604a5ce3addef82du,    \
+        0xd94363fc538227b1u, 0x2e2b795f2d10fd85u, 0x4be7956e30a337e9u, 0x5ecb31e4ccd2721du \
   }
 #define NAY_G32_POWER_8 0xab25f4c1u
 #define NAY_G32_POWER_16 0x7fca7981u
@@ -52,6 +57,15 @@ void nay__band_sweep_avx512(nay_band_sweep halves[2], uint32_t npanels);
 void nay__band_solve_avx512(const nay_band_row *rows, unsigned part, nay_band_columns *columns);
 
 bool nay__ribbon_look_neon(const nay_ribbon_spot *spot);
+
+/* kernels_bloom_avx512.c */
+bool nay__avx512_bloom_test(const nay_bits *b, uint64_t hash);
+nay_probe nay__avx512_bloom_test_for(const nay_bits *b);
+bool nay__avx512_bloom_add(const nay_bits *b, uint64_t hash);
+nay_put nay__avx512_bloom_put_for(const nay_bits *b);
+uint64_t nay__avx512_bloom_test64(const nay_bits *b, const uint64_t *hashes, unsigned n);
+uint64_t nay__avx512_bloom_add64(const nay_bits *b, const uint64_t *hashes, unsigned n);
+void nay__avx512_bloom_put64(const nay_bits *b, const uint64_t *hashes, unsigned n);
 
 extern const nay_kernels nay__kernels_avx2;
 extern const nay_kernels nay__kernels_avx512;

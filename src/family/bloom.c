@@ -11,7 +11,7 @@
  * position p of nbits is position p/f of nbits/f, so or-ing groups of f neighbouring bits gives,
  * bit for bit, the filter that the same keys would have built at that size.
  *
- * Cost: up to k cache lines for a probe, about two for an absent key. blocked.c needs one; take
+ * Cost: up to k cache lines for a probe, all at once. blocked.c needs one; take
  * this family for tiny sets, very low rates, and to learn. Payload: the bits, padded with zeros to
  * 8 bytes. Spec: doc/formats/nay.md.
  *
@@ -72,7 +72,14 @@ static double bloom_fpr(const nay_shape *shape, uint64_t nkeys) {
   return nay__fpr_bloom(shape->nunits, shape->k, nkeys);
 }
 
-static nay_probe bloom_kernel(nay_filter *f) { return f->kernels->bloom_test; }
+static nay_probe bloom_kernel(nay_filter *f) {
+  const nay_kernels *kernels = f->kernels;
+  return kernels->bloom_test_for != NULL ? kernels->bloom_test_for(&f->bits) : kernels->bloom_test;
+}
+
+static nay_put bloom_put_kernel(const nay_filter *f) {
+  return f->kernels->bloom_put_for != NULL ? f->kernels->bloom_put_for(&f->bits) : NULL;
+}
 
 /*
  * With many threads: the bits of a key lie anywhere, so what is locked is the key itself. Two
@@ -105,6 +112,12 @@ static nay_status bloom_add64(nay_filter *f, const uint64_t *lo, const uint64_t 
     *bitmap |= (uint64_t)is_new << i;
   }
   return NAY_OK;
+}
+
+static bool bloom_put64(nay_filter *f, const uint64_t *lo, unsigned n) {
+  if (f->locks != NULL || f->kernels->bloom_put64 == NULL) return false;
+  f->kernels->bloom_put64(&f->bits, lo, n);
+  return true;
 }
 
 /* Sets bits whose lines were asked for when they were noted. */
@@ -144,10 +157,11 @@ static uint64_t bloom_test64(const nay_filter *f, const uint64_t *lo, const uint
   return f->kernels->bloom_test64(&f->bits, lo, n);
 }
 
-static void bloom_prefetch64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                             unsigned n) {
-  (void)hi;
-  f->kernels->bloom_prefetch64(&f->bits, lo, n);
+/* A probe looks at eight bits at once; few absent keys get further. */
+static void bloom_prepare(const nay_filter *f, nay_hash h) {
+  for (uint32_t i = 0; i < f->shape.k && i < 8; i++, h.lo *= NAY_G64) {
+    NAY_PREFETCH(f->bits.bytes + (nay__reduce(h.lo, f->shape.nunits) >> 3));
+  }
 }
 
 static nay_status bloom_merge(nay_filter *dst, const nay_filter *src) {
@@ -221,12 +235,14 @@ const nay_family nay__family_bloom = {
     .fpr = bloom_fpr,
     .recall = bloom_recall,
     .kernel = bloom_kernel,
+    .put_kernel = bloom_put_kernel,
     .add = bloom_add,
     .test = bloom_test,
     .add64 = bloom_add64,
+    .put64 = bloom_put64,
     .fill_part = bloom_fill_part,
     .test64 = bloom_test64,
-    .prefetch64 = bloom_prefetch64,
+    .prepare = bloom_prepare,
     .merge = bloom_merge,
     .intersect = bloom_intersect,
     .fold = bloom_fold,

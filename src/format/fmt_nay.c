@@ -339,7 +339,7 @@ static nay_status native_parse_kind(const uint8_t *p, nay_diag *diag, native_hea
   }
   h->hasher = (nay_hasher){.kind = (nay_hash_kind)p[AT_HASH], .seed = nay__load64le(p + AT_SEED)};
   switch (h->hasher.kind) {
-    case NAY_HASH_XXH3:
+    case NAY_HASH_XXH3: h->hasher = nay__hasher_seed(h->hasher.seed); return NAY_OK;
     case NAY_HASH_CALLER: return NAY_OK;
     case NAY_HASH_SIPHASH: h->hasher.locked = true; return NAY_OK;
     default: return nay__fail(diag, NAY_EVERSION, "unknown hash function", AT_HASH);

@@ -42,10 +42,22 @@ static uint64_t hash_key_check(const uint8_t key[16]) {
   return nay__siphash(key, (const uint8_t *)text, sizeof text - 1, 2, 4);
 }
 
+/* XXH3 stirs the seed before it flips the bits of a tiny key with it. */
+nay_hasher nay__hasher_seed(uint64_t seed) {
+  uint64_t stirred = seed ^ (nay__swap64(seed) >> 32 << 32);
+  return (nay_hasher){.kind = NAY_HASH_XXH3,
+                      .seed = seed,
+                      .nshort = NAY_SHORT_LENS,
+                      .first = NAY_SHORT_FIRST + seed,
+                      .last = NAY_SHORT_LAST - seed,
+                      .ntiny = NAY_TINY_LENS,
+                      .flip = NAY_TINY_FLIP - stirred};
+}
+
 nay_status nay__hasher_init(const nay_params *params, nay_diag *diag, nay_hasher *hasher) {
   nay_hasher h = {.kind = params->hash};
   switch (params->hash) {
-    case NAY_HASH_XXH3: h.seed = params->seed; break;
+    case NAY_HASH_XXH3: h = nay__hasher_seed(params->seed); break;
     case NAY_HASH_SIPHASH:
       memcpy(h.key, params->key, sizeof h.key);
       h.seed = hash_key_check(h.key);
@@ -70,7 +82,7 @@ bool nay__hasher_same(const nay_hasher *a, const nay_hasher *b) {
   return a->kind == b->kind && a->seed == b->seed;
 }
 
-nay_hash nay__hash_slow(const nay_hasher *hasher, const void *key, size_t len) {
+static NAY_NOINLINE nay_hash hash_slow(const nay_hasher *hasher, const void *key, size_t len) {
   const uint8_t *p = key;
   switch (hasher->kind) {
     case NAY_HASH_SIPHASH: return (nay_hash){nay__siphash(hasher->key, p, len, 1, 3), 0};
@@ -91,4 +103,11 @@ nay_hash nay__hash_slow(const nay_hasher *hasher, const void *key, size_t len) {
   }
   assert(false && "the hasher is not ready");
   return (nay_hash){0, 0};
+}
+
+NAY_FLATTEN nay_hash nay__hash_any(const nay_hasher *hasher, const void *key, size_t len) {
+  if (NAY_LIKELY(hasher->kind == NAY_HASH_XXH3)) {
+    return (nay_hash){nay__hash_xxh3(hasher->seed, key, len), 0};
+  }
+  return hash_slow(hasher, key != NULL ? key : "", len);
 }

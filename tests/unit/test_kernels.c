@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/bits.h"
+#include "cpu/kernels_bloom.h"
 #include "cpu/kernels_simd.h"
 #include "hash/hash.h"
 #include "support/test.h"
@@ -26,6 +27,14 @@ static void powers_of_g(void **state) {
     if (i == 8) assert_int_equal(NAY_G32_POWER_8, p);
   }
   assert_int_equal(NAY_G32_POWER_16, p);
+}
+
+static void powers_of_big_g(void **state) {
+  (void)state;
+  const uint64_t powers[8] = NAY_G64_POWERS_0_TO_7;
+  uint64_t p = 1;
+  for (unsigned i = 0; i < 8; i++, p *= NAY_G64) assert_int_equal(powers[i], p);
+  assert_int_equal(NAY_G64_POWER_8, p);
 }
 
 typedef bool (*one_kernel)(const nay_bits *, uint64_t);
@@ -77,7 +86,53 @@ static void same_bits_as_scalar(void **state) {
           other->blocked_add64, other->blocked_put64, other->blocked_test64,
           NBYTES / NAY_BLOCK_BYTES);
   compare(scalar->bloom_add, scalar->bloom_test, other->bloom_add, other->bloom_test,
-          other->bloom_add64, NULL, other->bloom_test64, NBYTES * 8 - 5);
+          other->bloom_add64, other->bloom_put64, other->bloom_test64, NBYTES * 8 - 5);
+}
+
+/* Bit by bit, as doc/formats/nay.md has it. */
+static bool bloom_has(const nay_bits *b, uint64_t h) {
+  for (uint32_t i = 0; i < b->k; i++, h *= NAY_G64) {
+    uint64_t bit = nay__reduce(h, b->nunits);
+    if ((b->bytes[bit >> 3] >> (bit & 7) & 1) == 0) return false;
+  }
+  return true;
+}
+
+/*
+ * The functions that are chosen once for a filter, and single adds. The array ends where its memory
+ * does, in the middle of a word or not; one of 2^32 bits and more, of which few pages are touched,
+ * takes other ways than small ones.
+ */
+static void bloom_chosen_once(void **state) {
+  const nay_kernels *table = *state;
+  const uint64_t sizes[] = {64, 1000, 100037, (uint64_t)1 << 25, ((uint64_t)1 << 32) + 64};
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+    for (uint32_t k = 1; k <= 20; k++) {
+      nay_bits b = {.nunits = sizes[s], .k = k, .in_cache = s < 2};
+      b.bytes = calloc((size_t)nay__ceil_div(sizes[s], 64), 8);
+      assert_non_null(b.bytes);
+      nay_probe test = table->bloom_test_for(&b);
+      nay_put put = table->bloom_put_for(&b);
+      uint64_t hashes[64], maybe = 0;
+      for (unsigned i = 0; i < 64; i++) {
+        hashes[i] = nay_hash_mix(s << 20 | k << 8 | i);
+        if (i % 3 == 0) assert_int_equal(put(&b, hashes[i]), NAY_OK);
+        if (i % 3 == 0) assert_true(bloom_has(&b, hashes[i]));
+        bool known = bloom_has(&b, hashes[i]);
+        if (i % 3 == 1) assert_int_equal(table->bloom_add(&b, hashes[i]), !known);
+      }
+      for (unsigned i = 0; i < 64; i++) {
+        maybe |= (uint64_t)bloom_has(&b, hashes[i]) << i;
+        assert_int_equal(test(&b, hashes[i]), maybe >> i & 1);
+        assert_int_equal(table->bloom_test(&b, hashes[i]), maybe >> i & 1);
+      }
+      for (unsigned n = 0; n <= 64; n += 7) {
+        uint64_t mask = ((uint64_t)1 << n) - 1;
+        assert_int_equal(table->bloom_test64(&b, hashes, n), maybe & mask);
+      }
+      free(b.bytes);
+    }
+  }
 }
 
 /* With a prefetch for the keys that follow: which changes nothing, wherever they are. */
@@ -229,11 +284,12 @@ static void same_slots(void **state) {
 }
 
 int main(void) {
-  test_case tests[32] = {TEST(powers_of_g)};
-  size_t n = 1;
+  test_case tests[32] = {TEST(powers_of_g), TEST(powers_of_big_g)};
+  size_t n = 2;
   const nay_kernels *table;
   for (size_t i = 0; (table = nay__kernels_at(i)) != NULL; i++) {
     tests[n++] = (test_case)TEST_WITH(table->name, same_bits_as_scalar, table);
+    tests[n++] = (test_case)TEST_WITH(table->name, bloom_chosen_once, table);
     tests[n++] = (test_case)TEST_WITH(table->name, puts_are_adds, table);
     tests[n++] = (test_case)TEST_WITH(table->name, ahead_is_the_same, table);
     if (table->xxh3_short != NULL) {
