@@ -333,17 +333,19 @@ nay_status nay_filter_add_hash(nay_filter *f, nay_hash hash, bool *is_new) {
   return filter_add_hash_any(f, hash, is_new);
 }
 
-static NAY_NOINLINE nay_status filter_add_any(nay_filter *f, const void *key, size_t len,
-                                              bool *is_new) {
+/* Other keys, or callers that ask: with a frame that the usual ones do not pay for. */
+NAY_FLATTEN static NAY_NOINLINE nay_status filter_add_any(nay_filter *f, const void *key,
+                                                          size_t len, bool *is_new) {
   nay_hash hash;
   NAY_TRY(filter_hash(f, key, len, &hash));
-  return filter_add_hash_any(f, hash, is_new);
+  return f->put != NULL && is_new == NULL ? f->put(&f->bits, hash.lo)
+                                          : filter_add_hash_any(f, hash, is_new);
 }
 
-NAY_FLATTEN nay_status nay_filter_add(nay_filter *f, const void *key, size_t len, bool *is_new) {
-  bool direct = f != NULL && f->put != NULL && is_new == NULL;
-  if (NAY_LIKELY(direct && f->hasher.kind == NAY_HASH_XXH3 && (key != NULL || len == 0))) {
-    return f->put(&f->bits, nay__hash_xxh3(f->hasher.seed, key, len));
+nay_status nay_filter_add(nay_filter *f, const void *key, size_t len, bool *is_new) {
+  bool direct = f != NULL && is_new == NULL && nay__hash_is_short(&f->hasher, key, len);
+  if (NAY_LIKELY(direct && f->put != NULL)) {
+    return f->put(&f->bits, nay__hash_short(&f->hasher, key, len));
   }
   return filter_add_any(f, key, len, is_new);
 }
@@ -368,8 +370,9 @@ bool nay_filter_may_contain_hash_slow(const nay_filter *f, nay_hash hash) {
 /* Other lengths: still inlined, but with a frame that keys of the usual one do not pay for. */
 NAY_FLATTEN static NAY_NOINLINE bool filter_may_contain_any(const nay_filter *f, const void *key,
                                                             size_t len) {
-  if (NAY_LIKELY(f != NULL && key != NULL && f->probe != NULL && f->hasher.kind == NAY_HASH_XXH3)) {
-    return f->probe(&f->bits, nay__hash_xxh3(f->hasher.seed, key, len));
+  if (NAY_LIKELY(f != NULL && key != NULL && f->bits.probe != NULL &&
+                 f->hasher.kind == NAY_HASH_XXH3)) {
+    return f->bits.probe(&f->bits, nay__hash_xxh3(f->hasher.seed, key, len));
   }
   nay_hash hash;
   if (filter_hash(f, key, len, &hash) != NAY_OK) return true;
