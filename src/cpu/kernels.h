@@ -116,6 +116,10 @@ typedef struct nay_kernels {
   uint64_t (*blocked_add64_ahead)(const nay_bits *, const uint64_t *hashes, const uint64_t *next,
                                   bool tell);
 
+  /* Those of 64 hashes from least to least + span, in their order; returns how many. `kept` has
+   * room for 64. NULL: one at a time */
+  unsigned (*keep64)(const uint64_t *hashes, uint64_t least, uint64_t span, uint64_t *kept);
+
   /* exactly 64 keys; NULL: one key at a time is as fast (kernels_aim.c) */
   void (*fuse_aim64)(const nay_fuse_aim *, const uint64_t *x, nay_fuse_spots *);
   void (*cuckoo_aim64)(const nay_cuckoo_aim *, const uint64_t *hashes, nay_cuckoo_spots *);
