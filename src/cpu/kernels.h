@@ -173,6 +173,10 @@ typedef struct nay_kernels {
   nay_counted (*counting_add)(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
   nay_counted (*counting_remove)(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
 
+  /* Those of 64 hashes from least to least + span, in their order; returns how many. `kept` has
+   * room for 64. NULL: one at a time */
+  unsigned (*keep64)(const uint64_t *hashes, uint64_t least, uint64_t span, uint64_t *kept);
+
   /* exactly 64 keys; NULL: one key at a time is as fast (kernels_aim.c) */
   void (*fuse_aim64)(const nay_fuse_aim *, const uint64_t *x, nay_fuse_spots *);
   void (*cuckoo_aim64)(const nay_cuckoo_aim *, const uint64_t *hashes, nay_cuckoo_spots *);

@@ -9,7 +9,7 @@
 
 #include <immintrin.h>
 
-#define AVX512 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,bmi2,prfchw")))
+#define AVX512 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,bmi2,popcnt,prfchw")))
 
 static const uint32_t avx512_powers[16] = NAY_G32_POWERS_0_TO_15;
 
@@ -170,6 +170,19 @@ AVX512 uint64_t nay__avx512_add64_ahead(const nay_bits *b, const uint64_t *hashe
               : avx512_add_any(b, hashes, 64, next, false);
 }
 
+AVX512 unsigned nay__avx512_keep64(const uint64_t *hashes, uint64_t least, uint64_t span,
+                                   uint64_t *kept) {
+  unsigned used = 0;
+  for (unsigned i = 0; i < 64; i += 8) {
+    __m512i h = _mm512_loadu_si512(hashes + i);
+    __m512i above = _mm512_sub_epi64(h, _mm512_set1_epi64((int64_t)least));
+    __mmask8 mine = _mm512_cmple_epu64_mask(above, _mm512_set1_epi64((int64_t)span));
+    _mm512_storeu_si512(kept + used, _mm512_maskz_compress_epi64(mine, h)); /* used <= i */
+    used += (unsigned)__builtin_popcount(mine);
+  }
+  return used;
+}
+
 const nay_kernels nay__kernels_avx512 = {
     .name = "avx512",
     .popcnt = true,
@@ -189,6 +202,7 @@ const nay_kernels nay__kernels_avx512 = {
     .blocked_prefetch64 = nay__blocked_prefetch64,
     .blocked_test64_ahead = nay__avx512_test64_ahead,
     .blocked_add64_ahead = nay__avx512_add64_ahead,
+    .keep64 = nay__avx512_keep64,
     .fuse_aim64 = nay__fuse_aim64_avx512,
     .cuckoo_aim64 = nay__cuckoo_aim64_avx512,
     .counting_add = nay__counting_add_avx512,

@@ -269,6 +269,7 @@ const nay_kernels nay__kernels_gfni = {
     .blocked_test64_ahead = nay__avx512_test64_ahead,
     .blocked_add64_ahead = gfni_add64_ahead,
     .xxh3_short = nay__avx512_xxh3_short,
+    .keep64 = nay__avx512_keep64,
     .fuse_aim64 = nay__fuse_aim64_avx512,
     .cuckoo_aim64 = nay__cuckoo_aim64_avx512,
     .counting_add = nay__counting_add_avx512,

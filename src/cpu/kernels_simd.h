@@ -81,6 +81,7 @@ void nay__avx512_blocked_put64(const nay_bits *b, const uint64_t *hashes, unsign
 uint64_t nay__avx512_test64_ahead(const nay_bits *b, const uint64_t *hashes, const uint64_t *next);
 uint64_t nay__avx512_add64_ahead(const nay_bits *b, const uint64_t *hashes, const uint64_t *next,
                                  bool tell);
+unsigned nay__avx512_keep64(const uint64_t *hashes, uint64_t least, uint64_t span, uint64_t *kept);
 size_t nay__avx512_xxh3_short(uint64_t seed, const nay_key_list *list, size_t from, size_t n,
                               uint64_t *hashes);
 

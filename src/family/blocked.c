@@ -158,6 +158,17 @@ static void blocked_fill_group(nay_filter *f, const uint64_t *lo, const uint64_t
   blocked_fill_all(f, lo, 64);
 }
 
+static unsigned blocked_keep(const nay_filter *f, const uint64_t *lo, unsigned n, uint64_t least,
+                             uint64_t span, uint64_t *kept) {
+  if (n == 64 && f->kernels->keep64 != NULL) return f->kernels->keep64(lo, least, span, kept);
+  unsigned used = 0;
+  for (unsigned i = 0; i < n; i++) {
+    kept[used] = lo[i];
+    used += lo[i] - least <= span; /* no branch: nobody could foretell it */
+  }
+  return used;
+}
+
 /* Goes through the hashes, keeps those of the part, and adds 64 when the 64 after them are known.
  */
 void nay__blocked_fill(nay_filter *f, const uint64_t *lo, uint64_t n, uint64_t first,
@@ -170,10 +181,7 @@ void nay__blocked_fill(nay_filter *f, const uint64_t *lo, uint64_t n, uint64_t f
   unsigned used = 0;
   for (uint64_t from = 0; from < n; from += 64) {
     unsigned chunk = n - from < 64 ? (unsigned)(n - from) : 64;
-    for (unsigned i = 0; i < chunk; i++) {
-      kept[used] = lo[from + i];
-      used += lo[from + i] - least <= span; /* no branch: nobody could foretell it */
-    }
+    used += blocked_keep(f, lo + from, chunk, least, span, kept + used);
     if (used < 128) continue;
     blocked_fill_group(f, kept, kept + 64);
     used -= 64;

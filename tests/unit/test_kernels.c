@@ -135,6 +135,23 @@ static void bloom_chosen_once(void **state) {
   }
 }
 
+static void keeps_a_range(void **state) {
+  const nay_kernels *table = *state;
+  for (uint64_t round = 0; round < 300; round++) {
+    uint64_t hashes[64], kept[64], least = nay_hash_mix(round), span = nay_hash_mix(~round);
+    if (round % 3 == 0) span = round % 2 == 0 ? 0 : ~(uint64_t)0; /* one, or all */
+    for (unsigned i = 0; i < 64; i++) hashes[i] = nay_hash_mix(round << 8 | i);
+    hashes[5] = least;
+    hashes[60] = least + span;
+    hashes[61] = least - 1;
+    unsigned n = table->keep64(hashes, least, span, kept), expected = 0;
+    for (unsigned i = 0; i < 64; i++) {
+      if (hashes[i] - least <= span) assert_int_equal(kept[expected++], hashes[i]);
+    }
+    assert_int_equal(n, expected);
+  }
+}
+
 /* With a prefetch for the keys that follow: which changes nothing, wherever they are. */
 static void ahead_is_the_same(void **state) {
   const nay_kernels *other = *state, *scalar = &nay__kernels_scalar;
@@ -292,6 +309,9 @@ int main(void) {
     tests[n++] = (test_case)TEST_WITH(table->name, bloom_chosen_once, table);
     tests[n++] = (test_case)TEST_WITH(table->name, puts_are_adds, table);
     tests[n++] = (test_case)TEST_WITH(table->name, ahead_is_the_same, table);
+    if (table->keep64 != NULL) {
+      tests[n++] = (test_case)TEST_WITH(table->name, keeps_a_range, table);
+    }
     if (table->xxh3_short != NULL) {
       tests[n++] = (test_case)TEST_WITH(table->name, same_hashes_as_xxhash, table);
     }
