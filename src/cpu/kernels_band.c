@@ -132,7 +132,7 @@ RIBBON_POPCNT static inline band_eight band_rows(const nay_band_pending *p, cons
 }
 
 /* Row i begins at slot i: moved down by i, and stored one after the other. */
-RIBBON_POPCNT static inline void band_store(band_eight r, nay_band_row *rows) {
+RIBBON_POPCNT static inline void band_store_rows(band_eight r, nay_band_row *rows) {
   const __m512i down = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
   const __m512i up = _mm512_sub_epi64(ribbon_set1(64), down);
   __m512i top = _mm512_srli_epi64(r.print, 56),
@@ -193,7 +193,7 @@ RIBBON_POPCNT void nay__band_sweep_avx512(nay_band_sweep sweeps[2], uint32_t npa
     for (unsigned i = 0; i < 2; i++) band_find(&sweeps[i].pending, &halves[i].pivots);
     for (unsigned i = 0; i < 2; i++) {
       band_half *h = &halves[i];
-      band_store(band_rows(&h->sweep->pending, &h->pivots, h->each), h->sweep->rows);
+      band_store_rows(band_rows(&h->sweep->pending, &h->pivots, h->each), h->sweep->rows);
       h->sweep->rows += NAY_BAND_PANEL;
     }
     for (unsigned i = 0; i < 2; i++) {

@@ -34,26 +34,26 @@ static const ribbon_lanes ribbon_lanes_of[9] = {
     {0xff, 0x03, 0x57}, {0xff, 0x0f, 0x5f}, {0xff, 0x3f, 0x7f}, {0xff, 0xff, 0xff}};
 
 /* The slots that are the key's, in pairs of lanes: both words of a column, here and in the next. */
-typedef struct ribbon_slots {
+typedef struct ribbon_row_slots {
   __m512i here, next;
-} ribbon_slots;
+} ribbon_row_slots;
 
-RIBBON_TARGET static inline ribbon_slots ribbon_slots_of(const nay_ribbon_spot *s) {
+RIBBON_TARGET static inline ribbon_row_slots ribbon_slots_of(const nay_ribbon_spot *s) {
   /* the 128 coefficients begin in the lower (even) or in the upper (odd) words of their block */
   const unsigned even = 0x55, odd = 0xaa, upper = s->upper;
   __mmask8 outer = (__mmask8)(even << upper);
   __mmask8 second_here = (__mmask8)(odd & (upper - 1)),
            second_next = (__mmask8)(even & (0 - upper));
   __m512i second = _mm512_set1_epi64((int64_t)s->bits[1]);
-  return (ribbon_slots){_mm512_mask_set1_epi64(_mm512_maskz_mov_epi64(second_here, second), outer,
-                                               (int64_t)s->bits[0]),
-                        _mm512_mask_set1_epi64(_mm512_maskz_mov_epi64(second_next, second), outer,
-                                               (int64_t)s->bits[2])};
+  return (ribbon_row_slots){_mm512_mask_set1_epi64(_mm512_maskz_mov_epi64(second_here, second),
+                                                   outer, (int64_t)s->bits[0]),
+                            _mm512_mask_set1_epi64(_mm512_maskz_mov_epi64(second_next, second),
+                                                   outer, (int64_t)s->bits[2])};
 }
 
 /* Eight columns at p and q, each summed into one lane. */
 RIBBON_TARGET static inline __m512i ribbon_sum(const uint8_t *p, const uint8_t *q,
-                                               ribbon_lanes lanes, ribbon_slots slots) {
+                                               ribbon_lanes lanes, ribbon_row_slots slots) {
   __m512i a = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes.low, p), slots.here);
   __m512i b = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes.high, p + 64), slots.here);
   __m512i c = _mm512_maskz_loadu_epi64(lanes.low, q);
@@ -83,7 +83,7 @@ RIBBON_POPCNT static inline uint32_t ribbon_parity_counted(__m512i x) {
 
 #define RIBBON_DEFINE_LOOK(target, name, parity)                                   \
   target bool name(const nay_ribbon_spot *s) {                                     \
-    ribbon_slots slots = ribbon_slots_of(s);                                       \
+    ribbon_row_slots slots = ribbon_slots_of(s);                                   \
     uint64_t print = s->print;                                                     \
     uint32_t differ = 0;                                                           \
     for (unsigned left = s->columns, at = 0;; left -= 8, at += 128, print >>= 2) { \
@@ -261,13 +261,13 @@ static inline void ribbon_fetch(const nay_ribbon_map *map, const ribbon_group *g
 }
 
 /* The last block is never short, so the columns of a whole one can be read everywhere. */
-RIBBON_POPCNT static inline uint32_t ribbon_parities(const nay_ribbon_map *map,
-                                                     const ribbon_group *g, unsigned i, size_t at,
-                                                     ribbon_lanes lanes) {
+RIBBON_POPCNT static inline uint32_t ribbon_row_parities(const nay_ribbon_map *map,
+                                                         const ribbon_group *g, unsigned i,
+                                                         size_t at, ribbon_lanes lanes) {
   const __m128i *here = (const __m128i *)(const void *)g->here[i];
   const __m128i *next = (const __m128i *)(const void *)g->next[i];
-  ribbon_slots slots = {_mm512_broadcast_i64x2(_mm_loadu_si128(here)),
-                        _mm512_broadcast_i64x2(_mm_loadu_si128(next))};
+  ribbon_row_slots slots = {_mm512_broadcast_i64x2(_mm_loadu_si128(here)),
+                            _mm512_broadcast_i64x2(_mm_loadu_si128(next))};
   const uint8_t *blocks = map->blocks + at;
   return ribbon_parity_counted(
       ribbon_sum(blocks + g->here_at[i], blocks + g->next_at[i], lanes, slots));
@@ -285,7 +285,7 @@ RIBBON_POPCNT static uint64_t ribbon_differ64(const nay_ribbon_map *map, const r
   for (unsigned i = 0; far && i < n && i < RIBBON_AHEAD; i++) ribbon_fetch(map, g, i);
   for (unsigned i = 0; i < n; i++) {
     if (far && i + RIBBON_AHEAD < n) ribbon_fetch(map, g, i + RIBBON_AHEAD);
-    got[i] = (uint8_t)ribbon_parities(map, g, i, 128 * (size_t)part, lanes);
+    got[i] = (uint8_t)ribbon_row_parities(map, g, i, 128 * (size_t)part, lanes);
   }
   __m512i valid =
       _mm512_mask_set1_epi8(_mm512_set1_epi8((char)lanes.valid), g->is_short, (char)fewer.valid);
