@@ -46,13 +46,17 @@ static nay_filter *nay_kept_if(nay_status status, nay_filter *f) {
   return NULL;
 }
 
-static void *nay_build_strings(const nay_params *p, const bench_keys *keys) {
+/* One key a call, as peers that have a builder are asked. */
+static void *nay_build_key_by_key(const nay_params *p, const bench_keys *keys) {
   nay_builder *builder;
   nay_filter *f = NULL;
   if (nay_builder_new(p, NULL, &builder) != NAY_OK) return NULL;
   nay_status status = NAY_OK;
-  for (size_t i = 0; i < keys->n && status == NAY_OK; i++) {
+  for (size_t i = 0; keys->strings != NULL && i < keys->n && status == NAY_OK; i++) {
     status = nay_builder_add(builder, keys->strings + i * BENCH_KEY_LEN, BENCH_KEY_LEN);
+  }
+  for (size_t i = 0; keys->strings == NULL && i < keys->n && status == NAY_OK; i++) {
+    status = nay_builder_add_hash(builder, (nay_hash){keys->hashes[i], 0});
   }
   if (status == NAY_OK) status = nay_builder_finish(builder, &f);
   nay_builder_free(builder);
@@ -61,7 +65,8 @@ static void *nay_build_strings(const nay_params *p, const bench_keys *keys) {
 
 static void *nay_build(const bench_adapter *a, const bench_keys *keys) {
   nay_params p = nay_wanted((nay_kind)a->setting, keys->n);
-  if (keys->strings != NULL) return nay_build_strings(&p, keys);
+  bool adds = (nay_kind_traits(p.kind) & NAY_CAN_ADD) != 0;
+  if (keys->strings != NULL || adds) return nay_build_key_by_key(&p, keys);
   nay_filter *f = NULL;
   return nay_filter_build(&p, keys->hashes, keys->n, NULL, &f) == NAY_OK ? f : NULL;
 }

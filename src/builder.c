@@ -8,8 +8,11 @@
  * When making the filter fails the hashes stay in that array: nothing is lost, finish can be tried
  * again, more keys can be added before.
  *
- * Static families are built from the pages as they are: sharded.c makes the copy that it needs and
- * finds duplicates on the way. With NAY_LOW_MEMORY there are no pages but a file (hash_spill.c).
+ * Where the size is known and the bits do not depend on the order (blocked, bloom), the filter is
+ * made when the first few thousand hashes are there, and they go into it, batch by batch: nothing
+ * is kept. Static families are built from the pages as they are: sharded.c makes the copy that it
+ * needs and finds duplicates on the way. With NAY_LOW_MEMORY there are no pages but a file
+ * (hash_spill.c).
  */
 #include "builder.h"
 
@@ -20,6 +23,9 @@
 #include "sharded.h"
 
 #define BUILDER_PAGE 65536u
+#define BUILDER_STREAM                                                      \
+  4096u /* hashes that are added at a time: 32 KiB, which stay in the cache \
+         */
 
 typedef struct builder_page {
   struct builder_page *next;
@@ -36,9 +42,11 @@ struct nay_builder {
   nay_builder_plan plan;
   bool distinct;
   unsigned words_per_key;
-  uint64_t nkeys;             /* added, duplicates counted */
+  uint64_t nkeys;             /* added, duplicates counted; without those of the window */
+  uint64_t *at, *end;         /* the window: of the last page, or NULL */
   builder_page *first, *last; /* hashes as they came */
   nay_hash_spill *spill;      /* or in a file */
+  nay_filter *filter;         /* or in here, all but those of the only page */
   uint64_t *sorted;           /* those that a finish has moved, sorted, without repeats */
   size_t nsorted, sorted_bytes;
 };
@@ -53,8 +61,11 @@ static void builder_drop_pages(nay_builder *b) {
 }
 
 static void builder_reset(nay_builder *b) {
+  b->at = b->end = NULL;
   builder_drop_pages(b);
   if (b->spill != NULL) nay__hash_spill_clear(b->spill);
+  nay_filter_free(b->filter);
+  b->filter = NULL;
   nay__free(&b->allocator, b->sorted, b->sorted_bytes);
   b->sorted = NULL;
   b->nsorted = b->sorted_bytes = 0;
@@ -109,39 +120,114 @@ static bool builder_repeats(const nay_builder *b, nay_hash hash) {
   return b->last->used != 0 && b->last->words[b->last->used - 1] == hash.lo;
 }
 
-static nay_status builder_push(nay_builder *b, nay_hash hash) {
+static nay_status builder_new_page(nay_builder *b) {
+  builder_page *page = nay__alloc(&b->allocator, sizeof *page);
+  if (page == NULL) return NAY_ENOMEM;
+  page->next = NULL;
+  page->used = 0;
+  if (b->last != NULL) b->last->next = page;
+  if (b->first == NULL) b->first = page;
+  b->last = page;
+  return NAY_OK;
+}
+
+static nay_status builder_make_empty(const nay_builder *b, uint64_t nkeys, nay_filter **filter) {
+  const nay_family *family = b->family;
+  nay_shape shape;
+  if (b->format != NULL) {
+    NAY_TRY(b->plan(b->format, &b->params, nkeys, &shape));
+  } else {
+    nay_params p = b->params;
+    nay_hasher same;
+    p.nkeys = nkeys != 0 ? nkeys : 1; /* the empty set gets the smallest filter */
+    NAY_TRY(nay__resolve(&p, NULL, &family, &shape, &same));
+  }
+  NAY_TRY(
+      nay__filter_make(family, &shape, &b->hasher, nkeys, b->params.flags, &b->allocator, filter));
+  (*filter)->format = b->format;
+  nay__filter_init(*filter, &b->params);
+  return NAY_OK;
+}
+
+static bool builder_streams(const nay_builder *b) {
+  return b->format == NULL && b->family != NULL && b->family->put64 != NULL &&
+         b->params.nkeys != 0 && b->params.threads <= 1;
+}
+
+/* Empties the only page into the filter. Without memory for one, hashes are kept as ever. */
+static void builder_stream(nay_builder *b) {
+  builder_page *page = b->first;
+  if (b->filter == NULL && builder_make_empty(b, b->params.nkeys, &b->filter) != NAY_OK) return;
+  if (nay_filter_add_hash_many(b->filter, page->words, NULL, page->used, NULL) == NAY_OK) {
+    page->used = 0;
+  }
+}
+
+/* Where the next hashes may go without another thought: the rest of 4096 of the last page. */
+static void builder_open_window(nay_builder *b) {
+  if (b->words_per_key != 1 || (b->family != NULL && b->family->skips_repeats)) return;
+  b->at = b->last->words + b->last->used;
+  b->end = b->at + (BUILDER_STREAM - b->last->used % BUILDER_STREAM) % BUILDER_STREAM;
+}
+
+/* How many have gone there since. */
+static size_t builder_in_window(const nay_builder *b) {
+  return b->at != NULL ? (size_t)(b->at - b->last->words) - b->last->used : 0;
+}
+
+static void builder_close_window(nay_builder *b) {
+  size_t n = builder_in_window(b);
+  b->nkeys += n;
+  if (n != 0) b->last->used += n;
+  b->at = b->end = NULL;
+}
+
+static NAY_NOINLINE nay_status builder_push_any(nay_builder *b, nay_hash hash) {
+  builder_close_window(b);
   if (builder_repeats(b, hash)) return NAY_OK;
   if (b->spill != NULL) {
     NAY_TRY(nay__hash_spill_add(b->spill, hash.lo));
     b->nkeys++;
     return NAY_OK;
   }
-  if (b->last == NULL || b->last->used == BUILDER_PAGE) {
-    builder_page *page = nay__alloc(&b->allocator, sizeof *page);
-    if (page == NULL) return NAY_ENOMEM;
-    page->next = NULL;
-    page->used = 0;
-    if (b->last != NULL) b->last->next = page;
-    if (b->first == NULL) b->first = page;
-    b->last = page;
-  }
+  bool full = b->last != NULL && b->last->used != 0 && b->last->used % BUILDER_STREAM == 0;
+  if (full && b->last == b->first && builder_streams(b)) builder_stream(b);
+  if (b->last == NULL || b->last->used == BUILDER_PAGE) NAY_TRY(builder_new_page(b));
   b->last->words[b->last->used++] = hash.lo;
   if (b->words_per_key == 2) b->last->words[b->last->used++] = hash.hi;
   b->nkeys++;
+  builder_open_window(b);
+  return NAY_OK;
+}
+
+NAY_INLINE nay_status builder_push(nay_builder *b, nay_hash hash) {
+  if (NAY_UNLIKELY(b->at == b->end)) return builder_push_any(b, hash);
+  *b->at++ = hash.lo;
   return NAY_OK;
 }
 
 nay_status nay_builder_add_hash(nay_builder *b, nay_hash hash) {
-  return b == NULL ? NAY_EINVAL : builder_push(b, hash);
+  return NAY_UNLIKELY(b == NULL) ? NAY_EINVAL : builder_push(b, hash);
 }
 
-NAY_FLATTEN nay_status nay_builder_add(nay_builder *b, const void *key, size_t len) {
+/* Other keys: with a frame that the usual ones do not pay for. */
+NAY_FLATTEN static NAY_NOINLINE nay_status builder_add_any(nay_builder *b, const void *key,
+                                                           size_t len) {
   if (b == NULL || (key == NULL && len != 0)) return NAY_EINVAL;
   NAY_TRY(nay__hasher_ready(&b->hasher));
   return builder_push(b, nay__hash_key(&b->hasher, key, len));
 }
 
-uint64_t nay_builder_nkeys(const nay_builder *b) { return b != NULL ? b->nkeys : 0; }
+nay_status nay_builder_add(nay_builder *b, const void *key, size_t len) {
+  if (NAY_LIKELY(b != NULL && nay__hash_is_short(&b->hasher, key, len))) {
+    return builder_push(b, (nay_hash){nay__hash_short(&b->hasher, key, len), 0});
+  }
+  return builder_add_any(b, key, len);
+}
+
+uint64_t nay_builder_nkeys(const nay_builder *b) {
+  return b != NULL ? b->nkeys + builder_in_window(b) : 0;
+}
 
 /*
  * Brings hashes into the order in which they will be added and drops repeats; returns how many
@@ -243,20 +329,8 @@ static nay_status builder_fill_pairs(const nay_builder *b, nay_filter *f) {
 }
 
 static nay_status builder_make_filter(const nay_builder *b, uint64_t nkeys, nay_filter **filter) {
-  const nay_family *family = b->family;
-  nay_shape shape;
-  if (b->format != NULL) {
-    NAY_TRY(b->plan(b->format, &b->params, nkeys, &shape));
-  } else {
-    nay_params p = b->params;
-    nay_hasher same;
-    p.nkeys = nkeys != 0 ? nkeys : 1; /* the empty set gets the smallest filter */
-    NAY_TRY(nay__resolve(&p, NULL, &family, &shape, &same));
-  }
   nay_filter *f;
-  NAY_TRY(nay__filter_make(family, &shape, &b->hasher, nkeys, b->params.flags, &b->allocator, &f));
-  f->format = b->format;
-  nay__filter_init(f, &b->params);
+  NAY_TRY(builder_make_empty(b, nkeys, &f));
   nay_status status = b->words_per_key == 1 ? builder_fill_singles(b, f) : builder_fill_pairs(b, f);
   if (status != NAY_OK) {
     nay_filter_free(f);
@@ -280,6 +354,12 @@ static nay_status builder_make_static(const nay_builder *b, nay_filter **filter)
 }
 
 static nay_status builder_make_mutable(nay_builder *b, nay_filter **filter) {
+  if (b->filter != NULL) {
+    builder_stream(b);
+    *filter = b->filter;
+    b->filter = NULL;
+    return NAY_OK;
+  }
   uint64_t nkeys = b->params.nkeys != 0 ? b->params.nkeys : b->nkeys;
   bool must_sort = b->family != NULL && b->family->ordered;
   if (b->distinct && (b->params.nkeys == 0 || must_sort)) {
@@ -291,6 +371,7 @@ static nay_status builder_make_mutable(nay_builder *b, nay_filter **filter) {
 
 nay_status nay_builder_finish(nay_builder *b, nay_filter **filter) {
   if (b == NULL || filter == NULL) return NAY_EINVAL;
+  builder_close_window(b);
   bool is_static = b->family != NULL && (b->family->build != NULL || b->family->compose != NULL);
   NAY_TRY(is_static ? builder_make_static(b, filter) : builder_make_mutable(b, filter));
   builder_reset(b);

@@ -358,6 +358,47 @@ static void flags_and_threads_are_checked(void **state) {
   nay_filter_free(f);
 }
 
+/*
+ * Filters that are filled while the keys come: the same bytes as in one call, for numbers around
+ * the steps in which hashes go into the filter, whichever allocation fails, and again afterwards.
+ */
+static void keys_that_stream_in(void **state) {
+  (void)state;
+  const size_t sizes[] = {1, 4095, 4096, 4097, 8192, 70001, 140000};
+  const nay_kind added[] = {NAY_BLOCKED, NAY_BLOOM};
+  uint64_t *x = set_random(140000, 11);
+  for (size_t which = 0; which < 2 * sizeof sizes / sizeof *sizes; which++) {
+    size_t n = sizes[which / 2], fed = 0;
+    nay_params p = {.kind = added[which % 2], .nkeys = n, .bits_per_key = 8};
+    p.hash = NAY_HASH_CALLER;
+    nay_filter *want = set_build(&p, x, n), *got = NULL;
+    for (long fail = -1; fail < 6; fail++) {
+      flaky alloc = {.fail_at = fail};
+      nay_allocator a = flaky_allocator(&alloc);
+      nay_builder *b;
+      if (nay_builder_new(&p, &a, &b) != NAY_OK) continue;
+      for (unsigned round = 0; round < 2; round++) {
+        for (fed = 0; fed < n; fed++) {
+          nay_status status = nay_builder_add_hash(b, (nay_hash){x[fed], 0});
+          if (status != NAY_OK) status = nay_builder_add_hash(b, (nay_hash){x[fed], 0});
+          assert_ok(status);
+          if (fed % 1000 == 0) assert_int_equal(nay_builder_nkeys(b), fed + 1);
+        }
+        if (nay_builder_finish(b, &got) != NAY_OK) assert_ok(nay_builder_finish(b, &got));
+        assert_int_equal(got->nbytes, want->nbytes);
+        assert_memory_equal(got->bits.bytes, want->bits.bytes, want->nbytes);
+        assert_int_equal(nay_builder_nkeys(b), 0);
+        nay_filter_free(got);
+      }
+      if (n > 1) assert_ok(nay_builder_add_hash(b, (nay_hash){1, 0})); /* and is not finished */
+      nay_builder_free(b);
+      assert_true(flaky_is_clean(&alloc));
+    }
+    nay_filter_free(want);
+  }
+  free(x);
+}
+
 int main(void) {
   const test_case tests[] = {
       TEST(every_way_gives_the_same_bytes),
@@ -372,6 +413,7 @@ int main(void) {
       TEST(the_spill_file_is_never_seen),
       TEST(the_planner_chooses),
       TEST(flags_and_threads_are_checked),
+      TEST(keys_that_stream_in),
   };
   return run_all(tests);
 }
