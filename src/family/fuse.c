@@ -450,34 +450,24 @@ static nay_status xor_check(const nay_shape *shape, const uint8_t *payload, size
   return fuse_check_kind(shape, true, payload, len, diag);
 }
 
+#define FUSE_SHARED                                                                \
+  .traits = 0, .fpr = fuse_fpr, .build = &nay__peel_solver, .kernel = fuse_kernel, \
+  .test = fuse_find_any, .test64 = fuse_test64, .census = fuse_census, .touch = fuse_touch
+
 const nay_family nay__family_xor = {
     .kind = NAY_XOR,
     .name = "xor",
-    .traits = 0,
     .plan = xor_plan,
     .payload = xor_payload,
-    .fpr = fuse_fpr,
-    .build = &nay__peel_solver,
-    .kernel = fuse_kernel,
-    .test = fuse_find_any,
-    .test64 = fuse_test64,
-    .census = fuse_census,
     .check = xor_check,
-    .touch = fuse_touch,
+    FUSE_SHARED,
 };
 
 const nay_family nay__family_fuse = {
     .kind = NAY_FUSE,
     .name = "fuse",
-    .traits = 0,
     .plan = fuse_plan,
     .payload = fuse_payload,
-    .fpr = fuse_fpr,
-    .build = &nay__peel_solver,
-    .kernel = fuse_kernel,
-    .test = fuse_find_any,
-    .test64 = fuse_test64,
-    .census = fuse_census,
     .check = fuse_check,
-    .touch = fuse_touch,
+    FUSE_SHARED,
 };
