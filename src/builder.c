@@ -355,7 +355,7 @@ static nay_status builder_make_static(const nay_builder *b, nay_filter **filter)
 
 static nay_status builder_make_mutable(nay_builder *b, nay_filter **filter) {
   if (b->filter != NULL) {
-    builder_stream(b);
+    NAY_TRY(builder_fill_singles(b, b->filter)); /* tried again, it adds what is there already */
     *filter = b->filter;
     b->filter = NULL;
     return NAY_OK;
