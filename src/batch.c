@@ -16,6 +16,7 @@
  */
 #include "base/compiler.h"
 #include "filter.h"
+#include "spread.h"
 
 typedef struct batch_group {
   const uint64_t *lo, *hi;
@@ -213,8 +214,29 @@ static nay_status batch_add_group(const batch_feed *feed, nay_filter *f, const b
   return f->family->add64(f, g->lo, g->hi, g->n, word != NULL ? word : &ignored);
 }
 
+/* So many that they are sorted by neighbourhood first. False: they are not, or there is no memory.
+ */
+static bool batch_spread(nay_filter *f, const batch_input *in) {
+  nay_spread *spread;
+  if (!nay__spread_pays(f, in->n) || (in->hashed && nay__spread_ordered(in->lo, in->n)))
+    return false;
+  if (nay__spread_new(f, 1, &spread) != NAY_OK) return false;
+  for (size_t i = 0; i < in->n;) {
+    uint64_t hashed[1024];
+    size_t n = in->hashed ? in->n : nay__min_u64(in->n - i, 1024);
+    if (!in->hashed)
+      (void)batch_hash(f, &in->list, i, n, hashed, NULL); /* they have been checked */
+    nay__spread_add(spread, 0, in->hashed ? in->lo : hashed, n);
+    i += n;
+  }
+  nay__spread_flush(spread, 0);
+  nay__spread_free(spread);
+  return true;
+}
+
 static nay_status batch_add(nay_filter *f, const batch_input *in, uint64_t *bitmap) {
   if (f->family->add64 == NULL) return NAY_ENOTSUP;
+  if (bitmap == NULL && batch_spread(f, in)) return NAY_OK;
   batch_feed feed;
   batch_feed_start(&feed, f, in, f->family->add64_ahead != NULL);
   const batch_group *g;

@@ -10,8 +10,9 @@
  *
  * Where the size is known and the bits do not depend on the order (blocked, bloom), the filter is
  * made when the first few thousand hashes are there, and they go into it, batch by batch: nothing
- * is kept. Static families are built from the pages as they are: sharded.c makes the copy that it
- * needs and finds duplicates on the way. With NAY_LOW_MEMORY there are no pages but a file
+ * is kept, but for those that wait with their neighbours where the filter is far larger than the
+ * cache (spread.c). Static families are built from the pages as they are: sharded.c makes the copy
+ * that it needs and finds duplicates on the way. With NAY_LOW_MEMORY there are no pages but a file
  * (hash_spill.c).
  */
 #include "builder.h"
@@ -21,6 +22,7 @@
 #include "fill.h"
 #include "filter.h"
 #include "sharded.h"
+#include "spread.h"
 
 #define BUILDER_PAGE 65536u
 #define BUILDER_STREAM                                                      \
@@ -47,6 +49,7 @@ struct nay_builder {
   builder_page *first, *last; /* hashes as they came */
   nay_hash_spill *spill;      /* or in a file */
   nay_filter *filter;         /* or in here, all but those of the only page */
+  nay_spread *spread;         /* and those on their way there; or NULL */
   uint64_t *sorted;           /* those that a finish has moved, sorted, without repeats */
   size_t nsorted, sorted_bytes;
 };
@@ -64,6 +67,8 @@ static void builder_reset(nay_builder *b) {
   b->at = b->end = NULL;
   builder_drop_pages(b);
   if (b->spill != NULL) nay__hash_spill_clear(b->spill);
+  nay__spread_free(b->spread);
+  b->spread = NULL;
   nay_filter_free(b->filter);
   b->filter = NULL;
   nay__free(&b->allocator, b->sorted, b->sorted_bytes);
@@ -154,11 +159,26 @@ static bool builder_streams(const nay_builder *b) {
          b->params.nkeys != 0 && b->params.threads <= 1;
 }
 
+/* False: there is no memory for a filter. A spread may be missing: it only saves time. */
+static bool builder_make_sink(nay_builder *b, const builder_page *page) {
+  if (b->filter != NULL) return true;
+  if (builder_make_empty(b, b->params.nkeys, &b->filter) != NAY_OK) return false;
+  bool pays = nay__spread_pays(b->filter, b->params.nkeys);
+  if (pays && (b->params.flags & NAY_LOW_MEMORY) == 0 &&
+      !nay__spread_ordered(page->words, page->used)) {
+    (void)nay__spread_new(b->filter, 1, &b->spread);
+  }
+  return true;
+}
+
 /* Empties the only page into the filter. Without memory for one, hashes are kept as ever. */
 static void builder_stream(nay_builder *b) {
   builder_page *page = b->first;
-  if (b->filter == NULL && builder_make_empty(b, b->params.nkeys, &b->filter) != NAY_OK) return;
-  if (nay_filter_add_hash_many(b->filter, page->words, NULL, page->used, NULL) == NAY_OK) {
+  if (!builder_make_sink(b, page)) return;
+  if (b->spread != NULL) {
+    nay__spread_add(b->spread, 0, page->words, page->used);
+    page->used = 0;
+  } else if (nay_filter_add_hash_many(b->filter, page->words, NULL, page->used, NULL) == NAY_OK) {
     page->used = 0;
   }
 }
@@ -355,6 +375,9 @@ static nay_status builder_make_static(const nay_builder *b, nay_filter **filter)
 
 static nay_status builder_make_mutable(nay_builder *b, nay_filter **filter) {
   if (b->filter != NULL) {
+    if (b->spread != NULL) nay__spread_flush(b->spread, 0);
+    nay__spread_free(b->spread);
+    b->spread = NULL;
     NAY_TRY(builder_fill_singles(b, b->filter)); /* tried again, it adds what is there already */
     *filter = b->filter;
     b->filter = NULL;

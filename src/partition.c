@@ -30,21 +30,6 @@ bool nay__partition_whole(const nay_partition *p) { return p->source.n <= p->gro
 typedef void (*partition_each)(const nay_partition *p, const uint64_t *hashes, size_t n,
                                uint64_t *slots);
 
-/* Part `range` of the runs, of as many equal parts as there are threads. */
-static void partition_read_runs(const nay_partition *p, uint64_t range, partition_each each,
-                                uint64_t *slots) {
-  uint64_t total = 0, at = 0;
-  for (size_t i = 0; i < p->source.nruns; i++) total += p->source.runs[i].n;
-  uint64_t share = total / p->nthreads, from = share * range;
-  uint64_t to = range + 1 == p->nthreads ? total : share * (range + 1);
-  for (size_t i = 0; i < p->source.nruns && at < to; i++) {
-    const nay_run *run = &p->source.runs[i];
-    uint64_t lo = from > at ? from - at : 0, hi = nay__min_u64(run->n, to - at);
-    if (lo < hi) each(p, run->at + lo, (size_t)(hi - lo), slots);
-    at += run->n;
-  }
-}
-
 typedef struct partition_reader {
   const nay_partition *p;
   partition_each each;
@@ -54,6 +39,26 @@ typedef struct partition_reader {
 static void partition_read_chunk(void *ctx, const uint64_t *hashes, size_t n) {
   const partition_reader *r = ctx;
   r->each(r->p, hashes, n, r->slots);
+}
+
+void nay__runs_read(const nay_run *runs, size_t nruns, uint64_t from, uint64_t to,
+                    void (*each)(void *ctx, const uint64_t *hashes, size_t n), void *ctx) {
+  uint64_t at = 0;
+  for (size_t i = 0; i < nruns && at < to; at += runs[i++].n) {
+    uint64_t lo = from > at ? from - at : 0, hi = nay__min_u64(runs[i].n, to - at);
+    if (lo < hi) each(ctx, runs[i].at + lo, (size_t)(hi - lo));
+  }
+}
+
+/* Part `range` of the runs, of as many equal parts as there are threads. */
+static void partition_read_runs(const nay_partition *p, uint64_t range, partition_each each,
+                                uint64_t *slots) {
+  uint64_t total = 0;
+  for (size_t i = 0; i < p->source.nruns; i++) total += p->source.runs[i].n;
+  uint64_t share = total / p->nthreads, from = share * range;
+  uint64_t to = range + 1 == p->nthreads ? total : share * (range + 1);
+  partition_reader reader = {p, each, slots};
+  nay__runs_read(p->source.runs, p->source.nruns, from, to, partition_read_chunk, &reader);
 }
 
 /* Without a premix the file's buckets are in the order of the shards: read only those needed. */

@@ -19,6 +19,10 @@ typedef struct nay_run {
   size_t n;
 } nay_run;
 
+/* nay__runs_read: hashes from to to - 1 of all runs, counted through, piece by piece. */
+void nay__runs_read(const nay_run *runs, size_t nruns, uint64_t from, uint64_t to,
+                    void (*each)(void *ctx, const uint64_t *hashes, size_t n), void *ctx);
+
 /* nay_source: all hashes of a build, repeats allowed. They are read several times. */
 typedef struct nay_source {
   const nay_run *runs;

@@ -1,0 +1,171 @@
+/*
+ * test_spread.c - filters far larger than the cache take many hashes by neighbourhood, and have the
+ * bytes that adding one after the other gives them.
+ *
+ * With an argument: so many blocks (the long run takes more than 1024 neighbourhoods of 256 KiB).
+ */
+#include "spread.h"
+
+#include "support/flaky.h"
+#include "support/test.h"
+
+static uint64_t nblocks = (32u << 20) / 64 + 37; /* the last neighbourhood is a small one */
+static size_t n;
+static uint64_t *hashes;
+static nay_filter *expected;
+
+static nay_params params(uint32_t threads) {
+  return (nay_params){
+      .kind = NAY_BLOCKED, .nkeys = n, .nbits = nblocks * 512, .k = 7, .threads = threads};
+}
+
+/* Repeats, both ends, and a crowd that fills the same rooms again and again. */
+static void make_hashes(void) {
+  for (size_t i = 0; i < n; i++) {
+    hashes[i] = nay_hash_mix(i % (n - n / 16));
+    if (i % 11 == 0) hashes[i] >>= 12;
+    if (i % 13 == 0) hashes[i] |= 0xfffull << 52;
+  }
+  hashes[1] = 0;
+  hashes[2] = UINT64_MAX;
+}
+
+static int set_up(void **state) {
+  (void)state;
+  n = 4 * nblocks + 1001;
+  hashes = malloc(n * sizeof *hashes);
+  assert_non_null(hashes);
+  make_hashes();
+  nay_params p = params(1);
+  assert_ok(nay_filter_new(&p, NULL, &expected));
+  for (size_t i = 0; i < n; i++)
+    assert_ok(nay_filter_add_hash(expected, (nay_hash){hashes[i], 0}, NULL));
+  return 0;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  nay_filter_free(expected);
+  free(hashes);
+  return 0;
+}
+
+static void assert_expected(nay_filter *f) {
+  assert_int_equal(f->nbytes, expected->nbytes);
+  assert_memory_equal(f->bits.bytes, expected->bits.bytes, f->nbytes);
+  nay_filter_free(f);
+}
+
+/* Rooms are half as large as the filter: the peak tells whether there were any. */
+static void assert_spread(const flaky *heap, bool spread) {
+  assert_int_equal(heap->peak > nblocks * 64 * 5 / 4, spread);
+}
+
+static void it_pays(void **state) {
+  (void)state;
+  assert_true(nay__spread_pays(expected, n));
+  assert_false(nay__spread_pays(expected, 4096)); /* all lines read for a few */
+  assert_false(nay__spread_ordered(hashes, n));
+  const uint64_t ascending[3] = {1, 1, 7};
+  assert_true(nay__spread_ordered(ascending, 3));
+}
+
+static void by_threads(void **state) {
+  (void)state;
+  for (uint32_t threads = 1; threads <= 3; threads++) {
+    flaky heap = {.fail_at = -1};
+    nay_allocator a = flaky_allocator(&heap);
+    nay_params p = params(threads);
+    nay_filter *f;
+    assert_ok(nay_filter_build(&p, hashes, n, &a, &f));
+    assert_spread(&heap, true);
+    assert_expected(f);
+    assert_true(flaky_is_clean(&heap));
+  }
+}
+
+/* The rooms, or the spread itself, cannot be had: the keys are added as they come. */
+static void without_memory(void **state) {
+  (void)state;
+  for (uint32_t threads = 1; threads <= 2; threads++) {
+    for (long at = 2; at <= 3; at++) { /* after the handle and the payload */
+      flaky heap = {.fail_at = at};
+      nay_allocator a = flaky_allocator(&heap);
+      nay_params p = params(threads);
+      nay_filter *f;
+      assert_ok(nay_filter_build(&p, hashes, n, &a, &f));
+      assert_true(heap.calls > at);
+      assert_spread(&heap, false);
+      assert_expected(f);
+      assert_true(flaky_is_clean(&heap));
+    }
+  }
+}
+
+static void by_a_builder(void **state) {
+  (void)state;
+  for (unsigned low = 0; low < 2; low++) {
+    flaky heap = {.fail_at = -1};
+    nay_allocator a = flaky_allocator(&heap);
+    nay_params p = params(1);
+    p.flags = low ? NAY_LOW_MEMORY : 0;
+    nay_builder *b;
+    nay_filter *f;
+    assert_ok(nay_builder_new(&p, &a, &b));
+    for (size_t i = 0; i < n; i++) assert_ok(nay_builder_add_hash(b, (nay_hash){hashes[i], 0}));
+    assert_int_equal(nay_builder_nkeys(b), n);
+    assert_ok(nay_builder_finish(b, &f));
+    assert_spread(&heap, !low);
+    assert_expected(f);
+    /* abandoned halfway, with rooms that hold something */
+    for (size_t i = 0; i < 10000; i++) assert_ok(nay_builder_add_hash(b, (nay_hash){hashes[i], 0}));
+    nay_builder_free(b);
+    assert_true(flaky_is_clean(&heap));
+  }
+}
+
+/* To a filter that has keys already, in two calls; one that asks what was new is not spread. */
+static void in_batches(void **state) {
+  (void)state;
+  flaky heap = {.fail_at = -1};
+  nay_allocator a = flaky_allocator(&heap);
+  nay_params p = params(1);
+  nay_filter *f;
+  uint64_t is_new[1];
+  assert_ok(nay_filter_new(&p, &a, &f));
+  assert_ok(nay_filter_add_hash_many(f, hashes + n - 64, NULL, 64, is_new));
+  assert_ok(nay_filter_add_hash_many(f, hashes, NULL, 1000, NULL));
+  assert_spread(&heap, false);
+  assert_ok(nay_filter_add_hash_many(f, hashes, NULL, n, NULL));
+  assert_spread(&heap, true);
+  assert_expected(f);
+  assert_true(flaky_is_clean(&heap));
+}
+
+/* Keys that are hashed on the way. */
+static void keys_in_batches(void **state) {
+  (void)state;
+  size_t *offsets = malloc((n + 1) * sizeof *offsets);
+  assert_non_null(offsets);
+  for (size_t i = 0; i <= n; i++) offsets[i] = 8 * i - (i % 3 == 1); /* 7, 8 and 9 bytes */
+  nay_params p = params(1);
+  nay_filter *f, *g;
+  assert_ok(nay_filter_new(&p, NULL, &f));
+  assert_ok(nay_filter_new(&p, NULL, &g));
+  const uint8_t *bytes = (const uint8_t *)hashes;
+  assert_ok(nay_filter_add_packed(f, bytes, offsets, n, NULL));
+  for (size_t i = 0; i < n; i++) {
+    assert_ok(nay_filter_add(g, bytes + offsets[i], offsets[i + 1] - offsets[i], NULL));
+  }
+  assert_memory_equal(f->bits.bytes, g->bits.bytes, f->nbytes);
+  nay_filter_free(f);
+  nay_filter_free(g);
+  free(offsets);
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1) nblocks = strtoull(argv[1], NULL, 10);
+  const test_case tests[] = {TEST(it_pays),      TEST(by_threads), TEST(without_memory),
+                             TEST(by_a_builder), TEST(in_batches), TEST(keys_in_batches)};
+  return cmocka_run_group_tests_name(test_file(__FILE__), tests, set_up, tear_down);
+}
