@@ -13,13 +13,18 @@
 #define NAY_CHUNK ((size_t)4096) /* keys in one call of the batch interface */
 
 /*
- * The setting at which the peers of a family stand: RocksDB's full filter has 10 bits a key; static
- * filters and cuckoo filters store fingerprints of 8 and 12 bits; the rest aim at 1 %.
+ * The setting at which the peers of a family stand: RocksDB's full filter has 10 bits a key,
+ * LevelDB's policy 10 bits and 6 probes; static filters and cuckoo filters store fingerprints of 8
+ * and 12 bits; the rest aim at 1 %.
  */
 static nay_params nay_wanted(nay_kind kind, uint64_t nkeys) {
   nay_params p = {.kind = kind, .nkeys = nkeys};
   switch (kind) {
     case NAY_BLOCKED: p.bits_per_key = 10; break;
+    case NAY_BLOOM:
+      p.bits_per_key = 10;
+      p.k = 6;
+      break;
     case NAY_XOR:
     case NAY_FUSE: p.fpr = 1.0 / 256; break;
     case NAY_CUCKOO: p.fpr = 0.002; break;

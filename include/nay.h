@@ -199,7 +199,11 @@ NAY_API unsigned nay_kind_traits(nay_kind kind);
 #define NAY_SMALL_PAGES 0x04u /* no huge pages, which filters of 4 MiB and more ask for */
 #define NAY_UNIQUE 0x08u      /* counting, cuckoo: adding a key that tests maybe changes nothing */
 #define NAY_NO_VERIFY 0x10u   /* static kinds: hand the filter out without probing every key */
-#define NAY_LOW_MEMORY 0x20u  /* static kinds: build in pieces; builders keep hashes in a file */
+/*
+ * NAY_LOW_MEMORY: static kinds are built in pieces, their builders keep hashes in a file; large
+ * bloom and blocked filters take keys as they come, with no memory beside the filter.
+ */
+#define NAY_LOW_MEMORY 0x20u
 #define NAY_ZEROED 0x40u /* the allocator's memory is zero: nay_filter_new writes no page of it */
 
 /*
@@ -406,7 +410,10 @@ NAY_API inline bool nay_filter_may_contain_hash(const nay_filter *filter, nay_ha
  * adds that fails has added nothing; only a family that can be full or grows (scalable, cuckoo)
  * may fail in the middle, and keeps the keys before the one that failed. A probe batch returns
  * NAY_EINVAL for arguments it cannot use and NAY_ECORRUPT when it met damaged bytes; the bitmap
- * then says maybe wherever there is doubt.
+ * then says maybe wherever there is doubt. Hand over as many keys as you have: adds without a
+ * bitmap to a bloom or blocked filter of 24 MiB and more are twice as fast when there are four or
+ * more for each 64 bytes of it; they take half as much memory as the filter while they last, if
+ * there is.
  */
 NAY_API nay_status nay_filter_add_many(nay_filter *filter, const void *const *keys,
                                        const size_t *lens, size_t n, uint64_t *bitmap);

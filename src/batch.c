@@ -214,20 +214,27 @@ static nay_status batch_add_group(const batch_feed *feed, nay_filter *f, const b
   return f->family->add64(f, g->lo, g->hi, g->n, word != NULL ? word : &ignored);
 }
 
-/* So many that they are sorted by neighbourhood first. False: they are not, or there is no memory.
- */
+/* The keys have been checked. */
+static void batch_spread_keys(const nay_filter *f, const batch_input *in, nay_spread *spread) {
+  uint64_t hashes[1024];
+  for (size_t i = 0; i < in->n; i += 1024) {
+    size_t n = nay__min_u64(in->n - i, 1024);
+    (void)batch_hash(f, &in->list, i, n, hashes, NULL);
+    nay__spread_add(spread, 0, hashes, n);
+  }
+}
+
+/* So many that they are gathered by neighbourhood. False: that does not pay, or takes memory that
+ * cannot be had. */
 static bool batch_spread(nay_filter *f, const batch_input *in) {
   nay_spread *spread;
-  if (!nay__spread_pays(f, in->n) || (in->hashed && nay__spread_ordered(in->lo, in->n)))
-    return false;
+  bool ordered = in->hashed && nay__spread_ordered(in->lo, in->n);
+  if (ordered || !nay__spread_pays(f, in->n)) return false;
   if (nay__spread_new(f, 1, &spread) != NAY_OK) return false;
-  for (size_t i = 0; i < in->n;) {
-    uint64_t hashed[1024];
-    size_t n = in->hashed ? in->n : nay__min_u64(in->n - i, 1024);
-    if (!in->hashed)
-      (void)batch_hash(f, &in->list, i, n, hashed, NULL); /* they have been checked */
-    nay__spread_add(spread, 0, in->hashed ? in->lo : hashed, n);
-    i += n;
+  if (in->hashed) {
+    nay__spread_add(spread, 0, in->lo, in->n);
+  } else {
+    batch_spread_keys(f, in, spread);
   }
   nay__spread_flush(spread, 0);
   nay__spread_free(spread);

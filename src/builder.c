@@ -21,6 +21,7 @@
 #include "base/sort.h"
 #include "fill.h"
 #include "filter.h"
+#include "os/thread.h"
 #include "sharded.h"
 #include "spread.h"
 
@@ -164,8 +165,7 @@ static bool builder_make_sink(nay_builder *b, const builder_page *page) {
   if (b->filter != NULL) return true;
   if (builder_make_empty(b, b->params.nkeys, &b->filter) != NAY_OK) return false;
   bool pays = nay__spread_pays(b->filter, b->params.nkeys);
-  if (pays && (b->params.flags & NAY_LOW_MEMORY) == 0 &&
-      !nay__spread_ordered(page->words, page->used)) {
+  if (pays && !nay__spread_ordered(page->words, page->used)) {
     (void)nay__spread_new(b->filter, 1, &b->spread);
   }
   return true;
@@ -249,6 +249,31 @@ uint64_t nay_builder_nkeys(const nay_builder *b) {
   return b != NULL ? b->nkeys + builder_in_window(b) : 0;
 }
 
+typedef struct builder_sorting {
+  uint64_t *hashes, next;
+  size_t end[256];
+} builder_sorting;
+
+static void builder_sort_worker(void *ctx, unsigned worker) {
+  (void)worker;
+  builder_sorting *s = ctx;
+  uint64_t part;
+  while ((part = nay__take(&s->next)) < 256) {
+    size_t start = part == 0 ? 0 : s->end[part - 1];
+    nay__sort_u64(s->hashes + start, s->end[part] - start);
+  }
+}
+
+static void builder_sort_hashes(const nay_builder *b, uint64_t *hashes, size_t n) {
+  if (b->params.threads < 2 || n < BUILDER_PAGE) {
+    nay__sort_u64(hashes, n);
+    return;
+  }
+  builder_sorting s = {.hashes = hashes};
+  nay__sort_split_u64(hashes, n, s.end);
+  nay__parallel(b->params.threads, builder_sort_worker, &s);
+}
+
 /*
  * Brings hashes into the order in which they will be added and drops repeats; returns how many
  * remain. Ascending, so that adds walk through memory; but not for a family that depends on the
@@ -260,7 +285,7 @@ static size_t builder_arrange(const nay_builder *b, uint64_t *hashes, size_t n) 
   const uint64_t g = 0x9e3779b97f4a7c15u, inverse = 0xf1de83e19937733du; /* modulo 2^64 */
   bool spread = b->family != NULL && b->family->ordered;
   for (size_t i = 0; spread && i < n; i++) hashes[i] *= g;
-  nay__sort_u64(hashes, n);
+  builder_sort_hashes(b, hashes, n);
   n = nay__unique_u64(hashes, n);
   for (size_t i = 0; spread && i < n; i++) hashes[i] *= inverse;
   return n;

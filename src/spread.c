@@ -2,19 +2,23 @@
  * spread.c - many hashes into a filter far larger than the cache.
  *
  * An add to memory far away takes as long as a line takes to come, and one to go. But hashes that
- * come in thousands need not be added in the order in which they come. The units are cut into
- * neighbourhoods of 256 KiB, and every hash waits in the room of its own:
+ * come in thousands need not be added in the order in which they come. The filter is cut into
+ * neighbourhoods of 256 KiB, and what is to be added waits in the room of its own:
  *
- *   hash --reduce--> unit --shift--> desk, 32 hashes --full--> room, 16384 hashes --full--> filter
- *                                    256 bytes, in L2          in memory, written           this
- * part past the cache               in L2
+ *   hash --> unit, item --shift--> desk, 256 bytes --full--> room, 128 KiB --full--> filter
+ *                                  in L2                     in memory, written      this part
+ *                                                            past the cache          in L2
+ *
+ * An item is the hash, where one unit has all that is its (blocked), or the place of a bit in its
+ * neighbourhood, four bytes, where a hash has many (bloom).
  *
  * When a room is full, its part of the filter is read from end to end, which memory does twice as
- * fast as here and there, and then the adds are made in the cache, four for each line. Writing
- * a hash to a room and reading it again is sequential, too. 10^8 keys of 10 bits: 4.8 ns a key in
- * place of 10.6; with rooms half as large 5.4, a quarter 6.7. A desk of 8 hashes takes 0.8 ns
- * more, since whether it is full is a branch that nobody can foretell; rooms that are written
- * through the cache 1.5 more. A filter that the last cache holds takes hashes faster as they come.
+ * fast as here and there, and then the adds are made in the cache, four hashes for each line.
+ * Writing an item to a room and reading it again is sequential, too. Blocked, 10^8 keys of 10
+ * bits: 4.8 ns a key in place of 10.6; with rooms half as large 5.4, a quarter 6.7. A desk of 8
+ * hashes in place of 32 takes 0.8 ns more, since whether it is full is a branch that nobody can
+ * foretell; rooms that are written through the cache 1.5 more. A filter that the last cache holds
+ * takes hashes faster as they come.
  *
  * Every thread has desks and rooms of its own, and locks a neighbourhood while it empties a room
  * into it: with 500 of them two threads seldom meet. Rooms take half as much memory as the filter,
@@ -28,17 +32,19 @@
 #include "base/compiler.h"
 #include "base/spin.h"
 #include "cpu/stream.h"
+#include "math/plan.h"
 #include "os/pages.h"
 
-#define SPREAD_FAR ((size_t)32 << 20) /* bytes of a filter: more than its share of a last cache */
-#define SPREAD_NEAR ((uint64_t)256 << 10) /* bytes of a neighbourhood: a quarter of a usual L2 */
-#define SPREAD_MAX 1024u                  /* neighbourhoods */
-#define SPREAD_DESK 32u                   /* hashes */
+#define SPREAD_FAR ((size_t)24 << 20) /* bytes of a filter: more than its share of a last cache */
+#define SPREAD_TOO_FAR ((uint64_t)1 << 37) /* bytes: a place would need more than 32 bits */
+#define SPREAD_NEAR ((uint64_t)256 << 10)  /* bytes of a neighbourhood: a quarter of a usual L2 */
+#define SPREAD_MAX 1024u                   /* neighbourhoods */
+#define SPREAD_DESK 256u                   /* bytes */
 
 /* What a thread has. */
 typedef struct spread_hand {
-  uint64_t *rooms, *desks;
-  uint32_t *used; /* of each room, with what is on its desk */
+  uint8_t *rooms, *desks;
+  uint32_t *used; /* bytes of each room, with what is on its desk */
 } spread_hand;
 
 struct nay_spread {
@@ -46,13 +52,16 @@ struct nay_spread {
   nay_memory memory;
   size_t hand_bytes;
   unsigned nnear, shift; /* neighbourhoods, of 2^shift units */
-  uint32_t capacity;     /* of a room: whole desks */
+  uint32_t room_bytes;   /* whole desks */
   uint8_t locks[NAY_NSTRIPES];
 };
 
 bool nay__spread_pays(const nay_filter *f, uint64_t n) {
-  if (f->family->add_near == NULL || f->locks != NULL || f->nbytes < SPREAD_FAR) return false;
-  return n / 4 >= f->nbytes / NAY_CACHE_LINE; /* four for each line, or it is read for too few */
+  if (f->family->add_near == NULL || f->locks != NULL) return false;
+  if ((f->flags & NAY_LOW_MEMORY) != 0) return false;
+  if (f->nbytes < SPREAD_FAR || f->nbytes >= SPREAD_TOO_FAR) return false;
+  uint64_t lines = f->nbytes / NAY_CACHE_LINE; /* not to be read for less than four adds each */
+  return n / 4 >= (f->family->bits_of != NULL ? lines / f->shape.k : lines);
 }
 
 bool nay__spread_ordered(const uint64_t *hashes, uint64_t n) {
@@ -62,18 +71,19 @@ bool nay__spread_ordered(const uint64_t *hashes, uint64_t n) {
   return true;
 }
 
+/* Both the bits of a bloom and the blocks of the others are a power of two to a neighbourhood. */
 static void spread_cut(nay_spread *s, unsigned nthreads) {
-  uint64_t nunits = s->f->shape.nunits, unit_bytes = s->f->nbytes / nunits;
-  while (unit_bytes << s->shift < SPREAD_NEAR || nunits >> s->shift >= SPREAD_MAX) s->shift++;
-  uint64_t room_bytes = (unit_bytes << s->shift) / (nthreads < 2 ? 2 : nthreads);
-  s->nnear = (unsigned)nay__ceil_div(nunits, (uint64_t)1 << s->shift);
-  s->capacity = (uint32_t)nay__round_up(room_bytes / sizeof(uint64_t), SPREAD_DESK);
+  uint64_t nunits = s->f->shape.nunits, near = SPREAD_NEAR;
+  while (s->f->nbytes / near >= SPREAD_MAX) near *= 2;
+  uint64_t units = s->f->family->bits_of != NULL ? near * 8 : near / NAY_BLOCK_BYTES;
+  while ((uint64_t)1 << s->shift < units) s->shift++;
+  s->nnear = (unsigned)nay__ceil_div(nunits, units);
+  s->room_bytes = (uint32_t)nay__round_up(near / (nthreads < 2 ? 2 : nthreads), SPREAD_DESK);
 }
 
 static nay_status spread_furnish(nay_spread *s, unsigned nthreads) {
   const nay_allocator *a = &s->f->allocator;
-  size_t near_bytes = (SPREAD_DESK + (size_t)s->capacity) * sizeof(uint64_t) + sizeof(uint32_t);
-  size_t bytes;
+  size_t near_bytes = (size_t)s->room_bytes + SPREAD_DESK + sizeof(uint32_t), bytes;
   if (!nay__mul_ok(near_bytes, s->nnear, &s->hand_bytes)) return NAY_ENOMEM;
   s->hand_bytes += NAY_CACHE_LINE - s->hand_bytes % NAY_CACHE_LINE;
   if (!nay__mul_ok(s->hand_bytes, nthreads, &bytes)) return NAY_ENOMEM;
@@ -85,9 +95,10 @@ static nay_status spread_furnish(nay_spread *s, unsigned nthreads) {
 }
 
 static spread_hand spread_hand_of(const nay_spread *s, unsigned thread) {
-  uint64_t *rooms = (uint64_t *)(void *)(s->memory.at + thread * s->hand_bytes);
-  uint64_t *desks = rooms + (size_t)s->nnear * s->capacity;
-  return (spread_hand){rooms, desks, (uint32_t *)(void *)(desks + (size_t)s->nnear * SPREAD_DESK)};
+  uint8_t *rooms = s->memory.at + thread * s->hand_bytes;
+  uint8_t *desks = rooms + (size_t)s->nnear * s->room_bytes;
+  void *used = desks + (size_t)s->nnear * SPREAD_DESK;
+  return (spread_hand){rooms, desks, used};
 }
 
 nay_status nay__spread_new(nay_filter *f, unsigned nthreads, nay_spread **spread) {
@@ -118,29 +129,57 @@ void nay__spread_free(nay_spread *s) {
 static void spread_empty(nay_spread *s, const spread_hand *hand, uint64_t near) {
   uint64_t nunits = s->f->shape.nunits, first = near << s->shift;
   uint64_t count = nay__min_u64((uint64_t)1 << s->shift, nunits - first);
-  const uint64_t *room = hand->rooms + near * s->capacity;
   uint8_t *lock = nay__spin_lock(s->locks, near);
-  s->f->family->add_near(s->f, room, hand->used[near], first, count);
+  s->f->family->add_near(s->f, hand->rooms + near * s->room_bytes, hand->used[near], first, count);
   nay__spin_unlock(lock);
   hand->used[near] = 0;
 }
 
 /* Carries a full desk into the room. */
 static NAY_NOINLINE void spread_carry(nay_spread *s, const spread_hand *hand, uint64_t near) {
-  uint64_t *to = hand->rooms + near * s->capacity + hand->used[near] - SPREAD_DESK;
-  nay__stream(to, hand->desks + near * SPREAD_DESK, SPREAD_DESK * sizeof *to);
-  if (hand->used[near] == s->capacity) spread_empty(s, hand, near);
+  uint8_t *to = hand->rooms + near * s->room_bytes + hand->used[near] - SPREAD_DESK;
+  nay__stream(to, hand->desks + near * SPREAD_DESK, SPREAD_DESK);
+  if (hand->used[near] == s->room_bytes) spread_empty(s, hand, near);
+}
+
+NAY_INLINE void spread_put(nay_spread *s, const spread_hand *hand, uint64_t near, const void *item,
+                           size_t size) {
+  uint32_t used = hand->used[near];
+  memcpy(hand->desks + near * SPREAD_DESK + used % SPREAD_DESK, item, size);
+  hand->used[near] = used += (uint32_t)size;
+  if (used % SPREAD_DESK == 0) spread_carry(s, hand, near);
+}
+
+static void spread_add_hashes(nay_spread *s, const spread_hand *hand, const uint64_t *hashes,
+                              uint64_t n) {
+  uint64_t nunits = s->f->shape.nunits;
+  unsigned shift = s->shift;
+  for (uint64_t i = 0; i < n; i++) {
+    spread_put(s, hand, nay__reduce(hashes[i], nunits) >> shift, &hashes[i], sizeof hashes[i]);
+  }
+}
+
+#define SPREAD_BITS 16u /* hashes whose bits are found together */
+
+static void spread_add_bits(nay_spread *s, const spread_hand *hand, const uint64_t *hashes,
+                            uint64_t n) {
+  uint64_t bits[SPREAD_BITS * NAY_MAX_K], mask = ((uint64_t)1 << s->shift) - 1;
+  for (uint64_t i = 0; i < n; i += SPREAD_BITS) {
+    unsigned group = n - i < SPREAD_BITS ? (unsigned)(n - i) : SPREAD_BITS;
+    s->f->family->bits_of(s->f, hashes + i, group, bits);
+    for (uint32_t b = 0; b < group * s->f->shape.k; b++) {
+      uint32_t item = (uint32_t)(bits[b] & mask);
+      spread_put(s, hand, bits[b] >> s->shift, &item, sizeof item);
+    }
+  }
 }
 
 void nay__spread_add(nay_spread *s, unsigned thread, const uint64_t *hashes, uint64_t n) {
   spread_hand hand = spread_hand_of(s, thread);
-  uint64_t nunits = s->f->shape.nunits, *desks = hand.desks;
-  uint32_t *used = hand.used;
-  unsigned shift = s->shift;
-  for (uint64_t i = 0; i < n; i++) {
-    uint64_t near = nay__reduce(hashes[i], nunits) >> shift;
-    desks[near * SPREAD_DESK + used[near] % SPREAD_DESK] = hashes[i];
-    if (++used[near] % SPREAD_DESK == 0) spread_carry(s, &hand, near);
+  if (s->f->family->bits_of != NULL) {
+    spread_add_bits(s, &hand, hashes, n);
+  } else {
+    spread_add_hashes(s, &hand, hashes, n);
   }
 }
 
@@ -148,8 +187,8 @@ void nay__spread_flush(nay_spread *s, unsigned thread) {
   spread_hand hand = spread_hand_of(s, thread);
   for (uint64_t near = 0; near < s->nnear; near++) {
     uint32_t rest = hand.used[near] % SPREAD_DESK;
-    uint64_t *end = hand.rooms + near * s->capacity + hand.used[near];
-    memcpy(end - rest, hand.desks + near * SPREAD_DESK, rest * sizeof *end);
+    uint8_t *end = hand.rooms + near * s->room_bytes + hand.used[near];
+    memcpy(end - rest, hand.desks + near * SPREAD_DESK, rest);
     if (hand.used[near] != 0) spread_empty(s, &hand, near);
   }
   nay__stream_end();

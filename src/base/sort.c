@@ -18,12 +18,9 @@ static void sort_insertion(uint64_t *a, size_t n) {
   }
 }
 
-static void sort_by_byte(uint64_t *a, size_t n, unsigned shift) {
-  if (n < SORT_SMALL) {
-    sort_insertion(a, n);
-    return;
-  }
-  size_t end[256] = {0};
+/* Brings values into the order of one byte; part b of 256 ends at end[b]. */
+static void sort_split(uint64_t *a, size_t n, unsigned shift, size_t end[256]) {
+  memset(end, 0, 256 * sizeof end[0]);
   for (size_t i = 0; i < n; i++) end[a[i] >> shift & 255]++;
   size_t next[256];
   size_t sum = 0;
@@ -45,6 +42,15 @@ static void sort_by_byte(uint64_t *a, size_t n, unsigned shift) {
       a[next[b]++] = x;
     }
   }
+}
+
+static void sort_by_byte(uint64_t *a, size_t n, unsigned shift) {
+  if (n < SORT_SMALL) {
+    sort_insertion(a, n);
+    return;
+  }
+  size_t end[256];
+  sort_split(a, n, shift, end);
   if (shift == 0) return;
   for (unsigned b = 0; b < 256; b++) {
     size_t start = b == 0 ? 0 : end[b - 1];
@@ -53,6 +59,8 @@ static void sort_by_byte(uint64_t *a, size_t n, unsigned shift) {
 }
 
 void nay__sort_u64(uint64_t *a, size_t n) { sort_by_byte(a, n, 56); }
+
+void nay__sort_split_u64(uint64_t *a, size_t n, size_t end[256]) { sort_split(a, n, 56, end); }
 
 size_t nay__unique_u64(uint64_t *a, size_t n) {
   if (n == 0) return 0;

@@ -12,6 +12,11 @@ static uint64_t bitarray_load(const uint8_t *p) {
 
 static void bitarray_store(uint8_t *p, uint64_t word) { memcpy(p, &word, sizeof word); }
 
+void nay__bits_read(const uint8_t *bits, size_t len) {
+  const volatile uint8_t *line = bits;
+  for (size_t i = 0; i < len; i += 64) (void)line[i];
+}
+
 uint64_t nay__bits_count(const uint8_t *bits, size_t len) {
   uint64_t count = 0;
   size_t i = 0;

@@ -31,6 +31,10 @@ uint64_t nay__bits_count_or(const uint8_t *a, const uint8_t *b, size_t len);
 void nay__bits_or(uint8_t *dst, const uint8_t *src, size_t len);
 void nay__bits_and(uint8_t *dst, const uint8_t *src, size_t len);
 
+/* nay__bits_read: brings len bytes into the cache in order, which memory does twice as fast as here
+ * and there, when they are about to be changed here and there. */
+void nay__bits_read(const uint8_t *bits, size_t len);
+
 /* nay__bits_tail_clear: whether the bits from nbits to the end of len bytes are all zero. */
 bool nay__bits_tail_clear(const uint8_t *bits, size_t len, uint64_t nbits);
 

@@ -196,12 +196,10 @@ static void blocked_fill_part(nay_filter *f, const uint64_t *lo, uint64_t n, uns
   nay__blocked_fill(f, lo, n, first, nay__part(f->shape.nunits, part + 1, nparts) - first);
 }
 
-/* The lines are read in order first, which is twice as fast as asking for them here and there. */
-static void blocked_add_near(nay_filter *f, const uint64_t *lo, size_t n, uint64_t first,
+static void blocked_add_near(nay_filter *f, const void *hashes, size_t nbytes, uint64_t first,
                              uint64_t count) {
-  const volatile uint8_t *block = f->bits.bytes + first * NAY_BLOCK_BYTES;
-  for (uint64_t i = 0; i < count; i++) (void)block[i * NAY_BLOCK_BYTES];
-  blocked_fill_all(f, lo, n);
+  nay__bits_read(f->bits.bytes + first * NAY_BLOCK_BYTES, (size_t)count * NAY_BLOCK_BYTES);
+  blocked_fill_all(f, hashes, nbytes / sizeof(uint64_t));
 }
 
 static uint64_t blocked_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,

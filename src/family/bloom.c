@@ -151,6 +151,25 @@ static void bloom_fill_part(nay_filter *f, const uint64_t *lo, uint64_t n, unsig
   bloom_set_all(f->bits.bytes, bits, used);
 }
 
+static void bloom_bits_of(const nay_filter *f, const uint64_t *lo, unsigned n, uint64_t *bits) {
+  for (unsigned i = 0; i < n; i++) {
+    uint64_t h = lo[i];
+    for (uint32_t probe = 0; probe < f->shape.k; probe++, h *= NAY_G64) {
+      *bits++ = nay__reduce(h, f->shape.nunits);
+    }
+  }
+}
+
+static void bloom_add_near(nay_filter *f, const void *places, size_t nbytes, uint64_t first,
+                           uint64_t count) {
+  uint8_t *bytes = f->bits.bytes + first / 8; /* a multiple of 8: neighbourhoods are whole lines */
+  const uint32_t *place = places;
+  nay__bits_read(bytes, (size_t)nay__ceil_div(count, 8));
+  for (size_t i = 0; i < nbytes / sizeof *place; i++) {
+    bytes[place[i] >> 3] |= (uint8_t)(1u << (place[i] & 7));
+  }
+}
+
 static uint64_t bloom_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                              unsigned n) {
   (void)hi;
@@ -241,6 +260,8 @@ const nay_family nay__family_bloom = {
     .add64 = bloom_add64,
     .put64 = bloom_put64,
     .fill_part = bloom_fill_part,
+    .add_near = bloom_add_near,
+    .bits_of = bloom_bits_of,
     .test64 = bloom_test64,
     .prepare = bloom_prepare,
     .merge = bloom_merge,

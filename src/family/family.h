@@ -162,10 +162,14 @@ struct nay_family {
   /* adds those of n hashes (bloom: those of their bits) that belong to one of nparts parts of the
    * payload, which share no byte: several threads fill a new filter. NULL: one does */
   void (*fill_part)(nay_filter *, const uint64_t *lo, uint64_t n, unsigned part, unsigned nparts);
-  /* adds hashes whose units are among `count` from `first` on, a few hundred KiB that are not in
-   * the cache yet, and changes nothing else; in any order the bytes are the same. NULL: the units
-   * of a hash are not neighbours, or the order shows */
-  void (*add_near)(nay_filter *, const uint64_t *lo, size_t n, uint64_t first, uint64_t count);
+  /*
+   * Adds to `count` units from `first` on, a few hundred KiB that are not in the cache yet, and
+   * changes nothing else: hashes of these units, or 32-bit places of bits from `first` on, for
+   * families that have bits_of. In any order the bytes are the same; NULL: the order shows.
+   */
+  void (*add_near)(nay_filter *, const void *items, size_t nbytes, uint64_t first, uint64_t count);
+  /* the bits of n hashes, k for each; families whose hashes have more than one unit */
+  void (*bits_of)(const nay_filter *, const uint64_t *lo, unsigned n, uint64_t *bits);
   /* add64 when nobody asks what was new, where that is faster; may be NULL, and may refuse */
   bool (*put64)(nay_filter *, const uint64_t *lo, unsigned n);
   uint64_t (*test64)(const nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n);
