@@ -131,7 +131,7 @@ typedef struct nay_key_list {
  */
 static inline void nay__keys_ahead(const nay_key_list *list, size_t i, size_t count) {
   if (list->keys == NULL || i + 64 + count > list->n) return;
-  for (size_t j = 0; j < count; j++) NAY_PREFETCH(list->keys[i + 64 + j]);
+  for (size_t j = 0; j < count; j++) NAY_PREFETCH_NEAR(list->keys[i + 64 + j]);
 }
 
 /*

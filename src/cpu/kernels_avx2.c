@@ -75,7 +75,7 @@ AVX2 NAY_INLINE uint64_t avx2_add_all(const nay_bits *b, const uint64_t *hashes,
   const __m256i one = _mm256_set1_epi32(1);
   for (unsigned i = 0; i < n; i++) {
     __m256i *block = (__m256i *)(void *)nay__block_of(b, hashes[i]);
-    if (next != NULL) NAY_PREFETCH_TO_WRITE(nay__block_of(b, next[i]));
+    if (next != NULL) NAY_PREFETCH(nay__block_of(b, next[i]));
     __m256i low = _mm256_setzero_si256(), high = low;
     for (uint32_t probe = 0; probe < k; probe++) {
       __m256i p = _mm256_set1_epi32((int32_t)at[i][probe]);
@@ -109,7 +109,7 @@ AVX2 NAY_INLINE uint64_t avx2_add_any(const nay_bits *b, const uint64_t *hashes,
   uint64_t word = 0;
   if (b->k > 8) {
     for (unsigned i = 0; i < n; i++) {
-      if (next != NULL) NAY_PREFETCH_TO_WRITE(nay__block_of(b, next[i]));
+      if (next != NULL) NAY_PREFETCH(nay__block_of(b, next[i]));
       word |= (uint64_t)avx2_blocked_add(b, hashes[i], b->k) << i;
     }
     return word;

@@ -85,7 +85,7 @@ AVX512 NAY_INLINE uint64_t avx512_add_all(const nay_bits *b, const uint64_t *has
   const __m512i one = _mm512_set1_epi32(1);
   for (unsigned i = 0; i < n; i++) {
     uint8_t *block = nay__block_of(b, hashes[i]);
-    if (next != NULL) NAY_PREFETCH_TO_WRITE(nay__block_of(b, next[i]));
+    if (next != NULL) NAY_PREFETCH(nay__block_of(b, next[i]));
     __m512i old = _mm512_loadu_si512(block), bits = old;
     for (uint32_t probe = 0; probe < k; probe++) {
       __m512i shift = _mm512_xor_si512(_mm512_set1_epi32((int32_t)at[i][probe]), base);
@@ -147,7 +147,7 @@ AVX512 NAY_INLINE uint64_t avx512_add_any(const nay_bits *b, const uint64_t *has
   uint64_t word = 0;
   if (b->k > 16) {
     for (unsigned i = 0; i < n; i++) {
-      if (next != NULL) NAY_PREFETCH_TO_WRITE(nay__block_of(b, next[i]));
+      if (next != NULL) NAY_PREFETCH(nay__block_of(b, next[i]));
       word |= (uint64_t)avx512_add_one(b, hashes[i], b->k) << i;
     }
     return word;

@@ -132,7 +132,7 @@ GFNI NAY_INLINE uint64_t gfni_add_group(const nay_bits *b, const uint64_t *hashe
   }
 #pragma GCC unroll 8
   for (unsigned i = 0; i < 8; i++) {
-    if (next != NULL) NAY_PREFETCH_TO_WRITE(nay__block_of(b, next[i]));
+    if (next != NULL) NAY_PREFETCH(nay__block_of(b, next[i]));
     __m512i old = _mm512_loadu_si512(blocks[i]);
     _mm512_storeu_si512(blocks[i], _mm512_or_si512(old, patterns[i]));
     /* a bit of the pattern that was not there: andnot, then any */
