@@ -102,8 +102,11 @@ void bench_keys_free(bench_keys *keys);
 
 /* ---- the machine's limit ---- */
 
-/* bench_memory_read: reads one random line per hash, independent, prefetched; returns a digest. */
-uint64_t bench_memory_read(const void *array, size_t nbytes, const uint64_t *hashes, size_t n);
+/* bench_memory_read: reads one random line per hash, independent, prefetched in one of so many
+ * ways; returns a digest. */
+#define BENCH_MEMORY_WAYS 3u
+uint64_t bench_memory_read(const void *array, size_t nbytes, const uint64_t *hashes, size_t n,
+                           unsigned way);
 
 /* bench_memory_alone: the same lines, each only when the one before has arrived. */
 uint64_t bench_memory_alone(const void *array, size_t nbytes, const uint64_t *hashes, size_t n);
@@ -134,7 +137,8 @@ typedef enum bench_op {
   OP_PROBE, /* and the next two: one for each share */
   OP_PROBE_BATCH = OP_PROBE + BENCH_NSHARES,
   OP_PROBE_ALONE = OP_PROBE_BATCH + BENCH_NSHARES, /* on the half-present set */
-  OP_LIMIT,       /* random lines of an array of the filter's size */
+  OP_LIMIT,       /* random lines of an array of the filter's size, in the best way */
+  OP_LIMIT_USUAL, /* the same, asked for 32 ahead into the first level of the cache */
   OP_LIMIT_ALONE, /* the same, one at a time */
   BENCH_NOPS
 } bench_op;

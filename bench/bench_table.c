@@ -113,6 +113,18 @@ static void table_row(FILE *out, const bench_row *row, const bench_row *rows, si
   fprintf(out, "%5.0f%%\n", 100 * table_spread(row));
 }
 
+/* What the limit would be with the first level of the cache alone, for the first filter. */
+static void table_usual_limit(FILE *out, const bench_row *rows, size_t nrows) {
+  for (size_t i = 0; i < nrows; i++) {
+    double usual = bench_cell_min(&rows[i].cells[OP_LIMIT_USUAL]);
+    if (rows[i].failure != NULL || isnan(usual)) continue;
+    fprintf(out,
+            "Lines of as many bytes as %s %s, asked for 32 ahead into the first level: %.2f ns\n",
+            rows[i].adapter->library, rows[i].adapter->name, usual);
+    return;
+  }
+}
+
 void bench_table_block(FILE *out, const bench_row *rows, size_t nrows) {
   if (nrows == 0) return;
   char count[32];
@@ -126,6 +138,7 @@ void bench_table_block(FILE *out, const bench_row *rows, size_t nrows) {
           "alone", "ns", "add", "probe", "make", "probe", "batch", "+-");
   fprintf(out, "%.*s\n", 53 + 17 * 7 - 14, table_rule);
   for (size_t i = 0; i < nrows; i++) table_row(out, &rows[i], rows, nrows);
+  table_usual_limit(out, rows, nrows);
   fflush(out);
 }
 
@@ -133,8 +146,10 @@ void bench_table_foot(FILE *out, const bench_row *rows, size_t nrows) {
   fputs(
       "\n0%, 50%, 100%: the share of queries that are present. alone: a probe that starts when "
       "the\n"
-      "one before has answered. memory limit: random lines of an array of the filter's size, and\n"
-      "the best add and probe over it. best peer: the fastest of another library, same family, at\n"
+      "one before has answered. memory limit: random lines of an array of the filter's size, "
+      "asked\n"
+      "for in the best of three ways, and the best add and probe over it. best peer: the fastest "
+      "of another library, same family, at\n"
       "most twice our rate of false positives; above 1x nay is faster. +-: the widest distance\n"
       "from minimum to median in the row. *: hashes the 8 bytes again, it has no call for a "
       "hash.\n",
