@@ -148,11 +148,11 @@ void bench_table_foot(FILE *out, const bench_row *rows, size_t nrows) {
       "the\n"
       "one before has answered. memory limit: random lines of an array of the filter's size, "
       "asked\n"
-      "for in the best of three ways, and the best add and probe over it. best peer: the fastest "
-      "of another library, same family, at\n"
-      "most twice our rate of false positives; above 1x nay is faster. +-: the widest distance\n"
-      "from minimum to median in the row. *: hashes the 8 bytes again, it has no call for a "
-      "hash.\n",
+      "for in the best of three ways, and the best add and probe over it. best peer: the fastest\n"
+      "of another library, same family, at most twice our rate of false positives; above 1x nay\n"
+      "is faster. +-: the widest distance from minimum to median in the row. *: hashes the 8 "
+      "bytes\n"
+      "again, it has no call for a hash.\n",
       out);
   const char *said[BENCH_MAX_ADAPTERS];
   size_t nsaid = 0;
