@@ -9,10 +9,14 @@
  *   with the hashes  16 keys are hashed, then 16 asked for: other families, keys of the caller
  *   at once          other families, hashes of the caller; and groups of less than 64
  *
- * The processor keeps track of some two dozen lines that are on their way; if 64 are asked for at
- * once, what comes next waits until the last of them is on its way. A feed hides where the hashes
- * come from: the caller's arrays, or keys that are hashed as they are needed, each with its own
- * pointer or one after the other in a buffer.
+ * The processor keeps track of only so many lines that are on their way; if 64 are asked for at
+ * once, what comes next waits until the last of them is on its way. All are asked for into the
+ * second level of the cache, where there may be more of them (NAY_PREFETCH).
+ *
+ * A feed hides where the hashes come from: the caller's arrays, or keys that are hashed as they are
+ * needed, 64 at a time, each with its own pointer or one after the other in a buffer. Those with
+ * pointers may lie anywhere, so they come from memory too: the first NAY_KEYS_AHEAD are asked for
+ * when the batch begins, each other one when the key so many before it is hashed.
  */
 #include "base/compiler.h"
 #include "filter.h"
@@ -149,6 +153,12 @@ static void batch_feed_fetch(const batch_feed *feed) {
   feed->filter->family->prefetch64(feed->filter, g->lo, g->hi, g->n);
 }
 
+/* Asks for the first keys, those that nay__keys_ahead does not. */
+static void batch_first_keys(const nay_key_list *list) {
+  size_t n = list->n < NAY_KEYS_AHEAD ? list->n : NAY_KEYS_AHEAD;
+  for (size_t i = 0; list->keys != NULL && i < n; i++) NAY_PREFETCH(list->keys[i]);
+}
+
 static void batch_feed_start(batch_feed *feed, const nay_filter *f, const batch_input *in,
                              bool can_pace) {
   feed->filter = f;
@@ -157,6 +167,7 @@ static void batch_feed_start(batch_feed *feed, const nay_filter *f, const batch_
   feed->fetch = f->family->prefetch64 != NULL && !f->bits.in_cache && f->lazy == NULL;
   feed->paced = feed->fetch && can_pace;
   feed->bad = false;
+  if (!in->hashed) batch_first_keys(&in->list);
   batch_feed_ahead(feed);
   batch_feed_fetch(feed);
 }

@@ -126,12 +126,13 @@ typedef struct nay_key_list {
 } nay_key_list;
 
 /*
- * nay__keys_ahead: asks for `count` keys that are hashed 64 keys later. They may lie anywhere;
- * packed ones are read in order, which processors notice.
+ * nay__keys_ahead: asks for `count` keys that are hashed NAY_KEYS_AHEAD keys later. They may lie
+ * anywhere; packed ones are read in order, which processors notice.
  */
+#define NAY_KEYS_AHEAD 128u
 static inline void nay__keys_ahead(const nay_key_list *list, size_t i, size_t count) {
-  if (list->keys == NULL || i + 64 + count > list->n) return;
-  for (size_t j = 0; j < count; j++) NAY_PREFETCH_NEAR(list->keys[i + 64 + j]);
+  if (list->keys == NULL || i + NAY_KEYS_AHEAD + count > list->n) return;
+  for (size_t j = 0; j < count; j++) NAY_PREFETCH(list->keys[i + NAY_KEYS_AHEAD + j]);
 }
 
 /*
