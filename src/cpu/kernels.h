@@ -137,7 +137,7 @@ static inline void nay__keys_ahead(const nay_key_list *list, size_t i, size_t co
 
 /*
  * Batches have at most 64 keys: bit i of the word answers for hashes[i]. A batch's prefetch is
- * called one batch ahead, and only for filters that do not fit in the cache.
+ * called one or two batches ahead, and only for filters that do not fit in the cache.
  */
 typedef struct nay_kernels {
   const char *name;
@@ -161,8 +161,8 @@ typedef struct nay_kernels {
   void (*blocked_put64)(const nay_bits *, const uint64_t *hashes, unsigned n);
   void (*blocked_prefetch64)(const nay_bits *, const uint64_t *hashes, unsigned n);
   /*
-   * Exactly 64 keys, for filters out of cache: with each goes the prefetch of one of the 64 that
-   * are next. As many lines asked for at once would fill the processor's list of those on their way
+   * Exactly 64 keys, for filters out of cache: with each goes the prefetch of one of 64 that come
+   * later. As many lines asked for at once would fill the processor's list of those on their way
    * and hold up what comes after them. tell: whether the word of what was new is wanted.
    */
   uint64_t (*blocked_test64_ahead)(const nay_bits *, const uint64_t *hashes, const uint64_t *next);
