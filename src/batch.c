@@ -2,17 +2,21 @@
  * batch.c - many keys in one call.
  *
  * Groups of 64, so that a group's answers are one word of the bitmap. While the family works on one
- * group the memory of the next is on its way (unless the whole filter fits in the cache). It is
- * asked for in one of three ways:
+ * group the memory of the two that follow is on its way (unless the whole filter fits in the
+ * cache). It is asked for in one of three ways:
  *
  *   with the work    a line for each key that is worked on: families that have test64_ahead
  *   with the hashes  16 keys are hashed, then 16 asked for: other families, keys of the caller
  *   at once          other families, hashes of the caller; and groups of less than 64
  *
- * The processor keeps track of some two dozen lines that are on their way; if 64 are asked for at
- * once, what comes next waits until the last of them is on its way. A feed hides where the hashes
- * come from: the caller's arrays, or keys that are hashed as they are needed, each with its own
- * pointer or one after the other in a buffer.
+ * The processor keeps track of only so many lines that are on their way; if 64 are asked for at
+ * once, what comes next waits until the last of them is on its way. All are asked for into the
+ * second level of the cache, where there may be more of them (NAY_PREFETCH).
+ *
+ * A feed hides where the hashes come from: the caller's arrays, or keys that are hashed as they are
+ * needed, 64 at a time, each with its own pointer or one after the other in a buffer. Those with
+ * pointers may lie anywhere, so they come from memory too: the first NAY_KEYS_AHEAD are asked for
+ * when the batch begins, each other one when the key so many before it is hashed.
  */
 #include "base/compiler.h"
 #include "filter.h"
@@ -36,11 +40,11 @@ typedef struct batch_feed {
   const nay_filter *filter;
   batch_input in;
   size_t next;
-  batch_group groups[2];
-  unsigned turn;
-  bool fetch; /* memory has to be asked for */
-  bool paced; /* and the family does it, key by key */
-  bool bad;   /* a key was NULL and had a length */
+  batch_group groups[3]; /* one is worked on, one after the other is made ready */
+  unsigned turn, last;   /* the next to work on; the one that was made last */
+  bool fetch;            /* memory has to be asked for */
+  bool paced;            /* and the family does it, key by key */
+  bool bad;              /* a key was NULL and had a length */
 } batch_feed;
 
 /* ---- hashing ---- */
@@ -115,10 +119,13 @@ static bool batch_hash_group(const batch_feed *feed, batch_group *g) {
   return ok;
 }
 
-/* Fills the other group with the keys that follow. */
+NAY_INLINE unsigned batch_turn(unsigned turn) { return turn < 2 ? turn + 1 : 0; }
+
+/* Makes another group of the keys that follow. */
 static void batch_feed_ahead(batch_feed *feed) {
   const batch_input *in = &feed->in;
-  batch_group *g = &feed->groups[feed->turn ^= 1];
+  feed->last = batch_turn(feed->last);
+  batch_group *g = &feed->groups[feed->last];
   size_t left = in->n - feed->next;
   g->n = left < 64 ? (unsigned)left : 64;
   if (in->hashed) {
@@ -130,24 +137,31 @@ static void batch_feed_ahead(batch_feed *feed) {
   feed->next += g->n;
 }
 
-/* The group that is ready; the one after it is made meanwhile. n is 0 when all are done. */
+/* The group that is ready; the second one after it is made meanwhile. n is 0 when all are done. */
 static const batch_group *batch_feed_next(batch_feed *feed) {
   const batch_group *ready = &feed->groups[feed->turn];
+  feed->turn = batch_turn(feed->turn);
   batch_feed_ahead(feed);
   return ready;
 }
 
-/* The hashes of the group after the one that is ready, if the family is to ask for their memory. */
+/* The hashes of the group that was made last, if the family is to ask for their memory. */
 NAY_INLINE const uint64_t *batch_feed_paced(const batch_feed *feed) {
-  const batch_group *g = &feed->groups[feed->turn];
+  const batch_group *g = &feed->groups[feed->last];
   return feed->paced && g->n == 64 ? g->lo : NULL;
 }
 
 /* Asks for the memory of that group at once, unless that has been done with its hashes. */
 static void batch_feed_fetch(const batch_feed *feed) {
-  const batch_group *g = &feed->groups[feed->turn];
+  const batch_group *g = &feed->groups[feed->last];
   if (!feed->fetch || (!feed->in.hashed && !feed->paced)) return;
   feed->filter->family->prefetch64(feed->filter, g->lo, g->hi, g->n);
+}
+
+/* Asks for the first keys, those that nay__keys_ahead does not. */
+static void batch_first_keys(const nay_key_list *list) {
+  size_t n = list->n < NAY_KEYS_AHEAD ? list->n : NAY_KEYS_AHEAD;
+  for (size_t i = 0; list->keys != NULL && i < n; i++) NAY_PREFETCH(list->keys[i]);
 }
 
 static void batch_feed_start(batch_feed *feed, const nay_filter *f, const batch_input *in,
@@ -155,11 +169,15 @@ static void batch_feed_start(batch_feed *feed, const nay_filter *f, const batch_
   feed->filter = f;
   feed->in = *in;
   feed->next = feed->turn = 0;
+  feed->last = 2;
   feed->fetch = f->family->prefetch64 != NULL && !f->bits.in_cache && f->lazy == NULL;
   feed->paced = feed->fetch && can_pace;
   feed->bad = false;
-  batch_feed_ahead(feed);
-  batch_feed_fetch(feed);
+  if (!in->hashed) batch_first_keys(&in->list);
+  for (unsigned i = 0; i < 2; i++) {
+    batch_feed_ahead(feed);
+    batch_feed_fetch(feed);
+  }
 }
 
 /* ---- what the caller may not give ---- */

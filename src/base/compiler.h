@@ -6,17 +6,15 @@
 #include <stdint.h>
 
 /*
- * NAY_PREFETCH asks for a line of a filter that is needed some keys later, into the second level of
- * the cache: there twice as many can be on their way as into the first, and what is left, from the
- * second to the first, hides behind other work (doc/design/speed.md). NAY_PREFETCH_NEAR asks for
- * what is small or read in order, such as keys; NAY_PREFETCH_TO_WRITE for the line of the key that
- * is being added.
+ * NAY_PREFETCH asks for a line that is needed some keys later, into the second level of the cache:
+ * twice as many can be on their way there as into the first, and the rest of the way hides behind
+ * other work (doc/design/speed.md). NAY_PREFETCH_TO_WRITE is for the line of the key that is being
+ * added, right before it is read.
  */
 #if defined(__GNUC__) || defined(__clang__)
 #define NAY_LIKELY(x) __builtin_expect(!!(x), 1)
 #define NAY_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define NAY_PREFETCH(p) __builtin_prefetch((p), 0, 2)
-#define NAY_PREFETCH_NEAR(p) __builtin_prefetch((p), 0, 3)
 #define NAY_PREFETCH_TO_WRITE(p) __builtin_prefetch((p), 1, 3)
 #define NAY_INLINE static inline __attribute__((always_inline))
 #define NAY_NOINLINE __attribute__((noinline))
@@ -25,7 +23,6 @@
 #define NAY_LIKELY(x) (x)
 #define NAY_UNLIKELY(x) (x)
 #define NAY_PREFETCH(p) ((void)(p))
-#define NAY_PREFETCH_NEAR(p) ((void)(p))
 #define NAY_PREFETCH_TO_WRITE(p) ((void)(p))
 #define NAY_INLINE static inline
 #define NAY_NOINLINE

@@ -126,17 +126,18 @@ typedef struct nay_key_list {
 } nay_key_list;
 
 /*
- * nay__keys_ahead: asks for `count` keys that are hashed 64 keys later. They may lie anywhere;
- * packed ones are read in order, which processors notice.
+ * nay__keys_ahead: asks for `count` keys that are hashed NAY_KEYS_AHEAD keys later. They may lie
+ * anywhere; packed ones are read in order, which processors notice.
  */
+#define NAY_KEYS_AHEAD 128u
 static inline void nay__keys_ahead(const nay_key_list *list, size_t i, size_t count) {
-  if (list->keys == NULL || i + 64 + count > list->n) return;
-  for (size_t j = 0; j < count; j++) NAY_PREFETCH_NEAR(list->keys[i + 64 + j]);
+  if (list->keys == NULL || i + NAY_KEYS_AHEAD + count > list->n) return;
+  for (size_t j = 0; j < count; j++) NAY_PREFETCH(list->keys[i + NAY_KEYS_AHEAD + j]);
 }
 
 /*
  * Batches have at most 64 keys: bit i of the word answers for hashes[i]. A batch's prefetch is
- * called one batch ahead, and only for filters that do not fit in the cache.
+ * called one or two batches ahead, and only for filters that do not fit in the cache.
  */
 typedef struct nay_kernels {
   const char *name;
@@ -160,8 +161,8 @@ typedef struct nay_kernels {
   void (*blocked_put64)(const nay_bits *, const uint64_t *hashes, unsigned n);
   void (*blocked_prefetch64)(const nay_bits *, const uint64_t *hashes, unsigned n);
   /*
-   * Exactly 64 keys, for filters out of cache: with each goes the prefetch of one of the 64 that
-   * are next. As many lines asked for at once would fill the processor's list of those on their way
+   * Exactly 64 keys, for filters out of cache: with each goes the prefetch of one of 64 that come
+   * later. As many lines asked for at once would fill the processor's list of those on their way
    * and hold up what comes after them. tell: whether the word of what was new is wanted.
    */
   uint64_t (*blocked_test64_ahead)(const nay_bits *, const uint64_t *hashes, const uint64_t *next);

@@ -173,9 +173,9 @@ struct nay_family {
   /* add64 when nobody asks what was new, where that is faster; may be NULL, and may refuse */
   bool (*put64)(nay_filter *, const uint64_t *lo, unsigned n);
   uint64_t (*test64)(const nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n);
-  /* asks for the memory that the next batch will read; optional */
+  /* asks for the memory that a later batch will read; optional */
   void (*prefetch64)(const nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n);
-  /* exactly 64 keys, while the memory of the 64 after them is asked for key by key; optional, for
+  /* exactly 64 keys, while the memory of 64 that come later is asked for key by key; optional, for
    * hashes of one word. bitmap may be NULL */
   uint64_t (*test64_ahead)(const nay_filter *, const uint64_t *lo, const uint64_t *next);
   nay_status (*add64_ahead)(nay_filter *, const uint64_t *lo, const uint64_t *next,
