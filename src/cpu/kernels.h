@@ -52,7 +52,6 @@ typedef struct nay_cuckoo_map {
   const uint8_t *slots;
   uint64_t nbuckets;
   unsigned bits; /* of a tag, at most 16 */
-  bool in_cache;
 } nay_cuckoo_map;
 
 /*
@@ -177,6 +176,8 @@ typedef struct nay_kernels {
   /* exactly 64 keys, for fuse those that are premixed; NULL: one after the other */
   uint64_t (*fuse_test64)(const nay_fuse_map *, const uint64_t *x);
   uint64_t (*cuckoo_test64)(const nay_cuckoo_map *, const uint64_t *hashes);
+  /* one key of tags of so many bits that do not grow. NULL, or it returns NULL: cuckoo.c does it */
+  nay_probe (*cuckoo_probe)(unsigned tag_bits);
   bool (*ribbon_look)(const nay_ribbon_spot *); /* NULL: ribbon.c does it by words */
   /* keys that are premixed; NULL: one look after the other */
   uint64_t (*ribbon_test64)(const nay_ribbon_map *, const uint64_t *x, unsigned n);

@@ -202,9 +202,10 @@ AIM NAY_INLINE uint64_t aim_zeros(aim_wide x) {
 
 /* ---- fuse and xor ---- */
 
-/* Slots and fingerprints. Slots of whole bytes are counted in slots, others in bits. */
+/* Slots and fingerprints of 64 keys. */
 typedef struct aim_fuse {
-  _Alignas(32) uint32_t at[4][64];
+  _Alignas(32) uint32_t at[4][64]; /* the slot; if it straddles bytes, its first byte */
+  uint32_t shifts[64];             /* and four bytes: its first bit there */
   uint32_t print[64];
 } aim_fuse;
 
@@ -246,63 +247,86 @@ AIM NAY_INLINE void aim_slots(const nay_fuse_map *map, const uint64_t *x, unsign
   at[3] = (at[0] + 3 * segment) ^ (aim_upper(w_low, w_top, f, fourth) >> 16 & mask);
 }
 
-/* Fingerprints of whole bytes. */
-AIM NAY_INLINE uint32_t aim_slot(const uint8_t *array, uint64_t slot, unsigned bits) {
-  if (bits == 8) return array[slot];
-  return bits == 16 ? nay__load16le(array + 2 * slot) : nay__load32le(array + 4 * slot);
+/* Places of two keys in one load: loads are what limits the next loop. */
+NAY_INLINE uint64_t aim_two(const uint32_t *at) {
+  uint64_t two = nay__load64le((const uint8_t *)(const void *)at);
+  NAY_OPAQUE(two); /* or compilers put single slots together in vectors */
+  return two;
 }
 
-AIM NAY_INLINE uint64_t aim_sum_each(const uint8_t *array, const aim_fuse *spots, unsigned arity,
-                                     unsigned bits) {
-  uint8_t same[64];
-  for (unsigned i = 0; i < 64; i++) {
-    uint64_t slot = spots->at[0][i];
-    NAY_OPAQUE(slot); /* or compilers put single bytes together in vectors */
-    uint32_t sum = spots->print[i] ^ aim_slot(array, slot, bits);
-    for (unsigned j = 1; j < arity; j++) sum ^= aim_slot(array, spots->at[j][i], bits);
-    same[i] = sum == 0;
+#define AIM_DEFINE_SUM(name, type, load)                                                      \
+  AIM NAY_INLINE uint64_t name(const uint8_t *array, const aim_fuse *spots, unsigned arity) { \
+    _Alignas(32) uint32_t sums[64];                                                           \
+    uint64_t bitmap = 0;                                                                      \
+    for (unsigned i = 0; i < 64; i += 2) {                                                    \
+      type a = 0, b = 0;                                                                      \
+      for (unsigned j = 0; j < arity; j++) {                                                  \
+        uint64_t two = aim_two(&spots->at[j][i]);                                             \
+        a = (type)(a ^ load(array + sizeof(type) * (uint32_t)two));                           \
+        b = (type)(b ^ load(array + sizeof(type) * (two >> 32)));                             \
+      }                                                                                       \
+      sums[i] = a;                                                                            \
+      sums[i + 1] = b;                                                                        \
+    }                                                                                         \
+    for (unsigned i = 0; i < 64; i += AIM_KEYS) {                                             \
+      aim_words same = (aim_words)(aim_read(sums + i) == aim_read(spots->print + i));         \
+      bitmap |= aim_signs(same) << i;                                                         \
+    }                                                                                         \
+    return bitmap;                                                                            \
   }
-  return nay__bits_of(same);
-}
 
-/* Others: the eight bytes around each, shifted. */
-AIM NAY_INLINE uint64_t aim_sum_words(const nay_fuse_map *map, const aim_fuse *spots,
-                                      unsigned arity) {
+NAY_INLINE uint8_t aim_load8(const uint8_t *p) { return *p; }
+
+AIM_DEFINE_SUM(aim_sum8, uint8_t, aim_load8)
+AIM_DEFINE_SUM(aim_sum16, uint16_t, nay__load16le)
+AIM_DEFINE_SUM(aim_sum32, uint32_t, nay__load32le)
+#undef AIM_DEFINE_SUM
+
+/* Slots that straddle bytes: the eight bytes around each, shifted. */
+AIM NAY_INLINE uint64_t aim_sum_any(const nay_fuse_map *map, const aim_fuse *spots,
+                                    unsigned arity) {
   const uint64_t mask = ((uint64_t)1 << map->bits) - 1;
   uint64_t bitmap = 0;
   for (unsigned i = 0; i < 64; i += AIM_KEYS) {
     aim_wide sum = aim_widen(aim_read(spots->print + i));
+    aim_words shifts = aim_read(spots->shifts + i);
     for (unsigned j = 0; j < arity; j++) {
-      _Alignas(32) uint32_t bytes[AIM_KEYS];
-      aim_words bits = aim_read(spots->at[j] + i);
-      aim_wide shifts = aim_widen(bits & 7);
-      aim_store(bytes, bits >> 3);
-      aim_wide around = aim_fetch(map->array, bytes);
-      sum.a ^= aim_shift(around.a, shifts.a);
-      sum.b ^= aim_shift(around.b, shifts.b);
+      aim_wide around = aim_fetch(map->array, spots->at[j] + i),
+               by = aim_widen(shifts >> 8 * j & 7);
+      sum.a ^= aim_shift(around.a, by.a);
+      sum.b ^= aim_shift(around.b, by.b);
     }
     bitmap |= aim_zeros((aim_wide){sum.a & mask, sum.b & mask}) << i;
   }
   return bitmap;
 }
 
+AIM NAY_INLINE void aim_fuse_aim(const nay_fuse_map *map, const uint64_t *x, unsigned arity,
+                                 bool is_xor, bool straddles, aim_fuse *spots) {
+  for (unsigned i = 0; i < 64; i += AIM_KEYS) {
+    aim_words at[4], print, shifts = {0};
+    aim_slots(map, x + i, arity, is_xor, at, &print);
+    for (unsigned j = 0; j < arity; j++) {
+      if (straddles) at[j] *= map->bits;
+      if (straddles) shifts |= (at[j] & 7) << 8 * j;
+      aim_store(spots->at[j] + i, straddles ? at[j] >> 3 : at[j]);
+    }
+    if (straddles) aim_store(spots->shifts + i, shifts);
+    aim_store(spots->print + i, print);
+  }
+}
+
 AIM NAY_INLINE uint64_t aim_fuse_test(const nay_fuse_map *map, const uint64_t *x, unsigned arity,
                                       bool is_xor) {
   aim_fuse spots;
-  const bool whole = map->bits == 8 || map->bits == 16 || map->bits == 32;
-  for (unsigned i = 0; i < 64; i += AIM_KEYS) {
-    aim_words at[4], print;
-    aim_slots(map, x + i, arity, is_xor, at, &print);
-    for (unsigned j = 0; j < arity; j++)
-      aim_store(spots.at[j] + i, whole ? at[j] : at[j] * map->bits);
-    aim_store(spots.print + i, print);
+  if (map->bits != 8 && map->bits != 16 && map->bits != 32) {
+    aim_fuse_aim(map, x, arity, is_xor, true, &spots);
+    return aim_sum_any(map, &spots, arity);
   }
-  switch (map->bits) {
-    case 8: return aim_sum_each(map->array, &spots, arity, 8);
-    case 16: return aim_sum_each(map->array, &spots, arity, 16);
-    case 32: return aim_sum_each(map->array, &spots, arity, 32);
-    default: return aim_sum_words(map, &spots, arity);
-  }
+  aim_fuse_aim(map, x, arity, is_xor, false, &spots);
+  if (map->bits == 8) return aim_sum8(map->array, &spots, arity);
+  if (map->bits == 16) return aim_sum16(map->array, &spots, arity);
+  return aim_sum32(map->array, &spots, arity);
 }
 
 AIM uint64_t nay__fuse_test64_aimed(const nay_fuse_map *map, const uint64_t *x) {
@@ -312,10 +336,10 @@ AIM uint64_t nay__fuse_test64_aimed(const nay_fuse_map *map, const uint64_t *x) 
 
 /* ---- cuckoo ---- */
 
-/* Tags, and the first bytes of both buckets. */
+/* Tags of 64 keys, and the first bytes of both buckets. */
 typedef struct aim_cuckoo {
   _Alignas(32) uint32_t tag[64], home[64], other[64];
-  uint32_t shifts[64];
+  uint32_t shifts[64]; /* two bytes: the first bits of the buckets there */
 } aim_cuckoo;
 
 /* cuckoo_locate, of AIM_KEYS keys. */
@@ -345,28 +369,32 @@ AIM NAY_INLINE aim_longs aim_has(aim_longs home, aim_longs other, aim_longs pair
   return (((home - ones) & ~home) | ((other - ones) & ~other)) & top;
 }
 
-AIM NAY_INLINE uint64_t aim_compare(const nay_cuckoo_map *map, const aim_cuckoo *spots) {
+/* Tags of odd width: a bucket may begin in the middle of its first byte. */
+AIM NAY_INLINE aim_wide aim_bucket(const uint8_t *slots, const uint32_t *at, bool odd,
+                                   aim_words shifts) {
+  aim_wide word = aim_fetch(slots, at);
+  if (!odd) return word;
+  aim_wide by = aim_widen(shifts & 4);
+  return (aim_wide){aim_shift(word.a, by.a), aim_shift(word.b, by.b)};
+}
+
+AIM NAY_INLINE uint64_t aim_compare(const nay_cuckoo_map *map, const aim_cuckoo *spots, bool odd) {
   const unsigned f = map->bits;
   uint64_t none = 0;
   for (unsigned i = 0; i < 64; i += AIM_KEYS) {
-    aim_words tag = aim_read(spots->tag + i);
+    aim_words tag = aim_read(spots->tag + i), shifts = {0};
+    if (odd) shifts = aim_read(spots->shifts + i);
     aim_wide pair = aim_widen(tag | tag << f);
-    aim_wide home = aim_fetch(map->slots, spots->home + i);
-    aim_wide other = aim_fetch(map->slots, spots->other + i);
-    if (f % 2 != 0) { /* four such tags end in the middle of a byte */
-      aim_words shifts = aim_read(spots->shifts + i);
-      aim_wide h = aim_widen(shifts & 4), o = aim_widen(shifts >> 8);
-      home = (aim_wide){aim_shift(home.a, h.a), aim_shift(home.b, h.b)};
-      other = (aim_wide){aim_shift(other.a, o.a), aim_shift(other.b, o.b)};
-    }
-    none |= aim_zeros((aim_wide){aim_has(home.a, other.a, pair.a, f),
-                                 aim_has(home.b, other.b, pair.b, f)})
-            << i;
+    aim_wide home = aim_bucket(map->slots, spots->home + i, odd, shifts);
+    aim_wide other = aim_bucket(map->slots, spots->other + i, odd, shifts >> 8);
+    aim_wide has = {aim_has(home.a, other.a, pair.a, f), aim_has(home.b, other.b, pair.b, f)};
+    none |= aim_zeros(has) << i;
   }
   return ~none;
 }
 
-AIM uint64_t nay__cuckoo_test64_aimed(const nay_cuckoo_map *map, const uint64_t *hashes) {
+AIM NAY_INLINE uint64_t aim_cuckoo_test(const nay_cuckoo_map *map, const uint64_t *hashes,
+                                        bool odd) {
   aim_cuckoo spots;
   for (unsigned i = 0; i < 64; i += AIM_KEYS) {
     aim_words tag, home, other;
@@ -376,13 +404,14 @@ AIM uint64_t nay__cuckoo_test64_aimed(const nay_cuckoo_map *map, const uint64_t 
     aim_store(spots.tag + i, tag);
     aim_store(spots.home + i, home >> 1);
     aim_store(spots.other + i, other >> 1);
-    aim_store(spots.shifts + i, (home & 1) << 2 | (other & 1) << 10);
+    if (odd) aim_store(spots.shifts + i, (home & 1) << 2 | (other & 1) << 10);
   }
-  for (unsigned i = 0; i < 64 && !map->in_cache; i++) {
-    NAY_PREFETCH(map->slots + spots.home[i]);
-    NAY_PREFETCH(map->slots + spots.other[i]);
-  }
-  return aim_compare(map, &spots);
+  return aim_compare(map, &spots, odd);
+}
+
+AIM uint64_t nay__cuckoo_test64_aimed(const nay_cuckoo_map *map, const uint64_t *hashes) {
+  return map->bits % 2 == 0 ? aim_cuckoo_test(map, hashes, false)
+                            : aim_cuckoo_test(map, hashes, true);
 }
 
 #endif

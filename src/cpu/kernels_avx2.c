@@ -150,6 +150,7 @@ const nay_kernels nay__kernels_avx2 = {
     .blocked_prefetch64 = nay__blocked_prefetch64,
     .fuse_test64 = nay__fuse_test64_aimed,
     .cuckoo_test64 = nay__cuckoo_test64_aimed,
+    .cuckoo_probe = nay__cuckoo_probe_avx2,
     .ribbon_look = nay__ribbon_look_avx2,
     .blocked_test64_ahead = avx2_test64_ahead,
     .blocked_add64_ahead = avx2_add64_ahead,

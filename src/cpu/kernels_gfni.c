@@ -272,6 +272,7 @@ const nay_kernels nay__kernels_gfni = {
     .keep64 = nay__avx512_keep64,
     .fuse_test64 = nay__fuse_test64_aimed,
     .cuckoo_test64 = nay__cuckoo_test64_aimed,
+    .cuckoo_probe = nay__cuckoo_probe_avx2,
     .counting_add = nay__counting_add_avx512,
     .counting_remove = nay__counting_remove_avx512,
     .ribbon_look = nay__ribbon_look_popcnt,

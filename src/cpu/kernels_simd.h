@@ -11,7 +11,7 @@
 #define NAY_HAS_X86_KERNELS 0
 #endif
 
-#if defined(__aarch64__) && defined(__ARM_NEON)
+#if defined(__aarch64__) && defined(__ARM_NEON) && !defined(__AARCH64EB__)
 #define NAY_HAS_NEON_KERNELS 1
 #else
 #define NAY_HAS_NEON_KERNELS 0
@@ -40,6 +40,9 @@
 /* kernels_aim.c, with AVX2 or NEON */
 uint64_t nay__fuse_test64_aimed(const nay_fuse_map *map, const uint64_t *x);
 uint64_t nay__cuckoo_test64_aimed(const nay_cuckoo_map *map, const uint64_t *hashes);
+
+/* kernels_cuckoo.c, with AVX2 */
+nay_probe nay__cuckoo_probe_avx2(unsigned tag_bits);
 
 /* kernels_counting.c */
 nay_counted nay__counting_add_avx512(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);

@@ -195,7 +195,8 @@ typedef struct cuckoo_key {
  */
 NAY_INLINE uint64_t cuckoo_alt(const cuckoo_table *t, uint64_t bucket, uint64_t low) {
   uint64_t r = nay__reduce(low * low * 0x9e3779b97f4a7c15u, t->m) | 1, i = bucket >> t->d;
-  uint64_t alt = r - i + (t->m & (0 - (uint64_t)(r < i)));
+  uint64_t alt = r - i, more = alt + t->m;
+  alt = more < alt ? more : alt; /* r - i below 0 is a large number, and then the sum is small */
   return alt << t->d | (bucket & cuckoo_mask(t->d));
 }
 
@@ -602,7 +603,10 @@ CUCKOO_WIDTHS(CUCKOO_PROBE)
 
 static nay_probe cuckoo_kernel(nay_filter *f) {
   bool bmi2 = f->kernels->popcnt;
-  switch (f->shape.extra & 0xffffu) {
+  unsigned bits = f->shape.extra & 0xffffu;
+  nay_probe probe = f->kernels->cuckoo_probe != NULL ? f->kernels->cuckoo_probe(bits) : NULL;
+  if (probe != NULL) return probe;
+  switch (bits) {
 #define CUCKOO_CASE(tag_bits) \
   case tag_bits: return bmi2 ? cuckoo_probe_##tag_bits##_bmi2 : cuckoo_probe_##tag_bits;
     CUCKOO_WIDTHS(CUCKOO_CASE)
@@ -615,10 +619,10 @@ static uint64_t cuckoo_test64(const nay_filter *f, const uint64_t *lo, const uin
                               unsigned n) {
   (void)hi;
   cuckoo_table t;
-  if (n == 64 && f->kernels->cuckoo_test64 != NULL && f->shape.nunits < UINT32_MAX / 16 &&
-      (f->shape.extra & 0xffffu) <= 16) {
-    nay_cuckoo_map map = {f->bits.bytes + CUCKOO_HEADER, f->shape.nunits, f->shape.extra & 0xffffu,
-                          f->bits.in_cache};
+  if (n == 64 && f->kernels->cuckoo_test64 != NULL && cuckoo_is_plain(&f->shape) &&
+      f->shape.nunits >> 28 == 0) {
+    nay_cuckoo_map map = {f->bits.bytes + CUCKOO_HEADER, f->shape.nunits,
+                          cuckoo_low_bits(&f->shape)};
     return f->kernels->cuckoo_test64(&map, lo);
   }
   switch (f->shape.extra & 0xffffu) {

@@ -29,9 +29,10 @@ static unsigned differences(nay_filter *f, const nay_kernels *table) {
 
 static unsigned check_table(nay_kind kind, const nay_kernels *table) {
   unsigned n = 0;
-  for (unsigned bits = 1; bits <= 30; bits += 2) {
+  for (unsigned bits = 1; bits <= 30; bits += kind == NAY_FUSE ? 1 : 2) {
     nay_params p = {.kind = kind, .hash = NAY_HASH_CALLER};
     p.fpr = 1.3 / (double)((uint64_t)1 << (bits + 1));
+    if (kind == NAY_FUSE && bits % 4 == 3) p.k = 4;
     nay_filter *f;
     if (nay_filter_build(&p, hashes, N, NULL, &f) != NAY_OK) continue; /* not a rate of this kind */
     const nay_kernels *own = f->kernels;
