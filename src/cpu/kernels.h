@@ -40,10 +40,10 @@ typedef struct nay_bits {
 /* nay_put: adds a key to a filter of k probes, and does not say whether it was new. NAY_OK. */
 typedef nay_status (*nay_put)(const nay_bits *, uint64_t hash);
 
-/* A fuse or xor filter of one shard and less than 2^29 bits. */
+/* A fuse or xor filter of less than 2^32 bytes, with shards of less than 2^32 bits. */
 typedef struct nay_fuse_map {
-  const uint8_t *array;
-  uint64_t factor, span, segment; /* segment: 0 for xor */
+  const uint8_t *factors, *arrays;         /* of the shards */
+  uint64_t nshards, stride, span, segment; /* stride: bytes of an array; segment: 0 for xor */
   unsigned bits, arity;
 } nay_fuse_map;
 
@@ -173,8 +173,9 @@ typedef struct nay_kernels {
    * room for 64. NULL: one at a time */
   unsigned (*keep64)(const uint64_t *hashes, uint64_t least, uint64_t span, uint64_t *kept);
 
-  /* exactly 64 keys, for fuse those that are premixed; NULL: one after the other */
-  uint64_t (*fuse_test64)(const nay_fuse_map *, const uint64_t *x);
+  /* exactly 64 keys, for fuse those that are premixed; NULL: one after the other. fixed: the keys
+   * of shards with an even factor, which is no factor; what is returned for them means nothing */
+  uint64_t (*fuse_test64)(const nay_fuse_map *, const uint64_t *x, uint64_t *fixed);
   uint64_t (*cuckoo_test64)(const nay_cuckoo_map *, const uint64_t *hashes);
   /* one key of tags of so many bits that do not grow. NULL, or it returns NULL: cuckoo.c does it */
   nay_probe (*cuckoo_probe)(unsigned tag_bits);

@@ -190,9 +190,21 @@ AIM NAY_INLINE aim_words aim_reduce(aim_half low, aim_half top, aim_half n) {
   return aim_pack_top(aim_add_top(aim_mul(top, n), aim_mul(low, n)));
 }
 
+/* A factor of 64 bits for each key. */
+typedef struct aim_factor {
+  aim_half low;
+  aim_words low_words, top_words;
+} aim_factor;
+
+AIM NAY_INLINE aim_factor aim_factor_of(uint64_t c) {
+  const aim_words zero = {0};
+  return (aim_factor){aim_all((uint32_t)c), zero + (uint32_t)c, zero + (uint32_t)(c >> 32)};
+}
+
 /* The upper half of x * c modulo 2^64; `product` is that of the lower halves. */
-AIM NAY_INLINE aim_words aim_upper(aim_words low, aim_words top, uint64_t c, aim_wide product) {
-  return aim_pack_top(product) + low * (uint32_t)(c >> 32) + top * (uint32_t)c;
+AIM NAY_INLINE aim_words aim_upper(aim_words low, aim_words top, const aim_factor *c,
+                                   aim_wide product) {
+  return aim_pack_top(product) + low * c->top_words + top * c->low_words;
 }
 
 /* Bit i: whether number i is 0. */
@@ -206,6 +218,7 @@ AIM NAY_INLINE uint64_t aim_zeros(aim_wide x) {
 typedef struct aim_fuse {
   _Alignas(32) uint32_t at[4][64]; /* the slot; if it straddles bytes, its first byte */
   uint32_t shifts[64];             /* and four bytes: its first bit there */
+  uint32_t shards[64];
   uint32_t print[64];
 } aim_fuse;
 
@@ -222,16 +235,16 @@ AIM NAY_INLINE void aim_remix(aim_half *low, aim_half *top) {
 }
 
 /* nay__fuse_slots, of AIM_KEYS keys. */
-AIM NAY_INLINE void aim_slots(const nay_fuse_map *map, const uint64_t *x, unsigned arity,
-                              bool is_xor, aim_words at[4], aim_words *print) {
+AIM NAY_INLINE void aim_slots(const nay_fuse_map *map, const uint64_t *x, const aim_factor *factor,
+                              unsigned arity, bool is_xor, aim_words at[4], aim_words *print) {
   const uint32_t segment = (uint32_t)map->segment, mask = segment - 1, span = (uint32_t)map->span;
   const aim_half all_span = aim_all(span);
   aim_wide keys = aim_load(x);
   aim_half low = aim_low(keys), top = aim_top(keys);
   aim_remix(&low, &top);
-  aim_wide product = aim_mul(low, aim_all((uint32_t)map->factor));
+  aim_wide product = aim_mul(low, factor->low);
   aim_words w_low = aim_pack(aim_low(product));
-  aim_words w_top = aim_upper(aim_pack(low), aim_pack(top), map->factor, product);
+  aim_words w_top = aim_upper(aim_pack(low), aim_pack(top), factor, product);
   *print = w_low & (uint32_t)(((uint64_t)1 << map->bits) - 1);
   at[0] = aim_reduce(low, top, all_span);
   if (is_xor) {
@@ -242,9 +255,9 @@ AIM NAY_INLINE void aim_slots(const nay_fuse_map *map, const uint64_t *x, unsign
   at[1] = (at[0] + segment) ^ (w_top >> 16 & mask);
   at[2] = (at[0] + 2 * segment) ^ (w_top & mask);
   if (arity == 3) return;
-  const uint64_t f = 0xa0761d6478bd642fu;
-  aim_wide fourth = aim_mul(aim_low(product), aim_all((uint32_t)f));
-  at[3] = (at[0] + 3 * segment) ^ (aim_upper(w_low, w_top, f, fourth) >> 16 & mask);
+  const aim_factor f = aim_factor_of(0xa0761d6478bd642fu);
+  aim_words upper = aim_upper(w_low, w_top, &f, aim_mul(aim_low(product), f.low));
+  at[3] = (at[0] + 3 * segment) ^ (upper >> 16 & mask);
 }
 
 /* Places of two keys in one load: loads are what limits the next loop. */
@@ -291,7 +304,7 @@ AIM NAY_INLINE uint64_t aim_sum_any(const nay_fuse_map *map, const aim_fuse *spo
     aim_wide sum = aim_widen(aim_read(spots->print + i));
     aim_words shifts = aim_read(spots->shifts + i);
     for (unsigned j = 0; j < arity; j++) {
-      aim_wide around = aim_fetch(map->array, spots->at[j] + i),
+      aim_wide around = aim_fetch(map->arrays, spots->at[j] + i),
                by = aim_widen(shifts >> 8 * j & 7);
       sum.a ^= aim_shift(around.a, by.a);
       sum.b ^= aim_shift(around.b, by.b);
@@ -301,37 +314,65 @@ AIM NAY_INLINE uint64_t aim_sum_any(const nay_fuse_map *map, const aim_fuse *spo
   return bitmap;
 }
 
-AIM NAY_INLINE void aim_fuse_aim(const nay_fuse_map *map, const uint64_t *x, unsigned arity,
-                                 bool is_xor, bool straddles, aim_fuse *spots) {
+/* The shards of 64 keys, as places of their factors. */
+AIM NAY_INLINE void aim_shards(const nay_fuse_map *map, const uint64_t *x, uint32_t *shards) {
+  const aim_half nshards = aim_all((uint32_t)map->nshards);
   for (unsigned i = 0; i < 64; i += AIM_KEYS) {
-    aim_words at[4], print, shifts = {0};
-    aim_slots(map, x + i, arity, is_xor, at, &print);
+    aim_wide keys = aim_load(x + i);
+    aim_store(shards + i, aim_reduce(aim_low(keys), aim_top(keys), nshards) * 8);
+  }
+}
+
+/* All slots; returns the keys whose shard has an even factor. */
+AIM NAY_INLINE uint64_t aim_fuse_keys(const nay_fuse_map *map, const uint64_t *x, unsigned arity,
+                                      bool is_xor, bool sharded, bool straddles, aim_fuse *spots) {
+  const uint32_t stride = (uint32_t)(straddles ? map->stride : map->stride / (map->bits / 8));
+  aim_factor factor = aim_factor_of(nay__load64le(map->factors));
+  uint64_t odd = sharded ? 0 : 0 - (uint64_t)(map->factors[0] & 1);
+  if (sharded) aim_shards(map, x, spots->shards);
+  for (unsigned i = 0; i < 64; i += AIM_KEYS) {
+    aim_words at[4], print, shifts = {0}, array = {0};
+    if (sharded) {
+      aim_wide c = aim_fetch(map->factors, spots->shards + i);
+      factor = (aim_factor){aim_low(c), aim_pack(aim_low(c)), aim_pack_top(c)};
+      array = (aim_read(spots->shards + i) >> 3) * stride;
+      odd |= aim_signs(factor.low_words << 31) << i;
+    }
+    aim_slots(map, x + i, &factor, arity, is_xor, at, &print);
     for (unsigned j = 0; j < arity; j++) {
       if (straddles) at[j] *= map->bits;
       if (straddles) shifts |= (at[j] & 7) << 8 * j;
-      aim_store(spots->at[j] + i, straddles ? at[j] >> 3 : at[j]);
+      aim_store(spots->at[j] + i, (straddles ? at[j] >> 3 : at[j]) + array);
     }
     if (straddles) aim_store(spots->shifts + i, shifts);
     aim_store(spots->print + i, print);
   }
+  return ~odd;
+}
+
+AIM NAY_INLINE uint64_t aim_fuse_aim(const nay_fuse_map *map, const uint64_t *x, unsigned arity,
+                                     bool is_xor, bool straddles, aim_fuse *spots) {
+  return map->nshards == 1 ? aim_fuse_keys(map, x, arity, is_xor, false, straddles, spots)
+                           : aim_fuse_keys(map, x, arity, is_xor, true, straddles, spots);
 }
 
 AIM NAY_INLINE uint64_t aim_fuse_test(const nay_fuse_map *map, const uint64_t *x, unsigned arity,
-                                      bool is_xor) {
+                                      bool is_xor, uint64_t *fixed) {
   aim_fuse spots;
   if (map->bits != 8 && map->bits != 16 && map->bits != 32) {
-    aim_fuse_aim(map, x, arity, is_xor, true, &spots);
+    *fixed = aim_fuse_aim(map, x, arity, is_xor, true, &spots);
     return aim_sum_any(map, &spots, arity);
   }
-  aim_fuse_aim(map, x, arity, is_xor, false, &spots);
-  if (map->bits == 8) return aim_sum8(map->array, &spots, arity);
-  if (map->bits == 16) return aim_sum16(map->array, &spots, arity);
-  return aim_sum32(map->array, &spots, arity);
+  *fixed = aim_fuse_aim(map, x, arity, is_xor, false, &spots);
+  if (map->bits == 8) return aim_sum8(map->arrays, &spots, arity);
+  if (map->bits == 16) return aim_sum16(map->arrays, &spots, arity);
+  return aim_sum32(map->arrays, &spots, arity);
 }
 
-AIM uint64_t nay__fuse_test64_aimed(const nay_fuse_map *map, const uint64_t *x) {
-  if (map->segment == 0) return aim_fuse_test(map, x, 3, true);
-  return map->arity == 4 ? aim_fuse_test(map, x, 4, false) : aim_fuse_test(map, x, 3, false);
+AIM uint64_t nay__fuse_test64_aimed(const nay_fuse_map *map, const uint64_t *x, uint64_t *fixed) {
+  if (map->segment == 0) return aim_fuse_test(map, x, 3, true, fixed);
+  return map->arity == 4 ? aim_fuse_test(map, x, 4, false, fixed)
+                         : aim_fuse_test(map, x, 3, false, fixed);
 }
 
 /* ---- cuckoo ---- */

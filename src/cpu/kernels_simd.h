@@ -38,7 +38,7 @@
 #define NAY_G32_POWER_16 0x7fca7981u
 
 /* kernels_aim.c, with AVX2 or NEON */
-uint64_t nay__fuse_test64_aimed(const nay_fuse_map *map, const uint64_t *x);
+uint64_t nay__fuse_test64_aimed(const nay_fuse_map *map, const uint64_t *x, uint64_t *fixed);
 uint64_t nay__cuckoo_test64_aimed(const nay_cuckoo_map *map, const uint64_t *hashes);
 
 /* kernels_cuckoo.c, with AVX2 */
