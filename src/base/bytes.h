@@ -50,4 +50,13 @@ static inline bool nay__all_zero(const uint8_t *p, size_t len) {
   return any == 0;
 }
 
+/* nay__bits_of: bit i is flags[i], which is 0 or 1; a product moves eight of them together. */
+static inline uint64_t nay__bits_of(const uint8_t flags[64]) {
+  uint64_t bits = 0;
+  for (unsigned i = 0; i < 64; i += 8) {
+    bits |= (nay__load64le(flags + i) * 0x0102040810204080u >> 56) << i;
+  }
+  return bits;
+}
+
 #endif /* NAY_BYTES_H */

@@ -40,23 +40,19 @@ typedef struct nay_bits {
 /* nay_put: adds a key to a filter of k probes, and does not say whether it was new. NAY_OK. */
 typedef nay_status (*nay_put)(const nay_bits *, uint64_t hash);
 
-/* Where the keys of one fuse shard lie: its numbers, and slots and fingerprint of 64 keys. */
-typedef struct nay_fuse_aim {
-  uint64_t factor, span, segment;
-  unsigned bits;
-} nay_fuse_aim;
-typedef struct nay_fuse_spots {
-  uint32_t at[4][64];
-  uint32_t print[64];
-} nay_fuse_spots;
+/* A fuse or xor filter of less than 2^32 bytes, with shards of less than 2^32 bits. */
+typedef struct nay_fuse_map {
+  const uint8_t *factors, *arrays;         /* of the shards */
+  uint64_t nshards, stride, span, segment; /* stride: bytes of an array; segment: 0 for xor */
+  unsigned bits, arity;
+} nay_fuse_map;
 
-/* The same for cuckoo tables of less than 2^32 buckets that do not grow. */
-typedef struct nay_cuckoo_aim {
-  uint64_t nbuckets, tag_mask;
-} nay_cuckoo_aim;
-typedef struct nay_cuckoo_spots {
-  uint32_t tag[64], home[64], other[64];
-} nay_cuckoo_spots;
+/* A cuckoo table that does not grow, of less than 2^28 buckets. */
+typedef struct nay_cuckoo_map {
+  const uint8_t *slots;
+  uint64_t nbuckets;
+  unsigned bits; /* of a tag, at most 16 */
+} nay_cuckoo_map;
 
 /*
  * Where a key's columns are in a ribbon filter, and which bits of them are its. A column's 128
@@ -178,9 +174,12 @@ typedef struct nay_kernels {
    * room for 64. NULL: one at a time */
   unsigned (*keep64)(const uint64_t *hashes, uint64_t least, uint64_t span, uint64_t *kept);
 
-  /* exactly 64 keys; NULL: one key at a time is as fast (kernels_aim.c) */
-  void (*fuse_aim64)(const nay_fuse_aim *, const uint64_t *x, nay_fuse_spots *);
-  void (*cuckoo_aim64)(const nay_cuckoo_aim *, const uint64_t *hashes, nay_cuckoo_spots *);
+  /* exactly 64 keys, for fuse those that are premixed; NULL: one after the other. fixed: the keys
+   * of shards with an even factor, which is no factor; what is returned for them means nothing */
+  uint64_t (*fuse_test64)(const nay_fuse_map *, const uint64_t *x, uint64_t *fixed);
+  uint64_t (*cuckoo_test64)(const nay_cuckoo_map *, const uint64_t *hashes);
+  /* one key of tags of so many bits that do not grow. NULL, or it returns NULL: cuckoo.c does it */
+  nay_probe (*cuckoo_probe)(unsigned tag_bits);
   bool (*ribbon_look)(const nay_ribbon_spot *); /* NULL: ribbon.c does it by words */
   /* keys that are premixed; NULL: one look after the other */
   uint64_t (*ribbon_test64)(const nay_ribbon_map *, const uint64_t *x, unsigned n);

@@ -11,7 +11,7 @@
 #define NAY_HAS_X86_KERNELS 0
 #endif
 
-#if defined(__aarch64__) && defined(__ARM_NEON)
+#if defined(__aarch64__) && defined(__ARM_NEON) && !defined(__AARCH64EB__)
 #define NAY_HAS_NEON_KERNELS 1
 #else
 #define NAY_HAS_NEON_KERNELS 0
@@ -37,10 +37,12 @@
 #define NAY_G32_POWER_8 0xab25f4c1u
 #define NAY_G32_POWER_16 0x7fca7981u
 
-/* kernels_aim.c */
-void nay__fuse_aim64_avx512(const nay_fuse_aim *aim, const uint64_t *x, nay_fuse_spots *spots);
-void nay__cuckoo_aim64_avx512(const nay_cuckoo_aim *aim, const uint64_t *hashes,
-                              nay_cuckoo_spots *spots);
+/* kernels_aim.c, with AVX2 or NEON */
+uint64_t nay__fuse_test64_aimed(const nay_fuse_map *map, const uint64_t *x, uint64_t *fixed);
+uint64_t nay__cuckoo_test64_aimed(const nay_cuckoo_map *map, const uint64_t *hashes);
+
+/* kernels_cuckoo.c, with AVX2 */
+nay_probe nay__cuckoo_probe_avx2(unsigned tag_bits);
 
 /* kernels_counting.c */
 nay_counted nay__counting_add_avx512(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);

@@ -195,7 +195,8 @@ typedef struct cuckoo_key {
  */
 NAY_INLINE uint64_t cuckoo_alt(const cuckoo_table *t, uint64_t bucket, uint64_t low) {
   uint64_t r = nay__reduce(low * low * 0x9e3779b97f4a7c15u, t->m) | 1, i = bucket >> t->d;
-  uint64_t alt = r < i ? r - i + t->m : r - i;
+  uint64_t alt = r - i, more = alt + t->m;
+  alt = more < alt ? more : alt; /* r - i below 0 is a large number, and then the sum is small */
   return alt << t->d | (bucket & cuckoo_mask(t->d));
 }
 
@@ -555,37 +556,17 @@ NAY_INLINE void cuckoo_prefetch(const cuckoo_table *t, const cuckoo_key *key) {
   NAY_PREFETCH(cuckoo_bucket_at(t, key->other));
 }
 
-/* The homes and tags of 64 keys, as the CPU finds them fastest. */
-NAY_INLINE void cuckoo_aim(const nay_filter *f, const cuckoo_table *t, const uint64_t *hashes,
-                           unsigned n, nay_cuckoo_spots *spots) {
-  if (n == 64 && f->kernels->cuckoo_aim64 != NULL) {
-    nay_cuckoo_aim aim = {t->m, cuckoo_mask(t->low)};
-    f->kernels->cuckoo_aim64(&aim, hashes, spots);
-    return;
-  }
-  for (unsigned i = 0; i < n; i++) {
-    cuckoo_key key = cuckoo_locate(t, hashes[i]);
-    spots->tag[i] = (uint32_t)key.tag;
-    spots->home[i] = (uint32_t)key.home;
-    spots->other[i] = (uint32_t)key.other;
-  }
-}
-
-/* For the usual tables, of less than 2^32 buckets. */
+/* For the usual tables: as cuckoo_test_each, with what the compiler then knows. */
 NAY_INLINE uint64_t cuckoo_test_batch(const nay_filter *f, const cuckoo_table *t,
                                       const uint64_t *hashes, unsigned n) {
-  nay_cuckoo_spots spots;
-  uint64_t bitmap = 0;
-  cuckoo_aim(f, t, hashes, n, &spots);
-  for (unsigned i = 0; i < n && !f->bits.in_cache; i++) {
-    NAY_PREFETCH(cuckoo_bucket_at(t, spots.home[i]));
-    NAY_PREFETCH(cuckoo_bucket_at(t, spots.other[i]));
-  }
+  cuckoo_key keys[64];
+  uint8_t maybe[64] = {0};
   for (unsigned i = 0; i < n; i++) {
-    cuckoo_key key = {spots.tag[i], spots.home[i], spots.other[i]};
-    bitmap |= (uint64_t)cuckoo_has(t, &key) << i;
+    keys[i] = cuckoo_locate(t, hashes[i]);
+    if (!f->bits.in_cache) cuckoo_prefetch(t, &keys[i]);
   }
-  return bitmap;
+  for (unsigned i = 0; i < n; i++) maybe[i] = cuckoo_has(t, &keys[i]);
+  return nay__bits_of(maybe);
 }
 
 /* For all tables. */
@@ -622,7 +603,10 @@ CUCKOO_WIDTHS(CUCKOO_PROBE)
 
 static nay_probe cuckoo_kernel(nay_filter *f) {
   bool bmi2 = f->kernels->popcnt;
-  switch (f->shape.extra & 0xffffu) {
+  unsigned bits = f->shape.extra & 0xffffu;
+  nay_probe probe = f->kernels->cuckoo_probe != NULL ? f->kernels->cuckoo_probe(bits) : NULL;
+  if (probe != NULL) return probe;
+  switch (bits) {
 #define CUCKOO_CASE(tag_bits) \
   case tag_bits: return bmi2 ? cuckoo_probe_##tag_bits##_bmi2 : cuckoo_probe_##tag_bits;
     CUCKOO_WIDTHS(CUCKOO_CASE)
@@ -635,7 +619,12 @@ static uint64_t cuckoo_test64(const nay_filter *f, const uint64_t *lo, const uin
                               unsigned n) {
   (void)hi;
   cuckoo_table t;
-  if (f->shape.nunits >> 32 != 0) return cuckoo_test_each(f, lo, n);
+  if (n == 64 && f->kernels->cuckoo_test64 != NULL && cuckoo_is_plain(&f->shape) &&
+      f->shape.nunits >> 28 == 0) {
+    nay_cuckoo_map map = {f->bits.bytes + CUCKOO_HEADER, f->shape.nunits,
+                          cuckoo_low_bits(&f->shape)};
+    return f->kernels->cuckoo_test64(&map, lo);
+  }
   switch (f->shape.extra & 0xffffu) {
 #define CUCKOO_CASE(tag_bits) \
   case tag_bits: t = cuckoo_plain(&f->bits, tag_bits); return cuckoo_test_batch(f, &t, lo, n);

@@ -248,31 +248,13 @@ static nay_probe fuse_kernel(nay_filter *f) {
   return (bmi2 ? xor_probe3_bmi2 : xor_probe3)(bits, one_shard);
 }
 
-/* 64 keys of one shard, where the CPU finds their slots faster together. */
-NAY_INLINE uint64_t fuse_near_aimed(unsigned arity, unsigned bits, const nay_filter *f,
-                                    const nay_fuse_view *v, uint64_t factor, const uint64_t *x) {
-  nay_fuse_aim aim = {factor, v->span, v->segment, bits};
-  nay_fuse_spots spots;
-  uint64_t bitmap = 0;
-  f->kernels->fuse_aim64(&aim, x, &spots);
-  for (unsigned i = 0; i < 64; i++) {
-    uint32_t sum = spots.print[i];
-    for (unsigned j = 0; j < arity; j++) sum ^= nay__fuse_get(v->arrays, spots.at[j][i], bits);
-    bitmap = fuse_push(bitmap, sum);
-  }
-  return bitmap;
-}
-
 /* In a cache there is nothing to wait for: test one after the other. */
-NAY_INLINE uint64_t fuse_near_test(nay_fuse_layout layout, unsigned bits, const nay_filter *f,
-                                   const nay_fuse_view *v, const uint64_t *x, unsigned n) {
+NAY_INLINE uint64_t fuse_near_test(nay_fuse_layout layout, unsigned bits, const nay_fuse_view *v,
+                                   const uint64_t *x, unsigned n) {
   uint64_t bitmap = 0;
   uint64_t factor = nay__fuse_factor(v, 0);
   if (nay__fuse_is_fixed(factor))
     return factor == NAY_FUSE_SAYS_MAYBE ? ~(uint64_t)0 >> (64 - n) : 0;
-  if (n == 64 && layout != NAY_XOR_3 && f->kernels->fuse_aim64 != NULL) {
-    return fuse_near_aimed(nay__fuse_arity(layout), bits, f, v, factor, x);
-  }
   for (unsigned i = 0; i < n; i++) {
     bitmap = fuse_push(bitmap, fuse_differ(layout, bits, v, 0, factor, x[i]));
   }
@@ -320,11 +302,28 @@ NAY_INLINE void fuse_prepare(nay_fuse_layout layout, unsigned bits, const nay_fu
   }
 }
 
+/* 64 keys, where the CPU does them side by side. */
+NAY_INLINE uint64_t fuse_aimed_test(nay_fuse_layout layout, unsigned bits, const nay_filter *f,
+                                    const nay_fuse_view *v, const uint64_t *x) {
+  nay_fuse_map map = {v->factors, v->arrays,  v->nshards, v->stride,
+                      v->span,    v->segment, bits,       nay__fuse_arity(layout)};
+  uint64_t fixed, bitmap = f->kernels->fuse_test64(&map, x, &fixed);
+  for (bitmap &= ~fixed; NAY_UNLIKELY(fixed != 0); fixed &= fixed - 1) {
+    unsigned i = nay__ctz64(fixed);
+    uint64_t factor = nay__fuse_factor(v, nay__shard_of(x[i], v->nshards));
+    bitmap |= (uint64_t)(factor == NAY_FUSE_SAYS_MAYBE) << i;
+  }
+  return bitmap;
+}
+
 NAY_INLINE uint64_t fuse_group_test(nay_fuse_layout layout, unsigned bits, const nay_filter *f,
                                     const uint64_t *x, unsigned n) {
   nay_fuse_view v = nay__fuse_view_of(&f->shape, f->bits.bytes);
+  if (n == 64 && f->kernels->fuse_test64 != NULL && f->nbytes >> 32 == 0 && v.stride >> 29 == 0) {
+    return fuse_aimed_test(layout, bits, f, &v, x);
+  }
   if (f->nbytes < FUSE_NEAR && v.nshards == 1) {
-    return fuse_near_test(layout, bits, f, &v, x, n);
+    return fuse_near_test(layout, bits, &v, x, n);
   }
   fuse_group g;
   g.fixed = g.answers = 0;

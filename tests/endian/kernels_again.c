@@ -29,9 +29,10 @@ static unsigned differences(nay_filter *f, const nay_kernels *table) {
 
 static unsigned check_table(nay_kind kind, const nay_kernels *table) {
   unsigned n = 0;
-  for (unsigned bits = 1; bits <= 30; bits += 2) {
+  for (unsigned bits = 1; bits <= 30; bits += kind == NAY_FUSE ? 1 : 2) {
     nay_params p = {.kind = kind, .hash = NAY_HASH_CALLER};
     p.fpr = 1.3 / (double)((uint64_t)1 << (bits + 1));
+    if (kind == NAY_FUSE && bits % 4 == 3) p.k = 4;
     nay_filter *f;
     if (nay_filter_build(&p, hashes, N, NULL, &f) != NAY_OK) continue; /* not a rate of this kind */
     const nay_kernels *own = f->kernels;
@@ -39,6 +40,23 @@ static unsigned check_table(nay_kind kind, const nay_kernels *table) {
     f->kernels = own;
     nay_filter_free(f);
   }
+  return n;
+}
+
+/* As many keys as make two shards, the first N of them those that are asked for. */
+static unsigned check_shards(const nay_kernels *table) {
+  const size_t nkeys = ((size_t)1 << 21) + 5;
+  uint64_t *keys = malloc(nkeys * sizeof *keys);
+  unsigned n = 1;
+  nay_filter *f;
+  for (size_t i = 0; keys != NULL && i < nkeys; i++)
+    keys[i] = nay_hash_mix(i < N ? i : NPROBES + i);
+  nay_params p = {.kind = NAY_FUSE, .hash = NAY_HASH_CALLER, .fpr = 1.0 / 512};
+  if (keys != NULL && nay_filter_build(&p, keys, nkeys, NULL, &f) == NAY_OK) {
+    n = f->fuse.nshards == 2 ? differences(f, table) : 1;
+    nay_filter_free(f);
+  }
+  free(keys);
   return n;
 }
 
@@ -55,6 +73,9 @@ int main(void) {
       printf("%sok %d - %s by %s\n", n != 0 ? "not " : "", ++tests, nay_kind_name(kinds[i]),
              table->name);
     }
+    unsigned n = check_shards(table);
+    failed += n != 0;
+    printf("%sok %d - fuse of two shards by %s\n", n != 0 ? "not " : "", ++tests, table->name);
   }
   printf("1..%d\n", tests);
   return failed != 0;
