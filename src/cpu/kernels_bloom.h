@@ -55,4 +55,93 @@ NAY_INLINE bool nay__bloom_test_k(const nay_bits *b, uint64_t h, uint32_t k) {
     return k >= 4 && k <= 8 ? usual[k - 4] : name##_any;                                \
   }
 
+/*
+ * What follows is for arrays of less than 2^32 bits, that is, up to 512 MiB: products of 32 by 32
+ * bits, for which there are vectors, then give positions. Larger arrays take the plain way.
+ */
+NAY_INLINE bool nay__bloom_fits(const nay_bits *b) { return b->nunits >> 32 == 0; }
+
+/* Positions of up to eight probes. */
+typedef struct nay_bloom_spots {
+  uint64_t at[NAY_BLOOM_ROUND];
+} nay_bloom_spots;
+
+/*
+ * Vector kernels are for little-endian machines. Looking and setting agree on the width, since a
+ * load does not get what a narrower store before it has written until that is in the cache; and a
+ * byte takes an instruction more.
+ */
+NAY_INLINE void nay__bloom_set(uint8_t *bytes, uint64_t bit) {
+  uint64_t word;
+  memcpy(&word, bytes + (bit >> 6) * 8, sizeof word);
+  word |= (uint64_t)1 << (bit & 63);
+  memcpy(bytes + (bit >> 6) * 8, &word, sizeof word);
+}
+
+/* Written out: as a loop the compiler would make a gather of it, which is slower for one key. */
+#define NAY_BLOOM_EACH(k, one) \
+  do {                         \
+    if ((k) > 0) one(0);       \
+    if ((k) > 1) one(1);       \
+    if ((k) > 2) one(2);       \
+    if ((k) > 3) one(3);       \
+    if ((k) > 4) one(4);       \
+    if ((k) > 5) one(5);       \
+    if ((k) > 6) one(6);       \
+    if ((k) > 7) one(7);       \
+  } while (0)
+
+NAY_INLINE bool nay__bloom_look_spots(const uint8_t *bytes, const nay_bloom_spots *p, uint32_t k) {
+  uint64_t all = 1;
+#define NAY_BLOOM_LOOK(i) all &= nay__bloom_look(bytes, p->at[i])
+  NAY_BLOOM_EACH(k, NAY_BLOOM_LOOK);
+  return (all & 1) != 0;
+}
+
+NAY_INLINE void nay__bloom_set_spots(uint8_t *bytes, const nay_bloom_spots *p, uint32_t k) {
+#define NAY_BLOOM_SET(i) nay__bloom_set(bytes, p->at[i])
+  NAY_BLOOM_EACH(k, NAY_BLOOM_SET);
+}
+
+/*
+ * Defines name_test_k, name_add_k and name_put_k, inline, for one key: from aim(bits, hash, k), the
+ * first k <= 8 positions of a key that is asked for, and eight(bits, hash), always eight of them. A
+ * round of an add that finds no bit clear changes none, so the next sees what was.
+ */
+#define NAY_BLOOM_DEFINE_SPOTS(attribute, name, aim, eight)                                 \
+  attribute NAY_INLINE bool name##_test_k(const nay_bits *b, uint64_t h, uint32_t k) {      \
+    nay_bloom_spots p;                                                                      \
+    if (k <= NAY_BLOOM_ROUND) {                                                             \
+      p = aim(b, h, k);                                                                     \
+      return nay__bloom_look_spots(b->bytes, &p, k);                                        \
+    }                                                                                       \
+    for (; k > NAY_BLOOM_ROUND; k -= NAY_BLOOM_ROUND, h *= NAY_G64_POWER_8) {               \
+      p = eight(b, h);                                                                      \
+      if (!nay__bloom_look_spots(b->bytes, &p, NAY_BLOOM_ROUND)) return false;              \
+    }                                                                                       \
+    p = eight(b, h);                                                                        \
+    return nay__bloom_look_spots(b->bytes, &p, k);                                          \
+  }                                                                                         \
+  attribute NAY_INLINE bool name##_add_k(const nay_bits *b, uint64_t h, uint32_t k) {       \
+    bool was = true;                                                                        \
+    for (uint32_t left = k, round; left > 0; left -= round, h *= NAY_G64_POWER_8) {         \
+      round = left < NAY_BLOOM_ROUND ? left : NAY_BLOOM_ROUND;                              \
+      nay_bloom_spots p = k <= NAY_BLOOM_ROUND ? aim(b, h, k) : eight(b, h);                \
+      was &= nay__bloom_look_spots(b->bytes, &p, round);                                    \
+      nay__bloom_set_spots(b->bytes, &p, round);                                            \
+    }                                                                                       \
+    return !was;                                                                            \
+  }                                                                                         \
+  attribute NAY_INLINE nay_status name##_put_k(const nay_bits *b, uint64_t h, uint32_t k) { \
+    for (uint32_t left = k, round; left > 0; left -= round, h *= NAY_G64_POWER_8) {         \
+      round = left < NAY_BLOOM_ROUND ? left : NAY_BLOOM_ROUND;                              \
+      nay_bloom_spots p = eight(b, h);                                                      \
+      nay__bloom_set_spots(b->bytes, &p, round);                                            \
+    }                                                                                       \
+    return NAY_OK;                                                                          \
+  }                                                                                         \
+  NAY_BLOOM_DEFINE(attribute, bool, nay_probe, name##_test, name##_test_k)                  \
+  NAY_BLOOM_DEFINE(attribute, bool, nay_probe, name##_add, name##_add_k)                    \
+  NAY_BLOOM_DEFINE(attribute, nay_status, nay_put, name##_put, name##_put_k)
+
 #endif /* NAY_KERNELS_BLOOM_H */
