@@ -14,7 +14,6 @@
 #include "cpu/kernels_bloom.h"
 
 #define BLOOM_FIRST 2u /* probes after which a batch drops what is absent: three keys of four */
-#define BLOOM_GROUP 8u /* keys whose lines are asked for together: 8 x 7 lines fit in L1 */
 
 /* ---- one key ---- */
 
@@ -90,7 +89,8 @@ uint64_t nay__bloom_add64(const nay_bits *b, const uint64_t *hashes, unsigned n)
   nay_probe add = bloom_add_for(b->k);
   uint64_t word = 0;
   for (unsigned i = 0; i < n; i++) {
-    if (i % BLOOM_GROUP == 0) bloom_ask(b, hashes + i, n - i < BLOOM_GROUP ? n - i : BLOOM_GROUP);
+    if (i % NAY_BLOOM_GROUP == 0)
+      bloom_ask(b, hashes + i, n - i < NAY_BLOOM_GROUP ? n - i : NAY_BLOOM_GROUP);
     word |= (uint64_t)add(b, hashes[i]) << i;
   }
   return word;
@@ -99,7 +99,8 @@ uint64_t nay__bloom_add64(const nay_bits *b, const uint64_t *hashes, unsigned n)
 void nay__bloom_put64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
   nay_put put = bloom_put_for(b->k);
   for (unsigned i = 0; i < n; i++) {
-    if (i % BLOOM_GROUP == 0) bloom_ask(b, hashes + i, n - i < BLOOM_GROUP ? n - i : BLOOM_GROUP);
+    if (i % NAY_BLOOM_GROUP == 0)
+      bloom_ask(b, hashes + i, n - i < NAY_BLOOM_GROUP ? n - i : NAY_BLOOM_GROUP);
     put(b, hashes[i]);
   }
 }

@@ -22,7 +22,6 @@
 
 #define BLOOM4_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
 #define BLOOM4_FIRST 2u /* probes of a batch after which it looks who is left */
-#define BLOOM4_GROUP 8u /* keys whose lines are asked for together */
 
 /* ---- four products ---- */
 
@@ -87,21 +86,19 @@ BLOOM4_AVX2 NAY_INLINE nay_bloom_spots bloom4_eight(const nay_bits *b, uint64_t 
 /* The last four by a vector, those before them plainly. */
 BLOOM4_AVX2 NAY_INLINE nay_bloom_spots bloom4_aim(const nay_bits *b, uint64_t h, uint32_t k) {
   nay_bloom_spots p = {{0}};
-  uint32_t plain = k < 4 ? k : k - 4;
-#define BLOOM4_AIM(i) p.at[i] = nay__reduce(h * bloom4_powers[i], b->nunits)
-  NAY_BLOOM_EACH(plain, BLOOM4_AIM);
+  nay__bloom_aim_plain(b, h, k < 4 ? k : k - 4, &p, k < 4 ? 0 : 4);
   if (k < 4) return p;
-  __m256i powers = bloom4_powers_from(plain), nbits = bloom4_all(b->nunits);
+  __m256i powers = bloom4_powers_from(k - 4), nbits = bloom4_all(b->nunits);
   __m256i at = bloom4_reduce_product(bloom4_all_the_same(h), powers, nbits);
   bloom4_words four = bloom4_out(_mm256_srli_epi64(at, 32));
-  for (unsigned i = 0; i < 4; i++) p.at[plain + i] = four.w[i];
+  for (unsigned i = 0; i < 4; i++) p.at[i] = four.w[i];
   return p;
 }
 
-NAY_BLOOM_DEFINE_SPOTS(BLOOM4_AVX2, bloom4, bloom4_aim, bloom4_eight)
+NAY_BLOOM_DEFINE_SPOTS(BLOOM4_AVX2, bloom4)
 
 nay_probe nay__avx2_bloom_test_for(const nay_bits *b) {
-  return nay__bloom_fits(b) ? bloom4_test_for(b->k) : nay__bloom_test_for(b);
+  return nay__bloom_has_four(b) ? bloom4_test_for(b->k) : nay__bloom_test_for(b);
 }
 
 bool nay__avx2_bloom_test(const nay_bits *b, uint64_t hash) {
@@ -190,46 +187,6 @@ BLOOM4_AVX2 uint64_t nay__avx2_bloom_test64(const nay_bits *b, const uint64_t *h
   return word;
 }
 
-/* ---- up to 64 keys: adding ---- */
-
-/* Asks for the lines of some keys. */
-BLOOM4_AVX2 NAY_INLINE void bloom4_ask(const nay_bits *b, const uint64_t *hashes, unsigned n) {
-  for (unsigned i = 0; i < n && i < BLOOM4_GROUP; i++) {
-    uint64_t h = hashes[i];
-    for (uint32_t probe = 0; probe < b->k; probe += NAY_BLOOM_ROUND, h *= NAY_G64_POWER_8) {
-      nay_bloom_spots p = bloom4_eight(b, h);
-#define BLOOM4_ASK(j) NAY_PREFETCH(b->bytes + (p.at[j] >> 3))
-      NAY_BLOOM_EACH(b->k - probe, BLOOM4_ASK);
-    }
-  }
-}
-
-#define BLOOM4_ADD_ALL(far, k)                                          \
-  for (unsigned i = 0; i < n; i++) {                                    \
-    if (far && i % BLOOM4_GROUP == 0) bloom4_ask(b, hashes + i, n - i); \
-    word |= (uint64_t)bloom4_add_k(b, hashes[i], k) << i;               \
-  }
-#define BLOOM4_PUT_ALL(far, k)                                          \
-  for (unsigned i = 0; i < n; i++) {                                    \
-    if (far && i % BLOOM4_GROUP == 0) bloom4_ask(b, hashes + i, n - i); \
-    (void)bloom4_put_k(b, hashes[i], k);                                \
-  }
-
-BLOOM4_AVX2 uint64_t nay__avx2_bloom_add64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
-  if (!nay__bloom_fits(b)) return nay__bloom_add64(b, hashes, n);
-  const bool far = nay__bloom_is_far(b);
-  uint64_t word = 0;
-  NAY_FOR_USUAL_K(b->k, BLOOM4_ADD_ALL, far)
-  return word;
-}
-
-BLOOM4_AVX2 void nay__avx2_bloom_put64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
-  if (!nay__bloom_fits(b)) {
-    nay__bloom_put64(b, hashes, n);
-    return;
-  }
-  const bool far = nay__bloom_is_far(b);
-  NAY_FOR_USUAL_K(b->k, BLOOM4_PUT_ALL, far)
-}
+NAY_BLOOM_DEFINE_ADDS(BLOOM4_AVX2, nay__avx2_bloom, bloom4)
 
 #endif /* NAY_HAS_X86_KERNELS */
