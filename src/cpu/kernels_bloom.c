@@ -13,8 +13,6 @@
  */
 #include "cpu/kernels_bloom.h"
 
-#define BLOOM_FIRST 2u /* probes after which a batch drops what is absent: three keys of four */
-
 /* ---- one key ---- */
 
 NAY_BLOOM_DEFINE(, bool, nay_probe, bloom_test, nay__bloom_test_k)
@@ -60,7 +58,7 @@ nay_put nay__bloom_put_for(const nay_bits *b) { return bloom_put_for(b->k); }
 /* ---- up to 64 keys ---- */
 
 uint64_t nay__bloom_test64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
-  uint32_t first = b->k < BLOOM_FIRST ? b->k : BLOOM_FIRST;
+  uint32_t first = b->k < NAY_BLOOM_FIRST ? b->k : NAY_BLOOM_FIRST;
   uint64_t left[64], word = 0;
   uint8_t who[64];
   unsigned kept = 0;

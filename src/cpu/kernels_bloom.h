@@ -7,6 +7,9 @@
 
 #define NAY_BLOOM_MAX_K 64u
 #define NAY_BLOOM_ROUND 8u /* probes of one key that are looked at without a branch between */
+#define NAY_BLOOM_FIRST                                                                           \
+  2u                       /* probes after which a batch drops what is absent: three keys of four \
+                            */
 #define NAY_BLOOM_GROUP 8u /* keys whose lines are asked for together: 8 x 7 lines fit in L1 */
 #define NAY_G64_POWER_8 0x06d4b2611beb6861u /* G^8 mod 2^64; a test recomputes it */
 
@@ -35,6 +38,20 @@ NAY_INLINE bool nay__bloom_test_k(const nay_bits *b, uint64_t h, uint32_t k) {
   }
   return nay__bloom_look_all(b, h, k);
 }
+
+/* The body of a test64: those whom first() leaves are tested one by one with name_test_k. */
+#define NAY_BLOOM_REST(name, k)                                           \
+  for (unsigned i = 0; i < kept; i++) {                                   \
+    uint64_t x = hashes[who[i]] * (NAY_G64 * NAY_G64);                    \
+    word |= (uint64_t)name##_test_k(b, x, (k)-NAY_BLOOM_FIRST) << who[i]; \
+  }
+#define NAY_BLOOM_TEST64(name, first)                                 \
+  uint8_t who[64 + 8];                                                \
+  uint32_t few = b->k < NAY_BLOOM_FIRST ? b->k : NAY_BLOOM_FIRST;     \
+  uint64_t word = 0;                                                  \
+  unsigned kept = first(b, hashes, n, few, who);                      \
+  NAY_FOR_USUAL_K(b->k - few + NAY_BLOOM_FIRST, NAY_BLOOM_REST, name) \
+  return word
 
 /*
  * Defines name_for(k), which gives the function for so many probes, from an inline one(bits, hash,
@@ -126,7 +143,7 @@ NAY_INLINE void nay__bloom_aim_plain(const nay_bits *b, uint64_t x, uint32_t few
 
 /*
  * Defines name_test, name_add and name_put for one key, from name_aim(bits, hash, k), the positions
- * of k <= 8 probes in any order, and name_eight(bits, hash), those of eight.
+ * of k <= 8 probes in any order, and name_eight(bits, hash), those of eight in their order.
  */
 #define NAY_BLOOM_DEFINE_SPOTS(attribute, name)                                             \
   attribute NAY_INLINE bool name##_test_k(const nay_bits *b, uint64_t h, uint32_t k) {      \
@@ -162,6 +179,19 @@ NAY_INLINE void nay__bloom_aim_plain(const nay_bits *b, uint64_t x, uint32_t few
   NAY_BLOOM_DEFINE(attribute, bool, nay_probe, name##_test, name##_test_k)                  \
   NAY_BLOOM_DEFINE(attribute, bool, nay_probe, name##_add, name##_add_k)                    \
   NAY_BLOOM_DEFINE(attribute, nay_status, nay_put, name##_put, name##_put_k)
+
+/* Defines what a table has for one key from them. */
+#define NAY_BLOOM_DEFINE_ONE_KEY(public, name)                                                   \
+  nay_probe public##_test_for(const nay_bits *b) {                                               \
+    return nay__bloom_has_four(b) ? name##_test_for(b->k) : nay__bloom_test_for(b);              \
+  }                                                                                              \
+  bool public##_test(const nay_bits *b, uint64_t hash) { return public##_test_for(b)(b, hash); } \
+  bool public##_add(const nay_bits *b, uint64_t hash) {                                          \
+    return nay__bloom_fits(b) ? name##_add_for(b->k)(b, hash) : nay__bloom_add(b, hash);         \
+  }                                                                                              \
+  nay_put public##_put_for(const nay_bits *b) {                                                  \
+    return nay__bloom_fits(b) ? name##_put_for(b->k) : nay__bloom_put_for(b);                    \
+  }
 
 /*
  * Defines public_add64 and public_put64 from the functions of NAY_BLOOM_DEFINE_SPOTS. Positions are

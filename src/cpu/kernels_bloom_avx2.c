@@ -21,7 +21,6 @@
 #include <immintrin.h>
 
 #define BLOOM4_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
-#define BLOOM4_FIRST 2u /* probes of a batch after which it looks who is left */
 
 /* ---- four products ---- */
 
@@ -96,22 +95,7 @@ BLOOM4_AVX2 NAY_INLINE nay_bloom_spots bloom4_aim(const nay_bits *b, uint64_t h,
 }
 
 NAY_BLOOM_DEFINE_SPOTS(BLOOM4_AVX2, bloom4)
-
-nay_probe nay__avx2_bloom_test_for(const nay_bits *b) {
-  return nay__bloom_has_four(b) ? bloom4_test_for(b->k) : nay__bloom_test_for(b);
-}
-
-bool nay__avx2_bloom_test(const nay_bits *b, uint64_t hash) {
-  return nay__avx2_bloom_test_for(b)(b, hash);
-}
-
-bool nay__avx2_bloom_add(const nay_bits *b, uint64_t hash) {
-  return nay__bloom_fits(b) ? bloom4_add_for(b->k)(b, hash) : nay__bloom_add(b, hash);
-}
-
-nay_put nay__avx2_bloom_put_for(const nay_bits *b) {
-  return nay__bloom_fits(b) ? bloom4_put_for(b->k) : nay__bloom_put_for(b);
-}
+NAY_BLOOM_DEFINE_ONE_KEY(nay__avx2_bloom, bloom4)
 
 /* ---- up to 64 keys: asking ---- */
 
@@ -171,20 +155,9 @@ BLOOM4_AVX2 NAY_INLINE unsigned bloom4_first(const nay_bits *b, const uint64_t *
   return kept;
 }
 
-#define BLOOM4_REST(probes, k)                                         \
-  for (unsigned i = 0; i < kept; i++) {                                \
-    uint64_t x = hashes[who[i]] * bloom4_powers[BLOOM4_FIRST];         \
-    word |= (uint64_t)bloom4_test_k(b, x, (k)-BLOOM4_FIRST) << who[i]; \
-  }
-
 BLOOM4_AVX2 uint64_t nay__avx2_bloom_test64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
   if (!nay__bloom_fits(b)) return nay__bloom_test64(b, hashes, n);
-  uint8_t who[64 + 8];
-  uint64_t word = 0;
-  unsigned kept = bloom4_first(b, hashes, n, b->k < BLOOM4_FIRST ? b->k : BLOOM4_FIRST, who);
-  uint32_t k = b->k < BLOOM4_FIRST ? BLOOM4_FIRST : b->k;
-  NAY_FOR_USUAL_K(k, BLOOM4_REST, )
-  return word;
+  NAY_BLOOM_TEST64(bloom4, bloom4_first);
 }
 
 NAY_BLOOM_DEFINE_ADDS(BLOOM4_AVX2, nay__avx2_bloom, bloom4)

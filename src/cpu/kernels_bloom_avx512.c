@@ -71,22 +71,7 @@ BLOOM8_AVX512 NAY_INLINE nay_bloom_spots bloom8_aim(const nay_bits *b, uint64_t 
 }
 
 NAY_BLOOM_DEFINE_SPOTS(BLOOM8_AVX512, bloom8)
-
-nay_probe nay__avx512_bloom_test_for(const nay_bits *b) {
-  return nay__bloom_has_four(b) ? bloom8_test_for(b->k) : nay__bloom_test_for(b);
-}
-
-bool nay__avx512_bloom_test(const nay_bits *b, uint64_t hash) {
-  return nay__avx512_bloom_test_for(b)(b, hash);
-}
-
-bool nay__avx512_bloom_add(const nay_bits *b, uint64_t hash) {
-  return nay__bloom_fits(b) ? bloom8_add_for(b->k)(b, hash) : nay__bloom_add(b, hash);
-}
-
-nay_put nay__avx512_bloom_put_for(const nay_bits *b) {
-  return nay__bloom_fits(b) ? bloom8_put_for(b->k) : nay__bloom_put_for(b);
-}
+NAY_BLOOM_DEFINE_ONE_KEY(nay__avx512_bloom, bloom8)
 
 /* ---- up to 64 keys: asking ---- */
 

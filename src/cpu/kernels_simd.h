@@ -11,7 +11,7 @@
 #define NAY_HAS_X86_KERNELS 0
 #endif
 
-#if defined(__aarch64__) && defined(__ARM_NEON)
+#if defined(__aarch64__) && defined(__ARM_NEON) && !defined(__AARCH64EB__)
 #define NAY_HAS_NEON_KERNELS 1
 #else
 #define NAY_HAS_NEON_KERNELS 0
@@ -75,6 +75,15 @@ nay_put nay__avx2_bloom_put_for(const nay_bits *b);
 uint64_t nay__avx2_bloom_test64(const nay_bits *b, const uint64_t *hashes, unsigned n);
 uint64_t nay__avx2_bloom_add64(const nay_bits *b, const uint64_t *hashes, unsigned n);
 void nay__avx2_bloom_put64(const nay_bits *b, const uint64_t *hashes, unsigned n);
+
+/* kernels_bloom_neon.c */
+bool nay__neon_bloom_test(const nay_bits *b, uint64_t hash);
+nay_probe nay__neon_bloom_test_for(const nay_bits *b);
+bool nay__neon_bloom_add(const nay_bits *b, uint64_t hash);
+nay_put nay__neon_bloom_put_for(const nay_bits *b);
+uint64_t nay__neon_bloom_test64(const nay_bits *b, const uint64_t *hashes, unsigned n);
+uint64_t nay__neon_bloom_add64(const nay_bits *b, const uint64_t *hashes, unsigned n);
+void nay__neon_bloom_put64(const nay_bits *b, const uint64_t *hashes, unsigned n);
 
 extern const nay_kernels nay__kernels_avx2;
 extern const nay_kernels nay__kernels_avx512;
