@@ -13,9 +13,6 @@
  */
 #include "cpu/kernels_bloom.h"
 
-#define BLOOM_FIRST 2u /* probes after which a batch drops what is absent: three keys of four */
-#define BLOOM_GROUP 8u /* keys whose lines are asked for together: 8 x 7 lines fit in L1 */
-
 /* ---- one key ---- */
 
 NAY_BLOOM_DEFINE(, bool, nay_probe, bloom_test, nay__bloom_test_k)
@@ -61,7 +58,7 @@ nay_put nay__bloom_put_for(const nay_bits *b) { return bloom_put_for(b->k); }
 /* ---- up to 64 keys ---- */
 
 uint64_t nay__bloom_test64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
-  uint32_t first = b->k < BLOOM_FIRST ? b->k : BLOOM_FIRST;
+  uint32_t first = b->k < NAY_BLOOM_FIRST ? b->k : NAY_BLOOM_FIRST;
   uint64_t left[64], word = 0;
   uint8_t who[64];
   unsigned kept = 0;
@@ -90,7 +87,8 @@ uint64_t nay__bloom_add64(const nay_bits *b, const uint64_t *hashes, unsigned n)
   nay_probe add = bloom_add_for(b->k);
   uint64_t word = 0;
   for (unsigned i = 0; i < n; i++) {
-    if (i % BLOOM_GROUP == 0) bloom_ask(b, hashes + i, n - i < BLOOM_GROUP ? n - i : BLOOM_GROUP);
+    if (i % NAY_BLOOM_GROUP == 0)
+      bloom_ask(b, hashes + i, n - i < NAY_BLOOM_GROUP ? n - i : NAY_BLOOM_GROUP);
     word |= (uint64_t)add(b, hashes[i]) << i;
   }
   return word;
@@ -99,7 +97,8 @@ uint64_t nay__bloom_add64(const nay_bits *b, const uint64_t *hashes, unsigned n)
 void nay__bloom_put64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
   nay_put put = bloom_put_for(b->k);
   for (unsigned i = 0; i < n; i++) {
-    if (i % BLOOM_GROUP == 0) bloom_ask(b, hashes + i, n - i < BLOOM_GROUP ? n - i : BLOOM_GROUP);
+    if (i % NAY_BLOOM_GROUP == 0)
+      bloom_ask(b, hashes + i, n - i < NAY_BLOOM_GROUP ? n - i : NAY_BLOOM_GROUP);
     put(b, hashes[i]);
   }
 }

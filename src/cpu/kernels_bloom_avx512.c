@@ -19,11 +19,8 @@
 #include <immintrin.h>
 
 #define BLOOM8_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,bmi,bmi2,popcnt")))
-#define BLOOM8_FIRST 2u  /* probes of a batch after which it looks who is left */
-#define BLOOM8_NEXT 5u   /* and so on: 7 probes are two rounds */
-#define BLOOM8_GROUP 32u /* keys added together */
-
-NAY_INLINE bool bloom8_fits(const nay_bits *b) { return b->nunits >> 32 == 0; }
+#define BLOOM8_FIRST 2u /* probes of a batch after which it looks who is left */
+#define BLOOM8_NEXT 5u  /* and so on: 7 probes are two rounds */
 
 BLOOM8_AVX512 NAY_INLINE __m256i bloom8_reduce(__m512i x, __m512i nbits) {
   __m512i high = _mm512_mul_epu32(_mm512_srli_epi64(x, 32), nbits);
@@ -39,126 +36,42 @@ BLOOM8_AVX512 NAY_INLINE __m512i bloom8_step(__m512i x) {
   return _mm512_mullo_epi64(x, _mm512_set1_epi64((int64_t)NAY_G64));
 }
 
-/* Words of 64 bits: a byte takes an instruction more. Looking and setting agree on the width, since
- * a load does not get what a narrower store before it has written until that is in the cache. */
-NAY_INLINE uint64_t bloom8_look(const uint8_t *bytes, uint32_t bit) {
-  uint64_t word;
-  memcpy(&word, bytes + (size_t)(bit >> 6) * 8, sizeof word);
-  return word >> (bit & 63);
-}
-
-NAY_INLINE void bloom8_set(uint8_t *bytes, uint32_t bit) {
-  uint64_t word;
-  memcpy(&word, bytes + (size_t)(bit >> 6) * 8, sizeof word);
-  word |= (uint64_t)1 << (bit & 63);
-  memcpy(bytes + (size_t)(bit >> 6) * 8, &word, sizeof word);
-}
-
 /* ---- one key ---- */
 
 static const uint64_t bloom8_powers[8] = NAY_G64_POWERS_0_TO_7;
 
-/* Two positions in each word. */
-typedef struct bloom8_places {
-  uint64_t pair[4];
-} bloom8_places;
-
-BLOOM8_AVX512 NAY_INLINE bloom8_places bloom8_aim(const nay_bits *b, uint64_t h) {
+BLOOM8_AVX512 NAY_INLINE nay_bloom_spots bloom8_eight(const nay_bits *b, uint64_t h) {
   __m512i x = _mm512_mullo_epi64(_mm512_set1_epi64((int64_t)h), _mm512_loadu_si512(bloom8_powers));
   __m256i at = bloom8_reduce(x, bloom8_nbits(b));
   __m128i low = _mm256_castsi256_si128(at), high = _mm256_extracti128_si256(at, 1);
-  return (bloom8_places){{(uint64_t)_mm_cvtsi128_si64(low), (uint64_t)_mm_extract_epi64(low, 1),
-                          (uint64_t)_mm_cvtsi128_si64(high), (uint64_t)_mm_extract_epi64(high, 1)}};
+  uint64_t pairs[4] = {(uint64_t)_mm_cvtsi128_si64(low), (uint64_t)_mm_extract_epi64(low, 1),
+                       (uint64_t)_mm_cvtsi128_si64(high), (uint64_t)_mm_extract_epi64(high, 1)};
+  nay_bloom_spots p;
+  for (unsigned i = 0; i < 8; i++) p.at[i] = (uint32_t)(pairs[i / 2] >> i % 2 * 32);
+  return p;
 }
 
-NAY_INLINE uint32_t bloom8_place(const bloom8_places *p, unsigned i) {
-  return (uint32_t)(p->pair[i / 2] >> i % 2 * 32);
+/* The last four by half a register, those before them plainly, at the same time. */
+BLOOM8_AVX512 NAY_INLINE nay_bloom_spots bloom8_aim(const nay_bits *b, uint64_t h, uint32_t k) {
+  nay_bloom_spots p = {{0}};
+  nay__bloom_aim_plain(b, h, k < 4 ? k : k - 4, &p, k < 4 ? 0 : 4);
+  if (k < 4) return p;
+  __m256i powers = _mm256_loadu_si256((const __m256i *)(const void *)(bloom8_powers + k - 4));
+  __m256i nbits = _mm256_set1_epi64x((int64_t)b->nunits);
+  __m256i x = _mm256_mullo_epi64(_mm256_set1_epi64x((int64_t)h), powers);
+  __m256i high = _mm256_mul_epu32(_mm256_srli_epi64(x, 32), nbits);
+  __m256i low = _mm256_srli_epi64(_mm256_mul_epu32(x, nbits), 32);
+  __m256i at = _mm256_srli_epi64(_mm256_add_epi64(high, low), 32);
+  __m128i first = _mm256_castsi256_si128(at), last = _mm256_extracti128_si256(at, 1);
+  p.at[0] = (uint64_t)_mm_cvtsi128_si64(first);
+  p.at[1] = (uint64_t)_mm_extract_epi64(first, 1);
+  p.at[2] = (uint64_t)_mm_cvtsi128_si64(last);
+  p.at[3] = (uint64_t)_mm_extract_epi64(last, 1);
+  return p;
 }
 
-/* Written out: as a loop the compiler would make a gather of it, which is slower for one key. */
-#define BLOOM8_EACH(k, one) \
-  do {                      \
-    if ((k) > 0) one(0);    \
-    if ((k) > 1) one(1);    \
-    if ((k) > 2) one(2);    \
-    if ((k) > 3) one(3);    \
-    if ((k) > 4) one(4);    \
-    if ((k) > 5) one(5);    \
-    if ((k) > 6) one(6);    \
-    if ((k) > 7) one(7);    \
-  } while (0)
-
-BLOOM8_AVX512 NAY_INLINE bool bloom8_look_all(const nay_bits *b, const bloom8_places *p,
-                                              uint32_t k) {
-  const uint8_t *bytes = b->bytes;
-  uint64_t all = 1;
-#define BLOOM8_LOOK(i) all &= bloom8_look(bytes, bloom8_place(p, i))
-  BLOOM8_EACH(k, BLOOM8_LOOK);
-  return (all & 1) != 0;
-}
-
-BLOOM8_AVX512 NAY_INLINE bool bloom8_test_k(const nay_bits *b, uint64_t h, uint32_t k) {
-  for (; k > NAY_BLOOM_ROUND; k -= NAY_BLOOM_ROUND, h *= NAY_G64_POWER_8) {
-    bloom8_places p = bloom8_aim(b, h);
-    if (!bloom8_look_all(b, &p, NAY_BLOOM_ROUND)) return false;
-  }
-  bloom8_places p = bloom8_aim(b, h);
-  return bloom8_look_all(b, &p, k);
-}
-
-NAY_BLOOM_DEFINE(BLOOM8_AVX512, bool, nay_probe, bloom8_test, bloom8_test_k)
-
-nay_probe nay__avx512_bloom_test_for(const nay_bits *b) {
-  return bloom8_fits(b) ? bloom8_test_for(b->k) : nay__bloom_test_for(b);
-}
-
-bool nay__avx512_bloom_test(const nay_bits *b, uint64_t hash) {
-  return nay__avx512_bloom_test_for(b)(b, hash);
-}
-
-/* ---- adding one key ---- */
-
-BLOOM8_AVX512 NAY_INLINE void bloom8_set_all(const nay_bits *b, const bloom8_places *p,
-                                             uint32_t k) {
-  uint8_t *bytes = b->bytes;
-#define BLOOM8_SET(i) bloom8_set(bytes, bloom8_place(p, i))
-  BLOOM8_EACH(k, BLOOM8_SET);
-}
-
-/* True when a bit was clear. A round that finds none changes none, so the next sees what was. */
-BLOOM8_AVX512 NAY_INLINE bool bloom8_change(const nay_bits *b, uint64_t h, uint32_t k, bool ask) {
-  bool was = true;
-  for (uint32_t left = k; left > 0; h *= NAY_G64_POWER_8) {
-    bloom8_places p = bloom8_aim(b, h);
-    uint32_t round = left < NAY_BLOOM_ROUND ? left : NAY_BLOOM_ROUND;
-    if (ask) was &= bloom8_look_all(b, &p, round);
-    bloom8_set_all(b, &p, round);
-    left -= round;
-  }
-  return !was;
-}
-
-BLOOM8_AVX512 NAY_INLINE bool bloom8_add_k(const nay_bits *b, uint64_t h, uint32_t k) {
-  return bloom8_change(b, h, k, true);
-}
-
-BLOOM8_AVX512 NAY_INLINE nay_status bloom8_put_k(const nay_bits *b, uint64_t h, uint32_t k) {
-  (void)bloom8_change(b, h, k, false);
-  return NAY_OK;
-}
-
-NAY_BLOOM_DEFINE(BLOOM8_AVX512, bool, nay_probe, bloom8_add, bloom8_add_k)
-NAY_BLOOM_DEFINE(BLOOM8_AVX512, nay_status, nay_put, bloom8_put, bloom8_put_k)
-
-/* What waits for positions to come out of vectors pays only where lines take longer. */
-bool nay__avx512_bloom_add(const nay_bits *b, uint64_t hash) {
-  bool pays = nay__bloom_is_far(b) && bloom8_fits(b);
-  return pays ? bloom8_add_for(b->k)(b, hash) : nay__bloom_add(b, hash);
-}
-
-nay_put nay__avx512_bloom_put_for(const nay_bits *b) {
-  return !b->in_cache && bloom8_fits(b) ? bloom8_put_for(b->k) : nay__bloom_put_for(b);
-}
+NAY_BLOOM_DEFINE_SPOTS(BLOOM8_AVX512, bloom8)
+NAY_BLOOM_DEFINE_ONE_KEY(nay__avx512_bloom, bloom8)
 
 /* ---- up to 64 keys: asking ---- */
 
@@ -233,7 +146,7 @@ BLOOM8_AVX512 NAY_INLINE uint64_t bloom8_last(const nay_bits *b, uint32_t probes
 
 BLOOM8_AVX512 uint64_t nay__avx512_bloom_test64(const nay_bits *b, const uint64_t *hashes,
                                                 unsigned n) {
-  if (!bloom8_fits(b)) return nay__bloom_test64(b, hashes, n);
+  if (!nay__bloom_fits(b)) return nay__bloom_test64(b, hashes, n);
   bloom8_left left;
   uint32_t probes = b->k < BLOOM8_FIRST ? b->k : BLOOM8_FIRST;
   bloom8_first(b, hashes, n, probes, &left);
@@ -242,70 +155,6 @@ BLOOM8_AVX512 uint64_t nay__avx512_bloom_test64(const nay_bits *b, const uint64_
   return bloom8_last(b, more, &left);
 }
 
-/* ---- up to 64 keys: adding ---- */
-
-typedef struct bloom8_spots {
-  uint32_t at[NAY_BLOOM_MAX_K][BLOOM8_GROUP];
-} bloom8_spots;
-
-/* Positions of a group, and their lines asked for where they are far. */
-BLOOM8_AVX512 NAY_INLINE void bloom8_aim_group(const nay_bits *b, const uint64_t *hashes,
-                                               unsigned n, bloom8_spots *spots) {
-  __m512i nbits = bloom8_nbits(b);
-  for (unsigned i = 0; i < n; i += 8) {
-    __m512i x = _mm512_maskz_loadu_epi64(bloom8_lanes(n - i), hashes + i);
-    for (uint32_t probe = 0; probe < b->k; probe++, x = bloom8_step(x)) {
-      _mm256_storeu_si256((__m256i *)(void *)&spots->at[probe][i], bloom8_reduce(x, nbits));
-    }
-  }
-  if (!nay__bloom_is_far(b)) return;
-  for (uint32_t probe = 0; probe < b->k; probe++) {
-    for (unsigned i = 0; i < n; i++) NAY_PREFETCH(b->bytes + (spots->at[probe][i] >> 3));
-  }
-}
-
-NAY_INLINE bool bloom8_add_spots(const nay_bits *b, const bloom8_spots *spots, unsigned i) {
-  uint8_t *bytes = b->bytes;
-  uint64_t all = 1;
-  uint32_t k = b->k;
-  for (uint32_t probe = 0; probe < k; probe++) all &= bloom8_look(bytes, spots->at[probe][i]);
-  for (uint32_t probe = 0; probe < k; probe++) bloom8_set(bytes, spots->at[probe][i]);
-  return (all & 1) == 0;
-}
-
-BLOOM8_AVX512 uint64_t nay__avx512_bloom_add64(const nay_bits *b, const uint64_t *hashes,
-                                               unsigned n) {
-  if (!bloom8_fits(b)) return nay__bloom_add64(b, hashes, n);
-  uint64_t word = 0;
-  bloom8_spots spots;
-  for (unsigned start = 0; start < n; start += BLOOM8_GROUP) {
-    unsigned group = n - start < BLOOM8_GROUP ? n - start : BLOOM8_GROUP;
-    bloom8_aim_group(b, hashes + start, group, &spots);
-    for (unsigned i = 0; i < group; i++) {
-      word |= (uint64_t)bloom8_add_spots(b, &spots, i) << (start + i);
-    }
-  }
-  return word;
-}
-
-BLOOM8_AVX512 NAY_INLINE void bloom8_put_spots(uint8_t *bytes, uint32_t k,
-                                               const bloom8_spots *spots, unsigned n) {
-  for (uint32_t probe = 0; probe < k; probe++) {
-    for (unsigned i = 0; i < n; i++) bloom8_set(bytes, spots->at[probe][i]);
-  }
-}
-
-BLOOM8_AVX512 void nay__avx512_bloom_put64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
-  if (!bloom8_fits(b)) {
-    nay__bloom_put64(b, hashes, n);
-    return;
-  }
-  bloom8_spots spots;
-  for (unsigned start = 0; start < n; start += BLOOM8_GROUP) {
-    unsigned group = n - start < BLOOM8_GROUP ? n - start : BLOOM8_GROUP;
-    bloom8_aim_group(b, hashes + start, group, &spots);
-    bloom8_put_spots(b->bytes, b->k, &spots, group);
-  }
-}
+NAY_BLOOM_DEFINE_ADDS(BLOOM8_AVX512, nay__avx512_bloom, bloom8)
 
 #endif /* NAY_HAS_X86_KERNELS */

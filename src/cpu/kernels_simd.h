@@ -69,6 +69,24 @@ uint64_t nay__avx512_bloom_test64(const nay_bits *b, const uint64_t *hashes, uns
 uint64_t nay__avx512_bloom_add64(const nay_bits *b, const uint64_t *hashes, unsigned n);
 void nay__avx512_bloom_put64(const nay_bits *b, const uint64_t *hashes, unsigned n);
 
+/* kernels_bloom_avx2.c */
+bool nay__avx2_bloom_test(const nay_bits *b, uint64_t hash);
+nay_probe nay__avx2_bloom_test_for(const nay_bits *b);
+bool nay__avx2_bloom_add(const nay_bits *b, uint64_t hash);
+nay_put nay__avx2_bloom_put_for(const nay_bits *b);
+uint64_t nay__avx2_bloom_test64(const nay_bits *b, const uint64_t *hashes, unsigned n);
+uint64_t nay__avx2_bloom_add64(const nay_bits *b, const uint64_t *hashes, unsigned n);
+void nay__avx2_bloom_put64(const nay_bits *b, const uint64_t *hashes, unsigned n);
+
+/* kernels_bloom_neon.c */
+bool nay__neon_bloom_test(const nay_bits *b, uint64_t hash);
+nay_probe nay__neon_bloom_test_for(const nay_bits *b);
+bool nay__neon_bloom_add(const nay_bits *b, uint64_t hash);
+nay_put nay__neon_bloom_put_for(const nay_bits *b);
+uint64_t nay__neon_bloom_test64(const nay_bits *b, const uint64_t *hashes, unsigned n);
+uint64_t nay__neon_bloom_add64(const nay_bits *b, const uint64_t *hashes, unsigned n);
+void nay__neon_bloom_put64(const nay_bits *b, const uint64_t *hashes, unsigned n);
+
 extern const nay_kernels nay__kernels_avx2;
 extern const nay_kernels nay__kernels_avx512;
 extern const nay_kernels nay__kernels_gfni; /* AVX-512 with VBMI and GFNI */

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define N 2000u
 #define NPROBES 2560u /* the first N were added */
@@ -60,6 +61,37 @@ static unsigned check_shards(const nay_kernels *table) {
   return n;
 }
 
+/* Bytes that adds of every kind have changed: by the scalar table, and by another. */
+#define NBYTES 4096u
+static uint8_t want[NBYTES + 64], got[NBYTES + 64];
+
+static unsigned check_adds(const nay_kernels *table, uint32_t k) {
+  const nay_kernels *scalar = &nay__kernels_scalar;
+  nay_bits a = {.bytes = want + k, .nunits = NBYTES / NAY_BLOCK_BYTES, .k = k}, b = a;
+  b.bytes = got + k;
+  unsigned n = 0, few = 64 - k;
+  memset(want, 0, sizeof want);
+  memset(got, 0, sizeof got);
+  n += scalar->blocked_add64(&a, hashes, few) != table->blocked_add64(&b, hashes, few);
+  n += scalar->blocked_add64(&a, hashes, 64) !=
+       table->blocked_add64_ahead(&b, hashes, hashes + 64, true);
+  for (unsigned i = 0; i < 100; i++) {
+    n += scalar->blocked_add(&a, hashes[i]) != table->blocked_add(&b, hashes[i]);
+    scalar->blocked_add(&a, hashes[i + 100]);
+    table->blocked_put(k)(&b, hashes[i + 100]);
+  }
+  a.nunits = b.nunits = NBYTES * 8 - 5;
+  n += scalar->bloom_add64(&a, hashes, few) != table->bloom_add64(&b, hashes, few);
+  scalar->bloom_put64(&a, hashes + 200, 64);
+  table->bloom_put64(&b, hashes + 200, 64);
+  for (unsigned i = 0; i < 100; i++) {
+    n += scalar->bloom_add(&a, hashes[i]) != table->bloom_add(&b, hashes[i]);
+    scalar->bloom_add(&a, hashes[i + 100]);
+    table->bloom_put_for (&b)(&b, hashes[i + 100]);
+  }
+  return n + (memcmp(want, got, sizeof want) != 0);
+}
+
 int main(void) {
   static const nay_kind kinds[] = {NAY_BLOOM, NAY_BLOCKED, NAY_COUNTING, NAY_CUCKOO,
                                    NAY_XOR,   NAY_FUSE,    NAY_RIBBON};
@@ -67,6 +99,10 @@ int main(void) {
   for (size_t i = 0; i < NPROBES; i++) hashes[i] = nay_hash_mix(i);
   const nay_kernels *table;
   for (size_t t = 0; (table = nay__kernels_at(t)) != NULL; t++) {
+    unsigned differ = 0;
+    for (uint32_t k = 1; k <= 40; k++) differ += check_adds(table, k);
+    failed += differ != 0;
+    printf("%sok %d - adds by %s\n", differ != 0 ? "not " : "", ++tests, table->name);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
       unsigned n = check_table(kinds[i], table);
       failed += n != 0;

@@ -135,6 +135,37 @@ static void bloom_chosen_once(void **state) {
   }
 }
 
+/* Batches of adds, with and without answers, into arrays whose lines are asked for and others. */
+static void bloom_batches(void **state) {
+  const nay_kernels *table = *state, *scalar = &nay__kernels_scalar;
+  const uint64_t sizes[] = {64, 100037, ((uint64_t)1 << 25) + 1};
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+    for (uint32_t k = 1; k <= 20; k++) {
+      nay_bits a = {.nunits = sizes[s], .k = k}, b = a;
+      size_t nwords = (size_t)nay__ceil_div(sizes[s], 64);
+      a.bytes = calloc(nwords, 8);
+      b.bytes = calloc(nwords, 8);
+      assert_non_null(a.bytes);
+      assert_non_null(b.bytes);
+      for (unsigned n = 0; n <= 64; n += 9) {
+        uint64_t hashes[64], fresh = 0;
+        for (unsigned i = 0; i < n; i++) hashes[i] = a_hash(s << 40 | k << 20 | n / 18 << 8, i);
+        for (unsigned i = 0; i < n; i++) fresh |= (uint64_t)scalar->bloom_add(&a, hashes[i]) << i;
+        if (n % 2 != 0) {
+          assert_int_equal(table->bloom_add64(&b, hashes, n), fresh);
+        } else {
+          table->bloom_put64(&b, hashes, n);
+        }
+        uint64_t all = n == 64 ? ~(uint64_t)0 : ((uint64_t)1 << n) - 1;
+        assert_int_equal(table->bloom_test64(&b, hashes, n), all);
+      }
+      assert_memory_equal(a.bytes, b.bytes, nwords * 8);
+      free(a.bytes);
+      free(b.bytes);
+    }
+  }
+}
+
 static void keeps_a_range(void **state) {
   const nay_kernels *table = *state;
   for (uint64_t round = 0; round < 300; round++) {
@@ -301,12 +332,13 @@ static void same_slots(void **state) {
 }
 
 int main(void) {
-  test_case tests[32] = {TEST(powers_of_g), TEST(powers_of_big_g)};
+  test_case tests[48] = {TEST(powers_of_g), TEST(powers_of_big_g)};
   size_t n = 2;
   const nay_kernels *table;
   for (size_t i = 0; (table = nay__kernels_at(i)) != NULL; i++) {
     tests[n++] = (test_case)TEST_WITH(table->name, same_bits_as_scalar, table);
     tests[n++] = (test_case)TEST_WITH(table->name, bloom_chosen_once, table);
+    tests[n++] = (test_case)TEST_WITH(table->name, bloom_batches, table);
     tests[n++] = (test_case)TEST_WITH(table->name, puts_are_adds, table);
     tests[n++] = (test_case)TEST_WITH(table->name, ahead_is_the_same, table);
     if (table->keep64 != NULL) {

@@ -1,0 +1,88 @@
+/*
+ * kernels_bloom_neon.c - the classic Bloom on 64-bit Arm: positions four at a time.
+ *
+ * As kernels_bloom_avx2.c: of a key's probes four take the vector units, which have products of 32
+ * by 32 bits, and the others the multiplier of the integers, at the same time. By Arm's guide
+ * a Neoverse N1 begins a 64-bit product every third cycle and the high half of one every fourth:
+ * the seven positions of a key are some 46 cycles of the one unit that can do them. Three are 18,
+ * and the four in vectors 10 of another. Cores with faster multipliers (Neoverse V1, Apple's) get
+ * some ten instructions more for it. Counted, not timed: only qemu was at hand. Batches look at two
+ * bits of each key plainly, as kernels_bloom.c does: NEON has no gathers.
+ */
+#include "cpu/kernels_bloom.h"
+#include "cpu/kernels_simd.h"
+
+#if NAY_HAS_NEON_KERNELS
+
+#include <arm_neon.h>
+
+/* G^0 to G^7, low and high halves apart. */
+typedef struct bloomn_halves {
+  uint32_t low[8], high[8];
+} bloomn_halves;
+
+static const bloomn_halves bloomn_powers = {{0x00000001u, 0x7f4a7c15u, 0xce4859b9u, 0xaddef82du,
+                                             0x538227b1u, 0x2d10fd85u, 0x30a337e9u, 0xccd2721du},
+                                            {0x00000000u, 0x9e3779b9u, 0xdf442d22u, 0x604a5ce3u,
+                                             0xd94363fcu, 0x2e2b795fu, 0x4be7956eu, 0x5ecb31e4u}};
+
+/* reduce(h * G^i, nbits) for i from `first` on. */
+NAY_INLINE uint32x4_t bloomn_four(uint64_t h, unsigned first, uint32_t nbits) {
+  uint32x4_t low = vld1q_u32(bloomn_powers.low + first);
+  uint32x4_t high = vld1q_u32(bloomn_powers.high + first);
+  uint32x4_t cross = vmlaq_n_u32(vmulq_n_u32(high, (uint32_t)h), low, (uint32_t)(h >> 32));
+  uint64x2_t a = vmull_n_u32(vget_low_u32(low), (uint32_t)h);
+  uint64x2_t b = vmull_high_n_u32(low, (uint32_t)h);
+  uint32x4_t ab = vreinterpretq_u32_u64(a), cd = vreinterpretq_u32_u64(b);
+  low = vuzp1q_u32(ab, cd);
+  high = vaddq_u32(vuzp2q_u32(ab, cd), cross);
+  a = vshrq_n_u64(vmull_n_u32(vget_low_u32(low), nbits), 32);
+  b = vshrq_n_u64(vmull_high_n_u32(low, nbits), 32);
+  a = vmlal_n_u32(a, vget_low_u32(high), nbits);
+  b = vmlal_high_n_u32(b, high, nbits);
+  return vuzp2q_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b));
+}
+
+NAY_INLINE void bloomn_out(uint32x4_t at, uint64_t to[4]) {
+  to[0] = vgetq_lane_u32(at, 0);
+  to[1] = vgetq_lane_u32(at, 1);
+  to[2] = vgetq_lane_u32(at, 2);
+  to[3] = vgetq_lane_u32(at, 3);
+}
+
+/* The last four by a vector, those before them plainly. */
+NAY_INLINE nay_bloom_spots bloomn_aim(const nay_bits *b, uint64_t h, uint32_t k) {
+  nay_bloom_spots p = {{0}};
+  nay__bloom_aim_plain(b, h, k < 4 ? k : k - 4, &p, k < 4 ? 0 : 4);
+  if (k >= 4) bloomn_out(bloomn_four(h, k - 4, (uint32_t)b->nunits), p.at);
+  return p;
+}
+
+NAY_INLINE nay_bloom_spots bloomn_eight(const nay_bits *b, uint64_t h) {
+  nay_bloom_spots p;
+  nay__bloom_aim_plain(b, h, 4, &p, 0);
+  bloomn_out(bloomn_four(h, 4, (uint32_t)b->nunits), p.at + 4);
+  return p;
+}
+
+NAY_BLOOM_DEFINE_SPOTS(, bloomn)
+NAY_BLOOM_DEFINE_ONE_KEY(nay__neon_bloom, bloomn)
+NAY_BLOOM_DEFINE_ADDS(, nay__neon_bloom, bloomn)
+
+/* The numbers of the keys whose first `probes` bits are set; how many. */
+NAY_INLINE unsigned bloomn_first(const nay_bits *b, const uint64_t *hashes, unsigned n,
+                                 uint32_t probes, uint8_t who[64 + 8]) {
+  unsigned kept = 0;
+  for (unsigned i = 0; i < n; i++) {
+    who[kept] = (uint8_t)i;
+    kept += nay__bloom_look_all(b, hashes[i], probes);
+  }
+  return kept;
+}
+
+uint64_t nay__neon_bloom_test64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
+  if (!nay__bloom_fits(b)) return nay__bloom_test64(b, hashes, n);
+  NAY_BLOOM_TEST64(bloomn, bloomn_first);
+}
+
+#endif /* NAY_HAS_NEON_KERNELS */
