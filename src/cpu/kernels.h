@@ -168,8 +168,8 @@ typedef struct nay_kernels {
   uint64_t (*blocked_add64_ahead)(const nay_bits *, const uint64_t *hashes, const uint64_t *next,
                                   bool tell);
 
-  /* a key of a block and its counters; NULL: counting.c does it. The CPUs that have AVX-512 are not
-   * among those where a deposit takes a hundred cycles */
+  /* a key of a block and its counters, as far as nothing unusual is there; NULL in `shared` alone
+   */
   nay_counted (*counting_add)(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
   nay_counted (*counting_remove)(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
 

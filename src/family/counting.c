@@ -34,6 +34,7 @@
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/spin.h"
+#include "cpu/select.h"
 #include "family/bitarray.h"
 #include "family/blocked.h"
 #include "math/fpr.h"
@@ -246,7 +247,7 @@ static void counting_record_add(uint8_t *record, uint64_t mask) {
 NAY_INLINE unsigned counting_unary_at(uint64_t plane, uint64_t word, unsigned bit,
                                       unsigned *length) {
   unsigned r = nay__popcount64(plane & (((uint64_t)1 << bit) - 1));
-  unsigned start = r == 0 ? 0 : nay__select64(word, r - 1) + 1;
+  unsigned start = r == 0 ? 0 : nay__ctz64(nay__select64(word, r - 1)) + 1;
   *length = (plane >> bit & 1) != 0 ? nay__ctz64(word >> start) + 1 : 0;
   return start;
 }
@@ -427,12 +428,12 @@ NAY_INLINE counting_place counting_find(const counting_table *t, uint64_t block)
                           page.words + in_page * NAY_BLOCK_BYTES, page.flags + in_page};
 }
 
-/* By the kernel, where there is one and no group of the block is in the pool. */
+/* By the kernel, where no group of the block is in the pool and no other thread reads it. */
 NAY_INLINE nay_counted counting_quickly(nay_counted (*kernel)(uint8_t *, uint8_t *, uint64_t,
                                                               uint32_t),
                                         const nay_filter *f, const counting_place *at,
                                         uint64_t hash) {
-  if (kernel == NULL || f->locks != NULL || *at->flags != 0) return (nay_counted){0, false};
+  if (f->locks != NULL || *at->flags != 0) return (nay_counted){0, false};
   return kernel(at->plane, at->words, hash, f->shape.k);
 }
 
@@ -485,8 +486,10 @@ static nay_status counting_remove(nay_filter *f, nay_hash h) {
   NAY_PREFETCH(at.words);
   uint8_t *lock = counting_lock(f, block);
   bool was_there = f->kernels->blocked_test(&f->bits, h.lo);
-  if (was_there && counting_quickly(f->kernels->counting_remove, f, &at, h.lo).probes == 0) {
-    counting_slowly(f, &t, block, h.lo, 0, counting_group_remove);
+  uint32_t done =
+      was_there ? counting_quickly(f->kernels->counting_remove, f, &at, h.lo).probes : f->shape.k;
+  if (NAY_UNLIKELY(done < f->shape.k)) {
+    counting_slowly(f, &t, block, h.lo, done, counting_group_remove);
   }
   counting_unlock(lock);
   return was_there ? NAY_OK : NAY_ENOENT;
