@@ -112,8 +112,8 @@ typedef struct nay_band_sweep {
 
 /* What a kernel has done in a block of a counting filter. */
 typedef struct nay_counted {
-  uint32_t probes; /* the first so many of k; the others need more than a kernel can */
-  bool fresh;      /* a bit of theirs was clear */
+  uint64_t left; /* bit i: probe i needs more than a kernel can */
+  bool fresh;    /* a key that is added: a bit of the others was clear */
 } nay_counted;
 
 /* nay_key_list: keys with a pointer and a length each, or one after the other in a buffer. */

@@ -1,23 +1,24 @@
 /*
- * kernels_counting.c - adds and removes a key in a block of a counting filter, as far as nothing
- * unusual is in it.
+ * kernels_counting.c - adds and removes a key in a block of a counting filter.
  *
  * A block is eight groups: a word of the bit plane, and a word with the counters of its set bits in
  * unary, c - 1 zeros and a one for each (family/counting.c). The counter of the r-th set bit begins
- * after the r-th one: at the r-th one of the word moved up by one, with a one put below it. Where
- * that is the deposit instruction tells at once, and elsewhere cpu/select.h. What is left is to
- * insert or delete one bit.
+ * after the r-th one: at the r-th one of the word moved up by one, with a one put below it. The
+ * deposit instruction finds that at once; where there is none, or a slow one, cpu/select.h does.
+ * What is left is to insert or delete one bit.
  *
- * A kernel ends at a group that has bits and no counters (it is in the pool, or stuck) and, when
- * adding, at one that is full: both are for counting.c. It leaves alone counters that have stuck,
- * and probes that repeat, which count once. Vectors tell beforehand whether a block has anything of
- * all that. Most have nothing, and there the steps need not look. In none of them is there a branch
- * that asks whether a bit is set already, which is a coin's throw in a filter that is full.
+ * A kernel leaves alone what is not in the word: the probes of groups that have bits and no
+ * counters (they are in the pool, or stuck) and, when adding, of those that are full; they are for
+ * counting.c. It also leaves counters that have stuck, and probes that repeat, which count once.
+ * Vectors tell beforehand whether a block has anything of all that. Most have nothing, and there
+ * the steps need not look, which saves a seventh. Nowhere is there a branch that asks whether a bit
+ * is set already, which is a coin's throw in a filter that is full (a third slower).
  *
  * Probes go one by one, though some wait for what the one before has stored: sorted by group there
  * are branches that nobody can foretell (a third slower), and with steps for empty groups in their
- * place there are too many (twice as slow). Finding the places of all in the words as they were,
- * and moving them by what has been inserted below, takes more instructions than the waiting does.
+ * place there are too many (twice as slow). To find the places of all of them in the words as they
+ * were, and then to move each by what has been inserted below it, is no faster: it is the number of
+ * instructions that counts, not the waiting.
  */
 #include "base/bytes.h"
 #include "cpu/kernels_simd.h"
@@ -28,8 +29,8 @@
 /* Where the r-th counter of a word begins, as a single bit. */
 typedef uint64_t (*counted_place)(uint64_t word, unsigned r);
 
-/* Whether a probe of the key repeats, or a group of the block may be one to end at or has a counter
- * that has stuck. */
+/* Whether a probe of the key repeats, or a group has no counters, or one that has stuck, or fewer
+ * than k bits left. */
 typedef bool (*counted_odd)(const uint8_t *plane, const uint8_t *words, uint32_t h, uint32_t k);
 
 /*
@@ -54,7 +55,8 @@ NAY_INLINE uint64_t counted_step(uint8_t *plane, uint8_t *word, uint64_t bit, ui
   return fresh;
 }
 
-NAY_INLINE bool counted_ends(const uint8_t *plane, const uint8_t *word, bool removing) {
+/* Whether a group has bits and no counters, or there is no room for what is added. */
+NAY_INLINE bool counted_leaves(const uint8_t *plane, const uint8_t *word, bool removing) {
   uint64_t w = nay__load64le(word);
   if (!removing && NAY_UNLIKELY(w >> 63 != 0)) return true;
   return w < (uint64_t)(nay__load64le(plane) != 0); /* one comparison: empty groups are frequent */
@@ -62,20 +64,21 @@ NAY_INLINE bool counted_ends(const uint8_t *plane, const uint8_t *word, bool rem
 
 NAY_INLINE nay_counted counted_steps(uint8_t *plane, uint8_t *words, uint32_t h, uint32_t k,
                                      counted_place place, bool removing, bool careful) {
-  uint64_t fresh = 0, seen[8] = {0};
-  uint32_t i = 0;
-  for (; i < k; i++, h *= NAY_G32) {
-    unsigned g = h >> 29, bit = h >> 23 & 63;
-    uint64_t once = ~(uint64_t)0;
+  uint64_t fresh = 0, left = 0, seen[8] = {0};
+  for (uint32_t i = 0; i < k; i++, h *= NAY_G32) {
+    unsigned g = h >> 29;
+    uint64_t bit = (uint64_t)1 << (h >> 23 & 63), once = ~(uint64_t)0;
     if (careful) {
-      if (NAY_UNLIKELY(counted_ends(plane + g * 8, words + g * 8, removing))) break;
-      once = (seen[g] >> bit & 1) - 1;
-      seen[g] |= (uint64_t)1 << bit;
+      once = (seen[g] >> (h >> 23 & 63) & 1) - 1;
+      seen[g] |= bit;
+      if (NAY_UNLIKELY(counted_leaves(plane + g * 8, words + g * 8, removing))) {
+        left |= (once & 1) << i;
+        continue;
+      }
     }
-    fresh |= counted_step(plane + g * 8, words + g * 8, (uint64_t)1 << bit, once, place, removing,
-                          careful);
+    fresh |= counted_step(plane + g * 8, words + g * 8, bit, once, place, removing, careful);
   }
-  return (nay_counted){i, fresh != 0};
+  return (nay_counted){left, fresh != 0};
 }
 
 NAY_INLINE nay_counted counted_change(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k,
@@ -114,17 +117,41 @@ COUNTED_AVX2 static inline uint64_t counted_deposited(uint64_t word, unsigned r)
   return _pdep_u64((uint64_t)1 << r, word << 1 | 1);
 }
 
-/* Lanes that are not 0 where two of eight lanes are equal, at distances of 1 to 4. */
-COUNTED_AVX2 static inline __m256i counted_equal(__m256i at) {
-  __m256i far = _mm256_permute2x128_si256(at, at, 1);
-  __m256i one = _mm256_cmpeq_epi32(at, _mm256_alignr_epi8(far, at, 4));
-  __m256i two = _mm256_cmpeq_epi32(at, _mm256_alignr_epi8(far, at, 8));
-  __m256i three = _mm256_cmpeq_epi32(at, _mm256_alignr_epi8(far, at, 12));
-  __m256i four = _mm256_cmpeq_epi32(at, far);
+/* Positions of up to eight probes. In lanes from n on are other numbers, no two of them equal. */
+COUNTED_AVX2 static inline __m256i counted_positions(uint32_t h, const uint32_t *powers,
+                                                     uint32_t n) {
+  static const uint32_t beyond[16] = {0,   0,    0,    0,    0,    0,    0,    0,
+                                      512, 1024, 1536, 2048, 2560, 3072, 3584, 4096};
+  __m256i at = _mm256_mullo_epi32(_mm256_set1_epi32((int)h),
+                                  _mm256_loadu_si256((const __m256i *)(const void *)powers));
+  __m256i other = _mm256_loadu_si256((const __m256i *)(const void *)(beyond + 8 - n));
+  return _mm256_or_si256(_mm256_srli_epi32(at, 23), other);
+}
+
+COUNTED_AVX2 static inline __m256i counted_far(__m256i a) {
+  return _mm256_permute2x128_si256(a, a, 1);
+}
+
+/* Not 0 where a lane of a equals that of b which is 1 to 4 lanes after it, in a circle of eight. */
+COUNTED_AVX2 static inline __m256i counted_equal(__m256i a, __m256i b) {
+  __m256i far = counted_far(b);
+  __m256i one = _mm256_cmpeq_epi32(a, _mm256_alignr_epi8(far, b, 4));
+  __m256i two = _mm256_cmpeq_epi32(a, _mm256_alignr_epi8(far, b, 8));
+  __m256i three = _mm256_cmpeq_epi32(a, _mm256_alignr_epi8(far, b, 12));
+  __m256i four = _mm256_cmpeq_epi32(a, far);
   return _mm256_or_si256(_mm256_or_si256(one, two), _mm256_or_si256(three, four));
 }
 
-/* The same for four groups that a kernel has to be careful with. */
+/* Not 0 where two of up to 16 probes are equal. */
+COUNTED_AVX2 static inline __m256i counted_repeats(uint32_t h, uint32_t k) {
+  __m256i a = counted_positions(h, counted_powers, k < 8 ? k : 8), same = counted_equal(a, a);
+  if (k <= 8) return same;
+  __m256i b = counted_positions(h, counted_powers + 8, k - 8);
+  __m256i across = _mm256_or_si256(counted_equal(b, a), counted_equal(b, counted_far(a)));
+  return _mm256_or_si256(_mm256_or_si256(same, counted_equal(b, b)), across);
+}
+
+/* Not 0 where one of four groups is such that a kernel must be careful. */
 COUNTED_AVX2 static inline __m256i counted_unusual(const uint8_t *plane, const uint8_t *words,
                                                    uint32_t k) {
   __m256i p = _mm256_loadu_si256((const __m256i *)(const void *)plane);
@@ -142,16 +169,10 @@ COUNTED_AVX2 static inline __m256i counted_unusual(const uint8_t *plane, const u
 
 COUNTED_AVX2 static inline bool counted_odd_avx2(const uint8_t *plane, const uint8_t *words,
                                                  uint32_t h, uint32_t k) {
-  /* lanes from k on, where no two may be equal */
-  static const uint32_t beyond[16] = {0,   0,    0,    0,    0,    0,    0,    0,
-                                      512, 1024, 1536, 2048, 2560, 3072, 3584, 4096};
-  if (k > 8) return true;
-  __m256i powers = _mm256_loadu_si256((const __m256i *)(const void *)counted_powers);
-  __m256i at = _mm256_srli_epi32(_mm256_mullo_epi32(_mm256_set1_epi32((int)h), powers), 23);
-  at = _mm256_or_si256(at, _mm256_loadu_si256((const __m256i *)(const void *)(beyond + 8 - k)));
-  __m256i odd = _mm256_or_si256(counted_equal(at),
-                                _mm256_or_si256(counted_unusual(plane, words, k),
-                                                counted_unusual(plane + 32, words + 32, k)));
+  if (k > 16) return true;
+  __m256i odd =
+      _mm256_or_si256(counted_unusual(plane, words, k), counted_unusual(plane + 32, words + 32, k));
+  odd = _mm256_or_si256(odd, counted_repeats(h, k));
   return !_mm256_testz_si256(odd, odd);
 }
 

@@ -138,4 +138,6 @@ const nay_kernels nay__kernels_shared = {
     .blocked_add64 = shared_blocked_add64,
     .blocked_prefetch64 = nay__blocked_prefetch64,
     .blocked_test64_ahead = shared_blocked_test64_ahead,
+    .counting_add = nay__counting_add, /* on a copy of the bits */
+    .counting_remove = nay__counting_remove,
 };

@@ -44,8 +44,8 @@ static unsigned check_table(nay_kind kind, const nay_kernels *table) {
 }
 
 /*
- * Adds and removes by a counting filter that holds the table, and by one for many threads, which
- * needs no kernel: how many answers differ, or bytes in the end. The pools of 16 blocks fill up.
+ * Adds and removes by a counting filter that holds the table, and by one for many threads: how
+ * many answers differ, or bytes in the end. The pools of 16 blocks fill up.
  */
 static unsigned check_changes(const nay_kernels *table) {
   unsigned n = 0;
