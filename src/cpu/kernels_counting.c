@@ -11,7 +11,7 @@
  * counters (they are in the pool, or stuck) and, when adding, of those that are full; they are for
  * counting.c. It also leaves counters that have stuck, and probes that repeat, which count once.
  * Vectors tell beforehand whether a block has anything of all that. Most have nothing, and there
- * the steps need not look, which saves a seventh. Nowhere is there a branch that asks whether a bit
+ * the steps need not look, which saves a sixth. Nowhere is there a branch that asks whether a bit
  * is set already, which is a coin's throw in a filter that is full (a third slower).
  *
  * Probes go one by one, though some wait for what the one before has stored: sorted by group there
