@@ -46,28 +46,6 @@ static inline unsigned nay__parity64(uint64_t x) {
 #endif
 }
 
-/*
- * nay__select64: the position of the r-th set bit of x, from r = 0; x has more than r. Counts of
- * pairs, nibbles and bytes lead there without a branch.
- */
-static inline unsigned nay__select64(uint64_t x, unsigned r) {
-  uint64_t pairs = x - (x >> 1 & 0x5555555555555555u);
-  uint64_t nibbles = (pairs & 0x3333333333333333u) + (pairs >> 2 & 0x3333333333333333u);
-  uint64_t sums = ((nibbles + (nibbles >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u;
-  /* byte i of sums: bits up to byte i. One mark for each byte whose sum is at most r */
-  uint64_t marks = ((r * 0x0101010101010101u | 0x8080808080808080u) - sums) & 0x8080808080808080u;
-  unsigned at = (unsigned)((marks >> 7) * 0x0101010101010101u >> 56) * 8;
-  r -= (unsigned)(sums << 8 >> at & 0xff);
-  unsigned below = (unsigned)(nibbles >> at & 15), skip = r >= below;
-  r -= below & (0 - skip);
-  at += 4 * skip;
-  below = (unsigned)(pairs >> at & 3);
-  skip = r >= below;
-  r -= below & (0 - skip);
-  at += 2 * skip;
-  return at + (r >= (x >> at & 1));
-}
-
 /* nay__mulhi: the high 64 bits of a * b. */
 static inline uint64_t nay__mulhi(uint64_t a, uint64_t b) {
 #if defined(__SIZEOF_INT128__)

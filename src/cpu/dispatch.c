@@ -2,13 +2,25 @@
 #include "cpu/crc32c.h"
 #include "cpu/kernels_simd.h"
 
+#if NAY_HAS_X86_KERNELS
+/*
+ * Zen 1 and 2 and those before deposit bits by a microcode that takes longer the more bits there
+ * are, a hundred cycles for a word of counters; Intel's processors, and AMD's from Zen 3 on, in 3.
+ * Zen 3 is the first of AMD's with the wide carry-less product.
+ */
+static bool dispatch_deposits_fast(void) {
+  return __builtin_cpu_is("intel") || __builtin_cpu_supports("vpclmulqdq");
+}
+#endif
+
 const nay_kernels *nay__kernels_at(size_t i) {
-  const nay_kernels *tables[5] = {&nay__kernels_scalar};
+  const nay_kernels *tables[6] = {&nay__kernels_scalar};
   size_t n = 1;
 #if NAY_HAS_X86_KERNELS
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
       __builtin_cpu_supports("popcnt")) {
     tables[n++] = &nay__kernels_avx2;
+    if (dispatch_deposits_fast()) tables[n++] = &nay__kernels_deposit;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512cd")) {

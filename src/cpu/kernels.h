@@ -108,8 +108,8 @@ typedef struct nay_band_sweep {
 
 /* What a kernel has done in a block of a counting filter. */
 typedef struct nay_counted {
-  uint32_t probes; /* the first so many of k; the others need more than a kernel can */
-  bool fresh;      /* a bit of theirs was clear */
+  uint64_t left; /* bit i: probe i needs more than a kernel can */
+  bool fresh;    /* a key that is added: a bit of the others was clear */
 } nay_counted;
 
 /* nay_key_list: keys with a pointer and a length each, or one after the other in a buffer. */
@@ -165,8 +165,8 @@ typedef struct nay_kernels {
   uint64_t (*blocked_add64_ahead)(const nay_bits *, const uint64_t *hashes, const uint64_t *next,
                                   bool tell);
 
-  /* a key of a block and its counters; NULL: counting.c does it. The CPUs that have AVX-512 are not
-   * among those where a deposit takes a hundred cycles */
+  /* a key of a block and its counters, as far as nothing unusual is there; NULL in `shared` alone
+   */
   nay_counted (*counting_add)(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
   nay_counted (*counting_remove)(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
 

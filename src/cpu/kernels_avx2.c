@@ -131,8 +131,20 @@ AVX2 static uint64_t avx2_add64_ahead(const nay_bits *b, const uint64_t *hashes,
   return tell ? avx2_add_any(b, hashes, 64, next, true) : avx2_add_any(b, hashes, 64, next, false);
 }
 
-const nay_kernels nay__kernels_avx2 = {
-    .name = "avx2",
+/* Two tables that differ in how counters are found (kernels_counting.c). */
+#define AVX2_TABLES(...)                                                                     \
+  const nay_kernels nay__kernels_avx2 = {.name = "avx2",                                     \
+                                         .counting_add = nay__counting_add_avx2,             \
+                                         .counting_remove = nay__counting_remove_avx2,       \
+                                         __VA_ARGS__};                                       \
+  const nay_kernels nay__kernels_deposit = {.name = "deposit",                               \
+                                            .counting_add = nay__counting_add_deposit,       \
+                                            .counting_remove = nay__counting_remove_deposit, \
+                                            __VA_ARGS__};
+
+/* A line for each kernel, as in the other tables. */
+/* clang-format off */
+AVX2_TABLES(
     .popcnt = true,
     .bloom_test = nay__avx2_bloom_test,
     .bloom_test_for = nay__avx2_bloom_test_for,
@@ -154,6 +166,7 @@ const nay_kernels nay__kernels_avx2 = {
     .ribbon_look = nay__ribbon_look_avx2,
     .blocked_test64_ahead = avx2_test64_ahead,
     .blocked_add64_ahead = avx2_add64_ahead,
-};
+)
+/* clang-format on */
 
 #endif /* NAY_HAS_X86_KERNELS */

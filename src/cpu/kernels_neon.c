@@ -87,6 +87,8 @@ const nay_kernels nay__kernels_neon = {
     .ribbon_look = nay__ribbon_look_neon,
     .blocked_test64_ahead = neon_test64_ahead,
     .blocked_add64_ahead = neon_add64_ahead,
+    .counting_add = nay__counting_add,
+    .counting_remove = nay__counting_remove,
 };
 
 #endif /* NAY_HAS_NEON_KERNELS */

@@ -8,7 +8,7 @@
  * Readers hold no lock: they see each byte before or after, and once an add has returned and its
  * thread has told another of it, after.
  */
-#include "cpu/kernels_define.h"
+#include "cpu/kernels_simd.h"
 
 /* ---- blocked, plain ---- */
 
@@ -66,6 +66,8 @@ const nay_kernels nay__kernels_scalar = {
     .blocked_prefetch64 = nay__blocked_prefetch64,
     .blocked_test64_ahead = scalar_test64_ahead,
     .blocked_add64_ahead = scalar_add64_ahead,
+    .counting_add = nay__counting_add,
+    .counting_remove = nay__counting_remove,
 };
 
 /* ---- shared: many threads ---- */
@@ -136,4 +138,6 @@ const nay_kernels nay__kernels_shared = {
     .blocked_add64 = shared_blocked_add64,
     .blocked_prefetch64 = nay__blocked_prefetch64,
     .blocked_test64_ahead = shared_blocked_test64_ahead,
+    .counting_add = nay__counting_add, /* on a copy of the bits */
+    .counting_remove = nay__counting_remove,
 };

@@ -45,6 +45,12 @@ uint64_t nay__cuckoo_test64_aimed(const nay_cuckoo_map *map, const uint64_t *has
 nay_probe nay__cuckoo_probe_avx2(unsigned tag_bits);
 
 /* kernels_counting.c */
+nay_counted nay__counting_add(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
+nay_counted nay__counting_remove(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
+nay_counted nay__counting_add_avx2(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
+nay_counted nay__counting_remove_avx2(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
+nay_counted nay__counting_add_deposit(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
+nay_counted nay__counting_remove_deposit(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
 nay_counted nay__counting_add_avx512(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
 nay_counted nay__counting_remove_avx512(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
 
@@ -88,6 +94,7 @@ uint64_t nay__neon_bloom_add64(const nay_bits *b, const uint64_t *hashes, unsign
 void nay__neon_bloom_put64(const nay_bits *b, const uint64_t *hashes, unsigned n);
 
 extern const nay_kernels nay__kernels_avx2;
+extern const nay_kernels nay__kernels_deposit; /* AVX2, and a deposit that is fast */
 extern const nay_kernels nay__kernels_avx512;
 extern const nay_kernels nay__kernels_gfni; /* AVX-512 with VBMI and GFNI */
 extern const nay_kernels nay__kernels_neon;

@@ -217,123 +217,42 @@ static uint64_t counting_unary(const uint8_t counts[64]) {
   return word;
 }
 
-/* Writes counters into a group that has neither word nor record; stuck when there is no room. */
+/* Writes counters into a group, wherever they were; it sticks when there is no room. */
 static void counting_put(const counting_page *p, const counting_group *g,
                          const uint8_t counts[64]) {
   unsigned total = 0;
+  bool flagged = counting_flagged(p, g);
   for (unsigned bit = 0; bit < 64; bit++) total += counts[bit];
+  nay__store64le(g->word, total <= 64 ? counting_unary(counts) : 0);
   if (total <= 64) {
-    nay__store64le(g->word, counting_unary(counts));
+    if (flagged) counting_record_delete(p, g);
     return;
   }
-  nay__store64le(g->word, 0);
-  uint8_t *record = counting_record_insert(p, g);
+  uint8_t *record = flagged ? counting_record(p, g) : counting_record_insert(p, g);
   for (unsigned bit = 0; record != NULL && bit < 64; bit++) {
     counting_set_nibble(record, bit, counts[bit]);
   }
 }
 
-/* ---- add and remove in one group ---- */
-
-static void counting_record_add(uint8_t *record, uint64_t mask) {
-  for (; mask != 0; mask &= mask - 1) {
-    unsigned bit = nay__ctz64(mask), count = counting_nibble(record, bit);
-    if (count < COUNTING_STUCK) counting_set_nibble(record, bit, count + 1);
-  }
-}
-
-/* Where the unary counter of a bit starts and how long it is. */
-NAY_INLINE unsigned counting_unary_at(uint64_t plane, uint64_t word, unsigned bit,
-                                      unsigned *length) {
-  unsigned r = nay__popcount64(plane & (((uint64_t)1 << bit) - 1));
-  unsigned start = r == 0 ? 0 : nay__select64(word, r - 1) + 1;
-  *length = (plane >> bit & 1) != 0 ? nay__ctz64(word >> start) + 1 : 0;
-  return start;
-}
-
-NAY_INLINE uint64_t counting_insert_bit(uint64_t word, unsigned at, uint64_t value) {
-  uint64_t low = word & (((uint64_t)1 << at) - 1);
-  return low | (word ^ low) << 1 | value << at;
-}
-
-NAY_INLINE uint64_t counting_delete_bit(uint64_t word, unsigned at) {
-  uint64_t low = word & (((uint64_t)1 << at) - 1);
-  return low | ((word ^ low) >> 1 & ~(((uint64_t)1 << at) - 1));
-}
-
-/* Moves a group whose word is full to the pool, and goes on there; or it sticks. */
-static void counting_overflow(const counting_page *p, const counting_group *g, uint64_t plane,
-                              uint64_t word, uint64_t rest) {
-  uint8_t *record = counting_record_insert(p, g);
-  nay__store64le(g->word, 0);
-  if (record == NULL) return;
-  for (; plane != 0 && word != 0; plane &= plane - 1) {
-    unsigned zeros = nay__ctz64(word);
-    counting_set_nibble(record, nay__ctz64(plane), zeros + 1);
-    word = zeros == 63 ? 0 : word >> (zeros + 1);
-  }
-  counting_record_add(record, rest);
-}
-
-static void counting_group_add(const counting_table *t, const counting_page *p,
-                               const counting_group *g, uint64_t mask) {
-  uint64_t before = nay__load64le(g->plane), plane = before, word = nay__load64le(g->word);
-  counting_store_plane(t, g->plane, before, before | mask);
-  if (counting_flagged(p, g)) {
-    counting_record_add(counting_record(p, g), mask);
-    return;
-  }
-  if (word == 0 && plane != 0) return; /* stuck */
-  for (; mask != 0; mask &= mask - 1) {
-    unsigned bit = nay__ctz64(mask), length;
-    unsigned start = counting_unary_at(plane, word, bit, &length);
-    if (length == COUNTING_STUCK) continue;
-    if (word >> 63 != 0) {
-      counting_overflow(p, g, plane, word, mask);
-      return;
+/*
+ * Adds 1 to the counters of mask, or takes it off, whatever the group is like. Returns whether one
+ * of the bits was clear.
+ */
+static bool counting_group_change(const counting_table *t, const counting_page *p,
+                                  const counting_group *g, uint64_t mask, int change) {
+  uint8_t counts[64];
+  uint64_t before = nay__load64le(g->plane), after = change > 0 ? before | mask : before;
+  if (counting_get(p, g, counts)) {
+    for (uint64_t rest = mask; rest != 0; rest &= rest - 1) {
+      unsigned bit = nay__ctz64(rest);
+      if (counts[bit] == COUNTING_STUCK) continue;
+      counts[bit] = (uint8_t)(counts[bit] + change);
+      if (counts[bit] == 0) after &= ~((uint64_t)1 << bit);
     }
-    word = counting_insert_bit(word, start, length == 0);
-    plane |= (uint64_t)1 << bit;
+    counting_put(p, g, counts);
   }
-  nay__store64le(g->word, word);
-}
-
-/* Takes one off the counters of mask; what is left fits the word again when the sum is 64. */
-static uint64_t counting_record_remove(const counting_page *p, const counting_group *g,
-                                       uint64_t mask, uint64_t plane) {
-  uint8_t *record = counting_record(p, g);
-  for (; mask != 0; mask &= mask - 1) {
-    unsigned bit = nay__ctz64(mask), count = counting_nibble(record, bit);
-    if (count == COUNTING_STUCK) continue;
-    counting_set_nibble(record, bit, count - 1);
-    if (count == 1) plane &= ~((uint64_t)1 << bit);
-  }
-  if (counting_total(record) <= 64) {
-    uint8_t counts[64];
-    counting_get(p, g, counts);
-    counting_record_delete(p, g);
-    nay__store64le(g->word, counting_unary(counts));
-  }
-  return plane;
-}
-
-static void counting_group_remove(const counting_table *t, const counting_page *p,
-                                  const counting_group *g, uint64_t mask) {
-  uint64_t before = nay__load64le(g->plane), plane = before, word = nay__load64le(g->word);
-  if (counting_flagged(p, g)) {
-    counting_store_plane(t, g->plane, before, counting_record_remove(p, g, mask, plane));
-    return;
-  }
-  if (word == 0) return; /* stuck */
-  for (; mask != 0; mask &= mask - 1) {
-    unsigned bit = nay__ctz64(mask), length;
-    unsigned start = counting_unary_at(plane, word, bit, &length);
-    if (length == COUNTING_STUCK) continue;
-    word = counting_delete_bit(word, start);
-    if (length == 1) plane &= ~((uint64_t)1 << bit);
-  }
-  nay__store64le(g->word, word);
-  counting_store_plane(t, g->plane, before, plane);
+  counting_store_plane(t, g->plane, before, after);
+  return (mask & ~before) != 0;
 }
 
 /* ---- the family ---- */
@@ -394,19 +313,6 @@ static double counting_fpr(const nay_shape *shape, uint64_t nkeys) {
   return nay__fpr_blocked(shape->nunits, shape->k, nkeys);
 }
 
-typedef void (*counting_change)(const counting_table *, const counting_page *,
-                                const counting_group *, uint64_t mask);
-
-static void counting_apply(const counting_table *t, uint64_t block, const nay_pattern *pattern,
-                           counting_change change) {
-  counting_page page = counting_page_at(t, block / COUNTING_PAGE);
-  for (unsigned g = 0; g < COUNTING_GROUPS; g++) {
-    if (pattern->word[g] == 0) continue;
-    counting_group group = counting_group_at(t, &page, block, g);
-    change(t, &page, &group, pattern->word[g]);
-  }
-}
-
 static uint8_t *counting_lock(const nay_filter *f, uint64_t block) {
   return f->locks != NULL ? nay__spin_lock(f->locks, block / COUNTING_PAGE) : NULL;
 }
@@ -417,77 +323,80 @@ static void counting_unlock(uint8_t *lock) {
 
 /* Where a block and its counters are, asked for at once: they are two lines far from each other. */
 typedef struct counting_place {
-  uint8_t *plane, *words, *flags; /* flags: a byte, a bit for each group that is in the pool */
+  uint8_t *plane, *words;
 } counting_place;
 
 NAY_INLINE counting_place counting_find(const counting_table *t, uint64_t block) {
   counting_page page = counting_page_at(t, block / COUNTING_PAGE);
-  uint64_t in_page = block % COUNTING_PAGE;
   return (counting_place){t->plane + block * NAY_BLOCK_BYTES,
-                          page.words + in_page * NAY_BLOCK_BYTES, page.flags + in_page};
+                          page.words + block % COUNTING_PAGE * NAY_BLOCK_BYTES};
 }
 
-/* By the kernel, where there is one and no group of the block is in the pool. */
-NAY_INLINE nay_counted counting_quickly(nay_counted (*kernel)(uint8_t *, uint8_t *, uint64_t,
-                                                              uint32_t),
-                                        const nay_filter *f, const counting_place *at,
-                                        uint64_t hash) {
-  if (kernel == NULL || f->locks != NULL || *at->flags != 0) return (nay_counted){0, false};
-  return kernel(at->plane, at->words, hash, f->shape.k);
-}
+typedef nay_counted (*counting_kernel)(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
 
 /* The probes that a kernel has left. */
-static void counting_slowly(const nay_filter *f, const counting_table *t, uint64_t block,
-                            uint64_t hash, uint32_t done, counting_change change) {
-  nay_pattern pattern = nay__block_pattern(hash, f->shape.k),
-              before = nay__block_pattern(hash, done);
-  for (unsigned g = 0; g < COUNTING_GROUPS; g++) pattern.word[g] &= ~before.word[g];
-  counting_apply(t, block, &pattern, change);
-}
-
-static bool counting_is_unique(const nay_filter *f) {
-  return NAY_UNLIKELY((f->shape.extra & COUNTING_UNIQUE) != 0);
-}
-
-static NAY_NOINLINE bool counting_add_slowly(const nay_filter *f, const counting_table *t,
-                                             uint64_t block, uint64_t hash, nay_counted counted) {
-  uint8_t *lock = counting_lock(f, block);
-  bool all_set = f->kernels->blocked_test(&f->bits, hash);
-  if (!all_set || counted.fresh || !counting_is_unique(f)) {
-    counting_slowly(f, t, block, hash, counted.probes, counting_group_add);
+static NAY_NOINLINE bool counting_rest(const counting_table *t, uint64_t block, uint64_t hash,
+                                       uint64_t left, int change) {
+  counting_page page = counting_page_at(t, block / COUNTING_PAGE);
+  uint64_t mask[COUNTING_GROUPS] = {0};
+  bool fresh = false;
+  for (uint32_t h = (uint32_t)hash; left != 0; left >>= 1, h *= NAY_G32) {
+    mask[h >> 29] |= (left & 1) << (h >> 23 & 63);
   }
-  counting_unlock(lock);
-  return all_set && !counted.fresh;
+  for (unsigned g = 0; g < COUNTING_GROUPS; g++) {
+    if (mask[g] == 0) continue;
+    counting_group group = counting_group_at(t, &page, block, g);
+    fresh |= counting_group_change(t, &page, &group, mask[g], change);
+  }
+  return fresh;
 }
 
-/* Whether all its bits were set before. */
+/* The kernel works on a copy of the bits, since others may read them. */
+static NAY_NOINLINE nay_counted counting_shared(const counting_table *t, const counting_place *at,
+                                                uint64_t hash, uint32_t k, counting_kernel kernel) {
+  uint8_t copy[NAY_BLOCK_BYTES];
+  memcpy(copy, at->plane, sizeof copy);
+  nay_counted counted = kernel(copy, at->words, hash, k);
+  for (unsigned i = 0; i < sizeof copy; i += 8) {
+    counting_store_plane(t, at->plane + i, nay__load64le(at->plane + i), nay__load64le(copy + i));
+  }
+  return counted;
+}
+
+/* Whether a bit of the key was clear. */
+NAY_INLINE bool counting_change(const nay_filter *f, const counting_table *t, uint64_t block,
+                                uint64_t hash, counting_kernel kernel, int change) {
+  counting_place at = counting_find(t, block);
+  nay_counted counted = NAY_UNLIKELY(t->shared) ? counting_shared(t, &at, hash, f->shape.k, kernel)
+                                                : kernel(at.plane, at.words, hash, f->shape.k);
+  if (NAY_LIKELY(counted.left == 0)) return counted.fresh;
+  return counting_rest(t, block, hash, counted.left, change) || counted.fresh;
+}
+
+/* Whether the key was new. */
 NAY_INLINE bool counting_add_one(const nay_filter *f, const counting_table *t, uint64_t hash) {
   uint64_t block = nay__reduce(hash, t->nblocks);
-  counting_place at = counting_find(t, block);
-  nay_counted counted = {0, false};
-  if (!counting_is_unique(f) || !f->kernels->blocked_test(&f->bits, hash)) {
-    counted = counting_quickly(f->kernels->counting_add, f, &at, hash);
-  }
-  if (NAY_LIKELY(counted.probes == f->shape.k)) return !counted.fresh;
-  return counting_add_slowly(f, t, block, hash, counted);
+  uint8_t *lock = counting_lock(f, block);
+  bool once = NAY_UNLIKELY((f->shape.extra & COUNTING_UNIQUE) != 0);
+  bool is_new = (!once || !f->kernels->blocked_test(&f->bits, hash)) &&
+                counting_change(f, t, block, hash, f->kernels->counting_add, 1);
+  counting_unlock(lock);
+  return is_new;
 }
 
 static nay_status counting_add(nay_filter *f, nay_hash h, bool *is_new) {
   counting_table t = counting_of(f);
-  *is_new = !counting_add_one(f, &t, h.lo);
+  *is_new = counting_add_one(f, &t, h.lo);
   return NAY_OK;
 }
 
 static nay_status counting_remove(nay_filter *f, nay_hash h) {
   counting_table t = counting_of(f);
   uint64_t block = nay__reduce(h.lo, t.nblocks);
-  counting_place at = counting_find(&t, block);
-  NAY_PREFETCH(at.words);
+  NAY_PREFETCH(counting_find(&t, block).words);
   uint8_t *lock = counting_lock(f, block);
   bool was_there = f->kernels->blocked_test(&f->bits, h.lo);
-  if (was_there && counting_quickly(f->kernels->counting_remove, f, &at, h.lo).probes == 0) {
-    counting_slowly(f, &t, block, h.lo, 0, counting_group_remove);
-  }
+  if (was_there) counting_change(f, &t, block, h.lo, f->kernels->counting_remove, -1);
   counting_unlock(lock);
   return was_there ? NAY_OK : NAY_ENOENT;
 }
@@ -532,7 +441,6 @@ NAY_INLINE void counting_fetch(const counting_table *t, uint64_t hash) {
   counting_place at = counting_find(t, nay__reduce(hash, t->nblocks));
   NAY_PREFETCH(at.plane);
   NAY_PREFETCH(at.words);
-  NAY_PREFETCH(at.flags);
 }
 
 static nay_status counting_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
@@ -543,7 +451,7 @@ static nay_status counting_add64(nay_filter *f, const uint64_t *lo, const uint64
   for (unsigned i = 0; i < n && i < COUNTING_AHEAD; i++) counting_fetch(&t, lo[i]);
   for (unsigned i = 0; i < n; i++) {
     if (i + COUNTING_AHEAD < n) counting_fetch(&t, lo[i + COUNTING_AHEAD]);
-    *bitmap |= (uint64_t)!counting_add_one(f, &t, lo[i]) << i;
+    *bitmap |= (uint64_t)counting_add_one(f, &t, lo[i]) << i;
   }
   return NAY_OK;
 }
@@ -566,10 +474,12 @@ static void counting_join(const counting_table *dst, const counting_page *dst_pa
   if (more == 0) return;
   bool counted = counting_get(dst_page, to, sum);
   counted &= counting_get(src_page, from, other);
-  if (counting_flagged(dst_page, to)) counting_record_delete(dst_page, to);
   counting_store_plane(dst, to->plane, before, before | more);
-  nay__store64le(to->word, 0); /* stuck, unless the sum can be put */
-  if (!counted) return;
+  if (!counted) {
+    if (counting_flagged(dst_page, to)) counting_record_delete(dst_page, to);
+    nay__store64le(to->word, 0);
+    return;
+  }
   for (unsigned bit = 0; bit < 64; bit++) {
     unsigned total = (unsigned)sum[bit] + other[bit];
     sum[bit] = (uint8_t)(total < COUNTING_STUCK ? total : COUNTING_STUCK);

@@ -92,6 +92,42 @@ static unsigned check_adds(const nay_kernels *table, uint32_t k) {
   return n + (memcmp(want, got, sizeof want) != 0);
 }
 
+/*
+ * Adds and removes by a counting filter that holds the table, and by one for many threads: how
+ * many answers differ, or bytes in the end. The pools of 16 blocks fill up.
+ */
+static unsigned check_changes(const nay_kernels *table) {
+  unsigned n = 0;
+  for (uint32_t k = 1; k <= 32; k++) {
+    nay_params p = {.kind = NAY_COUNTING, .nbits = 16 * 512, .nkeys = 700, .k = k};
+    nay_filter *fast, *plain;
+    if (nay_filter_new(&p, NULL, &fast) != NAY_OK) return 1;
+    p.flags = NAY_CONCURRENT;
+    if (nay_filter_new(&p, NULL, &plain) != NAY_OK) return 1;
+    fast->kernels = table;
+    for (uint64_t i = 0; i < N; i++) {
+      uint64_t x = nay_hash_mix(i << 8 | k);
+      nay_hash h = {nay_hash_mix(x % (i < N / 2 ? 1000 : 60)), 0};
+      bool a = false, b = false;
+      if (x >> 60 < 5) {
+        n += nay_filter_remove_hash(fast, h) != nay_filter_remove_hash(plain, h);
+      } else {
+        n += nay_filter_add_hash(fast, h, &a) != nay_filter_add_hash(plain, h, &b) || a != b;
+      }
+    }
+    n += memcmp(fast->bits.bytes, plain->bits.bytes, fast->nbytes) != 0;
+    nay_filter_free(fast);
+    nay_filter_free(plain);
+  }
+  return n;
+}
+
+static void print_result(int *tests, int *failed, const char *what, const nay_kernels *table,
+                         unsigned faults) {
+  *failed += faults != 0;
+  printf("%sok %d - %s by %s\n", faults != 0 ? "not " : "", ++*tests, what, table->name);
+}
+
 int main(void) {
   static const nay_kind kinds[] = {NAY_BLOOM, NAY_BLOCKED, NAY_COUNTING, NAY_CUCKOO,
                                    NAY_XOR,   NAY_FUSE,    NAY_RIBBON};
@@ -101,17 +137,12 @@ int main(void) {
   for (size_t t = 0; (table = nay__kernels_at(t)) != NULL; t++) {
     unsigned differ = 0;
     for (uint32_t k = 1; k <= 40; k++) differ += check_adds(table, k);
-    failed += differ != 0;
-    printf("%sok %d - adds by %s\n", differ != 0 ? "not " : "", ++tests, table->name);
+    print_result(&tests, &failed, "adds", table, differ);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-      unsigned n = check_table(kinds[i], table);
-      failed += n != 0;
-      printf("%sok %d - %s by %s\n", n != 0 ? "not " : "", ++tests, nay_kind_name(kinds[i]),
-             table->name);
+      print_result(&tests, &failed, nay_kind_name(kinds[i]), table, check_table(kinds[i], table));
     }
-    unsigned n = check_shards(table);
-    failed += n != 0;
-    printf("%sok %d - fuse of two shards by %s\n", n != 0 ? "not " : "", ++tests, table->name);
+    print_result(&tests, &failed, "fuse of two shards", table, check_shards(table));
+    print_result(&tests, &failed, "counters", table, check_changes(table));
   }
   printf("1..%d\n", tests);
   return failed != 0;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/bits.h"
+#include "base/bytes.h"
 #include "cpu/kernels_bloom.h"
 #include "cpu/kernels_simd.h"
 #include "hash/hash.h"
@@ -263,6 +264,105 @@ static void same_hashes_as_xxhash(void **state) {
   assert_true(refused > 0);
 }
 
+/* ---- a block of a counting filter, against counters one by one ---- */
+
+typedef struct counted_model {
+  uint8_t count[512];
+  bool bare[8]; /* groups that have bits and no counters */
+} counted_model;
+
+static unsigned model_sum(const counted_model *m, unsigned group) {
+  unsigned sum = 0;
+  for (unsigned i = 0; i < 64; i++) sum += m->count[group * 64 + i];
+  return sum;
+}
+
+static void model_write(const counted_model *m, uint8_t *plane, uint8_t *words) {
+  for (unsigned g = 0; g < 8; g++) {
+    uint64_t p = 0, w = 0;
+    for (unsigned i = 0, at = 0; i < 64; i++) {
+      if (m->count[g * 64 + i] == 0) continue;
+      p |= (uint64_t)1 << i;
+      at += m->count[g * 64 + i];
+      if (!m->bare[g]) w |= (uint64_t)1 << (at - 1);
+    }
+    nay__store64le(plane + g * 8, p);
+    nay__store64le(words + g * 8, w);
+  }
+}
+
+/* Groups that are empty, sparse or dense; in a block also large counters, full groups, bare ones,
+ * or all of these. */
+static counted_model model_random(uint64_t seed) {
+  counted_model m = {{0}, {false}};
+  bool large = seed % 5 % 4 == 1, full = seed % 5 >= 3, bare = seed % 5 == 2 || seed % 5 == 4;
+  for (unsigned g = 0; g < 8; g++) {
+    uint64_t x = nay_hash_mix(seed << 8 | g);
+    unsigned room = full && x % 4 == 0 ? 58 + (unsigned)(x >> 8) % 7 : (unsigned)(x >> 8) % 45;
+    for (uint64_t i = 0; room > 0; i++) {
+      uint64_t y = nay_hash_mix(x ^ i);
+      uint8_t *count = &m.count[g * 64 + y % 64];
+      unsigned more = large && (y >> 8) % 16 == 0 ? 13 + (unsigned)(y >> 16) % 3 : 1;
+      if (*count + more > 15) more = 15u - *count;
+      if (more > room) more = room;
+      *count = (uint8_t)(*count + more);
+      room -= more;
+    }
+    m.bare[g] = bare && (x >> 16) % 4 == 0 && model_sum(&m, g) > 0;
+  }
+  return m;
+}
+
+static bool model_has(const counted_model *m, uint32_t h, uint32_t k) {
+  for (uint32_t i = 0; i < k; i++, h *= NAY_G32) {
+    if (m->count[h >> 23] == 0) return false;
+  }
+  return true;
+}
+
+static nay_counted model_change(counted_model *m, uint32_t h, uint32_t k, bool removing) {
+  bool seen[512] = {false};
+  nay_counted counted = {0, false};
+  for (uint32_t i = 0; i < k; i++, h *= NAY_G32) {
+    uint8_t *count = &m->count[h >> 23];
+    if (seen[h >> 23]) continue;
+    seen[h >> 23] = true;
+    if (m->bare[h >> 29] || (!removing && model_sum(m, h >> 29) == 64)) {
+      counted.left |= (uint64_t)1 << i;
+    } else if (*count < 15) {
+      counted.fresh |= *count == 0;
+      *count = (uint8_t)(removing ? *count - 1 : *count + 1);
+    }
+  }
+  return counted;
+}
+
+static void counts_one_by_one(void **state) {
+  const nay_kernels *table = *state;
+  unsigned left = 0, removed = 0;
+  for (uint64_t round = 0; round < 3000; round++) {
+    counted_model m = model_random(round);
+    uint32_t k = 1 + (uint32_t)(round % (round % 4 == 0 ? 64 : 18));
+    uint8_t got[128], written[128];
+    model_write(&m, got, got + 64);
+    for (unsigned step = 0; step < 12; step++) {
+      bool removing = step % 3 == 2; /* the key of the step before */
+      uint64_t hash = a_hash(round << 8, (step - removing) * 3);
+      if (removing && !model_has(&m, (uint32_t)hash, k)) continue; /* it was left */
+      nay_counted want = model_change(&m, (uint32_t)hash, k, removing);
+      nay_counted counted = removing ? table->counting_remove(got, got + 64, hash, k)
+                                     : table->counting_add(got, got + 64, hash, k);
+      assert_int_equal(counted.left, want.left);
+      if (!removing) assert_int_equal(counted.fresh, want.fresh);
+      model_write(&m, written, written + 64);
+      assert_memory_equal(got, written, sizeof written);
+      left += want.left != 0;
+      removed += removing;
+    }
+  }
+  assert_true(left > 1000 && removed > 1000);
+}
+
 static uint64_t word_at(const uint8_t *block, unsigned column, unsigned half) {
   uint64_t word;
   memcpy(&word, block + column * 16 + half * 8, 8);
@@ -332,7 +432,7 @@ static void same_slots(void **state) {
 }
 
 int main(void) {
-  test_case tests[48] = {TEST(powers_of_g), TEST(powers_of_big_g)};
+  test_case tests[64] = {TEST(powers_of_g), TEST(powers_of_big_g)};
   size_t n = 2;
   const nay_kernels *table;
   for (size_t i = 0; (table = nay__kernels_at(i)) != NULL; i++) {
@@ -341,6 +441,7 @@ int main(void) {
     tests[n++] = (test_case)TEST_WITH(table->name, bloom_batches, table);
     tests[n++] = (test_case)TEST_WITH(table->name, puts_are_adds, table);
     tests[n++] = (test_case)TEST_WITH(table->name, ahead_is_the_same, table);
+    tests[n++] = (test_case)TEST_WITH(table->name, counts_one_by_one, table);
     if (table->keep64 != NULL) {
       tests[n++] = (test_case)TEST_WITH(table->name, keeps_a_range, table);
     }
