@@ -35,7 +35,6 @@
 #include "math/plan.h"
 #include "os/pages.h"
 
-#define SPREAD_FAR ((size_t)24 << 20) /* bytes of a filter: more than its share of a last cache */
 #define SPREAD_TOO_FAR ((uint64_t)1 << 37) /* bytes: a place would need more than 32 bits */
 #define SPREAD_NEAR ((uint64_t)256 << 10)  /* bytes of a neighbourhood: a quarter of a usual L2 */
 #define SPREAD_MAX 1024u                   /* neighbourhoods */
@@ -59,7 +58,7 @@ struct nay_spread {
 bool nay__spread_pays(const nay_filter *f, uint64_t n) {
   if (f->family->add_near == NULL || f->locks != NULL) return false;
   if ((f->flags & NAY_LOW_MEMORY) != 0) return false;
-  if (f->nbytes < SPREAD_FAR || f->nbytes >= SPREAD_TOO_FAR) return false;
+  if (f->nbytes < NAY_FAR_BYTES || f->nbytes >= SPREAD_TOO_FAR) return false;
   uint64_t lines = f->nbytes / NAY_CACHE_LINE; /* not to be read for less than four adds each */
   return n / 4 >= (f->family->bits_of != NULL ? lines / f->shape.k : lines);
 }

@@ -25,6 +25,12 @@
 #define NAY_G32 0x9e3779b9u
 
 /*
+ * Bytes of a filter that is far: more than its share of a last level of cache. Several lines of a
+ * key are then asked for before they are looked at; nearer, asking costs more than it gives.
+ */
+#define NAY_FAR_BYTES ((uint64_t)24 << 20)
+
+/*
  * nay_bits: what a kernel needs to know of a filter. `nunits` counts bits (bloom) or blocks. It
  * begins with the filter's own probe, for nay_filter_may_contain_hash.
  */
@@ -178,6 +184,9 @@ typedef struct nay_kernels {
    * of shards with an even factor, which is no factor; what is returned for them means nothing */
   uint64_t (*fuse_test64)(const nay_fuse_map *, const uint64_t *x, uint64_t *fixed);
   uint64_t (*cuckoo_test64)(const nay_cuckoo_map *, const uint64_t *hashes);
+  /* ask for the lines of n keys, a multiple of 8 and at most 64; there if the two above are */
+  void (*fuse_ask)(const nay_fuse_map *, const uint64_t *x, unsigned n);
+  void (*cuckoo_ask)(const nay_cuckoo_map *, const uint64_t *hashes, unsigned n);
   /* one key of tags of so many bits that do not grow. NULL, or it returns NULL: cuckoo.c does it */
   nay_probe (*cuckoo_probe)(unsigned tag_bits);
   bool (*ribbon_look)(const nay_ribbon_spot *); /* NULL: ribbon.c does it by words */

@@ -207,6 +207,17 @@ AIM NAY_INLINE aim_words aim_upper(aim_words low, aim_words top, const aim_facto
   return aim_pack_top(product) + low * c->top_words + top * c->low_words;
 }
 
+/* Asks for the lines of AIM_KEYS places, while those of the next keys are computed. */
+NAY_INLINE void aim_ask(const uint8_t *bytes, const uint32_t *at, unsigned unit) {
+  for (unsigned i = 0; i < AIM_KEYS; i++) NAY_PREFETCH(bytes + (size_t)at[i] * unit);
+}
+
+/* Eight bytes at each place: one in nine ends in the next line, and would be waited for. */
+NAY_INLINE void aim_ask_words(const uint8_t *bytes, const uint32_t *at) {
+  aim_ask(bytes, at, 1);
+  aim_ask(bytes + 7, at, 1);
+}
+
 /* Bit i: whether number i is 0. */
 AIM NAY_INLINE uint64_t aim_zeros(aim_wide x) {
   return aim_signs((aim_words)((aim_pack(aim_low(x)) | aim_pack_top(x)) == 0));
@@ -314,23 +325,31 @@ AIM NAY_INLINE uint64_t aim_sum_any(const nay_fuse_map *map, const aim_fuse *spo
   return bitmap;
 }
 
-/* The shards of 64 keys, as places of their factors. */
-AIM NAY_INLINE void aim_shards(const nay_fuse_map *map, const uint64_t *x, uint32_t *shards) {
+/* The shards of n keys, as places of their factors. */
+AIM NAY_INLINE void aim_shards(const nay_fuse_map *map, const uint64_t *x, unsigned n,
+                               uint32_t *shards) {
   const aim_half nshards = aim_all((uint32_t)map->nshards);
-  for (unsigned i = 0; i < 64; i += AIM_KEYS) {
+  for (unsigned i = 0; i < n; i += AIM_KEYS) {
     aim_wide keys = aim_load(x + i);
     aim_store(shards + i, aim_reduce(aim_low(keys), aim_top(keys), nshards) * 8);
   }
 }
 
+/* How a filter is laid out, known where the functions are put together. */
+typedef struct aim_way {
+  unsigned arity;
+  bool is_xor, sharded, straddles, asks;
+} aim_way;
+
 /* All slots; returns the keys whose shard has an even factor. */
-AIM NAY_INLINE uint64_t aim_fuse_keys(const nay_fuse_map *map, const uint64_t *x, unsigned arity,
-                                      bool is_xor, bool sharded, bool straddles, aim_fuse *spots) {
+AIM NAY_INLINE uint64_t aim_fuse_keys(const nay_fuse_map *map, const uint64_t *x, unsigned n,
+                                      aim_way way, aim_fuse *spots) {
+  const bool sharded = way.sharded, straddles = way.straddles;
   const uint32_t stride = (uint32_t)(straddles ? map->stride : map->stride / (map->bits / 8));
   aim_factor factor = aim_factor_of(nay__load64le(map->factors));
   uint64_t odd = sharded ? 0 : 0 - (uint64_t)(map->factors[0] & 1);
-  if (sharded) aim_shards(map, x, spots->shards);
-  for (unsigned i = 0; i < 64; i += AIM_KEYS) {
+  if (sharded) aim_shards(map, x, n, spots->shards);
+  for (unsigned i = 0; i < n; i += AIM_KEYS) {
     aim_words at[4], print, shifts = {0}, array = {0};
     if (sharded) {
       aim_wide c = aim_fetch(map->factors, spots->shards + i);
@@ -338,11 +357,13 @@ AIM NAY_INLINE uint64_t aim_fuse_keys(const nay_fuse_map *map, const uint64_t *x
       array = (aim_read(spots->shards + i) >> 3) * stride;
       odd |= aim_signs(factor.low_words << 31) << i;
     }
-    aim_slots(map, x + i, &factor, arity, is_xor, at, &print);
-    for (unsigned j = 0; j < arity; j++) {
+    aim_slots(map, x + i, &factor, way.arity, way.is_xor, at, &print);
+    for (unsigned j = 0; j < way.arity; j++) {
       if (straddles) at[j] *= map->bits;
       if (straddles) shifts |= (at[j] & 7) << 8 * j;
       aim_store(spots->at[j] + i, (straddles ? at[j] >> 3 : at[j]) + array);
+      if (way.asks && straddles) aim_ask_words(map->arrays, spots->at[j] + i);
+      if (way.asks && !straddles) aim_ask(map->arrays, spots->at[j] + i, map->bits / 8);
     }
     if (straddles) aim_store(spots->shifts + i, shifts);
     aim_store(spots->print + i, print);
@@ -350,20 +371,26 @@ AIM NAY_INLINE uint64_t aim_fuse_keys(const nay_fuse_map *map, const uint64_t *x
   return ~odd;
 }
 
-AIM NAY_INLINE uint64_t aim_fuse_aim(const nay_fuse_map *map, const uint64_t *x, unsigned arity,
-                                     bool is_xor, bool straddles, aim_fuse *spots) {
-  return map->nshards == 1 ? aim_fuse_keys(map, x, arity, is_xor, false, straddles, spots)
-                           : aim_fuse_keys(map, x, arity, is_xor, true, straddles, spots);
+AIM NAY_INLINE bool aim_straddles(const nay_fuse_map *map) {
+  return map->bits != 8 && map->bits != 16 && map->bits != 32;
+}
+
+/* `way` without what is found here: one shard or many. */
+AIM NAY_INLINE uint64_t aim_fuse_aim(const nay_fuse_map *map, const uint64_t *x, unsigned n,
+                                     aim_way way, aim_fuse *spots) {
+  if (map->nshards == 1) return aim_fuse_keys(map, x, n, way, spots);
+  way.sharded = true;
+  return aim_fuse_keys(map, x, n, way, spots);
 }
 
 AIM NAY_INLINE uint64_t aim_fuse_test(const nay_fuse_map *map, const uint64_t *x, unsigned arity,
                                       bool is_xor, uint64_t *fixed) {
   aim_fuse spots;
-  if (map->bits != 8 && map->bits != 16 && map->bits != 32) {
-    *fixed = aim_fuse_aim(map, x, arity, is_xor, true, &spots);
+  if (aim_straddles(map)) {
+    *fixed = aim_fuse_aim(map, x, 64, (aim_way){arity, is_xor, false, true, false}, &spots);
     return aim_sum_any(map, &spots, arity);
   }
-  *fixed = aim_fuse_aim(map, x, arity, is_xor, false, &spots);
+  *fixed = aim_fuse_aim(map, x, 64, (aim_way){arity, is_xor, false, false, false}, &spots);
   if (map->bits == 8) return aim_sum8(map->arrays, &spots, arity);
   if (map->bits == 16) return aim_sum16(map->arrays, &spots, arity);
   return aim_sum32(map->arrays, &spots, arity);
@@ -373,6 +400,12 @@ AIM uint64_t nay__fuse_test64_aimed(const nay_fuse_map *map, const uint64_t *x, 
   if (map->segment == 0) return aim_fuse_test(map, x, 3, true, fixed);
   return map->arity == 4 ? aim_fuse_test(map, x, 4, false, fixed)
                          : aim_fuse_test(map, x, 3, false, fixed);
+}
+
+AIM void nay__fuse_ask_aimed(const nay_fuse_map *map, const uint64_t *x, unsigned n) {
+  aim_fuse spots;
+  aim_way way = {map->arity, map->segment == 0, false, aim_straddles(map), true};
+  aim_fuse_aim(map, x, n, way, &spots);
 }
 
 /* ---- cuckoo ---- */
@@ -434,25 +467,37 @@ AIM NAY_INLINE uint64_t aim_compare(const nay_cuckoo_map *map, const aim_cuckoo 
   return ~none;
 }
 
-AIM NAY_INLINE uint64_t aim_cuckoo_test(const nay_cuckoo_map *map, const uint64_t *hashes,
-                                        bool odd) {
-  aim_cuckoo spots;
-  for (unsigned i = 0; i < 64; i += AIM_KEYS) {
+AIM NAY_INLINE void aim_cuckoo_keys(const nay_cuckoo_map *map, const uint64_t *hashes, unsigned n,
+                                    bool odd, bool asks, aim_cuckoo *spots) {
+  for (unsigned i = 0; i < n; i += AIM_KEYS) {
     aim_words tag, home, other;
     aim_buckets(map, hashes + i, &tag, &home, &other);
     home *= map->bits; /* half bytes */
     other *= map->bits;
-    aim_store(spots.tag + i, tag);
-    aim_store(spots.home + i, home >> 1);
-    aim_store(spots.other + i, other >> 1);
-    if (odd) aim_store(spots.shifts + i, (home & 1) << 2 | (other & 1) << 10);
+    aim_store(spots->tag + i, tag);
+    aim_store(spots->home + i, home >> 1);
+    aim_store(spots->other + i, other >> 1);
+    if (odd) aim_store(spots->shifts + i, (home & 1) << 2 | (other & 1) << 10);
+    if (asks) aim_ask_words(map->slots, spots->home + i);
+    if (asks) aim_ask_words(map->slots, spots->other + i);
   }
+}
+
+AIM NAY_INLINE uint64_t aim_cuckoo_test(const nay_cuckoo_map *map, const uint64_t *hashes,
+                                        bool odd) {
+  aim_cuckoo spots;
+  aim_cuckoo_keys(map, hashes, 64, odd, false, &spots);
   return aim_compare(map, &spots, odd);
 }
 
 AIM uint64_t nay__cuckoo_test64_aimed(const nay_cuckoo_map *map, const uint64_t *hashes) {
   return map->bits % 2 == 0 ? aim_cuckoo_test(map, hashes, false)
                             : aim_cuckoo_test(map, hashes, true);
+}
+
+AIM void nay__cuckoo_ask_aimed(const nay_cuckoo_map *map, const uint64_t *hashes, unsigned n) {
+  aim_cuckoo spots;
+  aim_cuckoo_keys(map, hashes, n, false, true, &spots);
 }
 
 #endif

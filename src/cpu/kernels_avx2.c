@@ -162,6 +162,8 @@ AVX2_TABLES(
     .blocked_prefetch64 = nay__blocked_prefetch64,
     .fuse_test64 = nay__fuse_test64_aimed,
     .cuckoo_test64 = nay__cuckoo_test64_aimed,
+    .fuse_ask = nay__fuse_ask_aimed,
+    .cuckoo_ask = nay__cuckoo_ask_aimed,
     .cuckoo_probe = nay__cuckoo_probe_avx2,
     .ribbon_look = nay__ribbon_look_avx2,
     .blocked_test64_ahead = avx2_test64_ahead,

@@ -40,6 +40,8 @@
 /* kernels_aim.c, with AVX2 or NEON */
 uint64_t nay__fuse_test64_aimed(const nay_fuse_map *map, const uint64_t *x, uint64_t *fixed);
 uint64_t nay__cuckoo_test64_aimed(const nay_cuckoo_map *map, const uint64_t *hashes);
+void nay__fuse_ask_aimed(const nay_fuse_map *map, const uint64_t *x, unsigned n);
+void nay__cuckoo_ask_aimed(const nay_cuckoo_map *map, const uint64_t *hashes, unsigned n);
 
 /* kernels_cuckoo.c, with AVX2 */
 nay_probe nay__cuckoo_probe_avx2(unsigned tag_bits);

@@ -615,14 +615,32 @@ static nay_probe cuckoo_kernel(nay_filter *f) {
   }
 }
 
+/* What the CPU can do side by side. */
+static bool cuckoo_is_aimed(const nay_filter *f) {
+  return f->kernels->cuckoo_test64 != NULL && cuckoo_is_plain(&f->shape) &&
+         f->shape.nunits >> 28 == 0;
+}
+
+static nay_cuckoo_map cuckoo_map(const nay_filter *f) {
+  return (nay_cuckoo_map){f->bits.bytes + CUCKOO_HEADER, f->shape.nunits,
+                          cuckoo_low_bits(&f->shape)};
+}
+
+/* Only where lines are far: nearer, finding the buckets twice takes longer than it saves. */
+static void cuckoo_prefetch64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                              unsigned n) {
+  (void)hi;
+  if (n % 8 != 0 || !cuckoo_is_aimed(f) || f->nbytes < NAY_FAR_BYTES) return;
+  nay_cuckoo_map map = cuckoo_map(f);
+  f->kernels->cuckoo_ask(&map, lo, n);
+}
+
 static uint64_t cuckoo_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                               unsigned n) {
   (void)hi;
   cuckoo_table t;
-  if (n == 64 && f->kernels->cuckoo_test64 != NULL && cuckoo_is_plain(&f->shape) &&
-      f->shape.nunits >> 28 == 0) {
-    nay_cuckoo_map map = {f->bits.bytes + CUCKOO_HEADER, f->shape.nunits,
-                          cuckoo_low_bits(&f->shape)};
+  if (n == 64 && cuckoo_is_aimed(f)) {
+    nay_cuckoo_map map = cuckoo_map(f);
     return f->kernels->cuckoo_test64(&map, lo);
   }
   switch (f->shape.extra & 0xffffu) {
@@ -751,6 +769,7 @@ const nay_family nay__family_cuckoo = {
     .test = cuckoo_test,
     .add64 = cuckoo_add64,
     .test64 = cuckoo_test64,
+    .prefetch64 = cuckoo_prefetch64,
     .remove = cuckoo_remove,
     .count = cuckoo_count,
     .census = cuckoo_census,

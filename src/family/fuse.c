@@ -302,11 +302,19 @@ NAY_INLINE void fuse_prepare(nay_fuse_layout layout, unsigned bits, const nay_fu
   }
 }
 
-/* 64 keys, where the CPU does them side by side. */
+/* What the CPU can do side by side. */
+static bool fuse_is_aimed(const nay_filter *f, const nay_fuse_view *v) {
+  return f->kernels->fuse_test64 != NULL && f->nbytes >> 32 == 0 && v->stride >> 29 == 0;
+}
+
+NAY_INLINE nay_fuse_map fuse_map(nay_fuse_layout layout, unsigned bits, const nay_fuse_view *v) {
+  return (nay_fuse_map){v->factors, v->arrays,  v->nshards, v->stride,
+                        v->span,    v->segment, bits,       nay__fuse_arity(layout)};
+}
+
 NAY_INLINE uint64_t fuse_aimed_test(nay_fuse_layout layout, unsigned bits, const nay_filter *f,
                                     const nay_fuse_view *v, const uint64_t *x) {
-  nay_fuse_map map = {v->factors, v->arrays,  v->nshards, v->stride,
-                      v->span,    v->segment, bits,       nay__fuse_arity(layout)};
+  nay_fuse_map map = fuse_map(layout, bits, v);
   uint64_t fixed, bitmap = f->kernels->fuse_test64(&map, x, &fixed);
   for (bitmap &= ~fixed; NAY_UNLIKELY(fixed != 0); fixed &= fixed - 1) {
     unsigned i = nay__ctz64(fixed);
@@ -319,9 +327,7 @@ NAY_INLINE uint64_t fuse_aimed_test(nay_fuse_layout layout, unsigned bits, const
 NAY_INLINE uint64_t fuse_group_test(nay_fuse_layout layout, unsigned bits, const nay_filter *f,
                                     const uint64_t *x, unsigned n) {
   nay_fuse_view v = nay__fuse_view_of(&f->shape, f->bits.bytes);
-  if (n == 64 && f->kernels->fuse_test64 != NULL && f->nbytes >> 32 == 0 && v.stride >> 29 == 0) {
-    return fuse_aimed_test(layout, bits, f, &v, x);
-  }
+  if (n == 64 && fuse_is_aimed(f, &v)) return fuse_aimed_test(layout, bits, f, &v, x);
   if (f->nbytes < FUSE_NEAR && v.nshards == 1) {
     return fuse_near_test(layout, bits, &v, x, n);
   }
@@ -366,6 +372,18 @@ static uint64_t fuse_test64(const nay_filter *f, const uint64_t *lo, const uint6
   if (NAY_LIKELY(premix == 0)) return nay__fuse_test64(f, lo, n);
   for (unsigned i = 0; i < n; i++) x[i] = nay__premix(lo[i], premix);
   return nay__fuse_test64(f, x, n);
+}
+
+/* Only where lines are far: nearer, finding the slots twice takes longer than it saves. */
+static void fuse_prefetch64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                            unsigned n) {
+  (void)hi;
+  nay_fuse_view v = nay__fuse_view_of(&f->shape, f->bits.bytes);
+  bool many = n % 8 == 0 && fuse_is_aimed(f, &v) && nay__load64le(f->bits.bytes) == 0;
+  if (many && f->nbytes >= NAY_FAR_BYTES) {
+    nay_fuse_map map = fuse_map(nay__fuse_layout_of(f), nay__fuse_bits(&f->shape), &v);
+    f->kernels->fuse_ask(&map, lo, n);
+  }
 }
 
 static unsigned fuse_touch(const nay_filter *f, nay_hash h, const uint8_t **addresses) {
@@ -451,7 +469,8 @@ static nay_status xor_check(const nay_shape *shape, const uint8_t *payload, size
 
 #define FUSE_SHARED                                                                \
   .traits = 0, .fpr = fuse_fpr, .build = &nay__peel_solver, .kernel = fuse_kernel, \
-  .test = fuse_find_any, .test64 = fuse_test64, .census = fuse_census, .touch = fuse_touch
+  .test = fuse_find_any, .test64 = fuse_test64, .prefetch64 = fuse_prefetch64,     \
+  .census = fuse_census, .touch = fuse_touch
 
 const nay_family nay__family_xor = {
     .kind = NAY_XOR,
