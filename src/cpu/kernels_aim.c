@@ -15,7 +15,7 @@
  * are the bits around a fingerprint: these are compared in vectors again. Fingerprints of whole
  * bytes are summed one key at a time, where a load and a sum are one instruction.
  *
- * Measured on Zen 4, in the cache, ns a key, one key at a time and here: cuckoo 3.5 and 1.15, fuse
+ * Measured on Zen 4, in the cache, ns a key, one key at a time and here: cuckoo 3.2 and 1.2, fuse
  * of 8 bits 2.5 and 1.5. Vectors of 512 bits, which multiply 64 by 64, took 2.3 and 1.8, so there
  * is no third kind. NEON has only been counted, not timed.
  */
@@ -95,7 +95,7 @@ AIM NAY_INLINE __m128i aim_fetch2(const uint8_t *bytes, const uint32_t *at) {
   return _mm_insert_epi64(low, (int64_t)nay__load64le(bytes + at[1]), 1);
 }
 
-/* The eight bytes at each place. Gathering them is slower here, and far slower on some others. */
+/* The eight bytes at each place. Gathered, cuckoo takes 1.6 ns where this takes 1.2. */
 AIM NAY_INLINE aim_wide aim_fetch(const uint8_t *bytes, const uint32_t *at) {
   return (aim_wide){aim_join(aim_fetch2(bytes, at), aim_fetch2(bytes, at + 4)),
                     aim_join(aim_fetch2(bytes, at + 2), aim_fetch2(bytes, at + 6))};

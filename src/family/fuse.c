@@ -303,8 +303,8 @@ NAY_INLINE void fuse_prepare(nay_fuse_layout layout, unsigned bits, const nay_fu
 }
 
 /* 64 keys, where the CPU does them side by side. */
-static uint64_t fuse_aimed_test(nay_fuse_layout layout, unsigned bits, const nay_filter *f,
-                                const nay_fuse_view *v, const uint64_t *x) {
+NAY_INLINE uint64_t fuse_aimed_test(nay_fuse_layout layout, unsigned bits, const nay_filter *f,
+                                    const nay_fuse_view *v, const uint64_t *x) {
   nay_fuse_map map = {v->factors, v->arrays,  v->nshards, v->stride,
                       v->span,    v->segment, bits,       nay__fuse_arity(layout)};
   uint64_t fixed, bitmap = f->kernels->fuse_test64(&map, x, &fixed);

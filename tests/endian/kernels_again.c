@@ -43,6 +43,23 @@ static unsigned check_table(nay_kind kind, const nay_kernels *table) {
   return n;
 }
 
+/* As many keys as make two shards, the first N of them those that are asked for. */
+static unsigned check_shards(const nay_kernels *table) {
+  const size_t nkeys = ((size_t)1 << 21) + 5;
+  uint64_t *keys = malloc(nkeys * sizeof *keys);
+  unsigned n = 1;
+  nay_filter *f;
+  for (size_t i = 0; keys != NULL && i < nkeys; i++)
+    keys[i] = nay_hash_mix(i < N ? i : NPROBES + i);
+  nay_params p = {.kind = NAY_FUSE, .hash = NAY_HASH_CALLER, .fpr = 1.0 / 512};
+  if (keys != NULL && nay_filter_build(&p, keys, nkeys, NULL, &f) == NAY_OK) {
+    n = f->fuse.nshards == 2 ? differences(f, table) : 1;
+    nay_filter_free(f);
+  }
+  free(keys);
+  return n;
+}
+
 int main(void) {
   static const nay_kind kinds[] = {NAY_BLOOM, NAY_BLOCKED, NAY_COUNTING, NAY_CUCKOO,
                                    NAY_XOR,   NAY_FUSE,    NAY_RIBBON};
@@ -56,6 +73,9 @@ int main(void) {
       printf("%sok %d - %s by %s\n", n != 0 ? "not " : "", ++tests, nay_kind_name(kinds[i]),
              table->name);
     }
+    unsigned n = check_shards(table);
+    failed += n != 0;
+    printf("%sok %d - fuse of two shards by %s\n", n != 0 ? "not " : "", ++tests, table->name);
   }
   printf("1..%d\n", tests);
   return failed != 0;
