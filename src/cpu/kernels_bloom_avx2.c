@@ -7,7 +7,7 @@
  *
  *   test, add   four positions by a vector, the others (three of seven) plainly at the same time,
  *               by another unit of the processor
- *   put         all eight by vectors, so that the stores do not wait for the slowest
+ *   put         all eight by vectors: stores have to wait for less
  *   test64      two probes of eight keys by vectors and gathers; the numbers of the keys that are
  *               left, packed by a table, without a branch; those are tested one by one
  *

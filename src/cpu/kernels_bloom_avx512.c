@@ -6,10 +6,11 @@
  *
  *   reduce(x, nbits) = (high32(x) * nbits + (low32(x) * nbits >> 32)) >> 32
  *
- * takes two products of 32 by 32 bits. One key: the eight lanes are its probes, h * (1, G, G^2
- * ...), and each goes to a general register to load its word. A batch: the lanes are eight keys,
- * and words are gathered; keys that are left after two probes are moved together, again without a
- * branch. Larger arrays take the plain way. Figures: doc/design/speed.md.
+ * takes two products of 32 by 32 bits. One key: lanes are its probes, h * (1, G, G^2 ...), and each
+ * goes to a general register to load its word. A test has four of them in half a register and the
+ * others plainly, so that both multipliers work; a put has eight. A batch: the lanes are eight
+ * keys, and words are gathered; keys that are left after two probes are moved together, again
+ * without a branch. Larger arrays take the plain way. Figures: doc/design/speed.md.
  */
 #include "cpu/kernels_bloom.h"
 #include "cpu/kernels_simd.h"
