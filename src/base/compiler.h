@@ -8,13 +8,14 @@
 /*
  * NAY_PREFETCH asks for a line that is needed some keys later, into the second level of the cache:
  * twice as many can be on their way there as into the first, and the rest of the way hides behind
- * other work (doc/design/speed.md). NAY_PREFETCH_TO_WRITE is for the line of the key that is being
- * added, right before it is read.
+ * other work (doc/design/speed.md). NAY_PREFETCH_SOON is for what is needed next, into the first;
+ * NAY_PREFETCH_TO_WRITE for the line of the key that is being added, right before it is read.
  */
 #if defined(__GNUC__) || defined(__clang__)
 #define NAY_LIKELY(x) __builtin_expect(!!(x), 1)
 #define NAY_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define NAY_PREFETCH(p) __builtin_prefetch((p), 0, 2)
+#define NAY_PREFETCH_SOON(p) __builtin_prefetch((p), 0, 3)
 #define NAY_PREFETCH_TO_WRITE(p) __builtin_prefetch((p), 1, 3)
 #define NAY_INLINE static inline __attribute__((always_inline))
 #define NAY_NOINLINE __attribute__((noinline))
@@ -23,6 +24,7 @@
 #define NAY_LIKELY(x) (x)
 #define NAY_UNLIKELY(x) (x)
 #define NAY_PREFETCH(p) ((void)(p))
+#define NAY_PREFETCH_SOON(p) ((void)(p))
 #define NAY_PREFETCH_TO_WRITE(p) ((void)(p))
 #define NAY_INLINE static inline
 #define NAY_NOINLINE

@@ -99,21 +99,26 @@ AVX512 NAY_INLINE uint64_t avx512_add_all(const nay_bits *b, const uint64_t *has
 
 /*
  * Many tests: what is missing of each key goes to a byte, and one instruction finds the bytes that
- * are 0. To make a bit of each answer and put it in its place takes a fifth of the time.
+ * are 0. To make a bit of each answer and put it in its place takes a fifth of the time. These
+ * loops are so quick that far lines, asked for into the second level, must be asked for again, into
+ * the first (100 M keys: 4.1 to 3.7 ns; nearer it costs a tenth).
  */
+#define AVX512_SOON 8u
 AVX512 NAY_INLINE uint64_t avx512_test_all(const nay_bits *b, const uint64_t *hashes, unsigned n,
-                                           const uint64_t *next, uint32_t k) {
+                                           const uint64_t *next, bool far, uint32_t k) {
   uint8_t missing[64] __attribute__((aligned(64)));
   _mm512_store_si512(missing, _mm512_set1_epi8(1)); /* of keys that are not there */
   for (unsigned i = 0; i < n; i++) {
     if (next != NULL) NAY_PREFETCH(nay__block_of(b, next[i]));
+    if (far && i + AVX512_SOON < n) NAY_PREFETCH_SOON(nay__block_of(b, hashes[i + AVX512_SOON]));
     missing[i] = k <= 8 ? avx512_missing(b, hashes[i], k) : !avx512_test_one(b, hashes[i], k);
   }
   __m512i all = _mm512_load_si512(missing);
   return _mm512_testn_epi8_mask(all, all);
 }
 
-#define AVX512_TEST_ALL(next, k) word = avx512_test_all(b, hashes, n, next, k)
+#define AVX512_TEST_ALL(next, k) word = avx512_test_all(b, hashes, n, next, false, k)
+#define AVX512_TEST_FAR(next, k) word = avx512_test_all(b, hashes, n, next, true, k)
 
 AVX512 bool nay__avx512_blocked_test(const nay_bits *b, uint64_t hash) {
   return avx512_test_one(b, hash, b->k);
@@ -129,7 +134,11 @@ AVX512 uint64_t nay__avx512_test64_ahead(const nay_bits *b, const uint64_t *hash
                                          const uint64_t *next) {
   const unsigned n = 64;
   uint64_t word;
-  NAY_FOR_USUAL_K(b->k, AVX512_TEST_ALL, next)
+  if (b->nunits >= NAY_FAR_BYTES / NAY_BLOCK_BYTES) {
+    NAY_FOR_USUAL_K(b->k, AVX512_TEST_FAR, next)
+  } else {
+    NAY_FOR_USUAL_K(b->k, AVX512_TEST_ALL, next)
+  }
   return word;
 }
 
