@@ -67,6 +67,9 @@ uint64_t nay__bloom_test64(const nay_bits *b, const uint64_t *hashes, unsigned n
     who[kept] = (uint8_t)i;
     kept += nay__bloom_look_all(b, hashes[i], first);
   }
+  for (unsigned i = 0; i < kept && nay__bloom_is_very_far(b); i++) {
+    nay__bloom_ask(b, left[i], b->k - first);
+  }
   for (unsigned i = 0; i < kept; i++) {
     word |= (uint64_t)nay__bloom_test_k(b, left[i], b->k - first) << who[i];
   }
@@ -75,12 +78,7 @@ uint64_t nay__bloom_test64(const nay_bits *b, const uint64_t *hashes, unsigned n
 
 /* Asks for the lines of some keys where they are far, before the first of them is added. */
 NAY_INLINE void bloom_ask(const nay_bits *b, const uint64_t *hashes, unsigned n) {
-  for (unsigned i = 0; i < n && nay__bloom_is_far(b); i++) {
-    uint64_t h = hashes[i];
-    for (uint32_t probe = 0; probe < b->k; probe++, h *= NAY_G64) {
-      NAY_PREFETCH(b->bytes + (nay__reduce(h, b->nunits) >> 3));
-    }
-  }
+  for (unsigned i = 0; i < n && nay__bloom_is_far(b); i++) nay__bloom_ask(b, hashes[i], b->k);
 }
 
 uint64_t nay__bloom_add64(const nay_bits *b, const uint64_t *hashes, unsigned n) {

@@ -39,18 +39,31 @@ NAY_INLINE bool nay__bloom_test_k(const nay_bits *b, uint64_t h, uint32_t k) {
   return nay__bloom_look_all(b, h, k);
 }
 
+/* Batches ask for lines from farther off than adds do: what is near comes by itself. */
+NAY_INLINE bool nay__bloom_is_very_far(const nay_bits *b) { return b->nunits >= NAY_FAR_BYTES * 8; }
+
+/* Asks for the lines of k probes. */
+NAY_INLINE void nay__bloom_ask(const nay_bits *b, uint64_t h, uint32_t k) {
+  for (uint32_t i = 0; i < k; i++, h *= NAY_G64) {
+    NAY_PREFETCH(b->bytes + (nay__reduce(h, b->nunits) >> 3));
+  }
+}
+
 /* The body of a test64: those whom first() leaves are tested one by one with name_test_k. */
 #define NAY_BLOOM_REST(name, k)                                           \
   for (unsigned i = 0; i < kept; i++) {                                   \
     uint64_t x = hashes[who[i]] * (NAY_G64 * NAY_G64);                    \
     word |= (uint64_t)name##_test_k(b, x, (k)-NAY_BLOOM_FIRST) << who[i]; \
   }
-#define NAY_BLOOM_TEST64(name, first)                                 \
-  uint8_t who[64 + 8];                                                \
-  uint32_t few = b->k < NAY_BLOOM_FIRST ? b->k : NAY_BLOOM_FIRST;     \
-  uint64_t word = 0;                                                  \
-  unsigned kept = first(b, hashes, n, few, who);                      \
-  NAY_FOR_USUAL_K(b->k - few + NAY_BLOOM_FIRST, NAY_BLOOM_REST, name) \
+#define NAY_BLOOM_TEST64(name, first)                                    \
+  uint8_t who[64 + 8];                                                   \
+  uint32_t few = b->k < NAY_BLOOM_FIRST ? b->k : NAY_BLOOM_FIRST;        \
+  uint64_t word = 0;                                                     \
+  unsigned kept = first(b, hashes, n, few, who);                         \
+  for (unsigned i = 0; i < kept && nay__bloom_is_very_far(b); i++) {     \
+    nay__bloom_ask(b, hashes[who[i]] * (NAY_G64 * NAY_G64), b->k - few); \
+  }                                                                      \
+  NAY_FOR_USUAL_K(b->k - few + NAY_BLOOM_FIRST, NAY_BLOOM_REST, name)    \
   return word
 
 /*

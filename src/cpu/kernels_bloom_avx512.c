@@ -152,6 +152,9 @@ BLOOM8_AVX512 uint64_t nay__avx512_bloom_test64(const nay_bits *b, const uint64_
   uint32_t probes = b->k < BLOOM8_FIRST ? b->k : BLOOM8_FIRST;
   bloom8_first(b, hashes, n, probes, &left);
   uint32_t more = b->k - probes;
+  for (unsigned i = 0; i < left.n && nay__bloom_is_very_far(b); i++) {
+    nay__bloom_ask(b, left.x[i], more);
+  }
   for (; more > BLOOM8_NEXT; more -= BLOOM8_NEXT) bloom8_next(b, BLOOM8_NEXT, &left);
   return bloom8_last(b, more, &left);
 }
