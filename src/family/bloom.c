@@ -176,20 +176,20 @@ static uint64_t bloom_test64(const nay_filter *f, const uint64_t *lo, const uint
   return f->kernels->bloom_test64(&f->bits, lo, n);
 }
 
-static void bloom_ask(const nay_filter *f, uint64_t h, uint32_t probes) {
+static void bloom_fetch(const nay_filter *f, uint64_t h, uint32_t probes) {
   for (uint32_t i = 0; i < f->shape.k && i < probes; i++, h *= NAY_G64) {
     NAY_PREFETCH(f->bits.bytes + (nay__reduce(h, f->shape.nunits) >> 3));
   }
 }
 
 /* A probe looks at eight bits at once; few absent keys get further. */
-static void bloom_prepare(const nay_filter *f, nay_hash h) { bloom_ask(f, h.lo, 8); }
+static void bloom_prepare(const nay_filter *f, nay_hash h) { bloom_fetch(f, h.lo, 8); }
 
 /* A batch looks at two bits of each key first. What is not far comes by itself. */
 static void bloom_prefetch64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                              unsigned n) {
   (void)hi;
-  for (unsigned i = 0; i < n && f->nbytes >= NAY_FAR_BYTES; i++) bloom_ask(f, lo[i], 2);
+  for (unsigned i = 0; i < n && f->nbytes >= NAY_FAR_BYTES; i++) bloom_fetch(f, lo[i], 2);
 }
 
 static nay_status bloom_merge(nay_filter *dst, const nay_filter *src) {
