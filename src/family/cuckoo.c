@@ -635,6 +635,12 @@ static void cuckoo_prefetch64(const nay_filter *f, const uint64_t *lo, const uin
   f->kernels->cuckoo_ask(&map, lo, n);
 }
 
+static void cuckoo_prepare(const nay_filter *f, nay_hash h) {
+  cuckoo_table t = cuckoo_of(f);
+  cuckoo_key key = cuckoo_locate(&t, h.lo);
+  cuckoo_prefetch(&t, &key);
+}
+
 static uint64_t cuckoo_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                               unsigned n) {
   (void)hi;
@@ -770,6 +776,7 @@ const nay_family nay__family_cuckoo = {
     .add64 = cuckoo_add64,
     .test64 = cuckoo_test64,
     .prefetch64 = cuckoo_prefetch64,
+    .prepare = cuckoo_prepare,
     .remove = cuckoo_remove,
     .count = cuckoo_count,
     .census = cuckoo_census,

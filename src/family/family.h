@@ -180,7 +180,8 @@ struct nay_family {
   uint64_t (*test64_ahead)(const nay_filter *, const uint64_t *lo, const uint64_t *next);
   nay_status (*add64_ahead)(nay_filter *, const uint64_t *lo, const uint64_t *next,
                             uint64_t *bitmap);
-  /* the same for one key, where test64 does its own asking */
+  /* the same for one key; NULL: prefetch64 does it, or finding the lines takes as long as reading
+   */
   void (*prepare)(const nay_filter *, nay_hash);
   nay_status (*remove)(nay_filter *, nay_hash);
   nay_status (*count)(const nay_filter *, nay_hash, uint64_t *count);

@@ -405,6 +405,12 @@ static unsigned fuse_touch(const nay_filter *f, nay_hash h, const uint8_t **addr
   return n;
 }
 
+static void fuse_prepare_one(const nay_filter *f, nay_hash h) {
+  const uint8_t *addresses[NAY_MAX_TOUCH];
+  unsigned n = fuse_touch(f, h, addresses);
+  for (unsigned i = 0; i < n; i++) NAY_PREFETCH(addresses[i]);
+}
+
 /* ---- whole filters ---- */
 
 static void fuse_census(const nay_filter *a, const nay_filter *b, uint64_t fold,
@@ -470,7 +476,7 @@ static nay_status xor_check(const nay_shape *shape, const uint8_t *payload, size
 #define FUSE_SHARED                                                                \
   .traits = 0, .fpr = fuse_fpr, .build = &nay__peel_solver, .kernel = fuse_kernel, \
   .test = fuse_find_any, .test64 = fuse_test64, .prefetch64 = fuse_prefetch64,     \
-  .census = fuse_census, .touch = fuse_touch
+  .prepare = fuse_prepare_one, .census = fuse_census, .touch = fuse_touch
 
 const nay_family nay__family_xor = {
     .kind = NAY_XOR,
