@@ -15,7 +15,7 @@
  * When a room is full, its part of the filter is read from end to end, which memory does twice as
  * fast as here and there, and then the adds are made in the cache, four hashes for each line.
  * Writing an item to a room and reading it again is sequential, too. Blocked, 10^8 keys of 10
- * bits: 4.8 ns a key in place of 10.6; with rooms half as large 5.4, a quarter 6.7. A desk of 8
+ * bits: 4.8 ns a key in place of 6.4; with rooms half as large 5.4, a quarter 6.7. A desk of 8
  * hashes in place of 32 takes 0.8 ns more, since whether it is full is a branch that nobody can
  * foretell; rooms that are written through the cache 1.5 more. A filter that the last cache holds
  * takes hashes faster as they come.
