@@ -7,9 +7,7 @@
 
 #define NAY_BLOOM_MAX_K 64u
 #define NAY_BLOOM_ROUND 8u /* probes of one key that are looked at without a branch between */
-#define NAY_BLOOM_FIRST                                                                           \
-  2u                       /* probes after which a batch drops what is absent: three keys of four \
-                            */
+#define NAY_BLOOM_FIRST 2u /* probes of a batch before what is absent is dropped: three of four */
 #define NAY_BLOOM_GROUP 8u /* keys whose lines are asked for together: 8 x 7 lines fit in L1 */
 #define NAY_G64_POWER_8 0x06d4b2611beb6861u /* G^8 mod 2^64; a test recomputes it */
 

@@ -169,6 +169,58 @@ static void every_table_answers_alike(void **state) {
   }
 }
 
+#define FAR_KEYS 6000000u
+
+/* A filter of 24 MiB and more, that need not hold many keys, unless it is a static one. */
+static nay_filter *far_filter(nay_kind kind, const uint64_t *hashes) {
+  nay_params p = {.kind = kind, .nkeys = 25000000, .fpr = 0.001};
+  nay_filter *f;
+  if ((nay_kind_traits(kind) & NAY_CAN_ADD) != 0) {
+    assert_ok(nay_filter_new(&p, NULL, &f));
+    assert_ok(nay_filter_add_hash_many(f, hashes, NULL, N, NULL));
+  } else {
+    p.nkeys = FAR_KEYS;
+    p.fpr = 1.0 / ((uint64_t)1 << 32); /* four bytes a key */
+    p.threads = 2;
+    assert_ok(nay_filter_build(&p, hashes, FAR_KEYS, NULL, &f));
+  }
+  assert_true(f->nbytes >= NAY_FAR_BYTES);
+  return f;
+}
+
+/* Lines that are far are asked for ahead, in every family and table in its own way. */
+static void far_filters_answer_alike(void **state) {
+  (void)state;
+  const nay_kind kinds[] = {NAY_BLOOM, NAY_BLOCKED, NAY_COUNTING, NAY_CUCKOO, NAY_FUSE};
+  static uint64_t queries[N + 3], bitmap[(N + 66) / 64];
+  size_t ends[N + 4];
+  uint64_t *hashes = malloc(FAR_KEYS * sizeof *hashes);
+  assert_non_null(hashes);
+  for (size_t i = 0; i < FAR_KEYS; i++) hashes[i] = nay_hash_mix(i);
+  for (size_t i = 0; i < N + 3; i++) queries[i] = nay_hash_mix(i % 2 == 0 ? i / 2 : i << 32);
+  for (size_t i = 0; i < N + 4; i++) ends[i] = i * sizeof queries[0];
+  for (unsigned k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+    nay_filter *f = far_filter(kinds[k], hashes);
+    const nay_kernels *table;
+    for (size_t t = 0; (table = nay__kernels_at(t)) != NULL; t++) {
+      f->kernels = table;
+      assert_ok(nay_filter_may_contain_hash_many(f, queries, NULL, N + 3, bitmap));
+      for (size_t i = 0; i < N + 3; i++) {
+        bool maybe = (bitmap[i / 64] >> (i % 64) & 1) != 0;
+        assert_int_equal(maybe, f->family->test(f, (nay_hash){queries[i], 0}));
+        assert_true(maybe || i % 2 != 0);
+      }
+      assert_ok(nay_filter_may_contain_packed(f, queries, ends, N + 3, bitmap));
+      for (size_t i = 0; i < N + 3; i++) {
+        bool maybe = (bitmap[i / 64] >> (i % 64) & 1) != 0;
+        assert_int_equal(maybe, nay_filter_may_contain(f, &queries[i], sizeof queries[i]));
+      }
+    }
+    nay_filter_free(f);
+  }
+  free(hashes);
+}
+
 /* Whether memory is asked for or not, with answers and without, for one thread and for many. */
 static void batches_of_any_length(void **state) {
   (void)state;
@@ -205,8 +257,9 @@ static void batches_of_any_length(void **state) {
 }
 
 int main(void) {
-  const test_case tests[] = {TEST(packed_is_many),        TEST(hash_many_is_hash),
-                             TEST(unusable_keys),         TEST(prepare_changes_nothing),
-                             TEST(batches_of_any_length), TEST(every_table_answers_alike)};
+  const test_case tests[] = {TEST(packed_is_many),          TEST(hash_many_is_hash),
+                             TEST(unusable_keys),           TEST(prepare_changes_nothing),
+                             TEST(batches_of_any_length),   TEST(every_table_answers_alike),
+                             TEST(far_filters_answer_alike)};
   return run_all(tests);
 }
