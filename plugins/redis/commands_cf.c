@@ -555,39 +555,36 @@ static redis_arg key_args[] = {ARG_KEY, ARG_END};
 #define O_TESTS "O(f * n) for f sub-filters and n items"
 #define O_DUMP "O(n) for a chunk of n bytes"
 
-#define CF_WRITE "write deny-oom"
-#define CF_READ "readonly fast"
-
-/* name, handler, flags, ACL, arity, use of the key, more keys, since, complexity, summary, tips,
- * arguments */
+/* name, handler, flags, ACL, arity, keys, since, complexity, summary, tips, arguments */
 static const module_command cf_commands[] = {
-    {"cf.reserve", cf_reserve, CF_WRITE, "write fast cuckoo", -3, REDIS_KEY_RW, 0, "1.0.0", "O(1)",
+    {"cf.reserve", cf_reserve, WRITE_FLAGS, "write fast cuckoo", -3, KEYS_INSERT, "1.0.0", "O(1)",
      "Creates an empty cuckoo filter", NULL, reserve_args},
-    {"cf.add", cf_add, CF_WRITE, "write cuckoo", 3, REDIS_KEY_RW, 0, "1.0.0", O_ADD,
+    {"cf.add", cf_add, WRITE_FLAGS, "write cuckoo", 3, KEYS_INSERT, "1.0.0", O_ADD,
      "Adds an item to a cuckoo filter, which is created if it does not exist", NULL, item_args},
-    {"cf.addnx", cf_addnx, CF_WRITE, "write cuckoo", 3, REDIS_KEY_RW, 0, "1.0.0", O_ADD,
+    {"cf.addnx", cf_addnx, WRITE_FLAGS, "write cuckoo", 3, KEYS_INSERT, "1.0.0", O_ADD,
      "Adds an item to a cuckoo filter unless it may be there already", NULL, item_args},
-    {"cf.insert", cf_insert_all, CF_WRITE, "write cuckoo", -4, REDIS_KEY_RW, 0, "1.0.0", O_INSERT,
+    {"cf.insert", cf_insert_all, WRITE_FLAGS, "write cuckoo", -4, KEYS_INSERT, "1.0.0", O_INSERT,
      "Adds items to a cuckoo filter, which is created with the given capacity", NULL, insert_args},
-    {"cf.insertnx", cf_insert_new, CF_WRITE, "write cuckoo", -4, REDIS_KEY_RW, 0, "1.0.0", O_INSERT,
+    {"cf.insertnx", cf_insert_new, WRITE_FLAGS, "write cuckoo", -4, KEYS_INSERT, "1.0.0", O_INSERT,
      "Adds those items to a cuckoo filter that cannot be there yet", NULL, insert_args},
-    {"cf.exists", cf_exists, CF_READ, "read cuckoo", 3, REDIS_KEY_RO, 0, "1.0.0", O_TEST,
+    {"cf.exists", cf_exists, READ_FLAGS, "read cuckoo", 3, KEYS_READ, "1.0.0", O_TEST,
      "Tells whether an item may be in a cuckoo filter; no is certain", NULL, item_args},
-    {"cf.mexists", cf_mexists, CF_READ, "read cuckoo", -3, REDIS_KEY_RO, 0, "1.0.0", O_TESTS,
+    {"cf.mexists", cf_mexists, READ_FLAGS, "read cuckoo", -3, KEYS_READ, "1.0.0", O_TESTS,
      "Tells which items may be in a cuckoo filter; no is certain", NULL, items_args},
-    {"cf.count", cf_count, CF_READ, "read cuckoo", 3, REDIS_KEY_RO, 0, "1.0.0", O_TEST,
+    {"cf.count", cf_count, READ_FLAGS, "read cuckoo", 3, KEYS_READ, "1.0.0", O_TEST,
      "Tells at most how often an item is in a cuckoo filter", NULL, item_args},
-    {"cf.del", cf_del, "write fast", "write cuckoo", 3, REDIS_KEY_RW, 0, "1.0.0", O_TEST,
+    {"cf.del", cf_del, "write fast", "write cuckoo", 3, KEYS_DELETE, "1.0.0", O_TEST,
      "Takes an item that was added out of a cuckoo filter", NULL, item_args},
-    {"cf.compact", cf_compact, "write fast", "write cuckoo", -1, 0, 0, NULL, NULL, NULL, NULL,
-     NULL},
-    {"cf.scandump", cf_scandump, CF_READ, "read cuckoo", 3, REDIS_KEY_RW, 0, "1.0.0", O_DUMP,
+    {"cf.compact", cf_compact, "write fast", "write cuckoo", -1, KEYS_UPDATE, "1.0.0",
+     "O(n) for n slots",
+     "Moves items out of the newest sub-filters, and frees those that are empty", NULL, key_args},
+    {"cf.scandump", cf_scandump, READ_FLAGS, "read cuckoo", 3, KEYS_DUMP, "1.0.0", O_DUMP,
      "Begins or continues a dump of a cuckoo filter", "dont_cache", scandump_args},
-    {"cf.loadchunk", cf_loadchunk, CF_WRITE, "write cuckoo", 4, REDIS_KEY_RW, 0, "1.0.0", O_DUMP,
+    {"cf.loadchunk", cf_loadchunk, WRITE_FLAGS, "write cuckoo", 4, KEYS_UPDATE, "1.0.0", O_DUMP,
      "Restores a cuckoo filter from the chunks of CF.SCANDUMP", NULL, loadchunk_args},
-    {"cf.info", cf_info, CF_READ, "read fast cuckoo", 2, REDIS_KEY_RO, 0, "1.0.0", "O(1)",
+    {"cf.info", cf_info, READ_FLAGS, "read fast cuckoo", 2, KEYS_READ, "1.0.0", "O(1)",
      "Tells about a cuckoo filter: size, buckets, items, settings", "dont_cache", key_args},
-    {"cf.debug", cf_debug, CF_READ, "read cuckoo", 2, REDIS_KEY_RO, 0, "1.0.0", "O(1)",
+    {"cf.debug", cf_debug, READ_FLAGS, "read cuckoo", 2, KEYS_READ, "1.0.0", "O(1)",
      "Tells the numbers of a cuckoo filter in one line", "dont_cache", key_args},
 };
 

@@ -23,22 +23,30 @@ enum { NPARTS = sizeof parts / sizeof parts[0] };
 static const redis_command_info_version info_version = {1, sizeof(redis_history),
                                                         sizeof(redis_key_spec), sizeof(redis_arg)};
 
-/* Keys that are only read: the one after a word of its own, or all from the second argument on. */
-static void keys_read(const redis_arg *args, redis_key_spec *spec) {
-  for (; args != NULL && args->name != NULL; args++) {
-    if (args->type != REDIS_ARG_KEY || args->key_spec_index == 0) continue;
-    *spec = (redis_key_spec){.flags = REDIS_KEY_RO | REDIS_KEY_ACCESS,
-                             .begin_search = REDIS_BEGIN_SEARCH_INDEX,
-                             .begin.index.pos = 2,
-                             .find_keys = REDIS_FIND_KEYS_RANGE,
-                             .find.range = {-1, 1, 0}};
-    if (args->token == NULL) continue;
-    spec->begin_search = REDIS_BEGIN_SEARCH_KEYWORD;
-    spec->begin.keyword.keyword = args->token;
-    spec->begin.keyword.startfrom = 2;
-    spec->find.range.lastkey = 0;
-  }
-}
+#define KEY_AT_FIRST                                              \
+  .begin_search = REDIS_BEGIN_SEARCH_INDEX, .begin.index.pos = 1, \
+  .find_keys = REDIS_FIND_KEYS_RANGE, .find.range = {.lastkey = 0, .keystep = 1}
+
+/* At most two specifications for a command, and a zero entry that ends them. */
+static redis_key_spec key_specs[NKEYUSES][3] = {
+    [KEYS_READ] = {{.flags = REDIS_KEY_RO | REDIS_KEY_ACCESS, KEY_AT_FIRST}},
+    [KEYS_DUMP] = {{.flags = REDIS_KEY_RW | REDIS_KEY_ACCESS, KEY_AT_FIRST}},
+    [KEYS_INSERT] = {{.flags = REDIS_KEY_RW | REDIS_KEY_INSERT, KEY_AT_FIRST}},
+    [KEYS_UPDATE] = {{.flags = REDIS_KEY_RW | REDIS_KEY_UPDATE, KEY_AT_FIRST}},
+    [KEYS_DELETE] = {{.flags = REDIS_KEY_RW | REDIS_KEY_DELETE, KEY_AT_FIRST}},
+    [KEYS_RESERVE] = {{.flags = REDIS_KEY_RW | REDIS_KEY_INSERT, KEY_AT_FIRST},
+                      {.flags = REDIS_KEY_RO | REDIS_KEY_ACCESS,
+                       .begin_search = REDIS_BEGIN_SEARCH_KEYWORD,
+                       .begin.keyword = {.keyword = "LIKE", .startfrom = 2},
+                       .find_keys = REDIS_FIND_KEYS_RANGE,
+                       .find.range = {.lastkey = 0, .keystep = 1}}},
+    [KEYS_MERGE] = {{.flags = REDIS_KEY_RW | REDIS_KEY_ACCESS | REDIS_KEY_INSERT, KEY_AT_FIRST},
+                    {.flags = REDIS_KEY_RO | REDIS_KEY_ACCESS,
+                     .begin_search = REDIS_BEGIN_SEARCH_INDEX,
+                     .begin.index.pos = 2,
+                     .find_keys = REDIS_FIND_KEYS_RANGE,
+                     .find.range = {.lastkey = -1, .keystep = 1}}},
+};
 
 /* Redis 7.2 knows categories but no new ones: there the last word, our own, is left out. */
 static int command_categorize(redis_cmd *handle, const char *categories) {
@@ -50,25 +58,17 @@ static int command_categorize(redis_cmd *handle, const char *categories) {
   return known[0] == 0 ? REDIS_OK : redis.SetCommandACLCategories(handle, known);
 }
 
-/* The first argument of every command of ours is a key; others may follow it. */
 static int command_describe(redis_ctx *ctx, const module_command *command) {
   redis_cmd *handle = redis.GetCommand(ctx, command->name);
   if (handle == NULL) return REDIS_ERR;
   if (command_categorize(handle, command->acl) != REDIS_OK) return REDIS_ERR;
-  if (command->key_flags == 0) return REDIS_OK;
-  redis_key_spec keys[3] = {{.flags = command->key_flags,
-                             .begin_search = REDIS_BEGIN_SEARCH_INDEX,
-                             .begin.index.pos = 1,
-                             .find_keys = REDIS_FIND_KEYS_RANGE,
-                             .find.range = {command->more_keys, 1, 0}}};
-  keys_read(command->args, &keys[1]);
   redis_command_info info = {.version = &info_version,
                              .summary = command->summary,
                              .complexity = command->complexity,
                              .since = command->since,
                              .tips = command->tips,
                              .arity = command->arity,
-                             .key_specs = keys,
+                             .key_specs = key_specs[command->keys],
                              .args = command->args};
   return redis.SetCommandInfo(handle, &info);
 }
@@ -82,8 +82,7 @@ static int part_register(redis_ctx *ctx, const module_part *part) {
   }
   for (size_t i = 0; i < part->ncommands; i++) {
     const module_command *command = &part->commands[i];
-    int last = command->more_keys < 0 ? -1 : 1 + command->more_keys;
-    if (redis.CreateCommand(ctx, command->name, command->run, command->flags, 1, last, 1) !=
+    if (redis.CreateCommand(ctx, command->name, command->run, command->flags, 1, 1, 1) !=
             REDIS_OK ||
         command_describe(ctx, command) != REDIS_OK) {
       redis.Log(ctx, "warning", "cannot register %s", command->name);

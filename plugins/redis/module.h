@@ -15,14 +15,28 @@
 /* ---- parts -------------------------------------------------------------------------------------
  */
 
+/*
+ * key_use: which arguments of a command are keys, and what it does with them. The server enforces
+ * ACL rules by the key specifications that module.c has for each: %R~ permits access, %W~ the rest.
+ */
+typedef enum key_use {
+  KEYS_READ,    /* the first argument: its data is read */
+  KEYS_DUMP,    /* likewise; RedisBloom calls it RW, and COMMAND INFO shows that */
+  KEYS_INSERT,  /* the first argument: data is added, the key may be created */
+  KEYS_UPDATE,  /* the first argument: data is overwritten */
+  KEYS_DELETE,  /* the first argument: data is removed */
+  KEYS_RESERVE, /* the first argument is created; the one after LIKE, if any, is read */
+  KEYS_MERGE,   /* the first argument is read and added to; all others are read */
+  NKEYUSES
+} key_use;
+
 typedef struct module_command {
   const char *name; /* "bf.add": in lower case, as errors print it */
   redis_handler run;
   const char *flags; /* "write deny-oom" */
   const char *acl;   /* "write bloom": categories for servers that can set them */
   int arity;
-  unsigned key_flags; /* REDIS_KEY_*; 0: the command stays out of COMMAND DOCS */
-  int more_keys;      /* keys after the first argument; -1: all arguments are keys */
+  key_use keys;
   const char *since, *complexity, *summary;
   const char *tips; /* may be NULL */
   redis_arg *args;  /* ends with a zero entry */
@@ -44,10 +58,6 @@ extern const module_part cf_part;
 extern const module_part native_part;
 
 /* Shorthand for rows of command tables. */
-#define RO_ACCESS (REDIS_KEY_RO | REDIS_KEY_ACCESS)
-#define RW_INSERT (REDIS_KEY_RW | REDIS_KEY_INSERT)
-#define RW_UPDATE (REDIS_KEY_RW | REDIS_KEY_UPDATE)
-#define RW_ACCESS (REDIS_KEY_RW | REDIS_KEY_ACCESS)
 #define READ_FLAGS "readonly fast"
 #define WRITE_FLAGS "write deny-oom"
 

@@ -130,6 +130,17 @@ static const char *parse_option(reserve *r, redis_string **argv, int argc, int *
   return native_parse_hex(value, r->secret) ? NULL : "ERR HASHKEY has 32 hexadecimal digits";
 }
 
+/* The server checks the rights to the first LIKE only, so no option is taken twice. */
+static const char *parse_options(reserve *r, redis_string **argv, int argc, int at) {
+  const char *error = NULL;
+  while (error == NULL && at < argc) {
+    unsigned before = r->given;
+    error = parse_option(r, argv, argc, &at);
+    if (error == NULL && r->given == before) error = "ERR an option is given twice";
+  }
+  return error;
+}
+
 /* The rate may be anything when the size is given in bits, and so may both be beside LIKE. */
 static const char *parse_sizes(reserve *r, redis_string **argv) {
   long long capacity;
@@ -146,7 +157,7 @@ static const char *parse_reserve(reserve *r, redis_string **argv, int argc) {
   bool is_short = argc == 4 && word_is(argv[2], "LIKE");
   int at = is_short ? 2 : 4;
   const char *error = is_short ? NULL : parse_sizes(r, argv);
-  while (error == NULL && at < argc) error = parse_option(r, argv, argc, &at);
+  if (error == NULL) error = parse_options(r, argv, argc, at);
   if (error != NULL) return error;
   if ((r->given & GIVEN_LIKE) != 0) {
     bool alone = (r->given & ~(unsigned)(GIVEN_LIKE | GIVEN_MEMORY)) == 0;

@@ -216,10 +216,11 @@ typedef int (*redis_config_apply)(redis_ctx *ctx, void *privdata, redis_string *
   X(void, GetRandomBytes, (unsigned char *bytes, size_t len))                                    \
   X(long long, Milliseconds, (void))
 
-#define REDIS_API_OPTIONAL(X)                                                              \
-  X(void *, TryCalloc, (size_t n, size_t size))                                  /* 7.4 */ \
-  X(int, AddACLCategory, (redis_ctx * ctx, const char *name))                    /* 7.4 */ \
-  X(int, SetCommandACLCategories, (redis_cmd * command, const char *categories)) /* 7.2 */ \
+#define REDIS_API_OPTIONAL(X)                                                                  \
+  X(void *, TryCalloc, (size_t n, size_t size))                                  /* 7.4 */     \
+  X(int, AddACLCategory, (redis_ctx * ctx, const char *name))                    /* 7.4 */     \
+  X(int, LoadDefaultConfigs, (redis_ctx * ctx))                                  /* Redis 8 */ \
+  X(int, SetCommandACLCategories, (redis_cmd * command, const char *categories)) /* 7.2 */     \
   X(int, MustObeyClient, (redis_ctx * ctx))                                      /* Valkey 8.1 */
 
 typedef struct redis_api {

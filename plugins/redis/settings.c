@@ -144,17 +144,13 @@ static int setting_register(redis_ctx *ctx, setting *s, unsigned flags) {
   return redis.RegisterStringConfig(ctx, s->name, value, flags, config_get, config_set, NULL, s);
 }
 
-/* Names without the module's in front came with Redis 8; a server that does not know the flag
- * refuses it. Valkey's version numbers are no help here, so Valkey is not asked. */
+/* Names without the module's in front came with Redis 8, as LoadDefaultConfigs did; a server that
+ * does not know the flag logs a warning, so it is used only where it is known. */
 int settings_register(redis_ctx *ctx) {
-  unsigned flags = redis.is_valkey ? REDIS_CONFIG_DEFAULT : REDIS_CONFIG_UNPREFIXED;
+  bool is_redis8 = redis.LoadDefaultConfigs != NULL && !redis.is_valkey;
+  unsigned flags = is_redis8 ? REDIS_CONFIG_UNPREFIXED : REDIS_CONFIG_DEFAULT;
   for (size_t i = 0; i < NSETTINGS; i++) {
-    int status = setting_register(ctx, &table[i], flags);
-    if (status != REDIS_OK && flags == REDIS_CONFIG_UNPREFIXED) {
-      flags = REDIS_CONFIG_DEFAULT;
-      status = setting_register(ctx, &table[i], flags);
-    }
-    if (status != REDIS_OK) return REDIS_ERR;
+    if (setting_register(ctx, &table[i], flags) != REDIS_OK) return REDIS_ERR;
   }
   return redis.LoadConfigs(ctx);
 }

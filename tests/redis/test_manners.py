@@ -49,7 +49,7 @@ def command_info(client):
 
 @test("COMMAND DOCS: every command has a summary, a complexity, a version and arguments")
 def command_docs(client):
-    names = [name for name in ours(client) if name != "cf.compact"]
+    names = ours(client)
     names += [name.decode() for name in client("COMMAND", "LIST", "FILTERBY", "PATTERN", "nay.*")]
     for name in names:
         docs = as_map(as_map(client("COMMAND", "DOCS", name))[name.encode()])
@@ -192,6 +192,19 @@ def read_only(client):
         equal(zoo.digests(client), before)
     finally:
         client("REPLICAOF", "NO", "ONE")
+
+
+def warnings(server):
+    """What the server's log says at the level of warnings, without processes and times."""
+    return {line.split(" # ", 1)[1] for line in server.log(1000).splitlines() if " # " in line}
+
+
+@test("loading the module logs no warning")
+def silent_load(client):
+    with Server("--enable-module-command", "yes", module=None) as server:
+        before = warnings(server)
+        server.client()("MODULE", "LOAD", MODULE)
+        equal(warnings(server) - before, set())
 
 
 def events_of(client, *commands):
