@@ -69,6 +69,36 @@ static void filter_unrecognised(filter_file *file, const char *path) {
            "not a known filter; layouts without a magic number need --format (%s)", names);
 }
 
+/* A table of LevelDB or RocksDB has its magic number at its end. */
+static bool filter_is_table(const char *path, const file_bytes *b, bool whole) {
+  if (whole) return nay_table_recognise(b->at, b->len);
+  table_file table = tablefile_try(path);
+  bool is_table = table.is_table;
+  if (is_table) tablefile_close(&table);
+  return is_table;
+}
+
+/* Whether --format contradicts a magic number, which is then right: says what the file is. */
+static bool filter_named_wrong(filter_file *file, const char *path, const file_bytes *b,
+                               bool whole) {
+  const nay_format *named = file->format, *is = nay_format_recognise(b->at, b->len);
+  if (named == NULL || is == named) return false;
+  if (is != NULL) {
+    snprintf(file->why, sizeof file->why,
+             "the layout is %s by its magic number, not %s: leave out --format",
+             nay_format_name(is), nay_format_name(named));
+  } else if (filter_is_table(path, b, whole)) {
+    snprintf(file->why, sizeof file->why,
+             "the file is a table by its magic number, not %s: nay extract takes its filters out",
+             nay_format_name(named));
+  } else {
+    return false;
+  }
+  file->status = NAY_EFORMAT;
+  file->format = is;
+  return true;
+}
+
 filter_file filterfile_try(const char *path, const options *o) {
   filter_file file = {.format = o->format};
   nay_diag diag = {NULL, 0, 0};
@@ -77,9 +107,11 @@ filter_file filterfile_try(const char *path, const options *o) {
   bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && fd != STDIN_FILENO;
   file_bytes b = filter_read(fd, path, regular ? 64 : SIZE_MAX);
   file.nbytes = regular ? (uint64_t)st.st_size : b.len;
+  bool refused = filter_named_wrong(&file, path, &b, !regular);
   if (file.format == NULL) file.format = nay_format_recognise(b.at, b.len);
-  if (file.format == NULL) {
-    filter_unrecognised(&file, path);
+  if (file.format == NULL && !refused) filter_unrecognised(&file, path);
+  if (file.status != NAY_OK) {
+    /* why is told already */
   } else if (regular && strcmp(nay_format_name(file.format), "nay") == 0) {
     file.status = nay_filter_open(path, NULL, &diag, &file.filter); /* no second copy */
   } else {

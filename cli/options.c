@@ -60,7 +60,9 @@ static const option_row rows[] = {
      "do not time the candidates on this machine", NULL},
     /* reading filters */
     {"format", 0, "NAME", OPTION_FORMAT, AT(format), READING | CMD_BUILD,
-     "layout of the filter's bytes, for those without a magic number", NULL},
+     "layout of the filter's bytes, for those without a magic number; a file with the magic number "
+     "of another is refused",
+     NULL},
     {"to", 0, "NAME", OPTION_FORMAT, AT(to), CMD_CONVERT, "layout to write", NULL},
     {"secret", 0, "FILE", OPTION_FILE, AT(secret), READING | CMD_BUILD,
      "file with the secret key of a keyed filter: 16 bytes or 32 hex digits", NULL},

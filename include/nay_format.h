@@ -88,13 +88,17 @@ NAY_API size_t nay_format_encoded_size(const nay_format *format, const nay_filte
 NAY_API nay_status nay_format_encode(const nay_format *format, const nay_filter *filter, void *dst,
                                      size_t cap, size_t *written);
 
-/* nay_format_decode: as nay_filter_decode, for that layout. */
+/*
+ * nay_format_decode: as nay_filter_decode, for that layout. NAY_EFORMAT: the bytes have the magic
+ * number of another layout (nay_format_recognise tells which), or a checksum of another holds over
+ * them (mini-lsm's) and this one has none.
+ */
 NAY_API nay_status nay_format_decode(const nay_format *format, const void *bytes, size_t len,
                                      const nay_allocator *allocator, nay_diag *diag,
                                      nay_filter **filter);
 
-/* nay_format_view: as nay_view_open, for that layout: probe the bytes where they are. NAY_ENOTSUP:
- * Redis' DUMP, whose bytes are packed. */
+/* nay_format_view: as nay_view_open, for that layout: probe the bytes where they are. NAY_EFORMAT
+ * as nay_format_decode; NAY_ENOTSUP: Redis' DUMP, whose bytes are packed. */
 NAY_API nay_status nay_format_view(const nay_format *format, const void *bytes, size_t len,
                                    nay_diag *diag, nay_view *view);
 

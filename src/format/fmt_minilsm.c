@@ -51,6 +51,7 @@ const nay_format nay__format_minilsm = {
     .name = "mini-lsm",
     .about = "the filter block of mini-lsm's SSTables",
     .has_checksum = true,
+    .named_wrong = "the checksum of mini-lsm holds: not of the layout that is named",
     .family = &nay__family_rotating,
     .hash = NAY_HASH_FARM32,
     .plan = minilsm_plan,

@@ -222,6 +222,7 @@ const nay_format nay__format_redisbloom_cf = {
 
 const nay_format nay__format_redis_dump_bf = {
     .name = "redis-dump-bf",
+    .named_wrong = "the magic number of redis-dump-bf, not of the layout that is named",
     .about = "RedisBloom's Bloom filter, as Redis' DUMP writes the key",
     .has_magic = true,
     .has_checksum = true,
@@ -238,6 +239,7 @@ const nay_format nay__format_redis_dump_bf = {
 
 const nay_format nay__format_redis_dump_cf = {
     .name = "redis-dump-cf",
+    .named_wrong = "the magic number of redis-dump-cf, not of the layout that is named",
     .about = "RedisBloom's cuckoo filter, as Redis' DUMP writes the key",
     .has_magic = true,
     .has_checksum = true,

@@ -16,6 +16,7 @@ struct nay_format {
   const char *about;
   bool has_magic;
   bool has_checksum;
+  const char *named_wrong;  /* with magic number or checksum: what to say when another is named */
   const nay_family *family; /* NULL: the native format, which has many */
   nay_hash_kind hash;
 
@@ -54,6 +55,13 @@ struct nay_format {
 /* nay__format_bits: checks what params ask of a layout; the bits per key that they mean. */
 nay_status nay__format_bits(const nay_format *format, const nay_params *params, nay_diag *diag,
                             double *bits_per_key);
+
+/*
+ * nay__format_view: nay_format_view of bytes whose layout is certain, because a table names it:
+ * no checksum of another layout is tried, so that a single probe stays cheap.
+ */
+nay_status nay__format_view(const nay_format *format, const void *bytes, size_t len, nay_diag *diag,
+                            nay_view *view);
 
 /* nay__encode_k_m_bits: | k u32le | m u64le | bits |, the layout of nori12 and the lab. */
 void nay__encode_k_m_bits(const nay_filter *f, uint8_t *dst);

@@ -14,6 +14,7 @@ static const nay_format format_native = {
     .about = "the native file: every family, every byte checksummed",
     .has_magic = true,
     .has_checksum = true,
+    .named_wrong = "the magic number of a native file (nay), not of the layout that is named",
 };
 
 static const nay_format *const format_list[] = {
@@ -250,6 +251,28 @@ nay_status nay_format_encode(const nay_format *format, const nay_filter *f, void
   return NAY_OK;
 }
 
+/* Whether a checksum says with certainty that the bytes are of a layout without a magic number. */
+static bool format_sum_holds(const nay_format *is, const void *bytes, size_t len) {
+  nay_shape shape;
+  nay_span payload;
+  return is->has_checksum && !is->has_magic &&
+         is->parse(bytes, len, NULL, &shape, &payload) == NAY_OK;
+}
+
+/*
+ * A magic number outweighs the name that the caller gives, and so does a checksum: a layout that
+ * has neither takes any bytes, and every answer from them would be wrong.
+ */
+static nay_status format_named(const nay_format *format, const void *bytes, size_t len,
+                               nay_diag *diag) {
+  const nay_format *is = nay_format_recognise(bytes, len);
+  for (size_t i = 0; is == NULL && !format->has_checksum && nay_format_at(i) != NULL; i++) {
+    if (format_sum_holds(nay_format_at(i), bytes, len)) is = nay_format_at(i);
+  }
+  if (is == NULL || is == format) return NAY_OK;
+  return nay__fail(diag, NAY_EFORMAT, is->named_wrong, 0);
+}
+
 /* A read-only filter over the bytes themselves. */
 static nay_status format_parse(const nay_format *format, const void *bytes, size_t len,
                                nay_diag *diag, nay_filter *f) {
@@ -295,6 +318,7 @@ nay_status nay_format_decode(const nay_format *format, const void *bytes, size_t
   if (format == NULL || filter == NULL || (bytes == NULL && len != 0)) {
     return nay__fail(diag, NAY_EINVAL, "format, bytes or filter is NULL", 0);
   }
+  NAY_TRY(format_named(format, bytes, len, diag));
   if (format->family == NULL) return nay_filter_decode(bytes, len, allocator, diag, filter);
   if (format->unpack != NULL) return format_unpack(format, bytes, len, allocator, diag, filter);
   nay_filter parsed;
@@ -307,6 +331,12 @@ nay_status nay_format_view(const nay_format *format, const void *bytes, size_t l
   if (format == NULL || view == NULL || (bytes == NULL && len != 0)) {
     return nay__fail(diag, NAY_EINVAL, "format, bytes or view is NULL", 0);
   }
+  NAY_TRY(format_named(format, bytes, len, diag));
+  return nay__format_view(format, bytes, len, diag, view);
+}
+
+nay_status nay__format_view(const nay_format *format, const void *bytes, size_t len, nay_diag *diag,
+                            nay_view *view) {
   if (format->family == NULL) return nay_view_open(bytes, len, NULL, diag, view);
   if (format->unpack != NULL) {
     return nay__fail(diag, NAY_ENOTSUP, "packed bytes cannot be probed where they are", 0);

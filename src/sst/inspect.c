@@ -12,6 +12,7 @@
  */
 #include "sst/inspect.h"
 
+#include "format/format.h"
 #include "sst/block.h"
 #include "sst/filter_maker.h"
 
@@ -263,8 +264,8 @@ static nay_status inspect_load_index(nay_table *t, nay_diag *diag) {
 /* A native filter is verified once; the others are ready as they are. */
 static void inspect_open_view(nay_table *t) {
   if (t->format == NULL || t->damaged) return;
-  t->has_view = nay_format_view(t->format, t->frame.bytes + t->filter.offset,
-                                (size_t)t->filter.size, NULL, &t->view) == NAY_OK;
+  t->has_view = nay__format_view(t->format, t->frame.bytes + t->filter.offset,
+                                 (size_t)t->filter.size, NULL, &t->view) == NAY_OK;
 }
 
 static nay_status inspect_load_filters(nay_table *t, nay_diag *diag) {
@@ -350,7 +351,7 @@ static nay_table_filter inspect_whole(const nay_table *t, nay_handle handle, boo
 static const nay_format *inspect_exact_format(const nay_table_filter *f) {
   nay_view view;
   bool ok =
-      f->format != NULL && nay_format_view(f->format, f->bytes, f->len, NULL, &view) == NAY_OK;
+      f->format != NULL && nay__format_view(f->format, f->bytes, f->len, NULL, &view) == NAY_OK;
   return ok ? nay_format_of(nay_view_filter(&view)) : f->format;
 }
 

@@ -7,6 +7,8 @@
  */
 #include "sst/inspect.h"
 
+#include "format/format.h"
+
 /* A decimal number to the end of the text, after a prefix; 0 when it is none. */
 static size_t ask_number(const char *text, const char *start) {
   size_t rest, value = 0;
@@ -25,7 +27,7 @@ static bool ask_one(const nay_table *t, const uint8_t *bytes, size_t filter_len,
   nay_view view;
   if (t->policy != NULL) return t->policy->may_match(t->policy, key, len, bytes, filter_len);
   if (t->format == NULL) return true;
-  if (nay_format_view(t->format, bytes, filter_len, NULL, &view) != NAY_OK) return true;
+  if (nay__format_view(t->format, bytes, filter_len, NULL, &view) != NAY_OK) return true;
   return nay_filter_may_contain(nay_view_filter(&view), key, len);
 }
 
