@@ -13,9 +13,9 @@
 #include <rocksdb/utilities/object_registry.h>
 #include <rocksdb/version.h>
 
+#include <charconv>
 #include <climits>
-#include <cstdlib>
-#include <cstring>
+#include <new>
 #include <string>
 
 #include "filter_bits.h"
@@ -83,36 +83,37 @@ class Reader : public rocksdb::FilterBitsReader {
 
 /* ---- making ---- */
 
+/*
+ * One builder makes all filters of a table, one after the other. What RocksDB 7.0 to 9.5 calls:
+ *
+ *   full        AddKey* EstimateEntriesAdded Finish MaybePostVerify, then the destructor; no Finish
+ *               where no key was added
+ *   partitions  ApproximateNumEntries(metadata_block_size) once, then for each partition
+ *               AddKey* EstimateEntriesAdded Finish MaybePostVerify, where AddKey* may be none
+ *
+ * The keys of a partition are not disjoint from those of its neighbours. A partition begins with
+ * the key that ended the one before it where that key has more versions, with the prefix of that
+ * key (for SeekForPrev), and ends with the prefix of the key that begins the next (for Seek); with
+ * whole_key_filtering keys and prefixes alternate, without it each key repeats its prefix. So what
+ * AddKey learns is of one partition: all of it lives in Partition, and Finish starts a new one.
+ */
 class Builder : public rocksdb::FilterBitsBuilder {
  public:
   explicit Builder(const Recipe &recipe)
-      : recipe_(recipe), native_(recipe.format == nay_format_find("nay")) {
-    nay_format_builder(recipe.format, &recipe.params, nullptr, nullptr, &builder_);
-  }
-  ~Builder() override { nay_builder_free(builder_); }
+      : recipe_(recipe), native_(recipe.format == nay_format_find("nay")), now_(recipe) {}
   Builder(const Builder &) = delete;
   Builder &operator=(const Builder &) = delete;
 
-  /* All versions of a key come one after the other: the filter needs one. RocksDB's layouts leave
-   * repeats out by themselves. */
-  void AddKey(const Slice &key) override {
-    if (native_) {
-      if (any_ && key == last_) return;
-      any_ = true;
-      last_.assign(key.data(), key.size());
-    }
-    if (builder_ == nullptr || nay_builder_add(builder_, key.data(), key.size()) != NAY_OK) {
-      lost_ = true;
-    }
-  }
+  void AddKey(const Slice &key) override { now_.Add(key, native_); }
 
-  size_t EstimateEntriesAdded() override { return nay_builder_nkeys(builder_); }
+  size_t EstimateEntriesAdded() override { return nay_builder_nkeys(now_.keys); }
 
   Slice Finish(std::unique_ptr<const char[]> *memory) override {
     nay_filter *filter = nullptr;
-    if (!lost_ && builder_ != nullptr) nay_builder_finish(builder_, &filter);
+    if (now_.keys != nullptr) nay_builder_finish(now_.keys, &filter);
     Slice block = filter != nullptr ? Encode(filter, memory) : Everything(memory);
     nay_filter_free(filter);
+    now_.Restart(recipe_);
     return block;
   }
 
@@ -137,10 +138,39 @@ class Builder : public rocksdb::FilterBitsBuilder {
   }
 
  private:
+  /* The keys since the last Finish. */
+  struct Partition {
+    nay_builder *keys = nullptr; /* nullptr: one was lost, the filter must match everything */
+    std::string last;            /* the last of them, where there is one */
+
+    explicit Partition(const Recipe &recipe) { Restart(recipe); }
+    ~Partition() { nay_builder_free(keys); }
+
+    /* All versions of a key come one after the other: the filter needs one. RocksDB's layouts leave
+     * repeats out by themselves. */
+    void Add(const Slice &key, bool native) {
+      if (native && nay_builder_nkeys(keys) != 0 && key == last) return;
+      if (nay_builder_add(keys, key.data(), key.size()) != NAY_OK) {
+        nay_builder_free(keys);
+        keys = nullptr;
+      } else if (native) {
+        last.assign(key.data(), key.size());
+      }
+    }
+
+    /* A builder that could not finish still has its keys: a new one is made in any case. */
+    void Restart(const Recipe &recipe) {
+      nay_builder_free(keys);
+      keys = nullptr;
+      nay_format_builder(recipe.format, &recipe.params, nullptr, nullptr, &keys);
+    }
+  };
+
   Slice Encode(const nay_filter *filter, std::unique_ptr<const char[]> *memory) {
     size_t size = nay_format_encoded_size(recipe_.format, filter), written = 0;
-    auto bytes = std::make_unique<char[]>(size != 0 ? size : 1);
-    if (nay_format_encode(recipe_.format, filter, bytes.get(), size, &written) != NAY_OK) {
+    std::unique_ptr<char[]> bytes(new (std::nothrow) char[size != 0 ? size : 1]);
+    if (bytes == nullptr ||
+        nay_format_encode(recipe_.format, filter, bytes.get(), size, &written) != NAY_OK) {
       return Everything(memory);
     }
     Slice block(bytes.get(), written);
@@ -148,20 +178,16 @@ class Builder : public rocksdb::FilterBitsBuilder {
     return block;
   }
 
-  Slice Everything(std::unique_ptr<const char[]> *memory) {
-    auto bytes = std::make_unique<char[]>(kEverything);
-    memset(bytes.get(), 0, kEverything);
-    Slice block(bytes.get(), kEverything);
-    *memory = std::move(bytes);
-    return block;
+  /* Needs no memory: RocksDB's own builders return such a constant as well. */
+  static Slice Everything(std::unique_ptr<const char[]> *memory) {
+    static const char zeros[kEverything] = {};
+    memory->reset();
+    return Slice(zeros, kEverything);
   }
 
-  Recipe recipe_;
-  nay_builder *builder_ = nullptr;
-  std::string last_;
-  bool native_;
-  bool any_ = false;
-  bool lost_ = false; /* a key could not be taken: the filter must match everything */
+  const Recipe recipe_;
+  const bool native_;
+  Partition now_;
 };
 
 /* ---- the policy ---- */
@@ -172,8 +198,10 @@ class RocksPolicy : public rocksdb::FilterPolicy {
 
   const char *Name() const override { return compatible() ? kCompatibleId : kId; }
   const char *CompatibilityName() const override { return compatible() ? kBuiltinName : kNayName; }
+  /* What ParseId reads back, to the last bit of bits_per_key; OPTIONS files keep it. */
   std::string GetId() const override {
-    return std::string(Name()) + ":" + std::to_string(options_.bits_per_key);
+    return std::string(Name()) + ":" + Decimal(options_.bits_per_key) + ":" +
+           std::to_string(options_.blocked_before_level);
   }
 
   /* Works out what the two kinds of filter are made with. */
@@ -219,6 +247,13 @@ class RocksPolicy : public rocksdb::FilterPolicy {
     return context.level_at_creation >= 0 ? context.level_at_creation : INT_MAX - 1;
   }
 
+  /* The fewest digits that give the same number; the locale has no part in it. */
+  static std::string Decimal(double number) {
+    char digits[400]; /* any double has fewer */
+    auto end = std::to_chars(digits, digits + sizeof digits, number, std::chars_format::fixed);
+    return std::string(digits, end.ptr);
+  }
+
   RocksOptions options_;
   Recipe blocked_ = {}, ribbon_ = {};
 };
@@ -227,42 +262,101 @@ std::string CompiledVersion() {
   return std::to_string(ROCKSDB_MAJOR) + "." + std::to_string(ROCKSDB_MINOR);
 }
 
-}  // namespace
-
-Status NewRocksPolicy(const RocksOptions &options,
-                      std::shared_ptr<const rocksdb::FilterPolicy> *policy) {
+Status MakePolicy(const RocksOptions &options, std::unique_ptr<const rocksdb::FilterPolicy> *made) {
   std::string runs = rocksdb::GetRocksVersionAsString(false);
   if (runs != CompiledVersion()) {
     return Status::NotSupported("nay was compiled for RocksDB " + CompiledVersion() + ", this is " +
                                 runs);
   }
-  auto made = std::make_shared<RocksPolicy>(options);
-  if (!made->Plan()) {
-    return Status::InvalidArgument("bits_per_key is not between 0.5 and 100");
-  }
-  *policy = std::move(made);
+  auto policy = std::make_unique<RocksPolicy>(options);
+  if (!policy->Plan()) return Status::InvalidArgument("bits_per_key is not between 0.5 and 100");
+  *made = std::move(policy);
   return Status::OK();
 }
 
+/* ---- policies by name ---- */
+
+/* Takes a number and the ':' or the end behind it. False: there is something else. */
+template <typename Number>
+bool TakeNumber(const char **at, const char *end, Number *number) {
+  auto parsed = std::from_chars(*at, end, *number);
+  if (parsed.ec != std::errc() || (parsed.ptr != end && *parsed.ptr != ':')) return false;
+  *at = parsed.ptr;
+  return true;
+}
+
+/* NAME:BITS or NAME:BITS:LEVEL */
+bool ParseId(const std::string &id, RocksOptions *options) {
+  size_t colon = id.find(':');
+  std::string name = id.substr(0, colon);
+  if (colon == std::string::npos || (name != kId && name != kCompatibleId)) return false;
+  options->bytes = name == kId ? RocksBytes::kNay : RocksBytes::kCompatible;
+  const char *at = id.data() + colon + 1, *end = id.data() + id.size();
+  if (!TakeNumber(&at, end, &options->bits_per_key)) return false;
+  if (at == end) return true;
+  return TakeNumber(&++at, end, &options->blocked_before_level) && at == end;
+}
+
+/*
+ * What a string that names no policy becomes. RocksDB drops the error of a factory where the string
+ * is in an options file or in a list of options, and goes on without any policy. It does not drop
+ * what a policy says to the options that it is given: those calls fail, and DB::Open does.
+ */
+class RefusedPolicy : public rocksdb::FilterPolicy {
+ public:
+  RefusedPolicy(const std::string &id, const Status &why) : id_(id), why_(why) {}
+  const char *Name() const override { return "nay.refused"; }
+  const char *CompatibilityName() const override { return Name(); }
+  std::string GetId() const override { return id_; }
+  Status PrepareOptions(const rocksdb::ConfigOptions &) override { return why_; }
+  Status ValidateOptions(const rocksdb::DBOptions &,
+                         const rocksdb::ColumnFamilyOptions &) const override {
+    return why_;
+  }
+  rocksdb::FilterBitsBuilder *GetBuilderWithContext(const FilterBuildingContext &) const override {
+    return nullptr;
+  }
+  rocksdb::FilterBitsReader *GetFilterBitsReader(const Slice &) const override {
+    return new MatchAll;
+  }
+
+ private:
+  std::string id_;
+  Status why_;
+};
+
+const rocksdb::FilterPolicy *FromId(const std::string &id,
+                                    std::unique_ptr<const rocksdb::FilterPolicy> *made,
+                                    std::string *) {
+  RocksOptions options;
+  Status status = Status::InvalidArgument(
+      "filter_policy is not nay:BITS_PER_KEY[:BLOCKED_BEFORE_LEVEL], nor nay-compatible:...", id);
+  if (ParseId(id, &options)) status = MakePolicy(options, made);
+  if (!status.ok()) made->reset(new RefusedPolicy(id, status));
+  return made->get();
+}
+
+}  // namespace
+
+Status NewRocksPolicy(const RocksOptions &options,
+                      std::shared_ptr<const rocksdb::FilterPolicy> *policy) {
+  std::unique_ptr<const rocksdb::FilterPolicy> made;
+  Status status = MakePolicy(options, &made);
+  if (status.ok()) *policy = std::move(made);
+  return status;
+}
+
+/*
+ * For a name that no factory matches RocksDB's default is success and no policy at all. So these
+ * match whatever begins like a name of ours, and FromId tells which are none.
+ */
 void RegisterRocksPolicy() {
   using Library = rocksdb::ObjectLibrary;
-  for (RocksBytes bytes : {RocksBytes::kNay, RocksBytes::kCompatible}) {
-    const char *id = bytes == RocksBytes::kNay ? kId : kCompatibleId;
-    Library::Default()->AddFactory<const rocksdb::FilterPolicy>(
-        Library::PatternEntry(id, false).AddNumber(":", false),
-        [bytes](const std::string &uri, std::unique_ptr<const rocksdb::FilterPolicy> *guard,
-                std::string *) -> const rocksdb::FilterPolicy * {
-          RocksOptions options;
-          options.bytes = bytes;
-          options.bits_per_key = strtod(uri.c_str() + uri.find(':') + 1, nullptr);
-          auto made = std::make_unique<RocksPolicy>(options);
-          if (rocksdb::GetRocksVersionAsString(false) != CompiledVersion() || !made->Plan()) {
-            return nullptr;
-          }
-          guard->reset(made.release());
-          return guard->get();
-        });
-  }
+  auto library = Library::Default();
+  library->AddFactory<const rocksdb::FilterPolicy>(
+      Library::PatternEntry(kId, true).AddSeparator(":", false), FromId);
+  library->AddFactory<const rocksdb::FilterPolicy>(
+      Library::PatternEntry("nay-", true).AddSeparator("", false), FromId);
 }
 
 }  // namespace nay

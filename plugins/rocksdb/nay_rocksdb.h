@@ -48,8 +48,11 @@ rocksdb::Status NewRocksPolicy(const RocksOptions &options,
                                std::shared_ptr<const rocksdb::FilterPolicy> *policy);
 
 /*
- * RegisterRocksPolicy: makes "nay:10" (or "nay-compatible:10") a filter_policy for options files
- * and strings. The number is bits_per_key.
+ * RegisterRocksPolicy: makes "nay:10:0" (or "nay-compatible:10:0") a filter_policy for options
+ * files and strings. The numbers are bits_per_key and blocked_before_level, which may be left out.
+ * Other strings that begin with "nay:" or "nay-", and "nay" alone, are refused: InvalidArgument, at
+ * the latest from DB::Open. Call it before options are loaded: RocksDB takes a policy that it does
+ * not know for none, silently.
  */
 void RegisterRocksPolicy();
 
