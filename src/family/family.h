@@ -38,17 +38,17 @@ struct nay_lazy;   /* the unverified chunks of a mapped file: family/lazy.h */
 #define NAY_IS_READ_ONLY 0x100u /* the bytes are not ours to change */
 #define NAY_IS_DERIVED 0x200u   /* made by intersection */
 
-/* nay_fuse_view: a payload of family/fuse.h, taken apart for its probes. */
-typedef struct nay_fuse_view {
+/* nay_fuse_geometry: where a probe finds the slots in a payload of family/fuse.h. Lengths and
+ * offsets: bits.bytes is the only pointer to the payload, so that nay_filter_move can move it. */
+typedef struct nay_fuse_geometry {
   uint64_t nshards, stride, span, segment;
-  const uint8_t *factors; /* of the shards */
-  uint8_t *arrays;
-} nay_fuse_view;
+  uint64_t arrays_at; /* offset of the first array */
+} nay_fuse_geometry;
 
 /* The public handle. Fields are set by filter.c and fmt_nay.c; families use bits, shape and k. */
 struct nay_filter {
   nay_bits bits; /* payload as the kernels see it; first, as nay.h says */
-  nay_fuse_view fuse;
+  nay_fuse_geometry fuse;
   const nay_family *family;
   const nay_kernels *kernels;
   nay_put put;   /* adds one hash where nothing comes before it and nobody asks whether it is new */
@@ -67,7 +67,6 @@ struct nay_filter {
   size_t mapping_len;
   void (*unmap)(void *mapping, size_t len);
   const struct nay_format *format; /* another system's layout; NULL: native */
-  void *state;                     /* for families that need more than bits */
   uint8_t *locks;                  /* NAY_CONCURRENT: NAY_NSTRIPES of base/spin.h; NULL: none */
   uint64_t nrefused;               /* removals of keys that test nay */
 };

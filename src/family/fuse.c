@@ -169,8 +169,10 @@ NAY_INLINE uint32_t fuse_differ(nay_fuse_layout layout, unsigned bits, const nay
   const uint8_t *array = v->arrays + shard * v->stride;
   uint64_t at[4];
   uint32_t sum = nay__fuse_slots(layout, v, factor, nay__remix(x, 0), bits, at);
-  for (unsigned j = 0; j < nay__fuse_arity(layout); j++) sum ^= nay__fuse_get(array, at[j], bits);
-  return sum;
+  /* unrolled by hand: not every compiler does, and a loop keeps at[] in memory */
+  sum ^= nay__fuse_get(array, at[0], bits) ^ nay__fuse_get(array, at[1], bits);
+  sum ^= nay__fuse_get(array, at[2], bits);
+  return layout == NAY_FUSE_4 ? sum ^ nay__fuse_get(array, at[3], bits) : sum;
 }
 
 /*
@@ -189,9 +191,10 @@ NAY_INLINE uint64_t fuse_push(uint64_t bitmap, uint32_t differ) {
  */
 NAY_INLINE bool fuse_find(nay_fuse_layout layout, unsigned width, bool one_shard, const nay_bits *b,
                           uint64_t x) {
-  const nay_fuse_view *v = &((const nay_filter *)(const void *)b)->fuse;
-  uint64_t shard = one_shard ? 0 : nay__shard_of(x, v->nshards);
-  return fuse_differ(layout, width, v, shard, nay__fuse_factor(v, shard), x) == 0;
+  nay_fuse_view v = nay__fuse_view_at(&((const nay_filter *)(const void *)b)->fuse, b->bytes);
+  if (one_shard) v.arrays = b->bytes + nay__fuse_arrays_at(1); /* a constant: one load less */
+  uint64_t shard = one_shard ? 0 : nay__shard_of(x, v.nshards);
+  return fuse_differ(layout, width, &v, shard, nay__fuse_factor(&v, shard), x) == 0;
 }
 
 /* The same for every filter. */
@@ -230,13 +233,14 @@ FUSE_PROBES(NAY_BMI2, xor_probe3_bmi2, NAY_XOR_3)
 
 /* Whether fuse_find is enough: no premix, no shard whose answer is fixed. */
 static bool fuse_is_plain(const nay_filter *f) {
+  nay_fuse_view v = nay__fuse_view_at(&f->fuse, f->bits.bytes);
   uint64_t odd = 1;
-  for (uint64_t i = 0; i < f->fuse.nshards; i++) odd &= nay__fuse_factor(&f->fuse, i);
+  for (uint64_t i = 0; i < v.nshards; i++) odd &= nay__fuse_factor(&v, i);
   return nay__load64le(f->bits.bytes) == 0 && !nay__fuse_is_fixed(odd);
 }
 
 static nay_probe fuse_kernel(nay_filter *f) {
-  f->fuse = nay__fuse_view_of(&f->shape, f->bits.bytes);
+  f->fuse = nay__fuse_geometry_of(&f->shape, f->bits.bytes);
   if (!fuse_is_plain(f)) return NULL;
   unsigned bits = nay__fuse_bits(&f->shape);
   bool one_shard = f->fuse.nshards == 1, bmi2 = f->kernels->popcnt;

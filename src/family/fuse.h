@@ -50,14 +50,35 @@ NAY_INLINE uint64_t nay__fuse_stride(uint64_t nshards, uint64_t slots, unsigned 
   return nay__round_up(bytes, nay__fuse_align(nshards));
 }
 
-NAY_INLINE nay_fuse_view nay__fuse_view_of(const nay_shape *shape, uint8_t *payload) {
+/* nay_fuse_view: a payload with its geometry, on the stack of a call: it points into the payload.
+ */
+typedef struct nay_fuse_view {
+  uint64_t nshards, stride, span, segment;
+  const uint8_t *factors; /* of the shards */
+  uint8_t *arrays;
+} nay_fuse_view;
+
+NAY_INLINE nay_fuse_geometry nay__fuse_geometry_of(const nay_shape *shape, const uint8_t *payload) {
   uint64_t nshards = nay__fuse_nshards(shape), slots = shape->nunits / nshards;
-  return (nay_fuse_view){.nshards = nshards,
-                         .stride = nay__fuse_stride(nshards, slots, nay__fuse_bits(shape)),
-                         .span = nay__load32le(payload + 16),
-                         .segment = nay__load32le(payload + 12),
+  return (nay_fuse_geometry){.nshards = nshards,
+                             .stride = nay__fuse_stride(nshards, slots, nay__fuse_bits(shape)),
+                             .span = nay__load32le(payload + 16),
+                             .segment = nay__load32le(payload + 12),
+                             .arrays_at = nay__fuse_arrays_at(nshards)};
+}
+
+NAY_INLINE nay_fuse_view nay__fuse_view_at(const nay_fuse_geometry *g, uint8_t *payload) {
+  return (nay_fuse_view){.nshards = g->nshards,
+                         .stride = g->stride,
+                         .span = g->span,
+                         .segment = g->segment,
                          .factors = payload + NAY_FUSE_HEADER,
-                         .arrays = payload + nay__fuse_arrays_at(nshards)};
+                         .arrays = payload + g->arrays_at};
+}
+
+NAY_INLINE nay_fuse_view nay__fuse_view_of(const nay_shape *shape, uint8_t *payload) {
+  nay_fuse_geometry geometry = nay__fuse_geometry_of(shape, payload);
+  return nay__fuse_view_at(&geometry, payload);
 }
 
 NAY_INLINE uint64_t nay__fuse_factor(const nay_fuse_view *v, uint64_t shard) {

@@ -1,0 +1,4 @@
+/* test_shapes_large.c - test_shapes.c with filters past the cache and every width in many shards.
+ */
+#define SHAPES_LARGE
+#include "test_shapes.c"
