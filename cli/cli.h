@@ -9,6 +9,7 @@
 #define NAY_CLI_H
 
 #include <nay.h>
+#include <nay_file.h>
 #include <nay_format.h>
 
 #include <stdbool.h>
@@ -75,7 +76,7 @@ void words_begin(const char *name, bool quiet);
 void words(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void words_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* die: an error line, then exit(status). Temporary files are removed on the way. */
+/* die: an error line, then exit(status). The lock is released on the way. */
 _Noreturn void die(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* words_nearest: the candidate a typing slip away from `word`, or NULL. The list ends in NULL. */
@@ -94,15 +95,23 @@ void *must_grow(void *p, size_t size);
 
 /* ---- signals.c ---- */
 
-/* signals_begin: SIGINT, SIGTERM and SIGHUP remove the temporary file and end the program. */
+/* signals_begin: SIGINT, SIGTERM and SIGHUP release the lock and end the program. */
 void signals_begin(void);
 
-/* signals_guard: the temporary file to remove, or NULL; the text must stay. */
-void signals_guard(const char *path);
+/* signals_release: the lock that they release, or NULL. */
+void signals_release(nay_filelock *lock);
+
+/*
+ * signals_defer: while a file is replaced they only set signals_abort. Switched off again, it ends
+ * the program when one came.
+ */
+void signals_defer(bool defer);
+bool signals_abort(void);
 
 /* signals_stop_gently: from now on they only ask reading to stop, so that work can be saved. */
 void signals_stop_gently(void);
 bool stop_requested(void);
+bool stop_insisted(void); /* by a second one */
 
 /* signals_finish: after a gentle stop, die of the signal as the shell expects; else return. */
 void signals_finish(void);

@@ -2,16 +2,18 @@
 #include "filterfile.h"
 #include "maker.h"
 #include "numbers.h"
+#include "outfile.h"
 
-/* What was asked for: another file, or the filter itself, which is then locked. */
+/* What was asked for: another file, or the filter itself. Locked before the filter is read. */
 static const char *change_target(const options *o) {
   const char *path = o->operands[0];
   if (o->out != NULL) {
-    filterfile_may_write(o->out, o->force);
+    outfile_may_write(o->out, o->force);
+    outfile_lock(o->out);
     return o->out;
   }
   if (path[0] == '-' && path[1] == '\0') die(EXIT_TROUBLE, "a filter from a pipe needs -o FILE");
-  filterfile_lock(path);
+  outfile_lock(path);
   return path;
 }
 
@@ -87,8 +89,10 @@ const command command_add = {
     .about =
         "Adds keys to a filter and replaces its file at the end, all at once: a reader, or a "
         "crash, "
-        "sees the old filter or the new one. Two nay add on one file wait for each other. With -o "
-        "the result goes to another file. When more keys are in than were planned, a warning says "
+        "sees the old filter or the new one. Commands that change one file wait for each other: "
+        "see "
+        "FILES in nay(1). With -o the result goes to another file. When more keys are in than were "
+        "planned, a warning says "
         "that the rate is above the plan.",
     .examples =
         "$ seq 10 | nay build -q -n 20 -p 1e-6 -o f.nay\n"

@@ -1,10 +1,11 @@
 /* cmd_build.c - nay build: keys in, a filter out. */
 #include "filterfile.h"
 #include "maker.h"
+#include "outfile.h"
 
 static int build_run(options *o) {
   const char *out = o->out != NULL ? o->out : "-";
-  filterfile_may_write(out, o->force);
+  outfile_may_write(out, o->force);
   nay_params p = options_params(o, 0.01);
   if (filterfile_secret(o, p.key)) p.hash = NAY_HASH_SIPHASH;
   if (o->store_key && o->secret == NULL) die(EXIT_TROUBLE, "--store-key needs --secret");

@@ -4,6 +4,7 @@
 
 #include "filterfile.h"
 #include "maker.h"
+#include "outfile.h"
 
 /* Layouts that hash alike may still place bits differently: only the library can tell. */
 static bool convert_bytes(const nay_format *to, const nay_filter *f, const char *out) {
@@ -15,7 +16,7 @@ static bool convert_bytes(const nay_format *to, const nay_filter *f, const char 
   if (size == 0) return false;
   uint8_t *bytes = must_alloc(size);
   nay_status status = nay_format_encode(to, f, bytes, size, &len);
-  if (status == NAY_OK) file_save(bytes, len, out);
+  if (status == NAY_OK) outfile_save(bytes, len, out);
   free(bytes);
   return status == NAY_OK;
 }
@@ -37,7 +38,8 @@ static nay_params convert_params(const nay_format *to, const nay_filter *f) {
 static int convert_run(options *o) {
   if (o->to == NULL) die(EXIT_TROUBLE, "say which layout to write: --to NAME");
   const char *out = o->out != NULL ? o->out : "-", *in = o->operands[0];
-  filterfile_may_write(out, o->force);
+  outfile_may_write(out, o->force);
+  outfile_lock(out);
   nay_filter *f = filterfile_open(in, o);
   const nay_format *from = nay_format_of(f);
   nay_stats s;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "filterfile.h"
+#include "outfile.h"
 #include "tablefile.h"
 
 static const char *extract_format(const nay_table_filter *f) {
@@ -48,8 +49,8 @@ static bool is_folder(const char *path) {
 }
 
 static void extract_save(const nay_table_filter *f, const char *path, const options *o) {
-  filterfile_may_write(path, o->force);
-  file_save(f->bytes, f->len, path);
+  outfile_may_write(path, o->force);
+  outfile_save(f->bytes, f->len, path);
 }
 
 /* One file for each filter that has bytes: FOLDER/0007.rocksdb-bloom. */

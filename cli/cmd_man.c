@@ -136,6 +136,22 @@ static const char man_about[] =
     "is complete, and an existing file is only overwritten with -f. Colours and progress appear on "
     "terminals; NO_COLOR and CLICOLOR_FORCE are obeyed, and SIGUSR1 asks for one line of progress.";
 
+static const char man_files[] =
+    "A file is replaced as a whole: the bytes go to a temporary file in its directory, which is "
+    "synced and renamed. A reader, or a crash, sees the old file or the new one. Mode, owner and "
+    "group are kept where the system allows it; a symbolic link stays a link, and its target is "
+    "replaced, or made. A new file that stores a secret key has mode 0600. Devices and pipes are "
+    "written, not replaced.\n"
+    "\n"
+    "Commands that change or replace one file wait for each other, and say so. add, remove, fold, "
+    "merge, convert, sst compact and uniq --state lock their output before they read anything; "
+    "build, extract, plot and sst build lock it when they replace it, so that an add that is "
+    "running ends first. Commands that only read never wait. The lock is an flock(2) on "
+    ".NAME.nay-lock beside the file, which is removed afterwards; one that kill -9 leaves behind "
+    "is "
+    "harmless, and is used again. On a network file system it works between machines as far as "
+    "flock does there; where there are no locks, a warning says so.";
+
 static const char man_status[] =
     "0: success; for check, diff and common, a key was selected. 1: none was; for verify, merge "
     "and "
@@ -154,6 +170,8 @@ static void man_overview(const manual *m) {
     man_text(m, c->summary, strlen(c->summary));
     out_text("\n");
   }
+  man_section(m, "FILES");
+  man_paragraphs(m, man_files);
   man_section(m, "EXIT STATUS");
   man_paragraphs(m, man_status);
   man_section(m, "SEE ALSO");

@@ -1,6 +1,7 @@
 /* cmd_merge.c - nay merge and nay fold: whole filters, without their keys. */
 #include "filterfile.h"
 #include "numbers.h"
+#include "outfile.h"
 
 static void merge_mismatch(const nay_filter *a, const nay_filter *b, const char *path) {
   nay_stats sa, sb;
@@ -33,7 +34,8 @@ static int merge_run(options *o) {
   const char *out = o->out != NULL ? o->out : "-";
   if (o->intersect && o->max_fpr != 0)
     die(EXIT_TROUBLE, "the rate of an intersection is not known");
-  filterfile_may_write(out, o->force);
+  outfile_may_write(out, o->force);
+  outfile_lock(out); /* before it is read: it may be one of the filters */
   nay_filter *f = filterfile_open(o->operands[0], o);
   for (int i = 1; i < o->noperands; i++) merge_one(o, f, o->operands[i]);
   filterfile_save(f, out);
@@ -47,8 +49,8 @@ static int fold_run(options *o) {
   char text[NUMBER_TEXT];
   if (o->factor != 0 && o->max_fpr != 0)
     die(EXIT_TROUBLE, "--factor and --max-fpr exclude each other");
-  if (o->out != NULL) filterfile_may_write(out, o->force);
-  if (o->out == NULL) filterfile_lock(path);
+  if (o->out != NULL) outfile_may_write(out, o->force);
+  outfile_lock(out);
   nay_filter *f = filterfile_open(path, o);
   nay_stats s;
   nay_filter_stats(f, &s);

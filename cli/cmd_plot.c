@@ -6,6 +6,7 @@
 
 #include "filterfile.h"
 #include "numbers.h"
+#include "outfile.h"
 #include "plot.h"
 #include "source.h"
 
@@ -145,10 +146,10 @@ static int plot_run(options *o) {
     return EXIT_FOUND;
   }
   const char *out = o->out != NULL ? o->out : "-";
-  if (strcmp(out, "-") != 0) filterfile_may_write(out, o->force);
+  if (strcmp(out, "-") != 0) outfile_may_write(out, o->force);
   size_t len;
   char *svg = plot_svg(&chart, &len);
-  file_save(svg, len, out);
+  outfile_save(svg, len, out);
   free(svg);
   return EXIT_FOUND;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "numbers.h"
+#include "outfile.h"
 #include "stream.h"
 #include "tables.h"
 
@@ -337,6 +338,7 @@ static void compact_report(const options *o, const char *out, const nay_sst_comp
 
 static int sst_compact(options *o) {
   const char *out = table_output(o);
+  outfile_lock(out); /* before it is read: it may be one of the tables */
   table_list t = tables_open(o);
   table_plan plan;
   nay_diag diag = {NULL, 0, 0};
@@ -350,6 +352,7 @@ static int sst_compact(options *o) {
   nay_status status = nay_sst_compact(t.at, t.n, out, &how, NULL, &diag, &stats);
   progress_clear();
   if (status != NAY_OK) table_die(out, status, &diag);
+  outfile_unlock();
   compact_report(o, out, &stats);
   tables_close(&t);
   return EXIT_FOUND;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "numbers.h"
+#include "outfile.h"
 #include "stream.h"
 #include "tables.h"
 
@@ -123,7 +124,11 @@ int sst_build(options *o) {
       stream_open(&reading, (const char *const *)o->operands + 1, (size_t)o->noperands - 1, NULL);
   build_rows(&b, s);
   stream_close(s);
+  outfile_lock(b.out);
+  signals_defer(true);
   status = nay_sst_writer_finish(b.writer, &diag);
+  outfile_unlock();
+  signals_defer(false);
   if (status != NAY_OK) table_die(b.out, status, &diag);
   nay_sst_writer_free(b.writer);
   build_report(&b);

@@ -13,6 +13,7 @@
 #include "filterfile.h"
 #include "maker.h"
 #include "numbers.h"
+#include "outfile.h"
 
 #define UNIQ_FPR 1e-6       /* a lost line in a million */
 #define UNIQ_NKEYS 10000000 /* when nobody says how many */
@@ -73,10 +74,8 @@ static nay_params uniq_params(const options *o) {
 }
 
 static nay_filter *uniq_filter(const options *o) {
-  if (o->state != NULL && access(o->state, F_OK) == 0) {
-    filterfile_lock(o->state);
-    return filterfile_open(o->state, o);
-  }
+  if (o->state != NULL) outfile_lock(o->state); /* before we look whether it is there */
+  if (o->state != NULL && access(o->state, F_OK) == 0) return filterfile_open(o->state, o);
   if (o->exact) { /* only for its hash */
     nay_params p = {.kind = NAY_BLOOM, .nbits = 64, .k = 1};
     return new_filter(NULL, &p);
@@ -191,7 +190,11 @@ const command command_uniq = {
         "Without -n, lines of files are counted first; for a pipe the filter grows if the library "
         "has a family that does, and else is made for ten million lines, with a warning at the end "
         "if there were more. --exact makes no errors and keeps every distinct line in memory. With "
-        "--state the filter is kept in a file between runs, also when the program is interrupted. "
+        "--state the filter is kept in a file between runs, and no other nay uses it meanwhile. "
+        "SIGINT, SIGTERM and SIGHUP end reading; the state of every line that was printed is then "
+        "saved, and further signals are ignored until that is done (not SIGKILL). When lines "
+        "cannot "
+        "be written, the state stays as it was: they appear again, none is lost. "
         "With --window lines are forgotten again.\n"
         "\n"
         "-d prints the repeats instead, -c only counts. Exit status: 0; with -q, 0 when a line "

@@ -3,15 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "descriptors.h"
 #include "numbers.h"
+#include "outfile.h"
 #include "tablefile.h"
 
 /* ---- reading ---- */
@@ -42,7 +42,8 @@ static file_bytes filter_read(int fd, const char *path, size_t most) {
     size_t room = cap - b.len < most - b.len ? cap - b.len : most - b.len;
     do n = read(fd, b.at + b.len, room);
     while (n < 0 && errno == EINTR);
-    if (n < 0) die(EXIT_TROUBLE, "cannot read %s: %s", filter_name(path), strerror(errno));
+    if (n < 0)
+      die(EXIT_TROUBLE, "cannot read %s: %s", filter_name(path), descriptor_error(fd, errno));
     b.len += (size_t)n;
   }
   return b;
@@ -175,169 +176,31 @@ nay_filter *filterfile_open(const char *path, const options *o) {
   return file.filter;
 }
 
-/* The file may be replaced while we wait for its lock: then the lock is on the old one. */
-void filterfile_lock(const char *path) {
-  for (;;) {
-    struct stat locked, now;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) die(EXIT_TROUBLE, "cannot open %s: %s", path, strerror(errno));
-    while (flock(fd, LOCK_EX) != 0 && errno == EINTR) {
-    }
-    bool same = fstat(fd, &locked) == 0 && stat(path, &now) == 0 && locked.st_ino == now.st_ino &&
-                locked.st_dev == now.st_dev;
-    if (same) return; /* fd stays open: the lock ends with the process */
-    close(fd);
-  }
-}
-
 /* ---- writing ---- */
 
-void filterfile_may_write(const char *path, bool force) {
-  struct stat st;
-  if (force) return;
-  if (strcmp(path, "-") == 0) {
-    if (isatty(STDOUT_FILENO) == 1) {
-      die(EXIT_TROUBLE, "will not write a filter to the terminal; use -o FILE, or -f");
-    }
-  } else if (stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
-    die(EXIT_TROUBLE, "%s exists; -f overwrites it", path);
-  }
-}
-
-typedef struct file_writer {
-  int fd;
-  const char *path; /* for messages */
-} file_writer;
-
-static nay_status write_fully(void *ctx, const void *bytes, size_t len) {
-  const file_writer *w = ctx;
-  const uint8_t *p = bytes;
-  while (len > 0) {
-    ssize_t n = write(w->fd, p, len);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return NAY_EIO;
-    p += n;
-    len -= (size_t)n;
-  }
-  return NAY_OK;
-}
-
-/* What is to be written: a filter, or plain bytes. */
-typedef struct file_content {
+typedef struct filter_content {
   const nay_filter *filter;
-  const void *bytes;
-  size_t len;
-} file_content;
+} filter_content;
 
-static nay_status write_content(const file_content *c, file_writer *w) {
-  if (c->filter == NULL) return write_fully(w, c->bytes, c->len);
+static nay_status filter_produce(void *ctx, nay_sink sink, void *sink_ctx) {
+  const filter_content *c = ctx;
   const nay_format *format = nay_format_of(c->filter);
   if (strcmp(nay_format_name(format), "nay") == 0) {
-    return nay_filter_encode_stream(c->filter, write_fully, w);
+    return nay_filter_encode_stream(c->filter, sink, sink_ctx);
   }
   size_t size = nay_format_encoded_size(format, c->filter), len = 0;
   uint8_t *bytes = must_alloc(size);
   nay_status status = nay_format_encode(format, c->filter, bytes, size, &len);
-  if (status == NAY_OK) status = write_fully(w, bytes, len);
+  if (status == NAY_OK) status = sink(sink_ctx, bytes, len);
   free(bytes);
   return status;
 }
 
-_Noreturn static void write_failed(const char *path, nay_status status, int error) {
-  bool system = status == NAY_EIO;
-  if (system && error == EPIPE) exit(EXIT_PIPE);
-  die(EXIT_TROUBLE, "cannot write %s: %s", path,
-      system ? strerror(error) : nay_status_text(status));
-}
-
-static void write_to(int fd, const char *path, const file_content *c) {
-  file_writer w = {fd, path};
-  nay_status status = write_content(c, &w);
-  if (status != NAY_OK) write_failed(path, status, errno);
-}
-
-/* ".name.nay-PID" beside the file, in a text that lives as long as the program. */
-static const char *temp_path(const char *path) {
-  static char temp[PATH_MAX + 32];
-  const char *slash = strrchr(path, '/');
-  int folder = slash == NULL ? 0 : (int)(slash - path) + 1;
-  snprintf(temp, sizeof temp, "%.*s.%s.nay-%ld", folder, path, path + folder, (long)getpid());
-  return temp;
-}
-
-static void sync_folder(const char *path) {
-  char folder[PATH_MAX] = ".";
-  const char *slash = strrchr(path, '/');
-  if (slash != NULL) {
-    size_t len = slash == path ? 1 : (size_t)(slash - path);
-    memcpy(folder, path, len);
-    folder[len] = '\0';
-  }
-  int fd = open(folder, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  fsync(fd); /* some file systems cannot: the rename itself is done */
-  close(fd);
-}
-
-/* `shown` is the path as the user wrote it, for messages. */
-static void replace_file(const char *path, const char *shown, const file_content *c) {
-  const char *temp = temp_path(path);
-  struct stat old;
-  signals_guard(temp);
-  int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) die(EXIT_TROUBLE, "cannot write %s: %s", shown, strerror(errno));
-  file_writer w = {fd, shown};
-  nay_status status = write_content(c, &w);
-  bool failed = status != NAY_OK;
-  if (!failed && stat(path, &old) == 0) failed = fchmod(fd, old.st_mode & 07777) != 0;
-  if (!failed) failed = fsync(fd) != 0;
-  int error = errno;
-  if (close(fd) != 0 && !failed) {
-    failed = true;
-    error = errno;
-  }
-  if (!failed && rename(temp, path) != 0) {
-    failed = true;
-    error = errno;
-  }
-  if (failed) {
-    unlink(temp);
-    write_failed(shown, status == NAY_OK ? NAY_EIO : status, error);
-  }
-  signals_guard(NULL);
-  sync_folder(path);
-}
-
-static void save_content(const char *path, const file_content *c) {
-  struct stat st;
-  if (strcmp(path, "-") == 0) {
-    out_flush();
-    write_to(STDOUT_FILENO, "standard output", c);
-    return;
-  }
-  if (stat(path, &st) == 0 &&
-      !S_ISREG(st.st_mode)) { /* a device or a pipe is written, not replaced */
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0) die(EXIT_TROUBLE, "cannot write %s: %s", path, strerror(errno));
-    write_to(fd, path, c);
-    if (close(fd) != 0) write_failed(path, NAY_EIO, errno);
-    return;
-  }
-  char target[PATH_MAX]; /* a link stays a link */
-  if (realpath(path, target) == NULL) {
-    if (strlen(path) >= sizeof target)
-      die(EXIT_TROUBLE, "cannot write %s: the path is too long", path);
-    strcpy(target, path);
-  }
-  replace_file(target, path, c);
-}
-
 void filterfile_save(const nay_filter *f, const char *path) {
-  save_content(path, &(file_content){.filter = f});
-}
-
-void file_save(const void *bytes, size_t len, const char *path) {
-  save_content(path, &(file_content){.bytes = bytes, .len = len});
+  nay_stats s;
+  bool secret = nay_filter_stats(f, &s) == NAY_OK && s.stores_key;
+  filter_content c = {f};
+  outfile_write(path, secret ? NAY_FILE_PRIVATE : 0, filter_produce, &c);
 }
 
 /* ---- telling ---- */

@@ -1,6 +1,5 @@
 /*
- * filterfile.h - filters in files: opening any known layout, replacing a file all at once, and
- * telling about it.
+ * filterfile.h - filters in files: opening any known layout, saving, and telling about it.
  */
 #ifndef NAY_FILTERFILE_H
 #define NAY_FILTERFILE_H
@@ -29,22 +28,10 @@ void filterfile_unlock(nay_filter *f, const char *path, const options *o);
 bool filterfile_secret(const options *o, uint8_t key[16]);
 
 /*
- * filterfile_lock: waits until no other nay changes the file, and keeps others waiting until this
- * process ends.
- */
-void filterfile_lock(const char *path);
-
-/* filterfile_may_write: dies early when `path` is there and force is not, or is a terminal. */
-void filterfile_may_write(const char *path, bool force);
-
-/*
- * filterfile_save: writes the filter, in the layout it is in, to a temporary file beside `path`,
- * and renames that: after a crash it is the old file or the new one. "-" is standard output.
+ * filterfile_save: writes the filter, in the layout it is in, as outfile_write does. A new file
+ * that stores its key can be read by its owner alone.
  */
 void filterfile_save(const nay_filter *f, const char *path);
-
-/* file_save: the same for any bytes. */
-void file_save(const void *bytes, size_t len, const char *path);
 
 /*
  * filterfile_report: one line on stderr about what was done ("built"), or an object on stdout with

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "descriptors.h"
 #include "help.h"
 #include "options.h"
 #include "source.h"
@@ -66,6 +67,7 @@ static int main_version(bool as_json) {
 
 int main(int argc, char **argv) {
   options o;
+  descriptors_begin();
   signals_begin();
   out_begin(COLOR_AUTO);
   if (argc < 2) {

@@ -3,6 +3,7 @@
 #include "output.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "descriptors.h"
 
 #define OUT_CAP 131072u
 
@@ -40,11 +42,26 @@ void out_begin(color_mode mode) {
   }
 }
 
+/*
+ * Nobody reads, and a second signal asks to stop: writing may never end. To save the state now
+ * would lose the lines that are not written; without it they are printed again.
+ */
+static void out_insisted(void) {
+  struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};
+  if (!stop_insisted() || poll(&p, 1, 0) != 0) return;
+  out.failed = true;
+  words_error("standard output takes no more: the state is not saved, lines may appear again");
+  signals_finish();
+}
+
 /* Writes it all; false with errno set when the system refuses. */
 static bool out_write(const uint8_t *bytes, size_t len) {
   while (len > 0) {
     ssize_t n = write(STDOUT_FILENO, bytes, len);
-    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EINTR) {
+      out_insisted();
+      continue;
+    }
     if (n < 0) return false;
     bytes += n;
     len -= (size_t)n;
@@ -56,7 +73,7 @@ static void out_must_write(const void *bytes, size_t len) {
   if (out_write(bytes, len)) return;
   out.failed = true;
   if (errno == EPIPE) exit(EXIT_PIPE);
-  die(EXIT_TROUBLE, "cannot write to standard output: %s", strerror(errno));
+  die(EXIT_TROUBLE, "cannot write to standard output: %s", descriptor_error(STDOUT_FILENO, errno));
 }
 
 void out_flush(void) {

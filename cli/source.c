@@ -19,6 +19,7 @@
 #endif
 
 #include "cli.h"
+#include "descriptors.h"
 
 #define SOURCE_CAP 65536u
 
@@ -72,7 +73,9 @@ static ssize_t source_raw(source *s, void *dst, size_t cap, char fail[SOURCE_FAI
     if (!source_wait(s)) return 0; /* asked to stop: as if the input ended here */
     n = read(s->fd, dst, cap);
   } while (n < 0 && errno == EINTR);
-  if (n < 0) snprintf(fail, SOURCE_FAIL, "cannot read %s: %s", s->name, strerror(errno));
+  if (n < 0) {
+    snprintf(fail, SOURCE_FAIL, "cannot read %s: %s", s->name, descriptor_error(s->fd, errno));
+  }
   if (n > 0) s->position += (uint64_t)n;
   return n;
 }

@@ -194,6 +194,11 @@ static bool stream_read(key_stream *s, key_batch *b) {
   if (m->len == m->cap) batch_grow(m);
   size_t room = m->cap - m->len;
   ssize_t n = source_read(s->source, m->bytes + m->len, room, fail);
+  if (n <= 0 && stop_requested()) { /* in the middle of a record: it is not one */
+    m->len = s->carry_len = 0;
+    s->ended = true;
+    return true;
+  }
   if (n < 0) return stream_fail(b, fail);
   m->len += (size_t)n;
   s->last = n == 0;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "filterfile.h"
 #include "numbers.h"
+#include "outfile.h"
 #ifdef NAY_HAVE_SNAPPY
 #include <snappy-c.h>
 #endif
@@ -106,7 +106,7 @@ nay_sst *table_open(const char *path, nay_prefix *prefix) {
 
 const char *table_output(const options *o) {
   if (o->out == NULL || strcmp(o->out, "-") == 0) die(EXIT_TROUBLE, "-o FILE says where it goes");
-  filterfile_may_write(o->out, o->force);
+  outfile_may_write(o->out, o->force);
   return o->out;
 }
 

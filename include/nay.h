@@ -630,7 +630,8 @@ NAY_API void nay_decoder_free(nay_decoder *decoder);
 
 /*
  * nay_filter_save: replaces the file atomically: after a crash it is the old one or the new one. A
- * symbolic link keeps pointing where it did, an existing file keeps its permissions. NAY_EIO: diag
+ * symbolic link keeps pointing where it did, an existing file keeps its permissions; a new one that
+ * stores its key (NAY_STORE_KEY) can be read by its owner alone. See nay_file_replace. NAY_EIO: diag
  * says which step failed and errno; the old file and the filter are as they were.
  */
 NAY_API nay_status nay_filter_save(const nay_filter *filter, const char *path, nay_diag *diag);

@@ -1,11 +1,17 @@
 /* native_file.c - native files on disk: save, open, map. */
 #include "family/lazy.h"
 #include "format/fmt_nay.h"
+#include "nay_file.h"
 #include "os/file.h"
 #include "os/pages.h"
 
-static nay_status native_produce(const void *object, nay_sink sink, void *ctx) {
-  return nay_filter_encode_stream(object, sink, ctx);
+typedef struct native_saved {
+  const nay_filter *filter;
+} native_saved;
+
+static nay_status native_produce(void *ctx, nay_sink sink, void *sink_ctx) {
+  const native_saved *saved = ctx;
+  return nay_filter_encode_stream(saved->filter, sink, sink_ctx);
 }
 
 nay_status nay_filter_save(const nay_filter *f, const char *path, nay_diag *diag) {
@@ -13,7 +19,10 @@ nay_status nay_filter_save(const nay_filter *f, const char *path, nay_diag *diag
   if (f->format != NULL || !nay__family_is_native(f->family)) {
     return nay__fail(diag, NAY_ENOTSUP, "another system's layout has no native file", 0);
   }
-  nay_status status = nay__file_replace(path, native_produce, f, diag);
+  bool keyed = f->hasher.kind == NAY_HASH_SIPHASH && (f->flags & NAY_STORE_KEY) != 0;
+  native_saved saved = {f};
+  nay_status status =
+      nay_file_replace(path, keyed ? NAY_FILE_PRIVATE : 0, native_produce, &saved, diag);
   if (status == NAY_ECORRUPT) nay__fail(diag, status, "the mapped filter is damaged", 0);
   if (status == NAY_ENOMEM) nay__fail(diag, status, "no memory for a copy of a shared filter", 0);
   return status;

@@ -1,5 +1,5 @@
 /*
- * file.h - files: read whole, map, replace atomically. With threads, the only user of POSIX.
+ * file.h - files: read whole, map, replace piece by piece. nay_file.h has the rest.
  * On failure diag gets the step that failed and errno.
  */
 #ifndef NAY_OS_FILE_H
@@ -29,19 +29,8 @@ nay_status nay__file_pread(int fd, uint64_t at, uint8_t *dst, size_t len, nay_di
 void nay__file_close(int fd);
 
 /*
- * nay__file_replace: what `produce` writes to its sink becomes the file at path, or nothing
- * changes. A symbolic link keeps pointing where it did; its target is replaced, or made if it does
- * not exist yet. An existing file's permissions are kept, and its owner where the system lets us;
- * access control lists are not. Only a regular file is ever replaced. One failure comes too late to
- * undo: when the folder cannot be synced, the new file is in place and diag says so.
- */
-typedef nay_status (*nay_producer)(const void *object, nay_sink sink, void *sink_ctx);
-nay_status nay__file_replace(const char *path, nay_producer produce, const void *object,
-                             nay_diag *diag);
-
-/*
- * nay_replacement: the same for a file whose bytes come over time. Calls: new (write)* [finish]
- * free; without finish, or when it failed, nothing has changed.
+ * nay_replacement: nay_file_replace for a file whose bytes come over time. Calls: new (write)*
+ * [finish] free; without finish, or when it failed, nothing has changed.
  */
 typedef struct nay_replacement nay_replacement;
 nay_status nay__replacement_new(const char *path, const nay_allocator *allocator, nay_diag *diag,

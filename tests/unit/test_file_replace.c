@@ -362,7 +362,7 @@ static void read_only_folder(void **state) {
     nay_diag diag = {NULL, 0, 0};
     assert_status(nay_filter_save(new_filter, path, &diag), NAY_EIO);
     assert_int_equal(diag.os_error, EACCES);
-    assert_string_equal(diag.what, "cannot create a temporary file in the folder");
+    assert_string_equal(diag.what, "cannot create a temporary file in the directory");
   }
   if (root) assert_int_equal(seteuid(0), 0);
   assert_int_equal(chmod(dir.path, 0777), 0);

@@ -1,0 +1,32 @@
+/*
+ * place.h - where a file is, or will be: its directory, open, and its name there. What replaces a
+ * file and what locks it must mean the same place, so both resolve the path here.
+ */
+#ifndef NAY_OS_PLACE_H
+#define NAY_OS_PLACE_H
+
+#include <limits.h>
+
+#include "base/base.h"
+
+/* nay__os_fail: NAY_EIO, with errno and the step that failed in diag. */
+nay_status nay__os_fail(nay_diag *diag, const char *what);
+
+/* nay__os_openat: openat with O_CLOEXEC, again after a signal. */
+int nay__os_openat(int dir, const char *name, int flags, unsigned mode);
+
+/* nay__os_close: close that leaves errno alone, for descriptors whose fate no longer matters. */
+void nay__os_close(int fd);
+
+typedef struct nay_place {
+  int dir;
+  char name[NAME_MAX + 1];
+} nay_place;
+
+/*
+ * nay__place_resolve: follows symbolic links, also to a target that does not exist yet. The caller
+ * closes place->dir with nay__os_close.
+ */
+nay_status nay__place_resolve(const char *path, nay_diag *diag, nay_place *place);
+
+#endif /* NAY_OS_PLACE_H */
