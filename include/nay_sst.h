@@ -48,7 +48,8 @@ extern "C" {
  *
  * NAY_SST_KEYS_AUTO, when reading: internal if the keys of the first block and up to 64 keys of the
  * index all have 8 bytes or more, a type of 0 or 1, and stand in the order of internal keys; else
- * plain. Tables with nay's own filters say which they are. When writing: plain.
+ * plain. Tables with nay's own filters say which they are, RocksDB's (format 0) are internal. When
+ * writing: plain.
  */
 typedef enum nay_sst_keys {
   NAY_SST_KEYS_AUTO = 0,
@@ -227,7 +228,12 @@ typedef struct nay_sst nay_sst;
 
 /*
  * nay_sst_open: options may be NULL. NAY_EFORMAT: not a table. NAY_ECORRUPT: footer or index
- * are damaged. NAY_ENOTSUP: the index is compressed and no codec was given for it.
+ * are damaged. NAY_ENOTSUP: the index is compressed and no codec was given for it, or the keys are
+ * not in bytewise order, because the table was made with another comparator, or RocksDB has
+ * partitioned its index.
+ * Order: that of the index here, and of some data blocks (of all up to 8, unless nay wrote the
+ * table); that of each block when it is first used. So a get, a walk or a compaction that meets
+ * keys of another order is NAY_ENOTSUP. Walk a table from end to end to check all of it.
  * Checksums: each block's when it is read; in a mapped file, when it is first used. A file that
  * another process shortens while it is mapped kills the process (SIGBUS): tables are replaced,
  * never overwritten.
@@ -257,7 +263,9 @@ NAY_API void nay_sst_value_free(nay_sst_value *value);
 /*
  * nay_sst_get: asks the range of keys, then the filter, then the index, then one block. NAY_ENOENT:
  * not in the table. NAY_OK with value->deleted: the table knows that it was deleted. NAY_ECORRUPT,
- * NAY_ENOTSUP (a compressed block without its codec), NAY_EIO, NAY_ENOMEM: diag says where.
+ * NAY_ENOTSUP (a compressed block without its codec, keys that are not in bytewise order, an entry
+ * that only RocksDB has), NAY_EIO, NAY_ENOMEM: diag says where. In a table that nay did not write,
+ * compressed blocks without their codec make every get NAY_ENOTSUP: the order is not known.
  */
 NAY_API nay_status nay_sst_get(const nay_sst *sst, const void *key, size_t len, nay_diag *diag,
                                nay_sst_value *value);

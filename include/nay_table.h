@@ -49,7 +49,8 @@ NAY_API bool nay_table_recognise(const void *bytes, size_t len);
 
 /*
  * nay_table_open: over bytes that stay where they are until nay_table_free; options and allocator
- * may be NULL. Every filter block is checked against its checksum here.
+ * may be NULL. Every filter block is checked against its checksum here. Tables of any comparator:
+ * where the order of keys chooses a filter and is not that of bytes, all filters are asked.
  * NAY_EFORMAT: not a table. NAY_ECORRUPT: footer, metaindex, properties or the index of partitions.
  * NAY_EVERSION: a format that RocksDB did not have when this was written. NAY_ENOTSUP: the
  * metaindex is compressed and no codec was given. NAY_ENOMEM.
@@ -72,7 +73,8 @@ typedef struct nay_table_info {
   bool prefixes;             /* prefixes are, or have a filter of their own */
   bool understood;           /* the filter can be asked; else every answer is maybe */
   bool index_known;          /* one filter for each 2 KiB: false when the index is compressed and
-                                no codec was given. All of them are then asked */
+                                no codec was given, or the keys are not known to be in bytewise
+                                order. All of them are then asked */
   uint64_t nkeys;            /* entries of the table; 0: it does not say */
   uint64_t nentries;         /* entries of the filter; 0: it does not say */
   uint64_t nfilters;         /* non-empty ones, the filter of prefixes included */

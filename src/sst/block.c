@@ -218,12 +218,12 @@ nay_status nay__cursor_last(nay_cursor *c, nay_diag *diag) {
   return cursor_walk_to(c, c->block.nrestarts - 1, c->block.end, diag);
 }
 
-nay_status nay__cursor_prev(nay_cursor *c, nay_diag *diag) {
-  if (!c->valid) return NAY_ENOENT;
-  uint32_t here = c->entry.at, low = 0, high = c->block.nrestarts;
-  while (low < high) { /* the restarts before this entry */
+/* The last entry that starts before `limit`. */
+static nay_status cursor_before(nay_cursor *c, uint32_t limit, nay_diag *diag) {
+  uint32_t low = 0, high = c->block.nrestarts;
+  while (low < high) { /* the restarts before it */
     uint32_t middle = low + (high - low) / 2;
-    if (block_restart(&c->block, middle) < here) {
+    if (block_restart(&c->block, middle) < limit) {
       low = middle + 1;
     } else {
       high = middle;
@@ -231,7 +231,15 @@ nay_status nay__cursor_prev(nay_cursor *c, nay_diag *diag) {
   }
   c->valid = false;
   if (low == 0) return NAY_ENOENT;
-  return cursor_walk_to(c, low - 1, here, diag);
+  return cursor_walk_to(c, low - 1, limit, diag);
+}
+
+nay_status nay__cursor_prev(nay_cursor *c, nay_diag *diag) {
+  return c->valid ? cursor_before(c, c->entry.at, diag) : NAY_ENOENT;
+}
+
+nay_status nay__cursor_at(nay_cursor *c, uint32_t at, nay_diag *diag) {
+  return cursor_before(c, at + 1, diag);
 }
 
 nay_status nay__cursor_seek(nay_cursor *c, const nay_target *target, nay_diag *diag) {
@@ -244,4 +252,72 @@ nay_status nay__cursor_seek(nay_cursor *c, const nay_target *target, nay_diag *d
     NAY_TRY(cursor_take(c, c->entry.next, diag));
   }
   return NAY_OK;
+}
+
+/* ---- checking ---- */
+
+/* The trailer of the key that entry e makes of the key before it. */
+static uint64_t check_trailer(const nay_buffer *last, const nay_entry *e) {
+  uint8_t bytes[NAY_TRAILER];
+  size_t user = (size_t)e->shared + e->unshared - NAY_TRAILER;
+  for (size_t i = 0; i < NAY_TRAILER; i++) {
+    size_t at = user + i;
+    bytes[i] = at < e->shared ? last->at[at] : e->suffix[at - e->shared];
+  }
+  return nay__load64le(bytes);
+}
+
+/* Whether the key of entry e is above the key before it; only the bytes behind `shared` are
+ * compared. Both have trailers if the order is that of internal keys. */
+static bool check_ascends(nay_order order, const nay_buffer *last, const nay_entry *e) {
+  size_t a = nay__user_len(order, last->len);
+  size_t b = nay__user_len(order, (size_t)e->shared + e->unshared);
+  int sign = (a > b) - (a < b);
+  if (e->shared <= a && e->shared <= b) {
+    sign = nay__order_bytes(last->at + e->shared, a - e->shared, e->suffix, b - e->shared);
+  }
+  if (sign != 0 || order == NAY_ORDER_BYTES) return sign < 0;
+  return nay__load64le(last->at + a) > check_trailer(last, e);
+}
+
+static nay_status check_order(nay_diag *diag, uint32_t at) {
+  return nay__fail(diag, NAY_ENOTSUP, NAY_ORDER_TEXT, at);
+}
+
+/* The entries; c has the last key in the end. */
+static nay_status check_entries(nay_cursor *c, const nay_buffer *above, nay_diag *diag) {
+  const nay_block *b = &c->block;
+  uint32_t restart = 0;
+  for (uint32_t at = 0; at < b->end; at = c->entry.next) {
+    nay_entry e;
+    if (!block_entry(b, at, &e)) return block_bad(diag, at);
+    if (restart < b->nrestarts && block_restart(b, restart) == at) {
+      if (e.shared != 0) return block_bad(diag, at);
+      restart++;
+    }
+    if (e.shared > c->key.len) return block_bad(diag, at);
+    bool internal = c->order == NAY_ORDER_INTERNAL;
+    if (internal && (uint64_t)e.shared + e.unshared < NAY_TRAILER) return block_bad(diag, at);
+    if (at != 0 && !check_ascends(c->order, &c->key, &e)) return check_order(diag, at);
+    NAY_TRY(cursor_take(c, at, diag));
+    if (at == 0 && above != NULL &&
+        nay__order(c->order, above->at, above->len, c->key.at, c->key.len) >= 0) {
+      return check_order(diag, at);
+    }
+  }
+  bool all = restart == b->nrestarts && block_restart(b, 0) == 0;
+  return all ? NAY_OK : block_bad(diag, b->end);
+}
+
+nay_status nay__block_check(const nay_block *b, nay_order order, const nay_buffer *above,
+                            const nay_buffer *upto, const nay_allocator *a, nay_diag *diag) {
+  nay_cursor c = {.block = *b, .order = order, .allocator = a};
+  if (b->end == 0 || b->nrestarts == 0) return NAY_OK; /* nothing is found in it either way */
+  nay_status status = check_entries(&c, above, diag);
+  if (status == NAY_OK && upto != NULL &&
+      nay__order(order, c.key.at, c.key.len, upto->at, upto->len) > 0) {
+    status = check_order(diag, c.entry.at);
+  }
+  nay__buffer_free(&c.key, a);
+  return status;
 }

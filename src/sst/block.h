@@ -58,6 +58,10 @@ typedef struct nay_block {
 /* nay__block_open: NAY_ECORRUPT when the restarts do not fit. No entry is looked at yet. */
 nay_status nay__block_open(const uint8_t *bytes, size_t len, nay_diag *diag, nay_block *block);
 
+/* What NAY_ENOTSUP says of keys out of order: their checksum is right, so they were written so. */
+#define NAY_ORDER_TEXT \
+  "the keys are not in bytewise order: the table has another comparator, or is corrupt"
+
 /* nay_entry: an entry where it lies. */
 typedef struct nay_entry {
   uint32_t at;   /* offset in the block */
@@ -84,6 +88,14 @@ nay_status nay__block_find(const nay_block *block, nay_order order, const nay_ta
                            nay_diag *diag, nay_found *found);
 
 /*
+ * nay__block_check: whether a search finds every entry: restarts point to entries with whole keys,
+ * and keys ascend strictly, from above `above` to at most `upto` (either may be NULL). Needs memory
+ * for one key. NAY_ENOTSUP: the keys are in another order. NAY_ECORRUPT, NAY_ENOMEM.
+ */
+nay_status nay__block_check(const nay_block *block, nay_order order, const nay_buffer *above,
+                            const nay_buffer *upto, const nay_allocator *a, nay_diag *diag);
+
+/*
  * nay_cursor: walks a block with keys put together. Set block, order and allocator; the rest zero.
  * Movements return NAY_OK when there is an entry, NAY_ENOENT past either end (the cursor is then at
  * no entry), NAY_ECORRUPT, NAY_ENOMEM. The key buffer is the cursor's: free it in the end.
@@ -101,6 +113,9 @@ nay_status nay__cursor_first(nay_cursor *cursor, nay_diag *diag);
 nay_status nay__cursor_last(nay_cursor *cursor, nay_diag *diag);
 nay_status nay__cursor_next(nay_cursor *cursor, nay_diag *diag);
 nay_status nay__cursor_prev(nay_cursor *cursor, nay_diag *diag);
+
+/* nay__cursor_at: the entry at this offset in the block, or the last one before it. */
+nay_status nay__cursor_at(nay_cursor *cursor, uint32_t at, nay_diag *diag);
 
 /* nay__cursor_seek: the first entry that is not before target. */
 nay_status nay__cursor_seek(nay_cursor *cursor, const nay_target *target, nay_diag *diag);

@@ -15,6 +15,7 @@
 #include "format/format.h"
 #include "sst/block.h"
 #include "sst/filter_maker.h"
+#include "sst/table.h"
 
 #define INSPECT_MAX_RATIO 64u /* no codec that LevelDB has makes less of a block than this */
 
@@ -211,6 +212,7 @@ static nay_status inspect_load_properties(nay_table *t, nay_diag *diag) {
   uint8_t type;
   t->delta = t->frame.format_version >= 4; /* unless the properties say otherwise */
   t->internal = t->internal || (t->engine == NAY_TABLE_ROCKSDB && t->frame.format_version < 3);
+  t->other_order = t->engine == NAY_TABLE_ROCKSDB; /* unless they name the comparator */
   if (t->properties.size == 0) return NAY_OK;
   NAY_TRY(nay__frame_block(&t->frame, t->properties, diag, &contents, &type));
   if (type != 0) return NAY_OK;
@@ -234,6 +236,10 @@ static nay_status inspect_check_partitions(nay_table *t, nay_diag *diag) {
   return NAY_OK;
 }
 
+static nay_order inspect_order(const nay_table *t) {
+  return t->internal ? NAY_ORDER_INTERNAL : NAY_ORDER_BYTES;
+}
+
 static nay_status inspect_load_partitions(nay_table *t, nay_diag *diag) {
   const uint8_t *contents;
   uint8_t type;
@@ -242,7 +248,24 @@ static nay_status inspect_load_partitions(nay_table *t, nay_diag *diag) {
   NAY_TRY(nay__frame_block(&t->frame, t->filter, diag, &contents, &type));
   NAY_TRY(nay__parts_load(contents, (size_t)t->filter.size, delta, most, &t->allocator, diag,
                           &t->parts));
+  if (!nay__parts_ascend(&t->parts, inspect_order(t))) t->other_order = true;
   return inspect_check_partitions(t, diag);
+}
+
+/*
+ * LevelDB's table does not name its comparator, and the filter of a key is found by the order of
+ * keys alone. So the data is looked at after all, as nay_sst_open does. In doubt the order is not
+ * known, and every filter is asked.
+ */
+static nay_status inspect_load_order(nay_table *t, bool *known) {
+  nay_sst_read_options how = {
+      .flags = NAY_SST_NO_FILTERS, .codecs = t->options.codecs, .ncodecs = t->options.ncodecs};
+  nay_sst *sst = NULL;
+  nay_status status = nay_sst_view(t->frame.bytes, (size_t)t->frame.end + NAY_FOOTER, &how,
+                                   &t->allocator, NULL, &sst);
+  *known = status == NAY_OK && sst->unchecked == NAY_OK;
+  nay_sst_free(sst);
+  return status == NAY_ENOMEM ? status : NAY_OK;
 }
 
 /* The index of LevelDB's data blocks; without it every filter must be asked. */
@@ -255,8 +278,8 @@ static nay_status inspect_load_index(nay_table *t, nay_diag *diag) {
   nay_status status = inspect_block(t, handle, &room, diag, &contents, &len);
   if (status == NAY_OK) {
     status = nay__parts_load(contents, len, false, most, &t->allocator, diag, &t->parts);
-    t->index_known = status == NAY_OK;
   }
+  if (status == NAY_OK) status = inspect_load_order(t, &t->index_known);
   nay__buffer_free(&room, &t->allocator);
   return status == NAY_ENOTSUP ? NAY_OK : status;
 }
@@ -371,8 +394,7 @@ nay_status nay_table_filter_at(const nay_table *t, uint64_t i, nay_table_filter 
     const nay_part *part = nay__part_at(&t->parts, (size_t)i);
     f = inspect_whole(t, part->handle, part->damaged);
     f.last_key = t->parts.keys.at + part->key_at;
-    f.last_key_len =
-        nay__user_len(t->internal ? NAY_ORDER_INTERNAL : NAY_ORDER_BYTES, part->key_len);
+    f.last_key_len = nay__user_len(inspect_order(t), part->key_len);
   } else {
     nay_filter_blocks b = nay__filter_blocks(t);
     const uint8_t *bytes = b.bytes;

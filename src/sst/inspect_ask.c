@@ -3,7 +3,7 @@
  *
  * Whose filter of 2 KiB a key belongs to only the index knows. Nothing says whether its keys are
  * internal ones, and the two readings may lead to two blocks: then both filters are asked. A table
- * with another order of keys than that of bytes has every partition asked.
+ * whose keys are not known to be in bytewise order has every filter or partition asked.
  */
 #include "sst/inspect.h"
 

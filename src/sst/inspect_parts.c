@@ -99,6 +99,17 @@ void nay__parts_free(nay_parts *parts, const nay_allocator *a) {
   nay__buffer_free(&parts->keys, a);
 }
 
+bool nay__parts_ascend(const nay_parts *parts, nay_order order) {
+  const uint8_t *keys = parts->keys.at;
+  for (size_t i = 1; i < nay__parts_count(parts); i++) {
+    const nay_part *a = nay__part_at(parts, i - 1), *b = a + 1;
+    if (nay__order(order, keys + a->key_at, a->key_len, keys + b->key_at, b->key_len) > 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
 size_t nay__parts_find(const nay_parts *parts, nay_order order, const void *key, size_t len) {
   nay_target target = {key, len, NAY_TRAILER_NEWEST};
   size_t low = 0, high = nay__parts_count(parts);

@@ -37,6 +37,9 @@ static inline nay_part *nay__part_at(const nay_parts *parts, size_t i) {
   return (nay_part *)(void *)parts->list.at + i;
 }
 
+/* nay__parts_ascend: whether no key is below the one before it, as a search assumes. */
+bool nay__parts_ascend(const nay_parts *parts, nay_order order);
+
 /* nay__parts_find: the first part whose key is not before the user key; the count when all are. */
 size_t nay__parts_find(const nay_parts *parts, nay_order order, const void *key, size_t len);
 

@@ -55,13 +55,19 @@ struct nay_sst {
   uint64_t cache_id;
   nay_order order;
   bool order_guessed;
+  bool order_named;     /* by the file, so a writer of ours made it */
+  nay_status unchecked; /* why blocks could not be looked at for the order of their keys, so that no
+                           search can be trusted; NAY_OK: they were, or the file names it */
+  nay_diag unchecked_why;
   nay_table_counts *counts;
 
+  bool rocksdb; /* it has properties: a table of RocksDB's format 0 */
+  nay_handle properties;
   nay_hold *index_hold;
   nay_block index;
-  uint8_t
-      *verified; /* a bit for each block of a mapped file whose checksum was right; NULL: none */
-  size_t verified_len;
+  uint8_t *checked; /* a bit for each block that is in order and, in a mapped file, whose checksum
+                       was right; NULL: the table is empty */
+  size_t checked_len;
   bool empty;
   bool has_smallest;
   nay_buffer smallest, largest;
@@ -100,17 +106,30 @@ nay_status nay__table_fetch(const nay_sst *sst, nay_handle handle, nay_hold **ho
 nay_status nay__table_block(const nay_sst *sst, const nay_entry *entry, nay_handle handle,
                             nay_hold **hold, nay_diag *diag, nay_block *block);
 
+/* nay__table_check: whether the keys of a data block ascend, and lie between the index keys around
+ * it; remembered, so a second call is free. NAY_ENOTSUP: another comparator. NAY_ECORRUPT. */
+nay_status nay__table_check(const nay_sst *sst, const nay_entry *entry, nay_handle handle,
+                            const nay_block *block, nay_diag *diag);
+
 /* nay__table_moved: adds the place of a block to an offset inside it. */
 static inline nay_status nay__table_moved(nay_status status, nay_diag *diag, nay_handle handle) {
-  if (status == NAY_ECORRUPT && diag != NULL) diag->offset += handle.offset;
+  bool inside = status == NAY_ECORRUPT || status == NAY_ENOTSUP;
+  if (inside && diag != NULL) diag->offset += handle.offset;
   return status;
+}
+
+/* nay__table_unchecked: the error of a table whose order of keys nobody knows. */
+static inline nay_status nay__table_unchecked(const nay_sst *sst, nay_diag *diag) {
+  if (diag != NULL) *diag = sst->unchecked_why;
+  return sst->unchecked;
 }
 
 /* nay__table_handle: the handle in an index entry's value. */
 nay_status nay__table_handle(const nay_sst *sst, const uint8_t *value, size_t len, nay_diag *diag,
                              nay_handle *handle);
 
-/* nay__table_filters: reads the metaindex. Whatever is wrong with a filter is counted, no more. */
+/* nay__table_filters: reads the metaindex, and filters unless they are not wanted. Whatever is
+ * wrong with a filter is counted, no more. */
 nay_status nay__table_filters(nay_sst *sst, nay_handle metaindex);
 void nay__table_filters_free(nay_sst *sst);
 

@@ -6,6 +6,7 @@
  *   nay.keys                   "plain" or "internal"
  *   nay.partitioned.<policy>   index of filters, one for each range of keys
  *   nay.prefix.<extractor>     one filter of prefixes, native
+ *   rocksdb.properties         a table of RocksDB, format 0, which has LevelDB's footer
  *
  * A filter only ever saves work: one that cannot be read, has a policy that nobody knows or was
  * fed by another extractor is left out. Damage is counted as a fault.
@@ -133,8 +134,22 @@ static nay_status filter_open_entry(nay_sst *t, const nay_cursor *c) {
     return filter_open_whole(t, NAY_SST_PARTITIONED_FILTER, name, value);
   }
   if (filter_starts(&c->key, "nay.prefix.", &name)) return filter_open_prefix(t, name, value);
-  if (filter_starts(&c->key, "nay.keys", &name) && name.len == 0 &&
-      t->options.keys == NAY_SST_KEYS_AUTO) {
+  return NAY_OK;
+}
+
+/* What is not a filter: what kind of table this is. */
+static nay_status filter_open_other(nay_sst *t, const nay_cursor *c) {
+  nay_bytes name = {c->key.at, c->key.len}, value = {c->entry.value, c->entry.value_len};
+  if (filter_is(name, "rocksdb.properties")) {
+    t->rocksdb = nay__table_handle(t, value.at, value.len, NULL, &t->properties) == NAY_OK;
+    if (t->options.keys == NAY_SST_KEYS_AUTO) {
+      t->order = NAY_ORDER_INTERNAL; /* as all keys of RocksDB; the index has types of its own */
+      t->order_guessed = false;
+    }
+  }
+  if (!filter_is(name, "nay.keys")) return NAY_OK;
+  t->order_named = true;
+  if (t->options.keys == NAY_SST_KEYS_AUTO) {
     t->order = filter_is(value, "internal") ? NAY_ORDER_INTERNAL : NAY_ORDER_BYTES;
     t->order_guessed = false;
   }
@@ -149,7 +164,10 @@ nay_status nay__table_filters(nay_sst *t, nay_handle metaindex) {
   if (status == NAY_OK) status = nay__block_open(bytes.at, bytes.len, NULL, &c.block);
   if (status == NAY_OK) status = nay__cursor_first(&c, NULL);
   while (status == NAY_OK) {
-    status = filter_open_entry(t, &c);
+    status = filter_open_other(t, &c);
+    if (status == NAY_OK && (t->options.flags & NAY_SST_NO_FILTERS) == 0) {
+      status = filter_open_entry(t, &c);
+    }
     if (status == NAY_OK) status = nay__cursor_next(&c, NULL);
   }
   nay__buffer_free(&c.key, &t->allocator);

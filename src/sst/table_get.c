@@ -43,6 +43,10 @@ static nay_status get_from_block(const nay_sst *t, const nay_target *target, con
   NAY_TRY(nay__table_moved(nay__block_find(&block, t->order, target, diag, &found), diag,
                            place->handle));
   if (!found.equal) return NAY_ENOENT;
+  if ((found.trailer & 0xff) > 1) {
+    return nay__fail(diag, NAY_ENOTSUP, "the key has an entry of a type that LevelDB does not have",
+                     place->handle.offset + found.entry.at);
+  }
   value->bytes = found.entry.value;
   value->len = found.entry.value_len;
   value->sequence = found.trailer >> 8;
@@ -65,6 +69,10 @@ nay_status nay__table_get(const nay_sst *t, const nay_target *target, nay_hash_m
   nay_status status;
   get_place place;
   nay_table_counts *counts = t->counts;
+  if (t->unchecked != NAY_OK) {
+    nay__atomic_increment64(&counts->unfiltered);
+    return nay__table_unchecked(t, diag);
+  }
   if (!get_in_range(t, target)) {
     nay__atomic_increment64(&counts->out_of_range);
     return NAY_ENOENT;
@@ -106,6 +114,7 @@ bool nay_sst_may_contain(const nay_sst *t, const void *key, size_t len) {
   nay_hold *hold = NULL;
   nay_status status = NAY_OK;
   get_place place;
+  if (t->unchecked != NAY_OK) return true;
   if (!get_in_range(t, &target)) return false;
   nay_verdict verdict = get_ask(t, &target, &memo, &hold, NULL, &status, &place);
   nay__hold_free(hold);

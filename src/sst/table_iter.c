@@ -101,6 +101,10 @@ nay_status nay_sst_iter_prev(nay_sst_iter *it) {
 
 static nay_status iter_seek(nay_sst_iter *it, const void *key, size_t len) {
   nay_target target = {len != 0 ? key : (const void *)"", len, NAY_TRAILER_NEWEST};
+  if (it->table->unchecked != NAY_OK) {
+    it->valid = false;
+    return nay__table_unchecked(it->table, &it->diag);
+  }
   nay_status status = nay__cursor_seek(&it->index, &target, &it->diag);
   if (status == NAY_OK) status = iter_load(it);
   if (status == NAY_OK) {

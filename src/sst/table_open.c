@@ -3,6 +3,7 @@
 #include "sst/table.h"
 
 #define OPEN_INDEX_KEYS 64u /* looked at to tell internal keys */
+#define OPEN_BLOCKS 8u      /* looked at for the order of their keys, the first and last included */
 
 /* ---- internal keys or plain ones ---- */
 
@@ -108,6 +109,115 @@ static nay_status open_codec_of(nay_sst *t, nay_handle handle) {
   return nay__file_pread(t->fd, at, &t->first_codec, 1, NULL);
 }
 
+/* ---- tables of RocksDB, format 0 ---- */
+
+static bool open_is(const uint8_t *text, size_t len, const char *what) {
+  return len == strlen(what) && memcmp(text, what, len) == 0;
+}
+
+/* They have LevelDB's footer and blocks, but may have an index of indexes. */
+static nay_status open_property(const nay_cursor *c, nay_diag *diag) {
+  const nay_entry *e = &c->entry;
+  if (open_is(c->key.at, c->key.len, "rocksdb.block.based.table.index.type") &&
+      (e->value_len != 4 || nay__load32le(e->value) > 1)) {
+    return nay__fail(diag, NAY_ENOTSUP, "a table of RocksDB with a partitioned index", e->at);
+  }
+  return NAY_OK;
+}
+
+static nay_status open_properties(nay_sst *t, nay_diag *diag) {
+  nay_hold *hold = NULL;
+  nay_bytes bytes;
+  nay_cursor c = {.order = NAY_ORDER_BYTES, .allocator = &t->allocator};
+  nay_status status = nay__table_fetch(t, t->properties, &hold, diag, &bytes);
+  if (status == NAY_OK) status = nay__block_open(bytes.at, bytes.len, diag, &c.block);
+  if (status == NAY_OK) status = nay__cursor_first(&c, diag);
+  while (status == NAY_OK) {
+    status = open_property(&c, diag);
+    if (status == NAY_OK) status = nay__cursor_next(&c, diag);
+  }
+  nay__buffer_free(&c.key, &t->allocator);
+  nay__hold_free(hold);
+  return status == NAY_ENOENT ? NAY_OK : nay__table_moved(status, diag, t->properties);
+}
+
+/* ---- the order of keys ---- */
+
+/*
+ * A search is right only if the keys are in the order it assumes, and LevelDB's file does not name
+ * the comparator. So the index is checked here, and each block when it is first used. A key that
+ * another comparator has put into another block than its own would still be missed: the search does
+ * not come to that block. Blocks all over the table are therefore checked here as well, and all of
+ * a small one, unless the file says that it is ours.
+ */
+static nay_status open_check_index(nay_sst *t, nay_diag *diag) {
+  return nay__block_check(&t->index, t->order, NULL, NULL, &t->allocator, diag);
+}
+
+/* What became of the blocks that were looked at. */
+typedef struct open_look {
+  nay_hold *hold;
+  bool any;          /* one is in order */
+  nay_status unread; /* why another could not be read */
+  nay_diag unread_why;
+} open_look;
+
+/* One block. NAY_ENOTSUP: its keys are in another order. That it cannot be read is no error here.
+ */
+static nay_status open_look_at(nay_sst *t, const nay_entry *entry, open_look *look,
+                               nay_diag *diag) {
+  nay_handle handle = {0, 0};
+  nay_bytes contents;
+  nay_block block;
+  nay_diag why = {NULL, 0, 0};
+  nay_status status = nay__table_handle(t, entry->value, entry->value_len, &why, &handle);
+  if (status == NAY_OK) status = nay__table_fetch(t, handle, &look->hold, &why, &contents);
+  if (status == NAY_OK) {
+    status = nay__block_open(contents.at, contents.len, &why, &block);
+    status = nay__table_moved(status, &why, handle);
+  }
+  bool readable = status == NAY_OK;
+  if (readable) status = nay__table_check(t, entry, handle, &block, &why);
+  look->any = look->any || status == NAY_OK;
+  if (status == NAY_OK) return NAY_OK;
+  if (status == NAY_ENOMEM || (readable && status == NAY_ENOTSUP)) {
+    if (diag != NULL) *diag = why;
+    return status;
+  }
+  if (look->unread != NAY_ENOTSUP) {
+    look->unread = status;
+    look->unread_why = why;
+  }
+  return NAY_OK;
+}
+
+/*
+ * A damaged block is for those who ask for its keys, as long as another one shows the order. Blocks
+ * without their codec are the rule in a table that has any: then the order stays unknown.
+ */
+static void open_judge(nay_sst *t, const open_look *look) {
+  if (t->order_named || (look->any && look->unread != NAY_ENOTSUP)) return;
+  t->unchecked = look->unread;
+  t->unchecked_why = look->unread_why;
+}
+
+static nay_status open_check_blocks(nay_sst *t, nay_diag *diag) {
+  nay_cursor c = {.block = t->index, .order = NAY_ORDER_BYTES, .allocator = &t->allocator};
+  open_look look = {.unread = NAY_OK};
+  uint64_t step = (t->nblocks - 1) / (OPEN_BLOCKS - 1) + 1;
+  if (t->order_named) step = t->nblocks;
+  nay_status status = nay__cursor_first(&c, diag);
+  for (uint64_t i = 0; status == NAY_OK; i++) {
+    bool last = i + 1 == t->nblocks && !t->order_named;
+    if (i % step == 0 || last) status = open_look_at(t, &c.entry, &look, diag);
+    if (status == NAY_OK) status = nay__cursor_next(&c, diag);
+  }
+  open_judge(t, &look);
+  nay__buffer_free(&c.key, &t->allocator);
+  nay__hold_free(look.hold);
+  return status == NAY_ENOENT ? NAY_OK : status;
+}
+
 /* ---- opening ---- */
 
 static nay_status open_footer(nay_sst *t, nay_diag *diag, nay_footer *footer) {
@@ -124,13 +234,12 @@ static nay_status open_footer(nay_sst *t, nay_diag *diag, nay_footer *footer) {
   return nay__footer_load(bytes, t->file_len, diag, footer);
 }
 
-/* Room to note which blocks of a mapped file were verified. */
-static nay_status open_verified(nay_sst *t) {
-  if (t->bytes == NULL) return NAY_OK;
-  t->verified_len = t->index.end / 32 + 1;
-  t->verified = nay__alloc(&t->allocator, t->verified_len);
-  if (t->verified == NULL) return NAY_ENOMEM;
-  memset(t->verified, 0, t->verified_len);
+/* Room to note which blocks were checked. */
+static nay_status open_checked(nay_sst *t) {
+  t->checked_len = t->index.end / 32 + 1;
+  t->checked = nay__alloc(&t->allocator, t->checked_len);
+  if (t->checked == NULL) return NAY_ENOMEM;
+  memset(t->checked, 0, t->checked_len);
   return NAY_OK;
 }
 
@@ -145,13 +254,14 @@ static nay_status open_parts(nay_sst *t, nay_diag *diag) {
   NAY_TRY(nay__table_moved(open_walk_index(t, diag, &first), diag, footer.index));
   t->order_guessed = t->options.keys == NAY_SST_KEYS_AUTO;
   if (t->options.keys == NAY_SST_KEYS_INTERNAL) t->order = NAY_ORDER_INTERNAL;
-  if ((t->options.flags & NAY_SST_NO_FILTERS) == 0) {
-    NAY_TRY(nay__table_filters(t, footer.metaindex));
-  }
+  NAY_TRY(nay__table_filters(t, footer.metaindex));
+  if (t->rocksdb) NAY_TRY(open_properties(t, diag));
   if (t->empty) return NAY_OK;
-  NAY_TRY(open_verified(t));
+  NAY_TRY(open_checked(t));
   NAY_TRY(open_codec_of(t, first));
-  return open_first_block(t, first);
+  NAY_TRY(open_first_block(t, first));
+  NAY_TRY(nay__table_moved(open_check_index(t, diag), diag, footer.index));
+  return open_check_blocks(t, diag);
 }
 
 static nay_status open_check(const nay_sst_read_options *o, nay_diag *diag) {
@@ -245,7 +355,7 @@ void nay_sst_free(nay_sst *t) {
   nay_allocator a = t->allocator;
   nay__table_filters_free(t);
   nay__hold_free(t->index_hold);
-  nay__free(&a, t->verified, t->verified_len);
+  nay__free(&a, t->checked, t->checked_len);
   nay__buffer_free(&t->smallest, &a);
   nay__buffer_free(&t->largest, &a);
   if (t->mapping != NULL) nay__file_unmap(t->mapping, (size_t)t->file_len);

@@ -178,31 +178,65 @@ nay_status nay__table_fetch(const nay_sst *t, nay_handle handle, nay_hold **slot
 }
 
 /*
- * The checksum of a block in a mapped file is verified when the block is first used, and its bit
- * set. An index entry has five bytes or more, so a quarter of its offset is a number of its own.
+ * What is checked once for each block has a bit: the order of its keys, and in a mapped file its
+ * checksum. An index entry has five bytes or more, so a quarter of its offset is a number of its
+ * own.
  */
 static uint8_t *read_bit(const nay_sst *t, const nay_entry *entry, uint8_t *mask) {
   size_t bit = entry->at / 4;
   *mask = (uint8_t)(1u << bit % 8);
-  return t->verified != NULL && bit / 8 < t->verified_len ? t->verified + bit / 8 : NULL;
+  return t->checked != NULL && bit / 8 < t->checked_len ? t->checked + bit / 8 : NULL;
+}
+
+static bool read_is_checked(const nay_sst *t, const nay_entry *entry) {
+  uint8_t mask, *byte = read_bit(t, entry, &mask);
+  return byte != NULL && (nay__atomic_load8(byte) & mask) != 0;
+}
+
+/* The index keys of a block and of the one before it, which has none if *first. */
+static nay_status read_bounds(const nay_entry *entry, nay_cursor *before, nay_buffer *upto,
+                              bool *first, nay_diag *diag) {
+  NAY_TRY(nay__cursor_at(before, entry->at, diag));
+  *upto = before->key;
+  before->key = (nay_buffer){NULL, 0, 0};
+  nay_status status = nay__cursor_prev(before, diag);
+  *first = status == NAY_ENOENT;
+  return *first ? NAY_OK : status;
+}
+
+nay_status nay__table_check(const nay_sst *t, const nay_entry *entry, nay_handle handle,
+                            const nay_block *block, nay_diag *diag) {
+  const nay_allocator *a = &t->allocator;
+  uint8_t mask, *byte = read_bit(t, entry, &mask);
+  if (read_is_checked(t, entry)) return NAY_OK;
+  nay_cursor before = {.block = t->index, .order = t->order, .allocator = a};
+  nay_buffer upto = {NULL, 0, 0};
+  bool first = false;
+  nay_status status = read_bounds(entry, &before, &upto, &first, diag);
+  if (status == NAY_OK) {
+    status = nay__block_check(block, t->order, first ? NULL : &before.key, &upto, a, diag);
+  }
+  nay__buffer_free(&before.key, a);
+  nay__buffer_free(&upto, a);
+  if (status == NAY_OK && byte != NULL) (void)nay__atomic_or8(byte, mask);
+  return nay__table_moved(status, diag, handle);
 }
 
 nay_status nay__table_block(const nay_sst *t, const nay_entry *entry, nay_handle handle,
                             nay_hold **slot, nay_diag *diag, nay_block *block) {
   nay_bytes contents;
-  uint8_t mask, *byte = read_bit(t, entry, &mask);
   if (!nay__handle_fits(handle, t->limit)) return read_outside(diag, handle);
   nay__atomic_increment64(&t->counts->reads);
   read_unpin(*slot);
   if (read_cached(t, handle, slot, &contents)) {
     nay__atomic_increment64(&t->counts->hits);
   } else {
-    bool verified = byte != NULL && (nay__atomic_load8(byte) & mask) != 0;
+    bool verified = t->bytes != NULL && read_is_checked(t, entry);
     bool cache = t->options.cache != NULL;
     NAY_TRY(read_block(t, handle, verified, cache, slot, diag, &contents));
-    if (byte != NULL && !verified) (void)nay__atomic_or8(byte, mask);
   }
-  return nay__table_moved(nay__block_open(contents.at, contents.len, diag, block), diag, handle);
+  NAY_TRY(nay__table_moved(nay__block_open(contents.at, contents.len, diag, block), diag, handle));
+  return nay__table_check(t, entry, handle, block, diag);
 }
 
 nay_status nay__table_handle(const nay_sst *t, const uint8_t *value, size_t len, nay_diag *diag,

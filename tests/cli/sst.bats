@@ -133,6 +133,21 @@ rows() { # N: rows with keys in the order of bytes
   run -2 nay sst info nowhere.ldb
 }
 
+@test "sst: a table with another comparator is refused by every verb, and says so" {
+  rows 10 | nay sst build -q -o good.ldb
+  for table in table_str_n20_b10_none_reverse table_str_n300_b10_none_bs512_reverse; do
+    cp "$BATS_TEST_DIRNAME/../golden/leveldb-tables/$table.ldb" t.ldb
+    for verb in "info t.ldb" "info --verify t.ldb" "scan t.ldb" "scan --from key000003 t.ldb" \
+      "get t.ldb" "get good.ldb t.ldb" "compact t.ldb -o u.ldb" "compact good.ldb t.ldb -o u.ldb"; do
+      # shellcheck disable=SC2086
+      run -2 --separate-stderr nay sst $verb <<< key000003
+      [ "$output" = "" ]
+      [ "$stderr" = "nay sst: t.ldb: the keys are not in bytewise order: the table has another comparator, or is corrupt" ]
+    done
+    [ ! -e u.ldb ]
+  done
+}
+
 @test "sst: usage" {
   run -2 nay sst
   run -2 nay sst bild

@@ -128,3 +128,13 @@ golden() { cp "$BATS_TEST_DIRNAME/../golden/$1" .; }
   [[ $output == *"is not a table"* ]]
   run -2 nay extract nowhere.sst
 }
+
+@test "a table with another comparator: its filters know every key" {
+  golden leveldb-tables/table_str_n20_b10_none_reverse.ldb
+  golden leveldb-tables/table_str_n300_b10_none_bs512_reverse.ldb
+  for n in 20 300; do
+    file=$(echo table_str_n${n}_*_reverse.ldb)
+    seq -f 'key%06g' 0 $((n - 1)) > keys
+    [ "$(nay check -c "$file" keys)" -eq "$n" ]
+  done
+}

@@ -1,6 +1,7 @@
 // engine_rocksdb_db.cc - see engine_rocksdb_db.h.
 #include "engine_rocksdb_db.h"
 
+#include <rocksdb/comparator.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
 #include <rocksdb/metadata.h>
@@ -161,11 +162,12 @@ void rocks_write_table(const char *path, const rocks_table_options *o, size_t n,
   } else if (o->capped_prefix != 0) {
     options.prefix_extractor.reset(rocksdb::NewCappedPrefixTransform(o->capped_prefix));
   }
+  if (o->reverse) options.comparator = rocksdb::ReverseBytewiseComparator();
   rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options);
   check(writer.Open(path));
   for (size_t i = 0; i < n; i++) {
     char key[ROCKS_KEY];
-    key_of(static_cast<unsigned>(i), key);
+    key_of(static_cast<unsigned>(o->reverse ? n - 1 - i : i), key);
     check(writer.Put(key, key));
   }
   check(writer.Finish());

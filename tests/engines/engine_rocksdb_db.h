@@ -65,6 +65,7 @@ typedef struct rocks_table_options {
   unsigned metadata_block;              /* 0: a full filter */
   unsigned restart_interval;            /* of the index */
   bool prefixes_only, memory;
+  bool reverse; /* rocksdb.ReverseBytewiseComparator; keys are then written backwards */
 } rocks_table_options;
 void rocks_write_table(const char *path, const rocks_table_options *options, size_t n,
                        void (*key_of)(unsigned i, char key[ROCKS_KEY]));

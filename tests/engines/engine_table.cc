@@ -1,6 +1,7 @@
 // engine_table.cc - see engine_table.h. Nothing here but the calls.
 #include "engine_table.h"
 
+#include <leveldb/comparator.h>
 #include <leveldb/db.h>
 #include <leveldb/env.h>
 #include <leveldb/filter_policy.h>
@@ -51,8 +52,35 @@ class MemoryFile : public leveldb::RandomAccessFile {
   size_t len_;
 };
 
+class Reverse : public leveldb::Comparator {
+ public:
+  int Compare(const leveldb::Slice &a, const leveldb::Slice &b) const override {
+    return b.compare(a);
+  }
+  const char *Name() const override { return "test.reverse"; }
+  void FindShortestSeparator(std::string *, const leveldb::Slice &) const override {}
+  void FindShortSuccessor(std::string *) const override {}
+};
+
+class Numeric : public Reverse {
+ public:
+  int Compare(const leveldb::Slice &a, const leveldb::Slice &b) const override {
+    if (a.size() != b.size()) return a.size() < b.size() ? -1 : 1;
+    return a.compare(b);
+  }
+  const char *Name() const override { return "test.numeric"; }
+};
+
+const leveldb::Comparator *comparator_of(engine_comparator comparator) {
+  static const Reverse reverse;
+  static const Numeric numeric;
+  if (comparator == ENGINE_REVERSE) return &reverse;
+  return comparator == ENGINE_NUMERIC ? &numeric : leveldb::BytewiseComparator();
+}
+
 leveldb::Options make_options(const engine_table_options *o) {
   leveldb::Options options;
+  options.comparator = comparator_of(o->comparator);
   options.block_size = o->block_bytes;
   options.block_restart_interval = o->restart_interval;
   options.compression = o->snappy ? leveldb::kSnappyCompression : leveldb::kNoCompression;

@@ -16,11 +16,20 @@ typedef struct engine_slice {
   size_t len;
 } engine_slice;
 
+/* Orders of keys: LevelDB's own; the same backwards; shorter keys first, which orders decimal
+ * numbers. */
+typedef enum engine_comparator {
+  ENGINE_BYTEWISE,
+  ENGINE_REVERSE,
+  ENGINE_NUMERIC
+} engine_comparator;
+
 typedef struct engine_table_options {
   size_t block_bytes;
   int restart_interval;
   bool snappy;
   int filter_bits; /* per key; 0: no filter */
+  engine_comparator comparator;
 } engine_table_options;
 
 /* engine_table_build: the file, from malloc. Entries in order. */

@@ -5,6 +5,7 @@
 #include <dirent.h>
 
 #include "engine_table.h"
+#include "nay_table.h"
 #include "support/snappy_codec.h"
 #include "support/sst_sample.h"
 
@@ -144,6 +145,107 @@ static void leveldb_ignores_our_filters(void **unused) {
   sample_free(&s);
 }
 
+/* ---- other comparators ---- */
+
+static int compare_reverse(const void *a, const void *b) { return sample_compare(b, a); }
+
+static int compare_numeric(const void *a, const void *b) {
+  const sample_entry *x = a, *y = b;
+  if (x->len != y->len) return x->len < y->len ? -1 : 1;
+  return sample_compare(a, b);
+}
+
+static bool is_bytewise(const sample *s) {
+  for (size_t i = 1; i < s->n; i++) {
+    if (sample_compare(&s->entries[i - 1], &s->entries[i]) >= 0) return false;
+  }
+  return true;
+}
+
+/* A key that is there is found, or the answer is an error that says why; never a nay. */
+static void check_never_nay(const sample *s, const nay_sst *t) {
+  nay_sst_value v = {.bytes = NULL};
+  for (size_t i = 0; i < s->n; i++) {
+    nay_diag diag = {NULL, 0, 0};
+    const sample_entry *e = &s->entries[i];
+    nay_status status = nay_sst_get(t, e->key, e->len, &diag, &v);
+    if (status != NAY_OK) {
+      assert_status(status, NAY_ENOTSUP);
+      assert_non_null(diag.what);
+    }
+    assert_true(nay_sst_may_contain(t, e->key, e->len));
+  }
+  nay_sst_value_free(&v);
+}
+
+static void check_walks_are_refused(const nay_sst *t) {
+  nay_sst_iter *it;
+  nay_status status;
+  assert_ok(nay_sst_iter_new(t, &it));
+  for (status = nay_sst_iter_first(it); status == NAY_OK;) status = nay_sst_iter_next(it);
+  assert_status(status, NAY_ENOTSUP);
+  assert_non_null(nay_sst_iter_diag(it)->what);
+  for (status = nay_sst_iter_last(it); status == NAY_OK;) status = nay_sst_iter_prev(it);
+  assert_status(status, NAY_ENOTSUP);
+  nay_sst_iter_free(it);
+}
+
+/* The filters of the table alone, whatever its order. */
+static void check_filters(const sample *s, const uint8_t *bytes, size_t len, size_t ncodecs) {
+  nay_table *t;
+  nay_table_options how = {.codecs = snappy_codecs, .ncodecs = ncodecs};
+  assert_ok(nay_table_open(bytes, len, &how, NULL, NULL, &t));
+  for (size_t i = 0; i < s->n; i++) {
+    assert_true(nay_table_may_contain(t, s->entries[i].key, s->entries[i].len));
+  }
+  nay_table_free(t);
+}
+
+/* LevelDB's file does not name its comparator: the order of keys must tell. */
+static void other_comparators(void **comparator) {
+  sample s;
+  unsigned refused = 0, read = 0;
+  engine_comparator order = *(const engine_comparator *)*comparator;
+  sample_init(&s, MAX_ENTRIES);
+  for (uint64_t seed = 0; seed < TEST_SCALE(N_TABLES); seed++) {
+    both b;
+    size_t len;
+    nay_sst *t;
+    nay_diag diag = {NULL, 0, 0};
+    sample_fill(&s, seed + 2000000, seed % 4 == 0 ? 5 : MAX_ENTRIES);
+    draw_options(&s, &b);
+    b.theirs.comparator = order;
+    if (s.n != 0) {
+      qsort(s.entries, s.n, sizeof *s.entries,
+            order == ENGINE_REVERSE ? compare_reverse : compare_numeric);
+    }
+    uint8_t *theirs = build_theirs(&s, &b.theirs, &len);
+    const nay_policy *policies[] = {&b.policy};
+    nay_sst_read_options how = {.codecs = snappy_codecs,
+                                .ncodecs = seed % 3 != 0, /* blocks that cannot be read */
+                                .policies = policies,
+                                .npolicies = b.theirs.filter_bits != 0,
+                                .keys = NAY_SST_KEYS_PLAIN};
+    nay_status status = nay_sst_view(theirs, len, &how, NULL, &diag, &t);
+    bool bytewise = is_bytewise(&s);
+    if (bytewise && how.ncodecs != 0) assert_ok(status);
+    if (order == ENGINE_REVERSE && !bytewise && how.ncodecs != 0) {
+      assert_status(status, NAY_ENOTSUP);
+      assert_non_null(strstr(diag.what, "comparator"));
+    }
+    if (status == NAY_OK) {
+      check_never_nay(&s, t);
+      if (!bytewise) check_walks_are_refused(t);
+      nay_sst_free(t);
+    }
+    *(status == NAY_OK ? &read : &refused) += 1;
+    check_filters(&s, theirs, len, how.ncodecs);
+    free(theirs);
+  }
+  assert_true(refused > read);
+  sample_free(&s);
+}
+
 /* ---- a database ---- */
 
 #define DB_KEYS 3000
@@ -222,7 +324,7 @@ static void a_database(void **snappy) {
   char folder[TEMP_MAX], names[16][TEMP_MAX + 300];
   nay_policy policy;
   const nay_policy *policies[] = {&policy};
-  const engine_table_options o = {4096, 16, *(const bool *)*snappy, 10};
+  const engine_table_options o = {4096, 16, *(const bool *)*snappy, 10, ENGINE_BYTEWISE};
   assert_ok(nay_policy_leveldb(10, &policy));
   temp_path(folder, o.snappy ? "db-snappy" : "db-plain");
   engine_db *db = engine_db_open(folder, &o);
@@ -256,9 +358,12 @@ static void a_database(void **snappy) {
 
 int main(void) {
   static const bool yes = true, no = false;
+  static const engine_comparator reverse = ENGINE_REVERSE, numeric = ENGINE_NUMERIC;
   const test_case tests[] = {
       TEST(the_same_bytes_and_answers),
       TEST(leveldb_ignores_our_filters),
+      TEST_WITH("other_comparators reverse", other_comparators, &reverse),
+      TEST_WITH("other_comparators numeric", other_comparators, &numeric),
       TEST_WITH("a_database none", a_database, &no),
       TEST_WITH("a_database snappy", a_database, &yes),
   };

@@ -158,6 +158,53 @@ static void finds_what_was_added(void **order) {
   }
 }
 
+static nay_status checked(const sample *s, const nay_block *b, const nay_buffer *above,
+                          const nay_buffer *upto) {
+  nay_allocator a = nay__allocator_or_default(NULL);
+  nay_diag diag = {NULL, 0, 0};
+  nay_status status = nay__block_check(b, s->order, above, upto, &a, &diag);
+  if (status != NAY_OK) assert_non_null(diag.what);
+  return status;
+}
+
+/* Two neighbours exchanged, wherever they stand: the check sees it. Bounds: as a search has them.
+ */
+static void keys_out_of_order_are_seen(void **order) {
+  static sample s;
+  uint64_t state = 3;
+  for (int round = 0; round < TEST_SCALE(2000); round++) {
+    draw_sample(&s, &state, *(const nay_order *)*order);
+    if (s.n < 2) continue;
+    size_t len, i = draw(&state, s.n - 1), last = s.n - 1;
+    nay_block b;
+    nay_buffer first = {s.keys[0], s.lens[0], 0}, second = {s.keys[1], s.lens[1], 0};
+    nay_buffer end = {s.keys[last], s.lens[last], 0};
+    nay_buffer before = {s.keys[last - 1], s.lens[last - 1], 0};
+    uint32_t interval = 1 + (uint32_t)draw(&state, 20);
+    uint8_t *bytes = build(&s, interval, &len);
+    assert_ok(nay__block_open(bytes, len, NULL, &b));
+    assert_ok(checked(&s, &b, NULL, NULL));
+    assert_ok(checked(&s, &b, NULL, &end));
+    assert_status(checked(&s, &b, &first, NULL), NAY_ENOTSUP);
+    assert_status(checked(&s, &b, &second, NULL), NAY_ENOTSUP);
+    assert_status(checked(&s, &b, NULL, &before), NAY_ENOTSUP);
+    nay__store32le(bytes + b.end, 1 + (uint32_t)draw(&state, b.end)); /* a restart at no entry */
+    assert_status(checked(&s, &b, NULL, NULL), NAY_ECORRUPT);
+    free(bytes);
+    uint8_t key[sizeof s.keys[0]];
+    size_t key_len = s.lens[i];
+    memcpy(key, s.keys[i], sizeof key);
+    memcpy(s.keys[i], s.keys[i + 1], sizeof key);
+    memcpy(s.keys[i + 1], key, sizeof key);
+    s.lens[i] = s.lens[i + 1];
+    s.lens[i + 1] = key_len;
+    bytes = build(&s, interval, &len);
+    assert_ok(nay__block_open(bytes, len, NULL, &b));
+    assert_status(checked(&s, &b, NULL, NULL), NAY_ENOTSUP);
+    free(bytes);
+  }
+}
+
 /* Every call on damaged bytes comes back, and reads nothing outside (the sanitizer looks). */
 static void survives_damage(void **order) {
   static sample s;
@@ -180,6 +227,7 @@ static void survives_damage(void **order) {
       nay_target target = target_of(&s, key, key_len);
       (void)nay__block_find(&c.block, s.order, &target, &diag, &found);
       (void)nay__cursor_seek(&c, &target, &diag);
+      (void)nay__block_check(&c.block, s.order, &c.key, &c.key, &a, &diag);
       status = nay__cursor_first(&c, &diag);
       while (status == NAY_OK) status = nay__cursor_next(&c, &diag);
       refused += status != NAY_ENOENT;
@@ -259,6 +307,8 @@ int main(void) {
   const test_case tests[] = {
       TEST_WITH("finds_what_was_added plain", finds_what_was_added, &plain),
       TEST_WITH("finds_what_was_added internal", finds_what_was_added, &internal),
+      TEST_WITH("keys_out_of_order_are_seen plain", keys_out_of_order_are_seen, &plain),
+      TEST_WITH("keys_out_of_order_are_seen internal", keys_out_of_order_are_seen, &internal),
       TEST_WITH("survives_damage plain", survives_damage, &plain),
       TEST_WITH("survives_damage internal", survives_damage, &internal),
       TEST(separators),
