@@ -1,6 +1,7 @@
 /* keys.c - see keys.h. */
 #include "keys.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "numbers.h"
@@ -48,6 +49,40 @@ key_reader key_reader_new(const key_style *s) {
   }
   r.plain = r.framing == FRAME_LINES && r.encoding == KEY_TEXT && !r.crlf;
   return r;
+}
+
+/* ---- the start of a file, and places in it ---- */
+
+static bool reader_has_columns(const key_reader *r) {
+  return r->framing == FRAME_CSV || r->framing == FRAME_TSV;
+}
+
+const char *key_reader_place(const key_reader *r, char text[64]) {
+  bool lines = reader_has_columns(r) || (r->framing == FRAME_LINES && r->terminator == '\n');
+  snprintf(text, 64, "%s %llu", lines ? "line" : "record",
+           (unsigned long long)(r->nrecords + r->ninner));
+  return text;
+}
+
+/* Lines may be any bytes: there the byte order mark counts only before an ASCII character. */
+bool key_reader_is_utf16(const key_reader *r, const uint8_t *p, size_t len) {
+  bool lines = r->framing == FRAME_LINES && r->terminator == '\n';
+  if (len < 4 || !(lines || reader_has_columns(r))) return false;
+  bool little = p[0] == 0xff && p[1] == 0xfe, big = p[0] == 0xfe && p[1] == 0xff;
+  bool ascii = little ? p[2] != 0 && p[3] == 0 : p[2] == 0 && p[3] != 0;
+  return (little || big) && (ascii || !lines);
+}
+
+/* The length of a UTF-8 byte order mark before the first row; KEY_MORE when it may come yet. */
+static key_result reader_skip_bom(const key_reader *r, const uint8_t *p, const uint8_t *end,
+                                  bool last, size_t *skip) {
+  size_t have = (size_t)(end - p) < 3 ? (size_t)(end - p) : 3;
+  *skip = 0;
+  if (!reader_has_columns(r) || r->nrecords != 0) return KEY_OK;
+  if (memcmp(p, "\xef\xbb\xbf", have) != 0) return KEY_OK;
+  if (have < 3) return last ? KEY_OK : KEY_MORE;
+  *skip = 3;
+  return KEY_OK;
 }
 
 /* ---- encodings ---- */
@@ -165,6 +200,7 @@ typedef struct csv_field {
   const uint8_t *at;
   size_t len;
   bool quoted;         /* with "" inside, to be undone */
+  uint64_t ninner;     /* line ends inside the quotes */
   const uint8_t *next; /* past the delimiter or line end */
   bool last_of_row;
 } csv_field;
@@ -182,6 +218,7 @@ static key_result csv_quoted(const key_reader *r, const uint8_t **q, const uint8
   *fail = "a quoted field does not end";
   if (p == NULL) return last ? KEY_BAD : KEY_MORE;
   field->len = (size_t)(p++ - field->at);
+  for (size_t i = 0; i < field->len; i++) field->ninner += field->at[i] == '\n';
   bool clean = p == end || *p == r->delimiter;
   if (p < end && *p == '\r') p++;
   clean |= p == end || *p == '\n';
@@ -232,9 +269,11 @@ static key_result frame_csv(key_reader *r, const uint8_t *p, const uint8_t *end,
   const uint8_t *q = p;
   bool found = false;
   csv_field field;
+  uint64_t ninner = 0;
   for (size_t i = 0;; i++, q = field.next) {
     key_result got = csv_next(r, q, end, last, &field, fail);
     if (got != KEY_OK) return got;
+    ninner += field.ninner;
     bool is_it = i == r->column;
     if (r->wants_header && r->name != NULL) {
       csv_key(&field, scratch, record);
@@ -251,6 +290,7 @@ static key_result frame_csv(key_reader *r, const uint8_t *p, const uint8_t *end,
   if (!found && blank) record->skip = true; /* a blank line is no row */
   *fail = r->wants_header ? "the header has no such column" : "the row has too few columns";
   if (!found && !blank) return KEY_BAD;
+  record->ninner = ninner;
   if (r->wants_header) {
     record->skip = record->header = true;
     r->wants_header = false;
@@ -261,7 +301,10 @@ static key_result frame_csv(key_reader *r, const uint8_t *p, const uint8_t *end,
 key_result key_next(key_reader *r, const uint8_t *p, const uint8_t *end, bool last,
                     uint8_t *scratch, key_record *record, const char **fail) {
   *record = (key_record){.len = 0};
-  key_result got = KEY_OK;
+  size_t skip;
+  key_result got = reader_skip_bom(r, p, end, last, &skip);
+  if (got != KEY_OK) return got;
+  p += skip;
   switch (r->framing) {
     case FRAME_LINES: got = frame_line(r, p, end, last, record); break;
     case FRAME_FIXED: got = frame_fixed(p, end, last, record, fail); break;
@@ -271,6 +314,9 @@ key_result key_next(key_reader *r, const uint8_t *p, const uint8_t *end, bool la
   }
   if (got == KEY_MORE) return got;
   r->nrecords++;
-  if (got != KEY_OK || record->skip) return got;
-  return reader_decode(r, scratch, record, fail);
+  if (got == KEY_OK && !record->skip) got = reader_decode(r, scratch, record, fail);
+  if (got != KEY_OK) return got; /* the place is that of its first line */
+  r->ninner += record->ninner;
+  record->len += skip;
+  return got;
 }

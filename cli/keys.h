@@ -27,18 +27,26 @@ typedef struct key_reader {
   bool wants_header; /* the next record is a header */
   const char *name;  /* the column to find in it, or NULL */
   size_t column;     /* from 0 */
-  uint64_t nrecords; /* seen so far, for messages */
+  uint64_t nrecords; /* of this file, seen so far */
+  uint64_t ninner;   /* line ends inside them, in quoted fields */
   bool plain;        /* record = key + terminator: nothing to decode */
 } key_reader;
 
 /* key_reader_new: dies when the options contradict each other. */
 key_reader key_reader_new(const key_style *style);
 
+/* key_reader_place: where the last record stands: "line 7", or "record 7" when it has no lines. */
+const char *key_reader_place(const key_reader *r, char text[64]);
+
+/* key_reader_is_utf16: whether a file of text that starts so is UTF-16. */
+bool key_reader_is_utf16(const key_reader *r, const uint8_t *p, size_t len);
+
 typedef struct key_record {
   size_t len;         /* of the record, terminator included */
   const uint8_t *key; /* in the record, or in the scratch memory */
   size_t key_len;
-  bool skip; /* an empty key that is not one, or a header */
+  uint64_t ninner; /* line ends inside it */
+  bool skip;       /* an empty key that is not one, or a header */
   bool header;
 } key_record;
 

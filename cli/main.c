@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "cli.h"
+#include "codecs.h"
 #include "descriptors.h"
 #include "help.h"
 #include "options.h"
-#include "source.h"
 
 extern const command command_plan, command_build, command_add, command_remove, command_check,
     command_info, command_verify, command_merge, command_fold, command_convert, command_uniq,
@@ -59,7 +59,7 @@ static int main_version(bool as_json) {
   json_open("formats", '[');
   for (size_t i = 0; formats[i] != NULL; i++) json_text(NULL, formats[i]);
   json_close();
-  json_text("codecs", source_codecs());
+  json_text("codecs", codec_names());
   json_end();
   out_flush();
   return EXIT_FOUND;

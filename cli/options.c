@@ -162,7 +162,7 @@ static const option_row rows[] = {
     {"skip-empty", 0, NULL, OPTION_FLAG, AT(keys.skip_empty), KEYED, "empty keys are not keys",
      NULL},
     {"no-decompress", 0, NULL, OPTION_FLAG, AT(keys.no_decompress), KEYED,
-     "take gzip and zstd files as they are", NULL},
+     "take compressed files as they are", NULL},
     /* output */
     {"output", 'o', "FILE", OPTION_FILE, AT(out), WRITING,
      "write FILE, all at once at the end; - is standard output", NULL},

@@ -1,6 +1,6 @@
 /*
  * source.h - the bytes of an input file: plain, or unpacked when it starts with the magic number of
- * gzip or zstd (if the library was there when this program was built).
+ * a codec (see codecs.h).
  */
 #ifndef NAY_SOURCE_H
 #define NAY_SOURCE_H
@@ -24,8 +24,5 @@ ssize_t source_read(source *s, void *dst, size_t cap, char fail[SOURCE_FAIL]);
 uint64_t source_position(const source *s);
 
 void source_close(source *s);
-
-/* source_codecs: what this program can unpack, such as "gzip, zstd"; "none". */
-const char *source_codecs(void);
 
 #endif /* NAY_SOURCE_H */

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "codecs.h"
 #include "source.h"
 
 #define RING 6u
@@ -107,7 +108,7 @@ static bool stream_next_source(key_stream *s, key_batch *b) {
   if (s->source == NULL) return stream_fail(b, fail);
   s->last = false;
   s->reader.wants_header = s->wants_header;
-  s->reader.nrecords = 0;
+  s->reader.nrecords = s->reader.ninner = 0;
   return true;
 }
 
@@ -146,10 +147,26 @@ static size_t stream_frame_plain(key_stream *s, key_batch *b, size_t searched) {
   return p < end ? (size_t)(p - start) : b->memory->len;
 }
 
+static const char *stream_name(const key_stream *s) {
+  return strcmp(s->name, "-") == 0 ? "standard input" : s->name;
+}
+
 static bool stream_bad_record(key_stream *s, key_batch *b, const char *why) {
+  char text[SOURCE_FAIL], place[64];
+  snprintf(text, sizeof text, "%s: %s: %s", stream_name(s), key_reader_place(&s->reader, place),
+           why);
+  return stream_fail(b, text);
+}
+
+/* UTF-16 has line ends inside its characters: its lines would be other keys than people see. */
+static bool stream_text_ok(key_stream *s, key_batch *b) {
+  bool checks = s->decompress && s->reader.nrecords == 0;
+  if (!checks || !key_reader_is_utf16(&s->reader, b->memory->bytes, b->memory->len)) return true;
   char text[SOURCE_FAIL];
-  snprintf(text, sizeof text, "%s: record %llu: %s", strcmp(s->name, "-") == 0 ? "stdin" : s->name,
-           (unsigned long long)s->reader.nrecords, why);
+  snprintf(text, sizeof text,
+           "%s is UTF-16: iconv -f UTF-16 -t UTF-8 FILE | nay ..., or --no-decompress to take its "
+           "bytes as keys",
+           stream_name(s));
   return stream_fail(b, text);
 }
 
@@ -209,6 +226,7 @@ static bool stream_read(key_stream *s, key_batch *b) {
 
 static bool stream_take(key_stream *s, key_batch *b, size_t *searched) {
   size_t used = 0;
+  if (!stream_text_ok(s, b)) return false;
   if (b->plain) {
     used = stream_frame_plain(s, b, *searched);
   } else if (!stream_frame(s, b, &used)) {
@@ -247,9 +265,9 @@ static void stream_fill(key_stream *s, key_batch *b) {
     }
   }
   s->searched = searched;
-  if (ok && b->n > 0 && s->hash_with != NULL) {
+  if (b->n > 0 && s->hash_with != NULL) { /* also the keys before a failure */
     nay_status status = nay_filter_hash_many(s->hash_with, b->keys, b->lens, b->n, b->lo, b->hi);
-    if (status != NAY_OK) stream_fail(b, nay_status_text(status));
+    if (status != NAY_OK && ok) ok = stream_fail(b, nay_status_text(status));
   }
   if (!ok) s->ended = true;
   b->position = s->position + (s->source != NULL ? source_position(s->source) : 0);
@@ -450,8 +468,8 @@ static bool count_lines(int fd, uint8_t terminator, bool decompress, uint64_t *n
   ssize_t n;
   bool packed = false;
   for (off_t start = at; !packed && (n = pread(fd, bytes, BATCH_BYTES, at)) > 0; at += n) {
-    packed = decompress && at == start && n >= 4 &&
-             (memcmp(bytes, "\x1f\x8b\x08", 3) == 0 || memcmp(bytes, "\x28\xb5\x2f\xfd", 4) == 0);
+    bool more;
+    packed = decompress && at == start && codec_recognise(bytes, (size_t)n, &more) != NULL;
     *nkeys += count_byte(bytes, (size_t)n, terminator);
     last = bytes[n - 1];
   }

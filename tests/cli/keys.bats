@@ -33,7 +33,7 @@ built() { printf '%s\n' "$@" | nay build -q -p 1e-9 -n 100 -f -o f.nay; }
   run -0 nay check f.nay raw
   [ "$(printf '68656C6C6F\n00\n' | nay check --key=hex f.nay)" = 68656C6C6F ]
   run -2 nay check --key=hex f.nay <<< $'6865\nxyz1'
-  [[ $output == *"stdin: record 2: not hexadecimal"* ]]
+  [[ $output == *"standard input: line 2: not hexadecimal"* ]]
   run -2 nay check --key hex f.nay <<< 686
   [[ $output == *"an odd number of hex digits"* ]]
   run -2 nay check --key=hax f.nay <<< 686
@@ -91,7 +91,7 @@ CSV
   nay build -q --csv -k name -n 9 -p 1e-9 -o g.nay people.csv
   nay check -q -0 g.nay raw
   run -2 nay check --csv -k age f.nay people.csv
-  [[ $output == *"people.csv: record 1: the header has no such column" ]]
+  [[ $output == *"people.csv: line 1: the header has no such column" ]]
   run -2 nay check --csv -k 4 f.nay people.csv
   [[ $output == *"the row has too few columns" ]]
   run -2 nay check --csv f.nay <<< '"a"b,c'

@@ -1,0 +1,147 @@
+#!/usr/bin/env bats
+# What comes in: compressed files, byte order marks, rows before a bad one, closed descriptors.
+load common
+
+# pack CODEC: compresses standard input.
+pack() {
+  case $1 in
+    gzip) gzip ;;
+    zstd) zstd -q ;;
+    xz) xz -T1 ;;
+    bzip2) bzip2 ;;
+    lz4) lz4 -q ;;
+  esac
+}
+codecs="gzip zstd xz bzip2 lz4"
+
+@test "every codec: members joined, as file and pipe; the end cut off, bits flipped" {
+  seq 50000 > keys
+  nay build -q -n 50k -p 1% -o plain.nay keys
+  for codec in $codecs; do
+    nay --version --json | jq -e --arg c $codec '.codecs | contains($c)'
+    { head -n 20000 keys | pack $codec; tail -n +20001 keys | pack $codec; } > packed
+    nay build -q -n 50k -p 1% packed | cmp - plain.nay
+    cat packed | nay build -q -n 50k -p 1% | cmp - plain.nay
+    nay build -q -p 1% packed | cmp - plain.nay # the lines are counted, not the packed bytes
+    size=$(wc -c < packed)
+    for cut in 12 200 $((size / 2)) $((size - 1)); do
+      head -c $cut packed > short
+      run -2 nay check -c plain.nay short
+      [[ $output == *"cannot unpack short: "* ]]
+    done
+    for at in $((size / 4)) $((size * 3 / 4)); do
+      cp packed bad
+      flip bad $at
+      run -2 nay check -c plain.nay bad
+      [[ $output == *"cannot unpack bad: "* ]]
+    done
+    : | pack $codec > none
+    [ "$(nay uniq -c none)" = 0 ]
+  done
+}
+
+@test "xz may pad between streams; skippable frames of zstd come first" {
+  { echo a | xz; printf '\0\0\0\0'; echo b | xz; } > keys.xz
+  [ "$(nay uniq keys.xz)" = $'a\nb' ]
+  { printf '\x50\x2a\x4d\x18\x02\0\0\0hi'; echo a | zstd -q; } > keys.zst
+  [ "$(nay uniq keys.zst)" = a ]
+}
+
+@test "an xz header that asks for gigabytes is refused" {
+  seq 1000 | xz --lzma2=dict=1GiB > keys.xz
+  run -2 nay uniq keys.xz
+  [[ $output == *"needs more than 256 MiB of memory"* ]]
+}
+
+@test "what cannot be unpacked is refused, and says how" {
+  refused() { # magic name command
+    printf "$1\nmore\n" > packed
+    run -2 nay uniq packed
+    [[ $output == "nay uniq: packed is compressed by $2, which this program cannot unpack: $3 FILE | nay ..., or --no-decompress"* ]]
+    run -2 nay uniq < packed
+    [ "$(nay uniq -c --no-decompress packed)" = 2 ]
+  }
+  refused 'PK\3\4' zip 'unzip -p'
+  refused '\x1f\x9d\x90' compress 'gzip -dc'
+  refused 'LZIP\1' lzip 'lzip -dc'
+  refused '7z\xbc\xaf\x27\x1c' 7z '7z x -so'
+  refused '\x02\x21\x4c\x18' lz4 'lz4 -dc'
+}
+
+@test "lines that begin as a magic number does are lines" {
+  printf 'BZh9\nBZh91AY\nBZh\nB\n7z\nLZIP\nP\nPK\n\x1f\n\xfd7zXZ\n(\n\x04\n' > keys
+  while IFS= read -r line; do
+    printf '%s\nend\n' "$line" > one
+    nay uniq one | cmp - one
+    printf '%s' "$line" | nay uniq | cmp - <(printf '%s\n' "$line")
+  done < keys
+  nay uniq keys | cmp - keys
+}
+
+@test "a UTF-8 byte order mark is no part of the first column" {
+  printf '\xef\xbb\xbfid,name\n1,ann\n2,bob\n1,eve\n' > people.csv
+  [ "$(nay uniq --csv -k id -c people.csv)" = 2 ]
+  nay uniq --csv -k id people.csv | cmp - <(printf '\xef\xbb\xbfid,name\n1,ann\n2,bob\n')
+  printf '\xef\xbb\xbf"id"\tname\n1\tann\n' > people.tsv
+  printf 'id\tname\n' > head.tsv
+  printf '\xef\xbb\xbfa\nb\na\n' > bare.csv
+  [ "$(nay uniq --csv -c bare.csv)" = 2 ]
+  printf '\xef\xbb\xbf"a,b",c\n"a,b",d\n' > quoted.csv
+  [ "$(nay uniq --csv -c quoted.csv)" = 1 ]
+  printf '\xef\xbb\xbfid\tname\n1\tann\n' | nay uniq --tsv -k id -c
+  # of each file; as bytes arrive one by one
+  [ "$(nay uniq --csv -c bare.csv bare.csv)" = 2 ]
+  [ "$({ printf '\xef'; sleep 0.1; printf '\xbb'; sleep 0.1; printf '\xbfa\na\n'; } | nay uniq --csv -c)" = 1 ]
+  # lines are bytes
+  printf '\xef\xbb\xbfa\na\n' | nay uniq -c | grep -qx 2
+}
+
+@test "UTF-16 is refused where lines are text" {
+  printf 'id,name\n1,ann\n' > people.csv
+  for code in UTF-16LE UTF-16BE; do
+    [ $code = UTF-16LE ] && mark='\xff\xfe' || mark='\xfe\xff'
+    { printf "$mark"; iconv -f UTF-8 -t $code people.csv; } > wide
+    for how in "" --csv --tsv --crlf; do
+      run -2 nay uniq $how wide
+      [[ $output == *"wide is UTF-16: iconv -f UTF-16 -t UTF-8"* ]]
+    done
+    for how in -0 --no-decompress; do nay uniq $how wide > /dev/null; done
+  done
+  printf '\xff\xfe\xfd\n\xfe\xff\n' | nay uniq -c | grep -qx 2 # binary keys are keys
+}
+
+@test "rows before a bad one are answered, and the message has its line" {
+  printf 'k,v\na,1\n"b\nb",2\nc,3\n"d"x,4\ne,5\n' > rows.csv
+  printf 'a\nb\nb\nc\n' > keys
+  nay build -q --csv -k k -p 1e-9 -o all.nay <(head -n 5 rows.csv)
+  for threads in 1 2; do
+    nay uniq -T $threads --csv -k k rows.csv > out 2> err && false
+    [ $? -eq 2 ] || true
+    cmp out <(head -n 5 rows.csv)
+    grep -q 'rows.csv: line 6: something follows the closing quote' err
+    nay uniq -T $threads --exact --csv -k k rows.csv 2> /dev/null | cmp - <(head -n 5 rows.csv)
+    nay check -T $threads --csv -k k all.nay rows.csv 2> /dev/null | cmp - <(head -n 5 rows.csv)
+    [ "$(nay check -T $threads -v --csv -k k all.nay rows.csv 2> /dev/null)" = k,v ]
+    printf 'k,v\n' > other.csv
+    nay diff -T $threads -n 10 --csv -k k other.csv rows.csv 2> /dev/null | cmp - <(head -n 5 rows.csv)
+  done
+  printf '61\n62\nzz\n' | nay uniq --key=hex > out 2> err || true
+  [ "$(cat out)" = $'61\n62' ]
+  grep -q 'standard input: line 3: not hexadecimal' err
+  printf '61\0zz\0' | nay uniq -0 --key=hex 2> err > /dev/null || true
+  grep -q 'record 2: not hexadecimal' err
+}
+
+@test "a closed standard input is an error, not the next file that is opened" {
+  seq 10 > keys
+  nay build -q -n 10 -p 1e-6 -o f.nay keys
+  run -2 bash -c 'nay check f.nay <&-'
+  [[ $output == *"standard input"* ]]
+  [ "$(nay check -c f.nay keys <&-)" = 10 ]
+  [ "$(nay uniq -c keys - <&- 2>&1 | grep -c 'standard input')" = 1 ]
+  nay build -q -n 10 -o g.nay keys <&- >&-
+  nay build -q -f -n 10 -o g.nay keys <&- 2>&-
+  nay verify g.nay <&-
+  run -2 bash -c 'nay check f.nay keys >&-'
+  [[ $output == *"cannot write to standard output"* ]]
+}
