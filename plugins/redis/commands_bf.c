@@ -192,7 +192,7 @@ static const char *bf_load_header(module_key *key, const char *bytes, size_t len
   nay_zallocator allocator = memory_zallocator(&bf_memory);
   nay_sbchain *chain;
   nay_status status = nay_sbchain_decode_header(bytes, len, &allocator, NULL, &chain);
-  if (status == NAY_ENOMEM) return ERROR_NO_MEMORY;
+  if (status == NAY_ENOMEM) return memory_error(ERROR_NO_MEMORY);
   if (status != NAY_OK) return "ERR received bad data";
   memory_value_made(&bf_memory);
   redis.ModuleTypeSetValue(key->handle, bf_type, chain);

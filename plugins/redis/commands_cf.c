@@ -124,7 +124,9 @@ static int cf_reserve(redis_ctx *ctx, redis_string **argv, int argc) {
   if (state != KEY_MISSING) {
     return cf_close_error(ctx, &key, state == KEY_OURS ? ERROR_EXISTS : ERROR_WRONGTYPE);
   }
-  if (cf_create(&key, &header) == NULL) return cf_close_error(ctx, &key, ERROR_CREATE);
+  if (cf_create(&key, &header) == NULL) {
+    return cf_close_error(ctx, &key, memory_error(ERROR_CREATE));
+  }
   key_close(&key);
   cf_replicate_reserve(ctx, argv[1], capacity, &header);
   return reply_ok(ctx);
@@ -151,7 +153,7 @@ static void cf_reply_insert(redis_ctx *ctx, const cf_insertion *in, nay_status s
                             bool is_resp3) {
   if (!in->is_many) {
     if (status == NAY_EFULL || status == NAY_ENOMEM) {
-      reply_error(ctx, status == NAY_EFULL ? ERROR_FULL : ERROR_GROW);
+      reply_error(ctx, status == NAY_EFULL ? ERROR_FULL : memory_error(ERROR_GROW));
     } else {
       redis.ReplyWithBool(ctx, status == NAY_OK);
     }
@@ -202,13 +204,8 @@ static void cf_replicate_insert(redis_ctx *ctx, redis_string *name, const cf_ins
   key_event(ctx, "cuckoo.add", name);
 }
 
-/* Commands of a master or of a file were accepted once: they are not refused here. */
-static bool cf_must_obey(redis_ctx *ctx) {
-  return (redis.GetContextFlags(ctx) & (REDIS_CTX_REPLICATED | REDIS_CTX_LOADING)) != 0;
-}
-
 static bool cf_is_too_long(redis_ctx *ctx, uint64_t nfilters) {
-  return nfilters >= (uint64_t)settings.cf_max_expansions && !cf_must_obey(ctx);
+  return nfilters >= (uint64_t)settings.cf_max_expansions && !must_obey(ctx);
 }
 
 /* The filter of an insertion into a key that is not there; NULL: replied. */
@@ -226,7 +223,7 @@ static nay_cfchain *cf_insert_create(redis_ctx *ctx, redis_string *name, const c
                               (uint32_t)settings.cf_expansion_factor, &header) != NAY_OK) {
     wrong = ERROR_CREATE;
   } else if ((chain = cf_create(key, &header)) == NULL) {
-    wrong = ERROR_CREATE;
+    wrong = memory_error(ERROR_CREATE);
   }
   if (wrong != NULL) {
     cf_close_error(ctx, key, wrong);
@@ -249,6 +246,7 @@ static int cf_insert(redis_ctx *ctx, redis_string *name, const cf_insertion *in)
     nay_cfchain_header h;
     nay_cfchain_describe(chain, &h);
     if (cf_is_too_long(ctx, h.nfilters)) return cf_close_error(ctx, &key, ERROR_LONG);
+    memory_grows(cf_size, chain);
   }
   int ntaken, ninserted = cf_insert_items(ctx, chain, in, &ntaken);
   key_close(&key);
@@ -438,7 +436,7 @@ static const char *cf_load_header(module_key *key, const char *data, size_t len)
   if (len != NAY_CFCHAIN_HEADER_LEN) return "Invalid header";
   if (nay_cfchain_read_header(data, len, NULL, &header) != NAY_OK ||
       cf_create(key, &header) == NULL) {
-    return "Couldn't create filter!";
+    return memory_error("Couldn't create filter!");
   }
   return NULL;
 }

@@ -16,14 +16,9 @@ enum { BATCH = 256 };
 
 /* ---- what commands share ---- */
 
-bool native_must_obey(redis_ctx *ctx) {
-  if (redis.MustObeyClient != NULL && redis.MustObeyClient(ctx)) return true;
-  return (redis.GetContextFlags(ctx) & (REDIS_CTX_REPLICATED | REDIS_CTX_LOADING)) != 0;
-}
-
 int native_reply_status(redis_ctx *ctx, nay_status status, const nay_diag *diag) {
   switch (status) {
-    case NAY_ENOMEM: return reply_error(ctx, ERROR_NO_MEMORY);
+    case NAY_ENOMEM: return reply_error(ctx, memory_error(ERROR_NO_MEMORY));
     case NAY_EFULL: return reply_error(ctx, "ERR the filter is full");
     default:
       return reply_errorf(

@@ -43,7 +43,7 @@ static const char *bf_create(redis_ctx *ctx, module_key *key, bf_params *params)
   nay_status status = nay_sbchain_new(
       params->error, (uint64_t)params->capacity, (uint32_t)params->expansion,
       NAY_SB_DEFAULT | (params->is_fixed ? NAY_SB_NO_SCALING : 0), &allocator, &chain);
-  if (status == NAY_ENOMEM) return ERROR_NO_MEMORY;
+  if (status == NAY_ENOMEM) return memory_error(ERROR_NO_MEMORY);
   if (status != NAY_OK) return "ERR could not create filter";
   memory_value_made(&bf_memory);
   redis.ModuleTypeSetValue(key->handle, bf_type, chain);
@@ -162,8 +162,8 @@ static size_t bf_insert_batch(redis_ctx *ctx, nay_sbchain *chain, bf_insertion *
     redis.ReplyWithBool(ctx, is_new >> i & 1);
   }
   if (*status == NAY_OK) return done;
-  redis.ReplyWithError(ctx, *status == NAY_EFULL ? "ERR non scaling filter is full"
-                                                 : "ERR problem inserting into filter");
+  reply_error(ctx, *status == NAY_EFULL ? "ERR non scaling filter is full"
+                                        : memory_error("ERR problem inserting into filter"));
   return done + 1;
 }
 
@@ -218,6 +218,7 @@ static void bf_replicate_insertion(redis_ctx *ctx, const bf_insertion *in) {
 
 static const char *bf_open_to_insert(redis_ctx *ctx, bf_insertion *in, module_key *key) {
   key_state state = key_open(ctx, in->name, REDIS_READ | REDIS_WRITE, bf_type, key);
+  if (state == KEY_OURS) memory_grows(bf_size, key->value);
   if (state == KEY_OURS) return NULL;
   if (state == KEY_OTHER) return ERROR_WRONGTYPE;
   if (!in->may_create) return ERROR_NOT_FOUND;

@@ -4,6 +4,7 @@
 key_state key_open(redis_ctx *ctx, redis_string *name, int mode, redis_type *type,
                    module_key *key) {
   *key = (module_key){.handle = redis.OpenKey(ctx, name, mode)};
+  if ((mode & REDIS_WRITE) != 0) memory_watch(ctx);
   if (key->handle == NULL || redis.KeyType(key->handle) == REDIS_KEYTYPE_EMPTY) return KEY_MISSING;
   if (redis.ModuleTypeGetType(key->handle) != type) return KEY_OTHER;
   key->value = redis.ModuleTypeGetValue(key->handle);
@@ -11,8 +12,14 @@ key_state key_open(redis_ctx *ctx, redis_string *name, int mode, redis_type *typ
 }
 
 void key_close(module_key *key) {
+  memory_unwatch();
   if (key->handle != NULL) redis.CloseKey(key->handle);
   *key = (module_key){.handle = NULL};
+}
+
+bool must_obey(redis_ctx *ctx) {
+  if (redis.MustObeyClient != NULL && redis.MustObeyClient(ctx)) return true;
+  return (redis.GetContextFlags(ctx) & (REDIS_CTX_REPLICATED | REDIS_CTX_LOADING)) != 0;
 }
 
 /* The class is that of DEL and EXPIRE ("g"), as in Valkey's own Bloom module. */

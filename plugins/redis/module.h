@@ -128,6 +128,26 @@ nay_zallocator memory_zallocator(memory_use *use);
 void memory_adopt(memory_use *use, size_t size);
 void memory_disown(memory_use *use, size_t size);
 
+/*
+ * memory_watch: a command begins that may create or change a filter. Until memory_unwatch the
+ * allocators refuse what would make the filter larger than maxmemory permits to a server that holds
+ * nothing else. They do not on a replica, while a file is loaded, nor for commands that must be
+ * obeyed. Called by key_open and key_close.
+ */
+void memory_watch(redis_ctx *ctx);
+void memory_unwatch(void);
+
+/* memory_grows: the command adds to a filter that has `nbytes(value)` bytes already. */
+void memory_grows(size_t (*nbytes)(const void *value), const void *value);
+
+/* memory_permits: whether a filter of this size may be begun; for sizes that are known beforehand.
+ */
+bool memory_permits(uint64_t nbytes);
+
+/* memory_error: the server's OOM error when maxmemory was the reason for the last refusal of this
+ * command, else the given one. */
+const char *memory_error(const char *otherwise);
+
 /* memory_value_made, _freed: one value more, one less. */
 void memory_value_made(memory_use *use);
 void memory_value_freed(memory_use *use);
@@ -164,9 +184,13 @@ typedef struct module_key {
 } module_key;
 
 /* key_open: mode is REDIS_READ, or both REDIS_READ and REDIS_WRITE when the command may change it.
- */
+ * A key that is open to be changed is what memory_watch watches; key_close ends that. */
 key_state key_open(redis_ctx *ctx, redis_string *name, int mode, redis_type *type, module_key *key);
 void key_close(module_key *key);
+
+/* must_obey: the command comes from our master or from a file, where it was accepted once: limits
+ * of this server do not refuse it. */
+bool must_obey(redis_ctx *ctx);
 
 /* key_event: tells listeners of keyspace events that the key has changed. */
 void key_event(redis_ctx *ctx, const char *event, redis_string *name);

@@ -65,7 +65,7 @@ static bool load_fits(redis_ctx *ctx, const load *l, const native_value *value) 
 }
 
 static int load_reply_diag(redis_ctx *ctx, nay_status status, const nay_diag *diag) {
-  if (status == NAY_ENOMEM) return reply_error(ctx, ERROR_NO_MEMORY);
+  if (status == NAY_ENOMEM) return reply_error(ctx, memory_error(ERROR_NO_MEMORY));
   return reply_errorf(ctx, "ERR %s (at byte %llu)", diag->what, (unsigned long long)diag->offset);
 }
 
@@ -110,15 +110,16 @@ static long long load_take(redis_ctx *ctx, const load *l, native_value *value) {
   nay_diag diag = {.what = NULL};
   nay_decoder *decoder = l->offset != 0 ? value->arriving : NULL;
   if (decoder == NULL && nay_decoder_new(&a, &decoder) != NAY_OK) {
-    reply_error(ctx, ERROR_NO_MEMORY);
+    reply_error(ctx, memory_error(ERROR_NO_MEMORY));
     return -1;
   }
   native_extras extras = load_extras(l, value);
   size_t len = 0;
   uint64_t total = 0;
   nay_status status = nay_decoder_add(decoder, l->bytes, l->len, &diag);
-  if (status != NAY_OK) load_reply_diag(ctx, status, &diag);
   nay_decoder_bytes(decoder, &len, &total);
+  if (status == NAY_OK && !memory_permits(total)) status = NAY_ENOMEM;
+  if (status != NAY_OK) load_reply_diag(ctx, status, &diag);
   bool is_last = status == NAY_OK && len == total;
   bool ok = status == NAY_OK && (!is_last || load_finish(ctx, value, decoder, &extras));
   if (!ok) {

@@ -137,7 +137,7 @@ int native_merge_command(redis_ctx *ctx, redis_string **argv, int argc) {
   ok = ok && merge_all(&m, first);
   if (ok && !merge_end(&m)) {
     ok = false;
-    reply_error(ctx, ERROR_NO_MEMORY);
+    reply_error(ctx, memory_error(ERROR_NO_MEMORY));
   }
   nay_filter_free(m.made);
   for (int i = 0; i < m.nkeys; i++) key_close(&m.keys[i]);

@@ -32,7 +32,7 @@ static nay_status window_move(native_value *value, uint64_t now) {
 }
 
 void native_tick(redis_ctx *ctx, redis_string *name, native_value *value) {
-  if (!value->extras.by_seconds || native_must_obey(ctx)) return;
+  if (!value->extras.by_seconds || must_obey(ctx)) return;
   uint64_t now = window_now();
   if (window_is_due(value, now) && window_move(value, now) == NAY_OK) {
     window_replicate(ctx, name, now);
@@ -48,7 +48,7 @@ static const char *window_moment(redis_ctx *ctx, const native_value *value, redi
     return by_seconds ? NULL : "ERR say what time it is: this window has ticks of your own";
   }
   if (!native_parse_u64(argv[2], now) || *now > INT64_MAX) return "ERR the time is a whole number";
-  if (by_seconds && *now > window_now() && !native_must_obey(ctx)) {
+  if (by_seconds && *now > window_now() && !must_obey(ctx)) {
     return "ERR the time is later than the clock of the server";
   }
   return NULL;

@@ -25,6 +25,7 @@ typedef struct redis_cmd redis_cmd;
 typedef struct redis_digest redis_digest;
 typedef struct redis_defrag redis_defrag;
 typedef struct redis_info redis_info;
+typedef struct redis_server_info redis_server_info;
 
 typedef int (*redis_handler)(redis_ctx *ctx, redis_string **argv, int argc);
 
@@ -209,6 +210,10 @@ typedef int (*redis_config_apply)(redis_ctx *ctx, void *privdata, redis_string *
   X(int, RegisterInfoFunc, (redis_ctx * ctx, void (*info)(redis_info * info, int for_crash)))    \
   X(int, InfoAddSection, (redis_info * info, const char *name))                                  \
   X(int, InfoAddFieldULongLong, (redis_info * info, const char *name, unsigned long long value)) \
+  X(redis_server_info *, GetServerInfo, (redis_ctx * ctx, const char *section))                  \
+  X(void, FreeServerInfo, (redis_ctx * ctx, redis_server_info * info))                           \
+  X(unsigned long long, ServerInfoGetFieldUnsigned,                                              \
+    (redis_server_info * info, const char *name, int *error))                                    \
   X(int, InfoAddFieldCString, (redis_info * info, const char *name, const char *value))          \
   X(void, DigestAddStringBuffer, (redis_digest * digest, const char *bytes, size_t len))         \
   X(void, DigestAddLongLong, (redis_digest * digest, long long value))                           \

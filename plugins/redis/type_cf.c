@@ -141,7 +141,7 @@ static void cf_rewrite(redis_io *io, redis_string *key, void *value) {
 
 /* ---- memory ---- */
 
-static size_t cf_mem_usage(const void *value) { return (size_t)nay_cfchain_nbytes(value); }
+size_t cf_size(const void *value) { return (size_t)nay_cfchain_nbytes(value); }
 
 static void cf_digest(redis_digest *digest, void *value) {
   nay_cfchain_header h;
@@ -191,7 +191,7 @@ redis_type_methods cf_methods = {
     .rdb_load = cf_load,
     .rdb_save = cf_save,
     .aof_rewrite = cf_rewrite,
-    .mem_usage = cf_mem_usage,
+    .mem_usage = cf_size,
     .digest = cf_digest,
     .free = cf_free_value,
     .free_effort = cf_free_effort,

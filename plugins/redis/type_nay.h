@@ -64,10 +64,6 @@ bool native_parse_hex(const redis_string *text, uint8_t secret[16]);
 
 #define ERROR_LOADING "ERR the filter is still being loaded"
 
-/* native_must_obey: the command comes from our master or from a file, where everything was decided.
- */
-bool native_must_obey(redis_ctx *ctx);
-
 /* native_reply_status: an error in the words of the library, for one that has no better. */
 int native_reply_status(redis_ctx *ctx, nay_status status, const nay_diag *diag);
 
