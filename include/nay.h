@@ -321,7 +321,8 @@ NAY_API nay_status nay_filter_share(nay_filter *filter);
 
 /*
  * nay_filter_clear: forgets every key; a window keeps its clock. NAY_ENOTSUP when the filter is
- * read-only. NAY_ENOMEM only for a scalable filter that was folded below its first size.
+ * read-only. A scalable filter starts again with its first level; one that was folded and read from
+ * a file, with a level that fits the memory it has, or 64 KiB: NAY_ENOMEM only there.
  */
 NAY_API nay_status nay_filter_clear(nay_filter *filter);
 
@@ -479,9 +480,11 @@ NAY_API nay_status nay_filter_fold_factor(const nay_filter *filter, double max_f
 
 /*
  * nay_filter_shrink: makes the payload nbytes or less, without the keys, at the price of a higher
- * rate (nay_filter_stats tells): exactly the bytes of a filter built with that nbytes. For ribbon.
- * NAY_ENOTSUP: another family, a set so small that it is kept as a Bloom filter, or read-only.
- * NAY_EINVAL: too few bytes for one column. More bytes than there are change nothing.
+ * FPR (nay_filter_stats tells): exactly the bytes of a filter built with that nbytes, unless a
+ * build would make a Bloom filter of so few keys in so few bytes (4,096 keys at most): then this
+ * stays a ribbon. For ribbon. NAY_ENOTSUP: another family, a filter that is such a Bloom filter
+ * already, or read-only. NAY_EINVAL: too few bytes for one column. More bytes than there are change
+ * nothing.
  */
 NAY_API nay_status nay_filter_shrink(nay_filter *filter, uint64_t nbytes);
 

@@ -27,6 +27,11 @@ static inline nay_status nay__buffer_append(nay_buffer *buffer, const void *byte
   return NAY_OK;
 }
 
+/* nay__buffer_at: where an offset is. NULL when nothing was ever stored: NULL + 0 is undefined. */
+static inline uint8_t *nay__buffer_at(const nay_buffer *buffer, size_t offset) {
+  return buffer->at != NULL ? buffer->at + offset : NULL;
+}
+
 static inline void nay__buffer_free(nay_buffer *buffer, const nay_allocator *a) {
   nay__free(a, buffer->at, buffer->cap);
   *buffer = (nay_buffer){NULL, 0, 0};

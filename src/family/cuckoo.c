@@ -369,10 +369,11 @@ static uint64_t cuckoo_buckets(uint64_t n, double load) {
 
 static nay_status cuckoo_plan_growth(const nay_params *p, nay_diag *diag, unsigned low,
                                      nay_shape *shape) {
-  unsigned doublings = 0;
-  for (uint64_t n = p->nkeys; n < p->max_nkeys; n *= 2) doublings++;
-  if (p->max_nkeys > NAY_MAX_NKEYS)
+  if (p->max_nkeys > NAY_MAX_NKEYS) {
     return nay__fail(diag, NAY_EINVAL, "max_nkeys is above 2^56", 0);
+  }
+  unsigned doublings = 0;
+  for (uint64_t n = p->nkeys; n < p->max_nkeys; n *= 2) doublings++; /* below 2^57: no wrap */
   if (low + doublings > CUCKOO_MAX_TAG) {
     return nay__fail(diag, NAY_EINVAL, "max_nkeys: tags of 32 bits cannot grow that far", 0);
   }

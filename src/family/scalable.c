@@ -38,6 +38,7 @@
 #define SCALABLE_MAX_LEVELS 64u
 #define SCALABLE_FIRST 1000u /* keys of the first level when nkeys is 0 */
 #define SCALABLE_MAX_FIRST ((uint64_t)1 << 48)
+#define SCALABLE_TRUSTED 65536u /* bytes that nay_filter_clear takes on the word of a header */
 #define SCALABLE_MIN_FPR 1e-6
 #define SCALABLE_MAX_FPR 0.5
 /* The same as the header of the file has them; singles above 0 are in the order of their bits. */
@@ -150,11 +151,16 @@ static bool scalable_first(const nay_shape *shape, nay_level *level) {
   return nay__series_level(shape->nunits, scalable_rate(shape), 0, level);
 }
 
+/* A payload of this level alone. */
+static uint64_t scalable_bytes_of(const nay_level *level) {
+  return scalable_levels_at(1) + level->nblocks * NAY_BLOCK_BYTES;
+}
+
 /* k is for people: the levels have their own, and another planner may choose another. */
 static bool scalable_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes) {
   nay_level level;
   if (!scalable_first(shape, &level) || shape->k == 0 || shape->k > NAY_MAX_K) return false;
-  *nbytes = scalable_levels_at(1) + level.nblocks * NAY_BLOCK_BYTES;
+  *nbytes = scalable_bytes_of(&level);
   *nbits = *nbytes * 8;
   return true;
 }
@@ -177,7 +183,7 @@ static nay_status scalable_plan(const nay_params *params, nay_diag *diag, nay_sh
   if (!scalable_first(&s, &level))
     return nay__fail(diag, NAY_EINVAL, "nkeys is above 2^48, where scalable may start", 0);
   s.k = level.k;
-  uint64_t nbytes = scalable_levels_at(1) + level.nblocks * NAY_BLOCK_BYTES;
+  uint64_t nbytes = scalable_bytes_of(&level);
   if (p.max_nbytes != 0 && nbytes > p.max_nbytes) {
     return nay__fail(diag, NAY_EINVAL, "max_nbytes is below the size of the first level", 0);
   }
@@ -194,20 +200,21 @@ static void scalable_foresee(const nay_params *params, const nay_shape *shape, n
   plan->fpr_limit = scalable_rate(shape);
 }
 
-/* The empty first level; the payload is zero but for the header, of which these fields stay. */
-static void scalable_start(nay_filter *f, uint64_t max_nbytes) {
+/* An empty filter of one level; the payload is zero but for the header, of which these fields stay.
+ */
+static void scalable_start(nay_filter *f, const nay_level *level, uint64_t max_nbytes) {
   uint8_t *payload = f->bits.bytes;
-  nay_level level;
-  if (!scalable_first(&f->shape, &level)) return; /* the plan has seen that it can */
   nay__store32le(payload + SCALABLE_AT_NLEVELS, 1);
   nay__store64le(payload + SCALABLE_AT_NGROWN, 1);
   nay__store64le(payload + SCALABLE_AT_MAX_NBYTES, max_nbytes);
   scalable_store_double(payload + SCALABLE_AT_LIMIT, scalable_rate(&f->shape));
-  scalable_put_row(scalable_row(payload, 0), &level);
+  scalable_put_row(scalable_row(payload, 0), level);
 }
 
 static void scalable_init(nay_filter *f, const nay_params *params) {
-  scalable_start(f, params->max_nbytes);
+  nay_level level;
+  if (!scalable_first(&f->shape, &level)) return; /* the plan has seen that it can */
+  scalable_start(f, &level, params->max_nbytes);
 }
 
 /* nkeys 0 and the number it stands for make the same filter but for the number kept in files. */
@@ -218,18 +225,37 @@ static void scalable_recall(const nay_filter *f, nay_params *params) {
   params->max_nbytes = nay__load64le(f->bits.bytes + SCALABLE_AT_MAX_NBYTES);
 }
 
-/* Back to one level: in the memory that is there, unless folding has made it smaller than that. */
+/* Bytes that a payload can have where it is; metadata of an opened file lies behind it. */
+static uint64_t scalable_room(const nay_filter *f) {
+  bool meta_inside = f->meta != NULL && !f->meta_owned;
+  if (f->memory.raw == NULL || meta_inside) return f->nbytes;
+  return (uint64_t)((uint8_t *)f->memory.raw + f->memory.raw_size - f->bits.bytes);
+}
+
+/*
+ * Back to one level, in the memory that is there. A file may have been folded, and its header may
+ * claim a first level of any size: no more than SCALABLE_TRUSTED bytes are allocated for that, and
+ * the first level is halved until it fits.
+ */
 static nay_status scalable_clear(nay_filter *f) {
-  uint64_t max_nbytes = nay__load64le(f->bits.bytes + SCALABLE_AT_MAX_NBYTES), nbits, nbytes;
-  if (!scalable_payload(&f->shape, &nbits, &nbytes)) return NAY_EINVAL;
-  if (nbytes > f->nbytes) {
+  uint64_t max_nbytes = nay__load64le(f->bits.bytes + SCALABLE_AT_MAX_NBYTES);
+  uint64_t room = scalable_room(f), limit = nay__max_u64(room, SCALABLE_TRUSTED);
+  if (max_nbytes != 0) limit = nay__min_u64(limit, max_nbytes);
+  nay_level level;
+  if (!scalable_first(&f->shape, &level)) return NAY_EINVAL;
+  while (scalable_bytes_of(&level) > limit && level.nkeys > 1) {
+    if (!nay__series_level(level.nkeys / 2, scalable_rate(&f->shape), 0, &level)) return NAY_EINVAL;
+  }
+  uint64_t nbytes = scalable_bytes_of(&level);
+  if (max_nbytes != 0 && nbytes > max_nbytes) return NAY_EFULL; /* no plan makes such a header */
+  if (nbytes > room) {
     nay_memory fresh;
     NAY_TRY(nay__payload_new(f, nbytes, &fresh));
     nay__payload_take(f, &fresh, (size_t)nbytes);
   }
   f->nbytes = (size_t)nbytes;
   memset(f->bits.bytes, 0, f->nbytes);
-  scalable_start(f, max_nbytes);
+  scalable_start(f, &level, max_nbytes);
   return NAY_OK;
 }
 

@@ -261,7 +261,7 @@ static void window_foresee(const nay_params *params, const nay_shape *shape, nay
   unsigned g = window_all(shape) - 1;
   uint64_t length = params->window != 0 ? params->window : params->nkeys;
   plan->generations = g;
-  plan->window_error = (double)(nay__ceil_div(length, g) * (g + 1)) / (double)length - 1;
+  plan->window_error = (double)nay__ceil_div(length, g) * (g + 1) / (double)length - 1;
 }
 
 static void window_init(nay_filter *f, const nay_params *params) {

@@ -10,7 +10,6 @@
 #include "format/fmt_nay.h"
 #include "format/layout.h"
 
-#define DECODER_FIRST ((size_t)1 << 20) /* taken on the word of the header */
 #define DECODER_STEP 8u
 
 struct nay_decoder {
@@ -37,10 +36,10 @@ void nay_decoder_free(nay_decoder *d) {
   nay__free(&a, d, sizeof *d);
 }
 
-/* The least of total, total / 8, total / 64, ... that has room for `need` and is worth taking. */
+/* The least of total, total / 8, total / 64, ... that has room for `need`: below eight times it. */
 static size_t decoder_room(size_t total, size_t need) {
   size_t room = total;
-  while (room / DECODER_STEP >= need && room / DECODER_STEP >= DECODER_FIRST) room /= DECODER_STEP;
+  while (room / DECODER_STEP >= need) room /= DECODER_STEP;
   return room;
 }
 

@@ -46,7 +46,7 @@ static nay_status maker_pointers(nay_filter_maker *m, const nay_allocator *a, co
   size_t start = 0, end;
   for (size_t i = 0; i < m->n; i++, start = end) {
     memcpy(&end, m->ends.at + i * sizeof end, sizeof end);
-    (*keys)[i] = m->keys.at + start;
+    (*keys)[i] = nay__buffer_at(&m->keys, start);
     (*lens)[i] = end - start;
   }
   return NAY_OK;

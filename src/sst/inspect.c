@@ -393,7 +393,7 @@ nay_status nay_table_filter_at(const nay_table *t, uint64_t i, nay_table_filter 
   } else if (t->layout == NAY_SST_PARTITIONED_FILTER) {
     const nay_part *part = nay__part_at(&t->parts, (size_t)i);
     f = inspect_whole(t, part->handle, part->damaged);
-    f.last_key = t->parts.keys.at + part->key_at;
+    f.last_key = nay__buffer_at(&t->parts.keys, part->key_at);
     f.last_key_len = nay__user_len(inspect_order(t), part->key_len);
   } else {
     nay_filter_blocks b = nay__filter_blocks(t);

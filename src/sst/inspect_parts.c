@@ -116,7 +116,8 @@ size_t nay__parts_find(const nay_parts *parts, nay_order order, const void *key,
   while (low < high) {
     size_t middle = low + (high - low) / 2;
     const nay_part *part = nay__part_at(parts, middle);
-    if (nay__order_target(order, parts->keys.at + part->key_at, part->key_len, &target) < 0) {
+    if (nay__order_target(order, nay__buffer_at(&parts->keys, part->key_at), part->key_len,
+                          &target) < 0) {
       low = middle + 1;
     } else {
       high = middle;

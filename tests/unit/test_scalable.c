@@ -2,6 +2,7 @@
 #include "math/series.h"
 #include "support/flaky.h"
 #include "support/mutable.h"
+#include "support/native.h"
 
 static nay_params scalable_params(uint64_t first) {
   return (nay_params){.kind = NAY_SCALABLE, .nkeys = first, .fpr = 0.01, .hash = NAY_HASH_CALLER};
@@ -233,6 +234,30 @@ static void folding_finishes(void **state) {
   nay_filter_free(empty);
 }
 
+/* A file of some hundred bytes that claims a first level of any size must not get it. */
+static void clearing_does_not_trust_the_header(void **state) {
+  (void)state;
+  for (unsigned bits = 10; bits <= 48; bits++) {
+    nay_filter *f = make_scalable(100), *g;
+    assert_ok(nay_filter_fold(f, 1));
+    snapshot s = snap(f);
+    nay__store64le(s.bytes + 32, (uint64_t)1 << bits); /* nunits: keys of the first level */
+    native_seal(s.bytes, s.len);
+    flaky heap = {.fail_at = -1};
+    nay_allocator a = flaky_allocator(&heap);
+    assert_ok(nay_filter_decode(s.bytes, s.len, &a, NULL, &g));
+    assert_ok(nay_filter_clear(g));
+    assert_true(heap.peak < 65536 + 4096);
+    add_range(g, 0, 3000); /* it grows from there */
+    assert_has_range(g, 0, 3000);
+    assert_true(stats_of(g).fpr_now <= 0.01);
+    reload(&g);
+    nay_filter_free(g);
+    nay_filter_free(f);
+    free(s.bytes);
+  }
+}
+
 static void batches_are_single_adds(void **state) {
   (void)state;
   nay_filter *one = make_scalable(100), *many = make_scalable(100);
@@ -327,6 +352,7 @@ static void hostile_payloads_are_refused_or_safe(void **state) {
 int main(void) {
   const test_case tests[] = {
       TEST(shares_sum_to_one),
+      TEST(clearing_does_not_trust_the_header),
       TEST(the_rate_holds_while_it_grows),
       TEST(bits_per_key_at_ten_million),
       TEST(a_start_is_enough),
