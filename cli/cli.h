@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* As grep, and 3 for bytes that cannot be trusted. */
-enum { EXIT_FOUND = 0, EXIT_NONE = 1, EXIT_TROUBLE = 2, EXIT_DAMAGED = 3 };
+/* As grep, 3 for bytes that cannot be trusted, 4 for a rate above the promise: see promise.h. */
+enum { EXIT_FOUND = 0, EXIT_NONE = 1, EXIT_TROUBLE = 2, EXIT_DAMAGED = 3, EXIT_OVERFILLED = 4 };
 
 /* Nobody reads our output any more, and SIGPIPE is ignored: end as quietly as it would have. */
 enum { EXIT_PIPE = 141 };
@@ -84,6 +84,9 @@ const char *words_nearest(const char *word, const char *const *candidates);
 
 /* exit_of: the exit status for a library error: 3 when the bytes are to blame, else 2. */
 int exit_of(nay_status status);
+
+/* exit_worse: of two, for commands that go over several files; a broken promise is the mildest. */
+int exit_worse(int a, int b);
 
 /* diag_text: what went wrong, in `text`: the library's reason, the offset, the system's error. */
 #define DIAG_TEXT 256

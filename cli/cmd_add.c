@@ -37,9 +37,9 @@ static int add_run(options *o) {
   uint64_t nkeys = stream_nkeys(s);
   stream_close(s);
   filterfile_save(f, out);
-  filterfile_report(o, "added to", out, f, nkeys);
+  int status = filterfile_report(o, "added to", out, f, nkeys, 0);
   nay_filter_free(f);
-  return EXIT_FOUND;
+  return status;
 }
 
 static uint64_t remove_all(nay_filter *f, key_stream *s) {
@@ -71,11 +71,11 @@ static int remove_run(options *o) {
   uint64_t nabsent = remove_all(f, s), nkeys = stream_nkeys(s);
   stream_close(s);
   filterfile_save(f, out);
-  filterfile_report(o, "removed from", out, f, nkeys - nabsent);
+  int status = filterfile_report(o, "removed from", out, f, nkeys - nabsent, 0);
   nay_filter_free(f);
   char text[NUMBER_TEXT];
   if (nabsent > 0) words("%s keys were not in the filter", count_text((double)nabsent, text));
-  return nabsent > 0 ? EXIT_NONE : EXIT_FOUND;
+  return status == EXIT_FOUND && nabsent > 0 ? EXIT_NONE : status;
 }
 
 const command command_add = {
@@ -93,7 +93,8 @@ const command command_add = {
         "see "
         "FILES in nay(1). With -o the result goes to another file. When more keys are in than were "
         "planned, a warning says "
-        "that the rate is above the plan.",
+        "what rate of false positives was promised and what it is now; with --strict the exit "
+        "status is then 4.",
     .examples =
         "$ seq 10 | nay build -q -n 20 -p 1e-6 -o f.nay\n"
         "$ seq 11 12 | nay add -q f.nay\n"

@@ -3,6 +3,12 @@
 #include "maker.h"
 #include "outfile.h"
 
+/* A filter planned for no keys has no room for any. */
+static void build_warn_empty(const nay_filter *f) {
+  if ((nay_kind_traits(nay_filter_kind(f)) & NAY_CAN_ADD) == 0) return;
+  words_error("warning: the input has no keys, and the filter no room for later ones: give -n");
+}
+
 static int build_run(options *o) {
   const char *out = o->out != NULL ? o->out : "-";
   outfile_may_write(out, o->force);
@@ -20,9 +26,10 @@ static int build_run(options *o) {
     }
   }
   filterfile_save(f, out);
-  filterfile_report(o, "built", out, f, nkeys);
+  int status = filterfile_report(o, "built", out, f, nkeys, p.fpr);
+  if (nkeys == 0 && o->nkeys == 0) build_warn_empty(f);
   nay_filter_free(f);
-  return EXIT_FOUND;
+  return status;
 }
 
 const command command_build = {

@@ -140,6 +140,17 @@ static void check_open(check *c) {
   }
 }
 
+/* Of tables no plan is known. */
+static int check_promises(const check *c) {
+  int status = c->selected > 0 ? EXIT_FOUND : EXIT_NONE;
+  for (size_t f = 0; f < c->nfilters; f++) {
+    if (c->filters[f] == NULL) continue;
+    promise p = promise_judge(c->filters[f], 0);
+    status = promise_tell(c->o, c->names[f], &p, NULL, status);
+  }
+  return status;
+}
+
 static int check_run(options *o) {
   bool many = o->any || o->all || o->which;
   if (o->any + o->all + o->which > 1)
@@ -173,11 +184,12 @@ static int check_run(options *o) {
   if (o->count && !o->quiet) out_text("%llu\n", (unsigned long long)c.selected);
   out_flush();
   stream_close(s);
+  int status = check_promises(&c);
   for (size_t f = 0; f < c.nfilters; f++) {
     nay_filter_free(filters[f]);
     tablefile_close(&tables[f]);
   }
-  return c.selected > 0 ? EXIT_FOUND : EXIT_NONE;
+  return status;
 }
 
 const command command_check = {
@@ -205,7 +217,9 @@ const command command_check = {
         "keys that it is responsible for, and no data is read.\n"
         "\n"
         "Exit status: 0 when a key was selected, 1 when none was, 2 for trouble, 3 when the filter "
-        "is damaged or not recognised.",
+        "is damaged or not recognised; with --strict, 4 when its rate of false positives is above "
+        "the "
+        "plan, which a warning says in any case.",
     .examples =
         "$ printf 'apple\\npear\\n' | nay build -q -n 2 -p 0.1% -o fruit.nay\n"
         "$ printf 'apple\\nstone\\n' | nay check fruit.nay\n"

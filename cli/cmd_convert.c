@@ -46,8 +46,9 @@ static int convert_run(options *o) {
   nay_filter_stats(f, &s);
   if (convert_bytes(o->to, f, out)) {
     words("wrote %s as %s", out, nay_format_name(o->to));
+    promise p = promise_judge(f, 0);
     nay_filter_free(f);
-    return EXIT_FOUND;
+    return promise_tell(o, out, &p, NULL, EXIT_FOUND);
   }
   if (o->key_files.n == 0) {
     die(EXIT_TROUBLE,
@@ -59,10 +60,10 @@ static int convert_run(options *o) {
   uint64_t nkeys;
   nay_filter *made = make_filter(o, o->to, &p, o->key_files.at, o->key_files.n, &nkeys);
   filterfile_save(made, out);
-  filterfile_report(o, "built again as", out, made, nkeys);
+  int status = filterfile_report(o, "built again as", out, made, nkeys, 0);
   nay_filter_free(made);
   nay_filter_free(f);
-  return EXIT_FOUND;
+  return status;
 }
 
 const command command_convert = {

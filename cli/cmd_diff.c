@@ -28,8 +28,12 @@ static int compare_run(options *o, bool wants_common) {
   if (o->count) out_text("%llu\n", (unsigned long long)selected);
   out_flush();
   stream_close(s);
+  promise told = promise_judge(f, o->fpr != 0 ? o->fpr : DIFF_FPR);
   nay_filter_free(f);
-  return selected > 0 ? EXIT_FOUND : EXIT_NONE;
+  return promise_tell(o, "the filter of A", &told,
+                      wants_common ? "keys that are not in A were printed: give -n, -p or more room"
+                                   : "keys that are not in A are missing: give -n, -p or more room",
+                      selected > 0 ? EXIT_FOUND : EXIT_NONE);
 }
 
 static int diff_run(options *o) { return compare_run(o, false); }
@@ -47,7 +51,9 @@ const command command_diff = {
         "Makes a filter of A and prints the keys of B that it denies, in their order; nothing is "
         "sorted, and only the filter is kept in memory. Every printed key is certainly not in A; "
         "with the chance -p (default one in a million) a key that is not in A is missing. Exit "
-        "status: 0 when a key was printed, 1 when none was.",
+        "status: 0 when a key was printed, 1 when none was; with --strict, 4 when the filter had "
+        "too "
+        "little room for that chance, which a warning says in any case.",
     .examples =
         "$ seq 1 8 > a\n"
         "$ seq 5 10 > b\n"
@@ -67,7 +73,9 @@ const command command_common = {
         "Makes a filter of A and prints the keys of B that it may hold, in their order. Every "
         "common "
         "key is printed; with the chance -p (default one in a million) a key that is not in A is "
-        "printed too. Exit status: 0 when a key was printed, 1 when none was.",
+        "printed too. Exit status: 0 when a key was printed, 1 when none was; with --strict, 4 "
+        "when "
+        "the filter had too little room for that chance, which a warning says in any case.",
     .examples =
         "$ seq 1 8 > a\n"
         "$ seq 5 10 > b\n"

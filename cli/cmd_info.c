@@ -12,11 +12,11 @@ static const char *info_checksum(const filter_file *file) {
   return nay_format_has_checksum(file->format) ? "ok" : "none";
 }
 
-static void info_json(const char *path, const filter_file *file) {
+static void info_json(const char *path, const filter_file *file, const promise *p) {
   json_begin("nay.info/1");
   json_text("file", path);
   if (file->filter != NULL) {
-    json_filter(file->filter, file->nbytes);
+    json_filter(file->filter, file->nbytes, p);
     size_t len;
     const uint8_t *meta = nay_filter_meta(file->filter, &len);
     if (len > 0) json_bytes("meta", meta, len);
@@ -100,7 +100,7 @@ static void info_bar(const nay_stats *s) {
   info_line("fill", text);
 }
 
-static void info_keys(const nay_stats *s) {
+static void info_keys(const nay_stats *s, bool overfilled) {
   char text[160], planned[NUMBER_TEXT], now[NUMBER_TEXT];
   count_text(s->nkeys_estimated, now);
   if (s->derived) {
@@ -110,7 +110,7 @@ static void info_keys(const nay_stats *s) {
   } else {
     snprintf(text, sizeof text, "about %s of %s planned (%.0f %%)%s", now,
              count_text((double)s->nkeys, planned), s->utilisation * 100,
-             s->overloaded ? ", overloaded" : "");
+             overfilled ? ", overfilled" : "");
   }
   info_line("keys", text);
 }
@@ -142,15 +142,15 @@ static void info_size(const filter_file *file, const nay_stats *s) {
   info_line("size", text);
 }
 
-static void info_text(const char *path, const filter_file *file) {
-  nay_stats s;
+static void info_text(const char *path, const filter_file *file, const promise *p) {
   char text[400];
-  if (file->filter == NULL || nay_filter_stats(file->filter, &s) != NAY_OK) return;
+  if (file->filter == NULL) return;
+  const nay_stats s = p->stats;
   const char *kind = nay_kind_name(s.kind);
   out_text("%s%s%s: %s, %s\n", paint(PAINT_BOLD), path, paint(PAINT_PLAIN),
            kind != NULL ? kind : "filter", nay_format_about(file->format));
   info_size(file, &s);
-  info_keys(&s);
+  info_keys(&s, p->overfilled);
   info_bar(&s);
   info_rates(&s, strcmp(nay_format_name(file->format), "nay") == 0);
   snprintf(text, sizeof text, "%s%s", nay_hash_name(s.hash),
@@ -193,6 +193,23 @@ static int info_table(const options *o, const char *path, const table_file *file
   return info.ndamaged > 0 ? EXIT_DAMAGED : exit_of(file->status);
 }
 
+static int info_filter(const options *o, const char *path) {
+  filter_file file = filterfile_try(path, o);
+  promise p = promise_judge(file.filter, 0);
+  if (o->json) {
+    info_json(path, &file, &p);
+  } else if (o->prom) {
+    info_prom(path, &file);
+  } else {
+    info_text(path, &file, &p);
+  }
+  nay_filter_free(file.filter);
+  out_flush();
+  if (file.status == NAY_OK) return promise_tell(o, path, &p, NULL, EXIT_FOUND);
+  words_error("%s: %s", path, file.why);
+  return exit_of(file.status);
+}
+
 static int info_run(options *o) {
   int worst = EXIT_FOUND;
   if (o->prom) info_prom_help();
@@ -200,25 +217,11 @@ static int info_run(options *o) {
     table_file table = {.is_table = false};
     if (o->format == NULL) table = tablefile_try(o->operands[i]);
     if (table.is_table) {
-      int status = info_table(o, o->operands[i], &table);
-      if (status > worst) worst = status;
+      worst = exit_worse(worst, info_table(o, o->operands[i], &table));
       tablefile_close(&table);
       continue;
     }
-    filter_file file = filterfile_try(o->operands[i], o);
-    if (o->json) {
-      info_json(o->operands[i], &file);
-    } else if (o->prom) {
-      info_prom(o->operands[i], &file);
-    } else {
-      info_text(o->operands[i], &file);
-    }
-    if (file.status != NAY_OK) {
-      out_flush();
-      words_error("%s: %s", o->operands[i], file.why);
-      if (exit_of(file.status) > worst) worst = exit_of(file.status);
-    }
-    nay_filter_free(file.filter);
+    worst = exit_worse(worst, info_filter(o, o->operands[i]));
   }
   out_flush();
   return worst;
@@ -243,7 +246,8 @@ const command command_info = {
         "prefix, nfilters, nempty, nbytes, nkeys, bits_per_key, k, fpr_now, checksum.\n"
         "\n"
         "--json writes one object for each file with at least: format, kind, hash, nkeys_planned, "
-        "nkeys_estimated, nbytes, bits_per_key, k, fill, fpr_now, fpr_planned, and checksum, which "
+        "nkeys_estimated, nbytes, bits_per_key, k, fill, fpr_now, fpr_planned, fpr_promised, "
+        "overfilled, and checksum, which "
         "is \"ok\", \"none\" or an error. --prom writes metrics for the textfile collector of "
         "Prometheus; doc/grafana-dashboard.json shows them.",
     .examples =

@@ -157,7 +157,16 @@ static const char man_status[] =
     "0: success; for check, diff and common, a key was selected. 1: none was; for verify, merge "
     "and "
     "remove, what was asked for does not hold. 2: trouble: wrong usage, a file that cannot be read "
-    "or written. 3: a filter is damaged or not recognised.";
+    "or written. 3: a filter is damaged or not recognised, or is of another layout than --format "
+    "says. 4: only with --strict: done, but the rate of false positives to expect is more than 10 "
+    "% "
+    "above what was asked or planned.\n"
+    "\n"
+    "That is said on standard error without --strict too, and with -q, with both rates, by every "
+    "command that makes, changes or asks a filter; --json then has \"overfilled\": true beside "
+    "fpr_now and fpr_promised. The promise is -p, --max-fpr or --expect-fpr; without them the rate "
+    "that the filter was planned for, at most 50 %, and for uniq, diff and common one in a "
+    "million.";
 
 static void man_overview(const manual *m) {
   const command *c;

@@ -15,16 +15,29 @@ static void merge_mismatch(const nay_filter *a, const nay_filter *b, const char 
   die(EXIT_TROUBLE, "%s cannot be joined: it differs in %s", path, what);
 }
 
-static void merge_one(const options *o, nay_filter *dst, const char *path) {
+static double merge_planned(const nay_filter *f) {
+  nay_stats s;
+  return nay_filter_stats(f, &s) == NAY_OK ? s.fpr_planned : 0;
+}
+
+/* The highest rate that one of the filters was planned for: the union is held to it. */
+static void merge_promise(double *promised, const nay_filter *f) {
+  double planned = merge_planned(f);
+  if (planned > *promised) *promised = planned;
+}
+
+static void merge_one(const options *o, nay_filter *dst, const char *path, double *promised) {
   nay_filter *src = filterfile_open(path, o);
-  nay_status status = o->intersect ? nay_filter_intersect(dst, src)
-                                   : nay_filter_merge(dst, src, o->max_fpr != 0 ? o->max_fpr : 1.0);
+  double most = o->max_fpr != 0 ? o->max_fpr : PROMISE_FPR_MOST;
+  merge_promise(promised, src);
+  nay_status status =
+      o->intersect ? nay_filter_intersect(dst, src) : nay_filter_merge(dst, src, most);
   if (status == NAY_EMISMATCH) merge_mismatch(dst, src, path);
   if (status == NAY_ENOTSUP) die(EXIT_TROUBLE, "this family cannot be joined");
   if (status == NAY_EFULL) {
     char text[NUMBER_TEXT];
-    die(EXIT_NONE, "with %s the rate would be above %s: nothing written", path,
-        rate_text(o->max_fpr, text));
+    die(EXIT_NONE, "with %s the rate would be above %s: nothing written%s", path,
+        rate_text(most, text), o->max_fpr != 0 ? "" : "; --max-fpr sets another limit");
   }
   if (status != NAY_OK) die(exit_of(status), "%s: %s", path, nay_status_text(status));
   nay_filter_free(src);
@@ -37,11 +50,14 @@ static int merge_run(options *o) {
   outfile_may_write(out, o->force);
   outfile_lock(out); /* before it is read: it may be one of the filters */
   nay_filter *f = filterfile_open(o->operands[0], o);
-  for (int i = 1; i < o->noperands; i++) merge_one(o, f, o->operands[i]);
+  double promised = merge_planned(f);
+  for (int i = 1; i < o->noperands; i++) merge_one(o, f, o->operands[i], &promised);
+  if (o->max_fpr != 0) promised = o->max_fpr;
   filterfile_save(f, out);
-  filterfile_report(o, o->intersect ? "intersected into" : "merged into", out, f, ESTIMATED);
+  int status = filterfile_report(o, o->intersect ? "intersected into" : "merged into", out, f,
+                                 ESTIMATED, promised);
   nay_filter_free(f);
-  return EXIT_FOUND;
+  return status;
 }
 
 static int fold_run(options *o) {
@@ -70,9 +86,9 @@ static int fold_run(options *o) {
   if (status != NAY_OK) die(exit_of(status), "%s: %s", path, nay_status_text(status));
   if (factor > 1 || o->out != NULL) filterfile_save(f, out);
   words("folded by %s", count_text((double)factor, text));
-  filterfile_report(o, "wrote", out, f, ESTIMATED);
+  int told = filterfile_report(o, "wrote", out, f, ESTIMATED, limit);
   nay_filter_free(f);
-  return factor > 1 ? EXIT_FOUND : EXIT_NONE;
+  return told == EXIT_FOUND && factor <= 1 ? EXIT_NONE : told;
 }
 
 const command command_merge = {
@@ -88,7 +104,9 @@ const command command_merge = {
         "seed "
         "and number of probes must be the same; sizes may differ when they have a common one to "
         "fold to, as plans for n and 2n keys have. With --max-fpr a union whose rate would be "
-        "higher is refused with exit status 1, and nothing is written.\n"
+        "higher is refused with exit status 1, and nothing is written; without it, one above 50 %. "
+        "A union whose rate is more than 10 % above the highest one planned is written with a "
+        "warning.\n"
         "\n"
         "An intersection keeps all keys that are in every filter, but more false positives than a "
         "filter built from those keys: it is marked as derived, and its rate is not known.",

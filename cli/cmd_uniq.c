@@ -124,23 +124,26 @@ static void uniq_batch(uniq *u, const key_batch *b) {
   }
 }
 
-static void uniq_warn(const uniq *u) {
-  nay_stats s;
-  char planned[NUMBER_TEXT], rate[NUMBER_TEXT], now[NUMBER_TEXT];
-  if (u->exact != NULL || nay_filter_stats(u->filter, &s) != NAY_OK) return;
-  if (!s.overloaded || (nay_kind_traits(s.kind) & (NAY_CAN_GROW | NAY_CAN_EXPIRE)) != 0) return;
-  words_error(
-      "warning: planned for %s distinct lines, saw about %s: up to %s of the last new lines "
-      "were lost; give -n",
-      count_text((double)s.nkeys, planned), count_text(s.nkeys_estimated, now),
-      rate_text(s.fpr_now, rate));
+/* What the manual promises without -p holds for every size that is asked for in another way. */
+static promise uniq_promise(const uniq *u) {
+  if (u->exact != NULL) return (promise){.overfilled = false};
+  return promise_judge(u->filter, u->o->fpr != 0 ? u->o->fpr : UNIQ_FPR);
 }
 
-static void uniq_json(const uniq *u, uint64_t nkeys) {
+static int uniq_status(const uniq *u, const promise *p) {
+  return promise_tell(
+      u->o, "the filter of seen lines", p,
+      "new lines were taken for repeats: give more room by -n, -p or -M, or --exact",
+      u->o->quiet && u->selected == 0 ? EXIT_NONE : EXIT_FOUND);
+}
+
+static void uniq_json(const uniq *u, uint64_t nkeys, const promise *p) {
   json_begin("nay.uniq/1");
   json_count("nkeys", nkeys);
   json_count("nunique", u->fresh);
   json_count("nrepeats", nkeys - u->fresh);
+  if (u->exact == NULL) json_real("fpr_now", p->stats.fpr_now);
+  if (u->exact == NULL) promise_json(p);
   json_end();
 }
 
@@ -158,19 +161,20 @@ static int uniq_run(options *o) {
     if (o->quiet && u.selected > 0 && o->state == NULL) break; /* the answer is known */
   }
   uint64_t nkeys = stream_nkeys(s);
+  promise p = uniq_promise(&u);
   if (o->json) {
-    uniq_json(&u, nkeys);
+    uniq_json(&u, nkeys, &p);
   } else if (o->count && !o->quiet) {
     out_text("%llu\n", (unsigned long long)u.selected);
   }
   out_flush();
   stream_close(s);
   if (o->state != NULL) filterfile_save(u.filter, o->state);
-  uniq_warn(&u);
+  int status = uniq_status(&u, &p);
   signals_finish();
   if (u.exact != NULL) exact_free(u.exact);
   nay_filter_free(u.filter);
-  return o->quiet && u.selected == 0 ? EXIT_NONE : EXIT_FOUND;
+  return status;
 }
 
 const command command_uniq = {
@@ -188,8 +192,10 @@ const command command_uniq = {
         "and is lost; a line is never printed twice.\n"
         "\n"
         "Without -n, lines of files are counted first; for a pipe the filter grows if the library "
-        "has a family that does, and else is made for ten million lines, with a warning at the end "
-        "if there were more. --exact makes no errors and keeps every distinct line in memory. With "
+        "has a family that does, and else is made for ten million lines. When the filter had too "
+        "little room, also because -b or -M gave little, a warning at the end says the chance that "
+        "was promised and the one that the last new lines had. --exact makes no errors and keeps "
+        "every distinct line in memory. With "
         "--state the filter is kept in a file between runs, and no other nay uses it meanwhile. "
         "SIGINT, SIGTERM and SIGHUP end reading; the state of every line that was printed is then "
         "saved, and further signals are ignored until that is done (not SIGKILL). When lines "
@@ -198,7 +204,7 @@ const command command_uniq = {
         "With --window lines are forgotten again.\n"
         "\n"
         "-d prints the repeats instead, -c only counts. Exit status: 0; with -q, 0 when a line "
-        "repeats and 1 when none does.",
+        "repeats and 1 when none does; with --strict, 4 when the filter had too little room.",
     .examples =
         "$ printf 'b\\na\\nb\\nc\\na\\n' | nay uniq\n"
         "b\na\nc\n"

@@ -7,7 +7,8 @@
 typedef struct verdict {
   uint64_t nkeys, nmissing;  /* --keys */
   uint64_t nabsent, nmaybes; /* --absent, --random */
-  double promise;
+  double promise;            /* 0: nobody made one */
+  promise judged;
 } verdict;
 
 /* ---- the parts ---- */
@@ -62,7 +63,8 @@ static void verify_random(const options *o, nay_filter *f, verdict *v) {
 /* ---- the verdict ---- */
 
 static bool verify_keeps_promise(const verdict *v) {
-  return v->nabsent == 0 || interval_of(v->nmaybes, v->nabsent, Z_999).low <= v->promise;
+  return v->nabsent == 0 || v->promise == 0 ||
+         interval_of(v->nmaybes, v->nabsent, Z_999).low <= v->promise;
 }
 
 static void verify_text(const options *o, const char *path, const nay_filter *f, const verdict *v) {
@@ -77,9 +79,14 @@ static void verify_text(const options *o, const char *path, const nay_filter *f,
   }
   if (v->nabsent == 0) return;
   interval i = interval_of(v->nmaybes, v->nabsent, Z_999);
-  out_text("%s: %s false positives (%s to %s at 99.9 %%), %s the promised %s\n", path,
-           rate_text(i.rate, a), rate_text(i.low, b), rate_text(i.high, c),
-           verify_keeps_promise(v) ? "keeps" : "breaks", rate_text(v->promise, d));
+  out_text("%s: %s false positives (%s to %s at 99.9 %%), ", path, rate_text(i.rate, a),
+           rate_text(i.low, b), rate_text(i.high, c));
+  if (v->promise == 0) {
+    out_text("promised is nothing: the file tells no plan\n");
+  } else {
+    out_text("%s the promised %s\n", verify_keeps_promise(v) ? "keeps" : "breaks",
+             rate_text(v->promise, d));
+  }
 }
 
 static void verify_json(const options *o, const char *path, const nay_filter *f, const verdict *v) {
@@ -97,8 +104,9 @@ static void verify_json(const options *o, const char *path, const nay_filter *f,
     json_real("fpr_measured", i.rate);
     json_real("fpr_low", i.low);
     json_real("fpr_high", i.high);
-    json_real("fpr_promised", v->promise);
   }
+  json_real("fpr_now", v->judged.stats.fpr_now);
+  promise_json(&v->judged);
   json_bool("ok", v->nmissing == 0 && verify_keeps_promise(v));
   json_end();
 }
@@ -125,23 +133,23 @@ static int verify_one(options *o, const char *path) {
   bool asks = o->key_files.n + o->absent_files.n > 0 || o->random > 0;
   if (asks) filterfile_unlock(f, path, o);
   verdict v = {0};
-  nay_stats s;
-  nay_filter_stats(f, &s);
-  v.promise = o->expect_fpr != 0 ? o->expect_fpr : s.nkeys != 0 ? s.fpr_planned : s.fpr_now;
+  v.judged = promise_judge(f, o->expect_fpr);
+  v.promise = v.judged.fpr;
   verify_keys(o, f, &v);
   verify_absent(o, f, &v);
   verify_random(o, f, &v);
   if (o->json) verify_json(o, path, f, &v);
   if (!o->json) verify_text(o, path, f, &v);
   nay_filter_free(f);
-  return v.nmissing == 0 && verify_keeps_promise(&v) ? EXIT_FOUND : EXIT_NONE;
+  out_flush();
+  int status = promise_tell(o, path, &v.judged, NULL, EXIT_FOUND);
+  return v.nmissing == 0 && verify_keeps_promise(&v) ? status : EXIT_NONE;
 }
 
 static int verify_run(options *o) {
   int worst = EXIT_FOUND;
   for (int i = 0; i < o->noperands; i++) {
-    int status = verify_one(o, o->operands[i]);
-    if (status > worst) worst = status;
+    worst = exit_worse(worst, verify_one(o, o->operands[i]));
   }
   out_flush();
   return worst;
@@ -159,11 +167,13 @@ const command command_verify = {
         "Reads every byte of the file and checks all checksums and fields. With --keys, the keys "
         "that went into it must all be maybes. With --absent (keys known not to be in it) or "
         "--random, the rate of false positives is measured and compared with the promise: the rate "
-        "the filter was planned for, or --expect-fpr.\n"
+        "the filter was planned for, or --expect-fpr. Layouts that tell no plan promise nothing.\n"
         "\n"
         "Exit status: 0 when everything holds; 1 when a key is missing, or the measured rate is "
         "above the promise by more than chance explains (even the low end of its 99.9 % interval "
-        "is above it); 2 for trouble; 3 when the file is damaged or not recognised.",
+        "is above it); 2 for trouble; 3 when the file is damaged or not recognised; with "
+        "--strict, 4 when so many keys are in that the rate must be above the promise, which a "
+        "warning says in any case.",
     .examples =
         "$ seq 1000 > keys.txt\n"
         "$ nay build -q -p 1% -o thousand.nay keys.txt\n"

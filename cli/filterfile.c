@@ -209,10 +209,9 @@ static double keys_known(const nay_stats *s) {
   return s->nkeys != 0 ? (double)s->nkeys : s->nkeys_estimated;
 }
 
-void json_filter(const nay_filter *f, uint64_t nbytes) {
-  nay_stats s;
+void json_filter(const nay_filter *f, uint64_t nbytes, const promise *p) {
+  const nay_stats s = p->stats;
   const nay_format *format = nay_format_of(f);
-  if (nay_filter_stats(f, &s) != NAY_OK) return;
   const char *kind = nay_kind_name(s.kind);
   json_text("format", nay_format_name(format));
   json_text("kind", kind != NULL ? kind : "bloom");
@@ -230,7 +229,7 @@ void json_filter(const nay_filter *f, uint64_t nbytes) {
   json_real("fpr_now", s.fpr_now);
   if (s.nkeys != 0) json_real("fpr_planned", s.fpr_planned);
   if (s.nkeys == 0) json_null("fpr_planned");
-  json_bool("overloaded", s.overloaded);
+  promise_json(p);
   json_bool("derived", s.derived);
   json_bool("locked", s.locked);
 }
@@ -239,34 +238,35 @@ static uint64_t encoded_size(const nay_filter *f) {
   return nay_format_encoded_size(nay_format_of(f), f);
 }
 
-void filterfile_report(const options *o, const char *done, const char *path, const nay_filter *f,
-                       uint64_t nkeys) {
-  nay_stats s;
+static void report_text(const char *done, const char *path, const nay_filter *f, const nay_stats *s,
+                        uint64_t nkeys) {
   char keys[NUMBER_TEXT], size[NUMBER_TEXT], rate[NUMBER_TEXT];
+  const nay_format *format = nay_format_of(f);
+  bool native = strcmp(nay_format_name(format), "nay") == 0;
+  bool known = nkeys != ESTIMATED;
+  /* the rate of another system's layout is known only roughly: see nay_format_plan */
+  words("%s %s: %s%s keys, %s, %s%s%s%s", done, path, known ? "" : "about ",
+        count_text(known ? (double)nkeys : s->nkeys_estimated, keys),
+        native ? nay_kind_name(s->kind) : nay_format_name(format), size_text(encoded_size(f), size),
+        native ? ", " : "", native ? rate_text(s->fpr_now, rate) : "",
+        native ? " false positives" : "");
+}
+
+int filterfile_report(const options *o, const char *done, const char *path, const nay_filter *f,
+                      uint64_t nkeys, double asked) {
   bool is_stdout = strcmp(path, "-") == 0;
-  if (nay_filter_stats(f, &s) != NAY_OK) return;
+  const char *shown = is_stdout ? "standard output" : path;
+  promise p = promise_judge(f, asked);
   if (o->json && !is_stdout) {
     char schema[32];
     snprintf(schema, sizeof schema, "nay.%s/1", o->command->name);
     json_begin(schema);
     json_text("file", path);
     if (nkeys != ESTIMATED) json_count("nkeys_read", nkeys);
-    json_filter(f, encoded_size(f));
+    json_filter(f, encoded_size(f), &p);
     json_end();
-    return;
+  } else {
+    report_text(done, shown, f, &p.stats, nkeys);
   }
-  const nay_format *format = nay_format_of(f);
-  bool native = strcmp(nay_format_name(format), "nay") == 0;
-  bool known = nkeys != ESTIMATED;
-  /* the rate of another system's layout is known only roughly: see nay_format_plan */
-  words("%s %s: %s%s keys, %s, %s%s%s%s", done, is_stdout ? "standard output" : path,
-        known ? "" : "about ", count_text(known ? (double)nkeys : s.nkeys_estimated, keys),
-        native ? nay_kind_name(s.kind) : nay_format_name(format), size_text(encoded_size(f), size),
-        native ? ", " : "", native ? rate_text(s.fpr_now, rate) : "",
-        native ? " false positives" : "");
-  if (s.overloaded) {
-    char planned[NUMBER_TEXT];
-    words("warning: planned for %s keys, holds about %s: the rate is above the plan",
-          count_text((double)s.nkeys, planned), count_text(s.nkeys_estimated, keys));
-  }
+  return promise_tell(o, is_stdout ? "the filter" : path, &p, NULL, EXIT_FOUND);
 }

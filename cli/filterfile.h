@@ -4,7 +4,7 @@
 #ifndef NAY_FILTERFILE_H
 #define NAY_FILTERFILE_H
 
-#include "options.h"
+#include "promise.h"
 
 /* What is known of a file that was tried. filter is NULL when status is not NAY_OK. */
 typedef struct filter_file {
@@ -35,13 +35,14 @@ void filterfile_save(const nay_filter *f, const char *path);
 
 /*
  * filterfile_report: one line on stderr about what was done ("built"), or an object on stdout with
- * --json. nkeys is the number of keys that were read, or ESTIMATED.
+ * --json; then the rule of promise.h, for the rate that was asked for (0: the plan's). nkeys is the
+ * number of keys that were read, or ESTIMATED. Returns an exit status.
  */
 #define ESTIMATED UINT64_MAX
-void filterfile_report(const options *o, const char *done, const char *path, const nay_filter *f,
-                       uint64_t nkeys);
+int filterfile_report(const options *o, const char *done, const char *path, const nay_filter *f,
+                      uint64_t nkeys, double asked);
 
 /* json_filter: the members that describe a filter, as nay info --json has them. */
-void json_filter(const nay_filter *f, uint64_t nbytes);
+void json_filter(const nay_filter *f, uint64_t nbytes, const promise *p);
 
 #endif /* NAY_FILTERFILE_H */

@@ -24,6 +24,9 @@
 #define TELLING                                                                                  \
   (CMD_PLAN | CMD_BUILD | CMD_ADD | CMD_REMOVE | CMD_CHECK | CMD_INFO | CMD_VERIFY | CMD_MERGE | \
    CMD_FOLD | CMD_CONVERT | CMD_UNIQ | CMD_BENCH | CMD_SST | CMD_EXTRACT)
+#define JUDGING                                                                                  \
+  (CMD_BUILD | CMD_ADD | CMD_REMOVE | CMD_CHECK | CMD_INFO | CMD_VERIFY | CMD_MERGE | CMD_FOLD | \
+   CMD_CONVERT | CMD_UNIQ | CMD_DIFF | CMD_COMMON)
 #define AT(field) offsetof(options, field)
 
 static const char *const encodings[] = {"text", "hex", "b64", "u64", "u64le", NULL};
@@ -178,7 +181,11 @@ static const option_row rows[] = {
     {"threads", 'T', "N", OPTION_COUNT, AT(threads), KEYED,
      "1: do everything in one thread (default 2)", NULL},
     {"quiet", 'q', NULL, OPTION_FLAG, AT(quiet), CMD_ANY & ~(CMD_CHECK | CMD_UNIQ),
-     "only errors on standard error", NULL},
+     "only errors, and warnings of a rate above the promise, on standard error", NULL},
+    {"strict", 0, NULL, OPTION_FLAG, AT(strict), JUDGING,
+     "end with exit status 4 when the rate of false positives to expect is more than 10 % above "
+     "what was asked or planned, which is always said on standard error",
+     NULL},
     {"color", 0, "WHEN", OPTION_CHOICE, AT(color), CMD_ANY, "colours:", colors},
     {"progress", 0, "WHEN", OPTION_CHOICE, AT(progress), KEYED | CMD_BENCH,
      "progress on standard error:", colors},

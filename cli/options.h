@@ -43,7 +43,7 @@ struct options {
   uint64_t threads;
   /* output */
   const char *out;
-  bool force, json, quiet;
+  bool force, json, quiet, strict;
   unsigned color, progress;
   bool no_progress;
   /* of single commands */

@@ -105,6 +105,12 @@ int exit_of(nay_status status) {
   }
 }
 
+int exit_worse(int a, int b) {
+  if (a == EXIT_OVERFILLED) return b == EXIT_FOUND ? a : b;
+  if (b == EXIT_OVERFILLED) return a == EXIT_FOUND ? b : a;
+  return a > b ? a : b;
+}
+
 const char *diag_text(nay_status status, const nay_diag *diag, char text[DIAG_TEXT]) {
   if (diag == NULL || diag->what == NULL) {
     snprintf(text, DIAG_TEXT, "%s", nay_status_text(status));

@@ -59,6 +59,11 @@ static nay_status nori_parse(const uint8_t *bytes, size_t len, nay_diag *diag, n
   return nori_check_tail(shape, payload, NORI_HEADER, diag);
 }
 
+/* num_bits = n * bits_per_key, so the header tells n. */
+static uint64_t nori_planned(const nay_shape *shape) {
+  return shape->extra != 0 ? shape->nunits / shape->extra : 0;
+}
+
 static void nori_encode(const nay_filter *f, uint8_t *dst) {
   nay__store64le(dst, f->shape.nunits);
   nay__store32le(dst + 8, f->shape.k);
@@ -73,6 +78,7 @@ const nay_format nay__format_nori = {
     .hash = NAY_HASH_XXH64_PAIR,
     .plan = nori_plan,
     .parse = nori_parse,
+    .planned = nori_planned,
     .overhead = NORI_HEADER,
     .encode = nori_encode,
 };

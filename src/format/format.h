@@ -28,6 +28,8 @@ struct nay_format {
   const nay_format *(*variant)(const nay_format *named, const uint8_t *bytes, size_t len);
   /* bytes -> shape and where the payload lies in them; all checks */
   nay_status (*parse)(const uint8_t *bytes, size_t len, nay_diag *, nay_shape *, nay_span *payload);
+  /* how many keys the header says were planned for; NULL: it does not say */
+  uint64_t (*planned)(const nay_shape *);
   size_t overhead; /* bytes around the payload */
   /* how many bytes encode writes; NULL: payload and overhead */
   size_t (*size)(const nay_filter *);

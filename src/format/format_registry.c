@@ -283,6 +283,7 @@ static nay_status format_parse(const nay_format *format, const void *bytes, size
                        .hasher = {.kind = format->hash}};
   nay_span payload;
   NAY_TRY(format->parse(bytes, len, diag, &parsed.shape, &payload));
+  if (format->planned != NULL) parsed.nkeys = format->planned(&parsed.shape);
   if (format->hash_of != NULL) parsed.hasher.kind = format->hash_of(payload.at);
   nay__filter_attach(&parsed, payload.at, payload.len);
   *f = parsed;

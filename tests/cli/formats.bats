@@ -17,7 +17,7 @@ arguments() {
   esac
 }
 
-commands() { nay help | sed -n 's|^  \([a-z]*\) .*|\1|p'; }
+commands() { nay help | sed -n 's|^  \([a-z]*\)  *[a-z].*|\1|p' | grep -vx nay; }
 
 formats() { nay --version --json | jq -r '.formats[]'; }
 

@@ -10,13 +10,13 @@ load common
   seq 200 | nay build -q -n 200 -p 1e-6 | cmp - f.nay
 }
 
-@test "add -o leaves the filter alone; add warns when it is overloaded" {
+@test "add -o leaves the filter alone; add warns when it is overfilled" {
   seq 100 | nay build -q -n 100 -o f.nay
   cp f.nay before
   seq 101 200 | nay add -q f.nay -o g.nay
   cmp f.nay before
-  run -0 nay add g.nay < <(seq 1000)
-  [[ $output == *"warning: planned for 100 keys, holds about "* ]]
+  run -0 nay add g.nay < <(seq 300)
+  [[ $output == *": planned for 100 keys, holds about "* ]]
   run -2 nay add f.nay -o g.nay <<< 1
   [[ $output == *"g.nay exists; -f overwrites it" ]]
 }
@@ -88,11 +88,11 @@ load common
 }
 
 @test "merge folds unlike sizes, and says what differs when it cannot" {
-  seq 1 1000 | nay build -q -t blocked -n 100k -p 1% -o a.nay
-  seq 1001 2000 | nay build -q -t blocked -n 200k -p 1% -o b.nay
+  seq 1 1000 | nay build -q -t blocked -n 100k -M 128Ki --fold 2048 -o a.nay
+  seq 1001 2000 | nay build -q -t blocked -n 200k -M 256Ki --fold 2048 -o b.nay
   nay merge -q a.nay b.nay -o c.nay
   [ "$(seq 2000 | nay check -c c.nay)" -eq 2000 ]
-  seq 1 1000 | nay build -q -t blocked -n 100k -p 1% --seed 5 -o seed.nay
+  seq 1 1000 | nay build -q -t blocked -n 100k -M 128Ki --fold 2048 --seed 5 -o seed.nay
   seq 1 1000 | nay build -q -t bloom -n 100k -p 1% -o bloom.nay
   run -2 nay merge a.nay seed.nay -o x.nay
   [ "$output" = "nay merge: seed.nay cannot be joined: it differs in hash or seed" ]

@@ -1,0 +1,78 @@
+/* promise.c - see promise.h. */
+#include "promise.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "numbers.h"
+
+#define PROMISE_MARGIN 1.1
+
+/*
+ * What chance explains: the number of keys is estimated from the bits, with a standard deviation of
+ * about sqrt(n / 2k); four of them, and two keys for very small filters.
+ */
+static double promise_slack(const nay_stats *s) {
+  return s->k == 0 ? 2 : 4 * sqrt((double)s->nkeys * 0.5 / s->k) + 2;
+}
+
+/* A small filter within its plan may have a higher rate than expected, by chance: no reproach. */
+static bool promise_within_plan(const nay_stats *s, double fpr) {
+  return s->nkeys != 0 && s->fpr_planned <= PROMISE_MARGIN * fpr &&
+         s->nkeys_estimated <= (double)s->nkeys + promise_slack(s);
+}
+
+promise promise_judge(const nay_filter *f, double asked) {
+  promise p = {.fpr = asked};
+  if (nay_filter_stats(f, &p.stats) != NAY_OK) return p;
+  const nay_stats *s = &p.stats;
+  p.useless = asked == 0 && s->fpr_planned > PROMISE_FPR_MOST;
+  if (asked == 0) p.fpr = p.useless ? PROMISE_FPR_MOST : s->fpr_planned;
+  if (s->derived) return p;
+  if (p.fpr > 0) {
+    p.overfilled = s->fpr_now > PROMISE_MARGIN * p.fpr && !promise_within_plan(s, p.fpr);
+  } else {
+    p.overfilled = s->fpr_now > PROMISE_FPR_MOST || (s->nkeys == 0 && s->overloaded);
+  }
+  return p;
+}
+
+void promise_json(const promise *p) {
+  if (p->fpr > 0) json_real("fpr_promised", p->fpr);
+  if (!(p->fpr > 0)) json_null("fpr_promised");
+  json_bool("overfilled", p->overfilled);
+}
+
+/* ": planned for 100 keys, holds about 250"; nothing when keys are not what is wrong. */
+static const char *promise_keys(const nay_stats *s, char *text, size_t cap) {
+  char planned[NUMBER_TEXT], now[NUMBER_TEXT];
+  bool more = s->nkeys != 0 && s->nkeys_estimated > (double)s->nkeys + promise_slack(s);
+  text[0] = '\0';
+  if (!more) return text;
+  count_text((double)s->nkeys, planned);
+  if (!isfinite(s->nkeys_estimated)) {
+    snprintf(text, cap, ": planned for %s keys, every bit is set", planned);
+  } else { /* bits that are nearly all set tell only a lower bound */
+    snprintf(text, cap, ": planned for %s keys, holds %s %s", planned,
+             s->fill > 0.99 ? "more than" : "about", count_text(s->nkeys_estimated, now));
+  }
+  return text;
+}
+
+int promise_tell(const options *o, const char *what, const promise *p, const char *so, int status) {
+  char now[NUMBER_TEXT], promised[NUMBER_TEXT], keys[160];
+  if (!p->overfilled) return status;
+  rate_text(p->stats.fpr_now, now);
+  promise_keys(&p->stats, keys, sizeof keys);
+  const char *then = so != NULL ? "; " : "";
+  if (so == NULL) so = "";
+  if (p->fpr > 0) {
+    words_error("warning: %s has a false-positive rate of %s, above %s %s%s%s%s", what, now,
+                p->useless ? "any use, which ends at" : "the promised", rate_text(p->fpr, promised),
+                keys, then, so);
+  } else {
+    words_error("warning: %s has a false-positive rate of %s, and tells no plan%s%s", what, now,
+                then, so);
+  }
+  return o->strict ? EXIT_OVERFILLED : status;
+}

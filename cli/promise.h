@@ -1,0 +1,33 @@
+/*
+ * promise.h - one rule for every command: when the false-positive rate (FPR) to expect of a filter
+ * is more than 10 % above what was asked or promised, the command says so with both figures, also
+ * with -q, sets it in --json, and ends in EXIT_OVERFILLED with --strict. The result stands.
+ */
+#ifndef NAY_PROMISE_H
+#define NAY_PROMISE_H
+
+#include "options.h"
+
+/* Above this a filter is of no use, whatever its plan; a merge without --max-fpr stops here. */
+#define PROMISE_FPR_MOST 0.5
+
+typedef struct promise {
+  nay_stats stats;
+  double fpr;   /* asked or promised; 0: nothing was asked and no plan is known */
+  bool useless; /* the plan itself promised more than PROMISE_FPR_MOST, which fpr is then */
+  bool overfilled;
+} promise;
+
+/* promise_judge: asked 0: the promise is the filter's own plan. */
+promise promise_judge(const nay_filter *f, double asked);
+
+/* promise_json: fpr_promised and overfilled; the rate to expect is fpr_now. */
+void promise_json(const promise *p);
+
+/*
+ * promise_tell: warns on stderr when the filter is overfilled. `what` names it, `so` (or NULL) says
+ * what the result suffered and what to do. Returns `status`, or EXIT_OVERFILLED with --strict.
+ */
+int promise_tell(const options *o, const char *what, const promise *p, const char *so, int status);
+
+#endif /* NAY_PROMISE_H */

@@ -1,0 +1,188 @@
+#!/usr/bin/env bats
+# One rule for every command: a false-positive rate more than 10 % above what was asked or promised is
+# said on stderr with both figures, stands in --json, and with --strict is exit status 4.
+load common
+
+commands() { nay help | sed -n 's|^  \([a-z]*\)  *[a-z].*|\1|p' | grep -vx nay; }
+
+has() { nay "$1" --help | grep -q -- "^ .*$2"; }
+
+# bad and good: arguments with too little room and with enough. A command without a row fails.
+row() {
+  bad='' good=''
+  case $1 in
+    build) bad='-n 100 -f -o out keys' good='-n 1000 -f -o out keys' ;;
+    add) bad='full.nay -f -o out more' good='roomy.nay -f -o out more' ;;
+    remove) bad='over-c.nay -f -o out few' good='full-c.nay -f -o out few' ;;
+    check) bad='over.nay keys' good='full.nay keys' ;;
+    info) bad='over.nay' good='full.nay roomy.nay' ;;
+    verify) bad='over.nay' good='full.nay roomy.nay' ;;
+    merge) bad='full.nay full2.nay -f -o out' good='full.nay same.nay -f -o out' ;;
+    fold) bad='full.nay --factor 2 -f -o out' good='roomy.nay -f -o out' ;;
+    convert) bad='--to nay over.nay -f -o out' good='--to nay full.nay -f -o out' ;;
+    uniq) bad='-n 100 keys' good='-n 1000 keys' ;;
+    diff | common) bad='-n 100 keys more' good='keys more' ;;
+    # these make no filter, or one for exactly the keys that are there
+    plan | bench | plot | complete | man | help | extract | sst) ;;
+    *) echo "no row for $1" >&2; return 1 ;;
+  esac
+}
+
+filters() {
+  seq 1000 > keys
+  seq 501 1500 > more
+  seq 10 > few
+  nay build -q -n 1000 --fold 2 -o full.nay keys
+  cp full.nay same.nay
+  seq 1001 2000 | nay build -q -n 1000 --fold 2 -o full2.nay
+  nay build -q -n 20k -o roomy.nay keys
+  nay build -q -n 200 -o over.nay keys 2> /dev/null
+  nay build -q -t counting -n 1000 -o full-c.nay keys
+  nay build -q -t counting -n 200 -o over-c.nay keys 2> /dev/null
+}
+
+WARNING='warning: * has a false-positive rate of *[%0-9], above the promised *[%0-9]'
+
+@test "every command has a row, and --strict exactly where the rule holds" {
+  for command in $(commands); do
+    row "$command"
+    if [ -n "$bad" ]; then has "$command" --strict; else ! has "$command" --strict; fi
+  done
+}
+
+@test "too little room: every command says so with both rates, also with -q" {
+  filters
+  for command in $(commands); do
+    row "$command"
+    [ -n "$bad" ] || continue
+    for quiet in '' -q; do
+      # shellcheck disable=SC2086
+      run --separate-stderr nay "$command" $quiet $bad
+      # shellcheck disable=SC2053
+      [[ $stderr == *$WARNING* ]] || { echo "$command $quiet: '$stderr'"; return 1; }
+      [ "$status" -le 1 ] || { echo "$command $quiet: status $status"; return 1; }
+    done
+  done
+}
+
+@test "too little room: --strict ends in status 4, and the result is there all the same" {
+  filters
+  for command in $(commands); do
+    row "$command"
+    [ -n "$bad" ] || continue
+    rm -f out
+    # shellcheck disable=SC2086
+    run --separate-stderr nay "$command" --strict $bad
+    [ "$status" -eq 4 ] || { echo "$command: status $status, $stderr"; return 1; }
+    [[ $bad != *"-o out"* ]] || [ -s out ]
+  done
+}
+
+@test "too little room: --json has overfilled, fpr_now and fpr_promised under the same names" {
+  filters
+  for command in $(commands); do
+    row "$command"
+    [[ $command == check || $command == convert ]] && continue # no object about the filter
+    { [ -n "$bad" ] && has "$command" --json; } || continue
+    # shellcheck disable=SC2086
+    run --separate-stderr nay "$command" --json $bad
+    echo "$command: $output"
+    jq -se '.[-1] | .overfilled and .fpr_now > 1.1 * .fpr_promised and .fpr_promised > 0' <<< "$output"
+    # shellcheck disable=SC2086
+    run --separate-stderr nay "$command" --json $good
+    echo "$command: $output"
+    jq -se '.[-1] | .overfilled == false' <<< "$output"
+  done
+}
+
+@test "enough room: no command says a word of it, and --strict changes nothing" {
+  filters
+  for command in $(commands); do
+    row "$command"
+    [ -n "$good" ] || continue
+    # shellcheck disable=SC2086
+    run --separate-stderr nay "$command" $good
+    [[ $stderr != *warning* ]] || { echo "$command: $stderr"; return 1; }
+    was=$status
+    # shellcheck disable=SC2086
+    run --separate-stderr nay "$command" --strict $good
+    [ "$status" -eq "$was" ]
+  done
+}
+
+@test "every family and every small number of keys: a filter within its plan is never reproached" {
+  for kind in $(nay --version --json | jq -r '.kinds[]'); do
+    for n in 1 2 3 5 10 30 100 300 1000 3000; do
+      for p in 10% 1% 1e-4; do
+        seq "$n" > keys
+        nay build -q -f --strict -t "$kind" -n "$n" -p "$p" -o f.nay keys 2> err ||
+          { grep -q 'cannot make' err || { echo "$kind $n $p: $(cat err)"; return 1; }; }
+        ! grep warning err
+      done
+    done
+  done
+}
+
+@test "every family that takes adds: four times the keys of the plan are said, or grown for" {
+  for kind in $(nay --version --json | jq -r '.kinds[]'); do
+    for n in 10 100 1000; do
+      nay build -q -f -t "$kind" -n "$n" -p 1% -o f.nay <(seq "$n") 2> /dev/null || continue
+      run nay add --strict f.nay <(seq 1000001 $((1000000 + 3 * n)))
+      case $kind:$status in
+        scalable:0 | window:0) ;; # grows, forgets
+        cuckoo:2) [[ $output == *"filter is full"* ]] ;;
+        fuse:2 | xor:2 | ribbon:2) ;; # takes no adds
+        *:4) [[ $output == *warning* ]] ;;
+        *) echo "$kind $n: status $status, $output"; return 1 ;;
+      esac
+    done
+  done
+}
+
+@test "a merge above 50 % is refused without --max-fpr, and writes nothing" {
+  nay build -q -t blocked -n 100 -p 1% --seed 7 -o a.nay <(seq 100)
+  nay build -q -t blocked -n 100 -p 1% --seed 7 -o b.nay <(seq 2000 4000) 2> /dev/null
+  run -1 nay merge a.nay b.nay -o c.nay
+  [[ $output == *"the rate would be above 50.0 %: nothing written; --max-fpr sets another limit" ]]
+  [ ! -e c.nay ]
+}
+
+@test "a build from no keys says that there is no room for later ones" {
+  run -0 nay build -q -o f.nay /dev/null
+  [ "$output" = "nay build: warning: the input has no keys, and the filter no room for later ones: give -n" ]
+  run -0 nay add -q f.nay <(seq 100)
+  [[ $output == *"warning: f.nay has a false-positive rate of "* ]]
+  nay info --json f.nay 2> /dev/null | jq -e .overfilled
+  run -4 nay add -q --strict f.nay <(seq 200)
+  run -0 nay build -q -n 100 -o g.nay /dev/null
+  [ -z "$output" ]
+  run -0 nay build -q -t fuse -o h.nay /dev/null
+  [ -z "$output" ]
+}
+
+@test "a size that cannot be of use is said at once" {
+  run -0 nay build -q -M 1k -o f.nay <(seq 100000)
+  [[ $output == *"above any use, which ends at 50.0 %"* ]]
+}
+
+@test "promised is what a plan says: nori's header tells one, LevelDB's none" {
+  seq 1000 > keys
+  nay build -q -n 1000 -b 10 --format nori -o f.nori keys
+  nay info --json --format nori f.nori | jq -e '.nkeys_planned == 1000 and .fpr_promised > 0.005'
+  run -0 nay verify --random 10000 --format nori f.nori
+  [[ $output == *"keeps the promised 0."* ]]
+  run -4 nay add --strict --format nori f.nori <(seq 1001 3000)
+  nay build -q -n 1000 -b 10 --format leveldb -o f.ldb keys
+  run -0 nay verify --random 10000 --format leveldb f.ldb
+  [[ $output == *"promised is nothing: the file tells no plan" ]]
+  nay verify --json --random 10000 --format leveldb f.ldb | jq -e '.fpr_promised == null and .ok'
+  run -1 nay verify --random 10000 --expect-fpr 0.01% --format leveldb f.ldb
+}
+
+@test "of several files a damaged one decides the status, not an overfilled one" {
+  filters
+  printf x > bad.nay
+  run -3 nay info --strict over.nay bad.nay full.nay
+  run -3 nay verify --strict bad.nay over.nay
+  run -4 nay verify --strict full.nay over.nay
+}
