@@ -73,7 +73,7 @@ static void get_key(get *g, const key_batch *b, size_t i) {
   size_t table = 0;
   nay_status status = nay_lookup_get(g->lookup, b->keys[i], b->lens[i], &diag, &g->value, &table);
   if (status != NAY_OK && status != NAY_ENOENT) {
-    table_die(g->tables.n == 1 ? g->tables.names[0] : "a table", status, &diag);
+    table_die(g->tables.names[table], status, &diag);
   }
   bool found = status == NAY_OK;
   if (found == g->o->invert) return;
@@ -336,6 +336,18 @@ static void compact_report(const options *o, const char *out, const nay_sst_comp
         count_text((double)stats->superseded, old), count_text((double)stats->deletions, gone));
 }
 
+/* An input is to blame if it cannot be walked either; else the output. */
+_Noreturn static void compact_failed(const table_list *t, const char *out, nay_status status,
+                                     const nay_diag *diag) {
+  for (size_t i = 0; i < t->n; i++) {
+    nay_diag why;
+    uint64_t entries;
+    nay_status walked = info_count(t->at[i], &why, &entries);
+    if (walked != NAY_OK) table_die(t->names[i], walked, &why);
+  }
+  table_die(out, status, diag);
+}
+
 static int sst_compact(options *o) {
   const char *out = table_output(o);
   outfile_lock(out); /* before it is read: it may be one of the tables */
@@ -351,7 +363,7 @@ static int sst_compact(options *o) {
   progress_begin(o->quiet ? PROGRESS_NEVER : (progress_mode)o->progress, 0);
   nay_status status = nay_sst_compact(t.at, t.n, out, &how, NULL, &diag, &stats);
   progress_clear();
-  if (status != NAY_OK) table_die(out, status, &diag);
+  if (status != NAY_OK) compact_failed(&t, out, status, &diag);
   outfile_unlock();
   compact_report(o, out, &stats);
   tables_close(&t);

@@ -53,6 +53,13 @@ _Noreturn static void build_refused(const build *b, const table_row *row) {
       (unsigned long long)b->nrows, escape_text(row->key, row->len, key, sizeof key));
 }
 
+/* A writer that failed cannot be finished, and tells why. */
+_Noreturn static void build_failed(const build *b) {
+  nay_diag diag = {NULL, 0, 0};
+  nay_status status = nay_sst_writer_finish(b->writer, &diag);
+  table_die(b->out, status, &diag);
+}
+
 static void build_write(build *b, const table_row *row) {
   nay_status status;
   b->nrows++;
@@ -63,7 +70,7 @@ static void build_write(build *b, const table_row *row) {
     status = nay_sst_writer_add_version(b->writer, &version, row->value, row->value_len);
   }
   if (status == NAY_EINVAL) build_refused(b, row);
-  if (status != NAY_OK) table_die(b->out, status, NULL);
+  if (status != NAY_OK) build_failed(b);
 }
 
 static void build_rows(build *b, key_stream *s) {

@@ -12,6 +12,8 @@
 #include <snappy-c.h>
 #endif
 
+#define TABLE_CACHE ((size_t)32 << 20) /* bytes of blocks, and as many of filters */
+
 /* ---- snappy ---- */
 
 #ifdef NAY_HAVE_SNAPPY
@@ -76,6 +78,16 @@ static bool table_prefix_of(const char *name, nay_prefix *prefix) {
   return false;
 }
 
+/* One for all tables of the command: blocks that are read or uncompressed, partitions of filters.
+ */
+static nay_sst_cache *table_cache(void) {
+  static nay_sst_cache *cache;
+  if (cache == NULL && nay_sst_cache_new(TABLE_CACHE, TABLE_CACHE, NULL, &cache) != NAY_OK) {
+    die(EXIT_TROUBLE, "out of memory");
+  }
+  return cache;
+}
+
 static nay_sst *table_open_with(const char *path, const nay_prefix *prefix) {
   static nay_policy leveldb, small; /* how many bits does not matter to a reader */
   static const nay_policy *const policies[] = {&leveldb, &small};
@@ -85,7 +97,8 @@ static nay_sst *table_open_with(const char *path, const nay_prefix *prefix) {
                               .ncodecs = TABLE_NCODECS,
                               .policies = policies,
                               .npolicies = 2,
-                              .prefix = prefix};
+                              .prefix = prefix,
+                              .cache = table_cache()};
   nay_diag diag = {NULL, 0, 0};
   nay_sst *table;
   nay_status status = nay_sst_open(path, &how, NULL, &diag, &table);

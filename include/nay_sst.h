@@ -219,7 +219,8 @@ typedef struct nay_sst_read_options {
   const nay_policy *const *policies; /* for filters that name them; nay's native ones need none */
   size_t npolicies;
   const nay_prefix *prefix; /* for filters of prefixes */
-  nay_sst_cache *cache;     /* NULL: blocks are read, and partitions checked, each time */
+  nay_sst_cache *cache;     /* NULL: blocks are read each time, and the table keeps the last
+                               partitions that were asked, 1 MiB of them */
   const uint8_t *hash_key;  /* 16 bytes, for filters with a secret key that is not in the file */
   uint64_t max_block_bytes; /* a block may be this long uncompressed; 0: 256 MiB */
 } nay_sst_read_options;
@@ -309,7 +310,8 @@ NAY_API const nay_filter *nay_sst_filter_of(const nay_sst *sst);
 
 /*
  * nay_sst_counters: what happened so far; may be read at any time, from any thread. Of the checks,
- * `useful` said nay and so saved a block; false positives are maybes for a key that was not there.
+ * `useful` said nay and so saved a block; false positives are maybes for a key that was not there,
+ * and, if a filter of prefixes alone was asked, whose prefix was not there either.
  */
 typedef struct nay_sst_counters {
   uint64_t gets;
@@ -384,8 +386,8 @@ NAY_API void nay_lookup_free(nay_lookup *lookup);
 
 /*
  * nay_lookup_get: NAY_ENOENT when no table has the key, or the newest that does says that it is
- * deleted (value->deleted). table (may be NULL) tells which one answered. Errors as nay_sst_get: a
- * damaged table is an error, not a reason to ask an older one.
+ * deleted (value->deleted). table (may be NULL) tells which one answered, or failed. Errors as
+ * nay_sst_get: a damaged table is an error, not a reason to ask an older one.
  */
 NAY_API nay_status nay_lookup_get(const nay_lookup *lookup, const void *key, size_t len,
                                   nay_diag *diag, nay_sst_value *value, size_t *table);

@@ -149,8 +149,10 @@ static inline int block_compare(const block_walk *w, size_t len) {
 
 nay_status nay__block_find(const nay_block *b, nay_order order, const nay_target *target,
                            nay_diag *diag, nay_found *found) {
+  found->near = 0;
   if (b->nrestarts == 0 || b->end == 0) return NAY_ENOENT;
   bool internal = order == NAY_ORDER_INTERNAL;
+  size_t near = 0; /* of the entry before */
   uint32_t restart;
   NAY_TRY(block_narrow(b, order, target, diag, &restart));
   block_walk w = {.target = target->user, .target_len = target->len};
@@ -163,14 +165,18 @@ nay_status nay__block_find(const nay_block *b, nay_order order, const nay_target
     if (internal && key_len < NAY_TRAILER) return block_bad(diag, at);
     block_step(&w, &e);
     if (internal) block_keep_tail(&w, &e);
-    int sign = block_compare(&w, internal ? (size_t)key_len - NAY_TRAILER : (size_t)key_len);
+    size_t user_len = internal ? (size_t)key_len - NAY_TRAILER : (size_t)key_len;
+    size_t before = near;
+    near = w.same < user_len ? w.same : user_len;
+    int sign = block_compare(&w, user_len);
     if (sign < 0) continue;
     uint64_t trailer = sign == 0 && internal ? nay__load64le(w.tail) : 0;
     if (sign == 0 && internal && trailer > target->trailer)
       continue; /* a newer version than is asked for */
-    *found = (nay_found){e, trailer, sign == 0};
+    *found = (nay_found){e, trailer, sign == 0, near > before ? near : before};
     return NAY_OK;
   }
+  found->near = near;
   return NAY_ENOENT;
 }
 

@@ -78,11 +78,13 @@ typedef struct nay_found {
   nay_entry entry;
   uint64_t trailer; /* of an internal key, if the user keys are equal */
   bool equal;       /* the user keys are */
+  size_t near;      /* leading bytes of the target that a neighbour of its has: the entry found, or
+                       the one before it in the block */
 } nay_found;
 
 /*
  * nay__block_find: the first entry whose key is not before target, without putting together any
- * key. NAY_ENOENT: all are before it. NAY_ECORRUPT.
+ * key. NAY_ENOENT: all are before it, and found has `near` alone. NAY_ECORRUPT.
  */
 nay_status nay__block_find(const nay_block *block, nay_order order, const nay_target *target,
                            nay_diag *diag, nay_found *found);

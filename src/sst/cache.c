@@ -3,7 +3,7 @@
 
 #include "base/spin.h"
 
-#define CACHE_BUCKETS 1024u /* at first; a power of two */
+#define CACHE_BUCKETS 64u /* at first; a power of two */
 
 typedef struct cache_list {
   uint8_t lock;

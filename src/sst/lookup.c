@@ -72,8 +72,8 @@ nay_status nay_lookup_get(const nay_lookup *l, const void *key, size_t len, nay_
   }
   nay__atomic_increment64(&l->counts[0]);
   if (memo.nhashes != 0) nay__atomic_add64(&l->counts[1], memo.nhashes);
+  if (table != NULL && status != NAY_ENOENT) *table = i - 1;
   if (status != NAY_OK) return status;
-  if (table != NULL) *table = i - 1;
   return value->deleted ? NAY_ENOENT : NAY_OK;
 }
 

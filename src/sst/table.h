@@ -81,9 +81,11 @@ struct nay_sst {
   nay_buffer policy_name, prefix_name; /* end in 0; empty: no filter */
   const nay_policy *policy;            /* NULL: native */
   nay_hold *filter_hold;
-  nay_bytes filter_at;           /* full filter of a policy */
-  nay_filter_block filter_block; /* LevelDB's */
-  nay_block partitions;          /* top-level index */
+  nay_bytes filter_at;            /* full filter of a policy */
+  nay_filter_block filter_block;  /* LevelDB's */
+  nay_block partitions;           /* top-level index */
+  nay_sst_cache *partition_cache; /* the caller's, or: */
+  nay_sst_cache *own_cache;
   nay_filter *full;
   nay_filter *prefix;
   uint64_t prefix_bytes;
@@ -136,9 +138,10 @@ void nay__table_filters_free(nay_sst *sst);
 /* What filters say. NAY_UNASKED: there is none for this question. */
 typedef enum nay_verdict { NAY_UNASKED, NAY_SAYS_NAY, NAY_SAYS_MAYBE } nay_verdict;
 
-/* nay__table_ask: the filters that need no index entry; hold as in nay__table_fetch. */
+/* nay__table_ask: the filters that need no index entry; hold as in nay__table_fetch. *prefix_len is
+ * set if the verdict is about that many bytes of the key, and not about all of it. */
 nay_verdict nay__table_ask(const nay_sst *sst, const nay_target *target, nay_hash_memo *memo,
-                           nay_hold **hold);
+                           nay_hold **hold, size_t *prefix_len);
 
 /* nay__table_ask_block: LevelDB's filter of the data block. */
 nay_verdict nay__table_ask_block(const nay_sst *sst, const nay_target *target, nay_handle handle);

@@ -13,7 +13,8 @@
  */
 #include "sst/table.h"
 
-#define META_MAX_NAME 1024u /* a longer one is nobody's */
+#define META_MAX_NAME 1024u         /* a longer one is nobody's */
+#define FILTER_OWN_BYTES (1u << 20) /* of partitions: 100 of the default size */
 
 /* ---- opening ---- */
 
@@ -66,8 +67,13 @@ static bool filter_accept(nay_sst *t, nay_sst_filter kind, bool native, nay_byte
   }
 }
 
-/* What the partitions hold in all; their index tells, and so is walked once. */
-static void filter_measure(nay_sst *t) {
+/*
+ * What the partitions hold in all; their index tells, and so is walked once. Without a cache of the
+ * caller's the table has one of its own for them: to read, check and decode a partition costs more
+ * than the block that it saves.
+ */
+static nay_status filter_measure(nay_sst *t) {
+  uint64_t largest = 0;
   nay_cursor c = {.block = t->partitions, .order = t->order, .allocator = &t->allocator};
   nay_status status = nay__cursor_first(&c, NULL);
   for (; status == NAY_OK; status = nay__cursor_next(&c, NULL)) {
@@ -75,8 +81,15 @@ static void filter_measure(nay_sst *t) {
     if (nay__table_handle(t, c.entry.value, c.entry.value_len, NULL, &h) != NAY_OK) continue;
     t->npartitions++;
     t->filter_bytes += h.size;
+    if (h.size > largest) largest = h.size;
   }
   nay__buffer_free(&c.key, &t->allocator);
+  t->partition_cache = t->options.cache;
+  if (t->partition_cache != NULL) return NAY_OK;
+  size_t budget = FILTER_OWN_BYTES + 2 * (size_t)largest;
+  NAY_TRY(nay_sst_cache_new(0, budget, &t->allocator, &t->own_cache));
+  t->partition_cache = t->own_cache;
+  return NAY_OK;
 }
 
 static nay_status filter_open_whole(nay_sst *t, nay_sst_filter kind, nay_bytes name,
@@ -174,14 +187,15 @@ nay_status nay__table_filters(nay_sst *t, nay_handle metaindex) {
   nay__hold_free(hold);
   if (status == NAY_ENOMEM) return status;
   if (status != NAY_ENOENT) filter_fault(t);
-  if (t->filter_used && t->filter == NAY_SST_PARTITIONED_FILTER) filter_measure(t);
-  return NAY_OK;
+  bool partitioned = t->filter_used && t->filter == NAY_SST_PARTITIONED_FILTER;
+  return partitioned ? filter_measure(t) : NAY_OK;
 }
 
 void nay__table_filters_free(nay_sst *t) {
   nay_filter_free(t->full);
   nay_filter_free(t->prefix);
   nay__hold_free(t->filter_hold);
+  nay_sst_cache_free(t->own_cache);
   nay__buffer_free(&t->policy_name, &t->allocator);
   nay__buffer_free(&t->prefix_name, &t->allocator);
 }
@@ -203,9 +217,8 @@ static bool filter_native_test(const nay_sst *t, const nay_filter *f, const nay_
 }
 
 /* A partition that is in the cache, or is put there. NULL: it cannot be read. */
-static nay_cache_entry *filter_cached_partition(const nay_sst *t, nay_handle handle,
-                                                nay_hold **hold) {
-  nay_sst_cache *cache = t->options.cache;
+static nay_cache_entry *filter_partition(const nay_sst *t, nay_handle handle, nay_hold **hold) {
+  nay_sst_cache *cache = t->partition_cache;
   nay_bytes bytes;
   nay_cache_entry *e = nay__cache_find(cache, NAY_CACHE_FILTER, t->cache_id, handle.offset);
   if (e != NULL) return e;
@@ -232,26 +245,6 @@ static bool filter_policy_test(const nay_sst *t, const nay_target *target, const
   return t->policy->may_match(t->policy, target->user, target->len, bytes, len);
 }
 
-/* Without a cache the partition is checked and asked where it lies, each time. */
-static nay_verdict filter_ask_in_place(const nay_sst *t, nay_handle handle,
-                                       const nay_target *target, nay_hash_memo *memo,
-                                       nay_hold **hold) {
-  nay_bytes bytes;
-  nay_view view;
-  bool maybe;
-  nay__atomic_increment64(&t->counts->loads);
-  if (nay__table_fetch(t, handle, hold, NULL, &bytes) != NAY_OK) return NAY_UNASKED;
-  if (t->policy != NULL) {
-    maybe = filter_policy_test(t, target, bytes.at, bytes.len);
-  } else {
-    if (nay_view_open(bytes.at, bytes.len, t->options.hash_key, NULL, &view) != NAY_OK) {
-      return NAY_UNASKED;
-    }
-    maybe = filter_native_test(t, nay_view_filter(&view), target, memo);
-  }
-  return maybe ? NAY_SAYS_MAYBE : NAY_SAYS_NAY;
-}
-
 static nay_verdict filter_ask_partition(const nay_sst *t, const nay_target *target,
                                         nay_hash_memo *memo, nay_hold **hold) {
   nay_found found;
@@ -259,16 +252,12 @@ static nay_verdict filter_ask_partition(const nay_sst *t, const nay_target *targ
   nay_verdict verdict = NAY_UNASKED;
   if (nay__block_find(&t->partitions, t->order, target, NULL, &found) == NAY_OK &&
       nay__table_handle(t, found.entry.value, found.entry.value_len, NULL, &handle) == NAY_OK) {
-    if (t->options.cache == NULL) {
-      verdict = filter_ask_in_place(t, handle, target, memo, hold);
-    } else {
-      nay_cache_entry *e = filter_cached_partition(t, handle, hold);
-      if (e != NULL) {
-        bool maybe = t->policy != NULL ? filter_policy_test(t, target, e->bytes, e->len)
-                                       : filter_native_test(t, e->filter, target, memo);
-        nay__cache_release(t->options.cache, NAY_CACHE_FILTER, e);
-        verdict = maybe ? NAY_SAYS_MAYBE : NAY_SAYS_NAY;
-      }
+    nay_cache_entry *e = filter_partition(t, handle, hold);
+    if (e != NULL) {
+      bool maybe = t->policy != NULL ? filter_policy_test(t, target, e->bytes, e->len)
+                                     : filter_native_test(t, e->filter, target, memo);
+      nay__cache_release(t->partition_cache, NAY_CACHE_FILTER, e);
+      verdict = maybe ? NAY_SAYS_MAYBE : NAY_SAYS_NAY;
     }
   }
   if (verdict == NAY_UNASKED) filter_fault(t);
@@ -276,19 +265,21 @@ static nay_verdict filter_ask_partition(const nay_sst *t, const nay_target *targ
 }
 
 /* The prefix filter knows the prefix of every key that has one. */
-static nay_verdict filter_ask_prefix(const nay_sst *t, const uint8_t *key, size_t len) {
+static nay_verdict filter_ask_prefix(const nay_sst *t, const uint8_t *key, size_t len,
+                                     size_t *prefix_len) {
   size_t n = 0;
   const nay_prefix *prefix = t->options.prefix;
   if (t->prefix == NULL || !prefix->extract(prefix, key, len, &n) || n > len) return NAY_UNASKED;
   bool maybe = nay_filter_may_contain(t->prefix, key, n);
+  *prefix_len = n;
   nay__atomic_increment64(maybe ? &t->counts->prefix_maybe : &t->counts->prefix_useful);
   return maybe ? NAY_SAYS_MAYBE : NAY_SAYS_NAY;
 }
 
 nay_verdict nay__table_ask(const nay_sst *t, const nay_target *target, nay_hash_memo *memo,
-                           nay_hold **hold) {
+                           nay_hold **hold, size_t *prefix_len) {
   bool maybe;
-  if (!t->filter_used) return filter_ask_prefix(t, target->user, target->len);
+  if (!t->filter_used) return filter_ask_prefix(t, target->user, target->len, prefix_len);
   switch (t->filter) {
     case NAY_SST_FULL_FILTER:
       maybe = t->full != NULL ? filter_native_test(t, t->full, target, memo)
@@ -332,5 +323,5 @@ nay_verdict nay__table_ask_range(const nay_sst *t, nay_bytes from, const nay_byt
     all = *to;
   }
   if (to != NULL && !filter_covers(start, all)) return NAY_UNASKED;
-  return filter_ask_prefix(t, from.at, from.len);
+  return filter_ask_prefix(t, from.at, from.len, &n);
 }

@@ -148,6 +148,49 @@ rows() { # N: rows with keys in the order of bytes
   done
 }
 
+@test "sst: an error of the system names the file and says what it is" {
+  rows 5000 > rows
+  nay sst build -q -o old.ldb rows
+  cp old.ldb before
+  rows 200000 > many
+  # a limit for files stands for a full disk: the write fails in the middle of the rows, or at the end
+  for input in many rows; do
+    for verb in "build -f -o old.ldb $input" "build -f --sort -o old.ldb $input" \
+      "build -f --filter none -o old.ldb $input"; do
+      run -2 bash -c "trap '' XFSZ; ulimit -f 64; nay sst $verb"
+      [[ $output == "nay sst: old.ldb: "*": File too large" ]]
+      cmp old.ldb before
+    done
+  done
+  run -2 bash -c "trap '' XFSZ; ulimit -f 64; nay sst compact old.ldb -f -o new.ldb"
+  [[ $output == "nay sst: new.ldb: "*": File too large" ]]
+  [ ! -e new.ldb ]
+  for verb in "build -o no/where.ldb rows" "compact old.ldb -o no/where.ldb"; do
+    # shellcheck disable=SC2086
+    run -2 nay sst $verb
+    [[ $output == "nay sst: "*"no/where.ldb: "*"No such file or directory" ]]
+  done
+  for verb in info scan get compact; do
+    run -2 nay sst $verb -q nowhere.ldb $([ $verb != compact ] || echo "-o x.ldb") < /dev/null
+    [[ $output == "nay sst: nowhere.ldb: "*": No such file or directory" ]]
+  done
+  for verb in scan get; do
+    run -2 bash -c "cut -f1 rows | nay sst $verb -q old.ldb > /dev/full"
+    [[ $output == *"No space left on device"* ]]
+  done
+}
+
+@test "sst: of several tables the one that is damaged is named" {
+  rows 2000 | nay sst build -q --filter none -o a.ldb
+  rows 2000 | sed 's/key/kez/' | nay sst build -q --filter none -o b.ldb
+  flip b.ldb 5000
+  run -3 nay sst get -q a.ldb b.ldb < <(seq -f 'kez%06g' 2000)
+  [[ $output == *"nay sst: b.ldb: "*"(at byte "* ]]
+  run -3 nay sst compact -q a.ldb b.ldb -o c.ldb
+  [[ $output == "nay sst: b.ldb: "*"(at byte "* ]]
+  [ ! -e c.ldb ]
+}
+
 @test "sst: usage" {
   run -2 nay sst
   run -2 nay sst bild

@@ -34,6 +34,37 @@ static void partitions_come_on_demand(void **flags) {
   unlink(path);
 }
 
+/* Without a cache a table keeps its last partitions itself: each is loaded once. One that is larger
+ * than all that is kept otherwise is kept as well. */
+static void partitions_are_kept_without_a_cache(void **flags) {
+  char path[TEMP_MAX];
+  const struct {
+    unsigned keys;
+    double bits;
+    const nay_policy *policy;
+  } kinds[] = {{500, 10, NULL}, {500, 10, &exact}, {N_KEYS, 2000, NULL}};
+  const nay_policy *policies[] = {&exact};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    nay_sst_write_options how = {.filter = NAY_SST_PARTITIONED_FILTER,
+                                 .partition_keys = kinds[i].keys,
+                                 .policy = kinds[i].policy,
+                                 .params = {.kind = NAY_BLOOM, .bits_per_key = kinds[i].bits}};
+    if (kinds[i].bits > 1000) how.params.kind = NAY_BLOCKED;
+    write_even(temp_path(path, "kept.ldb"), &how, N_KEYS);
+    nay_sst *t = open_table(
+        path, &(nay_sst_read_options){
+                  .flags = *(const unsigned *)*flags, .policies = policies, .npolicies = 1});
+    uint64_t nparts = info_of(t).npartitions;
+    ask_all(t, N_KEYS);
+    ask_all(t, N_KEYS);
+    assert_int_equal(counters_of(t).filter_loads, nparts);
+    assert_int_equal(counters_of(t).filter_faults, 0);
+    assert_true(counters_of(t).filter_useful > N_KEYS);
+    nay_sst_free(t);
+    unlink(path);
+  }
+}
+
 /* Two tables in one cache; each kind of entry stays in its own budget. */
 static void budgets_are_apart(void **unused) {
   (void)unused;
@@ -256,6 +287,62 @@ static void deletions_hide_older_tables(void **unused) {
   nay_sst_value_free(&v);
 }
 
+/* ---- what counts as a false positive ---- */
+
+static bool sample_has_prefix(const sample *s, const uint8_t *key, size_t len) {
+  size_t i = sample_lower(s, key, len);
+  return i < s->n && starts_with(&s->entries[i], key, len);
+}
+
+/*
+ * A filter of prefixes alone, asked for keys: its maybe is a false positive if no key has the
+ * prefix, and right if one has, though not the key.
+ */
+static void false_positives_of_prefixes(void **unused) {
+  (void)unused;
+  enum { PREFIX = 4 };
+  sample s;
+  nay_prefix prefix;
+  uint64_t right = 0, wrong = 0;
+  sample_init(&s, 400);
+  assert_ok(nay_prefix_fixed(PREFIX, &prefix));
+  for (uint64_t seed = 0; seed < TEST_SCALE(300); seed++) {
+    size_t len;
+    nay_sst *t;
+    nay_sst_value v = {.bytes = NULL};
+    sample_fill(&s, seed, 400);
+    nay_sst_write_options how = {.prefix = &prefix, .block_bytes = 200, .params.bits_per_key = 3};
+    uint8_t *bytes = sample_bytes(&s, &how, &len);
+    nay_sst_read_options read = {.prefix = &prefix, .keys = NAY_SST_KEYS_PLAIN};
+    assert_ok(nay_sst_view(bytes, len, &read, NULL, NULL, &t));
+    uint64_t want = 0;
+    for (int i = 0; i < 200; i++) {
+      uint8_t key[SAMPLE_KEY_MAX];
+      size_t n = sample_key(&s, (unsigned)sample_draw(&s, 3), key), at = sample_lower(&s, key, n);
+      nay_sst_counters before = counters_of(t);
+      nay_status status = nay_sst_get(t, key, n, NULL, &v);
+      nay_sst_counters after = counters_of(t);
+      if (at < s.n && s.entries[at].len == n && memcmp(s.entries[at].key, key, n) == 0) {
+        assert_ok(status);
+        continue;
+      }
+      assert_status(status, NAY_ENOENT);
+      bool maybe = after.filter_checks != before.filter_checks &&
+                   after.filter_useful == before.filter_useful;
+      if (!maybe) continue;
+      bool there = sample_has_prefix(&s, key, PREFIX);
+      want += !there;
+      *(there ? &right : &wrong) += 1;
+    }
+    assert_int_equal(counters_of(t).filter_false_positives, want);
+    nay_sst_value_free(&v);
+    nay_sst_free(t);
+    free(bytes);
+  }
+  assert_true(right > 100 && wrong > 100);
+  sample_free(&s);
+}
+
 /* ---- memory ---- */
 
 static nay_status write_flaky(const char *path, const nay_sst_write_options *how,
@@ -375,6 +462,11 @@ int main(void) {
   const test_case tests[] = {
       TEST_WITH("partitions_come_on_demand mapped", partitions_come_on_demand, &mapped),
       TEST_WITH("partitions_come_on_demand pread", partitions_come_on_demand, &pread),
+      TEST_WITH("partitions_are_kept_without_a_cache mapped", partitions_are_kept_without_a_cache,
+                &mapped),
+      TEST_WITH("partitions_are_kept_without_a_cache pread", partitions_are_kept_without_a_cache,
+                &pread),
+      TEST(false_positives_of_prefixes),
       TEST(budgets_are_apart),
       TEST_WITH("scans fixed", scans, &fixed),
       TEST_WITH("scans delimiter", scans, &slash),

@@ -88,12 +88,12 @@ static void readers_share_a_cache(void **flags) {
   unlink(path);
 }
 
-/* Blocks of a mapped file are verified once, by whoever comes first. */
-static void readers_share_a_map(void **unused) {
-  (void)unused;
+/* Blocks of a mapped file are checked once, by whoever comes first; partitions are kept. */
+static void readers_share_a_map(void **filter) {
   char path[TEMP_MAX];
   nay_lookup *l;
-  nay_sst_write_options how = {.filter = NAY_SST_FULL_FILTER, .block_bytes = 300};
+  nay_sst_write_options how = {
+      .filter = *(const nay_sst_filter *)*filter, .block_bytes = 300, .partition_keys = 200};
   write_even(temp_path(path, "map.ldb"), &how, N_KEYS);
   nay_sst *t = open_table(path, NULL);
   assert_ok(nay_lookup_new((const nay_sst *const[]){t}, 1, NULL, &l));
@@ -105,10 +105,14 @@ static void readers_share_a_map(void **unused) {
 
 int main(void) {
   static const unsigned mapped = 0, read = NAY_SST_PREAD;
+  static const nay_sst_filter none = NAY_SST_NO_FILTER, full = NAY_SST_FULL_FILTER,
+                              partitioned = NAY_SST_PARTITIONED_FILTER;
   const test_case tests[] = {
       TEST_WITH("readers_share_a_cache mapped", readers_share_a_cache, &mapped),
       TEST_WITH("readers_share_a_cache pread", readers_share_a_cache, &read),
-      TEST(readers_share_a_map),
+      TEST_WITH("readers_share_a_map none", readers_share_a_map, &none),
+      TEST_WITH("readers_share_a_map full", readers_share_a_map, &full),
+      TEST_WITH("readers_share_a_map partitioned", readers_share_a_map, &partitioned),
   };
   return run_all(tests);
 }
