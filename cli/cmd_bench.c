@@ -71,8 +71,7 @@ static int bench_floor(const options *o) {
     json_end();
     return EXIT_FOUND;
   }
-  char text[NUMBER_TEXT];
-  out_text("%s keys, one thread, seconds:\n", count_text((double)t.nkeys, text));
+  out_text("%s, one thread, seconds:\n", COUNTED(t.nkeys, "key"));
   out_text("  read the file       %8.3f\n  hash the keys       %8.3f\n", t.read, t.hash);
   out_text("  touch a cache line  %8.3f\n  the floor           %8.3f\n", t.touch, sum);
   out_text("  build               %8.3f   %.2f times the floor\n", t.build, t.build / sum);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "filterfile.h"
+#include "numbers.h"
 #include "outfile.h"
 #include "tablefile.h"
 
@@ -76,18 +77,18 @@ static void extract_write(const table_file *file, const nay_table_info *info, co
   nay_table_filter f;
   bool folder = is_folder(o->out) || o->out[strlen(o->out) - 1] == '/';
   if (folder) {
-    words("wrote %llu filters to %s", (unsigned long long)extract_all(file->table, o), o->out);
+    words("wrote %s to %s", COUNTED(extract_all(file->table, o), "filter"), o->out);
     return;
   }
   if (info->nfilters != 1) {
-    die(EXIT_TROUBLE, "%s has %llu filters: -o must be a folder, or end in /", o->operands[0],
-        (unsigned long long)info->nfilters);
+    die(EXIT_TROUBLE, "%s has %s: -o must be a folder, or end in /", o->operands[0],
+        COUNTED(info->nfilters, "filter"));
   }
   uint64_t i = 0;
   while (nay_table_filter_at(file->table, i, &f) == NAY_OK && f.len == 0) i++;
   extract_save(&f, o->out, o);
-  words("wrote %s, %llu bytes, %s", strcmp(o->out, "-") == 0 ? "standard output" : o->out,
-        (unsigned long long)f.len, extract_format(&f));
+  words("wrote %s, %s, %s", strcmp(o->out, "-") == 0 ? "standard output" : o->out,
+        COUNTED(f.len, "byte"), extract_format(&f));
 }
 
 static int extract_run(options *o) {
@@ -106,8 +107,7 @@ static int extract_run(options *o) {
   }
   out_flush();
   if (info.ndamaged > 0) {
-    words_error("%s: %llu filters do not have their checksum", path,
-                (unsigned long long)info.ndamaged);
+    words_error("%s: damaged, by their checksums: %s", path, COUNTED(info.ndamaged, "filter"));
   } else if (info.nfilters == 0) {
     words("%s has no filter", path);
   }

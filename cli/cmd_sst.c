@@ -82,12 +82,12 @@ static void get_key(get *g, const key_batch *b, size_t i) {
 }
 
 static void get_report(const get *g, uint64_t asked) {
-  char keys[NUMBER_TEXT], found[NUMBER_TEXT], nays[NUMBER_TEXT], reads[NUMBER_TEXT];
+  char found[NUMBER_TEXT], nays[NUMBER_TEXT], reads[NUMBER_TEXT];
   nay_sst_counters c;
   nay_lookup_count(g->lookup, &c);
-  words("%s keys asked, %s selected; nays of filters: %s, blocks read: %s",
-        count_text((double)asked, keys), count_text((double)g->selected, found),
-        count_text((double)c.filter_useful, nays), count_text((double)c.block_reads, reads));
+  words("%s asked, %s selected; nays of filters: %s, blocks read: %s", COUNTED(asked, "key"),
+        count_text((double)g->selected, found), count_text((double)c.filter_useful, nays),
+        count_text((double)c.block_reads, reads));
 }
 
 static int sst_get(options *o) {
@@ -276,11 +276,11 @@ static void info_text_filter(const nay_sst_info *info, const nay_filter *f) {
 
 static void info_text(const char *path, const nay_sst_info *info, const uint64_t *entries,
                       const nay_filter *f) {
-  char size[NUMBER_TEXT], blocks[NUMBER_TEXT], count[NUMBER_TEXT], low[80], high[80];
+  char size[NUMBER_TEXT], count[NUMBER_TEXT], low[80], high[80];
   out_text("%s%s%s: a table of %s keys%s, %s\n", paint(PAINT_BOLD), path, paint(PAINT_PLAIN),
            info->keys == NAY_SST_KEYS_INTERNAL ? "internal" : "plain",
            info->keys_guessed ? " (it seems)" : "", size_text(info->nbytes, size));
-  out_text("  data     %s blocks, %s\n", count_text((double)info->nblocks, blocks),
+  out_text("  data     %s, %s\n", COUNTED(info->nblocks, "block"),
            info->codec == 0   ? "not compressed"
            : info->codec == 1 ? "snappy"
                               : "compressed");
@@ -321,7 +321,7 @@ static void compact_progress(void *unused, const nay_sst_compact_stats *so_far) 
 }
 
 static void compact_report(const options *o, const char *out, const nay_sst_compact_stats *stats) {
-  char read[NUMBER_TEXT], written[NUMBER_TEXT], old[NUMBER_TEXT], gone[NUMBER_TEXT];
+  char read[NUMBER_TEXT], old[NUMBER_TEXT], gone[NUMBER_TEXT];
   if (o->json) {
     json_begin("nay.sst.compact/1");
     json_text("file", out);
@@ -331,8 +331,8 @@ static void compact_report(const options *o, const char *out, const nay_sst_comp
     json_count("deletions", stats->deletions);
     json_end();
   }
-  words("wrote %s: %s entries of %s; superseded: %s, deletions dropped: %s", out,
-        count_text((double)stats->written, written), count_text((double)stats->read, read),
+  words("wrote %s: %s of %s; superseded: %s, deletions dropped: %s", out,
+        COUNTED(stats->written, "entry"), count_text((double)stats->read, read),
         count_text((double)stats->superseded, old), count_text((double)stats->deletions, gone));
 }
 

@@ -92,7 +92,7 @@ static void build_rows(build *b, key_stream *s) {
 }
 
 static void build_report(const build *b) {
-  char keys[NUMBER_TEXT], size[NUMBER_TEXT], filters[NUMBER_TEXT], again[NUMBER_TEXT];
+  char size[NUMBER_TEXT], filters[NUMBER_TEXT];
   nay_prefix prefix;
   nay_sst *table = table_open(b->out, &prefix);
   nay_sst_info info;
@@ -107,11 +107,10 @@ static void build_report(const build *b) {
     json_count("filter_bytes", info.filter_bytes + info.prefix_bytes);
     json_end();
   }
-  words("wrote %s: %s keys, %s, filters of %s", b->out, count_text((double)b->nrows, keys),
+  words("wrote %s: %s, %s, filters of %s", b->out, COUNTED(b->nrows, "key"),
         size_text(info.nbytes, size), size_text(info.filter_bytes + info.prefix_bytes, filters));
   if (b->noverwritten != 0) {
-    words("%s rows had the key of a later one and were left out",
-          count_text((double)b->noverwritten, again));
+    words("%s had the key of a later one: left out", COUNTED(b->noverwritten, "row"));
   }
   nay_sst_free(table);
 }

@@ -74,7 +74,7 @@ static void verify_text(const options *o, const char *path, const nay_filter *f,
            nay_format_has_checksum(nay_format_of(f)) ? "intact, every checksum holds"
                                                      : "readable; this layout has no checksum");
   if (o->key_files.n > 0) {
-    out_text("%s: %s keys, %s missing\n", path, count_text((double)v->nkeys, a),
+    out_text("%s: %s, %s missing\n", path, COUNTED(v->nkeys, "key"),
              count_text((double)v->nmissing, b));
   }
   if (v->nabsent == 0) return;

@@ -240,13 +240,13 @@ static uint64_t encoded_size(const nay_filter *f) {
 
 static void report_text(const char *done, const char *path, const nay_filter *f, const nay_stats *s,
                         uint64_t nkeys) {
-  char keys[NUMBER_TEXT], size[NUMBER_TEXT], rate[NUMBER_TEXT];
+  char size[NUMBER_TEXT], rate[NUMBER_TEXT];
   const nay_format *format = nay_format_of(f);
   bool native = strcmp(nay_format_name(format), "nay") == 0;
   bool known = nkeys != ESTIMATED;
   /* the rate of another system's layout is known only roughly: see nay_format_plan */
-  words("%s %s: %s%s keys, %s, %s%s%s%s", done, path, known ? "" : "about ",
-        count_text(known ? (double)nkeys : s->nkeys_estimated, keys),
+  words("%s %s: %s%s, %s, %s%s%s%s", done, path, known ? "" : "about ",
+        COUNTED(known ? (double)nkeys : s->nkeys_estimated, "key"),
         native ? nay_kind_name(s->kind) : nay_format_name(format), size_text(encoded_size(f), size),
         native ? ", " : "", native ? rate_text(s->fpr_now, rate) : "",
         native ? " false positives" : "");

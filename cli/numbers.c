@@ -137,3 +137,16 @@ const char *rate_text(double rate, char text[NUMBER_TEXT]) {
   }
   return text;
 }
+
+const char *counted_text(double value, const char *noun, char *text, size_t cap) {
+  char count[NUMBER_TEXT];
+  count_text(value, count);
+  size_t len = strlen(noun);
+  bool one = strcmp(count, "1") == 0;
+  bool ies = !one && len > 1 && noun[len - 1] == 'y' && strchr("aeiou", noun[len - 2]) == NULL;
+  snprintf(text, cap, "%s %.*s%s", count, (int)(ies ? len - 1 : len), noun,
+           one   ? ""
+           : ies ? "ies"
+                 : "s");
+  return text;
+}

@@ -26,4 +26,12 @@ const char *count_text(double value, char text[NUMBER_TEXT]);   /* 4 182 337 */
 const char *size_text(uint64_t nbytes, char text[NUMBER_TEXT]); /* 5.3 MiB */
 const char *rate_text(double rate, char text[NUMBER_TEXT]);     /* 0.983 %, 9.5e-07 */
 
+/* counted_text: a count and its noun, "1 key", "2 000 keys", "2 entries"; returns text. */
+const char *counted_text(double value, const char *noun, char *text, size_t cap);
+
+/* COUNTED: the same, in memory that lives until the end of the block: for arguments of printf. */
+#define COUNTED_TEXT (NUMBER_TEXT + 24)
+#define COUNTED(value, noun) \
+  counted_text((double)(value), noun, (char[COUNTED_TEXT]){""}, COUNTED_TEXT)
+
 #endif /* NAY_NUMBERS_H */

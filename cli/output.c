@@ -13,6 +13,7 @@
 
 #include "cli.h"
 #include "descriptors.h"
+#include "progress.h"
 
 #define OUT_CAP 131072u
 
@@ -56,6 +57,7 @@ static void out_insisted(void) {
 
 /* Writes it all; false with errno set when the system refuses. */
 static bool out_write(const uint8_t *bytes, size_t len) {
+  progress_make_way();
   while (len > 0) {
     ssize_t n = write(STDOUT_FILENO, bytes, len);
     if (n < 0 && errno == EINTR) {

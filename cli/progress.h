@@ -19,6 +19,9 @@ void progress_update(uint64_t bytes, uint64_t keys);
 /* progress_clear: takes the line away, before words or at the end. */
 void progress_clear(void);
 
+/* progress_make_way: takes it away when standard output goes to the same terminal. */
+void progress_make_way(void);
+
 /* now_seconds: a clock that only goes forward. */
 double now_seconds(void);
 

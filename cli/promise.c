@@ -45,15 +45,15 @@ void promise_json(const promise *p) {
 
 /* ": planned for 100 keys, holds about 250"; nothing when keys are not what is wrong. */
 static const char *promise_keys(const nay_stats *s, char *text, size_t cap) {
-  char planned[NUMBER_TEXT], now[NUMBER_TEXT];
+  char planned[COUNTED_TEXT], now[NUMBER_TEXT];
   bool more = s->nkeys != 0 && s->nkeys_estimated > (double)s->nkeys + promise_slack(s);
   text[0] = '\0';
   if (!more) return text;
-  count_text((double)s->nkeys, planned);
+  counted_text((double)s->nkeys, "key", planned, sizeof planned);
   if (!isfinite(s->nkeys_estimated)) {
-    snprintf(text, cap, ": planned for %s keys, every bit is set", planned);
+    snprintf(text, cap, ": planned for %s, every bit is set", planned);
   } else { /* bits that are nearly all set tell only a lower bound */
-    snprintf(text, cap, ": planned for %s keys, holds %s %s", planned,
+    snprintf(text, cap, ": planned for %s, holds %s %s", planned,
              s->fill > 0.99 ? "more than" : "about", count_text(s->nkeys_estimated, now));
   }
   return text;

@@ -93,9 +93,8 @@ static const char *table_layout(nay_sst_filter layout) {
 static const char *table_verdict(const table_summary *s, char text[DIAG_TEXT]) {
   if (strcmp(s->info.checksum, "none") == 0) return "none";
   if (s->info.ndamaged == 0) return "ok";
-  snprintf(text, DIAG_TEXT, "%llu of %llu filters are damaged",
-           (unsigned long long)s->info.ndamaged,
-           (unsigned long long)(s->info.nfilters + s->info.nempty));
+  snprintf(text, DIAG_TEXT, "damaged: %llu of %s", (unsigned long long)s->info.ndamaged,
+           COUNTED(s->info.nfilters + s->info.nempty, "filter"));
   return text;
 }
 
@@ -164,10 +163,10 @@ static void table_filter_line(const table_summary *s) {
     return;
   }
   if (info->layout == NAY_SST_PARTITIONED_FILTER) {
-    snprintf(how, sizeof how, "partitioned, %llu filters", (unsigned long long)info->nfilters);
+    snprintf(how, sizeof how, "partitioned, %s", COUNTED(info->nfilters, "filter"));
   } else if (info->layout == NAY_SST_BLOCK_FILTER) {
-    snprintf(how, sizeof how, "one for each 2 KiB, %llu filters and %llu empty",
-             (unsigned long long)info->nfilters, (unsigned long long)info->nempty);
+    snprintf(how, sizeof how, "one for each 2 KiB, %s and %llu empty",
+             COUNTED(info->nfilters, "filter"), (unsigned long long)info->nempty);
   }
   table_line("filter", "%s, %s", how,
              s->format != NULL    ? nay_format_about(s->format)

@@ -42,7 +42,7 @@ rows() { # N: rows with keys in the order of bytes
   run -2 nay sst build -o t.ldb < <(printf 'a\t1\na\t2\n')
   [[ $output == *"row 2: the key 'a'"* ]]
   run -0 nay sst build --sort -o t.ldb < <(printf 'b\t1\na\t2\nb\t3\n\t4\n')
-  [[ $output == *"1 rows had the key of a later one"* ]]
+  [[ $output == *"1 row had the key of a later one"* ]]
   [ "$(nay sst scan t.ldb)" = "$(printf '\t4\na\t2\nb\t3')" ]
   rows 20000 | shuf --random-source=<(yes) | nay sst build -q --sort -o big.ldb
   rows 20000 | cmp - <(nay sst scan big.ldb)

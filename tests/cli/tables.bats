@@ -109,7 +109,7 @@ golden() { cp "$BATS_TEST_DIRNAME/../golden/$1" .; }
   golden rocksdb/sst_part_bloom.sst
   flip sst_part_bloom.sst 63660
   run -3 nay info sst_part_bloom.sst
-  [[ $output == *"1 of 12 filters are damaged"* ]]
+  [[ $output == *"damaged: 1 of 12 filters"* ]]
   [ "$(seq -f 'key%06g' 0 9999 | nay check -c sst_part_bloom.sst)" = 10000 ]
   run -3 nay extract sst_part_bloom.sst
   [[ $output == *"damaged"* ]]

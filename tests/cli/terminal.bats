@@ -10,6 +10,14 @@ setup() {
   $screen -f /dev/null new-session -d -x 100 -y 40 "env PATH=$PATH TERM=screen-256color bash --norc --noprofile" ||
     skip "no pseudo-terminals here"
   $screen send-keys 'PS1="> "; clear' Enter
+  : > plain.txt
+}
+
+# resize COLUMNS: another width, known to programs that start now.
+resize() {
+  $screen resize-window -x "$1" -y 40
+  $screen send-keys 'clear; stty size' Enter
+  shows "^40 $1\$"
 }
 
 teardown() { [ -z "${screen:-}" ] || $screen kill-server 2> /dev/null || true; }
@@ -21,7 +29,7 @@ types() {
 }
 # shows PATTERN: waits until the screen shows it.
 shows() {
-  for _ in $(seq 200); do
+  for _ in $(seq 1200); do # a minute, on a machine that has other things to do
     $screen capture-pane -p -e > screen.txt
     sed 's/\x1b\[[0-9;]*m//g' screen.txt > plain.txt
     grep -qE "$1" plain.txt && return 0
@@ -43,8 +51,14 @@ shows() {
 }
 
 @test "progress after half a second, and it is gone at the end" {
-  $screen send-keys '{ seq 100000; sleep 1; seq 100000; sleep 2; } | nay uniq -n 100k -c; echo en""d' Enter
-  shows '[0-9] keys, .* M keys/s'
+  mkfifo more
+  $screen send-keys 'nay uniq -n 100k -c < more; echo en""d' Enter
+  exec 7> more
+  until grep -qE '[0-9] keys, .* keys/s' plain.txt; do
+    seq 100000 >&7
+    $screen capture-pane -p > plain.txt
+  done
+  exec 7>&-
   shows '^end$'
   grep -qE 'keys/s' plain.txt && false
   grep -qx 100000 plain.txt
@@ -87,4 +101,66 @@ shows() {
   shows 'Ctrl-D ends them'
   $screen send-keys C-c
   shows '^status 130$'
+}
+
+# The program has shown its line when its input goes on: `more` is a pipe that the test writes to.
+@test "the line of progress is erased before output, and cut to the width" {
+  for width in 20 40 80; do
+    resize $width
+    rm -f more; mkfifo more
+    $screen send-keys 'clear; nay uniq --progress=always -T 1 -n 1k - < more; echo en""d' Enter
+    exec 7> more
+    echo hello >&7
+    shows '^hello$'
+    # a line that was said before adds one key each time, until half a second has passed and it shows
+    until grep -qE '^ *[0-9]+ keys?' plain.txt; do
+      echo hello >&7
+      $screen capture-pane -p > plain.txt
+    done
+    [ "$(grep -cE '[0-9] key' plain.txt)" = 1 ]
+    [ "$(grep -E '[0-9] key' plain.txt | tr -d '\n' | wc -m)" -lt $width ]
+    grep -qE '(^|[^0-9])1 keys' plain.txt && false
+    echo world >&7
+    shows '^world$'
+    exec 7>&-
+    shows '^end$'
+    [ "$(grep -v '^>' plain.txt | grep -v '^$' | tail -n 3)" = $'hello\nworld\nend' ]
+  done
+}
+
+@test "progress of a file whose size is known fits the width as well" {
+  seq 2000000 > keys
+  cat > widths.py <<'PY'
+import fcntl, os, pty, re, signal, struct, subprocess, sys, termios
+for width in 10, 20, 40, 80, 200:
+    lines = []
+    while not any("%" in line for line in lines):  # asked for too late: once more
+        main, side = pty.openpty()
+        fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
+        job = subprocess.Popen(["nay", "uniq", "-c", "--progress=always", "-T", "1", "-n", "2M", "keys"],
+                               stdout=subprocess.DEVNULL, stderr=side)
+        os.close(side)
+        text = b""
+        while True:
+            if job.poll() is None and b"%" not in text:
+                job.send_signal(signal.SIGUSR1)
+                os.sched_yield()
+            elif job.poll() is None:
+                job.wait()
+            os.set_blocking(main, False)
+            try:
+                more = os.read(main, 65536)
+            except BlockingIOError:
+                continue
+            except OSError:
+                break
+            text += more
+        os.close(main)
+        assert job.wait() in (0, -signal.SIGUSR1), job.returncode  # before it listens the signal kills
+        lines = [line.replace("\x1b[K", "") for line in text.decode().replace("\n", "\r").split("\r")]
+    assert all(len(line) < width for line in lines), (width, lines)
+    shown = [line for line in lines if "%" in line][0]
+    assert ("[" in shown) == (width > 60), (width, shown)
+PY
+  python3 widths.py
 }
