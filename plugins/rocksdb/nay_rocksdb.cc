@@ -166,9 +166,12 @@ class Builder : public rocksdb::FilterBitsBuilder {
     }
   };
 
+  /* A filter must not have 0 bytes, as RocksDB's ribbon of no keys has: its reader of partitions
+   * takes such a one for the place behind the last partition, and MultiGet then skips keys there
+   * that have no prefix and were never to be filtered. */
   Slice Encode(const nay_filter *filter, std::unique_ptr<const char[]> *memory) {
     size_t size = nay_format_encoded_size(recipe_.format, filter), written = 0;
-    std::unique_ptr<char[]> bytes(new (std::nothrow) char[size != 0 ? size : 1]);
+    std::unique_ptr<char[]> bytes(size != 0 ? new (std::nothrow) char[size] : nullptr);
     if (bytes == nullptr ||
         nay_format_encode(recipe_.format, filter, bytes.get(), size, &written) != NAY_OK) {
       return Everything(memory);

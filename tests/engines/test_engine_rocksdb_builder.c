@@ -139,6 +139,16 @@ static void a_used_builder_is_as_good_as_new(void **state) {
   }
 }
 
+/* A partition of no keys: a block of 0 bytes would be taken for the end of the partitions. */
+static void no_block_is_empty(void **state) {
+  (void)state;
+  for (size_t p = 0; p < 4; p++) { /* nay's */
+    part none = fresh(policies[p], "");
+    assert_true(none.entries == 0 && none.len != 0);
+    free(none.block);
+  }
+}
+
 /* The number of entries that RocksDB's own builders report: num_filter_entries of a table. */
 static void entries_are_those_of_rocksdb(void **state) {
   (void)state;
@@ -348,10 +358,15 @@ static void nonsense_is_refused(void **state) {
 
 int main(void) {
   const test_case tests[] = {
-      TEST(a_used_builder_is_as_good_as_new), TEST(entries_are_those_of_rocksdb),
-      TEST(a_failure_is_forgotten),           TEST(a_failed_restart_is_forgotten),
-      TEST(a_name_is_a_policy_or_an_error),   TEST(options_survive_their_id),
-      TEST(options_survive_the_options_file), TEST(nonsense_is_refused),
+      TEST(a_used_builder_is_as_good_as_new),
+      TEST(no_block_is_empty),
+      TEST(entries_are_those_of_rocksdb),
+      TEST(a_failure_is_forgotten),
+      TEST(a_failed_restart_is_forgotten),
+      TEST(a_name_is_a_policy_or_an_error),
+      TEST(options_survive_their_id),
+      TEST(options_survive_the_options_file),
+      TEST(nonsense_is_refused),
   };
   return run_all(tests);
 }
