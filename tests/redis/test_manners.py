@@ -311,27 +311,6 @@ def unlink(client):
         equal(client.info("memory")["lazyfreed_objects"], "1", name)
 
 
-@test("active defragmentation moves blocks, and the filters stay what they are")
-def defragmentation(client):
-    if isinstance(client.ask("CONFIG", "SET", "activedefrag", "yes"), Error):
-        raise Skip("this server cannot defragment: not built with its own jemalloc")
-    for setting, value in (("active-defrag-ignore-bytes", 1), ("active-defrag-threshold-lower", 0),
-                           ("active-defrag-cycle-min", 50), ("active-defrag-cycle-max", 75)):
-        client("CONFIG", "SET", setting, value)
-    client.many(("BF.MADD", f"bf:{i}", *zoo.items(300, str(i))) for i in range(600))
-    client.many(("CF.RESERVE", f"cf:{i}", 1000 + i) for i in range(600))
-    client.many(("CF.ADD", f"cf:{i}", "x") for i in range(600))
-    client("BF.RESERVE", "large", 0.001, 5000000)
-    client.many(("DEL", f"{kind}:{i}") for i in range(600) if i % 4 for kind in ("bf", "cf"))
-    kept = {f"bf:{i}": ("BF.MEXISTS", zoo.items(300, str(i))) for i in range(0, 600, 4)}
-    before = zoo.digests(client)
-    hits = int(client.info("stats")["active_defrag_hits"])
-    Server.wait_until(lambda: int(client.info("stats")["active_defrag_hits"]) > hits + 100, 20, "nothing moved")
-    client("CONFIG", "SET", "activedefrag", "no")
-    equal(zoo.digests(client), before)
-    zoo.holds(client, kept)
-
-
 @test("INFO has a section of the module")
 def info_section(client):
     client("BF.ADD", "b", "x")
