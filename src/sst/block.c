@@ -280,7 +280,8 @@ static bool check_ascends(nay_order order, const nay_buffer *last, const nay_ent
   size_t b = nay__user_len(order, (size_t)e->shared + e->unshared);
   int sign = (a > b) - (a < b);
   if (e->shared <= a && e->shared <= b) {
-    sign = nay__order_bytes(last->at + e->shared, a - e->shared, e->suffix, b - e->shared);
+    const uint8_t *rest = a != 0 ? last->at + e->shared : NULL; /* an empty key has no buffer */
+    sign = nay__order_bytes(rest, a - e->shared, e->suffix, b - e->shared);
   }
   if (sign != 0 || order == NAY_ORDER_BYTES) return sign < 0;
   return nay__load64le(last->at + a) > check_trailer(last, e);
