@@ -51,14 +51,20 @@ static inline void database_check(char *error) {
   if (error != NULL) fail_msg("LevelDB: %s", error);
 }
 
-static inline database database_open(const char *path, leveldb_filterpolicy_t *policy) {
+static inline database database_open_paranoid(const char *path, leveldb_filterpolicy_t *policy,
+                                              bool paranoid_checks) {
   database d = {NULL, leveldb_options_create(), leveldb_readoptions_create(), policy};
   char *error = NULL;
+  leveldb_options_set_paranoid_checks(d.options, paranoid_checks);
   leveldb_options_set_create_if_missing(d.options, 1);
   if (policy != NULL) leveldb_options_set_filter_policy(d.options, policy);
   d.db = leveldb_open(d.options, path, &error);
   database_check(error);
   return d;
+}
+
+static inline database database_open(const char *path, leveldb_filterpolicy_t *policy) {
+  return database_open_paranoid(path, policy, false);
 }
 
 static inline void database_close(database *d) {

@@ -268,6 +268,9 @@ void Write(Database *d) {
   }
   for (unsigned i = 0; i < kKeys + 50; i++) d->universe.push_back(Key(d, i));
   for (unsigned i = 0; i < kKeys; i += 5) d->universe.push_back(Key(d, i) + "x");
+  for (unsigned i = 0; i < kKeys; i += 20) { /* prefixes that are not there, among those that are */
+    d->universe.push_back(Key(d, i + 1).substr(0, 5) + "x" + std::to_string(i));
+  }
 }
 
 void Forget(Database *d) {
