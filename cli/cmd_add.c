@@ -71,10 +71,9 @@ static int remove_run(options *o) {
   uint64_t nabsent = remove_all(f, s), nkeys = stream_nkeys(s);
   stream_close(s);
   filterfile_save(f, out);
-  int status = filterfile_report(o, "removed from", out, f, nkeys - nabsent, 0);
+  int status = filterfile_report_removal(o, out, f, nkeys, nabsent);
   nay_filter_free(f);
-  char text[NUMBER_TEXT];
-  if (nabsent > 0) words("%s keys were not in the filter", count_text((double)nabsent, text));
+  if (nabsent > 0) words("not in the filter: %s", COUNTED(nabsent, "key"));
   return status == EXIT_FOUND && nabsent > 0 ? EXIT_NONE : status;
 }
 

@@ -63,9 +63,11 @@ static void check_header(check *c, const key_batch *b) {
   if (prints && b->header != NULL) out_record(b->header, b->header_len);
 }
 
+/* With -a every key; JSON without it has the selected ones, as the plain output. */
 static void check_annotated(const check *c, const key_batch *b, const uint64_t *bitmap) {
   for (size_t i = 0; i < b->n; i++) {
-    bool maybe = ((bitmap[i / 64] >> (i % 64) & 1) != 0) != c->o->invert;
+    bool selected = (bitmap[i / 64] >> (i % 64) & 1) != 0, maybe = selected != c->o->invert;
+    if (!selected && !c->o->annotate) continue;
     size_t len;
     const uint8_t *record = batch_record(b, i, &len);
     if (c->o->json) {
@@ -151,6 +153,22 @@ static int check_promises(const check *c) {
   return status;
 }
 
+static void check_count(const check *c, uint64_t nkeys) {
+  if (!c->o->json) {
+    out_text("%llu\n", (unsigned long long)c->selected);
+    return;
+  }
+  bool overfilled = false;
+  for (size_t f = 0; f < c->nfilters; f++) {
+    if (c->filters[f] != NULL) overfilled |= promise_judge(c->filters[f], 0).overfilled;
+  }
+  json_begin("nay.check/1");
+  json_count("nkeys", nkeys);
+  json_count("nselected", c->selected);
+  json_bool("overfilled", overfilled);
+  json_end();
+}
+
 static int check_run(options *o) {
   bool many = o->any || o->all || o->which;
   if (o->any + o->all + o->which > 1)
@@ -181,7 +199,7 @@ static int check_run(options *o) {
   for (key_batch *b; (b = stream_next(s)) != NULL && check_batch(&c, b);) {
     if (b->idle) out_flush();
   }
-  if (o->count && !o->quiet) out_text("%llu\n", (unsigned long long)c.selected);
+  if (o->count && !o->quiet) check_count(&c, stream_nkeys(s));
   out_flush();
   stream_close(s);
   int status = check_promises(&c);
@@ -210,7 +228,8 @@ const command command_check = {
         "The file is checked before the first answer: damaged bytes end in exit status 3, never in "
         "a wrong nay. With --any, --all or --which all operands are filters and keys come from "
         "standard input or --keys; filters that hash alike share one hash of each key. With --csv "
-        "and --tsv whole rows are printed, after the header if there is one.\n"
+        "and --tsv whole rows are printed, after the header if there is one. --json writes one "
+        "object for each selected key, with -a for each key, and with -c one in all.\n"
         "\n"
         "FILTER may be a table of LevelDB or RocksDB (.ldb, .sst): its filters answer, each for "
         "the "

@@ -35,6 +35,23 @@ static nay_params convert_params(const nay_format *to, const nay_filter *f) {
   return p;
 }
 
+/* The filter is as it was; only its layout is another. */
+static void convert_report(const options *o, const nay_filter *f, const char *out,
+                           const promise *p) {
+  if (!o->json) {
+    words("wrote %s as %s", out, nay_format_name(o->to));
+    return;
+  }
+  json_begin("nay.convert/1");
+  json_text("file", out);
+  json_text("from", nay_format_name(nay_format_of(f)));
+  json_text("format", nay_format_name(o->to));
+  json_count("nbytes", nay_format_encoded_size(o->to, f));
+  json_real("fpr_now", p->stats.fpr_now);
+  promise_json(p);
+  json_end();
+}
+
 static int convert_run(options *o) {
   if (o->to == NULL) die(EXIT_TROUBLE, "say which layout to write: --to NAME");
   const char *out = o->out != NULL ? o->out : "-", *in = o->operands[0];
@@ -45,8 +62,8 @@ static int convert_run(options *o) {
   nay_stats s;
   nay_filter_stats(f, &s);
   if (convert_bytes(o->to, f, out)) {
-    words("wrote %s as %s", out, nay_format_name(o->to));
     promise p = promise_judge(f, 0);
+    convert_report(o, f, out, &p);
     nay_filter_free(f);
     return promise_tell(o, out, &p, NULL, EXIT_FOUND);
   }

@@ -4,6 +4,31 @@
 
 #define DIFF_FPR 1e-6
 
+static void compare_print(const options *o, const key_batch *b, size_t w, uint64_t word) {
+  if (o->count || word == 0) return;
+  if (!o->json) batch_print(b, w, word);
+  for (; o->json && word != 0; word &= word - 1) {
+    size_t i = 64 * w + (size_t)__builtin_ctzll(word);
+    json_open(NULL, '{');
+    json_bytes("key", b->keys[i], b->lens[i]);
+    json_end();
+  }
+}
+
+static void compare_count(const options *o, const char *schema, uint64_t nkeys, uint64_t selected,
+                          const promise *p) {
+  if (!o->json) {
+    out_text("%llu\n", (unsigned long long)selected);
+    return;
+  }
+  json_begin(schema);
+  json_count("nkeys", nkeys);
+  json_count("nselected", selected);
+  json_real("fpr_now", p->stats.fpr_now);
+  promise_json(p);
+  json_end();
+}
+
 /* Builds a filter of the first file and selects keys of the second by it. */
 static int compare_run(options *o, bool wants_common) {
   const char *const *paths = (const char *const *)o->operands;
@@ -16,19 +41,22 @@ static int compare_run(options *o, bool wants_common) {
   key_stream *s = stream_open(o, paths + 1, 1, f);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
     uint64_t bitmap[BATCH_WORDS];
-    if (!o->count && b->header != NULL) out_record(b->header, b->header_len);
+    if (!o->count && !o->json && b->header != NULL) out_record(b->header, b->header_len);
     nay_filter_may_contain_hash_many(f, b->lo, b->hi, b->n, bitmap);
     for (size_t w = 0; w < (b->n + 63) / 64; w++) {
       uint64_t word = (wants_common ? bitmap[w] : ~bitmap[w]) & word_mask(b->n, w);
       selected += (uint64_t)__builtin_popcountll(word);
-      if (!o->count && word != 0) batch_print(b, w, word);
+      compare_print(o, b, w, word);
     }
     if (b->idle) out_flush();
   }
-  if (o->count) out_text("%llu\n", (unsigned long long)selected);
+  promise told = promise_judge(f, o->fpr != 0 ? o->fpr : DIFF_FPR);
+  if (o->count) {
+    compare_count(o, wants_common ? "nay.common/1" : "nay.diff/1", stream_nkeys(s), selected,
+                  &told);
+  }
   out_flush();
   stream_close(s);
-  promise told = promise_judge(f, o->fpr != 0 ? o->fpr : DIFF_FPR);
   nay_filter_free(f);
   return promise_tell(o, "the filter of A", &told,
                       wants_common ? "keys that are not in A were printed: give -n, -p or more room"

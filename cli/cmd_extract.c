@@ -73,11 +73,21 @@ static uint64_t extract_all(const nay_table *t, const options *o) {
   return written;
 }
 
+static void extract_json(const options *o, uint64_t written) {
+  json_begin("nay.extract/1");
+  json_text("table", o->operands[0]);
+  json_text("file", o->out);
+  json_count("nwritten", written);
+  json_end();
+}
+
 static void extract_write(const table_file *file, const nay_table_info *info, const options *o) {
   nay_table_filter f;
   bool folder = is_folder(o->out) || o->out[strlen(o->out) - 1] == '/';
   if (folder) {
-    words("wrote %s to %s", COUNTED(extract_all(file->table, o), "filter"), o->out);
+    uint64_t written = extract_all(file->table, o);
+    if (o->json) extract_json(o, written);
+    if (!o->json) words("wrote %s to %s", COUNTED(written, "filter"), o->out);
     return;
   }
   if (info->nfilters != 1) {
@@ -87,6 +97,10 @@ static void extract_write(const table_file *file, const nay_table_info *info, co
   uint64_t i = 0;
   while (nay_table_filter_at(file->table, i, &f) == NAY_OK && f.len == 0) i++;
   extract_save(&f, o->out, o);
+  if (o->json) {
+    extract_json(o, 1);
+    return;
+  }
   words("wrote %s, %s, %s", strcmp(o->out, "-") == 0 ? "standard output" : o->out,
         COUNTED(f.len, "byte"), extract_format(&f));
 }
@@ -104,6 +118,8 @@ static int extract_run(options *o) {
     extract_list(file.table, o->json);
   } else if (info.nfilters > 0) {
     extract_write(&file, &info, o);
+  } else if (o->json) {
+    extract_json(o, 0);
   }
   out_flush();
   if (info.ndamaged > 0) {
@@ -131,7 +147,8 @@ const command command_extract = {
         "\n"
         "Without -o, or with --list, one line for each filter: its number, its offset and length "
         "in the table, its layout, and for a partition the key that no key in it is above. --json "
-        "writes an object instead. Every block is compared with its checksum.\n"
+        "writes an object for each instead, and with -o one that says how many were written. Every "
+        "block is compared with its checksum.\n"
         "\n"
         "Exit status: 0 when there is a filter, 1 when there is none, 2 for trouble, 3 when the "
         "table or one of its filters is damaged.",

@@ -1,6 +1,7 @@
 /* cmd_info.c - nay info: what a file is, how full it is, whether it can be trusted. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "filterfile.h"
@@ -42,44 +43,68 @@ static void info_label(const char *text) {
   }
 }
 
-static void info_metric(const char *path, const char *kind, const char *name, double value) {
-  out_text("nay_%s{file=\"", name);
-  info_label(path);
-  out_text("\",kind=\"%s\"} ", kind);
-  if (isfinite(value)) {
-    out_text("%.10g\n", value);
-  } else {
-    out_text("NaN\n");
+/*
+ * One group of samples for each metric, over all files, each after its HELP and TYPE: the format
+ * wants them together. So the values wait until all files were read.
+ */
+typedef enum info_metric {
+  METRIC_UP,
+  METRIC_FILE_BYTES,
+  METRIC_KEYS_PLANNED,
+  METRIC_KEYS_ESTIMATED,
+  METRIC_FILL,
+  METRIC_FPR_NOW,
+  METRIC_FPR_PLANNED,
+  METRICS
+} info_metric;
+
+static const char *const info_metrics[METRICS][2] = {
+    {"up", "1 when the file could be read and is not damaged"},
+    {"file_bytes", "size of the file"},
+    {"keys_planned", "keys the filter was planned for"},
+    {"keys_estimated", "keys in it now, estimated from its bits"},
+    {"fill_ratio", "share of its bits that are set"},
+    {"fpr_now", "rate of false positives now"},
+    {"fpr_planned", "rate of false positives once the planned keys are in"},
+};
+
+typedef struct info_samples {
+  const char *file, *kind;
+  bool has[METRICS];
+  double value[METRICS];
+} info_samples;
+
+static void info_sample(info_samples *s, info_metric metric, double value) {
+  s->has[metric] = true;
+  s->value[metric] = value;
+}
+
+static void info_prom_print(const info_samples *files, size_t n) {
+  for (unsigned m = 0; m < METRICS; m++) {
+    const char *name = info_metrics[m][0];
+    out_text("# HELP nay_%s %s\n# TYPE nay_%s gauge\n", name, info_metrics[m][1], name);
+    for (size_t i = 0; i < n; i++) {
+      if (!files[i].has[m]) continue;
+      out_text("nay_%s{file=\"", name);
+      info_label(files[i].file);
+      out_text("\",kind=\"%s\"} ", files[i].kind);
+      out_text(isfinite(files[i].value[m]) ? "%.10g\n" : "NaN\n", files[i].value[m]);
+    }
   }
 }
 
-static void info_prom_help(void) {
-  static const char *const help[][2] = {
-      {"up", "1 when the file could be read and is not damaged"},
-      {"file_bytes", "size of the file"},
-      {"keys_planned", "keys the filter was planned for"},
-      {"keys_estimated", "keys in it now, estimated from its bits"},
-      {"fill_ratio", "share of its bits that are set"},
-      {"fpr_now", "rate of false positives now"},
-      {"fpr_planned", "rate of false positives once the planned keys are in"},
-  };
-  for (size_t i = 0; i < sizeof help / sizeof help[0]; i++) {
-    out_text("# HELP nay_%s %s\n# TYPE nay_%s gauge\n", help[i][0], help[i][1], help[i][0]);
-  }
-}
-
-static void info_prom(const char *path, const filter_file *file) {
+static void info_prom(info_samples *to, const filter_file *file) {
   nay_stats s;
   bool ok = file->filter != NULL && nay_filter_stats(file->filter, &s) == NAY_OK;
-  const char *kind = ok && nay_kind_name(s.kind) != NULL ? nay_kind_name(s.kind) : "unknown";
-  info_metric(path, kind, "up", ok);
-  info_metric(path, kind, "file_bytes", (double)file->nbytes);
+  to->kind = ok && nay_kind_name(s.kind) != NULL ? nay_kind_name(s.kind) : "unknown";
+  info_sample(to, METRIC_UP, ok);
+  info_sample(to, METRIC_FILE_BYTES, (double)file->nbytes);
   if (!ok) return;
-  if (s.nkeys != 0) info_metric(path, kind, "keys_planned", (double)s.nkeys);
-  info_metric(path, kind, "keys_estimated", s.nkeys_estimated);
-  info_metric(path, kind, "fill_ratio", s.fill);
-  info_metric(path, kind, "fpr_now", s.fpr_now);
-  if (s.nkeys != 0) info_metric(path, kind, "fpr_planned", s.fpr_planned);
+  if (s.nkeys != 0) info_sample(to, METRIC_KEYS_PLANNED, (double)s.nkeys);
+  info_sample(to, METRIC_KEYS_ESTIMATED, s.nkeys_estimated);
+  info_sample(to, METRIC_FILL, s.fill);
+  info_sample(to, METRIC_FPR_NOW, s.fpr_now);
+  if (s.nkeys != 0) info_sample(to, METRIC_FPR_PLANNED, s.fpr_planned);
 }
 
 /* ---- for people ---- */
@@ -153,7 +178,12 @@ static void info_text(const char *path, const filter_file *file, const promise *
   info_keys(&s, p->overfilled);
   info_bar(&s);
   info_rates(&s, strcmp(nay_format_name(file->format), "nay") == 0);
-  snprintf(text, sizeof text, "%s%s", nay_hash_name(s.hash),
+  uint64_t seed;
+  char seeded[40] = "";
+  if (filterfile_seed(file->filter, &seed)) {
+    snprintf(seeded, sizeof seeded, ", seed %llu", (unsigned long long)seed);
+  }
+  snprintf(text, sizeof text, "%s%s%s", nay_hash_name(s.hash), seeded,
            s.locked       ? ", keyed: needs --secret"
            : s.stores_key ? ", keyed: the file contains the key"
                           : "");
@@ -167,22 +197,24 @@ static void info_text(const char *path, const filter_file *file, const promise *
   info_line("checksum", text);
 }
 
-static void info_prom_table(const char *path, const table_file *file) {
-  info_metric(path, "table", "up", file->status == NAY_OK);
-  info_metric(path, "table", "file_bytes", (double)file->nbytes);
+static void info_prom_table(info_samples *to, const table_file *file) {
+  to->kind = "table";
+  info_sample(to, METRIC_UP, file->status == NAY_OK);
+  info_sample(to, METRIC_FILE_BYTES, (double)file->nbytes);
   if (file->status != NAY_OK) return;
   table_summary s = tablefile_summary(file);
-  info_metric(path, "table", "keys_estimated", s.nkeys);
-  info_metric(path, "table", "fpr_now", s.fpr);
+  info_sample(to, METRIC_KEYS_ESTIMATED, s.nkeys);
+  info_sample(to, METRIC_FPR_NOW, s.fpr);
 }
 
 /* A table of LevelDB or RocksDB; returns the exit status. */
-static int info_table(const options *o, const char *path, const table_file *file) {
+static int info_table(const options *o, info_samples *to, const table_file *file) {
+  const char *path = to->file;
   nay_table_info info = {.ndamaged = 0};
   if (o->json) {
     tablefile_json(path, file);
   } else if (o->prom) {
-    info_prom_table(path, file);
+    info_prom_table(to, file);
   } else {
     tablefile_info(path, file);
   }
@@ -193,13 +225,14 @@ static int info_table(const options *o, const char *path, const table_file *file
   return info.ndamaged > 0 ? EXIT_DAMAGED : exit_of(file->status);
 }
 
-static int info_filter(const options *o, const char *path) {
+static int info_filter(const options *o, info_samples *to) {
+  const char *path = to->file;
   filter_file file = filterfile_try(path, o);
   promise p = promise_judge(file.filter, 0);
   if (o->json) {
     info_json(path, &file, &p);
   } else if (o->prom) {
-    info_prom(path, &file);
+    info_prom(to, &file);
   } else {
     info_text(path, &file, &p);
   }
@@ -210,19 +243,26 @@ static int info_filter(const options *o, const char *path) {
   return exit_of(file.status);
 }
 
+static int info_file(const options *o, info_samples *to) {
+  table_file table = {.is_table = false};
+  if (o->format == NULL) table = tablefile_try(to->file);
+  if (!table.is_table) return info_filter(o, to);
+  int status = info_table(o, to, &table);
+  tablefile_close(&table);
+  return status;
+}
+
+/* Goes on after a file that cannot be read, as grep does. */
 static int info_run(options *o) {
   int worst = EXIT_FOUND;
-  if (o->prom) info_prom_help();
-  for (int i = 0; i < o->noperands; i++) {
-    table_file table = {.is_table = false};
-    if (o->format == NULL) table = tablefile_try(o->operands[i]);
-    if (table.is_table) {
-      worst = exit_worse(worst, info_table(o, o->operands[i], &table));
-      tablefile_close(&table);
-      continue;
-    }
-    worst = exit_worse(worst, info_filter(o, o->operands[i]));
+  size_t n = (size_t)o->noperands;
+  info_samples *files = must_alloc(n * sizeof *files);
+  for (size_t i = 0; i < n; i++) {
+    files[i] = (info_samples){.file = o->operands[i]};
+    worst = exit_worse(worst, info_file(o, &files[i]));
   }
+  if (o->prom) info_prom_print(files, n);
+  free(files);
   out_flush();
   return worst;
 }
@@ -245,7 +285,8 @@ const command command_info = {
         "format_version, layout, policy, policy_option, format, kind, hash, whole_keys, prefixes, "
         "prefix, nfilters, nempty, nbytes, nkeys, bits_per_key, k, fpr_now, checksum.\n"
         "\n"
-        "--json writes one object for each file with at least: format, kind, hash, nkeys_planned, "
+        "--json writes one object for each file with at least: format, kind, hash (and its seed), "
+        "nkeys_planned, "
         "nkeys_estimated, nbytes, bits_per_key, k, fill, fpr_now, fpr_planned, fpr_promised, "
         "overfilled, and checksum, which "
         "is \"ok\", \"none\" or an error. --prom writes metrics for the textfile collector of "
@@ -258,7 +299,7 @@ const command command_info = {
         "  keys       about 1 009 of 1 000 planned (101 %)\n"
         "  fill       [##############..................] 44.5 % of 10240 bits\n"
         "  false pos. 0.875 % now, 0.870 % when full\n"
-        "  hash       xxh3\n"
+        "  hash       xxh3, seed 0\n"
         "  checksum   ok\n"
         "$ nay info --json thousand.nay | jq -c '[.kind, .nkeys_planned, .k, .checksum]'\n"
         "[\"blocked\",1000,6,\"ok\"]\n",

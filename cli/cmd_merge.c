@@ -84,11 +84,17 @@ static int fold_run(options *o) {
     die(EXIT_TROUBLE, "the size is not divisible by %s", count_text((double)factor, text));
   }
   if (status != NAY_OK) die(exit_of(status), "%s: %s", path, nay_status_text(status));
-  if (factor > 1 || o->out != NULL) filterfile_save(f, out);
-  words("folded by %s", count_text((double)factor, text));
-  int told = filterfile_report(o, "wrote", out, f, ESTIMATED, limit);
+  bool folds = factor > 1;
+  if (folds) {
+    filterfile_save(f, out);
+    words("folded by %s", count_text((double)factor, text));
+  } else {
+    words("no factor keeps the false-positive rate: nothing written");
+  }
+  int told =
+      filterfile_report(o, folds ? "wrote" : "unchanged", folds ? out : path, f, ESTIMATED, limit);
   nay_filter_free(f);
-  return told == EXIT_FOUND && factor <= 1 ? EXIT_NONE : told;
+  return told == EXIT_FOUND && !folds ? EXIT_NONE : told;
 }
 
 const command command_merge = {
@@ -135,7 +141,8 @@ const command command_fold = {
         "keys that are in now at or below the planned one; --max-fpr names another limit. Changes "
         "the file in place, or writes another with -o.\n"
         "\n"
-        "Exit status: 0 when the filter became smaller, 1 when no factor keeps the rate.",
+        "Exit status: 0 when the filter became smaller; 1 when no factor keeps the rate, and then "
+        "nothing is written.",
     .examples =
         "$ seq 1000 | nay build -q -n 100000 -p 1% -o large.nay\n"
         "$ nay fold -q large.nay -o small.nay\n"

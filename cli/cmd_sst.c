@@ -90,6 +90,16 @@ static void get_report(const get *g, uint64_t asked) {
         count_text((double)c.block_reads, reads));
 }
 
+static void sst_count(const options *o, const char *schema, uint64_t selected) {
+  if (!o->json) {
+    out_text("%llu\n", (unsigned long long)selected);
+    return;
+  }
+  json_begin(schema);
+  json_count("nselected", selected);
+  json_end();
+}
+
 static int sst_get(options *o) {
   get g = {.o = o, .tables = tables_open(o)};
   if (nay_lookup_new(g.tables.at, g.tables.n, NULL, &g.lookup) != NAY_OK) {
@@ -100,7 +110,7 @@ static int sst_get(options *o) {
     for (size_t i = 0; i < b->n; i++) get_key(&g, b, i);
     if (b->idle) out_flush();
   }
-  if (o->count) out_text("%llu\n", (unsigned long long)g.selected);
+  if (o->count) sst_count(o, "nay.sst.get/1", g.selected);
   out_flush();
   get_report(&g, stream_nkeys(s));
   stream_close(s);
@@ -190,7 +200,7 @@ static int sst_scan(options *o) {
     status = nay_sst_iter_next(it);
   }
   if (status != NAY_OK && status != NAY_ENOENT) table_die(path, status, nay_sst_iter_diag(it));
-  if (o->count) out_text("%llu\n", (unsigned long long)s.selected);
+  if (o->count) sst_count(o, "nay.sst.scan/1", s.selected);
   out_flush();
   free(s.last);
   nay_sst_iter_free(it);

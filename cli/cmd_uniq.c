@@ -112,7 +112,7 @@ static void uniq_batch(uniq *u, const key_batch *b) {
     uniq_exact(u, b, bitmap);
   } else {
     nay_status status = nay_filter_add_hash_many(u->filter, b->lo, b->hi, b->n, bitmap);
-    if (status == NAY_EFULL) die(EXIT_TROUBLE, "the filter is full: plan for more keys with -n");
+    if (status == NAY_EFULL) full(u->filter, b);
     if (status != NAY_OK) die(EXIT_TROUBLE, "cannot add: %s", nay_status_text(status));
   }
   for (size_t w = 0; w < (b->n + 63) / 64; w++) {

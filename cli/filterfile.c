@@ -25,12 +25,15 @@ static const char *filter_name(const char *path) {
   return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
-static int filter_fd(const char *path) {
+/* -1 when it cannot be opened, with the reason in `why`. */
+static int filter_fd(const char *path, char why[DIAG_TEXT]) {
   int fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
   struct stat st;
-  if (fd < 0) die(EXIT_TROUBLE, "cannot open %s: %s", path, strerror(errno));
-  if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) die(EXIT_TROUBLE, "%s is a folder", path);
-  return fd;
+  if (fd < 0) snprintf(why, DIAG_TEXT, "cannot be opened: %s", strerror(errno));
+  if (fd < 0 || fstat(fd, &st) != 0 || !S_ISDIR(st.st_mode)) return fd;
+  snprintf(why, DIAG_TEXT, "is a folder");
+  if (fd != STDIN_FILENO) close(fd);
+  return -1;
 }
 
 /* At most `most` bytes, from the start. */
@@ -103,7 +106,11 @@ static bool filter_named_wrong(filter_file *file, const char *path, const file_b
 filter_file filterfile_try(const char *path, const options *o) {
   filter_file file = {.format = o->format};
   nay_diag diag = {NULL, 0, 0};
-  int fd = filter_fd(path);
+  int fd = filter_fd(path, file.why);
+  if (fd < 0) {
+    file.status = NAY_EIO;
+    return file;
+  }
   struct stat st;
   bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && fd != STDIN_FILENO;
   file_bytes b = filter_read(fd, path, regular ? 64 : SIZE_MAX);
@@ -132,7 +139,9 @@ filter_file filterfile_try(const char *path, const options *o) {
 
 bool filterfile_secret(const options *o, uint8_t key[16]) {
   if (o->secret == NULL) return false;
-  int fd = filter_fd(o->secret);
+  char why[DIAG_TEXT];
+  int fd = filter_fd(o->secret, why);
+  if (fd < 0) die(EXIT_TROUBLE, "%s %s", o->secret, why);
   file_bytes b = filter_read(fd, o->secret, 64);
   if (fd != STDIN_FILENO) close(fd);
   size_t len = b.len;
@@ -209,6 +218,13 @@ static double keys_known(const nay_stats *s) {
   return s->nkeys != 0 ? (double)s->nkeys : s->nkeys_estimated;
 }
 
+bool filterfile_seed(const nay_filter *f, uint64_t *seed) {
+  nay_params p;
+  if (nay_filter_params(f, &p) != NAY_OK || p.hash != NAY_HASH_XXH3) return false;
+  *seed = p.seed;
+  return true;
+}
+
 void json_filter(const nay_filter *f, uint64_t nbytes, const promise *p) {
   const nay_stats s = p->stats;
   const nay_format *format = nay_format_of(f);
@@ -216,6 +232,8 @@ void json_filter(const nay_filter *f, uint64_t nbytes, const promise *p) {
   json_text("format", nay_format_name(format));
   json_text("kind", kind != NULL ? kind : "bloom");
   json_text("hash", nay_hash_name(s.hash));
+  uint64_t seed;
+  if (filterfile_seed(f, &seed)) json_count("seed", seed);
   if (s.nkeys != 0) json_count("nkeys_planned", s.nkeys);
   if (s.nkeys == 0) json_null("nkeys_planned");
   json_real("nkeys_estimated", s.nkeys_estimated);
@@ -252,8 +270,10 @@ static void report_text(const char *done, const char *path, const nay_filter *f,
         native ? " false positives" : "");
 }
 
-int filterfile_report(const options *o, const char *done, const char *path, const nay_filter *f,
-                      uint64_t nkeys, double asked) {
+/* nabsent: of the keys that were read, those that could not be removed; ESTIMATED: no removal. */
+static int report_change(const options *o, const char *done, const char *path, const nay_filter *f,
+                         uint64_t nkeys, uint64_t nabsent, double asked) {
+  bool removal = nabsent != ESTIMATED;
   bool is_stdout = strcmp(path, "-") == 0;
   const char *shown = is_stdout ? "standard output" : path;
   promise p = promise_judge(f, asked);
@@ -263,10 +283,22 @@ int filterfile_report(const options *o, const char *done, const char *path, cons
     json_begin(schema);
     json_text("file", path);
     if (nkeys != ESTIMATED) json_count("nkeys_read", nkeys);
+    if (removal) json_count("nkeys_removed", nkeys - nabsent);
+    if (removal) json_count("nkeys_absent", nabsent);
     json_filter(f, encoded_size(f), &p);
     json_end();
   } else {
-    report_text(done, shown, f, &p.stats, nkeys);
+    report_text(done, shown, f, &p.stats, removal ? nkeys - nabsent : nkeys);
   }
   return promise_tell(o, is_stdout ? "the filter" : path, &p, NULL, EXIT_FOUND);
+}
+
+int filterfile_report(const options *o, const char *done, const char *path, const nay_filter *f,
+                      uint64_t nkeys, double asked) {
+  return report_change(o, done, path, f, nkeys, ESTIMATED, asked);
+}
+
+int filterfile_report_removal(const options *o, const char *path, const nay_filter *f,
+                              uint64_t nkeys, uint64_t nabsent) {
+  return report_change(o, "removed from", path, f, nkeys, nabsent, 0);
 }

@@ -42,6 +42,13 @@ void filterfile_save(const nay_filter *f, const char *path);
 int filterfile_report(const options *o, const char *done, const char *path, const nay_filter *f,
                       uint64_t nkeys, double asked);
 
+/* filterfile_report_removal: the same for nay remove; nabsent of the nkeys were not in it. */
+int filterfile_report_removal(const options *o, const char *path, const nay_filter *f,
+                              uint64_t nkeys, uint64_t nabsent);
+
+/* filterfile_seed: the seed of its hash; false when the hash has none. */
+bool filterfile_seed(const nay_filter *f, uint64_t *seed);
+
 /* json_filter: the members that describe a filter, as nay info --json has them. */
 void json_filter(const nay_filter *f, uint64_t nbytes, const promise *p);
 

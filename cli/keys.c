@@ -64,12 +64,13 @@ const char *key_reader_place(const key_reader *r, char text[64]) {
   return text;
 }
 
-/* Lines may be any bytes: there the byte order mark counts only before an ASCII character. */
+/* Lines may be any bytes: there the byte order mark counts only before a printable one. */
 bool key_reader_is_utf16(const key_reader *r, const uint8_t *p, size_t len) {
   bool lines = r->framing == FRAME_LINES && r->terminator == '\n';
   if (len < 4 || !(lines || reader_has_columns(r))) return false;
   bool little = p[0] == 0xff && p[1] == 0xfe, big = p[0] == 0xfe && p[1] == 0xff;
-  bool ascii = little ? p[2] != 0 && p[3] == 0 : p[2] == 0 && p[3] != 0;
+  uint8_t low = little ? p[2] : p[3], high = little ? p[3] : p[2];
+  bool ascii = low >= 0x20 && low < 0x7f && high == 0;
   return (little || big) && (ascii || !lines);
 }
 

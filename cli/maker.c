@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "numbers.h"
+
 bool can_add(nay_kind kind) {
   return kind == NAY_AUTO || (nay_kind_traits(kind) & NAY_CAN_ADD) != 0;
 }
@@ -21,10 +23,42 @@ nay_filter *new_filter(const nay_format *format, const nay_params *params) {
   return f;
 }
 
+#define COPIES_MOST 8 /* of one key in a cuckoo filter: two buckets of four */
+
+/* The key of a batch that is in the filter as often as it can be, or NULL. */
+static const uint8_t *full_of_copies(const nay_filter *f, const key_batch *b, size_t *len) {
+  for (size_t i = 0; i < b->n; i++) {
+    uint64_t count = 0;
+    *len = b->lens[i];
+    bool known = nay_filter_count(f, b->keys[i], *len, &count) == NAY_OK;
+    if (known && count >= COPIES_MOST) return b->keys[i];
+  }
+  return NULL;
+}
+
+_Noreturn void full(const nay_filter *f, const key_batch *b) {
+  nay_stats s = {.nkeys = 0};
+  size_t len;
+  char text[80];
+  nay_filter_stats(f, &s);
+  const uint8_t *key = s.kind == NAY_CUCKOO ? full_of_copies(f, b, &len) : NULL;
+  if (key != NULL) {
+    die(EXIT_TROUBLE,
+        "'%s' comes more than %d times, and a cuckoo filter holds at most %d copies of a key: "
+        "drop the repeats first (nay uniq), or take another family with -t",
+        escape_text(key, len, text, sizeof text), COPIES_MOST, COPIES_MOST);
+  }
+  if (s.nkeys == 0) die(EXIT_TROUBLE, "the filter is full: build it again with more room");
+  die(EXIT_TROUBLE,
+      "the filter is full: it was planned for %s and holds about %s; build it again with a larger "
+      "-n",
+      COUNTED(s.nkeys, "key"), COUNTED(s.nkeys_estimated, "key"));
+}
+
 void add_all(nay_filter *f, key_stream *s) {
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
     nay_status status = nay_filter_add_hash_many(f, b->lo, b->hi, b->n, NULL);
-    if (status == NAY_EFULL) die(EXIT_TROUBLE, "the filter is full: plan for more keys with -n");
+    if (status == NAY_EFULL) full(f, b);
     if (status != NAY_OK) die(EXIT_TROUBLE, "cannot add: %s", nay_status_text(status));
   }
 }

@@ -18,6 +18,9 @@ nay_filter *new_filter(const nay_format *format, const nay_params *params);
 /* add_all: adds every key of the stream. */
 void add_all(nay_filter *f, key_stream *s);
 
+/* full: death with the reason why the keys of a batch did not fit. */
+_Noreturn void full(const nay_filter *f, const key_batch *b);
+
 /* can_add: whether a family (or the one that auto will pick) takes adds. */
 bool can_add(nay_kind kind);
 

@@ -23,7 +23,7 @@
    CMD_EXTRACT)
 #define TELLING                                                                                  \
   (CMD_PLAN | CMD_BUILD | CMD_ADD | CMD_REMOVE | CMD_CHECK | CMD_INFO | CMD_VERIFY | CMD_MERGE | \
-   CMD_FOLD | CMD_CONVERT | CMD_UNIQ | CMD_BENCH | CMD_SST | CMD_EXTRACT)
+   CMD_FOLD | CMD_CONVERT | CMD_UNIQ | CMD_DIFF | CMD_COMMON | CMD_BENCH | CMD_SST | CMD_EXTRACT)
 #define JUDGING                                                                                  \
   (CMD_BUILD | CMD_ADD | CMD_REMOVE | CMD_CHECK | CMD_INFO | CMD_VERIFY | CMD_MERGE | CMD_FOLD | \
    CMD_CONVERT | CMD_UNIQ | CMD_DIFF | CMD_COMMON)
@@ -349,6 +349,16 @@ static void options_check_operands(const options *o) {
   }
 }
 
+/* Two documents on one standard output would be none. */
+static void options_check_stdout(const options *o) {
+  unsigned bit = o->command->bit;
+  bool by_default = o->out == NULL && (bit & (CMD_BUILD | CMD_MERGE | CMD_CONVERT)) != 0;
+  bool asked = o->out != NULL && strcmp(o->out, "-") == 0;
+  if (o->json && (by_default || asked)) {
+    die(EXIT_TROUBLE, "--json writes to standard output, and so would the result: use -o FILE");
+  }
+}
+
 void options_parse(const command *c, int argc, char **argv, options *o) {
   char letters[2 * NROWS + 2];
   struct option longs[NROWS + 1];
@@ -368,7 +378,10 @@ void options_parse(const command *c, int argc, char **argv, options *o) {
   }
   o->operands = argv + optind;
   o->noperands = argc - optind;
-  if (!o->help) options_check_operands(o);
+  if (!o->help) {
+    options_check_operands(o);
+    options_check_stdout(o);
+  }
 }
 
 /* ---- params ---- */

@@ -111,6 +111,36 @@ int exit_worse(int a, int b) {
   return a > b ? a : b;
 }
 
+/* The fields of nay_params that options set, by the names that people know them by. */
+static const char *const words_fields[][2] = {
+    {"nkeys", "-n"},   {"fpr", "-p"},      {"bits_per_key", "-b"},
+    {"nbytes", "-M"},  {"k", "--probes"},  {"fold", "--fold"},
+    {"threads", "-T"}, {"seed", "--seed"}, {"nbits", "the number of bits"},
+};
+
+/* The library speaks of fields: here they are options. Only whole words that it sets apart. */
+static void words_of_options(const char *what, char text[DIAG_TEXT]) {
+  size_t used = 0;
+  for (const char *p = what; *p != '\0' && used < DIAG_TEXT - 1;) {
+    size_t len = strspn(p, "abcdefghijklmnopqrstuvwxyz_");
+    const char *word = p;
+    size_t shown = len > 0 ? len : 1;
+    for (size_t i = 0; i < sizeof words_fields / sizeof words_fields[0]; i++) {
+      const char *field = words_fields[i][0];
+      bool first = p == what || (p - what > 3 && strncmp(p - 3, "or ", 3) == 0);
+      bool verb = strcmp(field, "fold") == 0 && !first;
+      if (len != strlen(field) || strncmp(p, field, len) != 0 || verb) continue;
+      word = words_fields[i][1];
+      shown = strlen(word);
+    }
+    if (shown > DIAG_TEXT - 1 - used) shown = DIAG_TEXT - 1 - used;
+    memcpy(text + used, word, shown);
+    used += shown;
+    p += len > 0 ? len : 1;
+  }
+  text[used] = '\0';
+}
+
 const char *diag_text(nay_status status, const nay_diag *diag, char text[DIAG_TEXT]) {
   if (diag == NULL || diag->what == NULL) {
     snprintf(text, DIAG_TEXT, "%s", nay_status_text(status));
@@ -119,7 +149,7 @@ const char *diag_text(nay_status status, const nay_diag *diag, char text[DIAG_TE
   } else if (exit_of(status) == EXIT_DAMAGED) {
     snprintf(text, DIAG_TEXT, "%s (at byte %llu)", diag->what, (unsigned long long)diag->offset);
   } else {
-    snprintf(text, DIAG_TEXT, "%s", diag->what);
+    words_of_options(diag->what, text);
   }
   return text;
 }

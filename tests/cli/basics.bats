@@ -49,12 +49,12 @@ load common
   timeout 10 nay check -q f.nay < <(yes 5)
 }
 
-@test "check --json: one object per key" {
+@test "check -a --json: one object per key" {
   seq 10 | nay build -q -n 10 -p 1e-9 -o f.nay
-  run -0 nay check --json f.nay <<< $'5\nx'
+  run -0 nay check -a --json f.nay <<< $'5\nx'
   [ "${lines[0]}" = '{"key":"5","maybe":true}' ]
   [ "${lines[1]}" = '{"key":"x","maybe":false}' ]
-  printf '\xff\n' | nay check --json f.nay > out || true
+  printf '\xff\n' | nay check -v --json f.nay > out || true
   [ "$(jq -r .key.b64 out)" = "/w==" ]
 }
 
@@ -182,7 +182,7 @@ load common
 
 @test "trouble is status 2: no file, a folder, no operand, bad numbers" {
   run -2 nay check missing.nay <<< 1
-  [[ $output == "nay check: cannot open missing.nay: No such file or directory" ]]
+  [[ $output == "nay check: missing.nay: cannot be opened: No such file or directory" ]]
   run -2 nay info .
   run -2 nay check
   [[ $output == "nay check: missing operand; usage: nay check [options] FILTER [KEYFILE...]" ]]

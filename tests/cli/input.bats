@@ -107,7 +107,7 @@ codecs="gzip zstd xz bzip2 lz4"
     done
     for how in -0 --no-decompress; do nay uniq $how wide > /dev/null; done
   done
-  printf '\xff\xfe\xfd\n\xfe\xff\n' | nay uniq -c | grep -qx 2 # binary keys are keys
+  printf '\xff\xfe\n\0\n\xfe\xff\n' | nay uniq -c | grep -qx 3 # binary keys are keys
 }
 
 @test "rows before a bad one are answered, and the message has its line" {

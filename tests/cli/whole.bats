@@ -53,7 +53,7 @@ load common
     seq 41 60 | nay remove -q g.nay
     [ "$(seq 100 | nay check -c g.nay)" -eq 80 ]
     run -1 nay remove g.nay <<< absent
-    [[ $output == *"1 keys were not in the filter"* ]]
+    [[ $output == *"not in the filter: 1 key"* ]]
   done
 }
 
