@@ -72,7 +72,7 @@ static nay_status block_bad(nay_diag *diag, uint32_t at) {
   return nay__fail(diag, NAY_ECORRUPT, "a block has an entry that does not fit", at);
 }
 
-static inline bool block_entry(const nay_block *b, uint32_t at, nay_entry *e) {
+NAY_INLINE bool block_entry(const nay_block *b, uint32_t at, nay_entry *e) {
   const uint8_t *p = b->bytes + at, *end = b->bytes + b->end;
   p = nay__varint32_load(p, end, &e->shared);
   if (p == NULL || (p = nay__varint32_load(p, end, &e->unshared)) == NULL) return false;
@@ -182,21 +182,31 @@ nay_status nay__block_find(const nay_block *b, nay_order order, const nay_target
 
 /* ---- walking ---- */
 
-/* Takes the entry at `at`, whose predecessor is the cursor's present key. */
+/* The entry at `at`, whose predecessor is the cursor's present key; the key can be put together. */
+static nay_status cursor_load(const nay_cursor *c, uint32_t at, nay_diag *diag, nay_entry *e) {
+  if (!block_entry(&c->block, at, e) || e->shared > c->key.len) return block_bad(diag, at);
+  uint64_t len = (uint64_t)e->shared + e->unshared;
+  if (c->order == NAY_ORDER_INTERNAL && len < NAY_TRAILER) return block_bad(diag, at);
+  return NAY_OK;
+}
+
+/* Puts the key of that entry together. */
+static nay_status cursor_accept(nay_cursor *c, const nay_entry *e, nay_diag *diag) {
+  c->key.len = e->shared;
+  if (nay__buffer_append(&c->key, e->suffix, e->unshared, c->allocator) != NAY_OK) {
+    return nay__fail(diag, NAY_ENOMEM, "no memory for a key", e->at);
+  }
+  c->entry = *e;
+  c->valid = true;
+  return NAY_OK;
+}
+
 static nay_status cursor_take(nay_cursor *c, uint32_t at, nay_diag *diag) {
   nay_entry e;
   c->valid = false;
   if (at >= c->block.end) return at == c->block.end ? NAY_ENOENT : block_bad(diag, at);
-  if (!block_entry(&c->block, at, &e) || e.shared > c->key.len) return block_bad(diag, at);
-  uint64_t len = (uint64_t)e.shared + e.unshared;
-  if (c->order == NAY_ORDER_INTERNAL && len < NAY_TRAILER) return block_bad(diag, at);
-  c->key.len = e.shared;
-  if (nay__buffer_append(&c->key, e.suffix, e.unshared, c->allocator) != NAY_OK) {
-    return nay__fail(diag, NAY_ENOMEM, "no memory for a key", at);
-  }
-  c->entry = e;
-  c->valid = true;
-  return NAY_OK;
+  NAY_TRY(cursor_load(c, at, diag, &e));
+  return cursor_accept(c, &e, diag);
 }
 
 static nay_status cursor_restart(nay_cursor *c, uint32_t restart, nay_diag *diag) {
@@ -297,16 +307,13 @@ static nay_status check_entries(nay_cursor *c, const nay_buffer *above, nay_diag
   uint32_t restart = 0;
   for (uint32_t at = 0; at < b->end; at = c->entry.next) {
     nay_entry e;
-    if (!block_entry(b, at, &e)) return block_bad(diag, at);
+    NAY_TRY(cursor_load(c, at, diag, &e));
     if (restart < b->nrestarts && block_restart(b, restart) == at) {
       if (e.shared != 0) return block_bad(diag, at);
       restart++;
     }
-    if (e.shared > c->key.len) return block_bad(diag, at);
-    bool internal = c->order == NAY_ORDER_INTERNAL;
-    if (internal && (uint64_t)e.shared + e.unshared < NAY_TRAILER) return block_bad(diag, at);
     if (at != 0 && !check_ascends(c->order, &c->key, &e)) return check_order(diag, at);
-    NAY_TRY(cursor_take(c, at, diag));
+    NAY_TRY(cursor_accept(c, &e, diag));
     if (at == 0 && above != NULL &&
         nay__order(c->order, above->at, above->len, c->key.at, c->key.len) >= 0) {
       return check_order(diag, at);
