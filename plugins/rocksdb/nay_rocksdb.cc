@@ -84,7 +84,7 @@ class Reader : public rocksdb::FilterBitsReader {
 /* ---- making ---- */
 
 /*
- * One builder makes all filters of a table, one after the other. What RocksDB 7.0 to 9.5 calls:
+ * One builder makes all filters of a table, one after the other. What RocksDB 7.8 calls:
  *
  *   full        AddKey* EstimateEntriesAdded Finish MaybePostVerify, then the destructor; no Finish
  *               where no key was added

@@ -328,9 +328,9 @@ bool matrix_possible(const matrix_config *c) {
   bool timestamps = c->at[MATRIX_COMPARATOR] == kTimestamps;
   unsigned history = c->at[MATRIX_HISTORY];
   if (timestamps && (history == kRangeDeletes || history == kMerges || history == kMixed)) {
-    return false; /* 7.8 has neither with timestamps */
+    return false; /* 7.8: no Merge with timestamps; the others are not written here */
   }
-  if (timestamps && c->at[MATRIX_ORIGIN] != 0) return false;    /* nor ingestion */
+  if (timestamps && c->at[MATRIX_ORIGIN] != 0) return false;    /* likewise */
   return c->at[MATRIX_LAYOUT] == 0 || c->at[MATRIX_INDEX] == 0; /* partitions: two levels */
 }
 

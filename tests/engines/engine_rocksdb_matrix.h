@@ -51,7 +51,7 @@ typedef struct matrix_result {
   char first[200];      /* the first wrong one, in words */
 } matrix_result;
 
-/* False: RocksDB does not have this combination (its own restrictions, not ours). */
+/* False: RocksDB does not have this combination, or it is not written here (timestamps). */
 bool matrix_possible(const matrix_config *config);
 /* Whether RocksDB has filters to ask there. */
 bool matrix_filters(const matrix_config *config);
