@@ -82,10 +82,12 @@ static nay_filter *make_unknown(const options *o, const nay_format *format,
   nay_builder *builder;
   nay_params p = *params;
   nay_plan plan;
+  p.threads = options_threads(o);
   if (p.nkeys == 0) p.nkeys = 1;
   if (format == NULL) format = nay_format_find("nay");
   nay_status status = nay_format_plan(format, &p, &diag, &plan); /* for its diag */
-  if (status == NAY_OK) status = nay_format_builder(format, params, NULL, &diag, &builder);
+  p.nkeys = params->nkeys;
+  if (status == NAY_OK) status = nay_format_builder(format, &p, NULL, &diag, &builder);
   if (status != NAY_OK) make_failed(status, &diag);
   key_stream *s = stream_open(o, paths, npaths, NULL);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {

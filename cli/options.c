@@ -179,7 +179,10 @@ static const option_row rows[] = {
      NULL},
     {"json", 0, NULL, OPTION_FLAG, AT(json), TELLING, "write JSON to standard output", NULL},
     {"threads", 'T', "N", OPTION_COUNT, AT(threads), KEYED,
-     "1: do everything in one thread (default 2)", NULL},
+     "threads that build a static filter, 0: one for each CPU (default 2); reading and hashing "
+     "take "
+     "one beside the one that adds or asks, and with 1 none",
+     NULL},
     {"quiet", 'q', NULL, OPTION_FLAG, AT(quiet), CMD_ANY & ~(CMD_CHECK | CMD_UNIQ),
      "only errors, and warnings of a rate above the promise, on standard error", NULL},
     {"strict", 0, NULL, OPTION_FLAG, AT(strict), JUDGING,
@@ -397,6 +400,13 @@ static uint64_t options_seed(const char *text) {
   }
   if (!number_count(text, &seed)) die(EXIT_TROUBLE, "--seed: '%s' is not a number", text);
   return seed;
+}
+
+uint32_t options_threads(const options *o) {
+  if (o->threads > 256) die(EXIT_TROUBLE, "-T: at most 256 threads");
+  if (o->threads != 0) return (uint32_t)o->threads;
+  long n = sysconf(_SC_NPROCESSORS_ONLN);
+  return n < 1 ? 1 : n > 256 ? 256 : (uint32_t)n;
 }
 
 nay_params options_params(const options *o, double default_fpr) {

@@ -104,6 +104,9 @@ void options_parse(const command *c, int argc, char **argv, options *o);
 /* options_params: what the sizing options ask for; the default rate when they ask for nothing. */
 nay_params options_params(const options *o, double default_fpr);
 
+/* options_threads: what -T asks for; 0 stands for the number of CPUs. At most 256. */
+uint32_t options_threads(const options *o);
+
 /* options_row_title: "-n, --nkeys=COUNT". */
 #define ROW_TITLE 64
 const char *options_row_title(const option_row *row, char title[ROW_TITLE]);

@@ -1,7 +1,9 @@
-# What `cmake --install` writes: public headers, both libraries, nay.pc, the CMake package.
+# What `cmake --install` writes: public headers, both libraries, nay.pc, the CMake package, libnay(3).
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "nay*.h")
 install(TARGETS nay_static nay_shared EXPORT nay-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+
+install(FILES doc/man/libnay.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
 
 set(nay_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/nay)
 install(EXPORT nay-targets NAMESPACE nay:: DESTINATION ${nay_cmake_dir})

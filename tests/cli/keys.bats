@@ -174,6 +174,39 @@ PY
   cmp <(nay check -T 1 one.nay probe) <(nay check -T 2 one.nay probe)
 }
 
+@test "-T N: static filters are built by N threads, the same bytes by each number" {
+  cat > count.c <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+static int started;
+int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*run)(void *), void *with) {
+  int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = dlsym(RTLD_NEXT, "pthread_create");
+  __atomic_add_fetch(&started, 1, __ATOMIC_RELAXED);
+  return real(t, a, run, with);
+}
+__attribute__((destructor)) static void say(void) {
+  FILE *f = fopen(getenv("COUNT"), "w");
+  if (f != NULL) fprintf(f, "%d\n", started);
+}
+C
+  gcc -shared -fPIC -o count.so count.c -ldl
+  seq 3000000 > keys
+  for threads in 1 2 5; do
+    COUNT=$PWD/count.$threads LD_PRELOAD=$PWD/count.so nay build -q -f -T $threads -t fuse -b 9 -o $threads.nay keys
+  done
+  cmp 1.nay 2.nay
+  cmp 1.nay 5.nay
+  [ "$(cat count.1)" -eq 0 ]
+  [ "$(cat count.2)" -ge 2 ] # one that reads, one that builds beside the caller
+  [ "$(cat count.5)" -ge 5 ] # one that reads, four beside the caller
+  run -2 nay build -q -T 257 -t fuse -o x.nay keys
+  [[ $output == *"-T: at most 256 threads"* ]]
+  nay build -q -T 0 -t fuse -b 9 keys | cmp - 1.nay
+}
+
 @test "a slow pipe is answered at once" {
   built a b
   mkfifo in

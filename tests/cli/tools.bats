@@ -79,6 +79,7 @@ commands() { nay help | sed -n 's/^  \([a-z]*\) .*/\1/p' | head -n 18; }
     nay man --markdown "$command" | diff "$source/doc/man/nay-$command.1.md" -
     nay man "$command" | diff "$source/doc/man/nay-$command.1" -
   done
+  python3 "$source/tools/man3.py" | diff "$source/doc/man/libnay.3" -
   nay man --markdown | diff "$source/doc/man/nay.1.md" -
   nay man | diff "$source/doc/man/nay.1" -
 }

@@ -38,6 +38,15 @@ soname() { readelf -d "$root/lib/libnay.so" | grep SONAME | grep -F "[libnay.so.
 ok "the SONAME is libnay.so.${version%.*}" soname
 links() { [ -L "$root/lib/libnay.so" ] && [ -L "$root/lib/libnay.so.${version%.*}" ] && [ -f "$root/lib/libnay.so.$version" ]; }
 ok "libnay.so and libnay.so.${version%.*} lead to libnay.so.$version" links
+manual() { # every page of doc/man, where man finds it
+  local page missing=0
+  for page in "$source_dir"/doc/man/*.[1-8]; do
+    [ "${page##*.}" = 1 ] && [ ! -x "$build/cli/nay" ] && continue
+    cmp "$page" "$root/share/man/man${page##*.}/${page##*/}" || missing=1
+  done
+  [ -f "$root/share/man/man3/libnay.3" ] && [ $missing = 0 ]
+}
+ok "every page of the manual is installed" manual
 if [ -x "$build/cli/nay" ]; then
   command_works() { [ "$(LD_LIBRARY_PATH=$root/lib "$root/bin/nay" --version | head -n 1)" = "nay $version" ]; }
   ok "the nay command is installed and says its version" command_works
