@@ -496,7 +496,7 @@ typedef struct nay_stats {
   nay_kind kind;
   nay_hash_kind hash;
   uint32_t k;
-  uint64_t nkeys;         /* planned; 0 when it was made from nbits alone */
+  uint64_t nkeys;         /* planned; 0: unknown, as when it was made from nbits alone */
   double nkeys_estimated; /* maximum likelihood, from the bits */
   uint64_t nbits;         /* payload, as in the plan */
   uint64_t nbits_set;
@@ -634,8 +634,8 @@ NAY_API void nay_decoder_free(nay_decoder *decoder);
 /*
  * nay_filter_save: replaces the file atomically: after a crash it is the old one or the new one. A
  * symbolic link keeps pointing where it did, an existing file keeps its permissions; a new one that
- * stores its key (NAY_STORE_KEY) can be read by its owner alone. See nay_file_replace. NAY_EIO: diag
- * says which step failed and errno; the old file and the filter are as they were.
+ * stores its key (NAY_STORE_KEY) can be read by its owner alone. See nay_file_replace. NAY_EIO:
+ * diag says which step failed and errno; the old file and the filter are as they were.
  */
 NAY_API nay_status nay_filter_save(const nay_filter *filter, const char *path, nay_diag *diag);
 

@@ -145,7 +145,8 @@ static nay_status builder_make_empty(const nay_builder *b, uint64_t nkeys, nay_f
   } else {
     nay_params p = b->params;
     nay_hasher same;
-    p.nkeys = nkeys != 0 ? nkeys : 1; /* the empty set gets the smallest filter */
+    if (nkeys == 0) nkeys = 1; /* the empty set gets the smallest filter, and so says its plan */
+    p.nkeys = nkeys;
     NAY_TRY(nay__resolve(&p, NULL, &family, &shape, &same));
   }
   NAY_TRY(

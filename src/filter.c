@@ -624,8 +624,8 @@ nay_status nay_filter_stats(const nay_filter *f, nay_stats *stats) {
   if (f->nkeys != 0 && !derived) {
     s.utilisation = census.nkeys / (double)f->nkeys;
     /* 5 %: an estimate from bits is within 1 % even for a few hundred keys; below that, a key or
-     * two */
-    s.overloaded = census.nkeys > 1.05 * (double)f->nkeys + 2;
+     * two; one key sets bits that cannot be taken for two */
+    s.overloaded = census.nkeys > 1.05 * (double)f->nkeys + (f->nkeys == 1 ? 0.5 : 2);
   }
   if (f->family->describe != NULL) f->family->describe(f, &s);
   *stats = s;

@@ -184,7 +184,9 @@ static void rb_bloom_describe(const nay_filter *f, nay_stats *stats) {
     stats->fpr_planned += at.link.error;
   }
   if (stats->fpr_planned > 1) stats->fpr_planned = 1;
+  if (stats->nkeys == 0) return;
   stats->utilisation = stats->nkeys_estimated / (double)stats->nkeys;
+  stats->overloaded = stats->nkeys_estimated > 1.05 * (double)stats->nkeys + 2; /* as filter.c */
 }
 
 const nay_family nay__family_rb_bloom = {

@@ -413,6 +413,39 @@ static void stats_know_the_load(void **state) {
 }
 
 /* Only like joins like; nothing of the target changes. */
+/* A header that tells what a filter was planned for is believed, through files, copies and views.
+ */
+static void headers_tell_the_plan(void **state) {
+  (void)state;
+  static const char *const tell[] = {"nori", "redisbloom-bf", "redis-dump-bf"};
+  for (size_t i = 0; i < 3; i++) {
+    const nay_format *format = nay_format_find(tell[i]);
+    nay_params p = {.nkeys = 1000, .bits_per_key = 10};
+    nay_filter *f, *g;
+    nay_stats before, after;
+    uint8_t bytes[8192];
+    size_t len;
+    assert_ok(nay_format_new(format, &p, NULL, NULL, &f));
+    assert_ok(nay_filter_stats(f, &before));
+    assert_ok(nay_format_encode(format, f, bytes, sizeof bytes, &len));
+    assert_ok(nay_format_decode(format, bytes, len, NULL, NULL, &g));
+    assert_ok(nay_filter_stats(g, &after));
+    assert_int_equal(after.nkeys, 1000);
+    assert_true(after.fpr_planned > 0 && after.fpr_planned == before.fpr_planned);
+    assert_false(after.overloaded);
+    bool full = false; /* RedisBloom's takes no more than planned */
+    for (uint64_t j = 0; j < 1500; j++) {
+      uint8_t key[KEY_MAX];
+      full |= nay_filter_add(g, key, key_sequential(j, key), NULL) == NAY_EFULL;
+    }
+    assert_ok(nay_filter_stats(g, &after));
+    assert_int_equal(after.overloaded, !full);
+    if (!full) assert_true(after.fpr_now > 1.5 * after.fpr_planned && after.utilisation > 1.4);
+    nay_filter_free(f);
+    nay_filter_free(g);
+  }
+}
+
 static void unlike_filters_do_not_mix(void **state) {
   nay_filter *a = make(*state, 400, 10);
   add_range(a, 0, 100);
@@ -573,6 +606,7 @@ int main(void) {
       TEST(limits_of_single_layouts),
       TEST(plans),
       TEST(a_rate_becomes_whole_bits),
+      TEST(headers_tell_the_plan),
       TEST(native_is_a_format_too),
   };
   size_t n = 8;
