@@ -10,10 +10,10 @@
 
 /*
  * What chance explains: the number of keys is estimated from the bits, with a standard deviation of
- * about sqrt(n / 2k); four of them, and two keys for very small filters.
+ * about sqrt(n / 2k); four of them, and half a key for very small filters.
  */
 static double promise_slack(const nay_stats *s) {
-  return s->k == 0 ? 2 : 4 * sqrt((double)s->nkeys * 0.5 / s->k) + 2;
+  return s->k == 0 ? 0.5 : 4 * sqrt((double)s->nkeys * 0.5 / s->k) + 0.5;
 }
 
 /* A small filter within its plan may have a higher rate than expected, by chance: no reproach. */

@@ -82,8 +82,10 @@ WARNING='warning: * has a false-positive rate of *[%0-9], above the promised *[%
   filters
   for command in $(commands); do
     row "$command"
-    [[ $command == check || $command == convert ]] && continue # no object about the filter
+    [ "$command" != check ] || continue # an object for each key
     { [ -n "$bad" ] && has "$command" --json; } || continue
+    # with -c these write one object, without it one for each key
+    [[ $command != diff && $command != common ]] || bad="-c $bad" good="-c $good"
     # shellcheck disable=SC2086
     run --separate-stderr nay "$command" --json $bad
     echo "$command: $output"
