@@ -283,7 +283,7 @@ static void builder_sort_hashes(const nay_builder *b, uint64_t *hashes, size_t n
  * depends on all their bits.
  */
 static size_t builder_arrange(const nay_builder *b, uint64_t *hashes, size_t n) {
-  const uint64_t g = 0x9e3779b97f4a7c15u, inverse = 0xf1de83e19937733du; /* modulo 2^64 */
+  const uint64_t g = NAY_G64, inverse = NAY_G64_INVERSE; /* modulo 2^64 */
   bool spread = b->family != NULL && b->family->ordered;
   for (size_t i = 0; spread && i < n; i++) hashes[i] *= g;
   builder_sort_hashes(b, hashes, n);

@@ -310,7 +310,7 @@ nay_status nay__partition_recount(nay_partition *p) {
 
 static uint64_t partition_digest(const uint64_t *x, uint64_t n) {
   uint64_t sum = 0; /* of mixed words: the order does not matter */
-  for (uint64_t i = 0; i < n; i++) sum += nay_hash_mix(x[i] ^ NAY_STATIC_G);
+  for (uint64_t i = 0; i < n; i++) sum += nay_hash_mix(x[i] ^ NAY_G64);
   return sum;
 }
 

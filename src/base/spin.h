@@ -11,6 +11,7 @@
 
 #include "base/base.h"
 #include "base/compiler.h"
+#include "base/patterns.h"
 
 /* 4096: with 32 adders the chance that two meet in a stripe by accident is 12 %, and they wait for
  * one add; the array is a page of memory. */
@@ -21,7 +22,7 @@ void nay__spin_wait(uint8_t *lock);
 
 /* nay__spin_lock: the lock of a thing by its number, taken; hand it back to nay__spin_unlock. */
 static inline uint8_t *nay__spin_lock(uint8_t *locks, uint64_t thing) {
-  uint8_t *lock = locks + (thing * 0x9e3779b97f4a7c15u >> 52);
+  uint8_t *lock = locks + (thing * NAY_G64 >> 52);
   if (NAY_UNLIKELY(nay__atomic_swap8(lock, 1) != 0)) nay__spin_wait(lock);
   return lock;
 }

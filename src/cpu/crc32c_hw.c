@@ -8,7 +8,7 @@
  * for n bytes is x^(8 n - 33).
  */
 #include "cpu/crc32c.h"
-#include "cpu/kernels_simd.h"
+#include "cpu/groups.h"
 
 #if NAY_HAS_X86_KERNELS
 

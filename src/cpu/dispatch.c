@@ -1,6 +1,6 @@
 /* dispatch.c - which kernels this CPU runs. The only file that asks what the CPU can do. */
 #include "cpu/crc32c.h"
-#include "cpu/kernels_simd.h"
+#include "cpu/groups.h"
 
 #if NAY_HAS_X86_KERNELS
 /*

@@ -18,11 +18,7 @@
 
 #include "base/base.h"
 #include "base/compiler.h"
-
-#define NAY_BLOCK_BITS 512u
-#define NAY_BLOCK_BYTES 64u
-#define NAY_G64 0x9e3779b97f4a7c15u
-#define NAY_G32 0x9e3779b9u
+#include "base/patterns.h"
 
 /*
  * Bytes of a filter that is far: more than its share of a last level of cache. Several lines of a

@@ -17,7 +17,7 @@
  *
  * Which rows are taken depends on the set alone, slots of empty rows are 0, and the rest follows:
  * the order of the keys leaves no trace. They are sorted by their first slot, roughly, for the
- * cache and for the CPUs that eliminate eight slots at a time (cpu/kernels_band.c).
+ * cache and for the CPUs that eliminate eight slots at a time (cpu/banding_avx512.c).
  *
  * Homogeneous [2]: when no seed works, all results are made 0 and the slots of empty rows random.
  * That has always a solution. It would need 1.05 n slots to keep the rate, so here it is a last

@@ -14,8 +14,8 @@ typedef struct nay_pattern {
 static inline nay_pattern nay__block_pattern(uint64_t hash, uint32_t k) {
   nay_pattern p = {{0}};
   uint32_t h = (uint32_t)hash;
-  for (uint32_t i = 0; i < k; i++, h *= 0x9e3779b9u) { /* as in cpu/kernels.h */
-    uint32_t bit = h >> 23;
+  for (uint32_t i = 0; i < k; i++, h *= NAY_G32) {
+    uint32_t bit = h >> NAY_BLOCK_BIT_SHIFT;
     p.word[bit >> 6] |= (uint64_t)1 << (bit & 63);
   }
   return p;

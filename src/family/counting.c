@@ -341,7 +341,7 @@ static NAY_NOINLINE bool counting_rest(const counting_table *t, uint64_t block, 
   uint64_t mask[COUNTING_GROUPS] = {0};
   bool fresh = false;
   for (uint32_t h = (uint32_t)hash; left != 0; left >>= 1, h *= NAY_G32) {
-    mask[h >> 29] |= (left & 1) << (h >> 23 & 63);
+    mask[h >> NAY_BLOCK_WORD64_SHIFT] |= (left & 1) << (h >> NAY_BLOCK_BIT_SHIFT & 63);
   }
   for (unsigned g = 0; g < COUNTING_GROUPS; g++) {
     if (mask[g] == 0) continue;

@@ -39,7 +39,6 @@
 #include "math/elementary.h"
 #include "math/plan.h"
 
-#define CUCKOO_HEADER 64u
 #define CUCKOO_SLOTS 4u
 #define CUCKOO_TAIL 8u /* a tag is loaded as eight bytes */
 #define CUCKOO_MIN_TAG 6u
@@ -86,7 +85,7 @@ NAY_INLINE void cuckoo_set_width(cuckoo_table *t, bool narrow) {
 }
 
 static cuckoo_table cuckoo_open(const nay_shape *shape, uint8_t *payload, unsigned d) {
-  cuckoo_table t = {.slots = payload + CUCKOO_HEADER, .m = shape->nunits, .d = d};
+  cuckoo_table t = {.slots = payload + NAY_CUCKOO_HEADER, .m = shape->nunits, .d = d};
   t.low = cuckoo_low_bits(shape);
   t.spare = cuckoo_most_doublings(shape) - d;
   cuckoo_set_width(&t, t.low + t.spare <= 16);
@@ -103,7 +102,7 @@ static bool cuckoo_is_plain(const nay_shape *shape) { return (shape->extra & 0xf
 
 /* The same table for it, with what the compiler then knows: no doublings, no spare bits, narrow. */
 NAY_INLINE cuckoo_table cuckoo_plain(const nay_bits *b, unsigned tag_bits) {
-  cuckoo_table t = {.slots = b->bytes + CUCKOO_HEADER, .m = b->nunits, .low = tag_bits};
+  cuckoo_table t = {.slots = b->bytes + NAY_CUCKOO_HEADER, .m = b->nunits, .low = tag_bits};
   cuckoo_set_width(&t, true);
   return t;
 }
@@ -116,7 +115,7 @@ static uint64_t cuckoo_nbits(const nay_shape *shape, unsigned d) {
 }
 
 static uint64_t cuckoo_nbytes(const nay_shape *shape, unsigned d) {
-  return CUCKOO_HEADER +
+  return NAY_CUCKOO_HEADER +
          nay__round_up(nay__ceil_div(cuckoo_nbits(shape, d), 8) + CUCKOO_TAIL, NAY_CACHE_LINE);
 }
 
@@ -194,7 +193,7 @@ typedef struct cuckoo_key {
  * 93 % load. Multiples of its square do not.
  */
 NAY_INLINE uint64_t cuckoo_alt(const cuckoo_table *t, uint64_t bucket, uint64_t low) {
-  uint64_t r = nay__reduce(low * low * 0x9e3779b97f4a7c15u, t->m) | 1, i = bucket >> t->d;
+  uint64_t r = nay__reduce(low * low * NAY_G64, t->m) | 1, i = bucket >> t->d;
   uint64_t alt = r - i, more = alt + t->m;
   alt = more < alt ? more : alt; /* r - i below 0 is a large number, and then the sum is small */
   return alt << t->d | (bucket & cuckoo_mask(t->d));
@@ -329,7 +328,7 @@ static nay_status cuckoo_double(nay_filter *f, const cuckoo_key *key) {
   if (most != 0 && nbytes > most) return NAY_EFULL;
   nay_memory fresh;
   NAY_TRY(nay__payload_new(f, nbytes, &fresh));
-  memcpy(fresh.at, f->bits.bytes, CUCKOO_HEADER);
+  memcpy(fresh.at, f->bits.bytes, NAY_CUCKOO_HEADER);
   nay__store64le(fresh.at + CUCKOO_AT_DOUBLINGS, from.d + 1);
   cuckoo_table to = cuckoo_open(&f->shape, fresh.at, from.d + 1);
   cuckoo_split(&from, &to);
@@ -456,8 +455,8 @@ static nay_status cuckoo_plan(const nay_params *p, nay_diag *diag, nay_shape *sh
       break;
     case NAY_BY_NBYTES:
       NAY_TRY(cuckoo_size_by_bytes(
-          p, (double)(p->nbytes - p->nbytes % NAY_CACHE_LINE) - CUCKOO_HEADER - CUCKOO_TAIL, diag,
-          &low, &s.nunits));
+          p, (double)(p->nbytes - p->nbytes % NAY_CACHE_LINE) - NAY_CUCKOO_HEADER - CUCKOO_TAIL,
+          diag, &low, &s.nunits));
       break;
     case NAY_BY_NBITS: NAY_TRY(cuckoo_size_by_nbits(p, diag, &low, &s.nunits)); break;
   }
@@ -500,7 +499,7 @@ static void cuckoo_recall(const nay_filter *f, nay_params *params) {
 
 /* Keeps the size it has grown to: the keys that come next are as many as those that went. */
 static nay_status cuckoo_clear(nay_filter *f) {
-  memset(f->bits.bytes + CUCKOO_HEADER, 0, f->nbytes - CUCKOO_HEADER);
+  memset(f->bits.bytes + NAY_CUCKOO_HEADER, 0, f->nbytes - NAY_CUCKOO_HEADER);
   nay__store64le(f->bits.bytes + CUCKOO_AT_NENTRIES, 0);
   return NAY_OK;
 }
@@ -623,7 +622,7 @@ static bool cuckoo_is_aimed(const nay_filter *f) {
 }
 
 static nay_cuckoo_map cuckoo_map(const nay_filter *f) {
-  return (nay_cuckoo_map){f->bits.bytes + CUCKOO_HEADER, f->shape.nunits,
+  return (nay_cuckoo_map){f->bits.bytes + NAY_CUCKOO_HEADER, f->shape.nunits,
                           cuckoo_low_bits(&f->shape)};
 }
 
@@ -726,7 +725,7 @@ static void cuckoo_describe(const nay_filter *f, nay_stats *stats) {
 
 static nay_status cuckoo_check(const nay_shape *shape, const uint8_t *payload, size_t len,
                                nay_diag *diag) {
-  if (len < CUCKOO_HEADER) return nay__fail(diag, NAY_ECORRUPT, "shorter than a header", 0);
+  if (len < NAY_CUCKOO_HEADER) return nay__fail(diag, NAY_ECORRUPT, "shorter than a header", 0);
   uint64_t d = nay__load64le(payload + CUCKOO_AT_DOUBLINGS), nentries = 0;
   if (d > cuckoo_most_doublings(shape) || cuckoo_nbytes(shape, (unsigned)d) != len) {
     return nay__fail(diag, NAY_ECORRUPT, "the payload's length does not fit its header",
@@ -737,7 +736,7 @@ static nay_status cuckoo_check(const nay_shape *shape, const uint8_t *payload, s
     return nay__fail(diag, NAY_ECORRUPT, "the payload is longer than its limit",
                      CUCKOO_AT_MAX_NBYTES);
   }
-  if (!nay__all_zero(payload + CUCKOO_AT_END, CUCKOO_HEADER - CUCKOO_AT_END)) {
+  if (!nay__all_zero(payload + CUCKOO_AT_END, NAY_CUCKOO_HEADER - CUCKOO_AT_END)) {
     return nay__fail(diag, NAY_ECORRUPT, "a reserved field is not zero", CUCKOO_AT_END);
   }
   cuckoo_table t = cuckoo_open(shape, (uint8_t *)(uintptr_t)payload, (unsigned)d);
@@ -745,14 +744,14 @@ static nay_status cuckoo_check(const nay_shape *shape, const uint8_t *payload, s
     uint64_t tag = cuckoo_get(&t, i * t.f);
     nentries += tag != 0;
     if (tag != 0 && (tag & cuckoo_mask(t.low)) == 0) {
-      return nay__fail(diag, NAY_ECORRUPT, "an impossible tag", CUCKOO_HEADER + (i * t.f >> 3));
+      return nay__fail(diag, NAY_ECORRUPT, "an impossible tag", NAY_CUCKOO_HEADER + (i * t.f >> 3));
     }
   }
   if (nentries != nay__load64le(payload + CUCKOO_AT_NENTRIES)) {
     return nay__fail(diag, NAY_ECORRUPT, "another number of tags than the header says",
                      CUCKOO_AT_NENTRIES);
   }
-  uint64_t nbits = cuckoo_nbits(shape, (unsigned)d), end = CUCKOO_HEADER + (nbits >> 3);
+  uint64_t nbits = cuckoo_nbits(shape, (unsigned)d), end = NAY_CUCKOO_HEADER + (nbits >> 3);
   bool clear = payload[end] >> (nbits & 7) == 0 && nay__all_zero(payload + end + 1, len - end - 1);
   return clear ? NAY_OK : nay__fail(diag, NAY_ECORRUPT, "padding is not zero", end);
 }

@@ -108,7 +108,7 @@ NAY_INLINE uint32_t nay__fuse_slots(nay_fuse_layout layout, const nay_fuse_view 
     at[2] = (at[0] + 2 * v->segment) ^ (nay__rotl64(w, 32) & mask);
   }
   if (layout == NAY_FUSE_4) {
-    at[3] = (at[0] + 3 * v->segment) ^ (nay__rotl64(w * NAY_STATIC_F, 16) & mask);
+    at[3] = (at[0] + 3 * v->segment) ^ (nay__rotl64(w * NAY_FINGERPRINT, 16) & mask);
   }
   return (uint32_t)(w & (((uint64_t)1 << bits) - 1));
 }

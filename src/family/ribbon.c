@@ -351,7 +351,7 @@ static uint64_t ribbon_test64(const nay_filter *f, const uint64_t *lo, const uin
 
 static unsigned ribbon_touch_bloom(const nay_filter *f, uint64_t x, const uint8_t **addresses) {
   nay_bits bits = nay__ribbon_bloom(f);
-  for (uint32_t i = 0; i < bits.k; i++, x *= 0x9e3779b97f4a7c15u) {
+  for (uint32_t i = 0; i < bits.k; i++, x *= NAY_G64) {
     addresses[i] = bits.bytes + (nay__reduce(x, bits.nunits) >> 3);
   }
   return bits.k;

@@ -23,7 +23,6 @@
 #define NAY_RIBBON_MAX_COLUMNS 32u
 #define NAY_RIBBON_HEADER 8u
 #define NAY_RIBBON_ENTRY 8u
-#define NAY_RIBBON_C 0xe7037ed1a0b428dbu   /* odd, above 2^63 */
 #define NAY_RIBBON_HOMOGENEOUS 0x80000000u /* in a seed: all results of the shard are 0 */
 
 /* nay_ribbon: a ribbon filter, unpacked. */
@@ -75,7 +74,7 @@ NAY_INLINE uint64_t nay__ribbon_column_of(const nay_ribbon *r, uint64_t block) {
 NAY_INLINE unsigned nay__ribbon_print_bit(unsigned column) { return column % 4 * 16 + column / 4; }
 
 NAY_INLINE nay_ribbon_row nay__ribbon_row_of(uint64_t x, const nay_ribbon_shard *s) {
-  uint64_t m = nay__remix(x, s->seed), lo, hi = nay__mul128(m, NAY_RIBBON_C, &lo);
+  uint64_t m = nay__remix(x, s->seed), lo, hi = nay__mul128(m, NAY_RIBBON_ROW, &lo);
   uint64_t print = nay__print_of(m);
   print ^= print >> 32; /* the low bits of a product are poor */
   uint32_t starts = s->nblocks * NAY_RIBBON_WIDTH - (NAY_RIBBON_WIDTH - 1);

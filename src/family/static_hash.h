@@ -3,21 +3,17 @@
  *
  *   x      = hash, or mix(hash ^ premix) when the filter has a premix
  *   shard  = floor(x * nshards / 2^64), the top bits of x
- *   m      = high half xor low half of (x ^ seed) * C: 64 bits that look new for each seed
+ *   m      = high half xor low half of (x ^ seed) * NAY_REMIX: 64 bits that look new for each seed
  *
  * Hashes come well mixed, so a premix is drawn only for sets that crowd some shards (hashes of the
  * caller's that are not what they should be). In a ribbon a seed is stored for each shard, 0 is the
  * first tried; fuse and xor have seed 0 and a factor for each shard instead (family/fuse.h).
  */
 #ifndef NAY_STATIC_HASH_H
-#define NAY_STATIC_HASH_H
 
 #include "base/bits.h"
 #include "base/compiler.h"
-
-#define NAY_STATIC_G 0x9e3779b97f4a7c15u
-#define NAY_STATIC_C 0xd6e8feb86659fd93u /* odd, 40 of 64 bits set */
-#define NAY_STATIC_F 0xa0761d6478bd642fu /* odd; for fingerprints */
+#include "base/patterns.h"
 
 NAY_INLINE uint64_t nay__premix(uint64_t hash, uint64_t premix) {
   return NAY_LIKELY(premix == 0) ? hash : nay_hash_mix(hash ^ premix);
@@ -26,11 +22,11 @@ NAY_INLINE uint64_t nay__premix(uint64_t hash, uint64_t premix) {
 NAY_INLINE uint64_t nay__shard_of(uint64_t x, uint64_t nshards) { return nay__reduce(x, nshards); }
 
 NAY_INLINE uint64_t nay__remix(uint64_t x, uint32_t seed) {
-  uint64_t low, high = nay__mul128(x ^ seed, NAY_STATIC_C, &low);
+  uint64_t low, high = nay__mul128(x ^ seed, NAY_REMIX, &low);
   return high ^ low;
 }
 
 /* nay__print_of: 64 bits for fingerprints; the top ones are the best. */
-NAY_INLINE uint64_t nay__print_of(uint64_t m) { return m * NAY_STATIC_F; }
+NAY_INLINE uint64_t nay__print_of(uint64_t m) { return m * NAY_FINGERPRINT; }
 
 #endif /* NAY_STATIC_HASH_H */

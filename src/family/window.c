@@ -41,7 +41,6 @@
 #define WINDOW_WORDS 16u
 #define WINDOW_MAX_GENERATIONS 16u
 #define WINDOW_DEFAULT 7u /* G = 8 fills words without a rest; a key stays 1/7 too long at most */
-#define WINDOW_G32 0x9e3779b9u
 
 enum {
   WINDOW_AT_NEWEST = 0,
@@ -92,7 +91,7 @@ NAY_INLINE uint64_t window_find(const nay_filter *f, const uint8_t *unit, uint64
   unsigned all = window_all(&f->shape), cells = 64 / all;
   uint64_t found = ((uint64_t)1 << all) - 1;
   uint32_t x = (uint32_t)hash;
-  for (uint32_t i = 0; i < f->shape.k && found != 0; i++, x *= WINDOW_G32) {
+  for (uint32_t i = 0; i < f->shape.k && found != 0; i++, x *= NAY_G32) {
     window_probe p = window_probe_of(x, cells, all);
     found &= nay__load64le(unit + p.word * 8) >> p.shift;
   }
@@ -155,7 +154,7 @@ static nay_status window_add(nay_filter *f, nay_hash h, bool *is_new) {
   }
   unsigned all = window_all(&f->shape), cells = 64 / all;
   uint32_t x = (uint32_t)h.lo;
-  for (uint32_t i = 0; i < f->shape.k; i++, x *= WINDOW_G32) {
+  for (uint32_t i = 0; i < f->shape.k; i++, x *= NAY_G32) {
     window_probe p = window_probe_of(x, cells, all);
     uint8_t *word = unit + p.word * 8;
     nay__store64le(word, nay__load64le(word) | (uint64_t)1 << (p.shift + newest));

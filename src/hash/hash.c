@@ -48,8 +48,8 @@ nay_hasher nay__hasher_seed(uint64_t seed) {
   return (nay_hasher){.kind = NAY_HASH_XXH3,
                       .seed = seed,
                       .nshort = NAY_SHORT_LENS,
-                      .first = NAY_SHORT_FIRST + seed,
-                      .last = NAY_SHORT_LAST - seed,
+                      .first = NAY_XXH3_FIRST + seed,
+                      .last = NAY_XXH3_LAST - seed,
                       .ntiny = NAY_TINY_LENS,
                       .flip = NAY_TINY_FLIP - stirred};
 }

@@ -14,6 +14,7 @@
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
+#include "base/patterns.h"
 
 /* What a hasher's `seed` says depends on the kind: XXH3's seed, or the check value of a secret key.
  */
@@ -60,9 +61,6 @@ static inline uint64_t nay__hash_xxh3(uint64_t seed, const void *key, size_t len
  */
 #define NAY_SHORT_MIN 9u
 #define NAY_SHORT_LENS 8u
-#define NAY_SHORT_FIRST 0x6782737bea4239b9u /* words of XXH3's default secret, xored */
-#define NAY_SHORT_LAST 0xaf56bc3b0996523au
-#define NAY_SHORT_PRIME 0x165667919e3779f9u
 #define NAY_TINY_MIN 4u
 #define NAY_TINY_LENS 5u
 #define NAY_TINY_FLIP 0xc73ab174c5ecd5a2u
@@ -77,7 +75,7 @@ NAY_INLINE uint64_t nay__hash_short(const nay_hasher *hasher, const void *key, s
   uint64_t low, a = nay__load64le(p) ^ hasher->first, b = nay__load64le(p + len - 8) ^ hasher->last;
   uint64_t high = nay__mul128(a, b, &low), x = len + nay__swap64(a) + b + (high ^ low);
   x ^= x >> 37;
-  x *= NAY_SHORT_PRIME;
+  x *= NAY_XXH3_PRIME;
   return x ^ x >> 32;
 }
 

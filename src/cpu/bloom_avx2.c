@@ -1,8 +1,8 @@
 /*
- * kernels_bloom_avx2.c - the classic Bloom with AVX2: positions four or eight at a time.
+ * bloom_avx2.c - the classic Bloom with AVX2: positions four or eight at a time.
  *
  * Without 64-bit products, h * G^i takes three of 32 by 32 bits, two of which only need their low
- * halves; with the two of kernels_bloom_avx512.c for reduce() that is some ten instructions for
+ * halves; with the two of bloom_avx512.c for reduce() that is some ten instructions for
  * four positions. The plain code is bound by its products, of which a cycle begins one. So:
  *
  *   test, add   four positions by a vector, the others (three of seven) plainly at the same time,
@@ -13,8 +13,8 @@
  *
  * Larger arrays take the plain way. Figures: doc/design/speed.md.
  */
-#include "cpu/kernels_bloom.h"
-#include "cpu/kernels_simd.h"
+#include "cpu/bloom_common.h"
+#include "cpu/groups.h"
 
 #if NAY_HAS_X86_KERNELS
 
@@ -24,7 +24,7 @@
 
 /* ---- four products ---- */
 
-static const uint64_t bloom4_powers[8] = NAY_G64_POWERS_0_TO_7;
+static const uint64_t bloom4_powers[8] = {NAY_G64_POWS_0_TO_7};
 
 BLOOM4_AVX2 NAY_INLINE __m256i bloom4_all(uint64_t x) { return _mm256_set1_epi64x((int64_t)x); }
 

@@ -1,5 +1,5 @@
 /*
- * kernels_gfni.c - adding many keys to a blocked filter by products of bit matrices.
+ * blocked_gfni.c - adding many keys to a blocked filter by products of bit matrices.
  *
  * A probe is a position of 9 bits, q c r: word q of the block, byte c of the word, bit r of the
  * byte. Eight probes i of a key, as three matrices of 8 x 8 bits in one word each:
@@ -19,7 +19,7 @@
  * loads among the stores before them by 12 bits of the address, and stores to random lines that
  * wait for their data would hold up loads that have nothing to do with them (twice as slow).
  */
-#include "cpu/kernels_simd.h"
+#include "cpu/groups.h"
 
 #if NAY_HAS_X86_KERNELS
 
@@ -34,10 +34,10 @@
 /* Dword d of row a: the power for probe 2 a + d / 8 of key d % 8. */
 #define GFNI_EIGHT(p) p, p, p, p, p, p, p, p
 static const uint32_t gfni_powers[4][16] = {
-    {GFNI_EIGHT(0x00000001u), GFNI_EIGHT(0x9e3779b9u)},
-    {GFNI_EIGHT(0xe35e67b1u), GFNI_EIGHT(0x734297e9u)},
-    {GFNI_EIGHT(0x35fbe861u), GFNI_EIGHT(0xdeb7c719u)},
-    {GFNI_EIGHT(0x0448b211u), GFNI_EIGHT(0x3459b749u)},
+    {GFNI_EIGHT(NAY_G32_POW_0), GFNI_EIGHT(NAY_G32_POW_1)},
+    {GFNI_EIGHT(NAY_G32_POW_2), GFNI_EIGHT(NAY_G32_POW_3)},
+    {GFNI_EIGHT(NAY_G32_POW_4), GFNI_EIGHT(NAY_G32_POW_5)},
+    {GFNI_EIGHT(NAY_G32_POW_6), GFNI_EIGHT(NAY_G32_POW_7)},
 };
 
 /*
@@ -154,7 +154,7 @@ GFNI NAY_INLINE uint64_t gfni_add_groups(const nay_bits *b, const uint64_t *hash
     __m512i h = _mm512_permutexvar_epi32(twice, _mm512_loadu_si512(hashes + 8 * i));
     gfni_prepare(h, strike, &groups[i]);
     if (!two) continue;
-    h = _mm512_mullo_epi32(h, _mm512_set1_epi32((int32_t)NAY_G32_POWER_8));
+    h = _mm512_mullo_epi32(h, _mm512_set1_epi32((int32_t)NAY_G32_POW_8));
     gfni_prepare(h, strike_more, &more[i]);
   }
   uint64_t word = 0;
@@ -173,8 +173,21 @@ GFNI NAY_INLINE uint64_t gfni_add_groups(const nay_bits *b, const uint64_t *hash
  * probe, and are struck as any other that does.
  */
 static const uint32_t gfni_powers_back[15] __attribute__((aligned(64))) = {
-    0x3459b749u, 0x0448b211u, 0xdeb7c719u, 0x35fbe861u, 0x734297e9u, 0xe35e67b1u, 0x9e3779b9u, 1u,
-    1u,          1u,          1u,          1u,          1u,          1u,          1u,
+    NAY_G32_POW_7,
+    NAY_G32_POW_6,
+    NAY_G32_POW_5,
+    NAY_G32_POW_4,
+    NAY_G32_POW_3,
+    NAY_G32_POW_2,
+    NAY_G32_POW_1,
+    NAY_G32_POW_0,
+    1u,
+    1u,
+    1u,
+    1u,
+    1u,
+    1u,
+    1u,
 };
 
 /* R, C and Q of one key in the words of half a register; probes that repeat one are struck in R. */
@@ -190,7 +203,7 @@ GFNI NAY_INLINE __m256i gfni_matrices(uint32_t h, uint32_t k) {
   __m256i probes = _mm256_mullo_epi32(_mm256_set1_epi32((int32_t)h), _mm256_loadu_si256(powers));
   __m256i fields = _mm256_multishift_epi64_epi8(from, probes);
   __m256i rows = _mm256_permutexvar_epi8(_mm256_permutexvar_epi8(places, fields), ones);
-  __m256i repeats = _mm256_conflict_epi32(_mm256_srli_epi32(probes, 23));
+  __m256i repeats = _mm256_conflict_epi32(_mm256_srli_epi32(probes, NAY_BLOCK_BIT_SHIFT));
   rows = _mm256_mask_sub_epi8(rows, _mm256_test_epi32_mask(repeats, repeats), rows, rows);
   return _mm256_gf2p8affine_epi64_epi8(turned, rows, 0);
 }
@@ -213,7 +226,7 @@ GFNI NAY_INLINE bool gfni_add_one(const nay_bits *b, uint64_t hash, uint32_t k) 
   uint32_t h = (uint32_t)hash;
   NAY_PREFETCH_TO_WRITE(block); /* the load below may have to wait for stores, this does not */
   __m512i pattern = gfni_pattern_of(h, k < 8 ? k : 8);
-  if (k > 8) pattern = _mm512_or_si512(pattern, gfni_pattern_of(h * NAY_G32_POWER_8, k - 8));
+  if (k > 8) pattern = _mm512_or_si512(pattern, gfni_pattern_of(h * NAY_G32_POW_8, k - 8));
   __m512i old = _mm512_loadu_si512(block), fresh = _mm512_andnot_si512(old, pattern);
   _mm512_storeu_si512(block, _mm512_or_si512(old, pattern));
   return _mm512_test_epi64_mask(fresh, fresh) != 0;

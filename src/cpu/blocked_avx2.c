@@ -1,5 +1,5 @@
 /*
- * kernels_avx2.c - blocked filters with 256-bit vectors.
+ * blocked_avx2.c - blocked filters with 256-bit vectors.
  *
  * test   one multiplication by the powers of g gives eight probes. The top 4 bits of a product name
  *        one of the sixteen 32-bit words of the block: a permute of each half and a blend on the
@@ -8,7 +8,7 @@
  *        shift by 64 or more, which a negative count is, gives 0, so only the right word gets a
  * bit. The block is read once and written once.
  */
-#include "cpu/kernels_simd.h"
+#include "cpu/groups.h"
 
 #if NAY_HAS_X86_KERNELS
 
@@ -17,7 +17,7 @@
 #define AVX2 __attribute__((target("avx2,bmi2")))
 
 /* g^0 .. g^7 and g^8. */
-static const uint32_t avx2_powers[8] = NAY_G32_POWERS_0_TO_7;
+static const uint32_t avx2_powers[8] = {NAY_G32_POWS_0_TO_7};
 
 AVX2 NAY_INLINE bool avx2_blocked_test(const nay_bits *b, uint64_t hash, uint32_t k) {
   static const int32_t lanes[16] = {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
@@ -26,9 +26,9 @@ AVX2 NAY_INLINE bool avx2_blocked_test(const nay_bits *b, uint64_t hash, uint32_
   __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(block + 32));
   __m256i powers = _mm256_loadu_si256((const __m256i *)(const void *)avx2_powers);
   uint32_t h = (uint32_t)hash, left = k;
-  for (;; left -= 8, h *= NAY_G32_POWER_8) {
+  for (;; left -= 8, h *= NAY_G32_POW_8) {
     __m256i probe = _mm256_mullo_epi32(_mm256_set1_epi32((int32_t)h), powers);
-    __m256i word = _mm256_srli_epi32(probe, 28);
+    __m256i word = _mm256_srli_epi32(probe, NAY_BLOCK_WORD32_SHIFT);
     __m256 from_low = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(low, word));
     __m256 from_high = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(high, word));
     __m256 words = _mm256_blendv_ps(from_low, from_high, _mm256_castsi256_ps(probe));
@@ -49,7 +49,7 @@ AVX2 NAY_INLINE bool avx2_blocked_add(const nay_bits *b, uint64_t hash, uint32_t
   __m256i low = _mm256_setzero_si256(), high = low;
   uint32_t h = (uint32_t)hash;
   for (uint32_t i = 0; i < k; i++, h *= NAY_G32) {
-    __m256i at = _mm256_set1_epi64x((int64_t)(h >> 23));
+    __m256i at = _mm256_set1_epi64x((int64_t)(h >> NAY_BLOCK_BIT_SHIFT));
     low = _mm256_or_si256(low, _mm256_sllv_epi64(one, _mm256_sub_epi64(at, low_base)));
     high = _mm256_or_si256(high, _mm256_sllv_epi64(one, _mm256_sub_epi64(at, high_base)));
   }
@@ -60,7 +60,7 @@ AVX2 NAY_INLINE bool avx2_blocked_add(const nay_bits *b, uint64_t hash, uint32_t
   return !(_mm256_testc_si256(old_low, low) && _mm256_testc_si256(old_high, high));
 }
 
-/* Many adds: all positions first, for the reason that kernels_avx512.c gives. */
+/* Many adds: all positions first, for the reason that blocked_avx512.c gives. */
 AVX2 NAY_INLINE uint64_t avx2_add_all(const nay_bits *b, const uint64_t *hashes, unsigned n,
                                       const uint64_t *next, uint32_t k, bool tell) {
   uint32_t at[64][8] __attribute__((aligned(32)));
@@ -68,7 +68,7 @@ AVX2 NAY_INLINE uint64_t avx2_add_all(const nay_bits *b, const uint64_t *hashes,
   uint64_t word = 0;
   for (unsigned i = 0; i < n; i++) {
     __m256i probe = _mm256_mullo_epi32(_mm256_set1_epi32((int32_t)hashes[i]), powers);
-    _mm256_store_si256((__m256i *)(void *)at[i], _mm256_srli_epi32(probe, 23));
+    _mm256_store_si256((__m256i *)(void *)at[i], _mm256_srli_epi32(probe, NAY_BLOCK_BIT_SHIFT));
   }
   const __m256i low_base = _mm256_setr_epi32(0, 32, 64, 96, 128, 160, 192, 224);
   const __m256i high_base = _mm256_setr_epi32(256, 288, 320, 352, 384, 416, 448, 480);
@@ -131,7 +131,7 @@ AVX2 static uint64_t avx2_add64_ahead(const nay_bits *b, const uint64_t *hashes,
   return tell ? avx2_add_any(b, hashes, 64, next, true) : avx2_add_any(b, hashes, 64, next, false);
 }
 
-/* Two tables that differ in how counters are found (kernels_counting.c). */
+/* Two tables that differ in how counters are found (counting_scalar.c). */
 #define AVX2_TABLES(...)                                                                     \
   const nay_kernels nay__kernels_avx2 = {.name = "avx2",                                     \
                                          .counting_add = nay__counting_add_avx2,             \

@@ -1,9 +1,9 @@
 /*
- * kernels_avx512.c - blocked filters with 512-bit vectors: a block is one register.
+ * blocked_avx512.c - blocked filters with 512-bit vectors: a block is one register.
  *
- * As kernels_avx2.c, with sixteen probes in one pass, one permute for the words, and no halves.
+ * As blocked_avx2.c, with sixteen probes in one pass, one permute for the words, and no halves.
  */
-#include "cpu/kernels_simd.h"
+#include "cpu/groups.h"
 
 #if NAY_HAS_X86_KERNELS
 
@@ -11,7 +11,7 @@
 
 #define AVX512 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,bmi2,popcnt,prfchw")))
 
-static const uint32_t avx512_powers[16] = NAY_G32_POWERS_0_TO_15;
+static const uint32_t avx512_powers[16] = {NAY_G32_POWS_0_TO_15};
 
 /*
  * Which of up to eight probes find no bit: the usual case. Half registers will do, and cost half on
@@ -23,9 +23,11 @@ AVX512 NAY_INLINE __mmask8 avx512_missing(const nay_bits *b, uint64_t hash, uint
   __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(block + 32));
   __m256i powers = _mm256_loadu_si256((const __m256i *)(const void *)avx512_powers);
   __m256i probe = _mm256_mullo_epi32(_mm256_set1_epi32((int32_t)hash), powers);
-  __m256i words = _mm256_permutex2var_epi32(low, _mm256_srli_epi32(probe, 28), high);
+  __m256i words =
+      _mm256_permutex2var_epi32(low, _mm256_srli_epi32(probe, NAY_BLOCK_WORD32_SHIFT), high);
   /* a rotation takes its count modulo 32 */
-  __m256i wanted = _mm256_rolv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32(probe, 23));
+  __m256i wanted =
+      _mm256_rolv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32(probe, NAY_BLOCK_BIT_SHIFT));
   return _mm256_mask_testn_epi32_mask((__mmask8)((1u << k) - 1), words, wanted);
 }
 
@@ -34,10 +36,12 @@ AVX512 NAY_INLINE bool avx512_test_one(const nay_bits *b, uint64_t hash, uint32_
   if (k <= 8) return avx512_missing(b, hash, k) == 0;
   __m512i block = _mm512_loadu_si512(nay__block_of(b, hash));
   __m512i powers = _mm512_loadu_si512(avx512_powers);
-  for (;; left -= 16, h *= NAY_G32_POWER_16) {
+  for (;; left -= 16, h *= NAY_G32_POW_16) {
     __m512i probe = _mm512_mullo_epi32(_mm512_set1_epi32((int32_t)h), powers);
-    __m512i words = _mm512_permutexvar_epi32(_mm512_srli_epi32(probe, 28), block);
-    __m512i wanted = _mm512_rolv_epi32(_mm512_set1_epi32(1), _mm512_srli_epi32(probe, 23));
+    __m512i words =
+        _mm512_permutexvar_epi32(_mm512_srli_epi32(probe, NAY_BLOCK_WORD32_SHIFT), block);
+    __m512i wanted =
+        _mm512_rolv_epi32(_mm512_set1_epi32(1), _mm512_srli_epi32(probe, NAY_BLOCK_BIT_SHIFT));
     __mmask16 lanes = left < 16 ? (__mmask16)((1u << left) - 1) : (__mmask16)0xffff;
     if (_mm512_mask_testn_epi32_mask(lanes, words, wanted) != 0) return false;
     if (left <= 16) return true;
@@ -56,8 +60,8 @@ AVX512 NAY_INLINE bool avx512_add_one(const nay_bits *b, uint64_t hash, uint32_t
   uint32_t h = (uint32_t)hash;
   NAY_PREFETCH_TO_WRITE(block);
   for (uint32_t i = 0; i < k; i++) {
-    if (i % 16 == 0 && i != 0) h *= NAY_G32_POWER_16;
-    __m512i at = _mm512_set1_epi64((int64_t)(h * avx512_powers[i % 16] >> 23));
+    if (i % 16 == 0 && i != 0) h *= NAY_G32_POW_16;
+    __m512i at = _mm512_set1_epi64((int64_t)(h * avx512_powers[i % 16] >> NAY_BLOCK_BIT_SHIFT));
     bits = _mm512_or_si512(bits, _mm512_sllv_epi64(one, _mm512_sub_epi64(at, base)));
   }
   __m512i old = _mm512_loadu_si512(block), fresh = _mm512_andnot_si512(old, bits);
@@ -78,7 +82,7 @@ AVX512 NAY_INLINE uint64_t avx512_add_all(const nay_bits *b, const uint64_t *has
   for (unsigned i = 0; i < n; i++) {
     __m512i probe = _mm512_mullo_epi32(_mm512_set1_epi32((int32_t)hashes[i]),
                                        _mm512_loadu_si512(avx512_powers));
-    _mm512_store_si512(at[i], _mm512_srli_epi32(probe, 23));
+    _mm512_store_si512(at[i], _mm512_srli_epi32(probe, NAY_BLOCK_BIT_SHIFT));
   }
   const __m512i base =
       _mm512_setr_epi32(0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448, 480);

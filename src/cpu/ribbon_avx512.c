@@ -1,5 +1,5 @@
 /*
- * kernels_ribbon.c - eight columns of a ribbon filter at once, and eight keys.
+ * ribbon_avx512.c - eight columns of a ribbon filter at once, and eight keys.
  *
  * A column is 128 slots of a block, 16 bytes; those of one block follow each other. So one vector
  * of 512 bits is four columns of the block where a key begins, another the same columns of the next
@@ -15,11 +15,11 @@
  * Solving is the same the other way round: eight columns, a lane each, whose slots are found from
  * the last to the first (family/banding.c).
  */
-#include "cpu/kernels_simd.h"
+#include "cpu/groups.h"
 
 #if NAY_HAS_X86_KERNELS
 
-#include "cpu/ribbon_rows.h"
+#include "cpu/ribbon_rows_avx512.h"
 
 #define RIBBON_TARGET __attribute__((target("avx512f,avx512dq,bmi2")))
 #define RIBBON_PAIRS 0x0003000300030003u /* of a fingerprint: the bits of columns c and c + 4 */

@@ -1,5 +1,5 @@
 /*
- * kernels_cuckoo.c - one key of a cuckoo filter, with both of its buckets in one vector.
+ * cuckoo_vector.c - one key of a cuckoo filter, with both of its buckets in one vector.
  *
  * What limits a probe in the cache is the number of instructions for the general registers, of
  * which a processor runs four in a cycle: finding the buckets takes most of them. So the comparison
@@ -10,14 +10,13 @@
  * and 13 bits, ns: in the cache 3.1 to 2.6 and 4.0 to 3.1; a million keys 5.7 to 4.0.
  */
 #include "base/bits.h"
-#include "cpu/kernels_simd.h"
+#include "cpu/groups.h"
 
 #if NAY_HAS_X86_KERNELS
 
 #include <immintrin.h>
 
 #define PAIR_AVX2 __attribute__((target("avx2,bmi2")))
-#define PAIR_HEADER 64u /* of the payload; the buckets follow */
 
 typedef struct pair_constants {
   uint64_t minus_ones[2], top[2]; /* of the fields of both buckets */
@@ -56,7 +55,7 @@ PAIR_AVX2 NAY_INLINE __m128i pair_fetch(const uint8_t *slots, uint64_t home, uin
 PAIR_AVX2 NAY_INLINE bool pair_test(const nay_bits *b, uint64_t hash, int f,
                                     const pair_constants *c) {
   NAY_OPAQUE(c);
-  const uint8_t *slots = b->bytes + PAIR_HEADER;
+  const uint8_t *slots = b->bytes + NAY_CUCKOO_HEADER;
   uint64_t m = b->nunits, tag = hash & (((uint64_t)1 << f) - 1);
   tag = tag != 0 ? tag : 1;
   uint64_t home = nay__reduce(hash, m), r = nay__reduce(tag * tag * c->factor, m) | 1;

@@ -1,5 +1,5 @@
 /*
- * kernels_define.h - the loops that are the same for every table: one key, and up to 64 keys. A
+ * blocked_common.h - the loops that are the same for every table: one key, and up to 64 keys. A
  * table differs only in how it tests and adds one key, and in the instructions the compiler may
  * use.
  */

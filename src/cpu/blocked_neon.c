@@ -1,5 +1,5 @@
 /*
- * kernels_neon.c - blocked filters on 64-bit Arm.
+ * blocked_neon.c - blocked filters on 64-bit Arm.
  *
  * NEON's table lookup takes a 64-byte table, which is a block: the byte that each of sixteen probes
  * wants is fetched by one instruction, and a test-bits of it with 1 << (position % 8) decides them
@@ -11,13 +11,13 @@
  * shift of lanes by more than they are wide, as on x86, is no way out: NEON looks at 8 bits of the
  * count.
  */
-#include "cpu/kernels_simd.h"
+#include "cpu/groups.h"
 
 #if NAY_HAS_NEON_KERNELS
 
 #include <arm_neon.h>
 
-static const uint32_t neon_powers[16] = NAY_G32_POWERS_0_TO_15;
+static const uint32_t neon_powers[16] = {NAY_G32_POWS_0_TO_15};
 
 /* Lanes from k on are probes that nobody asked for: 0xff there means "set". */
 static const uint8_t neon_beyond[32] = {
@@ -28,7 +28,8 @@ static const uint8_t neon_beyond[32] = {
 NAY_INLINE uint16x8_t neon_positions(uint32x4_t h, unsigned first) {
   uint32x4_t a = vmulq_u32(h, vld1q_u32(neon_powers + first));
   uint32x4_t b = vmulq_u32(h, vld1q_u32(neon_powers + first + 4));
-  return vcombine_u16(vmovn_u32(vshrq_n_u32(a, 23)), vmovn_u32(vshrq_n_u32(b, 23)));
+  return vcombine_u16(vmovn_u32(vshrq_n_u32(a, NAY_BLOCK_BIT_SHIFT)),
+                      vmovn_u32(vshrq_n_u32(b, NAY_BLOCK_BIT_SHIFT)));
 }
 
 NAY_INLINE bool neon_blocked_test(const nay_bits *b, uint64_t hash, uint32_t k) {
@@ -36,7 +37,7 @@ NAY_INLINE bool neon_blocked_test(const nay_bits *b, uint64_t hash, uint32_t k) 
   uint8x16x4_t table = {
       {vld1q_u8(block), vld1q_u8(block + 16), vld1q_u8(block + 32), vld1q_u8(block + 48)}};
   uint32_t h = (uint32_t)hash, left = k;
-  for (;; left -= 16, h *= NAY_G32_POWER_16) {
+  for (;; left -= 16, h *= NAY_G32_POW_16) {
     uint16x8_t p0 = neon_positions(vdupq_n_u32(h), 0), p1 = neon_positions(vdupq_n_u32(h), 8);
     uint8x16_t index = vcombine_u8(vshrn_n_u16(p0, 3), vshrn_n_u16(p1, 3));
     uint8x16_t low = vcombine_u8(vmovn_u16(p0), vmovn_u16(p1));

@@ -1,5 +1,5 @@
 /*
- * kernels_aim.c - 64 keys of a cuckoo, fuse or xor filter, side by side.
+ * fuse_vector.c - 64 keys of a cuckoo, fuse or xor filter, side by side.
  *
  * A probe of these families is mostly multiplication: a dozen products choose its places, and only
  * then memory is looked at. Vectors of AVX2 and NEON multiply 32 by 32 bits at most, so numbers of
@@ -20,7 +20,7 @@
  * is no third kind. NEON has only been counted, not timed.
  */
 #include "base/bytes.h"
-#include "cpu/kernels_simd.h"
+#include "cpu/groups.h"
 
 /* ---- what differs: AVX2 ---- */
 
@@ -235,7 +235,7 @@ typedef struct aim_fuse {
 
 /* nay__remix: high half xor low half of x * C. */
 AIM NAY_INLINE void aim_remix(aim_half *low, aim_half *top) {
-  const uint64_t c = 0xd6e8feb86659fd93u;
+  const uint64_t c = NAY_REMIX;
   const aim_half c_low = aim_all((uint32_t)c), c_top = aim_all((uint32_t)(c >> 32));
   aim_wide first = aim_mul(*low, c_low);
   aim_wide second = aim_add_top(aim_mul(*top, c_low), first);
@@ -266,7 +266,7 @@ AIM NAY_INLINE void aim_slots(const nay_fuse_map *map, const uint64_t *x, const 
   at[1] = (at[0] + segment) ^ (w_top >> 16 & mask);
   at[2] = (at[0] + 2 * segment) ^ (w_top & mask);
   if (arity == 3) return;
-  const aim_factor f = aim_factor_of(0xa0761d6478bd642fu);
+  const aim_factor f = aim_factor_of(NAY_FINGERPRINT);
   aim_words upper = aim_upper(w_low, w_top, &f, aim_mul(aim_low(product), f.low));
   at[3] = (at[0] + 3 * segment) ^ (upper >> 16 & mask);
 }

@@ -1,16 +1,16 @@
 /*
- * kernels_bloom_neon.c - the classic Bloom on 64-bit Arm: positions four at a time.
+ * bloom_neon.c - the classic Bloom on 64-bit Arm: positions four at a time.
  *
- * As kernels_bloom_avx2.c: of a key's probes four take the vector units, which have products of 32
+ * As bloom_avx2.c: of a key's probes four take the vector units, which have products of 32
  * by 32 bits, and the others the multiplier of the integers, at the same time. By Arm's guide
  * a Neoverse N1 begins a 64-bit product every third cycle and the high half of one every fourth:
  * the seven positions of a key are some 46 cycles of the one unit that can do them. Three are 18,
  * and the four in vectors 10 of another. Cores with faster multipliers (Neoverse V1, Apple's) get
  * some ten instructions more for it. Counted, not timed: only qemu was at hand. Batches look at two
- * bits of each key plainly, as kernels_bloom.c does: NEON has no gathers.
+ * bits of each key plainly, as bloom_scalar.c does: NEON has no gathers.
  */
-#include "cpu/kernels_bloom.h"
-#include "cpu/kernels_simd.h"
+#include "cpu/bloom_common.h"
+#include "cpu/groups.h"
 
 #if NAY_HAS_NEON_KERNELS
 
@@ -21,10 +21,12 @@ typedef struct bloomn_halves {
   uint32_t low[8], high[8];
 } bloomn_halves;
 
-static const bloomn_halves bloomn_powers = {{0x00000001u, 0x7f4a7c15u, 0xce4859b9u, 0xaddef82du,
-                                             0x538227b1u, 0x2d10fd85u, 0x30a337e9u, 0xccd2721du},
-                                            {0x00000000u, 0x9e3779b9u, 0xdf442d22u, 0x604a5ce3u,
-                                             0xd94363fcu, 0x2e2b795fu, 0x4be7956eu, 0x5ecb31e4u}};
+static const bloomn_halves bloomn_powers = {
+    {(uint32_t)NAY_G64_POW_0, (uint32_t)NAY_G64_POW_1, (uint32_t)NAY_G64_POW_2,
+     (uint32_t)NAY_G64_POW_3, (uint32_t)NAY_G64_POW_4, (uint32_t)NAY_G64_POW_5,
+     (uint32_t)NAY_G64_POW_6, (uint32_t)NAY_G64_POW_7},
+    {NAY_G64_POW_0 >> 32, NAY_G64_POW_1 >> 32, NAY_G64_POW_2 >> 32, NAY_G64_POW_3 >> 32,
+     NAY_G64_POW_4 >> 32, NAY_G64_POW_5 >> 32, NAY_G64_POW_6 >> 32, NAY_G64_POW_7 >> 32}};
 
 /* reduce(h * G^i, nbits) for i from `first` on. */
 NAY_INLINE uint32x4_t bloomn_four(uint64_t h, unsigned first, uint32_t nbits) {

@@ -1,5 +1,5 @@
 /*
- * kernels_counting.c - adds and removes a key in a block of a counting filter.
+ * counting_scalar.c - adds and removes a key in a block of a counting filter.
  *
  * A block is eight groups: a word of the bit plane, and a word with the counters of its set bits in
  * unary, c - 1 zeros and a one for each (family/counting.c). The counter of the r-th set bit begins
@@ -21,7 +21,7 @@
  * instructions that counts, not the waiting.
  */
 #include "base/bytes.h"
-#include "cpu/kernels_simd.h"
+#include "cpu/groups.h"
 #include "cpu/select.h"
 
 #define COUNTED_STUCK 15u /* a counter that has come so far is never changed again */
@@ -66,10 +66,10 @@ NAY_INLINE nay_counted counted_steps(uint8_t *plane, uint8_t *words, uint32_t h,
                                      counted_place place, bool removing, bool careful) {
   uint64_t fresh = 0, left = 0, seen[8] = {0};
   for (uint32_t i = 0; i < k; i++, h *= NAY_G32) {
-    unsigned g = h >> 29;
-    uint64_t bit = (uint64_t)1 << (h >> 23 & 63), once = ~(uint64_t)0;
+    unsigned g = h >> NAY_BLOCK_WORD64_SHIFT;
+    uint64_t bit = (uint64_t)1 << (h >> NAY_BLOCK_BIT_SHIFT & 63), once = ~(uint64_t)0;
     if (careful) {
-      once = (seen[g] >> (h >> 23 & 63) & 1) - 1;
+      once = (seen[g] >> (h >> NAY_BLOCK_BIT_SHIFT & 63) & 1) - 1;
       seen[g] |= bit;
       if (NAY_UNLIKELY(counted_leaves(plane + g * 8, words + g * 8, removing))) {
         left |= (once & 1) << i;
@@ -111,7 +111,7 @@ COUNTED_DEFINE(, nay__counting_add, nay__counting_remove, NULL, counted_selected
 #define COUNTED_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
 #define COUNTED_AVX512 __attribute__((target("avx2,avx512f,avx512dq,avx512cd,bmi,bmi2,popcnt")))
 
-static const uint32_t counted_powers[16] = NAY_G32_POWERS_0_TO_15;
+static const uint32_t counted_powers[16] = {NAY_G32_POWS_0_TO_15};
 
 COUNTED_AVX2 static inline uint64_t counted_deposited(uint64_t word, unsigned r) {
   return _pdep_u64((uint64_t)1 << r, word << 1 | 1);
@@ -125,7 +125,7 @@ COUNTED_AVX2 static inline __m256i counted_positions(uint32_t h, const uint32_t 
   __m256i at = _mm256_mullo_epi32(_mm256_set1_epi32((int)h),
                                   _mm256_loadu_si256((const __m256i *)(const void *)powers));
   __m256i other = _mm256_loadu_si256((const __m256i *)(const void *)(beyond + 8 - n));
-  return _mm256_or_si256(_mm256_srli_epi32(at, 23), other);
+  return _mm256_or_si256(_mm256_srli_epi32(at, NAY_BLOCK_BIT_SHIFT), other);
 }
 
 COUNTED_AVX2 static inline __m256i counted_far(__m256i a) {
@@ -196,7 +196,7 @@ COUNTED_AVX512 static inline bool counted_odd_avx512(const uint8_t *plane, const
   odd |= _mm512_test_epi64_mask(run, _mm512_srli_epi64(w, COUNTED_STUCK - 1));
   odd |= _mm512_test_epi64_mask(w, _mm512_set1_epi64((int64_t)(~(uint64_t)0 << (64 - k))));
   __m512i at = _mm512_mullo_epi32(_mm512_set1_epi32((int)h), _mm512_loadu_si512(counted_powers));
-  __m512i same = _mm512_conflict_epi32(_mm512_srli_epi32(at, 23));
+  __m512i same = _mm512_conflict_epi32(_mm512_srli_epi32(at, NAY_BLOCK_BIT_SHIFT));
   return (odd | (_mm512_test_epi32_mask(same, same) & ((1u << k) - 1))) != 0;
 }
 

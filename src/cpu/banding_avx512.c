@@ -1,5 +1,5 @@
 /*
- * kernels_band.c - the equations of a ribbon filter, eliminated and solved by vectors.
+ * banding_avx512.c - the equations of a ribbon filter, eliminated and solved by vectors.
  *
  * Elimination (family/banding.c) one key after the other is a chain: each step waits for the row
  * that the one before has led to, some fifteen steps a key. Here a sweep goes over the slots, eight
@@ -20,11 +20,11 @@
  *
  * Solving goes from the last slot to the first, eight columns side by side, a lane each.
  */
-#include "cpu/kernels_simd.h"
+#include "cpu/groups.h"
 
 #if NAY_HAS_X86_KERNELS
 
-#include "cpu/ribbon_rows.h"
+#include "cpu/ribbon_rows_avx512.h"
 
 #define BAND_TOP 0xff00000000000000u /* no fingerprint has these bits: slots 128 to 134 */
 

@@ -1,15 +1,14 @@
-/* kernels_bloom.h - what the plain and the vector kernels of the classic Bloom share. */
+/* bloom_common.h - what the plain and the vector kernels of the classic Bloom share. */
 #ifndef NAY_KERNELS_BLOOM_H
 #define NAY_KERNELS_BLOOM_H
 
 #include "base/bytes.h"
-#include "cpu/kernels_define.h"
+#include "cpu/blocked_common.h"
 
 #define NAY_BLOOM_MAX_K 64u
 #define NAY_BLOOM_ROUND 8u /* probes of one key that are looked at without a branch between */
 #define NAY_BLOOM_FIRST 2u /* probes of a batch before what is absent is dropped: three of four */
 #define NAY_BLOOM_GROUP 8u /* keys whose lines are asked for together: 8 x 7 lines fit in L1 */
-#define NAY_G64_POWER_8 0x06d4b2611beb6861u /* G^8 mod 2^64; a test recomputes it */
 
 /*
  * Lines are asked for ahead of adds only where they come from far: from 4 MiB on that takes 14 ns a
@@ -31,7 +30,7 @@ NAY_INLINE bool nay__bloom_look_all(const nay_bits *b, uint64_t h, uint32_t k) {
 }
 
 NAY_INLINE bool nay__bloom_test_k(const nay_bits *b, uint64_t h, uint32_t k) {
-  for (; k > NAY_BLOOM_ROUND; k -= NAY_BLOOM_ROUND, h *= NAY_G64_POWER_8) {
+  for (; k > NAY_BLOOM_ROUND; k -= NAY_BLOOM_ROUND, h *= NAY_G64_POW_8) {
     if (!nay__bloom_look_all(b, h, NAY_BLOOM_ROUND)) return false;
   }
   return nay__bloom_look_all(b, h, k);
@@ -163,7 +162,7 @@ NAY_INLINE void nay__bloom_aim_plain(const nay_bits *b, uint64_t x, uint32_t few
       p = name##_aim(b, h, k);                                                              \
       return nay__bloom_look_spots(b->bytes, &p, k);                                        \
     }                                                                                       \
-    for (;; k -= NAY_BLOOM_ROUND, h *= NAY_G64_POWER_8) {                                   \
+    for (;; k -= NAY_BLOOM_ROUND, h *= NAY_G64_POW_8) {                                     \
       if (k < NAY_BLOOM_ROUND) return nay__bloom_look_all(b, h, k);                         \
       p = name##_aim(b, h, NAY_BLOOM_ROUND);                                                \
       bool all = nay__bloom_look_spots(b->bytes, &p, NAY_BLOOM_ROUND);                      \
@@ -173,7 +172,7 @@ NAY_INLINE void nay__bloom_aim_plain(const nay_bits *b, uint64_t x, uint32_t few
   attribute NAY_INLINE bool name##_add_k(const nay_bits *b, uint64_t h, uint32_t k) {       \
     nay_bloom_spots p;                                                                      \
     bool fresh = false;                                                                     \
-    for (; k > NAY_BLOOM_ROUND; k -= NAY_BLOOM_ROUND, h *= NAY_G64_POWER_8) {               \
+    for (; k > NAY_BLOOM_ROUND; k -= NAY_BLOOM_ROUND, h *= NAY_G64_POW_8) {                 \
       p = name##_aim(b, h, NAY_BLOOM_ROUND);                                                \
       fresh |= nay__bloom_add_spots(b->bytes, &p, NAY_BLOOM_ROUND);                         \
     }                                                                                       \
@@ -181,7 +180,7 @@ NAY_INLINE void nay__bloom_aim_plain(const nay_bits *b, uint64_t x, uint32_t few
     return nay__bloom_add_spots(b->bytes, &p, k) || fresh;                                  \
   }                                                                                         \
   attribute NAY_INLINE nay_status name##_put_k(const nay_bits *b, uint64_t h, uint32_t k) { \
-    for (;; k -= NAY_BLOOM_ROUND, h *= NAY_G64_POWER_8) {                                   \
+    for (;; k -= NAY_BLOOM_ROUND, h *= NAY_G64_POW_8) {                                     \
       nay_bloom_spots p = name##_eight(b, h);                                               \
       nay__bloom_set_spots(b->bytes, &p, k);                                                \
       if (k <= NAY_BLOOM_ROUND) return NAY_OK;                                              \
@@ -219,30 +218,30 @@ NAY_INLINE void nay__bloom_aim_plain(const nay_bits *b, uint64_t x, uint32_t few
     if (far && i % NAY_BLOOM_GROUP == 0) name##_ask(b, hashes + i, n - i); \
     (void)name##_put_k(b, hashes[i], k);                                   \
   }
-#define NAY_BLOOM_DEFINE_ADDS(attribute, public, name)                                         \
-  attribute static void name##_ask(const nay_bits *b, const uint64_t *hashes, unsigned n) {    \
-    for (unsigned i = 0; i < n && i < NAY_BLOOM_GROUP; i++) {                                  \
-      uint64_t h = hashes[i];                                                                  \
-      for (uint32_t probe = 0; probe < b->k; probe += NAY_BLOOM_ROUND, h *= NAY_G64_POWER_8) { \
-        nay_bloom_spots p = name##_eight(b, h);                                                \
-        NAY_BLOOM_EACH(b->k - probe, NAY_BLOOM_ASK_SPOT);                                      \
-      }                                                                                        \
-    }                                                                                          \
-  }                                                                                            \
-  attribute uint64_t public##_add64(const nay_bits *b, const uint64_t *hashes, unsigned n) {   \
-    if (!nay__bloom_fits(b)) return nay__bloom_add64(b, hashes, n);                            \
-    const bool far = nay__bloom_is_far(b);                                                     \
-    uint64_t word = 0;                                                                         \
-    NAY_FOR_USUAL_K(b->k, NAY_BLOOM_ADD_LOOP, name)                                            \
-    return word;                                                                               \
-  }                                                                                            \
-  attribute void public##_put64(const nay_bits *b, const uint64_t *hashes, unsigned n) {       \
-    const bool far = nay__bloom_is_far(b);                                                     \
-    if (nay__bloom_fits(b)) {                                                                  \
-      NAY_FOR_USUAL_K(b->k, NAY_BLOOM_PUT_LOOP, name)                                          \
-    } else {                                                                                   \
-      nay__bloom_put64(b, hashes, n);                                                          \
-    }                                                                                          \
+#define NAY_BLOOM_DEFINE_ADDS(attribute, public, name)                                       \
+  attribute static void name##_ask(const nay_bits *b, const uint64_t *hashes, unsigned n) {  \
+    for (unsigned i = 0; i < n && i < NAY_BLOOM_GROUP; i++) {                                \
+      uint64_t h = hashes[i];                                                                \
+      for (uint32_t probe = 0; probe < b->k; probe += NAY_BLOOM_ROUND, h *= NAY_G64_POW_8) { \
+        nay_bloom_spots p = name##_eight(b, h);                                              \
+        NAY_BLOOM_EACH(b->k - probe, NAY_BLOOM_ASK_SPOT);                                    \
+      }                                                                                      \
+    }                                                                                        \
+  }                                                                                          \
+  attribute uint64_t public##_add64(const nay_bits *b, const uint64_t *hashes, unsigned n) { \
+    if (!nay__bloom_fits(b)) return nay__bloom_add64(b, hashes, n);                          \
+    const bool far = nay__bloom_is_far(b);                                                   \
+    uint64_t word = 0;                                                                       \
+    NAY_FOR_USUAL_K(b->k, NAY_BLOOM_ADD_LOOP, name)                                          \
+    return word;                                                                             \
+  }                                                                                          \
+  attribute void public##_put64(const nay_bits *b, const uint64_t *hashes, unsigned n) {     \
+    const bool far = nay__bloom_is_far(b);                                                   \
+    if (nay__bloom_fits(b)) {                                                                \
+      NAY_FOR_USUAL_K(b->k, NAY_BLOOM_PUT_LOOP, name)                                        \
+    } else {                                                                                 \
+      nay__bloom_put64(b, hashes, n);                                                        \
+    }                                                                                        \
   }
 
 #endif /* NAY_KERNELS_BLOOM_H */

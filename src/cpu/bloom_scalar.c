@@ -1,5 +1,5 @@
 /*
- * kernels_bloom.c - the classic Bloom: k random bits, k cache lines, in plain C.
+ * bloom_scalar.c - the classic Bloom: k random bits, k cache lines, in plain C.
  *
  * What decides is how many lines are on their way at once. A probe that leaves at the first zero
  * bit reads fewer lines, but whether it leaves is a branch that nobody can foretell and that is
@@ -11,7 +11,7 @@
  * Probes look at words of 64 bits, which takes fewer instructions than bytes do. A payload is whole
  * words, so none reaches past its end.
  */
-#include "cpu/kernels_bloom.h"
+#include "cpu/bloom_common.h"
 
 /* ---- one key ---- */
 

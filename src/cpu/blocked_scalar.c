@@ -1,5 +1,5 @@
 /*
- * kernels_scalar.c - the kernels in plain C: the table that defines the bits, and the one with
+ * blocked_scalar.c - the kernels in plain C: the table that defines the bits, and the one with
  * relaxed atomic accesses for filters that many threads change.
  *
  * What makes test-and-add one step is a lock that the family holds around an add (base/spin.h): on
@@ -8,7 +8,7 @@
  * Readers hold no lock: they see each byte before or after, and once an add has returned and its
  * thread has told another of it, after.
  */
-#include "cpu/kernels_simd.h"
+#include "cpu/groups.h"
 
 /* ---- blocked, plain ---- */
 
@@ -16,7 +16,7 @@ NAY_INLINE bool scalar_blocked_test(const nay_bits *b, uint64_t hash, uint32_t k
   const uint8_t *block = nay__block_of(b, hash);
   uint32_t h = (uint32_t)hash;
   for (uint32_t i = 0; i < k; i++, h *= NAY_G32) {
-    if ((block[h >> 26] >> (h >> 23 & 7) & 1) == 0) return false;
+    if ((block[h >> NAY_BLOCK_BYTE_SHIFT] >> (h >> NAY_BLOCK_BIT_SHIFT & 7) & 1) == 0) return false;
   }
   return true;
 }
@@ -25,7 +25,8 @@ NAY_INLINE bool scalar_blocked_add(const nay_bits *b, uint64_t hash, uint32_t k)
   uint8_t *block = nay__block_of(b, hash), fresh = 0;
   uint32_t h = (uint32_t)hash;
   for (uint32_t i = 0; i < k; i++, h *= NAY_G32) {
-    uint8_t mask = (uint8_t)(1u << (h >> 23 & 7)), *p = block + (h >> 26);
+    uint8_t mask = (uint8_t)(1u << (h >> NAY_BLOCK_BIT_SHIFT & 7)),
+            *p = block + (h >> NAY_BLOCK_BYTE_SHIFT);
     fresh |= (uint8_t)(~*p & mask);
     *p |= mask;
   }
@@ -102,7 +103,7 @@ NAY_INLINE bool shared_blocked_test_one(const nay_bits *b, uint64_t hash, uint32
   const uint8_t *block = nay__block_of(b, hash);
   uint32_t h = (uint32_t)hash;
   for (uint32_t i = 0; i < k; i++, h *= NAY_G32) {
-    if (!shared_get(block, h >> 23)) return false;
+    if (!shared_get(block, h >> NAY_BLOCK_BIT_SHIFT)) return false;
   }
   return true;
 }
@@ -112,7 +113,8 @@ NAY_INLINE bool shared_blocked_add_one(const nay_bits *b, uint64_t hash, uint32_
   uint32_t h = (uint32_t)hash;
   bool is_new = false;
   for (uint32_t i = 0; i < k; i++, h *= NAY_G32) {
-    uint8_t mask = (uint8_t)(1u << (h >> 23 & 7)), *p = block + (h >> 26);
+    uint8_t mask = (uint8_t)(1u << (h >> NAY_BLOCK_BIT_SHIFT & 7)),
+            *p = block + (h >> NAY_BLOCK_BYTE_SHIFT);
     if ((*p & mask) != 0) continue;
     nay__atomic_store8(p, *p | mask); /* the lock of the block is ours: no other writer */
     is_new = true;

@@ -1,5 +1,5 @@
 /*
- * kernels_xxh3.c - XXH3 of eight keys of 9 to 16 bytes at a time.
+ * xxh3_avx512.c - XXH3 of eight keys of 9 to 16 bytes at a time.
  *
  * For such keys XXH3 (64 bits, with a seed) takes the first and the last 8 bytes, a and b:
  *
@@ -12,16 +12,13 @@
  * vectors at all, since a vector load waits until the words stored before it have left for the
  * cache.
  */
-#include "cpu/kernels_simd.h"
+#include "cpu/groups.h"
 
 #if NAY_HAS_X86_KERNELS
 
 #include <immintrin.h>
 
 #define XXH3_AVX512 __attribute__((target("avx512f,avx512dq,avx512bw")))
-#define XXH3_FIRST 0x6782737bea4239b9
-#define XXH3_LAST 0xaf56bc3b0996523a
-#define XXH3_PRIME 0x165667919e3779f9
 
 /* The halves of a * b, xored. */
 XXH3_AVX512 NAY_INLINE __m512i xxh3_fold(__m512i a, __m512i b) {
@@ -85,13 +82,13 @@ XXH3_AVX512 NAY_INLINE __m512i xxh3_lens(const nay_key_list *list, size_t i) {
 /* Of eight keys, four in each of `low` and `high`. */
 XXH3_AVX512 NAY_INLINE __m512i xxh3_hashes(uint64_t seed, __m512i len, __m512i low, __m512i high) {
   __m512i a = _mm512_xor_si512(_mm512_unpacklo_epi64(low, high),
-                               _mm512_set1_epi64((int64_t)(XXH3_FIRST + seed)));
+                               _mm512_set1_epi64((int64_t)(NAY_XXH3_FIRST + seed)));
   __m512i b = _mm512_xor_si512(_mm512_unpackhi_epi64(low, high),
-                               _mm512_set1_epi64((int64_t)(XXH3_LAST - seed)));
+                               _mm512_set1_epi64((int64_t)(NAY_XXH3_LAST - seed)));
   __m512i x = _mm512_add_epi64(xxh3_woven(len), b);
   x = _mm512_add_epi64(x, _mm512_add_epi64(xxh3_swap(a), xxh3_fold(a, b)));
   x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 37));
-  x = _mm512_mullo_epi64(x, _mm512_set1_epi64(XXH3_PRIME));
+  x = _mm512_mullo_epi64(x, _mm512_set1_epi64((int64_t)NAY_XXH3_PRIME));
   x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 32));
   return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), x);
 }

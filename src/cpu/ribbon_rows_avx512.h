@@ -7,7 +7,7 @@
 
 #include <immintrin.h>
 
-#include "cpu/kernels_simd.h"
+#include "cpu/groups.h"
 
 #define RIBBON_POPCNT \
   __attribute__((target("avx512f,avx512dq,avx512bw,avx512vbmi2,avx512vpopcntdq,bmi,bmi2,popcnt")))
@@ -37,11 +37,11 @@ typedef struct ribbon_rows {
 /* starts: how many first slots the shard has. */
 RIBBON_POPCNT static inline ribbon_rows ribbon_rows_of(__m512i x, __m512i seed, __m512i starts) {
   ribbon_rows r;
-  __m512i m = ribbon_product(_mm512_xor_si512(x, seed), 0xd6e8feb86659fd93u, &r.lo);
+  __m512i m = ribbon_product(_mm512_xor_si512(x, seed), NAY_REMIX, &r.lo);
   m = _mm512_xor_si512(m, r.lo);
-  r.hi = ribbon_product(m, 0xe7037ed1a0b428dbu, &r.lo);
+  r.hi = ribbon_product(m, NAY_RIBBON_ROW, &r.lo);
   r.lo = _mm512_or_si512(r.lo, ribbon_set1(1));
-  r.print = _mm512_mullo_epi64(m, ribbon_set1(0xa0761d6478bd642fu));
+  r.print = _mm512_mullo_epi64(m, ribbon_set1(NAY_FINGERPRINT));
   r.print = _mm512_xor_si512(r.print, _mm512_srli_epi64(r.print, 32));
   r.start = _mm512_srli_epi64(_mm512_mul_epu32(m, starts), 32);
   return r;

@@ -1,5 +1,5 @@
 /*
- * kernels_bloom_avx512.c - the classic Bloom with AVX-512: positions eight at a time.
+ * bloom_avx512.c - the classic Bloom with AVX-512: positions eight at a time.
  *
  * Position i of a key is the high half of a product of 64 by 64 bits, which no vector instruction
  * gives. But an array has less than 2^32 bits unless it is larger than 512 MiB, and then
@@ -12,8 +12,8 @@
  * keys, and words are gathered; keys that are left after two probes are moved together, again
  * without a branch. Larger arrays take the plain way. Figures: doc/design/speed.md.
  */
-#include "cpu/kernels_bloom.h"
-#include "cpu/kernels_simd.h"
+#include "cpu/bloom_common.h"
+#include "cpu/groups.h"
 
 #if NAY_HAS_X86_KERNELS
 
@@ -39,7 +39,7 @@ BLOOM8_AVX512 NAY_INLINE __m512i bloom8_step(__m512i x) {
 
 /* ---- one key ---- */
 
-static const uint64_t bloom8_powers[8] = NAY_G64_POWERS_0_TO_7;
+static const uint64_t bloom8_powers[8] = {NAY_G64_POWS_0_TO_7};
 
 BLOOM8_AVX512 NAY_INLINE nay_bloom_spots bloom8_eight(const nay_bits *b, uint64_t h) {
   __m512i x = _mm512_mullo_epi64(_mm512_set1_epi64((int64_t)h), _mm512_loadu_si512(bloom8_powers));

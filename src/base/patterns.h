@@ -1,0 +1,80 @@
+/*
+ * patterns.h - the constants that turn a hash into bits. They are part of the file format, so they
+ * stand here once, for the kernels (src/cpu), the families (src/family) and the hash (src/hash).
+ *
+ *   bloom     probe i is bit reduce(h * G^i mod 2^64, nbits), G = NAY_G64
+ *   blocked   block reduce(h, nblocks); probe i is bit (lo32(h) * g^i mod 2^32) >> 23 of its 512,
+ *             g = NAY_G32; counting, scalable and RocksDB's FastLocalBloom use the same pattern
+ *   cuckoo    the alternate bucket depends on reduce(tag^2 * G mod 2^64, nbuckets)
+ *   static    xor, fuse and ribbon remix the hash with NAY_REMIX (family/static_hash.h)
+ *
+ * where bit b of a byte array is bit b % 8 (least significant first) of byte b / 8.
+ */
+#ifndef NAY_PATTERNS_H
+#define NAY_PATTERNS_H
+
+#define NAY_G64 NAY_G64_POW_1
+#define NAY_G32 NAY_G32_POW_1
+
+/* ---- blocks ---- */
+
+#define NAY_BLOCK_BITS 512u
+#define NAY_BLOCK_BYTES 64u
+
+/* The top 9 bits of a 32-bit product are the bit of a probe; the top bits of those its byte, its
+ * 32-bit word and its 64-bit word. */
+#define NAY_BLOCK_BIT_SHIFT 23
+#define NAY_BLOCK_BYTE_SHIFT 26
+#define NAY_BLOCK_WORD32_SHIFT 28
+#define NAY_BLOCK_WORD64_SHIFT 29
+
+/* ---- powers: g^i mod 2^32 and G^i mod 2^64; tests/unit/test_kernels.c recomputes them ---- */
+
+#define NAY_G32_POW_0 0x00000001u
+#define NAY_G32_POW_1 0x9e3779b9u
+#define NAY_G32_POW_2 0xe35e67b1u
+#define NAY_G32_POW_3 0x734297e9u
+#define NAY_G32_POW_4 0x35fbe861u
+#define NAY_G32_POW_5 0xdeb7c719u
+#define NAY_G32_POW_6 0x0448b211u
+#define NAY_G32_POW_7 0x3459b749u
+#define NAY_G32_POW_8 0xab25f4c1u
+#define NAY_G32_POW_16 0x7fca7981u
+#define NAY_G32_POWS_0_TO_7                                                                 \
+  NAY_G32_POW_0, NAY_G32_POW_1, NAY_G32_POW_2, NAY_G32_POW_3, NAY_G32_POW_4, NAY_G32_POW_5, \
+      NAY_G32_POW_6, NAY_G32_POW_7
+#define NAY_G32_POWS_0_TO_15                                                              \
+  NAY_G32_POWS_0_TO_7, NAY_G32_POW_8, 0x52941879u, 0x9c95e071u, 0xf5ab9aa9u, 0x2d6ba521u, \
+      0x8bededd9u, 0x9bfb72d1u, 0x3ae1c209u
+
+#define NAY_G64_POW_0 0x0000000000000001u
+#define NAY_G64_POW_1 0x9e3779b97f4a7c15u
+#define NAY_G64_POW_2 0xdf442d22ce4859b9u
+#define NAY_G64_POW_3 0x604a5ce3addef82du
+#define NAY_G64_POW_4 0xd94363fc538227b1u
+#define NAY_G64_POW_5 0x2e2b795f2d10fd85u
+#define NAY_G64_POW_6 0x4be7956e30a337e9u
+#define NAY_G64_POW_7 0x5ecb31e4ccd2721du
+#define NAY_G64_POW_8 0x06d4b2611beb6861u
+#define NAY_G64_POWS_0_TO_7                                                                 \
+  NAY_G64_POW_0, NAY_G64_POW_1, NAY_G64_POW_2, NAY_G64_POW_3, NAY_G64_POW_4, NAY_G64_POW_5, \
+      NAY_G64_POW_6, NAY_G64_POW_7
+#define NAY_G64_INVERSE 0xf1de83e19937733du /* G * this = 1 mod 2^64 */
+
+/* ---- static families ---- */
+
+#define NAY_REMIX 0xd6e8feb86659fd93u       /* odd, 40 of 64 bits set */
+#define NAY_FINGERPRINT 0xa0761d6478bd642fu /* odd; also for the fourth slot of a fuse filter */
+#define NAY_RIBBON_ROW 0xe7037ed1a0b428dbu  /* odd, above 2^63: the coefficients of a row */
+
+/* ---- cuckoo ---- */
+
+#define NAY_CUCKOO_HEADER 64u /* bytes before the first bucket */
+
+/* ---- XXH3 of 9 to 16 bytes: words of its default secret, xored, and the multiplier at the end */
+
+#define NAY_XXH3_FIRST 0x6782737bea4239b9u
+#define NAY_XXH3_LAST 0xaf56bc3b0996523au
+#define NAY_XXH3_PRIME 0x165667919e3779f9u
+
+#endif /* NAY_PATTERNS_H */
