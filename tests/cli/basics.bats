@@ -46,7 +46,7 @@ load common
 
 @test "check -q stops at the first hit, although the input goes on for ever" {
   seq 10 | nay build -q -n 10 -p 1e-9 -o f.nay
-  timeout 10 nay check -q f.nay < <(yes 5)
+  timeout 60 nay check -q f.nay < <(yes 5)
 }
 
 @test "check -a --json: one object per key" {

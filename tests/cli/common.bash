@@ -10,6 +10,16 @@ setup() {
   cd "$BATS_TEST_TMPDIR" || exit 1
 }
 
+# eventually COMMAND...: waits until it succeeds; a minute, for machines that have other things to do.
+eventually() {
+  for _ in $(seq 1200); do
+    "$@" && return 0
+    sleep 0.05
+  done
+  echo "after a minute still not: $*"
+  return 1
+}
+
 # flip FILE OFFSET: inverts one bit in the middle of a byte.
 flip() {
   python3 - "$1" "$2" <<'PY'

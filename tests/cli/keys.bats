@@ -213,7 +213,7 @@ C
   nay check f.nay < in > out &
   exec 7> in
   echo a >&7
-  for _ in $(seq 100); do [ -s out ] && break; sleep 0.05; done
+  eventually test -s out
   [ "$(cat out)" = a ]
   exec 7>&-
   wait

@@ -113,14 +113,23 @@ planned() { nay plan --no-measure --json "$@" | jq -r '.nkeys'; }
   seq 3000000 > keys
   run -0 --separate-stderr nay build -q -n 3M -o f.nay keys
   [ -z "$stderr" ]
-  { seq 1000; sleep 1; seq 1000; } | nay uniq -n 1k --progress=always -c 2> err > out
-  [ "$(cat out)" = 1000 ]
-  grep -q 'keys/s' err
-  { seq 5; sleep 0.5; seq 5; sleep 0.5; seq 5; } | nay uniq -n 1k -c 2> err > out &
-  sleep 0.2
-  kill -USR1 $!
+  mkfifo in
+  shows_progress() { seq 1000 >&7; grep -q 'keys/s' err; }
+  nay uniq -n 1k --progress=always -c < in 2> err > out &
+  exec 7> in
+  eventually shows_progress
+  exec 7>&-
   wait $!
-  grep -qE '^nay: 5|^nay: 10' err
+  [ "$(cat out)" = 1000 ]
+  nay uniq -n 1k < in 2> err > out &
+  exec 7> in
+  echo 1 >&7
+  eventually test -s out # it listens to signals by now
+  answers_signal() { kill -USR1 $!; echo 1 >&7; grep -qE '^nay: [0-9 ]+ keys?, .* keys?/s$' err; }
+  eventually answers_signal
+  exec 7>&-
+  wait $!
+  [ "$(cat out)" = 1 ]
 }
 
 @test "--version tells the features as JSON" {

@@ -79,7 +79,7 @@ for i in range(2000):
     line = [random.choice(commands)] + [random.choice(words) for _ in range(random.randrange(9))]
     line += ["--no-measure"] if line[0] == "plan" else []
     try:
-        done = subprocess.run(["nay"] + line, stdin=subprocess.DEVNULL, capture_output=True, timeout=20)
+        done = subprocess.run(["nay"] + line, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
     except subprocess.TimeoutExpired:
         raise SystemExit(f"hangs: nay {line}")
     if not 0 <= done.returncode <= 3:
@@ -97,7 +97,7 @@ PY
 import random, subprocess
 random.seed(12)
 def nay(*line):
-    return subprocess.run(["nay", *line], capture_output=True, timeout=20)
+    return subprocess.run(["nay", *line], capture_output=True, timeout=120)
 formats = [(), ("--format", "leveldb"), ("--format", "mini-lsm"), ("--format", "nori"), ("--format", "lab")]
 for i in range(1000):
     form = formats[i % len(formats)]

@@ -24,7 +24,7 @@ load common
 @test "uniq -q: status 0 when a line repeats, 1 when none does" {
   nay uniq -q <<< $'a\nb\na'
   run -1 nay uniq -q <<< $'a\nb'
-  timeout 10 nay uniq -q < <(yes)
+  timeout 60 nay uniq -q < <(yes)
 }
 
 @test "uniq --state remembers between runs, also when interrupted" {
@@ -36,7 +36,7 @@ load common
   pid=$!
   exec 7> in
   echo fresh >&7
-  for _ in $(seq 100); do [ -s out ] && break; sleep 0.05; done
+  eventually test -s out
   kill -TERM $pid # a script's background jobs ignore SIGINT
   ended=0
   wait $pid || ended=$?

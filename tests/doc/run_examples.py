@@ -105,7 +105,7 @@ def run_shell(steps, folder):
         script += f"{command}\nnay_doc_status=$?; printf '\\036'; (exit $nay_doc_status)\n"
     path = os.pathsep.join([str(BUILD / "cli"), str(BUILD / "examples"), os.environ["PATH"]])
     env = {**os.environ, "PATH": path, "HOME": folder, "LC_ALL": "C.UTF-8"}
-    done = subprocess.run(["bash", "-c", script], cwd=folder, env=env, timeout=300, text=True,
+    done = subprocess.run(["bash", "-c", script], cwd=folder, env=env, timeout=1500, text=True,
                           stdout=subprocess.PIPE, errors="replace")
     return done.stdout.split(MARK)
 
@@ -152,7 +152,7 @@ def run_program(word, lines, expected, folder):
     built = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if built.returncode:
         return built.stdout
-    done = subprocess.run([str(program)], cwd=folder, timeout=120, text=True, stdin=subprocess.DEVNULL,
+    done = subprocess.run([str(program)], cwd=folder, timeout=600, text=True, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode:
         return f"exit status {done.returncode}\n{done.stdout}"

@@ -20,7 +20,7 @@ def path_of(client):
 
 def cli(client, *words, options=(), text=None):
     run = subprocess.run([*CLI, "-s", path_of(client), *options, *words], input=text, capture_output=True,
-                         text=True, timeout=60)
+                         text=True, timeout=1500)
     return run.stdout
 
 
@@ -101,7 +101,7 @@ def node_folder():
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(here, folder)
         subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
-                       cwd=folder, check=True, stdout=subprocess.DEVNULL, timeout=300)
+                       cwd=folder, check=True, stdout=subprocess.DEVNULL, timeout=1500)
         (folder / "installed").touch()
     shutil.copy(here / "client.js", folder)
     return folder
@@ -109,7 +109,7 @@ def node_folder():
 
 def run_node(client, protocol):
     run = subprocess.run(["node", "client.js", path_of(client), str(protocol)], cwd=node_folder(),
-                         capture_output=True, text=True, timeout=120)
+                         capture_output=True, text=True, timeout=600)
     lines = run.stdout.splitlines()
     equal([line for line in lines if not line.startswith("ok ")], [], "node-redis")
     equal((len(lines), run.returncode, run.stderr), (6, 0, ""), "node-redis")

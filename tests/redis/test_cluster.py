@@ -27,7 +27,7 @@ def documented(task, ports, **values):
     words = re.sub(r":700(\d)\b", lambda found: f":{ports[int(found[1]) - 1]}", line)
     for name, value in values.items():
         words = words.replace(f"${name}", str(value))
-    return subprocess.run([*CLI, *words.split()], capture_output=True, text=True, timeout=300)
+    return subprocess.run([*CLI, *words.split()], capture_output=True, text=True, timeout=1500)
 
 
 def done(run):
@@ -69,7 +69,7 @@ class Cluster:
 class ClusterClient:
     """Follows MOVED and ASK; tries again while a failover is under way."""
 
-    def __init__(self, cluster, patience=30):
+    def __init__(self, cluster, patience=150):
         self.cluster, self.patience, self.links = cluster, patience, {}
 
     def link(self, port):

@@ -35,7 +35,7 @@ def shell(client, steps):
         script += f"{command}\nprintf '\\036'\n"
     with tempfile.TemporaryDirectory() as folder:
         env = {**os.environ, "PATH": os.pathsep.join([str(BUILD / "cli"), os.environ["PATH"]])}
-        done = subprocess.run(["bash", "-c", script], cwd=folder, env=env, timeout=60, text=True,
+        done = subprocess.run(["bash", "-c", script], cwd=folder, env=env, timeout=300, text=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     return done.stdout.split(MARK)
 
