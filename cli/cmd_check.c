@@ -22,10 +22,10 @@ typedef struct check {
 
 /* ---- probing ---- */
 
-static void check_table(const nay_table *t, const key_batch *b, uint64_t *bitmap) {
+static void check_table(const nay_table_filters *t, const key_batch *b, uint64_t *bitmap) {
   for (size_t w = 0; w < (b->n + 63) / 64; w++) bitmap[w] = 0;
   for (size_t i = 0; i < b->n; i++) {
-    bitmap[i / 64] |= (uint64_t)nay_table_may_contain(t, b->keys[i], b->lens[i]) << i % 64;
+    bitmap[i / 64] |= (uint64_t)nay_table_filters_may_contain(t, b->keys[i], b->lens[i]) << i % 64;
   }
 }
 

@@ -26,9 +26,9 @@ static void extract_list_json(uint64_t i, const nay_table_filter *f) {
   json_end();
 }
 
-static void extract_list(const nay_table *t, bool as_json) {
+static void extract_list(const nay_table_filters *t, bool as_json) {
   nay_table_filter f;
-  for (uint64_t i = 0; nay_table_filter_at(t, i, &f) == NAY_OK; i++) {
+  for (uint64_t i = 0; nay_table_filters_at(t, i, &f) == NAY_OK; i++) {
     char key[200];
     if (as_json) {
       extract_list_json(i, &f);
@@ -55,13 +55,13 @@ static void extract_save(const nay_table_filter *f, const char *path, const opti
 }
 
 /* One file for each filter that has bytes: FOLDER/0007.rocksdb-bloom. */
-static uint64_t extract_all(const nay_table *t, const options *o) {
+static uint64_t extract_all(const nay_table_filters *t, const options *o) {
   nay_table_filter f;
   uint64_t written = 0;
   if (mkdir(o->out, 0777) != 0 && errno != EEXIST) {
     die(EXIT_TROUBLE, "cannot make the folder %s: %s", o->out, strerror(errno));
   }
-  for (uint64_t i = 0; nay_table_filter_at(t, i, &f) == NAY_OK; i++) {
+  for (uint64_t i = 0; nay_table_filters_at(t, i, &f) == NAY_OK; i++) {
     char path[4096];
     if (f.len == 0) continue;
     int n = snprintf(path, sizeof path, "%s/%04llu.%s", o->out, (unsigned long long)i,
@@ -81,7 +81,8 @@ static void extract_json(const options *o, uint64_t written) {
   json_end();
 }
 
-static void extract_write(const table_file *file, const nay_table_info *info, const options *o) {
+static void extract_write(const table_file *file, const nay_table_filters_info *info,
+                          const options *o) {
   nay_table_filter f;
   bool folder = is_folder(o->out) || o->out[strlen(o->out) - 1] == '/';
   if (folder) {
@@ -95,7 +96,7 @@ static void extract_write(const table_file *file, const nay_table_info *info, co
         COUNTED(info->nfilters, "filter"));
   }
   uint64_t i = 0;
-  while (nay_table_filter_at(file->table, i, &f) == NAY_OK && f.len == 0) i++;
+  while (nay_table_filters_at(file->table, i, &f) == NAY_OK && f.len == 0) i++;
   extract_save(&f, o->out, o);
   if (o->json) {
     extract_json(o, 1);
@@ -112,8 +113,8 @@ static int extract_run(options *o) {
     die(EXIT_TROUBLE, "cannot open %s: %s", path, strerror(errno));
   }
   if (!file.is_table) die(EXIT_DAMAGED, "%s is not a table of LevelDB or RocksDB", path);
-  nay_table_info info;
-  nay_table_describe(file.table, &info);
+  nay_table_filters_info info;
+  nay_table_filters_describe(file.table, &info);
   if (o->list || o->out == NULL) {
     extract_list(file.table, o->json);
   } else if (info.nfilters > 0) {

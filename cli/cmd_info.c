@@ -210,7 +210,7 @@ static void info_prom_table(info_samples *to, const table_file *file) {
 /* A table of LevelDB or RocksDB; returns the exit status. */
 static int info_table(const options *o, info_samples *to, const table_file *file) {
   const char *path = to->file;
-  nay_table_info info = {.ndamaged = 0};
+  nay_table_filters_info info = {.ndamaged = 0};
   if (o->json) {
     tablefile_json(path, file);
   } else if (o->prom) {
@@ -218,7 +218,7 @@ static int info_table(const options *o, info_samples *to, const table_file *file
   } else {
     tablefile_info(path, file);
   }
-  if (file->status == NAY_OK) nay_table_describe(file->table, &info);
+  if (file->status == NAY_OK) nay_table_filters_describe(file->table, &info);
   if (file->status == NAY_OK && info.ndamaged == 0) return EXIT_FOUND;
   out_flush();
   words_error("%s: %s", path, info.ndamaged > 0 ? "a filter is damaged" : file->why);

@@ -38,10 +38,10 @@ table_file tablefile_try(const char *path) {
     tablefile_close(&file);
     return (table_file){.is_table = false};
   }
-  nay_table_options how = {.codecs = NULL}; /* for LevelDB's index blocks */
+  nay_table_filters_options how = {.codecs = NULL}; /* for LevelDB's index blocks */
   how.codecs = table_codec_list(&how.ncodecs);
   file.is_table = true;
-  file.status = nay_table_open(file.bytes, file.nbytes, &how, NULL, &diag, &file.table);
+  file.status = nay_table_filters_open(file.bytes, file.nbytes, &how, NULL, &diag, &file.table);
   if (file.status != NAY_OK) diag_text(file.status, &diag, file.why);
   return file;
 }
@@ -53,7 +53,7 @@ table_file tablefile_open(const char *path) {
 }
 
 void tablefile_close(table_file *file) {
-  nay_table_free(file->table);
+  nay_table_filters_free(file->table);
   if (file->bytes != NULL) munmap(file->bytes, file->nbytes);
   *file = (table_file){.is_table = false};
 }
@@ -65,8 +65,8 @@ table_summary tablefile_summary(const table_file *file) {
   double rates = 0, weight = 0, estimated = 0;
   size_t largest = 0;
   nay_table_filter f;
-  nay_table_describe(file->table, &s.info);
-  for (uint64_t i = 0; nay_table_filter_at(file->table, i, &f) == NAY_OK; i++) {
+  nay_table_filters_describe(file->table, &s.info);
+  for (uint64_t i = 0; nay_table_filters_at(file->table, i, &f) == NAY_OK; i++) {
     nay_view view;
     nay_stats stats;
     if (f.len == 0 || f.damaged || f.of_prefixes || f.format == NULL) continue;
@@ -104,7 +104,7 @@ static void table_optional(const char *name, const char *text) {
 }
 
 static void table_json_filter(const table_summary *s) {
-  const nay_table_info *info = &s->info;
+  const nay_table_filters_info *info = &s->info;
   json_text("layout", table_layout(info->layout));
   table_optional("policy", info->policy);
   table_optional("policy_option", info->policy_option);
@@ -156,7 +156,7 @@ __attribute__((format(printf, 2, 3))) static void table_line(const char *name, c
 }
 
 static void table_filter_line(const table_summary *s) {
-  const nay_table_info *info = &s->info;
+  const nay_table_filters_info *info = &s->info;
   char how[128] = "full";
   if (info->layout == NAY_SST_NO_FILTER) {
     table_line("filter", info->prefixes ? "of prefixes only" : "none");
@@ -192,7 +192,7 @@ static void table_size_lines(const table_summary *s) {
   table_line("hash", "%s", nay_hash_name(s->stats.hash));
 }
 
-static void table_prefix_line(const nay_table_info *info) {
+static void table_prefix_line(const nay_table_filters_info *info) {
   if (info->prefix == NULL) return;
   if (!info->prefixes) {
     table_line("prefix", "%s, not in the filter", info->prefix);

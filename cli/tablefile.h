@@ -2,14 +2,14 @@
 #ifndef NAY_TABLEFILE_H
 #define NAY_TABLEFILE_H
 
-#include <nay_table.h>
+#include <nay_table_filters.h>
 
 #include "options.h"
 
 /* What is known of a file that was tried. */
 typedef struct table_file {
   bool is_table; /* it ends like one; false: all else is zero */
-  nay_table *table;
+  nay_table_filters *table;
   uint8_t *bytes; /* mapped */
   size_t nbytes;
   nay_status status;
@@ -25,7 +25,7 @@ void tablefile_close(table_file *file);
 
 /* table_summary: the filters of a table, all together. */
 typedef struct table_summary {
-  nay_table_info info;
+  nay_table_filters_info info;
   const nay_format *format; /* of the largest filter that is understood; NULL: none is */
   nay_stats stats;          /* of that one */
   double nkeys;             /* said by the table, or estimated from the bits */

@@ -98,14 +98,14 @@ static nay_status block_restart_entry(const nay_block *b, uint32_t i, nay_diag *
 }
 
 /* The last restart whose key is before target, or the first restart; the block has entries. */
-static nay_status block_narrow(const nay_block *b, nay_order order, const nay_target *target,
+static nay_status block_narrow(const nay_block *b, nay_comparator order, const nay_target *target,
                                nay_diag *diag, uint32_t *restart) {
   uint32_t low = 0, high = b->nrestarts - 1;
   while (low < high) {
     uint32_t middle = low + (high - low + 1) / 2;
     nay_entry e;
     NAY_TRY(block_restart_entry(b, middle, diag, &e));
-    if (nay__order_target(order, e.suffix, e.unshared, target) < 0) {
+    if (nay__compare_target(order, e.suffix, e.unshared, target) < 0) {
       low = middle;
     } else {
       high = middle - 1;
@@ -147,11 +147,11 @@ static inline int block_compare(const block_walk *w, size_t len) {
   return w->differs < w->target[w->same] ? -1 : 1;
 }
 
-nay_status nay__block_find(const nay_block *b, nay_order order, const nay_target *target,
+nay_status nay__block_find(const nay_block *b, nay_comparator order, const nay_target *target,
                            nay_diag *diag, nay_found *found) {
   found->near = 0;
   if (b->nrestarts == 0 || b->end == 0) return NAY_ENOENT;
-  bool internal = order == NAY_ORDER_INTERNAL;
+  bool internal = order == NAY_INTERNAL_KEYS;
   size_t near = 0; /* of the entry before */
   uint32_t restart;
   NAY_TRY(block_narrow(b, order, target, diag, &restart));
@@ -186,7 +186,7 @@ nay_status nay__block_find(const nay_block *b, nay_order order, const nay_target
 static nay_status cursor_load(const nay_cursor *c, uint32_t at, nay_diag *diag, nay_entry *e) {
   if (!block_entry(&c->block, at, e) || e->shared > c->key.len) return block_bad(diag, at);
   uint64_t len = (uint64_t)e->shared + e->unshared;
-  if (c->order == NAY_ORDER_INTERNAL && len < NAY_TRAILER) return block_bad(diag, at);
+  if (c->order == NAY_INTERNAL_KEYS && len < NAY_TRAILER) return block_bad(diag, at);
   return NAY_OK;
 }
 
@@ -264,7 +264,7 @@ nay_status nay__cursor_seek(nay_cursor *c, const nay_target *target, nay_diag *d
   if (c->block.nrestarts == 0) return NAY_ENOENT;
   NAY_TRY(block_narrow(&c->block, c->order, target, diag, &restart));
   NAY_TRY(cursor_restart(c, restart, diag));
-  while (nay__order_target(c->order, c->key.at, c->key.len, target) < 0) {
+  while (nay__compare_target(c->order, c->key.at, c->key.len, target) < 0) {
     NAY_TRY(cursor_take(c, c->entry.next, diag));
   }
   return NAY_OK;
@@ -285,15 +285,15 @@ static uint64_t check_trailer(const nay_buffer *last, const nay_entry *e) {
 
 /* Whether the key of entry e is above the key before it; only the bytes behind `shared` are
  * compared. Both have trailers if the order is that of internal keys. */
-static bool check_ascends(nay_order order, const nay_buffer *last, const nay_entry *e) {
+static bool check_ascends(nay_comparator order, const nay_buffer *last, const nay_entry *e) {
   size_t a = nay__user_len(order, last->len);
   size_t b = nay__user_len(order, (size_t)e->shared + e->unshared);
   int sign = (a > b) - (a < b);
   if (e->shared <= a && e->shared <= b) {
     const uint8_t *rest = a != 0 ? last->at + e->shared : NULL; /* an empty key has no buffer */
-    sign = nay__order_bytes(rest, a - e->shared, e->suffix, b - e->shared);
+    sign = nay__compare_bytes(rest, a - e->shared, e->suffix, b - e->shared);
   }
-  if (sign != 0 || order == NAY_ORDER_BYTES) return sign < 0;
+  if (sign != 0 || order == NAY_BYTEWISE) return sign < 0;
   return nay__load64le(last->at + a) > check_trailer(last, e);
 }
 
@@ -315,7 +315,7 @@ static nay_status check_entries(nay_cursor *c, const nay_buffer *above, nay_diag
     if (at != 0 && !check_ascends(c->order, &c->key, &e)) return check_order(diag, at);
     NAY_TRY(cursor_accept(c, &e, diag));
     if (at == 0 && above != NULL &&
-        nay__order(c->order, above->at, above->len, c->key.at, c->key.len) >= 0) {
+        nay__compare(c->order, above->at, above->len, c->key.at, c->key.len) >= 0) {
       return check_order(diag, at);
     }
   }
@@ -323,13 +323,13 @@ static nay_status check_entries(nay_cursor *c, const nay_buffer *above, nay_diag
   return all ? NAY_OK : block_bad(diag, b->end);
 }
 
-nay_status nay__block_check(const nay_block *b, nay_order order, const nay_buffer *above,
+nay_status nay__block_check(const nay_block *b, nay_comparator order, const nay_buffer *above,
                             const nay_buffer *upto, const nay_allocator *a, nay_diag *diag) {
   nay_cursor c = {.block = *b, .order = order, .allocator = a};
   if (b->end == 0 || b->nrestarts == 0) return NAY_OK; /* nothing is found in it either way */
   nay_status status = check_entries(&c, above, diag);
   if (status == NAY_OK && upto != NULL &&
-      nay__order(order, c.key.at, c.key.len, upto->at, upto->len) > 0) {
+      nay__compare(order, c.key.at, c.key.len, upto->at, upto->len) > 0) {
     status = check_order(diag, c.entry.at);
   }
   nay__buffer_free(&c.key, a);

@@ -16,7 +16,7 @@
 #define NAY_SST_BLOCK_H
 
 #include "base/varint.h"
-#include "sst/order.h"
+#include "sst/comparator.h"
 
 /* ---- writing ---- */
 
@@ -86,7 +86,7 @@ typedef struct nay_found {
  * nay__block_find: the first entry whose key is not before target, without putting together any
  * key. NAY_ENOENT: all are before it, and found has `near` alone. NAY_ECORRUPT.
  */
-nay_status nay__block_find(const nay_block *block, nay_order order, const nay_target *target,
+nay_status nay__block_find(const nay_block *block, nay_comparator order, const nay_target *target,
                            nay_diag *diag, nay_found *found);
 
 /*
@@ -94,7 +94,7 @@ nay_status nay__block_find(const nay_block *block, nay_order order, const nay_ta
  * and keys ascend strictly, from above `above` to at most `upto` (either may be NULL). Needs memory
  * for one key. NAY_ENOTSUP: the keys are in another order. NAY_ECORRUPT, NAY_ENOMEM.
  */
-nay_status nay__block_check(const nay_block *block, nay_order order, const nay_buffer *above,
+nay_status nay__block_check(const nay_block *block, nay_comparator order, const nay_buffer *above,
                             const nay_buffer *upto, const nay_allocator *a, nay_diag *diag);
 
 /*
@@ -104,7 +104,7 @@ nay_status nay__block_check(const nay_block *block, nay_order order, const nay_b
  */
 typedef struct nay_cursor {
   nay_block block;
-  nay_order order;
+  nay_comparator order;
   const nay_allocator *allocator;
   nay_entry entry;
   nay_buffer key;

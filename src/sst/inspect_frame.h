@@ -11,8 +11,8 @@
  * the footer itself; and every checksum has a number added to it that depends on the context and on
  * the place of the block, so that a block that was moved is noticed.
  */
-#ifndef NAY_SST_INSPECT_FRAME_H
-#define NAY_SST_INSPECT_FRAME_H
+#ifndef NAY_SST_TABLE_FILTERS_FRAME_H
+#define NAY_SST_TABLE_FILTERS_FRAME_H
 
 #include "sst/footer.h"
 
@@ -47,4 +47,4 @@ bool nay__frame_sound(const nay_frame *frame, nay_handle handle);
 nay_status nay__frame_block(const nay_frame *frame, nay_handle handle, nay_diag *diag,
                             const uint8_t **contents, uint8_t *type);
 
-#endif /* NAY_SST_INSPECT_FRAME_H */
+#endif /* NAY_SST_TABLE_FILTERS_FRAME_H */

@@ -2,7 +2,7 @@
  * lookup.c - one key in many tables, newest first. The key is hashed once, not once a table, and
  * with the hash known the memory that the next few filters will need is asked for ahead of time.
  */
-#include "sst/table.h"
+#include "sst/sst.h"
 
 #define LOOKUP_AHEAD 8u /* tables; about as many lines as a core has on their way at a time */
 
@@ -68,7 +68,7 @@ nay_status nay_lookup_get(const nay_lookup *l, const void *key, size_t len, nay_
     for (; memo.set && asked < l->n && asked <= i + LOOKUP_AHEAD; asked++) {
       if (asked > i) lookup_prefetch(l->tables[asked], &memo);
     }
-    status = nay__table_get(l->tables[i], &target, &memo, diag, value);
+    status = nay__sst_get(l->tables[i], &target, &memo, diag, value);
   }
   nay__atomic_increment64(&l->counts[0]);
   if (memo.nhashes != 0) nay__atomic_add64(&l->counts[1], memo.nhashes);

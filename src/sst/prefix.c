@@ -1,6 +1,6 @@
 /* prefix.c - the extractors that come with the library, and internal keys in parts. */
 #include "nay_sst.h"
-#include "sst/order.h"
+#include "sst/comparator.h"
 
 static bool prefix_fixed_extract(const nay_prefix *self, const void *key, size_t len,
                                  size_t *prefix_len) {

@@ -5,7 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "engine_rocksdb_db.h"
 #include "golden/golden.h"
-#include "nay_table.h"
+#include "nay_table_filters.h"
 #include "support/folder.h"
 
 #define N 20000
@@ -76,26 +76,26 @@ static void tables_are(rocks_db *db, nay_sst_filter layout, const char *policy, 
   size_t i = 0;
   for (; rocks_table(db, i, path, sizeof path); i++) {
     golden_bytes file = golden_read(path);
-    nay_table *t;
-    nay_table_info info;
+    nay_table_filters *t;
+    nay_table_filters_info info;
     nay_table_filter f;
     nay_view view;
     nay_stats stats;
-    assert_ok(nay_table_open(file.at, file.len, NULL, NULL, NULL, &t));
-    nay_table_describe(t, &info);
+    assert_ok(nay_table_filters_open(file.at, file.len, NULL, NULL, NULL, &t));
+    nay_table_filters_describe(t, &info);
     assert_int_equal(info.layout, layout);
     assert_string_equal(info.policy, policy);
     assert_true(info.understood && info.ndamaged == 0);
-    assert_ok(nay_table_filter_at(t, 0, &f));
+    assert_ok(nay_table_filters_at(t, 0, &f));
     assert_ok(nay_format_view(f.format, f.bytes, f.len, NULL, &view));
     assert_ok(nay_filter_stats(nay_view_filter(&view), &stats));
     assert_int_equal(stats.kind, kind);
     char key[ROCKS_KEY];
     for (unsigned k = 0; k < N; k += 7) {
       key_of(k, key);
-      assert_true(nay_table_may_contain(t, key, strlen(key)));
+      assert_true(nay_table_filters_may_contain(t, key, strlen(key)));
     }
-    nay_table_free(t);
+    nay_table_filters_free(t);
     free(file.at);
   }
   assert_true(i > 0);
@@ -234,10 +234,10 @@ static void flips_in_a_database(void **state) {
   assert_true(rocks_table(db, 0, path, sizeof path));
   rocks_close(db);
   golden_bytes file = golden_read(path);
-  nay_table *t;
+  nay_table_filters *t;
   nay_table_filter f;
-  assert_ok(nay_table_open(file.at, file.len, NULL, NULL, NULL, &t));
-  assert_ok(nay_table_filter_at(t, 0, &f));
+  assert_ok(nay_table_filters_open(file.at, file.len, NULL, NULL, NULL, &t));
+  assert_ok(nay_table_filters_at(t, 0, &f));
   for (uint64_t i = 0; i < 12; i++) {
     uint64_t bit = nay_hash_mix(i) % (f.len * 8);
     uint8_t *byte = file.at + f.offset + bit / 8;
@@ -252,7 +252,7 @@ static void flips_in_a_database(void **state) {
     rocks_close(db);
     *byte ^= (uint8_t)(1u << bit % 8);
   }
-  nay_table_free(t);
+  nay_table_filters_free(t);
   free(file.at);
   folder_remove(&at);
 }

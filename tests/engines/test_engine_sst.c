@@ -5,7 +5,7 @@
 #include <dirent.h>
 
 #include "engine_table.h"
-#include "nay_table.h"
+#include "nay_table_filters.h"
 #include "support/snappy_codec.h"
 #include "support/sst_sample.h"
 
@@ -192,13 +192,13 @@ static void check_walks_are_refused(const nay_sst *t) {
 
 /* The filters of the table alone, whatever its order. */
 static void check_filters(const sample *s, const uint8_t *bytes, size_t len, size_t ncodecs) {
-  nay_table *t;
-  nay_table_options how = {.codecs = snappy_codecs, .ncodecs = ncodecs};
-  assert_ok(nay_table_open(bytes, len, &how, NULL, NULL, &t));
+  nay_table_filters *t;
+  nay_table_filters_options how = {.codecs = snappy_codecs, .ncodecs = ncodecs};
+  assert_ok(nay_table_filters_open(bytes, len, &how, NULL, NULL, &t));
   for (size_t i = 0; i < s->n; i++) {
-    assert_true(nay_table_may_contain(t, s->entries[i].key, s->entries[i].len));
+    assert_true(nay_table_filters_may_contain(t, s->entries[i].key, s->entries[i].len));
   }
-  nay_table_free(t);
+  nay_table_filters_free(t);
 }
 
 /* LevelDB's file does not name its comparator: the order of keys must tell. */

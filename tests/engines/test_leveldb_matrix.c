@@ -6,7 +6,7 @@
 #define _GNU_SOURCE 1
 #include "database.h"
 #include "nay_sst.h"
-#include "nay_table.h"
+#include "nay_table_filters.h"
 #include "support/snappy_codec.h"
 
 #define N_KEYS TEST_SCALE(1200u)
@@ -208,16 +208,16 @@ static bool is_whole(const char *path) {
 /* Whether the filters of a table alone say maybe, for each key of the model. */
 static void ask_filters(const char *path, bool maybe[MAX_KEYS]) {
   size_t len = 0;
-  nay_table *t;
-  nay_table_options how = {.codecs = snappy_codecs, .ncodecs = 1};
+  nay_table_filters *t;
+  nay_table_filters_options how = {.codecs = snappy_codecs, .ncodecs = 1};
   uint8_t *bytes = folder_read(path, &len);
   assert_non_null(bytes);
-  assert_ok(nay_table_open(bytes, len, &how, NULL, NULL, &t));
+  assert_ok(nay_table_filters_open(bytes, len, &how, NULL, NULL, &t));
   for (unsigned i = 0; i < N_KEYS; i++) {
     char key[32];
-    maybe[i] = maybe[i] || nay_table_may_contain(t, key, key_of(i, key));
+    maybe[i] = maybe[i] || nay_table_filters_may_contain(t, key, key_of(i, key));
   }
-  nay_table_free(t);
+  nay_table_filters_free(t);
   free(bytes);
 }
 

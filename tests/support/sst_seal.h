@@ -40,7 +40,7 @@ static inline void seal_block(uint8_t *bytes, nay_handle h) {
 /* seal_entries: the blocks that the values of an index, metaindex or partition index point to. */
 static inline void seal_entries(uint8_t *bytes, uint64_t limit, nay_handle index, int depth) {
   nay_allocator a = nay__allocator_or_default(NULL);
-  nay_cursor c = {.order = NAY_ORDER_BYTES, .allocator = &a};
+  nay_cursor c = {.order = NAY_BYTEWISE, .allocator = &a};
   if (bytes[index.offset + index.size] != 0) return;
   uint8_t *copy = malloc((size_t)index.size + 1); /* sealing may write into the block it walks */
   if (copy == NULL) abort();

@@ -9,7 +9,7 @@
 
 typedef struct sample {
   size_t n;
-  nay_order order;
+  nay_comparator order;
   uint8_t keys[MAX_KEYS][MAX_LEN + NAY_TRAILER];
   size_t lens[MAX_KEYS];
 } sample;
@@ -20,10 +20,10 @@ static uint64_t draw(uint64_t *state, uint64_t below) {
 }
 
 /* Few letters, so that keys share prefixes and are prefixes of each other. */
-static size_t draw_key(uint64_t *state, nay_order order, uint8_t *key) {
+static size_t draw_key(uint64_t *state, nay_comparator order, uint8_t *key) {
   size_t len = draw(state, MAX_LEN);
   for (size_t i = 0; i < len; i++) key[i] = draw(state, 3) == 0 ? 0xff : (uint8_t)draw(state, 3);
-  if (order == NAY_ORDER_BYTES) return len;
+  if (order == NAY_BYTEWISE) return len;
   nay__store64le(key + len, draw(state, 5) << 8 | draw(state, 2));
   return len + NAY_TRAILER;
 }
@@ -31,7 +31,7 @@ static size_t draw_key(uint64_t *state, nay_order order, uint8_t *key) {
 static void insert(sample *s, const uint8_t *key, size_t len) {
   size_t i = s->n;
   while (i > 0) {
-    int sign = nay__order(s->order, s->keys[i - 1], s->lens[i - 1], key, len);
+    int sign = nay__compare(s->order, s->keys[i - 1], s->lens[i - 1], key, len);
     if (sign == 0) return;
     if (sign < 0) break;
     i--;
@@ -43,7 +43,7 @@ static void insert(sample *s, const uint8_t *key, size_t len) {
   s->n++;
 }
 
-static void draw_sample(sample *s, uint64_t *state, nay_order order) {
+static void draw_sample(sample *s, uint64_t *state, nay_comparator order) {
   size_t n = draw(state, MAX_KEYS);
   s->n = 0;
   s->order = order;
@@ -79,13 +79,13 @@ static uint8_t *build(const sample *s, uint32_t interval, size_t *len) {
 }
 
 static nay_target target_of(const sample *s, const uint8_t *key, size_t len) {
-  uint64_t trailer = s->order == NAY_ORDER_INTERNAL ? nay__load64le(key + len - NAY_TRAILER) : 0;
+  uint64_t trailer = s->order == NAY_INTERNAL_KEYS ? nay__load64le(key + len - NAY_TRAILER) : 0;
   return (nay_target){key, nay__user_len(s->order, len), trailer};
 }
 
 static size_t lower_bound(const sample *s, const uint8_t *key, size_t len) {
   size_t i = 0;
-  while (i < s->n && nay__order(s->order, s->keys[i], s->lens[i], key, len) < 0) i++;
+  while (i < s->n && nay__compare(s->order, s->keys[i], s->lens[i], key, len) < 0) i++;
   return i;
 }
 
@@ -107,7 +107,7 @@ static void check_find(const sample *s, const nay_block *b, const uint8_t *key, 
   assert_int_equal(found.entry.value_len, want % 3);
   if (want % 3 != 0) assert_int_equal(found.entry.value[0], want);
   assert_int_equal(found.equal, same_user(s, want, key, len));
-  if (found.equal && s->order == NAY_ORDER_INTERNAL) {
+  if (found.equal && s->order == NAY_INTERNAL_KEYS) {
     assert_int_equal(found.trailer, nay__load64le(s->keys[want] + s->lens[want] - NAY_TRAILER));
   }
 }
@@ -143,7 +143,7 @@ static void finds_what_was_added(void **order) {
   static sample s;
   uint64_t state = 1;
   for (int round = 0; round < TEST_SCALE(2000); round++) {
-    draw_sample(&s, &state, *(const nay_order *)*order);
+    draw_sample(&s, &state, *(const nay_comparator *)*order);
     size_t len;
     uint8_t *bytes = build(&s, 1 + (uint32_t)draw(&state, 20), &len);
     nay_block b;
@@ -173,7 +173,7 @@ static void keys_out_of_order_are_seen(void **order) {
   static sample s;
   uint64_t state = 3;
   for (int round = 0; round < TEST_SCALE(2000); round++) {
-    draw_sample(&s, &state, *(const nay_order *)*order);
+    draw_sample(&s, &state, *(const nay_comparator *)*order);
     if (s.n < 2) continue;
     size_t len, i = draw(&state, s.n - 1), last = s.n - 1;
     nay_block b;
@@ -212,7 +212,7 @@ static void survives_damage(void **order) {
   nay_allocator a = nay__allocator_or_default(NULL);
   unsigned refused = 0;
   for (int round = 0; round < TEST_SCALE(20000); round++) {
-    draw_sample(&s, &state, *(const nay_order *)*order);
+    draw_sample(&s, &state, *(const nay_comparator *)*order);
     size_t len;
     uint8_t *bytes = build(&s, 1 + (uint32_t)draw(&state, 20), &len);
     for (uint64_t n = 1 + draw(&state, 4); n > 0; n--) bytes[draw(&state, len)] ^= (uint8_t)state;
@@ -242,19 +242,19 @@ static void survives_damage(void **order) {
   assert_true(refused > 0);
 }
 
-static void separate(nay_order order, const char *key, size_t len, const char *next,
+static void separate(nay_comparator order, const char *key, size_t len, const char *next,
                      size_t next_len, const char *want, size_t want_len) {
   uint8_t room[64];
   memcpy(room, key, len);
   nay_buffer b = {room, len, sizeof room};
-  nay__order_separator(order, &b, (const uint8_t *)next, next_len);
+  nay__separator(order, &b, (const uint8_t *)next, next_len);
   assert_int_equal(b.len, want_len);
   assert_memory_equal(b.at, want, want_len);
 }
 
 static void separators(void **unused) {
   (void)unused;
-  const nay_order plain = NAY_ORDER_BYTES, internal = NAY_ORDER_INTERNAL;
+  const nay_comparator plain = NAY_BYTEWISE, internal = NAY_INTERNAL_KEYS;
   separate(plain, "abcdef", 6, "abzz", 4, "abd", 3);
   separate(plain, "abcdef", 6, "abd", 3, "abcdef", 6); /* nothing shorter lies between */
   separate(plain, "ab", 2, "abc", 3, "ab", 2);         /* a prefix */
@@ -303,7 +303,7 @@ static void varints_and_handles(void **unused) {
 }
 
 int main(void) {
-  static const nay_order plain = NAY_ORDER_BYTES, internal = NAY_ORDER_INTERNAL;
+  static const nay_comparator plain = NAY_BYTEWISE, internal = NAY_INTERNAL_KEYS;
   const test_case tests[] = {
       TEST_WITH("finds_what_was_added plain", finds_what_was_added, &plain),
       TEST_WITH("finds_what_was_added internal", finds_what_was_added, &internal),

@@ -3,7 +3,7 @@
  * arithmetic on a NULL buffer (UndefinedBehaviorSanitizer looks), and the key is found.
  */
 #include "nay_sst.h"
-#include "nay_table.h"
+#include "nay_table_filters.h"
 #include "support/temp.h"
 #include "support/test.h"
 
@@ -20,15 +20,15 @@ static uint8_t *load(const char *path, size_t *len) {
 static void ask_table(const char *path) {
   size_t len;
   uint8_t *bytes = load(path, &len);
-  nay_table *t;
+  nay_table_filters *t;
   nay_table_filter f;
-  assert_ok(nay_table_open(bytes, len, NULL, NULL, NULL, &t));
-  assert_true(nay_table_may_contain(t, "", 0));
-  (void)nay_table_may_contain(t, "x", 1);
-  for (uint64_t i = 0; nay_table_filter_at(t, i, &f) == NAY_OK; i++) {
+  assert_ok(nay_table_filters_open(bytes, len, NULL, NULL, NULL, &t));
+  assert_true(nay_table_filters_may_contain(t, "", 0));
+  (void)nay_table_filters_may_contain(t, "x", 1);
+  for (uint64_t i = 0; nay_table_filters_at(t, i, &f) == NAY_OK; i++) {
     assert_int_equal(f.last_key_len, 0);
   }
-  nay_table_free(t);
+  nay_table_filters_free(t);
   free(bytes);
 }
 

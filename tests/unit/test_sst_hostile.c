@@ -131,7 +131,7 @@ static nay_handle meta_handle(const uint8_t *bytes, size_t len, const char *star
   nay_allocator a = nay__allocator_or_default(NULL);
   nay_footer f;
   nay_handle h = {0, 0};
-  nay_cursor c = {.order = NAY_ORDER_BYTES, .allocator = &a};
+  nay_cursor c = {.order = NAY_BYTEWISE, .allocator = &a};
   assert_ok(nay__footer_load(bytes + len - NAY_FOOTER, len, NULL, &f));
   assert_ok(nay__block_open(bytes + f.metaindex.offset, (size_t)f.metaindex.size, NULL, &c.block));
   for (nay_status s = nay__cursor_first(&c, NULL); s == NAY_OK; s = nay__cursor_next(&c, NULL)) {

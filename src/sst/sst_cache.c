@@ -1,5 +1,6 @@
-/* cache.c - see cache.h. A lock is held for a few pointers at a time; memory is freed outside. */
-#include "sst/cache.h"
+/* sst_cache.c - see sst_cache.h. A lock is held for a few pointers at a time; memory is freed
+ * outside. */
+#include "sst/sst_cache.h"
 
 #include "base/spin.h"
 

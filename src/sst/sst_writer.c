@@ -1,5 +1,5 @@
 /*
- * table_writer.c - writes a table from keys in order, a block at a time.
+ * sst_writer.c - writes a table from keys in order, a block at a time.
  *
  *   | data block | data block | ... | filters | metaindex | index | footer |
  *
@@ -12,7 +12,7 @@
 #include "nay_sst.h"
 #include "os/file.h"
 #include "sst/block.h"
-#include "sst/filter_maker.h"
+#include "sst/filter_builder.h"
 #include "sst/footer.h"
 
 #define WRITER_BUFFER 65536u     /* as LevelDB's files */
@@ -25,7 +25,7 @@
 struct nay_sst_writer {
   nay_allocator allocator;
   nay_sst_write_options options;
-  nay_order order;
+  nay_comparator order;
   nay_replacement *file;
   nay_buffer out;  /* written, but not yet to the file */
   uint64_t offset; /* of the next block */
@@ -39,7 +39,7 @@ struct nay_sst_writer {
   bool pending_part;    /* and with it a partition of the filter: */
   nay_handle partition; /* this one */
   nay_filter_block_builder filter_block;
-  nay_filter_maker whole, prefixes;
+  nay_filter_builder whole, prefixes;
   nay_buffer last_prefix;
   nay_buffer filter;     /* bytes of one, on their way to the file */
   nay_block_builder top; /* index of the partitions */
@@ -155,7 +155,7 @@ static nay_status writer_add_handle(nay_sst_writer *w, nay_block_builder *b, con
 /* The partition ends with the block that was just written; its key comes with that block's. */
 static nay_status writer_cut_partition(nay_sst_writer *w) {
   w->filter.len = 0;
-  NAY_TRY(nay__maker_finish(&w->whole, &w->filter, &w->allocator));
+  NAY_TRY(nay__filter_builder_finish(&w->whole, &w->filter, &w->allocator));
   NAY_TRY(writer_put_block(w, &w->filter, 0, &w->partition));
   w->pending_part = true;
   return NAY_OK;
@@ -170,14 +170,14 @@ static nay_status writer_filter_prefix(nay_sst_writer *w, const uint8_t *key, si
   if (same) return NAY_OK;
   w->last_prefix.len = 0;
   NAY_TRY(nay__buffer_append(&w->last_prefix, key, n, &w->allocator));
-  return nay__maker_add(&w->prefixes, key, n, &w->allocator);
+  return nay__filter_builder_add(&w->prefixes, key, n, &w->allocator);
 }
 
 static nay_status writer_filter_key(nay_sst_writer *w, const uint8_t *key, size_t len) {
   if (w->options.filter == NAY_SST_BLOCK_FILTER) {
-    NAY_TRY(nay__maker_add(&w->filter_block.maker, key, len, &w->allocator));
+    NAY_TRY(nay__filter_builder_add(&w->filter_block.maker, key, len, &w->allocator));
   } else if (w->options.filter != NAY_SST_NO_FILTER) {
-    NAY_TRY(nay__maker_add(&w->whole, key, len, &w->allocator));
+    NAY_TRY(nay__filter_builder_add(&w->whole, key, len, &w->allocator));
   }
   return writer_filter_prefix(w, key, len);
 }
@@ -187,7 +187,7 @@ static nay_status writer_filter_key(nay_sst_writer *w, const uint8_t *key, size_
 /* Writes the index entry of the block before: `next` is the first key after it, NULL at the end. */
 static nay_status writer_index_pending(nay_sst_writer *w, const uint8_t *next, size_t len) {
   if (!w->pending) return NAY_OK;
-  nay__order_separator(w->order, &w->last, next, len);
+  nay__separator(w->order, &w->last, next, len);
   NAY_TRY(writer_add_handle(w, &w->index, &w->last, w->block));
   if (w->pending_part) NAY_TRY(writer_add_handle(w, &w->top, &w->last, w->partition));
   w->pending = w->pending_part = false;
@@ -226,8 +226,8 @@ static bool writer_ascends(const nay_sst_writer *w, const uint8_t *key, size_t l
   size_t n = len < w->last.len ? len : w->last.len;
   *shared = nay__common(w->last.at, key, n);
   if (w->count == 0) return true;
-  if (w->order == NAY_ORDER_INTERNAL) {
-    return nay__order(w->order, w->last.at, w->last.len, key, len) < 0;
+  if (w->order == NAY_INTERNAL_KEYS) {
+    return nay__compare(w->order, w->last.at, w->last.len, key, len) < 0;
   }
   return *shared < n ? w->last.at[*shared] < key[*shared] : w->last.len < len;
 }
@@ -242,7 +242,7 @@ nay_status nay_sst_writer_add(nay_sst_writer *w, const void *key, size_t len, co
   if (key == NULL) key = ""; /* the empty key, for those who extract prefixes of it */
   if (w->failed != NAY_OK) return w->failed;
   if (w->finished || len >= WRITER_MAX || value_len >= WRITER_MAX) return NAY_EINVAL;
-  if (w->order == NAY_ORDER_INTERNAL && nay_sst_key_split(key, len, &ignored) != NAY_OK) {
+  if (w->order == NAY_INTERNAL_KEYS && nay_sst_key_split(key, len, &ignored) != NAY_OK) {
     return NAY_EINVAL;
   }
   if (!writer_ascends(w, key, len, &shared)) return NAY_EINVAL;
@@ -254,7 +254,7 @@ nay_status nay_sst_writer_add_version(nay_sst_writer *w, const nay_sst_version *
                                       const void *value, size_t value_len) {
   uint8_t trailer[NAY_TRAILER];
   if (w == NULL || v == NULL || (v->key == NULL && v->len != 0) || v->len >= WRITER_MAX ||
-      v->sequence > NAY_SST_MAX_SEQUENCE || w->order != NAY_ORDER_INTERNAL) {
+      v->sequence > NAY_SST_MAX_SEQUENCE || w->order != NAY_INTERNAL_KEYS) {
     return NAY_EINVAL;
   }
   nay__store64le(trailer, v->sequence << 8 | !v->deleted);
@@ -293,10 +293,10 @@ static nay_status writer_meta_block(nay_sst_writer *w, const nay_buffer *content
   return writer_add_meta(w, kind, name, value, nay__handle_store(value, handle));
 }
 
-static nay_status writer_meta_maker(nay_sst_writer *w, nay_filter_maker *maker, const char *kind,
+static nay_status writer_meta_maker(nay_sst_writer *w, nay_filter_builder *maker, const char *kind,
                                     const char *name) {
   w->filter.len = 0;
-  NAY_TRY(nay__maker_finish(maker, &w->filter, &w->allocator));
+  NAY_TRY(nay__filter_builder_finish(maker, &w->filter, &w->allocator));
   return writer_meta_block(w, &w->filter, kind, name);
 }
 
@@ -313,7 +313,7 @@ static nay_status writer_put_filters(nay_sst_writer *w) {
     NAY_TRY(writer_meta_maker(w, &w->whole, "nay.full.", name));
   }
   if (filter > NAY_SST_BLOCK_FILTER || w->prefixes.n != 0) {
-    bool internal = w->order == NAY_ORDER_INTERNAL;
+    bool internal = w->order == NAY_INTERNAL_KEYS;
     const char *keys = internal ? "internal" : "plain";
     NAY_TRY(writer_add_meta(w, "nay.keys", "", (const uint8_t *)keys, strlen(keys)));
   }
@@ -365,11 +365,11 @@ static nay_status writer_init(nay_sst_writer *w, const char *path, nay_diag *dia
     NAY_TRY(nay__block_reset(builders[i], a));
   }
   if (o->filter == NAY_SST_BLOCK_FILTER) {
-    NAY_TRY(nay__maker_init(&w->filter_block.maker, o->policy, NULL, a));
+    NAY_TRY(nay__filter_builder_init(&w->filter_block.maker, o->policy, NULL, a));
   } else if (o->filter != NAY_SST_NO_FILTER) {
-    NAY_TRY(nay__maker_init(&w->whole, o->policy, &o->params, a));
+    NAY_TRY(nay__filter_builder_init(&w->whole, o->policy, &o->params, a));
   }
-  if (o->prefix != NULL) NAY_TRY(nay__maker_init(&w->prefixes, NULL, &o->params, a));
+  if (o->prefix != NULL) NAY_TRY(nay__filter_builder_init(&w->prefixes, NULL, &o->params, a));
   return nay__replacement_new(path, a, diag, &w->file);
 }
 
@@ -387,7 +387,7 @@ nay_status nay_sst_writer_new(const char *path, const nay_sst_write_options *opt
   nay_sst_writer *w = nay__alloc(&a, sizeof *w);
   if (w == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a writer", 0);
   *w = (nay_sst_writer){.allocator = a, .options = o};
-  if (o.keys == NAY_SST_KEYS_INTERNAL) w->order = NAY_ORDER_INTERNAL;
+  if (o.keys == NAY_SST_KEYS_INTERNAL) w->order = NAY_INTERNAL_KEYS;
   if (diag != NULL) diag->what = NULL;
   nay_status status = writer_init(w, path, diag);
   if (status != NAY_OK) {
@@ -412,8 +412,8 @@ void nay_sst_writer_free(nay_sst_writer *w) {
                            &w->last_prefix, &w->filter, &w->meta_key};
   for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) nay__buffer_free(buffers[i], &a);
   nay__filter_block_free(&w->filter_block, &a);
-  nay__maker_free(&w->whole, &a);
-  nay__maker_free(&w->prefixes, &a);
+  nay__filter_builder_free(&w->whole, &a);
+  nay__filter_builder_free(&w->prefixes, &a);
   nay__replacement_free(w->file);
   nay__free(&a, w, sizeof *w);
 }

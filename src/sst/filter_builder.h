@@ -1,5 +1,5 @@
 /*
- * filter_maker.h - takes keys, gives the bytes of a filter: by a policy, or a native file by
+ * filter_builder.h - takes keys, gives the bytes of a filter: by a policy, or a native file by
  * params. And LevelDB's filter block, which is many of them in a row.
  *
  *   filter block   | filter 0 | filter 1 | ... | offset u32le of each | offset of these u32le | 11
@@ -8,37 +8,40 @@
  * Filter i has the keys of the data blocks that start in bytes [2048 i, 2048 (i + 1)) of the file;
  * where none starts it has no bytes.
  */
-#ifndef NAY_SST_FILTER_MAKER_H
-#define NAY_SST_FILTER_MAKER_H
+#ifndef NAY_SST_FILTER_BUILDER_H
+#define NAY_SST_FILTER_BUILDER_H
 
 #include "base/buffer.h"
 #include "nay_policy.h"
 
 #define NAY_NATIVE_POLICY "nay.filter.v1" /* the bytes are a native file: doc/formats/nay.md */
 
-/* nay_filter_maker: set up by nay__maker_init; n is the number of keys since the last finish. */
-typedef struct nay_filter_maker {
+/* nay_filter_builder: set up by nay__filter_builder_init; n is the number of keys since the last
+ * finish. */
+typedef struct nay_filter_builder {
   const nay_policy *policy; /* NULL: native */
   nay_builder *builder;     /* native */
   nay_buffer keys;          /* else: the keys' bytes in a row, */
   nay_buffer ends;          /* where each of them ends, */
   nay_buffer pointers;      /* and room for what policy->create wants */
   size_t n;
-} nay_filter_maker;
+} nay_filter_builder;
 
-nay_status nay__maker_init(nay_filter_maker *maker, const nay_policy *policy,
-                           const nay_params *params, const nay_allocator *a);
-nay_status nay__maker_add(nay_filter_maker *maker, const void *key, size_t len,
-                          const nay_allocator *a);
+nay_status nay__filter_builder_init(nay_filter_builder *maker, const nay_policy *policy,
+                                    const nay_params *params, const nay_allocator *a);
+nay_status nay__filter_builder_add(nay_filter_builder *maker, const void *key, size_t len,
+                                   const nay_allocator *a);
 
-/* nay__maker_finish: appends the filter of the keys to `out`; the maker is then empty again. */
-nay_status nay__maker_finish(nay_filter_maker *maker, nay_buffer *out, const nay_allocator *a);
-void nay__maker_free(nay_filter_maker *maker, const nay_allocator *a);
+/* nay__filter_builder_finish: appends the filter of the keys to `out`; the maker is then empty
+ * again. */
+nay_status nay__filter_builder_finish(nay_filter_builder *maker, nay_buffer *out,
+                                      const nay_allocator *a);
+void nay__filter_builder_free(nay_filter_builder *maker, const nay_allocator *a);
 
 /* ---- LevelDB's filter block ---- */
 
 typedef struct nay_filter_block_builder {
-  nay_filter_maker maker;
+  nay_filter_builder maker;
   nay_buffer filters;
   nay_buffer offsets; /* as they will be stored */
 } nay_filter_block_builder;
@@ -65,4 +68,4 @@ bool nay__filter_block_open(const uint8_t *bytes, size_t len, nay_filter_block *
 bool nay__filter_block_may_match(const nay_filter_block *block, const nay_policy *policy,
                                  uint64_t offset, const void *key, size_t len);
 
-#endif /* NAY_SST_FILTER_MAKER_H */
+#endif /* NAY_SST_FILTER_BUILDER_H */

@@ -1,7 +1,7 @@
 /*
- * table_iter.c - walks a table: a cursor in the index, and one in the data block it points to.
+ * sst_iter.c - walks a table: a cursor in the index, and one in the data block it points to.
  */
-#include "sst/table.h"
+#include "sst/sst.h"
 
 struct nay_sst_iter {
   const nay_sst *table;
@@ -38,13 +38,13 @@ void nay_sst_iter_free(nay_sst_iter *it) {
 /* The block of the present index entry becomes the present one. */
 static nay_status iter_load(nay_sst_iter *it) {
   const nay_entry *e = &it->index.entry;
-  NAY_TRY(nay__table_handle(it->table, e->value, e->value_len, &it->diag, &it->block));
+  NAY_TRY(nay__sst_handle(it->table, e->value, e->value_len, &it->diag, &it->block));
   it->data.valid = false;
-  return nay__table_block(it->table, e, it->block, &it->hold, &it->diag, &it->data.block);
+  return nay__sst_read_data(it->table, e, it->block, &it->hold, &it->diag, &it->data.block);
 }
 
 static nay_status iter_in_block(nay_sst_iter *it, nay_status status) {
-  return nay__table_moved(status, &it->diag, it->block);
+  return nay__sst_in_file(status, &it->diag, it->block);
 }
 
 typedef nay_status (*iter_move)(nay_cursor *, nay_diag *);
@@ -69,7 +69,7 @@ static nay_status iter_enter(nay_sst_iter *it, nay_status status, iter_move step
 static nay_status iter_settle(nay_sst_iter *it, nay_status status) {
   if (status == NAY_OK && it->ends) {
     size_t len = nay__user_len(it->table->order, it->data.key.len);
-    if (nay__order_bytes(it->data.key.at, len, it->end.at, it->end.len) >= 0) status = NAY_ENOENT;
+    if (nay__compare_bytes(it->data.key.at, len, it->end.at, it->end.len) >= 0) status = NAY_ENOENT;
   }
   it->valid = status == NAY_OK;
   return status;
@@ -101,9 +101,9 @@ nay_status nay_sst_iter_prev(nay_sst_iter *it) {
 
 static nay_status iter_seek(nay_sst_iter *it, const void *key, size_t len) {
   nay_target target = {len != 0 ? key : (const void *)"", len, NAY_TRAILER_NEWEST};
-  if (it->table->unchecked != NAY_OK) {
+  if (it->table->order_unknown != NAY_OK) {
     it->valid = false;
-    return nay__table_unchecked(it->table, &it->diag);
+    return nay__sst_order_unknown(it->table, &it->diag);
   }
   nay_status status = nay__cursor_seek(&it->index, &target, &it->diag);
   if (status == NAY_OK) status = iter_load(it);
@@ -139,7 +139,7 @@ static nay_status iter_end_before(nay_sst_iter *it, bool ends, const void *end, 
 /* From `from` to the end that is set, if the filter of prefixes lets us. */
 static nay_status iter_scan(nay_sst_iter *it, const uint8_t *from, size_t len) {
   nay_bytes start = {from, len}, end = {it->end.at, it->end.len};
-  if (nay__table_ask_range(it->table, start, it->ends ? &end : NULL) == NAY_SAYS_NAY) {
+  if (nay__sst_probe_range(it->table, start, it->ends ? &end : NULL) == NAY_SAYS_NAY) {
     return NAY_ENOENT;
   }
   return iter_seek(it, from, len);

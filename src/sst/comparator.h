@@ -1,5 +1,5 @@
 /*
- * order.h - how keys of a table compare, and short keys that separate two of them.
+ * comparator.h - how keys of a table compare, and short keys that separate two of them.
  *
  * Plain keys compare as bytes. Keys inside a LevelDB or RocksDB database are *internal keys*:
  *
@@ -8,14 +8,14 @@
  * ordered by user key, then by the number in descending order, so that the newest version of a key
  * comes first.
  */
-#ifndef NAY_SST_ORDER_H
-#define NAY_SST_ORDER_H
+#ifndef NAY_SST_COMPARATOR_H
+#define NAY_SST_COMPARATOR_H
 
 #include "base/bits.h"
 #include "base/buffer.h"
 #include "base/bytes.h"
 
-typedef enum nay_order { NAY_ORDER_BYTES, NAY_ORDER_INTERNAL } nay_order;
+typedef enum nay_comparator { NAY_BYTEWISE, NAY_INTERNAL_KEYS } nay_comparator;
 
 #define NAY_TRAILER 8u /* of an internal key */
 
@@ -33,8 +33,9 @@ static inline size_t nay__common(const uint8_t *a, const uint8_t *b, size_t n) {
   return i;
 }
 
-/* nay__order_bytes: memcmp, then the shorter one first. */
-static inline int nay__order_bytes(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len) {
+/* nay__compare_bytes: memcmp, then the shorter one first. */
+static inline int nay__compare_bytes(const uint8_t *a, size_t a_len, const uint8_t *b,
+                                     size_t b_len) {
   size_t n = a_len < b_len ? a_len : b_len;
   int order = n == 0 ? 0 : memcmp(a, b, n);
   return order != 0 ? order : (a_len > b_len) - (a_len < b_len);
@@ -47,22 +48,25 @@ typedef struct nay_target {
   uint64_t trailer;
 } nay_target;
 
-/* nay__order_target: a stored key against a target. */
-int nay__order_target(nay_order order, const uint8_t *key, size_t len, const nay_target *target);
+/* nay__compare_target: a stored key against a target. */
+int nay__compare_target(nay_comparator order, const uint8_t *key, size_t len,
+                        const nay_target *target);
 
-/* nay__order: below 0, 0 or above. An internal key of fewer than 8 bytes has an empty user key. */
-int nay__order(nay_order order, const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len);
+/* nay__compare: below 0, 0 or above. An internal key of fewer than 8 bytes has an empty user key.
+ */
+int nay__compare(nay_comparator order, const uint8_t *a, size_t a_len, const uint8_t *b,
+                 size_t b_len);
 
 /* nay__user_len: the part of a key that users know. */
-static inline size_t nay__user_len(nay_order order, size_t len) {
-  if (order == NAY_ORDER_BYTES) return len;
+static inline size_t nay__user_len(nay_comparator order, size_t len) {
+  if (order == NAY_BYTEWISE) return len;
   return len < NAY_TRAILER ? 0 : len - NAY_TRAILER;
 }
 
 /*
- * nay__order_separator: makes key, whose room is enough, the short key that LevelDB's comparators
+ * nay__separator: makes key, whose room is enough, the short key that LevelDB's comparators
  * choose: key <= result < next. next NULL: the table's last key, result >= key.
  */
-void nay__order_separator(nay_order order, nay_buffer *key, const uint8_t *next, size_t next_len);
+void nay__separator(nay_comparator order, nay_buffer *key, const uint8_t *next, size_t next_len);
 
-#endif /* NAY_SST_ORDER_H */
+#endif /* NAY_SST_COMPARATOR_H */

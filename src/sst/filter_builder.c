@@ -1,18 +1,18 @@
-/* filter_maker.c - see filter_maker.h. */
-#include "sst/filter_maker.h"
+/* filter_builder.c - see filter_builder.h. */
+#include "sst/filter_builder.h"
 
 #include "base/bytes.h"
 
 #define BLOCK_LG 11u /* LevelDB's: 2 KiB */
 
-nay_status nay__maker_init(nay_filter_maker *m, const nay_policy *policy, const nay_params *params,
-                           const nay_allocator *a) {
-  *m = (nay_filter_maker){.policy = policy};
+nay_status nay__filter_builder_init(nay_filter_builder *m, const nay_policy *policy,
+                                    const nay_params *params, const nay_allocator *a) {
+  *m = (nay_filter_builder){.policy = policy};
   return policy != NULL ? NAY_OK : nay_builder_new(params, a, &m->builder);
 }
 
-nay_status nay__maker_add(nay_filter_maker *m, const void *key, size_t len,
-                          const nay_allocator *a) {
+nay_status nay__filter_builder_add(nay_filter_builder *m, const void *key, size_t len,
+                                   const nay_allocator *a) {
   if (m->policy == NULL) {
     NAY_TRY(nay_builder_add(m->builder, key, len));
   } else {
@@ -23,7 +23,7 @@ nay_status nay__maker_add(nay_filter_maker *m, const void *key, size_t len,
   return NAY_OK;
 }
 
-static nay_status maker_native(nay_filter_maker *m, nay_buffer *out, const nay_allocator *a) {
+static nay_status builder_native(nay_filter_builder *m, nay_buffer *out, const nay_allocator *a) {
   nay_filter *f = NULL;
   NAY_TRY(nay_builder_finish(m->builder, &f));
   size_t size = nay_filter_encoded_size(f);
@@ -35,8 +35,8 @@ static nay_status maker_native(nay_filter_maker *m, nay_buffer *out, const nay_a
 }
 
 /* What policy->create takes: pointers first, then lengths, in one piece of memory. */
-static nay_status maker_pointers(nay_filter_maker *m, const nay_allocator *a, const void ***keys,
-                                 size_t **lens) {
+static nay_status builder_pointers(nay_filter_builder *m, const nay_allocator *a,
+                                   const void ***keys, size_t **lens) {
   size_t bytes;
   if (!nay__mul_ok(m->n, sizeof **keys + sizeof **lens, &bytes)) return NAY_ENOMEM;
   m->pointers.len = 0;
@@ -52,11 +52,12 @@ static nay_status maker_pointers(nay_filter_maker *m, const nay_allocator *a, co
   return NAY_OK;
 }
 
-static nay_status maker_by_policy(nay_filter_maker *m, nay_buffer *out, const nay_allocator *a) {
+static nay_status builder_by_policy(nay_filter_builder *m, nay_buffer *out,
+                                    const nay_allocator *a) {
   const void **keys;
   size_t *lens, len = 0;
   uint8_t *filter = NULL;
-  NAY_TRY(maker_pointers(m, a, &keys, &lens));
+  NAY_TRY(builder_pointers(m, a, &keys, &lens));
   NAY_TRY(m->policy->create(m->policy, keys, lens, m->n, a, &filter, &len));
   nay_status status = nay__buffer_append(out, filter, len, a);
   nay__free(a, filter, len);
@@ -64,13 +65,14 @@ static nay_status maker_by_policy(nay_filter_maker *m, nay_buffer *out, const na
   return status;
 }
 
-nay_status nay__maker_finish(nay_filter_maker *m, nay_buffer *out, const nay_allocator *a) {
-  NAY_TRY(m->policy == NULL ? maker_native(m, out, a) : maker_by_policy(m, out, a));
+nay_status nay__filter_builder_finish(nay_filter_builder *m, nay_buffer *out,
+                                      const nay_allocator *a) {
+  NAY_TRY(m->policy == NULL ? builder_native(m, out, a) : builder_by_policy(m, out, a));
   m->n = 0;
   return NAY_OK;
 }
 
-void nay__maker_free(nay_filter_maker *m, const nay_allocator *a) {
+void nay__filter_builder_free(nay_filter_builder *m, const nay_allocator *a) {
   nay_builder_free(m->builder);
   nay__buffer_free(&m->keys, a);
   nay__buffer_free(&m->ends, a);
@@ -80,21 +82,21 @@ void nay__maker_free(nay_filter_maker *m, const nay_allocator *a) {
 /* ---- LevelDB's filter block ---- */
 
 /* Closes a filter; without keys it has no bytes. */
-static nay_status maker_close(nay_filter_block_builder *b, const nay_allocator *a) {
+static nay_status builder_close(nay_filter_block_builder *b, const nay_allocator *a) {
   uint8_t offset[4];
   nay__store32le(offset, (uint32_t)b->filters.len);
   NAY_TRY(nay__buffer_append(&b->offsets, offset, sizeof offset, a));
-  return b->maker.n == 0 ? NAY_OK : nay__maker_finish(&b->maker, &b->filters, a);
+  return b->maker.n == 0 ? NAY_OK : nay__filter_builder_finish(&b->maker, &b->filters, a);
 }
 
 nay_status nay__filter_block_start(nay_filter_block_builder *b, uint64_t offset,
                                    const nay_allocator *a) {
-  while (b->offsets.len / 4 < offset >> BLOCK_LG) NAY_TRY(maker_close(b, a));
+  while (b->offsets.len / 4 < offset >> BLOCK_LG) NAY_TRY(builder_close(b, a));
   return NAY_OK;
 }
 
 nay_status nay__filter_block_finish(nay_filter_block_builder *b, const nay_allocator *a) {
-  if (b->maker.n != 0) NAY_TRY(maker_close(b, a));
+  if (b->maker.n != 0) NAY_TRY(builder_close(b, a));
   uint8_t end[5];
   nay__store32le(end, (uint32_t)b->filters.len);
   end[4] = BLOCK_LG;
@@ -103,7 +105,7 @@ nay_status nay__filter_block_finish(nay_filter_block_builder *b, const nay_alloc
 }
 
 void nay__filter_block_free(nay_filter_block_builder *b, const nay_allocator *a) {
-  nay__maker_free(&b->maker, a);
+  nay__filter_builder_free(&b->maker, a);
   nay__buffer_free(&b->filters, a);
   nay__buffer_free(&b->offsets, a);
 }

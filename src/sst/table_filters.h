@@ -1,16 +1,16 @@
-/* inspect.h - what inspect.c has found in a table, for inspect_ask.c to ask. */
-#ifndef NAY_SST_INSPECT_H
-#define NAY_SST_INSPECT_H
+/* table_filters.h - what table_filters.c has found in a table, for table_filters_probe.c to ask. */
+#ifndef NAY_SST_TABLE_FILTERS_H
+#define NAY_SST_TABLE_FILTERS_H
 
-#include "nay_table.h"
+#include "nay_table_filters.h"
+#include "sst/index_block.h"
 #include "sst/inspect_frame.h"
-#include "sst/inspect_parts.h"
 
-#define INSPECT_TEXT 128u
+#define TABLE_FILTERS_TEXT 128u
 
-struct nay_table {
+struct nay_table_filters {
   nay_allocator allocator;
-  nay_table_options options;
+  nay_table_filters_options options;
   nay_frame frame;
   nay_table_engine engine;
   nay_sst_filter layout;
@@ -18,11 +18,12 @@ struct nay_table {
   const nay_policy *policy;
   nay_policy small;        /* nay.small.v1, which is no format: its bytes know no size */
   nay_handle filter;       /* the block that the metaindex names */
-  nay_parts parts;         /* partitions; or data blocks, for filters of 2 KiB */
+  nay_index_entries parts; /* partitions; or data blocks, for filters of 2 KiB */
   nay_handle prefix_block; /* nay's filter of prefixes; size 0: none */
   bool prefix_damaged;
   nay_handle properties;
-  char policy_name[INSPECT_TEXT], policy_option[INSPECT_TEXT], prefix[INSPECT_TEXT];
+  char policy_name[TABLE_FILTERS_TEXT], policy_option[TABLE_FILTERS_TEXT],
+      prefix[TABLE_FILTERS_TEXT];
   bool whole_keys, prefixes, internal, delta, other_order, index_known;
   bool damaged; /* the one block of a full filter, or that of 2 KiB */
   bool has_view;
@@ -38,7 +39,7 @@ typedef struct nay_filter_blocks {
   unsigned lg;
 } nay_filter_blocks;
 
-static inline nay_filter_blocks nay__filter_blocks(const nay_table *t) {
+static inline nay_filter_blocks nay__filter_blocks(const nay_table_filters *t) {
   nay_filter_blocks b = {.bytes = t->frame.bytes + t->filter.offset};
   size_t size = (size_t)t->filter.size;
   if (size < 5 || size > UINT32_MAX) return b;
@@ -72,4 +73,4 @@ static inline const uint8_t *nay__text_after(const uint8_t *text, size_t len, co
   return text + n;
 }
 
-#endif /* NAY_SST_INSPECT_H */
+#endif /* NAY_SST_TABLE_FILTERS_H */

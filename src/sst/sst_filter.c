@@ -1,5 +1,5 @@
 /*
- * table_filter.c - the filters of a table: found in the metaindex, asked before blocks are read.
+ * sst_filter.c - the filters of a table: found in the metaindex, asked before blocks are read.
  *
  *   filter.<policy>            LevelDB's block of filters, one for each 2 KiB
  *   nay.full.<policy>          one filter
@@ -11,7 +11,7 @@
  * A filter only ever saves work: one that cannot be read, has a policy that nobody knows or was
  * fed by another extractor is left out. Damage is counted as a fault.
  */
-#include "sst/table.h"
+#include "sst/sst.h"
 
 #define META_MAX_NAME 1024u         /* a longer one is nobody's */
 #define FILTER_OWN_BYTES (1u << 20) /* of partitions: 100 of the default size */
@@ -78,7 +78,7 @@ static nay_status filter_measure(nay_sst *t) {
   nay_status status = nay__cursor_first(&c, NULL);
   for (; status == NAY_OK; status = nay__cursor_next(&c, NULL)) {
     nay_handle h;
-    if (nay__table_handle(t, c.entry.value, c.entry.value_len, NULL, &h) != NAY_OK) continue;
+    if (nay__sst_handle(t, c.entry.value, c.entry.value_len, NULL, &h) != NAY_OK) continue;
     t->npartitions++;
     t->filter_bytes += h.size;
     if (h.size > largest) largest = h.size;
@@ -101,13 +101,13 @@ static nay_status filter_open_whole(nay_sst *t, nay_sst_filter kind, nay_bytes n
   NAY_TRY(filter_name(t, &t->policy_name, name));
   bool native = kind != NAY_SST_BLOCK_FILTER && filter_is(name, NAY_NATIVE_POLICY);
   t->policy = native ? NULL : filter_policy(t, name);
-  if (nay__table_handle(t, value.at, value.len, NULL, &handle) != NAY_OK) {
+  if (nay__sst_handle(t, value.at, value.len, NULL, &handle) != NAY_OK) {
     filter_fault(t);
     return NAY_OK;
   }
   t->filter_bytes = handle.size;
   if (!native && t->policy == NULL) return NAY_OK; /* not understood, which is no fault */
-  nay_status status = nay__table_fetch(t, handle, &t->filter_hold, NULL, &bytes);
+  nay_status status = nay__sst_read(t, handle, &t->filter_hold, NULL, &bytes);
   if (status == NAY_ENOMEM) return status;
   t->filter_used = status == NAY_OK && filter_accept(t, kind, native, bytes);
   if (!t->filter_used) filter_fault(t);
@@ -122,11 +122,11 @@ static nay_status filter_open_prefix(nay_sst *t, nay_bytes name, nay_bytes value
   NAY_TRY(filter_name(t, &t->prefix_name, name));
   const nay_prefix *extractor = t->options.prefix;
   bool ours = extractor != NULL && filter_is(name, extractor->name);
-  nay_status status = nay__table_handle(t, value.at, value.len, NULL, &handle);
+  nay_status status = nay__sst_handle(t, value.at, value.len, NULL, &handle);
   if (status == NAY_OK) {
     t->prefix_bytes = handle.size;
     if (!ours) return NAY_OK;
-    status = nay__table_fetch(t, handle, &hold, NULL, &bytes);
+    status = nay__sst_read(t, handle, &hold, NULL, &bytes);
   }
   if (status == NAY_OK) t->prefix = filter_decode(t, bytes, &t->allocator);
   if (ours && t->prefix == NULL) filter_fault(t);
@@ -154,26 +154,26 @@ static nay_status filter_open_entry(nay_sst *t, const nay_cursor *c) {
 static nay_status filter_open_other(nay_sst *t, const nay_cursor *c) {
   nay_bytes name = {c->key.at, c->key.len}, value = {c->entry.value, c->entry.value_len};
   if (filter_is(name, "rocksdb.properties")) {
-    t->rocksdb = nay__table_handle(t, value.at, value.len, NULL, &t->properties) == NAY_OK;
+    t->rocksdb = nay__sst_handle(t, value.at, value.len, NULL, &t->properties) == NAY_OK;
     if (t->options.keys == NAY_SST_KEYS_AUTO) {
-      t->order = NAY_ORDER_INTERNAL; /* as all keys of RocksDB; the index has types of its own */
+      t->order = NAY_INTERNAL_KEYS; /* as all keys of RocksDB; the index has types of its own */
       t->order_guessed = false;
     }
   }
   if (!filter_is(name, "nay.keys")) return NAY_OK;
   t->order_named = true;
   if (t->options.keys == NAY_SST_KEYS_AUTO) {
-    t->order = filter_is(value, "internal") ? NAY_ORDER_INTERNAL : NAY_ORDER_BYTES;
+    t->order = filter_is(value, "internal") ? NAY_INTERNAL_KEYS : NAY_BYTEWISE;
     t->order_guessed = false;
   }
   return NAY_OK;
 }
 
-nay_status nay__table_filters(nay_sst *t, nay_handle metaindex) {
+nay_status nay__sst_filters_open(nay_sst *t, nay_handle metaindex) {
   nay_hold *hold = NULL;
   nay_bytes bytes;
-  nay_cursor c = {.order = NAY_ORDER_BYTES, .allocator = &t->allocator};
-  nay_status status = nay__table_fetch(t, metaindex, &hold, NULL, &bytes);
+  nay_cursor c = {.order = NAY_BYTEWISE, .allocator = &t->allocator};
+  nay_status status = nay__sst_read(t, metaindex, &hold, NULL, &bytes);
   if (status == NAY_OK) status = nay__block_open(bytes.at, bytes.len, NULL, &c.block);
   if (status == NAY_OK) status = nay__cursor_first(&c, NULL);
   while (status == NAY_OK) {
@@ -191,7 +191,7 @@ nay_status nay__table_filters(nay_sst *t, nay_handle metaindex) {
   return partitioned ? filter_measure(t) : NAY_OK;
 }
 
-void nay__table_filters_free(nay_sst *t) {
+void nay__sst_filters_free(nay_sst *t) {
   nay_filter_free(t->full);
   nay_filter_free(t->prefix);
   nay__hold_free(t->filter_hold);
@@ -223,7 +223,7 @@ static nay_cache_entry *filter_partition(const nay_sst *t, nay_handle handle, na
   nay_cache_entry *e = nay__cache_find(cache, NAY_CACHE_FILTER, t->cache_id, handle.offset);
   if (e != NULL) return e;
   nay__atomic_increment64(&t->counts->loads);
-  if (nay__table_fetch(t, handle, hold, NULL, &bytes) != NAY_OK) return NULL;
+  if (nay__sst_read(t, handle, hold, NULL, &bytes) != NAY_OK) return NULL;
   e = nay__cache_entry_new(cache, t->cache_id, handle.offset, t->policy != NULL ? bytes.len : 0);
   if (e == NULL) return NULL;
   if (t->policy != NULL) {
@@ -249,9 +249,9 @@ static nay_verdict filter_ask_partition(const nay_sst *t, const nay_target *targ
                                         nay_hash_memo *memo, nay_hold **hold) {
   nay_found found;
   nay_handle handle;
-  nay_verdict verdict = NAY_UNASKED;
+  nay_verdict verdict = NAY_NOT_PROBED;
   if (nay__block_find(&t->partitions, t->order, target, NULL, &found) == NAY_OK &&
-      nay__table_handle(t, found.entry.value, found.entry.value_len, NULL, &handle) == NAY_OK) {
+      nay__sst_handle(t, found.entry.value, found.entry.value_len, NULL, &handle) == NAY_OK) {
     nay_cache_entry *e = filter_partition(t, handle, hold);
     if (e != NULL) {
       bool maybe = t->policy != NULL ? filter_policy_test(t, target, e->bytes, e->len)
@@ -260,7 +260,7 @@ static nay_verdict filter_ask_partition(const nay_sst *t, const nay_target *targ
       verdict = maybe ? NAY_SAYS_MAYBE : NAY_SAYS_NAY;
     }
   }
-  if (verdict == NAY_UNASKED) filter_fault(t);
+  if (verdict == NAY_NOT_PROBED) filter_fault(t);
   return verdict;
 }
 
@@ -269,14 +269,14 @@ static nay_verdict filter_ask_prefix(const nay_sst *t, const uint8_t *key, size_
                                      size_t *prefix_len) {
   size_t n = 0;
   const nay_prefix *prefix = t->options.prefix;
-  if (t->prefix == NULL || !prefix->extract(prefix, key, len, &n) || n > len) return NAY_UNASKED;
+  if (t->prefix == NULL || !prefix->extract(prefix, key, len, &n) || n > len) return NAY_NOT_PROBED;
   bool maybe = nay_filter_may_contain(t->prefix, key, n);
   *prefix_len = n;
   nay__atomic_increment64(maybe ? &t->counts->prefix_maybe : &t->counts->prefix_useful);
   return maybe ? NAY_SAYS_MAYBE : NAY_SAYS_NAY;
 }
 
-nay_verdict nay__table_ask(const nay_sst *t, const nay_target *target, nay_hash_memo *memo,
+nay_verdict nay__sst_probe(const nay_sst *t, const nay_target *target, nay_hash_memo *memo,
                            nay_hold **hold, size_t *prefix_len) {
   bool maybe;
   if (!t->filter_used) return filter_ask_prefix(t, target->user, target->len, prefix_len);
@@ -286,12 +286,12 @@ nay_verdict nay__table_ask(const nay_sst *t, const nay_target *target, nay_hash_
                               : filter_policy_test(t, target, t->filter_at.at, t->filter_at.len);
       return maybe ? NAY_SAYS_MAYBE : NAY_SAYS_NAY;
     case NAY_SST_PARTITIONED_FILTER: return filter_ask_partition(t, target, memo, hold);
-    default: return NAY_UNASKED;
+    default: return NAY_NOT_PROBED;
   }
 }
 
-nay_verdict nay__table_ask_block(const nay_sst *t, const nay_target *target, nay_handle handle) {
-  if (!t->filter_used || t->filter != NAY_SST_BLOCK_FILTER) return NAY_UNASKED;
+nay_verdict nay__sst_probe_block(const nay_sst *t, const nay_target *target, nay_handle handle) {
+  if (!t->filter_used || t->filter != NAY_SST_BLOCK_FILTER) return NAY_NOT_PROBED;
   bool maybe = nay__filter_block_may_match(&t->filter_block, t->policy, handle.offset, target->user,
                                            target->len);
   return maybe ? NAY_SAYS_MAYBE : NAY_SAYS_NAY;
@@ -308,20 +308,20 @@ static bool filter_covers(nay_bytes prefix, nay_bytes to) {
   return to.at[n - 1] <= prefix.at[n - 1] || (to.at[n - 1] == prefix.at[n - 1] + 1 && to.len == n);
 }
 
-nay_verdict nay__table_ask_range(const nay_sst *t, nay_bytes from, const nay_bytes *to) {
+nay_verdict nay__sst_probe_range(const nay_sst *t, nay_bytes from, const nay_bytes *to) {
   size_t n = 0;
   const nay_prefix *prefix = t->options.prefix;
   if (t->prefix == NULL || !prefix->extract(prefix, from.at, from.len, &n) || n > from.len) {
-    return NAY_UNASKED;
+    return NAY_NOT_PROBED;
   }
   nay_bytes start = {from.at, n}, all = {NULL, 0};
   if (to == NULL) {
     for (size_t i = 0; i < n; i++) {
-      if (from.at[i] != 0xff) return NAY_UNASKED;
+      if (from.at[i] != 0xff) return NAY_NOT_PROBED;
     }
   } else {
     all = *to;
   }
-  if (to != NULL && !filter_covers(start, all)) return NAY_UNASKED;
+  if (to != NULL && !filter_covers(start, all)) return NAY_NOT_PROBED;
   return filter_ask_prefix(t, from.at, from.len, &n);
 }

@@ -1,5 +1,5 @@
 /*
- * compact.c - k tables into one, as an LSM tree does it.
+ * sst_compact.c - k tables into one, as an LSM tree does it.
  *
  * A heap holds an iterator for each table that has entries left. The smallest key is on top; of
  * equal keys, that of the newest table. So the versions of a key pass by newest first, and one
@@ -13,7 +13,7 @@
  * union of the old ones would still say maybe for everything that was dropped here, and be as full
  * as all of them together. The writer makes new ones from the keys that are left.
  */
-#include "sst/table.h"
+#include "sst/sst.h"
 
 typedef struct compact_input {
   nay_sst_iter *iter;
@@ -24,7 +24,7 @@ typedef struct compact_input {
 
 typedef struct compaction {
   nay_allocator allocator;
-  nay_order order;
+  nay_comparator order;
   uint64_t snapshot; /* what is at or below it is seen by all readers alike */
   bool bottom;
   nay_sst_writer *writer;
@@ -41,7 +41,7 @@ typedef struct compaction {
 /* ---- the heap ---- */
 
 static bool compact_before(const compaction *c, const compact_input *a, const compact_input *b) {
-  int order = nay__order(c->order, a->key, a->len, b->key, b->len);
+  int order = nay__compare(c->order, a->key, a->len, b->key, b->len);
   return order != 0 ? order < 0 : a->age < b->age;
 }
 
@@ -100,7 +100,7 @@ static nay_status compact_advance(compaction *c, nay_diag *diag) {
 
 static nay_status compact_split(const compaction *c, const compact_input *top, nay_diag *diag,
                                 nay_sst_version *v) {
-  if (c->order == NAY_ORDER_BYTES) {
+  if (c->order == NAY_BYTEWISE) {
     *v = (nay_sst_version){.key = top->key, .len = top->len};
     return NAY_OK;
   }
@@ -110,7 +110,7 @@ static nay_status compact_split(const compaction *c, const compact_input *top, n
 
 /* Whether the entry goes into the new table; it is then the one before the next. */
 static nay_status compact_decide(compaction *c, const nay_sst_version *v, bool *keep) {
-  bool same = c->has_last && nay__order_bytes(v->key, v->len, c->last.at, c->last.len) == 0;
+  bool same = c->has_last && nay__compare_bytes(v->key, v->len, c->last.at, c->last.len) == 0;
   bool superseded = same && (c->last_sequence <= c->snapshot || c->last_sequence == v->sequence);
   bool gone = !superseded && v->deleted && c->bottom && v->sequence <= c->snapshot;
   c->stats.superseded += superseded;
@@ -152,9 +152,9 @@ static nay_status compact_entry(compaction *c, nay_diag *diag) {
 
 /* An empty table has no keys to be of one kind or the other. */
 static nay_status compact_order(const nay_sst *const *tables, size_t n, nay_sst_keys wanted,
-                                nay_diag *diag, nay_order *order) {
+                                nay_diag *diag, nay_comparator *order) {
   bool known = wanted != NAY_SST_KEYS_AUTO;
-  *order = wanted == NAY_SST_KEYS_INTERNAL ? NAY_ORDER_INTERNAL : NAY_ORDER_BYTES;
+  *order = wanted == NAY_SST_KEYS_INTERNAL ? NAY_INTERNAL_KEYS : NAY_BYTEWISE;
   for (size_t i = 0; i < n; i++) {
     if (tables[i] == NULL) return nay__fail(diag, NAY_EINVAL, "a table is NULL", 0);
     if (tables[i]->empty) continue;
@@ -190,7 +190,7 @@ static nay_status compact_begin(compaction *c, const char *path, const nay_sst_c
                                 nay_diag *diag) {
   size_t size;
   nay_sst_write_options write = o->write;
-  write.keys = c->order == NAY_ORDER_INTERNAL ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN;
+  write.keys = c->order == NAY_INTERNAL_KEYS ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN;
   if (!nay__mul_ok(c->ninputs, sizeof *c->heap, &size)) return NAY_ENOMEM;
   c->heap = nay__alloc(&c->allocator, size);
   if (c->heap == NULL) return NAY_ENOMEM;

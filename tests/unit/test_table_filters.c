@@ -1,11 +1,11 @@
 /*
- * test_table.c - filters inside tables: every golden .ldb and .sst, their filters where the engines
- * put them and rebuilt from the keys, answers, tables of our own, and files that lie.
+ * test_table_filters.c - filters inside tables: every golden .ldb and .sst, their filters where the
+ * engines put them and rebuilt from the keys, answers, tables of our own, and files that lie.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "golden/golden.h"
 #include "hash/hash.h"
-#include "nay_table.h"
+#include "nay_table_filters.h"
 #include "support/flaky.h"
 #include "support/folder.h"
 
@@ -38,25 +38,26 @@ static one_key *sorted_keys(const char *set, size_t n) {
   return keys;
 }
 
-static nay_table *open_table(golden_bytes file) {
-  nay_table *t;
+static nay_table_filters *open_table(golden_bytes file) {
+  nay_table_filters *t;
   nay_diag diag = {NULL, 0, 0};
-  nay_status status = nay_table_open(file.at, file.len, NULL, NULL, &diag, &t);
+  nay_status status = nay_table_filters_open(file.at, file.len, NULL, NULL, &diag, &t);
   if (status != NAY_OK) fail_msg("%s at %llu", diag.what, (unsigned long long)diag.offset);
   return t;
 }
 
-static unsigned maybes_of(const nay_table *t, const one_key *keys, size_t n) {
+static unsigned maybes_of(const nay_table_filters *t, const one_key *keys, size_t n) {
   unsigned maybes = 0;
-  for (size_t i = 0; i < n; i++) maybes += nay_table_may_contain(t, keys[i].bytes, keys[i].len);
+  for (size_t i = 0; i < n; i++)
+    maybes += nay_table_filters_may_contain(t, keys[i].bytes, keys[i].len);
   return maybes;
 }
 
-static unsigned absent_maybes(const nay_table *t) {
+static unsigned absent_maybes(const nay_table_filters *t) {
   uint8_t key[GOLDEN_KEY_MAX];
   unsigned maybes = 0;
   for (uint64_t i = 0; i < GOLDEN_ABSENT; i++) {
-    maybes += nay_table_may_contain(t, key, golden_abs(i, key));
+    maybes += nay_table_filters_may_contain(t, key, golden_abs(i, key));
   }
   return maybes;
 }
@@ -118,7 +119,7 @@ static void check_rebuilt(const sst_row *r, const nay_table_filter *f, const one
 }
 
 /* Partitions: where they are, what ends them; rebuilt when no prefix crosses their borders. */
-static void check_partitions(const sst_row *r, const nay_table *t, const one_key *keys) {
+static void check_partitions(const sst_row *r, const nay_table_filters *t, const one_key *keys) {
   const char *rest = r->partitions;
   size_t first = 0;
   unsigned long offset, len;
@@ -130,7 +131,7 @@ static void check_partitions(const sst_row *r, const nay_table *t, const one_key
     one_key last = {0};
     last.len = golden_from_hex(hex, strlen(hex), last.bytes);
     if (r->format_version < 3) last.len -= 8; /* internal keys */
-    assert_ok(nay_table_filter_at(t, i, &f));
+    assert_ok(nay_table_filters_at(t, i, &f));
     assert_int_equal(f.offset, offset);
     assert_int_equal(f.len, len);
     assert_int_equal(f.last_key_len, last.len);
@@ -141,10 +142,10 @@ static void check_partitions(const sst_row *r, const nay_table *t, const one_key
     first = end;
   }
   assert_int_equal(first, r->n);
-  assert_status(nay_table_filter_at(t, i, &f), NAY_ENOENT);
+  assert_status(nay_table_filters_at(t, i, &f), NAY_ENOENT);
 }
 
-static void check_info(const sst_row *r, const nay_table_info *info) {
+static void check_info(const sst_row *r, const nay_table_filters_info *info) {
   static const char *const sums[] = {"none", "crc32c", "xxh32", "xxh64", "xxh3"};
   bool full = strcmp(r->layout, "full") == 0, none = strcmp(r->layout, "none") == 0;
   assert_int_equal(info->engine, NAY_TABLE_ROCKSDB);
@@ -174,12 +175,12 @@ static void check_sst(const char *line) {
   char path[512];
   snprintf(path, sizeof path, TEST_GOLDEN "/rocksdb/%s", r.file);
   golden_bytes file = golden_read(path);
-  nay_table *t = open_table(file);
-  nay_table_info info;
+  nay_table_filters *t = open_table(file);
+  nay_table_filters_info info;
   nay_table_filter f;
   one_key *keys = sorted_keys(r.set, r.n);
   assert_true(nay_table_recognise(file.at, file.len));
-  nay_table_describe(t, &info);
+  nay_table_filters_describe(t, &info);
   check_info(&r, &info);
   assert_int_equal(maybes_of(t, keys, r.n), r.n);
   if (info.layout == NAY_SST_NO_FILTER) {
@@ -190,13 +191,13 @@ static void check_sst(const char *line) {
     if (absent_maybes(t) > most) fail_msg("%s: %u", r.file, absent_maybes(t));
   }
   if (info.layout == NAY_SST_FULL_FILTER) {
-    assert_ok(nay_table_filter_at(t, 0, &f));
+    assert_ok(nay_table_filters_at(t, 0, &f));
     assert_int_equal(f.offset, r.offset);
     assert_int_equal(f.len, r.len);
     if (strstr(r.file, "offm") == NULL) check_rebuilt(&r, &f, keys, r.n);
   }
   if (info.layout == NAY_SST_PARTITIONED_FILTER) check_partitions(&r, t, keys);
-  nay_table_free(t);
+  nay_table_filters_free(t);
   free(keys);
   free(file.at);
 }
@@ -242,10 +243,10 @@ static void leveldb_tables(void **state) {
     char path[512];
     snprintf(path, sizeof path, TEST_GOLDEN "/leveldb-tables/%s.ldb", rows[i].file);
     golden_bytes file = golden_read(path);
-    nay_table *t = open_table(file);
-    nay_table_info info;
+    nay_table_filters *t = open_table(file);
+    nay_table_filters_info info;
     one_key *keys = sorted_keys(rows[i].set, rows[i].n);
-    nay_table_describe(t, &info);
+    nay_table_filters_describe(t, &info);
     assert_int_equal(info.engine, NAY_TABLE_LEVELDB);
     assert_int_equal(info.layout, NAY_SST_BLOCK_FILTER);
     assert_string_equal(info.policy, "leveldb.BuiltinBloomFilter2");
@@ -255,7 +256,7 @@ static void leveldb_tables(void **state) {
     assert_int_equal(maybes_of(t, keys, rows[i].n), rows[i].n);
     /* abs is before all keys of str, so there is one filter to ask; or all of them */
     assert_true(absent_maybes(t) < (info.index_known ? 60 : 600));
-    nay_table_free(t);
+    nay_table_filters_free(t);
     free(keys);
     free(file.at);
   }
@@ -333,11 +334,11 @@ static void own_tables(void **state) {
   };
   for (size_t i = 0; i < 5; i++) {
     golden_bytes file = own_table(&options[i], 3000);
-    nay_table *t = open_table(file);
-    nay_table_info info;
+    nay_table_filters *t = open_table(file);
+    nay_table_filters_info info;
     nay_table_filter f;
     one_key *keys = sorted_keys("str", 3000);
-    nay_table_describe(t, &info);
+    nay_table_filters_describe(t, &info);
     assert_int_equal(info.engine, i == 4 ? NAY_TABLE_LEVELDB : NAY_TABLE_NAY);
     assert_int_equal(info.layout, options[i].filter);
     assert_true(info.understood || i == 3);
@@ -347,11 +348,11 @@ static void own_tables(void **state) {
     if (i == 2 || i == 3) assert_string_equal(info.prefix, "nay.fixed.6");
     if (i == 2) {
       assert_int_equal(info.nfilters, 2);
-      assert_ok(nay_table_filter_at(t, 1, &f));
+      assert_ok(nay_table_filters_at(t, 1, &f));
       assert_true(f.of_prefixes);
     }
     if (i == 3) assert_false(info.whole_keys);
-    nay_table_free(t);
+    nay_table_filters_free(t);
     free(keys);
     free(file.at);
   }
@@ -364,21 +365,21 @@ static void a_compressed_index(void **state) {
   nay_policy policy;
   assert_ok(nay_policy_leveldb(10, &policy));
   nay_sst_write_options how = {.filter = NAY_SST_BLOCK_FILTER, .policy = &policy, .codec = &keep};
-  nay_table_options with = {.codecs = codecs, .ncodecs = 1};
+  nay_table_filters_options with = {.codecs = codecs, .ncodecs = 1};
   golden_bytes file = own_table(&how, 3000);
   one_key *keys = sorted_keys("str", 3000);
   for (int i = 0; i < 2; i++) {
-    nay_table *t;
-    nay_table_info info;
-    assert_ok(nay_table_open(file.at, file.len, i == 0 ? NULL : &with, NULL, NULL, &t));
-    nay_table_describe(t, &info);
+    nay_table_filters *t;
+    nay_table_filters_info info;
+    assert_ok(nay_table_filters_open(file.at, file.len, i == 0 ? NULL : &with, NULL, NULL, &t));
+    nay_table_filters_describe(t, &info);
     assert_int_equal(info.engine, NAY_TABLE_LEVELDB);
     assert_int_equal(info.index_known, i == 1);
     assert_true(info.nfilters > 5);
     assert_int_equal(maybes_of(t, keys, 3000), 3000);
     unsigned maybes = absent_maybes(t);
     assert_true(i == 0 ? maybes > 100 : maybes < 60);
-    nay_table_free(t);
+    nay_table_filters_free(t);
   }
   while (kept.n != 0) free(kept.blocks[--kept.n]);
   free(keys);
@@ -392,7 +393,7 @@ static void a_policy_of_the_caller(void **state) {
   assert_ok(nay_policy_leveldb(10, &policy));
   policy.name = "somebody.else";
   const nay_policy *policies[] = {&policy};
-  nay_table_options with = {.policies = policies, .npolicies = 1};
+  nay_table_filters_options with = {.policies = policies, .npolicies = 1};
   static const nay_sst_filter layouts[] = {NAY_SST_BLOCK_FILTER, NAY_SST_FULL_FILTER,
                                            NAY_SST_PARTITIONED_FILTER};
   one_key *keys = sorted_keys("str", 1000);
@@ -400,16 +401,16 @@ static void a_policy_of_the_caller(void **state) {
     nay_sst_write_options how = {
         .filter = layouts[i / 2], .policy = &policy, .partition_keys = 100};
     golden_bytes file = own_table(&how, 1000);
-    nay_table *t;
-    nay_table_info info;
-    assert_ok(nay_table_open(file.at, file.len, i % 2 == 0 ? NULL : &with, NULL, NULL, &t));
-    nay_table_describe(t, &info);
+    nay_table_filters *t;
+    nay_table_filters_info info;
+    assert_ok(nay_table_filters_open(file.at, file.len, i % 2 == 0 ? NULL : &with, NULL, NULL, &t));
+    nay_table_filters_describe(t, &info);
     assert_int_equal(info.understood, i % 2 == 1);
     assert_string_equal(info.policy, "somebody.else");
     assert_int_equal(maybes_of(t, keys, 1000), 1000);
     unsigned maybes = absent_maybes(t);
     assert_true(i % 2 == 0 ? maybes == GOLDEN_ABSENT : maybes < 60);
-    nay_table_free(t);
+    nay_table_filters_free(t);
     free(file.at);
   }
   free(keys);
@@ -481,32 +482,32 @@ static void later_formats(void **state) {
                                       "fullfilter.rocksdb.internal.FastLocalBloomFilter"};
   for (uint32_t i = 0; i < 8; i++) {
     hand_made h;
-    nay_table *t;
-    nay_table_info info;
+    nay_table_filters *t;
+    nay_table_filters_info info;
     hand_make(&h, 6 + i % 2, i < 4 ? 0 : 0x12345678, names[i % 4]);
-    assert_ok(nay_table_open(h.bytes, h.len, NULL, NULL, NULL, &t));
-    nay_table_describe(t, &info);
+    assert_ok(nay_table_filters_open(h.bytes, h.len, NULL, NULL, NULL, &t));
+    nay_table_filters_describe(t, &info);
     assert_int_equal(info.format_version, 6 + i % 2);
     assert_int_equal(info.ndamaged, 0);
     one_key *keys = sorted_keys("str", 50);
     assert_int_equal(maybes_of(t, keys, 50), 50);
     assert_true(absent_maybes(t) < 60);
-    nay_table_free(t);
+    nay_table_filters_free(t);
     for (size_t bit = 0; bit < h.len * 8; bit++) { /* every byte is under some checksum */
       h.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-      if (nay_table_open(h.bytes, h.len, NULL, NULL, NULL, &t) == NAY_OK) {
+      if (nay_table_filters_open(h.bytes, h.len, NULL, NULL, NULL, &t) == NAY_OK) {
         assert_int_equal(maybes_of(t, keys, 50), 50);
-        nay_table_free(t);
+        nay_table_filters_free(t);
       }
       h.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
     }
     free(keys);
   }
   hand_made h;
-  nay_table *t = NULL;
+  nay_table_filters *t = NULL;
   nay_diag diag;
   hand_make(&h, 8, 0, names[0]);
-  assert_status(nay_table_open(h.bytes, h.len, NULL, NULL, &diag, &t), NAY_EVERSION);
+  assert_status(nay_table_filters_open(h.bytes, h.len, NULL, NULL, &diag, &t), NAY_EVERSION);
   assert_non_null(strstr(diag.what, "above 7"));
 }
 
@@ -514,19 +515,19 @@ static void later_formats(void **state) {
 static void an_unknown_policy(void **state) {
   (void)state;
   hand_made h;
-  nay_table *t;
-  nay_table_info info;
+  nay_table_filters *t;
+  nay_table_filters_info info;
   nay_table_filter f;
   hand_make(&h, 6, 0, "fullfilter.somebody.else");
-  assert_ok(nay_table_open(h.bytes, h.len, NULL, NULL, NULL, &t));
-  nay_table_describe(t, &info);
+  assert_ok(nay_table_filters_open(h.bytes, h.len, NULL, NULL, NULL, &t));
+  nay_table_filters_describe(t, &info);
   assert_string_equal(info.policy, "somebody.else");
   assert_false(info.understood);
   assert_int_equal(absent_maybes(t), GOLDEN_ABSENT);
-  assert_ok(nay_table_filter_at(t, 0, &f));
+  assert_ok(nay_table_filters_at(t, 0, &f));
   assert_null(f.format);
   assert_int_equal(f.len, 69);
-  nay_table_free(t);
+  nay_table_filters_free(t);
 }
 
 /* ---- damage ---- */
@@ -554,15 +555,15 @@ static void flips_lose_no_key(void **state) {
     golden_bytes file = read_small(i);
     one_key *keys = sorted_keys("str", members_of(i));
     for (size_t bit = 0; bit < file.len * 8; bit++) {
-      nay_table *t;
+      nay_table_filters *t;
       nay_diag diag = {NULL, 0, 0};
       file.at[bit / 8] ^= (uint8_t)(1u << bit % 8);
-      nay_status status = nay_table_open(file.at, file.len, NULL, NULL, &diag, &t);
+      nay_status status = nay_table_filters_open(file.at, file.len, NULL, NULL, &diag, &t);
       if (status == NAY_OK) {
         if (maybes_of(t, keys, members_of(i)) != members_of(i)) {
           fail_msg("%s: bit %u loses a key", small_files[i], (unsigned)bit);
         }
-        nay_table_free(t);
+        nay_table_filters_free(t);
       } else {
         assert_non_null(diag.what);
       }
@@ -577,20 +578,20 @@ static void a_damaged_filter_is_told(void **state) {
   (void)state;
   golden_bytes file = golden_read(TEST_GOLDEN "/rocksdb/sst_part_bloom.sst");
   file.at[63653 + 7] ^= 1; /* the third of twelve partitions */
-  nay_table *t = open_table(file);
-  nay_table_info info;
+  nay_table_filters *t = open_table(file);
+  nay_table_filters_info info;
   nay_table_filter f;
   one_key *keys = sorted_keys("str", 10000);
-  nay_table_describe(t, &info);
+  nay_table_filters_describe(t, &info);
   assert_int_equal(info.nfilters, 12);
   assert_int_equal(info.ndamaged, 1);
-  assert_ok(nay_table_filter_at(t, 2, &f));
+  assert_ok(nay_table_filters_at(t, 2, &f));
   assert_true(f.damaged);
   assert_int_equal(maybes_of(t, keys, 10000), 10000);
-  assert_true(nay_table_may_contain(t, "key002000x", 10)); /* in its range all are maybes */
-  assert_true(nay_table_may_contain(t, "key002000y", 10));
+  assert_true(nay_table_filters_may_contain(t, "key002000x", 10)); /* in its range all are maybes */
+  assert_true(nay_table_filters_may_contain(t, "key002000y", 10));
   free(keys);
-  nay_table_free(t);
+  nay_table_filters_free(t);
   free(file.at);
 }
 
@@ -599,9 +600,9 @@ static void truncations(void **state) {
   for (size_t i = 0; i < N_SMALL; i++) {
     golden_bytes file = read_small(i);
     for (size_t len = 0; len < file.len; len++) {
-      nay_table *t = NULL;
+      nay_table_filters *t = NULL;
       nay_diag diag = {NULL, 0, 0};
-      assert_status(nay_table_open(file.at, len, NULL, NULL, &diag, &t), NAY_EFORMAT);
+      assert_status(nay_table_filters_open(file.at, len, NULL, NULL, &diag, &t), NAY_EFORMAT);
       assert_false(nay_table_recognise(file.at, len));
       assert_non_null(diag.what);
       assert_null(t);
@@ -617,12 +618,12 @@ static void no_memory(void **state) {
     for (long call = 0; call < 40; call++) {
       flaky memory = {.fail_at = call};
       nay_allocator allocator = flaky_allocator(&memory);
-      nay_table *t = NULL;
+      nay_table_filters *t = NULL;
       nay_diag diag = {NULL, 0, 0};
-      nay_status status = nay_table_open(file.at, file.len, NULL, &allocator, &diag, &t);
+      nay_status status = nay_table_filters_open(file.at, file.len, NULL, &allocator, &diag, &t);
       if (status != NAY_OK) assert_status(status, NAY_ENOMEM);
       if (status != NAY_OK) assert_non_null(diag.what);
-      nay_table_free(t);
+      nay_table_filters_free(t);
       assert_int_equal(memory.objects, 0);
     }
     free(file.at);
@@ -631,15 +632,15 @@ static void no_memory(void **state) {
 
 static void null_arguments(void **state) {
   (void)state;
-  nay_table *t = NULL;
+  nay_table_filters *t = NULL;
   nay_table_filter f;
-  assert_status(nay_table_open(NULL, 5, NULL, NULL, NULL, &t), NAY_EINVAL);
-  assert_status(nay_table_open("x", 1, NULL, NULL, NULL, NULL), NAY_EINVAL);
-  assert_status(nay_table_open(NULL, 0, NULL, NULL, NULL, &t), NAY_EFORMAT);
-  assert_status(nay_table_filter_at(NULL, 0, &f), NAY_EINVAL);
-  assert_true(nay_table_may_contain(NULL, "foo", 3));
+  assert_status(nay_table_filters_open(NULL, 5, NULL, NULL, NULL, &t), NAY_EINVAL);
+  assert_status(nay_table_filters_open("x", 1, NULL, NULL, NULL, NULL), NAY_EINVAL);
+  assert_status(nay_table_filters_open(NULL, 0, NULL, NULL, NULL, &t), NAY_EFORMAT);
+  assert_status(nay_table_filters_at(NULL, 0, &f), NAY_EINVAL);
+  assert_true(nay_table_filters_may_contain(NULL, "foo", 3));
   assert_false(nay_table_recognise(NULL, 100));
-  nay_table_free(NULL);
+  nay_table_filters_free(NULL);
   assert_string_equal(nay_table_engine_name(NAY_TABLE_ROCKSDB), "RocksDB");
 }
 

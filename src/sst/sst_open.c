@@ -1,6 +1,6 @@
-/* table_open.c - opens a table: footer, index, filters, and what kind of keys it has. */
+/* sst_open.c - opens a table: footer, index, filters, and what kind of keys it has. */
 #include "os/file.h"
-#include "sst/table.h"
+#include "sst/sst.h"
 
 #define OPEN_INDEX_KEYS 64u /* looked at to tell internal keys */
 #define OPEN_BLOCKS 8u      /* looked at for the order of their keys, the first and last included */
@@ -16,7 +16,7 @@ typedef struct open_guess {
 static nay_status open_guess_key(nay_sst *t, open_guess *g, const nay_buffer *key) {
   nay_sst_version ignored;
   bool ascends = g->nkeys == 0 ||
-                 nay__order(NAY_ORDER_INTERNAL, g->last.at, g->last.len, key->at, key->len) < 0;
+                 nay__compare(NAY_INTERNAL_KEYS, g->last.at, g->last.len, key->at, key->len) < 0;
   if (nay_sst_key_split(key->at, key->len, &ignored) != NAY_OK || !ascends) g->internal = false;
   g->nkeys++;
   g->last.len = 0;
@@ -25,7 +25,7 @@ static nay_status open_guess_key(nay_sst *t, open_guess *g, const nay_buffer *ke
 
 /* Up to `most` keys of a block. Damage is not looked for here: it ends the walk. */
 static nay_status open_guess_block(nay_sst *t, open_guess *g, const nay_block *block, size_t most) {
-  nay_cursor c = {.block = *block, .order = NAY_ORDER_BYTES, .allocator = &t->allocator};
+  nay_cursor c = {.block = *block, .order = NAY_BYTEWISE, .allocator = &t->allocator};
   nay_status status = nay__cursor_first(&c, NULL), memory = NAY_OK;
   for (size_t i = 0; i < most && status == NAY_OK && memory == NAY_OK && g->internal; i++) {
     memory = open_guess_key(t, g, &c.key);
@@ -43,7 +43,7 @@ static nay_status open_guess_order(nay_sst *t, const nay_block *first_block) {
   g.nkeys = 0; /* the index starts over */
   if (status == NAY_OK) status = open_guess_block(t, &g, &t->index, OPEN_INDEX_KEYS);
   bool any = nkeys + g.nkeys != 0;
-  t->order = any && g.internal ? NAY_ORDER_INTERNAL : NAY_ORDER_BYTES;
+  t->order = any && g.internal ? NAY_INTERNAL_KEYS : NAY_BYTEWISE;
   nay__buffer_free(&g.last, &t->allocator);
   return status;
 }
@@ -57,11 +57,11 @@ static nay_status open_copy(nay_sst *t, nay_buffer *to, const nay_buffer *key) {
 
 /* The index: how many blocks, where the first is, the last key. */
 static nay_status open_walk_index(nay_sst *t, nay_diag *diag, nay_handle *first) {
-  nay_cursor c = {.block = t->index, .order = NAY_ORDER_BYTES, .allocator = &t->allocator};
+  nay_cursor c = {.block = t->index, .order = NAY_BYTEWISE, .allocator = &t->allocator};
   nay_status status = nay__cursor_first(&c, diag);
   t->empty = status == NAY_ENOENT;
   if (status == NAY_OK) {
-    status = nay__table_handle(t, c.entry.value, c.entry.value_len, diag, first);
+    status = nay__sst_handle(t, c.entry.value, c.entry.value_len, diag, first);
   }
   while (status == NAY_OK) {
     t->nblocks++;
@@ -81,8 +81,8 @@ static nay_status open_first_block(nay_sst *t, nay_handle handle) {
   nay_hold *hold = NULL;
   nay_bytes contents;
   nay_block block;
-  nay_cursor c = {.order = NAY_ORDER_BYTES, .allocator = &t->allocator};
-  nay_status status = nay__table_fetch(t, handle, &hold, NULL, &contents);
+  nay_cursor c = {.order = NAY_BYTEWISE, .allocator = &t->allocator};
+  nay_status status = nay__sst_read(t, handle, &hold, NULL, &contents);
   if (status == NAY_OK) status = nay__block_open(contents.at, contents.len, NULL, &block);
   bool readable = status == NAY_OK;
   if (t->order_guessed && status != NAY_ENOMEM) {
@@ -128,8 +128,8 @@ static nay_status open_property(const nay_cursor *c, nay_diag *diag) {
 static nay_status open_properties(nay_sst *t, nay_diag *diag) {
   nay_hold *hold = NULL;
   nay_bytes bytes;
-  nay_cursor c = {.order = NAY_ORDER_BYTES, .allocator = &t->allocator};
-  nay_status status = nay__table_fetch(t, t->properties, &hold, diag, &bytes);
+  nay_cursor c = {.order = NAY_BYTEWISE, .allocator = &t->allocator};
+  nay_status status = nay__sst_read(t, t->properties, &hold, diag, &bytes);
   if (status == NAY_OK) status = nay__block_open(bytes.at, bytes.len, diag, &c.block);
   if (status == NAY_OK) status = nay__cursor_first(&c, diag);
   while (status == NAY_OK) {
@@ -138,7 +138,7 @@ static nay_status open_properties(nay_sst *t, nay_diag *diag) {
   }
   nay__buffer_free(&c.key, &t->allocator);
   nay__hold_free(hold);
-  return status == NAY_ENOENT ? NAY_OK : nay__table_moved(status, diag, t->properties);
+  return status == NAY_ENOENT ? NAY_OK : nay__sst_in_file(status, diag, t->properties);
 }
 
 /* ---- the order of keys ---- */
@@ -170,14 +170,14 @@ static nay_status open_look_at(nay_sst *t, const nay_entry *entry, open_look *lo
   nay_bytes contents;
   nay_block block;
   nay_diag why = {NULL, 0, 0};
-  nay_status status = nay__table_handle(t, entry->value, entry->value_len, &why, &handle);
-  if (status == NAY_OK) status = nay__table_fetch(t, handle, &look->hold, &why, &contents);
+  nay_status status = nay__sst_handle(t, entry->value, entry->value_len, &why, &handle);
+  if (status == NAY_OK) status = nay__sst_read(t, handle, &look->hold, &why, &contents);
   if (status == NAY_OK) {
     status = nay__block_open(contents.at, contents.len, &why, &block);
-    status = nay__table_moved(status, &why, handle);
+    status = nay__sst_in_file(status, &why, handle);
   }
   bool readable = status == NAY_OK;
-  if (readable) status = nay__table_check(t, entry, handle, &block, &why);
+  if (readable) status = nay__sst_check_block(t, entry, handle, &block, &why);
   look->any = look->any || status == NAY_OK;
   if (status == NAY_OK) return NAY_OK;
   if (status == NAY_ENOMEM || (readable && status == NAY_ENOTSUP)) {
@@ -197,12 +197,12 @@ static nay_status open_look_at(nay_sst *t, const nay_entry *entry, open_look *lo
  */
 static void open_judge(nay_sst *t, const open_look *look) {
   if (t->order_named || (look->any && look->unread != NAY_ENOTSUP)) return;
-  t->unchecked = look->unread;
-  t->unchecked_why = look->unread_why;
+  t->order_unknown = look->unread;
+  t->order_unknown_why = look->unread_why;
 }
 
 static nay_status open_check_blocks(nay_sst *t, nay_diag *diag) {
-  nay_cursor c = {.block = t->index, .order = NAY_ORDER_BYTES, .allocator = &t->allocator};
+  nay_cursor c = {.block = t->index, .order = NAY_BYTEWISE, .allocator = &t->allocator};
   open_look look = {.unread = NAY_OK};
   uint64_t step = (t->nblocks - 1) / (OPEN_BLOCKS - 1) + 1;
   if (t->order_named) step = t->nblocks;
@@ -248,19 +248,19 @@ static nay_status open_parts(nay_sst *t, nay_diag *diag) {
   nay_bytes index;
   nay_handle first;
   NAY_TRY(open_footer(t, diag, &footer));
-  NAY_TRY(nay__table_fetch(t, footer.index, &t->index_hold, diag, &index));
+  NAY_TRY(nay__sst_read(t, footer.index, &t->index_hold, diag, &index));
   NAY_TRY(
-      nay__table_moved(nay__block_open(index.at, index.len, diag, &t->index), diag, footer.index));
-  NAY_TRY(nay__table_moved(open_walk_index(t, diag, &first), diag, footer.index));
+      nay__sst_in_file(nay__block_open(index.at, index.len, diag, &t->index), diag, footer.index));
+  NAY_TRY(nay__sst_in_file(open_walk_index(t, diag, &first), diag, footer.index));
   t->order_guessed = t->options.keys == NAY_SST_KEYS_AUTO;
-  if (t->options.keys == NAY_SST_KEYS_INTERNAL) t->order = NAY_ORDER_INTERNAL;
-  NAY_TRY(nay__table_filters(t, footer.metaindex));
+  if (t->options.keys == NAY_SST_KEYS_INTERNAL) t->order = NAY_INTERNAL_KEYS;
+  NAY_TRY(nay__sst_filters_open(t, footer.metaindex));
   if (t->rocksdb) NAY_TRY(open_properties(t, diag));
   if (t->empty) return NAY_OK;
   NAY_TRY(open_checked(t));
   NAY_TRY(open_codec_of(t, first));
   NAY_TRY(open_first_block(t, first));
-  NAY_TRY(nay__table_moved(open_check_index(t, diag), diag, footer.index));
+  NAY_TRY(nay__sst_in_file(open_check_index(t, diag), diag, footer.index));
   return open_check_blocks(t, diag);
 }
 
@@ -295,13 +295,13 @@ static nay_status open_new(const nay_sst_read_options *options, const nay_alloca
   NAY_TRY(open_check(&o, diag));
   nay_allocator a = nay__allocator_or_default(allocator);
   nay_sst *t = nay__alloc(&a, sizeof *t);
-  nay_table_counts *counts = nay__alloc(&a, sizeof *counts);
+  nay_sst_tally *counts = nay__alloc(&a, sizeof *counts);
   if (t == NULL || counts == NULL) {
     nay__free(&a, t, sizeof *t);
     nay__free(&a, counts, sizeof *counts);
     return nay__fail(diag, NAY_ENOMEM, "no memory for a table", 0);
   }
-  *counts = (nay_table_counts){.out_of_range = 0};
+  *counts = (nay_sst_tally){.out_of_range = 0};
   *t = (nay_sst){.allocator = a, .options = o, .fd = -1, .counts = counts};
   if (o.cache != NULL) t->cache_id = nay__cache_id(o.cache);
   *sst = t;
@@ -353,7 +353,7 @@ nay_status nay_sst_view(const void *bytes, size_t len, const nay_sst_read_option
 void nay_sst_free(nay_sst *t) {
   if (t == NULL) return;
   nay_allocator a = t->allocator;
-  nay__table_filters_free(t);
+  nay__sst_filters_free(t);
   nay__hold_free(t->index_hold);
   nay__free(&a, t->checked, t->checked_len);
   nay__buffer_free(&t->smallest, &a);
@@ -371,7 +371,7 @@ static const char *open_text(const nay_buffer *name) {
 }
 
 void nay_sst_describe(const nay_sst *t, nay_sst_info *info) {
-  bool internal = t->order == NAY_ORDER_INTERNAL;
+  bool internal = t->order == NAY_INTERNAL_KEYS;
   *info = (nay_sst_info){
       .keys = internal ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN,
       .keys_guessed = t->order_guessed,
@@ -397,7 +397,7 @@ void nay_sst_describe(const nay_sst *t, nay_sst_info *info) {
 const nay_filter *nay_sst_filter_of(const nay_sst *t) { return t->full; }
 
 void nay_sst_count(const nay_sst *t, nay_sst_counters *counters) {
-  const nay_table_counts *c = t->counts;
+  const nay_sst_tally *c = t->counts;
   uint64_t useful = nay__atomic_load64(&c->useful), maybe = nay__atomic_load64(&c->maybe);
   uint64_t out = nay__atomic_load64(&c->out_of_range);
   uint64_t prefix_useful = nay__atomic_load64(&c->prefix_useful);

@@ -1,20 +1,20 @@
 /*
- * table_get.c - one key: its range, its filter, its index entry, its block.
+ * sst_get.c - one key: its range, its filter, its index entry, its block.
  *
  * Each step may end the search, and each costs more than the one before it. Only the last touches
  * the file. Nothing is allocated, unless a block must be read or uncompressed into memory and the
  * value has none from an earlier get.
  */
-#include "sst/table.h"
+#include "sst/sst.h"
 
 static bool get_in_range(const nay_sst *t, const nay_target *target) {
   if (t->empty) return false;
   size_t low = nay__user_len(t->order, t->smallest.len);
   size_t high = nay__user_len(t->order, t->largest.len);
-  if (t->has_smallest && nay__order_bytes(target->user, target->len, t->smallest.at, low) < 0) {
+  if (t->has_smallest && nay__compare_bytes(target->user, target->len, t->smallest.at, low) < 0) {
     return false;
   }
-  return nay__order_bytes(target->user, target->len, t->largest.at, high) <= 0;
+  return nay__compare_bytes(target->user, target->len, t->largest.at, high) <= 0;
 }
 
 /* Where a key would be: an index entry, and the block it points to. */
@@ -33,7 +33,7 @@ static nay_status get_handle(const nay_sst *t, const nay_target *target, nay_dia
   place->near = found.near;
   NAY_TRY(status);
   place->entry = found.entry;
-  return nay__table_handle(t, found.entry.value, found.entry.value_len, diag, &place->handle);
+  return nay__sst_handle(t, found.entry.value, found.entry.value_len, diag, &place->handle);
 }
 
 static nay_status get_from_block(const nay_sst *t, const nay_target *target, get_place *place,
@@ -41,12 +41,12 @@ static nay_status get_from_block(const nay_sst *t, const nay_target *target, get
   nay_block block;
   nay_found found;
   nay_hold *hold = value->hold;
-  nay_status status = nay__table_block(t, &place->entry, place->handle, &hold, diag, &block);
+  nay_status status = nay__sst_read_data(t, &place->entry, place->handle, &hold, diag, &block);
   value->hold = hold;
   if (status != NAY_OK) return status;
   status = nay__block_find(&block, t->order, target, diag, &found);
   if (found.near > place->near) place->near = found.near;
-  NAY_TRY(nay__table_moved(status, diag, place->handle));
+  NAY_TRY(nay__sst_in_file(status, diag, place->handle));
   if (!found.equal) return NAY_ENOENT;
   if ((found.trailer & 0xff) > 1) {
     return nay__fail(diag, NAY_ENOTSUP, "the key has an entry of a type that LevelDB does not have",
@@ -55,29 +55,29 @@ static nay_status get_from_block(const nay_sst *t, const nay_target *target, get
   value->bytes = found.entry.value;
   value->len = found.entry.value_len;
   value->sequence = found.trailer >> 8;
-  value->deleted = t->order == NAY_ORDER_INTERNAL && (found.trailer & 0xff) == 0;
+  value->deleted = t->order == NAY_INTERNAL_KEYS && (found.trailer & 0xff) == 0;
   return NAY_OK;
 }
 
 static nay_verdict get_ask(const nay_sst *t, const nay_target *target, nay_hash_memo *memo,
                            nay_hold **hold, nay_diag *diag, nay_status *status, get_place *place) {
   place->prefix_len = 0;
-  nay_verdict verdict = nay__table_ask(t, target, memo, hold, &place->prefix_len);
+  nay_verdict verdict = nay__sst_probe(t, target, memo, hold, &place->prefix_len);
   *status = NAY_OK;
   if (verdict == NAY_SAYS_NAY) return verdict;
   *status = get_handle(t, target, diag, place);
-  if (*status != NAY_OK || verdict != NAY_UNASKED) return verdict;
-  return nay__table_ask_block(t, target, place->handle);
+  if (*status != NAY_OK || verdict != NAY_NOT_PROBED) return verdict;
+  return nay__sst_probe_block(t, target, place->handle);
 }
 
-nay_status nay__table_get(const nay_sst *t, const nay_target *target, nay_hash_memo *memo,
-                          nay_diag *diag, nay_sst_value *value) {
+nay_status nay__sst_get(const nay_sst *t, const nay_target *target, nay_hash_memo *memo,
+                        nay_diag *diag, nay_sst_value *value) {
   nay_status status;
   get_place place;
-  nay_table_counts *counts = t->counts;
-  if (t->unchecked != NAY_OK) {
+  nay_sst_tally *counts = t->counts;
+  if (t->order_unknown != NAY_OK) {
     nay__atomic_increment64(&counts->unfiltered);
-    return nay__table_unchecked(t, diag);
+    return nay__sst_order_unknown(t, diag);
   }
   if (!get_in_range(t, target)) {
     nay__atomic_increment64(&counts->out_of_range);
@@ -110,7 +110,7 @@ nay_status nay_sst_get_at(const nay_sst *t, const void *key, size_t len, uint64_
   nay_target target = {len != 0 ? key : "", len, sequence << 8 | 1};
   nay_hash_memo memo = {.set = false};
   value->deleted = false;
-  return nay__table_get(t, &target, &memo, diag, value);
+  return nay__sst_get(t, &target, &memo, diag, value);
 }
 
 nay_status nay_sst_get(const nay_sst *t, const void *key, size_t len, nay_diag *diag,
@@ -125,7 +125,7 @@ bool nay_sst_may_contain(const nay_sst *t, const void *key, size_t len) {
   nay_hold *hold = NULL;
   nay_status status = NAY_OK;
   get_place place;
-  if (t->unchecked != NAY_OK) return true;
+  if (t->order_unknown != NAY_OK) return true;
   if (!get_in_range(t, &target)) return false;
   nay_verdict verdict = get_ask(t, &target, &memo, &hold, NULL, &status, &place);
   nay__hold_free(hold);

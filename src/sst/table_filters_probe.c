@@ -1,16 +1,16 @@
 /*
- * inspect_ask.c - what the filters of a table say of a key.
+ * table_filters_probe.c - what the filters of a table say of a key.
  *
  * Whose filter of 2 KiB a key belongs to only the index knows. Nothing says whether its keys are
  * internal ones, and the two readings may lead to two blocks: then both filters are asked. A table
  * whose keys are not known to be in bytewise order has every filter or partition asked.
  */
-#include "sst/inspect.h"
+#include "sst/table_filters.h"
 
 #include "format/format.h"
 
 /* A decimal number to the end of the text, after a prefix; 0 when it is none. */
-static size_t ask_number(const char *text, const char *start) {
+static size_t probe_number(const char *text, const char *start) {
   size_t rest, value = 0;
   const uint8_t *p = nay__text_after((const uint8_t *)text, strlen(text), start, &rest);
   for (size_t i = 0; p != NULL && i < rest; i++) {
@@ -22,8 +22,8 @@ static size_t ask_number(const char *text, const char *start) {
 
 /* ---- asking ---- */
 
-static bool ask_one(const nay_table *t, const uint8_t *bytes, size_t filter_len, const void *key,
-                    size_t len) {
+static bool probe_one(const nay_table_filters *t, const uint8_t *bytes, size_t filter_len,
+                      const void *key, size_t len) {
   nay_view view;
   if (t->policy != NULL) return t->policy->may_match(t->policy, key, len, bytes, filter_len);
   if (t->format == NULL) return true;
@@ -32,16 +32,16 @@ static bool ask_one(const nay_table *t, const uint8_t *bytes, size_t filter_len,
 }
 
 /* The filter of the data block at `offset`. */
-static bool ask_block(const nay_table *t, const nay_filter_blocks *b, uint64_t offset,
-                      const void *key, size_t len) {
+static bool probe_block(const nay_table_filters *t, const nay_filter_blocks *b, uint64_t offset,
+                        const void *key, size_t len) {
   const uint8_t *bytes;
   size_t filter_len;
   uint64_t i = b->lg < 64 ? offset >> b->lg : 0;
   if (i >= b->count || !nay__filter_block_at(b, i, &bytes, &filter_len)) return true;
-  return filter_len != 0 && ask_one(t, bytes, filter_len, key, len);
+  return filter_len != 0 && probe_one(t, bytes, filter_len, key, len);
 }
 
-static bool ask_blocks(const nay_table *t, const void *key, size_t len) {
+static bool probe_blocks(const nay_table_filters *t, const void *key, size_t len) {
   nay_filter_blocks b = nay__filter_blocks(t);
   if (t->damaged) return true;
   if (!t->index_known) {
@@ -50,45 +50,47 @@ static bool ask_blocks(const nay_table *t, const void *key, size_t len) {
       const uint8_t *bytes;
       size_t filter_len;
       any = !nay__filter_block_at(&b, i, &bytes, &filter_len) ||
-            (filter_len != 0 && ask_one(t, bytes, filter_len, key, len));
+            (filter_len != 0 && probe_one(t, bytes, filter_len, key, len));
     }
     return any;
   }
-  size_t n = nay__parts_count(&t->parts);
-  size_t plain = nay__parts_find(&t->parts, NAY_ORDER_BYTES, key, len), internal = plain;
+  size_t n = nay__index_count(&t->parts);
+  size_t plain = nay__index_find(&t->parts, NAY_BYTEWISE, key, len), internal = plain;
   if (t->parts.all_internal) {
-    internal = nay__parts_find(&t->parts, NAY_ORDER_INTERNAL, key, len);
+    internal = nay__index_find(&t->parts, NAY_INTERNAL_KEYS, key, len);
   }
-  if (plain < n && ask_block(t, &b, nay__part_at(&t->parts, plain)->handle.offset, key, len))
+  if (plain < n && probe_block(t, &b, nay__index_at(&t->parts, plain)->handle.offset, key, len))
     return true;
   return internal != plain && internal < n &&
-         ask_block(t, &b, nay__part_at(&t->parts, internal)->handle.offset, key, len);
+         probe_block(t, &b, nay__index_at(&t->parts, internal)->handle.offset, key, len);
 }
 
-static bool ask_part(const nay_table *t, size_t i, const void *key, size_t len) {
-  const nay_part *part = nay__part_at(&t->parts, i);
+static bool probe_part(const nay_table_filters *t, size_t i, const void *key, size_t len) {
+  const nay_index_entry *part = nay__index_at(&t->parts, i);
   return part->damaged ||
-         ask_one(t, t->frame.bytes + part->handle.offset, (size_t)part->handle.size, key, len);
+         probe_one(t, t->frame.bytes + part->handle.offset, (size_t)part->handle.size, key, len);
 }
 
 /* The key chooses the partition, its first what_len bytes are asked. A key past all of them is
  * asked of the last one, as RocksDB does: a prefix may belong there. */
-static bool ask_partitions(const nay_table *t, const void *key, size_t len, size_t what_len) {
-  size_t n = nay__parts_count(&t->parts);
+static bool probe_partitions(const nay_table_filters *t, const void *key, size_t len,
+                             size_t what_len) {
+  size_t n = nay__index_count(&t->parts);
   if (n == 0) return false;
   bool any = false;
-  for (size_t i = 0; t->other_order && i < n && !any; i++) any = ask_part(t, i, key, what_len);
+  for (size_t i = 0; t->other_order && i < n && !any; i++) any = probe_part(t, i, key, what_len);
   if (t->other_order) return any;
-  nay_order order = t->internal ? NAY_ORDER_INTERNAL : NAY_ORDER_BYTES;
-  size_t i = nay__parts_find(&t->parts, order, key, len);
-  return ask_part(t, i < n ? i : n - 1, key, what_len);
+  nay_comparator order = t->internal ? NAY_INTERNAL_KEYS : NAY_BYTEWISE;
+  size_t i = nay__index_find(&t->parts, order, key, len);
+  return probe_part(t, i < n ? i : n - 1, key, what_len);
 }
 
 /* The prefix of a key; false when the extractor is not known, or the key has none. */
-static bool ask_prefix_of(const nay_table *t, const uint8_t *key, size_t len, size_t *prefix) {
-  size_t fixed = ask_number(t->prefix, "rocksdb.FixedPrefix.");
-  size_t capped = ask_number(t->prefix, "rocksdb.CappedPrefix.");
-  if (fixed == 0) fixed = ask_number(t->prefix, "nay.fixed.");
+static bool probe_prefix_of(const nay_table_filters *t, const uint8_t *key, size_t len,
+                            size_t *prefix) {
+  size_t fixed = probe_number(t->prefix, "rocksdb.FixedPrefix.");
+  size_t capped = probe_number(t->prefix, "rocksdb.CappedPrefix.");
+  if (fixed == 0) fixed = probe_number(t->prefix, "nay.fixed.");
   if (capped != 0) {
     *prefix = len < capped ? len : capped;
     return true;
@@ -103,12 +105,12 @@ static bool ask_prefix_of(const nay_table *t, const uint8_t *key, size_t len, si
     return false;
   }
   const uint8_t *end =
-      len == 0 ? NULL : memchr(key, (int)ask_number(t->prefix, "nay.delimiter."), len);
+      len == 0 ? NULL : memchr(key, (int)probe_number(t->prefix, "nay.delimiter."), len);
   if (end != NULL) *prefix = (size_t)(end - key) + 1;
   return end != NULL;
 }
 
-static bool ask_prefix_block(const nay_table *t, const void *key, size_t prefix) {
+static bool probe_prefix_block(const nay_table_filters *t, const void *key, size_t prefix) {
   nay_view view;
   const uint8_t *bytes = t->frame.bytes + t->prefix_block.offset;
   if (t->prefix_damaged ||
@@ -118,23 +120,23 @@ static bool ask_prefix_block(const nay_table *t, const void *key, size_t prefix)
   return nay_filter_may_contain(nay_view_filter(&view), key, prefix);
 }
 
-bool nay_table_may_contain(const nay_table *t, const void *key, size_t len) {
+bool nay_table_filters_may_contain(const nay_table_filters *t, const void *key, size_t len) {
   if (t == NULL || (key == NULL && len != 0)) return true;
   if (key == NULL) key = "";
   size_t what = len;
   if (!t->whole_keys) {
-    if (!t->prefixes || !ask_prefix_of(t, key, len, &what)) return true;
-    if (t->prefix_block.size != 0) return ask_prefix_block(t, key, what);
+    if (!t->prefixes || !probe_prefix_of(t, key, len, &what)) return true;
+    if (t->prefix_block.size != 0) return probe_prefix_block(t, key, what);
   }
   switch (t->layout) {
     case NAY_SST_NO_FILTER: break;
-    case NAY_SST_BLOCK_FILTER: return ask_blocks(t, key, what);
+    case NAY_SST_BLOCK_FILTER: return probe_blocks(t, key, what);
     case NAY_SST_FULL_FILTER:
       if (t->damaged) return true;
       if (t->has_view) return nay_filter_may_contain(nay_view_filter(&t->view), key, what);
       return t->policy == NULL ||
-             ask_one(t, t->frame.bytes + t->filter.offset, (size_t)t->filter.size, key, what);
-    case NAY_SST_PARTITIONED_FILTER: return ask_partitions(t, key, len, what);
+             probe_one(t, t->frame.bytes + t->filter.offset, (size_t)t->filter.size, key, what);
+    case NAY_SST_PARTITIONED_FILTER: return probe_partitions(t, key, len, what);
   }
   return true;
 }

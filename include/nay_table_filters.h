@@ -1,11 +1,11 @@
 /*
- * nay_table.h - the filters inside a table of LevelDB, RocksDB or nay, found and asked without
- * touching its data.
+ * nay_table_filters.h - the filters inside a table of LevelDB, RocksDB or nay, found and asked
+ * without touching its data.
  *
- *   nay_table *t;
- *   if (nay_table_open(bytes, len, NULL, NULL, NULL, &t) != NAY_OK) return 1;
- *   if (!nay_table_may_contain(t, "foo", 3)) puts("nay");
- *   nay_table_free(t);
+ *   nay_table_filters *t;
+ *   if (nay_table_filters_open(bytes, len, NULL, NULL, NULL, &t) != NAY_OK) return 1;
+ *   if (!nay_table_filters_may_contain(t, "foo", 3)) puts("nay");
+ *   nay_table_filters_free(t);
  *
  * For tools: which filters does this .ldb or .sst have, how large are they, at which rate, what do
  * they say of a key. nay_sst.h reads and writes tables with their data, as LevelDB has them; this
@@ -13,10 +13,10 @@
  * checksums, full and partitioned filters, the names that early 7.0 releases gave them, prefixes.
  *
  * Bytes may come from anyone. What is damaged is an error with its offset, or, when it is a filter,
- * a maybe. THREADS: calls on a const nay_table are safe together.
+ * a maybe. THREADS: calls on a const nay_table_filters are safe together.
  */
-#ifndef NAY_TABLE_H
-#define NAY_TABLE_H
+#ifndef NAY_TABLE_FILTERS_H
+#define NAY_TABLE_FILTERS_H
 
 #include "nay_format.h"
 #include "nay_sst.h"
@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-typedef struct nay_table nay_table;
+typedef struct nay_table_filters nay_table_filters;
 
 typedef enum nay_table_engine {
   NAY_TABLE_LEVELDB = 0,
@@ -36,32 +36,33 @@ typedef enum nay_table_engine {
 /* nay_table_engine_name: "LevelDB", "RocksDB", "nay". */
 NAY_API const char *nay_table_engine_name(nay_table_engine engine);
 
-/* nay_table_options: may be all zero. What it points to must outlive the table. */
-typedef struct nay_table_options {
+/* nay_table_filters_options: may be all zero. What it points to must outlive the table. */
+typedef struct nay_table_filters_options {
   const nay_codec *const *codecs; /* LevelDB may compress the index, which its filters need */
   size_t ncodecs;
   const nay_policy *const *policies; /* for filters of other policies than those of the formats */
   size_t npolicies;
-} nay_table_options;
+} nay_table_filters_options;
 
 /* nay_table_recognise: whether the bytes end as a table of LevelDB or RocksDB does. */
 NAY_API bool nay_table_recognise(const void *bytes, size_t len);
 
 /*
- * nay_table_open: over bytes that stay where they are until nay_table_free; options and allocator
- * may be NULL. Every filter block is checked against its checksum here. Tables of any comparator:
- * where the order of keys chooses a filter and is not that of bytes, all filters are asked.
- * NAY_EFORMAT: not a table. NAY_ECORRUPT: footer, metaindex, properties or the index of partitions.
- * NAY_EVERSION: a format that RocksDB did not have when this was written. NAY_ENOTSUP: the
- * metaindex is compressed and no codec was given. NAY_ENOMEM.
+ * nay_table_filters_open: over bytes that stay where they are until nay_table_filters_free; options
+ * and allocator may be NULL. Every filter block is checked against its checksum here. Tables of any
+ * comparator: where the order of keys chooses a filter and is not that of bytes, all filters are
+ * asked. NAY_EFORMAT: not a table. NAY_ECORRUPT: footer, metaindex, properties or the index of
+ * partitions. NAY_EVERSION: a format that RocksDB did not have when this was written. NAY_ENOTSUP:
+ * the metaindex is compressed and no codec was given. NAY_ENOMEM.
  */
-NAY_API nay_status nay_table_open(const void *bytes, size_t len, const nay_table_options *options,
-                                  const nay_allocator *allocator, nay_diag *diag,
-                                  nay_table **table);
-NAY_API void nay_table_free(nay_table *table);
+NAY_API nay_status nay_table_filters_open(const void *bytes, size_t len,
+                                          const nay_table_filters_options *options,
+                                          const nay_allocator *allocator, nay_diag *diag,
+                                          nay_table_filters **table);
+NAY_API void nay_table_filters_free(nay_table_filters *table);
 
-/* nay_table_info: what a table says of itself. Texts are the table's own. */
-typedef struct nay_table_info {
+/* nay_table_filters_info: what a table says of itself. Texts are the table's own. */
+typedef struct nay_table_filters_info {
   nay_table_engine engine;
   uint32_t format_version;
   const char *checksum;      /* of its blocks: "none", "crc32c", "xxh32", "xxh64", "xxh3" */
@@ -81,10 +82,11 @@ typedef struct nay_table_info {
   uint64_t nempty;           /* ranges of 2 KiB in which no block starts */
   uint64_t ndamaged;         /* whose checksum is wrong */
   uint64_t nbytes;           /* of all filters */
-} nay_table_info;
+} nay_table_filters_info;
 
-/* nay_table_describe: looks at every filter; the texts live as long as the table. */
-NAY_API void nay_table_describe(const nay_table *table, nay_table_info *info);
+/* nay_table_filters_describe: looks at every filter; the texts live as long as the table. */
+NAY_API void nay_table_filters_describe(const nay_table_filters *table,
+                                        nay_table_filters_info *info);
 
 /* nay_table_filter: one of them. */
 typedef struct nay_table_filter {
@@ -99,21 +101,22 @@ typedef struct nay_table_filter {
 } nay_table_filter;
 
 /*
- * nay_table_filter_at: the i-th of nfilters + nempty, in the order of the file; one without bytes
+ * nay_table_filters_at: the i-th of nfilters + nempty, in the order of the file; one without bytes
  * is empty. NAY_ENOENT past the last.
  */
-NAY_API nay_status nay_table_filter_at(const nay_table *table, uint64_t i,
-                                       nay_table_filter *filter);
+NAY_API nay_status nay_table_filters_at(const nay_table_filters *table, uint64_t i,
+                                        nay_table_filter *filter);
 
 /*
- * nay_table_may_contain: what a reader of that engine would be told of a user key: false is
+ * nay_table_filters_may_contain: what a reader of that engine would be told of a user key: false is
  * certain. A filter of prefixes alone is asked for the key's prefix, if the extractor is one that
  * is known (RocksDB's FixedPrefix and CappedPrefix, nay's). In doubt true.
  */
-NAY_API bool nay_table_may_contain(const nay_table *table, const void *key, size_t len);
+NAY_API bool nay_table_filters_may_contain(const nay_table_filters *table, const void *key,
+                                           size_t len);
 
 #ifdef __cplusplus
 }
 #endif
 
-#endif /* NAY_TABLE_H */
+#endif /* NAY_TABLE_FILTERS_H */

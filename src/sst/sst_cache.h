@@ -1,12 +1,12 @@
 /*
- * cache.h - blocks and filter partitions in memory: two lists of entries, each with its own budget,
- * its own lock, and the least recently used entry at its end.
+ * sst_cache.h - blocks and filter partitions in memory: two lists of entries, each with its own
+ * budget, its own lock, and the least recently used entry at its end.
  *
  * An entry that is found or inserted is pinned until it is released: it may leave the list
  * meanwhile, but not the memory.
  */
-#ifndef NAY_SST_CACHE_H
-#define NAY_SST_CACHE_H
+#ifndef NAY_SST_SST_CACHE_H
+#define NAY_SST_SST_CACHE_H
 
 #include "base/alloc.h"
 #include "nay_sst.h"
@@ -46,4 +46,4 @@ void nay__cache_release(nay_sst_cache *cache, nay_cache_side side, nay_cache_ent
 /* nay__cache_allocator: what filters that go into entries are made with. */
 const nay_allocator *nay__cache_allocator(const nay_sst_cache *cache);
 
-#endif /* NAY_SST_CACHE_H */
+#endif /* NAY_SST_SST_CACHE_H */

@@ -1,12 +1,12 @@
 /*
- * table_read.c - a block from the file or the cache.
+ * sst_read.c - a block from the file or the cache.
  *
  * In a mapped file a block that is not compressed is used where it lies. Everything else needs
  * memory: the cache's when there is one, else that of the hold, which a caller uses again and again
  * so that a get in steady state allocates nothing.
  */
 #include "os/file.h"
-#include "sst/table.h"
+#include "sst/sst.h"
 
 #define READ_MAX_BLOCK (256u << 20)
 
@@ -170,8 +170,8 @@ static nay_status read_outside(nay_diag *diag, nay_handle handle) {
   return nay__fail(diag, NAY_ECORRUPT, "a block would lie outside of the file", handle.offset);
 }
 
-nay_status nay__table_fetch(const nay_sst *t, nay_handle handle, nay_hold **slot, nay_diag *diag,
-                            nay_bytes *contents) {
+nay_status nay__sst_read(const nay_sst *t, nay_handle handle, nay_hold **slot, nay_diag *diag,
+                         nay_bytes *contents) {
   if (!nay__handle_fits(handle, t->limit)) return read_outside(diag, handle);
   read_unpin(*slot);
   return read_block(t, handle, false, false, slot, diag, contents);
@@ -204,8 +204,8 @@ static nay_status read_bounds(const nay_entry *entry, nay_cursor *before, nay_bu
   return *first ? NAY_OK : status;
 }
 
-nay_status nay__table_check(const nay_sst *t, const nay_entry *entry, nay_handle handle,
-                            const nay_block *block, nay_diag *diag) {
+nay_status nay__sst_check_block(const nay_sst *t, const nay_entry *entry, nay_handle handle,
+                                const nay_block *block, nay_diag *diag) {
   const nay_allocator *a = &t->allocator;
   uint8_t mask, *byte = read_bit(t, entry, &mask);
   if (read_is_checked(t, entry)) return NAY_OK;
@@ -219,11 +219,11 @@ nay_status nay__table_check(const nay_sst *t, const nay_entry *entry, nay_handle
   nay__buffer_free(&before.key, a);
   nay__buffer_free(&upto, a);
   if (status == NAY_OK && byte != NULL) (void)nay__atomic_or8(byte, mask);
-  return nay__table_moved(status, diag, handle);
+  return nay__sst_in_file(status, diag, handle);
 }
 
-nay_status nay__table_block(const nay_sst *t, const nay_entry *entry, nay_handle handle,
-                            nay_hold **slot, nay_diag *diag, nay_block *block) {
+nay_status nay__sst_read_data(const nay_sst *t, const nay_entry *entry, nay_handle handle,
+                              nay_hold **slot, nay_diag *diag, nay_block *block) {
   nay_bytes contents;
   if (!nay__handle_fits(handle, t->limit)) return read_outside(diag, handle);
   nay__atomic_increment64(&t->counts->reads);
@@ -235,12 +235,12 @@ nay_status nay__table_block(const nay_sst *t, const nay_entry *entry, nay_handle
     bool cache = t->options.cache != NULL;
     NAY_TRY(read_block(t, handle, verified, cache, slot, diag, &contents));
   }
-  NAY_TRY(nay__table_moved(nay__block_open(contents.at, contents.len, diag, block), diag, handle));
-  return nay__table_check(t, entry, handle, block, diag);
+  NAY_TRY(nay__sst_in_file(nay__block_open(contents.at, contents.len, diag, block), diag, handle));
+  return nay__sst_check_block(t, entry, handle, block, diag);
 }
 
-nay_status nay__table_handle(const nay_sst *t, const uint8_t *value, size_t len, nay_diag *diag,
-                             nay_handle *handle) {
+nay_status nay__sst_handle(const nay_sst *t, const uint8_t *value, size_t len, nay_diag *diag,
+                           nay_handle *handle) {
   if (nay__handle_load(value, value + len, handle) == NULL ||
       !nay__handle_fits(*handle, t->limit)) {
     return nay__fail(diag, NAY_ECORRUPT, "an index entry points to no block", 0);

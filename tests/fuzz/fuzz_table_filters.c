@@ -1,25 +1,26 @@
 /*
- * fuzz_table.c - tables of LevelDB and RocksDB. The first byte is no part of the file: bit 0 turns
- * RocksDB's checksums off, so that changed blocks are looked into.
+ * fuzz_table_filters.c - tables of LevelDB and RocksDB. The first byte is no part of the file: bit
+ * 0 turns RocksDB's checksums off, so that changed blocks are looked into.
  */
-#include "nay_table.h"
+#include "nay_table_filters.h"
 #include "support/exercise.h"
 
 static const uint8_t rocksdb_magic[8] = {0xf7, 0xcf, 0xf4, 0x85, 0xb7, 0x41, 0xe2, 0x88};
 
-static void fuzz_filters(const nay_table *t, size_t len) {
-  nay_table_info info;
+static void fuzz_filters(const nay_table_filters *t, size_t len) {
+  nay_table_filters_info info;
   nay_table_filter f;
   uint64_t bytes = 0, n = 0;
-  nay_table_describe(t, &info);
+  nay_table_filters_describe(t, &info);
   CHECK(strlen(info.checksum) < 8);
-  for (; nay_table_filter_at(t, n, &f) == NAY_OK; n++) {
+  for (; nay_table_filters_at(t, n, &f) == NAY_OK; n++) {
     CHECK(f.offset <= len && f.len <= len - f.offset);
     uint8_t sum = 0;
     for (size_t i = 0; i < f.len && n < 64; i++) sum ^= ((const uint8_t *)f.bytes)[i];
     for (size_t i = 0; i < f.last_key_len && n < 64; i++) sum ^= ((const uint8_t *)f.last_key)[i];
     bytes += f.len + (sum & 0);
-    if (f.last_key_len != 0 && n < 64) (void)nay_table_may_contain(t, f.last_key, f.last_key_len);
+    if (f.last_key_len != 0 && n < 64)
+      (void)nay_table_filters_may_contain(t, f.last_key, f.last_key_len);
   }
   CHECK(info.nfilters + info.nempty == n && info.nbytes == bytes);
 }
@@ -36,18 +37,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   flaky memory = {.fail_at = -1};
   nay_allocator allocator = flaky_allocator(&memory);
   nay_diag diag = {NULL, 0, 0};
-  nay_table *t = NULL;
-  nay_status status = nay_table_open(p, len, NULL, &allocator, &diag, &t);
+  nay_table_filters *t = NULL;
+  nay_status status = nay_table_filters_open(p, len, NULL, &allocator, &diag, &t);
   CHECK((status == NAY_OK) == (t != NULL) && (status == NAY_OK || diag.what != NULL));
   /* a part of an index takes 56 bytes, and may be told in three: no more than that */
   CHECK(memory.peak <= 64 * len + 262144);
   if (t != NULL) {
     fuzz_filters(t, len);
-    (void)nay_table_may_contain(t, "key000007", 9);
-    (void)nay_table_may_contain(t, "", 0);
-    (void)nay_table_may_contain(t, "\xff\xff\xff\xff\xff\xff\xff\xff\xff", 9);
+    (void)nay_table_filters_may_contain(t, "key000007", 9);
+    (void)nay_table_filters_may_contain(t, "", 0);
+    (void)nay_table_filters_may_contain(t, "\xff\xff\xff\xff\xff\xff\xff\xff\xff", 9);
   }
-  nay_table_free(t);
+  nay_table_filters_free(t);
   CHECK(memory.objects == 0 && memory.faults == 0);
   free(p);
   return 0;

@@ -1,0 +1,56 @@
+/*
+ * comparator.c - see comparator.h. The separators are LevelDB's to the byte: an index made with
+ * others would be as good, but its file would not be the same.
+ */
+#include "sst/comparator.h"
+
+static uint64_t comparator_trailer(const uint8_t *key, size_t len) {
+  return len < NAY_TRAILER ? 0 : nay__load64le(key + len - NAY_TRAILER);
+}
+
+int nay__compare_target(nay_comparator order, const uint8_t *key, size_t len,
+                        const nay_target *target) {
+  int users = nay__compare_bytes(key, nay__user_len(order, len), target->user, target->len);
+  if (users != 0 || order == NAY_BYTEWISE) return users;
+  uint64_t trailer = comparator_trailer(key, len);
+  return (trailer < target->trailer) - (trailer > target->trailer);
+}
+
+int nay__compare(nay_comparator order, const uint8_t *a, size_t a_len, const uint8_t *b,
+                 size_t b_len) {
+  nay_target target = {b, nay__user_len(order, b_len), comparator_trailer(b, b_len)};
+  return nay__compare_target(order, a, a_len, &target);
+}
+
+/* Both return which byte to increment, cutting off what follows it; `len` when there is none. */
+static size_t comparator_successor(const uint8_t *key, size_t len) {
+  size_t i = 0;
+  while (i < len && key[i] == 0xff) i++;
+  return i;
+}
+
+static size_t comparator_between(const uint8_t *key, size_t len, const uint8_t *next,
+                                 size_t next_len) {
+  size_t least = len < next_len ? len : next_len, same = nay__common(key, next, least);
+  bool room = same < least && key[same] != 0xff && key[same] + 1 < next[same];
+  return room ? same : len;
+}
+
+void nay__separator(nay_comparator order, nay_buffer *key, const uint8_t *next, size_t next_len) {
+  size_t old = nay__user_len(order, key->len), grows;
+  if (next == NULL) {
+    grows = comparator_successor(key->at, old);
+  } else {
+    grows = comparator_between(key->at, old, next, nay__user_len(order, next_len));
+  }
+  if (grows == old) return;
+  if (order == NAY_BYTEWISE) {
+    key->at[grows]++;
+    key->len = grows + 1;
+  } else if (grows + 1 < old) { /* an internal key is left alone if it does not become shorter */
+    key->at[grows]++;
+    /* a user key that no entry has: its newest version comes before all others of that key */
+    nay__store64le(key->at + grows + 1, NAY_TRAILER_NEWEST);
+    key->len = grows + 1 + NAY_TRAILER;
+  }
+}

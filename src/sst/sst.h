@@ -1,0 +1,158 @@
+/*
+ * sst.h - an open table, shared by what opens it, reads it and walks it.
+ *
+ *   sst_open.c    footer, index, what kind of keys
+ *   sst_filter.c  the filters of the metaindex, and asking them
+ *   sst_read.c    a block from the file or the cache, checked
+ *   sst_get.c     one key
+ *   sst_iter.c    many in order
+ *   lookup.c        one key in many tables
+ */
+#ifndef NAY_SST_SST_H
+#define NAY_SST_SST_H
+
+#include "base/compiler.h"
+#include "family/family.h"
+#include "nay_sst.h"
+#include "sst/block.h"
+#include "sst/filter_builder.h"
+#include "sst/footer.h"
+#include "sst/sst_cache.h"
+
+/* Counted with relaxed atomics. One count for each way a get can go: their sum is `gets`. */
+typedef struct nay_sst_tally {
+  uint64_t out_of_range, useful, maybe, unfiltered;
+  uint64_t false_positives, faults, loads;
+  uint64_t prefix_useful, prefix_maybe;
+  uint64_t hashes, reads, hits;
+} nay_sst_tally;
+
+/* nay_hold: what keeps the bytes of a block that was not used in place. Made when first needed. */
+typedef struct nay_hold {
+  nay_allocator allocator;
+  nay_buffer raw;   /* as read from the file */
+  nay_buffer plain; /* uncompressed */
+  nay_sst_cache *cache;
+  nay_cache_entry *pin; /* in the data side of the cache */
+} nay_hold;
+
+void nay__hold_free(nay_hold *hold);
+
+/* nay_bytes: a view. */
+typedef struct nay_bytes {
+  const uint8_t *at;
+  size_t len;
+} nay_bytes;
+
+struct nay_sst {
+  nay_allocator allocator;
+  nay_sst_read_options options;
+  const uint8_t *bytes; /* the whole file, mapped or the caller's; NULL: it is read through fd */
+  void *mapping;
+  int fd;
+  uint64_t file_len;
+  uint64_t limit; /* where the footer starts: no block is behind it */
+  uint64_t cache_id;
+  nay_comparator order;
+  bool order_guessed;
+  bool order_named;         /* by the file, so a writer of ours made it */
+  nay_status order_unknown; /* why blocks could not be looked at for the order of their keys, so
+                           that no search can be trusted; NAY_OK: they were, or the file names it */
+  nay_diag order_unknown_why;
+  nay_sst_tally *counts;
+
+  bool rocksdb; /* it has properties: a table of RocksDB's format 0 */
+  nay_handle properties;
+  nay_hold *index_hold;
+  nay_block index;
+  uint8_t *checked; /* a bit for each block that is in order and, in a mapped file, whose checksum
+                       was right; NULL: the table is empty */
+  size_t checked_len;
+  bool empty;
+  bool has_smallest;
+  nay_buffer smallest, largest;
+  uint64_t nblocks;
+  uint8_t first_codec;
+
+  nay_sst_filter filter;
+  bool filter_used;
+  uint64_t filter_bytes;
+  uint64_t npartitions;
+  nay_buffer policy_name, prefix_name; /* end in 0; empty: no filter */
+  const nay_policy *policy;            /* NULL: native */
+  nay_hold *filter_hold;
+  nay_bytes filter_at;            /* full filter of a policy */
+  nay_filter_block filter_block;  /* LevelDB's */
+  nay_block partitions;           /* top-level index */
+  nay_sst_cache *partition_cache; /* the caller's, or: */
+  nay_sst_cache *own_cache;
+  nay_filter *full;
+  nay_filter *prefix;
+  uint64_t prefix_bytes;
+};
+
+/* nay_hash_memo: the hash of one key, for all filters that hash alike. Zero-initialise. */
+typedef struct nay_hash_memo {
+  bool set;
+  nay_hasher hasher;
+  nay_hash hash;
+  uint64_t nhashes;
+} nay_hash_memo;
+
+/* nay__sst_read: the contents of a block that is not data, its checksum verified, past the
+ * cache. *hold is made when it is needed, and keeps the bytes until it is used again. */
+nay_status nay__sst_read(const nay_sst *sst, nay_handle handle, nay_hold **hold, nay_diag *diag,
+                         nay_bytes *contents);
+
+/* nay__sst_read_data: the data block of an index entry for a search or a walk; counted. */
+nay_status nay__sst_read_data(const nay_sst *sst, const nay_entry *entry, nay_handle handle,
+                              nay_hold **hold, nay_diag *diag, nay_block *block);
+
+/* nay__sst_check_block: whether the keys of a data block ascend, and lie between the index keys
+ * around it; remembered, so a second call is free. NAY_ENOTSUP: another comparator. NAY_ECORRUPT.
+ */
+nay_status nay__sst_check_block(const nay_sst *sst, const nay_entry *entry, nay_handle handle,
+                                const nay_block *block, nay_diag *diag);
+
+/* nay__sst_in_file: adds the place of a block to an offset inside it. */
+static inline nay_status nay__sst_in_file(nay_status status, nay_diag *diag, nay_handle handle) {
+  bool inside = status == NAY_ECORRUPT || status == NAY_ENOTSUP;
+  if (inside && diag != NULL) diag->offset += handle.offset;
+  return status;
+}
+
+/* nay__sst_order_unknown: the error of a table whose order of keys nobody knows. */
+static inline nay_status nay__sst_order_unknown(const nay_sst *sst, nay_diag *diag) {
+  if (diag != NULL) *diag = sst->order_unknown_why;
+  return sst->order_unknown;
+}
+
+/* nay__sst_handle: the handle in an index entry's value. */
+nay_status nay__sst_handle(const nay_sst *sst, const uint8_t *value, size_t len, nay_diag *diag,
+                           nay_handle *handle);
+
+/* nay__sst_filters_open: reads the metaindex, and filters unless they are not wanted. Whatever is
+ * wrong with a filter is counted, no more. */
+nay_status nay__sst_filters_open(nay_sst *sst, nay_handle metaindex);
+void nay__sst_filters_free(nay_sst *sst);
+
+/* What filters say. NAY_NOT_PROBED: there is none for this question. */
+typedef enum nay_verdict { NAY_NOT_PROBED, NAY_SAYS_NAY, NAY_SAYS_MAYBE } nay_verdict;
+
+/* nay__sst_probe: the filters that need no index entry; hold as in nay__sst_read. *prefix_len is
+ * set if the verdict is about that many bytes of the key, and not about all of it. */
+nay_verdict nay__sst_probe(const nay_sst *sst, const nay_target *target, nay_hash_memo *memo,
+                           nay_hold **hold, size_t *prefix_len);
+
+/* nay__sst_probe_block: LevelDB's filter of the data block. */
+nay_verdict nay__sst_probe_block(const nay_sst *sst, const nay_target *target, nay_handle handle);
+
+/* nay__sst_probe_range: the prefix filter, for all keys from `from` to before `to` (NULL: no end).
+ */
+nay_verdict nay__sst_probe_range(const nay_sst *sst, nay_bytes from, const nay_bytes *to);
+
+/* nay__sst_get: what nay_sst_get does, with a hash that may be known already. */
+nay_status nay__sst_get(const nay_sst *sst, const nay_target *target, nay_hash_memo *memo,
+                        nay_diag *diag, nay_sst_value *value);
+
+#endif /* NAY_SST_SST_H */
