@@ -19,8 +19,8 @@
  * when the batch begins, each other one when the key so many before it is hashed.
  */
 #include "base/compiler.h"
+#include "build/partitioned_add.h"
 #include "filter.h"
-#include "spread.h"
 
 typedef struct batch_group {
   const uint64_t *lo, *hi;
@@ -233,29 +233,29 @@ static nay_status batch_add_group(const batch_feed *feed, nay_filter *f, const b
 }
 
 /* The keys have been checked. */
-static void batch_spread_keys(const nay_filter *f, const batch_input *in, nay_spread *spread) {
+static void batch_spread_keys(const nay_filter *f, const batch_input *in, nay_partitioner *spread) {
   uint64_t hashes[1024];
   for (size_t i = 0; i < in->n; i += 1024) {
     size_t n = nay__min_u64(in->n - i, 1024);
     (void)batch_hash(f, &in->list, i, n, hashes, NULL);
-    nay__spread_add(spread, 0, hashes, n);
+    nay__partitioner_add(spread, 0, hashes, n);
   }
 }
 
 /* So many that they are gathered by neighbourhood. False: that does not pay, or takes memory that
  * cannot be had. */
 static bool batch_spread(nay_filter *f, const batch_input *in) {
-  nay_spread *spread;
-  bool ordered = in->hashed && nay__spread_ordered(in->lo, in->n);
-  if (ordered || !nay__spread_pays(f, in->n)) return false;
-  if (nay__spread_new(f, 1, &spread) != NAY_OK) return false;
+  nay_partitioner *spread;
+  bool ordered = in->hashed && nay__partitioner_ordered(in->lo, in->n);
+  if (ordered || !nay__partitioner_pays(f, in->n)) return false;
+  if (nay__partitioner_new(f, 1, &spread) != NAY_OK) return false;
   if (in->hashed) {
-    nay__spread_add(spread, 0, in->lo, in->n);
+    nay__partitioner_add(spread, 0, in->lo, in->n);
   } else {
     batch_spread_keys(f, in, spread);
   }
-  nay__spread_flush(spread, 0);
-  nay__spread_free(spread);
+  nay__partitioner_flush(spread, 0);
+  nay__partitioner_free(spread);
   return true;
 }
 

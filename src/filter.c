@@ -9,15 +9,11 @@
 
 #include "base/bits.h"
 #include "base/compiler.h"
-#include "base/sort.h"
 #include "base/spin.h"
-#include "builder.h"
 #include "family/lazy.h"
-#include "fill.h"
 #include "math/choose.h"
 #include "math/plan.h"
 #include "os/pages.h"
-#include "sharded.h"
 
 #define FILTER_NAN ((double)((1e300 * 1e10) * 0.0))
 
@@ -125,46 +121,6 @@ nay_status nay_filter_new(const nay_params *params, const nay_allocator *allocat
       nay__filter_make(family, &shape, &hasher, params->nkeys, params->flags, allocator, filter));
   nay__filter_init(*filter, params);
   return NAY_OK;
-}
-
-/* The size is known and the family takes adds: nothing to collect, count or sort. */
-static nay_status filter_build_by_adding(const nay_params *params, const uint64_t *hashes, size_t n,
-                                         const nay_allocator *allocator, nay_filter **filter) {
-  nay_filter *f;
-  NAY_TRY(nay_filter_new(params, allocator, &f));
-  nay_run all = {hashes, n};
-  nay_status status = nay__fill(f, &all, 1, params->threads);
-  if (status != NAY_OK) {
-    nay_filter_free(f);
-    return status;
-  }
-  *filter = f;
-  return NAY_OK;
-}
-
-nay_status nay_filter_build(const nay_params *params, const uint64_t *hashes, size_t n,
-                            const nay_allocator *allocator, nay_filter **filter) {
-  if (params == NULL || filter == NULL || (hashes == NULL && n != 0)) return NAY_EINVAL;
-  const nay_family *family;
-  nay_shape shape;
-  nay_hasher hasher;
-  nay_params p = *params;
-  if (p.nkeys == 0) p.nkeys = nay__max_u64(n, 1);
-  NAY_TRY(nay__resolve(&p, NULL, &family, &shape, &hasher)); /* params are checked as they came */
-  if (family->build != NULL) {
-    nay_run all = {hashes, n};
-    nay_source source = {&all, 1, NULL, n};
-    return nay__sharded_build(family, params, &hasher, &source, allocator, filter);
-  }
-  if (params->nkeys != 0 && !family->ordered) {
-    return filter_build_by_adding(params, hashes, n, allocator, filter);
-  }
-  nay_builder *builder;
-  NAY_TRY(nay_builder_new(params, allocator, &builder));
-  nay_status status = nay__builder_take(builder, hashes, n);
-  if (status == NAY_OK) status = nay_builder_finish(builder, filter);
-  nay_builder_free(builder);
-  return status;
 }
 
 /* Byte by byte where other threads may be adding: each byte is one that the filter has had. */

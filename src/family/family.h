@@ -32,7 +32,7 @@ typedef struct nay_span {
 
 typedef struct nay_family nay_family;
 struct nay_format;
-struct nay_source; /* the hashes of a build: partition.h */
+struct nay_source; /* the hashes of a build: build/hash_source.h */
 struct nay_lazy;   /* the unverified chunks of a mapped file: family/lazy.h */
 
 #define NAY_IS_READ_ONLY 0x100u /* the bytes are not ours to change */
@@ -80,7 +80,7 @@ typedef struct nay_census {
 } nay_census;
 
 /*
- * nay_solver: what a static family knows of being built. sharded.c cuts the keys into shards, runs
+ * nay_solver: what a static family knows of being built. static_build.c cuts the keys into shards, runs
  * the threads, draws the seeds, finds duplicates and verifies; a solver sees one shard at a time.
  * Its keys are 64-bit words x made from the hashes by the filter's premix (family/static_hash.h),
  * all of one shard: nay__shard_of(x, nshards). They come in any order, and the bytes must not
@@ -141,7 +141,7 @@ struct nay_family {
   /* forgets every key; NULL: all bytes become zero */
   nay_status (*clear)(nay_filter *);
 
-  /* static families only: how sharded.c builds them */
+  /* static families only: how static_build.c builds them */
   const nay_solver *build;
   /* static layouts of other systems: made from all hashes, in the order in which they came */
   nay_status (*compose)(const struct nay_format *, const nay_params *, const struct nay_source *,

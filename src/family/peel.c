@@ -231,7 +231,7 @@ static bool peel_attempt(nay_filter *f, uint64_t shard, unsigned attempt, uint32
   return true;
 }
 
-/* No enemy gets here by luck (sharded.c draws the late seeds from the set itself). */
+/* No enemy gets here by luck (static_build.c draws the late seeds from the set itself). */
 static void peel_give_up(nay_filter *f, uint64_t shard, uint32_t seed, const uint64_t *x, size_t n,
                          uint8_t *scratch) {
   (void)seed, (void)x, (void)n, (void)scratch;

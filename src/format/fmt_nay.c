@@ -14,11 +14,11 @@
 
 #include "base/bytes.h"
 #include "base/spin.h"
-#include "builder.h"
+#include "build/builder.h"
+#include "build/static_build.h"
 #include "family/lazy.h"
 #include "format/layout.h"
 #include "math/plan.h"
-#include "sharded.h"
 
 static const uint8_t native_magic[8] = {0x89, 'n', 'a', 'y', '\r', '\n', 0x1a, '\n'};
 
@@ -607,7 +607,7 @@ nay_status nay_params_plan(const nay_params *params, nay_diag *diag, nay_plan *p
   p.nbytes_build = p.nbytes + NAY_CACHE_LINE + sizeof(nay_filter);
   if (family->shared && (params->flags & NAY_CONCURRENT) != 0) p.nbytes_build += NAY_NSTRIPES;
   if (family->ordered) p.nbytes_build += nay__builder_memory(params->nkeys);
-  if (family->build != NULL) p.nbytes_build += nay__sharded_memory(family, &shape, params);
+  if (family->build != NULL) p.nbytes_build += nay__static_build_memory(family, &shape, params);
   if (params->nkeys != 0) p.bits_per_key = (double)p.nbits / (double)params->nkeys;
   p.fpr = family->fpr(&shape, params->nkeys);
   p.fpr_limit = p.fpr;

@@ -3,7 +3,7 @@
  * in the list, a file beside this one, a page in doc/formats/.
  */
 #include "base/bytes.h"
-#include "builder.h"
+#include "build/builder.h"
 #include "format/fmt_nay.h"
 #include "format/format.h"
 #include "math/elementary.h"

@@ -21,11 +21,11 @@
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
-#include "fill.h"
+#include "build/hash_source.h"
+#include "build/threaded_add.h"
 #include "format/classic.h"
 #include "format/rocksdb.h"
 #include "math/elementary.h"
-#include "partition.h"
 
 #define RIBBON_WIDTH 128u
 #define RIBBON_SEGMENT 16u
@@ -385,7 +385,7 @@ static nay_status rocksdb_ribbon_make_bloom(const nay_shape *shape, const nay_so
                            allocator, &f));
   f->format = &nay__format_rocksdb_bloom;
   nay__filter_init(f, NULL);
-  nay_status status = nay__fill(f, source->runs, source->nruns, 1);
+  nay_status status = nay__threaded_add(f, source->runs, source->nruns, 1);
   assert(status == NAY_OK); /* a new filter with lines takes every hash */
   (void)status;
   *filter = f;

@@ -1,4 +1,5 @@
-/* test_fill.c - filters that several threads build have the bytes that one thread gives them. */
+/* test_threaded_add.c - filters that several threads build have the bytes that one thread gives
+ * them. */
 #include <stdlib.h>
 
 #include "support/test.h"

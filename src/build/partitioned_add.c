@@ -1,5 +1,5 @@
 /*
- * spread.c - many hashes into a filter far larger than the cache.
+ * partitioned_add.c - many hashes into a filter far larger than the cache.
  *
  * An add to memory far away takes as long as a line takes to come, and one to go. But hashes that
  * come in thousands need not be added in the order in which they come. The filter is cut into
@@ -26,7 +26,7 @@
  * filters have larger neighbourhoods. The order in which hashes get in depends on the threads, so
  * this is for families that are the same bytes in any order.
  */
-#include "spread.h"
+#include "build/partitioned_add.h"
 
 #include "base/bits.h"
 #include "base/compiler.h"
@@ -46,7 +46,7 @@ typedef struct spread_hand {
   uint32_t *used; /* bytes of each room, with what is on its desk */
 } spread_hand;
 
-struct nay_spread {
+struct nay_partitioner {
   nay_filter *f;
   nay_memory memory;
   size_t hand_bytes;
@@ -55,7 +55,7 @@ struct nay_spread {
   uint8_t locks[NAY_NSTRIPES];
 };
 
-bool nay__spread_pays(const nay_filter *f, uint64_t n) {
+bool nay__partitioner_pays(const nay_filter *f, uint64_t n) {
   if (f->family->add_near == NULL || f->locks != NULL) return false;
   if ((f->flags & NAY_LOW_MEMORY) != 0) return false;
   if (f->nbytes < NAY_FAR_BYTES || f->nbytes >= SPREAD_TOO_FAR) return false;
@@ -63,7 +63,7 @@ bool nay__spread_pays(const nay_filter *f, uint64_t n) {
   return n / 4 >= (f->family->bits_of != NULL ? lines / f->shape.k : lines);
 }
 
-bool nay__spread_ordered(const uint64_t *hashes, uint64_t n) {
+bool nay__partitioner_ordered(const uint64_t *hashes, uint64_t n) {
   for (uint64_t i = 1; i < n && i < 64; i++) {
     if (hashes[i - 1] > hashes[i]) return false;
   }
@@ -71,7 +71,7 @@ bool nay__spread_ordered(const uint64_t *hashes, uint64_t n) {
 }
 
 /* Both the bits of a bloom and the blocks of the others are a power of two to a neighbourhood. */
-static void spread_cut(nay_spread *s, unsigned nthreads) {
+static void spread_cut(nay_partitioner *s, unsigned nthreads) {
   uint64_t nunits = s->f->shape.nunits, near = SPREAD_NEAR;
   while (s->f->nbytes / near >= SPREAD_MAX) near *= 2;
   uint64_t units = s->f->family->bits_of != NULL ? near * 8 : near / NAY_BLOCK_BYTES;
@@ -80,7 +80,7 @@ static void spread_cut(nay_spread *s, unsigned nthreads) {
   s->room_bytes = (uint32_t)nay__round_up(near / (nthreads < 2 ? 2 : nthreads), SPREAD_DESK);
 }
 
-static nay_status spread_furnish(nay_spread *s, unsigned nthreads) {
+static nay_status spread_furnish(nay_partitioner *s, unsigned nthreads) {
   const nay_allocator *a = &s->f->allocator;
   size_t near_bytes = (size_t)s->room_bytes + SPREAD_DESK + sizeof(uint32_t), bytes;
   if (!nay__mul_ok(near_bytes, s->nnear, &s->hand_bytes)) return NAY_ENOMEM;
@@ -93,17 +93,17 @@ static nay_status spread_furnish(nay_spread *s, unsigned nthreads) {
   return NAY_OK;
 }
 
-static spread_hand spread_hand_of(const nay_spread *s, unsigned thread) {
+static spread_hand spread_hand_of(const nay_partitioner *s, unsigned thread) {
   uint8_t *rooms = s->memory.at + thread * s->hand_bytes;
   uint8_t *desks = rooms + (size_t)s->nnear * s->room_bytes;
   void *used = desks + (size_t)s->nnear * SPREAD_DESK;
   return (spread_hand){rooms, desks, used};
 }
 
-nay_status nay__spread_new(nay_filter *f, unsigned nthreads, nay_spread **spread) {
-  nay_spread *s = nay__alloc(&f->allocator, sizeof *s);
+nay_status nay__partitioner_new(nay_filter *f, unsigned nthreads, nay_partitioner **spread) {
+  nay_partitioner *s = nay__alloc(&f->allocator, sizeof *s);
   if (s == NULL) return NAY_ENOMEM;
-  *s = (nay_spread){.f = f};
+  *s = (nay_partitioner){.f = f};
   spread_cut(s, nthreads);
   nay_status status = spread_furnish(s, nthreads);
   if (status != NAY_OK) {
@@ -117,7 +117,7 @@ nay_status nay__spread_new(nay_filter *f, unsigned nthreads, nay_spread **spread
   return NAY_OK;
 }
 
-void nay__spread_free(nay_spread *s) {
+void nay__partitioner_free(nay_partitioner *s) {
   if (s == NULL) return;
   nay_allocator a = s->f->allocator;
   nay__memory_free(&a, &s->memory);
@@ -125,7 +125,7 @@ void nay__spread_free(nay_spread *s) {
 }
 
 /* Adds what is in a room. */
-static void spread_empty(nay_spread *s, const spread_hand *hand, uint64_t near) {
+static void spread_empty(nay_partitioner *s, const spread_hand *hand, uint64_t near) {
   uint64_t nunits = s->f->shape.nunits, first = near << s->shift;
   uint64_t count = nay__min_u64((uint64_t)1 << s->shift, nunits - first);
   uint8_t *lock = nay__spin_lock(s->locks, near);
@@ -135,21 +135,21 @@ static void spread_empty(nay_spread *s, const spread_hand *hand, uint64_t near) 
 }
 
 /* Carries a full desk into the room. */
-static NAY_NOINLINE void spread_carry(nay_spread *s, const spread_hand *hand, uint64_t near) {
+static NAY_NOINLINE void spread_carry(nay_partitioner *s, const spread_hand *hand, uint64_t near) {
   uint8_t *to = hand->rooms + near * s->room_bytes + hand->used[near] - SPREAD_DESK;
   nay__stream(to, hand->desks + near * SPREAD_DESK, SPREAD_DESK);
   if (hand->used[near] == s->room_bytes) spread_empty(s, hand, near);
 }
 
-NAY_INLINE void spread_put(nay_spread *s, const spread_hand *hand, uint64_t near, const void *item,
-                           size_t size) {
+NAY_INLINE void spread_put(nay_partitioner *s, const spread_hand *hand, uint64_t near,
+                           const void *item, size_t size) {
   uint32_t used = hand->used[near];
   memcpy(hand->desks + near * SPREAD_DESK + used % SPREAD_DESK, item, size);
   hand->used[near] = used += (uint32_t)size;
   if (used % SPREAD_DESK == 0) spread_carry(s, hand, near);
 }
 
-static void spread_add_hashes(nay_spread *s, const spread_hand *hand, const uint64_t *hashes,
+static void spread_add_hashes(nay_partitioner *s, const spread_hand *hand, const uint64_t *hashes,
                               uint64_t n) {
   uint64_t nunits = s->f->shape.nunits;
   unsigned shift = s->shift;
@@ -160,7 +160,7 @@ static void spread_add_hashes(nay_spread *s, const spread_hand *hand, const uint
 
 #define SPREAD_BITS 16u /* hashes whose bits are found together */
 
-static void spread_add_bits(nay_spread *s, const spread_hand *hand, const uint64_t *hashes,
+static void spread_add_bits(nay_partitioner *s, const spread_hand *hand, const uint64_t *hashes,
                             uint64_t n) {
   uint64_t bits[SPREAD_BITS * NAY_MAX_K], mask = ((uint64_t)1 << s->shift) - 1;
   for (uint64_t i = 0; i < n; i += SPREAD_BITS) {
@@ -173,7 +173,7 @@ static void spread_add_bits(nay_spread *s, const spread_hand *hand, const uint64
   }
 }
 
-void nay__spread_add(nay_spread *s, unsigned thread, const uint64_t *hashes, uint64_t n) {
+void nay__partitioner_add(nay_partitioner *s, unsigned thread, const uint64_t *hashes, uint64_t n) {
   spread_hand hand = spread_hand_of(s, thread);
   if (s->f->family->bits_of != NULL) {
     spread_add_bits(s, &hand, hashes, n);
@@ -182,7 +182,7 @@ void nay__spread_add(nay_spread *s, unsigned thread, const uint64_t *hashes, uin
   }
 }
 
-void nay__spread_flush(nay_spread *s, unsigned thread) {
+void nay__partitioner_flush(nay_partitioner *s, unsigned thread) {
   spread_hand hand = spread_hand_of(s, thread);
   for (uint64_t near = 0; near < s->nnear; near++) {
     uint32_t rest = hand.used[near] % SPREAD_DESK;

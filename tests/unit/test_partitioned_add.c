@@ -1,10 +1,10 @@
 /*
- * test_spread.c - filters far larger than the cache take many hashes by neighbourhood, and have the
- * bytes that adding one after the other gives them.
+ * test_partitioned_add.c - filters far larger than the cache take many hashes by neighbourhood, and
+ * have the bytes that adding one after the other gives them.
  *
  * With an argument: so many blocks (the long run takes more than 1024 neighbourhoods of 256 KiB).
  */
-#include "spread.h"
+#include "build/partitioned_add.h"
 
 #include "support/flaky.h"
 #include "support/test.h"
@@ -67,11 +67,11 @@ static void assert_spread(const flaky *heap, bool spread) {
 
 static void it_pays(void **state) {
   (void)state;
-  assert_true(nay__spread_pays(expected, n));
-  assert_false(nay__spread_pays(expected, 4096)); /* all lines read for a few */
-  assert_false(nay__spread_ordered(hashes, n));
+  assert_true(nay__partitioner_pays(expected, n));
+  assert_false(nay__partitioner_pays(expected, 4096)); /* all lines read for a few */
+  assert_false(nay__partitioner_ordered(hashes, n));
   const uint64_t ascending[3] = {1, 1, 7};
-  assert_true(nay__spread_ordered(ascending, 3));
+  assert_true(nay__partitioner_ordered(ascending, 3));
 }
 
 static void by_threads(void **state) {
@@ -172,7 +172,9 @@ int main(int argc, char **argv) {
   const test_case tests[] = {TEST(it_pays),      TEST(by_threads), TEST(without_memory),
                              TEST(by_a_builder), TEST(in_batches), TEST(keys_in_batches)};
   kind = NAY_BLOCKED;
-  int failed = cmocka_run_group_tests_name("test_spread.c blocked", tests, set_up, tear_down);
+  int failed =
+      cmocka_run_group_tests_name("test_partitioned_add.c blocked", tests, set_up, tear_down);
   kind = NAY_BLOOM;
-  return failed + cmocka_run_group_tests_name("test_spread.c bloom", tests, set_up, tear_down);
+  return failed +
+         cmocka_run_group_tests_name("test_partitioned_add.c bloom", tests, set_up, tear_down);
 }

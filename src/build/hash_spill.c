@@ -4,7 +4,7 @@
  * In memory: 256 buffers of 64 KiB, and one byte for each chunk in the file: whose it is. Finding
  * the chunks of a bucket is a scan of those bytes, 10^9 keys have 122,071 of them.
  */
-#include "hash_spill.h"
+#include "build/hash_spill.h"
 
 #include "os/spill.h"
 

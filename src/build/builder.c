@@ -11,19 +11,19 @@
  * Where the size is known and the bits do not depend on the order (blocked, bloom), the filter is
  * made when the first few thousand hashes are there, and they go into it, batch by batch: nothing
  * is kept, but for those that wait with their neighbours where the filter is far larger than the
- * cache (spread.c). Static families are built from the pages as they are: sharded.c makes the copy
- * that it needs and finds duplicates on the way. With NAY_LOW_MEMORY there are no pages but a file
- * (hash_spill.c).
+ * cache (partitioned_add.c). Static families are built from the pages as they are: static_build.c
+ * makes the copy that it needs and finds duplicates on the way. With NAY_LOW_MEMORY there are no
+ * pages but a file (hash_spill.c).
  */
-#include "builder.h"
+#include "build/builder.h"
 
 #include "base/compiler.h"
 #include "base/sort.h"
-#include "fill.h"
+#include "build/partitioned_add.h"
+#include "build/static_build.h"
+#include "build/threaded_add.h"
 #include "filter.h"
 #include "os/thread.h"
-#include "sharded.h"
-#include "spread.h"
 
 #define BUILDER_PAGE 65536u
 #define BUILDER_STREAM                                                      \
@@ -50,7 +50,7 @@ struct nay_builder {
   builder_page *first, *last; /* hashes as they came */
   nay_hash_spill *spill;      /* or in a file */
   nay_filter *filter;         /* or in here, all but those of the only page */
-  nay_spread *spread;         /* and those on their way there; or NULL */
+  nay_partitioner *spread;    /* and those on their way there; or NULL */
   uint64_t *sorted;           /* those that a finish has moved, sorted, without repeats */
   size_t nsorted, sorted_bytes;
 };
@@ -68,7 +68,7 @@ static void builder_reset(nay_builder *b) {
   b->at = b->end = NULL;
   builder_drop_pages(b);
   if (b->spill != NULL) nay__hash_spill_clear(b->spill);
-  nay__spread_free(b->spread);
+  nay__partitioner_free(b->spread);
   b->spread = NULL;
   nay_filter_free(b->filter);
   b->filter = NULL;
@@ -165,9 +165,9 @@ static bool builder_streams(const nay_builder *b) {
 static bool builder_make_sink(nay_builder *b, const builder_page *page) {
   if (b->filter != NULL) return true;
   if (builder_make_empty(b, b->params.nkeys, &b->filter) != NAY_OK) return false;
-  bool pays = nay__spread_pays(b->filter, b->params.nkeys);
-  if (pays && !nay__spread_ordered(page->words, page->used)) {
-    (void)nay__spread_new(b->filter, 1, &b->spread);
+  bool pays = nay__partitioner_pays(b->filter, b->params.nkeys);
+  if (pays && !nay__partitioner_ordered(page->words, page->used)) {
+    (void)nay__partitioner_new(b->filter, 1, &b->spread);
   }
   return true;
 }
@@ -177,7 +177,7 @@ static void builder_stream(nay_builder *b) {
   builder_page *page = b->first;
   if (!builder_make_sink(b, page)) return;
   if (b->spread != NULL) {
-    nay__spread_add(b->spread, 0, page->words, page->used);
+    nay__partitioner_add(b->spread, 0, page->words, page->used);
     page->used = 0;
   } else if (nay_filter_add_hash_many(b->filter, page->words, NULL, page->used, NULL) == NAY_OK) {
     page->used = 0;
@@ -353,7 +353,7 @@ static nay_status builder_fill_singles(const nay_builder *b, nay_filter *f) {
   nay_run *runs;
   size_t nruns, size;
   NAY_TRY(builder_runs(b, &runs, &nruns, &size));
-  nay_status status = nay__fill(f, runs, nruns, b->params.threads);
+  nay_status status = nay__threaded_add(f, runs, nruns, b->params.threads);
   nay__free(&b->allocator, runs, size);
   return status;
 }
@@ -394,15 +394,15 @@ static nay_status builder_make_static(const nay_builder *b, nay_filter **filter)
   nay_status status =
       b->family->compose != NULL
           ? b->family->compose(b->format, &b->params, &source, &b->allocator, filter)
-          : nay__sharded_build(b->family, &b->params, &b->hasher, &source, &b->allocator, filter);
+          : nay__static_build(b->family, &b->params, &b->hasher, &source, &b->allocator, filter);
   nay__free(&b->allocator, runs, size);
   return status;
 }
 
 static nay_status builder_make_mutable(nay_builder *b, nay_filter **filter) {
   if (b->filter != NULL) {
-    if (b->spread != NULL) nay__spread_flush(b->spread, 0);
-    nay__spread_free(b->spread);
+    if (b->spread != NULL) nay__partitioner_flush(b->spread, 0);
+    nay__partitioner_free(b->spread);
     b->spread = NULL;
     NAY_TRY(builder_fill_singles(b, b->filter)); /* tried again, it adds what is there already */
     *filter = b->filter;

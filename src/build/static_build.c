@@ -1,10 +1,10 @@
 /*
- * sharded.c - builds static filters.
+ * static_build.c - builds static filters.
  *
- * The set is cut by the top bits of its hashes into shards (partition.c), each solved on its own by
- * the family's solver. Neighbouring shards form tasks; threads take tasks from a counter. What a
- * shard becomes depends on its keys alone, so the bytes are the same for every number of threads
- * and every order of the keys.
+ * The set is cut by the top bits of its hashes into shards (shard_partition.c), each solved on its
+ * own by the family's solver. Neighbouring shards form tasks; threads take tasks from a counter.
+ * What a shard becomes depends on its keys alone, so the bytes are the same for every number of
+ * threads and every order of the keys.
  *
  * Duplicates. Nothing is sorted in advance: a shard with two equal keys cannot be solved, and a
  * shard that can be has none. When an attempt fails, that shard is sorted to see whether duplicates
@@ -18,9 +18,10 @@
  * with a number drawn from the set. If the attempts end even then, the solver gives up in a way
  * that still never says a false nay.
  */
-#include "sharded.h"
+#include "build/static_build.h"
 
 #include "base/sort.h"
+#include "build/shard_partition.h"
 #include "family/static_hash.h"
 #include "filter.h"
 #include "os/thread.h"
@@ -288,9 +289,9 @@ static uint64_t sharded_group_limit(const nay_params *params, uint64_t n) {
   return nay__max_u64(SHARDED_MIN_GROUP, n / SHARDED_GROUPS);
 }
 
-nay_status nay__sharded_build(const nay_family *family, const nay_params *params,
-                              const nay_hasher *hasher, const nay_source *source,
-                              const nay_allocator *allocator, nay_filter **filter) {
+nay_status nay__static_build(const nay_family *family, const nay_params *params,
+                             const nay_hasher *hasher, const nay_source *source,
+                             const nay_allocator *allocator, nay_filter **filter) {
   sharded_job *j;
   nay_allocator a = nay__allocator_or_default(allocator);
   if ((j = nay__alloc(&a, sizeof *j)) == NULL) return NAY_ENOMEM;
@@ -312,8 +313,8 @@ nay_status nay__sharded_build(const nay_family *family, const nay_params *params
   return status;
 }
 
-uint64_t nay__sharded_memory(const nay_family *family, const nay_shape *shape,
-                             const nay_params *params) {
+uint64_t nay__static_build_memory(const nay_family *family, const nay_shape *shape,
+                                  const nay_params *params) {
   uint64_t n = params->nkeys, nshards = family->build->nshards(shape);
   uint64_t threads = sharded_threads(params, n);
   uint64_t shard_keys = nay__ceil_div(n, nshards) + nay__ceil_div(n, nshards) / 64;

@@ -1,5 +1,5 @@
-/* partition.c - see partition.h. All memory is taken before threads start. */
-#include "partition.h"
+/* shard_partition.c - see shard_partition.h. All memory is taken before threads start. */
+#include "build/shard_partition.h"
 
 #include "base/sort.h"
 #include "family/static_hash.h"
@@ -39,15 +39,6 @@ typedef struct partition_reader {
 static void partition_read_chunk(void *ctx, const uint64_t *hashes, size_t n) {
   const partition_reader *r = ctx;
   r->each(r->p, hashes, n, r->slots);
-}
-
-void nay__runs_read(const nay_run *runs, size_t nruns, uint64_t from, uint64_t to,
-                    void (*each)(void *ctx, const uint64_t *hashes, size_t n), void *ctx) {
-  uint64_t at = 0;
-  for (size_t i = 0; i < nruns && at < to; at += runs[i++].n) {
-    uint64_t lo = from > at ? from - at : 0, hi = nay__min_u64(runs[i].n, to - at);
-    if (lo < hi) each(ctx, runs[i].at + lo, (size_t)(hi - lo));
-  }
 }
 
 /* Part `range` of the runs, of as many equal parts as there are threads. */

@@ -1,5 +1,5 @@
 /*
- * partition.h - hashes, cut by their top bits into tasks that a thread can hold in its cache.
+ * shard_partition.h - hashes, cut by their top bits into tasks that a thread can hold in its cache.
  *
  *   source ---count---> keys of each shard ---load---> work[]: task after task
  *   (only read,          (exact, or with                (8 bytes a key, private; all tasks,
@@ -7,29 +7,11 @@
  *
  * Calls: open cut (rewind (next)*)* ... close, and cut again for another number of shards.
  */
-#ifndef NAY_PARTITION_H
-#define NAY_PARTITION_H
+#ifndef NAY_SHARD_PARTITION_H
+#define NAY_SHARD_PARTITION_H
 
 #include "base/alloc.h"
-#include "hash_spill.h"
-
-/* nay_run: hashes side by side in memory. */
-typedef struct nay_run {
-  const uint64_t *at;
-  size_t n;
-} nay_run;
-
-/* nay__runs_read: hashes from to to - 1 of all runs, counted through, piece by piece. */
-void nay__runs_read(const nay_run *runs, size_t nruns, uint64_t from, uint64_t to,
-                    void (*each)(void *ctx, const uint64_t *hashes, size_t n), void *ctx);
-
-/* nay_source: all hashes of a build, repeats allowed. They are read several times. */
-typedef struct nay_source {
-  const nay_run *runs;
-  size_t nruns;
-  const nay_hash_spill *spill; /* more of them, in a file; or NULL */
-  uint64_t n;                  /* in all */
-} nay_source;
+#include "build/hash_source.h"
 
 typedef struct nay_partition {
   nay_source source;
@@ -88,4 +70,4 @@ static inline uint64_t nay__partition_first_shard(const nay_partition *p, uint64
   return nay__min_u64(p->nshards, task << p->task_log2);
 }
 
-#endif /* NAY_PARTITION_H */
+#endif /* NAY_SHARD_PARTITION_H */

@@ -1,0 +1,51 @@
+/*
+ * filter_build.c - nay_filter_build: a filter from an array of hashes, in one call.
+ *
+ * Static families are built from the array (static_build.c). A family that takes adds in any order
+ * gets them, if the caller states the number of keys (threaded_add.c). All others need the distinct
+ * hashes first, and a builder sorts them.
+ */
+#include "build/builder.h"
+#include "build/static_build.h"
+#include "build/threaded_add.h"
+#include "filter.h"
+
+/* The size is known and the family takes adds: nothing to collect, count or sort. */
+static nay_status filter_build_by_adding(const nay_params *params, const uint64_t *hashes, size_t n,
+                                         const nay_allocator *allocator, nay_filter **filter) {
+  nay_filter *f;
+  NAY_TRY(nay_filter_new(params, allocator, &f));
+  nay_run all = {hashes, n};
+  nay_status status = nay__threaded_add(f, &all, 1, params->threads);
+  if (status != NAY_OK) {
+    nay_filter_free(f);
+    return status;
+  }
+  *filter = f;
+  return NAY_OK;
+}
+
+nay_status nay_filter_build(const nay_params *params, const uint64_t *hashes, size_t n,
+                            const nay_allocator *allocator, nay_filter **filter) {
+  if (params == NULL || filter == NULL || (hashes == NULL && n != 0)) return NAY_EINVAL;
+  const nay_family *family;
+  nay_shape shape;
+  nay_hasher hasher;
+  nay_params p = *params;
+  if (p.nkeys == 0) p.nkeys = nay__max_u64(n, 1);
+  NAY_TRY(nay__resolve(&p, NULL, &family, &shape, &hasher)); /* params are checked as they came */
+  if (family->build != NULL) {
+    nay_run all = {hashes, n};
+    nay_source source = {&all, 1, NULL, n};
+    return nay__static_build(family, params, &hasher, &source, allocator, filter);
+  }
+  if (params->nkeys != 0 && !family->ordered) {
+    return filter_build_by_adding(params, hashes, n, allocator, filter);
+  }
+  nay_builder *builder;
+  NAY_TRY(nay_builder_new(params, allocator, &builder));
+  nay_status status = nay__builder_take(builder, hashes, n);
+  if (status == NAY_OK) status = nay_builder_finish(builder, filter);
+  nay_builder_free(builder);
+  return status;
+}
