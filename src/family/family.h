@@ -80,11 +80,12 @@ typedef struct nay_census {
 } nay_census;
 
 /*
- * nay_solver: what a static family knows of being built. static_build.c cuts the keys into shards, runs
- * the threads, draws the seeds, finds duplicates and verifies; a solver sees one shard at a time.
- * Its keys are 64-bit words x made from the hashes by the filter's premix (family/static_hash.h),
- * all of one shard: nay__shard_of(x, nshards). They come in any order, and the bytes must not
- * depend on it. Threads call attempt, give_up and test64 at once, each for shards of its own.
+ * nay_solver: what a static family knows of being built. static_build.c cuts the keys into shards,
+ * runs the threads, draws the seeds, finds duplicates and verifies; a solver sees one shard at a
+ * time. Its keys are 64-bit words x made from the hashes by the filter's premix
+ * (family/static_hash.h), all of one shard: nay__shard_of(x, nshards). They come in any order, and
+ * the bytes must not depend on it. Threads call attempt, give_up and test64 at once, each for
+ * shards of its own.
  */
 typedef struct nay_solver {
   uint64_t (*nshards)(const nay_shape *);

@@ -1,0 +1,80 @@
+/*
+ * batch.h - a batch of keys as a sequence of groups of 64 hashes.
+ *
+ * Batches of probes (batch.c) and of adds (build/batch_add.c) read the groups from a feed, which
+ * hides where the hashes come from: the caller's arrays, or keys that the feed hashes.
+ */
+#ifndef NAY_BATCH_H
+#define NAY_BATCH_H
+
+#include "base/compiler.h"
+#include "family/family.h"
+
+typedef struct nay_batch_group {
+  const uint64_t *lo, *hi; /* hi is NULL where the hash has one word */
+  unsigned n;
+  uint64_t hashed[2][64];
+} nay_batch_group;
+
+/* The caller's input: hashes, or a list of keys. */
+typedef struct nay_batch_input {
+  const uint64_t *lo, *hi;
+  bool hashed;
+  nay_key_list list;
+  size_t n;
+} nay_batch_input;
+
+typedef struct nay_batch_feed {
+  const nay_filter *filter;
+  nay_batch_input in;
+  size_t next;
+  nay_batch_group groups[3]; /* a ring: the current group, and two whose lines are prefetched */
+  unsigned turn, last;       /* the next group to return; the group that was filled last */
+  bool prefetch;             /* the filter is larger than the cache */
+  bool paced;                /* and the family prefetches key by key, with its work */
+  bool bad;                  /* a key was NULL and had a length */
+} nay_batch_feed;
+
+static inline nay_batch_input nay__batch_of_hashes(const uint64_t *lo, const uint64_t *hi,
+                                                   size_t n) {
+  return (nay_batch_input){.lo = lo, .hi = hi, .hashed = true, .n = n};
+}
+
+static inline nay_batch_input nay__batch_of_keys(const void *const *keys, const size_t *lens,
+                                                 size_t n) {
+  return (nay_batch_input){.list = {.keys = keys, .lens = lens, .n = n}, .n = n};
+}
+
+static inline nay_batch_input nay__batch_of_packed(const void *bytes, const size_t *offsets,
+                                                   size_t n) {
+  return (nay_batch_input){.list = {.bytes = bytes, .offsets = offsets, .n = n}, .n = n};
+}
+
+/* nay__batch_keys_ok: checks every key before the first one is added: a failed batch adds none. */
+nay_status nay__batch_keys_ok(const nay_filter *filter, const nay_batch_input *in);
+nay_status nay__batch_hashes_ok(const nay_filter *filter, const nay_batch_input *in);
+
+/*
+ * nay__batch_hash: n keys of the list. hi may be NULL where the hash has one word. False: a key is
+ * NULL and has a length; the hashes are then of no use.
+ */
+bool nay__batch_hash(const nay_filter *filter, const nay_key_list *list, size_t from, size_t n,
+                     uint64_t *lo, uint64_t *hi);
+
+/* nay__batch_start: fills the first two groups. can_pace: the family prefetches with its work. */
+void nay__batch_start(nay_batch_feed *feed, const nay_filter *filter, const nay_batch_input *in,
+                      bool can_pace);
+
+/* nay__batch_next: the next group, after filling the second one behind it; n is 0 at the end. */
+const nay_batch_group *nay__batch_next(nay_batch_feed *feed);
+
+/* nay__batch_prefetch: the lines of the group filled last, unless hashing prefetched them. */
+void nay__batch_prefetch(const nay_batch_feed *feed);
+
+/* nay__batch_paced: the hashes of the group filled last, if the family prefetches their lines. */
+NAY_INLINE const uint64_t *nay__batch_paced(const nay_batch_feed *feed) {
+  const nay_batch_group *g = &feed->groups[feed->last];
+  return feed->paced && g->n == 64 ? g->lo : NULL;
+}
+
+#endif /* NAY_BATCH_H */

@@ -1,0 +1,86 @@
+/*
+ * batch_add.c - adds of many keys in one call.
+ *
+ * Groups of 64 come from a feed (batch.h) that prefetches their cache lines. A batch that is large
+ * for its filter, and whose caller does not ask which keys are new, is partitioned instead
+ * (partitioned_add.c).
+ */
+#include "batch.h"
+#include "build/partitioned_add.h"
+#include "filter.h"
+
+/* word may be NULL. */
+static nay_status batch_add_group(const nay_batch_feed *feed, nay_filter *f,
+                                  const nay_batch_group *g, uint64_t *word) {
+  const uint64_t *next = nay__batch_paced(feed);
+  if (next != NULL) return f->family->add64_ahead(f, g->lo, next, word);
+  nay__batch_prefetch(feed);
+  uint64_t ignored;
+  if (word == NULL && f->family->put64 != NULL && f->family->put64(f, g->lo, g->n)) return NAY_OK;
+  return f->family->add64(f, g->lo, g->hi, g->n, word != NULL ? word : &ignored);
+}
+
+/* The keys have been checked. */
+static void batch_spread_keys(const nay_filter *f, const nay_batch_input *in,
+                              nay_partitioner *spread) {
+  uint64_t hashes[1024];
+  for (size_t i = 0; i < in->n; i += 1024) {
+    size_t n = nay__min_u64(in->n - i, 1024);
+    (void)nay__batch_hash(f, &in->list, i, n, hashes, NULL);
+    nay__partitioner_add(spread, 0, hashes, n);
+  }
+}
+
+/* So many that they are gathered by neighbourhood. False: that does not pay, or takes memory that
+ * cannot be had. */
+static bool batch_spread(nay_filter *f, const nay_batch_input *in) {
+  nay_partitioner *spread;
+  bool ordered = in->hashed && nay__partitioner_ordered(in->lo, in->n);
+  if (ordered || !nay__partitioner_pays(f, in->n)) return false;
+  if (nay__partitioner_new(f, 1, &spread) != NAY_OK) return false;
+  if (in->hashed) {
+    nay__partitioner_add(spread, 0, in->lo, in->n);
+  } else {
+    batch_spread_keys(f, in, spread);
+  }
+  nay__partitioner_flush(spread, 0);
+  nay__partitioner_free(spread);
+  return true;
+}
+
+static nay_status batch_add(nay_filter *f, const nay_batch_input *in, uint64_t *bitmap) {
+  if (f->family->add64 == NULL) return NAY_ENOTSUP;
+  if (bitmap == NULL && batch_spread(f, in)) return NAY_OK;
+  nay_batch_feed feed;
+  nay__batch_start(&feed, f, in, f->family->add64_ahead != NULL);
+  const nay_batch_group *g;
+  while ((g = nay__batch_next(&feed))->n != 0) {
+    NAY_TRY(batch_add_group(&feed, f, g, bitmap));
+    if (bitmap != NULL) bitmap++;
+  }
+  return NAY_OK;
+}
+
+nay_status nay_filter_add_hash_many(nay_filter *f, const uint64_t *lo, const uint64_t *hi, size_t n,
+                                    uint64_t *bitmap) {
+  nay_batch_input in = nay__batch_of_hashes(lo, hi, n);
+  NAY_TRY(nay__filter_writable(f));
+  NAY_TRY(nay__batch_hashes_ok(f, &in));
+  return batch_add(f, &in, bitmap);
+}
+
+nay_status nay_filter_add_many(nay_filter *f, const void *const *keys, const size_t *lens, size_t n,
+                               uint64_t *bitmap) {
+  nay_batch_input in = nay__batch_of_keys(keys, lens, n);
+  NAY_TRY(nay__filter_writable(f));
+  NAY_TRY(nay__batch_keys_ok(f, &in));
+  return batch_add(f, &in, bitmap);
+}
+
+nay_status nay_filter_add_packed(nay_filter *f, const void *bytes, const size_t *offsets, size_t n,
+                                 uint64_t *bitmap) {
+  nay_batch_input in = nay__batch_of_packed(bytes, offsets, n);
+  NAY_TRY(nay__filter_writable(f));
+  NAY_TRY(nay__batch_keys_ok(f, &in));
+  return batch_add(f, &in, bitmap);
+}
