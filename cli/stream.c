@@ -296,21 +296,19 @@ static void *stream_produce(void *argument) {
   return NULL;
 }
 
-static sigset_t stream_signals(void) {
-  sigset_t set;
+/*
+ * Signals go to the main thread, which may wait for someone to read its output; the reading thread
+ * looks five times a second whether it is to stop (source_wait).
+ */
+static void stream_start(key_stream *s) {
+  sigset_t set, before;
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGHUP);
-  return set;
-}
-
-/* Signals go to the reading thread, whose read they must interrupt. */
-static void stream_start(key_stream *s) {
-  if (pthread_create(&s->thread, NULL, stream_produce, s) != 0) return; /* one thread does it too */
-  s->threaded = true;
-  sigset_t set = stream_signals();
-  pthread_sigmask(SIG_BLOCK, &set, NULL);
+  pthread_sigmask(SIG_BLOCK, &set, &before); /* the new thread inherits it */
+  s->threaded = pthread_create(&s->thread, NULL, stream_produce, s) == 0; /* else one will do */
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static key_batch *stream_wait(key_stream *s) {
@@ -421,8 +419,6 @@ static void stream_stop(key_stream *s) {
   pthread_mutex_unlock(&s->lock);
   if (!finished) pthread_cancel(s->thread);
   pthread_join(s->thread, NULL);
-  sigset_t set = stream_signals();
-  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
 void stream_close(key_stream *s) {
