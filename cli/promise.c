@@ -10,10 +10,11 @@
 
 /*
  * What chance explains: the number of keys is estimated from the bits, with a standard deviation of
- * about sqrt(n / 2k); four of them, and half a key for very small filters.
+ * about sqrt(n / 2k); four of them, and half a key for very small filters. The
+ * bits of one key cannot be taken for those of two.
  */
 static double promise_slack(const nay_stats *s) {
-  return s->k == 0 ? 0.5 : 4 * sqrt((double)s->nkeys * 0.5 / s->k) + 0.5;
+  return s->k == 0 || s->nkeys == 1 ? 0.5 : 4 * sqrt((double)s->nkeys * 0.5 / s->k) + 0.5;
 }
 
 /* A small filter within its plan may have a higher rate than expected, by chance: no reproach. */
@@ -32,7 +33,7 @@ promise promise_judge(const nay_filter *f, double asked) {
   if (p.fpr > 0) {
     p.overfilled = s->fpr_now > PROMISE_MARGIN * p.fpr && !promise_within_plan(s, p.fpr);
   } else {
-    p.overfilled = s->fpr_now > PROMISE_FPR_MOST || (s->nkeys == 0 && s->overloaded);
+    p.overfilled = s->fpr_now > PROMISE_FPR_MOST;
   }
   return p;
 }
