@@ -1,10 +1,7 @@
 /*
  * fuse_peer.c - nay's fuse beside xor_singleheader's binary_fuse8: build and probe, one table row
- * for each number of keys given. An adapter: it includes the header of a checkout, which the
- * include path names, and PEER_NAME is what the table calls it. From the root of this tree:
- *
- *   gcc -O3 -march=native -DNDEBUG '-DPEER_NAME="as shipped"' -Iinclude -I$CHECKOUT/include \
- *       bench/peers/fuse_peer.c build/release/libnay.a -lpthread -lm -o fuse_peer
+ * for each number of keys given. An adapter: whoever has the library builds it, with the header's
+ * directory on the include path and PEER_NAME as the name in the table.
  *
  * As shipped, binary_fuse8_populate cuts i * size to 32 bits before the shift by blockBits, and
  * large sets take far longer to build: 168 ns a key at 10^7 where a copy with the cast around the
