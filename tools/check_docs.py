@@ -5,7 +5,7 @@
   - each public function has a comment; a comment that opens with a name stands above that name
   - each family and each format in the registries has its page
   - doc/status.md has the numbers and texts of NAY_STATUS_MAP
-  - no file names a place on somebody's machine, or leaves a note to self
+  - no file names a place on somebody's machine, leaves a note to self or an unresolved conflict
   - no C file is over 700 lines, unless it is listed here with its reason
 """
 import pathlib
@@ -25,6 +25,7 @@ MACHINE = re.compile(
     r"/(?:work|root|workspace)/|/home/\w|/tmp/\w|/Users/\w"
     r"|https?://[\w.-]*(?:registry|mirror|artifact|npmjs|pythonhosted|pypi|deb\.debian)"
     r"|https?://(?!127\.)\d+\.\d+")
+CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7}) ")
 NOTE = re.compile(r"\b(?:TO" r"DO|FIX" r"ME)\b")
 
 
@@ -158,6 +159,8 @@ def text_faults(path, text):
         found = MACHINE.search(line)
         if found:
             yield number, f"names a place on a machine: {found[0]}"
+        if CONFLICT.match(line):
+            yield number, "an unresolved merge conflict"
         if NOTE.search(line):
             yield number, "a note to self: do it, or write an issue"
     lines = text.count("\n")
