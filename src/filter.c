@@ -299,9 +299,10 @@ NAY_FLATTEN static NAY_NOINLINE nay_status filter_add_any(nay_filter *f, const v
 }
 
 nay_status nay_filter_add(nay_filter *f, const void *key, size_t len, bool *is_new) {
-  bool direct = f != NULL && is_new == NULL && nay__hash_is_short(&f->hasher, key, len);
-  if (NAY_LIKELY(direct && f->put != NULL)) {
-    return f->put(&f->bits, nay__hash_short(&f->hasher, key, len));
+  uint64_t hash;
+  if (NAY_LIKELY(f != NULL && f->put != NULL && is_new == NULL &&
+                 nay__hash_4to16(&f->hasher, key, len, &hash))) {
+    return f->put(&f->bits, hash);
   }
   return filter_add_any(f, key, len, is_new);
 }
@@ -337,11 +338,10 @@ NAY_FLATTEN static NAY_NOINLINE bool filter_may_contain_any(const nay_filter *f,
 
 /* The usual case first: no frame, few branches. */
 bool nay_filter_may_contain(const nay_filter *f, const void *key, size_t len) {
-  if (NAY_LIKELY(f != NULL && nay__hash_is_short(&f->hasher, key, len) && f->bits.probe != NULL)) {
-    return f->bits.probe(&f->bits, nay__hash_short(&f->hasher, key, len));
-  }
-  if (f != NULL && nay__hash_is_tiny(&f->hasher, key, len) && f->bits.probe != NULL) {
-    return f->bits.probe(&f->bits, nay__hash_tiny(&f->hasher, key, len));
+  uint64_t hash;
+  if (NAY_LIKELY(f != NULL && f->bits.probe != NULL &&
+                 nay__hash_4to16(&f->hasher, key, len, &hash))) {
+    return f->bits.probe(&f->bits, hash);
   }
   return filter_may_contain_any(f, key, len);
 }

@@ -6,6 +6,7 @@
  * (partitioned_add.c).
  */
 #include "batch.h"
+#include "build/bulk_strategy.h"
 #include "build/partitioned_add.h"
 #include "filter.h"
 
@@ -21,36 +22,34 @@ static nay_status batch_add_group(const nay_batch_feed *feed, nay_filter *f,
 }
 
 /* The keys have been checked. */
-static void batch_spread_keys(const nay_filter *f, const nay_batch_input *in,
-                              nay_partitioner *spread) {
+static void batch_partition_keys(const nay_filter *f, const nay_batch_input *in,
+                                 nay_partitioner *partitioner) {
   uint64_t hashes[1024];
   for (size_t i = 0; i < in->n; i += 1024) {
     size_t n = nay__min_u64(in->n - i, 1024);
     (void)nay__batch_hash(f, &in->list, i, n, hashes, NULL);
-    nay__partitioner_add(spread, 0, hashes, n);
+    nay__partitioner_add(partitioner, 0, hashes, n);
   }
 }
 
-/* So many that they are gathered by neighbourhood. False: that does not pay, or takes memory that
- * cannot be had. */
-static bool batch_spread(nay_filter *f, const nay_batch_input *in) {
-  nay_partitioner *spread;
-  bool ordered = in->hashed && nay__partitioner_ordered(in->lo, in->n);
-  if (ordered || !nay__partitioner_pays(f, in->n)) return false;
-  if (nay__partitioner_new(f, 1, &spread) != NAY_OK) return false;
+/* False: partitioning does not pay, or there is no memory for it; nothing has been added. */
+static bool batch_add_partitioned(nay_filter *f, const nay_batch_input *in) {
+  nay_partitioner *partitioner;
+  if (!nay__bulk_strategy(f, in->n, in->lo, in->n, 1).partitioned) return false;
+  if (nay__partitioner_new(f, 1, &partitioner) != NAY_OK) return false;
   if (in->hashed) {
-    nay__partitioner_add(spread, 0, in->lo, in->n);
+    nay__partitioner_add(partitioner, 0, in->lo, in->n);
   } else {
-    batch_spread_keys(f, in, spread);
+    batch_partition_keys(f, in, partitioner);
   }
-  nay__partitioner_flush(spread, 0);
-  nay__partitioner_free(spread);
+  nay__partitioner_flush(partitioner, 0);
+  nay__partitioner_free(partitioner);
   return true;
 }
 
 static nay_status batch_add(nay_filter *f, const nay_batch_input *in, uint64_t *bitmap) {
   if (f->family->add64 == NULL) return NAY_ENOTSUP;
-  if (bitmap == NULL && batch_spread(f, in)) return NAY_OK;
+  if (bitmap == NULL && batch_add_partitioned(f, in)) return NAY_OK;
   nay_batch_feed feed;
   nay__batch_start(&feed, f, in, f->family->add64_ahead != NULL);
   const nay_batch_group *g;

@@ -1,34 +1,35 @@
 /*
- * builder.c - a filter from a stream of keys whose number is not known.
+ * builder.c - a filter from a stream of keys whose number is not known in advance.
  *
- * Hashes are kept in pages of 64 Ki, so that growing never copies. At the end they move, page by
- * page, into one array (a page is freed as soon as it has moved), are sorted in place and counted
- * without repeats; only then is the size known and the filter made. Peak: 8 bytes a key, one page,
- * and the filter (16 bytes a key for hashes of two words, which other systems' layouts have).
- * When making the filter fails the hashes stay in that array: nothing is lost, finish can be tried
- * again, more keys can be added before.
+ * The builder stores hashes in pages of 64 Ki, so that growing never copies. finish moves them page
+ * by page into one array (and frees each page at once), sorts it in place and drops duplicates;
+ * only then is the number of keys known, and the filter is made and loaded. Peak: 8 bytes per key,
+ * one page, and the filter (16 bytes per key for two-word hashes, which foreign layouts have). If
+ * that fails, the hashes stay in the array: nothing is lost, the caller may add more keys and call
+ * finish again.
  *
- * Where the size is known and the bits do not depend on the order (blocked, bloom), the filter is
- * made when the first few thousand hashes are there, and they go into it, batch by batch: nothing
- * is kept, but for those that wait with their neighbours where the filter is far larger than the
- * cache (partitioned_add.c). Static families are built from the pages as they are: static_build.c
- * makes the copy that it needs and finds duplicates on the way. With NAY_LOW_MEMORY there are no
- * pages but a file (hash_spill.c).
+ * Streaming: where the number of keys is stated and the bits do not depend on the order of adds
+ * (blocked, bloom), the first 4,096 hashes make the filter, and hashes go into it in batches. The
+ * builder then stores nothing, except what waits in the partitions of a filter larger than the LLC
+ * (partitioned_add.c).
+ *
+ * Static families are built from the pages in place: static_build.c makes the copy that it needs
+ * and finds duplicates while it solves. With NAY_LOW_MEMORY the hashes go to a temporary file
+ * instead of pages (hash_spill.c).
  */
 #include "build/builder.h"
 
 #include "base/compiler.h"
 #include "base/sort.h"
+#include "build/bulk_strategy.h"
 #include "build/partitioned_add.h"
 #include "build/static_build.h"
 #include "build/threaded_add.h"
 #include "filter.h"
 #include "os/thread.h"
 
-#define BUILDER_PAGE 65536u
-#define BUILDER_STREAM                                                      \
-  4096u /* hashes that are added at a time: 32 KiB, which stay in the cache \
-         */
+#define BUILDER_PAGE 65536u  /* words */
+#define BUILDER_STREAM 4096u /* hashes added at a time: 32 KiB, which stay in L2 */
 
 typedef struct builder_page {
   struct builder_page *next;
@@ -39,19 +40,19 @@ typedef struct builder_page {
 struct nay_builder {
   nay_allocator allocator;
   const struct nay_format *format; /* NULL: native */
-  const nay_family *family;        /* NULL: NAY_AUTO, decided when the number of keys is known */
+  const nay_family *family;        /* NULL: NAY_AUTO, chosen when the number of keys is known */
   nay_params params;
   nay_hasher hasher;
   nay_builder_plan plan;
   bool distinct;
   unsigned words_per_key;
-  uint64_t nkeys;             /* added, duplicates counted; without those of the window */
-  uint64_t *at, *end;         /* the window: of the last page, or NULL */
-  builder_page *first, *last; /* hashes as they came */
-  nay_hash_spill *spill;      /* or in a file */
-  nay_filter *filter;         /* or in here, all but those of the only page */
-  nay_partitioner *spread;    /* and those on their way there; or NULL */
-  uint64_t *sorted;           /* those that a finish has moved, sorted, without repeats */
+  uint64_t nkeys;               /* added, duplicates included; without those of the window */
+  uint64_t *at, *end;           /* the window: free words of the last page, or NULL */
+  builder_page *first, *last;   /* hashes in the order of the adds */
+  nay_hash_spill *spill;        /* or in a temporary file */
+  nay_filter *filter;           /* streaming: takes the hashes of every full batch */
+  nay_partitioner *partitioner; /* in front of the filter; or NULL */
+  uint64_t *sorted;             /* hashes that a finish has moved: sorted, without duplicates */
   size_t nsorted, sorted_bytes;
 };
 
@@ -68,8 +69,8 @@ static void builder_reset(nay_builder *b) {
   b->at = b->end = NULL;
   builder_drop_pages(b);
   if (b->spill != NULL) nay__hash_spill_clear(b->spill);
-  nay__partitioner_free(b->spread);
-  b->spread = NULL;
+  nay__partitioner_free(b->partitioner);
+  b->partitioner = NULL;
   nay_filter_free(b->filter);
   b->filter = NULL;
   nay__free(&b->allocator, b->sorted, b->sorted_bytes);
@@ -101,7 +102,7 @@ nay_status nay_builder_new(const nay_params *params, const nay_allocator *alloca
                            nay_builder **builder) {
   if (params == NULL || builder == NULL) return NAY_EINVAL;
   nay_params p = *params;
-  if (p.nkeys == 0) p.nkeys = 1; /* any number, to have the other fields checked now */
+  if (p.nkeys == 0) p.nkeys = 1; /* any number: this call checks the other fields */
   const nay_family *family;
   nay_shape shape;
   nay_hasher hasher;
@@ -109,7 +110,7 @@ nay_status nay_builder_new(const nay_params *params, const nay_allocator *alloca
   if (params->kind == NAY_AUTO) family = NULL;
   nay_builder *b;
   NAY_TRY(nay__builder_make(NULL, family, params, &hasher, NULL, true, allocator, &b));
-  b->params.spill_dir = NULL; /* the caller's string is not ours to keep */
+  b->params.spill_dir = NULL; /* the caller owns the string */
   if (family != NULL && family->build != NULL && (params->flags & NAY_LOW_MEMORY) != 0) {
     nay_status status = nay__hash_spill_new(params->spill_dir, &b->allocator, &b->spill);
     if (status != NAY_OK) {
@@ -121,7 +122,7 @@ nay_status nay_builder_new(const nay_params *params, const nay_allocator *alloca
   return NAY_OK;
 }
 
-static bool builder_repeats(const nay_builder *b, nay_hash hash) {
+static bool builder_is_duplicate(const nay_builder *b, nay_hash hash) {
   if (b->family == NULL || !b->family->skips_repeats || b->last == NULL) return false;
   return b->last->used != 0 && b->last->words[b->last->used - 1] == hash.lo;
 }
@@ -145,7 +146,7 @@ static nay_status builder_make_empty(const nay_builder *b, uint64_t nkeys, nay_f
   } else {
     nay_params p = b->params;
     nay_hasher same;
-    if (nkeys == 0) nkeys = 1; /* the empty set gets the smallest filter, and so says its plan */
+    if (nkeys == 0) nkeys = 1; /* the empty set gets the smallest filter, as the plan says */
     p.nkeys = nkeys;
     NAY_TRY(nay__resolve(&p, NULL, &family, &shape, &same));
   }
@@ -161,37 +162,36 @@ static bool builder_streams(const nay_builder *b) {
          b->params.nkeys != 0 && b->params.threads <= 1;
 }
 
-/* False: there is no memory for a filter. A spread may be missing: it only saves time. */
-static bool builder_make_sink(nay_builder *b, const builder_page *page) {
+/* False: no memory for the filter. No memory for a partitioner only costs time. */
+static bool builder_start_stream(nay_builder *b, const builder_page *page) {
   if (b->filter != NULL) return true;
   if (builder_make_empty(b, b->params.nkeys, &b->filter) != NAY_OK) return false;
-  bool pays = nay__partitioner_pays(b->filter, b->params.nkeys);
-  if (pays && !nay__partitioner_ordered(page->words, page->used)) {
-    (void)nay__partitioner_new(b->filter, 1, &b->spread);
+  if (nay__bulk_strategy(b->filter, b->params.nkeys, page->words, page->used, 1).partitioned) {
+    (void)nay__partitioner_new(b->filter, 1, &b->partitioner);
   }
   return true;
 }
 
-/* Empties the only page into the filter. Without memory for one, hashes are kept as ever. */
+/* Adds the only page to the filter. Without memory for a filter the page stays. */
 static void builder_stream(nay_builder *b) {
   builder_page *page = b->first;
-  if (!builder_make_sink(b, page)) return;
-  if (b->spread != NULL) {
-    nay__partitioner_add(b->spread, 0, page->words, page->used);
+  if (!builder_start_stream(b, page)) return;
+  if (b->partitioner != NULL) {
+    nay__partitioner_add(b->partitioner, 0, page->words, page->used);
     page->used = 0;
   } else if (nay_filter_add_hash_many(b->filter, page->words, NULL, page->used, NULL) == NAY_OK) {
     page->used = 0;
   }
 }
 
-/* Where the next hashes may go without another thought: the rest of 4096 of the last page. */
+/* The next hashes are plain stores: to the rest of a batch of 4,096 in the last page. */
 static void builder_open_window(nay_builder *b) {
   if (b->words_per_key != 1 || (b->family != NULL && b->family->skips_repeats)) return;
   b->at = b->last->words + b->last->used;
   b->end = b->at + (BUILDER_STREAM - b->last->used % BUILDER_STREAM) % BUILDER_STREAM;
 }
 
-/* How many have gone there since. */
+/* How many hashes the window has taken. */
 static size_t builder_in_window(const nay_builder *b) {
   return b->at != NULL ? (size_t)(b->at - b->last->words) - b->last->used : 0;
 }
@@ -205,7 +205,7 @@ static void builder_close_window(nay_builder *b) {
 
 static NAY_NOINLINE nay_status builder_push_any(nay_builder *b, nay_hash hash) {
   builder_close_window(b);
-  if (builder_repeats(b, hash)) return NAY_OK;
+  if (builder_is_duplicate(b, hash)) return NAY_OK;
   if (b->spill != NULL) {
     NAY_TRY(nay__hash_spill_add(b->spill, hash.lo));
     b->nkeys++;
@@ -231,7 +231,7 @@ nay_status nay_builder_add_hash(nay_builder *b, nay_hash hash) {
   return NAY_UNLIKELY(b == NULL) ? NAY_EINVAL : builder_push(b, hash);
 }
 
-/* Other keys: with a frame that the usual ones do not pay for. */
+/* Other lengths and hash functions: kept apart, so that the fast path needs no stack frame. */
 NAY_FLATTEN static NAY_NOINLINE nay_status builder_add_any(nay_builder *b, const void *key,
                                                            size_t len) {
   if (b == NULL || (key == NULL && len != 0)) return NAY_EINVAL;
@@ -240,8 +240,9 @@ NAY_FLATTEN static NAY_NOINLINE nay_status builder_add_any(nay_builder *b, const
 }
 
 nay_status nay_builder_add(nay_builder *b, const void *key, size_t len) {
-  if (NAY_LIKELY(b != NULL && nay__hash_is_short(&b->hasher, key, len))) {
-    return builder_push(b, (nay_hash){nay__hash_short(&b->hasher, key, len), 0});
+  nay_hash hash = {0, 0};
+  if (NAY_LIKELY(b != NULL && nay__hash_4to16(&b->hasher, key, len, &hash.lo))) {
+    return builder_push(b, hash);
   }
   return builder_add_any(b, key, len);
 }
@@ -266,33 +267,33 @@ static void builder_sort_worker(void *ctx, unsigned worker) {
 }
 
 static void builder_sort_hashes(const nay_builder *b, uint64_t *hashes, size_t n) {
-  if (b->params.threads < 2 || n < BUILDER_PAGE) {
+  unsigned nthreads = nay__bulk_threads(b->params.threads, n);
+  if (nthreads == 1) {
     nay__sort_u64(hashes, n);
     return;
   }
   builder_sorting s = {.hashes = hashes};
   nay__sort_split_u64(hashes, n, s.end);
-  nay__parallel(b->params.threads, builder_sort_worker, &s);
+  nay__parallel(nthreads, builder_sort_worker, &s);
 }
 
 /*
- * Brings hashes into the order in which they will be added and drops repeats; returns how many
- * remain. Ascending, so that adds walk through memory; but not for a family that depends on the
- * order: there a level or a generation takes the keys that come one after the other, and ascending
- * hashes would all belong to the same few blocks of it. They come in the order of a product that
- * depends on all their bits.
+ * Sorts the hashes into the order of the adds and drops duplicates; returns how many remain. The
+ * order is ascending, so that adds access memory sequentially. A family that depends on the order
+ * gets another one: its levels or generations take consecutive keys, and ascending hashes would all
+ * fall into the same few blocks. There the sort key is the hash times G, which depends on all bits.
  */
 static size_t builder_arrange(const nay_builder *b, uint64_t *hashes, size_t n) {
   const uint64_t g = NAY_G64, inverse = NAY_G64_INVERSE; /* modulo 2^64 */
-  bool spread = b->family != NULL && b->family->ordered;
-  for (size_t i = 0; spread && i < n; i++) hashes[i] *= g;
+  bool mixed = b->family != NULL && b->family->ordered;
+  for (size_t i = 0; mixed && i < n; i++) hashes[i] *= g;
   builder_sort_hashes(b, hashes, n);
   n = nay__unique_u64(hashes, n);
-  for (size_t i = 0; spread && i < n; i++) hashes[i] *= inverse;
+  for (size_t i = 0; mixed && i < n; i++) hashes[i] *= inverse;
   return n;
 }
 
-/* Moves all hashes into b->sorted. When there is no memory for it, everything stays where it is. */
+/* Moves all hashes to b->sorted. NAY_ENOMEM changes nothing. */
 static nay_status builder_sort(nay_builder *b) {
   size_t n = b->nsorted, bytes;
   if (b->first == NULL) return NAY_OK;
@@ -333,7 +334,7 @@ nay_status nay__builder_take(nay_builder *b, const uint64_t *hashes, size_t n) {
 
 uint64_t nay__builder_memory(uint64_t nkeys) { return sizeof(nay_builder) + nkeys * 8; }
 
-/* All hashes as runs: those that were sorted, then the pages. */
+/* All hashes as runs: the sorted ones, then the pages. */
 static nay_status builder_runs(const nay_builder *b, nay_run **runs, size_t *nruns, size_t *size) {
   size_t n = 1;
   for (const builder_page *page = b->first; page != NULL; page = page->next) n++;
@@ -349,7 +350,7 @@ static nay_status builder_runs(const nay_builder *b, nay_run **runs, size_t *nru
   return NAY_OK;
 }
 
-static nay_status builder_fill_singles(const nay_builder *b, nay_filter *f) {
+static nay_status builder_add_words(const nay_builder *b, nay_filter *f) {
   nay_run *runs;
   size_t nruns, size;
   NAY_TRY(builder_runs(b, &runs, &nruns, &size));
@@ -358,8 +359,8 @@ static nay_status builder_fill_singles(const nay_builder *b, nay_filter *f) {
   return status;
 }
 
-/* Two-word hashes: the pairs of the pages are split into the two arrays of the batch. */
-static nay_status builder_fill_pairs(const nay_builder *b, nay_filter *f) {
+/* Two-word hashes: splits the pairs of the pages into the two arrays of a batch. */
+static nay_status builder_add_pairs(const nay_builder *b, nay_filter *f) {
   for (const builder_page *page = b->first; page != NULL; page = page->next) {
     for (size_t i = 0; i < page->used; i += 128) {
       uint64_t lo[64], hi[64];
@@ -377,7 +378,7 @@ static nay_status builder_fill_pairs(const nay_builder *b, nay_filter *f) {
 static nay_status builder_make_filter(const nay_builder *b, uint64_t nkeys, nay_filter **filter) {
   nay_filter *f;
   NAY_TRY(builder_make_empty(b, nkeys, &f));
-  nay_status status = b->words_per_key == 1 ? builder_fill_singles(b, f) : builder_fill_pairs(b, f);
+  nay_status status = b->words_per_key == 1 ? builder_add_words(b, f) : builder_add_pairs(b, f);
   if (status != NAY_OK) {
     nay_filter_free(f);
     return status;
@@ -401,10 +402,10 @@ static nay_status builder_make_static(const nay_builder *b, nay_filter **filter)
 
 static nay_status builder_make_mutable(nay_builder *b, nay_filter **filter) {
   if (b->filter != NULL) {
-    if (b->spread != NULL) nay__partitioner_flush(b->spread, 0);
-    nay__partitioner_free(b->spread);
-    b->spread = NULL;
-    NAY_TRY(builder_fill_singles(b, b->filter)); /* tried again, it adds what is there already */
+    if (b->partitioner != NULL) nay__partitioner_flush(b->partitioner, 0);
+    nay__partitioner_free(b->partitioner);
+    b->partitioner = NULL;
+    NAY_TRY(builder_add_words(b, b->filter)); /* a second try adds some hashes again */
     *filter = b->filter;
     b->filter = NULL;
     return NAY_OK;

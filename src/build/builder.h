@@ -1,16 +1,14 @@
-/* builder.h - what others need of builder.c beside the public calls. */
+/* builder.h - the calls of builder.c that are not public. */
 #ifndef NAY_BUILDER_H
 #define NAY_BUILDER_H
 
 #include "family/family.h"
 
-/* nay_builder_plan: the number of keys -> the shape of a layout, once all keys are known. */
+/* nay_builder_plan: the shape of a foreign layout for nkeys keys. */
 typedef nay_status (*nay_builder_plan)(const struct nay_format *, const nay_params *,
                                        uint64_t nkeys, nay_shape *);
 
-/*
- * nay__builder_make: for another system's layout. `distinct` says whether the number of keys leaves
- * duplicates out.
+/* nay__builder_make: for a foreign layout. distinct: its number of keys does not count duplicates.
  */
 nay_status nay__builder_make(const struct nay_format *format, const nay_family *family,
                              const nay_params *params, const nay_hasher *hasher,
@@ -18,12 +16,12 @@ nay_status nay__builder_make(const struct nay_format *format, const nay_family *
                              nay_builder **builder);
 
 /*
- * nay__builder_take: all the hashes of a new builder at once, one word each, for a filter that is
- * made of them in order: they are copied once and sorted, without a page.
+ * nay__builder_take: all hashes of a new builder in one call, one word each. It copies them once
+ * and sorts the copy, without pages.
  */
 nay_status nay__builder_take(nay_builder *builder, const uint64_t *hashes, size_t n);
 
-/* nay__builder_memory: what a builder holds that has taken so many. */
+/* nay__builder_memory: bytes that a builder of nkeys keys holds. */
 uint64_t nay__builder_memory(uint64_t nkeys);
 
 #endif /* NAY_BUILDER_H */

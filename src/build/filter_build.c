@@ -10,7 +10,7 @@
 #include "build/threaded_add.h"
 #include "filter.h"
 
-/* The size is known and the family takes adds: nothing to collect, count or sort. */
+/* The number of keys is stated and the family takes adds: nothing to collect, count or sort. */
 static nay_status filter_build_by_adding(const nay_params *params, const uint64_t *hashes, size_t n,
                                          const nay_allocator *allocator, nay_filter **filter) {
   nay_filter *f;
@@ -33,7 +33,7 @@ nay_status nay_filter_build(const nay_params *params, const uint64_t *hashes, si
   nay_hasher hasher;
   nay_params p = *params;
   if (p.nkeys == 0) p.nkeys = nay__max_u64(n, 1);
-  NAY_TRY(nay__resolve(&p, NULL, &family, &shape, &hasher)); /* params are checked as they came */
+  NAY_TRY(nay__resolve(&p, NULL, &family, &shape, &hasher)); /* checks the caller's params */
   if (family->build != NULL) {
     nay_run all = {hashes, n};
     nay_source source = {&all, 1, NULL, n};

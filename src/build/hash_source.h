@@ -4,21 +4,21 @@
 
 #include "build/hash_spill.h"
 
-/* nay_run: hashes side by side in memory. */
+/* nay_run: an array of hashes. */
 typedef struct nay_run {
   const uint64_t *at;
   size_t n;
 } nay_run;
 
-/* nay__runs_read: hashes from to to - 1 of all runs, counted through, piece by piece. */
+/* nay__runs_read: hashes [from, to) of the concatenated runs, one call of `each` per run. */
 void nay__runs_read(const nay_run *runs, size_t nruns, uint64_t from, uint64_t to,
                     void (*each)(void *ctx, const uint64_t *hashes, size_t n), void *ctx);
 
-/* nay_source: all hashes of a build, repeats allowed. They are read several times. */
+/* nay_source: all hashes of a build, duplicates included. A build reads them several times. */
 typedef struct nay_source {
   const nay_run *runs;
   size_t nruns;
-  const nay_hash_spill *spill; /* more of them, in a file; or NULL */
+  const nay_hash_spill *spill; /* more hashes, in a temporary file; or NULL */
   uint64_t n;                  /* in all */
 } nay_source;
 

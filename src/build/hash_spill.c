@@ -1,8 +1,8 @@
 /*
  * hash_spill.c - see hash_spill.h.
  *
- * In memory: 256 buffers of 64 KiB, and one byte for each chunk in the file: whose it is. Finding
- * the chunks of a bucket is a scan of those bytes, 10^9 keys have 122,071 of them.
+ * In memory: 256 buffers of 64 KiB, and one byte per chunk of the file, its bucket. Finding the
+ * chunks of a bucket scans those bytes; 10^9 keys have 122,071 chunks.
  */
 #include "build/hash_spill.h"
 
@@ -15,14 +15,14 @@ struct nay_hash_spill {
   nay_allocator allocator;
   int fd;
   uint64_t n;
-  uint8_t *owner; /* of each chunk in the file */
+  uint8_t *owner; /* the bucket of each chunk in the file */
   size_t nchunks, owner_cap;
   uint64_t *read_buffer;
   size_t used[SPILL_BUCKETS];
-  uint64_t buffer[SPILL_BUCKETS + 1][SPILL_CHUNK]; /* the last one is for reading */
+  uint64_t buffer[SPILL_BUCKETS + 1][SPILL_CHUNK]; /* the last one for reading */
 };
 
-nay_status nay__hash_spill_new(const char *folder, const nay_allocator *allocator,
+nay_status nay__hash_spill_new(const char *directory, const nay_allocator *allocator,
                                nay_hash_spill **spill) {
   nay_hash_spill *s = nay__alloc(allocator, sizeof *s);
   if (s == NULL) return NAY_ENOMEM;
@@ -31,7 +31,7 @@ nay_status nay__hash_spill_new(const char *folder, const nay_allocator *allocato
   s->owner_cap = 0;
   s->read_buffer = s->buffer[SPILL_BUCKETS];
   nay__hash_spill_clear(s);
-  nay_status status = nay__spill_open(folder, &s->fd);
+  nay_status status = nay__spill_open(directory, &s->fd);
   if (status != NAY_OK) {
     nay__free(allocator, s, sizeof *s);
     return status;

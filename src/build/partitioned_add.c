@@ -1,30 +1,33 @@
 /*
- * partitioned_add.c - many hashes into a filter far larger than the cache.
+ * partitioned_add.c - adds to a filter larger than the last-level cache (LLC).
  *
- * An add to memory far away takes as long as a line takes to come, and one to go. But hashes that
- * come in thousands need not be added in the order in which they come. The filter is cut into
- * neighbourhoods of 256 KiB, and what is to be added waits in the room of its own:
+ * An add at random costs a cache miss, and later the write-back of the line. Bulk adds need not
+ * happen in the order of the input, so they are partitioned first (radix partitioning with software
+ * write-combining):
  *
- *   hash --> unit, item --shift--> desk, 256 bytes --full--> room, 128 KiB --full--> filter
- *                                  in L2                     in memory, written      this part
- *                                                            past the cache          in L2
+ *   hash --> unit, item --shift--> buffer, 256 bytes --full--> queue, 128 KiB --full--> filter
+ *                                  in L2                       in memory, written       256 KiB
+ *                                                              with non-temporal        in L2
+ *                                                              stores
  *
- * An item is the hash, where one unit has all that is its (blocked), or the place of a bit in its
- * neighbourhood, four bytes, where a hash has many (bloom).
+ * A partition covers 256 KiB of the filter. It has a write-combining buffer and a queue of items.
+ * An item is the hash (8 bytes) where one unit holds all bits of a key (blocked), or the location
+ * of one bit in its partition (4 bytes) where a key sets bits anywhere (bloom).
  *
- * When a room is full, its part of the filter is read from end to end, which memory does twice as
- * fast as here and there, and then the adds are made in the cache, four hashes for each line.
- * Writing an item to a room and reading it again is sequential, too. Blocked, 10^8 keys of 10
- * bits: 4.8 ns a key in place of 6.4; with rooms half as large 5.4, a quarter 6.7. A desk of 8
- * hashes in place of 32 takes 0.8 ns more, since whether it is full is a branch that nobody can
- * foretell; rooms that are written through the cache 1.5 more. A filter that the last cache holds
- * takes hashes faster as they come.
+ * A full queue is applied: the family reads that part of the filter sequentially, at twice the
+ * bandwidth of random access, and adds four hashes for each line while the part sits in L2. Queues
+ * are written and read sequentially, too.
  *
- * Every thread has desks and rooms of its own, and locks a neighbourhood while it empties a room
- * into it: with 500 of them two threads seldom meet. Rooms take half as much memory as the filter,
- * those of all threads as much; more than 1024 desks would not stay in the cache, so very large
- * filters have larger neighbourhoods. The order in which hashes get in depends on the threads, so
- * this is for families that are the same bytes in any order.
+ * Cost: blocked, 10^8 keys of 10 bits: 4.8 ns/key instead of 6.4. Queues of half the size: 5.4, of
+ * a quarter: 6.7. A buffer of 8 hashes instead of 32: 0.8 ns more, since "is it full" is a branch
+ * that mispredicts once per buffer. Without non-temporal stores: 1.5 ns more. A filter that fits in
+ * the LLC takes hashes faster in the order of the input.
+ *
+ * Each thread has its own buffers and queues, and locks a partition while it applies a queue; with
+ * 500 partitions two threads seldom collide. The queues of all threads take as much memory as the
+ * filter, those of a single thread half of it. More than 1,024 buffers would not stay in L2, so
+ * larger filters get larger partitions. Threads apply queues in any order: this is for families
+ * whose bytes do not depend on the order of adds.
  */
 #include "build/partitioned_add.h"
 
@@ -35,160 +38,147 @@
 #include "math/plan.h"
 #include "os/pages.h"
 
-#define SPREAD_TOO_FAR ((uint64_t)1 << 37) /* bytes: a place would need more than 32 bits */
-#define SPREAD_NEAR ((uint64_t)256 << 10)  /* bytes of a neighbourhood: a quarter of a usual L2 */
-#define SPREAD_MAX 1024u                   /* neighbourhoods */
-#define SPREAD_DESK 256u                   /* bytes */
+#define PARTITION_BYTES ((uint64_t)256 << 10) /* of the filter: a quarter of a usual L2 */
+#define PARTITION_MAX 1024u
+#define PARTITION_BUFFER 256u /* bytes */
 
-/* What a thread has. */
-typedef struct spread_hand {
-  uint8_t *rooms, *desks;
-  uint32_t *used; /* bytes of each room, with what is on its desk */
-} spread_hand;
+/* The memory of one thread. */
+typedef struct partitioner_thread {
+  uint8_t *queues, *buffers;
+  uint32_t *used; /* bytes of each queue, those in its buffer included */
+} partitioner_thread;
 
 struct nay_partitioner {
   nay_filter *f;
   nay_memory memory;
-  size_t hand_bytes;
-  unsigned nnear, shift; /* neighbourhoods, of 2^shift units */
-  uint32_t room_bytes;   /* whole desks */
+  size_t thread_bytes;
+  unsigned npartitions, shift; /* partitions of 2^shift units */
+  uint32_t queue_bytes;        /* a multiple of PARTITION_BUFFER */
   uint8_t locks[NAY_NSTRIPES];
 };
 
-bool nay__partitioner_pays(const nay_filter *f, uint64_t n) {
-  if (f->family->add_near == NULL || f->locks != NULL) return false;
-  if ((f->flags & NAY_LOW_MEMORY) != 0) return false;
-  if (f->nbytes < NAY_FAR_BYTES || f->nbytes >= SPREAD_TOO_FAR) return false;
-  uint64_t lines = f->nbytes / NAY_CACHE_LINE; /* not to be read for less than four adds each */
-  return n / 4 >= (f->family->bits_of != NULL ? lines / f->shape.k : lines);
+/* A partition has a power of two of units, be they bits (bloom) or blocks. */
+static void partitioner_divide(nay_partitioner *p, unsigned nthreads) {
+  uint64_t nunits = p->f->shape.nunits, bytes = PARTITION_BYTES;
+  while (p->f->nbytes / bytes >= PARTITION_MAX) bytes *= 2;
+  uint64_t units = p->f->family->bits_of != NULL ? bytes * 8 : bytes / NAY_BLOCK_BYTES;
+  while ((uint64_t)1 << p->shift < units) p->shift++;
+  p->npartitions = (unsigned)nay__ceil_div(nunits, units);
+  p->queue_bytes = (uint32_t)nay__round_up(bytes / (nthreads < 2 ? 2 : nthreads), PARTITION_BUFFER);
 }
 
-bool nay__partitioner_ordered(const uint64_t *hashes, uint64_t n) {
-  for (uint64_t i = 1; i < n && i < 64; i++) {
-    if (hashes[i - 1] > hashes[i]) return false;
-  }
-  return true;
-}
-
-/* Both the bits of a bloom and the blocks of the others are a power of two to a neighbourhood. */
-static void spread_cut(nay_partitioner *s, unsigned nthreads) {
-  uint64_t nunits = s->f->shape.nunits, near = SPREAD_NEAR;
-  while (s->f->nbytes / near >= SPREAD_MAX) near *= 2;
-  uint64_t units = s->f->family->bits_of != NULL ? near * 8 : near / NAY_BLOCK_BYTES;
-  while ((uint64_t)1 << s->shift < units) s->shift++;
-  s->nnear = (unsigned)nay__ceil_div(nunits, units);
-  s->room_bytes = (uint32_t)nay__round_up(near / (nthreads < 2 ? 2 : nthreads), SPREAD_DESK);
-}
-
-static nay_status spread_furnish(nay_partitioner *s, unsigned nthreads) {
-  const nay_allocator *a = &s->f->allocator;
-  size_t near_bytes = (size_t)s->room_bytes + SPREAD_DESK + sizeof(uint32_t), bytes;
-  if (!nay__mul_ok(near_bytes, s->nnear, &s->hand_bytes)) return NAY_ENOMEM;
-  s->hand_bytes += NAY_CACHE_LINE - s->hand_bytes % NAY_CACHE_LINE;
-  if (!nay__mul_ok(s->hand_bytes, nthreads, &bytes)) return NAY_ENOMEM;
-  NAY_TRY(nay__memory_raw(a, bytes, &s->memory));
-  if (nay__allocator_is_default(a) && (s->f->flags & NAY_SMALL_PAGES) == 0) {
-    nay__pages_want_huge(s->memory.at, bytes);
+static nay_status partitioner_allocate(nay_partitioner *p, unsigned nthreads) {
+  const nay_allocator *a = &p->f->allocator;
+  size_t each = (size_t)p->queue_bytes + PARTITION_BUFFER + sizeof(uint32_t), bytes;
+  if (!nay__mul_ok(each, p->npartitions, &p->thread_bytes)) return NAY_ENOMEM;
+  p->thread_bytes += NAY_CACHE_LINE - p->thread_bytes % NAY_CACHE_LINE;
+  if (!nay__mul_ok(p->thread_bytes, nthreads, &bytes)) return NAY_ENOMEM;
+  NAY_TRY(nay__memory_raw(a, bytes, &p->memory));
+  if (nay__allocator_is_default(a) && (p->f->flags & NAY_SMALL_PAGES) == 0) {
+    nay__pages_want_huge(p->memory.at, bytes);
   }
   return NAY_OK;
 }
 
-static spread_hand spread_hand_of(const nay_partitioner *s, unsigned thread) {
-  uint8_t *rooms = s->memory.at + thread * s->hand_bytes;
-  uint8_t *desks = rooms + (size_t)s->nnear * s->room_bytes;
-  void *used = desks + (size_t)s->nnear * SPREAD_DESK;
-  return (spread_hand){rooms, desks, used};
+static partitioner_thread partitioner_thread_at(const nay_partitioner *p, unsigned thread) {
+  uint8_t *queues = p->memory.at + thread * p->thread_bytes;
+  uint8_t *buffers = queues + (size_t)p->npartitions * p->queue_bytes;
+  void *used = buffers + (size_t)p->npartitions * PARTITION_BUFFER;
+  return (partitioner_thread){queues, buffers, used};
 }
 
-nay_status nay__partitioner_new(nay_filter *f, unsigned nthreads, nay_partitioner **spread) {
-  nay_partitioner *s = nay__alloc(&f->allocator, sizeof *s);
-  if (s == NULL) return NAY_ENOMEM;
-  *s = (nay_partitioner){.f = f};
-  spread_cut(s, nthreads);
-  nay_status status = spread_furnish(s, nthreads);
+nay_status nay__partitioner_new(nay_filter *f, unsigned nthreads, nay_partitioner **partitioner) {
+  nay_partitioner *p = nay__alloc(&f->allocator, sizeof *p);
+  if (p == NULL) return NAY_ENOMEM;
+  *p = (nay_partitioner){.f = f};
+  partitioner_divide(p, nthreads);
+  nay_status status = partitioner_allocate(p, nthreads);
   if (status != NAY_OK) {
-    nay__free(&f->allocator, s, sizeof *s);
+    nay__free(&f->allocator, p, sizeof *p);
     return status;
   }
   for (unsigned t = 0; t < nthreads; t++) {
-    memset(spread_hand_of(s, t).used, 0, s->nnear * sizeof(uint32_t));
+    memset(partitioner_thread_at(p, t).used, 0, p->npartitions * sizeof(uint32_t));
   }
-  *spread = s;
+  *partitioner = p;
   return NAY_OK;
 }
 
-void nay__partitioner_free(nay_partitioner *s) {
-  if (s == NULL) return;
-  nay_allocator a = s->f->allocator;
-  nay__memory_free(&a, &s->memory);
-  nay__free(&a, s, sizeof *s);
+void nay__partitioner_free(nay_partitioner *p) {
+  if (p == NULL) return;
+  nay_allocator a = p->f->allocator;
+  nay__memory_free(&a, &p->memory);
+  nay__free(&a, p, sizeof *p);
 }
 
-/* Adds what is in a room. */
-static void spread_empty(nay_partitioner *s, const spread_hand *hand, uint64_t near) {
-  uint64_t nunits = s->f->shape.nunits, first = near << s->shift;
-  uint64_t count = nay__min_u64((uint64_t)1 << s->shift, nunits - first);
-  uint8_t *lock = nay__spin_lock(s->locks, near);
-  s->f->family->add_near(s->f, hand->rooms + near * s->room_bytes, hand->used[near], first, count);
+/* Adds the items of a queue to the filter. */
+static void partitioner_apply(nay_partitioner *p, const partitioner_thread *t, uint64_t partition) {
+  uint64_t nunits = p->f->shape.nunits, first = partition << p->shift;
+  uint64_t count = nay__min_u64((uint64_t)1 << p->shift, nunits - first);
+  uint8_t *lock = nay__spin_lock(p->locks, partition);
+  p->f->family->add_near(p->f, t->queues + partition * p->queue_bytes, t->used[partition], first,
+                         count);
   nay__spin_unlock(lock);
-  hand->used[near] = 0;
+  t->used[partition] = 0;
 }
 
-/* Carries a full desk into the room. */
-static NAY_NOINLINE void spread_carry(nay_partitioner *s, const spread_hand *hand, uint64_t near) {
-  uint8_t *to = hand->rooms + near * s->room_bytes + hand->used[near] - SPREAD_DESK;
-  nay__stream(to, hand->desks + near * SPREAD_DESK, SPREAD_DESK);
-  if (hand->used[near] == s->room_bytes) spread_empty(s, hand, near);
+/* Writes a full buffer to its queue. */
+static NAY_NOINLINE void partitioner_flush_buffer(nay_partitioner *p, const partitioner_thread *t,
+                                                  uint64_t partition) {
+  uint8_t *to = t->queues + partition * p->queue_bytes + t->used[partition] - PARTITION_BUFFER;
+  nay__stream(to, t->buffers + partition * PARTITION_BUFFER, PARTITION_BUFFER);
+  if (t->used[partition] == p->queue_bytes) partitioner_apply(p, t, partition);
 }
 
-NAY_INLINE void spread_put(nay_partitioner *s, const spread_hand *hand, uint64_t near,
-                           const void *item, size_t size) {
-  uint32_t used = hand->used[near];
-  memcpy(hand->desks + near * SPREAD_DESK + used % SPREAD_DESK, item, size);
-  hand->used[near] = used += (uint32_t)size;
-  if (used % SPREAD_DESK == 0) spread_carry(s, hand, near);
+NAY_INLINE void partitioner_append(nay_partitioner *p, const partitioner_thread *t,
+                                   uint64_t partition, const void *item, size_t size) {
+  uint32_t used = t->used[partition];
+  memcpy(t->buffers + partition * PARTITION_BUFFER + used % PARTITION_BUFFER, item, size);
+  t->used[partition] = used += (uint32_t)size;
+  if (used % PARTITION_BUFFER == 0) partitioner_flush_buffer(p, t, partition);
 }
 
-static void spread_add_hashes(nay_partitioner *s, const spread_hand *hand, const uint64_t *hashes,
-                              uint64_t n) {
-  uint64_t nunits = s->f->shape.nunits;
-  unsigned shift = s->shift;
+static void partitioner_add_hashes(nay_partitioner *p, const partitioner_thread *t,
+                                   const uint64_t *hashes, uint64_t n) {
+  uint64_t nunits = p->f->shape.nunits;
+  unsigned shift = p->shift;
   for (uint64_t i = 0; i < n; i++) {
-    spread_put(s, hand, nay__reduce(hashes[i], nunits) >> shift, &hashes[i], sizeof hashes[i]);
+    uint64_t partition = nay__reduce(hashes[i], nunits) >> shift;
+    partitioner_append(p, t, partition, &hashes[i], sizeof hashes[i]);
   }
 }
 
-#define SPREAD_BITS 16u /* hashes whose bits are found together */
+#define PARTITION_HASHES 16u /* whose bits are computed together */
 
-static void spread_add_bits(nay_partitioner *s, const spread_hand *hand, const uint64_t *hashes,
-                            uint64_t n) {
-  uint64_t bits[SPREAD_BITS * NAY_MAX_K], mask = ((uint64_t)1 << s->shift) - 1;
-  for (uint64_t i = 0; i < n; i += SPREAD_BITS) {
-    unsigned group = n - i < SPREAD_BITS ? (unsigned)(n - i) : SPREAD_BITS;
-    s->f->family->bits_of(s->f, hashes + i, group, bits);
-    for (uint32_t b = 0; b < group * s->f->shape.k; b++) {
+static void partitioner_add_bits(nay_partitioner *p, const partitioner_thread *t,
+                                 const uint64_t *hashes, uint64_t n) {
+  uint64_t bits[PARTITION_HASHES * NAY_MAX_K], mask = ((uint64_t)1 << p->shift) - 1;
+  for (uint64_t i = 0; i < n; i += PARTITION_HASHES) {
+    unsigned group = n - i < PARTITION_HASHES ? (unsigned)(n - i) : PARTITION_HASHES;
+    p->f->family->bits_of(p->f, hashes + i, group, bits);
+    for (uint32_t b = 0; b < group * p->f->shape.k; b++) {
       uint32_t item = (uint32_t)(bits[b] & mask);
-      spread_put(s, hand, bits[b] >> s->shift, &item, sizeof item);
+      partitioner_append(p, t, bits[b] >> p->shift, &item, sizeof item);
     }
   }
 }
 
-void nay__partitioner_add(nay_partitioner *s, unsigned thread, const uint64_t *hashes, uint64_t n) {
-  spread_hand hand = spread_hand_of(s, thread);
-  if (s->f->family->bits_of != NULL) {
-    spread_add_bits(s, &hand, hashes, n);
+void nay__partitioner_add(nay_partitioner *p, unsigned thread, const uint64_t *hashes, uint64_t n) {
+  partitioner_thread t = partitioner_thread_at(p, thread);
+  if (p->f->family->bits_of != NULL) {
+    partitioner_add_bits(p, &t, hashes, n);
   } else {
-    spread_add_hashes(s, &hand, hashes, n);
+    partitioner_add_hashes(p, &t, hashes, n);
   }
 }
 
-void nay__partitioner_flush(nay_partitioner *s, unsigned thread) {
-  spread_hand hand = spread_hand_of(s, thread);
-  for (uint64_t near = 0; near < s->nnear; near++) {
-    uint32_t rest = hand.used[near] % SPREAD_DESK;
-    uint8_t *end = hand.rooms + near * s->room_bytes + hand.used[near];
-    memcpy(end - rest, hand.desks + near * SPREAD_DESK, rest);
-    if (hand.used[near] != 0) spread_empty(s, &hand, near);
+void nay__partitioner_flush(nay_partitioner *p, unsigned thread) {
+  partitioner_thread t = partitioner_thread_at(p, thread);
+  for (uint64_t i = 0; i < p->npartitions; i++) {
+    uint32_t rest = t.used[i] % PARTITION_BUFFER;
+    uint8_t *end = t.queues + i * p->queue_bytes + t.used[i];
+    memcpy(end - rest, t.buffers + i * PARTITION_BUFFER, rest);
+    if (t.used[i] != 0) partitioner_apply(p, &t, i);
   }
   nay__stream_end();
 }

@@ -1,4 +1,4 @@
-/* shard_partition.c - see shard_partition.h. All memory is taken before threads start. */
+/* shard_partition.c - see shard_partition.h. All memory is allocated before threads start. */
 #include "build/shard_partition.h"
 
 #include "base/sort.h"
@@ -26,7 +26,7 @@ bool nay__partition_whole(const nay_partition *p) { return p->source.n <= p->gro
 
 /* ---- reading the source ---- */
 
-/* What is done with a piece of the source; `slots` belong to the part that it is from. */
+/* Processes a piece of the source; `slots` are those of the range that it is from. */
 typedef void (*partition_each)(const nay_partition *p, const uint64_t *hashes, size_t n,
                                uint64_t *slots);
 
@@ -41,7 +41,7 @@ static void partition_read_chunk(void *ctx, const uint64_t *hashes, size_t n) {
   r->each(r->p, hashes, n, r->slots);
 }
 
-/* Part `range` of the runs, of as many equal parts as there are threads. */
+/* Reads one range of the runs; there are as many equal ranges as threads. */
 static void partition_read_runs(const nay_partition *p, uint64_t range, partition_each each,
                                 uint64_t *slots) {
   uint64_t total = 0;
@@ -52,12 +52,12 @@ static void partition_read_runs(const nay_partition *p, uint64_t range, partitio
   nay__runs_read(p->source.runs, p->source.nruns, from, to, partition_read_chunk, &reader);
 }
 
-/* Without a premix the file's buckets are in the order of the shards: read only those needed. */
+/* Without a premix the buckets of the file are in the order of shards: read those of the group. */
 static nay_status partition_read_spill(const nay_partition *p, partition_each each,
                                        uint64_t *slots) {
   uint64_t lo = 0, hi = UINT64_MAX, end = nay__partition_first_shard(p, p->group_end);
   if (p->premix == 0) {
-    uint64_t width = UINT64_MAX / p->nshards; /* at most a shard's share of the hashes */
+    uint64_t width = UINT64_MAX / p->nshards; /* at most the width of a shard */
     lo = nay__partition_first_shard(p, p->group) * width;
     if (end < p->nshards) hi = end * width + end;
   }
@@ -65,7 +65,7 @@ static nay_status partition_read_spill(const nay_partition *p, partition_each ea
   return nay__hash_spill_read(p->source.spill, lo, hi, partition_read_chunk, &reader);
 }
 
-/* One part; the file belongs to the first. */
+/* Reads one range; range 0 includes the spill file. */
 static void partition_read(nay_partition *p, uint64_t range, partition_each each, uint64_t *slots) {
   partition_read_runs(p, range, each, slots);
   if (range != 0 || p->source.spill == NULL) return;
@@ -159,7 +159,7 @@ static void partition_scatter_worker(void *ctx, unsigned worker) {
   }
 }
 
-/* Sorts the loaded tasks and frees them of repeats. */
+/* Sorts the loaded tasks and drops duplicates. */
 static void partition_sort_worker(void *ctx, unsigned worker) {
   (void)worker;
   nay_partition *p = ctx;
@@ -175,8 +175,7 @@ static void partition_sort(nay_partition *p) {
   nay__parallel(p->nthreads, partition_sort_worker, p);
 }
 
-/* The end of the group that begins at `task`, and its keys. ranges[] and not counts[], which may
- * have been made distinct. */
+/* The keys of a task with duplicates: ranges[], since counts[] may be of the distinct keys. */
 static uint64_t partition_task_keys(const nay_partition *p, uint64_t task) {
   uint64_t keys = 0;
   for (uint64_t s = nay__partition_first_shard(p, task);
@@ -190,6 +189,7 @@ static uint64_t partition_task_keys(const nay_partition *p, uint64_t task) {
   return keys;
 }
 
+/* The end of the group that starts at `task`, and its keys. */
 static uint64_t partition_group_end(const nay_partition *p, uint64_t task, uint64_t *keys) {
   *keys = 0;
   for (; task < p->ntasks; task++) {
@@ -200,7 +200,7 @@ static uint64_t partition_group_end(const nay_partition *p, uint64_t task, uint6
   return task;
 }
 
-/* Room for the largest group. */
+/* Allocates work[] for the largest group. */
 static nay_status partition_make_work(nay_partition *p) {
   uint64_t most = 1, keys;
   for (uint64_t task = 0; task < p->ntasks;) {
@@ -219,7 +219,7 @@ static nay_status partition_make_work(nay_partition *p) {
 
 void nay__partition_rewind(nay_partition *p) { p->group = p->group_end = 0; }
 
-/* Where the tasks of a group are in work[], and where each thread begins to write. */
+/* Prefix sums: where the tasks of a group start in work[], and where each thread writes. */
 static void partition_layout(nay_partition *p) {
   uint64_t at = 0;
   for (uint64_t t = p->group; t < p->group_end; t++) {
@@ -255,7 +255,7 @@ nay_status nay__partition_next(nay_partition *p, bool *more) {
 
 /* ---- distinct ---- */
 
-/* All tasks are loaded, sorted and in the order of their keys: close the gaps. */
+/* All tasks are loaded, sorted and in ascending order: closes the gaps of dropped duplicates. */
 static void partition_close_gaps(nay_partition *p) {
   uint64_t at = 0;
   for (uint64_t t = 0; t < p->ntasks; t++) {
@@ -300,12 +300,12 @@ nay_status nay__partition_recount(nay_partition *p) {
 }
 
 static uint64_t partition_digest(const uint64_t *x, uint64_t n) {
-  uint64_t sum = 0; /* of mixed words: the order does not matter */
+  uint64_t sum = 0; /* of mixed words, independent of their order */
   for (uint64_t i = 0; i < n; i++) sum += nay_hash_mix(x[i] ^ NAY_G64);
   return sum;
 }
 
-/* The sum over all groups, which are free of repeats. */
+/* The sum over all groups, which have no duplicates. */
 static nay_status partition_digest_groups(nay_partition *p, uint64_t *sum) {
   bool more;
   *sum = 0;
@@ -322,11 +322,11 @@ static nay_status partition_digest_groups(nay_partition *p, uint64_t *sum) {
 nay_status nay__partition_mix(nay_partition *p) {
   uint64_t sum;
   if (p->sorted) {
-    sum = partition_digest(p->work, p->source.n); /* counts[] may be from before it was sorted */
+    sum = partition_digest(p->work, p->source.n); /* counts[] may be older than the sort */
   } else {
     NAY_TRY(partition_digest_groups(p, &sum));
   }
-  p->premix = nay_hash_mix(sum) | 1; /* never 0, which means none */
+  p->premix = nay_hash_mix(sum) | 1; /* not 0, which means none */
   if (!p->sorted) return NAY_OK;
   for (uint64_t i = 0; i < p->source.n; i++) p->work[i] = nay__premix(p->work[i], p->premix);
   nay__sort_u64(p->work, (size_t)p->source.n);

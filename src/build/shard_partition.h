@@ -1,9 +1,10 @@
 /*
- * shard_partition.h - hashes, cut by their top bits into tasks that a thread can hold in its cache.
+ * shard_partition.h - radix partitioning of hashes by their top bits, into shards and tasks. A task
+ * is a few neighbouring shards, small enough for the cache of a thread.
  *
- *   source ---count---> keys of each shard ---load---> work[]: task after task
- *   (only read,          (exact, or with                (8 bytes a key, private; all tasks,
- *    in any order)        repeats)                       or one group of them after the other)
+ *   source ---count---> keys per shard ---load---> work[]: task after task
+ *   (read only,         (duplicates                (a copy, 8 bytes per key; all tasks,
+ *    any order)          included or not)           or one group of tasks at a time)
  *
  * Calls: open cut (rewind (next)*)* ... close, and cut again for another number of shards.
  */
@@ -17,53 +18,52 @@ typedef struct nay_partition {
   nay_source source;
   nay_allocator allocator;
   unsigned nthreads;
-  uint64_t group_limit; /* keys in work[] at one time, unless one task has more */
-  uint64_t premix;      /* 0, or what hashes are mixed with: family/static_hash.h */
-  bool dedupe;          /* free every group of repeats as it is loaded */
-  bool sorted;          /* work[] is the whole set, premixed, ascending, without repeats */
+  uint64_t group_limit; /* keys in work[] at a time, unless one task has more */
+  uint64_t premix;      /* mixes the hashes unless 0: family/static_hash.h */
+  bool dedupe;          /* drop the duplicates of every group when it is loaded */
+  bool sorted;          /* work[] is the whole set, premixed, ascending, distinct */
 
   uint64_t nshards, ntasks;
   unsigned task_log2;
-  uint64_t *counts;  /* keys of each shard, repeats counted unless `sorted` */
-  uint64_t *ranges;  /* the same for each thread's part of the source */
-  uint64_t *cursors; /* where a thread puts the next key of a task */
-  uint64_t *starts;  /* where a task begins in work[] */
-  uint64_t *lens;    /* how many keys it has there */
+  uint64_t *counts;  /* keys per shard, duplicates included unless `sorted` */
+  uint64_t *ranges;  /* the same per thread's range of the source */
+  uint64_t *cursors; /* where a thread writes the next key of a task */
+  uint64_t *starts;  /* where a task starts in work[] */
+  uint64_t *lens;    /* keys of a task in work[] */
   size_t tables_bytes;
 
   uint64_t *work;
   size_t work_bytes;
-  uint64_t group, group_end; /* tasks that are in work[] */
+  uint64_t group, group_end; /* the tasks in work[]: [group, group_end) */
 
-  uint64_t next; /* counter of pieces that threads take */
-  nay_status io; /* of the thread that reads the file */
+  uint64_t next; /* counter from which threads take work */
+  nay_status io; /* of the thread that reads the spill file */
 } nay_partition;
 
 void nay__partition_open(nay_partition *p, const nay_source *source, unsigned nthreads,
                          uint64_t group_limit, const nay_allocator *allocator);
 void nay__partition_close(nay_partition *p);
 
-/* nay__partition_cut: for so many shards, 2^task_log2 of them a task; counts[] is then known. */
+/* nay__partition_cut: sets the number of shards, 2^task_log2 per task, and computes counts[]. */
 nay_status nay__partition_cut(nay_partition *p, uint64_t nshards, unsigned task_log2);
 
-/* nay__partition_rewind, nay__partition_next: all tasks, group by group. *more is false at the end.
- */
+/* nay__partition_rewind, nay__partition_next: load all tasks, group by group, until !*more. */
 void nay__partition_rewind(nay_partition *p);
 nay_status nay__partition_next(nay_partition *p, bool *more);
 
-/* nay__partition_whole: whether all tasks are one group. */
+/* nay__partition_whole: whether one group holds all tasks. */
 bool nay__partition_whole(const nay_partition *p);
 
 /*
- * nay__partition_distinct: how many distinct hashes there are. From then on no group has repeats;
- * when all tasks are one group the set is also kept sorted. Cut again afterwards.
+ * nay__partition_distinct: counts the distinct hashes. From then on groups have no duplicates; if
+ * one group holds all tasks, the set also stays sorted. Cut again afterwards.
  */
 nay_status nay__partition_distinct(nay_partition *p, uint64_t *n);
 
-/* nay__partition_recount: counts[] without repeats, for a partition that dedupes group by group. */
+/* nay__partition_recount: counts[] of the distinct hashes, if groups are deduplicated. */
 nay_status nay__partition_recount(nay_partition *p);
 
-/* nay__partition_mix: draws a premix from the set, which has been made distinct. Cut again. */
+/* nay__partition_mix: derives a premix from the set, which must be distinct. Cut again. */
 nay_status nay__partition_mix(nay_partition *p);
 
 static inline uint64_t nay__partition_first_shard(const nay_partition *p, uint64_t task) {

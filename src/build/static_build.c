@@ -1,46 +1,44 @@
 /*
- * static_build.c - builds static filters.
+ * static_build.c - builds filters of static families (xor, fuse, ribbon).
  *
- * The set is cut by the top bits of its hashes into shards (shard_partition.c), each solved on its
- * own by the family's solver. Neighbouring shards form tasks; threads take tasks from a counter.
- * What a shard becomes depends on its keys alone, so the bytes are the same for every number of
- * threads and every order of the keys.
+ * The top bits of the hashes partition the set into shards (shard_partition.c); the solver of the
+ * family solves one shard at a time. Neighbouring shards form tasks, and threads take tasks from a
+ * counter. The bytes of a shard depend on its keys alone, so the filter is the same for every
+ * number of threads and every order of the keys.
  *
  * Duplicates. Nothing is sorted in advance: a shard with two equal keys cannot be solved, and a
- * shard that can be has none. When an attempt fails, that shard is sorted to see whether duplicates
- * are to blame. If they are few, the shard goes on without them, and the filter is right if one of
- * so many keys less would have been laid out alike. Otherwise the whole set is sorted and freed of
- * them, and the build starts again with the size that the distinct keys need.
+ * shard that is solved has none. When an attempt fails, the shard is sorted to find duplicates. If
+ * there are few, the shard is solved without them, and the filter stands if the plan for the
+ * smaller number of keys has the same layout. Otherwise the whole set is sorted, duplicates are
+ * dropped, and the build starts again with the size for the distinct keys.
  *
- * Retries. Seeds are a function of the attempt; from the eighth on also of the keys of the shard,
- * so that nobody can prepare a set on which every seed fails. Sets that crowd some shards, or that
- * no seed can solve (hashes of the caller's that are not random), start again with hashes mixed
- * with a number drawn from the set. If the attempts end even then, the solver gives up in a way
- * that still never says a false nay.
+ * Retries. A seed is a function of the attempt, and from the eighth attempt on of the keys of the
+ * shard as well, so that an attacker cannot prepare a set on which every seed fails. A set with
+ * overfull shards, or one that no seed solves (hashes of the caller that are not random), starts
+ * again with hashes mixed with a number drawn from the set. If all attempts fail even then, the
+ * solver gives up in a way that still never answers a false nay.
  */
 #include "build/static_build.h"
 
 #include "base/sort.h"
+#include "build/bulk_strategy.h"
 #include "build/shard_partition.h"
 #include "family/static_hash.h"
 #include "filter.h"
 #include "os/thread.h"
 
-#define SHARDED_ATTEMPTS 32u
-#define SHARDED_FIXED_SEEDS 8u
-#define SHARDED_SEED_MASK 0x7fffffffu /* the top bit is for solvers to mark what they gave up */
-#define SHARDED_GROUPS 8u
-#define SHARDED_FEW 1024u          /* so many times fewer twins than keys do not stop a build */
-#define SHARDED_THREAD_KEYS 32768u /* for fewer a thread is not worth its start */
-#define SHARDED_MIN_GROUP ((uint64_t)1 << 22)
+#define BUILD_ATTEMPTS 32u
+#define BUILD_FIXED_SEEDS 8u
+#define BUILD_SEED_MASK 0x7fffffffu /* solvers mark a shard they gave up with the top bit */
+#define BUILD_FEW 1024u             /* 1 duplicate in so many keys does not restart a build */
 
 /* Scratch of one thread. */
-typedef struct sharded_scratch {
+typedef struct build_scratch {
   uint64_t *task; /* the keys of a task, shard by shard */
   uint8_t *solver;
-} sharded_scratch;
+} build_scratch;
 
-typedef struct sharded_job {
+typedef struct build_job {
   const nay_family *family;
   const nay_solver *solver;
   nay_params params;
@@ -48,32 +46,32 @@ typedef struct sharded_job {
   nay_allocator allocator;
   unsigned nthreads;
   nay_partition parts;
-  bool distinct; /* no key comes twice */
+  bool distinct; /* the source has no duplicates */
   nay_filter *f;
 
   nay_memory memory; /* of all scratch */
-  sharded_scratch scratch[NAY_MAX_THREADS];
-  uint64_t next;  /* counter of tasks */
-  uint64_t twins; /* keys left out because they came before */
-  /* raised by any thread: stop; the hashes need mixing; verify failed */
+  build_scratch scratch[NAY_MAX_THREADS];
+  uint64_t next;       /* counter of tasks */
+  uint64_t duplicates; /* dropped from shards */
+  /* set by any thread: stop; no seed solves a shard; a solved shard lacks a key */
   uint8_t stop, stuck, misbuilt;
-} sharded_job;
+} build_job;
 
 /* ---- one shard ---- */
 
-static uint64_t sharded_sum(const uint64_t *x, size_t n) {
+static uint64_t build_sum(const uint64_t *x, size_t n) {
   uint64_t sum = 0;
   for (size_t i = 0; i < n; i++) sum += nay_hash_mix(x[i]);
   return sum;
 }
 
-static uint32_t sharded_seed(unsigned attempt, const uint64_t *x, size_t n) {
+static uint32_t build_seed(unsigned attempt, const uint64_t *x, size_t n) {
   if (attempt == 0) return 0;
-  uint64_t from = attempt < SHARDED_FIXED_SEEDS ? 0 : sharded_sum(x, n);
-  return (uint32_t)nay_hash_mix(from + attempt) & SHARDED_SEED_MASK;
+  uint64_t from = attempt < BUILD_FIXED_SEEDS ? 0 : build_sum(x, n);
+  return (uint32_t)nay_hash_mix(from + attempt) & BUILD_SEED_MASK;
 }
 
-static bool sharded_verified(const sharded_job *j, const uint64_t *x, size_t n) {
+static bool build_verified(const build_job *j, const uint64_t *x, size_t n) {
   if ((j->params.flags & NAY_NO_VERIFY) != 0) return true;
   for (size_t i = 0; i < n; i += 64) {
     unsigned group = n - i < 64 ? (unsigned)(n - i) : 64;
@@ -82,56 +80,55 @@ static bool sharded_verified(const sharded_job *j, const uint64_t *x, size_t n) 
   return true;
 }
 
-/* Leaves out what comes twice; *few is false when the build should start again instead. */
-static size_t sharded_drop_twins(sharded_job *j, uint64_t *x, size_t n, bool *few) {
+/* Drops duplicates; *few is false when the build must start again instead. */
+static size_t build_drop_duplicates(build_job *j, uint64_t *x, size_t n, bool *few) {
   nay__sort_u64(x, n);
   size_t left = nay__unique_u64(x, n);
   if (left == n) return n;
-  uint64_t twins = nay__tally(&j->twins, n - left);
-  *few = j->solver->alike != NULL && twins <= j->f->nkeys / SHARDED_FEW;
+  uint64_t duplicates = nay__tally(&j->duplicates, n - left);
+  *few = j->solver->alike != NULL && duplicates <= j->f->nkeys / BUILD_FEW;
   return left;
 }
 
-static bool sharded_try(sharded_job *j, uint64_t shard, const uint64_t *x, size_t n,
-                        uint8_t *scratch, unsigned from, unsigned to) {
+static bool build_try(build_job *j, uint64_t shard, const uint64_t *x, size_t n, uint8_t *scratch,
+                      unsigned from, unsigned to) {
   for (unsigned attempt = from; attempt < to; attempt++) {
-    uint32_t seed = sharded_seed(attempt, x, n);
-    if (j->solver->attempt(j->f, shard, attempt, seed, x, n, scratch) &&
-        sharded_verified(j, x, n)) {
+    uint32_t seed = build_seed(attempt, x, n);
+    if (j->solver->attempt(j->f, shard, attempt, seed, x, n, scratch) && build_verified(j, x, n)) {
       return true;
     }
   }
   return false;
 }
 
-/* x may be put into another order. False: the build must stop. */
-static bool sharded_solve_shard(sharded_job *j, uint64_t shard, uint64_t *x, size_t n,
-                                uint8_t *scratch) {
-  if (sharded_try(j, shard, x, n, scratch, 0, 1)) return true;
+/* Reorders x. False: the build must stop. */
+static bool build_solve_shard(build_job *j, uint64_t shard, uint64_t *x, size_t n,
+                              uint8_t *scratch) {
+  if (build_try(j, shard, x, n, scratch, 0, 1)) return true;
   unsigned from = 1;
   if (!j->distinct) {
     bool few = true;
-    size_t left = sharded_drop_twins(j, x, n, &few);
+    size_t left = build_drop_duplicates(j, x, n, &few);
     if (!few) return false;
-    if (left != n) from = 0; /* another set: the first seed again */
+    if (left != n) from = 0; /* another set: start from the first seed */
     n = left;
   }
-  if (sharded_try(j, shard, x, n, scratch, from, SHARDED_ATTEMPTS)) return true;
+  if (build_try(j, shard, x, n, scratch, from, BUILD_ATTEMPTS)) return true;
   if (j->parts.premix == 0) {
     nay__atomic_release8(&j->stuck, 1);
     return false;
   }
-  j->solver->give_up(j->f, shard, sharded_seed(SHARDED_ATTEMPTS, x, n), x, n, scratch);
-  if (sharded_verified(j, x, n)) return true;
+  j->solver->give_up(j->f, shard, build_seed(BUILD_ATTEMPTS, x, n), x, n, scratch);
+  if (build_verified(j, x, n)) return true;
   nay__atomic_release8(&j->misbuilt, 1);
   return false;
 }
 
 /* ---- one task ---- */
 
-/* Brings the keys of a task into the order of their shards; ends[] are counted from its start. */
-static void sharded_sort_task(const sharded_job *j, uint64_t task, const uint64_t *x, size_t n,
-                              size_t *ends, uint64_t *out) {
+/* Sorts the keys of a task by shard (counting sort); shard first + i ends at out[ends[i]]. */
+static void build_sort_task(const build_job *j, uint64_t task, const uint64_t *x, size_t n,
+                            size_t *ends, uint64_t *out) {
   uint64_t first = nay__partition_first_shard(&j->parts, task);
   uint64_t last = nay__partition_first_shard(&j->parts, task + 1);
   size_t at = 0;
@@ -144,36 +141,36 @@ static void sharded_sort_task(const sharded_job *j, uint64_t task, const uint64_
   }
 }
 
-#define SHARDED_MAX_TASK_LOG2 7
+#define BUILD_MAX_TASK_LOG2 7
 
-static bool sharded_solve_task(sharded_job *j, uint64_t task, const sharded_scratch *scratch) {
+static bool build_solve_task(build_job *j, uint64_t task, const build_scratch *scratch) {
   uint64_t *x = j->parts.work + j->parts.starts[task];
-  size_t n = (size_t)j->parts.lens[task], ends[1 << SHARDED_MAX_TASK_LOG2], from = 0;
+  size_t n = (size_t)j->parts.lens[task], ends[1 << BUILD_MAX_TASK_LOG2], from = 0;
   uint64_t first = nay__partition_first_shard(&j->parts, task);
   uint64_t last = nay__partition_first_shard(&j->parts, task + 1);
-  if (last - first == 1) return sharded_solve_shard(j, first, x, n, scratch->solver);
-  sharded_sort_task(j, task, x, n, ends, scratch->task);
+  if (last - first == 1) return build_solve_shard(j, first, x, n, scratch->solver);
+  build_sort_task(j, task, x, n, ends, scratch->task);
   for (uint64_t s = first; s < last; s++) {
     size_t end = ends[s - first];
-    if (!sharded_solve_shard(j, s, scratch->task + from, end - from, scratch->solver)) return false;
+    if (!build_solve_shard(j, s, scratch->task + from, end - from, scratch->solver)) return false;
     from = end;
   }
   return true;
 }
 
-static void sharded_worker(void *ctx, unsigned worker) {
-  sharded_job *j = ctx;
+static void build_worker(void *ctx, unsigned worker) {
+  build_job *j = ctx;
   uint64_t task;
   while (nay__atomic_acquire8(&j->stop) == 0 &&
          (task = j->parts.group + nay__take(&j->next)) < j->parts.group_end) {
-    if (!sharded_solve_task(j, task, &j->scratch[worker])) nay__atomic_release8(&j->stop, 1);
+    if (!build_solve_task(j, task, &j->scratch[worker])) nay__atomic_release8(&j->stop, 1);
   }
 }
 
 /* ---- the whole ---- */
 
 /* Scratch for the largest task and the largest shard. */
-static nay_status sharded_make_scratch(sharded_job *j) {
+static nay_status build_make_scratch(build_job *j) {
   uint64_t task_keys = 0, shard_keys = 0;
   for (uint64_t t = 0; t < j->parts.ntasks; t++) {
     uint64_t keys = 0, first = nay__partition_first_shard(&j->parts, t);
@@ -191,31 +188,31 @@ static nay_status sharded_make_scratch(sharded_job *j) {
   NAY_TRY(nay__memory_new(&j->allocator, size, &j->memory));
   for (unsigned i = 0; i < j->nthreads; i++) {
     uint8_t *at = j->memory.at + i * one;
-    j->scratch[i] = (sharded_scratch){(uint64_t *)(void *)at, at + task};
+    j->scratch[i] = (build_scratch){(uint64_t *)(void *)at, at + task};
   }
   return NAY_OK;
 }
 
-/* Solves all tasks; the flags say what went wrong. */
-static nay_status sharded_solve(sharded_job *j) {
-  j->twins = 0;
+/* Solves all tasks; the flags of the job tell what failed. */
+static nay_status build_solve(build_job *j) {
+  j->duplicates = 0;
   j->stop = j->stuck = j->misbuilt = 0;
   j->solver->begin(j->f, j->parts.premix, j->parts.counts);
-  nay_status status = sharded_make_scratch(j);
+  nay_status status = build_make_scratch(j);
   nay__partition_rewind(&j->parts);
   while (status == NAY_OK && j->stop == 0) {
     bool more;
     status = nay__partition_next(&j->parts, &more);
     if (status != NAY_OK || !more) break;
     j->next = 0;
-    nay__parallel(j->nthreads, sharded_worker, j);
+    nay__parallel(j->nthreads, build_worker, j);
   }
   nay__memory_free(&j->allocator, &j->memory);
   return status == NAY_OK && j->misbuilt != 0 ? NAY_ECORRUPT : status;
 }
 
-/* More keys in a shard than chance can explain: 8 standard deviations. */
-static bool sharded_crowded(const sharded_job *j, uint64_t n) {
+/* Whether a shard is overfull: 8 standard deviations above the mean. */
+static bool build_is_skewed(const build_job *j, uint64_t n) {
   uint64_t mean = nay__ceil_div(n, j->parts.nshards);
   for (uint64_t s = 0; s < j->parts.nshards; s++) {
     uint64_t count = j->parts.counts[s], over = count > mean + 8 ? count - mean - 8 : 0;
@@ -224,30 +221,30 @@ static bool sharded_crowded(const sharded_job *j, uint64_t n) {
   return false;
 }
 
-/* Makes the set distinct; when it is already, or must be mixed, mixes it. */
-static nay_status sharded_improve(sharded_job *j, bool mix, uint64_t *n) {
+/* Drops all duplicates; mix: mixes the hashes, too. */
+static nay_status build_improve(build_job *j, bool mix, uint64_t *n) {
   if (!j->distinct) NAY_TRY(nay__partition_distinct(&j->parts, n));
   j->distinct = true;
   return mix ? nay__partition_mix(&j->parts) : NAY_OK;
 }
 
-/* The shards for n keys, counted. *again: n has changed, or the hashes: start over. */
-static nay_status sharded_cut(sharded_job *j, nay_shape *shape, uint64_t *n, bool *again) {
+/* Counts the keys of each shard for n keys. *again: n or the hashes have changed: start over. */
+static nay_status build_cut(build_job *j, nay_shape *shape, uint64_t *n, bool *again) {
   nay_params p = j->params;
   p.nkeys = nay__max_u64(*n, 1); /* the empty set gets the smallest filter */
   NAY_TRY(j->family->plan(&p, NULL, shape));
   NAY_TRY(
       nay__partition_cut(&j->parts, j->solver->nshards(shape), j->solver->shards_per_task_log2));
   NAY_TRY(nay__partition_recount(&j->parts));
-  *again = j->parts.premix == 0 && sharded_crowded(j, *n);
-  return *again ? sharded_improve(j, j->distinct, n) : NAY_OK;
+  *again = j->parts.premix == 0 && build_is_skewed(j, *n);
+  return *again ? build_improve(j, j->distinct, n) : NAY_OK;
 }
 
-/* Whether the filter in j->f, planned for n keys, is the one for those that were no twins. */
-static bool sharded_fits(sharded_job *j, const nay_shape *shape) {
+/* Whether the filter, planned with duplicates counted, is the one for the distinct keys. */
+static bool build_fits(build_job *j, const nay_shape *shape) {
   if (j->stop != 0) return false;
-  if (j->twins == 0) return true;
-  uint64_t left = j->f->nkeys - j->twins;
+  if (j->duplicates == 0) return true;
+  uint64_t left = j->f->nkeys - j->duplicates;
   nay_params p = j->params;
   nay_shape same;
   p.nkeys = nay__max_u64(left, 1);
@@ -260,49 +257,41 @@ static bool sharded_fits(sharded_job *j, const nay_shape *shape) {
   return true;
 }
 
-static nay_status sharded_run(sharded_job *j, uint64_t n) {
+static nay_status build_run(build_job *j, uint64_t n) {
   for (;;) {
     nay_shape shape;
     bool again;
-    NAY_TRY(sharded_cut(j, &shape, &n, &again));
+    NAY_TRY(build_cut(j, &shape, &n, &again));
     if (again) continue;
     uint32_t flags = j->params.flags & ~(NAY_NO_VERIFY | NAY_LOW_MEMORY);
     NAY_TRY(nay__filter_make(j->family, &shape, &j->hasher, n, flags, &j->allocator, &j->f));
-    NAY_TRY(sharded_solve(j));
-    if (sharded_fits(j, &shape)) {
+    NAY_TRY(build_solve(j));
+    if (build_fits(j, &shape)) {
       nay__filter_attach(j->f, j->f->bits.bytes,
                          j->f->nbytes); /* now that there is something in it */
       return NAY_OK;
     }
     nay_filter_free(j->f);
     j->f = NULL;
-    NAY_TRY(sharded_improve(j, j->stuck != 0, &n));
+    NAY_TRY(build_improve(j, j->stuck != 0, &n));
   }
-}
-
-static unsigned sharded_threads(const nay_params *params, uint64_t n) {
-  return (unsigned)nay__max_u64(1, nay__min_u64(params->threads, n / SHARDED_THREAD_KEYS));
-}
-
-static uint64_t sharded_group_limit(const nay_params *params, uint64_t n) {
-  if ((params->flags & NAY_LOW_MEMORY) == 0) return UINT64_MAX;
-  return nay__max_u64(SHARDED_MIN_GROUP, n / SHARDED_GROUPS);
 }
 
 nay_status nay__static_build(const nay_family *family, const nay_params *params,
                              const nay_hasher *hasher, const nay_source *source,
                              const nay_allocator *allocator, nay_filter **filter) {
-  sharded_job *j;
+  build_job *j;
   nay_allocator a = nay__allocator_or_default(allocator);
   if ((j = nay__alloc(&a, sizeof *j)) == NULL) return NAY_ENOMEM;
-  *j = (sharded_job){.family = family,
-                     .solver = family->build,
-                     .params = *params,
-                     .hasher = *hasher,
-                     .allocator = a,
-                     .nthreads = sharded_threads(params, source->n)};
-  nay__partition_open(&j->parts, source, j->nthreads, sharded_group_limit(params, source->n), &a);
-  nay_status status = sharded_run(j, source->n);
+  *j = (build_job){.family = family,
+                   .solver = family->build,
+                   .params = *params,
+                   .hasher = *hasher,
+                   .allocator = a,
+                   .nthreads = nay__bulk_threads(params->threads, source->n)};
+  nay__partition_open(&j->parts, source, j->nthreads,
+                      nay__bulk_group_keys(params->flags, source->n), &a);
+  nay_status status = build_run(j, source->n);
   if (status == NAY_OK) {
     *filter = j->f;
   } else {
@@ -316,19 +305,19 @@ nay_status nay__static_build(const nay_family *family, const nay_params *params,
 uint64_t nay__static_build_memory(const nay_family *family, const nay_shape *shape,
                                   const nay_params *params) {
   uint64_t n = params->nkeys, nshards = family->build->nshards(shape);
-  uint64_t threads = sharded_threads(params, n);
+  uint64_t threads = nay__bulk_threads(params->threads, n);
   uint64_t shard_keys = nay__ceil_div(n, nshards) + nay__ceil_div(n, nshards) / 64;
   uint64_t ntasks = nay__ceil_div(nshards, (uint64_t)1 << family->build->shards_per_task_log2);
   uint64_t task = family->build->shards_per_task_log2 == 0 ? 0 : nay__ceil_div(n, ntasks) * 8;
-  return nay__min_u64(n, sharded_group_limit(params, n)) * 8 +
+  return nay__min_u64(n, nay__bulk_group_keys(params->flags, n)) * 8 +
          threads * (task + family->build->scratch(shape, shard_keys)) +
-         8 * (threads + 2) * nshards + sizeof(sharded_job);
+         8 * (threads + 2) * nshards + sizeof(build_job);
 }
 
 /* ---- which family ---- */
 
-static nay_status sharded_cost(const nay_family *family, const nay_params *params, nay_diag *diag,
-                               double *nbytes, double *fpr) {
+static nay_status build_cost(const nay_family *family, const nay_params *params, nay_diag *diag,
+                             double *nbytes, double *fpr) {
   nay_shape shape;
   uint64_t bits, bytes;
   nay_params p = *params;
@@ -344,8 +333,8 @@ nay_status nay_params_choose_static(const nay_params *params, nay_diag *diag, na
   if (params == NULL || kind == NULL)
     return nay__fail(diag, NAY_EINVAL, "params or kind is NULL", 0);
   double fuse_bytes, fuse_fpr, ribbon_bytes, ribbon_fpr;
-  NAY_TRY(sharded_cost(&nay__family_ribbon, params, diag, &ribbon_bytes, &ribbon_fpr));
-  bool fuse = sharded_cost(&nay__family_fuse, params, NULL, &fuse_bytes, &fuse_fpr) == NAY_OK &&
+  NAY_TRY(build_cost(&nay__family_ribbon, params, diag, &ribbon_bytes, &ribbon_fpr));
+  bool fuse = build_cost(&nay__family_fuse, params, NULL, &fuse_bytes, &fuse_fpr) == NAY_OK &&
               fuse_bytes <= ribbon_bytes * 1.125 && fuse_fpr <= ribbon_fpr * 2;
   *kind = fuse ? NAY_FUSE : NAY_RIBBON;
   return NAY_OK;

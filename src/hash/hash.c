@@ -1,4 +1,4 @@
-/* hash.c - the list of hash kinds, and what a secret key needs beside a hash: check and unlock. */
+/* hash.c - the registry of hash functions, and the check value of a secret key. */
 #include "hash/hash.h"
 
 #define LEVELDB_SEED 0xbc9f1d34u
@@ -34,24 +34,24 @@ uint64_t nay_hash_siphash(const uint8_t key[16], const void *bytes, size_t len, 
 }
 
 /*
- * The check value goes into files in the clear: enough to refuse a wrong key, useless for finding
- * the right one. 2-4 rounds and a fixed text keep it apart from every hash the filter itself uses.
+ * Files store the check value in the clear: it detects a wrong key and does not help to find the
+ * right one. SipHash-2-4 of a fixed text: the filter itself uses SipHash-1-3.
  */
 static uint64_t hash_key_check(const uint8_t key[16]) {
   static const char text[] = "nay key check v1";
   return nay__siphash(key, (const uint8_t *)text, sizeof text - 1, 2, 4);
 }
 
-/* XXH3 stirs the seed before it flips the bits of a tiny key with it. */
+/* For 4 to 8 bytes XXH3 xors the byte-swapped low half of the seed into the high half. */
 nay_hasher nay__hasher_seed(uint64_t seed) {
-  uint64_t stirred = seed ^ (nay__swap64(seed) >> 32 << 32);
+  uint64_t mixed = seed ^ (nay__swap64(seed) >> 32 << 32);
   return (nay_hasher){.kind = NAY_HASH_XXH3,
                       .seed = seed,
-                      .nshort = NAY_SHORT_LENS,
+                      .n9to16 = NAY_LEN_9TO16,
                       .first = NAY_XXH3_FIRST + seed,
                       .last = NAY_XXH3_LAST - seed,
-                      .ntiny = NAY_TINY_LENS,
-                      .flip = NAY_TINY_FLIP - stirred};
+                      .n4to8 = NAY_LEN_4TO8,
+                      .flip = NAY_XXH3_4TO8_FLIP - mixed};
 }
 
 nay_status nay__hasher_init(const nay_params *params, nay_diag *diag, nay_hasher *hasher) {
@@ -77,7 +77,7 @@ nay_status nay__hasher_unlock(nay_hasher *hasher, const uint8_t key[16]) {
   return NAY_OK;
 }
 
-/* For a keyed hash the check values stand in for the keys, which one side may not have. */
+/* A keyed hash compares the check values: one side may be locked. */
 bool nay__hasher_same(const nay_hasher *a, const nay_hasher *b) {
   return a->kind == b->kind && a->seed == b->seed;
 }

@@ -1,8 +1,8 @@
 /*
- * hash.h - from keys to hashes. A hasher is a hash function with its seed or key, held by a filter.
+ * hash.h - from keys to hashes. A hasher is a hash function with its seed or secret key.
  *
- * Families never see keys: filter.c hashes once and hands over a nay_hash. That keeps the choice of
- * hash, the seeds and the kinds of key out of every family.
+ * Families never see keys: the handle hashes each key once and passes a nay_hash. So the choice of
+ * the hash function, the seed and the secret key are no concern of a family.
  */
 #ifndef NAY_HASH_H
 #define NAY_HASH_H
@@ -16,62 +16,53 @@
 #include "base/compiler.h"
 #include "base/patterns.h"
 
-/* What a hasher's `seed` says depends on the kind: XXH3's seed, or the check value of a secret key.
- */
 typedef struct nay_hasher {
   nay_hash_kind kind;
-  bool locked; /* a secret key is needed and has not been given */
-  uint64_t seed;
-  uint64_t nshort, first, last; /* nay__hasher_seed, for the shortcuts of nay__hash_key */
-  uint64_t ntiny, flip;
+  bool locked;   /* the secret key is missing */
+  uint64_t seed; /* of XXH3; or the check value of the secret key */
+  /* derived from the seed for nay__hash_4to16; n9to16 and n4to8 are 0 unless the kind is XXH3 */
+  uint64_t n9to16, first, last;
+  uint64_t n4to8, flip;
   uint8_t key[16];
 } nay_hasher;
 
-/* nay__hasher_init: from params. NAY_EINVAL for a hash that native families do not have. */
+/* nay__hasher_init: from params. NAY_EINVAL for a hash that native families do not take. */
 nay_status nay__hasher_init(const nay_params *params, nay_diag *diag, nay_hasher *hasher);
 
-/* nay__hasher_seed: a hasher of XXH3 with this seed. */
+/* nay__hasher_seed: XXH3 with this seed. */
 nay_hasher nay__hasher_seed(uint64_t seed);
 
-/* nay__hasher_unlock: NAY_EKEY when key does not give the check value in hasher->seed. */
+/* nay__hasher_unlock: NAY_EKEY when the check value of key is not hasher->seed. */
 nay_status nay__hasher_unlock(nay_hasher *hasher, const uint8_t key[16]);
 
-/* nay__hasher_ready: NAY_OK when keys can be hashed; NAY_EKEY or NAY_ENOTSUP when not. */
+/* nay__hasher_ready: NAY_EKEY without the secret key, NAY_ENOTSUP if the caller hashes. */
 static inline nay_status nay__hasher_ready(const nay_hasher *hasher) {
   if (hasher->locked) return NAY_EKEY;
   return hasher->kind == NAY_HASH_CALLER ? NAY_ENOTSUP : NAY_OK;
 }
 
-/* nay__hasher_same: whether two hashers give every key the same hash. */
+/* nay__hasher_same: whether both hashers map every key to the same hash. */
 bool nay__hasher_same(const nay_hasher *a, const nay_hasher *b);
 
 /*
- * nay__hash_xxh3: the usual hash. In a NAY_FLATTEN function the cases of up to 128 bytes are
- * inlined, which for 16 bytes is twice as fast as a call; longer keys are always a call.
+ * nay__hash_xxh3: any length. A NAY_FLATTEN function inlines the cases of up to 128 bytes, which is
+ * twice as fast as a call for 16 bytes; longer keys are always a call.
  */
 static inline uint64_t nay__hash_xxh3(uint64_t seed, const void *key, size_t len) {
   return XXH3_64bits_withSeed(key != NULL ? key : "", len, seed);
 }
 
 /*
- * Keys of 9 to 16 bytes and those of 4 to 8 have ways of their own, short enough to be inlined
- * where keys are asked for one by one: no frame, and the words of the seed are ready. One
- * comparison tells the length and that the hash is XXH3 at all, since nshort and ntiny are 0 for
- * all others.
+ * XXH3 of 9 to 16 and of 4 to 8 bytes (XXH3_len_9to16_64b, XXH3_len_4to8_64b), with the words of
+ * the secret and the seed combined in advance. They are short enough to inline into calls that take
+ * one key, and need no stack frame.
  */
-#define NAY_SHORT_MIN 9u
-#define NAY_SHORT_LENS 8u
-#define NAY_TINY_MIN 4u
-#define NAY_TINY_LENS 5u
-#define NAY_TINY_FLIP 0xc73ab174c5ecd5a2u
-#define NAY_TINY_PRIME 0x9fb21c651e98df25u
+#define NAY_LEN_9TO16 8u /* lengths */
+#define NAY_LEN_4TO8 5u
+#define NAY_XXH3_4TO8_FLIP 0xc73ab174c5ecd5a2u /* words of the default secret, xored */
+#define NAY_XXH3_4TO8_PRIME 0x9fb21c651e98df25u
 
-NAY_INLINE bool nay__hash_is_short(const nay_hasher *hasher, const void *key, size_t len) {
-  return key != NULL && (uint64_t)len - NAY_SHORT_MIN < hasher->nshort;
-}
-
-NAY_INLINE uint64_t nay__hash_short(const nay_hasher *hasher, const void *key, size_t len) {
-  const uint8_t *p = key;
+NAY_INLINE uint64_t nay__hash_9to16(const nay_hasher *hasher, const uint8_t *p, size_t len) {
   uint64_t low, a = nay__load64le(p) ^ hasher->first, b = nay__load64le(p + len - 8) ^ hasher->last;
   uint64_t high = nay__mul128(a, b, &low), x = len + nay__swap64(a) + b + (high ^ low);
   x ^= x >> 37;
@@ -79,19 +70,32 @@ NAY_INLINE uint64_t nay__hash_short(const nay_hasher *hasher, const void *key, s
   return x ^ x >> 32;
 }
 
-NAY_INLINE bool nay__hash_is_tiny(const nay_hasher *hasher, const void *key, size_t len) {
-  return key != NULL && (uint64_t)len - NAY_TINY_MIN < hasher->ntiny;
-}
-
-NAY_INLINE uint64_t nay__hash_tiny(const nay_hasher *hasher, const void *key, size_t len) {
-  const uint8_t *p = key;
+NAY_INLINE uint64_t nay__hash_4to8(const nay_hasher *hasher, const uint8_t *p, size_t len) {
   uint64_t first = nay__load32le(p), last = nay__load32le(p + len - 4);
   uint64_t x = (first << 32 | last) ^ hasher->flip;
   x ^= nay__rotl64(x, 49) ^ nay__rotl64(x, 24);
-  x *= NAY_TINY_PRIME;
+  x *= NAY_XXH3_4TO8_PRIME;
   x ^= (x >> 35) + len;
-  x *= NAY_TINY_PRIME;
+  x *= NAY_XXH3_4TO8_PRIME;
   return x ^ x >> 28;
+}
+
+/*
+ * nay__hash_4to16: the one fast path by length. False: another length, another hash function, or
+ * key is NULL. One comparison tests the length and the hash function.
+ */
+NAY_INLINE bool nay__hash_4to16(const nay_hasher *hasher, const void *key, size_t len,
+                                uint64_t *hash) {
+  if (NAY_UNLIKELY(key == NULL)) return false;
+  if (NAY_LIKELY((uint64_t)len - 9 < hasher->n9to16)) {
+    *hash = nay__hash_9to16(hasher, key, len);
+    return true;
+  }
+  if ((uint64_t)len - 4 < hasher->n4to8) {
+    *hash = nay__hash_4to8(hasher, key, len);
+    return true;
+  }
+  return false;
 }
 
 /* nay__hash_any: all kinds, all lengths. */
@@ -99,11 +103,9 @@ nay_hash nay__hash_any(const nay_hasher *hasher, const void *key, size_t len);
 
 /* nay__hash_key: the hasher must be ready; key may be NULL when len is 0. */
 NAY_INLINE nay_hash nay__hash_key(const nay_hasher *hasher, const void *key, size_t len) {
-  if (NAY_LIKELY(nay__hash_is_short(hasher, key, len))) {
-    return (nay_hash){nay__hash_short(hasher, key, len), 0};
-  }
-  if (nay__hash_is_tiny(hasher, key, len)) return (nay_hash){nay__hash_tiny(hasher, key, len), 0};
-  return nay__hash_any(hasher, key, len);
+  nay_hash hash = {0, 0};
+  return NAY_LIKELY(nay__hash_4to16(hasher, key, len, &hash.lo)) ? hash
+                                                                 : nay__hash_any(hasher, key, len);
 }
 
 /* nay__hash_has_hi: whether the kind needs both words of nay_hash. */
@@ -115,7 +117,7 @@ static inline bool nay__hash_has_hi(nay_hash_kind kind) {
 /* The hash functions, one file each. */
 uint64_t nay__siphash(const uint8_t key[16], const uint8_t *p, size_t len, unsigned c, unsigned d);
 uint32_t nay__leveldb_hash(const uint8_t *p, size_t len, uint32_t seed);
-/* The same of four keys side by side, all of len bytes, a multiple of 4. */
+/* Four keys in parallel, all of len bytes, a multiple of 4. */
 void nay__leveldb_hash_four(const void *const keys[4], size_t len, uint32_t seed,
                             uint32_t hashes[4]);
 uint32_t nay__leveldb_hash_s8(const uint8_t *p, size_t len, uint32_t seed);
@@ -124,7 +126,7 @@ uint32_t nay__farm_fingerprint32(const uint8_t *p, size_t len);
 uint64_t nay__fnv1a64(const uint8_t *p, size_t len);
 uint64_t nay__murmur64a(const uint8_t *p, size_t len, uint64_t seed);
 uint32_t nay__murmur32(const uint8_t *p, size_t len, uint32_t seed);
-/* RedisBloom's pairs: the second hash has the first as its seed. */
+/* RedisBloom's pairs: the first hash is the seed of the second. */
 nay_hash nay__murmur64x2(const uint8_t *p, size_t len);
 nay_hash nay__murmur32x2(const uint8_t *p, size_t len);
 

@@ -1,16 +1,16 @@
 /*
- * test_partitioned_add.c - filters far larger than the cache take many hashes by neighbourhood, and
- * have the bytes that adding one after the other gives them.
+ * test_partitioned_add.c - a partitioned add to a filter larger than the LLC writes the same bytes
+ * as adding the hashes one by one.
  *
- * With an argument: so many blocks (the long run takes more than 1024 neighbourhoods of 256 KiB).
+ * With an argument: so many blocks (the long run has more than 1,024 partitions of 256 KiB).
  */
-#include "build/partitioned_add.h"
+#include "build/bulk_strategy.h"
 
 #include "support/flaky.h"
 #include "support/test.h"
 
 static nay_kind kind;
-static uint64_t nblocks = (32u << 20) / 64 + 37; /* the last neighbourhood is a small one */
+static uint64_t nblocks = (32u << 20) / 64 + 37; /* the last partition is a small one */
 static size_t n;
 static uint64_t *hashes;
 static nay_filter *expected;
@@ -23,7 +23,7 @@ static nay_params params(uint32_t threads) {
       .kind = kind, .nkeys = n, .nbits = nblocks * 512 - odd_bits(), .k = 7, .threads = threads};
 }
 
-/* Repeats, both ends, and a crowd that fills the same rooms again and again. */
+/* Duplicates, both ends, and a skew that fills the same queues again and again. */
 static void make_hashes(void) {
   for (size_t i = 0; i < n; i++) {
     hashes[i] = nay_hash_mix(i % (n - n / 16));
@@ -60,18 +60,22 @@ static void assert_expected(nay_filter *f) {
   nay_filter_free(f);
 }
 
-/* Rooms are half as large as the filter: the peak tells whether there were any. */
-static void assert_spread(const flaky *heap, bool spread) {
-  assert_int_equal(heap->peak > nblocks * 64 * 5 / 4, spread);
+/* Queues are half as large as the filter: the peak tells whether there were any. */
+static void assert_partitioned(const flaky *heap, bool partitioned) {
+  assert_int_equal(heap->peak > nblocks * 64 * 5 / 4, partitioned);
 }
 
-static void it_pays(void **state) {
+static bool chosen(size_t nhashes, const uint64_t *sample, size_t nsample) {
+  return nay__bulk_strategy(expected, nhashes, sample, nsample, 1).partitioned;
+}
+
+static void the_strategy(void **state) {
   (void)state;
-  assert_true(nay__partitioner_pays(expected, n));
-  assert_false(nay__partitioner_pays(expected, 4096)); /* all lines read for a few */
-  assert_false(nay__partitioner_ordered(hashes, n));
+  assert_true(chosen(n, hashes, n));
+  assert_true(chosen(n, NULL, 0));          /* keys that are not hashed yet */
+  assert_false(chosen(4096, hashes, 4096)); /* too few for reading every line */
   const uint64_t ascending[3] = {1, 1, 7};
-  assert_true(nay__partitioner_ordered(ascending, 3));
+  assert_false(chosen(n, ascending, 3));
 }
 
 static void by_threads(void **state) {
@@ -82,13 +86,14 @@ static void by_threads(void **state) {
     nay_params p = params(threads);
     nay_filter *f;
     assert_ok(nay_filter_build(&p, hashes, n, &a, &f));
-    assert_spread(&heap, true);
+    assert_partitioned(&heap, true);
     assert_expected(f);
     assert_true(flaky_is_clean(&heap));
   }
 }
 
-/* The rooms, or the spread itself, cannot be had: the keys are added as they come. */
+/* No memory for the queues, or for the partitioner: the keys are added in the order of the input.
+ */
 static void without_memory(void **state) {
   (void)state;
   for (uint32_t threads = 1; threads <= 2; threads++) {
@@ -99,7 +104,7 @@ static void without_memory(void **state) {
       nay_filter *f;
       assert_ok(nay_filter_build(&p, hashes, n, &a, &f));
       assert_true(heap.calls > at);
-      assert_spread(&heap, false);
+      assert_partitioned(&heap, false);
       assert_expected(f);
       assert_true(flaky_is_clean(&heap));
     }
@@ -119,16 +124,17 @@ static void by_a_builder(void **state) {
     for (size_t i = 0; i < n; i++) assert_ok(nay_builder_add_hash(b, (nay_hash){hashes[i], 0}));
     assert_int_equal(nay_builder_nkeys(b), n);
     assert_ok(nay_builder_finish(b, &f));
-    assert_spread(&heap, !low);
+    assert_partitioned(&heap, !low);
     assert_expected(f);
-    /* abandoned halfway, with rooms that hold something */
+    /* abandoned halfway, with queues that hold something */
     for (size_t i = 0; i < 10000; i++) assert_ok(nay_builder_add_hash(b, (nay_hash){hashes[i], 0}));
     nay_builder_free(b);
     assert_true(flaky_is_clean(&heap));
   }
 }
 
-/* To a filter that has keys already, in two calls; one that asks what was new is not spread. */
+/* To a filter that has keys already, in two calls; a batch that asks which keys are new is not
+ * partitioned. */
 static void in_batches(void **state) {
   (void)state;
   flaky heap = {.fail_at = -1};
@@ -139,14 +145,14 @@ static void in_batches(void **state) {
   assert_ok(nay_filter_new(&p, &a, &f));
   assert_ok(nay_filter_add_hash_many(f, hashes + n - 64, NULL, 64, is_new));
   assert_ok(nay_filter_add_hash_many(f, hashes, NULL, 1000, NULL));
-  assert_spread(&heap, false);
+  assert_partitioned(&heap, false);
   assert_ok(nay_filter_add_hash_many(f, hashes, NULL, n, NULL));
-  assert_spread(&heap, true);
+  assert_partitioned(&heap, true);
   assert_expected(f);
   assert_true(flaky_is_clean(&heap));
 }
 
-/* Keys that are hashed on the way. */
+/* Keys, hashed by the add. */
 static void keys_in_batches(void **state) {
   (void)state;
   size_t *offsets = malloc((n + 1) * sizeof *offsets);
@@ -169,7 +175,7 @@ static void keys_in_batches(void **state) {
 
 int main(int argc, char **argv) {
   if (argc > 1) nblocks = strtoull(argv[1], NULL, 10);
-  const test_case tests[] = {TEST(it_pays),      TEST(by_threads), TEST(without_memory),
+  const test_case tests[] = {TEST(the_strategy), TEST(by_threads), TEST(without_memory),
                              TEST(by_a_builder), TEST(in_batches), TEST(keys_in_batches)};
   kind = NAY_BLOCKED;
   int failed =

@@ -1,5 +1,4 @@
-/* test_threaded_add.c - filters that several threads build have the bytes that one thread gives
- * them. */
+/* test_threaded_add.c - several threads write the same bytes as one. */
 #include <stdlib.h>
 
 #include "support/test.h"
@@ -8,7 +7,7 @@
 
 static uint64_t hashes[N];
 
-/* Repeats, and a crowd: many keys of one part. */
+/* Duplicates, and a skew: many keys of one part. */
 static void make_hashes(uint64_t seed) {
   for (uint64_t i = 0; i < N; i++) {
     hashes[i] = nay_hash_mix(seed + i % (N - 1000));
@@ -52,7 +51,7 @@ static void same_bytes(void **state) {
   for (unsigned k = 0; k < 3; k++) {
     for (unsigned t = 0; t < 4; t++) {
       make_hashes(k << 8 | t);
-      /* too few keys planned fill the pools of counting: what sticks depends on the order */
+      /* too few planned keys fill the pools of counting: what saturates depends on the order */
       nay_params p = {.kind = kinds[k], .nkeys = t % 2 == 0 ? N : N / 2, .fpr = 0.01};
       if (t == 3) p.nkeys = 0;
       size_t n = N - 1000 * k - t;
