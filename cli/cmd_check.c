@@ -196,13 +196,15 @@ static int check_run(options *o) {
   }
   check_open(&c);
   key_stream *s = stream_open(o, paths, npaths, filters[0]);
+  stream_skip_bad_files(s);
   for (key_batch *b; (b = stream_next(s)) != NULL && check_batch(&c, b);) {
     if (b->idle) out_flush();
   }
   if (o->count && !o->quiet) check_count(&c, stream_nkeys(s));
   out_flush();
-  stream_close(s);
   int status = check_promises(&c);
+  if (!o->quiet || c.selected == 0) status = exit_worse(status, stream_status(s)); /* as grep */
+  stream_close(s);
   for (size_t f = 0; f < c.nfilters; f++) {
     nay_filter_free(filters[f]);
     tablefile_close(&tables[f]);

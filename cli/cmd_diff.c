@@ -39,6 +39,7 @@ static int compare_run(options *o, bool wants_common) {
   uint64_t nkeys, selected = 0;
   nay_filter *f = make_filter(o, NULL, &p, paths, 1, &nkeys);
   key_stream *s = stream_open(o, paths + 1, 1, f);
+  stream_skip_bad_files(s);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
     uint64_t bitmap[BATCH_WORDS];
     if (!o->count && !o->json && b->header != NULL) out_record(b->header, b->header_len);
@@ -56,12 +57,15 @@ static int compare_run(options *o, bool wants_common) {
                   &told);
   }
   out_flush();
+  int status =
+      promise_tell(o, "the filter of A", &told,
+                   wants_common ? "keys that are not in A were printed: give -n, -p or more room"
+                                : "keys that are not in A are missing: give -n, -p or more room",
+                   selected > 0 ? EXIT_FOUND : EXIT_NONE);
+  status = exit_worse(status, stream_status(s));
   stream_close(s);
   nay_filter_free(f);
-  return promise_tell(o, "the filter of A", &told,
-                      wants_common ? "keys that are not in A were printed: give -n, -p or more room"
-                                   : "keys that are not in A are missing: give -n, -p or more room",
-                      selected > 0 ? EXIT_FOUND : EXIT_NONE);
+  return status;
 }
 
 static int diff_run(options *o) { return compare_run(o, false); }

@@ -83,13 +83,13 @@ static void plot_size(const options *o, plot_chart *c) {
 /* ---- bench: the table of nay bench --csv ---- */
 
 static char *plot_read(const char *path) {
-  char fail[SOURCE_FAIL];
-  source *s = source_open(path, true, fail);
-  if (s == NULL) die(EXIT_TROUBLE, "%s", fail);
+  source_failure fail;
+  source *s = source_open(path, true, &fail);
+  if (s == NULL) die(EXIT_TROUBLE, "%s", fail.text);
   size_t len = 0, cap = 65536;
   char *text = must_alloc(cap + 1);
-  for (ssize_t n; (n = source_read(s, text + len, cap - len, fail)) != 0;) {
-    if (n < 0) die(EXIT_TROUBLE, "%s", fail);
+  for (ssize_t n; (n = source_read(s, text + len, cap - len, &fail)) != 0;) {
+    if (n < 0) die(EXIT_TROUBLE, "%s", fail.text);
     len += (size_t)n;
     if (len == cap) text = must_grow(text, (cap *= 2) + 1);
   }

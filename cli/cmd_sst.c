@@ -106,6 +106,7 @@ static int sst_get(options *o) {
     die(EXIT_TROUBLE, "out of memory");
   }
   key_stream *s = stream_open(o, o->key_files.at, o->key_files.n, NULL);
+  stream_skip_bad_files(s);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
     for (size_t i = 0; i < b->n; i++) get_key(&g, b, i);
     if (b->idle) out_flush();
@@ -113,11 +114,12 @@ static int sst_get(options *o) {
   if (o->count) sst_count(o, "nay.sst.get/1", g.selected);
   out_flush();
   get_report(&g, stream_nkeys(s));
+  int status = exit_worse(g.selected > 0 ? EXIT_FOUND : EXIT_NONE, stream_status(s));
   stream_close(s);
   nay_sst_value_free(&g.value);
   nay_lookup_free(g.lookup);
   tables_close(&g.tables);
-  return g.selected > 0 ? EXIT_FOUND : EXIT_NONE;
+  return status;
 }
 
 /* ---- scan ---- */

@@ -155,6 +155,7 @@ static int uniq_run(options *o) {
   uniq u = {.o = o, .filter = uniq_filter(o), .exact = o->exact ? exact_new() : NULL};
   if (o->state != NULL) signals_stop_gently();
   key_stream *s = stream_open(o, (const char *const *)o->operands, (size_t)o->noperands, u.filter);
+  stream_skip_bad_files(s);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
     uniq_batch(&u, b);
     if (b->idle) out_flush();
@@ -168,9 +169,10 @@ static int uniq_run(options *o) {
     out_text("%llu\n", (unsigned long long)u.selected);
   }
   out_flush();
-  stream_close(s);
   if (o->state != NULL) filterfile_save(u.filter, o->state);
   int status = uniq_status(&u, &p);
+  if (!o->quiet || u.selected == 0) status = exit_worse(status, stream_status(s)); /* as grep */
+  stream_close(s);
   signals_finish();
   if (u.exact != NULL) exact_free(u.exact);
   nay_filter_free(u.filter);
@@ -201,6 +203,8 @@ const command command_uniq = {
         "saved, and further signals are ignored until that is done (not SIGKILL). When lines "
         "cannot "
         "be written, the state stays as it was: they appear again, none is lost. "
+        "When a file cannot be read or has a malformed record, the state of the lines before it is "
+        "saved, and the exit status is 2 (3 for damage). "
         "With --window lines are forgotten again.\n"
         "\n"
         "-d prints the repeats instead, -c only counts. Exit status: 0; with -q, 0 when a line "

@@ -8,6 +8,7 @@ typedef struct verdict {
   uint64_t nkeys, nmissing;  /* --keys */
   uint64_t nabsent, nmaybes; /* --absent, --random */
   double promise;            /* 0: nobody made one */
+  int reading;               /* the exit status of key files that could not be read */
   promise judged;
 } verdict;
 
@@ -26,6 +27,7 @@ static void verify_show_missing(const key_batch *b, size_t w, uint64_t word, ver
 static void verify_keys(const options *o, nay_filter *f, verdict *v) {
   if (o->key_files.n == 0) return;
   key_stream *s = stream_open(o, o->key_files.at, o->key_files.n, f);
+  stream_skip_bad_files(s);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
     uint64_t bitmap[BATCH_WORDS];
     nay_filter_may_contain_hash_many(f, b->lo, b->hi, b->n, bitmap);
@@ -34,12 +36,14 @@ static void verify_keys(const options *o, nay_filter *f, verdict *v) {
     }
   }
   v->nkeys = stream_nkeys(s);
+  v->reading = exit_worse(v->reading, stream_status(s));
   stream_close(s);
 }
 
 static void verify_absent(const options *o, nay_filter *f, verdict *v) {
   if (o->absent_files.n == 0) return;
   key_stream *s = stream_open(o, o->absent_files.at, o->absent_files.n, f);
+  stream_skip_bad_files(s);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
     uint64_t bitmap[BATCH_WORDS];
     nay_filter_may_contain_hash_many(f, b->lo, b->hi, b->n, bitmap);
@@ -48,6 +52,7 @@ static void verify_absent(const options *o, nay_filter *f, verdict *v) {
     }
   }
   v->nabsent += stream_nkeys(s);
+  v->reading = exit_worse(v->reading, stream_status(s));
   stream_close(s);
 }
 
@@ -107,7 +112,7 @@ static void verify_json(const options *o, const char *path, const nay_filter *f,
   }
   json_real("fpr_now", v->judged.stats.fpr_now);
   promise_json(&v->judged);
-  json_bool("ok", v->nmissing == 0 && verify_keeps_promise(v));
+  json_bool("ok", v->nmissing == 0 && v->reading == EXIT_FOUND && verify_keeps_promise(v));
   json_end();
 }
 
@@ -143,7 +148,8 @@ static int verify_one(options *o, const char *path) {
   nay_filter_free(f);
   out_flush();
   int status = promise_tell(o, path, &v.judged, NULL, EXIT_FOUND);
-  return v.nmissing == 0 && verify_keeps_promise(&v) ? status : EXIT_NONE;
+  if (v.nmissing != 0 || !verify_keeps_promise(&v)) status = EXIT_NONE;
+  return exit_worse(status, v.reading);
 }
 
 static int verify_run(options *o) {

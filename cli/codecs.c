@@ -39,6 +39,11 @@ static inline codec_result codec_bad(codec_io *io, const char *why) {
   return CODEC_BAD;
 }
 
+static inline codec_result codec_refused(codec_io *io, const char *why) {
+  io->why = why;
+  return CODEC_REFUSED;
+}
+
 /* ---- gzip ---- */
 
 #ifdef NAY_HAVE_ZLIB
@@ -121,8 +126,9 @@ static codec_result xz_step(void *state, codec_io *io) {
     case LZMA_OK:
     case LZMA_BUF_ERROR: return CODEC_MORE;
     case LZMA_STREAM_END: return CODEC_END;
-    case LZMA_MEMLIMIT_ERROR: return codec_bad(io, "the xz data needs more than 256 MiB of memory");
-    case LZMA_MEM_ERROR: return codec_bad(io, "out of memory");
+    case LZMA_MEMLIMIT_ERROR:
+      return codec_refused(io, "the xz data needs more than 256 MiB of memory");
+    case LZMA_MEM_ERROR: return codec_refused(io, "out of memory");
     default: return codec_bad(io, "the xz data is damaged");
   }
 }
@@ -159,7 +165,7 @@ static codec_result bzip2_step(void *state, codec_io *io) {
   if (got != BZ_STREAM_END) return codec_bad(io, "the bzip2 data is damaged");
   BZ2_bzDecompressEnd(z); /* for the next stream of a concatenation */
   memset(z, 0, sizeof *z);
-  return BZ2_bzDecompressInit(z, 0, 0) == BZ_OK ? CODEC_END : codec_bad(io, "out of memory");
+  return BZ2_bzDecompressInit(z, 0, 0) == BZ_OK ? CODEC_END : codec_refused(io, "out of memory");
 }
 
 static void bzip2_close(void *state) {

@@ -13,7 +13,8 @@
 typedef enum codec_result {
   CODEC_MORE, /* needs more input, or more room for output */
   CODEC_END,  /* a member or frame is complete; another may follow */
-  CODEC_BAD
+  CODEC_BAD,  /* damaged */
+  CODEC_REFUSED
 } codec_result;
 
 /* Input and output of one step; the step moves the pointers. */
@@ -23,7 +24,7 @@ typedef struct codec_io {
   uint8_t *out;
   size_t out_len;
   bool last;       /* there is no input after this */
-  const char *why; /* for CODEC_BAD */
+  const char *why; /* for CODEC_BAD and CODEC_REFUSED */
 } codec_io;
 
 typedef struct codec {

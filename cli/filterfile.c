@@ -31,7 +31,7 @@ static int filter_fd(const char *path, char why[DIAG_TEXT]) {
   struct stat st;
   if (fd < 0) snprintf(why, DIAG_TEXT, "cannot be opened: %s", strerror(errno));
   if (fd < 0 || fstat(fd, &st) != 0 || !S_ISDIR(st.st_mode)) return fd;
-  snprintf(why, DIAG_TEXT, "is a folder");
+  snprintf(why, DIAG_TEXT, "is a directory");
   if (fd != STDIN_FILENO) close(fd);
   return -1;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,14 @@ struct source {
   bool between; /* packed: at the border of two members or frames */
 };
 
+void source_fail(source_failure *fail, int status, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(fail->text, sizeof fail->text, format, args);
+  va_end(args);
+  fail->status = status;
+}
+
 uint64_t source_position(const source *s) { return s->position; }
 
 /*
@@ -41,21 +50,21 @@ static bool source_wait(const source *s) {
   return false;
 }
 
-static ssize_t source_raw(source *s, void *dst, size_t cap, char fail[SOURCE_FAIL]) {
+static ssize_t source_raw(source *s, void *dst, size_t cap, source_failure *fail) {
   ssize_t n = -1;
   do {
     if (!source_wait(s)) return 0; /* asked to stop: as if the input ended here */
     n = read(s->fd, dst, cap);
   } while (n < 0 && errno == EINTR);
   if (n < 0) {
-    snprintf(fail, SOURCE_FAIL, "cannot read %s: %s", s->name, descriptor_error(s->fd, errno));
+    source_fail(fail, EXIT_TROUBLE, "cannot read %s: %s", s->name, descriptor_error(s->fd, errno));
   }
   if (n > 0) s->position += (uint64_t)n;
   return n;
 }
 
 /* More packed bytes into s->in; 0 at the end. */
-static ssize_t source_refill(source *s, char fail[SOURCE_FAIL]) {
+static ssize_t source_refill(source *s, source_failure *fail) {
   if (s->at < s->len) return 1;
   ssize_t n = source_raw(s, s->in, SOURCE_CAP, fail);
   s->at = 0;
@@ -64,7 +73,7 @@ static ssize_t source_refill(source *s, char fail[SOURCE_FAIL]) {
 }
 
 /* Reads until the first bytes tell what the file is. */
-static bool source_recognise(source *s, char fail[SOURCE_FAIL]) {
+static bool source_recognise(source *s, source_failure *fail) {
   for (bool more = true; more;) {
     ssize_t n = source_raw(s, s->in + s->len, SOURCE_CAP - s->len, fail);
     if (n < 0) return false;
@@ -75,38 +84,38 @@ static bool source_recognise(source *s, char fail[SOURCE_FAIL]) {
   return true;
 }
 
-static bool source_start_codec(source *s, char fail[SOURCE_FAIL]) {
+static bool source_start_codec(source *s, source_failure *fail) {
   const codec *c = s->codec;
   s->between = true;
   if (c->open != NULL) s->state = c->open();
   if (s->state != NULL) return true;
   if (c->open != NULL) {
-    snprintf(fail, SOURCE_FAIL, "cannot unpack %s: out of memory", s->name);
+    source_fail(fail, EXIT_TROUBLE, "cannot unpack %s: out of memory", s->name);
   } else {
-    snprintf(fail, SOURCE_FAIL,
-             "%s is compressed by %s, which this program cannot unpack: %s FILE | nay ..., or "
-             "--no-decompress to take its bytes as keys",
-             s->name, c->name, c->command);
+    source_fail(fail, EXIT_TROUBLE,
+                "%s is compressed by %s, which this program cannot unpack: %s FILE | nay ..., or "
+                "--no-decompress to take its bytes as keys",
+                s->name, c->name, c->command);
   }
   return false;
 }
 
-source *source_open(const char *path, bool decompress, char fail[SOURCE_FAIL]) {
+source *source_open(const char *path, bool decompress, source_failure *fail) {
   bool is_stdin = strcmp(path, "-") == 0;
   int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
   struct stat st;
   if (fd < 0) {
-    snprintf(fail, SOURCE_FAIL, "cannot open %s: %s", path, strerror(errno));
+    source_fail(fail, EXIT_TROUBLE, "cannot open %s: %s", path, strerror(errno));
     return NULL;
   }
   if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
-    snprintf(fail, SOURCE_FAIL, "%s is a folder", path);
+    source_fail(fail, EXIT_TROUBLE, "%s is a directory", path);
     if (!is_stdin) close(fd);
     return NULL;
   }
   source *s = calloc(1, sizeof *s);
   if (s == NULL) {
-    snprintf(fail, SOURCE_FAIL, "out of memory");
+    source_fail(fail, EXIT_TROUBLE, "out of memory");
     if (!is_stdin) close(fd);
     return NULL;
   }
@@ -129,13 +138,14 @@ void source_close(source *s) {
   free(s);
 }
 
-static ssize_t source_damaged(const source *s, const char *what, char fail[SOURCE_FAIL]) {
-  snprintf(fail, SOURCE_FAIL, "cannot unpack %s: %s", s->name, what);
+static ssize_t source_cannot_unpack(const source *s, int status, const char *what,
+                                    source_failure *fail) {
+  source_fail(fail, status, "cannot unpack %s: %s", s->name, what);
   return -1;
 }
 
 /* One loop for all codecs: at least one byte, or 0 at the end of the last member. */
-static ssize_t source_unpack(source *s, uint8_t *dst, size_t cap, char fail[SOURCE_FAIL]) {
+static ssize_t source_unpack(source *s, uint8_t *dst, size_t cap, source_failure *fail) {
   for (;;) {
     ssize_t more = source_refill(s, fail);
     if (more < 0) return -1;
@@ -148,17 +158,18 @@ static ssize_t source_unpack(source *s, uint8_t *dst, size_t cap, char fail[SOUR
     codec_result got = s->codec->step(s->state, &io);
     s->at = s->len - io.in_len;
     s->between = got == CODEC_END;
-    if (got == CODEC_BAD) return source_damaged(s, io.why, fail);
+    if (got == CODEC_BAD) return source_cannot_unpack(s, EXIT_DAMAGED, io.why, fail);
+    if (got == CODEC_REFUSED) return source_cannot_unpack(s, EXIT_TROUBLE, io.why, fail);
     if (io.out_len < cap) return (ssize_t)(cap - io.out_len);
     if (more == 0 && got == CODEC_MORE) {
       char why[64];
       snprintf(why, sizeof why, "the %s data ends too early", s->codec->name);
-      return source_damaged(s, why, fail);
+      return source_cannot_unpack(s, EXIT_DAMAGED, why, fail);
     }
   }
 }
 
-ssize_t source_read(source *s, void *dst, size_t cap, char fail[SOURCE_FAIL]) {
+ssize_t source_read(source *s, void *dst, size_t cap, source_failure *fail) {
   if (s->codec != NULL) return source_unpack(s, dst, cap, fail);
   if (s->at == s->len) return source_raw(s, dst, cap, fail);
   size_t n = s->len - s->at < cap ? s->len - s->at : cap; /* what recognising has read */

@@ -12,17 +12,25 @@
 
 typedef struct source source;
 
-#define SOURCE_FAIL 512
+/* Why a file could not be read, and the exit status that says so: 3 when its bytes are damaged. */
+typedef struct source_failure {
+  int status;
+  char text[512];
+} source_failure;
 
 /* source_open: "-" is standard input. NULL when it cannot, with the reason in `fail`. */
-source *source_open(const char *path, bool decompress, char fail[SOURCE_FAIL]);
+source *source_open(const char *path, bool decompress, source_failure *fail);
 
 /* source_read: bytes put into dst, 0 at the end, -1 with the reason in `fail`. */
-ssize_t source_read(source *s, void *dst, size_t cap, char fail[SOURCE_FAIL]);
+ssize_t source_read(source *s, void *dst, size_t cap, source_failure *fail);
 
 /* source_position: how many bytes of the file itself have been read, for progress. */
 uint64_t source_position(const source *s);
 
 void source_close(source *s);
+
+/* source_fail: fills *fail as printf does. */
+void source_fail(source_failure *fail, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif /* NAY_SOURCE_H */

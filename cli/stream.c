@@ -53,6 +53,8 @@ struct key_stream {
   pthread_cond_t changed;
   unsigned filled, used; /* counters: filled - used batches are ready or held */
   bool holding;          /* the consumer uses ring[used] */
+  bool skips_bad_files;  /* of the consumer, as the status of those skipped */
+  int status;
 };
 
 /* ---- memory of a batch ---- */
@@ -88,24 +90,29 @@ static void batch_free(key_batch *b) {
 
 /* ---- the producer ---- */
 
-static bool stream_fail(key_batch *b, const char *text) {
-  b->fail = strdup(text);
+static bool stream_fail(key_batch *b, const source_failure *why) {
+  b->fail = must_alloc(sizeof *b->fail);
+  *b->fail = *why;
   return false;
+}
+
+static void stream_close_source(key_stream *s) {
+  if (s->source != NULL) s->position += source_position(s->source);
+  source_close(s->source);
+  s->source = NULL;
 }
 
 /* The next file, or the end. */
 static bool stream_next_source(key_stream *s, key_batch *b) {
-  char fail[SOURCE_FAIL];
-  if (s->source != NULL) s->position += source_position(s->source);
-  source_close(s->source);
-  s->source = NULL;
+  source_failure fail;
+  stream_close_source(s);
   if (s->next_path == s->npaths || stop_requested()) {
     s->ended = true;
     return true;
   }
   s->name = s->paths[s->next_path++];
-  s->source = source_open(s->name, s->decompress, fail);
-  if (s->source == NULL) return stream_fail(b, fail);
+  s->source = source_open(s->name, s->decompress, &fail);
+  if (s->source == NULL) return stream_fail(b, &fail);
   s->last = false;
   s->reader.wants_header = s->wants_header;
   s->reader.nrecords = s->reader.ninner = 0;
@@ -152,22 +159,24 @@ static const char *stream_name(const key_stream *s) {
 }
 
 static bool stream_bad_record(key_stream *s, key_batch *b, const char *why) {
-  char text[SOURCE_FAIL], place[64];
-  snprintf(text, sizeof text, "%s: %s: %s", stream_name(s), key_reader_place(&s->reader, place),
-           why);
-  return stream_fail(b, text);
+  source_failure fail;
+  char place[64];
+  source_fail(&fail, EXIT_TROUBLE, "%s: %s: %s", stream_name(s),
+              key_reader_place(&s->reader, place), why);
+  return stream_fail(b, &fail);
 }
 
 /* UTF-16 has line ends inside its characters: its lines would be other keys than people see. */
 static bool stream_text_ok(key_stream *s, key_batch *b) {
   bool checks = s->decompress && s->reader.nrecords == 0;
   if (!checks || !key_reader_is_utf16(&s->reader, b->memory->bytes, b->memory->len)) return true;
-  char text[SOURCE_FAIL];
-  snprintf(text, sizeof text,
-           "%s is UTF-16: iconv -f UTF-16 -t UTF-8 FILE | nay ..., or --no-decompress to take its "
-           "bytes as keys",
-           stream_name(s));
-  return stream_fail(b, text);
+  source_failure fail;
+  source_fail(
+      &fail, EXIT_TROUBLE,
+      "%s is UTF-16: iconv -f UTF-16 -t UTF-8 FILE | nay ..., or --no-decompress to take its "
+      "bytes as keys",
+      stream_name(s));
+  return stream_fail(b, &fail);
 }
 
 static void batch_scratch(struct batch_memory *m) {
@@ -207,16 +216,16 @@ static bool stream_frame(key_stream *s, key_batch *b, size_t *used) {
 /* Reads once more into the batch; at the end of a source the last record gets its terminator. */
 static bool stream_read(key_stream *s, key_batch *b) {
   struct batch_memory *m = b->memory;
-  char fail[SOURCE_FAIL];
+  source_failure fail;
   if (m->len == m->cap) batch_grow(m);
   size_t room = m->cap - m->len;
-  ssize_t n = source_read(s->source, m->bytes + m->len, room, fail);
+  ssize_t n = source_read(s->source, m->bytes + m->len, room, &fail);
   if (n <= 0 && stop_requested()) { /* in the middle of a record: it is not one */
     m->len = s->carry_len = 0;
     s->ended = true;
     return true;
   }
-  if (n < 0) return stream_fail(b, fail);
+  if (n < 0) return stream_fail(b, &fail);
   m->len += (size_t)n;
   s->last = n == 0;
   b->idle = n >= 0 && (size_t)n < room;
@@ -239,12 +248,20 @@ static bool stream_take(key_stream *s, key_batch *b, size_t *searched) {
   return true;
 }
 
-/* Fills b with at least one key, unless the input has ended or failed. */
+/* A file that failed ends where it failed, without its unfinished record; the next one follows. */
+static void stream_abandon(key_stream *s) {
+  stream_close_source(s);
+  s->last = false;
+  s->carry_len = s->searched = 0;
+}
+
+/* Fills b with at least one key, unless the input has ended or a file failed. */
 static void stream_fill(key_stream *s, key_batch *b) {
   struct batch_memory *m = b->memory;
   b->n = 0;
   b->header = NULL;
   b->idle = false;
+  b->hashed = NAY_OK;
   m->len = s->carry_len;
   while (m->len > m->cap) batch_grow(m);
   if (m->len > 0) memcpy(m->bytes, s->carry, m->len);
@@ -265,11 +282,10 @@ static void stream_fill(key_stream *s, key_batch *b) {
     }
   }
   s->searched = searched;
+  if (!ok) stream_abandon(s);
   if (b->n > 0 && s->hash_with != NULL) { /* also the keys before a failure */
-    nay_status status = nay_filter_hash_many(s->hash_with, b->keys, b->lens, b->n, b->lo, b->hi);
-    if (status != NAY_OK && ok) ok = stream_fail(b, nay_status_text(status));
+    b->hashed = nay_filter_hash_many(s->hash_with, b->keys, b->lens, b->n, b->lo, b->hi);
   }
-  if (!ok) s->ended = true;
   b->position = s->position + (s->source != NULL ? source_position(s->source) : 0);
 }
 
@@ -391,12 +407,27 @@ key_stream *stream_open(const options *o, const char *const *paths, size_t n,
   return s;
 }
 
+void stream_skip_bad_files(key_stream *s) { s->skips_bad_files = true; }
+
+int stream_status(const key_stream *s) { return s->status; }
+
+/* After the keys before the failure: what was printed of them comes first. */
+static void stream_tell_failure(key_stream *s, key_batch *b) {
+  if (!s->skips_bad_files) die(b->fail->status, "%s", b->fail->text);
+  out_flush();
+  words_error("%s", b->fail->text);
+  s->status = exit_worse(s->status, b->fail->status);
+  free(b->fail);
+  b->fail = NULL;
+}
+
 key_batch *stream_next(key_stream *s) {
   for (;;) {
     key_batch *held = s->holding ? &s->ring[s->used % RING] : NULL;
-    if (held != NULL && held->fail != NULL) die(EXIT_TROUBLE, "%s", held->fail);
+    if (held != NULL && held->fail != NULL) stream_tell_failure(s, held);
     key_batch *b = s->threaded ? stream_wait(s) : stream_serve(s);
     if (b == NULL) break;
+    if (b->hashed != NAY_OK) die(EXIT_TROUBLE, "cannot hash: %s", nay_status_text(b->hashed));
     s->nkeys += b->n;
     progress_update(b->position, s->nkeys);
     if (b->n > 0 || b->header != NULL) return b;

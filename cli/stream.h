@@ -7,6 +7,7 @@
 #define NAY_STREAM_H
 
 #include "keys.h"
+#include "source.h"
 
 #define BATCH_KEYS 8192u /* the arrays of a batch stay in a second-level cache */
 #define BATCH_WORDS (BATCH_KEYS / 64)
@@ -22,9 +23,10 @@ typedef struct key_batch {
   bool plain;
   const uint8_t *header; /* the header of the first file, if it came in this batch */
   size_t header_len;
-  uint64_t position; /* bytes of input files read so far */
-  bool idle;         /* the input pauses after this batch: flush */
-  char *fail;        /* reading failed after these keys */
+  uint64_t position;    /* bytes of input files read so far */
+  bool idle;            /* the input pauses after this batch: flush */
+  source_failure *fail; /* reading failed after these keys */
+  nay_status hashed;
   struct batch_memory *memory;
 } key_batch;
 
@@ -37,8 +39,15 @@ typedef struct key_stream key_stream;
 key_stream *stream_open(const options *o, const char *const *paths, size_t n,
                         const nay_filter *hash_with);
 
-/* stream_next: the next batch, valid until the following call; NULL at the end. Dies on errors. */
+/* stream_next: the next batch, valid until the following call; NULL at the end. A file that cannot
+ * be read, is damaged or has a malformed record ends the program: what a filter is made of must be
+ * whole. */
 key_batch *stream_next(key_stream *s);
+
+/* stream_skip_bad_files: for commands that only answer. Such a file ends where it fails, with a
+ * message, and the next one follows. stream_status is then 2, or 3 for damage; else 0. */
+void stream_skip_bad_files(key_stream *s);
+int stream_status(const key_stream *s);
 
 uint64_t stream_nkeys(const key_stream *s); /* handed out so far */
 void stream_close(key_stream *s);

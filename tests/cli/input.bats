@@ -26,13 +26,13 @@ codecs="gzip zstd xz bzip2 lz4"
     size=$(wc -c < packed)
     for cut in 12 200 $((size / 2)) $((size - 1)); do
       head -c $cut packed > short
-      run -2 nay check -c plain.nay short
+      run -3 nay check -c plain.nay short
       [[ $output == *"cannot unpack short: "* ]]
     done
     for at in $((size / 4)) $((size * 3 / 4)); do
       cp packed bad
       flip bad $at
-      run -2 nay check -c plain.nay bad
+      run -3 nay check -c plain.nay bad
       [[ $output == *"cannot unpack bad: "* ]]
     done
     : | pack $codec > none
@@ -144,4 +144,91 @@ codecs="gzip zstd xz bzip2 lz4"
   nay verify g.nay <&-
   run -2 bash -c 'nay check f.nay keys >&-'
   [[ $output == *"cannot write to standard output"* ]]
+}
+
+# Each bad file alone, between two good ones.
+bad_files() { # makes them, prints: name code
+  printf '61\nzz\n' > malformed
+  seq -f %04.0f 1000 | gzip > whole.gz
+  head -c 100 whole.gz > damaged.gz
+  mkdir -p directory
+  printf 'missing 2\ndirectory 2\ndamaged.gz 3\nmalformed 2\n'
+}
+
+@test "a key file that cannot be read: the others are answered, it is named, the status is 2 or 3" {
+  printf '61\n62\n' > a
+  printf '63\n61\n' > b
+  printf '61\n62\n63\n' > all
+  nay build -q --key=hex -n 2000 -p 1e-9 -o f.nay all
+  printf 'a\nb\nc\n' | nay sst build -q -o t.ldb
+  while read -r name code; do
+    for threads in 1 2; do
+      t="-T $threads --key=hex"
+      run -$code --separate-stderr nay check $t f.nay a $name b
+      [[ $output == $'61\n62\n'*$'63\n61' ]]
+      [[ $stderr == *"$name"* ]]
+      run -$code --separate-stderr nay check $t -c f.nay $name a b
+      run -$code --separate-stderr nay uniq $t a $name b
+      [[ $output == $'61\n62\n'*63 ]]
+      [[ $stderr == *"$name"* ]]
+      run -$code --separate-stderr nay uniq $t -c a b $name
+      run -$code --separate-stderr nay diff $t -n 10 a $name
+      run -$code --separate-stderr nay common $t -n 10 a $name
+      run -$code --separate-stderr nay verify $t --keys a --keys $name --keys b f.nay
+      [[ $output == *" keys, "* ]]
+      run -$code --separate-stderr nay verify $t --json --absent $name f.nay
+      jq -e '.ok == false' <<< "$output"
+      run -$code --separate-stderr nay sst get --no-values $t --keys a --keys $name --keys b t.ldb
+      [[ $output == a$'\n'b$'\n'*c$'\n'a ]]
+    done
+  done < <(bad_files)
+  # damage is the worse one; every bad file is named
+  run -3 --separate-stderr nay check --key=hex f.nay missing damaged.gz directory a
+  [[ $stderr == *missing*damaged.gz*directory* ]]
+  # as grep: with -q a hit decides
+  nay check -q f.nay --key=hex missing a 2> /dev/null
+  run -2 nay check -q f.nay --key=hex missing
+}
+
+@test "a filter is not written when one of its key files cannot be read" {
+  printf '61\n62\n' > a
+  nay build -q --key=hex -t cuckoo -n 100 -p 1% -o f.nay a
+  cp f.nay before.nay
+  while read -r name code; do
+    for threads in 1 2; do
+      t="-q -T $threads --key=hex"
+      for n in "" "-n 10" "-t fuse"; do
+        run -$code nay build $t $n -o new.nay a $name a
+        [[ $output == *"$name"* ]]
+      done
+      run -$code nay add $t f.nay a $name a
+      run -$code nay remove $t f.nay a $name
+      run -$code nay convert $t --to leveldb --keys a --keys $name f.nay -o new.nay
+      run -$code nay diff $t $name a # its lines would not be sure
+      [[ $output != 6* ]]
+      run -$code nay common $t $name a
+      run -$code nay sst build $t --sort -o new.nay a $name
+      [ ! -e new.nay ]
+      cmp f.nay before.nay
+    done
+  done < <(bad_files)
+}
+
+@test "uniq --state keeps what it printed before a malformed record or a bad file" {
+  while read -r name code; do
+    for threads in 1 2; do
+      rm -f state
+      printf '62\n63\n' > a
+      run -$code --separate-stderr nay uniq -T $threads --key=hex --state state a $name
+      printed=$output
+      printf '64\n' >> a
+      run -0 nay uniq -T $threads --key=hex --state state a
+      [ "$output" = 64 ]
+      [[ $printed == 62$'\n'63* ]]
+    done
+  done < <(bad_files)
+  rm -f state
+  run -2 --separate-stderr nay uniq --key=hex --state state malformed
+  [ "$output" = 61 ]
+  [ -z "$(echo 61 | nay uniq --key=hex --state state)" ]
 }

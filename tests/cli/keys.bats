@@ -139,17 +139,17 @@ PY
   { head -n 20000 keys | gzip; tail -n +20001 keys | gzip; } > keys.gz
   nay build -q -n 50k -p 1% keys.gz | cmp - plain.nay
   nay build -q -n 50k -p 1% < keys.gz | cmp - plain.nay
-  run -2 nay check plain.nay <(head -c 5000 keys.gz)
+  run -3 nay check plain.nay <(head -c 5000 keys.gz)
   [[ $output == *"ends too early"* ]]
   cp keys.gz bad.gz
   flip bad.gz 3000
-  run -2 nay check -c plain.nay bad.gz
+  run -3 nay check -c plain.nay bad.gz
   [[ $output == *"cannot unpack bad.gz: "* ]]
   nay --version --json | jq -e '.codecs | contains("zstd")' || skip "built without zstd"
   command -v zstd > /dev/null || skip "no zstd program"
   { head -n 20000 keys | zstd -q; tail -n +20001 keys | zstd -q; } > keys.zst
   nay build -q -n 50k -p 1% keys.zst | cmp - plain.nay
-  run -2 nay check plain.nay <(head -c 5000 keys.zst)
+  run -3 nay check plain.nay <(head -c 5000 keys.zst)
 }
 
 @test "--no-decompress takes them as they are" {
