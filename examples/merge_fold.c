@@ -2,9 +2,9 @@
  * merge_fold.c - filters of two shards, of different size, become one; then it shrinks to fit.
  *
  *   $ merge_fold
- *   shard a: 496128 bytes, about 19999 keys, rate now 0.0000 %
- *   merged:  248064 bytes, about 29985 keys, rate now 0.0002 %
- *   folded:   41344 bytes, about 29958 keys, rate now 0.6442 %
+ *   shard a: 497664 bytes, about 19999 keys, rate now 0.0000 %
+ *   merged:  248832 bytes, about 29984 keys, rate now 0.0002 %
+ *   folded:   41472 bytes, about 29965 keys, rate now 0.6379 %
  */
 #include <nay.h>
 #include <stdio.h>

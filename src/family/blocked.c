@@ -13,7 +13,7 @@
  * 8 %, at 10^-6 34 %. The exact rate (math/fpr.c) mixes over the number of keys in a block.
  *
  * Fold by f: block i of nblocks is block i/f of nblocks/f, so or-ing f neighbours gives exactly the
- * filter built at that size. Sizes are chosen with many divisors (math/plan.c).
+ * filter built at that size. Twice the keys get exactly twice the blocks (math/plan.c).
  *
  * Payload: the blocks. Putze, Sanders, Singler: Cache-, hash- and space-efficient Bloom filters,
  * WEA 2007; the in-line pattern is that of RocksDB's FastLocalBloom.
@@ -33,24 +33,21 @@ nay_status nay__blocked_plan(const nay_params *p, nay_diag *diag, nay_shape *sha
   uint64_t nblocks = 0;
   switch (by) {
     case NAY_BY_FPR:
-      nblocks = nay__blocked_blocks(p->nkeys, p->fpr, p->k);
+      nblocks = nay__blocked_size(p->nkeys, p->fpr, p->k);
       if (nblocks == 0) {
         return nay__fail(diag, NAY_EINVAL, "fpr is too low for blocks of 512 bits: take bloom", 0);
       }
-      nblocks = nay__round_up(nblocks, nay__fold_step(nblocks, p->fold));
       break;
-    case NAY_BY_BITS_PER_KEY: {
-      uint64_t nbits = (uint64_t)((double)p->nkeys * p->bits_per_key + 0.5);
-      nblocks = nay__max_u64(1, nay__ceil_div(nbits, NAY_BLOCK_BITS));
-      nblocks = nay__round_up(nblocks, nay__fold_step(nblocks, p->fold));
+    case NAY_BY_BITS_PER_KEY:
+      nblocks = nay__grid_up((double)p->nkeys * p->bits_per_key / NAY_BLOCK_BITS);
       break;
-    }
     case NAY_BY_NBYTES:
       nblocks = p->nbytes / NAY_BLOCK_BYTES;
       if (nblocks == 0) {
         return nay__fail(diag, NAY_EINVAL, "nbytes is below one block of 64 bytes: take bloom", 0);
       }
-      nblocks -= nblocks % nay__fold_step(nblocks, p->fold);
+      nblocks = nay__grid_down(nblocks);
+      if (p->fold > 1) nblocks -= nblocks % p->fold;
       break;
     case NAY_BY_NBITS:
       if (p->nbits % NAY_BLOCK_BITS != 0) {
@@ -59,6 +56,8 @@ nay_status nay__blocked_plan(const nay_params *p, nay_diag *diag, nay_shape *sha
       nblocks = p->nbits / NAY_BLOCK_BITS;
       break;
   }
+  bool up = by == NAY_BY_FPR || by == NAY_BY_BITS_PER_KEY;
+  if (p->fold > 1 && up) nblocks = nay__round_up(nblocks, p->fold);
   if (p->fold > 1 && (nblocks == 0 || nblocks % p->fold != 0)) {
     return nay__fail(diag, NAY_EINVAL, "fold does not divide the number of blocks", 0);
   }

@@ -29,7 +29,7 @@ static nay_status bloom_plan(const nay_params *p, nay_diag *diag, nay_shape *sha
   NAY_TRY(nay__params_check(p, diag, &by));
   uint64_t nbits = 0;
   switch (by) {
-    case NAY_BY_FPR: nbits = nay__bloom_bits(p->nkeys, p->fpr, p->k); break;
+    case NAY_BY_FPR: nbits = nay__bloom_size(p->nkeys, p->fpr, p->k); break;
     case NAY_BY_BITS_PER_KEY: nbits = (uint64_t)((double)p->nkeys * p->bits_per_key + 0.5); break;
     case NAY_BY_NBYTES:
       nbits = p->nbytes / 8 * 64; /* the payload is whole words: what is left over cannot be used */
@@ -39,10 +39,6 @@ static nay_status bloom_plan(const nay_params *p, nay_diag *diag, nay_shape *sha
   }
   if (nbits == 0 && by == NAY_BY_FPR) {
     return nay__fail(diag, NAY_EINVAL, "fpr and nkeys need more than 2^60 bits", 0);
-  }
-  if (by == NAY_BY_FPR) {
-    uint64_t words = nay__ceil_div(nbits, 64); /* whole words: that memory is taken anyway */
-    nbits = 64 * nay__round_up(words, nay__fold_step(words, 0));
   }
   if (p->fold > 1) {
     if (by == NAY_BY_FPR || by == NAY_BY_BITS_PER_KEY) nbits = nay__round_up(nbits, p->fold);

@@ -275,7 +275,8 @@ static bool counting_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *
 static uint64_t counting_fit(const nay_params *p, uint64_t budget) {
   uint64_t nblocks = budget / (2 * NAY_BLOCK_BYTES), nbits, nbytes;
   for (; nblocks > 0; nblocks -= nblocks / 128 + 1) {
-    nay_shape shape = {nblocks - nblocks % nay__fold_step(nblocks, p->fold), p->k, 0};
+    nay_shape shape = {nay__grid_down(nblocks), p->k, 0};
+    if (p->fold > 1) shape.nunits -= shape.nunits % p->fold;
     if (shape.nunits == 0) return 0;
     if (shape.k == 0) shape.k = 1; /* the length does not depend on it */
     if (counting_payload(&shape, &nbits, &nbytes) && nbytes <= budget) return shape.nunits;

@@ -63,12 +63,16 @@ double nay__fpr_bloom(uint64_t m, uint32_t k, uint64_t n) {
 }
 
 double nay__fpr_bloom_fast(uint64_t m, uint32_t k, uint64_t n) {
-  if (n == 0) return 0;
+  return nay__fpr_bloom_scaled((double)m, k, (double)n);
+}
+
+double nay__fpr_bloom_scaled(double m, uint32_t k, double n) {
+  if (n <= 0) return 0;
   if (m <= 2) return 1;
-  double balls = (double)n * k;
-  double q1 = nay__exp(balls * nay__ln1p(-1.0 / (double)m));
-  double q2 = nay__exp(balls * nay__ln1p(-2.0 / (double)m));
-  return fpr_moments((double)m, k, q1, q2);
+  double balls = n * k;
+  double q1 = nay__exp(balls * nay__ln1p(-1.0 / m));
+  double q2 = nay__exp(balls * nay__ln1p(-2.0 / m));
+  return fpr_moments(m, k, q1, q2);
 }
 
 /*

@@ -18,6 +18,9 @@ double nay__fpr_bloom(uint64_t m, uint32_t k, uint64_t n);
 /* nay__fpr_bloom_fast: the same from mean and variance alone, for searches over sizes. */
 double nay__fpr_bloom_fast(uint64_t m, uint32_t k, uint64_t n);
 
+/* nay__fpr_bloom_scaled: the same for m bits and n keys that are fractions of larger numbers. */
+double nay__fpr_bloom_scaled(double m, uint32_t k, double n);
+
 /* nay__fpr_blocked: n keys over nblocks blocks of 512 bits, k probes within one block. */
 double nay__fpr_blocked(uint64_t nblocks, uint32_t k, uint64_t n);
 

@@ -5,6 +5,15 @@
  * textbook value (bits per key times ln 2) to the best, then down while the loss stays within 1 %:
  * a probe less is a probe faster. Sizes for a rate are found by bisection on the exact rate, which
  * falls as the size grows.
+ *
+ * Filters of different sizes merge by folding both to their greatest common size. So sizes of 128
+ * units (blocks of 512 bits, words of 64) and more are m * 2^e with 128 <= m < 256, and a plan for
+ * twice the keys is exactly twice as large, with the same k. That a size on this grid is found for
+ * n keys and its double for 2n takes more than rounding: the exact rate depends a little on the
+ * size itself, and near a step n and 2n would fall on different sides of it. The rates that choose
+ * are therefore those of one octave, to which both are scaled: for blocks a very large one, where
+ * the keys of a block are Poisson and the rate is highest; for a classic array the smallest, where
+ * its variance is highest. The exact rate of the size that is chosen is never above them.
  */
 #include "math/plan.h"
 
@@ -12,7 +21,10 @@
 #include "math/fpr.h"
 
 #define PLAN_BLOCK_BITS 512
+#define PLAN_WORD_BITS 64
 #define PLAN_K_SLACK 1.01
+#define PLAN_GRID 128u /* sizes below are exact: the step is one unit */
+#define PLAN_MANY_BLOCKS ((uint64_t)1 << 40)
 
 typedef double (*plan_rate)(uint64_t size, uint32_t k, uint64_t n);
 
@@ -95,14 +107,30 @@ static uint32_t plan_best_k(plan_rate rate, uint64_t size, uint64_t n, double bi
   return k;
 }
 
+/* The rate of the smallest array of 128 words or more that has as many bits for each key. */
+static double plan_bloom_rate(uint64_t m, uint32_t k, uint64_t n) {
+  const double least = PLAN_GRID * PLAN_WORD_BITS;
+  double bits = (double)m, keys = (double)n;
+  for (; bits >= 2 * least; bits *= 0.5) keys *= 0.5;
+  return nay__fpr_bloom_scaled(bits, k, keys);
+}
+
+/* The rate of 2^40 blocks or more that have as many keys each. */
+static double plan_blocked_rate(uint64_t nblocks, uint32_t k, uint64_t n) {
+  if (nblocks < PLAN_GRID) return nay__fpr_blocked(nblocks, k, n);
+  if (n / nblocks >= 65536) return 1; /* no bit of a block stays clear */
+  for (; nblocks < PLAN_MANY_BLOCKS; nblocks *= 2) n *= 2;
+  return nay__fpr_blocked(nblocks, k, n);
+}
+
 uint32_t nay__bloom_k(uint64_t m, uint64_t n) {
   if (n == 0) return 1;
-  return plan_best_k(nay__fpr_bloom_fast, m, n, (double)m / (double)n);
+  return plan_best_k(plan_bloom_rate, m, n, (double)m / (double)n);
 }
 
 uint32_t nay__blocked_k(uint64_t nblocks, uint64_t n) {
   if (n == 0) return 1;
-  return plan_best_k(nay__fpr_blocked, nblocks, n, (double)nblocks * PLAN_BLOCK_BITS / (double)n);
+  return plan_best_k(plan_blocked_rate, nblocks, n, (double)nblocks * PLAN_BLOCK_BITS / (double)n);
 }
 
 /* The least size in (low, high] at which the rate is at or below fpr; high is known to be enough.
@@ -149,32 +177,104 @@ uint64_t nay__bloom_bits(uint64_t n, double fpr, uint32_t k) {
   return m;
 }
 
+static double plan_most_blocks(uint64_t n) {
+  const double all = (double)(NAY_MAX_NBITS / PLAN_BLOCK_BITS);
+  double most = (double)n * (NAY_MAX_BITS_PER_KEY / PLAN_BLOCK_BITS);
+  return most < all ? most : all;
+}
+
 uint64_t nay__blocked_blocks(uint64_t n, double fpr, uint32_t k) {
   double start = plan_textbook_bits(n, fpr) / PLAN_BLOCK_BITS;
-  double most = (double)n * (NAY_MAX_BITS_PER_KEY / PLAN_BLOCK_BITS);
-  if (most > (double)(NAY_MAX_NBITS / PLAN_BLOCK_BITS)) {
-    most = (double)(NAY_MAX_NBITS / PLAN_BLOCK_BITS);
-  }
+  double most = plan_most_blocks(n);
   if (start > most) return 0;
   return plan_search(nay__fpr_blocked, nay__blocked_k, (uint64_t)start, (uint64_t)most + 1, n, fpr,
                      k);
 }
 
-/*
- * Steps of 60 * 2^j have the divisors 1 2 3 4 5 6 8 10 12 15 16 ...; 256 steps make a size, so that
- * rounding up costs 0.4 % at most. Because the step doubles with the size, from 15360 units on a
- * plan for twice the keys is exactly twice as large (1452 of 1454 that were tried: the search may
- * stop on either side of a step), and the two can be merged by folding.
- */
-uint64_t nay__fold_step(uint64_t size, uint64_t fold) {
-  static const uint64_t small[] = {2, 4, 12, 60};
-  uint64_t step = 1;
-  for (unsigned i = 0; i < 4; i++) {
-    if (small[i] <= size / 256) step = small[i];
+/* ---- sizes that fold ---- */
+
+uint64_t nay__grid_up(double units) {
+  uint64_t scale = 1;
+  for (; units > 2 * PLAN_GRID; units *= 0.5) scale *= 2; /* exact: a power of two */
+  uint64_t m = (uint64_t)units;
+  return ((double)m < units || m == 0 ? m + 1 : m) * scale;
+}
+
+uint64_t nay__grid_down(uint64_t units) {
+  unsigned shift = 0;
+  while (units >> shift >= 2 * PLAN_GRID) shift++;
+  return units >> shift << shift;
+}
+
+/* The sizes of the grid from 128 units on, in order. */
+static uint64_t plan_grid_at(unsigned i) {
+  return (uint64_t)(PLAN_GRID + i % PLAN_GRID) << i / PLAN_GRID;
+}
+
+/* The last of them that is not above x; 0 when all are. */
+static unsigned plan_grid_index(double x) {
+  unsigned octave = 0;
+  for (; x >= 2 * PLAN_GRID; x *= 0.5) octave++;
+  return octave * PLAN_GRID + (x > PLAN_GRID ? (unsigned)x - PLAN_GRID : 0);
+}
+
+/* What a search over the grid is for: n keys at fpr, with k probes or the best number of them. */
+typedef struct plan_goal {
+  plan_rate rate;
+  uint32_t (*best_k)(uint64_t, uint64_t);
+  uint64_t unit; /* what rate counts in a unit of the grid */
+  uint64_t n;
+  double fpr;
+  uint32_t k;
+} plan_goal;
+
+static bool plan_reaches(const plan_goal *goal, unsigned i) {
+  uint64_t size = plan_grid_at(i) * goal->unit;
+  return goal->rate(size, goal->k != 0 ? goal->k : goal->best_k(size, goal->n), goal->n) <=
+         goal->fpr;
+}
+
+/* The least size of the grid, from `start` units to `most`, that keeps the rate; 0: none does. */
+static uint64_t plan_grid_search(const plan_goal *goal, double start, double most) {
+  unsigned low = plan_grid_index(start), last = plan_grid_index(most), high = low, step = 1;
+  if (low > last) return 0;
+  if (plan_reaches(goal, low)) return plan_grid_at(low);
+  do { /* doubles the distance, always from `start`: n and 2n are searched alike */
+    if (high == last) return 0;
+    low = high;
+    high = last - high > step ? high + step : last;
+    step *= 2;
+  } while (!plan_reaches(goal, high));
+  while (high - low > 1) {
+    unsigned middle = low + (high - low) / 2;
+    if (plan_reaches(goal, middle)) {
+      high = middle;
+    } else {
+      low = middle;
+    }
   }
-  if (step == 60) {
-    while (step * 2 <= size / 256) step *= 2;
+  return plan_grid_at(high);
+}
+
+uint64_t nay__bloom_size(uint64_t n, double fpr, uint32_t k) {
+  double start = plan_textbook_bits(n, fpr) / PLAN_WORD_BITS;
+  if (start > (double)(NAY_MAX_NBITS / PLAN_WORD_BITS)) return 0;
+  if (start < 2 * PLAN_GRID) {
+    uint64_t words = nay__ceil_div(nay__bloom_bits(n, fpr, k), PLAN_WORD_BITS);
+    if (words < PLAN_GRID) return words * PLAN_WORD_BITS;
   }
-  if (fold <= 1 || step % fold == 0) return step;
-  return fold;
+  plan_goal goal = {plan_bloom_rate, nay__bloom_k, PLAN_WORD_BITS, n, fpr, k};
+  return plan_grid_search(&goal, start, (double)(NAY_MAX_NBITS / PLAN_WORD_BITS)) * PLAN_WORD_BITS;
+}
+
+uint64_t nay__blocked_size(uint64_t n, double fpr, uint32_t k) {
+  double start = plan_textbook_bits(n, fpr) / PLAN_BLOCK_BITS;
+  double most = plan_most_blocks(n);
+  if (start > most) return 0;
+  if (start < 2 * PLAN_GRID) {
+    uint64_t nblocks = nay__blocked_blocks(n, fpr, k);
+    if (nblocks < PLAN_GRID) return nblocks;
+  }
+  plan_goal goal = {plan_blocked_rate, nay__blocked_k, 1, n, fpr, k};
+  return plan_grid_search(&goal, start, most);
 }

@@ -39,9 +39,15 @@ uint32_t nay__blocked_k(uint64_t nblocks, uint64_t n);
 uint64_t nay__blocked_blocks(uint64_t n, double fpr, uint32_t k);
 
 /*
- * nay__fold_step: a size that is a multiple of this has many small divisors, so that it can be
- * folded, and rounding to it costs at most 0.4 %. When fold is above 1 it divides the step.
+ * nay__bloom_size, nay__blocked_size: the same, in bits and in blocks, of sizes that fold: above
+ * 128 words or blocks m * 2^e with 128 <= m < 256, at most 1/128 above the least, and exactly twice
+ * as large for twice the keys.
  */
-uint64_t nay__fold_step(uint64_t size, uint64_t fold);
+uint64_t nay__bloom_size(uint64_t n, double fpr, uint32_t k);
+uint64_t nay__blocked_size(uint64_t n, double fpr, uint32_t k);
+
+/* nay__grid_up, nay__grid_down: such a size at or above, at or below a number of units. */
+uint64_t nay__grid_up(double units);
+uint64_t nay__grid_down(uint64_t units);
 
 #endif /* NAY_PLAN_H */

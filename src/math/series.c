@@ -42,9 +42,8 @@ static uint64_t series_with_room(uint64_t nkeys) {
 bool nay__series_level(uint64_t nkeys, double fpr, unsigned i, nay_level *level) {
   if (nkeys == 0 || nkeys > NAY_MAX_NKEYS) return false;
   uint64_t n = series_with_room(nkeys);
-  uint64_t nblocks = nay__blocked_blocks(n, fpr * nay__series_share(i), 0);
+  uint64_t nblocks = nay__blocked_size(n, fpr * nay__series_share(i), 0);
   if (nblocks == 0) return false;
-  nblocks = nay__round_up(nblocks, nay__fold_step(nblocks, 0));
   uint32_t k = nay__blocked_k(nblocks, n);
   *level = (nay_level){nkeys, nblocks, series_full(nblocks, k, n), k};
   return true;
