@@ -242,7 +242,7 @@ typedef struct nay_params {
   uint64_t max_nbytes;  /* scalable, cuckoo: the payload never grows beyond this; 0: no limit */
   /* builds from many keys: static families, bloom, blocked, counting */
   uint32_t threads;      /* threads that build, at most 256; 0: only the caller's */
-  const char *spill_dir; /* NAY_LOW_MEMORY in a builder: folder of its file; NULL: /tmp */
+  const char *spill_dir; /* NAY_LOW_MEMORY in a builder: directory of its file; NULL: /tmp */
 } nay_params;
 
 /* nay_plan: what a filter will be. Computed, not measured; `fpr` is exact for the family. */

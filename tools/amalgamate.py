@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the library as two files, nay.c and nay.h: drop them into a project and compile.
 
-    tools/amalgamate.py [folder]        default: dist
+    tools/amalgamate.py [directory]        default: dist
 
 nay.h holds all public headers. nay.c holds the sources in the order of CMakeLists.txt, which is
 that of the layers; each private header stands where it is first needed. A macro that a .c file
@@ -113,10 +113,10 @@ def make_source():
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "dist")
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "nay.h").write_text(make_header())
-    (folder / "nay.c").write_text(make_source())
+    directory = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "dist")
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "nay.h").write_text(make_header())
+    (directory / "nay.c").write_text(make_source())
 
 
 if __name__ == "__main__":

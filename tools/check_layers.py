@@ -44,8 +44,8 @@ def main():
     faults = []
     for path in sorted((ROOT / "src").rglob("*.[ch]")):
         faults += [(path, fault) for fault in library_faults(path)]
-    for folder in ("cli", "plugins", "wasm", "examples", "bench"):
-        for path in sorted((ROOT / folder).rglob("*.[ch]")):
+    for directory in ("cli", "plugins", "wasm", "examples", "bench"):
+        for path in sorted((ROOT / directory).rglob("*.[ch]")):
             faults += [(path, fault) for fault in user_faults(path)]
     names = {}
     for path in sorted((ROOT / "src").rglob("*.c")):

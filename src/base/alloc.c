@@ -24,7 +24,7 @@ nay_allocator nay__allocator_or_default(const nay_allocator *a) {
   return (nay_allocator){alloc_default, nay__free_default, NULL};
 }
 
-static nay_memory alloc_place(void *raw, size_t raw_size) {
+static nay_memory alloc_align(void *raw, size_t raw_size) {
   size_t skip = (size_t)(-(uintptr_t)raw & (NAY_CACHE_LINE - 1));
   return (nay_memory){(uint8_t *)raw + skip, raw, raw_size};
 }
@@ -33,7 +33,7 @@ nay_status nay__memory_raw(const nay_allocator *a, size_t size, nay_memory *memo
   if (size > SIZE_MAX - NAY_CACHE_LINE) return NAY_ENOMEM;
   void *raw = nay__alloc(a, size + NAY_CACHE_LINE);
   if (raw == NULL) return NAY_ENOMEM;
-  *memory = alloc_place(raw, size + NAY_CACHE_LINE);
+  *memory = alloc_align(raw, size + NAY_CACHE_LINE);
   return NAY_OK;
 }
 
@@ -43,11 +43,11 @@ nay_status nay__memory_from(const nay_allocator *a, size_t size, bool zeroed, na
     if (!zeroed) memset(memory->raw, 0, memory->raw_size);
     return NAY_OK;
   }
-  /* calloc hands out fresh pages that the kernel has zeroed: a big filter is not written twice */
+  /* calloc returns fresh pages that the kernel has zeroed: no second write of a large filter */
   if (size > SIZE_MAX - NAY_CACHE_LINE) return NAY_ENOMEM;
   void *raw = calloc(1, size + NAY_CACHE_LINE);
   if (raw == NULL) return NAY_ENOMEM;
-  *memory = alloc_place(raw, size + NAY_CACHE_LINE);
+  *memory = alloc_align(raw, size + NAY_CACHE_LINE);
   return NAY_OK;
 }
 
@@ -57,12 +57,12 @@ nay_status nay__memory_new(const nay_allocator *a, size_t size, nay_memory *memo
   return nay__memory_from(a, size, false, memory);
 }
 
-/* The new place may be aligned otherwise; then the bytes shift within their block. */
+/* The new block may have another alignment; then the bytes shift within it. */
 bool nay__memory_move(nay_memory *memory, nay_mover move, void *ctx) {
   size_t skip = (size_t)(memory->at - (uint8_t *)memory->raw);
   void *raw = move(ctx, memory->raw);
   if (raw == NULL) return false;
-  *memory = alloc_place(raw, memory->raw_size);
+  *memory = alloc_align(raw, memory->raw_size);
   uint8_t *was_at = (uint8_t *)raw + skip;
   if (memory->at != was_at) memmove(memory->at, was_at, memory->raw_size - NAY_CACHE_LINE);
   return true;

@@ -1,4 +1,4 @@
-/* alloc.h - memory from the object's own allocator, aligned to a cache line where it matters. */
+/* alloc.h - memory from the allocator of an object, aligned to a cache line where it matters. */
 #ifndef NAY_ALLOC_H
 #define NAY_ALLOC_H
 
@@ -9,10 +9,10 @@
 /* nay__allocator_or_default: a copy of *a, or malloc and free when a is NULL. */
 nay_allocator nay__allocator_or_default(const nay_allocator *a);
 
-/* nay__calloc_default: zeroed memory from libc; fresh pages of the kernel are not written again. */
+/* nay__calloc_default: zeroed memory from libc, which does not write fresh pages of the kernel. */
 void *nay__calloc_default(void *ctx, size_t size);
 void nay__free_default(void *ctx, void *ptr, size_t size);
-/* nay__allocator_is_default: whether memory of it is malloc's, and ours to advise. */
+/* nay__allocator_is_default: whether it is malloc, so that the library may call madvise. */
 bool nay__allocator_is_default(const nay_allocator *a);
 
 static inline void *nay__alloc(const nay_allocator *a, size_t size) {
@@ -24,8 +24,8 @@ static inline void nay__free(const nay_allocator *a, void *ptr, size_t size) {
 }
 
 /*
- * nay_memory: a zeroed, cache-line aligned region. `at` is what to use; the other two are what the
- * allocator gave, which has its own idea of alignment.
+ * nay_memory: a zeroed region, aligned to a cache line. Use `at`; the other two are the block that
+ * the allocator returned, at an alignment of its choice.
  */
 typedef struct nay_memory {
   uint8_t *at;
@@ -36,13 +36,13 @@ typedef struct nay_memory {
 /* nay__memory_new: size 0 is fine. NAY_ENOMEM leaves *memory alone. */
 nay_status nay__memory_new(const nay_allocator *a, size_t size, nay_memory *memory);
 
-/* nay__memory_from: the same; `zeroed` tells that memory of the allocator is zero when it comes. */
+/* nay__memory_from: the same; zeroed: the allocator returns zeroed memory. */
 nay_status nay__memory_from(const nay_allocator *a, size_t size, bool zeroed, nay_memory *memory);
 
-/* nay__memory_raw: the same, with whatever the allocator's memory has in it. */
+/* nay__memory_raw: the same, not zeroed. */
 nay_status nay__memory_raw(const nay_allocator *a, size_t size, nay_memory *memory);
 
-/* nay__memory_move: offers the region to a nay_mover; false when it stays where it is. */
+/* nay__memory_move: offers the region to a nay_mover; false: it has not moved. */
 bool nay__memory_move(nay_memory *memory, nay_mover move, void *ctx);
 void nay__memory_free(const nay_allocator *a, nay_memory *memory);
 

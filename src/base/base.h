@@ -1,6 +1,6 @@
 /*
- * base.h - what every other folder may use of the C library, and the smallest helpers.
- * Only src/base and src/os include libc headers: porting to a place without libc is porting these.
+ * base.h - what every other directory may use of the C library, and the smallest helpers. Only
+ * src/base and src/os include libc headers: a port to a platform without libc ports these two.
  */
 #ifndef NAY_BASE_H
 #define NAY_BASE_H
@@ -28,7 +28,7 @@ static inline nay_status nay__fail(nay_diag *diag, nay_status status, const char
   return status;
 }
 
-/* nay__mul_ok: *product = a * b, false on overflow. For every size that feeds an allocation. */
+/* nay__mul_ok: *product = a * b, false on overflow. For every size of an allocation. */
 static inline bool nay__mul_ok(size_t a, size_t b, size_t *product) {
   if (b != 0 && a > SIZE_MAX / b) return false;
   *product = a * b;
@@ -37,7 +37,7 @@ static inline bool nay__mul_ok(size_t a, size_t b, size_t *product) {
 
 /* nay__size_ok: a 64-bit count of bytes as size_t, false where size_t is too narrow. */
 static inline bool nay__size_ok(uint64_t nbytes, size_t *size) {
-  if (nbytes > SIZE_MAX / 2) return false; /* half: room to round up without a second check */
+  if (nbytes > SIZE_MAX / 2) return false; /* half: rounding up needs no second check */
   *size = (size_t)nbytes;
   return true;
 }
@@ -47,7 +47,7 @@ static inline uint64_t nay__max_u64(uint64_t a, uint64_t b) { return a > b ? a :
 
 static inline uint64_t nay__ceil_div(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 
-/* nay__round_up: the least multiple of `to` at or above x; the caller knows that it fits. */
+/* nay__round_up: the least multiple of `to` at or above x; must not overflow. */
 static inline uint64_t nay__round_up(uint64_t x, uint64_t to) { return nay__ceil_div(x, to) * to; }
 
 #endif /* NAY_BASE_H */

@@ -1,5 +1,4 @@
-/* bits.h - arithmetic on words that C lacks: rotate, population count, the high half of a product.
- */
+/* bits.h - arithmetic on words that C lacks: rotate, popcount, the high half of a product. */
 #ifndef NAY_BITS_H
 #define NAY_BITS_H
 
@@ -9,14 +8,14 @@ static inline uint32_t nay__rotl32(uint32_t x, unsigned r) { return x << r | x >
 static inline uint32_t nay__rotr32(uint32_t x, unsigned r) { return x >> r | x << (32 - r); }
 static inline uint64_t nay__rotl64(uint64_t x, unsigned r) { return x << r | x >> (64 - r); }
 
-/* nay__swap64: the bytes in reverse; one instruction where there is one. */
+/* nay__swap64: byte swap; compilers recognise it as one instruction. */
 static inline uint64_t nay__swap64(uint64_t x) {
   x = x << 32 | x >> 32;
   x = (x & 0x0000ffff0000ffffu) << 16 | (x >> 16 & 0x0000ffff0000ffffu);
   return (x & 0x00ff00ff00ff00ffu) << 8 | (x >> 8 & 0x00ff00ff00ff00ffu);
 }
 
-/* Where the target has no instruction for it the builtin would be a call: the sums are faster. */
+/* Without a popcount instruction the builtin would be a call: the sums are faster. */
 static inline unsigned nay__popcount64(uint64_t x) {
 #if defined(__POPCNT__) || (defined(__GNUC__) && !defined(__x86_64__) && !defined(__i386__))
   return (unsigned)__builtin_popcountll(x);
@@ -28,7 +27,7 @@ static inline unsigned nay__popcount64(uint64_t x) {
 #endif
 }
 
-/* nay__ctz64: how many zeros are below the lowest set bit; x is not 0. */
+/* nay__ctz64: trailing zeros; x is not 0. */
 static inline unsigned nay__ctz64(uint64_t x) {
 #if defined(__GNUC__) || defined(__clang__)
   return (unsigned)__builtin_ctzll(x);
@@ -59,7 +58,7 @@ static inline uint64_t nay__mulhi(uint64_t a, uint64_t b) {
 #endif
 }
 
-/* nay__mul128: both halves of a * b by one multiplication; returns the high one. */
+/* nay__mul128: both halves of a * b by one multiplication; returns the high half. */
 static inline uint64_t nay__mul128(uint64_t a, uint64_t b, uint64_t *low) {
 #if defined(__SIZEOF_INT128__)
   __extension__ typedef unsigned __int128 u128;
@@ -74,11 +73,11 @@ static inline uint64_t nay__mul128(uint64_t a, uint64_t b, uint64_t *low) {
 
 /*
  * nay__reduce: maps a random 64-bit hash to [0, n) without division: floor(hash * n / 2^64).
- * It keeps order, hence floor(reduce(h, f * n) / f) == reduce(h, n): what makes folding exact.
+ * It is monotonic, hence floor(reduce(h, f * n) / f) == reduce(h, n): folding is exact.
  */
 static inline uint64_t nay__reduce(uint64_t hash, uint64_t n) { return nay__mulhi(hash, n); }
 
-/* nay__part: where part `part` of nparts equal ones begins among n things. */
+/* nay__part: where part `part` of nparts equal parts of [0, n) starts. */
 static inline uint64_t nay__part(uint64_t n, unsigned part, unsigned nparts) {
   return n / nparts * part + n % nparts * part / nparts;
 }

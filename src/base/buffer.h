@@ -1,4 +1,4 @@
-/* buffer.h - bytes that grow. Zero-initialise; the allocator is the owner's, given at each call. */
+/* buffer.h - a growable byte buffer. Zero-initialise; each call takes the owner's allocator. */
 #ifndef NAY_BUFFER_H
 #define NAY_BUFFER_H
 
@@ -13,7 +13,7 @@ typedef struct nay_buffer {
 /* nay__buffer_grow: the slow path of nay__buffer_reserve. */
 nay_status nay__buffer_grow(nay_buffer *buffer, size_t more, const nay_allocator *a);
 
-/* nay__buffer_reserve: room for `more` bytes after the present ones. NAY_ENOMEM changes nothing. */
+/* nay__buffer_reserve: capacity for `more` bytes after len. NAY_ENOMEM changes nothing. */
 static inline nay_status nay__buffer_reserve(nay_buffer *buffer, size_t more,
                                              const nay_allocator *a) {
   return buffer->cap - buffer->len >= more ? NAY_OK : nay__buffer_grow(buffer, more, a);
@@ -27,7 +27,7 @@ static inline nay_status nay__buffer_append(nay_buffer *buffer, const void *byte
   return NAY_OK;
 }
 
-/* nay__buffer_at: where an offset is. NULL when nothing was ever stored: NULL + 0 is undefined. */
+/* nay__buffer_at: the address of an offset; NULL for an empty buffer, as NULL + 0 is undefined. */
 static inline uint8_t *nay__buffer_at(const nay_buffer *buffer, size_t offset) {
   return buffer->at != NULL ? buffer->at + offset : NULL;
 }

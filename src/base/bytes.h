@@ -1,6 +1,6 @@
 /*
- * bytes.h - loads and stores with a stated byte order, at any alignment. All bytes that leave or
- * enter the library pass here, so no other file knows the byte order of the machine.
+ * bytes.h - loads and stores of a stated byte order, at any alignment. All bytes that enter or
+ * leave the library go through them, so no other file depends on the byte order of the machine.
  */
 #ifndef NAY_BYTES_H
 #define NAY_BYTES_H
@@ -43,14 +43,14 @@ static inline void nay__store32be(uint8_t *p, uint32_t v) {
   p[3] = (uint8_t)v;
 }
 
-/* nay__all_zero: padding must be zero; readers check it. */
+/* nay__all_zero: for padding, which readers check. */
 static inline bool nay__all_zero(const uint8_t *p, size_t len) {
   uint8_t any = 0;
   for (size_t i = 0; i < len; i++) any |= p[i];
   return any == 0;
 }
 
-/* nay__bits_of: bit i is flags[i], which is 0 or 1; a product moves eight of them together. */
+/* nay__bits_of: bit i is flags[i], which is 0 or 1; one product gathers eight of them. */
 static inline uint64_t nay__bits_of(const uint8_t flags[64]) {
   uint64_t bits = 0;
   for (unsigned i = 0; i < 64; i += 8) {

@@ -1,15 +1,14 @@
-/* compiler.h - the only place outside src/cpu with compiler extensions, each with a plain fallback.
- */
+/* compiler.h - compiler extensions, each with a plain fallback; others are in src/cpu only. */
 #ifndef NAY_COMPILER_H
 #define NAY_COMPILER_H
 
 #include <stdint.h>
 
 /*
- * NAY_PREFETCH asks for a line that is needed some keys later, into the second level of the cache:
- * twice as many can be on their way there as into the first, and the rest of the way hides behind
- * other work (doc/design/speed.md). NAY_PREFETCH_SOON is for what is needed next, into the first;
- * NAY_PREFETCH_TO_WRITE for the line of the key that is being added, right before it is read.
+ * NAY_PREFETCH prefetches a line that is needed some keys later, to L2: L2 can have twice as many
+ * outstanding misses as L1, and other work hides the latency from L2 to L1 (doc/design/speed.md).
+ * NAY_PREFETCH_SOON prefetches to L1 what is needed next, and NAY_PREFETCH_TO_WRITE a line that the
+ * next instructions read and write.
  */
 #if defined(__GNUC__) || defined(__clang__)
 #define NAY_LIKELY(x) __builtin_expect(!!(x), 1)
@@ -19,7 +18,7 @@
 #define NAY_PREFETCH_TO_WRITE(p) __builtin_prefetch((p), 1, 3)
 #define NAY_INLINE static inline __attribute__((always_inline))
 #define NAY_NOINLINE __attribute__((noinline))
-#define NAY_FLATTEN __attribute__((flatten)) /* what it calls is inlined, however long */
+#define NAY_FLATTEN __attribute__((flatten)) /* inlines all calls, however long */
 #else
 #define NAY_LIKELY(x) (x)
 #define NAY_UNLIKELY(x) (x)
@@ -31,7 +30,7 @@
 #define NAY_FLATTEN
 #endif
 
-/* NAY_OPAQUE: makes the compiler forget what it knows of an integer variable. */
+/* NAY_OPAQUE: hides the value of an integer variable from the optimizer. */
 #if defined(__GNUC__) || defined(__clang__)
 #define NAY_OPAQUE(x) __asm__("" : "+r"(x))
 #else
@@ -39,8 +38,8 @@
 #endif
 
 /*
- * Bits by the instructions of x86-64 that have them: a function marked NAY_BMI2 may only be called
- * where the CPU has them (nay_kernels.popcnt). On other machines the mark is nothing.
+ * NAY_BMI2: compiles a function for BMI1, BMI2 and POPCNT on x86-64. Call it only where the CPU has
+ * them (nay_kernels.popcnt). Elsewhere the attribute is empty.
  */
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #define NAY_BMI2 __attribute__((target("bmi,bmi2,popcnt")))
@@ -49,8 +48,8 @@
 #endif
 
 /*
- * Relaxed atomics on single bytes. A byte needs no alignment and has no byte order, so the filters
- * that take concurrent adds keep the same bytes as all others.
+ * Relaxed atomics on single bytes. A byte has no alignment and no byte order, so filters that take
+ * concurrent adds have the same payload as all others.
  */
 #if defined(__GNUC__) || defined(__clang__)
 NAY_INLINE unsigned char nay__atomic_load8(const unsigned char *p) {

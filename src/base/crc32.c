@@ -1,4 +1,4 @@
-/* crc32.c - CRC-32 by nibbles: a table of 16 words is enough for a trailer that is read once. */
+/* crc32.c - CRC-32, four bits at a time: a table of 16 words is enough for a trailer. */
 #include "base/crc32.h"
 
 uint32_t nay__crc32(const uint8_t *bytes, size_t len) {

@@ -1,9 +1,9 @@
 /*
- * crc32c.c - CRC-32C by slices of eight bytes.
+ * crc32c.c - CRC-32C, slicing-by-8.
  *
- * Row k of the table has the checksum of one byte followed by k zero bytes, so eight rows together
- * advance the register by eight bytes. A row is linear: entry b is the sum of the entries of the
- * bits of b, and the eight numbers of a row below are those. A test derives them again.
+ * Row k of the table has the CRC of one byte followed by k zero bytes, so eight rows together
+ * advance the register by eight bytes. A row is linear over GF(2): entry b is the xor of the
+ * entries of the bits of b, and the source lists those eight. A test derives them again.
  */
 #include "base/crc32c.h"
 

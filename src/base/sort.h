@@ -1,17 +1,17 @@
-/* sort.h - sorting hashes in place, with nothing allocated. */
+/* sort.h - in-place sorting of hashes, without allocation. */
 #ifndef NAY_SORT_H
 #define NAY_SORT_H
 
 #include "base/base.h"
 
-/* nay__sort_u64: ascending. In place; made for random values such as hashes, right for all. */
+/* nay__sort_u64: ascending. Fast for random values such as hashes, correct for all. */
 void nay__sort_u64(uint64_t *a, size_t n);
 
-/* nay__sort_split_u64: only by the top byte, so that its 256 parts can be sorted by several
- * threads; part b ends at end[b]. */
+/* nay__sort_split_u64: by the top byte only, so that several threads can sort the 256 buckets;
+ * bucket b ends at end[b]. */
 void nay__sort_split_u64(uint64_t *a, size_t n, size_t end[256]);
 
-/* nay__unique_u64: drops repeats from a sorted array; returns how many remain at its front. */
+/* nay__unique_u64: drops duplicates of a sorted array; returns how many values remain. */
 size_t nay__unique_u64(uint64_t *a, size_t n);
 
 #endif /* NAY_SORT_H */

@@ -1,4 +1,4 @@
-/* spin.c - waiting for a stripe. */
+/* spin.c - see spin.h: the contended paths. */
 #include "base/spin.h"
 
 #if defined(__unix__) || defined(__APPLE__)

@@ -1,4 +1,4 @@
-/* status.c - the texts of the one error list, and the version. */
+/* status.c - the names and texts of nay_status, and the version. */
 #include "base/base.h"
 
 #define STATUS_STR2(x) #x

@@ -1,4 +1,4 @@
-/* varint.h - LEB128: unsigned numbers of seven bits a byte, the low ones first. */
+/* varint.h - LEB128 varints: seven bits per byte, least significant first. */
 #ifndef NAY_VARINT_H
 #define NAY_VARINT_H
 
@@ -17,7 +17,7 @@ static inline uint8_t *nay__varint_store(uint8_t *p, uint64_t v) {
 
 /*
  * nay__varint64_load: the first byte after the number, or NULL when it does not end before `end`
- * or needs more than 64 bits. Numbers that are longer than they need to be are fine, as in LevelDB.
+ * or needs more than 64 bits. Overlong encodings are accepted, as in LevelDB.
  */
 static inline const uint8_t *nay__varint64_load(const uint8_t *p, const uint8_t *end, uint64_t *v) {
   uint64_t result = 0;

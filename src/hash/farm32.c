@@ -1,11 +1,11 @@
 /*
- * farm32.c - FarmHash Fingerprint32 as mini-lsm computes it, whose filters are made from it. Four
- * cases by length, all made of Murmur3's mixing steps.
+ * farm32.c - FarmHash Fingerprint32 as mini-lsm computes it for its filters. Four cases by length,
+ * all of Murmur3's mixing steps.
  *
  * mini-lsm takes the function from the Rust crate farmhash 1.1.5, which differs from Google's C++
  * in one thing: up to 4 bytes, C++ sign-extends each byte (signed char) and the crate does not. So
- * the two disagree on keys of 1 to 4 bytes with a byte of 0x80 or above, and on no others. Here the
- * crate is right: a filter of mini-lsm that holds such a key must not be answered with nay.
+ * the two differ for keys of 1 to 4 bytes with a byte of 0x80 or above, and for no others. This
+ * file follows the crate: otherwise a filter of mini-lsm with such a key would answer a false nay.
  */
 #include "base/bits.h"
 #include "base/bytes.h"

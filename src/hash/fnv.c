@@ -1,4 +1,5 @@
-/* fnv.c - FNV-1a, 64 bits: one multiplication a byte. Weak alone; the lab's layout mixes it after.
+/* fnv.c - FNV-1a, 64 bits: one multiplication per byte. Weak alone; the lab layout mixes the
+ * result.
  */
 #include "hash/hash.h"
 

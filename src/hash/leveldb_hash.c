@@ -1,8 +1,7 @@
 /*
- * leveldb_hash.c - the 32-bit hash of LevelDB, of which its filters are made, in its two forms.
- * In LevelDB 1.18 and later the up to three bytes at the end are unsigned. In older LevelDB and in
- * RocksDB's legacy filters they are signed, so the two disagree on keys whose tail has a byte of
- * 0x80 or above.
+ * leveldb_hash.c - the 32-bit hash of LevelDB filters, in its two forms. LevelDB 1.18 and later
+ * read the tail of up to three bytes as unsigned, older LevelDB and RocksDB's legacy filters as
+ * signed: the two differ for keys whose tail has a byte of 0x80 or above.
  */
 #include "base/bytes.h"
 #include "hash/hash.h"
@@ -36,7 +35,7 @@ void nay__leveldb_hash_four(const void *const keys[4], size_t len, uint32_t seed
   hashes[3] = hd;
 }
 
-/* The tail, its bytes already as wide as they count. */
+/* tail: the sum of the shifted bytes, sign-extended or not. */
 static uint32_t leveldb_tail(uint32_t h, uint32_t tail) {
   h = (h + tail) * LEVELDB_M;
   return h ^ h >> 24;

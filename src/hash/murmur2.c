@@ -1,6 +1,6 @@
 /*
- * murmur2.c - Austin Appleby's MurmurHash2, in 64 bits (his MurmurHash64A) and 32. RedisBloom's
- * layouts are made from them. Weak against chosen keys whatever the seed: kept for those bytes.
+ * murmur2.c - MurmurHash2 of 64 bits (MurmurHash64A) and of 32, the hashes of RedisBloom's layouts.
+ * An attacker finds collisions for every seed: use it for those layouts only.
  */
 #include "base/bytes.h"
 #include "hash/hash.h"
@@ -13,7 +13,7 @@ static uint64_t murmur_mix64(uint64_t k) {
   return (k ^ k >> 47) * MURMUR_M64;
 }
 
-/* The last len % 8 bytes as a number. With a whole block before them one load does, shifted. */
+/* The last len % 8 bytes as a number. From 8 bytes on one load and a shift do. */
 static uint64_t murmur_tail64(const uint8_t *p, size_t len) {
   size_t rest = len & 7;
   if (len >= 8) return nay__load64le(p + len - 8) >> (64 - 8 * rest);

@@ -1,8 +1,8 @@
 /*
  * siphash.c - SipHash-c-d: a pseudo-random function of bytes under a 128-bit key [1].
  *
- * c rounds for each 8 bytes, d rounds at the end. The library hashes keys with 1-3, the choice of
- * Rust and Python for their tables; 2-4 is the cautious original whose vectors test this code.
+ * c rounds per 8 bytes, d rounds at the end. The library hashes keys with SipHash-1-3, as Rust and
+ * Python do for their hash tables; the test vectors are those of the original, SipHash-2-4.
  * [1] Aumasson, Bernstein: SipHash, a fast short-input PRF. INDOCRYPT 2012.
  */
 #include "base/bits.h"

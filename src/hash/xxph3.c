@@ -1,11 +1,11 @@
 /*
- * xxph3.c - the 64-bit hash of which RocksDB's filters are made: XXH3 as it was in xxHash 0.7.2,
- * a preview that RocksDB froze as its own. It never equals the XXH3 of libxxhash: there are other
- * multipliers in it, and in long inputs a lane is added to itself and not to its neighbour.
+ * xxph3.c - the 64-bit hash of RocksDB's filters: the preview of XXH3 in xxHash 0.7.2, which
+ * RocksDB froze. It differs from the XXH3 of libxxhash: other multipliers, and in long inputs a
+ * lane is added to itself and not to its neighbour.
  *
- * Five cases by length. In all of them the key is xored with the secret, products of 64 by 64 bits
- * are folded to 64, and an avalanche ends it. The empty key has a value that RocksDB gave it.
- * doc/formats/rocksdb.md has the whole recipe; tests/golden/hash/xxph3.txt what RocksDB computed.
+ * Five cases by length. All xor the key with the secret, fold products of 64 by 64 bits to 64, and
+ * end with an avalanche. RocksDB defines the value of the empty key. doc/formats/rocksdb.md
+ * specifies the hash; tests/golden/hash/xxph3.txt has values that RocksDB computed.
  */
 #include "base/bits.h"
 #include "base/bytes.h"

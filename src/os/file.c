@@ -17,7 +17,7 @@
 
 static nay_status file_open_regular(const char *path, nay_diag *diag, int *fd, size_t *len) {
   struct stat st;
-  /* not to wait for a writer, should this be a pipe; means nothing to a regular file */
+  /* O_NONBLOCK: do not wait for the writer of a FIFO; no effect on a regular file */
   int f = nay__os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
   if (f < 0) return nay__os_fail(diag, "cannot open the file");
   nay_status status = NAY_OK;

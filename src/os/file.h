@@ -1,6 +1,6 @@
 /*
- * file.h - files: read whole, map, replace piece by piece. nay_file.h has the rest.
- * On failure diag gets the step that failed and errno.
+ * file.h - files: read, map, read at an offset, replace piece by piece. nay_file.h has the rest. On
+ * failure diag has the step that failed and errno.
  */
 #ifndef NAY_OS_FILE_H
 #define NAY_OS_FILE_H
@@ -9,13 +9,13 @@
 #include "base/base.h"
 
 /*
- * nay_accept: looks at the first bytes of a file (all of them, if it is shorter than
- * NAY_FILE_START) and at its length, before memory is taken for the rest.
+ * nay_accept: checks the first NAY_FILE_START bytes of a file (or all of a shorter one) and its
+ * length, before memory for the rest is allocated.
  */
 #define NAY_FILE_START 64u
 typedef nay_status (*nay_accept)(const uint8_t *start, size_t file_len, nay_diag *diag);
 
-/* nay__file_read: a regular file's bytes into aligned memory, exactly as long as it was at open. */
+/* nay__file_read: a regular file into aligned memory, of the length that it had at open. */
 nay_status nay__file_read(const char *path, nay_accept accept, const nay_allocator *allocator,
                           nay_diag *diag, nay_memory *memory, size_t *len);
 
@@ -23,14 +23,14 @@ nay_status nay__file_read(const char *path, nay_accept accept, const nay_allocat
 nay_status nay__file_map(const char *path, nay_diag *diag, void **mapping, size_t *len);
 void nay__file_unmap(void *mapping, size_t len);
 
-/* nay__file_open: a regular file, to be read in pieces; nay__file_close accepts what it gave. */
+/* nay__file_open: a regular file, for nay__file_pread and nay__file_close. */
 nay_status nay__file_open(const char *path, nay_diag *diag, int *fd, size_t *len);
 nay_status nay__file_pread(int fd, uint64_t at, uint8_t *dst, size_t len, nay_diag *diag);
 void nay__file_close(int fd);
 
 /*
- * nay_replacement: nay_file_replace for a file whose bytes come over time. Calls: new (write)*
- * [finish] free; without finish, or when it failed, nothing has changed.
+ * nay_replacement: nay_file_replace for a file that is written piece by piece. Calls: new (write)*
+ * [finish] free; without finish, or if it fails, nothing changes.
  */
 typedef struct nay_replacement nay_replacement;
 nay_status nay__replacement_new(const char *path, const nay_allocator *allocator, nay_diag *diag,

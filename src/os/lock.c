@@ -1,9 +1,10 @@
 /*
  * lock.c - see nay_file.h. The lock cannot be on the file itself: it may not exist yet, and a
- * rename puts another inode in its place. So it is on a file beside it.
+ * rename replaces its inode. So it is on a lock file in the same directory.
  *
- * Whoever holds the lock removes the lock file and then lets go. Those who waited hold a file
- * without a name then; they compare it with what has the name now, and start again when it differs.
+ * The holder unlinks the lock file before it unlocks. A process that waited then has the lock of an
+ * unlinked inode; it compares that inode with the one that has the name now, and starts again if
+ * they differ.
  */
 #define _GNU_SOURCE 1
 #ifndef __LP64__
@@ -22,7 +23,7 @@
 
 #define LOCK_NAME_MAX 245u /* "." before it and ".nay-lock" after it make 255 */
 
-/* ".NAME.nay-lock"; a name too long for that is cut, and its FNV-1a hash tells it from others. */
+/* ".NAME.nay-lock"; a longer name is truncated and made unique by its FNV-1a hash. */
 static void lock_name(nay_filelock *lock, const char *name) {
   if (strlen(name) <= LOCK_NAME_MAX) {
     snprintf(lock->name, sizeof lock->name, ".%.*s.nay-lock", (int)LOCK_NAME_MAX, name);
@@ -35,8 +36,8 @@ static void lock_name(nay_filelock *lock, const char *name) {
 }
 
 /*
- * Opens the lock file or creates it; -1 and errno. Never both in one call: in a sticky directory
- * O_CREAT refuses other users' files (fs.protected_regular).
+ * Opens the lock file or creates it; -1 and errno. Never by one open(2): in a sticky directory
+ * O_CREAT refuses the files of other users (fs.protected_regular).
  */
 static int lock_open(const nay_filelock *lock) {
   int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, fd;
@@ -61,7 +62,7 @@ static nay_status lock_wait(const nay_filelock *lock, bool try, nay_diag *diag) 
   return nay__os_fail(diag, "cannot lock the file");
 }
 
-/* Whether the file that is locked still has the lock's name. */
+/* Whether the locked inode still has the name of the lock file. */
 static bool lock_is_current(const nay_filelock *lock) {
   struct stat held, named;
   return fstat(lock->fd, &held) == 0 &&
@@ -100,7 +101,7 @@ nay_status nay_file_lock(const char *path, uint32_t flags, nay_filelock *lock, n
 
 void nay_file_unlock(nay_filelock *lock) {
   int error = errno;
-  unlinkat(lock->dir, lock->name, 0); /* another user's in a sticky directory stays: harmless */
+  unlinkat(lock->dir, lock->name, 0); /* fails for another user's in a sticky directory: harmless */
   close(lock->fd);
   close(lock->dir);
   errno = error;

@@ -5,7 +5,7 @@
 
 #include <sys/mman.h>
 
-#define PAGES_WORTH ((size_t)4 << 20) /* below this the TLB holds it anyway */
+#define PAGES_WORTH ((size_t)4 << 20) /* the TLB covers less than this with small pages */
 #define PAGES_HUGE ((uintptr_t)2 << 20)
 
 void nay__pages_want_huge(void *p, size_t len) {
@@ -30,7 +30,7 @@ void nay__pages_random(void *mapping, size_t len) {
 void nay__pages_soon(const void *p, size_t len) {
 #ifdef MADV_WILLNEED
   const uintptr_t page =
-      4096; /* where pages are larger the kernel refuses, and reads as it likes */
+      4096; /* with larger pages the call fails, which costs only the readahead */
   uintptr_t start = (uintptr_t)p & ~(page - 1);
   (void)madvise((void *)start, (uintptr_t)p + len - start, MADV_WILLNEED);
 #else

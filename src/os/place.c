@@ -15,7 +15,7 @@
 #define O_CLOEXEC 0
 #endif
 
-#define PLACE_MAX_LINKS 40 /* as Linux: more symbolic links than this are a loop */
+#define PLACE_MAX_LINKS 40 /* as Linux: more symbolic links are ELOOP */
 
 nay_status nay__os_fail(nay_diag *diag, const char *what) {
   int error = errno;
@@ -36,8 +36,7 @@ void nay__os_close(int fd) {
   errno = error;
 }
 
-/* Opens the directory of path, seen from `base`, and splits off the name. -1 and errno on failure.
- */
+/* Opens the directory of path, relative to `base`, and splits off the name; -1 and errno. */
 static int place_enter(int base, const char *path, char name[NAME_MAX + 1]) {
   char dir[PATH_MAX];
   const char *slash = strrchr(path, '/'), *last = slash == NULL ? path : slash + 1;
@@ -56,7 +55,7 @@ static int place_enter(int base, const char *path, char name[NAME_MAX + 1]) {
   return nay__os_openat(base, dir_len == 0 ? "." : dir, O_RDONLY | O_DIRECTORY, 0);
 }
 
-/* Follows symbolic links by hand: unlike realpath, to a target that is yet to be made. */
+/* Follows symbolic links itself: realpath fails for a target that does not exist yet. */
 nay_status nay__place_resolve(const char *path, nay_diag *diag, nay_place *place) {
   char link[PATH_MAX];
   place->dir = place_enter(AT_FDCWD, path, place->name);

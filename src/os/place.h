@@ -1,6 +1,6 @@
 /*
- * place.h - where a file is, or will be: its directory, open, and its name there. What replaces a
- * file and what locks it must mean the same place, so both resolve the path here.
+ * place.h - a resolved path: an open directory and a name in it. Replacing and locking a file must
+ * agree on what a path means, so both resolve it here.
  */
 #ifndef NAY_OS_PLACE_H
 #define NAY_OS_PLACE_H
@@ -12,10 +12,10 @@
 /* nay__os_fail: NAY_EIO, with errno and the step that failed in diag. */
 nay_status nay__os_fail(nay_diag *diag, const char *what);
 
-/* nay__os_openat: openat with O_CLOEXEC, again after a signal. */
+/* nay__os_openat: openat with O_CLOEXEC, retried after EINTR. */
 int nay__os_openat(int dir, const char *name, int flags, unsigned mode);
 
-/* nay__os_close: close that leaves errno alone, for descriptors whose fate no longer matters. */
+/* nay__os_close: close that preserves errno, where an error of close does not matter. */
 void nay__os_close(int fd);
 
 typedef struct nay_place {

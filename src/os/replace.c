@@ -1,20 +1,20 @@
 /*
  * replace.c - see nay_file.h: the one implementation of replacing a file.
  *
- * How a file is replaced. The directory is opened first and all else happens relative to it, so
- * that whatever can fail without having written anything does.
+ * The directory is opened first and all calls are relative to it, so that what can fail fails
+ * before the first write.
  *
  *   open(O_TMPFILE), write, fsync     a complete file on disk that has no name yet
  *   linkat                            a name of its own: ".name.nay-PID-N"
  *   renameat                          the target's name: old file or new file, nothing between
- *   fsync(directory)                     the name is on disk as well
+ *   fsync(directory)                  the name is on disk as well
  *
- * A process that is killed leaves nothing behind, but for a complete ".name.nay-PID-N" when it dies
- * between linkat and renameat. Where the file system or kernel has no O_TMPFILE the file has that
- * name from the start, and a kill while it is written leaves a part of it. Such leftovers are never
- * removed by a later save: on a shared directory nobody can know that the process, perhaps of
- * another machine, is dead, and deleting the file of a live one would ruin its save. They are never
- * opened either: the name is always made with O_EXCL or linkat.
+ * A killed process leaves nothing behind, except a complete ".name.nay-PID-N" if it dies between
+ * linkat and renameat. Without O_TMPFILE the file has that name from the start, and a kill while it
+ * is written leaves an incomplete one. A later save never removes such leftovers: in a shared
+ * directory it cannot know that the process, perhaps on another machine, is dead, and unlinking the
+ * file of a live one would break its save. It never opens them either: O_EXCL or linkat creates the
+ * name.
  */
 #define _GNU_SOURCE 1 /* O_TMPFILE; what else is used is POSIX 2008 */
 #ifndef __LP64__
@@ -35,8 +35,8 @@
 
 /* ---- the new file ---- */
 
-/* What is there now, if anything: mode 0 when nothing is. */
-static nay_status replace_look(const nay_place *place, nay_diag *diag, struct stat *old) {
+/* stat of the target; mode 0 if it does not exist. */
+static nay_status replace_stat_target(const nay_place *place, nay_diag *diag, struct stat *old) {
   if (fstatat(place->dir, place->name, old, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno != ENOENT) return nay__os_fail(diag, "cannot stat the file that is to be replaced");
     *old = (struct stat){.st_mode = 0};
@@ -47,7 +47,7 @@ static nay_status replace_look(const nay_place *place, nay_diag *diag, struct st
   return nay__os_fail(diag, "only a regular file can be replaced");
 }
 
-/* The file while it is written. */
+/* The temporary file. */
 typedef struct replace_temp {
   int fd;
   int dir;
@@ -55,7 +55,7 @@ typedef struct replace_temp {
   nay_diag *diag;
 } replace_temp;
 
-/* ".name.nay-PID-N"; a long name is cut, it is only there for people who find the file. */
+/* ".name.nay-PID-N"; a long name is truncated: it only informs whoever finds the file. */
 static void replace_temp_name(replace_temp *t, const char *name, int attempt) {
   snprintf(t->name, sizeof t->name, ".%.200s.nay-%ld-%d", name, (long)getpid(), attempt);
 }
@@ -63,7 +63,7 @@ static void replace_temp_name(replace_temp *t, const char *name, int attempt) {
 #ifdef O_TMPFILE
 static void replace_fd_path(int fd, char path[32]) { snprintf(path, 32, "/proc/self/fd/%d", fd); }
 
-/* -1 when the system has no unnamed files, or no way to give one a name later. */
+/* -1 where the system has no unnamed files, or cannot name one later. */
 static int replace_create_unnamed(int dir, mode_t mode) {
   char path[32];
   int fd = nay__os_openat(dir, ".", O_WRONLY | O_TMPFILE, mode);
@@ -97,8 +97,8 @@ static int replace_give_name(replace_temp *t, const char *name) {
 #endif
 
 /*
- * Not mkstemp, whose mode of 0600 could only be undone by asking for the umask, which other threads
- * would notice. The mode is never wider than the old file's: it may hold a secret key.
+ * Not mkstemp: undoing its mode of 0600 requires the umask, and reading that changes it for all
+ * threads. The mode is never wider than that of the old file, which may hold a secret key.
  */
 static nay_status replace_create(const nay_place *place, mode_t mode, replace_temp *t) {
   t->dir = place->dir;
@@ -135,8 +135,8 @@ static int replace_sync(int fd) {
 }
 
 /*
- * The old file's mode, for a file that may have another owner or group: then without set-user-ID
- * and set-group-ID, and members of the new group get what everybody has.
+ * The mode of the old file. If the owner or group differs, without set-user-ID and set-group-ID; if
+ * the group differs, its members get the permissions of others.
  */
 static mode_t replace_mode(const struct stat *now, const struct stat *old) {
   mode_t mode = old->st_mode & 07777;
@@ -145,8 +145,8 @@ static mode_t replace_mode(const struct stat *now, const struct stat *old) {
   return mode;
 }
 
-/* Owner before mode: a change of owner clears bits of the mode. Only root may give a file away; the
- * group may be kept by any member. */
+/* Owner before mode: chown clears bits of the mode. Only root may change the owner; a member may
+ * keep the group. */
 static nay_status replace_inherit(const replace_temp *t, const struct stat *old) {
   struct stat now;
   if (old->st_mode == 0) return NAY_OK;
@@ -163,7 +163,7 @@ static nay_status replace_inherit(const replace_temp *t, const struct stat *old)
   return nay__os_fail(t->diag, "cannot give the temporary file the old one's mode");
 }
 
-/* Closes the temporary file and makes it the target; on failure it is as if it had never been. */
+/* Closes the temporary file and renames it to the target; on failure removes it. */
 static nay_status replace_finish(replace_temp *t, const nay_place *place, const struct stat *old) {
   nay_status status = replace_inherit(t, old);
   if (status == NAY_OK && replace_sync(t->fd) != 0) {
@@ -182,14 +182,14 @@ static nay_status replace_finish(replace_temp *t, const nay_place *place, const 
   return status;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole replacement ---- */
 
 struct nay_replacement {
-  nay_allocator allocator; /* of this object, when it is on the heap */
+  nay_allocator allocator; /* of this object, if it is on the heap */
   nay_place place;
   struct stat old;
   replace_temp temp;
-  bool open; /* the temporary file is there */
+  bool open; /* the temporary file exists */
 };
 
 static nay_status replace_begin(nay_replacement *r, const char *path, uint32_t flags,
@@ -197,7 +197,7 @@ static nay_status replace_begin(nay_replacement *r, const char *path, uint32_t f
   r->temp = (replace_temp){.diag = diag};
   r->open = false;
   NAY_TRY(nay__place_resolve(path, diag, &r->place));
-  nay_status status = replace_look(&r->place, diag, &r->old);
+  nay_status status = replace_stat_target(&r->place, diag, &r->old);
   if (status == NAY_OK) {
     mode_t fresh = (flags & NAY_FILE_PRIVATE) != 0 ? 0600 : 0666;
     mode_t mode = r->old.st_mode != 0 ? r->old.st_mode & 0777 : fresh;
@@ -211,7 +211,7 @@ static nay_status replace_begin(nay_replacement *r, const char *path, uint32_t f
 static nay_status replace_commit(nay_replacement *r) {
   r->open = false;
   nay_status status = replace_finish(&r->temp, &r->place, &r->old);
-  /* some file systems cannot sync a directory and say EINVAL: there is nothing more to do then */
+  /* EINVAL: the file system cannot sync a directory, and nothing more can be done */
   if (status == NAY_OK && replace_sync(r->place.dir) != 0 && errno != EINVAL) {
     status = nay__os_fail(r->temp.diag, "the file is replaced, but its directory cannot be synced");
   }

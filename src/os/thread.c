@@ -1,4 +1,4 @@
-/* thread.c - see thread.h. Where there are no threads (the browser) the caller works alone. */
+/* thread.c - see thread.h. Without threads (WebAssembly) the caller works alone. */
 #include "os/thread.h"
 
 #if !defined(__wasm__)
