@@ -1,4 +1,4 @@
-/* keys.c - opening a key of one of our types, and telling the world that it changed. */
+/* keys.c - opens keys of our types and sends keyspace events. */
 #include "module.h"
 
 key_state key_open(redis_ctx *ctx, redis_string *name, int mode, redis_type *type,
@@ -22,7 +22,7 @@ bool must_obey(redis_ctx *ctx) {
   return (redis.GetContextFlags(ctx) & (REDIS_CTX_REPLICATED | REDIS_CTX_LOADING)) != 0;
 }
 
-/* The class is that of DEL and EXPIRE ("g"), as in Valkey's own Bloom module. */
+/* The event class is that of DEL and EXPIRE ("g"), as in Valkey's own Bloom module. */
 void key_event(redis_ctx *ctx, const char *event, redis_string *name) {
   redis.NotifyKeyspaceEvent(ctx, REDIS_NOTIFY_GENERIC, event, name);
 }

@@ -1,12 +1,12 @@
 /*
- * memory.c - the server's allocator in the library's terms, so that used_memory, maxmemory and
- * defragmentation are right.
+ * memory.c - the server's allocator behind the library's interface, so that used_memory, maxmemory
+ * and defragmentation are right.
  *
- * RedisModule_Alloc ends the server when memory runs out; the Try functions do not. The kernel may
- * still promise more than the machine has and kill the server when the promise is called in. A
- * header of 73 bytes can ask for an array of any size, hence two limits: the values of one type
- * never hold more than the memory of the machine, and no command makes a filter that maxmemory has
- * no room for. The server itself compares used_memory with maxmemory before a command, not after.
+ * RedisModule_Alloc aborts the server when memory runs out; the Try functions do not. The kernel
+ * may still overcommit and kill the server later. A header of 73 bytes can request an array of any
+ * size, hence two limits: the values of one type never exceed the physical memory of the machine,
+ * and no command creates a filter that does not fit below maxmemory. The server itself compares
+ * used_memory with maxmemory before a command, not after.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #include "module.h"
 
-/* From here on an allocator takes fresh pages from the kernel, which are zero: half a huge page. */
+/* Allocators map blocks of at least this size (half a huge page) as fresh pages, which are zero. */
 enum { MEMORY_LARGE = 1 << 20 };
 
 static size_t memory_limit(void) {
@@ -25,11 +25,12 @@ static size_t memory_limit(void) {
 
 /* ---- maxmemory ---- */
 
-/* Up to so many bytes in one command the server is not asked, which costs it an INFO: without any
- * key it holds more than that, so a maxmemory that has no room for them refuses all writes. */
+/* Allocations of one command up to this many bytes are not checked, because the check costs an
+ * INFO. An empty server uses more than that, so a maxmemory without room for them refuses all
+ * writes anyway. */
 enum { MEMORY_UNWATCHED = 1 << 18 };
 
-/* The command that runs. Values are freed by threads of the server too, which watch nothing. */
+/* The running command. Per thread, because threads of the server free values too. */
 static _Thread_local struct {
   redis_ctx *ctx; /* NULL: none */
   size_t (*held_nbytes)(const void *value);
@@ -39,7 +40,7 @@ static _Thread_local struct {
   bool has_room, is_refused;
 } watched;
 
-/* Bytes that a filter can have at most in a server that holds nothing else. */
+/* The largest filter, in bytes, that fits below maxmemory in an otherwise empty server. */
 static uint64_t memory_room(redis_ctx *ctx) {
   if (must_obey(ctx) || (redis.GetContextFlags(ctx) & REDIS_CTX_SLAVE) != 0) return UINT64_MAX;
   int no_most = REDIS_OK, no_empty = REDIS_OK;
@@ -55,7 +56,7 @@ bool memory_permits(uint64_t nbytes) {
   if (watched.ctx == NULL || nbytes <= MEMORY_UNWATCHED) return true;
   if (!watched.has_room) {
     uint64_t held = watched.held_nbytes != NULL ? watched.held_nbytes(watched.held) : 0;
-    held -= held < watched.nbytes ? held : watched.nbytes; /* what it has grown by just now */
+    held -= held < watched.nbytes ? held : watched.nbytes; /* what this command has added */
     watched.room = memory_room(watched.ctx);
     if (watched.room != UINT64_MAX) watched.room -= held < watched.room ? held : watched.room;
     watched.has_room = true;
@@ -108,8 +109,8 @@ static void *memory_alloc(void *ctx, size_t size) {
 }
 
 /*
- * Redis 7.0 has no TryCalloc. A large block is tried first and given back: the Calloc that follows
- * finds it, and its pages are zeroed by the kernel when they are used, not here.
+ * Redis 7.0 has no TryCalloc. A large block is allocated on trial and freed: the Calloc that
+ * follows succeeds, and the kernel zeroes its pages at first touch.
  */
 static void *memory_try_calloc(size_t size) {
   if (redis.TryCalloc != NULL) return redis.TryCalloc(1, size);
@@ -165,7 +166,7 @@ int memory_defrag(redis_defrag *ctx, void **value,
   unsigned long part = 0;
   if (redis.DefragCursorGet(ctx, &part) != REDIS_OK) part = 0;
   for (; move(value, part, ctx); part++) {
-    /* small values have no cursor: for them there is no second time */
+    /* small values have no cursor: there is no second call for them */
     if (redis.DefragShouldStop(ctx) && redis.DefragCursorSet(ctx, part + 1) == REDIS_OK) return 1;
   }
   return 0;

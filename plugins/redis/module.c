@@ -1,5 +1,5 @@
 /*
- * module.c - the module's door: binds the server's functions, then registers every part.
+ * module.c - the module's entry point: binds the server's functions, then registers every part.
  *
  * The module is called `bf`, as RedisBloom's and Valkey's own are: clients look for that name, and
  * two modules with the same commands cannot be loaded together anyway.
@@ -48,7 +48,7 @@ static redis_key_spec key_specs[NKEYUSES][3] = {
                      .find.range = {.lastkey = -1, .keystep = 1}}},
 };
 
-/* Redis 7.2 knows categories but no new ones: there the last word, our own, is left out. */
+/* Redis 7.2 has categories but cannot add any: the last one, our own, is left out there. */
 static int command_categorize(redis_cmd *handle, const char *categories) {
   char known[64];
   if (redis.SetCommandACLCategories == NULL) return REDIS_OK;
@@ -101,7 +101,7 @@ static void module_info(redis_info *info, int for_crash) {
   }
 }
 
-/* RedisModule_OnLoad: the one symbol that the server looks for. */
+/* RedisModule_OnLoad: the only symbol that the server looks up. */
 __attribute__((visibility("default"))) int RedisModule_OnLoad(redis_ctx *ctx, redis_string **argv,
                                                               int argc);
 

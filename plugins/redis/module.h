@@ -81,7 +81,7 @@ extern const module_part native_part;
 /* ---- settings ----------------------------------------------------------------------------------
  */
 
-/* module_settings: load arguments and CONFIG SET change them, commands read them. */
+/* module_settings: set by load arguments and CONFIG SET, read by commands. */
 typedef struct module_settings {
   double bf_error_rate;
   long long bf_initial_size;
@@ -102,15 +102,15 @@ enum { MAX_EXPANSION = 32768 };
 /* settings_load: defaults, then `NAME VALUE` pairs of the load command. REDIS_ERR: logged. */
 int settings_load(redis_ctx *ctx, redis_string **argv, int argc);
 
-/* settings_register: offers them to CONFIG GET and SET, and takes what the server's file says. */
+/* settings_register: registers them for CONFIG GET and SET, and loads the configuration file's. */
 int settings_register(redis_ctx *ctx);
 
 /* ---- memory ------------------------------------------------------------------------------------
  */
 
 /*
- * memory_use: what the values of one type hold, for INFO. Values may be freed by a thread of the
- * server, so the counters are atomic.
+ * memory_use: memory and number of the values of one type, for INFO. A thread of the server may
+ * free values, so the counters are atomic.
  */
 typedef struct memory_use {
   _Atomic uint64_t nbytes;
@@ -118,21 +118,21 @@ typedef struct memory_use {
   uint64_t limit; /* of nbytes; set by the first allocation */
 } memory_use;
 
-/* memory_allocator, memory_zallocator: the server's allocator, which counts into *use. They return
- * NULL when there is no memory, where RedisModule_Alloc would end the server. */
+/* memory_allocator, memory_zallocator: the server's allocator, counted in *use. They return NULL
+ * when out of memory, where RedisModule_Alloc would abort the server. */
 nay_allocator memory_allocator(memory_use *use);
 nay_zallocator memory_zallocator(memory_use *use);
 
-/* memory_adopt: counts a buffer of LoadStringBuffer that a value takes over; disown if it did not.
- */
+/* memory_adopt: counts a buffer of LoadStringBuffer that a value takes over; memory_disown undoes
+ * it. */
 void memory_adopt(memory_use *use, size_t size);
 void memory_disown(memory_use *use, size_t size);
 
 /*
- * memory_watch: a command begins that may create or change a filter. Until memory_unwatch the
- * allocators refuse what would make the filter larger than maxmemory permits to a server that holds
- * nothing else. They do not on a replica, while a file is loaded, nor for commands that must be
- * obeyed. Called by key_open and key_close.
+ * memory_watch: a command starts that may create or change a filter. Until memory_unwatch, the
+ * allocators refuse to make the filter larger than maxmemory allows in an otherwise empty server;
+ * not on a replica, while a file is loaded, or for commands that must be obeyed. Called by key_open
+ * and key_close.
  */
 void memory_watch(redis_ctx *ctx);
 void memory_unwatch(void);
@@ -140,15 +140,14 @@ void memory_unwatch(void);
 /* memory_grows: the command adds to a filter that has `nbytes(value)` bytes already. */
 void memory_grows(size_t (*nbytes)(const void *value), const void *value);
 
-/* memory_permits: whether a filter of this size may be begun; for sizes that are known beforehand.
- */
+/* memory_permits: whether a filter of this size may be created; for sizes known in advance. */
 bool memory_permits(uint64_t nbytes);
 
-/* memory_error: the server's OOM error when maxmemory was the reason for the last refusal of this
- * command, else the given one. */
+/* memory_error: the server's OOM error when maxmemory caused the last refusal of this command,
+ * else the given error. */
 const char *memory_error(const char *otherwise);
 
-/* memory_value_made, _freed: one value more, one less. */
+/* memory_value_made, memory_value_freed: count values. */
 void memory_value_made(memory_use *use);
 void memory_value_freed(memory_use *use);
 
@@ -161,9 +160,9 @@ void memory_value_freed(memory_use *use);
 size_t memory_free_effort(uint64_t nallocations, uint64_t nbytes);
 
 /*
- * memory_defrag: offers the parts of a value to the server's defragmenter, from its cursor on.
- * `move` offers one with memory_move, and is false past the last. Returns what a type's method
- * returns.
+ * memory_defrag: passes the parts of a value to the server's defragmenter, from its cursor on.
+ * `move` passes one part by memory_move and returns false past the last. The result is that of the
+ * type's defrag method.
  */
 int memory_defrag(redis_defrag *ctx, void **value,
                   bool (*move)(void **value, uint64_t part, redis_defrag *ctx));
@@ -183,16 +182,16 @@ typedef struct module_key {
   void *value;
 } module_key;
 
-/* key_open: mode is REDIS_READ, or both REDIS_READ and REDIS_WRITE when the command may change it.
- * A key that is open to be changed is what memory_watch watches; key_close ends that. */
+/* key_open: mode is REDIS_READ, or REDIS_READ | REDIS_WRITE when the command may change the key;
+ * then memory_watch is active until key_close. */
 key_state key_open(redis_ctx *ctx, redis_string *name, int mode, redis_type *type, module_key *key);
 void key_close(module_key *key);
 
-/* must_obey: the command comes from our master or from a file, where it was accepted once: limits
- * of this server do not refuse it. */
+/* must_obey: the command comes from the master or from a file, so it was accepted before: limits
+ * of this server do not apply. */
 bool must_obey(redis_ctx *ctx);
 
-/* key_event: tells listeners of keyspace events that the key has changed. */
+/* key_event: sends a keyspace event. */
 void key_event(redis_ctx *ctx, const char *event, redis_string *name);
 
 #endif /* NAY_REDIS_MODULE_H */

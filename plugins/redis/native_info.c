@@ -1,14 +1,14 @@
 /*
- * native_info.c - NAY.INFO: what a filter knows of itself.
+ * native_info.c - NAY.INFO: the properties of a filter.
  *
- * Fill, keys and rate are read off the bits, all of them: a gigabyte takes about a third of a
- * second. A field that needs no such pass costs nothing when it is asked for alone.
+ * Fill, number of keys and FPR are computed from all bits: a gigabyte takes about a third of a
+ * second. A request for one field that needs no such pass makes none.
  */
 #include <math.h>
 #include <string.h>
 
+#include "native.h"
 #include "reply.h"
-#include "type_nay.h"
 
 #define ERROR_NO_FIELD "ERR no such field"
 
@@ -21,108 +21,110 @@ typedef struct facts {
 
 static long long whole(double x) { return x >= 0 && x < 9e18 ? (long long)(x + 0.5) : -1; }
 
-static void say_kind(redis_ctx *ctx, const facts *f) {
+static void info_kind(redis_ctx *ctx, const facts *f) {
   redis.ReplyWithSimpleString(ctx, nay_kind_name(nay_filter_kind(f->filter)));
 }
 
-static void say_size(redis_ctx *ctx, const facts *f) {
+static void info_size(redis_ctx *ctx, const facts *f) {
   redis.ReplyWithLongLong(ctx, (long long)native_methods.mem_usage(f->value));
 }
 
-static void say_file(redis_ctx *ctx, const facts *f) {
+static void info_file(redis_ctx *ctx, const facts *f) {
   redis.ReplyWithLongLong(ctx, (long long)nay_filter_encoded_size(f->filter));
 }
 
-static void say_capacity(redis_ctx *ctx, const facts *f) {
+static void info_capacity(redis_ctx *ctx, const facts *f) {
   redis.ReplyWithLongLong(ctx, (long long)f->stats.nkeys);
 }
 
-static void say_hash(redis_ctx *ctx, const facts *f) {
+static void info_hash(redis_ctx *ctx, const facts *f) {
   redis.ReplyWithSimpleString(ctx, nay_hash_name(f->stats.hash));
 }
 
-static void say_keys(redis_ctx *ctx, const facts *f) {
+static void info_keys(redis_ctx *ctx, const facts *f) {
   redis.ReplyWithLongLong(ctx, whole(f->stats.nkeys_estimated));
 }
 
-static void say_fill(redis_ctx *ctx, const facts *f) { redis.ReplyWithDouble(ctx, f->stats.fill); }
+static void info_fill(redis_ctx *ctx, const facts *f) { redis.ReplyWithDouble(ctx, f->stats.fill); }
 
-static void say_rate(redis_ctx *ctx, const facts *f) {
+static void info_rate(redis_ctx *ctx, const facts *f) {
   redis.ReplyWithDouble(ctx, isnan(f->stats.fpr_now) ? 1 : f->stats.fpr_now);
 }
 
-static void say_planned(redis_ctx *ctx, const facts *f) {
+static void info_planned(redis_ctx *ctx, const facts *f) {
   redis.ReplyWithDouble(ctx, f->stats.fpr_planned);
 }
 
-static void say_overloaded(redis_ctx *ctx, const facts *f) {
+static void info_overloaded(redis_ctx *ctx, const facts *f) {
   redis.ReplyWithBool(ctx, f->stats.overloaded);
 }
 
-static void say_probes(redis_ctx *ctx, const facts *f) { redis.ReplyWithLongLong(ctx, f->stats.k); }
+static void info_probes(redis_ctx *ctx, const facts *f) {
+  redis.ReplyWithLongLong(ctx, f->stats.k);
+}
 
-static void say_levels(redis_ctx *ctx, const facts *f) {
+static void info_levels(redis_ctx *ctx, const facts *f) {
   redis.ReplyWithLongLong(ctx, f->stats.nlevels);
 }
 
-static void say_limit(redis_ctx *ctx, const facts *f) {
+static void info_limit(redis_ctx *ctx, const facts *f) {
   redis.ReplyWithLongLong(ctx, (long long)f->params.max_nbytes);
 }
 
-static void say_window(redis_ctx *ctx, const facts *f) {
+static void info_window(redis_ctx *ctx, const facts *f) {
   uint64_t length = f->params.window != 0 ? f->params.window : f->params.nkeys;
   redis.ReplyWithLongLong(ctx, (long long)length);
 }
 
-static void say_unit(redis_ctx *ctx, const facts *f) {
+static void info_unit(redis_ctx *ctx, const facts *f) {
   const char *timed = f->value->extras.by_seconds ? "seconds" : "ticks";
   redis.ReplyWithSimpleString(ctx, f->params.window != 0 ? timed : "keys");
 }
 
-static void say_clock(redis_ctx *ctx, const facts *f) {
+static void info_clock(redis_ctx *ctx, const facts *f) {
   redis.ReplyWithLongLong(ctx, (long long)f->stats.clock);
 }
 
-static void say_arrived(redis_ctx *ctx, const facts *f) {
+static void info_arrived(redis_ctx *ctx, const facts *f) {
   size_t len = 0;
   nay_decoder_bytes(f->value->arriving, &len, NULL);
   redis.ReplyWithLongLong(ctx, (long long)len);
 }
 
-static void say_expected(redis_ctx *ctx, const facts *f) {
+static void info_expected(redis_ctx *ctx, const facts *f) {
   uint64_t total = 0;
   nay_decoder_bytes(f->value->arriving, NULL, &total);
   redis.ReplyWithLongLong(ctx, (long long)total);
 }
 
-/* Whom a field is about. */
+/* The values that have a field. */
 typedef enum about { ANY, FILTER, GROWING, WINDOW, ARRIVING } about;
 
 /* The order of the reply. */
 static const struct field {
   const char *name;
-  void (*say)(redis_ctx *ctx, const facts *facts);
+  void (*reply)(redis_ctx *ctx, const facts *facts);
   about about;
   bool is_measured;
 } fields[] = {
-    {"kind", say_kind, FILTER, false},
-    {"size", say_size, ANY, false},
-    {"file size", say_file, FILTER, false},
-    {"capacity", say_capacity, FILTER, true},
-    {"keys", say_keys, FILTER, true},
-    {"fill", say_fill, FILTER, true},
-    {"rate", say_rate, FILTER, true},
-    {"planned rate", say_planned, FILTER, true},
-    {"overloaded", say_overloaded, FILTER, true},
-    {"hash", say_hash, FILTER, true},
-    {"probes", say_probes, FILTER, true},
-    {"levels", say_levels, FILTER, true},
-    {"memory limit", say_limit, GROWING, false},
-    {"window", say_window, WINDOW, false},
-    {"window unit", say_unit, WINDOW, false},
-    {"clock", say_clock, WINDOW, true},
-    {"bytes arrived", say_arrived, ARRIVING, false},
-    {"bytes expected", say_expected, ARRIVING, false},
+    {"kind", info_kind, FILTER, false},
+    {"size", info_size, ANY, false},
+    {"file size", info_file, FILTER, false},
+    {"capacity", info_capacity, FILTER, true},
+    {"keys", info_keys, FILTER, true},
+    {"fill", info_fill, FILTER, true},
+    {"rate", info_rate, FILTER, true},
+    {"planned rate", info_planned, FILTER, true},
+    {"overloaded", info_overloaded, FILTER, true},
+    {"hash", info_hash, FILTER, true},
+    {"probes", info_probes, FILTER, true},
+    {"levels", info_levels, FILTER, true},
+    {"memory limit", info_limit, GROWING, false},
+    {"window", info_window, WINDOW, false},
+    {"window unit", info_unit, WINDOW, false},
+    {"clock", info_clock, WINDOW, true},
+    {"bytes arrived", info_arrived, ARRIVING, false},
+    {"bytes expected", info_expected, ARRIVING, false},
 };
 enum { NFIELDS = sizeof fields / sizeof fields[0] };
 
@@ -152,19 +154,19 @@ static int info_all(redis_ctx *ctx, facts *f) {
   for (size_t i = 0; i < NFIELDS; i++) {
     if (!has_field(f, &fields[i])) continue;
     redis.ReplyWithSimpleString(ctx, fields[i].name);
-    fields[i].say(ctx, f);
+    fields[i].reply(ctx, f);
   }
   return REDIS_OK;
 }
 
 static int info_one(redis_ctx *ctx, facts *f, const redis_string *name) {
   for (size_t i = 0; i < NFIELDS; i++) {
-    if (!word_is(name, fields[i].name)) continue;
+    if (!arg_is(name, fields[i].name)) continue;
     if (!has_field(f, &fields[i])) {
       return reply_error(ctx, f->filter == NULL ? ERROR_LOADING : ERROR_NO_FIELD);
     }
     facts_gather(f, fields[i].is_measured);
-    fields[i].say(ctx, f);
+    fields[i].reply(ctx, f);
     return REDIS_OK;
   }
   return reply_error(ctx, ERROR_NO_FIELD);

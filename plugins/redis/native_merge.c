@@ -1,20 +1,20 @@
 /*
  * native_merge.c - NAY.MERGE: the union of filters, without their keys.
  *
- * All or nothing: one source is merged in place, which the library does wholly or not at all; with
- * more of them a copy of the destination takes their keys and then its place. A destination keeps
- * its size: larger filters are folded to it when they can be, and the rest is refused with the
- * reason, by the number of the source.
+ * All or nothing: a single source is merged in place, which the library does completely or not at
+ * all; several are merged into a copy of the destination, which then replaces it. A destination
+ * keeps its size: larger filters are folded to it where possible; others are refused with the
+ * reason and the number of the source.
  */
 #include <stdio.h>
 
+#include "native.h"
 #include "reply.h"
-#include "type_nay.h"
 
-/* Above this a union would say maybe to every other stranger: of no use to anyone. */
+/* A union with a higher FPR is useless. */
 #define MERGE_MAX_RATE 0.5
 
-/* Writes what keeps src from being merged into dst; false when nothing does. */
+/* Whether src cannot be merged into dst; writes the reason. */
 static bool differs(const nay_filter *dst, const nay_filter *src, char *why, size_t size) {
   nay_kind kind = nay_filter_kind(dst), other = nay_filter_kind(src);
   nay_params d, s;
@@ -42,16 +42,16 @@ typedef struct merge {
   redis_ctx *ctx;
   module_key *keys; /* of the destination, then of the sources */
   int nkeys;
-  nay_filter *target; /* takes the keys: that of the destination, or `made` */
+  nay_filter *target; /* merged into: the filter of the destination, or `made` */
   nay_filter *made;   /* ours until it is in place; NULL when none is needed */
 } merge;
 
 static const native_value *merge_value(const merge *m, int i) { return m->keys[i].value; }
 
-/* Whether source i is the destination itself, of which nothing can be new. */
+/* Whether source i is the destination itself. */
 static bool merge_is_same(const merge *m, int i) { return m->keys[i].value == m->keys[0].value; }
 
-/* true: all sources are there; false: the client has its error. */
+/* Opens all keys. False: the client has received an error. */
 static bool merge_open(merge *m, redis_string **names) {
   for (int i = 0; i < m->nkeys; i++) {
     int mode = i == 0 ? REDIS_READ | REDIS_WRITE : REDIS_READ;
@@ -70,7 +70,7 @@ static bool merge_open(merge *m, redis_string **names) {
   return true;
 }
 
-/* Chooses what the keys go into; *first is the first source that is not in it yet. */
+/* Chooses the target; *first is the first source that it does not contain yet. */
 static nay_status merge_begin(merge *m, int *first) {
   nay_allocator a = native_allocator();
   const native_value *dst = merge_value(m, 0);
@@ -94,7 +94,7 @@ static bool merge_all(merge *m, int first) {
       reply_errorf(m->ctx, "ERR source %d: %s", i, why);
       return false;
     }
-    if (i == 1 && m->keys[0].value == NULL) continue; /* the copy that it began with */
+    if (i == 1 && m->keys[0].value == NULL) continue; /* the target is a copy of it */
     nay_status status = nay_filter_merge(m->target, src, MERGE_MAX_RATE);
     if (status == NAY_EFULL) {
       reply_errorf(m->ctx, "ERR source %d: the union would exceed MEMORY or a rate of 0.5", i);
@@ -106,7 +106,7 @@ static bool merge_all(merge *m, int first) {
   return true;
 }
 
-/* Puts what was made in its place. The hash is the same, so what is beside the filter fits too. */
+/* Replaces the destination by the merged copy. The hash is the same, so the extras apply too. */
 static bool merge_end(merge *m) {
   if (m->made == NULL) return true;
   native_value *dst = m->keys[0].value;

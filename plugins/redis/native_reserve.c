@@ -1,27 +1,26 @@
 /*
- * native_reserve.c - NAY.RESERVE: from the words of a client to a filter, and to the words that
- * make the same filter elsewhere.
+ * native_reserve.c - NAY.RESERVE: parses its options, creates the filter, replicates it.
  *
- * What replicas and the AOF hear is not what the client said. Defaults may change with a version, a
- * rate becomes a size by computation, a secret key is drawn at random: so the command is replicated
- * with the size in bits, the number of probes and the key (nay_filter_params), and the bytes of the
+ * Replicas and the AOF do not receive the client's arguments: defaults may change with a version,
+ * an FPR becomes a size by computation, a secret key is random. The command is replicated with the
+ * size in bits, the number of probes and the key (nay_filter_params), so that the bytes of the
  * filter are the same everywhere.
  */
 #include <stddef.h>
 #include <string.h>
 
+#include "native.h"
 #include "reply.h"
-#include "type_nay.h"
 
-/* Where a filter starts that nobody has reserved: 2.2 KB. Bits per key at a million: 17.8. */
+/* The first capacity of a filter that an add creates: 2.2 KB; 17.8 bits per key at a million. */
 enum { FIRST_CAPACITY = 1000 };
 
-/* Generations of a window, unless it is shorter: the library's own number. */
+/* Generations of a window, unless it is shorter: the library's default. */
 enum { GENERATIONS = 7 };
 
 typedef enum window_unit { UNIT_SECONDS, UNIT_TICKS, UNIT_KEYS } window_unit;
 
-/* What was said. Numbers are 0 when they were not; `given` has a bit for each option. */
+/* The arguments. Numbers are 0 when not given; `given` has a bit for each option. */
 typedef struct reserve {
   double fpr;
   uint64_t capacity;
@@ -33,7 +32,7 @@ typedef struct reserve {
   unsigned given;
 } reserve;
 
-/* Options that are a word and a number. */
+/* Options that take a number. */
 typedef struct number_option {
   const char *word;
   size_t field;
@@ -55,7 +54,7 @@ static const number_option numbers[] = {
 };
 enum { NNUMBERS = sizeof numbers / sizeof numbers[0] };
 
-/* Bits of `given`: those of the table in its order, then the others. */
+/* Bits of `given`: those of the table in order, then the others. */
 enum {
   GIVEN_WINDOW = 1 << 0,
   GIVEN_GENERATIONS = 1 << 1,
@@ -68,7 +67,7 @@ enum {
   GIVEN_UNIQUE = 1 << (NNUMBERS + 3),
 };
 
-/* ---- words ---- */
+/* ---- arguments ---- */
 
 static const char *parse_number(reserve *r, size_t which, redis_string **argv, int argc, int *at) {
   uint64_t value;
@@ -82,7 +81,7 @@ static const char *parse_number(reserve *r, size_t which, redis_string **argv, i
   if (which != 0 || *at >= argc) return NULL;
   static const char *const units[] = {"SECONDS", "TICKS", "KEYS"};
   for (unsigned unit = UNIT_SECONDS; unit <= UNIT_KEYS; unit++) {
-    if (!word_is(argv[*at], units[unit])) continue;
+    if (!arg_is(argv[*at], units[unit])) continue;
     r->unit = (window_unit)unit;
     ++*at;
     break;
@@ -109,15 +108,15 @@ static const char *parse_kind(reserve *r, const redis_string *argument) {
 
 static const char *parse_option(reserve *r, redis_string **argv, int argc, int *at) {
   for (size_t i = 0; i < NNUMBERS; i++) {
-    if (word_is(argv[*at], numbers[i].word)) return parse_number(r, i, argv, argc, at);
+    if (arg_is(argv[*at], numbers[i].word)) return parse_number(r, i, argv, argc, at);
   }
-  if (word_is(argv[*at], "UNIQUE")) {
+  if (arg_is(argv[*at], "UNIQUE")) {
     r->given |= GIVEN_UNIQUE;
     ++*at;
     return NULL;
   }
-  bool is_kind = word_is(argv[*at], "KIND"), is_like = word_is(argv[*at], "LIKE");
-  if (!is_kind && !is_like && !word_is(argv[*at], "HASHKEY")) return "ERR unknown option";
+  bool is_kind = arg_is(argv[*at], "KIND"), is_like = arg_is(argv[*at], "LIKE");
+  if (!is_kind && !is_like && !arg_is(argv[*at], "HASHKEY")) return "ERR unknown option";
   if (*at + 1 >= argc) return "ERR an option has no value";
   redis_string *value = argv[*at + 1];
   *at += 2;
@@ -130,7 +129,7 @@ static const char *parse_option(reserve *r, redis_string **argv, int argc, int *
   return native_parse_hex(value, r->secret) ? NULL : "ERR HASHKEY has 32 hexadecimal digits";
 }
 
-/* The server checks the rights to the first LIKE only, so no option is taken twice. */
+/* The server checks the ACL of the first LIKE only, so no option may be repeated. */
 static const char *parse_options(reserve *r, redis_string **argv, int argc, int at) {
   const char *error = NULL;
   while (error == NULL && at < argc) {
@@ -141,7 +140,7 @@ static const char *parse_options(reserve *r, redis_string **argv, int argc, int 
   return error;
 }
 
-/* The rate may be anything when the size is given in bits, and so may both be beside LIKE. */
+/* The FPR is ignored when the size is given in bits, and both are with LIKE. */
 static const char *parse_sizes(reserve *r, redis_string **argv) {
   long long capacity;
   if (redis.StringToDouble(argv[2], &r->fpr) != REDIS_OK) return "ERR bad error rate";
@@ -154,7 +153,7 @@ static const char *parse_sizes(reserve *r, redis_string **argv) {
 
 static const char *parse_reserve(reserve *r, redis_string **argv, int argc) {
   *r = (reserve){.kind = NAY_SCALABLE};
-  bool is_short = argc == 4 && word_is(argv[2], "LIKE");
+  bool is_short = argc == 4 && arg_is(argv[2], "LIKE");
   int at = is_short ? 2 : 4;
   const char *error = is_short ? NULL : parse_sizes(r, argv);
   if (error == NULL) error = parse_options(r, argv, argc, at);
@@ -218,7 +217,7 @@ static nay_params reserve_params(const reserve *r) {
   return p;
 }
 
-/* NULL, or the error; *by_seconds is that of the other filter. */
+/* The parameters of the filter at `name`. NULL, or the error. */
 static const char *like_params(redis_ctx *ctx, redis_string *name, nay_params *params,
                                bool *by_seconds) {
   module_key key;
@@ -238,7 +237,7 @@ static const char *like_params(redis_ctx *ctx, redis_string *name, nay_params *p
   return error;
 }
 
-/* MEMORY: a limit of growth where there is any, and of the size in any case. */
+/* MEMORY limits the size of every filter, and the growth of those that grow. */
 static bool within_memory(const reserve *r, nay_params *params, const nay_plan *plan) {
   if (r->memory == 0) return true;
   if ((nay_kind_traits(plan->kind) & NAY_CAN_GROW) != 0) params->max_nbytes = r->memory;
@@ -247,52 +246,52 @@ static bool within_memory(const reserve *r, nay_params *params, const nay_plan *
 
 /* ---- replication ---- */
 
-enum { MAX_WORDS = 24 };
+enum { MAX_ARGS = 24 };
 
-typedef struct words {
-  redis_string *at[MAX_WORDS];
+typedef struct replicated_args {
+  redis_string *at[MAX_ARGS];
   size_t n;
-} words;
+} replicated_args;
 
-static void say(words *w, const char *word) {
+static void push(replicated_args *w, const char *word) {
   w->at[w->n++] = redis.CreateString(NULL, word, strlen(word));
 }
 
-static void say_number(words *w, const char *word, uint64_t number) {
+static void push_number(replicated_args *w, const char *word, uint64_t number) {
   if (number == 0 && word != NULL) return; /* the default */
-  if (word != NULL) say(w, word);
+  if (word != NULL) push(w, word);
   w->at[w->n++] = redis.CreateStringPrintf(NULL, "%llu", (unsigned long long)number);
 }
 
-static void say_hash(words *w, const nay_params *p) {
+static void push_hash(replicated_args *w, const nay_params *p) {
   if (p->hash == NAY_HASH_SIPHASH) {
     char hex[33];
     native_hex(p->key, hex);
-    say(w, "HASHKEY");
-    say(w, hex);
+    push(w, "HASHKEY");
+    push(w, hex);
   } else {
-    say(w, "SEED");
-    say_number(w, NULL, p->seed);
+    push(w, "SEED");
+    push_number(w, NULL, p->seed);
   }
 }
 
 static void replicate_reserve(redis_ctx *ctx, redis_string *name, const nay_params *p,
                               bool by_seconds) {
-  words w = {.n = 0};
+  replicated_args w = {.n = 0};
   w.at[w.n++] = redis.CreateStringPrintf(NULL, "%.17g", p->fpr);
-  say_number(&w, NULL, p->nkeys);
-  say(&w, "KIND");
-  say(&w, nay_kind_name(p->kind));
-  say_number(&w, "BITS", p->nbits);
-  say_number(&w, "PROBES", p->k);
-  say_number(&w, "TAGBITS", p->tag_bits);
-  say_number(&w, "MAXCAPACITY", p->max_nkeys);
-  say_number(&w, "MEMORY", p->max_nbytes);
-  say_number(&w, "GENERATIONS", p->generations);
-  say_number(&w, "WINDOW", p->window);
-  if (p->window != 0) say(&w, by_seconds ? "SECONDS" : "TICKS");
-  if ((p->flags & NAY_UNIQUE) != 0) say(&w, "UNIQUE");
-  say_hash(&w, p);
+  push_number(&w, NULL, p->nkeys);
+  push(&w, "KIND");
+  push(&w, nay_kind_name(p->kind));
+  push_number(&w, "BITS", p->nbits);
+  push_number(&w, "PROBES", p->k);
+  push_number(&w, "TAGBITS", p->tag_bits);
+  push_number(&w, "MAXCAPACITY", p->max_nkeys);
+  push_number(&w, "MEMORY", p->max_nbytes);
+  push_number(&w, "GENERATIONS", p->generations);
+  push_number(&w, "WINDOW", p->window);
+  if (p->window != 0) push(&w, by_seconds ? "SECONDS" : "TICKS");
+  if ((p->flags & NAY_UNIQUE) != 0) push(&w, "UNIQUE");
+  push_hash(&w, p);
   redis.Replicate(ctx, "NAY.RESERVE", "sv", name, w.at, w.n);
   for (size_t i = 0; i < w.n; i++) redis.FreeString(NULL, w.at[i]);
 }

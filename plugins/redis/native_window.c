@@ -1,21 +1,21 @@
 /*
- * native_window.c - time: NAY.ADVANCE, and the clock of windows by seconds.
+ * native_window.c - NAY.ADVANCE, and the clock of windows by seconds.
  *
- * The master decides what time it is, and says so: before it writes to a window by seconds it looks
- * at its clock, and when a generation has ended it replicates NAY.ADVANCE with that second.
- * Replicas and the AOF replay what the master saw; their own clocks are never asked. Reads let no
- * time pass: a read must not change a key, and a replica must answer what its master would. So a
- * key goes with the first write after its time, never early.
+ * The master's clock counts: before it writes to a window by seconds it reads its clock, and when a
+ * generation has ended it replicates NAY.ADVANCE with that second. Replicas and the AOF replay the
+ * master's times and never read their own clocks. Reads do not advance a window: a read must not
+ * change a key, and a replica must answer as its master does. So a key expires with the first write
+ * after its time, never early.
  */
+#include "native.h"
 #include "reply.h"
-#include "type_nay.h"
 
 static uint64_t window_now(void) {
   long long now = redis.Milliseconds();
   return now > 0 ? (uint64_t)now / 1000 : 0;
 }
 
-/* A clock that was set back moves nothing; within a generation there is nothing to move. */
+/* A window never goes back, and does not advance within a generation. */
 static bool window_is_due(const native_value *value, uint64_t now) {
   if (value->clock == 0) return true;
   return now / value->generation > value->clock / value->generation;
@@ -39,7 +39,7 @@ void native_tick(redis_ctx *ctx, redis_string *name, native_value *value) {
   }
 }
 
-/* The moment that a command means; NULL, or the error. */
+/* The time that a command states or implies. NULL, or the error. */
 static const char *window_moment(redis_ctx *ctx, const native_value *value, redis_string **argv,
                                  int argc, uint64_t *now) {
   bool by_seconds = value->extras.by_seconds;

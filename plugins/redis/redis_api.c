@@ -14,7 +14,7 @@ const char *redis_api_bind(redis_ctx *ctx) {
   if (find("RedisModule_" #name, (void *)&redis.name) != 0) missing = "RedisModule_" #name;
   REDIS_API_REQUIRED(X)
 #undef X
-  /* a function that is not there leaves its pointer alone, that is NULL */
+  /* a missing function leaves its pointer NULL */
 #define X(type, name, arguments) (void)find("RedisModule_" #name, (void *)&redis.name);
   REDIS_API_OPTIONAL(X)
 #undef X

@@ -1,13 +1,13 @@
 /*
- * redis_api.h - the part of the server's module interface that we use, in our own words.
+ * redis_api.h - the part of the server's module interface that we use, declared anew.
  *
- * A module needs no header of the server's: it exports RedisModule_OnLoad, and the first word of
- * the context that it is handed there is a function that finds all others by name. They are bound
- * once into the struct `redis`, so a call reads `redis.ReplyWithBool(ctx, true)`.
+ * A module needs no header of the server: it exports RedisModule_OnLoad, and the first word of the
+ * context passed to it points to a function that finds all others by name. They are bound once into
+ * the struct `redis`, so a call reads `redis.ReplyWithBool(ctx, true)`.
  *
- * Functions of REDIS_API_REQUIRED are in every server that we load into (Redis 7.0 and later,
- * Valkey 8 and later). Those of REDIS_API_OPTIONAL came later or are in one of the two only: test
- * them for NULL. Numbers and struct layouts are those that the servers have kept since 7.0.
+ * The functions of REDIS_API_REQUIRED exist in every supported server (Redis 7.0 and later, Valkey
+ * 8 and later). Those of REDIS_API_OPTIONAL came later or exist in one of the two only: test them
+ * for NULL. Constants and struct layouts have not changed since 7.0.
  */
 #ifndef NAY_REDIS_API_H
 #define NAY_REDIS_API_H
@@ -91,7 +91,7 @@ enum {
 };
 enum { REDIS_ARG_OPTIONAL = 1, REDIS_ARG_MULTIPLE = 2 };
 
-/* Arguments of a command as COMMAND DOCS tells them; an array ends with a zero entry. */
+/* Arguments of a command for COMMAND DOCS; an array ends with a zero entry. */
 typedef struct redis_arg {
   const char *name;
   int type;

@@ -33,7 +33,7 @@ int reply_chunk(redis_ctx *ctx, long long next, const void *bytes, size_t len) {
   return redis.ReplyWithStringBuffer(ctx, bytes, len);
 }
 
-bool word_is(const redis_string *argument, const char *word) {
+bool arg_is(const redis_string *argument, const char *word) {
   size_t len;
   const char *text = redis.StringPtrLen(argument, &len);
   return len == strlen(word) && strncasecmp(text, word, len) == 0;

@@ -15,7 +15,7 @@
 int reply_ok(redis_ctx *ctx);
 int reply_error(redis_ctx *ctx, const char *text);
 
-/* reply_errorf: the text of an error with at most 255 characters. */
+/* reply_errorf: replies with a formatted error of at most 255 characters. */
 int reply_errorf(redis_ctx *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* reply_field: a name and a number of a map. */
@@ -24,10 +24,10 @@ void reply_field(redis_ctx *ctx, const char *name, long long value);
 /* reply_is_resp3: whether the client speaks RESP3. */
 bool reply_is_resp3(redis_ctx *ctx);
 
-/* reply_chunk: the pair of a dump command: where to go on, and bytes (NULL: a null reply). */
+/* reply_chunk: the reply of a dump command: the next iterator, and bytes (NULL: a null reply). */
 int reply_chunk(redis_ctx *ctx, long long next, const void *bytes, size_t len);
 
-/* word_is: whether an argument is this word, in any case. */
-bool word_is(const redis_string *argument, const char *word);
+/* arg_is: whether an argument equals this word, ignoring case. */
+bool arg_is(const redis_string *argument, const char *word);
 
 #endif /* NAY_REDIS_REPLY_H */

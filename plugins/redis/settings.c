@@ -1,9 +1,8 @@
 /*
- * settings.c - defaults that commands take when a client says nothing: load arguments and CONFIG.
+ * settings.c - the defaults of commands, from load arguments and CONFIG.
  *
- * Both are RedisBloom's, with its names, ranges and messages. In Redis 8 the names stand alone
- * (`CONFIG SET bf-error-rate`); older servers and Valkey put the module's name in front
- * (`bf.bf-error-rate`), which is theirs to decide.
+ * Names, ranges and messages are RedisBloom's. In Redis 8 the names stand alone (`CONFIG SET
+ * bf-error-rate`); older servers and Valkey prefix the module's name (`bf.bf-error-rate`).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +29,7 @@ typedef struct setting {
   double *real;         /* one of these two */
   long long *whole;
   long long min, max;  /* real: outside the range; whole: inside */
-  redis_string *shown; /* what CONFIG GET was told last: the server only borrows it */
+  redis_string *shown; /* the last reply to CONFIG GET: the server only borrows it */
 } setting;
 
 static setting table[] = {
@@ -45,12 +44,12 @@ static setting table[] = {
 };
 enum { NSETTINGS = sizeof table / sizeof table[0] };
 
-/* A cuckoo filter has two buckets at least: the range of its size moves with the bucket size. */
+/* A cuckoo filter has at least two buckets: the least size depends on the bucket size. */
 static long long setting_min(const setting *s) {
   return s->whole == &settings.cf_initial_size ? 2 * settings.cf_bucket_size : s->min;
 }
 
-/* NULL, or a new string that says what is wrong with the value. */
+/* NULL, or a new string with the error. */
 static redis_string *setting_set(setting *s, const redis_string *value) {
   double real = 0;
   long long whole = 0;
@@ -103,8 +102,8 @@ static int config_set(const char *name, redis_string *value, void *privdata, red
 
 static setting *setting_find(const redis_string *name, bool *is_old) {
   for (size_t i = 0; i < NSETTINGS; i++) {
-    *is_old = table[i].old_name != NULL && word_is(name, table[i].old_name);
-    if (*is_old || word_is(name, table[i].name)) return &table[i];
+    *is_old = table[i].old_name != NULL && arg_is(name, table[i].old_name);
+    if (*is_old || arg_is(name, table[i].name)) return &table[i];
   }
   return NULL;
 }

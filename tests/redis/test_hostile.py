@@ -222,7 +222,7 @@ def put(place, value):
     return lambda fields: [(kind, value) if i == place else (kind, old) for i, (kind, old) in enumerate(fields)]
 
 
-# places of fields; see doc/formats and the head of plugins/redis/type_bf.c
+# places of fields; see doc/formats and the head of plugins/redis/bf_type.c
 BF_SIZE, BF_LINKS, BF_OPTIONS, BF_GROWTH, BF_ENTRIES, BF_ERROR, BF_HASHES, BF_BPE, BF_BITS, BF_N2, BF_ARRAY = range(11)
 CF_FILTERS, CF_BUCKETS, CF_ITEMS, CF_DELETES, CF_BUCKET_SIZE, CF_ITERATIONS, CF_EXPANSION, CF_FIRST, CF_SLOTS = range(9)
 

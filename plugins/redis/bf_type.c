@@ -1,16 +1,16 @@
 /*
- * type_bf.c - the data type MBbloom--: how a chained Bloom filter is saved, loaded, copied and
+ * bf_type.c - the data type MBbloom--: how a chained Bloom filter is saved, loaded, copied and
  * moved.
  *
  * An RDB value (encoding version 4): size, links, options, growth, then for each link entries,
  * error, hashes, bits per entry, bits, n2, the array, size. Versions before 4 have no growth (it
- * was 2), before 2 no options, and version 0 no bits and n2. A log that is rewritten holds the
- * commands BF.LOADCHUNK that a client would send after BF.SCANDUMP.
+ * was 2), before 2 no options, and version 0 no bits and n2. A rewritten AOF has the commands
+ * BF.LOADCHUNK that a client would send after BF.SCANDUMP.
  *
- * The server's loader returns zeros after an error, so a field is looked at only once IsIOError has
- * been asked; all checks of the numbers themselves are the library's.
+ * The server's loader returns zeros after an error, so IsIOError is called before a field is used.
+ * The library validates the values.
  */
-#include "commands_bf.h"
+#include "bf.h"
 
 redis_type *bf_type;
 memory_use bf_memory;
@@ -61,13 +61,13 @@ static void bf_rdb_save(redis_io *io, void *value) {
   }
 }
 
-/* A number of 32 bits; anything larger becomes one that no check lets pass. */
+/* A 32-bit number; a larger one becomes a value that fails every check. */
 static uint32_t bf_load_u32(redis_io *io) {
   uint64_t value = redis.LoadUnsigned(io);
   return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
-/* The fields of a link; the array is returned and belongs to the caller. NULL: an error. */
+/* Loads the fields of a link; returns its array, which the caller owns. NULL: an error. */
 static void *bf_load_link(redis_io *io, int encver, nay_sblink *link) {
   *link = (nay_sblink){.entries = redis.LoadUnsigned(io)};
   link->error = redis.LoadDouble(io);
@@ -83,7 +83,7 @@ static void *bf_load_link(redis_io *io, int encver, nay_sblink *link) {
   if (bytes == NULL) return NULL;
   link->nbytes = len;
   link->size = redis.LoadUnsigned(io);
-  /* a double beyond 2^63 cannot be converted; such a filter is none anyway */
+  /* a double above 2^63 cannot be converted, and no filter has so many bits */
   double need = (double)link->entries * link->bpe;
   if (encver < BF_ENCVER_BITS && need >= 1 && need < 9e18) link->nbits = (uint64_t)need;
   if (link->nbits == 0 && link->n2 > 0 && link->n2 < 64) link->nbits = link->nbytes * 8;
@@ -106,7 +106,7 @@ static bool bf_load_links(redis_io *io, int encver, uint64_t nlinks, nay_sbchain
 }
 
 static void *bf_rdb_load(redis_io *io, int encver) {
-  nay_diag diag = {.what = "the value is cut short"};
+  nay_diag diag = {.what = "the value is truncated"};
   if (encver > bf_part.encver) return NULL;
   uint64_t size = redis.LoadUnsigned(io), nlinks = redis.LoadUnsigned(io);
   uint64_t options = encver >= BF_ENCVER_OPTIONS ? redis.LoadUnsigned(io) : 0;
@@ -124,13 +124,13 @@ static void *bf_rdb_load(redis_io *io, int encver) {
   return NULL;
 }
 
-/* ---- log ---- */
+/* ---- AOF ---- */
 
 static void bf_aof_rewrite(redis_io *io, redis_string *key, void *value) {
   size_t len;
   void *header = bf_header(value, &len);
   if (header == NULL) {
-    redis.LogIOError(io, "warning", "nay: no memory to write a Bloom filter");
+    redis.LogIOError(io, "warning", "nay: out of memory while writing a Bloom filter");
     return;
   }
   redis.EmitAOF(io, "BF.LOADCHUNK", "slb", key, 1ll, header, len);
@@ -141,7 +141,7 @@ static void bf_aof_rewrite(redis_io *io, redis_string *key, void *value) {
   }
 }
 
-/* ---- life ---- */
+/* ---- memory and copies ---- */
 
 static void bf_free(void *value) {
   nay_sbchain_free(value);

@@ -1,20 +1,19 @@
 /*
- * native_bytes.c - NAY.LOAD and NAY.DUMP: native files, in and out, in pieces of any length.
+ * native_dump.c - NAY.LOAD and NAY.DUMP: native files in chunks of any length.
  *
- * A file says in its header how long it is, so there is no word for the end: the piece that brings
- * the last byte makes the filter, if every checksum fits. Until then the key answers with what it
- * held before, or with an error; a filter that is not complete never says nay.
+ * The header of a file states its length, so no end marker is needed: the chunk with the last byte
+ * completes the filter if every checksum matches. Until then the key answers from its previous
+ * filter, or with an error; an incomplete filter never answers nay.
  *
- * A piece that fails leaves everything as it was before it. It can be sent again, or the load begun
- * again with offset 0.
+ * A chunk that fails changes nothing. The client can send it again, or restart at offset 0.
  */
+#include "native.h"
 #include "reply.h"
-#include "type_nay.h"
 
 enum { HEADER_LEN = 64 };
 #define DUMP_MAX ((uint64_t)256 << 20)
 
-/* ---- in ---- */
+/* ---- NAY.LOAD ---- */
 
 typedef struct load {
   const char *bytes;
@@ -30,11 +29,11 @@ static const char *load_parse(load *l, redis_string **argv, int argc) {
   l->bytes = redis.StringPtrLen(argv[3], &l->len);
   if (!native_parse_u64(argv[2], &l->offset)) return "ERR the offset is a whole number";
   for (int at = 4; at < argc; at++) {
-    if (word_is(argv[at], "REPLACE")) {
+    if (arg_is(argv[at], "REPLACE")) {
       l->replace = true;
-    } else if (word_is(argv[at], "SECONDS")) {
+    } else if (arg_is(argv[at], "SECONDS")) {
       l->extras.by_seconds = true;
-    } else if (word_is(argv[at], "HASHKEY") && at + 1 < argc) {
+    } else if (arg_is(argv[at], "HASHKEY") && at + 1 < argc) {
       if (!native_parse_hex(argv[++at], l->extras.secret)) {
         return "ERR HASHKEY has 32 hexadecimal digits";
       }
@@ -49,7 +48,7 @@ static const char *load_parse(load *l, redis_string **argv, int argc) {
   return NULL;
 }
 
-/* Whether the piece follows what is there; otherwise the client has its error. */
+/* Whether the chunk continues the load; if not, the client has received an error. */
 static bool load_fits(redis_ctx *ctx, const load *l, const native_value *value) {
   size_t here = 0;
   if (value != NULL) nay_decoder_bytes(value->arriving, &here, NULL);
@@ -69,7 +68,7 @@ static int load_reply_diag(redis_ctx *ctx, nay_status status, const nay_diag *di
   return reply_errorf(ctx, "ERR %s (at byte %llu)", diag->what, (unsigned long long)diag->offset);
 }
 
-/* What the pieces so far have said beside the bytes, and this one. */
+/* The options of the chunks so far and of this one. */
 static native_extras load_extras(const load *l, const native_value *value) {
   if (l->offset == 0) return l->extras;
   native_extras extras = l->extras.has_secret ? l->extras : value->arriving_extras;
@@ -78,8 +77,8 @@ static native_extras load_extras(const load *l, const native_value *value) {
 }
 
 /*
- * The last byte is here. The bytes are looked at where they lie before the decoder gives them up,
- * so that a key that is missing or wrong can still be given.
+ * The last byte has arrived. The bytes are verified in place before the decoder releases them, so
+ * that the client can still supply a missing or wrong secret key.
  */
 static bool load_finish(redis_ctx *ctx, native_value *value, nay_decoder *decoder,
                         const native_extras *extras) {
@@ -104,7 +103,7 @@ static bool load_finish(redis_ctx *ctx, native_value *value, nay_decoder *decode
   return false;
 }
 
-/* Takes the piece: the bytes that are missing now, or -1 and nothing has changed. */
+/* Adds the chunk. Returns how many bytes are missing, or -1: nothing has changed. */
 static long long load_take(redis_ctx *ctx, const load *l, native_value *value) {
   nay_allocator a = native_allocator();
   nay_diag diag = {.what = NULL};
@@ -164,7 +163,7 @@ int native_load_command(redis_ctx *ctx, redis_string **argv, int argc) {
   return redis.ReplyWithLongLong(ctx, missing);
 }
 
-/* ---- out ---- */
+/* ---- NAY.DUMP ---- */
 
 static int dump_reply(redis_ctx *ctx, const nay_filter *filter, uint64_t offset, uint64_t count) {
   size_t size = nay_filter_encoded_size(filter);

@@ -1,18 +1,19 @@
 /*
- * insert_bf.c - BF.* that create filters and add to them: BF.RESERVE, BF.ADD, BF.MADD, BF.INSERT.
+ * bf_write.c - BF.* commands that create filters and add items: BF.RESERVE, BF.ADD, BF.MADD,
+ * BF.INSERT.
  *
- * What replicas and the log are told is not what the client said but what came of it: a new filter
- * with all its parameters, and the items that were new.
+ * Replicas and the AOF receive the effect of a command, not its text: a new filter with all its
+ * parameters, and the items that were new.
  */
 #include <ctype.h>
 #include <stdio.h>
 
-#include "commands_bf.h"
+#include "bf.h"
 #include "reply.h"
 
-#define BF_MAX_ERROR 0.25 /* greater rates are taken as this one */
+#define BF_MAX_ERROR 0.25 /* a higher FPR is capped to this */
 
-/* What a filter is made with. */
+/* The parameters of a new filter. */
 typedef struct bf_params {
   double error;
   long long capacity;
@@ -51,7 +52,7 @@ static const char *bf_create(redis_ctx *ctx, module_key *key, bf_params *params)
   return NULL;
 }
 
-/* Seventeen digits read back as the same number. */
+/* A double with 17 digits, which parse to the same number. */
 typedef struct error_text {
   char text[40];
 } error_text;
@@ -64,16 +65,16 @@ static error_text bf_error_text(double error) {
 
 /* ---- BF.RESERVE ---- */
 
-/* The position of a word among the options, 0 when it is not there. */
+/* The position of an option, 0 when it is not given. */
 static int bf_find_option(redis_string **argv, int argc, const char *word) {
   for (int i = 4; i < argc; i++) {
-    if (word_is(argv[i], word)) return i;
+    if (arg_is(argv[i], word)) return i;
   }
   return 0;
 }
 
-/* NULL, or what is wrong with the options. A filter that does not scale carries a growth factor
- * all the same, the default of RedisBloom, so that replicas need not share our settings. */
+/* NULL, or the error. A filter that does not scale has an expansion factor as well, RedisBloom's
+ * default, so that replicas need not have our settings. */
 static const char *bf_parse_reserve_options(redis_string **argv, int argc, bf_params *params) {
   bool is_fixed = bf_find_option(argv, argc, "NONSCALING") != 0;
   int at = bf_find_option(argv, argc, "EXPANSION");
@@ -135,7 +136,7 @@ int bf_reserve(redis_ctx *ctx, redis_string **argv, int argc) {
 
 /* ---- BF.ADD, BF.MADD, BF.INSERT ---- */
 
-/* An insertion under way. */
+/* The state of one insertion command. */
 typedef struct bf_insertion {
   redis_string *name;
   redis_string **items;
@@ -148,8 +149,8 @@ typedef struct bf_insertion {
   size_t nfresh;
 } bf_insertion;
 
-/* Adds the items from `from` on: one batch, or less when one fails. Returns how many replies it
- * gave; *status is that of the last. */
+/* Adds one batch of items, starting at `from`; stops at the first that fails. Returns the number
+ * of replies sent; *status is that of the last. */
 static size_t bf_insert_batch(redis_ctx *ctx, nay_sbchain *chain, bf_insertion *in, size_t from,
                               nay_status *status) {
   const void *bytes[NAY_SB_BATCH];
@@ -167,7 +168,8 @@ static size_t bf_insert_batch(redis_ctx *ctx, nay_sbchain *chain, bf_insertion *
   return done + 1;
 }
 
-/* A filter that does not scale may be full before the end; the reply then ends with that error. */
+/* Whether a filter that does not scale may become full within n items. The reply array then ends
+ * with that error, so its length is not known in advance. */
 static bool bf_may_fill_up(const nay_sbchain *chain, size_t n) {
   nay_sbstats stats;
   nay_sbchain_stats(chain, &stats);
@@ -187,9 +189,8 @@ static void bf_insert_items(redis_ctx *ctx, nay_sbchain *chain, bf_insertion *in
 }
 
 /*
- * What replicas and the log get: a new filter with all its parameters, so that their settings may
- * differ from ours; and only items that changed something, which leads to the same bits whatever
- * became of the others here.
+ * Replicas and the AOF receive a new filter with all its parameters, so that their settings may
+ * differ from ours, and only the items that changed it, which give the same bits.
  */
 static void bf_replicate_creation(redis_ctx *ctx, const bf_insertion *in) {
   const bf_params *p = &in->params;
@@ -257,14 +258,14 @@ int bf_madd(redis_ctx *ctx, redis_string **argv, int argc) {
   return bf_insert_all(ctx, &in);
 }
 
-/* The letter at `i` of an argument in lower case, 0 beyond its end. */
+/* Character i of an argument in lower case, 0 past its end. */
 static int bf_letter(const redis_string *argument, size_t i) {
   size_t len;
   const char *text = redis.StringPtrLen(argument, &len);
   return i < len ? tolower((unsigned char)text[i]) : 0;
 }
 
-/* A value of BF.INSERT: NULL, or what is wrong with it. */
+/* Parses the value of an option of BF.INSERT. NULL, or the error. */
 static const char *bf_parse_insert_value(int first, int second, const redis_string *value,
                                          bf_insertion *in) {
   bf_params *p = &in->params;
@@ -283,8 +284,8 @@ static const char *bf_parse_insert_value(int first, int second, const redis_stri
 }
 
 /*
- * Options up to ITEMS: *at becomes the place of the first item, or argc when there is none.
- * NONSCALING wins over any EXPANSION, wherever it stands.
+ * Parses the options up to ITEMS: *at becomes the index of the first item, argc without any.
+ * NONSCALING overrides EXPANSION in any order.
  */
 static const char *bf_parse_insert(redis_string **argv, int argc, bf_insertion *in, int *at) {
   bool is_fixed = false;

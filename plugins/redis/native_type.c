@@ -1,17 +1,17 @@
 /*
- * type_nay.c - the data type `nayfilter`: a native filter as a value of the server.
+ * native_type.c - the data type `nayfilter`: a native filter as a value of the server.
  *
- *   RDB   u parts: 1 a filter, 2 a file of which more is to come; then for each that is there
+ *   RDB   u parts: 1 a filter, 2 a partly loaded file; then for each part that is present
  *         u extras: 1 its clock is the server's, 2 a secret key follows, s 16 bytes
- *         u length, then strings of at most 16 MiB that make up so many bytes of a native file
- *   AOF   NAY.LOAD key offset bytes [SECONDS] [HASHKEY hex], in the same pieces
+ *         u length, then strings of at most 16 MiB with that many bytes of a native file
+ *   AOF   NAY.LOAD key offset bytes [SECONDS] [HASHKEY hex], in the same chunks
  *
- * The bytes are those of nay_filter_save: their checksums, versions and checks are the library's,
- * and a filter that comes out of a file is safe to query whoever wrote it. They go out without a
- * copy and come in to where they stay. Nothing is trusted but what was checked: a length of 2^60
- * costs a few megabytes until the bytes have really come.
+ * The bytes are those of nay_filter_save, with the library's checksums, versions and validation: a
+ * decoded filter is safe to query whoever wrote it. Saving makes no copy, and loading decodes into
+ * the final buffer. A header with a length of 2^60 allocates a few megabytes until the bytes have
+ * arrived.
  */
-#include "type_nay.h"
+#include "native.h"
 
 #include <string.h>
 
@@ -159,7 +159,7 @@ static bool rdb_load_piece(redis_io *io, nay_decoder *decoder, uint64_t *left) {
   return ok;
 }
 
-/* One part: what is beside a native file, and its bytes, gathered in a decoder. */
+/* Loads one part: the extras, and the bytes of a native file into a decoder. */
 static nay_decoder *rdb_load_part(redis_io *io, native_extras *extras) {
   nay_allocator a = native_allocator();
   nay_decoder *decoder;
@@ -188,7 +188,7 @@ static bool rdb_load_filter(redis_io *io, native_value *value) {
   return false;
 }
 
-/* What has come of a file must be less than all of it: the last byte makes it a filter. */
+/* A partly loaded file must be incomplete: the last byte would have made it a filter. */
 static bool rdb_load_arriving(redis_io *io, native_value *value) {
   size_t len;
   uint64_t total;
@@ -216,52 +216,52 @@ static void *native_rdb_load(redis_io *io, int encver) {
 
 /* ---- AOF ---- */
 
-typedef struct aof_words {
+typedef struct aof_args {
   redis_string *at[4];
   size_t n;
-} aof_words;
+} aof_args;
 
-static void aof_word(aof_words *words, const char *text) {
-  words->at[words->n++] = redis.CreateString(NULL, text, strlen(text));
+static void aof_push(aof_args *args, const char *text) {
+  args->at[args->n++] = redis.CreateString(NULL, text, strlen(text));
 }
 
-/* The options that a load ends with. */
-static aof_words aof_options(const native_extras *extras) {
-  aof_words words = {.n = 0};
-  if (extras->by_seconds) aof_word(&words, "SECONDS");
+/* The options at the end of NAY.LOAD. */
+static aof_args aof_options(const native_extras *extras) {
+  aof_args args = {.n = 0};
+  if (extras->by_seconds) aof_push(&args, "SECONDS");
   if (extras->has_secret) {
     char hex[33];
     native_hex(extras->secret, hex);
-    aof_word(&words, "HASHKEY");
-    aof_word(&words, hex);
+    aof_push(&args, "HASHKEY");
+    aof_push(&args, hex);
   }
-  return words;
+  return args;
 }
 
 static void aof_emit(redis_io *io, redis_string *key, uint64_t offset, const void *bytes,
-                     size_t len, const aof_words *words) {
-  redis.EmitAOF(io, "NAY.LOAD", "slbv", key, (long long)offset, (const char *)bytes, len, words->at,
-                words->n);
+                     size_t len, const aof_args *args) {
+  redis.EmitAOF(io, "NAY.LOAD", "slbv", key, (long long)offset, (const char *)bytes, len, args->at,
+                args->n);
 }
 
 static void aof_filter(redis_io *io, redis_string *key, const native_value *value,
-                       const aof_words *words) {
+                       const aof_args *args) {
   size_t size = nay_filter_encoded_size(value->filter);
   char *piece = redis.Alloc(size < NATIVE_PIECE ? size : NATIVE_PIECE);
   for (size_t at = 0; at < size; at += NATIVE_PIECE) {
     size_t len = size - at < NATIVE_PIECE ? size - at : NATIVE_PIECE;
     if (nay_filter_encode_range(value->filter, at, piece, len) != NAY_OK) break;
-    aof_emit(io, key, at, piece, len, words);
+    aof_emit(io, key, at, piece, len, args);
   }
   redis.Free(piece);
 }
 
 static void aof_arriving(redis_io *io, redis_string *key, const native_value *value,
-                         const aof_words *words) {
+                         const aof_args *args) {
   size_t size;
   const uint8_t *bytes = nay_decoder_bytes(value->arriving, &size, NULL);
   for (size_t at = 0; at < size; at += NATIVE_PIECE) {
-    aof_emit(io, key, at, bytes + at, size - at < NATIVE_PIECE ? size - at : NATIVE_PIECE, words);
+    aof_emit(io, key, at, bytes + at, size - at < NATIVE_PIECE ? size - at : NATIVE_PIECE, args);
   }
 }
 
@@ -270,16 +270,16 @@ static void native_aof_rewrite(redis_io *io, redis_string *key, void *ptr) {
   for (unsigned part = PART_FILTER; part <= PART_ARRIVING; part++) {
     bool is_filter = part == PART_FILTER;
     if (is_filter ? value->filter == NULL : value->arriving == NULL) continue;
-    aof_words words = aof_options(is_filter ? &value->extras : &value->arriving_extras);
-    if (!is_filter && value->filter != NULL) aof_word(&words, "REPLACE");
-    (is_filter ? aof_filter : aof_arriving)(io, key, value, &words);
-    for (size_t i = 0; i < words.n; i++) redis.FreeString(NULL, words.at[i]);
+    aof_args args = aof_options(is_filter ? &value->extras : &value->arriving_extras);
+    if (!is_filter && value->filter != NULL) aof_push(&args, "REPLACE");
+    (is_filter ? aof_filter : aof_arriving)(io, key, value, &args);
+    for (size_t i = 0; i < args.n; i++) redis.FreeString(NULL, args.at[i]);
   }
 }
 
 /* ---- memory ---- */
 
-/* What was asked of the allocator; it rounds large blocks up, but their last pages stay untouched.
+/* The requested bytes: the allocator rounds large blocks up, but their last pages stay untouched.
  */
 static size_t native_mem_usage(const void *ptr) {
   const native_value *value = ptr;
@@ -288,7 +288,7 @@ static size_t native_mem_usage(const void *ptr) {
   return sizeof *value + nay_filter_nbytes(value->filter) + arriving;
 }
 
-/* In pages: what takes time is giving them back. Above 64 the server lets a thread do it. */
+/* In pages, because unmapping them takes the time. Above 64 the server frees in a thread. */
 static size_t native_free_effort(redis_string *key, const void *ptr) {
   (void)key;
   return 1 + native_mem_usage(ptr) / 4096;
@@ -306,18 +306,16 @@ static void *native_copy(redis_string *from, redis_string *to, const void *ptr) 
   return copy;
 }
 
-static void *defrag_move(void *ctx, void *ptr) { return redis.DefragAlloc(ctx, ptr); }
-
 /*
  * Three or four blocks, and no cursor: the allocator moves blocks of its slabs, at most 14 KiB; the
- * payload of a larger filter has pages of its own, which do not fragment, and is left where it is.
+ * payload of a larger filter has pages of its own, which do not fragment, and stays in place.
  */
 static int native_defrag(redis_defrag *ctx, redis_string *key, void **ptr) {
   (void)key;
   native_value *moved = redis.DefragAlloc(ctx, *ptr);
   if (moved != NULL) *ptr = moved;
   native_value *value = *ptr;
-  value->filter = nay_filter_move(value->filter, defrag_move, ctx);
+  value->filter = nay_filter_move(value->filter, memory_move, ctx);
   return 0;
 }
 
@@ -350,7 +348,7 @@ static void native_digest(redis_digest *digest, void *ptr) {
 
 static void native_free(void *ptr) { native_value_free(ptr); }
 
-/* No `unlink`: a filter has nothing to let go of before its memory. */
+/* No `unlink`: a filter holds nothing but memory. */
 redis_type_methods native_methods = {.version = REDIS_TYPE_METHODS_VERSION,
                                      .rdb_load = native_rdb_load,
                                      .rdb_save = native_rdb_save,

@@ -1,18 +1,17 @@
 /*
- * type_cf.c - the data type MBbloomCF: RedisBloom's cuckoo filter in an RDB file, in a DUMP, in an
+ * cf_type.c - the data type MBbloomCF: RedisBloom's cuckoo filter in an RDB file, in a DUMP, in an
  * AOF, in memory.
  *
  *   version 4   u filters | u buckets | u items | u deletes | u bucketsize | u maxiterations |
  *               u expansion | { u buckets, str slots } for each sub-filter
  *   before 4    u filters | u buckets | u items | { str slots } ; the rest was 2, 20 and 1 for all
  *
- * Bytes that are restored may be an enemy's. Every number is checked by the library before memory
- * is asked for, the length of each string must be the one that the numbers give, and the number of
- * items is counted, not believed.
+ * Restored bytes may come from an attacker. The library checks every number before it allocates,
+ * the length of each string must agree with the numbers, and items are counted, not trusted.
  */
 #include <nay_redis_cuckoo.h>
 
-#include "commands_cf.h"
+#include "cf.h"
 
 redis_type *cf_type;
 memory_use cf_memory;
@@ -50,7 +49,7 @@ static void cf_save(redis_io *io, void *value) {
   }
 }
 
-/* A number that must fit 16 bits: a larger one becomes 65536, which no field may be. */
+/* A 16-bit number; a larger one becomes 65,536, which is invalid in every field. */
 static uint32_t cf_load_short(redis_io *io) {
   uint64_t value = redis.LoadUnsigned(io);
   return value > UINT16_MAX ? UINT16_MAX + 1u : (uint32_t)value;
@@ -74,7 +73,7 @@ static bool cf_load_header(redis_io *io, int encver, nay_cfchain_header *h) {
   return !redis.IsIOError(io);
 }
 
-/* One sub-filter; its slots are the buffer that the server read them into. */
+/* Loads one sub-filter; it adopts the buffer that the server read its slots into. */
 static bool cf_load_filter(redis_io *io, int encver, nay_cfchain *chain, uint64_t i,
                            uint64_t nbuckets) {
   if (encver >= 4) nbuckets = redis.LoadUnsigned(io);
@@ -109,13 +108,14 @@ static void *cf_load(redis_io *io, int encver) {
     return NULL;
   }
   if (!cf_load_filters(io, encver, &h, chain)) {
-    redis.LogIOError(io, "warning", "MBbloomCF: a sub-filter is not as long as the header says");
+    redis.LogIOError(io, "warning",
+                     "MBbloomCF: the length of a sub-filter disagrees with the header");
     nay_cfchain_free(chain);
     return NULL;
   }
   nay_cfchain_describe(chain, &loaded);
   if (loaded.nitems != h.nitems) {
-    redis.LogIOError(io, "notice", "MBbloomCF: %llu items said, %llu counted",
+    redis.LogIOError(io, "notice", "MBbloomCF: the header says %llu items, counted %llu",
                      (unsigned long long)h.nitems, (unsigned long long)loaded.nitems);
   }
   memory_value_made(&cf_memory);
