@@ -119,9 +119,9 @@ static nay_status block_narrow(const nay_block *b, nay_comparator order, const n
 typedef struct block_walk {
   const uint8_t *target; /* the user key alone */
   size_t target_len;
-  size_t same;               /* leading bytes in common with the whole present key */
-  uint8_t differs;           /* the byte of the present key after them, if it is that long */
-  uint8_t tail[NAY_TRAILER]; /* internal keys: bytes target_len.. of the present key */
+  size_t same;                   /* leading bytes in common with the whole present key */
+  uint8_t differs;               /* the byte of the present key after them, if it is that long */
+  uint8_t tail[NAY_KEY_TRAILER]; /* internal keys: bytes target_len.. of the present key */
 } block_walk;
 
 static inline void block_step(block_walk *w, const nay_entry *e) {
@@ -134,7 +134,7 @@ static inline void block_step(block_walk *w, const nay_entry *e) {
 
 /* Keeps the bytes behind the place where the target's user key ends. */
 static inline void block_keep_tail(block_walk *w, const nay_entry *e) {
-  for (size_t i = 0; i < NAY_TRAILER; i++) {
+  for (size_t i = 0; i < NAY_KEY_TRAILER; i++) {
     size_t at = w->target_len + i;
     if (at >= e->shared && at - e->shared < e->unshared) w->tail[i] = e->suffix[at - e->shared];
   }
@@ -162,10 +162,10 @@ nay_status nay__block_find(const nay_block *b, nay_comparator order, const nay_t
   for (nay_entry e; at < b->end; at = e.next) {
     if (!block_entry(b, at, &e) || e.shared > key_len) return block_bad(diag, at);
     key_len = (uint64_t)e.shared + e.unshared;
-    if (internal && key_len < NAY_TRAILER) return block_bad(diag, at);
+    if (internal && key_len < NAY_KEY_TRAILER) return block_bad(diag, at);
     block_step(&w, &e);
     if (internal) block_keep_tail(&w, &e);
-    size_t user_len = internal ? (size_t)key_len - NAY_TRAILER : (size_t)key_len;
+    size_t user_len = internal ? (size_t)key_len - NAY_KEY_TRAILER : (size_t)key_len;
     size_t before = near;
     near = w.same < user_len ? w.same : user_len;
     int sign = block_compare(&w, user_len);
@@ -186,7 +186,7 @@ nay_status nay__block_find(const nay_block *b, nay_comparator order, const nay_t
 static nay_status cursor_load(const nay_cursor *c, uint32_t at, nay_diag *diag, nay_entry *e) {
   if (!block_entry(&c->block, at, e) || e->shared > c->key.len) return block_bad(diag, at);
   uint64_t len = (uint64_t)e->shared + e->unshared;
-  if (c->order == NAY_INTERNAL_KEYS && len < NAY_TRAILER) return block_bad(diag, at);
+  if (c->order == NAY_INTERNAL_KEYS && len < NAY_KEY_TRAILER) return block_bad(diag, at);
   return NAY_OK;
 }
 
@@ -270,13 +270,25 @@ nay_status nay__cursor_seek(nay_cursor *c, const nay_target *target, nay_diag *d
   return NAY_OK;
 }
 
+nay_status nay__block_walk(const nay_block *block, nay_block_visit visit, void *ctx,
+                           const nay_allocator *a, nay_diag *diag) {
+  nay_cursor c = {.block = *block, .order = NAY_BYTEWISE, .allocator = a};
+  nay_status status = nay__cursor_first(&c, diag);
+  while (status == NAY_OK) {
+    status = visit(ctx, &c, diag);
+    if (status == NAY_OK) status = nay__cursor_next(&c, diag);
+  }
+  nay__buffer_free(&c.key, a);
+  return status == NAY_ENOENT ? NAY_OK : status;
+}
+
 /* ---- checking ---- */
 
 /* The trailer of the key that entry e makes of the key before it. */
 static uint64_t check_trailer(const nay_buffer *last, const nay_entry *e) {
-  uint8_t bytes[NAY_TRAILER];
-  size_t user = (size_t)e->shared + e->unshared - NAY_TRAILER;
-  for (size_t i = 0; i < NAY_TRAILER; i++) {
+  uint8_t bytes[NAY_KEY_TRAILER];
+  size_t user = (size_t)e->shared + e->unshared - NAY_KEY_TRAILER;
+  for (size_t i = 0; i < NAY_KEY_TRAILER; i++) {
     size_t at = user + i;
     bytes[i] = at < e->shared ? last->at[at] : e->suffix[at - e->shared];
   }

@@ -18,6 +18,26 @@
 #include "base/varint.h"
 #include "sst/comparator.h"
 
+/* nay_bytes: a view of bytes that someone else owns. */
+typedef struct nay_bytes {
+  const uint8_t *at;
+  size_t len;
+} nay_bytes;
+
+/* nay__bytes_are: whether they spell this text. */
+static inline bool nay__bytes_are(nay_bytes bytes, const char *text) {
+  size_t n = strlen(text);
+  return bytes.len == n && (n == 0 || memcmp(bytes.at, text, n) == 0);
+}
+
+/* nay__bytes_after: whether they start with this text; *rest is what follows it. */
+static inline bool nay__bytes_after(nay_bytes bytes, const char *start, nay_bytes *rest) {
+  size_t n = strlen(start);
+  if (bytes.len < n || memcmp(bytes.at, start, n) != 0) return false;
+  *rest = (nay_bytes){bytes.at + n, bytes.len - n};
+  return true;
+}
+
 /* ---- writing ---- */
 
 /* nay_block_builder: zero-initialise, with `interval` set; nay__block_reset before the first add.
@@ -121,5 +141,13 @@ nay_status nay__cursor_at(nay_cursor *cursor, uint32_t at, nay_diag *diag);
 
 /* nay__cursor_seek: the first entry that is not before target. */
 nay_status nay__cursor_seek(nay_cursor *cursor, const nay_target *target, nay_diag *diag);
+
+/*
+ * nay__block_walk: calls visit for each entry in turn, and ends with its error or at the end of the
+ * block. For metaindex, properties and indexes: keys may be in any order.
+ */
+typedef nay_status (*nay_block_visit)(void *ctx, const nay_cursor *entry, nay_diag *diag);
+nay_status nay__block_walk(const nay_block *block, nay_block_visit visit, void *ctx,
+                           const nay_allocator *a, nay_diag *diag);
 
 #endif /* NAY_SST_BLOCK_H */

@@ -4,8 +4,10 @@
  */
 #include "sst/comparator.h"
 
+#include "nay_sst.h"
+
 static uint64_t comparator_trailer(const uint8_t *key, size_t len) {
-  return len < NAY_TRAILER ? 0 : nay__load64le(key + len - NAY_TRAILER);
+  return len < NAY_KEY_TRAILER ? 0 : nay__load64le(key + len - NAY_KEY_TRAILER);
 }
 
 int nay__compare_target(nay_comparator order, const uint8_t *key, size_t len,
@@ -50,7 +52,15 @@ void nay__separator(nay_comparator order, nay_buffer *key, const uint8_t *next, 
   } else if (grows + 1 < old) { /* an internal key is left alone if it does not become shorter */
     key->at[grows]++;
     /* a user key that no entry has: its newest version comes before all others of that key */
-    nay__store64le(key->at + grows + 1, NAY_TRAILER_NEWEST);
-    key->len = grows + 1 + NAY_TRAILER;
+    nay__store64le(key->at + grows + 1, NAY_KEY_TRAILER_NEWEST);
+    key->len = grows + 1 + NAY_KEY_TRAILER;
   }
+}
+
+nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_version *version) {
+  if (key == NULL || version == NULL || len < NAY_KEY_TRAILER) return NAY_EINVAL;
+  uint64_t trailer = nay__load64le((const uint8_t *)key + len - NAY_KEY_TRAILER);
+  if ((trailer & 0xff) > 1) return NAY_EINVAL;
+  *version = (nay_sst_version){key, len - NAY_KEY_TRAILER, trailer >> 8, (trailer & 0xff) == 0};
+  return NAY_OK;
 }

@@ -17,10 +17,10 @@
 
 typedef enum nay_comparator { NAY_BYTEWISE, NAY_INTERNAL_KEYS } nay_comparator;
 
-#define NAY_TRAILER 8u /* of an internal key */
+#define NAY_KEY_TRAILER 8u /* of an internal key */
 
 /* The largest sequence (56 bits) and type that a search can ask for: the newest of all versions. */
-#define NAY_TRAILER_NEWEST 0xffffffffffffff01u
+#define NAY_KEY_TRAILER_NEWEST 0xffffffffffffff01u
 
 /* nay__common: how many leading bytes a[0,n) and b[0,n) share. */
 static inline size_t nay__common(const uint8_t *a, const uint8_t *b, size_t n) {
@@ -60,7 +60,7 @@ int nay__compare(nay_comparator order, const uint8_t *a, size_t a_len, const uin
 /* nay__user_len: the part of a key that users know. */
 static inline size_t nay__user_len(nay_comparator order, size_t len) {
   if (order == NAY_BYTEWISE) return len;
-  return len < NAY_TRAILER ? 0 : len - NAY_TRAILER;
+  return len < NAY_KEY_TRAILER ? 0 : len - NAY_KEY_TRAILER;
 }
 
 /*

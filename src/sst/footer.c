@@ -2,6 +2,13 @@
 #include "sst/footer.h"
 
 #include "cpu/crc32c.h"
+#include "hash/hash.h"
+
+#define FOOTER_ROCKSDB_MAGIC 0x88e241b785f4cff7u /* format 1 and later */
+#define FOOTER_EXTENDED 0x007a003eu /* in place of the first handle, format 6 and later */
+#define FOOTER_NEWEST 7u
+
+/* ---- handles ---- */
 
 size_t nay__handle_store(uint8_t *p, nay_handle handle) {
   uint8_t *end = nay__varint_store(nay__varint_store(p, handle.offset), handle.size);
@@ -18,9 +25,51 @@ const uint8_t *nay__handle_load(const uint8_t *p, const uint8_t *end, nay_handle
 
 bool nay__handle_fits(nay_handle handle, uint64_t limit) {
   size_t ignored;
-  return handle.offset <= limit && limit - handle.offset >= NAY_BLOCK_FRAME &&
-         handle.size <= limit - handle.offset - NAY_BLOCK_FRAME &&
+  return handle.offset <= limit && limit - handle.offset >= NAY_BLOCK_TRAILER &&
+         handle.size <= limit - handle.offset - NAY_BLOCK_TRAILER &&
          nay__size_ok(handle.size, &ignored);
+}
+
+/* ---- checksums ---- */
+
+/* Of len bytes, the last of which is the compression type of a block. RocksDB's XXH3 variant hashes
+ * the others and mixes the last byte in afterwards. */
+static uint32_t footer_checksum(nay_checksum checksum, const uint8_t *bytes, size_t len) {
+  switch (checksum) {
+    case NAY_CHECKSUM_NONE: break;
+    case NAY_CHECKSUM_CRC32C: return nay__crc32c_mask(nay__crc32c(0, bytes, len));
+    case NAY_CHECKSUM_XXH32: return XXH32(bytes, len, 0);
+    case NAY_CHECKSUM_XXH64: return (uint32_t)XXH64(bytes, len, 0);
+    case NAY_CHECKSUM_XXH3:
+      return (uint32_t)XXH3_64bits(bytes, len - 1) ^ bytes[len - 1] * 0x6b9083d9u;
+  }
+  return 0;
+}
+
+/* What is added to the checksum of a block at `offset`: RocksDB's ChecksumModifierForContext. */
+static uint32_t footer_modifier(uint32_t context, uint64_t offset) {
+  return context == 0 ? 0 : context ^ ((uint32_t)offset + (uint32_t)(offset >> 32));
+}
+
+bool nay__block_intact(const nay_footer *f, const uint8_t *block, nay_handle handle) {
+  if (f->checksum == NAY_CHECKSUM_NONE) return true;
+  uint32_t sum = footer_checksum(f->checksum, block, (size_t)handle.size + 1);
+  return sum + footer_modifier(f->context, handle.offset) == nay__load32le(block + handle.size + 1);
+}
+
+void nay__block_trailer_store(uint8_t trailer[NAY_BLOCK_TRAILER], uint8_t type,
+                              const uint8_t *contents, size_t len) {
+  trailer[0] = type;
+  uint32_t crc = nay__crc32c(nay__crc32c(0, contents, len), trailer, 1);
+  nay__store32le(trailer + 1, nay__crc32c_mask(crc));
+}
+
+/* ---- footers ---- */
+
+bool nay__footer_recognise(const uint8_t *bytes, size_t len) {
+  if (len < NAY_FOOTER) return false;
+  uint64_t magic = nay__load64le(bytes + len - 8);
+  return magic == NAY_FOOTER_MAGIC || (magic == FOOTER_ROCKSDB_MAGIC && len >= NAY_FOOTER_MAX);
 }
 
 void nay__footer_store(uint8_t bytes[NAY_FOOTER], const nay_footer *footer) {
@@ -30,34 +79,73 @@ void nay__footer_store(uint8_t bytes[NAY_FOOTER], const nay_footer *footer) {
   nay__store64le(bytes + NAY_FOOTER - 8, NAY_FOOTER_MAGIC);
 }
 
-nay_status nay__footer_load(const uint8_t bytes[NAY_FOOTER], uint64_t file_len, nay_diag *diag,
-                            nay_footer *footer) {
-  uint64_t at = file_len - NAY_FOOTER;
-  nay_footer f;
-  if (nay__load64le(bytes + NAY_FOOTER - 8) != NAY_FOOTER_MAGIC) {
-    return nay__fail(diag, NAY_EFORMAT, "no table: the last eight bytes are not its magic number",
-                     file_len - 8);
+static nay_status footer_corrupt(nay_diag *diag, const char *what, const nay_footer *f) {
+  return nay__fail(diag, NAY_ECORRUPT, what, f->at);
+}
+
+/* The handles of all formats before 6, in 40 bytes. */
+static nay_status footer_handles(const uint8_t *p, nay_diag *diag, nay_footer *f) {
+  const uint8_t *end = p + 40;
+  p = nay__handle_load(p, end, &f->metaindex);
+  if (p == NULL || nay__handle_load(p, end, &f->index) == NULL) {
+    return footer_corrupt(diag, "the footer does not have two block handles", f);
   }
-  const uint8_t *end = bytes + NAY_FOOTER - 8, *p = nay__handle_load(bytes, end, &f.metaindex);
-  if (p == NULL || nay__handle_load(p, end, &f.index) == NULL) {
-    return nay__fail(diag, NAY_ECORRUPT, "the footer has no two block handles", at);
+  if (!nay__handle_fits(f->metaindex, f->at) || !nay__handle_fits(f->index, f->at)) {
+    return footer_corrupt(diag, "the footer points outside of the file", f);
   }
-  if (!nay__handle_fits(f.metaindex, at) || !nay__handle_fits(f.index, at)) {
-    return nay__fail(diag, NAY_ECORRUPT, "the footer points out of the file", at);
-  }
-  *footer = f;
   return NAY_OK;
 }
 
-void nay__frame_store(uint8_t frame[NAY_BLOCK_FRAME], uint8_t type, const uint8_t *contents,
-                      size_t len) {
-  frame[0] = type;
-  uint32_t crc = nay__crc32c(nay__crc32c(0, contents, len), frame, 1);
-  nay__store32le(frame + 1, nay__crc32c_mask(crc));
+/* The footer of format 6 and later; f->checksum and f->at are set. */
+static nay_status footer_extended(const uint8_t *footer, nay_diag *diag, nay_footer *f) {
+  const uint8_t *part = footer + 1;
+  uint8_t copy[NAY_FOOTER_MAX];
+  if (nay__load32le(part) != FOOTER_EXTENDED || !nay__all_zero(part + 16, 24)) {
+    return footer_corrupt(diag, "the footer is not one of its format version", f);
+  }
+  f->context = nay__load32le(part + 8);
+  memcpy(copy, footer, sizeof copy);
+  memset(copy + 1 + 4, 0, 4); /* the checksum itself */
+  uint32_t sum =
+      footer_checksum(f->checksum, copy, sizeof copy) + footer_modifier(f->context, f->at);
+  if (f->checksum != NAY_CHECKSUM_NONE && sum != nay__load32le(part + 4)) {
+    return footer_corrupt(diag, "the checksum of the footer is wrong", f);
+  }
+  uint64_t size = nay__load32le(part + 12);
+  if (size + NAY_BLOCK_TRAILER > f->at) {
+    return footer_corrupt(diag, "the footer points outside of the file", f);
+  }
+  f->metaindex = (nay_handle){f->at - NAY_BLOCK_TRAILER - size, size};
+  return NAY_OK;
 }
 
-nay_status nay__frame_check(const uint8_t *block, size_t size, uint64_t offset, nay_diag *diag) {
-  uint32_t crc = nay__crc32c(0, block, size + 1);
-  if (nay__crc32c_mask(crc) == nay__load32le(block + size + 1)) return NAY_OK;
-  return nay__fail(diag, NAY_ECORRUPT, "a block does not have its checksum", offset);
+static nay_status footer_rocksdb(const uint8_t *footer, nay_diag *diag, nay_footer *f) {
+  f->rocksdb = true;
+  f->format_version = nay__load32le(footer + 41);
+  if (f->format_version > FOOTER_NEWEST) {
+    return nay__fail(diag, NAY_EVERSION, "a format_version of RocksDB above 7", f->at + 41);
+  }
+  if (footer[0] > NAY_CHECKSUM_XXH3) {
+    return nay__fail(diag, NAY_EVERSION, "an unknown checksum type", f->at);
+  }
+  f->checksum = (nay_checksum)footer[0];
+  return f->format_version >= 6 ? footer_extended(footer, diag, f)
+                                : footer_handles(footer + 1, diag, f);
+}
+
+nay_status nay__footer_load(const uint8_t *tail, size_t tail_len, uint64_t file_len, nay_diag *diag,
+                            nay_footer *footer) {
+  if (tail_len < NAY_FOOTER) {
+    return nay__fail(diag, NAY_EFORMAT, "no table: shorter than a footer", file_len);
+  }
+  if (!nay__footer_recognise(tail, tail_len)) {
+    return nay__fail(diag, NAY_EFORMAT, "no table: the last eight bytes are not its magic number",
+                     file_len - 8);
+  }
+  bool leveldb = nay__load64le(tail + tail_len - 8) == NAY_FOOTER_MAGIC;
+  size_t len = leveldb ? NAY_FOOTER : NAY_FOOTER_MAX;
+  nay_footer f = {.at = file_len - len, .checksum = NAY_CHECKSUM_CRC32C};
+  NAY_TRY((leveldb ? footer_handles : footer_rocksdb)(tail + tail_len - len, diag, &f));
+  *footer = f;
+  return NAY_OK;
 }

@@ -1,4 +1,6 @@
-/* index_block.h - the entries of an index block: keys that end a part of the table, and handles.
+/*
+ * index_block.h - the entries of an index block in memory: a separator key and a handle for each
+ * data block, or for each partition of a filter.
  */
 #ifndef NAY_SST_INDEX_BLOCK_H
 #define NAY_SST_INDEX_BLOCK_H
@@ -17,31 +19,31 @@ typedef struct nay_index_entry {
 typedef struct nay_index_entries {
   nay_buffer list; /* of nay_index_entry */
   nay_buffer keys;
-  bool all_internal; /* every key has room for a trailer */
+  bool all_internal; /* every key is long enough for an internal key */
 } nay_index_entries;
 
 /*
- * nay__index_load: of an uncompressed index block. delta: RocksDB's form since format 4, without
- * lengths of values, where a handle that follows the one before it is only a difference. `most` is
- * how many bytes of keys are kept: more is NAY_ECORRUPT, for no real index grows like that.
+ * nay__index_load: of an uncompressed index block. delta: RocksDB's encoding since format 4, which
+ * has no value lengths and stores a handle as a difference to the one before it. `most` limits the
+ * bytes of all keys: more is NAY_ECORRUPT.
  */
 nay_status nay__index_load(const uint8_t *block, size_t len, bool delta, size_t most,
-                           const nay_allocator *a, nay_diag *diag, nay_index_entries *parts);
-void nay__index_free(nay_index_entries *parts, const nay_allocator *a);
+                           const nay_allocator *a, nay_diag *diag, nay_index_entries *entries);
+void nay__index_free(nay_index_entries *entries, const nay_allocator *a);
 
-static inline size_t nay__index_count(const nay_index_entries *parts) {
-  return parts->list.len / sizeof(nay_index_entry);
+static inline size_t nay__index_count(const nay_index_entries *entries) {
+  return entries->list.len / sizeof(nay_index_entry);
 }
 
-static inline nay_index_entry *nay__index_at(const nay_index_entries *parts, size_t i) {
-  return (nay_index_entry *)(void *)parts->list.at + i;
+static inline nay_index_entry *nay__index_at(const nay_index_entries *entries, size_t i) {
+  return (nay_index_entry *)(void *)entries->list.at + i;
 }
 
-/* nay__index_is_sorted: whether no key is below the one before it, as a search assumes. */
-bool nay__index_is_sorted(const nay_index_entries *parts, nay_comparator order);
+/* nay__index_is_sorted: whether no key is below the one before it, as nay__index_find assumes. */
+bool nay__index_is_sorted(const nay_index_entries *entries, nay_comparator order);
 
-/* nay__index_find: the first part whose key is not before the user key; the count when all are. */
-size_t nay__index_find(const nay_index_entries *parts, nay_comparator order, const void *key,
+/* nay__index_find: the first entry whose key is not before the user key; the count when all are. */
+size_t nay__index_find(const nay_index_entries *entries, nay_comparator order, const void *key,
                        size_t len);
 
 #endif /* NAY_SST_INDEX_BLOCK_H */

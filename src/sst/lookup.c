@@ -59,7 +59,7 @@ nay_status nay_lookup_get(const nay_lookup *l, const void *key, size_t len, nay_
   if (l == NULL || value == NULL || (key == NULL && len != 0)) {
     return nay__fail(diag, NAY_EINVAL, "lookup, key or value", 0);
   }
-  nay_target target = {len != 0 ? key : (const void *)"", len, NAY_TRAILER_NEWEST};
+  nay_target target = {len != 0 ? key : (const void *)"", len, NAY_KEY_TRAILER_NEWEST};
   nay_hash_memo memo = {.set = false};
   nay_status status = NAY_ENOENT;
   size_t i = 0, asked = 0;

@@ -1,12 +1,21 @@
-/* prefix.c - the extractors that come with the library, and internal keys in parts. */
-#include "nay_sst.h"
-#include "sst/comparator.h"
+/* prefix.c - the prefix extractors that come with the library. */
+#include "sst/prefix.h"
+
+#include "sst/block.h"
 
 static bool prefix_fixed_extract(const nay_prefix *self, const void *key, size_t len,
                                  size_t *prefix_len) {
   (void)key;
   if (len < self->number) return false;
   *prefix_len = (size_t)self->number;
+  return true;
+}
+
+/* RocksDB's CappedPrefix: a shorter key is its own prefix. */
+static bool prefix_capped_extract(const nay_prefix *self, const void *key, size_t len,
+                                  size_t *prefix_len) {
+  (void)key;
+  *prefix_len = len < self->number ? len : (size_t)self->number;
   return true;
 }
 
@@ -18,7 +27,7 @@ static bool prefix_delimiter_extract(const nay_prefix *self, const void *key, si
   return true;
 }
 
-/* "nay.fixed." and the like with a number in decimal behind it. */
+/* "nay.fixed." and the like, followed by a decimal number. */
 static void prefix_name(nay_prefix *p, const char *kind, size_t number) {
   char digits[24];
   size_t n = 0, at = strlen(kind);
@@ -43,10 +52,32 @@ nay_status nay_prefix_delimiter(uint8_t byte, nay_prefix *prefix) {
   return NAY_OK;
 }
 
-nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_version *version) {
-  if (key == NULL || version == NULL || len < NAY_TRAILER) return NAY_EINVAL;
-  uint64_t trailer = nay__load64le((const uint8_t *)key + len - NAY_TRAILER);
-  if ((trailer & 0xff) > 1) return NAY_EINVAL;
-  *version = (nay_sst_version){key, len - NAY_TRAILER, trailer >> 8, (trailer & 0xff) == 0};
-  return NAY_OK;
+/* The decimal number that follows `kind` to the end of the name; false when there is none, or it is
+ * above `most`. */
+static bool prefix_number(const char *name, const char *kind, size_t most, size_t *number) {
+  nay_bytes text = {(const uint8_t *)name, strlen(name)}, digits;
+  if (!nay__bytes_after(text, kind, &digits) || digits.len == 0) return false;
+  *number = 0;
+  for (size_t i = 0; i < digits.len; i++) {
+    if (digits.at[i] < '0' || digits.at[i] > '9') return false;
+    *number = *number * 10 + (size_t)(digits.at[i] - '0');
+    if (*number > most) return false;
+  }
+  return true;
+}
+
+bool nay__prefix_by_name(const char *name, nay_prefix *prefix) {
+  size_t n;
+  if (prefix_number(name, "nay.delimiter.", UINT8_MAX, &n)) {
+    return nay_prefix_delimiter((uint8_t)n, prefix) == NAY_OK;
+  }
+  if (prefix_number(name, "nay.fixed.", UINT16_MAX, &n) ||
+      prefix_number(name, "rocksdb.FixedPrefix.", UINT16_MAX, &n)) {
+    return nay_prefix_fixed(n, prefix) == NAY_OK;
+  }
+  if (prefix_number(name, "rocksdb.CappedPrefix.", UINT16_MAX, &n) && n != 0) {
+    *prefix = (nay_prefix){.extract = prefix_capped_extract, .number = n};
+    return true;
+  }
+  return false;
 }

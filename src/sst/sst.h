@@ -1,12 +1,15 @@
 /*
  * sst.h - an open table, shared by what opens it, reads it and walks it.
  *
- *   sst_open.c    footer, index, what kind of keys
- *   sst_filter.c  the filters of the metaindex, and asking them
- *   sst_read.c    a block from the file or the cache, checked
- *   sst_get.c     one key
- *   sst_iter.c    many in order
- *   lookup.c        one key in many tables
+ *   sst_open.c           footer, index, the range of keys
+ *   sst_order.c          plain or internal keys, and whether they are in order
+ *   sst_filter_open.c    the filters that the metaindex names
+ *   sst_filter_probe.c   what they say of a key
+ *   sst_read.c           a block from the file or the cache, verified
+ *   sst_get.c            one key
+ *   sst_iter.c           many in order
+ *   sst_info.c           what the table is and has counted
+ *   lookup.c             one key in many tables
  */
 #ifndef NAY_SST_SST_H
 #define NAY_SST_SST_H
@@ -15,7 +18,7 @@
 #include "family/family.h"
 #include "nay_sst.h"
 #include "sst/block.h"
-#include "sst/filter_builder.h"
+#include "sst/filter_block.h"
 #include "sst/footer.h"
 #include "sst/sst_cache.h"
 
@@ -38,12 +41,6 @@ typedef struct nay_hold {
 
 void nay__hold_free(nay_hold *hold);
 
-/* nay_bytes: a view. */
-typedef struct nay_bytes {
-  const uint8_t *at;
-  size_t len;
-} nay_bytes;
-
 struct nay_sst {
   nay_allocator allocator;
   nay_sst_read_options options;
@@ -51,7 +48,7 @@ struct nay_sst {
   void *mapping;
   int fd;
   uint64_t file_len;
-  uint64_t limit; /* where the footer starts: no block is behind it */
+  nay_footer footer;
   uint64_t cache_id;
   nay_comparator order;
   bool order_guessed;
@@ -61,8 +58,7 @@ struct nay_sst {
   nay_diag order_unknown_why;
   nay_sst_tally *counts;
 
-  bool rocksdb; /* it has properties: a table of RocksDB's format 0 */
-  nay_handle properties;
+  nay_handle properties; /* size 0: none; only RocksDB writes them */
   nay_hold *index_hold;
   nay_block index;
   uint8_t *checked; /* a bit for each block that is in order and, in a mapped file, whose checksum
@@ -114,27 +110,34 @@ nay_status nay__sst_read_data(const nay_sst *sst, const nay_entry *entry, nay_ha
 nay_status nay__sst_check_block(const nay_sst *sst, const nay_entry *entry, nay_handle handle,
                                 const nay_block *block, nay_diag *diag);
 
-/* nay__sst_in_file: adds the place of a block to an offset inside it. */
-static inline nay_status nay__sst_in_file(nay_status status, nay_diag *diag, nay_handle handle) {
-  bool inside = status == NAY_ECORRUPT || status == NAY_ENOTSUP;
-  if (inside && diag != NULL) diag->offset += handle.offset;
-  return status;
-}
-
 /* nay__sst_order_unknown: the error of a table whose order of keys nobody knows. */
 static inline nay_status nay__sst_order_unknown(const nay_sst *sst, nay_diag *diag) {
   if (diag != NULL) *diag = sst->order_unknown_why;
   return sst->order_unknown;
 }
 
+/* nay__sst_guess_order: decides whether keys are internal ones; first_block may be NULL.
+ * NAY_ENOMEM.
+ */
+nay_status nay__sst_guess_order(nay_sst *sst, const nay_block *first_block);
+
+/* nay__sst_check_order: of the index and of some data blocks. NAY_ENOTSUP: another comparator. */
+nay_status nay__sst_check_order(nay_sst *sst, nay_diag *diag);
+
 /* nay__sst_handle: the handle in an index entry's value. */
 nay_status nay__sst_handle(const nay_sst *sst, const uint8_t *value, size_t len, nay_diag *diag,
                            nay_handle *handle);
 
-/* nay__sst_filters_open: reads the metaindex, and filters unless they are not wanted. Whatever is
- * wrong with a filter is counted, no more. */
-nay_status nay__sst_filters_open(nay_sst *sst, nay_handle metaindex);
+/* nay__sst_filters_open: reads the metaindex, and the filters unless the caller wants none.
+ * Whatever is wrong with a filter is counted as a fault, no more. */
+nay_status nay__sst_filters_open(nay_sst *sst);
 void nay__sst_filters_free(nay_sst *sst);
+
+/* nay__sst_filter_decode: a native filter, unlocked by the caller's secret key. NULL: damaged. */
+nay_filter *nay__sst_filter_decode(const nay_sst *sst, nay_bytes bytes, const nay_allocator *a);
+
+/* nay__sst_filter_fault: counts one. */
+void nay__sst_filter_fault(const nay_sst *sst);
 
 /* What filters say. NAY_NOT_PROBED: there is none for this question. */
 typedef enum nay_verdict { NAY_NOT_PROBED, NAY_SAYS_NAY, NAY_SAYS_MAYBE } nay_verdict;

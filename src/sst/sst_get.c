@@ -46,7 +46,7 @@ static nay_status get_from_block(const nay_sst *t, const nay_target *target, get
   if (status != NAY_OK) return status;
   status = nay__block_find(&block, t->order, target, diag, &found);
   if (found.near > place->near) place->near = found.near;
-  NAY_TRY(nay__sst_in_file(status, diag, place->handle));
+  NAY_TRY(nay__in_file(status, diag, place->handle));
   if (!found.equal) return NAY_ENOENT;
   if ((found.trailer & 0xff) > 1) {
     return nay__fail(diag, NAY_ENOTSUP, "the key has an entry of a type that LevelDB does not have",
@@ -120,7 +120,7 @@ nay_status nay_sst_get(const nay_sst *t, const void *key, size_t len, nay_diag *
 
 bool nay_sst_may_contain(const nay_sst *t, const void *key, size_t len) {
   if (t == NULL || (key == NULL && len != 0)) return true;
-  nay_target target = {len != 0 ? key : "", len, NAY_TRAILER_NEWEST};
+  nay_target target = {len != 0 ? key : "", len, NAY_KEY_TRAILER_NEWEST};
   nay_hash_memo memo = {.set = false};
   nay_hold *hold = NULL;
   nay_status status = NAY_OK;

@@ -44,7 +44,7 @@ static nay_status iter_load(nay_sst_iter *it) {
 }
 
 static nay_status iter_in_block(nay_sst_iter *it, nay_status status) {
-  return nay__sst_in_file(status, &it->diag, it->block);
+  return nay__in_file(status, &it->diag, it->block);
 }
 
 typedef nay_status (*iter_move)(nay_cursor *, nay_diag *);
@@ -100,7 +100,7 @@ nay_status nay_sst_iter_prev(nay_sst_iter *it) {
 }
 
 static nay_status iter_seek(nay_sst_iter *it, const void *key, size_t len) {
-  nay_target target = {len != 0 ? key : (const void *)"", len, NAY_TRAILER_NEWEST};
+  nay_target target = {len != 0 ? key : (const void *)"", len, NAY_KEY_TRAILER_NEWEST};
   if (it->table->order_unknown != NAY_OK) {
     it->valid = false;
     return nay__sst_order_unknown(it->table, &it->diag);

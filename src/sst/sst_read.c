@@ -6,6 +6,7 @@
  * so that a get in steady state allocates nothing.
  */
 #include "os/file.h"
+#include "sst/codec.h"
 #include "sst/sst.h"
 
 #define READ_MAX_BLOCK (256u << 20)
@@ -52,7 +53,7 @@ static nay_status read_raw(const nay_sst *t, nay_handle handle, nay_hold **slot,
     *raw = t->bytes + handle.offset;
     return NAY_OK;
   }
-  size_t len = (size_t)handle.size + NAY_BLOCK_FRAME;
+  size_t len = (size_t)handle.size + NAY_BLOCK_TRAILER;
   nay_hold *h = read_hold(t, slot);
   if (h == NULL) return read_no_memory(diag, handle);
   h->raw.len = 0;
@@ -65,46 +66,6 @@ static nay_status read_raw(const nay_sst *t, nay_handle handle, nay_hold **slot,
   return NAY_OK;
 }
 
-static const nay_codec *read_codec(const nay_sst *t, uint8_t id) {
-  for (size_t i = 0; i < t->options.ncodecs; i++) {
-    if (t->options.codecs[i]->id == id) return t->options.codecs[i];
-  }
-  return NULL;
-}
-
-/* How long the contents are, and by which codec (NULL: none) they come out of the raw block. */
-static nay_status read_plan(const nay_sst *t, const uint8_t *raw, nay_handle handle, nay_diag *diag,
-                            const nay_codec **codec, size_t *size) {
-  uint64_t most = t->options.max_block_bytes != 0 ? t->options.max_block_bytes : READ_MAX_BLOCK;
-  uint8_t type = raw[handle.size];
-  *codec = NULL;
-  *size = (size_t)handle.size;
-  if (type == 0) return NAY_OK;
-  *codec = read_codec(t, type);
-  if (*codec == NULL) {
-    return nay__fail(diag, NAY_ENOTSUP, "a block is compressed, and no codec was given for it",
-                     handle.offset);
-  }
-  if (!(*codec)->uncompressed_size(*codec, raw, (size_t)handle.size, size)) {
-    return nay__fail(diag, NAY_ECORRUPT, "a compressed block does not tell its size",
-                     handle.offset);
-  }
-  if (*size <= most) return NAY_OK;
-  return nay__fail(diag, NAY_ECORRUPT, "a block would be longer than max_block_bytes",
-                   handle.offset);
-}
-
-/* Contents into dst, which has room for them. */
-static nay_status read_unpack(const nay_codec *codec, const uint8_t *raw, nay_handle handle,
-                              uint8_t *dst, size_t size, nay_diag *diag) {
-  if (codec == NULL) {
-    memcpy(dst, raw, size);
-  } else if (!codec->uncompress(codec, raw, (size_t)handle.size, dst, size)) {
-    return nay__fail(diag, NAY_ECORRUPT, "a block cannot be uncompressed", handle.offset);
-  }
-  return NAY_OK;
-}
-
 static nay_status read_into_cache(const nay_sst *t, const uint8_t *raw, nay_handle handle,
                                   const nay_codec *codec, size_t size, nay_hold **slot,
                                   nay_diag *diag, nay_bytes *contents) {
@@ -112,7 +73,7 @@ static nay_status read_into_cache(const nay_sst *t, const uint8_t *raw, nay_hand
   nay_cache_entry *e =
       h == NULL ? NULL : nay__cache_entry_new(t->options.cache, t->cache_id, handle.offset, size);
   if (e == NULL) return read_no_memory(diag, handle);
-  nay_status status = read_unpack(codec, raw, handle, e->bytes, size, diag);
+  nay_status status = nay__codec_unpack(codec, raw, handle, e->bytes, size, diag);
   if (status != NAY_OK) {
     nay__cache_entry_free(t->options.cache, e);
     return status;
@@ -131,7 +92,7 @@ static nay_status read_into_hold(const nay_sst *t, const uint8_t *raw, nay_handl
   if (nay__buffer_reserve(&h->plain, size, &h->allocator) != NAY_OK) {
     return read_no_memory(diag, handle);
   }
-  NAY_TRY(read_unpack(codec, raw, handle, h->plain.at, size, diag));
+  NAY_TRY(nay__codec_unpack(codec, raw, handle, h->plain.at, size, diag));
   *contents = (nay_bytes){h->plain.at, size};
   return NAY_OK;
 }
@@ -156,8 +117,12 @@ static nay_status read_block(const nay_sst *t, nay_handle handle, bool verified,
   const nay_codec *codec;
   size_t size;
   NAY_TRY(read_raw(t, handle, slot, diag, &raw));
-  if (!verified) NAY_TRY(nay__frame_check(raw, (size_t)handle.size, handle.offset, diag));
-  NAY_TRY(read_plan(t, raw, handle, diag, &codec, &size));
+  if (!verified && !nay__block_intact(&t->footer, raw, handle)) {
+    return nay__fail(diag, NAY_ECORRUPT, "the checksum of a block is wrong", handle.offset);
+  }
+  uint64_t most = t->options.max_block_bytes != 0 ? t->options.max_block_bytes : READ_MAX_BLOCK;
+  NAY_TRY(nay__codec_plan(t->options.codecs, t->options.ncodecs, raw, handle, most, diag, &codec,
+                          &size));
   if (codec == NULL && (t->bytes != NULL || !cache)) {
     *contents = (nay_bytes){raw, size};
     return NAY_OK;
@@ -172,7 +137,7 @@ static nay_status read_outside(nay_diag *diag, nay_handle handle) {
 
 nay_status nay__sst_read(const nay_sst *t, nay_handle handle, nay_hold **slot, nay_diag *diag,
                          nay_bytes *contents) {
-  if (!nay__handle_fits(handle, t->limit)) return read_outside(diag, handle);
+  if (!nay__handle_fits(handle, t->footer.at)) return read_outside(diag, handle);
   read_unpin(*slot);
   return read_block(t, handle, false, false, slot, diag, contents);
 }
@@ -219,13 +184,13 @@ nay_status nay__sst_check_block(const nay_sst *t, const nay_entry *entry, nay_ha
   nay__buffer_free(&before.key, a);
   nay__buffer_free(&upto, a);
   if (status == NAY_OK && byte != NULL) (void)nay__atomic_or8(byte, mask);
-  return nay__sst_in_file(status, diag, handle);
+  return nay__in_file(status, diag, handle);
 }
 
 nay_status nay__sst_read_data(const nay_sst *t, const nay_entry *entry, nay_handle handle,
                               nay_hold **slot, nay_diag *diag, nay_block *block) {
   nay_bytes contents;
-  if (!nay__handle_fits(handle, t->limit)) return read_outside(diag, handle);
+  if (!nay__handle_fits(handle, t->footer.at)) return read_outside(diag, handle);
   nay__atomic_increment64(&t->counts->reads);
   read_unpin(*slot);
   if (read_cached(t, handle, slot, &contents)) {
@@ -235,14 +200,14 @@ nay_status nay__sst_read_data(const nay_sst *t, const nay_entry *entry, nay_hand
     bool cache = t->options.cache != NULL;
     NAY_TRY(read_block(t, handle, verified, cache, slot, diag, &contents));
   }
-  NAY_TRY(nay__sst_in_file(nay__block_open(contents.at, contents.len, diag, block), diag, handle));
+  NAY_TRY(nay__in_file(nay__block_open(contents.at, contents.len, diag, block), diag, handle));
   return nay__sst_check_block(t, entry, handle, block, diag);
 }
 
 nay_status nay__sst_handle(const nay_sst *t, const uint8_t *value, size_t len, nay_diag *diag,
                            nay_handle *handle) {
   if (nay__handle_load(value, value + len, handle) == NULL ||
-      !nay__handle_fits(*handle, t->limit)) {
+      !nay__handle_fits(*handle, t->footer.at)) {
     return nay__fail(diag, NAY_ECORRUPT, "an index entry points to no block", 0);
   }
   return NAY_OK;

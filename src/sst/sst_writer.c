@@ -12,8 +12,8 @@
 #include "nay_sst.h"
 #include "os/file.h"
 #include "sst/block.h"
-#include "sst/filter_builder.h"
-#include "sst/footer.h"
+#include "sst/filter_block.h"
+#include "sst/metaindex.h"
 
 #define WRITER_BUFFER 65536u     /* as LevelDB's files */
 #define WRITER_MAX (1u << 30)    /* of a key or value: offsets in a block have 32 bits */
@@ -109,9 +109,9 @@ static nay_status writer_put(nay_sst_writer *w, const uint8_t *bytes, size_t len
 /* A block as it is, with its frame. */
 static nay_status writer_put_block(nay_sst_writer *w, const nay_buffer *contents, uint8_t type,
                                    nay_handle *handle) {
-  uint8_t frame[NAY_BLOCK_FRAME];
+  uint8_t frame[NAY_BLOCK_TRAILER];
   nay_handle h = {w->offset, contents->len};
-  nay__frame_store(frame, type, contents->at, contents->len);
+  nay__block_trailer_store(frame, type, contents->at, contents->len);
   NAY_TRY(writer_put(w, contents->at, contents->len));
   NAY_TRY(writer_put(w, frame, sizeof frame));
   *handle = h;
@@ -175,7 +175,7 @@ static nay_status writer_filter_prefix(nay_sst_writer *w, const uint8_t *key, si
 
 static nay_status writer_filter_key(nay_sst_writer *w, const uint8_t *key, size_t len) {
   if (w->options.filter == NAY_SST_BLOCK_FILTER) {
-    NAY_TRY(nay__filter_builder_add(&w->filter_block.maker, key, len, &w->allocator));
+    NAY_TRY(nay__filter_builder_add(&w->filter_block.filter, key, len, &w->allocator));
   } else if (w->options.filter != NAY_SST_NO_FILTER) {
     NAY_TRY(nay__filter_builder_add(&w->whole, key, len, &w->allocator));
   }
@@ -214,7 +214,7 @@ static nay_status writer_append(nay_sst_writer *w, const uint8_t *key, size_t le
   NAY_TRY(nay__block_add(&w->data, key, len, shared, value, value_len, a));
   w->last.len = 0;
   /* room to turn it into a separator, which never is longer by more than a trailer */
-  NAY_TRY(nay__buffer_reserve(&w->last, len + NAY_TRAILER, a));
+  NAY_TRY(nay__buffer_reserve(&w->last, len + NAY_KEY_TRAILER, a));
   NAY_TRY(nay__buffer_append(&w->last, key, len, a));
   w->count++;
   return nay__block_size(&w->data) >= w->options.block_bytes ? writer_flush_block(w) : NAY_OK;
@@ -252,7 +252,7 @@ nay_status nay_sst_writer_add(nay_sst_writer *w, const void *key, size_t len, co
 
 nay_status nay_sst_writer_add_version(nay_sst_writer *w, const nay_sst_version *v,
                                       const void *value, size_t value_len) {
-  uint8_t trailer[NAY_TRAILER];
+  uint8_t trailer[NAY_KEY_TRAILER];
   if (w == NULL || v == NULL || (v->key == NULL && v->len != 0) || v->len >= WRITER_MAX ||
       v->sequence > NAY_SST_MAX_SEQUENCE || w->order != NAY_INTERNAL_KEYS) {
     return NAY_EINVAL;
@@ -293,10 +293,10 @@ static nay_status writer_meta_block(nay_sst_writer *w, const nay_buffer *content
   return writer_add_meta(w, kind, name, value, nay__handle_store(value, handle));
 }
 
-static nay_status writer_meta_maker(nay_sst_writer *w, nay_filter_builder *maker, const char *kind,
-                                    const char *name) {
+static nay_status writer_meta_filter(nay_sst_writer *w, nay_filter_builder *builder,
+                                     const char *kind, const char *name) {
   w->filter.len = 0;
-  NAY_TRY(nay__filter_builder_finish(maker, &w->filter, &w->allocator));
+  NAY_TRY(nay__filter_builder_finish(builder, &w->filter, &w->allocator));
   return writer_meta_block(w, &w->filter, kind, name);
 }
 
@@ -306,23 +306,23 @@ static nay_status writer_put_filters(nay_sst_writer *w) {
   nay_sst_filter filter = w->options.filter;
   if (filter == NAY_SST_BLOCK_FILTER) {
     NAY_TRY(nay__filter_block_finish(&w->filter_block, &w->allocator));
-    NAY_TRY(writer_meta_block(w, &w->filter_block.filters, "filter.", name));
+    NAY_TRY(writer_meta_block(w, &w->filter_block.filters, NAY_META_FILTER_BLOCK, name));
   }
   if (w->count == 0) return NAY_OK; /* filters of nothing are not written */
   if (filter == NAY_SST_FULL_FILTER) {
-    NAY_TRY(writer_meta_maker(w, &w->whole, "nay.full.", name));
+    NAY_TRY(writer_meta_filter(w, &w->whole, NAY_META_FULL, name));
   }
   if (filter > NAY_SST_BLOCK_FILTER || w->prefixes.n != 0) {
     bool internal = w->order == NAY_INTERNAL_KEYS;
     const char *keys = internal ? "internal" : "plain";
-    NAY_TRY(writer_add_meta(w, "nay.keys", "", (const uint8_t *)keys, strlen(keys)));
+    NAY_TRY(writer_add_meta(w, NAY_META_KEYS, "", (const uint8_t *)keys, strlen(keys)));
   }
   if (filter == NAY_SST_PARTITIONED_FILTER) {
     NAY_TRY(nay__block_finish(&w->top, &w->allocator));
-    NAY_TRY(writer_meta_block(w, &w->top.bytes, "nay.partitioned.", name));
+    NAY_TRY(writer_meta_block(w, &w->top.bytes, NAY_META_PARTITIONED, name));
   }
   if (w->prefixes.n == 0) return NAY_OK;
-  return writer_meta_maker(w, &w->prefixes, "nay.prefix.", w->options.prefix->name);
+  return writer_meta_filter(w, &w->prefixes, NAY_META_PREFIX, w->options.prefix->name);
 }
 
 static nay_status writer_put_end(nay_sst_writer *w) {
@@ -365,7 +365,7 @@ static nay_status writer_init(nay_sst_writer *w, const char *path, nay_diag *dia
     NAY_TRY(nay__block_reset(builders[i], a));
   }
   if (o->filter == NAY_SST_BLOCK_FILTER) {
-    NAY_TRY(nay__filter_builder_init(&w->filter_block.maker, o->policy, NULL, a));
+    NAY_TRY(nay__filter_builder_init(&w->filter_block.filter, o->policy, NULL, a));
   } else if (o->filter != NAY_SST_NO_FILTER) {
     NAY_TRY(nay__filter_builder_init(&w->whole, o->policy, &o->params, a));
   }

@@ -33,8 +33,8 @@ static const nay_codec invert_codec = {
     .id = 1, .uncompressed_size = invert_size, .uncompress = invert_unpack};
 
 static inline void seal_block(uint8_t *bytes, nay_handle h) {
-  nay__frame_store(bytes + h.offset + h.size, bytes[h.offset + h.size], bytes + h.offset,
-                   (size_t)h.size);
+  nay__block_trailer_store(bytes + h.offset + h.size, bytes[h.offset + h.size], bytes + h.offset,
+                           (size_t)h.size);
 }
 
 /* seal_entries: the blocks that the values of an index, metaindex or partition index point to. */
@@ -65,7 +65,7 @@ static inline void seal_table(uint8_t *bytes, size_t len) {
   nay_footer f;
   if (len < NAY_FOOTER) return;
   nay__store64le(bytes + len - 8, NAY_FOOTER_MAGIC);
-  if (nay__footer_load(bytes + len - NAY_FOOTER, len, NULL, &f) != NAY_OK) return;
+  if (nay__footer_load(bytes, len, len, NULL, &f) != NAY_OK) return;
   seal_entries(bytes, len - NAY_FOOTER, f.index, 0);
   seal_entries(bytes, len - NAY_FOOTER, f.metaindex, 1);
   seal_block(bytes, f.metaindex);

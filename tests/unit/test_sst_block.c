@@ -10,7 +10,7 @@
 typedef struct sample {
   size_t n;
   nay_comparator order;
-  uint8_t keys[MAX_KEYS][MAX_LEN + NAY_TRAILER];
+  uint8_t keys[MAX_KEYS][MAX_LEN + NAY_KEY_TRAILER];
   size_t lens[MAX_KEYS];
 } sample;
 
@@ -25,7 +25,7 @@ static size_t draw_key(uint64_t *state, nay_comparator order, uint8_t *key) {
   for (size_t i = 0; i < len; i++) key[i] = draw(state, 3) == 0 ? 0xff : (uint8_t)draw(state, 3);
   if (order == NAY_BYTEWISE) return len;
   nay__store64le(key + len, draw(state, 5) << 8 | draw(state, 2));
-  return len + NAY_TRAILER;
+  return len + NAY_KEY_TRAILER;
 }
 
 static void insert(sample *s, const uint8_t *key, size_t len) {
@@ -48,7 +48,7 @@ static void draw_sample(sample *s, uint64_t *state, nay_comparator order) {
   s->n = 0;
   s->order = order;
   for (size_t i = 0; i < n; i++) {
-    uint8_t key[MAX_LEN + NAY_TRAILER];
+    uint8_t key[MAX_LEN + NAY_KEY_TRAILER];
     insert(s, key, draw_key(state, order, key));
   }
 }
@@ -79,7 +79,7 @@ static uint8_t *build(const sample *s, uint32_t interval, size_t *len) {
 }
 
 static nay_target target_of(const sample *s, const uint8_t *key, size_t len) {
-  uint64_t trailer = s->order == NAY_INTERNAL_KEYS ? nay__load64le(key + len - NAY_TRAILER) : 0;
+  uint64_t trailer = s->order == NAY_INTERNAL_KEYS ? nay__load64le(key + len - NAY_KEY_TRAILER) : 0;
   return (nay_target){key, nay__user_len(s->order, len), trailer};
 }
 
@@ -108,7 +108,7 @@ static void check_find(const sample *s, const nay_block *b, const uint8_t *key, 
   if (want % 3 != 0) assert_int_equal(found.entry.value[0], want);
   assert_int_equal(found.equal, same_user(s, want, key, len));
   if (found.equal && s->order == NAY_INTERNAL_KEYS) {
-    assert_int_equal(found.trailer, nay__load64le(s->keys[want] + s->lens[want] - NAY_TRAILER));
+    assert_int_equal(found.trailer, nay__load64le(s->keys[want] + s->lens[want] - NAY_KEY_TRAILER));
   }
 }
 
@@ -129,7 +129,7 @@ static void check_cursor(const sample *s, const nay_block *b, uint64_t *state) {
   for (size_t i = s->n; i-- > 0; status = nay__cursor_prev(&c, NULL)) assert_at(&c, s, i);
   assert_status(status, NAY_ENOENT);
   for (int i = 0; i < 10; i++) {
-    uint8_t key[MAX_LEN + NAY_TRAILER];
+    uint8_t key[MAX_LEN + NAY_KEY_TRAILER];
     size_t len = draw_key(state, s->order, key), want = lower_bound(s, key, len);
     nay_target target = target_of(s, key, len);
     status = nay__cursor_seek(&c, &target, NULL);
@@ -150,7 +150,7 @@ static void finds_what_was_added(void **order) {
     assert_ok(nay__block_open(bytes, len, NULL, &b));
     for (size_t i = 0; i < s.n; i++) check_find(&s, &b, s.keys[i], s.lens[i]);
     for (int i = 0; i < 20; i++) {
-      uint8_t key[MAX_LEN + NAY_TRAILER];
+      uint8_t key[MAX_LEN + NAY_KEY_TRAILER];
       check_find(&s, &b, key, draw_key(&state, s.order, key));
     }
     check_cursor(&s, &b, &state);
@@ -218,7 +218,7 @@ static void survives_damage(void **order) {
     for (uint64_t n = 1 + draw(&state, 4); n > 0; n--) bytes[draw(&state, len)] ^= (uint8_t)state;
     nay_cursor c = {.order = s.order, .allocator = &a};
     nay_diag diag = {NULL, 0, 0};
-    uint8_t key[MAX_LEN + NAY_TRAILER];
+    uint8_t key[MAX_LEN + NAY_KEY_TRAILER];
     size_t key_len = draw_key(&state, s.order, key);
     nay_found found;
     nay_status status = nay__block_open(bytes, len, &diag, &c.block);

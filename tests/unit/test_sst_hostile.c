@@ -132,7 +132,7 @@ static nay_handle meta_handle(const uint8_t *bytes, size_t len, const char *star
   nay_footer f;
   nay_handle h = {0, 0};
   nay_cursor c = {.order = NAY_BYTEWISE, .allocator = &a};
-  assert_ok(nay__footer_load(bytes + len - NAY_FOOTER, len, NULL, &f));
+  assert_ok(nay__footer_load(bytes, len, len, NULL, &f));
   assert_ok(nay__block_open(bytes + f.metaindex.offset, (size_t)f.metaindex.size, NULL, &c.block));
   for (nay_status s = nay__cursor_first(&c, NULL); s == NAY_OK; s = nay__cursor_next(&c, NULL)) {
     if (c.key.len < strlen(start) || memcmp(c.key.at, start, strlen(start)) != 0) continue;
@@ -160,7 +160,7 @@ static void broken_filters_cost_only_work(void **unused) {
     assert_true(c.filter_faults > 0);
     assert_true(c.block_reads >= SMALL);
     if (i == 2 || i == 4) { /* native filters have checksums of their own */
-      nay__frame_store(bytes + h.offset + h.size, 0, bytes + h.offset, (size_t)h.size);
+      nay__block_trailer_store(bytes + h.offset + h.size, 0, bytes + h.offset, (size_t)h.size);
       assert_int_equal(check_answers(bytes, len, &c), 0);
       assert_true(c.filter_faults > 0);
     }
@@ -169,7 +169,8 @@ static void broken_filters_cost_only_work(void **unused) {
 }
 
 static void put_footer(uint8_t *bytes, size_t len, nay_handle metaindex, nay_handle index) {
-  nay__footer_store(bytes + len - NAY_FOOTER, &(nay_footer){metaindex, index});
+  nay__footer_store(bytes + len - NAY_FOOTER,
+                    &(nay_footer){.metaindex = metaindex, .index = index});
 }
 
 static void hostile_sizes(void **unused) {
@@ -225,7 +226,7 @@ static void a_bomb(void **unused) {
     nay_sst_free(t);
   }
   assert_status(status, NAY_ECORRUPT);
-  assert_string_equal(diag.what, "a block would be longer than max_block_bytes");
+  assert_string_equal(diag.what, "the uncompressed size of a block is above max_block_bytes");
   free(bytes);
 }
 

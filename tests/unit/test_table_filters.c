@@ -1,66 +1,11 @@
 /*
  * test_table_filters.c - filters inside tables: every golden .ldb and .sst, their filters where the
- * engines put them and rebuilt from the keys, answers, tables of our own, and files that lie.
+ * engines put them and rebuilt from the keys, answers, and corrupt files.
  */
 #define _POSIX_C_SOURCE 200809L
-#include "golden/golden.h"
 #include "hash/hash.h"
-#include "nay_table_filters.h"
 #include "support/flaky.h"
-#include "support/folder.h"
-
-/* ---- key sets in bytewise order ---- */
-
-static size_t golden_pfx(uint64_t i, uint8_t *out) {
-  return (size_t)sprintf((char *)out, "p%03u/%05u", (unsigned)(i / 7), (unsigned)i);
-}
-
-static golden_key set_of(const char *name) {
-  return strcmp(name, "pfx") == 0 ? golden_pfx : golden_set(name);
-}
-
-typedef struct one_key {
-  size_t len;
-  uint8_t bytes[512];
-} one_key;
-
-static int by_bytes(const void *a, const void *b) {
-  const one_key *x = a, *y = b;
-  int order = memcmp(x->bytes, y->bytes, x->len < y->len ? x->len : y->len);
-  return order != 0 ? order : (x->len > y->len) - (x->len < y->len);
-}
-
-static one_key *sorted_keys(const char *set, size_t n) {
-  one_key *keys = calloc(n + 1, sizeof *keys);
-  assert_non_null(keys);
-  for (size_t i = 0; i < n; i++) keys[i].len = set_of(set)(i, keys[i].bytes);
-  qsort(keys, n, sizeof *keys, by_bytes);
-  return keys;
-}
-
-static nay_table_filters *open_table(golden_bytes file) {
-  nay_table_filters *t;
-  nay_diag diag = {NULL, 0, 0};
-  nay_status status = nay_table_filters_open(file.at, file.len, NULL, NULL, &diag, &t);
-  if (status != NAY_OK) fail_msg("%s at %llu", diag.what, (unsigned long long)diag.offset);
-  return t;
-}
-
-static unsigned maybes_of(const nay_table_filters *t, const one_key *keys, size_t n) {
-  unsigned maybes = 0;
-  for (size_t i = 0; i < n; i++)
-    maybes += nay_table_filters_may_contain(t, keys[i].bytes, keys[i].len);
-  return maybes;
-}
-
-static unsigned absent_maybes(const nay_table_filters *t) {
-  uint8_t key[GOLDEN_KEY_MAX];
-  unsigned maybes = 0;
-  for (uint64_t i = 0; i < GOLDEN_ABSENT; i++) {
-    maybes += nay_table_filters_may_contain(t, key, golden_abs(i, key));
-  }
-  return maybes;
-}
+#include "support/table_keys.h"
 
 /* ---- RocksDB ---- */
 
@@ -260,160 +205,6 @@ static void leveldb_tables(void **state) {
     free(keys);
     free(file.at);
   }
-}
-
-/* ---- our own ---- */
-
-/* A codec that keeps the blocks for itself and leaves an eighth of their bytes in the file. */
-static struct {
-  uint8_t *blocks[256];
-  size_t lens[256];
-  uint8_t n;
-} kept;
-
-static size_t keep_bound(const nay_codec *c, size_t len) { return (void)c, len / 8 + 8; }
-
-static bool keep_compress(const nay_codec *c, const void *src, size_t len, void *dst,
-                          size_t *dst_len) {
-  (void)c;
-  if (kept.n == 255 || len < 200) return false; /* the metaindex stays readable */
-  kept.blocks[kept.n] = malloc(len);
-  assert_non_null(kept.blocks[kept.n]);
-  memcpy(kept.blocks[kept.n], src, len);
-  kept.lens[kept.n] = len;
-  *dst_len = len / 8 + 8;
-  memset(dst, 0, *dst_len);
-  *(uint8_t *)dst = kept.n++;
-  return true;
-}
-
-static bool keep_size(const nay_codec *c, const void *src, size_t len, size_t *size) {
-  (void)c;
-  if (len == 0 || *(const uint8_t *)src >= kept.n) return false;
-  *size = kept.lens[*(const uint8_t *)src];
-  return true;
-}
-
-static bool keep_uncompress(const nay_codec *c, const void *src, size_t len, void *dst,
-                            size_t size) {
-  (void)c, (void)len;
-  memcpy(dst, kept.blocks[*(const uint8_t *)src], size);
-  return true;
-}
-
-static const nay_codec keep = {77, keep_bound, keep_compress, keep_size, keep_uncompress, NULL};
-
-static golden_bytes own_table(const nay_sst_write_options *options, size_t n) {
-  folder at = folder_make();
-  const char *path = folder_at(&at, "own.ldb");
-  nay_sst_writer *w;
-  uint8_t key[GOLDEN_KEY_MAX], value[100] = {0};
-  assert_ok(nay_sst_writer_new(path, options, NULL, NULL, &w));
-  for (uint64_t i = 0; i < n; i++) {
-    assert_ok(nay_sst_writer_add(w, key, golden_str(i, key), value, sizeof value));
-  }
-  assert_ok(nay_sst_writer_finish(w, NULL));
-  nay_sst_writer_free(w);
-  golden_bytes file = golden_read(path);
-  folder_remove(&at);
-  return file;
-}
-
-static void own_tables(void **state) {
-  (void)state;
-  nay_prefix six;
-  nay_policy small;
-  assert_ok(nay_prefix_fixed(6, &six));
-  assert_ok(nay_policy_small(10, &small));
-  const nay_sst_write_options options[] = {
-      {.filter = NAY_SST_FULL_FILTER},
-      {.filter = NAY_SST_PARTITIONED_FILTER, .partition_keys = 100},
-      {.filter = NAY_SST_FULL_FILTER, .params = {.kind = NAY_RIBBON, .fpr = 0.01}, .prefix = &six},
-      {.filter = NAY_SST_NO_FILTER, .prefix = &six},
-      {.filter = NAY_SST_BLOCK_FILTER, .policy = &small},
-  };
-  for (size_t i = 0; i < 5; i++) {
-    golden_bytes file = own_table(&options[i], 3000);
-    nay_table_filters *t = open_table(file);
-    nay_table_filters_info info;
-    nay_table_filter f;
-    one_key *keys = sorted_keys("str", 3000);
-    nay_table_filters_describe(t, &info);
-    assert_int_equal(info.engine, i == 4 ? NAY_TABLE_LEVELDB : NAY_TABLE_NAY);
-    assert_int_equal(info.layout, options[i].filter);
-    assert_true(info.understood || i == 3);
-    assert_int_equal(maybes_of(t, keys, 3000), 3000);
-    assert_true(absent_maybes(t) < 60);
-    if (i == 1) assert_true(info.nfilters > 10);
-    if (i == 2 || i == 3) assert_string_equal(info.prefix, "nay.fixed.6");
-    if (i == 2) {
-      assert_int_equal(info.nfilters, 2);
-      assert_ok(nay_table_filters_at(t, 1, &f));
-      assert_true(f.of_prefixes);
-    }
-    if (i == 3) assert_false(info.whole_keys);
-    nay_table_filters_free(t);
-    free(keys);
-    free(file.at);
-  }
-}
-
-/* LevelDB's filters need the index; a codec opens it, and without one all filters are asked. */
-static void a_compressed_index(void **state) {
-  (void)state;
-  const nay_codec *codecs[] = {&keep};
-  nay_policy policy;
-  assert_ok(nay_policy_leveldb(10, &policy));
-  nay_sst_write_options how = {.filter = NAY_SST_BLOCK_FILTER, .policy = &policy, .codec = &keep};
-  nay_table_filters_options with = {.codecs = codecs, .ncodecs = 1};
-  golden_bytes file = own_table(&how, 3000);
-  one_key *keys = sorted_keys("str", 3000);
-  for (int i = 0; i < 2; i++) {
-    nay_table_filters *t;
-    nay_table_filters_info info;
-    assert_ok(nay_table_filters_open(file.at, file.len, i == 0 ? NULL : &with, NULL, NULL, &t));
-    nay_table_filters_describe(t, &info);
-    assert_int_equal(info.engine, NAY_TABLE_LEVELDB);
-    assert_int_equal(info.index_known, i == 1);
-    assert_true(info.nfilters > 5);
-    assert_int_equal(maybes_of(t, keys, 3000), 3000);
-    unsigned maybes = absent_maybes(t);
-    assert_true(i == 0 ? maybes > 100 : maybes < 60);
-    nay_table_filters_free(t);
-  }
-  while (kept.n != 0) free(kept.blocks[--kept.n]);
-  free(keys);
-  free(file.at);
-}
-
-/* A policy that no format has is the caller's to bring. */
-static void a_policy_of_the_caller(void **state) {
-  (void)state;
-  nay_policy policy;
-  assert_ok(nay_policy_leveldb(10, &policy));
-  policy.name = "somebody.else";
-  const nay_policy *policies[] = {&policy};
-  nay_table_filters_options with = {.policies = policies, .npolicies = 1};
-  static const nay_sst_filter layouts[] = {NAY_SST_BLOCK_FILTER, NAY_SST_FULL_FILTER,
-                                           NAY_SST_PARTITIONED_FILTER};
-  one_key *keys = sorted_keys("str", 1000);
-  for (size_t i = 0; i < 6; i++) {
-    nay_sst_write_options how = {
-        .filter = layouts[i / 2], .policy = &policy, .partition_keys = 100};
-    golden_bytes file = own_table(&how, 1000);
-    nay_table_filters *t;
-    nay_table_filters_info info;
-    assert_ok(nay_table_filters_open(file.at, file.len, i % 2 == 0 ? NULL : &with, NULL, NULL, &t));
-    nay_table_filters_describe(t, &info);
-    assert_int_equal(info.understood, i % 2 == 1);
-    assert_string_equal(info.policy, "somebody.else");
-    assert_int_equal(maybes_of(t, keys, 1000), 1000);
-    unsigned maybes = absent_maybes(t);
-    assert_true(i % 2 == 0 ? maybes == GOLDEN_ABSENT : maybes < 60);
-    nay_table_filters_free(t);
-    free(file.at);
-  }
-  free(keys);
 }
 
 /* ---- format 6 and 7, made by hand from what doc/formats/rocksdb.md says ---- */
@@ -646,18 +437,9 @@ static void null_arguments(void **state) {
 
 int main(void) {
   const test_case tests[] = {
-      TEST(rocksdb_tables),
-      TEST(leveldb_tables),
-      TEST(own_tables),
-      TEST(a_compressed_index),
-      TEST(a_policy_of_the_caller),
-      TEST(later_formats),
-      TEST(an_unknown_policy),
-      TEST(flips_lose_no_key),
-      TEST(a_damaged_filter_is_told),
-      TEST(truncations),
-      TEST(no_memory),
-      TEST(null_arguments),
+      TEST(rocksdb_tables),    TEST(leveldb_tables),    TEST(later_formats),
+      TEST(an_unknown_policy), TEST(flips_lose_no_key), TEST(a_damaged_filter_is_told),
+      TEST(truncations),       TEST(no_memory),         TEST(null_arguments),
   };
   return run_all(tests);
 }

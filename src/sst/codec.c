@@ -1,0 +1,40 @@
+/* codec.c - see codec.h. */
+#include "sst/codec.h"
+
+static const nay_codec *codec_find(const nay_codec *const *codecs, size_t n, uint8_t id) {
+  for (size_t i = 0; i < n; i++) {
+    if (codecs[i]->id == id) return codecs[i];
+  }
+  return NULL;
+}
+
+nay_status nay__codec_plan(const nay_codec *const *codecs, size_t ncodecs, const uint8_t *block,
+                           nay_handle handle, uint64_t most, nay_diag *diag,
+                           const nay_codec **codec, size_t *size) {
+  uint8_t type = block[handle.size];
+  *codec = NULL;
+  *size = (size_t)handle.size;
+  if (type == 0) return NAY_OK;
+  *codec = codec_find(codecs, ncodecs, type);
+  if (*codec == NULL) {
+    return nay__fail(diag, NAY_ENOTSUP, "a block is compressed, and no codec was given for it",
+                     handle.offset);
+  }
+  if (!(*codec)->uncompressed_size(*codec, block, (size_t)handle.size, size)) {
+    return nay__fail(diag, NAY_ECORRUPT, "a compressed block does not state its size",
+                     handle.offset);
+  }
+  if (*size <= most) return NAY_OK;
+  return nay__fail(diag, NAY_ECORRUPT, "the uncompressed size of a block is above max_block_bytes",
+                   handle.offset);
+}
+
+nay_status nay__codec_unpack(const nay_codec *codec, const uint8_t *block, nay_handle handle,
+                             uint8_t *dst, size_t size, nay_diag *diag) {
+  if (codec == NULL) {
+    memcpy(dst, block, size);
+  } else if (!codec->uncompress(codec, block, (size_t)handle.size, dst, size)) {
+    return nay__fail(diag, NAY_ECORRUPT, "a block cannot be uncompressed", handle.offset);
+  }
+  return NAY_OK;
+}

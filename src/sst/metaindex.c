@@ -1,0 +1,61 @@
+/* metaindex.c - see metaindex.h. */
+#include "sst/metaindex.h"
+
+#define META_MAX_NAME 1024u /* no writer has a longer name */
+
+static void meta_classify(nay_bytes key, nay_bytes value, nay_meta_entry *e) {
+  static const struct {
+    const char *start;
+    nay_meta_kind kind;
+    nay_table_engine engine;
+    nay_sst_filter layout;
+  } kinds[] = {
+      {NAY_META_FILTER_BLOCK, NAY_META_IS_FILTER, NAY_TABLE_LEVELDB, NAY_SST_BLOCK_FILTER},
+      {"fullfilter.", NAY_META_IS_FILTER, NAY_TABLE_ROCKSDB, NAY_SST_FULL_FILTER},
+      {"partitionedfilter.", NAY_META_IS_FILTER, NAY_TABLE_ROCKSDB, NAY_SST_PARTITIONED_FILTER},
+      {NAY_META_FULL, NAY_META_IS_FILTER, NAY_TABLE_NAY, NAY_SST_FULL_FILTER},
+      {NAY_META_PARTITIONED, NAY_META_IS_FILTER, NAY_TABLE_NAY, NAY_SST_PARTITIONED_FILTER},
+      {NAY_META_PREFIX, NAY_META_IS_PREFIX_FILTER, NAY_TABLE_NAY, NAY_SST_NO_FILTER},
+      {"rocksdb.", NAY_META_IS_OTHER, NAY_TABLE_ROCKSDB, NAY_SST_NO_FILTER},
+  };
+  if (key.len > META_MAX_NAME) return;
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    if (!nay__bytes_after(key, kinds[i].start, &e->name)) continue;
+    e->kind = kinds[i].kind;
+    e->engine = kinds[i].engine;
+    e->layout = kinds[i].layout;
+    break;
+  }
+  /* rocksdb.stats is what the properties were called at first */
+  if (nay__bytes_are(key, "rocksdb.properties") || nay__bytes_are(key, "rocksdb.stats")) {
+    e->kind = NAY_META_IS_PROPERTIES;
+  } else if (nay__bytes_are(key, NAY_META_KEYS)) {
+    e->kind = NAY_META_IS_KEYS;
+    e->engine = NAY_TABLE_NAY;
+    e->internal = nay__bytes_are(value, "internal");
+  }
+}
+
+typedef struct meta_walk {
+  nay_meta_visit visit;
+  void *ctx;
+} meta_walk;
+
+static nay_status meta_visit(void *ctx, const nay_cursor *c, nay_diag *diag) {
+  const meta_walk *w = ctx;
+  nay_bytes key = {c->key.at, c->key.len}, value = {c->entry.value, c->entry.value_len};
+  nay_meta_entry e = {.kind = NAY_META_IS_OTHER};
+  meta_classify(key, value, &e);
+  e.has_handle = nay__handle_load(value.at, value.at + value.len, &e.handle) != NULL;
+  nay_status status = w->visit(w->ctx, &e);
+  if (status != NAY_ECORRUPT) return status;
+  return nay__fail(diag, status, "the metaindex points outside of the file", c->entry.at);
+}
+
+nay_status nay__metaindex_walk(nay_bytes contents, nay_meta_visit visit, void *ctx,
+                               const nay_allocator *a, nay_diag *diag) {
+  nay_block block;
+  meta_walk walk = {visit, ctx};
+  NAY_TRY(nay__block_open(contents.at, contents.len, diag, &block));
+  return nay__block_walk(&block, meta_visit, &walk, a, diag);
+}

@@ -1,0 +1,49 @@
+/* properties.c - see properties.h. */
+#include "sst/properties.h"
+
+#include "base/bytes.h"
+
+void nay__name_set(nay_name name, nay_bytes text) {
+  size_t n = text.len < sizeof(nay_name) - 1 ? text.len : sizeof(nay_name) - 1;
+  memset(name, 0, sizeof(nay_name));
+  if (n != 0) memcpy(name, text.at, n);
+}
+
+/* The properties that are varints, or the texts "0" and "1". */
+static void properties_set(nay_properties *p, nay_bytes key, nay_bytes value) {
+  uint64_t number = 0;
+  bool is_one = nay__bytes_are(value, "1");
+  bool is_number = nay__varint64_load(value.at, value.at + value.len, &number) != NULL;
+  if (nay__bytes_are(key, "rocksdb.num.entries") && is_number) p->nentries = number;
+  if (nay__bytes_are(key, "rocksdb.num.filter_entries") && is_number) p->nfilter_entries = number;
+  if (nay__bytes_are(key, "rocksdb.block.based.table.whole.key.filtering")) p->whole_keys = is_one;
+  if (nay__bytes_are(key, "rocksdb.block.based.table.prefix.filtering")) p->prefixes = is_one;
+  if (nay__bytes_are(key, "rocksdb.index.key.is.user.key")) p->index_internal_keys = number == 0;
+  if (nay__bytes_are(key, "rocksdb.index.value.is.delta.encoded")) p->index_delta = number != 0;
+}
+
+static nay_status properties_visit(void *ctx, const nay_cursor *c, nay_diag *diag) {
+  nay_properties *p = ctx;
+  nay_bytes key = {c->key.at, c->key.len}, value = {c->entry.value, c->entry.value_len};
+  (void)diag;
+  properties_set(p, key, value);
+  if (nay__bytes_are(key, "rocksdb.filter.policy")) nay__name_set(p->filter_policy, value);
+  if (nay__bytes_are(key, "rocksdb.prefix.extractor.name") && !nay__bytes_are(value, "nullptr")) {
+    nay__name_set(p->prefix_extractor, value);
+  }
+  if (nay__bytes_are(key, "rocksdb.comparator")) {
+    p->other_comparator = !nay__bytes_are(value, "leveldb.BytewiseComparator");
+  }
+  if (nay__bytes_are(key, "rocksdb.block.based.table.index.type")) {
+    p->partitioned_index = value.len != 4 || nay__load32le(value.at) > 1;
+    p->index_type_at = c->entry.at;
+  }
+  return NAY_OK;
+}
+
+nay_status nay__properties_load(nay_bytes contents, const nay_allocator *a, nay_diag *diag,
+                                nay_properties *properties) {
+  nay_block block;
+  NAY_TRY(nay__block_open(contents.at, contents.len, diag, &block));
+  return nay__block_walk(&block, properties_visit, properties, a, diag);
+}

@@ -1,0 +1,32 @@
+/* properties.h - RocksDB's properties block: what a table states about itself, by name. */
+#ifndef NAY_SST_PROPERTIES_H
+#define NAY_SST_PROPERTIES_H
+
+#include "sst/block.h"
+
+/* nay_name: a text that ends in 0. A longer one is cut, and then equals no name that we know. */
+typedef char nay_name[128];
+
+void nay__name_set(nay_name name, nay_bytes text);
+
+/* nay_properties: the caller sets what holds for a table that does not state it. */
+typedef struct nay_properties {
+  uint64_t nentries;        /* of the table */
+  uint64_t nfilter_entries; /* of its filter */
+  nay_name filter_policy;   /* the option of the writer */
+  nay_name prefix_extractor;
+  bool whole_keys;          /* are in the filter */
+  bool prefixes;            /* are in the filter */
+  bool index_internal_keys; /* index keys have the trailer of an internal key */
+  bool index_delta;         /* index values are delta-encoded */
+  bool other_comparator;    /* than the bytewise one */
+  bool partitioned_index;   /* or another index that is not a single block of handles */
+  uint64_t index_type_at;   /* offset in the block of the entry that states it */
+} nay_properties;
+
+/* nay__properties_load: from the uncompressed contents of the block. NAY_ECORRUPT: diag->offset
+ * counts from the start of the block. */
+nay_status nay__properties_load(nay_bytes contents, const nay_allocator *a, nay_diag *diag,
+                                nay_properties *properties);
+
+#endif /* NAY_SST_PROPERTIES_H */

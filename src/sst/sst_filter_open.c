@@ -1,0 +1,169 @@
+/*
+ * sst_filter_open.c - the filters of a table, found in the metaindex (metaindex.h).
+ *
+ * A filter only ever saves work: one that cannot be read, has an unknown policy or was built with
+ * another prefix extractor is left out. Damage is counted as a fault.
+ */
+#include "sst/metaindex.h"
+#include "sst/sst.h"
+
+#define FILTER_OWN_BYTES (1u << 20) /* of partitions: 100 of the default size */
+
+void nay__sst_filter_fault(const nay_sst *t) { nay__atomic_increment64(&t->counts->faults); }
+
+nay_filter *nay__sst_filter_decode(const nay_sst *t, nay_bytes bytes, const nay_allocator *a) {
+  nay_filter *f = NULL;
+  if (nay_filter_decode(bytes.at, bytes.len, a, NULL, &f) != NAY_OK) return NULL;
+  if (t->options.hash_key != NULL) (void)nay_filter_unlock(f, t->options.hash_key);
+  return f;
+}
+
+static const nay_policy *filter_policy(const nay_sst *t, nay_bytes name) {
+  for (size_t i = 0; i < t->options.npolicies; i++) {
+    if (nay__bytes_are(name, t->options.policies[i]->name)) return t->options.policies[i];
+  }
+  return NULL;
+}
+
+static nay_status filter_name(const nay_sst *t, nay_buffer *to, nay_bytes name) {
+  to->len = 0;
+  NAY_TRY(nay__buffer_append(to, name.at, name.len, &t->allocator));
+  return nay__buffer_append(to, "", 1, &t->allocator);
+}
+
+/* Whether the bytes of a filter of whole keys can be used; sets the field of its layout. */
+static bool filter_accept(nay_sst *t, nay_sst_filter layout, bool native, nay_bytes bytes) {
+  switch (layout) {
+    case NAY_SST_BLOCK_FILTER: return nay__filter_block_open(bytes.at, bytes.len, &t->filter_block);
+    case NAY_SST_PARTITIONED_FILTER:
+      t->npartitions = 0;
+      return nay__block_open(bytes.at, bytes.len, NULL, &t->partitions) == NAY_OK;
+    default:
+      t->filter_at = bytes;
+      if (native) t->full = nay__sst_filter_decode(t, bytes, &t->allocator);
+      return !native || t->full != NULL;
+  }
+}
+
+static nay_status filter_open_whole(nay_sst *t, const nay_meta_entry *e) {
+  nay_bytes bytes;
+  if (t->filter_used) return NAY_OK; /* one is enough */
+  t->filter = e->layout;
+  NAY_TRY(filter_name(t, &t->policy_name, e->name));
+  bool native = e->layout != NAY_SST_BLOCK_FILTER && nay__bytes_are(e->name, NAY_NATIVE_POLICY);
+  t->policy = native ? NULL : filter_policy(t, e->name);
+  if (!e->has_handle || !nay__handle_fits(e->handle, t->footer.at)) {
+    nay__sst_filter_fault(t);
+    return NAY_OK;
+  }
+  t->filter_bytes = e->handle.size;
+  if (!native && t->policy == NULL) return NAY_OK; /* an unknown policy is no fault */
+  nay_status status = nay__sst_read(t, e->handle, &t->filter_hold, NULL, &bytes);
+  if (status == NAY_ENOMEM) return status;
+  t->filter_used = status == NAY_OK && filter_accept(t, e->layout, native, bytes);
+  if (!t->filter_used) nay__sst_filter_fault(t);
+  return NAY_OK;
+}
+
+static nay_status filter_open_prefix(nay_sst *t, const nay_meta_entry *e) {
+  nay_bytes bytes;
+  nay_hold *hold = NULL;
+  if (t->prefix != NULL) return NAY_OK;
+  NAY_TRY(filter_name(t, &t->prefix_name, e->name));
+  const nay_prefix *extractor = t->options.prefix;
+  bool ours = extractor != NULL && nay__bytes_are(e->name, extractor->name);
+  nay_status status = NAY_ECORRUPT;
+  if (e->has_handle && nay__handle_fits(e->handle, t->footer.at)) {
+    t->prefix_bytes = e->handle.size;
+    if (!ours) return NAY_OK;
+    status = nay__sst_read(t, e->handle, &hold, NULL, &bytes);
+  }
+  if (status == NAY_OK) t->prefix = nay__sst_filter_decode(t, bytes, &t->allocator);
+  if (ours && t->prefix == NULL) nay__sst_filter_fault(t);
+  nay__hold_free(hold);
+  return status == NAY_ENOMEM ? status : NAY_OK;
+}
+
+/* The file states what its keys are, unless the caller has. */
+static void filter_set_keys(nay_sst *t, nay_comparator order) {
+  if (t->options.keys != NAY_SST_KEYS_AUTO) return;
+  t->order = order;
+  t->order_guessed = false;
+}
+
+static nay_status filter_open_entry(void *ctx, const nay_meta_entry *e) {
+  nay_sst *t = ctx;
+  bool wanted = (t->options.flags & NAY_SST_NO_FILTERS) == 0;
+  switch (e->kind) {
+    case NAY_META_IS_PROPERTIES: /* RocksDB's format 0 has LevelDB's footer */
+      if (e->has_handle && nay__handle_fits(e->handle, t->footer.at)) t->properties = e->handle;
+      filter_set_keys(t, NAY_INTERNAL_KEYS); /* as all keys of RocksDB; some types are its own */
+      return NAY_OK;
+    case NAY_META_IS_KEYS:
+      t->order_named = true;
+      filter_set_keys(t, e->internal ? NAY_INTERNAL_KEYS : NAY_BYTEWISE);
+      return NAY_OK;
+    case NAY_META_IS_FILTER:
+      if (!wanted || e->engine == NAY_TABLE_ROCKSDB) return NAY_OK;
+      return filter_open_whole(t, e);
+    case NAY_META_IS_PREFIX_FILTER: return wanted ? filter_open_prefix(t, e) : NAY_OK;
+    case NAY_META_IS_OTHER: break;
+  }
+  return NAY_OK;
+}
+
+typedef struct filter_sizes {
+  nay_sst *table;
+  uint64_t largest;
+} filter_sizes;
+
+static nay_status filter_measure_partition(void *ctx, const nay_cursor *c, nay_diag *diag) {
+  filter_sizes *sizes = ctx;
+  nay_sst *t = sizes->table;
+  nay_handle h;
+  (void)diag;
+  if (nay__sst_handle(t, c->entry.value, c->entry.value_len, NULL, &h) != NAY_OK) return NAY_OK;
+  t->npartitions++;
+  t->filter_bytes += h.size;
+  sizes->largest = nay__max_u64(sizes->largest, h.size);
+  return NAY_OK;
+}
+
+/*
+ * Adds up the sizes of the partitions. If the caller gave no cache, the table has one of its own
+ * for them: reading, verifying and decoding a partition costs more than the data block that it
+ * saves.
+ */
+static nay_status filter_open_partitions(nay_sst *t) {
+  filter_sizes sizes = {.table = t};
+  (void)nay__block_walk(&t->partitions, filter_measure_partition, &sizes, &t->allocator, NULL);
+  t->partition_cache = t->options.cache;
+  if (t->partition_cache != NULL) return NAY_OK;
+  size_t budget = FILTER_OWN_BYTES + 2 * (size_t)sizes.largest;
+  NAY_TRY(nay_sst_cache_new(0, budget, &t->allocator, &t->own_cache));
+  t->partition_cache = t->own_cache;
+  return NAY_OK;
+}
+
+nay_status nay__sst_filters_open(nay_sst *t) {
+  nay_hold *hold = NULL;
+  nay_bytes contents;
+  nay_status status = nay__sst_read(t, t->footer.metaindex, &hold, NULL, &contents);
+  if (status == NAY_OK) {
+    status = nay__metaindex_walk(contents, filter_open_entry, t, &t->allocator, NULL);
+  }
+  nay__hold_free(hold);
+  if (status == NAY_ENOMEM) return status;
+  if (status != NAY_OK) nay__sst_filter_fault(t);
+  bool partitioned = t->filter_used && t->filter == NAY_SST_PARTITIONED_FILTER;
+  return partitioned ? filter_open_partitions(t) : NAY_OK;
+}
+
+void nay__sst_filters_free(nay_sst *t) {
+  nay_filter_free(t->full);
+  nay_filter_free(t->prefix);
+  nay__hold_free(t->filter_hold);
+  nay_sst_cache_free(t->own_cache);
+  nay__buffer_free(&t->policy_name, &t->allocator);
+  nay__buffer_free(&t->prefix_name, &t->allocator);
+}

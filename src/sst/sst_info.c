@@ -1,0 +1,53 @@
+/* sst_info.c - what an open table is, and what it has counted. */
+#include "sst/sst.h"
+
+static const char *info_text(const nay_buffer *name) {
+  return name->len != 0 ? (const char *)name->at : NULL;
+}
+
+void nay_sst_describe(const nay_sst *t, nay_sst_info *info) {
+  bool internal = t->order == NAY_INTERNAL_KEYS;
+  *info = (nay_sst_info){
+      .keys = internal ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN,
+      .keys_guessed = t->order_guessed,
+      .nbytes = t->file_len,
+      .nblocks = t->nblocks,
+      .codec = t->first_codec,
+      .filter = t->filter,
+      .filter_used = t->filter_used,
+      .filter_bytes = t->filter_bytes,
+      .npartitions = t->npartitions,
+      .policy = info_text(&t->policy_name),
+      .prefix = info_text(&t->prefix_name),
+      .prefix_used = t->prefix != NULL,
+      .prefix_bytes = t->prefix_bytes,
+      .smallest =
+          t->has_smallest ? (t->smallest.len != 0 ? t->smallest.at : (const void *)"") : NULL,
+      .smallest_len = t->has_smallest ? t->smallest.len : 0,
+      .largest = t->empty ? NULL : (t->largest.len != 0 ? t->largest.at : (const void *)""),
+      .largest_len = t->largest.len,
+  };
+}
+
+const nay_filter *nay_sst_filter_of(const nay_sst *t) { return t->full; }
+
+void nay_sst_count(const nay_sst *t, nay_sst_counters *counters) {
+  const nay_sst_tally *c = t->counts;
+  uint64_t useful = nay__atomic_load64(&c->useful), maybe = nay__atomic_load64(&c->maybe);
+  uint64_t out = nay__atomic_load64(&c->out_of_range);
+  uint64_t prefix_useful = nay__atomic_load64(&c->prefix_useful);
+  *counters = (nay_sst_counters){
+      .gets = out + useful + maybe + nay__atomic_load64(&c->unfiltered),
+      .out_of_range = out,
+      .filter_checks = useful + maybe,
+      .filter_useful = useful,
+      .filter_false_positives = nay__atomic_load64(&c->false_positives),
+      .filter_faults = nay__atomic_load64(&c->faults),
+      .filter_loads = nay__atomic_load64(&c->loads),
+      .prefix_checks = prefix_useful + nay__atomic_load64(&c->prefix_maybe),
+      .prefix_useful = prefix_useful,
+      .hashes = nay__atomic_load64(&c->hashes),
+      .block_reads = nay__atomic_load64(&c->reads),
+      .cache_hits = nay__atomic_load64(&c->hits),
+  };
+}

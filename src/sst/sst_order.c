@@ -1,0 +1,133 @@
+/*
+ * sst_order.c - what the keys of a table are, and whether they are in the order that a search
+ * assumes.
+ *
+ * LevelDB's file names neither the kind of its keys nor its comparator. Tables with nay's own
+ * filters name the kind; for all others nay__sst_guess_order decides from the keys.
+ *
+ * A search with another comparator than the table's would miss keys. nay__sst_check_order checks
+ * the index, and sst_read.c each data block when it is first used. That does not find every such
+ * table: a key that another comparator has put into another block is missed although the block that
+ * the search reads is in order. So nay__sst_check_order also checks blocks spread over the whole
+ * table, and all blocks of a small one, unless the file says that nay wrote it.
+ */
+#include "sst/sst.h"
+
+#define ORDER_INDEX_KEYS 64u /* examined to tell internal keys */
+#define ORDER_SAMPLES 8u     /* data blocks checked, the first and the last included */
+
+/* ---- internal keys or plain ones ---- */
+
+typedef struct order_guess {
+  nay_buffer last;
+  size_t nkeys;
+  bool internal; /* no key so far speaks against it */
+} order_guess;
+
+static nay_status order_guess_key(nay_sst *t, order_guess *g, const nay_buffer *key) {
+  nay_sst_version ignored;
+  bool ascends = g->nkeys == 0 ||
+                 nay__compare(NAY_INTERNAL_KEYS, g->last.at, g->last.len, key->at, key->len) < 0;
+  if (nay_sst_key_split(key->at, key->len, &ignored) != NAY_OK || !ascends) g->internal = false;
+  g->nkeys++;
+  g->last.len = 0;
+  return nay__buffer_append(&g->last, key->at, key->len, &t->allocator);
+}
+
+/* Up to `most` keys of a block. Damage is not looked for here: it ends the walk. */
+static nay_status order_guess_block(nay_sst *t, order_guess *g, const nay_block *block,
+                                    size_t most) {
+  nay_cursor c = {.block = *block, .order = NAY_BYTEWISE, .allocator = &t->allocator};
+  nay_status status = nay__cursor_first(&c, NULL), memory = NAY_OK;
+  for (size_t i = 0; i < most && status == NAY_OK && memory == NAY_OK && g->internal; i++) {
+    memory = order_guess_key(t, g, &c.key);
+    status = nay__cursor_next(&c, NULL);
+  }
+  nay__buffer_free(&c.key, &t->allocator);
+  return status == NAY_ENOMEM ? status : memory;
+}
+
+nay_status nay__sst_guess_order(nay_sst *t, const nay_block *first_block) {
+  order_guess g = {.internal = true};
+  nay_status status = NAY_OK;
+  if (first_block != NULL) status = order_guess_block(t, &g, first_block, SIZE_MAX);
+  size_t nkeys = g.nkeys;
+  g.nkeys = 0; /* the index starts over */
+  if (status == NAY_OK) status = order_guess_block(t, &g, &t->index, ORDER_INDEX_KEYS);
+  bool any = nkeys + g.nkeys != 0;
+  t->order = any && g.internal ? NAY_INTERNAL_KEYS : NAY_BYTEWISE;
+  nay__buffer_free(&g.last, &t->allocator);
+  return status;
+}
+
+/* ---- the order of keys ---- */
+
+/* What became of the blocks that were looked at. */
+typedef struct order_samples {
+  nay_hold *hold;
+  bool any;          /* one is in order */
+  nay_status unread; /* why another could not be read */
+  nay_diag unread_why;
+} order_samples;
+
+/* One block. NAY_ENOTSUP: its keys are in another order. That it cannot be read is no error here.
+ */
+static nay_status order_sample_block(nay_sst *t, const nay_entry *entry, order_samples *samples,
+                                     nay_diag *diag) {
+  nay_handle handle = {0, 0};
+  nay_bytes contents;
+  nay_block block;
+  nay_diag why = {NULL, 0, 0};
+  nay_status status = nay__sst_handle(t, entry->value, entry->value_len, &why, &handle);
+  if (status == NAY_OK) status = nay__sst_read(t, handle, &samples->hold, &why, &contents);
+  if (status == NAY_OK) {
+    status = nay__block_open(contents.at, contents.len, &why, &block);
+    status = nay__in_file(status, &why, handle);
+  }
+  bool readable = status == NAY_OK;
+  if (readable) status = nay__sst_check_block(t, entry, handle, &block, &why);
+  samples->any = samples->any || status == NAY_OK;
+  if (status == NAY_OK) return NAY_OK;
+  if (status == NAY_ENOMEM || (readable && status == NAY_ENOTSUP)) {
+    if (diag != NULL) *diag = why;
+    return status;
+  }
+  if (samples->unread != NAY_ENOTSUP) {
+    samples->unread = status;
+    samples->unread_why = why;
+  }
+  return NAY_OK;
+}
+
+/*
+ * A damaged block is for those who ask for its keys, as long as another one shows the order. Blocks
+ * without their codec are the rule in a table that has any: then the order stays unknown.
+ */
+static void order_judge(nay_sst *t, const order_samples *samples) {
+  if (t->order_named || (samples->any && samples->unread != NAY_ENOTSUP)) return;
+  t->order_unknown = samples->unread;
+  t->order_unknown_why = samples->unread_why;
+}
+
+static nay_status order_check_samples(nay_sst *t, nay_diag *diag) {
+  nay_cursor c = {.block = t->index, .order = NAY_BYTEWISE, .allocator = &t->allocator};
+  order_samples samples = {.unread = NAY_OK};
+  uint64_t step = (t->nblocks - 1) / (ORDER_SAMPLES - 1) + 1;
+  if (t->order_named) step = t->nblocks;
+  nay_status status = nay__cursor_first(&c, diag);
+  for (uint64_t i = 0; status == NAY_OK; i++) {
+    bool last = i + 1 == t->nblocks && !t->order_named;
+    if (i % step == 0 || last) status = order_sample_block(t, &c.entry, &samples, diag);
+    if (status == NAY_OK) status = nay__cursor_next(&c, diag);
+  }
+  order_judge(t, &samples);
+  nay__buffer_free(&c.key, &t->allocator);
+  nay__hold_free(samples.hold);
+  return status == NAY_ENOENT ? NAY_OK : status;
+}
+
+nay_status nay__sst_check_order(nay_sst *t, nay_diag *diag) {
+  nay_status status = nay__block_check(&t->index, t->order, NULL, NULL, &t->allocator, diag);
+  NAY_TRY(nay__in_file(status, diag, t->footer.index));
+  return order_check_samples(t, diag);
+}

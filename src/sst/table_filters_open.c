@@ -1,0 +1,266 @@
+/*
+ * table_filters_open.c - finds the filters of a table: footer, metaindex, properties, filter
+ * blocks.
+ *
+ * Only what a probe needs is read. Every filter block is compared with its checksum here, so that
+ * a probe does not have to.
+ */
+#include "format/format.h"
+#include "sst/codec.h"
+#include "sst/metaindex.h"
+#include "sst/prefix.h"
+#include "sst/sst.h"
+#include "sst/table_filters.h"
+
+#define OPEN_MAX_RATIO 64u /* no codec of LevelDB's compresses a block further than this */
+
+/* ---- blocks ---- */
+
+/* A block as it is stored. NAY_ECORRUPT: outside of the file, or its checksum is wrong. */
+static nay_status filters_block(const nay_table_filters *t, nay_handle handle, nay_diag *diag,
+                                const uint8_t **block) {
+  if (!nay__handle_fits(handle, t->footer.at)) {
+    return nay__fail(diag, NAY_ECORRUPT, "a handle points outside of the file", handle.offset);
+  }
+  *block = t->bytes + handle.offset;
+  if (nay__block_intact(&t->footer, *block, handle)) return NAY_OK;
+  return nay__fail(diag, NAY_ECORRUPT, "the checksum of a block is wrong", handle.offset);
+}
+
+/* The contents of a block, uncompressed into `buffer` if they are compressed. */
+static nay_status filters_contents(const nay_table_filters *t, nay_handle handle,
+                                   nay_buffer *buffer, nay_diag *diag, nay_bytes *contents) {
+  const uint8_t *block;
+  const nay_codec *codec;
+  size_t size;
+  uint64_t most = OPEN_MAX_RATIO * (handle.size + 1);
+  NAY_TRY(filters_block(t, handle, diag, &block));
+  NAY_TRY(nay__codec_plan(t->options.codecs, t->options.ncodecs, block, handle, most, diag, &codec,
+                          &size));
+  *contents = (nay_bytes){block, size};
+  if (codec == NULL) return NAY_OK;
+  NAY_TRY(nay__buffer_reserve(buffer, size, &t->allocator));
+  contents->at = buffer->at;
+  return nay__codec_unpack(codec, block, handle, buffer->at, size, diag);
+}
+
+static bool filters_damaged(const nay_table_filters *t, nay_handle handle) {
+  return !nay__block_intact(&t->footer, t->bytes + handle.offset, handle);
+}
+
+/* ---- metaindex and properties ---- */
+
+static nay_status filters_meta_entry(void *ctx, const nay_meta_entry *e) {
+  nay_table_filters *t = ctx;
+  if (e->engine != NAY_TABLE_LEVELDB) t->engine = e->engine;
+  if (e->kind == NAY_META_IS_KEYS) t->properties.index_internal_keys = e->internal;
+  if (e->kind == NAY_META_IS_KEYS || e->kind == NAY_META_IS_OTHER || !e->has_handle) return NAY_OK;
+  if (!nay__handle_fits(e->handle, t->footer.at)) return NAY_ECORRUPT;
+  if (e->kind == NAY_META_IS_PROPERTIES) {
+    t->properties_block = e->handle;
+  } else if (e->kind == NAY_META_IS_PREFIX_FILTER) {
+    t->properties.prefixes = true;
+    t->prefix_block = e->handle;
+    nay__name_set(t->properties.prefix_extractor, e->name);
+  } else if (t->layout == NAY_SST_NO_FILTER) { /* of several filters the first one counts */
+    t->layout = e->layout;
+    t->filter = e->handle;
+    t->properties.whole_keys = true;
+    nay__name_set(t->policy_name, e->name);
+  }
+  return NAY_OK;
+}
+
+static nay_status filters_load_metaindex(nay_table_filters *t, nay_diag *diag) {
+  nay_buffer buffer = {NULL, 0, 0};
+  nay_bytes contents;
+  nay_handle handle = t->footer.metaindex;
+  nay_status status = filters_contents(t, handle, &buffer, diag, &contents);
+  if (status == NAY_OK) {
+    status = nay__metaindex_walk(contents, filters_meta_entry, t, &t->allocator, diag);
+    status = nay__in_file(status, diag, handle);
+  }
+  nay__buffer_free(&buffer, &t->allocator);
+  return status;
+}
+
+static nay_status filters_load_properties(nay_table_filters *t, nay_diag *diag) {
+  nay_properties *p = &t->properties;
+  const uint8_t *block;
+  /* what holds unless the properties say otherwise */
+  bool rocksdb = t->engine == NAY_TABLE_ROCKSDB;
+  p->index_delta = t->footer.format_version >= 4;
+  if (rocksdb && t->footer.format_version < 3) p->index_internal_keys = true;
+  p->other_comparator = rocksdb;
+  if (t->properties_block.size != 0) {
+    NAY_TRY(filters_block(t, t->properties_block, diag, &block));
+    nay_bytes contents = {block, (size_t)t->properties_block.size};
+    if (block[contents.len] == 0) {
+      NAY_TRY(nay__in_file(nay__properties_load(contents, &t->allocator, diag, p), diag,
+                           t->properties_block));
+    }
+  }
+  t->other_order = p->other_comparator;
+  t->has_extractor = nay__prefix_by_name(p->prefix_extractor, &t->extractor);
+  return NAY_OK;
+}
+
+/* ---- filters ---- */
+
+/* Every index key of a table is shorter than the table: more bytes of keys are an attack. */
+static size_t filters_max_keys(const nay_table_filters *t) {
+  return (size_t)t->footer.at * 2 + 65536;
+}
+
+/* Partitions do not overlap: if their sizes add up to more than the file, none of them is read. */
+static nay_status filters_check_partitions(nay_table_filters *t, nay_diag *diag) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < nay__index_count(&t->index); i++) {
+    nay_index_entry *e = nay__index_at(&t->index, i);
+    if (!nay__handle_fits(e->handle, t->footer.at) || e->handle.size > t->footer.at - sum) {
+      return nay__fail(diag, NAY_ECORRUPT, "the partitions of the filter do not fit the file",
+                       t->filter.offset);
+    }
+    sum += e->handle.size;
+    e->damaged = filters_damaged(t, e->handle);
+  }
+  return NAY_OK;
+}
+
+static nay_status filters_load_partitions(nay_table_filters *t, nay_diag *diag) {
+  const uint8_t *block;
+  bool delta = t->properties.index_delta && t->engine == NAY_TABLE_ROCKSDB;
+  NAY_TRY(filters_block(t, t->filter, diag, &block));
+  NAY_TRY(nay__in_file(nay__index_load(block, (size_t)t->filter.size, delta, filters_max_keys(t),
+                                       &t->allocator, diag, &t->index),
+                       diag, t->filter));
+  if (!nay__index_is_sorted(&t->index, nay__table_filters_comparator(t))) t->other_order = true;
+  return filters_check_partitions(t, diag);
+}
+
+/*
+ * LevelDB's table does not name its comparator, and the key order alone tells which filter a key
+ * belongs to. So the data is read after all, as nay_sst_open does. In doubt the order is unknown,
+ * and every filter is probed.
+ */
+static nay_status filters_load_order(nay_table_filters *t, bool *known) {
+  nay_sst_read_options how = {
+      .flags = NAY_SST_NO_FILTERS, .codecs = t->options.codecs, .ncodecs = t->options.ncodecs};
+  nay_sst *sst = NULL;
+  size_t len = (size_t)t->footer.at + NAY_FOOTER;
+  nay_status status = nay_sst_view(t->bytes, len, &how, &t->allocator, NULL, &sst);
+  *known = status == NAY_OK && sst->order_unknown == NAY_OK;
+  nay_sst_free(sst);
+  return status == NAY_ENOMEM ? status : NAY_OK;
+}
+
+/* The index of LevelDB's data blocks; without it every filter must be probed. */
+static nay_status filters_load_index(nay_table_filters *t, nay_diag *diag) {
+  nay_buffer buffer = {NULL, 0, 0};
+  nay_bytes contents;
+  nay_handle handle = t->footer.index;
+  if (handle.size == 0) return NAY_OK;
+  nay_status status = filters_contents(t, handle, &buffer, diag, &contents);
+  if (status == NAY_OK) {
+    status = nay__index_load(contents.at, contents.len, false, filters_max_keys(t), &t->allocator,
+                             diag, &t->index);
+    status = nay__in_file(status, diag, handle);
+  }
+  if (status == NAY_OK) status = filters_load_order(t, &t->index_known);
+  nay__buffer_free(&buffer, &t->allocator);
+  return status == NAY_ENOTSUP ? NAY_OK : status;
+}
+
+static const nay_format *filters_format_of(const char *policy) {
+  static const char *const rocksdb[] = {
+      "rocksdb.BuiltinBloomFilter", /* RocksDB 6, and 7.1 and later */
+      "bloomfilter",
+      "ribbonfilter", /* early 7.0 */
+      "rocksdb.internal.LegacyBloomFilter",
+      "rocksdb.internal.FastLocalBloomFilter",
+      "rocksdb.internal.Standard128RibbonFilter",
+      "rocksdb.internal.DeprecatedBlockBasedBloomFilter"};
+  if (strcmp(policy, "leveldb.BuiltinBloomFilter2") == 0) return nay_format_find("leveldb");
+  if (strcmp(policy, NAY_NATIVE_POLICY) == 0) return nay_format_find("nay");
+  if (strcmp(policy, "nay.rocksdb.v1") == 0) return nay_format_find("nay"); /* plugins/rocksdb */
+  for (size_t i = 0; i < sizeof rocksdb / sizeof rocksdb[0]; i++) {
+    if (strcmp(policy, rocksdb[i]) == 0) return nay_format_find("rocksdb-bloom");
+  }
+  return NULL;
+}
+
+/* Who reads the filters: a format, or a policy. */
+static void filters_find_reader(nay_table_filters *t) {
+  t->format = filters_format_of(t->policy_name);
+  /* RocksDB's old filter blocks are LevelDB's with another hash, and obsolete */
+  if (t->layout == NAY_SST_BLOCK_FILTER && t->engine == NAY_TABLE_ROCKSDB) t->format = NULL;
+  if (t->format != NULL) return;
+  if (nay_policy_small(10, &t->small) == NAY_OK && strcmp(t->small.name, t->policy_name) == 0) {
+    t->policy = &t->small;
+  }
+  for (size_t i = 0; i < t->options.npolicies; i++) {
+    const nay_policy *policy = t->options.policies[i];
+    if (strcmp(policy->name, t->policy_name) == 0) t->policy = policy;
+  }
+}
+
+static nay_status filters_load(nay_table_filters *t, nay_diag *diag) {
+  const uint8_t *filter = t->bytes + t->filter.offset;
+  size_t len = (size_t)t->filter.size;
+  filters_find_reader(t);
+  if (t->prefix_block.size != 0) t->prefix_damaged = filters_damaged(t, t->prefix_block);
+  if (t->layout == NAY_SST_NO_FILTER) return NAY_OK;
+  if (t->layout == NAY_SST_PARTITIONED_FILTER) return filters_load_partitions(t, diag);
+  t->damaged = filters_damaged(t, t->filter);
+  if (t->layout == NAY_SST_BLOCK_FILTER) {
+    (void)nay__filter_block_open(filter, len, &t->filter_block);
+    return filters_load_index(t, diag);
+  }
+  /* a view of a native filter verifies all of it, so it is opened once */
+  t->has_view = t->format != NULL && !t->damaged &&
+                nay__format_view(t->format, filter, len, NULL, &t->view) == NAY_OK;
+  return NAY_OK;
+}
+
+/* ---- open and free ---- */
+
+bool nay_table_recognise(const void *bytes, size_t len) {
+  return bytes != NULL && nay__footer_recognise(bytes, len);
+}
+
+nay_status nay_table_filters_open(const void *bytes, size_t len,
+                                  const nay_table_filters_options *options,
+                                  const nay_allocator *allocator, nay_diag *diag,
+                                  nay_table_filters **filters) {
+  if (filters == NULL || (bytes == NULL && len != 0)) {
+    return nay__fail(diag, NAY_EINVAL, "bytes or filters is NULL", 0);
+  }
+  nay_footer footer;
+  NAY_TRY(nay__footer_load(bytes, len, len, diag, &footer));
+  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_table_filters *t = nay__alloc(&a, sizeof *t);
+  if (t == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for the table", 0);
+  memset(t, 0, sizeof *t);
+  t->allocator = a;
+  if (options != NULL) t->options = *options;
+  t->bytes = bytes;
+  t->footer = footer;
+  t->engine = footer.rocksdb ? NAY_TABLE_ROCKSDB : NAY_TABLE_LEVELDB;
+  nay_status status = filters_load_metaindex(t, diag);
+  if (status == NAY_OK) status = filters_load_properties(t, diag);
+  if (status == NAY_OK) status = filters_load(t, diag);
+  if (status != NAY_OK) {
+    if (status == NAY_ENOMEM) nay__fail(diag, status, "no memory for the table", 0);
+    nay_table_filters_free(t);
+    return status;
+  }
+  *filters = t;
+  return NAY_OK;
+}
+
+void nay_table_filters_free(nay_table_filters *t) {
+  if (t == NULL) return;
+  nay_allocator a = t->allocator;
+  nay__index_free(&t->index, &a);
+  nay__free(&a, t, sizeof *t);
+}
