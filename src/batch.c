@@ -38,13 +38,13 @@ NAY_FLATTEN static bool batch_hash_xxh3(const nay_filter *f, const nay_key_list 
   uint64_t seed = f->hasher.seed;
   bool ok = true;
   for (size_t i = 0; i < n;) {
-    if (f->kernels->xxh3_short != NULL) {
-      i += f->kernels->xxh3_short(seed, list, from + i, n - i, lo + i);
+    if (f->kernels->hash != NULL) {
+      i += f->kernels->hash->xxh3_short(seed, list, from + i, n - i, lo + i);
     }
     for (size_t end = n - i < 8 ? n : i + 8; i < end; i++) {
       size_t len;
       const void *key = batch_key(list, from + i, &len);
-      nay__keys_ahead(list, from + i, 1);
+      nay__prefetch_keys(list, from + i, 1);
       ok &= key != NULL || len == 0;
       lo[i] = nay__hash_xxh3(seed, key, key != NULL ? len : 0);
     }
@@ -119,7 +119,7 @@ void nay__batch_prefetch(const nay_batch_feed *feed) {
   feed->filter->family->prefetch64(feed->filter, g->lo, g->hi, g->n);
 }
 
-/* Prefetches the first keys, which nay__keys_ahead does not. */
+/* Prefetches the first keys, which nay__prefetch_keys does not. */
 static void batch_first_keys(const nay_key_list *list) {
   size_t n = list->n < NAY_KEYS_AHEAD ? list->n : NAY_KEYS_AHEAD;
   for (size_t i = 0; list->keys != NULL && i < n; i++) NAY_PREFETCH(list->keys[i]);

@@ -51,7 +51,7 @@ nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_fami
 
 /* Where nothing has to be decided before a probe or an add it is one indirect call. */
 static void filter_choose_kernels(nay_filter *f) {
-  f->kernels = (f->flags & NAY_CONCURRENT) != 0 ? &nay__kernels_shared : nay__kernels_best();
+  f->kernels = (f->flags & NAY_CONCURRENT) != 0 ? &nay__kernels_concurrent : nay__kernels_best();
   bool direct = f->lazy == NULL && f->family->kernel != NULL;
   f->bits.probe = direct ? f->family->kernel(f) : NULL;
   direct = (f->flags & NAY_IS_READ_ONLY) == 0 && f->family->put_kernel != NULL;

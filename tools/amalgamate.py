@@ -4,8 +4,9 @@
     tools/amalgamate.py [directory]        default: dist
 
 nay.h holds all public headers. nay.c holds the sources in the order of CMakeLists.txt, which is
-that of the layers; each private header stands where it is first needed. A macro that a .c file
-defines ends with that file, and static names carry the name of their file, so nothing clashes.
+that of the layers; each private header stands where it is first needed, and a template
+(*_template.h) wherever it is included. A macro that a .c file defines ends with that file, and
+static names carry the name of their file, so nothing clashes.
 The only thing needed beside the C library is <xxhash.h>. The same tree gives the same bytes.
 """
 import pathlib
@@ -81,7 +82,7 @@ class Amalgam:
             found = INCLUDE.match(line)
             if not found:
                 self.out.append(line)
-            elif found[1] not in self.seen:
+            elif found[1].endswith("_template.h") or found[1] not in self.seen:
                 self.seen.add(found[1])
                 self.add(f"src/{found[1]}")
         if path.endswith(".c"):

@@ -39,7 +39,7 @@
 
 /*
  * NAY_BMI2: compiles a function for BMI1, BMI2 and POPCNT on x86-64. Call it only where the CPU has
- * them (nay_kernels.popcnt). Elsewhere the attribute is empty.
+ * them (nay_kernels.bmi2). Elsewhere the attribute is empty.
  */
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #define NAY_BMI2 __attribute__((target("bmi,bmi2,popcnt")))

@@ -13,6 +13,8 @@
 #ifndef NAY_PATTERNS_H
 #define NAY_PATTERNS_H
 
+#include <stdint.h>
+
 #define NAY_G64 NAY_G64_POW_1
 #define NAY_G32 NAY_G32_POW_1
 
@@ -47,7 +49,7 @@
   NAY_G32_POWS_0_TO_7, NAY_G32_POW_8, 0x52941879u, 0x9c95e071u, 0xf5ab9aa9u, 0x2d6ba521u, \
       0x8bededd9u, 0x9bfb72d1u, 0x3ae1c209u
 
-#define NAY_G64_POW_0 0x0000000000000001u
+#define NAY_G64_POW_0 ((uint64_t)1)
 #define NAY_G64_POW_1 0x9e3779b97f4a7c15u
 #define NAY_G64_POW_2 0xdf442d22ce4859b9u
 #define NAY_G64_POW_3 0x604a5ce3addef82du

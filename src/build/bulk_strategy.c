@@ -19,7 +19,7 @@ static bool bulk_ascending(const uint64_t *hashes, uint64_t n) {
 static bool bulk_partitioning_pays(const nay_filter *f, uint64_t n) {
   if (f->family->add_near == NULL || f->locks != NULL) return false;
   if ((f->flags & NAY_LOW_MEMORY) != 0) return false;
-  if (f->nbytes < NAY_FAR_BYTES || f->nbytes >= BULK_MAX_BYTES) return false;
+  if (f->nbytes < NAY_OUT_OF_CACHE_BYTES || f->nbytes >= BULK_MAX_BYTES) return false;
   uint64_t lines = f->nbytes / NAY_CACHE_LINE;
   if (f->family->bits_of != NULL) lines /= f->shape.k;
   return n / BULK_ADDS_PER_LINE >= lines;

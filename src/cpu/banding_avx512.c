@@ -1,24 +1,25 @@
 /*
- * banding_avx512.c - the equations of a ribbon filter, eliminated and solved by vectors.
+ * banding_avx512.c - banding and back substitution of a ribbon filter by vectors.
  *
- * Elimination (family/banding.c) one key after the other is a chain: each step waits for the row
- * that the one before has led to, some fifteen steps a key. Here a sweep goes over the slots, eight
- * at a time, with all equations that have begun and are not placed yet: some 25, at most 64.
+ * Banding (family/banding.c) one key after the other is a chain: each step waits for the row that
+ * the one before has led to, about fifteen steps a key. Here elimination goes over the slots, eight
+ * at a time (a panel), with all equations that have begun and are not placed yet: about 25, at most
+ * 64.
  *
- *   equation e   | 8 slots of the panel | ... 128 and 7 slots from its first on | print |
+ *   equation e   | 8 slots of the panel | ... 128 and 7 slots from its first on | fingerprint |
  *
- *   1. the eight slots of 64 equations are eight words, a bit for each equation. In them pivots are
+ *   1. The eight slots of 64 equations are eight words, a bit for each equation. In them pivots are
  *      found: for each slot an equation that has it becomes the slot's row, and is added to all
- *      others that have it. Only the words are changed; who gets which row is kept.
- *   2. the rows: those that got others before them are summed up, and stored.
- *   3. all equations get the rows that are theirs, eight equations in a vector; those that have
- *      become rows are dropped, the others move on by eight slots.
+ *      others that have it. Only the words change; which equation gets which row is kept.
+ *   2. The rows: those that got others before them are summed up, and stored.
+ *   3. All equations get their rows, eight equations in a vector; those that have become rows are
+ *      dropped, the others advance by eight slots.
  *
- * It gives the rows of the same slots, and so the same solution. A key that finds 64 others
- * unplaced is set aside, to be placed one by one when all rows are there; so are those that the
- * first half of the slots leaves to the second.
+ * It gives rows for the same slots, and so the same solution. A key that finds 64 others pending is
+ * deferred, to be placed one by one when all rows are there; so are those that the first half of
+ * the slots leaves to the second.
  *
- * Solving goes from the last slot to the first, eight columns side by side, a lane each.
+ * Back substitution goes from the last slot to the first, eight columns side by side, a lane each.
  */
 #include "cpu/groups.h"
 
@@ -29,14 +30,14 @@
 #define BAND_TOP 0xff00000000000000u /* no fingerprint has these bits: slots 128 to 134 */
 
 /* The keys that begin in a panel. */
-RIBBON_POPCNT static inline void band_enter(nay_band_sweep *s) {
+RIBBON_POPCNT static inline void band_enter(nay_band_half *s) {
   nay_band_pending *p = &s->pending;
   uint32_t end = *s->ends++;
   const __m512i seed = ribbon_set1(s->seed), starts = ribbon_set1(s->starts);
   while (s->next < end) {
     unsigned n = end - s->next < 8 ? end - s->next : 8;
     if (NAY_UNLIKELY(p->n + n > NAY_BAND_PENDING)) {
-      while (n-- > 0) s->keys[s->aside + s->naside++] = s->keys[s->next++];
+      while (n-- > 0) s->keys[s->deferred + s->ndeferred++] = s->keys[s->next++];
       continue;
     }
     __mmask8 mask = (__mmask8)((1u << n) - 1);
@@ -47,8 +48,9 @@ RIBBON_POPCNT static inline void band_enter(nay_band_sweep *s) {
     __m512i hi = _mm512_or_si512(_mm512_sllv_epi64(r.hi, up), _mm512_srlv_epi64(r.lo, down));
     _mm512_storeu_si512(p->lo + p->n, _mm512_sllv_epi64(r.lo, up));
     _mm512_storeu_si512(p->hi + p->n, hi);
-    _mm512_storeu_si512(p->print + p->n,
-                        _mm512_or_si512(_mm512_andnot_si512(ribbon_set1(BAND_TOP), r.print), top));
+    _mm512_storeu_si512(
+        p->fingerprint + p->n,
+        _mm512_or_si512(_mm512_andnot_si512(ribbon_set1(BAND_TOP), r.fingerprint), top));
     p->n += n;
     s->next += n;
   }
@@ -102,13 +104,13 @@ RIBBON_POPCNT static inline void band_find(const nay_band_pending *p, band_pivot
 
 /* Rows of eight slots, a lane each. */
 typedef struct band_eight {
-  __m512i lo, hi, print;
+  __m512i lo, hi, fingerprint;
 } band_eight;
 
 RIBBON_POPCNT static inline band_eight band_add(band_eight a, __mmask8 lanes, band_eight b) {
   return (band_eight){_mm512_mask_xor_epi64(a.lo, lanes, a.lo, b.lo),
                       _mm512_mask_xor_epi64(a.hi, lanes, a.hi, b.hi),
-                      _mm512_mask_xor_epi64(a.print, lanes, a.print, b.print)};
+                      _mm512_mask_xor_epi64(a.fingerprint, lanes, a.fingerprint, b.fingerprint)};
 }
 
 /* Sums up the rows; each[i] is row i in all lanes. */
@@ -118,13 +120,13 @@ RIBBON_POPCNT static inline band_eight band_rows(const nay_band_pending *p, cons
   __m512i at = _mm512_loadu_si512(v->at);
   band_eight r = {_mm512_mask_i64gather_epi64(none, v->found, at, p->lo, 8),
                   _mm512_mask_i64gather_epi64(none, v->found, at, p->hi, 8),
-                  _mm512_mask_i64gather_epi64(none, v->found, at, p->print, 8)};
+                  _mm512_mask_i64gather_epi64(none, v->found, at, p->fingerprint, 8)};
 #pragma GCC unroll 8
   for (unsigned i = 0; i < NAY_BAND_PANEL; i++) {
     __m512i lane = ribbon_set1(i);
     each[i] =
         (band_eight){_mm512_permutexvar_epi64(lane, r.lo), _mm512_permutexvar_epi64(lane, r.hi),
-                     _mm512_permutexvar_epi64(lane, r.print)};
+                     _mm512_permutexvar_epi64(lane, r.fingerprint)};
     __m512i mine = _mm512_srlv_epi64(ribbon_set1(v->others[i]), at);
     r = band_add(r, v->found & _mm512_test_epi64_mask(mine, ribbon_set1(1)), each[i]);
   }
@@ -135,11 +137,11 @@ RIBBON_POPCNT static inline band_eight band_rows(const nay_band_pending *p, cons
 RIBBON_POPCNT static inline void band_store_rows(band_eight r, nay_band_row *rows) {
   const __m512i down = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
   const __m512i up = _mm512_sub_epi64(ribbon_set1(64), down);
-  __m512i top = _mm512_srli_epi64(r.print, 56),
-          print = _mm512_andnot_si512(ribbon_set1(BAND_TOP), r.print);
+  __m512i top = _mm512_srli_epi64(r.fingerprint, 56),
+          fingerprint = _mm512_andnot_si512(ribbon_set1(BAND_TOP), r.fingerprint);
   __m512i lo = _mm512_or_si512(_mm512_srlv_epi64(r.lo, down), _mm512_sllv_epi64(r.hi, up));
   __m512i hi = _mm512_or_si512(_mm512_srlv_epi64(r.hi, down), _mm512_sllv_epi64(top, up));
-  /* lo 0, hi 0, print 0, lo 1, ...: first lo and hi, 8 + i being hi's, then print */
+  /* lo 0, hi 0, fingerprint 0, lo 1, ...: first lo and hi, 8 + i being hi's, then the rest */
   const __m512i pairs[3] = {_mm512_setr_epi64(0, 8, 0, 1, 9, 0, 2, 10),
                             _mm512_setr_epi64(0, 3, 11, 0, 4, 12, 0, 5),
                             _mm512_setr_epi64(13, 0, 6, 14, 0, 7, 15, 0)};
@@ -149,7 +151,7 @@ RIBBON_POPCNT static inline void band_store_rows(band_eight r, nay_band_row *row
   const __mmask8 lanes[3] = {0x24, 0x49, 0x92};
   for (unsigned i = 0; i < 3; i++) {
     __m512i both = _mm512_permutex2var_epi64(lo, pairs[i], hi);
-    both = _mm512_mask_permutexvar_epi64(both, lanes[i], thirds[i], print);
+    both = _mm512_mask_permutexvar_epi64(both, lanes[i], thirds[i], fingerprint);
     _mm512_storeu_si512((uint64_t *)rows + 8 * i, both);
   }
 }
@@ -161,67 +163,69 @@ RIBBON_POPCNT static inline void band_apply(nay_band_pending *p, const band_pivo
   uint64_t left = v->left;
   for (unsigned from = 0; from < p->n; from += 8) {
     band_eight e = {_mm512_loadu_si512(p->lo + from), _mm512_loadu_si512(p->hi + from),
-                    _mm512_loadu_si512(p->print + from)};
+                    _mm512_loadu_si512(p->fingerprint + from)};
 #pragma GCC unroll 8
     for (unsigned i = 0; i < NAY_BAND_PANEL; i++) {
       e = band_add(e, (__mmask8)(v->others[i] >> from), each[i]);
     }
     __mmask8 keep = (__mmask8)(left >> from);
     __m512i lo = _mm512_shrdi_epi64(e.lo, e.hi, 8), top = ribbon_set1(BAND_TOP);
-    __m512i hi = _mm512_ternarylogic_epi64(_mm512_srli_epi64(e.hi, 8), e.print, top, 0xf8);
+    __m512i hi = _mm512_ternarylogic_epi64(_mm512_srli_epi64(e.hi, 8), e.fingerprint, top, 0xf8);
     _mm512_storeu_si512(p->lo + to, _mm512_maskz_compress_epi64(keep, lo));
     _mm512_storeu_si512(p->hi + to, _mm512_maskz_compress_epi64(keep, hi));
-    _mm512_storeu_si512(p->print + to,
-                        _mm512_maskz_compress_epi64(keep, _mm512_andnot_si512(top, e.print)));
+    _mm512_storeu_si512(p->fingerprint + to,
+                        _mm512_maskz_compress_epi64(keep, _mm512_andnot_si512(top, e.fingerprint)));
     to += (unsigned)_mm_popcnt_u32(keep);
   }
   p->n = to;
 }
 
 /* One half of the slots, and what is known of its panel. */
-typedef struct band_half {
-  nay_band_sweep *sweep;
+typedef struct band_panel {
+  nay_band_half *half;
   band_pivots pivots;
   band_eight each[NAY_BAND_PANEL];
-} band_half;
+} band_panel;
 
-/* Each step waits for the one before it, so both halves go on at once. */
-RIBBON_POPCNT void nay__band_sweep_avx512(nay_band_sweep sweeps[2], uint32_t npanels) {
-  band_half halves[2] = {{.sweep = &sweeps[0]}, {.sweep = &sweeps[1]}};
+/* Each step waits for the one before it, so both halves advance together. */
+RIBBON_POPCNT static void banding_eliminate(nay_band_half halves[2], uint32_t npanels) {
+  band_panel panels[2] = {{.half = &halves[0]}, {.half = &halves[1]}};
   for (uint32_t panel = 0; panel < npanels; panel++) {
-    for (unsigned i = 0; i < 2; i++) band_enter(&sweeps[i]);
-    for (unsigned i = 0; i < 2; i++) band_find(&sweeps[i].pending, &halves[i].pivots);
+    for (unsigned i = 0; i < 2; i++) band_enter(&halves[i]);
+    for (unsigned i = 0; i < 2; i++) band_find(&halves[i].pending, &panels[i].pivots);
     for (unsigned i = 0; i < 2; i++) {
-      band_half *h = &halves[i];
-      band_store_rows(band_rows(&h->sweep->pending, &h->pivots, h->each), h->sweep->rows);
-      h->sweep->rows += NAY_BAND_PANEL;
+      band_panel *p = &panels[i];
+      band_store_rows(band_rows(&p->half->pending, &p->pivots, p->each), p->half->rows);
+      p->half->rows += NAY_BAND_PANEL;
     }
     for (unsigned i = 0; i < 2; i++) {
-      band_apply(&sweeps[i].pending, &halves[i].pivots, halves[i].each);
+      band_apply(&halves[i].pending, &panels[i].pivots, panels[i].each);
     }
   }
 }
 
-/* ---- solving ---- */
+/* ---- back substitution ---- */
 
-RIBBON_POPCNT void nay__band_solve_avx512(const nay_band_row *rows, unsigned part,
-                                          nay_band_columns *columns) {
+RIBBON_POPCNT static void banding_back_substitute(const nay_band_row *rows, unsigned part,
+                                                  nay_band_columns *columns) {
   const __m512i one = ribbon_set1(1);
-  const __m512i print_bit = _mm512_add_epi64(_mm512_setr_epi64(0, 16, 32, 48, 1, 17, 33, 49),
-                                             ribbon_set1(2 * (uint64_t)part));
+  const __m512i bit_of = _mm512_add_epi64(_mm512_setr_epi64(0, 16, 32, 48, 1, 17, 33, 49),
+                                          ribbon_set1(2 * (uint64_t)part));
   __m512i lo = _mm512_loadu_si512(columns->lo + 8 * part);
   __m512i hi = _mm512_loadu_si512(columns->hi + 8 * part);
   for (unsigned i = 128; i-- > 0;) {
-    __m512i print = _mm512_srlv_epi64(ribbon_set1(rows[i].print), print_bit);
+    __m512i fingerprint = _mm512_srlv_epi64(ribbon_set1(rows[i].fingerprint), bit_of);
     hi = _mm512_shldi_epi64(hi, lo, 1);
     lo = _mm512_add_epi64(lo, lo);
     __m512i x = _mm512_and_si512(lo, ribbon_set1(rows[i].lo));
     x = _mm512_ternarylogic_epi64(x, hi, ribbon_set1(rows[i].hi), 0x78);
-    lo = _mm512_or_si512(lo, _mm512_and_si512(print, one));
+    lo = _mm512_or_si512(lo, _mm512_and_si512(fingerprint, one));
     lo = _mm512_ternarylogic_epi64(lo, _mm512_popcnt_epi64(x), one, 0x78);
   }
   _mm512_storeu_si512(columns->lo + 8 * part, lo);
   _mm512_storeu_si512(columns->hi + 8 * part, hi);
 }
+
+const nay_banding_kernels nay__banding_vpopcnt = {banding_eliminate, banding_back_substitute};
 
 #endif /* NAY_HAS_X86_KERNELS */

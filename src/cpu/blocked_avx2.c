@@ -1,30 +1,31 @@
 /*
- * blocked_avx2.c - blocked filters with 256-bit vectors.
+ * blocked_avx2.c - the blocked filter with 256-bit vectors.
  *
- * test   one multiplication by the powers of g gives eight probes. The top 4 bits of a product name
- *        one of the sixteen 32-bit words of the block: a permute of each half and a blend on the
- *        product's own top bit fetch them; the next 5 bits name the bit. k <= 8 is one pass.
- * add    a probe's position p, less 0, 64, ... 448, is a shift count for the eight 64-bit words: a
- *        shift by 64 or more, which a negative count is, gives 0, so only the right word gets a
- * bit. The block is read once and written once.
+ * test   One multiplication by the powers of g gives eight probes. The top 4 bits of a product
+ *        select one of the sixteen 32-bit words of the block: a permute of each half and a blend on
+ *        the product's top bit fetch them. The next 5 bits select the bit. k <= 8 is one pass.
+ * add    The position p of a probe, minus 0, 64, ... 448, is a shift count for the eight 64-bit
+ *        words. A shift by 64 or more, which a negative count is, gives 0, so only the right word
+ *        gets a bit. The block is read once and written once.
  */
+#include "cpu/block.h"
 #include "cpu/groups.h"
+#include "cpu/specialize.h"
 
 #if NAY_HAS_X86_KERNELS
 
 #include <immintrin.h>
 
-#define AVX2 __attribute__((target("avx2,bmi2")))
+#define BLOCKED_TARGET __attribute__((target("avx2,bmi2")))
 
-/* g^0 .. g^7 and g^8. */
-static const uint32_t avx2_powers[8] = {NAY_G32_POWS_0_TO_7};
+static const uint32_t blocked_avx2_powers[8] = {NAY_G32_POWS_0_TO_7};
 
-AVX2 NAY_INLINE bool avx2_blocked_test(const nay_bits *b, uint64_t hash, uint32_t k) {
+BLOCKED_TARGET NAY_INLINE bool blocked_avx2_test_k(const nay_bits *b, uint64_t hash, uint32_t k) {
   static const int32_t lanes[16] = {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
   const uint8_t *block = nay__block_of(b, hash);
   __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)block);
   __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(block + 32));
-  __m256i powers = _mm256_loadu_si256((const __m256i *)(const void *)avx2_powers);
+  __m256i powers = _mm256_loadu_si256((const __m256i *)(const void *)blocked_avx2_powers);
   uint32_t h = (uint32_t)hash, left = k;
   for (;; left -= 8, h *= NAY_G32_POW_8) {
     __m256i probe = _mm256_mullo_epi32(_mm256_set1_epi32((int32_t)h), powers);
@@ -41,7 +42,7 @@ AVX2 NAY_INLINE bool avx2_blocked_test(const nay_bits *b, uint64_t hash, uint32_
   }
 }
 
-AVX2 NAY_INLINE bool avx2_blocked_add(const nay_bits *b, uint64_t hash, uint32_t k) {
+BLOCKED_TARGET NAY_INLINE bool blocked_avx2_add_k(const nay_bits *b, uint64_t hash, uint32_t k) {
   uint8_t *block = nay__block_of(b, hash);
   const __m256i low_base = _mm256_setr_epi64x(0, 64, 128, 192);
   const __m256i high_base = _mm256_setr_epi64x(256, 320, 384, 448);
@@ -60,12 +61,13 @@ AVX2 NAY_INLINE bool avx2_blocked_add(const nay_bits *b, uint64_t hash, uint32_t
   return !(_mm256_testc_si256(old_low, low) && _mm256_testc_si256(old_high, high));
 }
 
-/* Many adds: all positions first, for the reason that blocked_avx512.c gives. */
-AVX2 NAY_INLINE uint64_t avx2_add_all(const nay_bits *b, const uint64_t *hashes, unsigned n,
-                                      const uint64_t *next, uint32_t k, bool tell) {
+/* A batch of adds: all positions first, for the reason given in blocked_avx512.c. */
+BLOCKED_TARGET NAY_INLINE uint64_t blocked_avx2_add_all(const nay_bits *b, const uint64_t *hashes,
+                                                        unsigned n, const uint64_t *next,
+                                                        uint32_t k, bool report) {
   uint32_t at[64][8] __attribute__((aligned(32)));
-  const __m256i powers = _mm256_loadu_si256((const __m256i *)(const void *)avx2_powers);
-  uint64_t word = 0;
+  const __m256i powers = _mm256_loadu_si256((const __m256i *)(const void *)blocked_avx2_powers);
+  uint64_t bitmap = 0;
   for (unsigned i = 0; i < n; i++) {
     __m256i probe = _mm256_mullo_epi32(_mm256_set1_epi32((int32_t)hashes[i]), powers);
     _mm256_store_si256((__m256i *)(void *)at[i], _mm256_srli_epi32(probe, NAY_BLOCK_BIT_SHIFT));
@@ -85,90 +87,53 @@ AVX2 NAY_INLINE uint64_t avx2_add_all(const nay_bits *b, const uint64_t *hashes,
     __m256i old_low = _mm256_loadu_si256(block), old_high = _mm256_loadu_si256(block + 1);
     _mm256_storeu_si256(block, _mm256_or_si256(old_low, low));
     _mm256_storeu_si256(block + 1, _mm256_or_si256(old_high, high));
-    if (!tell) continue;
+    if (!report) continue;
     bool old = _mm256_testc_si256(old_low, low) && _mm256_testc_si256(old_high, high);
-    word |= (uint64_t)!old << i;
+    bitmap |= (uint64_t)!old << i;
   }
-  return word;
+  return bitmap;
 }
 
-NAY_DEFINE_KERNEL(static AVX2, avx2_test, avx2_blocked_test)
-NAY_DEFINE_TEST_AHEAD(static AVX2, avx2_test64_ahead, avx2_blocked_test)
+#define BLOCKED(name) blocked_avx2_##name
+#define BLOCKED_TEST
+#define BLOCKED_ADD
+#include "cpu/blocked_template.h"
 
-NAY_DEFINE_PUTS(AVX2, avx2_put, avx2_blocked_add)
+#define BLOCKED_AVX2_ADD_ALL(k) \
+  bitmap = blocked_avx2_add_all(b, hashes, n, next, (k) < 8 ? (k) : 8, report)
 
-AVX2 static bool avx2_add(const nay_bits *b, uint64_t hash) {
-  return avx2_blocked_add(b, hash, b->k);
-}
-
-#define AVX2_ADD_ALL(tell, k) word = avx2_add_all(b, hashes, n, next, (k) < 8 ? (k) : 8, tell)
-
-/* The answers are there in any case when k is above 8: such filters take one key at a time. */
-AVX2 NAY_INLINE uint64_t avx2_add_any(const nay_bits *b, const uint64_t *hashes, unsigned n,
-                                      const uint64_t *next, bool tell) {
-  uint64_t word = 0;
+/* Above 8 probes, one key at a time. */
+BLOCKED_TARGET NAY_INLINE uint64_t blocked_avx2_add_batch(const nay_bits *b, const uint64_t *hashes,
+                                                          unsigned n, const uint64_t *next,
+                                                          bool report) {
+  uint64_t bitmap = 0;
   if (b->k > 8) {
     for (unsigned i = 0; i < n; i++) {
       if (next != NULL) NAY_PREFETCH(nay__block_of(b, next[i]));
-      word |= (uint64_t)avx2_blocked_add(b, hashes[i], b->k) << i;
+      bitmap |= (uint64_t)blocked_avx2_add_k(b, hashes[i], b->k) << i;
     }
-    return word;
+    return bitmap;
   }
-  NAY_FOR_USUAL_K(b->k, AVX2_ADD_ALL, tell)
-  return word;
+  NAY_FOR_COMMON_K(b->k, BLOCKED_AVX2_ADD_ALL)
+  return bitmap;
 }
 
-AVX2 static uint64_t avx2_add64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
-  return avx2_add_any(b, hashes, n, NULL, true);
+BLOCKED_TARGET static uint64_t blocked_avx2_add64(const nay_bits *b, const uint64_t *hashes,
+                                                  unsigned n, const uint64_t *next, bool report) {
+  if (next == NULL) {
+    return report ? blocked_avx2_add_batch(b, hashes, n, NULL, true)
+                  : blocked_avx2_add_batch(b, hashes, n, NULL, false);
+  }
+  return report ? blocked_avx2_add_batch(b, hashes, 64, next, true)
+                : blocked_avx2_add_batch(b, hashes, 64, next, false);
 }
 
-AVX2 static void avx2_put64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
-  avx2_add_any(b, hashes, n, NULL, false);
-}
+const nay_blocked_kernels nay__blocked_avx2 = {blocked_avx2_test, blocked_avx2_test64};
 
-AVX2 static uint64_t avx2_add64_ahead(const nay_bits *b, const uint64_t *hashes,
-                                      const uint64_t *next, bool tell) {
-  return tell ? avx2_add_any(b, hashes, 64, next, true) : avx2_add_any(b, hashes, 64, next, false);
-}
-
-/* Two tables that differ in how counters are found (counting_scalar.c). */
-#define AVX2_TABLES(...)                                                                     \
-  const nay_kernels nay__kernels_avx2 = {.name = "avx2",                                     \
-                                         .counting_add = nay__counting_add_avx2,             \
-                                         .counting_remove = nay__counting_remove_avx2,       \
-                                         __VA_ARGS__};                                       \
-  const nay_kernels nay__kernels_deposit = {.name = "deposit",                               \
-                                            .counting_add = nay__counting_add_deposit,       \
-                                            .counting_remove = nay__counting_remove_deposit, \
-                                            __VA_ARGS__};
-
-/* A line for each kernel, as in the other tables. */
-/* clang-format off */
-AVX2_TABLES(
-    .popcnt = true,
-    .bloom_test = nay__avx2_bloom_test,
-    .bloom_test_for = nay__avx2_bloom_test_for,
-    .bloom_add = nay__avx2_bloom_add,
-    .bloom_put_for = nay__avx2_bloom_put_for,
-    .bloom_test64 = nay__avx2_bloom_test64,
-    .bloom_add64 = nay__avx2_bloom_add64,
-    .bloom_put64 = nay__avx2_bloom_put64,
-    .blocked_test = avx2_test,
-    .blocked_add = avx2_add,
-    .blocked_put = avx2_put,
-    .blocked_test64 = avx2_test64,
-    .blocked_add64 = avx2_add64,
-    .blocked_put64 = avx2_put64,
-    .blocked_prefetch64 = nay__blocked_prefetch64,
-    .fuse_test64 = nay__fuse_test64_aimed,
-    .cuckoo_test64 = nay__cuckoo_test64_aimed,
-    .fuse_ask = nay__fuse_ask_aimed,
-    .cuckoo_ask = nay__cuckoo_ask_aimed,
-    .cuckoo_probe = nay__cuckoo_probe_avx2,
-    .ribbon_look = nay__ribbon_look_avx2,
-    .blocked_test64_ahead = avx2_test64_ahead,
-    .blocked_add64_ahead = avx2_add64_ahead,
-)
-/* clang-format on */
+const nay_blocked_add_kernels nay__blocked_add_avx2 = {
+    .add = blocked_avx2_add,
+    .choose_add_blind = blocked_avx2_choose_add_blind,
+    .add64 = blocked_avx2_add64,
+};
 
 #endif /* NAY_HAS_X86_KERNELS */

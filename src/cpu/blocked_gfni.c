@@ -19,14 +19,16 @@
  * loads among the stores before them by 12 bits of the address, and stores to random lines that
  * wait for their data would hold up loads that have nothing to do with them (twice as slow).
  */
+#include "cpu/block.h"
 #include "cpu/groups.h"
+#include "cpu/specialize.h"
 
 #if NAY_HAS_X86_KERNELS
 
 #include <immintrin.h>
 
-#define GFNI_TARGET "avx512f,avx512dq,avx512bw,avx512vl,avx512cd,avx512vbmi,gfni,bmi2,prfchw"
-#define GFNI __attribute__((target(GFNI_TARGET)))
+#define GFNI_FEATURES "avx512f,avx512dq,avx512bw,avx512vl,avx512cd,avx512vbmi,gfni,bmi2,prfchw"
+#define BLOCKED_TARGET __attribute__((target(GFNI_FEATURES)))
 #define GFNI_MAX_K 16u
 #define GFNI_IDENTITY 0x8040201008040201
 #define GFNI_REVERSED 0x0102040810204080
@@ -61,7 +63,7 @@ static uint64_t gfni_strike(uint32_t k) {
 }
 
 /* r and c, c and q in the low 6 bits of bytes, for the probes of two rows of powers. */
-GFNI NAY_INLINE __m512i gfni_fields(__m512i hashes, unsigned row) {
+BLOCKED_TARGET NAY_INLINE __m512i gfni_fields(__m512i hashes, unsigned row) {
   const __m512i from = _mm512_set1_epi32(0x3a1a3717); /* bits 23, 55, 26, 58 of a word */
   __m512i a = _mm512_mullo_epi32(hashes, _mm512_loadu_si512(gfni_powers[row]));
   __m512i b = _mm512_mullo_epi32(hashes, _mm512_loadu_si512(gfni_powers[row + 1]));
@@ -70,11 +72,11 @@ GFNI NAY_INLINE __m512i gfni_fields(__m512i hashes, unsigned row) {
 }
 
 /* 1 << x of the low and of the high 3 of 6 bits, for each byte. */
-GFNI NAY_INLINE __m512i gfni_low(__m512i x) {
+BLOCKED_TARGET NAY_INLINE __m512i gfni_low(__m512i x) {
   return _mm512_permutexvar_epi8(x, _mm512_set1_epi64((int64_t)GFNI_IDENTITY));
 }
 
-GFNI NAY_INLINE __m512i gfni_high(__m512i x) {
+BLOCKED_TARGET NAY_INLINE __m512i gfni_high(__m512i x) {
   const __m512i table = _mm512_setr_epi64(
       0x0101010101010101, 0x0202020202020202, 0x0404040404040404, 0x0808080808080808,
       0x1010101010101010, 0x2020202020202020, 0x4040404040404040, (int64_t)0x8080808080808080);
@@ -85,13 +87,13 @@ GFNI NAY_INLINE __m512i gfni_high(__m512i x) {
  * b stays in a register: clang 14 writes a wrong address into the form of this instruction that
  * takes one word from memory for all lanes (it scales the displacement by 64 instead of 8).
  */
-GFNI NAY_INLINE __m512i gfni_product(__m512i a, __m512i b) {
+BLOCKED_TARGET NAY_INLINE __m512i gfni_product(__m512i a, __m512i b) {
   __asm__("" : "+v"(b));
   return _mm512_gf2p8affine_epi64_epi8(a, b, 0);
 }
 
 /* The matrices of eight keys, whose hashes come twice as 32-bit lanes. */
-GFNI NAY_INLINE void gfni_prepare(__m512i hashes, __m512i strike, gfni_group *g) {
+BLOCKED_TARGET NAY_INLINE void gfni_prepare(__m512i hashes, __m512i strike, gfni_group *g) {
   const __m512i identity = _mm512_set1_epi64((int64_t)GFNI_IDENTITY);
   const __m512i reversed = _mm512_set1_epi64(GFNI_REVERSED);
   __m512i places = _mm512_loadu_si512(gfni_places), a = gfni_fields(hashes, 0);
@@ -108,7 +110,7 @@ GFNI NAY_INLINE void gfni_prepare(__m512i hashes, __m512i strike, gfni_group *g)
 }
 
 /* The bits of one key of a group, as they will be in its block. */
-GFNI NAY_INLINE __m512i gfni_pattern(const gfni_group *g, unsigned key) {
+BLOCKED_TARGET NAY_INLINE __m512i gfni_pattern(const gfni_group *g, unsigned key) {
   const __m512i word_of = _mm512_setr_epi64(
       0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303, 0x0404040404040404,
       0x0505050505050505, 0x0606060606060606, 0x0707070707070707);
@@ -118,12 +120,12 @@ GFNI NAY_INLINE __m512i gfni_pattern(const gfni_group *g, unsigned key) {
 }
 
 /* Adds the keys of a group; with `more` they have a second round of probes. */
-GFNI NAY_INLINE uint64_t gfni_add_group(const nay_bits *b, const uint64_t *hashes,
-                                        const uint64_t *next, const gfni_group *g,
-                                        const gfni_group *more, bool tell) {
+BLOCKED_TARGET NAY_INLINE uint64_t gfni_add_group(const nay_bits *b, const uint64_t *hashes,
+                                                  const uint64_t *next, const gfni_group *g,
+                                                  const gfni_group *more, bool report) {
   __m512i patterns[8];
   uint8_t *blocks[8];
-  uint64_t word = 0;
+  uint64_t bitmap = 0;
 #pragma GCC unroll 8
   for (unsigned i = 0; i < 8; i++) {
     blocks[i] = nay__block_of(b, hashes[i]);
@@ -137,14 +139,14 @@ GFNI NAY_INLINE uint64_t gfni_add_group(const nay_bits *b, const uint64_t *hashe
     _mm512_storeu_si512(blocks[i], _mm512_or_si512(old, patterns[i]));
     /* a bit of the pattern that was not there: andnot, then any */
     __m512i fresh = _mm512_andnot_si512(old, patterns[i]);
-    if (tell) word |= (uint64_t)(_mm512_test_epi64_mask(fresh, fresh) != 0) << i;
+    if (report) bitmap |= (uint64_t)(_mm512_test_epi64_mask(fresh, fresh) != 0) << i;
   }
-  return word;
+  return bitmap;
 }
 
 /* Whole groups of eight; returns the answers, and how many keys were done. */
-GFNI NAY_INLINE uint64_t gfni_add_groups(const nay_bits *b, const uint64_t *hashes, unsigned n,
-                                         const uint64_t *next, bool tell) {
+BLOCKED_TARGET NAY_INLINE uint64_t gfni_add_groups(const nay_bits *b, const uint64_t *hashes,
+                                                   unsigned n, const uint64_t *next, bool report) {
   const __m512i twice = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 0, 2, 4, 6, 8, 10, 12, 14);
   gfni_group groups[8], more[8];
   bool two = b->k > 8;
@@ -157,13 +159,13 @@ GFNI NAY_INLINE uint64_t gfni_add_groups(const nay_bits *b, const uint64_t *hash
     h = _mm512_mullo_epi32(h, _mm512_set1_epi32((int32_t)NAY_G32_POW_8));
     gfni_prepare(h, strike_more, &more[i]);
   }
-  uint64_t word = 0;
+  uint64_t bitmap = 0;
   for (unsigned i = 0; i < n / 8; i++) {
     const uint64_t *next_eight = next != NULL ? next + 8 * i : NULL;
     const gfni_group *rest = two ? &more[i] : NULL;
-    word |= gfni_add_group(b, hashes + 8 * i, next_eight, &groups[i], rest, tell) << 8 * i;
+    bitmap |= gfni_add_group(b, hashes + 8 * i, next_eight, &groups[i], rest, report) << 8 * i;
   }
-  return word;
+  return bitmap;
 }
 
 /* ---- one key ---- */
@@ -191,7 +193,7 @@ static const uint32_t gfni_powers_back[15] __attribute__((aligned(64))) = {
 };
 
 /* R, C and Q of one key in the words of half a register; probes that repeat one are struck in R. */
-GFNI NAY_INLINE __m256i gfni_matrices(uint32_t h, uint32_t k) {
+BLOCKED_TARGET NAY_INLINE __m256i gfni_matrices(uint32_t h, uint32_t k) {
   const __m256i *powers = (const __m256i *)(const void *)(gfni_powers_back + 8 - k);
   /* bits 23, 26 and 29, then 55, 58 and 61 of each word: r r c c q q of two probes */
   const __m256i from = _mm256_set1_epi64x(0x3d1d3a1a3717);
@@ -209,7 +211,7 @@ GFNI NAY_INLINE __m256i gfni_matrices(uint32_t h, uint32_t k) {
 }
 
 /* The pattern of one key of up to eight probes; none of its registers has seen the block. */
-GFNI NAY_INLINE __m512i gfni_pattern_of(uint32_t h, uint32_t k) {
+BLOCKED_TARGET NAY_INLINE __m512i gfni_pattern_of(uint32_t h, uint32_t k) {
   const __m512i word_of = _mm512_setr_epi64(
       0x1010101010101010, 0x1111111111111111, 0x1212121212121212, 0x1313131313131313,
       0x1414141414141414, 0x1515151515151515, 0x1616161616161616, 0x1717171717171717);
@@ -220,8 +222,8 @@ GFNI NAY_INLINE __m512i gfni_pattern_of(uint32_t h, uint32_t k) {
   return gfni_product(_mm512_and_si512(q, c), _mm512_broadcastq_epi64(rc));
 }
 
-GFNI NAY_INLINE bool gfni_add_one(const nay_bits *b, uint64_t hash, uint32_t k) {
-  if (k > GFNI_MAX_K) return nay__avx512_blocked_add(b, hash);
+BLOCKED_TARGET NAY_INLINE bool gfni_add_k(const nay_bits *b, uint64_t hash, uint32_t k) {
+  if (k > GFNI_MAX_K) return nay__blocked_add_avx512.add(b, hash);
   uint8_t *block = nay__block_of(b, hash);
   uint32_t h = (uint32_t)hash;
   NAY_PREFETCH_TO_WRITE(block); /* the load below may have to wait for stores, this does not */
@@ -232,68 +234,30 @@ GFNI NAY_INLINE bool gfni_add_one(const nay_bits *b, uint64_t hash, uint32_t k) 
   return _mm512_test_epi64_mask(fresh, fresh) != 0;
 }
 
-NAY_DEFINE_PUTS(GFNI, gfni_put, gfni_add_one)
+#define BLOCKED(name) gfni_##name
+#define BLOCKED_ADD
+#include "cpu/blocked_template.h"
 
-GFNI static bool gfni_add(const nay_bits *b, uint64_t hash) { return gfni_add_one(b, hash, b->k); }
-
-/* The keys that do not fill a group go one by one; more than 16 probes the way of AVX-512. */
-GFNI static uint64_t gfni_add64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
-  if (b->k > GFNI_MAX_K) return nay__avx512_blocked_add64(b, hashes, n);
-  uint64_t word = gfni_add_groups(b, hashes, n, NULL, true);
-  for (unsigned i = n & ~7u; i < n; i++) {
-    word |= (uint64_t)gfni_add(b, hashes[i]) << i;
-  }
-  return word;
-}
-
-GFNI static void gfni_put64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
+/* The keys that do not fill a group go one by one; more than 16 probes to the AVX-512 kernel. */
+BLOCKED_TARGET static uint64_t gfni_add64(const nay_bits *b, const uint64_t *hashes, unsigned n,
+                                          const uint64_t *next, bool report) {
   if (b->k > GFNI_MAX_K) {
-    nay__avx512_blocked_put64(b, hashes, n);
-    return;
+    return nay__blocked_add_avx512.add64(b, hashes, n, next, report);
   }
-  gfni_add_groups(b, hashes, n, NULL, false);
-  for (unsigned i = n & ~7u; i < n; i++) (void)gfni_add(b, hashes[i]);
+  if (next != NULL) {
+    return report ? gfni_add_groups(b, hashes, 64, next, true)
+                  : gfni_add_groups(b, hashes, 64, next, false);
+  }
+  uint64_t bitmap = report ? gfni_add_groups(b, hashes, n, NULL, true)
+                           : gfni_add_groups(b, hashes, n, NULL, false);
+  for (unsigned i = n & ~7u; i < n; i++) bitmap |= (uint64_t)gfni_add(b, hashes[i]) << i;
+  return bitmap;
 }
 
-GFNI static uint64_t gfni_add64_ahead(const nay_bits *b, const uint64_t *hashes,
-                                      const uint64_t *next, bool tell) {
-  if (b->k > GFNI_MAX_K) return nay__avx512_add64_ahead(b, hashes, next, tell);
-  return tell ? gfni_add_groups(b, hashes, 64, next, true)
-              : gfni_add_groups(b, hashes, 64, next, false);
-}
-
-const nay_kernels nay__kernels_gfni = {
-    .name = "gfni",
-    .popcnt = true,
-    .bloom_test = nay__avx512_bloom_test,
-    .bloom_test_for = nay__avx512_bloom_test_for,
-    .bloom_add = nay__avx512_bloom_add,
-    .bloom_put_for = nay__avx512_bloom_put_for,
-    .bloom_test64 = nay__avx512_bloom_test64,
-    .bloom_add64 = nay__avx512_bloom_add64,
-    .bloom_put64 = nay__avx512_bloom_put64,
-    .blocked_test = nay__avx512_blocked_test,
-    .blocked_add = gfni_add,
-    .blocked_put = gfni_put,
-    .blocked_test64 = nay__avx512_blocked_test64,
-    .blocked_add64 = gfni_add64,
-    .blocked_put64 = gfni_put64,
-    .blocked_prefetch64 = nay__blocked_prefetch64,
-    .blocked_test64_ahead = nay__avx512_test64_ahead,
-    .blocked_add64_ahead = gfni_add64_ahead,
-    .xxh3_short = nay__avx512_xxh3_short,
-    .keep64 = nay__avx512_keep64,
-    .fuse_test64 = nay__fuse_test64_aimed,
-    .cuckoo_test64 = nay__cuckoo_test64_aimed,
-    .fuse_ask = nay__fuse_ask_aimed,
-    .cuckoo_ask = nay__cuckoo_ask_aimed,
-    .cuckoo_probe = nay__cuckoo_probe_avx2,
-    .counting_add = nay__counting_add_avx512,
-    .counting_remove = nay__counting_remove_avx512,
-    .ribbon_look = nay__ribbon_look_popcnt,
-    .ribbon_test64 = nay__ribbon_test64_avx512,
-    .band_sweep = nay__band_sweep_avx512,
-    .band_solve = nay__band_solve_avx512,
+const nay_blocked_add_kernels nay__blocked_add_gfni = {
+    .add = gfni_add,
+    .choose_add_blind = gfni_choose_add_blind,
+    .add64 = gfni_add64,
 };
 
 #endif /* NAY_HAS_X86_KERNELS */

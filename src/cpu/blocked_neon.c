@@ -11,87 +11,53 @@
  * shift of lanes by more than they are wide, as on x86, is no way out: NEON looks at 8 bits of the
  * count.
  */
+#include "cpu/block.h"
 #include "cpu/groups.h"
+#include "cpu/specialize.h"
 
 #if NAY_HAS_NEON_KERNELS
 
 #include <arm_neon.h>
 
-static const uint32_t neon_powers[16] = {NAY_G32_POWS_0_TO_15};
+static const uint32_t blocked_neon_powers[16] = {NAY_G32_POWS_0_TO_15};
 
 /* Lanes from k on are probes that nobody asked for: 0xff there means "set". */
-static const uint8_t neon_beyond[32] = {
+static const uint8_t blocked_neon_beyond[32] = {
     0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
     0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
 /* The top 9 bits of four products at a time, narrowed to 16 bits. */
-NAY_INLINE uint16x8_t neon_positions(uint32x4_t h, unsigned first) {
-  uint32x4_t a = vmulq_u32(h, vld1q_u32(neon_powers + first));
-  uint32x4_t b = vmulq_u32(h, vld1q_u32(neon_powers + first + 4));
+NAY_INLINE uint16x8_t blocked_neon_positions(uint32x4_t h, unsigned first) {
+  uint32x4_t a = vmulq_u32(h, vld1q_u32(blocked_neon_powers + first));
+  uint32x4_t b = vmulq_u32(h, vld1q_u32(blocked_neon_powers + first + 4));
   return vcombine_u16(vmovn_u32(vshrq_n_u32(a, NAY_BLOCK_BIT_SHIFT)),
                       vmovn_u32(vshrq_n_u32(b, NAY_BLOCK_BIT_SHIFT)));
 }
 
-NAY_INLINE bool neon_blocked_test(const nay_bits *b, uint64_t hash, uint32_t k) {
+NAY_INLINE bool blocked_neon_test_k(const nay_bits *b, uint64_t hash, uint32_t k) {
   const uint8_t *block = nay__block_of(b, hash);
   uint8x16x4_t table = {
       {vld1q_u8(block), vld1q_u8(block + 16), vld1q_u8(block + 32), vld1q_u8(block + 48)}};
   uint32_t h = (uint32_t)hash, left = k;
   for (;; left -= 16, h *= NAY_G32_POW_16) {
-    uint16x8_t p0 = neon_positions(vdupq_n_u32(h), 0), p1 = neon_positions(vdupq_n_u32(h), 8);
+    uint16x8_t p0 = blocked_neon_positions(vdupq_n_u32(h), 0),
+               p1 = blocked_neon_positions(vdupq_n_u32(h), 8);
     uint8x16_t index = vcombine_u8(vshrn_n_u16(p0, 3), vshrn_n_u16(p1, 3));
     uint8x16_t low = vcombine_u8(vmovn_u16(p0), vmovn_u16(p1));
     uint8x16_t shift = vandq_u8(low, vdupq_n_u8(7));
     uint8x16_t mask = vshlq_u8(vdupq_n_u8(1), vreinterpretq_s8_u8(shift));
     uint8x16_t set = vtstq_u8(vqtbl4q_u8(table, index), mask);
-    if (left < 16) set = vorrq_u8(set, vld1q_u8(neon_beyond + 16 - left));
+    if (left < 16) set = vorrq_u8(set, vld1q_u8(blocked_neon_beyond + 16 - left));
     if (vminvq_u8(set) == 0) return false;
     if (left <= 16) return true;
   }
 }
 
-NAY_DEFINE_KERNEL(static, neon_test, neon_blocked_test)
-NAY_DEFINE_TEST_AHEAD(static, neon_test64_ahead, neon_blocked_test)
+#define BLOCKED(name) blocked_neon_##name
+#define BLOCKED_TARGET
+#define BLOCKED_TEST
+#include "cpu/blocked_template.h"
 
-static bool neon_add(const nay_bits *b, uint64_t hash) {
-  return nay__kernels_scalar.blocked_add(b, hash);
-}
-
-static nay_put neon_put(uint32_t k) { return nay__kernels_scalar.blocked_put(k); }
-
-static uint64_t neon_add64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
-  return nay__kernels_scalar.blocked_add64(b, hashes, n);
-}
-
-static uint64_t neon_add64_ahead(const nay_bits *b, const uint64_t *hashes, const uint64_t *next,
-                                 bool tell) {
-  return nay__kernels_scalar.blocked_add64_ahead(b, hashes, next, tell);
-}
-
-const nay_kernels nay__kernels_neon = {
-    .name = "neon",
-    .bloom_test = nay__neon_bloom_test,
-    .bloom_test_for = nay__neon_bloom_test_for,
-    .bloom_add = nay__neon_bloom_add,
-    .bloom_put_for = nay__neon_bloom_put_for,
-    .bloom_test64 = nay__neon_bloom_test64,
-    .bloom_add64 = nay__neon_bloom_add64,
-    .bloom_put64 = nay__neon_bloom_put64,
-    .blocked_test = neon_test,
-    .blocked_add = neon_add,
-    .blocked_put = neon_put,
-    .blocked_test64 = neon_test64,
-    .blocked_add64 = neon_add64,
-    .blocked_prefetch64 = nay__blocked_prefetch64,
-    .fuse_test64 = nay__fuse_test64_aimed,
-    .cuckoo_test64 = nay__cuckoo_test64_aimed,
-    .fuse_ask = nay__fuse_ask_aimed,
-    .cuckoo_ask = nay__cuckoo_ask_aimed,
-    .ribbon_look = nay__ribbon_look_neon,
-    .blocked_test64_ahead = neon_test64_ahead,
-    .blocked_add64_ahead = neon_add64_ahead,
-    .counting_add = nay__counting_add,
-    .counting_remove = nay__counting_remove,
-};
+const nay_blocked_kernels nay__blocked_neon = {blocked_neon_test, blocked_neon_test64};
 
 #endif /* NAY_HAS_NEON_KERNELS */

@@ -13,51 +13,52 @@
  * without a branch. Larger arrays take the plain way. Figures: doc/design/speed.md.
  */
 #include "cpu/bloom_common.h"
-#include "cpu/groups.h"
 
 #if NAY_HAS_X86_KERNELS
 
 #include <immintrin.h>
 
-#define BLOOM8_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,bmi,bmi2,popcnt")))
-#define BLOOM8_FIRST 2u /* probes of a batch after which it looks who is left */
-#define BLOOM8_NEXT 5u  /* and so on: 7 probes are two rounds */
+#define BLOOM_TARGET __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,bmi,bmi2,popcnt")))
+#define BLOOM_AVX512_FIRST 2u /* probes of a batch after which it looks who is left */
+#define BLOOM_AVX512_NEXT 5u  /* and so on: 7 probes are two rounds */
 
-BLOOM8_AVX512 NAY_INLINE __m256i bloom8_reduce(__m512i x, __m512i nbits) {
+BLOOM_TARGET NAY_INLINE __m256i bloom_avx512_reduce(__m512i x, __m512i nbits) {
   __m512i high = _mm512_mul_epu32(_mm512_srli_epi64(x, 32), nbits);
   __m512i low = _mm512_srli_epi64(_mm512_mul_epu32(x, nbits), 32);
   return _mm512_cvtepi64_epi32(_mm512_srli_epi64(_mm512_add_epi64(high, low), 32));
 }
 
-BLOOM8_AVX512 NAY_INLINE __m512i bloom8_nbits(const nay_bits *b) {
+BLOOM_TARGET NAY_INLINE __m512i bloom_avx512_nbits(const nay_bits *b) {
   return _mm512_set1_epi64((int64_t)b->nunits);
 }
 
-BLOOM8_AVX512 NAY_INLINE __m512i bloom8_step(__m512i x) {
+BLOOM_TARGET NAY_INLINE __m512i bloom_avx512_step(__m512i x) {
   return _mm512_mullo_epi64(x, _mm512_set1_epi64((int64_t)NAY_G64));
 }
 
 /* ---- one key ---- */
 
-static const uint64_t bloom8_powers[8] = {NAY_G64_POWS_0_TO_7};
+static const uint64_t bloom_avx512_powers[8] = {NAY_G64_POWS_0_TO_7};
 
-BLOOM8_AVX512 NAY_INLINE nay_bloom_spots bloom8_eight(const nay_bits *b, uint64_t h) {
-  __m512i x = _mm512_mullo_epi64(_mm512_set1_epi64((int64_t)h), _mm512_loadu_si512(bloom8_powers));
-  __m256i at = bloom8_reduce(x, bloom8_nbits(b));
+BLOOM_TARGET NAY_INLINE nay_bloom_locations bloom_avx512_locate8(const nay_bits *b, uint64_t h) {
+  __m512i x =
+      _mm512_mullo_epi64(_mm512_set1_epi64((int64_t)h), _mm512_loadu_si512(bloom_avx512_powers));
+  __m256i at = bloom_avx512_reduce(x, bloom_avx512_nbits(b));
   __m128i low = _mm256_castsi256_si128(at), high = _mm256_extracti128_si256(at, 1);
   uint64_t pairs[4] = {(uint64_t)_mm_cvtsi128_si64(low), (uint64_t)_mm_extract_epi64(low, 1),
                        (uint64_t)_mm_cvtsi128_si64(high), (uint64_t)_mm_extract_epi64(high, 1)};
-  nay_bloom_spots p;
+  nay_bloom_locations p;
   for (unsigned i = 0; i < 8; i++) p.at[i] = (uint32_t)(pairs[i / 2] >> i % 2 * 32);
   return p;
 }
 
 /* The last four by half a register, those before them plainly, at the same time. */
-BLOOM8_AVX512 NAY_INLINE nay_bloom_spots bloom8_aim(const nay_bits *b, uint64_t h, uint32_t k) {
-  nay_bloom_spots p = {{0}};
-  nay__bloom_aim_plain(b, h, k < 4 ? k : k - 4, &p, k < 4 ? 0 : 4);
+BLOOM_TARGET NAY_INLINE nay_bloom_locations bloom_avx512_locate(const nay_bits *b, uint64_t h,
+                                                                uint32_t k) {
+  nay_bloom_locations p = {{0}};
+  nay__bloom_locate_scalar(b, h, k < 4 ? k : k - 4, &p, k < 4 ? 0 : 4);
   if (k < 4) return p;
-  __m256i powers = _mm256_loadu_si256((const __m256i *)(const void *)(bloom8_powers + k - 4));
+  __m256i powers = _mm256_loadu_si256((const __m256i *)(const void *)(bloom_avx512_powers + k - 4));
   __m256i nbits = _mm256_set1_epi64x((int64_t)b->nunits);
   __m256i x = _mm256_mullo_epi64(_mm256_set1_epi64x((int64_t)h), powers);
   __m256i high = _mm256_mul_epu32(_mm256_srli_epi64(x, 32), nbits);
@@ -71,19 +72,16 @@ BLOOM8_AVX512 NAY_INLINE nay_bloom_spots bloom8_aim(const nay_bits *b, uint64_t 
   return p;
 }
 
-NAY_BLOOM_DEFINE_SPOTS(BLOOM8_AVX512, bloom8)
-NAY_BLOOM_DEFINE_ONE_KEY(nay__avx512_bloom, bloom8)
-
-/* ---- up to 64 keys: asking ---- */
+/* ---- a batch of tests ---- */
 
 /* Which of eight keys have the next `probes` bits set; *x moves on to the probe after them. */
-BLOOM8_AVX512 NAY_INLINE unsigned bloom8_look_eight(const nay_bits *b, __m512i *x,
+BLOOM_TARGET NAY_INLINE unsigned bloom_avx512_test8(const nay_bits *b, __m512i *x,
                                                     uint32_t probes) {
   const __m256i one = _mm256_set1_epi32(1);
-  __m512i nbits = bloom8_nbits(b);
+  __m512i nbits = bloom_avx512_nbits(b);
   __m256i all = one;
-  for (uint32_t i = 0; i < probes; i++, *x = bloom8_step(*x)) {
-    __m256i at = bloom8_reduce(*x, nbits);
+  for (uint32_t i = 0; i < probes; i++, *x = bloom_avx512_step(*x)) {
+    __m256i at = bloom_avx512_reduce(*x, nbits);
     __m256i words =
         _mm256_i32gather_epi32((const int *)(const void *)b->bytes, _mm256_srli_epi32(at, 5), 4);
     __m256i bit = _mm256_and_si256(at, _mm256_set1_epi32(31));
@@ -93,72 +91,85 @@ BLOOM8_AVX512 NAY_INLINE unsigned bloom8_look_eight(const nay_bits *b, __m512i *
 }
 
 /* Keys of whom all probes so far were set: the hash of the next probe, and a bit of the answer. */
-typedef struct bloom8_left {
+typedef struct bloom_avx512_left {
   uint64_t x[64 + 8], bit[64 + 8];
   unsigned n;
-} bloom8_left;
+} bloom_avx512_left;
 
-BLOOM8_AVX512 NAY_INLINE __mmask8 bloom8_lanes(unsigned n) {
+BLOOM_TARGET NAY_INLINE __mmask8 bloom_avx512_lanes(unsigned n) {
   return (__mmask8)(n < 8 ? (1u << n) - 1 : 0xff);
 }
 
-BLOOM8_AVX512 NAY_INLINE void bloom8_keep(bloom8_left *left, __mmask8 lanes, __m512i x,
-                                          __m512i bit) {
+BLOOM_TARGET NAY_INLINE void bloom_avx512_keep(bloom_avx512_left *left, __mmask8 lanes, __m512i x,
+                                               __m512i bit) {
   _mm512_storeu_si512(left->x + left->n, _mm512_maskz_compress_epi64(lanes, x));
   _mm512_storeu_si512(left->bit + left->n, _mm512_maskz_compress_epi64(lanes, bit));
   left->n += (unsigned)_mm_popcnt_u32(lanes);
 }
 
-BLOOM8_AVX512 NAY_INLINE void bloom8_first(const nay_bits *b, const uint64_t *hashes, unsigned n,
-                                           uint32_t probes, bloom8_left *left) {
+BLOOM_TARGET NAY_INLINE void bloom_avx512_first(const nay_bits *b, const uint64_t *hashes,
+                                                unsigned n, uint32_t probes,
+                                                bloom_avx512_left *left) {
   __m512i bit = _mm512_setr_epi64(1, 2, 4, 8, 16, 32, 64, 128);
   left->n = 0;
   for (unsigned i = 0; i < n; i += 8, bit = _mm512_slli_epi64(bit, 8)) {
-    __mmask8 lanes = bloom8_lanes(n - i);
+    __mmask8 lanes = bloom_avx512_lanes(n - i);
     __m512i x = _mm512_maskz_loadu_epi64(lanes, hashes + i);
-    lanes &= (__mmask8)bloom8_look_eight(b, &x, probes);
-    bloom8_keep(left, lanes, x, bit);
+    lanes &= (__mmask8)bloom_avx512_test8(b, &x, probes);
+    bloom_avx512_keep(left, lanes, x, bit);
   }
 }
 
 /* In place: what is kept never overtakes what is read. */
-BLOOM8_AVX512 NAY_INLINE void bloom8_next(const nay_bits *b, uint32_t probes, bloom8_left *left) {
+BLOOM_TARGET NAY_INLINE void bloom_avx512_next(const nay_bits *b, uint32_t probes,
+                                               bloom_avx512_left *left) {
   unsigned n = left->n;
   left->n = 0;
   for (unsigned i = 0; i < n; i += 8) {
     __m512i x = _mm512_loadu_si512(left->x + i), bit = _mm512_loadu_si512(left->bit + i);
-    __mmask8 lanes = bloom8_lanes(n - i);
-    lanes &= (__mmask8)bloom8_look_eight(b, &x, probes);
-    bloom8_keep(left, lanes, x, bit);
+    __mmask8 lanes = bloom_avx512_lanes(n - i);
+    lanes &= (__mmask8)bloom_avx512_test8(b, &x, probes);
+    bloom_avx512_keep(left, lanes, x, bit);
   }
 }
 
-BLOOM8_AVX512 NAY_INLINE uint64_t bloom8_last(const nay_bits *b, uint32_t probes,
-                                              bloom8_left *left) {
+BLOOM_TARGET NAY_INLINE uint64_t bloom_avx512_last(const nay_bits *b, uint32_t probes,
+                                                   bloom_avx512_left *left) {
   __m512i word = _mm512_setzero_si512();
   for (unsigned i = 0; i < left->n; i += 8) {
     __m512i x = _mm512_loadu_si512(left->x + i), bit = _mm512_loadu_si512(left->bit + i);
-    __mmask8 lanes = bloom8_lanes(left->n - i);
-    lanes &= (__mmask8)bloom8_look_eight(b, &x, probes);
+    __mmask8 lanes = bloom_avx512_lanes(left->n - i);
+    lanes &= (__mmask8)bloom_avx512_test8(b, &x, probes);
     word = _mm512_mask_or_epi64(word, lanes, word, bit);
   }
   return (uint64_t)_mm512_reduce_or_epi64(word);
 }
 
-BLOOM8_AVX512 uint64_t nay__avx512_bloom_test64(const nay_bits *b, const uint64_t *hashes,
-                                                unsigned n) {
-  if (!nay__bloom_fits(b)) return nay__bloom_test64(b, hashes, n);
-  bloom8_left left;
-  uint32_t probes = b->k < BLOOM8_FIRST ? b->k : BLOOM8_FIRST;
-  bloom8_first(b, hashes, n, probes, &left);
+BLOOM_TARGET static uint64_t bloom_avx512_test64(const nay_bits *b, const uint64_t *hashes,
+                                                 unsigned n) {
+  if (!nay__bloom_fits(b)) return nay__bloom_scalar.test64(b, hashes, n);
+  bloom_avx512_left left;
+  uint32_t probes = b->k < BLOOM_AVX512_FIRST ? b->k : BLOOM_AVX512_FIRST;
+  bloom_avx512_first(b, hashes, n, probes, &left);
   uint32_t more = b->k - probes;
-  for (unsigned i = 0; i < left.n && nay__bloom_is_very_far(b); i++) {
-    nay__bloom_ask(b, left.x[i], more);
+  for (unsigned i = 0; i < left.n && nay__bloom_prefetches_tests(b); i++) {
+    nay__bloom_prefetch(b, left.x[i], more);
   }
-  for (; more > BLOOM8_NEXT; more -= BLOOM8_NEXT) bloom8_next(b, BLOOM8_NEXT, &left);
-  return bloom8_last(b, more, &left);
+  for (; more > BLOOM_AVX512_NEXT; more -= BLOOM_AVX512_NEXT)
+    bloom_avx512_next(b, BLOOM_AVX512_NEXT, &left);
+  return bloom_avx512_last(b, more, &left);
 }
 
-NAY_BLOOM_DEFINE_ADDS(BLOOM8_AVX512, nay__avx512_bloom, bloom8)
+#define BLOOM(name) bloom_avx512_##name
+#include "cpu/bloom_template.h"
+
+const nay_bloom_kernels nay__bloom_avx512 = {
+    .test = bloom_avx512_test,
+    .choose_test = bloom_avx512_choose_test,
+    .test64 = bloom_avx512_test64,
+    .add = bloom_avx512_add,
+    .choose_add_blind = bloom_avx512_choose_add_blind,
+    .add64 = bloom_avx512_add64,
+};
 
 #endif /* NAY_HAS_X86_KERNELS */

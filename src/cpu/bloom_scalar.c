@@ -1,102 +1,114 @@
 /*
- * bloom_scalar.c - the classic Bloom: k random bits, k cache lines, in plain C.
+ * bloom_scalar.c - the classic Bloom filter in plain C: k random bits, k cache lines.
  *
- * What decides is how many lines are on their way at once. A probe that leaves at the first zero
- * bit reads fewer lines, but whether it leaves is a branch that nobody can foretell and that is
- * decided only when the line is there; all that was begun behind it is thrown away. So the bits of
- * a key are looked at together, eight at a time. A batch looks at two bits of each key, then at the
- * others of the keys that are left, without a branch on what it finds. Adds know all positions of a
- * few keys before they touch the first.
- *
- * Probes look at words of 64 bits, which takes fewer instructions than bytes do. A payload is whole
- * words, so none reaches past its end.
+ * Throughput is the number of outstanding misses. A probe that leaves at the first zero bit reads
+ * fewer lines, but whether it leaves is an unpredictable branch that resolves only when the line
+ * has arrived; when it is mispredicted, the work behind it is lost. So the bits of a key are tested
+ * together, eight at a time. A batch tests two bits of each key, then the others of the keys that
+ * are left, without a branch on what it finds. Adds compute all positions of a few keys before they
+ * write the first.
  */
 #include "cpu/bloom_common.h"
 
 /* ---- one key ---- */
 
-NAY_BLOOM_DEFINE(, bool, nay_probe, bloom_test, nay__bloom_test_k)
+NAY_INLINE bool bloom_scalar_test_k(const nay_bits *b, uint64_t h, uint32_t k) {
+  for (; k > NAY_BLOOM_ROUND; k -= NAY_BLOOM_ROUND, h *= NAY_G64_POW_8) {
+    if (!nay__bloom_test_all(b, h, NAY_BLOOM_ROUND)) return false;
+  }
+  return nay__bloom_test_all(b, h, k);
+}
 
-nay_probe nay__bloom_test_for(const nay_bits *b) { return bloom_test_for(b->k); }
-
-bool nay__bloom_test(const nay_bits *b, uint64_t h) { return nay__bloom_test_k(b, h, b->k); }
-
-NAY_INLINE void bloom_aim(const nay_bits *b, uint64_t h, uint32_t k, uint64_t *at) {
+NAY_INLINE void bloom_scalar_locate(const nay_bits *b, uint64_t h, uint32_t k, uint64_t *at) {
   for (uint32_t i = 0; i < k; i++, h *= NAY_G64) at[i] = nay__reduce(h, b->nunits);
 }
 
-NAY_INLINE void bloom_set(uint8_t *bytes, uint64_t bit) {
+NAY_INLINE void bloom_scalar_set(uint8_t *bytes, uint64_t bit) {
   bytes[bit >> 3] |= (uint8_t)(1u << (bit & 7));
 }
 
-NAY_INLINE bool bloom_add_k(const nay_bits *b, uint64_t h, uint32_t k) {
+NAY_INLINE bool bloom_scalar_add_k(const nay_bits *b, uint64_t h, uint32_t k) {
   uint64_t at[NAY_BLOOM_MAX_K];
   uint8_t *bytes = b->bytes, fresh = 0;
-  bloom_aim(b, h, k, at);
+  bloom_scalar_locate(b, h, k, at);
   for (uint32_t i = 0; i < k; i++) {
     fresh |= (uint8_t)(~bytes[at[i] >> 3] & 1u << (at[i] & 7));
-    bloom_set(bytes, at[i]);
+    bloom_scalar_set(bytes, at[i]);
   }
   return fresh != 0;
 }
 
-NAY_INLINE nay_status bloom_put_k(const nay_bits *b, uint64_t h, uint32_t k) {
+NAY_INLINE nay_status bloom_scalar_add_blind_k(const nay_bits *b, uint64_t h, uint32_t k) {
   uint64_t at[NAY_BLOOM_MAX_K];
   uint8_t *bytes = b->bytes;
-  bloom_aim(b, h, k, at);
-  for (uint32_t i = 0; i < k; i++) bloom_set(bytes, at[i]);
+  bloom_scalar_locate(b, h, k, at);
+  for (uint32_t i = 0; i < k; i++) bloom_scalar_set(bytes, at[i]);
   return NAY_OK;
 }
 
-NAY_BLOOM_DEFINE(, bool, nay_probe, bloom_add, bloom_add_k)
-NAY_BLOOM_DEFINE(, nay_status, nay_put, bloom_put, bloom_put_k)
+NAY_SPECIALIZE(, bool, nay_probe, bloom_scalar_test, bloom_scalar_test_k)
+NAY_SPECIALIZE(, bool, nay_probe, bloom_scalar_add, bloom_scalar_add_k)
+NAY_SPECIALIZE(, nay_status, nay_add_blind, bloom_scalar_add_blind, bloom_scalar_add_blind_k)
 
-bool nay__bloom_add(const nay_bits *b, uint64_t hash) { return bloom_add_for(b->k)(b, hash); }
+static nay_probe bloom_scalar_choose_test(const nay_bits *b) {
+  return bloom_scalar_test_choose(b->k);
+}
 
-nay_put nay__bloom_put_for(const nay_bits *b) { return bloom_put_for(b->k); }
+static nay_add_blind bloom_scalar_choose_add_blind(const nay_bits *b) {
+  return bloom_scalar_add_blind_choose(b->k);
+}
+
+static bool bloom_scalar_add(const nay_bits *b, uint64_t hash) {
+  return bloom_scalar_add_choose(b->k)(b, hash);
+}
 
 /* ---- up to 64 keys ---- */
 
-uint64_t nay__bloom_test64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
+static uint64_t bloom_scalar_test64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
   uint32_t first = b->k < NAY_BLOOM_FIRST ? b->k : NAY_BLOOM_FIRST;
-  uint64_t left[64], word = 0;
+  uint64_t left[64], bitmap = 0;
   uint8_t who[64];
-  unsigned kept = 0;
+  unsigned nleft = 0;
   for (unsigned i = 0; i < n; i++) {
-    left[kept] = hashes[i] * (NAY_G64 * NAY_G64);
-    who[kept] = (uint8_t)i;
-    kept += nay__bloom_look_all(b, hashes[i], first);
+    left[nleft] = hashes[i] * NAY_G64_POW_2;
+    who[nleft] = (uint8_t)i;
+    nleft += nay__bloom_test_all(b, hashes[i], first);
   }
-  for (unsigned i = 0; i < kept && nay__bloom_is_very_far(b); i++) {
-    nay__bloom_ask(b, left[i], b->k - first);
+  for (unsigned i = 0; i < nleft && nay__bloom_prefetches_tests(b); i++) {
+    nay__bloom_prefetch(b, left[i], b->k - first);
   }
-  for (unsigned i = 0; i < kept; i++) {
-    word |= (uint64_t)nay__bloom_test_k(b, left[i], b->k - first) << who[i];
+  for (unsigned i = 0; i < nleft; i++) {
+    bitmap |= (uint64_t)bloom_scalar_test_k(b, left[i], b->k - first) << who[i];
   }
-  return word;
+  return bitmap;
 }
 
-/* Asks for the lines of some keys where they are far, before the first of them is added. */
-NAY_INLINE void bloom_ask(const nay_bits *b, const uint64_t *hashes, unsigned n) {
-  for (unsigned i = 0; i < n && nay__bloom_is_far(b); i++) nay__bloom_ask(b, hashes[i], b->k);
+/* The bitmap costs two instructions a bit: worth leaving out. */
+static uint64_t bloom_scalar_add64(const nay_bits *b, const uint64_t *hashes, unsigned n,
+                                   bool report) {
+  nay_probe add = bloom_scalar_add_choose(b->k);
+  nay_add_blind add_blind = bloom_scalar_add_blind_choose(b->k);
+  bool prefetches = nay__bloom_prefetches_adds(b);
+  uint64_t bitmap = 0;
+  for (unsigned from = 0; from < n; from += NAY_BLOOM_GROUP) {
+    unsigned end = n - from < NAY_BLOOM_GROUP ? n : from + NAY_BLOOM_GROUP;
+    for (unsigned i = from; prefetches && i < end; i++) nay__bloom_prefetch(b, hashes[i], b->k);
+    for (unsigned i = from; i < end; i++) {
+      if (report) {
+        bitmap |= (uint64_t)add(b, hashes[i]) << i;
+      } else {
+        add_blind(b, hashes[i]);
+      }
+    }
+  }
+  return bitmap;
 }
 
-uint64_t nay__bloom_add64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
-  nay_probe add = bloom_add_for(b->k);
-  uint64_t word = 0;
-  for (unsigned i = 0; i < n; i++) {
-    if (i % NAY_BLOOM_GROUP == 0)
-      bloom_ask(b, hashes + i, n - i < NAY_BLOOM_GROUP ? n - i : NAY_BLOOM_GROUP);
-    word |= (uint64_t)add(b, hashes[i]) << i;
-  }
-  return word;
-}
-
-void nay__bloom_put64(const nay_bits *b, const uint64_t *hashes, unsigned n) {
-  nay_put put = bloom_put_for(b->k);
-  for (unsigned i = 0; i < n; i++) {
-    if (i % NAY_BLOOM_GROUP == 0)
-      bloom_ask(b, hashes + i, n - i < NAY_BLOOM_GROUP ? n - i : NAY_BLOOM_GROUP);
-    put(b, hashes[i]);
-  }
-}
+const nay_bloom_kernels nay__bloom_scalar = {
+    .test = bloom_scalar_test_any,
+    .choose_test = bloom_scalar_choose_test,
+    .test64 = bloom_scalar_test64,
+    .add = bloom_scalar_add,
+    .choose_add_blind = bloom_scalar_choose_add_blind,
+    .add64 = bloom_scalar_add64,
+};

@@ -1,14 +1,15 @@
-/* dispatch.c - which kernels this CPU runs. The only file that asks what the CPU can do. */
+/* dispatch.c - which table of kernels this CPU runs. The only file that asks what the CPU can do.
+ */
 #include "cpu/crc32c.h"
 #include "cpu/groups.h"
 
 #if NAY_HAS_X86_KERNELS
 /*
- * Zen 1 and 2 and those before deposit bits by a microcode that takes longer the more bits there
- * are, a hundred cycles for a word of counters; Intel's processors, and AMD's from Zen 3 on, in 3.
- * Zen 3 is the first of AMD's with the wide carry-less product.
+ * AMD before Zen 3 runs PDEP in microcode: the more bits are set the longer it takes, about 100
+ * cycles for a word of counters. Intel, and AMD from Zen 3 on, take 3 cycles. Zen 3 is the first of
+ * AMD's with VPCLMULQDQ.
  */
-static bool dispatch_deposits_fast(void) {
+static bool dispatch_has_fast_pdep(void) {
   return __builtin_cpu_is("intel") || __builtin_cpu_supports("vpclmulqdq");
 }
 #endif
@@ -20,7 +21,7 @@ const nay_kernels *nay__kernels_at(size_t i) {
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
       __builtin_cpu_supports("popcnt")) {
     tables[n++] = &nay__kernels_avx2;
-    if (dispatch_deposits_fast()) tables[n++] = &nay__kernels_deposit;
+    if (dispatch_has_fast_pdep()) tables[n++] = &nay__kernels_avx2_pdep;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512cd")) {
@@ -53,7 +54,7 @@ nay_crc32c nay__crc32c_at(size_t i) {
     ways[n++] = nay__crc32c_sse42;
   }
 #elif defined(__ARM_FEATURE_CRC32)
-  ways[n++] = nay__crc32c_arm; /* the compiler was told so: every Arm from version 8.1 on has it */
+  ways[n++] = nay__crc32c_arm; /* decided by the compiler's target: ARMv8.1 and later have it */
 #endif
   return i < n ? ways[i] : NULL;
 }

@@ -1,44 +1,33 @@
 /*
- * ribbon_avx512.c - eight columns of a ribbon filter at once, and eight keys.
+ * ribbon_avx512.c - eight columns of a ribbon filter at once, and batches.
  *
  * A column is 128 slots of a block, 16 bytes; those of one block follow each other. So one vector
  * of 512 bits is four columns of the block where a key begins, another the same columns of the next
  * block, and two ands and a xor leave in each pair of lanes a column's slots that are the key's.
  * The pairs of columns 0 to 3 and 4 to 7 are summed across, into even and odd lanes of one vector,
- * and the parities of its lanes are compared with the fingerprint: no branch depends on the key,
- * where the plain code leaves after four columns and guesses wrong for half of the keys.
+ * and the parities of its lanes are compared with the fingerprint. No branch depends on the key;
+ * the scalar code leaves after four columns, which is mispredicted for half of the keys.
  *
- * For a batch the places of eight keys are computed side by side, all 64 before the first look: a
- * word of a vector that has just been stored cannot be loaded until the store has reached the
- * cache. The answers of 64 looks are 64 bytes, compared with 64 fingerprints at the end.
- *
- * Solving is the same the other way round: eight columns, a lane each, whose slots are found from
- * the last to the first (family/banding.c).
+ * For a batch the locations of eight keys are computed side by side, all 64 before the first
+ * lookup: a word of a vector that has just been stored is not forwarded to a load, which waits for
+ * the store to reach L1. The answers of 64 lookups are 64 bytes, compared with 64 fingerprints at
+ * the end.
  */
 #include "cpu/groups.h"
 
 #if NAY_HAS_X86_KERNELS
 
+#include "cpu/ribbon_lanes.h"
 #include "cpu/ribbon_rows_avx512.h"
 
-#define RIBBON_TARGET __attribute__((target("avx512f,avx512dq,bmi2")))
-#define RIBBON_PAIRS 0x0003000300030003u /* of a fingerprint: the bits of columns c and c + 4 */
-
-/* Which words of eight columns to load when there are n, and in which lanes their parities end. */
-typedef struct ribbon_lanes {
-  uint8_t low, high; /* columns 0 to 3, 4 to 7 */
-  uint8_t valid;     /* column c in lane 2c, column c + 4 in lane 2c + 1 */
-} ribbon_lanes;
-static const ribbon_lanes ribbon_lanes_of[9] = {
-    {0, 0, 0},          {0x03, 0, 0x01},    {0x0f, 0, 0x05},    {0x3f, 0, 0x15},   {0xff, 0, 0x55},
-    {0xff, 0x03, 0x57}, {0xff, 0x0f, 0x5f}, {0xff, 0x3f, 0x7f}, {0xff, 0xff, 0xff}};
+#define RIBBON_AVX512 __attribute__((target("avx512f,avx512dq,bmi2")))
 
 /* The slots that are the key's, in pairs of lanes: both words of a column, here and in the next. */
 typedef struct ribbon_row_slots {
   __m512i here, next;
 } ribbon_row_slots;
 
-RIBBON_TARGET static inline ribbon_row_slots ribbon_slots_of(const nay_ribbon_spot *s) {
+RIBBON_AVX512 static inline ribbon_row_slots ribbon_slots_of(const nay_ribbon_location *s) {
   /* the 128 coefficients begin in the lower (even) or in the upper (odd) words of their block */
   const unsigned even = 0x55, odd = 0xaa, upper = s->upper;
   __mmask8 outer = (__mmask8)(even << upper);
@@ -52,7 +41,7 @@ RIBBON_TARGET static inline ribbon_row_slots ribbon_slots_of(const nay_ribbon_sp
 }
 
 /* Eight columns at p and q, each summed into one lane. */
-RIBBON_TARGET static inline __m512i ribbon_sum(const uint8_t *p, const uint8_t *q,
+RIBBON_AVX512 static inline __m512i ribbon_sum(const uint8_t *p, const uint8_t *q,
                                                ribbon_lanes lanes, ribbon_row_slots slots) {
   __m512i a = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes.low, p), slots.here);
   __m512i b = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes.high, p + 64), slots.here);
@@ -64,7 +53,7 @@ RIBBON_TARGET static inline __m512i ribbon_sum(const uint8_t *p, const uint8_t *
 }
 
 /* Bit i: the parity of lane i. */
-RIBBON_TARGET static inline uint32_t ribbon_parity_folded(__m512i x) {
+RIBBON_AVX512 static inline uint32_t ribbon_parity_folded(__m512i x) {
   x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 32));
   x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 16));
   x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 8));
@@ -78,86 +67,21 @@ RIBBON_POPCNT static inline uint32_t ribbon_parity_counted(__m512i x) {
   return _mm512_test_epi64_mask(_mm512_popcnt_epi64(x), _mm512_set1_epi64(1));
 }
 
-/* Columns from the first of eight on. */
-#define RIBBON_LANES(left) (ribbon_lanes_of[(left) < 8 ? (left) : 8])
-
-#define RIBBON_DEFINE_LOOK(target, name, parity)                                   \
-  target bool name(const nay_ribbon_spot *s) {                                     \
-    ribbon_row_slots slots = ribbon_slots_of(s);                                   \
-    uint64_t print = s->print;                                                     \
-    uint32_t differ = 0;                                                           \
-    for (unsigned left = s->columns, at = 0;; left -= 8, at += 128, print >>= 2) { \
-      ribbon_lanes lanes = RIBBON_LANES(left);                                     \
-      uint32_t got = parity(ribbon_sum(s->here + at, s->next + at, lanes, slots)); \
-      differ |= (got ^ (uint32_t)_pext_u64(print, RIBBON_PAIRS)) & lanes.valid;    \
-      if (left <= 8) return differ == 0;                                           \
-    }                                                                              \
+#define RIBBON_DEFINE_TEST(target, name, parity)                                         \
+  target static bool name(const nay_ribbon_location *s) {                                \
+    ribbon_row_slots slots = ribbon_slots_of(s);                                         \
+    uint64_t fingerprint = s->fingerprint;                                               \
+    uint32_t differ = 0;                                                                 \
+    for (unsigned left = s->columns, at = 0;; left -= 8, at += 128, fingerprint >>= 2) { \
+      ribbon_lanes lanes = RIBBON_LANES(left);                                           \
+      uint32_t got = parity(ribbon_sum(s->here + at, s->next + at, lanes, slots));       \
+      differ |= (got ^ (uint32_t)_pext_u64(fingerprint, RIBBON_PAIRS)) & lanes.valid;    \
+      if (left <= 8) return differ == 0;                                                 \
+    }                                                                                    \
   }
 
-RIBBON_DEFINE_LOOK(RIBBON_TARGET, nay__ribbon_look_avx512, ribbon_parity_folded)
-RIBBON_DEFINE_LOOK(RIBBON_POPCNT, nay__ribbon_look_popcnt, ribbon_parity_counted)
-
-/* ---- the same by vectors of 256 bits ---- */
-
-#define RIBBON_AVX2 __attribute__((target("avx2")))
-
-/* All ones in the words of n columns, read from 16 - 2 n on. */
-static const int64_t ribbon_words[32] = {-1, -1, -1, -1, -1, -1, -1, -1,
-                                         -1, -1, -1, -1, -1, -1, -1, -1};
-
-typedef struct ribbon_pair {
-  __m256i here, next, mask[4];
-} ribbon_pair;
-
-/* Four columns from pair i on, a word each: 0, 2, 1, 3. */
-RIBBON_AVX2 static inline __m256i ribbon_four(const nay_ribbon_spot *s, size_t at,
-                                              const ribbon_pair *p, unsigned i) {
-  __m256i sum[2];
-  for (unsigned j = 0; j < 2; j++) {
-    const long long *here = (const long long *)(const void *)(s->here + at + 32 * (i + j));
-    const long long *next = (const long long *)(const void *)(s->next + at + 32 * (i + j));
-    __m256i a = _mm256_and_si256(_mm256_maskload_epi64(here, p->mask[i + j]), p->here);
-    __m256i b = _mm256_and_si256(_mm256_maskload_epi64(next, p->mask[i + j]), p->next);
-    sum[j] = _mm256_xor_si256(a, b);
-  }
-  return _mm256_xor_si256(_mm256_unpacklo_epi64(sum[0], sum[1]),
-                          _mm256_unpackhi_epi64(sum[0], sum[1]));
-}
-
-/* The parities of eight words, halves of which meet in one vector. */
-RIBBON_AVX2 static inline uint32_t ribbon_parity_of_halves(__m256i low, __m256i high) {
-  low = _mm256_xor_si256(low, _mm256_srli_epi64(low, 32));
-  high = _mm256_xor_si256(high, _mm256_slli_epi64(high, 32));
-  __m256i x = _mm256_permute4x64_epi64(_mm256_blend_epi32(low, high, 0xaa), 0xd8);
-  x = _mm256_xor_si256(x, _mm256_slli_epi32(x, 16));
-  x = _mm256_xor_si256(x, _mm256_slli_epi32(x, 8));
-  x = _mm256_xor_si256(x, _mm256_slli_epi32(x, 4));
-  x = _mm256_xor_si256(x, _mm256_slli_epi32(x, 2));
-  x = _mm256_xor_si256(x, _mm256_slli_epi32(x, 1));
-  return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(x));
-}
-
-RIBBON_AVX2 bool nay__ribbon_look_avx2(const nay_ribbon_spot *s) {
-  const int64_t a = (int64_t)s->bits[0], b = (int64_t)s->bits[1], c = (int64_t)s->bits[2];
-  int64_t upper = 0 - (int64_t)s->upper, first = a & ~upper, second = (b & ~upper) | (a & upper);
-  int64_t third = (c & ~upper) | (b & upper), fourth = c & upper;
-  ribbon_pair p = {.here = _mm256_set_epi64x(second, first, second, first),
-                   .next = _mm256_set_epi64x(fourth, third, fourth, third)};
-  uint64_t print = s->print;
-  uint32_t differ = 0;
-  for (unsigned left = s->columns, at = 0;; left -= 8, at += 128, print >>= 2) {
-    const int64_t *words = ribbon_words + 16 - 2 * (left < 8 ? left : 8);
-    for (unsigned i = 0; i < 4; i++) {
-      p.mask[i] = _mm256_loadu_si256((const __m256i *)(const void *)(words + 4 * i));
-    }
-    uint32_t got = ribbon_parity_of_halves(ribbon_four(s, at, &p, 0), ribbon_four(s, at, &p, 2));
-    uint64_t want = print & RIBBON_PAIRS; /* as a bit extraction, which old CPUs take long for */
-    want |= want >> 14;
-    want |= want >> 28;
-    differ |= (got ^ (uint32_t)want) & RIBBON_LANES(left).valid;
-    if (left <= 8) return differ == 0;
-  }
-}
+RIBBON_DEFINE_TEST(RIBBON_AVX512, ribbon_avx512_test, ribbon_parity_folded)
+RIBBON_DEFINE_TEST(RIBBON_POPCNT, ribbon_vpopcnt_test, ribbon_parity_counted)
 
 /* ---- batches ---- */
 
@@ -166,7 +90,7 @@ RIBBON_AVX2 bool nay__ribbon_look_avx2(const nay_ribbon_spot *s) {
 typedef struct ribbon_group {
   uint64_t here[64][2], next[64][2];
   uint64_t here_at[64], next_at[64];
-  uint8_t print[4][64];
+  uint8_t fingerprint[4][64];
   uint64_t is_short, empty; /* bit i: key i begins in a block with a column less, in no block */
 } ribbon_group;
 
@@ -193,13 +117,12 @@ RIBBON_POPCNT static inline void ribbon_shift(__m512i lo, __m512i hi, __m512i of
                                               ribbon_group *g, unsigned i) {
   __m512i up = _mm512_sub_epi64(offset, ribbon_set1(64));
   __m512i down = _mm512_sub_epi64(ribbon_set1(64), offset);
-  __m512i far_down = _mm512_sub_epi64(ribbon_set1(128), offset);
-  __m512i here_lo = _mm512_sllv_epi64(lo, offset), next_hi = _mm512_srlv_epi64(hi, far_down);
+  __m512i down128 = _mm512_sub_epi64(ribbon_set1(128), offset);
+  __m512i here_lo = _mm512_sllv_epi64(lo, offset), next_hi = _mm512_srlv_epi64(hi, down128);
   __m512i here_hi = _mm512_ternarylogic_epi64(
       _mm512_sllv_epi64(hi, offset), _mm512_srlv_epi64(lo, down), _mm512_sllv_epi64(lo, up), 0xfe);
-  __m512i next_lo =
-      _mm512_ternarylogic_epi64(_mm512_srlv_epi64(hi, down), _mm512_srlv_epi64(lo, far_down),
-                                _mm512_sllv_epi64(hi, up), 0xfe);
+  __m512i next_lo = _mm512_ternarylogic_epi64(
+      _mm512_srlv_epi64(hi, down), _mm512_srlv_epi64(lo, down128), _mm512_sllv_epi64(hi, up), 0xfe);
   /* pairs of the even keys, pairs of the odd ones: into their order */
   const __m512i first = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
   const __m512i second = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
@@ -210,20 +133,20 @@ RIBBON_POPCNT static inline void ribbon_shift(__m512i lo, __m512i hi, __m512i of
 }
 
 /* Bits c and c + 4 of four columns lie 16 apart: as eight bits, in the order of the lanes. */
-RIBBON_POPCNT static inline void ribbon_prints(__m512i print, unsigned columns, ribbon_group *g,
-                                               unsigned i) {
+RIBBON_POPCNT static inline void ribbon_fingerprints(__m512i fingerprint, unsigned columns,
+                                                     ribbon_group *g, unsigned i) {
   for (unsigned part = 0; part < (columns + 7) / 8; part++) {
-    __m512i bits = _mm512_and_si512(print, ribbon_set1(RIBBON_PAIRS));
+    __m512i bits = _mm512_and_si512(fingerprint, ribbon_set1(RIBBON_PAIRS));
     bits = _mm512_or_si512(bits, _mm512_srli_epi64(bits, 14));
     bits = _mm512_or_si512(bits, _mm512_srli_epi64(bits, 28));
-    _mm_storel_epi64((__m128i *)(void *)(g->print[part] + i), _mm512_cvtepi64_epi8(bits));
-    print = _mm512_srli_epi64(print, 2);
+    _mm_storel_epi64((__m128i *)(void *)(g->fingerprint[part] + i), _mm512_cvtepi64_epi8(bits));
+    fingerprint = _mm512_srli_epi64(fingerprint, 2);
   }
 }
 
-/* Eight keys, as nay__ribbon_row_of and ribbon_aim have it for one. */
-RIBBON_POPCNT static inline void ribbon_aim8(const nay_ribbon_map *map, __m512i x, ribbon_group *g,
-                                             unsigned i) {
+/* Eight keys, as nay__ribbon_row_of and ribbon_locate have it for one. */
+RIBBON_POPCNT static inline void ribbon_avx512_locate8(const nay_ribbon_map *map, __m512i x,
+                                                       ribbon_group *g, unsigned i) {
   const __m512i low32 = ribbon_set1(0xffffffffu);
   __m512i after, entry = ribbon_entries(map, x, &after), seed = _mm512_srli_epi64(entry, 32);
   __m512i first = _mm512_and_si512(entry, low32);
@@ -236,7 +159,7 @@ RIBBON_POPCNT static inline void ribbon_aim8(const nay_ribbon_map *map, __m512i 
   __m512i starts = _mm512_sub_epi64(_mm512_slli_epi64(nblocks, 7), ribbon_set1(127));
   ribbon_rows rows = ribbon_rows_of(x, seed, starts);
   __mmask8 homogeneous = _mm512_test_epi64_mask(seed, ribbon_set1(0x80000000u));
-  ribbon_prints(_mm512_mask_set1_epi64(rows.print, homogeneous, 0), map->columns, g, i);
+  ribbon_fingerprints(_mm512_mask_set1_epi64(rows.fingerprint, homogeneous, 0), map->columns, g, i);
   __m512i offset = _mm512_and_si512(rows.start, ribbon_set1(127));
   ribbon_shift(rows.lo, rows.hi, offset, g, i);
   __m512i block = _mm512_add_epi64(first, _mm512_srli_epi64(rows.start, 7));
@@ -253,8 +176,9 @@ RIBBON_POPCNT static inline void ribbon_aim8(const nay_ribbon_map *map, __m512i 
   _mm512_storeu_si512(g->next_at + i, _mm512_slli_epi64(next_at, 4));
 }
 
-/* A key's two blocks are neighbours: a run of up to 1024 bytes, fetched line by line. */
-static inline void ribbon_fetch(const nay_ribbon_map *map, const ribbon_group *g, unsigned i) {
+/* A key's two blocks are neighbours: a run of up to 1024 bytes, prefetched line by line. */
+static inline void ribbon_avx512_prefetch(const nay_ribbon_map *map, const ribbon_group *g,
+                                          unsigned i) {
   const uint8_t *end = map->blocks + g->next_at[i] + map->columns * 16;
   for (const uint8_t *at = map->blocks + g->here_at[i]; at < end; at += 64) NAY_PREFETCH(at);
   NAY_PREFETCH(end - 1);
@@ -281,25 +205,27 @@ RIBBON_POPCNT static uint64_t ribbon_differ64(const nay_ribbon_map *map, const r
   unsigned left = map->columns - 8 * part;
   ribbon_lanes lanes = RIBBON_LANES(left), fewer = RIBBON_LANES(left - 1);
   uint8_t got[64] = {0};
-  bool far = part == 0 && !map->in_cache;
-  for (unsigned i = 0; far && i < n && i < RIBBON_AHEAD; i++) ribbon_fetch(map, g, i);
+  bool prefetches = part == 0 && !map->in_cache;
+  for (unsigned i = 0; prefetches && i < n && i < RIBBON_AHEAD; i++)
+    ribbon_avx512_prefetch(map, g, i);
   for (unsigned i = 0; i < n; i++) {
-    if (far && i + RIBBON_AHEAD < n) ribbon_fetch(map, g, i + RIBBON_AHEAD);
+    if (prefetches && i + RIBBON_AHEAD < n) ribbon_avx512_prefetch(map, g, i + RIBBON_AHEAD);
     got[i] = (uint8_t)ribbon_row_parities(map, g, i, 128 * (size_t)part, lanes);
   }
   __m512i valid =
       _mm512_mask_set1_epi8(_mm512_set1_epi8((char)lanes.valid), g->is_short, (char)fewer.valid);
-  __m512i differ = _mm512_xor_si512(_mm512_loadu_si512(got), _mm512_loadu_si512(g->print[part]));
+  __m512i differ =
+      _mm512_xor_si512(_mm512_loadu_si512(got), _mm512_loadu_si512(g->fingerprint[part]));
   return _mm512_test_epi8_mask(differ, valid);
 }
 
-RIBBON_POPCNT uint64_t nay__ribbon_test64_avx512(const nay_ribbon_map *map, const uint64_t *x,
-                                                 unsigned n) {
+RIBBON_POPCNT static uint64_t ribbon_vpopcnt_test64(const nay_ribbon_map *map, const uint64_t *x,
+                                                    unsigned n) {
   ribbon_group g;
   g.is_short = g.empty = 0;
   for (unsigned i = 0; i < n; i += 8) {
     __mmask8 keys = n - i < 8 ? (__mmask8)((1u << (n - i)) - 1) : 0xff;
-    ribbon_aim8(map, _mm512_maskz_loadu_epi64(keys, x + i), &g, i);
+    ribbon_avx512_locate8(map, _mm512_maskz_loadu_epi64(keys, x + i), &g, i);
   }
   uint64_t nay = g.empty;
   for (unsigned part = 0; part < (map->columns + 7) / 8; part++) {
@@ -308,64 +234,7 @@ RIBBON_POPCNT uint64_t nay__ribbon_test64_avx512(const nay_ribbon_map *map, cons
   return ~nay & ~(uint64_t)0 >> (64 - n);
 }
 
+const nay_ribbon_kernels nay__ribbon_avx512 = {.test = ribbon_avx512_test};
+const nay_ribbon_kernels nay__ribbon_vpopcnt = {ribbon_vpopcnt_test, ribbon_vpopcnt_test64};
+
 #endif /* NAY_HAS_X86_KERNELS */
-
-#if NAY_HAS_NEON_KERNELS
-
-#include <arm_neon.h>
-
-/*
- * On 64-bit Arm a vector is one column. The words of two columns are summed across into one vector,
- * bits are counted byte by byte, and three rounds of adding neighbours leave a byte for each of
- * eight columns, to be compared with as many bytes of the fingerprint.
- */
-typedef struct ribbon_masks {
-  uint64x2_t here, next;
-} ribbon_masks;
-
-static inline ribbon_masks ribbon_masks_of(const nay_ribbon_spot *s) {
-  uint64x1_t first = vcreate_u64(s->bits[0]), second = vcreate_u64(s->bits[1]);
-  uint64x1_t third = vcreate_u64(s->bits[2]), none = vcreate_u64(0);
-  if (s->upper) return (ribbon_masks){vcombine_u64(none, first), vcombine_u64(second, third)};
-  return (ribbon_masks){vcombine_u64(first, second), vcombine_u64(third, none)};
-}
-
-static inline uint64x2_t ribbon_column_sum(const nay_ribbon_spot *s, size_t at,
-                                           const ribbon_masks *m) {
-  uint64x2_t here = vreinterpretq_u64_u8(vld1q_u8(s->here + at));
-  uint64x2_t next = vreinterpretq_u64_u8(vld1q_u8(s->next + at));
-  return veorq_u64(vandq_u64(here, m->here), vandq_u64(next, m->next));
-}
-
-/* Counts of the bits of two columns, eight bytes each. */
-static inline uint8x16_t ribbon_two(uint64x2_t a, uint64x2_t b) {
-  return vcntq_u8(vreinterpretq_u8_u64(veorq_u64(vzip1q_u64(a, b), vzip2q_u64(a, b))));
-}
-
-/* Byte c: bit 0 is the fingerprint's for column c of eight; other bits are rubbish. */
-static inline uint8x8_t ribbon_print_bytes(uint64_t print) {
-  return vmovn_u16(vcombine_u16(vcreate_u16(print), vcreate_u16(print >> 1)));
-}
-
-bool nay__ribbon_look_neon(const nay_ribbon_spot *s) {
-  static const uint8_t wanted[16] = {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
-  ribbon_masks masks = ribbon_masks_of(s);
-  uint8x8_t differ = vdup_n_u8(0);
-  uint64_t print = s->print;
-  for (unsigned first = 0; first < s->columns; first += 8, print >>= 2) {
-    unsigned left = s->columns - first < 8 ? s->columns - first : 8;
-    uint64x2_t sum[8];
-    for (unsigned c = 0; c < 8; c++) {
-      sum[c] = c < left ? ribbon_column_sum(s, (size_t)(first + c) * 16, &masks) : vdupq_n_u64(0);
-    }
-    uint8x16_t low = vpaddq_u8(ribbon_two(sum[0], sum[1]), ribbon_two(sum[2], sum[3]));
-    uint8x16_t high = vpaddq_u8(ribbon_two(sum[4], sum[5]), ribbon_two(sum[6], sum[7]));
-    uint8x16_t all = vpaddq_u8(low, high);
-    uint8x8_t got = vpadd_u8(vget_low_u8(all), vget_high_u8(all));
-    got = vand_u8(veor_u8(got, ribbon_print_bytes(print)), vld1_u8(wanted + 8 - left));
-    differ = vorr_u8(differ, got);
-  }
-  return vget_lane_u64(vreinterpret_u64_u8(differ), 0) == 0;
-}
-
-#endif /* NAY_HAS_NEON_KERNELS */

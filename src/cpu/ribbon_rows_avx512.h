@@ -31,7 +31,7 @@ RIBBON_POPCNT static inline __m512i ribbon_product(__m512i x, uint64_t c, __m512
 }
 
 typedef struct ribbon_rows {
-  __m512i lo, hi, print, start;
+  __m512i lo, hi, fingerprint, start;
 } ribbon_rows;
 
 /* starts: how many first slots the shard has. */
@@ -41,8 +41,8 @@ RIBBON_POPCNT static inline ribbon_rows ribbon_rows_of(__m512i x, __m512i seed, 
   m = _mm512_xor_si512(m, r.lo);
   r.hi = ribbon_product(m, NAY_RIBBON_ROW, &r.lo);
   r.lo = _mm512_or_si512(r.lo, ribbon_set1(1));
-  r.print = _mm512_mullo_epi64(m, ribbon_set1(NAY_FINGERPRINT));
-  r.print = _mm512_xor_si512(r.print, _mm512_srli_epi64(r.print, 32));
+  r.fingerprint = _mm512_mullo_epi64(m, ribbon_set1(NAY_FINGERPRINT));
+  r.fingerprint = _mm512_xor_si512(r.fingerprint, _mm512_srli_epi64(r.fingerprint, 32));
   r.start = _mm512_srli_epi64(_mm512_mul_epu32(m, starts), 32);
   return r;
 }

@@ -18,10 +18,10 @@
 
 #include <immintrin.h>
 
-#define XXH3_AVX512 __attribute__((target("avx512f,avx512dq,avx512bw")))
+#define XXH3_TARGET __attribute__((target("avx512f,avx512dq,avx512bw")))
 
 /* The halves of a * b, xored. */
-XXH3_AVX512 NAY_INLINE __m512i xxh3_fold(__m512i a, __m512i b) {
+XXH3_TARGET NAY_INLINE __m512i xxh3_fold(__m512i a, __m512i b) {
   const __m512i low32 = _mm512_set1_epi64(0xffffffff);
   __m512i a_high = _mm512_srli_epi64(a, 32), b_high = _mm512_srli_epi64(b, 32);
   __m512i low = _mm512_mul_epu32(a, b), high = _mm512_mul_epu32(a_high, b_high);
@@ -34,7 +34,7 @@ XXH3_AVX512 NAY_INLINE __m512i xxh3_fold(__m512i a, __m512i b) {
   return _mm512_xor_si512(_mm512_xor_si512(high, low), _mm512_slli_epi64(cross, 32));
 }
 
-XXH3_AVX512 NAY_INLINE __m512i xxh3_swap(__m512i a) {
+XXH3_TARGET NAY_INLINE __m512i xxh3_swap(__m512i a) {
   const __m512i order =
       _mm512_broadcast_i32x4(_mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8));
   return _mm512_shuffle_epi8(a, order);
@@ -46,7 +46,7 @@ NAY_INLINE const uint8_t *xxh3_key(const nay_key_list *list, size_t i, size_t *l
 }
 
 /* The first 8 bytes of a key, and the last. */
-XXH3_AVX512 NAY_INLINE __m128i xxh3_ends(const nay_key_list *list, size_t i) {
+XXH3_TARGET NAY_INLINE __m128i xxh3_ends(const nay_key_list *list, size_t i) {
   size_t len;
   const uint8_t *key = xxh3_key(list, i, &len);
   __m128i first = _mm_loadl_epi64((const __m128i *)(const void *)key);
@@ -55,7 +55,7 @@ XXH3_AVX512 NAY_INLINE __m128i xxh3_ends(const nay_key_list *list, size_t i) {
 }
 
 /* Four keys, one in each quarter; those of 16 bytes are their own ends. */
-XXH3_AVX512 NAY_INLINE __m512i xxh3_four(const nay_key_list *list, size_t from, bool whole) {
+XXH3_TARGET NAY_INLINE __m512i xxh3_four(const nay_key_list *list, size_t from, bool whole) {
   __m128i key[4];
 #pragma GCC unroll 4
   for (size_t i = 0; i < 4; i++) {
@@ -69,18 +69,18 @@ XXH3_AVX512 NAY_INLINE __m512i xxh3_four(const nay_key_list *list, size_t from, 
 }
 
 /* Keys 0, 4, 1, 5, 2, 6, 3, 7: the order that unpacking two fours gives. */
-XXH3_AVX512 NAY_INLINE __m512i xxh3_woven(__m512i in_order) {
+XXH3_TARGET NAY_INLINE __m512i xxh3_woven(__m512i in_order) {
   return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7), in_order);
 }
 
-XXH3_AVX512 NAY_INLINE __m512i xxh3_lens(const nay_key_list *list, size_t i) {
+XXH3_TARGET NAY_INLINE __m512i xxh3_lens(const nay_key_list *list, size_t i) {
   if (list->keys != NULL) return _mm512_loadu_si512(list->lens + i);
   return _mm512_sub_epi64(_mm512_loadu_si512(list->offsets + i + 1),
                           _mm512_loadu_si512(list->offsets + i));
 }
 
 /* Of eight keys, four in each of `low` and `high`. */
-XXH3_AVX512 NAY_INLINE __m512i xxh3_hashes(uint64_t seed, __m512i len, __m512i low, __m512i high) {
+XXH3_TARGET NAY_INLINE __m512i xxh3_hashes(uint64_t seed, __m512i len, __m512i low, __m512i high) {
   __m512i a = _mm512_xor_si512(_mm512_unpacklo_epi64(low, high),
                                _mm512_set1_epi64((int64_t)(NAY_XXH3_FIRST + seed)));
   __m512i b = _mm512_xor_si512(_mm512_unpackhi_epi64(low, high),
@@ -93,7 +93,7 @@ XXH3_AVX512 NAY_INLINE __m512i xxh3_hashes(uint64_t seed, __m512i len, __m512i l
   return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), x);
 }
 
-XXH3_AVX512 NAY_INLINE bool xxh3_eight(uint64_t seed, const nay_key_list *list, size_t from,
+XXH3_TARGET NAY_INLINE bool xxh3_eight(uint64_t seed, const nay_key_list *list, size_t from,
                                        uint64_t *hashes) {
   __m512i len = xxh3_lens(list, from), above = _mm512_sub_epi64(len, _mm512_set1_epi64(9));
   if (_mm512_cmplt_epu64_mask(above, _mm512_set1_epi64(8)) != 0xff) return false;
@@ -101,7 +101,7 @@ XXH3_AVX512 NAY_INLINE bool xxh3_eight(uint64_t seed, const nay_key_list *list, 
     __m512i keys = _mm512_loadu_si512(list->keys + from);
     if (_mm512_test_epi64_mask(keys, keys) != 0xff) return false;
   }
-  nay__keys_ahead(list, from, 8);
+  nay__prefetch_keys(list, from, 8);
   bool whole = _mm512_cmpeq_epi64_mask(len, _mm512_set1_epi64(16)) == 0xff;
   __m512i low = whole ? xxh3_four(list, from, true) : xxh3_four(list, from, false);
   __m512i high = whole ? xxh3_four(list, from + 4, true) : xxh3_four(list, from + 4, false);
@@ -109,12 +109,14 @@ XXH3_AVX512 NAY_INLINE bool xxh3_eight(uint64_t seed, const nay_key_list *list, 
   return true;
 }
 
-XXH3_AVX512 size_t nay__avx512_xxh3_short(uint64_t seed, const nay_key_list *list, size_t from,
-                                          size_t n, uint64_t *hashes) {
+XXH3_TARGET static size_t xxh3_avx512_short(uint64_t seed, const nay_key_list *list, size_t from,
+                                            size_t n, uint64_t *hashes) {
   size_t done = 0;
   if (list->keys == NULL && list->bytes == NULL) return 0;
   while (done + 8 <= n && xxh3_eight(seed, list, from + done, hashes + done)) done += 8;
   return done;
 }
+
+const nay_hash_kernels nay__hash_avx512 = {xxh3_avx512_short};
 
 #endif /* NAY_HAS_X86_KERNELS */

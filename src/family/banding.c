@@ -117,7 +117,7 @@ NAY_INLINE int band_step(band_lane *l) {
     *row = (nay_band_row){l->lo, l->hi, l->print};
     return BAND_PLACED;
   }
-  l->print ^= row->print;
+  l->print ^= row->fingerprint;
   return band_skip(l, row, l->lo ^ row->lo, l->hi ^ row->hi);
 }
 
@@ -167,7 +167,7 @@ static bool band_place(const nay_ribbon_shard *s, const band *b, uint64_t *keys,
 /* Equations that begin anywhere after `row`. */
 static bool band_place_pending(const nay_band_pending *p, nay_band_row *row) {
   for (unsigned i = 0; i < p->n; i++) {
-    band_lane l = {.print = p->print[i]};
+    band_lane l = {.print = p->fingerprint[i]};
     int step = band_skip(&l, row, p->lo[i], p->hi[i]);
     while (step == BAND_GOES_ON) step = band_step(&l);
     if (step == BAND_DEPENDS) return false;
@@ -179,29 +179,29 @@ static bool band_place_pending(const nay_band_pending *p, nay_band_row *row) {
 static bool band_sweep(const nay_filter *f, const nay_ribbon_shard *s, const band *b) {
   uint32_t half = b->nslots / NAY_BAND_PANEL / 2, middle = b->ends[half - 1];
   uint32_t starts = b->nslots - (NAY_RIBBON_WIDTH - 1);
-  nay_band_sweep halves[2];
+  nay_band_half halves[2];
   for (uint32_t i = 0; i < 2; i++) {
-    nay_band_sweep *h = &halves[i];
+    nay_band_half *h = &halves[i];
     h->rows = b->rows + (size_t)i * half * NAY_BAND_PANEL;
     h->ends = b->ends + (size_t)i * half;
     h->keys = b->keys;
-    h->next = h->aside = i == 0 ? 0 : middle;
+    h->next = h->deferred = i == 0 ? 0 : middle;
     h->seed = s->seed;
     h->starts = starts;
-    h->naside = 0;
+    h->ndeferred = 0;
     memset(&h->pending, 0, sizeof h->pending);
   }
-  f->kernels->band_sweep(halves, half);
+  f->kernels->banding->eliminate(halves, half);
   /* what the second half leaves has no slot: it depends on others */
   return halves[1].pending.n == 0 &&
          band_place_pending(&halves[0].pending, b->rows + (size_t)half * NAY_BAND_PANEL) &&
-         band_place(s, b, b->keys, halves[0].naside, false) &&
-         band_place(s, b, b->keys + middle, halves[1].naside, false);
+         band_place(s, b, b->keys, halves[0].ndeferred, false) &&
+         band_place(s, b, b->keys + middle, halves[1].ndeferred, false);
 }
 
 static bool band_eliminate(const nay_filter *f, const nay_ribbon_shard *s, const band *b, size_t n,
                            bool homogeneous) {
-  if (f->kernels->band_sweep != NULL && !homogeneous) return band_sweep(f, s, b);
+  if (f->kernels->banding != NULL && !homogeneous) return band_sweep(f, s, b);
   memset(b->rows, 0, b->nslots * sizeof *b->rows);
   return band_place(s, b, b->keys, n, homogeneous);
 }
@@ -211,7 +211,7 @@ static bool band_eliminate(const nay_filter *f, const nay_ribbon_shard *s, const
 /* All columns of one slot. free: the results of an empty row. */
 NAY_INLINE void band_substitute(const nay_band_row *row, uint64_t free, bool popcnt,
                                 nay_band_columns *columns, unsigned ncolumns) {
-  uint64_t constant = row->lo == 0 ? free : row->print;
+  uint64_t constant = row->lo == 0 ? free : row->fingerprint;
   for (unsigned c = 0; c < ncolumns; c++) {
     uint64_t lo = columns->lo[c], hi = columns->hi[c];
     hi = hi << 1 | lo >> 63;
@@ -250,7 +250,8 @@ static void band_solve_vectors(const nay_filter *f, const nay_ribbon *r, const n
   nay_band_columns columns = {{0}, {0}};
   for (uint32_t block = s->nblocks; block-- > 0;) {
     for (unsigned part = 0; part < (r->columns + 7) / 8; part++) {
-      f->kernels->band_solve(b->rows + (size_t)block * NAY_RIBBON_WIDTH, part, &columns);
+      f->kernels->banding->back_substitute(b->rows + (size_t)block * NAY_RIBBON_WIDTH, part,
+                                           &columns);
     }
     band_store(f, r, s->first + block, &columns);
   }
@@ -263,9 +264,9 @@ NAY_BMI2 static void band_solve_popcnt(const nay_filter *f, const nay_ribbon *r,
 
 static void band_solve_back(const nay_filter *f, const nay_ribbon *r, const nay_ribbon_shard *s,
                             const band *b, bool homogeneous) {
-  if (f->kernels->band_solve != NULL && !homogeneous) {
+  if (f->kernels->banding != NULL && !homogeneous) {
     band_solve_vectors(f, r, s, b);
-  } else if (f->kernels->popcnt) {
+  } else if (f->kernels->bmi2) {
     band_solve_popcnt(f, r, s, b, homogeneous);
   } else {
     band_solve(f, r, s, b, homogeneous, false);
@@ -325,7 +326,7 @@ static bool band_fill_bloom(nay_filter *f, const uint64_t *x, size_t n, uint8_t 
   if (n != 0) memcpy(sorted, x, n * sizeof *x);
   nay__sort_u64(sorted, n);
   if (nay__unique_u64(sorted, n) != n) return false;
-  for (size_t i = 0; i < n; i++) nay__kernels_scalar.bloom_add(&bits, x[i]);
+  for (size_t i = 0; i < n; i++) nay__kernels_scalar.bloom->add(&bits, x[i]);
   return true;
 }
 

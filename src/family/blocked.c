@@ -80,10 +80,11 @@ static double blocked_fpr(const nay_shape *shape, uint64_t nkeys) {
   return nay__fpr_blocked(shape->nunits, shape->k, nkeys);
 }
 
-nay_probe nay__blocked_kernel(nay_filter *f) { return f->kernels->blocked_test; }
+nay_probe nay__blocked_kernel(nay_filter *f) { return f->kernels->blocked->test; }
 
-static nay_put blocked_put_kernel(const nay_filter *f) {
-  return f->kernels->blocked_put != NULL ? f->kernels->blocked_put(f->shape.k) : NULL;
+static nay_add_blind blocked_put_kernel(const nay_filter *f) {
+  const nay_blocked_add_kernels *kernels = f->kernels->blocked_add;
+  return kernels->choose_add_blind != NULL ? kernels->choose_add_blind(&f->bits) : NULL;
 }
 
 /*
@@ -94,20 +95,20 @@ static nay_put blocked_put_kernel(const nay_filter *f) {
 static nay_status blocked_add(nay_filter *f, nay_hash h, bool *is_new) {
   uint8_t *lock =
       f->locks != NULL ? nay__spin_lock(f->locks, nay__reduce(h.lo, f->shape.nunits)) : NULL;
-  *is_new = f->kernels->blocked_add(&f->bits, h.lo);
+  *is_new = f->kernels->blocked_add->add(&f->bits, h.lo);
   if (lock != NULL) nay__spin_unlock(lock);
   return NAY_OK;
 }
 
 static bool blocked_test(const nay_filter *f, nay_hash h) {
-  return f->kernels->blocked_test(&f->bits, h.lo);
+  return f->kernels->blocked->test(&f->bits, h.lo);
 }
 
 static nay_status blocked_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
                                 uint64_t *bitmap) {
   (void)hi;
   if (f->locks == NULL) {
-    *bitmap = f->kernels->blocked_add64(&f->bits, lo, n);
+    *bitmap = f->kernels->blocked_add->add64(&f->bits, lo, n, NULL, true);
     return NAY_OK;
   }
   for (unsigned i = 0; i < n; i++) {
@@ -123,8 +124,8 @@ static nay_status blocked_add64(nay_filter *f, const uint64_t *lo, const uint64_
 }
 
 static bool blocked_put64(nay_filter *f, const uint64_t *lo, unsigned n) {
-  if (f->locks != NULL || f->kernels->blocked_put64 == NULL) return false;
-  f->kernels->blocked_put64(&f->bits, lo, n);
+  if (f->locks != NULL) return false;
+  f->kernels->blocked_add->add64(&f->bits, lo, n, NULL, false);
   return true;
 }
 
@@ -159,7 +160,9 @@ static void blocked_fill_group(nay_filter *f, const uint64_t *lo, const uint64_t
 
 static unsigned blocked_keep(const nay_filter *f, const uint64_t *lo, unsigned n, uint64_t least,
                              uint64_t span, uint64_t *kept) {
-  if (n == 64 && f->kernels->keep64 != NULL) return f->kernels->keep64(lo, least, span, kept);
+  if (n == 64 && f->kernels->partition != NULL) {
+    return f->kernels->partition->select64(lo, least, span, kept);
+  }
   unsigned used = 0;
   for (unsigned i = 0; i < n; i++) {
     kept[used] = lo[i];
@@ -204,17 +207,17 @@ static void blocked_add_near(nay_filter *f, const void *hashes, size_t nbytes, u
 static uint64_t blocked_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                                unsigned n) {
   (void)hi;
-  return f->kernels->blocked_test64(&f->bits, lo, n);
+  return f->kernels->blocked->test64(&f->bits, lo, n, NULL);
 }
 
 void nay__blocked_prefetch(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                            unsigned n) {
   (void)hi;
-  f->kernels->blocked_prefetch64(&f->bits, lo, n);
+  nay__blocked_prefetch64(&f->bits, lo, n);
 }
 
 uint64_t nay__blocked_test64_ahead(const nay_filter *f, const uint64_t *lo, const uint64_t *next) {
-  return f->kernels->blocked_test64_ahead(&f->bits, lo, next);
+  return f->kernels->blocked->test64(&f->bits, lo, 64, next);
 }
 
 static nay_status blocked_add64_ahead(nay_filter *f, const uint64_t *lo, const uint64_t *next,
@@ -224,7 +227,7 @@ static nay_status blocked_add64_ahead(nay_filter *f, const uint64_t *lo, const u
     nay__blocked_prefetch(f, next, NULL, 64);
     return blocked_add64(f, lo, NULL, 64, bitmap != NULL ? bitmap : &word);
   }
-  word = f->kernels->blocked_add64_ahead(&f->bits, lo, next, bitmap != NULL);
+  word = f->kernels->blocked_add->add64(&f->bits, lo, 64, next, bitmap != NULL);
   if (bitmap != NULL) *bitmap = word;
   return NAY_OK;
 }

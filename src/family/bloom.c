@@ -68,13 +68,11 @@ static double bloom_fpr(const nay_shape *shape, uint64_t nkeys) {
   return nay__fpr_bloom(shape->nunits, shape->k, nkeys);
 }
 
-static nay_probe bloom_kernel(nay_filter *f) {
-  const nay_kernels *kernels = f->kernels;
-  return kernels->bloom_test_for != NULL ? kernels->bloom_test_for(&f->bits) : kernels->bloom_test;
-}
+static nay_probe bloom_kernel(nay_filter *f) { return f->kernels->bloom->choose_test(&f->bits); }
 
-static nay_put bloom_put_kernel(const nay_filter *f) {
-  return f->kernels->bloom_put_for != NULL ? f->kernels->bloom_put_for(&f->bits) : NULL;
+static nay_add_blind bloom_put_kernel(const nay_filter *f) {
+  const nay_bloom_kernels *kernels = f->kernels->bloom;
+  return kernels->choose_add_blind != NULL ? kernels->choose_add_blind(&f->bits) : NULL;
 }
 
 /*
@@ -85,20 +83,20 @@ static nay_put bloom_put_kernel(const nay_filter *f) {
  */
 static nay_status bloom_add(nay_filter *f, nay_hash h, bool *is_new) {
   uint8_t *lock = f->locks != NULL ? nay__spin_lock(f->locks, h.lo) : NULL;
-  *is_new = f->kernels->bloom_add(&f->bits, h.lo);
+  *is_new = f->kernels->bloom->add(&f->bits, h.lo);
   if (lock != NULL) nay__spin_unlock(lock);
   return NAY_OK;
 }
 
 static bool bloom_test(const nay_filter *f, nay_hash h) {
-  return f->kernels->bloom_test(&f->bits, h.lo);
+  return f->kernels->bloom->test(&f->bits, h.lo);
 }
 
 static nay_status bloom_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
                               uint64_t *bitmap) {
   (void)hi;
   if (f->locks == NULL) {
-    *bitmap = f->kernels->bloom_add64(&f->bits, lo, n);
+    *bitmap = f->kernels->bloom->add64(&f->bits, lo, n, true);
     return NAY_OK;
   }
   *bitmap = 0;
@@ -111,8 +109,8 @@ static nay_status bloom_add64(nay_filter *f, const uint64_t *lo, const uint64_t 
 }
 
 static bool bloom_put64(nay_filter *f, const uint64_t *lo, unsigned n) {
-  if (f->locks != NULL || f->kernels->bloom_put64 == NULL) return false;
-  f->kernels->bloom_put64(&f->bits, lo, n);
+  if (f->locks != NULL) return false;
+  f->kernels->bloom->add64(&f->bits, lo, n, false);
   return true;
 }
 
@@ -169,7 +167,7 @@ static void bloom_add_near(nay_filter *f, const void *places, size_t nbytes, uin
 static uint64_t bloom_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                              unsigned n) {
   (void)hi;
-  return f->kernels->bloom_test64(&f->bits, lo, n);
+  return f->kernels->bloom->test64(&f->bits, lo, n);
 }
 
 static void bloom_fetch(const nay_filter *f, uint64_t h, uint32_t probes) {
@@ -185,7 +183,7 @@ static void bloom_prepare(const nay_filter *f, nay_hash h) { bloom_fetch(f, h.lo
 static void bloom_prefetch64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                              unsigned n) {
   (void)hi;
-  for (unsigned i = 0; i < n && f->nbytes >= NAY_FAR_BYTES; i++) bloom_fetch(f, lo[i], 2);
+  for (unsigned i = 0; i < n && f->nbytes >= NAY_OUT_OF_CACHE_BYTES; i++) bloom_fetch(f, lo[i], 2);
 }
 
 static nay_status bloom_merge(nay_filter *dst, const nay_filter *src) {

@@ -333,8 +333,6 @@ NAY_INLINE counting_place counting_find(const counting_table *t, uint64_t block)
                           page.words + block % COUNTING_PAGE * NAY_BLOCK_BYTES};
 }
 
-typedef nay_counted (*counting_kernel)(uint8_t *plane, uint8_t *words, uint64_t hash, uint32_t k);
-
 /* The probes that a kernel has left. */
 static NAY_NOINLINE bool counting_rest(const counting_table *t, uint64_t block, uint64_t hash,
                                        uint64_t left, int change) {
@@ -354,7 +352,8 @@ static NAY_NOINLINE bool counting_rest(const counting_table *t, uint64_t block, 
 
 /* The kernel works on a copy of the bits, since others may read them. */
 static NAY_NOINLINE nay_counted counting_shared(const counting_table *t, const counting_place *at,
-                                                uint64_t hash, uint32_t k, counting_kernel kernel) {
+                                                uint64_t hash, uint32_t k,
+                                                nay_counting_change kernel) {
   uint8_t copy[NAY_BLOCK_BYTES];
   memcpy(copy, at->plane, sizeof copy);
   nay_counted counted = kernel(copy, at->words, hash, k);
@@ -366,7 +365,7 @@ static NAY_NOINLINE nay_counted counting_shared(const counting_table *t, const c
 
 /* Whether a bit of the key was clear. */
 NAY_INLINE bool counting_change(const nay_filter *f, const counting_table *t, uint64_t block,
-                                uint64_t hash, counting_kernel kernel, int change) {
+                                uint64_t hash, nay_counting_change kernel, int change) {
   counting_place at = counting_find(t, block);
   nay_counted counted = NAY_UNLIKELY(t->shared) ? counting_shared(t, &at, hash, f->shape.k, kernel)
                                                 : kernel(at.plane, at.words, hash, f->shape.k);
@@ -379,8 +378,8 @@ NAY_INLINE bool counting_add_one(const nay_filter *f, const counting_table *t, u
   uint64_t block = nay__reduce(hash, t->nblocks);
   uint8_t *lock = counting_lock(f, block);
   bool once = NAY_UNLIKELY((f->shape.extra & COUNTING_UNIQUE) != 0);
-  bool is_new = (!once || !f->kernels->blocked_test(&f->bits, hash)) &&
-                counting_change(f, t, block, hash, f->kernels->counting_add, 1);
+  bool is_new = (!once || !f->kernels->blocked->test(&f->bits, hash)) &&
+                counting_change(f, t, block, hash, f->kernels->counting->add, 1);
   counting_unlock(lock);
   return is_new;
 }
@@ -396,8 +395,8 @@ static nay_status counting_remove(nay_filter *f, nay_hash h) {
   uint64_t block = nay__reduce(h.lo, t.nblocks);
   NAY_PREFETCH(counting_find(&t, block).words);
   uint8_t *lock = counting_lock(f, block);
-  bool was_there = f->kernels->blocked_test(&f->bits, h.lo);
-  if (was_there) counting_change(f, &t, block, h.lo, f->kernels->counting_remove, -1);
+  bool was_there = f->kernels->blocked->test(&f->bits, h.lo);
+  if (was_there) counting_change(f, &t, block, h.lo, f->kernels->counting->remove, -1);
   counting_unlock(lock);
   return was_there ? NAY_OK : NAY_ENOENT;
 }
@@ -426,13 +425,13 @@ static nay_status counting_count(const nay_filter *f, nay_hash h, uint64_t *coun
 }
 
 static bool counting_test(const nay_filter *f, nay_hash h) {
-  return f->kernels->blocked_test(&f->bits, h.lo);
+  return f->kernels->blocked->test(&f->bits, h.lo);
 }
 
 static uint64_t counting_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                                 unsigned n) {
   (void)hi;
-  return f->kernels->blocked_test64(&f->bits, lo, n);
+  return f->kernels->blocked->test64(&f->bits, lo, n, NULL);
 }
 
 #define COUNTING_AHEAD \

@@ -34,12 +34,12 @@
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
+#include "cpu/cuckoo_lookup.h"
 #include "family/family.h"
 #include "family/regrow.h"
 #include "math/elementary.h"
 #include "math/plan.h"
 
-#define CUCKOO_SLOTS 4u
 #define CUCKOO_TAIL 8u /* a tag is loaded as eight bytes */
 #define CUCKOO_MIN_TAG 6u
 #define CUCKOO_MAX_TAG 32u
@@ -66,33 +66,15 @@ static unsigned cuckoo_most_doublings(const nay_shape *shape) { return shape->ex
 
 /* ---- where things are ---- */
 
-typedef struct cuckoo_table {
-  uint8_t *slots;
-  uint64_t m;         /* buckets before the first doubling */
-  unsigned d, spare;  /* doublings done and still to come */
-  unsigned low, f;    /* bits of a tag: those that stay, all */
-  bool narrow;        /* f <= 16: a bucket is one word */
-  uint64_t ones, top; /* narrow: the lowest and the highest bit of each tag of a bucket */
-} cuckoo_table;
-
-NAY_INLINE void cuckoo_set_width(cuckoo_table *t, bool narrow) {
-  t->f = t->low + t->spare;
-  t->narrow = narrow;
-  if (!narrow) return;
-  uint64_t pair = 1 | (uint64_t)1 << t->f;
-  t->ones = pair | pair << 2 * t->f;
-  t->top = t->ones << (t->f - 1);
-}
-
-static cuckoo_table cuckoo_open(const nay_shape *shape, uint8_t *payload, unsigned d) {
-  cuckoo_table t = {.slots = payload + NAY_CUCKOO_HEADER, .m = shape->nunits, .d = d};
+static nay_cuckoo_table cuckoo_open(const nay_shape *shape, uint8_t *payload, unsigned d) {
+  nay_cuckoo_table t = {.slots = payload + NAY_CUCKOO_HEADER, .m = shape->nunits, .d = d};
   t.low = cuckoo_low_bits(shape);
   t.spare = cuckoo_most_doublings(shape) - d;
-  cuckoo_set_width(&t, t.low + t.spare <= 16);
+  nay__cuckoo_set_width(&t, t.low + t.spare <= 16);
   return t;
 }
 
-static cuckoo_table cuckoo_of(const nay_filter *f) {
+static nay_cuckoo_table cuckoo_of(const nay_filter *f) {
   return cuckoo_open(&f->shape, f->bits.bytes,
                      (unsigned)nay__load64le(f->bits.bytes + CUCKOO_AT_DOUBLINGS));
 }
@@ -100,18 +82,11 @@ static cuckoo_table cuckoo_of(const nay_filter *f) {
 /* The usual filter: it does not grow and has at most 16 bits in a tag. */
 static bool cuckoo_is_plain(const nay_shape *shape) { return (shape->extra & 0xffffu) <= 16; }
 
-/* The same table for it, with what the compiler then knows: no doublings, no spare bits, narrow. */
-NAY_INLINE cuckoo_table cuckoo_plain(const nay_bits *b, unsigned tag_bits) {
-  cuckoo_table t = {.slots = b->bytes + NAY_CUCKOO_HEADER, .m = b->nunits, .low = tag_bits};
-  cuckoo_set_width(&t, true);
-  return t;
-}
-
-static uint64_t cuckoo_nbuckets(const cuckoo_table *t) { return t->m << t->d; }
+static uint64_t cuckoo_nbuckets(const nay_cuckoo_table *t) { return t->m << t->d; }
 
 static uint64_t cuckoo_nbits(const nay_shape *shape, unsigned d) {
   uint64_t f = cuckoo_low_bits(shape) + cuckoo_most_doublings(shape) - d;
-  return (shape->nunits << d) * CUCKOO_SLOTS * f;
+  return (shape->nunits << d) * NAY_CUCKOO_SLOTS * f;
 }
 
 static uint64_t cuckoo_nbytes(const nay_shape *shape, unsigned d) {
@@ -121,115 +96,33 @@ static uint64_t cuckoo_nbytes(const nay_shape *shape, unsigned d) {
 
 /* ---- slots and buckets ---- */
 
-NAY_INLINE uint64_t cuckoo_mask(unsigned bits) { return ((uint64_t)1 << bits) - 1; }
-
-/* Slots are named by the bit at which they start, counted from the first bucket. */
-NAY_INLINE uint64_t cuckoo_bucket_bit(const cuckoo_table *t, uint64_t bucket) {
-  return bucket * CUCKOO_SLOTS * t->f;
-}
-
-NAY_INLINE uint64_t cuckoo_get(const cuckoo_table *t, uint64_t bit) {
-  return nay__load64le(t->slots + (bit >> 3)) >> (bit & 7) & cuckoo_mask(t->f);
-}
-
-NAY_INLINE void cuckoo_set(const cuckoo_table *t, uint64_t bit, uint64_t tag) {
+NAY_INLINE void cuckoo_set(const nay_cuckoo_table *t, uint64_t bit, uint64_t tag) {
   uint8_t *at = t->slots + (bit >> 3);
-  uint64_t word = nay__load64le(at) & ~(cuckoo_mask(t->f) << (bit & 7));
+  uint64_t word = nay__load64le(at) & ~(nay__cuckoo_mask(t->f) << (bit & 7));
   nay__store64le(at, word | tag << (bit & 7));
 }
 
-NAY_INLINE const uint8_t *cuckoo_bucket_at(const cuckoo_table *t, uint64_t bucket) {
-  return t->slots + (cuckoo_bucket_bit(t, bucket) >> 3);
-}
-
-/* Narrow tags: the bucket from bit 0 on, rubbish above it. Even ones fill whole bytes. */
-NAY_INLINE uint64_t cuckoo_bucket_word(const cuckoo_table *t, uint64_t bucket) {
-  if (t->f % 2 == 0) return nay__load64le(t->slots + bucket * (t->f / 2));
-  uint64_t bit = cuckoo_bucket_bit(t, bucket);
-  return nay__load64le(t->slots + (bit >> 3)) >> (bit & 7);
-}
-
-/*
- * The slots that hold a tag (0: the empty ones), one bit each at the top of the slot's place. Up to
- * 16 bits a bucket is one word and all slots are compared at once: a field x - tag is 0 exactly
- * when neither its top bit nor the carry from the bits below it is set.
- */
-NAY_INLINE uint64_t cuckoo_match(const cuckoo_table *t, uint64_t bucket, uint64_t tag) {
-  if (t->narrow) {
-    uint64_t x = cuckoo_bucket_word(t, bucket) ^ tag * t->ones;
-    uint64_t rest = t->top - t->ones; /* each field: all bits below the top one */
-    return ~(((x & rest) + rest) | x) & t->top;
-  }
-  uint64_t found = 0;
-  for (unsigned slot = 0; slot < CUCKOO_SLOTS; slot++) {
-    uint64_t bit = cuckoo_bucket_bit(t, bucket) + slot * t->f;
-    found |= (uint64_t)(cuckoo_get(t, bit) == tag) << slot;
-  }
-  return found;
+NAY_INLINE const uint8_t *cuckoo_bucket_at(const nay_cuckoo_table *t, uint64_t bucket) {
+  return t->slots + (nay__cuckoo_bucket_bit(t, bucket) >> 3);
 }
 
 /* The first slot of a bucket's match, which is not empty. */
-NAY_INLINE uint64_t cuckoo_first(const cuckoo_table *t, uint64_t bucket, uint64_t match) {
+NAY_INLINE uint64_t cuckoo_first(const nay_cuckoo_table *t, uint64_t bucket, uint64_t match) {
   unsigned at = nay__ctz64(match);
-  return cuckoo_bucket_bit(t, bucket) + (t->narrow ? at - (t->f - 1) : at * t->f);
+  return nay__cuckoo_bucket_bit(t, bucket) + (t->narrow ? at - (t->f - 1) : at * t->f);
 }
 
 /* How many slots a match names: the fields are summed by one multiplication. */
-NAY_INLINE unsigned cuckoo_count_of(const cuckoo_table *t, uint64_t match) {
+NAY_INLINE unsigned cuckoo_count_of(const nay_cuckoo_table *t, uint64_t match) {
   if (!t->narrow) return nay__popcount64(match);
   return (unsigned)((match >> (t->f - 1)) * t->ones >> 3 * t->f & 7);
 }
 
 /* ---- keys ---- */
 
-typedef struct cuckoo_key {
-  uint64_t tag;
-  uint64_t home, other;
-} cuckoo_key;
-
-/*
- * Tags to sums of buckets. Multiples of the tag would be spaced evenly, and then sums and
- * differences of them coincide: few buckets can be reached in two steps, and short tags fail at
- * 93 % load. Multiples of its square do not.
- */
-NAY_INLINE uint64_t cuckoo_alt(const cuckoo_table *t, uint64_t bucket, uint64_t low) {
-  uint64_t r = nay__reduce(low * low * NAY_G64, t->m) | 1, i = bucket >> t->d;
-  uint64_t alt = r - i, more = alt + t->m;
-  alt = more < alt ? more : alt; /* r - i below 0 is a large number, and then the sum is small */
-  return alt << t->d | (bucket & cuckoo_mask(t->d));
-}
-
-/* High bits of the hash make the bucket, the lowest the tag that stays, those above it the spare.
- */
-NAY_INLINE cuckoo_key cuckoo_locate(const cuckoo_table *t, uint64_t hash) {
-  uint64_t low = hash & cuckoo_mask(t->low);
-  low = low != 0 ? low : 1;
-  uint64_t spare = hash >> t->low & cuckoo_mask(t->d + t->spare);
-  cuckoo_key key = {.tag = (spare & cuckoo_mask(t->spare)) << t->low | low};
-  key.home = nay__reduce(hash, t->m) << t->d | spare >> t->spare;
-  key.other = cuckoo_alt(t, key.home, low);
-  return key;
-}
-
-/*
- * Whether a bucket has the tag. To know that some field of x is 0 the carries that cuckoo_match
- * avoids do no harm: x - 1 borrows from fields above the first that is 0 only.
- */
-NAY_INLINE bool cuckoo_has(const cuckoo_table *t, const cuckoo_key *key) {
-  if (!t->narrow) {
-    return (cuckoo_match(t, key->home, key->tag) | cuckoo_match(t, key->other, key->tag)) != 0;
-  }
-  uint64_t ones = t->ones;
-  NAY_OPAQUE(ones); /* one product: compilers would make it of six shifts and sums */
-  uint64_t same = key->tag * ones;
-  uint64_t home = cuckoo_bucket_word(t, key->home) ^ same;
-  uint64_t other = cuckoo_bucket_word(t, key->other) ^ same;
-  return (((home - ones) & ~home) | ((other - ones) & ~other)) & t->top;
-}
-
-NAY_INLINE unsigned cuckoo_copies(const cuckoo_table *t, const cuckoo_key *key) {
-  return cuckoo_count_of(t, cuckoo_match(t, key->home, key->tag)) +
-         cuckoo_count_of(t, cuckoo_match(t, key->other, key->tag));
+NAY_INLINE unsigned cuckoo_copies(const nay_cuckoo_table *t, const nay_cuckoo_key *key) {
+  return cuckoo_count_of(t, nay__cuckoo_match(t, key->home, key->tag)) +
+         cuckoo_count_of(t, nay__cuckoo_match(t, key->other, key->tag));
 }
 
 /* ---- making room ---- */
@@ -242,13 +135,13 @@ typedef struct cuckoo_node {
 } cuckoo_node;
 
 /* Moves the tags along the path to nodes[last], which has a free slot; the root's slot gets tag. */
-static void cuckoo_shift(const cuckoo_table *t, const cuckoo_node *nodes, unsigned last,
+static void cuckoo_shift(const nay_cuckoo_table *t, const cuckoo_node *nodes, unsigned last,
                          uint64_t tag) {
-  uint64_t to = cuckoo_first(t, nodes[last].bucket, cuckoo_match(t, nodes[last].bucket, 0));
+  uint64_t to = cuckoo_first(t, nodes[last].bucket, nay__cuckoo_match(t, nodes[last].bucket, 0));
   while (last > 1) { /* nodes 0 and 1 are the roots */
     unsigned parent = nodes[last].parent;
-    uint64_t from = cuckoo_bucket_bit(t, nodes[parent].bucket) + nodes[last].slot * t->f;
-    cuckoo_set(t, to, cuckoo_get(t, from));
+    uint64_t from = nay__cuckoo_bucket_bit(t, nodes[parent].bucket) + nodes[last].slot * t->f;
+    cuckoo_set(t, to, nay__cuckoo_get(t, from));
     to = from;
     last = parent;
   }
@@ -260,21 +153,21 @@ static void cuckoo_shift(const cuckoo_table *t, const cuckoo_node *nodes, unsign
  * first with a free slot ends the search. No bucket can be on the path twice, because the part
  * between would make it longer than another that is found earlier.
  */
-static bool cuckoo_evict(const cuckoo_table *t, const cuckoo_key *key) {
+static bool cuckoo_evict(const nay_cuckoo_table *t, const nay_cuckoo_key *key) {
   cuckoo_node nodes[CUCKOO_NODES];
   nodes[0] = (cuckoo_node){key->home, 0, 0};
   nodes[1] = (cuckoo_node){key->other, 0, 0};
-  for (unsigned next = 0, end = 2; next < end && end + CUCKOO_SLOTS <= CUCKOO_NODES; next++) {
+  for (unsigned next = 0, end = 2; next < end && end + NAY_CUCKOO_SLOTS <= CUCKOO_NODES; next++) {
     unsigned first = end;
-    for (unsigned slot = 0; slot < CUCKOO_SLOTS; slot++) {
+    for (unsigned slot = 0; slot < NAY_CUCKOO_SLOTS; slot++) {
       uint64_t bucket = nodes[next].bucket;
-      uint64_t tag = cuckoo_get(t, cuckoo_bucket_bit(t, bucket) + slot * t->f);
-      uint64_t alt = cuckoo_alt(t, bucket, tag & cuckoo_mask(t->low));
+      uint64_t tag = nay__cuckoo_get(t, nay__cuckoo_bucket_bit(t, bucket) + slot * t->f);
+      uint64_t alt = nay__cuckoo_alt(t, bucket, tag & nay__cuckoo_mask(t->low));
       NAY_PREFETCH(cuckoo_bucket_at(t, alt));
       nodes[end++] = (cuckoo_node){alt, (uint16_t)next, (uint8_t)slot};
     }
     for (unsigned i = first; i < end; i++) {
-      if (cuckoo_match(t, nodes[i].bucket, 0) == 0) continue;
+      if (nay__cuckoo_match(t, nodes[i].bucket, 0) == 0) continue;
       cuckoo_shift(t, nodes, i, key->tag);
       return true;
     }
@@ -283,8 +176,8 @@ static bool cuckoo_evict(const cuckoo_table *t, const cuckoo_key *key) {
 }
 
 /* The emptier of the two buckets: it keeps chains short until late. Chosen without a branch. */
-NAY_INLINE bool cuckoo_insert(const cuckoo_table *t, const cuckoo_key *key) {
-  uint64_t home = cuckoo_match(t, key->home, 0), other = cuckoo_match(t, key->other, 0);
+NAY_INLINE bool cuckoo_insert(const nay_cuckoo_table *t, const nay_cuckoo_key *key) {
+  uint64_t home = nay__cuckoo_match(t, key->home, 0), other = nay__cuckoo_match(t, key->other, 0);
   if (NAY_UNLIKELY((home | other) == 0)) return cuckoo_evict(t, key);
   bool at_home = cuckoo_count_of(t, home) >= cuckoo_count_of(t, other);
   uint64_t bucket = at_home ? key->home : key->other, match = at_home ? home : other;
@@ -294,35 +187,36 @@ NAY_INLINE bool cuckoo_insert(const cuckoo_table *t, const cuckoo_key *key) {
 
 /* Whether the next doubling would bring the key and all eight tags of its buckets together again.
  */
-static bool cuckoo_inseparable(const cuckoo_table *t, const cuckoo_key *key) {
-  uint64_t mask = cuckoo_mask(t->low) | (uint64_t)1 << (t->f - 1);
-  for (unsigned i = 0; i < 2 * CUCKOO_SLOTS; i++) {
-    uint64_t bucket = i < CUCKOO_SLOTS ? key->home : key->other;
-    uint64_t tag = cuckoo_get(t, cuckoo_bucket_bit(t, bucket) + i % CUCKOO_SLOTS * t->f);
+static bool cuckoo_inseparable(const nay_cuckoo_table *t, const nay_cuckoo_key *key) {
+  uint64_t mask = nay__cuckoo_mask(t->low) | (uint64_t)1 << (t->f - 1);
+  for (unsigned i = 0; i < 2 * NAY_CUCKOO_SLOTS; i++) {
+    uint64_t bucket = i < NAY_CUCKOO_SLOTS ? key->home : key->other;
+    uint64_t tag =
+        nay__cuckoo_get(t, nay__cuckoo_bucket_bit(t, bucket) + i % NAY_CUCKOO_SLOTS * t->f);
     if (((tag ^ key->tag) & mask) != 0) return false;
   }
   return true;
 }
 
-static void cuckoo_split(const cuckoo_table *from, const cuckoo_table *to) {
+static void cuckoo_split(const nay_cuckoo_table *from, const nay_cuckoo_table *to) {
   for (uint64_t bucket = 0; bucket < cuckoo_nbuckets(from); bucket++) {
     unsigned used[2] = {0, 0};
-    for (unsigned slot = 0; slot < CUCKOO_SLOTS; slot++) {
-      uint64_t tag = cuckoo_get(from, cuckoo_bucket_bit(from, bucket) + slot * from->f);
+    for (unsigned slot = 0; slot < NAY_CUCKOO_SLOTS; slot++) {
+      uint64_t tag = nay__cuckoo_get(from, nay__cuckoo_bucket_bit(from, bucket) + slot * from->f);
       unsigned bit = (unsigned)(tag >> (from->f - 1));
       if (tag == 0) continue;
-      uint64_t slot_bit = cuckoo_bucket_bit(to, bucket << 1 | bit) + used[bit]++ * to->f;
-      cuckoo_set(to, slot_bit, tag & cuckoo_mask(to->f));
+      uint64_t slot_bit = nay__cuckoo_bucket_bit(to, bucket << 1 | bit) + used[bit]++ * to->f;
+      cuckoo_set(to, slot_bit, tag & nay__cuckoo_mask(to->f));
     }
   }
 }
 
 /* Twice the buckets, tags one bit shorter. Only when half full: fewer would be an enemy's work. */
-static nay_status cuckoo_double(nay_filter *f, const cuckoo_key *key) {
-  cuckoo_table from = cuckoo_of(f);
+static nay_status cuckoo_double(nay_filter *f, const nay_cuckoo_key *key) {
+  nay_cuckoo_table from = cuckoo_of(f);
   uint64_t nentries = nay__load64le(f->bits.bytes + CUCKOO_AT_NENTRIES);
   uint64_t most = nay__load64le(f->bits.bytes + CUCKOO_AT_MAX_NBYTES);
-  if (from.spare == 0 || nentries < cuckoo_nbuckets(&from) * CUCKOO_SLOTS / 2) return NAY_EFULL;
+  if (from.spare == 0 || nentries < cuckoo_nbuckets(&from) * NAY_CUCKOO_SLOTS / 2) return NAY_EFULL;
   if (cuckoo_inseparable(&from, key)) return NAY_EFULL;
   uint64_t nbytes = cuckoo_nbytes(&f->shape, from.d + 1);
   if (most != 0 && nbytes > most) return NAY_EFULL;
@@ -330,7 +224,7 @@ static nay_status cuckoo_double(nay_filter *f, const cuckoo_key *key) {
   NAY_TRY(nay__payload_new(f, nbytes, &fresh));
   memcpy(fresh.at, f->bits.bytes, NAY_CUCKOO_HEADER);
   nay__store64le(fresh.at + CUCKOO_AT_DOUBLINGS, from.d + 1);
-  cuckoo_table to = cuckoo_open(&f->shape, fresh.at, from.d + 1);
+  nay_cuckoo_table to = cuckoo_open(&f->shape, fresh.at, from.d + 1);
   cuckoo_split(&from, &to);
   nay__payload_take(f, &fresh, (size_t)nbytes);
   return NAY_OK;
@@ -340,7 +234,7 @@ static nay_status cuckoo_double(nay_filter *f, const cuckoo_key *key) {
 
 /* The chance that one of the tags met in two buckets is the one looked for. */
 static double cuckoo_rate(double tags, double load) {
-  return 1 - nay__exp(2 * CUCKOO_SLOTS * load * nay__ln1p(-1 / tags));
+  return 1 - nay__exp(2 * NAY_CUCKOO_SLOTS * load * nay__ln1p(-1 / tags));
 }
 
 /* Tags of f bits are as good as so many that are equally frequent. */
@@ -351,7 +245,7 @@ static double cuckoo_tags(unsigned f) {
 
 /* The highest load at which tags of f bits keep the rate; 0: none worth having. */
 static double cuckoo_load_for(unsigned f, double fpr) {
-  double most = nay__ln1p(-fpr) / (2 * CUCKOO_SLOTS * nay__ln1p(-1 / cuckoo_tags(f)));
+  double most = nay__ln1p(-fpr) / (2 * NAY_CUCKOO_SLOTS * nay__ln1p(-1 / cuckoo_tags(f)));
   return most > CUCKOO_LOAD ? CUCKOO_LOAD : most < 0.05 ? 0 : most;
 }
 
@@ -362,7 +256,7 @@ static double cuckoo_load_for(unsigned f, double fpr) {
 static uint64_t cuckoo_buckets(uint64_t n, double load) {
   double room = load > 0.9 && n < 40000 ? 2 + 2.0 * nay__exp(0.4 * nay__ln((double)n)) : 0;
   double slots = (double)n / load + room;
-  uint64_t m = (uint64_t)(slots / CUCKOO_SLOTS) + 1;
+  uint64_t m = (uint64_t)(slots / NAY_CUCKOO_SLOTS) + 1;
   return m + m % 2;
 }
 
@@ -403,7 +297,7 @@ static nay_status cuckoo_size_by_bytes(const nay_params *p, double nbytes, nay_d
   uint64_t least = cuckoo_buckets(p->nkeys, CUCKOO_LOAD);
   for (unsigned f = CUCKOO_MAX_TAG; f >= CUCKOO_MIN_TAG; f--) {
     if (p->tag_bits != 0 && f != p->tag_bits) continue;
-    double fit = nbytes * 8 / (CUCKOO_SLOTS * f);
+    double fit = nbytes * 8 / (NAY_CUCKOO_SLOTS * f);
     if (fit < (double)least || fit > (double)CUCKOO_MAX_BUCKETS) continue;
     *low = f;
     *m = (uint64_t)fit & ~(uint64_t)1;
@@ -415,11 +309,11 @@ static nay_status cuckoo_size_by_bytes(const nay_params *p, double nbytes, nay_d
 static nay_status cuckoo_size_by_nbits(const nay_params *p, nay_diag *diag, unsigned *low,
                                        uint64_t *m) {
   *low = p->tag_bits != 0 ? p->tag_bits : 12;
-  if (p->nbits % (2 * CUCKOO_SLOTS * *low) != 0) {
+  if (p->nbits % (2 * NAY_CUCKOO_SLOTS * *low) != 0) {
     return nay__fail(diag, NAY_EINVAL, "nbits is not a multiple of 8 tags (tag_bits 0 means 12)",
                      0);
   }
-  *m = p->nbits / (CUCKOO_SLOTS * *low);
+  *m = p->nbits / (NAY_CUCKOO_SLOTS * *low);
   return NAY_OK;
 }
 
@@ -472,7 +366,7 @@ static nay_status cuckoo_plan(const nay_params *p, nay_diag *diag, nay_shape *sh
 /* The doublings that nkeys keys need; the rate is that of the tags and the load there. */
 static double cuckoo_fpr(const nay_shape *shape, uint64_t nkeys) {
   unsigned d = 0, most = cuckoo_most_doublings(shape), low = cuckoo_low_bits(shape);
-  double slots = (double)shape->nunits * CUCKOO_SLOTS;
+  double slots = (double)shape->nunits * NAY_CUCKOO_SLOTS;
   for (; d < most && (double)nkeys > CUCKOO_LOAD * slots; d++) slots *= 2;
   double tags = cuckoo_tags(low) * (double)((uint64_t)1 << (most - d));
   double load = (double)nkeys / slots;
@@ -491,7 +385,7 @@ static void cuckoo_init(nay_filter *f, const nay_params *params) {
 static void cuckoo_recall(const nay_filter *f, nay_params *params) {
   params->k = 0;
   params->tag_bits = cuckoo_low_bits(&f->shape);
-  params->nbits = f->shape.nunits * CUCKOO_SLOTS * params->tag_bits;
+  params->nbits = f->shape.nunits * NAY_CUCKOO_SLOTS * params->tag_bits;
   params->max_nkeys = params->nkeys << cuckoo_most_doublings(&f->shape);
   params->max_nbytes = nay__load64le(f->bits.bytes + CUCKOO_AT_MAX_NBYTES);
   if ((f->shape.extra & CUCKOO_UNIQUE) != 0) params->flags |= NAY_UNIQUE;
@@ -512,10 +406,10 @@ static void cuckoo_entries(nay_filter *f, int change) {
 }
 
 /* Adds at once, or says why not: NAY_EFULL, or NAY_ENOENT when no slot was found. */
-NAY_INLINE nay_status cuckoo_try(nay_filter *f, const cuckoo_table *t, uint64_t hash,
+NAY_INLINE nay_status cuckoo_try(nay_filter *f, const nay_cuckoo_table *t, uint64_t hash,
                                  bool *is_new) {
-  cuckoo_key key = cuckoo_locate(t, hash);
-  bool found = cuckoo_has(t, &key);
+  nay_cuckoo_key key = nay__cuckoo_locate(t, hash);
+  bool found = nay__cuckoo_has(t, &key);
   if (found) {
     if ((f->shape.extra & CUCKOO_UNIQUE) != 0) {
       *is_new = false;
@@ -531,94 +425,81 @@ NAY_INLINE nay_status cuckoo_try(nay_filter *f, const cuckoo_table *t, uint64_t 
 
 static nay_status cuckoo_add_growing(nay_filter *f, uint64_t hash, bool *is_new) {
   for (;;) {
-    cuckoo_table t = cuckoo_of(f);
+    nay_cuckoo_table t = cuckoo_of(f);
     nay_status status = cuckoo_try(f, &t, hash, is_new);
     if (status != NAY_ENOENT) return status;
-    cuckoo_key key = cuckoo_locate(&t, hash);
+    nay_cuckoo_key key = nay__cuckoo_locate(&t, hash);
     NAY_TRY(cuckoo_double(f, &key));
   }
 }
 
 static nay_status cuckoo_add(nay_filter *f, nay_hash h, bool *is_new) {
   if (!cuckoo_is_plain(&f->shape)) return cuckoo_add_growing(f, h.lo, is_new);
-  cuckoo_table t = cuckoo_plain(&f->bits, cuckoo_low_bits(&f->shape));
+  nay_cuckoo_table t = nay__cuckoo_plain(&f->bits, cuckoo_low_bits(&f->shape));
   nay_status status = cuckoo_try(f, &t, h.lo, is_new);
   return status == NAY_ENOENT ? NAY_EFULL : status;
 }
 
-NAY_INLINE bool cuckoo_test_in(const cuckoo_table *t, uint64_t hash) {
-  cuckoo_key key = cuckoo_locate(t, hash);
-  return cuckoo_has(t, &key);
+NAY_INLINE bool cuckoo_test_in(const nay_cuckoo_table *t, uint64_t hash) {
+  nay_cuckoo_key key = nay__cuckoo_locate(t, hash);
+  return nay__cuckoo_has(t, &key);
 }
 
-NAY_INLINE void cuckoo_prefetch(const cuckoo_table *t, const cuckoo_key *key) {
+NAY_INLINE void cuckoo_prefetch(const nay_cuckoo_table *t, const nay_cuckoo_key *key) {
   NAY_PREFETCH(cuckoo_bucket_at(t, key->home));
   NAY_PREFETCH(cuckoo_bucket_at(t, key->other));
 }
 
-/* For the usual tables: as cuckoo_test_each, with what the compiler then knows. */
-NAY_INLINE uint64_t cuckoo_test_batch(const nay_filter *f, const cuckoo_table *t,
+/* A batch locates the buckets of all keys before it reads the first. */
+NAY_INLINE uint64_t cuckoo_test_batch(const nay_filter *f, const nay_cuckoo_table *t,
                                       const uint64_t *hashes, unsigned n) {
-  cuckoo_key keys[64];
+  nay_cuckoo_key keys[64];
   uint8_t maybe[64] = {0};
   for (unsigned i = 0; i < n; i++) {
-    keys[i] = cuckoo_locate(t, hashes[i]);
+    keys[i] = nay__cuckoo_locate(t, hashes[i]);
     if (!f->bits.in_cache) cuckoo_prefetch(t, &keys[i]);
   }
-  for (unsigned i = 0; i < n; i++) maybe[i] = cuckoo_has(t, &keys[i]);
+  for (unsigned i = 0; i < n; i++) maybe[i] = nay__cuckoo_has(t, &keys[i]);
   return nay__bits_of(maybe);
 }
 
-/* For all tables. */
-static NAY_NOINLINE uint64_t cuckoo_test_each(const nay_filter *f, const uint64_t *hashes,
-                                              unsigned n) {
-  cuckoo_table t = cuckoo_of(f);
-  cuckoo_key keys[64];
-  uint64_t bitmap = 0;
-  for (unsigned i = 0; i < n; i++) {
-    keys[i] = cuckoo_locate(&t, hashes[i]);
-    cuckoo_prefetch(&t, &keys[i]);
-  }
-  for (unsigned i = 0; i < n; i++) bitmap |= (uint64_t)cuckoo_has(&t, &keys[i]) << i;
-  return bitmap;
+/* Tables that grow, and widths without code of their own. */
+static NAY_NOINLINE uint64_t cuckoo_test_any(const nay_filter *f, const uint64_t *hashes,
+                                             unsigned n) {
+  nay_cuckoo_table t = cuckoo_of(f);
+  return cuckoo_test_batch(f, &t, hashes, n);
 }
 
 /*
- * A probe waits for two cache lines, and the fewer instructions it has the more probes wait at the
- * same time. So the widths of 10 %, 3 %, 1 %, 0.2 %, 0.1 % and 0.01 % have code of their own.
+ * A probe waits for two cache lines, and the fewer instructions it has the more misses are
+ * outstanding. So the widths of an FPR of 10%, 3%, 1%, 0.2%, 0.1% and 0.01% have code of their own.
  */
 #define CUCKOO_WIDTHS(X) X(7) X(8) X(10) X(12) X(13) X(16)
 
-#define CUCKOO_PROBE(tag_bits)                                                            \
-  static bool cuckoo_probe_##tag_bits(const nay_bits *b, uint64_t hash) {                 \
-    cuckoo_table t = cuckoo_plain(b, tag_bits);                                           \
-    return cuckoo_test_in(&t, hash);                                                      \
-  }                                                                                       \
-  NAY_BMI2 static bool cuckoo_probe_##tag_bits##_bmi2(const nay_bits *b, uint64_t hash) { \
-    cuckoo_table t = cuckoo_plain(b, tag_bits);                                           \
-    return cuckoo_test_in(&t, hash);                                                      \
+#define CUCKOO_PROBE(tag_bits)                                            \
+  static bool cuckoo_probe_##tag_bits(const nay_bits *b, uint64_t hash) { \
+    nay_cuckoo_table t = nay__cuckoo_plain(b, tag_bits);                  \
+    return cuckoo_test_in(&t, hash);                                      \
   }
 CUCKOO_WIDTHS(CUCKOO_PROBE)
 #undef CUCKOO_PROBE
 
 static nay_probe cuckoo_kernel(nay_filter *f) {
-  bool bmi2 = f->kernels->popcnt;
+  const nay_cuckoo_kernels *kernels = f->kernels->cuckoo;
   unsigned bits = f->shape.extra & 0xffffu;
-  nay_probe probe = f->kernels->cuckoo_probe != NULL ? f->kernels->cuckoo_probe(bits) : NULL;
-  if (probe != NULL) return probe;
+  if (kernels != NULL && kernels->choose_test != NULL) return kernels->choose_test(bits);
   switch (bits) {
 #define CUCKOO_CASE(tag_bits) \
-  case tag_bits: return bmi2 ? cuckoo_probe_##tag_bits##_bmi2 : cuckoo_probe_##tag_bits;
+  case tag_bits: return cuckoo_probe_##tag_bits;
     CUCKOO_WIDTHS(CUCKOO_CASE)
 #undef CUCKOO_CASE
     default: return NULL;
   }
 }
 
-/* What the CPU can do side by side. */
-static bool cuckoo_is_aimed(const nay_filter *f) {
-  return f->kernels->cuckoo_test64 != NULL && cuckoo_is_plain(&f->shape) &&
-         f->shape.nunits >> 28 == 0;
+/* Whether the CPU has kernels for 64 keys of this table. */
+static bool cuckoo_has_kernels(const nay_filter *f) {
+  return f->kernels->cuckoo != NULL && cuckoo_is_plain(&f->shape) && f->shape.nunits >> 28 == 0;
 }
 
 static nay_cuckoo_map cuckoo_map(const nay_filter *f) {
@@ -626,48 +507,48 @@ static nay_cuckoo_map cuckoo_map(const nay_filter *f) {
                           cuckoo_low_bits(&f->shape)};
 }
 
-/* Only where lines are far: nearer, finding the buckets twice takes longer than it saves. */
+/* Only out of cache: in cache, locating the buckets twice takes longer than it saves. */
 static void cuckoo_prefetch64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                               unsigned n) {
   (void)hi;
-  if (n % 8 != 0 || !cuckoo_is_aimed(f) || f->nbytes < NAY_FAR_BYTES) return;
+  if (n % 8 != 0 || !cuckoo_has_kernels(f) || f->nbytes < NAY_OUT_OF_CACHE_BYTES) return;
   nay_cuckoo_map map = cuckoo_map(f);
-  f->kernels->cuckoo_ask(&map, lo, n);
+  f->kernels->cuckoo->prefetch64(&map, lo, n);
 }
 
 static void cuckoo_prepare(const nay_filter *f, nay_hash h) {
-  cuckoo_table t = cuckoo_of(f);
-  cuckoo_key key = cuckoo_locate(&t, h.lo);
+  nay_cuckoo_table t = cuckoo_of(f);
+  nay_cuckoo_key key = nay__cuckoo_locate(&t, h.lo);
   cuckoo_prefetch(&t, &key);
 }
 
 static uint64_t cuckoo_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                               unsigned n) {
   (void)hi;
-  cuckoo_table t;
-  if (n == 64 && cuckoo_is_aimed(f)) {
+  nay_cuckoo_table t;
+  if (n == 64 && cuckoo_has_kernels(f)) {
     nay_cuckoo_map map = cuckoo_map(f);
-    return f->kernels->cuckoo_test64(&map, lo);
+    return f->kernels->cuckoo->test64(&map, lo);
   }
   switch (f->shape.extra & 0xffffu) {
 #define CUCKOO_CASE(tag_bits) \
-  case tag_bits: t = cuckoo_plain(&f->bits, tag_bits); return cuckoo_test_batch(f, &t, lo, n);
+  case tag_bits: t = nay__cuckoo_plain(&f->bits, tag_bits); return cuckoo_test_batch(f, &t, lo, n);
     CUCKOO_WIDTHS(CUCKOO_CASE)
 #undef CUCKOO_CASE
-    default: return cuckoo_test_each(f, lo, n);
+    default: return cuckoo_test_any(f, lo, n);
   }
 }
 
 static bool cuckoo_test(const nay_filter *f, nay_hash h) {
-  cuckoo_table t = cuckoo_of(f);
+  nay_cuckoo_table t = cuckoo_of(f);
   return cuckoo_test_in(&t, h.lo);
 }
 
 static nay_status cuckoo_remove(nay_filter *f, nay_hash h) {
-  cuckoo_table t = cuckoo_of(f);
-  cuckoo_key key = cuckoo_locate(&t, h.lo);
-  uint64_t bucket = key.home, match = cuckoo_match(&t, bucket, key.tag);
-  if (match == 0) match = cuckoo_match(&t, bucket = key.other, key.tag);
+  nay_cuckoo_table t = cuckoo_of(f);
+  nay_cuckoo_key key = nay__cuckoo_locate(&t, h.lo);
+  uint64_t bucket = key.home, match = nay__cuckoo_match(&t, bucket, key.tag);
+  if (match == 0) match = nay__cuckoo_match(&t, bucket = key.other, key.tag);
   if (match == 0) return NAY_ENOENT;
   cuckoo_set(&t, cuckoo_first(&t, bucket, match), 0);
   cuckoo_entries(f, -1);
@@ -675,8 +556,8 @@ static nay_status cuckoo_remove(nay_filter *f, nay_hash h) {
 }
 
 static nay_status cuckoo_count(const nay_filter *f, nay_hash h, uint64_t *count) {
-  cuckoo_table t = cuckoo_of(f);
-  cuckoo_key key = cuckoo_locate(&t, h.lo);
+  nay_cuckoo_table t = cuckoo_of(f);
+  nay_cuckoo_key key = nay__cuckoo_locate(&t, h.lo);
   *count = cuckoo_copies(&t, &key);
   return NAY_OK;
 }
@@ -684,9 +565,9 @@ static nay_status cuckoo_count(const nay_filter *f, nay_hash h, uint64_t *count)
 static nay_status cuckoo_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
                                uint64_t *bitmap) {
   (void)hi;
-  cuckoo_table t = cuckoo_of(f);
+  nay_cuckoo_table t = cuckoo_of(f);
   for (unsigned i = 0; i < n; i++) {
-    cuckoo_key key = cuckoo_locate(&t, lo[i]);
+    nay_cuckoo_key key = nay__cuckoo_locate(&t, lo[i]);
     cuckoo_prefetch(&t, &key);
   }
   *bitmap = 0;
@@ -704,16 +585,16 @@ static void cuckoo_census(const nay_filter *a, const nay_filter *b, uint64_t fac
                           nay_census *census) {
   (void)b;
   (void)factor;
-  cuckoo_table t = cuckoo_of(a);
+  nay_cuckoo_table t = cuckoo_of(a);
   uint64_t nentries = nay__load64le(a->bits.bytes + CUCKOO_AT_NENTRIES);
-  double slots = (double)cuckoo_nbuckets(&t) * CUCKOO_SLOTS;
+  double slots = (double)cuckoo_nbuckets(&t) * NAY_CUCKOO_SLOTS;
   double tags = cuckoo_tags(t.low) * (double)((uint64_t)1 << t.spare);
   *census = (nay_census){cuckoo_nbits(&a->shape, t.d), nentries * t.f, (double)nentries,
                          cuckoo_rate(tags, (double)nentries / slots)};
 }
 
 static void cuckoo_describe(const nay_filter *f, nay_stats *stats) {
-  cuckoo_table t = cuckoo_of(f);
+  nay_cuckoo_table t = cuckoo_of(f);
   stats->nlevels = 1 + t.d;
   stats->tag_bits = t.f;
   if (t.d + t.spare == 0) return;
@@ -739,11 +620,11 @@ static nay_status cuckoo_check(const nay_shape *shape, const uint8_t *payload, s
   if (!nay__all_zero(payload + CUCKOO_AT_END, NAY_CUCKOO_HEADER - CUCKOO_AT_END)) {
     return nay__fail(diag, NAY_ECORRUPT, "a reserved field is not zero", CUCKOO_AT_END);
   }
-  cuckoo_table t = cuckoo_open(shape, (uint8_t *)(uintptr_t)payload, (unsigned)d);
-  for (uint64_t i = 0; i < cuckoo_nbuckets(&t) * CUCKOO_SLOTS; i++) {
-    uint64_t tag = cuckoo_get(&t, i * t.f);
+  nay_cuckoo_table t = cuckoo_open(shape, (uint8_t *)(uintptr_t)payload, (unsigned)d);
+  for (uint64_t i = 0; i < cuckoo_nbuckets(&t) * NAY_CUCKOO_SLOTS; i++) {
+    uint64_t tag = nay__cuckoo_get(&t, i * t.f);
     nentries += tag != 0;
-    if (tag != 0 && (tag & cuckoo_mask(t.low)) == 0) {
+    if (tag != 0 && (tag & nay__cuckoo_mask(t.low)) == 0) {
       return nay__fail(diag, NAY_ECORRUPT, "an impossible tag", NAY_CUCKOO_HEADER + (i * t.f >> 3));
     }
   }

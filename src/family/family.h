@@ -51,7 +51,8 @@ struct nay_filter {
   nay_fuse_geometry fuse;
   const nay_family *family;
   const nay_kernels *kernels;
-  nay_put put;   /* adds one hash where nothing comes before it and nobody asks whether it is new */
+  nay_add_blind
+      put;       /* adds one hash where nothing comes before it and nobody asks whether it is new */
   size_t nbytes; /* length of the payload */
   nay_shape shape;
   nay_hasher hasher;
@@ -153,7 +154,7 @@ struct nay_family {
    */
   nay_probe (*kernel)(nay_filter *);
   /* the same for adds, which never fail: f->put; the filter may be written to */
-  nay_put (*put_kernel)(const nay_filter *);
+  nay_add_blind (*put_kernel)(const nay_filter *);
   nay_status (*add)(nay_filter *, nay_hash, bool *is_new);
   bool (*test)(const nay_filter *, nay_hash);
   /* at most 64 keys; hi is NULL unless the hash has two words */

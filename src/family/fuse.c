@@ -243,7 +243,7 @@ static nay_probe fuse_kernel(nay_filter *f) {
   f->fuse = nay__fuse_geometry_of(&f->shape, f->bits.bytes);
   if (!fuse_is_plain(f)) return NULL;
   unsigned bits = nay__fuse_bits(&f->shape);
-  bool one_shard = f->fuse.nshards == 1, bmi2 = f->kernels->popcnt;
+  bool one_shard = f->fuse.nshards == 1, bmi2 = f->kernels->bmi2;
   switch (nay__fuse_layout_of(f)) {
     case NAY_FUSE_3: return (bmi2 ? fuse_probe3_bmi2 : fuse_probe3)(bits, one_shard);
     case NAY_FUSE_4: return (bmi2 ? fuse_probe4_bmi2 : fuse_probe4)(bits, one_shard);
@@ -306,9 +306,9 @@ NAY_INLINE void fuse_prepare(nay_fuse_layout layout, unsigned bits, const nay_fu
   }
 }
 
-/* What the CPU can do side by side. */
-static bool fuse_is_aimed(const nay_filter *f, const nay_fuse_view *v) {
-  return f->kernels->fuse_test64 != NULL && f->nbytes >> 32 == 0 && v->stride >> 29 == 0;
+/* Whether the CPU has kernels for 64 keys of this filter. */
+static bool fuse_has_kernels(const nay_filter *f, const nay_fuse_view *v) {
+  return f->kernels->fuse != NULL && f->nbytes >> 32 == 0 && v->stride >> 29 == 0;
 }
 
 NAY_INLINE nay_fuse_map fuse_map(nay_fuse_layout layout, unsigned bits, const nay_fuse_view *v) {
@@ -316,10 +316,10 @@ NAY_INLINE nay_fuse_map fuse_map(nay_fuse_layout layout, unsigned bits, const na
                         v->span,    v->segment, bits,       nay__fuse_arity(layout)};
 }
 
-NAY_INLINE uint64_t fuse_aimed_test(nay_fuse_layout layout, unsigned bits, const nay_filter *f,
-                                    const nay_fuse_view *v, const uint64_t *x) {
+NAY_INLINE uint64_t fuse_kernel_test(nay_fuse_layout layout, unsigned bits, const nay_filter *f,
+                                     const nay_fuse_view *v, const uint64_t *x) {
   nay_fuse_map map = fuse_map(layout, bits, v);
-  uint64_t fixed, bitmap = f->kernels->fuse_test64(&map, x, &fixed);
+  uint64_t fixed, bitmap = f->kernels->fuse->test64(&map, x, &fixed);
   for (bitmap &= ~fixed; NAY_UNLIKELY(fixed != 0); fixed &= fixed - 1) {
     unsigned i = nay__ctz64(fixed);
     uint64_t factor = nay__fuse_factor(v, nay__shard_of(x[i], v->nshards));
@@ -331,7 +331,7 @@ NAY_INLINE uint64_t fuse_aimed_test(nay_fuse_layout layout, unsigned bits, const
 NAY_INLINE uint64_t fuse_group_test(nay_fuse_layout layout, unsigned bits, const nay_filter *f,
                                     const uint64_t *x, unsigned n) {
   nay_fuse_view v = nay__fuse_view_of(&f->shape, f->bits.bytes);
-  if (n == 64 && fuse_is_aimed(f, &v)) return fuse_aimed_test(layout, bits, f, &v, x);
+  if (n == 64 && fuse_has_kernels(f, &v)) return fuse_kernel_test(layout, bits, f, &v, x);
   if (f->nbytes < FUSE_NEAR && v.nshards == 1) {
     return fuse_near_test(layout, bits, &v, x, n);
   }
@@ -378,15 +378,15 @@ static uint64_t fuse_test64(const nay_filter *f, const uint64_t *lo, const uint6
   return nay__fuse_test64(f, x, n);
 }
 
-/* Only where lines are far: nearer, finding the slots twice takes longer than it saves. */
+/* Only out of cache: in cache, locating the slots twice takes longer than it saves. */
 static void fuse_prefetch64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                             unsigned n) {
   (void)hi;
   nay_fuse_view v = nay__fuse_view_of(&f->shape, f->bits.bytes);
-  bool many = n % 8 == 0 && fuse_is_aimed(f, &v) && nay__load64le(f->bits.bytes) == 0;
-  if (many && f->nbytes >= NAY_FAR_BYTES) {
+  bool many = n % 8 == 0 && fuse_has_kernels(f, &v) && nay__load64le(f->bits.bytes) == 0;
+  if (many && f->nbytes >= NAY_OUT_OF_CACHE_BYTES) {
     nay_fuse_map map = fuse_map(nay__fuse_layout_of(f), nay__fuse_bits(&f->shape), &v);
-    f->kernels->fuse_ask(&map, lo, n);
+    f->kernels->fuse->prefetch64(&map, lo, n);
   }
 }
 

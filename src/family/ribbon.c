@@ -190,12 +190,13 @@ static nay_status ribbon_plan(const nay_params *p, nay_diag *diag, nay_shape *sh
 
 /* ---- probes ---- */
 
-NAY_INLINE nay_ribbon_spot ribbon_aim(const nay_ribbon *r, const uint8_t *blocks,
-                                      const nay_ribbon_shard *s, uint64_t x) {
+NAY_INLINE nay_ribbon_location ribbon_locate(const nay_ribbon *r, const uint8_t *blocks,
+                                             const nay_ribbon_shard *s, uint64_t x) {
   nay_ribbon_row row = nay__ribbon_row_of(x, s);
   uint64_t block = s->first + row.start / NAY_RIBBON_WIDTH;
   unsigned offset = row.start % NAY_RIBBON_WIDTH, bit = offset % 64;
-  nay_ribbon_spot p = {.print = row.print, .columns = r->columns - (block < r->short_blocks)};
+  nay_ribbon_location p = {.fingerprint = row.print,
+                           .columns = r->columns - (block < r->short_blocks)};
   p.bits[0] = row.lo << bit;
   p.bits[1] = row.hi << bit | (row.lo >> 1) >> (63 - bit);
   p.bits[2] = (row.hi >> 1) >> (63 - bit);
@@ -208,7 +209,7 @@ NAY_INLINE nay_ribbon_spot ribbon_aim(const nay_ribbon *r, const uint8_t *blocks
 }
 
 /* A column of the key, folded into one word: the first of its words, the second, the third. */
-NAY_INLINE uint64_t ribbon_column(const nay_ribbon_spot *p, size_t c) {
+NAY_INLINE uint64_t ribbon_column(const nay_ribbon_location *p, size_t c) {
   size_t at = c * NAY_RIBBON_COLUMN, upper = p->upper ? 8 : 0;
   const uint8_t *middle = p->upper ? p->next : p->here + 8;
   return (nay__load64le(p->here + upper + at) & p->bits[0]) ^
@@ -218,7 +219,7 @@ NAY_INLINE uint64_t ribbon_column(const nay_ribbon_spot *p, size_t c) {
 
 #define RIBBON_QUARTERS 0x0001000100010001u
 
-/* The parities of four words, in the lowest bit of each quarter; other bits are rubbish. */
+/* The parities of four words, in the lowest bit of each quarter; other bits are undefined. */
 NAY_INLINE uint64_t ribbon_parities(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
   uint32_t a32 = (uint32_t)(a ^ a >> 32), b32 = (uint32_t)(b ^ b >> 32);
   uint32_t c32 = (uint32_t)(c ^ c >> 32), d32 = (uint32_t)(d ^ d >> 32);
@@ -232,7 +233,7 @@ NAY_INLINE uint64_t ribbon_parities(uint64_t a, uint64_t b, uint64_t c, uint64_t
 }
 
 /* Bit 0 is 0 when `n` columns from c on are as the fingerprint says. */
-NAY_INLINE uint64_t ribbon_differ(const nay_ribbon_spot *p, unsigned c, unsigned n,
+NAY_INLINE uint64_t ribbon_differ(const nay_ribbon_location *p, unsigned c, unsigned n,
                                   uint64_t print) {
   uint64_t differ = 0;
   for (unsigned end = c + n; c < end; c++, print >>= 16) {
@@ -241,15 +242,15 @@ NAY_INLINE uint64_t ribbon_differ(const nay_ribbon_spot *p, unsigned c, unsigned
   return differ;
 }
 
-NAY_INLINE bool ribbon_four_differ(const nay_ribbon_spot *p, unsigned c, uint64_t print) {
+NAY_INLINE bool ribbon_four_differ(const nay_ribbon_location *p, unsigned c, uint64_t print) {
   uint64_t got = ribbon_parities(ribbon_column(p, c), ribbon_column(p, c + 1),
                                  ribbon_column(p, c + 2), ribbon_column(p, c + 3));
   return ((got ^ print) & RIBBON_QUARTERS) != 0;
 }
 
 /* Four columns at a time: 15 of 16 absent keys end at the one branch that can be foretold. */
-NAY_INLINE bool ribbon_look(const nay_ribbon_spot *p) {
-  uint64_t print = p->print;
+NAY_INLINE bool ribbon_lookup(const nay_ribbon_location *p) {
+  uint64_t print = p->fingerprint;
   unsigned c = 0;
   for (; c + 4 <= p->columns; c += 4, print >>= 1) {
     if (ribbon_four_differ(p, c, print)) return false;
@@ -257,8 +258,9 @@ NAY_INLINE bool ribbon_look(const nay_ribbon_spot *p) {
   return (ribbon_differ(p, c, p->columns - c, print) & 1) == 0;
 }
 
-NAY_INLINE bool ribbon_see(bool vectors, const nay_kernels *kernels, const nay_ribbon_spot *p) {
-  return vectors ? kernels->ribbon_look(p) : ribbon_look(p);
+NAY_INLINE bool ribbon_matches(bool vectors, const nay_kernels *kernels,
+                               const nay_ribbon_location *p) {
+  return vectors ? kernels->ribbon->test(p) : ribbon_lookup(p);
 }
 
 NAY_INLINE bool ribbon_find(bool vectors, const nay_filter *f, uint64_t hash) {
@@ -267,25 +269,25 @@ NAY_INLINE bool ribbon_find(bool vectors, const nay_filter *f, uint64_t hash) {
   nay_ribbon r = nay__ribbon_open(b);
   nay_ribbon_shard s = nay__ribbon_shard_at(b->bytes, nay__shard_of(x, r.nshards));
   if (NAY_UNLIKELY(s.nblocks == 0)) return false;
-  nay_ribbon_spot p = ribbon_aim(&r, b->bytes + nay__ribbon_blocks_at(r.nshards), &s, x);
-  return ribbon_see(vectors, f->kernels, &p);
+  nay_ribbon_location p = ribbon_locate(&r, b->bytes + nay__ribbon_blocks_at(r.nshards), &s, x);
+  return ribbon_matches(vectors, f->kernels, &p);
 }
 
 static bool ribbon_test_by_words(const nay_filter *f, nay_hash h) {
   if (f->shape.extra != 0) return ribbon_find(false, f, h.lo);
   nay_bits bits = nay__ribbon_bloom(f);
-  return f->kernels->bloom_test(&bits, nay__premix(h.lo, nay__load64le(f->bits.bytes)));
+  return f->kernels->bloom->test(&bits, nay__premix(h.lo, nay__load64le(f->bits.bytes)));
 }
 
 static bool ribbon_test(const nay_filter *f, nay_hash h) {
-  if (NAY_UNLIKELY(f->kernels->ribbon_look == NULL || f->shape.extra == 0)) {
+  if (NAY_UNLIKELY(f->kernels->ribbon == NULL || f->shape.extra == 0)) {
     return ribbon_test_by_words(f, h);
   }
   return ribbon_find(true, f, h.lo);
 }
 
 /* A key's two blocks are neighbours: a run of up to 1024 bytes, fetched line by line. */
-NAY_INLINE void ribbon_prefetch(const nay_ribbon_spot *p) {
+NAY_INLINE void ribbon_prefetch(const nay_ribbon_location *p) {
   const uint8_t *end = p->next + p->columns * NAY_RIBBON_COLUMN;
   for (const uint8_t *at = p->here; at < end; at += NAY_CACHE_LINE) NAY_PREFETCH(at);
   NAY_PREFETCH(end - 1);
@@ -300,17 +302,17 @@ NAY_INLINE uint64_t ribbon_find64(bool vectors, const nay_filter *f, const uint6
   const uint8_t *blocks = b->bytes + nay__ribbon_blocks_at(r.nshards);
   uint64_t bitmap = 0;
   for (unsigned from = 0; from < n; from += RIBBON_GROUP) {
-    nay_ribbon_spot spots[RIBBON_GROUP];
+    nay_ribbon_location locations[RIBBON_GROUP];
     unsigned group = n - from < RIBBON_GROUP ? n - from : RIBBON_GROUP, empty = 0;
     for (unsigned i = 0; i < group; i++) {
       nay_ribbon_shard s = nay__ribbon_shard_at(b->bytes, nay__shard_of(x[from + i], r.nshards));
       empty |= (unsigned)(s.nblocks == 0) << i;
       if (NAY_UNLIKELY(s.nblocks == 0)) s = (nay_ribbon_shard){0, 1, 0};
-      spots[i] = ribbon_aim(&r, blocks, &s, x[from + i]);
-      if (!b->in_cache) ribbon_prefetch(&spots[i]);
+      locations[i] = ribbon_locate(&r, blocks, &s, x[from + i]);
+      if (!b->in_cache) ribbon_prefetch(&locations[i]);
     }
     for (unsigned i = 0; i < group; i++) {
-      bitmap |= (uint64_t)ribbon_see(vectors, f->kernels, &spots[i]) << (from + i);
+      bitmap |= (uint64_t)ribbon_matches(vectors, f->kernels, &locations[i]) << (from + i);
     }
     bitmap &= ~((uint64_t)empty << from);
   }
@@ -330,13 +332,13 @@ static nay_ribbon_map ribbon_map(const nay_bits *b) {
 uint64_t nay__ribbon_test64(const nay_filter *f, const uint64_t *x, unsigned n) {
   if (f->shape.extra == 0) {
     nay_bits bits = nay__ribbon_bloom(f);
-    return f->kernels->bloom_test64(&bits, x, n);
+    return f->kernels->bloom->test64(&bits, x, n);
   }
-  if (f->kernels->ribbon_test64 != NULL) {
+  if (f->kernels->ribbon != NULL && f->kernels->ribbon->test64 != NULL) {
     nay_ribbon_map map = ribbon_map(&f->bits);
-    return f->kernels->ribbon_test64(&map, x, n);
+    return f->kernels->ribbon->test64(&map, x, n);
   }
-  bool vectors = f->kernels->ribbon_look != NULL;
+  bool vectors = f->kernels->ribbon != NULL;
   return vectors ? ribbon_find64(true, f, x, n) : ribbon_find64(false, f, x, n);
 }
 
@@ -368,7 +370,7 @@ static unsigned ribbon_touch(const nay_filter *f, nay_hash h, const uint8_t **ad
   addresses[2] = bytes + NAY_RIBBON_HEADER + r.nshards * NAY_RIBBON_ENTRY;
   nay_ribbon_shard s = nay__ribbon_shard_at(bytes, shard);
   if (s.nblocks == 0) return 3;
-  nay_ribbon_spot p = ribbon_aim(&r, bytes + nay__ribbon_blocks_at(r.nshards), &s, x);
+  nay_ribbon_location p = ribbon_locate(&r, bytes + nay__ribbon_blocks_at(r.nshards), &s, x);
   if (p.columns == 0) return 3;
   addresses[3] = p.here; /* and all up to the next address: less than a chunk */
   addresses[4] = p.next + p.columns * NAY_RIBBON_COLUMN - 1;

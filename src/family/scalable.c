@@ -308,7 +308,7 @@ static unsigned scalable_set(const nay_bits *level, uint64_t hash) {
 static bool scalable_test(const nay_filter *f, nay_hash h) {
   for (scalable_walk w = scalable_begin(f); scalable_next(&w);) {
     nay_bits level = {.bytes = w.level.bytes, .nunits = w.level.nunits, .k = w.level.k};
-    if (f->kernels->blocked_test(&level, h.lo))
+    if (f->kernels->blocked->test(&level, h.lo))
       return true; /* a copy: the walk stays in registers */
   }
   return false;
@@ -362,8 +362,8 @@ static uint64_t scalable_test64(const nay_filter *f, const uint64_t *lo, const u
     index[i] = (uint8_t)i;
   }
   for (scalable_walk w = scalable_begin(f); n > 0 && scalable_next(&w);) {
-    if (!f->bits.in_cache) f->kernels->blocked_prefetch64(&w.level, left, n);
-    uint64_t found = f->kernels->blocked_test64(&w.level, left, n);
+    if (!f->bits.in_cache) nay__blocked_prefetch64(&w.level, left, n);
+    uint64_t found = f->kernels->blocked->test64(&w.level, left, n, NULL);
     unsigned kept = 0;
     for (unsigned i = 0; i < n; i++) {
       if ((found >> i & 1) != 0) {

@@ -189,14 +189,14 @@ static nay_bits rocksdb_bloom_line(const nay_filter *f, uint64_t h) {
 static nay_status rocksdb_bloom_add(nay_filter *f, nay_hash hash, bool *is_new) {
   NAY_TRY(rocksdb_local_can_add(f));
   nay_bits line = rocksdb_bloom_line(f, hash.lo);
-  *is_new = f->kernels->blocked_add(&line, hash.lo >> 32);
+  *is_new = f->kernels->blocked_add->add(&line, hash.lo >> 32);
   return NAY_OK;
 }
 
 static bool rocksdb_bloom_test(const nay_filter *f, nay_hash hash) {
   if (NAY_UNLIKELY(f->shape.nunits == 0)) return rocksdb_local_without_lines(f);
   nay_bits line = rocksdb_bloom_line(f, hash.lo);
-  return f->kernels->blocked_test(&line, hash.lo >> 32);
+  return f->kernels->blocked->test(&line, hash.lo >> 32);
 }
 
 static nay_status rocksdb_bloom_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
@@ -206,7 +206,7 @@ static nay_status rocksdb_bloom_add64(nay_filter *f, const uint64_t *lo, const u
   uint64_t word = 0;
   for (unsigned i = 0; i < n; i++) {
     nay_bits line = rocksdb_bloom_line(f, lo[i]);
-    word |= (uint64_t)f->kernels->blocked_add(&line, lo[i] >> 32) << i;
+    word |= (uint64_t)f->kernels->blocked_add->add(&line, lo[i] >> 32) << i;
   }
   *bitmap = word;
   return NAY_OK;
@@ -219,7 +219,7 @@ static uint64_t rocksdb_bloom_test64(const nay_filter *f, const uint64_t *lo, co
   if (NAY_UNLIKELY(f->shape.nunits == 0)) return rocksdb_local_without_lines(f) ? all : 0;
   for (unsigned i = 0; i < n; i++) {
     nay_bits line = rocksdb_bloom_line(f, lo[i]);
-    word |= (uint64_t)f->kernels->blocked_test(&line, lo[i] >> 32) << i;
+    word |= (uint64_t)f->kernels->blocked->test(&line, lo[i] >> 32) << i;
   }
   return word;
 }

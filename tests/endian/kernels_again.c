@@ -72,22 +72,23 @@ static unsigned check_adds(const nay_kernels *table, uint32_t k) {
   unsigned n = 0, few = 64 - k;
   memset(want, 0, sizeof want);
   memset(got, 0, sizeof got);
-  n += scalar->blocked_add64(&a, hashes, few) != table->blocked_add64(&b, hashes, few);
-  n += scalar->blocked_add64(&a, hashes, 64) !=
-       table->blocked_add64_ahead(&b, hashes, hashes + 64, true);
+  n += scalar->blocked_add->add64(&a, hashes, few, NULL, true) !=
+       table->blocked_add->add64(&b, hashes, few, NULL, true);
+  n += scalar->blocked_add->add64(&a, hashes, 64, NULL, true) !=
+       table->blocked_add->add64(&b, hashes, 64, hashes + 64, true);
   for (unsigned i = 0; i < 100; i++) {
-    n += scalar->blocked_add(&a, hashes[i]) != table->blocked_add(&b, hashes[i]);
-    scalar->blocked_add(&a, hashes[i + 100]);
-    table->blocked_put(k)(&b, hashes[i + 100]);
+    n += scalar->blocked_add->add(&a, hashes[i]) != table->blocked_add->add(&b, hashes[i]);
+    scalar->blocked_add->add(&a, hashes[i + 100]);
+    table->blocked_add->choose_add_blind (&b)(&b, hashes[i + 100]);
   }
   a.nunits = b.nunits = NBYTES * 8 - 5;
-  n += scalar->bloom_add64(&a, hashes, few) != table->bloom_add64(&b, hashes, few);
-  scalar->bloom_put64(&a, hashes + 200, 64);
-  table->bloom_put64(&b, hashes + 200, 64);
+  n += scalar->bloom->add64(&a, hashes, few, true) != table->bloom->add64(&b, hashes, few, true);
+  scalar->bloom->add64(&a, hashes + 200, 64, false);
+  table->bloom->add64(&b, hashes + 200, 64, false);
   for (unsigned i = 0; i < 100; i++) {
-    n += scalar->bloom_add(&a, hashes[i]) != table->bloom_add(&b, hashes[i]);
-    scalar->bloom_add(&a, hashes[i + 100]);
-    table->bloom_put_for (&b)(&b, hashes[i + 100]);
+    n += scalar->bloom->add(&a, hashes[i]) != table->bloom->add(&b, hashes[i]);
+    scalar->bloom->add(&a, hashes[i + 100]);
+    table->bloom->choose_add_blind (&b)(&b, hashes[i + 100]);
   }
   return n + (memcmp(want, got, sizeof want) != 0);
 }

@@ -184,7 +184,7 @@ static nay_filter *far_filter(nay_kind kind, const uint64_t *hashes) {
     p.threads = 2;
     assert_ok(nay_filter_build(&p, hashes, FAR_KEYS, NULL, &f));
   }
-  assert_true(f->nbytes >= NAY_FAR_BYTES);
+  assert_true(f->nbytes >= NAY_OUT_OF_CACHE_BYTES);
   return f;
 }
 

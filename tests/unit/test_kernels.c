@@ -3,7 +3,6 @@
 
 #include "base/bits.h"
 #include "base/bytes.h"
-#include "cpu/bloom_common.h"
 #include "cpu/groups.h"
 #include "hash/hash.h"
 #include "support/test.h"
@@ -38,9 +37,30 @@ static void powers_of_big_g(void **state) {
   assert_int_equal(NAY_G64_POW_8, p);
 }
 
-typedef bool (*one_kernel)(const nay_bits *, uint64_t);
-typedef uint64_t (*many_kernel)(const nay_bits *, const uint64_t *, unsigned);
-typedef void (*put_kernel)(const nay_bits *, const uint64_t *, unsigned);
+/* The kernels of bloom or blocked, as far as both have them. */
+typedef struct probe_kernels {
+  const nay_kernels *table;
+  bool blocked;
+} probe_kernels;
+
+static bool test_one(probe_kernels p, const nay_bits *b, uint64_t hash) {
+  return p.blocked ? p.table->blocked->test(b, hash) : p.table->bloom->test(b, hash);
+}
+
+static bool add_one(probe_kernels p, const nay_bits *b, uint64_t hash) {
+  return p.blocked ? p.table->blocked_add->add(b, hash) : p.table->bloom->add(b, hash);
+}
+
+static uint64_t test_batch(probe_kernels p, const nay_bits *b, const uint64_t *hashes, unsigned n) {
+  return p.blocked ? p.table->blocked->test64(b, hashes, n, NULL)
+                   : p.table->bloom->test64(b, hashes, n);
+}
+
+static uint64_t add_batch(probe_kernels p, const nay_bits *b, const uint64_t *hashes, unsigned n,
+                          bool report) {
+  return p.blocked ? p.table->blocked_add->add64(b, hashes, n, NULL, report)
+                   : p.table->bloom->add64(b, hashes, n, report);
+}
 
 /* A few repeats; and a few of whose probes many are equal, since few low bits are left of them. */
 static uint64_t a_hash(uint64_t seed, unsigned i) {
@@ -48,9 +68,7 @@ static uint64_t a_hash(uint64_t seed, unsigned i) {
   return i % 16 == 5 ? h >> 32 << 32 | (uint32_t)(h & 7) << 29 : h;
 }
 
-static void compare(one_kernel add_a, one_kernel test_a, one_kernel add_b, one_kernel test_b,
-                    many_kernel add64_b, put_kernel put64_b, many_kernel test64_b,
-                    uint64_t nunits) {
+static void compare(probe_kernels scalar, probe_kernels other, uint64_t nunits) {
   for (uint32_t k = 1; k <= 64; k++) {
     unsigned shift = k % 64;
     memset(scalar_bytes, 0, sizeof scalar_bytes);
@@ -64,17 +82,18 @@ static void compare(one_kernel add_a, one_kernel test_a, one_kernel add_b, one_k
       unsigned n = (unsigned)(nay_hash_mix(k * 8 + round) % 65);
       for (unsigned i = 0; i < n; i++) {
         hashes[i] = a_hash(k << 20 | round << 8, i);
-        maybe |= (uint64_t)test_a(&a, hashes[i]) << i;
-        assert_int_equal(test_b(&b, hashes[i]), maybe >> i & 1);
+        maybe |= (uint64_t)test_one(scalar, &a, hashes[i]) << i;
+        assert_int_equal(test_one(other, &b, hashes[i]), maybe >> i & 1);
       }
-      assert_int_equal(test64_b(&b, hashes, n), maybe);
-      for (unsigned i = 0; i < n; i++) fresh |= (uint64_t)add_a(&a, hashes[i]) << i;
-      if (round % 4 == 2 && put64_b != NULL) {
-        put64_b(&b, hashes, n);
+      assert_int_equal(test_batch(other, &b, hashes, n), maybe);
+      for (unsigned i = 0; i < n; i++) fresh |= (uint64_t)add_one(scalar, &a, hashes[i]) << i;
+      if (round % 4 == 2) {
+        add_batch(other, &b, hashes, n, false);
       } else if (round % 2 == 0) {
-        assert_int_equal(add64_b(&b, hashes, n), fresh);
+        assert_int_equal(add_batch(other, &b, hashes, n, true), fresh);
       } else {
-        for (unsigned i = 0; i < n; i++) assert_int_equal(add_b(&b, hashes[i]), fresh >> i & 1);
+        for (unsigned i = 0; i < n; i++)
+          assert_int_equal(add_one(other, &b, hashes[i]), fresh >> i & 1);
       }
       assert_memory_equal(scalar_bytes, other_bytes, sizeof scalar_bytes);
     }
@@ -83,11 +102,8 @@ static void compare(one_kernel add_a, one_kernel test_a, one_kernel add_b, one_k
 
 static void same_bits_as_scalar(void **state) {
   const nay_kernels *other = *state, *scalar = &nay__kernels_scalar;
-  compare(scalar->blocked_add, scalar->blocked_test, other->blocked_add, other->blocked_test,
-          other->blocked_add64, other->blocked_put64, other->blocked_test64,
-          NBYTES / NAY_BLOCK_BYTES);
-  compare(scalar->bloom_add, scalar->bloom_test, other->bloom_add, other->bloom_test,
-          other->bloom_add64, other->bloom_put64, other->bloom_test64, NBYTES * 8 - 5);
+  compare((probe_kernels){scalar, true}, (probe_kernels){other, true}, NBYTES / NAY_BLOCK_BYTES);
+  compare((probe_kernels){scalar, false}, (probe_kernels){other, false}, NBYTES * 8 - 5);
 }
 
 /* Bit by bit, as doc/formats/nay.md has it. */
@@ -112,31 +128,31 @@ static void bloom_chosen_once(void **state) {
       nay_bits b = {.nunits = sizes[s], .k = k, .in_cache = s < 2};
       b.bytes = calloc((size_t)nay__ceil_div(sizes[s], 64), 8);
       assert_non_null(b.bytes);
-      nay_probe test = table->bloom_test_for(&b);
-      nay_put put = table->bloom_put_for(&b);
+      nay_probe test = table->bloom->choose_test(&b);
+      nay_add_blind add_blind = table->bloom->choose_add_blind(&b);
       uint64_t hashes[64], maybe = 0;
       for (unsigned i = 0; i < 64; i++) {
         hashes[i] = nay_hash_mix(s << 20 | k << 8 | i);
-        if (i % 3 == 0) assert_int_equal(put(&b, hashes[i]), NAY_OK);
+        if (i % 3 == 0) assert_int_equal(add_blind(&b, hashes[i]), NAY_OK);
         if (i % 3 == 0) assert_true(bloom_has(&b, hashes[i]));
         bool known = bloom_has(&b, hashes[i]);
-        if (i % 3 == 1) assert_int_equal(table->bloom_add(&b, hashes[i]), !known);
+        if (i % 3 == 1) assert_int_equal(table->bloom->add(&b, hashes[i]), !known);
       }
       for (unsigned i = 0; i < 64; i++) {
         maybe |= (uint64_t)bloom_has(&b, hashes[i]) << i;
         assert_int_equal(test(&b, hashes[i]), maybe >> i & 1);
-        assert_int_equal(table->bloom_test(&b, hashes[i]), maybe >> i & 1);
+        assert_int_equal(table->bloom->test(&b, hashes[i]), maybe >> i & 1);
       }
       for (unsigned n = 0; n <= 64; n += 7) {
         uint64_t mask = ((uint64_t)1 << n) - 1;
-        assert_int_equal(table->bloom_test64(&b, hashes, n), maybe & mask);
+        assert_int_equal(table->bloom->test64(&b, hashes, n), maybe & mask);
       }
       free(b.bytes);
     }
   }
 }
 
-/* Batches of adds, with and without answers, into arrays whose lines are asked for and others. */
+/* Batches of adds, with and without answers, into arrays whose lines are prefetched and others. */
 static void bloom_batches(void **state) {
   const nay_kernels *table = *state, *scalar = &nay__kernels_scalar;
   const uint64_t sizes[] = {64, 100037, ((uint64_t)1 << 25) + 1};
@@ -151,14 +167,14 @@ static void bloom_batches(void **state) {
       for (unsigned n = 0; n <= 64; n += 9) {
         uint64_t hashes[64], fresh = 0;
         for (unsigned i = 0; i < n; i++) hashes[i] = a_hash(s << 40 | k << 20 | n / 18 << 8, i);
-        for (unsigned i = 0; i < n; i++) fresh |= (uint64_t)scalar->bloom_add(&a, hashes[i]) << i;
+        for (unsigned i = 0; i < n; i++) fresh |= (uint64_t)scalar->bloom->add(&a, hashes[i]) << i;
         if (n % 2 != 0) {
-          assert_int_equal(table->bloom_add64(&b, hashes, n), fresh);
+          assert_int_equal(table->bloom->add64(&b, hashes, n, true), fresh);
         } else {
-          table->bloom_put64(&b, hashes, n);
+          table->bloom->add64(&b, hashes, n, false);
         }
         uint64_t all = n == 64 ? ~(uint64_t)0 : ((uint64_t)1 << n) - 1;
-        assert_int_equal(table->bloom_test64(&b, hashes, n), all);
+        assert_int_equal(table->bloom->test64(&b, hashes, n), all);
       }
       assert_memory_equal(a.bytes, b.bytes, nwords * 8);
       free(a.bytes);
@@ -167,7 +183,7 @@ static void bloom_batches(void **state) {
   }
 }
 
-static void keeps_a_range(void **state) {
+static void selects_a_range(void **state) {
   const nay_kernels *table = *state;
   for (uint64_t round = 0; round < 300; round++) {
     uint64_t hashes[64], kept[64], least = nay_hash_mix(round), span = nay_hash_mix(~round);
@@ -176,7 +192,7 @@ static void keeps_a_range(void **state) {
     hashes[5] = least;
     hashes[60] = least + span;
     hashes[61] = least - 1;
-    unsigned n = table->keep64(hashes, least, span, kept), expected = 0;
+    unsigned n = table->partition->select64(hashes, least, span, kept), expected = 0;
     for (unsigned i = 0; i < 64; i++) {
       if (hashes[i] - least <= span) assert_int_equal(kept[expected++], hashes[i]);
     }
@@ -184,8 +200,8 @@ static void keeps_a_range(void **state) {
   }
 }
 
-/* With a prefetch for the keys that follow: which changes nothing, wherever they are. */
-static void ahead_is_the_same(void **state) {
+/* With a prefetch for the keys of a later batch. */
+static void prefetching_changes_nothing(void **state) {
   const nay_kernels *other = *state, *scalar = &nay__kernels_scalar;
   for (uint32_t k = 1; k <= 64; k++) {
     memset(scalar_bytes, 0, sizeof scalar_bytes);
@@ -198,33 +214,29 @@ static void ahead_is_the_same(void **state) {
         hashes[i] = a_hash(k << 20 | round / 2 << 8, i + 7 * (unsigned)(round % 2));
         next[i] = nay_hash_mix(hashes[i]);
       }
-      uint64_t maybe = scalar->blocked_test64(&a, hashes, 64);
-      assert_int_equal(other->blocked_test64_ahead(&b, hashes, next), maybe);
-      uint64_t fresh = scalar->blocked_add64(&a, hashes, 64);
-      if (other->blocked_add64_ahead != NULL) {
-        uint64_t word = other->blocked_add64_ahead(&b, hashes, next, round % 2 == 0);
-        if (round % 2 == 0) assert_int_equal(word, fresh);
-      } else {
-        assert_int_equal(other->blocked_add64(&b, hashes, 64), fresh);
-      }
+      uint64_t maybe = scalar->blocked->test64(&a, hashes, 64, NULL);
+      assert_int_equal(other->blocked->test64(&b, hashes, 64, next), maybe);
+      uint64_t fresh = scalar->blocked_add->add64(&a, hashes, 64, NULL, true);
+      uint64_t bitmap = other->blocked_add->add64(&b, hashes, 64, next, round % 2 == 0);
+      if (round % 2 == 0) assert_int_equal(bitmap, fresh);
       assert_memory_equal(scalar_bytes, other_bytes, sizeof scalar_bytes);
     }
   }
 }
 
 /* Adds that do not tell what was new, one key at a time, at the block of every hash. */
-static void puts_are_adds(void **state) {
+static void blind_adds_are_adds(void **state) {
   const nay_kernels *other = *state;
   for (uint32_t k = 1; k <= 64; k++) {
     memset(scalar_bytes, 0, sizeof scalar_bytes);
     memset(other_bytes, 0, sizeof other_bytes);
     nay_bits a = bits_at(scalar_bytes, k % 64, NBYTES / NAY_BLOCK_BYTES, k),
              b = bits_at(other_bytes, k % 64, NBYTES / NAY_BLOCK_BYTES, k);
-    nay_put put = other->blocked_put(k);
+    nay_add_blind add_blind = other->blocked_add->choose_add_blind(&b);
     for (unsigned i = 0; i < 300; i++) {
       uint64_t hash = a_hash(k << 20 | i / 61 << 8, i);
-      nay__kernels_scalar.blocked_add(&a, hash);
-      assert_int_equal(put(&b, hash), NAY_OK);
+      nay__kernels_scalar.blocked_add->add(&a, hash);
+      assert_int_equal(add_blind(&b, hash), NAY_OK);
       assert_memory_equal(scalar_bytes, other_bytes, sizeof scalar_bytes);
     }
   }
@@ -250,7 +262,7 @@ static void same_hashes_as_xxhash(void **state) {
                              {.bytes = bytes, .offsets = offsets, .n = 64}};
     for (size_t from = 0, done; from + 8 <= 64; from += done) {
       uint64_t hashes[64];
-      done = table->xxh3_short(seed, &lists[round / 2 % 2], from, 64 - from, hashes);
+      done = table->hash->xxh3_short(seed, &lists[round / 2 % 2], from, 64 - from, hashes);
       for (size_t i = 0; i < done; i++) {
         assert_int_equal(hashes[i], XXH3_64bits_withSeed(keys[from + i], lens[from + i], seed));
       }
@@ -350,8 +362,8 @@ static void counts_one_by_one(void **state) {
       uint64_t hash = a_hash(round << 8, (step - removing) * 3);
       if (removing && !model_has(&m, (uint32_t)hash, k)) continue; /* it was left */
       nay_counted want = model_change(&m, (uint32_t)hash, k, removing);
-      nay_counted counted = removing ? table->counting_remove(got, got + 64, hash, k)
-                                     : table->counting_add(got, got + 64, hash, k);
+      nay_counted counted = removing ? table->counting->remove(got, got + 64, hash, k)
+                                     : table->counting->add(got, got + 64, hash, k);
       assert_int_equal(counted.left, want.left);
       if (!removing) assert_int_equal(counted.fresh, want.fresh);
       model_write(&m, written, written + 64);
@@ -370,7 +382,7 @@ static uint64_t word_at(const uint8_t *block, unsigned column, unsigned half) {
 }
 
 /* A key's three words follow each other: from the lower half of `here` on, or from the upper. */
-static unsigned parity_of(const nay_ribbon_spot *s, unsigned column) {
+static unsigned parity_of(const nay_ribbon_location *s, unsigned column) {
   uint64_t sum = 0;
   for (unsigned i = 0; i < 3; i++) {
     unsigned at = i + s->upper;
@@ -388,18 +400,18 @@ static void same_parities(void **state) {
       assert_non_null(blocks);
       uint64_t seed = columns << 16 | round << 8, print = nay_hash_mix(seed);
       for (size_t i = 0; i < columns * 32; i++) blocks[i] = (uint8_t)nay_hash_mix(seed + i);
-      nay_ribbon_spot l = {.here = blocks, .next = blocks + columns * 16, .columns = columns};
+      nay_ribbon_location l = {.here = blocks, .next = blocks + columns * 16, .columns = columns};
       l.upper = round % 2 != 0;
       for (unsigned i = 0; i < 3; i++) l.bits[i] = nay_hash_mix(seed ^ 1000 ^ i);
       for (unsigned c = 0; c < columns; c++) {
         uint64_t bit = (uint64_t)1 << (c % 4 * 16 + c / 4);
         print = parity_of(&l, c) != 0 ? print | bit : print & ~bit;
       }
-      l.print = print;
-      assert_true(table->ribbon_look(&l));
+      l.fingerprint = print;
+      assert_true(table->ribbon->test(&l));
       for (unsigned c = 0; c < columns; c++) {
-        l.print = print ^ (uint64_t)1 << (c % 4 * 16 + c / 4);
-        assert_false(table->ribbon_look(&l));
+        l.fingerprint = print ^ (uint64_t)1 << (c % 4 * 16 + c / 4);
+        assert_false(table->ribbon->test(&l));
       }
       free(blocks);
     }
@@ -424,10 +436,10 @@ static void same_slots(void **state) {
       want.hi[c] = want.hi[c] << 1 | want.lo[c] >> 63;
       want.lo[c] <<= 1;
       uint64_t sum = (want.lo[c] & rows[i].lo) ^ (want.hi[c] & rows[i].hi);
-      want.lo[c] |= nay__parity64(sum) ^ (rows[i].print >> (c % 4 * 16 + c / 4) & 1);
+      want.lo[c] |= nay__parity64(sum) ^ (rows[i].fingerprint >> (c % 4 * 16 + c / 4) & 1);
     }
   }
-  for (unsigned part = 0; part < 4; part++) table->band_solve(rows, part, &columns);
+  for (unsigned part = 0; part < 4; part++) table->banding->back_substitute(rows, part, &columns);
   assert_memory_equal(&columns, &want, sizeof want);
 }
 
@@ -439,23 +451,24 @@ int main(void) {
     tests[n++] = (test_case)TEST_WITH(table->name, same_bits_as_scalar, table);
     tests[n++] = (test_case)TEST_WITH(table->name, bloom_chosen_once, table);
     tests[n++] = (test_case)TEST_WITH(table->name, bloom_batches, table);
-    tests[n++] = (test_case)TEST_WITH(table->name, puts_are_adds, table);
-    tests[n++] = (test_case)TEST_WITH(table->name, ahead_is_the_same, table);
+    tests[n++] = (test_case)TEST_WITH(table->name, blind_adds_are_adds, table);
+    tests[n++] = (test_case)TEST_WITH(table->name, prefetching_changes_nothing, table);
     tests[n++] = (test_case)TEST_WITH(table->name, counts_one_by_one, table);
-    if (table->keep64 != NULL) {
-      tests[n++] = (test_case)TEST_WITH(table->name, keeps_a_range, table);
+    if (table->partition != NULL) {
+      tests[n++] = (test_case)TEST_WITH(table->name, selects_a_range, table);
     }
-    if (table->xxh3_short != NULL) {
+    if (table->hash != NULL) {
       tests[n++] = (test_case)TEST_WITH(table->name, same_hashes_as_xxhash, table);
     }
-    if (table->ribbon_look != NULL) {
+    if (table->ribbon != NULL) {
       tests[n++] = (test_case)TEST_WITH(table->name, same_parities, table);
     }
-    if (table->band_solve != NULL) {
+    if (table->banding != NULL) {
       tests[n++] = (test_case)TEST_WITH(table->name, same_slots, table);
     }
   }
-  tests[n++] = (test_case)TEST_WITH("shared", same_bits_as_scalar, &nay__kernels_shared);
-  tests[n++] = (test_case)TEST_WITH("shared", ahead_is_the_same, &nay__kernels_shared);
+  tests[n++] = (test_case)TEST_WITH("concurrent", same_bits_as_scalar, &nay__kernels_concurrent);
+  tests[n++] =
+      (test_case)TEST_WITH("concurrent", prefetching_changes_nothing, &nay__kernels_concurrent);
   return run_list("kernels", tests, n);
 }

@@ -1,4 +1,4 @@
-/* test_kernels_aim.c - 64 keys of fuse, xor and cuckoo side by side, against their formulas. */
+/* test_kernels_vector.c - 64 keys of fuse, xor and cuckoo side by side, against their formulas. */
 #include <stdlib.h>
 
 #include "family/fuse.h"
@@ -66,7 +66,7 @@ static void fuse_as_formulas(const nay_kernels *table, nay_fuse_layout layout, u
     want |= (uint64_t)(fuse_sum(layout, &v, &map, x[i], at) == 0) << i;
     even |= (uint64_t)(nay__shard_of(x[i], nshards) == 1) << i;
   }
-  uint64_t got = table->fuse_test64(&map, x, &fixed);
+  uint64_t got = table->fuse->test64(&map, x, &fixed);
   assert_int_equal(fixed, even);
   assert_int_equal(got & ~fixed, want & ~fixed);
   assert_true(want != 0);
@@ -137,8 +137,8 @@ static void cuckoo_as_formulas(const nay_kernels *table, uint64_t m, unsigned f,
     want |= (uint64_t)holds << i;
   }
   nay_cuckoo_map map = {bytes + HEADER, m, f};
-  assert_int_equal(table->cuckoo_test64(&map, hashes), want);
-  nay_probe probe = table->cuckoo_probe != NULL ? table->cuckoo_probe(f) : NULL;
+  assert_int_equal(table->cuckoo->test64(&map, hashes), want);
+  nay_probe probe = table->cuckoo->choose_test != NULL ? table->cuckoo->choose_test(f) : NULL;
   nay_bits b = {.bytes = bytes, .nunits = m};
   for (unsigned i = 0; probe != NULL && i < 64; i++) {
     assert_int_equal(probe(&b, hashes[i]), want >> i & 1);
@@ -166,10 +166,10 @@ int main(void) {
   size_t n = 0;
   const nay_kernels *table;
   for (size_t i = 0; (table = nay__kernels_at(i)) != NULL; i++) {
-    if (table->fuse_test64 != NULL) tests[n++] = (test_case)TEST_WITH(table->name, fuse, table);
-    if (table->cuckoo_test64 == NULL) continue;
+    if (table->fuse != NULL) tests[n++] = (test_case)TEST_WITH(table->name, fuse, table);
+    if (table->cuckoo == NULL) continue;
     tests[n++] = (test_case)TEST_WITH(table->name, cuckoo, table);
     tests[n++] = (test_case)TEST_WITH(table->name, cuckoo_largest, table);
   }
-  return run_list("kernels_aim", tests, n);
+  return run_list("kernels_vector", tests, n);
 }

@@ -1,0 +1,93 @@
+/*
+ * tables.c - which group of kernels each ISA level takes, one line per family. A family that is not
+ * listed runs in plain C, in src/family. dispatch.c chooses among the tables.
+ */
+#include "cpu/groups.h"
+
+const nay_kernels nay__kernels_scalar = {
+    .name = "scalar",
+    .bloom = &nay__bloom_scalar,
+    .blocked = &nay__blocked_scalar,
+    .blocked_add = &nay__blocked_add_scalar,
+    .counting = &nay__counting_scalar,
+};
+
+const nay_kernels nay__kernels_concurrent = {
+    .name = "concurrent",
+    .bloom = &nay__bloom_concurrent,
+    .blocked = &nay__blocked_concurrent,
+    .blocked_add = &nay__blocked_add_concurrent,
+    .counting = &nay__counting_scalar, /* on a copy of the bits */
+};
+
+#if NAY_HAS_X86_KERNELS
+
+const nay_kernels nay__kernels_avx2 = {
+    .name = "avx2",
+    .bmi2 = true,
+    .bloom = &nay__bloom_avx2,
+    .blocked = &nay__blocked_avx2,
+    .blocked_add = &nay__blocked_add_avx2,
+    .counting = &nay__counting_avx2,
+    .fuse = &nay__fuse_vector,
+    .cuckoo = &nay__cuckoo_vector,
+    .ribbon = &nay__ribbon_avx2,
+};
+
+const nay_kernels nay__kernels_avx2_pdep = {
+    .name = "avx2_pdep",
+    .bmi2 = true,
+    .bloom = &nay__bloom_avx2,
+    .blocked = &nay__blocked_avx2,
+    .blocked_add = &nay__blocked_add_avx2,
+    .counting = &nay__counting_avx2_pdep,
+    .fuse = &nay__fuse_vector,
+    .cuckoo = &nay__cuckoo_vector,
+    .ribbon = &nay__ribbon_avx2,
+};
+
+const nay_kernels nay__kernels_avx512 = {
+    .name = "avx512",
+    .bmi2 = true,
+    .bloom = &nay__bloom_avx512,
+    .blocked = &nay__blocked_avx512,
+    .blocked_add = &nay__blocked_add_avx512,
+    .counting = &nay__counting_avx512,
+    .fuse = &nay__fuse_vector,
+    .cuckoo = &nay__cuckoo_vector,
+    .ribbon = &nay__ribbon_avx512,
+    .partition = &nay__partition_avx512,
+    .hash = &nay__hash_avx512,
+};
+
+const nay_kernels nay__kernels_gfni = {
+    .name = "gfni",
+    .bmi2 = true,
+    .bloom = &nay__bloom_avx512,
+    .blocked = &nay__blocked_avx512,
+    .blocked_add = &nay__blocked_add_gfni,
+    .counting = &nay__counting_avx512,
+    .fuse = &nay__fuse_vector,
+    .cuckoo = &nay__cuckoo_vector,
+    .ribbon = &nay__ribbon_vpopcnt,
+    .banding = &nay__banding_vpopcnt,
+    .partition = &nay__partition_avx512,
+    .hash = &nay__hash_avx512,
+};
+
+#endif /* NAY_HAS_X86_KERNELS */
+
+#if NAY_HAS_NEON_KERNELS
+
+const nay_kernels nay__kernels_neon = {
+    .name = "neon",
+    .bloom = &nay__bloom_neon,
+    .blocked = &nay__blocked_neon,
+    .blocked_add = &nay__blocked_add_scalar,
+    .counting = &nay__counting_scalar,
+    .fuse = &nay__fuse_vector,
+    .cuckoo = &nay__cuckoo_vector,
+    .ribbon = &nay__ribbon_neon,
+};
+
+#endif /* NAY_HAS_NEON_KERNELS */
