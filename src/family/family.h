@@ -45,7 +45,8 @@ typedef struct nay_fuse_geometry {
   uint64_t arrays_at; /* offset of the first array */
 } nay_fuse_geometry;
 
-/* The public handle. Fields are set by filter.c and fmt_nay.c; families use bits, shape and k. */
+/* The public handle. Fields are set by filter.c and native_parse.c; families use bits, shape and k.
+ */
 struct nay_filter {
   nay_bits bits; /* payload as the kernels see it; first, as nay.h says */
   nay_fuse_geometry fuse;

@@ -7,8 +7,7 @@
  * taken only when the one before is full. A lie costs eight times what was sent; honest bytes are
  * copied once or not at all, and at most an eighth of them exists twice for a moment.
  */
-#include "format/fmt_nay.h"
-#include "format/layout.h"
+#include "format/native.h"
 
 #define DECODER_STEP 8u
 

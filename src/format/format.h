@@ -11,6 +11,26 @@
 #include "filter.h"
 #include "nay_format.h"
 
+/*
+ * NAY_FORMATS: every format, in the order of nay_format_at. X(name) stands for a
+ * `const nay_format nay__format_<name>` in a file of src/format. A new format is that file and a
+ * line here.
+ */
+#define NAY_FORMATS(X) \
+  X(nay)               \
+  X(leveldb)           \
+  X(minilsm)           \
+  X(nori)              \
+  X(nori12)            \
+  X(lab)               \
+  X(rocksdb_bloom)     \
+  X(rocksdb_ribbon)    \
+  X(rocksdb_legacy)    \
+  X(redisbloom_bf)     \
+  X(redisbloom_cf)     \
+  X(redis_dump_bf)     \
+  X(redis_dump_cf)
+
 struct nay_format {
   const char *name;
   const char *about;
@@ -68,17 +88,8 @@ nay_status nay__format_view(const nay_format *format, const void *bytes, size_t 
 /* nay__encode_k_m_bits: | k u32le | m u64le | bits |, the layout of nori12 and the lab. */
 void nay__encode_k_m_bits(const nay_filter *f, uint8_t *dst);
 
-extern const nay_format nay__format_leveldb;
-extern const nay_format nay__format_minilsm;
-extern const nay_format nay__format_nori;
-extern const nay_format nay__format_nori12;
-extern const nay_format nay__format_lab;
-extern const nay_format nay__format_rocksdb_bloom;
-extern const nay_format nay__format_rocksdb_legacy;
-extern const nay_format nay__format_rocksdb_ribbon;
-extern const nay_format nay__format_redisbloom_bf;
-extern const nay_format nay__format_redisbloom_cf;
-extern const nay_format nay__format_redis_dump_bf;
-extern const nay_format nay__format_redis_dump_cf;
+#define NAY_FORMAT_DECLARE(name) extern const nay_format nay__format_##name;
+NAY_FORMATS(NAY_FORMAT_DECLARE)
+#undef NAY_FORMAT_DECLARE
 
 #endif /* NAY_FORMAT_INTERNAL_H */

@@ -4,34 +4,13 @@
  */
 #include "base/bytes.h"
 #include "build/builder.h"
-#include "format/fmt_nay.h"
 #include "format/format.h"
 #include "math/elementary.h"
 #include "math/plan.h"
 
-static const nay_format format_native = {
-    .name = "nay",
-    .about = "the native file: every family, every byte checksummed",
-    .has_magic = true,
-    .has_checksum = true,
-    .named_wrong = "the magic number of a native file (nay), not of the layout that is named",
-};
-
-static const nay_format *const format_list[] = {
-    &format_native,
-    &nay__format_leveldb,
-    &nay__format_minilsm,
-    &nay__format_nori,
-    &nay__format_nori12,
-    &nay__format_lab,
-    &nay__format_rocksdb_bloom,
-    &nay__format_rocksdb_ribbon,
-    &nay__format_rocksdb_legacy,
-    &nay__format_redisbloom_bf,
-    &nay__format_redisbloom_cf,
-    &nay__format_redis_dump_bf,
-    &nay__format_redis_dump_cf,
-};
+#define FORMAT_ENTRY(name) &nay__format_##name,
+static const nay_format *const format_list[] = {NAY_FORMATS(FORMAT_ENTRY)};
+#undef FORMAT_ENTRY
 
 const nay_format *nay_format_at(size_t i) {
   return i < sizeof format_list / sizeof format_list[0] ? format_list[i] : NULL;
@@ -52,7 +31,6 @@ bool nay_format_has_checksum(const nay_format *format) { return format->has_chec
 
 const nay_format *nay_format_recognise(const void *bytes, size_t len) {
   if (bytes == NULL) return NULL;
-  if (nay__native_magic(bytes, len)) return &format_native;
   const nay_format *format;
   for (size_t i = 0; (format = nay_format_at(i)) != NULL; i++) {
     if (format->matches != NULL && format->matches(bytes, len)) return format;
@@ -61,7 +39,7 @@ const nay_format *nay_format_recognise(const void *bytes, size_t len) {
 }
 
 const nay_format *nay_format_of(const nay_filter *f) {
-  return f == NULL ? NULL : f->format != NULL ? f->format : &format_native;
+  return f == NULL ? NULL : f->format != NULL ? f->format : &nay__format_nay;
 }
 
 /* Fills diag for a call that takes none. */

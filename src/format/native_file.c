@@ -1,6 +1,5 @@
 /* native_file.c - native files on disk: save, open, map. */
-#include "family/lazy.h"
-#include "format/fmt_nay.h"
+#include "format/native.h"
 #include "nay_file.h"
 #include "os/file.h"
 #include "os/pages.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/fmt_nay.h"
+#include "format/native.h"
 #include "nay.h"
 #include "nay_format.h"
 #include "support/flaky.h"

@@ -5,7 +5,7 @@
  * the header.
  */
 #include "family/family.h"
-#include "format/fmt_nay.h"
+#include "format/native.h"
 #include "support/native.h"
 #include "support/test.h"
 

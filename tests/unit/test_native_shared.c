@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "format/fmt_nay.h"
+#include "format/native.h"
 #include "support/native.h"
 #include "support/test.h"
 
