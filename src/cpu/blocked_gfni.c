@@ -1,5 +1,5 @@
 /*
- * blocked_gfni.c - adding many keys to a blocked filter by products of bit matrices.
+ * blocked_gfni.c - adds to the blocked filter by products of bit matrices (GFNI).
  *
  * A probe is a position of 9 bits, q c r: word q of the block, byte c of the word, bit r of the
  * byte. Eight probes i of a key, as three matrices of 8 x 8 bits in one word each:
@@ -9,15 +9,15 @@
  * Word q of the pattern that the block gets is then the product  (C with the columns of q only) x R
  * transposed, and such a product is one instruction for all eight words of the block
  * (gf2p8affineqb). So a key costs a shuffle, an and, and a product, whatever its number of probes;
- * making Q, C and R takes some 25 instructions for eight keys together, and 11 for a single one.
+ * making Q, C and R takes about 25 instructions for eight keys together, and 11 for a single one.
  *
  * The product adds where we want an or: two equal probes would cancel. Whether probes i and j agree
  * in q is the product of Q's own transpose with itself, and a probe that agrees with an earlier one
  * in all three is struck from Q. So are those from k on. Up to 16 probes take two rounds.
  *
- * All patterns of a group are in registers before the first block is read: the processor looks up
- * loads among the stores before them by 12 bits of the address, and stores to random lines that
- * wait for their data would hold up loads that have nothing to do with them (twice as slow).
+ * All patterns of a group are in registers before the first block is read: the processor compares
+ * a load with earlier stores by 12 bits of the address (4K aliasing), and stores to random lines
+ * that wait for their data would delay loads of other lines (twice as slow).
  */
 #include "cpu/block.h"
 #include "cpu/groups.h"
@@ -226,7 +226,7 @@ BLOCKED_TARGET NAY_INLINE bool gfni_add_k(const nay_bits *b, uint64_t hash, uint
   if (k > GFNI_MAX_K) return nay__blocked_add_avx512.add(b, hash);
   uint8_t *block = nay__block_of(b, hash);
   uint32_t h = (uint32_t)hash;
-  NAY_PREFETCH_TO_WRITE(block); /* the load below may have to wait for stores, this does not */
+  NAY_PREFETCH_TO_WRITE(block); /* does not wait for earlier stores, as the load may */
   __m512i pattern = gfni_pattern_of(h, k < 8 ? k : 8);
   if (k > 8) pattern = _mm512_or_si512(pattern, gfni_pattern_of(h * NAY_G32_POW_8, k - 8));
   __m512i old = _mm512_loadu_si512(block), fresh = _mm512_andnot_si512(old, pattern);

@@ -1,15 +1,14 @@
 /*
- * blocked_neon.c - blocked filters on 64-bit Arm.
+ * blocked_neon.c - tests of the blocked filter with NEON.
  *
- * NEON's table lookup takes a 64-byte table, which is a block: the byte that each of sixteen probes
- * wants is fetched by one instruction, and a test-bits of it with 1 << (position % 8) decides them
- * all.
+ * NEON's table lookup takes a 64-byte table, which is a block: one instruction fetches the byte of
+ * each of sixteen probes, and a test-bits of it with 1 << (position % 8) decides them all.
  *
- * Adds are scalar. A pattern of seven bits in the four registers of a block takes, for each bit and
- * register, a comparison, an and, and an or: 142 instructions with the answer, 98 of them for the
- * vector units, of which a Neoverse N1 has two. Seven bytes read, or-ed and written take 77. A
- * shift of lanes by more than they are wide, as on x86, is no way out: NEON looks at 8 bits of the
- * count.
+ * Adds take the scalar group. A pattern of seven bits in the four registers of a block needs, for
+ * each bit and register, a comparison, an and, and an or: 142 instructions with the answer, 98 of
+ * them for the vector units, of which a Neoverse N1 has two. Seven bytes read, or-ed and written
+ * take 77. Shifting lanes by more than their width, as on x86, does not help: NEON uses the low 8
+ * bits of the count.
  */
 #include "cpu/block.h"
 #include "cpu/groups.h"
@@ -21,7 +20,7 @@
 
 static const uint32_t blocked_neon_powers[16] = {NAY_G32_POWS_0_TO_15};
 
-/* Lanes from k on are probes that nobody asked for: 0xff there means "set". */
+/* Lanes from k on are no probes: 0xff makes them "set". */
 static const uint8_t blocked_neon_beyond[32] = {
     0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
     0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};

@@ -1,5 +1,5 @@
 /*
- * bloom_avx512.c - the classic Bloom with AVX-512: positions eight at a time.
+ * bloom_avx512.c - the classic Bloom filter with AVX-512: positions eight at a time.
  *
  * Position i of a key is the high half of a product of 64 by 64 bits, which no vector instruction
  * gives. But an array has less than 2^32 bits unless it is larger than 512 MiB, and then
@@ -8,9 +8,10 @@
  *
  * takes two products of 32 by 32 bits. One key: lanes are its probes, h * (1, G, G^2 ...), and each
  * goes to a general register to load its word. A test has four of them in half a register and the
- * others plainly, so that both multipliers work; a put has eight. A batch: the lanes are eight
- * keys, and words are gathered; keys that are left after two probes are moved together, again
- * without a branch. Larger arrays take the plain way. Figures: doc/design/speed.md.
+ * others by scalar products, so that both multipliers work; add_blind has eight. A batch: the lanes
+ * are eight keys, and words are gathered; keys that are left after two probes are compressed into
+ * full vectors, again without a branch. Arrays above 512 MiB take the scalar kernels. Figures:
+ * doc/design/speed.md.
  */
 #include "cpu/bloom_common.h"
 
@@ -19,7 +20,7 @@
 #include <immintrin.h>
 
 #define BLOOM_TARGET __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,bmi,bmi2,popcnt")))
-#define BLOOM_AVX512_FIRST 2u /* probes of a batch after which it looks who is left */
+#define BLOOM_AVX512_FIRST 2u /* probes of a batch before absent keys are dropped */
 #define BLOOM_AVX512_NEXT 5u  /* and so on: 7 probes are two rounds */
 
 BLOOM_TARGET NAY_INLINE __m256i bloom_avx512_reduce(__m512i x, __m512i nbits) {
@@ -52,7 +53,7 @@ BLOOM_TARGET NAY_INLINE nay_bloom_locations bloom_avx512_locate8(const nay_bits 
   return p;
 }
 
-/* The last four by half a register, those before them plainly, at the same time. */
+/* The last four by half a register, those before them by scalar products at the same time. */
 BLOOM_TARGET NAY_INLINE nay_bloom_locations bloom_avx512_locate(const nay_bits *b, uint64_t h,
                                                                 uint32_t k) {
   nay_bloom_locations p = {{0}};
@@ -90,7 +91,7 @@ BLOOM_TARGET NAY_INLINE unsigned bloom_avx512_test8(const nay_bits *b, __m512i *
   return _mm256_test_epi32_mask(all, one);
 }
 
-/* Keys of whom all probes so far were set: the hash of the next probe, and a bit of the answer. */
+/* Keys whose probes so far were all set: the hash of the next probe, and a bit of the bitmap. */
 typedef struct bloom_avx512_left {
   uint64_t x[64 + 8], bit[64 + 8];
   unsigned n;
@@ -135,14 +136,14 @@ BLOOM_TARGET NAY_INLINE void bloom_avx512_next(const nay_bits *b, uint32_t probe
 
 BLOOM_TARGET NAY_INLINE uint64_t bloom_avx512_last(const nay_bits *b, uint32_t probes,
                                                    bloom_avx512_left *left) {
-  __m512i word = _mm512_setzero_si512();
+  __m512i bitmap = _mm512_setzero_si512();
   for (unsigned i = 0; i < left->n; i += 8) {
     __m512i x = _mm512_loadu_si512(left->x + i), bit = _mm512_loadu_si512(left->bit + i);
     __mmask8 lanes = bloom_avx512_lanes(left->n - i);
     lanes &= (__mmask8)bloom_avx512_test8(b, &x, probes);
-    word = _mm512_mask_or_epi64(word, lanes, word, bit);
+    bitmap = _mm512_mask_or_epi64(bitmap, lanes, bitmap, bit);
   }
-  return (uint64_t)_mm512_reduce_or_epi64(word);
+  return (uint64_t)_mm512_reduce_or_epi64(bitmap);
 }
 
 BLOOM_TARGET static uint64_t bloom_avx512_test64(const nay_bits *b, const uint64_t *hashes,

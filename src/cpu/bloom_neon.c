@@ -1,13 +1,13 @@
 /*
- * bloom_neon.c - the classic Bloom on 64-bit Arm: positions four at a time.
+ * bloom_neon.c - the classic Bloom filter with NEON: positions four at a time.
  *
- * As bloom_avx2.c: of a key's probes four take the vector units, which have products of 32
- * by 32 bits, and the others the multiplier of the integers, at the same time. By Arm's guide
- * a Neoverse N1 begins a 64-bit product every third cycle and the high half of one every fourth:
- * the seven positions of a key are some 46 cycles of the one unit that can do them. Three are 18,
- * and the four in vectors 10 of another. Cores with faster multipliers (Neoverse V1, Apple's) get
- * some ten instructions more for it. Counted, not timed: only qemu was at hand. Batches look at two
- * bits of each key plainly, as bloom_scalar.c does: NEON has no gathers.
+ * As bloom_avx2.c: of a key's probes four take the vector units, which have products of 32 by 32
+ * bits, and the others the integer multiplier, at the same time. By Arm's guide a Neoverse N1
+ * starts a 64-bit product every third cycle and the high half of one every fourth: the seven
+ * positions of a key are about 46 cycles of the one unit that can do them. Three are 18, and the
+ * four in vectors 10 of another unit. Cores with faster multipliers (Neoverse V1, Apple's) run
+ * about ten instructions more. Counted, not timed: only qemu was available. Batches test two bits
+ * of each key with scalar code, as bloom_scalar.c does: NEON has no gathers.
  */
 #include "cpu/bloom_common.h"
 
@@ -51,7 +51,7 @@ NAY_INLINE void bloom_neon_out(uint32x4_t at, uint64_t to[4]) {
   to[3] = vgetq_lane_u32(at, 3);
 }
 
-/* The last four by a vector, those before them plainly. */
+/* The last four by a vector, those before them by scalar products. */
 NAY_INLINE nay_bloom_locations bloom_neon_locate(const nay_bits *b, uint64_t h, uint32_t k) {
   nay_bloom_locations p = {{0}};
   nay__bloom_locate_scalar(b, h, k < 4 ? k : k - 4, &p, k < 4 ? 0 : 4);

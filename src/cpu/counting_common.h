@@ -58,7 +58,7 @@ NAY_INLINE uint64_t nay__counted_step(uint8_t *plane, uint8_t *word, uint64_t bi
   return fresh;
 }
 
-/* Whether a group has bits and no counters, or there is no room for what is added. */
+/* Whether a group has bits and no counters, or no free bit for what is added. */
 NAY_INLINE bool nay__counted_leaves(const uint8_t *plane, const uint8_t *word, bool removing) {
   uint64_t w = nay__load64le(word);
   if (!removing && NAY_UNLIKELY(w >> 63 != 0)) return true;

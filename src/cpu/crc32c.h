@@ -1,4 +1,4 @@
-/* crc32c.h - CRC-32C by the instructions that CPUs have for it. */
+/* crc32c.h - CRC-32C with the instructions of the CPU. */
 #ifndef NAY_CPU_CRC32C_H
 #define NAY_CPU_CRC32C_H
 
@@ -6,10 +6,11 @@
 
 typedef uint32_t (*nay_crc32c)(uint32_t crc, const uint8_t *bytes, size_t len);
 
-/* nay__crc32c: continues a checksum, in the fastest way of this CPU. */
+/* nay__crc32c: continues a checksum, by the fastest implementation for this CPU. */
 uint32_t nay__crc32c(uint32_t crc, const uint8_t *bytes, size_t len);
 
-/* nay__crc32c_at: the i-th way that this CPU can run, the scalar one first; NULL past the last. */
+/* nay__crc32c_at: the i-th implementation that this CPU can run, scalar first; NULL past the last.
+ */
 nay_crc32c nay__crc32c_at(size_t i);
 
 /* those of crc32c_hw.c; only where dispatch.c says so */

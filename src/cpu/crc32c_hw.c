@@ -1,11 +1,11 @@
 /*
  * crc32c_hw.c - CRC-32C by instructions: SSE 4.2 with carry-less multiplication, and ARMv8.
  *
- * The instruction takes 8 bytes and has a latency of three cycles, so three streams side by side
- * keep it busy. To join two streams the first one's register is advanced over as many zero bytes as
- * the second has: a product with x^(8 n) mod P. The carry-less product of reflected numbers is
- * short of one factor x, and reducing it by the instruction itself adds x^32, so that the constant
- * for n bytes is x^(8 n - 33).
+ * The instruction takes 8 bytes and has a latency of three cycles, so three interleaved streams
+ * keep it busy. To join two streams, the CRC of the first is advanced over as many zero bytes as
+ * the second has: a product with x^(8 n) mod P. The carry-less product of reflected polynomials
+ * lacks one factor x, and reducing it with the instruction itself adds x^32, so the constant for n
+ * bytes is x^(8 n - 33).
  */
 #include "cpu/crc32c.h"
 #include "cpu/groups.h"

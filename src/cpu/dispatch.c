@@ -1,5 +1,4 @@
-/* dispatch.c - which table of kernels this CPU runs. The only file that asks what the CPU can do.
- */
+/* dispatch.c - the table of kernels for this CPU. The only file that tests for CPU features. */
 #include "cpu/crc32c.h"
 #include "cpu/groups.h"
 

@@ -21,7 +21,7 @@ typedef struct fuse_vector_locations {
   uint32_t fingerprint[64];
 } fuse_vector_locations;
 
-/* nay__remix: high half xor low half of x * C. */
+/* nay__remix: high half xor low half of x * NAY_REMIX. */
 VEC_TARGET NAY_INLINE void fuse_vector_remix(vec_half *low, vec_half *top) {
   const uint64_t c = NAY_REMIX;
   const vec_half c_low = vec_all((uint32_t)c), c_top = vec_all((uint32_t)(c >> 32));
@@ -60,7 +60,7 @@ VEC_TARGET NAY_INLINE void fuse_vector_slots(const nay_fuse_map *map, const uint
   at[3] = (at[0] + 3 * segment) ^ (upper >> 16 & mask);
 }
 
-/* Places of two keys in one load: loads are what limits the next loop. */
+/* Slots of two keys in one load: loads limit the next loop. */
 NAY_INLINE uint64_t fuse_vector_two(const uint32_t *at) {
   uint64_t two = nay__load64le((const uint8_t *)(const void *)at);
   NAY_OPAQUE(two); /* or compilers collect single slots into vectors */

@@ -1,8 +1,8 @@
 /*
  * lanes.h - the exclusive or of many words, in four lanes: word i goes to lane i % 4.
  *
- * Every x86-64 has SSE2, so there is nothing to dispatch; two words at a time are twice as fast,
- * because what limits this loop is the number of loads.
+ * Every x86-64 has SSE2, so there is nothing to dispatch. The number of loads limits this loop: two
+ * words at a time are twice as fast.
  */
 #ifndef NAY_LANES_H
 #define NAY_LANES_H

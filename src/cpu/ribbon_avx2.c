@@ -60,7 +60,7 @@ RIBBON_AVX2 static bool ribbon_avx2_test(const nay_ribbon_location *s) {
     }
     uint32_t got =
         ribbon_avx2_parities(ribbon_avx2_four(s, at, &p, 0), ribbon_avx2_four(s, at, &p, 2));
-    uint64_t want = fingerprint & RIBBON_PAIRS; /* PEXT, which is slow before Zen 3 */
+    uint64_t want = fingerprint & RIBBON_PAIRS; /* as PEXT, which is slow before Zen 3 */
     want |= want >> 14;
     want |= want >> 28;
     differ |= (got ^ (uint32_t)want) & RIBBON_LANES(left).valid;

@@ -1,8 +1,8 @@
 /*
- * select.h - where the r-th set bit of a word is, without a deposit instruction.
+ * select.h - the r-th set bit of a word (select), without PDEP.
  *
  * The counts of the bytes, summed up by a multiplication, tell in which byte it is; a table of 2
- * KiB has the set bits of each byte one after the other. Some 25 instructions, no branch.
+ * KiB has the set bits of each byte one after the other. About 25 instructions, no branch.
  */
 #ifndef NAY_SELECT_H
 #define NAY_SELECT_H

@@ -1,6 +1,6 @@
 /*
- * stream.h - a copy that goes past the cache: for what is written once and read much later, so that
- * neither its old lines are fetched nor those of others are pushed out. Elsewhere a plain copy.
+ * stream.h - a copy with non-temporal stores, for data written once and read much later: it neither
+ * reads the destination's lines nor evicts others. Without SSE2 a plain copy.
  */
 #ifndef NAY_STREAM_H
 #define NAY_STREAM_H

@@ -7,10 +7,10 @@
  *   x  = length + swapped(a) + b + (high half ^ low half of a * b)
  *   x ^= x >> 37,  x *= prime,  x ^= x >> 32
  *
- * There is no vector product of 64 by 64 bits: it is made of four of 32 by 32. The bytes are
- * fetched key by key, straight into registers: through an array they would be slower than no
- * vectors at all, since a vector load waits until the words stored before it have left for the
- * cache.
+ * There is no vector product of 64 by 64 bits with its high half: four of 32 by 32 make it. The
+ * bytes are loaded key by key, straight into registers. Through an array they would be slower than
+ * scalar code: a vector load is not forwarded from the narrower stores before it, but waits until
+ * they have reached L1.
  */
 #include "cpu/groups.h"
 

@@ -1,5 +1,5 @@
-/* kernels_again.c - filters answer alike whichever table of kernels they hold: for CPUs that only
- * qemu has. TAP; tests/unit/test_kernels_families.c is the same with a framework and more sets. */
+/* kernels_again.c - filters answer alike with every table of kernels: for CPUs under qemu, without
+ * a test framework. TAP; tests/unit/test_kernels_families.c does the same with more sets. */
 #include "family/family.h"
 
 #include <stdio.h>

@@ -62,7 +62,7 @@ static uint64_t add_batch(probe_kernels p, const nay_bits *b, const uint64_t *ha
                    : p.table->bloom->add64(b, hashes, n, report);
 }
 
-/* A few repeats; and a few of whose probes many are equal, since few low bits are left of them. */
+/* A few repeats, and a few with many equal probes, since few of their low bits are set. */
 static uint64_t a_hash(uint64_t seed, unsigned i) {
   uint64_t h = nay_hash_mix(seed | (i % 61));
   return i % 16 == 5 ? h >> 32 << 32 | (uint32_t)(h & 7) << 29 : h;
@@ -118,7 +118,7 @@ static bool bloom_has(const nay_bits *b, uint64_t h) {
 /*
  * The functions that are chosen once for a filter, and single adds. The array ends where its memory
  * does, in the middle of a word or not; one of 2^32 bits and more, of which few pages are touched,
- * takes other ways than small ones.
+ * takes other kernels than small ones.
  */
 static void bloom_chosen_once(void **state) {
   const nay_kernels *table = *state;
@@ -224,7 +224,7 @@ static void prefetching_changes_nothing(void **state) {
   }
 }
 
-/* Adds that do not tell what was new, one key at a time, at the block of every hash. */
+/* Adds that do not report what was new, one key at a time. */
 static void blind_adds_are_adds(void **state) {
   const nay_kernels *other = *state;
   for (uint32_t k = 1; k <= 64; k++) {

@@ -1,4 +1,4 @@
-/* test_kernels_families.c - whole filters answer alike whichever table of kernels they hold. */
+/* test_kernels_families.c - whole filters answer alike with every table of kernels. */
 #include "family/family.h"
 #include "support/test.h"
 

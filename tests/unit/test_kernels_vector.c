@@ -4,7 +4,7 @@
 #include "family/fuse.h"
 #include "support/test.h"
 
-/* Mixed, but for some edges: none, all, and lower halves that are one or the other. */
+/* Mixed, with some edges: 0, all ones, and lower halves of either. */
 static uint64_t a_key(uint64_t seed, unsigned i) {
   uint64_t h = nay_hash_mix(seed << 8 | i);
   switch (i) {
