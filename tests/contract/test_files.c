@@ -55,7 +55,7 @@ static void missing_files_are_told(void **state) {
   nay_filter *f = contract_filter(*state, 10), *out = (nay_filter *)state;
   nay_diag diag = {NULL, 0, 0};
   char path[TEMP_MAX];
-  temp_path(path, "no-such-folder/file");
+  temp_path(path, "no-such-directory/file");
   assert_status(nay_filter_save(f, path, &diag), NAY_EIO);
   assert_true(diag.what != NULL && diag.os_error != 0);
   diag = (nay_diag){NULL, 0, 0};

@@ -61,13 +61,13 @@ static nay_status again_copy(const nay_sst *t, const char *path, const nay_polic
   return status;
 }
 
-static int again_check(const char *folder, const char *copy, const again_table *g) {
+static int again_check(const char *directory, const char *copy, const again_table *g) {
   char path[1024];
   nay_policy policy;
   const nay_policy *policies[] = {&policy};
   nay_sst *t;
   long len = 0, copy_len = 0;
-  snprintf(path, sizeof path, "%s/%s.ldb", folder, g->name);
+  snprintf(path, sizeof path, "%s/%s.ldb", directory, g->name);
   nay_sst_read_options how = {.policies = policies, .npolicies = 1};
   if (nay_policy_leveldb(g->bits, &policy) != NAY_OK) return 0;
   if (nay_sst_open(path, &how, NULL, NULL, &t) != NAY_OK) return 0;

@@ -1,11 +1,11 @@
-/* database.h - a real LevelDB database in a folder of its own, filled, read and counted. */
+/* database.h - a real LevelDB database in a directory of its own, filled, read and counted. */
 #ifndef NAY_TEST_DATABASE_H
 #define NAY_TEST_DATABASE_H
 
 #include <leveldb/c.h>
 
 #include "nay_leveldb.h"
-#include "support/folder.h"
+#include "support/directory.h"
 #include "support/test.h"
 
 /* What the policy of a database was asked; counted by its wrapper. */

@@ -48,7 +48,7 @@ bool engine_table_seek(engine_table *table, engine_slice target, engine_slice *k
                        engine_slice *value);
 bool engine_table_failed(engine_table *table);
 
-/* A database in a folder that does not exist yet. put with value.at NULL deletes. */
+/* A database in a directory that does not exist yet. put with value.at NULL deletes. */
 typedef struct engine_db engine_db;
 engine_db *engine_db_open(const char *path, const engine_table_options *options);
 bool engine_db_put(engine_db *db, engine_slice key, engine_slice value);

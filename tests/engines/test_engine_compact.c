@@ -37,14 +37,14 @@ static void write_sessions(const char *path) {
 }
 
 /* In any order: sequence numbers say which version is newer. */
-static size_t open_tables(const folder *f, const nay_sst **tables) {
+static size_t open_tables(const directory *f, const nay_sst **tables) {
   nay_sst_read_options how = {.keys = NAY_SST_KEYS_INTERNAL, .codecs = snappy_codecs, .ncodecs = 1};
   size_t n = 0;
   DIR *dir = opendir(f->path);
   for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
     if (strstr(e->d_name, ".ldb") == NULL) continue;
     nay_sst *t;
-    assert_ok(nay_sst_open(folder_at(f, e->d_name), &how, NULL, NULL, &t));
+    assert_ok(nay_sst_open(directory_at(f, e->d_name), &how, NULL, NULL, &t));
     assert_true(n < MAX_TABLES);
     tables[n++] = t;
   }
@@ -52,7 +52,7 @@ static size_t open_tables(const folder *f, const nay_sst **tables) {
   return n;
 }
 
-static void compact_all(const folder *f, const char *path, nay_sst_compact_stats *stats) {
+static void compact_all(const directory *f, const char *path, nay_sst_compact_stats *stats) {
   const nay_sst *tables[MAX_TABLES];
   size_t n = open_tables(f, tables);
   assert_true(n >= 2);
@@ -97,18 +97,18 @@ static uint64_t compare(const char *path, const nay_sst *t) {
 
 static void a_database_compacted_by_us(void **state) {
   (void)state;
-  folder f = folder_make(), out = folder_make();
+  directory f = directory_make(), out = directory_make();
   nay_sst_compact_stats stats;
   write_sessions(f.path);
-  const char *path = folder_at(&out, "all.ldb");
+  const char *path = directory_at(&out, "all.ldb");
   compact_all(&f, path, &stats);
   nay_sst *t;
   assert_ok(nay_sst_open(path, NULL, NULL, NULL, &t));
   assert_int_equal(compare(f.path, t), stats.written);
   assert_true(stats.superseded > 0 && stats.deletions > 0 && stats.written > N_USERS / 2);
   nay_sst_free(t);
-  folder_remove(&out);
-  folder_remove(&f);
+  directory_remove(&out);
+  directory_remove(&f);
 }
 
 int main(void) {

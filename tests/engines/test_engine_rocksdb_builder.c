@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "nay_format.h"
-#include "support/folder.h"
+#include "support/directory.h"
 #include "support/test.h"
 
 /* ---- calls that fail: the linker sends the plug-in's calls here ---- */
@@ -336,14 +336,14 @@ static void options_survive_the_options_file(void **state) {
                                     "nay-compatible:10:1",
                                     "nay-compatible:6.667:2147483647"};
   for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
-    folder at = folder_make();
+    directory at = directory_make();
     rocks_named loaded;
-    assert_true(rocks_reload(folder_at(&at, "db"), ids[i], &loaded));
+    assert_true(rocks_reload(directory_at(&at, "db"), ids[i], &loaded));
     assert_true(loaded.exists);
     assert_string_equal(loaded.id, ids[i]);
     assert_true(rocks_same_filters(ids[i], loaded.id));
     for (size_t j = 0; j < i; j++) assert_false(rocks_same_filters(ids[i], ids[j]));
-    folder_remove(&at);
+    directory_remove(&at);
   }
 }
 

@@ -6,7 +6,7 @@
 #include "engine_rocksdb_db.h"
 #include "golden/golden.h"
 #include "nay_table_filters.h"
-#include "support/folder.h"
+#include "support/directory.h"
 
 #define N 20000
 
@@ -15,8 +15,8 @@ static const rocks_options nay10 = {ROCKS_NAY, 10, 0, false, false, false};
 static void key_of(unsigned i, char key[ROCKS_KEY]) { snprintf(key, ROCKS_KEY, "key%06u", i); }
 static void absent_of(unsigned i, char key[ROCKS_KEY]) { snprintf(key, ROCKS_KEY, "key%06ux", i); }
 
-static rocks_db *open_at(const folder *at, const rocks_options *o) {
-  rocks_db *db = rocks_open(folder_at(at, "db"), o);
+static rocks_db *open_at(const directory *at, const rocks_options *o) {
+  rocks_db *db = rocks_open(directory_at(at, "db"), o);
   assert_non_null(db);
   return db;
 }
@@ -105,7 +105,7 @@ static void tables_are(rocks_db *db, nay_sst_filter layout, const char *policy, 
 
 static void a_database(void **state) {
   const rocks_options *o = *state;
-  folder at = folder_make();
+  directory at = directory_make();
   const char *policy = o->policy == ROCKS_NAY ? "nay.rocksdb.v1" : "rocksdb.BuiltinBloomFilter";
   nay_sst_filter layout = o->partitioned ? NAY_SST_PARTITIONED_FILTER : NAY_SST_FULL_FILTER;
   rocks_db *db = open_at(&at, o);
@@ -119,13 +119,13 @@ static void a_database(void **state) {
   db = open_at(&at, o);
   filters_work(db);
   rocks_close(db);
-  folder_remove(&at);
+  directory_remove(&at);
 }
 
 /* Many versions of each key, each flushed at once: the filter counts a key once. */
 static void versions_of_keys(void **state) {
   const rocks_options *o = *state;
-  folder at = folder_make();
+  directory at = directory_make();
   rocks_db *db = open_at(&at, o);
   char key[ROCKS_KEY];
   for (unsigned round = 0; round < 3; round++) {
@@ -137,11 +137,11 @@ static void versions_of_keys(void **state) {
   rocks_flush(db);
   filters_work(db);
   rocks_close(db);
-  folder_remove(&at);
+  directory_remove(&at);
 }
 
 static void multi_get(void **state) {
-  folder at = folder_make();
+  directory at = directory_make();
   rocks_db *db = open_at(&at, *state);
   enum { BATCH = 100 };
   char keys[BATCH][ROCKS_KEY];
@@ -160,7 +160,7 @@ static void multi_get(void **state) {
   }
   assert_true(rocks_count(db).useful > N * 98 / 100);
   rocks_close(db);
-  folder_remove(&at);
+  directory_remove(&at);
 }
 
 /* ---- from one policy to another ---- */
@@ -171,7 +171,7 @@ static void switching_policies(void **state) {
   compatible.policy = ROCKS_NAY_COMPATIBLE;
   bloom.policy = ROCKS_BLOOM;
   ribbon.policy = ROCKS_RIBBON;
-  folder at = folder_make();
+  directory at = directory_make();
   rocks_db *db = open_at(&at, &nay);
   fill(db);
   rocks_close(db);
@@ -193,7 +193,7 @@ static void switching_policies(void **state) {
   db = open_at(&at, &ribbon);
   filters_work(db);
   rocks_close(db);
-  folder_remove(&at);
+  directory_remove(&at);
 }
 
 /* ---- damage ---- */
@@ -228,7 +228,7 @@ static void flips_in_a_database(void **state) {
   rocks_options o = nay10;
   o.no_checksums = true;
   char path[512];
-  folder at = folder_make();
+  directory at = directory_make();
   rocks_db *db = open_at(&at, &o);
   fill(db);
   assert_true(rocks_table(db, 0, path, sizeof path));
@@ -242,7 +242,7 @@ static void flips_in_a_database(void **state) {
     uint64_t bit = nay_hash_mix(i) % (f.len * 8);
     uint8_t *byte = file.at + f.offset + bit / 8;
     *byte ^= (uint8_t)(1u << bit % 8);
-    folder_write(path, file.at, file.len);
+    directory_write(path, file.at, file.len);
     db = open_at(&at, &o);
     char key[ROCKS_KEY];
     for (unsigned k = 0; k < N; k += 9) {
@@ -254,7 +254,7 @@ static void flips_in_a_database(void **state) {
   }
   nay_table_filters_free(t);
   free(file.at);
-  folder_remove(&at);
+  directory_remove(&at);
 }
 
 static void strange_blocks_match_everything(void **state) {
@@ -317,12 +317,12 @@ static void by_name_in_options(void **state) {
   (void)state;
   rocks_options o = nay10;
   o.by_string = true;
-  folder at = folder_make();
+  directory at = directory_make();
   rocks_db *db = open_at(&at, &o);
   fill(db);
   filters_work(db);
   rocks_close(db);
-  folder_remove(&at);
+  directory_remove(&at);
 }
 
 int main(void) {

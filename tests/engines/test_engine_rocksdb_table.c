@@ -6,7 +6,7 @@
 #include "engine_rocksdb_db.h"
 #include "golden/golden.h"
 #include "nay_table_filters.h"
-#include "support/folder.h"
+#include "support/directory.h"
 
 #define N_TABLES 200
 
@@ -101,8 +101,8 @@ static void check_data(const rocks_table_options *o, unsigned n, golden_bytes fi
 
 static void fresh_tables(void **unused) {
   (void)unused;
-  folder at = folder_make();
-  const char *path = folder_at(&at, "fresh.sst");
+  directory at = directory_make();
+  const char *path = directory_at(&at, "fresh.sst");
   for (uint64_t seed = 0; seed < N_TABLES; seed++) {
     uint64_t state = seed;
     rocks_table_options o = draw(&state);
@@ -113,7 +113,7 @@ static void fresh_tables(void **unused) {
     check_data(&o, n, file);
     free(file.at);
   }
-  folder_remove(&at);
+  directory_remove(&at);
 }
 
 int main(void) {

@@ -277,15 +277,15 @@ static int by_number_down(const void *a, const void *b) {
   return strcmp((const char *)b, (const char *)a); /* six digits each */
 }
 
-static size_t db_tables(const char *folder, char names[][TEMP_MAX + 300], size_t most) {
-  DIR *dir = opendir(folder);
+static size_t db_tables(const char *directory, char names[][TEMP_MAX + 300], size_t most) {
+  DIR *dir = opendir(directory);
   size_t n = 0;
   assert_non_null(dir);
   for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
     size_t len = strlen(e->d_name);
     if (len < 5 || strcmp(e->d_name + len - 4, ".ldb") != 0) continue;
     assert_true(n < most);
-    snprintf(names[n++], TEMP_MAX + 300, "%s/%s", folder, e->d_name);
+    snprintf(names[n++], TEMP_MAX + 300, "%s/%s", directory, e->d_name);
   }
   closedir(dir);
   qsort(names, n, sizeof names[0], by_number_down);
@@ -321,17 +321,17 @@ static void check_lookup(engine_db *db, const nay_lookup *l) {
 }
 
 static void a_database(void **snappy) {
-  char folder[TEMP_MAX], names[16][TEMP_MAX + 300];
+  char directory[TEMP_MAX], names[16][TEMP_MAX + 300];
   nay_policy policy;
   const nay_policy *policies[] = {&policy};
   const engine_table_options o = {4096, 16, *(const bool *)*snappy, 10, ENGINE_BYTEWISE};
   assert_ok(nay_policy_leveldb(10, &policy));
-  temp_path(folder, o.snappy ? "db-snappy" : "db-plain");
-  engine_db *db = engine_db_open(folder, &o);
+  temp_path(directory, o.snappy ? "db-snappy" : "db-plain");
+  engine_db *db = engine_db_open(directory, &o);
   assert_non_null(db);
   db_fill(db);
   nay_sst *tables[16];
-  size_t n = db_tables(folder, names, 16);
+  size_t n = db_tables(directory, names, 16);
   assert_int_equal(n, DB_FLUSHES);
   nay_sst_read_options how = {
       .codecs = snappy_codecs, .ncodecs = 1, .policies = policies, .npolicies = 1};
@@ -353,7 +353,7 @@ static void a_database(void **snappy) {
   nay_lookup_free(l);
   for (size_t i = 0; i < n; i++) nay_sst_free(tables[i]);
   engine_db_close(db);
-  assert_true(engine_db_destroy(folder));
+  assert_true(engine_db_destroy(directory));
 }
 
 int main(void) {

@@ -32,7 +32,7 @@ static uint8_t *read_all(const char *path, size_t *len) {
 }
 
 /* The largest table, which has most of the keys. */
-static table find_table(const folder *f, const char *policy_name) {
+static table find_table(const directory *f, const char *policy_name) {
   table best = {.len = 0};
   DIR *dir = opendir(f->path);
   for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
@@ -64,7 +64,7 @@ static leveldb_filterpolicy_t *make_policy(bool nay) {
 }
 
 /* How many keys are not found where these bytes of the filter block are others. */
-static uint64_t lost_by(const folder *f, const table *t, bool nay, bool paranoid_checks,
+static uint64_t lost_by(const directory *f, const table *t, bool nay, bool paranoid_checks,
                         uint64_t from, const uint8_t *bytes, size_t n) {
   uint64_t at = t->block.offset + from;
   write_bytes(t, at, bytes, n);
@@ -75,13 +75,13 @@ static uint64_t lost_by(const folder *f, const table *t, bool nay, bool paranoid
   return N_KEYS - found;
 }
 
-static uint64_t lost_by_flip(const folder *f, const table *t, bool nay, uint64_t bit) {
+static uint64_t lost_by_flip(const directory *f, const table *t, bool nay, uint64_t bit) {
   uint8_t byte = t->bytes[t->block.offset + bit / 8] ^ (uint8_t)(1u << bit % 8);
   return lost_by(f, t, nay, false, bit / 8, &byte, 1);
 }
 
-static folder make_database(bool nay) {
-  folder f = folder_make();
+static directory make_database(bool nay) {
+  directory f = directory_make();
   database d = database_open(f.path, make_policy(nay));
   database_fill(&d, N_KEYS);
   database_compact(&d);
@@ -91,7 +91,7 @@ static folder make_database(bool nay) {
 
 /* Bits of filters and of their offsets, drawn with a fixed seed; counts flips that lost a key. */
 static unsigned losing_flips(bool nay, unsigned flips) {
-  folder f = make_database(nay);
+  directory f = make_database(nay);
   table t = find_table(&f, nay ? "nay.small.v1" : "leveldb.BuiltinBloomFilter2");
   unsigned losing = 0, offsets = 0;
   for (unsigned i = 0; i < flips; i++) {
@@ -107,7 +107,7 @@ static unsigned losing_flips(bool nay, unsigned flips) {
                 offsets);
   assert_true(offsets > flips / 50);
   free(t.bytes);
-  folder_remove(&f);
+  directory_remove(&f);
   return losing;
 }
 
@@ -128,7 +128,7 @@ static void the_built_in_policy_does_lose_keys(void **state) {
  */
 static void the_last_five_bytes_are_leveldb_s_own(void **state) {
   (void)state;
-  folder f = make_database(true);
+  directory f = make_database(true);
   table t = find_table(&f, "nay.small.v1");
   unsigned losing = 0;
   for (unsigned i = 0; i < 40; i++) {
@@ -138,7 +138,7 @@ static void the_last_five_bytes_are_leveldb_s_own(void **state) {
                 (unsigned long long)t.block.size * 8);
   assert_true(losing >= 1 && losing <= 20);
   free(t.bytes);
-  folder_remove(&f);
+  directory_remove(&f);
 }
 
 /* ---- bursts ---- */
@@ -150,7 +150,7 @@ typedef struct bursts {
   unsigned n;
 } bursts;
 
-static void burst(const folder *f, const table *t, uint64_t from, const uint8_t *bytes, size_t n,
+static void burst(const directory *f, const table *t, uint64_t from, const uint8_t *bytes, size_t n,
                   bursts *b) {
   b->n++;
   for (int paranoid = 0; paranoid < 2; paranoid++) {
@@ -159,7 +159,7 @@ static void burst(const folder *f, const table *t, uint64_t from, const uint8_t 
 }
 
 /* A run of up to `width` bytes from `from` on is replaced by random ones. */
-static void random_burst(const folder *f, const table *t, uint64_t from, size_t width,
+static void random_burst(const directory *f, const table *t, uint64_t from, size_t width,
                          uint64_t seed, bursts *b) {
   uint8_t bytes[8];
   for (size_t i = 0; i < width; i++) bytes[i] = (uint8_t)nay_hash_mix(seed * 8 + i);
@@ -175,7 +175,8 @@ static uint64_t draw_filter(const table *t, uint64_t noffsets, uint64_t seed) {
 }
 
 /* Two neighbouring offsets become those of another filter: it is intact, and has other keys. */
-static void other_filter(const folder *f, const table *t, uint64_t at, uint64_t other, bursts *b) {
+static void other_filter(const directory *f, const table *t, uint64_t at, uint64_t other,
+                         bursts *b) {
   const uint8_t *offsets = t->bytes + t->block.offset + t->block.filters;
   burst(f, t, t->block.filters + 4 * at, offsets + 4 * other, 8, b);
 }
@@ -187,7 +188,7 @@ static void other_filter(const folder *f, const table *t, uint64_t at, uint64_t 
 static void bursts_need_paranoid_checks(void **state) {
   (void)state;
   enum { N_BURSTS = 24 };
-  folder f = make_database(true);
+  directory f = make_database(true);
   table t = find_table(&f, "nay.small.v1");
   uint64_t noffsets = (t.block.size - 5 - t.block.filters) / 4;
   bursts two = {"two neighbouring offsets, those of another filter", {0, 0}, 0},
@@ -206,7 +207,7 @@ static void bursts_need_paranoid_checks(void **state) {
   }
   assert_true(two.n > N_BURSTS / 2 && two.losing[0] == two.n);
   free(t.bytes);
-  folder_remove(&f);
+  directory_remove(&f);
 }
 
 int main(void) {

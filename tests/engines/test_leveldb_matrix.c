@@ -198,7 +198,7 @@ static void open_one(const char *path, const combination *c, const nay_policy *c
 /* A database that is closed while it compacts leaves a table without its end. */
 static bool is_whole(const char *path) {
   size_t len = 0;
-  uint8_t *bytes = folder_read(path, &len);
+  uint8_t *bytes = directory_read(path, &len);
   assert_non_null(bytes);
   bool whole = nay_table_recognise(bytes, len);
   free(bytes);
@@ -210,7 +210,7 @@ static void ask_filters(const char *path, bool maybe[MAX_KEYS]) {
   size_t len = 0;
   nay_table_filters *t;
   nay_table_filters_options how = {.codecs = snappy_codecs, .ncodecs = 1};
-  uint8_t *bytes = folder_read(path, &len);
+  uint8_t *bytes = directory_read(path, &len);
   assert_non_null(bytes);
   assert_ok(nay_table_filters_open(bytes, len, &how, NULL, NULL, &t));
   for (unsigned i = 0; i < N_KEYS; i++) {
@@ -239,7 +239,7 @@ static void check_lookup(const tables *t, const model *m) {
   nay_lookup_free(l);
 }
 
-static void check_tables(const folder *f, const combination *c, const model *m) {
+static void check_tables(const directory *f, const combination *c, const model *m) {
   nay_policy leveldb, small;
   const nay_policy *policies[] = {&leveldb, &small};
   bool maybe[MAX_KEYS] = {false};
@@ -251,10 +251,10 @@ static void check_tables(const folder *f, const combination *c, const model *m) 
   for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
     size_t len = strlen(e->d_name);
     if (len < 5 || strcmp(e->d_name + len - 4, ".ldb") != 0) continue;
-    if (!c->compacted && !is_whole(folder_at(f, e->d_name))) continue;
+    if (!c->compacted && !is_whole(directory_at(f, e->d_name))) continue;
     assert_true(t.n < MAX_TABLES);
-    open_one(folder_at(f, e->d_name), c, policies, &t);
-    ask_filters(folder_at(f, e->d_name), maybe);
+    open_one(directory_at(f, e->d_name), c, policies, &t);
+    ask_filters(directory_at(f, e->d_name), maybe);
   }
   closedir(dir);
   assert_true(t.n + t.refused > 0);
@@ -268,7 +268,7 @@ static void check_tables(const folder *f, const combination *c, const model *m) 
 
 static void check_combination(const combination *c) {
   static model m;
-  folder f = folder_make();
+  directory f = directory_make();
   memset(&m, 0, sizeof m);
   opened o = combination_open(f.path, c);
   fill(&o, &m);
@@ -279,7 +279,7 @@ static void check_combination(const combination *c) {
   check_database(&o, &m);
   combination_close(&o);
   check_tables(&f, c, &m);
-  folder_remove(&f);
+  directory_remove(&f);
 }
 
 /* Of the three options that are on or off, each pair in all four ways. */

@@ -36,7 +36,7 @@ static void check_contents(const database *d, policy_counts *c, bool filters_in_
 
 static void keys_are_found_and_absent_ones_filtered(void **state) {
   const nay_leveldb_mode *mode = *state;
-  folder f = folder_make();
+  directory f = directory_make();
   policy_counts c;
   database d = database_open(f.path, counted_policy(*mode, &c));
   database_fill(&d, N_KEYS);
@@ -50,13 +50,13 @@ static void keys_are_found_and_absent_ones_filtered(void **state) {
   database_fill(&d, N_KEYS); /* every key has a second version now */
   check_contents(&d, &c, true);
   database_close(&d);
-  folder_remove(&f);
+  directory_remove(&f);
 }
 
 /* Compatible filters serve LevelDB's own policy, and its filters serve ours. */
 static void compatible_means_compatible(void **state) {
   (void)state;
-  folder f = folder_make();
+  directory f = directory_make();
   policy_counts c;
   database d = database_open(f.path, builtin());
   database_fill(&d, N_KEYS);
@@ -66,13 +66,13 @@ static void compatible_means_compatible(void **state) {
   check_contents(&d, &c, true);
   assert_int_equal(c.created, 0); /* all filters were LevelDB's */
   database_close(&d);
-  folder_remove(&f);
+  directory_remove(&f);
 }
 
 /* Policies of another name are ignored until compaction; no key is lost on the way. */
 static void policies_come_and_go(void **state) {
   (void)state;
-  folder f = folder_make();
+  directory f = directory_make();
   policy_counts c;
   database d = database_open(f.path, builtin());
   database_fill(&d, N_KEYS);
@@ -95,7 +95,7 @@ static void policies_come_and_go(void **state) {
     if (i == 2) check_contents(&d, &c, true);
     database_close(&d);
   }
-  folder_remove(&f);
+  directory_remove(&f);
 }
 
 /* ---- many readers and a writer ---- */
@@ -114,7 +114,7 @@ static void *reader_run(void *arg) {
 
 static void readers_share_a_policy(void **state) {
   const nay_leveldb_mode *mode = *state;
-  folder f = folder_make();
+  directory f = directory_make();
   policy_counts c;
   database d = database_open(f.path, counted_policy(*mode, &c));
   database_fill(&d, N_KEYS);
@@ -134,7 +134,7 @@ static void readers_share_a_policy(void **state) {
   }
   assert_true(c.created > 0 && c.asked > 0 && c.nays > 0);
   database_close(&d);
-  folder_remove(&f);
+  directory_remove(&f);
 }
 
 /* ---- when a filter cannot be made ---- */
@@ -150,7 +150,7 @@ static nay_status failing_create(const nay_policy *self, const void *const *keys
 /* A third of the filters could not be made: their keys are found all the same, by LevelDB too. */
 static void want_of_memory_loses_no_key(void **state) {
   const nay_leveldb_mode *mode = *state;
-  folder f = folder_make();
+  directory f = directory_make();
   policy_counts c = {.created = 0};
   assert_ok(nay_leveldb_mode_policy(*mode, 10, &c.inner));
   nay_policy failing = c.inner;
@@ -167,7 +167,7 @@ static void want_of_memory_loses_no_key(void **state) {
   d = database_open(f.path, builtin());
   assert_int_equal(database_found(&d, 0, N_KEYS), N_KEYS);
   database_close(&d);
-  folder_remove(&f);
+  directory_remove(&f);
 }
 
 static void nonsense_is_refused(void **state) {
@@ -207,9 +207,9 @@ static void cxx_makes_the_same_filters(void **state) {
 
 static void a_database_opened_from_cxx(void **state) {
   const nay_leveldb_mode *mode = *state;
-  folder f = folder_make();
+  directory f = directory_make();
   assert_int_equal(engine_policy_database(f.path, *mode, 2000), 2000);
-  folder_remove(&f);
+  directory_remove(&f);
 }
 
 #define BOTH(function)                                      \

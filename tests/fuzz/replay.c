@@ -1,6 +1,7 @@
 /*
- * replay.c - runs a fuzz target on every file of some folders, without libFuzzer: what was found
- * once is tried in every build. Also on every prefix of each file, and with each byte inverted.
+ * replay.c - runs a fuzz target on every file of some directories, without libFuzzer: what was
+ * found once is tried in every build. Also on every prefix of each file, and with each byte
+ * inverted.
  */
 #include <dirent.h>
 #include <stdint.h>

@@ -12,9 +12,9 @@
 /* temp_path: a name that no other process uses; nothing is created. */
 static inline const char *temp_path(char path[TEMP_MAX], const char *name) {
   struct stat st;
-  const char *folder = getenv("TMPDIR");
-  if (folder == NULL) folder = stat("/dev/shm", &st) == 0 ? "/dev/shm" : ".";
-  snprintf(path, TEMP_MAX, "%s/nay-test-%ld-%s", folder, (long)getpid(), name);
+  const char *directory = getenv("TMPDIR");
+  if (directory == NULL) directory = stat("/dev/shm", &st) == 0 ? "/dev/shm" : ".";
+  snprintf(path, TEMP_MAX, "%s/nay-test-%ld-%s", directory, (long)getpid(), name);
   return path;
 }
 

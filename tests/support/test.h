@@ -32,7 +32,7 @@ typedef struct CMUnitTest test_case;
 #define TEST_WITH(name, function, state) \
   { name, function, NULL, NULL, (void *)(uintptr_t)(state) }
 
-/* test_file: the name of a source file without its folders. */
+/* test_file: the name of a source file without its directories. */
 static inline const char *test_file(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash != NULL ? slash + 1 : path;

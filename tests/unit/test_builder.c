@@ -135,7 +135,7 @@ static void poor_hashes(void **state) {
   free(x);
 }
 
-/* Small sets that crowd the first slots: some of them no seed can solve before they are mixed. */
+/* Small skewed sets: no seed solves some of them before their hashes are mixed. */
 static void small_poor_sets(void **state) {
   (void)state;
   uint64_t x[200];
@@ -177,18 +177,18 @@ static void all_keys_equal(void **state) {
 }
 
 /* A few duplicates do not start a build over, unless the size for fewer keys is another one. */
-static void few_twins(void **state) {
+static void few_duplicates(void **state) {
   (void)state;
   size_t n = 60000;
   uint64_t *x = set_random(n, 13), *more = malloc((n + 60) * sizeof *more);
   assert_non_null(more);
   for (size_t k = 0; k < N_KINDS; k++) {
-    for (size_t twins = 1; twins <= 60; twins = twins * 2 + 1) {
+    for (size_t extra = 1; extra <= 60; extra = extra * 2 + 1) {
       for (size_t size = n - 200; size <= n; size += 50) {
         memcpy(more, x, size * sizeof *x);
-        for (size_t i = 0; i < twins; i++) more[size + i] = x[i * 7];
+        for (size_t i = 0; i < extra; i++) more[size + i] = x[i * 7];
         nay_params p = set_params(kinds[k], 0.004, 0);
-        nay_filter *f = set_build(&p, more, size + twins), *g = set_build(&p, x, size);
+        nay_filter *f = set_build(&p, more, size + extra), *g = set_build(&p, x, size);
         set_same_bytes(f, g);
         nay_filter_free(f);
         nay_filter_free(g);
@@ -278,8 +278,8 @@ static void build_gives_memory_back(void **state) {
   free(x);
 }
 
-static size_t files_in(const char *folder) {
-  DIR *d = opendir(folder);
+static size_t files_in(const char *directory) {
+  DIR *d = opendir(directory);
   assert_non_null(d);
   size_t n = 0;
   for (struct dirent *e; (e = readdir(d)) != NULL;) n += e->d_name[0] != '.';
@@ -290,18 +290,18 @@ static size_t files_in(const char *folder) {
 /* The file has no name from the beginning, so that no way to end can leave it behind. */
 static void the_spill_file_is_never_seen(void **state) {
   (void)state;
-  char folder[TEMP_MAX];
-  assert_int_equal(mkdir(temp_path(folder, "spill"), 0700), 0);
+  char directory[TEMP_MAX];
+  assert_int_equal(mkdir(temp_path(directory, "spill"), 0700), 0);
   nay_params p = set_params(NAY_FUSE, 0.01, 0);
   p.flags = NAY_LOW_MEMORY;
-  p.spill_dir = folder;
+  p.spill_dir = directory;
   nay_builder *b;
   assert_ok(nay_builder_new(&p, NULL, &b));
-  assert_int_equal(files_in(folder), 0);
+  assert_int_equal(files_in(directory), 0);
   for (uint64_t i = 0; i < 3000000 / SMALLER; i++) { /* enough to write chunks */
     assert_ok(nay_builder_add_hash(b, (nay_hash){nay_hash_mix(i), 0}));
   }
-  assert_int_equal(files_in(folder), 0);
+  assert_int_equal(files_in(directory), 0);
   nay_filter *f;
   assert_ok(nay_builder_finish(b, &f));
   for (uint64_t i = 0; i < 3000000 / SMALLER; i += 97) {
@@ -309,9 +309,9 @@ static void the_spill_file_is_never_seen(void **state) {
   }
   nay_filter_free(f);
   nay_builder_free(b);
-  assert_int_equal(files_in(folder), 0);
-  assert_int_equal(rmdir(folder), 0);
-  assert_status(nay_builder_new(&p, NULL, &b), NAY_EIO); /* the folder is gone */
+  assert_int_equal(files_in(directory), 0);
+  assert_int_equal(rmdir(directory), 0);
+  assert_status(nay_builder_new(&p, NULL, &b), NAY_EIO); /* the directory is gone */
 }
 
 /* algorithms: at 10^4 to 10^5 keys fuse costs 19 to 28 % more than ribbon's 3 %, at 10^6 12.5 %. */
@@ -406,7 +406,7 @@ int main(void) {
       TEST(poor_hashes),
       TEST(small_poor_sets),
       TEST(all_keys_equal),
-      TEST(few_twins),
+      TEST(few_duplicates),
       TEST(nkeys_is_a_hint),
       TEST(a_failed_finish_loses_nothing),
       TEST(build_gives_memory_back),

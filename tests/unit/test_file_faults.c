@@ -10,8 +10,8 @@
 #include <stdarg.h>
 #include <sys/mman.h>
 
+#include "support/directory.h"
 #include "support/flaky.h"
-#include "support/folder.h"
 #include "support/native.h"
 #include "support/test.h"
 
@@ -129,7 +129,7 @@ void *__wrap_mmap(void *at, size_t len, int protection, int flags, int fd, off_t
 
 /* ---- fixtures ---- */
 
-static folder dir;
+static directory dir;
 static nay_filter *old_filter, *new_filter;
 static uint8_t *old_bytes, *new_bytes;
 static size_t old_len, new_len;
@@ -140,8 +140,8 @@ static int start(void **state) {
   nay_params small = {.kind = NAY_BLOCKED, .nbits = 1024, .k = 6};
   nay_params large = {.kind = NAY_BLOOM, .nbits = 3 * 65536 * 8, .k = 6};
   plan_reset();
-  dir = folder_make();
-  path = strdup(folder_at(&dir, "f.nay"));
+  dir = directory_make();
+  path = strdup(directory_at(&dir, "f.nay"));
   old_filter = native_filter(&small, 10);
   new_filter = native_filter(&large, 20);
   nay_filter_set_meta(new_filter, "metadata", 8);
@@ -156,7 +156,7 @@ static int end(void **state) {
   nay_filter_free(new_filter);
   free(old_bytes);
   free(new_bytes);
-  folder_remove(&dir);
+  directory_remove(&dir);
   free((void *)(uintptr_t)path);
   return 0;
 }
@@ -177,7 +177,7 @@ static nay_status save(nay_diag *diag) {
 static bool save_failing_at(long n, int error, bool no_tmpfile, bool exists) {
   nay_diag diag = {NULL, 0, 0};
   unlink(path);
-  if (exists) folder_write(path, old_bytes, old_len);
+  if (exists) directory_write(path, old_bytes, old_len);
   plan_reset();
   plan.fail_at = n;
   plan.error = error;
@@ -189,7 +189,7 @@ static bool save_failing_at(long n, int error, bool no_tmpfile, bool exists) {
     bool spare = done || strcmp(call, "openat") == 0 || strcmp(call, "access") == 0 ||
                  (strcmp(call, "close") == 0 && n == plan.calls - 1);
     if (!spare) fail_msg("call %ld, %s, failed and save did not notice", n, call);
-    assert_true(folder_holds(path, new_bytes, new_len));
+    assert_true(directory_holds(path, new_bytes, new_len));
   } else {
     assert_status(status, NAY_EIO);
     assert_int_equal(diag.os_error, error == 0 ? EIO : error);
@@ -197,15 +197,15 @@ static bool save_failing_at(long n, int error, bool no_tmpfile, bool exists) {
     bool too_late = strstr(diag.what, "the file is replaced") != NULL;
     if (too_late) {
       assert_string_equal(call, "fsync");
-      assert_true(folder_holds(path, new_bytes, new_len));
+      assert_true(directory_holds(path, new_bytes, new_len));
     } else if (exists) {
-      if (!folder_holds(path, old_bytes, old_len)) fail_msg("%s: the old file changed", call);
+      if (!directory_holds(path, old_bytes, old_len)) fail_msg("%s: the old file changed", call);
     } else {
       assert_int_not_equal(access(path, F_OK), 0);
     }
   }
   unsigned expected = exists || status == NAY_OK || access(path, F_OK) == 0;
-  if (folder_count(&dir, NULL) != expected) fail_msg("%s: a file was left behind", call);
+  if (directory_count(&dir, NULL) != expected) fail_msg("%s: a file was left behind", call);
   return done;
 }
 
@@ -236,19 +236,19 @@ static void interruptions_and_short_writes(void **state) {
   (void)state;
   for (size_t piece = 1; piece < 100000; piece = piece * 7 + 1) {
     for (int no_tmpfile = 0; no_tmpfile < 2; no_tmpfile++) {
-      folder_write(path, old_bytes, old_len);
+      directory_write(path, old_bytes, old_len);
       plan_reset();
       plan.interrupt = true;
       plan.piece = piece < 8 ? 61 : piece; /* a byte at a time takes too long */
       plan.no_tmpfile = no_tmpfile != 0;
       assert_ok(save(NULL));
-      assert_true(folder_holds(path, new_bytes, new_len));
+      assert_true(directory_holds(path, new_bytes, new_len));
     }
   }
 }
 
-/* A folder that cannot be synced says EINVAL: not an error. */
-static void folders_without_sync(void **state) {
+/* A directory that cannot be synced says EINVAL: not an error. */
+static void directories_without_sync(void **state) {
   (void)state;
   plan_reset();
   assert_ok(save(NULL));
@@ -258,7 +258,7 @@ static void folders_without_sync(void **state) {
   plan.fail_at = last;
   plan.error = EINVAL;
   assert_ok(save(NULL));
-  assert_true(folder_holds(path, new_bytes, new_len));
+  assert_true(directory_holds(path, new_bytes, new_len));
 }
 
 /* Temporary names that exist already belong to somebody: they are stepped over. */
@@ -267,19 +267,19 @@ static void names_in_use(void **state) {
   char name[64];
   for (int i = 0; i < 3; i++) {
     snprintf(name, sizeof name, ".f.nay.nay-%ld-%d", (long)getpid(), i);
-    folder_write(folder_at(&dir, name), "theirs", 6);
+    directory_write(directory_at(&dir, name), "theirs", 6);
   }
   for (int no_tmpfile = 0; no_tmpfile < 2; no_tmpfile++) {
     plan_reset();
     plan.no_tmpfile = no_tmpfile != 0;
     assert_ok(save(NULL));
-    assert_true(folder_holds(path, new_bytes, new_len));
-    assert_int_equal(folder_count(&dir, NULL), 4);
+    assert_true(directory_holds(path, new_bytes, new_len));
+    assert_int_equal(directory_count(&dir, NULL), 4);
   }
   for (int i = 0; i < 3; i++) {
     snprintf(name, sizeof name, ".f.nay.nay-%ld-%d", (long)getpid(), i);
-    assert_true(folder_holds(folder_at(&dir, name), "theirs", 6));
-    unlink(folder_at(&dir, name));
+    assert_true(directory_holds(directory_at(&dir, name), "theirs", 6));
+    unlink(directory_at(&dir, name));
   }
 }
 
@@ -304,7 +304,7 @@ static long log_find(const char *name, long from) {
   return from;
 }
 
-/* What makes it atomic: all writes, sync, name, rename, sync of the folder, in this order. */
+/* What makes it atomic: all writes, sync, name, rename, sync of the directory, in this order. */
 static void order_of_calls(void **state) {
   (void)state;
   for (int no_tmpfile = 0; no_tmpfile < 2; no_tmpfile++) {
@@ -315,7 +315,7 @@ static void order_of_calls(void **state) {
          rename = log_find("renameat", 0);
     assert_true(write < sync && sync < rename && rename < plan.calls);
     assert_int_equal(log_find("write", sync), plan.calls); /* none after the sync */
-    assert_true(log_find("fsync", rename) < plan.calls);   /* the folder */
+    assert_true(log_find("fsync", rename) < plan.calls);   /* the directory */
     if (!no_tmpfile) {
       long link = log_find("linkat", 0);
       assert_true(sync < link && link < rename);
@@ -335,7 +335,7 @@ static nay_status read_with(int how, const nay_allocator *a, nay_diag *diag, nay
 
 static void every_call_of_open_fails(void **state) {
   (void)state;
-  folder_write(path, new_bytes, new_len);
+  directory_write(path, new_bytes, new_len);
   for (int how = 0; how < 3; how++) {
     for (long n = 0;; n++) {
       flaky memory = {.fail_at = -1};
@@ -364,7 +364,7 @@ static void every_call_of_open_fails(void **state) {
 
 static void interruptions_and_short_reads(void **state) {
   (void)state;
-  folder_write(path, new_bytes, new_len);
+  directory_write(path, new_bytes, new_len);
   for (size_t piece = 1; piece < 100000; piece = piece * 5 + 1) {
     nay_filter *f;
     plan_reset();
@@ -379,7 +379,7 @@ static void interruptions_and_short_reads(void **state) {
 /* The file shrinks between fstat and a read, at each of them: 64 bytes first, then the rest. */
 static void files_that_shrink(void **state) {
   (void)state;
-  folder_write(path, new_bytes, new_len);
+  directory_write(path, new_bytes, new_len);
   for (long n = 0;; n++) {
     nay_filter *f = NULL;
     nay_diag diag = {NULL, 0, 0};
@@ -404,7 +404,7 @@ int main(void) {
       TEST(every_call_of_save_fails),
       TEST(writes_that_do_nothing),
       TEST(interruptions_and_short_writes),
-      TEST(folders_without_sync),
+      TEST(directories_without_sync),
       TEST(names_in_use),
       TEST(order_of_calls),
       TEST(temporary_files_are_private),

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "support/folder.h"
+#include "support/directory.h"
 #include "support/native.h"
 #include "support/test.h"
 
@@ -27,17 +27,17 @@ static void sleep_us(uint64_t us) {
 }
 
 /* What a killed process left under a temporary name. With unnamed files it is complete. */
-static unsigned check_leftovers(const folder *dir, bool must_be_complete) {
+static unsigned check_leftovers(const directory *dir, bool must_be_complete) {
   unsigned n = 0;
   DIR *d = opendir(dir->path);
   assert_non_null(d);
   for (const struct dirent *e; (e = readdir(d)) != NULL;) {
     if (strstr(e->d_name, ".nay-") == NULL) continue;
     nay_filter *f = NULL;
-    nay_status status = nay_filter_open(folder_at(dir, e->d_name), NULL, NULL, &f);
+    nay_status status = nay_filter_open(directory_at(dir, e->d_name), NULL, NULL, &f);
     nay_filter_free(f);
     if (must_be_complete) assert_ok(status);
-    unlink(folder_at(dir, e->d_name));
+    unlink(directory_at(dir, e->d_name));
     n++;
   }
   closedir(d);
@@ -46,9 +46,9 @@ static unsigned check_leftovers(const folder *dir, bool must_be_complete) {
 
 static void old_or_new_never_a_mixture(void **state) {
   (void)state;
-  folder dir = folder_make();
+  directory dir = directory_make();
   char path[512];
-  snprintf(path, sizeof path, "%s", folder_at(&dir, "f.nay"));
+  snprintf(path, sizeof path, "%s", directory_at(&dir, "f.nay"));
   nay_params a = {.kind = NAY_BLOOM, .nbits = 300000 * 8, .k = 6}, b = a;
   b.nbits -= 64 * 1001;
   b.seed = 7;
@@ -68,20 +68,21 @@ static void old_or_new_never_a_mixture(void **state) {
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status)); /* it had not failed before */
-    bool is_a = folder_holds(path, bytes[0], len[0]), is_b = folder_holds(path, bytes[1], len[1]);
+    bool is_a = directory_holds(path, bytes[0], len[0]),
+         is_b = directory_holds(path, bytes[1], len[1]);
     if (!is_a && !is_b) fail_msg("kill %u: neither the old nor the new file", kill_number);
     seen[is_a ? 0 : 1]++;
     leftovers += check_leftovers(&dir, unnamed >= 0);
   }
   print_message("# %d kills: %u times one file, %u times the other; %u leftovers\n", KILLS, seen[0],
                 seen[1], leftovers);
-  assert_int_equal(folder_count(&dir, NULL), 1);
+  assert_int_equal(directory_count(&dir, NULL), 1);
   if (unnamed >= 0) close(unnamed);
   for (unsigned i = 0; i < 2; i++) {
     nay_filter_free(filters[i]);
     free(bytes[i]);
   }
-  folder_remove(&dir);
+  directory_remove(&dir);
 }
 
 int main(void) {

@@ -12,20 +12,20 @@
 #include <sys/wait.h>
 
 #include "nay_file.h"
-#include "support/folder.h"
+#include "support/directory.h"
 #include "support/test.h"
 
-static folder dir;
+static directory dir;
 
 static int start(void **state) {
   (void)state;
-  dir = folder_make();
+  dir = directory_make();
   return 0;
 }
 
 static int end(void **state) {
   (void)state;
-  folder_remove(&dir);
+  directory_remove(&dir);
   return 0;
 }
 
@@ -61,14 +61,14 @@ static bool busy(const char *path) {
 static void one_at_a_time(void **state) {
   (void)state;
   nay_filelock lock;
-  const char *path = folder_at(&dir, "f"), *link = folder_at(&dir, "link");
+  const char *path = directory_at(&dir, "f"), *link = directory_at(&dir, "link");
   assert_int_equal(symlink("f", link), 0); /* to nothing, at first */
   for (int exists = 0; exists < 2; exists++) {
-    unsigned before = folder_count(&dir, NULL);
+    unsigned before = directory_count(&dir, NULL);
     assert_ok(nay_file_lock(path, 0, &lock, NULL));
     assert_true(busy(path));
     assert_true(busy(link)); /* the same file, the same lock */
-    assert_false(busy(folder_at(&dir, "g")));
+    assert_false(busy(directory_at(&dir, "g")));
     assert_ok(replace(path, 0, "one"));
     assert_true(busy(path)); /* another inode by now */
     unlink(path);
@@ -76,7 +76,7 @@ static void one_at_a_time(void **state) {
     assert_ok(replace(path, 0, "two"));
     nay_file_unlock(&lock);
     assert_false(busy(path));
-    assert_int_equal(folder_count(&dir, NULL), before + (exists == 0)); /* no lock file */
+    assert_int_equal(directory_count(&dir, NULL), before + (exists == 0)); /* no lock file */
   }
   unlink(path);
   unlink(link);
@@ -92,12 +92,12 @@ static void names(void **state) {
     memcpy(other, name, len + 1);
     other[len - 1] = 'y';
     nay_filelock lock;
-    assert_ok(nay_file_lock(folder_at(&dir, name), 0, &lock, NULL));
-    assert_true(busy(folder_at(&dir, name)));
-    assert_false(busy(folder_at(&dir, other)));
+    assert_ok(nay_file_lock(directory_at(&dir, name), 0, &lock, NULL));
+    assert_true(busy(directory_at(&dir, name)));
+    assert_false(busy(directory_at(&dir, other)));
     nay_file_unlock(&lock);
   }
-  assert_int_equal(folder_count(&dir, NULL), 0);
+  assert_int_equal(directory_count(&dir, NULL), 0);
 }
 
 /* What others may have put where the lock file goes. */
@@ -105,20 +105,20 @@ static void lock_files_that_are_there(void **state) {
   (void)state;
   nay_filelock lock;
   nay_diag diag;
-  const char *path = folder_at(&dir, "f"), *beside = folder_at(&dir, ".f.nay-lock");
-  const char *victim = folder_at(&dir, "victim");
+  const char *path = directory_at(&dir, "f"), *beside = directory_at(&dir, ".f.nay-lock");
+  const char *victim = directory_at(&dir, "victim");
   assert_ok(replace(beside, 0, "")); /* a process that was killed: taken, then removed */
   assert_ok(nay_file_lock(path, NAY_LOCK_TRY, &lock, NULL));
   nay_file_unlock(&lock);
-  assert_int_equal(folder_count(&dir, NULL), 0);
+  assert_int_equal(directory_count(&dir, NULL), 0);
   assert_ok(replace(victim, 0, "theirs"));
   assert_int_equal(symlink("victim", beside), 0);
   assert_status(nay_file_lock(path, 0, &lock, &diag), NAY_EIO);
   assert_int_equal(diag.os_error, ELOOP);
-  assert_true(folder_holds(victim, "theirs", 6));
+  assert_true(directory_holds(victim, "theirs", 6));
   unlink(beside);
   unlink(victim);
-  assert_status(nay_file_lock(folder_at(&dir, "none/f"), 0, &lock, &diag), NAY_EIO);
+  assert_status(nay_file_lock(directory_at(&dir, "none/f"), 0, &lock, &diag), NAY_EIO);
   assert_int_equal(diag.os_error, ENOENT);
   assert_status(nay_file_lock(NULL, 0, &lock, NULL), NAY_EINVAL);
   assert_status(nay_file_lock(path, 0, NULL, NULL), NAY_EINVAL);
@@ -127,7 +127,7 @@ static void lock_files_that_are_there(void **state) {
 
 static void kill_releases(void **state) {
   (void)state;
-  const char *path = folder_at(&dir, "f");
+  const char *path = directory_at(&dir, "f");
   int ready[2];
   char byte;
   assert_int_equal(pipe(ready), 0);
@@ -167,7 +167,7 @@ static void count_up(const char *path, int times) {
 static void no_update_is_lost(void **state) {
   (void)state;
   enum { PROCESSES = 6, TIMES = 100 };
-  const char *path = folder_at(&dir, "count");
+  const char *path = directory_at(&dir, "count");
   for (int i = 0; i < PROCESSES; i++) {
     if (fork() == 0) {
       count_up(path, TIMES);
@@ -179,8 +179,8 @@ static void no_update_is_lost(void **state) {
     assert_true(wait(&status) > 0);
     assert_int_equal(status, 0);
   }
-  assert_true(folder_holds(path, "600", 3));
-  assert_int_equal(folder_count(&dir, NULL), 1);
+  assert_true(directory_holds(path, "600", 3));
+  assert_int_equal(directory_count(&dir, NULL), 1);
   unlink(path);
 }
 
@@ -188,14 +188,14 @@ static void no_update_is_lost(void **state) {
 
 static void failures_of_the_producer(void **state) {
   (void)state;
-  const char *path = folder_at(&dir, "f");
+  const char *path = directory_at(&dir, "f");
   assert_ok(replace(path, 0, "old"));
   text t = {"new", NAY_EFULL};
   nay_diag diag = {NULL, 7, 0};
   assert_status(nay_file_replace(path, 0, produce, &t, &diag), NAY_EFULL);
   assert_int_equal(diag.offset, 7); /* as it was */
-  assert_true(folder_holds(path, "old", 3));
-  assert_int_equal(folder_count(&dir, NULL), 1);
+  assert_true(directory_holds(path, "old", 3));
+  assert_int_equal(directory_count(&dir, NULL), 1);
   assert_status(nay_file_replace(NULL, 0, produce, &t, NULL), NAY_EINVAL);
   assert_status(nay_file_replace(path, 0, NULL, &t, NULL), NAY_EINVAL);
   assert_status(nay_file_replace(path, 0x80, produce, &t, NULL), NAY_EINVAL);
@@ -206,7 +206,7 @@ static void private_files(void **state) {
   (void)state;
   struct stat st;
   mode_t before = umask(0);
-  const char *path = folder_at(&dir, "f");
+  const char *path = directory_at(&dir, "f");
   for (unsigned flags = 0; flags <= NAY_FILE_PRIVATE; flags++) {
     assert_ok(replace(path, flags, "new"));
     assert_int_equal(stat(path, &st), 0);
@@ -223,7 +223,7 @@ static void private_files(void **state) {
 /* Replaces root's file as user 1234, who is in group 1234 and in `group`; the mode and the group.
  */
 static void replaced_as(gid_t group, mode_t mode, mode_t want_mode, gid_t want_group) {
-  const char *path = folder_at(&dir, "f");
+  const char *path = directory_at(&dir, "f");
   struct stat st;
   int status;
   assert_ok(replace(path, 0, "old"));

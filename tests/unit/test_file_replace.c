@@ -1,7 +1,7 @@
 /*
  * test_file_replace.c - save, open and map on a real file system: links, modes, odd targets, a full
- * disk, a read-only folder. Whatever fails says which step and errno, and leaves the old file, the
- * folder and the filter as they were.
+ * disk, a read-only directory. Whatever fails says which step and errno, and leaves the old file,
+ * the directory and the filter as they were.
  */
 #define _GNU_SOURCE 1
 
@@ -13,22 +13,22 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 
+#include "support/directory.h"
 #include "support/flaky.h"
-#include "support/folder.h"
 #include "support/native.h"
 #include "support/test.h"
 
 static const nay_params small = {.kind = NAY_BLOCKED, .nbits = 1024, .k = 6};
 static const nay_params large = {.kind = NAY_BLOOM, .nbits = 3 * 65536 * 8, .k = 6};
 
-static folder dir;
+static directory dir;
 static nay_filter *old_filter, *new_filter;
 static uint8_t *old_bytes, *new_bytes;
 static size_t old_len, new_len;
 
 static int start(void **state) {
   (void)state;
-  dir = folder_make();
+  dir = directory_make();
   old_filter = native_filter(&small, 10);
   new_filter = native_filter(&large, 20);
   old_bytes = native_encode(old_filter, &old_len);
@@ -42,20 +42,20 @@ static int end(void **state) {
   nay_filter_free(new_filter);
   free(old_bytes);
   free(new_bytes);
-  folder_remove(&dir);
+  directory_remove(&dir);
   return 0;
 }
 
-/* Saving fails with this errno, says why, and changes nothing in the folder or the filter. */
-static void expect_refusal(const folder *where, const char *path, int error) {
-  unsigned entries = folder_count(where, NULL);
+/* Saving fails with this errno, says why, and changes nothing in the directory or the filter. */
+static void expect_refusal(const directory *where, const char *path, int error) {
+  unsigned entries = directory_count(where, NULL);
   nay_diag diag = {NULL, 0, 0};
   assert_status(nay_filter_save(new_filter, path, &diag), NAY_EIO);
   assert_non_null(diag.what);
   if (diag.os_error != error) {
     fail_msg("%s: %s: %s, expected %s", path, diag.what, strerror(diag.os_error), strerror(error));
   }
-  assert_int_equal(folder_count(where, NULL), entries);
+  assert_int_equal(directory_count(where, NULL), entries);
   size_t len;
   uint8_t *now = native_encode(new_filter, &len);
   assert_int_equal(len, new_len);
@@ -67,11 +67,11 @@ static void expect_refusal(const folder *where, const char *path, int error) {
 
 static void round_trip(void **state) {
   (void)state;
-  const char *path = folder_at(&dir, "f.nay");
+  const char *path = directory_at(&dir, "f.nay");
   for (int again = 0; again < 2; again++) {
     nay_filter *f;
     assert_ok(nay_filter_save(new_filter, path, NULL));
-    assert_true(folder_holds(path, new_bytes, new_len));
+    assert_true(directory_holds(path, new_bytes, new_len));
     assert_ok(nay_filter_open(path, NULL, NULL, &f));
     assert_true(native_members_ok(f, 20));
     assert_ok(nay_filter_add(f, "more", 4, NULL)); /* its own memory: it can change */
@@ -88,7 +88,7 @@ static void round_trip(void **state) {
       nay_filter_free(f);
     }
   }
-  assert_int_equal(folder_count(&dir, NULL), 1);
+  assert_int_equal(directory_count(&dir, NULL), 1);
   unlink(path);
 }
 
@@ -97,14 +97,14 @@ static void names(void **state) {
   char name[NAME_MAX + 2];
   memset(name, 'n', sizeof name);
   name[NAME_MAX] = '\0'; /* as long as a name can be: the temporary one must not be longer */
-  assert_ok(nay_filter_save(new_filter, folder_at(&dir, name), NULL));
-  assert_true(folder_holds(folder_at(&dir, name), new_bytes, new_len));
-  unlink(folder_at(&dir, name));
+  assert_ok(nay_filter_save(new_filter, directory_at(&dir, name), NULL));
+  assert_true(directory_holds(directory_at(&dir, name), new_bytes, new_len));
+  unlink(directory_at(&dir, name));
   char cwd[1024];
   assert_non_null(getcwd(cwd, sizeof cwd));
   assert_int_equal(chdir(dir.path), 0);
-  assert_ok(nay_filter_save(new_filter, "bare", NULL)); /* no folder in the path */
-  assert_true(folder_holds("bare", new_bytes, new_len));
+  assert_ok(nay_filter_save(new_filter, "bare", NULL)); /* no directory in the path */
+  assert_true(directory_holds("bare", new_bytes, new_len));
   unlink("bare");
   assert_int_equal(chdir(cwd), 0);
 }
@@ -117,7 +117,7 @@ static mode_t mode_of(const char *path) {
 
 static void modes(void **state) {
   (void)state;
-  const char *path = folder_at(&dir, "f.nay");
+  const char *path = directory_at(&dir, "f.nay");
   mode_t before = umask(027);
   assert_ok(nay_filter_save(old_filter, path, NULL));
   assert_int_equal(mode_of(path), 0640);
@@ -135,7 +135,7 @@ static void modes(void **state) {
 static void owners(void **state) {
   (void)state;
   if (geteuid() != 0) skip();
-  const char *path = folder_at(&dir, "f.nay");
+  const char *path = directory_at(&dir, "f.nay");
   struct stat st;
   assert_ok(nay_filter_save(old_filter, path, NULL));
   assert_int_equal(chown(path, 1234, 4321), 0);
@@ -155,25 +155,25 @@ static bool is_link(const char *path) {
 
 static void links(void **state) {
   (void)state;
-  const char *target = folder_at(&dir, "inner/target.nay"), *link = folder_at(&dir, "link");
-  const char *second = folder_at(&dir, "second");
-  assert_int_equal(mkdir(folder_at(&dir, "inner"), 0777), 0);
+  const char *target = directory_at(&dir, "inner/target.nay"), *link = directory_at(&dir, "link");
+  const char *second = directory_at(&dir, "second");
+  assert_int_equal(mkdir(directory_at(&dir, "inner"), 0777), 0);
   assert_int_equal(symlink("inner/target.nay", link), 0);
   assert_int_equal(symlink("link", second), 0);
   assert_ok(nay_filter_save(old_filter, second, NULL)); /* both dangle: the target is made */
   assert_true(is_link(link) && is_link(second) && !is_link(target));
-  assert_true(folder_holds(target, old_bytes, old_len));
+  assert_true(directory_holds(target, old_bytes, old_len));
   assert_int_equal(chmod(target, 0600), 0);
   assert_ok(nay_filter_save(new_filter, second, NULL));
   assert_true(is_link(link) && is_link(second) && !is_link(target));
-  assert_true(folder_holds(target, new_bytes, new_len));
+  assert_true(directory_holds(target, new_bytes, new_len));
   assert_int_equal(mode_of(target), 0600);
   char absolute[PATH_MAX];
   assert_non_null(realpath(target, absolute));
   unlink(link);
   assert_int_equal(symlink(absolute, link), 0);
   assert_ok(nay_filter_save(old_filter, second, NULL));
-  assert_true(folder_holds(target, old_bytes, old_len));
+  assert_true(directory_holds(target, old_bytes, old_len));
   unlink(link);
   assert_int_equal(symlink("missing/target.nay", link), 0);
   expect_refusal(&dir, second, ENOENT);
@@ -183,20 +183,20 @@ static void links(void **state) {
   unlink(link);
   unlink(second);
   unlink(target);
-  assert_int_equal(rmdir(folder_at(&dir, "inner")), 0);
+  assert_int_equal(rmdir(directory_at(&dir, "inner")), 0);
 }
 
 /* ---- odd targets ---- */
 
 static void targets_that_are_no_files(void **state) {
   (void)state;
-  const char *inner = folder_at(&dir, "inner"), *pipe = folder_at(&dir, "pipe");
+  const char *inner = directory_at(&dir, "inner"), *pipe = directory_at(&dir, "pipe");
   struct stat st;
   assert_int_equal(mkdir(inner, 0777), 0);
   expect_refusal(&dir, inner, EISDIR);
-  expect_refusal(&dir, folder_at(&dir, "inner/"), EISDIR);
-  expect_refusal(&dir, folder_at(&dir, "inner/."), EISDIR);
-  expect_refusal(&dir, folder_at(&dir, "inner/.."), EISDIR);
+  expect_refusal(&dir, directory_at(&dir, "inner/"), EISDIR);
+  expect_refusal(&dir, directory_at(&dir, "inner/."), EISDIR);
+  expect_refusal(&dir, directory_at(&dir, "inner/.."), EISDIR);
   assert_int_equal(rmdir(inner), 0); /* and nothing was left in it */
   assert_int_equal(mkfifo(pipe, 0666), 0);
   expect_refusal(&dir, pipe, EINVAL);
@@ -216,15 +216,15 @@ static void targets_that_are_no_files(void **state) {
 static void paths_that_lead_nowhere(void **state) {
   (void)state;
   char name[NAME_MAX + 2], path[PATH_MAX + 300];
-  const char *file = folder_at(&dir, "file");
+  const char *file = directory_at(&dir, "file");
   expect_refusal(&dir, "", ENOENT);
-  expect_refusal(&dir, folder_at(&dir, "missing/f.nay"), ENOENT);
-  folder_write(file, "x", 1);
-  expect_refusal(&dir, folder_at(&dir, "file/f.nay"), ENOTDIR);
+  expect_refusal(&dir, directory_at(&dir, "missing/f.nay"), ENOENT);
+  directory_write(file, "x", 1);
+  expect_refusal(&dir, directory_at(&dir, "file/f.nay"), ENOTDIR);
   unlink(file);
   memset(name, 'n', sizeof name);
   name[NAME_MAX + 1] = '\0';
-  expect_refusal(&dir, folder_at(&dir, name), ENAMETOOLONG);
+  expect_refusal(&dir, directory_at(&dir, name), ENAMETOOLONG);
   memset(path, '/', sizeof path);
   memcpy(path + PATH_MAX + 100, "f.nay", 6);
   expect_refusal(&dir, path, ENAMETOOLONG);
@@ -251,21 +251,21 @@ static void expect_open(const char *path, nay_status want, int error) {
 
 static void files_that_are_refused(void **state) {
   (void)state;
-  const char *path = folder_at(&dir, "f.nay");
+  const char *path = directory_at(&dir, "f.nay");
   expect_open(path, NAY_EIO, ENOENT);
   expect_open(dir.path, NAY_EIO, EISDIR);
-  folder_write(path, "", 0);
+  directory_write(path, "", 0);
   expect_open(path, NAY_EFORMAT, 0);
-  folder_write(path, "#!/bin/sh\nexit 1\n", 17);
+  directory_write(path, "#!/bin/sh\nexit 1\n", 17);
   expect_open(path, NAY_EFORMAT, 0);
-  folder_write(path, old_bytes, 40);
+  directory_write(path, old_bytes, 40);
   expect_open(path, NAY_ECORRUPT, 0);
-  folder_write(path, old_bytes, old_len - 1);
+  directory_write(path, old_bytes, old_len - 1);
   expect_open(path, NAY_ECORRUPT, 0);
   /* a terabyte of nothing, and one that begins well: refused without memory for it */
-  folder_write(path, "", 0);
+  directory_write(path, "", 0);
   if (truncate(path, (off_t)1 << 40) == 0) expect_open(path, NAY_EFORMAT, 0);
-  folder_write(path, old_bytes, old_len);
+  directory_write(path, old_bytes, old_len);
   if (truncate(path, (off_t)1 << 40) == 0) expect_open(path, NAY_ECORRUPT, 0);
   unlink(path);
 }
@@ -285,7 +285,7 @@ static void flags_and_nulls(void **state) {
 /* At every allocation that open and map make. */
 static void memory_runs_out(void **state) {
   (void)state;
-  const char *path = folder_at(&dir, "f.nay");
+  const char *path = directory_at(&dir, "f.nay");
   assert_ok(nay_filter_save(new_filter, path, NULL));
   for (int how = 0; how < 3; how++) {
     nay_status status = NAY_ENOMEM;
@@ -308,11 +308,11 @@ static void memory_runs_out(void **state) {
 /* A damaged map is not saved: not even over itself. */
 static void damage_is_not_passed_on(void **state) {
   (void)state;
-  const char *path = folder_at(&dir, "f.nay"), *other = folder_at(&dir, "other.nay");
+  const char *path = directory_at(&dir, "f.nay"), *other = directory_at(&dir, "other.nay");
   uint8_t *damaged = malloc(new_len);
   memcpy(damaged, new_bytes, new_len);
   damaged[new_len / 2] ^= 1;
-  folder_write(path, damaged, new_len);
+  directory_write(path, damaged, new_len);
   nay_filter *f;
   nay_diag diag = {NULL, 0, 0};
   assert_status(nay_filter_open(path, NULL, NULL, &f), NAY_ECORRUPT);
@@ -321,8 +321,8 @@ static void damage_is_not_passed_on(void **state) {
   assert_status(nay_filter_save(f, path, &diag), NAY_ECORRUPT);
   assert_non_null(diag.what);
   assert_status(nay_filter_save(f, other, NULL), NAY_ECORRUPT);
-  assert_true(folder_holds(path, damaged, new_len));
-  assert_int_equal(folder_count(&dir, NULL), 1);
+  assert_true(directory_holds(path, damaged, new_len));
+  assert_int_equal(directory_count(&dir, NULL), 1);
   nay_filter_free(f);
   free(damaged);
   unlink(path);
@@ -332,7 +332,7 @@ static void damage_is_not_passed_on(void **state) {
 
 static void file_size_limit(void **state) {
   (void)state;
-  const char *path = folder_at(&dir, "f.nay");
+  const char *path = directory_at(&dir, "f.nay");
   struct rlimit before, limit;
   assert_ok(nay_filter_save(old_filter, path, NULL));
   assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -344,15 +344,15 @@ static void file_size_limit(void **state) {
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     expect_refusal(&dir, path, EFBIG);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    assert_true(folder_holds(path, old_bytes, old_len));
+    assert_true(directory_holds(path, old_bytes, old_len));
   }
   signal(SIGXFSZ, SIG_DFL);
   unlink(path);
 }
 
-static void read_only_folder(void **state) {
+static void read_only_directory(void **state) {
   (void)state;
-  const char *path = folder_at(&dir, "f.nay");
+  const char *path = directory_at(&dir, "f.nay");
   assert_ok(nay_filter_save(old_filter, path, NULL));
   bool root = geteuid() == 0; /* to whom permissions mean nothing: become nobody for a moment */
   assert_int_equal(chmod(dir.path, 0555), 0);
@@ -366,8 +366,8 @@ static void read_only_folder(void **state) {
   }
   if (root) assert_int_equal(seteuid(0), 0);
   assert_int_equal(chmod(dir.path, 0777), 0);
-  assert_true(folder_holds(path, old_bytes, old_len));
-  assert_int_equal(folder_count(&dir, NULL), 1);
+  assert_true(directory_holds(path, old_bytes, old_len));
+  assert_int_equal(directory_count(&dir, NULL), 1);
   unlink(path);
   if (error == 0) skip(); /* the build lies where nobody cannot go */
 }
@@ -385,22 +385,22 @@ static bool mount_here(const char *path, unsigned long flags, const char *option
 
 static void full_disk(void **state) {
   (void)state;
-  folder disk;
-  snprintf(disk.path, sizeof disk.path, "%s", folder_at(&dir, "disk"));
+  directory disk;
+  snprintf(disk.path, sizeof disk.path, "%s", directory_at(&dir, "disk"));
   assert_int_equal(mkdir(disk.path, 0777), 0);
   if (!mount_here(disk.path, 0, "size=128k")) {
     rmdir(disk.path);
     print_message("# skip: mounting is not allowed here\n");
     skip();
   }
-  const char *path = folder_at(&disk, "f.nay");
+  const char *path = directory_at(&disk, "f.nay");
   assert_ok(nay_filter_save(old_filter, path, NULL));
   expect_refusal(&disk, path, ENOSPC); /* 192 KiB do not fit */
-  assert_true(folder_holds(path, old_bytes, old_len));
+  assert_true(directory_holds(path, old_bytes, old_len));
   assert_ok(nay_filter_save(old_filter, path, NULL)); /* and no room was lost */
   assert_int_equal(mount(NULL, disk.path, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
   expect_refusal(&disk, path, EROFS);
-  assert_true(folder_holds(path, old_bytes, old_len));
+  assert_true(directory_holds(path, old_bytes, old_len));
   assert_int_equal(umount(disk.path), 0);
   rmdir(disk.path);
 }
@@ -419,7 +419,7 @@ int main(void) {
       TEST(memory_runs_out),
       TEST(damage_is_not_passed_on),
       TEST(file_size_limit),
-      TEST(read_only_folder),
+      TEST(read_only_directory),
       TEST(full_disk),
   };
   return cmocka_run_group_tests_name("file_replace", tests, start, end);

@@ -7,7 +7,7 @@
 
 #include <fcntl.h>
 
-#include "support/folder.h"
+#include "support/directory.h"
 #include "support/native.h"
 #include "support/test.h"
 
@@ -33,8 +33,8 @@ static void section_of_five_gigabytes(void **state) {
   (void)state;
   nay_params params = {.kind = NAY_BLOOM, .nbits = HUGE_BYTES * 8 - 5, .k = 3};
   nay_filter *f = native_filter(&params, NMEMBERS);
-  folder dir = folder_make();
-  const char *path = folder_at(&dir, "huge.nay");
+  directory dir = directory_make();
+  const char *path = directory_at(&dir, "huge.nay");
   int fd = open(path, O_WRONLY | O_CREAT, 0666);
   assert_true(fd >= 0);
   assert_ok(nay_filter_encode_stream(f, sparse_sink, &fd));
@@ -67,7 +67,7 @@ static void section_of_five_gigabytes(void **state) {
   assert_status(nay_filter_health(map), NAY_ECORRUPT);
   nay_filter_free(map);
   unlink(path);
-  folder_remove(&dir);
+  directory_remove(&dir);
 }
 
 int main(void) {

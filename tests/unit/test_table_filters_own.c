@@ -4,7 +4,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include "sst/footer.h"
-#include "support/folder.h"
+#include "support/directory.h"
 #include "support/table_keys.h"
 
 /* ---- our own ---- */
@@ -49,8 +49,8 @@ static bool keep_uncompress(const nay_codec *c, const void *src, size_t len, voi
 static const nay_codec keep = {77, keep_bound, keep_compress, keep_size, keep_uncompress, NULL};
 
 static golden_bytes own_table(const nay_sst_write_options *options, size_t n) {
-  folder at = folder_make();
-  const char *path = folder_at(&at, "own.ldb");
+  directory at = directory_make();
+  const char *path = directory_at(&at, "own.ldb");
   nay_sst_writer *w;
   uint8_t key[GOLDEN_KEY_MAX], value[100] = {0};
   assert_ok(nay_sst_writer_new(path, options, NULL, NULL, &w));
@@ -60,7 +60,7 @@ static golden_bytes own_table(const nay_sst_write_options *options, size_t n) {
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
   golden_bytes file = golden_read(path);
-  folder_remove(&at);
+  directory_remove(&at);
   return file;
 }
 
@@ -224,19 +224,19 @@ static void names_that_are_no_extractors(void **state) {
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     nay_prefix comma = {.extract = up_to_comma};
     nay_sst_write_options how = {.prefix = &comma};
-    folder at = folder_make();
+    directory at = directory_make();
     nay_sst_writer *w;
     snprintf(comma.name, sizeof comma.name, "%s", names[i]);
-    assert_ok(nay_sst_writer_new(folder_at(&at, "x"), &how, NULL, NULL, &w));
+    assert_ok(nay_sst_writer_new(directory_at(&at, "x"), &how, NULL, NULL, &w));
     assert_ok(nay_sst_writer_add(w, "a\0b,c", 5, "", 0));
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
-    golden_bytes file = golden_read(folder_at(&at, "x"));
+    golden_bytes file = golden_read(directory_at(&at, "x"));
     nay_table_filters *t = open_table(file);
     assert_true(nay_table_filters_may_contain(t, "a\0b,c", 5));
     nay_table_filters_free(t);
     free(file.at);
-    folder_remove(&at);
+    directory_remove(&at);
   }
 }
 

@@ -468,7 +468,7 @@ static text hashes_text(void) {
 /* ---- write and check ---- */
 
 typedef struct run {
-  const char *folder;
+  const char *directory;
   bool write;
   unsigned n, nfailed, nfiles;
 } run;
@@ -490,13 +490,13 @@ static text read_all(const char *path) {
 
 static text run_read(const run *r, const char *name) {
   char path[4096];
-  snprintf(path, sizeof path, "%s/%s", r->folder, name);
+  snprintf(path, sizeof path, "%s/%s", r->directory, name);
   return read_all(path);
 }
 
 static void run_write(const run *r, const char *name, text t) {
   char path[4096];
-  snprintf(path, sizeof path, "%s/%s", r->folder, name);
+  snprintf(path, sizeof path, "%s/%s", r->directory, name);
   FILE *file = fopen(path, "wb");
   if (file == NULL || fwrite(t.at, 1, t.len, file) != t.len || fclose(file) != 0) {
     perror(path);
@@ -524,7 +524,7 @@ static bool run_members_ok(const golden *g, const nay_filter *f) {
   return true;
 }
 
-/* The file in the folder, as it is, answers maybe for every member. */
+/* The file in the directory, as it is, answers maybe for every member. */
 static void run_reads(run *r, const golden *g) {
   text old = run_read(r, g->name);
   nay_filter *f = NULL;
@@ -548,7 +548,7 @@ static void run_golden(const golden *g, void *ctx) {
 
 static unsigned run_count_files(const run *r) {
   unsigned n = 0;
-  DIR *dir = opendir(r->folder);
+  DIR *dir = opendir(r->directory);
   if (dir == NULL) return 0;
   for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
     size_t len = strlen(e->d_name);
@@ -582,12 +582,12 @@ int main(int argc, char **argv) {
     fprintf(stderr, "usage: make_native write|check DIR | answers FILE ...\n");
     return 2;
   }
-  run r = {.folder = argv[2], .write = strcmp(argv[1], "write") == 0};
+  run r = {.directory = argv[2], .write = strcmp(argv[1], "write") == 0};
   golden_each(run_golden, &r);
   run_bytes(&r, "answers.txt", answers_text());
   run_bytes(&r, "hashes.txt", hashes_text());
   if (r.write) return 0;
-  run_report(&r, run_count_files(&r) == r.nfiles, r.folder, "holds these files and no others");
+  run_report(&r, run_count_files(&r) == r.nfiles, r.directory, "holds these files and no others");
   printf("1..%u\n", r.n);
   return r.nfailed == 0 ? 0 : 1;
 }

@@ -1,6 +1,7 @@
-/* folder.h - a folder of its own for a test that writes files; below the build, gone at the end. */
-#ifndef NAY_TEST_FOLDER_H
-#define NAY_TEST_FOLDER_H
+/* directory.h - a directory of its own for a test that writes files; below the build, gone at the
+ * end. */
+#ifndef NAY_TEST_DIRECTORY_H
+#define NAY_TEST_DIRECTORY_H
 
 #include <dirent.h>
 #include <stdbool.h>
@@ -10,12 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef struct folder {
+typedef struct directory {
   char path[256];
-} folder;
+} directory;
 
-static inline folder folder_make(void) {
-  folder f;
+static inline directory directory_make(void) {
+  directory f;
   snprintf(f.path, sizeof f.path, "nay-test-XXXXXX");
   if (mkdtemp(f.path) == NULL) {
     perror("mkdtemp");
@@ -25,7 +26,7 @@ static inline folder folder_make(void) {
 }
 
 /* The path of a name in it; one of 64 buffers, used in turn. */
-static inline const char *folder_at(const folder *f, const char *name) {
+static inline const char *directory_at(const directory *f, const char *name) {
   static char paths[64][1024];
   static unsigned next;
   char *path = paths[next++ % 64];
@@ -34,7 +35,7 @@ static inline const char *folder_at(const folder *f, const char *name) {
 }
 
 /* How many entries it has; with `match`, how many of them contain that text. */
-static inline unsigned folder_count(const folder *f, const char *match) {
+static inline unsigned directory_count(const directory *f, const char *match) {
   unsigned n = 0;
   DIR *dir = opendir(f->path);
   for (const struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;) {
@@ -45,12 +46,12 @@ static inline unsigned folder_count(const folder *f, const char *match) {
   return n;
 }
 
-/* Removes it and what is in it, one level of folders deep. */
-static inline void folder_remove(const folder *f) {
+/* Removes it and what is in it, one level of directories deep. */
+static inline void directory_remove(const directory *f) {
   DIR *dir = opendir(f->path);
   for (const struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;) {
     if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
-    folder inner;
+    directory inner;
     if ((size_t)snprintf(inner.path, sizeof inner.path, "%s/%.200s", f->path, e->d_name) >=
         sizeof inner.path) {
       continue;
@@ -59,7 +60,7 @@ static inline void folder_remove(const folder *f) {
     snprintf(full, sizeof full, "%s/%s", f->path, e->d_name);
     struct stat st;
     if (lstat(full, &st) == 0 && S_ISDIR(st.st_mode)) {
-      folder_remove(&inner);
+      directory_remove(&inner);
     } else {
       unlink(full);
     }
@@ -69,7 +70,7 @@ static inline void folder_remove(const folder *f) {
 }
 
 /* A file's bytes, malloc'ed; NULL when it cannot be read. */
-static inline unsigned char *folder_read(const char *path, size_t *len) {
+static inline unsigned char *directory_read(const char *path, size_t *len) {
   FILE *file = fopen(path, "rb");
   if (file == NULL) return NULL;
   unsigned char *p = malloc(1 << 20);
@@ -78,15 +79,15 @@ static inline unsigned char *folder_read(const char *path, size_t *len) {
   return p;
 }
 
-static inline bool folder_holds(const char *path, const void *bytes, size_t len) {
+static inline bool directory_holds(const char *path, const void *bytes, size_t len) {
   size_t n;
-  unsigned char *p = folder_read(path, &n);
+  unsigned char *p = directory_read(path, &n);
   bool same = p != NULL && n == len && memcmp(p, bytes, len) == 0;
   free(p);
   return same;
 }
 
-static inline void folder_write(const char *path, const void *bytes, size_t len) {
+static inline void directory_write(const char *path, const void *bytes, size_t len) {
   FILE *file = fopen(path, "wb");
   if (file == NULL || fwrite(bytes, 1, len, file) != len || fclose(file) != 0) {
     perror(path);
@@ -94,4 +95,4 @@ static inline void folder_write(const char *path, const void *bytes, size_t len)
   }
 }
 
-#endif /* NAY_TEST_FOLDER_H */
+#endif /* NAY_TEST_DIRECTORY_H */
