@@ -15,7 +15,7 @@
 /*
  * The setting at which the peers of a family stand: RocksDB's full filter has 10 bits a key,
  * LevelDB's policy 10 bits and 6 probes; static filters and cuckoo filters store fingerprints of 8
- * and 12 bits; the rest aim at 1 %.
+ * and 12 bits; the rest aim at 1%.
  */
 static nay_params nay_wanted(nay_kind kind, uint64_t nkeys) {
   nay_params p = {.kind = kind, .nkeys = nkeys};

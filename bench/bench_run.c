@@ -57,7 +57,7 @@ double bench_row_fpr(const bench_row *row) {
 }
 
 void bench_row_fpr_interval(const bench_row *row, double *low, double *high) {
-  double n = (double)row->nfpr, p = bench_row_fpr(row), z = 1.959964; /* 97.5 % of the normal */
+  double n = (double)row->nfpr, p = bench_row_fpr(row), z = 1.959964; /* 97.5% of the normal */
   double middle = p + z * z / (2 * n), width = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n));
   *low = (middle - width) / (1 + z * z / n);
   *high = (middle + width) / (1 + z * z / n);

@@ -134,7 +134,7 @@ void bench_table_block(FILE *out, const bench_row *rows, size_t nrows) {
           "make the filter   ", "one call a key    ", "batch        ", "one", "memory limit    ",
           "best peer / nay   ");
   fprintf(out, "%-28s%6s %-18s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%6s\n", "filter",
-          "key", "  % and 95 %", "build", "add", "batch", "0%", "50%", "100%", "0%", "50%", "100%",
+          "key", "  % and 95%", "build", "add", "batch", "0%", "50%", "100%", "0%", "50%", "100%",
           "alone", "ns", "add", "probe", "make", "probe", "batch", "+-");
   fprintf(out, "%.*s\n", 53 + 17 * 7 - 14, table_rule);
   for (size_t i = 0; i < nrows; i++) table_row(out, &rows[i], rows, nrows);
@@ -168,7 +168,7 @@ void bench_table_foot(FILE *out, const bench_row *rows, size_t nrows) {
 
 void bench_table_lsm(FILE *out, const lsm_report *lsm) {
   char records[32], reads[32];
-  fprintf(out, "\n%d tables on disk of %s records each; %s reads, %.0f %% of absent keys\n",
+  fprintf(out, "\n%d tables on disk of %s records each; %s reads, %.0f%% of absent keys\n",
           LSM_TABLES, table_count(lsm->records, records), table_count(lsm->reads, reads),
           100 * lsm->absent);
   fprintf(out, "%-25s%10s%12s%14s%10s%12s\n", "filters", "bits/key", "us a read", "median",

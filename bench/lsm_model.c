@@ -25,7 +25,7 @@
 #define LSM_BLOCK 4096
 #define LSM_RECORD 32
 #define LSM_PER_BLOCK (LSM_BLOCK / LSM_RECORD)
-#define LSM_PRESENT_ONE_IN 10 /* 90 % of the reads are for absent keys */
+#define LSM_PRESENT_ONE_IN 10 /* 90% of the reads are for absent keys */
 #define LSM_REPS 5
 
 typedef struct lsm_table {
@@ -158,7 +158,7 @@ static void lsm_choose_reads(lsm_state *s, const bench_options *options) {
 
 /* ---- the whole ---- */
 
-/* One column of filters for each family that can be built at 1 %. */
+/* One column of filters for each family that can be built at 1%. */
 static void lsm_plan(lsm_report *report, nay_kind kinds[LSM_MAX_RESULTS]) {
   report->results[0] = (lsm_result){0};
   report->nresults = 1;

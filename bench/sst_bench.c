@@ -219,7 +219,7 @@ static void sst_beside_leveldb(const sst_options *o) {
 typedef struct sst_lsm {
   nay_sst *tables[SST_TABLES];
   nay_lookup *lookup;
-  double us[2]; /* 90 % absent, all absent */
+  double us[2]; /* 90% absent, all absent */
   nay_sst_counters counters[2];
 } sst_lsm;
 

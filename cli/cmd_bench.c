@@ -51,7 +51,7 @@ static void bench_title(const options *o) {
   } else if (!o->json) {
     out_text(
         "%skind      bits/key       size    build     hit    miss     one   expected  measured "
-        "(95 %%)%s\n",
+        "(95%%)%s\n",
         paint(PAINT_BOLD), paint(PAINT_PLAIN));
   }
   out_flush();
@@ -121,7 +121,7 @@ const command command_bench = {
     .about =
         "Makes a filter of each family (or the one after -t) for -n keys (default a million) and "
         "times adding and probing them; then probes as many absent keys and compares the measured "
-        "rate, with its 95 % interval, to the expected one. --csv and --json write tables for "
+        "rate, with its 95% interval, to the expected one. --csv and --json write tables for "
         "other "
         "programs; 'nay plot bench' draws the first.\n"
         "\n"

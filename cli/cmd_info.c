@@ -120,8 +120,7 @@ static void info_bar(const nay_stats *s) {
     bool full = i < (int)(s->fill * 32 + 0.5);
     strcat(bar, blocks ? (full ? "\xe2\x96\x88" : "\xe2\x96\x91") : full ? "#" : ".");
   }
-  snprintf(text, sizeof text, "[%s] %.1f %% of %llu bits", bar, s->fill * 100,
-           (unsigned long long)s->nbits);
+  snprintf(text, sizeof text, "[%s] %.1f%% of %s", bar, s->fill * 100, COUNTED(s->nbits, "bit"));
   info_line("fill", text);
 }
 
@@ -133,7 +132,7 @@ static void info_keys(const nay_stats *s, bool overfilled) {
   } else if (s->nkeys == 0) {
     snprintf(text, sizeof text, "about %s", now);
   } else {
-    snprintf(text, sizeof text, "about %s of %s planned (%.0f %%)%s", now,
+    snprintf(text, sizeof text, "about %s of %s planned (%.0f%%)%s", now,
              count_text((double)s->nkeys, planned), s->utilisation * 100,
              overfilled ? ", overfilled" : "");
   }
@@ -296,9 +295,9 @@ const command command_info = {
         "$ nay info thousand.nay\n"
         "thousand.nay: blocked, the native file: every family, every byte checksummed\n"
         "  size       1.4 KiB, 10.24 bits per key, 6 probes\n"
-        "  keys       about 1 009 of 1 000 planned (101 %)\n"
-        "  fill       [##############..................] 44.5 % of 10240 bits\n"
-        "  false pos. 0.875 % now, 0.870 % when full\n"
+        "  keys       about 1,009 of 1,000 planned (101%)\n"
+        "  fill       [##############..................] 44.5% of 10,240 bits\n"
+        "  false pos. 0.875% now, 0.870% when full\n"
         "  hash       xxh3, seed 0\n"
         "  checksum   ok\n"
         "$ nay info --json thousand.nay | jq -c '[.kind, .nkeys_planned, .k, .checksum]'\n"

@@ -158,7 +158,7 @@ static const char man_status[] =
     "and remove, what was asked for does not hold. 2: trouble: wrong usage, a file that cannot be "
     "read or written. 3: a filter or a compressed key file is damaged, or a filter is not "
     "recognised or has another layout than --format says. 4: only with --strict: done, but the "
-    "rate of false positives to expect is more than 10 % above what was asked or planned.\n"
+    "rate of false positives to expect is more than 10% above what was asked or planned.\n"
     "\n"
     "A key file that is missing, cannot be read, is damaged or has a malformed record is named on "
     "standard error. check, uniq, verify, sst get, and diff and common for B, go on with the next "
@@ -170,7 +170,7 @@ static const char man_status[] =
     "both rates, by every "
     "command that makes, changes or asks a filter; --json then has \"overfilled\": true beside "
     "fpr_now and fpr_promised. The promise is -p, --max-fpr or --expect-fpr; without them the rate "
-    "that the filter was planned for, at most 50 %, and for uniq, diff and common one in a "
+    "that the filter was planned for, at most 50%, and for uniq, diff and common one in a "
     "million.";
 
 static void man_overview(const manual *m) {

@@ -110,8 +110,8 @@ const command command_merge = {
         "seed "
         "and number of probes must be the same; sizes may differ when they have a common one to "
         "fold to, as plans for n and 2n keys have. With --max-fpr a union whose rate would be "
-        "higher is refused with exit status 1, and nothing is written; without it, one above 50 %. "
-        "A union whose rate is more than 10 % above the highest one planned is written with a "
+        "higher is refused with exit status 1, and nothing is written; without it, one above 50%. "
+        "A union whose rate is more than 10% above the highest one planned is written with a "
         "warning.\n"
         "\n"
         "An intersection keeps all keys that are in every filter, but more false positives than a "
@@ -123,7 +123,7 @@ const command command_merge = {
         "$ seq 1000 | nay check -c both.nay\n"
         "1000\n"
         "$ nay merge a.nay b.nay --max-fpr 0.01% -o c.nay 2>&1 || echo status $?\n"
-        "nay merge: with b.nay the rate would be above 0.0100 %: nothing written\n"
+        "nay merge: with b.nay the rate would be above 0.0100%: nothing written\n"
         "status 1\n",
 };
 

@@ -229,7 +229,7 @@ const command command_plan = {
     .examples =
         "$ nay plan -n 1M -p 1% --no-measure -t blocked\n"
         "  kind      bits/key        size  false pos.   build mem  add remove merge fold\n"
-        "* blocked       9.96     1.2 MiB     0.982 %     1.2 MiB  yes -      yes   yes\n"
+        "* blocked       9.96     1.2 MiB      0.982%     1.2 MiB  yes -      yes   yes\n"
         "take blocked: takes adds, and a probe touches one cache line whatever the rate\n"
         "$ nay plan -n 1M -p 1% --json --no-measure | jq -r .take\n"
         "blocked\n",

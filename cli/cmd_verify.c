@@ -84,7 +84,7 @@ static void verify_text(const options *o, const char *path, const nay_filter *f,
   }
   if (v->nabsent == 0) return;
   interval i = interval_of(v->nmaybes, v->nabsent, Z_999);
-  out_text("%s: %s false positives (%s to %s at 99.9 %%), ", path, rate_text(i.rate, a),
+  out_text("%s: %s false positives (%s to %s at 99.9%%), ", path, rate_text(i.rate, a),
            rate_text(i.low, b), rate_text(i.high, c));
   if (v->promise == 0) {
     out_text("promised is nothing: the file tells no plan\n");
@@ -176,7 +176,7 @@ const command command_verify = {
         "the filter was planned for, or --expect-fpr. Layouts that tell no plan promise nothing.\n"
         "\n"
         "Exit status: 0 when everything holds; 1 when a key is missing, or the measured rate is "
-        "above the promise by more than chance explains (even the low end of its 99.9 % interval "
+        "above the promise by more than chance explains (even the low end of its 99.9% interval "
         "is above it); 2 for trouble; 3 when the file is damaged or not recognised; with "
         "--strict, 4 when so many keys are in that the rate must be above the promise, which a "
         "warning says in any case.",
@@ -185,5 +185,5 @@ const command command_verify = {
         "$ nay build -q -p 1% -o thousand.nay keys.txt\n"
         "$ nay verify --keys keys.txt thousand.nay\n"
         "thousand.nay: intact, every checksum holds\n"
-        "thousand.nay: 1 000 keys, 0 missing\n",
+        "thousand.nay: 1,000 keys, 0 missing\n",
 };

@@ -12,7 +12,7 @@ typedef struct measurement {
   double hit_ns, miss_ns; /* batches of present and absent keys */
   double one_ns;          /* absent keys, one call each */
   uint64_t nabsent;
-  interval fpr; /* 95 % */
+  interval fpr; /* 95% */
 } measurement;
 
 /*

@@ -103,7 +103,7 @@ const char *count_text(double value, char text[NUMBER_TEXT]) {
   int n = snprintf(digits, sizeof digits, "%.0f", value < 1e24 ? value : 1e24);
   char *to = text;
   for (int i = 0; i < n; i++) {
-    if (i > 0 && (n - i) % 3 == 0) *to++ = ' ';
+    if (i > 0 && (n - i) % 3 == 0) *to++ = ',';
     *to++ = digits[i];
   }
   *to = '\0';
@@ -127,13 +127,13 @@ const char *rate_text(double rate, char text[NUMBER_TEXT]) {
   if (!isfinite(rate)) {
     strcpy(text, "?");
   } else if (rate == 0) {
-    strcpy(text, "0 %");
+    strcpy(text, "0%");
   } else if (rate < 1e-4) {
     snprintf(text, NUMBER_TEXT, "%.2e", rate);
   } else {
     double percent = rate * 100;
     int decimals = percent >= 10 ? 1 : percent >= 1 ? 2 : percent >= 0.1 ? 3 : 4;
-    snprintf(text, NUMBER_TEXT, "%.*f %%", decimals, percent);
+    snprintf(text, NUMBER_TEXT, "%.*f%%", decimals, percent);
   }
   return text;
 }

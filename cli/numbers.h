@@ -22,11 +22,11 @@ bool number_span(const char *text, uint64_t *seconds);
 
 /* Texts for people, in the caller's array of NUMBER_TEXT bytes, which is returned. */
 #define NUMBER_TEXT 40
-const char *count_text(double value, char text[NUMBER_TEXT]);   /* 4 182 337 */
+const char *count_text(double value, char text[NUMBER_TEXT]);   /* 4,182,337 */
 const char *size_text(uint64_t nbytes, char text[NUMBER_TEXT]); /* 5.3 MiB */
-const char *rate_text(double rate, char text[NUMBER_TEXT]);     /* 0.983 %, 9.5e-07 */
+const char *rate_text(double rate, char text[NUMBER_TEXT]);     /* 0.983%, 9.5e-07 */
 
-/* counted_text: a count and its noun, "1 key", "2 000 keys", "2 entries"; returns text. */
+/* counted_text: a count and its noun, "1 key", "2,000 keys", "2 entries"; returns text. */
 const char *counted_text(double value, const char *noun, char *text, size_t cap);
 
 /* COUNTED: the same, in memory that lives until the end of the block: for arguments of printf. */

@@ -186,7 +186,7 @@ static const option_row rows[] = {
     {"quiet", 'q', NULL, OPTION_FLAG, AT(quiet), CMD_ANY & ~(CMD_CHECK | CMD_UNIQ),
      "only errors, and warnings of a rate above the promise, on standard error", NULL},
     {"strict", 0, NULL, OPTION_FLAG, AT(strict), JUDGING,
-     "end with exit status 4 when the rate of false positives to expect is more than 10 % above "
+     "end with exit status 4 when the rate of false positives to expect is more than 10% above "
      "what was asked or planned, which is always said on standard error",
      NULL},
     {"color", 0, "WHEN", OPTION_CHOICE, AT(color), CMD_ANY, "colours:", colors},

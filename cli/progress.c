@@ -85,7 +85,7 @@ static void progress_line(char *line, size_t cap, size_t width, uint64_t bytes, 
     double part = (double)bytes / (double)progress.total;
     if (part > 1) part = 1;
     progress_bar(bar, sizeof bar, part);
-    snprintf(percent, sizeof percent, "%3.0f %%  ", part * 100);
+    snprintf(percent, sizeof percent, "%3.0f%%  ", part * 100);
     snprintf(parts[3], sizeof parts[3], "%.0f s left", seconds / part - seconds);
   }
   size_t all = strlen(bar) + strlen(percent), used = 0;

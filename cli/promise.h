@@ -1,6 +1,6 @@
 /*
  * promise.h - one rule for every command: when the false-positive rate (FPR) to expect of a filter
- * is more than 10 % above what was asked or promised, the command says so with both figures, also
+ * is more than 10% above what was asked or promised, the command says so with both figures, also
  * with -q, sets it in --json, and ends in EXIT_OVERFILLED with --strict. The result stands.
  */
 #ifndef NAY_PROMISE_H

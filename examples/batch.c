@@ -3,7 +3,7 @@
  *
  *   $ batch
  *   10000 keys added, 9978 of them new to the filter
- *   of 10000 others 96 are maybe: 0.96 %
+ *   of 10000 others 96 are maybe: 0.96%
  *   packed in one buffer: 96
  */
 #include <nay.h>
@@ -33,7 +33,7 @@ int main(void) {
   if (nay_filter_add_many(filter, keys, lens, N, bitmap) != NAY_OK) return 1;
   printf("%d keys added, %d of them new to the filter\n", N, count_bits());
   if (nay_filter_may_contain_many(filter, keys + N, lens + N, N, bitmap) != NAY_OK) return 1;
-  printf("of %d others %d are maybe: %.2f %%\n", N, count_bits(), 100.0 * count_bits() / N);
+  printf("of %d others %d are maybe: %.2f%%\n", N, count_bits(), 100.0 * count_bits() / N);
   for (size_t i = 0; i <= N; i++) offsets[i] = i * sizeof ids[0];
   if (nay_filter_may_contain_packed(filter, ids + N, offsets, N, bitmap) != NAY_OK) return 1;
   printf("packed in one buffer: %d\n", count_bits());

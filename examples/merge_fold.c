@@ -2,9 +2,9 @@
  * merge_fold.c - filters of two shards, of different size, become one; then it shrinks to fit.
  *
  *   $ merge_fold
- *   shard a: 497664 bytes, about 19999 keys, rate now 0.0000 %
- *   merged:  248832 bytes, about 29984 keys, rate now 0.0002 %
- *   folded:   41472 bytes, about 29965 keys, rate now 0.6379 %
+ *   shard a: 497664 bytes, about 19999 keys, FPR now 0.0000%
+ *   merged:  248832 bytes, about 29984 keys, FPR now 0.0002%
+ *   folded:   41472 bytes, about 29965 keys, FPR now 0.6379%
  */
 #include <nay.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static nay_filter *shard(uint64_t planned, uint64_t first, uint64_t last) {
 static void show(const char *what, const nay_filter *filter) {
   nay_stats s;
   if (nay_filter_stats(filter, &s) != NAY_OK) return;
-  printf("%s %6.0f bytes, about %.0f keys, rate now %.4f %%\n", what, (double)s.nbits / 8,
+  printf("%s %6.0f bytes, about %.0f keys, FPR now %.4f%%\n", what, (double)s.nbits / 8,
          s.nkeys_estimated, 100 * s.fpr_now);
 }
 
@@ -28,9 +28,9 @@ int main(void) {
   nay_filter *a = shard(400000, 0, 20000), *b = shard(200000, 20000, 30000);
   uint64_t factor;
   show("shard a:", a);
-  if (nay_filter_merge(a, b, 0.01) != NAY_OK) return 1; /* refused were it to exceed 1 % */
+  if (nay_filter_merge(a, b, 0.01) != NAY_OK) return 1; /* refused were it to exceed 1% */
   show("merged: ", a);
-  if (nay_filter_fold_factor(a, 0.01, &factor) != NAY_OK) return 1; /* the most that keeps 1 % */
+  if (nay_filter_fold_factor(a, 0.01, &factor) != NAY_OK) return 1; /* the most that keeps 1% */
   if (nay_filter_fold(a, factor) != NAY_OK) return 1;               /* no keys are needed */
   show("folded: ", a);
   nay_filter_free(a);

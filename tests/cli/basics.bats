@@ -6,7 +6,7 @@ load common
   seq 1000 > keys
   run -0 --separate-stderr nay build -n 1000 -p 1% -o f.nay keys
   [ -z "$output" ]
-  [[ $stderr == "nay build: built f.nay: 1 000 keys, blocked, "*" false positives" ]]
+  [[ $stderr == "nay build: built f.nay: 1,000 keys, blocked, "*" false positives" ]]
   nay check f.nay keys | cmp - keys
 }
 
@@ -133,7 +133,7 @@ load common
   run -0 nay info f.nay
   [[ ${lines[0]} == "f.nay: blocked, "* ]]
   [[ $output == *"[####"*"....]"* ]]
-  [[ $output == *"of 1 000 planned"* ]]
+  [[ $output == *"of 1,000 planned"* ]]
   [[ $output == *"checksum   ok"* ]]
 }
 
@@ -201,7 +201,7 @@ load common
   nay build -q -p 1% -o f.nay keys
   run -0 nay verify --keys keys --absent absent f.nay
   [ "${lines[0]}" = "f.nay: intact, every checksum holds" ]
-  [ "${lines[1]}" = "f.nay: 1 000 keys, 0 missing" ]
+  [ "${lines[1]}" = "f.nay: 1,000 keys, 0 missing" ]
   [[ ${lines[2]} == "f.nay: "*"keeps the promised"* ]]
   run -0 nay verify --random 100000 --json f.nay
   jq -e '.ok and .nabsent == 100000 and .fpr_low <= .fpr_measured and .fpr_measured <= .fpr_high' <<< "$output"

@@ -39,7 +39,7 @@ planned() { nay plan --no-measure --json "$@" | jq -r '.nkeys'; }
 
 @test "the locale changes nothing" {
   want=$(nay plan --no-measure -n 1.5k -p 0.5%)
-  [[ $want == *"0.4"*" %"* ]]
+  [[ $want == *"0.4"*"%"* ]]
   for locale in C.UTF-8 de_DE.UTF-8 tr_TR.UTF-8; do
     [ "$(LC_ALL=$locale LC_NUMERIC=$locale nay plan --no-measure -n 1.5k -p 0.5%)" = "$want" ]
   done

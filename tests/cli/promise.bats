@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# One rule for every command: a false-positive rate more than 10 % above what was asked or promised is
+# One rule for every command: a false-positive rate more than 10% above what was asked or promised is
 # said on stderr with both figures, stands in --json, and with --strict is exit status 4.
 load common
 
@@ -141,11 +141,11 @@ WARNING='warning: * has a false-positive rate of *[%0-9], above the promised *[%
   done
 }
 
-@test "a merge above 50 % is refused without --max-fpr, and writes nothing" {
+@test "a merge above 50% is refused without --max-fpr, and writes nothing" {
   nay build -q -t blocked -n 100 -p 1% --seed 7 -o a.nay <(seq 100)
   nay build -q -t blocked -n 100 -p 1% --seed 7 -o b.nay <(seq 2000 4000) 2> /dev/null
   run -1 nay merge a.nay b.nay -o c.nay
-  [[ $output == *"the rate would be above 50.0 %: nothing written; --max-fpr sets another limit" ]]
+  [[ $output == *"the rate would be above 50.0%: nothing written; --max-fpr sets another limit" ]]
   [ ! -e c.nay ]
 }
 
@@ -168,7 +168,7 @@ WARNING='warning: * has a false-positive rate of *[%0-9], above the promised *[%
 
 @test "a size that cannot be of use is said at once" {
   run -0 nay build -q -M 1k -o f.nay <(seq 100000)
-  [[ $output == *"above any use, which ends at 50.0 %"* ]]
+  [[ $output == *"above any use, which ends at 50.0%"* ]]
 }
 
 @test "promised is what a plan says: nori's header tells one, LevelDB's none" {

@@ -280,7 +280,7 @@ class Round:
         out = self.file()
         r = Run("merge", "merge", "--json", *paths, "-o", out)
         if r.status == 1:
-            check(b"above 50.0 %" in r.err and not out.exists(), "refused for no reason")
+            check(b"above 50.0%" in r.err and not out.exists(), "refused for no reason")
             out = self.file()
             r = Run("merge", "merge", "--json", "--max-fpr", "99.99%", *paths, "-o", out)
             if r.status == 1:

@@ -12,7 +12,7 @@ rows() { # N: rows with keys in the order of bytes
   cut -f1 rows | nay sst get -q t.ldb | cmp - rows
   run -1 --separate-stderr nay sst get t.ldb < <(seq 1000)
   [ "$output" = "" ]
-  [[ $stderr == "nay sst: 1 000 keys asked, 0 selected; nays of filters: "* ]]
+  [[ $stderr == "nay sst: 1,000 keys asked, 0 selected; nays of filters: "* ]]
   [ "$(printf 'key000007\nno\n' | nay sst get -q -v t.ldb)" = no ]
   [ "$(cut -f1 rows | nay sst get -q -c t.ldb)" -eq 5000 ]
   cut -f1 rows > keys
@@ -27,7 +27,7 @@ rows() { # N: rows with keys in the order of bytes
       nay sst scan t.ldb | cmp - rows
       cut -f1 rows | nay sst get -q t.ldb | cmp - rows
       run -0 nay sst info --verify t.ldb
-      [[ $output == *"entries  3 000, every checksum holds"* && $output != *"left out"* ]]
+      [[ $output == *"entries  3,000, every checksum holds"* && $output != *"left out"* ]]
     done
   done
   nay sst build -q -t ribbon -p 0.1% -o r.ldb rows
@@ -92,7 +92,7 @@ rows() { # N: rows with keys in the order of bytes
   nay sst build -q -o old.ldb old
   nay sst build -q -o new.ldb new
   run -0 nay sst compact new.ldb old.ldb -o all.ldb
-  [ "$output" = "nay sst: wrote all.ldb: 1 000 entries of 1 334; superseded: 334, deletions dropped: 0" ]
+  [ "$output" = "nay sst: wrote all.ldb: 1,000 entries of 1,334; superseded: 334, deletions dropped: 0" ]
   sort -s -u -k1,1 new old | cmp - <(nay sst scan all.ldb)
   nay sst compact -q -f new.ldb old.ldb -o old.ldb # onto an input
   cmp all.ldb old.ldb

@@ -47,7 +47,7 @@ load common
 
 @test "uniq warns when there were more lines than planned" {
   run -0 --separate-stderr bash -c 'seq 2000 | nay uniq -n 1000 -p 1e-3 -c'
-  [[ $stderr == *"warning: the filter of seen lines has a false-positive rate of "*"above the promised 0.100 %: planned for 1 000 keys, holds about "* ]]
+  [[ $stderr == *"warning: the filter of seen lines has a false-positive rate of "*"above the promised 0.100%: planned for 1,000 keys, holds about "* ]]
   run -0 --separate-stderr bash -c 'seq 1000 | nay uniq -n 1000 -c'
   [ -z "$stderr" ]
 }

@@ -11,7 +11,7 @@ golden() { cp "$BATS_TEST_DIRNAME/../golden/$1" .; }
   [[ $output == *"full, RocksDB's Bloom filter since format 5"* ]]
   [[ $output == *"rocksdb.BuiltinBloomFilter, written as bloomfilter"* ]]
   [[ $output == *"10.64 bits per key"* ]]
-  [[ $output == *"0.742 % expected"* ]]
+  [[ $output == *"0.742% expected"* ]]
   [[ "${lines[-1]}" == *"checksum   ok" ]]
 }
 

@@ -67,7 +67,7 @@ shows() {
 @test "progress knows the size of a file and how long it will take" {
   seq 4000000 > keys
   types 'clear; nay build -T 1 -q --progress=always -n 4M -p 1e-9 -t bloom -o f.nay keys 2> err'
-  [ ! -s err ] || tr '\r' '\n' < err | grep -qE '\[[#-]{20}\] +[0-9]+ %  .* keys, .* left'
+  [ ! -s err ] || tr '\r' '\n' < err | grep -qE '\[[#-]{20}\] +[0-9]+%  .* keys, .* left'
 }
 
 @test "keys cannot steer the terminal" {
