@@ -8,9 +8,9 @@
  *   nay_filter_add(f, "foo", 3, NULL);                // hashed as LevelDB hashes
  *   nay_format_encode(leveldb, f, buf, sizeof buf, &len);
  *
- * A filter in another system's layout is a nay_filter like any other: probe it, add to it, ask for
- * its statistics. Its hash is that system's, so it merges only with its like, and becomes a native
- * file only by being built again from the keys.
+ * A filter in another system's layout is a nay_filter like any other: probe it, add to it, read
+ * its statistics. Its hash is that system's, so it merges only with filters of the same layout, and
+ * only building it again from the keys makes a native file of it.
  *
  * Layouts without a magic number are read when they are named, never guessed.
  */
@@ -40,7 +40,7 @@ NAY_API const char *nay_format_about(const nay_format *format);
 /* nay_format_has_magic: whether nay_format_recognise can tell these bytes from others. */
 NAY_API bool nay_format_has_magic(const nay_format *format);
 
-/* nay_format_has_checksum: whether damage to these bytes is noticed. */
+/* nay_format_has_checksum: whether damage to these bytes is detected. */
 NAY_API bool nay_format_has_checksum(const nay_format *format);
 
 /* nay_format_recognise: the format whose magic number the bytes start with; NULL when none. */
@@ -49,10 +49,12 @@ NAY_API const nay_format *nay_format_recognise(const void *bytes, size_t len);
 /*
  * nay_format_plan: what nay_format_new would make. Sizes are in that system's terms: nkeys and a
  * whole number of bits_per_key, or fpr (turned into the least whole bits per key that reach it by
- * the textbook formula). RocksDB's layouts take fractions of a bit, and find a rate in tenths.
+ * the textbook formula). RocksDB's layouts take fractions of a bit, and
+ * reach an fpr in steps of a tenth.
  * nkeys 0 is a filter of no keys. NAY_EINVAL: diag says which field.
- * plan->fpr takes the k probes as independent. These layouts use double hashing, whose real rate is
- * higher for small sets and many bits per key: doc/formats/README.md has a table.
+ * plan->fpr takes the k probes as independent. These layouts use double hashing, whose real
+ * false-positive rate (FPR) is higher for small sets and many bits per key: doc/formats/README.md
+ * has a table.
  */
 NAY_API nay_status nay_format_plan(const nay_format *format, const nay_params *params,
                                    nay_diag *diag, nay_plan *plan);
@@ -65,8 +67,9 @@ NAY_API nay_status nay_format_new(const nay_format *format, const nay_params *pa
 
 /*
  * nay_format_builder: a builder for that layout. The number of keys is the one params state, else
- * the number added, duplicates counted as these systems count them. Of RocksDB's layouts any name
- * reads and writes all: a small ribbon is a Bloom filter there, too, and nay_format_of tells.
+ * the number added, duplicates counted as these systems count them. Any of RocksDB's names reads
+ * and writes all its layouts: RocksDB, too, makes a Bloom filter of a small ribbon, and
+ * nay_format_of tells which it is.
  */
 NAY_API nay_status nay_format_builder(const nay_format *format, const nay_params *params,
                                       const nay_allocator *allocator, nay_diag *diag,
@@ -98,7 +101,7 @@ NAY_API nay_status nay_format_decode(const nay_format *format, const void *bytes
                                      nay_filter **filter);
 
 /* nay_format_view: as nay_view_open, for that layout: probe the bytes where they are. NAY_EFORMAT
- * as nay_format_decode; NAY_ENOTSUP: Redis' DUMP, whose bytes are packed. */
+ * as nay_format_decode; NAY_ENOTSUP: Redis' DUMP, whose bytes are compressed. */
 NAY_API nay_status nay_format_view(const nay_format *format, const void *bytes, size_t len,
                                    nay_diag *diag, nay_view *view);
 

@@ -1,5 +1,5 @@
 /*
- * nay_policy.h - how a table makes a filter from the keys of a block, and asks it later.
+ * nay_policy.h - how a table builds a filter from the keys of a block and probes it.
  *
  *   nay_policy policy;
  *   if (nay_policy_leveldb(10, &policy) != NAY_OK) return 1;
@@ -26,9 +26,9 @@ typedef struct nay_policy nay_policy;
 struct nay_policy {
   const char *name;
   /*
-   * Makes the filter of n keys; keys may repeat. *filter is memory of `allocator` (NULL: malloc),
-   * exactly *len bytes (at least 1), for the caller to release with allocator->free. On failure
-   * both are untouched. NAY_EINVAL: a key is NULL and its length is not 0. NAY_ENOMEM.
+   * Builds the filter of n keys; duplicates are allowed. *filter is memory of `allocator` (NULL:
+   * malloc), exactly *len bytes (at least 1), for the caller to release with allocator->free. On
+   * failure both are untouched. NAY_EINVAL: a key is NULL and its length is not 0. NAY_ENOMEM.
    */
   nay_status (*create)(const nay_policy *self, const void *const *keys, const size_t *lens,
                        size_t n, const nay_allocator *allocator, uint8_t **filter, size_t *len);
@@ -39,8 +39,8 @@ struct nay_policy {
   bool (*may_match)(const nay_policy *self, const void *key, size_t key_len, const uint8_t *filter,
                     size_t len);
   /*
-   * The same in two steps, for a key that is looked for in many tables: hash it once, ask each
-   * filter. Both or neither: NULL in a policy that cannot.
+   * The same in two steps, for a lookup in many tables: hash the key once, probe each filter with
+   * the hash. Both, or NULL twice.
    */
   nay_hash (*hash)(const nay_policy *self, const void *key, size_t key_len);
   bool (*may_match_hash)(const nay_policy *self, nay_hash hash, const uint8_t *filter, size_t len);
@@ -49,8 +49,8 @@ struct nay_policy {
 };
 
 /*
- * The filter to store when one could not be made: every policy answers maybe to each key, and so
- * does LevelDB itself (one byte would not do: LevelDB takes it for a filter without keys).
+ * The filter to store when none could be built: every policy answers maybe for each key, and so
+ * does LevelDB itself (a single byte LevelDB takes for a filter without keys).
  */
 #define NAY_POLICY_EVERYTHING "\x00\xff"
 #define NAY_POLICY_EVERYTHING_LEN 2u
@@ -63,16 +63,17 @@ NAY_API nay_status nay_policy_leveldb(uint32_t bits_per_key, nay_policy *policy)
 
 /*
  * nay_policy_small: "nay.small.v1", for the many small filters of such tables: exactly as many
- * bytes as LevelDB's, a lower rate, and a check that turns every flipped bit, of the filter or of
- * its length, into a maybe. A nay reads the whole filter for that: for a filter over a whole table
- * take nay_policy_filter. doc/design/0011-small-filters.md has the bytes. NAY_EINVAL as above.
+ * bytes as LevelDB's, a lower false-positive rate (FPR), and a check that turns every flipped bit,
+ * of the filter or of its length, into a maybe. A nay reads the whole filter for that: for a filter
+ * over a whole table use nay_policy_filter. doc/design/0011-small-filters.md has the bytes.
+ * NAY_EINVAL as above.
  */
 NAY_API nay_status nay_policy_small(uint32_t bits_per_key, nay_policy *policy);
 
 /*
  * nay_policy_filter: "nay.filter.v1", a native file of any family, for one filter over a whole
- * table. params as for nay_builder; nkeys stays 0. Each question opens the bytes as a nay_view,
- * which verifies all of them: who asks often opens the view once and asks that.
+ * table. params as for nay_builder; nkeys stays 0. Each probe opens the bytes as a nay_view, which
+ * verifies all of them: for many probes open the view once and probe that.
  * NAY_EINVAL as nay_params_plan, or the hash is NAY_HASH_CALLER.
  */
 NAY_API nay_status nay_policy_filter(const nay_params *params, nay_policy *policy);

@@ -13,7 +13,8 @@
  * nay.h: keyed hashes, checksums, fewer bits.
  *
  * Everything that comes from outside (a header, the fields of an RDB value) is checked before it is
- * used, and every size is computed again: what you receive is safe to query, whoever wrote it.
+ * used, and every size is computed again: what you receive is safe to query, even if an attacker
+ * wrote it.
  *
  * Ownership, errors and threads are as in nay.h.
  */
@@ -119,7 +120,7 @@ NAY_API nay_status nay_sbchain_link(const nay_sbchain *chain, uint64_t i, nay_sb
  * links, in pieces that never cross from one link into the next.
  *
  * nay_sbchain_decode_header checks a header and makes the chain it describes, with all bits zero;
- * its arrays are allocated then, so give an allocator with a limit when the header is a stranger's.
+ * its arrays are allocated then, so give an allocator with a limit when the header is untrusted.
  * NAY_ECORRUPT with diag, NAY_ENOMEM.
  */
 NAY_API size_t nay_sbchain_header_size(const nay_sbchain *chain);

@@ -57,9 +57,9 @@ NAY_API nay_status nay_cfchain_nslots(const nay_cfchain_header *header, nay_diag
                                       uint64_t *nslots);
 
 /*
- * nay_cfchain_new: a chain of header->nfilters empty sub-filters. header->nitems is not believed:
+ * nay_cfchain_new: a chain of header->nfilters empty sub-filters. header->nitems is not trusted:
  * items are counted as chunks bring them. Its slots are allocated now: give an allocator with a
- * limit when the header is a stranger's. NAY_ECORRUPT, NAY_ENOMEM.
+ * limit when the header is untrusted. NAY_ECORRUPT, NAY_ENOMEM.
  */
 NAY_API nay_status nay_cfchain_new(const nay_cfchain_header *header,
                                    const nay_zallocator *allocator, nay_diag *diag,
@@ -95,8 +95,8 @@ NAY_API const uint8_t *nay_cfchain_slots(const nay_cfchain *chain, uint64_t i, s
 /* nay_cfchain_hash: a key is hashed once; every call below takes the hash. */
 NAY_API uint64_t nay_cfchain_hash(const void *key, size_t len);
 
-/* nay_cfchain_prefetch: asks for the memory that adds (all false) or probes (true) of these hashes
- * will read. */
+/* nay_cfchain_prefetch: prefetches the cache lines that adds (all false) or probes (true) of these
+ * hashes will read. */
 NAY_API void nay_cfchain_prefetch(const nay_cfchain *chain, const uint64_t *hashes, size_t n,
                                   bool all);
 

@@ -17,9 +17,9 @@
  *
  * The file is LevelDB's table: what is written here opens in leveldb::Table, and the tables of any
  * LevelDB, inside a database or not, open here. doc/formats/sst.md has the bytes, doc/sst.md the
- * tour. A filter answers before a block is read; a filter that is damaged or not understood is left
- * out and counted, and the answer then comes from the data. Damaged data is NAY_ECORRUPT, with the
- * place in nay_diag: never a wrong answer.
+ * tour. A filter is probed before a block is read; a filter that is damaged or of an unknown
+ * policy is left out and counted, and the data answers. Damaged data is NAY_ECORRUPT, with the
+ * offset in nay_diag: never a wrong answer.
  *
  * CALLS, in order: writer new (add)* [finish] free; table open (get | iter | ...)* free; iter new
  * (first | last | seek | range | next | prev)* free, before its table; value and counters as said
@@ -43,8 +43,9 @@ extern "C" {
 
 /*
  * nay_sst_keys: what the keys of a table are. Plain keys are ordered as bytes. Inside a LevelDB or
- * RocksDB database each key has a trailer of 8 bytes with a sequence number and a type, and the
- * versions of a key are ordered newest first; users ask for keys without the trailer.
+ * RocksDB database each key is an internal key: it ends in a trailer of 8 bytes with a sequence
+ * number and a type, and the versions of a key are ordered newest first. Calls take user keys,
+ * without the trailer.
  *
  * NAY_SST_KEYS_AUTO, when reading: internal if the keys of the first block and up to 64 keys of the
  * index all have 8 bytes or more, a type of 0 or 1, and stand in the order of internal keys; else
@@ -75,8 +76,8 @@ NAY_API nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_versio
 
 /*
  * nay_codec: how blocks are compressed. The library has none and links with none; doc/sst.md shows
- * snappy (id 1) in ten lines. Each call returns false when it cannot; compress then leaves the
- * block as it is, uncompress is a damaged block. Calls may come from many threads at once.
+ * snappy (id 1) in ten lines. A call returns false when it fails: the block is then written
+ * uncompressed, or counts as damaged. Calls may come from many threads at once.
  */
 typedef struct nay_codec nay_codec;
 struct nay_codec {
@@ -94,10 +95,10 @@ struct nay_codec {
  */
 
 /*
- * nay_prefix: which part of a key a prefix filter knows. extract tells how many leading bytes of
- * the key are its prefix, or returns false for a key that has none. It must depend on those bytes
- * alone: every key that starts with them has the same prefix. The name is stored, and a reader
- * whose extractor has another name leaves the filter alone.
+ * nay_prefix: a prefix extractor. extract sets how many leading bytes of the key are its prefix, or
+ * returns false for a key that has none. It must depend on those bytes alone: every key that starts
+ * with them has the same prefix. The name is stored, and a reader whose extractor has another name
+ * ignores the filter.
  */
 typedef struct nay_prefix nay_prefix;
 struct nay_prefix {
@@ -121,7 +122,7 @@ typedef enum nay_sst_filter {
   NAY_SST_NO_FILTER = 0,
   NAY_SST_BLOCK_FILTER = 1,      /* LevelDB's own: one for each 2 KiB of the file */
   NAY_SST_FULL_FILTER = 2,       /* one for the table, in memory while it is open */
-  NAY_SST_PARTITIONED_FILTER = 3 /* one for each range of keys, loaded when it is asked */
+  NAY_SST_PARTITIONED_FILTER = 3 /* one for each range of keys, read when it is probed */
 } nay_sst_filter;
 
 /* nay_sst_write_options: all zero is a LevelDB table of plain keys without a filter. */
@@ -181,10 +182,9 @@ NAY_API void nay_sst_writer_free(nay_sst_writer *writer);
  */
 
 /*
- * nay_sst_cache: keeps blocks that had to be read or uncompressed, and partitions of filters, the
- * least recently used leaving first. Each of the two kinds has its own budget of bytes and cannot
- * push out the other. Many tables may share one. What lies in a mapped file as it is needed is used
- * there and not cached.
+ * nay_sst_cache: an LRU cache of blocks that had to be read or uncompressed, and of filter
+ * partitions. Each of the two kinds has its own budget of bytes and cannot evict the other. Many
+ * tables may share one. Uncompressed blocks of a mapped file are used in place and not cached.
  */
 typedef struct nay_sst_cache nay_sst_cache;
 
@@ -219,8 +219,8 @@ typedef struct nay_sst_read_options {
   const nay_policy *const *policies; /* for filters that name them; nay's native ones need none */
   size_t npolicies;
   const nay_prefix *prefix; /* for filters of prefixes */
-  nay_sst_cache *cache;     /* NULL: blocks are read each time, and the table keeps the last
-                               partitions that were asked, 1 MiB of them */
+  nay_sst_cache *cache;     /* NULL: blocks are read each time, and the table caches 1 MiB of the
+                               filter partitions probed last */
   const uint8_t *hash_key;  /* 16 bytes, for filters with a secret key that is not in the file */
   uint64_t max_block_bytes; /* a block may be this long uncompressed; 0: 256 MiB */
 } nay_sst_read_options;
@@ -262,11 +262,12 @@ typedef struct nay_sst_value {
 NAY_API void nay_sst_value_free(nay_sst_value *value);
 
 /*
- * nay_sst_get: asks the range of keys, then the filter, then the index, then one block. NAY_ENOENT:
- * not in the table. NAY_OK with value->deleted: the table knows that it was deleted. NAY_ECORRUPT,
- * NAY_ENOTSUP (a compressed block without its codec, keys that are not in bytewise order, an entry
- * that only RocksDB has), NAY_EIO, NAY_ENOMEM: diag says where. In a table that nay did not write,
- * compressed blocks without their codec make every get NAY_ENOTSUP: the order is not known.
+ * nay_sst_get: checks the range of keys, then the filter, then the index, then one block.
+ * NAY_ENOENT: not in the table. NAY_OK with value->deleted: the table knows that it was deleted.
+ * NAY_ECORRUPT, NAY_ENOTSUP (a compressed block without its codec, keys that are not in bytewise
+ * order, an entry that only RocksDB has), NAY_EIO, NAY_ENOMEM: diag says where. In a table that nay
+ * did not write, compressed blocks without their codec make every get NAY_ENOTSUP: the order is not
+ * known.
  */
 NAY_API nay_status nay_sst_get(const nay_sst *sst, const void *key, size_t len, nay_diag *diag,
                                nay_sst_value *value);
@@ -276,8 +277,8 @@ NAY_API nay_status nay_sst_get_at(const nay_sst *sst, const void *key, size_t le
                                   uint64_t sequence, nay_diag *diag, nay_sst_value *value);
 
 /*
- * nay_sst_may_contain: asks range and filters alone; false is certain. Reads a partition of a
- * filter if it must, and never a data block.
+ * nay_sst_may_contain: by range and filters alone; false is certain. May read a filter partition,
+ * never a data block.
  */
 NAY_API bool nay_sst_may_contain(const nay_sst *sst, const void *key, size_t len);
 
@@ -310,8 +311,8 @@ NAY_API const nay_filter *nay_sst_filter_of(const nay_sst *sst);
 
 /*
  * nay_sst_counters: what happened so far; may be read at any time, from any thread. Of the checks,
- * `useful` said nay and so saved a block; false positives are maybes for a key that was not there,
- * and, if a filter of prefixes alone was asked, whose prefix was not there either.
+ * the `useful` ones answered nay and so saved a block; a false positive is a maybe for a key that
+ * is not in the table and, if only a prefix filter was probed, whose prefix is not either.
  */
 typedef struct nay_sst_counters {
   uint64_t gets;
@@ -324,7 +325,7 @@ typedef struct nay_sst_counters {
   uint64_t prefix_checks;
   uint64_t prefix_useful;
   uint64_t hashes;      /* keys hashed for native filters */
-  uint64_t block_reads; /* data blocks looked into, those of a cache included */
+  uint64_t block_reads; /* data blocks searched, cached ones included */
   uint64_t cache_hits;  /* of them, found in the cache */
 } nay_sst_counters;
 
@@ -352,9 +353,9 @@ NAY_API nay_status nay_sst_iter_prev(nay_sst_iter *iter);
 NAY_API nay_status nay_sst_iter_seek(nay_sst_iter *iter, const void *key, size_t len);
 
 /*
- * nay_sst_iter_range: seek to `from`; next then ends before `to` (user keys; NULL: no end). When
- * all keys of the range have one prefix, the prefix filter is asked first, and a nay reads no
- * block. first, last and seek take the end away again.
+ * nay_sst_iter_range: seek to `from`; next then ends before `to` (user keys; NULL: no end). If all
+ * keys of the range share a prefix, the prefix filter is probed first, and on nay no block is read.
+ * first, last and seek remove the end.
  */
 NAY_API nay_status nay_sst_iter_range(nay_sst_iter *iter, const void *from, size_t from_len,
                                       const void *to, size_t to_len);
@@ -374,7 +375,7 @@ NAY_API const nay_diag *nay_sst_iter_diag(const nay_sst_iter *iter);
  */
 
 /*
- * nay_lookup: asks tables one after the other, newest first, until one knows the key. The key is
+ * nay_lookup: searches tables in turn, newest first, until one has the key. The key is
  * hashed once for all native filters that share hash and seed. The tables stay the caller's and
  * must outlive it.
  */
@@ -387,7 +388,7 @@ NAY_API void nay_lookup_free(nay_lookup *lookup);
 /*
  * nay_lookup_get: NAY_ENOENT when no table has the key, or the newest that does says that it is
  * deleted (value->deleted). table (may be NULL) tells which one answered, or failed. Errors as
- * nay_sst_get: a damaged table is an error, not a reason to ask an older one.
+ * nay_sst_get: a damaged table is an error, not a reason to search an older one.
  */
 NAY_API nay_status nay_lookup_get(const nay_lookup *lookup, const void *key, size_t len,
                                   nay_diag *diag, nay_sst_value *value, size_t *table);
@@ -398,12 +399,12 @@ NAY_API void nay_lookup_count(const nay_lookup *lookup, nay_sst_counters *counte
 /* ---- compaction ---------------------------------------------------------------------------------
  */
 
-/* nay_sst_compact_stats: what became of the entries. */
+/* nay_sst_compact_stats: how many entries were read, written and dropped. */
 typedef struct nay_sst_compact_stats {
   uint64_t read;
   uint64_t written;
-  uint64_t superseded; /* left out: a newer version or table has the key */
-  uint64_t deletions;  /* left out: nothing older is below */
+  uint64_t superseded; /* dropped: a newer version or table has the key */
+  uint64_t deletions;  /* dropped: no older version is left to hide */
 } nay_sst_compact_stats;
 
 /*

@@ -1,19 +1,20 @@
 /*
- * nay_table_filters.h - the filters inside a table of LevelDB, RocksDB or nay, found and asked
- * without touching its data.
+ * nay_table_filters.h - the filters inside a table of LevelDB, RocksDB or nay, found and probed
+ * without its data.
  *
  *   nay_table_filters *t;
  *   if (nay_table_filters_open(bytes, len, NULL, NULL, NULL, &t) != NAY_OK) return 1;
  *   if (!nay_table_filters_may_contain(t, "foo", 3)) puts("nay");
  *   nay_table_filters_free(t);
  *
- * For tools: which filters does this .ldb or .sst have, how large are they, at which rate, what do
- * they say of a key. nay_sst.h reads and writes tables with their data, as LevelDB has them; this
- * also knows RocksDB's files, whose data it never needs: every footer from format 0 to 7, all five
- * checksums, full and partitioned filters, the names that early 7.0 releases gave them, prefixes.
+ * For tools: which filters an .ldb or .sst has, their size and false-positive rate (FPR), and what
+ * they answer for a key. nay_sst.h reads and writes the tables themselves, in LevelDB's format;
+ * this header also takes RocksDB's files, whose data it never needs: every footer from format 0 to
+ * 7, all five checksums, full and partitioned filters, the names that early 7.0 releases gave them,
+ * prefixes.
  *
- * Bytes may come from anyone. What is damaged is an error with its offset, or, when it is a filter,
- * a maybe. THREADS: calls on a const nay_table_filters are safe together.
+ * Bytes may come from anyone. Damage is an error with its offset; a damaged filter answers maybe.
+ * THREADS: calls on a const nay_table_filters are safe together.
  */
 #ifndef NAY_TABLE_FILTERS_H
 #define NAY_TABLE_FILTERS_H
@@ -50,8 +51,8 @@ NAY_API bool nay_table_recognise(const void *bytes, size_t len);
 /*
  * nay_table_filters_open: over bytes that stay where they are until nay_table_filters_free; options
  * and allocator may be NULL. Every filter block is checked against its checksum here. Tables of any
- * comparator: where the order of keys chooses a filter and is not that of bytes, all filters are
- * asked. NAY_EFORMAT: not a table. NAY_ECORRUPT: footer, metaindex, properties or the index of
+ * comparator: where the key order selects a filter and is not bytewise, all filters are
+ * probed. NAY_EFORMAT: not a table. NAY_ECORRUPT: footer, metaindex, properties or the index of
  * partitions. NAY_EVERSION: a format that RocksDB did not have when this was written. NAY_ENOTSUP:
  * the metaindex is compressed and no codec was given. NAY_ENOMEM.
  */
@@ -68,14 +69,14 @@ typedef struct nay_table_filters_info {
   const char *checksum;      /* of its blocks: "none", "crc32c", "xxh32", "xxh64", "xxh3" */
   nay_sst_filter layout;     /* none, one for each 2 KiB, full, partitioned */
   const char *policy;        /* whose name the filter has; NULL: there is none */
-  const char *policy_option; /* RocksDB: what the writer was asked for; else NULL */
+  const char *policy_option; /* RocksDB: the option of the writer; else NULL */
   const char *prefix;        /* the prefix extractor; NULL: none */
   bool whole_keys;           /* whole keys are in the filter */
   bool prefixes;             /* prefixes are, or have a filter of their own */
-  bool understood;           /* the filter can be asked; else every answer is maybe */
+  bool understood;           /* the filter can be probed; else every answer is maybe */
   bool index_known;          /* one filter for each 2 KiB: false when the index is compressed and
                                 no codec was given, or the keys are not known to be in bytewise
-                                order. All of them are then asked */
+                                order. All of them are then probed */
   uint64_t nkeys;            /* entries of the table; 0: it does not say */
   uint64_t nentries;         /* entries of the filter; 0: it does not say */
   uint64_t nfilters;         /* non-empty ones, the filter of prefixes included */
@@ -84,7 +85,7 @@ typedef struct nay_table_filters_info {
   uint64_t nbytes;           /* of all filters */
 } nay_table_filters_info;
 
-/* nay_table_filters_describe: looks at every filter; the texts live as long as the table. */
+/* nay_table_filters_describe: goes through every filter; the texts live as long as the table. */
 NAY_API void nay_table_filters_describe(const nay_table_filters *table,
                                         nay_table_filters_info *info);
 
@@ -108,9 +109,9 @@ NAY_API nay_status nay_table_filters_at(const nay_table_filters *table, uint64_t
                                         nay_table_filter *filter);
 
 /*
- * nay_table_filters_may_contain: what a reader of that engine would be told of a user key: false is
- * certain. A filter of prefixes alone is asked for the key's prefix, if the extractor is one that
- * is known (RocksDB's FixedPrefix and CappedPrefix, nay's). In doubt true.
+ * nay_table_filters_may_contain: what that engine's own reader would answer for a user key: false
+ * is certain. A filter of prefixes alone is probed with the key's prefix, if the extractor is known
+ * (RocksDB's FixedPrefix and CappedPrefix, nay's). In doubt true.
  */
 NAY_API bool nay_table_filters_may_contain(const nay_table_filters *table, const void *key,
                                            size_t len);

@@ -1,9 +1,9 @@
 /*
- * classic.c - see classic.h. Both recipes are double hashing: the k positions of a key lie on a
- * line, so small arrays have more false positives than k independent probes would. Measured at 50
- * keys of 16 bits: 2.5 times as many for LevelDB and nori, whose sums wrap around, 5 times for the
- * lab, whose do not, 18 times for nori12 with its power of two. doc/formats/README.md has more. The
- * recipes are here because files of theirs are.
+ * classic.c - see classic.h. Both schemes are double hashing: the k positions of a key are an
+ * arithmetic progression, so small arrays have more false positives than with k independent probes.
+ * Measured at 50 keys of 16 bits: 2.5 times as many for LevelDB and nori, whose sums wrap around, 5
+ * times for the lab, whose do not, 18 times for nori12 with its power of two. doc/formats/README.md
+ * has more. They are here because files in these layouts exist.
  */
 #include "format/classic.h"
 

@@ -1,12 +1,13 @@
 /*
- * classic.h - the Bloom filters of other systems: k bits of one array, by two old recipes.
+ * classic.h - the Bloom filters of other systems: k bits of one array, by two kinds of double
+ * hashing.
  *
  *   rotating   32-bit hash h, delta = h rotated right by 17; bit h % m, h += delta, k times
  *              (LevelDB, mini-lsm). k above 30 or 0 is reserved: such a filter answers maybe.
  *   striding   bits (lo + i * hi mod 2^64) % m for i = 0 .. k-1  (nori, the lab)
  *
- * shape: nunits bits (0: a filter of no keys, which answers nay), k, and in `extra` what the format
- * wants to remember.
+ * shape: nunits bits (0: a filter of no keys, which answers nay), k, and in `extra` a value of the
+ * format.
  */
 #ifndef NAY_CLASSIC_H
 #define NAY_CLASSIC_H
@@ -16,10 +17,9 @@
 extern const nay_family nay__family_rotating;
 extern const nay_family nay__family_striding;
 
-#define NAY_CLASSIC_MAX_K \
-  255u /* a file that claims more is refused: each probe would cost as much */
+#define NAY_CLASSIC_MAX_K 255u /* a file with more is refused: it would slow down every probe */
 
-/* nay__classic_bits: n * bits_per_key, refused when it leaves the range that can be addressed. */
+/* nay__classic_bits: n * bits_per_key, refused when it cannot be addressed. */
 nay_status nay__classic_bits(uint64_t nkeys, double bits_per_key, nay_diag *diag, uint64_t *nbits);
 
 /* nay__classic_add64, nay__classic_test64: one after the other, by the family's own add and test.

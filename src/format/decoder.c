@@ -1,11 +1,11 @@
 /*
  * decoder.c - a native file that arrives in pieces.
  *
- * The bytes are gathered where they will stay: the filter that comes out probes them in place, as
+ * The bytes are collected where they stay: the filter that comes out probes them in place, as
  * one from nay_filter_open does, and there is no second copy of the payload. The length is in the
- * header, which anybody may have written; so the region grows towards it in steps of eight, each
- * taken only when the one before is full. A lie costs eight times what was sent; honest bytes are
- * copied once or not at all, and at most an eighth of them exists twice for a moment.
+ * header, which is untrusted; so the buffer grows towards it by factors of eight, each only when
+ * the one before is full. A false length costs at most eight times the bytes that were sent; a true
+ * one copies bytes once or not at all, and at most an eighth of them exists twice for a moment.
  */
 #include "format/native.h"
 

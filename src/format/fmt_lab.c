@@ -21,7 +21,7 @@ static nay_status lab_plan(uint64_t nkeys, double bits_per_key, nay_diag *diag, 
   NAY_TRY(nay__classic_bits(nkeys, bits_per_key, diag, &nbits));
   uint32_t k = (uint32_t)(bits_per_key * NAY_LN2 + 0.5);
   if (k > NAY_CLASSIC_MAX_K) {
-    return nay__fail(diag, NAY_EINVAL, "bits_per_key asks for more than 255 probes", 0);
+    return nay__fail(diag, NAY_EINVAL, "bits_per_key needs more than 255 probes", 0);
   }
   *shape = (nay_shape){.nunits = nbits, .k = k < 1 ? 1 : k};
   return NAY_OK;

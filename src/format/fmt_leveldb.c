@@ -5,8 +5,8 @@
  *
  * k = trunc(0.69 * bits_per_key) in [1, 30]; larger values are reserved and mean maybe. A filter of
  * fewer than 2 bytes matches nothing, as in LevelDB itself; one of no bytes stands in a filter
- * block wherever a range of the file has no keys. There is no checksum: LevelDB keeps one around
- * the block, and with default options does not look at it.
+ * block wherever a range of the file has no keys. There is no checksum: LevelDB has one in the
+ * block trailer, and does not verify it with default options.
  */
 #include "format/classic.h"
 #include "format/format.h"

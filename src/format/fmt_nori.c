@@ -92,7 +92,7 @@ static nay_status nori12_plan(uint64_t nkeys, double bits_per_key, nay_diag *dia
   while (rounded < nbits) rounded *= 2;
   uint32_t k = nori_k(bits_per_key);
   if (k > NAY_CLASSIC_MAX_K) {
-    return nay__fail(diag, NAY_EINVAL, "bits_per_key asks for more than 255 probes", 0);
+    return nay__fail(diag, NAY_EINVAL, "bits_per_key needs more than 255 probes", 0);
   }
   *shape = (nay_shape){.nunits = nbits == 0 ? 0 : rounded, .k = k};
   return NAY_OK;

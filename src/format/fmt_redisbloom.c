@@ -1,6 +1,6 @@
 /*
- * fmt_redisbloom.c - RedisBloom's filters outside of Redis: what BF.SCANDUMP and CF.SCANDUMP give,
- * header and chunks one after the other, and what DUMP gives for such a key.
+ * fmt_redisbloom.c - RedisBloom's filters outside of Redis: the output of BF.SCANDUMP and
+ * CF.SCANDUMP, header and chunks concatenated, and the output of DUMP.
  *
  *   redisbloom-bf, redisbloom-cf     the payload of the families in redisbloom.h, nothing around it
  *   redis-dump-bf, redis-dump-cf     the same numbers in another order, in the encoding of rdb.h:
@@ -26,7 +26,7 @@
 #define RB_ENCVER 4u
 #define RB_RDB_VERSION 10u /* of Redis 7.0: later servers read it too */
 
-/* The second pass of unpack writes what the first has measured: the strings at their places. */
+/* The second pass of unpack writes the strings to the offsets that the first has measured. */
 typedef struct rb_unpack {
   nay_rdb_reader reader;
   uint8_t *dst; /* NULL: only measure */

@@ -8,8 +8,8 @@
  *   rocksdb-legacy   | lines of 64 bytes | probes u8 | lines u32 |              until format 4
  *
  * Five bytes or fewer hold no key and answer nay. `which` 0, and every value that RocksDB reserves,
- * answers maybe; six zero bytes are what writers put for that. Nothing here is checked by a sum:
- * RocksDB keeps one around each block of a table.
+ * answers maybe; six zero bytes are what writers put for that. These bytes have no checksum:
+ * RocksDB has one in the trailer of each block.
  */
 #include "format/rocksdb.h"
 
@@ -36,7 +36,7 @@ uint32_t nay__rocksdb_probes(uint32_t millibits) {
   return (millibits - 1) / 2000 - 1;
 }
 
-/* Which layout a block is in. One that holds nothing or means nothing is in the one it is named. */
+/* The layout of a block. An empty or reserved block is in the layout that the caller named. */
 static const nay_format *rocksdb_variant(const nay_format *named, const uint8_t *bytes,
                                          size_t len) {
   if (len <= NAY_ROCKSDB_TRAILER) return named;

@@ -1,9 +1,9 @@
 /*
- * format.h - what a format must know how to do. One file per format, listed in format_registry.c.
+ * format.h - what a format implements. One file per format, listed in NAY_FORMATS.
  *
  * Another system's layout is a shape and a payload inside some bytes. Its filter is a nay_filter of
- * one of the classic families (classic.h) with that system's hash; only where the payload lies and
- * what stands around it is the format's own.
+ * one of the classic families (classic.h) with that system's hash; only the
+ * header and the offset of the payload are the format's own.
  */
 #ifndef NAY_FORMAT_INTERNAL_H
 #define NAY_FORMAT_INTERNAL_H
@@ -36,17 +36,17 @@ struct nay_format {
   const char *about;
   bool has_magic;
   bool has_checksum;
-  const char *named_wrong;  /* with magic number or checksum: what to say when another is named */
+  const char *named_wrong;  /* the message when these bytes are read as another format */
   const nay_family *family; /* NULL: the native format, which has many */
   nay_hash_kind hash;
 
   /* nkeys and bits per key -> shape; the bits are a whole number unless `rate` is there */
   nay_status (*plan)(uint64_t nkeys, double bits_per_key, nay_diag *, nay_shape *);
-  /* bits per key -> the rate; takes fractions of a bit, and finds the bits for a wanted rate */
+  /* bits per key -> FPR; the layout takes fractions of a bit, and finds the bits for an FPR */
   double (*rate)(double bits_per_key);
   /* layouts that one reader tells apart by the bytes: which of them these are; NULL: this one */
   const nay_format *(*variant)(const nay_format *named, const uint8_t *bytes, size_t len);
-  /* bytes -> shape and where the payload lies in them; all checks */
+  /* bytes -> shape and location of the payload; all checks */
   nay_status (*parse)(const uint8_t *bytes, size_t len, nay_diag *, nay_shape *, nay_span *payload);
   /* how many keys the header says were planned for; NULL: it does not say */
   uint64_t (*planned)(const nay_shape *);
@@ -62,19 +62,20 @@ struct nay_format {
   /* whether bytes start with this layout's magic number */
   bool (*matches)(const uint8_t *bytes, size_t len);
   /*
-   * Bytes that have to be unpacked before `parse` can read them, and their way back, instead of
-   * encode. With dst NULL both only check and measure. *extra goes into shape.extra.
+   * Packed bytes: unpack before `parse`, pack instead of `encode`. With dst NULL both only check
+   * and measure. *extra goes into shape.extra.
    */
   nay_status (*unpack)(const uint8_t *bytes, size_t len, nay_diag *, uint8_t *dst, size_t *size,
                        uint32_t *extra);
   nay_status (*pack)(const nay_filter *, uint8_t *dst, size_t *size);
-  /* nkeys and a rate -> shape, instead of plan, where a layout is sized by its rate */
+  /* nkeys and FPR -> shape, instead of plan, where a layout is sized by its FPR */
   nay_status (*reserve)(uint64_t nkeys, double fpr, nay_diag *, nay_shape *);
-  /* a filter of the family in any other such layout can be written in this one as it is */
+  /* a filter in any other such layout of the family can be written in this one */
   bool interchanges;
 };
 
-/* nay__format_bits: checks what params ask of a layout; the bits per key that they mean. */
+/* nay__format_bits: checks params against what the layout supports; the bits per key that they
+ * mean. */
 nay_status nay__format_bits(const nay_format *format, const nay_params *params, nay_diag *diag,
                             double *bits_per_key);
 

@@ -1,6 +1,5 @@
 /*
- * format_registry.c - the list of formats, and the public calls over it. Adding a format is a line
- * in the list, a file beside this one, a page in doc/formats/.
+ * format_registry.c - the public calls over NAY_FORMATS, the list in format.h.
  */
 #include "base/bytes.h"
 #include "build/builder.h"
@@ -42,14 +41,14 @@ const nay_format *nay_format_of(const nay_filter *f) {
   return f == NULL ? NULL : f->format != NULL ? f->format : &nay__format_nay;
 }
 
-/* Fills diag for a call that takes none. */
+/* Fills diag with the text of a status, for a call that takes no diag. */
 static nay_status format_told(nay_diag *diag, nay_status status) {
   return status == NAY_OK ? NAY_OK : nay__fail(diag, status, nay_status_text(status), 0);
 }
 
 /* ---- making filters in another system's layout ---- */
 
-/* These systems size by bits per key and have one hash: every other wish is refused. */
+/* These systems size by bits per key and have one hash: any other parameter is refused. */
 static const char *format_refused(const nay_format *format, const nay_params *p) {
   if (p->kind != NAY_AUTO && p->kind != format->family->kind) {
     return "kind: this layout is of another family, leave it 0";
@@ -65,7 +64,8 @@ static const char *format_refused(const nay_format *format, const nay_params *p)
   return NULL;
 }
 
-/* The bits per key that reach a rate: tenths where the layout takes them, else whole ones. */
+/* The bits per key that reach a false-positive rate (FPR): in tenths where the layout takes them,
+ * else whole ones. */
 static double format_bits_for(const nay_format *format, double fpr) {
   if (format->rate == NULL) {
     double bits = -nay__ln(fpr) / (NAY_LN2 * NAY_LN2);
@@ -94,7 +94,8 @@ nay_status nay__format_bits(const nay_format *format, const nay_params *p, nay_d
   return NAY_OK;
 }
 
-/* For layouts that are sized by a rate: bits per key are those of the first link, at half of it. */
+/* For layouts that are sized by their FPR: bits per key are those of the first link, at half of it.
+ */
 static nay_status format_reserve(const nay_format *format, const nay_params *p, nay_diag *diag,
                                  nay_shape *shape) {
   const char *refused = p == NULL ? "params is NULL" : format_refused(format, p);
@@ -163,7 +164,7 @@ nay_status nay_format_new(const nay_format *format, const nay_params *params,
   return NAY_OK;
 }
 
-/* The builder learns of the format through a plan that knows it: see builder.h. */
+/* The builder calls this plan once it knows the number of keys: see builder.h. */
 static nay_status format_builder_plan(const struct nay_format *format, const nay_params *params,
                                       uint64_t nkeys, nay_shape *shape) {
   nay_params p = *params;
@@ -195,8 +196,8 @@ nay_status nay_format_builder(const nay_format *format, const nay_params *params
 /* ---- bytes ---- */
 
 /*
- * The layout in which the bytes of a filter will be when they are asked for in `format`; NULL when
- * they cannot be. Of variants one reader takes all, so a filter stays in its own.
+ * The layout in which encode writes a filter if the caller names `format`; NULL when it cannot. One
+ * reader takes all variants, so a filter stays in its own.
  */
 static const nay_format *format_written(const nay_format *format, const nay_filter *f) {
   const nay_format *own = nay_format_of(f);
@@ -268,7 +269,7 @@ static nay_status format_parse(const nay_format *format, const void *bytes, size
   return NAY_OK;
 }
 
-/* The same by way of the form that parse reads, in memory for as long as it takes. */
+/* The same for packed bytes: unpacked into a temporary buffer, then parsed. */
 static nay_status format_unpack(const nay_format *format, const void *bytes, size_t len,
                                 const nay_allocator *allocator, nay_diag *diag,
                                 nay_filter **filter) {

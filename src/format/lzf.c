@@ -1,7 +1,7 @@
 /*
- * lzf.c - see lzf.h. A match is looked for where the same three bytes were last seen, as a table of
- * 2^16 places remembers it; after a match the places of its last two bytes are entered, the others
- * are not. These choices are Redis' (HLOG 16, VERY_FAST) and show in the bytes.
+ * lzf.c - see lzf.h. A hash table of 2^16 entries holds where each three bytes were last seen, and
+ * only that position is tried as a match; after a match only the positions of its last two bytes
+ * are entered. These choices are Redis' (HLOG 16, VERY_FAST) and determine the bytes.
  */
 #include "format/lzf.h"
 
@@ -59,8 +59,8 @@ static uint32_t *lzf_place(uint32_t *table, const uint8_t *p) {
 }
 
 /*
- * How long the match of src + at with src + ref is; both have three bytes alike. Far from the end
- * Redis compares 16 bytes in one go and then one more, whatever the limit says.
+ * The length of the match of src + at with src + ref, which share three bytes. Away from the end
+ * Redis compares 16 bytes at once and then one more, whatever the limit.
  */
 static size_t lzf_match(const uint8_t *src, size_t len, size_t ref, size_t at) {
   size_t most = len - at - 2, n = 2;
@@ -74,13 +74,13 @@ static size_t lzf_match(const uint8_t *src, size_t len, size_t ref, size_t at) {
   return n;
 }
 
-/* Whether Redis would still go on: it wants some bytes of room before it writes. */
+/* Whether Redis would continue: it needs some free bytes before it writes. */
 static bool lzf_has_room(const lzf_out *out, size_t more) { return out->len + more <= out->cap; }
 
 size_t nay__lzf_compress(const uint8_t *src, size_t len, uint8_t *dst, size_t cap,
                          uint32_t *table) {
   lzf_out out = {.dst = dst, .cap = cap};
-  memset(table, 0, NAY_LZF_TABLE_LEN); /* place 0 is never a match: the first byte is not */
+  memset(table, 0, NAY_LZF_TABLE_LEN); /* position 0 is never a match */
   lzf_open_run(&out);
   size_t at = 0;
   while (at + 2 < len) {

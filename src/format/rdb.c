@@ -11,8 +11,8 @@ enum { RDB_INT8 = 0xc0, RDB_INT16 = 0xc1, RDB_INT32 = 0xc2, RDB_LZF = 0xc3 };
 #define RDB_ID_MASK (~(uint64_t)1023)
 
 /*
- * CRC-64 with Jones' polynomial, reflected, as Redis has it. Half a byte at a time: the table is
- * small enough to be read by people.
+ * CRC-64 with Jones' polynomial, reflected, as Redis has it. Four bits at a time, so that the table
+ * stays short.
  */
 static uint64_t rdb_crc64(const uint8_t *bytes, size_t len) {
   static const uint64_t table[16] = {

@@ -19,7 +19,7 @@
 
 #define NAY_RDB_FOOTER 10u
 
-/* ---- reading: the first thing that is wrong sticks, and everything after it reads as 0 ---- */
+/* ---- reading: the first error is kept, and everything after it reads as 0 ---- */
 
 typedef struct nay_rdb_reader {
   const uint8_t *bytes;

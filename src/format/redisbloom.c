@@ -13,7 +13,7 @@
 
 static uint8_t *rb_bytes(const nay_filter *f) { return f->bits.bytes; }
 
-/* Batches, one after the other: a dump is read from a file, its answers are not waited for. */
+/* Batches probe one key after the other: dumps are not on a hot path. */
 static uint64_t rb_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n) {
   uint64_t word = 0;
   for (unsigned i = 0; i < n; i++) {
@@ -82,7 +82,7 @@ static bool rb_bloom_test(const nay_filter *f, nay_hash hash) {
 
 #define RB_GROWTH 2u /* the default of BF.RESERVE */
 
-/* The one link of a new chain, at half the rate: the others will need the rest. */
+/* The one link of a new chain, at half the FPR: further links need the other half. */
 static nay_status rb_bloom_first(uint64_t nkeys, double fpr, sblink *link) {
   return nay__sblink_plan(nkeys, fpr * 0.5, NAY_SB_DEFAULT, link);
 }
@@ -150,9 +150,9 @@ static double rb_bloom_fpr(const nay_shape *shape, uint64_t nkeys) {
   return nay__fpr_bloom((shape->nunits - NAY_SB_HEAD - NAY_SB_ROW) * 8, shape->k, nkeys);
 }
 
-/* ---- what it knows of itself ---- */
+/* ---- statistics ---- */
 
-/* The rate of the chain: one minus the chance that every link says nay. */
+/* The FPR of the chain: one minus the probability that every link answers nay. */
 static void rb_bloom_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
                             nay_census *census) {
   (void)b; /* no merge, no fold */
@@ -173,7 +173,7 @@ static void rb_bloom_census(const nay_filter *a, const nay_filter *b, uint64_t f
   *census = c;
 }
 
-/* The rate that was asked for is the sum of the links' rates: the first has half of it. */
+/* The FPR of BF.RESERVE is the sum of the links' FPRs: the first link has half of it. */
 static void rb_bloom_describe(const nay_filter *f, nay_stats *stats) {
   stats->nlevels = nay__load32le(rb_bytes(f) + 8);
   rb_links at = rb_links_of(f);

@@ -1,13 +1,13 @@
 /*
  * redisbloom.h - RedisBloom's two filters as families: chained Bloom (BF.*) and cuckoo (CF.*).
  *
- * The payload of both is a dump as SCANDUMP gives it, header and chunks one after the other:
+ * The payload of both is the output of SCANDUMP, header and chunks concatenated:
  *
  *   bf   | size u64 | links u32 | options u32 | growth u32 | 53 bytes for each link | arrays |
  *   cf   | items u64 | buckets u64 | deletes u64 | filters u64 | bucketsize u16 |
  *        | maxiterations u16 | expansion u16 | slots |
  *
- * They are probed where they lie, by the code that the module for Redis runs (src/redis). A Bloom
+ * They are probed in place, by the code of the Redis module (src/redis). A Bloom
  * filter also takes adds, until its last link is full: a chain grows in Redis, not here. A cuckoo
  * filter is only read.
  */

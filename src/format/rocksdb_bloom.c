@@ -7,9 +7,10 @@
  *   legacy           line h % lines, h 32 bits wide; bits h, h + d, h + 2d ... modulo the bits of
  *                    the line, d = h rotated right by 17
  *
- * The legacy pattern is an arithmetic progression modulo 512, so its rate is above that of a
- * blocked filter, which is the rate stated here: at 10 bits per key 1.1 % and not 0.9 %. Lines of
- * other lengths than 64 bytes come from machines with other cache lines; they are read, not made.
+ * The legacy pattern is an arithmetic progression modulo 512, so its false-positive rate (FPR) is
+ * above that of a blocked filter, which is the FPR stated here: at 10 bits per key 1.1% and not
+ * 0.9%. Lines of other lengths than 64 bytes come from machines with other cache lines; they are
+ * read, not written.
  *
  * shape: nunits is the number of lines, k the probes, `extra` the binary logarithm of a line's
  * bytes.
@@ -147,7 +148,7 @@ static void rocksdb_local_intersect(nay_filter *dst, const nay_filter *src) {
   nay__bits_and(dst->bits.bytes, src->bits.bytes, rocksdb_local_nbytes(dst));
 }
 
-/* The rate of the lines as they are: the mean over lines of fill^k. */
+/* The FPR of the lines as they are: the mean over lines of fill^k. */
 static double rocksdb_local_rate(const nay_filter *a, const nay_filter *b) {
   size_t line = (size_t)1 << rocksdb_local_line_log2(&a->shape);
   double sum = 0;

@@ -61,8 +61,8 @@ static uint64_t rocksdb_ribbon_blocks_of(uint64_t nkeys) {
   return nay__max_u64(2, nay__ceil_div(slots, RIBBON_WIDTH));
 }
 
-/* The rate of a cache-local Bloom filter by RocksDB's estimate: a line with a deviation more and
- * one with a deviation less than the mean number of keys. A ribbon is made to have it, too. */
+/* The FPR of a cache-local Bloom filter by RocksDB's estimate: the mean of a line with a standard
+ * deviation more keys than the mean and one with a deviation fewer. A ribbon gets the same FPR. */
 double nay__rocksdb_ribbon_rate(double bits_per_key) {
   uint32_t k = nay__rocksdb_probes(nay__rocksdb_millibits(bits_per_key));
   double keys = 512 / bits_per_key, deviation = nay__sqrt(keys), sum = 0;
@@ -77,7 +77,7 @@ typedef struct rocksdb_ribbon_size {
   uint64_t nblocks, nsegments;
 } rocksdb_ribbon_size;
 
-/* Segments for a rate between 2^-(c+1) and 2^-c: some blocks get c columns, the others c + 1. */
+/* Segments for an FPR between 2^-(c+1) and 2^-c: some blocks get c columns, the others c + 1. */
 static rocksdb_ribbon_size rocksdb_ribbon_size_of(uint64_t nkeys, double bits_per_key,
                                                   uint64_t first_hash) {
   rocksdb_ribbon_size size = {.nblocks = rocksdb_ribbon_blocks_of(nkeys)};
@@ -177,7 +177,7 @@ nay_shape nay__rocksdb_ribbon_shape(const uint8_t *bytes, size_t len) {
       &(rocksdb_ribbon_size){nblocks, nay__min_u64(nsegments, nblocks * RIBBON_MAX_COLUMNS)});
 }
 
-/* The rate: blocks with a column less let twice as many pass. */
+/* The FPR: a block with a column less has twice the FPR. */
 static double rocksdb_ribbon_fpr(const nay_shape *shape, uint64_t nkeys) {
   if ((shape->extra & NAY_ROCKSDB_MAYBE) != 0) return 1;
   if (shape->nunits == 0) return 0;

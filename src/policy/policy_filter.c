@@ -40,7 +40,7 @@ static nay_status filter_policy_create(const nay_policy *self, const void *const
   return status;
 }
 
-/* The filter in the bytes, or NULL when they are not one that this policy can ask. */
+/* The filter in the bytes, or NULL when they are not one that this policy can probe. */
 static const nay_filter *filter_policy_open(const nay_policy *self, const uint8_t *bytes,
                                             size_t len, nay_view *view) {
   const uint8_t *key = self->params.hash == NAY_HASH_SIPHASH ? self->params.key : NULL;
@@ -64,7 +64,7 @@ static nay_hash filter_policy_hash(const nay_policy *self, const void *key, size
   return nay__hash_key(&hasher, nay__policy_key(key), key_len);
 }
 
-/* A filter that was made with another seed or key would take the hash for that of another key. */
+/* A filter built with another seed or key needs another hash: maybe. */
 static bool filter_policy_may_match_hash(const nay_policy *self, nay_hash hash,
                                          const uint8_t *filter, size_t len) {
   nay_view view;

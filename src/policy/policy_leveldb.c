@@ -8,9 +8,9 @@
  * 30 is reserved and matches everything, and so does k = 0, which probes nothing.
  *
  * format/fmt_leveldb.c reads and writes the same bytes as a nay_filter. Here are only the two calls
- * that an engine makes a million times: no handle, and no division. The remainder of a 32-bit
- * number by m needs two multiplications once 2^64 / m is known (Lemire, Kaser, Kurz: Faster
- * remainder by direct computation, 2019: exact for all 32-bit h and m).
+ * on an engine's hot path: no handle, and no division. The remainder of a 32-bit number by m needs
+ * two multiplications once 2^64 / m is known (Lemire, Kaser, Kurz: Faster remainder by direct
+ * computation, 2019: exact for all 32-bit h and m).
  */
 #include "base/bits.h"
 #include "base/compiler.h"
@@ -41,7 +41,7 @@ static uint32_t leveldb_k(const nay_policy *self) {
   return k < 1 ? 1 : k > LEVELDB_MAX_K ? LEVELDB_MAX_K : k;
 }
 
-/* Whether four keys have the same length, in whole words, and are there. */
+/* Whether four keys are not NULL and have the same length, a multiple of 4. */
 static inline bool leveldb_four_alike(const void *const *keys, const size_t *lens) {
   size_t len = lens[0];
   bool there = keys[0] != NULL && keys[1] != NULL && keys[2] != NULL && keys[3] != NULL;
@@ -49,7 +49,8 @@ static inline bool leveldb_four_alike(const void *const *keys, const size_t *len
 }
 
 /*
- * Hashing is a chain of multiplications for each key: the batch lets those of several overlap.
+ * Hashing is a dependency chain of multiplications for each key: a batch overlaps those of several
+ * keys.
  * False: a key is NULL and has a length.
  */
 static bool leveldb_hash_batch(const void *const *keys, const size_t *lens, size_t n,

@@ -1,5 +1,6 @@
 /*
- * policy_small.c - "nay.small.v1": Bloom filters of a few dozen keys, with a check that is certain.
+ * policy_small.c - "nay.small.v1": Bloom filters of a few dozen keys, with a check that detects
+ * every flipped bit.
  *
  *   | head u8 | m bits, least significant first | check u8 |        len bytes, m = 8 * (len - 2)
  *
@@ -9,26 +10,28 @@
  *
  * len is that of LevelDB's own filter for as many keys. Probe i of a key is bit
  * floor(g_i * m / 2^64), g_i = rotl64(h, 8 * salt) * G^i mod 2^64, G = 0x9e3779b97f4a7c15,
- * h = XXH3 of the key: the independent probes of family bloom. LevelDB's lie on a line, and in a
- * small array lines meet: at 50 keys of 16 bits its rate is 2.5 times that of independent ones.
+ * h = XXH3 of the key: the independent probes of family bloom. LevelDB's double hashing puts a
+ * key's probes in an arithmetic progression, and in a small array progressions of different keys
+ * coincide: at 50 keys of 16 bits its false-positive rate (FPR) is 2.5 times that of independent
+ * probes.
  *
- * The salt. The fewer bits the keys happen to set, the lower the rate, and for few keys luck is
- * large: +-4 % of the bits for 20 keys, +-25 % of the rate. The writer makes the filter with each
- * of four salts and keeps the one with the fewest bits set; above 8192 bits luck is small, and the
- * salt is 0.
+ * The salt. The fewer bits the keys happen to set, the lower the FPR, and for few keys the variance
+ * is large: +-4% of the bits for 20 keys, +-25% of the FPR. The writer builds the filter with each
+ * of four salts and keeps the one with the fewest bits set; above 8,192 bits the variance is small,
+ * and the salt is 0.
  *
  * The check. x is the exclusive or of all 8-byte words, the last one padded with zeros, word i
  * rotated left by 5 * (i % 4). A flipped bit of the filter flips exactly one bit of x, and so
  * changes it, as a number, by
  * +-2^j, which no odd modulus divides: x % 83 becomes another one, always. (83 is a prime of which
  * 2 is a primitive root: of the pairs of bits of x, few cancel each other.) A flipped bit of the
- * check itself is seen as well, for the byte has one right value. Where filters lie side by side
- * behind an array of offsets, as in LevelDB, a flipped bit of an offset moves one end of two
+ * check itself is detected as well, because the byte has one right value. Where filters lie side by
+ * side behind an array of offsets, as in LevelDB, a flipped bit of an offset moves one end of two
  * filters by 2^j bytes. Then len % 3 has changed for certain, and the byte at the end that did not
- * move, head or check, still has the old one. So every single flipped bit, wherever, is noticed;
+ * move, head or check, still has the old one. So every single flipped bit, wherever, is detected;
  * of random damage 1 in 250 is not.
  *
- * Only a nay needs the check: a maybe harms nobody. Keys that are there do not pay for it.
+ * Only a nay needs the check: a maybe is never wrong. Present keys do not pay for it.
  */
 #include "base/bits.h"
 #include "base/bytes.h"
@@ -66,7 +69,7 @@ static inline uint64_t small_word(const uint8_t *p, size_t i, size_t len) {
 /* The last words, fewer than four, from the end: each turn rotates those behind it once more. */
 static uint64_t small_fold(const uint8_t *p, size_t len) {
   uint8_t padded[8] = {0};
-  if (len < 8) { /* nobody writes such filters */
+  if (len < 8) { /* no writer makes such filters */
     memcpy(padded, p, len);
     return nay__load64le(padded);
   }

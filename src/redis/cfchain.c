@@ -13,32 +13,17 @@
  * grows. A remove goes the same way, and compacts the chain from time to time.
  *
  * Nothing is random: the same calls make the same bytes, here, on a replica and in RedisBloom. That
- * is why its order of search is kept to the letter, also where another would be faster. What is not
- * kept: its count of a key whose two buckets are one (it counted such slots twice), its 32-bit
- * index of slots, its trust in headers.
+ * is why its search order is kept exactly, also where another would be faster. Not kept: the count
+ * of a key whose two buckets are the same (RedisBloom counted such slots twice), the 32-bit slot
+ * index, and the trust in headers.
  *
  * Invariants: nitems is the number of slots that are not free; nbuckets and a non-zero expansion
  * are powers of two; the bytes of all sub-filters together can be addressed.
  */
-#include "base/alloc.h"
+#include "redis/cfchain.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
 #include "hash/hash.h"
-#include "nay_redis_cuckoo.h"
-#include "redis/cfsub.h"
-
-struct nay_cfchain {
-  nay_cfsub *subs;
-  uint64_t nbuckets; /* of subs[0] */
-  uint64_t nitems;
-  uint64_t ndeletes;
-  uint32_t nfilters;
-  uint32_t nfilters_room; /* length of subs: compaction leaves it as it is, so it cannot fail */
-  uint32_t bucket_size;
-  uint32_t max_iterations;
-  uint32_t expansion;
-  nay_zallocator allocator;
-};
 
 #define CFCHAIN_MAX_NBYTES ((uint64_t)1 << 56)
 #define CFCHAIN_MAX_EXPANSION 32768u
@@ -49,55 +34,6 @@ struct nay_cfchain {
 #define CFCHAIN_NBYTES_FILTER 16u
 
 uint64_t nay_cfchain_hash(const void *key, size_t len) { return nay__murmur64a(key, len, 0); }
-
-/* ---- one sub-filter ---- */
-
-uint64_t nay__cf_count(const nay_cfsub *sub, uint32_t bucket_size, const nay_cfkey *key) {
-  const uint8_t *a = nay__cf_bucket(sub, bucket_size, key->h1);
-  const uint8_t *b = nay__cf_bucket(sub, bucket_size, key->h2);
-  uint64_t count = 0;
-  for (uint32_t i = 0; i < bucket_size; i++) {
-    count += (a[i] == key->fp) + (unsigned)(b != a && b[i] == key->fp);
-  }
-  return count;
-}
-
-static uint8_t cf_swap(uint8_t *slot, uint8_t fp) {
-  uint8_t old = *slot;
-  *slot = fp;
-  return old;
-}
-
-bool nay__cf_kick(const nay_cfsub *sub, uint32_t bucket_size, uint32_t max_iterations,
-                  const nay_cfkey *key) {
-  uint64_t at = key->h1 & (sub->nbuckets - 1);
-  uint32_t victim = 0;
-  uint8_t fp = key->fp;
-  for (uint32_t i = 0; i < max_iterations; i++) {
-    fp = cf_swap(nay__cf_bucket(sub, bucket_size, at) + victim, fp);
-    at = nay__cf_partner(at, fp) & (sub->nbuckets - 1);
-    uint8_t *bucket = nay__cf_bucket(sub, bucket_size, at);
-    uint8_t *empty = memchr(bucket, 0, bucket_size);
-    if (empty != NULL) {
-      *empty = fp;
-      return true;
-    }
-    victim = victim + 1 == bucket_size ? 0 : victim + 1;
-  }
-  for (uint32_t i = 0; i < max_iterations; i++) {
-    victim = victim == 0 ? bucket_size - 1 : victim - 1;
-    at = nay__cf_partner(at, fp) & (sub->nbuckets - 1);
-    fp = cf_swap(nay__cf_bucket(sub, bucket_size, at) + victim, fp);
-  }
-  assert(fp == key->fp);
-  return false;
-}
-
-uint64_t nay__cf_occupied(const uint8_t *slots, size_t n) {
-  uint64_t occupied = 0;
-  for (size_t i = 0; i < n; i++) occupied += slots[i] != 0;
-  return occupied;
-}
 
 /* ---- sizes ---- */
 
@@ -173,13 +109,9 @@ nay_status nay_cfchain_nslots(const nay_cfchain_header *h, nay_diag *diag, uint6
   return NAY_OK;
 }
 
-static size_t cf_sub_len(const nay_cfchain *chain, uint64_t i) {
-  return (size_t)chain->subs[i].nbuckets * chain->bucket_size;
-}
-
 static uint64_t cf_nslots(const nay_cfchain *chain) {
   uint64_t total = 0;
-  for (uint32_t i = 0; i < chain->nfilters; i++) total += cf_sub_len(chain, i);
+  for (uint32_t i = 0; i < chain->nfilters; i++) total += nay__cf_sub_len(chain, i);
   return total;
 }
 
@@ -202,7 +134,7 @@ static void cf_free(const nay_zallocator *a, void *ptr, size_t size) {
 
 static nay_status cf_fill_slots(nay_cfchain *chain) {
   for (uint32_t i = 0; i < chain->nfilters; i++) {
-    chain->subs[i].slots = cf_alloc(&chain->allocator, cf_sub_len(chain, i));
+    chain->subs[i].slots = cf_alloc(&chain->allocator, nay__cf_sub_len(chain, i));
     if (chain->subs[i].slots == NULL) return NAY_ENOMEM;
   }
   return NAY_OK;
@@ -260,7 +192,7 @@ nay_status nay_cfchain_adopt(nay_cfchain *chain, uint64_t i, uint64_t nbuckets, 
                              size_t len) {
   if (chain == NULL || slots == NULL) return NAY_EINVAL;
   if (i >= chain->nfilters || chain->subs[i].slots != NULL || chain->subs[i].nbuckets != nbuckets ||
-      cf_sub_len(chain, i) != len) {
+      nay__cf_sub_len(chain, i) != len) {
     return NAY_ECORRUPT;
   }
   chain->subs[i].slots = slots;
@@ -271,7 +203,7 @@ nay_status nay_cfchain_finish(nay_cfchain *chain) {
   uint64_t nitems = 0;
   for (uint32_t i = 0; i < chain->nfilters; i++) {
     if (chain->subs[i].slots == NULL) return NAY_ECORRUPT;
-    nitems += nay__cf_occupied(chain->subs[i].slots, cf_sub_len(chain, i));
+    nitems += nay__cf_occupied(chain->subs[i].slots, nay__cf_sub_len(chain, i));
   }
   chain->nitems = nitems;
   return NAY_OK;
@@ -285,7 +217,7 @@ nay_status nay_cfchain_copy(const nay_cfchain *chain, const nay_zallocator *allo
   nay_cfchain_describe(chain, &header);
   NAY_TRY(nay_cfchain_new(&header, allocator, NULL, &c));
   for (uint32_t i = 0; i < c->nfilters; i++) {
-    memcpy(c->subs[i].slots, chain->subs[i].slots, cf_sub_len(c, i));
+    memcpy(c->subs[i].slots, chain->subs[i].slots, nay__cf_sub_len(c, i));
   }
   c->nitems = chain->nitems;
   *copy = c;
@@ -296,7 +228,7 @@ void nay_cfchain_free(nay_cfchain *chain) {
   if (chain == NULL) return;
   nay_zallocator a = chain->allocator;
   for (uint32_t i = 0; i < chain->nfilters; i++) {
-    cf_free(&a, chain->subs[i].slots, cf_sub_len(chain, i));
+    cf_free(&a, chain->subs[i].slots, nay__cf_sub_len(chain, i));
   }
   cf_free(&a, chain->subs, chain->nfilters_room * sizeof *chain->subs);
   cf_free(&a, chain, sizeof *chain);
@@ -316,7 +248,7 @@ void nay_cfchain_describe(const nay_cfchain *chain, nay_cfchain_header *header) 
 
 const uint8_t *nay_cfchain_slots(const nay_cfchain *chain, uint64_t i, size_t *len) {
   if (i >= chain->nfilters) return NULL;
-  *len = cf_sub_len(chain, i);
+  *len = nay__cf_sub_len(chain, i);
   return chain->subs[i].slots;
 }
 
@@ -354,7 +286,7 @@ static nay_status cf_grow(nay_cfchain *chain) {
 
 /* ---- keys ---- */
 
-/* How many of the newest sub-filters are asked for: a chain of more is not worth its own misses. */
+/* How many of the newest sub-filters are prefetched: for longer chains it does not pay off. */
 #define CFCHAIN_PREFETCHED 4u
 
 void nay_cfchain_prefetch(const nay_cfchain *chain, const uint64_t *hashes, size_t n, bool all) {
@@ -437,7 +369,7 @@ static size_t cf_next_used(const uint8_t *slots, size_t at, size_t len) {
 /* Whether sub-filter i could be emptied. */
 static bool cf_empty_out(nay_cfchain *chain, uint32_t i) {
   uint8_t *slots = chain->subs[i].slots;
-  size_t len = cf_sub_len(chain, i);
+  size_t len = nay__cf_sub_len(chain, i);
   bool all = true;
   for (size_t at = cf_next_used(slots, 0, len); at < len; at = cf_next_used(slots, at + 1, len)) {
     if (!cf_relocate(chain, i, at / chain->bucket_size, slots + at)) all = false;
@@ -448,7 +380,7 @@ static bool cf_empty_out(nay_cfchain *chain, uint32_t i) {
 /* Releases the newest sub-filter, which is empty. */
 static void cf_drop_newest(nay_cfchain *chain) {
   uint32_t last = chain->nfilters - 1;
-  cf_free(&chain->allocator, chain->subs[last].slots, cf_sub_len(chain, last));
+  cf_free(&chain->allocator, chain->subs[last].slots, nay__cf_sub_len(chain, last));
   chain->nfilters = last;
 }
 
@@ -472,63 +404,6 @@ bool nay_cfchain_remove(nay_cfchain *chain, uint64_t hash) {
   if (chain->ndeletes != CFCHAIN_MAX_NDELETES) chain->ndeletes++;
   if (chain->nfilters > 1 && chain->ndeletes > chain->nitems / 10) cf_compact(chain, false);
   return true;
-}
-
-/* ---- dumps ---- */
-
-void nay_cfchain_write_header(const nay_cfchain_header *h, uint8_t bytes[NAY_CFCHAIN_HEADER_LEN]) {
-  nay__store64le(bytes, h->nitems);
-  nay__store64le(bytes + 8, h->nbuckets);
-  nay__store64le(bytes + 16, h->ndeletes);
-  nay__store64le(bytes + 24, h->nfilters);
-  nay__store16le(bytes + 32, (uint16_t)h->bucket_size);
-  nay__store16le(bytes + 34, (uint16_t)h->max_iterations);
-  nay__store16le(bytes + 36, (uint16_t)h->expansion);
-}
-
-nay_status nay_cfchain_read_header(const void *bytes, size_t len, nay_diag *diag,
-                                   nay_cfchain_header *header) {
-  const uint8_t *p = bytes;
-  if (p == NULL || len != NAY_CFCHAIN_HEADER_LEN) {
-    return nay__fail(diag, NAY_ECORRUPT, "a header has 38 bytes", len);
-  }
-  nay_cfchain_header h = {.nitems = nay__load64le(p),
-                          .nbuckets = nay__load64le(p + 8),
-                          .ndeletes = nay__load64le(p + 16),
-                          .nfilters = nay__load64le(p + 24),
-                          .bucket_size = nay__load16le(p + 32),
-                          .max_iterations = nay__load16le(p + 34),
-                          .expansion = nay__load16le(p + 36)};
-  uint64_t nslots;
-  NAY_TRY(nay_cfchain_nslots(&h, diag, &nslots));
-  *header = h;
-  return NAY_OK;
-}
-
-/* The sub-filter that an offset into all slots falls into; *offset becomes one into its own. */
-static uint32_t cf_sub_at(const nay_cfchain *chain, uint64_t *offset) {
-  uint32_t i = 0;
-  while (i < chain->nfilters && *offset >= cf_sub_len(chain, i)) *offset -= cf_sub_len(chain, i++);
-  return i;
-}
-
-const uint8_t *nay_cfchain_chunk(const nay_cfchain *chain, uint64_t offset, size_t *len) {
-  uint32_t i = cf_sub_at(chain, &offset);
-  if (i == chain->nfilters) return NULL;
-  size_t rest = cf_sub_len(chain, i) - (size_t)offset;
-  *len = rest < NAY_CFCHAIN_CHUNK_LEN ? rest : NAY_CFCHAIN_CHUNK_LEN;
-  return chain->subs[i].slots + offset;
-}
-
-nay_status nay_cfchain_load(nay_cfchain *chain, uint64_t offset, const void *bytes, size_t len) {
-  if (bytes == NULL || len == 0) return NAY_EINVAL;
-  uint32_t i = cf_sub_at(chain, &offset);
-  if (i == chain->nfilters || len > cf_sub_len(chain, i) - (size_t)offset) return NAY_EINVAL;
-  uint8_t *at = chain->subs[i].slots + offset;
-  chain->nitems -= nay__cf_occupied(at, len);
-  memcpy(at, bytes, len);
-  chain->nitems += nay__cf_occupied(at, len);
-  return NAY_OK;
 }
 
 static void *cf_moved(void *ptr, nay_mover mover, void *ctx) {

@@ -1,6 +1,6 @@
 /*
- * cfsub.h - one sub-filter of RedisBloom's cuckoo chain, over bytes that somebody else holds: the
- * chain object (cfchain.c) or a dump in memory (format/). Everything here is arithmetic on slots.
+ * cfsub.h - one sub-filter of RedisBloom's cuckoo chain, over bytes of the caller: those of the
+ * chain object (cfchain.c) or of a dump in memory (format/).
  *
  *   fp = hash % 255 + 1        a slot is one byte; 0: free
  *   bucket 1 = hash mod nbuckets, bucket 2 = (hash ^ fp * 0x5bd1e995) mod nbuckets
@@ -56,7 +56,7 @@ uint64_t nay__cf_count(const nay_cfsub *sub, uint32_t bucket_size, const nay_cfk
 
 /*
  * nay__cf_kick: makes room for the key by moving others, at most max_iterations of them. False: it
- * did not work out, and every slot is as it was.
+ * the kicks found no free slot, and every slot is unchanged.
  */
 bool nay__cf_kick(const nay_cfsub *sub, uint32_t bucket_size, uint32_t max_iterations,
                   const nay_cfkey *key);

@@ -3,7 +3,7 @@
  * stricter than the one before.
  *
  *   link 0           link 1                link 2
- *   [ n, e/2 ]  -->  [ n*growth, e/4 ] --> [ n*growth^2, e/8 ]      rates sum up to less than e
+ *   [ n, e/2 ]  -->  [ n*growth, e/4 ] --> [ n*growth^2, e/8 ]      FPRs add up to less than e
  *
  * An item is new if no link has it; it then goes into the last link, and when that holds as many
  * items as it was made for, a further one is opened. An item has two hashes, and its positions in a
@@ -15,13 +15,12 @@
  * so an item is hashed once however long the chain is. Filters of before 2019 have a 32-bit hash
  * and sizes that are powers of two; they are read, probed and grown as they were.
  *
- * Two things make it faster than dividing and waiting, with the same bits. The remainder of a
- * division by m comes from a multiplication by floor((2^64 - 1) / m): that quotient is at most one
- * too small, so one subtraction settles it. And the items of a batch are hashed first and their
- * cache lines asked for together: a filter of ten million items is larger than the caches, and one
- * access after the other would wait for the memory each time. A probe that will say nay mostly says
- * it after two positions (half of the bits are set), so a batch first asks for two lines of each
- * item, and for the rest only of those items that are still in doubt.
+ * Two optimisations keep the bits. The remainder by m comes from a multiplication by floor((2^64 -
+ * 1) / m): that quotient is at most one too small, so one subtraction corrects it. And a batch
+ * hashes its items first and prefetches their cache lines together: a filter of ten million items
+ * is larger than the LLC, and one access after the other would stall each time. A negative probe
+ * mostly ends after two positions (half of the bits are set), so a batch first prefetches two lines
+ * of each item, and the rest only of the items that are still undecided.
  */
 #include "redis/sbchain.h"
 
@@ -31,8 +30,8 @@
 
 #define SB_LN2 0.693147180559945          /* RedisBloom's constants, digit by digit: */
 #define SB_LN2_SQUARED 0.480453013918201  /* sizes are computed from them */
-#define SB_TIGHTENING 0.5                 /* each link has half the rate of the one before */
-#define SB_CACHED (256u << 10)            /* an array up to this size is in the caches anyway */
+#define SB_TIGHTENING 0.5                 /* each link has half the FPR of the one before */
+#define SB_CACHED (256u << 10)            /* an array up to this size stays in the caches */
 #define SB_MAX_BITS 9223372036854775808.0 /* 2^63 */
 #define SB_OPTIONS_KNOWN 15u
 
@@ -211,7 +210,8 @@ static nay_hash sbchain_hash(const nay_sbchain *chain, const void *item, size_t 
   return nay__murmur32x2(item, len);
 }
 
-/* Whether the bits from position `first` up to `last` are all set; all are looked at. */
+/* Whether the bits from position `first` up to `last` are all set; branch-free, tests all of them.
+ */
 NAY_INLINE bool sblink_has_range(const sblink *link, nay_hash hash, uint32_t first, uint32_t last) {
   unsigned all = 1;
   for (uint32_t i = first; i < last; i++) {
@@ -222,8 +222,8 @@ NAY_INLINE bool sblink_has_range(const sblink *link, nay_hash hash, uint32_t fir
 }
 
 /*
- * A probe that will say nay mostly does so after two positions: half of the bits are set. Between
- * them, and behind them, there is no branch to guess wrong.
+ * A negative probe mostly ends after two positions: half of the bits are set. That is the only
+ * branch; the tests before and after it are branch-free.
  */
 static uint32_t sblink_few(const sblink *link) { return link->hashes < 2 ? link->hashes : 2; }
 
@@ -288,8 +288,8 @@ bool nay_sbchain_may_contain(const nay_sbchain *chain, const void *item, size_t 
 #define SB_STORED 1024u
 typedef uint64_t sb_positions[SB_STORED];
 
-/* How many items are taken together: their positions in any link have to fit. 0: not even one,
- * which takes a rate below 10^-308. */
+/* How many items form a group: their positions in any link must fit. 0: not even one, at an FPR
+ * below 10^-308. */
 static size_t sbchain_group(const nay_sbchain *chain, size_t n) {
   return (size_t)nay__min_u64(n, SB_STORED / chain->max_hashes);
 }
@@ -299,7 +299,7 @@ static void sbchain_hash_many(const nay_sbchain *chain, const void *const *items
   for (size_t i = 0; i < n; i++) hashes[i] = sbchain_hash(chain, items[i], lens[i]);
 }
 
-/* Positions [first, last) of an item into at[], and their lines on the way from memory. */
+/* Computes positions [first, last) of an item into at[] and prefetches their lines. */
 NAY_INLINE void sblink_fetch(const sblink *link, nay_hash hash, uint32_t first, uint32_t last,
                              uint64_t *at) {
   for (uint32_t i = first; i < last; i++) {
@@ -308,7 +308,7 @@ NAY_INLINE void sblink_fetch(const sblink *link, nay_hash hash, uint32_t first, 
   }
 }
 
-/* The lines are here: looking at all bits costs less than guessing where to stop. */
+/* The lines are in L1: testing all bits costs less than a mispredicted branch. */
 NAY_INLINE bool sblink_has_at(const sblink *link, const uint64_t *at, uint32_t first,
                               uint32_t last) {
   unsigned all = 1;
@@ -349,7 +349,7 @@ static nay_status sbchain_add_at(nay_sbchain *chain, nay_hash hash, const uint64
   return NAY_OK;
 }
 
-/* One group; *done and *is_new count on. A link that is opened on the way ends the group. */
+/* One group; adds to *done and *is_new. A link that is opened meanwhile ends the group. */
 static nay_status sbchain_add_group(nay_sbchain *chain, const nay_hash *hashes, size_t n,
                                     uint64_t *is_new, size_t *done) {
   sb_positions stored;

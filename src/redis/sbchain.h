@@ -22,7 +22,7 @@ struct nay_sbchain {
   sblink *links;
   uint32_t nlinks, room; /* links in use; links that the list has place for */
   uint32_t options, growth;
-  uint32_t max_hashes; /* of all links: a stranger's chain need not tighten */
+  uint32_t max_hashes; /* of all links: an untrusted chain need not tighten */
   uint64_t size;
   nay_zallocator allocator;
 };
@@ -30,7 +30,7 @@ struct nay_sbchain {
 /* nay__sblink_plan: the shape of a link for `entries` items; no memory yet. NAY_EINVAL. */
 nay_status nay__sblink_plan(uint64_t entries, double error, uint32_t options, sblink *link);
 
-/* nay__sblink_rate_bpe: bits per entry for a rate, with RedisBloom's constant. */
+/* nay__sblink_rate_bpe: bits per entry for an FPR, with RedisBloom's constant. */
 double nay__sblink_rate_bpe(double error);
 
 /* nay__sblink_hashes: how many bits an item sets. */
@@ -54,8 +54,8 @@ void nay__sblink_mark(sblink *link, nay_hash hash);
 
 /*
  * Dumps in place: the header is NAY_SB_HEAD bytes and NAY_SB_ROW for each link, then come the
- * arrays. nay__sb_read_row believes the row; nay__sb_check_dump says whether one may, for all of
- * them and for len bytes of header and arrays together.
+ * arrays. nay__sb_read_row trusts the row; nay__sb_check_dump checks all rows first, and len
+ * bytes of header and arrays together.
  */
 enum { NAY_SB_HEAD = 20, NAY_SB_ROW = 53 };
 void nay__sb_read_row(const uint8_t *row, sblink *link);

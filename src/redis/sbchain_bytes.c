@@ -1,5 +1,5 @@
 /*
- * sbchain_bytes.c - a chain from bytes and fields of others, and back.
+ * sbchain_bytes.c - a chain from untrusted bytes and fields, and back.
  *
  * The header of a dump, little-endian and packed, one row of 53 bytes for each link:
  *
@@ -12,11 +12,11 @@
  *        | bytes | bits | size | error | bpe  |hashes | entries | n2 |
  *        +-------+------+------+-------+------+-------+---------+----+
  *
- * Nothing of it is believed. Of a link's eight numbers three are free: entries, error and size. The
+ * Nothing of it is trusted. Of a link's eight numbers three are free: entries, error and size. The
  * others follow from them, and are computed and compared: bits per entry from the rate, hashes from
- * those, the length of the array from both. That closes the ways in which RedisBloom was broken
- * into: bits beyond the array (reads and writes anywhere), zero bits (division), shifts by 64, no
- * links at all, a billion hashes, a list allocated by a number that nobody checked.
+ * those, the length of the array from both. That rules out the vulnerabilities of RedisBloom: bits
+ * beyond the array (out-of-bounds reads and writes), zero bits (division by zero), shifts by 64, no
+ * links, a billion hashes, a list allocated by an unchecked count.
  *
  * The comparisons leave room where versions differ: the last bits of a logarithm, and arrays that
  * old versions rounded up to bytes, to 64 bits or to a power of two.
@@ -61,7 +61,7 @@ static const char *sb_bad_bits(const nay_sblink *link, uint32_t options) {
   return is_so ? NULL : "a link's bits are not those of its bytes";
 }
 
-/* Powers of two are what options without NO_ROUND ask for, and nothing else is. */
+/* Sizes are powers of two if and only if the options lack NO_ROUND. */
 static const char *sb_bad_power(const nay_sblink *link, uint32_t options) {
   if (link->n2 > 63) return "a link's size is a power of two beyond 2^63";
   if (link->n2 > 0 && (options & NAY_SB_NO_ROUND)) return "a link's size is rounded after all";

@@ -1,10 +1,10 @@
 /*
  * block.c - see block.h.
  *
- * A search never puts a key together. While it walks it knows `same`, how many leading bytes of the
- * target the present key has, and the byte that differs. The next key either shares more than that
- * with the present one, and then compares the same way without a look at it; or its suffix starts
- * at or before the difference, and is compared from there on.
+ * A search never reconstructs a key. It keeps `same`, how many leading bytes the current key shares
+ * with the target, and the byte after them. If the next key shares more than that with the current
+ * one, it compares the same way and its bytes are not read; otherwise its suffix starts at or
+ * before the first difference, and is compared from there on.
  */
 #include "sst/block.h"
 
@@ -115,13 +115,13 @@ static nay_status block_narrow(const nay_block *b, nay_comparator order, const n
   return NAY_OK;
 }
 
-/* The walk of a search: how the present key stands to the target. */
+/* The state of a search: how the current key compares with the target. */
 typedef struct block_walk {
   const uint8_t *target; /* the user key alone */
   size_t target_len;
-  size_t same;                   /* leading bytes in common with the whole present key */
-  uint8_t differs;               /* the byte of the present key after them, if it is that long */
-  uint8_t tail[NAY_KEY_TRAILER]; /* internal keys: bytes target_len.. of the present key */
+  size_t same;                   /* leading bytes in common with the whole current key */
+  uint8_t differs;               /* the byte of the current key after them, if it is that long */
+  uint8_t tail[NAY_KEY_TRAILER]; /* internal keys: bytes target_len.. of the current key */
 } block_walk;
 
 static inline void block_step(block_walk *w, const nay_entry *e) {
@@ -132,7 +132,8 @@ static inline void block_step(block_walk *w, const nay_entry *e) {
   if (more < e->unshared) w->differs = e->suffix[more];
 }
 
-/* Keeps the bytes behind the place where the target's user key ends. */
+/* Keeps the bytes after the length of the target's user key: a trailer, if the user keys are equal.
+ */
 static inline void block_keep_tail(block_walk *w, const nay_entry *e) {
   for (size_t i = 0; i < NAY_KEY_TRAILER; i++) {
     size_t at = w->target_len + i;
@@ -140,7 +141,7 @@ static inline void block_keep_tail(block_walk *w, const nay_entry *e) {
   }
 }
 
-/* The user part of the present key, `len` bytes, against the target's. */
+/* Compares the user part of the current key, `len` bytes, with the target's. */
 static inline int block_compare(const block_walk *w, size_t len) {
   if (w->same >= len) return len < w->target_len ? -1 : 0;
   if (w->same == w->target_len) return 1;
@@ -172,7 +173,7 @@ nay_status nay__block_find(const nay_block *b, nay_comparator order, const nay_t
     if (sign < 0) continue;
     uint64_t trailer = sign == 0 && internal ? nay__load64le(w.tail) : 0;
     if (sign == 0 && internal && trailer > target->trailer)
-      continue; /* a newer version than is asked for */
+      continue; /* newer than the target's version */
     *found = (nay_found){e, trailer, sign == 0, near > before ? near : before};
     return NAY_OK;
   }
@@ -182,7 +183,8 @@ nay_status nay__block_find(const nay_block *b, nay_comparator order, const nay_t
 
 /* ---- walking ---- */
 
-/* The entry at `at`, whose predecessor is the cursor's present key; the key can be put together. */
+/* The entry at `at`, whose predecessor is the cursor's current key; checks that its key can be
+ * reconstructed. */
 static nay_status cursor_load(const nay_cursor *c, uint32_t at, nay_diag *diag, nay_entry *e) {
   if (!block_entry(&c->block, at, e) || e->shared > c->key.len) return block_bad(diag, at);
   uint64_t len = (uint64_t)e->shared + e->unshared;
@@ -190,7 +192,7 @@ static nay_status cursor_load(const nay_cursor *c, uint32_t at, nay_diag *diag, 
   return NAY_OK;
 }
 
-/* Puts the key of that entry together. */
+/* Reconstructs the key of that entry. */
 static nay_status cursor_accept(nay_cursor *c, const nay_entry *e, nay_diag *diag) {
   c->key.len = e->shared;
   if (nay__buffer_append(&c->key, e->suffix, e->unshared, c->allocator) != NAY_OK) {
@@ -338,7 +340,7 @@ static nay_status check_entries(nay_cursor *c, const nay_buffer *above, nay_diag
 nay_status nay__block_check(const nay_block *b, nay_comparator order, const nay_buffer *above,
                             const nay_buffer *upto, const nay_allocator *a, nay_diag *diag) {
   nay_cursor c = {.block = *b, .order = order, .allocator = a};
-  if (b->end == 0 || b->nrestarts == 0) return NAY_OK; /* nothing is found in it either way */
+  if (b->end == 0 || b->nrestarts == 0) return NAY_OK; /* it has no entry to find */
   nay_status status = check_entries(&c, above, diag);
   if (status == NAY_OK && upto != NULL &&
       nay__compare(order, c.key.at, c.key.len, upto->at, upto->len) > 0) {

@@ -5,12 +5,12 @@
  *   entry    | shared varint32 | unshared varint32 | value_len varint32 | key[shared..] | value |
  *   block    | entry | entry | ... | restart u32le x n | n u32le |
  *
- * Each key leaves out the `shared` bytes that it has in common with the key before it. At a restart
- * shared is 0, and the array at the end says where the restarts are: a search is a binary search
- * among them, then a walk of a few entries.
+ * Prefix compression: each key omits the `shared` bytes that it has in common with the key before
+ * it. At a restart point shared is 0, and the array at the end has the offsets of the restarts: a
+ * search is a binary search among them, then a scan of a few entries.
  *
- * The reader takes bytes of any origin: whatever they are, nothing outside of them is read, and
- * every loop ends. `diag->offset` counts from the start of the block.
+ * The reader takes untrusted bytes: it never reads outside of them, and every loop ends.
+ * `diag->offset` counts from the start of the block.
  */
 #ifndef NAY_SST_BLOCK_H
 #define NAY_SST_BLOCK_H
@@ -75,10 +75,11 @@ typedef struct nay_block {
   uint32_t nrestarts;
 } nay_block;
 
-/* nay__block_open: NAY_ECORRUPT when the restarts do not fit. No entry is looked at yet. */
+/* nay__block_open: NAY_ECORRUPT when the restarts do not fit. Entries are not read yet. */
 nay_status nay__block_open(const uint8_t *bytes, size_t len, nay_diag *diag, nay_block *block);
 
-/* What NAY_ENOTSUP says of keys out of order: their checksum is right, so they were written so. */
+/* The message of NAY_ENOTSUP for keys out of order: the checksum is right, so they were written so.
+ */
 #define NAY_ORDER_TEXT \
   "the keys are not in bytewise order: the table has another comparator, or is corrupt"
 
@@ -98,13 +99,13 @@ typedef struct nay_found {
   nay_entry entry;
   uint64_t trailer; /* of an internal key, if the user keys are equal */
   bool equal;       /* the user keys are */
-  size_t near;      /* leading bytes of the target that a neighbour of its has: the entry found, or
+  size_t near;      /* leading bytes of the target that an adjacent key shares: the entry found, or
                        the one before it in the block */
 } nay_found;
 
 /*
- * nay__block_find: the first entry whose key is not before target, without putting together any
- * key. NAY_ENOENT: all are before it, and found has `near` alone. NAY_ECORRUPT.
+ * nay__block_find: the first entry whose key is not before target, without reconstructing any key.
+ * NAY_ENOENT: all are before it, and found has `near` alone. NAY_ECORRUPT.
  */
 nay_status nay__block_find(const nay_block *block, nay_comparator order, const nay_target *target,
                            nay_diag *diag, nay_found *found);
@@ -118,9 +119,9 @@ nay_status nay__block_check(const nay_block *block, nay_comparator order, const 
                             const nay_buffer *upto, const nay_allocator *a, nay_diag *diag);
 
 /*
- * nay_cursor: walks a block with keys put together. Set block, order and allocator; the rest zero.
- * Movements return NAY_OK when there is an entry, NAY_ENOENT past either end (the cursor is then at
- * no entry), NAY_ECORRUPT, NAY_ENOMEM. The key buffer is the cursor's: free it in the end.
+ * nay_cursor: walks a block and reconstructs its keys. Set block, order and allocator; the rest
+ * zero. Movements return NAY_OK when there is an entry, NAY_ENOENT past either end (the cursor is
+ * then at no entry), NAY_ECORRUPT, NAY_ENOMEM. The key buffer is the cursor's: free it in the end.
  */
 typedef struct nay_cursor {
   nay_block block;

@@ -19,7 +19,7 @@ typedef enum nay_comparator { NAY_BYTEWISE, NAY_INTERNAL_KEYS } nay_comparator;
 
 #define NAY_KEY_TRAILER 8u /* of an internal key */
 
-/* The largest sequence (56 bits) and type that a search can ask for: the newest of all versions. */
+/* The largest sequence (56 bits) and type of a search: the newest of all versions. */
 #define NAY_KEY_TRAILER_NEWEST 0xffffffffffffff01u
 
 /* nay__common: how many leading bytes a[0,n) and b[0,n) share. */

@@ -1,10 +1,10 @@
 /*
- * lookup.c - one key in many tables, newest first. The key is hashed once, not once a table, and
- * with the hash known the memory that the next few filters will need is asked for ahead of time.
+ * lookup.c - one key in many tables, newest first. The key is hashed once, not once per table, and
+ * while one filter is probed the cache lines of the next few are prefetched.
  */
 #include "sst/sst.h"
 
-#define LOOKUP_AHEAD 8u /* tables; about as many lines as a core has on their way at a time */
+#define LOOKUP_AHEAD 8u /* tables: about as many misses as a core can have outstanding */
 
 struct nay_lookup {
   nay_allocator allocator;
@@ -62,11 +62,11 @@ nay_status nay_lookup_get(const nay_lookup *l, const void *key, size_t len, nay_
   nay_target target = {len != 0 ? key : (const void *)"", len, NAY_KEY_TRAILER_NEWEST};
   nay_hash_memo memo = {.set = false};
   nay_status status = NAY_ENOENT;
-  size_t i = 0, asked = 0;
+  size_t i = 0, fetched = 0;
   value->deleted = false;
   for (; i < l->n && status == NAY_ENOENT; i++) {
-    for (; memo.set && asked < l->n && asked <= i + LOOKUP_AHEAD; asked++) {
-      if (asked > i) lookup_prefetch(l->tables[asked], &memo);
+    for (; memo.set && fetched < l->n && fetched <= i + LOOKUP_AHEAD; fetched++) {
+      if (fetched > i) lookup_prefetch(l->tables[fetched], &memo);
     }
     status = nay__sst_get(l->tables[i], &target, &memo, diag, value);
   }

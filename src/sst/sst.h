@@ -22,7 +22,7 @@
 #include "sst/footer.h"
 #include "sst/sst_cache.h"
 
-/* Counted with relaxed atomics. One count for each way a get can go: their sum is `gets`. */
+/* Relaxed atomics. The first four count the outcomes of a get: their sum is `gets`. */
 typedef struct nay_sst_tally {
   uint64_t out_of_range, useful, maybe, unfiltered;
   uint64_t false_positives, faults, loads;
@@ -53,8 +53,8 @@ struct nay_sst {
   nay_comparator order;
   bool order_guessed;
   bool order_named;         /* by the file, so a writer of ours made it */
-  nay_status order_unknown; /* why blocks could not be looked at for the order of their keys, so
-                           that no search can be trusted; NAY_OK: they were, or the file names it */
+  nay_status order_unknown; /* why the order of the keys could not be checked, so that no search can
+                           be trusted; NAY_OK: it was, or the file states it */
   nay_diag order_unknown_why;
   nay_sst_tally *counts;
 
@@ -110,7 +110,7 @@ nay_status nay__sst_read_data(const nay_sst *sst, const nay_entry *entry, nay_ha
 nay_status nay__sst_check_block(const nay_sst *sst, const nay_entry *entry, nay_handle handle,
                                 const nay_block *block, nay_diag *diag);
 
-/* nay__sst_order_unknown: the error of a table whose order of keys nobody knows. */
+/* nay__sst_order_unknown: the error of a table whose key order is unknown. */
 static inline nay_status nay__sst_order_unknown(const nay_sst *sst, nay_diag *diag) {
   if (diag != NULL) *diag = sst->order_unknown_why;
   return sst->order_unknown;
@@ -139,11 +139,12 @@ nay_filter *nay__sst_filter_decode(const nay_sst *sst, nay_bytes bytes, const na
 /* nay__sst_filter_fault: counts one. */
 void nay__sst_filter_fault(const nay_sst *sst);
 
-/* What filters say. NAY_NOT_PROBED: there is none for this question. */
+/* What filters answer. NAY_NOT_PROBED: there is none for this key or range. */
 typedef enum nay_verdict { NAY_NOT_PROBED, NAY_SAYS_NAY, NAY_SAYS_MAYBE } nay_verdict;
 
-/* nay__sst_probe: the filters that need no index entry; hold as in nay__sst_read. *prefix_len is
- * set if the verdict is about that many bytes of the key, and not about all of it. */
+/* nay__sst_probe: probes the filters that need no index entry; hold as in nay__sst_read.
+ * *prefix_len is set if the verdict is about that many bytes of the key, and not about all of it.
+ */
 nay_verdict nay__sst_probe(const nay_sst *sst, const nay_target *target, nay_hash_memo *memo,
                            nay_hold **hold, size_t *prefix_len);
 

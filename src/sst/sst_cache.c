@@ -49,7 +49,7 @@ static void cache_to_front(cache_list *l, nay_cache_entry *e) {
   l->newest = e;
 }
 
-/* Twice the buckets; without memory for them chains get longer, and that is all. */
+/* Doubles the buckets; if there is no memory for them, chains only get longer. */
 static void cache_grow(cache_list *l, const nay_allocator *a) {
   size_t old = l->nbuckets, bytes;
   nay_cache_entry **buckets;
@@ -67,8 +67,8 @@ static void cache_grow(cache_list *l, const nay_allocator *a) {
   }
 }
 
-/* Takes the oldest entries off the list until it is within budget. Those that nobody holds are
- * returned, chained by `older`, for the caller to free without the lock. */
+/* Takes the oldest entries off the list until it is within budget. Unpinned ones are returned,
+ * chained by `older`, for the caller to free without the lock. */
 static nay_cache_entry *cache_shrink(cache_list *l) {
   nay_cache_entry *dead = NULL;
   while (l->stats.bytes > l->budget && l->oldest != NULL) {

@@ -2,8 +2,8 @@
  * sst_cache.h - blocks and filter partitions in memory: two lists of entries, each with its own
  * budget, its own lock, and the least recently used entry at its end.
  *
- * An entry that is found or inserted is pinned until it is released: it may leave the list
- * meanwhile, but not the memory.
+ * An entry that is found or inserted is pinned until it is released: it may be evicted from the
+ * list meanwhile, but is not freed.
  */
 #ifndef NAY_SST_SST_CACHE_H
 #define NAY_SST_SST_CACHE_H
@@ -26,20 +26,20 @@ typedef struct nay_cache_entry {
   uint8_t *bytes;                        /* behind this struct */
 } nay_cache_entry;
 
-/* nay__cache_id: a number for a table, never given twice. */
+/* nay__cache_id: a number for a table, unique in this cache. */
 uint64_t nay__cache_id(nay_sst_cache *cache);
 
 /* nay__cache_find: pinned, or NULL. */
 nay_cache_entry *nay__cache_find(nay_sst_cache *cache, nay_cache_side side, uint64_t table,
                                  uint64_t offset);
 
-/* nay__cache_entry_new: room for len bytes, in nobody's list yet. NULL when there is no memory. */
+/* nay__cache_entry_new: of len bytes, not in a list yet. NULL: no memory. */
 nay_cache_entry *nay__cache_entry_new(nay_sst_cache *cache, uint64_t table, uint64_t offset,
                                       size_t len);
 void nay__cache_entry_free(nay_sst_cache *cache, nay_cache_entry *entry);
 
-/* nay__cache_insert: the entry is then pinned. When it is there already, or above the whole budget,
- * it is kept beside the list for the caller alone. */
+/* nay__cache_insert: the entry is then pinned. If the list has it already, or it is larger than the
+ * whole budget, it stays the caller's alone. */
 void nay__cache_insert(nay_sst_cache *cache, nay_cache_side side, nay_cache_entry *entry);
 void nay__cache_release(nay_sst_cache *cache, nay_cache_side side, nay_cache_entry *entry);
 

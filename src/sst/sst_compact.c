@@ -2,16 +2,16 @@
  * sst_compact.c - k tables into one, as an LSM tree does it.
  *
  * A heap holds an iterator for each table that has entries left. The smallest key is on top; of
- * equal keys, that of the newest table. So the versions of a key pass by newest first, and one
- * look back decides:
+ * equal keys, that of the newest table. So the versions of a key come newest first, and each is
+ * compared with the one before it:
  *
- *   the key came by before, at or below the oldest snapshot    superseded: nobody can see it
- *   a deletion, at or below the oldest snapshot, at the bottom there is nothing left to hide
- *   anything else                                              goes into the new table
+ *   the same key came before, at or below the oldest snapshot    superseded: no reader can see it
+ *   a deletion, at or below the oldest snapshot, at the bottom: no older version is left to hide
+ *   anything else                                              written
  *
- * Plain keys are the same with all sequence numbers 0 and no snapshot. Filters are not merged: the
- * union of the old ones would still say maybe for everything that was dropped here, and be as full
- * as all of them together. The writer makes new ones from the keys that are left.
+ * Plain keys are the same with all sequence numbers 0 and no snapshot. Filters are not merged:
+ * their union would still answer maybe for every dropped key, at the combined load. The writer
+ * builds new ones from the keys that are left.
  */
 #include "sst/sst.h"
 
@@ -55,7 +55,7 @@ static void compact_sink(compaction *c, size_t at) {
   c->heap[at] = x;
 }
 
-/* Where a movement of an input's iterator led: false at its end. */
+/* The entry that an iterator moved to; *at is false at its end. */
 static nay_status compact_look(compact_input *input, nay_status moved, nay_diag *diag, bool *at) {
   *at = moved == NAY_OK;
   if (moved != NAY_OK && moved != NAY_ENOENT) {
@@ -123,8 +123,8 @@ static nay_status compact_decide(compaction *c, const nay_sst_version *v, bool *
   return nay__buffer_append(&c->last, v->key, v->len, &c->allocator);
 }
 
-/* Who can refuse a key here is a table whose keys are not in order; other errors are final, and
- * finish has the story. */
+/* The writer refuses a key only if an input table is not in order; any other error is final, and
+ * finish reports it. */
 static nay_status compact_write(compaction *c, const compact_input *top, nay_diag *diag) {
   size_t value_len;
   const void *value = nay_sst_iter_value(top->iter, &value_len);

@@ -1,9 +1,9 @@
 /*
- * sst_get.c - one key: its range, its filter, its index entry, its block.
+ * sst_get.c - a get: key range, filter, index, data block.
  *
- * Each step may end the search, and each costs more than the one before it. Only the last touches
- * the file. Nothing is allocated, unless a block must be read or uncompressed into memory and the
- * value has none from an earlier get.
+ * Each step may end the search, and each costs more than the one before it. Only the last reads the
+ * file. A get allocates only if a block must be read or uncompressed and the value has no buffer
+ * from an earlier get.
  */
 #include "sst/sst.h"
 
@@ -18,39 +18,39 @@ static bool get_in_range(const nay_sst *t, const nay_target *target) {
 }
 
 /* Where a key would be: an index entry, and the block it points to. */
-typedef struct get_place {
+typedef struct get_position {
   nay_entry entry;
   nay_handle handle;
-  size_t near;       /* leading bytes of the key that a neighbour of its in index or block has */
-  size_t prefix_len; /* what a filter of prefixes was asked for; 0: it was not */
-} get_place;
+  size_t near;       /* leading bytes of the key that an adjacent key in index or block shares */
+  size_t prefix_len; /* bytes that the prefix filter was probed with; 0: it was not */
+} get_position;
 
 /* The data block that may have the key. NAY_ENOENT: none does. */
 static nay_status get_handle(const nay_sst *t, const nay_target *target, nay_diag *diag,
-                             get_place *place) {
+                             get_position *at) {
   nay_found found;
   nay_status status = nay__block_find(&t->index, t->order, target, diag, &found);
-  place->near = found.near;
+  at->near = found.near;
   NAY_TRY(status);
-  place->entry = found.entry;
-  return nay__sst_handle(t, found.entry.value, found.entry.value_len, diag, &place->handle);
+  at->entry = found.entry;
+  return nay__sst_handle(t, found.entry.value, found.entry.value_len, diag, &at->handle);
 }
 
-static nay_status get_from_block(const nay_sst *t, const nay_target *target, get_place *place,
+static nay_status get_from_block(const nay_sst *t, const nay_target *target, get_position *at,
                                  nay_diag *diag, nay_sst_value *value) {
   nay_block block;
   nay_found found;
   nay_hold *hold = value->hold;
-  nay_status status = nay__sst_read_data(t, &place->entry, place->handle, &hold, diag, &block);
+  nay_status status = nay__sst_read_data(t, &at->entry, at->handle, &hold, diag, &block);
   value->hold = hold;
   if (status != NAY_OK) return status;
   status = nay__block_find(&block, t->order, target, diag, &found);
-  if (found.near > place->near) place->near = found.near;
-  NAY_TRY(nay__in_file(status, diag, place->handle));
+  if (found.near > at->near) at->near = found.near;
+  NAY_TRY(nay__in_file(status, diag, at->handle));
   if (!found.equal) return NAY_ENOENT;
   if ((found.trailer & 0xff) > 1) {
     return nay__fail(diag, NAY_ENOTSUP, "the key has an entry of a type that LevelDB does not have",
-                     place->handle.offset + found.entry.at);
+                     at->handle.offset + found.entry.at);
   }
   value->bytes = found.entry.value;
   value->len = found.entry.value_len;
@@ -59,21 +59,22 @@ static nay_status get_from_block(const nay_sst *t, const nay_target *target, get
   return NAY_OK;
 }
 
-static nay_verdict get_ask(const nay_sst *t, const nay_target *target, nay_hash_memo *memo,
-                           nay_hold **hold, nay_diag *diag, nay_status *status, get_place *place) {
-  place->prefix_len = 0;
-  nay_verdict verdict = nay__sst_probe(t, target, memo, hold, &place->prefix_len);
+static nay_verdict get_probe(const nay_sst *t, const nay_target *target, nay_hash_memo *memo,
+                             nay_hold **hold, nay_diag *diag, nay_status *status,
+                             get_position *at) {
+  at->prefix_len = 0;
+  nay_verdict verdict = nay__sst_probe(t, target, memo, hold, &at->prefix_len);
   *status = NAY_OK;
   if (verdict == NAY_SAYS_NAY) return verdict;
-  *status = get_handle(t, target, diag, place);
+  *status = get_handle(t, target, diag, at);
   if (*status != NAY_OK || verdict != NAY_NOT_PROBED) return verdict;
-  return nay__sst_probe_block(t, target, place->handle);
+  return nay__sst_probe_block(t, target, at->handle);
 }
 
 nay_status nay__sst_get(const nay_sst *t, const nay_target *target, nay_hash_memo *memo,
                         nay_diag *diag, nay_sst_value *value) {
   nay_status status;
-  get_place place;
+  get_position at;
   nay_sst_tally *counts = t->counts;
   if (t->order_unknown != NAY_OK) {
     nay__atomic_increment64(&counts->unfiltered);
@@ -84,19 +85,19 @@ nay_status nay__sst_get(const nay_sst *t, const nay_target *target, nay_hash_mem
     return NAY_ENOENT;
   }
   nay_hold *hold = value->hold;
-  nay_verdict verdict = get_ask(t, target, memo, &hold, diag, &status, &place);
+  nay_verdict verdict = get_probe(t, target, memo, &hold, diag, &status, &at);
   value->hold = hold;
   if (verdict == NAY_SAYS_NAY) {
     nay__atomic_increment64(&counts->useful);
     return NAY_ENOENT;
   }
-  bool asked = verdict == NAY_SAYS_MAYBE;
-  nay__atomic_increment64(asked ? &counts->maybe : &counts->unfiltered);
-  if (status == NAY_OK) status = get_from_block(t, target, &place, diag, value);
-  /* Keys with one prefix are contiguous: if any key has it, a neighbour has. Beyond the edge of the
-   * block the index key stands for the neighbour. */
-  bool prefix_there = place.prefix_len != 0 && place.near >= place.prefix_len;
-  if (status == NAY_ENOENT && asked && !prefix_there) {
+  bool probed = verdict == NAY_SAYS_MAYBE;
+  nay__atomic_increment64(probed ? &counts->maybe : &counts->unfiltered);
+  if (status == NAY_OK) status = get_from_block(t, target, &at, diag, value);
+  /* Keys that share a prefix are contiguous: if any key has it, an adjacent one has. At the edge of
+   * the block the index key stands for it. */
+  bool prefix_there = at.prefix_len != 0 && at.near >= at.prefix_len;
+  if (status == NAY_ENOENT && probed && !prefix_there) {
     nay__atomic_increment64(&counts->false_positives);
   }
   return status;
@@ -124,10 +125,10 @@ bool nay_sst_may_contain(const nay_sst *t, const void *key, size_t len) {
   nay_hash_memo memo = {.set = false};
   nay_hold *hold = NULL;
   nay_status status = NAY_OK;
-  get_place place;
+  get_position at;
   if (t->order_unknown != NAY_OK) return true;
   if (!get_in_range(t, &target)) return false;
-  nay_verdict verdict = get_ask(t, &target, &memo, &hold, NULL, &status, &place);
+  nay_verdict verdict = get_probe(t, &target, &memo, &hold, NULL, &status, &at);
   nay__hold_free(hold);
   return verdict != NAY_SAYS_NAY && status != NAY_ENOENT;
 }

@@ -1,4 +1,4 @@
-/* sst_open.c - opens a table: footer, index, filters, and what kind of keys it has. */
+/* sst_open.c - opens a table: footer, index, filters, and and the range of its keys. */
 #include "os/file.h"
 #include "sst/properties.h"
 #include "sst/sst.h"
@@ -29,8 +29,9 @@ static nay_status open_walk_index(nay_sst *t, nay_diag *diag, nay_handle *first)
 }
 
 /*
- * The first block: its first key, and all of them to tell of which kind they are. That it cannot be
- * read is no reason not to open the table: whoever asks for its keys will be told.
+ * The first data block: its first key is the smallest of the table, and all its keys tell whether
+ * they are internal ones. A table opens even if the block cannot be read: a get of one of its keys
+ * reports that.
  */
 static nay_status open_first_block(nay_sst *t, nay_handle handle) {
   nay_hold *hold = NULL;

@@ -21,7 +21,7 @@
 typedef struct order_guess {
   nay_buffer last;
   size_t nkeys;
-  bool internal; /* no key so far speaks against it */
+  bool internal; /* no key so far contradicts it */
 } order_guess;
 
 static nay_status order_guess_key(nay_sst *t, order_guess *g, const nay_buffer *key) {
@@ -34,7 +34,7 @@ static nay_status order_guess_key(nay_sst *t, order_guess *g, const nay_buffer *
   return nay__buffer_append(&g->last, key->at, key->len, &t->allocator);
 }
 
-/* Up to `most` keys of a block. Damage is not looked for here: it ends the walk. */
+/* Up to `most` keys of a block. Damage ends the walk; others report it. */
 static nay_status order_guess_block(nay_sst *t, order_guess *g, const nay_block *block,
                                     size_t most) {
   nay_cursor c = {.block = *block, .order = NAY_BYTEWISE, .allocator = &t->allocator};
@@ -62,7 +62,7 @@ nay_status nay__sst_guess_order(nay_sst *t, const nay_block *first_block) {
 
 /* ---- the order of keys ---- */
 
-/* What became of the blocks that were looked at. */
+/* The result of the blocks that were checked. */
 typedef struct order_samples {
   nay_hold *hold;
   bool any;          /* one is in order */
@@ -70,7 +70,8 @@ typedef struct order_samples {
   nay_diag unread_why;
 } order_samples;
 
-/* One block. NAY_ENOTSUP: its keys are in another order. That it cannot be read is no error here.
+/* One block. NAY_ENOTSUP: its keys are in another order. A block that cannot be read is no error
+ * here.
  */
 static nay_status order_sample_block(nay_sst *t, const nay_entry *entry, order_samples *samples,
                                      nay_diag *diag) {
@@ -100,8 +101,8 @@ static nay_status order_sample_block(nay_sst *t, const nay_entry *entry, order_s
 }
 
 /*
- * A damaged block is for those who ask for its keys, as long as another one shows the order. Blocks
- * without their codec are the rule in a table that has any: then the order stays unknown.
+ * A damaged block is reported to gets of its keys, as long as another block shows the order. But if
+ * one block lacks its codec, most do: then the order stays unknown.
  */
 static void order_judge(nay_sst *t, const order_samples *samples) {
   if (t->order_named || (samples->any && samples->unread != NAY_ENOTSUP)) return;

@@ -1,9 +1,9 @@
 /*
  * sst_read.c - a block from the file or the cache.
  *
- * In a mapped file a block that is not compressed is used where it lies. Everything else needs
- * memory: the cache's when there is one, else that of the hold, which a caller uses again and again
- * so that a get in steady state allocates nothing.
+ * An uncompressed block of a mapped file is used in place. Everything else needs memory: the
+ * cache's if there is one, else that of the hold, which the caller reuses, so that a get in steady
+ * state allocates nothing.
  */
 #include "os/file.h"
 #include "sst/codec.h"
@@ -46,7 +46,7 @@ static nay_bytes read_pin(const nay_sst *t, nay_hold *h, nay_cache_entry *e) {
   return (nay_bytes){e->bytes, e->len};
 }
 
-/* The block with its frame: in place, or into hold->raw. */
+/* The block with its trailer: in place, or read into hold->raw. */
 static nay_status read_raw(const nay_sst *t, nay_handle handle, nay_hold **slot, nay_diag *diag,
                            const uint8_t **raw) {
   if (t->bytes != NULL) {
@@ -132,7 +132,7 @@ static nay_status read_block(const nay_sst *t, nay_handle handle, bool verified,
 }
 
 static nay_status read_outside(nay_diag *diag, nay_handle handle) {
-  return nay__fail(diag, NAY_ECORRUPT, "a block would lie outside of the file", handle.offset);
+  return nay__fail(diag, NAY_ECORRUPT, "a handle points outside of the file", handle.offset);
 }
 
 nay_status nay__sst_read(const nay_sst *t, nay_handle handle, nay_hold **slot, nay_diag *diag,
@@ -143,9 +143,8 @@ nay_status nay__sst_read(const nay_sst *t, nay_handle handle, nay_hold **slot, n
 }
 
 /*
- * What is checked once for each block has a bit: the order of its keys, and in a mapped file its
- * checksum. An index entry has five bytes or more, so a quarter of its offset is a number of its
- * own.
+ * One bit per data block records that it is checked: the order of its keys and, in a mapped file,
+ * its checksum. An index entry is at least five bytes long, so a quarter of its offset is unique.
  */
 static uint8_t *read_bit(const nay_sst *t, const nay_entry *entry, uint8_t *mask) {
   size_t bit = entry->at / 4;

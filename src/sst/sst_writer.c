@@ -3,11 +3,11 @@
  *
  *   | data block | data block | ... | filters | metaindex | index | footer |
  *
- * The bytes are those of LevelDB's TableBuilder for the same entries and options, as long as no
- * filter of nay's own is asked for. An index entry is written when the first key of the next block
- * is known: a short key between the two blocks is enough for it. Of the table only the block that
- * is being filled, the index, and what filters must remember of the keys are in memory; partitions
- * of a filter are written where they are full, between data blocks.
+ * The bytes are those of LevelDB's TableBuilder for the same entries and options, unless the
+ * options name one of nay's own filters. An index entry is written once the first key of the next
+ * block is known, because its key is the shortest separator of the two. In memory are only the open
+ * data block, the index, and the keys or hashes that filters still need; filter partitions are
+ * written between data blocks as they fill up.
  */
 #include "nay_sst.h"
 #include "os/file.h"
@@ -27,7 +27,7 @@ struct nay_sst_writer {
   nay_sst_write_options options;
   nay_comparator order;
   nay_replacement *file;
-  nay_buffer out;  /* written, but not yet to the file */
+  nay_buffer out;  /* write buffer of the file */
   uint64_t offset; /* of the next block */
   uint64_t count;
   nay_block_builder data, index;
@@ -41,7 +41,7 @@ struct nay_sst_writer {
   nay_filter_block_builder filter_block;
   nay_filter_builder whole, prefixes;
   nay_buffer last_prefix;
-  nay_buffer filter;     /* bytes of one, on their way to the file */
+  nay_buffer filter;     /* bytes of one, before they are written */
   nay_block_builder top; /* index of the partitions */
   nay_block_builder metaindex;
   nay_buffer meta_key;
@@ -106,7 +106,7 @@ static nay_status writer_put(nay_sst_writer *w, const uint8_t *bytes, size_t len
   return w->out.len >= WRITER_BUFFER ? writer_flush_file(w) : NAY_OK;
 }
 
-/* A block as it is, with its frame. */
+/* A block as it is, with its trailer. */
 static nay_status writer_put_block(nay_sst_writer *w, const nay_buffer *contents, uint8_t type,
                                    nay_handle *handle) {
   uint8_t frame[NAY_BLOCK_TRAILER];
@@ -152,7 +152,7 @@ static nay_status writer_add_handle(nay_sst_writer *w, nay_block_builder *b, con
 
 /* ---- filters ---- */
 
-/* The partition ends with the block that was just written; its key comes with that block's. */
+/* The partition ends with the block just written, and gets the index key of that block. */
 static nay_status writer_cut_partition(nay_sst_writer *w) {
   w->filter.len = 0;
   NAY_TRY(nay__filter_builder_finish(&w->whole, &w->filter, &w->allocator));
@@ -213,7 +213,7 @@ static nay_status writer_append(nay_sst_writer *w, const uint8_t *key, size_t le
   NAY_TRY(writer_filter_key(w, key, nay__user_len(w->order, len)));
   NAY_TRY(nay__block_add(&w->data, key, len, shared, value, value_len, a));
   w->last.len = 0;
-  /* room to turn it into a separator, which never is longer by more than a trailer */
+  /* capacity for a separator, which is at most a trailer longer */
   NAY_TRY(nay__buffer_reserve(&w->last, len + NAY_KEY_TRAILER, a));
   NAY_TRY(nay__buffer_append(&w->last, key, len, a));
   w->count++;
@@ -239,7 +239,7 @@ nay_status nay_sst_writer_add(nay_sst_writer *w, const void *key, size_t len, co
   if (w == NULL || (key == NULL && len != 0) || (value == NULL && value_len != 0)) {
     return NAY_EINVAL;
   }
-  if (key == NULL) key = ""; /* the empty key, for those who extract prefixes of it */
+  if (key == NULL) key = ""; /* the empty key: prefix extractors get no NULL */
   if (w->failed != NAY_OK) return w->failed;
   if (w->finished || len >= WRITER_MAX || value_len >= WRITER_MAX) return NAY_EINVAL;
   if (w->order == NAY_INTERNAL_KEYS && nay_sst_key_split(key, len, &ignored) != NAY_OK) {
@@ -279,8 +279,8 @@ static nay_status writer_add_meta(nay_sst_writer *w, const char *kind, const cha
   w->meta_key.len = 0;
   NAY_TRY(nay__buffer_append(&w->meta_key, kind, strlen(kind), &w->allocator));
   NAY_TRY(nay__buffer_append(&w->meta_key, name, strlen(name), &w->allocator));
-  /* nothing shared: the few bytes that a prefix would save are not worth remembering the last key,
-   * and the one entry that LevelDB knows comes out as LevelDB writes it */
+  /* no shared prefix: it would save a few bytes, and LevelDB's one entry stays as LevelDB writes it
+   */
   return nay__block_add(&w->metaindex, w->meta_key.at, w->meta_key.len, 0, value, len,
                         &w->allocator);
 }
@@ -308,7 +308,7 @@ static nay_status writer_put_filters(nay_sst_writer *w) {
     NAY_TRY(nay__filter_block_finish(&w->filter_block, &w->allocator));
     NAY_TRY(writer_meta_block(w, &w->filter_block.filters, NAY_META_FILTER_BLOCK, name));
   }
-  if (w->count == 0) return NAY_OK; /* filters of nothing are not written */
+  if (w->count == 0) return NAY_OK; /* no keys: no filters */
   if (filter == NAY_SST_FULL_FILTER) {
     NAY_TRY(writer_meta_filter(w, &w->whole, NAY_META_FULL, name));
   }
