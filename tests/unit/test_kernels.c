@@ -37,6 +37,26 @@ static void powers_of_big_g(void **state) {
   assert_int_equal(NAY_G64_POW_8, p);
 }
 
+/* What families call without asking: every slot that may not be NULL, of every group of a table. */
+static void groups_are_complete(void **state) {
+  const nay_kernels *t = *state;
+  bool concurrent = t == &nay__kernels_concurrent;
+  assert_non_null(t->name);
+  assert_true(t->bloom->test && t->bloom->choose_test && t->bloom->test64);
+  assert_true(t->bloom->add && t->bloom->add64);
+  assert_int_equal(t->bloom->choose_add_blind == NULL, concurrent);
+  assert_true(t->blocked->test && t->blocked->test64);
+  assert_true(t->blocked_add->add && t->blocked_add->add64);
+  assert_int_equal(t->blocked_add->choose_add_blind == NULL, concurrent);
+  assert_true(t->counting->add && t->counting->remove);
+  if (t->fuse != NULL) assert_true(t->fuse->test64 && t->fuse->prefetch64);
+  if (t->cuckoo != NULL) assert_true(t->cuckoo->test64 && t->cuckoo->prefetch64);
+  if (t->ribbon != NULL) assert_non_null(t->ribbon->test);
+  if (t->banding != NULL) assert_true(t->banding->eliminate && t->banding->back_substitute);
+  if (t->partition != NULL) assert_non_null(t->partition->select64);
+  if (t->hash != NULL) assert_non_null(t->hash->xxh3_short);
+}
+
 /* The kernels of bloom or blocked, as far as both have them. */
 typedef struct probe_kernels {
   const nay_kernels *table;
@@ -448,6 +468,7 @@ int main(void) {
   size_t n = 2;
   const nay_kernels *table;
   for (size_t i = 0; (table = nay__kernels_at(i)) != NULL; i++) {
+    tests[n++] = (test_case)TEST_WITH(table->name, groups_are_complete, table);
     tests[n++] = (test_case)TEST_WITH(table->name, same_bits_as_scalar, table);
     tests[n++] = (test_case)TEST_WITH(table->name, bloom_chosen_once, table);
     tests[n++] = (test_case)TEST_WITH(table->name, bloom_batches, table);
@@ -467,6 +488,7 @@ int main(void) {
       tests[n++] = (test_case)TEST_WITH(table->name, same_slots, table);
     }
   }
+  tests[n++] = (test_case)TEST_WITH("concurrent", groups_are_complete, &nay__kernels_concurrent);
   tests[n++] = (test_case)TEST_WITH("concurrent", same_bits_as_scalar, &nay__kernels_concurrent);
   tests[n++] =
       (test_case)TEST_WITH("concurrent", prefetching_changes_nothing, &nay__kernels_concurrent);
