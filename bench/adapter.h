@@ -1,13 +1,13 @@
 /*
- * adapter.h - what the benchmark must know of a filter to time it; ours and other people's alike.
+ * adapter.h - the interface between the benchmark and a filter, ours or a peer's.
  *
  * An adapter is a const table of functions over one kind of filter at one size setting. Each
  * function holds its own loop, so that the call in the loop is the call that a user would write,
  * not an indirect one. A NULL slot means "this library has no such call". Loops return how many
- * keys were answered with maybe: the runner compares that number across calls, so neither the
- * compiler nor an adapter can drop work without being found out.
+ * keys were answered with maybe: the runner compares that number across calls, so that neither the
+ * compiler nor an adapter can drop work unnoticed.
  *
- * The header is C and C++, and needs nothing else of this folder: an adapter can also be built
+ * The header is C and C++, and needs nothing else of this directory: an adapter can also be built
  * apart as a shared object that exports nay_bench_adapters (see README.md, "Other peers").
  */
 #ifndef NAY_BENCH_ADAPTER_H
@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #define BENCH_KEY_LEN 16 /* bytes of a string key */
-#define BENCH_BATCH 32   /* keys a call, for batch interfaces that want a fixed number */
+#define BENCH_BATCH 32   /* keys per call, for batch interfaces that want a fixed number */
 
 /*
  * bench_keys: n distinct keys in one of two forms. As 64-bit hashes (`strings` is NULL): mixed
@@ -55,9 +55,9 @@ struct bench_adapter {
   uint64_t max_keys; /* the library's own limit; 0: none */
   uint64_t setting;  /* for the adapter's own use */
 
-  /* From nothing to a filter of all keys; NULL when it cannot be done. */
+  /* Builds a filter of all keys; NULL when it fails. */
   void *(*build)(const bench_adapter *, const bench_keys *); /* all keys in one call */
-  void *(*add)(const bench_adapter *, const bench_keys *);   /* one call a key */
+  void *(*add)(const bench_adapter *, const bench_keys *);   /* one call per key */
   void *(*add_batch)(const bench_adapter *, const bench_keys *);
 
   /* How many of the keys are maybe. */
@@ -75,8 +75,8 @@ typedef const bench_adapter *(*bench_adapters_fn)(size_t *n);
 #define BENCH_PLUGIN_SYMBOL "nay_bench_adapters"
 
 /*
- * bench_fence: nothing after it starts before everything before it has finished. A dependent key
- * is not enough: a filter that returns from a branch lets the processor guess the answer and go on.
+ * bench_fence: serialises execution. A data-dependent key is not enough: with a filter that returns
+ * from a branch, the CPU predicts the answer and continues speculatively.
  */
 static inline void bench_fence(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -94,7 +94,7 @@ static inline void bench_fence(void) {
  */
 static inline size_t bench_next(size_t i, bool answer) {
   size_t zero = 0;
-  __asm__("" : "+r"(zero)); /* the compiler cannot know it, so the answer is really used */
+  __asm__("" : "+r"(zero)); /* opaque to the compiler, so the answer is really used */
   bench_fence();
   return i + 1 + ((size_t)answer & zero);
 }

@@ -1,4 +1,4 @@
-/* adapter_leveldb.cc - LevelDB's Bloom policy at 10 bits a key, as one filter over all keys. */
+/* adapter_leveldb.cc - LevelDB's Bloom policy at 10 bits per key, as one filter over all keys. */
 #include <leveldb/db.h>
 #include <leveldb/filter_policy.h>
 

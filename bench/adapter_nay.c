@@ -1,8 +1,8 @@
 /*
  * adapter_nay.c - every family of the library, through its public header only.
  *
- * The list is asked of the library, so a family that joins it is timed without a line here. What a
- * filter is asked for is chosen to meet its peers at equal terms, see nay_wanted.
+ * The list comes from the library's registry, so a new family is timed without a change here.
+ * nay_wanted chooses parameters that match those of the peers.
  */
 #include <nay.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #define NAY_CHUNK ((size_t)4096) /* keys in one call of the batch interface */
 
 /*
- * The setting at which the peers of a family stand: RocksDB's full filter has 10 bits a key,
+ * The parameters of a family's peers: RocksDB's full filter has 10 bits per key,
  * LevelDB's policy 10 bits and 6 probes; static filters and cuckoo filters store fingerprints of 8
  * and 12 bits; the rest aim at 1%.
  */
@@ -37,7 +37,7 @@ static nay_params nay_wanted(nay_kind kind, uint64_t nkeys) {
   return p;
 }
 
-/* ---- making ---- */
+/* ---- building ---- */
 
 static nay_filter *nay_new(const bench_adapter *a, const bench_keys *keys) {
   nay_params p = nay_wanted((nay_kind)a->setting, keys->n);
@@ -51,7 +51,7 @@ static nay_filter *nay_kept_if(nay_status status, nay_filter *f) {
   return NULL;
 }
 
-/* One key a call, as peers that have a builder are asked. */
+/* One key per call, as for peers with a builder. */
 static void *nay_build_key_by_key(const nay_params *p, const bench_keys *keys) {
   nay_builder *builder;
   nay_filter *f = NULL;

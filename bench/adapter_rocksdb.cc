@@ -1,12 +1,12 @@
 /*
  * adapter_rocksdb.cc - RocksDB's full filters: FastLocalBloom and Standard128 Ribbon.
  *
- * The policy is public, but what it hands out (a builder and a reader of filter bits) is declared
- * in a header that is not installed. Both are abstract classes, so saying again which virtual
- * functions they have, in which order, is enough to call them. The order holds for 7.0 and later:
- * 9.6 put one function in, and it is left out or in by the version of the installed headers.
+ * The policy is public, but the builder and the reader of filter bits that it returns are declared
+ * in a header that is not installed. Both are abstract classes, so declaring their virtual
+ * functions in the same order is enough to call them. The order holds for 7.0 and later: 9.6
+ * inserted one function, which is declared or not by the version of the installed headers.
  *
- * The library as packaged may be built for the oldest x86-64, without the AVX2 path of its probe:
+ * The library as packaged may be built for the baseline x86-64, without the AVX2 path of its probe:
  * a row says which build it is, not what the best build could do.
  */
 #include <rocksdb/filter_policy.h>
@@ -68,7 +68,7 @@ uint64_t OwnHash(uint64_t word) {
   return rdb::Hash64(reinterpret_cast<const char *>(&word), sizeof word);
 }
 
-/* 10 bits a key for Bloom, and the ribbon filter of the same false positive rate. */
+/* 10 bits per key for Bloom, and the ribbon filter of the same false-positive rate. */
 void *Add(const bench_adapter *a, const bench_keys *keys) {
   auto filter = std::make_unique<Filter>();
   filter->policy.reset(a->setting == kRibbon ? rdb::NewRibbonFilterPolicy(10)
@@ -135,7 +135,7 @@ bench_adapter Make(Setting setting, const char *name, const char *family) {
   a.version = version.c_str();
   a.name = name;
   a.family = family;
-  a.note = "as packaged: built for the oldest x86-64, its own AVX2 probe is not compiled in";
+  a.note = "as packaged: built for the baseline x86-64, its own AVX2 probe is not compiled in";
   a.takes_hashes = a.takes_strings = a.hashes_inside = true;
   a.own_hash = OwnHash;
   a.setting = setting;

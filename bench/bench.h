@@ -3,9 +3,9 @@
  *
  *   bench_main.c      options, order of work        bench_adapters.c  the list of filters
  *   bench_os.c        clock, pinning, machine       bench_keys.c      keys and queries
- *   bench_memory.c    the machine's own limit       bench_run.c       interleaved measurement
+ *     bench_memory.c    the memory limit              bench_run.c       interleaved measurement
  *   bench_compare.c   against peers and the limit   bench_table.c, bench_json.c, bench_svg.c
- *   lsm_model.c       the end-to-end picture: tables on disk, with and without filters
+ *     lsm_model.c       end to end: tables on disk, with and without filters
  */
 #ifndef NAY_BENCH_H
 #define NAY_BENCH_H
@@ -31,7 +31,7 @@ typedef struct bench_options {
   unsigned reps;        /* of each operation, if it is neither very long nor very short */
   double cell_seconds;  /* no further repetition once an operation has taken this long */
   uint64_t max_queries; /* keys in a set of queries, at most */
-  uint64_t nfpr;        /* absent keys to measure a rate with */
+  uint64_t nfpr;        /* absent keys to measure the FPR with */
   uint64_t seed;        /* of the keys */
   uint64_t lsm_records; /* in each of the 100 tables; 0: leave the model out */
   const char *kinds;    /* names separated by commas; NULL: all */
@@ -40,13 +40,13 @@ typedef struct bench_options {
   bool quick;
 } bench_options;
 
-/* bench_say: a line of progress on stderr, when that is a terminal. NULL clears it. */
+/* bench_say: shows a line of progress on stderr if it is a terminal. NULL clears it. */
 void bench_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* bench_die: a message on stderr, and the end with status 2. */
+/* bench_die: prints a message to stderr and exits with status 2. */
 _Noreturn void bench_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* bench_alloc: aligned to pages, zeroed, huge pages advised from 4 MiB; dies without memory. */
+/* bench_alloc: page-aligned, zeroed, huge pages advised from 4 MiB; dies when out of memory. */
 void *bench_alloc(size_t nbytes);
 void bench_free(void *at, size_t nbytes);
 
@@ -65,17 +65,17 @@ typedef struct bench_machine {
   uint64_t memory;
 } bench_machine;
 
-double bench_now(void); /* seconds, by the wall */
+double bench_now(void); /* wall-clock seconds */
 
 /*
- * bench_cpu: seconds that this process, all threads of it, had a processor. What others do on the
- * machine meanwhile is not in it, as far as it does not slow the memory down.
+ * bench_cpu: CPU seconds of this process, all threads summed. Other processes count only as far as
+ * they slow down the memory.
  */
 double bench_cpu(void);
 void bench_machine_read(bench_machine *machine);
 /* bench_pin: to this cpu, or to the last one when it is negative; returns it, or -1. */
 int bench_pin(int cpu);
-/* bench_warm: keeps the processor busy until its clock has settled. */
+/* bench_warm: keeps the CPU busy until its frequency has settled. */
 void bench_warm(double seconds);
 
 /* ---- keys ---- */
@@ -100,15 +100,15 @@ void bench_keys_free(bench_keys *keys);
 /* Absent keys start here; no size reaches it. */
 #define BENCH_FIRST_ABSENT ((uint64_t)1 << 48)
 
-/* ---- the machine's limit ---- */
+/* ---- the memory limit ---- */
 
-/* bench_memory_read: reads one random line per hash, independent, prefetched in one of so many
- * ways; returns a digest. */
+/* bench_memory_read: reads one random cache line per hash, independent, with one of so many
+ * prefetch strategies; returns a digest. */
 #define BENCH_MEMORY_WAYS 3u
 uint64_t bench_memory_read(const void *array, size_t nbytes, const uint64_t *hashes, size_t n,
                            unsigned way);
 
-/* bench_memory_alone: the same lines, each only when the one before has arrived. */
+/* bench_memory_alone: the same lines, each only after the one before has arrived. */
 uint64_t bench_memory_alone(const void *array, size_t nbytes, const uint64_t *hashes, size_t n);
 
 /* ---- adapters ---- */
@@ -117,7 +117,7 @@ uint64_t bench_memory_alone(const void *array, size_t nbytes, const uint64_t *ha
 size_t bench_adapters_all(const char *const *plugins, size_t nplugins,
                           const bench_adapter *out[BENCH_MAX_ADAPTERS]);
 
-/* bench_adapters_missing: one line for each peer that this build was made without. */
+/* bench_adapters_missing: one line for each peer that is not in this build. */
 void bench_adapters_missing(FILE *out);
 
 /* bench_wanted: whether "library name" of the adapter contains a name of the list (NULL: yes). */
@@ -137,16 +137,16 @@ typedef enum bench_op {
   OP_PROBE, /* and the next two: one for each share */
   OP_PROBE_BATCH = OP_PROBE + BENCH_NSHARES,
   OP_PROBE_ALONE = OP_PROBE_BATCH + BENCH_NSHARES, /* on the half-present set */
-  OP_LIMIT,       /* random lines of an array of the filter's size, in the best way */
-  OP_LIMIT_USUAL, /* the same, asked for 32 ahead into the first level of the cache */
+  OP_LIMIT,       /* random lines of an array of the filter's size, best prefetch strategy */
+  OP_LIMIT_USUAL, /* the same, prefetched 32 ahead into L1 */
   OP_LIMIT_ALONE, /* the same, one at a time */
   BENCH_NOPS
 } bench_op;
 
-/* The name of an operation, as in the JSON; and whether it makes a filter. */
+/* The name of an operation, as in the JSON. */
 const char *bench_op_name(unsigned op);
 
-/* ns a key of each repetition. */
+/* ns per key of each repetition. */
 typedef struct bench_cell {
   double ns[BENCH_MAX_REPS];
   unsigned n;
@@ -158,14 +158,14 @@ typedef struct bench_row {
   uint64_t nkeys;
   bench_form form;
   uint64_t nbytes;
-  uint64_t nfpr, nfalse; /* absent keys probed, and those that were maybe */
+  uint64_t nfpr, nfalse; /* absent keys probed, and false positives */
   bench_cell cells[BENCH_NOPS];
   const char *failure; /* why there are no figures, or NULL */
 } bench_row;
 
 double bench_row_bits_per_key(const bench_row *row);
 double bench_row_fpr(const bench_row *row);
-/* bench_row_fpr_interval: 95 % (Wilson). */
+/* bench_row_fpr_interval: 95% (Wilson). */
 void bench_row_fpr_interval(const bench_row *row, double *low, double *high);
 
 /* Figures of a cell; NaN when it was not measured. */
@@ -178,33 +178,33 @@ void bench_run(const bench_options *options, uint64_t nkeys, bench_form form,
 
 /* ---- comparison ---- */
 
-/* What a nay row is compared by: getting the filter, one probe, a batch of them. */
+/* What a nay row is compared by: the build, one probe, a batch of probes. */
 typedef enum bench_aspect { BENCH_MAKE, BENCH_ONE, BENCH_MANY, BENCH_NASPECTS } bench_aspect;
 extern const char *const bench_aspect_names[BENCH_NASPECTS];
 
 /*
- * bench_row_aspect: the best that the filter offers for it, half of the keys present. A library
- * without batches is as fast in a batch as one by one.
+ * bench_row_aspect: the filter's best time for it, half of the keys present. For a library without
+ * batches, single probes count as its batch.
  */
 double bench_row_aspect(const bench_row *row, bench_aspect aspect);
 
 /*
  * bench_best_peer: the fastest row of another library, of the same family, size and form, with a
- * false positive rate at most twice as high. NULL when there is none.
+ * FPR at most twice as high. NULL when there is none.
  */
 const bench_row *bench_best_peer(const bench_row *row, const bench_row *rows, size_t nrows,
                                  bench_aspect aspect);
 
 /*
- * bench_row_limit: ns for a random line of an array of the filter's size. Bigger arrays cannot be
- * faster, so the least of their figures counts, too: it takes out noise.
+ * bench_row_limit: ns per random line of an array of the filter's size. Larger arrays cannot be
+ * faster, so the minimum over them counts too: it removes noise.
  */
 double bench_row_limit(const bench_row *row, const bench_row *rows, size_t nrows);
 
-/* bench_row_add: the quickest way to add keys to an empty filter; NaN for static families. */
+/* bench_row_add: the fastest add to an empty filter; NaN for static families. */
 double bench_row_add(const bench_row *row);
 
-/* bench_row_rehashes: whether the operation hashes again what is a hash already. */
+/* bench_row_rehashes: whether the operation hashes the 64-bit hash again. */
 bool bench_row_rehashes(const bench_row *row, unsigned op);
 
 /* bench_row_is_ours: whether the filter is one of nay's. */
@@ -231,7 +231,7 @@ typedef struct lsm_report {
   double absent; /* share of reads */
 } lsm_report;
 
-/* lsm_run: writes 100 tables into a temporary folder, reads them, removes them. */
+/* lsm_run: writes 100 tables into a temporary directory, reads them, removes them. */
 void lsm_run(const bench_options *options, lsm_report *report);
 
 /* ---- reports ---- */

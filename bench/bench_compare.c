@@ -1,12 +1,12 @@
-/* bench_compare.c - a filter against the best of the others at the same job. */
+/* bench_compare.c - a filter against the best peer of the same family. */
 #include <math.h>
 #include <string.h>
 
 #include "bench.h"
 
-const char *const bench_aspect_names[BENCH_NASPECTS] = {"make", "probe", "batch"};
+const char *const bench_aspect_names[BENCH_NASPECTS] = {"build", "probe", "batch"};
 
-/* fmin takes the other number when one is NaN, that is, not offered. */
+/* fmin returns the other number when one is NaN: the operation is not offered. */
 double bench_row_add(const bench_row *row) {
   return fmin(bench_cell_min(&row->cells[OP_ADD]), bench_cell_min(&row->cells[OP_ADD_BATCH]));
 }

@@ -135,16 +135,16 @@ std::unique_ptr<leveldb::DB> OpenFull(const std::string &path, const Side &side,
 }
 
 void BenchGetMissing(const std::vector<Side> &sides, size_t n, size_t value_size) {
-  char folder[] = "nay-bench-leveldb-XXXXXX";
-  if (mkdtemp(folder) == nullptr) exit(1);
+  char directory[] = "nay-bench-leveldb-XXXXXX";
+  if (mkdtemp(directory) == nullptr) exit(1);
   Keys present(1, n), absent(2, 5000);
   std::shuffle(absent.slices.begin(), absent.slices.end(), std::mt19937_64(3));
   Times times;
   {
     std::vector<std::unique_ptr<leveldb::DB>> dbs; /* written in order: all have the same layout */
     for (int s = 0; s < kSides; s++) {
-      dbs.push_back(
-          OpenFull(std::string(folder) + "/" + std::to_string(s), sides[s], present, value_size));
+      dbs.push_back(OpenFull(std::string(directory) + "/" + std::to_string(s), sides[s], present,
+                             value_size));
     }
     std::string value;
     for (int round = 0; round < 4 * kRounds; round++) {
@@ -157,7 +157,7 @@ void BenchGetMissing(const std::vector<Side> &sides, size_t n, size_t value_size
       }
     }
   }
-  std::filesystem::remove_all(folder);
+  std::filesystem::remove_all(directory);
   times.Print(("get missing, " + std::to_string(value_size) + "-byte values").c_str());
 }
 

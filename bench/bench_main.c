@@ -20,12 +20,11 @@ static const char main_usage[] =
     "  --reps N          repetitions of each operation, 1 to 32 (default 7)\n"
     "  --seconds S       no further repetition once an operation has taken this long (default 8)\n"
     "  --seed N          of the keys (default 1)\n"
-    "  --cpu N           the cpu to stay on (default the last)\n"
+    "  --cpu N           the CPU to pin to (default the last)\n"
     "  --adapter FILE    also time the filters of this shared object; may be repeated\n"
-    "  --lsm N           records in each of the 100 tables of the end-to-end model (0: leave it "
-    "out)\n"
+    "  --lsm N           records in each of the 100 tables of the end-to-end model (0: skip it)\n"
     "  --json FILE       also write the results as JSON\n"
-    "  --svg FILE        also draw bits for each key against time\n"
+    "  --svg FILE        also plot bits per key against time\n"
     "  --keep DIR        also write DIR/<date>-<cpu>-<commit>.txt, .json and .svg\n"
     "  --commit NAME     what is being measured, for the reports\n"
     "  --list            the filters of this build, and no measurement\n"
@@ -164,7 +163,7 @@ static void main_option(main_state *s, int option, const char *value) {
     case OPT_COMMIT: o->commit = value; break;
     case OPT_LIST: s->list = true; break;
     case OPT_HELP: fputs(main_usage, stdout); exit(0);
-    default: fputs("nay-bench: --help tells the options\n", stderr); exit(2);
+    default: fputs("nay-bench: see --help for the options\n", stderr); exit(2);
   }
 }
 
@@ -177,7 +176,7 @@ static void main_parse(main_state *s, int argc, char **argv) {
   while ((option = getopt_long(argc, argv, "", main_options, NULL)) != -1) {
     main_option(s, option, optarg);
   }
-  if (optind != argc) bench_die("what is %s? --help tells the options", argv[optind]);
+  if (optind != argc) bench_die("unexpected argument %s; see --help for the options", argv[optind]);
 }
 
 /* ---- work ---- */
@@ -188,7 +187,7 @@ static void main_choose(main_state *s) {
   for (size_t i = 0; i < n; i++) {
     if (bench_wanted(s->options.kinds, all[i])) s->adapters[s->nadapters++] = all[i];
   }
-  if (s->nadapters == 0) bench_die("no filter has such a name; --list tells them");
+  if (s->nadapters == 0) bench_die("no filter has such a name; see --list");
 }
 
 static int main_list(const main_state *s) {

@@ -1,13 +1,13 @@
 /*
- * bench_memory.c - what the machine itself can do: random cache lines of an array of a given size.
+ * bench_memory.c - the memory limit: random cache lines of an array of a given size.
  *
- * The best that a filter touching one line a key could reach. The line of a hash is found by the
- * same multiply and shift as in a blocked filter, it is asked for some keys ahead, and read whole
- * with the widest loads of the processor. No filter work is done: a ratio of 1 is not to be had.
+ * The lower bound for a filter that touches one line per key. The line of a hash is located by the
+ * same multiply and shift as in a blocked filter, prefetched some keys ahead, and read whole with
+ * the widest loads of the CPU. No filter work is done, so a ratio of 1 cannot be reached.
  *
- * There are several ways to ask: into the first level of the cache, or into the second, which may
- * have more lines on their way, and from there into the first when they are needed. On Zen 4, 125
- * MB: 7.6, 6.2 and 3.9 ns; 12.5 MB: 1.9, 1.7 and 2.0. The limit is what the best of them takes.
+ * There are three prefetch strategies: into L1; into L2, which tracks more outstanding misses; and
+ * into L2, then into L1 shortly before use. On Zen 4, 125 MB: 7.6, 6.2 and 3.9 ns; 12.5 MB: 1.9,
+ * 1.7 and 2.0. The limit is the best of the three.
  */
 #include "bench.h"
 
@@ -29,8 +29,7 @@ static inline __attribute__((always_inline)) const memory_line *memory_next(cons
   return memory_at(array, nlines, hashes[i < n ? i : n - 1]);
 }
 
-/* How far ahead lines are asked for into the second level and into the first; 0: not. Constants
- * where it is inlined. */
+/* Prefetch distances into L2 and into L1, in keys; 0: none. Constants once inlined. */
 static inline __attribute__((always_inline)) uint64_t memory_body(const void *array,
                                                                   uint64_t nlines,
                                                                   const uint64_t *hashes, size_t n,
@@ -48,7 +47,7 @@ static inline __attribute__((always_inline)) uint64_t memory_body(const void *ar
 
 typedef uint64_t memory_fn(const void *, uint64_t, const uint64_t *, size_t, unsigned way);
 
-/* The first is best in cache, the second and the third far from it. */
+/* The first is best in cache, the second and the third out of cache. */
 #define MEMORY_DEFINE(name, attribute)                                                       \
   attribute static uint64_t name(const void *array, uint64_t nlines, const uint64_t *hashes, \
                                  size_t n, unsigned way) {                                   \

@@ -1,4 +1,4 @@
-/* bench_os.c - clock, pinning, memory, and what machine this is. Linux first; POSIX elsewhere. */
+/* bench_os.c - clock, pinning, memory, description of the machine. Linux first; POSIX elsewhere. */
 #if defined(__linux__)
 #define _GNU_SOURCE
 #endif
@@ -14,7 +14,7 @@
 
 #include "bench.h"
 
-#define OS_HUGE_FROM ((size_t)4 << 20) /* where the library asks for huge pages, too */
+#define OS_HUGE_FROM ((size_t)4 << 20) /* where the library advises huge pages too */
 
 void bench_say(const char *format, ...) {
   if (!isatty(STDERR_FILENO)) return;

@@ -1,11 +1,11 @@
 /*
  * bench_run.c - measures all filters at one size, side by side.
  *
- * Each filter is made once, untimed, and checked: every key that went in must be a maybe, and each
- * way of probing must give the same number of them. Then come the repetitions. Within one, every
- * filter does every operation once, so that a noisy minute hits all alike; the minimum over the
- * repetitions is the figure, the distance to the median is its spread. The machine's own limit is
- * measured in between in the same way, on an array of the size of each filter.
+ * Each filter is built once, untimed, and checked: every added key must be a maybe, and all ways of
+ * probing must agree on the number of maybes. Then come the repetitions. In each, every filter runs
+ * every operation once, so that noise hits all alike; the minimum over the repetitions is the
+ * figure, the distance to the median its spread. The memory limit is measured in the same
+ * repetitions, on an array of the size of each filter.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -29,12 +29,12 @@ typedef struct run_state {
   bench_keys translated[BENCH_NSHARES]; /* by the hash of one library, see own_hash */
   uint64_t (*translated_by)(uint64_t);
   bench_keys places; /* hashes, for the memory limit */
-  void *array;       /* as big as the biggest filter */
+  void *array;       /* as large as the largest filter */
   size_t array_nbytes;
   bench_row *rows;
   void **filters;
   size_t nrows;
-  uint64_t sink; /* printed nowhere, but the compiler cannot know */
+  uint64_t sink; /* keeps the compiler from dropping the probes */
 } run_state;
 
 const char *bench_op_name(unsigned op) {

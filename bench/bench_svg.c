@@ -2,10 +2,10 @@
  * bench_svg.c - one picture of a run: bits for each key against ns for each probe.
  *
  * A panel for each number of keys; both axes logarithmic; lower and further left is better. A
- * filter has a hollow mark for one call a key, joined by a line to a filled one for batches when it
- * has them. Ours are circles, those of others squares, and each has its name beside it: nothing is
- * told by colour alone. The colours are those of Okabe and Ito, which every kind of colour vision
- * keeps apart, the light ones darkened so that names can be read.
+ * filter has a hollow mark for one call per key, joined by a line to a filled one for batches when
+ * it has them. Ours are circles, those of others squares, and each has its name beside it: nothing
+ * is told by colour alone. The colours are those of Okabe and Ito, which every kind of colour
+ * vision keeps apart, the light ones darkened so that names can be read.
  */
 #include <math.h>
 #include <string.h>
@@ -174,10 +174,10 @@ static void svg_axes(svg_panel *p) {
            "bits for each key");
   fprintf(p->out, "<text transform=\"translate(%.1f %.1f) rotate(-90)\" text-anchor=\"middle\">",
           p->x.from - 36, (p->y.from + p->y.to) / 2);
-  fputs("ns for each probe</text>\n", p->out);
+  fputs("ns per probe</text>\n", p->out);
 }
 
-/* The machine's limit for each size of filter, as a dashed line. */
+/* The memory limit for each size of filter, as a dashed line. */
 static void svg_limit(svg_panel *p) {
   double sum = 0, n = 0;
   for (size_t i = 0; i < p->nrows; i++) {
@@ -247,7 +247,7 @@ static void svg_draw_panel(svg_panel *p, double left, double top) {
 static void svg_legend(FILE *out, double y) {
   svg_mark(out, 60, y, true, false, "#333333");
   svg_mark(out, 76, y, false, false, "#333333");
-  svg_text(out, 88, y + 4, "", "one call a key");
+  svg_text(out, 88, y + 4, "", "one probe");
   svg_mark(out, 200, y, true, true, "#333333");
   svg_mark(out, 216, y, false, true, "#333333");
   svg_text(out, 228, y + 4, "", "batch");

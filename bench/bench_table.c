@@ -1,4 +1,4 @@
-/* bench_table.c - the results for people: one block for each size and form of keys. */
+/* bench_table.c - the results as text: one block for each size and form of keys. */
 #include <math.h>
 #include <string.h>
 
@@ -17,24 +17,24 @@ void bench_table_head(FILE *out, const bench_report *report) {
   if (m->pinned >= 0) fprintf(out, "pinned to cpu %d\n", m->pinned);
   if (m->pinned < 0) fputs("not pinned\n", out);
   fprintf(out,
-          "ns of processor time for each key, the minimum of %u or more interleaved repetitions "
+          "ns of CPU time per key, the minimum of %u or more interleaved repetitions "
           "(fewer of long ones)\n",
           report->options->reps);
 }
 
-/* 1000000 -> "1 000 000". */
+/* 1000000 -> "1,000,000". */
 static const char *table_count(uint64_t n, char out[32]) {
   char digits[32];
   int len = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n), used = 0;
   for (int i = 0; i < len; i++) {
-    if (i != 0 && (len - i) % 3 == 0) out[used++] = ' ';
+    if (i != 0 && (len - i) % 3 == 0) out[used++] = ',';
     out[used++] = digits[i];
   }
   out[used] = '\0';
   return out;
 }
 
-/* Seven columns: three digits that mean something, then the mark. */
+/* Seven columns: three significant digits, then the mark. */
 static void table_number(FILE *out, double x, bool marked) {
   char mark = marked ? '*' : ' ';
   if (isnan(x)) {
@@ -113,13 +113,13 @@ static void table_row(FILE *out, const bench_row *row, const bench_row *rows, si
   fprintf(out, "%5.0f%%\n", 100 * table_spread(row));
 }
 
-/* What the limit would be with the first level of the cache alone, for the first filter. */
+/* The limit with prefetches into L1 alone, for the first filter. */
 static void table_usual_limit(FILE *out, const bench_row *rows, size_t nrows) {
   for (size_t i = 0; i < nrows; i++) {
     double usual = bench_cell_min(&rows[i].cells[OP_LIMIT_USUAL]);
     if (rows[i].failure != NULL || isnan(usual)) continue;
     fprintf(out,
-            "Lines of as many bytes as %s %s, asked for 32 ahead into the first level: %.2f ns\n",
+            "Random lines of an array of the size of %s %s, prefetched 32 ahead into L1: %.2f ns\n",
             rows[i].adapter->library, rows[i].adapter->name, usual);
     return;
   }
@@ -131,11 +131,11 @@ void bench_table_block(FILE *out, const bench_row *rows, size_t nrows) {
   fprintf(out, "\n%s keys as %s\n", table_count(rows[0].nkeys, count),
           rows[0].form == BENCH_HASHES ? "64-bit hashes" : "16-byte strings, hashing included");
   fprintf(out, "%-28s%6s %-18s%21s%21s%21s%7s%21s%21s\n", "", "bits/", "  false positives",
-          "make the filter   ", "one call a key    ", "batch        ", "one", "memory limit    ",
-          "best peer / nay   ");
+          "build, ns/key     ", "probe, ns/key     ", "batch probe, ns/key ", "one",
+          "memory limit    ", "best peer / nay   ");
   fprintf(out, "%-28s%6s %-18s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%7s%6s\n", "filter",
-          "key", "  % and 95%", "build", "add", "batch", "0%", "50%", "100%", "0%", "50%", "100%",
-          "alone", "ns", "add", "probe", "make", "probe", "batch", "+-");
+          "key", " % and 95%", "build", "add", "batch", "0%", "50%", "100%", "0%", "50%", "100%",
+          "alone", "ns", "add", "probe", "build", "probe", "batch", "+-");
   fprintf(out, "%.*s\n", 53 + 17 * 7 - 14, table_rule);
   for (size_t i = 0; i < nrows; i++) table_row(out, &rows[i], rows, nrows);
   table_usual_limit(out, rows, nrows);
@@ -144,15 +144,14 @@ void bench_table_block(FILE *out, const bench_row *rows, size_t nrows) {
 
 void bench_table_foot(FILE *out, const bench_row *rows, size_t nrows) {
   fputs(
-      "\n0%, 50%, 100%: the share of queries that are present. alone: a probe that starts when "
-      "the\n"
-      "one before has answered. memory limit: random lines of an array of the filter's size, "
-      "asked\n"
-      "for in the best of three ways, and the best add and probe over it. best peer: the fastest\n"
-      "of another library, same family, at most twice our rate of false positives; above 1x nay\n"
-      "is faster. +-: the widest distance from minimum to median in the row. *: hashes the 8 "
-      "bytes\n"
-      "again, it has no call for a hash.\n",
+      "\n0%, 50%, 100%: the share of probes that are present. alone: the latency of an isolated "
+      "probe.\n"
+      "memory limit: random lines of an array of the filter's size, best of three prefetch\n"
+      "strategies, and the best add and probe as multiples of it. best peer: the fastest filter "
+      "of\n"
+      "another library, same family, at most twice our false-positive rate; above 1x nay is\n"
+      "faster. +-: the widest gap from minimum to median in the row. *: hashes the 8 bytes again,\n"
+      "because it has no call for a hash.\n",
       out);
   const char *said[BENCH_MAX_ADAPTERS];
   size_t nsaid = 0;
@@ -171,8 +170,8 @@ void bench_table_lsm(FILE *out, const lsm_report *lsm) {
   fprintf(out, "\n%d tables on disk of %s records each; %s reads, %.0f%% of absent keys\n",
           LSM_TABLES, table_count(lsm->records, records), table_count(lsm->reads, reads),
           100 * lsm->absent);
-  fprintf(out, "%-25s%10s%12s%14s%10s%12s\n", "filters", "bits/key", "us a read", "median",
-          "faster", "blocks read");
+  fprintf(out, "%-25s%10s%12s%14s%10s%12s\n", "filters", "bits/key", "us/read", "median", "faster",
+          "blocks read");
   fprintf(out, "%.*s\n", 83, table_rule);
   for (size_t i = 0; i < lsm->nresults; i++) {
     const lsm_result *r = &lsm->results[i];

@@ -1,6 +1,7 @@
 /*
- * liar.c - a plug-in with one bad filter, for the test: it is very fast, and forgets every 1000th
- * key. The runner must notice. It is also the smallest example of an adapter built apart.
+ * liar.c - a plug-in with one wrong filter, for the test: it is very fast, and has a false negative
+ * for every 1,000th key, which the runner must detect. It is also the smallest example of an
+ * adapter that is built separately.
  */
 #include <stdlib.h>
 

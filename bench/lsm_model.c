@@ -1,16 +1,16 @@
 /*
- * lsm_model.c - what a filter is for: 100 sorted tables on disk, most reads for absent keys.
+ * lsm_model.c - end to end: 100 sorted tables on disk, most reads for absent keys.
  *
- * An LSM tree keeps its data in many sorted files, and a read asks them newest first until one has
- * the key. Here each file holds fixed records of 16 bytes of key and 16 of value, in blocks of 4
- * KiB:
+ * An LSM tree keeps its data in many sorted files, and a read searches them newest first until one
+ * has the key. Here each file holds fixed records of 16 bytes of key and 16 of value, in blocks of
+ * 4 KiB:
  *
  *   table    | block 0: 128 records | block 1 | ...        on disk
  *   index    | first key of block 0 | first key of 1 | ... in memory, as engines keep it
  *   filter   in memory, one for each table; the key is hashed once for all of them
  *
- * So a table that is not ruled out costs one search of its index and one pread of one block. The
- * files were just written and sit in the page cache: this is the case in which filters save least.
+ * A table that the filter does not exclude costs one search of its index and one pread of a block.
+ * The files were just written and are in the page cache: the case in which filters save least.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,12 +43,12 @@ typedef struct lsm_state {
 
 /* ---- writing ---- */
 
-static int lsm_open(const char *folder, size_t number) {
+static int lsm_open(const char *directory, size_t number) {
   char path[512];
-  snprintf(path, sizeof path, "%s/table-%zu", folder, number);
+  snprintf(path, sizeof path, "%s/table-%zu", directory, number);
   int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
   if (fd < 0) bench_die("%s: %s", path, strerror(errno));
-  unlink(path); /* it lives as long as it is open: nothing is left behind */
+  unlink(path); /* the file lives as long as it is open */
   return fd;
 }
 
@@ -172,12 +172,12 @@ static void lsm_plan(lsm_report *report, nay_kind kinds[LSM_MAX_RESULTS]) {
 
 static void lsm_make_tables(lsm_state *s, const bench_options *options, lsm_report *report,
                             const nay_kind *kinds) {
-  char folder[256];
+  char directory[256];
   const char *base = getenv("TMPDIR");
-  snprintf(folder, sizeof folder, "%s/nay-bench-XXXXXX", base != NULL ? base : "/tmp");
-  if (mkdtemp(folder) == NULL) bench_die("%s: %s", folder, strerror(errno));
-  for (size_t t = 0; t < LSM_TABLES; t++) s->tables[t].fd = lsm_open(folder, t);
-  rmdir(folder);
+  snprintf(directory, sizeof directory, "%s/nay-bench-XXXXXX", base != NULL ? base : "/tmp");
+  if (mkdtemp(directory) == NULL) bench_die("%s: %s", directory, strerror(errno));
+  for (size_t t = 0; t < LSM_TABLES; t++) s->tables[t].fd = lsm_open(directory, t);
+  rmdir(directory);
   bench_keys keys = bench_keys_new(options->seed, 0, options->lsm_records, BENCH_STRINGS);
   for (size_t t = 0; t < LSM_TABLES; t++) {
     bench_say("tables on disk: %zu of %d", t + 1, LSM_TABLES);

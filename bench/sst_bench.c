@@ -1,11 +1,11 @@
 /*
- * sst_bench.c - tables: the writer and the reader beside LevelDB's, and what filters save when a
- * key is looked for in a hundred of them.
+ * sst_bench.c - tables: the writer and the reader beside LevelDB's, and what filters save in
+ * lookups over a hundred tables.
  *
  * Both sides write and read the same records, in turn, with files in memory (TMPDIR, else
- * /dev/shm) and no block cache; what is compared is processor time, the least of the repetitions.
- * LevelDB's public calls have no get, so its gets are seeks with one iterator, which it likes best:
- * an iterator for each get costs it more. Ours always verifies checksums; LevelDB does on request,
+ * /dev/shm) and no block cache; CPU time is compared, the minimum of the repetitions.
+ * LevelDB's public interface has no get, so its gets are seeks of one iterator, its fastest way: an
+ * iterator per get costs more. Ours always verifies checksums; LevelDB does on request,
  * and is measured both ways.
  */
 #include <nay_sst.h>
@@ -27,7 +27,7 @@ typedef struct sst_options {
   size_t records; /* of the table that is compared with LevelDB's */
   size_t lsm_records;
   size_t reads;
-  const char *folder;
+  const char *directory;
 } sst_options;
 
 /* ---- records ---- */
@@ -191,8 +191,8 @@ static void sst_beside_leveldb(const sst_options *o) {
   bench_keys keys = bench_keys_new(1, 0, o->records, BENCH_STRINGS);
   sst_records r = sst_sorted(&keys, values, SST_VALUE);
   bench_keys present = sst_reads(&r, o->reads, 1), absent = sst_reads(&r, o->reads, 0);
-  snprintf(ours, sizeof ours, "%s/nay.ldb", o->folder);
-  snprintf(theirs, sizeof theirs, "%s/leveldb.ldb", o->folder);
+  snprintf(ours, sizeof ours, "%s/nay.ldb", o->directory);
+  snprintf(theirs, sizeof theirs, "%s/leveldb.ldb", o->directory);
   printf("one table of %zu records, %d + %d bytes; ns per record, and times as fast as LevelDB\n",
          r.n, BENCH_KEY_LEN, SST_VALUE);
   printf("%-22s %-13s %8s %8s %8s %9s %9s\n", "table", "", "nay", "leveldb", "+crc", "faster",
@@ -226,7 +226,7 @@ typedef struct sst_lsm {
 static void sst_lsm_open(sst_lsm *l, const sst_options *o, uint32_t flags) {
   for (size_t i = 0; i < SST_TABLES; i++) {
     char path[512];
-    snprintf(path, sizeof path, "%s/table-%zu.ldb", o->folder, i);
+    snprintf(path, sizeof path, "%s/table-%zu.ldb", o->directory, i);
     nay_sst_read_options read = {.flags = flags};
     if (nay_sst_open(path, &read, NULL, NULL, &l->tables[i]) != NAY_OK) bench_die("%s", path);
   }
@@ -273,7 +273,7 @@ static bench_keys sst_lsm_write(const sst_options *o, sst_records *all) {
     bench_say("writing table %zu of %d", i + 1, SST_TABLES);
     bench_keys_refill(&keys, 1, i * o->lsm_records);
     sst_records r = sst_sorted(&keys, values, SST_LSM_VALUE);
-    snprintf(path, sizeof path, "%s/table-%zu.ldb", o->folder, i);
+    snprintf(path, sizeof path, "%s/table-%zu.ldb", o->directory, i);
     nay_sst_write_options how = {.filter = NAY_SST_FULL_FILTER,
                                  .params = {.kind = NAY_BLOCKED, .bits_per_key = 10}};
     sst_write(path, &r, &how);
@@ -309,7 +309,7 @@ static void sst_hundred_tables(const sst_options *o) {
   sst_lsm_print("full", &filtered, &none);
   for (size_t i = 0; i < SST_TABLES; i++) {
     char path[512];
-    snprintf(path, sizeof path, "%s/table-%zu.ldb", o->folder, i);
+    snprintf(path, sizeof path, "%s/table-%zu.ldb", o->directory, i);
     unlink(path);
     nay_sst_free(none.tables[i]);
     nay_sst_free(filtered.tables[i]);
@@ -323,7 +323,7 @@ static void sst_hundred_tables(const sst_options *o) {
 
 int main(int argc, char **argv) {
   sst_options o = {.records = 200000, .lsm_records = 100000, .reads = 200000};
-  static char folder[300];
+  static char directory[300];
   struct stat st;
   bool lsm_only = false;
   for (int i = 1; i < argc; i++) {
@@ -337,12 +337,12 @@ int main(int argc, char **argv) {
   }
   const char *base = getenv("TMPDIR");
   if (base == NULL) base = stat("/dev/shm", &st) == 0 ? "/dev/shm" : ".";
-  snprintf(folder, sizeof folder, "%s/nay-bench-XXXXXX", base);
-  if (mkdtemp(folder) == NULL) bench_die("%s: cannot make a folder", base);
-  o.folder = folder;
+  snprintf(directory, sizeof directory, "%s/nay-bench-XXXXXX", base);
+  if (mkdtemp(directory) == NULL) bench_die("%s: cannot make a directory", base);
+  o.directory = directory;
   bench_warm(0.2);
   if (!lsm_only) sst_beside_leveldb(&o);
   sst_hundred_tables(&o);
-  rmdir(folder);
+  rmdir(directory);
   return 0;
 }

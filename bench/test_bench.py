@@ -30,10 +30,10 @@ def rows(report):
     return [row for row in report["results"] if "failure" not in row]
 
 
-def check_report(folder):
-    done = run(*SHORT, "--lsm", "1000", "--commit", "test", "--keep", folder)
+def check_report(directory):
+    done = run(*SHORT, "--lsm", "1000", "--commit", "test", "--keep", directory)
     check("a short run succeeds", done.returncode == 0, done.stderr)
-    kept = {path.suffix: path for path in pathlib.Path(folder).iterdir()}
+    kept = {path.suffix: path for path in pathlib.Path(directory).iterdir()}
     check("--keep writes a text, a JSON and an SVG", set(kept) == {".txt", ".json", ".svg"}, kept)
     report = json.loads(kept[".json"].read_text())
     check("the JSON names schema, commit and machine",
@@ -70,8 +70,8 @@ def check_options():
 
 
 def main():
-    with tempfile.TemporaryDirectory() as folder:
-        check_report(folder)
+    with tempfile.TemporaryDirectory() as directory:
+        check_report(directory)
     check_liar()
     check_options()
     print(f"1..{count}")

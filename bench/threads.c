@@ -1,14 +1,13 @@
 /*
- * threads.c - how much faster a second thread makes the build of a filter, by the clock on the
- * wall.
+ * threads.c - the speed-up of builds by more threads, in wall-clock time.
  *
- * nay-bench counts processor time on one cpu, where threads cannot show. Runs with one and with
- * more threads alternate; the minimum of each counts. The bytes are compared: they must be equal.
+ * nay-bench counts CPU time on one CPU, which hides threads. Runs with one and with more threads
+ * alternate; the minimum of each counts. The bytes are compared: they must be equal.
  *
- * Fresh memory comes page by page from the kernel, and in a virtual machine from its host, whose
- * pace has nothing to do with ours: on the machine of the kept results two threads spend 1.5 to 2
- * ns a key there, one 0.2. So each build is timed twice, with memory from malloc and with memory
- * that an earlier build has used.
+ * Page faults of fresh memory are served by the kernel, and in a virtual machine by its host: on
+ * the machine of the kept results they cost two threads 1.5 to 2 ns per key, one thread 0.2. So
+ * each build is timed twice, with memory from malloc and with memory that an earlier build has
+ * used.
  */
 #define _DEFAULT_SOURCE
 #include <nay.h>

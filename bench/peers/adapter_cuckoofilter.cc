@@ -2,7 +2,7 @@
  * adapter_cuckoofilter.cc - the cuckoo filter of its inventors (efficient/cuckoofilter).
  *
  * Four tags of 12 bits a bucket in a plain table (SingleTable), hashed by their default
- * multiply-shift. The number of buckets is a power of two, so bits a key depend much on n; a set
+ * multiply-shift. The number of buckets is a power of two, so bits per key depend much on n; a set
  * that does not fit gives no row. The checkout must have src/; the headers need those of OpenSSL,
  * but nothing of it is called.
  */

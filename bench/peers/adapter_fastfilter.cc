@@ -4,7 +4,8 @@
  *
  * They are called through its FilterAPI, whose Contain is not inlined. All hash by SimpleMixSplit,
  * but the homogeneous ribbon, which has its own. Static filters take all keys as a vector; others
- * are given one key a call. The checkout must have src/ and benchmarks/filterapi.h; all is headers.
+ * are given one key per call. The checkout must have src/ and benchmarks/filterapi.h; all is
+ * headers.
  */
 #include <chrono>
 #include <cstring>

@@ -2,7 +2,7 @@
  * adapter_redisbloom.c - the Bloom filter inside RedisBloom (deps/bloom), without the server
  * around it; bench/redis compares the modules as a whole.
  *
- * One layer for all keys at 1 % false positives, not rounded to a power of two, 64-bit Murmur2, as
+ * One layer for all keys at 1% false positives, not rounded to a power of two, 64-bit Murmur2, as
  * BF.RESERVE makes it. It hashes the bytes of each key, also of a key that is a hash. The checkout
  * must have deps/bloom and deps/murmur2; both are compiled in.
  */

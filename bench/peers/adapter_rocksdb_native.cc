@@ -2,7 +2,7 @@
  * adapter_rocksdb_native.cc - RocksDB's FastLocalBloom compiled for this machine, so with the AVX2
  * probe that a packaged library leaves out. The row of adapter_rocksdb.cc is the packaged one.
  *
- * Called are the functions of util/bloom_impl.h themselves, at 10 bits a key, with no virtual
+ * Called are the functions of util/bloom_impl.h themselves, at 10 bits per key, with no virtual
  * reader or builder between: what the best build could do. Keys are prefetched as its callers do
  * it: 8 ahead when adding, all keys of a batch when probing. The checkout must have include/,
  * port/ and util/, of which util/hash.cc and util/xxhash.cc are compiled in.
@@ -25,7 +25,7 @@ constexpr size_t kLine = 64; /* bytes, the block of a key */
 constexpr size_t kBitsPerKey = 10;
 constexpr size_t kAhead = 8; /* keys prefetched before the one that is added */
 
-/* A key whose line is on its way to the cache. */
+/* A key whose cache line has been prefetched. */
 struct Prepared {
   uint32_t hash;
   uint32_t offset;

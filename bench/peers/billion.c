@@ -2,7 +2,7 @@
  * billion.c - a fuse filter of many keys (10^9 unless told) through a builder in the low-memory
  * mode: time, peak memory, and whether it answers. bench/peers/billion runs it.
  *
- *   billion [keys] [threads] [folder of the spill file]
+ *   billion [keys] [threads] [directory of the spill file]
  */
 #include "peer_clock.h"
 
@@ -49,10 +49,10 @@ int main(int argc, char **argv) {
     found += nay_filter_may_contain_hash(f, (nay_hash){nay_hash_mix(present), 0});
     maybes += nay_filter_may_contain_hash(f, (nay_hash){nay_hash_mix(n + i), 0});
   }
-  printf("%llu keys, %u threads: %.1f s to add, %.1f s to build, %.1f ns a key\n",
+  printf("%llu keys, %u threads: %.1f s to add, %.1f s to build, %.1f ns per key\n",
          (unsigned long long)n, p.threads, added - start, built - added,
          (built - start) * 1e9 / (double)n);
-  printf("%.3f bits a key; beside the filter at most %.2f bytes a key were held\n",
+  printf("%.3f bits per key; beside the filter at most %.2f bytes per key were held\n",
          (double)stats.nbits / (double)n,
          ((double)memory.most - (double)stats.nbits / 8) / (double)n);
   printf("%llu of %llu present keys found, rate %.4f %% (planned %.4f %%)\n",

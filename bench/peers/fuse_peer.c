@@ -4,7 +4,7 @@
  * directory on the include path and PEER_NAME as the name in the table.
  *
  * As shipped, binary_fuse8_populate cuts i * size to 32 bits before the shift by blockBits, and
- * large sets take far longer to build: 168 ns a key at 10^7 where a copy with the cast around the
+ * large sets take far longer to build: 168 ns per key at 10^7 where a copy with the cast around the
  * shift, as binary_fuse16_populate has it, takes 66. That copy is the fairer peer.
  */
 #include <string.h>

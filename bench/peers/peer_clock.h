@@ -21,7 +21,7 @@ static inline double seconds(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* n keys that nobody else has: salt 0 is the set, others are absent from it. */
+/* n distinct keys: salt 0 is the set, keys of other salts are absent. */
 static inline uint64_t *make_keys(size_t n, uint64_t salt) {
   uint64_t *keys = (uint64_t *)malloc(n * sizeof *keys);
   if (keys == NULL) exit(2);
@@ -35,7 +35,7 @@ static inline void die_unless(int ok, const char *what) {
   exit(1);
 }
 
-/* The least of the times of `rounds` runs, in ns for each of n. */
+/* The minimum over `rounds` runs, in ns per key. */
 #define BEST_OF(rounds, n, ...)                                \
   __extension__({                                              \
     double best_ = 1e300;                                      \

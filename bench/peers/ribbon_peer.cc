@@ -33,10 +33,10 @@ class FilterBitsReader {
 
 static const size_t kProbes = 4000000;
 
-static void row(size_t n, const char *who, double build, double absent, double batch, double present,
-                double bits, double fpr) {
-  printf("%10zu  %-20s %9.1f %9.1f %9.1f %9.1f %9.3f %9.4f\n", n, who, build, absent, batch, present,
-         bits, fpr * 100);
+static void row(size_t n, const char *who, double build, double absent, double batch,
+                double present, double bits, double fpr) {
+  printf("%10zu  %-20s %9.1f %9.1f %9.1f %9.1f %9.3f %9.4f\n", n, who, build, absent, batch,
+         present, bits, fpr * 100);
   fflush(stdout);
 }
 
@@ -49,7 +49,7 @@ static double run_rocksdb(const std::vector<uint64_t> &keys, const std::vector<u
   size_t n = keys.size(), hits = 0;
   rocksdb::BlockBasedTableOptions options;
   options.format_version = 5;
-  /* 9.6: the policy takes the bits of a Bloom filter of the same rate, here 1 % */
+  /* 9.6: the policy takes the bits of a Bloom filter of the same rate, here 1% */
   std::unique_ptr<const rocksdb::FilterPolicy> policy(rocksdb::NewRibbonFilterPolicy(9.6, -1));
   rocksdb::FilterBuildingContext context(options);
   std::unique_ptr<const char[]> buffer;
@@ -90,8 +90,8 @@ static double run_rocksdb(const std::vector<uint64_t> &keys, const std::vector<u
   return fpr;
 }
 
-static void run_nay(const std::vector<uint64_t> &keys, const std::vector<uint64_t> &probes, double fpr,
-                    int rounds, uint32_t threads, const char *who) {
+static void run_nay(const std::vector<uint64_t> &keys, const std::vector<uint64_t> &probes,
+                    double fpr, int rounds, uint32_t threads, const char *who) {
   size_t n = keys.size(), hits = 0, found = 0;
   nay_params p = {};
   p.kind = NAY_RIBBON;
