@@ -3,9 +3,9 @@
  *
  *   bench_main.c      options, order of work        bench_adapters.c  the list of filters
  *   bench_os.c        clock, pinning, machine       bench_keys.c      keys and queries
- *     bench_memory.c    the memory limit              bench_run.c       interleaved measurement
+ *       bench_memory.c    the memory limit              bench_run.c       interleaved measurement
  *   bench_compare.c   against peers and the limit   bench_table.c, bench_json.c, bench_svg.c
- *     lsm_model.c       end to end: tables on disk, with and without filters
+ *   lsm_model.c       end to end: tables on disk, with and without filters
  */
 #ifndef NAY_BENCH_H
 #define NAY_BENCH_H

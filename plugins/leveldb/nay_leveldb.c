@@ -20,8 +20,8 @@ static void plugin_free(void *unused, void *p, size_t size) {
   free(p);
 }
 
-/* LevelDB has made two vectors just before and would have ended the process for want of memory;
- * where not even two bytes are left, so does this. */
+/* LevelDB has allocated two vectors just before and would have aborted without memory; if not even
+ * two bytes can be allocated, so does this. */
 static char *plugin_everything(size_t *len) {
   char *filter = malloc(NAY_POLICY_EVERYTHING_LEN);
   if (filter == NULL) abort();

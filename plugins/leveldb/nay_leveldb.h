@@ -12,8 +12,8 @@
  * A database may change its policy at any time: LevelDB ignores filters whose policy has another
  * name, and compaction writes new ones.
  *
- * When a filter cannot be made, for want of memory, one that matches every key is stored: reads
- * get slower there, no key is lost. All calls are safe from many threads.
+ * When memory runs out, a filter that matches every key is stored: reads get slower, no key is
+ * lost. All calls are thread-safe.
  */
 #ifndef NAY_LEVELDB_H
 #define NAY_LEVELDB_H
@@ -23,11 +23,12 @@
 #include "nay_policy.h"
 
 typedef enum nay_leveldb_mode {
-  /* "leveldb.BuiltinBloomFilter2": the bytes of LevelDB's own policy, made faster. Databases can go
-   * back to stock LevelDB and its filters stay in use. */
+  /* "leveldb.BuiltinBloomFilter2": the bytes of LevelDB's own policy, built faster. A database can
+   * return to stock LevelDB, which uses the filters. */
   NAY_LEVELDB_COMPATIBLE = 0,
-  /* "nay.small.v1": as many bytes, fewer false positives, and a flipped bit in a filter is a maybe
-   * where LevelDB's own loses keys. Stock LevelDB ignores these filters. */
+  /* "nay.small.v1": a lower false-positive rate (FPR) at the same size, and a flipped bit in a
+   * filter is a maybe where LevelDB's own policy loses keys. Stock LevelDB ignores these filters.
+   */
   NAY_LEVELDB_NAY = 1
 } nay_leveldb_mode;
 
@@ -40,13 +41,13 @@ nay_status nay_leveldb_mode_policy(nay_leveldb_mode mode, int bits_per_key, nay_
 
 /*
  * nay_leveldb_policy: for leveldb_options_set_filter_policy; release it after the database is
- * closed, with leveldb_filterpolicy_destroy. NULL: as above, or no memory.
+ * closed, with leveldb_filterpolicy_destroy. NULL: as above, or out of memory.
  */
 leveldb_filterpolicy_t *nay_leveldb_policy(nay_leveldb_mode mode, int bits_per_key);
 
 /*
  * nay_leveldb_policy_of: any policy, the library's or yours. *policy is copied; its name and state
- * must live as long as the result. NULL: no memory, or policy is NULL.
+ * must live as long as the result. NULL: out of memory, or policy is NULL.
  */
 leveldb_filterpolicy_t *nay_leveldb_policy_of(const nay_policy *policy);
 

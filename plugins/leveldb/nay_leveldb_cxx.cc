@@ -1,7 +1,7 @@
 // nay_leveldb_cxx.cc - a nay_policy as a leveldb::FilterPolicy.
 //
-// Compiled here and not in a header: LevelDB is usually built without type information, and a
-// class derived from one of its own then needs -fno-rtti, which users shall not have to know.
+// Compiled here and not in a header: LevelDB is usually built without RTTI, and a class derived from
+// one of its own then needs -fno-rtti, which users should not have to know.
 #include <leveldb/filter_policy.h>
 #include <leveldb/slice.h>
 

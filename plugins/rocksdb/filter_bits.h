@@ -1,12 +1,12 @@
 /*
  * filter_bits.h - two abstract classes of RocksDB that its installed headers only name.
  *
- * A FilterPolicy is public, but what it hands out, a builder and a reader of filter bits, has been
- * declared in an internal header since 7.0. Both are abstract, so saying again which virtual
- * functions they have, in which order, is enough to call them and to derive from them; no symbol of
- * the library is needed. The order was compared with the sources of every release from 7.0 to 9.5:
- * it is the same. 9.6 put a function in and 10.10 two more, so a wrong order here would call the
- * wrong function, and versions that nobody has compared are refused when this is compiled.
+ * A FilterPolicy is public, but the builder and the reader of filter bits that it returns have been
+ * declared in an internal header since 7.0. Both are abstract, so declaring their virtual functions
+ * in the same order is enough to call them and to derive from them; no symbol of the library is
+ * needed. The order is the same in every release from 7.0 to 9.5. 9.6 inserted a function and 10.10
+ * two more; a wrong order would call the wrong function, so versions that were not compared do not
+ * compile.
  */
 #ifndef NAY_ROCKSDB_FILTER_BITS_H
 #define NAY_ROCKSDB_FILTER_BITS_H

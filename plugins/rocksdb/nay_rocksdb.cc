@@ -1,9 +1,9 @@
 /*
- * nay_rocksdb.cc - see nay_rocksdb.h. A thin coat: keys go to a nay_builder, bytes come from
- * nay_format_encode, questions go to a nay_view over the block that RocksDB keeps.
+ * nay_rocksdb.cc - see nay_rocksdb.h. A thin wrapper: keys go to a nay_builder, bytes come from
+ * nay_format_encode, probes go to a nay_view over the block that RocksDB keeps.
  *
- * A filter never makes a key disappear. What cannot be made (no memory) becomes a block that
- * matches everything; what cannot be read (damaged, of a later version) gets a reader that does.
+ * A filter never loses a key. One that cannot be built (out of memory) becomes a block that matches
+ * everything; one that cannot be read (corrupt, of a later version) gets a reader that does.
  */
 #include "nay_rocksdb.h"
 
@@ -59,7 +59,7 @@ class Reader : public rocksdb::FilterBitsReader {
     return nay_filter_may_contain(nay_view_filter(&view_), key.data(), key.size());
   }
 
-  /* MultiGet: up to 32 keys. They are hashed, their lines asked for, then tested. */
+  /* MultiGet: up to 32 keys. They are hashed, their cache lines prefetched, then tested. */
   void MayMatch(int n, Slice **keys, bool *answers) override {
     for (int done = 0; done < n; done += kBatch) {
       int some = n - done < kBatch ? n - done : kBatch;
@@ -81,10 +81,10 @@ class Reader : public rocksdb::FilterBitsReader {
   nay_view view_;
 };
 
-/* ---- making ---- */
+/* ---- building ---- */
 
 /*
- * One builder makes all filters of a table, one after the other. What RocksDB 7.8 calls:
+ * One builder builds all filters of a table, one after the other. The calls of RocksDB 7.8:
  *
  *   full        AddKey* EstimateEntriesAdded Finish MaybePostVerify, then the destructor; no Finish
  *               where no key was added
@@ -94,8 +94,8 @@ class Reader : public rocksdb::FilterBitsReader {
  * The keys of a partition are not disjoint from those of its neighbours. A partition begins with
  * the key that ended the one before it where that key has more versions, with the prefix of that
  * key (for SeekForPrev), and ends with the prefix of the key that begins the next (for Seek); with
- * whole_key_filtering keys and prefixes alternate, without it each key repeats its prefix. So what
- * AddKey learns is of one partition: all of it lives in Partition, and Finish starts a new one.
+ * whole_key_filtering keys and prefixes alternate, without it each key repeats its prefix. So the
+ * state of AddKey belongs to one partition: all of it is in Partition, and Finish starts a new one.
  */
 class Builder : public rocksdb::FilterBitsBuilder {
  public:
@@ -124,7 +124,7 @@ class Builder : public rocksdb::FilterBitsBuilder {
 
   Status MaybePostVerify(const Slice &) override { return Status::OK(); }
 
-  /* How many entries a block of so many bytes holds: RocksDB cuts partitions by it. */
+  /* How many entries a block of so many bytes holds: RocksDB sizes partitions by it. */
   size_t ApproximateNumEntries(size_t nbytes) override {
     nay_params params = recipe_.params;
     nay_plan plan;
@@ -166,9 +166,9 @@ class Builder : public rocksdb::FilterBitsBuilder {
     }
   };
 
-  /* A filter must not have 0 bytes, as RocksDB's ribbon of no keys has: its reader of partitions
-   * takes such a one for the place behind the last partition, and MultiGet then skips keys there
-   * that have no prefix and were never to be filtered. */
+  /* A filter must not have 0 bytes, as RocksDB's ribbon of no keys has: its partitioned reader takes
+   * such a filter for the end of the partitions, and MultiGet then skips keys that have no prefix
+   * and were never to be filtered. */
   Slice Encode(const nay_filter *filter, std::unique_ptr<const char[]> *memory) {
     size_t size = nay_format_encoded_size(recipe_.format, filter), written = 0;
     std::unique_ptr<char[]> bytes(size != 0 ? new (std::nothrow) char[size] : nullptr);
@@ -207,7 +207,7 @@ class RocksPolicy : public rocksdb::FilterPolicy {
            std::to_string(options_.blocked_before_level);
   }
 
-  /* Works out what the two kinds of filter are made with. */
+  /* Computes the parameters of both kinds of filter. */
   bool Plan() {
     nay_params rate = {};
     nay_plan plan;
@@ -241,7 +241,7 @@ class RocksPolicy : public rocksdb::FilterPolicy {
  private:
   bool compatible() const { return options_.bytes == RocksBytes::kCompatible; }
 
-  /* The level that a table is made for, with RocksDB's reading of the context. */
+  /* The level of a table, by RocksDB's interpretation of the context. */
   static int Level(const FilterBuildingContext &context) {
     bool leveled = context.compaction_style == rocksdb::kCompactionStyleLevel ||
                    context.compaction_style == rocksdb::kCompactionStyleUniversal;
@@ -250,7 +250,7 @@ class RocksPolicy : public rocksdb::FilterPolicy {
     return context.level_at_creation >= 0 ? context.level_at_creation : INT_MAX - 1;
   }
 
-  /* The fewest digits that give the same number; the locale has no part in it. */
+  /* The fewest digits that parse to the same number, independent of the locale. */
   static std::string Decimal(double number) {
     char digits[400]; /* any double has fewer */
     auto end = std::to_chars(digits, digits + sizeof digits, number, std::chars_format::fixed);
@@ -279,7 +279,7 @@ Status MakePolicy(const RocksOptions &options, std::unique_ptr<const rocksdb::Fi
 
 /* ---- policies by name ---- */
 
-/* Takes a number and the ':' or the end behind it. False: there is something else. */
+/* Parses a number and the ':' or the end after it. */
 template <typename Number>
 bool TakeNumber(const char **at, const char *end, Number *number) {
   auto parsed = std::from_chars(*at, end, *number);
@@ -301,9 +301,9 @@ bool ParseId(const std::string &id, RocksOptions *options) {
 }
 
 /*
- * What a string that names no policy becomes. RocksDB drops the error of a factory where the string
- * is in an options file or in a list of options, and goes on without any policy. It does not drop
- * what a policy says to the options that it is given: those calls fail, and DB::Open does.
+ * The policy for a string that names none. RocksDB drops the error of a factory when the string is in
+ * an options file or in a list of options, and continues without a policy. It does not drop the error
+ * of a policy that validates its options: those calls fail, and so does DB::Open.
  */
 class RefusedPolicy : public rocksdb::FilterPolicy {
  public:
@@ -350,8 +350,8 @@ Status NewRocksPolicy(const RocksOptions &options,
 }
 
 /*
- * For a name that no factory matches RocksDB's default is success and no policy at all. So these
- * match whatever begins like a name of ours, and FromId tells which are none.
+ * For a name that no factory matches, RocksDB returns success and no policy. So these match whatever
+ * begins like a name of ours, and FromId rejects the rest.
  */
 void RegisterRocksPolicy() {
   using Library = rocksdb::ObjectLibrary;

@@ -6,9 +6,9 @@
  *   if (!s.ok()) return s;  // this RocksDB is not the one that nay was compiled for
  *   table_options.filter_policy = filter;
  *
- * RocksDB no longer lets anyone bring filters of their own through its public headers: this relies
- * on two internal classes, declared again in filter_bits.h and checked against the version when it
- * is compiled and when it runs. README.md tells what that means.
+ * RocksDB's public headers do not support custom filters since 7.0: this relies on two internal
+ * classes, declared anew in filter_bits.h and checked against the version at compile time and at
+ * run time. See README.md.
  */
 #ifndef NAY_ROCKSDB_H
 #define NAY_ROCKSDB_H
@@ -21,21 +21,21 @@
 namespace nay {
 
 enum class RocksBytes {
-  /* nay's own families in nay's own bytes, which have their own checksums. Other programs ignore
-   * these filters; RocksDB without this policy opens the database and does without them. */
+  /* nay's own families in nay's own bytes, which have their own checksums. RocksDB
+   * without this policy opens the database and ignores these filters. */
   kNay,
-  /* The bytes of RocksDB's own Bloom and ribbon filters, made and read by nay: any RocksDB since
-   * 6.15 uses them, and filters that RocksDB made before are used as well. */
+  /* The bytes of RocksDB's own Bloom and ribbon filters, built and probed by nay: any RocksDB since
+   * 6.15 uses them, and nay uses filters that RocksDB has built. */
   kCompatible,
 };
 
 struct RocksOptions {
   RocksBytes bytes = RocksBytes::kNay;
-  /* As in NewBloomFilterPolicy: all filters get the rate of RocksDB's Bloom filter at this many
-   * bits per key, whatever they need for it. 0.5 to 100. */
+  /* As in NewBloomFilterPolicy: all filters have the false-positive rate of RocksDB's Bloom filter
+   * at this many bits per key. 0.5 to 100. */
   double bits_per_key = 10;
-  /* As in NewRibbonFilterPolicy: tables of levels before this one get blocked filters, which are
-   * made faster, the others ribbon filters, which are 30 % smaller. A flush counts as level -1; so
+  /* As in NewRibbonFilterPolicy: tables of levels before this one get blocked filters, which
+   * build faster, the others ribbon filters, which are 30% smaller. A flush counts as level -1; so
    * 0: only flushes, -1: ribbon everywhere, INT_MAX: blocked everywhere. */
   int blocked_before_level = 0;
 };
@@ -51,8 +51,8 @@ rocksdb::Status NewRocksPolicy(const RocksOptions &options,
  * RegisterRocksPolicy: makes "nay:10:0" (or "nay-compatible:10:0") a filter_policy for options
  * files and strings. The numbers are bits_per_key and blocked_before_level, which may be left out.
  * Other strings that begin with "nay:" or "nay-", and "nay" alone, are refused: InvalidArgument, at
- * the latest from DB::Open. Call it before options are loaded: RocksDB takes a policy that it does
- * not know for none, silently.
+ * the latest from DB::Open. Call it before options are loaded: RocksDB silently ignores a policy
+ * that it does not know.
  */
 void RegisterRocksPolicy();
 
