@@ -1,6 +1,6 @@
 /*
- * contract.h - what the contract tests share. Each test takes a family from the registry and looks
- * at its traits, so a family is under contract from the line that registers it.
+ * contract.h - what the contract tests share. Each test takes a family from the registry and reads
+ * its traits, so a family is under contract as soon as it is registered.
  *
  * A test names the traits it needs. A family without them does not run it; that it refuses the
  * calls instead is the business of refuses_what_it_cannot (test_arguments.c).

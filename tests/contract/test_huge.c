@@ -1,4 +1,4 @@
-/* test_huge.c - sizes past the 32-bit lines: filters of 2^33 bits, a key of a gigabyte. */
+/* test_huge.c - sizes above 32 bits: filters of 2^33 bits, a key of a gigabyte. */
 #include "contract.h"
 #include "family/bitarray.h"
 

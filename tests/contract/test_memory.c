@@ -1,6 +1,6 @@
 /*
  * test_memory.c - every allocation fails once, in turn, alone and with all that follow: the call
- * says NAY_ENOMEM, nothing leaks, sizes given back are those asked for, the object is as it was.
+ * returns NAY_ENOMEM, nothing leaks, freed sizes are the requested ones, the object is unchanged.
  */
 #include "contract.h"
 

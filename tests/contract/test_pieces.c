@@ -1,6 +1,6 @@
 /*
- * test_pieces.c - filters that leave and arrive in pieces, twins made from recalled parameters, and
- * blocks that a defragmenting allocator moves.
+ * test_pieces.c - filters that are encoded and decoded in pieces, copies built from recalled
+ * parameters, and blocks that a defragmenting allocator moves.
  */
 #include "contract.h"
 
@@ -141,23 +141,23 @@ static void a_decoder_survives_want_of_memory(void **state) {
   nay_filter_free(f);
 }
 
-/* ---- twins ---- */
+/* ---- filters from recalled parameters ---- */
 
 /* Parameters that were recalled make the filter that was made from the first ones. */
 static void assert_twin(const nay_params *p) {
-  nay_filter *f = contract_new(p), *twin;
+  nay_filter *f = contract_new(p), *copy;
   nay_params recalled;
   assert_ok(nay_filter_params(f, &recalled));
-  twin = contract_new(&recalled);
-  assert_true(filters_equal(f, twin));
+  copy = contract_new(&recalled);
+  assert_true(filters_equal(f, copy));
   contract_add(f, RANDOM, 0, p->nkeys / 2);
-  contract_add(twin, RANDOM, 0, p->nkeys / 2);
-  assert_true(filters_equal(f, twin));
+  contract_add(copy, RANDOM, 0, p->nkeys / 2);
+  assert_true(filters_equal(f, copy));
   nay_params later; /* what is in it does not matter */
   assert_ok(nay_filter_params(f, &later));
   assert_memory_equal(&later, &recalled, sizeof later);
   nay_filter_free(f);
-  nay_filter_free(twin);
+  nay_filter_free(copy);
 }
 
 static void recalled_parameters_make_a_twin(void **state) {
@@ -188,10 +188,10 @@ static void recalled_parameters_make_a_twin(void **state) {
 }
 
 static void twins_merge(void **state) {
-  nay_params p = contract_keyed(*state, 1000), twin;
+  nay_params p = contract_keyed(*state, 1000), copy;
   nay_filter *f = contract_new(&p);
-  assert_ok(nay_filter_params(f, &twin));
-  nay_filter *g = contract_new(&twin);
+  assert_ok(nay_filter_params(f, &copy));
+  nay_filter *g = contract_new(&copy);
   contract_add(g, RANDOM, 0, 500);
   assert_ok(nay_filter_merge(f, g, 1));
   assert_all_maybe(f, RANDOM, 0, 500);

@@ -1,6 +1,6 @@
 /*
  * test_engine_rocksdb_table.c - fresh tables of the real RocksDB, with every option that changes
- * where and how their filters are: found, told and asked.
+ * where and how their filters are stored: found, described and probed.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "engine_rocksdb_db.h"

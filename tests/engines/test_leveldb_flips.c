@@ -1,7 +1,7 @@
 /*
  * test_leveldb_flips.c - one flipped bit in the filter block of a real database, a thousand times,
- * with LevelDB's default options (no checksum is looked at): in nay mode no key is ever lost. The
- * same with LevelDB's own policy, to show that the test can see a loss.
+ * with LevelDB's default options (no checksum is verified): in nay mode no key is ever lost. The
+ * same with LevelDB's own policy, to show that the test detects a loss.
  */
 #define _GNU_SOURCE 1
 #include "database.h"

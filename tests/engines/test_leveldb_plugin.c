@@ -1,6 +1,6 @@
 /*
- * test_leveldb_plugin.c - the plug-in inside the real LevelDB: keys that are there are found, those
- * that are not are filtered, policies come and go, readers share, memory fails.
+ * test_leveldb_plugin.c - the plug-in inside the real LevelDB: present keys are found, absent ones
+ * are filtered, policies change, readers share, allocations fail.
  */
 #define _GNU_SOURCE 1
 #include <pthread.h>

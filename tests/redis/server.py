@@ -137,15 +137,15 @@ def free_port():
 
 
 class Server:
-    """A server in a folder of its own. `port=True` also listens on the loopback address."""
+    """A server in a directory of its own. `port=True` also listens on the loopback address."""
 
     living = set()
 
-    def __init__(self, *options, port=False, module=MODULE, arguments=(), folder=None):
-        self.folder = folder or tempfile.mkdtemp(prefix="nay-redis-")
-        self.path = os.path.join(self.folder, "socket")
+    def __init__(self, *options, port=False, module=MODULE, arguments=(), directory=None):
+        self.directory = directory or tempfile.mkdtemp(prefix="nay-redis-")
+        self.path = os.path.join(self.directory, "socket")
         self.port = free_port() if port else 0
-        self.words = [*SERVER, "--port", str(self.port), "--unixsocket", self.path, "--dir", self.folder,
+        self.words = [*SERVER, "--port", str(self.port), "--unixsocket", self.path, "--dir", self.directory,
                       "--save", "", "--enable-debug-command", "yes", "--logfile", "log",
                       "--bind", "127.0.0.1", *map(str, options)]
         if module:
@@ -184,7 +184,7 @@ class Server:
 
     def log(self, lines=40):
         try:
-            text = pathlib.Path(self.folder, "log").read_text(errors="replace")
+            text = pathlib.Path(self.directory, "log").read_text(errors="replace")
             return "\n".join(text.splitlines()[-lines:])
         except OSError:
             return ""
@@ -203,7 +203,7 @@ class Server:
     def close(self):
         self.kill()
         Server.living.discard(self)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.directory, ignore_errors=True)
 
     def __enter__(self):
         return self

@@ -93,22 +93,22 @@ def redis_py_chunks(client):
         equal(here.dump(key + "2"), here.dump(key), kind)
 
 
-def node_folder():
-    """The packages of node/package-lock.json, installed below the build folder once."""
-    here, folder = SOURCE / "tests/redis/node", BUILD / "tests/redis/node"
-    lock = folder / "package-lock.json"
-    if not (folder / "installed").exists() or lock.read_bytes() != (here / lock.name).read_bytes():
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(here, folder)
+def node_directory():
+    """The packages of node/package-lock.json, installed below the build directory once."""
+    here, directory = SOURCE / "tests/redis/node", BUILD / "tests/redis/node"
+    lock = directory / "package-lock.json"
+    if not (directory / "installed").exists() or lock.read_bytes() != (here / lock.name).read_bytes():
+        shutil.rmtree(directory, ignore_errors=True)
+        shutil.copytree(here, directory)
         subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
-                       cwd=folder, check=True, stdout=subprocess.DEVNULL, timeout=1500)
-        (folder / "installed").touch()
-    shutil.copy(here / "client.js", folder)
-    return folder
+                       cwd=directory, check=True, stdout=subprocess.DEVNULL, timeout=1500)
+        (directory / "installed").touch()
+    shutil.copy(here / "client.js", directory)
+    return directory
 
 
 def run_node(client, protocol):
-    run = subprocess.run(["node", "client.js", path_of(client), str(protocol)], cwd=node_folder(),
+    run = subprocess.run(["node", "client.js", path_of(client), str(protocol)], cwd=node_directory(),
                          capture_output=True, text=True, timeout=600)
     lines = run.stdout.splitlines()
     equal([line for line in lines if not line.startswith("ok ")], [], "node-redis")

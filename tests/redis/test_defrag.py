@@ -22,8 +22,8 @@ SETTINGS = {"active-defrag-ignore-bytes": 1, "active-defrag-threshold-lower": 0,
 
 def static_file(kind, fpr):
     """A native file as the nay command builds it."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder, "keys.nay")
+    with tempfile.TemporaryDirectory() as directory:
+        path = pathlib.Path(directory, "keys.nay")
         subprocess.run([str(BUILD / "cli/nay"), "build", "-t", kind, "-p", fpr, "-o", str(path)], check=True,
                        input="\n".join(ITEMS).encode(), capture_output=True)
         return path.read_bytes()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The filters of tests/golden/redis/filters.json, made by RedisBloom, come in and go out byte for byte.
 
-Each by four roads: made again by commands, RESTORE of its DUMP, LOADCHUNK of its chunks, and a file.
+Each in four ways: rebuilt by commands, RESTORE of its DUMP, LOADCHUNK of its chunks, and a file.
 """
 import json
 import pathlib
@@ -140,10 +140,10 @@ def rdb_file(client):
 
 
 def starts_with(name, *options):
-    """A server that finds this golden file in its folder has all the filters."""
-    folder = tempfile.mkdtemp(prefix="nay-redis-")
-    shutil.copy(GOLDEN / name, pathlib.Path(folder, "dump.rdb" if name.endswith("rdb") else "appendonly.aof"))
-    with Server(*options, folder=folder) as server:
+    """A server that finds this golden file in its directory has all the filters."""
+    directory = tempfile.mkdtemp(prefix="nay-redis-")
+    shutil.copy(GOLDEN / name, pathlib.Path(directory, "dump.rdb" if name.endswith("rdb") else "appendonly.aof"))
+    with Server(*options, directory=directory) as server:
         for filter in FILTERS:
             compare(server.client(), filter, filter["name"])
 

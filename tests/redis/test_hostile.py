@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Payloads that an enemy wrote: the server lives, memory stays bounded, what is accepted is sound.
+"""Payloads from an attacker: the server survives, memory stays bounded, accepted values are sound.
 
     test_hostile.py [--long] [SEED]    2,000 mutations of each sort, or 100,000
 """

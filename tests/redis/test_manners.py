@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How the module sits in the server: descriptions, rights, events, memory, refusals that change nothing."""
+"""The module inside the server: command descriptions, ACLs, events, memory, errors that change nothing."""
 import re
 
 import zoo

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""NAY.*: every command, every kind, every refusal; what replicas and files get to see."""
+"""NAY.*: every command, every kind, every error; what replicas and files receive."""
 import os
 import pathlib
 import struct
@@ -456,8 +456,8 @@ def wrong_pieces(client):
 
 @test("files of the nay command: static ones are read only, keyed ones need their key, SEED merges")
 def command_line(client):
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder, "keys.nay")
+    with tempfile.TemporaryDirectory() as directory:
+        path = pathlib.Path(directory, "keys.nay")
         for kind in ("fuse", "ribbon", "xor"):
             path.unlink(missing_ok=True)
             nay("build", "-t", kind, "-p", "1%", "-o", str(path), stdin="\n".join(items(1000)))
@@ -481,7 +481,7 @@ def command_line(client):
         equal(set(client("NAY.MTEST", "live", *items(600), *items(300, "live"))), {1})
         path.write_bytes(dump(client, "live"))
         equal(nay("check", "-c", str(path), stdin="live:7\nitem:9\n"), b"2\n")
-        secret = pathlib.Path(folder, "secret")
+        secret = pathlib.Path(directory, "secret")
         secret.write_text("0123456789abcdef" * 2)
         path.unlink()
         nay("build", "-t", "fuse", "-p", "1%", "--secret", str(secret), "-o", str(path), stdin="\n".join(items(100)))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What plugins/redis/README.md, and of Redis the page of the project, shows is what happens.
+"""Runs the commands of plugins/redis/README.md and the Redis part of README.md and compares the replies.
 
 A block marked redis holds commands after "> " and what redis-cli shows for them; a block marked console
 is a transcript of a shell in which redis-cli speaks to the server. "..." stands for any text. Blocks
@@ -33,9 +33,9 @@ def shell(client, steps):
     script = f"exec 2>&1\nredis-cli() {{ command {speak} \"$@\"; }}\n"
     for command, _ in steps:
         script += f"{command}\nprintf '\\036'\n"
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as directory:
         env = {**os.environ, "PATH": os.pathsep.join([str(BUILD / "cli"), os.environ["PATH"]])}
-        done = subprocess.run(["bash", "-c", script], cwd=folder, env=env, timeout=300, text=True,
+        done = subprocess.run(["bash", "-c", script], cwd=directory, env=env, timeout=300, text=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     return done.stdout.split(MARK)
 

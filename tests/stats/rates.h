@@ -1,5 +1,5 @@
 /*
- * rates.h - measuring rates of false positives.
+ * rates.h - measures false-positive rates (FPR).
  *
  * Keys and probes are hashes, nay_hash_mix of a counter. That is a bijection, so hashes of
  * different counters differ and a probe from outside the keys' range is certainly absent.

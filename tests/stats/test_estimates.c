@@ -1,4 +1,4 @@
-/* test_estimates.c - what a filter says of itself, at 10, 50, 100 and 150 % of its plan. */
+/* test_estimates.c - the statistics of a filter at 10, 50, 100 and 150% of its plan. */
 #include "rates.h"
 
 static void add_hashes(nay_filter *f, uint64_t first, uint64_t n) {

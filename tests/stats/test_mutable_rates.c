@@ -1,6 +1,6 @@
 /*
- * test_mutable_rates.c - measured rates of the families that change, against their plans. Seeds are
- * fixed, so a result never changes on its own; the margins are at least three standard deviations.
+ * test_mutable_rates.c - measured FPRs of mutable families, against their plans. Seeds are fixed,
+ * so results are deterministic; the margins are at least three standard deviations.
  */
 #include "support/mutable.h"
 

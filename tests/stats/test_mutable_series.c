@@ -1,6 +1,6 @@
 /*
- * test_mutable_series.c - which series of rates a growing filter should take: the table of
- * doc/families/scalable.md, computed with the exact rate of blocked levels.
+ * test_mutable_series.c - which series of FPRs a growing filter should use: the table of
+ * doc/families/scalable.md, computed with the exact FPR of blocked levels.
  */
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /*
- * test_rates.c - measured rates against computed ones. What noise does is explained in rates.h.
+ * test_rates.c - measured FPRs against computed ones. rates.h explains the noise.
  * Compiled twice: test_rates_long.c asks for ten times the probes.
  */
 #include "rates.h"

@@ -1,6 +1,6 @@
 /*
  * test_small_rates.c - "nay.small.v1" beside LevelDB's own filters of the same total size, check
- * included: the promise of doc/design/0011-small-filters.md, at 20, 50 and 500 keys a filter.
+ * included: the promise of doc/design/0011-small-filters.md, at 20, 50 and 500 keys per filter.
  *
  * LevelDB's bytes are nay_policy_leveldb's (tests/engines compares them with the real ones). Keys
  * are random, but for the last point, which shows where we are the worse one. Each rate is the mean

@@ -1,8 +1,8 @@
 /*
- * test_static_rates.c - space and rates of static filters against their figures.
+ * test_static_rates.c - size and FPR of static filters against their plans.
  *
- * Rates: the measured one is compared with the plan at 2 % and four deviations of the measurement
- * itself: a right filter fails once in 16,000 such comparisons.
+ * The measured FPR may differ from the plan by 2% plus four standard deviations of the measurement:
+ * a correct filter fails once in 16,000 such comparisons.
  */
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /*
- * exercise.h - everything that one may do with bytes from an enemy, and what must then hold. Shared
+ * exercise.h - everything that callers may do with untrusted bytes, and what must then hold. Shared
  * by the mutation test and the fuzz targets, so a failure aborts.
  */
 #ifndef NAY_TEST_EXERCISE_H

@@ -1,6 +1,6 @@
 /*
- * flaky.h - an allocator that fails at a chosen call, counts what lives, remembers the peak, and
- * checks what it is given back: the pointer it handed out, with the size that was asked for.
+ * flaky.h - an allocator that fails at a chosen call, counts live blocks, records the peak, and
+ * checks what is freed: a pointer that it returned, with the requested size.
  *
  *   flaky heap = {.fail_at = 3};                   // the fourth call fails, all others work
  *   nay_allocator a = flaky_allocator(&heap);

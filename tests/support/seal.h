@@ -1,4 +1,4 @@
-/* seal.h - makes the checksum of a Redis DUMP right again, which is all that an enemy has to do. */
+/* seal.h - recomputes the checksum of a Redis DUMP, as an attacker would. */
 #ifndef NAY_TEST_SEAL_H
 #define NAY_TEST_SEAL_H
 

@@ -1,6 +1,6 @@
 /*
  * sst_seal.h - gives the blocks of a damaged table checksums that fit, so that what lies behind the
- * checksums is tested as well; and everything that one may do with a table from an enemy.
+ * checksums is tested as well; and everything that one may do with an untrusted table.
  */
 #ifndef NAY_TEST_SST_SEAL_H
 #define NAY_TEST_SST_SEAL_H
