@@ -14,8 +14,8 @@ static void bench_row(const measurement *m) {
       high[NUMBER_TEXT];
   out_text("%-9s %8.2f %10s  %7.1f %7.1f %7.1f %7.1f   %8s  %8s (%s to %s)\n",
            nay_kind_name(m->plan.kind), m->plan.bits_per_key, size_text(m->plan.nbytes, size),
-           m->build_ns, m->hit_ns, m->miss_ns, m->one_ns, rate_text(m->plan.fpr, expected),
-           rate_text(m->fpr.rate, rate), rate_text(m->fpr.low, low), rate_text(m->fpr.high, high));
+           m->build_ns, m->hit_ns, m->miss_ns, m->one_ns, fpr_text(m->plan.fpr, expected),
+           fpr_text(m->fpr.rate, rate), fpr_text(m->fpr.low, low), fpr_text(m->fpr.high, high));
 }
 
 static void bench_json(const measurement *m) {
@@ -83,7 +83,7 @@ static int bench_run(options *o) {
   bench_title(o);
   if (o->nkeys == 0) o->nkeys = BENCH_NKEYS;
   bool any = false;
-  for (int kind = 1; kind < OPTION_WORDS; kind++) {
+  for (int kind = 1; kind < OPTION_VALUES; kind++) {
     measurement m;
     if (nay_kind_name((nay_kind)kind) == NULL) continue;
     if (o->kind != NAY_AUTO && o->kind != (nay_kind)kind) continue;
@@ -91,7 +91,7 @@ static int bench_run(options *o) {
     p.kind = (nay_kind)kind;
     nay_status status = measure_kind(&p, BENCH_SECONDS, &m);
     if (status != NAY_OK) {
-      words("%s: %s", nay_kind_name(p.kind), nay_status_text(status));
+      message("%s: %s", nay_kind_name(p.kind), nay_status_text(status));
       continue;
     }
     any = true;
@@ -112,21 +112,30 @@ static int bench_run(options *o) {
   return any ? EXIT_FOUND : EXIT_TROUBLE;
 }
 
+static const option_row bench_options[] = {
+    {"csv", 0, NULL, OPTION_FLAG, AT(as_csv), "write a CSV table", NULL, 0, NULL},
+    {"probes", 0, "K", OPTION_COUNT, AT(probes), "probes per key (default: the best for the size)",
+     NULL, 0, NULL},
+    {"floor", 0, "FILE", OPTION_FILE, AT(floor),
+     "time the steps of building from FILE, each alone, and the whole build", NULL, 0, NULL},
+    {0},
+};
+
 const command command_bench = {
     .name = "bench",
-    .bit = CMD_BENCH,
     .run = bench_run,
-    .summary = "time the families on this machine and measure their rates",
+    .summary = "time the families on this machine and measure their FPR",
     .operands = "",
+    .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_PROGRESS | TAKES_JSON,
+    .own = bench_options,
     .about =
-        "Makes a filter of each family (or the one after -t) for -n keys (default a million) and "
-        "times adding and probing them; then probes as many absent keys and compares the measured "
-        "rate, with its 95% interval, to the expected one. --csv and --json write tables for "
-        "other "
-        "programs; 'nay plot bench' draws the first.\n"
+        "Builds a filter of each family (or the one named by -t) for -n keys (default: a million) "
+        "and times adds and probes. Then it probes as many absent keys and compares the measured "
+        "false-positive rate (FPR), with its 95% interval, with the expected one. --csv and "
+        "--json write tables for other programs; 'nay plot bench' draws the former.\n"
         "\n"
-        "--floor times what building from a file is made of, each part alone and in one thread: "
-        "reading it, hashing its keys, and touching a random cache line for each; then the build "
+        "--floor times the steps of building from a file, each alone and on one thread: reading "
+        "it, hashing its keys, and touching a random cache line for each key; then the build "
         "itself.",
     .examples =
         "$ nay bench -t blocked -n 10k --csv | cut -d, -f1-4\n"

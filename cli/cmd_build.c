@@ -6,7 +6,7 @@
 /* A filter planned for no keys has no room for any. */
 static void build_warn_empty(const nay_filter *f) {
   if ((nay_kind_traits(nay_filter_kind(f)) & NAY_CAN_ADD) == 0) return;
-  words_error("warning: the input has no keys, and the filter no room for later ones: give -n");
+  message_error("warning: the input has no keys, and the filter no room for later ones: give -n");
 }
 
 static int build_run(options *o) {
@@ -32,28 +32,39 @@ static int build_run(options *o) {
   return status;
 }
 
+static const option_row build_options[] = {
+    {"seed", 0, "N|random", OPTION_TEXT, AT(seed), "seed of the hash (default 0)", NULL, 0, NULL},
+    {"store-key", 0, NULL, OPTION_FLAG, AT(store_key),
+     "store the secret key in the file, which then opens without --secret", NULL, 0, NULL},
+    {"meta", 0, "TEXT", OPTION_TEXT, AT(meta), "store a note in the file; nay info shows it", NULL,
+     0, NULL},
+    {0},
+};
+
 const command command_build = {
     .name = "build",
-    .bit = CMD_BUILD,
     .run = build_run,
-    .summary = "make a filter from keys",
+    .summary = "build a filter from keys",
     .operands = "[KEYFILE...]",
     .max_operands = ANY_NUMBER,
+    .to_stdout = true,
+    .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_SHAPE | TAKES_FILTER | TAKES_KEYS | TAKES_OUTPUT |
+             TAKES_JSON | TAKES_STRICT,
+    .own = build_options,
     .about =
-        "Reads keys (lines, unless an option says otherwise) from the files or from standard input "
-        "and writes a filter of them to the file after -o, or to standard output. The file appears "
-        "all at once at the end; nothing is left behind when building fails.\n"
+        "Reads keys (lines by default) from the files or from standard input and writes a filter "
+        "of them to the file named by -o, or to standard output. The file appears atomically at "
+        "the end; a failed build leaves nothing behind. If a key file cannot be read, nothing is "
+        "written: the filter would lack keys.\n"
         "\n"
-        "One of -p, -b and -M says how large the filter gets; without them it is -p 1%. With -n "
-        "the "
-        "filter is made at once and keys are added as they come: memory does not grow. Without -n, "
-        "files are read twice, the first time to count the keys, repeats included. A pipe cannot "
-        "be "
-        "read twice: 8 bytes per key are then kept until the end. So do the static families, which "
-        "need all keys at once.\n"
+        "One of -p, -b and -M sets the size; the default is -p 1%. With -n the filter is "
+        "allocated first and keys are added as they arrive, in constant memory. Without -n, files "
+        "are read twice, the first time to count the keys, duplicates included. A pipe cannot be "
+        "read twice, so 8 bytes per key are kept until the end. Static families also keep them, "
+        "because they need all keys at once.\n"
         "\n"
-        "With --format the bytes are those of another system, hashed as it hashes. With --secret "
-        "the hash is keyed (SipHash), for keys that an enemy may choose.",
+        "--format writes the layout of another system, with that system's hash. --secret selects "
+        "a keyed hash (SipHash), for keys that an attacker may choose.",
     .examples =
         "$ seq 1000 | nay build -q -n 1000 -p 1% -o thousand.nay\n"
         "$ seq 995 1005 | nay check thousand.nay\n"

@@ -212,35 +212,52 @@ static int check_run(options *o) {
   return status;
 }
 
+static const option_row check_options[] = {
+    {"invert", 'v', NULL, OPTION_FLAG, AT(invert),
+     "select the keys that are certainly absent (nay) instead of the maybes", NULL, 0, NULL},
+    {"quiet", 'q', NULL, OPTION_FLAG, AT(quiet),
+     "print nothing; the first selected key decides the exit status", NULL, 0, NULL},
+    {"annotate", 'a', NULL, OPTION_FLAG, AT(annotate),
+     "print every key, preceded by \"maybe\" or \"nay\" and a tab", NULL, 0, NULL},
+    {"any", 0, NULL, OPTION_FLAG, AT(any),
+     "all operands are filters: select keys that at least one may contain", NULL, 0, NULL},
+    {"all", 0, NULL, OPTION_FLAG, AT(all),
+     "all operands are filters: select keys that every one may contain", NULL, 0, NULL},
+    {"which", 0, NULL, OPTION_FLAG, AT(which),
+     "all operands are filters: print each key with the filters that may contain it", NULL, 0,
+     NULL},
+    {0},
+};
+
 const command command_check = {
     .name = "check",
-    .bit = CMD_CHECK,
     .run = check_run,
-    .summary = "print the keys that a filter may hold, or with -v those it surely does not",
+    .summary = "print the keys that a filter may contain, or with -v those it does not",
     .operands = "FILTER [KEYFILE...]",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
+    .takes = TAKES_FILTER | TAKES_COUNT | TAKES_KEY_FILES | TAKES_KEYS | TAKES_JSON | TAKES_STRICT,
+    .own = check_options,
     .about =
-        "Works as grep does: keys that the filter may hold are printed as they came, the others "
-        "are "
-        "not. A key that was added is always printed; of the others a few are, at the rate the "
-        "filter was planned for. With -v exactly the others are printed, and each of them is "
-        "certain: the filter has never seen it.\n"
+        "A grep-like command: prints the keys that the filter may contain, unchanged, and drops "
+        "the others. A key that was added is always printed; other keys are printed at the "
+        "filter's false-positive rate (FPR). -v prints exactly the other keys, and each of those "
+        "is certain: it was never added.\n"
         "\n"
-        "The file is checked before the first answer: damaged bytes end in exit status 3, never in "
-        "a wrong nay. With --any, --all or --which all operands are filters and keys come from "
-        "standard input or --keys; filters that hash alike share one hash of each key. With --csv "
-        "and --tsv whole rows are printed, after the header if there is one. --json writes one "
-        "object for each selected key, with -a for each key, and with -c one in all.\n"
+        "The file is verified before the first answer: a corrupt file ends in exit status 3, "
+        "never in a false nay. With --any, --all or --which all operands are filters, and keys "
+        "come from standard input or --keys; filters with the same hash function share one hash "
+        "of each key. --csv and --tsv print whole rows, after the header if there is one. --json "
+        "writes one object for each selected key, with -a for every key, and with -c a single "
+        "one.\n"
         "\n"
-        "FILTER may be a table of LevelDB or RocksDB (.ldb, .sst): its filters answer, each for "
-        "the "
-        "keys that it is responsible for, and no data is read.\n"
+        "FILTER may be a LevelDB or RocksDB table (.ldb, .sst): the filters in it answer, each "
+        "for its own range of keys, and no data block is read.\n"
         "\n"
-        "Exit status: 0 when a key was selected, 1 when none was, 2 for trouble, 3 when the filter "
-        "is damaged or not recognised; with --strict, 4 when its rate of false positives is above "
-        "the "
-        "plan, which a warning says in any case.",
+        "Exit status: 0 when a key was selected; 1 when none was; 2 for trouble, also when one of "
+        "several key files cannot be read; 3 when the filter or a compressed key file is corrupt, "
+        "or the filter is not recognised; with --strict, 4 when the FPR is above the plan, which "
+        "a warning says in any case. With -q a selected key gives 0, as in grep.",
     .examples =
         "$ printf 'apple\\npear\\n' | nay build -q -n 2 -p 0.1% -o fruit.nay\n"
         "$ printf 'apple\\nstone\\n' | nay check fruit.nay\n"

@@ -1,4 +1,5 @@
-/* cmd_complete.c - nay complete: completions for three shells, from the two tables. */
+/* cmd_complete.c - nay complete: completions for three shells, from the tables of commands and
+ * options. */
 #include <string.h>
 
 #include "options.h"
@@ -6,7 +7,7 @@
 /* ---- bash ---- */
 
 static void bash_values(const option_row *row) {
-  const char *list[OPTION_WORDS];
+  const char *list[OPTION_VALUES];
   options_values(row, list);
   if (list[0] == NULL) return;
   out_text("    --%s", row->name);
@@ -26,12 +27,16 @@ static void complete_bash(void) {
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    COMPREPLY=($(compgen -W '");
   for (size_t i = 0; (c = command_at(i)) != NULL; i++) out_text("%s%s", i > 0 ? " " : "", c->name);
   out_text("' -- \"$cur\"))\n    return\n  fi\n  case $prev in\n");
-  for (const option_row *row = NULL; (row = options_next(row, ~0u)) != NULL;) bash_values(row);
+  const option_row *row;
+  for (size_t k = 0; (row = option_at(NULL, k)) != NULL; k++) bash_values(row);
+  for (size_t i = 0; (c = command_at(i)) != NULL; i++) {
+    for (row = c->own; row != NULL && row->name != NULL; row++) bash_values(row);
+  }
   out_text("  esac\n  case ${COMP_WORDS[1]} in\n");
   for (size_t i = 0; (c = command_at(i)) != NULL; i++) {
     out_text("    %s) words='", c->name);
     const char *space = "";
-    for (const option_row *row = NULL; (row = options_next(row, c->bit)) != NULL; space = " ") {
+    for (size_t k = 0; (row = option_at(c, k)) != NULL; k++, space = " ") {
       out_text("%s--%s", space, row->name);
     }
     out_text("'%s%s%s ;;\n", c->verbs != NULL ? " verbs='" : "", c->verbs != NULL ? c->verbs : "",
@@ -59,10 +64,11 @@ static void zsh_quoted(const char *text) {
 }
 
 static void zsh_row(const option_row *row) {
-  const char *list[OPTION_WORDS];
+  const char *list[OPTION_VALUES];
+  char help[OPTION_HELP];
   options_values(row, list);
   out_text("      '--%s%s[", row->name, row->value != NULL ? "=" : "");
-  zsh_quoted(row->help);
+  zsh_quoted(option_help(row, false, help));
   out_text("]");
   if (row->value != NULL) {
     out_text(":");
@@ -94,7 +100,8 @@ static void complete_zsh(void) {
       "  shift words; (( CURRENT-- ))\n  case $cmd in\n");
   for (size_t i = 0; (c = command_at(i)) != NULL; i++) {
     out_text("    %s) _arguments \\\n", c->name);
-    for (const option_row *row = NULL; (row = options_next(row, c->bit)) != NULL;) zsh_row(row);
+    const option_row *row;
+    for (size_t k = 0; (row = option_at(c, k)) != NULL; k++) zsh_row(row);
     if (c->verbs != NULL) out_text("      '1:verb:(%s)' \\\n", c->verbs);
     out_text("      '*:file:_files' ;;\n");
   }
@@ -110,6 +117,23 @@ static void fish_quoted(const char *text) {
   }
 }
 
+static void fish_row(const command *c, const option_row *row) {
+  const char *list[OPTION_VALUES];
+  char help[OPTION_HELP];
+  options_values(row, list);
+  out_text("complete -c nay -n '__fish_seen_subcommand_from %s' -l %s", c->name, row->name);
+  if (row->letter != 0) out_text(" -s %c", row->letter);
+  if (row->value != NULL) out_text(" -r");
+  if (list[0] != NULL) {
+    out_text(" -f -a '");
+    for (size_t k = 0; list[k] != NULL; k++) out_text("%s%s", k > 0 ? " " : "", list[k]);
+    out_text("'");
+  }
+  out_text(" -d '");
+  fish_quoted(option_help(row, false, help));
+  out_text("'\n");
+}
+
 static void complete_fish(void) {
   const command *c;
   out_text("# fish completion for nay; made by 'nay complete fish'\n");
@@ -123,44 +147,26 @@ static void complete_fish(void) {
           "__fish_seen_subcommand_from %s' -f -a '%s'\n",
           c->name, c->verbs, c->verbs);
     }
-    for (const option_row *row = NULL; (row = options_next(row, c->bit)) != NULL;) {
-      const char *list[OPTION_WORDS];
-      options_values(row, list);
-      out_text("complete -c nay -n '__fish_seen_subcommand_from %s' -l %s", c->name, row->name);
-      if (row->letter != 0) out_text(" -s %c", row->letter);
-      if (row->value != NULL) out_text(" -r");
-      if (list[0] != NULL) {
-        out_text(" -f -a '");
-        for (size_t k = 0; list[k] != NULL; k++) out_text("%s%s", k > 0 ? " " : "", list[k]);
-        out_text("'");
-      }
-      out_text(" -d '");
-      fish_quoted(row->help);
-      out_text("'\n");
-    }
+    const option_row *row;
+    for (size_t k = 0; (row = option_at(c, k)) != NULL; k++) fish_row(c, row);
   }
 }
 
 static int complete_run(options *o) {
-  static const char *const shells[] = {"bash", "zsh", "fish", NULL};
-  static void (*const writers[])(void) = {complete_bash, complete_zsh, complete_fish};
-  for (size_t i = 0; shells[i] != NULL; i++) {
-    if (strcmp(shells[i], o->operands[0]) != 0) continue;
-    writers[i]();
-    return EXIT_FOUND;
-  }
-  die(EXIT_TROUBLE, "no completions for '%s': there are bash, zsh, fish", o->operands[0]);
+  static void (*const shells[])(void) = {complete_bash, complete_zsh, complete_fish};
+  shells[o->verb]();
+  return EXIT_FOUND;
 }
 
 const command command_complete = {
     .name = "complete",
-    .bit = CMD_COMPLETE,
     .run = complete_run,
     .summary = "write completions for bash, zsh or fish",
     .operands = "bash|zsh|fish",
     .min_operands = 1,
     .max_operands = 1,
+    .verbs = "bash zsh fish",
     .about =
-        "Writes the completions of this program for a shell. Installing nay installs them; for "
-        "a try in bash: eval \"$(nay complete bash)\".",
+        "Writes the completions of this program for a shell. Installing nay installs them; to "
+        "try them in bash: eval \"$(nay complete bash)\".",
 };

@@ -39,7 +39,7 @@ static nay_params convert_params(const nay_format *to, const nay_filter *f) {
 static void convert_report(const options *o, const nay_filter *f, const char *out,
                            const promise *p) {
   if (!o->json) {
-    words("wrote %s as %s", out, nay_format_name(o->to));
+    message("wrote %s as %s", out, nay_format_name(o->to));
     return;
   }
   json_begin("nay.convert/1");
@@ -83,19 +83,26 @@ static int convert_run(options *o) {
   return status;
 }
 
+static const option_row convert_options[] = {
+    {"to", 0, "NAME", OPTION_FORMAT, AT(to), "layout to write", NULL, 0, NULL},
+    {0},
+};
+
 const command command_convert = {
     .name = "convert",
-    .bit = CMD_CONVERT,
     .run = convert_run,
     .summary = "rewrite a filter in another layout",
     .operands = "--to NAME FILTER -o FILE",
     .min_operands = 1,
     .max_operands = 1,
+    .to_stdout = true,
+    .takes = TAKES_FILTER | TAKES_KEY_FILES | TAKES_KEYS | TAKES_OUTPUT | TAKES_JSON | TAKES_STRICT,
+    .own = convert_options,
     .about =
-        "A filter knows only hashes of its keys. It can be rewritten when the other layout places "
-        "the same hash in the same way; most systems hash in a way of their own, and then it says "
-        "so and stops with exit status 2. With --keys the filter is built again from the keys, at "
-        "the old number of bits per key, in the other layout.",
+        "A filter stores hashes, not keys. It can be rewritten only if the other layout uses the "
+        "same hash in the same way. Most systems have a hash of their own; the command then says "
+        "so and exits with status 2. With --keys it rebuilds the filter from the keys in the "
+        "other layout, at the old number of bits per key.",
     .examples =
         "$ seq 1000 > keys.txt\n"
         "$ nay build -q -b 10 -t bloom -o f.nay keys.txt\n"

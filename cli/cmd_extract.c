@@ -88,7 +88,7 @@ static void extract_write(const table_file *file, const nay_table_filters_info *
   if (folder) {
     uint64_t written = extract_all(file->table, o);
     if (o->json) extract_json(o, written);
-    if (!o->json) words("wrote %s to %s", COUNTED(written, "filter"), o->out);
+    if (!o->json) message("wrote %s to %s", COUNTED(written, "filter"), o->out);
     return;
   }
   if (info->nfilters != 1) {
@@ -102,8 +102,8 @@ static void extract_write(const table_file *file, const nay_table_filters_info *
     extract_json(o, 1);
     return;
   }
-  words("wrote %s, %s, %s", strcmp(o->out, "-") == 0 ? "standard output" : o->out,
-        COUNTED(f.len, "byte"), extract_format(&f));
+  message("wrote %s, %s, %s", strcmp(o->out, "-") == 0 ? "standard output" : o->out,
+          COUNTED(f.len, "byte"), extract_format(&f));
 }
 
 static int extract_run(options *o) {
@@ -124,35 +124,41 @@ static int extract_run(options *o) {
   }
   out_flush();
   if (info.ndamaged > 0) {
-    words_error("%s: damaged, by their checksums: %s", path, COUNTED(info.ndamaged, "filter"));
+    message_error("%s: damaged, by their checksums: %s", path, COUNTED(info.ndamaged, "filter"));
   } else if (info.nfilters == 0) {
-    words("%s has no filter", path);
+    message("%s has no filter", path);
   }
   tablefile_close(&file);
   return info.ndamaged > 0 ? EXIT_DAMAGED : info.nfilters > 0 ? EXIT_FOUND : EXIT_NONE;
 }
 
+static const option_row extract_options[] = {
+    {"list", 0, NULL, OPTION_FLAG, AT(list), "only list where the filters are", NULL, 0, NULL},
+    {0},
+};
+
 const command command_extract = {
     .name = "extract",
-    .bit = CMD_EXTRACT,
     .run = extract_run,
-    .summary = "take the filters out of a table of LevelDB or RocksDB",
-    .operands = "TABLE [-o FILE|FOLDER/]",
+    .summary = "extract the filters of a LevelDB or RocksDB table",
+    .operands = "TABLE [-o FILE|DIRECTORY/]",
     .min_operands = 1,
     .max_operands = 1,
+    .takes = TAKES_OUTPUT | TAKES_JSON,
+    .own = extract_options,
     .about =
-        "Finds the filters inside an .ldb or .sst file: LevelDB's, one for each 2 KiB; RocksDB's "
-        "full and partitioned ones; those of nay sst. With -o each is written as it stands in the "
-        "table, in its own layout: to FILE when there is one, or into FOLDER/ as NUMBER.LAYOUT. "
-        "nay info and nay check take such a file with --format=LAYOUT.\n"
+        "Finds the filters inside an .ldb or .sst file: LevelDB's, one for each 2 KiB of data; "
+        "RocksDB's full and partitioned filters; those of nay sst. -o writes each as it is stored "
+        "in the table, in its own layout: to FILE when there is one, or into DIRECTORY/ as "
+        "NUMBER.LAYOUT. nay info and nay check read such a file with --format=LAYOUT.\n"
         "\n"
-        "Without -o, or with --list, one line for each filter: its number, its offset and length "
-        "in the table, its layout, and for a partition the key that no key in it is above. --json "
-        "writes an object for each instead, and with -o one that says how many were written. Every "
-        "block is compared with its checksum.\n"
+        "Without -o, or with --list, prints one line for each filter: its number, its offset and "
+        "length in the table, its layout, and for a partition an upper bound of its keys. --json "
+        "writes an object for each instead, and with -o one that says how many were written. "
+        "Every block is checked against its checksum.\n"
         "\n"
         "Exit status: 0 when there is a filter, 1 when there is none, 2 for trouble, 3 when the "
-        "table or one of its filters is damaged.",
+        "table or one of its filters is corrupt.",
     .examples =
         "$ seq -w 1000 | nay sst build -q -o thousand.ldb\n"
         "$ nay extract thousand.ldb\n"

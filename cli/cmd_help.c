@@ -12,12 +12,11 @@ static int help_run(options *o) {
 
 const command command_help = {
     .name = "help",
-    .bit = CMD_HELP,
     .run = help_run,
     .summary = "list the commands, or explain one",
     .operands = "[COMMAND]",
     .max_operands = 1,
     .about =
-        "Without an operand, the list of commands; with one, what it does, its options and "
-        "examples. 'nay COMMAND --help' is the same.",
+        "Without an operand, lists the commands; with one, describes that command, its options "
+        "and examples. 'nay COMMAND --help' does the same.",
 };

@@ -141,14 +141,14 @@ static void info_keys(const nay_stats *s, bool overfilled) {
 
 static void info_rates(const nay_stats *s, bool native) {
   char text[160], now[NUMBER_TEXT], planned[NUMBER_TEXT];
-  rate_text(s->fpr_now, now);
+  fpr_text(s->fpr_now, now);
   if (s->derived) {
     snprintf(text, sizeof text, "not known: made by intersection");
   } else if (s->nkeys == 0) {
     /* double hashing and short hashes: the bits alone do not tell the rate */
     snprintf(text, sizeof text, "%s%s now", native ? "" : "at least ", now);
   } else {
-    snprintf(text, sizeof text, "%s now, %s when full", now, rate_text(s->fpr_planned, planned));
+    snprintf(text, sizeof text, "%s now, %s when full", now, fpr_text(s->fpr_planned, planned));
   }
   info_line("false pos.", text);
 }
@@ -220,7 +220,7 @@ static int info_table(const options *o, info_samples *to, const table_file *file
   if (file->status == NAY_OK) nay_table_filters_describe(file->table, &info);
   if (file->status == NAY_OK && info.ndamaged == 0) return EXIT_FOUND;
   out_flush();
-  words_error("%s: %s", path, info.ndamaged > 0 ? "a filter is damaged" : file->why);
+  message_error("%s: %s", path, info.ndamaged > 0 ? "a filter is damaged" : file->why);
   return info.ndamaged > 0 ? EXIT_DAMAGED : exit_of(file->status);
 }
 
@@ -238,7 +238,7 @@ static int info_filter(const options *o, info_samples *to) {
   nay_filter_free(file.filter);
   out_flush();
   if (file.status == NAY_OK) return promise_tell(o, path, &p, NULL, EXIT_FOUND);
-  words_error("%s: %s", path, file.why);
+  message_error("%s: %s", path, file.why);
   return exit_of(file.status);
 }
 
@@ -266,30 +266,35 @@ static int info_run(options *o) {
   return worst;
 }
 
+static const option_row info_options[] = {
+    {"prom", 0, NULL, OPTION_FLAG, AT(prom), "write metrics for Prometheus", NULL, 0, NULL},
+    {0},
+};
+
 const command command_info = {
     .name = "info",
-    .bit = CMD_INFO,
     .run = info_run,
-    .summary = "tell what a file holds, how full it is, and whether it is intact",
+    .summary = "describe a filter file: family, size, fill, FPR and integrity",
     .operands = "FILE...",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
+    .takes = TAKES_FILTER | TAKES_JSON | TAKES_STRICT,
+    .own = info_options,
     .about =
-        "Recognises a file by its magic number; layouts that have none are named with --format. "
-        "Shows the family, size, number of keys estimated from the bits, the rate of false "
-        "positives now and at the planned number of keys, and the verdict of the checksums.\n"
+        "Recognises a file by its magic number; name a layout without one with --format. Shows "
+        "the family, the size, the number of keys (estimated from the bits), the false-positive "
+        "rate (FPR) now and at the planned number of keys, and whether the checksums match.\n"
         "\n"
-        "Of a table of LevelDB or RocksDB (.ldb, .sst) it tells about the filters inside: layout, "
-        "policy, bits per key, entries, the rate to expect, prefixes. --json then has: table, "
+        "For a LevelDB or RocksDB table (.ldb, .sst) it describes the filters inside: layout, "
+        "policy, bits per key, entries, expected FPR, prefixes. --json then has: table, "
         "format_version, layout, policy, policy_option, format, kind, hash, whole_keys, prefixes, "
         "prefix, nfilters, nempty, nbytes, nkeys, bits_per_key, k, fpr_now, checksum.\n"
         "\n"
-        "--json writes one object for each file with at least: format, kind, hash (and its seed), "
-        "nkeys_planned, "
-        "nkeys_estimated, nbytes, bits_per_key, k, fill, fpr_now, fpr_planned, fpr_promised, "
-        "overfilled, and checksum, which "
-        "is \"ok\", \"none\" or an error. --prom writes metrics for the textfile collector of "
-        "Prometheus; doc/grafana-dashboard.json shows them.",
+        "--json writes one object per file with at least: format, kind, hash (and its seed), "
+        "nkeys_planned, nkeys_estimated, nbytes, bits_per_key, k, fill, fpr_now, fpr_planned, "
+        "fpr_promised, overfilled, and checksum, which is \"ok\", \"none\" or an error. --prom "
+        "writes metrics for the textfile collector of Prometheus; doc/grafana-dashboard.json "
+        "shows them.",
     .examples =
         "$ seq 1000 | nay build -q -n 1000 -p 1% -o thousand.nay\n"
         "$ nay info thousand.nay\n"

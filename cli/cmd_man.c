@@ -1,4 +1,5 @@
-/* cmd_man.c - nay man: the manual pages, from the two tables, as roff or Markdown. */
+/* cmd_man.c - nay man: the manual pages, from the tables of commands and options, as roff or
+ * Markdown. */
 #include <stdio.h>
 #include <string.h>
 
@@ -60,20 +61,15 @@ static void man_examples(const manual *m, const char *text) {
 }
 
 static void man_row(const manual *m, const option_row *row) {
-  char title[ROW_TITLE];
-  const char *list[OPTION_WORDS];
+  char title[ROW_TITLE], text[OPTION_HELP];
   options_row_title(row, title);
-  options_values(row, list);
+  option_help(row, true, text);
   out_text(m->markdown ? "\n`%s`  \n" : ".TP\n\\fB", title);
   if (!m->markdown) {
     man_text(m, title, strlen(title));
     out_text("\\fR\n");
   }
-  man_text(m, row->help, strlen(row->help));
-  for (size_t i = 0; list[i] != NULL; i++) {
-    out_text("%s", i > 0 ? ", " : row->type == OPTION_CHOICE ? " " : ": ");
-    man_text(m, list[i], strlen(list[i]));
-  }
+  man_text(m, text, strlen(text));
   out_text("\n");
 }
 
@@ -111,7 +107,8 @@ static void man_command(const manual *m, const command *c) {
   man_section(m, "DESCRIPTION");
   man_paragraphs(m, c->about);
   man_section(m, "OPTIONS");
-  for (const option_row *row = NULL; (row = options_next(row, c->bit)) != NULL;) man_row(m, row);
+  const option_row *row;
+  for (size_t i = 0; (row = option_at(c, i)) != NULL; i++) man_row(m, row);
   if (c->examples != NULL) {
     man_section(m, "EXAMPLES");
     man_examples(m, c->examples);
@@ -122,60 +119,57 @@ static void man_command(const manual *m, const command *c) {
 
 static const char man_about[] =
     "A membership filter answers whether a key is in a set, in a few bits per key. It has two "
-    "answers: nay, which is certain, and maybe, which is wrong at a rate that was chosen. nay "
-    "makes "
-    "such filters from files and pipes, asks them, joins them, and tells about them; it knows the "
-    "layouts of other systems too.\n"
+    "answers: nay, which is certain, and maybe, which is wrong with a chosen probability, the "
+    "false-positive rate (FPR). nay builds such filters from files and pipes, probes, merges and "
+    "describes them; it also reads and writes the layouts of other systems.\n"
     "\n"
     "Counts are written 1000, 1e6 or 10M (k, M, G, T are powers of 1000; Ki, Mi, Gi, Ti of 1024), "
-    "sizes likewise with an optional B, rates 0.01, 1% or 1/256. Keys are lines unless an option "
-    "says otherwise: the newline is not part of the key, and an empty line is the empty key. Files "
-    "that start with the magic number of gzip, zstd, xz, bzip2 or lz4 are unpacked; other codecs "
-    "are refused.\n"
+    "sizes likewise with an optional B, FPRs 0.01, 1% or 1/256. Keys are lines by default: the "
+    "newline is not part of the key, and an empty line is the empty key. Files that start with "
+    "the magic number of gzip, zstd, xz, bzip2 or lz4 are decompressed; other codecs are "
+    "refused.\n"
     "\n"
-    "Data goes to standard output, words to standard error. Nothing is written to a file before it "
-    "is complete, and an existing file is only overwritten with -f. Colours and progress appear on "
-    "terminals; NO_COLOR and CLICOLOR_FORCE are obeyed, and SIGUSR1 asks for one line of progress.";
+    "Data goes to standard output, messages to standard error. Files are written atomically, and "
+    "an existing file is overwritten only with -f. Colours and progress appear on terminals; "
+    "NO_COLOR and CLICOLOR_FORCE are obeyed, and SIGUSR1 prints one line of progress.";
 
 static const char man_files[] =
-    "A file is replaced as a whole: the bytes go to a temporary file in its directory, which is "
-    "synced and renamed. A reader, or a crash, sees the old file or the new one. Mode, owner and "
-    "group are kept where the system allows it; a symbolic link stays a link, and its target is "
-    "replaced, or made. A new file that stores a secret key has mode 0600. Devices and pipes are "
-    "written, not replaced.\n"
+    "A file is replaced atomically: the bytes go to a temporary file in the same directory, which "
+    "is synced and renamed. A reader, or a crash, sees the old file or the new one. Mode, owner "
+    "and group are kept where the system allows it; a symbolic link stays a link, and its target "
+    "is replaced or created. A new file that stores a secret key has mode 0600. Devices and pipes "
+    "are written, not replaced.\n"
     "\n"
-    "Commands that change or replace one file wait for each other, and say so. add, remove, fold, "
-    "merge, convert, sst compact and uniq --state lock their output before they read anything; "
-    "build, extract, plot and sst build lock it when they replace it, so that an add that is "
-    "running ends first. Commands that only read never wait. The lock is an flock(2) on "
-    ".NAME.nay-lock beside the file, which is removed afterwards; one that kill -9 leaves behind "
-    "is "
-    "harmless, and is used again. On a network file system it works between machines as far as "
-    "flock does there; where there are no locks, a warning says so.";
+    "Commands that change or replace the same file wait for each other, and say so. add, remove, "
+    "fold, merge, convert, sst compact and uniq --state lock their output before they read "
+    "anything; build, extract, plot and sst build lock it when they replace it, so that a running "
+    "add ends first. Commands that only read never wait. The lock is an flock(2) on "
+    ".NAME.nay-lock in the same directory, which is removed afterwards; one that kill -9 leaves "
+    "behind is harmless and is reused. On a network file system it works between machines as far "
+    "as flock does there; where locks are not supported, a warning says so.";
 
 static const char man_status[] =
     "0: success; for check, diff and common, a key was selected. 1: none was; for verify, merge "
     "and remove, what was asked for does not hold. 2: trouble: wrong usage, a file that cannot be "
-    "read or written. 3: a filter or a compressed key file is damaged, or a filter is not "
+    "read or written. 3: a filter or a compressed key file is corrupt, or a filter is not "
     "recognised or has another layout than --format says. 4: only with --strict: done, but the "
-    "rate of false positives to expect is more than 10% above what was asked or planned.\n"
+    "expected FPR is more than 10% above what was asked or planned.\n"
     "\n"
-    "A key file that is missing, cannot be read, is damaged or has a malformed record is named on "
-    "standard error. check, uniq, verify, sst get, and diff and common for B, go on with the next "
-    "file, as grep does, and end with status 2 or 3. build, add, remove, convert, sst build, and "
-    "diff and common for A, stop and write nothing: a filter that lacks keys would answer nay for "
-    "them.\n"
+    "A key file that is missing, unreadable, corrupt or has a malformed record is named on "
+    "standard error. check, uniq, verify, sst get, and diff and common for B, continue with the "
+    "next file, as grep does, and end with status 2 or 3. build, add, remove, convert, sst build, "
+    "and diff and common for A, stop and write nothing: a filter that lacks keys would answer nay "
+    "for them.\n"
     "\n"
-    "An FPR above the promise is said on standard error without --strict too, and with -q, with "
-    "both rates, by every "
-    "command that makes, changes or asks a filter; --json then has \"overfilled\": true beside "
-    "fpr_now and fpr_promised. The promise is -p, --max-fpr or --expect-fpr; without them the rate "
-    "that the filter was planned for, at most 50%, and for uniq, diff and common one in a "
-    "million.";
+    "An FPR above the promise is reported on standard error even without --strict and with -q, by "
+    "every command that builds, changes or probes a filter, with both figures; --json then has "
+    "\"overfilled\": true beside fpr_now and fpr_promised. The promise is -p, --max-fpr or "
+    "--expect-fpr; otherwise the FPR that the filter was planned for, at most 50%, and for uniq, "
+    "diff and common one in a million.";
 
 static void man_overview(const manual *m) {
   const command *c;
-  man_top(m, "nay", "membership filters: the certain answer is nay");
+  man_top(m, "nay", "build, probe and convert membership filters");
   man_synopsis(m, "nay COMMAND [options] [operands]");
   man_section(m, "DESCRIPTION");
   man_paragraphs(m, man_about);
@@ -207,14 +201,20 @@ static int man_run(options *o) {
   return EXIT_FOUND;
 }
 
+static const option_row man_options[] = {
+    {"markdown", 0, NULL, OPTION_FLAG, AT(markdown), "write Markdown instead of roff", NULL, 0,
+     NULL},
+    {0},
+};
+
 const command command_man = {
     .name = "man",
-    .bit = CMD_MAN,
     .run = man_run,
     .summary = "write a manual page",
     .operands = "[COMMAND]",
     .max_operands = 1,
+    .own = man_options,
     .about =
-        "Writes the manual page of a command, or of nay itself, as roff or with --markdown as "
+        "Writes the manual page of a command, or of nay itself, as roff, or with --markdown as "
         "Markdown. To read one: nay man check | man -l -",
 };

@@ -37,7 +37,7 @@ static void merge_one(const options *o, nay_filter *dst, const char *path, doubl
   if (status == NAY_EFULL) {
     char text[NUMBER_TEXT];
     die(EXIT_NONE, "with %s the rate would be above %s: nothing written%s", path,
-        rate_text(most, text), o->max_fpr != 0 ? "" : "; --max-fpr sets another limit");
+        fpr_text(most, text), o->max_fpr != 0 ? "" : "; --max-fpr sets another limit");
   }
   if (status != NAY_OK) die(exit_of(status), "%s: %s", path, nay_status_text(status));
   nay_filter_free(src);
@@ -60,62 +60,34 @@ static int merge_run(options *o) {
   return status;
 }
 
-static int fold_run(options *o) {
-  const char *path = o->operands[0], *out = o->out != NULL ? o->out : path;
-  char text[NUMBER_TEXT];
-  if (o->factor != 0 && o->max_fpr != 0)
-    die(EXIT_TROUBLE, "--factor and --max-fpr exclude each other");
-  if (o->out != NULL) outfile_may_write(out, o->force);
-  outfile_lock(out);
-  nay_filter *f = filterfile_open(path, o);
-  nay_stats s;
-  nay_filter_stats(f, &s);
-  uint64_t factor = o->factor;
-  double limit = o->max_fpr != 0 ? o->max_fpr : s.fpr_planned;
-  nay_status status = NAY_OK;
-  if (factor == 0) {
-    if (limit == 0)
-      die(EXIT_TROUBLE, "this filter has no planned rate: give --max-fpr or --factor");
-    status = nay_filter_fold_factor(f, limit, &factor);
-  }
-  if (status == NAY_OK) status = nay_filter_fold(f, factor);
-  if (status == NAY_ENOTSUP) die(EXIT_TROUBLE, "this family cannot be folded");
-  if (status == NAY_EINVAL) {
-    die(EXIT_TROUBLE, "the size is not divisible by %s", count_text((double)factor, text));
-  }
-  if (status != NAY_OK) die(exit_of(status), "%s: %s", path, nay_status_text(status));
-  bool folds = factor > 1;
-  if (folds) {
-    filterfile_save(f, out);
-    words("folded by %s", count_text((double)factor, text));
-  } else {
-    words("no factor keeps the false-positive rate: nothing written");
-  }
-  int told =
-      filterfile_report(o, folds ? "wrote" : "unchanged", folds ? out : path, f, ESTIMATED, limit);
-  nay_filter_free(f);
-  return told == EXIT_FOUND && !folds ? EXIT_NONE : told;
-}
+static const option_row merge_options[] = {
+    {"intersect", 0, NULL, OPTION_FLAG, AT(intersect), "intersection instead of union", NULL, 0,
+     NULL},
+    {"max-fpr", 0, "FPR", OPTION_FPR, AT(max_fpr), "refuse a union with an FPR above this", NULL, 0,
+     NULL},
+    {0},
+};
 
 const command command_merge = {
     .name = "merge",
-    .bit = CMD_MERGE,
     .run = merge_run,
-    .summary = "join filters: the union, or with --intersect what they share",
+    .summary = "merge filters: their union, or with --intersect their intersection",
     .operands = "FILTER FILTER... -o FILE",
     .min_operands = 2,
     .max_operands = ANY_NUMBER,
+    .to_stdout = true,
+    .takes = TAKES_FILTER | TAKES_OUTPUT | TAKES_JSON | TAKES_STRICT,
+    .own = merge_options,
     .about =
-        "The union is exactly the filter that all keys together would have made. Family, hash, "
-        "seed "
-        "and number of probes must be the same; sizes may differ when they have a common one to "
-        "fold to, as plans for n and 2n keys have. With --max-fpr a union whose rate would be "
-        "higher is refused with exit status 1, and nothing is written; without it, one above 50%. "
-        "A union whose rate is more than 10% above the highest one planned is written with a "
-        "warning.\n"
+        "The union is bit for bit the filter that all keys together would have given. Family, "
+        "hash, seed and number of probes must be equal; sizes may differ if both fold to a common "
+        "size, as those planned for n and 2n keys do. With --max-fpr a union with a higher "
+        "false-positive rate (FPR) is refused with exit status 1, and nothing is written; without "
+        "it the limit is 50%. A union whose FPR is more than 10% above the highest planned one is "
+        "written with a warning.\n"
         "\n"
-        "An intersection keeps all keys that are in every filter, but more false positives than a "
-        "filter built from those keys: it is marked as derived, and its rate is not known.",
+        "An intersection contains every key that is in all filters, but has more false positives "
+        "than a filter built from those keys: it is marked as derived, and its FPR is unknown.",
     .examples =
         "$ seq 1 600 | nay build -q -n 1000 -p 1% -o a.nay\n"
         "$ seq 401 1000 | nay build -q -n 1000 -p 1% -o b.nay\n"
@@ -125,29 +97,4 @@ const command command_merge = {
         "$ nay merge a.nay b.nay --max-fpr 0.01% -o c.nay 2>&1 || echo status $?\n"
         "nay merge: with b.nay the rate would be above 0.0100%: nothing written\n"
         "status 1\n",
-};
-
-const command command_fold = {
-    .name = "fold",
-    .bit = CMD_FOLD,
-    .run = fold_run,
-    .summary = "shrink a filter that was planned too large, without its keys",
-    .operands = "FILTER",
-    .min_operands = 1,
-    .max_operands = 1,
-    .about =
-        "Shrinks by an integer factor; the result is exactly the filter that the same keys would "
-        "have made at that size. Without options, by the largest factor that keeps the rate of the "
-        "keys that are in now at or below the planned one; --max-fpr names another limit. Changes "
-        "the file in place, or writes another with -o.\n"
-        "\n"
-        "Exit status: 0 when the filter became smaller; 1 when no factor keeps the rate, and then "
-        "nothing is written.",
-    .examples =
-        "$ seq 1000 | nay build -q -n 100000 -p 1% -o large.nay\n"
-        "$ nay fold -q large.nay -o small.nay\n"
-        "$ nay info --json large.nay | jq .nbytes\n"
-        "124544\n"
-        "$ nay info --json small.nay | jq '.nbytes < 2000 and .fpr_now < 0.01'\n"
-        "true\n",
 };

@@ -38,7 +38,7 @@ static unsigned plan_need(const char *word, size_t len) {
   names[NNEEDS] = NULL;
   char copy[32];
   snprintf(copy, sizeof copy, "%.*s", (int)len, word);
-  const char *near = words_nearest(copy, names);
+  const char *near = nearest_word(copy, names);
   if (near != NULL) die(EXIT_TROUBLE, "--need: '%s' is not known; did you mean %s?", copy, near);
   die(EXIT_TROUBLE, "--need: '%s' is not one of delete, merge, grow, expire, count, static", copy);
 }
@@ -142,7 +142,7 @@ static void plan_text(const options *o, const candidate *list, size_t n, const c
     const char *style = c == take ? paint(PAINT_GOOD) : c->fits ? "" : paint(PAINT_DIM);
     out_text("%s%c %-9s %8.2f  %10s  %10s  %10s  %s%-3s %-6s %-5s %s%s\n", style,
              c == take ? '*' : ' ', name, c->plan.bits_per_key, size_text(c->plan.nbytes, size),
-             rate_text(c->plan.fpr, rate), size_text(c->plan.nbytes_build, memory), ns,
+             fpr_text(c->plan.fpr, rate), size_text(c->plan.nbytes_build, memory), ns,
              c->traits & NAY_CAN_ADD ? "yes" : "-", c->traits & NAY_CAN_REMOVE ? "yes" : "-",
              c->traits & NAY_CAN_MERGE ? "yes" : "-", c->traits & NAY_CAN_FOLD ? "yes" : "-",
              *style != '\0' ? paint(PAINT_PLAIN) : "");
@@ -205,27 +205,38 @@ static int plan_run(options *o) {
   if (!o->json) plan_text(o, list, n, take, why);
   out_flush();
   if (take != NULL) return EXIT_FOUND;
-  words("no family of this library does everything that is needed");
+  message("no family of this library does everything that is needed");
   return EXIT_NONE;
 }
 
+static const option_row plan_options[] = {
+    {"need", 0, "LIST", OPTION_TEXT, AT(need),
+     "what the filter must support, separated by commas: delete, merge, grow, expire, count, "
+     "static",
+     NULL, 0, NULL},
+    {"no-measure", 0, NULL, OPTION_FLAG, AT(no_measure),
+     "do not time the candidates on this machine", NULL, 0, NULL},
+    {0},
+};
+
 const command command_plan = {
     .name = "plan",
-    .bit = CMD_PLAN,
     .run = plan_run,
-    .summary = "say what each family would cost, and which one to take",
-    .operands = "-n COUNT [-p RATE | -b BITS | -M SIZE]",
+    .summary = "compare the families for a number of keys and recommend one",
+    .operands = "-n COUNT [-p FPR | -b BITS | -M SIZE]",
+    .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_SHAPE | TAKES_JSON,
+    .own = plan_options,
     .about =
-        "For so many keys and a rate of false positives (or bits per key, or a memory budget), "
-        "lists the families with their size, exact expected rate and the peak memory of a build, "
-        "and marks the one to take. Sizes and rates are computed; ns/key is measured now, on this "
-        "machine, with batches of absent keys on at most a million keys (--no-measure leaves it "
-        "out).\n"
+        "Takes a number of keys and a false-positive rate (FPR), or bits per key, or a memory "
+        "budget. Lists every family with its size, its exact expected FPR and the peak memory of "
+        "a build, and marks the recommended one. Sizes and FPRs are computed; ns/key is measured "
+        "now, on this machine, by probing batches of absent keys in a filter of at most a million "
+        "keys (--no-measure omits it).\n"
         "\n"
-        "--need names what the filter must do: delete, merge, grow (the number of keys is not "
-        "known), expire (forget old keys), count, or static (all keys are known before, and none "
-        "will come later). Families that cannot are shown dimmed and are not taken. Exit status 1: "
-        "there is none.",
+        "--need names what the filter must support: delete, merge, grow (the number of keys is "
+        "unknown), expire (old keys are forgotten), count, or static (all keys are known in "
+        "advance and none is added later). Families that lack it are dimmed and never "
+        "recommended. The exit status is 1 when no family fits.",
     .examples =
         "$ nay plan -n 1M -p 1% --no-measure -t blocked\n"
         "  kind      bits/key        size  false pos.   build mem  add remove merge fold\n"

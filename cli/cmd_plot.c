@@ -10,10 +10,9 @@
 #include "plot.h"
 #include "source.h"
 
-/* ---- rate: false positives as keys come in ---- */
+/* ---- fpr: the FPR as keys are added ---- */
 
-static void plot_rate_series(plot_chart *c, const nay_plan *plan, uint64_t nkeys,
-                             const char *name) {
+static void plot_fpr_series(plot_chart *c, const nay_plan *plan, uint64_t nkeys, const char *name) {
   plot_series *line = &c->series[c->nseries];
   *line = (plot_series){.name = name};
   for (unsigned i = 10; i <= 60; i++) { /* from a quarter */
@@ -28,10 +27,10 @@ static void plot_rate_series(plot_chart *c, const nay_plan *plan, uint64_t nkeys
   if (line->n > 1) c->nseries++;
 }
 
-static void plot_rate(const options *o, plot_chart *c) {
-  c->title = "False positives as the filter fills";
-  c->x_label = "keys, % of the plan";
-  c->y_label = "rate";
+static void plot_fpr(const options *o, plot_chart *c) {
+  c->title = "False-positive rate as keys are added";
+  c->x_label = "keys, % of plan";
+  c->y_label = "FPR";
   c->y_log = true;
   if (o->noperands > 1) {
     nay_filter *f = filterfile_open(o->operands[1], o);
@@ -39,7 +38,7 @@ static void plot_rate(const options *o, plot_chart *c) {
     nay_filter_stats(f, &s);
     nay_plan plan = {.kind = s.kind, .k = s.k, .nbits = s.nbits};
     uint64_t nkeys = s.nkeys != 0 ? s.nkeys : (uint64_t)s.nkeys_estimated;
-    plot_rate_series(c, &plan, nkeys, nay_kind_name(s.kind));
+    plot_fpr_series(c, &plan, nkeys, nay_kind_name(s.kind));
     nay_filter_free(f);
     return;
   }
@@ -51,20 +50,20 @@ static void plot_rate(const options *o, plot_chart *c) {
     p.kind = (nay_kind)kind;
     if (p.nkeys == 0) p.nkeys = 1000000;
     if (nay_params_plan(&p, NULL, &plan) != NAY_OK) continue;
-    plot_rate_series(c, &plan, p.nkeys, nay_kind_name(p.kind));
+    plot_fpr_series(c, &plan, p.nkeys, nay_kind_name(p.kind));
   }
 }
 
-/* ---- size: bits per key against rate ---- */
+/* ---- size: bits per key against FPR ---- */
 
 static void plot_size(const options *o, plot_chart *c) {
-  c->title = "What a rate costs";
-  c->x_label = "rate of false positives";
+  c->title = "Bits per key against FPR";
+  c->x_label = "false-positive rate (FPR)";
   c->y_label = "bits per key";
   c->x_log = true;
   for (int kind = 0; kind < PLOT_SERIES - 1; kind++) {
     plot_series *line = &c->series[c->nseries];
-    *line = (plot_series){.name = kind == 0 ? "limit" : nay_kind_name((nay_kind)kind)};
+    *line = (plot_series){.name = kind == 0 ? "lower bound" : nay_kind_name((nay_kind)kind)};
     if (line->name == NULL) continue;
     if (kind != 0 && o->kind != NAY_AUTO && o->kind != (nay_kind)kind) continue;
     for (unsigned i = 4; i <= 24; i++) {
@@ -126,20 +125,9 @@ static void plot_bench(const options *o, plot_chart *c) {
 }
 
 static int plot_run(options *o) {
-  static const char *const subjects[] = {"rate", "size", "bench", NULL};
+  static void (*const plots[])(const options *, plot_chart *) = {plot_fpr, plot_size, plot_bench};
   static plot_chart chart;
-  const char *subject = o->operands[0];
-  if (strcmp(subject, "rate") == 0) {
-    plot_rate(o, &chart);
-  } else if (strcmp(subject, "size") == 0) {
-    plot_size(o, &chart);
-  } else if (strcmp(subject, "bench") == 0) {
-    plot_bench(o, &chart);
-  } else {
-    const char *near = words_nearest(subject, subjects);
-    die(EXIT_TROUBLE, "no picture '%s'; %s%s", subject,
-        near != NULL ? "did you mean " : "there are rate, size, bench", near != NULL ? near : "");
-  }
+  plots[o->verb](o, &chart);
   if (chart.nseries == 0) die(EXIT_TROUBLE, "nothing to draw with these numbers");
   if (!o->svg && o->out == NULL) {
     plot_term(&chart);
@@ -154,20 +142,28 @@ static int plot_run(options *o) {
   return EXIT_FOUND;
 }
 
+static const option_row plot_options[] = {
+    {"svg", 0, NULL, OPTION_FLAG, AT(svg), "write SVG even to a terminal", NULL, 0, NULL},
+    {0},
+};
+
 const command command_plot = {
     .name = "plot",
-    .bit = CMD_PLOT,
     .run = plot_run,
-    .summary = "draw rates, sizes or bench results, in the terminal or as SVG",
-    .operands = "rate [FILTER] | size | bench [TABLE]",
+    .summary = "plot FPRs, sizes or bench results, in the terminal or as SVG",
+    .operands = "fpr [FILTER] | size | bench [TABLE]",
     .min_operands = 1,
     .max_operands = 2,
+    .verbs = "fpr size bench",
+    .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_OUTPUT,
+    .own = plot_options,
     .about =
-        "rate: false positives as keys come in, to half as many again as were planned; for each "
-        "family, or for a filter. size: bits per key that each family needs for a rate, above the "
-        "limit that nothing can be below. bench: a table of 'nay bench --csv' as bars.\n"
+        "fpr: the false-positive rate (FPR) as keys are added, up to 150% of the plan, for each "
+        "family or for a given filter. size: bits per key that each family needs for an FPR, "
+        "against the information-theoretic lower bound, log2(1/FPR). bench: a table written by "
+        "'nay bench --csv', as bars.\n"
         "\n"
-        "Draws with characters; writes SVG with --svg, or to the file after -o.",
+        "Draws with characters; writes SVG with --svg, or to the file named by -o.",
     .examples =
         "$ nay plot size -t blocked -n 1M -o size.svg\n"
         "$ head -c 4 size.svg\n"

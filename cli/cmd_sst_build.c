@@ -107,10 +107,10 @@ static void build_report(const build *b) {
     json_count("filter_bytes", info.filter_bytes + info.prefix_bytes);
     json_end();
   }
-  words("wrote %s: %s, %s, filters of %s", b->out, COUNTED(b->nrows, "key"),
-        size_text(info.nbytes, size), size_text(info.filter_bytes + info.prefix_bytes, filters));
+  message("wrote %s: %s, %s, filters of %s", b->out, COUNTED(b->nrows, "key"),
+          size_text(info.nbytes, size), size_text(info.filter_bytes + info.prefix_bytes, filters));
   if (b->noverwritten != 0) {
-    words("%s had the key of a later one: left out", COUNTED(b->noverwritten, "row"));
+    message("%s had the key of a later one: left out", COUNTED(b->noverwritten, "row"));
   }
   nay_sst_free(table);
 }

@@ -179,36 +179,49 @@ static int uniq_run(options *o) {
   return status;
 }
 
+static const option_row uniq_options[] = {
+    {"exact", 0, NULL, OPTION_FLAG, AT(exact),
+     "make no errors: keep every distinct key in memory, which grows", NULL, 0, NULL},
+    {"repeated", 'd', NULL, OPTION_FLAG, AT(repeated), "print the duplicates instead", NULL, 0,
+     NULL},
+    {"window", 0, "COUNT|TIME", OPTION_TEXT, AT(window),
+     "forget keys after COUNT lines, or after a time such as 90s, 15m, 1h, 7d", NULL, 0, NULL},
+    {"state", 0, "FILE", OPTION_FILE, AT(state),
+     "start from the filter in FILE if it exists, and save it there", NULL, 0, NULL},
+    {"quiet", 'q', NULL, OPTION_FLAG, AT(quiet),
+     "print nothing: exit status 0 when there is a duplicate, 1 when there is none", NULL, 0, NULL},
+    {0},
+};
+
 const command command_uniq = {
     .name = "uniq",
-    .bit = CMD_UNIQ,
     .run = uniq_run,
-    .summary = "print each line once, the first time, without sorting",
+    .summary = "print the first occurrence of each line, without sorting",
     .operands = "[FILE...]",
     .max_operands = ANY_NUMBER,
+    .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_COUNT | TAKES_KEYS | TAKES_JSON | TAKES_STRICT,
+    .own = uniq_options,
     .about =
-        "Copies lines that were not seen before, in their order, at once: good for streams that "
-        "never end. Memory is that of one filter, planned by -n and -p (see nay plan), whatever "
-        "the "
-        "length of the input. With the chance -p (default one in a million) a new line looks seen "
-        "and is lost; a line is never printed twice.\n"
+        "Copies each line that was not seen before, in order and at once, so it suits streams "
+        "that never end. Memory is that of one filter, sized by -n and -p (see nay plan), "
+        "whatever the length of the input. With probability -p (default one in a million) a new "
+        "line is taken for a duplicate and lost; no line is printed twice.\n"
         "\n"
-        "Without -n, lines of files are counted first; for a pipe the filter grows if the library "
-        "has a family that does, and else is made for ten million lines. When the filter had too "
-        "little room, also because -b or -M gave little, a warning at the end says the chance that "
-        "was promised and the one that the last new lines had. --exact makes no errors and keeps "
-        "every distinct line in memory. With "
-        "--state the filter is kept in a file between runs, and no other nay uses it meanwhile. "
-        "SIGINT, SIGTERM and SIGHUP end reading; the state of every line that was printed is then "
-        "saved, and further signals are ignored until that is done (not SIGKILL). When lines "
-        "cannot "
-        "be written, the state stays as it was: they appear again, none is lost. "
-        "When a file cannot be read or has a malformed record, the state of the lines before it is "
-        "saved, and the exit status is 2 (3 for damage). "
-        "With --window lines are forgotten again.\n"
+        "Without -n, lines of files are counted first; for a pipe the filter grows as needed. "
+        "When the filter was too small, also because -b or -M gave too little, a warning at the "
+        "end states the promised error probability and the one that the last new lines had. "
+        "--exact makes no errors and keeps every distinct line in memory. --window forgets lines "
+        "again.\n"
         "\n"
-        "-d prints the repeats instead, -c only counts. Exit status: 0; with -q, 0 when a line "
-        "repeats and 1 when none does; with --strict, 4 when the filter had too little room.",
+        "--state keeps the filter in a file between runs; no other nay uses the file meanwhile. "
+        "SIGINT, SIGTERM and SIGHUP end reading; the state of every printed line is then saved, "
+        "and further signals (except SIGKILL) are ignored until that is done. If lines cannot be "
+        "written, the state stays as it was: they appear again and none is lost. If a file cannot "
+        "be read or has a malformed record, the state of the lines printed so far is saved, the "
+        "other files follow, and the exit status is 2 (3 for a corrupt compressed file).\n"
+        "\n"
+        "-d prints the duplicates instead, -c only counts. Exit status: 0; with -q, 0 when there "
+        "is a duplicate and 1 when there is none; with --strict, 4 when the filter was too small.",
     .examples =
         "$ printf 'b\\na\\nb\\nc\\na\\n' | nay uniq\n"
         "b\na\nc\n"

@@ -19,7 +19,7 @@ static void verify_show_missing(const key_batch *b, size_t w, uint64_t word, ver
     size_t i = 64 * w + (size_t)__builtin_ctzll(word);
     char text[120];
     if (v->nmissing++ < 5) {
-      words_error("false nay: %s", escape_text(b->keys[i], b->lens[i], text, sizeof text));
+      message_error("false nay: %s", escape_text(b->keys[i], b->lens[i], text, sizeof text));
     }
   }
 }
@@ -84,13 +84,13 @@ static void verify_text(const options *o, const char *path, const nay_filter *f,
   }
   if (v->nabsent == 0) return;
   interval i = interval_of(v->nmaybes, v->nabsent, Z_999);
-  out_text("%s: %s false positives (%s to %s at 99.9%%), ", path, rate_text(i.rate, a),
-           rate_text(i.low, b), rate_text(i.high, c));
+  out_text("%s: %s false positives (%s to %s at 99.9%%), ", path, fpr_text(i.rate, a),
+           fpr_text(i.low, b), fpr_text(i.high, c));
   if (v->promise == 0) {
     out_text("promised is nothing: the file tells no plan\n");
   } else {
     out_text("%s the promised %s\n", verify_keeps_promise(v) ? "keeps" : "breaks",
-             rate_text(v->promise, d));
+             fpr_text(v->promise, d));
   }
 }
 
@@ -125,7 +125,7 @@ static void verify_damaged(const options *o, const char *path, const filter_file
     json_end();
   }
   out_flush();
-  words_error("%s: %s", path, file->why);
+  message_error("%s: %s", path, file->why);
 }
 
 static int verify_one(options *o, const char *path) {
@@ -161,25 +161,37 @@ static int verify_run(options *o) {
   return worst;
 }
 
+static const option_row verify_options[] = {
+    {"absent", 0, "FILE", OPTION_FILES, AT(absent_files),
+     "keys known to be absent: every maybe is a false positive", NULL, 0, NULL},
+    {"random", 0, "COUNT", OPTION_COUNT, AT(random), "measure the FPR with COUNT random keys", NULL,
+     0, NULL},
+    {"expect-fpr", 0, "FPR", OPTION_FPR, AT(expect_fpr),
+     "the FPR to compare with (default: the one the filter was planned for)", NULL, 0, NULL},
+    {0},
+};
+
 const command command_verify = {
     .name = "verify",
-    .bit = CMD_VERIFY,
     .run = verify_run,
-    .summary = "check that a filter is intact, holds its keys and keeps its rate",
+    .summary = "check that a filter is intact, contains its keys and keeps its FPR",
     .operands = "FILE...",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
+    .takes = TAKES_FILTER | TAKES_KEY_FILES | TAKES_KEYS | TAKES_JSON | TAKES_STRICT,
+    .own = verify_options,
     .about =
-        "Reads every byte of the file and checks all checksums and fields. With --keys, the keys "
-        "that went into it must all be maybes. With --absent (keys known not to be in it) or "
-        "--random, the rate of false positives is measured and compared with the promise: the rate "
-        "the filter was planned for, or --expect-fpr. Layouts that tell no plan promise nothing.\n"
+        "Reads every byte of the file and checks all checksums and fields. With --keys, all keys "
+        "that were added must answer maybe. With --absent (keys known to be absent) or --random, "
+        "measures the false-positive rate (FPR) and compares it with the promise: the FPR the "
+        "filter was planned for, or --expect-fpr. A layout that stores no plan promises "
+        "nothing.\n"
         "\n"
-        "Exit status: 0 when everything holds; 1 when a key is missing, or the measured rate is "
-        "above the promise by more than chance explains (even the low end of its 99.9% interval "
-        "is above it); 2 for trouble; 3 when the file is damaged or not recognised; with "
-        "--strict, 4 when so many keys are in that the rate must be above the promise, which a "
-        "warning says in any case.",
+        "Exit status: 0 when everything holds; 1 when a key is missing, or when the measured FPR "
+        "is above the promise by more than chance explains (even the low end of its 99.9% "
+        "interval is above it); 2 for trouble; 3 when the file is corrupt or not recognised; with "
+        "--strict, 4 when the filter holds so many keys that its FPR must be above the promise, "
+        "which a warning says in any case.",
     .examples =
         "$ seq 1000 > keys.txt\n"
         "$ nay build -q -p 1% -o thousand.nay keys.txt\n"

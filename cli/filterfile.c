@@ -212,6 +212,28 @@ void filterfile_save(const nay_filter *f, const char *path) {
   outfile_write(path, secret ? NAY_FILE_PRIVATE : 0, filter_produce, &c);
 }
 
+/* ---- changing in place ---- */
+
+/* What was asked for: another file, or the filter itself. Locked before the filter is read. */
+const char *filterfile_target(const options *o) {
+  const char *path = o->operands[0];
+  if (o->out != NULL) {
+    outfile_may_write(o->out, o->force);
+    outfile_lock(o->out);
+    return o->out;
+  }
+  if (path[0] == '-' && path[1] == '\0') die(EXIT_TROUBLE, "a filter from a pipe needs -o FILE");
+  outfile_lock(path);
+  return path;
+}
+
+const char *filterfile_kind(const nay_filter *f, unsigned *traits) {
+  nay_stats s;
+  nay_filter_stats(f, &s);
+  *traits = nay_kind_traits(s.kind);
+  return nay_kind_name(s.kind) != NULL ? nay_kind_name(s.kind) : "this";
+}
+
 /* ---- telling ---- */
 
 static double keys_known(const nay_stats *s) {
@@ -263,11 +285,11 @@ static void report_text(const char *done, const char *path, const nay_filter *f,
   bool native = strcmp(nay_format_name(format), "nay") == 0;
   bool known = nkeys != ESTIMATED;
   /* the rate of another system's layout is known only roughly: see nay_format_plan */
-  words("%s %s: %s%s, %s, %s%s%s%s", done, path, known ? "" : "about ",
-        COUNTED(known ? (double)nkeys : s->nkeys_estimated, "key"),
-        native ? nay_kind_name(s->kind) : nay_format_name(format), size_text(encoded_size(f), size),
-        native ? ", " : "", native ? rate_text(s->fpr_now, rate) : "",
-        native ? " false positives" : "");
+  message("%s %s: %s%s, %s, %s%s%s%s", done, path, known ? "" : "about ",
+          COUNTED(known ? (double)nkeys : s->nkeys_estimated, "key"),
+          native ? nay_kind_name(s->kind) : nay_format_name(format),
+          size_text(encoded_size(f), size), native ? ", " : "",
+          native ? fpr_text(s->fpr_now, rate) : "", native ? " false positives" : "");
 }
 
 /* nabsent: of the keys that were read, those that could not be removed; ESTIMATED: no removal. */

@@ -33,6 +33,12 @@ bool filterfile_secret(const options *o, uint8_t key[16]);
  */
 void filterfile_save(const nay_filter *f, const char *path);
 
+/* filterfile_target: the file that a command in place writes, locked: -o, or the filter itself. */
+const char *filterfile_target(const options *o);
+
+/* filterfile_kind: the name of a filter's family, and its traits. */
+const char *filterfile_kind(const nay_filter *f, unsigned *traits);
+
 /*
  * filterfile_report: one line on stderr about what was done ("built"), or an object on stdout with
  * --json; then the rule of promise.h, for the rate that was asked for (0: the plan's). nkeys is the

@@ -1,7 +1,6 @@
 /* help.c - see help.h. */
 #include "help.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define HELP_WIDTH 80u
@@ -28,18 +27,8 @@ void help_wrap(const char *text, size_t len, unsigned indent, unsigned width) {
 }
 
 static void help_row(const option_row *row) {
-  char title[ROW_TITLE], text[512];
-  const char *list[OPTION_WORDS];
-  snprintf(text, sizeof text, "%s", row->help);
-  options_values(row, list);
-  for (size_t i = 0; list[i] != NULL; i++) {
-    size_t used = strlen(text);
-    snprintf(text + used, sizeof text - used, "%s%s",
-             i > 0                        ? ", "
-             : row->type == OPTION_CHOICE ? " "
-                                          : ": ",
-             list[i]);
-  }
+  char title[ROW_TITLE], text[OPTION_HELP];
+  option_help(row, true, text);
   options_row_title(row, title);
   unsigned used = (unsigned)(row->letter != 0 ? 2 : 6) + (unsigned)strlen(title);
   out_text("%*s%s%s%s", row->letter != 0 ? 2 : 6, "", paint(PAINT_KEY), title, paint(PAINT_PLAIN));
@@ -78,7 +67,8 @@ void help_command(const command *c) {
            paint(PAINT_PLAIN), c->summary, c->name, c->operands);
   help_paragraphs(c->about);
   help_title("Options");
-  for (const option_row *row = NULL; (row = options_next(row, c->bit)) != NULL;) help_row(row);
+  const option_row *row;
+  for (size_t i = 0; (row = option_at(c, i)) != NULL; i++) help_row(row);
   if (c->examples != NULL) {
     help_title("Examples");
     help_examples(c->examples);
@@ -87,7 +77,7 @@ void help_command(const command *c) {
 
 void help_overview(void) {
   out_text(
-      "%snay%s %s - membership filters: is this key in the set? The certain answer is nay.\n\n"
+      "%snay%s %s - membership filters: is this key in the set? nay is certain, maybe is not.\n\n"
       "usage: nay COMMAND [options] [operands]\n\n",
       paint(PAINT_BOLD), paint(PAINT_PLAIN), nay_version());
   const command *c;
@@ -96,8 +86,8 @@ void help_overview(void) {
     help_wrap(c->summary, strlen(c->summary), 12, HELP_WIDTH);
   }
   out_text(
-      "\n'nay help COMMAND' tells more, with examples. A first try:\n\n"
+      "\n'nay help COMMAND' explains one, with examples. To start:\n\n"
       "  nay plan -n 1M -p 1%%                 which filter, how large?\n"
-      "  nay build -p 1%% -o seen.nay FILE     make it from the lines of a file\n"
-      "  nay check seen.nay < other           lines it may hold; -v: lines it surely does not\n");
+      "  nay build -p 1%% -o seen.nay FILE     build it from the lines of a file\n"
+      "  nay check seen.nay < other           lines it may contain; -v: those it does not\n");
 }

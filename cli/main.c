@@ -1,24 +1,19 @@
-/* main.c - the command table, nothing else. */
+/* main.c - finds the command, parses its options and runs it. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli.h"
 #include "codecs.h"
+#include "commands.h"
 #include "descriptors.h"
 #include "help.h"
 #include "options.h"
 
-extern const command command_plan, command_build, command_add, command_remove, command_check,
-    command_info, command_verify, command_merge, command_fold, command_convert, command_uniq,
-    command_diff, command_common, command_bench, command_plot, command_complete, command_man,
-    command_help, command_sst, command_extract;
+#define COMMAND_DECLARE(name) extern const command command_##name;
+NAY_COMMANDS(COMMAND_DECLARE)
 
-static const command *const commands[] = {
-    &command_plan,  &command_build,  &command_check,    &command_info, &command_verify,
-    &command_add,   &command_remove, &command_merge,    &command_fold, &command_convert,
-    &command_uniq,  &command_diff,   &command_common,   &command_sst,  &command_extract,
-    &command_bench, &command_plot,   &command_complete, &command_man,  &command_help,
-};
+#define COMMAND_ENTRY(name) &command_##name,
+static const command *const commands[] = {NAY_COMMANDS(COMMAND_ENTRY)};
 
 const command *command_at(size_t i) {
   return i < sizeof commands / sizeof commands[0] ? commands[i] : NULL;
@@ -35,15 +30,15 @@ const command *command_find(const char *name) {
 const command *command_must_find(const char *name) {
   const command *c = command_find(name);
   if (c != NULL) return c;
-  const char *names[OPTION_WORDS] = {NULL};
+  const char *names[OPTION_VALUES] = {NULL};
   for (size_t i = 0; command_at(i) != NULL; i++) names[i] = command_at(i)->name;
-  const char *near = words_nearest(name, names);
+  const char *near = nearest_word(name, names);
   if (near != NULL) die(EXIT_TROUBLE, "no command '%s'; did you mean %s?", name, near);
   die(EXIT_TROUBLE, "no command '%s'; 'nay help' lists them", name);
 }
 
 static int main_version(bool as_json) {
-  const char *kinds[OPTION_WORDS], *formats[OPTION_WORDS];
+  const char *kinds[OPTION_VALUES], *formats[OPTION_VALUES];
   if (!as_json) {
     out_text("nay %s\n", nay_version());
     out_flush();
@@ -79,9 +74,9 @@ int main(int argc, char **argv) {
   }
   bool wants_help = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
   const command *c = wants_help ? &command_help : command_must_find(argv[1]);
-  words_begin(c->name, false);
+  messages_begin(c->name, false);
   options_parse(c, argc - 1, argv + 1, &o);
-  words_begin(c->name, o.quiet);
+  messages_begin(c->name, o.quiet);
   out_begin((color_mode)o.color);
   int status = EXIT_FOUND;
   if (o.help) {

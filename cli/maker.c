@@ -120,12 +120,13 @@ nay_filter *make_filter(const options *o, const nay_format *format, nay_params *
   uint64_t counted = 0;
   nay_kind kind = layout_kind(format, params);
   if (!can_add(kind)) {
-    words("%s needs all keys at once: keeping 8 bytes per key until the end", nay_kind_name(kind));
+    message("%s needs all keys at once: keeping 8 bytes per key until the end",
+            nay_kind_name(kind));
     return make_unknown(o, format, params, paths, npaths, nkeys);
   }
   if (params->nkeys == 0) {
     if (!stream_count(o, paths, npaths, &counted)) {
-      words("without -n the number of keys is not known: keeping 8 bytes per key until the end");
+      message("without -n the number of keys is not known: keeping 8 bytes per key until the end");
     }
     params->nkeys = counted;
   }

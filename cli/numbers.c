@@ -63,7 +63,7 @@ bool number_real(const char *text, double *value) {
   return number_start(text, value, &rest) && *rest == '\0';
 }
 
-bool number_rate(const char *text, double *value) {
+bool number_fpr(const char *text, double *value) {
   double number;
   const char *rest;
   if (!number_start(text, &number, &rest)) return false;
@@ -123,7 +123,7 @@ const char *size_text(uint64_t nbytes, char text[NUMBER_TEXT]) {
   return text;
 }
 
-const char *rate_text(double rate, char text[NUMBER_TEXT]) {
+const char *fpr_text(double rate, char text[NUMBER_TEXT]) {
   if (!isfinite(rate)) {
     strcpy(text, "?");
   } else if (rate == 0) {

@@ -16,7 +16,7 @@
 
 bool number_count(const char *text, uint64_t *value);
 bool number_size(const char *text, uint64_t *value);
-bool number_rate(const char *text, double *value); /* 0 < value < 1 */
+bool number_fpr(const char *text, double *value); /* 0 < value < 1 */
 bool number_real(const char *text, double *value);
 bool number_span(const char *text, uint64_t *seconds);
 
@@ -24,7 +24,7 @@ bool number_span(const char *text, uint64_t *seconds);
 #define NUMBER_TEXT 40
 const char *count_text(double value, char text[NUMBER_TEXT]);   /* 4,182,337 */
 const char *size_text(uint64_t nbytes, char text[NUMBER_TEXT]); /* 5.3 MiB */
-const char *rate_text(double rate, char text[NUMBER_TEXT]);     /* 0.983%, 9.5e-07 */
+const char *fpr_text(double rate, char text[NUMBER_TEXT]);      /* 0.983%, 9.5e-07 */
 
 /* counted_text: a count and its noun, "1 key", "2,000 keys", "2 entries"; returns text. */
 const char *counted_text(double value, const char *noun, char *text, size_t cap);

@@ -1,4 +1,4 @@
-/* options.c - the option table, and getopt_long over it. */
+/* options.c - the options that commands share, and getopt_long over a command's tables. */
 #include "options.h"
 
 #include <errno.h>
@@ -12,196 +12,114 @@
 
 #include "numbers.h"
 
-#define KEYED                                                                                     \
-  (CMD_BUILD | CMD_ADD | CMD_REMOVE | CMD_CHECK | CMD_VERIFY | CMD_UNIQ | CMD_DIFF | CMD_COMMON | \
-   CMD_CONVERT | CMD_SST)
-#define MAKING (CMD_BUILD | CMD_UNIQ | CMD_DIFF | CMD_COMMON | CMD_PLAN | CMD_BENCH | CMD_PLOT)
-#define READING \
-  (CMD_ADD | CMD_REMOVE | CMD_CHECK | CMD_INFO | CMD_VERIFY | CMD_MERGE | CMD_FOLD | CMD_CONVERT)
-#define WRITING                                                                                 \
-  (CMD_BUILD | CMD_ADD | CMD_REMOVE | CMD_MERGE | CMD_FOLD | CMD_CONVERT | CMD_PLOT | CMD_SST | \
-   CMD_EXTRACT)
-#define TELLING                                                                                  \
-  (CMD_PLAN | CMD_BUILD | CMD_ADD | CMD_REMOVE | CMD_CHECK | CMD_INFO | CMD_VERIFY | CMD_MERGE | \
-   CMD_FOLD | CMD_CONVERT | CMD_UNIQ | CMD_DIFF | CMD_COMMON | CMD_BENCH | CMD_SST | CMD_EXTRACT)
-#define JUDGING                                                                                  \
-  (CMD_BUILD | CMD_ADD | CMD_REMOVE | CMD_CHECK | CMD_INFO | CMD_VERIFY | CMD_MERGE | CMD_FOLD | \
-   CMD_CONVERT | CMD_UNIQ | CMD_DIFF | CMD_COMMON)
-#define AT(field) offsetof(options, field)
-
 static const char *const encodings[] = {"text", "hex", "b64", "u64", "u64le", NULL};
-static const char *const table_filters[] = {"full",  "partitioned", "leveldb",
-                                            "small", "none",        NULL}; /* tables.h */
-static const char *const table_codecs[] = {"none", "snappy", NULL};
 static const char *const colors[] = {"auto", "always", "never", NULL};
 
-static const option_row rows[] = {
-    /* the filter to make */
-    {"type", 't', "KIND", OPTION_KIND, AT(kind), MAKING | CMD_SST,
-     "family of the filter (default auto)", NULL},
-    {"nkeys", 'n', "COUNT", OPTION_COUNT, AT(nkeys), MAKING,
-     "how many distinct keys to plan for: 1000, 1e6, 10M", NULL},
-    {"fpr", 'p', "RATE", OPTION_RATE, AT(fpr), MAKING | CMD_SST,
-     "rate of false positives once they are in: 0.01, 1%, 1/256", NULL},
-    {"bits", 'b', "BITS", OPTION_REAL, AT(bits_per_key), MAKING | CMD_SST,
-     "bits per key, instead of a rate", NULL},
-    {"memory", 'M', "SIZE", OPTION_SIZE, AT(nbytes), MAKING,
-     "memory budget of the filter, instead of a rate: 10M, 1Gi", NULL},
-    {"probes", 0, "K", OPTION_COUNT, AT(probes), CMD_BUILD | CMD_PLAN | CMD_BENCH,
-     "probes per key (default: the best for the size)", NULL},
-    {"fold", 0, "N", OPTION_COUNT, AT(fold), CMD_BUILD | CMD_PLAN,
-     "make the size divisible by N, for nay fold", NULL},
-    {"seed", 0, "N|random", OPTION_TEXT, AT(seed), CMD_BUILD, "seed of the hash (default 0)", NULL},
-    {"store-key", 0, NULL, OPTION_FLAG, AT(store_key), CMD_BUILD,
-     "write the secret into the file, which then opens without it", NULL},
-    {"meta", 0, "TEXT", OPTION_TEXT, AT(meta), CMD_BUILD,
-     "a note kept in the file, shown by nay info", NULL},
-    {"need", 0, "LIST", OPTION_TEXT, AT(need), CMD_PLAN,
-     "what the filter must do: delete, merge, grow, expire, count, static; separated by commas",
+static const option_row shared[] = {
+    /* the filter to build */
+    {"type", 't', "KIND", OPTION_KIND, AT(kind), "family of the filter (default auto)", NULL,
+     TAKES_FAMILY, NULL},
+    {"nkeys", 'n', "COUNT", OPTION_COUNT, AT(nkeys),
+     "number of distinct keys to plan for: 1000, 1e6, 10M", NULL, TAKES_SIZE, NULL},
+    {"fpr", 'p', "FPR", OPTION_FPR, AT(fpr),
+     "false-positive rate (FPR) once all planned keys are added: 0.01, 1%, 1/256", NULL,
+     TAKES_FAMILY, NULL},
+    {"bits", 'b', "BITS", OPTION_REAL, AT(bits_per_key), "bits per key, instead of an FPR", NULL,
+     TAKES_FAMILY, NULL},
+    {"memory", 'M', "SIZE", OPTION_SIZE, AT(nbytes),
+     "memory budget of the filter, instead of an FPR: 10M, 1Gi", NULL, TAKES_SIZE, NULL},
+    {"probes", 0, "K", OPTION_COUNT, AT(probes), "probes per key (default: the best for the size)",
+     NULL, TAKES_SHAPE, NULL},
+    {"fold", 0, "N", OPTION_COUNT, AT(fold), "make the size divisible by N, for nay fold", NULL,
+     TAKES_SHAPE, NULL},
+    /* filters in files */
+    {"format", 0, "NAME", OPTION_FORMAT, AT(format),
+     "layout of the filter, for layouts without a magic number; a file with the magic number of "
+     "another layout is refused",
+     NULL, TAKES_FILTER, NULL},
+    {"secret", 0, "FILE", OPTION_FILE, AT(secret),
+     "file with the secret key of a keyed filter: 16 bytes or 32 hex digits", NULL, TAKES_FILTER,
      NULL},
-    {"no-measure", 0, NULL, OPTION_FLAG, AT(no_measure), CMD_PLAN,
-     "do not time the candidates on this machine", NULL},
-    /* reading filters */
-    {"format", 0, "NAME", OPTION_FORMAT, AT(format), READING | CMD_BUILD,
-     "layout of the filter's bytes, for those without a magic number; a file with the magic number "
-     "of another is refused",
-     NULL},
-    {"to", 0, "NAME", OPTION_FORMAT, AT(to), CMD_CONVERT, "layout to write", NULL},
-    {"secret", 0, "FILE", OPTION_FILE, AT(secret), READING | CMD_BUILD,
-     "file with the secret key of a keyed filter: 16 bytes or 32 hex digits", NULL},
-    /* answers */
-    {"invert", 'v', NULL, OPTION_FLAG, AT(invert), CMD_CHECK,
-     "select the nays, which are certain, instead of the maybes", NULL},
-    {"invert", 'v', NULL, OPTION_FLAG, AT(invert), CMD_SST,
-     "get: select the keys that are not there", NULL},
-    {"count", 'c', NULL, OPTION_FLAG, AT(count),
-     CMD_SST | CMD_CHECK | CMD_UNIQ | CMD_DIFF | CMD_COMMON,
-     "print only how many keys are selected", NULL},
-    {"quiet", 'q', NULL, OPTION_FLAG, AT(quiet), CMD_CHECK,
-     "print nothing; the first selected key decides the exit status", NULL},
-    {"annotate", 'a', NULL, OPTION_FLAG, AT(annotate), CMD_CHECK,
-     "print every key, after \"maybe\" or \"nay\" and a tab", NULL},
-    {"any", 0, NULL, OPTION_FLAG, AT(any), CMD_CHECK,
-     "all operands are filters: select keys that any of them may hold", NULL},
-    {"all", 0, NULL, OPTION_FLAG, AT(all), CMD_CHECK,
-     "all operands are filters: select keys that all of them may hold", NULL},
-    {"which", 0, NULL, OPTION_FLAG, AT(which), CMD_CHECK,
-     "all operands are filters: print each key with those that may hold it", NULL},
-    {"keys", 0, "FILE", OPTION_FILES, AT(key_files), CMD_SST | CMD_CHECK | CMD_VERIFY | CMD_CONVERT,
-     "read keys from FILE; may be given again", NULL},
-    {"absent", 0, "FILE", OPTION_FILES, AT(absent_files), CMD_VERIFY,
-     "keys known to be absent: their maybes are false positives", NULL},
-    {"random", 0, "COUNT", OPTION_COUNT, AT(random), CMD_VERIFY,
-     "measure the rate with COUNT random keys", NULL},
-    {"expect-fpr", 0, "RATE", OPTION_RATE, AT(expect_fpr), CMD_VERIFY,
-     "the promise to measure against (default: the filter's own rate)", NULL},
-    {"list", 0, NULL, OPTION_FLAG, AT(list), CMD_EXTRACT, "only tell where the filters are", NULL},
-    {"prom", 0, NULL, OPTION_FLAG, AT(prom), CMD_INFO, "write metrics for Prometheus", NULL},
-    /* whole filters */
-    {"intersect", 0, NULL, OPTION_FLAG, AT(intersect), CMD_MERGE,
-     "keep what all filters have in common, instead of the union", NULL},
-    {"max-fpr", 0, "RATE", OPTION_RATE, AT(max_fpr), CMD_MERGE | CMD_FOLD,
-     "refuse (merge) or stop (fold) at a rate above this", NULL},
-    {"factor", 0, "N", OPTION_COUNT, AT(factor), CMD_FOLD, "shrink by exactly this factor", NULL},
-    /* tables */
-    {"filter", 0, "KIND", OPTION_CHOICE, AT(table_filter), CMD_SST,
-     "build, compact: one filter over the table, one for each range of keys, or one for each 2 KiB "
-     "as LevelDB has it or with fewer false positives (default full):",
-     table_filters},
-    {"prefix-length", 0, "N", OPTION_COUNT, AT(prefix_length), CMD_SST,
-     "build, compact: also a filter of the first N bytes of keys, for scans", NULL},
-    {"prefix-delimiter", 0, "C", OPTION_TEXT, AT(prefix_delimiter), CMD_SST,
-     "build, compact: also a filter of keys up to the first C", NULL},
-    {"compress", 0, "CODEC", OPTION_CHOICE, AT(compress), CMD_SST,
-     "build, compact: how blocks are compressed:", table_codecs},
-    {"block", 0, "SIZE", OPTION_SIZE, AT(block_bytes), CMD_SST,
-     "build, compact: size of a block (default 4096)", NULL},
-    {"sort", 0, NULL, OPTION_FLAG, AT(sort), CMD_SST,
-     "build: put the rows in order, in memory; of equal keys the last one counts", NULL},
-    {"sequence", 0, "N", OPTION_COUNT, AT(sequence), CMD_SST,
-     "build: internal keys with this sequence number", NULL},
-    {"bottom", 0, NULL, OPTION_FLAG, AT(bottom), CMD_SST,
-     "compact: nothing older lies below, so deletions can go", NULL},
-    {"snapshot", 0, "N", OPTION_COUNT, AT(snapshot), CMD_SST,
-     "compact: keep the versions that readers at sequence N and above can see", NULL},
-    {"from", 0, "KEY", OPTION_TEXT, AT(from), CMD_SST, "scan: start at KEY", NULL},
-    {"to", 0, "KEY", OPTION_TEXT, AT(upto), CMD_SST, "scan: end before KEY", NULL},
-    {"prefix", 0, "KEY", OPTION_TEXT, AT(prefix), CMD_SST, "scan: only keys that start so", NULL},
-    {"limit", 0, "COUNT", OPTION_COUNT, AT(limit), CMD_SST, "scan: at most so many entries", NULL},
-    {"versions", 0, NULL, OPTION_FLAG, AT(versions), CMD_SST,
-     "scan: all versions of internal keys, with sequence number and type", NULL},
-    {"no-values", 0, NULL, OPTION_FLAG, AT(no_values), CMD_SST, "get, scan: print keys alone",
-     NULL},
-    {"verify", 0, NULL, OPTION_FLAG, AT(verify_table), CMD_SST,
-     "info: read every block, count the entries", NULL},
-    /* streams */
-    {"exact", 0, NULL, OPTION_FLAG, AT(exact), CMD_UNIQ,
-     "no errors: keep every distinct key in memory, which grows", NULL},
-    {"repeated", 'd', NULL, OPTION_FLAG, AT(repeated), CMD_UNIQ, "print the repeats instead", NULL},
-    {"window", 0, "COUNT|TIME", OPTION_TEXT, AT(window), CMD_UNIQ,
-     "forget keys after COUNT lines, or after a time such as 90s, 15m, 1h, 7d", NULL},
-    {"state", 0, "FILE", OPTION_FILE, AT(state), CMD_UNIQ,
-     "start from the filter in FILE if it exists, and keep it there", NULL},
-    {"quiet", 'q', NULL, OPTION_FLAG, AT(quiet), CMD_UNIQ,
-     "print nothing: exit status 0 when a key repeats, 1 when none does", NULL},
     /* keys */
-    {"null", '0', NULL, OPTION_FLAG, AT(keys.null), KEYED,
-     "keys end in a zero byte instead of a newline", NULL},
-    {"crlf", 0, NULL, OPTION_FLAG, AT(keys.crlf), KEYED,
-     "a carriage return before the newline is not part of the key", NULL},
-    {"key", 0, "ENCODING", OPTION_CHOICE, AT(keys.encoding), KEYED, "keys are written as",
-     encodings},
-    {"length-prefixed", 0, NULL, OPTION_FLAG, AT(keys.length_prefixed), KEYED,
-     "each key follows its length, 4 bytes little-endian", NULL},
-    {"csv", 0, NULL, OPTION_FLAG, AT(keys.csv), KEYED, "keys are a column of a CSV file", NULL},
-    {"tsv", 0, NULL, OPTION_FLAG, AT(keys.tsv), KEYED, "keys are a column of a file with tabs",
+    {"count", 'c', NULL, OPTION_FLAG, AT(count), "print only how many keys are selected", NULL,
+     TAKES_COUNT, NULL},
+    {"keys", 0, "FILE", OPTION_FILES, AT(key_files), "read keys from FILE; may be repeated", NULL,
+     TAKES_KEY_FILES, NULL},
+    {"null", '0', NULL, OPTION_FLAG, AT(keys.null), "keys end in a zero byte instead of a newline",
+     NULL, TAKES_KEYS, NULL},
+    {"crlf", 0, NULL, OPTION_FLAG, AT(keys.crlf),
+     "a carriage return before the newline is not part of the key", NULL, TAKES_KEYS, NULL},
+    {"key", 0, "ENCODING", OPTION_CHOICE, AT(keys.encoding), "encoding of the keys:", encodings,
+     TAKES_KEYS, NULL},
+    {"length-prefixed", 0, NULL, OPTION_FLAG, AT(keys.length_prefixed),
+     "each key follows its length, 4 bytes little-endian", NULL, TAKES_KEYS, NULL},
+    {"csv", 0, NULL, OPTION_FLAG, AT(keys.csv), "keys are a column of a CSV file", NULL, TAKES_KEYS,
      NULL},
-    {"column", 'k', "NAME|N", OPTION_TEXT, AT(keys.column), KEYED,
-     "the column: a name of the header, or a number from 1", NULL},
-    {"header", 0, NULL, OPTION_FLAG, AT(keys.header), KEYED,
-     "the first record is a header, also when -k is a number", NULL},
-    {"delimiter", 0, "C", OPTION_TEXT, AT(keys.delimiter), KEYED,
-     "the character between CSV fields (default ,)", NULL},
-    {"skip-empty", 0, NULL, OPTION_FLAG, AT(keys.skip_empty), KEYED, "empty keys are not keys",
+    {"tsv", 0, NULL, OPTION_FLAG, AT(keys.tsv), "keys are a column of a tab-separated file", NULL,
+     TAKES_KEYS, NULL},
+    {"column", 'k', "NAME|N", OPTION_TEXT, AT(keys.column),
+     "the column: a name in the header, or a number from 1", NULL, TAKES_KEYS, NULL},
+    {"header", 0, NULL, OPTION_FLAG, AT(keys.header),
+     "the first record is a header, also when -k is a number", NULL, TAKES_KEYS, NULL},
+    {"delimiter", 0, "C", OPTION_TEXT, AT(keys.delimiter),
+     "the character between CSV fields (default ,)", NULL, TAKES_KEYS, NULL},
+    {"skip-empty", 0, NULL, OPTION_FLAG, AT(keys.skip_empty), "ignore empty keys", NULL, TAKES_KEYS,
      NULL},
-    {"no-decompress", 0, NULL, OPTION_FLAG, AT(keys.no_decompress), KEYED,
-     "take compressed files as they are", NULL},
+    {"no-decompress", 0, NULL, OPTION_FLAG, AT(keys.no_decompress),
+     "read compressed files as they are", NULL, TAKES_KEYS, NULL},
     /* output */
-    {"output", 'o', "FILE", OPTION_FILE, AT(out), WRITING,
-     "write FILE, all at once at the end; - is standard output", NULL},
-    {"force", 'f', NULL, OPTION_FLAG, AT(force), WRITING,
-     "overwrite FILE; write binary to a terminal", NULL},
-    {"svg", 0, NULL, OPTION_FLAG, AT(svg), CMD_PLOT, "write SVG even to a terminal", NULL},
-    {"csv", 0, NULL, OPTION_FLAG, AT(as_csv), CMD_BENCH, "write a CSV table", NULL},
-    {"floor", 0, "FILE", OPTION_FILE, AT(floor), CMD_BENCH,
-     "time the parts of building from FILE, each alone, and the whole", NULL},
-    {"markdown", 0, NULL, OPTION_FLAG, AT(markdown), CMD_MAN, "write Markdown instead of roff",
+    {"output", 'o', "FILE", OPTION_FILE, AT(out),
+     "write FILE, atomically at the end; - is standard output", NULL, TAKES_OUTPUT, NULL},
+    {"force", 'f', NULL, OPTION_FLAG, AT(force), "overwrite FILE; write binary data to a terminal",
+     NULL, TAKES_OUTPUT, NULL},
+    {"json", 0, NULL, OPTION_FLAG, AT(json), "write JSON to standard output", NULL, TAKES_JSON,
      NULL},
-    {"json", 0, NULL, OPTION_FLAG, AT(json), TELLING, "write JSON to standard output", NULL},
-    {"threads", 'T', "N", OPTION_COUNT, AT(threads), KEYED,
-     "threads that build a static filter, 0: one for each CPU (default 2); reading and hashing "
-     "take "
-     "one beside the one that adds or asks, and with 1 none",
-     NULL},
-    {"quiet", 'q', NULL, OPTION_FLAG, AT(quiet), CMD_ANY & ~(CMD_CHECK | CMD_UNIQ),
-     "only errors, and warnings of a rate above the promise, on standard error", NULL},
-    {"strict", 0, NULL, OPTION_FLAG, AT(strict), JUDGING,
-     "end with exit status 4 when the rate of false positives to expect is more than 10% above "
-     "what was asked or planned, which is always said on standard error",
-     NULL},
-    {"color", 0, "WHEN", OPTION_CHOICE, AT(color), CMD_ANY, "colours:", colors},
-    {"progress", 0, "WHEN", OPTION_CHOICE, AT(progress), KEYED | CMD_BENCH,
-     "progress on standard error:", colors},
-    {"help", 'h', NULL, OPTION_FLAG, AT(help), CMD_ANY, "this text", NULL},
+    {"threads", 'T', "N", OPTION_COUNT, AT(threads),
+     "threads that build a static filter, 0: one for each CPU (default 2); another thread reads "
+     "and hashes, unless N is 1",
+     NULL, TAKES_KEYS, NULL},
+    {"quiet", 'q', NULL, OPTION_FLAG, AT(quiet),
+     "print only errors, and warnings about an FPR above the promise", NULL, 0, NULL},
+    {"strict", 0, NULL, OPTION_FLAG, AT(strict),
+     "exit with status 4 when the expected FPR is more than 10% above what was asked or planned, "
+     "which is always said on standard error",
+     NULL, TAKES_STRICT, NULL},
+    {"color", 0, "WHEN", OPTION_CHOICE, AT(color), "use colours:", colors, 0, NULL},
+    {"progress", 0, "WHEN", OPTION_CHOICE, AT(progress), "show progress on standard error:", colors,
+     TAKES_KEYS | TAKES_PROGRESS, NULL},
+    {"help", 'h', NULL, OPTION_FLAG, AT(help), "show this text", NULL, 0, NULL},
 };
-#define NROWS (sizeof rows / sizeof rows[0])
+#define NSHARED (sizeof shared / sizeof shared[0])
 
-const option_row *options_next(const option_row *row, unsigned command_bit) {
-  row = row == NULL ? rows : row + 1;
-  for (; row < rows + NROWS; row++) {
-    if ((row->commands & command_bit) != 0) return row;
+static bool option_is_replaced(const command *c, const char *name) {
+  for (const option_row *own = c->own; own != NULL && own->name != NULL; own++) {
+    if (strcmp(own->name, name) == 0) return true;
+  }
+  return false;
+}
+
+const option_row *option_at(const command *c, size_t i) {
+  if (c == NULL) return i < NSHARED ? &shared[i] : NULL;
+  for (const option_row *own = c->own; own != NULL && own->name != NULL; own++) {
+    if (i-- == 0) return own;
+  }
+  for (const option_row *row = shared; row < shared + NSHARED; row++) {
+    bool taken = row->groups == 0 || (row->groups & c->takes) != 0;
+    if (taken && !option_is_replaced(c, row->name) && i-- == 0) return row;
   }
   return NULL;
+}
+
+const char *option_help(const option_row *row, bool values, char text[OPTION_HELP]) {
+  const char *list[OPTION_VALUES];
+  int used = snprintf(text, OPTION_HELP, "%s%s%s", row->verbs != NULL ? row->verbs : "",
+                      row->verbs != NULL ? ": " : "", row->help);
+  options_values(row, list);
+  for (size_t i = 0; values && list[i] != NULL && used < OPTION_HELP; i++) {
+    const char *before = i > 0 ? ", " : row->type == OPTION_CHOICE ? " " : ": ";
+    used += snprintf(text + used, (size_t)(OPTION_HELP - used), "%s%s", before, list[i]);
+  }
+  return text;
 }
 
 const char *options_row_title(const option_row *row, char title[ROW_TITLE]) {
@@ -212,25 +130,25 @@ const char *options_row_title(const option_row *row, char title[ROW_TITLE]) {
   return title;
 }
 
-void kind_names(const char *list[OPTION_WORDS]) {
+void kind_names(const char *list[OPTION_VALUES]) {
   size_t n = 0;
   list[n++] = "auto";
-  for (int kind = 1; kind < OPTION_WORDS - 1; kind++) {
+  for (int kind = 1; kind < OPTION_VALUES - 1; kind++) {
     const char *name = nay_kind_name((nay_kind)kind);
     if (name != NULL) list[n++] = name;
   }
   list[n] = NULL;
 }
 
-void format_names(const char *list[OPTION_WORDS]) {
+void format_names(const char *list[OPTION_VALUES]) {
   size_t n = 0;
-  for (; n < OPTION_WORDS - 1 && nay_format_at(n) != NULL; n++) {
+  for (; n < OPTION_VALUES - 1 && nay_format_at(n) != NULL; n++) {
     list[n] = nay_format_name(nay_format_at(n));
   }
   list[n] = NULL;
 }
 
-void options_values(const option_row *row, const char *list[OPTION_WORDS]) {
+void options_values(const option_row *row, const char *list[OPTION_VALUES]) {
   size_t n = 0;
   if (row->type == OPTION_KIND) {
     kind_names(list);
@@ -247,14 +165,14 @@ void options_values(const option_row *row, const char *list[OPTION_WORDS]) {
 /* ---- parsing ---- */
 
 _Noreturn static void option_bad_word(const option_row *row, const char *value) {
-  const char *list[OPTION_WORDS];
+  const char *list[OPTION_VALUES];
   char all[512] = "";
   options_values(row, list);
   for (size_t i = 0; list[i] != NULL; i++) {
     size_t used = strlen(all);
     snprintf(all + used, sizeof all - used, "%s%s", i > 0 ? ", " : "", list[i]);
   }
-  const char *near = words_nearest(value, list);
+  const char *near = nearest_word(value, list);
   if (near != NULL) {
     die(EXIT_TROUBLE, "--%s: '%s' is not known; did you mean %s?", row->name, value, near);
   }
@@ -302,8 +220,9 @@ static void option_set(const option_row *row, const char *value, options *o) {
     case OPTION_SIZE:
       if (!number_size(value, at) || *(uint64_t *)at == 0) form = "a size such as 4096, 10M or 1Gi";
       break;
-    case OPTION_RATE:
-      if (!number_rate(value, at)) form = "a rate between 0 and 1 such as 0.01, 1% or 1/256";
+    case OPTION_FPR:
+      if (!number_fpr(value, at))
+        form = "a false-positive rate between 0 and 1 such as 0.01, 1% or 1/256";
       break;
     case OPTION_REAL:
       if (!number_real(value, at) || !(*(double *)at > 0)) form = "a number such as 10 or 9.6";
@@ -312,33 +231,48 @@ static void option_set(const option_row *row, const char *value, options *o) {
   if (form != NULL) die(EXIT_TROUBLE, "--%s: '%s' is not %s", row->name, value, form);
 }
 
-_Noreturn static void option_unknown(const command *c, const char *word) {
-  const char *names[NROWS + 1];
-  size_t n = 0;
-  for (const option_row *row = NULL; (row = options_next(row, c->bit)) != NULL;) {
-    names[n++] = row->name;
-  }
-  names[n] = NULL;
-  char bare[64];
-  snprintf(bare, sizeof bare, "%.*s", (int)strcspn(word, "="), word);
-  const char *near = strncmp(bare, "--", 2) == 0 ? words_nearest(bare + 2, names) : NULL;
-  if (near != NULL) die(EXIT_TROUBLE, "no option %s; did you mean --%s?", bare, near);
-  die(EXIT_TROUBLE, "no option %s; 'nay help %s' lists them", bare, c->name);
-}
+/* ---- of one command ---- */
 
-static void options_tables(const command *c, char *letters, struct option *longs,
-                           const option_row *by_letter[256]) {
+#define OPTIONS_MOST 80
+
+typedef struct option_table {
+  const command *command;
+  const option_row *rows[OPTIONS_MOST];
+  bool given[OPTIONS_MOST];
+  size_t n;
+  struct option longs[OPTIONS_MOST + 1]; /* for getopt_long: val is 256 + the index */
+  char letters[2 * OPTIONS_MOST + 2];
+} option_table;
+
+static void options_table(const command *c, option_table *t) {
+  char *letters = t->letters;
+  *t = (option_table){.command = c};
   *letters++ = ':';
-  for (const option_row *row = NULL; (row = options_next(row, c->bit)) != NULL;) {
+  for (const option_row *row; t->n < OPTIONS_MOST && (row = option_at(c, t->n)) != NULL; t->n++) {
     int has_value = row->value != NULL ? required_argument : no_argument;
-    *longs++ = (struct option){row->name, has_value, NULL, 256 + (int)(row - rows)};
+    t->rows[t->n] = row;
+    t->longs[t->n] = (struct option){row->name, has_value, NULL, 256 + (int)t->n};
     if (row->letter == 0) continue;
     *letters++ = row->letter;
     if (row->value != NULL) *letters++ = ':';
-    by_letter[(unsigned char)row->letter] = row;
   }
-  *letters = '\0';
-  *longs = (struct option){NULL, 0, NULL, 0};
+}
+
+/* The index of what getopt_long found. */
+static size_t options_found(const option_table *t, int got) {
+  size_t i = got >= 256 ? (size_t)got - 256 : 0;
+  while (got < 256 && i + 1 < t->n && t->rows[i]->letter != got) i++;
+  return i;
+}
+
+_Noreturn static void option_unknown(const option_table *t, const char *word) {
+  const char *names[OPTIONS_MOST + 1] = {NULL};
+  for (size_t i = 0; i < t->n; i++) names[i] = t->rows[i]->name;
+  char bare[64];
+  snprintf(bare, sizeof bare, "%.*s", (int)strcspn(word, "="), word);
+  const char *near = strncmp(bare, "--", 2) == 0 ? nearest_word(bare + 2, names) : NULL;
+  if (near != NULL) die(EXIT_TROUBLE, "no option %s; did you mean --%s?", bare, near);
+  die(EXIT_TROUBLE, "no option %s; 'nay help %s' lists them", bare, t->command->name);
 }
 
 static void options_check_operands(const options *o) {
@@ -352,10 +286,46 @@ static void options_check_operands(const options *o) {
   }
 }
 
+static bool option_has_verb(const char *verbs, const char *verb) {
+  size_t len = strlen(verb);
+  for (const char *at = verbs; (at = strstr(at, verb)) != NULL; at += len) {
+    bool starts = at == verbs || at[-1] == ' ';
+    if (starts && (at[len] == '\0' || at[len] == ',')) return true;
+  }
+  return false;
+}
+
+/* Finds the verb. An option of another verb would do nothing: an error says so. */
+static void options_check_verb(options *o, const option_table *t) {
+  const char *names[OPTION_VALUES + 1] = {NULL}, *verb = o->operands[0];
+  char list[128], all[192] = "", *rest = NULL;
+  unsigned n = 0, found = OPTION_VALUES;
+  snprintf(list, sizeof list, "%s", o->command->verbs);
+  for (char *at = strtok_r(list, " ", &rest); at != NULL; at = strtok_r(NULL, " ", &rest), n++) {
+    size_t used = strlen(all);
+    names[n] = at;
+    if (strcmp(at, verb) == 0) found = n;
+    snprintf(all + used, sizeof all - used, "%s%s", n > 0 ? ", " : "", at);
+  }
+  const char *name = o->command->name, *near = nearest_word(verb, names);
+  if (found == OPTION_VALUES && near != NULL) {
+    die(EXIT_TROUBLE, "no 'nay %s %s'; did you mean %s?", name, verb, near);
+  }
+  if (found == OPTION_VALUES) {
+    die(EXIT_TROUBLE, "no 'nay %s %s': there are %s", name, verb, all);
+  }
+  for (size_t i = 0; i < t->n; i++) {
+    const option_row *row = t->rows[i];
+    if (!t->given[i] || row->verbs == NULL || option_has_verb(row->verbs, verb)) continue;
+    if (row->letter != 0) die(EXIT_TROUBLE, "-%c is not for 'nay %s %s'", row->letter, name, verb);
+    die(EXIT_TROUBLE, "--%s is not for 'nay %s %s'", row->name, name, verb);
+  }
+  o->verb = found;
+}
+
 /* Two documents on one standard output would be none. */
 static void options_check_stdout(const options *o) {
-  unsigned bit = o->command->bit;
-  bool by_default = o->out == NULL && (bit & (CMD_BUILD | CMD_MERGE | CMD_CONVERT)) != 0;
+  bool by_default = o->out == NULL && o->command->to_stdout;
   bool asked = o->out != NULL && strcmp(o->out, "-") == 0;
   if (o->json && (by_default || asked)) {
     die(EXIT_TROUBLE, "--json writes to standard output, and so would the result: use -o FILE");
@@ -363,28 +333,27 @@ static void options_check_stdout(const options *o) {
 }
 
 void options_parse(const command *c, int argc, char **argv, options *o) {
-  char letters[2 * NROWS + 2];
-  struct option longs[NROWS + 1];
-  const option_row *by_letter[256] = {NULL};
-  options_tables(c, letters, longs, by_letter);
+  option_table t;
+  options_table(c, &t);
   *o = (options){.command = c, .threads = 2};
   opterr = 0;
-  for (int got; (got = getopt_long(argc, argv, letters, longs, NULL)) != -1;) {
+  for (int got; (got = getopt_long(argc, argv, t.letters, t.longs, NULL)) != -1;) {
     if (got == ':') die(EXIT_TROUBLE, "option %s needs a value", argv[optind - 1]);
     if (got == '?') {
       char letter[3] = {'-', (char)optopt, '\0'};
       bool is_letter = optopt > 0 && optopt < 256;
-      option_unknown(c, is_letter ? letter : argv[optind - 1]);
+      option_unknown(&t, is_letter ? letter : argv[optind - 1]);
     }
-    const option_row *row = got >= 256 ? rows + (got - 256) : by_letter[(unsigned char)got];
-    option_set(row, optarg, o);
+    size_t i = options_found(&t, got);
+    t.given[i] = true;
+    option_set(t.rows[i], optarg, o);
   }
   o->operands = argv + optind;
   o->noperands = argc - optind;
-  if (!o->help) {
-    options_check_operands(o);
-    options_check_stdout(o);
-  }
+  if (o->help) return;
+  options_check_operands(o);
+  if (c->verbs != NULL) options_check_verb(o, &t);
+  options_check_stdout(o);
 }
 
 /* ---- params ---- */

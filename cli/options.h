@@ -1,6 +1,7 @@
 /*
- * options.h - the options of all commands, from one table: what parses them also writes --help,
- * the completions and the OPTIONS of the manual.
+ * options.h - the options of all commands, as tables of rows: what parses them also writes --help,
+ * the completions and the OPTIONS of the manual. Options of one command stand in its file; those
+ * that several share stand in options.c, in groups that a command takes as a whole.
  */
 #ifndef NAY_OPTIONS_H
 #define NAY_OPTIONS_H
@@ -29,6 +30,7 @@ struct options {
   const command *command;
   char **operands;
   int noperands;
+  unsigned verb; /* which of command->verbs the first operand is */
   bool help;
   /* the filter to make */
   nay_kind kind;
@@ -73,7 +75,7 @@ typedef enum option_type {
   OPTION_FLAG,
   OPTION_COUNT,
   OPTION_SIZE,
-  OPTION_RATE,
+  OPTION_FPR,
   OPTION_REAL,
   OPTION_TEXT,
   OPTION_FILE,
@@ -83,19 +85,31 @@ typedef enum option_type {
   OPTION_CHOICE
 } option_type;
 
-typedef struct option_row {
-  const char *name;  /* after -- */
+struct option_row {
+  const char *name;  /* after --; NULL ends a table */
   char letter;       /* after -, or 0 */
   const char *value; /* NULL for flags */
   option_type type;
   size_t at; /* offset in options */
-  unsigned commands;
   const char *help;
   const char *const *choices; /* OPTION_CHOICE: ends in NULL; the value is the index */
-} option_row;
+  unsigned groups;   /* shared: TAKES_..., 0 for all commands; 0 in a table of one command */
+  const char *verbs; /* those it is for, "build, compact"; NULL: all */
+};
 
-/* options_next: rows of a command in order: start with NULL, ends with NULL. */
-const option_row *options_next(const option_row *row, unsigned command_bit);
+/* AT: where an option goes, for the tables of rows. */
+#define AT(field) offsetof(options, field)
+
+/*
+ * option_at: the i-th option of a command, its own ones first; NULL past the last. A shared one is
+ * left out when the command has one of the same name. Without a command: the shared ones.
+ */
+const option_row *option_at(const command *c, size_t i);
+
+/* option_help: its help text, after the verbs that it is for, with the values it takes if wanted.
+ */
+#define OPTION_HELP 512
+const char *option_help(const option_row *row, bool values, char text[OPTION_HELP]);
 
 /* options_parse: fills *o, or dies with status 2 and says what was meant. argv[0] is the command.
  */
@@ -111,12 +125,12 @@ uint32_t options_threads(const options *o);
 #define ROW_TITLE 64
 const char *options_row_title(const option_row *row, char title[ROW_TITLE]);
 
-/* options_values: the words an option takes, for help and completion; fills list, ends in NULL. */
-#define OPTION_WORDS 64
-void options_values(const option_row *row, const char *list[OPTION_WORDS]);
+/* options_values: the values an option takes, for help and completion; fills list, ends in NULL. */
+#define OPTION_VALUES 64
+void options_values(const option_row *row, const char *list[OPTION_VALUES]);
 
 /* kind_names and format_names: those of this library, ended by NULL. */
-void kind_names(const char *list[OPTION_WORDS]);
-void format_names(const char *list[OPTION_WORDS]);
+void kind_names(const char *list[OPTION_VALUES]);
+void format_names(const char *list[OPTION_VALUES]);
 
 #endif /* NAY_OPTIONS_H */

@@ -65,12 +65,12 @@ void outfile_lock(const char *path) {
   registered = true;
   nay_status status = nay_file_lock(path, NAY_LOCK_TRY, &outfile_locked, &diag);
   if (status == NAY_EIO && diag.os_error == EWOULDBLOCK) {
-    words("waiting for another nay that changes %s", path);
+    message("waiting for another nay that changes %s", path);
     status = nay_file_lock(path, 0, &outfile_locked, &diag);
   }
   if (status == NAY_ENOTSUP) {
-    words_error("warning: %s is on a file system without locks: let no other nay change it now",
-                path);
+    message_error("warning: %s is on a file system without locks: let no other nay change it now",
+                  path);
   } else if (status != NAY_OK) {
     outfile_failed(path, status, &diag);
   } else {

@@ -51,7 +51,7 @@ static void out_insisted(void) {
   struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};
   if (!stop_insisted() || poll(&p, 1, 0) != 0) return;
   out.failed = true;
-  words_error("standard output takes no more: the state is not saved, lines may appear again");
+  message_error("standard output takes no more: the state is not saved, lines may appear again");
   signals_finish();
 }
 

@@ -63,17 +63,17 @@ static const char *promise_keys(const nay_stats *s, char *text, size_t cap) {
 int promise_tell(const options *o, const char *what, const promise *p, const char *so, int status) {
   char now[NUMBER_TEXT], promised[NUMBER_TEXT], keys[160];
   if (!p->overfilled) return status;
-  rate_text(p->stats.fpr_now, now);
+  fpr_text(p->stats.fpr_now, now);
   promise_keys(&p->stats, keys, sizeof keys);
   const char *then = so != NULL ? "; " : "";
   if (so == NULL) so = "";
   if (p->fpr > 0) {
-    words_error("warning: %s has a false-positive rate of %s, above %s %s%s%s%s", what, now,
-                p->useless ? "any use, which ends at" : "the promised", rate_text(p->fpr, promised),
-                keys, then, so);
+    message_error("warning: %s has a false-positive rate of %s, above %s %s%s%s%s", what, now,
+                  p->useless ? "any use, which ends at" : "the promised",
+                  fpr_text(p->fpr, promised), keys, then, so);
   } else {
-    words_error("warning: %s has a false-positive rate of %s, and tells no plan%s%s", what, now,
-                then, so);
+    message_error("warning: %s has a false-positive rate of %s, and tells no plan%s%s", what, now,
+                  then, so);
   }
   return o->strict ? EXIT_OVERFILLED : status;
 }

@@ -16,7 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "codecs.h"
 #include "source.h"
 
 #define RING 6u
@@ -42,7 +41,7 @@ struct key_stream {
   size_t carry_len, searched; /* `searched` bytes of them hold no terminator */
   uint64_t position;          /* of the files that are closed */
   const nay_filter *hash_with;
-  bool two_words, ended, had_header;
+  bool wide_hash, ended, had_header;
   uint64_t nkeys;
 
   key_batch ring[RING];
@@ -64,7 +63,7 @@ static void batch_new(key_batch *b, const key_stream *s) {
   b->lens = must_alloc(BATCH_KEYS * sizeof *b->lens);
   b->plain = s->reader.plain;
   if (s->hash_with != NULL) b->lo = must_alloc(BATCH_KEYS * sizeof *b->lo);
-  if (s->two_words) b->hi = must_alloc(BATCH_KEYS * sizeof *b->hi);
+  if (s->wide_hash) b->hi = must_alloc(BATCH_KEYS * sizeof *b->hi);
   b->memory = must_alloc(sizeof *b->memory);
   *b->memory = (struct batch_memory){.cap = BATCH_BYTES};
   b->memory->bytes = must_alloc(BATCH_BYTES + 1);
@@ -358,7 +357,7 @@ static void stream_hint(const key_stream *s) {
   bool from_stdin = false;
   for (size_t i = 0; i < s->npaths; i++) from_stdin |= strcmp(s->paths[i], "-") == 0;
   if (from_stdin && isatty(STDIN_FILENO) == 1) {
-    words("reading keys from the terminal, one on each line; Ctrl-D ends them");
+    message("reading keys from the terminal, one on each line; Ctrl-D ends them");
   }
 }
 
@@ -375,7 +374,7 @@ static uint64_t stream_total(const key_stream *s) {
 }
 
 /* Layouts of other systems may hash to two words: hashing one key tells. */
-static bool stream_two_words(const nay_filter *f) {
+static bool stream_wide_hash(const nay_filter *f) {
   uint64_t lo;
   const void *key = "";
   size_t len = 0;
@@ -392,7 +391,7 @@ key_stream *stream_open(const options *o, const char *const *paths, size_t n,
                     .paths = n > 0 ? paths : stream_stdin,
                     .npaths = n > 0 ? n : 1,
                     .hash_with = hash_with,
-                    .two_words = stream_two_words(hash_with)};
+                    .wide_hash = stream_wide_hash(hash_with)};
   s->wants_header = s->reader.wants_header;
   for (unsigned i = 0; i < RING; i++) batch_new(&s->ring[i], s);
   pthread_mutex_init(&s->lock, NULL);
@@ -415,7 +414,7 @@ int stream_status(const key_stream *s) { return s->status; }
 static void stream_tell_failure(key_stream *s, key_batch *b) {
   if (!s->skips_bad_files) die(b->fail->status, "%s", b->fail->text);
   out_flush();
-  words_error("%s", b->fail->text);
+  message_error("%s", b->fail->text);
   s->status = exit_worse(s->status, b->fail->status);
   free(b->fail);
   b->fail = NULL;
@@ -476,50 +475,4 @@ void batch_print(const key_batch *b, size_t w, uint64_t word) {
     word &= word - 1;
   }
   if (run > 0) out_record(from, run);
-}
-
-/* ---- counting ---- */
-
-static uint64_t count_byte(const uint8_t *p, size_t n, uint8_t byte) {
-  uint64_t count = 0;
-  for (size_t i = 0; i < n; i++) count += p[i] == byte;
-  return count;
-}
-
-/* Lines of an open file from where it stands, without moving it. */
-static bool count_lines(int fd, uint8_t terminator, bool decompress, uint64_t *nkeys) {
-  struct stat st;
-  off_t at = lseek(fd, 0, SEEK_CUR);
-  if (at < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return false;
-  uint8_t *bytes = must_alloc(BATCH_BYTES), last = terminator;
-  ssize_t n;
-  bool packed = false;
-  for (off_t start = at; !packed && (n = pread(fd, bytes, BATCH_BYTES, at)) > 0; at += n) {
-    bool more;
-    packed = decompress && at == start && codec_recognise(bytes, (size_t)n, &more) != NULL;
-    *nkeys += count_byte(bytes, (size_t)n, terminator);
-    last = bytes[n - 1];
-  }
-  *nkeys += last != terminator;
-  free(bytes);
-  return !packed;
-}
-
-bool stream_count(const options *o, const char *const *paths, size_t n, uint64_t *nkeys) {
-  key_reader reader = key_reader_new(&o->keys);
-  if (!reader.plain || reader.skip_empty) return false;
-  if (n == 0) paths = stream_stdin, n = 1;
-  uint64_t sum = 0;
-  for (size_t i = 0; i < n; i++) {
-    struct stat st; /* opening a named pipe would wake up its writer */
-    bool is_stdin = strcmp(paths[i], "-") == 0;
-    if (!is_stdin && (stat(paths[i], &st) != 0 || !S_ISREG(st.st_mode))) return false;
-    int fd = is_stdin ? STDIN_FILENO : open(paths[i], O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false; /* stream_open says why */
-    bool ok = count_lines(fd, reader.terminator, !o->keys.no_decompress, &sum);
-    if (!is_stdin) close(fd);
-    if (!ok) return false;
-  }
-  *nkeys = sum;
-  return true;
 }

@@ -188,7 +188,7 @@ static void table_size_lines(const table_summary *s) {
     table_line("size", "%s", size);
   }
   if (s->format == NULL) return;
-  table_line("false pos.", "%s expected", rate_text(s->fpr, rate));
+  table_line("false pos.", "%s expected", fpr_text(s->fpr, rate));
   table_line("hash", "%s", nay_hash_name(s->stats.hash));
 }
 

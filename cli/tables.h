@@ -6,7 +6,7 @@
 
 #include "options.h"
 
-/* --filter, --compress: the words in options.c, in this order. */
+/* --filter, --compress: the values in cmd_sst.c, in this order. */
 typedef enum table_filter {
   TABLE_FULL,
   TABLE_PARTITIONED,
@@ -54,7 +54,31 @@ typedef struct table_row {
 bool table_sorter_next(table_sorter *s, table_row *row);
 void table_sorter_free(table_sorter *s);
 
-/* sst_build: the verb, in cmd_sst_build.c. */
+/* ---- table_list.c ---- */
+
+/* tables_open: the operands after the verb; dies when one is not a table. */
+typedef struct table_list {
+  const nay_sst **at;
+  nay_prefix *prefixes;
+  char **names;
+  size_t n;
+} table_list;
+table_list tables_open(const options *o);
+void tables_close(table_list *t);
+
+/* table_count: counts all entries, which reads and verifies every block. */
+nay_status table_count(const nay_sst *table, nay_diag *diag, uint64_t *entries);
+
+/* table_print_entry: a line of get and scan. table_print_count: what -c prints instead. */
+void table_print_entry(const options *o, const void *key, size_t len, const void *value,
+                       size_t value_len);
+void table_print_count(const options *o, const char *schema, uint64_t selected);
+
+/* The verbs, each in cmd_sst_<verb>.c. */
 int sst_build(options *o);
+int sst_get(options *o);
+int sst_scan(options *o);
+int sst_info(options *o);
+int sst_compact(options *o);
 
 #endif /* NAY_TABLES_H */

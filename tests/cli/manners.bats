@@ -25,7 +25,7 @@ planned() { nay plan --no-measure --json "$@" | jq -r '.nkeys'; }
   done
   for bad in 0 1 100% 1/0 1/1 -1% 1/x 0,01 1%% ''; do
     run -2 nay plan --no-measure -n 1M -p "$bad"
-    [[ $output == *"--fpr: '$bad' is not a rate"* ]]
+    [[ $output == *"--fpr: '$bad' is not a false-positive rate"* ]]
   done
 }
 

@@ -15,15 +15,15 @@ commands() { nay help | sed -n 's/^  \([a-z]*\) .*/\1/p' | head -n 18; }
 
 @test "plot: characters in a pipe, SVG that parses on request" {
   run -0 nay plot size
-  [[ ${lines[0]} == "What a rate costs" ]]
-  [[ $output == *"a limit  b bloom  c blocked"* ]]
+  [[ ${lines[0]} == "Bits per key against FPR" ]]
+  [[ $output == *"a lower bound  b bloom  c blocked"* ]]
   [[ $(LC_ALL=C.UTF-8 nay plot size) == *"⠶ blocked"* ]]
-  nay plot rate --svg | python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.stdin)'
+  nay plot fpr --svg | python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.stdin)'
   nay plot size -o size.svg
   python3 -c 'import xml.dom.minidom as m; m.parse("size.svg")'
   run -2 nay plot size -o size.svg
   seq 1000 | nay build -q -n 1000 -o f.nay
-  run -0 nay plot rate f.nay
+  run -0 nay plot fpr f.nay
   nay bench -n 1k --csv > table.csv
   run -0 nay plot bench table.csv
   [[ $output == *"blocked   build "* ]]

@@ -1,4 +1,4 @@
-/* words.c - what the command says to people, and how it gives up. */
+/* messages.c - what the program says on stderr, and how it ends on errors. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,18 +12,18 @@
 static struct {
   const char *name;
   bool quiet;
-} words_state = {"", false};
+} messages = {"", false};
 
-void words_begin(const char *name, bool quiet) {
-  words_state.name = name;
-  words_state.quiet = quiet;
+void messages_begin(const char *name, bool quiet) {
+  messages.name = name;
+  messages.quiet = quiet;
 }
 
 /* One write for a line, so that lines of several processes do not mix. */
-static void words_print(const char *format, va_list args) {
+static void message_print(const char *format, va_list args) {
   char line[2048];
-  size_t used = (size_t)snprintf(line, sizeof line, "nay%s%s: ", *words_state.name ? " " : "",
-                                 words_state.name);
+  size_t used =
+      (size_t)snprintf(line, sizeof line, "nay%s%s: ", *messages.name ? " " : "", messages.name);
   int n = vsnprintf(line + used, sizeof line - used - 1, format, args);
   used += n < 0 ? 0 : (size_t)n;
   if (used > sizeof line - 2) used = sizeof line - 2;
@@ -32,18 +32,18 @@ static void words_print(const char *format, va_list args) {
   fwrite(line, 1, used, stderr);
 }
 
-void words(const char *format, ...) {
-  if (words_state.quiet) return;
+void message(const char *format, ...) {
+  if (messages.quiet) return;
   va_list args;
   va_start(args, format);
-  words_print(format, args);
+  message_print(format, args);
   va_end(args);
 }
 
-void words_error(const char *format, ...) {
+void message_error(const char *format, ...) {
   va_list args;
   va_start(args, format);
-  words_print(format, args);
+  message_print(format, args);
   va_end(args);
 }
 
@@ -51,7 +51,7 @@ void die(int status, const char *format, ...) {
   va_list args;
   va_start(args, format);
   out_flush_quietly();
-  words_print(format, args);
+  message_print(format, args);
   va_end(args);
   exit(status);
 }
@@ -81,7 +81,7 @@ static unsigned nearest_edits(const char *a, const char *b) {
   return d[na][nb];
 }
 
-const char *words_nearest(const char *word, const char *const *candidates) {
+const char *nearest_word(const char *word, const char *const *candidates) {
   const char *best = NULL;
   unsigned limit = strlen(word) < 4 ? 2 : 3, least = limit; /* fewer edits than this */
   for (; *candidates != NULL; candidates++) {
@@ -112,25 +112,25 @@ int exit_worse(int a, int b) {
 }
 
 /* The fields of nay_params that options set, by the names that people know them by. */
-static const char *const words_fields[][2] = {
+static const char *const message_fields[][2] = {
     {"nkeys", "-n"},   {"fpr", "-p"},      {"bits_per_key", "-b"},
     {"nbytes", "-M"},  {"k", "--probes"},  {"fold", "--fold"},
     {"threads", "-T"}, {"seed", "--seed"}, {"nbits", "the number of bits"},
 };
 
 /* The library speaks of fields: here they are options. Only whole words that it sets apart. */
-static void words_of_options(const char *what, char text[DIAG_TEXT]) {
+static void message_in_options(const char *what, char text[DIAG_TEXT]) {
   size_t used = 0;
   for (const char *p = what; *p != '\0' && used < DIAG_TEXT - 1;) {
     size_t len = strspn(p, "abcdefghijklmnopqrstuvwxyz_");
     const char *word = p;
     size_t shown = len > 0 ? len : 1;
-    for (size_t i = 0; i < sizeof words_fields / sizeof words_fields[0]; i++) {
-      const char *field = words_fields[i][0];
+    for (size_t i = 0; i < sizeof message_fields / sizeof message_fields[0]; i++) {
+      const char *field = message_fields[i][0];
       bool first = p == what || (p - what > 3 && strncmp(p - 3, "or ", 3) == 0);
       bool verb = strcmp(field, "fold") == 0 && !first;
       if (len != strlen(field) || strncmp(p, field, len) != 0 || verb) continue;
-      word = words_fields[i][1];
+      word = message_fields[i][1];
       shown = strlen(word);
     }
     if (shown > DIAG_TEXT - 1 - used) shown = DIAG_TEXT - 1 - used;
@@ -149,7 +149,7 @@ const char *diag_text(nay_status status, const nay_diag *diag, char text[DIAG_TE
   } else if (exit_of(status) == EXIT_DAMAGED) {
     snprintf(text, DIAG_TEXT, "%s (at byte %llu)", diag->what, (unsigned long long)diag->offset);
   } else {
-    words_of_options(diag->what, text);
+    message_in_options(diag->what, text);
   }
   return text;
 }

@@ -1,0 +1,75 @@
+/* cmd_fold.c - nay fold: a smaller filter of the same keys, without the keys. */
+#include "filterfile.h"
+#include "numbers.h"
+#include "outfile.h"
+
+static int fold_run(options *o) {
+  const char *path = o->operands[0], *out = o->out != NULL ? o->out : path;
+  char text[NUMBER_TEXT];
+  if (o->factor != 0 && o->max_fpr != 0)
+    die(EXIT_TROUBLE, "--factor and --max-fpr exclude each other");
+  if (o->out != NULL) outfile_may_write(out, o->force);
+  outfile_lock(out);
+  nay_filter *f = filterfile_open(path, o);
+  nay_stats s;
+  nay_filter_stats(f, &s);
+  uint64_t factor = o->factor;
+  double limit = o->max_fpr != 0 ? o->max_fpr : s.fpr_planned;
+  nay_status status = NAY_OK;
+  if (factor == 0) {
+    if (limit == 0)
+      die(EXIT_TROUBLE, "this filter has no planned rate: give --max-fpr or --factor");
+    status = nay_filter_fold_factor(f, limit, &factor);
+  }
+  if (status == NAY_OK) status = nay_filter_fold(f, factor);
+  if (status == NAY_ENOTSUP) die(EXIT_TROUBLE, "this family cannot be folded");
+  if (status == NAY_EINVAL) {
+    die(EXIT_TROUBLE, "the size is not divisible by %s", count_text((double)factor, text));
+  }
+  if (status != NAY_OK) die(exit_of(status), "%s: %s", path, nay_status_text(status));
+  bool folds = factor > 1;
+  if (folds) {
+    filterfile_save(f, out);
+    message("folded by %s", count_text((double)factor, text));
+  } else {
+    message("no factor keeps the false-positive rate: nothing written");
+  }
+  int told =
+      filterfile_report(o, folds ? "wrote" : "unchanged", folds ? out : path, f, ESTIMATED, limit);
+  nay_filter_free(f);
+  return told == EXIT_FOUND && !folds ? EXIT_NONE : told;
+}
+
+static const option_row fold_options[] = {
+    {"max-fpr", 0, "FPR", OPTION_FPR, AT(max_fpr), "the highest FPR to accept (default: the plan)",
+     NULL, 0, NULL},
+    {"factor", 0, "N", OPTION_COUNT, AT(factor), "shrink by exactly this factor", NULL, 0, NULL},
+    {0},
+};
+
+const command command_fold = {
+    .name = "fold",
+    .run = fold_run,
+    .summary = "shrink a filter that was planned too large, without its keys",
+    .operands = "FILTER",
+    .min_operands = 1,
+    .max_operands = 1,
+    .takes = TAKES_FILTER | TAKES_OUTPUT | TAKES_JSON | TAKES_STRICT,
+    .own = fold_options,
+    .about =
+        "Shrinks a filter by an integer factor; the result is bit for bit the filter that the "
+        "same keys would have given at that size. Without options it takes the largest factor "
+        "that keeps the false-positive rate (FPR), with the keys added so far, at or below the "
+        "planned one; --max-fpr sets another limit. Changes the file in place, or writes another "
+        "with -o.\n"
+        "\n"
+        "Exit status: 0 when the filter became smaller; 1 when no factor keeps the FPR, and then "
+        "nothing is written.",
+    .examples =
+        "$ seq 1000 | nay build -q -n 100000 -p 1% -o large.nay\n"
+        "$ nay fold -q large.nay -o small.nay\n"
+        "$ nay info --json large.nay | jq .nbytes\n"
+        "124544\n"
+        "$ nay info --json small.nay | jq '.nbytes < 2000 and .fpr_now < 0.01'\n"
+        "true\n",
+};

@@ -1,0 +1,56 @@
+/* cmd_remove.c - nay remove: keys out of a filter, in place. */
+#include "filterfile.h"
+#include "numbers.h"
+#include "outfile.h"
+#include "stream.h"
+
+static uint64_t remove_all(nay_filter *f, key_stream *s) {
+  uint64_t nabsent = 0;
+  for (key_batch *b; (b = stream_next(s)) != NULL;) {
+    for (size_t i = 0; i < b->n; i++) {
+      nay_status status = nay_filter_remove(f, b->keys[i], b->lens[i]);
+      if (status == NAY_ENOENT) {
+        nabsent++;
+      } else if (status != NAY_OK) {
+        die(EXIT_TROUBLE, "cannot remove: %s", nay_status_text(status));
+      }
+    }
+  }
+  return nabsent;
+}
+
+static int remove_run(options *o) {
+  const char *out = filterfile_target(o);
+  nay_filter *f = filterfile_open(o->operands[0], o);
+  unsigned traits;
+  const char *kind = filterfile_kind(f, &traits);
+  if ((traits & NAY_CAN_REMOVE) == 0) {
+    die(EXIT_TROUBLE,
+        "a %s filter cannot remove keys; 'nay plan --need delete' lists families that can", kind);
+  }
+  key_stream *s =
+      stream_open(o, (const char *const *)o->operands + 1, (size_t)o->noperands - 1, NULL);
+  uint64_t nabsent = remove_all(f, s), nkeys = stream_nkeys(s);
+  stream_close(s);
+  filterfile_save(f, out);
+  int status = filterfile_report_removal(o, out, f, nkeys, nabsent);
+  nay_filter_free(f);
+  if (nabsent > 0) message("not in the filter: %s", COUNTED(nabsent, "key"));
+  return status == EXIT_FOUND && nabsent > 0 ? EXIT_NONE : status;
+}
+
+const command command_remove = {
+    .name = "remove",
+    .run = remove_run,
+    .summary = "remove keys from a filter that supports it, in place",
+    .operands = "FILTER [KEYFILE...]",
+    .min_operands = 1,
+    .max_operands = ANY_NUMBER,
+    .takes = TAKES_FILTER | TAKES_KEYS | TAKES_OUTPUT | TAKES_JSON | TAKES_STRICT,
+    .about =
+        "Removes keys, in families that support it (see 'nay plan --need delete'), and replaces "
+        "the file as nay add does. Remove only keys that were added: removing a key that was not, "
+        "but answers maybe, damages other keys, which may then answer nay.\n"
+        "\n"
+        "Exit status: 0 when all keys were removed, 1 when some were not in the filter.",
+};

@@ -1,0 +1,91 @@
+/* cmd_sst_scan.c - nay sst scan: the entries of a table in order, or of a range. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tables.h"
+
+typedef struct scan {
+  const options *o;
+  bool internal;
+  uint8_t *last; /* user key of the entry before */
+  size_t last_len, last_cap;
+  bool has_last;
+  uint64_t selected;
+} scan;
+
+/* Whether the user sees this version: the newest of its key, and not a deletion. */
+static bool scan_is_seen(scan *s, const nay_sst_version *v) {
+  bool same = s->has_last && v->len == s->last_len && memcmp(v->key, s->last, v->len) == 0;
+  if (same) return false;
+  if (s->last_cap < v->len + 1) {
+    s->last_cap = 2 * v->len + 64;
+    s->last = must_grow(s->last, s->last_cap);
+  }
+  memcpy(s->last, v->key, v->len);
+  s->last_len = v->len;
+  s->has_last = true;
+  return !v->deleted;
+}
+
+static void scan_print(const scan *s, const nay_sst_version *v, const void *value,
+                       size_t value_len) {
+  bool tells_version = s->o->versions && s->internal;
+  if (s->o->count) return;
+  if (s->o->json) {
+    json_open(NULL, '{');
+    json_bytes("key", v->key, v->len);
+    if (tells_version) json_count("sequence", v->sequence);
+    if (tells_version) json_bool("deleted", v->deleted);
+    if (!v->deleted && !s->o->no_values) json_bytes("value", value, value_len);
+    json_end();
+    return;
+  }
+  if (tells_version) {
+    out_text("%llu\t%s\t", (unsigned long long)v->sequence, v->deleted ? "delete" : "put");
+  }
+  table_print_entry(s->o, v->key, v->len, value, value_len);
+}
+
+static void scan_entry(scan *s, const char *path, const nay_sst_iter *it) {
+  size_t len, value_len;
+  const void *key = nay_sst_iter_key(it, &len), *value = nay_sst_iter_value(it, &value_len);
+  nay_sst_version v = {.key = key, .len = len};
+  if (s->internal && nay_sst_key_split(key, len, &v) != NAY_OK) {
+    die(EXIT_DAMAGED, "%s: a key is not an internal key", path);
+  }
+  if (s->internal && !s->o->versions && !scan_is_seen(s, &v)) return;
+  s->selected++;
+  scan_print(s, &v, value, value_len);
+}
+
+static nay_status scan_start(const options *o, nay_sst_iter *it) {
+  const char *from = o->from != NULL ? o->from : "", *to = o->upto;
+  if (o->prefix == NULL) {
+    return nay_sst_iter_range(it, from, strlen(from), to, to != NULL ? strlen(to) : 0);
+  }
+  if (o->from != NULL || to != NULL) die(EXIT_TROUBLE, "--prefix excludes --from and --to");
+  return nay_sst_iter_prefix(it, o->prefix, strlen(o->prefix));
+}
+
+int sst_scan(options *o) {
+  if (o->noperands != 2) die(EXIT_TROUBLE, "scan walks one table; compact makes one of many");
+  table_list t = tables_open(o);
+  const char *path = t.names[0];
+  nay_sst_info info;
+  nay_sst_iter *it;
+  nay_sst_describe(t.at[0], &info);
+  scan s = {.o = o, .internal = info.keys == NAY_SST_KEYS_INTERNAL};
+  if (nay_sst_iter_new(t.at[0], &it) != NAY_OK) die(EXIT_TROUBLE, "out of memory");
+  nay_status status = scan_start(o, it);
+  while (status == NAY_OK && (o->limit == 0 || s.selected < o->limit)) {
+    scan_entry(&s, path, it);
+    status = nay_sst_iter_next(it);
+  }
+  if (status != NAY_OK && status != NAY_ENOENT) table_die(path, status, nay_sst_iter_diag(it));
+  if (o->count) table_print_count(o, "nay.sst.scan/1", s.selected);
+  out_flush();
+  free(s.last);
+  nay_sst_iter_free(it);
+  tables_close(&t);
+  return s.selected > 0 ? EXIT_FOUND : EXIT_NONE;
+}

@@ -1,0 +1,57 @@
+/* stream_count.c - counts the keys of files that can be read twice, so that a filter can be sized.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "codecs.h"
+#include "stream.h"
+
+#define COUNT_BYTES 131072u
+
+static uint64_t count_byte(const uint8_t *p, size_t n, uint8_t byte) {
+  uint64_t count = 0;
+  for (size_t i = 0; i < n; i++) count += p[i] == byte;
+  return count;
+}
+
+/* Lines of an open file from where it stands, without moving it. */
+static bool count_lines(int fd, uint8_t terminator, bool decompress, uint64_t *nkeys) {
+  struct stat st;
+  off_t at = lseek(fd, 0, SEEK_CUR);
+  if (at < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return false;
+  uint8_t *bytes = must_alloc(COUNT_BYTES), last = terminator;
+  ssize_t n;
+  bool packed = false;
+  for (off_t start = at; !packed && (n = pread(fd, bytes, COUNT_BYTES, at)) > 0; at += n) {
+    bool more;
+    packed = decompress && at == start && codec_recognise(bytes, (size_t)n, &more) != NULL;
+    *nkeys += count_byte(bytes, (size_t)n, terminator);
+    last = bytes[n - 1];
+  }
+  *nkeys += last != terminator;
+  free(bytes);
+  return !packed;
+}
+
+bool stream_count(const options *o, const char *const *paths, size_t n, uint64_t *nkeys) {
+  key_reader reader = key_reader_new(&o->keys);
+  if (!reader.plain || reader.skip_empty) return false;
+  static const char *const from_stdin[] = {"-"};
+  if (n == 0) paths = from_stdin, n = 1;
+  uint64_t sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    struct stat st; /* opening a named pipe would wake up its writer */
+    bool is_stdin = strcmp(paths[i], "-") == 0;
+    if (!is_stdin && (stat(paths[i], &st) != 0 || !S_ISREG(st.st_mode))) return false;
+    int fd = is_stdin ? STDIN_FILENO : open(paths[i], O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false; /* stream_open says why */
+    bool ok = count_lines(fd, reader.terminator, !o->keys.no_decompress, &sum);
+    if (!is_stdin) close(fd);
+    if (!ok) return false;
+  }
+  *nkeys = sum;
+  return true;
+}

@@ -1,0 +1,50 @@
+/* table_list.c - the tables of a command line, and what the verbs of nay sst print alike. */
+#include <stdlib.h>
+
+#include "tables.h"
+
+table_list tables_open(const options *o) {
+  table_list t = {.names = o->operands + 1, .n = (size_t)o->noperands - 1};
+  if (t.n == 0) die(EXIT_TROUBLE, "missing operand: a table");
+  t.at = must_alloc(t.n * sizeof *t.at);
+  t.prefixes = must_alloc(t.n * sizeof *t.prefixes);
+  for (size_t i = 0; i < t.n; i++) t.at[i] = table_open(t.names[i], &t.prefixes[i]);
+  return t;
+}
+
+void tables_close(table_list *t) {
+  for (size_t i = 0; i < t->n; i++) nay_sst_free((nay_sst *)(uintptr_t)t->at[i]);
+  free(t->at);
+  free(t->prefixes);
+}
+
+nay_status table_count(const nay_sst *table, nay_diag *diag, uint64_t *entries) {
+  nay_sst_iter *it;
+  *entries = 0;
+  if (nay_sst_iter_new(table, &it) != NAY_OK) die(EXIT_TROUBLE, "out of memory");
+  nay_status status = nay_sst_iter_first(it);
+  for (; status == NAY_OK; status = nay_sst_iter_next(it)) ++*entries;
+  *diag = *nay_sst_iter_diag(it);
+  nay_sst_iter_free(it);
+  return status == NAY_ENOENT ? NAY_OK : status;
+}
+
+void table_print_entry(const options *o, const void *key, size_t len, const void *value,
+                       size_t value_len) {
+  out_record(key, len);
+  if (!o->no_values) {
+    out_bytes("\t", 1);
+    out_record(value, value_len);
+  }
+  out_bytes(o->keys.null ? "" : "\n", 1);
+}
+
+void table_print_count(const options *o, const char *schema, uint64_t selected) {
+  if (!o->json) {
+    out_text("%llu\n", (unsigned long long)selected);
+    return;
+  }
+  json_begin(schema);
+  json_count("nselected", selected);
+  json_end();
+}
