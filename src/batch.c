@@ -5,7 +5,7 @@
  * While the family works on one group, the cache lines of the next two are being prefetched (unless
  * the filter fits in the cache), by one of three strategies:
  *
- *   with the work    one line for each key of the current group: families that have test64_ahead
+ *   with the work    one line for each key of the current group: families that interleave
  *   with the hashes  hash 16 keys, then prefetch 16 lines: other families, the caller's keys
  *   at once          other families, the caller's hashes; and groups of fewer than 64
  *
@@ -76,14 +76,15 @@ bool nay__batch_hash(const nay_filter *f, const nay_key_list *list, size_t from,
 
 static bool batch_hash_group(const nay_batch_feed *feed, nay_batch_group *g) {
   const nay_filter *f = feed->filter;
-  bool two = nay__hash_has_hi(f->hasher.kind), prefetch = feed->prefetch && !feed->paced, ok = true;
+  bool two = nay__hash_has_hi(f->hasher.kind), prefetch = feed->prefetch && !feed->interleaved,
+       ok = true;
   g->lo = g->hashed[0];
   g->hi = two ? g->hashed[1] : NULL;
   for (unsigned i = 0, step = prefetch ? BATCH_STEP : 64; i < g->n; i += step) {
     unsigned n = g->n - i < step ? g->n - i : step;
     uint64_t *hi = two ? g->hashed[1] + i : NULL;
     ok &= nay__batch_hash(f, &feed->in.list, feed->next + i, n, g->hashed[0] + i, hi);
-    if (prefetch) f->family->prefetch64(f, g->lo + i, hi, n);
+    if (prefetch) f->family->batch->prefetch(f, g->lo + i, hi, n);
   }
   return ok;
 }
@@ -115,8 +116,8 @@ const nay_batch_group *nay__batch_next(nay_batch_feed *feed) {
 
 void nay__batch_prefetch(const nay_batch_feed *feed) {
   const nay_batch_group *g = &feed->groups[feed->last];
-  if (!feed->prefetch || (!feed->in.hashed && !feed->paced)) return;
-  feed->filter->family->prefetch64(feed->filter, g->lo, g->hi, g->n);
+  if (!feed->prefetch || (!feed->in.hashed && !feed->interleaved)) return;
+  feed->filter->family->batch->prefetch(feed->filter, g->lo, g->hi, g->n);
 }
 
 /* Prefetches the first keys, which nay__prefetch_keys does not. */
@@ -126,13 +127,13 @@ static void batch_first_keys(const nay_key_list *list) {
 }
 
 void nay__batch_start(nay_batch_feed *feed, const nay_filter *f, const nay_batch_input *in,
-                      bool can_pace) {
+                      bool interleaves) {
   feed->filter = f;
   feed->in = *in;
   feed->next = feed->turn = 0;
   feed->last = 2;
-  feed->prefetch = f->family->prefetch64 != NULL && !f->bits.in_cache && f->lazy == NULL;
-  feed->paced = feed->prefetch && can_pace;
+  feed->prefetch = f->family->batch->prefetch != NULL && !f->bits.in_cache && f->lazy == NULL;
+  feed->interleaved = feed->prefetch && interleaves;
   feed->bad = false;
   if (!in->hashed) batch_first_keys(&in->list);
   for (unsigned i = 0; i < 2; i++) {
@@ -193,11 +194,10 @@ static NAY_NOINLINE uint64_t batch_test_one_by_one(const nay_filter *f, const na
 
 static uint64_t batch_test_group(const nay_batch_feed *feed, const nay_batch_group *g) {
   const nay_filter *f = feed->filter;
-  const uint64_t *next = nay__batch_paced(feed);
-  if (next != NULL) return f->family->test64_ahead(f, g->lo, next);
+  const uint64_t *next = nay__batch_interleaved(feed);
   if (NAY_UNLIKELY(f->lazy != NULL)) return batch_test_one_by_one(f, g);
-  nay__batch_prefetch(feed);
-  return f->family->test64(f, g->lo, g->hi, g->n);
+  if (next == NULL) nay__batch_prefetch(feed);
+  return f->family->batch->test(f, g->lo, g->hi, g->n, next);
 }
 
 static nay_status batch_all_maybe(nay_status status, size_t n, uint64_t *bitmap) {
@@ -213,7 +213,7 @@ static nay_status batch_test(nay_status status, const nay_filter *f, const nay_b
   if (in->n != 0 && bitmap == NULL) return NAY_EINVAL;
   if (status != NAY_OK) return batch_all_maybe(status, in->n, bitmap);
   nay_batch_feed feed;
-  nay__batch_start(&feed, f, in, f->family->test64_ahead != NULL);
+  nay__batch_start(&feed, f, in, f->family->batch->interleaves_test);
   const nay_batch_group *g;
   uint64_t *word = bitmap;
   while ((g = nay__batch_next(&feed))->n != 0) *word++ = batch_test_group(&feed, g);
@@ -243,9 +243,5 @@ nay_status nay_filter_may_contain_packed(const nay_filter *f, const void *bytes,
 
 void nay_filter_prepare(const nay_filter *f, nay_hash hash) {
   if (f == NULL || f->bits.in_cache || f->lazy != NULL) return;
-  if (f->family->prepare != NULL) {
-    f->family->prepare(f, hash);
-  } else if (f->family->prefetch64 != NULL) {
-    f->family->prefetch64(f, &hash.lo, &hash.hi, 1);
-  }
+  if (f->family->batch->prefetch != NULL) f->family->batch->prefetch(f, &hash.lo, &hash.hi, 1);
 }

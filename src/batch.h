@@ -31,7 +31,7 @@ typedef struct nay_batch_feed {
   nay_batch_group groups[3]; /* a ring: the current group, and two whose lines are prefetched */
   unsigned turn, last;       /* the next group to return; the group that was filled last */
   bool prefetch;             /* the filter is larger than the cache */
-  bool paced;                /* and the family prefetches key by key, with its work */
+  bool interleaved;          /* and the family does it, key by key, with its work */
   bool bad;                  /* a key was NULL and had a length */
 } nay_batch_feed;
 
@@ -61,9 +61,10 @@ nay_status nay__batch_hashes_ok(const nay_filter *filter, const nay_batch_input 
 bool nay__batch_hash(const nay_filter *filter, const nay_key_list *list, size_t from, size_t n,
                      uint64_t *lo, uint64_t *hi);
 
-/* nay__batch_start: fills the first two groups. can_pace: the family prefetches with its work. */
+/* nay__batch_start: fills the first two groups. interleaves: the family prefetches
+ * with its work. */
 void nay__batch_start(nay_batch_feed *feed, const nay_filter *filter, const nay_batch_input *in,
-                      bool can_pace);
+                      bool interleaves);
 
 /* nay__batch_next: the next group, after filling the second one behind it; n is 0 at the end. */
 const nay_batch_group *nay__batch_next(nay_batch_feed *feed);
@@ -71,10 +72,11 @@ const nay_batch_group *nay__batch_next(nay_batch_feed *feed);
 /* nay__batch_prefetch: the lines of the group filled last, unless hashing prefetched them. */
 void nay__batch_prefetch(const nay_batch_feed *feed);
 
-/* nay__batch_paced: the hashes of the group filled last, if the family prefetches their lines. */
-NAY_INLINE const uint64_t *nay__batch_paced(const nay_batch_feed *feed) {
+/* nay__batch_interleaved: the hashes of the group filled last, if the family prefetches their
+ * lines. */
+NAY_INLINE const uint64_t *nay__batch_interleaved(const nay_batch_feed *feed) {
   const nay_batch_group *g = &feed->groups[feed->last];
-  return feed->paced && g->n == 64 ? g->lo : NULL;
+  return feed->interleaved && g->n == 64 ? g->lo : NULL;
 }
 
 #endif /* NAY_BATCH_H */

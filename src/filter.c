@@ -21,11 +21,11 @@
 
 /* A family without add has nothing to share: its filters are const, and const calls are safe. */
 static bool filter_may_share(const nay_family *family) {
-  return family->shared || (family->traits & NAY_CAN_ADD) == 0;
+  return family->concurrent || (family->traits & NAY_CAN_ADD) == 0;
 }
 
 static nay_status filter_make_locks(nay_filter *f) {
-  if ((f->flags & NAY_CONCURRENT) == 0 || f->locks != NULL || !f->family->shared) return NAY_OK;
+  if ((f->flags & NAY_CONCURRENT) == 0 || f->locks != NULL || !f->family->concurrent) return NAY_OK;
   f->locks = nay__alloc(&f->allocator, NAY_NSTRIPES);
   if (f->locks == NULL) return NAY_ENOMEM;
   memset(f->locks, 0, NAY_NSTRIPES);
@@ -39,7 +39,7 @@ nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_fami
   const nay_family *found = nay__family_find(kind);
   if (found == NULL) return nay__fail(diag, NAY_EINVAL, "kind is not a family of this library", 0);
   NAY_TRY(nay__hasher_init(params, diag, hasher));
-  NAY_TRY(nay__params_knobs(params, kind, diag));
+  NAY_TRY(nay__params_knobs(params, found->knobs, diag));
   if ((params->flags & NAY_CONCURRENT) != 0 && !filter_may_share(found)) {
     return nay__fail(diag, NAY_EINVAL, "flags: this family takes adds from one thread at a time",
                      0);
@@ -49,13 +49,14 @@ nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_fami
   return NAY_OK;
 }
 
-/* Where nothing has to be decided before a probe or an add it is one indirect call. */
-static void filter_choose_kernels(nay_filter *f) {
+/* Where nothing has to be decided before a probe or an add, it is one indirect call. */
+static void filter_bind(nay_filter *f) {
   f->kernels = (f->flags & NAY_CONCURRENT) != 0 ? &nay__kernels_concurrent : nay__kernels_best();
-  bool direct = f->lazy == NULL && f->family->kernel != NULL;
-  f->bits.probe = direct ? f->family->kernel(f) : NULL;
-  direct = (f->flags & NAY_IS_READ_ONLY) == 0 && f->family->put_kernel != NULL;
-  f->put = direct ? f->family->put_kernel(f) : NULL;
+  f->bits.probe = NULL;
+  f->add_blind = NULL;
+  if (f->lazy != NULL || f->family->bind == NULL) return;
+  f->family->bind(f);
+  if ((f->flags & NAY_IS_READ_ONLY) != 0) f->add_blind = NULL;
 }
 
 void nay__filter_attach(nay_filter *f, uint8_t *payload, size_t nbytes) {
@@ -66,7 +67,7 @@ void nay__filter_attach(nay_filter *f, uint8_t *payload, size_t nbytes) {
                        .extra = shape->extra,
                        .in_cache = nbytes <= NAY_CACHE_BYTES};
   f->nbytes = nbytes;
-  filter_choose_kernels(f);
+  filter_bind(f);
 }
 
 static nay_status filter_make_sized(const nay_family *family, const nay_shape *shape, size_t nbytes,
@@ -160,7 +161,7 @@ nay_status nay_filter_copy(const nay_filter *f, const nay_allocator *allocator, 
 
 nay_status nay_filter_params(const nay_filter *f, nay_params *params) {
   if (f == NULL || params == NULL) return NAY_EINVAL;
-  if (f->format != NULL || f->family->recall == NULL) return NAY_ENOTSUP;
+  if (f->format != NULL || f->family->to_params == NULL) return NAY_ENOTSUP;
   if (f->hasher.locked) return NAY_EKEY;
   NAY_TRY(nay__filter_all_verified(f));
   nay_params p = {.kind = f->family->kind,
@@ -173,7 +174,7 @@ nay_status nay_filter_params(const nay_filter *f, nay_params *params) {
   } else {
     p.seed = f->hasher.seed;
   }
-  f->family->recall(f, &p);
+  f->family->to_params(f, &p);
   *params = p;
   return NAY_OK;
 }
@@ -238,7 +239,7 @@ nay_status nay_filter_share(nay_filter *f) {
     f->flags = before;
     return status;
   }
-  filter_choose_kernels(f);
+  filter_bind(f);
   return NAY_OK;
 }
 
@@ -285,7 +286,8 @@ static NAY_NOINLINE nay_status filter_add_hash_any(nay_filter *f, nay_hash hash,
 }
 
 nay_status nay_filter_add_hash(nay_filter *f, nay_hash hash, bool *is_new) {
-  if (NAY_LIKELY(f != NULL && f->put != NULL && is_new == NULL)) return f->put(&f->bits, hash.lo);
+  if (NAY_LIKELY(f != NULL && f->add_blind != NULL && is_new == NULL))
+    return f->add_blind(&f->bits, hash.lo);
   return filter_add_hash_any(f, hash, is_new);
 }
 
@@ -294,23 +296,23 @@ NAY_FLATTEN static NAY_NOINLINE nay_status filter_add_any(nay_filter *f, const v
                                                           size_t len, bool *is_new) {
   nay_hash hash;
   NAY_TRY(filter_hash(f, key, len, &hash));
-  return f->put != NULL && is_new == NULL ? f->put(&f->bits, hash.lo)
-                                          : filter_add_hash_any(f, hash, is_new);
+  return f->add_blind != NULL && is_new == NULL ? f->add_blind(&f->bits, hash.lo)
+                                                : filter_add_hash_any(f, hash, is_new);
 }
 
 nay_status nay_filter_add(nay_filter *f, const void *key, size_t len, bool *is_new) {
   uint64_t hash;
-  if (NAY_LIKELY(f != NULL && f->put != NULL && is_new == NULL &&
+  if (NAY_LIKELY(f != NULL && f->add_blind != NULL && is_new == NULL &&
                  nay__hash_4to16(&f->hasher, key, len, &hash))) {
-    return f->put(&f->bits, hash);
+    return f->add_blind(&f->bits, hash);
   }
   return filter_add_any(f, key, len, is_new);
 }
 
 /* Whether every byte that a probe of this hash will read is known to be good. */
-static bool filter_touch_ok(const nay_filter *f, nay_hash hash) {
-  const uint8_t *addresses[NAY_MAX_TOUCH];
-  unsigned n = f->family->touch(f, hash, addresses);
+static bool filter_probe_verified(const nay_filter *f, nay_hash hash) {
+  const uint8_t *addresses[NAY_MAX_ADDRESSES];
+  unsigned n = f->family->probe_addresses(f, hash, addresses);
   bool ok = true;
   for (unsigned i = 0; i < n; i++) ok &= nay__lazy_ok(f->lazy, addresses[i]);
   return ok;
@@ -320,7 +322,7 @@ extern inline bool nay_filter_may_contain_hash(const nay_filter *f, nay_hash has
 
 bool nay_filter_may_contain_hash_slow(const nay_filter *f, nay_hash hash) {
   if (NAY_UNLIKELY(f == NULL)) return true;
-  if (f->lazy != NULL && !filter_touch_ok(f, hash)) return true;
+  if (f->lazy != NULL && !filter_probe_verified(f, hash)) return true;
   return f->family->test(f, hash);
 }
 
@@ -390,166 +392,6 @@ nay_status nay_filter_health(const nay_filter *f) {
   return bad ? NAY_ECORRUPT : NAY_OK;
 }
 
-/* Alike but for size: what folding can bring together. */
-static bool filter_same_but_size(const nay_filter *a, const nay_filter *b) {
-  return a->family == b->family && a->shape.k == b->shape.k && a->shape.extra == b->shape.extra &&
-         nay__hasher_same(&a->hasher, &b->hasher);
-}
-
-static bool filter_alike(const nay_filter *a, const nay_filter *b) {
-  return filter_same_but_size(a, b) && a->shape.nunits == b->shape.nunits;
-}
-
-static nay_status filter_pair_ready(const nay_filter *a, const nay_filter *b) {
-  if (a == NULL || b == NULL) return NAY_EINVAL;
-  NAY_TRY(nay__filter_all_verified(a));
-  return nay__filter_all_verified(b);
-}
-
-/* A new filter: f at 1/factor of its size. */
-static nay_status filter_folded(const nay_filter *f, uint64_t factor,
-                                const nay_allocator *allocator, nay_filter **out) {
-  nay_shape shape = f->shape;
-  shape.nunits /= factor;
-  nay_filter *folded;
-  uint32_t flags = f->flags & ~(NAY_IS_READ_ONLY | NAY_ZEROED);
-  NAY_TRY(nay__filter_make(f->family, &shape, &f->hasher, f->nkeys, flags, allocator, &folded));
-  f->family->fold(f, factor, folded->bits.bytes);
-  *out = folded;
-  return NAY_OK;
-}
-
-/* f takes the payload and shape of `other`, which is freed. Nothing of f may point into its memory.
- */
-static void filter_take_payload(nay_filter *f, nay_filter *other) {
-  nay_memory old = f->memory;
-  f->shape = other->shape;
-  f->memory = other->memory;
-  nay__filter_attach(f, other->bits.bytes, other->nbytes);
-  other->memory = old;
-  nay_filter_free(other);
-}
-
-/* Makes the metadata f's own, so that its payload can be replaced. */
-static nay_status filter_own_meta(nay_filter *f) {
-  if (f->meta == NULL || f->meta_owned) return NAY_OK;
-  return nay_filter_set_meta(f, f->meta, f->meta_len);
-}
-
-static nay_status filter_merge_folding(nay_filter *dst, const nay_filter *src, double max_fpr) {
-  uint64_t common = nay__gcd(dst->shape.nunits, src->shape.nunits);
-  nay_filter *a = NULL, *b = NULL;
-  nay_status status = filter_own_meta(dst);
-  if (status == NAY_OK) {
-    status = filter_folded(dst, dst->shape.nunits / common, &dst->allocator, &a);
-  }
-  if (status == NAY_OK) {
-    status = filter_folded(src, src->shape.nunits / common, &dst->allocator, &b);
-  }
-  if (status == NAY_OK) status = nay_filter_merge(a, b, max_fpr);
-  if (status == NAY_OK) {
-    dst->flags |= a->flags & NAY_IS_DERIVED;
-    filter_take_payload(dst, a);
-    a = NULL;
-  }
-  nay_filter_free(a);
-  nay_filter_free(b);
-  return status;
-}
-
-nay_status nay_filter_merge(nay_filter *dst, const nay_filter *src, double max_fpr) {
-  NAY_TRY(filter_pair_ready(dst, src));
-  NAY_TRY(nay__filter_writable(dst));
-  if (dst->family->merge == NULL && dst->family->join == NULL) return NAY_ENOTSUP;
-  if (!(max_fpr > 0 && max_fpr <= 1)) return NAY_EINVAL;
-  if (dst->family->join != NULL) {
-    if (dst->family != src->family || !nay_filter_same_hash(dst, src)) return NAY_EMISMATCH;
-    return dst->family->join(dst, src, max_fpr);
-  }
-  if (!filter_same_but_size(dst, src)) return NAY_EMISMATCH;
-  if (!filter_alike(dst, src)) {
-    if (dst->family->fold == NULL) return NAY_EMISMATCH;
-    return filter_merge_folding(dst, src, max_fpr);
-  }
-  if (max_fpr < 1) {
-    nay_census census;
-    dst->family->census(dst, src, 1, &census);
-    if (census.fpr > max_fpr) return NAY_EFULL;
-  }
-  NAY_TRY(dst->family->merge(dst, src));
-  dst->flags |= src->flags & NAY_IS_DERIVED;
-  return NAY_OK;
-}
-
-nay_status nay_filter_intersect(nay_filter *dst, const nay_filter *src) {
-  NAY_TRY(filter_pair_ready(dst, src));
-  NAY_TRY(nay__filter_writable(dst));
-  if (dst->family->intersect == NULL) return NAY_ENOTSUP;
-  if (!filter_alike(dst, src)) return NAY_EMISMATCH;
-  dst->family->intersect(dst, src);
-  dst->flags |= NAY_IS_DERIVED;
-  return NAY_OK;
-}
-
-/* What a factor must divide; 0: this family does not fold. */
-static uint64_t filter_foldable(const nay_filter *f) {
-  if (f->family->foldable != NULL) return f->family->foldable(f);
-  return f->family->fold != NULL ? f->shape.nunits : 0;
-}
-
-nay_status nay_filter_fold(nay_filter *f, uint64_t factor) {
-  NAY_TRY(nay__filter_writable(f));
-  uint64_t nunits = filter_foldable(f);
-  if (nunits == 0) return NAY_ENOTSUP;
-  if (factor == 0 || nunits % factor != 0) return NAY_EINVAL;
-  if (f->family->finish != NULL) return f->family->finish(f, factor);
-  if (factor == 1) return NAY_OK;
-  NAY_TRY(filter_own_meta(f));
-  nay_filter *folded;
-  NAY_TRY(filter_folded(f, factor, &f->allocator, &folded));
-  filter_take_payload(f, folded);
-  return NAY_OK;
-}
-
-nay_status nay_filter_shrink(nay_filter *f, uint64_t nbytes) {
-  NAY_TRY(nay__filter_writable(f));
-  if (f->family->shrink == NULL) return NAY_ENOTSUP;
-  nay_shape shape;
-  nay_filter *small;
-  NAY_TRY(f->family->shrunk(f, nbytes, &shape));
-  if (shape.nunits == f->shape.nunits) return NAY_OK;
-  NAY_TRY(filter_own_meta(f));
-  NAY_TRY(
-      nay__filter_make(f->family, &shape, &f->hasher, f->nkeys, f->flags, &f->allocator, &small));
-  f->family->shrink(f, &shape, small->bits.bytes);
-  filter_take_payload(f, small);
-  return NAY_OK;
-}
-
-/*
- * Tries the divisors upward. Rates grow with the factor but for accidents of the bits, so the first
- * failure at d ends the search at 2d; and no plan asks for factors past 2^20.
- */
-nay_status nay_filter_fold_factor(const nay_filter *f, double max_fpr, uint64_t *factor) {
-  if (f == NULL || factor == NULL || !(max_fpr > 0 && max_fpr <= 1)) return NAY_EINVAL;
-  uint64_t nunits = filter_foldable(f);
-  if (nunits == 0) return NAY_ENOTSUP;
-  NAY_TRY(nay__filter_all_verified(f));
-  uint64_t best = 1, limit = nay__min_u64(nunits, (uint64_t)1 << 20);
-  for (uint64_t d = 2; d <= limit; d++) {
-    if (nunits % d != 0) continue;
-    nay_census census;
-    f->family->census(f, NULL, d, &census);
-    if (census.fpr <= max_fpr) {
-      best = d;
-    } else {
-      limit = nay__min_u64(limit, 2 * d);
-    }
-  }
-  *factor = best;
-  return NAY_OK;
-}
-
 /* ---- what it knows of itself ---- */
 
 nay_status nay_filter_stats(const nay_filter *f, nay_stats *stats) {
@@ -585,23 +427,6 @@ nay_status nay_filter_stats(const nay_filter *f, nay_stats *stats) {
   }
   if (f->family->describe != NULL) f->family->describe(f, &s);
   *stats = s;
-  return NAY_OK;
-}
-
-nay_status nay_filter_overlap(const nay_filter *a, const nay_filter *b, nay_overlap *overlap) {
-  if (overlap == NULL) return NAY_EINVAL;
-  NAY_TRY(filter_pair_ready(a, b));
-  if (a->family->merge == NULL && a->family->join == NULL) return NAY_ENOTSUP;
-  if (a->family != b->family || !nay_filter_same_hash(a, b)) return NAY_EMISMATCH;
-  if (a->family->merge == NULL) return NAY_ENOTSUP;
-  if (!filter_alike(a, b)) return NAY_EMISMATCH;
-  nay_census ca, cb, cu;
-  a->family->census(a, NULL, 1, &ca);
-  b->family->census(b, NULL, 1, &cb);
-  a->family->census(a, b, 1, &cu);
-  double both = ca.nkeys + cb.nkeys - cu.nkeys;
-  if (both < 0) both = 0;
-  *overlap = (nay_overlap){ca.nkeys, cb.nkeys, cu.nkeys, both, cu.nkeys > 0 ? both / cu.nkeys : 0};
   return NAY_OK;
 }
 

@@ -54,7 +54,10 @@ def version():
 
 
 def sources():
-    listed = re.search(r"set\(nay_sources(.*?)\)", read("CMakeLists.txt"), re.S)[1]
+    """As CMakeLists.txt lists them; ${nay_families} are the lines of families.h."""
+    families = re.findall(r"^  X\((\w+)\)", read("src/family/families.h"), re.M)
+    listed = re.search(r"set\(nay_sources(.*?)\)\n", read("CMakeLists.txt"), re.S)[1]
+    listed = listed.replace("${nay_families}", " ".join(f"src/family/{name}.c" for name in families))
     return re.findall(r"\S+\.c", listed)
 
 

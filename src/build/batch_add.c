@@ -13,12 +13,9 @@
 /* word may be NULL. */
 static nay_status batch_add_group(const nay_batch_feed *feed, nay_filter *f,
                                   const nay_batch_group *g, uint64_t *word) {
-  const uint64_t *next = nay__batch_paced(feed);
-  if (next != NULL) return f->family->add64_ahead(f, g->lo, next, word);
-  nay__batch_prefetch(feed);
-  uint64_t ignored;
-  if (word == NULL && f->family->put64 != NULL && f->family->put64(f, g->lo, g->n)) return NAY_OK;
-  return f->family->add64(f, g->lo, g->hi, g->n, word != NULL ? word : &ignored);
+  const uint64_t *next = nay__batch_interleaved(feed);
+  if (next == NULL) nay__batch_prefetch(feed);
+  return f->family->batch->add(f, g->lo, g->hi, g->n, next, word);
 }
 
 /* The keys have been checked. */
@@ -48,10 +45,10 @@ static bool batch_add_partitioned(nay_filter *f, const nay_batch_input *in) {
 }
 
 static nay_status batch_add(nay_filter *f, const nay_batch_input *in, uint64_t *bitmap) {
-  if (f->family->add64 == NULL) return NAY_ENOTSUP;
+  if (f->family->add == NULL) return NAY_ENOTSUP;
   if (bitmap == NULL && batch_add_partitioned(f, in)) return NAY_OK;
   nay_batch_feed feed;
-  nay__batch_start(&feed, f, in, f->family->add64_ahead != NULL);
+  nay__batch_start(&feed, f, in, f->family->batch->interleaves_add);
   const nay_batch_group *g;
   while ((g = nay__batch_next(&feed))->n != 0) {
     NAY_TRY(batch_add_group(&feed, f, g, bitmap));

@@ -111,7 +111,8 @@ nay_status nay_builder_new(const nay_params *params, const nay_allocator *alloca
   nay_builder *b;
   NAY_TRY(nay__builder_make(NULL, family, params, &hasher, NULL, true, allocator, &b));
   b->params.spill_dir = NULL; /* the caller owns the string */
-  if (family != NULL && family->build != NULL && (params->flags & NAY_LOW_MEMORY) != 0) {
+  if (family != NULL && nay__family_solver(family) != NULL &&
+      (params->flags & NAY_LOW_MEMORY) != 0) {
     nay_status status = nay__hash_spill_new(params->spill_dir, &b->allocator, &b->spill);
     if (status != NAY_OK) {
       nay_builder_free(b);
@@ -158,7 +159,7 @@ static nay_status builder_make_empty(const nay_builder *b, uint64_t nkeys, nay_f
 }
 
 static bool builder_streams(const nay_builder *b) {
-  return b->format == NULL && b->family != NULL && b->family->put64 != NULL &&
+  return b->format == NULL && b->family != NULL && b->family->add != NULL && !b->family->ordered &&
          b->params.nkeys != 0 && b->params.threads <= 1;
 }
 
@@ -393,8 +394,8 @@ static nay_status builder_make_static(const nay_builder *b, nay_filter **filter)
   NAY_TRY(builder_runs(b, &runs, &nruns, &size));
   nay_source source = {runs, nruns, b->spill, b->nkeys};
   nay_status status =
-      b->family->compose != NULL
-          ? b->family->compose(b->format, &b->params, &source, &b->allocator, filter)
+      b->family->bulk->compose != NULL
+          ? b->family->bulk->compose(b->format, &b->params, &source, &b->allocator, filter)
           : nay__static_build(b->family, &b->params, &b->hasher, &source, &b->allocator, filter);
   nay__free(&b->allocator, runs, size);
   return status;
@@ -422,7 +423,8 @@ static nay_status builder_make_mutable(nay_builder *b, nay_filter **filter) {
 nay_status nay_builder_finish(nay_builder *b, nay_filter **filter) {
   if (b == NULL || filter == NULL) return NAY_EINVAL;
   builder_close_window(b);
-  bool is_static = b->family != NULL && (b->family->build != NULL || b->family->compose != NULL);
+  const nay_family_bulk *bulk = b->family != NULL ? b->family->bulk : NULL;
+  bool is_static = bulk != NULL && (bulk->solver != NULL || bulk->compose != NULL);
   NAY_TRY(is_static ? builder_make_static(b, filter) : builder_make_mutable(b, filter));
   builder_reset(b);
   return NAY_OK;

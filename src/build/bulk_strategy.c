@@ -17,11 +17,12 @@ static bool bulk_ascending(const uint64_t *hashes, uint64_t n) {
 }
 
 static bool bulk_partitioning_pays(const nay_filter *f, uint64_t n) {
-  if (f->family->add_near == NULL || f->locks != NULL) return false;
+  const nay_family_bulk *bulk = f->family->bulk;
+  if (bulk == NULL || bulk->add_partition == NULL || f->locks != NULL) return false;
   if ((f->flags & NAY_LOW_MEMORY) != 0) return false;
   if (f->nbytes < NAY_OUT_OF_CACHE_BYTES || f->nbytes >= BULK_MAX_BYTES) return false;
   uint64_t lines = f->nbytes / NAY_CACHE_LINE;
-  if (f->family->bits_of != NULL) lines /= f->shape.k;
+  if (bulk->locate_bits != NULL) lines /= f->shape.k;
   return n / BULK_ADDS_PER_LINE >= lines;
 }
 
@@ -31,7 +32,8 @@ unsigned nay__bulk_threads(unsigned max_threads, uint64_t n) {
 
 nay_bulk_strategy nay__bulk_strategy(const nay_filter *f, uint64_t n, const uint64_t *sample,
                                      uint64_t nsample, unsigned max_threads) {
-  bool divisible = f->family->fill_part != NULL && f->locks == NULL;
+  const nay_family_bulk *bulk = f->family->bulk;
+  bool divisible = bulk != NULL && bulk->add_part != NULL && f->locks == NULL;
   bool partitioned =
       bulk_partitioning_pays(f, n) && (sample == NULL || !bulk_ascending(sample, nsample));
   return (nay_bulk_strategy){.nthreads = divisible ? nay__bulk_threads(max_threads, n) : 1,

@@ -34,7 +34,7 @@ nay_status nay_filter_build(const nay_params *params, const uint64_t *hashes, si
   nay_params p = *params;
   if (p.nkeys == 0) p.nkeys = nay__max_u64(n, 1);
   NAY_TRY(nay__resolve(&p, NULL, &family, &shape, &hasher)); /* checks the caller's params */
-  if (family->build != NULL) {
+  if (nay__family_solver(family) != NULL) {
     nay_run all = {hashes, n};
     nay_source source = {&all, 1, NULL, n};
     return nay__static_build(family, params, &hasher, &source, allocator, filter);

@@ -61,7 +61,7 @@ struct nay_partitioner {
 static void partitioner_divide(nay_partitioner *p, unsigned nthreads) {
   uint64_t nunits = p->f->shape.nunits, bytes = PARTITION_BYTES;
   while (p->f->nbytes / bytes >= PARTITION_MAX) bytes *= 2;
-  uint64_t units = p->f->family->bits_of != NULL ? bytes * 8 : bytes / NAY_BLOCK_BYTES;
+  uint64_t units = p->f->family->bulk->locate_bits != NULL ? bytes * 8 : bytes / NAY_BLOCK_BYTES;
   while ((uint64_t)1 << p->shift < units) p->shift++;
   p->npartitions = (unsigned)nay__ceil_div(nunits, units);
   p->queue_bytes = (uint32_t)nay__round_up(bytes / (nthreads < 2 ? 2 : nthreads), PARTITION_BUFFER);
@@ -116,8 +116,8 @@ static void partitioner_apply(nay_partitioner *p, const partitioner_thread *t, u
   uint64_t nunits = p->f->shape.nunits, first = partition << p->shift;
   uint64_t count = nay__min_u64((uint64_t)1 << p->shift, nunits - first);
   uint8_t *lock = nay__spin_lock(p->locks, partition);
-  p->f->family->add_near(p->f, t->queues + partition * p->queue_bytes, t->used[partition], first,
-                         count);
+  p->f->family->bulk->add_partition(p->f, t->queues + partition * p->queue_bytes,
+                                    t->used[partition], first, count);
   nay__spin_unlock(lock);
   t->used[partition] = 0;
 }
@@ -155,7 +155,7 @@ static void partitioner_add_bits(nay_partitioner *p, const partitioner_thread *t
   uint64_t bits[PARTITION_HASHES * NAY_MAX_K], mask = ((uint64_t)1 << p->shift) - 1;
   for (uint64_t i = 0; i < n; i += PARTITION_HASHES) {
     unsigned group = n - i < PARTITION_HASHES ? (unsigned)(n - i) : PARTITION_HASHES;
-    p->f->family->bits_of(p->f, hashes + i, group, bits);
+    p->f->family->bulk->locate_bits(p->f, hashes + i, group, bits);
     for (uint32_t b = 0; b < group * p->f->shape.k; b++) {
       uint32_t item = (uint32_t)(bits[b] & mask);
       partitioner_append(p, t, bits[b] >> p->shift, &item, sizeof item);
@@ -165,7 +165,7 @@ static void partitioner_add_bits(nay_partitioner *p, const partitioner_thread *t
 
 void nay__partitioner_add(nay_partitioner *p, unsigned thread, const uint64_t *hashes, uint64_t n) {
   partitioner_thread t = partitioner_thread_at(p, thread);
-  if (p->f->family->bits_of != NULL) {
+  if (p->f->family->bulk->locate_bits != NULL) {
     partitioner_add_bits(p, &t, hashes, n);
   } else {
     partitioner_add_hashes(p, &t, hashes, n);

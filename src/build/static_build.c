@@ -75,7 +75,7 @@ static bool build_verified(const build_job *j, const uint64_t *x, size_t n) {
   if ((j->params.flags & NAY_NO_VERIFY) != 0) return true;
   for (size_t i = 0; i < n; i += 64) {
     unsigned group = n - i < 64 ? (unsigned)(n - i) : 64;
-    if (j->solver->test64(j->f, x + i, group) != ~(uint64_t)0 >> (64 - group)) return false;
+    if (j->solver->test(j->f, x + i, group) != ~(uint64_t)0 >> (64 - group)) return false;
   }
   return true;
 }
@@ -284,7 +284,7 @@ nay_status nay__static_build(const nay_family *family, const nay_params *params,
   nay_allocator a = nay__allocator_or_default(allocator);
   if ((j = nay__alloc(&a, sizeof *j)) == NULL) return NAY_ENOMEM;
   *j = (build_job){.family = family,
-                   .solver = family->build,
+                   .solver = nay__family_solver(family),
                    .params = *params,
                    .hasher = *hasher,
                    .allocator = a,
@@ -304,38 +304,13 @@ nay_status nay__static_build(const nay_family *family, const nay_params *params,
 
 uint64_t nay__static_build_memory(const nay_family *family, const nay_shape *shape,
                                   const nay_params *params) {
-  uint64_t n = params->nkeys, nshards = family->build->nshards(shape);
+  const nay_solver *solver = nay__family_solver(family);
+  uint64_t n = params->nkeys, nshards = solver->nshards(shape);
   uint64_t threads = nay__bulk_threads(params->threads, n);
   uint64_t shard_keys = nay__ceil_div(n, nshards) + nay__ceil_div(n, nshards) / 64;
-  uint64_t ntasks = nay__ceil_div(nshards, (uint64_t)1 << family->build->shards_per_task_log2);
-  uint64_t task = family->build->shards_per_task_log2 == 0 ? 0 : nay__ceil_div(n, ntasks) * 8;
+  uint64_t ntasks = nay__ceil_div(nshards, (uint64_t)1 << solver->shards_per_task_log2);
+  uint64_t task = solver->shards_per_task_log2 == 0 ? 0 : nay__ceil_div(n, ntasks) * 8;
   return nay__min_u64(n, nay__bulk_group_keys(params->flags, n)) * 8 +
-         threads * (task + family->build->scratch(shape, shard_keys)) +
-         8 * (threads + 2) * nshards + sizeof(build_job);
-}
-
-/* ---- which family ---- */
-
-static nay_status build_cost(const nay_family *family, const nay_params *params, nay_diag *diag,
-                             double *nbytes, double *fpr) {
-  nay_shape shape;
-  uint64_t bits, bytes;
-  nay_params p = *params;
-  p.kind = family->kind;
-  NAY_TRY(family->plan(&p, diag, &shape));
-  if (!family->payload(&shape, &bits, &bytes)) return NAY_EINVAL;
-  *nbytes = (double)bytes;
-  *fpr = family->fpr(&shape, params->nkeys);
-  return NAY_OK;
-}
-
-nay_status nay_params_choose_static(const nay_params *params, nay_diag *diag, nay_kind *kind) {
-  if (params == NULL || kind == NULL)
-    return nay__fail(diag, NAY_EINVAL, "params or kind is NULL", 0);
-  double fuse_bytes, fuse_fpr, ribbon_bytes, ribbon_fpr;
-  NAY_TRY(build_cost(&nay__family_ribbon, params, diag, &ribbon_bytes, &ribbon_fpr));
-  bool fuse = build_cost(&nay__family_fuse, params, NULL, &fuse_bytes, &fuse_fpr) == NAY_OK &&
-              fuse_bytes <= ribbon_bytes * 1.125 && fuse_fpr <= ribbon_fpr * 2;
-  *kind = fuse ? NAY_FUSE : NAY_RIBBON;
-  return NAY_OK;
+         threads * (task + solver->scratch(shape, shard_keys)) + 8 * (threads + 2) * nshards +
+         sizeof(build_job);
 }

@@ -37,7 +37,7 @@ static void threaded_own_part(void *ctx, unsigned worker) {
   uint64_t part;
   while ((part = nay__take(&j->next)) < j->nthreads) {
     for (size_t i = 0; i < j->nruns; i++) {
-      j->f->family->fill_part(j->f, j->runs[i].at, j->runs[i].n, (unsigned)part, j->nthreads);
+      j->f->family->bulk->add_part(j->f, j->runs[i].at, j->runs[i].n, (unsigned)part, j->nthreads);
     }
   }
 }

@@ -366,5 +366,5 @@ const nay_solver nay__band_solver = {
     .scratch = band_scratch,
     .attempt = band_attempt,
     .give_up = band_give_up,
-    .test64 = nay__ribbon_test64,
+    .test = nay__ribbon_test_premixed,
 };

@@ -80,11 +80,12 @@ static double blocked_fpr(const nay_shape *shape, uint64_t nkeys) {
   return nay__fpr_blocked(shape->nunits, shape->k, nkeys);
 }
 
-nay_probe nay__blocked_kernel(nay_filter *f) { return f->kernels->blocked->test; }
+void nay__blocked_bind_probe(nay_filter *f) { f->bits.probe = f->kernels->blocked->test; }
 
-static nay_add_blind blocked_put_kernel(const nay_filter *f) {
+static void blocked_bind(nay_filter *f) {
+  nay__blocked_bind_probe(f);
   const nay_blocked_add_kernels *kernels = f->kernels->blocked_add;
-  return kernels->choose_add_blind != NULL ? kernels->choose_add_blind(&f->bits) : NULL;
+  f->add_blind = kernels->choose_add_blind != NULL ? kernels->choose_add_blind(&f->bits) : NULL;
 }
 
 /*
@@ -104,29 +105,36 @@ static bool blocked_test(const nay_filter *f, nay_hash h) {
   return f->kernels->blocked->test(&f->bits, h.lo);
 }
 
-static nay_status blocked_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
-                                uint64_t *bitmap) {
+void nay__blocked_prefetch(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                           unsigned n) {
   (void)hi;
-  if (f->locks == NULL) {
-    *bitmap = f->kernels->blocked_add->add64(&f->bits, lo, n, NULL, true);
-    return NAY_OK;
-  }
+  nay__blocked_prefetch64(&f->bits, lo, n);
+}
+
+/* Adds of several threads: the stripe of each block is locked. */
+static nay_status blocked_add_locked(nay_filter *f, const uint64_t *lo, unsigned n,
+                                     uint64_t *bitmap) {
   for (unsigned i = 0; i < n; i++) {
     NAY_PREFETCH(f->bits.bytes + nay__reduce(lo[i], f->shape.nunits) * NAY_BLOCK_BYTES);
   }
-  *bitmap = 0;
-  for (unsigned i = 0; i < n; i++) {
-    bool is_new;
-    NAY_TRY(blocked_add(f, (nay_hash){lo[i], 0}, &is_new));
-    *bitmap |= (uint64_t)is_new << i;
+  return nay__add_each(blocked_add, f, lo, NULL, n, bitmap);
+}
+
+static nay_status blocked_batch_add(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                    unsigned n, const uint64_t *next, uint64_t *bitmap) {
+  if (f->locks != NULL) {
+    if (next != NULL) nay__blocked_prefetch(f, next, hi, 64);
+    return blocked_add_locked(f, lo, n, bitmap);
   }
+  uint64_t word = f->kernels->blocked_add->add64(&f->bits, lo, n, next, bitmap != NULL);
+  if (bitmap != NULL) *bitmap = word;
   return NAY_OK;
 }
 
-static bool blocked_put64(nay_filter *f, const uint64_t *lo, unsigned n) {
-  if (f->locks != NULL) return false;
-  f->kernels->blocked_add->add64(&f->bits, lo, n, NULL, false);
-  return true;
+uint64_t nay__blocked_batch_test(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                 unsigned n, const uint64_t *next) {
+  (void)hi;
+  return f->kernels->blocked->test64(&f->bits, lo, n, next);
 }
 
 /* The least hash of unit `unit` of n: the units of a part are a range of hashes. */
@@ -138,43 +146,37 @@ static uint64_t blocked_least_hash(uint64_t unit, uint64_t n) {
   return hash;
 }
 
-/* None of the families that are filled like this can fail. */
-static void blocked_fill_all(nay_filter *f, const uint64_t *lo, size_t n) {
+/* Blind adds. None of the families that are loaded like this can fail. */
+static void blocked_add_all(nay_filter *f, const uint64_t *lo, size_t n) {
   for (size_t i = 0; i < n; i += 64) {
     unsigned group = n - i < 64 ? (unsigned)(n - i) : 64;
-    uint64_t ignored;
-    if (f->family->put64 != NULL && f->family->put64(f, lo + i, group)) continue;
-    (void)f->family->add64(f, lo + i, NULL, group, &ignored);
+    (void)f->family->batch->add(f, lo + i, NULL, group, NULL, NULL);
   }
 }
 
-/* Adds 64 keys, while the memory of the 64 that are next comes. */
-static void blocked_fill_group(nay_filter *f, const uint64_t *lo, const uint64_t *next) {
-  if (f->family->add64_ahead != NULL) {
-    (void)f->family->add64_ahead(f, lo, next, NULL);
-    return;
-  }
-  f->family->prefetch64(f, next, NULL, 64);
-  blocked_fill_all(f, lo, 64);
+/* Adds 64 hashes while the blocks of the next 64 are being prefetched. */
+static void blocked_add_group(nay_filter *f, const uint64_t *lo, const uint64_t *next) {
+  const nay_family_batch *batch = f->family->batch;
+  if (!batch->interleaves_add) batch->prefetch(f, next, NULL, 64);
+  (void)batch->add(f, lo, NULL, 64, batch->interleaves_add ? next : NULL, NULL);
 }
 
-static unsigned blocked_keep(const nay_filter *f, const uint64_t *lo, unsigned n, uint64_t least,
-                             uint64_t span, uint64_t *kept) {
+static unsigned blocked_select(const nay_filter *f, const uint64_t *lo, unsigned n, uint64_t least,
+                               uint64_t span, uint64_t *kept) {
   if (n == 64 && f->kernels->partition != NULL) {
     return f->kernels->partition->select64(lo, least, span, kept);
   }
   unsigned used = 0;
   for (unsigned i = 0; i < n; i++) {
     kept[used] = lo[i];
-    used += lo[i] - least <= span; /* no branch: nobody could foretell it */
+    used += lo[i] - least <= span; /* branch-free: the branch would be mispredicted */
   }
   return used;
 }
 
-/* Goes through the hashes, keeps those of the part, and adds 64 when the 64 after them are known.
- */
-void nay__blocked_fill(nay_filter *f, const uint64_t *lo, uint64_t n, uint64_t first,
-                       uint64_t count) {
+/* Selects the hashes of the range, and adds 64 of them as soon as the 64 after them are known. */
+void nay__blocked_add_range(nay_filter *f, const uint64_t *lo, uint64_t n, uint64_t first,
+                            uint64_t count) {
   if (count == 0) return;
   uint64_t nunits = f->shape.nunits, least = blocked_least_hash(first, nunits);
   bool last = first + count == nunits;
@@ -183,53 +185,25 @@ void nay__blocked_fill(nay_filter *f, const uint64_t *lo, uint64_t n, uint64_t f
   unsigned used = 0;
   for (uint64_t from = 0; from < n; from += 64) {
     unsigned chunk = n - from < 64 ? (unsigned)(n - from) : 64;
-    used += blocked_keep(f, lo + from, chunk, least, span, kept + used);
+    used += blocked_select(f, lo + from, chunk, least, span, kept + used);
     if (used < 128) continue;
-    blocked_fill_group(f, kept, kept + 64);
+    blocked_add_group(f, kept, kept + 64);
     used -= 64;
     memmove(kept, kept + 64, used * sizeof kept[0]);
   }
-  blocked_fill_all(f, kept, used);
+  blocked_add_all(f, kept, used);
 }
 
-static void blocked_fill_part(nay_filter *f, const uint64_t *lo, uint64_t n, unsigned part,
-                              unsigned nparts) {
+static void blocked_add_part(nay_filter *f, const uint64_t *lo, uint64_t n, unsigned part,
+                             unsigned nparts) {
   uint64_t first = nay__part(f->shape.nunits, part, nparts);
-  nay__blocked_fill(f, lo, n, first, nay__part(f->shape.nunits, part + 1, nparts) - first);
+  nay__blocked_add_range(f, lo, n, first, nay__part(f->shape.nunits, part + 1, nparts) - first);
 }
 
-static void blocked_add_near(nay_filter *f, const void *hashes, size_t nbytes, uint64_t first,
-                             uint64_t count) {
+static void blocked_add_partition(nay_filter *f, const void *hashes, size_t nbytes, uint64_t first,
+                                  uint64_t count) {
   nay__bits_read(f->bits.bytes + first * NAY_BLOCK_BYTES, (size_t)count * NAY_BLOCK_BYTES);
-  blocked_fill_all(f, hashes, nbytes / sizeof(uint64_t));
-}
-
-static uint64_t blocked_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                               unsigned n) {
-  (void)hi;
-  return f->kernels->blocked->test64(&f->bits, lo, n, NULL);
-}
-
-void nay__blocked_prefetch(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                           unsigned n) {
-  (void)hi;
-  nay__blocked_prefetch64(&f->bits, lo, n);
-}
-
-uint64_t nay__blocked_test64_ahead(const nay_filter *f, const uint64_t *lo, const uint64_t *next) {
-  return f->kernels->blocked->test64(&f->bits, lo, 64, next);
-}
-
-static nay_status blocked_add64_ahead(nay_filter *f, const uint64_t *lo, const uint64_t *next,
-                                      uint64_t *bitmap) {
-  uint64_t word;
-  if (f->locks != NULL) {
-    nay__blocked_prefetch(f, next, NULL, 64);
-    return blocked_add64(f, lo, NULL, 64, bitmap != NULL ? bitmap : &word);
-  }
-  word = f->kernels->blocked_add->add64(&f->bits, lo, 64, next, bitmap != NULL);
-  if (bitmap != NULL) *bitmap = word;
-  return NAY_OK;
+  blocked_add_all(f, hashes, nbytes / sizeof(uint64_t));
 }
 
 static nay_status blocked_merge(nay_filter *dst, const nay_filter *src) {
@@ -284,39 +258,50 @@ void nay__blocked_census(const nay_filter *a, const nay_filter *b, uint64_t fact
   nay__blocked_measure(&a->bits, b != NULL ? &b->bits : NULL, factor, census);
 }
 
-static unsigned blocked_touch(const nay_filter *f, nay_hash hash, const uint8_t **addresses) {
+static unsigned blocked_probe_addresses(const nay_filter *f, nay_hash hash,
+                                        const uint8_t **addresses) {
   addresses[0] = f->bits.bytes + nay__reduce(hash.lo, f->shape.nunits) * NAY_BLOCK_BYTES;
   return 1; /* blocks and checksummed chunks are both aligned: a block never lies in two chunks */
 }
 
-void nay__blocked_recall(const nay_filter *f, nay_params *params) {
+void nay__blocked_to_params(const nay_filter *f, nay_params *params) {
   params->nbits = f->shape.nunits * NAY_BLOCK_BITS;
 }
+
+static const nay_family_batch blocked_batch = {
+    .interleaves_add = true,
+    .interleaves_test = true,
+    .add = blocked_batch_add,
+    .test = nay__blocked_batch_test,
+    .prefetch = nay__blocked_prefetch,
+};
+
+static const nay_family_bulk blocked_bulk = {
+    .add_part = blocked_add_part,
+    .add_partition = blocked_add_partition,
+};
+
+static const nay_family_algebra blocked_algebra = {
+    .merge = blocked_merge,
+    .intersect = blocked_intersect,
+    .fold = blocked_fold,
+};
 
 const nay_family nay__family_blocked = {
     .kind = NAY_BLOCKED,
     .name = "blocked",
     .traits = NAY_CAN_ADD | NAY_CAN_MERGE | NAY_CAN_INTERSECT | NAY_CAN_FOLD,
-    .shared = true,
+    .concurrent = true,
     .plan = nay__blocked_plan,
     .payload = blocked_payload,
     .fpr = blocked_fpr,
-    .recall = nay__blocked_recall,
-    .kernel = nay__blocked_kernel,
-    .put_kernel = blocked_put_kernel,
-    .add = blocked_add,
-    .test = blocked_test,
-    .add64 = blocked_add64,
-    .put64 = blocked_put64,
-    .fill_part = blocked_fill_part,
-    .add_near = blocked_add_near,
-    .test64 = blocked_test64,
-    .prefetch64 = nay__blocked_prefetch,
-    .test64_ahead = nay__blocked_test64_ahead,
-    .add64_ahead = blocked_add64_ahead,
-    .merge = blocked_merge,
-    .intersect = blocked_intersect,
-    .fold = blocked_fold,
+    .to_params = nay__blocked_to_params,
     .census = nay__blocked_census,
-    .touch = blocked_touch,
+    .bind = blocked_bind,
+    .test = blocked_test,
+    .add = blocked_add,
+    .probe_addresses = blocked_probe_addresses,
+    .batch = &blocked_batch,
+    .bulk = &blocked_bulk,
+    .algebra = &blocked_algebra,
 };

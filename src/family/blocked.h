@@ -28,18 +28,19 @@ nay_status nay__blocked_plan(const nay_params *params, nay_diag *diag, nay_shape
 void nay__blocked_measure(const nay_bits *a, const nay_bits *b, uint64_t factor,
                           nay_census *census);
 
-/* The slot census, for payloads that begin with a bit plane of shape.nunits blocks. */
+/* nay__blocked_census: for payloads that begin with a bit plane of shape.nunits blocks. */
 void nay__blocked_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
                          nay_census *census);
 
-/* Slots that a family with a blocked bit plane at the start of its payload shares. */
-void nay__blocked_recall(const nay_filter *f, nay_params *params);
-nay_probe nay__blocked_kernel(nay_filter *f);
-uint64_t nay__blocked_test64_ahead(const nay_filter *f, const uint64_t *lo, const uint64_t *next);
+/* Verbs that a family with a blocked bit plane at the start of its payload shares. */
+void nay__blocked_to_params(const nay_filter *f, nay_params *params);
+void nay__blocked_bind_probe(nay_filter *f);
+uint64_t nay__blocked_batch_test(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                 unsigned n, const uint64_t *next);
 void nay__blocked_prefetch(const nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n);
 
-/* nay__blocked_fill: adds those of n hashes whose block is one of `count` from `first` on. */
-void nay__blocked_fill(nay_filter *f, const uint64_t *lo, uint64_t n, uint64_t first,
-                       uint64_t count);
+/* nay__blocked_add_range: adds those of n hashes whose block is in [first, first + count). */
+void nay__blocked_add_range(nay_filter *f, const uint64_t *lo, uint64_t n, uint64_t first,
+                            uint64_t count);
 
 #endif /* NAY_BLOCKED_H */

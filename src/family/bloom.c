@@ -68,11 +68,10 @@ static double bloom_fpr(const nay_shape *shape, uint64_t nkeys) {
   return nay__fpr_bloom(shape->nunits, shape->k, nkeys);
 }
 
-static nay_probe bloom_kernel(nay_filter *f) { return f->kernels->bloom->choose_test(&f->bits); }
-
-static nay_add_blind bloom_put_kernel(const nay_filter *f) {
+static void bloom_bind(nay_filter *f) {
   const nay_bloom_kernels *kernels = f->kernels->bloom;
-  return kernels->choose_add_blind != NULL ? kernels->choose_add_blind(&f->bits) : NULL;
+  f->bits.probe = kernels->choose_test(&f->bits);
+  f->add_blind = kernels->choose_add_blind != NULL ? kernels->choose_add_blind(&f->bits) : NULL;
 }
 
 /*
@@ -92,36 +91,50 @@ static bool bloom_test(const nay_filter *f, nay_hash h) {
   return f->kernels->bloom->test(&f->bits, h.lo);
 }
 
-static nay_status bloom_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
-                              uint64_t *bitmap) {
-  (void)hi;
-  if (f->locks == NULL) {
-    *bitmap = f->kernels->bloom->add64(&f->bits, lo, n, true);
-    return NAY_OK;
-  }
-  *bitmap = 0;
-  for (unsigned i = 0; i < n; i++) {
-    bool is_new;
-    NAY_TRY(bloom_add(f, (nay_hash){lo[i], 0}, &is_new));
-    *bitmap |= (uint64_t)is_new << i;
-  }
+static nay_status bloom_batch_add(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
+                                  const uint64_t *next, uint64_t *bitmap) {
+  (void)next;
+  if (f->locks != NULL) return nay__add_each(bloom_add, f, lo, hi, n, bitmap);
+  uint64_t word = f->kernels->bloom->add64(&f->bits, lo, n, bitmap != NULL);
+  if (bitmap != NULL) *bitmap = word;
   return NAY_OK;
 }
 
-static bool bloom_put64(nay_filter *f, const uint64_t *lo, unsigned n) {
-  if (f->locks != NULL) return false;
-  f->kernels->bloom->add64(&f->bits, lo, n, false);
-  return true;
+static uint64_t bloom_batch_test(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                 unsigned n, const uint64_t *next) {
+  (void)hi, (void)next;
+  return f->kernels->bloom->test64(&f->bits, lo, n);
 }
 
-/* Sets bits whose lines were asked for when they were noted. */
+static void bloom_prefetch_bits(const nay_filter *f, uint64_t h, uint32_t probes) {
+  for (uint32_t i = 0; i < f->shape.k && i < probes; i++, h *= NAY_G64) {
+    NAY_PREFETCH(f->bits.bytes + (nay__reduce(h, f->shape.nunits) >> 3));
+  }
+}
+
+/*
+ * A single probe tests eight bits at once, and few absent keys get further. A batch tests two bits
+ * of each key first, and prefetches pay only in filters larger than the LLC.
+ */
+static void bloom_prefetch(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                           unsigned n) {
+  (void)hi;
+  if (n == 1) {
+    bloom_prefetch_bits(f, lo[0], 8);
+    return;
+  }
+  for (unsigned i = 0; i < n && f->nbytes >= NAY_OUT_OF_CACHE_BYTES; i++)
+    bloom_prefetch_bits(f, lo[i], 2);
+}
+
+/* Sets bits whose lines have been prefetched. */
 static void bloom_set_all(uint8_t *bytes, const uint64_t *bits, unsigned n) {
   for (unsigned i = 0; i < n; i++) bytes[bits[i] >> 3] |= (uint8_t)(1u << (bits[i] & 7));
 }
 
 /* A part is a run of whole cache lines: of each key the bits that lie there. */
-static void bloom_fill_part(nay_filter *f, const uint64_t *lo, uint64_t n, unsigned part,
-                            unsigned nparts) {
+static void bloom_add_part(nay_filter *f, const uint64_t *lo, uint64_t n, unsigned part,
+                           unsigned nparts) {
   const uint64_t line = NAY_CACHE_LINE * 8;
   uint64_t nlines = nay__ceil_div(f->shape.nunits, line);
   uint64_t first = nay__part(nlines, part, nparts) * line;
@@ -134,8 +147,8 @@ static void bloom_fill_part(nay_filter *f, const uint64_t *lo, uint64_t n, unsig
       uint64_t bit = nay__reduce(h, f->shape.nunits);
       bool mine = bit - first < count;
       bits[used] = bit;
-      used += mine; /* no branch to foretell; for the bits of others the first line of ours is asked
-                       for */
+      /* branch-free: for bits of other parts, prefetch our first line instead */
+      used += mine;
       NAY_PREFETCH(f->bits.bytes + ((mine ? bit : first) >> 3));
     }
     if (used < 128) continue;
@@ -145,7 +158,7 @@ static void bloom_fill_part(nay_filter *f, const uint64_t *lo, uint64_t n, unsig
   bloom_set_all(f->bits.bytes, bits, used);
 }
 
-static void bloom_bits_of(const nay_filter *f, const uint64_t *lo, unsigned n, uint64_t *bits) {
+static void bloom_locate_bits(const nay_filter *f, const uint64_t *lo, unsigned n, uint64_t *bits) {
   for (unsigned i = 0; i < n; i++) {
     uint64_t h = lo[i];
     for (uint32_t probe = 0; probe < f->shape.k; probe++, h *= NAY_G64) {
@@ -154,36 +167,14 @@ static void bloom_bits_of(const nay_filter *f, const uint64_t *lo, unsigned n, u
   }
 }
 
-static void bloom_add_near(nay_filter *f, const void *places, size_t nbytes, uint64_t first,
-                           uint64_t count) {
-  uint8_t *bytes = f->bits.bytes + first / 8; /* a multiple of 8: neighbourhoods are whole lines */
-  const uint32_t *place = places;
+static void bloom_add_partition(nay_filter *f, const void *locations, size_t nbytes, uint64_t first,
+                                uint64_t count) {
+  uint8_t *bytes = f->bits.bytes + first / 8; /* a multiple of 8: partitions are whole lines */
+  const uint32_t *bit = locations;
   nay__bits_read(bytes, (size_t)nay__ceil_div(count, 8));
-  for (size_t i = 0; i < nbytes / sizeof *place; i++) {
-    bytes[place[i] >> 3] |= (uint8_t)(1u << (place[i] & 7));
+  for (size_t i = 0; i < nbytes / sizeof *bit; i++) {
+    bytes[bit[i] >> 3] |= (uint8_t)(1u << (bit[i] & 7));
   }
-}
-
-static uint64_t bloom_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                             unsigned n) {
-  (void)hi;
-  return f->kernels->bloom->test64(&f->bits, lo, n);
-}
-
-static void bloom_fetch(const nay_filter *f, uint64_t h, uint32_t probes) {
-  for (uint32_t i = 0; i < f->shape.k && i < probes; i++, h *= NAY_G64) {
-    NAY_PREFETCH(f->bits.bytes + (nay__reduce(h, f->shape.nunits) >> 3));
-  }
-}
-
-/* A probe looks at eight bits at once; few absent keys get further. */
-static void bloom_prepare(const nay_filter *f, nay_hash h) { bloom_fetch(f, h.lo, 8); }
-
-/* A batch looks at two bits of each key first. What is not far comes by itself. */
-static void bloom_prefetch64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                             unsigned n) {
-  (void)hi;
-  for (unsigned i = 0; i < n && f->nbytes >= NAY_OUT_OF_CACHE_BYTES; i++) bloom_fetch(f, lo[i], 2);
 }
 
 static nay_status bloom_merge(nay_filter *dst, const nay_filter *src) {
@@ -235,7 +226,8 @@ static nay_status bloom_check(const nay_shape *shape, const uint8_t *payload, si
   return nay__fail(diag, NAY_ECORRUPT, "bits are set past the end of the array", len - 1);
 }
 
-static unsigned bloom_touch(const nay_filter *f, nay_hash hash, const uint8_t **addresses) {
+static unsigned bloom_probe_addresses(const nay_filter *f, nay_hash hash,
+                                      const uint8_t **addresses) {
   uint64_t h = hash.lo;
   for (uint32_t i = 0; i < f->shape.k; i++, h *= NAY_G64) {
     addresses[i] = f->bits.bytes + (nay__reduce(h, f->shape.nunits) >> 3);
@@ -243,35 +235,44 @@ static unsigned bloom_touch(const nay_filter *f, nay_hash hash, const uint8_t **
   return f->shape.k;
 }
 
-static void bloom_recall(const nay_filter *f, nay_params *params) {
+static void bloom_to_params(const nay_filter *f, nay_params *params) {
   params->nbits = f->shape.nunits;
 }
+
+static const nay_family_batch bloom_batch = {
+    .add = bloom_batch_add,
+    .test = bloom_batch_test,
+    .prefetch = bloom_prefetch,
+};
+
+static const nay_family_bulk bloom_bulk = {
+    .add_part = bloom_add_part,
+    .add_partition = bloom_add_partition,
+    .locate_bits = bloom_locate_bits,
+};
+
+static const nay_family_algebra bloom_algebra = {
+    .merge = bloom_merge,
+    .intersect = bloom_intersect,
+    .fold = bloom_fold,
+};
 
 const nay_family nay__family_bloom = {
     .kind = NAY_BLOOM,
     .name = "bloom",
     .traits = NAY_CAN_ADD | NAY_CAN_MERGE | NAY_CAN_INTERSECT | NAY_CAN_FOLD,
-    .shared = true,
+    .concurrent = true,
     .plan = bloom_plan,
     .payload = bloom_payload,
     .fpr = bloom_fpr,
-    .recall = bloom_recall,
-    .kernel = bloom_kernel,
-    .put_kernel = bloom_put_kernel,
-    .add = bloom_add,
-    .test = bloom_test,
-    .add64 = bloom_add64,
-    .put64 = bloom_put64,
-    .fill_part = bloom_fill_part,
-    .add_near = bloom_add_near,
-    .bits_of = bloom_bits_of,
-    .test64 = bloom_test64,
-    .prefetch64 = bloom_prefetch64,
-    .prepare = bloom_prepare,
-    .merge = bloom_merge,
-    .intersect = bloom_intersect,
-    .fold = bloom_fold,
-    .census = bloom_census,
+    .to_params = bloom_to_params,
     .check = bloom_check,
-    .touch = bloom_touch,
+    .census = bloom_census,
+    .bind = bloom_bind,
+    .test = bloom_test,
+    .add = bloom_add,
+    .probe_addresses = bloom_probe_addresses,
+    .batch = &bloom_batch,
+    .bulk = &bloom_bulk,
+    .algebra = &bloom_algebra,
 };

@@ -428,41 +428,37 @@ static bool counting_test(const nay_filter *f, nay_hash h) {
   return f->kernels->blocked->test(&f->bits, h.lo);
 }
 
-static uint64_t counting_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                                unsigned n) {
-  (void)hi;
-  return f->kernels->blocked->test64(&f->bits, lo, n, NULL);
-}
+/* Keys prefetched ahead: with 64 at once most lines are evicted again before they are used, and a
+ * batch of 10^7 takes three times as long. */
+#define COUNTING_AHEAD 8u
 
-#define COUNTING_AHEAD \
-  8u /* keys: with 64 at once most are lost, and a batch of 10^7 takes three times as long */
-
-NAY_INLINE void counting_fetch(const counting_table *t, uint64_t hash) {
+NAY_INLINE void counting_prefetch(const counting_table *t, uint64_t hash) {
   counting_place at = counting_find(t, nay__reduce(hash, t->nblocks));
   NAY_PREFETCH(at.plane);
   NAY_PREFETCH(at.words);
 }
 
-static nay_status counting_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
-                                 uint64_t *bitmap) {
-  (void)hi;
+static nay_status counting_batch_add(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                     unsigned n, const uint64_t *next, uint64_t *bitmap) {
+  (void)hi, (void)next;
   counting_table t = counting_of(f);
-  *bitmap = 0;
-  for (unsigned i = 0; i < n && i < COUNTING_AHEAD; i++) counting_fetch(&t, lo[i]);
+  uint64_t word = 0;
+  for (unsigned i = 0; i < n && i < COUNTING_AHEAD; i++) counting_prefetch(&t, lo[i]);
   for (unsigned i = 0; i < n; i++) {
-    if (i + COUNTING_AHEAD < n) counting_fetch(&t, lo[i + COUNTING_AHEAD]);
-    *bitmap |= (uint64_t)counting_add_one(f, &t, lo[i]) << i;
+    if (i + COUNTING_AHEAD < n) counting_prefetch(&t, lo[i + COUNTING_AHEAD]);
+    word |= (uint64_t)counting_add_one(f, &t, lo[i]) << i;
   }
+  if (bitmap != NULL) *bitmap = word;
   return NAY_OK;
 }
 
 /* Parts are whole pages: nothing outside a page depends on its keys. */
-static void counting_fill_part(nay_filter *f, const uint64_t *lo, uint64_t n, unsigned part,
-                               unsigned nparts) {
+static void counting_add_part(nay_filter *f, const uint64_t *lo, uint64_t n, unsigned part,
+                              unsigned nparts) {
   uint64_t npages = counting_npages(f->shape.nunits);
   uint64_t first = nay__part(npages, part, nparts) * COUNTING_PAGE;
   uint64_t end = nay__part(npages, part + 1, nparts) * COUNTING_PAGE;
-  nay__blocked_fill(f, lo, n, first, nay__min_u64(end, f->shape.nunits) - first);
+  nay__blocked_add_range(f, lo, n, first, nay__min_u64(end, f->shape.nunits) - first);
 }
 
 /* Adds the counters of one group to those of another, stuck when either is. */
@@ -597,35 +593,46 @@ static nay_status counting_check(const nay_shape *shape, const uint8_t *payload,
   return NAY_OK;
 }
 
-static void counting_recall(const nay_filter *f, nay_params *params) {
-  nay__blocked_recall(f, params);
+static void counting_to_params(const nay_filter *f, nay_params *params) {
+  nay__blocked_to_params(f, params);
   if ((f->shape.extra & COUNTING_UNIQUE) != 0) params->flags |= NAY_UNIQUE;
 }
+
+static const nay_family_batch counting_batch = {
+    .interleaves_test = true,
+    .add = counting_batch_add,
+    .test = nay__blocked_batch_test,
+    .prefetch = nay__blocked_prefetch,
+};
+
+static const nay_family_bulk counting_bulk = {.add_part = counting_add_part};
+
+static const nay_family_algebra counting_algebra = {
+    .merge = counting_merge,
+    .fold = counting_fold,
+};
 
 const nay_family nay__family_counting = {
     .kind = NAY_COUNTING,
     .name = "counting",
     .traits = NAY_CAN_ADD | NAY_CAN_REMOVE | NAY_CAN_MERGE | NAY_CAN_FOLD | NAY_CAN_COUNT,
+    .knobs = NAY_KNOB_UNIQUE,
     .ordered = true,
-    .shared = true,
+    .concurrent = true,
     .copy_locked = true,
     .plan = counting_plan,
     .payload = counting_payload,
     .fpr = counting_fpr,
+    .to_params = counting_to_params,
+    .check = counting_check,
+    .census = nay__blocked_census,
     .describe = counting_describe,
-    .recall = counting_recall,
-    .add = counting_add,
+    .bind = nay__blocked_bind_probe,
     .test = counting_test,
-    .add64 = counting_add64,
-    .fill_part = counting_fill_part,
-    .test64 = counting_test64,
-    .kernel = nay__blocked_kernel,
-    .prefetch64 = nay__blocked_prefetch,
-    .test64_ahead = nay__blocked_test64_ahead,
+    .add = counting_add,
     .remove = counting_remove,
     .count = counting_count,
-    .merge = counting_merge,
-    .fold = counting_fold,
-    .census = nay__blocked_census,
-    .check = counting_check,
+    .batch = &counting_batch,
+    .bulk = &counting_bulk,
+    .algebra = &counting_algebra,
 };

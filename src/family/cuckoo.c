@@ -373,7 +373,7 @@ static double cuckoo_fpr(const nay_shape *shape, uint64_t nkeys) {
   return cuckoo_rate(tags, load < 1 ? load : 1);
 }
 
-static void cuckoo_foresee(const nay_params *params, const nay_shape *shape, nay_plan *plan) {
+static void cuckoo_extend_plan(const nay_params *params, const nay_shape *shape, nay_plan *plan) {
   plan->tag_bits = cuckoo_low_bits(shape) + cuckoo_most_doublings(shape);
   if (params->max_nkeys != 0) plan->fpr_limit = cuckoo_fpr(shape, params->max_nkeys);
 }
@@ -382,7 +382,7 @@ static void cuckoo_init(nay_filter *f, const nay_params *params) {
   nay__store64le(f->bits.bytes + CUCKOO_AT_MAX_NBYTES, params->max_nbytes);
 }
 
-static void cuckoo_recall(const nay_filter *f, nay_params *params) {
+static void cuckoo_to_params(const nay_filter *f, nay_params *params) {
   params->k = 0;
   params->tag_bits = cuckoo_low_bits(&f->shape);
   params->nbits = f->shape.nunits * NAY_CUCKOO_SLOTS * params->tag_bits;
@@ -445,7 +445,7 @@ NAY_INLINE bool cuckoo_test_in(const nay_cuckoo_table *t, uint64_t hash) {
   return nay__cuckoo_has(t, &key);
 }
 
-NAY_INLINE void cuckoo_prefetch(const nay_cuckoo_table *t, const nay_cuckoo_key *key) {
+NAY_INLINE void cuckoo_prefetch_key(const nay_cuckoo_table *t, const nay_cuckoo_key *key) {
   NAY_PREFETCH(cuckoo_bucket_at(t, key->home));
   NAY_PREFETCH(cuckoo_bucket_at(t, key->other));
 }
@@ -457,7 +457,7 @@ NAY_INLINE uint64_t cuckoo_test_batch(const nay_filter *f, const nay_cuckoo_tabl
   uint8_t maybe[64] = {0};
   for (unsigned i = 0; i < n; i++) {
     keys[i] = nay__cuckoo_locate(t, hashes[i]);
-    if (!f->bits.in_cache) cuckoo_prefetch(t, &keys[i]);
+    if (!f->bits.in_cache) cuckoo_prefetch_key(t, &keys[i]);
   }
   for (unsigned i = 0; i < n; i++) maybe[i] = nay__cuckoo_has(t, &keys[i]);
   return nay__bits_of(maybe);
@@ -484,7 +484,7 @@ static NAY_NOINLINE uint64_t cuckoo_test_any(const nay_filter *f, const uint64_t
 CUCKOO_WIDTHS(CUCKOO_PROBE)
 #undef CUCKOO_PROBE
 
-static nay_probe cuckoo_kernel(nay_filter *f) {
+static nay_probe cuckoo_choose_probe(const nay_filter *f) {
   const nay_cuckoo_kernels *kernels = f->kernels->cuckoo;
   unsigned bits = f->shape.extra & 0xffffu;
   if (kernels != NULL && kernels->choose_test != NULL) return kernels->choose_test(bits);
@@ -497,6 +497,8 @@ static nay_probe cuckoo_kernel(nay_filter *f) {
   }
 }
 
+static void cuckoo_bind(nay_filter *f) { f->bits.probe = cuckoo_choose_probe(f); }
+
 /* Whether the CPU has kernels for 64 keys of this table. */
 static bool cuckoo_has_kernels(const nay_filter *f) {
   return f->kernels->cuckoo != NULL && cuckoo_is_plain(&f->shape) && f->shape.nunits >> 28 == 0;
@@ -507,24 +509,26 @@ static nay_cuckoo_map cuckoo_map(const nay_filter *f) {
                           cuckoo_low_bits(&f->shape)};
 }
 
-/* Only out of cache: in cache, locating the buckets twice takes longer than it saves. */
-static void cuckoo_prefetch64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                              unsigned n) {
+/*
+ * One key: both buckets. A batch: only in filters larger than the LLC; in smaller ones it takes
+ * longer to locate the buckets twice than the prefetch saves.
+ */
+static void cuckoo_prefetch(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                            unsigned n) {
   (void)hi;
-  if (n % 8 != 0 || !cuckoo_has_kernels(f) || f->nbytes < NAY_OUT_OF_CACHE_BYTES) return;
-  nay_cuckoo_map map = cuckoo_map(f);
-  f->kernels->cuckoo->prefetch64(&map, lo, n);
+  if (n == 1) {
+    nay_cuckoo_table t = cuckoo_of(f);
+    nay_cuckoo_key key = nay__cuckoo_locate(&t, lo[0]);
+    cuckoo_prefetch_key(&t, &key);
+  } else if (n % 8 == 0 && cuckoo_has_kernels(f) && f->nbytes >= NAY_OUT_OF_CACHE_BYTES) {
+    nay_cuckoo_map map = cuckoo_map(f);
+    f->kernels->cuckoo->prefetch64(&map, lo, n);
+  }
 }
 
-static void cuckoo_prepare(const nay_filter *f, nay_hash h) {
-  nay_cuckoo_table t = cuckoo_of(f);
-  nay_cuckoo_key key = nay__cuckoo_locate(&t, h.lo);
-  cuckoo_prefetch(&t, &key);
-}
-
-static uint64_t cuckoo_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                              unsigned n) {
-  (void)hi;
+static uint64_t cuckoo_batch_test(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                  unsigned n, const uint64_t *next) {
+  (void)hi, (void)next;
   nay_cuckoo_table t;
   if (n == 64 && cuckoo_has_kernels(f)) {
     nay_cuckoo_map map = cuckoo_map(f);
@@ -562,21 +566,15 @@ static nay_status cuckoo_count(const nay_filter *f, nay_hash h, uint64_t *count)
   return NAY_OK;
 }
 
-static nay_status cuckoo_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
-                               uint64_t *bitmap) {
-  (void)hi;
+static nay_status cuckoo_batch_add(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                   unsigned n, const uint64_t *next, uint64_t *bitmap) {
+  (void)next;
   nay_cuckoo_table t = cuckoo_of(f);
   for (unsigned i = 0; i < n; i++) {
     nay_cuckoo_key key = nay__cuckoo_locate(&t, lo[i]);
-    cuckoo_prefetch(&t, &key);
+    cuckoo_prefetch_key(&t, &key);
   }
-  *bitmap = 0;
-  for (unsigned i = 0; i < n; i++) {
-    bool is_new;
-    NAY_TRY(cuckoo_add(f, (nay_hash){lo[i], 0}, &is_new));
-    *bitmap |= (uint64_t)is_new << i;
-  }
-  return NAY_OK;
+  return nay__add_each(cuckoo_add, f, lo, hi, n, bitmap);
 }
 
 /* ---- the whole filter ---- */
@@ -637,29 +635,33 @@ static nay_status cuckoo_check(const nay_shape *shape, const uint8_t *payload, s
   return clear ? NAY_OK : nay__fail(diag, NAY_ECORRUPT, "padding is not zero", end);
 }
 
+static const nay_family_batch cuckoo_batch = {
+    .add = cuckoo_batch_add,
+    .test = cuckoo_batch_test,
+    .prefetch = cuckoo_prefetch,
+};
+
 const nay_family nay__family_cuckoo = {
     .kind = NAY_CUCKOO,
     .name = "cuckoo",
     .traits = NAY_CAN_ADD | NAY_CAN_REMOVE | NAY_CAN_COUNT | NAY_CAN_GROW,
+    .knobs = NAY_KNOB_UNIQUE | NAY_KNOB_TAG_BITS | NAY_KNOB_MAX_NKEYS | NAY_KNOB_MAX_NBYTES,
     .self_sized = true,
     .ordered = true,
     .plan = cuckoo_plan,
     .payload = cuckoo_payload,
     .fpr = cuckoo_fpr,
-    .foresee = cuckoo_foresee,
-    .describe = cuckoo_describe,
+    .extend_plan = cuckoo_extend_plan,
     .init = cuckoo_init,
+    .to_params = cuckoo_to_params,
     .clear = cuckoo_clear,
-    .kernel = cuckoo_kernel,
-    .recall = cuckoo_recall,
-    .add = cuckoo_add,
+    .check = cuckoo_check,
+    .census = cuckoo_census,
+    .describe = cuckoo_describe,
+    .bind = cuckoo_bind,
     .test = cuckoo_test,
-    .add64 = cuckoo_add64,
-    .test64 = cuckoo_test64,
-    .prefetch64 = cuckoo_prefetch64,
-    .prepare = cuckoo_prepare,
+    .add = cuckoo_add,
     .remove = cuckoo_remove,
     .count = cuckoo_count,
-    .census = cuckoo_census,
-    .check = cuckoo_check,
+    .batch = &cuckoo_batch,
 };

@@ -1,10 +1,20 @@
 /*
- * family.h - what a filter is, and what a family must know how to do. Read this first.
+ * family.h - what a filter is, and what a family implements. Read this first.
  *
  * A family stores 64-bit hashes (two words for some foreign layouts) and answers whether it has
- * seen one. It lives in one file, which ends in a const nay_family; registry.c lists the native
+ * seen one. It lives in one file, which ends in a const nay_family; families.h lists the native
  * ones. The contract tests run over that list, so a new family is tested before anyone writes a
  * test for it.
+ *
+ * A nay_family has a few core verbs and pointers to groups of optional ones:
+ *
+ *   core      plan a shape, make and check a payload, add, test, remove, count one hash
+ *   batch     the same for up to 64 hashes, with prefetching
+ *   bulk      loading many hashes at once: build/
+ *   algebra   whole filters: merge, intersect, fold, shrink
+ *
+ * A family that sees the order of keys and not only their hashes (range queries) will be a further
+ * group.
  *
  * The payload in memory is, byte for byte, the payload of the file. Writing is copying, opening is
  * checking, mapping and viewing need neither; and the bytes are the same on every machine.
@@ -14,7 +24,9 @@
 
 #include "base/alloc.h"
 #include "base/base.h"
+#include "base/compiler.h"
 #include "cpu/kernels.h"
+#include "family/families.h"
 #include "hash/hash.h"
 
 /* nay_shape: the geometry that makes two filters of one family alike; stored in file headers. */
@@ -38,22 +50,21 @@ struct nay_lazy;   /* the unverified chunks of a mapped file: family/lazy.h */
 #define NAY_IS_READ_ONLY 0x100u /* the bytes are not ours to change */
 #define NAY_IS_DERIVED 0x200u   /* made by intersection */
 
-/* nay_fuse_geometry: where a probe finds the slots in a payload of family/fuse.h. Lengths and
- * offsets: bits.bytes is the only pointer to the payload, so that nay_filter_move can move it. */
-typedef struct nay_fuse_geometry {
-  uint64_t nshards, stride, span, segment;
-  uint64_t arrays_at; /* offset of the first array */
-} nay_fuse_geometry;
+#define NAY_NDERIVED 5u
 
-/* The public handle. Fields are set by filter.c and native_parse.c; families use bits, shape and k.
- */
+/* nay_filter: the public handle. filter.c and native_parse.c set its fields. */
 struct nay_filter {
   nay_bits bits; /* payload as the kernels see it; first, as nay.h says */
-  nay_fuse_geometry fuse;
+  /*
+   * What `bind` of the family derives from shape and payload so that a probe need not: numbers, no
+   * pointers, because nay_filter_move moves the payload. Undefined in families that have no use for
+   * it.
+   */
+  uint64_t derived[NAY_NDERIVED];
   const nay_family *family;
   const nay_kernels *kernels;
   nay_add_blind
-      put;       /* adds one hash where nothing comes before it and nobody asks whether it is new */
+      add_blind; /* adds a hash without reporting whether it is new; NULL: family->add does */
   size_t nbytes; /* length of the payload */
   nay_shape shape;
   nay_hasher hasher;
@@ -65,7 +76,7 @@ struct nay_filter {
   size_t meta_len;
   bool meta_owned;
   struct nay_lazy *lazy; /* NULL: every byte has been verified */
-  void *mapping;         /* a mapped file, and how to let go of it */
+  void *mapping;         /* a mapped file, and how to unmap it */
   size_t mapping_len;
   void (*unmap)(void *mapping, size_t len);
   const struct nay_format *format; /* another system's layout; NULL: native */
@@ -73,13 +84,72 @@ struct nay_filter {
   uint64_t nrefused;               /* removals of keys that test nay */
 };
 
-/* Numbers that a family reads off its bits, for stats, merge and fold. */
+/* nay__filter_of: the filter whose bits a probe was called with. */
+static inline const nay_filter *nay__filter_of(const nay_bits *bits) {
+  return (const nay_filter *)(const void *)bits;
+}
+
+/* nay_census: numbers that a family reads off its bits, for stats, merge and fold. */
 typedef struct nay_census {
   uint64_t nbits; /* that keys can set: counters and headers are not among them */
   uint64_t nbits_set;
   double nkeys; /* estimated */
   double fpr;   /* of the bits as they are */
 } nay_census;
+
+/* ---- batch: up to 64 hashes ---- */
+
+/*
+ * nay_family_batch: prefetch may be NULL, and so may add in families without adds. hi is NULL
+ * unless the hash has two words. Bit i of a bitmap is for hash i.
+ */
+typedef struct nay_family_batch {
+  /*
+   * next: NULL, or 64 hashes of a later group, n is then 64: the family prefetches their lines, one
+   * with each hash of this group, which occupies fewer line-fill buffers at a time than 64
+   * prefetches at once. Only families that say so get it; for the others the caller prefetches.
+   */
+  bool interleaves_add, interleaves_test;
+  /* bitmap: of the hashes that are new; NULL: the caller does not ask (a blind add) */
+  nay_status (*add)(nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n,
+                    const uint64_t *next, uint64_t *bitmap);
+  uint64_t (*test)(const nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n,
+                   const uint64_t *next);
+  /* the lines that a later test or add of these hashes accesses; n is 1 for nay_filter_prepare */
+  void (*prefetch)(const nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n);
+} nay_family_batch;
+
+/*
+ * nay__add_each, nay__test_each: a group by one call for each hash. `add` or `test` is a constant,
+ * so that the compiler makes the call direct. After a failed add the bitmap tells of those before.
+ */
+NAY_INLINE nay_status nay__add_each(nay_status (*add)(nay_filter *, nay_hash, bool *),
+                                    nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                    unsigned n, uint64_t *bitmap) {
+  nay_status status = NAY_OK;
+  uint64_t word = 0;
+  for (unsigned i = 0; i < n && status == NAY_OK; i++) {
+    bool is_new = false;
+    status = add(f, (nay_hash){lo[i], hi != NULL ? hi[i] : 0}, &is_new);
+    word |= (uint64_t)is_new << i;
+  }
+  if (bitmap != NULL) *bitmap = word;
+  return status;
+}
+
+NAY_INLINE uint64_t nay__test_each(bool (*test)(const nay_filter *, nay_hash), const nay_filter *f,
+                                   const uint64_t *lo, const uint64_t *hi, unsigned n) {
+  uint64_t word = 0;
+  for (unsigned i = 0; i < n; i++) {
+    word |= (uint64_t)test(f, (nay_hash){lo[i], hi != NULL ? hi[i] : 0}) << i;
+  }
+  return word;
+}
+
+/* nay__batch_each: for families without batches of their own: a call of add or test each. */
+extern const nay_family_batch nay__batch_each;
+
+/* ---- bulk: loading many hashes, see build/ ---- */
 
 /*
  * nay_solver: what a static family knows of being built. static_build.c cuts the keys into shards,
@@ -105,128 +175,141 @@ typedef struct nay_solver {
   /* After the last attempt: an answer that is never a false nay, at whatever rate. */
   void (*give_up)(nay_filter *, uint64_t shard, uint32_t seed, const uint64_t *x, size_t n,
                   uint8_t *scratch);
-  /* As nay_family.test64, for words that are premixed already. */
-  uint64_t (*test64)(const nay_filter *, const uint64_t *x, unsigned n);
+  /* As nay_family_batch.test, for words that are premixed already. */
+  uint64_t (*test)(const nay_filter *, const uint64_t *x, unsigned n);
 } nay_solver;
 
-/* A NULL slot means NAY_ENOTSUP. Callers have checked arguments, read-only-ness and mismatch. */
-struct nay_family {
-  nay_kind kind;
-  const char *name;
-  unsigned traits; /* NAY_CAN_... */
-
-  /*
-   * The length of a payload is stated in the payload itself (shards, levels, a pool), not only in
-   * the shape: payload() then gives what a new filter needs, and check() must also verify `len`.
-   */
-  bool self_sized;
-  bool ordered; /* the order of adds or their repeats show: builders choose it, and drop repeats */
-  bool shared;  /* takes NAY_CONCURRENT */
-  bool copy_locked;   /* and a copy must wait for adds: half of one would not pass check() */
-  bool skips_repeats; /* builders drop a hash that equals the one before it */
-
-  /* params -> shape; fills diag with the field to blame. Allocates nothing. */
-  nay_status (*plan)(const nay_params *, nay_diag *, nay_shape *);
-  /* the payload that a shape needs, in bits and bytes; false when it exceeds what can be addressed
-   */
-  bool (*payload)(const nay_shape *, uint64_t *nbits, uint64_t *nbytes);
-  /* the exact rate of a shape that holds nkeys keys */
-  double (*fpr)(const nay_shape *, uint64_t nkeys);
-
-  /* more to say in a plan or in stats than the numbers that all families have */
-  void (*foresee)(const nay_params *, const nay_shape *, nay_plan *);
-  void (*describe)(const nay_filter *, nay_stats *);
-
-  /* writes what an empty filter has in its zeroed payload; NULL: nothing */
-  void (*init)(nay_filter *, const nay_params *);
-  /* the size and the knobs that plan and init would make this shape from; families with add */
-  void (*recall)(const nay_filter *, nay_params *);
-  /* forgets every key; NULL: all bytes become zero */
-  nay_status (*clear)(nay_filter *);
-
-  /* static families only: how static_build.c builds them */
-  const nay_solver *build;
-  /* static layouts of other systems: made from all hashes, in the order in which they came */
+/* nay_family_bulk: a family has a solver, or compose, or verbs of the adds below. */
+typedef struct nay_family_bulk {
+  /* static families: how static_build.c builds them */
+  const nay_solver *solver;
+  /* static layouts of other systems: made from all hashes, in the order of the input */
   nay_status (*compose)(const struct nay_format *, const nay_params *, const struct nay_source *,
                         const nay_allocator *, nay_filter **);
-
-  /* what answers for one hash of this filter by its bits alone: bits.probe; optional, and NULL when
-   * there is none for it. Called when the payload is there; may note in bits what the probe needs
-   */
-  nay_probe (*kernel)(nay_filter *);
-  /* the same for adds, which never fail: f->put; the filter may be written to */
-  nay_add_blind (*put_kernel)(const nay_filter *);
-  nay_status (*add)(nay_filter *, nay_hash, bool *is_new);
-  bool (*test)(const nay_filter *, nay_hash);
-  /* at most 64 keys; hi is NULL unless the hash has two words */
-  nay_status (*add64)(nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n,
-                      uint64_t *bitmap);
-  /* adds those of n hashes (bloom: those of their bits) that belong to one of nparts parts of the
-   * payload, which share no byte: several threads fill a new filter. NULL: one does */
-  void (*fill_part)(nay_filter *, const uint64_t *lo, uint64_t n, unsigned part, unsigned nparts);
+  /* adds those of n hashes (bloom: those of their bits) that fall into one of nparts parts of the
+   * payload. Parts share no byte: several threads load a new filter */
+  void (*add_part)(nay_filter *, const uint64_t *lo, uint64_t n, unsigned part, unsigned nparts);
   /*
-   * Adds to `count` units from `first` on, a few hundred KiB that are not in the cache yet, and
-   * changes nothing else: hashes of these units, or 32-bit places of bits from `first` on, for
-   * families that have bits_of. In any order the bytes are the same; NULL: the order shows.
+   * Adds to units [first, first + count), a few hundred KiB that are not in the cache yet, and
+   * changes nothing else. Items are the hashes of these units, or 32-bit locations of bits from
+   * `first` on in families that have locate_bits. The bytes are the same for any order of items;
+   * NULL: they are not.
    */
-  void (*add_near)(nay_filter *, const void *items, size_t nbytes, uint64_t first, uint64_t count);
-  /* the bits of n hashes, k for each; families whose hashes have more than one unit */
-  void (*bits_of)(const nay_filter *, const uint64_t *lo, unsigned n, uint64_t *bits);
-  /* add64 when nobody asks what was new, where that is faster; may be NULL, and may refuse */
-  bool (*put64)(nay_filter *, const uint64_t *lo, unsigned n);
-  uint64_t (*test64)(const nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n);
-  /* asks for the memory that a later batch will read; optional */
-  void (*prefetch64)(const nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n);
-  /* exactly 64 keys, while the memory of 64 that come later is asked for key by key; optional, for
-   * hashes of one word. bitmap may be NULL */
-  uint64_t (*test64_ahead)(const nay_filter *, const uint64_t *lo, const uint64_t *next);
-  nay_status (*add64_ahead)(nay_filter *, const uint64_t *lo, const uint64_t *next,
-                            uint64_t *bitmap);
-  /* the same for one key; NULL: prefetch64 does it, or finding the lines takes as long as reading
-   */
-  void (*prepare)(const nay_filter *, nay_hash);
-  nay_status (*remove)(nay_filter *, nay_hash);
-  nay_status (*count)(const nay_filter *, nay_hash, uint64_t *count);
-  nay_status (*advance)(nay_filter *, uint64_t now);
+  void (*add_partition)(nay_filter *, const void *items, size_t nbytes, uint64_t first,
+                        uint64_t count);
+  /* the bits of n hashes, k for each; families in which a hash has more than one unit */
+  void (*locate_bits)(const nay_filter *, const uint64_t *lo, unsigned n, uint64_t *bits);
+} nay_family_bulk;
 
+/* ---- algebra: whole filters, see filter_algebra.c ---- */
+
+typedef struct nay_family_algebra {
   /* dst and src have the same shape */
   nay_status (*merge)(nay_filter *dst, const nay_filter *src);
-  /* instead of merge, where shapes may differ: hashes agree, the rest is up to the family */
+  /* instead of merge, where shapes may differ: the hash functions agree, the family checks the
+   * rest */
   nay_status (*join)(nay_filter *dst, const nay_filter *src, double max_fpr);
   void (*intersect)(nay_filter *dst, const nay_filter *src);
   /* writes src, folded by factor (a divisor of nunits), into the zeroed bytes of dst */
   void (*fold)(const nay_filter *src, uint64_t factor, uint8_t *dst);
   /* instead of fold, where only a part shrinks and the filter takes no new key after it: the number
-   * of units that factor must divide, and the deed */
+   * of units that factor must divide, and the fold */
   uint64_t (*foldable)(const nay_filter *);
-  nay_status (*finish)(nay_filter *, uint64_t factor);
-  /* shrinking without the keys: the shape of f in nbytes or less, and its bytes */
-  nay_status (*shrunk)(const nay_filter *f, uint64_t nbytes, nay_shape *);
+  nay_status (*fold_and_seal)(nay_filter *, uint64_t factor);
+  /* shrinking without the keys: the shape of f in at most nbytes, and the payload of that shape */
+  nay_status (*shrunk_shape)(const nay_filter *f, uint64_t nbytes, nay_shape *);
   void (*shrink)(const nay_filter *src, const nay_shape *, uint8_t *dst);
+} nay_family_algebra;
+
+/* ---- the family ---- */
+
+/*
+ * nay_family: a verb or a group that is NULL means NAY_ENOTSUP, unless it says otherwise. Callers
+ * have checked arguments, whether the filter is read-only, and whether two filters match.
+ */
+struct nay_family {
+  nay_kind kind;
+  const char *name; /* on the command line, in Redis, in messages */
+  unsigned traits;  /* NAY_CAN_...; the contract tests compare them with the verbs */
+  unsigned knobs;   /* NAY_KNOB_... of math/plan.h: the fields of nay_params of its own */
+
+  /*
+   * The length of a payload is stated in the payload itself (shards, levels, a pool), not only in
+   * the shape: payload() then gives the length of a new filter, and check() verifies `len`.
+   */
+  bool self_sized;
+  bool ordered;       /* the order of adds or their duplicates show in the bytes: builders sort the
+                         hashes and drop duplicates first */
+  bool concurrent;    /* takes NAY_CONCURRENT */
+  bool copy_locked;   /* and a copy waits for adds: half an add would not pass check() */
+  bool skips_repeats; /* builders drop a hash that equals the one before it */
+
+  /* ---- shape ---- */
+
+  /* params -> shape; fills diag with the field to blame. Allocates nothing. */
+  nay_status (*plan)(const nay_params *, nay_diag *, nay_shape *);
+  /* the length of the payload of a new filter; false: it exceeds the address space */
+  bool (*payload)(const nay_shape *, uint64_t *nbits, uint64_t *nbytes);
+  /* the exact FPR of a shape that holds nkeys keys */
+  double (*fpr)(const nay_shape *, uint64_t nkeys);
+  /* what a plan says beyond the numbers that all families have; NULL: nothing */
+  void (*extend_plan)(const nay_params *, const nay_shape *, nay_plan *);
+
+  /* ---- payload ---- */
+
+  /* writes what an empty filter has in its zeroed payload; NULL: nothing */
+  void (*init)(nay_filter *, const nay_params *);
+  /* the size and the knobs from which plan and init make this shape; families with add */
+  void (*to_params)(const nay_filter *, nay_params *);
+  /* removes every key; NULL: all bytes become zero */
+  nay_status (*clear)(nay_filter *);
+  /*
+   * Whether a payload from a file is valid for this shape; NULL: every one is. Lengths have been
+   * checked against payload(); what is left are invariants of the bytes, such as zero padding. The
+   * bytes are an attacker's, and in a lazy map only the first and the last chunk have been
+   * verified: what check() reads elsewhere may be damaged, and probe_addresses() must name it
+   * again. diag's offset counts from `payload`.
+   */
+  nay_status (*check)(const nay_shape *, const uint8_t *payload, size_t len, nay_diag *);
   /*
    * Reads the bits: of a as it is (b NULL, factor 1), of the union of a and b, or of a folded.
    * Never both.
    */
   void (*census)(const nay_filter *a, const nay_filter *b, uint64_t factor, nay_census *);
+  /* what stats say beyond the numbers that all families have; NULL: nothing */
+  void (*describe)(const nay_filter *, nay_stats *);
+
+  /* ---- one hash ---- */
 
   /*
-   * Whether a payload from a file can be this shape's: lengths have been checked against
-   * payload(); what is left are invariants of the bytes, such as zero padding. The bytes are an
-   * enemy's, and in a lazy map only the first and the last chunk have been verified: what is read
-   * elsewhere may be damaged, and touch() must name it again. diag's offset counts from `payload`.
+   * Chooses the fastest code for this shape, payload and CPU, whenever one of them changes: sets
+   * bits.probe, which answers for one hash by its bits alone, and add_blind, which never fails. It
+   * may leave either NULL, and writes to `derived` what they need. NULL: test and add are used.
    */
-  nay_status (*check)(const nay_shape *, const uint8_t *payload, size_t len, nay_diag *);
+  void (*bind)(nay_filter *);
+  bool (*test)(const nay_filter *, nay_hash);
+  nay_status (*add)(nay_filter *, nay_hash, bool *is_new);
+  nay_status (*remove)(nay_filter *, nay_hash);
+  nay_status (*count)(const nay_filter *, nay_hash, uint64_t *count);
+  /* moves the clock of a family that expires keys */
+  nay_status (*advance)(nay_filter *, uint64_t now);
   /*
-   * The addresses that a probe may read, at most NAY_MAX_TOUCH: verified first in a lazy map, so
-   * touch() itself reads nothing outside the first and the last chunk. NULL: no lazy map, files of
-   * this family are verified when they are mapped.
+   * The addresses that a probe may read, at most NAY_MAX_ADDRESSES: a lazy map verifies them first,
+   * so this reads nothing outside the first and the last chunk. NULL: no lazy map, files of this
+   * family are verified when they are mapped.
    */
-  unsigned (*touch)(const nay_filter *, nay_hash, const uint8_t **addresses);
+  unsigned (*probe_addresses)(const nay_filter *, nay_hash, const uint8_t **addresses);
+
+  /* ---- optional groups ---- */
+
+  const nay_family_batch *batch; /* never NULL; see nay__batch_each */
+  const nay_family_bulk *bulk;
+  const nay_family_algebra *algebra;
 };
 
-#define NAY_MAX_TOUCH 64u
+#define NAY_MAX_ADDRESSES 64u
 
-/* Payloads up to this size are taken to be in the cache: half of a usual L2. */
+/* Payloads up to this size are assumed to stay in L2: half of a usual one. */
 #define NAY_CACHE_BYTES ((size_t)512 << 10)
 
 /* nay__family_at: the i-th native family, NULL past the last. */
@@ -238,14 +321,13 @@ const nay_family *nay__family_find(nay_kind kind);
 /* nay__family_is_native: whether the family is in the registry and so has native files. */
 bool nay__family_is_native(const nay_family *family);
 
-extern const nay_family nay__family_bloom;
-extern const nay_family nay__family_blocked;
-extern const nay_family nay__family_counting;
-extern const nay_family nay__family_scalable;
-extern const nay_family nay__family_window;
-extern const nay_family nay__family_cuckoo;
-extern const nay_family nay__family_xor;
-extern const nay_family nay__family_fuse;
-extern const nay_family nay__family_ribbon;
+/* nay__family_solver: how the family is built; NULL: it is not static. */
+static inline const nay_solver *nay__family_solver(const nay_family *family) {
+  return family->bulk != NULL ? family->bulk->solver : NULL;
+}
+
+#define NAY_DECLARE_FAMILY(name) extern const nay_family nay__family_##name;
+NAY_FAMILIES(NAY_DECLARE_FAMILY)
+#undef NAY_DECLARE_FAMILY
 
 #endif /* NAY_FAMILY_H */

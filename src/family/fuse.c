@@ -80,7 +80,7 @@ static nay_shape fuse_shape(nay_fuse_layout layout, uint64_t nkeys, unsigned bit
                      (uint32_t)(dims.nshards << 8 | bits)};
 }
 
-static bool fuse_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes) {
+bool nay__fuse_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes) {
   uint64_t nshards = nay__fuse_nshards(shape), bits = nay__fuse_bits(shape);
   if (shape->k != 3 && shape->k != 4) return false;
   if (bits < NAY_FUSE_MIN_BITS || bits > NAY_FUSE_MAX_BITS) return false;
@@ -96,11 +96,11 @@ static bool fuse_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbyt
 static bool fuse_fits(nay_fuse_layout layout, uint64_t nkeys, unsigned bits, double budget) {
   uint64_t nbits, nbytes;
   nay_shape shape = fuse_shape(layout, nkeys, bits);
-  return fuse_payload(&shape, &nbits, &nbytes) && (double)nbytes <= budget;
+  return nay__fuse_payload(&shape, &nbits, &nbytes) && (double)nbytes <= budget;
 }
 
-static nay_status fuse_plan_for(nay_fuse_layout layout, const nay_params *p, nay_diag *diag,
-                                nay_shape *shape) {
+nay_status nay__fuse_plan(nay_fuse_layout layout, const nay_params *p, nay_diag *diag,
+                          nay_shape *shape) {
   nay_sizing by;
   NAY_TRY(nay__params_check(p, diag, &by));
   if (by == NAY_BY_NBITS) {
@@ -135,24 +135,14 @@ static nay_status fuse_plan_for(nay_fuse_layout layout, const nay_params *p, nay
 }
 
 static nay_status fuse_plan(const nay_params *p, nay_diag *diag, nay_shape *shape) {
-  NAY_TRY(fuse_plan_for(p->k == 4 ? NAY_FUSE_4 : NAY_FUSE_3, p, diag, shape));
+  NAY_TRY(nay__fuse_plan(p->k == 4 ? NAY_FUSE_4 : NAY_FUSE_3, p, diag, shape));
   if (p->k == 0 || p->k == 3 || p->k == 4) return NAY_OK;
   return nay__fail(diag, NAY_EINVAL, "k is not 3 or 4, the slots of a key", 0);
 }
 
-static nay_status xor_plan(const nay_params *p, nay_diag *diag, nay_shape *shape) {
-  NAY_TRY(fuse_plan_for(NAY_XOR_3, p, diag, shape));
-  if (p->k == 0 || p->k == 3) return NAY_OK;
-  return nay__fail(diag, NAY_EINVAL, "k is not 3, the slots of a key", 0);
-}
-
-static bool xor_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes) {
-  return shape->k == 3 && fuse_payload(shape, nbits, nbytes);
-}
-
 static double fuse_rate(unsigned bits) { return 1.0 / (double)((uint64_t)1 << bits); }
 
-static double fuse_fpr(const nay_shape *shape, uint64_t nkeys) {
+double nay__fuse_fpr(const nay_shape *shape, uint64_t nkeys) {
   return nkeys == 0 ? 0 : fuse_rate(nay__fuse_bits(shape));
 }
 
@@ -191,14 +181,14 @@ NAY_INLINE uint64_t fuse_push(uint64_t bitmap, uint32_t differ) {
  */
 NAY_INLINE bool fuse_find(nay_fuse_layout layout, unsigned width, bool one_shard, const nay_bits *b,
                           uint64_t x) {
-  nay_fuse_view v = nay__fuse_view_at(&((const nay_filter *)(const void *)b)->fuse, b->bytes);
+  nay_fuse_view v = nay__fuse_view_derived(nay__filter_of(b)->derived, b->bytes);
   if (one_shard) v.arrays = b->bytes + nay__fuse_arrays_at(1); /* a constant: one load less */
   uint64_t shard = one_shard ? 0 : nay__shard_of(x, v.nshards);
   return fuse_differ(layout, width, &v, shard, nay__fuse_factor(&v, shard), x) == 0;
 }
 
 /* The same for every filter. */
-static bool fuse_find_any(const nay_filter *f, nay_hash h) {
+bool nay__fuse_test(const nay_filter *f, nay_hash h) {
   uint64_t x = nay__premix(h.lo, nay__load64le(f->bits.bytes));
   nay_fuse_view v = nay__fuse_view_of(&f->shape, f->bits.bytes);
   uint64_t shard = nay__shard_of(x, v.nshards);
@@ -233,23 +223,32 @@ FUSE_PROBES(NAY_BMI2, xor_probe3_bmi2, NAY_XOR_3)
 
 /* Whether fuse_find is enough: no premix, no shard whose answer is fixed. */
 static bool fuse_is_plain(const nay_filter *f) {
-  nay_fuse_view v = nay__fuse_view_at(&f->fuse, f->bits.bytes);
+  nay_fuse_view v = nay__fuse_view_derived(f->derived, f->bits.bytes);
   uint64_t odd = 1;
   for (uint64_t i = 0; i < v.nshards; i++) odd &= nay__fuse_factor(&v, i);
   return nay__load64le(f->bits.bytes) == 0 && !nay__fuse_is_fixed(odd);
 }
 
-static nay_probe fuse_kernel(nay_filter *f) {
-  f->fuse = nay__fuse_geometry_of(&f->shape, f->bits.bytes);
+static nay_probe fuse_choose_probe(const nay_filter *f) {
   if (!fuse_is_plain(f)) return NULL;
   unsigned bits = nay__fuse_bits(&f->shape);
-  bool one_shard = f->fuse.nshards == 1, bmi2 = f->kernels->bmi2;
+  bool one_shard = f->derived[NAY_FUSE_NSHARDS] == 1, bmi2 = f->kernels->bmi2;
   switch (nay__fuse_layout_of(f)) {
     case NAY_FUSE_3: return (bmi2 ? fuse_probe3_bmi2 : fuse_probe3)(bits, one_shard);
     case NAY_FUSE_4: return (bmi2 ? fuse_probe4_bmi2 : fuse_probe4)(bits, one_shard);
     case NAY_XOR_3: break;
   }
   return (bmi2 ? xor_probe3_bmi2 : xor_probe3)(bits, one_shard);
+}
+
+void nay__fuse_bind(nay_filter *f) {
+  nay_fuse_view v = nay__fuse_view_of(&f->shape, f->bits.bytes);
+  f->derived[NAY_FUSE_NSHARDS] = v.nshards;
+  f->derived[NAY_FUSE_STRIDE] = v.stride;
+  f->derived[NAY_FUSE_SPAN] = v.span;
+  f->derived[NAY_FUSE_SEGMENT] = v.segment;
+  f->derived[NAY_FUSE_ARRAYS_AT] = nay__fuse_arrays_at(v.nshards);
+  f->bits.probe = fuse_choose_probe(f);
 }
 
 /* In a cache there is nothing to wait for: test one after the other. */
@@ -360,7 +359,7 @@ NAY_INLINE uint64_t fuse_widths(nay_fuse_layout layout, const nay_filter *f, con
   }
 }
 
-uint64_t nay__fuse_test64(const nay_filter *f, const uint64_t *x, unsigned n) {
+uint64_t nay__fuse_test_premixed(const nay_filter *f, const uint64_t *x, unsigned n) {
   switch (nay__fuse_layout_of(f)) {
     case NAY_FUSE_3: return fuse_widths(NAY_FUSE_3, f, x, n);
     case NAY_FUSE_4: return fuse_widths(NAY_FUSE_4, f, x, n);
@@ -369,28 +368,16 @@ uint64_t nay__fuse_test64(const nay_filter *f, const uint64_t *x, unsigned n) {
   return fuse_widths(NAY_XOR_3, f, x, n);
 }
 
-static uint64_t fuse_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                            unsigned n) {
-  (void)hi;
+static uint64_t fuse_batch_test(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                unsigned n, const uint64_t *next) {
+  (void)hi, (void)next;
   uint64_t premix = nay__load64le(f->bits.bytes), x[64];
-  if (NAY_LIKELY(premix == 0)) return nay__fuse_test64(f, lo, n);
+  if (NAY_LIKELY(premix == 0)) return nay__fuse_test_premixed(f, lo, n);
   for (unsigned i = 0; i < n; i++) x[i] = nay__premix(lo[i], premix);
-  return nay__fuse_test64(f, x, n);
+  return nay__fuse_test_premixed(f, x, n);
 }
 
-/* Only out of cache: in cache, locating the slots twice takes longer than it saves. */
-static void fuse_prefetch64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                            unsigned n) {
-  (void)hi;
-  nay_fuse_view v = nay__fuse_view_of(&f->shape, f->bits.bytes);
-  bool many = n % 8 == 0 && fuse_has_kernels(f, &v) && nay__load64le(f->bits.bytes) == 0;
-  if (many && f->nbytes >= NAY_OUT_OF_CACHE_BYTES) {
-    nay_fuse_map map = fuse_map(nay__fuse_layout_of(f), nay__fuse_bits(&f->shape), &v);
-    f->kernels->fuse->prefetch64(&map, lo, n);
-  }
-}
-
-static unsigned fuse_touch(const nay_filter *f, nay_hash h, const uint8_t **addresses) {
+unsigned nay__fuse_probe_addresses(const nay_filter *f, nay_hash h, const uint8_t **addresses) {
   nay_fuse_view v = nay__fuse_view_of(&f->shape, f->bits.bytes);
   uint64_t x = nay__premix(h.lo, nay__load64le(f->bits.bytes)), at[4];
   uint64_t shard = nay__shard_of(x, v.nshards);
@@ -409,23 +396,37 @@ static unsigned fuse_touch(const nay_filter *f, nay_hash h, const uint8_t **addr
   return n;
 }
 
-static void fuse_prepare_one(const nay_filter *f, nay_hash h) {
-  const uint8_t *addresses[NAY_MAX_TOUCH];
-  unsigned n = fuse_touch(f, h, addresses);
-  for (unsigned i = 0; i < n; i++) NAY_PREFETCH(addresses[i]);
+/*
+ * One key: all its slots. A batch: only in filters larger than the LLC; in smaller ones it takes
+ * longer to locate the slots twice than the prefetch saves.
+ */
+static void fuse_prefetch(const nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n) {
+  (void)hi;
+  if (n == 1) {
+    const uint8_t *addresses[NAY_MAX_ADDRESSES];
+    unsigned count = nay__fuse_probe_addresses(f, (nay_hash){lo[0], 0}, addresses);
+    for (unsigned i = 0; i < count; i++) NAY_PREFETCH(addresses[i]);
+    return;
+  }
+  nay_fuse_view v = nay__fuse_view_of(&f->shape, f->bits.bytes);
+  bool vectors = n % 8 == 0 && fuse_has_kernels(f, &v) && nay__load64le(f->bits.bytes) == 0;
+  if (vectors && f->nbytes >= NAY_OUT_OF_CACHE_BYTES) {
+    nay_fuse_map map = fuse_map(nay__fuse_layout_of(f), nay__fuse_bits(&f->shape), &v);
+    f->kernels->fuse->prefetch64(&map, lo, n);
+  }
 }
 
 /* ---- whole filters ---- */
 
-static void fuse_census(const nay_filter *a, const nay_filter *b, uint64_t fold,
-                        nay_census *census) {
-  (void)b, (void)fold; /* static filters neither merge nor fold */
+void nay__fuse_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
+                      nay_census *census) {
+  (void)b, (void)factor; /* static filters neither merge nor fold */
   nay_fuse_view v = nay__fuse_view_of(&a->shape, a->bits.bytes);
   double rates = 0;
   for (uint64_t i = 0; i < v.nshards; i++) {
-    uint64_t factor = nay__fuse_factor(&v, i);
-    rates += nay__fuse_is_fixed(factor) ? factor == NAY_FUSE_SAYS_MAYBE
-                                        : fuse_rate(nay__fuse_bits(&a->shape));
+    uint64_t odd = nay__fuse_factor(&v, i);
+    rates +=
+        nay__fuse_is_fixed(odd) ? odd == NAY_FUSE_SAYS_MAYBE : fuse_rate(nay__fuse_bits(&a->shape));
   }
   uint64_t nbits = a->nbytes * 8;
   *census = (nay_census){nbits, nbits, (double)a->nkeys, rates / (double)v.nshards};
@@ -439,9 +440,9 @@ static bool fuse_span_ok(const nay_shape *shape, bool is_xor, const nay_fuse_vie
   return v->span % v->segment == 0 && v->span + (shape->k - 1) * v->segment <= slots;
 }
 
-static nay_status fuse_check_kind(const nay_shape *shape, bool is_xor, const uint8_t *payload,
-                                  size_t len, nay_diag *diag) {
-  (void)len; /* it is what payload() says */
+nay_status nay__fuse_check(nay_fuse_layout layout, const nay_shape *shape, const uint8_t *payload,
+                           nay_diag *diag) {
+  bool is_xor = layout == NAY_XOR_3;
   nay_fuse_view v = nay__fuse_view_of(shape, (uint8_t *)(uintptr_t)payload);
   uint64_t slots = shape->nunits / v.nshards, end = NAY_FUSE_HEADER + 8 * v.nshards;
   if (slots < shape->k || nay__load32le(payload + 8) != slots) {
@@ -469,33 +470,28 @@ static nay_status fuse_check_kind(const nay_shape *shape, bool is_xor, const uin
 
 static nay_status fuse_check(const nay_shape *shape, const uint8_t *payload, size_t len,
                              nay_diag *diag) {
-  return fuse_check_kind(shape, false, payload, len, diag);
+  (void)len; /* is what payload() says */
+  return nay__fuse_check(shape->k == 4 ? NAY_FUSE_4 : NAY_FUSE_3, shape, payload, diag);
 }
 
-static nay_status xor_check(const nay_shape *shape, const uint8_t *payload, size_t len,
-                            nay_diag *diag) {
-  return fuse_check_kind(shape, true, payload, len, diag);
-}
-
-#define FUSE_SHARED                                                                \
-  .traits = 0, .fpr = fuse_fpr, .build = &nay__peel_solver, .kernel = fuse_kernel, \
-  .test = fuse_find_any, .test64 = fuse_test64, .prefetch64 = fuse_prefetch64,     \
-  .prepare = fuse_prepare_one, .census = fuse_census, .touch = fuse_touch
-
-const nay_family nay__family_xor = {
-    .kind = NAY_XOR,
-    .name = "xor",
-    .plan = xor_plan,
-    .payload = xor_payload,
-    .check = xor_check,
-    FUSE_SHARED,
+const nay_family_batch nay__fuse_batch = {
+    .test = fuse_batch_test,
+    .prefetch = fuse_prefetch,
 };
+
+const nay_family_bulk nay__fuse_bulk = {.solver = &nay__peel_solver};
 
 const nay_family nay__family_fuse = {
     .kind = NAY_FUSE,
     .name = "fuse",
     .plan = fuse_plan,
-    .payload = fuse_payload,
+    .payload = nay__fuse_payload,
+    .fpr = nay__fuse_fpr,
     .check = fuse_check,
-    FUSE_SHARED,
+    .census = nay__fuse_census,
+    .bind = nay__fuse_bind,
+    .test = nay__fuse_test,
+    .probe_addresses = nay__fuse_probe_addresses,
+    .batch = &nay__fuse_batch,
+    .bulk = &nay__fuse_bulk,
 };

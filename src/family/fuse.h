@@ -58,27 +58,34 @@ typedef struct nay_fuse_view {
   uint8_t *arrays;
 } nay_fuse_view;
 
-NAY_INLINE nay_fuse_geometry nay__fuse_geometry_of(const nay_shape *shape, const uint8_t *payload) {
-  uint64_t nshards = nay__fuse_nshards(shape), slots = shape->nunits / nshards;
-  return (nay_fuse_geometry){.nshards = nshards,
-                             .stride = nay__fuse_stride(nshards, slots, nay__fuse_bits(shape)),
-                             .span = nay__load32le(payload + 16),
-                             .segment = nay__load32le(payload + 12),
-                             .arrays_at = nay__fuse_arrays_at(nshards)};
-}
-
-NAY_INLINE nay_fuse_view nay__fuse_view_at(const nay_fuse_geometry *g, uint8_t *payload) {
-  return (nay_fuse_view){.nshards = g->nshards,
-                         .stride = g->stride,
-                         .span = g->span,
-                         .segment = g->segment,
-                         .factors = payload + NAY_FUSE_HEADER,
-                         .arrays = payload + g->arrays_at};
-}
-
 NAY_INLINE nay_fuse_view nay__fuse_view_of(const nay_shape *shape, uint8_t *payload) {
-  nay_fuse_geometry geometry = nay__fuse_geometry_of(shape, payload);
-  return nay__fuse_view_at(&geometry, payload);
+  uint64_t nshards = nay__fuse_nshards(shape), slots = shape->nunits / nshards;
+  return (nay_fuse_view){.nshards = nshards,
+                         .stride = nay__fuse_stride(nshards, slots, nay__fuse_bits(shape)),
+                         .span = nay__load32le(payload + 16),
+                         .segment = nay__load32le(payload + 12),
+                         .factors = payload + NAY_FUSE_HEADER,
+                         .arrays = payload + nay__fuse_arrays_at(nshards)};
+}
+
+/* What is derived from that (nay_filter.derived), so that a single probe only loads it. */
+enum {
+  NAY_FUSE_NSHARDS,
+  NAY_FUSE_STRIDE,
+  NAY_FUSE_SPAN,
+  NAY_FUSE_SEGMENT,
+  NAY_FUSE_ARRAYS_AT, /* offset of the first array */
+  NAY_FUSE_NDERIVED
+};
+_Static_assert(NAY_FUSE_NDERIVED <= NAY_NDERIVED, "the handle has no room for it");
+
+NAY_INLINE nay_fuse_view nay__fuse_view_derived(const uint64_t *derived, uint8_t *payload) {
+  return (nay_fuse_view){.nshards = derived[NAY_FUSE_NSHARDS],
+                         .stride = derived[NAY_FUSE_STRIDE],
+                         .span = derived[NAY_FUSE_SPAN],
+                         .segment = derived[NAY_FUSE_SEGMENT],
+                         .factors = payload + NAY_FUSE_HEADER,
+                         .arrays = payload + derived[NAY_FUSE_ARRAYS_AT]};
 }
 
 NAY_INLINE uint64_t nay__fuse_factor(const nay_fuse_view *v, uint64_t shard) {
@@ -91,8 +98,8 @@ NAY_INLINE unsigned nay__fuse_arity(nay_fuse_layout layout) { return layout == N
 
 /*
  * nay__fuse_slots: the slots and the fingerprint of a key, of which only m = nay__remix(x, 0) is
- * needed. The top bits of m choose the first slot: memory can be asked for before the factor of the
- * shard is there. The product of m and that factor chooses the others and the fingerprint. fuse:
+ * needed. The top bits of m choose the first slot: its load can start before the factor of the
+ * shard is loaded. The product of m and that factor chooses the others and the fingerprint. fuse:
  * its slices of 16 bits choose one slot in each of the segments that follow; a fourth slot takes
  * another product. xor: slices of 32 bits choose one slot in each third of the array.
  */
@@ -113,7 +120,7 @@ NAY_INLINE uint32_t nay__fuse_slots(nay_fuse_layout layout, const nay_fuse_view 
   return (uint32_t)(w & (((uint64_t)1 << bits) - 1));
 }
 
-/* nay__fuse_get: the only place that knows widths, with nay__fuse_put. */
+/* nay__fuse_get: with nay__fuse_put, the only place that knows widths. */
 NAY_INLINE uint32_t nay__fuse_get(const uint8_t *array, uint64_t slot, unsigned bits) {
   switch (bits) {
     case 8: return array[slot];
@@ -143,6 +150,22 @@ extern const nay_solver nay__peel_solver;
 /* nay__fuse_layout_of: from the kind and the arity. */
 nay_fuse_layout nay__fuse_layout_of(const nay_filter *f);
 
-uint64_t nay__fuse_test64(const nay_filter *f, const uint64_t *x, unsigned n);
+/* nay__fuse_test_premixed: up to 64 keys. */
+uint64_t nay__fuse_test_premixed(const nay_filter *f, const uint64_t *x, unsigned n);
+
+/* Verbs that xor shares with fuse; those with a layout are wrapped. */
+nay_status nay__fuse_plan(nay_fuse_layout layout, const nay_params *params, nay_diag *diag,
+                          nay_shape *shape);
+bool nay__fuse_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes);
+double nay__fuse_fpr(const nay_shape *shape, uint64_t nkeys);
+nay_status nay__fuse_check(nay_fuse_layout layout, const nay_shape *shape, const uint8_t *payload,
+                           nay_diag *diag);
+void nay__fuse_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
+                      nay_census *census);
+void nay__fuse_bind(nay_filter *f);
+bool nay__fuse_test(const nay_filter *f, nay_hash h);
+unsigned nay__fuse_probe_addresses(const nay_filter *f, nay_hash h, const uint8_t **addresses);
+extern const nay_family_batch nay__fuse_batch;
+extern const nay_family_bulk nay__fuse_bulk;
 
 #endif /* NAY_FUSE_H */

@@ -256,5 +256,5 @@ const nay_solver nay__peel_solver = {
     .scratch = peel_scratch,
     .attempt = peel_attempt,
     .give_up = peel_give_up,
-    .test64 = nay__fuse_test64,
+    .test = nay__fuse_test_premixed,
 };

@@ -1,11 +1,9 @@
-/* registry.c - the native families. Adding one is a line here, a file beside it, a page in doc/. */
+/* registry.c - the native families by index, kind and name (families.h lists them), and what a
+ * family without batches of its own has instead. */
 #include "family/family.h"
 
-static const nay_family *const registry[] = {
-    &nay__family_bloom,    &nay__family_blocked, &nay__family_counting,
-    &nay__family_scalable, &nay__family_window,  &nay__family_cuckoo,
-    &nay__family_xor,      &nay__family_fuse,    &nay__family_ribbon,
-};
+#define REGISTRY_ENTRY(name) &nay__family_##name,
+static const nay_family *const registry[] = {NAY_FAMILIES(REGISTRY_ENTRY)};
 
 const nay_family *nay__family_at(size_t i) {
   return i < sizeof registry / sizeof registry[0] ? registry[i] : NULL;
@@ -22,6 +20,20 @@ const nay_family *nay__family_find(nay_kind kind) {
 bool nay__family_is_native(const nay_family *family) {
   return nay__family_find(family->kind) == family;
 }
+
+static nay_status registry_add_each(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                    unsigned n, const uint64_t *next, uint64_t *bitmap) {
+  (void)next;
+  return nay__add_each(f->family->add, f, lo, hi, n, bitmap);
+}
+
+static uint64_t registry_test_each(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                   unsigned n, const uint64_t *next) {
+  (void)next;
+  return nay__test_each(f->family->test, f, lo, hi, n);
+}
+
+const nay_family_batch nay__batch_each = {.add = registry_add_each, .test = registry_test_each};
 
 const char *nay_kind_name(nay_kind kind) {
   if (kind == NAY_AUTO) return "auto";

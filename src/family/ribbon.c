@@ -329,7 +329,7 @@ static nay_ribbon_map ribbon_map(const nay_bits *b) {
                           .in_cache = b->in_cache};
 }
 
-uint64_t nay__ribbon_test64(const nay_filter *f, const uint64_t *x, unsigned n) {
+uint64_t nay__ribbon_test_premixed(const nay_filter *f, const uint64_t *x, unsigned n) {
   if (f->shape.extra == 0) {
     nay_bits bits = nay__ribbon_bloom(f);
     return f->kernels->bloom->test64(&bits, x, n);
@@ -342,16 +342,16 @@ uint64_t nay__ribbon_test64(const nay_filter *f, const uint64_t *x, unsigned n) 
   return vectors ? ribbon_find64(true, f, x, n) : ribbon_find64(false, f, x, n);
 }
 
-static uint64_t ribbon_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                              unsigned n) {
-  (void)hi;
+static uint64_t ribbon_batch_test(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                  unsigned n, const uint64_t *next) {
+  (void)hi, (void)next;
   uint64_t premix = nay__load64le(f->bits.bytes), x[64];
-  if (NAY_LIKELY(premix == 0)) return nay__ribbon_test64(f, lo, n);
+  if (NAY_LIKELY(premix == 0)) return nay__ribbon_test_premixed(f, lo, n);
   for (unsigned i = 0; i < n; i++) x[i] = nay__premix(lo[i], premix);
-  return nay__ribbon_test64(f, x, n);
+  return nay__ribbon_test_premixed(f, x, n);
 }
 
-static unsigned ribbon_touch_bloom(const nay_filter *f, uint64_t x, const uint8_t **addresses) {
+static unsigned ribbon_bloom_addresses(const nay_filter *f, uint64_t x, const uint8_t **addresses) {
   nay_bits bits = nay__ribbon_bloom(f);
   for (uint32_t i = 0; i < bits.k; i++, x *= NAY_G64) {
     addresses[i] = bits.bytes + (nay__reduce(x, bits.nunits) >> 3);
@@ -359,10 +359,10 @@ static unsigned ribbon_touch_bloom(const nay_filter *f, uint64_t x, const uint8_
   return bits.k;
 }
 
-static unsigned ribbon_touch(const nay_filter *f, nay_hash h, const uint8_t **addresses) {
+static unsigned ribbon_probe_addresses(const nay_filter *f, nay_hash h, const uint8_t **addresses) {
   const uint8_t *bytes = f->bits.bytes;
   uint64_t x = nay__premix(h.lo, nay__load64le(bytes));
-  if (f->shape.extra == 0) return ribbon_touch_bloom(f, x, addresses);
+  if (f->shape.extra == 0) return ribbon_bloom_addresses(f, x, addresses);
   nay_ribbon r = nay__ribbon_open(&f->bits);
   uint64_t shard = nay__shard_of(x, r.nshards);
   addresses[0] = bytes + NAY_RIBBON_HEADER + shard * NAY_RIBBON_ENTRY;
@@ -426,7 +426,7 @@ static nay_status ribbon_check(const nay_shape *shape, const uint8_t *payload, s
   return NAY_OK;
 }
 
-static nay_status ribbon_shrunk(const nay_filter *f, uint64_t nbytes, nay_shape *shape) {
+static nay_status ribbon_shrunk_shape(const nay_filter *f, uint64_t nbytes, nay_shape *shape) {
   if (f->shape.extra == 0) return NAY_ENOTSUP;
   uint64_t head = nay__ribbon_blocks_at(f->shape.extra);
   uint64_t nblocks = nay__load32le(f->bits.bytes + head - 4);
@@ -453,19 +453,26 @@ static void ribbon_shrink(const nay_filter *src, const nay_shape *shape, uint8_t
   }
 }
 
+static const nay_family_batch ribbon_batch = {.test = ribbon_batch_test};
+
+static const nay_family_bulk ribbon_bulk = {.solver = &nay__band_solver};
+
+static const nay_family_algebra ribbon_algebra = {
+    .shrunk_shape = ribbon_shrunk_shape,
+    .shrink = ribbon_shrink,
+};
+
 const nay_family nay__family_ribbon = {
     .kind = NAY_RIBBON,
     .name = "ribbon",
-    .traits = 0,
     .plan = ribbon_plan,
     .payload = ribbon_payload,
     .fpr = ribbon_fpr,
-    .build = &nay__band_solver,
-    .test = ribbon_test,
-    .test64 = ribbon_test64,
-    .shrunk = ribbon_shrunk,
-    .shrink = ribbon_shrink,
-    .census = ribbon_census,
     .check = ribbon_check,
-    .touch = ribbon_touch,
+    .census = ribbon_census,
+    .test = ribbon_test,
+    .probe_addresses = ribbon_probe_addresses,
+    .batch = &ribbon_batch,
+    .bulk = &ribbon_bulk,
+    .algebra = &ribbon_algebra,
 };

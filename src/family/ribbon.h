@@ -103,6 +103,7 @@ NAY_INLINE nay_bits nay__ribbon_bloom(const nay_filter *f) {
   return bits;
 }
 
-uint64_t nay__ribbon_test64(const nay_filter *f, const uint64_t *x, unsigned n);
+/* nay__ribbon_test_premixed: up to 64 keys. */
+uint64_t nay__ribbon_test_premixed(const nay_filter *f, const uint64_t *x, unsigned n);
 
 #endif /* NAY_RIBBON_H */

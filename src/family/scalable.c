@@ -195,7 +195,7 @@ static double scalable_fpr(const nay_shape *shape, uint64_t nkeys) {
   return nay__series_fpr(shape->nunits, scalable_rate(shape), nkeys);
 }
 
-static void scalable_foresee(const nay_params *params, const nay_shape *shape, nay_plan *plan) {
+static void scalable_extend_plan(const nay_params *params, const nay_shape *shape, nay_plan *plan) {
   (void)params;
   plan->fpr_limit = scalable_rate(shape);
 }
@@ -218,7 +218,7 @@ static void scalable_init(nay_filter *f, const nay_params *params) {
 }
 
 /* nkeys 0 and the number it stands for make the same filter but for the number kept in files. */
-static void scalable_recall(const nay_filter *f, nay_params *params) {
+static void scalable_to_params(const nay_filter *f, nay_params *params) {
   if (f->nkeys != 0 || f->shape.nunits != SCALABLE_FIRST) params->nkeys = f->shape.nunits;
   params->k = 0;
   params->fpr = scalable_rate(&f->shape);
@@ -333,28 +333,22 @@ static nay_status scalable_add(nay_filter *f, nay_hash h, bool *is_new) {
   return NAY_OK;
 }
 
-static nay_status scalable_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
-                                 uint64_t *bitmap) {
-  (void)hi;
+static nay_status scalable_batch_add(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                     unsigned n, const uint64_t *next, uint64_t *bitmap) {
+  (void)next;
   scalable_walk w = scalable_begin(f);
   for (unsigned depth = 0; depth < 2 && scalable_next(&w); depth++) { /* three quarters of all */
     for (unsigned i = 0; i < n; i++) {
       NAY_PREFETCH(w.level.bytes + nay__reduce(lo[i], w.level.nunits) * NAY_BLOCK_BYTES);
     }
   }
-  *bitmap = 0;
-  for (unsigned i = 0; i < n; i++) {
-    bool is_new;
-    NAY_TRY(scalable_add(f, (nay_hash){lo[i], 0}, &is_new));
-    *bitmap |= (uint64_t)is_new << i;
-  }
-  return NAY_OK;
+  return nay__add_each(scalable_add, f, lo, hi, n, bitmap);
 }
 
 /* Level after level, each with the keys that no level has claimed yet. */
-static uint64_t scalable_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                                unsigned n) {
-  (void)hi;
+static uint64_t scalable_batch_test(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                    unsigned n, const uint64_t *next) {
+  (void)hi, (void)next;
   uint64_t left[64], answer = 0;
   uint8_t index[64];
   for (unsigned i = 0; i < n; i++) {
@@ -468,7 +462,7 @@ static uint64_t scalable_foldable(const nay_filter *f) {
  * Folds the last level; the shorter payload stays in the memory that is there. The level is then
  * planned for what it holds: should it be joined to a filter that still grows, it is full there.
  */
-static nay_status scalable_finish(nay_filter *f, uint64_t factor) {
+static nay_status scalable_fold_and_seal(nay_filter *f, uint64_t factor) {
   scalable_walk w = scalable_begin(f);
   (void)scalable_next(&w);
   nay_census census;
@@ -545,27 +539,36 @@ static nay_status scalable_check(const nay_shape *shape, const uint8_t *payload,
   return at == len ? NAY_OK : scalable_bad(diag, "bytes after the last level", at);
 }
 
+static const nay_family_batch scalable_batch = {
+    .add = scalable_batch_add,
+    .test = scalable_batch_test,
+};
+
+static const nay_family_algebra scalable_algebra = {
+    .join = scalable_join,
+    .foldable = scalable_foldable,
+    .fold_and_seal = scalable_fold_and_seal,
+};
+
 const nay_family nay__family_scalable = {
     .kind = NAY_SCALABLE,
     .name = "scalable",
     .traits = NAY_CAN_ADD | NAY_CAN_MERGE | NAY_CAN_FOLD | NAY_CAN_GROW,
+    .knobs = NAY_KNOB_MAX_NBYTES,
     .self_sized = true,
     .ordered = true,
     .plan = scalable_plan,
     .payload = scalable_payload,
     .fpr = scalable_fpr,
-    .foresee = scalable_foresee,
-    .describe = scalable_describe,
+    .extend_plan = scalable_extend_plan,
     .init = scalable_init,
+    .to_params = scalable_to_params,
     .clear = scalable_clear,
-    .recall = scalable_recall,
-    .add = scalable_add,
-    .test = scalable_test,
-    .add64 = scalable_add64,
-    .test64 = scalable_test64,
-    .join = scalable_join,
-    .foldable = scalable_foldable,
-    .finish = scalable_finish,
-    .census = scalable_census,
     .check = scalable_check,
+    .census = scalable_census,
+    .describe = scalable_describe,
+    .test = scalable_test,
+    .add = scalable_add,
+    .batch = &scalable_batch,
+    .algebra = &scalable_algebra,
 };

@@ -102,19 +102,19 @@ static bool window_test(const nay_filter *f, nay_hash h) {
   return window_find(f, window_unit(f, h.lo), h.lo) != 0;
 }
 
-static uint64_t window_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                              unsigned n) {
-  (void)hi;
+static void window_prefetch(const nay_filter *f, const uint64_t *lo, unsigned n) {
   for (unsigned i = 0; i < n; i++) {
     const uint8_t *unit = window_unit(f, lo[i]);
     NAY_PREFETCH(unit);
     NAY_PREFETCH(unit + NAY_CACHE_LINE);
   }
-  uint64_t bitmap = 0;
-  for (unsigned i = 0; i < n; i++) {
-    bitmap |= (uint64_t)(window_find(f, window_unit(f, lo[i]), lo[i]) != 0) << i;
-  }
-  return bitmap;
+}
+
+static uint64_t window_batch_test(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                  unsigned n, const uint64_t *next) {
+  (void)next;
+  window_prefetch(f, lo, n);
+  return nay__test_each(window_test, f, lo, hi, n);
 }
 
 /* Empties the generations whose bits are set. */
@@ -163,21 +163,11 @@ static nay_status window_add(nay_filter *f, nay_hash h, bool *is_new) {
   return NAY_OK;
 }
 
-static nay_status window_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
-                               uint64_t *bitmap) {
-  (void)hi;
-  for (unsigned i = 0; i < n; i++) {
-    const uint8_t *unit = window_unit(f, lo[i]);
-    NAY_PREFETCH(unit);
-    NAY_PREFETCH(unit + NAY_CACHE_LINE);
-  }
-  *bitmap = 0;
-  for (unsigned i = 0; i < n; i++) {
-    bool is_new;
-    NAY_TRY(window_add(f, (nay_hash){lo[i], 0}, &is_new));
-    *bitmap |= (uint64_t)is_new << i;
-  }
-  return NAY_OK;
+static nay_status window_batch_add(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                   unsigned n, const uint64_t *next, uint64_t *bitmap) {
+  (void)next;
+  window_prefetch(f, lo, n);
+  return nay__add_each(window_add, f, lo, hi, n, bitmap);
 }
 
 /* ---- time ---- */
@@ -256,7 +246,7 @@ static double window_fpr(const nay_shape *shape, uint64_t nkeys) {
                          window_per_generation(nkeys, all));
 }
 
-static void window_foresee(const nay_params *params, const nay_shape *shape, nay_plan *plan) {
+static void window_extend_plan(const nay_params *params, const nay_shape *shape, nay_plan *plan) {
   unsigned g = window_all(shape) - 1;
   uint64_t length = params->window != 0 ? params->window : params->nkeys;
   plan->generations = g;
@@ -269,7 +259,7 @@ static void window_init(nay_filter *f, const nay_params *params) {
                  window_per_generation(f->nkeys, window_all(&f->shape)));
 }
 
-static void window_recall(const nay_filter *f, nay_params *params) {
+static void window_to_params(const nay_filter *f, nay_params *params) {
   params->nbits = f->shape.nunits * WINDOW_UNIT * 8;
   params->generations = window_all(&f->shape) - 1;
   params->window = nay__load64le(f->bits.bytes + WINDOW_AT_TICKS);
@@ -366,24 +356,29 @@ static nay_status window_check(const nay_shape *shape, const uint8_t *payload, s
   return NAY_OK;
 }
 
+static const nay_family_batch window_batch = {
+    .add = window_batch_add,
+    .test = window_batch_test,
+};
+
 const nay_family nay__family_window = {
     .kind = NAY_WINDOW,
     .name = "window",
     .traits = NAY_CAN_ADD | NAY_CAN_EXPIRE,
+    .knobs = NAY_KNOB_GENERATIONS,
     .ordered = true,
     .plan = window_plan,
     .payload = window_payload,
     .fpr = window_fpr,
-    .foresee = window_foresee,
-    .describe = window_describe,
+    .extend_plan = window_extend_plan,
     .init = window_init,
+    .to_params = window_to_params,
     .clear = window_clear,
-    .recall = window_recall,
-    .add = window_add,
-    .test = window_test,
-    .add64 = window_add64,
-    .test64 = window_test64,
-    .advance = window_advance,
-    .census = window_census,
     .check = window_check,
+    .census = window_census,
+    .describe = window_describe,
+    .test = window_test,
+    .add = window_add,
+    .advance = window_advance,
+    .batch = &window_batch,
 };

@@ -115,29 +115,10 @@ static bool striding_test(const nay_filter *f, nay_hash hash) {
   return true;
 }
 
-/* ---- batches: one after the other, through the family's own add and test ---- */
-
-nay_status nay__classic_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
-                              uint64_t *bitmap) {
-  uint64_t word = 0;
-  for (unsigned i = 0; i < n; i++) {
-    bool is_new;
-    NAY_TRY(f->family->add(f, (nay_hash){lo[i], hi != NULL ? hi[i] : 0}, &is_new));
-    word |= (uint64_t)is_new << i;
-  }
-  *bitmap = word;
-  return NAY_OK;
-}
-
-uint64_t nay__classic_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                             unsigned n) {
-  uint64_t word = 0;
-  for (unsigned i = 0; i < n; i++) {
-    nay_hash hash = {lo[i], hi != NULL ? hi[i] : 0};
-    word |= (uint64_t)f->family->test(f, hash) << i;
-  }
-  return word;
-}
+static const nay_family_algebra classic_algebra = {
+    .merge = classic_merge,
+    .intersect = classic_intersect,
+};
 
 const nay_family nay__family_rotating = {
     .kind = NAY_BLOOM,
@@ -147,11 +128,9 @@ const nay_family nay__family_rotating = {
     .fpr = classic_fpr,
     .add = rotating_add,
     .test = rotating_test,
-    .add64 = nay__classic_add64,
-    .test64 = nay__classic_test64,
-    .merge = classic_merge,
-    .intersect = classic_intersect,
     .census = rotating_census,
+    .batch = &nay__batch_each,
+    .algebra = &classic_algebra,
 };
 
 const nay_family nay__family_striding = {
@@ -162,9 +141,7 @@ const nay_family nay__family_striding = {
     .fpr = classic_fpr,
     .add = striding_add,
     .test = striding_test,
-    .add64 = nay__classic_add64,
-    .test64 = nay__classic_test64,
-    .merge = classic_merge,
-    .intersect = classic_intersect,
     .census = classic_census,
+    .batch = &nay__batch_each,
+    .algebra = &classic_algebra,
 };

@@ -22,11 +22,4 @@ extern const nay_family nay__family_striding;
 /* nay__classic_bits: n * bits_per_key, refused when it cannot be addressed. */
 nay_status nay__classic_bits(uint64_t nkeys, double bits_per_key, nay_diag *diag, uint64_t *nbits);
 
-/* nay__classic_add64, nay__classic_test64: one after the other, by the family's own add and test.
- */
-nay_status nay__classic_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
-                              uint64_t *bitmap);
-uint64_t nay__classic_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                             unsigned n);
-
 #endif /* NAY_CLASSIC_H */

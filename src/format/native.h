@@ -15,7 +15,7 @@
  *   native_encode.c     filter to bytes: a buffer, a stream, a range of the file
  *   native_parse.c      header, directory and body, verified in that order
  *   native_sections.c   the sections of the body
- *   native_plan.c       nay_params_plan: what a filter and its file cost
+ *   params_plan.c       nay_params_plan: what a filter and its file cost
  *   fmt_nay.c           decode and view, and the format's entry in NAY_FORMATS
  *   native_file.c       save, open and map
  *   decoder.c           a file that arrives in pieces

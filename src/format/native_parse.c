@@ -166,7 +166,7 @@ nay_status nay__native_parse(uint8_t *p, size_t len, nay_trust trust, nay_diag *
   f->nkeys = h.nkeys;
   f->flags |= h.flags;
   /* a family that cannot tell what a probe will read has to be verified now */
-  bool at_touch = trust == NAY_VERIFY_AT_TOUCH && f->family->touch != NULL;
+  bool at_touch = trust == NAY_VERIFY_AT_TOUCH && f->family->probe_addresses != NULL;
   NAY_TRY(at_touch ? native_make_lazy(p, len, &h, diag, f) : native_verify_body(p, len, &h, diag));
   NAY_TRY(nay__native_sections(p, len, &h, diag, f));
   return native_check_payload(p, f, diag);

@@ -13,16 +13,6 @@
 
 static uint8_t *rb_bytes(const nay_filter *f) { return f->bits.bytes; }
 
-/* Batches probe one key after the other: dumps are not on a hot path. */
-static uint64_t rb_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n) {
-  uint64_t word = 0;
-  for (unsigned i = 0; i < n; i++) {
-    nay_hash hash = {lo[i], hi != NULL ? hi[i] : 0};
-    word |= (uint64_t)f->family->test(f, hash) << i;
-  }
-  return word;
-}
-
 /* shape.nunits is the length of the payload. */
 static bool rb_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes) {
   *nbytes = shape->nunits;
@@ -125,18 +115,6 @@ static nay_status rb_bloom_add(nay_filter *f, nay_hash hash, bool *is_new) {
   return NAY_OK;
 }
 
-static nay_status rb_bloom_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
-                                 uint64_t *bitmap) {
-  uint64_t word = 0;
-  for (unsigned i = 0; i < n; i++) {
-    bool is_new;
-    NAY_TRY(rb_bloom_add(f, (nay_hash){lo[i], hi != NULL ? hi[i] : 0}, &is_new));
-    word |= (uint64_t)is_new << i;
-  }
-  *bitmap = word;
-  return NAY_OK;
-}
-
 static nay_status rb_bloom_clear(nay_filter *f) {
   for (rb_links at = rb_links_of(f); rb_next_link(&at);) {
     memset(at.link.bytes, 0, (size_t)at.link.nbytes);
@@ -199,11 +177,10 @@ const nay_family nay__family_rb_bloom = {
     .describe = rb_bloom_describe,
     .init = rb_bloom_init,
     .clear = rb_bloom_clear,
-    .add = rb_bloom_add,
-    .add64 = rb_bloom_add64,
-    .test = rb_bloom_test,
-    .test64 = rb_test64,
     .census = rb_bloom_census,
+    .test = rb_bloom_test,
+    .add = rb_bloom_add,
+    .batch = &nay__batch_each,
 };
 
 /* ---- cuckoo ---- */
@@ -301,7 +278,7 @@ const nay_family nay__family_rb_cuckoo = {
     .payload = rb_payload,
     .describe = rb_cuckoo_describe,
     .test = rb_cuckoo_test,
-    .test64 = rb_test64,
     .count = rb_cuckoo_count,
     .census = rb_cuckoo_census,
+    .batch = &nay__batch_each,
 };

@@ -200,22 +200,22 @@ static bool rocksdb_bloom_test(const nay_filter *f, nay_hash hash) {
   return f->kernels->blocked->test(&line, hash.lo >> 32);
 }
 
-static nay_status rocksdb_bloom_add64(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                                      unsigned n, uint64_t *bitmap) {
-  (void)hi;
+static nay_status rocksdb_bloom_batch_add(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                          unsigned n, const uint64_t *next, uint64_t *bitmap) {
+  (void)hi, (void)next;
   NAY_TRY(rocksdb_local_can_add(f));
   uint64_t word = 0;
   for (unsigned i = 0; i < n; i++) {
     nay_bits line = rocksdb_bloom_line(f, lo[i]);
     word |= (uint64_t)f->kernels->blocked_add->add(&line, lo[i] >> 32) << i;
   }
-  *bitmap = word;
+  if (bitmap != NULL) *bitmap = word;
   return NAY_OK;
 }
 
-static uint64_t rocksdb_bloom_test64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                                     unsigned n) {
-  (void)hi;
+static uint64_t rocksdb_bloom_batch_test(const nay_filter *f, const uint64_t *lo,
+                                         const uint64_t *hi, unsigned n, const uint64_t *next) {
+  (void)hi, (void)next;
   uint64_t word = 0, all = n < 64 ? ((uint64_t)1 << n) - 1 : UINT64_MAX;
   if (NAY_UNLIKELY(f->shape.nunits == 0)) return rocksdb_local_without_lines(f) ? all : 0;
   for (unsigned i = 0; i < n; i++) {
@@ -225,8 +225,8 @@ static uint64_t rocksdb_bloom_test64(const nay_filter *f, const uint64_t *lo, co
   return word;
 }
 
-static void rocksdb_bloom_prefetch64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                                     unsigned n) {
+static void rocksdb_bloom_prefetch(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                   unsigned n) {
   (void)hi;
   for (unsigned i = 0; i < n && f->shape.nunits != 0; i++)
     NAY_PREFETCH(rocksdb_bloom_line(f, lo[i]).bytes);
@@ -260,6 +260,17 @@ static bool rocksdb_legacy_test(const nay_filter *f, nay_hash hash) {
   return true;
 }
 
+static const nay_family_algebra rocksdb_local_algebra = {
+    .merge = rocksdb_local_merge,
+    .intersect = rocksdb_local_intersect,
+};
+
+static const nay_family_batch rocksdb_bloom_batch = {
+    .add = rocksdb_bloom_batch_add,
+    .test = rocksdb_bloom_batch_test,
+    .prefetch = rocksdb_bloom_prefetch,
+};
+
 const nay_family nay__family_rocksdb_bloom = {
     .kind = NAY_BLOCKED,
     .name = "blocked (RocksDB)",
@@ -271,12 +282,9 @@ const nay_family nay__family_rocksdb_bloom = {
     .clear = rocksdb_local_clear,
     .add = rocksdb_bloom_add,
     .test = rocksdb_bloom_test,
-    .add64 = rocksdb_bloom_add64,
-    .test64 = rocksdb_bloom_test64,
-    .prefetch64 = rocksdb_bloom_prefetch64,
-    .merge = rocksdb_local_merge,
-    .intersect = rocksdb_local_intersect,
     .census = rocksdb_local_census,
+    .batch = &rocksdb_bloom_batch,
+    .algebra = &rocksdb_local_algebra,
 };
 
 const nay_family nay__family_rocksdb_legacy = {
@@ -290,9 +298,7 @@ const nay_family nay__family_rocksdb_legacy = {
     .clear = rocksdb_local_clear,
     .add = rocksdb_legacy_add,
     .test = rocksdb_legacy_test,
-    .add64 = nay__classic_add64,
-    .test64 = nay__classic_test64,
-    .merge = rocksdb_local_merge,
-    .intersect = rocksdb_local_intersect,
     .census = rocksdb_local_census,
+    .batch = &nay__batch_each,
+    .algebra = &rocksdb_local_algebra,
 };

@@ -279,8 +279,8 @@ static bool rocksdb_ribbon_test(const nay_filter *f, nay_hash hash) {
   return rocksdb_ribbon_probe(&r, f->bits.bytes, hash.lo);
 }
 
-static void rocksdb_ribbon_prefetch64(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                                      unsigned n) {
+static void rocksdb_ribbon_prefetch(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                    unsigned n) {
   (void)hi;
   if (f->shape.nunits == 0) return;
   rocksdb_ribbon r = rocksdb_ribbon_of(&f->shape, rocksdb_ribbon_ordinal(f));
@@ -447,15 +447,27 @@ static nay_status rocksdb_ribbon_compose(const nay_format *format, const nay_par
   return NAY_OK;
 }
 
+static uint64_t rocksdb_ribbon_batch_test(const nay_filter *f, const uint64_t *lo,
+                                          const uint64_t *hi, unsigned n, const uint64_t *next) {
+  (void)next;
+  return nay__test_each(rocksdb_ribbon_test, f, lo, hi, n);
+}
+
+static const nay_family_batch rocksdb_ribbon_batch = {
+    .test = rocksdb_ribbon_batch_test,
+    .prefetch = rocksdb_ribbon_prefetch,
+};
+
+static const nay_family_bulk rocksdb_ribbon_bulk = {.compose = rocksdb_ribbon_compose};
+
 const nay_family nay__family_rocksdb_ribbon = {
     .kind = NAY_RIBBON,
     .name = "ribbon (RocksDB)",
     .skips_repeats = true,
     .payload = rocksdb_ribbon_payload,
     .fpr = rocksdb_ribbon_fpr,
-    .compose = rocksdb_ribbon_compose,
     .test = rocksdb_ribbon_test,
-    .test64 = nay__classic_test64,
-    .prefetch64 = rocksdb_ribbon_prefetch64,
     .census = rocksdb_ribbon_census,
+    .batch = &rocksdb_ribbon_batch,
+    .bulk = &rocksdb_ribbon_bulk,
 };

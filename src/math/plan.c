@@ -70,20 +70,25 @@ nay_status nay__params_check(const nay_params *p, nay_diag *diag, nay_sizing *si
   return NAY_OK;
 }
 
-nay_status nay__params_knobs(const nay_params *p, nay_kind kind, nay_diag *diag) {
-  if (kind != NAY_CUCKOO) {
-    if (p->tag_bits != 0) return nay__fail(diag, NAY_EINVAL, "tag_bits is for cuckoo", 0);
-    if (p->max_nkeys != 0) return nay__fail(diag, NAY_EINVAL, "max_nkeys is for cuckoo", 0);
-  }
-  if ((p->flags & NAY_UNIQUE) != 0 && kind != NAY_CUCKOO && kind != NAY_COUNTING) {
-    return nay__fail(diag, NAY_EINVAL, "flags: NAY_UNIQUE is for counting and cuckoo", 0);
-  }
-  if (kind != NAY_WINDOW) {
-    if (p->generations != 0) return nay__fail(diag, NAY_EINVAL, "generations is for window", 0);
-    if (p->window != 0) return nay__fail(diag, NAY_EINVAL, "window is for window", 0);
-  }
-  if (p->max_nbytes != 0 && kind != NAY_SCALABLE && kind != NAY_CUCKOO) {
-    return nay__fail(diag, NAY_EINVAL, "max_nbytes is for scalable and cuckoo, which grow", 0);
+nay_status nay__params_knobs(const nay_params *p, unsigned knobs, nay_diag *diag) {
+  const struct {
+    bool is_set;
+    unsigned knob;
+    const char *what;
+  } fields[] = {
+      {p->tag_bits != 0, NAY_KNOB_TAG_BITS, "tag_bits is for cuckoo"},
+      {p->max_nkeys != 0, NAY_KNOB_MAX_NKEYS, "max_nkeys is for cuckoo"},
+      {(p->flags & NAY_UNIQUE) != 0, NAY_KNOB_UNIQUE,
+       "flags: NAY_UNIQUE is for counting and cuckoo"},
+      {p->generations != 0, NAY_KNOB_GENERATIONS, "generations is for window"},
+      {p->window != 0, NAY_KNOB_GENERATIONS, "window is for window"},
+      {p->max_nbytes != 0, NAY_KNOB_MAX_NBYTES,
+       "max_nbytes is for scalable and cuckoo, which grow"},
+  };
+  for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+    if (fields[i].is_set && (knobs & fields[i].knob) == 0) {
+      return nay__fail(diag, NAY_EINVAL, fields[i].what, 0);
+    }
   }
   return NAY_OK;
 }

@@ -18,9 +18,15 @@ typedef enum nay_sizing { NAY_BY_FPR, NAY_BY_BITS_PER_KEY, NAY_BY_NBYTES, NAY_BY
  */
 nay_status nay__params_check(const nay_params *params, nay_diag *diag, nay_sizing *sizing);
 
-/* nay__params_knobs: the fields that belong to one family only; NAY_EINVAL when another has them.
- */
-nay_status nay__params_knobs(const nay_params *params, nay_kind kind, nay_diag *diag);
+/* Knobs: fields of nay_params that only some families take. */
+#define NAY_KNOB_TAG_BITS 0x1u
+#define NAY_KNOB_MAX_NKEYS 0x2u
+#define NAY_KNOB_UNIQUE 0x4u      /* flags: NAY_UNIQUE */
+#define NAY_KNOB_GENERATIONS 0x8u /* and window */
+#define NAY_KNOB_MAX_NBYTES 0x10u
+
+/* nay__params_knobs: NAY_EINVAL when a field is set that is not among the family's knobs. */
+nay_status nay__params_knobs(const nay_params *params, unsigned knobs, nay_diag *diag);
 
 /* nay__bloom_k: probes for m bits and n keys: the smallest k whose rate is within 1 % of the best.
  */

@@ -47,11 +47,11 @@ void nay_lookup_free(nay_lookup *l) {
 
 static void lookup_prefetch(const nay_sst *t, const nay_hash_memo *memo) {
   const nay_filter *f = t->full;
-  if (f == NULL || f->family->prefetch64 == NULL || f->lazy != NULL ||
+  if (f == NULL || f->family->batch->prefetch == NULL || f->lazy != NULL ||
       !nay__hasher_same(&memo->hasher, &f->hasher)) {
     return;
   }
-  f->family->prefetch64(f, &memo->hash.lo, &memo->hash.hi, 1);
+  f->family->batch->prefetch(f, &memo->hash.lo, &memo->hash.hi, 1);
 }
 
 nay_status nay_lookup_get(const nay_lookup *l, const void *key, size_t len, nay_diag *diag,

@@ -36,7 +36,8 @@ typedef struct contract_test {
 #define CONTRACT_FOLDS_WHOLE 0x10000u
 
 static inline bool contract_can(const nay_family *family, unsigned traits) {
-  unsigned own = family->traits | (family->fold != NULL ? CONTRACT_FOLDS_WHOLE : 0);
+  bool folds = family->algebra != NULL && family->algebra->fold != NULL;
+  unsigned own = family->traits | (folds ? CONTRACT_FOLDS_WHOLE : 0);
   return (own & traits) == traits;
 }
 

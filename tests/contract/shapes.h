@@ -75,7 +75,8 @@ static inline void shapes_of_ribbon(shape_list *list, uint64_t nkeys) {
 
 static inline void shapes_of_cuckoo(shape_list *list, uint64_t nkeys) {
   for (uint32_t bits = 6; bits <= 32; bits++) {
-    nay_params p = {.kind = NAY_CUCKOO, .nbits = (nkeys / 4 / 2 + 40) * 8 * bits, .tag_bits = bits};
+    nay_params p = {
+        .kind = NAY_CUCKOO, .nbits = (nkeys / 8 * 20 / 19 + 40) * 8 * bits, .tag_bits = bits};
     shape_push(list, &p, nkeys, "tag bits", bits);
   }
   for (uint32_t doublings = 1; doublings <= 6; doublings++) { /* grown, and with room to grow */

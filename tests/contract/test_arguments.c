@@ -254,16 +254,19 @@ static void traits_tell_the_truth(void **state) {
   assert_string_equal(nay_kind_name(family->kind), family->name);
   assert_ok(nay_kind_parse(family->name, &kind));
   assert_int_equal(kind, family->kind);
-  assert_true(family->plan && family->payload && family->fpr && family->test && family->test64);
-  assert_true(family->census != NULL);
-  assert_int_equal(contract_can(family, NAY_CAN_ADD), family->add && family->add64);
-  assert_true(contract_can(family, NAY_CAN_ADD) || family->build);
+  nay_family_algebra none = {NULL}, verbs = family->algebra != NULL ? *family->algebra : none;
+  assert_true(family->plan && family->payload && family->fpr && family->test && family->census);
+  assert_true(family->batch != NULL && family->batch->test != NULL);
+  assert_int_equal(contract_can(family, NAY_CAN_ADD), family->add != NULL);
+  assert_true(!contract_can(family, NAY_CAN_ADD) || family->batch->add != NULL);
+  assert_true(!contract_can(family, NAY_CAN_ADD) || family->to_params != NULL);
+  assert_true(contract_can(family, NAY_CAN_ADD) != (nay__family_solver(family) != NULL));
   assert_int_equal(contract_can(family, NAY_CAN_REMOVE), family->remove != NULL);
   assert_int_equal(contract_can(family, NAY_CAN_COUNT), family->count != NULL);
   assert_int_equal(contract_can(family, NAY_CAN_EXPIRE), family->advance != NULL);
-  assert_int_equal(contract_can(family, NAY_CAN_MERGE), family->merge || family->join);
-  assert_int_equal(contract_can(family, NAY_CAN_INTERSECT), family->intersect != NULL);
-  assert_int_equal(contract_can(family, NAY_CAN_FOLD), family->fold || family->finish);
+  assert_int_equal(contract_can(family, NAY_CAN_MERGE), verbs.merge || verbs.join);
+  assert_int_equal(contract_can(family, NAY_CAN_INTERSECT), verbs.intersect != NULL);
+  assert_int_equal(contract_can(family, NAY_CAN_FOLD), verbs.fold || verbs.fold_and_seal);
 }
 
 /* ---- NULL and other nonsense, call by call ---- */

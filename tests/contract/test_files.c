@@ -145,7 +145,7 @@ static void damage_is_a_maybe_when_lazy(void **state) {
   char path[TEMP_MAX];
   nay_filter *f = damaged_file(*state, path), *lazy = NULL, *copy = NULL;
   nay_status mapped = nay_filter_map(path, NAY_MAP_LAZY, NULL, NULL, &lazy);
-  if (((const nay_family *)*state)->touch == NULL) {
+  if (((const nay_family *)*state)->probe_addresses == NULL) {
     assert_status(mapped, NAY_ECORRUPT);
     assert_null(lazy);
     remove(path);

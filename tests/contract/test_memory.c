@@ -175,7 +175,7 @@ static void copies_and_files_survive(void **state) {
   attempt_all(&a, &heap, try_decode, 3);
   attempt_all(&a, &heap, try_open, 2);
   attempt_all(&a, &heap, try_map, 1);
-  attempt_all(&a, &heap, try_map_lazily, a.family->touch != NULL ? 2 : 1);
+  attempt_all(&a, &heap, try_map_lazily, a.family->probe_addresses != NULL ? 2 : 1);
   assert_true(flaky_is_clean(&heap));
   remove(a.path);
   bytes_free(&encoded);

@@ -83,11 +83,11 @@ static void patch(fuzz *z, nay_filter *f) {
     if (f->family->check(&f->shape, f->bits.bytes, f->nbytes, NULL) != NAY_OK) continue;
     nay__filter_attach(f, f->bits.bytes, f->nbytes); /* as a file with these bytes would be */
     nay_stats stats;
-    const uint8_t *addresses[NAY_MAX_TOUCH];
+    const uint8_t *addresses[NAY_MAX_ADDRESSES];
     probe(f, z, false);
     require(nay_filter_stats(f, &stats) == NAY_OK);
     for (size_t i = 0; i < z->n; i++) {
-      unsigned n = f->family->touch(f, (nay_hash){z->hashes[i], 0}, addresses);
+      unsigned n = f->family->probe_addresses(f, (nay_hash){z->hashes[i], 0}, addresses);
       for (unsigned a = 0; a < n; a++) {
         require(addresses[a] >= f->bits.bytes && addresses[a] < f->bits.bytes + f->nbytes);
       }

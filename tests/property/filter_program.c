@@ -57,7 +57,9 @@ static bool program_is_a_set(const program *p) {
 }
 
 /* Whether filters have one array of a size that params choose, which folds as a whole. */
-static bool program_is_sized(const program *p) { return p->family->fold != NULL; }
+static bool program_is_sized(const program *p) {
+  return p->family->algebra != NULL && p->family->algebra->fold != NULL;
+}
 
 static bool program_plants(const program *p, plant what) {
   return p->planted == what && program_is_a_set(p);
@@ -179,7 +181,7 @@ static bool program_start(program *p) {
   p->params.seed = draw >> 4 & 1;
   p->params.key[5] = (uint8_t)(draw >> 5 & 1);
   p->params.flags = draw >> 6 & 3; /* NAY_CONCURRENT, NAY_STORE_KEY */
-  if (program_can(p, NAY_CAN_ADD) && !p->family->shared) p->params.flags &= ~NAY_CONCURRENT;
+  if (program_can(p, NAY_CAN_ADD) && !p->family->concurrent) p->params.flags &= ~NAY_CONCURRENT;
   if (program_can(p, NAY_CAN_EXPIRE)) p->params.window = WINDOW; /* told no time, it forgets none */
   if (program_is_sized(p)) p->params.k = 1 + tape_below(p->t, 8);
   if (!CHECK(p, program_hash_keys(p) == NAY_OK)) return false;
@@ -337,7 +339,8 @@ static bool op_fold(program *p) {
   uint64_t factor = 1 + tape_below(p->t, 12);
   program_tell(p, "fold", (unsigned)(s - p->slots), (unsigned)factor);
   const nay_filter *f = s->filter;
-  uint64_t nunits = p->family->foldable != NULL ? p->family->foldable(f) : f->shape.nunits;
+  const nay_family_algebra *verbs = p->family->algebra;
+  uint64_t nunits = verbs != NULL && verbs->foldable != NULL ? verbs->foldable(f) : f->shape.nunits;
   bool fits = nunits % factor == 0;
   nay_status status = nay_filter_fold(s->filter, factor);
   if (!program_can(p, NAY_CAN_FOLD)) return CHECK(p, status == NAY_ENOTSUP);

@@ -146,8 +146,8 @@ static void hostile_tables_are_refused_or_safe(void **state) {
       nay_status status = f->family->check(&f->shape, bytes, f->nbytes, &diag);
       refused += status != NAY_OK;
       for (size_t q = 0; status == NAY_OK && q < 200; q++) {
-        const uint8_t *addresses[NAY_MAX_TOUCH];
-        unsigned n = f->family->touch(f, (nay_hash){x[q], 0}, addresses);
+        const uint8_t *addresses[NAY_MAX_ADDRESSES];
+        unsigned n = f->family->probe_addresses(f, (nay_hash){x[q], 0}, addresses);
         for (unsigned a = 0; a < n; a++) {
           assert_true(addresses[a] >= bytes && addresses[a] < bytes + f->nbytes);
         }

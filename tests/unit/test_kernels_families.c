@@ -19,10 +19,11 @@ static uint64_t a_hash(size_t i) {
 static void answers_of(nay_filter *f, const nay_kernels *kernels, uint64_t *batches,
                        uint64_t *singles) {
   f->kernels = kernels;
-  nay_probe probe = f->family->kernel != NULL ? f->family->kernel(f) : NULL;
+  if (f->family->bind != NULL) f->family->bind(f);
+  nay_probe probe = f->bits.probe;
   for (unsigned i = 0; i < NPROBES; i += 64) {
     unsigned n = 64 - i / 64 % 2; /* whole batches and others */
-    batches[i / 64] = f->family->test64(f, hashes + i, NULL, n);
+    batches[i / 64] = f->family->batch->test(f, hashes + i, NULL, n, NULL);
     singles[i / 64] = 0;
     for (unsigned j = 0; j < n; j++) {
       bool maybe = probe != NULL ? probe(&f->bits, hashes[i + j])

@@ -128,17 +128,18 @@ static void homogeneous_works(void **state) {
   uint64_t *x = set_random(n, 5);
   nay_params p = set_params(NAY_RIBBON, 0.01, 0);
   nay_filter *f = set_build(&p, x, n);
-  uint8_t *scratch = aligned_alloc(64, (f->family->build->scratch(&f->shape, n) + 63) / 64 * 64);
+  uint8_t *scratch =
+      aligned_alloc(64, (f->family->bulk->solver->scratch(&f->shape, n) + 63) / 64 * 64);
   assert_non_null(scratch);
-  f->family->build->give_up(f, 0, 12345, x, n, scratch);
+  f->family->bulk->solver->give_up(f, 0, 12345, x, n, scratch);
   set_all_maybe(f, x, n);
-  f->family->build->give_up(f, 0, 12345, x, n * 94 / 100, scratch);
+  f->family->bulk->solver->give_up(f, 0, 12345, x, n * 94 / 100, scratch);
   set_all_maybe(f, x, n * 94 / 100);
   double fpr = set_fpr(f, 50000, 6);
   if (!(fpr > 0.005 && fpr < 0.03)) fail_msg("homogeneous: %g", fpr);
   /* keys that are all equal, or many more than slots, are no trouble either */
   for (size_t i = 0; i < n; i++) x[i] = i % 2 ? x[0] : x[i];
-  f->family->build->give_up(f, 0, 1, x, n, scratch);
+  f->family->bulk->solver->give_up(f, 0, 1, x, n, scratch);
   set_all_maybe(f, x, n);
   free(scratch);
   nay_filter_free(f);
@@ -155,7 +156,7 @@ static void solve_by_all(size_t n, double fpr, bool twins) {
   nay_params p = set_params(NAY_RIBBON, fpr, 0);
   nay_filter *f = set_build(&p, x, n);
   assert_int_equal(f->shape.extra, 1);
-  const nay_solver *solver = f->family->build;
+  const nay_solver *solver = f->family->bulk->solver;
   uint8_t *scratch = aligned_alloc(64, (solver->scratch(&f->shape, n) + 63) / 64 * 64);
   uint8_t *want = malloc(f->nbytes);
   assert_true(scratch != NULL && want != NULL);
@@ -220,7 +221,8 @@ static void verifying_finds_every_wrong_bit(void **state) {
   nay_solver solver = nay__band_solver;
   nay_family family = nay__family_ribbon;
   solver.attempt = attempt_with_damage;
-  family.build = &solver;
+  nay_family_bulk bulk = {.solver = &solver};
+  family.bulk = &bulk;
   nay_params p = set_params(NAY_RIBBON, 0.0003, 0);
   p.nkeys = n;
   nay_filter *good = set_build(&p, x, n), *f;
@@ -268,8 +270,8 @@ static void hostile_directories_are_refused_or_safe(void **state) {
     nay_status status = f->family->check(&f->shape, bytes, f->nbytes, &diag);
     refused += status != NAY_OK;
     for (size_t q = 0; status == NAY_OK && q < 300; q++) {
-      const uint8_t *addresses[NAY_MAX_TOUCH];
-      unsigned touched = f->family->touch(f, (nay_hash){x[q], 0}, addresses);
+      const uint8_t *addresses[NAY_MAX_ADDRESSES];
+      unsigned touched = f->family->probe_addresses(f, (nay_hash){x[q], 0}, addresses);
       for (unsigned a = 0; a < touched; a++) {
         assert_true(addresses[a] >= bytes && addresses[a] < bytes + f->nbytes);
       }

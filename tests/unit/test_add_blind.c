@@ -1,6 +1,6 @@
 /*
- * test_put.c - an add whose caller does not ask whether the key is new takes a shorter way; it must
- * leave the same bytes, and must not be taken where an add is refused or needs a lock.
+ * test_add_blind.c - an add whose caller does not ask whether the key is new takes a shorter way;
+ * it must leave the same bytes, and must not be taken where an add is refused or needs a lock.
  */
 #include "filter.h"
 #include "support/temp.h"
@@ -32,7 +32,7 @@ static void asked_and_unasked_leave_the_same(void **state) {
   for (uint32_t k = 1; k <= 32; k++) {
     nay_hash_kind hash = k % 4 == 0 ? NAY_HASH_SIPHASH : NAY_HASH_XXH3;
     nay_filter *a = make(k, 0, hash), *b = make(k, 0, hash);
-    assert_non_null(b->put);
+    assert_non_null(b->add_blind);
     for (uint64_t i = 0; i < N; i++) {
       nay_hash h = {nay_hash_mix(i), 0};
       uint8_t key[40];
@@ -63,7 +63,8 @@ static void filters_of_many_threads_lock(void **state) {
   nay_filter *shared = make(7, NAY_CONCURRENT, NAY_HASH_XXH3), *copy;
   assert_int_equal(nay_filter_share(later), NAY_OK);
   assert_int_equal(nay_filter_copy(shared, NULL, &copy), NAY_OK);
-  assert_true(plain->put != NULL && later->put == NULL && shared->put == NULL && copy->put == NULL);
+  assert_true(plain->add_blind != NULL && later->add_blind == NULL && shared->add_blind == NULL &&
+              copy->add_blind == NULL);
   nay_filter *all[] = {plain, later, shared, copy};
   for (unsigned i = 0; i < 4; i++) {
     for (uint64_t j = 0; j < N; j++) {
@@ -75,7 +76,7 @@ static void filters_of_many_threads_lock(void **state) {
 }
 
 static void assert_refuses(nay_filter *f) {
-  assert_null(f->put);
+  assert_null(f->add_blind);
   assert_int_equal(nay_filter_add_hash(f, (nay_hash){nay_hash_mix(9), 0}, NULL), NAY_ENOTSUP);
   assert_int_equal(nay_filter_add(f, "a key", 5, NULL), NAY_ENOTSUP);
 }
@@ -84,12 +85,12 @@ static void read_only_filters_refuse(void **state) {
   (void)state;
   nay_filter *f = make(7, 0, NAY_HASH_XXH3), *mapped, *copy;
   char path[TEMP_MAX];
-  assert_int_equal(nay_filter_save(f, temp_path(path, "put"), NULL), NAY_OK);
+  assert_int_equal(nay_filter_save(f, temp_path(path, "blind"), NULL), NAY_OK);
   for (unsigned flags = 0; flags <= NAY_MAP_LAZY; flags += NAY_MAP_LAZY) {
     assert_int_equal(nay_filter_map(path, flags, NULL, NULL, &mapped), NAY_OK);
     assert_refuses(mapped);
     assert_int_equal(nay_filter_copy(mapped, NULL, &copy), NAY_OK);
-    assert_non_null(copy->put);
+    assert_non_null(copy->add_blind);
     assert_int_equal(nay_filter_add(copy, "a key", 5, NULL), NAY_OK);
     assert_true(nay_filter_may_contain(copy, "a key", 5));
     assert_false(nay_filter_may_contain(mapped, "a key", 5));
@@ -100,7 +101,7 @@ static void read_only_filters_refuse(void **state) {
   nay_filter_free(f);
 }
 
-/* The payload moves to another place: puts must follow it. */
+/* The payload moves to another place: blind adds must follow it. */
 static void a_folded_filter_takes_more(void **state) {
   (void)state;
   nay_params p = {.kind = NAY_BLOCKED, .nkeys = N, .fpr = 0.01, .fold = 4};

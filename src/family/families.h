@@ -1,0 +1,21 @@
+/*
+ * families.h - the native families, one line each. CMakeLists.txt compiles family/<name>.c for each
+ * line here, and that file defines nay__family_<name>.
+ */
+#ifndef NAY_FAMILIES_H
+#define NAY_FAMILIES_H
+
+/* clang-format off */
+#define NAY_FAMILIES(X) \
+  X(bloom)              \
+  X(blocked)            \
+  X(counting)           \
+  X(scalable)           \
+  X(window)             \
+  X(cuckoo)             \
+  X(xor)                \
+  X(fuse)               \
+  X(ribbon)
+/* clang-format on */
+
+#endif /* NAY_FAMILIES_H */
