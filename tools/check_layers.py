@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fails when a source file includes something from a layer to its right, or libc where it must not.
 
-    base <- os, hash, cpu, math <- family, redis <- filter.c, batch.c <- build <- format <- policy <- sst
+    base <- os, key, hash, cpu, math <- family, redis <- filter.c, batch.c <- build <- format <- policy <- sst
     cli, plugins, wasm, examples, bench: only the public headers
 """
 import pathlib
@@ -9,7 +9,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-RANK = {"base": 0, "os": 1, "hash": 1, "cpu": 1, "math": 1, "family": 2, "redis": 2, "": 3, "build": 4,
+RANK = {"base": 0, "os": 1, "key": 1, "hash": 1, "cpu": 1, "math": 1, "family": 2, "redis": 2, "": 3, "build": 4,
         "format": 5, "policy": 6, "sst": 7}
 LIBC_LAYERS = {"base", "os"}
 PUBLIC = {path.name for path in (ROOT / "include").glob("*.h")}

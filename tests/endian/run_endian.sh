@@ -30,6 +30,8 @@ build() { # cpu compiler
     -o "$work/$1/tables_again" || return
   "$2" "${flags[@]}" "$source/tests/endian/kernels_again.c" "$work/$1/libnay.a" \
     -o "$work/$1/kernels_again" || return
+  "$2" "${flags[@]}" "$source/tests/endian/keys_again.c" "$work/$1/libnay.a" \
+    -o "$work/$1/keys_again" || return
   for target in "$source"/tests/fuzz/fuzz_*.c; do
     "$2" "${flags[@]}" "$target" "$source/tests/fuzz/replay.c" "$work/$1/libnay.a" -lm \
       -o "$work/$1/$(basename "$target" .c)" || return
@@ -51,6 +53,8 @@ try() { # cpu qemu-name
   report $? "$1: every table of kernels: $(grep -c '^ok ' "$log") checks" "$log"
   "$run" "$work/$1/tables_again" "$source/tests/golden/leveldb-tables" "$work/copy.ldb" >"$log" 2>&1
   report $? "$1: LevelDB's tables, read and written again: $(grep -c '^ok ' "$log") files" "$log"
+  "$run" "$work/$1/keys_again" "$source/tests/golden/keys/keys.txt" >"$log" 2>&1
+  report $? "$1: the golden vectors of typed keys" "$log"
   for target in "$source"/tests/fuzz/fuzz_*.c; do
     local name; name=$(basename "$target" .c)
     "$run" "$work/$1/$name" "$source/tests/fuzz/corpus/$name" >"$log" 2>&1

@@ -10,7 +10,7 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-FOLDERS = ("hash", "lab", "leveldb", "leveldb-tables", "mini-lsm", "nori", "nori12", "redis", "redisbloom", "rocksdb")
+FOLDERS = ("hash", "keys", "lab", "leveldb", "leveldb-tables", "mini-lsm", "nori", "nori12", "redis", "redisbloom", "rocksdb")
 ROW = re.compile(r"^\| `([^`]+)` \| `([0-9a-f]{64})` \|$", re.M)
 
 

@@ -1,0 +1,117 @@
+/*
+ * fuzz_key.c - a type, then a text that claims to be a value of it. Parsing reads nothing outside
+ * of the text; a key that comes out, spelled again in another way, gives the same key; and floats
+ * are what strtod says.
+ */
+#include <inttypes.h>
+#include <math.h>
+
+#include "nay_key.h"
+#include "support/exercise.h"
+
+#define FUZZ_TYPES 10
+
+static uint64_t word_of(const uint8_t *key) {
+  uint64_t word = 0;
+  for (unsigned b = 0; b < 8; b++) word |= (uint64_t)key[b] << (8 * b);
+  return word;
+}
+
+/* The text has this key. */
+static void expect(nay_key_type type, const char *text, size_t len, const uint8_t *key,
+                   size_t key_len) {
+  size_t got_len = key_len + 1;
+  uint8_t *got = malloc(key_len + 1);
+  CHECK(got != NULL && nay_key_parse(type, text, len, got, key_len, &got_len, NULL) == NAY_OK);
+  CHECK(got_len == key_len && memcmp(got, key, key_len) == 0);
+  free(got);
+}
+
+/* Bytes as hexadecimal: the other spelling of hex, b64 and uuid. */
+static void expect_hex(nay_key_type type, const uint8_t *key, size_t len) {
+  char *hex = malloc(2 * len + 3);
+  CHECK(hex != NULL);
+  memcpy(hex, "0x", 3);
+  for (size_t i = 0; i < len; i++) sprintf(hex + 2 + 2 * i, "%02X", key[i]);
+  if (type == NAY_KEY_UUID) expect(type, hex + 2, 2 * len, key, len);
+  expect(NAY_KEY_HEX, hex, 2 * len + 2, key, len);
+  free(hex);
+}
+
+/* The text ends with a NUL here, and has no other. */
+static void expect_float(const char *text, const uint8_t *key) {
+  uint8_t want[8];
+  char *end;
+  nay_key_float(strtod(text, &end), want);
+  CHECK(*end == '\0' && memcmp(key, want, 8) == 0);
+  uint64_t word = word_of(key);
+  double value;
+  memcpy(&value, &word, sizeof value);
+  char again[64];
+  int len = snprintf(again, sizeof again, "%.17g", value);
+  expect(NAY_KEY_FLOAT, again, (size_t)len, key, 8);
+}
+
+static void expect_again(nay_key_type type, const char *text, const uint8_t *key, size_t len) {
+  char again[64];
+  switch (type) {
+    case NAY_KEY_INT:
+    case NAY_KEY_BOOL: {
+      int n = snprintf(again, sizeof again, "%" PRIu64, word_of(key));
+      expect(NAY_KEY_INT, again, (size_t)n, key, len);
+      CHECK(type == NAY_KEY_INT || word_of(key) <= 1);
+      break;
+    }
+    case NAY_KEY_FLOAT: expect_float(text, key); break;
+    case NAY_KEY_NUMERIC: expect(type, (const char *)key, len, key, len); break;
+    case NAY_KEY_UUID:
+    case NAY_KEY_HEX:
+    case NAY_KEY_B64: expect_hex(type, key, len); break;
+    case NAY_KEY_DATE: {
+      bool infinite = word_of(key) + 1 == UINT64_C(1) << 63 || word_of(key) == UINT64_C(1) << 63;
+      CHECK(infinite || word_of(key) + 4000000000u < 8000000000u);
+      break;
+    }
+    case NAY_KEY_TIMESTAMP:
+    case NAY_KEY_TEXT: break;
+  }
+}
+
+/* What a date is as a day, it is as a timestamp at midnight. */
+static void expect_midnight(const char *text, size_t len, const uint8_t *key) {
+  uint8_t midnight[8];
+  size_t n;
+  uint64_t days = word_of(key);
+  if (days + 100000000u > 200000000u) return; /* timestamps end before dates do */
+  CHECK(nay_key_parse(NAY_KEY_TIMESTAMP, text, len, midnight, 8, &n, NULL) == NAY_OK);
+  CHECK(word_of(midnight) == days * UINT64_C(86400000000));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size == 0) return 0;
+  nay_key_type type = (nay_key_type)(data[0] % FUZZ_TYPES);
+  size_t len = size - 1, key_len = SIZE_MAX, again;
+  nay_diag diag = {NULL, UINT64_MAX, 0};
+  char *exact = malloc(len + (len == 0)), *ended = calloc(1, len + 1);
+  CHECK(exact != NULL && ended != NULL);
+  memcpy(exact, data + 1, len);
+  memcpy(ended, data + 1, len);
+  nay_status status = nay_key_parse(type, exact, len, NULL, 0, &key_len, &diag);
+  if (status == NAY_OK) {
+    CHECK(key_len <= len + 8 || type == NAY_KEY_NUMERIC);
+    CHECK(key_len <= NAY_KEY_NUMERIC_MAX || type != NAY_KEY_NUMERIC);
+    uint8_t *key = malloc(key_len + (key_len == 0));
+    CHECK(key != NULL);
+    CHECK(nay_key_parse(type, exact, len, key, key_len, &again, NULL) == NAY_OK);
+    CHECK(again == key_len);
+    expect_again(type, ended, key, key_len);
+    if (type == NAY_KEY_DATE) expect_midnight(exact, len, key);
+    free(key);
+  } else {
+    CHECK(status == NAY_EINVAL && diag.what != NULL && diag.offset <= len && key_len == SIZE_MAX);
+  }
+  free(ended);
+  free(exact);
+  return 0;
+}

@@ -1,0 +1,89 @@
+/*
+ * key_vectors.h - checks nay_key_parse on the vectors of tests/golden/keys/keys.txt: type, text,
+ * key in hexadecimal or "error", separated by tabs. Stands alone, so that it can be compiled for
+ * any CPU.
+ */
+#ifndef NAY_TEST_KEY_VECTORS_H
+#define NAY_TEST_KEY_VECTORS_H
+
+#include <nay_key.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_VECTOR_MAX 4096
+
+/* A copy of exactly len bytes, so that AddressSanitizer sees a read beyond them. */
+static inline char *key_vector_copy(const char *text, size_t len) {
+  char *copy = malloc(len + (len == 0));
+  if (copy == NULL) abort();
+  if (len != 0) memcpy(copy, text, len);
+  return copy;
+}
+
+static inline void key_vector_hex(const uint8_t *bytes, size_t len, char *hex) {
+  for (size_t i = 0; i < len; i++) sprintf(hex + 2 * i, "%02x", bytes[i]);
+  hex[2 * len] = '\0';
+}
+
+/*
+ * key_vector_holds: parsing text gives the key, or fails as it should: measured, into a buffer of
+ * that size, and into one that is too small. What a failed call must not touch is untouched.
+ */
+static inline bool key_vector_holds(nay_key_type type, const char *text, size_t text_len,
+                                    const char *want) {
+  char hex[2 * KEY_VECTOR_MAX + 1];
+  size_t len = 77, again = 77;
+  nay_diag diag = {NULL, UINT64_MAX, 0};
+  char *exact = key_vector_copy(text, text_len);
+  nay_status status = nay_key_parse(type, exact, text_len, NULL, 0, &len, &diag);
+  uint8_t *out = malloc(len + 1);
+  if (out == NULL) abort();
+  memset(out, 0xa5, len + 1);
+  bool holds = nay_key_parse(type, exact, text_len, out, len, &again, NULL) == status;
+  holds &= again == len && out[len] == 0xa5;
+  if (status == NAY_OK) {
+    holds &= len <= KEY_VECTOR_MAX && diag.what == NULL;
+    if (len <= KEY_VECTOR_MAX) key_vector_hex(out, len, hex);
+    holds = holds && strcmp(hex, want) == 0;
+    memset(out, 0xa5, len);
+    again = 77;
+    if (len != 0) {
+      holds &= nay_key_parse(type, exact, text_len, out, len - 1, &again, NULL) == NAY_EBUFFER;
+      holds &= again == 77 && out[0] == 0xa5;
+    }
+  } else {
+    holds &= status == NAY_EINVAL && strcmp(want, "error") == 0 && len == 77 && out[0] == 0xa5;
+    holds &= diag.what != NULL && diag.offset <= text_len;
+  }
+  free(out);
+  free(exact);
+  return holds;
+}
+
+/* key_vectors_check: prints what does not hold. The number of vectors, or -1. */
+static inline int key_vectors_check(const char *path) {
+  static char line[KEY_VECTOR_MAX];
+  int count = 0, wrong = 0;
+  FILE *file = fopen(path, "rb");
+  if (file == NULL) return -1;
+  while (fgets(line, sizeof line, file) != NULL) {
+    if (line[0] == '#') continue;
+    char *end = strchr(line, '\n'), *text = strchr(line, '\t');
+    char *want = text != NULL ? strchr(text + 1, '\t') : NULL;
+    nay_key_type type = NAY_KEY_TEXT;
+    if (end == NULL || want == NULL) break;
+    *end = *text++ = *want++ = '\0';
+    bool holds = nay_key_type_parse(line, &type) == NAY_OK &&
+                 key_vector_holds(type, text, (size_t)(want - 1 - text), want);
+    if (!holds) printf("# %s %s: not %s\n", line, text, want);
+    wrong += !holds;
+    count++;
+  }
+  bool whole = feof(file) != 0;
+  fclose(file);
+  return whole && wrong == 0 ? count : -1;
+}
+
+#endif /* NAY_TEST_KEY_VECTORS_H */
