@@ -27,7 +27,7 @@ typedef struct load {
 static const char *load_parse(load *l, redis_string **argv, int argc) {
   *l = (load){.replace = false};
   l->bytes = redis.StringPtrLen(argv[3], &l->len);
-  if (!native_parse_u64(argv[2], &l->offset)) return "ERR the offset is a whole number";
+  if (!native_parse_u64(argv[2], &l->offset)) return "ERR the offset must be an integer";
   for (int at = 4; at < argc; at++) {
     if (arg_is(argv[at], "REPLACE")) {
       l->replace = true;
@@ -35,16 +35,16 @@ static const char *load_parse(load *l, redis_string **argv, int argc) {
       l->extras.by_seconds = true;
     } else if (arg_is(argv[at], "HASHKEY") && at + 1 < argc) {
       if (!native_parse_hex(argv[++at], l->extras.secret)) {
-        return "ERR HASHKEY has 32 hexadecimal digits";
+        return "ERR HASHKEY must be 32 hexadecimal digits";
       }
       l->extras.has_secret = true;
     } else {
       return "ERR unknown option";
     }
   }
-  if (l->len == 0) return "ERR there are no bytes";
+  if (l->len == 0) return "ERR the chunk is empty";
   if (l->offset == 0 && l->len < HEADER_LEN)
-    return "ERR the first piece has the 64 bytes of the header";
+    return "ERR the first chunk must contain the 64 bytes of the header";
   return NULL;
 }
 
@@ -188,9 +188,9 @@ int native_dump_command(redis_ctx *ctx, redis_string **argv, int argc) {
   nay_filter *filter;
   uint64_t offset, count = NATIVE_PIECE;
   if (!native_parse_u64(argv[2], &offset))
-    return reply_error(ctx, "ERR the offset is a whole number");
+    return reply_error(ctx, "ERR the offset must be an integer");
   if (argc == 4 && (!native_parse_u64(argv[3], &count) || count == 0 || count > DUMP_MAX)) {
-    return reply_error(ctx, "ERR the count is a number of bytes up to 268435456");
+    return reply_error(ctx, "ERR the count must be a number of bytes up to 268435456");
   }
   native_state state = native_open(ctx, argv[1], REDIS_READ, &key, &filter);
   if (state == NATIVE_ANSWERED) return REDIS_OK;

@@ -21,14 +21,14 @@ static bool differs(const nay_filter *dst, const nay_filter *src, char *why, siz
   if ((nay_kind_traits(other) & NAY_CAN_MERGE) == 0) {
     snprintf(why, size, "a %s filter does not merge", nay_kind_name(other));
   } else if (kind != other) {
-    snprintf(why, size, "it is a %s filter and not a %s one", nay_kind_name(other),
+    snprintf(why, size, "it is a %s filter, not a %s filter", nay_kind_name(other),
              nay_kind_name(kind));
   } else if (!nay_filter_same_hash(dst, src)) {
-    snprintf(why, size, "its hash, seed or secret key is another: make filters LIKE each other");
+    snprintf(why, size, "its hash, seed or secret key differs: create filters with LIKE");
   } else if (nay_filter_params(dst, &d) != NAY_OK || nay_filter_params(src, &s) != NAY_OK) {
     snprintf(why, size, "it cannot be compared");
   } else if (d.k != s.k) {
-    snprintf(why, size, "it has %u probes for each key and not %u", s.k, d.k);
+    snprintf(why, size, "it has %u probes per key, not %u", s.k, d.k);
   } else if (d.nbits != 0 && s.nbits % d.nbits != 0) {
     snprintf(why, size, "its %llu bits are no multiple of %llu", (unsigned long long)s.nbits,
              (unsigned long long)d.nbits);
@@ -97,7 +97,7 @@ static bool merge_all(merge *m, int first) {
     if (i == 1 && m->keys[0].value == NULL) continue; /* the target is a copy of it */
     nay_status status = nay_filter_merge(m->target, src, MERGE_MAX_RATE);
     if (status == NAY_EFULL) {
-      reply_errorf(m->ctx, "ERR source %d: the union would exceed MEMORY or a rate of 0.5", i);
+      reply_errorf(m->ctx, "ERR source %d: the union would exceed MEMORY or an FPR of 0.5", i);
     } else if (status != NAY_OK) {
       native_reply_status(m->ctx, status, NULL);
     }

@@ -73,7 +73,7 @@ static const char *parse_number(reserve *r, size_t which, redis_string **argv, i
   uint64_t value;
   if (*at + 1 >= argc) return "ERR an option has no value";
   if (!native_parse_u64(argv[*at + 1], &value) || value > numbers[which].most) {
-    return "ERR an option needs a whole number";
+    return "ERR the value of an option must be an integer";
   }
   memcpy((char *)r + numbers[which].field, &value, sizeof value);
   r->given |= 1u << which;
@@ -100,7 +100,7 @@ static const char *parse_kind(reserve *r, const redis_string *argument) {
     return "ERR KIND is one of blocked, counting, scalable, cuckoo, window, bloom";
   }
   if ((nay_kind_traits(r->kind) & NAY_CAN_ADD) == 0) {
-    return "ERR KIND: a static filter is built from all its keys at once: use NAY.LOAD";
+    return "ERR KIND: a static filter is built from all keys at once: use NAY.LOAD";
   }
   r->given |= GIVEN_KIND;
   return NULL;
@@ -126,7 +126,7 @@ static const char *parse_option(reserve *r, redis_string **argv, int argc, int *
     r->like = value;
     return NULL;
   }
-  return native_parse_hex(value, r->secret) ? NULL : "ERR HASHKEY has 32 hexadecimal digits";
+  return native_parse_hex(value, r->secret) ? NULL : "ERR HASHKEY must be 32 hexadecimal digits";
 }
 
 /* The server checks the ACL of the first LIKE only, so no option may be repeated. */

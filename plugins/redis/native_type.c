@@ -65,11 +65,11 @@ const char *native_value_refuses(const nay_filter *filter, const native_extras *
   switch (nay_filter_hash(filter, "", 0, &hash)) {
     case NAY_OK: break;
     case NAY_EKEY: return "the file does not contain its secret key: give it with HASHKEY";
-    default: return "the hashes of this filter are made by its caller, not from keys";
+    default: return "this filter takes hashes from its caller, not keys";
   }
   if (!extras->by_seconds) return NULL;
   bool is_timed = nay_filter_params(filter, &params) == NAY_OK && params.window != 0;
-  return is_timed ? NULL : "SECONDS is for windows whose length is a time";
+  return is_timed ? NULL : "SECONDS is only for windows by time";
 }
 
 const char *native_value_adopt(native_value *value, nay_filter *filter,

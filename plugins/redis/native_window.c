@@ -45,9 +45,9 @@ static const char *window_moment(redis_ctx *ctx, const native_value *value, redi
   bool by_seconds = value->extras.by_seconds;
   if (argc == 2) {
     *now = window_now();
-    return by_seconds ? NULL : "ERR say what time it is: this window has ticks of your own";
+    return by_seconds ? NULL : "ERR the time is missing: this window counts ticks";
   }
-  if (!native_parse_u64(argv[2], now) || *now > INT64_MAX) return "ERR the time is a whole number";
+  if (!native_parse_u64(argv[2], now) || *now > INT64_MAX) return "ERR the time must be an integer";
   if (by_seconds && *now > window_now() && !must_obey(ctx)) {
     return "ERR the time is later than the clock of the server";
   }
@@ -57,7 +57,7 @@ static const char *window_moment(redis_ctx *ctx, const native_value *value, redi
 static int window_reply(redis_ctx *ctx, nay_status status) {
   switch (status) {
     case NAY_OK: return reply_ok(ctx);
-    case NAY_EINVAL: return reply_error(ctx, "ERR time never goes back");
+    case NAY_EINVAL: return reply_error(ctx, "ERR the clock cannot go back");
     case NAY_ENOTSUP: return reply_error(ctx, "ERR this filter has no clock");
     default: return native_reply_status(ctx, status, NULL);
   }

@@ -166,11 +166,11 @@ def reserve(client):
         (0.01, 100, "KIND", "auto"): "ERR KIND is one of",
         (0.01, 100, "KIND", "fuse"): "ERR KIND: a static filter",
         (0.01, 100, "BOGUS"): "ERR unknown option",
-        (0.01, 100, "SEED", "x"): "ERR an option needs a whole number",
-        (0.01, 100, "SEED", -1): "ERR an option needs a whole number",
+        (0.01, 100, "SEED", "x"): "ERR the value of an option must be an integer",
+        (0.01, 100, "SEED", -1): "ERR the value of an option must be an integer",
         (0.01, 100, "SEED", 1, "HASHKEY", "0" * 32): "ERR SEED is for the unkeyed hash",
-        (0.01, 100, "HASHKEY", "0" * 31): "ERR HASHKEY has 32 hexadecimal digits",
-        (0.01, 100, "HASHKEY", "g" * 32): "ERR HASHKEY has 32 hexadecimal digits",
+        (0.01, 100, "HASHKEY", "0" * 31): "ERR HASHKEY must be 32 hexadecimal digits",
+        (0.01, 100, "HASHKEY", "g" * 32): "ERR HASHKEY must be 32 hexadecimal digits",
         (0.01, 100, "KIND", "blocked", "WINDOW", 10): "ERR WINDOW and GENERATIONS are for KIND window",
         (0.01, 100, "WINDOW", 99, "KEYS"): "ERR WINDOW in KEYS is the capacity",
         (0.01, 100, "KIND", "blocked", "MAXCAPACITY", 200): "ERR max_nkeys is for cuckoo",
@@ -298,9 +298,9 @@ def merge_refused(client):
     client("NAY.RESERVE", "s6", 0, 0, "KIND", "blocked", "BITS", 51200, "PROBES", 6, "SEED", 1)
     client("SET", "text", "text")
     for words, text in {
-        ("twin", "stranger"): "ERR source 2: its hash, seed or secret key is another",
-        ("stranger",): "ERR source 1: its hash, seed or secret key is another",
-        ("twin", "counting"): "ERR source 2: it is a counting filter and not a blocked one",
+        ("twin", "stranger"): "ERR source 2: its hash, seed or secret key differs",
+        ("stranger",): "ERR source 1: its hash, seed or secret key differs",
+        ("twin", "counting"): "ERR source 2: it is a counting filter, not a blocked filter",
         ("window",): "ERR source 1: a window filter does not merge",
         ("twin", "nobody"): "ERR source 2: no such key",
         ("twin", "text"): WRONG_TYPE,
@@ -309,7 +309,7 @@ def merge_refused(client):
     for source in ("stranger", "counting", "window", "nobody"):
         refuses(client, "ERR source 2: ", "NAY.MERGE", "new", "a", source)
         equal(client("EXISTS", "new"), 0)
-    unchanged(client, "s6", "ERR source 1: it has 7 probes for each key and not 6", "NAY.MERGE", "s6", "s7")
+    unchanged(client, "s6", "ERR source 1: it has 7 probes per key, not 6", "NAY.MERGE", "s6", "s7")
     refuses(client, WRONG_TYPE, "NAY.MERGE", "text", "a")
     refuses(client, "ERR source 1: a window filter does not merge", "NAY.MERGE", "new", "window")
     client("NAY.RESERVE", "tiny", 0.01, 10, "KIND", "blocked", "SEED", 1)
@@ -327,7 +327,7 @@ def merge_refused(client):
 # ---- windows ----
 
 
-@test("a window by ticks forgets by NAY.ADVANCE alone; time never goes back")
+@test("a window by ticks forgets by NAY.ADVANCE alone; the clock never goes back")
 def ticks(client):
     client("NAY.RESERVE", "w", 0.01, 1000, "KIND", "window", "WINDOW", 100, "TICKS", "GENERATIONS", 4)
     client("NAY.ADVANCE", "w", 1000)
@@ -336,9 +336,9 @@ def ticks(client):
         equal(client("NAY.ADVANCE", "w", now), b"OK")
         equal(client("NAY.TEST", "w", "old"), there, str(now))
     equal(client("NAY.INFO", "w", "clock"), 1150)
-    unchanged(client, "w", "ERR time never goes back", "NAY.ADVANCE", "w", 1149)
-    unchanged(client, "w", "ERR say what time it is", "NAY.ADVANCE", "w")
-    unchanged(client, "w", "ERR the time is a whole number", "NAY.ADVANCE", "w", "noon")
+    unchanged(client, "w", "ERR the clock cannot go back", "NAY.ADVANCE", "w", 1149)
+    unchanged(client, "w", "ERR the time is missing", "NAY.ADVANCE", "w")
+    unchanged(client, "w", "ERR the time must be an integer", "NAY.ADVANCE", "w", "noon")
     client("NAY.RESERVE", "b", 0.01, 1000, "KIND", "blocked")
     client("NAY.RESERVE", "c", 0.01, 1000, "KIND", "window")
     for name in "bc":
@@ -427,16 +427,16 @@ def wrong_pieces(client):
     data = dump(client, "a")
     flipped = data[:-1] + bytes([data[-1] ^ 1])
     for words, text in {
-        (0, data[:63]): "ERR the first piece has the 64 bytes",
+        (0, data[:63]): "ERR the first chunk must contain the 64 bytes",
         (0, b"x" * 64): "ERR no magic number",
-        (0, b""): "ERR there are no bytes",
+        (0, b""): "ERR the chunk is empty",
         (0, data + b"x"): "ERR more bytes than the header says",
         (0, flipped): "ERR the checksum of a chunk is wrong (at byte",
         (7, data): "ERR the next offset is 0",
-        ("x", data): "ERR the offset is a whole number",
+        ("x", data): "ERR the offset must be an integer",
         (0, data, "BOGUS"): "ERR unknown option",
         (0, data, "HASHKEY"): "ERR unknown option",
-        (0, data, "SECONDS"): "ERR SECONDS is for windows",
+        (0, data, "SECONDS"): "ERR SECONDS is only for windows",
         (0, data, "HASHKEY", "0" * 32): "ERR the key does not fit",
     }.items():
         refuses(client, text, "NAY.LOAD", "b", *words)
@@ -450,8 +450,8 @@ def wrong_pieces(client):
     client("SET", "text", "text")
     refuses(client, WRONG_TYPE, "NAY.LOAD", "text", 0, data)
     refuses(client, f"ERR the offset is not below {len(data)}", "NAY.DUMP", "a", len(data))
-    refuses(client, "ERR the count is", "NAY.DUMP", "a", 0, 0)
-    refuses(client, "ERR the offset is a whole number", "NAY.DUMP", "a", -1)
+    refuses(client, "ERR the count must be", "NAY.DUMP", "a", 0, 0)
+    refuses(client, "ERR the offset must be an integer", "NAY.DUMP", "a", -1)
 
 
 @test("files of the nay command: static ones are read only, keyed ones need their key, SEED merges")
