@@ -48,7 +48,7 @@ typedef struct adding {
 
 /* Families in which adding a key that tests maybe changes no bit. */
 static bool adding_is_set(nay_kind kind) {
-  return kind == NAY_BLOOM || kind == NAY_BLOCKED || kind == NAY_SCALABLE;
+  return (nay_kind_traits(kind) & (NAY_CAN_REMOVE | NAY_CAN_COUNT | NAY_CAN_EXPIRE)) == 0;
 }
 
 static void adding_reply(adding *a, redis_string **items, size_t at, size_t nitems,

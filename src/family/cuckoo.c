@@ -1,5 +1,5 @@
 /*
- * cuckoo.c - cuckoo filter: a short tag of each key in one of two buckets; removal at low rates.
+ * cuckoo.c - cuckoo filter: a short tag of each key in one of two buckets; removal at a low FPR.
  *
  *   payload   | header 64 | bucket 0 | bucket 1 | ... | at least 8 zero bytes, to 64 |
  *   bucket    | tag | tag | tag | tag |        four tags of f bits, packed; 0 is an empty slot
@@ -14,8 +14,7 @@
  * before anything is written. So a failed add has changed nothing, the same operations give the
  * same bytes, and there is no state of a random walk to keep.
  *
- * The rate is that of 8 tags met by chance: 1 - (1 - 1/t)^(8 load), load at most 0.95. Tags are
- * bits of the hash, with 1 in place of 0: t = 4^f / (2^f + 2), as two of 2^f values are one.
+ * The false-positive rate (FPR) is that of 8 tags that match by accident: cuckoo_plan.c.
  *
  * GROWING. Not by a chain of filters: a key that matches in two of them by chance cannot be removed
  * safely, since the tag taken out may be another key's only one. Instead tags start with spare
@@ -25,28 +24,22 @@
  *   tag      | spare: D - d bits | low: F bits, never 0 |       after d doublings of at most D
  *   bucket I = i * 2^d + the d spare bits already used;  alt acts on i, with r from low
  *
- * The rate doubles with each step and arrives, after the last, where it was planned; the memory for
+ * The FPR doubles with each step and is, after the last, the planned one; the memory for
  * spare bits is largest when the filter is smallest.
  *
  * [1] Fan, Andersen, Kaminsky, Mitzenmacher: Cuckoo filter, CoNEXT 2014. The sum form of alt for
  * any even m is that of Lemire's cuckoofilter_stable.
  */
+#include "family/cuckoo.h"
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
 #include "cpu/cuckoo_lookup.h"
-#include "family/family.h"
 #include "family/regrow.h"
-#include "math/elementary.h"
 #include "math/plan.h"
 
-#define CUCKOO_TAIL 8u /* a tag is loaded as eight bytes */
-#define CUCKOO_MIN_TAG 6u
-#define CUCKOO_MAX_TAG 32u
 #define CUCKOO_MAX_COPIES 8u
-#define CUCKOO_NODES 1024u /* of a search; 95 % load needs a few dozen: tests/stats */
-#define CUCKOO_LOAD 0.95
-#define CUCKOO_MAX_BUCKETS ((uint64_t)1 << 53) /* 2^60 bits of the widest tags */
+#define CUCKOO_NODES 1024u /* of a search; 95% load needs a few dozen: tests/stats */
 
 /* Header fields; the rest is zero. */
 enum {
@@ -56,20 +49,12 @@ enum {
   CUCKOO_AT_END = 24,
 };
 
-/* shape.extra: low tag bits F, doublings D, and the mode that adds a key once only. */
-#define CUCKOO_UNIQUE 0x10000u
-static uint32_t cuckoo_extra(unsigned low_bits, unsigned doublings) {
-  return low_bits | doublings << 8;
-}
-static unsigned cuckoo_low_bits(const nay_shape *shape) { return shape->extra & 255; }
-static unsigned cuckoo_most_doublings(const nay_shape *shape) { return shape->extra >> 8 & 255; }
-
 /* ---- where things are ---- */
 
 static nay_cuckoo_table cuckoo_open(const nay_shape *shape, uint8_t *payload, unsigned d) {
   nay_cuckoo_table t = {.slots = payload + NAY_CUCKOO_HEADER, .m = shape->nunits, .d = d};
-  t.low = cuckoo_low_bits(shape);
-  t.spare = cuckoo_most_doublings(shape) - d;
+  t.low = nay__cuckoo_low_bits(shape);
+  t.spare = nay__cuckoo_most_doublings(shape) - d;
   nay__cuckoo_set_width(&t, t.low + t.spare <= 16);
   return t;
 }
@@ -83,16 +68,6 @@ static nay_cuckoo_table cuckoo_of(const nay_filter *f) {
 static bool cuckoo_is_plain(const nay_shape *shape) { return (shape->extra & 0xffffu) <= 16; }
 
 static uint64_t cuckoo_nbuckets(const nay_cuckoo_table *t) { return t->m << t->d; }
-
-static uint64_t cuckoo_nbits(const nay_shape *shape, unsigned d) {
-  uint64_t f = cuckoo_low_bits(shape) + cuckoo_most_doublings(shape) - d;
-  return (shape->nunits << d) * NAY_CUCKOO_SLOTS * f;
-}
-
-static uint64_t cuckoo_nbytes(const nay_shape *shape, unsigned d) {
-  return NAY_CUCKOO_HEADER +
-         nay__round_up(nay__ceil_div(cuckoo_nbits(shape, d), 8) + CUCKOO_TAIL, NAY_CACHE_LINE);
-}
 
 /* ---- slots and buckets ---- */
 
@@ -211,14 +186,15 @@ static void cuckoo_split(const nay_cuckoo_table *from, const nay_cuckoo_table *t
   }
 }
 
-/* Twice the buckets, tags one bit shorter. Only when half full: fewer would be an enemy's work. */
+/* Twice the buckets, tags one bit shorter. Only when half full: with fewer keys only
+ * an attacker fills two buckets. */
 static nay_status cuckoo_double(nay_filter *f, const nay_cuckoo_key *key) {
   nay_cuckoo_table from = cuckoo_of(f);
   uint64_t nentries = nay__load64le(f->bits.bytes + CUCKOO_AT_NENTRIES);
   uint64_t most = nay__load64le(f->bits.bytes + CUCKOO_AT_MAX_NBYTES);
   if (from.spare == 0 || nentries < cuckoo_nbuckets(&from) * NAY_CUCKOO_SLOTS / 2) return NAY_EFULL;
   if (cuckoo_inseparable(&from, key)) return NAY_EFULL;
-  uint64_t nbytes = cuckoo_nbytes(&f->shape, from.d + 1);
+  uint64_t nbytes = nay__cuckoo_nbytes(&f->shape, from.d + 1);
   if (most != 0 && nbytes > most) return NAY_EFULL;
   nay_memory fresh;
   NAY_TRY(nay__payload_new(f, nbytes, &fresh));
@@ -230,165 +206,17 @@ static nay_status cuckoo_double(nay_filter *f, const nay_cuckoo_key *key) {
   return NAY_OK;
 }
 
-/* ---- plan ---- */
-
-/* The chance that one of the tags met in two buckets is the one looked for. */
-static double cuckoo_rate(double tags, double load) {
-  return 1 - nay__exp(2 * NAY_CUCKOO_SLOTS * load * nay__ln1p(-1 / tags));
-}
-
-/* Tags of f bits are as good as so many that are equally frequent. */
-static double cuckoo_tags(unsigned f) {
-  double all = (double)((uint64_t)1 << f);
-  return all * all / (all + 2);
-}
-
-/* The highest load at which tags of f bits keep the rate; 0: none worth having. */
-static double cuckoo_load_for(unsigned f, double fpr) {
-  double most = nay__ln1p(-fpr) / (2 * NAY_CUCKOO_SLOTS * nay__ln1p(-1 / cuckoo_tags(f)));
-  return most > CUCKOO_LOAD ? CUCKOO_LOAD : most < 0.05 ? 0 : most;
-}
-
-/*
- * Buckets for n keys at a load. Small tables fill unevenly, so they get some room: with it, adds of
- * n random keys failed in none of 10^5 trials for any n (tests/stats).
- */
-static uint64_t cuckoo_buckets(uint64_t n, double load) {
-  double room = load > 0.9 && n < 40000 ? 2 + 2.0 * nay__exp(0.4 * nay__ln((double)n)) : 0;
-  double slots = (double)n / load + room;
-  uint64_t m = (uint64_t)(slots / NAY_CUCKOO_SLOTS) + 1;
-  return m + m % 2;
-}
-
-static nay_status cuckoo_plan_growth(const nay_params *p, nay_diag *diag, unsigned low,
-                                     nay_shape *shape) {
-  if (p->max_nkeys > NAY_MAX_NKEYS) {
-    return nay__fail(diag, NAY_EINVAL, "max_nkeys is above 2^56", 0);
-  }
-  unsigned doublings = 0;
-  for (uint64_t n = p->nkeys; n < p->max_nkeys; n *= 2) doublings++; /* below 2^57: no wrap */
-  if (low + doublings > CUCKOO_MAX_TAG) {
-    return nay__fail(diag, NAY_EINVAL, "max_nkeys: tags of 32 bits cannot grow that far", 0);
-  }
-  shape->extra = cuckoo_extra(low, doublings);
-  if ((p->flags & NAY_UNIQUE) != 0) shape->extra |= CUCKOO_UNIQUE;
-  if (p->max_nbytes != 0 && cuckoo_nbytes(shape, 0) > p->max_nbytes) {
-    return nay__fail(diag, NAY_EINVAL, "max_nbytes is below the size of the table", 0);
-  }
-  return NAY_OK;
-}
-
-static nay_status cuckoo_size_by_rate(const nay_params *p, nay_diag *diag, unsigned *low,
-                                      uint64_t *m) {
-  unsigned f = p->tag_bits != 0 ? p->tag_bits : CUCKOO_MIN_TAG;
-  while (p->tag_bits == 0 && f < CUCKOO_MAX_TAG && cuckoo_load_for(f, p->fpr) < CUCKOO_LOAD) f++;
-  double load = cuckoo_load_for(f, p->fpr);
-  if (load == 0) return nay__fail(diag, NAY_EINVAL, "fpr is too low for the tags", 0);
-  /* doubling splits the table into parts that fill unevenly: plan the parts less full */
-  if (p->max_nkeys > p->nkeys && load > 0.85) load = 0.85;
-  *low = f;
-  *m = cuckoo_buckets(p->nkeys, load);
-  return NAY_OK;
-}
-
-/* The longest tags with which the keys fit into so many bytes of buckets. */
-static nay_status cuckoo_size_by_bytes(const nay_params *p, double nbytes, nay_diag *diag,
-                                       unsigned *low, uint64_t *m) {
-  uint64_t least = cuckoo_buckets(p->nkeys, CUCKOO_LOAD);
-  for (unsigned f = CUCKOO_MAX_TAG; f >= CUCKOO_MIN_TAG; f--) {
-    if (p->tag_bits != 0 && f != p->tag_bits) continue;
-    double fit = nbytes * 8 / (NAY_CUCKOO_SLOTS * f);
-    if (fit < (double)least || fit > (double)CUCKOO_MAX_BUCKETS) continue;
-    *low = f;
-    *m = (uint64_t)fit & ~(uint64_t)1;
-    return NAY_OK;
-  }
-  return nay__fail(diag, NAY_EINVAL, "the size is too small for nkeys tags of at least 6 bits", 0);
-}
-
-static nay_status cuckoo_size_by_nbits(const nay_params *p, nay_diag *diag, unsigned *low,
-                                       uint64_t *m) {
-  *low = p->tag_bits != 0 ? p->tag_bits : 12;
-  if (p->nbits % (2 * NAY_CUCKOO_SLOTS * *low) != 0) {
-    return nay__fail(diag, NAY_EINVAL, "nbits is not a multiple of 8 tags (tag_bits 0 means 12)",
-                     0);
-  }
-  *m = p->nbits / (NAY_CUCKOO_SLOTS * *low);
-  return NAY_OK;
-}
-
-static bool cuckoo_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes) {
-  unsigned low = cuckoo_low_bits(shape), doublings = cuckoo_most_doublings(shape);
-  if (shape->nunits < 2 || shape->nunits % 2 != 0 || shape->k != 2) return false;
-  if ((shape->extra & ~(CUCKOO_UNIQUE | 0xffffu)) != 0) return false;
-  if (low < CUCKOO_MIN_TAG || low + doublings > CUCKOO_MAX_TAG) return false;
-  if (shape->nunits > CUCKOO_MAX_BUCKETS >> doublings) return false;
-  *nbits = cuckoo_nbits(shape, 0);
-  *nbytes = cuckoo_nbytes(shape, 0);
-  return true;
-}
-
-static nay_status cuckoo_plan(const nay_params *p, nay_diag *diag, nay_shape *shape) {
-  nay_sizing by;
-  unsigned low = 0;
-  nay_shape s = {0, 2, 0};
-  NAY_TRY(nay__params_check(p, diag, &by));
-  if (p->k != 0) return nay__fail(diag, NAY_EINVAL, "k: cuckoo has no probes to choose", 0);
-  if (p->fold > 1) return nay__fail(diag, NAY_EINVAL, "fold: cuckoo does not fold", 0);
-  if (p->tag_bits != 0 && (p->tag_bits < CUCKOO_MIN_TAG || p->tag_bits > CUCKOO_MAX_TAG)) {
-    return nay__fail(diag, NAY_EINVAL, "tag_bits is not between 6 and 32", 0);
-  }
-  if (p->max_nkeys != 0 && (p->max_nkeys < p->nkeys || p->nkeys == 0)) {
-    return nay__fail(diag, NAY_EINVAL, "max_nkeys is below nkeys, or without it", 0);
-  }
-  switch (by) {
-    case NAY_BY_FPR: NAY_TRY(cuckoo_size_by_rate(p, diag, &low, &s.nunits)); break;
-    case NAY_BY_BITS_PER_KEY:
-      NAY_TRY(
-          cuckoo_size_by_bytes(p, (double)p->nkeys * p->bits_per_key / 8, diag, &low, &s.nunits));
-      break;
-    case NAY_BY_NBYTES:
-      NAY_TRY(cuckoo_size_by_bytes(
-          p, (double)(p->nbytes - p->nbytes % NAY_CACHE_LINE) - NAY_CUCKOO_HEADER - CUCKOO_TAIL,
-          diag, &low, &s.nunits));
-      break;
-    case NAY_BY_NBITS: NAY_TRY(cuckoo_size_by_nbits(p, diag, &low, &s.nunits)); break;
-  }
-  NAY_TRY(cuckoo_plan_growth(p, diag, low, &s));
-  uint64_t nbits, nbytes;
-  if (!cuckoo_payload(&s, &nbits, &nbytes)) {
-    return nay__fail(diag, NAY_EINVAL, "the size is above 2^53 buckets", 0);
-  }
-  *shape = s;
-  return NAY_OK;
-}
-
-/* The doublings that nkeys keys need; the rate is that of the tags and the load there. */
-static double cuckoo_fpr(const nay_shape *shape, uint64_t nkeys) {
-  unsigned d = 0, most = cuckoo_most_doublings(shape), low = cuckoo_low_bits(shape);
-  double slots = (double)shape->nunits * NAY_CUCKOO_SLOTS;
-  for (; d < most && (double)nkeys > CUCKOO_LOAD * slots; d++) slots *= 2;
-  double tags = cuckoo_tags(low) * (double)((uint64_t)1 << (most - d));
-  double load = (double)nkeys / slots;
-  return cuckoo_rate(tags, load < 1 ? load : 1);
-}
-
-static void cuckoo_extend_plan(const nay_params *params, const nay_shape *shape, nay_plan *plan) {
-  plan->tag_bits = cuckoo_low_bits(shape) + cuckoo_most_doublings(shape);
-  if (params->max_nkeys != 0) plan->fpr_limit = cuckoo_fpr(shape, params->max_nkeys);
-}
-
 static void cuckoo_init(nay_filter *f, const nay_params *params) {
   nay__store64le(f->bits.bytes + CUCKOO_AT_MAX_NBYTES, params->max_nbytes);
 }
 
 static void cuckoo_to_params(const nay_filter *f, nay_params *params) {
   params->k = 0;
-  params->tag_bits = cuckoo_low_bits(&f->shape);
+  params->tag_bits = nay__cuckoo_low_bits(&f->shape);
   params->nbits = f->shape.nunits * NAY_CUCKOO_SLOTS * params->tag_bits;
-  params->max_nkeys = params->nkeys << cuckoo_most_doublings(&f->shape);
+  params->max_nkeys = params->nkeys << nay__cuckoo_most_doublings(&f->shape);
   params->max_nbytes = nay__load64le(f->bits.bytes + CUCKOO_AT_MAX_NBYTES);
-  if ((f->shape.extra & CUCKOO_UNIQUE) != 0) params->flags |= NAY_UNIQUE;
+  if ((f->shape.extra & NAY_CUCKOO_UNIQUE) != 0) params->flags |= NAY_UNIQUE;
 }
 
 /* Keeps the size it has grown to: the keys that come next are as many as those that went. */
@@ -411,7 +239,7 @@ NAY_INLINE nay_status cuckoo_try(nay_filter *f, const nay_cuckoo_table *t, uint6
   nay_cuckoo_key key = nay__cuckoo_locate(t, hash);
   bool found = nay__cuckoo_has(t, &key);
   if (found) {
-    if ((f->shape.extra & CUCKOO_UNIQUE) != 0) {
+    if ((f->shape.extra & NAY_CUCKOO_UNIQUE) != 0) {
       *is_new = false;
       return NAY_OK;
     }
@@ -435,7 +263,7 @@ static nay_status cuckoo_add_growing(nay_filter *f, uint64_t hash, bool *is_new)
 
 static nay_status cuckoo_add(nay_filter *f, nay_hash h, bool *is_new) {
   if (!cuckoo_is_plain(&f->shape)) return cuckoo_add_growing(f, h.lo, is_new);
-  nay_cuckoo_table t = nay__cuckoo_plain(&f->bits, cuckoo_low_bits(&f->shape));
+  nay_cuckoo_table t = nay__cuckoo_plain(&f->bits, nay__cuckoo_low_bits(&f->shape));
   nay_status status = cuckoo_try(f, &t, h.lo, is_new);
   return status == NAY_ENOENT ? NAY_EFULL : status;
 }
@@ -506,7 +334,7 @@ static bool cuckoo_has_kernels(const nay_filter *f) {
 
 static nay_cuckoo_map cuckoo_map(const nay_filter *f) {
   return (nay_cuckoo_map){f->bits.bytes + NAY_CUCKOO_HEADER, f->shape.nunits,
-                          cuckoo_low_bits(&f->shape)};
+                          nay__cuckoo_low_bits(&f->shape)};
 }
 
 /*
@@ -586,9 +414,9 @@ static void cuckoo_census(const nay_filter *a, const nay_filter *b, uint64_t fac
   nay_cuckoo_table t = cuckoo_of(a);
   uint64_t nentries = nay__load64le(a->bits.bytes + CUCKOO_AT_NENTRIES);
   double slots = (double)cuckoo_nbuckets(&t) * NAY_CUCKOO_SLOTS;
-  double tags = cuckoo_tags(t.low) * (double)((uint64_t)1 << t.spare);
-  *census = (nay_census){cuckoo_nbits(&a->shape, t.d), nentries * t.f, (double)nentries,
-                         cuckoo_rate(tags, (double)nentries / slots)};
+  double tags = nay__cuckoo_tags(t.low) * (double)((uint64_t)1 << t.spare);
+  *census = (nay_census){nay__cuckoo_nbits(&a->shape, t.d), nentries * t.f, (double)nentries,
+                         nay__cuckoo_rate(tags, (double)nentries / slots)};
 }
 
 static void cuckoo_describe(const nay_filter *f, nay_stats *stats) {
@@ -596,7 +424,7 @@ static void cuckoo_describe(const nay_filter *f, nay_stats *stats) {
   stats->nlevels = 1 + t.d;
   stats->tag_bits = t.f;
   if (t.d + t.spare == 0) return;
-  stats->fpr_planned = cuckoo_rate(cuckoo_tags(t.low), CUCKOO_LOAD);
+  stats->fpr_planned = nay__cuckoo_rate(nay__cuckoo_tags(t.low), NAY_CUCKOO_LOAD);
   stats->overloaded = stats->fpr_now > stats->fpr_planned;
 }
 
@@ -606,7 +434,7 @@ static nay_status cuckoo_check(const nay_shape *shape, const uint8_t *payload, s
                                nay_diag *diag) {
   if (len < NAY_CUCKOO_HEADER) return nay__fail(diag, NAY_ECORRUPT, "shorter than a header", 0);
   uint64_t d = nay__load64le(payload + CUCKOO_AT_DOUBLINGS), nentries = 0;
-  if (d > cuckoo_most_doublings(shape) || cuckoo_nbytes(shape, (unsigned)d) != len) {
+  if (d > nay__cuckoo_most_doublings(shape) || nay__cuckoo_nbytes(shape, (unsigned)d) != len) {
     return nay__fail(diag, NAY_ECORRUPT, "the payload's length does not fit its header",
                      CUCKOO_AT_DOUBLINGS);
   }
@@ -630,7 +458,7 @@ static nay_status cuckoo_check(const nay_shape *shape, const uint8_t *payload, s
     return nay__fail(diag, NAY_ECORRUPT, "another number of tags than the header says",
                      CUCKOO_AT_NENTRIES);
   }
-  uint64_t nbits = cuckoo_nbits(shape, (unsigned)d), end = NAY_CUCKOO_HEADER + (nbits >> 3);
+  uint64_t nbits = nay__cuckoo_nbits(shape, (unsigned)d), end = NAY_CUCKOO_HEADER + (nbits >> 3);
   bool clear = payload[end] >> (nbits & 7) == 0 && nay__all_zero(payload + end + 1, len - end - 1);
   return clear ? NAY_OK : nay__fail(diag, NAY_ECORRUPT, "padding is not zero", end);
 }
@@ -648,10 +476,10 @@ const nay_family nay__family_cuckoo = {
     .knobs = NAY_KNOB_UNIQUE | NAY_KNOB_TAG_BITS | NAY_KNOB_MAX_NKEYS | NAY_KNOB_MAX_NBYTES,
     .self_sized = true,
     .ordered = true,
-    .plan = cuckoo_plan,
-    .payload = cuckoo_payload,
-    .fpr = cuckoo_fpr,
-    .extend_plan = cuckoo_extend_plan,
+    .plan = nay__cuckoo_plan,
+    .payload = nay__cuckoo_payload,
+    .fpr = nay__cuckoo_fpr,
+    .extend_plan = nay__cuckoo_extend_plan,
     .init = cuckoo_init,
     .to_params = cuckoo_to_params,
     .clear = cuckoo_clear,
