@@ -86,7 +86,7 @@ bool nay__fuse_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes
   if (bits < NAY_FUSE_MIN_BITS || bits > NAY_FUSE_MAX_BITS) return false;
   if (nshards == 0 || shape->nunits == 0 || shape->nunits % nshards != 0) return false;
   uint64_t slots = shape->nunits / nshards;
-  if (slots > UINT32_MAX / 2) return false;
+  if (slots < shape->k || slots > UINT32_MAX / 2) return false;
   *nbytes =
       nay__fuse_arrays_at(nshards) + nshards * nay__fuse_stride(nshards, slots, (unsigned)bits);
   *nbits = *nbytes * 8;
@@ -445,7 +445,7 @@ nay_status nay__fuse_check(nay_fuse_layout layout, const nay_shape *shape, const
   bool is_xor = layout == NAY_XOR_3;
   nay_fuse_view v = nay__fuse_view_of(shape, (uint8_t *)(uintptr_t)payload);
   uint64_t slots = shape->nunits / v.nshards, end = NAY_FUSE_HEADER + 8 * v.nshards;
-  if (slots < shape->k || nay__load32le(payload + 8) != slots) {
+  if (nay__load32le(payload + 8) != slots) {
     return nay__fail(diag, NAY_ECORRUPT, "the payload's size does not fit the header", 8);
   }
   bool power = v.segment != 0 && (v.segment & (v.segment - 1)) == 0;

@@ -70,9 +70,9 @@ static inline uint64_t nay__body_at(uint32_t nsections, uint64_t body_len) {
   return nay__round_up(nay__directory_end(nsections, body_len) + 8, NAY_SECTION_ALIGN);
 }
 
-/* nay__section_end: where a section at `at` and its padding end, unless it is the last one. */
-static inline uint64_t nay__section_end(uint64_t at, uint64_t len) {
-  return nay__round_up(at + len, NAY_SECTION_ALIGN);
+/* nay__section_start: where a section starts when the one before it ends at `end`. */
+static inline uint64_t nay__section_start(uint64_t end) {
+  return nay__round_up(end, NAY_SECTION_ALIGN);
 }
 
 /* ---- parsing ---- */

@@ -27,7 +27,7 @@ static void native_add_part(native_parts *parts, uint32_t type, uint32_t flags, 
   parts->section[i].flags = flags;
   parts->section[i].at = at;
   parts->section[i].len = len;
-  parts->body_len = nay__section_end(parts->body_len, 0) + len;
+  parts->body_len = nay__section_start(parts->body_len) + len;
 }
 
 static bool native_stores_key(const nay_filter *f) {
@@ -123,7 +123,7 @@ static nay_status native_walk_body(const native_parts *parts, native_writer *w,
                                    nay_status (*each)(native_writer *, const uint8_t *, size_t)) {
   uint64_t at = 0;
   for (uint32_t i = 0; i < parts->nsections; i++) {
-    size_t pad = (size_t)(nay__section_end(at, 0) - at);
+    size_t pad = (size_t)(nay__section_start(at) - at);
     NAY_TRY(each(w, native_zeros, pad));
     NAY_TRY(each(w, parts->section[i].at, parts->section[i].len));
     at += pad + parts->section[i].len;

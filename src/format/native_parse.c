@@ -21,24 +21,24 @@ bool nay__native_magic(const uint8_t *bytes, size_t len) {
 
 /* ---- header and directory ---- */
 
+/* Family and hash first: what only a newer reader knows is NAY_EVERSION, whatever its shape. */
 static nay_status native_parse_kind(const uint8_t *p, nay_diag *diag, nay_native_header *h) {
   h->family = nay__family_find((nay_kind)p[NAY_AT_KIND]);
   if (h->family == NULL)
     return nay__fail(diag, NAY_EVERSION, "unknown kind of filter", NAY_AT_KIND);
-  h->shape = (nay_shape){nay__load64le(p + NAY_AT_NUNITS), nay__load32le(p + NAY_AT_K),
-                         nay__load32le(p + NAY_AT_EXTRA)};
-  uint64_t nbits;
-  if (!h->family->payload(&h->shape, &nbits, &h->payload_len)) {
-    return nay__fail(diag, NAY_ECORRUPT, "impossible size or number of probes", NAY_AT_NUNITS);
-  }
   h->hasher =
       (nay_hasher){.kind = (nay_hash_kind)p[NAY_AT_HASH], .seed = nay__load64le(p + NAY_AT_SEED)};
   switch (h->hasher.kind) {
-    case NAY_HASH_XXH3: h->hasher = nay__hasher_seed(h->hasher.seed); return NAY_OK;
-    case NAY_HASH_CALLER: return NAY_OK;
-    case NAY_HASH_SIPHASH: h->hasher.locked = true; return NAY_OK;
+    case NAY_HASH_XXH3: h->hasher = nay__hasher_seed(h->hasher.seed); break;
+    case NAY_HASH_CALLER: break;
+    case NAY_HASH_SIPHASH: h->hasher.locked = true; break;
     default: return nay__fail(diag, NAY_EVERSION, "unknown hash function", NAY_AT_HASH);
   }
+  h->shape = (nay_shape){nay__load64le(p + NAY_AT_NUNITS), nay__load32le(p + NAY_AT_K),
+                         nay__load32le(p + NAY_AT_EXTRA)};
+  uint64_t nbits;
+  if (h->family->payload(&h->shape, &nbits, &h->payload_len)) return NAY_OK;
+  return nay__fail(diag, NAY_ECORRUPT, "impossible size or number of probes", NAY_AT_NUNITS);
 }
 
 /* What can be said of a header before any of its numbers is used. */

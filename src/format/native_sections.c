@@ -50,6 +50,18 @@ static nay_status native_edges_ok(const nay_filter *f, const uint8_t *at, size_t
   return ok ? NAY_OK : nay__fail(diag, NAY_ECORRUPT, "the checksum of a chunk is wrong", offset);
 }
 
+/* Where section i starts: at the next multiple of 64 after the end of the one before, with zeros
+ * between, which lie in the chunk of its last byte. */
+static nay_status native_section_start(const uint8_t *p, size_t len, uint32_t i, nay_diag *diag,
+                                       uint64_t *at) {
+  uint64_t end = *at, start = i != 0 ? nay__section_start(end) : end;
+  if (start > len || !nay__all_zero(p + end, (size_t)(start - end))) {
+    return nay__fail(diag, NAY_ECORRUPT, "padding after a section is missing or not zero", end);
+  }
+  *at = start;
+  return NAY_OK;
+}
+
 nay_status nay__native_sections(uint8_t *p, size_t len, const nay_native_header *h, nay_diag *diag,
                                 nay_filter *f) {
   uint64_t at = len - h->body_len;
@@ -61,16 +73,13 @@ nay_status nay__native_sections(uint8_t *p, size_t len, const nay_native_header 
     if ((flags & ~NAY_SECTION_REQUIRED) != 0) {
       return nay__fail(diag, NAY_EVERSION, "a section has an unknown flag", entry_at + 4);
     }
+    NAY_TRY(native_section_start(p, len, i, diag, &at));
     if (section_len > len - at) {
       return nay__fail(diag, NAY_ECORRUPT, "a section is longer than the body", entry_at + 8);
     }
     NAY_TRY(native_edges_ok(f, p + at, (size_t)section_len, at, diag));
     NAY_TRY(native_take_section(p + at, (size_t)section_len, type, flags, at, h, diag, f));
-    uint64_t end = at + section_len;
-    at = i + 1 < h->nsections ? nay__section_end(at, section_len) : end;
-    if (at > len || !nay__all_zero(p + end, (size_t)(at - end))) {
-      return nay__fail(diag, NAY_ECORRUPT, "padding after a section is missing or not zero", end);
-    }
+    at += section_len;
   }
   if (at != len) return nay__fail(diag, NAY_ECORRUPT, "bytes after the last section", at);
   if (f->bits.bytes == NULL) return nay__fail(diag, NAY_ECORRUPT, "no payload", NAY_HEADER_LEN);

@@ -228,10 +228,10 @@ class NayFile:
             raise Refused("ECORRUPT", "length of the file", len(d))
         if self.kind not in FAMILIES:
             raise Refused("EVERSION", "kind", 9)
-        self.family = FAMILIES[self.kind]
-        self.family.check_shape(self)
         if self.hash not in (XXH3, SIPHASH, CALLER):
             raise Refused("EVERSION", "hash", 10)
+        self.family = FAMILIES[self.kind]
+        self.family.check_shape(self)
 
     def read_directory(self):
         d, end = self.data, self.directory_end

@@ -182,12 +182,12 @@ def changed(rng, f):
 def random_fuse(rng, kind, k, r, nshards):
     segment, span = (rng.choice([1, 8, 64]), 192) if kind == 8 else (0, 100)
     slots = span + (k - 1) * segment + 5 if kind == 8 else 305
-    stride = read_nay.up(-(-slots * r // 8) + (0 if r in (8, 16, 32) else 8), 8 if nshards == 1 else 64)
-    payload = struct.pack("<QII", rng.getrandbits(64) * rng.randrange(2), slots, segment)
-    for i in range(nshards):
-        fixed = rng.random() < 0.2
-        seed = rng.randrange(2) if fixed else rng.getrandbits(32)
-        payload += struct.pack("<QII", 16 + 16 * nshards + i * stride, seed, 0 if fixed else span)
+    align = 8 if nshards == 1 else 64
+    stride = read_nay.up(-(-slots * r // 8) + (0 if r in (8, 16, 32) else 8), align)
+    payload = struct.pack("<QIIII", rng.getrandbits(64) * rng.randrange(2), slots, segment, span, 0)
+    for _ in range(nshards):
+        payload += struct.pack("<Q", rng.choice([0, 2]) if rng.random() < 0.2 else rng.getrandbits(64) | 1)
+    payload = payload.ljust(read_nay.up(len(payload), align), b"\0")
     payload += b"".join(rng.randbytes(-(-slots * r // 8)).ljust(stride, b"\0") for _ in range(nshards))
     return read_nay.write(kind, CALLER, 0, 9, (nshards * slots, k, nshards << 8 | r), payload)
 
@@ -220,12 +220,85 @@ def made_up(rng):
             f = NayFile(path.read_bytes())
             for i in range(12):
                 yield f"{path.stem}-{i}", changed(rng, f)
+    yield "order-good", Draft().bytes()
+    yield from two_faults()
     for nshards in (1, 2, 3, 17):
         for r in (4, 8, 13, 16, 32):
             yield f"xor-{nshards}-{r}", random_fuse(rng, 7, 3, r, nshards)
             yield f"fuse-{nshards}-{r}", random_fuse(rng, 8, rng.choice([3, 4]), r, nshards)
         for k in (1, 2, 5, 32):
             yield f"ribbon-{nshards}-{k}", random_ribbon(rng, k, nshards)
+
+
+class Draft:
+    """A file before its digests: what a fault changes. Faults of bytes follow after sealing."""
+
+    def __init__(self):
+        self.fields = dict(version=1, kind=2, hash=CALLER, required=0, zero=0, nkeys=3, nunits=1, k=4, extra=0)
+        self.sections = [[3, 0, 5, b"notes"], [77, 0, 3, b"new"], [1, 1, 64, bytes(64)],
+                         [78, 0, 1, b"x"]]
+        self.padding = b"\0"
+        self.after = []
+
+    def bytes(self):
+        f, body = self.fields, b""
+        for _, _, _, content in self.sections:
+            if body:
+                body += self.padding * (read_nay.up(len(body), 64) - len(body))
+            body += content
+        header = read_nay.HEADER.pack(read_nay.MAGIC, f["version"], f["kind"], f["hash"], f["required"], 0,
+                                      len(self.sections), f["zero"], 0, f["nkeys"], f["nunits"], f["k"], f["extra"],
+                                      len(body), 0)[:56]
+        header += struct.pack("<Q", read_nay.xxh3(header))
+        directory = b"".join(struct.pack("<IIQ", *section[:3]) for section in self.sections)
+        directory += struct.pack("<Q", read_nay.xxh3(body))
+        directory += struct.pack("<Q", read_nay.xxh3(header[56:] + directory))
+        data = bytearray(header + directory + bytes(read_nay.up(len(directory), 64) - len(directory)) + body)
+        for at, value in self.after:
+            data[at] ^= value
+        return bytes(data)
+
+
+def field_fault(name, value):
+    return lambda draft: draft.fields.update({name: value})
+
+
+def section_fault(section, column, value):
+    def fault(draft):
+        draft.sections[section][column] = value
+    return fault
+
+
+def byte_fault(at):
+    return lambda draft: draft.after.append((at, 1))
+
+
+# in the order of the list of the page that says how to read
+FAULTS = [
+    ("magic", byte_fault(0)), ("version", field_fault("version", 2)), ("header digest", byte_fault(56)),
+    ("required", field_fault("required", 1)), ("zero", field_fault("zero", 1)),
+    ("nkeys", field_fault("nkeys", 1 << 57)), ("kind", field_fault("kind", 200)), ("hash", field_fault("hash", 9)),
+    ("k", field_fault("k", 65)), ("nunits", field_fault("nunits", 1 << 52)), ("fuse with too few slots",
+     lambda d: d.fields.update(kind=8, nunits=2, k=3, extra=1 << 8 | 8)),
+    ("directory digest", byte_fault(64 + 16 * 4 + 8)), ("directory padding", byte_fault(64 + 16 * 4 + 16)),
+    ("chunk digest", byte_fault(192 + 128)), ("flag 0", section_fault(0, 1, 2)),
+    ("length 0", section_fault(0, 2, 1 << 40)), ("no notes", section_fault(0, 2, 0)),
+    ("flag 1", section_fault(1, 1, 2)), ("padding", lambda d: setattr(d, "padding", b"\1")),
+    ("required type", section_fault(1, 1, 1)), ("second notes", section_fault(1, 0, 3)),
+    ("flag 2", section_fault(2, 1, 3)), ("payload length", section_fault(2, 2, 63)),
+    ("no payload", section_fault(2, 0, 99)), ("key without secret", section_fault(1, 0, 2)),
+]
+
+
+def two_faults():
+    """Files with two faults: the status tells which of them a reader meets first."""
+    for i, (name, fault) in enumerate(FAULTS):
+        for other, second in FAULTS[i:]:
+            draft = Draft()
+            fault(draft)
+            if other != name:
+                second(draft)
+            yield f"order-{name}-{other}".replace(" ", "_"), draft.bytes()
 
 
 def check_made_up(program):
