@@ -20,7 +20,7 @@
 /* As grep, 3 for bytes that cannot be trusted, 4 for an FPR above the promise: see promise.h. */
 enum { EXIT_FOUND = 0, EXIT_NONE = 1, EXIT_TROUBLE = 2, EXIT_DAMAGED = 3, EXIT_OVERFILLED = 4 };
 
-/* Nobody reads our output any more, and SIGPIPE is ignored: end as quietly as it would have. */
+/* The reader closed the pipe and SIGPIPE is ignored: end as quietly as SIGPIPE would. */
 enum { EXIT_PIPE = 141 };
 
 typedef struct options options;
@@ -70,7 +70,7 @@ const command *command_must_find(const char *name);
 /* messages_begin: every line on stderr starts with "nay <name>: "; quiet drops all but errors. */
 void messages_begin(const char *name, bool quiet);
 
-/* message: one line for people. message_error: the same, also when quiet. */
+/* message: one line on stderr. message_error: the same, also when quiet. */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void message_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

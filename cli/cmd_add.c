@@ -10,7 +10,7 @@ static int add_run(options *o) {
   unsigned traits;
   const char *kind = filterfile_kind(f, &traits);
   if ((traits & NAY_CAN_ADD) == 0) {
-    die(EXIT_TROUBLE, "a %s filter takes no adds: build it again from all keys", kind);
+    die(EXIT_TROUBLE, "a %s filter is static: rebuild it from all keys", kind);
   }
   key_stream *s = stream_open(o, (const char *const *)o->operands + 1, (size_t)o->noperands - 1, f);
   add_all(f, s);

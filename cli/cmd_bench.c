@@ -1,4 +1,4 @@
-/* cmd_bench.c - nay bench: how fast each family is here, and whether its rate is what it says. */
+/* cmd_bench.c - nay bench: the speed of each family on this machine, and its measured FPR. */
 #include <stdio.h>
 
 #include "floor.h"
@@ -57,7 +57,7 @@ static void bench_title(const options *o) {
   out_flush();
 }
 
-/* What building from a file cannot be faster than, in one thread; and what it takes. */
+/* The lower bound for building from a file on one thread, and the build itself. */
 static int bench_floor(const options *o) {
   floor_times t = floor_measure(o, o->floor);
   double sum = t.read + t.hash + t.touch;
@@ -106,8 +106,8 @@ static int bench_run(options *o) {
   }
   if (any && !o->json && !o->as_csv) {
     out_text(
-        "nanoseconds per key of 16 bytes, hashing included: added, probed in batches (present, "
-        "absent),\nprobed one by one (absent); one thread, the best of several runs\n");
+        "ns per 16-byte key, hashing included: build, batched probes (present: hit, absent: miss), "
+        "\nsingle probes (one, absent); one thread, the fastest of several runs\n");
   }
   return any ? EXIT_FOUND : EXIT_TROUBLE;
 }

@@ -3,10 +3,10 @@
 #include "maker.h"
 #include "outfile.h"
 
-/* A filter planned for no keys has no room for any. */
+/* A filter planned for zero keys is overfilled by the first add. */
 static void build_warn_empty(const nay_filter *f) {
   if ((nay_kind_traits(nay_filter_kind(f)) & NAY_CAN_ADD) == 0) return;
-  message_error("warning: the input has no keys, and the filter no room for later ones: give -n");
+  message_error("warning: the input has no keys, so the filter is sized for none: give -n");
 }
 
 static int build_run(options *o) {
@@ -20,9 +20,9 @@ static int build_run(options *o) {
   nay_filter *f =
       make_filter(o, o->format, &p, (const char *const *)o->operands, (size_t)o->noperands, &nkeys);
   if (o->meta != NULL) {
-    if (o->format != NULL) die(EXIT_TROUBLE, "--meta: only native files keep notes");
+    if (o->format != NULL) die(EXIT_TROUBLE, "--meta: only native files store notes");
     if (nay_filter_set_meta(f, o->meta, __builtin_strlen(o->meta)) != NAY_OK) {
-      die(EXIT_TROUBLE, "cannot keep --meta");
+      die(EXIT_TROUBLE, "cannot store --meta");
     }
   }
   filterfile_save(f, out);

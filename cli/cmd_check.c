@@ -2,7 +2,7 @@
  * cmd_check.c - nay check: grep for filters.
  *
  * Each batch of keys becomes a bitmap of answers; what is then counted or printed are bits. Several
- * filters share the hashes when they hash alike, and hash the keys themselves when they do not.
+ * filters share the hashes when their hash function and seed agree, else each hashes the keys.
  */
 #include <string.h>
 
@@ -63,7 +63,7 @@ static void check_header(check *c, const key_batch *b) {
   if (prints && b->header != NULL) out_record(b->header, b->header_len);
 }
 
-/* With -a every key; JSON without it has the selected ones, as the plain output. */
+/* With -a every key; without it JSON has the selected keys, as plain output has. */
 static void check_annotated(const check *c, const key_batch *b, const uint64_t *bitmap) {
   for (size_t i = 0; i < b->n; i++) {
     bool selected = (bitmap[i / 64] >> (i % 64) & 1) != 0, maybe = selected != c->o->invert;
@@ -172,9 +172,9 @@ static void check_count(const check *c, uint64_t nkeys) {
 static int check_run(options *o) {
   bool many = o->any || o->all || o->which;
   if (o->any + o->all + o->which > 1)
-    die(EXIT_TROUBLE, "--any, --all and --which exclude each other");
+    die(EXIT_TROUBLE, "--any, --all and --which are mutually exclusive");
   if (o->which && (o->invert || o->annotate || o->count)) {
-    die(EXIT_TROUBLE, "--which prints its own lines: not with -v, -c or -a");
+    die(EXIT_TROUBLE, "--which has its own output: it excludes -v, -c and -a");
   }
   if (o->noperands > OPTIONS_FILES && many) die(EXIT_TROUBLE, "at most %d filters", OPTIONS_FILES);
   nay_filter *filters[OPTIONS_FILES];
@@ -190,7 +190,7 @@ static int check_run(options *o) {
   size_t npaths = (size_t)o->noperands - 1;
   if (many) npaths = 0;
   if (o->key_files.n > 0) {
-    if (npaths > 0) die(EXIT_TROUBLE, "--keys and key files as operands exclude each other");
+    if (npaths > 0) die(EXIT_TROUBLE, "--keys and key files as operands are mutually exclusive");
     paths = o->key_files.at;
     npaths = o->key_files.n;
   }

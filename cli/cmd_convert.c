@@ -6,7 +6,7 @@
 #include "maker.h"
 #include "outfile.h"
 
-/* Layouts that hash alike may still place bits differently: only the library can tell. */
+/* Layouts with the same hash may still place bits differently: only the library knows. */
 static bool convert_bytes(const nay_format *to, const nay_filter *f, const char *out) {
   size_t size = nay_format_encoded_size(to, f), len = 0;
   if (nay_format_of(f) == to) {
@@ -35,7 +35,7 @@ static nay_params convert_params(const nay_format *to, const nay_filter *f) {
   return p;
 }
 
-/* The filter is as it was; only its layout is another. */
+/* The filter is unchanged, in another layout. */
 static void convert_report(const options *o, const nay_filter *f, const char *out,
                            const promise *p) {
   if (!o->json) {
@@ -53,7 +53,7 @@ static void convert_report(const options *o, const nay_filter *f, const char *ou
 }
 
 static int convert_run(options *o) {
-  if (o->to == NULL) die(EXIT_TROUBLE, "say which layout to write: --to NAME");
+  if (o->to == NULL) die(EXIT_TROUBLE, "give the layout to write: --to NAME");
   const char *out = o->out != NULL ? o->out : "-", *in = o->operands[0];
   outfile_may_write(out, o->force);
   outfile_lock(out);
@@ -69,15 +69,15 @@ static int convert_run(options *o) {
   }
   if (o->key_files.n == 0) {
     die(EXIT_TROUBLE,
-        "cannot convert %s (%s, hash %s) to %s, which hashes keys in its own way; "
-        "with the keys it can be built again: --keys FILE",
+        "cannot convert %s (%s, hash %s) to %s, which uses another hash; "
+        "it can be rebuilt from the keys: --keys FILE",
         in, nay_format_name(from), nay_hash_name(s.hash), nay_format_name(o->to));
   }
   nay_params p = convert_params(o->to, f);
   uint64_t nkeys;
   nay_filter *made = make_filter(o, o->to, &p, o->key_files.at, o->key_files.n, &nkeys);
   filterfile_save(made, out);
-  int status = filterfile_report(o, "built again as", out, made, nkeys, 0);
+  int status = filterfile_report(o, "rebuilt as", out, made, nkeys, 0);
   nay_filter_free(made);
   nay_filter_free(f);
   return status;

@@ -44,7 +44,7 @@ static void extract_list(const nay_table_filters *t, bool as_json) {
   }
 }
 
-static bool is_folder(const char *path) {
+static bool is_directory(const char *path) {
   struct stat st;
   return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
@@ -54,12 +54,12 @@ static void extract_save(const nay_table_filter *f, const char *path, const opti
   outfile_save(f->bytes, f->len, path);
 }
 
-/* One file for each filter that has bytes: FOLDER/0007.rocksdb-bloom. */
+/* One file for each filter that has bytes: DIRECTORY/0007.rocksdb-bloom. */
 static uint64_t extract_all(const nay_table_filters *t, const options *o) {
   nay_table_filter f;
   uint64_t written = 0;
   if (mkdir(o->out, 0777) != 0 && errno != EEXIST) {
-    die(EXIT_TROUBLE, "cannot make the folder %s: %s", o->out, strerror(errno));
+    die(EXIT_TROUBLE, "cannot create the directory %s: %s", o->out, strerror(errno));
   }
   for (uint64_t i = 0; nay_table_filters_at(t, i, &f) == NAY_OK; i++) {
     char path[4096];
@@ -84,15 +84,15 @@ static void extract_json(const options *o, uint64_t written) {
 static void extract_write(const table_file *file, const nay_table_filters_info *info,
                           const options *o) {
   nay_table_filter f;
-  bool folder = is_folder(o->out) || o->out[strlen(o->out) - 1] == '/';
-  if (folder) {
+  bool directory = is_directory(o->out) || o->out[strlen(o->out) - 1] == '/';
+  if (directory) {
     uint64_t written = extract_all(file->table, o);
     if (o->json) extract_json(o, written);
     if (!o->json) message("wrote %s to %s", COUNTED(written, "filter"), o->out);
     return;
   }
   if (info->nfilters != 1) {
-    die(EXIT_TROUBLE, "%s has %s: -o must be a folder, or end in /", o->operands[0],
+    die(EXIT_TROUBLE, "%s has %s: -o must be a directory, or end in /", o->operands[0],
         COUNTED(info->nfilters, "filter"));
   }
   uint64_t i = 0;
@@ -112,7 +112,7 @@ static int extract_run(options *o) {
   if (!file.is_table && access(path, R_OK) != 0) {
     die(EXIT_TROUBLE, "cannot open %s: %s", path, strerror(errno));
   }
-  if (!file.is_table) die(EXIT_DAMAGED, "%s is not a table of LevelDB or RocksDB", path);
+  if (!file.is_table) die(EXIT_DAMAGED, "%s is not a LevelDB or RocksDB table", path);
   nay_table_filters_info info;
   nay_table_filters_describe(file.table, &info);
   if (o->list || o->out == NULL) {
@@ -124,7 +124,7 @@ static int extract_run(options *o) {
   }
   out_flush();
   if (info.ndamaged > 0) {
-    message_error("%s: damaged, by their checksums: %s", path, COUNTED(info.ndamaged, "filter"));
+    message_error("%s: checksum mismatch in %s", path, COUNTED(info.ndamaged, "filter"));
   } else if (info.nfilters == 0) {
     message("%s has no filter", path);
   }

@@ -7,7 +7,7 @@ static int fold_run(options *o) {
   const char *path = o->operands[0], *out = o->out != NULL ? o->out : path;
   char text[NUMBER_TEXT];
   if (o->factor != 0 && o->max_fpr != 0)
-    die(EXIT_TROUBLE, "--factor and --max-fpr exclude each other");
+    die(EXIT_TROUBLE, "--factor and --max-fpr are mutually exclusive");
   if (o->out != NULL) outfile_may_write(out, o->force);
   outfile_lock(out);
   nay_filter *f = filterfile_open(path, o);
@@ -17,12 +17,11 @@ static int fold_run(options *o) {
   double limit = o->max_fpr != 0 ? o->max_fpr : s.fpr_planned;
   nay_status status = NAY_OK;
   if (factor == 0) {
-    if (limit == 0)
-      die(EXIT_TROUBLE, "this filter has no planned rate: give --max-fpr or --factor");
+    if (limit == 0) die(EXIT_TROUBLE, "this filter has no planned FPR: give --max-fpr or --factor");
     status = nay_filter_fold_factor(f, limit, &factor);
   }
   if (status == NAY_OK) status = nay_filter_fold(f, factor);
-  if (status == NAY_ENOTSUP) die(EXIT_TROUBLE, "this family cannot be folded");
+  if (status == NAY_ENOTSUP) die(EXIT_TROUBLE, "this family does not support fold");
   if (status == NAY_EINVAL) {
     die(EXIT_TROUBLE, "the size is not divisible by %s", count_text((double)factor, text));
   }
@@ -32,7 +31,7 @@ static int fold_run(options *o) {
     filterfile_save(f, out);
     message("folded by %s", count_text((double)factor, text));
   } else {
-    message("no factor keeps the false-positive rate: nothing written");
+    message("no factor keeps the FPR: nothing written");
   }
   int told =
       filterfile_report(o, folds ? "wrote" : "unchanged", folds ? out : path, f, ESTIMATED, limit);

@@ -45,7 +45,7 @@ static void info_label(const char *text) {
 
 /*
  * One group of samples for each metric, over all files, each after its HELP and TYPE: the format
- * wants them together. So the values wait until all files were read.
+ * requires it. So the values are kept until all files are read.
  */
 typedef enum info_metric {
   METRIC_UP,
@@ -59,13 +59,13 @@ typedef enum info_metric {
 } info_metric;
 
 static const char *const info_metrics[METRICS][2] = {
-    {"up", "1 when the file could be read and is not damaged"},
+    {"up", "1 when the file is readable and intact"},
     {"file_bytes", "size of the file"},
     {"keys_planned", "keys the filter was planned for"},
-    {"keys_estimated", "keys in it now, estimated from its bits"},
-    {"fill_ratio", "share of its bits that are set"},
-    {"fpr_now", "rate of false positives now"},
-    {"fpr_planned", "rate of false positives once the planned keys are in"},
+    {"keys_estimated", "number of keys now, estimated from its bits"},
+    {"fill_ratio", "fraction of its bits that are set"},
+    {"fpr_now", "false-positive rate now"},
+    {"fpr_planned", "false-positive rate at the planned number of keys"},
 };
 
 typedef struct info_samples {
@@ -107,7 +107,7 @@ static void info_prom(info_samples *to, const filter_file *file) {
   if (s.nkeys != 0) info_sample(to, METRIC_FPR_PLANNED, s.fpr_planned);
 }
 
-/* ---- for people ---- */
+/* ---- text ---- */
 
 static void info_line(const char *name, const char *text) {
   out_text("  %s%-10s%s %s\n", paint(PAINT_DIM), name, paint(PAINT_PLAIN), text);
@@ -128,7 +128,7 @@ static void info_keys(const nay_stats *s, bool overfilled) {
   char text[160], planned[NUMBER_TEXT], now[NUMBER_TEXT];
   count_text(s->nkeys_estimated, now);
   if (s->derived) {
-    snprintf(text, sizeof text, "not known: made by intersection");
+    snprintf(text, sizeof text, "unknown: an intersection");
   } else if (s->nkeys == 0) {
     snprintf(text, sizeof text, "about %s", now);
   } else {
@@ -143,14 +143,15 @@ static void info_rates(const nay_stats *s, bool native) {
   char text[160], now[NUMBER_TEXT], planned[NUMBER_TEXT];
   fpr_text(s->fpr_now, now);
   if (s->derived) {
-    snprintf(text, sizeof text, "not known: made by intersection");
+    snprintf(text, sizeof text, "unknown: an intersection");
   } else if (s->nkeys == 0) {
-    /* double hashing and short hashes: the bits alone do not tell the rate */
+    /* double hashing and short hashes: the fill alone does not determine the FPR */
     snprintf(text, sizeof text, "%s%s now", native ? "" : "at least ", now);
   } else {
-    snprintf(text, sizeof text, "%s now, %s when full", now, fpr_text(s->fpr_planned, planned));
+    snprintf(text, sizeof text, "%s now, %s at the planned number of keys", now,
+             fpr_text(s->fpr_planned, planned));
   }
-  info_line("false pos.", text);
+  info_line("FPR", text);
 }
 
 static void info_size(const filter_file *file, const nay_stats *s) {
@@ -192,7 +193,7 @@ static void info_text(const char *path, const filter_file *file, const promise *
   if (len > 0) info_line("meta", escape_text(meta, len, text, sizeof text));
   bool checked = nay_format_has_checksum(file->format);
   snprintf(text, sizeof text, "%s%s%s", paint(checked ? PAINT_GOOD : PAINT_DIM),
-           checked ? "ok" : "none: damage to this layout goes unnoticed", paint(PAINT_PLAIN));
+           checked ? "ok" : "none: corruption of this layout goes undetected", paint(PAINT_PLAIN));
   info_line("checksum", text);
 }
 
@@ -220,7 +221,7 @@ static int info_table(const options *o, info_samples *to, const table_file *file
   if (file->status == NAY_OK) nay_table_filters_describe(file->table, &info);
   if (file->status == NAY_OK && info.ndamaged == 0) return EXIT_FOUND;
   out_flush();
-  message_error("%s: %s", path, info.ndamaged > 0 ? "a filter is damaged" : file->why);
+  message_error("%s: %s", path, info.ndamaged > 0 ? "a filter is corrupt" : file->why);
   return info.ndamaged > 0 ? EXIT_DAMAGED : exit_of(file->status);
 }
 
@@ -302,7 +303,7 @@ const command command_info = {
         "  size       1.4 KiB, 10.24 bits per key, 6 probes\n"
         "  keys       about 1,009 of 1,000 planned (101%)\n"
         "  fill       [##############..................] 44.5% of 10,240 bits\n"
-        "  false pos. 0.875% now, 0.870% when full\n"
+        "  FPR        0.875% now, 0.870% at the planned number of keys\n"
         "  hash       xxh3, seed 0\n"
         "  checksum   ok\n"
         "$ nay info --json thousand.nay | jq -c '[.kind, .nkeys_planned, .k, .checksum]'\n"

@@ -12,7 +12,7 @@ static void merge_mismatch(const nay_filter *a, const nay_filter *b, const char 
                      : sa.k != sb.k                ? "number of probes"
                      : sa.nbits != sb.nbits        ? "size, with no common one to fold to"
                                                    : "layout";
-  die(EXIT_TROUBLE, "%s cannot be joined: it differs in %s", path, what);
+  die(EXIT_TROUBLE, "%s cannot be merged: it differs in %s", path, what);
 }
 
 static double merge_planned(const nay_filter *f) {
@@ -20,7 +20,7 @@ static double merge_planned(const nay_filter *f) {
   return nay_filter_stats(f, &s) == NAY_OK ? s.fpr_planned : 0;
 }
 
-/* The highest rate that one of the filters was planned for: the union is held to it. */
+/* The highest planned FPR of the filters is what the union promises. */
 static void merge_promise(double *promised, const nay_filter *f) {
   double planned = merge_planned(f);
   if (planned > *promised) *promised = planned;
@@ -33,10 +33,10 @@ static void merge_one(const options *o, nay_filter *dst, const char *path, doubl
   nay_status status =
       o->intersect ? nay_filter_intersect(dst, src) : nay_filter_merge(dst, src, most);
   if (status == NAY_EMISMATCH) merge_mismatch(dst, src, path);
-  if (status == NAY_ENOTSUP) die(EXIT_TROUBLE, "this family cannot be joined");
+  if (status == NAY_ENOTSUP) die(EXIT_TROUBLE, "this family does not support merge");
   if (status == NAY_EFULL) {
     char text[NUMBER_TEXT];
-    die(EXIT_NONE, "with %s the rate would be above %s: nothing written%s", path,
+    die(EXIT_NONE, "with %s the FPR would be above %s: nothing written%s", path,
         fpr_text(most, text), o->max_fpr != 0 ? "" : "; --max-fpr sets another limit");
   }
   if (status != NAY_OK) die(exit_of(status), "%s: %s", path, nay_status_text(status));
@@ -45,8 +45,7 @@ static void merge_one(const options *o, nay_filter *dst, const char *path, doubl
 
 static int merge_run(options *o) {
   const char *out = o->out != NULL ? o->out : "-";
-  if (o->intersect && o->max_fpr != 0)
-    die(EXIT_TROUBLE, "the rate of an intersection is not known");
+  if (o->intersect && o->max_fpr != 0) die(EXIT_TROUBLE, "the FPR of an intersection is unknown");
   outfile_may_write(out, o->force);
   outfile_lock(out); /* before it is read: it may be one of the filters */
   nay_filter *f = filterfile_open(o->operands[0], o);
@@ -95,6 +94,6 @@ const command command_merge = {
         "$ seq 1000 | nay check -c both.nay\n"
         "1000\n"
         "$ nay merge a.nay b.nay --max-fpr 0.01% -o c.nay 2>&1 || echo status $?\n"
-        "nay merge: with b.nay the rate would be above 0.0100%: nothing written\n"
+        "nay merge: with b.nay the FPR would be above 0.0100%: nothing written\n"
         "status 1\n",
 };

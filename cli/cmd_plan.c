@@ -1,4 +1,4 @@
-/* cmd_plan.c - nay plan: what would each family cost, and which one to take. */
+/* cmd_plan.c - nay plan: compares the families for a number of keys and recommends one. */
 #include <stdio.h>
 #include <string.h>
 
@@ -94,7 +94,7 @@ static void plan_measure(const options *o, candidate *list, size_t n) {
 /* ---- the choice ---- */
 
 /*
- * Static sets: the fewest bytes. Otherwise the library's own choice among families that take adds,
+ * Static sets: the smallest. Otherwise the library's own choice among families that take adds,
  * if it has what is needed, else the smallest that has.
  */
 static const candidate *plan_choose(const options *o, unsigned need, const candidate *list,
@@ -109,16 +109,16 @@ static const candidate *plan_choose(const options *o, unsigned need, const candi
     if (!list[i].fits) continue;
     if (!is_static && chosen && list[i].kind == plan.kind) {
       *why = list[i].kind == NAY_BLOCKED
-                 ? "takes adds, and a probe touches one cache line whatever the rate"
+                 ? "takes adds, and a probe touches one cache line at any FPR"
              : list[i].kind == NAY_BLOOM
-                 ? "takes adds, and blocks of 512 bits would waste memory at this size or rate"
-                 : "the one asked for";
+                 ? "takes adds, and 512-bit blocks would waste memory at this size or FPR"
+                 : "the requested family";
       return &list[i];
     }
     if (best == NULL || list[i].plan.nbytes < best->plan.nbytes) best = &list[i];
   }
-  *why = is_static ? "the fewest bytes for keys that are all known"
-                   : "the smallest that does everything that is needed";
+  *why =
+      is_static ? "the smallest for a static set" : "the smallest that supports everything needed";
   return best;
 }
 
@@ -127,14 +127,14 @@ static const candidate *plan_choose(const options *o, unsigned need, const candi
 static void plan_text(const options *o, const candidate *list, size_t n, const candidate *take,
                       const char *why) {
   out_text(
-      "%s  kind      bits/key        size  false pos.   build mem  %sadd remove merge fold%s\n",
+      "%s  kind      bits/key        size         FPR   build mem  %sadd remove merge fold%s\n",
       paint(PAINT_BOLD), o->no_measure ? "" : "ns/key  ", paint(PAINT_PLAIN));
   for (size_t i = 0; i < n; i++) {
     const candidate *c = &list[i];
     const char *name = nay_kind_name(c->kind);
     char size[NUMBER_TEXT], rate[NUMBER_TEXT], memory[NUMBER_TEXT], ns[NUMBER_TEXT] = "";
     if (!c->possible) {
-      out_text("%s  %-9s cannot be planned with these numbers%s\n", paint(PAINT_DIM), name,
+      out_text("%s  %-9s cannot be planned with these parameters%s\n", paint(PAINT_DIM), name,
                paint(PAINT_PLAIN));
       continue;
     }
@@ -183,7 +183,7 @@ static void plan_json(const options *o, const candidate *list, size_t n, const c
   json_close();
   if (take != NULL) json_text("take", nay_kind_name(take->kind));
   if (take == NULL) json_null("take");
-  json_text("why", take != NULL ? why : "no family does everything that is needed");
+  json_text("why", take != NULL ? why : "no family supports everything that is needed");
   json_end();
 }
 
@@ -191,7 +191,7 @@ static int plan_run(options *o) {
   candidate list[PLAN_KINDS];
   const char *why = "";
   unsigned need = plan_needs(o->need);
-  if (o->nkeys == 0) die(EXIT_TROUBLE, "say how many keys: -n COUNT");
+  if (o->nkeys == 0) die(EXIT_TROUBLE, "give the number of keys: -n COUNT");
   nay_params p = options_params(o, 0.01);
   nay_plan plan;
   nay_diag diag = {NULL, 0, 0};
@@ -205,7 +205,7 @@ static int plan_run(options *o) {
   if (!o->json) plan_text(o, list, n, take, why);
   out_flush();
   if (take != NULL) return EXIT_FOUND;
-  message("no family of this library does everything that is needed");
+  message("no family supports everything that is needed");
   return EXIT_NONE;
 }
 
@@ -239,9 +239,9 @@ const command command_plan = {
         "recommended. The exit status is 1 when no family fits.",
     .examples =
         "$ nay plan -n 1M -p 1% --no-measure -t blocked\n"
-        "  kind      bits/key        size  false pos.   build mem  add remove merge fold\n"
+        "  kind      bits/key        size         FPR   build mem  add remove merge fold\n"
         "* blocked       9.96     1.2 MiB      0.982%     1.2 MiB  yes -      yes   yes\n"
-        "take blocked: takes adds, and a probe touches one cache line whatever the rate\n"
+        "take blocked: takes adds, and a probe touches one cache line at any FPR\n"
         "$ nay plan -n 1M -p 1% --json --no-measure | jq -r .take\n"
         "blocked\n",
 };

@@ -128,7 +128,7 @@ static int plot_run(options *o) {
   static void (*const plots[])(const options *, plot_chart *) = {plot_fpr, plot_size, plot_bench};
   static plot_chart chart;
   plots[o->verb](o, &chart);
-  if (chart.nseries == 0) die(EXIT_TROUBLE, "nothing to draw with these numbers");
+  if (chart.nseries == 0) die(EXIT_TROUBLE, "nothing to plot with these parameters");
   if (!o->svg && o->out == NULL) {
     plot_term(&chart);
     return EXIT_FOUND;

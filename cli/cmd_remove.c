@@ -26,7 +26,8 @@ static int remove_run(options *o) {
   const char *kind = filterfile_kind(f, &traits);
   if ((traits & NAY_CAN_REMOVE) == 0) {
     die(EXIT_TROUBLE,
-        "a %s filter cannot remove keys; 'nay plan --need delete' lists families that can", kind);
+        "a %s filter does not support remove; 'nay plan --need delete' lists families that do",
+        kind);
   }
   key_stream *s =
       stream_open(o, (const char *const *)o->operands + 1, (size_t)o->noperands - 1, NULL);

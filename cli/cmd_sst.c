@@ -101,7 +101,7 @@ const command command_sst = {
         "$ printf 'ada\\t1815\\ngrace\\t1906\\n' | nay sst build -q -o people.ldb\n"
         "$ printf 'grace\\nalan\\n' | nay sst get people.ldb\n"
         "grace\t1906\n"
-        "nay sst: 2 keys asked, 1 selected; nays of filters: 1, blocks read: 1\n"
+        "nay sst: 2 keys looked up, 1 selected; filter negatives: 1, blocks read: 1\n"
         "$ printf 'ada\\tLovelace\\nalan\\tTuring\\n' | nay sst build -q --filter small -o "
         "new.ldb\n"
         "$ nay sst compact new.ldb people.ldb -o all.ldb\n"

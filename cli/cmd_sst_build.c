@@ -48,12 +48,12 @@ static table_row build_row(const build *b, const key_batch *batch, size_t i) {
 _Noreturn static void build_refused(const build *b, const table_row *row) {
   char key[80];
   die(EXIT_TROUBLE,
-      "row %llu: the key '%s' is not above the one before it; --sort puts the rows in order, or "
+      "row %llu: the key '%s' is not greater than the previous one; --sort sorts the rows, or "
       "'LC_ALL=C sort' before",
       (unsigned long long)b->nrows, escape_text(row->key, row->len, key, sizeof key));
 }
 
-/* A writer that failed cannot be finished, and tells why. */
+/* Finishing a failed writer returns the reason. */
 _Noreturn static void build_failed(const build *b) {
   nay_diag diag = {NULL, 0, 0};
   nay_status status = nay_sst_writer_finish(b->writer, &diag);
@@ -110,7 +110,7 @@ static void build_report(const build *b) {
   message("wrote %s: %s, %s, filters of %s", b->out, COUNTED(b->nrows, "key"),
           size_text(info.nbytes, size), size_text(info.filter_bytes + info.prefix_bytes, filters));
   if (b->noverwritten != 0) {
-    message("%s had the key of a later one: left out", COUNTED(b->noverwritten, "row"));
+    message("%s overwritten by a later row with the same key", COUNTED(b->noverwritten, "row"));
   }
   nay_sst_free(table);
 }

@@ -24,7 +24,7 @@ static void compact_report(const options *o, const char *out, const nay_sst_comp
           count_text((double)stats->superseded, old), count_text((double)stats->deletions, gone));
 }
 
-/* An input is to blame if it cannot be walked either; else the output. */
+/* Blames an input that cannot be scanned, else the output. */
 _Noreturn static void compact_failed(const table_list *t, const char *out, nay_status status,
                                      const nay_diag *diag) {
   for (size_t i = 0; i < t->n; i++) {

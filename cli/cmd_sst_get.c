@@ -45,7 +45,7 @@ static void get_report(const get *g, uint64_t asked) {
   char found[NUMBER_TEXT], nays[NUMBER_TEXT], reads[NUMBER_TEXT];
   nay_sst_counters c;
   nay_lookup_count(g->lookup, &c);
-  message("%s asked, %s selected; nays of filters: %s, blocks read: %s", COUNTED(asked, "key"),
+  message("%s looked up, %s selected; filter negatives: %s, blocks read: %s", COUNTED(asked, "key"),
           count_text((double)g->selected, found), count_text((double)c.filter_useful, nays),
           count_text((double)c.block_reads, reads));
 }

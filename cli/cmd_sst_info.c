@@ -51,16 +51,15 @@ static void info_text_filter(const nay_sst_info *info, const nay_filter *f) {
     out_text("  filter   none\n");
   } else {
     out_text("  filter   %s, %s, %s%s", filter_names[info->filter], info->policy,
-             size_text(info->filter_bytes, size), info->filter_used ? "" : ", left out");
+             size_text(info->filter_bytes, size), info->filter_used ? "" : ", not used");
     if (f != NULL && nay_filter_stats(f, &stats) == NAY_OK) {
-      out_text(", %s, %s false positives", nay_kind_name(stats.kind),
-               fpr_text(stats.fpr_now, rate));
+      out_text(", %s, FPR %s", nay_kind_name(stats.kind), fpr_text(stats.fpr_now, rate));
     }
     out_text("\n");
   }
   if (info->prefix != NULL) {
     out_text("  prefixes %s, %s%s\n", info->prefix, size_text(info->prefix_bytes, size),
-             info->prefix_used ? "" : ", left out");
+             info->prefix_used ? "" : ", not used");
   }
 }
 
@@ -69,16 +68,16 @@ static void info_text(const char *path, const nay_sst_info *info, const uint64_t
   char size[NUMBER_TEXT], count[NUMBER_TEXT], low[80], high[80];
   out_text("%s%s%s: a table of %s keys%s, %s\n", paint(PAINT_BOLD), path, paint(PAINT_PLAIN),
            info->keys == NAY_SST_KEYS_INTERNAL ? "internal" : "plain",
-           info->keys_guessed ? " (it seems)" : "", size_text(info->nbytes, size));
+           info->keys_guessed ? " (guessed)" : "", size_text(info->nbytes, size));
   out_text("  data     %s, %s\n", COUNTED(info->nblocks, "block"),
            info->codec == 0   ? "not compressed"
            : info->codec == 1 ? "snappy"
                               : "compressed");
   if (entries != NULL) {
-    out_text("  entries  %s, every checksum holds\n", count_text((double)*entries, count));
+    out_text("  entries  %s, every checksum matches\n", count_text((double)*entries, count));
   }
   if (info->smallest != NULL) {
-    out_text("  keys     from %s, none above %s\n",
+    out_text("  keys     from %s to at most %s\n",
              escape_text(info->smallest, info_user_len(info, info->smallest_len), low, sizeof low),
              escape_text(info->largest, info_user_len(info, info->largest_len), high, sizeof high));
   }

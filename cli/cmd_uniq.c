@@ -1,5 +1,5 @@
 /*
- * cmd_uniq.c - nay uniq: the first of each line, in order, in memory that does not grow.
+ * cmd_uniq.c - nay uniq: the first occurrence of each line, in order, in constant memory.
  *
  * A line is printed when the filter had not seen it. What can go wrong is known: a line that is new
  * but looks seen is lost, with the chance -p. --exact loses none and keeps them all in memory.
@@ -16,7 +16,7 @@
 #include "outfile.h"
 
 #define UNIQ_FPR 1e-6       /* a lost line in a million */
-#define UNIQ_NKEYS 10000000 /* when nobody says how many */
+#define UNIQ_NKEYS 10000000 /* when -n is not given and the input is a pipe */
 
 typedef struct uniq {
   const options *o;
@@ -74,14 +74,15 @@ static nay_params uniq_params(const options *o) {
 }
 
 static nay_filter *uniq_filter(const options *o) {
-  if (o->state != NULL) outfile_lock(o->state); /* before we look whether it is there */
+  if (o->state != NULL) outfile_lock(o->state); /* before checking that it exists */
   if (o->state != NULL && access(o->state, F_OK) == 0) return filterfile_open(o->state, o);
   if (o->exact) { /* only for its hash */
     nay_params p = {.kind = NAY_BLOOM, .nbits = 64, .k = 1};
     return new_filter(NULL, &p);
   }
   nay_params p = uniq_params(o);
-  if (!can_add(p.kind)) die(EXIT_TROUBLE, "a %s filter takes no adds", nay_kind_name(p.kind));
+  if (!can_add(p.kind))
+    die(EXIT_TROUBLE, "a %s filter is static and takes no adds", nay_kind_name(p.kind));
   return new_filter(NULL, &p);
 }
 
@@ -124,17 +125,16 @@ static void uniq_batch(uniq *u, const key_batch *b) {
   }
 }
 
-/* What the manual promises without -p holds for every size that is asked for in another way. */
+/* Without -p the default FPR of the manual is the promise, also when -b or -M sets the size. */
 static promise uniq_promise(const uniq *u) {
   if (u->exact != NULL) return (promise){.overfilled = false};
   return promise_judge(u->filter, u->o->fpr != 0 ? u->o->fpr : UNIQ_FPR);
 }
 
 static int uniq_status(const uniq *u, const promise *p) {
-  return promise_tell(
-      u->o, "the filter of seen lines", p,
-      "new lines were taken for repeats: give more room by -n, -p or -M, or --exact",
-      u->o->quiet && u->selected == 0 ? EXIT_NONE : EXIT_FOUND);
+  return promise_tell(u->o, "the filter of seen lines", p,
+                      "new lines were taken for duplicates: give a larger -n, -p or -M, or --exact",
+                      u->o->quiet && u->selected == 0 ? EXIT_NONE : EXIT_FOUND);
 }
 
 static void uniq_json(const uniq *u, uint64_t nkeys, const promise *p) {
@@ -149,7 +149,7 @@ static void uniq_json(const uniq *u, uint64_t nkeys, const promise *p) {
 
 static int uniq_run(options *o) {
   if (o->exact && (o->state != NULL || o->window != NULL)) {
-    die(EXIT_TROUBLE, "--exact keeps keys, not a filter: not with --state or --window");
+    die(EXIT_TROUBLE, "--exact keeps keys, not a filter: it excludes --state and --window");
   }
   if (o->json) o->count = true;
   uniq u = {.o = o, .filter = uniq_filter(o), .exact = o->exact ? exact_new() : NULL};

@@ -1,4 +1,5 @@
-/* cmd_verify.c - nay verify: is the file intact, are its keys there, does it keep its promise? */
+/* cmd_verify.c - nay verify: integrity of the file, presence of its keys, and its FPR against the
+ * promise. */
 #include "filterfile.h"
 #include "interval.h"
 #include "numbers.h"
@@ -7,7 +8,7 @@
 typedef struct verdict {
   uint64_t nkeys, nmissing;  /* --keys */
   uint64_t nabsent, nmaybes; /* --absent, --random */
-  double promise;            /* 0: nobody made one */
+  double promise;            /* 0: none */
   int reading;               /* the exit status of key files that could not be read */
   promise judged;
 } verdict;
@@ -56,7 +57,7 @@ static void verify_absent(const options *o, nay_filter *f, verdict *v) {
   stream_close(s);
 }
 
-/* 16 bytes nobody has as keys. The same ones in every run, so that a verdict can be repeated. */
+/* Pseudo-random keys of 16 bytes, the same in every run, so that results are reproducible. */
 static void verify_random(const options *o, nay_filter *f, verdict *v) {
   for (uint64_t i = 0; i < o->random; i++) {
     uint64_t key[2] = {nay_hash_mix(i), nay_hash_mix(~i)};
@@ -76,7 +77,7 @@ static void verify_text(const options *o, const char *path, const nay_filter *f,
   char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT], d[NUMBER_TEXT];
   if (o->quiet) return;
   out_text("%s: %s\n", path,
-           nay_format_has_checksum(nay_format_of(f)) ? "intact, every checksum holds"
+           nay_format_has_checksum(nay_format_of(f)) ? "intact, every checksum matches"
                                                      : "readable; this layout has no checksum");
   if (o->key_files.n > 0) {
     out_text("%s: %s, %s missing\n", path, COUNTED(v->nkeys, "key"),
@@ -84,10 +85,10 @@ static void verify_text(const options *o, const char *path, const nay_filter *f,
   }
   if (v->nabsent == 0) return;
   interval i = interval_of(v->nmaybes, v->nabsent, Z_999);
-  out_text("%s: %s false positives (%s to %s at 99.9%%), ", path, fpr_text(i.rate, a),
-           fpr_text(i.low, b), fpr_text(i.high, c));
+  out_text("%s: FPR %s (99.9%% interval %s to %s), ", path, fpr_text(i.rate, a), fpr_text(i.low, b),
+           fpr_text(i.high, c));
   if (v->promise == 0) {
-    out_text("promised is nothing: the file tells no plan\n");
+    out_text("nothing is promised: the file stores no plan\n");
   } else {
     out_text("%s the promised %s\n", verify_keeps_promise(v) ? "keeps" : "breaks",
              fpr_text(v->promise, d));
@@ -196,6 +197,6 @@ const command command_verify = {
         "$ seq 1000 > keys.txt\n"
         "$ nay build -q -p 1% -o thousand.nay keys.txt\n"
         "$ nay verify --keys keys.txt thousand.nay\n"
-        "thousand.nay: intact, every checksum holds\n"
+        "thousand.nay: intact, every checksum matches\n"
         "thousand.nay: 1,000 keys, 0 missing\n",
 };

@@ -68,7 +68,7 @@ static codec_result gzip_step(void *state, codec_io *io) {
     return CODEC_END;
   }
   if (got == Z_OK || got == Z_BUF_ERROR) return CODEC_MORE;
-  return codec_bad(io, z->msg != NULL ? z->msg : "the gzip data is damaged");
+  return codec_bad(io, z->msg != NULL ? z->msg : "the gzip data is corrupt");
 }
 
 static void gzip_close(void *state) {
@@ -129,7 +129,7 @@ static codec_result xz_step(void *state, codec_io *io) {
     case LZMA_MEMLIMIT_ERROR:
       return codec_refused(io, "the xz data needs more than 256 MiB of memory");
     case LZMA_MEM_ERROR: return codec_refused(io, "out of memory");
-    default: return codec_bad(io, "the xz data is damaged");
+    default: return codec_bad(io, "the xz data is corrupt");
   }
 }
 
@@ -162,7 +162,7 @@ static codec_result bzip2_step(void *state, codec_io *io) {
   int got = BZ2_bzDecompress(z);
   codec_moved(io, nin - z->avail_in, nout - z->avail_out);
   if (got == BZ_OK) return CODEC_MORE;
-  if (got != BZ_STREAM_END) return codec_bad(io, "the bzip2 data is damaged");
+  if (got != BZ_STREAM_END) return codec_bad(io, "the bzip2 data is corrupt");
   BZ2_bzDecompressEnd(z); /* for the next stream of a concatenation */
   memset(z, 0, sizeof *z);
   return BZ2_bzDecompressInit(z, 0, 0) == BZ_OK ? CODEC_END : codec_refused(io, "out of memory");

@@ -58,11 +58,11 @@ int compare_run(options *o, bool wants_common) {
                   &told);
   }
   out_flush();
-  int status =
-      promise_tell(o, "the filter of A", &told,
-                   wants_common ? "keys that are not in A were printed: give -n, -p or more room"
-                                : "keys that are not in A are missing: give -n, -p or more room",
-                   selected > 0 ? EXIT_FOUND : EXIT_NONE);
+  int status = promise_tell(
+      o, "the filter of A", &told,
+      wants_common ? "keys that are not in A were printed: give -n, -p or a larger size"
+                   : "keys that are not in A are missing: give -n, -p or a larger size",
+      selected > 0 ? EXIT_FOUND : EXIT_NONE);
   status = exit_worse(status, stream_status(s));
   stream_close(s);
   nay_filter_free(f);

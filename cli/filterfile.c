@@ -57,7 +57,7 @@ static void filter_unrecognised(filter_file *file, const char *path) {
   file->status = NAY_EFORMAT;
   if (table.is_table) {
     snprintf(file->why, sizeof file->why,
-             "a table, not a filter: nay extract takes its filters out");
+             "a table, not a filter: nay extract extracts its filters");
     tablefile_close(&table);
     return;
   }
@@ -89,11 +89,11 @@ static bool filter_named_wrong(filter_file *file, const char *path, const file_b
   if (named == NULL || is == named) return false;
   if (is != NULL) {
     snprintf(file->why, sizeof file->why,
-             "the layout is %s by its magic number, not %s: leave out --format",
-             nay_format_name(is), nay_format_name(named));
+             "the layout is %s by its magic number, not %s: omit --format", nay_format_name(is),
+             nay_format_name(named));
   } else if (filter_is_table(path, b, whole)) {
     snprintf(file->why, sizeof file->why,
-             "the file is a table by its magic number, not %s: nay extract takes its filters out",
+             "the file is a table by its magic number, not %s: nay extract extracts its filters",
              nay_format_name(named));
   } else {
     return false;
@@ -214,7 +214,6 @@ void filterfile_save(const nay_filter *f, const char *path) {
 
 /* ---- changing in place ---- */
 
-/* What was asked for: another file, or the filter itself. Locked before the filter is read. */
 const char *filterfile_target(const options *o) {
   const char *path = o->operands[0];
   if (o->out != NULL) {
@@ -222,7 +221,8 @@ const char *filterfile_target(const options *o) {
     outfile_lock(o->out);
     return o->out;
   }
-  if (path[0] == '-' && path[1] == '\0') die(EXIT_TROUBLE, "a filter from a pipe needs -o FILE");
+  if (path[0] == '-' && path[1] == '\0')
+    die(EXIT_TROUBLE, "a filter from standard input needs -o FILE");
   outfile_lock(path);
   return path;
 }
@@ -234,7 +234,7 @@ const char *filterfile_kind(const nay_filter *f, unsigned *traits) {
   return nay_kind_name(s.kind) != NULL ? nay_kind_name(s.kind) : "this";
 }
 
-/* ---- telling ---- */
+/* ---- reports ---- */
 
 static double keys_known(const nay_stats *s) {
   return s->nkeys != 0 ? (double)s->nkeys : s->nkeys_estimated;
@@ -284,12 +284,12 @@ static void report_text(const char *done, const char *path, const nay_filter *f,
   const nay_format *format = nay_format_of(f);
   bool native = strcmp(nay_format_name(format), "nay") == 0;
   bool known = nkeys != ESTIMATED;
-  /* the rate of another system's layout is known only roughly: see nay_format_plan */
-  message("%s %s: %s%s, %s, %s%s%s%s", done, path, known ? "" : "about ",
+  /* the FPR of another system's layout is an approximation: see nay_format_plan */
+  message("%s %s: %s%s, %s, %s%s%s", done, path, known ? "" : "about ",
           COUNTED(known ? (double)nkeys : s->nkeys_estimated, "key"),
           native ? nay_kind_name(s->kind) : nay_format_name(format),
-          size_text(encoded_size(f), size), native ? ", " : "",
-          native ? fpr_text(s->fpr_now, rate) : "", native ? " false positives" : "");
+          size_text(encoded_size(f), size), native ? ", FPR " : "",
+          native ? fpr_text(s->fpr_now, rate) : "");
 }
 
 /* nabsent: of the keys that were read, those that could not be removed; ESTIMATED: no removal. */

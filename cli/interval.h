@@ -1,4 +1,4 @@
-/* interval.h - a rate measured by counting, with an interval that says how well it is known. */
+/* interval.h - an FPR measured by counting, with its confidence interval. */
 #ifndef NAY_INTERVAL_H
 #define NAY_INTERVAL_H
 

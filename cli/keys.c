@@ -11,7 +11,7 @@
 static key_framing reader_framing(const key_style *s) {
   int framings = s->null + s->length_prefixed + s->csv + s->tsv + (s->encoding == KEY_U64LE);
   if (framings > 1) {
-    die(EXIT_TROUBLE, "-0, --length-prefixed, --csv, --tsv and --key=u64le exclude each other");
+    die(EXIT_TROUBLE, "-0, --length-prefixed, --csv, --tsv and --key=u64le are mutually exclusive");
   }
   if (s->encoding == KEY_U64LE) return FRAME_FIXED;
   if (s->length_prefixed) return FRAME_LENGTH;

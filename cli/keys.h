@@ -1,5 +1,5 @@
 /*
- * keys.h - from bytes to keys. A *record* is what stands in the file, terminator included, and is
+ * keys.h - from bytes to keys. A *record* is a piece of the file, terminator included, and is
  * what commands print; the *key* is what is hashed: the line without its end, the decoded hex, the
  * field of a CSV row.
  *
@@ -35,7 +35,8 @@ typedef struct key_reader {
 /* key_reader_new: dies when the options contradict each other. */
 key_reader key_reader_new(const key_style *style);
 
-/* key_reader_place: where the last record stands: "line 7", or "record 7" when it has no lines. */
+/* key_reader_place: the position of the last record: "line 7", or "record 7" when it has no lines.
+ */
 const char *key_reader_place(const key_reader *r, char text[64]);
 
 /* key_reader_is_utf16: whether a file of text that starts so is UTF-16. */

@@ -11,7 +11,7 @@ bool can_add(nay_kind kind) {
 
 _Noreturn static void make_failed(nay_status status, const nay_diag *diag) {
   char why[DIAG_TEXT];
-  die(EXIT_TROUBLE, "cannot make this filter: %s", diag_text(status, diag, why));
+  die(EXIT_TROUBLE, "cannot build this filter: %s", diag_text(status, diag, why));
 }
 
 nay_filter *new_filter(const nay_format *format, const nay_params *params) {
@@ -25,7 +25,7 @@ nay_filter *new_filter(const nay_format *format, const nay_params *params) {
 
 #define COPIES_MOST 8 /* of one key in a cuckoo filter: two buckets of four */
 
-/* The key of a batch that is in the filter as often as it can be, or NULL. */
+/* The key of a batch that has reached the maximum number of copies, or NULL. */
 static const uint8_t *full_of_copies(const nay_filter *f, const key_batch *b, size_t *len) {
   for (size_t i = 0; i < b->n; i++) {
     uint64_t count = 0;
@@ -44,13 +44,13 @@ _Noreturn void full(const nay_filter *f, const key_batch *b) {
   const uint8_t *key = s.kind == NAY_CUCKOO ? full_of_copies(f, b, &len) : NULL;
   if (key != NULL) {
     die(EXIT_TROUBLE,
-        "'%s' comes more than %d times, and a cuckoo filter holds at most %d copies of a key: "
-        "drop the repeats first (nay uniq), or take another family with -t",
+        "'%s' occurs more than %d times, and a cuckoo filter holds at most %d copies of a key: "
+        "remove the duplicates first (nay uniq), or choose another family with -t",
         escape_text(key, len, text, sizeof text), COPIES_MOST, COPIES_MOST);
   }
-  if (s.nkeys == 0) die(EXIT_TROUBLE, "the filter is full: build it again with more room");
+  if (s.nkeys == 0) die(EXIT_TROUBLE, "the filter is full: rebuild it with a larger size");
   die(EXIT_TROUBLE,
-      "the filter is full: it was planned for %s and holds about %s; build it again with a larger "
+      "the filter is full: it was planned for %s and holds about %s; rebuild it with a larger "
       "-n",
       COUNTED(s.nkeys, "key"), COUNTED(s.nkeys_estimated, "key"));
 }
@@ -63,7 +63,7 @@ void add_all(nay_filter *f, key_stream *s) {
   }
 }
 
-/* The number of keys comes first: the filter is made at its size, and keeps no key. */
+/* The number of keys is known: the filter is allocated first, and no key is kept. */
 static nay_filter *make_known(const options *o, const nay_format *format, const nay_params *params,
                               const char *const *paths, size_t npaths, uint64_t *nkeys) {
   nay_filter *f = new_filter(format, params);
@@ -74,7 +74,7 @@ static nay_filter *make_known(const options *o, const nay_format *format, const 
   return f;
 }
 
-/* It comes last: hashes wait in a builder. */
+/* The number of keys is known only at the end: a builder keeps the hashes. */
 static nay_filter *make_unknown(const options *o, const nay_format *format,
                                 const nay_params *params, const char *const *paths, size_t npaths,
                                 uint64_t *nkeys) {
@@ -126,7 +126,7 @@ nay_filter *make_filter(const options *o, const nay_format *format, nay_params *
   }
   if (params->nkeys == 0) {
     if (!stream_count(o, paths, npaths, &counted)) {
-      message("without -n the number of keys is not known: keeping 8 bytes per key until the end");
+      message("without -n the number of keys is unknown: keeping 8 bytes per key until the end");
     }
     params->nkeys = counted;
   }

@@ -1,4 +1,4 @@
-/* measure.h - times a family on this machine, keys hashed included, and measures its rate. */
+/* measure.h - times a family on this machine, hashing included, and measures its FPR. */
 #ifndef NAY_MEASURE_H
 #define NAY_MEASURE_H
 

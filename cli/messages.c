@@ -111,14 +111,14 @@ int exit_worse(int a, int b) {
   return a > b ? a : b;
 }
 
-/* The fields of nay_params that options set, by the names that people know them by. */
+/* The fields of nay_params that options set, by the names of those options. */
 static const char *const message_fields[][2] = {
     {"nkeys", "-n"},   {"fpr", "-p"},      {"bits_per_key", "-b"},
     {"nbytes", "-M"},  {"k", "--probes"},  {"fold", "--fold"},
     {"threads", "-T"}, {"seed", "--seed"}, {"nbits", "the number of bits"},
 };
 
-/* The library speaks of fields: here they are options. Only whole words that it sets apart. */
+/* Replaces names of fields in a message of the library by options. Only whole words match. */
 static void message_in_options(const char *what, char text[DIAG_TEXT]) {
   size_t used = 0;
   for (const char *p = what; *p != '\0' && used < DIAG_TEXT - 1;) {

@@ -388,7 +388,7 @@ nay_params options_params(const options *o, double default_fpr) {
                   .fold = o->fold,
                   .seed = options_seed(o->seed)};
   int sizes = (o->fpr != 0) + (o->bits_per_key != 0) + (o->nbytes != 0);
-  if (sizes > 1) die(EXIT_TROUBLE, "-p, -b and -M exclude each other: give one of them");
+  if (sizes > 1) die(EXIT_TROUBLE, "-p, -b and -M are mutually exclusive: give one of them");
   if (sizes == 0) p.fpr = default_fpr;
   return p;
 }

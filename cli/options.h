@@ -1,7 +1,7 @@
 /*
  * options.h - the options of all commands, as tables of rows: what parses them also writes --help,
- * the completions and the OPTIONS of the manual. Options of one command stand in its file; those
- * that several share stand in options.c, in groups that a command takes as a whole.
+ * the completions and the OPTIONS of the manual. Options of one command are in its file; those
+ * that several share are in options.c, in groups that a command takes as a whole.
  */
 #ifndef NAY_OPTIONS_H
 #define NAY_OPTIONS_H
@@ -12,7 +12,7 @@
 
 typedef enum key_encoding { KEY_TEXT, KEY_HEX, KEY_B64, KEY_U64, KEY_U64LE } key_encoding;
 
-/* key_style: how keys stand in their files. */
+/* key_style: how keys are stored in files. */
 typedef struct key_style {
   bool null, crlf, length_prefixed, csv, tsv, header, skip_empty, no_decompress;
   unsigned encoding; /* key_encoding */
@@ -115,7 +115,7 @@ const char *option_help(const option_row *row, bool values, char text[OPTION_HEL
  */
 void options_parse(const command *c, int argc, char **argv, options *o);
 
-/* options_params: what the sizing options ask for; the default rate when they ask for nothing. */
+/* options_params: what the sizing options ask for; the default FPR when none is given. */
 nay_params options_params(const options *o, double default_fpr);
 
 /* options_threads: what -T asks for; 0 stands for the number of CPUs. At most 256. */

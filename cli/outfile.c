@@ -42,7 +42,7 @@ void outfile_may_write(const char *path, bool force) {
   if (!outfile_is_stdout(path)) {
     outfile_check_new(path);
   } else if (isatty(STDOUT_FILENO) == 1) {
-    die(EXIT_TROUBLE, "will not write a filter to the terminal; use -o FILE, or -f");
+    die(EXIT_TROUBLE, "refusing to write a filter to the terminal; use -o FILE, or -f");
   }
 }
 
@@ -65,12 +65,12 @@ void outfile_lock(const char *path) {
   registered = true;
   nay_status status = nay_file_lock(path, NAY_LOCK_TRY, &outfile_locked, &diag);
   if (status == NAY_EIO && diag.os_error == EWOULDBLOCK) {
-    message("waiting for another nay that changes %s", path);
+    message("waiting for another nay process that changes %s", path);
     status = nay_file_lock(path, 0, &outfile_locked, &diag);
   }
   if (status == NAY_ENOTSUP) {
-    message_error("warning: %s is on a file system without locks: let no other nay change it now",
-                  path);
+    message_error(
+        "warning: %s is on a file system without locks: run no other nay process on it now", path);
   } else if (status != NAY_OK) {
     outfile_failed(path, status, &diag);
   } else {

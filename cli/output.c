@@ -44,14 +44,14 @@ void out_begin(color_mode mode) {
 }
 
 /*
- * Nobody reads, and a second signal asks to stop: writing may never end. To save the state now
- * would lose the lines that are not written; without it they are printed again.
+ * The reader of stdout is stuck and a second signal arrived: the write may never end. Saving the
+ * state now would lose the lines that are not written; without it they are printed again.
  */
 static void out_insisted(void) {
   struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};
   if (!stop_insisted() || poll(&p, 1, 0) != 0) return;
   out.failed = true;
-  message_error("standard output takes no more: the state is not saved, lines may appear again");
+  message_error("standard output is blocked: the state is not saved, lines may appear again");
   signals_finish();
 }
 

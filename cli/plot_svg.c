@@ -1,6 +1,6 @@
 /*
  * plot_svg.c - charts as SVG: one file, no scripts, no fonts. Colours are Okabe and Ito's, which
- * people who do not see red and green alike can tell apart.
+ * that readers with red-green colour blindness can distinguish.
  */
 #include <math.h>
 #include <stdarg.h>

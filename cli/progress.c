@@ -12,10 +12,10 @@
 #include "numbers.h"
 
 #define PROGRESS_WAIT 0.5  /* a job that is over by then needs no bar */
-#define PROGRESS_EVERY 0.1 /* ten times a second is as fast as people read */
+#define PROGRESS_EVERY 0.1 /* ten updates a second */
 
 static struct {
-  bool on, shown, over_output; /* the line stands where standard output is shown too */
+  bool on, shown, over_output; /* stdout goes to the same terminal */
   double started, next;
   uint64_t total;
 } progress;

@@ -9,15 +9,15 @@
 #define PROMISE_MARGIN 1.1
 
 /*
- * What chance explains: the number of keys is estimated from the bits, with a standard deviation of
+ * Sampling error: the number of keys is estimated from the bits, with a standard deviation of
  * about sqrt(n / 2k); four of them, and half a key for very small filters. The
- * bits of one key cannot be taken for those of two.
+ * bits of one key cannot be mistaken for those of two.
  */
 static double promise_slack(const nay_stats *s) {
   return s->k == 0 || s->nkeys == 1 ? 0.5 : 4 * sqrt((double)s->nkeys * 0.5 / s->k) + 0.5;
 }
 
-/* A small filter within its plan may have a higher rate than expected, by chance: no reproach. */
+/* By chance a small filter within its plan may have a higher FPR than expected: no warning. */
 static bool promise_within_plan(const nay_stats *s, double fpr) {
   return s->nkeys != 0 && s->fpr_planned <= PROMISE_MARGIN * fpr &&
          s->nkeys_estimated <= (double)s->nkeys + promise_slack(s);
@@ -53,7 +53,7 @@ static const char *promise_keys(const nay_stats *s, char *text, size_t cap) {
   counted_text((double)s->nkeys, "key", planned, sizeof planned);
   if (!isfinite(s->nkeys_estimated)) {
     snprintf(text, cap, ": planned for %s, every bit is set", planned);
-  } else { /* bits that are nearly all set tell only a lower bound */
+  } else { /* a fill near 1 gives only a lower bound */
     snprintf(text, cap, ": planned for %s, holds %s %s", planned,
              s->fill > 0.99 ? "more than" : "about", count_text(s->nkeys_estimated, now));
   }
@@ -69,10 +69,10 @@ int promise_tell(const options *o, const char *what, const promise *p, const cha
   if (so == NULL) so = "";
   if (p->fpr > 0) {
     message_error("warning: %s has a false-positive rate of %s, above %s %s%s%s%s", what, now,
-                  p->useless ? "any use, which ends at" : "the promised",
-                  fpr_text(p->fpr, promised), keys, then, so);
+                  p->useless ? "the useful limit of" : "the promised", fpr_text(p->fpr, promised),
+                  keys, then, so);
   } else {
-    message_error("warning: %s has a false-positive rate of %s, and tells no plan%s%s", what, now,
+    message_error("warning: %s has a false-positive rate of %s, and stores no plan%s%s", what, now,
                   then, so);
   }
   return o->strict ? EXIT_OVERFILLED : status;

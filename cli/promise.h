@@ -1,7 +1,8 @@
 /*
  * promise.h - one rule for every command: when the false-positive rate (FPR) to expect of a filter
  * is more than 10% above what was asked or promised, the command says so with both figures, also
- * with -q, sets it in --json, and ends in EXIT_OVERFILLED with --strict. The result stands.
+ * with -q, sets it in --json, and ends in EXIT_OVERFILLED with --strict. The result is still
+ * written.
  */
 #ifndef NAY_PROMISE_H
 #define NAY_PROMISE_H
@@ -21,7 +22,7 @@ typedef struct promise {
 /* promise_judge: asked 0: the promise is the filter's own plan. */
 promise promise_judge(const nay_filter *f, double asked);
 
-/* promise_json: fpr_promised and overfilled; the rate to expect is fpr_now. */
+/* promise_json: fpr_promised and overfilled; the expected FPR is fpr_now. */
 void promise_json(const promise *p);
 
 /*

@@ -2,10 +2,9 @@
  * signals.c - what SIGINT, SIGTERM and SIGHUP do. Only async-signal-safe calls in the handler.
  *
  *   usually              the lock is released and the program dies of the signal
- *   a file is replaced   the signal is noted; producing stops, the file stays as it was, then death
- *   gently               the signal is noted; reading ends, all that was read is saved, then death.
- *                        Later signals change nothing: half a save would lose lines that are
- * printed
+ *   a file is replaced   the signal is noted; producing stops, the file stays as it was, then the
+ * program ends gently               the signal is noted; reading ends, all that was read is saved,
+ * then death. Later signals change nothing: half a save would lose lines that are printed
  */
 #include <signal.h>
 #include <stddef.h>

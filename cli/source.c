@@ -23,7 +23,7 @@ struct source {
   const codec *codec; /* NULL: plain */
   void *state;        /* of the codec */
   uint64_t position;
-  uint8_t in[SOURCE_CAP]; /* read but not yet handed out or unpacked */
+  uint8_t in[SOURCE_CAP]; /* read but not yet returned or decompressed */
   size_t at, len;
   bool between; /* packed: at the border of two members or frames */
 };
@@ -39,8 +39,8 @@ void source_fail(source_failure *fail, int status, const char *format, ...) {
 uint64_t source_position(const source *s) { return s->position; }
 
 /*
- * Waits for bytes, looking every 0.2 s whether the program was asked to stop: a signal that comes
- * just before read would otherwise not wake it. False when it is to stop.
+ * Waits for bytes, checking every 0.2 s whether a signal asked the program to stop: a signal that
+ * comes just before read would otherwise not wake it. False when it is to stop.
  */
 static bool source_wait(const source *s) {
   struct pollfd p = {.fd = s->fd, .events = POLLIN};
@@ -72,7 +72,7 @@ static ssize_t source_refill(source *s, source_failure *fail) {
   return n;
 }
 
-/* Reads until the first bytes tell what the file is. */
+/* Reads until the first bytes identify the codec, if any. */
 static bool source_recognise(source *s, source_failure *fail) {
   for (bool more = true; more;) {
     ssize_t n = source_raw(s, s->in + s->len, SOURCE_CAP - s->len, fail);
@@ -90,12 +90,13 @@ static bool source_start_codec(source *s, source_failure *fail) {
   if (c->open != NULL) s->state = c->open();
   if (s->state != NULL) return true;
   if (c->open != NULL) {
-    source_fail(fail, EXIT_TROUBLE, "cannot unpack %s: out of memory", s->name);
+    source_fail(fail, EXIT_TROUBLE, "cannot decompress %s: out of memory", s->name);
   } else {
-    source_fail(fail, EXIT_TROUBLE,
-                "%s is compressed by %s, which this program cannot unpack: %s FILE | nay ..., or "
-                "--no-decompress to take its bytes as keys",
-                s->name, c->name, c->command);
+    source_fail(
+        fail, EXIT_TROUBLE,
+        "%s is compressed by %s, which this program cannot decompress: %s FILE | nay ..., or "
+        "--no-decompress to read its bytes as keys",
+        s->name, c->name, c->command);
   }
   return false;
 }
@@ -140,7 +141,7 @@ void source_close(source *s) {
 
 static ssize_t source_cannot_unpack(const source *s, int status, const char *what,
                                     source_failure *fail) {
-  source_fail(fail, status, "cannot unpack %s: %s", s->name, what);
+  source_fail(fail, status, "cannot decompress %s: %s", s->name, what);
   return -1;
 }
 
@@ -163,7 +164,7 @@ static ssize_t source_unpack(source *s, uint8_t *dst, size_t cap, source_failure
     if (io.out_len < cap) return (ssize_t)(cap - io.out_len);
     if (more == 0 && got == CODEC_MORE) {
       char why[64];
-      snprintf(why, sizeof why, "the %s data ends too early", s->codec->name);
+      snprintf(why, sizeof why, "the %s data is truncated", s->codec->name);
       return source_cannot_unpack(s, EXIT_DAMAGED, why, fail);
     }
   }

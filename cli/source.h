@@ -1,6 +1,6 @@
 /*
- * source.h - the bytes of an input file: plain, or unpacked when it starts with the magic number of
- * a codec (see codecs.h).
+ * source.h - the bytes of an input file: plain, or decompressed when it starts with the magic
+ * number of a codec (see codecs.h).
  */
 #ifndef NAY_SOURCE_H
 #define NAY_SOURCE_H

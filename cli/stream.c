@@ -118,7 +118,7 @@ static bool stream_next_source(key_stream *s, key_batch *b) {
   return true;
 }
 
-/* Room for at least one more byte of a record that is longer than the batch. */
+/* Grows the buffer for a record that is longer than the batch. */
 static void batch_grow(struct batch_memory *m) {
   m->cap *= 2;
   m->bytes = must_grow(m->bytes, m->cap + 1);
@@ -165,14 +165,15 @@ static bool stream_bad_record(key_stream *s, key_batch *b, const char *why) {
   return stream_fail(b, &fail);
 }
 
-/* UTF-16 has line ends inside its characters: its lines would be other keys than people see. */
+/* UTF-16 has line ends inside its characters: its lines would not be the keys that an editor shows.
+ */
 static bool stream_text_ok(key_stream *s, key_batch *b) {
   bool checks = s->decompress && s->reader.nrecords == 0;
   if (!checks || !key_reader_is_utf16(&s->reader, b->memory->bytes, b->memory->len)) return true;
   source_failure fail;
   source_fail(
       &fail, EXIT_TROUBLE,
-      "%s is UTF-16: iconv -f UTF-16 -t UTF-8 FILE | nay ..., or --no-decompress to take its "
+      "%s is UTF-16: iconv -f UTF-16 -t UTF-8 FILE | nay ..., or --no-decompress to read its "
       "bytes as keys",
       stream_name(s));
   return stream_fail(b, &fail);
@@ -242,7 +243,7 @@ static bool stream_take(key_stream *s, key_batch *b, size_t *searched) {
   }
   s->carry = b->memory->bytes + used;
   s->carry_len = b->memory->len - used;
-  /* bytes left over for want of room may hold terminators; those left for want of an end do not */
+  /* bytes left because the batch is full may hold terminators; an incomplete record does not */
   *searched = b->plain && b->n < BATCH_KEYS ? s->carry_len : 0;
   return true;
 }
@@ -313,7 +314,7 @@ static void *stream_produce(void *argument) {
 
 /*
  * Signals go to the main thread, which may wait for someone to read its output; the reading thread
- * looks five times a second whether it is to stop (source_wait).
+ * polls five times a second for the request to stop (source_wait).
  */
 static void stream_start(key_stream *s) {
   sigset_t set, before;
@@ -357,7 +358,7 @@ static void stream_hint(const key_stream *s) {
   bool from_stdin = false;
   for (size_t i = 0; i < s->npaths; i++) from_stdin |= strcmp(s->paths[i], "-") == 0;
   if (from_stdin && isatty(STDIN_FILENO) == 1) {
-    message("reading keys from the terminal, one on each line; Ctrl-D ends them");
+    message("reading keys from the terminal, one per line; end with Ctrl-D");
   }
 }
 
@@ -373,7 +374,7 @@ static uint64_t stream_total(const key_stream *s) {
   return total;
 }
 
-/* Layouts of other systems may hash to two words: hashing one key tells. */
+/* Some foreign layouts have 128-bit hashes: hashing one key shows which. */
 static bool stream_wide_hash(const nay_filter *f) {
   uint64_t lo;
   const void *key = "";

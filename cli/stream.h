@@ -9,7 +9,7 @@
 #include "keys.h"
 #include "source.h"
 
-#define BATCH_KEYS 8192u /* the arrays of a batch stay in a second-level cache */
+#define BATCH_KEYS 8192u /* the arrays of a batch fit in L2 */
 #define BATCH_WORDS (BATCH_KEYS / 64)
 
 typedef struct key_batch {

@@ -17,7 +17,7 @@ static uint64_t count_byte(const uint8_t *p, size_t n, uint8_t byte) {
   return count;
 }
 
-/* Lines of an open file from where it stands, without moving it. */
+/* Counts the lines of an open file from its offset, without moving it. */
 static bool count_lines(int fd, uint8_t terminator, bool decompress, uint64_t *nkeys) {
   struct stat st;
   off_t at = lseek(fd, 0, SEEK_CUR);

@@ -1,4 +1,4 @@
-/* table_list.c - the tables of a command line, and what the verbs of nay sst print alike. */
+/* table_list.c - the tables of a command line, and the output that verbs of nay sst share. */
 #include <stdlib.h>
 
 #include "tables.h"

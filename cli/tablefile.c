@@ -30,7 +30,7 @@ table_file tablefile_try(const char *path) {
   table_file file = {.is_table = false};
   nay_diag diag = {NULL, 0, 0};
   int fd = strcmp(path, "-") == 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return file; /* whoever opens it next tells why */
+  if (fd < 0) return file; /* the next open reports why */
   bool mapped = table_map(fd, &file);
   close(fd);
   if (!mapped) return (table_file){.is_table = false};
@@ -143,7 +143,7 @@ void tablefile_json(const char *path, const table_file *file) {
   json_end();
 }
 
-/* ---- for people ---- */
+/* ---- text ---- */
 
 __attribute__((format(printf, 2, 3))) static void table_line(const char *name, const char *format,
                                                              ...) {
@@ -188,7 +188,7 @@ static void table_size_lines(const table_summary *s) {
     table_line("size", "%s", size);
   }
   if (s->format == NULL) return;
-  table_line("false pos.", "%s expected", fpr_text(s->fpr, rate));
+  table_line("FPR", "%s expected", fpr_text(s->fpr, rate));
   table_line("hash", "%s", nay_hash_name(s->stats.hash));
 }
 

@@ -118,7 +118,8 @@ nay_sst *table_open(const char *path, nay_prefix *prefix) {
 /* ---- making ---- */
 
 const char *table_output(const options *o) {
-  if (o->out == NULL || strcmp(o->out, "-") == 0) die(EXIT_TROUBLE, "-o FILE says where it goes");
+  if (o->out == NULL || strcmp(o->out, "-") == 0)
+    die(EXIT_TROUBLE, "give the output file: -o FILE");
   outfile_may_write(o->out, o->force);
   return o->out;
 }
@@ -139,7 +140,7 @@ static void plan_blocks(const options *o, table_plan *plan) {
 
 static void plan_prefix(const options *o, table_plan *plan) {
   if (o->prefix_length != 0 && o->prefix_delimiter != NULL) {
-    die(EXIT_TROUBLE, "--prefix-length and --prefix-delimiter exclude each other");
+    die(EXIT_TROUBLE, "--prefix-length and --prefix-delimiter are mutually exclusive");
   }
   if (o->prefix_length != 0) {
     if (nay_prefix_fixed(o->prefix_length, &plan->prefix) != NAY_OK) {

@@ -36,7 +36,7 @@ typedef struct table_plan {
 } table_plan;
 void table_plan_make(const options *o, table_plan *plan);
 
-/* table_output: the file after -o; dies when there is none or it is there already. */
+/* table_output: the file after -o; dies when there is none or it exists already. */
 const char *table_output(const options *o);
 
 /* table_sorted: reads all records and then hands them out in order, the last of equal keys alone.

@@ -1,5 +1,5 @@
 /*
- * first.c - a first filter: add two keys, ask for three.
+ * first.c - a first filter: add two keys, probe three.
  *
  *   $ first
  *   foo: maybe
@@ -11,7 +11,7 @@
 #include <string.h>
 
 int main(void) {
-  nay_params params = {.nkeys = 1000, .fpr = 0.01}; /* room for 1000 keys, 1% false positives */
+  nay_params params = {.nkeys = 1000, .fpr = 0.01}; /* planned for 1,000 keys, 1% false positives */
   nay_filter *filter;
   nay_status status = nay_filter_new(&params, NULL, &filter);
   if (status != NAY_OK) {

@@ -1,5 +1,5 @@
 /*
- * keyed.c - keys chosen by an enemy: hash them under a secret that the file does not contain.
+ * keyed.c - keys chosen by an attacker: a keyed hash, whose secret the file does not contain.
  *
  *   $ keyed
  *   without the key: mallory is maybe

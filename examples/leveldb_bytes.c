@@ -1,5 +1,5 @@
 /*
- * leveldb_bytes.c - write the bytes that LevelDB would write, and probe them where they lie.
+ * leveldb_bytes.c - write the bytes that LevelDB would write, and probe them in place.
  *
  *   $ leveldb_bytes
  *   11 40 00 41 44 10 40 10 06

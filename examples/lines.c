@@ -1,5 +1,5 @@
 /*
- * lines.c - a filter of the lines of a file, however many there are: the builder counts them.
+ * lines.c - a filter of the lines of a file, of any number: the builder counts them.
  *
  *   $ printf 'to\nbe\nor\nnot\nto\nbe\n' | lines words.nay
  *   6 lines, 4 distinct; 8 bytes of bits, a file of 136

@@ -6,7 +6,7 @@ load common
   seq 1000 > keys
   run -0 --separate-stderr nay build -n 1000 -p 1% -o f.nay keys
   [ -z "$output" ]
-  [[ $stderr == "nay build: built f.nay: 1,000 keys, blocked, "*" false positives" ]]
+  [[ $stderr == "nay build: built f.nay: 1,000 keys, blocked, "*", FPR 0."*"%" ]]
   nay check f.nay keys | cmp - keys
 }
 
@@ -190,7 +190,7 @@ load common
   [[ $output == *"--nkeys: 'many' is not a count such as 1000, 1e6 or 10M" ]]
   run -2 nay build -n 10 -p 2 -o x
   run -2 nay build -n 10 -p 1% -b 10 -o x
-  [[ $output == *"exclude each other"* ]]
+  [[ $output == *"are mutually exclusive"* ]]
   run -2 nay build -n 10 nosuchkeys -o x
   [ ! -e x ]
 }
@@ -200,7 +200,7 @@ load common
   seq 100001 200000 > absent
   nay build -q -p 1% -o f.nay keys
   run -0 nay verify --keys keys --absent absent f.nay
-  [ "${lines[0]}" = "f.nay: intact, every checksum holds" ]
+  [ "${lines[0]}" = "f.nay: intact, every checksum matches" ]
   [ "${lines[1]}" = "f.nay: 1,000 keys, 0 missing" ]
   [[ ${lines[2]} == "f.nay: "*"keeps the promised"* ]]
   run -0 nay verify --random 100000 --json f.nay
@@ -214,7 +214,7 @@ load common
 @test "verify, info and check read a filter from a pipe" {
   seq 100 > keys
   nay build -q -p 1% -o f.nay keys
-  [ "$(cat f.nay | nay verify -)" = "-: intact, every checksum holds" ]
+  [ "$(cat f.nay | nay verify -)" = "-: intact, every checksum matches" ]
   [ "$(nay verify --random 10 --json <(cat f.nay) | jq .ok)" = true ]
   [ "$(cat f.nay | nay check -c - keys)" -eq 100 ]
 }
@@ -234,7 +234,7 @@ load common
 
 @test "plan: candidates, the choice, the reason" {
   run -0 nay plan -n 1M -p 1% --no-measure
-  [[ $output == *"kind "*"bits/key"*"false pos."* ]]
+  [[ $output == *"kind "*"bits/key"*"FPR"* ]]
   [[ $output == *"* blocked "* ]]
   [[ ${lines[-1]} == "take blocked: "* ]]
   run -0 nay plan -n 1e6 -p 1/100 --json
@@ -242,7 +242,7 @@ load common
          and (.candidates | map(.kind) | contains(["bloom", "blocked"]))
          and (.candidates[0] | .nbytes > 1000000 and .fpr <= 0.01 and .ns_per_key > 0)' <<< "$output"
   run -2 nay plan -p 1%
-  [[ $output == *"say how many keys"* ]]
+  [[ $output == *"give the number of keys"* ]]
 }
 
 @test "plan: what is planned is what is built" {

@@ -27,13 +27,13 @@ codecs="gzip zstd xz bzip2 lz4"
     for cut in 12 200 $((size / 2)) $((size - 1)); do
       head -c $cut packed > short
       run -3 nay check -c plain.nay short
-      [[ $output == *"cannot unpack short: "* ]]
+      [[ $output == *"cannot decompress short: "* ]]
     done
     for at in $((size / 4)) $((size * 3 / 4)); do
       cp packed bad
       flip bad $at
       run -3 nay check -c plain.nay bad
-      [[ $output == *"cannot unpack bad: "* ]]
+      [[ $output == *"cannot decompress bad: "* ]]
     done
     : | pack $codec > none
     [ "$(nay uniq -c none)" = 0 ]
@@ -57,7 +57,7 @@ codecs="gzip zstd xz bzip2 lz4"
   refused() { # magic name command
     printf "$1\nmore\n" > packed
     run -2 nay uniq packed
-    [[ $output == "nay uniq: packed is compressed by $2, which this program cannot unpack: $3 FILE | nay ..., or --no-decompress"* ]]
+    [[ $output == "nay uniq: packed is compressed by $2, which this program cannot decompress: $3 FILE | nay ..., or --no-decompress"* ]]
     run -2 nay uniq < packed
     [ "$(nay uniq -c --no-decompress packed)" = 2 ]
   }

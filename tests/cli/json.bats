@@ -101,14 +101,14 @@ PY
 
 @test "a full filter says what it was planned for; nine copies of a key name the limit" {
   run -2 bash -c "yes same | head -n 9 | nay build -q -t cuckoo -n 100 -o f.nay"
-  [[ $output == *"'same' comes more than 8 times, and a cuckoo filter holds at most 8 copies of a key"* ]]
+  [[ $output == *"'same' occurs more than 8 times, and a cuckoo filter holds at most 8 copies of a key"* ]]
   [ ! -e f.nay ]
   yes same | head -n 8 | nay build -q -t cuckoo -n 100 -o f.nay
   run -2 nay add f.nay <<< same
   [[ $output == *"at most 8 copies"* ]]
   seq 100 | nay build -q -t cuckoo -n 100 -o g.nay
   run -2 bash -c "seq 101 100000 | nay add g.nay"
-  [[ $output == *"the filter is full: it was planned for 100 keys and holds about "*"; build it again with a larger -n"* ]]
+  [[ $output == *"the filter is full: it was planned for 100 keys and holds about "*"; rebuild it with a larger -n"* ]]
   run -2 bash -c "seq 100000 | nay uniq -t cuckoo -n 100"
   [[ $output == *"the filter is full: it was planned for 100 keys"* ]]
 }

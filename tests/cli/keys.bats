@@ -109,7 +109,7 @@ CSV
   run -2 nay check -k 2 f.nay <<< b
   [[ $output == *"need --csv or --tsv"* ]]
   run -2 nay check --csv -0 f.nay <<< b
-  [[ $output == *"exclude each other"* ]]
+  [[ $output == *"are mutually exclusive"* ]]
 }
 
 @test "CSV agrees with Python's reader on random rows" {
@@ -140,11 +140,11 @@ PY
   nay build -q -n 50k -p 1% keys.gz | cmp - plain.nay
   nay build -q -n 50k -p 1% < keys.gz | cmp - plain.nay
   run -3 nay check plain.nay <(head -c 5000 keys.gz)
-  [[ $output == *"ends too early"* ]]
+  [[ $output == *"is truncated"* ]]
   cp keys.gz bad.gz
   flip bad.gz 3000
   run -3 nay check -c plain.nay bad.gz
-  [[ $output == *"cannot unpack bad.gz: "* ]]
+  [[ $output == *"cannot decompress bad.gz: "* ]]
   nay --version --json | jq -e '.codecs | contains("zstd")' || skip "built without zstd"
   command -v zstd > /dev/null || skip "no zstd program"
   { head -n 20000 keys | zstd -q; tail -n +20001 keys | zstd -q; } > keys.zst

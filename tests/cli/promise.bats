@@ -145,13 +145,13 @@ WARNING='warning: * has a false-positive rate of *[%0-9], above the promised *[%
   nay build -q -t blocked -n 100 -p 1% --seed 7 -o a.nay <(seq 100)
   nay build -q -t blocked -n 100 -p 1% --seed 7 -o b.nay <(seq 2000 4000) 2> /dev/null
   run -1 nay merge a.nay b.nay -o c.nay
-  [[ $output == *"the rate would be above 50.0%: nothing written; --max-fpr sets another limit" ]]
+  [[ $output == *"the FPR would be above 50.0%: nothing written; --max-fpr sets another limit" ]]
   [ ! -e c.nay ]
 }
 
 @test "a build from no keys says that there is no room for later ones" {
   run -0 nay build -q -o f.nay /dev/null
-  [ "$output" = "nay build: warning: the input has no keys, and the filter no room for later ones: give -n" ]
+  [ "$output" = "nay build: warning: the input has no keys, so the filter is sized for none: give -n" ]
   for n in 2 3 5 20 100; do # from two keys on: one is what the smallest filter is for
     cp f.nay g.nay
     run -0 nay add -q g.nay <(seq "$n")
@@ -168,7 +168,7 @@ WARNING='warning: * has a false-positive rate of *[%0-9], above the promised *[%
 
 @test "a size that cannot be of use is said at once" {
   run -0 nay build -q -M 1k -o f.nay <(seq 100000)
-  [[ $output == *"above any use, which ends at 50.0%"* ]]
+  [[ $output == *"above the useful limit of 50.0%"* ]]
 }
 
 @test "promised is what a plan says: nori's header tells one, LevelDB's none" {
@@ -180,7 +180,7 @@ WARNING='warning: * has a false-positive rate of *[%0-9], above the promised *[%
   run -4 nay add --strict --format nori f.nori <(seq 1001 3000)
   nay build -q -n 1000 -b 10 --format leveldb -o f.ldb keys
   run -0 nay verify --random 10000 --format leveldb f.ldb
-  [[ $output == *"promised is nothing: the file tells no plan" ]]
+  [[ $output == *"nothing is promised: the file stores no plan" ]]
   nay verify --json --random 10000 --format leveldb f.ldb | jq -e '.fpr_promised == null and .ok'
   run -1 nay verify --random 10000 --expect-fpr 0.01% --format leveldb f.ldb
 }

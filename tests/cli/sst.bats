@@ -12,7 +12,7 @@ rows() { # N: rows with keys in the order of bytes
   cut -f1 rows | nay sst get -q t.ldb | cmp - rows
   run -1 --separate-stderr nay sst get t.ldb < <(seq 1000)
   [ "$output" = "" ]
-  [[ $stderr == "nay sst: 1,000 keys asked, 0 selected; nays of filters: "* ]]
+  [[ $stderr == "nay sst: 1,000 keys looked up, 0 selected; filter negatives: "* ]]
   [ "$(printf 'key000007\nno\n' | nay sst get -q -v t.ldb)" = no ]
   [ "$(cut -f1 rows | nay sst get -q -c t.ldb)" -eq 5000 ]
   cut -f1 rows > keys
@@ -27,7 +27,7 @@ rows() { # N: rows with keys in the order of bytes
       nay sst scan t.ldb | cmp - rows
       cut -f1 rows | nay sst get -q t.ldb | cmp - rows
       run -0 nay sst info --verify t.ldb
-      [[ $output == *"entries  3,000, every checksum holds"* && $output != *"left out"* ]]
+      [[ $output == *"entries  3,000, every checksum matches"* && $output != *"not used"* ]]
     done
   done
   nay sst build -q -t ribbon -p 0.1% -o r.ldb rows
@@ -37,12 +37,12 @@ rows() { # N: rows with keys in the order of bytes
 
 @test "sst build: rows out of order are refused and named, --sort puts them in order" {
   run -2 nay sst build -o t.ldb < <(printf 'b\t1\na\t2\n')
-  [[ $output == "nay sst: row 2: the key 'a' is not above the one before it; --sort "* ]]
+  [[ $output == "nay sst: row 2: the key 'a' is not greater than the previous one; --sort "* ]]
   [ ! -e t.ldb ]
   run -2 nay sst build -o t.ldb < <(printf 'a\t1\na\t2\n')
   [[ $output == *"row 2: the key 'a'"* ]]
   run -0 nay sst build --sort -o t.ldb < <(printf 'b\t1\na\t2\nb\t3\n\t4\n')
-  [[ $output == *"1 row had the key of a later one"* ]]
+  [[ $output == *"1 row overwritten by a later row with the same key"* ]]
   [ "$(nay sst scan t.ldb)" = "$(printf '\t4\na\t2\nb\t3')" ]
   rows 20000 | shuf --random-source=<(yes) | nay sst build -q --sort -o big.ldb
   rows 20000 | cmp - <(nay sst scan big.ldb)
@@ -120,7 +120,7 @@ rows() { # N: rows with keys in the order of bytes
   table=$(find "$golden" -name '*.ldb' | sort | head -n 1)
   [ -n "$table" ]
   run -0 nay sst info --verify "$table"
-  [[ $output == *"every checksum holds"* ]]
+  [[ $output == *"every checksum matches"* ]]
   rows 5000 | nay sst build -q -o t.ldb
   flip t.ldb 5000
   run -3 nay sst info --verify t.ldb

@@ -83,7 +83,7 @@ golden() { cp "$BATS_TEST_DIRNAME/../golden/$1" .; }
 @test "extract puts several filters into a folder" {
   golden rocksdb/sst_part_bloom.sst
   run -2 nay extract sst_part_bloom.sst -o one
-  [[ $output == *"12 filters: -o must be a folder"* ]]
+  [[ $output == *"12 filters: -o must be a directory"* ]]
   run -0 --separate-stderr nay extract sst_part_bloom.sst -o parts/
   [ "$stderr" = "nay extract: wrote 12 filters to parts/" ]
   [ "$(ls parts | wc -l)" = 12 ]
@@ -118,14 +118,14 @@ golden() { cp "$BATS_TEST_DIRNAME/../golden/$1" .; }
 @test "damaged tables and other commands" {
   golden rocksdb/sst_bloom_n100.sst
   run -3 nay verify sst_bloom_n100.sst
-  [[ $output == *"a table, not a filter: nay extract takes its filters out"* ]]
+  [[ $output == *"a table, not a filter: nay extract extracts its filters"* ]]
   flip sst_bloom_n100.sst 2650
   run -3 nay info sst_bloom_n100.sst
   run -3 nay check sst_bloom_n100.sst <<< x
   run -3 nay extract sst_bloom_n100.sst
   seq 10 | nay build -q -o f.nay
   run -3 nay extract f.nay
-  [[ $output == *"is not a table"* ]]
+  [[ $output == *"is not a LevelDB or RocksDB table"* ]]
   run -2 nay extract nowhere.sst
 }
 

@@ -81,14 +81,14 @@ shows() {
 
 @test "a filter is not written to the terminal" {
   types 'clear; seq 10 | nay build -n 10; echo status $?'
-  grep -qF 'will not write a filter to the terminal; use -o FILE, or -f' plain.txt
+  grep -qF 'refusing to write a filter to the terminal; use -o FILE, or -f' plain.txt
   grep -qx 'status 2' plain.txt
 }
 
 @test "reading from the terminal says so, and Ctrl-D ends it" {
   seq 10 | nay build -q -n 10 -p 1e-6 -o f.nay
   $screen send-keys 'clear; nay check f.nay; echo en""d' Enter
-  shows 'reading keys from the terminal, one on each line; Ctrl-D ends them'
+  shows 'reading keys from the terminal, one per line; end with Ctrl-D'
   $screen send-keys '7' Enter
   shows '^7$'
   $screen send-keys C-d
@@ -98,7 +98,7 @@ shows() {
 @test "Ctrl-C ends it with status 130" {
   types 'clear; trap : INT'
   $screen send-keys 'nay uniq; echo status $?' Enter
-  shows 'Ctrl-D ends them'
+  shows 'end with Ctrl-D'
   $screen send-keys C-c
   shows '^status 130$'
 }
