@@ -3,7 +3,7 @@
  *
  * The life of a query: nay_filter_may_contain -> nay__hash_key -> family->test -> kernel.
  * Everything unusual is decided here, before the family is called: a filter that cannot hash,
- * read-only bytes, chunks of a mapped file that nobody has verified yet.
+ * read-only bytes, chunks of a mapped file that are not verified yet.
  */
 #include "filter.h"
 
@@ -365,7 +365,7 @@ nay_status nay_filter_remove(nay_filter *f, const void *key, size_t len) {
 nay_status nay_filter_count_hash(const nay_filter *f, nay_hash hash, uint64_t *count) {
   if (f == NULL || count == NULL) return NAY_EINVAL;
   if (f->family->count == NULL) return NAY_ENOTSUP;
-  NAY_TRY(nay__filter_all_verified(f)); /* counts read more than what a probe touches */
+  NAY_TRY(nay__filter_all_verified(f)); /* counts read more than a probe does */
   return f->family->count(f, hash, count);
 }
 
@@ -421,7 +421,7 @@ nay_status nay_filter_stats(const nay_filter *f, nay_stats *stats) {
   };
   if (f->nkeys != 0 && !derived) {
     s.utilisation = census.nkeys / (double)f->nkeys;
-    /* 5 %: an estimate from bits is within 1 % even for a few hundred keys; below that, a key or
+    /* 5%: an estimate from bits is within 1% even for a few hundred keys; below that, a key or
      * two; one key sets bits that cannot be taken for two */
     s.overloaded = census.nkeys > 1.05 * (double)f->nkeys + (f->nkeys == 1 ? 0.5 : 2);
   }

@@ -19,7 +19,7 @@ void nay__filter_attach(nay_filter *filter, uint8_t *payload, size_t nbytes);
 /* nay__filter_writable: NAY_EINVAL for NULL, NAY_ENOTSUP when the bytes are not ours to change. */
 nay_status nay__filter_writable(const nay_filter *filter);
 
-/* nay__filter_all_verified: verifies what a lazy map has not looked at yet. NAY_ECORRUPT. */
+/* nay__filter_all_verified: verifies the rest of a lazy map. NAY_ECORRUPT. */
 nay_status nay__filter_all_verified(const nay_filter *filter);
 
 /* nay__resolve: params of a native family -> family (NAY_AUTO resolved), shape, hasher. */

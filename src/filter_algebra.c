@@ -157,7 +157,7 @@ nay_status nay_filter_shrink(nay_filter *f, uint64_t nbytes) {
 
 /*
  * Tries the divisors upward. Rates grow with the factor but for accidents of the bits, so the first
- * failure at d ends the search at 2d; and no plan asks for factors past 2^20.
+ * failure at d ends the search at 2d; and no plan needs factors past 2^20.
  */
 nay_status nay_filter_fold_factor(const nay_filter *f, double max_fpr, uint64_t *factor) {
   if (f == NULL || factor == NULL || !(max_fpr > 0 && max_fpr <= 1)) return NAY_EINVAL;

@@ -20,8 +20,9 @@
  * cache and for the CPUs that eliminate eight slots at a time (cpu/banding_avx512.c).
  *
  * Homogeneous [2]: when no seed works, all results are made 0 and the slots of empty rows random.
- * That has always a solution. It would need 1.05 n slots to keep the rate, so here it is a last
- * resort that costs the rate of a shard: 32 seeds fail together once in 10^40 shards.
+ * That has always a solution. It would need 1.05 n slots to keep the false-positive rate (FPR), so
+ * here it is a last resort that costs the FPR of a shard: 32 seeds fail together once in 10^40
+ * shards.
  *
  * [1] Dillinger, Walzer: Ribbon filter: practically smaller than Bloom and xor. 2021.
  * [2] Dillinger, Hübschle-Schneider, Sanders, Walzer: Fast succinct retrieval and approximate
@@ -30,7 +31,7 @@
 #include "base/sort.h"
 #include "family/ribbon.h"
 
-#define BAND_LANES 2u /* 1: 20 % slower, 4: 15 % slower, for want of registers */
+#define BAND_LANES 2u /* 1: 20% slower, 4: 15% slower, for want of registers */
 
 typedef struct band {
   nay_band_row *rows;
@@ -78,7 +79,7 @@ static void band_sort(const nay_ribbon_shard *s, const uint64_t *x, size_t n, co
 /* A share of the sorted keys, and the equation of one of them on its way down the band. */
 typedef struct band_lane {
   const uint64_t *next, *end;
-  uint64_t lo, hi, print;
+  uint64_t lo, hi, fingerprint;
   nay_band_row *row;
 } band_lane;
 
@@ -88,7 +89,7 @@ NAY_INLINE bool band_start(const nay_ribbon_shard *s, const band *b, band_lane *
   nay_ribbon_row equation = nay__ribbon_row_of(*l->next++, s);
   l->lo = equation.lo;
   l->hi = equation.hi;
-  l->print = equation.print;
+  l->fingerprint = equation.fingerprint;
   l->row = b->rows + equation.start;
   return true;
 }
@@ -114,10 +115,10 @@ NAY_INLINE int band_skip(band_lane *l, nay_band_row *row, uint64_t lo, uint64_t 
 NAY_INLINE int band_step(band_lane *l) {
   nay_band_row *row = l->row;
   if (row->lo == 0) {
-    *row = (nay_band_row){l->lo, l->hi, l->print};
+    *row = (nay_band_row){l->lo, l->hi, l->fingerprint};
     return BAND_PLACED;
   }
-  l->print ^= row->fingerprint;
+  l->fingerprint ^= row->fingerprint;
   return band_skip(l, row, l->lo ^ row->lo, l->hi ^ row->hi);
 }
 
@@ -167,7 +168,7 @@ static bool band_place(const nay_ribbon_shard *s, const band *b, uint64_t *keys,
 /* Equations that begin anywhere after `row`. */
 static bool band_place_pending(const nay_band_pending *p, nay_band_row *row) {
   for (unsigned i = 0; i < p->n; i++) {
-    band_lane l = {.print = p->fingerprint[i]};
+    band_lane l = {.fingerprint = p->fingerprint[i]};
     int step = band_skip(&l, row, p->lo[i], p->hi[i]);
     while (step == BAND_GOES_ON) step = band_step(&l);
     if (step == BAND_DEPENDS) return false;
@@ -216,7 +217,7 @@ NAY_INLINE void band_substitute(const nay_band_row *row, uint64_t free, bool pop
     uint64_t lo = columns->lo[c], hi = columns->hi[c];
     hi = hi << 1 | lo >> 63;
     lo <<= 1;
-    uint64_t bit = constant >> nay__ribbon_print_bit(c), x = (lo & row->lo) ^ (hi & row->hi);
+    uint64_t bit = constant >> nay__ribbon_fingerprint_bit(c), x = (lo & row->lo) ^ (hi & row->hi);
     bit ^= popcnt ? nay__popcount64(x) : nay__parity64(x);
     columns->lo[c] = lo | (bit & 1);
     columns->hi[c] = hi;

@@ -1,5 +1,6 @@
 /*
- * bitarray.h - an array of bits in bytes, least significant bit first: what every Bloom is made of.
+ * bitarray.h - an array of bits in bytes, least significant bit first: the payload of every Bloom
+ * filter.
  *
  *      bit  7 6 5 4 3 2 1 0   15 14 13 12 11 10 9 8  ...
  *           [   byte 0    ]   [      byte 1       ]
@@ -31,8 +32,8 @@ uint64_t nay__bits_count_or(const uint8_t *a, const uint8_t *b, size_t len);
 void nay__bits_or(uint8_t *dst, const uint8_t *src, size_t len);
 void nay__bits_and(uint8_t *dst, const uint8_t *src, size_t len);
 
-/* nay__bits_read: brings len bytes into the cache in order, which memory does twice as fast as here
- * and there, when they are about to be changed here and there. */
+/* nay__bits_read: loads len bytes into the cache sequentially, at twice the bandwidth of random
+ * access; for bytes that random accesses change next. */
 void nay__bits_read(const uint8_t *bits, size_t len);
 
 /* nay__bits_tail_clear: whether the bits from nbits to the end of len bytes are all zero. */

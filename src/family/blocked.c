@@ -9,8 +9,9 @@
  * pattern: x, x*g, x*g^2, ... (mod 2^32), the top 9 bits of each naming one of the 512. A probe
  * costs one cache miss whatever k is, and the pattern is made by one vector multiplication.
  *
- * The price: blocks do not fill evenly. At 1 % that is 3 % more bits than a classic Bloom, at 0.1 %
- * 8 %, at 10^-6 34 %. The exact rate (math/fpr.c) mixes over the number of keys in a block.
+ * The price: blocks do not fill evenly. At 1% that is 3% more bits than a classic Bloom, at 0.1%
+ * 8%, at 10^-6 34%. The exact false-positive rate (FPR) (math/fpr.c) mixes over the number of keys
+ * in a block.
  *
  * Fold by f: block i of nblocks is block i/f of nblocks/f, so or-ing f neighbours gives exactly the
  * filter built at that size. Twice the keys get exactly twice the blocks (math/plan.c).
@@ -236,7 +237,7 @@ static void blocked_histogram(const nay_bits *a, const nay_bits *b, uint64_t fac
   }
 }
 
-/* Maximum likelihood and rate block by block: a mean over all bits would miss the uneven filling.
+/* Maximum likelihood and FPR block by block: a mean over all bits would miss the uneven filling.
  */
 void nay__blocked_measure(const nay_bits *a, const nay_bits *b, uint64_t factor,
                           nay_census *census) {

@@ -24,7 +24,7 @@ static inline nay_pattern nay__block_pattern(uint64_t hash, uint32_t k) {
 /* nay__blocked_plan: params -> nblocks and k of a bit plane. */
 nay_status nay__blocked_plan(const nay_params *params, nay_diag *diag, nay_shape *shape);
 
-/* nay__blocked_measure: keys and rate of a plane, of the union with another, or of a fold. */
+/* nay__blocked_measure: keys and FPR of a plane, of the union with another, or of a fold. */
 void nay__blocked_measure(const nay_bits *a, const nay_bits *b, uint64_t factor,
                           nay_census *census);
 

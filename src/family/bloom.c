@@ -7,12 +7,13 @@
  * The k positions come from one 64-bit hash: h, h*G, h*G^2, ... (mod 2^64), each reduced to
  * [0, nbits) by a multiplication that keeps the high bits. Double hashing (h1 + i*h2), the usual
  * choice, is cheaper by nothing and worse for small arrays: at 50 keys of 16 bits it costs 5.1
- * times the theoretical rate, this 1.01 times. Keeping the high bits also makes folding exact:
- * position p of nbits is position p/f of nbits/f, so or-ing groups of f neighbouring bits gives,
- * bit for bit, the filter that the same keys would have built at that size.
+ * times the theoretical false-positive rate (FPR), this 1.01 times. Keeping the high bits also
+ * makes folding exact: position p of nbits is position p/f of nbits/f, so or-ing groups of f
+ * neighbouring bits gives, bit for bit, the filter that the same keys would have built at that
+ * size.
  *
  * Cost: up to k cache lines for a probe, all at once. blocked.c needs one; take
- * this family for tiny sets, very low rates, and to learn. Payload: the bits, padded with zeros to
+ * this family for tiny sets, very low FPRs, and to learn. Payload: the bits, padded with zeros to
  * 8 bytes. Spec: doc/formats/nay.md.
  *
  * Bloom: Space/time trade-offs in hash coding with allowable errors. CACM 13(7), 1970.

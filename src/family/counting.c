@@ -16,7 +16,7 @@
  *
  * So the r-th set bit owns what follows the r-th one, adding or removing a key inserts or deletes
  * one bit there, and the word is full when the counters sum to 64. The mean sum in a filter as full
- * as planned is about 40. The few groups above (0.2 % at 1 %) have their flag set, their word zero,
+ * as planned is about 40. The few groups above (0.2% at 1%) have their flag set, their word zero,
  * and 64 four-bit counters in the page's pool, where records are sorted by group: a rank before
  * each row of 64 flags and the flags of the row itself tell which. As nothing depends on history,
  * the bytes are the same whatever the order of adds and removes, and keys that have gone leave no
@@ -26,7 +26,7 @@
  * pool full: it is stuck as a whole (word zero, flag clear, plane not zero). What sticks can only
  * turn a nay into a maybe.
  *
- * Threads: whoever adds or removes locks the page; the plane is written byte by byte with atomic
+ * Threads: adds and removals lock the page; the plane is written byte by byte with atomic
  * stores, so readers need no lock. Bytes: doc/families/counting.md. Fan, Cao, Almeida, Broder,
  * Summary Cache, 2000 (counting); unary words beside a plane: the succinct filter of
  * fastfilter_cpp.
@@ -107,15 +107,15 @@ static void counting_unlock(uint8_t *lock) {
   if (lock != NULL) nay__spin_unlock(lock);
 }
 
-/* Where a block and its counters are, asked for at once: they are two lines far from each other. */
-typedef struct counting_place {
+/* A block and its counters: two cache lines, which are prefetched together. */
+typedef struct counting_location {
   uint8_t *plane, *words;
-} counting_place;
+} counting_location;
 
-NAY_INLINE counting_place counting_find(const nay_counting_table *t, uint64_t block) {
+NAY_INLINE counting_location counting_locate(const nay_counting_table *t, uint64_t block) {
   nay_counting_page page = nay__counting_page_at(t, block / NAY_COUNTING_PAGE);
-  return (counting_place){t->plane + block * NAY_BLOCK_BYTES,
-                          page.words + block % NAY_COUNTING_PAGE * NAY_BLOCK_BYTES};
+  return (counting_location){t->plane + block * NAY_BLOCK_BYTES,
+                             page.words + block % NAY_COUNTING_PAGE * NAY_BLOCK_BYTES};
 }
 
 /* The probes that a kernel has left. */
@@ -137,8 +137,8 @@ static NAY_NOINLINE bool counting_rest(const nay_counting_table *t, uint64_t blo
 
 /* The kernel works on a copy of the bits, since others may read them. */
 static NAY_NOINLINE nay_counted counting_shared(const nay_counting_table *t,
-                                                const counting_place *at, uint64_t hash, uint32_t k,
-                                                nay_counting_change kernel) {
+                                                const counting_location *at, uint64_t hash,
+                                                uint32_t k, nay_counting_change kernel) {
   uint8_t copy[NAY_BLOCK_BYTES];
   memcpy(copy, at->plane, sizeof copy);
   nay_counted counted = kernel(copy, at->words, hash, k);
@@ -152,7 +152,7 @@ static NAY_NOINLINE nay_counted counting_shared(const nay_counting_table *t,
 /* Whether a bit of the key was clear. */
 NAY_INLINE bool counting_change(const nay_filter *f, const nay_counting_table *t, uint64_t block,
                                 uint64_t hash, nay_counting_change kernel, int change) {
-  counting_place at = counting_find(t, block);
+  counting_location at = counting_locate(t, block);
   nay_counted counted = NAY_UNLIKELY(t->shared) ? counting_shared(t, &at, hash, f->shape.k, kernel)
                                                 : kernel(at.plane, at.words, hash, f->shape.k);
   if (NAY_LIKELY(counted.left == 0)) return counted.fresh;
@@ -179,7 +179,7 @@ static nay_status counting_add(nay_filter *f, nay_hash h, bool *is_new) {
 static nay_status counting_remove(nay_filter *f, nay_hash h) {
   nay_counting_table t = nay__counting_of(f);
   uint64_t block = nay__reduce(h.lo, t.nblocks);
-  NAY_PREFETCH(counting_find(&t, block).words);
+  NAY_PREFETCH(counting_locate(&t, block).words);
   uint8_t *lock = counting_lock(f, block);
   bool was_there = f->kernels->blocked->test(&f->bits, h.lo);
   if (was_there) counting_change(f, &t, block, h.lo, f->kernels->counting->remove, -1);
@@ -219,7 +219,7 @@ static bool counting_test(const nay_filter *f, nay_hash h) {
 #define COUNTING_AHEAD 8u
 
 NAY_INLINE void counting_prefetch(const nay_counting_table *t, uint64_t hash) {
-  counting_place at = counting_find(t, nay__reduce(hash, t->nblocks));
+  counting_location at = counting_locate(t, nay__reduce(hash, t->nblocks));
   NAY_PREFETCH(at.plane);
   NAY_PREFETCH(at.words);
 }

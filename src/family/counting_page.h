@@ -34,8 +34,8 @@ typedef struct nay_counting_page {
 
 /*
  * Records of a page: one for each 48 groups, and 8. Of the 4096 groups of a page in a filter as
- * full as planned, 3 to 8 are above 64 (rates from 10 % to 0.01 %); with 10 % more keys 17 to 31,
- * eight standard deviations below the 93 records; with 20 % more the pools begin to overflow.
+ * full as planned, 3 to 8 are above 64 (FPRs from 10% to 0.01%); with 10% more keys 17 to 31,
+ * eight standard deviations below the 93 records; with 20% more the pools begin to overflow.
  */
 static inline uint32_t nay__counting_nrecords(const nay_shape *shape) {
   uint64_t nblocks = nay__min_u64(shape->nunits, NAY_COUNTING_PAGE);
@@ -142,7 +142,7 @@ static inline void nay__counting_record_delete(const nay_counting_page *p,
   nay__counting_flip_flag(p, g, -1);
 }
 
-/* Readers look at the plane without a lock: bytes that change are stored one by one, atomically. */
+/* Readers probe the plane without a lock: bytes that change are stored one by one, atomically. */
 static inline void nay__counting_store_plane(const nay_counting_table *t, uint8_t *at,
                                              uint64_t before, uint64_t after) {
   if (!t->shared) {

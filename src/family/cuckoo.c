@@ -124,7 +124,7 @@ static void cuckoo_shift(const nay_cuckoo_table *t, const cuckoo_node *nodes, un
 }
 
 /*
- * Breadth first from both buckets: the four neighbours of a bucket are fetched together, and the
+ * Breadth first from both buckets: the four neighbours of a bucket are prefetched together, and the
  * first with a free slot ends the search. No bucket can be on the path twice, because the part
  * between would make it longer than another that is found earlier.
  */

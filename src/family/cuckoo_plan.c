@@ -42,7 +42,7 @@ double nay__cuckoo_tags(unsigned f) {
   return all * all / (all + 2);
 }
 
-/* The highest load at which tags of f bits keep the rate; 0: none worth having. */
+/* The highest load at which tags of f bits keep the FPR; 0: none worth having. */
 static double cuckoo_plan_load(unsigned f, double fpr) {
   double most = nay__ln1p(-fpr) / (2 * NAY_CUCKOO_SLOTS * nay__ln1p(-1 / nay__cuckoo_tags(f)));
   return most > NAY_CUCKOO_LOAD ? NAY_CUCKOO_LOAD : most < 0.05 ? 0 : most;

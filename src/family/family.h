@@ -172,7 +172,7 @@ typedef struct nay_solver {
    * from 0; the seed says what was tried, so it is what is stored. */
   bool (*attempt)(nay_filter *, uint64_t shard, unsigned attempt, uint32_t seed, const uint64_t *x,
                   size_t n, uint8_t *scratch);
-  /* After the last attempt: an answer that is never a false nay, at whatever rate. */
+  /* After the last attempt: an answer that is never a false nay, at any FPR. */
   void (*give_up)(nay_filter *, uint64_t shard, uint32_t seed, const uint64_t *x, size_t n,
                   uint8_t *scratch);
   /* As nay_family_batch.test, for words that are premixed already. */
@@ -250,7 +250,7 @@ struct nay_family {
   nay_status (*plan)(const nay_params *, nay_diag *, nay_shape *);
   /* the length of the payload of a new filter; false: it exceeds the address space */
   bool (*payload)(const nay_shape *, uint64_t *nbits, uint64_t *nbytes);
-  /* the exact FPR of a shape that holds nkeys keys */
+  /* the exact false-positive rate (FPR) of a shape that holds nkeys keys */
   double (*fpr)(const nay_shape *, uint64_t nkeys);
   /* what a plan says beyond the numbers that all families have; NULL: nothing */
   void (*extend_plan)(const nay_params *, const nay_shape *, nay_plan *);

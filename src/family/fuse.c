@@ -3,7 +3,8 @@
  *
  * An array of r-bit slots is filled so that for every key the xor of its 3 (or 4) slots is its
  * r-bit fingerprint. A key that is not in the set finds its fingerprint there by accident, once in
- * 2^r: that is the whole rate, whatever the number of keys. A probe reads 3 slots and compares.
+ * 2^r: that is the whole false-positive rate (FPR), whatever the number of keys. A probe reads 3
+ * slots and compares.
  *
  *   xor    thirds of the array                fuse   windows of neighbouring segments
  *          |----*-----|-*--------|--------*-|        |---|-*-|*--|--*|---|---|---| ...
@@ -19,7 +20,7 @@
  *
  * Above 2^21 keys the set is cut into shards of 2^20 by the top bits of the hash, each a filter of
  * its own with its own factor: they are built in cache, by several threads, and the sizes are
- * equal, so that there is nothing to look up but the factor. Each has room for 3 standard
+ * equal, so that a probe looks up the factor and nothing else. Each has room for 3 standard
  * deviations more keys than its share.
  *
  * Bytes: fuse.h and doc/formats. A probe costs 3 cache lines (4), in parallel.
@@ -34,7 +35,7 @@
 
 #define FUSE_SHARD_LOG2 20
 #define FUSE_SHARD_SEGMENT 8192u
-#define FUSE_NEAR ((size_t)4 << 20) /* bytes: below, prefetching costs more than it saves */
+#define FUSE_IN_CACHE ((size_t)4 << 20) /* bytes: below, prefetching costs more than it saves */
 #define FUSE_MAX_NSHARDS ((uint64_t)1 << 24)
 
 /* ---- sizes ---- */
@@ -252,8 +253,8 @@ void nay__fuse_bind(nay_filter *f) {
 }
 
 /* In a cache there is nothing to wait for: test one after the other. */
-NAY_INLINE uint64_t fuse_near_test(nay_fuse_layout layout, unsigned bits, const nay_fuse_view *v,
-                                   const uint64_t *x, unsigned n) {
+NAY_INLINE uint64_t fuse_test_in_cache(nay_fuse_layout layout, unsigned bits,
+                                       const nay_fuse_view *v, const uint64_t *x, unsigned n) {
   uint64_t bitmap = 0;
   uint64_t factor = nay__fuse_factor(v, 0);
   if (nay__fuse_is_fixed(factor))
@@ -264,43 +265,43 @@ NAY_INLINE uint64_t fuse_near_test(nay_fuse_layout layout, unsigned bits, const 
   return bitmap >> (64 - n);
 }
 
-/* A group of probes on its way: all lines are asked for before the first is looked at. */
+/* The locations of a group of keys: all lines are prefetched before the first is read. */
 typedef struct fuse_group {
   uint64_t at[4][64]; /* slots, in bytes from the first array on; in bits if they straddle */
-  uint32_t print[64];
-  uint64_t fixed, answers; /* keys of shards that answer without looking */
+  uint32_t fingerprint[64];
+  uint64_t fixed, answers; /* keys of shards with a fixed answer */
 } fuse_group;
 
 /* Where a slot is, and what it holds: nay__fuse_get in two halves. */
-NAY_INLINE uint64_t fuse_place(uint64_t array_at, uint64_t slot, unsigned bits) {
+NAY_INLINE uint64_t fuse_location(uint64_t array_at, uint64_t slot, unsigned bits) {
   return bits % 8 == 0 ? array_at + slot * (bits / 8) : array_at * 8 + slot * bits;
 }
 
-NAY_INLINE uint32_t fuse_load(const uint8_t *bytes, uint64_t place, unsigned bits) {
+NAY_INLINE uint32_t fuse_load(const uint8_t *bytes, uint64_t location, unsigned bits) {
   switch (bits) {
-    case 8: return bytes[place];
-    case 16: return nay__load16le(bytes + place);
-    case 32: return nay__load32le(bytes + place);
+    case 8: return bytes[location];
+    case 16: return nay__load16le(bytes + location);
+    case 32: return nay__load32le(bytes + location);
     default: break;
   }
-  if (bits == 24) return (uint32_t)nay__load64le(bytes + place) & 0xffffff;
-  uint64_t word = nay__load64le(bytes + (place >> 3)) >> (place & 7);
+  if (bits == 24) return (uint32_t)nay__load64le(bytes + location) & 0xffffff;
+  uint64_t word = nay__load64le(bytes + (location >> 3)) >> (location & 7);
   return (uint32_t)(word & (((uint64_t)1 << bits) - 1));
 }
 
-NAY_INLINE void fuse_prepare(nay_fuse_layout layout, unsigned bits, const nay_fuse_view *v,
-                             const uint64_t *x, unsigned n, fuse_group *g) {
+NAY_INLINE void fuse_locate_group(nay_fuse_layout layout, unsigned bits, const nay_fuse_view *v,
+                                  const uint64_t *x, unsigned n, fuse_group *g) {
   for (unsigned i = 0; i < n; i++) {
     uint64_t shard = nay__shard_of(x[i], v->nshards), at[4];
     uint64_t factor = nay__fuse_factor(v, shard);
-    if (NAY_UNLIKELY(nay__fuse_is_fixed(factor))) { /* its slots are looked at all the same */
+    if (NAY_UNLIKELY(nay__fuse_is_fixed(factor))) { /* its slots are read all the same */
       g->fixed |= (uint64_t)1 << i;
       g->answers |= (uint64_t)(factor == NAY_FUSE_SAYS_MAYBE) << i;
     }
-    g->print[i] = nay__fuse_slots(layout, v, factor, nay__remix(x[i], 0), bits, at);
+    g->fingerprint[i] = nay__fuse_slots(layout, v, factor, nay__remix(x[i], 0), bits, at);
     for (unsigned j = 0; j < nay__fuse_arity(layout); j++) {
-      uint64_t place = g->at[j][i] = fuse_place(shard * v->stride, at[j], bits);
-      NAY_PREFETCH(v->arrays + (bits % 8 == 0 ? place : place >> 3));
+      uint64_t location = g->at[j][i] = fuse_location(shard * v->stride, at[j], bits);
+      NAY_PREFETCH(v->arrays + (bits % 8 == 0 ? location : location >> 3));
     }
   }
 }
@@ -331,15 +332,15 @@ NAY_INLINE uint64_t fuse_group_test(nay_fuse_layout layout, unsigned bits, const
                                     const uint64_t *x, unsigned n) {
   nay_fuse_view v = nay__fuse_view_of(&f->shape, f->bits.bytes);
   if (n == 64 && fuse_has_kernels(f, &v)) return fuse_kernel_test(layout, bits, f, &v, x);
-  if (f->nbytes < FUSE_NEAR && v.nshards == 1) {
-    return fuse_near_test(layout, bits, &v, x, n);
+  if (f->nbytes < FUSE_IN_CACHE && v.nshards == 1) {
+    return fuse_test_in_cache(layout, bits, &v, x, n);
   }
   fuse_group g;
   g.fixed = g.answers = 0;
-  fuse_prepare(layout, bits, &v, x, n, &g);
+  fuse_locate_group(layout, bits, &v, x, n, &g);
   uint64_t bitmap = 0;
   for (unsigned i = 0; i < n; i++) {
-    uint32_t sum = g.print[i];
+    uint32_t sum = g.fingerprint[i];
     for (unsigned j = 0; j < nay__fuse_arity(layout); j++) {
       sum ^= fuse_load(v.arrays, g.at[j][i], bits);
     }

@@ -1,5 +1,5 @@
 /*
- * lazy.h - a mapped file whose chunks are verified at first touch.
+ * lazy.h - a mapped file whose chunks are verified at first access.
  *
  * Each 64 KiB chunk of the body has a checksum in the directory and a byte of state here: unknown,
  * good or bad. Several threads may verify one chunk at the same time; they come to the same result,

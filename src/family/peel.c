@@ -10,14 +10,14 @@
  *               u8   how many use it
  *
  * The table does not know the order in which keys came, so the order of peeling, and hence every
- * byte, depends on the set alone. The walk goes through the slots chunk by chunk, pushes the lonely
- * ones on a queue and follows the queue to its end before the next chunk: what it touches are a few
- * neighbouring segments, and the queue's neighbours are independent of each other, so their cache
- * misses overlap. A slot enters the queue once, when its count falls to one; the places of the
- * queue that have been read take the order of peeling.
+ * byte, depends on the set alone. The walk goes through the slots chunk by chunk, pushes the
+ * singletons (slots of degree 1) on a queue and drains the queue before the next chunk: it accesses
+ * a few neighbouring segments, and the queue's neighbours are independent of each other, so their
+ * cache misses overlap. A slot enters the queue once, when its count falls to one; the places of
+ * the queue that have been read take the order of peeling.
  *
  * Before that, the keys are brought into the order of their windows by one pass over 256 buckets,
- * so that the table, too, is filled through a moving window that fits the second-level cache.
+ * so that the table, too, is filled through a moving window that fits in L2.
  *
  * Keys that are equal never come apart. A count of 128 or more (the mean is 2.7) ends the attempt.
  * Every second attempt halves the segments, which helps where a number of keys makes the formula's
@@ -25,7 +25,7 @@
  */
 #include "family/fuse.h"
 
-#define PEEL_BUCKET_FROM 32768u /* keys; below, the table is in the second-level cache anyway */
+#define PEEL_BUCKET_FROM 32768u /* keys; below, the table is in L2 anyway */
 #define PEEL_CHUNK 4096u
 #define PEEL_CROWDED 0x80u
 
@@ -103,7 +103,7 @@ NAY_INLINE bool peel_fill(nay_fuse_layout layout, const nay_fuse_view *v, uint64
   return (any & PEEL_CROWDED) == 0;
 }
 
-/* Takes the key of a lonely slot away; slots that become lonely join the queue. */
+/* Removes the key of a singleton; slots that become singletons join the queue. */
 NAY_INLINE size_t peel_take(nay_fuse_layout layout, const nay_fuse_view *v, uint64_t factor,
                             const peel_table *t, uint32_t slot, size_t tail) {
   uint64_t m = t->keys[slot];
@@ -231,7 +231,7 @@ static bool peel_attempt(nay_filter *f, uint64_t shard, unsigned attempt, uint32
   return true;
 }
 
-/* No enemy gets here by luck (static_build.c draws the late seeds from the set itself). */
+/* No attacker gets here by luck (static_build.c draws the late seeds from the set itself). */
 static void peel_give_up(nay_filter *f, uint64_t shard, uint32_t seed, const uint64_t *x, size_t n,
                          uint8_t *scratch) {
   (void)seed, (void)x, (void)n, (void)scratch;

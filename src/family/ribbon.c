@@ -13,10 +13,10 @@
  * Stored by columns, a probe is one and, one parity for each column, over two neighbouring blocks;
  * an absent key is nearly always found out within four.
  *
- * Fractions. The first U blocks have a column less. So any rate, and any number of bytes, is
- * hit to the size of a column. It costs up to 1.2 % at 1 %, 2.4 % at 10 % against the ideal of a
- * fractional number of columns. Dropping the last column of more blocks shrinks a filter without
- * its keys, to the very bytes that a build for that size would give.
+ * Fractions. The first U blocks have a column less. So any false-positive rate (FPR), and any
+ * number of bytes, is met to within one column. It costs up to 1.2% at 1%, 2.4% at 10% against the
+ * ideal of a fractional number of columns. Dropping the last column of more blocks shrinks a filter
+ * without its keys, to the very bytes that a build for that size would give.
  *
  * Shards of about 16,000 keys keep the slots per key at 1.02 for ever (one band of 10^8 keys needs
  * 1.07) and a build in the cache. They get blocks for the keys they have, so a directory says where
@@ -88,7 +88,7 @@ static uint64_t ribbon_bytes(const nay_shape *shape) {
   return ribbon_payload(shape, &nbits, &nbytes) ? nbytes : UINT64_MAX;
 }
 
-/* The rate when a share of the keys' first slots is in blocks with a column less. */
+/* The FPR when a share of the keys' first slots is in blocks with a column less. */
 static double ribbon_rate(unsigned r, double share) {
   return (1 + share) / (double)((uint64_t)1 << r);
 }
@@ -195,14 +195,14 @@ NAY_INLINE nay_ribbon_location ribbon_locate(const nay_ribbon *r, const uint8_t 
   nay_ribbon_row row = nay__ribbon_row_of(x, s);
   uint64_t block = s->first + row.start / NAY_RIBBON_WIDTH;
   unsigned offset = row.start % NAY_RIBBON_WIDTH, bit = offset % 64;
-  nay_ribbon_location p = {.fingerprint = row.print,
+  nay_ribbon_location p = {.fingerprint = row.fingerprint,
                            .columns = r->columns - (block < r->short_blocks)};
   p.bits[0] = row.lo << bit;
   p.bits[1] = row.hi << bit | (row.lo >> 1) >> (63 - bit);
   p.bits[2] = (row.hi >> 1) >> (63 - bit);
   p.upper = offset >= 64;
   p.here = blocks + nay__ribbon_column_of(r, block) * NAY_RIBBON_COLUMN;
-  /* no branch here: nobody can foretell it. A key that begins with its block has nothing in the
+  /* branch-free: it would be mispredicted. A key that begins with its block has nothing in the
    * next, which may not exist */
   p.next = p.here + ((size_t)p.columns * NAY_RIBBON_COLUMN & (0 - (size_t)(offset != 0)));
   return p;
@@ -234,28 +234,28 @@ NAY_INLINE uint64_t ribbon_parities(uint64_t a, uint64_t b, uint64_t c, uint64_t
 
 /* Bit 0 is 0 when `n` columns from c on are as the fingerprint says. */
 NAY_INLINE uint64_t ribbon_differ(const nay_ribbon_location *p, unsigned c, unsigned n,
-                                  uint64_t print) {
+                                  uint64_t fingerprint) {
   uint64_t differ = 0;
-  for (unsigned end = c + n; c < end; c++, print >>= 16) {
-    differ |= print ^ nay__parity64(ribbon_column(p, c));
+  for (unsigned end = c + n; c < end; c++, fingerprint >>= 16) {
+    differ |= fingerprint ^ nay__parity64(ribbon_column(p, c));
   }
   return differ;
 }
 
-NAY_INLINE bool ribbon_four_differ(const nay_ribbon_location *p, unsigned c, uint64_t print) {
+NAY_INLINE bool ribbon_four_differ(const nay_ribbon_location *p, unsigned c, uint64_t fingerprint) {
   uint64_t got = ribbon_parities(ribbon_column(p, c), ribbon_column(p, c + 1),
                                  ribbon_column(p, c + 2), ribbon_column(p, c + 3));
-  return ((got ^ print) & RIBBON_QUARTERS) != 0;
+  return ((got ^ fingerprint) & RIBBON_QUARTERS) != 0;
 }
 
-/* Four columns at a time: 15 of 16 absent keys end at the one branch that can be foretold. */
+/* Four columns at a time: 15 of 16 absent keys end at the one branch, which is predictable. */
 NAY_INLINE bool ribbon_lookup(const nay_ribbon_location *p) {
-  uint64_t print = p->fingerprint;
+  uint64_t fingerprint = p->fingerprint;
   unsigned c = 0;
-  for (; c + 4 <= p->columns; c += 4, print >>= 1) {
-    if (ribbon_four_differ(p, c, print)) return false;
+  for (; c + 4 <= p->columns; c += 4, fingerprint >>= 1) {
+    if (ribbon_four_differ(p, c, fingerprint)) return false;
   }
-  return (ribbon_differ(p, c, p->columns - c, print) & 1) == 0;
+  return (ribbon_differ(p, c, p->columns - c, fingerprint) & 1) == 0;
 }
 
 NAY_INLINE bool ribbon_matches(bool vectors, const nay_kernels *kernels,
@@ -286,7 +286,7 @@ static bool ribbon_test(const nay_filter *f, nay_hash h) {
   return ribbon_find(true, f, h.lo);
 }
 
-/* A key's two blocks are neighbours: a run of up to 1024 bytes, fetched line by line. */
+/* A key's two blocks are neighbours: a run of up to 1,024 bytes, prefetched line by line. */
 NAY_INLINE void ribbon_prefetch(const nay_ribbon_location *p) {
   const uint8_t *end = p->next + p->columns * NAY_RIBBON_COLUMN;
   for (const uint8_t *at = p->here; at < end; at += NAY_CACHE_LINE) NAY_PREFETCH(at);

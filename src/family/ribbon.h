@@ -32,12 +32,13 @@ typedef struct nay_ribbon {
   unsigned columns;      /* r */
 } nay_ribbon;
 
-/* nay_ribbon_row: the equation of a key: the xor of the slots in `lo, hi` after `start` is print.
+/* nay_ribbon_row: the equation of a key: the xor of the slots in `lo, hi` after `start` is
+ * fingerprint.
  */
 typedef struct nay_ribbon_row {
-  uint64_t lo, hi; /* bit 0 of lo is always set */
-  uint64_t print;  /* bit nay__ribbon_print_bit(c) is for column c */
-  uint32_t start;  /* slot, from the first of the shard */
+  uint64_t lo, hi;      /* bit 0 of lo is always set */
+  uint64_t fingerprint; /* bit nay__ribbon_fingerprint_bit(c) is for column c */
+  uint32_t start;       /* slot, from the first of the shard */
 } nay_ribbon_row;
 
 /* nay_ribbon_shard: one entry of the directory. */
@@ -70,15 +71,17 @@ NAY_INLINE uint64_t nay__ribbon_column_of(const nay_ribbon *r, uint64_t block) {
   return block * r->columns - (block < r->short_blocks ? block : r->short_blocks);
 }
 
-/* nay__ribbon_print_bit: four columns are looked at together, each in a quarter of a word. */
-NAY_INLINE unsigned nay__ribbon_print_bit(unsigned column) { return column % 4 * 16 + column / 4; }
+/* nay__ribbon_fingerprint_bit: four columns are compared together, each in a quarter of a word. */
+NAY_INLINE unsigned nay__ribbon_fingerprint_bit(unsigned column) {
+  return column % 4 * 16 + column / 4;
+}
 
 NAY_INLINE nay_ribbon_row nay__ribbon_row_of(uint64_t x, const nay_ribbon_shard *s) {
   uint64_t m = nay__remix(x, s->seed), lo, hi = nay__mul128(m, NAY_RIBBON_ROW, &lo);
-  uint64_t print = nay__print_of(m);
-  print ^= print >> 32; /* the low bits of a product are poor */
+  uint64_t fingerprint = nay__fingerprint_of(m);
+  fingerprint ^= fingerprint >> 32; /* the low bits of a product are poor */
   uint32_t starts = s->nblocks * NAY_RIBBON_WIDTH - (NAY_RIBBON_WIDTH - 1);
-  return (nay_ribbon_row){lo | 1, hi, (s->seed & NAY_RIBBON_HOMOGENEOUS) != 0 ? 0 : print,
+  return (nay_ribbon_row){lo | 1, hi, (s->seed & NAY_RIBBON_HOMOGENEOUS) != 0 ? 0 : fingerprint,
                           (uint32_t)((uint64_t)(uint32_t)m * starts >> 32)};
 }
 

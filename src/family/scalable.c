@@ -6,21 +6,22 @@
  *                                                          to 64     blocked Bloom filters
  *   row       | nblocks u64 | nkeys u64 | bits set u64 | bits when full u64 | k u32 | 0 u32 |
  *
- * An absent key must be nay in every level, so the rates add up. Level i gets fpr * 0.12 * 0.88^i
+ * An absent key must be nay in every level, so the false-positive rates
+ * (FPR) add up. Level i gets fpr * 0.12 * 0.88^i
  * (math/series.c says why): the sum stays below fpr for ever, and bits per key grow slowly.
  *
  * A level is full when as many of its bits are set as are expected of the keys it was planned for.
  * The count of set bits is kept in the row and is exact; a count of keys would miss those that set
- * no new bit, and an enemy's choice of keys shows in the bits, not in their number. Keys that test
- * maybe are not added again.
+ * no new bit, and an attacker's choice of keys shows in the bits, not in their number. Keys that
+ * test maybe are not added again.
  *
  * Queries start with the last level: it holds half of the keys. Growing copies the old levels into
  * a larger payload; once for each doubling, so a key is copied about once in all. The limit
- * max_nbytes is looked at before anything is allocated.
+ * max_nbytes is checked before anything is allocated.
  *
- * Merging joins the level lists, sorted by size; rates add up and are checked by the caller's
- * limit. Folding shrinks the last level to what is in it and finishes the filter: it takes no new
- * key.
+ * Merging joins the level lists, sorted by size; FPRs add up and are checked against the
+ * caller's limit. Folding shrinks the last level to what is in it and finishes the filter: it takes
+ * no new key.
  *
  * Almeida, Baquero, Preguica, Hutchison: Scalable Bloom filters, 2007.
  */

@@ -18,7 +18,7 @@ enum {
   NAY_SCALABLE_AT_FINISHED = 4,    /* u32: 1 when folded */
   NAY_SCALABLE_AT_NGROWN = 8,      /* u64: levels made so far, the index of the next share */
   NAY_SCALABLE_AT_MAX_NBYTES = 16, /* u64: 0 is no limit */
-  NAY_SCALABLE_AT_LIMIT = 24,      /* double: the sum of the rates of everything that was joined */
+  NAY_SCALABLE_AT_LIMIT = 24,      /* double: the sum of the FPRs of everything that was joined */
   NAY_SCALABLE_AT_END = 32,
 };
 
@@ -34,7 +34,7 @@ enum {
 
 /* ---- numbers in bytes ---- */
 
-/* The rate as the header of the file has it: an IEEE single, rounded down. */
+/* The FPR as the header of the file has it: an IEEE single, rounded down. */
 static inline uint32_t nay__scalable_rate_bits(double fpr) {
   float single = (float)fpr;
   uint32_t bits;

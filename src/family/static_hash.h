@@ -3,7 +3,8 @@
  *
  *   x      = hash, or mix(hash ^ premix) when the filter has a premix
  *   shard  = floor(x * nshards / 2^64), the top bits of x
- *   m      = high half xor low half of (x ^ seed) * NAY_REMIX: 64 bits that look new for each seed
+ *   m      = high half xor low half of (x ^ seed) * NAY_REMIX: 64 bits that are independent for
+ * each seed
  *
  * Hashes come well mixed, so a premix is drawn only for sets that crowd some shards (hashes of the
  * caller's that are not what they should be). In a ribbon a seed is stored for each shard, 0 is the
@@ -26,7 +27,7 @@ NAY_INLINE uint64_t nay__remix(uint64_t x, uint32_t seed) {
   return high ^ low;
 }
 
-/* nay__print_of: 64 bits for fingerprints; the top ones are the best. */
-NAY_INLINE uint64_t nay__print_of(uint64_t m) { return m * NAY_FINGERPRINT; }
+/* nay__fingerprint_of: 64 bits for fingerprints; the top ones are the best. */
+NAY_INLINE uint64_t nay__fingerprint_of(uint64_t m) { return m * NAY_FINGERPRINT; }
 
 #endif /* NAY_STATIC_HASH_H */

@@ -7,15 +7,15 @@
  *      word    | ... | cell 2 | cell 1 | cell 0 |        G = 8: cells are bytes
  *                             \__ bit j: a key of generation j has probed here
  *
- * The window is g generations long and there are G = g + 1 of them: keys go into the newest, all
- * are asked, and when the newest has served its time it becomes the second and the oldest is
+ * The window is g generations long and there are G = g + 1 of them: keys go into the newest, a
+ * query probes all, and when the newest has served its time it becomes the second and the oldest is
  * emptied to be the newest. A key is thus remembered for one window at least, and for 1 + 1/g at
  * most.
  *
  * All generations of a key lie in one unit, two cache lines, and share their probes: a query reads
  * k cells and takes their bitwise and. What remains are the generations in which all k bits are
- * set. Asking separate filters would touch G lines; the price is that a slice of a unit is a small
- * filter (64 to 512 bits) and fills unevenly: 20 % more bits at 1 % and g = 7.
+ * set. Probing separate filters would access G lines; the price is that a slice of a unit is a
+ * small filter (64 to 512 bits) and fills unevenly: 20% more bits at 1% and g = 7.
  *
  * Time is either counted in keys (the newest is full after nkeys / g keys that changed it) or told
  * by the caller in ticks; it never goes back, and queries never move it. Emptying a generation is
@@ -274,8 +274,8 @@ static nay_status window_clear(nay_filter *f) {
 
 /* ---- what it knows of itself ---- */
 
-/* For one slice with x of its bits set: the keys in it, and the chance that it claims a stranger.
- */
+/* For one slice with x of its bits set: the keys in it, and the probability that an absent key
+ * tests maybe. */
 typedef struct window_tables {
   double keys[64 / 2 * WINDOW_WORDS + 1], claims[64 / 2 * WINDOW_WORDS + 1];
 } window_tables;

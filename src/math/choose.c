@@ -1,10 +1,10 @@
 /*
  * choose.c - the reasons, in one place.
  *
- * blocked is the default: one cache miss whatever the rate. Two cases are better off with the
- * classic Bloom: a set so small that it does not fill a few blocks (its whole array is a few cache
- * lines anyway, and 512-bit steps would waste a good part of it), and a rate so low that uneven
- * blocks cost a quarter more bits than the classic array.
+ * blocked is the default: one cache miss whatever the false-positive rate (FPR). Two cases are
+ * better off with the classic Bloom: a set so small that it does not fill a few blocks (its whole
+ * array is a few cache lines anyway, and 512-bit steps would waste a good part of it), and an FPR
+ * so low that uneven blocks cost a quarter more bits than the classic array.
  */
 #include "math/choose.h"
 
@@ -21,7 +21,7 @@ nay_kind nay__choose(const nay_params *p) {
     case NAY_BY_NBITS: return p->nbits % CHOOSE_BLOCK_BITS == 0 ? NAY_BLOCKED : NAY_BLOOM;
     case NAY_BY_NBYTES: return p->nbytes * 8 < CHOOSE_SMALL_BITS ? NAY_BLOOM : NAY_BLOCKED;
     case NAY_BY_BITS_PER_KEY:
-      /* from 26 bits per key on, blocked needs a quarter more for the same rate */
+      /* from 26 bits per key on, blocked needs a quarter more for the same FPR */
       if (p->bits_per_key >= 26) return NAY_BLOOM;
       return p->bits_per_key * (double)p->nkeys < CHOOSE_SMALL_BITS ? NAY_BLOOM : NAY_BLOCKED;
     case NAY_BY_FPR: break;

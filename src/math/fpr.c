@@ -1,13 +1,13 @@
 /*
- * fpr.c - exact rates.
+ * fpr.c - exact false-positive rates (FPR).
  *
  * Throw t balls into m bins. With q1 = (1-1/m)^t and q2 = (1-2/m)^t the share X/m of occupied bins
  * has mean p = 1 - q1 and variance v = (1-1/m) q2 + q1/m - q1^2. A false positive is a query whose
- * k probes all meet occupied bins, so its rate is E[(X/m)^k]; to second order that is
+ * k probes all meet occupied bins, so its FPR is E[(X/m)^k]; to second order that is
  *
  *     p^k (1 + k(k-1)/2 * v/p^2)                                                             (1)
  *
- * with an error below 0.1 % for m = 512 and up to 16 bits per key (0.6 % at 40), less for larger m.
+ * with an error below 0.1% for m = 512 and up to 16 bits per key (0.6% at 40), less for larger m.
  * For tiny arrays (m <= 1024, few balls) the whole distribution of X is walked instead: one ball
  * takes X from x to x with chance x/m and to x+1 otherwise.
  *
@@ -88,8 +88,9 @@ double nay__fpr_blocks(uint64_t nblocks, uint32_t block_bits, uint32_t k, uint64
   const double m = block_bits;
   const double s1 = nay__ipow(1 - 1 / m, k), s2 = nay__ipow(1 - 2 / m, k);
   /* another key of the block with the same low 32 bits has the same pattern, whatever k is */
-  const double twins = (double)n / (double)nblocks / 4294967296.0;
-  if (nblocks == 1) return fpr_clamp(fpr_moments(m, k, nay__ipow(s1, n), nay__ipow(s2, n)) + twins);
+  const double duplicates = (double)n / (double)nblocks / 4294967296.0;
+  if (nblocks == 1)
+    return fpr_clamp(fpr_moments(m, k, nay__ipow(s1, n), nay__ipow(s2, n)) + duplicates);
   const uint64_t mode = n / nblocks;
   /* also bounds the walk below, whose length is a few times the square root of the mode */
   if (mode * k >= (uint64_t)FPR_BLOCK_BITS * FPR_FULL) return 1;
@@ -115,7 +116,7 @@ double nay__fpr_blocks(uint64_t nblocks, uint32_t block_bits, uint32_t k, uint64
     weights += w;
     rate += w * fpr_moments(m, k, q1, q2);
   }
-  return fpr_clamp(rate / weights + twins);
+  return fpr_clamp(rate / weights + duplicates);
 }
 
 double nay__estimate_keys(uint64_t m, uint32_t k, uint64_t x) {

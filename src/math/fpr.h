@@ -1,10 +1,10 @@
 /*
- * fpr.h - from bits and keys to the rate of false positives, exactly, and back from bits to keys.
+ * fpr.h - from bits and keys to the false-positive rate (FPR), exactly, and back from bits to keys.
  *
- * The textbook rate (1 - e^(-kn/m))^k takes the mean fill and raises it to the k-th power. But a
+ * The textbook FPR (1 - e^(-kn/m))^k takes the mean fill and raises it to the k-th power. But a
  * power of a mean is less than the mean of the power: the fill of a small array varies, and fuller
  * ones answer maybe far more often. For a 512-bit block at 16 bits per key the textbook mixture
- * says 0.0826 %, the truth is 0.0844 %. So the functions here use the mean *and the variance* of
+ * says 0.0826%, the truth is 0.0844%. So the functions here use the mean *and the variance* of
  * the number of occupied bits, both known exactly; tests compare them with the full distribution.
  */
 #ifndef NAY_FPR_H

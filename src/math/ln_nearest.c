@@ -1,7 +1,7 @@
 /*
  * ln_nearest.c - ln to the nearest double, for layouts that store what a good libm returned.
  *
- * RedisBloom writes -ln(rate) / ln(2)^2 as a double into its dumps; a last bit that differs is a
+ * RedisBloom writes -ln(fpr) / ln(2)^2 as a double into its dumps; a last bit that differs is a
  * dump that differs. So the series of elementary.c is summed here in double-double arithmetic: a
  * number is hi + lo, exact to about 2^-104, and rounded once, at the end. Dekker's products need no
  * fused multiply-add. Slow, and called once for each link of a chain.

@@ -1,19 +1,19 @@
 /*
  * plan.c - sizing.
  *
- * k is chosen by trying: rates are cheap to compute and have one minimum in k, so walk from the
- * textbook value (bits per key times ln 2) to the best, then down while the loss stays within 1 %:
- * a probe less is a probe faster. Sizes for a rate are found by bisection on the exact rate, which
- * falls as the size grows.
+ * k is chosen by trying: false-positive rates (FPR) are cheap to compute and have one minimum in k,
+ * so walk from the textbook value (bits per key times ln 2) to the best, then down while the loss
+ * stays within 1%: a probe less is a probe faster. Sizes for an FPR are found by bisection on the
+ * exact FPR, which falls as the size grows.
  *
  * Filters of different sizes merge by folding both to their greatest common size. So sizes of 128
  * units (blocks of 512 bits, words of 64) and more are m * 2^e with 128 <= m < 256, and a plan for
  * twice the keys is exactly twice as large, with the same k. That a size on this grid is found for
- * n keys and its double for 2n takes more than rounding: the exact rate depends a little on the
- * size itself, and near a step n and 2n would fall on different sides of it. The rates that choose
+ * n keys and its double for 2n takes more than rounding: the exact FPR depends a little on the
+ * size itself, and near a step n and 2n would fall on different sides of it. The FPRs that choose
  * are therefore those of one octave, to which both are scaled: for blocks a very large one, where
- * the keys of a block are Poisson and the rate is highest; for a classic array the smallest, where
- * its variance is highest. The exact rate of the size that is chosen is never above them.
+ * the keys of a block are Poisson and the FPR is highest; for a classic array the smallest, where
+ * its variance is highest. The exact FPR of the size that is chosen is never above them.
  */
 #include "math/plan.h"
 
@@ -26,7 +26,7 @@
 #define PLAN_GRID 128u /* sizes below are exact: the step is one unit */
 #define PLAN_MANY_BLOCKS ((uint64_t)1 << 40)
 
-typedef double (*plan_rate)(uint64_t size, uint32_t k, uint64_t n);
+typedef double (*plan_fpr)(uint64_t size, uint32_t k, uint64_t n);
 
 static bool plan_is_set(double x) { return x != 0; /* NaN is set, and refused below */ }
 
@@ -93,18 +93,18 @@ nay_status nay__params_knobs(const nay_params *p, unsigned knobs, nay_diag *diag
   return NAY_OK;
 }
 
-static uint32_t plan_best_k(plan_rate rate, uint64_t size, uint64_t n, double bits_per_key) {
+static uint32_t plan_best_k(plan_fpr fpr_of, uint64_t size, uint64_t n, double bits_per_key) {
   double start = bits_per_key * NAY_LN2;
   uint32_t k = start < 1 ? 1 : start > NAY_MAX_K ? NAY_MAX_K : (uint32_t)start;
-  double best = rate(size, k, n);
+  double best = fpr_of(size, k, n);
   while (k < NAY_MAX_K) {
-    double up = rate(size, k + 1, n);
+    double up = fpr_of(size, k + 1, n);
     if (!(up < best)) break;
     best = up;
     k++;
   }
   while (k > 1) {
-    double down = rate(size, k - 1, n);
+    double down = fpr_of(size, k - 1, n);
     if (down > best * PLAN_K_SLACK) break;
     if (down < best) best = down;
     k--;
@@ -112,7 +112,7 @@ static uint32_t plan_best_k(plan_rate rate, uint64_t size, uint64_t n, double bi
   return k;
 }
 
-/* The rate of the smallest array of 128 words or more that has as many bits for each key. */
+/* The FPR of the smallest array of 128 words or more that has as many bits for each key. */
 static double plan_bloom_rate(uint64_t m, uint32_t k, uint64_t n) {
   const double least = PLAN_GRID * PLAN_WORD_BITS;
   double bits = (double)m, keys = (double)n;
@@ -120,7 +120,7 @@ static double plan_bloom_rate(uint64_t m, uint32_t k, uint64_t n) {
   return nay__fpr_bloom_scaled(bits, k, keys);
 }
 
-/* The rate of 2^40 blocks or more that have as many keys each. */
+/* The FPR of 2^40 blocks or more that have as many keys each. */
 static double plan_blocked_rate(uint64_t nblocks, uint32_t k, uint64_t n) {
   if (nblocks < PLAN_GRID) return nay__fpr_blocked(nblocks, k, n);
   if (n / nblocks >= 65536) return 1; /* no bit of a block stays clear */
@@ -138,13 +138,13 @@ uint32_t nay__blocked_k(uint64_t nblocks, uint64_t n) {
   return plan_best_k(plan_blocked_rate, nblocks, n, (double)nblocks * PLAN_BLOCK_BITS / (double)n);
 }
 
-/* The least size in (low, high] at which the rate is at or below fpr; high is known to be enough.
+/* The least size in (low, high] at which the FPR is at or below fpr; high is known to be enough.
  */
-static uint64_t plan_bisect(plan_rate rate, uint32_t (*best_k)(uint64_t, uint64_t), uint64_t low,
+static uint64_t plan_bisect(plan_fpr fpr_of, uint32_t (*best_k)(uint64_t, uint64_t), uint64_t low,
                             uint64_t high, uint64_t n, double fpr, uint32_t k) {
-  while (high - low > 1 + low / 65536) { /* 0.0015 %: the last bits of a size buy nothing */
+  while (high - low > 1 + low / 65536) { /* 0.0015%: the last bits of a size buy nothing */
     uint64_t mid = low + (high - low) / 2;
-    if (rate(mid, k != 0 ? k : best_k(mid, n), n) <= fpr) {
+    if (fpr_of(mid, k != 0 ? k : best_k(mid, n), n) <= fpr) {
       high = mid;
     } else {
       low = mid;
@@ -153,20 +153,20 @@ static uint64_t plan_bisect(plan_rate rate, uint32_t (*best_k)(uint64_t, uint64_
   return high;
 }
 
-/* Doubles from the textbook size until the rate holds; then bisects. 0 when max_size is not enough.
+/* Doubles from the textbook size until the FPR holds; then bisects. 0 when max_size is not enough.
  */
-static uint64_t plan_search(plan_rate rate, uint32_t (*best_k)(uint64_t, uint64_t), uint64_t start,
+static uint64_t plan_search(plan_fpr fpr_of, uint32_t (*best_k)(uint64_t, uint64_t), uint64_t start,
                             uint64_t max_size, uint64_t n, double fpr, uint32_t k) {
   uint64_t low = 0, high = start < 1 ? 1 : start;
-  while (rate(high, k != 0 ? k : best_k(high, n), n) > fpr) {
+  while (fpr_of(high, k != 0 ? k : best_k(high, n), n) > fpr) {
     if (high >= max_size) return 0;
     low = high;
     high = nay__min_u64(max_size, high + high / 8 + 1);
   }
-  return plan_bisect(rate, best_k, low, high, n, fpr, k);
+  return plan_bisect(fpr_of, best_k, low, high, n, fpr, k);
 }
 
-/* The textbook size for a rate: -n ln(fpr) / ln(2)^2. */
+/* The textbook size for an FPR: -n ln(fpr) / ln(2)^2. */
 static double plan_textbook_bits(uint64_t n, double fpr) {
   return -(double)n * nay__ln(fpr) / (NAY_LN2 * NAY_LN2);
 }
@@ -177,7 +177,7 @@ uint64_t nay__bloom_bits(uint64_t n, double fpr, uint32_t k) {
   uint64_t m =
       plan_search(nay__fpr_bloom_fast, nay__bloom_k, (uint64_t)start, NAY_MAX_NBITS, n, fpr, k);
   while (m != 0 && nay__fpr_bloom(m, k != 0 ? k : nay__bloom_k(m, n), n) > fpr) {
-    m = m < NAY_MAX_NBITS ? m + m / 128 + 1 : 0; /* tiny arrays: the fast rate is a little low */
+    m = m < NAY_MAX_NBITS ? m + m / 128 + 1 : 0; /* tiny arrays: the fast FPR is a little low */
   }
   return m;
 }
@@ -225,9 +225,9 @@ static unsigned plan_grid_index(double x) {
 
 /* What a search over the grid is for: n keys at fpr, with k probes or the best number of them. */
 typedef struct plan_goal {
-  plan_rate rate;
+  plan_fpr fpr_of;
   uint32_t (*best_k)(uint64_t, uint64_t);
-  uint64_t unit; /* what rate counts in a unit of the grid */
+  uint64_t unit; /* what FPR counts in a unit of the grid */
   uint64_t n;
   double fpr;
   uint32_t k;
@@ -235,11 +235,11 @@ typedef struct plan_goal {
 
 static bool plan_reaches(const plan_goal *goal, unsigned i) {
   uint64_t size = plan_grid_at(i) * goal->unit;
-  return goal->rate(size, goal->k != 0 ? goal->k : goal->best_k(size, goal->n), goal->n) <=
+  return goal->fpr_of(size, goal->k != 0 ? goal->k : goal->best_k(size, goal->n), goal->n) <=
          goal->fpr;
 }
 
-/* The least size of the grid, from `start` units to `most`, that keeps the rate; 0: none does. */
+/* The least size of the grid, from `start` units to `most`, that keeps the FPR; 0: none does. */
 static uint64_t plan_grid_search(const plan_goal *goal, double start, double most) {
   unsigned low = plan_grid_index(start), last = plan_grid_index(most), high = low, step = 1;
   if (low > last) return 0;

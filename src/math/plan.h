@@ -28,7 +28,7 @@ nay_status nay__params_check(const nay_params *params, nay_diag *diag, nay_sizin
 /* nay__params_knobs: NAY_EINVAL when a field is set that is not among the family's knobs. */
 nay_status nay__params_knobs(const nay_params *params, unsigned knobs, nay_diag *diag);
 
-/* nay__bloom_k: probes for m bits and n keys: the smallest k whose rate is within 1 % of the best.
+/* nay__bloom_k: probes for m bits and n keys: the smallest k whose FPR is within 1% of the best.
  */
 uint32_t nay__bloom_k(uint64_t m, uint64_t n);
 
@@ -40,7 +40,7 @@ uint32_t nay__blocked_k(uint64_t nblocks, uint64_t n);
 
 /*
  * nay__blocked_blocks: the fewest blocks that keep n keys at or below fpr; 0 when no size up to
- * NAY_MAX_BITS_PER_KEY does (a block is too small a place for a very low rate).
+ * NAY_MAX_BITS_PER_KEY does (a block is too small a place for a very low FPR).
  */
 uint64_t nay__blocked_blocks(uint64_t n, double fpr, uint32_t k);
 

@@ -3,10 +3,10 @@
  *
  * Levels double, so the last one holds half of the keys and its share decides what a key costs. A
  * series must converge, but slowly. Halving (the usual choice) gives level 14 a share of 2^-15;
- * 1/i^2 is slow in the end but spends 61 % on the first level, which is soon a small part of the
- * filter. tests/stats/test_mutable_series.c computes what each costs, with the exact rate, for
- * 10^3 to 10^10 keys grown from 10^2, 10^3, 10^5; of the candidates there this one is never more
- * than 6 % above the best for a size (0.15 * 0.85^i: 14 %). The table is in
+ * 1/i^2 is slow in the end but spends 61% on the first level, which is soon a small part of the
+ * filter. tests/stats/test_mutable_series.c computes what each costs, with the exact false-positive
+ * rate (FPR), for 10^3 to 10^10 keys grown from 10^2, 10^3, 10^5; of the candidates there this one
+ * is never more than 6% above the best for a size (0.15 * 0.85^i: 14%). The table is in
  * doc/families/scalable.md.
  */
 #include "math/series.h"

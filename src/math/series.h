@@ -1,12 +1,12 @@
-/* series.h - how a filter that grows divides its rate among the levels to come. */
+/* series.h - how a filter that grows divides its FPR among the levels to come. */
 #ifndef NAY_SERIES_H
 #define NAY_SERIES_H
 
 #include "base/base.h"
 
 /*
- * nay__series_share: the part of the whole rate that level i may spend; over all i the parts sum to
- * 1, so the rate holds however often the filter grows.
+ * nay__series_share: the part of the whole FPR that level i may spend; over all i the parts sum to
+ * 1, so the FPR holds however often the filter grows.
  */
 double nay__series_share(unsigned i);
 
@@ -18,10 +18,10 @@ typedef struct nay_level {
   uint32_t k;
 } nay_level;
 
-/* nay__series_level: level i for nkeys keys, of a filter with this rate; false: none can do it. */
+/* nay__series_level: level i for nkeys keys, of a filter with this FPR; false: none can do it. */
 bool nay__series_level(uint64_t nkeys, double fpr, unsigned i, nay_level *level);
 
-/* nay__series_fpr: the rate of a filter that started with `first` keys and now holds n. */
+/* nay__series_fpr: the FPR of a filter that started with `first` keys and now holds n. */
 double nay__series_fpr(uint64_t first, double fpr, uint64_t n);
 
 #endif /* NAY_SERIES_H */

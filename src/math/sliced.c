@@ -1,4 +1,4 @@
-/* sliced.c - the searches of plan.c for a rate that is made of several. */
+/* sliced.c - the searches of plan.c for a false-positive rate (FPR) of several filters. */
 #include "math/sliced.h"
 
 #include "math/elementary.h"
