@@ -54,10 +54,12 @@ def version():
 
 
 def sources():
-    """As CMakeLists.txt lists them; ${nay_families} are the lines of families.h."""
-    families = re.findall(r"^  X\((\w+)\)", read("src/family/families.h"), re.M)
-    listed = re.search(r"set\(nay_sources(.*?)\)\n", read("CMakeLists.txt"), re.S)[1]
-    listed = listed.replace("${nay_families}", " ".join(f"src/family/{name}.c" for name in families))
+    """As CMakeLists.txt lists them, the files of its registries in their place."""
+    text = read("CMakeLists.txt")
+    listed = re.search(r"set\(nay_sources(.*?)\)\n", text, re.S)[1]
+    for name, header, before in re.findall(r"^nay_registry_files\((\w+) (\S+) (\S+)\)", text, re.M):
+        names = dict.fromkeys(re.findall(r"^  X\((\w+)", read(header), re.M))
+        listed = listed.replace(f"${{{name}}}", " ".join(f"{before}{each}.c" for each in names))
     return re.findall(r"\S+\.c", listed)
 
 

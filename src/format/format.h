@@ -12,24 +12,26 @@
 #include "nay_format.h"
 
 /*
- * NAY_FORMATS: every format, in the order of nay_format_at. X(name) stands for a
- * `const nay_format nay__format_<name>` in a file of src/format. A new format is that file and a
- * line here.
+ * NAY_FORMATS: every format, in the order of nay_format_at. X(file, name) stands for a
+ * `const nay_format nay__format_<name>` in src/format/fmt_<file>.c. A new format is that file and a
+ * line here: CMakeLists.txt and tools/amalgamate.py take the names of the files from these lines.
  */
-#define NAY_FORMATS(X) \
-  X(nay)               \
-  X(leveldb)           \
-  X(minilsm)           \
-  X(nori)              \
-  X(nori12)            \
-  X(lab)               \
-  X(rocksdb_bloom)     \
-  X(rocksdb_ribbon)    \
-  X(rocksdb_legacy)    \
-  X(redisbloom_bf)     \
-  X(redisbloom_cf)     \
-  X(redis_dump_bf)     \
-  X(redis_dump_cf)
+/* clang-format off */
+#define NAY_FORMATS(X)         \
+  X(nay, nay)                  \
+  X(leveldb, leveldb)          \
+  X(minilsm, minilsm)          \
+  X(nori, nori)                \
+  X(nori, nori12)              \
+  X(lab, lab)                  \
+  X(rocksdb, rocksdb_bloom)    \
+  X(rocksdb, rocksdb_ribbon)   \
+  X(rocksdb, rocksdb_legacy)   \
+  X(redisbloom, redisbloom_bf) \
+  X(redisbloom, redisbloom_cf) \
+  X(redisbloom, redis_dump_bf) \
+  X(redisbloom, redis_dump_cf)
+/* clang-format on */
 
 struct nay_format {
   const char *name;
@@ -89,7 +91,7 @@ nay_status nay__format_view(const nay_format *format, const void *bytes, size_t 
 /* nay__encode_k_m_bits: | k u32le | m u64le | bits |, the layout of nori12 and the lab. */
 void nay__encode_k_m_bits(const nay_filter *f, uint8_t *dst);
 
-#define NAY_FORMAT_DECLARE(name) extern const nay_format nay__format_##name;
+#define NAY_FORMAT_DECLARE(file, name) extern const nay_format nay__format_##name;
 NAY_FORMATS(NAY_FORMAT_DECLARE)
 #undef NAY_FORMAT_DECLARE
 

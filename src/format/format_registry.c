@@ -7,7 +7,7 @@
 #include "math/elementary.h"
 #include "math/plan.h"
 
-#define FORMAT_ENTRY(name) &nay__format_##name,
+#define FORMAT_ENTRY(file, name) &nay__format_##name,
 static const nay_format *const format_list[] = {NAY_FORMATS(FORMAT_ENTRY)};
 #undef FORMAT_ENTRY
 

@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# A new family, format or command is one file and one line (ARCHITECTURE.md, "Where a new thing
+# goes"): adds the three of toy/ to a copy of the tree by these steps alone, builds it and uses
+# them. Prints TAP. NAY_SOURCE is set by ctest.
+set -uo pipefail
+source_dir=${NAY_SOURCE:?}
+toys=$source_dir/tests/extend/toy
+scratch=$(mktemp -d); trap 'rm -rf "$scratch"' EXIT
+tree=$scratch/tree nay=$scratch/build/nay/cli/nay
+n=0 failed=0
+if command -v ccache >/dev/null; then
+  # the copy lies elsewhere each time: with relative paths its objects are found again
+  export CMAKE_C_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$scratch CCACHE_NOHASHDIR=1
+fi
+
+ok() { # description command...: passes when the command does
+  local what=$1 out; shift; n=$((n + 1))
+  if out=$("$@" 2>&1); then echo "ok $n - $what"; return; fi
+  failed=1
+  echo "not ok $n - $what"; printf '%s\n' "$out" | head -n 30 | sed 's/^/# /'
+}
+
+# ---- the steps ----
+parts=(src include cli cmake doc tools tests/contract tests/support CMakeLists.txt LICENSE)
+copy() { # the parts of the tree that the build, the amalgamation and the contract tests need
+  mkdir -p "$tree/tests" && for part in "${parts[@]}"; do cp -R "$source_dir/$part" "$tree/$part" || return 1; done
+}
+add_line() { # header line: the first of the list, after the #define
+  sed -i "/^#define NAY_[A-Z]*S(X)/a\\  $2 \\\\" "$tree/$1"
+}
+add_toys() {
+  cp "$toys/toy.c" "$tree/src/family/" && add_line src/family/families.h "X(toy)" &&
+    cp "$toys/fmt_toy.c" "$tree/src/format/" && add_line src/format/format.h "X(toy, toy)" &&
+    cp "$toys/cmd_toy.c" "$tree/cli/" && add_line cli/commands.h "X(toy)"
+}
+steps_alone() { # three files more, three lines more, nothing else
+  local part
+  for part in "${parts[@]}"; do diff -rU0 "$source_dir/$part" "$tree/$part"; done >"$scratch/changes"
+  diff - <(grep -E '^(Only|[-+] )' "$scratch/changes" | sed -e "s|$scratch/||" -e 's/ *\\$//' | LC_ALL=C sort) <<'EXPECTED'
++  X(toy)
++  X(toy)
++  X(toy, toy)
+Only in tree/cli: cmd_toy.c
+Only in tree/src/family: toy.c
+Only in tree/src/format: fmt_toy.c
+EXPECTED
+}
+ok "the tree can be copied" copy
+ok "a family, a format, a command: a file and a line each" add_toys
+ok "and nothing else has changed" steps_alone
+
+# ---- the build: nay as a part of another project, so that tests and plug-ins stay out ----
+build() {
+  printf '%s\n' 'cmake_minimum_required(VERSION 3.21)' 'project(extend C)' 'add_subdirectory(tree nay)' \
+    'target_compile_options(nay_objects PRIVATE -Wall -Wextra -Werror)' >"$scratch/CMakeLists.txt"
+  cmake -S "$scratch" -B "$scratch/build" -G Ninja -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS=-O1 \
+    -DNAY_CLI=ON -DNAY_TESTS=OFF -DNAY_INSTALL=OFF && cmake --build "$scratch/build" --target nay
+}
+ok "library and command build without a warning" build
+if [ $failed = 1 ]; then echo "1..$n"; exit 1; fi
+cd "$scratch" || exit 1
+amalgamated() { # the names of the files come from the registries there as well
+  python3 "$tree/tools/amalgamate.py" dist && grep -q '^const nay_family nay__family_toy' dist/nay.c &&
+    grep -q '^const nay_format nay__format_toy' dist/nay.c
+}
+ok "the amalgamation has the family and the format" amalgamated
+
+# ---- the family ----
+has() { # text command...: the output has the text
+  local text=$1 out; shift
+  out=$("$@" 2>&1); case $out in *"$text"*) ;; *) printf '%s\n' "no '$text' in" "$out"; return 1 ;; esac
+}
+seq 1000 >keys; seq 2001 3000 >absent
+ok "nay --version --json lists the family" has '"toy"' "$nay" --version --json
+ok "nay plan has a row for it" has '100.0%' "$nay" plan -t toy -n 1000 --no-measure
+ok "nay plan of all families has it too" has '  toy ' "$nay" plan -n 1000 --no-measure
+always_maybe() {
+  "$nay" build -q -t toy -n 1000 -o toy.nay <keys && "$nay" check toy.nay <keys | cmp - keys &&
+    "$nay" check toy.nay <absent | cmp - absent
+}
+ok "nay build and nay check: maybe for every key" always_maybe
+ok "nay info names it" has toy "$nay" info toy.nay
+ok "nay verify accepts its file" "$nay" verify toy.nay
+ok "nay merge refuses what it lacks" has "this family does not support merge" "$nay" merge toy.nay toy.nay -o merged.nay
+contract() { # compiles and runs tests/contract/test_answers.c, which goes over the registry
+  ${CMAKE_C_COMPILER_LAUNCHER:-} cc -O1 -D_GNU_SOURCE -I"$tree/tests" -I"$tree/src" -I"$tree/include" \
+    -c "$tree/tests/contract/test_answers.c" -o answers.o &&
+    cc answers.o build/nay/libnay.a -lcmocka -lpthread -lm -o answers || return 1
+  CMOCKA_MESSAGE_OUTPUT=TAP ./answers >answers.tap 2>&1
+  grep -q '^ok.* toy: no_false_nay_when_built$' answers.tap || { cat answers.tap; return 1; }
+}
+ok "the contract tests run with it" contract
+for promise in no_false_nay_when_added no_false_nay_when_overloaded batch_adds_are_single_adds \
+  batch_probes_are_single_probes a_bad_batch_changes_nothing bytes_depend_on_the_set_alone \
+  builds_ignore_order_and_repeats builders_can_be_used_again equal_hashers_share_hashes; do
+  ok "contract: $promise" grep "^ok.* toy: $promise\$" answers.tap
+done
+ok "contract: that it never answers nay is found" grep '^not ok.* toy: the_empty_filter_says_nay$' answers.tap
+others_keep_it() { ! grep '^not ok' answers.tap | grep -v ' toy: '; }
+ok "contract: the other families keep it" others_keep_it
+
+# ---- the format ----
+ok "nay --version --json lists the format" has '"toy-format"' "$nay" --version --json
+round_trip() { # bytes -> filter -> bytes
+  "$nay" build -q --format toy-format -n 1000 -b 10 -o a.toy <keys && "$nay" check a.toy <keys | cmp - keys &&
+    "$nay" convert -q --to toy-format a.toy -o b.toy && cmp a.toy b.toy && [ "$(head -c 4 a.toy)" = TOY1 ]
+}
+ok "the format is recognised and round-trips" round_trip
+refused() { head -c 20 a.toy >cut.toy && ! "$nay" info cut.toy 2>message && has "m does not fit" cat message; }
+ok "and a file that is cut is refused" refused
+
+# ---- the command ----
+says() { [ "$("$nay" toy play --times 2)" = $'toy play\ntoy play' ]; }
+ok "the command runs with an option of its own" says
+ok "nay help lists it" has "  toy       say toy" "$nay" help
+ok "nay toy --help has its option" has "--times=N" "$nay" toy --help
+ok "nay man has its page" has "play: how often" "$nay" man --markdown toy
+ok "nay man lists it" has "nay-toy(1)" "$nay" man --markdown
+completion() { # shell
+  local text; text=$("$nay" complete "$1")
+  case $text in *toy*) ;; *) return 1 ;; esac
+  case $text in *times*) ;; *) return 1 ;; esac
+  case $text in *"play rest"*) ;; *) return 1 ;; esac
+}
+for shell in bash zsh fish; do ok "the $shell completion has its name, option and verbs" completion $shell; done
+ok "a mistyped name is corrected" has "did you mean toy?" "$nay" toi
+ok "a mistyped verb is corrected" has "did you mean play?" "$nay" toy plya
+other_verb() {
+  "$nay" toy rest --times 2 2>message; [ $? = 2 ] && has "--times is not for 'nay toy rest'" cat message
+}
+ok "an option of another verb is refused" other_verb
+
+echo "1..$n"
+exit $failed
