@@ -169,7 +169,8 @@ static int uniq_run(options *o) {
     out_text("%llu\n", (unsigned long long)u.selected);
   }
   out_flush();
-  if (o->state != NULL) filterfile_save(u.filter, o->state);
+  bool nothing_read = nkeys == 0 && stream_status(s) != EXIT_FOUND;
+  if (o->state != NULL && !nothing_read) filterfile_save(u.filter, o->state);
   int status = uniq_status(&u, &p);
   if (!o->quiet || u.selected == 0) status = exit_worse(status, stream_status(s)); /* as grep */
   stream_close(s);

@@ -188,7 +188,7 @@ class Round:
         size, promised = self.room("build", distinct)
         path = self.file()
         r = Run(group, "build", "--json", "-t", kind, *size, *self.flags, "-o", path, data.path)
-        if r.status == 2 and (b"cannot make" in r.err or b"the filter is full" in r.err or b"copies of a key" in r.err):
+        if r.status == 2 and (b"cannot build" in r.err or b"the filter is full" in r.err or b"copies of a key" in r.err):
             check(not path.exists(), "refused, and yet wrote a file")
             return None, None
         r.expect(0)
@@ -325,7 +325,7 @@ class Round:
         size, promised = self.room("uniq", len(first))
         kind = self.rng.choice(["auto", "bloom", "blocked", "counting"])
         r = Run("uniq", "uniq", "-t", kind, *size, *self.flags, self.a.path)
-        if r.status == 2 and b"cannot make" in r.err:
+        if r.status == 2 and b"cannot build" in r.err:
             return
         r.expect(0)
         taken = self.a.taken(r.out, first)
@@ -362,7 +362,7 @@ class Round:
         size, promised = self.room(command, distinct)
         kind = self.rng.choice(["auto", "bloom", "blocked", "fuse", "ribbon"])
         r = Run(command, command, "-t", kind, *size, *self.flags, self.a.path, self.b.path)
-        if r.status == 2 and b"cannot make" in r.err:
+        if r.status == 2 and b"cannot build" in r.err:
             return
         taken = self.b.taken(r.out)
         r.expect(0 if taken else 1)
