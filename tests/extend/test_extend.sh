@@ -90,12 +90,18 @@ contract() { # compiles and runs tests/contract/test_answers.c, which goes over 
   grep -q '^ok.* toy: no_false_nay_when_built$' answers.tap || { cat answers.tap; return 1; }
 }
 ok "the contract tests run with it" contract
-for promise in no_false_nay_when_added no_false_nay_when_overloaded batch_adds_are_single_adds \
-  batch_probes_are_single_probes a_bad_batch_changes_nothing bytes_depend_on_the_set_alone \
-  builds_ignore_order_and_repeats builders_can_be_used_again equal_hashers_share_hashes; do
-  ok "contract: $promise" grep "^ok.* toy: $promise\$" answers.tap
-done
-ok "contract: that it never answers nay is found" grep '^not ok.* toy: the_empty_filter_says_nay$' answers.tap
+# Six promises need a filter that answers nay to some key; the tests find that this one does not.
+breaks_these_alone() {
+  diff - <(sed -n 's/^not ok.* toy: //p' answers.tap | LC_ALL=C sort) <<'EXPECTED'
+add_tells_what_is_new
+builds_keep_the_rate
+every_length_is_another_key
+the_empty_filter_is_soon_overloaded
+the_empty_filter_says_nay
+the_key_of_no_bytes_is_a_key
+EXPECTED
+}
+ok "contract: it keeps all promises but those that need a nay" breaks_these_alone
 others_keep_it() { ! grep '^not ok' answers.tap | grep -v ' toy: '; }
 ok "contract: the other families keep it" others_keep_it
 
