@@ -1,12 +1,25 @@
 /* cmd_build.c - nay build: keys in, a filter out. */
 #include "filterfile.h"
 #include "maker.h"
+#include "numbers.h"
 #include "outfile.h"
 
 /* A filter planned for zero keys is overfilled by the first add. */
 static void build_warn_empty(const nay_filter *f) {
   if ((nay_kind_traits(nay_filter_kind(f)) & NAY_CAN_ADD) == 0) return;
   message_error("warning: the input has no keys, so the filter is sized for none: give -n");
+}
+
+/* A window that counts keys drops its oldest generation once all are full. */
+static int build_warn_window(const options *o, const nay_filter *f, uint64_t nkeys, int status) {
+  nay_stats s;
+  nay_filter_stats(f, &s);
+  if (s.kind != NAY_WINDOW || s.nkeys == 0) return status;
+  uint64_t g = s.nlevels - 1, most = (s.nkeys + g - 1) / g * s.nlevels;
+  if (nkeys <= most) return status;
+  message_error("warning: a window holds the last %s, and %s were read: it may deny the older ones",
+                COUNTED(s.nkeys, "key"), COUNTED(nkeys, "key"));
+  return o->strict ? EXIT_OVERFILLED : status;
 }
 
 static int build_run(options *o) {
@@ -27,6 +40,7 @@ static int build_run(options *o) {
   }
   filterfile_save(f, out);
   int status = filterfile_report(o, "built", out, f, nkeys, p.fpr);
+  status = build_warn_window(o, f, nkeys, status);
   if (nkeys == 0 && o->nkeys == 0) build_warn_empty(f);
   nay_filter_free(f);
   return status;
@@ -61,7 +75,9 @@ const command command_build = {
         "allocated first and keys are added as they arrive, in constant memory. Without -n, files "
         "are read twice, the first time to count the keys, duplicates included. A pipe cannot be "
         "read twice, so 8 bytes per key are kept until the end. Static families also keep them, "
-        "because they need all keys at once.\n"
+        "because they need all keys at once. A window (-t window) holds the last -n keys; a "
+        "warning "
+        "says when more were read, and with --strict the exit status is then 4.\n"
         "\n"
         "--format writes the layout of another system, with that system's hash. --secret selects "
         "a keyed hash (SipHash), for keys that an attacker may choose.",

@@ -21,17 +21,44 @@ static bool convert_bytes(const nay_format *to, const nay_filter *f, const char 
   return status == NAY_OK;
 }
 
-/* The size of the old filter, in the terms of the new layout. */
-static nay_params convert_params(const nay_format *to, const nay_filter *f) {
+/* The old hash, seed and key: what was keyed stays keyed. A static family knows no seed. */
+static void convert_hash(const options *o, const nay_filter *f, nay_params *p) {
+  nay_params old;
   nay_stats s;
   nay_filter_stats(f, &s);
-  nay_params p = {.nkeys = s.nkeys};
+  if (s.stores_key) p->flags |= NAY_STORE_KEY;
+  if (nay_filter_params(f, &old) == NAY_OK) {
+    p->hash = old.hash;
+    p->seed = old.seed;
+    memcpy(p->key, old.key, sizeof p->key);
+  } else if (s.hash == NAY_HASH_SIPHASH) {
+    p->hash = s.hash;
+    if (!filterfile_secret(o, p->key)) die(EXIT_TROUBLE, "a keyed filter: give its --secret");
+  }
+}
+
+/* The old family, where it is sized by bits per key, or the one that auto picks. */
+static nay_kind convert_kind(const nay_filter *f) {
+  nay_params p = {.kind = nay_filter_kind(f), .nkeys = 1000, .bits_per_key = 10};
+  nay_plan plan;
+  bool sized = p.kind != NAY_WINDOW && nay_params_plan(&p, NULL, &plan) == NAY_OK;
+  return sized ? p.kind : NAY_AUTO;
+}
+
+/* The old number of bits per key, in the terms of the new layout; the keys are yet to be read. */
+static nay_params convert_params(const options *o, const nay_filter *f) {
+  nay_stats s;
+  nay_filter_stats(f, &s);
+  nay_params p = {.nkeys = 0};
   double keys = s.nkeys != 0 ? (double)s.nkeys : s.nkeys_estimated;
   double bits = keys >= 1 ? (double)s.nbits / keys : 10;
-  bool native = strcmp(nay_format_name(to), "nay") == 0;
+  bool native = strcmp(nay_format_name(o->to), "nay") == 0;
+  if (native) p.kind = convert_kind(f);
+  if (native && nay_format_of(f) == o->to) convert_hash(o, f, &p);
   p.bits_per_key = native ? bits : (double)(uint64_t)(bits + 0.5);
   if (p.bits_per_key < 1) p.bits_per_key = 1;
-  if (p.bits_per_key > 40) p.bits_per_key = 40;
+  double most = native && s.nkeys != 0 ? 4096 : 40;
+  if (p.bits_per_key > most) p.bits_per_key = most;
   return p;
 }
 
@@ -61,7 +88,7 @@ static int convert_run(options *o) {
   const nay_format *from = nay_format_of(f);
   nay_stats s;
   nay_filter_stats(f, &s);
-  if (convert_bytes(o->to, f, out)) {
+  if (o->key_files.n == 0 && convert_bytes(o->to, f, out)) {
     promise p = promise_judge(f, 0);
     convert_report(o, f, out, &p);
     nay_filter_free(f);
@@ -73,7 +100,7 @@ static int convert_run(options *o) {
         "it can be rebuilt from the keys: --keys FILE",
         in, nay_format_name(from), nay_hash_name(s.hash), nay_format_name(o->to));
   }
-  nay_params p = convert_params(o->to, f);
+  nay_params p = convert_params(o, f);
   uint64_t nkeys;
   nay_filter *made = make_filter(o, o->to, &p, o->key_files.at, o->key_files.n, &nkeys);
   filterfile_save(made, out);
@@ -101,8 +128,8 @@ const command command_convert = {
     .about =
         "A filter stores hashes, not keys. It can be rewritten only if the other layout uses the "
         "same hash in the same way. Most systems have a hash of their own; the command then says "
-        "so and exits with status 2. With --keys it rebuilds the filter from the keys in the "
-        "other layout, at the old number of bits per key.",
+        "so and exits with status 2. With --keys it rebuilds the filter from these keys alone in "
+        "the other layout, sized for them at the old number of bits per key.",
     .examples =
         "$ seq 1000 > keys.txt\n"
         "$ nay build -q -b 10 -t bloom -o f.nay keys.txt\n"

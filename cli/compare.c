@@ -6,6 +6,14 @@
 
 #define DIFF_FPR 1e-6
 
+/* A filter that drops keys of A would print keys of A as missing from it. */
+static nay_params compare_params(const options *o) {
+  if (o->kind == NAY_WINDOW) {
+    die(EXIT_TROUBLE, "-t window: a window forgets keys, and A is a set: choose another family");
+  }
+  return options_params(o, DIFF_FPR);
+}
+
 static void compare_print(const options *o, const key_batch *b, size_t w, uint64_t word) {
   if (o->count || word == 0) return;
   if (!o->json) batch_print(b, w, word);
@@ -36,7 +44,7 @@ int compare_run(options *o, bool wants_common) {
   if (paths[0][0] == '-' && paths[0][1] == '\0' && paths[1][0] == '-' && paths[1][1] == '\0') {
     die(EXIT_TROUBLE, "only one of the two can be standard input");
   }
-  nay_params p = options_params(o, DIFF_FPR);
+  nay_params p = compare_params(o);
   uint64_t nkeys, selected = 0;
   nay_filter *f = make_filter(o, NULL, &p, paths, 1, &nkeys);
   key_stream *s = stream_open(o, paths + 1, 1, f);

@@ -17,8 +17,12 @@ static double promise_slack(const nay_stats *s) {
   return s->k == 0 || s->nkeys == 1 ? 0.5 : 4 * sqrt((double)s->nkeys * 0.5 / s->k) + 0.5;
 }
 
-/* By chance a small filter within its plan may have a higher FPR than expected: no warning. */
+/*
+ * By chance a small filter within its plan may have a higher FPR than expected: no warning. A
+ * window within its plan may still have a generation with more keys than its share.
+ */
 static bool promise_within_plan(const nay_stats *s, double fpr) {
+  if (s->kind == NAY_WINDOW && s->overloaded) return false;
   return s->nkeys != 0 && s->fpr_planned <= PROMISE_MARGIN * fpr &&
          s->nkeys_estimated <= (double)s->nkeys + promise_slack(s);
 }

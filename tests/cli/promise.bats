@@ -141,6 +141,19 @@ WARNING='warning: * has a false-positive rate of *[%0-9], above the promised *[%
   done
 }
 
+@test "a window by time whose keys all come at once says that its generation is overfull" {
+  for n in 100 1000 10000; do
+    seq "$n" > keys
+    nay uniq --window 1h -n "$n" -c --json keys 2> err | jq -e '.overfilled and .fpr_now > 1.1 * .fpr_promised'
+    grep -q 'warning: the filter of seen lines has a false-positive rate of ' err
+    run -4 --separate-stderr nay uniq --strict --window 1h -n "$n" -c keys
+    run -0 --separate-stderr nay uniq --strict --window "$n" -c keys # by count: never
+    [ -z "$stderr" ]
+    run -0 --separate-stderr nay uniq --strict --window 1h -n $((8 * n)) -c keys
+    [ -z "$stderr" ]
+  done
+}
+
 @test "a merge above 50% is refused without --max-fpr, and writes nothing" {
   nay build -q -t blocked -n 100 -p 1% --seed 7 -o a.nay <(seq 100)
   nay build -q -t blocked -n 100 -p 1% --seed 7 -o b.nay <(seq 2000 4000) 2> /dev/null

@@ -89,3 +89,25 @@ load common
   run -2 nay diff - -
   [[ $output == *"only one of the two can be standard input" ]]
 }
+
+@test "a window stands for no set: diff and common refuse it, build says what it may forget" {
+  { seq 1000; for _ in 1 2 3 4 5 6 7 8 9 10; do seq 500; done; } > rep
+  for command in diff common; do
+    for n in '' '-n 10' '-n 1000'; do
+      # shellcheck disable=SC2086
+      run -2 nay $command -t window $n rep rep
+      [[ $output == *"-t window: a window forgets keys, and A is a set: choose another family" ]]
+    done
+  done
+  run -0 nay build -q -t window -n 1000 -o w.nay rep
+  [[ $output == *"warning: a window holds the last 1,000 keys, and 6,000 keys were read: it may deny the older ones" ]]
+  run -4 nay build -q --strict -f -t window -n 1000 -o w.nay rep
+  for n in 1 7 8 100 1000; do # nothing is forgotten: nothing is said
+    run -0 nay build -q --strict -f -t window -n "$n" -o w.nay <(seq "$n")
+    [ -z "$output" ]
+    nay verify -q --keys <(seq "$n") w.nay
+  done
+  run -0 nay build -q --strict -f -t window -o w.nay rep
+  [ -z "$output" ]
+  nay verify -q --keys rep w.nay
+}

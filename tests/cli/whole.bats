@@ -126,6 +126,30 @@ load common
   run -2 nay fold f.nay --factor 2 --max-fpr 1%
 }
 
+@test "convert --keys: the filter is of the given keys alone, also in its own layout, and sized for them" {
+  seq 1000 > old
+  seq 100001 200000 > many
+  seq 100001 100500 > few
+  head -c 16 /dev/zero | tr '\0' k > secret
+  for kind in bloom blocked counting cuckoo fuse xor ribbon scalable; do
+    for secret in '' '--secret secret'; do
+      # shellcheck disable=SC2086
+      nay build -q -f -t $kind -n 1000 -p 1% $secret -o f.nay old
+      for keys in many few; do
+        # shellcheck disable=SC2086
+        nay convert -q -f --strict --to nay --keys $keys $secret f.nay -o g.nay
+        # shellcheck disable=SC2086
+        nay verify -q $secret --keys $keys g.nay
+        # shellcheck disable=SC2086
+        [ "$(nay check -c $secret g.nay old)" -lt 300 ] || { echo "$kind: old keys"; return 1; }
+        nay info --json g.nay | jq -e --arg k $kind --argjson n "$(wc -l < $keys)" \
+          '.nkeys_planned == $n and .bits_per_key < 64 and (.kind == $k or $k == "scalable")'
+        [ -z "$secret" ] || nay info --json g.nay | jq -e '.hash == "siphash13"'
+      done
+    done
+  done
+}
+
 @test "convert: says plainly when the hash differs, builds again with keys" {
   seq 1000 > keys
   nay build -q -b 10 -o f.nay keys
