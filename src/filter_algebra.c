@@ -12,7 +12,7 @@
 #include "math/plan.h"
 
 static const nay_family_algebra *algebra_of(const nay_filter *f) {
-  static const nay_family_algebra none = {NULL};
+  static const nay_family_algebra none = {.merge = NULL};
   return f->family->algebra != NULL ? f->family->algebra : &none;
 }
 

@@ -254,7 +254,8 @@ static void traits_tell_the_truth(void **state) {
   assert_string_equal(nay_kind_name(family->kind), family->name);
   assert_ok(nay_kind_parse(family->name, &kind));
   assert_int_equal(kind, family->kind);
-  nay_family_algebra none = {NULL}, verbs = family->algebra != NULL ? *family->algebra : none;
+  nay_family_algebra none = {.merge = NULL},
+                     verbs = family->algebra != NULL ? *family->algebra : none;
   assert_true(family->plan && family->payload && family->fpr && family->test && family->census);
   assert_true(family->batch != NULL && family->batch->test != NULL);
   assert_int_equal(contract_can(family, NAY_CAN_ADD), family->add != NULL);
