@@ -47,8 +47,14 @@ static void uniq_window(const options *o, nay_params *p) {
   if (nay_kind_name(NAY_WINDOW) == NULL) {
     die(EXIT_TROUBLE, "--window: this library has no family that forgets keys");
   }
+  if (o->kind != NAY_AUTO && o->kind != NAY_WINDOW) {
+    die(EXIT_TROUBLE, "--window: a %s filter forgets nothing: omit -t", nay_kind_name(o->kind));
+  }
   p->kind = NAY_WINDOW;
   if (number_count(o->window, &count) && count != 0) {
+    if (o->nkeys != 0 && o->nkeys != count) {
+      die(EXIT_TROUBLE, "-n and a --window of lines give two numbers of lines: omit -n");
+    }
     p->nkeys = count;
   } else if (number_span(o->window, &seconds)) {
     p->window = seconds * 1000; /* ticks are milliseconds */
@@ -65,6 +71,10 @@ static nay_params uniq_params(const options *o) {
     uniq_window(o, &p);
     return p;
   }
+  if (p.kind == NAY_WINDOW) {
+    die(EXIT_TROUBLE, "-t window forgets lines: say after how many, or when, with --window");
+  }
+  if (p.kind == NAY_CUCKOO) p.flags |= NAY_UNIQUE; /* it holds only eight copies of a key */
   const char *const *paths = (const char *const *)o->operands;
   bool known = p.nkeys != 0 || stream_count(o, paths, (size_t)o->noperands, &p.nkeys);
   if (!known) p.nkeys = UNIQ_NKEYS;
@@ -73,9 +83,63 @@ static nay_params uniq_params(const options *o) {
   return p;
 }
 
+/* ---- the state ---- */
+
+static bool uniq_same_size(const options *o, const nay_params *is) {
+  nay_params p = options_params(o, UNIQ_FPR);
+  nay_plan asked, has;
+  p.kind = is->kind;
+  p.nkeys = is->nkeys;
+  p.window = is->window;
+  return nay_params_plan(&p, NULL, &asked) == NAY_OK && nay_params_plan(is, NULL, &has) == NAY_OK &&
+         asked.nbytes == has.nbytes;
+}
+
+/* The option that asks for another filter than the state is, or NULL. */
+static const char *uniq_contradiction(const options *o, const nay_params *is) {
+  if (o->window != NULL) {
+    nay_params p = {.nkeys = is->nkeys};
+    uniq_window(o, &p);
+    bool same = is->kind == NAY_WINDOW && p.window == is->window && p.nkeys == is->nkeys;
+    if (!same) return "--window";
+  }
+  if (o->kind != NAY_AUTO && o->kind != is->kind) return "-t";
+  if (o->nkeys != 0 && o->nkeys != is->nkeys) return "-n";
+  if (o->bits_per_key != 0 && !uniq_same_size(o, is)) return "-b";
+  return o->nbytes != 0 && !uniq_same_size(o, is) ? "-M" : NULL;
+}
+
+static void uniq_check_state(const options *o, const nay_filter *f) {
+  nay_params is;
+  nay_stats s;
+  char window[NUMBER_TEXT + 16] = "";
+  nay_filter_stats(f, &s);
+  if (s.locked) die(EXIT_TROUBLE, "%s is keyed, and no state of nay uniq", o->state);
+  if (nay_filter_params(f, &is) != NAY_OK) {
+    die(EXIT_TROUBLE, "%s is a %s filter, and no state of nay uniq", o->state,
+        s.kind != NAY_AUTO ? nay_kind_name(s.kind) : nay_format_name(nay_format_of(f)));
+  }
+  const char *option = uniq_contradiction(o, &is);
+  if (option == NULL) return;
+  if (is.window != 0) {
+    snprintf(window, sizeof window, " in %llu s", (unsigned long long)(is.window / 1000));
+  }
+  die(EXIT_TROUBLE,
+      "%s: the state in %s is a %s filter for %s%s: omit the option, or use a new file", option,
+      o->state, nay_kind_name(is.kind), COUNTED(is.nkeys, "key"), window);
+}
+
+static nay_filter *uniq_resume(const options *o) {
+  filter_file file = filterfile_try(o->state, o);
+  if (file.status == NAY_EFORMAT) die(EXIT_DAMAGED, "%s: no state of nay uniq", o->state);
+  if (file.status != NAY_OK) die(exit_of(file.status), "%s: %s", o->state, file.why);
+  uniq_check_state(o, file.filter);
+  return file.filter;
+}
+
 static nay_filter *uniq_filter(const options *o) {
   if (o->state != NULL) outfile_lock(o->state); /* before checking that it exists */
-  if (o->state != NULL && access(o->state, F_OK) == 0) return filterfile_open(o->state, o);
+  if (o->state != NULL && access(o->state, F_OK) == 0) return uniq_resume(o);
   if (o->exact) { /* only for its hash */
     nay_params p = {.kind = NAY_BLOOM, .nbits = 64, .k = 1};
     return new_filter(NULL, &p);
@@ -106,7 +170,7 @@ static void uniq_exact(uniq *u, const key_batch *b, uint64_t *bitmap) {
 static void uniq_batch(uniq *u, const key_batch *b) {
   uint64_t bitmap[BATCH_WORDS];
   const options *o = u->o;
-  if (o->window != NULL) uniq_tick(u->filter);
+  if (nay_filter_kind(u->filter) == NAY_WINDOW) uniq_tick(u->filter);
   bool prints = !o->count && !o->quiet;
   if (prints && b->header != NULL) out_record(b->header, b->header_len);
   if (u->exact != NULL) {
@@ -215,7 +279,8 @@ const command command_uniq = {
         "again. A window of time is planned for -n lines spread evenly over it: when many come at "
         "once, as from a file, give a larger -n (up to 7 times), or a warning follows.\n"
         "\n"
-        "--state keeps the filter in a file between runs; no other nay uses the file meanwhile. "
+        "--state keeps the filter in a file between runs; no other nay uses the file meanwhile. An "
+        "option that asks for another filter than the file holds is an error. "
         "SIGINT, SIGTERM and SIGHUP end reading; the state of every printed line is then saved, "
         "and further signals (except SIGKILL) are ignored until that is done. If lines cannot be "
         "written, the state stays as it was: they appear again and none is lost. If a file cannot "

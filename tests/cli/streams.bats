@@ -111,3 +111,81 @@ load common
   [ -z "$output" ]
   nay verify -q --keys rep w.nay
 }
+
+@test "uniq --state: an option that contradicts the state is refused, and the state stays" {
+  # how it is made | what agrees | what contradicts
+  while IFS='|' read -r made agrees contradicts; do
+    rm -f s.nay
+    # shellcheck disable=SC2086
+    seq 100 | nay uniq -q --state s.nay $made || true
+    cp s.nay was.nay
+    IFS=, read -ra good <<< "$agrees"
+    for options in "${good[@]}"; do
+      # shellcheck disable=SC2086
+      [ "$(seq 101 | nay uniq --state s.nay $options)" = 101 ] || { echo "$made, then $options"; return 1; }
+      cp was.nay s.nay
+    done
+    IFS=, read -ra bad <<< "$contradicts"
+    for options in "${bad[@]}"; do
+      # shellcheck disable=SC2086
+      run -2 nay uniq --state s.nay $options <<< x
+      [[ $output == *": the state in s.nay is a "*" filter for "*": omit the option, or use a new file" ]]
+      cmp s.nay was.nay
+    done
+  done <<'ROWS'
+-n 1000|-n 1000,-t blocked,-t blocked -n 1000|-n 1001,-t bloom,-b 20,-M 1M,--window 10,--window 1h
+-t bloom -n 1000|-t bloom,-t bloom -n 1000|-t blocked,-n 10,-M 1M
+-t bloom -b 40 -n 1000|-b 40,-b 40 -n 1000|-b 20
+-t bloom -M 10k -n 1000|-M 10k|-M 20k
+--window 5000|--window 5000,-t window,-n 5000|--window 5001,--window 1h,-t bloom,-n 10
+--window 1h -n 9000|--window 1h,--window 60m -n 9000,-t window|--window 2h,--window 9000,-n 10
+-t scalable|-t scalable|-t blocked,-M 1M
+ROWS
+}
+
+@test "uniq --state: what is no state is said to be none, without options that uniq lacks" {
+  head -c 16 /dev/zero > secret
+  seq 10 | nay build -q --secret secret -o keyed.nay
+  seq 10 | nay build -q -t fuse -o static.nay
+  : > empty
+  seq 1000 > garbage
+  for file in keyed.nay static.nay empty garbage; do
+    cp "$file" was
+    run nay uniq --state "$file" <<< x
+    [ "$status" -ge 2 ]
+    [[ $output == *"no state of nay uniq" && $output != *--secret* && $output != *--format* ]]
+    cmp "$file" was
+  done
+}
+
+@test "uniq --state: the clock of a window by time moves, also without --window" {
+  nay uniq -q --state s.nay --window 1h -n 1000 <<< x || true
+  before=$(od -An -tu8 -j"$(nay_clock_at s.nay)" -N8 s.nay)
+  eventually advanced s.nay "$before"
+}
+
+# The clock of a window: the bytes of its payload from 16, which is the last of the file.
+nay_clock_at() { echo $(($(stat -c %s "$1") - $(nay info --json "$1" | jq '.nbits / 8') + 16)); }
+
+advanced() {
+  nay uniq -q --state "$1" <<< x
+  [ "$(od -An -tu8 -j"$(nay_clock_at "$1")" -N8 "$1")" -gt "$2" ]
+}
+
+@test "uniq: a window is asked for by --window alone" {
+  run -2 nay uniq -t window -n 10 <<< x
+  [[ $output == *"say after how many, or when, with --window" ]]
+  for kind in bloom blocked counting cuckoo scalable; do
+    run -2 nay uniq -t $kind --window 10 <<< x
+    [[ $output == *"--window: a $kind filter forgets nothing: omit -t" ]]
+  done
+  run -2 nay uniq -n 11 --window 10 <<< x
+  [ "$(nay uniq -t window --window 10 <<< x)" = x ]
+}
+
+@test "uniq -t cuckoo: a line may repeat, also over runs" {
+  yes same | head -n 1000 > lines
+  [ "$(nay uniq -t cuckoo -n 100 lines)" = same ]
+  [ "$(nay uniq -t cuckoo --state s.nay -n 100 lines)" = same ]
+  [ -z "$(nay uniq --state s.nay lines)" ]
+}
