@@ -1,4 +1,7 @@
 /* cmd_merge.c - nay merge and nay fold: whole filters, without their keys. */
+#include <string.h>
+#include <sys/stat.h>
+
 #include "filterfile.h"
 #include "numbers.h"
 #include "outfile.h"
@@ -15,9 +18,46 @@ static void merge_mismatch(const nay_filter *a, const nay_filter *b, const char 
   die(EXIT_TROUBLE, "%s cannot be merged: it differs in %s", path, what);
 }
 
+/* The plan of a scalable filter grows with each merge: what it was made for does not. */
 static double merge_planned(const nay_filter *f) {
+  nay_params p;
   nay_stats s;
+  if (nay_filter_kind(f) == NAY_SCALABLE && nay_filter_params(f, &p) == NAY_OK) return p.fpr;
   return nay_filter_stats(f, &s) == NAY_OK ? s.fpr_planned : 0;
+}
+
+static uint64_t merge_nbits(const nay_filter *f) {
+  nay_stats s;
+  return nay_filter_stats(f, &s) == NAY_OK ? s.nbits : 0;
+}
+
+/* Sizes with a small common divisor leave few bits for both: no limit of the FPR helps. */
+static void merge_full(const options *o, const nay_filter *dst, const nay_filter *src,
+                       const char *path, double most) {
+  uint64_t a = merge_nbits(dst), b = merge_nbits(src);
+  char text[NUMBER_TEXT];
+  fpr_text(most, text);
+  if (nay_filter_kind(dst) != NAY_SCALABLE && a != b) {
+    die(EXIT_NONE,
+        "%s has %s and the filters before it %llu: folded to their greatest common size the FPR "
+        "would be above %s: nothing written; plan all with the same -n, or with --fold",
+        path, COUNTED(b, "bit"), (unsigned long long)a, text);
+  }
+  die(EXIT_NONE, "with %s the FPR would be above %s: nothing written%s", path, text,
+      o->max_fpr != 0 ? "" : "; --max-fpr sets another limit");
+}
+
+/* Whether an operand is the file of an earlier one: a filter merged with itself is itself. */
+static bool merge_is_repeated(const options *o, int i) {
+  struct stat is, was;
+  const char *path = o->operands[i];
+  if (strcmp(path, "-") == 0 || stat(path, &is) != 0 || !S_ISREG(is.st_mode)) return false;
+  for (int j = 0; j < i; j++) {
+    bool same = strcmp(o->operands[j], "-") != 0 && stat(o->operands[j], &was) == 0 &&
+                is.st_dev == was.st_dev && is.st_ino == was.st_ino;
+    if (same) return true;
+  }
+  return false;
 }
 
 /* The highest planned FPR of the filters is what the union promises. */
@@ -34,11 +74,7 @@ static void merge_one(const options *o, nay_filter *dst, const char *path, doubl
       o->intersect ? nay_filter_intersect(dst, src) : nay_filter_merge(dst, src, most);
   if (status == NAY_EMISMATCH) merge_mismatch(dst, src, path);
   if (status == NAY_ENOTSUP) die(EXIT_TROUBLE, "this family does not support merge");
-  if (status == NAY_EFULL) {
-    char text[NUMBER_TEXT];
-    die(EXIT_NONE, "with %s the FPR would be above %s: nothing written%s", path,
-        fpr_text(most, text), o->max_fpr != 0 ? "" : "; --max-fpr sets another limit");
-  }
+  if (status == NAY_EFULL) merge_full(o, dst, src, path, most);
   if (status != NAY_OK) die(exit_of(status), "%s: %s", path, nay_status_text(status));
   nay_filter_free(src);
 }
@@ -50,9 +86,19 @@ static int merge_run(options *o) {
   outfile_lock(out); /* before it is read: it may be one of the filters */
   nay_filter *f = filterfile_open(o->operands[0], o);
   double promised = merge_planned(f);
-  for (int i = 1; i < o->noperands; i++) merge_one(o, f, o->operands[i], &promised);
+  uint64_t nbits = merge_nbits(f);
+  for (int i = 1; i < o->noperands; i++) {
+    if (merge_is_repeated(o, i)) {
+      message("%s is given twice: merged once", o->operands[i]);
+      continue;
+    }
+    merge_one(o, f, o->operands[i], &promised);
+  }
   if (o->max_fpr != 0) promised = o->max_fpr;
   filterfile_save(f, out);
+  if (merge_nbits(f) < nbits) {
+    message("folded to %s, the greatest common size", COUNTED(merge_nbits(f), "bit"));
+  }
   int status = filterfile_report(o, o->intersect ? "intersected into" : "merged into", out, f,
                                  ESTIMATED, promised);
   nay_filter_free(f);
@@ -86,7 +132,9 @@ const command command_merge = {
         "written with a warning.\n"
         "\n"
         "An intersection contains every key that is in all filters, but has more false positives "
-        "than a filter built from those keys: it is marked as derived, and its FPR is unknown.",
+        "than a filter built from those keys: it is marked as derived, and its FPR is unknown. The "
+        "warning follows when the fill alone "
+        "gives a higher FPR than planned.",
     .examples =
         "$ seq 1 600 | nay build -q -n 1000 -p 1% -o a.nay\n"
         "$ seq 401 1000 | nay build -q -n 1000 -p 1% -o b.nay\n"

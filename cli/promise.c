@@ -27,13 +27,25 @@ static bool promise_within_plan(const nay_stats *s, double fpr) {
          s->nkeys_estimated <= (double)s->nkeys + promise_slack(s);
 }
 
+/*
+ * The FPR of an intersection is not known from its number of keys, but an absent key is a maybe
+ * with at least this probability: fill^k, and more where the fill differs between blocks.
+ */
+static double promise_least_fpr(const nay_stats *s) {
+  return s->k != 0 ? pow(s->fill, s->k) : s->fill;
+}
+
 promise promise_judge(const nay_filter *f, double asked) {
   promise p = {.fpr = asked};
   if (nay_filter_stats(f, &p.stats) != NAY_OK) return p;
   const nay_stats *s = &p.stats;
   p.useless = asked == 0 && s->fpr_planned > PROMISE_FPR_MOST;
   if (asked == 0) p.fpr = p.useless ? PROMISE_FPR_MOST : s->fpr_planned;
-  if (s->derived) return p;
+  if (s->derived) {
+    p.least_fpr = promise_least_fpr(s);
+    p.overfilled = p.least_fpr > PROMISE_MARGIN * (p.fpr > 0 ? p.fpr : PROMISE_FPR_MOST);
+    return p;
+  }
   if (p.fpr > 0) {
     p.overfilled = s->fpr_now > PROMISE_MARGIN * p.fpr && !promise_within_plan(s, p.fpr);
   } else {
@@ -51,7 +63,8 @@ void promise_json(const promise *p) {
 /* ": planned for 100 keys, holds about 250"; nothing when keys are not what is wrong. */
 static const char *promise_keys(const nay_stats *s, char *text, size_t cap) {
   char planned[COUNTED_TEXT], now[NUMBER_TEXT];
-  bool more = s->nkeys != 0 && s->nkeys_estimated > (double)s->nkeys + promise_slack(s);
+  bool more =
+      s->nkeys != 0 && !s->derived && s->nkeys_estimated > (double)s->nkeys + promise_slack(s);
   text[0] = '\0';
   if (!more) return text;
   counted_text((double)s->nkeys, "key", planned, sizeof planned);
@@ -67,17 +80,18 @@ static const char *promise_keys(const nay_stats *s, char *text, size_t cap) {
 int promise_tell(const options *o, const char *what, const promise *p, const char *so, int status) {
   char now[NUMBER_TEXT], promised[NUMBER_TEXT], keys[160];
   if (!p->overfilled) return status;
-  fpr_text(p->stats.fpr_now, now);
+  fpr_text(p->stats.derived ? p->least_fpr : p->stats.fpr_now, now);
   promise_keys(&p->stats, keys, sizeof keys);
   const char *then = so != NULL ? "; " : "";
   if (so == NULL) so = "";
   if (p->fpr > 0) {
-    message_error("warning: %s has a false-positive rate of %s, above %s %s%s%s%s", what, now,
+    message_error("warning: %s has a false-positive rate of %s%s, above %s %s%s%s%s", what,
+                  p->stats.derived ? "at least " : "", now,
                   p->useless ? "the useful limit of" : "the promised", fpr_text(p->fpr, promised),
                   keys, then, so);
   } else {
-    message_error("warning: %s has a false-positive rate of %s, and stores no plan%s%s", what, now,
-                  then, so);
+    message_error("warning: %s has a false-positive rate of %s%s, and stores no plan%s%s", what,
+                  p->stats.derived ? "at least " : "", now, then, so);
   }
   return o->strict ? EXIT_OVERFILLED : status;
 }

@@ -14,8 +14,9 @@
 
 typedef struct promise {
   nay_stats stats;
-  double fpr;   /* asked or promised; 0: nothing was asked and no plan is known */
-  bool useless; /* the plan itself promised more than PROMISE_FPR_MOST, which fpr is then */
+  double fpr;       /* asked or promised; 0: nothing was asked and no plan is known */
+  bool useless;     /* the plan itself promised more than PROMISE_FPR_MOST, which fpr is then */
+  double least_fpr; /* of an intersection, whose FPR is unknown: a lower bound from the fill */
   bool overfilled;
 } promise;
 

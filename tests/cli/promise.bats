@@ -154,6 +154,32 @@ WARNING='warning: * has a false-positive rate of *[%0-9], above the promised *[%
   done
 }
 
+@test "an intersection that is full says so: its fill bounds its FPR from below" {
+  for kind in bloom blocked; do
+    nay build -q -f -t $kind -n 100 -o a.nay <(seq 100)
+    nay build -q -f -t $kind -n 100 -o b.nay <(seq 51 150)
+    nay merge -q -f --strict --intersect a.nay b.nay -o i.nay # with room: no word
+    for command in 'info --strict' 'verify --strict' 'check -c --strict'; do
+      # shellcheck disable=SC2086
+      run --separate-stderr nay $command i.nay <<< 60
+      [ "$status" -eq 0 ]
+      [ -z "$stderr" ]
+    done
+    run -4 nay add -q --strict i.nay <(seq 100000)
+    [[ $output == *"warning: i.nay has a false-positive rate of at least "*", above the promised "* ]]
+    for command in info verify 'check -c'; do
+      # shellcheck disable=SC2086
+      run -4 --separate-stderr nay $command --strict i.nay <<< 60
+      [[ $stderr == *"at least "* ]]
+    done
+    nay info --json i.nay 2> /dev/null | jq -e '.overfilled and .fpr_now == null'
+    nay build -q -f -t $kind -n 10 -o a.nay <(seq 10000) 2> /dev/null
+    nay build -q -f -t $kind -n 10 -o b.nay <(seq 10001 20000) 2> /dev/null
+    run -4 nay merge -q -f --strict --intersect a.nay b.nay -o i.nay
+    [[ $output == *"at least 100.0%"* ]]
+  done
+}
+
 @test "a merge above 50% is refused without --max-fpr, and writes nothing" {
   nay build -q -t blocked -n 100 -p 1% --seed 7 -o a.nay <(seq 100)
   nay build -q -t blocked -n 100 -p 1% --seed 7 -o b.nay <(seq 2000 4000) 2> /dev/null

@@ -64,7 +64,7 @@ WRITERS = [
     Writer("extract", "in/u", "-o", "OUT"),
     Writer("sst", "build", "-o", "OUT", "in/rows", stream=False),
     Writer("sst", "compact", "in/t", "-o", "OUT", stream=False),
-    Writer("uniq", "-n", "1000", "--state", "OUT", "in/keys", force=(), stream=False, refuses=False),
+    Writer("uniq", "-n", "4000", "--state", "OUT", "in/keys", force=(), stream=False, refuses=False),
 ]
 # those that change the file they are given: OUT is a copy of in/b or in/a first
 CHANGERS = [

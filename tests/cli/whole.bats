@@ -166,3 +166,44 @@ load common
   run -2 nay convert f.nay -o x
   [[ $output == *"give the layout to write: --to NAME" ]]
 }
+
+@test "merge: sizes with a small common divisor are named, with the remedy" {
+  seq 1000 > keys
+  nay build -q -t blocked -b 10.24 -n 1000 -o a.nay keys   # 20 blocks
+  nay build -q -t blocked -b 10.24 -n 1950 --probes "$(nay info --json a.nay | jq .k)" -o b.nay keys # 39 blocks
+  run -1 nay merge a.nay b.nay -o c.nay
+  [[ $output == *"b.nay has 19,968 bits and the filters before it 10240: folded to their greatest common size the FPR would be above 50.0%: nothing written; plan all with the same -n, or with --fold" ]]
+  [ ! -e c.nay ]
+  nay build -q -t blocked -b 10.24 -n 2000 --probes "$(nay info --json a.nay | jq .k)" -o d.nay <(seq 1000) # 40
+  run -0 nay merge d.nay a.nay -o c.nay
+  [[ $output == *"folded to 10,240 bits, the greatest common size"* ]]
+  nay verify -q --keys keys c.nay
+}
+
+@test "merge: the same file twice is merged once, by any name" {
+  for kind in bloom blocked scalable; do
+    nay build -q -f -t $kind -n 100 -o f.nay <(seq 100)
+    ln -sf f.nay l.nay
+    cp f.nay was.nay
+    for operands in 'f.nay f.nay' 'f.nay ./f.nay' 'f.nay l.nay' 'l.nay f.nay f.nay'; do
+      # shellcheck disable=SC2086
+      run -0 nay merge $operands -f -o f.nay
+      [[ $output == *" is given twice: merged once"* ]]
+      cmp f.nay was.nay
+    done
+  done
+}
+
+@test "merge of scalable filters: many merges in pairs do not raise the promise" {
+  for i in 0 1 2 3 4 5 6 7; do
+    nay build -q -t scalable -n 100 -p 1% -o $i.nay <(seq $((i * 10000)) $((i * 10000 + 9000)))
+  done
+  cp 0.nay all.nay
+  last=0
+  for i in 1 2 3 4 5 6 7; do
+    run nay merge -q -f --strict all.nay $i.nay -o all.nay
+    last=$status
+  done
+  [ "$last" -eq 4 ]
+  [[ $output == *"above the promised 1.000%"* ]]
+}
