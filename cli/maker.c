@@ -1,6 +1,7 @@
 /* maker.c - see maker.h. */
 #include "maker.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "numbers.h"
@@ -81,13 +82,9 @@ static nay_filter *make_unknown(const options *o, const nay_format *format,
   nay_diag diag = {NULL, 0, 0};
   nay_builder *builder;
   nay_params p = *params;
-  nay_plan plan;
   p.threads = options_threads(o);
-  if (p.nkeys == 0) p.nkeys = 1;
   if (format == NULL) format = nay_format_find("nay");
-  nay_status status = nay_format_plan(format, &p, &diag, &plan); /* for its diag */
-  p.nkeys = params->nkeys;
-  if (status == NAY_OK) status = nay_format_builder(format, &p, NULL, &diag, &builder);
+  nay_status status = nay_format_builder(format, &p, NULL, &diag, &builder);
   if (status != NAY_OK) make_failed(status, &diag);
   key_stream *s = stream_open(o, paths, npaths, NULL);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
@@ -105,30 +102,64 @@ static nay_filter *make_unknown(const options *o, const nay_format *format,
   return f;
 }
 
+/* It comes last, and the order of the keys counts: hashes wait in that order. */
+static nay_filter *make_in_order(const options *o, const nay_params *params,
+                                 const char *const *paths, size_t npaths, uint64_t *nkeys) {
+  nay_params p = *params, any = {.nkeys = 1, .fpr = 0.01, .hash = p.hash, .seed = p.seed};
+  memcpy(any.key, p.key, sizeof any.key);
+  nay_filter *hash_with = new_filter(NULL, &any);
+  key_stream *s = stream_open(o, paths, npaths, hash_with);
+  uint64_t *hashes = NULL;
+  size_t n = 0, room = 0;
+  for (key_batch *b; (b = stream_next(s)) != NULL; n += b->n) {
+    if (n + b->n > room) hashes = must_grow(hashes, (room = 2 * n + b->n) * sizeof *hashes);
+    if (b->n != 0) memcpy(hashes + n, b->lo, b->n * sizeof *hashes);
+  }
+  *nkeys = n;
+  stream_close(s);
+  nay_filter_free(hash_with);
+  p.nkeys = n != 0 ? n : 1;
+  nay_filter *f = new_filter(NULL, &p);
+  nay_status status = nay_filter_add_hash_many(f, hashes, NULL, n, NULL);
+  if (status != NAY_OK) make_failed(status, NULL);
+  free(hashes);
+  return f;
+}
+
+static bool is_native(const nay_format *format) {
+  return format == NULL || strcmp(nay_format_name(format), "nay") == 0;
+}
+
 /* The family that another system's layout is of, or the one that is asked for. */
 static nay_kind layout_kind(const nay_format *format, const nay_params *params) {
   nay_params p = *params;
   nay_plan plan;
-  bool native = format == NULL || strcmp(nay_format_name(format), "nay") == 0;
   if (p.nkeys == 0) p.nkeys = 1;
-  bool known = !native && nay_format_plan(format, &p, NULL, &plan) == NAY_OK;
+  bool known = !is_native(format) && nay_format_plan(format, &p, NULL, &plan) == NAY_OK;
   return known ? plan.kind : params->kind;
+}
+
+/* Whether the bytes of a native filter depend on the order of the adds or on repeated ones. A
+ * builder brings the keys into an order of its own and drops duplicates. */
+static bool depends_on_adds(const nay_format *format, nay_kind kind) {
+  return is_native(format) && kind != NAY_AUTO &&
+         (nay_kind_traits(kind) & (NAY_CAN_REMOVE | NAY_CAN_GROW)) != 0;
 }
 
 nay_filter *make_filter(const options *o, const nay_format *format, nay_params *params,
                         const char *const *paths, size_t npaths, uint64_t *nkeys) {
-  uint64_t counted = 0;
   nay_kind kind = layout_kind(format, params);
-  if (!can_add(kind)) {
-    message("%s needs all keys at once: keeping 8 bytes per key until the end",
+  if (!can_add(kind) || (params->nkeys == 0 && depends_on_adds(format, kind))) {
+    message(can_add(kind) ? "%s without -n: keeping 8 bytes per key until the end"
+                          : "%s needs all keys at once: keeping 8 bytes per key until the end",
             nay_kind_name(kind));
     return make_unknown(o, format, params, paths, npaths, nkeys);
   }
-  if (params->nkeys == 0) {
-    if (!stream_count(o, paths, npaths, &counted)) {
-      message("without -n the number of keys is unknown: keeping 8 bytes per key until the end");
+  if (params->nkeys == 0 && !stream_count(o, paths, npaths, &params->nkeys)) {
+    message("without -n the number of keys is unknown: keeping 8 bytes per key until the end");
+    if (kind == NAY_WINDOW && is_native(format)) {
+      return make_in_order(o, params, paths, npaths, nkeys);
     }
-    params->nkeys = counted;
   }
   if (params->nkeys == 0) return make_unknown(o, format, params, paths, npaths, nkeys);
   return make_known(o, format, params, paths, npaths, nkeys);

@@ -6,8 +6,9 @@
 
 /*
  * make_filter: reads all keys of the files into a new filter in the given layout (NULL: native).
- * Without -n the keys are counted first when the files can be read twice; else, and for static
- * families, their hashes are kept until the end, as a message on stderr says. Dies when it cannot.
+ * Without -n the keys are counted first when the files can be read twice; else, and for families
+ * whose bytes depend on all keys or on their order, the hashes are kept until the end, as a
+ * message on stderr says. Dies when it cannot.
  */
 nay_filter *make_filter(const options *o, const nay_format *format, nay_params *params,
                         const char *const *paths, size_t npaths, uint64_t *nkeys);

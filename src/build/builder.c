@@ -29,6 +29,7 @@
 #include "os/thread.h"
 
 #define BUILDER_PAGE 65536u  /* words */
+#define BUILDER_MANY 65536u  /* keys: the least size of every family is small beside them */
 #define BUILDER_STREAM 4096u /* hashes added at a time: 32 KiB, which stay in L2 */
 
 typedef struct builder_page {
@@ -98,15 +99,24 @@ nay_status nay__builder_make(const struct nay_format *format, const nay_family *
   return NAY_OK;
 }
 
+nay_status nay__builder_check(const nay_params *params, nay_diag *diag, const nay_family **family,
+                              nay_hasher *hasher) {
+  nay_params p = *params;
+  nay_shape shape;
+  if (params->nkeys == 0) p.nkeys = 1;
+  bool retry = params->nkeys == 0 && params->bits_per_key > 0;
+  nay_status status = nay__resolve(&p, retry ? NULL : diag, family, &shape, hasher);
+  if (status == NAY_OK || !retry) return status;
+  p.nkeys = BUILDER_MANY;
+  return nay__resolve(&p, diag, family, &shape, hasher);
+}
+
 nay_status nay_builder_new(const nay_params *params, const nay_allocator *allocator,
                            nay_builder **builder) {
   if (params == NULL || builder == NULL) return NAY_EINVAL;
-  nay_params p = *params;
-  if (p.nkeys == 0) p.nkeys = 1; /* any number: this call checks the other fields */
   const nay_family *family;
-  nay_shape shape;
   nay_hasher hasher;
-  NAY_TRY(nay__resolve(&p, NULL, &family, &shape, &hasher));
+  NAY_TRY(nay__builder_check(params, NULL, &family, &hasher));
   if (params->kind == NAY_AUTO) family = NULL;
   nay_builder *b;
   NAY_TRY(nay__builder_make(NULL, family, params, &hasher, NULL, true, allocator, &b));

@@ -16,6 +16,13 @@ nay_status nay__builder_make(const struct nay_format *format, const nay_family *
                              nay_builder **builder);
 
 /*
+ * nay__builder_check: the params of a native family as far as they can be checked before the keys
+ * are counted. A size by bits per key may be too small for one key and large enough for many.
+ */
+nay_status nay__builder_check(const nay_params *params, nay_diag *diag, const nay_family **family,
+                              nay_hasher *hasher);
+
+/*
  * nay__builder_take: all hashes of a new builder in one call, one word each. It copies them once
  * and sorts the copy, without pages.
  */

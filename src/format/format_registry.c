@@ -180,10 +180,9 @@ nay_status nay_format_builder(const nay_format *format, const nay_params *params
   }
   if (params == NULL) return nay__fail(diag, NAY_EINVAL, "params is NULL", 0);
   if (format->family == NULL) {
-    nay_params p = *params;
-    if (p.nkeys == 0) p.nkeys = 1; /* it will be counted; the other fields are checked now */
-    nay_plan plan;
-    NAY_TRY(nay_params_plan(&p, diag, &plan));
+    const nay_family *family;
+    nay_hasher hasher;
+    NAY_TRY(nay__builder_check(params, diag, &family, &hasher));
     return format_told(diag, nay_builder_new(params, allocator, builder));
   }
   nay_shape shape;

@@ -85,6 +85,40 @@ load common
   [ "$(nay info --json pipe.nay | jq .nkeys_planned)" = 1000 ]
 }
 
+@test "build: the same set gives the same bytes: file, pipe, any order, duplicates, threads" {
+  seq 3000 > keys
+  sort keys > other
+  cat other keys other > twice
+  for t in bloom blocked counting scalable cuckoo xor fuse ribbon; do
+    nay build -q -t $t -o $t.nay keys
+    cat keys | nay build -q -t $t | cmp - $t.nay
+    nay build -q -t $t other | cmp - $t.nay
+    nay build -q -t $t --threads 1 other | cmp - $t.nay
+    cat twice | nay build -q -t $t | cmp - $t.nay
+    if [[ $t != blo* ]]; then nay build -q -t $t twice | cmp - $t.nay; fi # they count lines
+    if [ $t != cuckoo ]; then nay build -q -t $t -n 3000 other | cmp - $t.nay; fi
+  done
+}
+
+@test "build of a pipe by bits per key, without -n: every family that -n sizes so" {
+  seq 3000 > keys
+  for t in bloom blocked counting window cuckoo xor fuse ribbon; do
+    nay build -q -t $t -b 24 -o $t.nay keys
+    cat keys | nay build -q -t $t -b 24 | cmp - $t.nay
+  done
+}
+
+@test "build -t window keeps the order of the keys: file, pipe and -n agree" {
+  seq 3000 > keys
+  nay build -q -t window -o w.nay keys
+  cat keys | nay build -q -t window | cmp - w.nay
+  nay build -q -t window -n 3000 keys | cmp - w.nay
+  seq 3001 5000 | nay add -q w.nay # 2,000 later the last 1,000 keys are still in the window
+  [ "$(tail -n 1000 keys | nay check -c w.nay)" = 1000 ]
+  : | nay build -q -t window -o none.nay
+  run -1 nay check none.nay <<< 1
+}
+
 @test "build of nothing is a filter that says nay to everything" {
   nay build -q -o empty.nay < /dev/null
   run -1 nay check empty.nay <<< $'a\nb'
