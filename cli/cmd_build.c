@@ -27,6 +27,9 @@ static int build_run(options *o) {
   outfile_may_write(out, o->force);
   nay_params p = options_params(o, 0.01);
   if (filterfile_secret(o, p.key)) p.hash = NAY_HASH_SIPHASH;
+  if (o->secret != NULL && o->seed != NULL) {
+    die(EXIT_TROUBLE, "--seed is for the hash without a key: --secret excludes it");
+  }
   if (o->store_key && o->secret == NULL) die(EXIT_TROUBLE, "--store-key needs --secret");
   if (o->store_key) p.flags |= NAY_STORE_KEY;
   uint64_t nkeys;

@@ -66,6 +66,15 @@ static void verify_random(const options *o, nay_filter *f, verdict *v) {
   v->nabsent += o->random;
 }
 
+/* Files without keys check nothing. */
+static void verify_warn_empty(const options *o, const verdict *v) {
+  if (v->reading != EXIT_FOUND) return; /* that is said already */
+  if (o->key_files.n > 0 && v->nkeys == 0) message_error("warning: --keys gives no keys");
+  if (o->absent_files.n > 0 && v->nabsent == 0) {
+    message_error("warning: --absent gives no keys: the FPR is not measured");
+  }
+}
+
 /* ---- the verdict ---- */
 
 static bool verify_keeps_promise(const verdict *v) {
@@ -144,6 +153,7 @@ static int verify_one(options *o, const char *path) {
   verify_keys(o, f, &v);
   verify_absent(o, f, &v);
   verify_random(o, f, &v);
+  verify_warn_empty(o, &v);
   if (o->json) verify_json(o, path, f, &v);
   if (!o->json) verify_text(o, path, f, &v);
   nay_filter_free(f);

@@ -11,7 +11,9 @@ static nay_params compare_params(const options *o) {
   if (o->kind == NAY_WINDOW) {
     die(EXIT_TROUBLE, "-t window: a window forgets keys, and A is a set: choose another family");
   }
-  return options_params(o, DIFF_FPR);
+  nay_params p = options_params(o, DIFF_FPR);
+  if (p.kind == NAY_CUCKOO) p.flags |= NAY_UNIQUE; /* it holds only eight copies of a key */
+  return p;
 }
 
 static void compare_print(const options *o, const key_batch *b, size_t w, uint64_t word) {

@@ -124,6 +124,8 @@ static const char *decode_b64(const uint8_t *p, size_t len, uint8_t *to, size_t 
     bits = bits << 6 | (uint32_t)digit;
     if (i % 4 != 0) to[done++] = (uint8_t)(bits >> (6 - 2 * (i % 4)));
   }
+  uint32_t spare = len % 4 == 2 ? 0xfu : len % 4 == 3 ? 0x3u : 0; /* bits that encode nothing */
+  if ((bits & spare) != 0) return "base64 with non-zero bits after the last byte";
   *n = done;
   return NULL;
 }
@@ -280,7 +282,9 @@ static key_result frame_csv(key_reader *r, const uint8_t *p, const uint8_t *end,
       csv_key(&field, scratch, record);
       is_it =
           record->key_len == strlen(r->name) && memcmp(record->key, r->name, record->key_len) == 0;
-      if (is_it && !found) r->column = i;
+      *fail = "the header has this column twice: give its number with -k, and --header";
+      if (is_it && found) return KEY_BAD;
+      if (is_it) r->column = i;
     }
     if (is_it) csv_key(&field, scratch, record);
     found |= is_it;

@@ -15,11 +15,19 @@ _Noreturn static void make_failed(nay_status status, const nay_diag *diag) {
   die(EXIT_TROUBLE, "cannot build this filter: %s", diag_text(status, diag, why));
 }
 
+_Noreturn static void make_no_memory(const nay_format *format, const nay_params *params) {
+  nay_plan plan;
+  char size[NUMBER_TEXT];
+  if (nay_format_plan(format, params, NULL, &plan) != NAY_OK) make_failed(NAY_ENOMEM, NULL);
+  die(EXIT_TROUBLE, "cannot build this filter: no memory for its %s", size_text(plan.nbytes, size));
+}
+
 nay_filter *new_filter(const nay_format *format, const nay_params *params) {
   nay_diag diag = {NULL, 0, 0};
   nay_filter *f;
   if (format == NULL) format = nay_format_find("nay");
   nay_status status = nay_format_new(format, params, NULL, &diag, &f);
+  if (status == NAY_ENOMEM) make_no_memory(format, params);
   if (status != NAY_OK) make_failed(status, &diag);
   return f;
 }

@@ -36,6 +36,7 @@ void signals_begin(void) {
     bool ignored = sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler == SIG_IGN;
     if (!ignored) sigaction(numbers[i], &action, NULL); /* nohup stays nohup */
   }
+  signal(SIGUSR1, SIG_IGN); /* until there is progress to show */
   signal(SIGXFSZ, SIG_IGN); /* these two are errors of write: EFBIG, EPIPE */
   signal(SIGPIPE, SIG_IGN);
 }

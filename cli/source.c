@@ -72,7 +72,7 @@ static ssize_t source_refill(source *s, source_failure *fail) {
   return n;
 }
 
-/* Reads until the first bytes identify the codec, if any. */
+/* Reads until the first bytes identify the codec, if any. A filter is no file of keys. */
 static bool source_recognise(source *s, source_failure *fail) {
   for (bool more = true; more;) {
     ssize_t n = source_raw(s, s->in + s->len, SOURCE_CAP - s->len, fail);
@@ -81,7 +81,11 @@ static bool source_recognise(source *s, source_failure *fail) {
     s->codec = codec_recognise(s->in, s->len, &more);
     if (n == 0 || s->codec != NULL) break;
   }
-  return true;
+  const nay_format *is = s->codec == NULL ? nay_format_recognise(s->in, s->len) : NULL;
+  if (is == NULL || strcmp(nay_format_name(is), "nay") != 0) return true;
+  source_fail(fail, EXIT_TROUBLE,
+              "%s is a filter, not keys; --no-decompress reads its bytes as keys", s->name);
+  return false;
 }
 
 static bool source_start_codec(source *s, source_failure *fail) {

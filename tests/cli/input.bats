@@ -232,3 +232,37 @@ bad_files() { # makes them, prints: name code
   [ "$output" = 61 ]
   [ -z "$(echo 61 | nay uniq --key=hex --state state)" ]
 }
+
+@test "a native filter is no file of keys" {
+  seq 10 | nay build -q -n 10 -o f.nay
+  for line in 'build -n 10 -o g.nay f.nay' 'add f.nay f.nay' 'check f.nay f.nay' 'uniq f.nay' 'diff f.nay f.nay' \
+    'verify --keys f.nay f.nay'; do
+    # shellcheck disable=SC2086
+    run -2 nay $line
+    [[ $output == *"f.nay is a filter, not keys; --no-decompress reads its bytes as keys"* ]]
+  done
+  run -2 nay check f.nay - < f.nay
+  [ ! -e g.nay ]
+  nay build -q -n 10 --no-decompress -o g.nay f.nay
+}
+
+@test "base64: bits after the last byte are zero" {
+  seq 10 | nay build -q -n 10 -o f.nay
+  for good in YQ== YQ YWI= YWI YWJj _-8= '+/8='; do nay build -q -f -n 1 --key b64 -o g.nay <<< "$good"; done
+  for bad in YR== YR YX== YWJ= YWJ YWL=; do
+    run -2 nay build -q -f -n 1 --key b64 -o g.nay <<< "$bad"
+    [[ $output == *"line 1: base64 with non-zero bits after the last byte" ]]
+  done
+}
+
+@test "a column that the header names twice is refused, others are not" {
+  printf 'a,b,a\n1,2,3\n' > rows.csv
+  for rows in 'a,b,a' '"a",b,a' 'a,a'; do
+    run -2 nay build -q -n 10 --csv -k a -o f.nay <<< "$rows"
+    [[ $output == *"line 1: the header has this column twice: give its number with -k, and --header" ]]
+  done
+  nay build -q -n 10 --csv -k b -o f.nay rows.csv
+  nay check -q f.nay <<< 2
+  nay build -q -f -n 10 --csv -k 3 --header -o f.nay rows.csv
+  nay check -q f.nay <<< 3
+}

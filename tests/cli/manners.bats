@@ -197,3 +197,42 @@ planned() { nay plan --no-measure --json "$@" | jq -r '.nkeys'; }
   done
   nay verify -q f.nay
 }
+
+@test "SIGUSR1 ends no command, also one that shows no progress" {
+  seq 100 | nay build -q -n 100 -o f.nay
+  mkfifo in
+  ignores() { [ $((0x$(sed -n 's/^SigIgn:[[:space:]]*//p' "/proc/$1/status") >> 9 & 1)) -eq 1 ]; }
+  for line in 'merge - f.nay -f -o g.nay' 'info -' 'verify -' 'fold - -f -o g.nay --factor 1'; do
+    # shellcheck disable=SC2086
+    nay $line < in > out 2>&1 &
+    exec 7> in
+    eventually ignores $!
+    kill -USR1 $!
+    cat f.nay >&7
+    exec 7>&-
+    ended=0
+    wait $! || ended=$?
+    [ "$ended" -le 1 ] || { echo "$line: $ended"; return 1; }
+  done
+}
+
+@test "--seed and --secret exclude each other; memory that is not there is named by its size" {
+  head -c 16 /dev/zero > secret
+  for seed in 5 0 random; do
+    run -2 nay build -q -n 10 --secret secret --seed $seed -o f.nay <<< x
+    [[ $output == *"--seed is for the hash without a key: --secret excludes it" ]]
+  done
+  [ ! -e f.nay ]
+  run -2 bash -c 'ulimit -v 1000000; nay build -q -n 10G -p 1% -o f.nay <<< x'
+  [[ $output == *"cannot build this filter: no memory for its "*" GiB" ]]
+}
+
+@test "verify with files of no keys says that it checked none" {
+  seq 10 | nay build -q -n 10 -o f.nay
+  run -0 --separate-stderr nay verify -q --absent /dev/null f.nay
+  [[ $stderr == *"warning: --absent gives no keys: the FPR is not measured" ]]
+  run -0 --separate-stderr nay verify -q --keys /dev/null f.nay
+  [[ $stderr == *"warning: --keys gives no keys" ]]
+  run -0 --separate-stderr nay verify -q --keys <(seq 10) --absent <(seq 100 120) f.nay
+  [ -z "$stderr" ]
+}

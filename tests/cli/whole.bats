@@ -207,3 +207,28 @@ load common
   [ "$last" -eq 4 ]
   [[ $output == *"above the promised 1.000%"* ]]
 }
+
+@test "fold: a layout that does not fold is said to be one" {
+  for format in leveldb lab rocksdb-bloom; do
+    seq 100 | nay build -q -f -n 100 -b 10 --format $format -o f
+    for options in '' '--max-fpr 10%' '--factor 2'; do
+      # shellcheck disable=SC2086
+      run -2 nay fold --format $format $options f
+      [[ $output == *"cannot be folded" || $output == *"does not support fold" ]] || { echo "$output"; return 1; }
+    done
+  done
+}
+
+@test "cuckoo: a key may occur any number of times in what is built without -n, and in A" {
+  { seq 100; yes 7 | head -n 20; } > keys
+  nay build -q -t cuckoo -o f.nay keys
+  nay build -q -t cuckoo -o p.nay < <(cat keys)
+  cmp f.nay p.nay
+  nay verify -q --keys keys f.nay
+  for n in '' '-n 200'; do
+    # shellcheck disable=SC2086
+    run -1 nay diff -t cuckoo $n keys keys
+    # shellcheck disable=SC2086
+    [ "$(nay common -c -t cuckoo $n keys keys)" -eq 120 ]
+  done
+}
