@@ -214,7 +214,10 @@ static void cuckoo_to_params(const nay_filter *f, nay_params *params) {
   params->k = 0;
   params->tag_bits = nay__cuckoo_low_bits(&f->shape);
   params->nbits = f->shape.nunits * NAY_CUCKOO_SLOTS * params->tag_bits;
-  params->max_nkeys = params->nkeys << nay__cuckoo_most_doublings(&f->shape);
+  /* the largest that makes as many doublings: nkeys is 2^56 at most, and there are 26 of them */
+  params->max_nkeys = params->nkeys;
+  for (unsigned d = nay__cuckoo_most_doublings(&f->shape); d > 0; d--)
+    params->max_nkeys = nay__min_u64(params->max_nkeys * 2, NAY_MAX_NKEYS);
   params->max_nbytes = nay__load64le(f->bits.bytes + CUCKOO_AT_MAX_NBYTES);
   if ((f->shape.extra & NAY_CUCKOO_UNIQUE) != 0) params->flags |= NAY_UNIQUE;
 }

@@ -39,11 +39,13 @@
 #define SCALABLE_FIRST 1000u /* keys of the first level when nkeys is 0 */
 #define SCALABLE_MAX_FIRST ((uint64_t)1 << 48)
 #define SCALABLE_TRUSTED 65536u /* bytes that nay_filter_clear takes on the word of a header */
-#define SCALABLE_MIN_FPR 1e-6
-#define SCALABLE_MAX_FPR 0.5
-/* The same as the header of the file has them; singles above 0 are in the order of their bits. */
+/*
+ * The range of fpr, 1e-6 to 0.5, as the header of the file has it: singles above 0 are in the order
+ * of their bits. The least is the single below 1e-6, which is what 1e-6 becomes in a filter.
+ */
 #define SCALABLE_MIN_EXTRA 0x358637bdu
 #define SCALABLE_MAX_EXTRA 0x3f000000u
+#define SCALABLE_MAX_FPR 0.5
 
 /* ---- plan ---- */
 
@@ -75,12 +77,12 @@ static nay_status scalable_plan(const nay_params *params, nay_diag *diag, nay_sh
   if (by != NAY_BY_FPR) {
     return nay__fail(diag, NAY_EINVAL, "scalable has no size of its own: set fpr", 0);
   }
-  if (p.fpr < SCALABLE_MIN_FPR || p.fpr > SCALABLE_MAX_FPR) {
+  nay_shape s = {p.nkeys, 0, nay__scalable_rate_bits(p.fpr)};
+  if (s.extra < SCALABLE_MIN_EXTRA || p.fpr > SCALABLE_MAX_FPR) {
     return nay__fail(diag, NAY_EINVAL, "fpr: scalable takes 0.000001 to 0.5", 0);
   }
   if (p.k != 0) return nay__fail(diag, NAY_EINVAL, "k: scalable chooses it for each level", 0);
   if (p.fold > 1) return nay__fail(diag, NAY_EINVAL, "fold: scalable has no fixed size", 0);
-  nay_shape s = {p.nkeys, 0, nay__scalable_rate_bits(p.fpr)};
   nay_level level;
   if (!scalable_first(&s, &level))
     return nay__fail(diag, NAY_EINVAL, "nkeys is above 2^48, where scalable may start", 0);

@@ -635,6 +635,44 @@ def replicas(client):
             equal(second("NAY.TEST", "auto", "x"), 1)
 
 
+def reserve_boundaries(client):
+    """Filters at the ends of what NAY.RESERVE takes, each with keys and a twin; returns the names and their keys."""
+    made = []
+    for kind in KINDS:
+        for rate in ("0.000001", "1e-6", "0.00000100000001", "0.1", "0.3", "0.5", "0.4999999999"):
+            for capacity in (1, 1000):
+                name = f"{kind}:{rate}:{capacity}"
+                if isinstance(client.ask("NAY.RESERVE", name, rate, capacity, "KIND", kind), Error):
+                    continue
+                keys = items(min(capacity, 50))
+                client("NAY.MADD", name, *keys)
+                equal(client("NAY.RESERVE", "like:" + name, "LIKE", name), b"OK", name)
+                client("NAY.MADD", "like:" + name, *keys)
+                equal(digest(client, name), digest(client, "like:" + name), name)
+                made.append((name, keys))
+    for kind in KINDS:
+        assert any(name.startswith(kind + ":1e-6") for name, _ in made), kind
+    return made
+
+
+@test("the ends of what NAY.RESERVE takes: LIKE, replicas and the append-only file have the same filters")
+def boundaries(client):
+    with Server("--appendonly", "yes", "--aof-use-rdb-preamble", "no", port=True) as master:
+        first = master.client()
+        with Server("--replicaof", f"127.0.0.1 {master.port}") as replica:
+            second = replica.client()
+            Server.wait_until(lambda: second.info("replication")["master_link_status"] == "up", 30, "the link")
+            made = reserve_boundaries(first)
+            equal(first("WAIT", 1, 10000), 1)
+            whole = first("DEBUG", "DIGEST")
+            equal(second("DEBUG", "DIGEST"), whole, "replica")
+            first("DEBUG", "LOADAOF")
+            equal(first("DEBUG", "DIGEST"), whole, "AOF")
+            for name, keys in made:
+                equal(set(first("NAY.MTEST", name, *keys)), {1}, name)
+                equal(set(second("NAY.MTEST", name, *keys)), {1}, name)
+
+
 @test("what changes nothing is not replicated, what fails is left out")
 def stream(client):
     listener = zoo.Listener(client.socket.getpeername())
