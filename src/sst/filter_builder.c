@@ -4,9 +4,16 @@
 #include "base/bytes.h"
 
 nay_status nay__filter_builder_init(nay_filter_builder *b, const nay_policy *policy,
-                                    const nay_params *params, const nay_allocator *a) {
+                                    const nay_params *params, const nay_allocator *a,
+                                    nay_diag *diag) {
   *b = (nay_filter_builder){.policy = policy};
-  return policy != NULL ? NAY_OK : nay_builder_new(params, a, &b->builder);
+  if (policy != NULL) return NAY_OK;
+  nay_params p = *params;
+  nay_plan plan;
+  if (p.nkeys == 0) p.nkeys = 1; /* as nay_builder_new: the number is not known yet */
+  NAY_TRY(nay_params_plan(&p, diag, &plan));
+  nay_status status = nay_builder_new(params, a, &b->builder);
+  return status == NAY_OK ? NAY_OK : nay__fail(diag, status, "cannot start a filter builder", 0);
 }
 
 nay_status nay__filter_builder_add(nay_filter_builder *b, const void *key, size_t len,

@@ -21,8 +21,10 @@ typedef struct nay_filter_builder {
   size_t n;
 } nay_filter_builder;
 
+/* nay__filter_builder_init: diag says which of the params is wrong. */
 nay_status nay__filter_builder_init(nay_filter_builder *builder, const nay_policy *policy,
-                                    const nay_params *params, const nay_allocator *a);
+                                    const nay_params *params, const nay_allocator *a,
+                                    nay_diag *diag);
 nay_status nay__filter_builder_add(nay_filter_builder *builder, const void *key, size_t len,
                                    const nay_allocator *a);
 

@@ -365,11 +365,11 @@ static nay_status writer_init(nay_sst_writer *w, const char *path, nay_diag *dia
     NAY_TRY(nay__block_reset(builders[i], a));
   }
   if (o->filter == NAY_SST_BLOCK_FILTER) {
-    NAY_TRY(nay__filter_builder_init(&w->filter_block.filter, o->policy, NULL, a));
+    NAY_TRY(nay__filter_builder_init(&w->filter_block.filter, o->policy, NULL, a, diag));
   } else if (o->filter != NAY_SST_NO_FILTER) {
-    NAY_TRY(nay__filter_builder_init(&w->whole, o->policy, &o->params, a));
+    NAY_TRY(nay__filter_builder_init(&w->whole, o->policy, &o->params, a, diag));
   }
-  if (o->prefix != NULL) NAY_TRY(nay__filter_builder_init(&w->prefixes, NULL, &o->params, a));
+  if (o->prefix != NULL) NAY_TRY(nay__filter_builder_init(&w->prefixes, NULL, &o->params, a, diag));
   return nay__replacement_new(path, a, diag, &w->file);
 }
 
@@ -392,7 +392,7 @@ nay_status nay_sst_writer_new(const char *path, const nay_sst_write_options *opt
   nay_status status = writer_init(w, path, diag);
   if (status != NAY_OK) {
     if (diag != NULL && diag->what == NULL) {
-      nay__fail(diag, status, "the filter's params or memory", 0);
+      nay__fail(diag, status, "no memory for the blocks of a writer", 0);
     }
     nay_sst_writer_free(w);
     return status;

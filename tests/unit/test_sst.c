@@ -101,6 +101,33 @@ static void no_room_on_disk(void **unused) {
   unlink(path);
 }
 
+/* Params that no filter can be made of are refused with the reason that nay_params_plan gives. */
+static void refused_params_are_named(void) {
+  const nay_params bad[] = {
+      {.fpr = 2},
+      {.bits_per_key = 5000},
+      {.fpr = 0.1, .bits_per_key = 8},
+      {.kind = NAY_BLOOM, .bits_per_key = 10, .k = 65},
+      {.kind = NAY_SCALABLE, .fpr = 1e-7},
+      {.kind = NAY_FUSE, .fpr = 1e-30},
+      {.kind = NAY_BLOCKED, .fpr = 0.1, .tag_bits = 8},
+      {.kind = NAY_BLOCKED, .fpr = 0.1, .threads = 257},
+      {.kind = (nay_kind)99, .fpr = 0.1},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    nay_diag wanted = {NULL, 0, 0}, diag = {NULL, 0, 0};
+    nay_sst_write_options how = {.filter = NAY_SST_FULL_FILTER, .params = bad[i]};
+    nay_params one = bad[i];
+    nay_plan plan;
+    nay_sst_writer *w;
+    one.nkeys = 1;
+    if (one.kind == NAY_AUTO) one.kind = NAY_BLOCKED;
+    assert_status(nay_params_plan(&one, &wanted, &plan), NAY_EINVAL);
+    assert_status(nay_sst_writer_new("never", &how, NULL, &diag, &w), NAY_EINVAL);
+    assert_string_equal(diag.what, wanted.what);
+  }
+}
+
 static void refused_options(void **unused) {
   (void)unused;
   nay_sst_writer *w;
@@ -124,6 +151,7 @@ static void refused_options(void **unused) {
     assert_status(nay_sst_writer_new("never", &bad[i], NULL, &diag, &w), NAY_EINVAL);
     assert_non_null(diag.what);
   }
+  refused_params_are_named();
   nay_sst_read_options flags = {.flags = 0x80}, nothing = {.npolicies = 1};
   assert_status(nay_sst_view("", 0, &flags, NULL, NULL, &t), NAY_EINVAL);
   assert_status(nay_sst_view("", 0, &nothing, NULL, NULL, &t), NAY_EINVAL);
