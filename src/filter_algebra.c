@@ -9,6 +9,7 @@
 #include "filter.h"
 
 #include "base/bits.h"
+#include "math/elementary.h"
 #include "math/plan.h"
 
 static const nay_family_algebra *algebra_of(const nay_filter *f) {
@@ -118,16 +119,18 @@ nay_status nay_filter_intersect(nay_filter *dst, const nay_filter *src) {
   return NAY_OK;
 }
 
-/* What a factor must divide; 0: this family does not fold. */
-static uint64_t algebra_foldable(const nay_filter *f) {
+/* What a factor must divide, and the k of what is folded; 0: this family does not fold. */
+static uint64_t algebra_foldable(const nay_filter *f, uint32_t *k) {
   const nay_family_algebra *verbs = algebra_of(f);
-  if (verbs->foldable != NULL) return verbs->foldable(f);
+  *k = f->shape.k;
+  if (verbs->foldable != NULL) return verbs->foldable(f, k);
   return verbs->fold != NULL ? f->shape.nunits : 0;
 }
 
 nay_status nay_filter_fold(nay_filter *f, uint64_t factor) {
   NAY_TRY(nay__filter_writable(f));
-  uint64_t nunits = algebra_foldable(f);
+  uint32_t k;
+  uint64_t nunits = algebra_foldable(f, &k);
   if (nunits == 0) return NAY_ENOTSUP;
   if (factor == 0 || nunits % factor != 0) return NAY_EINVAL;
   if (algebra_of(f)->fold_and_seal != NULL) return algebra_of(f)->fold_and_seal(f, factor);
@@ -155,21 +158,54 @@ nay_status nay_filter_shrink(nay_filter *f, uint64_t nbytes) {
   return NAY_OK;
 }
 
+/* FPRs of folds that have been measured, the latest ones. */
+#define FOLDS_KEPT 256u
+
+typedef struct algebra_folds {
+  uint64_t factor[FOLDS_KEPT];
+  double fpr[FOLDS_KEPT];
+  unsigned n;
+} algebra_folds;
+
+/*
+ * Whether a fold by d keeps the FPR. Counting the bits of a fold reads the whole payload, so what
+ * is known of a divisor e of d decides where it can: groups of c = d/e units are or-ed, so the FPR
+ * does not fall, and grows by c^k at most (the union of c units has at most the sum of their bits,
+ * and the mean of k-th powers of sums of c is at most c^k times the mean of the k-th powers).
+ * The margin is far above rounding: the answer is that of counting.
+ */
+static bool algebra_fold_keeps(const nay_filter *f, uint64_t d, uint32_t k, double max_fpr,
+                               algebra_folds *known) {
+  const double margin = 1e-9;
+  for (unsigned i = 0; i < known->n && i < FOLDS_KEPT; i++) {
+    if (d % known->factor[i] != 0) continue;
+    if (known->fpr[i] * (1 - margin) > max_fpr) return false;
+    double growth = nay__ipow((double)(d / known->factor[i]), k);
+    if (known->fpr[i] * growth * (1 + margin) <= max_fpr) return true;
+  }
+  nay_census census;
+  f->family->census(f, NULL, d, &census);
+  known->factor[known->n % FOLDS_KEPT] = d;
+  known->fpr[known->n++ % FOLDS_KEPT] = census.fpr;
+  return census.fpr <= max_fpr;
+}
+
 /*
  * Tries the divisors upward. Rates grow with the factor but for accidents of the bits, so the first
  * failure at d ends the search at 2d; and no plan needs factors past 2^20.
  */
 nay_status nay_filter_fold_factor(const nay_filter *f, double max_fpr, uint64_t *factor) {
   if (f == NULL || factor == NULL || !(max_fpr > 0 && max_fpr <= 1)) return NAY_EINVAL;
-  uint64_t nunits = algebra_foldable(f);
+  uint32_t k;
+  uint64_t nunits = algebra_foldable(f, &k);
   if (nunits == 0) return NAY_ENOTSUP;
   NAY_TRY(nay__filter_all_verified(f));
+  algebra_folds known = {.n = 0};
+  (void)algebra_fold_keeps(f, 1, k, max_fpr, &known); /* what all others are multiples of */
   uint64_t best = 1, limit = nay__min_u64(nunits, (uint64_t)1 << 20);
   for (uint64_t d = 2; d <= limit; d++) {
     if (nunits % d != 0) continue;
-    nay_census census;
-    f->family->census(f, NULL, d, &census);
-    if (census.fpr <= max_fpr) {
+    if (algebra_fold_keeps(f, d, k, max_fpr, &known)) {
       best = d;
     } else {
       limit = nay__min_u64(limit, 2 * d);

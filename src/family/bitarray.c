@@ -2,6 +2,7 @@
 #include "family/bitarray.h"
 
 #include "base/bits.h"
+#include "base/bytes.h"
 
 /* memcpy is how C spells an unaligned load; byte order does not matter to counting, or, and. */
 static uint64_t bitarray_load(const uint8_t *p) {
@@ -46,6 +47,17 @@ void nay__bits_and(uint8_t *dst, const uint8_t *src, size_t len) {
   for (; i + 8 <= len; i += 8)
     bitarray_store(dst + i, bitarray_load(dst + i) & bitarray_load(src + i));
   for (; i < len; i++) dst[i] &= src[i];
+}
+
+uint64_t nay__bits_next(const uint8_t *bits, uint64_t from, uint64_t nbits) {
+  if (from >= nbits) return nbits;
+  uint64_t word = nay__load64le(bits + from / 64 * 8) >> from % 64;
+  if (word != 0) return from + nay__ctz64(word);
+  for (uint64_t at = from / 64 + 1; at < nay__ceil_div(nbits, 64); at++) {
+    word = nay__load64le(bits + at * 8);
+    if (word != 0) return at * 64 + nay__ctz64(word);
+  }
+  return nbits;
 }
 
 bool nay__bits_tail_clear(const uint8_t *bits, size_t len, uint64_t nbits) {

@@ -32,6 +32,10 @@ uint64_t nay__bits_count_or(const uint8_t *a, const uint8_t *b, size_t len);
 void nay__bits_or(uint8_t *dst, const uint8_t *src, size_t len);
 void nay__bits_and(uint8_t *dst, const uint8_t *src, size_t len);
 
+/* nay__bits_next: the first bit at or after `from` that is set, or nbits. The array is whole words
+ * of 8 bytes, and zero from nbits on. */
+uint64_t nay__bits_next(const uint8_t *bits, uint64_t from, uint64_t nbits);
+
 /* nay__bits_read: loads len bytes into the cache sequentially, at twice the bandwidth of random
  * access; for bytes that random accesses change next. */
 void nay__bits_read(const uint8_t *bits, size_t len);

@@ -187,26 +187,23 @@ static void bloom_intersect(nay_filter *dst, const nay_filter *src) {
   nay__bits_and(dst->bits.bytes, src->bits.bytes, dst->nbytes);
 }
 
-static void bloom_fold(const nay_filter *src, uint64_t factor, uint8_t *dst) {
-  uint64_t nbits = src->shape.nunits / factor, from = 0;
-  for (uint64_t to = 0; to < nbits; to++) {
-    for (uint64_t i = 0; i < factor; i++, from++) {
-      if (nay__bit_get(src->bits.bytes, from)) nay__bit_set(dst, to);
-    }
-  }
+/* The first group of `factor` neighbours, from `group` on, in which a bit is set; or their number.
+ */
+static uint64_t bloom_next_group(const nay_filter *f, uint64_t factor, uint64_t group) {
+  uint64_t first = group * factor, bit = nay__bits_next(f->bits.bytes, first, f->shape.nunits);
+  return bit - first < factor ? group : bit / factor; /* a division only where groups are empty */
 }
 
-/* How many bits would be set after a fold: groups of `factor` neighbours that are not all zero. */
+static void bloom_fold(const nay_filter *src, uint64_t factor, uint8_t *dst) {
+  uint64_t ngroups = src->shape.nunits / factor, group = bloom_next_group(src, factor, 0);
+  for (; group < ngroups; group = bloom_next_group(src, factor, group + 1))
+    nay__bit_set(dst, group);
+}
+
+/* How many bits would be set after a fold. */
 static uint64_t bloom_count_folded(const nay_filter *f, uint64_t factor) {
-  uint64_t count = 0, from = 0, nbits = f->shape.nunits / factor;
-  for (uint64_t to = 0; to < nbits; to++, from += factor) {
-    for (uint64_t i = 0; i < factor; i++) {
-      if (nay__bit_get(f->bits.bytes, from + i)) {
-        count++;
-        break;
-      }
-    }
-  }
+  uint64_t count = 0, ngroups = f->shape.nunits / factor, group = bloom_next_group(f, factor, 0);
+  for (; group < ngroups; group = bloom_next_group(f, factor, group + 1)) count++;
   return count;
 }
 

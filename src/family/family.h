@@ -213,8 +213,8 @@ typedef struct nay_family_algebra {
   /* writes src, folded by factor (a divisor of nunits), into the zeroed bytes of dst */
   void (*fold)(const nay_filter *src, uint64_t factor, uint8_t *dst);
   /* instead of fold, where only a part shrinks and the filter takes no new key after it: the number
-   * of units that factor must divide, and the fold */
-  uint64_t (*foldable)(const nay_filter *);
+   * of units that factor must divide, with the k of that part, and the fold */
+  uint64_t (*foldable)(const nay_filter *, uint32_t *k);
   nay_status (*fold_and_seal)(nay_filter *, uint64_t factor);
   /* shrinking without the keys: the shape of f in at most nbytes, and the payload of that shape */
   nay_status (*shrunk_shape)(const nay_filter *f, uint64_t nbytes, nay_shape *);

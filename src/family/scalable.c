@@ -361,9 +361,10 @@ static nay_status scalable_join(nay_filter *dst, const nay_filter *src, double m
   return NAY_OK;
 }
 
-static uint64_t scalable_foldable(const nay_filter *f) {
-  return nay__load64le(nay__scalable_row(f->bits.bytes, nay__scalable_nlevels(f->bits.bytes) - 1) +
-                       NAY_SCALABLE_ROW_NBLOCKS);
+static uint64_t scalable_foldable(const nay_filter *f, uint32_t *k) {
+  const uint8_t *last = nay__scalable_row(f->bits.bytes, nay__scalable_nlevels(f->bits.bytes) - 1);
+  *k = nay__load32le(last + NAY_SCALABLE_ROW_K);
+  return nay__load64le(last + NAY_SCALABLE_ROW_NBLOCKS);
 }
 
 /*

@@ -340,7 +340,9 @@ static bool op_fold(program *p) {
   program_tell(p, "fold", (unsigned)(s - p->slots), (unsigned)factor);
   const nay_filter *f = s->filter;
   const nay_family_algebra *verbs = p->family->algebra;
-  uint64_t nunits = verbs != NULL && verbs->foldable != NULL ? verbs->foldable(f) : f->shape.nunits;
+  uint32_t k;
+  uint64_t nunits =
+      verbs != NULL && verbs->foldable != NULL ? verbs->foldable(f, &k) : f->shape.nunits;
   bool fits = nunits % factor == 0;
   nay_status status = nay_filter_fold(s->filter, factor);
   if (!program_can(p, NAY_CAN_FOLD)) return CHECK(p, status == NAY_ENOTSUP);

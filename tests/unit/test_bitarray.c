@@ -72,10 +72,28 @@ static void tails_are_checked_bit_by_bit(void **state) {
   }
 }
 
+/* Every start in arrays of every length up to three words, with 0, 1, 2 bits, and many. */
+static void the_next_bit_is_found(void **state) {
+  (void)state;
+  for (uint64_t nbits = 1; nbits <= 192; nbits++) {
+    for (unsigned nset = 0; nset <= 40; nset += nset < 2 ? 1 : 38) {
+      uint8_t bits[24] = {0};
+      for (unsigned i = 0; i < nset; i++) nay__bit_set(bits, nay_hash_mix(nbits * 64 + i) % nbits);
+      uint64_t next = nbits;
+      for (uint64_t from = nbits; from-- > 0;) {
+        if (nay__bit_get(bits, from)) next = from;
+        assert_int_equal(nay__bits_next(bits, from, nbits), next);
+      }
+      assert_int_equal(nay__bits_next(bits, nbits, nbits), nbits);
+    }
+  }
+}
+
 int main(void) {
   const test_case tests[] = {
       TEST(bits_are_least_significant_first),
       TEST(arrays_do_what_bits_do),
+      TEST(the_next_bit_is_found),
       TEST(tails_are_checked_bit_by_bit),
   };
   return run_all(tests);
