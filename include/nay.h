@@ -237,7 +237,7 @@ typedef struct nay_params {
   /* families that change; 0 is the default everywhere */
   uint32_t tag_bits;    /* cuckoo: bits kept of each key, 6 to 32; 0: the fewest for the rate */
   uint32_t generations; /* window: how many make up the window, 1 to 15; 0: 7 */
-  uint64_t window;      /* window: its length in ticks; 0: the last nkeys keys */
+  uint64_t window;      /* window: its length in ticks; 0: the last nkeys adds */
   uint64_t max_nkeys;   /* cuckoo: may grow to hold this many; 0: stays at nkeys */
   uint64_t max_nbytes;  /* scalable, cuckoo: the payload never grows beyond this; 0: no limit */
   /* builds from many keys: static families, bloom, blocked, counting */
@@ -264,8 +264,9 @@ typedef struct nay_plan {
 } nay_plan;
 
 /*
- * nay_params_plan: what a filter made from params would be, before anything is allocated.
- * NAY_EINVAL when params are out of range or no filter can do it: diag says which field.
+ * nay_params_plan: what a filter made from params would be, before anything is allocated. The FPR
+ * of a window by ticks holds for keys that come evenly: plan for generations times as many when all
+ * may come at once. NAY_EINVAL: out of range, or no filter can do it: diag says which field.
  */
 NAY_API nay_status nay_params_plan(const nay_params *params, nay_diag *diag, nay_plan *plan);
 
@@ -293,7 +294,9 @@ NAY_API nay_status nay_filter_new(const nay_params *params, const nay_allocator 
 /*
  * nay_filter_build: a filter of n hashes, for every family. hashes[] is only read, duplicates are
  * welcome, and the bytes of the result do not depend on the order. params->nkeys 0 means n. A set
- * has no ages: a window gets the keys spread over its generations. NAY_EFULL: cuckoo, n > nkeys.
+ * has no ages: a window that counts keys spreads them over its generations; a window by ticks has
+ * all in the newest, so that none goes too early: its FPR is above the plan (nay_stats.overloaded).
+ * NAY_EFULL: more than nkeys distinct hashes, for cuckoo and a window that counts keys.
  */
 NAY_API nay_status nay_filter_build(const nay_params *params, const uint64_t *hashes, size_t n,
                                     const nay_allocator *allocator, nay_filter **filter);
@@ -505,7 +508,7 @@ typedef struct nay_stats {
   double utilisation; /* nkeys_estimated / nkeys; 0 when nkeys is 0 */
   double fpr_now;     /* chance that an absent key is a maybe, with these bits */
   double fpr_planned; /* the same, expected, with nkeys keys in */
-  bool overloaded;    /* more keys than planned: the rate is above the plan */
+  bool overloaded;    /* more keys than planned, in a window in one generation: FPR above plan */
   bool derived;       /* made by intersection: nkeys_estimated and fpr_now are not known (NaN) */
   bool read_only;     /* mapped, or a view */
   bool locked;        /* keyed, and the key was not given yet */

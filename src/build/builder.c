@@ -426,6 +426,9 @@ static nay_status builder_make_mutable(nay_builder *b, nay_filter **filter) {
   if (b->distinct && (b->params.nkeys == 0 || must_sort)) {
     NAY_TRY(builder_sort(b));
     if (b->params.nkeys == 0) nkeys = b->nsorted;
+    /* a window of the last nkeys keys would drop the first ones of the set: a false nay */
+    bool drops = must_sort && (b->family->traits & NAY_CAN_EXPIRE) != 0 && b->params.window == 0;
+    if (drops && b->nsorted > nkeys) return NAY_EFULL;
   }
   return builder_make_filter(b, nkeys, filter);
 }

@@ -40,7 +40,8 @@
 #define WINDOW_UNIT 128u
 #define WINDOW_WORDS 16u
 #define WINDOW_MAX_GENERATIONS 16u
-#define WINDOW_DEFAULT 7u /* G = 8 fills words without a rest; a key stays 1/7 too long at most */
+#define WINDOW_DEFAULT 7u   /* G = 8 fills words without a rest; a key stays 1/7 too long at most */
+#define WINDOW_OVERLOAD 1.1 /* times the plan */
 
 enum {
   WINDOW_AT_NEWEST = 0,
@@ -315,16 +316,41 @@ static void window_census(const nay_filter *a, const nay_filter *b, uint64_t fac
   *census = c;
 }
 
+/*
+ * The FPR that is expected of these numbers of keys. A generation may have more keys than its share
+ * while others have fewer, so what counts is the FPR of all; and unlike the FPR of the bits, this
+ * one has no noise.
+ */
+static double window_fpr_expected(const nay_filter *f) {
+  unsigned all = window_all(&f->shape);
+  double nay = 1;
+  for (unsigned i = 0; i < all; i++) {
+    uint64_t n = nay__min_u64(window_count(f, i), NAY_MAX_NKEYS);
+    if (n != 0)
+      nay *= 1 - nay__fpr_blocks(f->shape.nunits, window_slices(all).nbits, f->shape.k, n);
+  }
+  return 1 - nay;
+}
+
+/* The plan, with a standard deviation of random arrivals in every generation, and a tenth. */
+static double window_fpr_limit(const nay_filter *f) {
+  uint64_t n = nay__load64le(f->bits.bytes + WINDOW_AT_PER_GENERATION);
+  n = nay__min_u64(n, NAY_MAX_NKEYS);
+  n += (uint64_t)nay__exp(0.5 * nay__ln((double)n));
+  return WINDOW_OVERLOAD *
+         nay__sliced_fpr(window_slices(window_all(&f->shape)), f->shape.nunits, f->shape.k, n);
+}
+
 static void window_describe(const nay_filter *f, nay_stats *stats) {
   const uint8_t *header = f->bits.bytes;
+  unsigned all = window_all(&f->shape);
+  /* of a full filter; counts may be less than the bits show in a file that others have made */
+  double most = (double)nay__load64le(header + WINDOW_AT_PER_GENERATION) * all;
   stats->nbits = f->nbytes * 8;
-  stats->nlevels = window_all(&f->shape);
+  stats->nlevels = all;
   stats->clock = nay__load64le(header + WINDOW_AT_CLOCK);
-  stats->overloaded = false; /* g + 1 generations may hold more than a window */
-  for (unsigned i = 0; i < window_all(&f->shape); i++) {
-    uint64_t planned = nay__load64le(header + WINDOW_AT_PER_GENERATION);
-    stats->overloaded |= window_count(f, i) > planned + planned / 20;
-  }
+  stats->overloaded = window_fpr_expected(f) > window_fpr_limit(f) ||
+                      stats->nkeys_estimated > WINDOW_OVERLOAD * most + all;
 }
 
 /* ---- bytes from outside ---- */

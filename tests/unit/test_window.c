@@ -169,6 +169,99 @@ static void overload_is_told(void **state) {
   nay_filter_free(f);
 }
 
+/* All keys of a window within one generation: overloaded where, and only where, the FPR suffers. */
+static void overload_is_the_rate(void **state) {
+  (void)state;
+  for (uint32_t g = 1; g <= 15; g++) {
+    nay_filter *f = make_window(7000, g, 1000);
+    assert_ok(nay_filter_advance(f, 0));
+    bool seen = false;
+    for (uint64_t i = 0; i < 14000; i++) {
+      assert_ok(nay_filter_add_hash(f, hash_of(i), NULL));
+      if (i % 500 != 0) continue;
+      nay_stats s;
+      assert_ok(nay_filter_stats(f, &s));
+      if (s.overloaded) assert_true(s.fpr_now > s.fpr_planned);
+      if (s.fpr_now > 2 * s.fpr_planned) assert_true(s.overloaded);
+      if (i <= 7000 / g) assert_false(s.overloaded);
+      seen |= s.overloaded;
+    }
+    assert_true(seen);
+    nay_filter_free(f);
+  }
+}
+
+/* As many keys as planned, at random times: chance is no overload. */
+static void random_arrivals_are_no_overload(void **state) {
+  (void)state;
+  const uint64_t sizes[] = {100, 1000, 20000};
+  for (size_t i = 0; i < 3; i++) {
+    uint64_t n = sizes[i], overloaded = 0, looks = 0;
+    nay_filter *f = make_window(n, 7, 7 * n * 16); /* a key in 7 * 16 ticks, on average */
+    uint64_t now = 0;
+    for (uint64_t key = 0; key < 8 * n; key++) {
+      now += nay_hash_mix(key ^ n << 32) % (2 * 7 * 16);
+      assert_ok(nay_filter_advance(f, now));
+      assert_ok(nay_filter_add_hash(f, hash_of(key), NULL));
+      if (key % (n / 10) != 0) continue;
+      nay_stats s;
+      assert_ok(nay_filter_stats(f, &s));
+      overloaded += s.overloaded;
+      looks++;
+    }
+    print_message("# %llu keys: overloaded %llu of %llu times\n", (unsigned long long)n,
+                  (unsigned long long)overloaded, (unsigned long long)looks);
+    assert_true(overloaded <= looks / 50);
+    nay_filter_free(f);
+  }
+}
+
+/* A repeat of the newest generation changes nothing; with others, the last nkeys adds are in. */
+static void repeats_and_the_last_adds(void **state) {
+  (void)state;
+  for (uint32_t g = 1; g <= 15; g += 2) {
+    nay_filter *f = make_window(300, g, 0);
+    uint64_t last[300];
+    for (uint64_t i = 0; i < 6000; i++) {
+      uint64_t key = nay_hash_mix(i) % (i / 1000 * 100 + 50);
+      last[i % 300] = key;
+      for (unsigned again = 0; again < 10; again++) {
+        bool is_new = false;
+        assert_ok(nay_filter_add_hash(f, hash_of(key), &is_new));
+        assert_true(again == 0 || !is_new);
+      }
+      for (uint64_t j = 0; i % 37 == 0 && j < 300 && j <= i; j++) assert_true(has(f, last[j]));
+    }
+    nay_filter_free(f);
+  }
+}
+
+/* Built from a set: no key goes before its time, and none is dropped without a word. */
+static void a_set_is_built_whole_or_refused(void **state) {
+  (void)state;
+  enum { N = 2000 };
+  uint64_t hashes[2 * N];
+  for (uint64_t i = 0; i < 2 * N; i++) hashes[i] = nay_hash_mix(i % N); /* each twice */
+  for (uint32_t g = 1; g <= 15; g++) {
+    nay_params p = window_params(N, g, 0);
+    nay_filter *f = NULL;
+    assert_ok(nay_filter_build(&p, hashes, 2 * N, NULL, &f));
+    assert_true(share_of(f, 0, N) == 1);
+    nay_filter_free(f);
+    f = NULL;
+    p.nkeys = N - 1;
+    assert_status(nay_filter_build(&p, hashes, 2 * N, NULL, &f), NAY_EFULL);
+    assert_null(f);
+    p = window_params(N, g, 360360); /* a multiple of every g */
+    assert_ok(nay_filter_build(&p, hashes, 2 * N, NULL, &f));
+    for (uint64_t now = 0; now <= 360360; now += 360360 / 60) {
+      assert_ok(nay_filter_advance(f, 12345 + now));
+      assert_true(share_of(f, 0, N) == 1);
+    }
+    nay_filter_free(f);
+  }
+}
+
 static void batches_are_single_calls(void **state) {
   (void)state;
   nay_filter *one = make_window(300, 5, 0), *many = make_window(300, 5, 0);
@@ -270,6 +363,10 @@ int main(void) {
       TEST(the_plan_says_how_long),
       TEST(the_rate_of_the_bits_is_the_plan),
       TEST(overload_is_told),
+      TEST(overload_is_the_rate),
+      TEST(random_arrivals_are_no_overload),
+      TEST(repeats_and_the_last_adds),
+      TEST(a_set_is_built_whole_or_refused),
       TEST(batches_are_single_calls),
       TEST(a_built_window_keeps_its_rate),
       TEST(bad_params_are_named),
