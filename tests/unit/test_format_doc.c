@@ -5,7 +5,15 @@
  *     21 49 ...   # comment
  *     ```
  *
- * and its bytes must be what the library writes for those keys.
+ * and its bytes must be what the library writes for those keys. In nay.md it is a block
+ *
+ *     ```trace <golden file> <key>
+ *     ...
+ *     maybe
+ *     ```
+ *
+ * whose last line must be the library's answer; tests/golden/native/test_read_nay.py checks the
+ * lines before it.
  */
 #include "golden/golden.h"
 
@@ -82,6 +90,35 @@ static void examples_are_what_the_library_writes(void **state) {
   assert_int_equal(check_page(TEST_SOURCE "/doc/formats/redisbloom.md"), 2);
 }
 
+/* The answer of the library for the key of a trace. */
+static bool answer_of(const char *file, const char *key) {
+  char path[512];
+  nay_filter *f;
+  snprintf(path, sizeof path, "%s/tests/golden/native/%s", TEST_SOURCE, file);
+  assert_ok(nay_filter_open(path, NULL, NULL, &f));
+  bool maybe = nay_filter_may_contain(f, key, strlen(key));
+  nay_filter_free(f);
+  return maybe;
+}
+
+static void traces_end_in_the_answer_of_the_library(void **state) {
+  (void)state;
+  golden_bytes page = golden_read(TEST_SOURCE "/doc/formats/nay.md");
+  char *rest = (char *)page.at, *line;
+  unsigned traces[2] = {0, 0};
+  while ((line = next_line(&rest)) != NULL) {
+    char file[64], key[64];
+    const char *last = "";
+    if (sscanf(line, "```trace %63s %63s", file, key) != 2) continue;
+    while ((line = next_line(&rest)) != NULL && strcmp(line, "```") != 0) last = line;
+    bool maybe = answer_of(file, key);
+    assert_string_equal(last, maybe ? "maybe" : "nay");
+    traces[maybe]++;
+  }
+  assert_true(traces[false] >= 9 && traces[true] >= 9); /* of every family */
+  free(page.at);
+}
+
 /* Every format has a line in the overview and a page that the line points to. */
 static void every_format_has_a_page(void **state) {
   (void)state;
@@ -97,6 +134,7 @@ static void every_format_has_a_page(void **state) {
 int main(void) {
   const test_case tests[] = {
       TEST(examples_are_what_the_library_writes),
+      TEST(traces_end_in_the_answer_of_the_library),
       TEST(every_format_has_a_page),
   };
   return run_all(tests);

@@ -7,6 +7,7 @@ answers.txt and hashes.txt were written by the library; make_native.c says what 
 program itself the two are also compared on files that no writer would make: golden files with some
 bits changed and all digests put right, and payloads of random slots.
 """
+import math
 import pathlib
 import random
 import re
@@ -17,6 +18,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 import read_nay
+import trace_nay
 from read_nay import CALLER, MASK32, SIPHASH, NayFile, Refused
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -149,17 +151,96 @@ def check_damage(name):
     report(status_of(bytes(data) + b"\0") == "ECORRUPT", f"{name}: one byte more is refused")
 
 
+def blocks(word):
+    """The fenced blocks of the page that open with this word: (what follows it, lines)."""
+    for head, body in re.findall(rf"^```{word} (.*)\n((?:.*\n)*?)```$", SPEC.read_text(), re.M):
+        yield head, body.splitlines()
+
+
+def shown_bytes(line):
+    return int(line[:4], 16), bytes.fromhex(line[6:53])
+
+
 def check_dumps():
-    """Every dump in the specification is of a golden file, complete and exact."""
-    text = SPEC.read_text()
-    dumps = re.findall(r"`([a-z0-9-]+\.nay)`[^`]*```\n((?:[0-9a-f]{4}  .*\n)+)```", text)
-    report(len(dumps) >= 4, "the specification shows at least four files")
-    for name, dump in dumps:
-        shown = bytearray()
-        for line in dump.splitlines():
-            at, hexes = int(line[:4], 16), line[6:53]
-            shown += bytes(at - len(shown)) + bytes.fromhex(hexes)  # lines of zeros are left out
-        report(bytes(shown) == (HERE / name).read_bytes(), f"doc/formats/nay.md: the dump of {name} is exact")
+    """Every dump in the specification is of a golden file, complete and exact; so are the parts."""
+    for name, lines in blocks("dump"):
+        shown = b""
+        for at, values in map(shown_bytes, lines):
+            shown += bytes(at - len(shown)) + values  # lines of zeros are left out
+        report(shown == (HERE / name).read_bytes(), f"doc/formats/nay.md: the dump of {name} is exact")
+    for name, lines in blocks("part"):
+        data = (HERE / name).read_bytes()
+        wrong = [at for at, values in map(shown_bytes, lines) if data[at : at + len(values)] != values]
+        report(not wrong, f"doc/formats/nay.md: the {len(lines)} lines of {name} are exact", wrong)
+
+
+def check_traces():
+    """Every worked example; each family has one that ends in maybe and one that ends in nay."""
+    missing = {(kind, answer) for kind in read_nay.FAMILIES for answer in ("maybe", "nay")}
+    for head, lines in blocks("trace"):
+        name, _, key_text = head.partition(" ")
+        f = NayFile((HERE / name).read_bytes())
+        expected = trace_nay.trace(f, key_text.encode())
+        report(lines == expected, f"doc/formats/nay.md: the trace of {key_text} in {name} is exact", *expected)
+        missing.discard((f.kind, lines[-1]))
+    report(not missing, "doc/formats/nay.md: every family has a worked example of both answers", missing)
+
+
+# ---- the sizes of levels, by the formulas of the page ----
+
+
+def block_fpr(t, k):
+    q1, q2 = (1 - 1 / 512) ** (t * k), (1 - 2 / 512) ** (t * k)
+    p = 1 - q1
+    if p <= 0:
+        return 0
+    v = min(max(0, (1 - 1 / 512) * q2 + q1 / 512 - q1 * q1), p * p / 1024)
+    return min(1, p**k * (1 + k * (k - 1) / 2 * v / p**2))
+
+
+def level_rate(nblocks, k, n):
+    while 128 <= nblocks < 1 << 40:
+        nblocks, n = 2 * nblocks, 2 * n
+    coincide = n / nblocks / 2**32
+    if nblocks == 1:
+        return block_fpr(n, k) + coincide
+    total, weight, mean = 0, 0, n / nblocks
+    for t in range(min(n, int(mean + 40 * mean**0.5 + 60)) + 1):
+        w = math.exp(math.lgamma(n + 1) - math.lgamma(t + 1) - math.lgamma(n - t + 1) - t * math.log(nblocks)
+                     + (n - t) * math.log1p(-1 / nblocks))
+        total, weight = total + w * block_fpr(t, k), weight + w
+    return total / weight + coincide
+
+
+def best_k(nblocks, n):
+    rates = {k: level_rate(nblocks, k, n) for k in range(1, 65)}
+    k = min(rates, key=rates.get)
+    least = rates[k]
+    while k > 1 and rates[k - 1] <= 1.01 * least:
+        k -= 1
+    return k
+
+
+def level(keys, fpr, i):
+    n = keys + math.isqrt(keys) + 1
+    nblocks = 1
+    while True:
+        k = best_k(nblocks, n)
+        if level_rate(nblocks, k, n) <= fpr * 0.12 * 0.88**i:
+            break
+        nblocks += 1
+    clear = (1 - (1 - (1 - 1 / 512) ** k) / nblocks) ** n
+    return nblocks, keys, max(1, int(512 * nblocks * (1 - clear))), k
+
+
+def check_levels():
+    payload = NayFile((HERE / "scalable-grown.nay").read_bytes())
+    fpr = struct.unpack("<f", struct.pack("<I", payload.extra))[0]
+    for i in range(6):
+        nblocks, keys, _, full, k, _ = struct.unpack_from("<QQQQII", payload.payload, 64 + 40 * i)
+        expected = level(20 << i, fpr, i)
+        report((nblocks, keys, full, k) == expected, f"scalable-grown.nay: level {i} has the size of the page's formula",
+               (nblocks, keys, full, k), expected)
 
 
 def rewrite(f, shape, payload):
@@ -321,6 +402,8 @@ check_answers()
 check_damage("bloom-n2.nay")
 check_damage("blocked-key-stored.nay")
 check_dumps()
+check_traces()
+check_levels()
 if len(sys.argv) > 1:
     check_made_up(sys.argv[1])
 print(f"1..{count}")
