@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* As grep, 3 for bytes that cannot be trusted, 4 for an FPR above the promise: see promise.h. */
+/* As grep; 3: corrupt bytes; 4: the FPR is above the promise (the target FPR), see promise.h. */
 enum { EXIT_FOUND = 0, EXIT_NONE = 1, EXIT_TROUBLE = 2, EXIT_DAMAGED = 3, EXIT_OVERFILLED = 4 };
 
 /* The reader closed the pipe and SIGPIPE is ignored: end as quietly as SIGPIPE would. */
@@ -109,7 +109,7 @@ void signals_release(nay_filelock *lock);
 void signals_defer(bool defer);
 bool signals_abort(void);
 
-/* signals_stop_gently: from now on they only ask reading to stop, so that work can be saved. */
+/* signals_stop_gently: from now on a signal only ends reading, so that the result can be saved. */
 void signals_stop_gently(void);
 bool stop_requested(void);
 bool stop_insisted(void); /* by a second one */

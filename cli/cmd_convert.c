@@ -21,7 +21,10 @@ static bool convert_bytes(const nay_format *to, const nay_filter *f, const char 
   return status == NAY_OK;
 }
 
-/* The old hash, seed and key: what was keyed stays keyed. A static family knows no seed. */
+/*
+ * Takes hash, seed and secret key of the old filter, so that a keyed filter stays keyed. A static
+ * filter has no nay_params: its secret comes from the options.
+ */
 static void convert_hash(const options *o, const nay_filter *f, nay_params *p) {
   nay_params old;
   nay_stats s;

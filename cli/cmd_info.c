@@ -134,7 +134,7 @@ static void info_keys(const nay_stats *s, bool overfilled) {
   } else {
     snprintf(text, sizeof text, "about %s of %s planned (%.0f%%)%s", now,
              count_text((double)s->nkeys, planned), s->utilisation * 100,
-             overfilled ? ", overfilled" : "");
+             overfilled && s->utilisation > 1 ? ", overfilled" : "");
   }
   info_line("keys", text);
 }
@@ -159,10 +159,10 @@ static void info_size(const filter_file *file, const nay_stats *s) {
   double keys = s->nkeys != 0 ? (double)s->nkeys : s->nkeys_estimated;
   size_text(file->nbytes, size);
   if (keys >= 0.5) {
-    snprintf(text, sizeof text, "%s, %.2f bits per key, %u probes", size, (double)s->nbits / keys,
-             s->k);
+    snprintf(text, sizeof text, "%s, %.2f bits per key, %s", size, (double)s->nbits / keys,
+             COUNTED(s->k, "probe"));
   } else {
-    snprintf(text, sizeof text, "%s, %u probes", size, s->k);
+    snprintf(text, sizeof text, "%s, %s", size, COUNTED(s->k, "probe"));
   }
   info_line("size", text);
 }

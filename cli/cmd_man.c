@@ -150,7 +150,7 @@ static const char man_files[] =
 
 static const char man_status[] =
     "0: success; for check, diff and common, a key was selected. 1: none was; for verify, merge "
-    "and remove, what was asked for does not hold. 2: trouble: wrong usage, a file that cannot be "
+    "and remove, the condition does not hold. 2: trouble: wrong usage, a file that cannot be "
     "read or written. 3: a filter or a compressed key file is corrupt, or a filter is not "
     "recognised or has another layout than --format says. 4: only with --strict: done, but the "
     "expected FPR is more than 10% above what was asked or planned.\n"

@@ -1,8 +1,8 @@
 /*
  * cmd_uniq.c - nay uniq: the first occurrence of each line, in order, in constant memory.
  *
- * A line is printed when the filter had not seen it. What can go wrong is known: a line that is new
- * but looks seen is lost, with the chance -p. --exact loses none and keeps them all in memory.
+ * A line is printed when it tests nay. A new line that tests maybe (a false positive) is lost, with
+ * probability -p. --exact loses none and keeps every distinct line in memory.
  */
 #include <stdio.h>
 #include <string.h>
@@ -95,7 +95,7 @@ static bool uniq_same_size(const options *o, const nay_params *is) {
          asked.nbytes == has.nbytes;
 }
 
-/* The option that asks for another filter than the state is, or NULL. */
+/* The option that contradicts the parameters of the state, or NULL. */
 static const char *uniq_contradiction(const options *o, const nay_params *is) {
   if (o->window != NULL) {
     nay_params p = {.nkeys = is->nkeys};
@@ -280,7 +280,7 @@ const command command_uniq = {
         "once, as from a file, give a larger -n (up to 7 times), or a warning follows.\n"
         "\n"
         "--state keeps the filter in a file between runs; no other nay uses the file meanwhile. An "
-        "option that asks for another filter than the file holds is an error. "
+        "option that contradicts the filter in the file is an error. "
         "SIGINT, SIGTERM and SIGHUP end reading; the state of every printed line is then saved, "
         "and further signals (except SIGKILL) are ignored until that is done. If lines cannot be "
         "written, the state stays as it was: they appear again and none is lost. If a file cannot "

@@ -103,7 +103,7 @@ static void zstd_close(void *state) { ZSTD_freeDStream(state); }
 /* ---- xz ---- */
 
 #ifdef NAY_HAVE_LZMA
-#define XZ_MEMORY ((uint64_t)256 << 20) /* xz -9 needs 65 MiB; a hostile header asks for 4 GiB */
+#define XZ_MEMORY ((uint64_t)256 << 20) /* xz -9 needs 65 MiB; a hostile header requests 4 GiB */
 
 static void *xz_open(void) {
   lzma_stream *z = calloc(1, sizeof *z);

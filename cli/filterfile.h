@@ -41,7 +41,7 @@ const char *filterfile_kind(const nay_filter *f, unsigned *traits);
 
 /*
  * filterfile_report: one line on stderr about what was done ("built"), or an object on stdout with
- * --json; then the rule of promise.h, for the FPR that was asked for (0: the plan's). nkeys is the
+ * --json; then the rule of promise.h, for the target FPR (0: the plan's). nkeys is the
  * number of keys that were read, or ESTIMATED. Returns an exit status.
  */
 #define ESTIMATED UINT64_MAX

@@ -1,4 +1,4 @@
-/* floor.h - how fast building a filter from a file could be at all, for nay bench --floor. */
+/* floor.h - lower bounds of the time to build a filter from a file, for nay bench --floor. */
 #ifndef NAY_FLOOR_H
 #define NAY_FLOOR_H
 

@@ -138,7 +138,7 @@ static bool is_native(const nay_format *format) {
   return format == NULL || strcmp(nay_format_name(format), "nay") == 0;
 }
 
-/* The family that another system's layout is of, or the one that is asked for. */
+/* The family that another system's layout is of, or that of -t. */
 static nay_kind layout_kind(const nay_format *format, const nay_params *params) {
   nay_params p = *params;
   nay_plan plan;

@@ -8,21 +8,21 @@
  * make_filter: reads all keys of the files into a new filter in the given layout (NULL: native).
  * Without -n the keys are counted first when the files can be read twice; else, and for families
  * whose bytes depend on all keys or on their order, the hashes are kept until the end, as a
- * message on stderr says. Dies when it cannot.
+ * message on stderr says. Exits with a message on failure.
  */
 nay_filter *make_filter(const options *o, const nay_format *format, nay_params *params,
                         const char *const *paths, size_t npaths, uint64_t *nkeys);
 
-/* new_filter: an empty one, or death with the reason. */
+/* new_filter: an empty filter; exits with a message on failure. */
 nay_filter *new_filter(const nay_format *format, const nay_params *params);
 
 /* add_all: adds every key of the stream. */
 void add_all(nay_filter *f, key_stream *s);
 
-/* full: death with the reason why the keys of a batch did not fit. */
+/* full: exits with a message that says why the keys of a batch did not fit. */
 _Noreturn void full(const nay_filter *f, const key_batch *b);
 
-/* can_add: whether a family (or the one that auto will pick) takes adds. */
+/* can_add: whether a family (or the one that auto picks) takes adds. */
 bool can_add(nay_kind kind);
 
 #endif /* NAY_MAKER_H */

@@ -115,10 +115,10 @@ const char *option_help(const option_row *row, bool values, char text[OPTION_HEL
  */
 void options_parse(const command *c, int argc, char **argv, options *o);
 
-/* options_params: what the sizing options ask for; the default FPR when none is given. */
+/* options_params: what the sizing options say; the default FPR when none is given. */
 nay_params options_params(const options *o, double default_fpr);
 
-/* options_threads: what -T asks for; 0 stands for the number of CPUs. At most 256. */
+/* options_threads: the value of -T; 0 stands for the number of CPUs. At most 256. */
 uint32_t options_threads(const options *o);
 
 /* options_row_title: "-n, --nkeys=COUNT". */

@@ -1,8 +1,8 @@
 /*
- * promise.h - one rule for every command: when the false-positive rate (FPR) to expect of a filter
- * is more than 10% above what was asked or promised, the command says so with both figures, also
- * with -q, sets it in --json, and ends in EXIT_OVERFILLED with --strict. The result is still
- * written.
+ * promise.h - one rule for every command. The promise is the target false-positive rate (FPR): that
+ * of -p or --max-fpr, else that of the filter's plan. When the expected FPR is more than 10% above
+ * it, the command says so with both figures, also with -q, sets it in --json, and ends in
+ * EXIT_OVERFILLED with --strict. The result is still written.
  */
 #ifndef NAY_PROMISE_H
 #define NAY_PROMISE_H

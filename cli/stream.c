@@ -439,8 +439,8 @@ key_batch *stream_next(key_stream *s) {
 uint64_t stream_nkeys(const key_stream *s) { return s->nkeys; }
 
 /*
- * The consumer may have seen enough while the producer still waits for input: then it is cancelled
- * in read(2), or in waiting for room, and holds nothing but the lock.
+ * The consumer may stop while the producer still waits for input. The producer is then cancelled in
+ * read(2) or while it waits for a free batch, where it holds nothing but the lock.
  */
 static void stream_stop(key_stream *s) {
   pthread_mutex_lock(&s->lock);

@@ -216,7 +216,7 @@ void tablefile_info(const char *path, const table_file *file) {
   if (s.info.nbytes != 0) table_size_lines(&s);
   table_prefix_line(&s.info);
   if (!s.info.index_known) {
-    table_line("index", "compressed, and not readable here: all filters are asked for each key");
+    table_line("index", "compressed, and not readable here: all filters are probed for each key");
   }
   table_line("checksum", "%s%s%s", paint(s.info.ndamaged == 0 ? PAINT_GOOD : PAINT_BAD),
              table_verdict(&s, text), paint(PAINT_PLAIN));

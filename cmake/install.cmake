@@ -13,8 +13,8 @@ write_basic_package_version_file(nay-config-version.cmake COMPATIBILITY SameMino
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/nay-config.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/nay-config-version.cmake DESTINATION ${nay_cmake_dir})
 
-# nay.pc names its folders relative to itself, so that `cmake --install --prefix` and a staged
-# DESTDIR need no second configuration. Folders given as absolute paths stay absolute.
+# nay.pc names its directories relative to itself, so that `cmake --install --prefix` and a staged
+# DESTDIR need no second configuration. Directories given as absolute paths stay absolute.
 set(pc_prefix ${CMAKE_INSTALL_PREFIX})
 if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
   file(RELATIVE_PATH pc_up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")

@@ -101,7 +101,7 @@ typedef struct nay_diag {
 
 /*
  * nay_allocator: where an object's memory comes from. `alloc` returns NULL when there is none, and
- * memory aligned for any type otherwise; `free` gets the size that was asked for. Both get `ctx`.
+ * memory aligned for any type otherwise; `free` gets the size that alloc was given. Both get `ctx`.
  */
 typedef struct nay_allocator {
   void *(*alloc)(void *ctx, size_t size);
@@ -126,9 +126,9 @@ typedef struct nay_hash {
  *
  * NAY_HASH_XXH3 is the default: fast, stable for ever, seeded. A secret seed hardens it but does
  * not make it a pseudo-random function. NAY_HASH_SIPHASH is one (SipHash-1-3, 128-bit key): take it
- * when an enemy chooses the keys. NAY_HASH_CALLER: you bring 64 well-mixed bits through the _hash
- * calls (nay_hash_mix makes them from an integer); calls that take key bytes return NAY_ENOTSUP,
- * and may_contain answers maybe.
+ * when an attacker chooses the keys. NAY_HASH_CALLER: you bring 64 well-mixed bits through the
+ * _hash calls (nay_hash_mix makes them from an integer); calls that take key bytes return
+ * NAY_ENOTSUP, and may_contain answers maybe.
  */
 typedef enum nay_hash_kind {
   NAY_HASH_XXH3 = 0,
@@ -196,7 +196,7 @@ NAY_API unsigned nay_kind_traits(nay_kind kind);
 /* Flags of nay_params. */
 #define NAY_CONCURRENT 0x01u  /* adds from many threads at once */
 #define NAY_STORE_KEY 0x02u   /* write the SipHash key into files: they then open without it */
-#define NAY_SMALL_PAGES 0x04u /* no huge pages, which filters of 4 MiB and more ask for */
+#define NAY_SMALL_PAGES 0x04u /* no huge pages, which filters of 4 MiB and more request */
 #define NAY_UNIQUE 0x08u      /* counting, cuckoo: adding a key that tests maybe changes nothing */
 #define NAY_NO_VERIFY 0x10u   /* static kinds: hand the filter out without probing every key */
 /*
@@ -209,7 +209,7 @@ NAY_API unsigned nay_kind_traits(nay_kind kind);
 /*
  * nay_params: what you want. Zero-initialise it, then set `nkeys` and exactly one size:
  *
- *   fpr           the rate of false positives once nkeys keys are in: 0 < fpr < 1 (families that
+ *   fpr           the false-positive rate (FPR) once nkeys keys are in: 0 < fpr < 1 (families that
  *                 grow: however many keys are in)
  *   bits_per_key  payload bits for each key: 0 < bits_per_key <= 4096
  *   nbytes        a memory budget for the payload: the best filter that fits

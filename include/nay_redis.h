@@ -92,7 +92,8 @@ NAY_API void nay_sbchain_free(nay_sbchain *chain);
 
 /*
  * nay_sbchain_add: is_new (may be NULL) tells whether the chain said nay before. NAY_EFULL: the
- * chain does not scale and its link is full. NAY_ENOMEM, NAY_EINVAL: the next link cannot be made.
+ * chain does not scale and its link is full. An item that tests maybe is NAY_OK even then.
+ * NAY_ENOMEM, NAY_EINVAL: the next link cannot be made.
  */
 NAY_API nay_status nay_sbchain_add(nay_sbchain *chain, const void *item, size_t len, bool *is_new);
 NAY_API bool nay_sbchain_may_contain(const nay_sbchain *chain, const void *item, size_t len);

@@ -1,7 +1,8 @@
 /*
  * filter.c - the public handle: check the arguments, hash the key once, forward to the family.
  *
- * The life of a query: nay_filter_may_contain -> nay__hash_key -> family->test -> kernel.
+ * The life of a query: nay_filter_may_contain -> bits.probe (chosen by family->bind); otherwise
+ * nay__hash_key -> family->test.
  * Everything unusual is decided here, before the family is called: a filter that cannot hash,
  * read-only bytes, chunks of a mapped file that are not verified yet.
  */
@@ -49,7 +50,7 @@ nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_fami
   return NAY_OK;
 }
 
-/* Where nothing has to be decided before a probe or an add, it is one indirect call. */
+/* A probe or an add that needs no check before it is one indirect call: bits.probe, add_blind. */
 static void filter_bind(nay_filter *f) {
   f->kernels = (f->flags & NAY_CONCURRENT) != 0 ? &nay__kernels_concurrent : nay__kernels_best();
   f->bits.probe = NULL;

@@ -121,23 +121,23 @@ def registered(registry, word):
         yield symbol, found[1] if found else None
 
 
-def has_page(folder, name):
-    """A page of its name, or another that the folder's README.md gives in the row of that name."""
-    readme = folder / "README.md"
+def has_page(directory, name):
+    """A page of its name, or another that the directory's README.md gives in the row of that name."""
+    readme = directory / "README.md"
     rows = re.findall(rf"^\| `{name}` \|.*$", readme.read_text(), re.M) if readme.exists() else []
     shared = [target for row in rows for target in LINK.findall(row)]
-    return any((folder / page).is_file() for page in [f"{name}.md", *shared])
+    return any((directory / page).is_file() for page in [f"{name}.md", *shared])
 
 
-def page_faults(registry, word, folder):
+def page_faults(registry, word, directory):
     objects = list(registered(registry, word))
     if not objects:
         yield 1, "no line X(name) found"
     for symbol, name in objects:
         if name is None:
             yield 1, f"{symbol} is listed, but its name was not found in src/"
-        elif not has_page(ROOT / folder, name):
-            yield 1, f"{name} has no page {folder}/{name}.md, and none in the table of {folder}/README.md"
+        elif not has_page(ROOT / directory, name):
+            yield 1, f"{name} has no page {directory}/{name}.md, and none in the table of {directory}/README.md"
 
 
 def status_faults(path):

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks the names that a built library exports and needs; prints TAP.
-#   tools/check_symbols.sh folder      with libnay.so and libnay.a in it
+#   tools/check_symbols.sh directory      with libnay.so and libnay.a in it
 # What may be exported is what the public headers declare with NAY_API: there is no second list.
 set -uo pipefail
 cd "$(dirname "$0")/.."

@@ -163,6 +163,7 @@ static size_t bf_insert_batch(redis_ctx *ctx, nay_sbchain *chain, bf_insertion *
     redis.ReplyWithBool(ctx, is_new >> i & 1);
   }
   if (*status == NAY_OK) return done;
+  /* RedisBloom's text, byte for byte. */
   reply_error(ctx, *status == NAY_EFULL ? "ERR non scaling filter is full"
                                         : memory_error("ERR problem inserting into filter"));
   return done + 1;

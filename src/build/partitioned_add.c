@@ -1,5 +1,6 @@
 /*
- * partitioned_add.c - adds to a filter larger than the last-level cache (LLC).
+ * partitioned_add.c - adds to a filter larger than the last-level cache (LLC). nay__bulk_strategy
+ * decides when.
  *
  * An add at random costs a cache miss, and later the write-back of the line. Bulk adds need not
  * happen in the order of the input, so they are partitioned first (radix partitioning with software

@@ -11,7 +11,7 @@ typedef struct nay_partitioner nay_partitioner;
 nay_status nay__partitioner_new(nay_filter *filter, unsigned nthreads,
                                 nay_partitioner **partitioner);
 
-/* nay__partitioner_add: adds the hashes, some now, some when their partition is full. */
+/* nay__partitioner_add: adds the hashes when the queue of their partition is full, or at flush. */
 void nay__partitioner_add(nay_partitioner *partitioner, unsigned thread, const uint64_t *hashes,
                           uint64_t n);
 

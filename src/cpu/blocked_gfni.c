@@ -57,7 +57,11 @@ typedef struct gfni_group {
   uint64_t q[8], c[8], r[8];
 } gfni_group;
 
-/* For each probe the earlier ones that it may equal: all, from the first that is not wanted. */
+/*
+ * The bits of `equal` in gfni_prepare that strike a probe. Byte i is for probe i: bit 7 - j is set
+ * for every earlier probe j < i. Bytes from k on are 0xff: a probe equals itself, so those are
+ * always struck.
+ */
 static uint64_t gfni_strike(uint32_t k) {
   return 0xfefcf8f0e0c08000u | (k < 8 ? ~(uint64_t)0 << 8 * k : 0);
 }

@@ -78,7 +78,8 @@ NAY_INLINE bool nay__bloom_test_at(const uint8_t *bytes, const nay_bloom_locatio
   return (all & 1) != 0;
 }
 
-/* By words, as the loads: a load is not forwarded from a narrower store before it, but waits. */
+/* Stores are 64 bits wide, like the loads: store-to-load forwarding fails when the store is
+ * narrower. */
 NAY_INLINE void nay__bloom_set(uint8_t *bytes, uint64_t bit) {
   uint64_t word;
   memcpy(&word, bytes + (bit >> 6) * 8, sizeof word);
@@ -92,7 +93,8 @@ NAY_INLINE void nay__bloom_set_at(uint8_t *bytes, const nay_bloom_locations *p, 
 #undef NAY_BLOOM_SET
 }
 
-/* True when a bit was clear. A round that finds none changes none, so the next sees what was. */
+/* True when at least one bit was clear. A round (up to 8 probes) whose bits were all set changes
+ * nothing, so the next round still tests the old bits. */
 NAY_INLINE bool nay__bloom_add_at(uint8_t *bytes, const nay_bloom_locations *p, uint32_t k) {
   bool was = nay__bloom_test_at(bytes, p, k);
   nay__bloom_set_at(bytes, p, k);

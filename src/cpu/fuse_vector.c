@@ -1,6 +1,8 @@
 /*
  * fuse_vector.c - 64 keys of a fuse or xor filter, side by side, with AVX2 or NEON (vec.h).
  *
+ * Called by fuse_kernel_test in family/fuse.c, for exactly 64 keys.
+ *
  * The formulas are those of family/fuse.h. All slots of the 64 keys are located before the first is
  * read. Fingerprints that straddle bytes are read as the eight bytes around them and compared in
  * vectors again; fingerprints of whole bytes are summed one key at a time, where a load and a xor

@@ -1,6 +1,7 @@
 /*
  * groups.h - which instruction sets this build has kernels for, and the groups that
- * <family>_<isa>.c end in. tables.c puts them together.
+ * <family>_<isa>.c (<family>_vector.c: AVX2 and NEON from one source, vec.h) end in. tables.c puts
+ * them together.
  */
 #ifndef NAY_GROUPS_H
 #define NAY_GROUPS_H

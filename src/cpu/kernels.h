@@ -2,10 +2,12 @@
  * kernels.h - the inner loops: a group of functions for each family, a table of groups for each
  * ISA.
  *
- * src/cpu has one axis, the family: <family>_<isa>.c implements the kernels of one family for one
- * instruction set and ends in a const group (nay__blocked_avx2). tables.c lists which group each
- * ISA level takes, and dispatch.c chooses the table for this CPU. So a probe of a fuse filter on a
- * CPU with AVX2 is nay__kernels_avx2 in tables.c -> nay__fuse_vector -> fuse_vector.c.
+ * src/cpu has one axis, the family: <family>_<isa>.c (<family>_vector.c: AVX2 and NEON from one
+ * source, vec.h) implements the kernels of one family for one instruction set and ends in a const
+ * group (nay__blocked_avx2). tables.c lists which group each ISA level takes, and dispatch.c
+ * chooses the table for this CPU. So a batch of 64 probes of a fuse filter on a CPU with AVX2 is
+ * nay__kernels_avx2 in tables.c -> nay__fuse_vector -> fuse_vector.c. Single probes and shorter
+ * batches stay in family/fuse.c, which only takes `bmi2` from the table.
  *
  * A filter takes a pointer to a table when it is made and never asks about the CPU again. Two
  * filters in one process may use different tables, and a test can compare any of them with the

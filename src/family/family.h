@@ -224,8 +224,10 @@ typedef struct nay_family_algebra {
 /* ---- the family ---- */
 
 /*
- * nay_family: a verb or a group that is NULL means NAY_ENOTSUP, unless it says otherwise. Callers
- * have checked arguments, whether the filter is read-only, and whether two filters match.
+ * nay_family: plan, payload, fpr, census, test and batch are required; a family with NAY_CAN_ADD
+ * also needs add and to_params. Any other verb or group that is NULL means NAY_ENOTSUP, unless it
+ * says otherwise. Callers have checked arguments, whether the filter is read-only, and whether two
+ * filters match.
  */
 struct nay_family {
   nay_kind kind;
@@ -272,8 +274,8 @@ struct nay_family {
    */
   nay_status (*check)(const nay_shape *, const uint8_t *payload, size_t len, nay_diag *);
   /*
-   * Reads the bits: of a as it is (b NULL, factor 1), of the union of a and b, or of a folded.
-   * Never both.
+   * Counts the set bits and estimates keys and FPR from them: of a (b NULL, factor 1), of the union
+   * of a and b (factor 1), or of a folded by factor (b NULL).
    */
   void (*census)(const nay_filter *a, const nay_filter *b, uint64_t factor, nay_census *);
   /* what stats say beyond the numbers that all families have; NULL: nothing */
@@ -300,9 +302,9 @@ struct nay_family {
    */
   unsigned (*probe_addresses)(const nay_filter *, nay_hash, const uint8_t **addresses);
 
-  /* ---- optional groups ---- */
+  /* ---- groups ---- */
 
-  const nay_family_batch *batch; /* never NULL; see nay__batch_each */
+  const nay_family_batch *batch; /* nay__batch_each if it has no batch code */
   const nay_family_bulk *bulk;
   const nay_family_algebra *algebra;
 };

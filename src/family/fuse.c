@@ -167,8 +167,8 @@ NAY_INLINE uint32_t fuse_differ(nay_fuse_layout layout, unsigned bits, const nay
 }
 
 /*
- * Answers are shifted in from the top, so that keys are read in their order, which the memory
- * likes, and without a branch: half of the keys may be present.
+ * Answers are shifted in from the top, so that keys are read sequentially, and without a branch:
+ * half of the keys may be present.
  */
 NAY_INLINE uint64_t fuse_push(uint64_t bitmap, uint32_t differ) {
   return bitmap >> 1 | (((uint64_t)differ - 1) & (uint64_t)1 << 63);
@@ -177,8 +177,8 @@ NAY_INLINE uint64_t fuse_push(uint64_t bitmap, uint32_t differ) {
 /*
  * One probe. It waits for three cache lines, and the fewer instructions it has the more probes wait
  * at the same time. So there is a copy for each layout, for one shard or many, for the widths that
- * divide a word, and for CPUs that multiply without fixed registers; it is for filters as they
- * nearly always are, without premix and without shards whose answer is fixed.
+ * divide a word, and for CPUs with BMI2 (MULX); it is for filters as they nearly always are,
+ * without premix and without shards whose answer is fixed.
  */
 NAY_INLINE bool fuse_find(nay_fuse_layout layout, unsigned width, bool one_shard, const nay_bits *b,
                           uint64_t x) {
@@ -198,6 +198,7 @@ bool nay__fuse_test(const nay_filter *f, nay_hash h) {
   return fuse_differ(nay__fuse_layout_of(f), nay__fuse_bits(&f->shape), &v, shard, factor, x) == 0;
 }
 
+/* The probes: fuse_probe3_8, fuse_probe3_bmi2_16_sharded, ...: see fuse_choose_probe. */
 #define FUSE_PROBE(target, name, layout, width, one_shard)    \
   target static bool name(const nay_bits *b, uint64_t hash) { \
     return fuse_find(layout, width, one_shard, b, hash);      \

@@ -1,5 +1,5 @@
 /*
- * choose.c - the reasons, in one place.
+ * choose.c - which family NAY_AUTO takes, and why.
  *
  * blocked is the default: one cache miss whatever the false-positive rate (FPR). Two cases are
  * better off with the classic Bloom: a set so small that it does not fill a few blocks (its whole

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "nay_policy.h"
 
-/* nay__policy_args: NAY_EINVAL when an array is missing; who hashes the keys looks at each. */
+/* nay__policy_args: NAY_EINVAL when an array is missing; the code that hashes checks each key. */
 nay_status nay__policy_args(const void *const *keys, const size_t *lens, size_t n, uint8_t **filter,
                             const size_t *len);
 

@@ -169,6 +169,9 @@ load common
   [[ $output == *"[####"*"....]"* ]]
   [[ $output == *"of 1,000 planned"* ]]
   [[ $output == *"checksum   ok"* ]]
+  seq 1000 | nay build -q -t bloom -n 1000 -b 10 --probes 1 -o one.nay
+  run -0 nay info one.nay
+  [[ $output == *"bits per key, 1 probe"$'\n'* ]]
 }
 
 @test "info --prom is the text format of Prometheus" {
@@ -214,7 +217,7 @@ load common
   [ "$(jq -r .ok <<< "${lines[0]}")" = false ]
 }
 
-@test "trouble is status 2: no file, a folder, no operand, bad numbers" {
+@test "trouble is status 2: no file, a directory, no operand, bad numbers" {
   run -2 nay check missing.nay <<< 1
   [[ $output == "nay check: missing.nay: cannot be opened: No such file or directory" ]]
   run -2 nay info .

@@ -1,4 +1,4 @@
-# What every script here starts with: the program that was just built, in a folder of the test's own.
+# What every script here starts with: the program that was just built, in a directory of the test's own.
 bats_require_minimum_version 1.5.0
 NAY_BUILD=${NAY_BUILD:-$BATS_TEST_DIRNAME/../../build/dev}
 PATH=$NAY_BUILD/cli:$PATH

@@ -47,7 +47,7 @@ codecs="gzip zstd xz bzip2 lz4"
   [ "$(nay uniq keys.zst)" = a ]
 }
 
-@test "an xz header that asks for gigabytes is refused" {
+@test "an xz header that requests gigabytes is refused" {
   seq 1000 | xz --lzma2=dict=1GiB > keys.xz
   run -2 nay uniq keys.xz
   [[ $output == *"needs more than 256 MiB of memory"* ]]

@@ -72,11 +72,11 @@ PY
   seq 10 | nay build -q -n 10 -o good.nay
   cp good.nay bad.nay
   flip bad.nay 100
-  mkdir folder
+  mkdir directory
   for command in "info" "info --json" "verify" "verify --json"; do
-    run -2 --separate-stderr nay $command missing.nay folder good.nay
+    run -2 --separate-stderr nay $command missing.nay directory good.nay
     [[ $output == *good.nay* ]]
-    [[ $stderr == *"missing.nay"*"No such file or directory"* && $stderr == *"folder"* ]]
+    [[ $stderr == *"missing.nay"*"No such file or directory"* && $stderr == *"directory"* ]]
     run -3 --separate-stderr nay $command bad.nay missing.nay good.nay
     [[ $output == *good.nay* ]]
   done

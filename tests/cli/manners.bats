@@ -150,7 +150,7 @@ planned() { nay plan --no-measure --json "$@" | jq -r '.nkeys'; }
   seq 10 | nay build -q -n 10 -o /dev/stdout | nay info - > /dev/null
 }
 
-@test "a folder that cannot be written, a path that is too long" {
+@test "a directory that cannot be written, a path that is too long" {
   seq 10 > keys
   run -2 nay build -n 10 -o nosuch/f.nay keys
   [[ $output == "nay build: cannot write nosuch/f.nay: No such file or directory" ]]

@@ -39,7 +39,7 @@ class Wrong(Exception):
 class Data:
     """Keys as a framing writes them: the file, the options, and the record that stands for each key."""
 
-    def __init__(self, folder, name, framing, keys, rng):
+    def __init__(self, directory, name, framing, keys, rng):
         self.keys, self.header, self.flags = keys, b"", []
         self.records = [self.record(framing, key, i, rng) for i, key in enumerate(keys)]
         body = b"".join(self.records)
@@ -47,7 +47,7 @@ class Data:
             self.header = b"number,key,more\n" if framing == "csv-name" else b""
         if framing == "cut":
             body = body[:-1]
-        self.path = folder / name
+        self.path = directory / name
         self.path.write_bytes(self.header + body)
         if framing == "cut" and keys and keys[-1] == b"":  # nothing stands after the last newline
             self.keys, self.records = keys[:-1], self.records[:-1]
@@ -138,18 +138,18 @@ def allowed(fpr, n):
 class Round:
     """The inputs of one round, and a method for each group."""
 
-    def __init__(self, seed, number, group, folder):
+    def __init__(self, seed, number, group, directory):
         self.rng = rng = random.Random(f"{seed}/{number}/{group}")
-        self.folder = folder
+        self.directory = directory
         self.framing = FRAMINGS[number % len(FRAMINGS)]
         pool = rng.choice([0, 1, 3, 60, 700, 3000])
         self.make = self.makers(pool)
         a = [self.make(rng.randrange(pool)) for _ in range(pool and rng.choice([pool, 2 * pool]))]
         b = [self.make(rng.randrange(pool // 2, pool // 2 + 2 * pool + 1)) for _ in range(pool)]
-        self.a = Data(folder, "a", self.framing, a, rng)
-        self.b = Data(folder, "b", self.framing, b, rng)
+        self.a = Data(directory, "a", self.framing, a, rng)
+        self.b = Data(directory, "b", self.framing, b, rng)
         self.set_a = set(self.a.keys)
-        self.flags = self.a.flags or self.b.flags or Data(folder, "x", self.framing, [b"12345678"], rng).flags
+        self.flags = self.a.flags or self.b.flags or Data(directory, "x", self.framing, [b"12345678"], rng).flags
         self.absent = {k for k in self.b.keys if k not in self.set_a}
         self.kind = rng.choice(KINDS)
         self.tight = rng.random() < 0.5
@@ -167,7 +167,7 @@ class Round:
 
     def file(self):
         self.n += 1
-        return self.folder / f"f{self.n}"
+        return self.directory / f"f{self.n}"
 
     def room(self, command, distinct):
         """Options for the size; the rate they promise, None where only the plan does."""
@@ -252,18 +252,18 @@ class Round:
         check(r.json()["nkeys_read"] == len(self.b.keys), "nkeys_read is wrong")
         check(r.json()["overfilled"] == r.warned, "overfilled and the warning do not agree")
         self.holds(path, self.set_a | set(self.b.keys), promised, "add")
-        absent = Data(self.folder, "c", "lines", [b"absent %d" % i for i in range(2000)], self.rng)
+        absent = Data(self.directory, "c", "lines", [b"absent %d" % i for i in range(2000)], self.rng)
         maybes = int(Run("add", "check", "-c", path, absent.path).out)
         check(r.warned or maybes <= allowed(promised, 2000), f"{maybes} of 2000 are maybes, promised {promised}")
 
     def remove(self):
         kind = self.rng.choice(["counting", "cuckoo"])
-        once = Data(self.folder, "once", self.framing, [self.a.keys[i] for i in self.a.first()], self.rng)
+        once = Data(self.directory, "once", self.framing, [self.a.keys[i] for i in self.a.first()], self.rng)
         path = self.file()
         n = len(once.keys) // 5 if self.tight and kind == "counting" else 2 * len(once.keys)
         Run("remove", "build", "-t", kind, "-n", max(1, n), *self.flags, "-o", path, once.path).expect(0)
         some = [k for k in once.keys if self.rng.random() < 0.5]
-        gone = Data(self.folder, "gone", self.framing, some, self.rng)
+        gone = Data(self.directory, "gone", self.framing, some, self.rng)
         r = Run("remove", "remove", "--json", *self.flags, path, gone.path).expect(0)
         j = r.json()
         check((j["nkeys_read"], j["nkeys_removed"], j["nkeys_absent"]) == (len(gone.keys), len(gone.keys), 0), "counts")
@@ -417,14 +417,14 @@ class Round:
     def sst_table(self, group):
         """A table of the distinct keys as text, without tabs and newlines."""
         keys = sorted({b"%s" % k.hex().encode() for k in self.set_a} - {b""})
-        rows, table = self.folder / "rows", self.file()
+        rows, table = self.directory / "rows", self.file()
         rows.write_bytes(b"".join(b"%s\tv%s\n" % (k, k[-3:]) for k in keys))
         kinds = ["full", "partitioned", "leveldb", "small", "none"]
         kind = self.rng.choice(kinds[:3] if group == "extract" else kinds)
         small = ["-b", self.rng.choice([1, 2])] if self.tight and kind != "none" else []
         Run(group, "sst", "build", "-q", "--filter", kind, *small, "-o", table, rows).expect(0)
         probes = [k.hex().encode() for k in self.b.keys if k]
-        return keys, table, Data(self.folder, "probes", "lines", probes, self.rng), kind
+        return keys, table, Data(self.directory, "probes", "lines", probes, self.rng), kind
 
     def sst(self):
         keys, table, probes, _ = self.sst_table("sst")
@@ -445,7 +445,7 @@ class Round:
             return
         out = self.file()
         Run("extract", "extract", table, "-o", out).expect(0)
-        lines = Data(self.folder, "table-keys", "lines", keys, self.rng)
+        lines = Data(self.directory, "table-keys", "lines", keys, self.rng)
         check(int(Run("extract", "check", "-c", out, lines.path).out) == len(keys), "the filter denies keys of its table")
 
 
@@ -454,8 +454,8 @@ def main():
     seed = sys.argv[2] if len(sys.argv) > 2 else "14"
     for number in range(rounds):
         for group in GROUPS:
-            with tempfile.TemporaryDirectory() as folder:
-                one = Round(seed, number, group, pathlib.Path(folder))
+            with tempfile.TemporaryDirectory() as directory:
+                one = Round(seed, number, group, pathlib.Path(directory))
                 try:
                     getattr(one, group)()
                 except (Wrong, ValueError, KeyError, IndexError, subprocess.TimeoutExpired) as e:

@@ -80,7 +80,7 @@ golden() { cp "$BATS_TEST_DIRNAME/../golden/$1" .; }
   nay extract -q sst_part_bloom_one.sst -o - | cmp - f.bin
 }
 
-@test "extract puts several filters into a folder" {
+@test "extract puts several filters into a directory" {
   golden rocksdb/sst_part_bloom.sst
   run -2 nay extract sst_part_bloom.sst -o one
   [[ $output == *"12 filters: -o must be a directory"* ]]

@@ -133,8 +133,8 @@ def make(top):
 def main():
     print(f"1..{len(TESTS)}")
     failed = 0
-    with tempfile.TemporaryDirectory(prefix="nay-toy-") as folder:
-        top = pathlib.Path(folder)
+    with tempfile.TemporaryDirectory(prefix="nay-toy-") as directory:
+        top = pathlib.Path(directory)
         make(top)
         for i, name in enumerate(TESTS, 1):
             code, text = call(top / "out" / name, cwd=top, env={**os.environ, "CMOCKA_MESSAGE_OUTPUT": "TAP"})

@@ -7,7 +7,7 @@
 A fenced block marked sh or console that has a line starting with "$ " is a transcript: such lines
 are commands, the lines below each its output, both streams together. "..." alone on a line stands
 for any number of lines, inside a line for any text. All blocks of a document run in one shell and
-one empty folder, in order. A block marked c or cpp that contains "int main" is compiled and run; a
+one empty directory, in order. A block marked c or cpp that contains "int main" is compiled and run; a
 text block right below it is its output. NAY_SOURCE, NAY_BUILD and NAY_CC are set by ctest.
 """
 import os
@@ -98,14 +98,14 @@ def matches(expected, got):
     return re.fullmatch(pattern, got) is not None
 
 
-def run_shell(steps, folder):
+def run_shell(steps, directory):
     """The output of each command, all run by one shell: cd, variables and $? carry over."""
     script = "exec 2>&1 </dev/null\n"
     for command, _ in steps:
         script += f"{command}\nnay_doc_status=$?; printf '\\036'; (exit $nay_doc_status)\n"
     path = os.pathsep.join([str(BUILD / "cli"), str(BUILD / "examples"), os.environ["PATH"]])
-    env = {**os.environ, "PATH": path, "HOME": folder, "LC_ALL": "C.UTF-8"}
-    done = subprocess.run(["bash", "-c", script], cwd=folder, env=env, timeout=1500, text=True,
+    env = {**os.environ, "PATH": path, "HOME": directory, "LC_ALL": "C.UTF-8"}
+    done = subprocess.run(["bash", "-c", script], cwd=directory, env=env, timeout=1500, text=True,
                           stdout=subprocess.PIPE, errors="replace")
     return done.stdout.split(MARK)
 
@@ -119,14 +119,14 @@ def check_steps(steps, outputs):
     return "" if len(outputs) > len(steps) else "the shell ended early"
 
 
-def run_transcripts(tap, named, folder):
+def run_transcripts(tap, named, directory):
     """named: [(name, steps)] of one document, run in one shell."""
     if not (BUILD / "cli" / "nay").exists() and any(
             CALLS_NAY.search(command) for _, steps in named for command, _ in steps):
         for name, _ in named:
             tap.report("", name, skip="the nay command is not built")
         return
-    outputs = run_shell([step for _, steps in named for step in steps], folder)
+    outputs = run_shell([step for _, steps in named for step in steps], directory)
     for name, steps in named:
         tap.report(check_steps(steps, outputs), name)
         outputs = outputs[len(steps):]
@@ -143,8 +143,8 @@ def plugin_flags(text):
     return flags
 
 
-def run_program(word, lines, expected, folder):
-    source, program = pathlib.Path(folder, f"example.{word}"), pathlib.Path(folder, "example")
+def run_program(word, lines, expected, directory):
+    source, program = pathlib.Path(directory, f"example.{word}"), pathlib.Path(directory, "example")
     source.write_text("\n".join(lines) + "\n")
     compiler = [CC, *WARNINGS] if word == "c" else [CXX, "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror"]
     command = [*compiler, f"-I{SOURCE}/include", str(source), *plugin_flags("\n".join(lines)),
@@ -152,7 +152,7 @@ def run_program(word, lines, expected, folder):
     built = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if built.returncode:
         return built.stdout
-    done = subprocess.run([str(program)], cwd=folder, timeout=600, text=True, stdin=subprocess.DEVNULL,
+    done = subprocess.run([str(program)], cwd=directory, timeout=600, text=True, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode:
         return f"exit status {done.returncode}\n{done.stdout}"
@@ -167,8 +167,8 @@ def run_document(tap, path):
     shell = [(f"{name}:{line}", transcript(lines)) for line, word, lines, _ in blocks
              if word in ("sh", "console") and any(text.startswith("$ ") for text in lines)]
     if shell:
-        with tempfile.TemporaryDirectory() as folder:
-            run_transcripts(tap, shell, folder)
+        with tempfile.TemporaryDirectory() as directory:
+            run_transcripts(tap, shell, directory)
     for i, (line, word, lines, _) in enumerate(blocks):
         if word in ("c", "cpp") and any("int main" in text for text in lines):
             below = blocks[i + 1] if i + 1 < len(blocks) else None
@@ -176,8 +176,8 @@ def run_document(tap, path):
             if plugin_flags("\n".join(lines)) is None:
                 tap.report("", f"{name}:{line} (a program)", skip="the plug-in is not built")
                 continue
-            with tempfile.TemporaryDirectory() as folder:
-                tap.report(run_program(word, lines, expected, folder), f"{name}:{line} (a program)")
+            with tempfile.TemporaryDirectory() as directory:
+                tap.report(run_program(word, lines, expected, directory), f"{name}:{line} (a program)")
 
 
 def run_example_program(tap, path):
@@ -185,8 +185,8 @@ def run_example_program(tap, path):
     head = path.read_text().split("*/")[0]
     lines = [line[5:] for line in head.splitlines() if line.startswith(" *   ")]
     steps = transcript(lines)
-    with tempfile.TemporaryDirectory() as folder:
-        fault = check_steps(steps, run_shell(steps, folder)) if steps else "no transcript at its head"
+    with tempfile.TemporaryDirectory() as directory:
+        fault = check_steps(steps, run_shell(steps, directory)) if steps else "no transcript at its head"
         tap.report(fault, str(path.relative_to(SOURCE)))
 
 

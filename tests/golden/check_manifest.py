@@ -10,12 +10,13 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-FOLDERS = ("hash", "keys", "lab", "leveldb", "leveldb-tables", "mini-lsm", "nori", "nori12", "redis", "redisbloom", "rocksdb")
+DIRECTORIES = ("hash", "keys", "lab", "leveldb", "leveldb-tables", "mini-lsm", "nori", "nori12",
+               "redis", "redisbloom", "rocksdb")
 ROW = re.compile(r"^\| `([^`]+)` \| `([0-9a-f]{64})` \|$", re.M)
 
 
 def actual():
-    paths = [p for folder in FOLDERS for p in (HERE / folder).iterdir()] + [HERE / "seed_layouts.txt"]
+    paths = [p for directory in DIRECTORIES for p in (HERE / directory).iterdir()] + [HERE / "seed_layouts.txt"]
     return {str(p.relative_to(HERE)): hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(paths)}
 
 

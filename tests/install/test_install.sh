@@ -116,9 +116,9 @@ by_add_subdirectory() {
 }
 ok "add_subdirectory: no tests, no command, no warnings, the same output" by_add_subdirectory
 
-# ---- a release build, its folders given as absolute paths ----
+# ---- a release build, its directories given as absolute paths ----
 absolute=$scratch/absolute
-by_absolute_folders() {
+by_absolute_directories() {
   cmake -S "$source_dir" -B "$scratch/release" -G Ninja -DCMAKE_BUILD_TYPE=Release -DNAY_TESTS=OFF -DNAY_CLI=OFF \
     -DCMAKE_INSTALL_PREFIX="$absolute" -DCMAKE_INSTALL_LIBDIR="$absolute/lib/here" \
     -DCMAKE_INSTALL_INCLUDEDIR="$absolute/headers" &&
@@ -130,7 +130,7 @@ by_absolute_folders() {
   gcc "$here/consumer.c" -o "$scratch/by_absolute" $flags &&
     same_output env LD_LIBRARY_PATH="$absolute/lib/here" "$scratch/by_absolute"
 }
-ok "absolute libdir and includedir" by_absolute_folders
+ok "absolute libdir and includedir" by_absolute_directories
 ok "the release build exports and needs only what it may" "$source_dir/tools/check_symbols.sh" "$scratch/release"
 no_assertions() { ! nm -D --undefined-only "$scratch/release/libnay.so" | grep assert; }
 ok "the release build has no assertions" no_assertions

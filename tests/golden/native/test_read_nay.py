@@ -384,8 +384,8 @@ def two_faults():
 
 def check_made_up(program):
     files, outcomes = dict(made_up(random.Random(1))), {}
-    with tempfile.TemporaryDirectory() as folder:
-        paths = [pathlib.Path(folder, name) for name in files]
+    with tempfile.TemporaryDirectory() as directory:
+        paths = [pathlib.Path(directory, name) for name in files]
         for path in paths:
             path.write_bytes(files[path.name])
         run = subprocess.run([program, "answers", *paths], capture_output=True, text=True, check=True)
