@@ -483,13 +483,13 @@ static void unknown_kinds_are_refused(void **state) {
 
 int main(void) {
   const contract_test tests[] = {
+      CONTRACT(required_verbs_are_there, 0),
       CONTRACT(bad_params_are_refused, 0),
       CONTRACT(bad_sizes_are_refused, NAY_CAN_ADD | NAY_CAN_FOLD),
       CONTRACT_SETS(good_params_are_taken, NAY_CAN_FOLD),
       CONTRACT(absurd_sizes_are_out_of_memory, NAY_CAN_ADD),
       CONTRACT_SETS(absurd_ratios_are_planned_quickly, NAY_CAN_FOLD),
       CONTRACT(refuses_what_it_cannot, 0),
-      CONTRACT(required_verbs_are_there, 0),
       CONTRACT(traits_tell_the_truth, 0),
       CONTRACT(nonsense_is_refused, 0),
       CONTRACT(unknown_kinds_are_refused, 0),
