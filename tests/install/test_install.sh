@@ -81,7 +81,7 @@ if [ -f "$root/lib/libnay_rocksdb.a" ]; then
   rocksdb_plugin() { # shellcheck disable=SC2046
     sed -n '/^```cpp$/,/^```$/p' "$source_dir/plugins/rocksdb/README.md" | grep -v '^```' >"$scratch/persons.cc" &&
       g++ -std=c++17 "$scratch/persons.cc" -o "$scratch/persons" $(pkg --cflags --libs nay-rocksdb) &&
-      (cd "$scratch" && LD_LIBRARY_PATH=$root/lib ./persons | grep -q 'more than 98 %')
+      (cd "$scratch" && LD_LIBRARY_PATH=$root/lib ./persons | grep -q 'more than 98%')
   }
   ok "pkg-config: the RocksDB plug-in builds and runs" rocksdb_plugin
 fi
