@@ -1,0 +1,336 @@
+"""Payloads from hashes, by the adds and builds of doc/formats/nay.md.
+
+Each function takes a file (for its parameters, and for what the page leaves to the writer: sizes, and how many
+attempts failed) the hashes of its members and those removed again, and returns the payload of the page. Slow on purpose;
+test_read_nay.py compares the bytes with those of the library.
+"""
+import struct
+
+import read_nay
+from read_nay import MASK32, MASK64, reduce, splitmix64
+
+G32, G64 = 0x9E3779B9, 0x9E3779B97F4A7C15
+
+
+def in_order(hashes):
+    return sorted(set(hashes), key=lambda h: h * G64 & MASK64)
+
+
+def put(array, at, width, value):
+    number = int.from_bytes(array[at >> 3 : (at + width + 7) >> 3], "little")
+    number = number & ~((1 << width) - 1 << (at & 7)) | value << (at & 7)
+    array[at >> 3 : (at + width + 7) >> 3] = number.to_bytes((at + width + 7 >> 3) - (at >> 3), "little")
+
+
+# ---- counting ----
+
+
+class Counters:
+    """Groups of 64 counters by number; None: stuck."""
+
+    def __init__(self, f):
+        self.f, self.plane = f, bytearray(64 * f.nunits)
+        self.groups = [[0] * 64 for _ in range(8 * f.nunits)]
+
+    def change(self, h, by):
+        bits = set(read_nay.Blocked.positions(h, self.f.nunits, self.f.k))
+        for group in sorted({n // 64 for n in bits}):
+            was_pooled = self.pooled(group)
+            for n in bits:
+                if n // 64 == group:
+                    self.change_bit(n, by)
+            if self.pooled(group) and not was_pooled and self.npooled(group) > read_nay.Counting.records(self.f):
+                self.groups[group] = None
+
+    def change_bit(self, n, by):
+        counters = self.groups[n // 64]
+        if by > 0:
+            self.plane[n >> 3] |= 1 << (n & 7)
+        if counters is None or counters[n % 64] == 15:
+            return
+        counters[n % 64] += by
+        if counters[n % 64] == 0:
+            self.plane[n >> 3] &= ~(1 << (n & 7))
+
+    def pooled(self, group):
+        return self.groups[group] is not None and sum(self.groups[group]) > 64
+
+    def npooled(self, group):
+        first = group // 4096 * 4096
+        return sum(map(self.pooled, range(first, min(first + 4096, len(self.groups)))))
+
+
+def counting(f, hashes, removed=()):
+    counters = Counters(f)
+    for h in in_order(hashes):
+        if f.extra == 0 or not read_nay.Blocked.test(f, counters.plane, h):
+            counters.change(h, 1)
+    for h in removed:
+        counters.change(h, -1)
+    pages = (counting_page(counters, first) for first in range(0, f.nunits, 512))
+    return bytes(counters.plane) + b"".join(pages)
+
+
+def counting_page(counters, first):
+    pblocks = min(512, counters.f.nunits - first)
+    nrows = -(-pblocks // 8)
+    words, flags, pool, ranks = b"", bytearray(8 * nrows), b"", []
+    for group in range(8 * pblocks):
+        if group % 64 == 0:
+            ranks.append(len(pool) // 32)
+        here, unary, at = counters.groups[8 * first + group], 0, 0
+        if counters.pooled(8 * first + group):
+            flags[group // 8] |= 1 << group % 8
+            pool += sum(c << 4 * n for n, c in enumerate(here)).to_bytes(32, "little")
+        else:
+            for counter in filter(None, here or []):
+                at += counter
+                unary |= 1 << at - 1
+        words += struct.pack("<Q", unary)
+    ranks.append(len(pool) // 32)
+    page = words + flags + pool.ljust(32 * read_nay.Counting.records(counters.f), b"\0")
+    page += struct.pack(f"<{nrows + 1}H", *ranks)
+    return page.ljust(read_nay.up(len(page), 64), b"\0")
+
+
+# ---- scalable ----
+
+
+def scalable(f, hashes):
+    """The rows say how large levels are and when they are full."""
+    rows = [list(struct.unpack_from("<QQQQII", f.payload, 64 + 40 * i)) for i in range(len(f.levels))]
+    levels, last = [bytearray(64 * row[0]) for row in rows], 0
+    for row in rows:
+        row[2] = 0
+
+    def clear(level, h):
+        positions = set(read_nay.Blocked.positions(h, rows[level][0], rows[level][4]))
+        return [n for n in positions if not read_nay.bit(levels[level], n)]
+
+    for h in in_order(hashes):
+        if not all(clear(level, h) for level in range(last + 1)):
+            continue
+        if rows[last][2] >= rows[last][3]:
+            last += 1
+        for n in clear(last, h):
+            levels[last][n >> 3] |= 1 << (n & 7)
+            rows[last][2] += 1
+    head = f.payload[:64] + b"".join(struct.pack("<QQQQII", *row) for row in rows)
+    return head.ljust(read_nay.up(len(head), 64), b"\0") + b"".join(levels)
+
+
+# ---- window ----
+
+
+def window(f, hashes):
+    return window_adds(f, in_order(hashes))
+
+
+def window_adds(f, hashes):
+    ngen, newest, counts = f.extra, 0, [0] * 16
+    share, ncells = struct.unpack_from("<Q", f.payload, 24)[0], 64 // f.extra
+    cells = [[0] * (16 * ncells) for _ in range(f.nunits)]
+    for h in hashes:
+        unit, x, mine = cells[reduce(h, f.nunits)], h & MASK32, []
+        for _ in range(f.k):
+            mine.append((x >> 28) * ncells + ((x & (1 << 28) - 1) * ncells >> 28))
+            x = x * G32 & MASK32
+        if all(unit[cell] >> newest & 1 for cell in mine):
+            continue
+        if counts[newest] >= share:
+            newest = (newest + 1) % ngen
+            counts[newest] = 0
+            for one in cells:
+                one[:] = [cell & ~(1 << newest) for cell in one]
+        for cell in mine:
+            unit[cell] |= 1 << newest
+        counts[newest] += 1
+    head = struct.pack("<IIQQQ", newest, 0, 0, 0, share).ljust(64, b"\0") + struct.pack("<16Q", *counts)
+    words = (sum(unit[w * ncells + c] << c * ngen for c in range(ncells)) for unit in cells for w in range(16))
+    return head + b"".join(struct.pack("<Q", word) for word in words)
+
+
+# ---- cuckoo ----
+
+
+class Table:
+    def __init__(self, f):
+        self.nunits, self.extra, self.d, self.f = f.nunits, f.extra, 0, f
+        self.low_bits, self.growth = read_nay.Cuckoo.split(f)
+        self.buckets = [[0] * 4 for _ in range(f.nunits)]
+
+    def other(self, bucket, tag):
+        low = tag & (1 << self.low_bits) - 1
+        pair = reduce(low * low * G64 & MASK64, self.nunits) | 1
+        return (pair - (bucket >> self.d)) % self.nunits << self.d | bucket & (1 << self.d) - 1
+
+    def add(self, h):
+        tag, home, other = read_nay.Cuckoo.locate(self, h)
+        if self.extra >> 16 & 1 and tag in self.buckets[home] + self.buckets[other]:
+            return
+        assert (self.buckets[home] + self.buckets[other]).count(tag) < 8
+        emptier = max((home, other), key=lambda b: self.buckets[b].count(0))
+        if 0 in self.buckets[emptier]:
+            self.buckets[emptier][self.buckets[emptier].index(0)] = tag
+        elif not self.search(home, other, tag):
+            self.double()
+            self.add(h)
+
+    def search(self, home, other, tag):
+        queue, at = [(home, None, 0), (other, None, 0)], 0
+        while at < len(queue) <= 1020:
+            bucket, first = queue[at][0], len(queue)
+            queue += [(self.other(bucket, t), at, slot) for slot, t in enumerate(self.buckets[bucket])]
+            for entry in queue[first:]:
+                if 0 in self.buckets[entry[0]]:
+                    self.move(queue, entry, tag)
+                    return True
+            at += 1
+        return False
+
+    def move(self, queue, entry, tag):
+        bucket, parent, slot = entry
+        to = self.buckets[bucket].index(0)
+        while parent is not None:
+            source, before, next_slot = queue[parent]
+            self.buckets[bucket][to] = self.buckets[source][slot]
+            bucket, to, parent, slot = source, slot, before, next_slot
+        self.buckets[bucket][to] = tag
+
+    def remove(self, h):
+        tag, home, other = read_nay.Cuckoo.locate(self, h)
+        bucket = self.buckets[home if tag in self.buckets[home] else other]
+        bucket[bucket.index(tag)] = 0
+
+    def double(self):
+        assert self.d < self.growth
+        top = self.low_bits + self.growth - self.d - 1
+        halves = [[[t & (1 << top) - 1 for t in bucket if t and t >> top == b] for b in (0, 1)] for bucket in self.buckets]
+        self.buckets = [(half + [0] * 4)[:4] for pair in halves for half in pair]
+        self.d += 1
+
+
+def cuckoo(f, hashes, removed=()):
+    table = Table(f)
+    for h in in_order(hashes):
+        table.add(h)
+    for h in removed:
+        table.remove(h)
+    width = table.low_bits + table.growth - table.d
+    tags = [tag for bucket in table.buckets for tag in bucket]
+    number = sum(tag << i * width for i, tag in enumerate(tags))
+    head = struct.pack("<QQ", table.d, sum(tag != 0 for tag in tags)) + f.payload[16:24] + bytes(40)
+    return head + number.to_bytes(read_nay.up(-(-len(tags) * width // 8) + 8, 64), "little")
+
+
+# ---- static families ----
+
+
+def attempt_seeds(keys):
+    total = sum(map(splitmix64, keys)) & MASK64
+    return [0] + [splitmix64((total if a >= 8 else 0) + a & MASK64) & (1 << 31) - 1 for a in range(1, 32)]
+
+
+def shards_of(f, hashes, nshards):
+    shards = [[] for _ in range(nshards)]
+    for h in set(hashes):
+        x = read_nay.premixed(h, f.premix)
+        shards[reduce(x, nshards)].append(x)
+    return shards
+
+
+def peel(f, keys, factor, slot_bits):
+    nslots = f.nunits // f.family.split(f)[0]
+    words = {y: y * factor & MASK64 for y in (read_nay.remix(x, 0) for x in keys)}
+    places = {y: f.family.places(f, y, z) for y, z in words.items()}
+    users, queue, stack = [set() for _ in range(nslots)], [], []
+    for y in places:
+        for slot in places[y]:
+            users[slot].add(y)
+    for chunk in range(0, nslots, 4096):
+        queue += [slot for slot in range(chunk, min(nslots, chunk + 4096)) if len(users[slot]) == 1]
+        while queue:
+            following = []
+            for slot in queue:
+                if len(users[slot]) != 1:
+                    continue
+                y = next(iter(users[slot]))
+                stack.append((slot, y))
+                for s in places[y]:
+                    users[s].discard(y)
+                    if len(users[s]) == 1:
+                        following.append(s)
+            queue = following
+    if len(stack) != len(places):
+        return None
+    values = [0] * nslots
+    for slot, y in reversed(stack):
+        value = words[y] & (1 << slot_bits) - 1
+        for s in places[y]:
+            value ^= values[s]
+        values[slot] = value
+    return values
+
+
+def xor(f, hashes):
+    nshards, slot_bits = f.family.split(f)
+    payload = bytearray(f.payload[:24].ljust(f.family.length(f), b"\0"))
+    for shard, keys in enumerate(shards_of(f, hashes, nshards)):
+        stored = f.factors[shard]
+        factors = [splitmix64(seed) | 1 for seed in attempt_seeds(keys)]
+        assert keys and stored in factors, "a factor of no attempt"
+        struct.pack_into("<Q", payload, 24 + 8 * shard, stored)
+        if f.family is read_nay.Xor:  # fuse tries other segments, too
+            assert all(peel(f, keys, factor, slot_bits) is None for factor in factors[: factors.index(stored)])
+        at = 8 * (f.family.arrays_at(nshards) + shard * f.family.stride(f))
+        for slot, value in enumerate(peel(f, keys, stored, slot_bits)):
+            put(payload, at + slot * slot_bits, slot_bits, value)
+    return bytes(payload)
+
+
+def band(keys, seed, nblocks):
+    """Rows of the band: coefficients, bit 0 at the row's own slot, and the fingerprint; None: an attempt that fails."""
+    rows = {}
+    for x in keys:
+        y = read_nay.remix(x, seed)
+        at = (y & MASK32) * (128 * nblocks - 127) >> 32
+        coefficients, print_ = y * 0xE7037ED1A0B428DB | 1, y * read_nay.FINGERPRINT & MASK64
+        print_ ^= print_ >> 32
+        while at in rows:
+            coefficients, print_ = coefficients ^ rows[at][0], print_ ^ rows[at][1]
+            if coefficients == 0:
+                return None
+            zeros = (coefficients & -coefficients).bit_length() - 1
+            at, coefficients = at + zeros, coefficients >> zeros
+        rows[at] = coefficients, print_
+    return rows
+
+
+def ribbon(f, hashes):
+    if f.extra == 0:
+        payload = bytearray(f.payload[:8] + bytes(8 * f.nunits))
+        for h in hashes:
+            for n in read_nay.Bloom.positions(read_nay.premixed(h, f.premix), 64 * f.nunits, f.k):
+                payload[8 + (n >> 3)] |= 1 << (n & 7)
+        return bytes(payload)
+    payload = bytearray(f.payload[: f.blocks_at].ljust(len(f.payload), b"\0"))
+    for shard, keys in enumerate(shards_of(f, hashes, f.extra)):
+        first, nblocks, seed = f.shards[shard]
+        seeds = attempt_seeds(keys)
+        assert all(band(keys, earlier, nblocks) is None for earlier in seeds[: seeds.index(seed)])
+        rows, columns = band(keys, seed, nblocks), [0] * f.k
+        for at in range(128 * nblocks - 1, -1, -1):
+            coefficients, print_ = rows.get(at, (0, 0))
+            for c in range(f.k):
+                slots = columns[c] << 1 & (1 << 128) - 1
+                parity = bin(slots & coefficients).count("1") + (print_ >> (c % 4 * 16 + c // 4))
+                columns[c] = slots | parity & 1
+            if at % 128 == 0:
+                block = first + at // 128
+                for c in range(f.k - (block < f.short)):
+                    where = f.blocks_at + 16 * (block * f.k - min(block, f.short) + c)
+                    payload[where : where + 16] = columns[c].to_bytes(16, "little")
+    return bytes(payload)
+
+
+BUILD = {3: counting, 4: scalable, 5: window, 6: cuckoo, 7: xor, 8: xor, 9: ribbon}
