@@ -18,10 +18,11 @@ typedef struct filter_file {
 /* filterfile_try: "-" is standard input. format NULL: recognise it by its magic number. */
 filter_file filterfile_try(const char *path, const options *o);
 
-/* filterfile_open: the same, but dies with the fitting exit status; unlocked if it is keyed. */
+/* filterfile_open: the same, but exits with the status of the error; unlocked if it is keyed. */
 nay_filter *filterfile_open(const char *path, const options *o);
 
-/* filterfile_unlock: gives a keyed filter the key of --secret; dies when it is missing or wrong. */
+/* filterfile_unlock: gives a keyed filter the key of --secret; exits when it is missing or wrong.
+ */
 void filterfile_unlock(nay_filter *f, const char *path, const options *o);
 
 /* filterfile_secret: reads --secret; false when there is none. */

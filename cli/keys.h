@@ -32,7 +32,7 @@ typedef struct key_reader {
   bool plain;        /* record = key + terminator: nothing to decode */
 } key_reader;
 
-/* key_reader_new: dies when the options contradict each other. */
+/* key_reader_new: exits with a message when the options contradict each other. */
 key_reader key_reader_new(const key_style *style);
 
 /* key_reader_place: the position of the last record: "line 7", or "record 7" when it has no lines.

@@ -111,7 +111,7 @@ const option_row *option_at(const command *c, size_t i);
 #define OPTION_HELP 512
 const char *option_help(const option_row *row, bool values, char text[OPTION_HELP]);
 
-/* options_parse: fills *o, or dies with status 2 and says what was meant. argv[0] is the command.
+/* options_parse: fills *o, or exits with status 2 and a correction. argv[0] is the command.
  */
 void options_parse(const command *c, int argc, char **argv, options *o);
 

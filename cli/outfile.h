@@ -18,7 +18,7 @@
 bool outfile_is_stdout(const char *path);
 
 /*
- * outfile_may_write: dies early when `path` is there and force is not, or when it is a terminal.
+ * outfile_may_write: exits early when `path` exists and force is not set, or when it is a terminal.
  * Without force, outfile_lock and outfile_write look again: another command may make it meanwhile.
  */
 void outfile_may_write(const char *path, bool force);

@@ -19,7 +19,7 @@ typedef struct table_file {
 /* tablefile_try: standard input and anything that is not a regular file are no tables. */
 table_file tablefile_try(const char *path);
 
-/* tablefile_open: the same, but dies with the fitting exit status when it is a damaged table. */
+/* tablefile_open: the same, but exits with the status of the error when it is a corrupt table. */
 table_file tablefile_open(const char *path);
 void tablefile_close(table_file *file);
 

@@ -19,7 +19,7 @@ typedef enum table_codec { TABLE_RAW, TABLE_SNAPPY } table_codec;
 /* table_codec_list: those that this program was built with, for reading. */
 const nay_codec *const *table_codec_list(size_t *n);
 
-/* table_open: dies when it cannot. *prefix becomes the table's extractor if that is one of ours,
+/* table_open: exits on failure. *prefix becomes the table's extractor if that is one of ours,
  * and must stay while the table is open. */
 nay_sst *table_open(const char *path, nay_prefix *prefix);
 
@@ -36,7 +36,7 @@ typedef struct table_plan {
 } table_plan;
 void table_plan_make(const options *o, table_plan *plan);
 
-/* table_output: the file after -o; dies when there is none or it exists already. */
+/* table_output: the file after -o; exits when there is none or it exists already. */
 const char *table_output(const options *o);
 
 /* table_sorted: reads all records and then hands them out in order, the last of equal keys alone.
@@ -56,7 +56,7 @@ void table_sorter_free(table_sorter *s);
 
 /* ---- table_list.c ---- */
 
-/* tables_open: the operands after the verb; dies when one is not a table. */
+/* tables_open: the operands after the verb; exits when one is not a table. */
 typedef struct table_list {
   const nay_sst **at;
   nay_prefix *prefixes;

@@ -266,7 +266,7 @@ static void required_verbs_are_there(void **state) {
       {"batch->add", !adds || (family->batch != NULL && family->batch->add != NULL)},
   };
   for (size_t i = 0; i < sizeof required / sizeof *required; i++) {
-    if (!required[i].present) fail_msg("%s lacks %s", family->name, required[i].name);
+    assert_string_equal(required[i].present ? "" : required[i].name, ""); /* shows the name */
   }
 }
 
