@@ -13,7 +13,7 @@
 uint32_t nay__crc32c_scalar(uint32_t crc, const uint8_t *bytes, size_t len);
 
 /*
- * nay__crc32c_mask: LevelDB's masked form, in which a CRC is stored. The CRC of bytes that end in
+ * nay__crc32c_mask: the masked form in which LevelDB stores a CRC. The CRC of bytes that end in
  * their own CRC is a constant; a rotation and an addition avoid that.
  */
 static inline uint32_t nay__crc32c_mask(uint32_t crc) { return nay__rotr32(crc, 15) + 0xa282ead8u; }

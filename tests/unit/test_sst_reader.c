@@ -295,7 +295,7 @@ static bool sample_has_prefix(const sample *s, const uint8_t *key, size_t len) {
 }
 
 /*
- * A filter of prefixes alone, asked for keys: its maybe is a false positive if no key has the
+ * A prefix filter without whole keys: its maybe is a false positive only if no key has the
  * prefix, and right if one has, though not the key.
  */
 static void false_positives_of_prefixes(void **unused) {
