@@ -13,9 +13,10 @@
  * made once, by the filter's hash function; a *family* is a way to store hashes; a *plan* is what a
  * filter will cost, computed before it exists.
  *
- * OWNERSHIP. Objects are made by nay_x_new (or build, copy, decode, open, map, finish) and released
- * by nay_x_free, which accepts NULL. Buffers are always the caller's. Pointers to const that the
- * library returns are views: valid until the object is changed or freed. Never pass one to free(3).
+ * OWNERSHIP. Objects are made by nay_x_new (or build, copy, decode, open, mmap, finish) and
+ * released by nay_x_free, which accepts NULL. Buffers are always the caller's. Pointers to const
+ * that the library returns are views: valid until the object is changed or freed. Never pass one to
+ * free(3).
  *
  * ERRORS. Calls return a nay_status; outputs come last and are untouched on failure, and so is the
  * object: a failed call changes nothing. Membership cannot fail and returns bool: in doubt, true.
@@ -316,11 +317,11 @@ NAY_API nay_status nay_filter_params(const nay_filter *filter, nay_params *param
 NAY_API void nay_filter_free(nay_filter *filter);
 
 /*
- * nay_filter_share: as NAY_CONCURRENT, for a filter that was opened. Call it before others see f.
- * NAY_ENOTSUP: another system's layout, or a family that takes adds from one thread at a time.
- * NAY_ENOMEM.
+ * nay_filter_make_concurrent: as NAY_CONCURRENT, for a filter that was opened. Call it before
+ * others see f. NAY_ENOTSUP: another system's layout, or a family that takes adds from one thread
+ * at a time. NAY_ENOMEM.
  */
-NAY_API nay_status nay_filter_share(nay_filter *filter);
+NAY_API nay_status nay_filter_make_concurrent(nay_filter *filter);
 
 /*
  * nay_filter_clear: forgets every key; a window keeps its clock. NAY_ENOTSUP when the filter is
@@ -438,12 +439,11 @@ NAY_API nay_status nay_filter_may_contain_packed(const nay_filter *filter, const
                                                  const size_t *offsets, size_t n, uint64_t *bitmap);
 
 /*
- * nay_filter_prepare: asks the memory for what a probe of this hash will read, and returns at once.
- * For engines that have other work between hashing a key and needing the answer: prepare, go on,
- * then nay_filter_may_contain_hash finds the lines in the cache. Changes nothing else, reads no
- * file (a lazily mapped filter is not touched); NULL is ignored.
+ * nay_filter_prefetch: prefetches the cache lines that a probe of this hash reads, and returns at
+ * once. For engines that have other work between hashing a key and needing the answer: prefetch, go
+ * on, then call nay_filter_may_contain_hash. Reads no file: skips a lazily mapped filter, and NULL.
  */
-NAY_API void nay_filter_prepare(const nay_filter *filter, nay_hash hash);
+NAY_API void nay_filter_prefetch(const nay_filter *filter, nay_hash hash);
 
 /* ---- filter: whole-filter operations ------------------------------------------------------------
  */
@@ -647,14 +647,14 @@ NAY_API nay_status nay_filter_open(const char *path, const nay_allocator *alloca
                                    nay_filter **filter);
 
 /*
- * nay_filter_map: probes a file in place, read-only. Checksums are verified now, or with
- * NAY_MAP_LAZY each 64 KiB at its first touch: a damaged one answers maybe and nay_filter_health
+ * nay_filter_mmap: probes a file in place, read-only. Checksums are verified now, or with
+ * NAY_MMAP_LAZY each 64 KiB at its first touch: a damaged one answers maybe and nay_filter_health
  * tells. A file that another process shortens while it is mapped kills the process (SIGBUS): map
  * only files that are replaced, as nay_filter_save does, never overwritten.
  */
-#define NAY_MAP_LAZY 0x01u
-NAY_API nay_status nay_filter_map(const char *path, unsigned flags, const nay_allocator *allocator,
-                                  nay_diag *diag, nay_filter **filter);
+#define NAY_MMAP_LAZY 0x01u
+NAY_API nay_status nay_filter_mmap(const char *path, unsigned flags, const nay_allocator *allocator,
+                                   nay_diag *diag, nay_filter **filter);
 
 /*
  * nay_view: a filter over bytes that stay where they are; nothing is allocated and nothing needs to

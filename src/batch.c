@@ -241,7 +241,7 @@ nay_status nay_filter_may_contain_packed(const nay_filter *f, const void *bytes,
 
 /* ---- one key, in two steps ---- */
 
-void nay_filter_prepare(const nay_filter *f, nay_hash hash) {
+void nay_filter_prefetch(const nay_filter *f, nay_hash hash) {
   if (f == NULL || f->bits.in_cache || f->lazy != NULL) return;
   if (f->family->batch->prefetch != NULL) f->family->batch->prefetch(f, &hash.lo, &hash.hi, 1);
 }

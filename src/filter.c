@@ -20,8 +20,9 @@
 
 /* ---- making and releasing ---- */
 
-/* A family without add has nothing to share: its filters are const, and const calls are safe. */
-static bool filter_may_share(const nay_family *family) {
+/* A family without add has nothing to make concurrent: its filters are const, and const calls are
+ * safe. */
+static bool filter_may_be_concurrent(const nay_family *family) {
   return family->concurrent || (family->traits & NAY_CAN_ADD) == 0;
 }
 
@@ -41,7 +42,7 @@ nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_fami
   if (found == NULL) return nay__fail(diag, NAY_EINVAL, "kind is not a family of this library", 0);
   NAY_TRY(nay__hasher_init(params, diag, hasher));
   NAY_TRY(nay__params_knobs(params, found->knobs, diag));
-  if ((params->flags & NAY_CONCURRENT) != 0 && !filter_may_share(found)) {
+  if ((params->flags & NAY_CONCURRENT) != 0 && !filter_may_be_concurrent(found)) {
     return nay__fail(diag, NAY_EINVAL, "flags: this family takes adds from one thread at a time",
                      0);
   }
@@ -230,9 +231,9 @@ nay_filter *nay_filter_move(nay_filter *f, nay_mover move, void *ctx) {
   return to != NULL ? to : f;
 }
 
-nay_status nay_filter_share(nay_filter *f) {
+nay_status nay_filter_make_concurrent(nay_filter *f) {
   if (f == NULL) return NAY_EINVAL;
-  if (f->format != NULL || !filter_may_share(f->family)) return NAY_ENOTSUP;
+  if (f->format != NULL || !filter_may_be_concurrent(f->family)) return NAY_ENOTSUP;
   uint32_t before = f->flags;
   f->flags |= NAY_CONCURRENT;
   nay_status status = filter_make_locks(f);

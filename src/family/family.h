@@ -115,7 +115,7 @@ typedef struct nay_family_batch {
                     const uint64_t *next, uint64_t *bitmap);
   uint64_t (*test)(const nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n,
                    const uint64_t *next);
-  /* the lines that a later test or add of these hashes accesses; n is 1 for nay_filter_prepare */
+  /* the lines that a later test or add of these hashes accesses; n is 1 for nay_filter_prefetch */
   void (*prefetch)(const nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n);
 } nay_family_batch;
 

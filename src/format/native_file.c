@@ -46,18 +46,18 @@ nay_status nay_filter_open(const char *path, const nay_allocator *allocator, nay
   return NAY_OK;
 }
 
-nay_status nay_filter_map(const char *path, unsigned flags, const nay_allocator *allocator,
-                          nay_diag *diag, nay_filter **filter) {
+nay_status nay_filter_mmap(const char *path, unsigned flags, const nay_allocator *allocator,
+                           nay_diag *diag, nay_filter **filter) {
   if (path == NULL || filter == NULL) {
     return nay__fail(diag, NAY_EINVAL, "path or filter is NULL", 0);
   }
-  if ((flags & ~NAY_MAP_LAZY) != 0) return nay__fail(diag, NAY_EINVAL, "unknown flag", 0);
+  if ((flags & ~NAY_MMAP_LAZY) != 0) return nay__fail(diag, NAY_EINVAL, "unknown flag", 0);
   nay_filter *f;
   NAY_TRY(nay__native_handle(allocator, NAY_IS_READ_ONLY, diag, &f));
   nay_status status = nay__file_map(path, diag, &f->mapping, &f->mapping_len);
   if (status == NAY_OK) {
     f->unmap = nay__file_unmap;
-    nay_trust trust = (flags & NAY_MAP_LAZY) != 0 ? NAY_VERIFY_AT_TOUCH : NAY_VERIFY_ALL;
+    nay_trust trust = (flags & NAY_MMAP_LAZY) != 0 ? NAY_VERIFY_AT_TOUCH : NAY_VERIFY_ALL;
     if (trust == NAY_VERIFY_AT_TOUCH) nay__pages_random(f->mapping, f->mapping_len);
     status = nay__native_parse(f->mapping, f->mapping_len, trust, diag, f);
     if (trust == NAY_VERIFY_ALL) nay__pages_random(f->mapping, f->mapping_len); /* it was read */

@@ -53,7 +53,7 @@ static void merging_takes_mapped_filters(void **state) {
   nay_filter *f = contract_filter(*state, 500), *opened, *mapped;
   const char *path = saved(f, "merge");
   assert_ok(nay_filter_open(path, NULL, NULL, &opened));
-  assert_ok(nay_filter_map(path, NAY_MAP_LAZY, NULL, NULL, &mapped));
+  assert_ok(nay_filter_mmap(path, NAY_MMAP_LAZY, NULL, NULL, &mapped));
   remove(path);
   assert_ok(nay_filter_merge(opened, mapped, 1.0));
   assert_all_maybe(opened, RANDOM, 0, 500);
@@ -239,7 +239,7 @@ static void derived_is_for_ever(void **state) {
   assert_derived(g);
   assert_true(filters_equal(a, g));
   nay_filter_free(g);
-  assert_ok(nay_filter_map(path, NAY_MAP_LAZY, NULL, NULL, &g));
+  assert_ok(nay_filter_mmap(path, NAY_MMAP_LAZY, NULL, NULL, &g));
   assert_derived(g);
   remove(path);
   assert_ok(nay_filter_merge(b, g, 1.0));

@@ -350,7 +350,7 @@ static void null_wholes(nay_filter *f) {
   uint8_t key[16] = {0};
   assert_status(nay_filter_copy(NULL, NULL, &out), NAY_EINVAL);
   assert_status(nay_filter_copy(f, NULL, NULL), NAY_EINVAL);
-  assert_status(nay_filter_share(NULL), NAY_EINVAL);
+  assert_status(nay_filter_make_concurrent(NULL), NAY_EINVAL);
   assert_status(nay_filter_clear(NULL), NAY_EINVAL);
   assert_status(nay_filter_merge(NULL, f, 1.0), NAY_EINVAL);
   assert_status(nay_filter_merge(f, NULL, 1.0), NAY_EINVAL);
@@ -410,9 +410,9 @@ static void null_bytes(nay_filter *f) {
   assert_status(nay_filter_save(f, NULL, NULL), NAY_EINVAL);
   assert_status(nay_filter_open(NULL, NULL, NULL, &out), NAY_EINVAL);
   assert_status(nay_filter_open("x", NULL, NULL, NULL), NAY_EINVAL);
-  assert_status(nay_filter_map(NULL, 0, NULL, NULL, &out), NAY_EINVAL);
-  assert_status(nay_filter_map("x", 0, NULL, NULL, NULL), NAY_EINVAL);
-  assert_status(nay_filter_map("x", 0x02, NULL, &diag, &out), NAY_EINVAL);
+  assert_status(nay_filter_mmap(NULL, 0, NULL, NULL, &out), NAY_EINVAL);
+  assert_status(nay_filter_mmap("x", 0, NULL, NULL, NULL), NAY_EINVAL);
+  assert_status(nay_filter_mmap("x", 0x02, NULL, &diag, &out), NAY_EINVAL);
   assert_non_null(strstr(diag.what, "flag"));
   assert_status(nay_view_open(NULL, 1, NULL, NULL, &view), NAY_EINVAL);
   assert_status(nay_view_open(buffer, 1, NULL, NULL, NULL), NAY_EINVAL);

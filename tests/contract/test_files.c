@@ -15,8 +15,8 @@ static void files_give_the_filter_back(void **state) {
     assert_ok(nay_filter_set_meta(f, "for the file", 12));
     const char *path = saved(f, "files");
     assert_ok(nay_filter_open(path, NULL, NULL, &opened));
-    assert_ok(nay_filter_map(path, 0, NULL, NULL, &mapped));
-    assert_ok(nay_filter_map(path, NAY_MAP_LAZY, NULL, NULL, &lazy));
+    assert_ok(nay_filter_mmap(path, 0, NULL, NULL, &mapped));
+    assert_ok(nay_filter_mmap(path, NAY_MMAP_LAZY, NULL, NULL, &lazy));
     remove(path); /* what is open needs the name no longer */
     nay_filter *all[] = {opened, mapped, lazy};
     for (size_t j = 0; j < 3; j++) {
@@ -39,7 +39,7 @@ static void saving_replaces_the_file(void **state) {
   char path[TEMP_MAX];
   temp_path(path, "replace");
   assert_ok(nay_filter_save(big, path, NULL));
-  assert_ok(nay_filter_map(path, NAY_MAP_LAZY, NULL, NULL, &old));
+  assert_ok(nay_filter_mmap(path, NAY_MMAP_LAZY, NULL, NULL, &old));
   assert_ok(nay_filter_save(small, path, NULL));
   assert_ok(nay_filter_open(path, NULL, NULL, &new));
   assert_true(filters_equal(small, new));
@@ -62,7 +62,7 @@ static void missing_files_are_told(void **state) {
   assert_status(nay_filter_open(path, NULL, &diag, &out), NAY_EIO);
   assert_true(diag.what != NULL && diag.os_error != 0);
   diag = (nay_diag){NULL, 0, 0};
-  assert_status(nay_filter_map(path, 0, NULL, &diag, &out), NAY_EIO);
+  assert_status(nay_filter_mmap(path, 0, NULL, &diag, &out), NAY_EIO);
   assert_true(diag.what != NULL && diag.os_error != 0);
   assert_ptr_equal(out, state);
   nay_filter_free(f);
@@ -93,8 +93,8 @@ static void assert_refuses_writes(nay_filter *f, const nay_filter *other) {
 static void mapped_filters_refuse_writes(void **state) {
   nay_filter *f = contract_filter(*state, 1000), *mapped, *lazy, *copy;
   const char *path = saved(f, "read-only");
-  assert_ok(nay_filter_map(path, 0, NULL, NULL, &mapped));
-  assert_ok(nay_filter_map(path, NAY_MAP_LAZY, NULL, NULL, &lazy));
+  assert_ok(nay_filter_mmap(path, 0, NULL, NULL, &mapped));
+  assert_ok(nay_filter_mmap(path, NAY_MMAP_LAZY, NULL, NULL, &lazy));
   remove(path);
   assert_refuses_writes(mapped, f);
   assert_refuses_writes(lazy, f);
@@ -132,7 +132,7 @@ static void damage_is_found_at_open(void **state) {
   assert_status(nay_filter_open(path, NULL, &diag, &out), NAY_ECORRUPT);
   assert_true(diag.what != NULL && diag.offset != 0 && diag.os_error == 0);
   diag = (nay_diag){NULL, 0, 0};
-  assert_status(nay_filter_map(path, 0, NULL, &diag, &out), NAY_ECORRUPT);
+  assert_status(nay_filter_mmap(path, 0, NULL, &diag, &out), NAY_ECORRUPT);
   assert_true(diag.what != NULL && diag.offset != 0 && diag.os_error == 0);
   assert_ptr_equal(out, f);
   remove(path);
@@ -144,7 +144,7 @@ static void damage_is_found_at_open(void **state) {
 static void damage_is_a_maybe_when_lazy(void **state) {
   char path[TEMP_MAX];
   nay_filter *f = damaged_file(*state, path), *lazy = NULL, *copy = NULL;
-  nay_status mapped = nay_filter_map(path, NAY_MAP_LAZY, NULL, NULL, &lazy);
+  nay_status mapped = nay_filter_mmap(path, NAY_MMAP_LAZY, NULL, NULL, &lazy);
   if (((const nay_family *)*state)->probe_addresses == NULL) {
     assert_status(mapped, NAY_ECORRUPT);
     assert_null(lazy);
@@ -181,7 +181,7 @@ static void damage_is_a_maybe_when_lazy(void **state) {
 static void lazy_batches_are_single_probes(void **state) {
   nay_filter *f = contract_filter(*state, 50000), *lazy;
   const char *path = saved(f, "lazy-batch");
-  assert_ok(nay_filter_map(path, NAY_MAP_LAZY, NULL, NULL, &lazy));
+  assert_ok(nay_filter_mmap(path, NAY_MMAP_LAZY, NULL, NULL, &lazy));
   remove(path);
   for (uint64_t start = 0; start < 100000; start += 64) {
     uint64_t lo[64], bitmap[1];

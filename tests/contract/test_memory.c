@@ -156,11 +156,11 @@ static nay_status try_open(attempt *a) {
 }
 
 static nay_status try_map(attempt *a) {
-  return nay_filter_map(a->path, 0, &a->allocator, NULL, &a->made);
+  return nay_filter_mmap(a->path, 0, &a->allocator, NULL, &a->made);
 }
 
 static nay_status try_map_lazily(attempt *a) {
-  return nay_filter_map(a->path, NAY_MAP_LAZY, &a->allocator, NULL, &a->made);
+  return nay_filter_mmap(a->path, NAY_MMAP_LAZY, &a->allocator, NULL, &a->made);
 }
 
 static void copies_and_files_survive(void **state) {

@@ -1,8 +1,8 @@
 /*
  * test_shapes.c - every shape (shapes.h) in every form: built, copied, moved, decoded, opened,
- * mapped, lazily mapped, viewed, shared; with the usual hash, keyed, and concurrent. In each, all
- * keys that are in are maybe, however they are asked; and absent keys get the same answer from all
- * forms and all calls, at the planned FPR.
+ * mapped, lazily mapped, viewed, made concurrent; with the usual hash, keyed, and concurrent. In
+ * each, all keys that are in are maybe, however they are asked; and absent keys get the same answer
+ * from all forms and all calls, at the planned FPR.
  */
 #include "shapes.h"
 
@@ -70,7 +70,7 @@ static void ask(const nay_filter *f, questions *q) {
     nay_hash hash;
     bool maybe = nay_filter_may_contain(f, q->keys[i], q->lens[i]);
     assert_ok(nay_filter_hash(f, q->keys[i], q->lens[i], &hash));
-    nay_filter_prepare(f, hash);
+    nay_filter_prefetch(f, hash);
     if (nay_filter_may_contain_hash(f, hash) != maybe ||
         nay_filter_may_contain_hash_slow(f, hash) != maybe) {
       fail_msg("%s: the hash of key %zu has another answer", context, i);
@@ -180,7 +180,7 @@ static void form_copied(subject *s, const nay_filter *f) {
   nay_filter *copy;
   assert_ok(nay_filter_copy(f, NULL, &copy));
   assert_answers(s, copy, "copied");
-  if (nay_filter_share(copy) == NAY_OK) assert_answers(s, copy, "shared");
+  if (nay_filter_make_concurrent(copy) == NAY_OK) assert_answers(s, copy, "made concurrent");
   nay_filter_free(copy);
 }
 
@@ -231,8 +231,8 @@ static void form_mapped(subject *s, const nay_filter *f) {
   nay_filter *g[4];
   const char *path = saved(f, "shape");
   assert_ok(nay_filter_open(path, NULL, NULL, &g[0]));
-  assert_ok(nay_filter_map(path, 0, NULL, NULL, &g[1]));
-  assert_ok(nay_filter_map(path, NAY_MAP_LAZY, NULL, NULL, &g[2]));
+  assert_ok(nay_filter_mmap(path, 0, NULL, NULL, &g[1]));
+  assert_ok(nay_filter_mmap(path, NAY_MMAP_LAZY, NULL, NULL, &g[2]));
   assert_ok(nay_filter_copy(g[2], NULL, &g[3]));
   remove(path);
   for (size_t i = 0; i < 4; i++) {

@@ -94,7 +94,7 @@ static void concurrent_adds_lose_nothing(void **state) {
       nay_filter *empty = contract_new(&p);
       const char *path = saved(empty, "threads");
       assert_ok(nay_filter_open(path, NULL, NULL, &f));
-      assert_ok(nay_filter_share(f));
+      assert_ok(nay_filter_make_concurrent(f));
       remove(path);
       nay_filter_free(empty);
     } else {
@@ -125,7 +125,7 @@ static void readers_verify_a_lazy_map_together(void **state) {
   for (unsigned round = 0; round < 3; round++) {
     nay_filter *lazy;
     worker workers[NTHREADS];
-    assert_ok(nay_filter_map(path, NAY_MAP_LAZY, NULL, NULL, &lazy));
+    assert_ok(nay_filter_mmap(path, NAY_MMAP_LAZY, NULL, NULL, &lazy));
     for (unsigned i = 0; i < NTHREADS; i++) {
       workers[i] = (worker){.reads = lazy, .oracle = f, .n = NMAPPED + NMAPPED / 2, .step = 11};
     }

@@ -406,7 +406,7 @@ static bool op_save(program *p) {
   nay_filter *back = NULL, *mapped = NULL;
   nay_status saved = nay_filter_save(s->filter, temp_path(path, "program"), NULL);
   nay_status opened = nay_filter_open(path, NULL, NULL, &back);
-  nay_status at_hand = nay_filter_map(path, NAY_MAP_LAZY, NULL, NULL, &mapped);
+  nay_status at_hand = nay_filter_mmap(path, NAY_MMAP_LAZY, NULL, NULL, &mapped);
   remove(path);
   bool same = at_hand == NAY_OK && program_same_bytes(mapped, s->filter);
   nay_filter_free(mapped);

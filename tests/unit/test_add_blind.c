@@ -61,7 +61,7 @@ static void filters_of_many_threads_lock(void **state) {
   (void)state;
   nay_filter *plain = make(7, 0, NAY_HASH_XXH3), *later = make(7, 0, NAY_HASH_XXH3);
   nay_filter *shared = make(7, NAY_CONCURRENT, NAY_HASH_XXH3), *copy;
-  assert_int_equal(nay_filter_share(later), NAY_OK);
+  assert_int_equal(nay_filter_make_concurrent(later), NAY_OK);
   assert_int_equal(nay_filter_copy(shared, NULL, &copy), NAY_OK);
   assert_true(plain->add_blind != NULL && later->add_blind == NULL && shared->add_blind == NULL &&
               copy->add_blind == NULL);
@@ -86,8 +86,8 @@ static void read_only_filters_refuse(void **state) {
   nay_filter *f = make(7, 0, NAY_HASH_XXH3), *mapped, *copy;
   char path[TEMP_MAX];
   assert_int_equal(nay_filter_save(f, temp_path(path, "blind"), NULL), NAY_OK);
-  for (unsigned flags = 0; flags <= NAY_MAP_LAZY; flags += NAY_MAP_LAZY) {
-    assert_int_equal(nay_filter_map(path, flags, NULL, NULL, &mapped), NAY_OK);
+  for (unsigned flags = 0; flags <= NAY_MMAP_LAZY; flags += NAY_MMAP_LAZY) {
+    assert_int_equal(nay_filter_mmap(path, flags, NULL, NULL, &mapped), NAY_OK);
     assert_refuses(mapped);
     assert_int_equal(nay_filter_copy(mapped, NULL, &copy), NAY_OK);
     assert_non_null(copy->add_blind);

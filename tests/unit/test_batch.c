@@ -113,7 +113,7 @@ static void unusable_keys(void **state) {
 /* prepare is only a hint, for every family and also when there is nothing to ask for. */
 static void prepare_changes_nothing(void **state) {
   (void)state;
-  nay_filter_prepare(NULL, (nay_hash){1, 2});
+  nay_filter_prefetch(NULL, (nay_hash){1, 2});
   for (int kind = 1; kind < 64; kind++) {
     if (nay_kind_name((nay_kind)kind) == NULL) continue;
     for (size_t n = 10; n <= 2000000; n *= 200000) {
@@ -125,7 +125,7 @@ static void prepare_changes_nothing(void **state) {
       for (uint64_t i = 0; i < 200; i++) {
         nay_hash h = {nay_hash_mix(i), 0};
         bool before = nay_filter_may_contain_hash(f, h);
-        nay_filter_prepare(f, h);
+        nay_filter_prefetch(f, h);
         assert_int_equal(nay_filter_may_contain_hash(f, h), before);
         assert_true(before || i >= 10);
       }
@@ -231,7 +231,7 @@ static void batches_of_any_length(void **state) {
     size_t n = lengths[round / 6];
     nay_filter *f = make_filter(kinds[round % 3], NAY_HASH_XXH3, 0);
     nay_filter *one = make_filter(kinds[round % 3], NAY_HASH_XXH3, 0);
-    if (round / 3 % 2 == 0) assert_int_equal(nay_filter_share(f), NAY_OK);
+    if (round / 3 % 2 == 0) assert_int_equal(nay_filter_make_concurrent(f), NAY_OK);
     for (size_t i = 0; i < n; i++) hashes[i] = nay_hash_mix(round << 16 | (i % 500));
     f->bits.in_cache = false;
     assert_int_equal(nay_filter_add_hash_many(f, hashes, NULL, n / 2, NULL), NAY_OK);

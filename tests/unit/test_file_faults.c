@@ -328,7 +328,7 @@ static void order_of_calls(void **state) {
 static nay_status read_with(int how, const nay_allocator *a, nay_diag *diag, nay_filter **f) {
   plan_arm();
   nay_status status = how == 0 ? nay_filter_open(path, a, diag, f)
-                               : nay_filter_map(path, how == 1 ? 0 : NAY_MAP_LAZY, a, diag, f);
+                               : nay_filter_mmap(path, how == 1 ? 0 : NAY_MMAP_LAZY, a, diag, f);
   plan.armed = false;
   return status;
 }

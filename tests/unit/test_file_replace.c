@@ -76,9 +76,9 @@ static void round_trip(void **state) {
     assert_true(native_members_ok(f, 20));
     assert_ok(nay_filter_add(f, "more", 4, NULL)); /* its own memory: it can change */
     nay_filter_free(f);
-    for (unsigned flags = 0; flags <= NAY_MAP_LAZY; flags++) {
+    for (unsigned flags = 0; flags <= NAY_MMAP_LAZY; flags++) {
       nay_stats stats;
-      assert_ok(nay_filter_map(path, flags, NULL, NULL, &f));
+      assert_ok(nay_filter_mmap(path, flags, NULL, NULL, &f));
       assert_true(native_members_ok(f, 20));
       assert_ok(nay_filter_stats(f, &stats));
       assert_true(stats.read_only);
@@ -206,7 +206,7 @@ static void targets_that_are_no_files(void **state) {
   nay_diag diag;
   assert_status(nay_filter_open(pipe, NULL, &diag, &f), NAY_EIO); /* and does not wait */
   assert_int_equal(diag.os_error, EINVAL);
-  assert_status(nay_filter_map(pipe, 0, NULL, &diag, &f), NAY_EIO);
+  assert_status(nay_filter_mmap(pipe, 0, NULL, &diag, &f), NAY_EIO);
   unlink(pipe);
   expect_refusal(&dir, "/dev/null", EINVAL);
   assert_int_equal(stat("/dev/null", &st), 0);
@@ -238,8 +238,9 @@ static void expect_open(const char *path, nay_status want, int error) {
     flaky memory = {.fail_at = -1};
     nay_allocator a = flaky_allocator(&memory);
     nay_diag diag = {NULL, 0, -1};
-    nay_status status = how == 0 ? nay_filter_open(path, &a, &diag, &f)
-                                 : nay_filter_map(path, how == 1 ? 0 : NAY_MAP_LAZY, &a, &diag, &f);
+    nay_status status = how == 0
+                            ? nay_filter_open(path, &a, &diag, &f)
+                            : nay_filter_mmap(path, how == 1 ? 0 : NAY_MMAP_LAZY, &a, &diag, &f);
     assert_status(status, want);
     assert_int_equal(diag.os_error, error);
     assert_non_null(diag.what);
@@ -273,9 +274,9 @@ static void files_that_are_refused(void **state) {
 static void flags_and_nulls(void **state) {
   (void)state;
   nay_filter *f = NULL;
-  assert_status(nay_filter_map("x", 2, NULL, NULL, &f), NAY_EINVAL);
-  assert_status(nay_filter_map(NULL, 0, NULL, NULL, &f), NAY_EINVAL);
-  assert_status(nay_filter_map("x", 0, NULL, NULL, NULL), NAY_EINVAL);
+  assert_status(nay_filter_mmap("x", 2, NULL, NULL, &f), NAY_EINVAL);
+  assert_status(nay_filter_mmap(NULL, 0, NULL, NULL, &f), NAY_EINVAL);
+  assert_status(nay_filter_mmap("x", 0, NULL, NULL, NULL), NAY_EINVAL);
   assert_status(nay_filter_open(NULL, NULL, NULL, &f), NAY_EINVAL);
   assert_status(nay_filter_open("x", NULL, NULL, NULL), NAY_EINVAL);
   assert_status(nay_filter_save(NULL, "x", NULL), NAY_EINVAL);
@@ -295,7 +296,7 @@ static void memory_runs_out(void **state) {
       nay_diag diag = {NULL, 0, 0};
       nay_filter *f = NULL;
       status = how == 0 ? nay_filter_open(path, &a, &diag, &f)
-                        : nay_filter_map(path, how == 1 ? 0 : NAY_MAP_LAZY, &a, &diag, &f);
+                        : nay_filter_mmap(path, how == 1 ? 0 : NAY_MMAP_LAZY, &a, &diag, &f);
       assert_true(status == NAY_OK || (status == NAY_ENOMEM && diag.what != NULL && f == NULL));
       nay_filter_free(f);
       assert_int_equal(memory.objects, 0);
@@ -316,8 +317,8 @@ static void damage_is_not_passed_on(void **state) {
   nay_filter *f;
   nay_diag diag = {NULL, 0, 0};
   assert_status(nay_filter_open(path, NULL, NULL, &f), NAY_ECORRUPT);
-  assert_status(nay_filter_map(path, 0, NULL, NULL, &f), NAY_ECORRUPT);
-  assert_ok(nay_filter_map(path, NAY_MAP_LAZY, NULL, NULL, &f));
+  assert_status(nay_filter_mmap(path, 0, NULL, NULL, &f), NAY_ECORRUPT);
+  assert_ok(nay_filter_mmap(path, NAY_MMAP_LAZY, NULL, NULL, &f));
   assert_status(nay_filter_save(f, path, &diag), NAY_ECORRUPT);
   assert_non_null(diag.what);
   assert_status(nay_filter_save(f, other, NULL), NAY_ECORRUPT);

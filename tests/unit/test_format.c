@@ -481,7 +481,7 @@ static void what_layouts_cannot_do(void **state) {
   assert_status(nay_filter_remove(f, "foo", 3), NAY_ENOTSUP);
   assert_status(nay_filter_count(f, "foo", 3, &n), NAY_ENOTSUP);
   assert_status(nay_filter_advance(f, 1), NAY_ENOTSUP);
-  assert_status(nay_filter_share(f), NAY_ENOTSUP);
+  assert_status(nay_filter_make_concurrent(f), NAY_ENOTSUP);
   assert_status(nay_filter_set_meta(f, "note", 4), NAY_ENOTSUP);
   assert_ok(nay_filter_set_meta(f, NULL, 0));
   assert_null(nay_filter_meta(f, &len));

@@ -47,7 +47,7 @@ static void section_of_five_gigabytes(void **state) {
 
   nay_filter *map;
   uint8_t key[8];
-  assert_ok(nay_filter_map(path, NAY_MAP_LAZY, NULL, NULL, &map));
+  assert_ok(nay_filter_mmap(path, NAY_MMAP_LAZY, NULL, NULL, &map));
   assert_true(native_members_ok(map, NMEMBERS));
   for (uint64_t i = NMEMBERS; i < NMEMBERS + 300; i++) {
     assert_false(nay_filter_may_contain(map, key, native_member(i, key)));
@@ -60,7 +60,7 @@ static void section_of_five_gigabytes(void **state) {
   fd = open(path, O_RDWR);
   assert_int_equal(pwrite(fd, "\xff", 1, (off_t)at), 1);
   close(fd);
-  assert_ok(nay_filter_map(path, NAY_MAP_LAZY, NULL, NULL, &map));
+  assert_ok(nay_filter_mmap(path, NAY_MMAP_LAZY, NULL, NULL, &map));
   assert_true(native_members_ok(map, NMEMBERS));
   nay_hash hash = {UINT64_MAX / 10 * 9, 0}; /* its first probe is nine tenths of the way */
   assert_true(nay_filter_may_contain_hash(map, hash));

@@ -288,9 +288,9 @@ static void sharing_an_opened_filter(void **state) {
   nay_filter *f = make_shared(NAY_COUNTING, 0), *w;
   reload(&f);
   assert_null(f->locks);
-  assert_ok(nay_filter_share(f));
+  assert_ok(nay_filter_make_concurrent(f));
   assert_non_null(f->locks);
-  assert_ok(nay_filter_share(f)); /* again is fine */
+  assert_ok(nay_filter_make_concurrent(f)); /* again is fine */
   assert_ok(nay_filter_add_hash(f, hash_of(1), NULL));
   assert_ok(nay_filter_copy(f, NULL, &w)); /* a copy is shared as well, with locks of its own */
   assert_true(w->locks != NULL && w->locks != f->locks);

@@ -1,7 +1,7 @@
 /*
- * save_map.c - write a filter to a file, read it back, and probe the file in place.
+ * save_mmap.c - write a filter to a file, read it back, and probe the file in place.
  *
- *   $ save_map
+ *   $ save_mmap
  *   opened: 5 is maybe, 1000005 is nay
  *   mapped: 5 is maybe, 1000005 is nay, read-only, healthy
  */
@@ -19,7 +19,7 @@ int main(void) {
   if (nay_filter_new(&params, NULL, &filter) != NAY_OK) return 1;
   for (uint64_t key = 0; key < params.nkeys; key++) nay_filter_add(filter, &key, sizeof key, NULL);
   if (nay_filter_save(filter, "ids.nay", &diag) != NAY_OK) {
-    fprintf(stderr, "save_map: %s\n", diag.what);
+    fprintf(stderr, "save_mmap: %s\n", diag.what);
     return 1;
   }
 
@@ -28,7 +28,7 @@ int main(void) {
   printf("opened: 5 is %s, 1000005 is %s\n", answer(opened, 5), answer(opened, 1000005));
 
   /* in place, each 64 KiB verified at its first touch: opening costs nothing, whatever the size */
-  if (nay_filter_map("ids.nay", NAY_MAP_LAZY, NULL, &diag, &mapped) != NAY_OK) return 1;
+  if (nay_filter_mmap("ids.nay", NAY_MMAP_LAZY, NULL, &diag, &mapped) != NAY_OK) return 1;
   printf("mapped: 5 is %s, 1000005 is %s, %s, %s\n", answer(mapped, 5), answer(mapped, 1000005),
          nay_filter_clear(mapped) == NAY_ENOTSUP ? "read-only" : "writable",
          nay_filter_health(mapped) == NAY_OK ? "healthy" : "damaged");
