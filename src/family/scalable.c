@@ -211,10 +211,13 @@ static unsigned scalable_set(const nay_bits *level, uint64_t hash) {
 }
 
 static bool scalable_test(const nay_filter *f, nay_hash h) {
+  bool (*const test)(const nay_bits *, uint64_t) = f->kernels->blocked->test;
+  nay_bits level = {0}; /* a copy: the walk stays in registers */
   for (nay_scalable_walk w = nay__scalable_begin(f); nay__scalable_next(&w);) {
-    nay_bits level = {.bytes = w.level.bytes, .nunits = w.level.nunits, .k = w.level.k};
-    if (f->kernels->blocked->test(&level, h.lo))
-      return true; /* a copy: the walk stays in registers */
+    level.bytes = w.level.bytes;
+    level.nunits = w.level.nunits;
+    level.k = w.level.k;
+    if (test(&level, h.lo)) return true;
   }
   return false;
 }

@@ -264,7 +264,7 @@ static uint64_t plan_grid_search(const plan_goal *goal, double start, double mos
 uint64_t nay__bloom_size(uint64_t n, double fpr, uint32_t k) {
   double start = plan_textbook_bits(n, fpr) / PLAN_WORD_BITS;
   if (start > (double)(NAY_MAX_NBITS / PLAN_WORD_BITS)) return 0;
-  if (start < 2 * PLAN_GRID) {
+  if (start < PLAN_GRID) { /* the search begins at the textbook size */
     uint64_t words = nay__ceil_div(nay__bloom_bits(n, fpr, k), PLAN_WORD_BITS);
     if (words < PLAN_GRID) return words * PLAN_WORD_BITS;
   }
@@ -276,7 +276,7 @@ uint64_t nay__blocked_size(uint64_t n, double fpr, uint32_t k) {
   double start = plan_textbook_bits(n, fpr) / PLAN_BLOCK_BITS;
   double most = plan_most_blocks(n);
   if (start > most) return 0;
-  if (start < 2 * PLAN_GRID) {
+  if (start < PLAN_GRID) { /* the search begins at the textbook size */
     uint64_t nblocks = nay__blocked_blocks(n, fpr, k);
     if (nblocks < PLAN_GRID) return nblocks;
   }
