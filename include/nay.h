@@ -49,10 +49,10 @@ extern "C" {
  */
 
 #define NAY_VERSION_MAJOR 0
-#define NAY_VERSION_MINOR 1
+#define NAY_VERSION_MINOR 9
 #define NAY_VERSION_PATCH 0
 
-/* nay_version: the version of the library that runs, such as "0.1.0". */
+/* nay_version: the version of the library that runs, "MAJOR.MINOR.PATCH". */
 NAY_API const char *nay_version(void);
 
 /* ---- status -------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
   - each public function has a comment; a comment that opens with a name stands above that name
   - each family and each format in the registries has its page
   - doc/status.md has the numbers and texts of NAY_STATUS_MAP
+  - the version of include/nay.h is the one of the manual, of CHANGELOG.md and wherever a file says which nay it means
   - no file names a place on somebody's machine, leaves a note to self or an unresolved conflict
   - no C file of src, cli and plugins is over 500 lines, unless its head comment says "Longer than
     500 lines because"; no function there is over 60 lines; no other C file is over 700
@@ -155,6 +156,64 @@ def status_faults(path):
         yield 1, f"has {len(rows)} statuses, NAY_STATUS_MAP {len(wanted)}"
 
 
+# ---- the version ----
+
+# Where a file says which version of nay it means: the manual's titles, the README, INFO of the Redis module, file names
+# of the library, nodes of its version script. Two numbers stand for any third.
+STATED = re.compile(
+    r'(?:"nay |\bnay is at |\*\*Version\*\* |\bnay_version:|\blibnay\.so\.|find_package\(nay )(\d+\.\d+(?:\.\d+)?)\b')
+SINCE = re.compile(r'\.since = "(\d+)\.(\d+)\.(\d+)"')
+# of their time, or about another version than the current one on purpose
+VERSION_FREE = ("CHANGELOG.md", "bench/results/", "tests/golden/", "src/libnay.map")
+
+
+def version():
+    header = (ROOT / "include/nay.h").read_text()
+    return tuple(int(re.search(rf"#define NAY_VERSION_{part} (\d+)", header)[1]) for part in ("MAJOR", "MINOR", "PATCH"))
+
+
+def version_faults(path, text):
+    now = version()
+    if str(path.relative_to(ROOT)).startswith(VERSION_FREE):
+        return
+    for found in STATED.finditer(text):
+        stated = tuple(map(int, found[1].split(".")))
+        if stated != now[:len(stated)]:
+            yield line_of(text, found.start()), f"says version {found[1]}, include/nay.h {'.'.join(map(str, now))}"
+    if path.relative_to(ROOT).parts[0] == "plugins":
+        for found in SINCE.finditer(text):
+            if tuple(map(int, found.groups())) > now:
+                yield line_of(text, found.start()), f"{found[0]} is above the version of include/nay.h"
+
+
+def manual_faults(path, text):
+    """The title line of every roff page has the version: a page without it escapes the check above."""
+    if not re.match(r'\.TH \S+ \d "" "nay \d+\.\d+\.\d+" ', text):
+        yield 1, "no title line with the version"
+
+
+def changelog_faults(path):
+    """The newest release is this version, with its date; what comes next may stand above it as Unreleased."""
+    text = path.read_text()
+    headings = [line[3:] for line in text.splitlines() if line.startswith("## ")]
+    releases = [heading for heading in headings if heading != "Unreleased"]
+    for heading in releases:
+        if not re.fullmatch(r"\d+\.\d+\.\d+ \(\d{4}-\d\d-\d\d\)", heading):
+            yield 1, f"heading '{heading}' is not VERSION (YYYY-MM-DD)"
+    wanted = ".".join(map(str, version()))
+    if not releases or releases[0].split(" ")[0] != wanted:
+        yield 1, f"the first release is not {wanted}"
+    if "Unreleased" in headings[1:]:
+        yield 1, "Unreleased is not the first heading"
+
+
+def map_faults(path):
+    nodes = re.findall(r"^NAY_([\d.]+) {", path.read_text(), re.M)
+    wanted = ".".join(map(str, version()[:2]))
+    if not nodes or nodes[-1] != wanted:
+        yield 1, f"the last node is not NAY_{wanted}"
+
+
 # ---- every file ----
 
 def text_faults(path, text):
@@ -203,6 +262,9 @@ def main():
         if text is None:
             continue
         collect(path, text_faults(path, text))
+        collect(path, version_faults(path, text))
+        if re.fullmatch(r"doc/man/.*\.[1-8]", str(path.relative_to(ROOT))):
+            collect(path, manual_faults(path, text))
         if path.suffix in C_FILES:
             collect(path, length_faults(path, text))
         if path.suffix == ".md":
@@ -213,6 +275,8 @@ def main():
     collect(ROOT / families, page_faults(families, "nay_family", "doc/families"))
     collect(ROOT / formats, page_faults(formats, "nay_format", "doc/formats"))
     collect(ROOT / "doc/status.md", status_faults(ROOT / "doc/status.md"))
+    collect(ROOT / "CHANGELOG.md", changelog_faults(ROOT / "CHANGELOG.md"))
+    collect(ROOT / "src/libnay.map", map_faults(ROOT / "src/libnay.map"))
     for path, line, fault in faults:
         print(f"{path}:{line}: {fault}")
     return 1 if faults else 0
