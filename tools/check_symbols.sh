@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # Checks the names that a built library exports and needs; prints TAP.
-#   tools/check_symbols.sh directory      with libnay.so and libnay.a in it
+#   tools/check_symbols.sh directory                with libnay.so and libnay.a in it
+#   tools/check_symbols.sh --unversioned directory  libnay.so was linked without src/libnay.map
 # What may be exported is what the public headers declare with NAY_API: there is no second list.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C
+versioned=yes
+[ "$1" = --unversioned ] && { versioned=no; shift; }
 lib=$1 n=0 failed=0
 
 # A library has no business with these: it neither ends the process, nor talks, nor asks the world.
@@ -26,7 +29,10 @@ declared() { # nay_x of every NAY_API declaration, wherever its line breaks
   tr '\n' ' ' <<<"$(cat include/*.h)" | sed 's|/\*|\n/*|g; s|\*/|*/\n|g' | grep -v '^/\*' |
     grep -oE 'NAY_API [^;(]*\(' | grep -oE 'nay_[a-z0-9_]+ *\($' | tr -d ' (' | sort -u
 }
-exported() { nm -D --defined-only "$lib/libnay.so" | awk '{print $3}' | sed 's/@.*//' | sort -u; }
+# nay_x@@NAY_0.9; the nodes of the version script are absolute symbols (A) and left out
+symbols() { nm -D --defined-only "$lib/libnay.so" | awk '$2 != "A" {print $3}'; }
+exported() { symbols | sed 's/@.*//' | sort -u; }
+nodes() { grep -oE '^NAY_[0-9.]+ ' src/libnay.map; }
 needed() { nm -D --undefined-only "$lib/libnay.so" | awk '{print $2}' | sed -E 's/@.*//; s/^__(.*)_chk$/\1/'; }
 global() { nm -g --defined-only "$lib/libnay.a" | awk 'NF == 3 {print $3}' | sort -u; }
 
@@ -36,11 +42,14 @@ missing() { comm -23 <(declared) <(exported); }
 unwelcome() { needed | grep -xE "$denied"; }
 foreign() { global | grep -v '^nay_'; }
 half_private() { global | grep '^nay_[^_]' | comm -13 <(declared) -; }
+# each symbol is the default (@@) of one node of the version script
+no_node() { symbols | grep -vE "@@($(nodes | tr -d ' ' | paste -sd'|'))\$"; }
 other_libraries() { readelf -d "$lib/libnay.so" | grep NEEDED | grep -vE '\[(libc|libpthread|ld-linux[^]]*)\.so'; }
 
 check "the headers and both libraries can be read" nothing_read
 check "libnay.so exports nothing that the headers do not declare" undeclared
 check "libnay.so exports all that the headers declare" missing
+[ $versioned = yes ] && check "every symbol of libnay.so has a version of src/libnay.map" no_node
 check "libnay.so needs nothing that ends, prints, or asks for time, chance or locale" unwelcome
 check "every global name of libnay.a starts with nay_" foreign
 check "every global name of libnay.a that is not public starts with nay__" half_private

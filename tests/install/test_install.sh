@@ -41,10 +41,11 @@ only_public_headers() { # those of include/, and of plug-ins that this machine c
   diff <(ls "$source_dir/include") <(ls "$root/include" | grep -vxFf <(cd "$source_dir/plugins" && ls -- */*.h | xargs -n 1 basename))
 }
 ok "the installed headers are the public ones" only_public_headers
-soname() { readelf -d "$root/lib/libnay.so" | grep SONAME | grep -F "[libnay.so.${version%.*}]"; }
-ok "the SONAME is libnay.so.${version%.*}" soname
-links() { [ -L "$root/lib/libnay.so" ] && [ -L "$root/lib/libnay.so.${version%.*}" ] && [ -f "$root/lib/libnay.so.$version" ]; }
-ok "libnay.so and libnay.so.${version%.*} lead to libnay.so.$version" links
+soname=libnay.so.$(sed -nE '/^NAY_/{s/^NAY_([0-9.]+) .*/\1/p;q}' "$source_dir/src/libnay.map") # its first node
+has_soname() { readelf -d "$1" | grep SONAME | grep -F "[$soname]"; }
+ok "the SONAME is $soname" has_soname "$root/lib/libnay.so"
+links() { [ -L "$root/lib/libnay.so" ] && [ -L "$root/lib/$soname" ] && [ -f "$root/lib/libnay.so.$version" ]; }
+ok "libnay.so and $soname lead to libnay.so.$version" links
 manual() { # every page of doc/man, where man finds it
   local page missing=0
   for page in "$source_dir"/doc/man/*.[1-8]; do
@@ -63,7 +64,7 @@ fi
 pkg() { PKG_CONFIG_PATH=$root/lib/pkgconfig pkg-config "$@"; }
 by_pkg_config() { # shellcheck disable=SC2046
   gcc "$here/consumer.c" -o "$scratch/by_pkg" $(pkg --cflags --libs nay) &&
-    readelf -d "$scratch/by_pkg" | grep -F "[libnay.so.${version%.*}]" &&
+    readelf -d "$scratch/by_pkg" | grep -F "[$soname]" &&
     same_output env LD_LIBRARY_PATH="$root/lib" "$scratch/by_pkg"
 }
 ok "pkg-config: a program builds and runs" by_pkg_config
@@ -89,18 +90,20 @@ fi
 # ---- find_package ----
 find_package() { # ON or OFF: shared or static
   local dir=$scratch/find_$1
-  cmake -S "$here/find_package" -B "$dir" -G Ninja -DCMAKE_PREFIX_PATH="$root" -DBUILD_SHARED_LIBS="$1" &&
+  cmake -S "$here/find_package" -B "$dir" -G Ninja -DCMAKE_PREFIX_PATH="$root" -DBUILD_SHARED_LIBS="$1" \
+    -DNAY_WANTED="${version%.*}" &&
     cmake --build "$dir" && same_output "$dir/consumer" || return 1
   if [ "$1" = ON ]; then readelf -d "$dir/consumer" | grep -F libnay.so
   else ! readelf -d "$dir/consumer" | grep -F libnay.so; fi
 }
 ok "find_package(nay), shared" find_package ON
 ok "find_package(nay), static" find_package OFF
-too_new() {
-  sed 's/nay 0.1 /nay 99 /' "$here/find_package/CMakeLists.txt" >"$scratch/CMakeLists.txt"
-  ! cmake -S "$scratch" -B "$scratch/too_new" -G Ninja -DCMAKE_PREFIX_PATH="$root"
+refused() { # version: CMake must say which version is installed instead
+  local out
+  ! out=$(cmake -S "$here/find_package" -B "$scratch/refused_$1" -G Ninja -DCMAKE_PREFIX_PATH="$root" \
+    -DNAY_WANTED="$1" 2>&1) && grep -F "version: $version" <<<"$out"
 }
-ok "find_package(nay 99) is refused" too_new
+for other in 99 0.1; do ok "find_package(nay $other) is refused" refused $other; done
 
 # ---- uninstall ----
 uninstalled() {
@@ -160,7 +163,7 @@ from_cpp() {
 ok "amalgamation: from C++17" from_cpp
 amalgam_names() { # as a user would make a shared library of it
   (cd "$dist" && gcc -O2 -fPIC -shared -fvisibility=hidden -DNAY_SHARED nay.c -o libnay.so &&
-    ar rcs libnay.a "$scratch/amalgam.o") && "$source_dir/tools/check_symbols.sh" "$dist"
+    ar rcs libnay.a "$scratch/amalgam.o") && "$source_dir/tools/check_symbols.sh" --unversioned "$dist"
 }
 ok "amalgamation: only the public names are exported" amalgam_names
 
