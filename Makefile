@@ -1,21 +1,29 @@
-# The commands of every day. Each does its own set-up; the work itself is in CMake and scripts/.
+# The commands of every day; the work itself is in CMake and scripts/. `make demo` and `make test` do their own set-up.
 .DEFAULT_GOAL := all
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all demo test test-quick test-long fuzz bench bench-quick bench-keep bench-sst bench-billion install uninstall \
-        amalgamation format lint coverage clean help
+.PHONY: all deps demo test test-quick test-long fuzz bench bench-quick bench-keep bench-sst bench-billion install \
+        uninstall amalgamation format lint abi-check abi-dump coverage clean help
 
-all: ## build the library and the nay command (build/release)
-	@scripts/bootstrap
+# deps, demo and the tests install what is missing; the others name it and stop. NAY_BOOTSTRAP=no: neither.
+TIER ?= build
+
+all: ## build the library and the nay command (build/release); names missing packages, installs none
+	@scripts/bootstrap check
 	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
 	@cmake --build --preset release -j $(JOBS)
 
-demo: all ## build everything, then show the main job on real data
+deps: ## install missing Debian packages: TIER=build, demo, test, coverage, long or bench
+	@scripts/bootstrap $(TIER)
+
+demo: ## install what is missing, build everything, then show the main job on real data
+	@scripts/bootstrap demo
+	@$(MAKE) --no-print-directory all
 	@scripts/demo
 
-test: ## everything that CI checks; ends in "N passed, N failed"
+test: ## install what is missing, then everything that CI checks; ends in "N passed, N failed"
 	@scripts/bootstrap test
 	@scripts/test
 
@@ -23,16 +31,16 @@ test-quick: ## one build, no sanitizers, no statistics: for the edit loop
 	@scripts/bootstrap test
 	@scripts/test quick
 
-test-long: ## the slow tier: more probes, more mutations, other CPUs, a minute of each fuzz target
+test-long: ## the slow tier: more probes, more mutations, other CPUs, the ABI, a minute of each fuzz target
 	@scripts/bootstrap long
 	@scripts/test long
 
 fuzz: ## one minute of libFuzzer on each target (FUZZ_SECONDS=60)
-	@scripts/bootstrap test
+	@scripts/bootstrap check test
 	@scripts/fuzz
 
 bench: ## time every filter beside its peers; BENCH="--sizes 1M --keep bench/results" adds options
-	@scripts/bootstrap bench
+	@scripts/bootstrap check bench
 	@$(MAKE) --no-print-directory all
 	@build/release/bench/nay-bench --commit "$$(git describe --always --dirty 2>/dev/null)" \
 	  --json build/release/bench/bench.json --svg build/release/bench/bench.svg $(BENCH)
@@ -41,7 +49,7 @@ bench-quick: ## the same in under two minutes, smaller sizes
 	@$(MAKE) --no-print-directory bench BENCH="--quick $(BENCH)"
 
 bench-sst: ## tables beside LevelDB's, and lookups over a hundred of them: about two minutes
-	@scripts/bootstrap bench
+	@scripts/bootstrap check bench
 	@$(MAKE) --no-print-directory all
 	@build/release/bench/nay-bench-sst $(BENCH)
 
@@ -60,18 +68,28 @@ uninstall: ## remove what the last install of this build wrote
 	@scripts/uninstall build/release "$(DESTDIR)"
 
 amalgamation: ## write the library as two files, dist/nay.c and dist/nay.h
-	@scripts/bootstrap
+	@scripts/bootstrap check
 	@python3 tools/amalgamate.py dist
 
 format: ## clang-format all sources
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
 lint: ## layers, formatting, headers, documentation
-	@scripts/bootstrap test
+	@scripts/bootstrap check test
 	@scripts/lint
 
+abi-check: ## compare libnay.so with the ABI that tests/abi/libnay.abi stores
+	@scripts/bootstrap check long
+	@cmake --preset dev >/dev/null && cmake --build --preset dev -j $(JOBS) --target nay_shared >/dev/null
+	@scripts/abi check
+
+abi-dump: ## store the ABI of libnay.so there: after an incompatible change, and at each release
+	@scripts/bootstrap check long
+	@cmake --preset dev >/dev/null && cmake --build --preset dev -j $(JOBS) --target nay_shared >/dev/null
+	@scripts/abi dump
+
 coverage: ## line and branch coverage of the library
-	@scripts/bootstrap coverage
+	@scripts/bootstrap check coverage
 	@scripts/coverage
 
 clean: ## remove build/ and dist/
