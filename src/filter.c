@@ -311,8 +311,7 @@ nay_status nay_filter_add(nay_filter *f, const void *key, size_t len, bool *is_n
   return filter_add_any(f, key, len, is_new);
 }
 
-/* Whether every byte that a probe of this hash will read is known to be good. */
-static bool filter_probe_verified(const nay_filter *f, nay_hash hash) {
+bool nay__filter_probe_verified(const nay_filter *f, nay_hash hash) {
   const uint8_t *addresses[NAY_MAX_ADDRESSES];
   unsigned n = f->family->probe_addresses(f, hash, addresses);
   bool ok = true;
@@ -324,7 +323,7 @@ extern inline bool nay_filter_may_contain_hash(const nay_filter *f, nay_hash has
 
 bool nay_filter_may_contain_hash_slow(const nay_filter *f, nay_hash hash) {
   if (NAY_UNLIKELY(f == NULL)) return true;
-  if (f->lazy != NULL && !filter_probe_verified(f, hash)) return true;
+  if (f->lazy != NULL && !nay__filter_probe_verified(f, hash)) return true;
   return f->family->test(f, hash);
 }
 

@@ -22,6 +22,10 @@ nay_status nay__filter_writable(const nay_filter *filter);
 /* nay__filter_all_verified: verifies the rest of a lazy map. NAY_ECORRUPT. */
 nay_status nay__filter_all_verified(const nay_filter *filter);
 
+/* nay__filter_probe_verified: whether every byte that a probe of this hash reads is known to be
+ * good; for a lazy map. */
+bool nay__filter_probe_verified(const nay_filter *filter, nay_hash hash);
+
 /* nay__resolve: params of a native family -> family (NAY_AUTO resolved), shape, hasher. */
 nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_family **family,
                         nay_shape *shape, nay_hasher *hasher);

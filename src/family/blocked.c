@@ -24,6 +24,7 @@
 #include "base/bits.h"
 #include "base/spin.h"
 #include "family/bitarray.h"
+#include "family/explain.h"
 #include "math/elementary.h"
 #include "math/fpr.h"
 #include "math/plan.h"
@@ -104,6 +105,11 @@ static nay_status blocked_add(nay_filter *f, nay_hash h, bool *is_new) {
 
 static bool blocked_test(const nay_filter *f, nay_hash h) {
   return f->kernels->blocked->test(&f->bits, h.lo);
+}
+
+static void blocked_explain(const nay_filter *f, nay_hash h, nay_explain_run *run) {
+  nay__explain_block(run, 0, f->bits.bytes, nay__reduce(h.lo, f->shape.nunits), f->shape.k,
+                     (uint32_t)h.lo);
 }
 
 void nay__blocked_prefetch(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
@@ -300,6 +306,7 @@ const nay_family nay__family_blocked = {
     .census = nay__blocked_census,
     .bind = blocked_bind,
     .test = blocked_test,
+    .explain = blocked_explain,
     .add = blocked_add,
     .probe_addresses = blocked_probe_addresses,
     .batch = &blocked_batch,

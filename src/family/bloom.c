@@ -21,6 +21,7 @@
 #include "base/bits.h"
 #include "base/spin.h"
 #include "family/bitarray.h"
+#include "family/explain.h"
 #include "family/family.h"
 #include "math/fpr.h"
 #include "math/plan.h"
@@ -90,6 +91,10 @@ static nay_status bloom_add(nay_filter *f, nay_hash h, bool *is_new) {
 
 static bool bloom_test(const nay_filter *f, nay_hash h) {
   return f->kernels->bloom->test(&f->bits, h.lo);
+}
+
+static void bloom_explain(const nay_filter *f, nay_hash h, nay_explain_run *run) {
+  nay__explain_bloom(run, f->bits.bytes, f->shape.nunits, f->shape.k, h.lo);
 }
 
 static nay_status bloom_batch_add(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
@@ -268,6 +273,7 @@ const nay_family nay__family_bloom = {
     .census = bloom_census,
     .bind = bloom_bind,
     .test = bloom_test,
+    .explain = bloom_explain,
     .add = bloom_add,
     .probe_addresses = bloom_probe_addresses,
     .batch = &bloom_batch,

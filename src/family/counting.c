@@ -37,6 +37,7 @@
 #include "family/bitarray.h"
 #include "family/blocked.h"
 #include "family/counting_page.h"
+#include "family/explain.h"
 #include "math/fpr.h"
 #include "math/plan.h"
 
@@ -187,27 +188,44 @@ static nay_status counting_remove(nay_filter *f, nay_hash h) {
   return was_there ? NAY_OK : NAY_ENOENT;
 }
 
+/* The counters of a block. Set bits of a group that is stuck have NAY_COUNTING_STUCK. */
+static void counting_read(const nay_filter *f, const nay_counting_table *t, uint64_t block,
+                          uint8_t counts[NAY_BLOCK_BITS]) {
+  uint8_t *lock = counting_lock(f, block);
+  nay_counting_page page = nay__counting_page_at(t, block / NAY_COUNTING_PAGE);
+  for (unsigned g = 0; g < NAY_COUNTING_GROUPS; g++, counts += 64) {
+    nay_counting_group group = nay__counting_group_at(t, &page, block, g);
+    if (nay__counting_get(&page, &group, counts)) continue;
+    for (uint64_t left = nay__load64le(group.plane); left != 0; left &= left - 1)
+      counts[nay__ctz64(left)] = NAY_COUNTING_STUCK;
+  }
+  counting_unlock(lock);
+}
+
 /* The least counter of the key's bits: none of them counts less than the key itself. */
 static nay_status counting_count(const nay_filter *f, nay_hash h, uint64_t *count) {
   nay_counting_table t = nay__counting_of(f);
-  uint64_t block = nay__reduce(h.lo, t.nblocks), least = NAY_COUNTING_STUCK;
-  nay_pattern pattern = nay__block_pattern(h.lo, f->shape.k);
-  uint8_t *lock = counting_lock(f, block);
-  nay_counting_page page = nay__counting_page_at(&t, block / NAY_COUNTING_PAGE);
-  for (unsigned g = 0; g < NAY_COUNTING_GROUPS; g++) {
-    uint8_t counts[64];
-    nay_counting_group group = nay__counting_group_at(&t, &page, block, g);
-    bool stuck = !nay__counting_get(&page, &group, counts);
-    uint64_t plane = nay__load64le(group.plane);
-    for (uint64_t mask = pattern.word[g]; mask != 0; mask &= mask - 1) {
-      unsigned bit = nay__ctz64(mask);
-      uint64_t c = !stuck ? counts[bit] : (plane >> bit & 1) != 0 ? NAY_COUNTING_STUCK : 0;
-      least = nay__min_u64(least, c);
-    }
-  }
-  counting_unlock(lock);
+  uint64_t least = NAY_COUNTING_STUCK;
+  uint8_t counts[NAY_BLOCK_BITS];
+  counting_read(f, &t, nay__reduce(h.lo, t.nblocks), counts);
+  uint32_t x = (uint32_t)h.lo;
+  for (uint32_t i = 0; i < f->shape.k; i++, x *= NAY_G32)
+    least = nay__min_u64(least, counts[x >> NAY_BLOCK_BIT_SHIFT]);
   *count = least;
   return NAY_OK;
+}
+
+/* As blocked.c, with the counter of each bit. */
+static void counting_explain(const nay_filter *f, nay_hash h, nay_explain_run *run) {
+  nay_counting_table t = nay__counting_of(f);
+  uint64_t block = nay__reduce(h.lo, t.nblocks);
+  uint8_t counts[NAY_BLOCK_BITS];
+  counting_read(f, &t, block, counts);
+  nay_explain_unit unit = nay__explain_block_unit(run, t.plane, block);
+  nay__explain_group(run, 0, f->shape.k);
+  uint32_t x = (uint32_t)h.lo;
+  for (uint32_t i = 0; i < f->shape.k; i++, x *= NAY_G32)
+    nay__explain_bit(run, &unit, x >> NAY_BLOCK_BIT_SHIFT, counts[x >> NAY_BLOCK_BIT_SHIFT]);
 }
 
 static bool counting_test(const nay_filter *f, nay_hash h) {
@@ -417,6 +435,7 @@ const nay_family nay__family_counting = {
     .describe = counting_describe,
     .bind = nay__blocked_bind_probe,
     .test = counting_test,
+    .explain = counting_explain,
     .add = counting_add,
     .remove = counting_remove,
     .count = counting_count,

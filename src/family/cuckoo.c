@@ -59,7 +59,7 @@ static nay_cuckoo_table cuckoo_open(const nay_shape *shape, uint8_t *payload, un
   return t;
 }
 
-static nay_cuckoo_table cuckoo_of(const nay_filter *f) {
+nay_cuckoo_table nay__cuckoo_of(const nay_filter *f) {
   return cuckoo_open(&f->shape, f->bits.bytes,
                      (unsigned)nay__load64le(f->bits.bytes + CUCKOO_AT_DOUBLINGS));
 }
@@ -189,7 +189,7 @@ static void cuckoo_split(const nay_cuckoo_table *from, const nay_cuckoo_table *t
 /* Twice the buckets, tags one bit shorter. Only when half full: with fewer keys only
  * an attacker fills two buckets. */
 static nay_status cuckoo_double(nay_filter *f, const nay_cuckoo_key *key) {
-  nay_cuckoo_table from = cuckoo_of(f);
+  nay_cuckoo_table from = nay__cuckoo_of(f);
   uint64_t nentries = nay__load64le(f->bits.bytes + CUCKOO_AT_NENTRIES);
   uint64_t most = nay__load64le(f->bits.bytes + CUCKOO_AT_MAX_NBYTES);
   if (from.spare == 0 || nentries < cuckoo_nbuckets(&from) * NAY_CUCKOO_SLOTS / 2) return NAY_EFULL;
@@ -256,7 +256,7 @@ NAY_INLINE nay_status cuckoo_try(nay_filter *f, const nay_cuckoo_table *t, uint6
 
 static nay_status cuckoo_add_growing(nay_filter *f, uint64_t hash, bool *is_new) {
   for (;;) {
-    nay_cuckoo_table t = cuckoo_of(f);
+    nay_cuckoo_table t = nay__cuckoo_of(f);
     nay_status status = cuckoo_try(f, &t, hash, is_new);
     if (status != NAY_ENOENT) return status;
     nay_cuckoo_key key = nay__cuckoo_locate(&t, hash);
@@ -297,7 +297,7 @@ NAY_INLINE uint64_t cuckoo_test_batch(const nay_filter *f, const nay_cuckoo_tabl
 /* Tables that grow, and widths without code of their own. */
 static NAY_NOINLINE uint64_t cuckoo_test_any(const nay_filter *f, const uint64_t *hashes,
                                              unsigned n) {
-  nay_cuckoo_table t = cuckoo_of(f);
+  nay_cuckoo_table t = nay__cuckoo_of(f);
   return cuckoo_test_batch(f, &t, hashes, n);
 }
 
@@ -348,7 +348,7 @@ static void cuckoo_prefetch(const nay_filter *f, const uint64_t *lo, const uint6
                             unsigned n) {
   (void)hi;
   if (n == 1) {
-    nay_cuckoo_table t = cuckoo_of(f);
+    nay_cuckoo_table t = nay__cuckoo_of(f);
     nay_cuckoo_key key = nay__cuckoo_locate(&t, lo[0]);
     cuckoo_prefetch_key(&t, &key);
   } else if (n % 8 == 0 && cuckoo_has_kernels(f) && f->nbytes >= NAY_OUT_OF_CACHE_BYTES) {
@@ -375,12 +375,12 @@ static uint64_t cuckoo_batch_test(const nay_filter *f, const uint64_t *lo, const
 }
 
 static bool cuckoo_test(const nay_filter *f, nay_hash h) {
-  nay_cuckoo_table t = cuckoo_of(f);
+  nay_cuckoo_table t = nay__cuckoo_of(f);
   return cuckoo_test_in(&t, h.lo);
 }
 
 static nay_status cuckoo_remove(nay_filter *f, nay_hash h) {
-  nay_cuckoo_table t = cuckoo_of(f);
+  nay_cuckoo_table t = nay__cuckoo_of(f);
   nay_cuckoo_key key = nay__cuckoo_locate(&t, h.lo);
   uint64_t bucket = key.home, match = nay__cuckoo_match(&t, bucket, key.tag);
   if (match == 0) match = nay__cuckoo_match(&t, bucket = key.other, key.tag);
@@ -391,7 +391,7 @@ static nay_status cuckoo_remove(nay_filter *f, nay_hash h) {
 }
 
 static nay_status cuckoo_count(const nay_filter *f, nay_hash h, uint64_t *count) {
-  nay_cuckoo_table t = cuckoo_of(f);
+  nay_cuckoo_table t = nay__cuckoo_of(f);
   nay_cuckoo_key key = nay__cuckoo_locate(&t, h.lo);
   *count = cuckoo_copies(&t, &key);
   return NAY_OK;
@@ -400,7 +400,7 @@ static nay_status cuckoo_count(const nay_filter *f, nay_hash h, uint64_t *count)
 static nay_status cuckoo_batch_add(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                                    unsigned n, const uint64_t *next, uint64_t *bitmap) {
   (void)next;
-  nay_cuckoo_table t = cuckoo_of(f);
+  nay_cuckoo_table t = nay__cuckoo_of(f);
   for (unsigned i = 0; i < n; i++) {
     nay_cuckoo_key key = nay__cuckoo_locate(&t, lo[i]);
     cuckoo_prefetch_key(&t, &key);
@@ -414,7 +414,7 @@ static void cuckoo_census(const nay_filter *a, const nay_filter *b, uint64_t fac
                           nay_census *census) {
   (void)b;
   (void)factor;
-  nay_cuckoo_table t = cuckoo_of(a);
+  nay_cuckoo_table t = nay__cuckoo_of(a);
   uint64_t nentries = nay__load64le(a->bits.bytes + CUCKOO_AT_NENTRIES);
   double slots = (double)cuckoo_nbuckets(&t) * NAY_CUCKOO_SLOTS;
   double tags = nay__cuckoo_tags(t.low) * (double)((uint64_t)1 << t.spare);
@@ -423,7 +423,7 @@ static void cuckoo_census(const nay_filter *a, const nay_filter *b, uint64_t fac
 }
 
 static void cuckoo_describe(const nay_filter *f, nay_stats *stats) {
-  nay_cuckoo_table t = cuckoo_of(f);
+  nay_cuckoo_table t = nay__cuckoo_of(f);
   stats->nlevels = 1 + t.d;
   stats->tag_bits = t.f;
   if (t.d + t.spare == 0) return;
@@ -491,6 +491,7 @@ const nay_family nay__family_cuckoo = {
     .describe = cuckoo_describe,
     .bind = cuckoo_bind,
     .test = cuckoo_test,
+    .explain = nay__cuckoo_explain,
     .add = cuckoo_add,
     .remove = cuckoo_remove,
     .count = cuckoo_count,

@@ -31,7 +31,11 @@ double nay__cuckoo_tags(unsigned f);
  * key. */
 double nay__cuckoo_rate(double tags, double load);
 
+/* nay__cuckoo_of: the table of a filter. */
+nay_cuckoo_table nay__cuckoo_of(const nay_filter *f);
+
 /* Verbs of the family. */
+void nay__cuckoo_explain(const nay_filter *f, nay_hash hash, struct nay_explain_run *run);
 nay_status nay__cuckoo_plan(const nay_params *params, nay_diag *diag, nay_shape *shape);
 bool nay__cuckoo_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes);
 double nay__cuckoo_fpr(const nay_shape *shape, uint64_t nkeys);

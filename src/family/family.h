@@ -8,7 +8,7 @@
  *
  * A nay_family has a few core verbs and pointers to groups of optional ones:
  *
- *   core      plan a shape, make and check a payload, add, test, remove, count one hash
+ *   core      plan a shape, make and check a payload, add, test, explain, remove, count one hash
  *   batch     the same for up to 64 hashes, with prefetching
  *   bulk      loading many hashes at once: build/
  *   algebra   whole filters: merge, intersect, fold, shrink
@@ -44,8 +44,9 @@ typedef struct nay_span {
 
 typedef struct nay_family nay_family;
 struct nay_format;
-struct nay_source; /* the hashes of a build: build/hash_source.h */
-struct nay_lazy;   /* the unverified chunks of a mapped file: family/lazy.h */
+struct nay_source;      /* the hashes of a build: build/hash_source.h */
+struct nay_lazy;        /* the unverified chunks of a mapped file: family/lazy.h */
+struct nay_explain_run; /* an explanation while it is made: family/explain.h */
 
 #define NAY_IS_READ_ONLY 0x100u /* the bytes are not ours to change */
 #define NAY_IS_DERIVED 0x200u   /* made by intersection */
@@ -224,10 +225,10 @@ typedef struct nay_family_algebra {
 /* ---- the family ---- */
 
 /*
- * nay_family: plan, payload, fpr, census, test and batch are required; a family with NAY_CAN_ADD
- * also needs add and to_params. Any other verb or group that is NULL means NAY_ENOTSUP, unless it
- * says otherwise. Callers have checked arguments, whether the filter is read-only, and whether two
- * filters match.
+ * nay_family: plan, payload, fpr, census, test, explain and batch are required; a family with
+ * NAY_CAN_ADD also needs add and to_params. Any other verb or group that is NULL means NAY_ENOTSUP,
+ * unless it says otherwise. Callers have checked arguments, whether the filter is read-only, and
+ * whether two filters match.
  */
 struct nay_family {
   nay_kind kind;
@@ -290,6 +291,8 @@ struct nay_family {
    */
   void (*bind)(nay_filter *);
   bool (*test)(const nay_filter *, nay_hash);
+  /* emits what decides the answer of test: all of it, each group of steps whole */
+  void (*explain)(const nay_filter *, nay_hash, struct nay_explain_run *);
   nay_status (*add)(nay_filter *, nay_hash, bool *is_new);
   nay_status (*remove)(nay_filter *, nay_hash);
   nay_status (*count)(const nay_filter *, nay_hash, uint64_t *count);

@@ -164,6 +164,7 @@ void nay__fuse_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
                       nay_census *census);
 void nay__fuse_bind(nay_filter *f);
 bool nay__fuse_test(const nay_filter *f, nay_hash h);
+void nay__fuse_explain(const nay_filter *f, nay_hash h, struct nay_explain_run *run);
 unsigned nay__fuse_probe_addresses(const nay_filter *f, nay_hash h, const uint8_t **addresses);
 extern const nay_family_batch nay__fuse_batch;
 extern const nay_family_bulk nay__fuse_bulk;

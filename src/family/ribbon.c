@@ -471,6 +471,7 @@ const nay_family nay__family_ribbon = {
     .check = ribbon_check,
     .census = ribbon_census,
     .test = ribbon_test,
+    .explain = nay__ribbon_explain,
     .probe_addresses = ribbon_probe_addresses,
     .batch = &ribbon_batch,
     .bulk = &ribbon_bulk,

@@ -106,6 +106,9 @@ NAY_INLINE nay_bits nay__ribbon_bloom(const nay_filter *f) {
   return bits;
 }
 
+/* nay__ribbon_explain: the verb of the family. */
+void nay__ribbon_explain(const nay_filter *f, nay_hash hash, struct nay_explain_run *run);
+
 /* nay__ribbon_test_premixed: up to 64 keys. */
 uint64_t nay__ribbon_test_premixed(const nay_filter *f, const uint64_t *x, unsigned n);
 

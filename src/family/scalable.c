@@ -30,6 +30,7 @@
 #include "base/compiler.h"
 #include "family/bitarray.h"
 #include "family/blocked.h"
+#include "family/explain.h"
 #include "family/regrow.h"
 #include "family/scalable_levels.h"
 #include "math/plan.h"
@@ -220,6 +221,13 @@ static bool scalable_test(const nay_filter *f, nay_hash h) {
     if (test(&level, h.lo)) return true;
   }
   return false;
+}
+
+static void scalable_explain(const nay_filter *f, nay_hash h, nay_explain_run *run) {
+  for (nay_scalable_walk w = nay__scalable_begin(f); nay__scalable_next(&w);) {
+    nay__explain_block(run, w.left, w.level.bytes, nay__reduce(h.lo, w.level.nunits), w.level.k,
+                       (uint32_t)h.lo);
+  }
 }
 
 static nay_status scalable_add(nay_filter *f, nay_hash h, bool *is_new) {
@@ -480,6 +488,7 @@ const nay_family nay__family_scalable = {
     .census = scalable_census,
     .describe = scalable_describe,
     .test = scalable_test,
+    .explain = scalable_explain,
     .add = scalable_add,
     .batch = &scalable_batch,
     .algebra = &scalable_algebra,

@@ -11,6 +11,7 @@
  * first tried; fuse and xor have seed 0 and a factor for each shard instead (family/fuse.h).
  */
 #ifndef NAY_STATIC_HASH_H
+#define NAY_STATIC_HASH_H
 
 #include "base/bits.h"
 #include "base/compiler.h"

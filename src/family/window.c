@@ -30,6 +30,7 @@
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
+#include "family/explain.h"
 #include "family/family.h"
 #include "math/elementary.h"
 #include "math/fpr.h"
@@ -101,6 +102,21 @@ NAY_INLINE uint64_t window_find(const nay_filter *f, const uint8_t *unit, uint64
 
 static bool window_test(const nay_filter *f, nay_hash h) {
   return window_find(f, window_unit(f, h.lo), h.lo) != 0;
+}
+
+/* Generations from the newest on: a group each. */
+static void window_explain(const nay_filter *f, nay_hash h, nay_explain_run *run) {
+  unsigned all = window_all(&f->shape), newest = nay__load32le(f->bits.bytes + WINDOW_AT_NEWEST);
+  nay_explain_unit unit = {"unit", nay__reduce(h.lo, f->shape.nunits),
+                           nay__explain_at(run, window_unit(f, h.lo)), WINDOW_UNIT * 8};
+  for (unsigned age = 0; age < all; age++) {
+    uint32_t x = (uint32_t)h.lo;
+    nay__explain_group(run, age, f->shape.k);
+    for (uint32_t i = 0; i < f->shape.k; i++, x *= NAY_G32) {
+      window_probe p = window_probe_of(x, 64 / all, all);
+      nay__explain_bit(run, &unit, p.word * 64 + p.shift + (newest + all - age) % all, 0);
+    }
+  }
 }
 
 static void window_prefetch(const nay_filter *f, const uint64_t *lo, unsigned n) {
@@ -404,6 +420,7 @@ const nay_family nay__family_window = {
     .census = window_census,
     .describe = window_describe,
     .test = window_test,
+    .explain = window_explain,
     .add = window_add,
     .advance = window_advance,
     .batch = &window_batch,

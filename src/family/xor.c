@@ -37,6 +37,7 @@ const nay_family nay__family_xor = {
     .census = nay__fuse_census,
     .bind = nay__fuse_bind,
     .test = nay__fuse_test,
+    .explain = nay__fuse_explain,
     .probe_addresses = nay__fuse_probe_addresses,
     .batch = &nay__fuse_batch,
     .bulk = &nay__fuse_bulk,

@@ -9,6 +9,7 @@
 
 #include "base/bits.h"
 #include "family/bitarray.h"
+#include "family/explain.h"
 #include "math/elementary.h"
 #include "math/fpr.h"
 #include "math/plan.h"
@@ -89,6 +90,17 @@ static bool rotating_test(const nay_filter *f, nay_hash hash) {
   return true;
 }
 
+static void rotating_explain(const nay_filter *f, nay_hash hash, nay_explain_run *run) {
+  if (f->shape.nunits == 0 || rotating_is_reserved(f->shape.k)) {
+    nay__explain_constant(run, 0, f->shape.nunits != 0);
+    return;
+  }
+  uint32_t h = (uint32_t)hash.lo, delta = nay__rotr32(h, 17);
+  nay__explain_group(run, 0, f->shape.k);
+  for (uint32_t i = 0; i < f->shape.k; i++, h += delta)
+    nay__explain_line_bit(run, f->bits.bytes, f->shape.nunits, h % f->shape.nunits);
+}
+
 static void rotating_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
                             nay_census *census) {
   classic_census(a, b, factor, census);
@@ -115,6 +127,16 @@ static bool striding_test(const nay_filter *f, nay_hash hash) {
   return true;
 }
 
+static void striding_explain(const nay_filter *f, nay_hash hash, nay_explain_run *run) {
+  if (f->shape.nunits == 0) {
+    nay__explain_constant(run, 0, false);
+    return;
+  }
+  nay__explain_group(run, 0, f->shape.k);
+  for (uint32_t i = 0; i < f->shape.k; i++, hash.lo += hash.hi)
+    nay__explain_line_bit(run, f->bits.bytes, f->shape.nunits, hash.lo % f->shape.nunits);
+}
+
 static const nay_family_algebra classic_algebra = {
     .merge = classic_merge,
     .intersect = classic_intersect,
@@ -128,6 +150,7 @@ const nay_family nay__family_rotating = {
     .fpr = classic_fpr,
     .add = rotating_add,
     .test = rotating_test,
+    .explain = rotating_explain,
     .census = rotating_census,
     .batch = &nay__batch_each,
     .algebra = &classic_algebra,
@@ -141,6 +164,7 @@ const nay_family nay__family_striding = {
     .fpr = classic_fpr,
     .add = striding_add,
     .test = striding_test,
+    .explain = striding_explain,
     .census = classic_census,
     .batch = &nay__batch_each,
     .algebra = &classic_algebra,

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "family/bitarray.h"
+#include "family/explain.h"
 #include "math/elementary.h"
 #include "math/fpr.h"
 #include "math/plan.h"
@@ -66,6 +67,21 @@ static bool rb_bloom_test(const nay_filter *f, nay_hash hash) {
     if (nay__sblink_test(&at.link, hash)) return true;
   }
   return false;
+}
+
+static void rb_bloom_explain(const nay_filter *f, nay_hash hash, nay_explain_run *run) {
+  uint32_t level = 0;
+  for (rb_links at = rb_links_of(f); rb_next_link(&at); level++) {
+    const sblink *link = &at.link;
+    if (link->hashes == 0) { /* all of none are set */
+      nay__explain_constant(run, level, true);
+      continue;
+    }
+    nay__explain_group(run, level, link->hashes);
+    for (uint32_t i = 0; i < link->hashes; i++)
+      nay__explain_line_bit(run, link->bytes, link->nbytes * 8,
+                            nay__sblink_position(link, hash, i));
+  }
 }
 
 /* ---- new ones, and adding ---- */
@@ -179,6 +195,7 @@ const nay_family nay__family_rb_bloom = {
     .clear = rb_bloom_clear,
     .census = rb_bloom_census,
     .test = rb_bloom_test,
+    .explain = rb_bloom_explain,
     .add = rb_bloom_add,
     .batch = &nay__batch_each,
 };
@@ -239,6 +256,33 @@ static bool rb_cuckoo_test(const nay_filter *f, nay_hash hash) {
   return false;
 }
 
+static void rb_cuckoo_explain_bucket(const rb_subs *at, uint32_t level, uint64_t h, uint8_t fp,
+                                     nay_explain_run *run) {
+  uint32_t size = at->header.bucket_size;
+  const uint8_t *slots = nay__cf_bucket(&at->sub, size, h);
+  nay_explain_unit unit = {"bucket", h & (at->sub.nbuckets - 1), nay__explain_at(run, slots),
+                           (uint64_t)size * 8};
+  for (uint32_t i = 0; i < size; i++) {
+    nay__explain_group(run, level, 1);
+    nay__explain_step(run, &unit,
+                      (nay_explain_step){.kind = NAY_STEP_FINGERPRINT,
+                                         .bit = unit.bit + (uint64_t)i * 8,
+                                         .nbits = 8,
+                                         .found = slots[i],
+                                         .expected = fp});
+  }
+}
+
+static void rb_cuckoo_explain(const nay_filter *f, nay_hash hash, nay_explain_run *run) {
+  nay_cfkey key = nay__cf_key(hash.lo);
+  uint32_t level = 0;
+  for (rb_subs at = rb_subs_of(f); at.left != 0; rb_next_sub(&at), level++) {
+    rb_cuckoo_explain_bucket(&at, level, key.h1, key.fp, run);
+    bool one = ((key.h1 ^ key.h2) & (at.sub.nbuckets - 1)) == 0; /* both are the same bucket */
+    if (!one) rb_cuckoo_explain_bucket(&at, level, key.h2, key.fp, run);
+  }
+}
+
 static nay_status rb_cuckoo_count(const nay_filter *f, nay_hash hash, uint64_t *count) {
   nay_cfkey key = nay__cf_key(hash.lo);
   *count = 0;
@@ -278,6 +322,7 @@ const nay_family nay__family_rb_cuckoo = {
     .payload = rb_payload,
     .describe = rb_cuckoo_describe,
     .test = rb_cuckoo_test,
+    .explain = rb_cuckoo_explain,
     .count = rb_cuckoo_count,
     .census = rb_cuckoo_census,
     .batch = &nay__batch_each,

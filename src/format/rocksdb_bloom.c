@@ -19,6 +19,7 @@
 #include "base/bytes.h"
 #include "base/compiler.h"
 #include "family/bitarray.h"
+#include "family/explain.h"
 #include "format/classic.h"
 #include "format/rocksdb.h"
 #include "math/elementary.h"
@@ -200,6 +201,15 @@ static bool rocksdb_bloom_test(const nay_filter *f, nay_hash hash) {
   return f->kernels->blocked->test(&line, hash.lo >> 32);
 }
 
+static void rocksdb_bloom_explain(const nay_filter *f, nay_hash hash, nay_explain_run *run) {
+  if (f->shape.nunits == 0) {
+    nay__explain_constant(run, 0, rocksdb_local_without_lines(f));
+    return;
+  }
+  uint64_t line = (uint64_t)(uint32_t)hash.lo * f->shape.nunits >> 32;
+  nay__explain_block(run, 0, f->bits.bytes, line, f->shape.k, (uint32_t)(hash.lo >> 32));
+}
+
 static nay_status rocksdb_bloom_batch_add(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                                           unsigned n, const uint64_t *next, uint64_t *bitmap) {
   (void)hi, (void)next;
@@ -260,6 +270,20 @@ static bool rocksdb_legacy_test(const nay_filter *f, nay_hash hash) {
   return true;
 }
 
+static void rocksdb_legacy_explain(const nay_filter *f, nay_hash hash, nay_explain_run *run) {
+  if (f->shape.nunits == 0) {
+    nay__explain_constant(run, 0, rocksdb_local_without_lines(f));
+    return;
+  }
+  uint32_t h = (uint32_t)hash.lo, delta = nay__rotr32(h, 17);
+  uint32_t nbits = 8u << rocksdb_local_line_log2(&f->shape);
+  nay_explain_unit unit = {"block", h % f->shape.nunits,
+                           nay__explain_at(run, rocksdb_legacy_line(f, h)), nbits};
+  nay__explain_group(run, 0, f->shape.k);
+  for (uint32_t i = 0; i < f->shape.k; i++, h += delta)
+    nay__explain_bit(run, &unit, h & (nbits - 1), 0);
+}
+
 static const nay_family_algebra rocksdb_local_algebra = {
     .merge = rocksdb_local_merge,
     .intersect = rocksdb_local_intersect,
@@ -282,6 +306,7 @@ const nay_family nay__family_rocksdb_bloom = {
     .clear = rocksdb_local_clear,
     .add = rocksdb_bloom_add,
     .test = rocksdb_bloom_test,
+    .explain = rocksdb_bloom_explain,
     .census = rocksdb_local_census,
     .batch = &rocksdb_bloom_batch,
     .algebra = &rocksdb_local_algebra,
@@ -298,6 +323,7 @@ const nay_family nay__family_rocksdb_legacy = {
     .clear = rocksdb_local_clear,
     .add = rocksdb_legacy_add,
     .test = rocksdb_legacy_test,
+    .explain = rocksdb_legacy_explain,
     .census = rocksdb_local_census,
     .batch = &nay__batch_each,
     .algebra = &rocksdb_local_algebra,

@@ -23,6 +23,7 @@
 #include "base/compiler.h"
 #include "build/hash_source.h"
 #include "build/threaded_add.h"
+#include "family/explain.h"
 #include "format/classic.h"
 #include "format/rocksdb.h"
 #include "math/elementary.h"
@@ -279,6 +280,31 @@ static bool rocksdb_ribbon_test(const nay_filter *f, nay_hash hash) {
   return rocksdb_ribbon_probe(&r, f->bits.bytes, hash.lo);
 }
 
+static void rocksdb_ribbon_explain(const nay_filter *f, nay_hash hash, nay_explain_run *run) {
+  bool reserved = (f->shape.extra & NAY_ROCKSDB_MAYBE) != 0;
+  rocksdb_ribbon r = {0};
+  uint64_t h = 0, block = 0;
+  if (!reserved && f->shape.nunits != 0) {
+    r = rocksdb_ribbon_of(&f->shape, rocksdb_ribbon_ordinal(f));
+    h = rocksdb_ribbon_rehash(&r, hash.lo);
+    block = rocksdb_ribbon_start(&r, h) / RIBBON_WIDTH;
+  }
+  uint32_t ncolumns = r.columns - (block < r.short_blocks);
+  if (ncolumns == 0) { /* no keys, reserved bytes, or a block without columns */
+    nay__explain_constant(run, 0, reserved || r.columns != 0);
+    return;
+  }
+  rocksdb_ribbon_row row = rocksdb_ribbon_row_of(h);
+  uint64_t at = rocksdb_ribbon_segment_of(&r, block) * RIBBON_WIDTH,
+           width = ncolumns * RIBBON_WIDTH;
+  nay_explain_unit unit = {"block", block, at, width};
+  nay__explain_group(run, 0, ncolumns);
+  for (uint32_t c = 0; c < ncolumns; c++, at += RIBBON_WIDTH) {
+    nay__explain_column(run, &unit, at, rocksdb_ribbon_start(&r, h) % RIBBON_WIDTH, at + width,
+                        (const uint64_t[2]){row.lo, row.hi}, row.result >> c & 1);
+  }
+}
+
 static void rocksdb_ribbon_prefetch(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                                     unsigned n) {
   (void)hi;
@@ -467,6 +493,7 @@ const nay_family nay__family_rocksdb_ribbon = {
     .payload = rocksdb_ribbon_payload,
     .fpr = rocksdb_ribbon_fpr,
     .test = rocksdb_ribbon_test,
+    .explain = rocksdb_ribbon_explain,
     .census = rocksdb_ribbon_census,
     .batch = &rocksdb_ribbon_batch,
     .bulk = &rocksdb_ribbon_bulk,

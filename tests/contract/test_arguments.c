@@ -259,6 +259,7 @@ static void required_verbs_are_there(void **state) {
       {"fpr", family->fpr != NULL},
       {"census", family->census != NULL},
       {"test", family->test != NULL},
+      {"explain", family->explain != NULL},
       {"batch", family->batch != NULL},
       {"batch->test", family->batch != NULL && family->batch->test != NULL},
       {"add", !adds || family->add != NULL},

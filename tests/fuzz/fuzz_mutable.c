@@ -11,6 +11,7 @@
 
 #include "family/family.h"
 #include "nay.h"
+#include "support/explained.h"
 
 #define NKEYS 64u
 
@@ -125,11 +126,13 @@ static void op_overwrite(fuzz *z) {
 }
 
 static void op_look(fuzz *z) {
+  static explained e;
   nay_stats stats;
   uint64_t count;
   require(nay_filter_stats(z->f, &stats) == NAY_OK);
   for (unsigned key = 0; key < NKEYS; key++) {
     bool maybe = nay_filter_may_contain_hash(z->f, key_hash(key));
+    require(explained_hash(z->f, key_hash(key), NULL, &e) == NULL);
     bool counted = nay_filter_count_hash(z->f, key_hash(key), &count) == NAY_OK;
     if (z->hostile || z->count[key] == 0 || (z->f->family->traits & NAY_CAN_EXPIRE) != 0) continue;
     require(maybe);

@@ -14,6 +14,7 @@
 #include "family/family.h"
 #include "filter.h"
 #include "nay.h"
+#include "support/explained.h"
 
 #define MAX_HASHES 255u
 
@@ -50,8 +51,9 @@ static void draw_hashes(fuzz *z) {
   }
 }
 
-/* All answers, one by one and in batches; with `maybe` every one of them must be maybe. */
+/* All answers, one by one, in batches and explained; with `maybe` every one must be maybe. */
 static void probe(const nay_filter *f, const fuzz *z, bool maybe) {
+  static explained e;
   for (size_t i = 0; i < z->n; i += 64) {
     size_t group = z->n - i < 64 ? z->n - i : 64;
     uint64_t word = 0;
@@ -59,6 +61,7 @@ static void probe(const nay_filter *f, const fuzz *z, bool maybe) {
     for (size_t j = 0; j < group; j++) {
       bool one = nay_filter_may_contain_hash(f, (nay_hash){z->hashes[i + j], 0});
       require(one == (word >> j & 1) && (one || !maybe));
+      if (j % 8 == 0) require(explained_hash(f, (nay_hash){z->hashes[i + j], 0}, NULL, &e) == NULL);
     }
   }
 }

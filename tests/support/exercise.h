@@ -12,6 +12,7 @@
 #include "format/native.h"
 #include "nay.h"
 #include "nay_format.h"
+#include "support/explained.h"
 #include "support/flaky.h"
 
 #define CHECK(condition)                                                      \
@@ -28,6 +29,12 @@ static inline size_t exercise_limit(size_t len) { return 2 * len + 65536; }
 /* What a packed layout may cost: its bytes unpacked, twice for a moment. */
 static inline size_t exercise_packed_limit(size_t len) { return 2 * 88 * len + 65536; }
 
+/* Explanations agree with probes. */
+static inline void exercise_explain(const nay_filter *f, nay_hash hash) {
+  static explained e; /* too large for a stack */
+  CHECK(explained_hash(f, hash, NULL, &e) == NULL);
+}
+
 /* Probes: single and batch agree. `salt` makes the hashes. */
 static inline void exercise_probe(const nay_filter *f, uint64_t salt) {
   uint64_t lo[70], hi[70], bitmap[2];
@@ -41,6 +48,7 @@ static inline void exercise_probe(const nay_filter *f, uint64_t salt) {
   for (unsigned i = 0; i < 70; i++) {
     nay_hash hash = {lo[i], hi[i]};
     CHECK(nay_filter_may_contain_hash(f, hash) == (bitmap[i / 64] >> i % 64 & 1));
+    if (i % 8 < 2) exercise_explain(f, hash);
   }
   uint64_t count;
   (void)nay_filter_may_contain(f, "key", 3);
@@ -97,7 +105,9 @@ static inline void exercise_lazy(uint8_t *p, size_t len, nay_status eager, uint6
   CHECK(eager != NAY_OK || status == NAY_OK);
   if (status == NAY_OK) {
     for (unsigned i = 0; i < 20; i++) {
-      (void)nay_filter_may_contain_hash(f, (nay_hash){nay_hash_mix(salt + i), 0});
+      nay_hash hash = {nay_hash_mix(salt + i), 0};
+      (void)nay_filter_may_contain_hash(f, hash);
+      exercise_explain(f, hash);
     }
     nay_stats stats;
     CHECK(nay_filter_stats(f, &stats) == (eager == NAY_OK ? NAY_OK : NAY_ECORRUPT));

@@ -5,6 +5,7 @@
  *
  * It stores nothing, so its false-positive rate (FPR) is 1, and it never answers a false nay.
  */
+#include "family/explain.h"
 #include "family/family.h"
 #include "math/plan.h"
 
@@ -51,6 +52,11 @@ static bool toy_test(const nay_filter *f, nay_hash h) {
   return true;
 }
 
+static void toy_explain(const nay_filter *f, nay_hash h, nay_explain_run *run) {
+  (void)f, (void)h;
+  nay__explain_constant(run, 0, true);
+}
+
 static nay_status toy_add(nay_filter *f, nay_hash h, bool *is_new) {
   (void)f, (void)h;
   *is_new = false;
@@ -74,6 +80,7 @@ const nay_family nay__family_toy = {
     .check = toy_check,
     .census = toy_census,
     .test = toy_test,
+    .explain = toy_explain,
     .add = toy_add,
     .probe_addresses = toy_probe_addresses,
     .batch = &nay__batch_each,

@@ -1,0 +1,73 @@
+/*
+ * filter_explain.c - nay_filter_explain: as filter.c answers a query, with the family's `explain`
+ * in place of its `test`. What filter.c decides before it calls the family is a reason here.
+ */
+#include "family/explain.h"
+#include "filter.h"
+
+#define EXPLAIN_MAX_SIZE 65536u /* of a caller's struct: more is no size but garbage */
+
+/* Never past the caller's struct; what the caller has beyond ours is zero. */
+static nay_status explain_deliver(const nay_explanation *what, nay_explanation *to) {
+  size_t size = to->size;
+  *to = *what;
+  to->size = size;
+  memset((uint8_t *)to + sizeof *to, 0, size - sizeof *to);
+  return NAY_OK;
+}
+
+static nay_status explain_check(const nay_filter *f, const nay_explanation *to) {
+  if (f == NULL || to == NULL) return NAY_EINVAL;
+  return to->size < sizeof *to || to->size > EXPLAIN_MAX_SIZE ? NAY_EINVAL : NAY_OK;
+}
+
+static nay_explanation explain_begin(const nay_filter *f) {
+  bool seeded = f->hasher.kind == NAY_HASH_XXH3 || f->hasher.kind == NAY_HASH_CALLER;
+  return (nay_explanation){.hash_kind = f->hasher.kind,
+                           .seed = seeded ? f->hasher.seed : 0,
+                           .nshards = 1,
+                           .payload = f->bits.bytes,
+                           .payload_nbytes = f->nbytes};
+}
+
+static nay_status explain_unread(nay_explanation what, nay_explain_reason reason,
+                                 nay_explanation *to) {
+  what.maybe = true;
+  what.reason = reason;
+  return explain_deliver(&what, to);
+}
+
+nay_status nay_filter_explain_hash(const nay_filter *f, nay_hash hash, nay_explain_sink sink,
+                                   void *ctx, nay_explanation *explanation) {
+  NAY_TRY(explain_check(f, explanation));
+  nay_explain_run run = {
+      .sink = sink, .ctx = ctx, .what = explain_begin(f), .only_constants = true};
+  run.what.hash = hash;
+  run.what.word = hash.lo;
+  if (f->lazy != NULL && !nay__filter_probe_verified(f, hash)) {
+    return explain_unread(run.what, NAY_REASON_DAMAGED, explanation);
+  }
+  f->family->explain(f, hash, &run);
+  if (run.status != NAY_OK) return run.status;
+  nay_explanation *what = &run.what;
+  if (what->maybe) {
+    what->reason = run.constant_match ? NAY_REASON_NO_ANSWER : NAY_REASON_MATCH;
+  } else {
+    what->reason = run.only_constants ? NAY_REASON_NO_KEYS : NAY_REASON_NO_MATCH;
+    what->group = what->ngroups;
+  }
+  return explain_deliver(what, explanation);
+}
+
+nay_status nay_filter_explain(const nay_filter *f, const void *key, size_t len,
+                              nay_explain_sink sink, void *ctx, nay_explanation *explanation) {
+  NAY_TRY(explain_check(f, explanation));
+  nay_hash hash;
+  nay_status status = nay_filter_hash(f, key, len, &hash);
+  if (status == NAY_EKEY || status == NAY_ENOTSUP) {
+    return explain_unread(explain_begin(f),
+                          status == NAY_EKEY ? NAY_REASON_LOCKED : NAY_REASON_NO_HASH, explanation);
+  }
+  NAY_TRY(status);
+  return nay_filter_explain_hash(f, hash, sink, ctx, explanation);
+}
