@@ -38,11 +38,14 @@ enum {
   TAKES_OUTPUT = 0x080,    /* -o -f */
   TAKES_JSON = 0x100,      /* --json */
   TAKES_STRICT = 0x200,    /* --strict */
-  TAKES_PROGRESS = 0x400   /* --progress alone */
+  TAKES_PROGRESS = 0x400,  /* --progress alone */
+  TAKES_KEY_ARGS = 0x800,  /* -e */
+  TAKES_SELECT = 0x1000    /* --max-count --line-number */
 };
 
 typedef struct command {
   const char *name;
+  const char *alias; /* another name that people type, or NULL */
   int (*run)(options *o);
   const char *summary;  /* one line, in lists */
   const char *operands; /* as in a synopsis */

@@ -1,45 +1,114 @@
-/* cmd_add.c - nay add and nay remove: change a filter in place, all at once. */
+/* cmd_add.c - nay add: more keys for a filter, in place, all at once. */
+#include <unistd.h>
+
 #include "filterfile.h"
 #include "maker.h"
 #include "numbers.h"
 #include "outfile.h"
 
+static const char *add_size_option(const options *o) {
+  return o->kind != NAY_AUTO    ? "-t"
+         : o->nkeys != 0        ? "-n"
+         : o->fpr != 0          ? "-p"
+         : o->bits_per_key != 0 ? "-b"
+         : o->nbytes != 0       ? "-M"
+                                : NULL;
+}
+
+static void add_check_options(const options *o) {
+  const char *option = add_size_option(o);
+  if (!o->create && option != NULL) {
+    die(EXIT_TROUBLE, "%s is for a new filter: --create makes one when there is none", option);
+  }
+  if (!o->create) return;
+  if (o->nkeys == 0) die(EXIT_TROUBLE, "--create needs -n, the number of keys to plan for");
+  if (o->out != NULL) die(EXIT_TROUBLE, "--create makes the filter itself: it excludes -o");
+}
+
+/* Options that would make another filter than the one that is there would do nothing. */
+static void add_check_plan(const options *o, const nay_filter *f, const char *path) {
+  nay_params is;
+  if (nay_filter_params(f, &is) != NAY_OK) return; /* it tells no plan */
+  const char *option = contradiction(o, &is);
+  if (option == NULL) return;
+  char fpr[NUMBER_TEXT];
+  nay_stats s;
+  nay_filter_stats(f, &s);
+  die(EXIT_TROUBLE, "%s: %s exists, a %s filter for %s at an FPR of %s: omit the option", option,
+      path, nay_kind_name(is.kind), COUNTED(is.nkeys, "key"), fpr_text(s.fpr_planned, fpr));
+}
+
+static nay_filter *add_create(const options *o, double *fpr) {
+  nay_params p = options_params(o, 0.01);
+  if (filterfile_secret(o, p.key)) p.hash = NAY_HASH_SIPHASH;
+  if (!can_add(p.kind)) {
+    die(EXIT_TROUBLE, "a %s filter is static: nay build makes it from all keys",
+        nay_kind_name(p.kind));
+  }
+  *fpr = p.fpr;
+  return new_filter(o->format, &p);
+}
+
 static int add_run(options *o) {
-  const char *out = filterfile_target(o);
-  nay_filter *f = filterfile_open(o->operands[0], o);
+  size_t npaths;
+  const char *const *paths = options_key_files(o, 1, &npaths);
+  add_check_options(o);
+  const char *out = filterfile_target(o), *path = o->operands[0];
+  bool creates = o->create && access(path, F_OK) != 0; /* locked: no one else makes it now */
+  double asked = 0;
+  nay_filter *f = creates ? add_create(o, &asked) : filterfile_open(path, o);
+  if (o->create && !creates) add_check_plan(o, f, path);
   unsigned traits;
   const char *kind = filterfile_kind(f, &traits);
   if ((traits & NAY_CAN_ADD) == 0) {
     die(EXIT_TROUBLE, "a %s filter is static: rebuild it from all keys", kind);
   }
-  key_stream *s = stream_open(o, (const char *const *)o->operands + 1, (size_t)o->noperands - 1, f);
+  key_stream *s = stream_open(o, paths, npaths, f);
   add_all(f, s);
   uint64_t nkeys = stream_nkeys(s);
   stream_close(s);
   filterfile_save(f, out);
-  int status = filterfile_report(o, "added to", out, f, nkeys, 0);
+  int status = filterfile_report(o, creates ? "created" : "added to", out, f, nkeys, asked);
   nay_filter_free(f);
   return status;
 }
 
+static const option_row add_options[] = {
+    {"create", 0, NULL, OPTION_FLAG, AT(create),
+     "make the filter when the file does not exist: needs -n, takes -t, -p, -b and -M", NULL, 0,
+     NULL},
+    {0},
+};
+
 const command command_add = {
     .name = "add",
+    .alias = "insert",
     .run = add_run,
     .summary = "add keys to a filter, in place",
     .operands = "FILTER [KEYFILE...]",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
-    .takes = TAKES_FILTER | TAKES_KEYS | TAKES_OUTPUT | TAKES_JSON | TAKES_STRICT,
+    .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_FILTER | TAKES_KEY_ARGS | TAKES_KEYS | TAKES_OUTPUT |
+             TAKES_JSON | TAKES_STRICT,
+    .own = add_options,
     .about =
         "Adds keys to a filter and replaces its file atomically at the end: a reader, or a crash, "
         "sees the old filter or the new one. Commands that change the same file wait for each "
         "other: see FILES in nay(1). -o writes the result to another file. If a key file cannot "
         "be read, nothing is written. When the filter then holds more keys than planned, a "
         "warning states the promised false-positive rate (FPR) and the current one; with --strict "
-        "the exit status is then 4.",
+        "the exit status is then 4.\n"
+        "\n"
+        "--create makes the filter when its file does not exist, as nay build -n does; the default "
+        "is -p 1%. When it exists, options that say otherwise than its plan are an error, so that "
+        "the same command line can be run again and again.",
     .examples =
         "$ seq 10 | nay build -q -n 20 -p 1e-6 -o f.nay\n"
         "$ seq 11 12 | nay add -q f.nay\n"
         "$ seq 9 14 | nay check f.nay\n"
-        "9\n10\n11\n12\n",
+        "9\n10\n11\n12\n"
+        "$ nay add -q --create -n 1000 -p 0.1% seen.nay -e apple -e pear\n"
+        "$ nay add -q --create -n 1000 -p 0.1% seen.nay -e plum\n"
+        "$ nay check -c seen.nay -e apple -e pear -e plum -e stone\n"
+        "3\n",
 };

@@ -58,7 +58,9 @@ static void bench_title(const options *o) {
 }
 
 /* The lower bound for building from a file on one thread, and the build itself. */
-static int bench_floor(const options *o) {
+static int bench_floor(options *o) {
+  if ((o->kinds & (o->kinds - 1)) != 0) die(EXIT_TROUBLE, "--floor builds one filter: -t KIND");
+  if (o->kinds != 0) o->kind = (nay_kind)__builtin_ctzll(o->kinds);
   floor_times t = floor_measure(o, o->floor);
   double sum = t.read + t.hash + t.touch;
   if (o->json) {
@@ -86,7 +88,7 @@ static int bench_run(options *o) {
   for (int kind = 1; kind < OPTION_VALUES; kind++) {
     measurement m;
     if (nay_kind_name((nay_kind)kind) == NULL) continue;
-    if (o->kind != NAY_AUTO && o->kind != (nay_kind)kind) continue;
+    if (o->kinds != 0 && (o->kinds >> kind & 1) == 0) continue;
     nay_params p = options_params(o, 0.01);
     p.kind = (nay_kind)kind;
     nay_status status = measure_kind(&p, BENCH_SECONDS, &m);
@@ -113,6 +115,8 @@ static int bench_run(options *o) {
 }
 
 static const option_row bench_options[] = {
+    {"type", 't', "KIND[,KIND...]", OPTION_KINDS, AT(kinds), "families to measure (default all)",
+     NULL, 0, NULL},
     {"csv", 0, NULL, OPTION_FLAG, AT(as_csv), "write a CSV table", NULL, 0, NULL},
     {"probes", 0, "K", OPTION_COUNT, AT(probes), "probes per key (default: the best for the size)",
      NULL, 0, NULL},
@@ -129,7 +133,7 @@ const command command_bench = {
     .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_PROGRESS | TAKES_JSON,
     .own = bench_options,
     .about =
-        "Builds a filter of each family (or the one named by -t) for -n keys (default: a million) "
+        "Builds a filter of each family (or of those named by -t) for -n keys (default: a million) "
         "and times adds and probes. Then it probes as many absent keys and compares the measured "
         "false-positive rate (FPR), with its 95% interval, with the expected one. --csv and "
         "--json write tables for other programs; 'nay plot bench' draws the former.\n"

@@ -33,8 +33,9 @@ static int build_run(options *o) {
   if (o->store_key && o->secret == NULL) die(EXIT_TROUBLE, "--store-key needs --secret");
   if (o->store_key) p.flags |= NAY_STORE_KEY;
   uint64_t nkeys;
-  nay_filter *f =
-      make_filter(o, o->format, &p, (const char *const *)o->operands, (size_t)o->noperands, &nkeys);
+  size_t npaths;
+  const char *const *paths = options_key_files(o, 0, &npaths);
+  nay_filter *f = make_filter(o, o->format, &p, paths, npaths, &nkeys);
   if (o->meta != NULL) {
     if (o->format != NULL) die(EXIT_TROUBLE, "--meta: only native files store notes");
     if (nay_filter_set_meta(f, o->meta, __builtin_strlen(o->meta)) != NAY_OK) {
@@ -65,14 +66,14 @@ const command command_build = {
     .operands = "[KEYFILE...]",
     .max_operands = ANY_NUMBER,
     .to_stdout = true,
-    .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_SHAPE | TAKES_FILTER | TAKES_KEYS | TAKES_OUTPUT |
-             TAKES_JSON | TAKES_STRICT,
+    .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_SHAPE | TAKES_FILTER | TAKES_KEY_ARGS | TAKES_KEYS |
+             TAKES_OUTPUT | TAKES_JSON | TAKES_STRICT,
     .own = build_options,
     .about =
         "Reads keys (lines by default) from the files or from standard input and writes a filter "
         "of them to the file named by -o, or to standard output. The file appears atomically at "
         "the end; a failed build leaves nothing behind. If a key file cannot be read, nothing is "
-        "written: the filter would lack keys.\n"
+        "written: the filter would lack keys. -e gives a key on the command line instead.\n"
         "\n"
         "One of -p, -b and -M sets the size; the default is -p 1%. With -n the filter is "
         "allocated first and keys are added as they arrive, in constant memory. Without -n, files "
@@ -91,6 +92,11 @@ const command command_build = {
         "$ seq 1000 | nay build -q -n 1000 -p 1% -o thousand.nay\n"
         "$ seq 995 1005 | nay check thousand.nay\n"
         "995\n996\n997\n998\n999\n1000\n"
+        "$ nay build -q --key=date -o holidays.nay -e 2025-12-25 -e 2026-01-01\n"
+        "$ nay check --key=timestamp holidays.nay -e 2026-01-01 || echo 'another type'\n"
+        "another type\n"
+        "$ nay check --key=date holidays.nay -e 2026-01-01\n"
+        "2026-01-01\n"
         "$ seq 1000 | nay build -q -n 1000 -b 10 --format leveldb -o thousand.ldbf\n"
         "$ wc -c < thousand.ldbf\n"
         "1251\n",

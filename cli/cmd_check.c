@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "filterfile.h"
-#include "stream.h"
+#include "select.h"
 #include "tablefile.h"
+
+#define CHECK_FILTERS 64
 
 typedef struct check {
   const options *o;
@@ -17,7 +19,7 @@ typedef struct check {
   table_file *tables;
   size_t nfilters;
   bool *shares_hash; /* with the first */
-  uint64_t selected;
+  selection selection;
 } check;
 
 /* ---- probing ---- */
@@ -58,24 +60,25 @@ static void check_select(const check *c, const key_batch *b, uint64_t *bitmap) {
 
 /* ---- printing ---- */
 
-static void check_header(check *c, const key_batch *b) {
-  bool prints = !c->o->quiet && !c->o->count && !c->o->json && !c->o->annotate && !c->o->which;
-  if (prints && b->header != NULL) out_record(b->header, b->header_len);
+/* The records as they came, and nothing else. */
+static bool check_prints_records(const options *o) {
+  return !o->quiet && !o->count && !o->json && !o->annotate && !o->which;
 }
 
-/* With -a every key; without it JSON has the selected keys, as plain output has. */
-static void check_annotated(const check *c, const key_batch *b, const uint64_t *bitmap) {
-  for (size_t i = 0; i < b->n; i++) {
-    bool selected = (bitmap[i / 64] >> (i % 64) & 1) != 0, maybe = selected != c->o->invert;
+/* With -a every key of the first n; without it JSON has the selected keys, as plain output has. */
+static void check_annotated(const check *c, const key_batch *b, const uint64_t *bitmap, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    bool selected = is_selected(bitmap, i), maybe = selected != c->o->invert;
     if (!selected && !c->o->annotate) continue;
     size_t len;
     const uint8_t *record = batch_record(b, i, &len);
     if (c->o->json) {
       json_open(NULL, '{');
-      json_bytes("key", b->keys[i], b->lens[i]);
+      selection_json_key(b, i);
       json_bool("maybe", maybe);
       json_end();
     } else {
+      selection_prefix(b, i);
       out_text("%s%s%s\t", paint(maybe ? PAINT_GOOD : PAINT_DIM), maybe ? "maybe" : "nay",
                paint(PAINT_PLAIN));
       out_record(record, len);
@@ -83,51 +86,61 @@ static void check_annotated(const check *c, const key_batch *b, const uint64_t *
   }
 }
 
-/* --which: the key, a tab, and the filters that may hold it. */
-static void check_which(check *c, const key_batch *b) {
-  static uint64_t maps[OPTIONS_FILES][BATCH_WORDS];
-  for (size_t f = 0; f < c->nfilters; f++) check_probe(c, f, b, maps[f]);
-  for (size_t i = 0; i < b->n; i++) {
-    bool first = true;
-    for (size_t f = 0; f < c->nfilters; f++) {
-      if ((maps[f][i / 64] >> (i % 64) & 1) == 0) continue;
-      if (c->o->json && first) {
-        json_open(NULL, '{');
-        json_bytes("key", b->keys[i], b->lens[i]);
-        json_open("filters", '[');
-      }
-      size_t len;
-      const uint8_t *record = batch_record(b, i, &len);
-      if (!c->o->json && first) out_record(record, len - (record[len - 1] == '\n'));
-      if (c->o->json) json_text(NULL, c->names[f]);
-      if (!c->o->json) out_text("%s%s", first ? "\t" : ",", c->names[f]);
-      first = false;
-    }
-    if (first) continue;
-    c->selected++;
-    if (c->o->json) json_close();
-    if (c->o->json) json_end();
-    if (!c->o->json) out_text("\n");
+typedef uint64_t check_bitmap[BATCH_WORDS];
+
+/* The key, a tab, and the filters that may hold it. */
+static void check_which_key(const check *c, const key_batch *b, const check_bitmap *maps,
+                            size_t i) {
+  size_t len;
+  const uint8_t *record = batch_record(b, i, &len);
+  if (c->o->json) {
+    json_open(NULL, '{');
+    selection_json_key(b, i);
+    json_open("filters", '[');
+  } else {
+    selection_prefix(b, i);
+    out_record(record, len - (record[len - 1] == '\n'));
+  }
+  const char *before = "\t";
+  for (size_t f = 0; f < c->nfilters; f++) {
+    if (!is_selected(maps[f], i)) continue;
+    if (c->o->json) json_text(NULL, c->names[f]);
+    if (!c->o->json) out_text("%s%s", before, c->names[f]);
+    before = ",";
+  }
+  if (c->o->json) json_close();
+  if (c->o->json) json_end();
+  if (!c->o->json) out_text("\n");
+}
+
+static void check_which(check *c, key_stream *s, const key_batch *b) {
+  static check_bitmap maps[CHECK_FILTERS];
+  uint64_t any[BATCH_WORDS] = {0};
+  for (size_t f = 0; f < c->nfilters; f++) {
+    check_probe(c, f, b, maps[f]);
+    for (size_t w = 0; w < (b->n + 63) / 64; w++) any[w] |= maps[f][w];
+  }
+  size_t n = selection_take(&c->selection, s, b, any);
+  for (size_t i = 0; i < n && !c->o->quiet; i++) {
+    if (is_selected(any, i)) check_which_key(c, b, (const check_bitmap *)maps, i);
   }
 }
 
-/* Returns false when the answer is known and no more keys are needed. */
-static bool check_batch(check *c, const key_batch *b) {
+static void check_batch(check *c, key_stream *s, const key_batch *b) {
   uint64_t bitmap[BATCH_WORDS];
-  check_header(c, b);
+  bool records = check_prints_records(c->o);
+  if (records) selection_print_header(&c->selection, b);
   if (c->o->which) {
-    check_which(c, b);
-    return true;
+    check_which(c, s, b);
+    return;
   }
   check_select(c, b, bitmap);
-  for (size_t w = 0; w < (b->n + 63) / 64; w++) {
-    c->selected += (uint64_t)__builtin_popcountll(bitmap[w]);
-    bool prints = !c->o->quiet && !c->o->count && !c->o->annotate && !c->o->json;
-    if (prints && bitmap[w] != 0) batch_print(b, w, bitmap[w]);
+  size_t n = selection_take(&c->selection, s, b, bitmap);
+  if (records) {
+    selection_print(&c->selection, b, bitmap);
+  } else if (!c->o->quiet && !c->o->count) {
+    check_annotated(c, b, bitmap, n);
   }
-  if (c->o->quiet) return c->selected == 0;
-  if (!c->o->count && (c->o->annotate || c->o->json)) check_annotated(c, b, bitmap);
-  return true;
 }
 
 /* ---- the command ---- */
@@ -144,7 +157,7 @@ static void check_open(check *c) {
 
 /* Of tables no plan is known. */
 static int check_promises(const check *c) {
-  int status = c->selected > 0 ? EXIT_FOUND : EXIT_NONE;
+  int status = c->selection.nselected > 0 ? EXIT_FOUND : EXIT_NONE;
   for (size_t f = 0; f < c->nfilters; f++) {
     if (c->filters[f] == NULL) continue;
     promise p = promise_judge(c->filters[f], 0);
@@ -153,9 +166,9 @@ static int check_promises(const check *c) {
   return status;
 }
 
-static void check_count(const check *c, uint64_t nkeys) {
+static void check_count(const check *c) {
   if (!c->o->json) {
-    out_text("%llu\n", (unsigned long long)c->selected);
+    out_text("%llu\n", (unsigned long long)c->selection.nselected);
     return;
   }
   bool overfilled = false;
@@ -163,48 +176,65 @@ static void check_count(const check *c, uint64_t nkeys) {
     if (c->filters[f] != NULL) overfilled |= promise_judge(c->filters[f], 0).overfilled;
   }
   json_begin("nay.check/1");
-  json_count("nkeys", nkeys);
-  json_count("nselected", c->selected);
+  json_count("nkeys", c->selection.nkeys);
+  json_count("nselected", c->selection.nselected);
   json_bool("overfilled", overfilled);
   json_end();
 }
 
-static int check_run(options *o) {
-  bool many = o->any || o->all || o->which;
+static void check_options_agree(const options *o, bool many) {
   if (o->any + o->all + o->which > 1)
     die(EXIT_TROUBLE, "--any, --all and --which are mutually exclusive");
   if (o->which && (o->invert || o->annotate || o->count)) {
     die(EXIT_TROUBLE, "--which has its own output: it excludes -v, -c and -a");
   }
-  if (o->noperands > OPTIONS_FILES && many) die(EXIT_TROUBLE, "at most %d filters", OPTIONS_FILES);
-  nay_filter *filters[OPTIONS_FILES];
-  table_file tables[OPTIONS_FILES];
-  bool shares_hash[OPTIONS_FILES];
+  if (o->noperands > CHECK_FILTERS && many) die(EXIT_TROUBLE, "at most %d filters", CHECK_FILTERS);
+}
+
+/* The files to read keys from: --keys, or the operands after the filters. */
+static const char *const *check_key_files(const options *o, size_t nfilters, size_t *n) {
+  const char *const *paths = options_key_files(o, (int)nfilters, n);
+  if (o->key_files.n == 0) return paths;
+  if (*n > 0) die(EXIT_TROUBLE, "--keys and key files as operands are mutually exclusive");
+  if (o->keys.args.n > 0) die(EXIT_TROUBLE, "--keys and -e are mutually exclusive");
+  *n = o->key_files.n;
+  return (const char *const *)o->key_files.at;
+}
+
+/* As in grep a --max-count of 0 reads nothing. Returns the exit status of the key files. */
+static int check_keys(check *c, const char *const *paths, size_t npaths) {
+  if (c->o->max_count == 0) return EXIT_FOUND;
+  key_stream *s = stream_open(c->o, paths, npaths, c->filters[0]);
+  stream_skip_bad_files(s);
+  for (key_batch *b; !selection_done(&c->selection) && (b = stream_next(s)) != NULL;) {
+    check_batch(c, s, b);
+    if (b->idle) out_flush();
+  }
+  if (c->o->count && !c->o->quiet) check_count(c);
+  out_flush();
+  int status = stream_status(s);
+  stream_close(s);
+  return selection_done(&c->selection) ? EXIT_FOUND : status; /* -q and a hit: as grep */
+}
+
+static int check_run(options *o) {
+  bool many = o->any || o->all || o->which;
+  check_options_agree(o, many);
+  nay_filter *filters[CHECK_FILTERS];
+  table_file tables[CHECK_FILTERS];
+  bool shares_hash[CHECK_FILTERS];
   check c = {.o = o,
              .names = (const char *const *)o->operands,
              .filters = filters,
              .tables = tables,
              .nfilters = many ? (size_t)o->noperands : 1,
-             .shares_hash = shares_hash};
-  const char *const *paths = (const char *const *)o->operands + 1;
-  size_t npaths = (size_t)o->noperands - 1;
-  if (many) npaths = 0;
-  if (o->key_files.n > 0) {
-    if (npaths > 0) die(EXIT_TROUBLE, "--keys and key files as operands are mutually exclusive");
-    paths = o->key_files.at;
-    npaths = o->key_files.n;
-  }
+             .shares_hash = shares_hash,
+             .selection = selection_begin(o)};
+  size_t npaths;
+  const char *const *paths = check_key_files(o, c.nfilters, &npaths);
   check_open(&c);
-  key_stream *s = stream_open(o, paths, npaths, filters[0]);
-  stream_skip_bad_files(s);
-  for (key_batch *b; (b = stream_next(s)) != NULL && check_batch(&c, b);) {
-    if (b->idle) out_flush();
-  }
-  if (o->count && !o->quiet) check_count(&c, stream_nkeys(s));
-  out_flush();
-  int status = check_promises(&c);
-  if (!o->quiet || c.selected == 0) status = exit_worse(status, stream_status(s)); /* as grep */
-  stream_close(s);
+  int reading = check_keys(&c, paths, npaths);
+  int status = exit_worse(check_promises(&c), reading);
   for (size_t f = 0; f < c.nfilters; f++) {
     nay_filter_free(filters[f]);
     tablefile_close(&tables[f]);
@@ -213,8 +243,7 @@ static int check_run(options *o) {
 }
 
 static const option_row check_options[] = {
-    {"invert", 'v', NULL, OPTION_FLAG, AT(invert),
-     "select the keys that are certainly absent (nay) instead of the maybes", NULL, 0, NULL},
+    ROW_INVERT("select the keys that are certainly absent (nay) instead of the maybes", NULL),
     {"quiet", 'q', NULL, OPTION_FLAG, AT(quiet),
      "print nothing; the first selected key decides the exit status", NULL, 0, NULL},
     {"annotate", 'a', NULL, OPTION_FLAG, AT(annotate),
@@ -231,12 +260,14 @@ static const option_row check_options[] = {
 
 const command command_check = {
     .name = "check",
+    .alias = "query",
     .run = check_run,
     .summary = "print the keys that a filter may contain, or with -v those it does not",
     .operands = "FILTER [KEYFILE...]",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
-    .takes = TAKES_FILTER | TAKES_COUNT | TAKES_KEY_FILES | TAKES_KEYS | TAKES_JSON | TAKES_STRICT,
+    .takes = TAKES_FILTER | TAKES_COUNT | TAKES_SELECT | TAKES_KEY_ARGS | TAKES_KEY_FILES |
+             TAKES_KEYS | TAKES_JSON | TAKES_STRICT,
     .own = check_options,
     .about =
         "A grep-like command: prints the keys that the filter may contain, unchanged, and drops "
@@ -247,9 +278,18 @@ const command command_check = {
         "The file is verified before the first answer: a corrupt file ends in exit status 3, "
         "never in a false nay. With --any, --all or --which all operands are filters, and keys "
         "come from standard input or --keys; filters with the same hash function share one hash "
-        "of each key. --csv and --tsv print whole rows, after the header if there is one. --json "
-        "writes one object for each selected key, with -a for every key, and with -c a single "
-        "one.\n"
+        "of each key. --csv, --tsv and -F print whole rows, after the header if there is one. "
+        "--json writes one object for each selected key, with -a for every key, and with -c a "
+        "single one; doc/json.md lists the members.\n"
+        "\n"
+        "-e gives a key on the command line: no file is read then, and options that say how files "
+        "are read are refused. --key says which type the keys have, in files and after -e: "
+        "--key=int takes 7, 007 and 0x7 for one key, and a text that is no integer is an error "
+        "with its line; keys are printed as they came.\n"
+        "\n"
+        "--max-count and --line-number are those of grep: each file has its own count and its own "
+        "numbers, and with -c and -q, which print no keys, there is nothing to number. With "
+        "--max-count 0 no file is read and the exit status is 1.\n"
         "\n"
         "FILTER may be a LevelDB or RocksDB table (.ldb, .sst): the filters in it answer, each "
         "for its own range of keys, and no data block is read.\n"
@@ -267,6 +307,10 @@ const command command_check = {
         "$ printf 'apple\\nstone\\n' | nay check -a fruit.nay\n"
         "maybe\tapple\n"
         "nay\tstone\n"
+        "$ nay check fruit.nay -e pear -e stone\n"
+        "pear\n"
+        "$ printf 'id:fruit\\n1:stone\\n2:pear\\n' | nay check -F: -k 2 --line-number fruit.nay\n"
+        "3:2:pear\n"
         "$ echo pear | nay check -q fruit.nay && echo 'perhaps seen'\n"
         "perhaps seen\n",
 };

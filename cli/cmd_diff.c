@@ -10,7 +10,8 @@ const command command_diff = {
     .operands = "A B",
     .min_operands = 2,
     .max_operands = 2,
-    .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_COUNT | TAKES_KEYS | TAKES_JSON | TAKES_STRICT,
+    .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_COUNT | TAKES_SELECT | TAKES_KEYS | TAKES_JSON |
+             TAKES_STRICT,
     .about =
         "Builds a filter of A and prints the keys of B for which it answers nay, in order, "
         "without sorting; only the filter is kept in memory. Every printed key is certainly not "

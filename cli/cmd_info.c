@@ -274,6 +274,7 @@ static const option_row info_options[] = {
 
 const command command_info = {
     .name = "info",
+    .alias = "show",
     .run = info_run,
     .summary = "describe a filter file: family, size, fill, FPR and integrity",
     .operands = "FILE...",

@@ -95,6 +95,12 @@ static void man_synopsis(const manual *m, const char *text) {
   }
 }
 
+static void man_alias(const manual *m, const command *c) {
+  char text[256];
+  snprintf(text, sizeof text, "nay %s is another name of nay %s.", c->alias, c->name);
+  man_paragraphs(m, text);
+}
+
 /* ---- the pages ---- */
 
 static void man_command(const manual *m, const command *c) {
@@ -104,6 +110,7 @@ static void man_command(const manual *m, const command *c) {
   snprintf(text, sizeof text, "nay %s [options]%s%s", c->name, *c->operands ? " " : "",
            c->operands);
   man_synopsis(m, text);
+  if (c->alias != NULL) man_alias(m, c);
   man_section(m, "DESCRIPTION");
   man_paragraphs(m, c->about);
   man_section(m, "OPTIONS");

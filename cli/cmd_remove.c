@@ -20,6 +20,8 @@ static uint64_t remove_all(nay_filter *f, key_stream *s) {
 }
 
 static int remove_run(options *o) {
+  size_t npaths;
+  const char *const *paths = options_key_files(o, 1, &npaths);
   const char *out = filterfile_target(o);
   nay_filter *f = filterfile_open(o->operands[0], o);
   unsigned traits;
@@ -29,8 +31,7 @@ static int remove_run(options *o) {
         "a %s filter does not support remove; 'nay plan --need delete' lists families that do",
         kind);
   }
-  key_stream *s =
-      stream_open(o, (const char *const *)o->operands + 1, (size_t)o->noperands - 1, NULL);
+  key_stream *s = stream_open(o, paths, npaths, NULL);
   uint64_t nabsent = remove_all(f, s), nkeys = stream_nkeys(s);
   stream_close(s);
   filterfile_save(f, out);
@@ -47,7 +48,7 @@ const command command_remove = {
     .operands = "FILTER [KEYFILE...]",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
-    .takes = TAKES_FILTER | TAKES_KEYS | TAKES_OUTPUT | TAKES_JSON | TAKES_STRICT,
+    .takes = TAKES_FILTER | TAKES_KEY_ARGS | TAKES_KEYS | TAKES_OUTPUT | TAKES_JSON | TAKES_STRICT,
     .about =
         "Removes keys, in families that support it (see 'nay plan --need delete'), and replaces "
         "the file as nay add does. Remove only keys that were added: removing a key that was not, "

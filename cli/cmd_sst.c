@@ -43,21 +43,29 @@ static const option_row sst_options[] = {
      "no older table lies below, so deletions are dropped", NULL, 0, "compact"},
     {"snapshot", 0, "N", OPTION_COUNT, AT(snapshot),
      "keep the versions that readers at sequence N and above can see", NULL, 0, "compact"},
+    ROW_FORCE(0, MAKING),
     {"from", 0, "KEY", OPTION_TEXT, AT(from), "start at KEY", NULL, 0, "scan"},
     {"to", 0, "KEY", OPTION_TEXT, AT(upto), "end before KEY", NULL, 0, "scan"},
     {"prefix", 0, "KEY", OPTION_TEXT, AT(prefix), "only keys that start with KEY", NULL, 0, "scan"},
-    {"limit", 0, "COUNT", OPTION_COUNT, AT(limit), "at most COUNT entries", NULL, 0, "scan"},
+    ROW_MAX_COUNT("at most COUNT entries; get: of the keys of each file", 0, "get, scan"),
+    ROW_LINE_NUMBER(0, "get"),
     {"versions", 0, NULL, OPTION_FLAG, AT(versions),
      "all versions of internal keys, with sequence number and type", NULL, 0, "scan"},
     {"no-values", 0, NULL, OPTION_FLAG, AT(no_values), "print only the keys", NULL, 0, "get, scan"},
     {"count", 'c', NULL, OPTION_FLAG, AT(count), "print only how many keys are selected", NULL, 0,
      "get, scan"},
-    {"invert", 'v', NULL, OPTION_FLAG, AT(invert), "select the keys that are absent", NULL, 0,
-     "get"},
+    ROW_INVERT("select the keys that are absent", "get"),
+    {"older", 0, "TABLE", OPTION_FILES, AT(older),
+     "another table, for keys that those before it do not know; may be repeated", NULL, 0, "get"},
     {"keys", 0, "FILE", OPTION_FILES, AT(key_files), "read keys from FILE; may be repeated", NULL,
      0, "get"},
     {"verify", 0, NULL, OPTION_FLAG, AT(verify_table), "read every block, count the entries", NULL,
      0, "info"},
+    ROW_NULL(0, "build, get, scan"),
+    ROW_KEY_TYPE(0, "build, get, scan"),
+    ROWS_FRAMING(0, "build, get"),
+    ROW_THREADS(0, "build, get"),
+    ROW_PROGRESS(0, "build, get, compact"),
     {0},
 };
 
@@ -65,28 +73,30 @@ const command command_sst = {
     .name = "sst",
     .run = sst_run,
     .summary = "build, query, scan and compact sorted tables with filters",
-    .operands = "build|get|scan|info|compact [FILE...]",
+    .operands = "build|get|scan|info|compact [FILE...] [KEY...]",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
     .verbs = "build get scan info compact",
-    .takes = TAKES_KEYS | TAKES_OUTPUT | TAKES_JSON,
+    .takes = TAKES_JSON,
     .own = sst_options,
     .about =
         "A table (SST) is a file of sorted keys and values in LevelDB's format, with filters that "
         "say which keys are certainly not in it.\n"
         "\n"
         "nay sst build [FILE...] -o TABLE reads rows, each a key, a tab and a value, or a key "
-        "alone. With --csv, or --tsv and -k, the value is the whole row. Rows must be in bytewise "
+        "alone. With --csv, -F or -k the value is the whole row. Rows must be in bytewise "
         "order of their keys, without duplicates; --sort sorts them in memory and keeps the last "
         "of equal keys. With --sequence the keys are internal keys, as inside a LevelDB database: "
         "a row without a tab is then a deletion.\n"
         "\n"
-        "nay sst get TABLE... reads keys from standard input or --keys and prints those it finds, "
-        "each with a tab and its value. List the newest of several tables first: the first one "
-        "that knows a key answers. -v selects the keys that are absent.\n"
+        "nay sst get TABLE [KEY...] prints those of the keys that it finds, each with a tab and "
+        "its value. Without KEY it reads keys from standard input or --keys. --older names "
+        "further tables, the newest first: the first one that knows a key answers. -v selects the "
+        "keys that are absent.\n"
         "\n"
         "nay sst scan TABLE prints all entries, those from --from to before --to, or those that "
-        "start with --prefix. For internal keys it prints what a user sees; --versions prints all "
+        "start with --prefix, in the order of their bytes. For internal keys it prints what a user "
+        "sees; --versions prints all "
         "versions, each preceded by its sequence number and put or delete.\n"
         "\n"
         "nay sst info TABLE... describes tables; --verify reads every block.\n"
@@ -99,7 +109,7 @@ const command command_sst = {
         "file that is corrupt or not a table.",
     .examples =
         "$ printf 'ada\\t1815\\ngrace\\t1906\\n' | nay sst build -q -o people.ldb\n"
-        "$ printf 'grace\\nalan\\n' | nay sst get people.ldb\n"
+        "$ nay sst get people.ldb grace alan\n"
         "grace\t1906\n"
         "nay sst: 2 keys looked up, 1 selected; filter negatives: 1, blocks read: 1\n"
         "$ printf 'ada\\tLovelace\\nalan\\tTuring\\n' | nay sst build -q --filter small -o "

@@ -16,12 +16,14 @@ typedef struct build {
 
 /*
  * A row is a line: the key, a tab, the value. The reader of columns finds the key, decoded; with
- * --csv or -k the value is the whole row, for the key may be anywhere in it.
+ * --csv, -F or -k the value is the whole row, for the key may be anywhere in it.
  */
 static key_style build_style(const options *o) {
   key_style style = o->keys;
-  bool lines = !style.null && !style.csv && !style.length_prefixed && style.encoding != KEY_U64LE;
-  if (lines) style.tsv = true;
+  bool columns = style.csv || style.tsv || style.separator != NULL;
+  bool lines = !columns && !style.length_prefixed && style.type != KEY_U64LE;
+  if (lines && style.null) style.separator = "\t";
+  if (lines && !style.null) style.tsv = true;
   return style;
 }
 
@@ -29,7 +31,7 @@ static table_row build_row(const build *b, const key_batch *batch, size_t i) {
   size_t len;
   const uint8_t *record = batch_record(batch, i, &len);
   table_row row = {.key = batch->keys[i], .len = batch->lens[i]};
-  if (b->o->keys.length_prefixed || b->o->keys.encoding == KEY_U64LE) return row;
+  if (b->o->keys.length_prefixed || b->o->keys.type == KEY_U64LE) return row;
   len--; /* the terminator */
   if (b->o->keys.crlf && len > 0 && record[len - 1] == '\r') len--;
   const uint8_t *tab = b->whole_rows ? NULL : memchr(record, '\t', len);
@@ -39,7 +41,6 @@ static table_row build_row(const build *b, const key_batch *batch, size_t i) {
   } else if (tab != NULL) {
     row.value = tab + 1;
     row.value_len = (size_t)(record + len - row.value);
-    if (b->o->keys.null) row.len = (size_t)(tab - record); /* the reader saw no columns */
   }
   row.has_value = row.value != NULL;
   return row;
@@ -116,7 +117,9 @@ static void build_report(const build *b) {
 }
 
 int sst_build(options *o) {
-  build b = {.o = o, .out = table_output(o), .whole_rows = o->keys.csv || o->keys.column != NULL};
+  build b = {.o = o,
+             .out = table_output(o),
+             .whole_rows = o->keys.csv || o->keys.column != NULL || o->keys.separator != NULL};
   table_plan plan;
   nay_diag diag = {NULL, 0, 0};
   if (o->sequence > NAY_SST_MAX_SEQUENCE) die(EXIT_TROUBLE, "--sequence: at most 2^56 - 1");

@@ -39,7 +39,7 @@ _Noreturn static void compact_failed(const table_list *t, const char *out, nay_s
 int sst_compact(options *o) {
   const char *out = table_output(o);
   outfile_lock(out); /* before it is read: it may be one of the tables */
-  table_list t = tables_open(o);
+  table_list t = tables_of(o);
   table_plan plan;
   nay_diag diag = {NULL, 0, 0};
   nay_sst_compact_stats stats;

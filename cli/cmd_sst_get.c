@@ -1,6 +1,10 @@
 /* cmd_sst_get.c - nay sst get: the values of keys, from the newest table that has them. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "numbers.h"
-#include "stream.h"
+#include "select.h"
+#include "tablefile.h"
 #include "tables.h"
 
 typedef struct get {
@@ -8,7 +12,7 @@ typedef struct get {
   table_list tables;
   nay_lookup *lookup;
   nay_sst_value value;
-  uint64_t selected;
+  selection selection;
 } get;
 
 static void get_print(const get *g, const key_batch *b, size_t i, bool found, size_t table) {
@@ -16,19 +20,24 @@ static void get_print(const get *g, const key_batch *b, size_t i, bool found, si
   if (g->o->count) return;
   if (g->o->json) {
     json_open(NULL, '{');
-    json_bytes("key", b->keys[i], b->lens[i]);
-    if (found) json_bytes("value", g->value.bytes, g->value.len);
+    selection_json_key(b, i);
+    if (found && !g->o->no_values) json_bytes("value", g->value.bytes, g->value.len);
     if (found) json_text("table", g->tables.names[table]);
     json_end();
-  } else if (found) {
-    table_print_entry(g->o, b->keys[i], b->lens[i], g->value.bytes, g->value.len);
+    return;
+  }
+  selection_prefix(b, i);
+  const uint8_t *text = batch_text(b, i, &len);
+  if (found) {
+    table_print_entry(g->o, text, len, g->value.bytes, g->value.len);
   } else {
     const uint8_t *record = batch_record(b, i, &len);
     out_record(record, len);
   }
 }
 
-static void get_key(get *g, const key_batch *b, size_t i) {
+/* Whether the key is selected. */
+static bool get_key(get *g, const key_batch *b, size_t i) {
   nay_diag diag = {NULL, 0, 0};
   size_t table = 0;
   nay_status status = nay_lookup_get(g->lookup, b->keys[i], b->lens[i], &diag, &g->value, &table);
@@ -36,38 +45,70 @@ static void get_key(get *g, const key_batch *b, size_t i) {
     table_die(g->tables.names[table], status, &diag);
   }
   bool found = status == NAY_OK;
-  if (found == g->o->invert) return;
-  g->selected++;
+  if (found == g->o->invert) return false;
   get_print(g, b, i, found, table);
+  return true;
 }
 
-static void get_report(const get *g, uint64_t asked) {
+static void get_batch(get *g, key_stream *s, const key_batch *b) {
+  for (size_t i = 0; i < b->n && selection_goes_on(&g->selection, b); i++) {
+    selection_add(&g->selection, s, b, get_key(g, b, i));
+  }
+  if (b->idle) out_flush();
+}
+
+static void get_report(const get *g) {
   char found[NUMBER_TEXT], nays[NUMBER_TEXT], reads[NUMBER_TEXT];
   nay_sst_counters c;
   nay_lookup_count(g->lookup, &c);
-  message("%s looked up, %s selected; filter negatives: %s, blocks read: %s", COUNTED(asked, "key"),
-          count_text((double)g->selected, found), count_text((double)c.filter_useful, nays),
-          count_text((double)c.block_reads, reads));
+  message("%s looked up, %s selected; filter negatives: %s, blocks read: %s",
+          COUNTED(g->selection.nkeys, "key"), count_text((double)g->selection.nselected, found),
+          count_text((double)c.filter_useful, nays), count_text((double)c.block_reads, reads));
+}
+
+/* The operands after the table are keys. */
+static void get_take_keys(options *o) {
+  for (int i = 2; i < o->noperands; i++) {
+    table_file file = tablefile_try(o->operands[i]);
+    if (file.is_table) message("'%s' is a key here; --older reads it as a table", o->operands[i]);
+    tablefile_close(&file);
+    options_append(&o->keys.args, o->operands[i]);
+  }
+  if (o->keys.args.n > 0 && o->key_files.n > 0) {
+    die(EXIT_TROUBLE, "--keys and keys as operands are mutually exclusive");
+  }
+}
+
+/* The table, and the older ones. */
+static table_list get_tables(const options *o) {
+  if (o->noperands < 2) die(EXIT_TROUBLE, "missing operand: a table");
+  size_t n = o->older.n + 1;
+  const char **names = must_alloc(n * sizeof *names);
+  names[0] = o->operands[1];
+  if (n > 1) memcpy(names + 1, o->older.at, o->older.n * sizeof *names);
+  return tables_open(names, n);
 }
 
 int sst_get(options *o) {
-  get g = {.o = o, .tables = tables_open(o)};
+  get_take_keys(o);
+  get g = {.o = o, .tables = get_tables(o), .selection = selection_begin(o)};
   if (nay_lookup_new(g.tables.at, g.tables.n, NULL, &g.lookup) != NAY_OK) {
     die(EXIT_TROUBLE, "out of memory");
   }
-  key_stream *s = stream_open(o, o->key_files.at, o->key_files.n, NULL);
-  stream_skip_bad_files(s);
-  for (key_batch *b; (b = stream_next(s)) != NULL;) {
-    for (size_t i = 0; i < b->n; i++) get_key(&g, b, i);
-    if (b->idle) out_flush();
+  int reading = EXIT_FOUND;
+  if (o->max_count != 0) { /* as in grep: 0 reads nothing */
+    key_stream *s = stream_open(o, (const char *const *)o->key_files.at, o->key_files.n, NULL);
+    stream_skip_bad_files(s);
+    for (key_batch *b; (b = stream_next(s)) != NULL;) get_batch(&g, s, b);
+    if (o->count) table_print_count(o, "nay.sst.get/1", &g.selection.nkeys, g.selection.nselected);
+    reading = stream_status(s);
+    stream_close(s);
   }
-  if (o->count) table_print_count(o, "nay.sst.get/1", g.selected);
   out_flush();
-  get_report(&g, stream_nkeys(s));
-  int status = exit_worse(g.selected > 0 ? EXIT_FOUND : EXIT_NONE, stream_status(s));
-  stream_close(s);
+  get_report(&g);
   nay_sst_value_free(&g.value);
   nay_lookup_free(g.lookup);
+  free((void *)(uintptr_t)g.tables.names);
   tables_close(&g.tables);
-  return status;
+  return exit_worse(g.selection.nselected > 0 ? EXIT_FOUND : EXIT_NONE, reading);
 }

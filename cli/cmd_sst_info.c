@@ -85,7 +85,7 @@ static void info_text(const char *path, const nay_sst_info *info, const uint64_t
 }
 
 int sst_info(options *o) {
-  table_list t = tables_open(o);
+  table_list t = tables_of(o);
   for (size_t i = 0; i < t.n; i++) {
     nay_sst_info info;
     nay_diag diag = {NULL, 0, 0};

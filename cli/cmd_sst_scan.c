@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "keys.h"
 #include "tables.h"
 
 typedef struct scan {
@@ -59,17 +60,25 @@ static void scan_entry(scan *s, const char *path, const nay_sst_iter *it) {
 }
 
 static nay_status scan_start(const options *o, nay_sst_iter *it) {
-  const char *from = o->from != NULL ? o->from : "", *to = o->upto;
-  if (o->prefix == NULL) {
-    return nay_sst_iter_range(it, from, strlen(from), to, to != NULL ? strlen(to) : 0);
+  size_t from_len = 0, to_len = 0, prefix_len = 0;
+  if (o->prefix != NULL && (o->from != NULL || o->upto != NULL)) {
+    die(EXIT_TROUBLE, "--prefix excludes --from and --to");
   }
-  if (o->from != NULL || to != NULL) die(EXIT_TROUBLE, "--prefix excludes --from and --to");
-  return nay_sst_iter_prefix(it, o->prefix, strlen(o->prefix));
+  uint8_t *from = key_of_text(&o->keys, "from", o->from, &from_len);
+  uint8_t *to = key_of_text(&o->keys, "to", o->upto, &to_len);
+  uint8_t *prefix = key_of_text(&o->keys, "prefix", o->prefix, &prefix_len);
+  nay_status status = prefix != NULL ? nay_sst_iter_prefix(it, prefix, prefix_len)
+                                     : nay_sst_iter_range(it, from != NULL ? (void *)from : "",
+                                                          from_len, to, to_len);
+  free(from);
+  free(to);
+  free(prefix);
+  return status;
 }
 
 int sst_scan(options *o) {
   if (o->noperands != 2) die(EXIT_TROUBLE, "scan walks one table; compact makes one of many");
-  table_list t = tables_open(o);
+  table_list t = tables_of(o);
   const char *path = t.names[0];
   nay_sst_info info;
   nay_sst_iter *it;
@@ -77,12 +86,12 @@ int sst_scan(options *o) {
   scan s = {.o = o, .internal = info.keys == NAY_SST_KEYS_INTERNAL};
   if (nay_sst_iter_new(t.at[0], &it) != NAY_OK) die(EXIT_TROUBLE, "out of memory");
   nay_status status = scan_start(o, it);
-  while (status == NAY_OK && (o->limit == 0 || s.selected < o->limit)) {
+  while (status == NAY_OK && s.selected < o->max_count) {
     scan_entry(&s, path, it);
     status = nay_sst_iter_next(it);
   }
   if (status != NAY_OK && status != NAY_ENOENT) table_die(path, status, nay_sst_iter_diag(it));
-  if (o->count) table_print_count(o, "nay.sst.scan/1", s.selected);
+  if (o->count) table_print_count(o, "nay.sst.scan/1", NULL, s.selected);
   out_flush();
   free(s.last);
   nay_sst_iter_free(it);

@@ -85,16 +85,6 @@ static nay_params uniq_params(const options *o) {
 
 /* ---- the state ---- */
 
-static bool uniq_same_size(const options *o, const nay_params *is) {
-  nay_params p = options_params(o, UNIQ_FPR);
-  nay_plan asked, has;
-  p.kind = is->kind;
-  p.nkeys = is->nkeys;
-  p.window = is->window;
-  return nay_params_plan(&p, NULL, &asked) == NAY_OK && nay_params_plan(is, NULL, &has) == NAY_OK &&
-         asked.nbytes == has.nbytes;
-}
-
 /* The option that contradicts the parameters of the state, or NULL. */
 static const char *uniq_contradiction(const options *o, const nay_params *is) {
   if (o->window != NULL) {
@@ -103,10 +93,9 @@ static const char *uniq_contradiction(const options *o, const nay_params *is) {
     bool same = is->kind == NAY_WINDOW && p.window == is->window && p.nkeys == is->nkeys;
     if (!same) return "--window";
   }
-  if (o->kind != NAY_AUTO && o->kind != is->kind) return "-t";
-  if (o->nkeys != 0 && o->nkeys != is->nkeys) return "-n";
-  if (o->bits_per_key != 0 && !uniq_same_size(o, is)) return "-b";
-  return o->nbytes != 0 && !uniq_same_size(o, is) ? "-M" : NULL;
+  options size = *o;
+  size.fpr = 0; /* it may change from run to run: it is the promise */
+  return contradiction(&size, is);
 }
 
 static void uniq_check_state(const options *o, const nay_filter *f) {

@@ -247,14 +247,11 @@ const codec *codec_recognise(const uint8_t *bytes, size_t len, bool *more) {
   return NULL;
 }
 
-const char *codec_names(void) {
-  static char names[64];
-  size_t used = 0;
+void codec_names(const char *list[CODEC_NAMES]) {
+  size_t n = 0;
   for (size_t i = 0; i < NCODECS; i++) {
     bool again = i > 0 && strcmp(codecs[i].name, codecs[i - 1].name) == 0;
-    if (codecs[i].open == NULL || again) continue;
-    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "",
-                             codecs[i].name);
+    if (codecs[i].open != NULL && !again) list[n++] = codecs[i].name;
   }
-  return used > 0 ? names : "none";
+  list[n] = NULL;
 }

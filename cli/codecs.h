@@ -43,8 +43,9 @@ typedef struct codec {
  */
 const codec *codec_recognise(const uint8_t *bytes, size_t len, bool *more);
 
-/* codec_names: what this program can unpack, such as "gzip, zstd"; "none". */
-const char *codec_names(void);
+/* codec_names: what this program can unpack; ends in NULL. */
+#define CODEC_NAMES 16
+void codec_names(const char *list[CODEC_NAMES]);
 
 /* CODEC_MAGIC: no magic number is longer. */
 #define CODEC_MAGIC 10

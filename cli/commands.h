@@ -26,6 +26,7 @@
   X(plot)               \
   X(complete)           \
   X(man)                \
+  X(version)            \
   X(help)
 
 #endif /* NAY_COMMANDS_H */

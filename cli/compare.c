@@ -3,6 +3,7 @@
 
 #include "filterfile.h"
 #include "maker.h"
+#include "select.h"
 
 #define DIFF_FPR 1e-6
 
@@ -16,29 +17,55 @@ static nay_params compare_params(const options *o) {
   return p;
 }
 
-static void compare_print(const options *o, const key_batch *b, size_t w, uint64_t word) {
-  if (o->count || word == 0) return;
-  if (!o->json) batch_print(b, w, word);
-  for (; o->json && word != 0; word &= word - 1) {
-    size_t i = 64 * w + (size_t)__builtin_ctzll(word);
+static void compare_print(const selection *s, const key_batch *b, const uint64_t *bitmap,
+                          size_t n) {
+  if (s->o->count) return;
+  if (!s->o->json) selection_print(s, b, bitmap);
+  for (size_t i = 0; s->o->json && i < n; i++) {
+    if (!is_selected(bitmap, i)) continue;
     json_open(NULL, '{');
-    json_bytes("key", b->keys[i], b->lens[i]);
+    selection_json_key(b, i);
     json_end();
   }
 }
 
-static void compare_count(const options *o, const char *schema, uint64_t nkeys, uint64_t selected,
-                          const promise *p) {
-  if (!o->json) {
-    out_text("%llu\n", (unsigned long long)selected);
+static void compare_count(const selection *s, const char *schema, const promise *p) {
+  if (!s->o->json) {
+    out_text("%llu\n", (unsigned long long)s->nselected);
     return;
   }
   json_begin(schema);
-  json_count("nkeys", nkeys);
-  json_count("nselected", selected);
+  json_count("nkeys", s->nkeys);
+  json_count("nselected", s->nselected);
   json_real("fpr_now", p->stats.fpr_now);
   promise_json(p);
   json_end();
+}
+
+static void compare_batch(selection *chosen, key_stream *s, const nay_filter *f, bool wants_common,
+                          const key_batch *b) {
+  uint64_t bitmap[BATCH_WORDS];
+  const options *o = chosen->o;
+  if (!o->count && !o->json) selection_print_header(chosen, b);
+  nay_filter_may_contain_hash_many(f, b->lo, b->hi, b->n, bitmap);
+  for (size_t w = 0; w < (b->n + 63) / 64; w++) {
+    bitmap[w] = (wants_common ? bitmap[w] : ~bitmap[w]) & word_mask(b->n, w);
+  }
+  size_t n = selection_take(chosen, s, b, bitmap);
+  compare_print(chosen, b, bitmap, n);
+  if (b->idle) out_flush();
+}
+
+/* As in grep a --max-count of 0 reads nothing, here of B. */
+static int compare_keys(selection *chosen, const nay_filter *f, const char *path,
+                        bool wants_common) {
+  if (chosen->o->max_count == 0) return EXIT_FOUND;
+  key_stream *s = stream_open(chosen->o, &path, 1, f);
+  stream_skip_bad_files(s);
+  for (key_batch *b; (b = stream_next(s)) != NULL;) compare_batch(chosen, s, f, wants_common, b);
+  int status = stream_status(s);
+  stream_close(s);
+  return status;
 }
 
 int compare_run(options *o, bool wants_common) {
@@ -47,34 +74,22 @@ int compare_run(options *o, bool wants_common) {
     die(EXIT_TROUBLE, "only one of the two can be standard input");
   }
   nay_params p = compare_params(o);
-  uint64_t nkeys, selected = 0;
-  nay_filter *f = make_filter(o, NULL, &p, paths, 1, &nkeys);
-  key_stream *s = stream_open(o, paths + 1, 1, f);
-  stream_skip_bad_files(s);
-  for (key_batch *b; (b = stream_next(s)) != NULL;) {
-    uint64_t bitmap[BATCH_WORDS];
-    if (!o->count && !o->json && b->header != NULL) out_record(b->header, b->header_len);
-    nay_filter_may_contain_hash_many(f, b->lo, b->hi, b->n, bitmap);
-    for (size_t w = 0; w < (b->n + 63) / 64; w++) {
-      uint64_t word = (wants_common ? bitmap[w] : ~bitmap[w]) & word_mask(b->n, w);
-      selected += (uint64_t)__builtin_popcountll(word);
-      compare_print(o, b, w, word);
-    }
-    if (b->idle) out_flush();
-  }
+  options of_a = *o;
+  of_a.keys.line_number = false;
+  uint64_t nkeys;
+  nay_filter *f = make_filter(&of_a, NULL, &p, paths, 1, &nkeys);
+  selection chosen = selection_begin(o);
+  int reading = compare_keys(&chosen, f, paths[1], wants_common);
   promise told = promise_judge(f, o->fpr != 0 ? o->fpr : DIFF_FPR);
-  if (o->count) {
-    compare_count(o, wants_common ? "nay.common/1" : "nay.diff/1", stream_nkeys(s), selected,
-                  &told);
+  if (o->count && o->max_count != 0) {
+    compare_count(&chosen, wants_common ? "nay.common/1" : "nay.diff/1", &told);
   }
   out_flush();
   int status = promise_tell(
       o, "the filter of A", &told,
       wants_common ? "keys that are not in A were printed: give -n, -p or a larger size"
                    : "keys that are not in A are missing: give -n, -p or a larger size",
-      selected > 0 ? EXIT_FOUND : EXIT_NONE);
-  status = exit_worse(status, stream_status(s));
-  stream_close(s);
+      chosen.nselected > 0 ? EXIT_FOUND : EXIT_NONE);
   nay_filter_free(f);
-  return status;
+  return exit_worse(status, reading);
 }

@@ -65,6 +65,7 @@ static void help_examples(const char *text) {
 void help_command(const command *c) {
   out_text("%snay %s%s - %s\n\nusage: nay %s [options] %s\n", paint(PAINT_BOLD), c->name,
            paint(PAINT_PLAIN), c->summary, c->name, c->operands);
+  if (c->alias != NULL) out_text("       nay %s is the same\n", c->alias);
   help_paragraphs(c->about);
   help_title("Options");
   const option_row *row;
@@ -85,8 +86,14 @@ void help_overview(void) {
     out_text("  %s%-9s%s ", paint(PAINT_KEY), c->name, paint(PAINT_PLAIN));
     help_wrap(c->summary, strlen(c->summary), 12, HELP_WIDTH);
   }
+  const char *before = "\nOther names: ";
+  for (size_t i = 0; (c = command_at(i)) != NULL; i++) {
+    if (c->alias == NULL) continue;
+    out_text("%s%s for %s", before, c->alias, c->name);
+    before = ", ";
+  }
   out_text(
-      "\n'nay help COMMAND' explains one, with examples. To start:\n\n"
+      ".\n\n'nay help COMMAND' explains one, with examples. To start:\n\n"
       "  nay plan -n 1M -p 1%%                 which filter, how large?\n"
       "  nay build -p 1%% -o seen.nay FILE     build it from the lines of a file\n"
       "  nay check seen.nay < other           lines it may contain; -v: those it does not\n");

@@ -1,10 +1,12 @@
 /*
  * keys.h - from bytes to keys. A *record* is a piece of the file, terminator included, and is
- * what commands print; the *key* is what is hashed: the line without its end, the decoded hex, the
- * field of a CSV row.
+ * what commands print; the *text* is the part of it that stands for the key: the line without its
+ * end, the field of a CSV row; the *key* is what is hashed: the value of the text in the type of
+ * --key, by nay_key_parse, or the text itself.
  *
- *   lines (-0)         key \n                      fixed (u64le)      8 bytes, each record a key
- *   length-prefixed    | length u32le | key |      csv, tsv           a column of each row
+ *   lines (-0)         text \n                     fixed (u64le)      8 bytes, each record a key
+ *   lines, -F          field SEP field SEP ... \n  csv, tsv           a column of each row
+ *   length-prefixed    | length u32le | key |
  */
 #ifndef NAY_KEYS_H
 #define NAY_KEYS_H
@@ -19,14 +21,24 @@ typedef enum key_framing {
   FRAME_TSV
 } key_framing;
 
+/* field_range: fields of a line, counted from 0; last SIZE_MAX: to the end. */
+typedef struct field_range {
+  size_t first, last;
+} field_range;
+#define KEY_RANGES 32
+
 typedef struct key_reader {
   key_framing framing;
-  key_encoding encoding;
+  nay_key_type type;
   bool crlf, skip_empty;
   uint8_t terminator, delimiter;
-  bool wants_header; /* the next record is a header */
-  const char *name;  /* the column to find in it, or NULL */
-  size_t column;     /* from 0 */
+  bool wants_header;     /* the next record is a header */
+  const char *name;      /* the column to find in it, or NULL */
+  size_t column;         /* from 0 */
+  const char *separator; /* of the fields of a line, or NULL: the line is the text */
+  size_t separator_len;
+  field_range ranges[KEY_RANGES]; /* joined by the separator, in this order */
+  size_t nranges;
   uint64_t nrecords; /* of this file, seen so far */
   uint64_t ninner;   /* line ends inside them, in quoted fields */
   bool plain;        /* record = key + terminator: nothing to decode */
@@ -42,10 +54,17 @@ const char *key_reader_place(const key_reader *r, char text[64]);
 /* key_reader_is_utf16: whether a file of text that starts so is UTF-16. */
 bool key_reader_is_utf16(const key_reader *r, const uint8_t *p, size_t len);
 
+/* key_reader_keeps_cr: whether a carriage return at the end of a line is part of the text. */
+bool key_reader_keeps_cr(const key_reader *r);
+
 typedef struct key_record {
-  size_t len;         /* of the record, terminator included */
-  const uint8_t *key; /* in the record, or in the scratch memory */
+  size_t len;          /* of the record, terminator included */
+  const uint8_t *text; /* in the record, or in the scratch memory */
+  size_t text_len;
+  const uint8_t *key; /* the same bytes as the text, or in the scratch memory */
   size_t key_len;
+  size_t scratch_used;
+  uint64_t line;   /* of its file, counted from 1; the number of the record if it has no lines */
   uint64_t ninner; /* line ends inside it */
   bool skip;       /* an empty key that is not one, or a header */
   bool header;
@@ -53,12 +72,45 @@ typedef struct key_record {
 
 typedef enum key_result { KEY_OK, KEY_MORE, KEY_BAD } key_result;
 
+/* Why a record is KEY_BAD. */
+typedef struct key_failure {
+  const char *what;
+  bool is_value; /* the text is not a value of the type, from this byte of it on: */
+  uint64_t offset;
+} key_failure;
+
+/*
+ * KEY_SCRATCH: scratch memory that a record of len bytes needs at most, its text and key.
+ * key_reader_room: beyond that, for a numeric with an exponent.
+ */
+#define KEY_SCRATCH(len) (2 * (len) + 8)
+size_t key_reader_room(const key_reader *r);
+
 /*
  * key_next: the record at p. KEY_MORE: it does not end before `end`, and there may be more. `last`
  * says that there is not: then the record ends at `end`, where a terminator stands for it.
- * scratch has room for the record's length and 8 bytes. KEY_BAD: `fail` says why.
+ * scratch has room for the record as above.
  */
 key_result key_next(key_reader *r, const uint8_t *p, const uint8_t *end, bool last,
-                    uint8_t *scratch, key_record *record, const char **fail);
+                    uint8_t *scratch, key_record *record, key_failure *fail);
+
+/*
+ * key_of_text: the key of a text that is an option's value, in memory to be freed; NULL when there
+ * is no text. Exits when it is no value of the type.
+ */
+uint8_t *key_of_text(const key_style *style, const char *option, const char *text, size_t *len);
+
+/* ---- key_columns.c ---- */
+
+/* key_ranges: the list of -k, such as 2,5 or 3-4, into r->ranges; exits when it is none. */
+void key_ranges(key_reader *r, const char *list);
+
+/* frame_fields: of the line that is the text of the record, the fields that are asked for. */
+key_result frame_fields(const key_reader *r, uint8_t *scratch, key_record *record,
+                        key_failure *fail);
+
+/* frame_csv: a row of a CSV or tab-separated file. */
+key_result frame_csv(key_reader *r, const uint8_t *p, const uint8_t *end, bool last,
+                     uint8_t *scratch, key_record *record, key_failure *fail);
 
 #endif /* NAY_KEYS_H */

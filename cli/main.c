@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "cli.h"
-#include "codecs.h"
 #include "commands.h"
 #include "descriptors.h"
 #include "help.h"
@@ -22,7 +21,8 @@ const command *command_at(size_t i) {
 const command *command_find(const char *name) {
   const command *c;
   for (size_t i = 0; (c = command_at(i)) != NULL; i++) {
-    if (strcmp(c->name, name) == 0) return c;
+    bool is_alias = c->alias != NULL && strcmp(c->alias, name) == 0;
+    if (is_alias || strcmp(c->name, name) == 0) return c;
   }
   return NULL;
 }
@@ -31,33 +31,14 @@ const command *command_must_find(const char *name) {
   const command *c = command_find(name);
   if (c != NULL) return c;
   const char *names[OPTION_VALUES] = {NULL};
-  for (size_t i = 0; command_at(i) != NULL; i++) names[i] = command_at(i)->name;
+  size_t n = 0;
+  for (size_t i = 0; command_at(i) != NULL; i++) {
+    names[n++] = command_at(i)->name;
+    if (command_at(i)->alias != NULL) names[n++] = command_at(i)->alias;
+  }
   const char *near = nearest_word(name, names);
   if (near != NULL) die(EXIT_TROUBLE, "no command '%s'; did you mean %s?", name, near);
   die(EXIT_TROUBLE, "no command '%s'; 'nay help' lists them", name);
-}
-
-static int main_version(bool as_json) {
-  const char *kinds[OPTION_VALUES], *formats[OPTION_VALUES];
-  if (!as_json) {
-    out_text("nay %s\n", nay_version());
-    out_flush();
-    return EXIT_FOUND;
-  }
-  kind_names(kinds);
-  format_names(formats);
-  json_begin("nay.version/1");
-  json_text("version", nay_version());
-  json_open("kinds", '[');
-  for (size_t i = 1; kinds[i] != NULL; i++) json_text(NULL, kinds[i]);
-  json_close();
-  json_open("formats", '[');
-  for (size_t i = 0; formats[i] != NULL; i++) json_text(NULL, formats[i]);
-  json_close();
-  json_text("codecs", codec_names());
-  json_end();
-  out_flush();
-  return EXIT_FOUND;
 }
 
 int main(int argc, char **argv) {
@@ -69,11 +50,11 @@ int main(int argc, char **argv) {
     fputs("usage: nay COMMAND [options] [operands]; 'nay help' lists the commands\n", stderr);
     return EXIT_TROUBLE;
   }
-  if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-    return main_version(argc > 2 && strcmp(argv[2], "--json") == 0);
-  }
   bool wants_help = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
-  const command *c = wants_help ? &command_help : command_must_find(argv[1]);
+  bool wants_version = strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0;
+  const command *c = wants_help      ? &command_help
+                     : wants_version ? &command_version
+                                     : command_must_find(argv[1]);
   messages_begin(c->name, false);
   options_parse(c, argc - 1, argv + 1, &o);
   messages_begin(c->name, o.quiet);
@@ -85,5 +66,6 @@ int main(int argc, char **argv) {
     status = c->run(&o);
   }
   out_flush();
+  options_free(&o);
   return status;
 }

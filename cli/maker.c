@@ -32,6 +32,27 @@ nay_filter *new_filter(const nay_format *format, const nay_params *params) {
   return f;
 }
 
+/* Whether the size that the options ask for is the one that the filter was planned with. */
+static bool same_size(const options *o, const nay_params *is) {
+  nay_params p = options_params(o, 0);
+  nay_plan asked, has;
+  p.kind = is->kind;
+  p.nkeys = is->nkeys;
+  p.window = is->window;
+  return nay_params_plan(&p, NULL, &asked) == NAY_OK && nay_params_plan(is, NULL, &has) == NAY_OK &&
+         asked.nbytes == has.nbytes;
+}
+
+const char *contradiction(const options *o, const nay_params *is) {
+  if (o->kind != NAY_AUTO && o->kind != is->kind) return "-t";
+  if (o->nkeys != 0 && o->nkeys != is->nkeys) return "-n";
+  const char *size = o->fpr != 0            ? "-p"
+                     : o->bits_per_key != 0 ? "-b"
+                     : o->nbytes != 0       ? "-M"
+                                            : NULL;
+  return size != NULL && !same_size(o, is) ? size : NULL;
+}
+
 #define COPIES_MOST 8 /* of one key in a cuckoo filter: two buckets of four */
 
 /* The key of a batch that has reached the maximum number of copies, or NULL. */

@@ -16,6 +16,10 @@ nay_filter *make_filter(const options *o, const nay_format *format, nay_params *
 /* new_filter: an empty filter; exits with a message on failure. */
 nay_filter *new_filter(const nay_format *format, const nay_params *params);
 
+/* contradiction: the option of -t, -n, -p, -b and -M that says otherwise than the params of a
+ * filter that is there already, or NULL. */
+const char *contradiction(const options *o, const nay_params *is);
+
 /* add_all: adds every key of the stream. */
 void add_all(nay_filter *f, key_stream *s);
 

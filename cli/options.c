@@ -12,8 +12,7 @@
 
 #include "numbers.h"
 
-static const char *const encodings[] = {"text", "hex", "b64", "u64", "u64le", NULL};
-static const char *const colors[] = {"auto", "always", "never", NULL};
+const char *const option_when[] = {"auto", "always", "never", NULL};
 
 static const option_row shared[] = {
     /* the filter to build */
@@ -45,48 +44,29 @@ static const option_row shared[] = {
      TAKES_COUNT, NULL},
     {"keys", 0, "FILE", OPTION_FILES, AT(key_files), "read keys from FILE; may be repeated", NULL,
      TAKES_KEY_FILES, NULL},
-    {"null", '0', NULL, OPTION_FLAG, AT(keys.null), "keys end in a zero byte instead of a newline",
-     NULL, TAKES_KEYS, NULL},
-    {"crlf", 0, NULL, OPTION_FLAG, AT(keys.crlf),
-     "a carriage return before the newline is not part of the key", NULL, TAKES_KEYS, NULL},
-    {"key", 0, "ENCODING", OPTION_CHOICE, AT(keys.encoding), "encoding of the keys:", encodings,
-     TAKES_KEYS, NULL},
-    {"length-prefixed", 0, NULL, OPTION_FLAG, AT(keys.length_prefixed),
-     "each key follows its length, 4 bytes little-endian", NULL, TAKES_KEYS, NULL},
-    {"csv", 0, NULL, OPTION_FLAG, AT(keys.csv), "keys are a column of a CSV file", NULL, TAKES_KEYS,
-     NULL},
-    {"tsv", 0, NULL, OPTION_FLAG, AT(keys.tsv), "keys are a column of a tab-separated file", NULL,
-     TAKES_KEYS, NULL},
-    {"column", 'k', "NAME|N", OPTION_TEXT, AT(keys.column),
-     "the column: a name in the header, or a number from 1", NULL, TAKES_KEYS, NULL},
-    {"header", 0, NULL, OPTION_FLAG, AT(keys.header),
-     "the first record is a header, also when -k is a number", NULL, TAKES_KEYS, NULL},
-    {"delimiter", 0, "C", OPTION_TEXT, AT(keys.delimiter),
-     "the character between CSV fields (default ,)", NULL, TAKES_KEYS, NULL},
-    {"skip-empty", 0, NULL, OPTION_FLAG, AT(keys.skip_empty), "ignore empty keys", NULL, TAKES_KEYS,
-     NULL},
-    {"no-decompress", 0, NULL, OPTION_FLAG, AT(keys.no_decompress),
-     "read compressed files as they are", NULL, TAKES_KEYS, NULL},
+    {"element", 'e', "KEY", OPTION_TEXTS, AT(keys.args),
+     "the key is KEY itself, and no file is read; may be repeated", NULL, TAKES_KEY_ARGS, NULL},
+    ROW_MAX_COUNT("stop reading a file after COUNT selected keys; 0 selects none", TAKES_SELECT,
+                  NULL),
+    ROW_LINE_NUMBER(TAKES_SELECT, NULL),
+    ROW_NULL(TAKES_KEYS, NULL),
+    ROW_KEY_TYPE(TAKES_KEYS, NULL),
+    ROWS_FRAMING(TAKES_KEYS, NULL),
     /* output */
     {"output", 'o', "FILE", OPTION_FILE, AT(out),
      "write FILE, atomically at the end; - is standard output", NULL, TAKES_OUTPUT, NULL},
-    {"force", 'f', NULL, OPTION_FLAG, AT(force), "overwrite FILE; write binary data to a terminal",
-     NULL, TAKES_OUTPUT, NULL},
+    ROW_FORCE(TAKES_OUTPUT, NULL),
     {"json", 0, NULL, OPTION_FLAG, AT(json), "write JSON to standard output", NULL, TAKES_JSON,
      NULL},
-    {"threads", 'T', "N", OPTION_COUNT, AT(threads),
-     "threads that build a static filter, 0: one for each CPU (default 2); another thread reads "
-     "and hashes, unless N is 1",
-     NULL, TAKES_KEYS, NULL},
+    ROW_THREADS(TAKES_KEYS, NULL),
     {"quiet", 'q', NULL, OPTION_FLAG, AT(quiet),
      "print only errors, and warnings about an FPR above the promise", NULL, 0, NULL},
     {"strict", 0, NULL, OPTION_FLAG, AT(strict),
      "exit with status 4 when the expected FPR is more than 10% above what was asked or planned, "
      "which is always said on standard error",
      NULL, TAKES_STRICT, NULL},
-    {"color", 0, "WHEN", OPTION_CHOICE, AT(color), "use colours:", colors, 0, NULL},
-    {"progress", 0, "WHEN", OPTION_CHOICE, AT(progress), "show progress on standard error:", colors,
-     TAKES_KEYS | TAKES_PROGRESS, NULL},
+    {"color", 0, "WHEN", OPTION_CHOICE, AT(color), "use colours:", option_when, 0, NULL},
+    ROW_PROGRESS(TAKES_KEYS | TAKES_PROGRESS, NULL),
     {"help", 'h', NULL, OPTION_FLAG, AT(help), "show this text", NULL, 0, NULL},
 };
 #define NSHARED (sizeof shared / sizeof shared[0])
@@ -148,15 +128,26 @@ void format_names(const char *list[OPTION_VALUES]) {
   list[n] = NULL;
 }
 
+/* Those of the library, and two words of this program. */
+static void key_type_names(const char *list[OPTION_VALUES]) {
+  size_t n = 0;
+  const char *name;
+  for (; n < OPTION_VALUES - 3 && (name = nay_key_type_name((nay_key_type)n)) != NULL; n++) {
+    list[n] = name;
+  }
+  list[n++] = "bytes";
+  list[n++] = "u64le";
+  list[n] = NULL;
+}
+
 void options_values(const option_row *row, const char *list[OPTION_VALUES]) {
   size_t n = 0;
-  if (row->type == OPTION_KIND) {
-    kind_names(list);
-    return;
-  }
-  if (row->type == OPTION_FORMAT) {
-    format_names(list);
-    return;
+  switch (row->type) {
+    case OPTION_KIND:
+    case OPTION_KINDS: kind_names(list); return;
+    case OPTION_FORMAT: format_names(list); return;
+    case OPTION_KEY_TYPE: key_type_names(list); return;
+    default: break;
   }
   for (; row->choices != NULL && row->choices[n] != NULL; n++) list[n] = row->choices[n];
   list[n] = NULL;
@@ -179,26 +170,89 @@ _Noreturn static void option_bad_word(const option_row *row, const char *value) 
   die(EXIT_TROUBLE, "--%s: '%s' is not one of %s", row->name, value, all);
 }
 
+/* A bit for each kind; auto alone is all of them, which is 0. */
+static uint64_t option_kinds(const option_row *row, const char *value) {
+  uint64_t kinds = 0;
+  if (strcmp(value, "auto") == 0) return 0;
+  for (const char *at = value; at != NULL;) {
+    char name[64];
+    nay_kind kind;
+    const char *comma = strchr(at, ',');
+    size_t len = comma != NULL ? (size_t)(comma - at) : strlen(at);
+    snprintf(name, sizeof name, "%.*s", (int)(len < 60 ? len : 60), at);
+    if (nay_kind_parse(name, &kind) != NAY_OK) option_bad_word(row, name);
+    if (kind == NAY_AUTO)
+      die(EXIT_TROUBLE, "--%s: auto stands for all and stands alone", row->name);
+    kinds |= (uint64_t)1 << kind;
+    at = comma != NULL ? comma + 1 : NULL;
+  }
+  return kinds;
+}
+
+static unsigned option_key_type(const option_row *row, const char *value) {
+  nay_key_type type = NAY_KEY_TEXT;
+  if (strcmp(value, "u64le") == 0) return KEY_U64LE;
+  bool known = strcmp(value, "bytes") == 0 || nay_key_type_parse(value, &type) == NAY_OK;
+  if (!known) option_bad_word(row, value);
+  return (unsigned)type;
+}
+
+static unsigned option_choice(const option_row *row, const char *value) {
+  unsigned i = 0;
+  while (row->choices[i] != NULL && strcmp(row->choices[i], value) != 0) i++;
+  if (row->choices[i] == NULL) option_bad_word(row, value);
+  return i;
+}
+
 static void option_set_word(const option_row *row, const char *value, void *at) {
-  nay_kind kind;
-  if (row->type == OPTION_KIND) {
-    if (nay_kind_parse(value, &kind) != NAY_OK) option_bad_word(row, value);
-    *(nay_kind *)at = kind;
-  } else if (row->type == OPTION_FORMAT) {
-    const nay_format *format = nay_format_find(value);
-    if (format == NULL) option_bad_word(row, value);
-    *(const nay_format **)at = format;
-  } else {
-    unsigned i = 0;
-    while (row->choices[i] != NULL && strcmp(row->choices[i], value) != 0) i++;
-    if (row->choices[i] == NULL) option_bad_word(row, value);
-    *(unsigned *)at = i;
+  switch (row->type) {
+    case OPTION_KIND:
+      if (nay_kind_parse(value, at) != NAY_OK) option_bad_word(row, value);
+      break;
+    case OPTION_FORMAT: {
+      const nay_format *format = nay_format_find(value);
+      if (format == NULL) option_bad_word(row, value);
+      *(const nay_format **)at = format;
+      break;
+    }
+    case OPTION_KINDS: *(uint64_t *)at = option_kinds(row, value); break;
+    case OPTION_KEY_TYPE: *(unsigned *)at = option_key_type(row, value); break;
+    default: *(unsigned *)at = option_choice(row, value); break;
   }
 }
 
-static void option_add_file(const option_row *row, const char *value, file_list *list) {
-  if (list->n == OPTIONS_FILES) die(EXIT_TROUBLE, "--%s is given too often", row->name);
-  list->at[list->n++] = value;
+void options_append(text_list *list, const char *text) {
+  if (list->n == list->cap) {
+    list->cap = list->cap != 0 ? 2 * list->cap : 16;
+    list->at = must_grow(list->at, list->cap * sizeof *list->at);
+  }
+  list->at[list->n++] = text;
+}
+
+void options_free(options *o) {
+  free(o->key_files.at);
+  free(o->absent_files.at);
+  free(o->keys.args.at);
+  free(o->older.at);
+}
+
+static const char *option_set_number(const option_row *row, const char *value, void *at) {
+  bool ok = true;
+  switch (row->type) {
+    case OPTION_COUNT:
+      ok = number_count(value, at) && *(uint64_t *)at != 0;
+      return ok ? NULL : "a count such as 1000, 1e6 or 10M";
+    case OPTION_NUMBER: return number_count(value, at) ? NULL : "a count such as 0, 1000 or 1e6";
+    case OPTION_SIZE:
+      ok = number_size(value, at) && *(uint64_t *)at != 0;
+      return ok ? NULL : "a size such as 4096, 10M or 1Gi";
+    case OPTION_FPR:
+      ok = number_fpr(value, at);
+      return ok ? NULL : "a false-positive rate between 0 and 1 such as 0.01, 1% or 1/256";
+    default:
+      ok = number_real(value, at) && *(double *)at > 0;
+      return ok ? NULL : "a number such as 10 or 9.6";
+  }
 }
 
 static void option_set(const option_row *row, const char *value, options *o) {
@@ -208,25 +262,18 @@ static void option_set(const option_row *row, const char *value, options *o) {
     case OPTION_FLAG: *(bool *)at = true; break;
     case OPTION_TEXT:
     case OPTION_FILE: *(const char **)at = value; break;
-    case OPTION_FILES: option_add_file(row, value, at); break;
+    case OPTION_FILES:
+    case OPTION_TEXTS: options_append(at, value); break;
     case OPTION_KIND:
+    case OPTION_KINDS:
     case OPTION_FORMAT:
+    case OPTION_KEY_TYPE:
     case OPTION_CHOICE: option_set_word(row, value, at); break;
     case OPTION_COUNT:
-      if (!number_count(value, at) || (*(uint64_t *)at == 0 && row->at != AT(threads))) {
-        form = "a count such as 1000, 1e6 or 10M";
-      }
-      break;
+    case OPTION_NUMBER:
     case OPTION_SIZE:
-      if (!number_size(value, at) || *(uint64_t *)at == 0) form = "a size such as 4096, 10M or 1Gi";
-      break;
     case OPTION_FPR:
-      if (!number_fpr(value, at))
-        form = "a false-positive rate between 0 and 1 such as 0.01, 1% or 1/256";
-      break;
-    case OPTION_REAL:
-      if (!number_real(value, at) || !(*(double *)at > 0)) form = "a number such as 10 or 9.6";
-      break;
+    case OPTION_REAL: form = option_set_number(row, value, at); break;
   }
   if (form != NULL) die(EXIT_TROUBLE, "--%s: '%s' is not %s", row->name, value, form);
 }
@@ -335,7 +382,7 @@ static void options_check_stdout(const options *o) {
 void options_parse(const command *c, int argc, char **argv, options *o) {
   option_table t;
   options_table(c, &t);
-  *o = (options){.command = c, .threads = 2};
+  *o = (options){.command = c, .threads = 2, .max_count = UINT64_MAX};
   opterr = 0;
   for (int got; (got = getopt_long(argc, argv, t.letters, t.longs, NULL)) != -1;) {
     if (got == ':') die(EXIT_TROUBLE, "option %s needs a value", argv[optind - 1]);
@@ -354,6 +401,15 @@ void options_parse(const command *c, int argc, char **argv, options *o) {
   options_check_operands(o);
   if (c->verbs != NULL) options_check_verb(o, &t);
   options_check_stdout(o);
+}
+
+const char *const *options_key_files(const options *o, int from, size_t *n) {
+  *n = (size_t)(o->noperands - from);
+  if (o->keys.args.n > 0 && *n > 0) {
+    die(EXIT_TROUBLE, "one operand too many: '%s'; -e gives the keys, each by an -e of its own",
+        o->operands[from]);
+  }
+  return (const char *const *)o->operands + from;
 }
 
 /* ---- params ---- */

@@ -6,25 +6,29 @@
 #ifndef NAY_OPTIONS_H
 #define NAY_OPTIONS_H
 
+#include <nay_key.h>
+
 #include "cli.h"
 #include "output.h"
 #include "progress.h"
 
-typedef enum key_encoding { KEY_TEXT, KEY_HEX, KEY_B64, KEY_U64, KEY_U64LE } key_encoding;
+/* text_list: the values of an option that may be repeated. */
+typedef struct text_list {
+  const char **at;
+  size_t n, cap;
+} text_list;
 
-/* key_style: how keys are stored in files. */
+/* key_style: how keys are stored in files, or the keys themselves. */
 typedef struct key_style {
-  bool null, crlf, length_prefixed, csv, tsv, header, skip_empty, no_decompress;
-  unsigned encoding; /* key_encoding */
+  bool null, crlf, length_prefixed, csv, tsv, header, skip_empty, no_decompress, line_number;
+  unsigned type; /* nay_key_type, or KEY_U64LE */
   const char *delimiter;
-  const char *column; /* a name or a number from 1; NULL: the first */
+  const char *separator; /* -F */
+  const char *column;    /* a name or a number from 1, with -F a list of them; NULL: the first */
+  text_list args;        /* keys that are arguments: no file is read then */
 } key_style;
 
-#define OPTIONS_FILES 64
-typedef struct file_list {
-  const char *at[OPTIONS_FILES];
-  unsigned n;
-} file_list;
+#define KEY_U64LE 64u /* binary integers, which have no text: records of 8 bytes, each a key */
 
 struct options {
   const command *command;
@@ -41,7 +45,7 @@ struct options {
   const nay_format *format, *to;
   /* keys */
   key_style keys;
-  file_list key_files, absent_files;
+  text_list key_files, absent_files;
   uint64_t threads;
   /* output */
   const char *out;
@@ -50,6 +54,9 @@ struct options {
   bool no_progress;
   /* of single commands */
   bool invert, count, annotate, any, all, which; /* check, uniq */
+  uint64_t max_count;                            /* UINT64_MAX: no limit */
+  bool create;                                   /* add */
+  uint64_t kinds;                                /* bench: a bit for each, 0: all */
   bool prom;                                     /* info */
   bool list;                                     /* extract */
   uint64_t random;                               /* verify */
@@ -66,22 +73,27 @@ struct options {
   bool markdown;                                 /* man */
   /* tables */
   unsigned table_filter, compress; /* as in tables.h */
-  uint64_t prefix_length, block_bytes, sequence, snapshot, limit;
+  uint64_t prefix_length, block_bytes, sequence, snapshot;
+  text_list older;
   const char *prefix_delimiter, *from, *upto, *prefix;
   bool sort, bottom, versions, no_values, verify_table;
 };
 
 typedef enum option_type {
   OPTION_FLAG,
-  OPTION_COUNT,
+  OPTION_COUNT,  /* at least 1 */
+  OPTION_NUMBER, /* a count that may be 0 */
   OPTION_SIZE,
   OPTION_FPR,
   OPTION_REAL,
   OPTION_TEXT,
   OPTION_FILE,
-  OPTION_FILES,
+  OPTION_FILES, /* repeatable */
+  OPTION_TEXTS, /* repeatable */
   OPTION_KIND,
+  OPTION_KINDS, /* several, separated by commas */
   OPTION_FORMAT,
+  OPTION_KEY_TYPE,
   OPTION_CHOICE
 } option_type;
 
@@ -101,6 +113,114 @@ struct option_row {
 #define AT(field) offsetof(options, field)
 
 /*
+ * Rows that several tables have: the shared one for whole commands, and those of commands whose
+ * verbs do not all take them.
+ */
+#define ROW_NULL(groups, verbs)                                                                    \
+  {                                                                                                \
+    "null", '0', NULL, OPTION_FLAG, AT(keys.null), "keys end in a zero byte instead of a newline", \
+        NULL, groups, verbs                                                                        \
+  }
+#define ROW_KEY_TYPE(groups, verbs)                                                             \
+  {                                                                                             \
+    "key", 0, "TYPE", OPTION_KEY_TYPE, AT(keys.type),                                           \
+        "type of the keys (default text); the same value gives the same key in every program; " \
+        "u64le: binary integers of 8 bytes",                                                    \
+        NULL, groups, verbs                                                                     \
+  }
+#define ROWS_FRAMING(groups, verbs)                                                                 \
+  {"crlf",        0,                                                                                \
+   NULL,          OPTION_FLAG,                                                                      \
+   AT(keys.crlf), "a carriage return before the newline is not part of the key",                    \
+   NULL,          groups,                                                                           \
+   verbs},                                                                                          \
+      {"length-prefixed",                                                                           \
+       0,                                                                                           \
+       NULL,                                                                                        \
+       OPTION_FLAG,                                                                                 \
+       AT(keys.length_prefixed),                                                                    \
+       "each key follows its length, 4 bytes little-endian",                                        \
+       NULL,                                                                                        \
+       groups,                                                                                      \
+       verbs},                                                                                      \
+      {"csv", 0,      NULL, OPTION_FLAG, AT(keys.csv), "keys are a column of a CSV file",           \
+       NULL,  groups, verbs},                                                                       \
+      {"tsv", 0,      NULL, OPTION_FLAG, AT(keys.tsv), "keys are a column of a tab-separated file", \
+       NULL,  groups, verbs},                                                                       \
+      {"field-separator",                                                                           \
+       'F',                                                                                         \
+       "TEXT",                                                                                      \
+       OPTION_TEXT,                                                                                 \
+       AT(keys.separator),                                                                          \
+       "keys are fields of each line, separated by TEXT (\\t: a tab), without quoting",             \
+       NULL,                                                                                        \
+       groups,                                                                                      \
+       verbs},                                                                                      \
+      {"column",                                                                                    \
+       'k',                                                                                         \
+       "NAME|LIST",                                                                                 \
+       OPTION_TEXT,                                                                                 \
+       AT(keys.column),                                                                             \
+       "the column: a name in the header, or a number from 1; with -F fields such as 2, 2,5 or "    \
+       "3-4, joined by TEXT in this order",                                                         \
+       NULL,                                                                                        \
+       groups,                                                                                      \
+       verbs},                                                                                      \
+      {"header",                                                                                    \
+       0,                                                                                           \
+       NULL,                                                                                        \
+       OPTION_FLAG,                                                                                 \
+       AT(keys.header),                                                                             \
+       "the first record is a header, also when -k is a number",                                    \
+       NULL,                                                                                        \
+       groups,                                                                                      \
+       verbs},                                                                                      \
+      {"delimiter",                                                                                 \
+       0,                                                                                           \
+       "C",                                                                                         \
+       OPTION_TEXT,                                                                                 \
+       AT(keys.delimiter),                                                                          \
+       "the character between CSV fields (default ,)",                                              \
+       NULL,                                                                                        \
+       groups,                                                                                      \
+       verbs},                                                                                      \
+      {"skip-empty",        0,    NULL,   OPTION_FLAG, AT(keys.skip_empty),                         \
+       "ignore empty keys", NULL, groups, verbs},                                                   \
+  {                                                                                                 \
+    "no-decompress", 0, NULL, OPTION_FLAG, AT(keys.no_decompress),                                  \
+        "read compressed files as they are", NULL, groups, verbs                                    \
+  }
+#define ROW_THREADS(groups, verbs)                                                             \
+  {                                                                                            \
+    "threads", 'T', "N", OPTION_NUMBER, AT(threads),                                           \
+        "threads that build a static filter, 0: one for each CPU (default 2); another thread " \
+        "reads and hashes, unless N is 1",                                                     \
+        NULL, groups, verbs                                                                    \
+  }
+#define ROW_PROGRESS(groups, verbs)                                    \
+  {                                                                    \
+    "progress", 0, "WHEN", OPTION_CHOICE, AT(progress),                \
+        "show progress on standard error:", option_when, groups, verbs \
+  }
+#define ROW_FORCE(groups, verbs)                                                                   \
+  {                                                                                                \
+    "force", 'f', NULL, OPTION_FLAG, AT(force), "overwrite FILE; write binary data to a terminal", \
+        NULL, groups, verbs                                                                        \
+  }
+#define ROW_INVERT(help, verbs) \
+  { "invert-match", 'v', NULL, OPTION_FLAG, AT(invert), help, NULL, 0, verbs }
+#define ROW_MAX_COUNT(help, groups, verbs) \
+  { "max-count", 0, "COUNT", OPTION_NUMBER, AT(max_count), help, NULL, groups, verbs }
+#define ROW_LINE_NUMBER(groups, verbs)                                                          \
+  {                                                                                             \
+    "line-number", 0, NULL, OPTION_FLAG, AT(keys.line_number),                                  \
+        "print the number of its line, in its file, and a colon before each key", NULL, groups, \
+        verbs                                                                                   \
+  }
+
+extern const char *const option_when[]; /* auto, always, never */
+
+/*
  * option_at: the i-th option of a command, its own ones first; NULL past the last. A shared one is
  * left out when the command has one of the same name. Without a command: the shared ones.
  */
@@ -114,6 +234,16 @@ const char *option_help(const option_row *row, bool values, char text[OPTION_HEL
 /* options_parse: fills *o, or exits with status 2 and a correction. argv[0] is the command.
  */
 void options_parse(const command *c, int argc, char **argv, options *o);
+
+/* options_append: another value of a list. options_free: the memory of all lists. */
+void options_append(text_list *list, const char *text);
+void options_free(options *o);
+
+/*
+ * options_key_files: the key files among the operands, from the given one on; exits when keys are
+ * arguments too (-e): then nothing is read.
+ */
+const char *const *options_key_files(const options *o, int from, size_t *n);
 
 /* options_params: what the sizing options say; the default FPR when none is given. */
 nay_params options_params(const options *o, double default_fpr);

@@ -7,26 +7,18 @@
  */
 #include "stream.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "source.h"
+#include "batch.h"
 
 #define RING 6u
-#define BATCH_BYTES 131072u /* 8192 keys of 16 bytes */
-
-struct batch_memory {
-  uint8_t *bytes; /* cap + 1 of them: a terminator always fits */
-  size_t cap, len;
-  uint8_t *scratch; /* decoded keys */
-  size_t scratch_cap;
-};
 
 struct key_stream {
   key_reader reader;
@@ -52,40 +44,14 @@ struct key_stream {
   pthread_cond_t changed;
   unsigned filled, used; /* counters: filled - used batches are ready or held */
   bool holding;          /* the consumer uses ring[used] */
-  bool skips_bad_files;  /* of the consumer, as the status of those skipped */
+  /* of the consumer: */
+  bool skips_bad_files; /* status: of those that were skipped */
   int status;
+  bool all_end_in_cr;       /* all keys so far */
+  _Atomic uint64_t skipped; /* no more keys of files up to this number */
+  uint8_t *args;            /* keys that are arguments, or NULL */
+  uint8_t args_terminator;  /* what ends them when they are printed */
 };
-
-/* ---- memory of a batch ---- */
-
-static void batch_new(key_batch *b, const key_stream *s) {
-  b->keys = must_alloc(BATCH_KEYS * sizeof *b->keys);
-  b->lens = must_alloc(BATCH_KEYS * sizeof *b->lens);
-  b->plain = s->reader.plain;
-  if (s->hash_with != NULL) b->lo = must_alloc(BATCH_KEYS * sizeof *b->lo);
-  if (s->wide_hash) b->hi = must_alloc(BATCH_KEYS * sizeof *b->hi);
-  b->memory = must_alloc(sizeof *b->memory);
-  *b->memory = (struct batch_memory){.cap = BATCH_BYTES};
-  b->memory->bytes = must_alloc(BATCH_BYTES + 1);
-  if (b->plain) return;
-  b->records = must_alloc(BATCH_KEYS * sizeof *b->records);
-  b->record_lens = must_alloc(BATCH_KEYS * sizeof *b->record_lens);
-}
-
-static void batch_free(key_batch *b) {
-  free(b->keys);
-  free(b->lens);
-  free(b->lo);
-  free(b->hi);
-  free(b->records);
-  free(b->record_lens);
-  free(b->fail);
-  if (b->memory != NULL) {
-    free(b->memory->bytes);
-    free(b->memory->scratch);
-  }
-  free(b->memory);
-}
 
 /* ---- the producer ---- */
 
@@ -118,22 +84,6 @@ static bool stream_next_source(key_stream *s, key_batch *b) {
   return true;
 }
 
-/* Grows the buffer for a record that is longer than the batch. */
-static void batch_grow(struct batch_memory *m) {
-  m->cap *= 2;
-  m->bytes = must_grow(m->bytes, m->cap + 1);
-}
-
-static void batch_add(key_batch *b, const uint8_t *record, const key_record *r) {
-  b->keys[b->n] = r->key;
-  b->lens[b->n] = r->key_len;
-  if (!b->plain) {
-    b->records[b->n] = record;
-    b->record_lens[b->n] = r->len;
-  }
-  b->n++;
-}
-
 /* The common case: lines as they are. Returns how many bytes were used. */
 static size_t stream_frame_plain(key_stream *s, key_batch *b, size_t searched) {
   const uint8_t *start = b->memory->bytes, *p = start, *end = start + b->memory->len;
@@ -157,11 +107,33 @@ static const char *stream_name(const key_stream *s) {
   return strcmp(s->name, "-") == 0 ? "standard input" : s->name;
 }
 
-static bool stream_bad_record(key_stream *s, key_batch *b, const char *why) {
-  source_failure fail;
+/* Where the last record is: "FILE: line 7", "argument 7". */
+static void stream_place(const key_stream *s, char *text, size_t cap) {
   char place[64];
-  source_fail(&fail, EXIT_TROUBLE, "%s: %s: %s", stream_name(s),
-              key_reader_place(&s->reader, place), why);
+  if (s->args != NULL) {
+    snprintf(text, cap, "argument %llu", (unsigned long long)s->reader.nrecords);
+  } else {
+    snprintf(text, cap, "%s: %s", stream_name(s), key_reader_place(&s->reader, place));
+  }
+}
+
+static bool stream_bad_record(key_stream *s, key_batch *b, const key_record *record,
+                              const key_failure *why) {
+  source_failure fail;
+  char place[384], text[80], at[32] = "";
+  const char *cr = "";
+  stream_place(s, place, sizeof place);
+  if (!why->is_value) {
+    source_fail(&fail, EXIT_TROUBLE, "%s: %s", place, why->what);
+    return stream_fail(b, &fail);
+  }
+  size_t len = record->text_len;
+  bool ends_in_cr = len > 0 && record->text[len - 1] == '\r';
+  if (len > 0) snprintf(at, sizeof at, " (at byte %llu)", (unsigned long long)why->offset);
+  if (ends_in_cr && key_reader_keeps_cr(&s->reader)) cr = "; --crlf drops the carriage return";
+  source_fail(&fail, EXIT_TROUBLE, "%s: '%s' is not of type %s: %s%s%s", place,
+              escape_text(record->text, len, text, sizeof text), nay_key_type_name(s->reader.type),
+              why->what, at, cr);
   return stream_fail(b, &fail);
 }
 
@@ -179,29 +151,21 @@ static bool stream_text_ok(key_stream *s, key_batch *b) {
   return stream_fail(b, &fail);
 }
 
-static void batch_scratch(struct batch_memory *m) {
-  size_t need = m->len + 8 * (BATCH_KEYS + 1);
-  if (need <= m->scratch_cap) return;
-  free(m->scratch);
-  m->scratch = must_alloc(need);
-  m->scratch_cap = need;
-}
-
 /* Every other case. */
 static bool stream_frame(key_stream *s, key_batch *b, size_t *used) {
   struct batch_memory *m = b->memory;
   const uint8_t *start = m->bytes, *p = start, *end = start + m->len;
-  batch_scratch(m);
+  batch_scratch(m, &s->reader);
   uint8_t *scratch = m->scratch;
-  while (b->n < BATCH_KEYS && p < end) {
+  while (b->n < BATCH_KEYS && p < end && batch_scratch_left(b, &s->reader, p, scratch)) {
     key_record record;
-    const char *why = NULL;
+    key_failure why;
     key_result got = key_next(&s->reader, p, end, s->last, scratch, &record, &why);
-    if (got == KEY_BAD) return stream_bad_record(s, b, why);
+    if (got == KEY_BAD) return stream_bad_record(s, b, &record, &why);
     if (got == KEY_MORE) break;
     if (!record.skip) {
       batch_add(b, p, &record);
-      if (record.key == scratch) scratch += record.key_len;
+      scratch += record.scratch_used;
     } else if (record.header && !s->had_header) {
       s->had_header = true;
       b->header = p;
@@ -262,6 +226,7 @@ static void stream_fill(key_stream *s, key_batch *b) {
   b->header = NULL;
   b->idle = false;
   b->hashed = NAY_OK;
+  if (s->source != NULL && atomic_load(&s->skipped) >= s->next_path) stream_abandon(s);
   m->len = s->carry_len;
   while (m->len > m->cap) batch_grow(m);
   if (m->len > 0) memcpy(m->bytes, s->carry, m->len);
@@ -282,7 +247,9 @@ static void stream_fill(key_stream *s, key_batch *b) {
     }
   }
   s->searched = searched;
+  b->file = s->next_path;
   if (!ok) stream_abandon(s);
+  if (s->args != NULL) batch_end_records(b, s->args_terminator);
   if (b->n > 0 && s->hash_with != NULL) { /* also the keys before a failure */
     b->hashed = nay_filter_hash_many(s->hash_with, b->keys, b->lens, b->n, b->lo, b->hi);
   }
@@ -382,6 +349,22 @@ static bool stream_wide_hash(const nay_filter *f) {
   return f != NULL && nay_filter_hash_many(f, &key, &len, 1, &lo, NULL) == NAY_EINVAL;
 }
 
+/* Zero bytes end the arguments, for no argument has one inside. They are read already. */
+static void stream_take_args(key_stream *s, const key_style *style) {
+  size_t len = 0;
+  for (size_t i = 0; i < style->args.n; i++) len += strlen(style->args.at[i]) + 1;
+  s->args = must_alloc(len);
+  s->args_terminator = style->null ? '\0' : '\n';
+  for (size_t i = 0; i < style->args.n; i++) {
+    size_t n = strlen(style->args.at[i]) + 1;
+    memcpy(s->args + s->carry_len, style->args.at[i], n);
+    s->carry_len += n;
+  }
+  s->carry = s->args;
+  s->last = true;
+  s->npaths = 0;
+}
+
 static const char *const stream_stdin[] = {"-"};
 
 key_stream *stream_open(const options *o, const char *const *paths, size_t n,
@@ -394,7 +377,11 @@ key_stream *stream_open(const options *o, const char *const *paths, size_t n,
                     .hash_with = hash_with,
                     .wide_hash = stream_wide_hash(hash_with)};
   s->wants_header = s->reader.wants_header;
-  for (unsigned i = 0; i < RING; i++) batch_new(&s->ring[i], s);
+  s->all_end_in_cr = key_reader_keeps_cr(&s->reader) && s->reader.type == NAY_KEY_TEXT;
+  for (unsigned i = 0; i < RING; i++) {
+    batch_new(&s->ring[i], &s->reader, o->keys.line_number, hash_with != NULL, s->wide_hash);
+  }
+  if (o->keys.args.n > 0) stream_take_args(s, &o->keys);
   pthread_mutex_init(&s->lock, NULL);
   pthread_cond_init(&s->changed, NULL);
   progress_mode mode = (progress_mode)o->progress;
@@ -421,18 +408,51 @@ static void stream_tell_failure(key_stream *s, key_batch *b) {
   b->fail = NULL;
 }
 
+static void batch_forget(key_batch *b) {
+  b->n = 0;
+  b->header = NULL;
+  free(b->fail);
+  b->fail = NULL;
+}
+
+/* What comes after in the file was not read, nor what is wrong with it. */
+void stream_skip_file(key_stream *s) {
+  key_batch *held = &s->ring[s->used % RING];
+  atomic_store(&s->skipped, held->file);
+  free(held->fail);
+  held->fail = NULL;
+}
+
+/* Files with the line ends of Windows give keys that match no others. */
+static void stream_check_cr(key_stream *s, const key_batch *b) {
+  for (size_t i = 0; i < b->n && s->all_end_in_cr; i++) {
+    const uint8_t *key = b->keys[i];
+    s->all_end_in_cr = b->lens[i] > 0 && key[b->lens[i] - 1] == '\r';
+  }
+}
+
+static void stream_tell_cr(const key_stream *s) {
+  if (!s->all_end_in_cr || s->nkeys == 0) return;
+  message("every key ends in a carriage return (CR), which is a part of it; --crlf drops it");
+}
+
 key_batch *stream_next(key_stream *s) {
   for (;;) {
     key_batch *held = s->holding ? &s->ring[s->used % RING] : NULL;
     if (held != NULL && held->fail != NULL) stream_tell_failure(s, held);
+    uint64_t skipped = s->skipped;
+    if (skipped != 0 && skipped == s->npaths) break; /* no waiting for the rest of the last one */
     key_batch *b = s->threaded ? stream_wait(s) : stream_serve(s);
     if (b == NULL) break;
+    if (skipped != 0 && b->file <= skipped) batch_forget(b);
     if (b->hashed != NAY_OK) die(EXIT_TROUBLE, "cannot hash: %s", nay_status_text(b->hashed));
     s->nkeys += b->n;
+    stream_check_cr(s, b);
     progress_update(b->position, s->nkeys);
     if (b->n > 0 || b->header != NULL) return b;
   }
   progress_clear();
+  stream_tell_cr(s);
   return NULL;
 }
 
@@ -457,6 +477,7 @@ void stream_close(key_stream *s) {
   for (unsigned i = 0; i < RING; i++) batch_free(&s->ring[i]);
   source_close(s->source);
   progress_clear();
+  free(s->args);
   free(s);
 }
 

@@ -17,12 +17,16 @@ typedef struct key_batch {
   const void **keys;
   size_t *lens;
   uint64_t *lo, *hi; /* hashes, when the stream was told how to hash */
-  /* private: see batch_record */
-  const uint8_t **records; /* the same array as keys when the reader is plain */
+  /* private: see batch_record, batch_text */
+  const uint8_t **records; /* NULL when the reader is plain */
   size_t *record_lens;
+  const uint8_t **texts; /* NULL: the keys are the texts */
+  size_t *text_lens;
+  uint64_t *lines; /* NULL without --line-number */
   bool plain;
   const uint8_t *header; /* the header of the first file, if it came in this batch */
   size_t header_len;
+  uint64_t file;        /* its number: all keys of a batch are of one file */
   uint64_t position;    /* bytes of input files read so far */
   bool idle;            /* the input pauses after this batch: flush */
   source_failure *fail; /* reading failed after these keys */
@@ -33,7 +37,8 @@ typedef struct key_batch {
 typedef struct key_stream key_stream;
 
 /*
- * stream_open: keys of the files in order ("-" is stdin; no files: stdin). hash_with may be NULL;
+ * stream_open: the keys that are arguments, or else those of the files in order ("-" is stdin; no
+ * files: stdin). hash_with may be NULL;
  * the filter must live as long as the stream. threads 1: nothing happens in the background.
  */
 key_stream *stream_open(const options *o, const char *const *paths, size_t n,
@@ -49,6 +54,9 @@ key_batch *stream_next(key_stream *s);
 void stream_skip_bad_files(key_stream *s);
 int stream_status(const key_stream *s);
 
+/* stream_skip_file: no more keys of the file of the last batch. */
+void stream_skip_file(key_stream *s);
+
 uint64_t stream_nkeys(const key_stream *s); /* handed out so far */
 void stream_close(key_stream *s);
 
@@ -56,6 +64,12 @@ void stream_close(key_stream *s);
 static inline const uint8_t *batch_record(const key_batch *b, size_t i, size_t *len) {
   *len = b->plain ? b->lens[i] + 1 : b->record_lens[i];
   return b->plain ? b->keys[i] : b->records[i];
+}
+
+/* batch_text: the text that stands for key i, before --key made a key of it. */
+static inline const uint8_t *batch_text(const key_batch *b, size_t i, size_t *len) {
+  *len = b->texts != NULL ? b->text_lens[i] : b->lens[i];
+  return b->texts != NULL ? b->texts[i] : b->keys[i];
 }
 
 /* batch_print: the records of keys 64 * w + i for which bit i of word is set. */
@@ -67,8 +81,8 @@ static inline uint64_t word_mask(size_t n, size_t w) {
   return left >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << left) - 1;
 }
 
-/* stream_count: how many keys the files hold, without keeping them; false when they cannot be read
- * twice (pipes, compressed files). */
+/* stream_count: how many keys stream_open would give, without keeping them; false when the files
+ * cannot be read twice (pipes, compressed files). */
 bool stream_count(const options *o, const char *const *paths, size_t n, uint64_t *nkeys);
 
 #endif /* NAY_STREAM_H */

@@ -38,6 +38,12 @@ static bool count_lines(int fd, uint8_t terminator, bool decompress, uint64_t *n
 
 bool stream_count(const options *o, const char *const *paths, size_t n, uint64_t *nkeys) {
   key_reader reader = key_reader_new(&o->keys);
+  if (o->keys.args.n > 0) {
+    for (size_t i = 0; i < o->keys.args.n; i++) {
+      *nkeys += !reader.skip_empty || o->keys.args.at[i][0] != '\0';
+    }
+    return true;
+  }
   if (!reader.plain || reader.skip_empty) return false;
   static const char *const from_stdin[] = {"-"};
   if (n == 0) paths = from_stdin, n = 1;

@@ -3,8 +3,12 @@
 
 #include "tables.h"
 
-table_list tables_open(const options *o) {
-  table_list t = {.names = o->operands + 1, .n = (size_t)o->noperands - 1};
+table_list tables_of(const options *o) {
+  return tables_open((const char *const *)o->operands + 1, (size_t)o->noperands - 1);
+}
+
+table_list tables_open(const char *const *names, size_t n) {
+  table_list t = {.names = names, .n = n};
   if (t.n == 0) die(EXIT_TROUBLE, "missing operand: a table");
   t.at = must_alloc(t.n * sizeof *t.at);
   t.prefixes = must_alloc(t.n * sizeof *t.prefixes);
@@ -39,12 +43,14 @@ void table_print_entry(const options *o, const void *key, size_t len, const void
   out_bytes(o->keys.null ? "" : "\n", 1);
 }
 
-void table_print_count(const options *o, const char *schema, uint64_t selected) {
+void table_print_count(const options *o, const char *schema, const uint64_t *nkeys,
+                       uint64_t selected) {
   if (!o->json) {
     out_text("%llu\n", (unsigned long long)selected);
     return;
   }
   json_begin(schema);
+  if (nkeys != NULL) json_count("nkeys", *nkeys);
   json_count("nselected", selected);
   json_end();
 }

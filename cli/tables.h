@@ -56,23 +56,27 @@ void table_sorter_free(table_sorter *s);
 
 /* ---- table_list.c ---- */
 
-/* tables_open: the operands after the verb; exits when one is not a table. */
+/* tables_open: exits when one is not a table, or there is none. tables_of: the operands after the
+ * verb. */
 typedef struct table_list {
   const nay_sst **at;
   nay_prefix *prefixes;
-  char **names;
+  const char *const *names;
   size_t n;
 } table_list;
-table_list tables_open(const options *o);
+table_list tables_open(const char *const *names, size_t n);
+table_list tables_of(const options *o);
 void tables_close(table_list *t);
 
 /* table_count: counts all entries, which reads and verifies every block. */
 nay_status table_count(const nay_sst *table, nay_diag *diag, uint64_t *entries);
 
-/* table_print_entry: a line of get and scan. table_print_count: what -c prints instead. */
+/* table_print_entry: a line of get and scan. table_print_count: what -c prints instead; nkeys may
+ * be NULL. */
 void table_print_entry(const options *o, const void *key, size_t len, const void *value,
                        size_t value_len);
-void table_print_count(const options *o, const char *schema, uint64_t selected);
+void table_print_count(const options *o, const char *schema, const uint64_t *nkeys,
+                       uint64_t selected);
 
 /* The verbs, each in cmd_sst_<verb>.c. */
 int sst_build(options *o);

@@ -36,6 +36,7 @@ MODES = {
     "sst": [("build -f -o out.ldb sorted", 1), ("get t.ldb --keys sorted", LINES), ("get -c t.ldb --keys sorted", 1),
             ("scan t.ldb", LINES), ("scan -c t.ldb", 1), ("info t.ldb", 1), ("info --verify t.ldb t.ldb", 2),
             ("compact t.ldb -f -o out.ldb", 1)],
+    "version": [("", 1)],
     "plot": NO_JSON, "complete": NO_JSON, "man": NO_JSON, "help": NO_JSON,
 }
 

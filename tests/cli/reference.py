@@ -11,6 +11,7 @@ A failure prints the seed, the round and the command line.
 """
 import base64
 import collections
+import datetime
 import json
 import math
 import os
@@ -20,11 +21,16 @@ import struct
 import subprocess
 import sys
 import tempfile
+import uuid
 
 NAY = pathlib.Path(os.environ["NAY_BUILD"]) / "cli" / "nay"
 DEFAULT_FPR = {"build": 0.01, "uniq": 1e-6, "diff": 1e-6, "common": 1e-6}
 KINDS = ["auto", "bloom", "blocked", "counting", "scalable", "cuckoo", "xor", "fuse", "ribbon"]
-FRAMINGS = ["lines", "cut", "crlf", "null", "hex", "b64", "u64", "u64le", "length", "csv", "csv-name", "tsv"]
+FRAMINGS = ["lines", "cut", "crlf", "null", "hex", "b64", "int", "u64le", "length", "csv", "csv-name", "tsv",
+            "fields", "fields-list", "fields-range", "fields-null", "fields-header", "uuid", "date", "timestamp",
+            "float", "numeric", "csv-int"]
+NUMBERS = ("int", "u64le", "date", "timestamp", "float", "csv-int")  # keys of 8 bytes
+EPOCH = datetime.datetime(1970, 1, 1)
 WARNING = b"has a false-positive rate of "
 GROUPS = ["build", "check", "add", "remove", "merge", "fold", "convert", "uniq", "diff", "common",
           "info", "verify", "extract", "sst"]
@@ -43,8 +49,10 @@ class Data:
         self.keys, self.header, self.flags = keys, b"", []
         self.records = [self.record(framing, key, i, rng) for i, key in enumerate(keys)]
         body = b"".join(self.records)
-        if framing.startswith("csv"):
-            self.header = b"number,key,more\n" if framing == "csv-name" else b""
+        if framing == "csv-name":
+            self.header = b"number,key,more\n"
+        if framing == "fields-header":
+            self.header = b"number key\n"
         if framing == "cut":
             body = body[:-1]
         self.path = directory / name
@@ -65,9 +73,30 @@ class Data:
         if framing == "b64":
             self.flags = ["--key", "b64"]
             return base64.b64encode(key) + b"\n"
-        if framing == "u64":
-            self.flags = ["--key", "u64"]
+        if framing == "int":
+            self.flags = ["--key", "int"]
             return b"%s%d\n" % (b"00" if i % 3 == 0 else b"", struct.unpack("<Q", key)[0])
+        if framing in ("date", "timestamp", "float", "uuid", "numeric"):
+            self.flags = ["--key=" + framing]
+            return spelled(framing, key, i) + b"\n"
+        if framing == "csv-int":
+            self.flags = ["--csv", "-k", "2", "--key=int"]
+            return b'%d,"%d",x\n' % (i, struct.unpack("<q", key)[0])
+        if framing == "fields":
+            self.flags = ["-F", "|", "-k", "2"]
+            return b'"%d|%s|x\n' % (i, key)  # a quote is a character like others
+        if framing == "fields-list":  # the key is the third field and the first, which is empty
+            self.flags = ["-F", "::", "-k", "3,1"]
+            return b"::%d::%s\n" % (i, key.removesuffix(b"::"))
+        if framing == "fields-range":
+            self.flags = ["--crlf", "-F\\t", "-k2-"]
+            return b"%d\t%s%s" % (i, key.replace(b" ", b"\t"), b"\r\n" if i % 2 else b"\n")
+        if framing == "fields-null":
+            self.flags = ["-0", "-F\n", "-k", "2"]
+            return b"%d\n%s\0" % (i, key)
+        if framing == "fields-header":
+            self.flags = ["-F", " ", "-k", "2-", "--header"]
+            return b"%d %s\n" % (i, key)
         if framing == "u64le":
             self.flags = ["--key", "u64le"]
             return key
@@ -102,6 +131,25 @@ class Data:
         for i, key in enumerate(self.keys):
             seen.setdefault(key, i)
         return sorted(seen.values())
+
+
+def spelled(kind, key, i):
+    """A text of this type whose key is `key`: of several spellings one that i chooses."""
+    if kind == "uuid":
+        text = str(uuid.UUID(bytes=key))
+        return [text, text.upper(), "{%s}" % text, text.replace("-", ""), "urn:uuid:" + text][i % 5].encode()
+    if kind == "date":
+        return (EPOCH + datetime.timedelta(days=struct.unpack("<q", key)[0])).strftime("%Y-%m-%d").encode()
+    if kind == "timestamp":
+        at = EPOCH + datetime.timedelta(microseconds=struct.unpack("<q", key)[0])
+        if i % 2:
+            return (at + datetime.timedelta(hours=5)).strftime("%Y-%m-%d %H:%M:%S.%f+05:00").encode()
+        return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ").encode()
+    if kind == "float":
+        value = struct.unpack("<d", key)[0]
+        return [repr(value), "%.20e" % value, "+" + repr(value)][i % 3].encode()
+    digits = key.decode()  # numeric: a whole number, or one with a fraction
+    return [digits, "0" + digits, digits + "e0", digits + "0e-1" if "." not in digits else digits + "00"][i % 4].encode()
 
 
 class Run:
@@ -149,7 +197,7 @@ class Round:
         self.a = Data(directory, "a", self.framing, a, rng)
         self.b = Data(directory, "b", self.framing, b, rng)
         self.set_a = set(self.a.keys)
-        self.flags = self.a.flags or self.b.flags or Data(directory, "x", self.framing, [b"12345678"], rng).flags
+        self.flags = self.a.flags or self.b.flags or Data(directory, "x", self.framing, [self.make(0)], rng).flags
         self.absent = {k for k in self.b.keys if k not in self.set_a}
         self.kind = rng.choice(KINDS)
         self.tight = rng.random() < 0.5
@@ -158,8 +206,21 @@ class Round:
 
     def makers(self, pool):
         salt = self.rng.randrange(1 << 30)
-        if self.framing in ("u64", "u64le"):
+        if self.framing in ("date", "timestamp"):
+            step = 1 if self.framing == "date" else 86399999999
+            return lambda i: struct.pack("<q", (i - 50) * step + salt % 1000)
+        if self.framing == "float":
+            return lambda i: struct.pack("<d", (i + 1) / 7 + salt)
+        if self.framing in NUMBERS:
             return lambda i: struct.pack("<Q", i * 2654435761 + salt)
+        if self.framing == "uuid":
+            return lambda i: struct.pack("<QQ", i * 2654435761, salt)
+        if self.framing == "numeric":
+            return lambda i: b"%d" % (i + salt) if i % 3 else b"%d.%d5" % (i, salt)
+        if self.framing == "fields-list":
+            return lambda i: b"%d key::" % (i + salt)
+        if self.framing == "fields-range":
+            return lambda i: b"" if i == 1 else b"%d\tkey" % (i + salt)
         if self.framing in ("hex", "b64", "length"):
             return lambda i: b"" if i == 1 else b"%d\n\0\xff" % (i + salt)
         long = 300000 if pool == 60 else 50
@@ -234,9 +295,52 @@ class Round:
         Run("check", "check", "-q", *self.flags, path, self.b.path).expect(0 if taken else 1)
         r = Run("check", "check", "--strict", *self.flags, path, self.b.path)
         r.expect(4 if plain.warned else plain.status)
+        self.check_select(path, taken)
         notes = Run("check", "check", "-a", "--json", *self.flags, path, self.b.path).out.splitlines()
         answers = [json.loads(line)["maybe"] for line in notes]
         check(answers == [i in set(taken) for i in range(len(self.b.keys))], "--json answers otherwise")
+
+    def check_select(self, path, taken):
+        """--max-count, --line-number and -e, alone and with -v, -c and -q."""
+        most = self.rng.choice([0, 1, 2, len(taken), len(taken) + 1])
+        first = taken[:most]
+        r = Run("check", "check", "--max-count", most, *self.flags, path, self.b.path).expect(0 if first else 1)
+        check(r.out in (b"", self.b.header) if not first else self.b.taken(r.out) == first, "--max-count prints otherwise")
+        r = Run("check", "check", "--max-count", most, "-c", *self.flags, path, self.b.path).expect(0 if first else 1)
+        check(r.out == (b"%d\n" % len(first) if most else b""), "--max-count -c counts otherwise")
+        Run("check", "check", "--max-count", most, "-q", *self.flags, path, self.b.path).expect(0 if first else 1)
+        rest = [i for i in range(len(self.b.keys)) if i not in set(taken)][:most]
+        r = Run("check", "check", "--max-count", most, "-vc", "--json", *self.flags, path, self.b.path)
+        if most:
+            j = r.expect(0 if rest else 1).json()
+            check((j["nselected"], j["nkeys"]) == (len(rest), rest[-1] + 1 if len(rest) == most else len(self.b.keys)),
+                  f"--max-count -vc --json: {j}")
+        r = Run("check", "check", "--json", "--line-number", *self.flags, path, self.b.path)
+        numbers = [json.loads(line)["line"] for line in r.out.splitlines()]
+        check(numbers == [i + 1 + (self.b.header != b"") for i in taken], "--line-number --json numbers otherwise")
+        if self.framing in ("lines", "tsv", "int", "uuid", "fields", "csv-name"):
+            r = Run("check", "check", "--line-number", *self.flags, path, self.b.path)
+            want = b"".join(b"%d:%s" % (i + 1 + (self.b.header != b""), self.b.records[i]) for i in taken)
+            check(r.out == (b"1:" + self.b.header if self.b.header and self.b.keys else b"") + want, "--line-number")
+        self.check_arguments(path, taken)
+
+    def check_arguments(self, path, taken):
+        """What -e answers for the texts is what the file gives."""
+        if self.framing not in ("lines", "null", "hex", "b64", "int", "uuid", "date", "timestamp", "float", "numeric"):
+            return
+        some = [i for i in range(len(self.b.keys)) if len(self.b.records[i]) < 1000][:40]
+        texts = [self.b.records[i][:-1].decode() for i in some]
+        if not texts:
+            return
+        words = [word for text in texts for word in ("-e", text)]
+        r = Run("check", "check", *self.flags, path, *words)
+        check(r.out == b"".join(self.b.records[i] for i in some if i in set(taken)), "-e answers otherwise than the file")
+        made = self.file()
+        Run("check", "build", "-n", 1000, *self.flags, "-o", made, *words).expect(0)
+        data = Data(self.directory, "some", "length", [self.b.keys[i] for i in some], self.rng)
+        same = self.file()
+        Run("check", "build", "-n", 1000, "--length-prefixed", "-o", same, data.path).expect(0)
+        check(made.read_bytes() == same.read_bytes(), "build -e makes another filter than the keys do")
 
     def add(self):
         kind = self.rng.choice(["auto", "bloom", "blocked", "counting", "scalable", "cuckoo"])

@@ -72,18 +72,18 @@ rows() { # N: rows with keys in the order of bytes
   [ "$(nay sst scan -c --from key000990 t.ldb)" -eq 11 ]
   [ "$(nay sst scan -c --from key000100 --to key000200 t.ldb)" -eq 100 ]
   [ "$(nay sst scan -c --prefix key0009 t.ldb)" -eq 100 ]
-  [ "$(nay sst scan --limit 1 --no-values t.ldb)" = key000001 ]
+  [ "$(nay sst scan --max-count 1 --no-values t.ldb)" = key000001 ]
   run -1 nay sst scan --prefix nothing t.ldb
   run -2 nay sst scan --prefix a --from b t.ldb
   run -2 nay sst scan t.ldb t.ldb
-  [ "$(nay sst scan --limit 1 --json t.ldb)" = '{"key":"key000001","value":"value 000001"}' ]
+  [ "$(nay sst scan --max-count 1 --json t.ldb)" = '{"key":"key000001","value":"value 000001"}' ]
 }
 
 @test "sst get: the newest table answers" {
   printf 'a\told\nb\told\n' | nay sst build -q -o 1.ldb
   printf 'a\tnew\nc\tnew\n' | nay sst build -q -o 2.ldb
-  [ "$(printf 'a\nb\nc\nd\n' | nay sst get -q 2.ldb 1.ldb)" = "$(printf 'a\tnew\nb\told\nc\tnew')" ]
-  [ "$(echo b | nay sst get -q --json 2.ldb 1.ldb)" = '{"key":"b","value":"old","table":"1.ldb"}' ]
+  [ "$(printf 'a\nb\nc\nd\n' | nay sst get -q 2.ldb --older 1.ldb)" = "$(printf 'a\tnew\nb\told\nc\tnew')" ]
+  [ "$(echo b | nay sst get -q --json 2.ldb --older 1.ldb)" = '{"key":"b","value":"old","table":"1.ldb"}' ]
 }
 
 @test "sst compact: plain keys" {
@@ -138,7 +138,7 @@ rows() { # N: rows with keys in the order of bytes
   for table in table_str_n20_b10_none_reverse table_str_n300_b10_none_bs512_reverse; do
     cp "$BATS_TEST_DIRNAME/../golden/leveldb-tables/$table.ldb" t.ldb
     for verb in "info t.ldb" "info --verify t.ldb" "scan t.ldb" "scan --from key000003 t.ldb" \
-      "get t.ldb" "get good.ldb t.ldb" "compact t.ldb -o u.ldb" "compact good.ldb t.ldb -o u.ldb"; do
+      "get t.ldb" "get good.ldb --older t.ldb" "compact t.ldb -o u.ldb" "compact good.ldb t.ldb -o u.ldb"; do
       # shellcheck disable=SC2086
       run -2 --separate-stderr nay sst $verb <<< key000003
       [ "$output" = "" ]
@@ -184,7 +184,7 @@ rows() { # N: rows with keys in the order of bytes
   rows 2000 | nay sst build -q --filter none -o a.ldb
   rows 2000 | sed 's/key/kez/' | nay sst build -q --filter none -o b.ldb
   flip b.ldb 5000
-  run -3 nay sst get -q a.ldb b.ldb < <(seq -f 'kez%06g' 2000)
+  run -3 nay sst get -q a.ldb --older b.ldb < <(seq -f 'kez%06g' 2000)
   [[ $output == *"nay sst: b.ldb: "*"(at byte "* ]]
   run -3 nay sst compact -q a.ldb b.ldb -o c.ldb
   [[ $output == "nay sst: b.ldb: "*"(at byte "* ]]
@@ -233,7 +233,7 @@ verbs = "build get scan info compact".split()
 words = ["-o", "x.ldb", "-f", "t.ldb", "t.ldb", "rows", "missing", ".", "--filter", "full", "small", "leveldb", "none",
          "partitioned", "-p", "1%", "-b", "10", "0", "-t", "ribbon", "--prefix-length", "--prefix-delimiter", "/",
          "--compress", "snappy", "--block", "1", "--sort", "--sequence", "1e18", "7", "--bottom", "--snapshot", "--from",
-         "--to", "--prefix", "key0001", "--limit", "--versions", "--no-values", "--verify", "-c", "-v", "--keys", "-q",
+         "--to", "--prefix", "key0001", "--max-count", "--versions", "--no-values", "--verify", "-c", "-v", "--keys", "-q",
          "--json", "-0", "--csv", "--key=hex", "--length-prefixed", "-k", "2", "", "\xff", "--", "-", "x" * 300]
 golden = open("t.ldb", "rb").read()
 for i in range(400):

@@ -2,13 +2,13 @@
 #include "options.h"
 
 static int toy_run(options *o) {
-  uint64_t times = o->limit != 0 ? o->limit : 1;
+  uint64_t times = o->factor != 0 ? o->factor : 1;
   for (uint64_t i = 0; i < times; i++) out_text("toy %s\n", o->operands[0]);
   return EXIT_FOUND;
 }
 
 static const option_row toy_options[] = {
-    {"times", 0, "N", OPTION_COUNT, AT(limit), "how often", NULL, 0, "play"},
+    {"times", 0, "N", OPTION_COUNT, AT(factor), "how often", NULL, 0, "play"},
     {0},
 };
 

@@ -1,0 +1,91 @@
+/* batch.c - see batch.h. */
+#include "batch.h"
+
+#include <stdlib.h>
+
+/* ---- memory ---- */
+
+void batch_new(key_batch *b, const key_reader *r, bool line_numbers, bool hashes, bool wide) {
+  b->keys = must_alloc(BATCH_KEYS * sizeof *b->keys);
+  b->lens = must_alloc(BATCH_KEYS * sizeof *b->lens);
+  b->plain = r->plain;
+  if (hashes) b->lo = must_alloc(BATCH_KEYS * sizeof *b->lo);
+  if (wide) b->hi = must_alloc(BATCH_KEYS * sizeof *b->hi);
+  b->memory = must_alloc(sizeof *b->memory);
+  *b->memory = (struct batch_memory){.cap = BATCH_BYTES};
+  b->memory->bytes = must_alloc(BATCH_BYTES + 1);
+  if (b->plain) return;
+  b->records = must_alloc(BATCH_KEYS * sizeof *b->records);
+  b->record_lens = must_alloc(BATCH_KEYS * sizeof *b->record_lens);
+  if (line_numbers) b->lines = must_alloc(BATCH_KEYS * sizeof *b->lines);
+  if (r->type == NAY_KEY_TEXT) return;
+  b->texts = must_alloc(BATCH_KEYS * sizeof *b->texts);
+  b->text_lens = must_alloc(BATCH_KEYS * sizeof *b->text_lens);
+}
+
+void batch_free(key_batch *b) {
+  free(b->keys);
+  free(b->lens);
+  free(b->lo);
+  free(b->hi);
+  free(b->records);
+  free(b->record_lens);
+  free(b->lines);
+  free(b->texts);
+  free(b->text_lens);
+  free(b->fail);
+  if (b->memory != NULL) {
+    free(b->memory->bytes);
+    free(b->memory->scratch);
+  }
+  free(b->memory);
+}
+
+void batch_grow(struct batch_memory *m) {
+  m->cap *= 2;
+  m->bytes = must_grow(m->bytes, m->cap + 1);
+}
+
+/* Records of n bytes in all, terminators included, and one that has none. */
+static size_t scratch_for(size_t n, size_t nrecords) { return KEY_SCRATCH(n) + 8 * (nrecords + 1); }
+
+void batch_scratch(struct batch_memory *m, const key_reader *r) {
+  size_t need = scratch_for(m->len, BATCH_KEYS) + 2 * key_reader_room(r);
+  if (need <= m->scratch_cap) return;
+  free(m->scratch);
+  m->scratch = must_alloc(need);
+  m->scratch_cap = need;
+}
+
+bool batch_scratch_left(const key_batch *b, const key_reader *r, const uint8_t *p,
+                        const uint8_t *at) {
+  const struct batch_memory *m = b->memory;
+  size_t room = key_reader_room(r), left = (size_t)(m->scratch + m->scratch_cap - at);
+  if (room == 0) return true; /* batch_scratch has made enough */
+  return left >= scratch_for((size_t)(m->bytes + m->len - p), BATCH_KEYS - b->n) + room;
+}
+
+/* ---- records ---- */
+
+void batch_add(key_batch *b, const uint8_t *record, const key_record *r) {
+  b->keys[b->n] = r->key;
+  b->lens[b->n] = r->key_len;
+  if (b->lines != NULL) b->lines[b->n] = r->line;
+  if (b->texts != NULL) {
+    b->texts[b->n] = r->text;
+    b->text_lens[b->n] = r->text_len;
+  }
+  if (!b->plain) {
+    b->records[b->n] = record;
+    b->record_lens[b->n] = r->len;
+  }
+  b->n++;
+}
+
+void batch_end_records(key_batch *b, uint8_t terminator) {
+  for (size_t i = 0; i < b->n; i++) {
+    size_t len;
+    const uint8_t *record = batch_record(b, i, &len);
+    b->memory->bytes[(size_t)(record - b->memory->bytes) + len - 1] = terminator;
+  }
+}

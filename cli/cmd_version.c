@@ -1,0 +1,41 @@
+/* cmd_version.c - nay version: the version, and what this program was built with. */
+#include "codecs.h"
+#include "options.h"
+
+static void version_names(const char *name, const char *const *list) {
+  json_open(name, '[');
+  for (; *list != NULL; list++) json_text(NULL, *list);
+  json_close();
+}
+
+static int version_run(options *o) {
+  const char *kinds[OPTION_VALUES], *formats[OPTION_VALUES], *codecs[CODEC_NAMES];
+  if (!o->json) {
+    out_text("nay %s\n", nay_version());
+    return EXIT_FOUND;
+  }
+  kind_names(kinds);
+  format_names(formats);
+  codec_names(codecs);
+  json_begin("nay.version/1");
+  json_text("version", nay_version());
+  version_names("kinds", kinds + 1); /* the first is auto */
+  version_names("formats", formats);
+  version_names("codecs", codecs);
+  json_end();
+  return EXIT_FOUND;
+}
+
+const command command_version = {
+    .name = "version",
+    .run = version_run,
+    .summary = "print the version; with --json also families, layouts and codecs",
+    .operands = "",
+    .takes = TAKES_JSON,
+    .about =
+        "Prints the version of the program, as nay --version does. --json adds the families and "
+        "layouts of the library and the codecs that key files may be compressed with.",
+    .examples =
+        "$ nay version --json | jq -r '.kinds[0]'\n"
+        "bloom\n",
+};

@@ -1,0 +1,45 @@
+/*
+ * select.h - the keys that a command selects, as grep does lines: --max-count of each file,
+ * --line-number, the count of -c.
+ */
+#ifndef NAY_SELECT_H
+#define NAY_SELECT_H
+
+#include "stream.h"
+
+typedef struct selection {
+  const options *o;
+  uint64_t nkeys, nselected; /* of all files; keys after the last one of --max-count do not count */
+  uint64_t file, left;       /* the file of the last batch, and how many may be selected of it */
+} selection;
+
+selection selection_begin(const options *o);
+
+/*
+ * selection_take: counts the selected keys of a batch. Clears the bits beyond --max-count, and
+ * reads no more of this file then. Returns how many keys of the batch were examined.
+ */
+size_t selection_take(selection *s, key_stream *stream, const key_batch *b, uint64_t *bitmap);
+
+/* selection_goes_on: whether --max-count allows another key of this file. selection_add: one key.
+ */
+bool selection_goes_on(selection *s, const key_batch *b);
+void selection_add(selection *s, key_stream *stream, const key_batch *b, bool selected);
+
+/* selection_done: whether no more keys are needed: -q, and one is selected. */
+bool selection_done(const selection *s);
+
+/* selection_print: the selected records as they came, with their line numbers if wanted. */
+void selection_print(const selection *s, const key_batch *b, const uint64_t *bitmap);
+void selection_print_header(const selection *s, const key_batch *b);
+
+/* selection_prefix: the line number of key i, if wanted. selection_json_key: the members key and
+ * line. */
+void selection_prefix(const key_batch *b, size_t i);
+void selection_json_key(const key_batch *b, size_t i);
+
+static inline bool is_selected(const uint64_t *bitmap, size_t i) {
+  return (bitmap[i / 64] >> (i % 64) & 1) != 0;
+}
+
+#endif /* NAY_SELECT_H */
