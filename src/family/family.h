@@ -85,6 +85,17 @@ struct nay_filter {
   uint64_t nrefused;               /* removals of keys that test nay */
 };
 
+/*
+ * The part of the handle that programs have compiled in is its first word, and no other:
+ *
+ *   offset 0   bits.probe, a function of (bits, hash); NULL: nay_filter_may_contain_hash_slow
+ *
+ * nay_filter_may_contain_hash, inline in nay.h, reads it. The probes of nay_inline.h read no word
+ * of the handle: filter_inline.c copies for them what they need.
+ */
+_Static_assert(offsetof(struct nay_filter, bits) == 0 && offsetof(nay_bits, probe) == 0,
+               "the first word of a filter is its probe");
+
 /* nay__filter_of: the filter whose bits a probe was called with. */
 static inline const nay_filter *nay__filter_of(const nay_bits *bits) {
   return (const nay_filter *)(const void *)bits;

@@ -1,0 +1,369 @@
+/*
+ * nay_inline.h - probes that the compiler inlines into your loop, for blocked and fuse filters.
+ *
+ *   nay_inline_blocked probe;
+ *   if (nay_inline_blocked_init(filter, NULL, &probe) == NAY_OK) {
+ *     for (size_t i = 0; i < n; i++) maybes += nay_inline_blocked_may_contain(&probe, hashes[i]);
+ *   } else {
+ *     for (size_t i = 0; i < n; i++) maybes += nay_filter_may_contain_hash(filter, ...);
+ *   }
+ *
+ * WHEN. nay_filter_may_contain_hash is an indirect call of code for this CPU. Inlined, the shape of
+ * the filter stays in registers and a probe has fewer instructions, so that the CPU works on more
+ * iterations of your loop at once and more of their cache misses overlap. Take it for a loop of
+ * your own that probes one filter. When the hashes are in an array already, the batch calls of
+ * nay.h are faster still, because they prefetch.
+ *
+ * HOW. Init checks family and shape once, and copies what a probe needs: addresses and numbers. A
+ * probe then does what the filter's own code does, with the same answer. Keep the struct in a local
+ * variable: it stays in registers. A condition around the loop makes a field constant inside it:
+ *
+ *   if (probe.k == 6) { for (...) ... } else { for (...) ... }               blocked
+ *   if (probe.fuse.nshards == 1) { for (...) ... } else { for (...) ... }    fuse
+ *
+ * The answers are the same with and without; the second lets clang vectorize the loop. Compile with
+ * -march=native, -mavx2 or -mavx512f -mavx512vl: then a probe of a blocked filter tests eight or
+ * sixteen bits at a time. No flag is required. fuse is portable C.
+ *
+ * HASHES are the low word of nay_filter_hash, or an array that nay_filter_hash_many has filled, or
+ * your own (NAY_HASH_CALLER). The _key calls hash a key and probe it.
+ *
+ * LIFETIME. A probe ends when the filter changes in another way than by adds: do not use it after
+ * free, merge, intersect, fold, clear or move, or when a view or its bytes are gone. Adds to a
+ * blocked filter by the same thread are seen.
+ *
+ * INIT REFUSES what these probes cannot answer, and diag says why:
+ *
+ *   NAY_EINVAL    an argument is NULL
+ *   NAY_EKEY      the filter is locked
+ *   NAY_ENOTSUP   another family, another system's layout, other fingerprints or slots; a lazily
+ *                 mapped file, as a probe would not verify what it reads; a blocked filter that
+ *                 takes concurrent adds (NAY_CONCURRENT); a fuse filter of no keys, or of hashes
+ *                 that were not random
+ *
+ * Go on with nay_filter_may_contain_hash then, which answers for every filter. A refusal leaves the
+ * probe as it was.
+ *
+ * ABI. The structs are fixed for ever. What a probe reads is the payload of the file format, which
+ * is as fixed; of the handle it reads nothing. A later library refuses filters that these probes
+ * cannot answer.
+ */
+#ifndef NAY_INLINE_H
+#define NAY_INLINE_H
+
+#include "nay.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define NAY_INLINE_PROBE static inline __attribute__((always_inline))
+#define NAY_INLINE_PREFETCH(p) __builtin_prefetch(p)
+#define NAY_INLINE_UNLIKELY(x) __builtin_expect(x, 0)
+#else
+#define NAY_INLINE_PROBE static inline
+#define NAY_INLINE_PREFETCH(p) ((void)(p))
+#define NAY_INLINE_UNLIKELY(x) (x)
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The constants of the file format (doc/formats/nay.md). */
+#define NAY_INLINE_G32 0x9e3779b9u       /* blocked: from one bit of a key to the next */
+#define NAY_INLINE_G32_POW_8 0xab25f4c1u /* eight bits on */
+#define NAY_INLINE_G32_POW_16 0x7fca7981u
+#define NAY_INLINE_REMIX 0xd6e8feb86659fd93u  /* fuse */
+#define NAY_INLINE_FOURTH 0xa0761d6478bd642fu /* fuse: the fourth slot */
+
+/* ---- words ---- */
+
+/* The high and the low half of a * b. */
+NAY_INLINE_PROBE uint64_t nay_inline_mul(uint64_t a, uint64_t b, uint64_t *low) {
+#if defined(__SIZEOF_INT128__)
+  __extension__ typedef unsigned __int128 nay_inline_u128;
+  nay_inline_u128 product = (nay_inline_u128)a * b;
+  *low = (uint64_t)product;
+  return (uint64_t)(product >> 64);
+#else
+  uint64_t al = (uint32_t)a, ah = a >> 32, bl = (uint32_t)b, bh = b >> 32;
+  uint64_t mid = ah * bl + (al * bl >> 32);
+  uint64_t mid2 = al * bh + (uint32_t)mid;
+  *low = a * b;
+  return ah * bh + (mid >> 32) + (mid2 >> 32);
+#endif
+}
+
+/* floor(hash * n / 2^64): from a hash to one of n. */
+NAY_INLINE_PROBE uint64_t nay_inline_reduce(uint64_t hash, uint64_t n) {
+  uint64_t low;
+  return nay_inline_mul(hash, n, &low);
+}
+
+/* Little-endian loads at any alignment; compilers make one instruction of each. */
+NAY_INLINE_PROBE uint32_t nay_inline_load16(const uint8_t *p) {
+  return (uint32_t)p[0] | (uint32_t)p[1] << 8;
+}
+
+NAY_INLINE_PROBE uint64_t nay_inline_load64(const uint8_t *p) {
+  return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
+         (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
+}
+
+/* ---- blocked ---- */
+
+/* nay_inline_blocked: a blocked filter, as a probe sees it. */
+typedef struct nay_inline_blocked {
+  const nay_filter *filter;
+  const uint8_t *blocks; /* of 64 bytes */
+  uint64_t nblocks;
+  uint64_t k; /* bits of a key in its block, 1 to 64 */
+} nay_inline_blocked;
+
+/* nay_filter_inline_blocked: the library's part of nay_inline_blocked_init. */
+NAY_API nay_status nay_filter_inline_blocked(const nay_filter *filter, nay_diag *diag,
+                                             nay_inline_blocked *probe);
+
+/* nay_inline_blocked_init: probes of a blocked filter. Statuses: above, "init refuses". */
+NAY_INLINE_PROBE nay_status nay_inline_blocked_init(const nay_filter *filter, nay_diag *diag,
+                                                    nay_inline_blocked *probe) {
+  nay_inline_blocked made; /* the library sees this address, so *probe can stay in registers */
+  nay_status status = nay_filter_inline_blocked(filter, diag, &made);
+  if (status == NAY_OK) *probe = made;
+  return status;
+}
+
+NAY_INLINE_PROBE const uint8_t *nay_inline_block(const nay_inline_blocked *probe, uint64_t hash) {
+  return probe->blocks + nay_inline_reduce(hash, probe->nblocks) * 64;
+}
+
+/*
+ * Bit i of a key is (h * g^i mod 2^32) >> 23 of the 512 of its block. nay_inline_bits_8 tests the
+ * first `left` of up to eight, nay_inline_bits the next eight or sixteen. No branch depends on the
+ * block: it would be mispredicted, and discard the misses of later keys.
+ */
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+
+#define NAY_INLINE_VECTORS
+#define NAY_INLINE_AT_ONCE 16u
+#define NAY_INLINE_NEXT_BITS NAY_INLINE_G32_POW_16
+NAY_INLINE_PROBE __m512i nay_inline_powers(void) {
+  return _mm512_setr_epi32(0x00000001, (int)0x9e3779b9, (int)0xe35e67b1, 0x734297e9, 0x35fbe861,
+                           (int)0xdeb7c719, 0x0448b211, 0x3459b749, (int)0xab25f4c1, 0x52941879,
+                           (int)0x9c95e071, (int)0xf5ab9aa9, 0x2d6ba521, (int)0x8bededd9,
+                           (int)0x9bfb72d1, 0x3ae1c209);
+}
+
+/* Half a register: less work on some CPUs. */
+NAY_INLINE_PROBE bool nay_inline_bits_8(const uint8_t *block, uint32_t h, uint32_t left) {
+  __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)block);
+  __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(block + 32));
+  __m256i powers = _mm512_castsi512_si256(nay_inline_powers());
+  __m256i probes = _mm256_mullo_epi32(_mm256_set1_epi32((int)h), powers);
+  __m256i words = _mm256_permutex2var_epi32(low, _mm256_srli_epi32(probes, 28), high);
+  __m256i wanted = _mm256_rolv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32(probes, 23));
+  return _mm256_mask_testn_epi32_mask((__mmask8)((1u << left) - 1), words, wanted) == 0;
+}
+
+NAY_INLINE_PROBE bool nay_inline_bits(const uint8_t *block, uint32_t h, uint32_t left) {
+  __m512i probes = _mm512_mullo_epi32(_mm512_set1_epi32((int)h), nay_inline_powers());
+  __m512i words =
+      _mm512_permutexvar_epi32(_mm512_srli_epi32(probes, 28), _mm512_loadu_si512(block));
+  __m512i wanted = _mm512_rolv_epi32(_mm512_set1_epi32(1), _mm512_srli_epi32(probes, 23));
+  __mmask16 lanes = left < 16 ? (__mmask16)((1u << left) - 1) : (__mmask16)0xffff;
+  return _mm512_mask_testn_epi32_mask(lanes, words, wanted) == 0;
+}
+
+#elif defined(__AVX2__)
+
+#define NAY_INLINE_VECTORS
+#define NAY_INLINE_AT_ONCE 8u
+#define NAY_INLINE_NEXT_BITS NAY_INLINE_G32_POW_8
+NAY_INLINE_PROBE bool nay_inline_bits_8(const uint8_t *block, uint32_t h, uint32_t left) {
+  const __m256i powers = _mm256_setr_epi32(0x00000001, (int)0x9e3779b9, (int)0xe35e67b1, 0x734297e9,
+                                           0x35fbe861, (int)0xdeb7c719, 0x0448b211, 0x3459b749);
+  const __m256i index = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)block);
+  __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(block + 32));
+  __m256i probes = _mm256_mullo_epi32(_mm256_set1_epi32((int)h), powers);
+  /* the top 4 bits are one of sixteen words, the topmost chooses the half */
+  __m256i at = _mm256_srli_epi32(probes, 28);
+  __m256 in_low = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(low, at));
+  __m256 in_high = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(high, at));
+  __m256 words = _mm256_blendv_ps(in_low, in_high, _mm256_castsi256_ps(probes));
+  /* the next 5 are one of its bits; lanes from `left` on want none */
+  __m256i one = _mm256_srli_epi32(_mm256_sub_epi32(index, _mm256_set1_epi32((int)left)), 31);
+  __m256i wanted = _mm256_sllv_epi32(one, _mm256_srli_epi32(_mm256_slli_epi32(probes, 4), 27));
+  return _mm256_testc_si256(_mm256_castps_si256(words), wanted) != 0;
+}
+
+NAY_INLINE_PROBE bool nay_inline_bits(const uint8_t *block, uint32_t h, uint32_t left) {
+  return nay_inline_bits_8(block, h, left);
+}
+
+#else
+
+#define NAY_INLINE_AT_ONCE 8u
+#define NAY_INLINE_NEXT_BITS NAY_INLINE_G32_POW_8
+NAY_INLINE_PROBE bool nay_inline_bits_8(const uint8_t *block, uint32_t h, uint32_t left) {
+  uint32_t set = 1;
+  for (uint32_t i = 0; i < left; i++, h *= NAY_INLINE_G32) {
+    set &= (uint32_t)block[h >> 26] >> (h >> 23 & 7);
+  }
+  return set != 0;
+}
+
+NAY_INLINE_PROBE bool nay_inline_bits(const uint8_t *block, uint32_t h, uint32_t left) {
+  return nay_inline_bits_8(block, h, left < 8 ? left : 8);
+}
+
+#endif
+
+/*
+ * nay_inline_blocked_may_contain: false is certain, true is a maybe. Compiled for x86-64 without
+ * AVX2 this calls the filter's own code, which is chosen for the CPU at run time: portable C takes
+ * twice as long, inlined or not.
+ */
+NAY_INLINE_PROBE bool nay_inline_blocked_may_contain(const nay_inline_blocked *probe,
+                                                     uint64_t hash) {
+#if defined(__x86_64__) && !defined(NAY_INLINE_VECTORS) && !defined(NAY_INLINE_PORTABLE)
+  nay_hash both = {hash, 0};
+  return nay_filter_may_contain_hash(probe->filter, both);
+#else
+  const uint8_t *block = nay_inline_block(probe, hash);
+  uint32_t h = (uint32_t)hash, left = (uint32_t)probe->k;
+  if (left <= 8) return nay_inline_bits_8(block, h, left);
+  for (;; left -= NAY_INLINE_AT_ONCE, h *= NAY_INLINE_NEXT_BITS) {
+    bool set = nay_inline_bits(block, h, left);
+    if (left <= NAY_INLINE_AT_ONCE || !set) return set;
+  }
+#endif
+}
+
+/* nay_inline_blocked_may_contain_key: hashes a key, then probes. Maybe when it cannot be hashed. */
+NAY_INLINE_PROBE bool nay_inline_blocked_may_contain_key(const nay_inline_blocked *probe,
+                                                         const void *key, size_t len) {
+  nay_hash hash;
+  return nay_filter_hash(probe->filter, key, len, &hash) != NAY_OK ||
+         nay_inline_blocked_may_contain(probe, hash.lo);
+}
+
+/* nay_inline_blocked_prefetch: the cache line that a probe of this hash reads. */
+NAY_INLINE_PROBE void nay_inline_blocked_prefetch(const nay_inline_blocked *probe, uint64_t hash) {
+  NAY_INLINE_PREFETCH(nay_inline_block(probe, hash));
+}
+
+/* ---- fuse ---- */
+
+/*
+ * nay_inline_fuse: a fuse filter, as a probe sees it. Above 2^21 keys the set is cut into shards by
+ * the top bits of the hash; each has an array of slots and a factor of its own.
+ */
+typedef struct nay_inline_fuse {
+  const nay_filter *filter;
+  const uint8_t *arrays;  /* the slots of shard 0; those of the next shard are `stride` bytes on */
+  const uint8_t *factors; /* of 8 bytes */
+  uint64_t nshards, stride;
+  uint64_t span;    /* so many slots can be the first of a key */
+  uint64_t segment; /* the others are in the segments after it; a power of two */
+} nay_inline_fuse;
+
+/* nay_filter_inline_fuse: the library's part of the four inits below. */
+NAY_API nay_status nay_filter_inline_fuse(const nay_filter *filter, unsigned bits, unsigned slots,
+                                          nay_diag *diag, nay_inline_fuse *probe);
+
+/* Where a hash is: the addresses of its slots. `bits` and `slots` are constants. */
+typedef struct nay_inline_slots {
+  uint64_t fingerprint;
+  const uint8_t *at[4];
+} nay_inline_slots;
+
+NAY_INLINE_PROBE nay_inline_slots nay_inline_locate(const nay_inline_fuse *probe, unsigned bits,
+                                                    unsigned slots, uint64_t hash) {
+  nay_inline_slots found;
+  const uint8_t *array = probe->arrays, *factor = probe->factors;
+  uint64_t low, high = nay_inline_mul(hash, NAY_INLINE_REMIX, &low), m = high ^ low;
+  uint64_t first = nay_inline_reduce(m, probe->span), mask = probe->segment - 1;
+  if (NAY_INLINE_UNLIKELY(probe->nshards != 1)) {
+    uint64_t shard = nay_inline_reduce(hash, probe->nshards);
+    array += shard * probe->stride;
+    factor += 8 * shard;
+  }
+  uint64_t w = found.fingerprint = m * nay_inline_load64(factor);
+  found.at[0] = array + first * (bits / 8);
+  found.at[1] = array + ((first + probe->segment) ^ (w >> 48 & mask)) * (bits / 8);
+  found.at[2] = array + ((first + 2 * probe->segment) ^ (w >> 32 & mask)) * (bits / 8);
+  found.at[3] = found.at[0];
+  if (slots == 4) {
+    w *= NAY_INLINE_FOURTH;
+    found.at[3] = array + ((first + 3 * probe->segment) ^ (w >> 48 & mask)) * (bits / 8);
+  }
+  return found;
+}
+
+NAY_INLINE_PROBE uint64_t nay_inline_slot(const uint8_t *at, unsigned bits) {
+  return bits == 8 ? *at : nay_inline_load16(at);
+}
+
+/* Whether the xor of the slots is the fingerprint. */
+NAY_INLINE_PROBE bool nay_inline_fits(nay_inline_slots found, unsigned bits, unsigned slots) {
+  uint64_t sum = found.fingerprint ^ nay_inline_slot(found.at[0], bits);
+  sum ^= nay_inline_slot(found.at[1], bits) ^ nay_inline_slot(found.at[2], bits);
+  if (slots == 4) sum ^= nay_inline_slot(found.at[3], bits);
+  return bits == 8 ? (uint8_t)sum == 0 : (uint16_t)sum == 0;
+}
+
+/*
+ * A type for each shape, so that its numbers are constants in the probe and cannot be mixed up:
+ *
+ *   nay_inline_fuse8    nay_inline_fuse8_4wise      fingerprints of 8 bits, 3 and 4 slots
+ *   nay_inline_fuse16   nay_inline_fuse16_4wise     16 bits
+ *
+ * each with, as for nay_inline_blocked,
+ *
+ *   nay_status TYPE_init(const nay_filter *, nay_diag *, TYPE *)
+ *   bool TYPE_may_contain(const TYPE *, uint64_t hash)
+ *   bool TYPE_may_contain_key(const TYPE *, const void *key, size_t len)
+ *   void TYPE_prefetch(const TYPE *, uint64_t hash)
+ */
+#define NAY_INLINE_FUSE(type, bits, slots)                                                         \
+  typedef struct type {                                                                            \
+    nay_inline_fuse fuse;                                                                          \
+  } type;                                                                                          \
+  NAY_INLINE_PROBE nay_status type##_init(const nay_filter *filter, nay_diag *diag, type *probe) { \
+    nay_inline_fuse made;                                                                          \
+    nay_status status = nay_filter_inline_fuse(filter, bits, slots, diag, &made);                  \
+    if (status == NAY_OK) probe->fuse = made;                                                      \
+    return status;                                                                                 \
+  }                                                                                                \
+  NAY_INLINE_PROBE bool type##_may_contain(const type *probe, uint64_t hash) {                     \
+    return nay_inline_fits(nay_inline_locate(&probe->fuse, bits, slots, hash), bits, slots);       \
+  }                                                                                                \
+  NAY_INLINE_PROBE bool type##_may_contain_key(const type *probe, const void *key, size_t len) {   \
+    nay_hash hash;                                                                                 \
+    return nay_filter_hash(probe->fuse.filter, key, len, &hash) != NAY_OK ||                       \
+           type##_may_contain(probe, hash.lo);                                                     \
+  }                                                                                                \
+  NAY_INLINE_PROBE void type##_prefetch(const type *probe, uint64_t hash) {                        \
+    nay_inline_slots found = nay_inline_locate(&probe->fuse, bits, slots, hash);                   \
+    for (unsigned i = 0; i < (slots); i++) NAY_INLINE_PREFETCH(found.at[i]);                       \
+  }
+
+NAY_INLINE_FUSE(nay_inline_fuse8, 8, 3)
+NAY_INLINE_FUSE(nay_inline_fuse16, 16, 3)
+NAY_INLINE_FUSE(nay_inline_fuse8_4wise, 8, 4)
+NAY_INLINE_FUSE(nay_inline_fuse16_4wise, 16, 4)
+
+#undef NAY_INLINE_FUSE
+#undef NAY_INLINE_VECTORS
+#undef NAY_INLINE_PROBE
+#undef NAY_INLINE_PREFETCH
+#undef NAY_INLINE_UNLIKELY
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NAY_INLINE_H */

@@ -1,0 +1,85 @@
+/*
+ * filter_inline.c - what the inline probes of nay_inline.h take from a filter.
+ *
+ * The probes themselves are in the header, compiled into programs that may run with a later
+ * library. They know the payload, which is the file format, and the two structs that are filled
+ * here; of the handle they know nothing. So this file is where a shape that they cannot answer is
+ * refused: a new shape of a family is refused here until it gets an inline probe of another name.
+ */
+#include "base/bytes.h"
+#include "family/fuse.h"
+#include "filter.h"
+#include "nay_inline.h"
+
+/* The header repeats the constants of base/patterns.h, which is not public. */
+_Static_assert(NAY_INLINE_G32 == NAY_G32, "blocked: the pattern");
+_Static_assert(NAY_INLINE_G32_POW_8 == NAY_G32_POW_8, "blocked: the pattern");
+_Static_assert(NAY_INLINE_G32_POW_16 == NAY_G32_POW_16, "blocked: the pattern");
+_Static_assert(NAY_INLINE_REMIX == NAY_REMIX, "fuse: slots");
+_Static_assert(NAY_INLINE_FOURTH == NAY_FINGERPRINT, "fuse: the fourth slot");
+_Static_assert(NAY_BLOCK_BYTES == 64 && NAY_BLOCK_BIT_SHIFT == 23, "blocked: the block");
+_Static_assert(NAY_FUSE_SAYS_NAY == 0 && NAY_FUSE_SAYS_MAYBE == 2, "fuse: fixed answers");
+_Static_assert(NAY_FUSE_MAX_SEGMENT == 1 << 16, "fuse: slices of 16 bits");
+
+/* The structs are fixed for ever: programs have them compiled in. */
+_Static_assert(sizeof(void *) != 8 || sizeof(nay_inline_blocked) == 32, "the ABI");
+_Static_assert(sizeof(void *) != 8 || sizeof(nay_inline_fuse) == 56, "the ABI");
+
+/* What both kinds of probes need of a filter. */
+static nay_status inline_check(const nay_filter *f, const nay_family *family, const void *probe,
+                               const char *other, nay_diag *diag) {
+  if (f == NULL || probe == NULL) return nay__fail(diag, NAY_EINVAL, "an argument is NULL", 0);
+  if (f->format != NULL) {
+    return nay__fail(diag, NAY_ENOTSUP, "another system's layout has no inline probe", 0);
+  }
+  if (f->family != family) return nay__fail(diag, NAY_ENOTSUP, other, 0);
+  if (f->hasher.locked) {
+    return nay__fail(diag, NAY_EKEY, "the filter is locked: nay_filter_unlock first", 0);
+  }
+  if (f->lazy != NULL) {
+    return nay__fail(diag, NAY_ENOTSUP,
+                     "a lazily mapped filter verifies what it reads: map it without NAY_MMAP_LAZY",
+                     0);
+  }
+  return NAY_OK;
+}
+
+nay_status nay_filter_inline_blocked(const nay_filter *f, nay_diag *diag,
+                                     nay_inline_blocked *probe) {
+  NAY_TRY(inline_check(f, &nay__family_blocked, probe, "not a blocked filter", diag));
+  if ((f->flags & NAY_CONCURRENT) != 0) {
+    return nay__fail(diag, NAY_ENOTSUP,
+                     "the filter takes concurrent adds: an inline probe reads without atomics", 0);
+  }
+  *probe = (nay_inline_blocked){
+      .filter = f, .blocks = f->bits.bytes, .nblocks = f->shape.nunits, .k = f->shape.k};
+  return NAY_OK;
+}
+
+/* Whether the probes of the header are enough: hashes as they come, every shard with its slots. */
+static bool inline_fuse_is_plain(const nay_filter *f, const nay_fuse_view *v) {
+  uint64_t odd = 1;
+  for (uint64_t i = 0; i < v->nshards; i++) odd &= nay__fuse_factor(v, i);
+  return nay__load64le(f->bits.bytes) == 0 && !nay__fuse_is_fixed(odd);
+}
+
+nay_status nay_filter_inline_fuse(const nay_filter *f, unsigned bits, unsigned slots,
+                                  nay_diag *diag, nay_inline_fuse *probe) {
+  NAY_TRY(inline_check(f, &nay__family_fuse, probe, "not a fuse filter", diag));
+  bool inlined = bits == 8 || bits == 16;
+  if (!inlined || nay__fuse_bits(&f->shape) != bits || f->shape.k != slots) {
+    return nay__fail(diag, NAY_ENOTSUP, "a fuse filter of other fingerprints or slots", 0);
+  }
+  nay_fuse_view v = nay__fuse_view_of(&f->shape, f->bits.bytes);
+  if (!inline_fuse_is_plain(f, &v)) {
+    return nay__fail(diag, NAY_ENOTSUP, "a shard without slots, or hashes that are mixed first", 0);
+  }
+  *probe = (nay_inline_fuse){.filter = f,
+                             .arrays = v.arrays,
+                             .factors = v.factors,
+                             .nshards = v.nshards,
+                             .stride = v.stride,
+                             .span = v.span,
+                             .segment = v.segment};
+  return NAY_OK;
+}
