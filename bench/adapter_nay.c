@@ -42,7 +42,7 @@ static nay_params nay_wanted(nay_kind kind, uint64_t nkeys) {
 static nay_filter *nay_new(const bench_adapter *a, const bench_keys *keys) {
   nay_params p = nay_wanted((nay_kind)a->setting, keys->n);
   nay_filter *f = NULL;
-  return nay_filter_new(&p, NULL, &f) == NAY_OK ? f : NULL;
+  return nay_filter_new(&p, NULL, NULL, &f) == NAY_OK ? f : NULL;
 }
 
 static nay_filter *nay_kept_if(nay_status status, nay_filter *f) {
@@ -55,7 +55,7 @@ static nay_filter *nay_kept_if(nay_status status, nay_filter *f) {
 static void *nay_build_key_by_key(const nay_params *p, const bench_keys *keys) {
   nay_builder *builder;
   nay_filter *f = NULL;
-  if (nay_builder_new(p, NULL, &builder) != NAY_OK) return NULL;
+  if (nay_builder_new(p, NULL, NULL, &builder) != NAY_OK) return NULL;
   nay_status status = NAY_OK;
   for (size_t i = 0; keys->strings != NULL && i < keys->n && status == NAY_OK; i++) {
     status = nay_builder_add(builder, keys->strings + i * BENCH_KEY_LEN, BENCH_KEY_LEN);
@@ -63,7 +63,7 @@ static void *nay_build_key_by_key(const nay_params *p, const bench_keys *keys) {
   for (size_t i = 0; keys->strings == NULL && i < keys->n && status == NAY_OK; i++) {
     status = nay_builder_add_hash(builder, (nay_hash){keys->hashes[i], 0});
   }
-  if (status == NAY_OK) status = nay_builder_finish(builder, &f);
+  if (status == NAY_OK) status = nay_builder_finish(builder, NULL, &f);
   nay_builder_free(builder);
   return nay_kept_if(status, f);
 }
@@ -73,7 +73,7 @@ static void *nay_build(const bench_adapter *a, const bench_keys *keys) {
   bool adds = (nay_kind_traits(p.kind) & NAY_CAN_ADD) != 0;
   if (keys->strings != NULL || adds) return nay_build_key_by_key(&p, keys);
   nay_filter *f = NULL;
-  return nay_filter_build(&p, keys->hashes, keys->n, NULL, &f) == NAY_OK ? f : NULL;
+  return nay_filter_build(&p, keys->hashes, keys->n, NULL, NULL, &f) == NAY_OK ? f : NULL;
 }
 
 static void *nay_add(const bench_adapter *a, const bench_keys *keys) {

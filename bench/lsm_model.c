@@ -81,12 +81,12 @@ static nay_filter *lsm_build(nay_kind kind, const bench_keys *keys) {
   nay_params p = {.kind = kind, .nkeys = keys->n, .fpr = 0.01};
   nay_builder *builder;
   nay_filter *f = NULL;
-  if (nay_builder_new(&p, NULL, &builder) != NAY_OK) return NULL;
+  if (nay_builder_new(&p, NULL, NULL, &builder) != NAY_OK) return NULL;
   nay_status status = NAY_OK;
   for (size_t i = 0; i < keys->n && status == NAY_OK; i++) {
     status = nay_builder_add(builder, keys->strings + i * BENCH_KEY_LEN, BENCH_KEY_LEN);
   }
-  if (status == NAY_OK) status = nay_builder_finish(builder, &f);
+  if (status == NAY_OK) status = nay_builder_finish(builder, NULL, &f);
   nay_builder_free(builder);
   return status == NAY_OK ? f : NULL;
 }

@@ -91,7 +91,7 @@ static double threads_build(nay_kind kind, const uint64_t *hashes, size_t n, uin
   nay_params p = {.kind = kind, .nkeys = n, .fpr = 0.01, .threads = threads};
   nay_filter *f;
   double start = threads_now();
-  if (nay_filter_build(&p, hashes, n, allocator, &f) != NAY_OK) threads_die("a build failed");
+  if (nay_filter_build(&p, hashes, n, allocator, NULL, &f) != NAY_OK) threads_die("a build failed");
   double seconds = threads_now() - start;
   *digest = 0;
   if (nay_filter_encode_stream(f, threads_digest, digest) != NAY_OK) threads_die("no digest");

@@ -125,8 +125,8 @@ static nay_filter *make_unknown(const options *o, const nay_format *format,
   *nkeys = stream_nkeys(s);
   stream_close(s);
   nay_filter *f;
-  status = nay_builder_finish(builder, &f);
-  if (status != NAY_OK) make_failed(status, NULL);
+  status = nay_builder_finish(builder, &diag, &f);
+  if (status != NAY_OK) make_failed(status, &diag);
   nay_builder_free(builder);
   return f;
 }

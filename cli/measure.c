@@ -35,19 +35,19 @@ static void keys_free(key_set *s) {
 
 static nay_status measure_build(const nay_params *p, const key_set *s, nay_filter **f) {
   if ((nay_kind_traits(p->kind) & NAY_CAN_ADD) != 0) {
-    nay_status status = nay_filter_new(p, NULL, f);
+    nay_status status = nay_filter_new(p, NULL, NULL, f);
     if (status != NAY_OK) return status;
     status = nay_filter_add_many(*f, s->keys, s->lens, s->n, NULL);
     if (status != NAY_OK) nay_filter_free(*f);
     return status;
   }
   nay_builder *b;
-  nay_status status = nay_builder_new(p, NULL, &b);
+  nay_status status = nay_builder_new(p, NULL, NULL, &b);
   if (status != NAY_OK) return status;
   for (size_t i = 0; i < s->n && status == NAY_OK; i++) {
     status = nay_builder_add(b, s->keys[i], s->lens[i]);
   }
-  if (status == NAY_OK) status = nay_builder_finish(b, f);
+  if (status == NAY_OK) status = nay_builder_finish(b, NULL, f);
   nay_builder_free(b);
   return status;
 }

@@ -24,7 +24,7 @@ static int count_bits(void) {
 int main(void) {
   nay_params params = {.kind = NAY_BLOCKED, .nkeys = N, .fpr = 0.01};
   nay_filter *filter;
-  if (nay_filter_new(&params, NULL, &filter) != NAY_OK) return 1;
+  if (nay_filter_new(&params, NULL, NULL, &filter) != NAY_OK) return 1;
   for (size_t i = 0; i < 2 * N; i++) {
     ids[i] = i;
     keys[i] = &ids[i];

@@ -13,7 +13,7 @@
 int main(void) {
   nay_params params = {.nkeys = 1000, .fpr = 0.01}; /* planned for 1,000 keys, 1% false positives */
   nay_filter *filter;
-  nay_status status = nay_filter_new(&params, NULL, &filter);
+  nay_status status = nay_filter_new(&params, NULL, NULL, &filter);
   if (status != NAY_OK) {
     fprintf(stderr, "first: %s\n", nay_status_text(status));
     return 1;

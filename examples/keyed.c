@@ -17,7 +17,7 @@ int main(void) {
   nay_params params = {.nkeys = 1000, .fpr = 0.001, .hash = NAY_HASH_SIPHASH};
   for (int i = 0; i < 16; i++) params.key[i] = (uint8_t)(i * 17); /* yours: from getrandom(2) */
   nay_filter *filter;
-  if (nay_filter_new(&params, NULL, &filter) != NAY_OK) return 1;
+  if (nay_filter_new(&params, NULL, NULL, &filter) != NAY_OK) return 1;
   nay_filter_add(filter, "alice", 5, NULL);
   if (nay_filter_save(filter, "keyed.nay", NULL) != NAY_OK) return 1;
   nay_filter_free(filter);

@@ -15,7 +15,7 @@ int main(int argc, char **argv) {
   nay_builder *builder;
   nay_filter *filter;
   nay_stats stats;
-  if (argc != 2 || nay_builder_new(&params, NULL, &builder) != NAY_OK) return 2;
+  if (argc != 2 || nay_builder_new(&params, NULL, NULL, &builder) != NAY_OK) return 2;
 
   char *line = NULL;
   size_t cap = 0;
@@ -26,7 +26,7 @@ int main(int argc, char **argv) {
   free(line);
 
   uint64_t nlines = nay_builder_nkeys(builder);
-  if (nay_builder_finish(builder, &filter) != NAY_OK) return 1;
+  if (nay_builder_finish(builder, NULL, &filter) != NAY_OK) return 1;
   if (nay_filter_save(filter, argv[1], NULL) != NAY_OK) return 1;
   if (nay_filter_stats(filter, &stats) != NAY_OK) return 1;
   printf("%" PRIu64 " lines, %" PRIu64 " distinct; %" PRIu64 " bytes of bits, a file of %zu\n",

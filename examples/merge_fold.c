@@ -12,7 +12,7 @@
 static nay_filter *shard(uint64_t planned, uint64_t first, uint64_t last) {
   nay_params params = {.kind = NAY_BLOCKED, .nkeys = planned, .fpr = 0.01};
   nay_filter *filter;
-  if (nay_filter_new(&params, NULL, &filter) != NAY_OK) return NULL;
+  if (nay_filter_new(&params, NULL, NULL, &filter) != NAY_OK) return NULL;
   for (uint64_t id = first; id < last; id++) nay_filter_add(filter, &id, sizeof id, NULL);
   return filter;
 }

@@ -16,7 +16,7 @@ int main(void) {
   nay_params params = {.nkeys = 100000, .fpr = 0.001};
   nay_filter *filter, *opened, *mapped;
   nay_diag diag;
-  if (nay_filter_new(&params, NULL, &filter) != NAY_OK) return 1;
+  if (nay_filter_new(&params, NULL, NULL, &filter) != NAY_OK) return 1;
   for (uint64_t key = 0; key < params.nkeys; key++) nay_filter_add(filter, &key, sizeof key, NULL);
   if (nay_filter_save(filter, "ids.nay", &diag) != NAY_OK) {
     fprintf(stderr, "save_mmap: %s\n", diag.what);

@@ -3,7 +3,7 @@
  *
  *   nay_params p = {.kind = NAY_BLOCKED, .nkeys = 1000000, .fpr = 0.01};
  *   nay_filter *f;
- *   if (nay_filter_new(&p, NULL, &f) != NAY_OK) return 1;
+ *   if (nay_filter_new(&p, NULL, NULL, &f) != NAY_OK) return 1;
  *   nay_filter_add(f, "foo", 3, NULL);
  *   if (!nay_filter_may_contain(f, "bar", 3)) puts("nay");
  *   nay_filter_free(f);
@@ -45,8 +45,7 @@
 extern "C" {
 #endif
 
-/* ---- version ------------------------------------------------------------------------------------
- */
+/* ---- version --------------------------------------------------------------------------------- */
 
 #define NAY_VERSION_MAJOR 0
 #define NAY_VERSION_MINOR 9
@@ -55,8 +54,7 @@ extern "C" {
 /* nay_version: the version of the library that runs, "MAJOR.MINOR.PATCH". */
 NAY_API const char *nay_version(void);
 
-/* ---- status -------------------------------------------------------------------------------------
- */
+/* ---- status ---------------------------------------------------------------------------------- */
 
 /* The one list of errors: enum, text and the table in doc/status.md come from it. */
 #define NAY_STATUS_MAP(X)                                                                   \
@@ -97,8 +95,7 @@ typedef struct nay_diag {
   int os_error;
 } nay_diag;
 
-/* ---- allocator ----------------------------------------------------------------------------------
- */
+/* ---- allocator ------------------------------------------------------------------------------- */
 
 /*
  * nay_allocator: where an object's memory comes from. `alloc` returns NULL when there is none, and
@@ -110,8 +107,7 @@ typedef struct nay_allocator {
   void *ctx;
 } nay_allocator;
 
-/* ---- hash ---------------------------------------------------------------------------------------
- */
+/* ---- hash ------------------------------------------------------------------------------------ */
 
 /*
  * nay_hash: what a filter knows of a key. Native families use `lo` alone; some layouts of other
@@ -157,8 +153,7 @@ NAY_API uint64_t nay_hash_mix(uint64_t x);
 NAY_API uint64_t nay_hash_siphash(const uint8_t key[16], const void *bytes, size_t len, unsigned c,
                                   unsigned d);
 
-/* ---- params and plan ----------------------------------------------------------------------------
- */
+/* ---- params and plan ------------------------------------------------------------------------- */
 
 /*
  * nay_kind: the families. The numbers are those of the file format and never change; nay_kind_name
@@ -280,17 +275,16 @@ NAY_API nay_status nay_params_plan(const nay_params *params, nay_diag *diag, nay
 NAY_API nay_status nay_params_choose_static(const nay_params *params, nay_diag *diag,
                                             nay_kind *kind);
 
-/* ---- filter: making and releasing ---------------------------------------------------------------
- */
+/* ---- filter: making and releasing ------------------------------------------------------------ */
 
 typedef struct nay_filter nay_filter;
 
 /*
- * nay_filter_new: an empty filter. allocator may be NULL. NAY_EINVAL as nay_params_plan, which
- * tells why; NAY_ENOTSUP for a kind that must be built; NAY_ENOMEM.
+ * nay_filter_new: an empty filter. allocator and diag may be NULL. NAY_EINVAL as nay_params_plan;
+ * NAY_ENOTSUP for a kind that must be built; NAY_ENOMEM.
  */
 NAY_API nay_status nay_filter_new(const nay_params *params, const nay_allocator *allocator,
-                                  nay_filter **filter);
+                                  nay_diag *diag, nay_filter **filter);
 
 /*
  * nay_filter_build: a filter of n hashes, for every family. hashes[] is only read, duplicates are
@@ -300,7 +294,8 @@ NAY_API nay_status nay_filter_new(const nay_params *params, const nay_allocator 
  * NAY_EFULL: more than nkeys distinct hashes, for cuckoo and a window that counts keys.
  */
 NAY_API nay_status nay_filter_build(const nay_params *params, const uint64_t *hashes, size_t n,
-                                    const nay_allocator *allocator, nay_filter **filter);
+                                    const nay_allocator *allocator, nay_diag *diag,
+                                    nay_filter **filter);
 
 /* nay_filter_copy: an independent copy, owned and writable even if the original is mapped. */
 NAY_API nay_status nay_filter_copy(const nay_filter *filter, const nay_allocator *allocator,
@@ -330,8 +325,7 @@ NAY_API nay_status nay_filter_make_concurrent(nay_filter *filter);
  */
 NAY_API nay_status nay_filter_clear(nay_filter *filter);
 
-/* ---- filter: keys -------------------------------------------------------------------------------
- */
+/* ---- filter: keys ---------------------------------------------------------------------------- */
 
 /*
  * nay_filter_add: adds a key. is_new (may be NULL) tells whether the filter would have said nay
@@ -445,8 +439,7 @@ NAY_API nay_status nay_filter_may_contain_packed(const nay_filter *filter, const
  */
 NAY_API void nay_filter_prefetch(const nay_filter *filter, nay_hash hash);
 
-/* ---- filter: whole-filter operations ------------------------------------------------------------
- */
+/* ---- filter: whole-filter operations --------------------------------------------------------- */
 
 /*
  * nay_filter_merge: dst becomes the union, exactly as if every key of src had been added to it.
@@ -491,8 +484,7 @@ NAY_API nay_status nay_filter_fold_factor(const nay_filter *filter, double max_f
  */
 NAY_API nay_status nay_filter_shrink(nay_filter *filter, uint64_t nbytes);
 
-/* ---- filter: what it knows of itself ------------------------------------------------------------
- */
+/* ---- filter: what it knows of itself --------------------------------------------------------- */
 
 /* nay_stats: the state of a filter. Rates and counts are estimates from the bits themselves. */
 typedef struct nay_stats {
@@ -568,8 +560,7 @@ NAY_API nay_status nay_filter_set_meta(nay_filter *filter, const void *bytes, si
 /* nay_filter_health: NAY_OK, or NAY_ECORRUPT once a lazily mapped filter has met damaged bytes. */
 NAY_API nay_status nay_filter_health(const nay_filter *filter);
 
-/* ---- filter: bytes ------------------------------------------------------------------------------
- */
+/* ---- filter: bytes --------------------------------------------------------------------------- */
 
 /* nay_filter_encoded_size: how many bytes nay_filter_encode writes; 0 when it cannot. */
 NAY_API size_t nay_filter_encoded_size(const nay_filter *filter);
@@ -671,8 +662,7 @@ NAY_API nay_status nay_view_open(const void *bytes, size_t len, const uint8_t *k
 /* nay_view_filter: the view as a filter, for every call that takes a const one. */
 NAY_API const nay_filter *nay_view_filter(const nay_view *view);
 
-/* ---- builder ------------------------------------------------------------------------------------
- */
+/* ---- builder --------------------------------------------------------------------------------- */
 
 /*
  * nay_builder: when keys stream in and their number is not known. It keeps 8 bytes for each key,
@@ -682,15 +672,18 @@ NAY_API const nay_filter *nay_view_filter(const nay_view *view);
 typedef struct nay_builder nay_builder;
 
 NAY_API nay_status nay_builder_new(const nay_params *params, const nay_allocator *allocator,
-                                   nay_builder **builder);
+                                   nay_diag *diag, nay_builder **builder);
 NAY_API nay_status nay_builder_add(nay_builder *builder, const void *key, size_t len);
 NAY_API nay_status nay_builder_add_hash(nay_builder *builder, nay_hash hash);
 
 /* nay_builder_nkeys: how many keys were added so far, duplicates included. */
 NAY_API uint64_t nay_builder_nkeys(const nay_builder *builder);
 
-/* nay_builder_finish: makes the filter; the builder is then empty and can be used again. */
-NAY_API nay_status nay_builder_finish(nay_builder *builder, nay_filter **filter);
+/*
+ * nay_builder_finish: makes the filter; the builder is then empty and can be used again. A failed
+ * call keeps the keys: finish again when there is memory, or add more first.
+ */
+NAY_API nay_status nay_builder_finish(nay_builder *builder, nay_diag *diag, nay_filter **filter);
 NAY_API void nay_builder_free(nay_builder *builder);
 
 #ifdef __cplusplus

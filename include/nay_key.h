@@ -44,8 +44,7 @@ NAY_API const char *nay_key_type_name(nay_key_type type);
 /* nay_key_type_parse: the inverse. NAY_EINVAL when the name is not known. */
 NAY_API nay_status nay_key_type_parse(const char *name, nay_key_type *type);
 
-/* ---- values -------------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /*
  * nay_key_int: a signed integer of any width; a bool as 0 or 1; a date as days, a timestamp as
@@ -63,8 +62,7 @@ NAY_API void nay_key_uint(uint64_t value, uint8_t key[8]);
 /* nay_key_float: a float or double. -0 becomes +0, and every NaN 0x7ff8000000000000. */
 NAY_API void nay_key_float(double value, uint8_t key[8]);
 
-/* ---- text ---------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 /*
  * NAY_KEY_NUMERIC_MAX: bytes of the longest numeric key: a sign, 131,072 digits before the point

@@ -27,8 +27,7 @@
 extern "C" {
 #endif
 
-/* ---- memory -------------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /*
  * nay_zallocator: where the memory of these objects comes from; NULL means calloc and free. Unlike
@@ -41,8 +40,7 @@ typedef struct nay_zallocator {
   void *ctx;
 } nay_zallocator;
 
-/* ---- chained Bloom filters ----------------------------------------------------------------------
- */
+/* ---- chained Bloom filters ------------------------------------------------------------------- */
 
 typedef struct nay_sbchain nay_sbchain;
 

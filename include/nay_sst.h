@@ -38,8 +38,7 @@
 extern "C" {
 #endif
 
-/* ---- keys ---------------------------------------------------------------------------------------
- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 /*
  * nay_sst_keys: what the keys of a table are. Plain keys are ordered as bytes. Inside a LevelDB or
@@ -71,8 +70,7 @@ typedef struct nay_sst_version {
 /* nay_sst_key_split: NAY_EINVAL when it has fewer than 8 bytes or a type other than 0 and 1. */
 NAY_API nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_version *version);
 
-/* ---- codecs -------------------------------------------------------------------------------------
- */
+/* ---- codecs ---------------------------------------------------------------------------------- */
 
 /*
  * nay_codec: how blocks are compressed. The library has none and links with none; doc/sst.md shows
@@ -91,8 +89,7 @@ struct nay_codec {
   void *state; /* yours */
 };
 
-/* ---- prefixes -----------------------------------------------------------------------------------
- */
+/* ---- prefixes -------------------------------------------------------------------------------- */
 
 /*
  * nay_prefix: a prefix extractor. extract sets how many leading bytes of the key are its prefix, or
@@ -114,8 +111,7 @@ NAY_API nay_status nay_prefix_fixed(size_t len, nay_prefix *prefix);
 /* nay_prefix_delimiter: up to the first such byte, and with it; keys without it have none. */
 NAY_API nay_status nay_prefix_delimiter(uint8_t byte, nay_prefix *prefix);
 
-/* ---- writer -------------------------------------------------------------------------------------
- */
+/* ---- writer ---------------------------------------------------------------------------------- */
 
 /* nay_sst_filter: which filter of whole keys a table has. */
 typedef enum nay_sst_filter {
@@ -178,8 +174,7 @@ NAY_API nay_status nay_sst_writer_finish(nay_sst_writer *writer, nay_diag *diag)
 /* nay_sst_writer_free: without a finish before it, it is as if there had been no writer. */
 NAY_API void nay_sst_writer_free(nay_sst_writer *writer);
 
-/* ---- cache --------------------------------------------------------------------------------------
- */
+/* ---- cache ----------------------------------------------------------------------------------- */
 
 /*
  * nay_sst_cache: an LRU cache of blocks that had to be read or uncompressed, and of filter
@@ -204,8 +199,7 @@ typedef struct nay_sst_cache_stats {
 /* nay_sst_cache_describe: at any time, from any thread. */
 NAY_API void nay_sst_cache_describe(const nay_sst_cache *cache, nay_sst_cache_stats *stats);
 
-/* ---- reader -------------------------------------------------------------------------------------
- */
+/* ---- reader ---------------------------------------------------------------------------------- */
 
 #define NAY_SST_PREAD 0x01u /* read blocks instead of mapping the file: I/O errors are errors */
 #define NAY_SST_NO_FILTERS 0x02u /* answer from index and data alone */
@@ -332,8 +326,7 @@ typedef struct nay_sst_counters {
 /* nay_sst_count: each counter as it is at this moment. */
 NAY_API void nay_sst_count(const nay_sst *sst, nay_sst_counters *counters);
 
-/* ---- iterator -----------------------------------------------------------------------------------
- */
+/* ---- iterator -------------------------------------------------------------------------------- */
 
 /*
  * nay_sst_iter: walks a table in order. Movements return NAY_OK when the iterator is at an entry,
@@ -371,8 +364,7 @@ NAY_API const void *nay_sst_iter_value(const nay_sst_iter *iter, size_t *len);
 /* nay_sst_iter_diag: of the last error. */
 NAY_API const nay_diag *nay_sst_iter_diag(const nay_sst_iter *iter);
 
-/* ---- lookup over many tables --------------------------------------------------------------------
- */
+/* ---- lookup over many tables ----------------------------------------------------------------- */
 
 /*
  * nay_lookup: searches tables in turn, newest first, until one has the key. The key is
@@ -396,8 +388,7 @@ NAY_API nay_status nay_lookup_get(const nay_lookup *lookup, const void *key, siz
 /* nay_lookup_count: the sum over its tables, with `gets` and `hashes` those of the lookup. */
 NAY_API void nay_lookup_count(const nay_lookup *lookup, nay_sst_counters *counters);
 
-/* ---- compaction ---------------------------------------------------------------------------------
- */
+/* ---- compaction ------------------------------------------------------------------------------ */
 
 /* nay_sst_compact_stats: how many entries were read, written and dropped. */
 typedef struct nay_sst_compact_stats {

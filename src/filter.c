@@ -108,20 +108,35 @@ nay_status nay__filter_make(const nay_family *family, const nay_shape *shape,
   return filter_make_sized(family, shape, nbytes, hasher, nkeys, flags, allocator, filter);
 }
 
+nay_status nay__filter_made(nay_status status, nay_diag *diag) {
+  switch (status) {
+    case NAY_OK: return NAY_OK;
+    case NAY_ENOMEM:
+      return nay__fail(diag, status, "no memory for the filter: nay_params_plan tells its size", 0);
+    case NAY_EINVAL: return nay__fail(diag, status, "the size cannot be addressed", 0);
+    case NAY_EFULL:
+      return nay__fail(diag, status, "nkeys: there are more keys than the filter can hold", 0);
+    default: return nay__fail(diag, status, nay_status_text(status), 0);
+  }
+}
+
 void nay__filter_init(nay_filter *f, const nay_params *params) {
   if (f->family->init != NULL) f->family->init(f, params);
 }
 
-nay_status nay_filter_new(const nay_params *params, const nay_allocator *allocator,
+nay_status nay_filter_new(const nay_params *params, const nay_allocator *allocator, nay_diag *diag,
                           nay_filter **filter) {
   const nay_family *family;
   nay_shape shape;
   nay_hasher hasher;
-  if (filter == NULL) return NAY_EINVAL;
-  NAY_TRY(nay__resolve(params, NULL, &family, &shape, &hasher));
-  if ((family->traits & NAY_CAN_ADD) == 0) return NAY_ENOTSUP;
-  NAY_TRY(
-      nay__filter_make(family, &shape, &hasher, params->nkeys, params->flags, allocator, filter));
+  if (filter == NULL) return nay__fail(diag, NAY_EINVAL, "filter is NULL", 0);
+  NAY_TRY(nay__resolve(params, diag, &family, &shape, &hasher));
+  if ((family->traits & NAY_CAN_ADD) == 0) {
+    return nay__fail(diag, NAY_ENOTSUP, "kind: a static family is built from all keys at once", 0);
+  }
+  nay_status status =
+      nay__filter_make(family, &shape, &hasher, params->nkeys, params->flags, allocator, filter);
+  if (status != NAY_OK) return nay__filter_made(status, diag);
   nay__filter_init(*filter, params);
   return NAY_OK;
 }

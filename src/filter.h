@@ -9,6 +9,12 @@ nay_status nay__filter_make(const nay_family *family, const nay_shape *shape,
                             const nay_hasher *hasher, uint64_t nkeys, uint32_t flags,
                             const nay_allocator *allocator, nay_filter **filter);
 
+/*
+ * nay__filter_made: what a failed nay__filter_make, or adding to the filter it made, says in diag.
+ * Returns status.
+ */
+nay_status nay__filter_made(nay_status status, nay_diag *diag);
+
 /* nay__filter_init: what an empty filter of the family has in its payload, after nay__filter_make.
  */
 void nay__filter_init(nay_filter *filter, const nay_params *params);

@@ -34,12 +34,12 @@ int main(int argc, char **argv) {
   nay_builder *b;
   nay_filter *f;
   double start = seconds();
-  die_unless(nay_builder_new(&p, &allocator, &b) == NAY_OK, "cannot make the builder");
+  die_unless(nay_builder_new(&p, &allocator, NULL, &b) == NAY_OK, "cannot make the builder");
   for (uint64_t i = 0; i < n; i++) {
     die_unless(nay_builder_add_hash(b, (nay_hash){nay_hash_mix(i), 0}) == NAY_OK, "cannot add");
   }
   double added = seconds();
-  die_unless(nay_builder_finish(b, &f) == NAY_OK, "cannot build");
+  die_unless(nay_builder_finish(b, NULL, &f) == NAY_OK, "cannot build");
   double built = seconds();
   nay_stats stats;
   nay_filter_stats(f, &stats);

@@ -63,7 +63,7 @@ static void run_nay(const uint64_t *keys, size_t n, const uint64_t *probes, int 
   size_t hits = 0;
   double build = BEST_OF(rounds, n, {
     nay_filter_free(f);
-    die_unless(nay_filter_build(&p, keys, n, NULL, &f) == NAY_OK, "nay: build failed");
+    die_unless(nay_filter_build(&p, keys, n, NULL, NULL, &f) == NAY_OK, "nay: build failed");
   });
   double one = BEST_OF(
       3, PROBES, for (size_t i = 0; i < PROBES; i++) {

@@ -102,9 +102,9 @@ static void run_nay(const std::vector<uint64_t> &keys, const std::vector<uint64_
     nay_builder *b;
     nay_filter_free(f);
     f = NULL;
-    die_unless(nay_builder_new(&p, NULL, &b) == NAY_OK, "nay: builder");
+    die_unless(nay_builder_new(&p, NULL, nullptr, &b) == NAY_OK, "nay: builder");
     for (size_t i = 0; i < n; i++) nay_builder_add(b, &keys[i], 8);
-    die_unless(nay_builder_finish(b, &f) == NAY_OK, "nay: build failed");
+    die_unless(nay_builder_finish(b, nullptr, &f) == NAY_OK, "nay: build failed");
     nay_builder_free(b);
   });
   double absent = BEST_OF(3, kProbes, {

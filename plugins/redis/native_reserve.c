@@ -301,7 +301,7 @@ nay_status native_create(redis_ctx *ctx, redis_string *name, module_key *key,
   nay_allocator a = native_allocator();
   nay_filter *filter;
   nay_params exact;
-  nay_status status = nay_filter_new(params, &a, &filter);
+  nay_status status = nay_filter_new(params, &a, NULL, &filter);
   if (status != NAY_OK) return status;
   native_value *value = NULL;
   status = nay_filter_params(filter, &exact);

@@ -110,7 +110,7 @@ class Builder : public rocksdb::FilterBitsBuilder {
 
   Slice Finish(std::unique_ptr<const char[]> *memory) override {
     nay_filter *filter = nullptr;
-    if (now_.keys != nullptr) nay_builder_finish(now_.keys, &filter);
+    if (now_.keys != nullptr) nay_builder_finish(now_.keys, nullptr, &filter);
     Slice block = filter != nullptr ? Encode(filter, memory) : Everything(memory);
     nay_filter_free(filter);
     now_.Restart(recipe_);

@@ -83,10 +83,10 @@ static void builder_reset(nay_builder *b) {
 nay_status nay__builder_make(const struct nay_format *format, const nay_family *family,
                              const nay_params *params, const nay_hasher *hasher,
                              nay_builder_plan plan, bool distinct, const nay_allocator *allocator,
-                             nay_builder **builder) {
+                             nay_diag *diag, nay_builder **builder) {
   nay_allocator a = nay__allocator_or_default(allocator);
   nay_builder *b = nay__alloc(&a, sizeof *b);
-  if (b == NULL) return NAY_ENOMEM;
+  if (b == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a builder", 0);
   *b = (nay_builder){.allocator = a,
                      .format = format,
                      .family = family,
@@ -111,19 +111,21 @@ nay_status nay__builder_check(const nay_params *params, nay_diag *diag, const na
   return nay__resolve(&p, diag, family, &shape, hasher);
 }
 
-nay_status nay_builder_new(const nay_params *params, const nay_allocator *allocator,
+nay_status nay_builder_new(const nay_params *params, const nay_allocator *allocator, nay_diag *diag,
                            nay_builder **builder) {
-  if (params == NULL || builder == NULL) return NAY_EINVAL;
+  if (params == NULL || builder == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "params or builder is NULL", 0);
+  }
   const nay_family *family;
   nay_hasher hasher;
-  NAY_TRY(nay__builder_check(params, NULL, &family, &hasher));
+  NAY_TRY(nay__builder_check(params, diag, &family, &hasher));
   if (params->kind == NAY_AUTO) family = NULL;
   nay_builder *b;
-  NAY_TRY(nay__builder_make(NULL, family, params, &hasher, NULL, true, allocator, &b));
+  NAY_TRY(nay__builder_make(NULL, family, params, &hasher, NULL, true, allocator, diag, &b));
   b->params.spill_dir = NULL; /* the caller owns the string */
   if (family != NULL && nay__family_solver(family) != NULL &&
       (params->flags & NAY_LOW_MEMORY) != 0) {
-    nay_status status = nay__hash_spill_new(params->spill_dir, &b->allocator, &b->spill);
+    nay_status status = nay__hash_spill_new(params->spill_dir, &b->allocator, diag, &b->spill);
     if (status != NAY_OK) {
       nay_builder_free(b);
       return status;
@@ -149,20 +151,22 @@ static nay_status builder_new_page(nay_builder *b) {
   return NAY_OK;
 }
 
-static nay_status builder_make_empty(const nay_builder *b, uint64_t nkeys, nay_filter **filter) {
+static nay_status builder_make_empty(const nay_builder *b, uint64_t nkeys, nay_diag *diag,
+                                     nay_filter **filter) {
   const nay_family *family = b->family;
   nay_shape shape;
   if (b->format != NULL) {
-    NAY_TRY(b->plan(b->format, &b->params, nkeys, &shape));
+    NAY_TRY(b->plan(b->format, &b->params, nkeys, diag, &shape));
   } else {
     nay_params p = b->params;
     nay_hasher same;
     if (nkeys == 0) nkeys = 1; /* the empty set gets the smallest filter, as the plan says */
     p.nkeys = nkeys;
-    NAY_TRY(nay__resolve(&p, NULL, &family, &shape, &same));
+    NAY_TRY(nay__resolve(&p, diag, &family, &shape, &same));
   }
-  NAY_TRY(
-      nay__filter_make(family, &shape, &b->hasher, nkeys, b->params.flags, &b->allocator, filter));
+  nay_status status =
+      nay__filter_make(family, &shape, &b->hasher, nkeys, b->params.flags, &b->allocator, filter);
+  if (status != NAY_OK) return nay__filter_made(status, diag);
   (*filter)->format = b->format;
   nay__filter_init(*filter, &b->params);
   return NAY_OK;
@@ -176,7 +180,7 @@ static bool builder_streams(const nay_builder *b) {
 /* False: no memory for the filter. No memory for a partitioner only costs time. */
 static bool builder_start_stream(nay_builder *b, const builder_page *page) {
   if (b->filter != NULL) return true;
-  if (builder_make_empty(b, b->params.nkeys, &b->filter) != NAY_OK) return false;
+  if (builder_make_empty(b, b->params.nkeys, NULL, &b->filter) != NAY_OK) return false;
   if (nay__bulk_strategy(b->filter, b->params.nkeys, page->words, page->used, 1).partitioned) {
     (void)nay__partitioner_new(b->filter, 1, &b->partitioner);
   }
@@ -386,37 +390,42 @@ static nay_status builder_add_pairs(const nay_builder *b, nay_filter *f) {
   return NAY_OK;
 }
 
-static nay_status builder_make_filter(const nay_builder *b, uint64_t nkeys, nay_filter **filter) {
+static nay_status builder_make_filter(const nay_builder *b, uint64_t nkeys, nay_diag *diag,
+                                      nay_filter **filter) {
   nay_filter *f;
-  NAY_TRY(builder_make_empty(b, nkeys, &f));
+  NAY_TRY(builder_make_empty(b, nkeys, diag, &f));
   nay_status status = b->words_per_key == 1 ? builder_add_words(b, f) : builder_add_pairs(b, f);
   if (status != NAY_OK) {
     nay_filter_free(f);
-    return status;
+    return nay__filter_made(status, diag);
   }
   *filter = f;
   return NAY_OK;
 }
 
-static nay_status builder_make_static(const nay_builder *b, nay_filter **filter) {
+static nay_status builder_make_static(const nay_builder *b, nay_diag *diag, nay_filter **filter) {
   nay_run *runs;
   size_t nruns, size;
-  NAY_TRY(builder_runs(b, &runs, &nruns, &size));
+  if (builder_runs(b, &runs, &nruns, &size) != NAY_OK) {
+    return nay__fail(diag, NAY_ENOMEM, "no memory for the list of pages", 0);
+  }
   nay_source source = {runs, nruns, b->spill, b->nkeys};
   nay_status status =
       b->family->bulk->compose != NULL
-          ? b->family->bulk->compose(b->format, &b->params, &source, &b->allocator, filter)
-          : nay__static_build(b->family, &b->params, &b->hasher, &source, &b->allocator, filter);
+          ? b->family->bulk->compose(b->format, &b->params, &source, &b->allocator, diag, filter)
+          : nay__static_build(b->family, &b->params, &b->hasher, &source, &b->allocator, diag,
+                              filter);
   nay__free(&b->allocator, runs, size);
   return status;
 }
 
-static nay_status builder_make_mutable(nay_builder *b, nay_filter **filter) {
+static nay_status builder_make_mutable(nay_builder *b, nay_diag *diag, nay_filter **filter) {
   if (b->filter != NULL) {
     if (b->partitioner != NULL) nay__partitioner_flush(b->partitioner, 0);
     nay__partitioner_free(b->partitioner);
     b->partitioner = NULL;
-    NAY_TRY(builder_add_words(b, b->filter)); /* a second try adds some hashes again */
+    nay_status status = builder_add_words(b, b->filter);
+    if (status != NAY_OK) return nay__filter_made(status, diag); /* a second try adds some again */
     *filter = b->filter;
     b->filter = NULL;
     return NAY_OK;
@@ -424,21 +433,27 @@ static nay_status builder_make_mutable(nay_builder *b, nay_filter **filter) {
   uint64_t nkeys = b->params.nkeys != 0 ? b->params.nkeys : b->nkeys;
   bool must_sort = b->family != NULL && b->family->ordered;
   if (b->distinct && (b->params.nkeys == 0 || must_sort)) {
-    NAY_TRY(builder_sort(b));
+    if (builder_sort(b) != NAY_OK) {
+      return nay__fail(diag, NAY_ENOMEM, "no memory to sort the hashes, 8 bytes for each", 0);
+    }
     if (b->params.nkeys == 0) nkeys = b->nsorted;
     /* a window of the last nkeys keys would drop the first ones of the set: a false nay */
     bool drops = must_sort && (b->family->traits & NAY_CAN_EXPIRE) != 0 && b->params.window == 0;
-    if (drops && b->nsorted > nkeys) return NAY_EFULL;
+    if (drops && b->nsorted > nkeys) {
+      return nay__fail(diag, NAY_EFULL, "nkeys: the window would drop keys of the set", 0);
+    }
   }
-  return builder_make_filter(b, nkeys, filter);
+  return builder_make_filter(b, nkeys, diag, filter);
 }
 
-nay_status nay_builder_finish(nay_builder *b, nay_filter **filter) {
-  if (b == NULL || filter == NULL) return NAY_EINVAL;
+nay_status nay_builder_finish(nay_builder *b, nay_diag *diag, nay_filter **filter) {
+  if (b == NULL || filter == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "builder or filter is NULL", 0);
+  }
   builder_close_window(b);
   const nay_family_bulk *bulk = b->family != NULL ? b->family->bulk : NULL;
   bool is_static = bulk != NULL && (bulk->solver != NULL || bulk->compose != NULL);
-  NAY_TRY(is_static ? builder_make_static(b, filter) : builder_make_mutable(b, filter));
+  NAY_TRY(is_static ? builder_make_static(b, diag, filter) : builder_make_mutable(b, diag, filter));
   builder_reset(b);
   return NAY_OK;
 }

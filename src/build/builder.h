@@ -6,14 +6,14 @@
 
 /* nay_builder_plan: the shape of a foreign layout for nkeys keys. */
 typedef nay_status (*nay_builder_plan)(const struct nay_format *, const nay_params *,
-                                       uint64_t nkeys, nay_shape *);
+                                       uint64_t nkeys, nay_diag *, nay_shape *);
 
 /* nay__builder_make: for a foreign layout. distinct: its number of keys does not count duplicates.
  */
 nay_status nay__builder_make(const struct nay_format *format, const nay_family *family,
                              const nay_params *params, const nay_hasher *hasher,
                              nay_builder_plan plan, bool distinct, const nay_allocator *allocator,
-                             nay_builder **builder);
+                             nay_diag *diag, nay_builder **builder);
 
 /*
  * nay__builder_check: the params of a native family as far as they can be checked before the keys

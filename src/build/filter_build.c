@@ -12,40 +12,43 @@
 
 /* The number of keys is stated and the family takes adds: nothing to collect, count or sort. */
 static nay_status filter_build_by_adding(const nay_params *params, const uint64_t *hashes, size_t n,
-                                         const nay_allocator *allocator, nay_filter **filter) {
+                                         const nay_allocator *allocator, nay_diag *diag,
+                                         nay_filter **filter) {
   nay_filter *f;
-  NAY_TRY(nay_filter_new(params, allocator, &f));
+  NAY_TRY(nay_filter_new(params, allocator, diag, &f));
   nay_run all = {hashes, n};
   nay_status status = nay__threaded_add(f, &all, 1, params->threads);
   if (status != NAY_OK) {
     nay_filter_free(f);
-    return status;
+    return nay__filter_made(status, diag);
   }
   *filter = f;
   return NAY_OK;
 }
 
 nay_status nay_filter_build(const nay_params *params, const uint64_t *hashes, size_t n,
-                            const nay_allocator *allocator, nay_filter **filter) {
-  if (params == NULL || filter == NULL || (hashes == NULL && n != 0)) return NAY_EINVAL;
+                            const nay_allocator *allocator, nay_diag *diag, nay_filter **filter) {
+  if (params == NULL || filter == NULL || (hashes == NULL && n != 0)) {
+    return nay__fail(diag, NAY_EINVAL, "params, hashes or filter is NULL", 0);
+  }
   const nay_family *family;
   nay_shape shape;
   nay_hasher hasher;
   nay_params p = *params;
   if (p.nkeys == 0) p.nkeys = nay__max_u64(n, 1);
-  NAY_TRY(nay__resolve(&p, NULL, &family, &shape, &hasher)); /* checks the caller's params */
+  NAY_TRY(nay__resolve(&p, diag, &family, &shape, &hasher)); /* checks the caller's params */
   if (nay__family_solver(family) != NULL) {
     nay_run all = {hashes, n};
     nay_source source = {&all, 1, NULL, n};
-    return nay__static_build(family, params, &hasher, &source, allocator, filter);
+    return nay__static_build(family, params, &hasher, &source, allocator, diag, filter);
   }
   if (params->nkeys != 0 && !family->ordered) {
-    return filter_build_by_adding(params, hashes, n, allocator, filter);
+    return filter_build_by_adding(params, hashes, n, allocator, diag, filter);
   }
   nay_builder *builder;
-  NAY_TRY(nay_builder_new(params, allocator, &builder));
-  nay_status status = nay__builder_take(builder, hashes, n);
-  if (status == NAY_OK) status = nay_builder_finish(builder, filter);
+  NAY_TRY(nay_builder_new(params, allocator, diag, &builder));
+  nay_status status = nay__filter_made(nay__builder_take(builder, hashes, n), diag);
+  if (status == NAY_OK) status = nay_builder_finish(builder, diag, filter);
   nay_builder_free(builder);
   return status;
 }

@@ -18,8 +18,8 @@ void nay__runs_read(const nay_run *runs, size_t nruns, uint64_t from, uint64_t t
 typedef struct nay_source {
   const nay_run *runs;
   size_t nruns;
-  const nay_hash_spill *spill; /* more hashes, in a temporary file; or NULL */
-  uint64_t n;                  /* in all */
+  nay_hash_spill *spill; /* more hashes, in a temporary file; or NULL */
+  uint64_t n;            /* in all */
 } nay_source;
 
 #endif /* NAY_HASH_SOURCE_H */

@@ -14,6 +14,7 @@
 struct nay_hash_spill {
   nay_allocator allocator;
   int fd;
+  nay_diag trouble; /* with the file, when it was last read or written */
   uint64_t n;
   uint8_t *owner; /* the bucket of each chunk in the file */
   size_t nchunks, owner_cap;
@@ -23,15 +24,17 @@ struct nay_hash_spill {
 };
 
 nay_status nay__hash_spill_new(const char *directory, const nay_allocator *allocator,
-                               nay_hash_spill **spill) {
+                               nay_diag *diag, nay_hash_spill **spill) {
   nay_hash_spill *s = nay__alloc(allocator, sizeof *s);
-  if (s == NULL) return NAY_ENOMEM;
+  if (s == NULL)
+    return nay__fail(diag, NAY_ENOMEM, "no memory for the buffers of a temporary file", 0);
   s->allocator = *allocator;
+  s->trouble = (nay_diag){.what = NULL};
   s->owner = NULL;
   s->owner_cap = 0;
   s->read_buffer = s->buffer[SPILL_BUCKETS];
   nay__hash_spill_clear(s);
-  nay_status status = nay__spill_open(directory, &s->fd);
+  nay_status status = nay__spill_open(directory, diag, &s->fd);
   if (status != NAY_OK) {
     nay__free(allocator, s, sizeof *s);
     return status;
@@ -61,7 +64,7 @@ static nay_status spill_grow(nay_hash_spill *s) {
 static nay_status spill_flush(nay_hash_spill *s, unsigned bucket) {
   NAY_TRY(spill_grow(s));
   NAY_TRY(nay__spill_write(s->fd, (uint64_t)s->nchunks * sizeof s->buffer[0], s->buffer[bucket],
-                           sizeof s->buffer[0]));
+                           sizeof s->buffer[0], &s->trouble));
   s->owner[s->nchunks++] = (uint8_t)bucket;
   s->used[bucket] = 0;
   return NAY_OK;
@@ -75,9 +78,11 @@ nay_status nay__hash_spill_add(nay_hash_spill *s, uint64_t hash) {
   return NAY_OK;
 }
 
+const nay_diag *nay__hash_spill_trouble(const nay_hash_spill *s) { return &s->trouble; }
+
 uint64_t nay__hash_spill_count(const nay_hash_spill *s) { return s->n; }
 
-nay_status nay__hash_spill_read(const nay_hash_spill *s, uint64_t lo, uint64_t hi,
+nay_status nay__hash_spill_read(nay_hash_spill *s, uint64_t lo, uint64_t hi,
                                 void (*piece)(void *ctx, const uint64_t *hashes, size_t n),
                                 void *ctx) {
   unsigned first = (unsigned)(lo >> 56), last = (unsigned)(hi >> 56);
@@ -87,7 +92,8 @@ nay_status nay__hash_spill_read(const nay_hash_spill *s, uint64_t lo, uint64_t h
   uint64_t *buffer = s->read_buffer;
   for (size_t i = 0; i < s->nchunks; i++) {
     if (s->owner[i] < first || s->owner[i] > last) continue;
-    NAY_TRY(nay__spill_read(s->fd, (uint64_t)i * sizeof s->buffer[0], buffer, sizeof s->buffer[0]));
+    NAY_TRY(nay__spill_read(s->fd, (uint64_t)i * sizeof s->buffer[0], buffer, sizeof s->buffer[0],
+                            &s->trouble));
     piece(ctx, buffer, SPILL_CHUNK);
   }
   return NAY_OK;

@@ -13,7 +13,10 @@ typedef struct nay_hash_spill nay_hash_spill;
 
 /* nay__hash_spill_new: NAY_EIO when no file can be created in the directory. */
 nay_status nay__hash_spill_new(const char *directory, const nay_allocator *allocator,
-                               nay_hash_spill **spill);
+                               nay_diag *diag, nay_hash_spill **spill);
+
+/* nay__hash_spill_trouble: what the last NAY_EIO of a read or write was. */
+const nay_diag *nay__hash_spill_trouble(const nay_hash_spill *spill);
 
 /* nay__hash_spill_add: on failure nothing is lost and the hash is not added. */
 nay_status nay__hash_spill_add(nay_hash_spill *spill, uint64_t hash);
@@ -21,7 +24,7 @@ nay_status nay__hash_spill_add(nay_hash_spill *spill, uint64_t hash);
 uint64_t nay__hash_spill_count(const nay_hash_spill *spill);
 
 /* nay__hash_spill_read: calls `piece` with all hashes in [lo, hi], and perhaps others. */
-nay_status nay__hash_spill_read(const nay_hash_spill *spill, uint64_t lo, uint64_t hi,
+nay_status nay__hash_spill_read(nay_hash_spill *spill, uint64_t lo, uint64_t hi,
                                 void (*piece)(void *ctx, const uint64_t *hashes, size_t n),
                                 void *ctx);
 

@@ -44,6 +44,7 @@ typedef struct build_job {
   nay_params params;
   nay_hasher hasher;
   nay_allocator allocator;
+  nay_diag *diag; /* the caller's */
   unsigned nthreads;
   nay_partition parts;
   bool distinct; /* the source has no duplicates */
@@ -232,7 +233,7 @@ static nay_status build_improve(build_job *j, bool mix, uint64_t *n) {
 static nay_status build_cut(build_job *j, nay_shape *shape, uint64_t *n, bool *again) {
   nay_params p = j->params;
   p.nkeys = nay__max_u64(*n, 1); /* the empty set gets the smallest filter */
-  NAY_TRY(j->family->plan(&p, NULL, shape));
+  NAY_TRY(j->family->plan(&p, j->diag, shape));
   NAY_TRY(
       nay__partition_cut(&j->parts, j->solver->nshards(shape), j->solver->shards_per_task_log2));
   NAY_TRY(nay__partition_recount(&j->parts));
@@ -264,7 +265,9 @@ static nay_status build_run(build_job *j, uint64_t n) {
     NAY_TRY(build_cut(j, &shape, &n, &again));
     if (again) continue;
     uint32_t flags = j->params.flags & ~(NAY_NO_VERIFY | NAY_LOW_MEMORY);
-    NAY_TRY(nay__filter_make(j->family, &shape, &j->hasher, n, flags, &j->allocator, &j->f));
+    nay_status status =
+        nay__filter_make(j->family, &shape, &j->hasher, n, flags, &j->allocator, &j->f);
+    if (status != NAY_OK) return nay__filter_made(status, j->diag);
     NAY_TRY(build_solve(j));
     if (build_fits(j, &shape)) {
       nay__filter_attach(j->f, j->f->bits.bytes,
@@ -277,17 +280,34 @@ static nay_status build_run(build_job *j, uint64_t n) {
   }
 }
 
+/* What a build that has planned its shape can fail for. */
+static nay_status build_told(nay_status status, const nay_source *source, nay_diag *diag) {
+  switch (status) {
+    case NAY_EIO:
+      if (diag != NULL) *diag = *nay__hash_spill_trouble(source->spill);
+      return status;
+    case NAY_ENOMEM:
+      return nay__fail(diag, status,
+                       "no memory for the build: nay_params_plan tells how much (nbytes_build)", 0);
+    case NAY_ECORRUPT:
+      return nay__fail(diag, status, "the filter denies a key it was built from: faulty memory", 0);
+    case NAY_EINVAL: return status; /* the plan says which field */
+    default: return nay__fail(diag, status, nay_status_text(status), 0);
+  }
+}
+
 nay_status nay__static_build(const nay_family *family, const nay_params *params,
                              const nay_hasher *hasher, const nay_source *source,
-                             const nay_allocator *allocator, nay_filter **filter) {
+                             const nay_allocator *allocator, nay_diag *diag, nay_filter **filter) {
   build_job *j;
   nay_allocator a = nay__allocator_or_default(allocator);
-  if ((j = nay__alloc(&a, sizeof *j)) == NULL) return NAY_ENOMEM;
+  if ((j = nay__alloc(&a, sizeof *j)) == NULL) return build_told(NAY_ENOMEM, source, diag);
   *j = (build_job){.family = family,
                    .solver = nay__family_solver(family),
                    .params = *params,
                    .hasher = *hasher,
                    .allocator = a,
+                   .diag = diag,
                    .nthreads = nay__bulk_threads(params->threads, source->n)};
   nay__partition_open(&j->parts, source, j->nthreads,
                       nay__bulk_group_keys(params->flags, source->n), &a);
@@ -296,6 +316,7 @@ nay_status nay__static_build(const nay_family *family, const nay_params *params,
     *filter = j->f;
   } else {
     nay_filter_free(j->f);
+    build_told(status, source, diag);
   }
   nay__partition_close(&j->parts);
   nay__free(&a, j, sizeof *j);

@@ -12,7 +12,7 @@
  */
 nay_status nay__static_build(const nay_family *family, const nay_params *params,
                              const nay_hasher *hasher, const nay_source *source,
-                             const nay_allocator *allocator, nay_filter **filter);
+                             const nay_allocator *allocator, nay_diag *diag, nay_filter **filter);
 
 /* nay__static_build_memory: bytes that a build takes beside the filter. */
 uint64_t nay__static_build_memory(const nay_family *family, const nay_shape *shape,

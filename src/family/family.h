@@ -197,7 +197,7 @@ typedef struct nay_family_bulk {
   const nay_solver *solver;
   /* static layouts of other systems: made from all hashes, in the order of the input */
   nay_status (*compose)(const struct nay_format *, const nay_params *, const struct nay_source *,
-                        const nay_allocator *, nay_filter **);
+                        const nay_allocator *, nay_diag *, nay_filter **);
   /* adds those of n hashes (bloom: those of their bits) that fall into one of nparts parts of the
    * payload. Parts share no byte: several threads load a new filter */
   void (*add_part)(nay_filter *, const uint64_t *lo, uint64_t n, unsigned part, unsigned nparts);

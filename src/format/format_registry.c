@@ -144,11 +144,7 @@ nay_status nay_format_new(const nay_format *format, const nay_params *params,
   if (format == NULL || filter == NULL) {
     return nay__fail(diag, NAY_EINVAL, "format or filter is NULL", 0);
   }
-  if (format->family == NULL) {
-    nay_plan plan; /* for its diag */
-    NAY_TRY(nay_params_plan(params, diag, &plan));
-    return format_told(diag, nay_filter_new(params, allocator, filter));
-  }
+  if (format->family == NULL) return nay_filter_new(params, allocator, diag, filter);
   nay_shape shape;
   NAY_TRY(format_shape(format, params, diag, &shape));
   if (format->family->add == NULL) {
@@ -156,8 +152,9 @@ nay_status nay_format_new(const nay_format *format, const nay_params *params,
   }
   nay_hasher hasher = {.kind = format->hash};
   nay_filter *f;
-  NAY_TRY(format_told(
-      diag, nay__filter_make(format->family, &shape, &hasher, params->nkeys, 0, allocator, &f)));
+  nay_status status =
+      nay__filter_make(format->family, &shape, &hasher, params->nkeys, 0, allocator, &f);
+  if (status != NAY_OK) return nay__filter_made(status, diag);
   f->format = format;
   nay__filter_init(f, params);
   *filter = f;
@@ -166,10 +163,10 @@ nay_status nay_format_new(const nay_format *format, const nay_params *params,
 
 /* The builder calls this plan once it knows the number of keys: see builder.h. */
 static nay_status format_builder_plan(const struct nay_format *format, const nay_params *params,
-                                      uint64_t nkeys, nay_shape *shape) {
+                                      uint64_t nkeys, nay_diag *diag, nay_shape *shape) {
   nay_params p = *params;
   p.nkeys = nkeys;
-  return format_shape(format, &p, NULL, shape);
+  return format_shape(format, &p, diag, shape);
 }
 
 nay_status nay_format_builder(const nay_format *format, const nay_params *params,
@@ -179,17 +176,12 @@ nay_status nay_format_builder(const nay_format *format, const nay_params *params
     return nay__fail(diag, NAY_EINVAL, "format or builder is NULL", 0);
   }
   if (params == NULL) return nay__fail(diag, NAY_EINVAL, "params is NULL", 0);
-  if (format->family == NULL) {
-    const nay_family *family;
-    nay_hasher hasher;
-    NAY_TRY(nay__builder_check(params, diag, &family, &hasher));
-    return format_told(diag, nay_builder_new(params, allocator, builder));
-  }
+  if (format->family == NULL) return nay_builder_new(params, allocator, diag, builder);
   nay_shape shape;
   NAY_TRY(format_shape(format, params, diag, &shape));
   nay_hasher hasher = {.kind = format->hash};
-  return format_told(diag, nay__builder_make(format, format->family, params, &hasher,
-                                             format_builder_plan, false, allocator, builder));
+  return nay__builder_make(format, format->family, params, &hasher, format_builder_plan, false,
+                           allocator, diag, builder);
 }
 
 /* ---- bytes ---- */

@@ -444,30 +444,32 @@ static nay_status rocksdb_ribbon_make(const nay_format *format, const rocksdb_ri
 
 static nay_status rocksdb_ribbon_compose(const nay_format *format, const nay_params *params,
                                          const nay_source *source, const nay_allocator *allocator,
-                                         nay_filter **filter) {
+                                         nay_diag *diag, nay_filter **filter) {
   double bits_per_key;
-  NAY_TRY(nay__format_bits(format, params, NULL, &bits_per_key));
-  NAY_TRY(nay__rocksdb_check_bits(&bits_per_key, NULL));
+  NAY_TRY(nay__format_bits(format, params, diag, &bits_per_key));
+  NAY_TRY(nay__rocksdb_check_bits(&bits_per_key, diag));
   if (source->n == 0) {
-    NAY_TRY(nay__filter_make(&nay__family_rocksdb_ribbon, &(nay_shape){.nunits = 0},
-                             &(nay_hasher){.kind = NAY_HASH_XXPH3}, 0, 0, allocator, filter));
-    (*filter)->format = format;
-    return NAY_OK;
+    nay_status made =
+        nay__filter_make(&nay__family_rocksdb_ribbon, &(nay_shape){.nunits = 0},
+                         &(nay_hasher){.kind = NAY_HASH_XXPH3}, 0, 0, allocator, filter);
+    if (made == NAY_OK) (*filter)->format = format;
+    return nay__filter_made(made, diag);
   }
   nay_shape bloom;
   uint64_t first_hash = source->runs[0].at[0];
   rocksdb_ribbon_size size =
       rocksdb_ribbon_size_of(nay__min_u64(source->n, RIBBON_MAX_KEYS), bits_per_key, first_hash);
   if (rocksdb_ribbon_is_bloom(source->n, bits_per_key, &size, &bloom)) {
-    return rocksdb_ribbon_make_bloom(&bloom, source, allocator, filter);
+    return nay__filter_made(rocksdb_ribbon_make_bloom(&bloom, source, allocator, filter), diag);
   }
   bool solved;
   nay_filter *f;
-  NAY_TRY(rocksdb_ribbon_make(format, &size, source, allocator, &solved, &f));
+  nay_status status = rocksdb_ribbon_make(format, &size, source, allocator, &solved, &f);
+  if (status != NAY_OK) return nay__filter_made(status, diag);
   if (!solved) {
     nay_filter_free(f);
-    NAY_TRY(nay__rocksdb_bloom_plan(source->n, bits_per_key, NULL, &bloom));
-    return rocksdb_ribbon_make_bloom(&bloom, source, allocator, filter);
+    NAY_TRY(nay__rocksdb_bloom_plan(source->n, bits_per_key, diag, &bloom));
+    return nay__filter_made(rocksdb_ribbon_make_bloom(&bloom, source, allocator, filter), diag);
   }
   *filter = f;
   return NAY_OK;

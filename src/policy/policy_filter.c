@@ -27,13 +27,13 @@ static nay_status filter_policy_create(const nay_policy *self, const void *const
   NAY_TRY(nay__policy_args(keys, lens, n, filter, len));
   nay_allocator a = nay__allocator_or_default(allocator);
   nay_builder *builder;
-  NAY_TRY(nay_builder_new(&self->params, &a, &builder));
+  NAY_TRY(nay_builder_new(&self->params, &a, NULL, &builder));
   nay_status status = NAY_OK;
   for (size_t i = 0; i < n && status == NAY_OK; i++) {
     status = nay_builder_add(builder, keys[i], lens[i]);
   }
   nay_filter *f = NULL;
-  if (status == NAY_OK) status = nay_builder_finish(builder, &f);
+  if (status == NAY_OK) status = nay_builder_finish(builder, NULL, &f);
   if (status == NAY_OK) status = filter_policy_encode(f, &a, filter, len);
   nay_filter_free(f);
   nay_builder_free(builder);

@@ -8,12 +8,7 @@ nay_status nay__filter_builder_init(nay_filter_builder *b, const nay_policy *pol
                                     nay_diag *diag) {
   *b = (nay_filter_builder){.policy = policy};
   if (policy != NULL) return NAY_OK;
-  nay_params p = *params;
-  nay_plan plan;
-  if (p.nkeys == 0) p.nkeys = 1; /* as nay_builder_new: the number is not known yet */
-  NAY_TRY(nay_params_plan(&p, diag, &plan));
-  nay_status status = nay_builder_new(params, a, &b->builder);
-  return status == NAY_OK ? NAY_OK : nay__fail(diag, status, "cannot start a filter builder", 0);
+  return nay_builder_new(params, a, diag, &b->builder);
 }
 
 nay_status nay__filter_builder_add(nay_filter_builder *b, const void *key, size_t len,
@@ -31,7 +26,7 @@ nay_status nay__filter_builder_add(nay_filter_builder *b, const void *key, size_
 static nay_status filter_builder_native(nay_filter_builder *b, nay_buffer *out,
                                         const nay_allocator *a) {
   nay_filter *f = NULL;
-  NAY_TRY(nay_builder_finish(b->builder, &f));
+  NAY_TRY(nay_builder_finish(b->builder, NULL, &f));
   size_t size = nay_filter_encoded_size(f);
   nay_status status = nay__buffer_reserve(out, size, a);
   if (status == NAY_OK) status = nay_filter_encode(f, out->at + out->len, size, &size);

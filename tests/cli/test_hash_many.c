@@ -33,13 +33,13 @@ static void native_hashes(void **state) {
   (void)state;
   nay_filter *f;
   nay_params p = {.kind = NAY_BLOCKED, .nkeys = 100, .fpr = 0.01, .seed = 42};
-  assert_ok(nay_filter_new(&p, NULL, &f));
+  assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   check_filter(f, false);
   p = (nay_params){.kind = NAY_BLOOM, .nkeys = 1, .fpr = 0.5, .hash = NAY_HASH_SIPHASH};
-  assert_ok(nay_filter_new(&p, NULL, &f));
+  assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   check_filter(f, false);
   p.hash = NAY_HASH_CALLER;
-  assert_ok(nay_filter_new(&p, NULL, &f));
+  assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   uint64_t lo;
   const void *key = "k";
   size_t len = 1;

@@ -93,12 +93,12 @@ static inline nay_filter *contract_build(const nay_params *p, const key_set *set
   nay_builder *b;
   nay_filter *f;
   uint8_t key[KEY_MAX];
-  assert_ok(nay_builder_new(p, NULL, &b));
+  assert_ok(nay_builder_new(p, NULL, NULL, &b));
   for (uint64_t i = first; i < first + n; i++) {
     assert_ok(nay_builder_add(b, key, set->make(i, key)));
   }
   assert_int_equal(nay_builder_nkeys(b), n);
-  assert_ok(nay_builder_finish(b, &f));
+  assert_ok(nay_builder_finish(b, NULL, &f));
   nay_builder_free(b);
   return f;
 }
@@ -111,7 +111,7 @@ static inline nay_filter *contract_filter(const nay_family *family, uint64_t n) 
 
 static inline nay_filter *contract_new(const nay_params *p) {
   nay_filter *f;
-  assert_ok(nay_filter_new(p, NULL, &f));
+  assert_ok(nay_filter_new(p, NULL, NULL, &f));
   return f;
 }
 

@@ -183,7 +183,7 @@ static void unlike_filters_do_not_mix(void **state) {
   for (size_t i = 0; i < n; i++) {
     nay_filter *g;
     nay_overlap overlap;
-    assert_ok(nay_filter_build(&unlike[i], NULL, 0, NULL, &g));
+    assert_ok(nay_filter_build(&unlike[i], NULL, 0, NULL, NULL, &g));
     assert_status(nay_filter_merge(f, g, 1.0), NAY_EMISMATCH);
     assert_status(nay_filter_overlap(f, g, &overlap), NAY_EMISMATCH);
     if (contract_can(family, NAY_CAN_INTERSECT)) {

@@ -254,7 +254,7 @@ static void bytes_depend_on_the_set_alone(void **state) {
 
 static nay_filter *build_hashes(const nay_params *p, const uint64_t *hashes, size_t n) {
   nay_filter *f;
-  assert_ok(nay_filter_build(p, hashes, n, NULL, &f));
+  assert_ok(nay_filter_build(p, hashes, n, NULL, NULL, &f));
   return f;
 }
 
@@ -312,13 +312,13 @@ static void builders_can_be_used_again(void **state) {
   nay_params p = contract_params(*state, 0);
   nay_builder *b;
   nay_filter *first, *again;
-  assert_ok(nay_builder_new(&p, NULL, &b));
+  assert_ok(nay_builder_new(&p, NULL, NULL, &b));
   for (uint64_t i = 0; i < 300; i++) assert_ok(nay_builder_add_hash(b, contract_hash(i)));
-  assert_ok(nay_builder_finish(b, &first));
+  assert_ok(nay_builder_finish(b, NULL, &first));
   assert_int_equal(nay_builder_nkeys(b), 0);
   for (uint64_t i = 0; i < 300; i++) assert_ok(nay_builder_add_hash(b, contract_hash(299 - i)));
   assert_int_equal(nay_builder_nkeys(b), 300);
-  assert_ok(nay_builder_finish(b, &again));
+  assert_ok(nay_builder_finish(b, NULL, &again));
   assert_true(filters_equal(first, again));
   assert_ok(nay_builder_add_hash(b, contract_hash(7)));
   nay_builder_free(b);
@@ -333,11 +333,11 @@ static void the_key_of_no_bytes_is_a_key(void **state) {
   nay_params p = {.kind = ((const nay_family *)*state)->kind, .nkeys = 10, .fpr = 1e-4};
   nay_builder *b;
   nay_filter *f, *without = contract_build(&p, RANDOM, 0, 10);
-  assert_ok(nay_builder_new(&p, NULL, &b));
+  assert_ok(nay_builder_new(&p, NULL, NULL, &b));
   assert_ok(nay_builder_add(b, NULL, 0));
   assert_status(nay_builder_add(b, NULL, 1), NAY_EINVAL);
   assert_int_equal(nay_builder_nkeys(b), 1);
-  assert_ok(nay_builder_finish(b, &f));
+  assert_ok(nay_builder_finish(b, NULL, &f));
   assert_true(nay_filter_may_contain(f, "", 0));
   assert_true(nay_filter_may_contain(f, NULL, 0));
   assert_true(nay_filter_may_contain(f, "x", 0)); /* the length decides, not the bytes */
@@ -359,9 +359,9 @@ static void every_length_is_another_key(void **state) {
   nay_params p = {.kind = ((const nay_family *)*state)->kind, .nkeys = 151, .fpr = 1e-4};
   nay_builder *b;
   nay_filter *f;
-  assert_ok(nay_builder_new(&p, NULL, &b));
+  assert_ok(nay_builder_new(&p, NULL, NULL, &b));
   for (size_t len = 0; len <= 300; len += 2) assert_ok(nay_builder_add(b, zeros, len));
-  assert_ok(nay_builder_finish(b, &f));
+  assert_ok(nay_builder_finish(b, NULL, &f));
   unsigned wrong = 0;
   for (size_t len = 0; len <= 300; len++) {
     bool maybe = nay_filter_may_contain(f, zeros, len);
@@ -380,10 +380,10 @@ static void callers_hashes_need_no_key(void **state) {
   p.hash = NAY_HASH_CALLER;
   nay_builder *b;
   nay_filter *f;
-  assert_ok(nay_builder_new(&p, NULL, &b));
+  assert_ok(nay_builder_new(&p, NULL, NULL, &b));
   assert_status(nay_builder_add(b, "key", 3), NAY_ENOTSUP);
   for (uint64_t i = 0; i < 200; i++) assert_ok(nay_builder_add_hash(b, contract_hash(i)));
-  assert_ok(nay_builder_finish(b, &f));
+  assert_ok(nay_builder_finish(b, NULL, &f));
   for (uint64_t i = 0; i < 200; i++) assert_true(nay_filter_may_contain_hash(f, contract_hash(i)));
   nay_hash hash;
   uint64_t bitmap[1] = {0};

@@ -99,9 +99,9 @@ static void assert_explained(nay_filter *f, nay_hash hash, const uint8_t *payloa
 static nay_filter *shape_build(const shape_case *shape, const nay_params *p) {
   nay_builder *b;
   nay_filter *f;
-  assert_ok(nay_builder_new(p, NULL, &b));
+  assert_ok(nay_builder_new(p, NULL, NULL, &b));
   for (uint64_t i = 0; i < shape->nkeys; i++) assert_ok(nay_builder_add_hash(b, contract_hash(i)));
-  assert_ok(nay_builder_finish(b, &f));
+  assert_ok(nay_builder_finish(b, NULL, &f));
   nay_builder_free(b);
   return f;
 }
@@ -212,7 +212,7 @@ static void layouts_are_explained(void **state) {
     if (nay_format_builder(format, &p, NULL, NULL, &b) != NAY_OK) continue;
     uint8_t key[GOLDEN_KEY_MAX];
     for (uint64_t k = 0; k < p.nkeys; k++) assert_ok(nay_builder_add(b, key, golden_str(k, key)));
-    if (nay_builder_finish(b, &f) == NAY_OK) {
+    if (nay_builder_finish(b, NULL, &f) == NAY_OK) {
       assert_layout(f, golden_str, p.nkeys < 100 ? p.nkeys : 100, nay_format_name(format));
       nay_filter_free(f);
       built++;

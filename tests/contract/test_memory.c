@@ -1,6 +1,7 @@
 /*
  * test_memory.c - every allocation fails once, in turn, alone and with all that follow: the call
- * returns NAY_ENOMEM, nothing leaks, freed sizes are the requested ones, the object is unchanged.
+ * returns NAY_ENOMEM, a diag says for what, nothing leaks, freed sizes are the requested ones, the
+ * object is unchanged.
  */
 #include "contract.h"
 
@@ -16,6 +17,7 @@ typedef struct attempt {
   const bytes *encoded;
   const char *path;
   nay_filter *made;
+  nay_diag *diag; /* what the call got; NULL: it takes none */
 } attempt;
 
 typedef nay_status (*attempt_run)(attempt *);
@@ -27,11 +29,18 @@ static bool attempt_once(attempt *a, flaky *heap, attempt_run run, long at, bool
   nay_filter *const untouched = (nay_filter *)a;
   a->made = untouched;
   long objects = heap->objects;
+  nay_diag diag = {NULL, 1, 1};
+  a->diag = a->subject == NULL ? &diag : NULL; /* those that change a filter take none */
   flaky_arm(heap, at, for_ever);
   nay_status status = run(a);
   bool reached = heap->calls > at;
   flaky_arm(heap, -1, false);
   assert_status(status, reached ? NAY_ENOMEM : NAY_OK);
+  if (reached && a->diag != NULL) {
+    assert_non_null(diag.what);
+    if (strstr(diag.what, "memory") == NULL) fail_msg("%s", diag.what);
+    assert_true(diag.offset == 0 && diag.os_error == 0);
+  }
   if (reached) {
     assert_ptr_equal(a->made, untouched);
     if (a->subject != NULL) {
@@ -60,7 +69,7 @@ static void attempt_all(attempt *a, flaky *heap, attempt_run run, long least) {
 
 static nay_status try_new(attempt *a) {
   nay_params p = contract_params(a->family, 1000);
-  return nay_filter_new(&p, &a->allocator, &a->made);
+  return nay_filter_new(&p, &a->allocator, a->diag, &a->made);
 }
 
 static void new_survives(void **state) {
@@ -74,12 +83,12 @@ static uint64_t many_hashes[MANY];
 
 static nay_status try_build(attempt *a) {
   nay_params p = contract_params(a->family, 0);
-  return nay_filter_build(&p, many_hashes, MANY, &a->allocator, &a->made);
+  return nay_filter_build(&p, many_hashes, MANY, &a->allocator, a->diag, &a->made);
 }
 
 static nay_status try_build_sized(attempt *a) {
   nay_params p = contract_params(a->family, MANY);
-  return nay_filter_build(&p, many_hashes, MANY, &a->allocator, &a->made);
+  return nay_filter_build(&p, many_hashes, MANY, &a->allocator, a->diag, &a->made);
 }
 
 static void build_survives(void **state) {
@@ -95,13 +104,13 @@ static void build_survives(void **state) {
 static void builders_go_on_after_a_failure(void **state) {
   nay_params p = contract_params(*state, 0);
   nay_filter *expected, *f;
-  assert_ok(nay_filter_build(&p, many_hashes, MANY, NULL, &expected));
+  assert_ok(nay_filter_build(&p, many_hashes, MANY, NULL, NULL, &expected));
   for (long at = 0;; at++) {
     flaky heap = {.fail_at = -1};
     nay_allocator allocator = flaky_allocator(&heap);
     nay_builder *b;
     unsigned failures = 0;
-    assert_ok(nay_builder_new(&p, &allocator, &b));
+    assert_ok(nay_builder_new(&p, &allocator, NULL, &b));
     flaky_arm(&heap, at, false);
     for (uint64_t i = 0; i < MANY; i++) {
       nay_status status = nay_builder_add_hash(b, (nay_hash){many_hashes[i], 0});
@@ -111,12 +120,14 @@ static void builders_go_on_after_a_failure(void **state) {
       failures++;
       i--;
     }
-    nay_status status = nay_builder_finish(b, &f);
+    nay_diag diag = {NULL, 1, 1};
+    nay_status status = nay_builder_finish(b, &diag, &f);
     if (status != NAY_OK) {
+      assert_non_null(strstr(diag.what, "memory"));
       assert_status(status, NAY_ENOMEM);
       assert_int_equal(nay_builder_nkeys(b), MANY);
       failures++;
-      assert_ok(nay_builder_finish(b, &f));
+      assert_ok(nay_builder_finish(b, NULL, &f));
     }
     assert_true(filters_equal(f, expected));
     nay_filter_free(f);
@@ -131,7 +142,7 @@ static void builders_go_on_after_a_failure(void **state) {
 static nay_status try_builder_new(attempt *a) {
   nay_params p = contract_params(a->family, 0);
   nay_builder *b;
-  nay_status status = nay_builder_new(&p, &a->allocator, &b);
+  nay_status status = nay_builder_new(&p, &a->allocator, a->diag, &b);
   if (status == NAY_OK) nay_builder_free(b);
   return status;
 }
@@ -144,23 +155,24 @@ static void builder_new_survives(void **state) {
 }
 
 static nay_status try_copy(attempt *a) {
+  a->diag = NULL;
   return nay_filter_copy(a->other, &a->allocator, &a->made);
 }
 
 static nay_status try_decode(attempt *a) {
-  return nay_filter_decode(a->encoded->at, a->encoded->len, &a->allocator, NULL, &a->made);
+  return nay_filter_decode(a->encoded->at, a->encoded->len, &a->allocator, a->diag, &a->made);
 }
 
 static nay_status try_open(attempt *a) {
-  return nay_filter_open(a->path, &a->allocator, NULL, &a->made);
+  return nay_filter_open(a->path, &a->allocator, a->diag, &a->made);
 }
 
 static nay_status try_map(attempt *a) {
-  return nay_filter_mmap(a->path, 0, &a->allocator, NULL, &a->made);
+  return nay_filter_mmap(a->path, 0, &a->allocator, a->diag, &a->made);
 }
 
 static nay_status try_map_lazily(attempt *a) {
-  return nay_filter_mmap(a->path, NAY_MMAP_LAZY, &a->allocator, NULL, &a->made);
+  return nay_filter_mmap(a->path, NAY_MMAP_LAZY, &a->allocator, a->diag, &a->made);
 }
 
 static void copies_and_files_survive(void **state) {
@@ -261,7 +273,7 @@ static void adds_survive(void **state) {
   nay_allocator allocator = flaky_allocator(&heap);
   nay_params p = contract_params(*state, 100);
   nay_filter *f;
-  assert_ok(nay_filter_new(&p, &allocator, &f));
+  assert_ok(nay_filter_new(&p, &allocator, NULL, &f));
   flaky_arm(&heap, 0, true);
   for (uint64_t i = 0; i < 1000; i++) {
     uint8_t key[KEY_MAX];
@@ -294,7 +306,7 @@ static void the_plan_knows_the_memory(void **state) {
   nay_plan plan;
   nay_filter *f;
   assert_ok(nay_params_plan(&p, NULL, &plan));
-  assert_ok(nay_filter_build(&p, many_hashes, MANY, &allocator, &f));
+  assert_ok(nay_filter_build(&p, many_hashes, MANY, &allocator, NULL, &f));
   assert_in_range(heap.peak, plan.nbytes, plan.nbytes_build + 1024);
   nay_stats s = stats_of(f);
   assert_in_range(s.nbytes, plan.nbytes, heap.live + 1024);

@@ -315,8 +315,8 @@ static void zeroed_memory_makes_the_same_filter(void **state) {
   if (p.kind == NAY_CUCKOO) p.max_nkeys = n;
   nay_filter *plain = contract_new(&p), *f, *by_default, *copy;
   p.flags = NAY_ZEROED;
-  assert_ok(nay_filter_new(&p, &zero, &f));
-  assert_ok(nay_filter_new(&p, NULL, &by_default));
+  assert_ok(nay_filter_new(&p, &zero, NULL, &f));
+  assert_ok(nay_filter_new(&p, NULL, NULL, &by_default));
   assert_ok(nay_filter_copy(f, &other, &copy));
   nay_filter *all[] = {plain, f, by_default, copy};
   for (size_t i = 0; i < 4; i++) {

@@ -262,11 +262,11 @@ static nay_filter *build(const shape_case *shape, const nay_params *p) {
   nay_builder *b;
   nay_filter *f;
   uint8_t key[KEY_MAX];
-  assert_ok(nay_builder_new(p, NULL, &b));
+  assert_ok(nay_builder_new(p, NULL, NULL, &b));
   for (uint64_t i = 0; i < shape->nkeys; i++) {
     assert_ok(nay_builder_add(b, key, key_sets[i % N_KEY_SETS].make(i, key)));
   }
-  assert_ok(nay_builder_finish(b, &f));
+  assert_ok(nay_builder_finish(b, NULL, &f));
   nay_builder_free(b);
   return f;
 }

@@ -101,7 +101,7 @@ static void assert_empty_twin(const nay_params *p, const nay_family *family, uin
   nay_plan plan;
   assert_ok(nay_filter_params(f, &recalled));
   if (nay_params_plan(&recalled, &diag, &plan) != NAY_OK ||
-      nay_filter_new(&recalled, NULL, &twin) != NAY_OK) {
+      nay_filter_new(&recalled, NULL, NULL, &twin) != NAY_OK) {
     fail_msg("%s, draw %llu: nkeys %llu, fpr %.17g: its params are refused: %s", family->name,
              (unsigned long long)draw, (unsigned long long)p->nkeys, p->fpr, diag.what);
   }

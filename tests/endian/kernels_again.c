@@ -35,7 +35,8 @@ static unsigned check_table(nay_kind kind, const nay_kernels *table) {
     p.fpr = 1.3 / (double)((uint64_t)1 << (bits + 1));
     if (kind == NAY_FUSE && bits % 4 == 3) p.k = 4;
     nay_filter *f;
-    if (nay_filter_build(&p, hashes, N, NULL, &f) != NAY_OK) continue; /* not a rate of this kind */
+    if (nay_filter_build(&p, hashes, N, NULL, NULL, &f) != NAY_OK)
+      continue; /* not a rate of this kind */
     const nay_kernels *own = f->kernels;
     n += differences(f, table);
     f->kernels = own;
@@ -53,7 +54,7 @@ static unsigned check_shards(const nay_kernels *table) {
   for (size_t i = 0; keys != NULL && i < nkeys; i++)
     keys[i] = nay_hash_mix(i < N ? i : NPROBES + i);
   nay_params p = {.kind = NAY_FUSE, .hash = NAY_HASH_CALLER, .fpr = 1.0 / 512};
-  if (keys != NULL && nay_filter_build(&p, keys, nkeys, NULL, &f) == NAY_OK) {
+  if (keys != NULL && nay_filter_build(&p, keys, nkeys, NULL, NULL, &f) == NAY_OK) {
     n = f->fuse.nshards == 2 ? differences(f, table) : 1;
     nay_filter_free(f);
   }
@@ -102,9 +103,9 @@ static unsigned check_changes(const nay_kernels *table) {
   for (uint32_t k = 1; k <= 32; k++) {
     nay_params p = {.kind = NAY_COUNTING, .nbits = 16 * 512, .nkeys = 700, .k = k};
     nay_filter *fast, *plain;
-    if (nay_filter_new(&p, NULL, &fast) != NAY_OK) return 1;
+    if (nay_filter_new(&p, NULL, NULL, &fast) != NAY_OK) return 1;
     p.flags = NAY_CONCURRENT;
-    if (nay_filter_new(&p, NULL, &plain) != NAY_OK) return 1;
+    if (nay_filter_new(&p, NULL, NULL, &plain) != NAY_OK) return 1;
     fast->kernels = table;
     for (uint64_t i = 0; i < N; i++) {
       uint64_t x = nay_hash_mix(i << 8 | k);

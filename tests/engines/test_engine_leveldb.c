@@ -31,7 +31,7 @@ static nay_filter *ours_by_builder(const random_set *set) {
   nay_filter *f;
   assert_ok(nay_format_builder(nay_format_find("leveldb"), &p, NULL, NULL, &b));
   for (size_t i = 0; i < set->n; i++) assert_ok(nay_builder_add(b, set->keys[i], set->lens[i]));
-  assert_ok(nay_builder_finish(b, &f));
+  assert_ok(nay_builder_finish(b, NULL, &f));
   nay_builder_free(b);
   return f;
 }

@@ -169,7 +169,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len) {
   fuzz z = {.at = bytes, .end = bytes + len};
   nay_params p = draw_params(&z);
-  if (nay_filter_new(&p, NULL, &z.f) != NAY_OK) return 0;
+  if (nay_filter_new(&p, NULL, NULL, &z.f) != NAY_OK) return 0;
   for (unsigned i = 0; z.at < z.end && i < 2000 && z.f->nbytes < 1 << 20; i++) step(&z);
   op_look(&z);
   nay_filter_free(z.f);

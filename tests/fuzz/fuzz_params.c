@@ -56,7 +56,7 @@ static void check_filter(const nay_params *params, const nay_plan *plan) {
   flaky memory = {.fail_at = -1};
   nay_allocator a = flaky_allocator(&memory);
   nay_filter *f = NULL;
-  nay_status status = nay_filter_new(params, &a, &f);
+  nay_status status = nay_filter_new(params, &a, NULL, &f);
   if ((nay_kind_traits(plan->kind) & NAY_CAN_ADD) == 0) {
     CHECK(status == NAY_ENOTSUP && f == NULL);
     return;

@@ -72,7 +72,7 @@ static void same_in_another_order(const nay_params *p, fuzz *z, const nay_filter
   for (size_t i = 0; i < z->n; i++) z->hashes[2 * z->n - 1 - i] = z->hashes[i];
   q.threads = 0;
   q.flags = 0;
-  require(nay_filter_build(&q, z->hashes, 2 * z->n, NULL, &g) == NAY_OK);
+  require(nay_filter_build(&q, z->hashes, 2 * z->n, NULL, NULL, &g) == NAY_OK);
   require(f->nbytes == g->nbytes && f->nkeys == g->nkeys && f->shape.k == g->shape.k);
   require(memcmp(f->bits.bytes, g->bits.bytes, f->nbytes) == 0);
   nay_filter_free(g);
@@ -105,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   nay_params p = draw_params(&z);
   draw_hashes(&z);
   nay_filter *f;
-  nay_status status = nay_filter_build(&p, z.hashes, z.n, NULL, &f);
+  nay_status status = nay_filter_build(&p, z.hashes, z.n, NULL, NULL, &f);
   if (status != NAY_OK) {
     require(status == NAY_EINVAL); /* a rate that the family does not have */
     return 0;

@@ -96,7 +96,7 @@ static inline nay_filter *golden_by_builder(const nay_format *format, golden_key
   assert_ok(nay_format_builder(format, &p, NULL, NULL, &b));
   for (uint64_t i = 0; i < n; i++) assert_ok(nay_builder_add(b, key, make(i, key)));
   assert_int_equal(nay_builder_nkeys(b), n);
-  assert_ok(nay_builder_finish(b, &f));
+  assert_ok(nay_builder_finish(b, NULL, &f));
   nay_builder_free(b);
   return f;
 }

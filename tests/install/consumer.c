@@ -35,7 +35,7 @@ static void expect(nay_status status, const char *what) {
 static nay_filter *fill(nay_builder *builder) {
   for (uint64_t i = 0; i < NKEYS; i++) expect(nay_builder_add(builder, &i, sizeof i), "add");
   nay_filter *filter = NULL;
-  expect(nay_builder_finish(builder, &filter), "finish");
+  expect(nay_builder_finish(builder, NULL, &filter), "finish");
   nay_builder_free(builder);
   for (uint64_t i = 0; filter != NULL && i < NKEYS; i++) {
     if (!nay_filter_may_contain(filter, &i, sizeof i)) failures++;
@@ -68,7 +68,7 @@ static void show_family(nay_kind kind, nay_params p) {
   p.kind = kind;
   p.nkeys = NKEYS;
   nay_status status = nay_params_plan(&p, NULL, &plan);
-  if (status == NAY_OK) status = nay_builder_new(&p, NULL, &builder);
+  if (status == NAY_OK) status = nay_builder_new(&p, NULL, NULL, &builder);
   if (status == NAY_OK) {
     show(nay_kind_name(kind), nay_format_find("nay"), &plan, builder);
   } else {

@@ -20,7 +20,7 @@ int main() {
   params.nkeys = 3;
   params.fpr = 1e-6;
   nay_filter *raw = nullptr;
-  if (nay_filter_new(&params, nullptr, &raw) != NAY_OK) return 1;
+  if (nay_filter_new(&params, nullptr, nullptr, &raw) != NAY_OK) return 1;
   std::unique_ptr<nay_filter, FilterFree> filter(raw);
   for (const std::string &key : std::vector<std::string>{"ay", "aye", "yes"}) {
     if (nay_filter_add(filter.get(), key.data(), key.size(), nullptr) != NAY_OK) return 1;

@@ -81,7 +81,7 @@ static nay_hash program_hash(const program *p, unsigned i) { return (nay_hash){p
 /* Asks an empty filter of these params what the hashes are. */
 static nay_status program_hash_keys(program *p) {
   nay_filter *empty = NULL;
-  nay_status status = nay_filter_build(&p->params, NULL, 0, NULL, &empty);
+  nay_status status = nay_filter_build(&p->params, NULL, 0, NULL, NULL, &empty);
   for (unsigned i = 0; i < NKEYS && status == NAY_OK; i++) {
     nay_hash hash = {nay_hash_mix(i), 0};
     uint8_t key[NKEYS];
@@ -151,7 +151,7 @@ static nay_status program_build(const program *p, const nay_params *params, uint
   for (unsigned i = 0; i < NKEYS; i++) {
     if (keys >> i & 1) hashes[n++] = p->hashes[i];
   }
-  return nay_filter_build(params, hashes, n, NULL, out);
+  return nay_filter_build(params, hashes, n, NULL, NULL, out);
 }
 
 static bool program_fill_slot(program *p, slot *s, uint64_t keys) {

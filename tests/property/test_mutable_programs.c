@@ -26,7 +26,7 @@ typedef struct program {
 static nay_filter *program_make(nay_params p) {
   p.hash = NAY_HASH_CALLER;
   nay_filter *f;
-  assert_ok(nay_filter_new(&p, NULL, &f));
+  assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   return f;
 }
 

@@ -39,7 +39,7 @@ static inline nay_filter *hashed_filter(const nay_params *p, uint64_t first, uin
   assert_non_null(hashes);
   for (uint64_t i = 0; i < n; i++) hashes[i] = nay_hash_mix(first + i);
   nay_filter *f;
-  assert_ok(nay_filter_build(p, hashes, (size_t)n, NULL, &f));
+  assert_ok(nay_filter_build(p, hashes, (size_t)n, NULL, NULL, &f));
   free(hashes);
   return f;
 }

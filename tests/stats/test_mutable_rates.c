@@ -7,7 +7,7 @@
 static nay_filter *make(nay_params p) {
   p.hash = NAY_HASH_CALLER;
   nay_filter *f;
-  assert_ok(nay_filter_new(&p, NULL, &f));
+  assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   return f;
 }
 

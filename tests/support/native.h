@@ -113,12 +113,12 @@ static inline size_t native_member(uint64_t i, uint8_t key[8]) {
 static inline nay_filter *native_filter(const nay_params *params, uint64_t nmembers) {
   nay_builder *b = NULL;
   nay_filter *f = NULL;
-  nay_status status = nay_builder_new(params, NULL, &b);
+  nay_status status = nay_builder_new(params, NULL, NULL, &b);
   for (uint64_t i = 0; i < nmembers && status == NAY_OK; i++) {
     uint8_t key[8];
     status = nay_builder_add(b, key, native_member(i, key));
   }
-  if (status == NAY_OK) status = nay_builder_finish(b, &f);
+  if (status == NAY_OK) status = nay_builder_finish(b, NULL, &f);
   nay_builder_free(b);
   if (status != NAY_OK) {
     fprintf(stderr, "native_filter: kind %d: %s\n", (int)params->kind, nay_status_text(status));

@@ -21,7 +21,7 @@ static inline nay_params set_params(nay_kind kind, double fpr, uint32_t k) {
 
 static inline nay_filter *set_build(const nay_params *p, const uint64_t *x, size_t n) {
   nay_filter *f = NULL;
-  assert_ok(nay_filter_build(p, x, n, NULL, &f));
+  assert_ok(nay_filter_build(p, x, n, NULL, NULL, &f));
   return f;
 }
 

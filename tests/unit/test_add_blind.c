@@ -12,7 +12,7 @@ static nay_filter *make(uint32_t k, uint32_t flags, nay_hash_kind hash) {
   nay_params p = {.kind = NAY_BLOCKED, .nkeys = N, .bits_per_key = 12, .k = k, .flags = flags};
   p.hash = hash;
   nay_filter *f;
-  assert_int_equal(nay_filter_new(&p, NULL, &f), NAY_OK);
+  assert_int_equal(nay_filter_new(&p, NULL, NULL, &f), NAY_OK);
   return f;
 }
 
@@ -106,8 +106,8 @@ static void a_folded_filter_takes_more(void **state) {
   (void)state;
   nay_params p = {.kind = NAY_BLOCKED, .nkeys = N, .fpr = 0.01, .fold = 4};
   nay_filter *a, *b;
-  assert_int_equal(nay_filter_new(&p, NULL, &a), NAY_OK);
-  assert_int_equal(nay_filter_new(&p, NULL, &b), NAY_OK);
+  assert_int_equal(nay_filter_new(&p, NULL, NULL, &a), NAY_OK);
+  assert_int_equal(nay_filter_new(&p, NULL, NULL, &b), NAY_OK);
   assert_int_equal(nay_filter_fold(a, 4), NAY_OK);
   for (uint64_t i = 0; i < N; i++) {
     assert_int_equal(nay_filter_add_hash(a, (nay_hash){nay_hash_mix(i), 0}, NULL), NAY_OK);

@@ -23,7 +23,7 @@ static void make_keys(uint64_t seed) {
 static nay_filter *make_filter(nay_kind kind, nay_hash_kind hash, uint64_t seed) {
   nay_params p = {.kind = kind, .nkeys = 2 * N, .fpr = 0.01, .hash = hash, .seed = seed};
   nay_filter *f;
-  assert_int_equal(nay_filter_new(&p, NULL, &f), NAY_OK);
+  assert_int_equal(nay_filter_new(&p, NULL, NULL, &f), NAY_OK);
   return f;
 }
 
@@ -121,7 +121,7 @@ static void prepare_changes_nothing(void **state) {
       uint64_t hashes[10];
       for (size_t i = 0; i < 10; i++) hashes[i] = nay_hash_mix(i);
       nay_filter *f;
-      assert_int_equal(nay_filter_build(&p, hashes, 10, NULL, &f), NAY_OK);
+      assert_int_equal(nay_filter_build(&p, hashes, 10, NULL, NULL, &f), NAY_OK);
       for (uint64_t i = 0; i < 200; i++) {
         nay_hash h = {nay_hash_mix(i), 0};
         bool before = nay_filter_may_contain_hash(f, h);
@@ -148,7 +148,7 @@ static void every_table_answers_alike(void **state) {
     p.nkeys = which / 6 % 2 == 0 ? 300 : 20000;
     nay_filter *f;
     if (nay_kind_name(p.kind) == NULL) continue;
-    if (nay_filter_build(&p, hashes, p.nkeys, NULL, &f) != NAY_OK) continue;
+    if (nay_filter_build(&p, hashes, p.nkeys, NULL, NULL, &f) != NAY_OK) continue;
     const nay_kernels *table;
     for (size_t t = 0; (table = nay__kernels_at(t)) != NULL; t++) {
       f->kernels = table;
@@ -176,13 +176,13 @@ static nay_filter *far_filter(nay_kind kind, const uint64_t *hashes) {
   nay_params p = {.kind = kind, .nkeys = 25000000, .fpr = 0.001};
   nay_filter *f;
   if ((nay_kind_traits(kind) & NAY_CAN_ADD) != 0) {
-    assert_ok(nay_filter_new(&p, NULL, &f));
+    assert_ok(nay_filter_new(&p, NULL, NULL, &f));
     assert_ok(nay_filter_add_hash_many(f, hashes, NULL, N, NULL));
   } else {
     p.nkeys = FAR_KEYS;
     p.fpr = 1.0 / ((uint64_t)1 << 32); /* four bytes a key */
     p.threads = 2;
-    assert_ok(nay_filter_build(&p, hashes, FAR_KEYS, NULL, &f));
+    assert_ok(nay_filter_build(&p, hashes, FAR_KEYS, NULL, NULL, &f));
   }
   assert_true(f->nbytes >= NAY_OUT_OF_CACHE_BYTES);
   return f;

@@ -8,7 +8,7 @@ static nay_filter *make_counting(uint64_t nkeys, uint32_t flags) {
   nay_params p = {
       .kind = NAY_COUNTING, .nkeys = nkeys, .fpr = 0.01, .flags = flags, .hash = NAY_HASH_CALLER};
   nay_filter *f;
-  assert_ok(nay_filter_new(&p, NULL, &f));
+  assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   return f;
 }
 
@@ -167,9 +167,9 @@ static void writes_the_same(const nay_kernels *table) {
     nay_params p = {.kind = NAY_COUNTING, .nbits = 16 * 512, .nkeys = 700, .k = k};
     p.flags = round % 2 != 0 ? NAY_UNIQUE : 0;
     nay_filter *fast, *plain;
-    assert_int_equal(nay_filter_new(&p, NULL, &fast), NAY_OK);
+    assert_int_equal(nay_filter_new(&p, NULL, NULL, &fast), NAY_OK);
     p.flags |= NAY_CONCURRENT;
-    assert_int_equal(nay_filter_new(&p, NULL, &plain), NAY_OK);
+    assert_int_equal(nay_filter_new(&p, NULL, NULL, &plain), NAY_OK);
     fast->kernels = table;
     for (uint64_t i = 0; i < 4000; i++) {
       uint64_t x = nay_hash_mix(i << 8 | k);
@@ -256,8 +256,8 @@ static void plans_of_one_size_merge(void **state) {
   q.nkeys = 3000;
   q.nbits = 512 * 120;
   nay_filter *a, *b;
-  assert_ok(nay_filter_new(&p, NULL, &a));
-  assert_ok(nay_filter_new(&q, NULL, &b));
+  assert_ok(nay_filter_new(&p, NULL, NULL, &a));
+  assert_ok(nay_filter_new(&q, NULL, NULL, &b));
   for (uint64_t i = 0; i < 2000; i++) {
     assert_ok(nay_filter_add_hash(i % 2 ? a : b, hash_of(i), NULL));
   }

@@ -12,7 +12,7 @@ static nay_params cuckoo_params(uint64_t nkeys, uint32_t tag_bits) {
 
 static nay_filter *make(const nay_params *p) {
   nay_filter *f;
-  assert_ok(nay_filter_new(p, NULL, &f));
+  assert_ok(nay_filter_new(p, NULL, NULL, &f));
   return f;
 }
 
@@ -241,7 +241,7 @@ static void growth_respects_memory(void **state) {
                   .max_nbytes = 9000,
                   .hash = NAY_HASH_CALLER};
   nay_filter *f;
-  assert_ok(nay_filter_new(&p, &a, &f));
+  assert_ok(nay_filter_new(&p, &a, NULL, &f));
   mem.fail_at = mem.calls;
   uint64_t i = 0;
   while (nay_filter_add_hash(f, hash_of(i), NULL) == NAY_OK)

@@ -32,7 +32,7 @@ static void store(uint8_t *at, uint64_t x) {
 static void claim(uint8_t header[64], uint64_t nblocks) {
   nay_params p = {.kind = NAY_BLOCKED, .nbits = 512, .k = 6};
   nay_filter *f;
-  assert_ok(nay_filter_new(&p, NULL, &f));
+  assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   assert_ok(nay_filter_encode_range(f, 0, header, 64));
   nay_filter_free(f);
   store(header + 32, nblocks);

@@ -15,10 +15,10 @@ static explained e;
 static nay_filter *build(const nay_params *p, uint64_t n) {
   nay_builder *b;
   nay_filter *f;
-  assert_ok(nay_builder_new(p, NULL, &b));
+  assert_ok(nay_builder_new(p, NULL, NULL, &b));
   for (uint64_t i = 0; i < n; i++)
     assert_ok(nay_builder_add_hash(b, (nay_hash){nay_hash_mix(i), 0}));
-  assert_ok(nay_builder_finish(b, &f));
+  assert_ok(nay_builder_finish(b, NULL, &f));
   nay_builder_free(b);
   return f;
 }
@@ -181,7 +181,7 @@ static void crowded_hashes_are_premixed(void **state) {
   for (uint64_t i = 0; i < 60000; i++) hashes[i] = i;
   nay_params p = {.kind = NAY_RIBBON, .fpr = 0.01, .hash = NAY_HASH_CALLER};
   nay_filter *f;
-  assert_ok(nay_filter_build(&p, hashes, 60000, NULL, &f));
+  assert_ok(nay_filter_build(&p, hashes, 60000, NULL, NULL, &f));
   for (uint64_t i = 0; i < 70000; i += 10) {
     const char *wrong = explained_hash(f, (nay_hash){i, 0}, NULL, &e);
     if (wrong != NULL) fail_msg("%s", wrong);
@@ -198,7 +198,7 @@ static void levels_of_scalable(void **state) {
   (void)state;
   nay_params p = {.kind = NAY_SCALABLE, .nkeys = 100, .fpr = 0.01};
   nay_filter *f;
-  assert_ok(nay_filter_new(&p, NULL, &f));
+  assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   for (uint64_t i = 0; i < 1000; i++)
     assert_ok(nay_filter_add_hash(f, (nay_hash){nay_hash_mix(i), 0}, NULL));
   nay_stats stats;
@@ -217,7 +217,7 @@ static void generations_have_an_age(void **state) {
   (void)state;
   nay_params p = {.kind = NAY_WINDOW, .nkeys = 1000, .fpr = 1e-4, .generations = 4, .window = 40};
   nay_filter *f;
-  assert_ok(nay_filter_new(&p, NULL, &f));
+  assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   for (uint64_t now = 0; now < 70; now += 10) { /* one key in each generation */
     assert_ok(nay_filter_advance(f, now));
     assert_ok(nay_filter_add_hash(f, (nay_hash){nay_hash_mix(now), 0}, NULL));

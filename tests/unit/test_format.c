@@ -59,7 +59,7 @@ static nay_filter *small_filter(const nay_format *format) {
   uint8_t key[KEY_MAX];
   if (nay_format_builder(format, &p, NULL, NULL, &b) != NAY_OK) return NULL;
   for (uint64_t i = 0; i < 100; i++) assert_ok(nay_builder_add(b, key, key_sequential(i, key)));
-  assert_ok(nay_builder_finish(b, &f));
+  assert_ok(nay_builder_finish(b, NULL, &f));
   nay_builder_free(b);
   return f;
 }
@@ -97,7 +97,7 @@ static void only_native_files_are_recognised(void **state) {
   (void)state;
   nay_params p = {.kind = NAY_BLOOM, .nkeys = 100, .bits_per_key = 10};
   nay_filter *f;
-  assert_ok(nay_filter_new(&p, NULL, &f));
+  assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   golden_bytes bytes = golden_encode(f);
   for (size_t len = 0; len <= bytes.len; len++) {
     const nay_format *want = len < 8 ? NULL : nay_format_find("nay");
@@ -271,8 +271,8 @@ static void builders_count_repeats(void **state) {
     assert_ok(nay_builder_add(a, key, len));
     assert_ok(nay_builder_add(b, key, len));
   }
-  assert_ok(nay_builder_finish(a, &from_a));
-  assert_ok(nay_builder_finish(b, &from_b));
+  assert_ok(nay_builder_finish(a, NULL, &from_a));
+  assert_ok(nay_builder_finish(b, NULL, &from_b));
   golden_bytes bytes = golden_encode(expected);
   golden_assert_encodes(from_a, bytes.at, bytes.len);
   nay_stats stats;
@@ -283,7 +283,7 @@ static void builders_count_repeats(void **state) {
   assert_int_equal(stats.nkeys, 30);
   assert_true(stats.overloaded);
   /* a builder that has finished is empty again */
-  assert_ok(nay_builder_finish(a, &from_a));
+  assert_ok(nay_builder_finish(a, NULL, &from_a));
   assert_ok(nay_filter_stats(from_a, &stats));
   assert_int_equal(stats.nbits_set, 0);
   nay_filter_free(from_a);
@@ -458,7 +458,7 @@ static void unlike_filters_do_not_mix(void **state) {
   }
   others[n++] = make(*state, 800, 10); /* another size */
   others[n++] = make(*state, 200, 20); /* the same size, another k */
-  assert_ok(nay_filter_new(&native, NULL, &others[n++]));
+  assert_ok(nay_filter_new(&native, NULL, NULL, &others[n++]));
   for (size_t i = 0; i < n; i++) {
     nay_overlap overlap;
     assert_status(nay_filter_merge(a, others[i], 1.0), NAY_EMISMATCH);
@@ -568,7 +568,7 @@ static void native_is_a_format_too(void **state) {
   assert_ok(nay_format_builder(native, &counted, NULL, NULL, &b));
   uint8_t key[KEY_MAX];
   for (uint64_t i = 0; i < 100; i++) assert_ok(nay_builder_add(b, key, key_sequential(i, key)));
-  assert_ok(nay_builder_finish(b, &built));
+  assert_ok(nay_builder_finish(b, NULL, &built));
   golden_assert_encodes(built, bytes.at, bytes.len);
   nay_builder_free(b);
   assert_status(nay_format_new(native, &bad, NULL, &diag, &again), NAY_EINVAL);

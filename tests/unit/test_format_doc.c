@@ -48,7 +48,7 @@ static nay_filter *build_example(const example *e) {
   for (char *key = strtok(keys, ","); key != NULL; key = strtok(NULL, ",")) {
     assert_ok(nay_builder_add(b, key, strlen(key)));
   }
-  assert_ok(nay_builder_finish(b, &f));
+  assert_ok(nay_builder_finish(b, NULL, &f));
   nay_builder_free(b);
   return f;
 }

@@ -120,7 +120,7 @@ static void static_means_static(void **state) {
   nay_params p = set_params(NAY_FUSE, 0.01, 0);
   nay_filter *f;
   p.nkeys = 10;
-  assert_status(nay_filter_new(&p, NULL, &f), NAY_ENOTSUP);
+  assert_status(nay_filter_new(&p, NULL, NULL, &f), NAY_ENOTSUP);
   f = set_build(&p, NULL, 0);
   assert_status(nay_filter_add_hash(f, (nay_hash){1, 0}, NULL), NAY_ENOTSUP);
   assert_status(nay_filter_clear(f), NAY_ENOTSUP);

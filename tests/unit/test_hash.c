@@ -31,7 +31,7 @@ static nay_filter *native(nay_params p) {
   p.kind = NAY_BLOOM;
   p.nkeys = 1;
   p.bits_per_key = 10;
-  assert_ok(nay_filter_new(&p, NULL, &f));
+  assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   return f;
 }
 
@@ -134,9 +134,9 @@ static void xxh3_by_key(void **state) {
     nay_params p = {.kind = NAY_BLOOM, .nbits = 1 << 20, .k = 20, .seed = seed};
     nay_filter *f, *added, *built;
     nay_builder *b;
-    assert_ok(nay_filter_new(&p, NULL, &f));
-    assert_ok(nay_filter_new(&p, NULL, &added));
-    assert_ok(nay_builder_new(&p, NULL, &b));
+    assert_ok(nay_filter_new(&p, NULL, NULL, &f));
+    assert_ok(nay_filter_new(&p, NULL, NULL, &added));
+    assert_ok(nay_builder_new(&p, NULL, NULL, &b));
     nay_hash hashes[64];
     size_t n = 0;
     for (size_t len = 0; len <= 300; len += len < 40 ? 1 : 51, n++) {
@@ -155,7 +155,7 @@ static void xxh3_by_key(void **state) {
       assert_ok(nay_builder_add(b, key, len));
       free(key);
     }
-    assert_ok(nay_builder_finish(b, &built));
+    assert_ok(nay_builder_finish(b, NULL, &built));
     for (size_t i = 0; i < n; i++) {
       assert_true(nay_filter_may_contain_hash(added, hashes[i]));
       assert_true(nay_filter_may_contain_hash(built, hashes[i]));

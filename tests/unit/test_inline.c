@@ -128,7 +128,7 @@ static void same_in_every_form(const nay_filter *f, inline_type type, const char
 static nay_filter *blocked(uint64_t nblocks, uint32_t k, const uint64_t *x, size_t n) {
   nay_params p = {.kind = NAY_BLOCKED, .nbits = nblocks * 512, .k = k, .hash = NAY_HASH_CALLER};
   nay_filter *f;
-  assert_ok(nay_filter_new(&p, NULL, &f));
+  assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   assert_ok(nay_filter_add_hash_many(f, x, NULL, n, NULL));
   return f;
 }
@@ -261,9 +261,9 @@ static void keys_are_hashed_as_the_filter_does(void **state) {
       if (t != INLINE_BLOCKED) p.fpr = 1.0 / (double)(1u << fuses[t - 1].bits);
       nay_builder *b;
       nay_filter *f;
-      assert_ok(nay_builder_new(&p, NULL, &b));
+      assert_ok(nay_builder_new(&p, NULL, NULL, &b));
       for (size_t i = 0; i < 128; i++) assert_ok(nay_builder_add(b, keys + i * lens[l], lens[l]));
-      assert_ok(nay_builder_finish(b, &f));
+      assert_ok(nay_builder_finish(b, NULL, &f));
       nay_builder_free(b);
       for (size_t v = 0; v < nvariants; v++) {
         assert_ok(variants[v]->keys((inline_type)t, f, NULL, keys, lens[l], 256, answers));
@@ -368,7 +368,7 @@ static void keyed_filters(void **state) {
   nay_params p = {.kind = NAY_BLOCKED, .nkeys = 100, .fpr = 0.01, .hash = NAY_HASH_SIPHASH};
   memset(p.key, 7, sizeof p.key);
   nay_filter *f, *g;
-  assert_ok(nay_filter_new(&p, NULL, &f));
+  assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   for (uint8_t i = 0; i < 100; i++) assert_ok(nay_filter_add(f, &i, 1, NULL));
   choose_hashes(NULL, 0, 640);
   assert_same(f, INLINE_BLOCKED, "keyed");

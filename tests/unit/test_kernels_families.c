@@ -35,7 +35,7 @@ static void answers_of(nay_filter *f, const nay_kernels *kernels, uint64_t *batc
 
 static void check_filter(const nay_params *params, size_t nkeys) {
   nay_filter *f;
-  assert_status(nay_filter_build(params, hashes, nkeys, NULL, &f), NAY_OK);
+  assert_status(nay_filter_build(params, hashes, nkeys, NULL, NULL, &f), NAY_OK);
   const nay_kernels *own = f->kernels, *table;
   uint64_t want[NPROBES / 64], singles[NPROBES / 64], batches[NPROBES / 64];
   for (size_t t = 0; (table = nay__kernels_at(t)) != NULL; t++) {

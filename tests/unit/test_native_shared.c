@@ -40,7 +40,7 @@ static void files_while_threads_add(void **state) {
   atomic_bool stop = false;
   adder adders[THREADS];
   pthread_t threads[THREADS];
-  assert_ok(nay_filter_new(&params, NULL, &f));
+  assert_ok(nay_filter_new(&params, NULL, NULL, &f));
   for (unsigned t = 0; t < THREADS; t++) {
     adders[t] = (adder){f, t, &stop, 0};
     assert_int_equal(pthread_create(&threads[t], NULL, adder_run, &adders[t]), 0);

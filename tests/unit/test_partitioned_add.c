@@ -41,7 +41,7 @@ static int set_up(void **state) {
   assert_non_null(hashes);
   make_hashes();
   nay_params p = params(1);
-  assert_ok(nay_filter_new(&p, NULL, &expected));
+  assert_ok(nay_filter_new(&p, NULL, NULL, &expected));
   for (size_t i = 0; i < n; i++)
     assert_ok(nay_filter_add_hash(expected, (nay_hash){hashes[i], 0}, NULL));
   return 0;
@@ -85,7 +85,7 @@ static void by_threads(void **state) {
     nay_allocator a = flaky_allocator(&heap);
     nay_params p = params(threads);
     nay_filter *f;
-    assert_ok(nay_filter_build(&p, hashes, n, &a, &f));
+    assert_ok(nay_filter_build(&p, hashes, n, &a, NULL, &f));
     assert_partitioned(&heap, true);
     assert_expected(f);
     assert_true(flaky_is_clean(&heap));
@@ -102,7 +102,7 @@ static void without_memory(void **state) {
       nay_allocator a = flaky_allocator(&heap);
       nay_params p = params(threads);
       nay_filter *f;
-      assert_ok(nay_filter_build(&p, hashes, n, &a, &f));
+      assert_ok(nay_filter_build(&p, hashes, n, &a, NULL, &f));
       assert_true(heap.calls > at);
       assert_partitioned(&heap, false);
       assert_expected(f);
@@ -120,10 +120,10 @@ static void by_a_builder(void **state) {
     p.flags = low ? NAY_LOW_MEMORY : 0;
     nay_builder *b;
     nay_filter *f;
-    assert_ok(nay_builder_new(&p, &a, &b));
+    assert_ok(nay_builder_new(&p, &a, NULL, &b));
     for (size_t i = 0; i < n; i++) assert_ok(nay_builder_add_hash(b, (nay_hash){hashes[i], 0}));
     assert_int_equal(nay_builder_nkeys(b), n);
-    assert_ok(nay_builder_finish(b, &f));
+    assert_ok(nay_builder_finish(b, NULL, &f));
     assert_partitioned(&heap, !low);
     assert_expected(f);
     /* abandoned halfway, with queues that hold something */
@@ -142,7 +142,7 @@ static void in_batches(void **state) {
   nay_params p = params(1);
   nay_filter *f;
   uint64_t is_new[1];
-  assert_ok(nay_filter_new(&p, &a, &f));
+  assert_ok(nay_filter_new(&p, &a, NULL, &f));
   assert_ok(nay_filter_add_hash_many(f, hashes + n - 64, NULL, 64, is_new));
   assert_ok(nay_filter_add_hash_many(f, hashes, NULL, 1000, NULL));
   assert_partitioned(&heap, false);
@@ -160,8 +160,8 @@ static void keys_in_batches(void **state) {
   for (size_t i = 0; i <= n; i++) offsets[i] = 8 * i - (i % 3 == 1); /* 7, 8 and 9 bytes */
   nay_params p = params(1);
   nay_filter *f, *g;
-  assert_ok(nay_filter_new(&p, NULL, &f));
-  assert_ok(nay_filter_new(&p, NULL, &g));
+  assert_ok(nay_filter_new(&p, NULL, NULL, &f));
+  assert_ok(nay_filter_new(&p, NULL, NULL, &g));
   const uint8_t *bytes = (const uint8_t *)hashes;
   assert_ok(nay_filter_add_packed(f, bytes, offsets, n, NULL));
   for (size_t i = 0; i < n; i++) {

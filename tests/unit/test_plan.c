@@ -222,9 +222,9 @@ static void unions_of_n_and_2n_are_good(void **state) {
         nay_plan plan;
         nay_stats stats;
         assert_ok(nay_params_plan(&p, NULL, &plan));
-        assert_ok(nay_filter_new(&p, NULL, &a));
+        assert_ok(nay_filter_new(&p, NULL, NULL, &a));
         p.nkeys = factor * n;
-        assert_ok(nay_filter_new(&p, NULL, &b));
+        assert_ok(nay_filter_new(&p, NULL, NULL, &b));
         for (uint64_t i = 0; i < n; i++) {
           assert_ok(nay_filter_add_hash(a, (nay_hash){nay_hash_mix(i), 0}, NULL));
         }

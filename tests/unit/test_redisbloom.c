@@ -268,7 +268,7 @@ static void a_builder_counts(void **state) {
   uint8_t key[GOLDEN_KEY_MAX];
   assert_ok(nay_format_builder(format_of("bf", true), &p, NULL, NULL, &b));
   for (uint64_t i = 0; i < 1000; i++) assert_ok(nay_builder_add(b, key, item_key(i, key)));
-  assert_ok(nay_builder_finish(b, &f));
+  assert_ok(nay_builder_finish(b, NULL, &f));
   nay_builder_free(b);
   golden_bytes want = redisbloom_bytes("bf_1pct_1000", true);
   assert_writes(format_of("bf", true), f, want);

@@ -237,7 +237,7 @@ static void verifying_finds_every_wrong_bit(void **state) {
     *byte ^= (uint8_t)(1u << damaged_bit % 8);
     bool harmful = has_a_false_nay(good, x, n);
     *byte ^= (uint8_t)(1u << damaged_bit % 8);
-    assert_ok(nay__static_build(&family, &p, &hasher, &source, NULL, &f));
+    assert_ok(nay__static_build(&family, &p, &hasher, &source, NULL, NULL, &f));
     assert_int_equal(nay__ribbon_shard_at(f->bits.bytes, 0).seed != 0, harmful);
     set_all_maybe(f, x, n);
     nay_filter_free(f);
@@ -247,7 +247,7 @@ static void verifying_finds_every_wrong_bit(void **state) {
   assert_true(tried > 300 && noticed > tried * 95 / 100);
   p.flags = NAY_NO_VERIFY;
   damaged_bit = nbits / 2;
-  assert_ok(nay__static_build(&family, &p, &hasher, &source, NULL, &f));
+  assert_ok(nay__static_build(&family, &p, &hasher, &source, NULL, NULL, &f));
   assert_int_equal(nay__ribbon_shard_at(f->bits.bytes, 0).seed, 0);
   assert_true(has_a_false_nay(f, x, n)); /* nobody looked */
   nay_filter_free(f);

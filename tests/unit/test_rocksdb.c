@@ -170,7 +170,7 @@ static void repeats_beside_each_other_are_dropped(void **state) {
   assert_ok(nay_format_builder(format, &p, NULL, NULL, &b));
   for (uint64_t i = 0; i < 6000; i++) assert_ok(nay_builder_add(b, key, golden_twice(i, key)));
   assert_int_equal(nay_builder_nkeys(b), 3000);
-  assert_ok(nay_builder_finish(b, &f));
+  assert_ok(nay_builder_finish(b, NULL, &f));
   nay_filter *once = golden_by_builder(format, golden_str, 3000, 10);
   golden_bytes bytes = golden_encode(once);
   golden_assert_encodes(f, bytes.at, bytes.len);
@@ -178,7 +178,7 @@ static void repeats_beside_each_other_are_dropped(void **state) {
     for (uint64_t i = 0; i < 3000; i++) assert_ok(nay_builder_add(b, key, golden_str(i, key)));
   }
   assert_int_equal(nay_builder_nkeys(b), 6000);
-  assert_ok(nay_builder_finish(b, &f));
+  assert_ok(nay_builder_finish(b, NULL, &f));
   assert_true(nay_format_encoded_size(format, f) > bytes.len * 3 / 2);
   golden_check_members(f, golden_str, 3000);
   free(bytes.at);
@@ -334,11 +334,11 @@ static void no_memory(void **state) {
     for (uint64_t i = 0; i < 2000; i++) assert_ok(nay_builder_add(b, key, golden_str(i, key)));
     memory.calls = 0;
     memory.fail_at = call - 1;
-    nay_status status = nay_builder_finish(b, &f);
+    nay_status status = nay_builder_finish(b, NULL, &f);
     if (status == NAY_ENOMEM) {
       assert_null(f);
       memory.fail_at = -1;
-      assert_ok(nay_builder_finish(b, &f)); /* nothing was lost */
+      assert_ok(nay_builder_finish(b, NULL, &f)); /* nothing was lost */
     } else {
       assert_ok(status);
     }

@@ -11,7 +11,7 @@ static nay_params scalable_params(uint64_t first) {
 static nay_filter *make_scalable(uint64_t first) {
   nay_params p = scalable_params(first);
   nay_filter *f;
-  assert_ok(nay_filter_new(&p, NULL, &f));
+  assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   return f;
 }
 
@@ -76,7 +76,7 @@ static void a_start_is_enough(void **state) {
   (void)state;
   nay_params p = {.kind = NAY_SCALABLE, .fpr = 0.001, .hash = NAY_HASH_CALLER};
   nay_filter *f;
-  assert_ok(nay_filter_new(&p, NULL, &f));
+  assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   add_range(f, 0, 5000);
   assert_has_range(f, 0, 5000);
   assert_true(stats_of(f).fpr_now <= 0.001);
@@ -88,7 +88,7 @@ static void the_limit_is_kept(void **state) {
   nay_params p = scalable_params(1000);
   p.max_nbytes = 20000;
   nay_filter *f;
-  assert_ok(nay_filter_new(&p, NULL, &f));
+  assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   uint64_t i = 0;
   while (nay_filter_add_hash(f, hash_of(i), NULL) == NAY_OK) i++;
   assert_true(i > 5000 && i < 10000);
@@ -113,7 +113,7 @@ static void no_memory_changes_nothing(void **state) {
   nay_allocator a = flaky_allocator(&mem);
   nay_params p = scalable_params(500);
   nay_filter *f;
-  assert_ok(nay_filter_new(&p, &a, &f));
+  assert_ok(nay_filter_new(&p, &a, NULL, &f));
   mem.fail_at = mem.calls;
   mem.for_ever = true;
   uint64_t i = 0;
@@ -166,7 +166,7 @@ static void joining_adds_rates(void **state) {
   nay_params other = scalable_params(1000);
   other.seed = 1;
   nay_filter *d;
-  assert_ok(nay_filter_new(&other, NULL, &d));
+  assert_ok(nay_filter_new(&other, NULL, NULL, &d));
   before = snap(c);
   assert_status(nay_filter_merge(c, d, 1.0), NAY_EMISMATCH);
   assert_true(snap_same(before, c));
@@ -290,7 +290,7 @@ static void building_spreads_the_keys(void **state) {
   for (uint64_t first = 100; first <= N; first *= 200) {
     nay_params p = scalable_params(first);
     nay_filter *f;
-    assert_ok(nay_filter_build(&p, hashes, N, NULL, &f));
+    assert_ok(nay_filter_build(&p, hashes, N, NULL, NULL, &f));
     assert_has_range(f, 0, N);
     assert_true(stats_of(f).fpr_now <= 0.01);
     assert_int_equal(stats_of(f).nlevels, first == N ? 1 : 8);

@@ -58,7 +58,7 @@ static void check_rebuilt(const sst_row *r, const nay_table_filter *f, const one
                          : nay_format_name(f->format);
   assert_ok(nay_format_builder(nay_format_find(name), &p, NULL, NULL, &b));
   add_keys(b, r, keys, n);
-  assert_ok(nay_builder_finish(b, &made));
+  assert_ok(nay_builder_finish(b, NULL, &made));
   nay_builder_free(b);
   golden_assert_encodes(made, f->bytes, f->len);
 }

@@ -111,7 +111,7 @@ static nay_filter *make_shared(nay_kind kind, uint32_t flags) {
   nay_params p = {
       .kind = kind, .nkeys = NKEYS, .fpr = 0.001, .flags = flags, .hash = NAY_HASH_CALLER};
   nay_filter *f;
-  assert_ok(nay_filter_new(&p, NULL, &f));
+  assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   return f;
 }
 

@@ -17,18 +17,18 @@ static void make_hashes(uint64_t seed) {
 
 static nay_filter *built(const nay_params *p, size_t n) {
   nay_filter *f;
-  assert_int_equal(nay_filter_build(p, hashes, n, NULL, &f), NAY_OK);
+  assert_int_equal(nay_filter_build(p, hashes, n, NULL, NULL, &f), NAY_OK);
   return f;
 }
 
 static nay_filter *streamed(const nay_params *p, size_t n) {
   nay_builder *b;
   nay_filter *f;
-  assert_int_equal(nay_builder_new(p, NULL, &b), NAY_OK);
+  assert_int_equal(nay_builder_new(p, NULL, NULL, &b), NAY_OK);
   for (size_t i = 0; i < n; i++) {
     assert_int_equal(nay_builder_add_hash(b, (nay_hash){hashes[i], 0}), NAY_OK);
   }
-  assert_int_equal(nay_builder_finish(b, &f), NAY_OK);
+  assert_int_equal(nay_builder_finish(b, NULL, &f), NAY_OK);
   nay_builder_free(b);
   return f;
 }

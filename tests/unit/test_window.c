@@ -13,7 +13,7 @@ static nay_params window_params(uint64_t nkeys, uint32_t generations, uint64_t t
 static nay_filter *make_window(uint64_t nkeys, uint32_t generations, uint64_t ticks) {
   nay_params p = window_params(nkeys, generations, ticks);
   nay_filter *f;
-  assert_ok(nay_filter_new(&p, NULL, &f));
+  assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   return f;
 }
 
@@ -245,15 +245,15 @@ static void a_set_is_built_whole_or_refused(void **state) {
   for (uint32_t g = 1; g <= 15; g++) {
     nay_params p = window_params(N, g, 0);
     nay_filter *f = NULL;
-    assert_ok(nay_filter_build(&p, hashes, 2 * N, NULL, &f));
+    assert_ok(nay_filter_build(&p, hashes, 2 * N, NULL, NULL, &f));
     assert_true(share_of(f, 0, N) == 1);
     nay_filter_free(f);
     f = NULL;
     p.nkeys = N - 1;
-    assert_status(nay_filter_build(&p, hashes, 2 * N, NULL, &f), NAY_EFULL);
+    assert_status(nay_filter_build(&p, hashes, 2 * N, NULL, NULL, &f), NAY_EFULL);
     assert_null(f);
     p = window_params(N, g, 360360); /* a multiple of every g */
-    assert_ok(nay_filter_build(&p, hashes, 2 * N, NULL, &f));
+    assert_ok(nay_filter_build(&p, hashes, 2 * N, NULL, NULL, &f));
     for (uint64_t now = 0; now <= 360360; now += 360360 / 60) {
       assert_ok(nay_filter_advance(f, 12345 + now));
       assert_true(share_of(f, 0, N) == 1);
@@ -300,8 +300,8 @@ static void a_built_window_keeps_its_rate(void **state) {
   for (unsigned known = 0; known < 2; known++) {
     nay_filter *f, *g;
     p.nkeys = known ? N : 0;
-    assert_ok(nay_filter_build(&p, hashes, N, NULL, &f));
-    assert_ok(nay_filter_build(&p, reversed, N, NULL, &g));
+    assert_ok(nay_filter_build(&p, hashes, N, NULL, NULL, &f));
+    assert_ok(nay_filter_build(&p, reversed, N, NULL, NULL, &g));
     assert_true(same_bytes(f, g));
     assert_true(share_of(f, 0, N) == 1);
     assert_true(share_of(f, N, 50 * N) < 0.0101);

@@ -97,14 +97,14 @@ static nay_status golden_remove(const golden *g, nay_filter *f, uint32_t i) {
 static nay_filter *golden_build(const golden *g, uint32_t first, uint32_t n) {
   nay_builder *b;
   nay_filter *f = NULL;
-  nay_status status = nay_builder_new(&g->params, NULL, &b);
+  nay_status status = nay_builder_new(&g->params, NULL, NULL, &b);
   if (status != NAY_OK) die("builder", g->name, status);
   for (uint32_t i = first; i < first + n && status == NAY_OK; i++) {
     char key[KEY_ROOM];
     status = g->params.hash == NAY_HASH_CALLER ? nay_builder_add_hash(b, caller_hash(g, true, i))
                                                : nay_builder_add(b, key, member_key(i, key));
   }
-  if (status == NAY_OK) status = nay_builder_finish(b, &f);
+  if (status == NAY_OK) status = nay_builder_finish(b, NULL, &f);
   if (status != NAY_OK) die("build", g->name, status);
   nay_builder_free(b);
   return f;
@@ -434,7 +434,7 @@ static void hashes_add(text *t, const char *title, const nay_params *params) {
   uint8_t bytes[5000];
   nay_filter *f;
   for (uint32_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)(i * 7 % 251);
-  nay_status status = nay_filter_new(params, NULL, &f);
+  nay_status status = nay_filter_new(params, NULL, NULL, &f);
   if (status != NAY_OK) die("hashes", title, status);
   for (uint32_t i = 0; i < 260 + sizeof longer / sizeof longer[0]; i++) {
     uint32_t len = i < 260 ? i : longer[i - 260];
