@@ -96,7 +96,8 @@ static void info_prom_print(const info_samples *files, size_t n) {
 static void info_prom(info_samples *to, const filter_file *file) {
   nay_stats s;
   bool ok = file->filter != NULL && nay_filter_stats(file->filter, &s) == NAY_OK;
-  to->kind = ok && nay_kind_name(s.kind) != NULL ? nay_kind_name(s.kind) : "unknown";
+  const char *kind = ok ? nay_kind_name(s.kind) : "unknown";
+  to->kind = kind != NULL ? kind : nay_format_name(file->format);
   info_sample(to, METRIC_UP, ok);
   info_sample(to, METRIC_FILE_BYTES, (double)file->nbytes);
   if (!ok) return;
@@ -195,6 +196,9 @@ static void info_text(const char *path, const filter_file *file, const promise *
   snprintf(text, sizeof text, "%s%s%s", paint(checked ? PAINT_GOOD : PAINT_DIM),
            checked ? "ok" : "none: corruption of this layout goes undetected", paint(PAINT_PLAIN));
   info_line("checksum", text);
+  if (nay_format_caveat(file->filter) != NULL) {
+    info_line("caveat", nay_format_caveat(file->filter));
+  }
 }
 
 static void info_prom_table(info_samples *to, const table_file *file) {

@@ -88,6 +88,7 @@ static void verify_text(const options *o, const char *path, const nay_filter *f,
   out_text("%s: %s\n", path,
            nay_format_has_checksum(nay_format_of(f)) ? "intact, every checksum matches"
                                                      : "readable; this layout has no checksum");
+  if (nay_format_caveat(f) != NULL) out_text("%s: %s\n", path, nay_format_caveat(f));
   if (o->key_files.n > 0) {
     out_text("%s: %s, %s missing\n", path, COUNTED(v->nkeys, "key"),
              count_text((double)v->nmissing, b));
@@ -120,6 +121,7 @@ static void verify_json(const options *o, const char *path, const nay_filter *f,
     json_real("fpr_low", i.low);
     json_real("fpr_high", i.high);
   }
+  if (nay_format_caveat(f) != NULL) json_text("caveat", nay_format_caveat(f));
   json_real("fpr_now", v->judged.stats.fpr_now);
   promise_json(&v->judged);
   json_bool("ok", v->nmissing == 0 && v->reading == EXIT_FOUND && verify_keeps_promise(v));

@@ -61,7 +61,7 @@ static void filter_unrecognised(filter_file *file, const char *path) {
     tablefile_close(&table);
     return;
   }
-  char names[256] = "";
+  char names[2 * DIAG_TEXT - 80] = "";
   const nay_format *format;
   for (size_t i = 0; (format = nay_format_at(i)) != NULL; i++) {
     if (nay_format_has_magic(format)) continue;
@@ -252,7 +252,7 @@ void json_filter(const nay_filter *f, uint64_t nbytes, const promise *p) {
   const nay_format *format = nay_format_of(f);
   const char *kind = nay_kind_name(s.kind);
   json_text("format", nay_format_name(format));
-  json_text("kind", kind != NULL ? kind : "bloom");
+  json_text("kind", kind != NULL ? kind : nay_format_name(format));
   json_text("hash", nay_hash_name(s.hash));
   uint64_t seed;
   if (filterfile_seed(f, &seed)) json_count("seed", seed);
@@ -272,6 +272,7 @@ void json_filter(const nay_filter *f, uint64_t nbytes, const promise *p) {
   promise_json(p);
   json_bool("derived", s.derived);
   json_bool("locked", s.locked);
+  if (nay_format_caveat(f) != NULL) json_text("caveat", nay_format_caveat(f));
 }
 
 static uint64_t encoded_size(const nay_filter *f) {

@@ -12,7 +12,7 @@ typedef struct filter_file {
   const nay_format *format; /* NULL when it is not recognised */
   uint64_t nbytes;
   nay_status status;
-  char why[DIAG_TEXT];
+  char why[2 * DIAG_TEXT]; /* room for the names of all layouts */
 } filter_file;
 
 /* filterfile_try: "-" is standard input. format NULL: recognise it by its magic number. */

@@ -79,6 +79,12 @@ NAY_API nay_status nay_format_builder(const nay_format *format, const nay_params
 NAY_API const nay_format *nay_format_of(const nay_filter *filter);
 
 /*
+ * nay_format_caveat: what a user of this filter must know about its answers, in one line; NULL when
+ * there is nothing. Such as: the system that wrote the filter loses keys of it.
+ */
+NAY_API const char *nay_format_caveat(const nay_filter *filter);
+
+/*
  * nay_format_encoded_size: bytes that nay_format_encode writes; 0 when it cannot, and for filters
  * that have none (LevelDB's of no bytes, RocksDB's ribbon of no keys).
  */
@@ -101,7 +107,8 @@ NAY_API nay_status nay_format_decode(const nay_format *format, const void *bytes
                                      nay_filter **filter);
 
 /* nay_format_view: as nay_view_open, for that layout: probe the bytes where they are. NAY_EFORMAT
- * as nay_format_decode; NAY_ENOTSUP: Redis' DUMP, whose bytes are compressed. */
+ * as nay_format_decode; NAY_ENOTSUP: bytes that must be unpacked first (Redis' DUMP, nori's
+ * quotient filter). */
 NAY_API nay_status nay_format_view(const nay_format *format, const void *bytes, size_t len,
                                    nay_diag *diag, nay_view *view);
 

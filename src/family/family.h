@@ -235,6 +235,9 @@ typedef struct nay_family_algebra {
 
 /* ---- the family ---- */
 
+/* A family that only another system's layout has: no number in files, no name for nay_kind_name. */
+#define NAY_FOREIGN_KIND ((nay_kind)63)
+
 /*
  * nay_family: plan, payload, fpr, census, test, explain and batch are required; a family with
  * NAY_CAN_ADD also needs add and to_params. Any other verb or group that is NULL means NAY_ENOTSUP,

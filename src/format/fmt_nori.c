@@ -1,15 +1,21 @@
 /*
- * fmt_nori.c - nori-sstable's filter, in the form its page documents and in the form its code
- * writes.
+ * fmt_nori.c - nori-sstable's Bloom filter, in the form its page documents and in the two sizes
+ * that its code has written.
  *
- *   nori     | num_bits u64 | k u32 | bits_per_key u32 | bits |    num_bits = n * bits_per_key
- *   nori12   | k u32 | num_bits u64 | bits |                       num_bits rounded up to 2^i
+ *   nori               | num_bits u64 | k u32 | bits_per_key u32 | bits |   num_bits = n *
+ * bits_per_key nori12             | k u32 | num_bits u64 | bits |                      num_bits
+ * rounded up to 2^i nori12-unrounded   the same header num_bits = n * bits_per_key
  *
  * Little-endian, bits least significant first. k = ceil(0.693 * bits_per_key), at least 1; the
- * documented form also stops at 30. A power of two makes "& (num_bits - 1)" of "% num_bits", so one
- * family serves both. num_bits 0 is the filter of no keys; nori12 then also allows k = 0, which is
- * what nori writes for an empty table. The reader of nori12 ignores what follows the bits, as the
- * code's does; the documented form ends where its bits end.
+ * documented form also stops at 30. No commit of nori wrote the documented form. Until 2025-10-31
+ * the code did not round, and nothing in the file says which writer it was; probe i is (h1 + i *
+ * h2) mod num_bits in both, which a power of two turns into "& (num_bits - 1)". So one reader and
+ * one family serve all three. Each of the two names of the 12-byte header reads both.
+ *
+ * num_bits 0 is the filter of no keys; nori writes it for every table that was planned for 0
+ * entries, also when the table then got entries: nori denies those. k = 0 with bits means maybe.
+ * The reader of nori12 ignores what follows the bits, as the code's does; the documented form ends
+ * where its bits end.
  */
 #include "base/bytes.h"
 #include "family/bitarray.h"
@@ -85,35 +91,46 @@ const nay_format nay__format_nori = {
 
 /* ---- the form of the code ---- */
 
-static nay_status nori12_plan(uint64_t nkeys, double bits_per_key, nay_diag *diag,
-                              nay_shape *shape) {
-  uint64_t nbits, rounded = 1;
+static nay_status nori12_unrounded_plan(uint64_t nkeys, double bits_per_key, nay_diag *diag,
+                                        nay_shape *shape) {
+  uint64_t nbits;
   NAY_TRY(nay__classic_bits(nkeys, bits_per_key, diag, &nbits));
-  while (rounded < nbits) rounded *= 2;
   uint32_t k = nori_k(bits_per_key);
   if (k > NAY_CLASSIC_MAX_K) {
     return nay__fail(diag, NAY_EINVAL, "bits_per_key needs more than 255 probes", 0);
   }
-  *shape = (nay_shape){.nunits = nbits == 0 ? 0 : rounded, .k = k};
+  *shape = (nay_shape){.nunits = nbits, .k = k};
   return NAY_OK;
+}
+
+static nay_status nori12_plan(uint64_t nkeys, double bits_per_key, nay_diag *diag,
+                              nay_shape *shape) {
+  uint64_t rounded = 1;
+  NAY_TRY(nori12_unrounded_plan(nkeys, bits_per_key, diag, shape));
+  while (rounded < shape->nunits) rounded *= 2;
+  if (shape->nunits != 0) shape->nunits = rounded;
+  return NAY_OK;
+}
+
+/* Bits that are a power of two fit both writers: they stay in the layout that the caller named. */
+static const nay_format *nori12_variant(const nay_format *named, const uint8_t *bytes, size_t len) {
+  uint64_t nbits = len < NORI12_HEADER ? 0 : nay__load64le(bytes + 4);
+  return (nbits & (nbits - 1)) == 0 ? named : &nay__format_nori12_unrounded;
 }
 
 static nay_status nori12_parse(const uint8_t *bytes, size_t len, nay_diag *diag, nay_shape *shape,
                                nay_span *payload) {
   if (len < NORI12_HEADER) return nay__fail(diag, NAY_ECORRUPT, "shorter than the header", len);
   *shape = (nay_shape){.nunits = nay__load64le(bytes + 4), .k = nay__load32le(bytes)};
-  bool no_probes = shape->k == 0 && shape->nunits != 0;
-  if (no_probes || shape->k > NAY_CLASSIC_MAX_K) {
-    return nay__fail(diag, NAY_ECORRUPT, "k is not between 1 and 255", 0);
+  if (shape->k > NAY_CLASSIC_MAX_K) {
+    return nay__fail(diag, NAY_ECORRUPT, "k is above 255", 0);
   }
-  if ((shape->nunits & (shape->nunits - 1)) != 0) {
-    return nay__fail(diag, NAY_ECORRUPT, "num_bits is not a power of two", 4);
-  }
-  uint64_t need = nay__ceil_div(shape->nunits, 8);
-  if (need > (uint64_t)len - NORI12_HEADER) {
+  if (shape->nunits > NAY_MAX_NBITS ||
+      nay__ceil_div(shape->nunits, 8) > (uint64_t)len - NORI12_HEADER) {
     return nay__fail(diag, NAY_ECORRUPT, "num_bits does not fit the length", 4);
   }
-  *payload = (nay_span){(uint8_t *)(uintptr_t)bytes + NORI12_HEADER, (size_t)need};
+  *payload = (nay_span){(uint8_t *)(uintptr_t)bytes + NORI12_HEADER,
+                        (size_t)nay__ceil_div(shape->nunits, 8)};
   return nori_check_tail(shape, payload, NORI12_HEADER, diag);
 }
 
@@ -124,13 +141,36 @@ void nay__encode_k_m_bits(const nay_filter *f, uint8_t *dst) {
   if (f->nbytes != 0) memcpy(dst + NORI12_HEADER, f->bits.bytes, f->nbytes);
 }
 
+static const char *nori12_caveat(const nay_filter *f) {
+  if (f->shape.nunits == 0) {
+    return "num_bits is 0, as for a table planned for 0 entries: nori denies every key, also those "
+           "that the table holds";
+  }
+  return f->shape.k == 0 ? "k is 0: the filter answers maybe for every key" : NULL;
+}
+
 const nay_format nay__format_nori12 = {
     .name = "nori12",
     .about = "nori-sstable's filter, as its code writes it (12-byte header, power of two)",
     .family = &nay__family_striding,
     .hash = NAY_HASH_XXH64_PAIR,
     .plan = nori12_plan,
+    .variant = nori12_variant,
     .parse = nori12_parse,
     .overhead = NORI12_HEADER,
     .encode = nay__encode_k_m_bits,
+    .caveat = nori12_caveat,
+};
+
+const nay_format nay__format_nori12_unrounded = {
+    .name = "nori12-unrounded",
+    .about = "nori-sstable's filter until 2025-10-31 (12-byte header, any number of bits)",
+    .family = &nay__family_striding,
+    .hash = NAY_HASH_XXH64_PAIR,
+    .plan = nori12_unrounded_plan,
+    .variant = nori12_variant,
+    .parse = nori12_parse,
+    .overhead = NORI12_HEADER,
+    .encode = nay__encode_k_m_bits,
+    .caveat = nori12_caveat,
 };

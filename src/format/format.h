@@ -21,8 +21,12 @@
   X(nay, nay)                  \
   X(leveldb, leveldb)          \
   X(minilsm, minilsm)          \
+  X(minilsm, minilsm_week1)    \
   X(nori, nori)                \
   X(nori, nori12)              \
+  X(nori, nori12_unrounded)    \
+  X(nori_quotient, nori_quotient)         \
+  X(nori_quotient, nori_quotient_compact) \
   X(lab, lab)                  \
   X(rocksdb, rocksdb_bloom)    \
   X(rocksdb, rocksdb_ribbon)   \
@@ -74,6 +78,8 @@ struct nay_format {
   nay_status (*reserve)(uint64_t nkeys, double fpr, nay_diag *, nay_shape *);
   /* a filter in any other such layout of the family can be written in this one */
   bool interchanges;
+  /* what a user must know about the answers of this filter; NULL: nothing */
+  const char *(*caveat)(const nay_filter *);
 };
 
 /* nay__format_bits: checks params against what the layout supports; the bits per key that they

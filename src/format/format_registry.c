@@ -41,6 +41,11 @@ const nay_format *nay_format_of(const nay_filter *f) {
   return f == NULL ? NULL : f->format != NULL ? f->format : &nay__format_nay;
 }
 
+const char *nay_format_caveat(const nay_filter *f) {
+  const nay_format *format = nay_format_of(f);
+  return format != NULL && format->caveat != NULL ? format->caveat(f) : NULL;
+}
+
 /* Fills diag with the text of a status, for a call that takes no diag. */
 static nay_status format_told(nay_diag *diag, nay_status status) {
   return status == NAY_OK ? NAY_OK : nay__fail(diag, status, nay_status_text(status), 0);

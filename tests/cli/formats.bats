@@ -80,8 +80,25 @@ refused() {
   seq 1000 > keys
   nay build -q -o f keys
   [ "$(nay check -c --format nay f keys)" -eq 1000 ]
-  for format in leveldb mini-lsm nori nori12 lab rocksdb-bloom; do
+  for format in leveldb mini-lsm mini-lsm-week1 nori nori12 nori12-unrounded lab rocksdb-bloom; do
     nay build -q -f -n 1000 -b 10 --format "$format" -o "f.$format" keys
     [ "$(nay check -c --format "$format" "f.$format" keys)" -eq 1000 ]
   done
+}
+
+@test "a filter with which nori loses keys says so" {
+  nori="$GOLDEN/nori-engine"
+  for i in $(seq 0 199); do printf 'key%08d\n' "$i"; done > keys
+  for file in bloom_390efce_key8_n5_b10_sized0.bloom:nori12:'nori denies every key' \
+    qf_390efce_key8_n200_sized64_r7.qf:nori-quotient:'nori drops and denies'; do
+    IFS=: read -r name format why <<< "$file"
+    for command in info verify; do
+      run -0 nay "$command" --format "$format" "$nori/$name"
+      [[ $output == *"$why"* ]]
+    done
+    nay info --json --format "$format" "$nori/$name" | jq -e --arg why "$why" '.caveat | contains($why)'
+    run nay check -c --format "$format" "$nori/$name" keys
+    [[ $output == *warning*"$why"* ]]
+  done
+  [ "$(nay check -c --format nori-quotient "$nori/qf_390efce_key8_n200_sized64_r7.qf" keys 2> /dev/null)" -eq 200 ]
 }

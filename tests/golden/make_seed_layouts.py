@@ -199,7 +199,8 @@ class Lab(Nori12):
 
 class MiniLsm:
     def shape(self, n, b):
-        return (max(64, n * b) + 7) // 8 * 8, min(30, max(1, int(0.69 * b)))
+        k = min(30, max(1, int(0.69 * b)))
+        return (max(64, n * b) + 7) // 8 * 8, k if n else 1  # mini-lsm divides by n and gets 0 bits
 
     def probes(self, key, m, k):
         return rotate(farm32(key), m, k)
