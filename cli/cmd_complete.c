@@ -1,160 +1,92 @@
-/* cmd_complete.c - nay complete: completions for three shells, from the tables of commands and
- * options. */
-#include <string.h>
-
+/*
+ * cmd_complete.c - nay complete: completions for three shells. What can follow a command line is
+ * decided in candidates.c, by `nay complete list`, which the shells run at every TAB; what they get
+ * here only passes the words there and the answers back, and asks the shell for names of files.
+ */
+#include "candidates.h"
 #include "options.h"
 
-/* ---- bash ---- */
+/*
+ * bash takes words apart at = and :, and replaces only what stands behind the last of them ($2):
+ * words that no space separates are joined again, and that part is cut from the candidates.
+ */
+static const char complete_bash[] =
+    "# bash completion for nay; made by 'nay complete bash'\n"
+    "_nay() {\n"
+    "  local rest=${COMP_LINE:0:COMP_POINT} space word line before files=\n"
+    "  local -a words=()\n"
+    "  COMPREPLY=()\n"
+    "  for word in \"${COMP_WORDS[@]:0:COMP_CWORD+1}\"; do\n"
+    "    space=${rest%%[![:space:]]*}\n"
+    "    rest=${rest#\"$space\"}\n"
+    "    [[ $rest == \"$word\"* ]] || word=$rest # the cursor is inside it\n"
+    "    rest=${rest#\"$word\"}\n"
+    "    if [[ $space || ${#words[@]} -eq 0 ]]; then words+=(\"$word\")\n"
+    "    else words[${#words[@]}-1]+=$word; fi\n"
+    "  done\n"
+    "  before=${words[${#words[@]}-1]%\"$2\"}\n"
+    "  while IFS= read -r line; do\n"
+    "    case $line in\n"
+    "      :files*) files=yes ;;\n"
+    "      *) line=${line%%$'\\t'*}; COMPREPLY+=(\"${line#\"$before\"}\") ;;\n"
+    "    esac\n"
+    "  done < <(\"${words[0]/#\\~\\//$HOME/}\" complete list -- \"${words[@]:1}\" 2>/dev/null)\n"
+    "  [[ $files ]] && compopt -o default\n"
+    "  [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace\n"
+    "  return 0\n"
+    "}\n"
+    "complete -F _nay nay\n";
 
-static void bash_values(const option_row *row) {
-  const char *list[OPTION_VALUES];
-  options_values(row, list);
-  if (list[0] == NULL) return;
-  out_text("    --%s", row->name);
-  if (row->letter != 0) out_text("|-%c", row->letter);
-  out_text(") COMPREPLY=($(compgen -W '");
-  for (size_t i = 0; list[i] != NULL; i++) out_text("%s%s", i > 0 ? " " : "", list[i]);
-  out_text("' -- \"$cur\")); return ;;\n");
-}
+static const char complete_zsh[] =
+    "#compdef nay\n"
+    "# zsh completion for nay; made by 'nay complete zsh'\n"
+    "_nay() {\n"
+    "  local line name files=no\n"
+    "  local -a whole open\n"
+    "  for line in \"${(@f)$(${(Q)words[1]/#\\~\\//$HOME/} complete list -- \\\n"
+    "      \"${(@Q)words[2,CURRENT-1]}\" \"$PREFIX\" 2>/dev/null)}\"; do\n"
+    "    name=${${line%%$'\\t'*}//:/\\\\:}\n"
+    "    case $line in\n"
+    "      '') ;;\n"
+    "      :files*) files=yes ;;\n"
+    "      *=$'\\t'*) open+=(\"$name:${line#*$'\\t'}\") ;;\n"
+    "      *) whole+=(\"$name:${line#*$'\\t'}\") ;;\n"
+    "    esac\n"
+    "  done\n"
+    "  (( $#open )) && _describe -t options option open -S ''\n"
+    "  (( $#whole )) && _describe -t values value whole\n"
+    "  [[ $files = yes ]] && { compset -P 1 '--*='; _files }\n"
+    "}\n"
+    "if [[ $funcstack[1] = _nay ]]; then _nay \"$@\"; else compdef _nay nay; fi\n";
 
-static void complete_bash(void) {
-  const command *c;
-  out_text(
-      "# bash completion for nay; made by 'nay complete bash'\n_nay() {\n"
-      "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= verbs=\n"
-      "  [ \"$prev\" = = ] && prev=${COMP_WORDS[COMP_CWORD-2]}\n"
-      "  [ \"$cur\" = = ] && cur= && prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-      "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    COMPREPLY=($(compgen -W '");
-  for (size_t i = 0; (c = command_at(i)) != NULL; i++) out_text("%s%s", i > 0 ? " " : "", c->name);
-  out_text("' -- \"$cur\"))\n    return\n  fi\n  case $prev in\n");
-  const option_row *row;
-  for (size_t k = 0; (row = option_at(NULL, k)) != NULL; k++) bash_values(row);
-  for (size_t i = 0; (c = command_at(i)) != NULL; i++) {
-    for (row = c->own; row != NULL && row->name != NULL; row++) bash_values(row);
-  }
-  out_text("  esac\n  case ${COMP_WORDS[1]} in\n");
-  for (size_t i = 0; (c = command_at(i)) != NULL; i++) {
-    out_text("    %s) words='", c->name);
-    const char *space = "";
-    for (size_t k = 0; (row = option_at(c, k)) != NULL; k++, space = " ") {
-      out_text("%s--%s", space, row->name);
-    }
-    out_text("'%s%s%s ;;\n", c->verbs != NULL ? " verbs='" : "", c->verbs != NULL ? c->verbs : "",
-             c->verbs != NULL ? "'" : "");
-  }
-  out_text(
-      "  esac\n  [ \"$COMP_CWORD\" -eq 2 ] || verbs=\n  case $cur in\n"
-      "    -*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n"
-      "    *) [ -n \"$verbs\" ] && COMPREPLY=($(compgen -W \"$verbs\" -- \"$cur\")) ||\n"
-      "      COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n"
-      "  esac\n}\ncomplete -o filenames -F _nay nay\n");
-}
-
-/* ---- zsh ---- */
-
-static void zsh_quoted(const char *text) {
-  for (; *text != '\0'; text++) {
-    if (*text == '\'') {
-      out_text("'\\''");
-      continue;
-    }
-    if (strchr("[]:\\", *text) != NULL) out_bytes("\\", 1);
-    out_bytes(text, 1);
-  }
-}
-
-static void zsh_row(const option_row *row) {
-  const char *list[OPTION_VALUES];
-  char help[OPTION_HELP];
-  options_values(row, list);
-  out_text("      '--%s%s[", row->name, row->value != NULL ? "=" : "");
-  zsh_quoted(option_help(row, false, help));
-  out_text("]");
-  if (row->value != NULL) {
-    out_text(":");
-    zsh_quoted(row->value);
-    out_text(":");
-    if (list[0] != NULL) {
-      out_text("(");
-      for (size_t i = 0; list[i] != NULL; i++) out_text("%s%s", i > 0 ? " " : "", list[i]);
-      out_text(")");
-    } else if (row->type == OPTION_FILE || row->type == OPTION_FILES) {
-      out_text("_files");
-    }
-  }
-  out_text("' \\\n");
-}
-
-static void complete_zsh(void) {
-  const command *c;
-  out_text(
-      "#compdef nay\n# zsh completion for nay; made by 'nay complete zsh'\n_nay() {\n"
-      "  if (( CURRENT == 2 )); then\n    local -a commands=(\n");
-  for (size_t i = 0; (c = command_at(i)) != NULL; i++) {
-    out_text("      '%s:", c->name);
-    zsh_quoted(c->summary);
-    out_text("'\n");
-  }
-  out_text(
-      "    )\n    _describe command commands\n    return\n  fi\n  local cmd=$words[2]\n"
-      "  shift words; (( CURRENT-- ))\n  case $cmd in\n");
-  for (size_t i = 0; (c = command_at(i)) != NULL; i++) {
-    out_text("    %s) _arguments \\\n", c->name);
-    const option_row *row;
-    for (size_t k = 0; (row = option_at(c, k)) != NULL; k++) zsh_row(row);
-    if (c->verbs != NULL) out_text("      '1:verb:(%s)' \\\n", c->verbs);
-    out_text("      '*:file:_files' ;;\n");
-  }
-  out_text("  esac\n}\n_nay \"$@\"\n");
-}
-
-/* ---- fish ---- */
-
-static void fish_quoted(const char *text) {
-  for (; *text != '\0'; text++) {
-    if (*text == '\'' || *text == '\\') out_bytes("\\", 1);
-    out_bytes(text, 1);
-  }
-}
-
-static void fish_row(const command *c, const option_row *row) {
-  const char *list[OPTION_VALUES];
-  char help[OPTION_HELP];
-  options_values(row, list);
-  out_text("complete -c nay -n '__fish_seen_subcommand_from %s' -l %s", c->name, row->name);
-  if (row->letter != 0) out_text(" -s %c", row->letter);
-  if (row->value != NULL) out_text(" -r");
-  if (list[0] != NULL) {
-    out_text(" -f -a '");
-    for (size_t k = 0; list[k] != NULL; k++) out_text("%s%s", k > 0 ? " " : "", list[k]);
-    out_text("'");
-  }
-  out_text(" -d '");
-  fish_quoted(option_help(row, false, help));
-  out_text("'\n");
-}
-
-static void complete_fish(void) {
-  const command *c;
-  out_text("# fish completion for nay; made by 'nay complete fish'\n");
-  for (size_t i = 0; (c = command_at(i)) != NULL; i++) {
-    out_text("complete -c nay -n __fish_use_subcommand -f -a %s -d '", c->name);
-    fish_quoted(c->summary);
-    out_text("'\n");
-    if (c->verbs != NULL) {
-      out_text(
-          "complete -c nay -n '__fish_seen_subcommand_from %s; and not "
-          "__fish_seen_subcommand_from %s' -f -a '%s'\n",
-          c->name, c->verbs, c->verbs);
-    }
-    const option_row *row;
-    for (size_t k = 0; (row = option_at(c, k)) != NULL; k++) fish_row(c, row);
-  }
-}
+static const char complete_fish[] =
+    "# fish completion for nay; made by 'nay complete fish'\n"
+    "function __nay_candidates\n"
+    "  set -l words (commandline -opc)\n"
+    "  set -l word (commandline -ct)\n"
+    "  set -l program (string replace -r '^~/' \"$HOME/\" -- $words[1])\n"
+    "  for line in ($program complete list -- $words[2..] \"$word\" 2>/dev/null)\n"
+    "    if string match -q ':files*' -- $line\n"
+    "      set -l before (string replace ':files' '' -- $line)\n"
+    "      set -l path (string sub -s (math 1 + (string length -- \"$before\")) -- \"$word\")\n"
+    "      for file in (__fish_complete_path \"$path\")\n"
+    "        echo -- $before$file\n"
+    "      end\n"
+    "    else\n"
+    "      echo -- $line\n"
+    "    end\n"
+    "  end\n"
+    "end\n"
+    "complete -c nay -f -a '(__nay_candidates)'\n";
 
 static int complete_run(options *o) {
-  static void (*const shells[])(void) = {complete_bash, complete_zsh, complete_fish};
-  shells[o->verb]();
+  static const char *const shells[] = {complete_bash, complete_zsh, complete_fish};
+  if (o->verb < sizeof shells / sizeof shells[0]) {
+    if (o->noperands > 1) die(EXIT_TROUBLE, "one operand too many: '%s'", o->operands[1]);
+    out_text("%s", shells[o->verb]);
+  } else if (o->noperands > 1) {
+    candidates_write(o->operands + 1, (size_t)o->noperands - 1);
+  }
   return EXIT_FOUND;
 }
 
@@ -162,11 +94,22 @@ const command command_complete = {
     .name = "complete",
     .run = complete_run,
     .summary = "write completions for bash, zsh or fish",
-    .operands = "bash|zsh|fish",
+    .operands = "bash|zsh|fish | list -- WORD...",
     .min_operands = 1,
-    .max_operands = 1,
-    .verbs = "bash zsh fish",
+    .max_operands = ANY_NUMBER,
+    .verbs = "bash zsh fish list",
     .about =
         "Writes the completions of this program for a shell. Installing nay installs them; to "
-        "try them in bash: eval \"$(nay complete bash)\".",
+        "try them in bash: eval \"$(nay complete bash)\".\n"
+        "\n"
+        "list tells what they offer: the words that the last WORD can become, after the others, "
+        "which stand for a command line without nay. Each line has a candidate, a tab and what it "
+        "means; a candidate that ends in = still lacks a value. A line that starts with :files "
+        "says that the name of a file can follow.",
+    .examples =
+        "$ nay complete list -- build --type=blo | cut -f 1\n"
+        "--type=bloom\n"
+        "--type=blocked\n"
+        "$ nay complete list -- sst co | cut -f 1\n"
+        "compact\n",
 };

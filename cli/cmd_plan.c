@@ -22,33 +22,15 @@ typedef struct candidate {
 
 #define NEED_STATIC 0x80000000u /* not a trait: the keys are all known and will not change */
 
-static const struct {
-  const char *name;
-  unsigned traits;
-} needs[] = {{"delete", NAY_CAN_REMOVE}, {"merge", NAY_CAN_MERGE}, {"grow", NAY_CAN_GROW},
-             {"expire", NAY_CAN_EXPIRE}, {"count", NAY_CAN_COUNT}, {"static", NEED_STATIC}};
-#define NNEEDS (sizeof needs / sizeof needs[0])
+/* In the same order: the choices of --need, and what they ask of a family. */
+static const char *const needs[] = {"delete", "merge", "grow", "expire", "count", "static", NULL};
+static const unsigned need_traits[] = {NAY_CAN_REMOVE, NAY_CAN_MERGE, NAY_CAN_GROW,
+                                       NAY_CAN_EXPIRE, NAY_CAN_COUNT, NEED_STATIC};
 
-static unsigned plan_need(const char *word, size_t len) {
-  const char *names[NNEEDS + 1];
-  for (size_t i = 0; i < NNEEDS; i++) {
-    names[i] = needs[i].name;
-    if (strlen(names[i]) == len && memcmp(names[i], word, len) == 0) return needs[i].traits;
-  }
-  names[NNEEDS] = NULL;
-  char copy[32];
-  snprintf(copy, sizeof copy, "%.*s", (int)len, word);
-  const char *near = nearest_word(copy, names);
-  if (near != NULL) die(EXIT_TROUBLE, "--need: '%s' is not known; did you mean %s?", copy, near);
-  die(EXIT_TROUBLE, "--need: '%s' is not one of delete, merge, grow, expire, count, static", copy);
-}
-
-static unsigned plan_needs(const char *list) {
+static unsigned plan_needs(unsigned chosen) {
   unsigned all = 0;
-  while (list != NULL && *list != '\0') {
-    size_t len = strcspn(list, ",");
-    if (len > 0) all |= plan_need(list, len);
-    list += len + (list[len] == ',');
+  for (size_t i = 0; needs[i] != NULL; i++) {
+    if ((chosen >> i & 1) != 0) all |= need_traits[i];
   }
   return all;
 }
@@ -210,10 +192,8 @@ static int plan_run(options *o) {
 }
 
 static const option_row plan_options[] = {
-    {"need", 0, "LIST", OPTION_TEXT, AT(need),
-     "what the filter must support, separated by commas: delete, merge, grow, expire, count, "
-     "static",
-     NULL, 0, NULL},
+    {"need", 0, "LIST", OPTION_CHOICES, AT(need),
+     "what the filter must support, separated by commas:", needs, 0, NULL},
     {"no-measure", 0, NULL, OPTION_FLAG, AT(no_measure),
      "do not time the candidates on this machine", NULL, 0, NULL},
     {0},

@@ -73,7 +73,9 @@ const command command_sst = {
     .name = "sst",
     .run = sst_run,
     .summary = "build, query, scan and compact sorted tables with filters",
-    .operands = "build|get|scan|info|compact [FILE...] [KEY...]",
+    .operands =
+        "build [FILE...] -o TABLE | get TABLE [KEY...] | scan TABLE | info TABLE... | compact "
+        "TABLE... -o TABLE",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
     .verbs = "build get scan info compact",

@@ -1,6 +1,7 @@
 /* help.c - see help.h. */
 #include "help.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define HELP_WIDTH 80u
@@ -63,8 +64,12 @@ static void help_examples(const char *text) {
 }
 
 void help_command(const command *c) {
-  out_text("%snay %s%s - %s\n\nusage: nay %s [options] %s\n", paint(PAINT_BOLD), c->name,
-           paint(PAINT_PLAIN), c->summary, c->name, c->operands);
+  char usage[256];
+  snprintf(usage, sizeof usage, "nay %s [options]%s%s", c->name, *c->operands ? " " : "",
+           c->operands);
+  out_text("%snay %s%s - %s\n\nusage: ", paint(PAINT_BOLD), c->name, paint(PAINT_PLAIN),
+           c->summary);
+  help_wrap(usage, strlen(usage), 7, HELP_WIDTH);
   if (c->alias != NULL) out_text("       nay %s is the same\n", c->alias);
   help_paragraphs(c->about);
   help_title("Options");

@@ -96,7 +96,7 @@ const char *option_help(const option_row *row, bool values, char text[OPTION_HEL
                       row->verbs != NULL ? ": " : "", row->help);
   options_values(row, list);
   for (size_t i = 0; values && list[i] != NULL && used < OPTION_HELP; i++) {
-    const char *before = i > 0 ? ", " : row->type == OPTION_CHOICE ? " " : ": ";
+    const char *before = i > 0 ? ", " : row->choices != NULL ? " " : ": ";
     used += snprintf(text + used, (size_t)(OPTION_HELP - used), "%s%s", before, list[i]);
   }
   return text;
@@ -153,6 +153,18 @@ void options_values(const option_row *row, const char *list[OPTION_VALUES]) {
   list[n] = NULL;
 }
 
+bool option_is_file(const option_row *row) {
+  return row->type == OPTION_FILE || row->type == OPTION_FILES;
+}
+
+bool option_is_list(const option_row *row) {
+  return row->type == OPTION_CHOICES || row->type == OPTION_KINDS;
+}
+
+bool option_repeats(const option_row *row) {
+  return row->type == OPTION_FILES || row->type == OPTION_TEXTS || row->type == OPTION_CHOICES;
+}
+
 /* ---- parsing ---- */
 
 _Noreturn static void option_bad_word(const option_row *row, const char *value) {
@@ -197,11 +209,22 @@ static unsigned option_key_type(const option_row *row, const char *value) {
   return (unsigned)type;
 }
 
+/* The index of a choice; an error says what was meant. */
 static unsigned option_choice(const option_row *row, const char *value) {
   unsigned i = 0;
   while (row->choices[i] != NULL && strcmp(row->choices[i], value) != 0) i++;
   if (row->choices[i] == NULL) option_bad_word(row, value);
   return i;
+}
+
+static void option_set_list(const option_row *row, const char *list, unsigned *bits) {
+  while (*list != '\0') {
+    char word[32];
+    size_t len = strcspn(list, ",");
+    snprintf(word, sizeof word, "%.*s", (int)(len < 31 ? len : 31), list);
+    if (len > 0) *bits |= 1u << option_choice(row, word);
+    list += len + (list[len] == ',');
+  }
 }
 
 static void option_set_word(const option_row *row, const char *value, void *at) {
@@ -269,6 +292,7 @@ static void option_set(const option_row *row, const char *value, options *o) {
     case OPTION_FORMAT:
     case OPTION_KEY_TYPE:
     case OPTION_CHOICE: option_set_word(row, value, at); break;
+    case OPTION_CHOICES: option_set_list(row, value, at); break;
     case OPTION_COUNT:
     case OPTION_NUMBER:
     case OPTION_SIZE:
@@ -333,10 +357,11 @@ static void options_check_operands(const options *o) {
   }
 }
 
-static bool option_has_verb(const char *verbs, const char *verb) {
+bool option_is_for(const option_row *row, const char *verb) {
   size_t len = strlen(verb);
-  for (const char *at = verbs; (at = strstr(at, verb)) != NULL; at += len) {
-    bool starts = at == verbs || at[-1] == ' ';
+  if (row->verbs == NULL) return true;
+  for (const char *at = row->verbs; len > 0 && (at = strstr(at, verb)) != NULL; at += len) {
+    bool starts = at == row->verbs || at[-1] == ' ';
     if (starts && (at[len] == '\0' || at[len] == ',')) return true;
   }
   return false;
@@ -363,7 +388,7 @@ static void options_check_verb(options *o, const option_table *t) {
   }
   for (size_t i = 0; i < t->n; i++) {
     const option_row *row = t->rows[i];
-    if (!t->given[i] || row->verbs == NULL || option_has_verb(row->verbs, verb)) continue;
+    if (!t->given[i] || option_is_for(row, verb)) continue;
     if (row->letter != 0) die(EXIT_TROUBLE, "-%c is not for 'nay %s %s'", row->letter, name, verb);
     die(EXIT_TROUBLE, "--%s is not for 'nay %s %s'", row->name, name, verb);
   }

@@ -65,7 +65,7 @@ struct options {
   uint64_t factor;                               /* fold */
   bool exact, repeated;                          /* uniq */
   const char *window, *state;                    /* uniq */
-  const char *need;                              /* plan */
+  unsigned need;                                 /* plan: a bit for each choice */
   bool no_measure;                               /* plan */
   const char *floor;                             /* bench */
   bool as_csv;                                   /* bench */
@@ -94,7 +94,8 @@ typedef enum option_type {
   OPTION_KINDS, /* several, separated by commas */
   OPTION_FORMAT,
   OPTION_KEY_TYPE,
-  OPTION_CHOICE
+  OPTION_CHOICE,
+  OPTION_CHOICES /* several, separated by commas; may be repeated */
 } option_type;
 
 struct option_row {
@@ -104,7 +105,8 @@ struct option_row {
   option_type type;
   size_t at; /* offset in options */
   const char *help;
-  const char *const *choices; /* OPTION_CHOICE: ends in NULL; the value is the index */
+  const char *const
+      *choices;      /* ends in NULL; the value is the index, of OPTION_CHOICES a bit for each */
   unsigned groups;   /* shared: TAKES_..., 0 for all commands; 0 in a table of one command */
   const char *verbs; /* those it is for, "build, compact"; NULL: all */
 };
@@ -258,6 +260,15 @@ const char *options_row_title(const option_row *row, char title[ROW_TITLE]);
 /* options_values: the values an option takes, for help and completion; fills list, ends in NULL. */
 #define OPTION_VALUES 64
 void options_values(const option_row *row, const char *list[OPTION_VALUES]);
+
+/*
+ * option_is_for: whether a verb takes it. option_is_file: its value is a file. option_is_list: it
+ * takes several of its values, separated by commas. option_repeats: it may be given again.
+ */
+bool option_is_for(const option_row *row, const char *verb);
+bool option_is_file(const option_row *row);
+bool option_is_list(const option_row *row);
+bool option_repeats(const option_row *row);
 
 /* kind_names and format_names: those of this library, ended by NULL. */
 void kind_names(const char *list[OPTION_VALUES]);

@@ -210,19 +210,6 @@ rows() { # N: rows with keys in the order of bytes
   [ ! -e u.ldb ]
 }
 
-@test "sst: its verbs are completed" {
-  eval "$(nay complete bash)"
-  COMP_WORDS=(nay sst co) COMP_CWORD=2 COMPREPLY=()
-  _nay
-  [ "${COMPREPLY[*]}" = compact ]
-  touch compost
-  COMP_WORDS=(nay sst get co) COMP_CWORD=3 COMPREPLY=()
-  _nay
-  [ "${COMPREPLY[*]}" = compost ]
-  [[ $(nay complete zsh) == *"'1:verb:(build get scan info compact)'"* ]]
-  [[ $(nay complete fish) == *"-f -a 'build get scan info compact'"* ]]
-}
-
 @test "sst: 400 command lines of nonsense: an exit status of 0 to 3, never a crash or a hang" {
   rows 300 | nay sst build -q --prefix-length 4 -o t.ldb
   rows 30 > rows

@@ -33,30 +33,6 @@ commands() { nay help | sed -n 's/^  \([a-z]*\) .*/\1/p' | head -n 18; }
   [[ $output == *"did you mean size"* ]]
 }
 
-@test "completions: bash offers commands, options and values" {
-  nay complete bash > c.bash
-  bash -n c.bash
-  offer() { COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=(); _nay; echo "${COMPREPLY[*]}"; }
-  source c.bash
-  [ "$(offer nay pl)" = "plan plot" ]
-  [[ " $(offer nay check --w) " == *" --which "* ]]
-  [ "$(offer nay build -t blo)" = "bloom blocked" ]
-  [ "$(offer nay build --format lev)" = leveldb ]
-  touch keyfile
-  [ "$(offer nay check key)" = keyfile ]
-}
-
-@test "completions for zsh and fish name every command and option" {
-  for shell in zsh fish; do
-    nay complete $shell > c
-    for command in $(commands); do grep -q "$command" c; done
-    for option in nkeys fpr which state; do grep -q -- "$option" c; done
-  done
-  command -v zsh > /dev/null && zsh -n <(nay complete zsh)
-  command -v fish > /dev/null && fish -n <(nay complete fish)
-  run -2 nay complete tcsh
-}
-
 @test "help and manual exist for every command, with every option" {
   [ "$(commands | wc -l)" -eq 18 ]
   for command in $(commands); do
