@@ -19,17 +19,17 @@ static void bench_row(const measurement *m) {
 }
 
 static void bench_json(const measurement *m) {
-  json_open(NULL, '{');
-  json_text("schema", "nay.bench/1");
+  json_begin("nay.bench/1");
   json_text("kind", nay_kind_name(m->plan.kind));
   json_count("nkeys", m->plan.nkeys);
   json_real("bits_per_key", m->plan.bits_per_key);
-  json_count("nbytes", m->plan.nbytes);
+  json_count("nbytes_memory", m->plan.nbytes);
   json_real("build_ns", m->build_ns);
   json_real("hit_ns", m->hit_ns);
   json_real("miss_ns", m->miss_ns);
   json_real("one_ns", m->one_ns);
-  json_real("fpr_expected", m->plan.fpr);
+  json_real("fpr_planned", m->plan.fpr);
+  json_count("nabsent", m->nabsent);
   json_real("fpr_measured", m->fpr.rate);
   json_real("fpr_low", m->fpr.low);
   json_real("fpr_high", m->fpr.high);
@@ -46,7 +46,7 @@ static void bench_csv(const measurement *m) {
 static void bench_title(const options *o) {
   if (o->as_csv) {
     out_text(
-        "kind,nkeys,bits_per_key,nbytes,fpr_expected,fpr_measured,nabsent,build_ns,hit_ns,"
+        "kind,nkeys,bits_per_key,nbytes_memory,fpr_planned,fpr_measured,nabsent,build_ns,hit_ns,"
         "miss_ns,one_ns\n");
   } else if (!o->json) {
     out_text(
@@ -64,7 +64,7 @@ static int bench_floor(options *o) {
   floor_times t = floor_measure(o, o->floor);
   double sum = t.read + t.hash + t.touch;
   if (o->json) {
-    json_begin("nay.floor/1");
+    json_begin("nay.bench.floor/1");
     json_count("nkeys", t.nkeys);
     json_real("read_s", t.read);
     json_real("hash_s", t.hash);
@@ -143,6 +143,6 @@ const command command_bench = {
         "itself.",
     .examples =
         "$ nay bench -t blocked -n 10k --csv | cut -d, -f1-4\n"
-        "kind,nkeys,bits_per_key,nbytes\n"
+        "kind,nkeys,bits_per_key,nbytes_memory\n"
         "blocked,10000,9.9328,12416\n",
 };

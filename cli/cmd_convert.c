@@ -75,10 +75,7 @@ static void convert_report(const options *o, const nay_filter *f, const char *ou
   json_begin("nay.convert/1");
   json_text("file", out);
   json_text("from", nay_format_name(nay_format_of(f)));
-  json_text("format", nay_format_name(o->to));
-  json_count("nbytes", nay_format_encoded_size(o->to, f));
-  json_real("fpr_now", p->stats.fpr_now);
-  promise_json(p);
+  json_filter(f, o->to, nay_format_encoded_size(o->to, f), p);
   json_end();
 }
 

@@ -17,7 +17,7 @@ static void info_json(const char *path, const filter_file *file, const promise *
   json_begin("nay.info/1");
   json_text("file", path);
   if (file->filter != NULL) {
-    json_filter(file->filter, file->nbytes, p);
+    json_filter(file->filter, file->format, file->nbytes, p);
     size_t len;
     const uint8_t *meta = nay_filter_meta(file->filter, &len);
     if (len > 0) json_bytes("meta", meta, len);
@@ -292,13 +292,10 @@ const command command_info = {
         "rate (FPR) now and at the planned number of keys, and whether the checksums match.\n"
         "\n"
         "For a LevelDB or RocksDB table (.ldb, .sst) it describes the filters inside: layout, "
-        "policy, bits per key, entries, expected FPR, prefixes. --json then has: table, "
-        "format_version, layout, policy, policy_option, format, kind, hash, whole_keys, prefixes, "
-        "prefix, nfilters, nempty, nbytes, nkeys, bits_per_key, k, fpr_now, checksum.\n"
+        "policy, bits per key, entries, expected FPR, prefixes.\n"
         "\n"
-        "--json writes one object per file with at least: format, kind, hash (and its seed), "
-        "nkeys_planned, nkeys_estimated, nbytes, bits_per_key, k, fill, fpr_now, fpr_planned, "
-        "fpr_promised, overfilled, and checksum, which is \"ok\", \"none\" or an error. --prom "
+        "--json writes one object for each file, whose members doc/json.md lists; its checksum is "
+        "\"ok\", \"none\" or an error. --prom "
         "writes metrics for the textfile collector of Prometheus; doc/grafana-dashboard.json "
         "shows them.",
     .examples =

@@ -135,7 +135,7 @@ static void plan_text(const options *o, const candidate *list, size_t n, const c
 static void plan_json(const options *o, const candidate *list, size_t n, const candidate *take,
                       const char *why) {
   json_begin("nay.plan/1");
-  json_count("nkeys", o->nkeys);
+  json_count("nkeys_planned", o->nkeys);
   json_open("candidates", '[');
   for (size_t i = 0; i < n; i++) {
     const candidate *c = &list[i];
@@ -144,12 +144,12 @@ static void plan_json(const options *o, const candidate *list, size_t n, const c
     json_text("kind", nay_kind_name(c->kind));
     json_real("bits_per_key", c->plan.bits_per_key);
     json_count("nbits", c->plan.nbits);
-    json_count("nbytes", c->plan.nbytes);
-    json_count("nbytes_file", c->plan.nbytes_file);
+    json_count("nbytes_memory", c->plan.nbytes);
+    json_count("nbytes", c->plan.nbytes_file);
     json_count("nbytes_build", c->plan.nbytes_build);
     json_count("k", c->plan.k);
-    json_real("fpr", c->plan.fpr);
-    if (c->ns > 0) json_real("ns_per_key", c->ns);
+    json_real("fpr_planned", c->plan.fpr);
+    if (c->ns > 0) json_real("miss_ns", c->ns);
     json_bool("fits", c->fits);
     static const struct {
       const char *name;

@@ -101,11 +101,11 @@ static void build_report(const build *b) {
   if (b->o->json) {
     json_begin("nay.sst.build/1");
     json_text("file", b->out);
-    json_count("keys", b->nrows);
-    json_count("overwritten", b->noverwritten);
-    json_count("bytes", info.nbytes);
-    json_count("blocks", info.nblocks);
-    json_count("filter_bytes", info.filter_bytes + info.prefix_bytes);
+    json_count("nkeys", b->nrows);
+    json_count("noverwritten", b->noverwritten);
+    json_count("nbytes_table", info.nbytes);
+    json_count("nblocks", info.nblocks);
+    json_count("nbytes", info.filter_bytes + info.prefix_bytes);
     json_end();
   }
   message("wrote %s: %s, %s, filters of %s", b->out, COUNTED(b->nrows, "key"),

@@ -13,10 +13,10 @@ static void compact_report(const options *o, const char *out, const nay_sst_comp
   if (o->json) {
     json_begin("nay.sst.compact/1");
     json_text("file", out);
-    json_count("read", stats->read);
-    json_count("written", stats->written);
-    json_count("superseded", stats->superseded);
-    json_count("deletions", stats->deletions);
+    json_count("nread", stats->read);
+    json_count("nwritten", stats->written);
+    json_count("nsuperseded", stats->superseded);
+    json_count("ndeletions", stats->deletions);
     json_end();
   }
   message("wrote %s: %s of %s; superseded: %s, deletions dropped: %s", out,

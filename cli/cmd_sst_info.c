@@ -1,46 +1,53 @@
 /* cmd_sst_info.c - nay sst info: what a table is, and whether it is whole. */
+#include <math.h>
+
 #include "numbers.h"
 #include "tables.h"
 
-static const char *const filter_names[] = {"none", "block", "full", "partitioned"};
+static const char *const filter_names[] = {"none", "blocks", "full", "partitioned"};
 
 static size_t info_user_len(const nay_sst_info *info, size_t len) {
   bool cut = info->keys == NAY_SST_KEYS_INTERNAL && len >= 8;
   return cut ? len - 8 : len;
 }
 
-static void info_json_filter(const char *name, const char *made_by, bool used, uint64_t nbytes) {
-  json_open(name, '{');
-  json_text("by", made_by);
-  json_bool("used", used);
-  json_count("bytes", nbytes);
-  json_close();
+static const char *const codec_texts[] = {"none", "snappy"};
+
+static const char *info_codec(const nay_sst_info *info) {
+  return info->codec < 2 ? codec_texts[info->codec] : "other";
+}
+
+static void info_json_filter(const nay_sst_info *info, const nay_filter *f) {
+  nay_stats stats;
+  json_text("layout", filter_names[info->filter]);
+  if (info->policy != NULL) json_text("policy", info->policy);
+  if (info->policy == NULL) json_null("policy");
+  json_bool("policy_used", info->filter_used);
+  json_count("nbytes", info->filter_bytes);
+  if (info->npartitions != 0) json_count("nfilters", info->npartitions);
+  if (info->prefix != NULL) json_text("prefix", info->prefix);
+  if (info->prefix == NULL) json_null("prefix");
+  json_bool("prefix_used", info->prefix_used);
+  json_count("nbytes_prefix", info->prefix_bytes);
+  bool known = f != NULL && nay_filter_stats(f, &stats) == NAY_OK;
+  json_real("fpr_now", known ? stats.fpr_now : NAN);
 }
 
 static void info_json(const char *path, const nay_sst_info *info, const uint64_t *entries,
                       const nay_filter *f) {
   json_begin("nay.sst.info/1");
   json_text("file", path);
-  json_count("bytes", info->nbytes);
-  json_text("keys", info->keys == NAY_SST_KEYS_INTERNAL ? "internal" : "plain");
-  json_bool("keys_guessed", info->keys_guessed);
-  json_count("blocks", info->nblocks);
-  json_count("codec", info->codec);
-  if (entries != NULL) json_count("entries", *entries);
+  json_count("nbytes_table", info->nbytes);
+  json_text("key_form", info->keys == NAY_SST_KEYS_INTERNAL ? "internal" : "plain");
+  json_bool("key_form_guessed", info->keys_guessed);
+  json_count("nblocks", info->nblocks);
+  json_text("codec", info_codec(info));
+  if (entries != NULL) json_count("nentries", *entries);
   if (info->smallest != NULL) {
     json_bytes("smallest", info->smallest, info_user_len(info, info->smallest_len));
     json_bytes("largest", info->largest, info_user_len(info, info->largest_len));
   }
-  json_text("filter", filter_names[info->filter]);
-  if (info->policy != NULL) {
-    info_json_filter("policy", info->policy, info->filter_used, info->filter_bytes);
-  }
-  if (info->npartitions != 0) json_count("partitions", info->npartitions);
-  if (info->prefix != NULL) {
-    info_json_filter("prefix", info->prefix, info->prefix_used, info->prefix_bytes);
-  }
-  nay_stats stats;
-  if (f != NULL && nay_filter_stats(f, &stats) == NAY_OK) json_real("fpr_now", stats.fpr_now);
+  info_json_filter(info, f);
   json_end();
 }
 

@@ -247,9 +247,8 @@ bool filterfile_seed(const nay_filter *f, uint64_t *seed) {
   return true;
 }
 
-void json_filter(const nay_filter *f, uint64_t nbytes, const promise *p) {
+void json_filter(const nay_filter *f, const nay_format *format, uint64_t nbytes, const promise *p) {
   const nay_stats s = p->stats;
-  const nay_format *format = nay_format_of(f);
   const char *kind = nay_kind_name(s.kind);
   json_text("format", nay_format_name(format));
   json_text("kind", kind != NULL ? kind : nay_format_name(format));
@@ -305,10 +304,10 @@ static int report_change(const options *o, const char *done, const char *path, c
     snprintf(schema, sizeof schema, "nay.%s/1", o->command->name);
     json_begin(schema);
     json_text("file", path);
-    if (nkeys != ESTIMATED) json_count("nkeys_read", nkeys);
-    if (removal) json_count("nkeys_removed", nkeys - nabsent);
-    if (removal) json_count("nkeys_absent", nabsent);
-    json_filter(f, encoded_size(f), &p);
+    if (nkeys != ESTIMATED) json_count("nkeys", nkeys);
+    if (removal) json_count("nremoved", nkeys - nabsent);
+    if (removal) json_count("nmissing", nabsent);
+    json_filter(f, nay_format_of(f), encoded_size(f), &p);
     json_end();
   } else {
     report_text(done, shown, f, &p.stats, removal ? nkeys - nabsent : nkeys);

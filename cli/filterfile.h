@@ -56,7 +56,7 @@ int filterfile_report_removal(const options *o, const char *path, const nay_filt
 /* filterfile_seed: the seed of its hash; false when the hash has none. */
 bool filterfile_seed(const nay_filter *f, uint64_t *seed);
 
-/* json_filter: the members that describe a filter, as nay info --json has them. */
-void json_filter(const nay_filter *f, uint64_t nbytes, const promise *p);
+/* json_filter: the members that describe a filter in a file of this layout and size. */
+void json_filter(const nay_filter *f, const nay_format *format, uint64_t nbytes, const promise *p);
 
 #endif /* NAY_FILTERFILE_H */

@@ -117,7 +117,7 @@ static void table_json_filter(const table_summary *s) {
   json_count("nfilters", info->nfilters);
   json_count("nempty", info->nempty);
   json_count("nbytes", info->nbytes);
-  json_real("nkeys", s->nkeys);
+  json_real("nkeys_estimated", s->nkeys);
   json_real("bits_per_key", s->nkeys > 0 ? 8 * (double)info->nbytes / s->nkeys : NAN);
   if (s->format != NULL) json_count("k", s->stats.k);
   json_real("fpr_now", s->fpr);
@@ -133,11 +133,11 @@ void tablefile_json(const char *path, const table_file *file) {
     return;
   }
   table_summary s = tablefile_summary(file);
-  json_text("table", nay_table_engine_name(s.info.engine));
+  json_text("engine", nay_table_engine_name(s.info.engine));
   json_count("format_version", s.info.format_version);
   json_text("block_checksum", s.info.checksum);
-  json_count("file_bytes", file->nbytes);
-  if (s.info.nkeys != 0) json_count("table_entries", s.info.nkeys);
+  json_count("nbytes_table", file->nbytes);
+  if (s.info.nkeys != 0) json_count("nentries", s.info.nkeys);
   table_json_filter(&s);
   json_text("checksum", table_verdict(&s, text));
   json_end();

@@ -275,9 +275,9 @@ load common
   [[ $output == *"* blocked "* ]]
   [[ ${lines[-1]} == "take blocked: "* ]]
   run -0 nay plan -n 1e6 -p 1/100 --json
-  jq -e '.schema == "nay.plan/1" and .nkeys == 1000000 and .take == "blocked" and (.why | length > 0)
+  jq -e '.schema == "nay.plan/1" and .nkeys_planned == 1000000 and .take == "blocked" and (.why | length > 0)
          and (.candidates | map(.kind) | contains(["bloom", "blocked"]))
-         and (.candidates[0] | .nbytes > 1000000 and .fpr <= 0.01 and .ns_per_key > 0)' <<< "$output"
+         and (.candidates[0] | .nbytes > 1000000 and .fpr_planned <= 0.01 and .miss_ns > 0)' <<< "$output"
   run -2 nay plan -p 1%
   [[ $output == *"give the number of keys"* ]]
 }
@@ -286,7 +286,7 @@ load common
   kinds=$(nay --version --json | jq -r '.kinds[]')
   [ "$(wc -w <<< "$kinds")" -ge 2 ]
   for kind in $kinds; do
-    bytes=$(nay plan -t "$kind" -n 1000 -p 1% --no-measure --json | jq '.candidates[0].nbytes_file')
+    bytes=$(nay plan -t "$kind" -n 1000 -p 1% --no-measure --json | jq '.candidates[0].nbytes')
     seq 1000 | nay build -q -t "$kind" -n 1000 -p 1% -o "$kind.nay"
     case $kind in bloom | blocked) [ "$(wc -c < "$kind.nay")" -eq "$bytes" ] ;; esac
     [ "$(seq 1000 | nay check -c "$kind.nay")" -eq 1000 ]

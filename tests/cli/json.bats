@@ -10,7 +10,7 @@ load common
 @test "remove --json counts what was read, removed and absent" {
   seq 10 | nay build -q -t counting -n 100 -p 1e-6 -o f.nay
   run -1 --separate-stderr bash -c 'seq 8 12 | nay remove --json f.nay'
-  [ "$(jq -c '[.nkeys_read, .nkeys_removed, .nkeys_absent]' <<< "$output")" = '[5,3,2]' ]
+  [ "$(jq -c '[.nkeys, .nremoved, .nmissing]' <<< "$output")" = '[5,3,2]' ]
   seq 7 | nay check -c f.nay | grep -qx 7
 }
 

@@ -1,88 +1,252 @@
 #!/usr/bin/env python3
-"""Runs every command of `nay help` with --json in each of its modes. A mode is a command line, and
-how many documents it writes: a number, or None for lines of objects (one for each key, say)."""
+"""Runs every command of `nay help` with --json in each of its modes, and compares what it writes with doc/json.md.
+
+A mode is a command line, and how many documents it writes: a number, or LINES for objects without a schema (one
+for each key, say). Each document must be one of those that the page lists for its schema, each object one of those
+that it lists for the command: all members that are not optional, no others, of the types of the page. What the
+page lists must be written by some mode: each row, each optional member.
+"""
+import base64
+import glob
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+GOLDEN = os.path.join(HERE, "..", "golden")
 LINES = None
 NO_JSON = "no --json"
 MODES = {
-    "plan": [("-n 1000 -p 1% --no-measure", 1), ("-n 1000 -M 4k -t bloom --no-measure", 1)],
+    "plan": [("-n 1000 -p 1% --no-measure", 1), ("-n 1000 -M 4k -t bloom --no-measure", 1), ("-n 1000 -t bloom", 1),
+             ("-n 1000 --need delete,merge,expire --no-measure", 1), ("-n 1e16 -t bloom --no-measure", 1)],
     "build": [("-f -o out.nay keys", 1), ("-q -f -o out.nay keys", 1), ("-f -b 10 --format leveldb -o out keys", 1),
-              ("-f -t fuse -o out.nay keys", 1), ("keys", "refused"), ("-o - keys", "refused")],
+              ("-f -t fuse -o out.nay keys", 1), ("keys", "refused"), ("-o - keys", "refused"),
+              ("-f -o out.nay -e one -e two", 1), ("-f --key=int -o out.nay keys", 1), ("-f -F: -k1 -o out.nay keys", 1),
+              ("-f -n 10 -o out.nay keys", 1), ("-f -n 10 --seed 18446744073709551615 -o out.nay keys", 1),
+              ("-f --secret secret -n 10 -o out.nay /dev/null", 1), ("-f -o '\udcff.nay' keys", 1)],
     "check": [("f.nay mixed", LINES), ("-v f.nay mixed", LINES), ("-a f.nay mixed", LINES), ("-c f.nay mixed", 1),
               ("-c -v f.nay mixed", 1), ("-q f.nay mixed", 0), ("--any f.nay g.nay --keys mixed", LINES),
               ("--all -c f.nay g.nay --keys mixed", 1), ("--which f.nay g.nay --keys mixed", LINES),
-              ("-c t.ldb mixed", 1), ("-v f.nay binary", LINES)],
+              ("--which --line-number f.nay g.nay --keys mixed", LINES), ("-c t.ldb mixed", 1), ("-v f.nay binary", LINES),
+              ("f.nay -e 1 -e none", LINES), ("-c f.nay -e 1 -e none", 1), ("-v f.nay -e '\udcff\udcfe'", LINES),
+              ("--line-number f.nay mixed", LINES), ("-a --line-number --max-count 1 f.nay mixed", LINES),
+              ("-c --max-count 1 f.nay mixed", 1), ("--max-count 0 f.nay mixed", 0), ("-v --key=hex f.nay hex", LINES),
+              ("-v --key=u64le f.nay eights", LINES), ("-v --length-prefixed f.nay prefixed", LINES),
+              ("-v -0 f.nay eights", LINES), ("-v --csv f.nay quoted", LINES), ("-F: -k2 -v f.nay fields", LINES)],
     "info": [("f.nay", 1), ("f.nay g.nay", 2), ("t.ldb", 1), ("bad.nay", 1), ("missing.nay f.nay", 2),
-             ("--format leveldb foreign", 1)],
+             ("--format leveldb foreign", 1), ("keyed.nay", 1), ("derived.nay", 1), ("noted.nay", 1), ("keys", 1),
+             ("bad.ldb", 1), ("cut.ldb", 1)],
     "verify": [("f.nay", 1), ("--keys keys f.nay", 1), ("--random 100 f.nay g.nay", 2), ("bad.nay", 1),
-               ("missing.nay", 1)],
-    "add": [("f.nay -f -o out.nay mixed", 1), ("-q f.nay -f -o out.nay mixed", 1), ("f.nay -o - mixed", "refused")],
-    "remove": [("counting.nay -f -o out.nay mixed", 1)],
+               ("missing.nay", 1), ("--absent mixed f.nay", 1), ("--format leveldb foreign", 1)],
+    "add": [("f.nay -f -o out.nay mixed", 1), ("-q f.nay -f -o out.nay mixed", 1), ("f.nay -o - mixed", "refused"),
+            ("f.nay -f -o out.nay -e new", 1), ("--create -n 10 -p 2% new.nay -e new", 1),
+            ("--create -n 10 -p 2% new.nay -e other", 1)],
+    "remove": [("counting.nay -f -o out.nay mixed", 1), ("counting.nay -f -o out.nay -e 1", 1)],
     "merge": [("f.nay g.nay -f -o out.nay", 1), ("--intersect f.nay g.nay -f -o out.nay", 1), ("f.nay g.nay", "refused")],
     "fold": [("large.nay -f -o out.nay", 1), ("f.nay -f -o out.nay", 1), ("large.nay -o -", "refused")],
     "convert": [("--to nay f.nay -f -o out.nay", 1), ("--to leveldb --keys keys f.nay -f -o out", 1),
-                ("--to nay f.nay", "refused")],
-    "uniq": [("mixed", 1), ("-c mixed", 1), ("-d mixed", 1), ("-q mixed", 1), ("--exact mixed", 1), ("--window 5 mixed", 1)],
-    "diff": [("keys mixed", LINES), ("-c keys mixed", 1), ("keys keys", 0), ("keys binary", LINES)],
-    "common": [("keys mixed", LINES), ("-c keys mixed", 1), ("keys binary", 0)],
-    "bench": [("-t bloom -n 1000", 1), ("--floor keys", LINES)],
+                ("--to nay f.nay", "refused"), ("--to redisbloom-bf redis.dump -f -o out", 1)],
+    "uniq": [("mixed", 1), ("-c mixed", 1), ("-d mixed", 1), ("-q mixed", 1), ("--exact mixed", 1), ("--window 5 mixed", 1),
+             ("--key=int keys", 1), ("-F: -k2 fields", 1)],
+    "diff": [("keys mixed", LINES), ("-c keys mixed", 1), ("keys keys", 0), ("keys binary", LINES),
+             ("--line-number --max-count 1 keys mixed", LINES), ("-c --max-count 1 keys mixed", 1)],
+    "common": [("keys mixed", LINES), ("-c keys mixed", 1), ("keys binary", 0), ("--line-number keys mixed", LINES)],
+    "bench": [("-t bloom -n 1000", 1), ("-t bloom,blocked -n 1000", 2), ("--floor keys", 1)],
     "extract": [("t.ldb", LINES), ("--list t.ldb", LINES), ("t.ldb -f -o out", 1), ("t.ldb -f -o dir/", 1),
-                ("t.ldb -o -", "refused")],
-    "sst": [("build -f -o out.ldb sorted", 1), ("get t.ldb --keys sorted", LINES), ("get -c t.ldb --keys sorted", 1),
-            ("scan t.ldb", LINES), ("scan -c t.ldb", 1), ("info t.ldb", 1), ("info --verify t.ldb t.ldb", 2),
-            ("compact t.ldb -f -o out.ldb", 1)],
+                ("t.ldb -o -", "refused"), ("parts.ldb", LINES), ("bad.ldb", LINES)],
+    "sst": [("build -f -o out.ldb sorted", 1), ("build --sort -f -o out.ldb keys keys", 1), ("get t.ldb --keys sorted", LINES),
+            ("get -v t.ldb --keys mixed", LINES), ("get -c t.ldb --keys sorted", 1), ("get t.ldb 0001 none", LINES),
+            ("get --line-number --no-values t.ldb 0001", LINES), ("get binary.ldb '\udcff\udcfe'", LINES),
+            ("scan t.ldb", LINES), ("scan -c t.ldb", 1), ("scan --versions versions.ldb", LINES), ("scan binary.ldb", LINES),
+            ("scan --no-values t.ldb", LINES), ("info t.ldb", 1), ("info --verify t.ldb t.ldb", 2), ("info parts.ldb", 1),
+            ("info empty.ldb versions.ldb binary.ldb", 3), ("compact t.ldb -f -o out.ldb", 1)],
     "version": [("", 1)],
     "plot": NO_JSON, "complete": NO_JSON, "man": NO_JSON, "help": NO_JSON,
 }
 
 
 def nay(line, check=False):
-    return subprocess.run(["nay", *line.split()], stdin=subprocess.DEVNULL, capture_output=True, check=check)
+    words = [word.encode("utf-8", "surrogateescape") for word in shlex.split(line)]
+    return subprocess.run([b"nay", *words], stdin=subprocess.DEVNULL, capture_output=True, check=check)
 
+
+# ---- the page ----
+
+class Page:
+    """doc/json.md: the types of the members, and the rows of documents."""
+
+    def __init__(self):
+        text = open(os.path.join(HERE, "..", "..", "doc", "json.md")).read()
+        filters = re.search(r"\*filter\* below, are(.*?)\.\n", text, re.S)[1]
+        self.types = {name: kind for name, kind in re.findall(r"^\| `(\w+)` \| ([a-z ]+) \| .+ \|$", text, re.M)}
+        rows = re.findall(r"^\| (`nay [^|]*) \| (?:`([^`]*)`)? ?\| (.*) \|$", text, re.M)
+        self.rows = [Row(what, schema, members.replace("*filter*", filters)) for what, schema, members in rows]
+        assert len(self.types) > 90 and len(self.rows) > 30, (len(self.types), len(self.rows))
+        self.names = set()
+
+    def candidates(self, command, document):
+        schema = document.get("schema")
+        if schema is not None:
+            return [row for row in self.rows if row.schema == schema]
+        return [row for row in self.rows if not row.schema and command in row.commands]
+
+    def fault(self, command, document):
+        """What is wrong with a document, or None."""
+        rows = self.candidates(command, document)
+        members = {name for name in document if name != "schema"}
+        fitting = [row for row in rows if row.required <= members <= row.required | row.optional]
+        if not fitting:
+            return f"no row of the page for {command} {document.get('schema', '')} has the members {sorted(members)}"
+        for row in fitting:
+            row.seen |= members | {""}
+        for name, value in document.items():
+            self.names.add(name)
+            if name not in self.types:
+                return f"the page does not list {name}"
+            if not self.is_of(self.types[name], value, command):
+                return f"{name} is not {self.types[name]}: {value!r}"
+        return None
+
+    def is_of(self, kind, value, command):
+        if kind.endswith(" or null"):
+            return value is None or self.is_of(kind.removesuffix(" or null"), value, command)
+        if kind.startswith("list of "):
+            return isinstance(value, list) and all(self.is_of(kind.removeprefix("list of "), one, command) for one in value)
+        if kind == "candidate":
+            return self.fault(command, value) is None
+        if kind == "bool":
+            return isinstance(value, bool)
+        if kind == "text":
+            return isinstance(value, str)
+        if kind == "number":
+            return isinstance(value, (int, float)) and not isinstance(value, bool)
+        if kind == "count":
+            small = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 2 ** 53
+            return small or (isinstance(value, str) and value.isdecimal() and 2 ** 53 < int(value) < 2 ** 64)
+        assert kind == "bytes", f"no such type: {kind}"
+        return isinstance(value, str) or (set(value) == {"b64"} and not is_utf8(base64.b64decode(value["b64"], validate=True)))
+
+    def unused(self):
+        """What the page lists and no mode wrote."""
+        for row in self.rows:
+            if not row.seen:
+                yield f"doc/json.md: no mode writes {row.what} {row.schema}"
+            for name in sorted(row.optional - row.seen):
+                yield f"doc/json.md: no mode writes the {name} of {row.what} {row.schema}"
+        for name in sorted(set(self.types) - self.names):
+            yield f"doc/json.md: {name} is in no document"
+
+
+class Row:
+    def __init__(self, what, schema, members):
+        self.what, self.schema, self.seen = what, schema, set()
+        self.commands = re.findall(r"`nay (\w+)", what)
+        found = re.findall(r"`(\w+)`(\?)?", members)
+        self.required = {name for name, optional in found if not optional}
+        self.optional = {name for name, optional in found if optional}
+
+
+def is_utf8(data):
+    try:
+        data.decode("utf-8")
+        return True
+    except UnicodeDecodeError:
+        return False
+
+
+def no_repeats(pairs):
+    names = [name for name, _ in pairs]
+    assert len(set(names)) == len(names), f"a member twice: {names}"
+    return dict(pairs)
+
+
+# ---- the modes ----
 
 def prepare():
     write = lambda name, lines: open(name, "wb").write(b"".join(line + b"\n" for line in lines))
     write("keys", [b"%d" % i for i in range(1000)])
     write("mixed", [b"1", b"none", b'quo"te\\', b"2", b"2", b"tab\t", "ümlaut".encode()])
-    write("binary", [b"\xff\xfe", b"\x00\x01", b"\xed\xa0\x80", b"7f\x7f"])
+    write("binary", [b"\xff\xfe", b"\x00\x01", b"\xed\xa0\x80", b"7f\x7f", bytes(range(256)).replace(b"\n", b"")])
     write("sorted", [b"%04d" % i for i in range(100)])
+    write("hex", [b"ff00", b"0a", b"", b"61"])
+    write("fields", [b"a:b\xff:c", b'"a":"b":c', b"a::c"])
+    write("quoted", [b'"one ""two"" \xff",b', b'"line\nend",c'])
+    open("eights", "wb").write(bytes(range(248, 256)) + b"12345678" + bytes(8))
+    open("prefixed", "wb").write(b"\3\0\0\0a\nb\0\0\0\0\2\0\0\0\xc3(")
+    open("secret", "wb").write(b"0123456789abcdef")
+    open("rows", "wb").write(b"".join(b"%05d\t\xff\xfe%d\n" % (i, i) for i in range(20000)))
     for line in ("build -q -n 1000 -o f.nay keys", "build -q -n 1000 -o g.nay mixed", "build -q -n 100k -o large.nay keys",
                  "build -q -t counting -n 1000 -o counting.nay keys", "sst build -q -o t.ldb sorted",
-                 "build -q -b 10 --format leveldb -o foreign keys"):
+                 "build -q -b 10 --format leveldb -o foreign keys", "build -q --secret secret -o keyed.nay keys",
+                 "merge -q --intersect f.nay g.nay -o derived.nay", "build -q --meta 'a \udcff note' -o noted.nay keys",
+                 "sst build -q --filter partitioned --prefix-length 3 --compress snappy -o parts.ldb rows",
+                 "sst build -q --sequence 7 -o versions.ldb sorted", "sst build -q --no-decompress --sort -o binary.ldb binary",
+                 "sst build -q -o empty.ldb /dev/null"):
         nay(line, check=True)
-    bad = bytearray(open("f.nay", "rb").read())
-    bad[300] ^= 0x10
-    open("bad.nay", "wb").write(bad)
+    damage("f.nay", "bad.nay", 300)
+    offset = json.loads(nay("extract --json t.ldb", check=True).stdout.splitlines()[0])["offset"]
+    damage("t.ldb", "bad.ldb", offset + 100)
+    damage("t.ldb", "cut.ldb", os.path.getsize("t.ldb") - 30)
+    open("redis.dump", "wb").write(open(os.path.join(GOLDEN, "redisbloom", "bf_1pct_1000.dump"), "rb").read())
+    foreign_modes()
 
 
-def problem(command, line, expected):
-    done = nay(f"{command} --json {line}")
+def damage(path, to, offset):
+    data = bytearray(open(path, "rb").read())
+    data[offset] ^= 0x10
+    open(to, "wb").write(data)
+
+
+def foreign_modes():
+    """Every family, every layout that can be built, every golden table: shapes of build, info and extract."""
+    version = json.loads(nay("version --json", check=True).stdout)
+    MODES["build"] += [(f"-f -t {kind} -n 2000 -o {kind}.out keys", 1) for kind in version["kinds"]]
+    MODES["info"] += [(f"{kind}.out", 1) for kind in version["kinds"]]
+    for layout in version["formats"]:
+        if nay(f"build -q -b 10 --format {layout} -o {layout}.out keys").returncode == 0:
+            MODES["info"].append((f"--format {layout} {layout}.out", 1))
+            MODES["verify"].append((f"--keys keys --format {layout} {layout}.out", 1))
+    tables = sorted(glob.glob(os.path.join(GOLDEN, "rocksdb", "*.sst")) + glob.glob(os.path.join(GOLDEN, "*", "*.ldb")))
+    assert len(tables) > 20, tables
+    MODES["info"] += [(shlex.quote(path), 1) for path in tables]
+    MODES["extract"] += [(shlex.quote(path), "any") for path in tables]
+    MODES["sst"] += [("info " + shlex.quote(path), "any") for path in tables[::4]]
+
+
+def problem(page, command, line, expected):
+    verb = line.split()[0] if command == "sst" else None
+    rest = line.removeprefix(verb) if verb else line
+    done = nay(f"{command} {verb or ''} --json {rest}")
     if expected == "refused":
         refused = done.returncode == 2 and done.stdout == b"" and b"--json" in done.stderr
         return None if refused else f"status {done.returncode}, {len(done.stdout)} bytes on standard output"
-    lines = done.stdout.decode("utf-8").splitlines()  # JSON is UTF-8
-    documents = [json.loads(text) for text in lines]
-    if done.stdout and not done.stdout.endswith(b"\n"):
+    if done.returncode not in range(4):
+        return f"status {done.returncode}"
+    lines = done.stdout.decode("utf-8").split("\n")  # JSON is UTF-8
+    if lines.pop() != "":
         return "the last line has no end"
+    documents = [json.loads(text, object_pairs_hook=no_repeats) for text in lines]
     if not all(isinstance(document, dict) for document in documents):
         return f"not an object: {lines}"
-    if expected is LINES and not documents:
-        return f"nothing on standard output; {done.stderr.decode()}"
-    if expected is not LINES and len(documents) != expected:
+    if expected is LINES and (not documents or "schema" in documents[0]):
+        return f"no objects without a schema: {lines[:3]}; {done.stderr.decode()}"
+    if isinstance(expected, int) and len(documents) != expected:
         return f"{len(documents)} documents instead of {expected}: {lines[:3]} {done.stderr.decode()}"
-    verb = line.split()[0] if command == "sst" else None
-    schema = "nay.%s/1" % (f"sst.{verb}" if verb else command)
-    if expected is not LINES and any(document.get("schema") != schema for document in documents):
-        return f"not {schema}: {lines}"
+    schema = "nay.%s" % (f"sst.{verb}" if verb else command)
+    for document in documents:
+        if isinstance(expected, int) and not re.fullmatch(re.escape(schema) + r"(\.floor)?/1", document.get("schema", "")):
+            return f"not {schema}: {lines}"
+        why = page.fault(command, document)
+        if why is not None:
+            return f"{why}\n    {json.dumps(document)[:300]}"
     return None
 
 
 def main():
+    page = Page()
     prepare()
     commands = re.findall(r"^  ([a-z]+)  ", nay("help", check=True).stdout.decode(), re.M)
     assert len(commands) >= 20, commands
@@ -94,10 +258,12 @@ def main():
                 wrong.append(f"{command} takes --json: say here what it writes")
             continue
         for line, expected in modes:
-            why = problem(command, line, expected)
+            why = problem(page, command, line, expected)
             if why is not None:
                 wrong.append(f"nay {command} --json {line}: {why}")
-    print("\n".join(wrong))
+    wrong += page.unused()
+    print("\n".join(wrong).encode("utf-8", "backslashreplace").decode())
+    print(f"# {sum(len(m) for m in MODES.values() if m is not NO_JSON)} modes", file=sys.stderr)
     return 1 if wrong else 0
 
 

@@ -2,7 +2,7 @@
 # Numbers, errors, exit statuses, signals, secrets: how a well-behaved program behaves.
 load common
 
-planned() { nay plan --no-measure --json "$@" | jq -r '.nkeys'; }
+planned() { nay plan --no-measure --json "$@" | jq -r '.nkeys_planned'; }
 
 @test "counts: plain, exponent, decimal and binary suffixes" {
   [ "$(planned -n 1000)" = 1000 ]
@@ -19,9 +19,9 @@ planned() { nay plan --no-measure --json "$@" | jq -r '.nkeys'; }
 }
 
 @test "rates: fraction, percent, ratio, exponent; nothing outside 0 to 1" {
-  want=$(nay plan --no-measure -n 1M -p 0.01 --json | jq '.candidates[0].nbytes')
+  want=$(nay plan --no-measure -n 1M -p 0.01 --json | jq '.candidates[0].nbytes_memory')
   for rate in 1% 1/100 1e-2 .01 10e-3; do
-    [ "$(nay plan --no-measure -n 1M -p $rate --json | jq '.candidates[0].nbytes')" = "$want" ]
+    [ "$(nay plan --no-measure -n 1M -p $rate --json | jq '.candidates[0].nbytes_memory')" = "$want" ]
   done
   for bad in 0 1 100% 1/0 1/1 -1% 1/x 0,01 1%% ''; do
     run -2 nay plan --no-measure -n 1M -p "$bad"
@@ -30,8 +30,8 @@ planned() { nay plan --no-measure --json "$@" | jq -r '.nkeys'; }
 }
 
 @test "sizes: -M takes bytes, decimal and binary units" {
-  a=$(nay plan --no-measure -n 1M -M 1MiB -t blocked --json | jq '.candidates[0].nbytes')
-  b=$(nay plan --no-measure -n 1M -M 1048576 -t blocked --json | jq '.candidates[0].nbytes')
+  a=$(nay plan --no-measure -n 1M -M 1MiB -t blocked --json | jq '.candidates[0].nbytes_memory')
+  b=$(nay plan --no-measure -n 1M -M 1048576 -t blocked --json | jq '.candidates[0].nbytes_memory')
   [ "$a" = "$b" ] && [ "$a" -le 1048576 ] && [ "$a" -gt 1000000 ]
   run -2 nay plan -n 1M -M 1Q
   [[ $output == *"is not a size"* ]]

@@ -254,7 +254,7 @@ class Round:
             return None, None
         r.expect(0)
         j = r.json()
-        check(j["nkeys_read"] == len(data.keys), f"nkeys_read {j['nkeys_read']}, not {len(data.keys)}")
+        check(j["nkeys"] == len(data.keys), f"nkeys {j['nkeys']}, not {len(data.keys)}")
         check(j["overfilled"] == r.warned, "overfilled and the warning do not agree")
         if not distinct and "-n" not in size and kind not in ("xor", "fuse", "ribbon"):
             check(b"the input has no keys" in r.err, "no word of an empty input")
@@ -353,7 +353,7 @@ class Round:
             self.holds(path, self.set_a, 1, "add")
             return
         r.expect(0)
-        check(r.json()["nkeys_read"] == len(self.b.keys), "nkeys_read is wrong")
+        check(r.json()["nkeys"] == len(self.b.keys), "nkeys is wrong")
         check(r.json()["overfilled"] == r.warned, "overfilled and the warning do not agree")
         self.holds(path, self.set_a | set(self.b.keys), promised, "add")
         absent = Data(self.directory, "c", "lines", [b"absent %d" % i for i in range(2000)], self.rng)
@@ -370,7 +370,7 @@ class Round:
         gone = Data(self.directory, "gone", self.framing, some, self.rng)
         r = Run("remove", "remove", "--json", *self.flags, path, gone.path).expect(0)
         j = r.json()
-        check((j["nkeys_read"], j["nkeys_removed"], j["nkeys_absent"]) == (len(gone.keys), len(gone.keys), 0), "counts")
+        check((j["nkeys"], j["nremoved"], j["nmissing"]) == (len(gone.keys), len(gone.keys), 0), "counts")
         left = set(once.keys) - set(gone.keys)
         self.holds(path, left, 1 if r.warned else 0.01, "remove")
 

@@ -96,7 +96,7 @@ rows() { # N: rows with keys in the order of bytes
   sort -s -u -k1,1 new old | cmp - <(nay sst scan all.ldb)
   nay sst compact -q -f new.ldb old.ldb -o old.ldb # onto an input
   cmp all.ldb old.ldb
-  [ "$(nay sst compact --json -q -f new.ldb old.ldb -o all.ldb | jq -c '[.read,.written,.superseded]')" = "[1334,1000,334]" ]
+  [ "$(nay sst compact --json -q -f new.ldb old.ldb -o all.ldb | jq -c '[.nread,.nwritten,.nsuperseded]')" = "[1334,1000,334]" ]
 }
 
 @test "sst compact: versions and deletions" {

@@ -67,6 +67,8 @@ FRESH = [  # commands that make a file that is not there yet
     Command("fold", "other", "--factor", "2", *SECRET, "-o", "file", held="secret"),
     Command("convert", "--to", "nay", "other", *SECRET, "-o", "file", held="secret"),
     Command("add", "file", "more", held="more"),
+    Command("add", "--create", "-n", "1000", "file", "more", held="more"),
+    Command("add", "--create", "-n", "1000", "file", "gone", held="gone"),
     Command("extract", "table", "-o", "file"),
     Command("plot", "size", "--svg", "-o", "file"),
     Command("sst", "build", "-o", "file", "rows", held="rows"),

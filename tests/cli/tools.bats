@@ -8,9 +8,9 @@ commands() { nay help | sed -n 's/^  \([a-z]*\) .*/\1/p' | head -n 18; }
   run -0 nay bench -t blocked -n 20k
   [[ ${lines[1]} == "blocked "* ]]
   run -0 nay bench -n 20k --csv
-  [ "${lines[0]}" = "kind,nkeys,bits_per_key,nbytes,fpr_expected,fpr_measured,nabsent,build_ns,hit_ns,miss_ns,one_ns" ]
+  [ "${lines[0]}" = "kind,nkeys,bits_per_key,nbytes_memory,fpr_planned,fpr_measured,nabsent,build_ns,hit_ns,miss_ns,one_ns" ]
   nay bench -t bloom -n 20k --json | jq -e '.kind == "bloom" and .build_ns > 0 and .miss_ns > 0
-    and .fpr_low <= .fpr_expected * 1.5 and .fpr_high >= .fpr_expected * 0.5'
+    and .fpr_low <= .fpr_planned * 1.5 and .fpr_high >= .fpr_planned * 0.5'
 }
 
 @test "plot: characters in a pipe, SVG that parses on request" {
