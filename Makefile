@@ -79,12 +79,12 @@ lint: ## layers, formatting, headers, documentation
 	@scripts/lint
 
 abi-check: ## compare libnay.so with the ABI that tests/abi/libnay.abi stores
-	@scripts/bootstrap check long
+	@scripts/bootstrap check test
 	@cmake --preset dev >/dev/null && cmake --build --preset dev -j $(JOBS) --target nay_shared >/dev/null
 	@scripts/abi check
 
 abi-dump: ## store the ABI of libnay.so there: after an incompatible change, and at each release
-	@scripts/bootstrap check long
+	@scripts/bootstrap check test
 	@cmake --preset dev >/dev/null && cmake --build --preset dev -j $(JOBS) --target nay_shared >/dev/null
 	@scripts/abi dump
 
