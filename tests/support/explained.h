@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "nay_explain.h"
+#include "nay_table_filters.h"
 
 #define EXPLAINED_MAX 8192u
 
@@ -128,6 +129,38 @@ static inline const char *explained_hash(const nay_filter *f, nay_hash hash, con
   if (e->why.shard >= e->why.nshards) return "no such shard";
   if (payload == NULL) payload = e->why.payload;
   return explained_steps(e, payload, e->why.payload_nbytes);
+}
+
+/* ---- tables ---- */
+
+typedef struct explained_probes {
+  const char *wrong;
+  unsigned n;
+  bool maybe; /* of one of them at least */
+} explained_probes;
+
+static inline nay_status explained_probe(void *ctx, const nay_table_explain_step *step) {
+  explained_probes *p = ctx;
+  nay_explanation why = {.size = sizeof why};
+  p->n++;
+  p->maybe = p->maybe || step->maybe;
+  if (step->size != sizeof *step) p->wrong = "another size";
+  if (step->damaged && (!step->maybe || step->filter != NULL)) p->wrong = "damage is not a maybe";
+  if (step->filter == NULL) return NAY_OK;
+  nay_status status = nay_filter_explain(step->filter, step->key, step->key_len, NULL, NULL, &why);
+  if (status != NAY_OK || why.maybe != step->maybe) p->wrong = "a filter says something else";
+  return NAY_OK;
+}
+
+/* explained_table: the same for a key of a table; *maybe is the answer. */
+static inline const char *explained_table(const nay_table_filters *t, const void *key, size_t len,
+                                          bool *maybe) {
+  explained_probes p = {NULL, 0, false};
+  if (nay_table_filters_explain(t, key, len, explained_probe, &p, maybe) != NAY_OK) return "fails";
+  if (*maybe != nay_table_filters_may_contain(t, key, len))
+    return "another answer than the probe's";
+  if (p.n != 0 && p.maybe != *maybe) return "another answer than the filters'";
+  return p.wrong;
 }
 
 #endif /* NAY_TEST_EXPLAINED_H */

@@ -379,8 +379,8 @@ static void a_damaged_filter_is_told(void **state) {
   assert_ok(nay_table_filters_at(t, 2, &f));
   assert_true(f.damaged);
   assert_int_equal(maybes_of(t, keys, 10000), 10000);
-  assert_true(nay_table_filters_may_contain(t, "key002000x", 10)); /* in its range all are maybes */
-  assert_true(nay_table_filters_may_contain(t, "key002000y", 10));
+  assert_true(table_may_contain(t, "key002000x", 10)); /* in its range all are maybes */
+  assert_true(table_may_contain(t, "key002000y", 10));
   free(keys);
   nay_table_filters_free(t);
   free(file.at);
@@ -430,6 +430,11 @@ static void null_arguments(void **state) {
   assert_status(nay_table_filters_open(NULL, 0, NULL, NULL, NULL, &t), NAY_EFORMAT);
   assert_status(nay_table_filters_at(NULL, 0, &f), NAY_EINVAL);
   assert_true(nay_table_filters_may_contain(NULL, "foo", 3));
+  bool maybe = false;
+  explained_probes probes = {NULL, 0, false};
+  assert_status(nay_table_filters_explain(NULL, "foo", 3, explained_probe, &probes, &maybe),
+                NAY_EINVAL);
+  assert_false(maybe);
   assert_false(nay_table_recognise(NULL, 100));
   nay_table_filters_free(NULL);
   assert_string_equal(nay_table_engine_name(NAY_TABLE_ROCKSDB), "RocksDB");

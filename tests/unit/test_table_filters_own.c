@@ -196,7 +196,7 @@ static void every_lg(void **state) {
     for (uint64_t i = 0; i < N; i++) {
       uint8_t key[GOLDEN_KEY_MAX];
       size_t len = golden_str(i, key);
-      bool maybe = nay_table_filters_may_contain(t, key, len);
+      bool maybe = table_may_contain(t, key, len);
       assert_int_equal(maybe, nay_sst_may_contain(sst, key, len));
       assert_true(maybe || (lg < 64 && lg != 11));
     }
