@@ -69,7 +69,8 @@ typedef struct nay_explain_step {
   uint32_t nsteps; /* of the group */
   /* the part of the payload in which the step lies */
   const char *unit;    /* "line" (64 bytes of a bit array), "block", "unit" (of a window), "bucket",
-                          "segment" (of a fuse filter), "third" (of a xor filter); "" for steps that
+                          "segment" (of a fuse filter), "third" (of a xor filter), "slot" (of
+                          nori's quotient filter); "" for steps that
                           read no unit */
   uint64_t unit_index; /* among those of its level, array or shard */
   uint64_t unit_bit;   /* where it starts in the payload */

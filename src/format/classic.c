@@ -128,8 +128,8 @@ static bool striding_test(const nay_filter *f, nay_hash hash) {
 }
 
 static void striding_explain(const nay_filter *f, nay_hash hash, nay_explain_run *run) {
-  if (f->shape.nunits == 0) {
-    nay__explain_constant(run, 0, false);
+  if (f->shape.nunits == 0 || f->shape.k == 0) { /* all of no bits are set */
+    nay__explain_constant(run, 0, f->shape.nunits != 0);
     return;
   }
   nay__explain_group(run, 0, f->shape.k);

@@ -30,6 +30,7 @@
  * fingerprint gets, so the builder keeps the order of its input.
  */
 #include "base/bytes.h"
+#include "family/explain.h"
 #include "format/format.h"
 #include "math/elementary.h"
 
@@ -38,9 +39,10 @@
 #define QUOTIENT_ROW 10u  /* bytes of a row of the compact form */
 #define QUOTIENT_MIN_Q 4u /* nori's limits when it plans */
 #define QUOTIENT_MAX_Q 16u
-#define QUOTIENT_MAX_R 16u /* the remainder is stored as u16 */
-#define QUOTIENT_CELL 8u   /* bytes of a slot, and of the header, in memory */
-#define QUOTIENT_SLOTS 1u  /* forms: the first byte of the file */
+#define QUOTIENT_MAX_R 16u    /* the remainder is stored as u16 */
+#define QUOTIENT_CELL 8u      /* bytes of a slot, and of the header, in memory */
+#define QUOTIENT_COMPARED 49u /* bits of a slot in memory that tell its key */
+#define QUOTIENT_SLOTS 1u     /* forms: the first byte of the file */
 #define QUOTIENT_COMPACT 2u
 
 static uint32_t quotient_q(const nay_shape *shape) { return shape->extra & 0xff; }
@@ -99,6 +101,34 @@ static bool quotient_test(const nay_filter *f, nay_hash hash) {
   return quotient_is_full(f) || quotient_find(f, hash.lo).found;
 }
 
+/* Slots from that of the quotient on, to the fingerprint or an empty one. What is compared of a
+ * slot are the pair and the lowest bit of `used`. */
+static void quotient_explain(const nay_filter *f, nay_hash hash, nay_explain_run *run) {
+  uint32_t q = quotient_q(&f->shape), r = quotient_r(&f->shape);
+  uint64_t nslots = f->shape.nunits, mask = ((uint64_t)1 << QUOTIENT_COMPARED) - 1;
+  if (nslots == 0 || quotient_is_full(f)) {
+    nay__explain_constant(run, 0, nslots != 0);
+    return;
+  }
+  uint64_t quotient = hash.lo >> (64 - q), expected = quotient | (uint64_t)1 << 48;
+  expected |= (hash.lo >> (64 - q - r) & (((uint64_t)1 << r) - 1)) << 32;
+  uint64_t slot = quotient % nslots, found = expected ^ 1;
+  for (uint64_t i = 0; i < nslots && found != expected && found != 0; i++) {
+    const uint8_t *cell = quotient_cell(f, slot);
+    uint64_t bit = nay__explain_at(run, cell);
+    nay_explain_unit unit = {"slot", slot, bit, QUOTIENT_CELL * 8};
+    found = nay__load64le(cell) & mask;
+    nay__explain_group(run, 0, 1);
+    nay__explain_step(run, &unit,
+                      (nay_explain_step){.kind = NAY_STEP_FINGERPRINT,
+                                         .bit = bit,
+                                         .nbits = QUOTIENT_COMPARED,
+                                         .found = found,
+                                         .expected = expected});
+    if (++slot == nslots) slot = 0;
+  }
+}
+
 static nay_status quotient_add(nay_filter *f, nay_hash hash, bool *is_new) {
   uint32_t q = quotient_q(&f->shape), r = quotient_r(&f->shape);
   quotient_place place = quotient_find(f, hash.lo);
@@ -128,6 +158,7 @@ static const nay_family quotient_family = {
     .fpr = quotient_rate,
     .add = quotient_add,
     .test = quotient_test,
+    .explain = quotient_explain,
     .census = quotient_census,
     .batch = &nay__batch_each,
 };

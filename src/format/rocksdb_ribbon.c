@@ -281,26 +281,20 @@ static bool rocksdb_ribbon_test(const nay_filter *f, nay_hash hash) {
 }
 
 static void rocksdb_ribbon_explain(const nay_filter *f, nay_hash hash, nay_explain_run *run) {
-  bool reserved = (f->shape.extra & NAY_ROCKSDB_MAYBE) != 0;
   rocksdb_ribbon r = {0};
-  uint64_t h = 0, block = 0;
-  if (!reserved && f->shape.nunits != 0) {
-    r = rocksdb_ribbon_of(&f->shape, rocksdb_ribbon_ordinal(f));
-    h = rocksdb_ribbon_rehash(&r, hash.lo);
-    block = rocksdb_ribbon_start(&r, h) / RIBBON_WIDTH;
-  }
-  uint32_t ncolumns = r.columns - (block < r.short_blocks);
+  if (f->shape.nunits != 0) r = rocksdb_ribbon_of(&f->shape, rocksdb_ribbon_ordinal(f));
+  uint64_t h = rocksdb_ribbon_rehash(&r, hash.lo), start = rocksdb_ribbon_start(&r, h),
+           block = start / RIBBON_WIDTH, at = rocksdb_ribbon_segment_of(&r, block) * RIBBON_WIDTH;
+  uint32_t ncolumns = r.columns - (block < r.short_blocks), width = ncolumns * RIBBON_WIDTH;
   if (ncolumns == 0) { /* no keys, reserved bytes, or a block without columns */
-    nay__explain_constant(run, 0, reserved || r.columns != 0);
+    nay__explain_constant(run, 0, f->shape.nunits != 0 || f->shape.extra == NAY_ROCKSDB_MAYBE);
     return;
   }
   rocksdb_ribbon_row row = rocksdb_ribbon_row_of(h);
-  uint64_t at = rocksdb_ribbon_segment_of(&r, block) * RIBBON_WIDTH,
-           width = ncolumns * RIBBON_WIDTH;
   nay_explain_unit unit = {"block", block, at, width};
   nay__explain_group(run, 0, ncolumns);
   for (uint32_t c = 0; c < ncolumns; c++, at += RIBBON_WIDTH) {
-    nay__explain_column(run, &unit, at, rocksdb_ribbon_start(&r, h) % RIBBON_WIDTH, at + width,
+    nay__explain_column(run, &unit, at, start % RIBBON_WIDTH, at + width,
                         (const uint64_t[2]){row.lo, row.hi}, row.result >> c & 1);
   }
 }
