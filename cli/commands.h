@@ -10,6 +10,7 @@
   X(plan)               \
   X(build)              \
   X(check)              \
+  X(explain)            \
   X(info)               \
   X(verify)             \
   X(add)                \

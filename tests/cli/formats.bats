@@ -8,6 +8,7 @@ GOLDEN=$BATS_TEST_DIRNAME/../golden
 arguments() {
   case $1 in
     check) echo "-v % keys" ;;
+    explain) echo "% foo" ;;
     add | remove) echo "% keys" ;;
     info | verify | fold) echo "%" ;;
     merge) echo "% % -o out" ;;
@@ -43,7 +44,7 @@ refused() {
   for command in $(commands); do
     if nay "$command" --help | grep -q -- '--format=NAME'; then arguments "$command"; n=$((n + 1)); fi
   done
-  [ "$n" -eq 9 ]
+  [ "$n" -eq 10 ]
 }
 
 @test "a native file under the name of every other layout is refused, whatever the command" {

@@ -36,6 +36,9 @@ MODES = {
               ("-c --max-count 1 f.nay mixed", 1), ("--max-count 0 f.nay mixed", 0), ("-v --key=hex f.nay hex", LINES),
               ("-v --key=u64le f.nay eights", LINES), ("-v --length-prefixed f.nay prefixed", LINES),
               ("-v -0 f.nay eights", LINES), ("-v --csv f.nay quoted", LINES), ("-F: -k2 -v f.nay fields", LINES)],
+    "explain": [("f.nay 1", LINES), ("f.nay 1 none", LINES), ("-q f.nay 1", 0), ("f.nay 1 none --keys keys", LINES),
+                ("t.ldb 0007", LINES), ("--format leveldb foreign 1", LINES), ("t.ldb 0007 none --keys sorted", LINES),
+                ("f.nay '\udcff\udcfe'", LINES), ("bad.ldb 0007", LINES), ("parts.ldb 00007", LINES)],
     "info": [("f.nay", 1), ("f.nay g.nay", 2), ("t.ldb", 1), ("bad.nay", 1), ("missing.nay f.nay", 2),
              ("--format leveldb foreign", 1), ("keyed.nay", 1), ("derived.nay", 1), ("noted.nay", 1), ("keys", 1),
              ("bad.ldb", 1), ("cut.ldb", 1)],
@@ -115,7 +118,7 @@ class Page:
             return value is None or self.is_of(kind.removesuffix(" or null"), value, command)
         if kind.startswith("list of "):
             return isinstance(value, list) and all(self.is_of(kind.removeprefix("list of "), one, command) for one in value)
-        if kind == "candidate":
+        if kind in ("candidate", "probed", "step"):
             return self.fault(command, value) is None
         if kind == "bool":
             return isinstance(value, bool)
@@ -205,6 +208,7 @@ def foreign_modes():
     version = json.loads(nay("version --json", check=True).stdout)
     MODES["build"] += [(f"-f -t {kind} -n 2000 -o {kind}.out keys", 1) for kind in version["kinds"]]
     MODES["info"] += [(f"{kind}.out", 1) for kind in version["kinds"]]
+    MODES["explain"] += [(f"{kind}.out 1 none --keys keys", LINES) for kind in version["kinds"]]
     for layout in version["formats"]:
         if nay(f"build -q -b 10 --format {layout} -o {layout}.out keys").returncode == 0:
             MODES["info"].append((f"--format {layout} {layout}.out", 1))

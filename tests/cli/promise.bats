@@ -15,6 +15,7 @@ row() {
     add) bad='full.nay -f -o out more' good='roomy.nay -f -o out more' ;;
     remove) bad='over-c.nay -f -o out few' good='full-c.nay -f -o out few' ;;
     check) bad='over.nay keys' good='full.nay keys' ;;
+    explain) bad='over.nay 7' good='full.nay 7' ;;
     info) bad='over.nay' good='full.nay roomy.nay' ;;
     verify) bad='over.nay' good='full.nay roomy.nay' ;;
     merge) bad='full.nay full2.nay -f -o out' good='full.nay same.nay -f -o out' ;;

@@ -32,7 +32,7 @@ FRAMINGS = ["lines", "cut", "crlf", "null", "hex", "b64", "int", "u64le", "lengt
 NUMBERS = ("int", "u64le", "date", "timestamp", "float", "csv-int")  # keys of 8 bytes
 EPOCH = datetime.datetime(1970, 1, 1)
 WARNING = b"has a false-positive rate of "
-GROUPS = ["build", "check", "add", "remove", "merge", "fold", "convert", "uniq", "diff", "common",
+GROUPS = ["build", "check", "explain", "add", "remove", "merge", "fold", "convert", "uniq", "diff", "common",
           "info", "verify", "extract", "sst"]
 counts, warned = collections.Counter(), collections.Counter()
 failures = collections.defaultdict(list)
@@ -341,6 +341,26 @@ class Round:
         same = self.file()
         Run("check", "build", "-n", 1000, "--length-prefixed", "-o", same, data.path).expect(0)
         check(made.read_bytes() == same.read_bytes(), "build -e makes another filter than the keys do")
+
+    def explain(self):
+        """Answers are those of check; with --keys, in any framing, a key of the file is known as one."""
+        path, _ = self.make_filter(self.a, self.kind, "explain")
+        if not path or self.framing not in ("lines", "null", "hex", "b64", "int", "uuid", "date", "timestamp", "float",
+                                            "numeric"):
+            return
+        some = [i for i in range(len(self.b.keys)) if len(self.b.records[i]) < 1000][:10]
+        texts = [self.b.records[i][:-1].decode() for i in some]
+        if not texts:
+            return
+        words = [word for text in texts for word in ("-e", text)]
+        answers = Run("explain", "check", "--json", "-a", *self.flags, path, *words).out.splitlines()
+        r = Run("explain", "explain", "--json", *self.flags, path, *words, "--keys", self.a.path)
+        found = [json.loads(line) for line in r.out.splitlines()]
+        check([one["maybe"] for one in found] == [json.loads(line)["maybe"] for line in answers], "explain answers otherwise")
+        members = set(self.a.keys)
+        check([one["is_member"] for one in found] == [self.b.keys[i] in members for i in some], "--keys knows other keys")
+        check(all(one["maybe"] or not one["is_member"] for one in found), "a present key is denied")
+        check(all(one["nkeys"] == len(self.a.keys) for one in found), "--keys reads other keys")
 
     def add(self):
         kind = self.rng.choice(["auto", "bloom", "blocked", "counting", "scalable", "cuckoo"])
