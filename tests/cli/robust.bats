@@ -60,11 +60,12 @@ old_or_new() { cmp -s "$1" "$2" || cmp -s "$1" "$3"; }
 
 @test "2000 command lines of nonsense: an exit status of 0 to 3, never a crash or a hang" {
   seq 100 | nay build -q -n 100 -o f.nay
+  seq -w 100 | nay sst build -q -o t.ldb
   python3 - <<'PY'
 import random, subprocess
 random.seed(11)
 commands = ("plan build check info verify add remove merge fold convert uniq diff common plot complete "
-            "man help --version nonsense -h --").split()
+            "man help version query insert show sst --version nonsense -h --").split()
 words = ["-n", "-p", "-b", "-M", "-t", "-o", "-f", "-v", "-c", "-q", "-a", "-0", "-k", "-d", "-T", "-h", "-",
          "--", "--csv", "--tsv", "--key=hex", "--key=u64le", "--length-prefixed", "--json", "--prom",
          "--format", "leveldb", "nay", "lab", "--to", "--keys", "--absent", "--random", "--need", "delete",
@@ -72,7 +73,8 @@ words = ["-n", "-p", "-b", "-M", "-t", "-o", "-f", "-v", "-c", "-q", "-a", "-0",
          "--max-fpr", "f.nay", "f.nay", "keys", "missing", ".", "10", "1e3", "1%", "0.5", "1/256", "-1", "1e999",
          "blocked", "bloom", "auto", "", "\xff", "--nkeys=", "--fpr=2", "x" * 300, "--no-measure", "--svg",
          "size", "rate", "bash", "--crlf", "--header", "--delimiter", ";", "--skip-empty", "--seed", "random",
-         "--meta", "note", "--secret", "--color=always", "--progress=never", "--fold", "--probes", "64"]
+         "--meta", "note", "-e", "-F", "::", "2,1", "3-", "--create", "--max-count", "--line-number", "--invert-match", "--older",
+         "--key=int", "--key=numeric", "--key=date", "2024-02-29", "1e131071", "get", "t.ldb", "--secret", "--color=always", "--progress=never", "--fold", "--probes", "64"]
 open("keys", "w").write("1\n2\n3\n")
 golden = open("f.nay", "rb").read()
 for i in range(2000):

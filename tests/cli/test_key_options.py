@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """How keys are given, selected and printed: typed keys against the golden vectors, fields against a model, --max-count
 and --line-number against grep, every option against every command that does and does not take it."""
+import base64
 import itertools
 import json
 import os
@@ -69,6 +70,56 @@ def _():
                 done = nay("check", "--key", kind, *flags, "want", "texts")
                 assert done.returncode == 2 and said in done.stderr.decode(), (kind, form, text, done)
                 assert done.stdout.count(b"\0" if form == "null" else b"\n") == number - 1, (kind, form, done)
+
+
+FORMS = {  # framing: options, and the bytes of a record with this text
+    "lines": ((), lambda text: text + b"\n"),
+    "null": (("-0",), lambda text: text + b"\0"),
+    "crlf": (("--crlf",), lambda text: text + b"\r\n"),
+    "length": (("--length-prefixed",), lambda text: struct.pack("<I", len(text)) + text),
+    "csv": (("--csv",), lambda text: b'"%s"\r\n' % text),
+    "csv-column": (("--csv", "-k3", "--header", "--delimiter=;"), lambda text: b'x;;"%s"\n' % text),
+    "tsv": (("--tsv", "-k2"), lambda text: b"x\t%s\n" % text),
+    "fields": (("-F", "=>", "-k2"), lambda text: b"x=>%s=>y\n" % text),
+    "fields-null": (("-0", "-F", "|", "-k1"), lambda text: b"%s|\n|y\0" % text),
+    "fields-crlf": (("--crlf", "--header", "-F,", "-k2"), lambda text: b",%s\r\n" % text),
+}
+
+
+@test("every command that reads keys x every framing x every type: the keys of the golden vectors")
+def _():
+    for number, (kind, (form, (flags, record))) in enumerate(itertools.product(TYPES, FORMS.items())):
+        good = [(text.encode(), key) for t, text, key in VECTORS if t == kind and key != "error" and 0 < len(text) < 90
+                and not re.search(r'[",;|\t\r\n\\]|=>', text)]
+        distinct = {key: text for text, key in good[:12]}
+        header = b"a;b;key\n" if form == "csv-column" else b"a,key\n" if form == "fields-crlf" else b""
+        write("in", header + b"".join(record(text) for text in distinct.values()))
+        write("hex", "".join(key + "\n" for key in distinct))
+        n, how = len(distinct), [*flags, f"--key={kind}"]
+        assert n >= 2, (kind, form)
+        make = ["build", "-q", "-f", "-n", 99, "-p", "1e-9", "-t", "counting"]
+        must(*make, "--key=hex", "-o", "want", "hex")
+        must(*make, *how, "-o", "got", "in")
+        assert read("got") == read("want"), (kind, form)
+        assert must("check", "-c", *how, "want", "in").stdout == b"%d\n" % n, (kind, form)
+        assert must("check", *how, "want", "in").stdout == read("in"), (kind, form)
+        if (number + number // 10) % 2:
+            continue  # the others see every framing and every type, in half of the pairs
+        must("add", "-q", *how, "got", "in")
+        must("add", "-q", "--key=hex", "want", "hex")
+        assert read("got") == read("want"), (kind, form)
+        assert json.loads(must("remove", "--json", *how, "got", "in").stdout)["nremoved"] == n, (kind, form)
+        assert json.loads(must("verify", "--json", *how, "--keys", "in", "want").stdout)["nkeys"] == n, (kind, form)
+        must("convert", "-q", "-f", "--to", "leveldb", *how, "--keys", "in", "want", "-o", "a")
+        must("convert", "-q", "-f", "--to", "leveldb", "--key=hex", "--keys", "hex", "want", "-o", "b")
+        assert read("a") == read("b"), (kind, form)
+        assert must("uniq", "-c", *how, "in", "in").stdout == b"%d\n" % n, (kind, form)
+        assert nay("diff", *how, "in", "in").stdout == header and must("common", "-c", *how, "in", "in").stdout == b"%d\n" % n
+        must("sst", "build", "-q", "-f", "--sort", *how, "-o", "t", "in")
+        shown = [json.loads(line)["key"] for line in must("sst", "scan", "--json", "t").stdout.splitlines()]
+        shown = [key.encode() if isinstance(key, str) else base64.b64decode(key["b64"]) for key in shown]
+        assert shown == sorted(bytes.fromhex(key) for key in distinct), (kind, form, shown)
+        assert must("sst", "get", "-c", *how, "t", "--keys", "in").stdout == b"%d\n" % n, (kind, form)
 
 
 @test("numerics whose keys are far longer than their text: as many as there are, in any batch")
@@ -422,7 +473,7 @@ def _():
     keys = [bytes(rng.choice([rng.randrange(256), 34, 92, 0xc3, 0xa9, 0x7f]) for _ in range(rng.randrange(9))) for _ in range(2000)]
     keys += ["é".encode(), "\u2028".encode(), "\U0001f600".encode(), b"\xf4\x90\x80\x80", b"\xed\xa0\x80", b"\xc0\x80", b"\xef\xbf\xbf"]
     filter_of("f", b"none")
-    decode = lambda v: v.encode() if isinstance(v, str) else __import__("base64").b64decode(v["b64"])
+    decode = lambda v: v.encode() if isinstance(v, str) else base64.b64decode(v["b64"])
     framed = {"--length-prefixed": b"".join(struct.pack("<I", len(k)) + k for k in keys)}
     framed["-0"] = b"".join(k.replace(b"\0", b"") + b"\0" for k in keys)
     for flag, data in framed.items():
