@@ -39,6 +39,7 @@ static void find_variants(void) {
 /* ---- the same answers ---- */
 
 #define MAX_HASHES 8192u
+#define MAX_KEYS 300000u
 
 static uint64_t hashes[MAX_HASHES], expected[MAX_HASHES / 64], answers[MAX_HASHES / 64];
 static size_t nhashes;
@@ -137,17 +138,21 @@ static nay_filter *blocked(uint64_t nblocks, uint32_t k, const uint64_t *x, size
 static const uint64_t block_counts[] = {1, 3, 64, 7 * 32, 1500};
 #define N_BLOCK_COUNTS (sizeof block_counts / sizeof block_counts[0])
 
+/* A share of 0.5 of the bits is set; and 0.93, so that many keys lack only a late bit. */
+static const double fills[] = {0.7, 2.7};
+
 static void blocked_of_every_k_and_size(void **state) {
   (void)state;
-  uint64_t *x = set_random(20000, 1);
+  uint64_t *x = set_random(MAX_KEYS, 1);
   for (uint32_t k = 1; k <= 64; k++) {
-    for (size_t i = 0; i < N_BLOCK_COUNTS; i++) {
-      uint64_t n = 1 + block_counts[i] * 400 / k / (k > 8 ? 2 : 1); /* about half of the bits */
+    for (size_t i = 0; i < 2 * N_BLOCK_COUNTS; i++) {
+      uint64_t nblocks = block_counts[i / 2];
+      size_t n = 1 + (size_t)(fills[i % 2] * 512 * (double)nblocks) / k;
       char what[64];
-      snprintf(what, sizeof what, "blocked, k %u, %llu blocks", k,
-               (unsigned long long)block_counts[i]);
-      nay_filter *f = blocked(block_counts[i], k, x, n < 20000 ? (size_t)n : 20000);
-      choose_hashes(x, n < 20000 ? (size_t)n : 20000, TEST_SCALE(640));
+      snprintf(what, sizeof what, "blocked, k %u, %llu blocks", k, (unsigned long long)nblocks);
+      if (n > MAX_KEYS) n = MAX_KEYS;
+      nay_filter *f = blocked(nblocks, k, x, n);
+      choose_hashes(x, n, TEST_SCALE(640));
       assert_same(f, INLINE_BLOCKED, what);
       nay_filter_free(f);
     }
@@ -241,6 +246,8 @@ static void fuse_of_many_shards(void **state) {
     assert_int_equal(nay__fuse_nshards(&f->shape), i % 2 + 2);
     choose_hashes(x, n, TEST_SCALE(8000));
     same_in_every_form(f, fuses[i].type, "fuse in shards");
+    nay__store64le(f->bits.bytes + NAY_FUSE_HEADER + 8, 0x123456789abcdef1); /* all were alike */
+    assert_same(f, fuses[i].type, "factors that differ");
     nay_filter_free(f);
   }
   free(x);
