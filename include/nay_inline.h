@@ -284,13 +284,13 @@ NAY_INLINE_PROBE nay_inline_slots nay_inline_locate(const nay_inline_fuse *probe
                                                     unsigned slots, uint64_t hash) {
   nay_inline_slots found;
   const uint8_t *array = probe->arrays, *factor = probe->factors;
-  uint64_t low, high = nay_inline_mul(hash, NAY_INLINE_REMIX, &low), m = high ^ low;
-  uint64_t first = nay_inline_reduce(m, probe->span), mask = probe->segment - 1;
   if (NAY_INLINE_UNLIKELY(probe->nshards != 1)) {
     uint64_t shard = nay_inline_reduce(hash, probe->nshards);
     array += shard * probe->stride;
     factor += 8 * shard;
   }
+  uint64_t low, high = nay_inline_mul(hash, NAY_INLINE_REMIX, &low), m = high ^ low;
+  uint64_t first = nay_inline_reduce(m, probe->span), mask = probe->segment - 1;
   uint64_t w = found.fingerprint = m * nay_inline_load64(factor);
   found.at[0] = array + first * (bits / 8);
   found.at[1] = array + ((first + probe->segment) ^ (w >> 48 & mask)) * (bits / 8);
@@ -303,16 +303,17 @@ NAY_INLINE_PROBE nay_inline_slots nay_inline_locate(const nay_inline_fuse *probe
   return found;
 }
 
-NAY_INLINE_PROBE uint64_t nay_inline_slot(const uint8_t *at, unsigned bits) {
-  return bits == 8 ? *at : nay_inline_load16(at);
-}
-
 /* Whether the xor of the slots is the fingerprint. */
 NAY_INLINE_PROBE bool nay_inline_fits(nay_inline_slots found, unsigned bits, unsigned slots) {
-  uint64_t sum = found.fingerprint ^ nay_inline_slot(found.at[0], bits);
-  sum ^= nay_inline_slot(found.at[1], bits) ^ nay_inline_slot(found.at[2], bits);
-  if (slots == 4) sum ^= nay_inline_slot(found.at[3], bits);
-  return bits == 8 ? (uint8_t)sum == 0 : (uint16_t)sum == 0;
+  if (bits == 8) {
+    uint8_t sum = (uint8_t)(*found.at[0] ^ *found.at[1] ^ *found.at[2]);
+    if (slots == 4) sum = (uint8_t)(sum ^ *found.at[3]);
+    return sum == (uint8_t)found.fingerprint;
+  }
+  uint32_t sum = nay_inline_load16(found.at[0]) ^ nay_inline_load16(found.at[1]);
+  sum ^= nay_inline_load16(found.at[2]);
+  if (slots == 4) sum ^= nay_inline_load16(found.at[3]);
+  return sum == (uint16_t)found.fingerprint;
 }
 
 /*
