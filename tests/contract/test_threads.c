@@ -1,10 +1,12 @@
 /*
  * test_threads.c - many threads on one filter: readers of a const one, adders with NAY_CONCURRENT
- * beside readers, a lazily mapped one that all verify at once. Also run under ThreadSanitizer.
+ * beside readers and explanations, a lazily mapped one that all verify at once. Also run under
+ * ThreadSanitizer.
  */
 #include <pthread.h>
 
 #include "contract.h"
+#include "nay_explain.h"
 
 #define RANDOM (&key_sets[3])
 #define NTHREADS 4u
@@ -18,6 +20,7 @@ typedef struct worker {
   uint64_t first, n;        /* the share */
   uint64_t step;            /* when it reads: every step-th key; 0: every one */
   bool in_batches;
+  bool explains; /* when it reads: explains instead of probing */
   uint64_t wrong;
   nay_status status;
 } worker;
@@ -42,6 +45,15 @@ static void worker_add(worker *w) {
   }
 }
 
+/* The answer, as it is explained: the steps decide by the rule, whoever changes bits meanwhile. */
+static bool worker_explain(worker *w, uint64_t i) {
+  uint8_t key[KEY_MAX];
+  nay_explanation why = {.size = sizeof why};
+  w->status = nay_filter_explain(w->reads, key, RANDOM->make(i, key), NULL, NULL, &why);
+  w->wrong += why.nsteps == 0 || (why.nfailed == 0 && !why.maybe);
+  return why.maybe;
+}
+
 static void *worker_run(void *arg) {
   worker *w = arg;
   if (w->adds != NULL) {
@@ -52,7 +64,8 @@ static void *worker_run(void *arg) {
   }
   if (w->reads != NULL) {
     for (uint64_t i = 0; i < w->n; i += w->step + (w->step == 0)) {
-      bool maybe = contract_has(w->reads, RANDOM, w->first + i);
+      bool maybe = w->explains ? worker_explain(w, w->first + i)
+                               : contract_has(w->reads, RANDOM, w->first + i);
       if (w->oracle != NULL) w->wrong += maybe != contract_has(w->oracle, RANDOM, w->first + i);
     }
   }
@@ -77,6 +90,7 @@ static void readers_share_a_const_filter(void **state) {
   worker workers[NTHREADS];
   for (unsigned i = 0; i < NTHREADS; i++) {
     workers[i] = (worker){.reads = f, .oracle = oracle, .first = 0, .n = 2 * NKEYS};
+    if (i == 0) workers[i].step = 16, workers[i].explains = true;
   }
   run_workers(workers, NTHREADS);
   nay_filter_free(f);
@@ -118,6 +132,24 @@ static void concurrent_adds_lose_nothing(void **state) {
   nay_filter_free(serial);
 }
 
+/* Two threads add and two explain, in each family that takes concurrent adds. */
+static void explanations_beside_adds(void **state) {
+  const nay_family *family = *state;
+  if (!family->concurrent) return;
+  nay_params p = contract_params(family, NKEYS);
+  p.flags = NAY_CONCURRENT;
+  nay_filter *f = contract_new(&p);
+  worker workers[4];
+  for (unsigned i = 0; i < 4; i++) {
+    workers[i] = (worker){.first = i % 2 * NKEYS / 2, .n = NKEYS / 2, .step = 8};
+    if (i < 2) workers[i].adds = f;
+    if (i >= 2) workers[i].reads = f, workers[i].explains = true;
+  }
+  run_workers(workers, 4);
+  assert_all_maybe(f, RANDOM, 0, NKEYS);
+  nay_filter_free(f);
+}
+
 /* Nobody has touched the mapped file before: all threads verify the same chunks at once. */
 static void readers_verify_a_lazy_map_together(void **state) {
   nay_filter *f = contract_filter(*state, NMAPPED);
@@ -141,6 +173,7 @@ int main(void) {
   const contract_test tests[] = {
       CONTRACT(readers_share_a_const_filter, 0),
       CONTRACT_SETS(concurrent_adds_lose_nothing, 0),
+      CONTRACT(explanations_beside_adds, NAY_CAN_ADD),
       CONTRACT(readers_verify_a_lazy_map_together, 0),
   };
   return contract_run_all(tests);
