@@ -32,6 +32,8 @@ build() { # cpu compiler
     -o "$work/$1/kernels_again" || return
   "$2" "${flags[@]}" "$source/tests/endian/keys_again.c" "$work/$1/libnay.a" \
     -o "$work/$1/keys_again" || return
+  "$2" "${flags[@]}" "$source/tests/endian/inline_again.c" "$work/$1/libnay.a" \
+    -o "$work/$1/inline_again" || return
   for target in "$source"/tests/fuzz/fuzz_*.c; do
     "$2" "${flags[@]}" "$target" "$source/tests/fuzz/replay.c" "$work/$1/libnay.a" -lm \
       -o "$work/$1/$(basename "$target" .c)" || return
@@ -55,6 +57,8 @@ try() { # cpu qemu-name
   report $? "$1: LevelDB's tables, read and written again: $(grep -c '^ok ' "$log") files" "$log"
   "$run" "$work/$1/keys_again" "$source/tests/golden/keys/keys.txt" >"$log" 2>&1
   report $? "$1: the golden vectors of typed keys" "$log"
+  "$run" "$work/$1/inline_again" >"$log" 2>&1
+  report $? "$1: inline probes: $(grep -c '^ok ' "$log") shapes" "$log"
   for target in "$source"/tests/fuzz/fuzz_*.c; do
     local name; name=$(basename "$target" .c)
     "$run" "$work/$1/$name" "$source/tests/fuzz/corpus/$name" >"$log" 2>&1
