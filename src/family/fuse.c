@@ -309,7 +309,7 @@ NAY_INLINE void fuse_locate_group(nay_fuse_layout layout, unsigned bits, const n
 
 /* Whether the CPU has kernels for 64 keys of this filter. */
 static bool fuse_has_kernels(const nay_filter *f, const nay_fuse_view *v) {
-  return f->kernels->fuse != NULL && f->nbytes >> 32 == 0 && v->stride >> 29 == 0;
+  return f->kernels->fuse != NULL && (uint64_t)f->nbytes >> 32 == 0 && v->stride >> 29 == 0;
 }
 
 NAY_INLINE nay_fuse_map fuse_map(nay_fuse_layout layout, unsigned bits, const nay_fuse_view *v) {
