@@ -83,8 +83,8 @@ static void plot_size(const options *o, plot_chart *c) {
 
 static char *plot_read(const char *path) {
   source_failure fail;
-  source *s = source_open(path, true, &fail);
-  if (s == NULL) die(EXIT_TROUBLE, "%s", fail.text);
+  source *s;
+  if (!source_open(path, true, &s, &fail)) die(EXIT_TROUBLE, "%s", fail.text);
   size_t len = 0, cap = 65536;
   char *text = must_alloc(cap + 1);
   for (ssize_t n; (n = source_read(s, text + len, cap - len, &fail)) != 0;) {

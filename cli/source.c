@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,9 +46,22 @@ uint64_t source_position(const source *s) { return s->position; }
 static bool source_wait(const source *s) {
   struct pollfd p = {.fd = s->fd, .events = POLLIN};
   while (!stop_requested()) {
-    if (poll(&p, 1, 200) > 0) return true;
+    int before;
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
+    int ready = poll(&p, 1, 200);
+    pthread_setcancelstate(before, NULL);
+    if (ready > 0) return true;
   }
   return false;
+}
+
+/* A named pipe that no one writes to makes open(2) wait. */
+static int source_open_file(const char *path) {
+  int before;
+  pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  pthread_setcancelstate(before, NULL);
+  return fd;
 }
 
 static ssize_t source_raw(source *s, void *dst, size_t cap, source_failure *fail) {
@@ -105,25 +119,27 @@ static bool source_start_codec(source *s, source_failure *fail) {
   return false;
 }
 
-source *source_open(const char *path, bool decompress, source_failure *fail) {
+bool source_open(const char *path, bool decompress, source **opened, source_failure *fail) {
+  *opened = NULL;
   bool is_stdin = strcmp(path, "-") == 0;
-  int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+  int fd = is_stdin ? STDIN_FILENO : source_open_file(path);
   struct stat st;
   if (fd < 0) {
     source_fail(fail, EXIT_TROUBLE, "cannot open %s: %s", path, strerror(errno));
-    return NULL;
+    return false;
   }
   if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
     source_fail(fail, EXIT_TROUBLE, "%s is a directory", path);
     if (!is_stdin) close(fd);
-    return NULL;
+    return false;
   }
   source *s = calloc(1, sizeof *s);
   if (s == NULL) {
     source_fail(fail, EXIT_TROUBLE, "out of memory");
     if (!is_stdin) close(fd);
-    return NULL;
+    return false;
   }
+  *opened = s;
   s->fd = fd;
   s->name = is_stdin ? "standard input" : path;
 #ifdef POSIX_FADV_SEQUENTIAL
@@ -131,9 +147,10 @@ source *source_open(const char *path, bool decompress, source_failure *fail) {
 #endif
   bool ok = !decompress || source_recognise(s, fail);
   if (ok && s->codec != NULL) ok = source_start_codec(s, fail);
-  if (ok) return s;
+  if (ok) return true;
+  *opened = NULL;
   source_close(s);
-  return NULL;
+  return false;
 }
 
 void source_close(source *s) {

@@ -76,8 +76,7 @@ static bool stream_next_source(key_stream *s, key_batch *b) {
     return true;
   }
   s->name = s->paths[s->next_path++];
-  s->source = source_open(s->name, s->decompress, &fail);
-  if (s->source == NULL) return stream_fail(b, &fail);
+  if (!source_open(s->name, s->decompress, &s->source, &fail)) return stream_fail(b, &fail);
   s->last = false;
   s->reader.wants_header = s->wants_header;
   s->reader.nrecords = s->reader.ninner = 0;
@@ -260,6 +259,7 @@ static void stream_fill(key_stream *s, key_batch *b) {
 
 static void *stream_produce(void *argument) {
   key_stream *s = argument;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL); /* but where source.c waits for input */
   pthread_mutex_lock(&s->lock);
   while (!s->ended && !s->stopping) {
     if (s->filled - s->used == RING) {
@@ -458,10 +458,7 @@ key_batch *stream_next(key_stream *s) {
 
 uint64_t stream_nkeys(const key_stream *s) { return s->nkeys; }
 
-/*
- * The consumer may stop while the producer still waits for input. The producer is then cancelled in
- * read(2) or while it waits for a free batch, where it holds nothing but the lock.
- */
+/* The consumer may stop while the producer still waits for input: there alone it is cancelled. */
 static void stream_stop(key_stream *s) {
   pthread_mutex_lock(&s->lock);
   s->stopping = true;

@@ -2,6 +2,7 @@
 """How keys are given, selected and printed: typed keys against the golden vectors, fields against a model, --max-count
 and --line-number against grep, every option against every command that does and does not take it."""
 import base64
+import gzip
 import itertools
 import json
 import os
@@ -332,6 +333,19 @@ def _():
         assert set(silent.stdout.read()) == set(b"a\n")
         silent.stdin.close()
     assert nay("check", "--max-count", 0, "f", "missing").returncode == 1
+
+
+@test("an answer that is known ends the command, wherever the reading thread is: in a file, at its end, at a pipe without a writer")
+def _():
+    filter_of("f", b"a")
+    write("a", "a\n")
+    write("a.gz", gzip.compress(b"a\n"))
+    os.mkfifo("pipe")
+    for _ in range(40):
+        assert nay("check", "-q", "f", "a", "a.gz", "missing", "a.gz").returncode == 0
+        assert nay("check", "-q", "f", "a.gz", "pipe").returncode == 0
+        assert must("check", "--max-count", 1, "f", "a.gz", "a", "a.gz").stdout == b"a\n" * 3
+    assert must("uniq", "-q", "a", "a", "pipe").stdout == b""
 
 
 @test("diff and common: --max-count and --line-number of B")
