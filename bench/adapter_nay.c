@@ -208,6 +208,7 @@ size_t bench_nay_adapters(bench_adapter out[], size_t cap) {
                                .probe_alone = nay_probe_alone,
                                .nbytes = nay_nbytes,
                                .free = nay_release};
+    if (n < cap && bench_nay_inline(&out[n - 1], &out[n])) n++;
   }
   return n;
 }

