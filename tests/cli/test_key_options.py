@@ -123,6 +123,30 @@ def _():
         assert must("sst", "get", "-c", *how, "t", "--keys", "in").stdout == b"%d\n" % n, (kind, form)
 
 
+@test("every framing across batches, from a pipe whose bytes come in pieces of any size")
+def _():
+    rng = random.Random(5)
+    values = {"text": lambda i: (b"%x" % (i * i), None), "int": lambda i: (b"0x%x" % i, struct.pack("<Q", i)),
+              "numeric": lambda i: (b"%de%d" % (i, i % 90), b"%d" % i + b"0" * (i % 90)),
+              "b64": lambda i: (base64.b64encode(b"k%d" % i), b"k%d" % i)}
+    for form, (flags, record) in FORMS.items():
+        for kind, value in values.items():
+            pairs = [value(i) for i in range(1, 18000)]
+            header = b"a;b;key\n" if form == "csv-column" else b"a,key\n" if form == "fields-crlf" else b""
+            data = header + b"".join(record(text) for text, _ in pairs)
+            write("keys", b"".join(struct.pack("<I", len(key or text)) + (key or text) for text, key in pairs))
+            must("build", "-q", "-f", "-n", 20000, "--length-prefixed", "-o", "want", "keys")
+            piped = start("build", "-q", "-f", "-n", 20000, f"--key={kind}", *flags, "-o", "got")
+            at = 0
+            while at < len(data):
+                n = rng.choice([1, 7, 4096, 65536, 200000])
+                piped.stdin.write(data[at:at + n])
+                piped.stdin.flush()
+                at += n
+            piped.communicate(timeout=60)
+            assert piped.returncode == 0 and read("got") == read("want"), (form, kind)
+
+
 @test("numerics whose keys are far longer than their text: as many as there are, in any batch")
 def _():
     texts = [f"{i}e{10000 + i % 7}" for i in range(1, 400)] + ["1e131071", "-1e-16383", "7"]
