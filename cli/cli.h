@@ -40,7 +40,8 @@ enum {
   TAKES_STRICT = 0x200,    /* --strict */
   TAKES_PROGRESS = 0x400,  /* --progress alone */
   TAKES_KEY_ARGS = 0x800,  /* -e */
-  TAKES_SELECT = 0x1000    /* --max-count --line-number */
+  TAKES_SELECT = 0x1000,   /* --max-count --line-number */
+  TAKES_TABLES = 0x2000    /* --format also names a table, of nay_sst_foreign.h */
 };
 
 typedef struct command {

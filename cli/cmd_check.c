@@ -149,7 +149,7 @@ static void check_open(check *c) {
   for (size_t f = 0; f < c->nfilters; f++) {
     c->tables[f] = (table_file){.is_table = false};
     c->filters[f] = NULL;
-    if (c->o->format == NULL) c->tables[f] = tablefile_open(c->names[f]);
+    if (c->o->format == NULL) c->tables[f] = tablefile_open(c->names[f], c->o->table_format);
     if (!c->tables[f].is_table) c->filters[f] = filterfile_open(c->names[f], c->o);
     c->shares_hash[f] = nay_filter_same_hash(c->filters[0], c->filters[f]);
   }
@@ -268,8 +268,8 @@ const command command_check = {
     .operands = "FILTER [KEYFILE...]",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
-    .takes = TAKES_FILTER | TAKES_COUNT | TAKES_SELECT | TAKES_KEY_ARGS | TAKES_KEY_FILES |
-             TAKES_KEYS | TAKES_JSON | TAKES_STRICT,
+    .takes = TAKES_TABLES | TAKES_FILTER | TAKES_COUNT | TAKES_SELECT | TAKES_KEY_ARGS |
+             TAKES_KEY_FILES | TAKES_KEYS | TAKES_JSON | TAKES_STRICT,
     .own = check_options,
     .about =
         "A grep-like command: prints the keys that the filter may contain, unchanged, and drops "
@@ -293,8 +293,10 @@ const command command_check = {
         "numbers, and with -c and -q, which print no keys, there is nothing to number. With "
         "--max-count 0 no file is read and the exit status is 1.\n"
         "\n"
-        "FILTER may be a LevelDB or RocksDB table (.ldb, .sst): the filters in it answer, each "
-        "for its own range of keys, and no data block is read.\n"
+        "FILTER may be a table of LevelDB, RocksDB or nori (.ldb, .sst), or one of mini-lsm with "
+        "--format=mini-lsm-sst: the filters in it answer, each "
+        "for its own range of keys, and no data block is read, except where nori keeps the filter "
+        "inside it.\n"
         "\n"
         "Exit status: 0 when a key was selected; 1 when none was; 2 for trouble, also when one of "
         "several key files cannot be read; 3 when the filter or a compressed key file is corrupt, "

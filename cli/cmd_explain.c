@@ -99,7 +99,7 @@ static int explain_run(options *o) {
   for (int i = 1; i < o->noperands; i++) options_append(&o->keys.args, o->operands[i]);
   table_file table = {.is_table = false};
   nay_filter *filter = NULL;
-  if (o->format == NULL) table = tablefile_open(path);
+  if (o->format == NULL) table = tablefile_open(path, o->table_format);
   if (!table.is_table) filter = filterfile_open(path, o);
   explain e = {.o = o, .subject = {.filter = filter, .table = table.table}};
   promise p = {.fpr = 0};
@@ -134,7 +134,7 @@ const command command_explain = {
     .operands = "FILTER [KEY...]",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
-    .takes = TAKES_FILTER | TAKES_KEY_ARGS | TAKES_KEYS | TAKES_JSON | TAKES_STRICT,
+    .takes = TAKES_TABLES | TAKES_FILTER | TAKES_KEY_ARGS | TAKES_KEYS | TAKES_JSON | TAKES_STRICT,
     .own = explain_options,
     .about =
         "For each key: the answer, its hash, every bit, slot or fingerprint that decides the "

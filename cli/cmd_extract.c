@@ -108,11 +108,13 @@ static void extract_write(const table_file *file, const nay_table_filters_info *
 
 static int extract_run(options *o) {
   const char *path = o->operands[0];
-  table_file file = tablefile_open(path);
+  table_file file = tablefile_open(path, o->table_format);
   if (!file.is_table && access(path, R_OK) != 0) {
     die(EXIT_TROUBLE, "cannot open %s: %s", path, strerror(errno));
   }
-  if (!file.is_table) die(EXIT_DAMAGED, "%s is not a LevelDB or RocksDB table", path);
+  if (!file.is_table)
+    die(EXIT_DAMAGED,
+        "%s is not a table of LevelDB, RocksDB or nori; --format names one of mini-lsm", path);
   nay_table_filters_info info;
   nay_table_filters_describe(file.table, &info);
   if (o->list || o->out == NULL) {
@@ -134,13 +136,15 @@ static int extract_run(options *o) {
 
 static const option_row extract_options[] = {
     {"list", 0, NULL, OPTION_FLAG, AT(list), "only list where the filters are", NULL, 0, NULL},
+    {"format", 0, "NAME", OPTION_TABLE_FORMAT, AT(table_format),
+     "layout of the table, for mini-lsm's, which have no magic number", NULL, 0, NULL},
     {0},
 };
 
 const command command_extract = {
     .name = "extract",
     .run = extract_run,
-    .summary = "extract the filters of a LevelDB or RocksDB table",
+    .summary = "extract the filters of a table of LevelDB, RocksDB, nori or mini-lsm",
     .operands = "TABLE [-o FILE|DIRECTORY/]",
     .min_operands = 1,
     .max_operands = 1,
@@ -148,7 +152,9 @@ const command command_extract = {
     .own = extract_options,
     .about =
         "Finds the filters inside an .ldb or .sst file: LevelDB's, one for each 2 KiB of data; "
-        "RocksDB's full and partitioned filters; those of nay sst. -o writes each as it is stored "
+        "RocksDB's full and partitioned filters; those of nay sst; nori's, one for the table or "
+        "one in "
+        "each block; mini-lsm's. -o writes each as it is stored "
         "in the table, in its own layout: to FILE when there is one, or into DIRECTORY/ as "
         "NUMBER.LAYOUT. nay info and nay check read such a file with --format=LAYOUT.\n"
         "\n"

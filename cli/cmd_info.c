@@ -18,6 +18,7 @@ static void info_json(const char *path, const filter_file *file, const promise *
   json_text("file", path);
   if (file->filter != NULL) {
     json_filter(file->filter, file->format, file->nbytes, p);
+    json_filter_caveats(file->filter);
     size_t len;
     const uint8_t *meta = nay_filter_meta(file->filter, &len);
     if (len > 0) json_bytes("meta", meta, len);
@@ -96,8 +97,7 @@ static void info_prom_print(const info_samples *files, size_t n) {
 static void info_prom(info_samples *to, const filter_file *file) {
   nay_stats s;
   bool ok = file->filter != NULL && nay_filter_stats(file->filter, &s) == NAY_OK;
-  const char *kind = ok ? nay_kind_name(s.kind) : "unknown";
-  to->kind = kind != NULL ? kind : nay_format_name(file->format);
+  to->kind = ok ? filterfile_kind_name(file->format, s.kind) : "unknown";
   info_sample(to, METRIC_UP, ok);
   info_sample(to, METRIC_FILE_BYTES, (double)file->nbytes);
   if (!ok) return;
@@ -249,7 +249,7 @@ static int info_filter(const options *o, info_samples *to) {
 
 static int info_file(const options *o, info_samples *to) {
   table_file table = {.is_table = false};
-  if (o->format == NULL) table = tablefile_try(to->file);
+  if (o->format == NULL) table = tablefile_try(to->file, o->table_format);
   if (!table.is_table) return info_filter(o, to);
   int status = info_table(o, to, &table);
   tablefile_close(&table);
@@ -284,14 +284,15 @@ const command command_info = {
     .operands = "FILE...",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
-    .takes = TAKES_FILTER | TAKES_JSON | TAKES_STRICT,
+    .takes = TAKES_FILTER | TAKES_JSON | TAKES_STRICT | TAKES_TABLES,
     .own = info_options,
     .about =
         "Recognises a file by its magic number; name a layout without one with --format. Shows "
         "the family, the size, the number of keys (estimated from the bits), the false-positive "
         "rate (FPR) now and at the planned number of keys, and whether the checksums match.\n"
         "\n"
-        "For a LevelDB or RocksDB table (.ldb, .sst) it describes the filters inside: layout, "
+        "For a table of LevelDB, RocksDB or nori (.ldb, .sst), or one of mini-lsm with "
+        "--format=mini-lsm-sst, it describes the filters inside: layout, "
         "policy, bits per key, entries, expected FPR, prefixes.\n"
         "\n"
         "--json writes one object for each file, whose members doc/json.md lists; its checksum is "

@@ -42,7 +42,12 @@ static const option_row sst_options[] = {
     {"bottom", 0, NULL, OPTION_FLAG, AT(bottom),
      "no older table lies below, so deletions are dropped", NULL, 0, "compact"},
     {"snapshot", 0, "N", OPTION_COUNT, AT(snapshot),
-     "keep the versions that readers at sequence N and above can see", NULL, 0, "compact"},
+     "get, scan: only versions up to sequence number N; compact: keep the versions that readers at "
+     "sequence N and above can see",
+     NULL, 0, "get, scan, compact"},
+    {"format", 0, "NAME", OPTION_TABLE_FORMAT, AT(table_format),
+     "layout of the tables, for those without a magic number (default: by the magic number)", NULL,
+     0, NULL},
     ROW_FORCE(0, MAKING),
     {"from", 0, "KEY", OPTION_TEXT, AT(from), "start at KEY", NULL, 0, "scan"},
     {"to", 0, "KEY", OPTION_TEXT, AT(upto), "end before KEY", NULL, 0, "scan"},
@@ -102,6 +107,12 @@ const command command_sst = {
         "versions, each preceded by its sequence number and put or delete.\n"
         "\n"
         "nay sst info TABLE... describes tables; --verify reads every block.\n"
+        "\n"
+        "get, scan, info and compact also read the tables of nori, which are recognised, and of "
+        "mini-lsm, which --format must name: mini-lsm-sst tells its four forms apart. Their keys "
+        "appear as internal keys: the sequence number is the version that the table stores. info "
+        "says what is special about such a table, with --verify also how many of its keys the "
+        "engine that wrote it denies; here they are found.\n"
         "\n"
         "nay sst compact TABLE... -o TABLE merges tables, newest first, into one. Of equal keys "
         "the newest is kept. Deletions are kept too, because older tables may lie below; --bottom "

@@ -95,7 +95,7 @@ static void build_rows(build *b, key_stream *s) {
 static void build_report(const build *b) {
   char size[NUMBER_TEXT], filters[NUMBER_TEXT];
   nay_prefix prefix;
-  nay_sst *table = table_open(b->out, &prefix);
+  nay_sst *table = table_open(b->out, NULL, &prefix);
   nay_sst_info info;
   nay_sst_describe(table, &info);
   if (b->o->json) {
@@ -122,6 +122,7 @@ int sst_build(options *o) {
              .whole_rows = o->keys.csv || o->keys.column != NULL || o->keys.separator != NULL};
   table_plan plan;
   nay_diag diag = {NULL, 0, 0};
+  if (o->table_format != NULL) die(EXIT_TROUBLE, "--format: build writes LevelDB's tables alone");
   if (o->sequence > NAY_SST_MAX_SEQUENCE) die(EXIT_TROUBLE, "--sequence: at most 2^56 - 1");
   table_plan_make(o, &plan);
   plan.write.keys = o->sequence != 0 ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN;

@@ -22,6 +22,7 @@ static void get_print(const get *g, const key_batch *b, size_t i, bool found, si
     json_open(NULL, '{');
     selection_json_key(b, i);
     if (found && !g->o->no_values) json_bytes("value", g->value.bytes, g->value.len);
+    if (found && g->value.sequence != 0) json_count("sequence", g->value.sequence);
     if (found) json_text("table", g->tables.names[table]);
     json_end();
     return;
@@ -36,11 +37,24 @@ static void get_print(const get *g, const key_batch *b, size_t i, bool found, si
   }
 }
 
+/* As nay_lookup_get, for the newest version that is not above --snapshot. */
+static nay_status get_at(get *g, const key_batch *b, size_t i, nay_diag *diag, size_t *table) {
+  nay_status status = NAY_ENOENT;
+  for (*table = 0; *table < g->tables.n; ++*table) {
+    status = nay_sst_get_at(g->tables.at[*table], b->keys[i], b->lens[i], g->o->snapshot, diag,
+                            &g->value);
+    if (status != NAY_ENOENT) break;
+  }
+  return status == NAY_OK && g->value.deleted ? NAY_ENOENT : status;
+}
+
 /* Whether the key is selected. */
 static bool get_key(get *g, const key_batch *b, size_t i) {
   nay_diag diag = {NULL, 0, 0};
   size_t table = 0;
-  nay_status status = nay_lookup_get(g->lookup, b->keys[i], b->lens[i], &diag, &g->value, &table);
+  nay_status status = g->o->snapshot != 0 ? get_at(g, b, i, &diag, &table)
+                                          : nay_lookup_get(g->lookup, b->keys[i], b->lens[i], &diag,
+                                                           &g->value, &table);
   if (status != NAY_OK && status != NAY_ENOENT) {
     table_die(g->tables.names[table], status, &diag);
   }
@@ -69,7 +83,7 @@ static void get_report(const get *g) {
 /* The operands after the table are keys. */
 static void get_take_keys(options *o) {
   for (int i = 2; i < o->noperands; i++) {
-    table_file file = tablefile_try(o->operands[i]);
+    table_file file = tablefile_try(o->operands[i], NULL);
     if (file.is_table) message("'%s' is a key here; --older reads it as a table", o->operands[i]);
     tablefile_close(&file);
     options_append(&o->keys.args, o->operands[i]);
@@ -86,7 +100,7 @@ static table_list get_tables(const options *o) {
   const char **names = must_alloc(n * sizeof *names);
   names[0] = o->operands[1];
   if (n > 1) memcpy(names + 1, o->older.at, o->older.n * sizeof *names);
-  return tables_open(names, n);
+  return tables_open(names, n, o->table_format);
 }
 
 int sst_get(options *o) {

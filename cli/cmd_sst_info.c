@@ -1,7 +1,10 @@
 /* cmd_sst_info.c - nay sst info: what a table is, and whether it is whole. */
 #include <math.h>
+#include <string.h>
 
+#include "filterfile.h"
 #include "numbers.h"
+#include "table_foreign.h"
 #include "tables.h"
 
 static const char *const filter_names[] = {"none", "blocks", "full", "partitioned"};
@@ -11,10 +14,21 @@ static size_t info_user_len(const nay_sst_info *info, size_t len) {
   return cut ? len - 8 : len;
 }
 
-static const char *const codec_texts[] = {"none", "snappy"};
+/* A table, and what is known of it. */
+typedef struct table_facts {
+  const char *path;
+  const nay_sst *table;
+  nay_sst_info info;
+  const nay_filter *filter;
+  table_verdict verdict;
+  bool is_foreign;
+  nay_sst_foreign_info foreign;
+} table_facts;
 
-static const char *info_codec(const nay_sst_info *info) {
-  return info->codec < 2 ? codec_texts[info->codec] : "other";
+static const char *info_codec(const table_facts *t) {
+  static const char *const texts[] = {"none", "snappy", "zstd"};
+  if (t->is_foreign) return t->foreign.codec_ignored ? "none" : t->foreign.codec;
+  return t->info.codec < 3 ? texts[t->info.codec] : "other";
 }
 
 static void info_json_filter(const nay_sst_info *info, const nay_filter *f) {
@@ -33,21 +47,26 @@ static void info_json_filter(const nay_sst_info *info, const nay_filter *f) {
   json_real("fpr_now", known ? stats.fpr_now : NAN);
 }
 
-static void info_json(const char *path, const nay_sst_info *info, const uint64_t *entries,
-                      const nay_filter *f) {
+static void info_json(const table_facts *t) {
+  const nay_sst_info *info = &t->info;
   json_begin("nay.sst.info/1");
-  json_text("file", path);
+  json_text("file", t->path);
   json_count("nbytes_table", info->nbytes);
   json_text("key_form", info->keys == NAY_SST_KEYS_INTERNAL ? "internal" : "plain");
   json_bool("key_form_guessed", info->keys_guessed);
   json_count("nblocks", info->nblocks);
-  json_text("codec", info_codec(info));
-  if (entries != NULL) json_count("nentries", *entries);
+  json_text("codec", info_codec(t));
+  if (t->verdict.verified) {
+    json_count("nentries", t->verdict.nentries);
+  } else if (t->is_foreign && t->foreign.has_nentries) {
+    json_count("nentries", t->foreign.nentries);
+  }
   if (info->smallest != NULL) {
     json_bytes("smallest", info->smallest, info_user_len(info, info->smallest_len));
     json_bytes("largest", info->largest, info_user_len(info, info->largest_len));
   }
-  info_json_filter(info, f);
+  info_json_filter(info, t->filter);
+  if (t->is_foreign) table_foreign_json(t->table, &t->foreign, &t->verdict);
   json_end();
 }
 
@@ -60,7 +79,8 @@ static void info_text_filter(const nay_sst_info *info, const nay_filter *f) {
     out_text("  filter   %s, %s, %s%s", filter_names[info->filter], info->policy,
              size_text(info->filter_bytes, size), info->filter_used ? "" : ", not used");
     if (f != NULL && nay_filter_stats(f, &stats) == NAY_OK) {
-      out_text(", %s, FPR %s", nay_kind_name(stats.kind), fpr_text(stats.fpr_now, rate));
+      out_text(", %s, FPR %s", filterfile_kind_name(nay_format_of(f), stats.kind),
+               fpr_text(stats.fpr_now, rate));
     }
     out_text("\n");
   }
@@ -70,41 +90,53 @@ static void info_text_filter(const nay_sst_info *info, const nay_filter *f) {
   }
 }
 
-static void info_text(const char *path, const nay_sst_info *info, const uint64_t *entries,
-                      const nay_filter *f) {
-  char size[NUMBER_TEXT], count[NUMBER_TEXT], low[80], high[80];
-  out_text("%s%s%s: a table of %s keys%s, %s\n", paint(PAINT_BOLD), path, paint(PAINT_PLAIN),
-           info->keys == NAY_SST_KEYS_INTERNAL ? "internal" : "plain",
-           info->keys_guessed ? " (guessed)" : "", size_text(info->nbytes, size));
-  out_text("  data     %s, %s\n", COUNTED(info->nblocks, "block"),
-           info->codec == 0   ? "not compressed"
-           : info->codec == 1 ? "snappy"
-                              : "compressed");
-  if (entries != NULL) {
-    out_text("  entries  %s, every checksum matches\n", count_text((double)*entries, count));
+static void info_title(const table_facts *t) {
+  char size[NUMBER_TEXT];
+  out_text("%s%s%s: a table of ", paint(PAINT_BOLD), t->path, paint(PAINT_PLAIN));
+  if (!t->is_foreign) {
+    out_text("%s keys%s", t->info.keys == NAY_SST_KEYS_INTERNAL ? "internal" : "plain",
+             t->info.keys_guessed ? " (guessed)" : "");
+  } else if (strcmp(t->foreign.layout, "nori-sst") == 0) {
+    out_text("nori, footer version %u", (unsigned)t->foreign.footer_version);
+  } else {
+    out_text("mini-lsm, %s", t->foreign.layout);
+  }
+  out_text(", %s\n", size_text(t->info.nbytes, size));
+}
+
+static void info_text(const table_facts *t) {
+  const nay_sst_info *info = &t->info;
+  const char *codec = info_codec(t);
+  char count[NUMBER_TEXT], low[80], high[80];
+  info_title(t);
+  out_text("  data     %s, %s%s\n", COUNTED(info->nblocks, "block"),
+           strcmp(codec, "none") == 0    ? "not compressed"
+           : strcmp(codec, "other") == 0 ? "compressed"
+                                         : codec,
+           t->foreign.codec_ignored ? " although the footer names a codec" : "");
+  if (t->verdict.verified && !t->is_foreign) {
+    out_text("  entries  %s, every checksum matches\n",
+             count_text((double)t->verdict.nentries, count));
   }
   if (info->smallest != NULL) {
     out_text("  keys     from %s to at most %s\n",
              escape_text(info->smallest, info_user_len(info, info->smallest_len), low, sizeof low),
              escape_text(info->largest, info_user_len(info, info->largest_len), high, sizeof high));
   }
-  info_text_filter(info, f);
+  info_text_filter(info, t->filter);
+  if (t->is_foreign) table_foreign_text(t->table, &t->foreign, &t->verdict);
 }
 
 int sst_info(options *o) {
-  table_list t = tables_of(o);
-  for (size_t i = 0; i < t.n; i++) {
-    nay_sst_info info;
-    nay_diag diag = {NULL, 0, 0};
-    uint64_t entries = 0;
-    nay_sst_describe(t.at[i], &info);
-    if (o->verify_table) {
-      nay_status status = table_count(t.at[i], &diag, &entries);
-      if (status != NAY_OK) table_die(t.names[i], status, &diag);
-    }
-    const nay_filter *f = nay_sst_filter_of(t.at[i]);
-    (o->json ? info_json : info_text)(t.names[i], &info, o->verify_table ? &entries : NULL, f);
+  table_list list = tables_of(o);
+  for (size_t i = 0; i < list.n; i++) {
+    table_facts t = {.path = list.names[i], .table = list.at[i]};
+    nay_sst_describe(t.table, &t.info);
+    t.is_foreign = table_is_foreign(t.table, &t.foreign);
+    t.filter = nay_sst_filter_of(t.table);
+    if (o->verify_table) t.verdict = table_verify(t.path, t.table);
+    (o->json ? info_json : info_text)(&t);
   }
-  tables_close(&t);
+  tables_close(&list);
   return EXIT_FOUND;
 }

@@ -3,11 +3,14 @@
 #include <string.h>
 
 #include "keys.h"
+#include "table_foreign.h"
 #include "tables.h"
 
 typedef struct scan {
   const options *o;
   bool internal;
+  bool terms; /* nori: a version is a term and an index */
+  const nay_sst_iter *it;
   uint8_t *last; /* user key of the entry before */
   size_t last_len, last_cap;
   bool has_last;
@@ -35,11 +38,15 @@ static void scan_print(const scan *s, const nay_sst_version *v, const void *valu
   if (s->o->json) {
     json_open(NULL, '{');
     json_bytes("key", v->key, v->len);
+    if (tells_version && s->terms) json_count("term", nay_sst_iter_term(s->it));
     if (tells_version) json_count("sequence", v->sequence);
     if (tells_version) json_bool("deleted", v->deleted);
     if (!v->deleted && !s->o->no_values) json_bytes("value", value, value_len);
     json_end();
     return;
+  }
+  if (tells_version && s->terms) {
+    out_text("%llu:", (unsigned long long)nay_sst_iter_term(s->it));
   }
   if (tells_version) {
     out_text("%llu\t%s\t", (unsigned long long)v->sequence, v->deleted ? "delete" : "put");
@@ -54,6 +61,7 @@ static void scan_entry(scan *s, const char *path, const nay_sst_iter *it) {
   if (s->internal && nay_sst_key_split(key, len, &v) != NAY_OK) {
     die(EXIT_DAMAGED, "%s: a key is not an internal key", path);
   }
+  if (s->internal && s->o->snapshot != 0 && v.sequence > s->o->snapshot) return;
   if (s->internal && !s->o->versions && !scan_is_seen(s, &v)) return;
   s->selected++;
   scan_print(s, &v, value, value_len);
@@ -84,7 +92,10 @@ int sst_scan(options *o) {
   nay_sst_iter *it;
   nay_sst_describe(t.at[0], &info);
   scan s = {.o = o, .internal = info.keys == NAY_SST_KEYS_INTERNAL};
+  nay_sst_foreign_info foreign;
+  s.terms = table_is_foreign(t.at[0], &foreign) && strcmp(foreign.versions, "term and index") == 0;
   if (nay_sst_iter_new(t.at[0], &it) != NAY_OK) die(EXIT_TROUBLE, "out of memory");
+  s.it = it;
   nay_status status = scan_start(o, it);
   while (status == NAY_OK && s.selected < o->max_count) {
     scan_entry(&s, path, it);

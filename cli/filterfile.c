@@ -53,7 +53,7 @@ static file_bytes filter_read(int fd, const char *path, size_t most) {
 }
 
 static void filter_unrecognised(filter_file *file, const char *path) {
-  table_file table = tablefile_try(path);
+  table_file table = tablefile_try(path, NULL);
   file->status = NAY_EFORMAT;
   if (table.is_table) {
     snprintf(file->why, sizeof file->why,
@@ -76,7 +76,7 @@ static void filter_unrecognised(filter_file *file, const char *path) {
 /* A table of LevelDB or RocksDB has its magic number at its end. */
 static bool filter_is_table(const char *path, const file_bytes *b, bool whole) {
   if (whole) return nay_table_recognise(b->at, b->len);
-  table_file table = tablefile_try(path);
+  table_file table = tablefile_try(path, NULL);
   bool is_table = table.is_table;
   if (is_table) tablefile_close(&table);
   return is_table;
@@ -234,6 +234,11 @@ const char *filterfile_kind(const nay_filter *f, unsigned *traits) {
   return nay_kind_name(s.kind) != NULL ? nay_kind_name(s.kind) : "this";
 }
 
+const char *filterfile_kind_name(const nay_format *format, nay_kind kind) {
+  const char *name = nay_kind_name(kind);
+  return name != NULL ? name : nay_format_name(format);
+}
+
 /* ---- reports ---- */
 
 static double keys_known(const nay_stats *s) {
@@ -247,11 +252,17 @@ bool filterfile_seed(const nay_filter *f, uint64_t *seed) {
   return true;
 }
 
+void json_filter_caveats(const nay_filter *f) {
+  if (nay_format_caveat(f) == NULL) return;
+  json_open("caveats", '[');
+  json_text(NULL, nay_format_caveat(f));
+  json_close();
+}
+
 void json_filter(const nay_filter *f, const nay_format *format, uint64_t nbytes, const promise *p) {
   const nay_stats s = p->stats;
-  const char *kind = nay_kind_name(s.kind);
   json_text("format", nay_format_name(format));
-  json_text("kind", kind != NULL ? kind : nay_format_name(format));
+  json_text("kind", filterfile_kind_name(format, s.kind));
   json_text("hash", nay_hash_name(s.hash));
   uint64_t seed;
   if (filterfile_seed(f, &seed)) json_count("seed", seed);
@@ -271,7 +282,6 @@ void json_filter(const nay_filter *f, const nay_format *format, uint64_t nbytes,
   promise_json(p);
   json_bool("derived", s.derived);
   json_bool("locked", s.locked);
-  if (nay_format_caveat(f) != NULL) json_text("caveat", nay_format_caveat(f));
 }
 
 static uint64_t encoded_size(const nay_filter *f) {

@@ -37,6 +37,9 @@ void filterfile_save(const nay_filter *f, const char *path);
 /* filterfile_target: the file that a command in place writes, locked: -o, or the filter itself. */
 const char *filterfile_target(const options *o);
 
+/* filterfile_kind_name: of a family; the layout's own where only that layout has it. */
+const char *filterfile_kind_name(const nay_format *format, nay_kind kind);
+
 /* filterfile_kind: the name of a filter's family, and its traits. */
 const char *filterfile_kind(const nay_filter *f, unsigned *traits);
 
@@ -55,6 +58,9 @@ int filterfile_report_removal(const options *o, const char *path, const nay_filt
 
 /* filterfile_seed: the seed of its hash; false when the hash has none. */
 bool filterfile_seed(const nay_filter *f, uint64_t *seed);
+
+/* json_filter_caveats: the member `caveats`, if there is one. */
+void json_filter_caveats(const nay_filter *f);
 
 /* json_filter: the members that describe a filter in a file of this layout and size. */
 void json_filter(const nay_filter *f, const nay_format *format, uint64_t nbytes, const promise *p);

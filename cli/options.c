@@ -1,6 +1,8 @@
 /* options.c - the options that commands share, and getopt_long over a command's tables. */
 #include "options.h"
 
+#include <nay_sst_foreign.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -128,6 +130,14 @@ void format_names(const char *list[OPTION_VALUES]) {
   list[n] = NULL;
 }
 
+static void table_format_names(const char *list[OPTION_VALUES]) {
+  size_t n = 0;
+  for (; n < OPTION_VALUES - 1 && nay_sst_foreign_name(n) != NULL; n++) {
+    list[n] = nay_sst_foreign_name(n);
+  }
+  list[n] = NULL;
+}
+
 /* Those of the library, and two words of this program. */
 static void key_type_names(const char *list[OPTION_VALUES]) {
   size_t n = 0;
@@ -146,6 +156,7 @@ void options_values(const option_row *row, const char *list[OPTION_VALUES]) {
     case OPTION_KIND:
     case OPTION_KINDS: kind_names(list); return;
     case OPTION_FORMAT: format_names(list); return;
+    case OPTION_TABLE_FORMAT: table_format_names(list); return;
     case OPTION_KEY_TYPE: key_type_names(list); return;
     default: break;
   }
@@ -238,6 +249,10 @@ static void option_set_word(const option_row *row, const char *value, void *at) 
       *(const nay_format **)at = format;
       break;
     }
+    case OPTION_TABLE_FORMAT:
+      if (nay_sst_foreign_about(value) == NULL) option_bad_word(row, value);
+      *(const char **)at = value;
+      break;
     case OPTION_KINDS: *(uint64_t *)at = option_kinds(row, value); break;
     case OPTION_KEY_TYPE: *(unsigned *)at = option_key_type(row, value); break;
     default: *(unsigned *)at = option_choice(row, value); break;
@@ -287,9 +302,16 @@ static void option_set(const option_row *row, const char *value, options *o) {
     case OPTION_FILE: *(const char **)at = value; break;
     case OPTION_FILES:
     case OPTION_TEXTS: options_append(at, value); break;
+    case OPTION_FORMAT:
+      if ((o->command->takes & TAKES_TABLES) != 0 && nay_sst_foreign_about(value) != NULL) {
+        o->table_format = value;
+        break;
+      }
+      option_set_word(row, value, at);
+      break;
     case OPTION_KIND:
     case OPTION_KINDS:
-    case OPTION_FORMAT:
+    case OPTION_TABLE_FORMAT:
     case OPTION_KEY_TYPE:
     case OPTION_CHOICE: option_set_word(row, value, at); break;
     case OPTION_CHOICES: option_set_list(row, value, at); break;

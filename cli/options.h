@@ -43,6 +43,7 @@ struct options {
   const char *seed, *secret, *meta;
   bool store_key;
   const nay_format *format, *to;
+  const char *table_format; /* --format, of a table; NULL: by its magic number */
   /* keys */
   key_style keys;
   text_list key_files, absent_files;
@@ -93,6 +94,7 @@ typedef enum option_type {
   OPTION_KIND,
   OPTION_KINDS, /* several, separated by commas */
   OPTION_FORMAT,
+  OPTION_TABLE_FORMAT,
   OPTION_KEY_TYPE,
   OPTION_CHOICE,
   OPTION_CHOICES /* several, separated by commas; may be repeated */

@@ -4,15 +4,16 @@
 #include "tables.h"
 
 table_list tables_of(const options *o) {
-  return tables_open((const char *const *)o->operands + 1, (size_t)o->noperands - 1);
+  return tables_open((const char *const *)o->operands + 1, (size_t)o->noperands - 1,
+                     o->table_format);
 }
 
-table_list tables_open(const char *const *names, size_t n) {
+table_list tables_open(const char *const *names, size_t n, const char *layout) {
   table_list t = {.names = names, .n = n};
   if (t.n == 0) die(EXIT_TROUBLE, "missing operand: a table");
   t.at = must_alloc(t.n * sizeof *t.at);
   t.prefixes = must_alloc(t.n * sizeof *t.prefixes);
-  for (size_t i = 0; i < t.n; i++) t.at[i] = table_open(t.names[i], &t.prefixes[i]);
+  for (size_t i = 0; i < t.n; i++) t.at[i] = table_open(t.names[i], layout, &t.prefixes[i]);
   return t;
 }
 

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "filterfile.h"
 #include "numbers.h"
 #include "tables.h"
 
@@ -26,28 +27,38 @@ static bool table_map(int fd, table_file *file) {
   return true;
 }
 
-table_file tablefile_try(const char *path) {
+/* A table in a layout that the user names must be one. */
+static table_file table_refuse(const char *path) {
+  die(EXIT_TROUBLE, "%s: a table must be a regular file that can be read", path);
+}
+
+table_file tablefile_try(const char *path, const char *layout) {
   table_file file = {.is_table = false};
   nay_diag diag = {NULL, 0, 0};
   int fd = strcmp(path, "-") == 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0 && layout != NULL) return table_refuse(path);
   if (fd < 0) return file; /* the next open reports why */
   bool mapped = table_map(fd, &file);
   close(fd);
+  if (!mapped && layout != NULL) return table_refuse(path);
   if (!mapped) return (table_file){.is_table = false};
-  if (!nay_table_recognise(file.bytes, file.nbytes)) {
+  if (layout == NULL && !nay_table_recognise(file.bytes, file.nbytes)) {
     tablefile_close(&file);
     return (table_file){.is_table = false};
   }
   nay_table_filters_options how = {.codecs = NULL}; /* for LevelDB's index blocks */
   how.codecs = table_codec_list(&how.ncodecs);
   file.is_table = true;
-  file.status = nay_table_filters_open(file.bytes, file.nbytes, &how, NULL, &diag, &file.table);
+  file.status = layout != NULL ? nay_table_filters_open_as(file.bytes, file.nbytes, layout, &how,
+                                                           NULL, &diag, &file.table)
+                               : nay_table_filters_open(file.bytes, file.nbytes, &how, NULL, &diag,
+                                                        &file.table);
   if (file.status != NAY_OK) diag_text(file.status, &diag, file.why);
   return file;
 }
 
-table_file tablefile_open(const char *path) {
-  table_file file = tablefile_try(path);
+table_file tablefile_open(const char *path, const char *layout) {
+  table_file file = tablefile_try(path, layout);
   if (file.is_table && file.status != NAY_OK) die(exit_of(file.status), "%s: %s", path, file.why);
   return file;
 }
@@ -60,6 +71,19 @@ void tablefile_close(table_file *file) {
 
 /* ---- all filters together ---- */
 
+/* Where they are, or from a copy that is unpacked. */
+static bool table_filter_stats(const nay_table_filter *f, nay_stats *stats) {
+  nay_view view;
+  nay_filter *copy = NULL;
+  if (nay_format_view(f->format, f->bytes, f->len, NULL, &view) == NAY_OK) {
+    return nay_filter_stats(nay_view_filter(&view), stats) == NAY_OK;
+  }
+  bool ok = nay_format_decode(f->format, f->bytes, f->len, NULL, NULL, &copy) == NAY_OK &&
+            nay_filter_stats(copy, stats) == NAY_OK;
+  nay_filter_free(copy);
+  return ok;
+}
+
 table_summary tablefile_summary(const table_file *file) {
   table_summary s = {.format = NULL};
   double rates = 0, weight = 0, estimated = 0;
@@ -67,11 +91,9 @@ table_summary tablefile_summary(const table_file *file) {
   nay_table_filter f;
   nay_table_filters_describe(file->table, &s.info);
   for (uint64_t i = 0; nay_table_filters_at(file->table, i, &f) == NAY_OK; i++) {
-    nay_view view;
     nay_stats stats;
     if (f.len == 0 || f.damaged || f.of_prefixes || f.format == NULL) continue;
-    if (nay_format_view(f.format, f.bytes, f.len, NULL, &view) != NAY_OK) continue;
-    if (nay_filter_stats(nay_view_filter(&view), &stats) != NAY_OK) continue;
+    if (!table_filter_stats(&f, &stats)) continue;
     rates += stats.fpr_now * (double)f.len;
     weight += (double)f.len;
     estimated += stats.nkeys_estimated;
@@ -109,7 +131,7 @@ static void table_json_filter(const table_summary *s) {
   table_optional("policy", info->policy);
   table_optional("policy_option", info->policy_option);
   table_optional("format", s->format != NULL ? nay_format_name(s->format) : NULL);
-  table_optional("kind", s->format != NULL ? nay_kind_name(s->stats.kind) : NULL);
+  table_optional("kind", s->format != NULL ? filterfile_kind_name(s->format, s->stats.kind) : NULL);
   table_optional("hash", s->format != NULL ? nay_hash_name(s->stats.hash) : NULL);
   json_bool("whole_keys", info->whole_keys);
   json_bool("prefixes", info->prefixes);
@@ -140,6 +162,14 @@ void tablefile_json(const char *path, const table_file *file) {
   if (s.info.nkeys != 0) json_count("nentries", s.info.nkeys);
   table_json_filter(&s);
   json_text("checksum", table_verdict(&s, text));
+  if (nay_table_filters_caveat(file->table, 0) != NULL) {
+    const char *caveat;
+    json_open("caveats", '[');
+    for (size_t i = 0; (caveat = nay_table_filters_caveat(file->table, i)) != NULL; i++) {
+      json_text(NULL, caveat);
+    }
+    json_close();
+  }
   json_end();
 }
 
@@ -162,7 +192,9 @@ static void table_filter_line(const table_summary *s) {
     table_line("filter", info->prefixes ? "of prefixes only" : "none");
     return;
   }
-  if (info->layout == NAY_SST_PARTITIONED_FILTER) {
+  if (info->engine == NAY_TABLE_NORI && info->layout == NAY_SST_PARTITIONED_FILTER) {
+    snprintf(how, sizeof how, "one in each block, %s", COUNTED(info->nfilters, "filter"));
+  } else if (info->layout == NAY_SST_PARTITIONED_FILTER) {
     snprintf(how, sizeof how, "partitioned, %s", COUNTED(info->nfilters, "filter"));
   } else if (info->layout == NAY_SST_BLOCK_FILTER) {
     snprintf(how, sizeof how, "one for each 2 KiB, %s and %llu empty",
@@ -208,6 +240,9 @@ void tablefile_info(const char *path, const table_file *file) {
   table_summary s = tablefile_summary(file);
   out_text("%s%s%s: table of %s, ", paint(PAINT_BOLD), path, paint(PAINT_PLAIN),
            nay_table_engine_name(s.info.engine));
+  if (s.info.engine == NAY_TABLE_NORI) {
+    out_text("footer version %u, ", (unsigned)s.info.format_version);
+  }
   if (s.info.engine == NAY_TABLE_ROCKSDB) {
     out_text("format %u, ", (unsigned)s.info.format_version);
   }
@@ -220,4 +255,8 @@ void tablefile_info(const char *path, const table_file *file) {
   }
   table_line("checksum", "%s%s%s", paint(s.info.ndamaged == 0 ? PAINT_GOOD : PAINT_BAD),
              table_verdict(&s, text), paint(PAINT_PLAIN));
+  const char *caveat;
+  for (size_t i = 0; (caveat = nay_table_filters_caveat(file->table, i)) != NULL; i++) {
+    table_line("caveat", "%s", caveat);
+  }
 }

@@ -1,4 +1,5 @@
-/* tablefile.h - tables of LevelDB, RocksDB and nay: opening one, and what all its filters are. */
+/* tablefile.h - tables of LevelDB, RocksDB, nay, nori and mini-lsm: opening one, and what all its
+ * filters are. */
 #ifndef NAY_TABLEFILE_H
 #define NAY_TABLEFILE_H
 
@@ -16,11 +17,14 @@ typedef struct table_file {
   char why[DIAG_TEXT];
 } table_file;
 
-/* tablefile_try: standard input and anything that is not a regular file are no tables. */
-table_file tablefile_try(const char *path);
+/*
+ * tablefile_try: standard input and anything that is not a regular file are no tables. layout: as
+ * --format names it; NULL: by its magic number.
+ */
+table_file tablefile_try(const char *path, const char *layout);
 
 /* tablefile_open: the same, but exits with the status of the error when it is a corrupt table. */
-table_file tablefile_open(const char *path);
+table_file tablefile_open(const char *path, const char *layout);
 void tablefile_close(table_file *file);
 
 /* table_summary: the filters of a table, all together. */

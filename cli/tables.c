@@ -2,61 +2,15 @@
 #include "tables.h"
 
 #include <math.h>
+#include <nay_sst_foreign.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "numbers.h"
 #include "outfile.h"
-#ifdef NAY_HAVE_SNAPPY
-#include <snappy-c.h>
-#endif
 
 #define TABLE_CACHE ((size_t)32 << 20) /* bytes of blocks, and as many of filters */
-
-/* ---- snappy ---- */
-
-#ifdef NAY_HAVE_SNAPPY
-static size_t snappy_room(const nay_codec *self, size_t len) {
-  (void)self;
-  return snappy_max_compressed_length(len);
-}
-
-static bool snappy_pack(const nay_codec *self, const void *src, size_t len, void *dst, size_t *n) {
-  *n = snappy_room(self, len);
-  return snappy_compress(src, len, dst, n) == SNAPPY_OK;
-}
-
-static bool snappy_size(const nay_codec *self, const void *src, size_t len, size_t *size) {
-  (void)self;
-  return snappy_uncompressed_length(src, len, size) == SNAPPY_OK;
-}
-
-static bool snappy_unpack(const nay_codec *self, const void *src, size_t len, void *dst,
-                          size_t size) {
-  (void)self;
-  return snappy_uncompress(src, len, dst, &size) == SNAPPY_OK;
-}
-
-static const nay_codec table_snappy = {.id = 1,
-                                       .bound = snappy_room,
-                                       .compress = snappy_pack,
-                                       .uncompressed_size = snappy_size,
-                                       .uncompress = snappy_unpack};
-static const nay_codec *const table_codecs[] = {&table_snappy};
-#define TABLE_CODECS table_codecs
-#define TABLE_NCODECS 1
-#define TABLE_SNAPPY_CODEC (&table_snappy)
-#else
-#define TABLE_CODECS NULL
-#define TABLE_NCODECS 0
-#define TABLE_SNAPPY_CODEC NULL
-#endif
-
-const nay_codec *const *table_codec_list(size_t *n) {
-  *n = TABLE_NCODECS;
-  return TABLE_CODECS;
-}
 
 /* ---- opening ---- */
 
@@ -88,31 +42,29 @@ static nay_sst_cache *table_cache(void) {
   return cache;
 }
 
-static nay_sst *table_open_with(const char *path, const nay_prefix *prefix) {
+static nay_sst *table_open_with(const char *path, const char *layout, const nay_prefix *prefix) {
   static nay_policy leveldb, small; /* how many bits does not matter to a reader */
   static const nay_policy *const policies[] = {&leveldb, &small};
   (void)nay_policy_leveldb(10, &leveldb);
   (void)nay_policy_small(10, &small);
-  nay_sst_read_options how = {.codecs = TABLE_CODECS,
-                              .ncodecs = TABLE_NCODECS,
-                              .policies = policies,
-                              .npolicies = 2,
-                              .prefix = prefix,
-                              .cache = table_cache()};
+  nay_sst_read_options how = {
+      .policies = policies, .npolicies = 2, .prefix = prefix, .cache = table_cache()};
+  how.codecs = table_codec_list(&how.ncodecs);
   nay_diag diag = {NULL, 0, 0};
   nay_sst *table;
-  nay_status status = nay_sst_open(path, &how, NULL, &diag, &table);
+  nay_status status = layout != NULL ? nay_sst_open_as(path, layout, &how, NULL, &diag, &table)
+                                     : nay_sst_open(path, &how, NULL, &diag, &table);
   if (status != NAY_OK) table_die(path, status, &diag);
   return table;
 }
 
-nay_sst *table_open(const char *path, nay_prefix *prefix) {
+nay_sst *table_open(const char *path, const char *layout, nay_prefix *prefix) {
   nay_sst_info info;
-  nay_sst *table = table_open_with(path, NULL);
+  nay_sst *table = table_open_with(path, layout, NULL);
   nay_sst_describe(table, &info);
   if (!table_prefix_of(info.prefix, prefix)) return table;
   nay_sst_free(table);
-  return table_open_with(path, prefix);
+  return table_open_with(path, layout, prefix);
 }
 
 /* ---- making ---- */
@@ -168,7 +120,7 @@ void table_plan_make(const options *o, table_plan *plan) {
   if (o->block_bytes > UINT32_MAX) die(EXIT_TROUBLE, "--block: less than 4 GiB");
   plan->write.block_bytes = (uint32_t)o->block_bytes;
   if (o->compress == TABLE_SNAPPY) {
-    plan->write.codec = TABLE_SNAPPY_CODEC;
+    plan->write.codec = table_codec_find(TABLE_CODEC_SNAPPY);
     if (plan->write.codec == NULL) die(EXIT_TROUBLE, "this program was built without snappy");
   }
 }

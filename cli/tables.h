@@ -5,6 +5,7 @@
 #include <nay_sst.h>
 
 #include "options.h"
+#include "table_codecs.h"
 
 /* --filter, --compress: the values in cmd_sst.c, in this order. */
 typedef enum table_filter {
@@ -16,12 +17,9 @@ typedef enum table_filter {
 } table_filter;
 typedef enum table_codec { TABLE_RAW, TABLE_SNAPPY } table_codec;
 
-/* table_codec_list: those that this program was built with, for reading. */
-const nay_codec *const *table_codec_list(size_t *n);
-
 /* table_open: exits on failure. *prefix becomes the table's extractor if that is one of ours,
  * and must stay while the table is open. */
-nay_sst *table_open(const char *path, nay_prefix *prefix);
+nay_sst *table_open(const char *path, const char *layout, nay_prefix *prefix);
 
 /* table_die: the end of a table that turned out to be damaged, or cannot be written. */
 _Noreturn void table_die(const char *path, nay_status status, const nay_diag *diag);
@@ -64,7 +62,7 @@ typedef struct table_list {
   const char *const *names;
   size_t n;
 } table_list;
-table_list tables_open(const char *const *names, size_t n);
+table_list tables_open(const char *const *names, size_t n, const char *layout);
 table_list tables_of(const options *o);
 void tables_close(table_list *t);
 

@@ -31,10 +31,12 @@ typedef struct nay_table_filters nay_table_filters;
 typedef enum nay_table_engine {
   NAY_TABLE_LEVELDB = 0,
   NAY_TABLE_ROCKSDB = 1,
-  NAY_TABLE_NAY = 2 /* LevelDB's layout with filters of nay's own */
+  NAY_TABLE_NAY = 2, /* LevelDB's layout with filters of nay's own */
+  NAY_TABLE_NORI = 3,
+  NAY_TABLE_MINILSM = 4
 } nay_table_engine;
 
-/* nay_table_engine_name: "LevelDB", "RocksDB", "nay". */
+/* nay_table_engine_name: "LevelDB", "RocksDB", "nay", "nori", "mini-lsm". */
 NAY_API const char *nay_table_engine_name(nay_table_engine engine);
 
 /* nay_table_filters_options: may be all zero. What it points to must outlive the table. */
@@ -45,7 +47,7 @@ typedef struct nay_table_filters_options {
   size_t npolicies;
 } nay_table_filters_options;
 
-/* nay_table_recognise: whether the bytes end as a table of LevelDB or RocksDB does. */
+/* nay_table_recognise: whether the bytes end as a table of LevelDB, RocksDB or nori does. */
 NAY_API bool nay_table_recognise(const void *bytes, size_t len);
 
 /*
@@ -66,9 +68,9 @@ NAY_API void nay_table_filters_free(nay_table_filters *table);
 typedef struct nay_table_filters_info {
   nay_table_engine engine;
   uint32_t format_version;
-  const char *checksum;      /* of its blocks: "none", "crc32c", "xxh32", "xxh64", "xxh3" */
-  nay_sst_filter layout;     /* none, one for each 2 KiB, full, partitioned */
-  const char *policy;        /* whose name the filter has; NULL: there is none */
+  const char *checksum;  /* of its blocks: "none", "crc32", "crc32c", "xxh32", "xxh64", "xxh3" */
+  nay_sst_filter layout; /* none, one for each 2 KiB, full, partitioned */
+  const char *policy;    /* whose name the filter has; NULL: there is none */
   const char *policy_option; /* RocksDB: the option of the writer; else NULL */
   const char *prefix;        /* the prefix extractor; NULL: none */
   bool whole_keys;           /* whole keys are in the filter */
@@ -115,6 +117,21 @@ NAY_API nay_status nay_table_filters_at(const nay_table_filters *table, uint64_t
  */
 NAY_API bool nay_table_filters_may_contain(const nay_table_filters *table, const void *key,
                                            size_t len);
+
+/* ---- tables of nori and mini-lsm ---- */
+
+/*
+ * nay_table_filters_open_as: a table in a layout of nay_sst_foreign.h, by its name; nori's are
+ * recognised without. nori's filters inside blocks appear as partitions; they are read with the
+ * blocks, so they save no read. A filter that denies keys of its own table answers maybe.
+ */
+NAY_API nay_status nay_table_filters_open_as(const void *bytes, size_t len, const char *name,
+                                             const nay_table_filters_options *options,
+                                             const nay_allocator *allocator, nay_diag *diag,
+                                             nay_table_filters **table);
+
+/* nay_table_filters_caveat: as nay_sst_foreign_caveat, for the filters of the table. */
+NAY_API const char *nay_table_filters_caveat(const nay_table_filters *table, size_t i);
 
 #ifdef __cplusplus
 }

@@ -93,6 +93,10 @@ static quotient_place quotient_find(const nay_filter *f, uint64_t h) {
   return (quotient_place){NULL, false};
 }
 
+bool nay__quotient_holds(const nay_filter *f, nay_hash hash) {
+  return quotient_find(f, hash.lo).found;
+}
+
 static bool quotient_is_full(const nay_filter *f) {
   return f->shape.nunits != 0 && quotient_count(f) == f->shape.nunits;
 }

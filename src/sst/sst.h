@@ -10,6 +10,7 @@
  *   sst_iter.c           many in order
  *   sst_info.c           what the table is and has counted
  *   lookup.c             one key in many tables
+ *   sst_foreign.c        tables of other engines, translated
  */
 #ifndef NAY_SST_SST_H
 #define NAY_SST_SST_H
@@ -20,6 +21,7 @@
 #include "sst/block.h"
 #include "sst/filter_block.h"
 #include "sst/footer.h"
+#include "sst/foreign.h"
 #include "sst/sst_cache.h"
 
 /* Relaxed atomics. The first four count the outcomes of a get: their sum is `gets`. */
@@ -37,6 +39,7 @@ typedef struct nay_hold {
   nay_buffer plain; /* uncompressed */
   nay_sst_cache *cache;
   nay_cache_entry *pin; /* in the data side of the cache */
+  nay_foreign_scratch scratch;
 } nay_hold;
 
 void nay__hold_free(nay_hold *hold);
@@ -57,6 +60,7 @@ struct nay_sst {
                            be trusted; NAY_OK: it was, or the file states it */
   nay_diag order_unknown_why;
   nay_sst_tally *counts;
+  nay_foreign *foreign; /* NULL: LevelDB's */
 
   nay_handle properties; /* size 0: none; only RocksDB writes them */
   nay_hold *index_hold;

@@ -40,9 +40,20 @@ typedef struct compaction {
 
 /* ---- the heap ---- */
 
+/* Of one version in two tables the newer table's counts, be it a value or a deletion: tables of
+ * engines without sequence numbers have 0 everywhere. */
+static bool compact_same_version(const compaction *c, const compact_input *a,
+                                 const compact_input *b) {
+  if (c->order != NAY_INTERNAL_KEYS || a->len != b->len || a->len < NAY_KEY_TRAILER) return false;
+  size_t user = a->len - NAY_KEY_TRAILER;
+  return nay__load64le(a->key + user) >> 8 == nay__load64le(b->key + user) >> 8 &&
+         (user == 0 || memcmp(a->key, b->key, user) == 0);
+}
+
 static bool compact_before(const compaction *c, const compact_input *a, const compact_input *b) {
   int order = nay__compare(c->order, a->key, a->len, b->key, b->len);
-  return order != 0 ? order < 0 : a->age < b->age;
+  if (order == 0 || compact_same_version(c, a, b)) return a->age < b->age;
+  return order < 0;
 }
 
 static void compact_sink(compaction *c, size_t at) {

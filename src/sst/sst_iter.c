@@ -1,7 +1,7 @@
 /*
  * sst_iter.c - walks a table: a cursor in the index, and one in the data block it points to.
  */
-#include "sst/sst.h"
+#include "sst/sst_foreign.h"
 
 struct nay_sst_iter {
   const nay_sst *table;
@@ -177,3 +177,8 @@ const void *nay_sst_iter_value(const nay_sst_iter *it, size_t *len) {
 }
 
 const nay_diag *nay_sst_iter_diag(const nay_sst_iter *it) { return &it->diag; }
+
+uint64_t nay_sst_iter_term(const nay_sst_iter *it) {
+  if (it == NULL || !it->valid || it->table->foreign == NULL) return 0;
+  return nay__sst_foreign_term(&it->data.block, it->data.entry.at);
+}

@@ -1,7 +1,7 @@
 /* sst_open.c - opens a table: footer, index, filters, and and the range of its keys. */
 #include "os/file.h"
 #include "sst/properties.h"
-#include "sst/sst.h"
+#include "sst/sst_foreign.h"
 
 /* ---- the range of keys ---- */
 
@@ -99,8 +99,7 @@ static nay_status open_properties(nay_sst *t, nay_diag *diag) {
                    t->properties.offset + p.index_type_at);
 }
 
-/* Room to note which blocks were checked. */
-static nay_status open_checked(nay_sst *t) {
+nay_status nay__sst_note_checks(nay_sst *t) {
   t->checked_len = t->index.end / 32 + 1;
   t->checked = nay__alloc(&t->allocator, t->checked_len);
   if (t->checked == NULL) return NAY_ENOMEM;
@@ -125,7 +124,7 @@ static nay_status open_parts(nay_sst *t, nay_diag *diag) {
   NAY_TRY(nay__sst_filters_open(t));
   NAY_TRY(open_properties(t, diag));
   if (t->empty) return NAY_OK;
-  NAY_TRY(open_checked(t));
+  NAY_TRY(nay__sst_note_checks(t));
   NAY_TRY(open_codec_of(t, first));
   NAY_TRY(open_first_block(t, first));
   return nay__sst_check_order(t, diag);
@@ -175,8 +174,34 @@ static nay_status open_new(const nay_sst_read_options *options, const nay_alloca
   return NAY_OK;
 }
 
-static nay_status open_finish(nay_sst *t, nay_diag *diag, nay_sst **sst) {
-  nay_status status = open_parts(t, diag);
+/* The engine whose magic number ends the file; NULL: LevelDB, or none. */
+static nay_status open_recognise(const nay_sst *t, nay_diag *diag,
+                                 const nay_foreign_engine **engine) {
+  uint8_t bytes[64];
+  const uint8_t *tail = bytes;
+  *engine = NULL;
+  if (t->file_len < sizeof bytes) return NAY_OK;
+  if (t->bytes != NULL) {
+    tail = t->bytes + (t->file_len - sizeof bytes);
+  } else {
+    NAY_TRY(nay__file_pread(t->fd, t->file_len - sizeof bytes, bytes, sizeof bytes, diag));
+  }
+  *engine = nay__foreign_recognise(tail, sizeof bytes);
+  return NAY_OK;
+}
+
+/* engine NULL: by its magic number. */
+static nay_status open_finish(nay_sst *t, const nay_foreign_engine *engine, nay_diag *diag,
+                              nay_sst **sst) {
+  const nay_foreign_engine *named = engine;
+  nay_status status = open_recognise(t, diag, &engine);
+  if (status == NAY_OK && named != NULL && engine != NULL && engine != named) {
+    status = nay__fail(diag, NAY_EFORMAT, "the magic number of a table of nori", t->file_len - 12);
+  }
+  if (named != NULL) engine = named;
+  if (status == NAY_OK) {
+    status = engine != NULL ? nay__sst_open_foreign(t, engine, diag) : open_parts(t, diag);
+  }
   if (status != NAY_OK) {
     if (status == NAY_ENOMEM) nay__fail(diag, status, "no memory for a table", 0);
     nay_sst_free(t);
@@ -186,8 +211,9 @@ static nay_status open_finish(nay_sst *t, nay_diag *diag, nay_sst **sst) {
   return NAY_OK;
 }
 
-nay_status nay_sst_open(const char *path, const nay_sst_read_options *options,
-                        const nay_allocator *allocator, nay_diag *diag, nay_sst **sst) {
+static nay_status open_file(const char *path, const nay_foreign_engine *engine,
+                            const nay_sst_read_options *options, const nay_allocator *allocator,
+                            nay_diag *diag, nay_sst **sst) {
   nay_sst *t;
   size_t len = 0;
   nay_status status;
@@ -200,13 +226,14 @@ nay_status nay_sst_open(const char *path, const nay_sst_read_options *options,
     t->bytes = t->mapping != NULL ? t->mapping : (const uint8_t *)"";
   }
   t->file_len = len;
-  if (status == NAY_OK) return open_finish(t, diag, sst);
+  if (status == NAY_OK) return open_finish(t, engine, diag, sst);
   nay_sst_free(t);
   return status;
 }
 
-nay_status nay_sst_view(const void *bytes, size_t len, const nay_sst_read_options *options,
-                        const nay_allocator *allocator, nay_diag *diag, nay_sst **sst) {
+static nay_status open_bytes(const void *bytes, size_t len, const nay_foreign_engine *engine,
+                             const nay_sst_read_options *options, const nay_allocator *allocator,
+                             nay_diag *diag, nay_sst **sst) {
   nay_sst *t;
   if ((bytes == NULL && len != 0) || sst == NULL) {
     return nay__fail(diag, NAY_EINVAL, "bytes or sst is NULL", 0);
@@ -214,7 +241,32 @@ nay_status nay_sst_view(const void *bytes, size_t len, const nay_sst_read_option
   NAY_TRY(open_new(options, allocator, diag, &t));
   t->bytes = len != 0 ? bytes : "";
   t->file_len = len;
-  return open_finish(t, diag, sst);
+  return open_finish(t, engine, diag, sst);
+}
+
+nay_status nay_sst_open(const char *path, const nay_sst_read_options *options,
+                        const nay_allocator *allocator, nay_diag *diag, nay_sst **sst) {
+  return open_file(path, NULL, options, allocator, diag, sst);
+}
+
+nay_status nay_sst_view(const void *bytes, size_t len, const nay_sst_read_options *options,
+                        const nay_allocator *allocator, nay_diag *diag, nay_sst **sst) {
+  return open_bytes(bytes, len, NULL, options, allocator, diag, sst);
+}
+
+nay_status nay_sst_open_as(const char *path, const char *name, const nay_sst_read_options *options,
+                           const nay_allocator *allocator, nay_diag *diag, nay_sst **sst) {
+  const nay_foreign_engine *engine = nay__foreign_find(name);
+  if (engine == NULL) return nay__fail(diag, NAY_EINVAL, "no table layout of this name", 0);
+  return open_file(path, engine, options, allocator, diag, sst);
+}
+
+nay_status nay_sst_view_as(const void *bytes, size_t len, const char *name,
+                           const nay_sst_read_options *options, const nay_allocator *allocator,
+                           nay_diag *diag, nay_sst **sst) {
+  const nay_foreign_engine *engine = nay__foreign_find(name);
+  if (engine == NULL) return nay__fail(diag, NAY_EINVAL, "no table layout of this name", 0);
+  return open_bytes(bytes, len, engine, options, allocator, diag, sst);
 }
 
 void nay_sst_free(nay_sst *t) {
@@ -222,6 +274,7 @@ void nay_sst_free(nay_sst *t) {
   nay_allocator a = t->allocator;
   nay__sst_filters_free(t);
   nay__hold_free(t->index_hold);
+  nay__foreign_free(t->foreign);
   nay__free(&a, t->checked, t->checked_len);
   nay__buffer_free(&t->smallest, &a);
   nay__buffer_free(&t->largest, &a);

@@ -7,7 +7,7 @@
  */
 #include "os/file.h"
 #include "sst/codec.h"
-#include "sst/sst.h"
+#include "sst/sst_foreign.h"
 
 #define READ_MAX_BLOCK (256u << 20)
 
@@ -33,6 +33,7 @@ void nay__hold_free(nay_hold *h) {
   read_unpin(h);
   nay__buffer_free(&h->raw, &a);
   nay__buffer_free(&h->plain, &a);
+  nay__foreign_scratch_free(&h->scratch, &a);
   nay__free(&a, h, sizeof *h);
 }
 
@@ -99,7 +100,8 @@ static nay_status read_into_hold(const nay_sst *t, const uint8_t *raw, nay_handl
 
 /* From the cache, if it may be there. */
 static bool read_cached(const nay_sst *t, nay_handle handle, nay_hold **slot, nay_bytes *contents) {
-  bool in_place = t->bytes != NULL && t->bytes[handle.offset + handle.size] == 0;
+  bool in_place =
+      t->bytes != NULL && t->foreign == NULL && t->bytes[handle.offset + handle.size] == 0;
   if (t->options.cache == NULL || in_place) return false;
   nay_hold *h = read_hold(t, slot);
   nay_cache_entry *e =
@@ -110,12 +112,29 @@ static bool read_cached(const nay_sst *t, nay_handle handle, nay_hold **slot, na
   return true;
 }
 
+/* A block of a foreign table, translated; into the cache if that is for it. */
+static nay_status read_translated(const nay_sst *t, nay_handle handle, bool cache, nay_hold **slot,
+                                  nay_diag *diag, nay_bytes *contents) {
+  nay_hold *h = read_hold(t, slot);
+  if (h == NULL) return read_no_memory(diag, handle);
+  NAY_TRY(nay__sst_read_foreign(t, handle, h, diag, contents));
+  if (!cache) return NAY_OK;
+  nay_cache_entry *e =
+      nay__cache_entry_new(t->options.cache, t->cache_id, handle.offset, contents->len);
+  if (e == NULL) return read_no_memory(diag, handle);
+  memcpy(e->bytes, contents->at, contents->len);
+  nay__cache_insert(t->options.cache, NAY_CACHE_DATA, e);
+  *contents = read_pin(t, h, e);
+  return NAY_OK;
+}
+
 /* From the file: verified unless the caller knows that it was, into the cache if that is for it. */
 static nay_status read_block(const nay_sst *t, nay_handle handle, bool verified, bool cache,
                              nay_hold **slot, nay_diag *diag, nay_bytes *contents) {
   const uint8_t *raw;
   const nay_codec *codec;
   size_t size;
+  if (t->foreign != NULL) return read_translated(t, handle, cache, slot, diag, contents);
   NAY_TRY(read_raw(t, handle, slot, diag, &raw));
   if (!verified && !nay__block_intact(&t->footer, raw, handle)) {
     return nay__fail(diag, NAY_ECORRUPT, "the checksum of a block is wrong", handle.offset);
@@ -135,11 +154,19 @@ static nay_status read_outside(nay_diag *diag, nay_handle handle) {
   return nay__fail(diag, NAY_ECORRUPT, "a handle points outside of the file", handle.offset);
 }
 
+/* What a block.h block is of the contents. */
+static nay_bytes read_entries(const nay_sst *t, nay_bytes contents) {
+  if (t->foreign != NULL) contents.len = nay__foreign_block_len(contents);
+  return contents;
+}
+
 nay_status nay__sst_read(const nay_sst *t, nay_handle handle, nay_hold **slot, nay_diag *diag,
                          nay_bytes *contents) {
   if (!nay__handle_fits(handle, t->footer.at)) return read_outside(diag, handle);
   read_unpin(*slot);
-  return read_block(t, handle, false, false, slot, diag, contents);
+  NAY_TRY(read_block(t, handle, false, false, slot, diag, contents));
+  *contents = read_entries(t, *contents);
+  return NAY_OK;
 }
 
 /*
@@ -199,6 +226,7 @@ nay_status nay__sst_read_data(const nay_sst *t, const nay_entry *entry, nay_hand
     bool cache = t->options.cache != NULL;
     NAY_TRY(read_block(t, handle, verified, cache, slot, diag, &contents));
   }
+  contents = read_entries(t, contents);
   NAY_TRY(nay__in_file(nay__block_open(contents.at, contents.len, diag, block), diag, handle));
   return nay__sst_check_block(t, entry, handle, block, diag);
 }

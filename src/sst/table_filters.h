@@ -4,6 +4,7 @@
  *   table_filters_open.c    footer, metaindex, properties, filters
  *   table_filters_info.c    the filters one by one, and what they are
  *   table_filters_probe.c   what they say of a key
+ *   table_filters_foreign.c tables of nori and mini-lsm
  */
 #ifndef NAY_SST_TABLE_FILTERS_H
 #define NAY_SST_TABLE_FILTERS_H
@@ -11,6 +12,7 @@
 #include "nay_table_filters.h"
 #include "sst/filter_block.h"
 #include "sst/footer.h"
+#include "sst/foreign.h"
 #include "sst/index_block.h"
 #include "sst/properties.h"
 
@@ -41,7 +43,30 @@ struct nay_table_filters {
   bool prefix_damaged;
   bool has_extractor; /* properties.prefix_extractor is one that we know: */
   nay_prefix extractor;
+
+  nay_foreign *foreign;       /* NULL: a table of LevelDB or RocksDB */
+  nay_buffer foreign_filters; /* of blocks, and their bytes */
+  nay_buffer foreign_bytes;
+  uint64_t nfull;        /* of those, how many are full */
+  uint64_t filter_nbits; /* of a full filter */
 };
+
+/* nay__table_filters_load_foreign: everything behind the allocation of t, for a foreign table. */
+nay_status nay__table_filters_load_foreign(nay_table_filters *t, const nay_foreign_engine *engine,
+                                           size_t len, nay_diag *diag);
+void nay__table_filters_free_foreign(nay_table_filters *t);
+
+/* The filters inside blocks: how many, the i-th, and that of a key (false: no block can have it).
+ */
+uint64_t nay__table_filters_count_foreign(const nay_table_filters *t);
+nay_table_filter nay__table_filters_at_foreign(const nay_table_filters *t, uint64_t i);
+bool nay__table_filters_find_foreign(const nay_table_filters *t, const void *key, size_t len,
+                                     const nay_filter **filter, uint64_t *offset, bool *damaged);
+
+/* nay__table_filters_in_blocks: whether these are the filters of a table. */
+static inline bool nay__table_filters_in_blocks(const nay_table_filters *t) {
+  return t->foreign != NULL && t->foreign->filter_in_blocks;
+}
 
 /* nay__table_filters_comparator: that of the keys in the index of partitions. */
 static inline nay_comparator nay__table_filters_comparator(const nay_table_filters *t) {

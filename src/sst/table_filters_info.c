@@ -3,11 +3,12 @@
 #include "sst/table_filters.h"
 
 const char *nay_table_engine_name(nay_table_engine engine) {
-  static const char *const names[] = {"LevelDB", "RocksDB", "nay"};
-  return engine <= NAY_TABLE_NAY ? names[engine] : "unknown";
+  static const char *const names[] = {"LevelDB", "RocksDB", "nay", "nori", "mini-lsm"};
+  return engine <= NAY_TABLE_MINILSM ? names[engine] : "unknown";
 }
 
 static uint64_t filters_count(const nay_table_filters *t) {
+  if (nay__table_filters_in_blocks(t)) return nay__table_filters_count_foreign(t);
   switch (t->layout) {
     case NAY_SST_NO_FILTER: return 0;
     case NAY_SST_BLOCK_FILTER: return t->filter_block.n;
@@ -56,6 +57,9 @@ nay_status nay_table_filters_at(const nay_table_filters *t, uint64_t i, nay_tabl
     f.of_prefixes = true;
   } else if (i >= n) {
     return NAY_ENOENT;
+  } else if (nay__table_filters_in_blocks(t)) {
+    *filter = nay__table_filters_at_foreign(t, i);
+    return NAY_OK;
   } else if (t->layout == NAY_SST_FULL_FILTER) {
     f = filters_whole_block(t, t->filter, t->damaged);
   } else if (t->layout == NAY_SST_PARTITIONED_FILTER) {
@@ -91,6 +95,7 @@ void nay_table_filters_describe(const nay_table_filters *t, nay_table_filters_in
       .nkeys = p->nentries,
       .nentries = p->nfilter_entries,
   };
+  if (t->foreign != NULL) d.checksum = t->foreign->has_checksums ? "crc32" : "none";
   nay_table_filter f;
   for (uint64_t i = 0; nay_table_filters_at(t, i, &f) == NAY_OK; i++) {
     d.nempty += f.len == 0;

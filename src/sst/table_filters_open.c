@@ -225,18 +225,21 @@ static nay_status filters_load(nay_table_filters *t, nay_diag *diag) {
 /* ---- open and free ---- */
 
 bool nay_table_recognise(const void *bytes, size_t len) {
-  return bytes != NULL && nay__footer_recognise(bytes, len);
+  return bytes != NULL &&
+         (nay__footer_recognise(bytes, len) || nay__foreign_recognise(bytes, len) != NULL);
 }
 
-nay_status nay_table_filters_open(const void *bytes, size_t len,
-                                  const nay_table_filters_options *options,
-                                  const nay_allocator *allocator, nay_diag *diag,
-                                  nay_table_filters **filters) {
-  if (filters == NULL || (bytes == NULL && len != 0)) {
-    return nay__fail(diag, NAY_EINVAL, "bytes or filters is NULL", 0);
-  }
-  nay_footer footer;
-  NAY_TRY(nay__footer_load(bytes, len, len, diag, &footer));
+static nay_status filters_load_table(nay_table_filters *t, nay_diag *diag) {
+  NAY_TRY(filters_load_metaindex(t, diag));
+  NAY_TRY(filters_load_properties(t, diag));
+  return filters_load(t, diag);
+}
+
+/* engine NULL: LevelDB or RocksDB, with this footer. */
+static nay_status filters_open(const void *bytes, size_t len, const nay_foreign_engine *engine,
+                               const nay_footer *footer, const nay_table_filters_options *options,
+                               const nay_allocator *allocator, nay_diag *diag,
+                               nay_table_filters **filters) {
   nay_allocator a = nay__allocator_or_default(allocator);
   nay_table_filters *t = nay__alloc(&a, sizeof *t);
   if (t == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for the table", 0);
@@ -244,11 +247,10 @@ nay_status nay_table_filters_open(const void *bytes, size_t len,
   t->allocator = a;
   if (options != NULL) t->options = *options;
   t->bytes = bytes;
-  t->footer = footer;
-  t->engine = footer.rocksdb ? NAY_TABLE_ROCKSDB : NAY_TABLE_LEVELDB;
-  nay_status status = filters_load_metaindex(t, diag);
-  if (status == NAY_OK) status = filters_load_properties(t, diag);
-  if (status == NAY_OK) status = filters_load(t, diag);
+  t->footer = *footer;
+  t->engine = footer->rocksdb ? NAY_TABLE_ROCKSDB : NAY_TABLE_LEVELDB;
+  nay_status status = engine != NULL ? nay__table_filters_load_foreign(t, engine, len, diag)
+                                     : filters_load_table(t, diag);
   if (status != NAY_OK) {
     if (status == NAY_ENOMEM) nay__fail(diag, status, "no memory for the table", 0);
     nay_table_filters_free(t);
@@ -258,9 +260,35 @@ nay_status nay_table_filters_open(const void *bytes, size_t len,
   return NAY_OK;
 }
 
+nay_status nay_table_filters_open(const void *bytes, size_t len,
+                                  const nay_table_filters_options *options,
+                                  const nay_allocator *allocator, nay_diag *diag,
+                                  nay_table_filters **filters) {
+  nay_footer footer = {.format_version = 0};
+  if (filters == NULL || (bytes == NULL && len != 0)) {
+    return nay__fail(diag, NAY_EINVAL, "bytes or filters is NULL", 0);
+  }
+  const nay_foreign_engine *engine = nay__foreign_recognise(bytes, len);
+  if (engine == NULL) NAY_TRY(nay__footer_load(bytes, len, len, diag, &footer));
+  return filters_open(bytes, len, engine, &footer, options, allocator, diag, filters);
+}
+
+nay_status nay_table_filters_open_as(const void *bytes, size_t len, const char *name,
+                                     const nay_table_filters_options *options,
+                                     const nay_allocator *allocator, nay_diag *diag,
+                                     nay_table_filters **filters) {
+  nay_footer footer = {.format_version = 0};
+  const nay_foreign_engine *engine = nay__foreign_find(name);
+  if (filters == NULL || (bytes == NULL && len != 0) || engine == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "bytes or filters is NULL, or no layout has this name", 0);
+  }
+  return filters_open(bytes, len, engine, &footer, options, allocator, diag, filters);
+}
+
 void nay_table_filters_free(nay_table_filters *t) {
   if (t == NULL) return;
   nay_allocator a = t->allocator;
+  nay__table_filters_free_foreign(t);
   nay__index_free(&t->index, &a);
   nay__free(&a, t, sizeof *t);
 }

@@ -146,8 +146,20 @@ static bool probe_full(probe *p) {
   return probe_filter(p, bytes, (size_t)t->filter.size);
 }
 
+/* nori's filter inside the block that may have the key; without such a block no key exists. */
+static bool probe_in_block(probe *p) {
+  const nay_filter *filter;
+  uint64_t offset;
+  bool damaged;
+  const nay_table_filters *t = p->t;
+  if (!nay__table_filters_find_foreign(t, p->key, p->len, &filter, &offset, &damaged)) return false;
+  bool maybe = filter == NULL || nay_filter_may_contain(filter, p->key, p->probe_len);
+  return probe_tell(p, t->bytes + offset, filter, damaged, maybe);
+}
+
 static bool probe_table(probe *p) {
   const nay_table_filters *t = p->t;
+  if (nay__table_filters_in_blocks(t)) return probe_in_block(p);
   if (!t->properties.whole_keys) {
     if (!t->properties.prefixes || !t->has_extractor ||
         !t->extractor.extract(&t->extractor, p->key, p->len, &p->probe_len)) {

@@ -218,6 +218,15 @@ def foreign_modes():
     MODES["info"] += [(shlex.quote(path), 1) for path in tables]
     MODES["extract"] += [(shlex.quote(path), "any") for path in tables]
     MODES["sst"] += [("info " + shlex.quote(path), "any") for path in tables[::4]]
+    nori, mini = os.path.join(GOLDEN, "nori-engine"), os.path.join(GOLDEN, "mini-lsm-engine")
+    overfull, old = f"{nori}/sst_390efce_qf_overfull.sst", f"{nori}/sst_34fbb75_tomb_none.sst"
+    versions = f"--format mini-lsm-sst {mini}/sst_w3_versions.sst"
+    filters = f"--format nori12 {nori}/bloom_390efce_key8_n5_b10_sized0.bloom"
+    MODES["info"] += [(overfull, 1), (old, 1), (versions, 1), (filters, 1)]
+    MODES["verify"] += [(overfull, 1), (old, 1), (versions, 1), (filters, 1)]
+    MODES["extract"] += [(overfull, "any"), (old, "any"), (versions, "any")]
+    MODES["sst"] += [(f"info --verify {overfull} {old}", 2), (f"info {versions}", 1), (f"scan --versions {overfull}", LINES),
+                     (f"scan --versions {versions}", LINES), (f"get --snapshot 1003 {versions} key00000000", LINES)]
 
 
 def problem(page, command, line, expected):

@@ -4,7 +4,7 @@
     make_lsm_vectors.py VECTORS OUT [MOST]
 
 VECTORS has the directories nori and minilsm, each with a manifest.json. For each, OUT/nori-engine or
-OUT/mini-lsm-engine gets the files of at most MOST bytes (default: 21000) and vectors.txt, with a row
+OUT/mini-lsm-engine gets the files of at most MOST bytes (default: 36000) and vectors.txt, with a row
 of fields, separated by tabs, for each file:
 
     filter  FILE  LAYOUT  KEYS  N  SIZED_FOR  BITS  DENIED  ABSENT_FIRST  ABSENT
@@ -67,7 +67,7 @@ def main():
     if len(sys.argv) not in (3, 4):
         print(__doc__, file=sys.stderr)
         return 2
-    most = int(sys.argv[3]) if len(sys.argv) == 4 else 21000
+    most = int(sys.argv[3]) if len(sys.argv) == 4 else 36000
     for name, out in (("nori", "nori-engine"), ("minilsm", "mini-lsm-engine")):
         convert(pathlib.Path(sys.argv[1]) / name, pathlib.Path(sys.argv[2]) / out, most)
     return 0

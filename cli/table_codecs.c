@@ -1,0 +1,201 @@
+/*
+ * table_codecs.c - see table_codecs.h. One section for each library.
+ *
+ * Blocks of nori's tables do not state how long they are uncompressed. A raw LZ4 block is walked
+ * for it, sequence by sequence, without output; a zstd frame is uncompressed twice.
+ */
+#include "table_codecs.h"
+
+#include <string.h>
+
+#ifdef NAY_HAVE_SNAPPY
+#include <snappy-c.h>
+#endif
+#ifdef NAY_HAVE_ZSTD
+#include <zstd.h>
+#endif
+#ifdef NAY_HAVE_LZ4
+#include <lz4.h>
+#endif
+
+/* ---- snappy ---- */
+
+#ifdef NAY_HAVE_SNAPPY
+static size_t snappy_room(const nay_codec *self, size_t len) {
+  (void)self;
+  return snappy_max_compressed_length(len);
+}
+
+static bool snappy_pack(const nay_codec *self, const void *src, size_t len, void *dst, size_t *n) {
+  *n = snappy_room(self, len);
+  return snappy_compress(src, len, dst, n) == SNAPPY_OK;
+}
+
+static bool snappy_size(const nay_codec *self, const void *src, size_t len, size_t *size) {
+  (void)self;
+  return snappy_uncompressed_length(src, len, size) == SNAPPY_OK;
+}
+
+static bool snappy_unpack(const nay_codec *self, const void *src, size_t len, void *dst,
+                          size_t size) {
+  (void)self;
+  return snappy_uncompress(src, len, dst, &size) == SNAPPY_OK;
+}
+
+static const nay_codec snappy_codec = {.id = TABLE_CODEC_SNAPPY,
+                                       .bound = snappy_room,
+                                       .compress = snappy_pack,
+                                       .uncompressed_size = snappy_size,
+                                       .uncompress = snappy_unpack};
+#endif
+
+/* ---- zstd ---- */
+
+#ifdef NAY_HAVE_ZSTD
+#define ZSTD_LEVEL 3 /* nori's */
+#define ZSTD_MOST                                                                \
+  ((unsigned long long)1 << 30) /* counting ends here: a reader's limit is lower \
+                                 */
+
+static size_t zstd_room(const nay_codec *self, size_t len) {
+  (void)self;
+  return ZSTD_compressBound(len);
+}
+
+/* As nori's streaming encoder: no content size in the header. */
+static bool zstd_pack(const nay_codec *self, const void *src, size_t len, void *dst, size_t *n) {
+  ZSTD_CCtx *c = ZSTD_createCCtx();
+  if (c == NULL) return false;
+  (void)ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+  (void)ZSTD_CCtx_setParameter(c, ZSTD_c_contentSizeFlag, 0);
+  *n = ZSTD_compress2(c, dst, zstd_room(self, len), src, len);
+  ZSTD_freeCCtx(c);
+  return !ZSTD_isError(*n);
+}
+
+/* Uncompresses into a buffer that nobody reads. */
+static bool zstd_count(ZSTD_DStream *stream, const void *src, size_t len, size_t *size) {
+  uint8_t scratch[16384];
+  ZSTD_inBuffer in = {src, len, 0};
+  size_t left = 1;
+  *size = 0;
+  while (left != 0 && *size <= ZSTD_MOST) {
+    ZSTD_outBuffer out = {scratch, sizeof scratch, 0};
+    left = ZSTD_decompressStream(stream, &out, &in);
+    if (ZSTD_isError(left)) return false;
+    *size += out.pos;
+    if (left != 0 && out.pos == 0 && in.pos == len) return false; /* cut off */
+  }
+  return left != 0 || in.pos == len;
+}
+
+static bool zstd_size(const nay_codec *self, const void *src, size_t len, size_t *size) {
+  (void)self;
+  unsigned long long stated = ZSTD_getFrameContentSize(src, len);
+  if (stated == ZSTD_CONTENTSIZE_ERROR) return false;
+  if (stated != ZSTD_CONTENTSIZE_UNKNOWN) {
+    *size = stated < SIZE_MAX / 2 ? (size_t)stated : SIZE_MAX / 2;
+    return true;
+  }
+  ZSTD_DStream *stream = ZSTD_createDStream();
+  bool ok = stream != NULL && zstd_count(stream, src, len, size);
+  ZSTD_freeDStream(stream);
+  return ok;
+}
+
+static bool zstd_unpack(const nay_codec *self, const void *src, size_t len, void *dst,
+                        size_t size) {
+  (void)self;
+  return ZSTD_decompress(dst, size, src, len) == size;
+}
+
+static const nay_codec zstd_codec = {.id = TABLE_CODEC_ZSTD,
+                                     .bound = zstd_room,
+                                     .compress = zstd_pack,
+                                     .uncompressed_size = zstd_size,
+                                     .uncompress = zstd_unpack};
+#endif
+
+/* ---- lz4: raw blocks ---- */
+
+#ifdef NAY_HAVE_LZ4
+static size_t lz4_room(const nay_codec *self, size_t len) {
+  (void)self;
+  return len <= LZ4_MAX_INPUT_SIZE ? (size_t)LZ4_compressBound((int)len) : 0;
+}
+
+static bool lz4_pack(const nay_codec *self, const void *src, size_t len, void *dst, size_t *n) {
+  size_t room = lz4_room(self, len);
+  int got = room == 0 ? 0 : LZ4_compress_default(src, dst, (int)len, (int)room);
+  *n = (size_t)got;
+  return got > 0;
+}
+
+/* A length: the nibble of the token, and bytes that go on after 15. False: the block ends. */
+static bool lz4_length(const uint8_t **p, const uint8_t *end, unsigned nibble, size_t *len) {
+  *len = nibble;
+  for (uint8_t byte = 255; nibble == 15 && byte == 255; *len += byte) {
+    if (*p == end) return false;
+    byte = *(*p)++;
+  }
+  return true;
+}
+
+static bool lz4_size(const nay_codec *self, const void *src, size_t len, size_t *size) {
+  (void)self;
+  const uint8_t *p = src, *end = p + len;
+  *size = 0;
+  while (p < end) {
+    unsigned token = *p++;
+    size_t literals, match;
+    if (!lz4_length(&p, end, token >> 4, &literals) || literals > (size_t)(end - p)) return false;
+    p += literals;
+    *size += literals;
+    if (p == end) return true; /* the last sequence has literals alone */
+    if (end - p < 2) return false;
+    p += 2;
+    if (!lz4_length(&p, end, token & 15, &match)) return false;
+    *size += match + 4;
+  }
+  return false;
+}
+
+static bool lz4_unpack(const nay_codec *self, const void *src, size_t len, void *dst, size_t size) {
+  (void)self;
+  if (len > INT32_MAX || size > INT32_MAX) return false;
+  int got = LZ4_decompress_safe(src, dst, (int)len, (int)size);
+  return got >= 0 && (size_t)got == size;
+}
+
+static const nay_codec lz4_codec = {.id = TABLE_CODEC_LZ4,
+                                    .bound = lz4_room,
+                                    .compress = lz4_pack,
+                                    .uncompressed_size = lz4_size,
+                                    .uncompress = lz4_unpack};
+#endif
+
+/* ---- the list ---- */
+
+static const nay_codec *const table_codecs[] = {
+#ifdef NAY_HAVE_SNAPPY
+    &snappy_codec,
+#endif
+#ifdef NAY_HAVE_ZSTD
+    &zstd_codec,
+#endif
+#ifdef NAY_HAVE_LZ4
+    &lz4_codec,
+#endif
+    NULL};
+
+const nay_codec *const *table_codec_list(size_t *n) {
+  *n = sizeof table_codecs / sizeof table_codecs[0] - 1;
+  return table_codecs;
+}
+
+const nay_codec *table_codec_find(uint8_t id) {
+  for (size_t i = 0; table_codecs[i] != NULL; i++) {
+    if (table_codecs[i]->id == id) return table_codecs[i];
+  }
+  return NULL;
+}

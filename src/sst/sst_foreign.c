@@ -1,0 +1,227 @@
+/*
+ * sst_foreign.c - a nay_sst over a foreign table: its index and blocks translated (foreign.h), its
+ * Bloom filter as the full filter. Filters inside blocks are not probed: the block must be read for
+ * them, and then the key is found as fast without.
+ */
+#include "sst/sst_foreign.h"
+
+#include "format/format.h"
+#include "os/file.h"
+
+/* ---- opening ---- */
+
+/*
+ * The filter of the table. A filter that denies keys of its own table is left out: one without bits
+ * beside entries, which nori writes for tables that were planned for none.
+ */
+static nay_status foreign_open_filter(nay_sst *t, nay_diag *diag) {
+  const nay_foreign *f = t->foreign;
+  nay_buffer room = {NULL, 0, 0};
+  nay_bytes bytes;
+  if (f->filter.size == 0) return NAY_OK;
+  const char *name = nay_format_name(f->format);
+  t->filter = NAY_SST_FULL_FILTER;
+  t->filter_bytes = f->filter.size;
+  NAY_TRY(nay__buffer_append(&t->policy_name, name, strlen(name) + 1, &t->allocator));
+  if ((t->options.flags & NAY_SST_NO_FILTERS) != 0) return NAY_OK;
+  nay_status status = nay__foreign_read(f, f->filter.offset, f->filter.size, &room, diag, &bytes);
+  if (status == NAY_OK) {
+    status = nay_format_decode(f->format, bytes.at, bytes.len, &t->allocator, diag, &t->full);
+    if (status != NAY_OK && status != NAY_ENOMEM) {
+      nay__sst_filter_fault(t); /* left out, the data answers */
+      status = NAY_OK;
+    }
+  }
+  nay__buffer_free(&room, &t->allocator);
+  t->filter_used = t->full != NULL && (t->full->shape.nunits != 0 || t->empty);
+  if (t->full != NULL && !t->filter_used) nay__sst_filter_fault(t);
+  return status;
+}
+
+/* The translated index belongs to a hold, as that of LevelDB's tables may. */
+static nay_status foreign_open_index(nay_sst *t, nay_diag *diag) {
+  nay_hold *h = nay__alloc(&t->allocator, sizeof *h);
+  if (h == NULL) return NAY_ENOMEM;
+  *h = (nay_hold){.allocator = t->allocator};
+  t->index_hold = h;
+  NAY_TRY(nay__foreign_translate_index(t->foreign, &h->plain, &t->largest, diag));
+  NAY_TRY(nay__block_open(h->plain.at, h->plain.len, diag, &t->index));
+  t->nblocks = nay__foreign_nblocks(t->foreign);
+  t->empty = t->nblocks == 0;
+  t->footer.index = (nay_handle){t->foreign->blocks_end, 0};
+  if (t->empty) return NAY_OK;
+  uint8_t trailer[NAY_KEY_TRAILER] = {0};
+  nay_bytes first = nay__foreign_block_at(t->foreign, 0)->first;
+  NAY_TRY(nay__buffer_append(&t->smallest, first.at, first.len, &t->allocator));
+  NAY_TRY(nay__buffer_append(&t->smallest, trailer, sizeof trailer, &t->allocator));
+  t->has_smallest = true;
+  return nay__sst_note_checks(t);
+}
+
+nay_status nay__sst_open_foreign(nay_sst *t, const nay_foreign_engine *engine, nay_diag *diag) {
+  nay_foreign_source source = {.bytes = t->bytes,
+                               .fd = t->fd,
+                               .len = t->file_len,
+                               .codecs = t->options.codecs,
+                               .ncodecs = t->options.ncodecs,
+                               .max_block_bytes = t->options.max_block_bytes};
+  NAY_TRY(nay__foreign_open(engine, &source, &t->allocator, diag, &t->foreign));
+  const nay_foreign *f = t->foreign;
+  t->order = NAY_INTERNAL_KEYS;
+  t->order_named = true;
+  t->footer.at = f->blocks_end + NAY_BLOCK_TRAILER; /* as if the last block had a trailer */
+  t->first_codec = f->stored_raw ? 0 : f->codec;
+  NAY_TRY(foreign_open_index(t, diag));
+  NAY_TRY(foreign_open_filter(t, diag));
+  if (f->filter_in_blocks) {
+    const char *name = nay_format_name(f->format);
+    t->filter = NAY_SST_BLOCK_FILTER;
+    NAY_TRY(nay__buffer_append(&t->policy_name, name, strlen(name) + 1, &t->allocator));
+  }
+  return t->empty ? NAY_OK : nay__sst_check_order(t, diag);
+}
+
+/* ---- blocks ---- */
+
+nay_status nay__sst_read_foreign(const nay_sst *t, nay_handle handle, nay_hold *hold,
+                                 nay_diag *diag, nay_bytes *contents) {
+  size_t i = nay__foreign_block_of(t->foreign, handle.offset);
+  if (i == nay__foreign_nblocks(t->foreign)) {
+    return nay__fail(diag, NAY_ECORRUPT, "an index entry points to no block", handle.offset);
+  }
+  NAY_TRY(nay__foreign_translate(t->foreign, i, &hold->scratch, &hold->plain, diag));
+  *contents = (nay_bytes){hold->plain.at, hold->plain.len};
+  return NAY_OK;
+}
+
+/* The terms lie behind the restarts of a translated block, one for each entry. */
+uint64_t nay__sst_foreign_term(const nay_block *block, uint32_t entry_at) {
+  const uint8_t *restarts = block->bytes + block->end;
+  const uint8_t *terms = restarts + 4 * (size_t)block->nrestarts + 4;
+  uint32_t low = 0, high = block->nrestarts;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (nay__load32le(restarts + 4 * (size_t)middle) < entry_at) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return nay__load64le(terms + 8 * (size_t)low);
+}
+
+/* ---- what it says of itself ---- */
+
+const char *nay_sst_foreign_name(size_t i) {
+  const nay_foreign_engine *engine = nay__foreign_at(i);
+  return engine != NULL ? engine->name : NULL;
+}
+
+const char *nay_sst_foreign_about(const char *name) {
+  const nay_foreign_engine *engine = nay__foreign_find(name);
+  return engine != NULL ? engine->about : NULL;
+}
+
+/* The name of the form that was found, where a name stands for several. */
+static const char *foreign_layout(const nay_foreign *f) {
+  static const char *const forms[16] = {[0] = "mini-lsm-sst-day4",
+                                        [3] = "mini-lsm-sst-week1",
+                                        [7] = "mini-lsm-sst-week2",
+                                        [15] = "mini-lsm-sst-week3"};
+  return f->engine == &nay__foreign_nori ? f->engine->name : forms[f->form];
+}
+
+nay_status nay_sst_foreign_describe(const nay_sst *t, nay_sst_foreign_info *info) {
+  static const char *const versions[] = {"none", "sequence", "term and index", "timestamp"};
+  static const char *const codecs[] = {"none", "lz4", "zstd"};
+  if (t == NULL || info == NULL || info->size < sizeof *info) return NAY_EINVAL;
+  const nay_foreign *f = t->foreign;
+  if (f == NULL) return NAY_ENOENT;
+  bool nori = f->engine == &nay__foreign_nori, filtered = f->filter.size != 0;
+  size_t size = info->size;
+  memset(info, 0, size);
+  *info = (nay_sst_foreign_info){
+      .size = size,
+      .layout = foreign_layout(f),
+      .footer_version = f->footer_version,
+      .versions = versions[f->versions],
+      .versions_tried = nori && f->footer_version == 0 && !t->empty,
+      .codec = codecs[f->codec],
+      .codec_ignored = f->stored_raw,
+      .has_checksums = f->has_checksums,
+      .has_nentries = f->has_nentries,
+      .nentries = f->nentries,
+      .block_bytes = f->block_bytes,
+      .max_version = f->max_version,
+      .filter = filtered || f->filter_in_blocks ? nay_format_name(f->format) : NULL,
+      .filter_in_blocks = f->filter_in_blocks,
+  };
+  return NAY_OK;
+}
+
+const char *nay_sst_foreign_caveat(const nay_sst *t, size_t i) {
+  if (t == NULL || t->foreign == NULL) return NULL;
+  return nay__foreign_caveat(t->foreign, t->full != NULL ? t->full->shape.nunits : 1, 0, i);
+}
+
+/* ---- keys that the engine denies ---- */
+
+typedef struct foreign_verify {
+  const nay_filter *filter; /* of the table or of the present block; NULL: none */
+  bool quotient;
+  uint64_t nentries, ndenied;
+} foreign_verify;
+
+static nay_status foreign_verify_entry(void *ctx, const nay_foreign_entry *e) {
+  foreign_verify *v = ctx;
+  v->nentries++;
+  if (v->filter == NULL) return NAY_OK;
+  nay_hash hash = nay__hash_key(&v->filter->hasher, e->key.at, e->key.len);
+  bool maybe = v->quotient ? nay__quotient_holds(v->filter, hash)
+                           : nay_filter_may_contain_hash(v->filter, hash);
+  v->ndenied += !maybe;
+  return NAY_OK;
+}
+
+/* The quotient filter of a block; one that is damaged denies nothing that we could tell. */
+static nay_status foreign_block_filter(const nay_foreign *f, size_t i, nay_foreign_scratch *scratch,
+                                       nay_diag *diag, nay_filter **filter) {
+  nay_bytes contents, bytes;
+  NAY_TRY(nay__foreign_contents(f, i, scratch, diag, &contents));
+  NAY_TRY(nay__in_file(nay__nori_block_filter(contents, diag, &bytes), diag,
+                       nay__foreign_block_at(f, i)->handle));
+  if (bytes.len == 0) return NAY_OK;
+  nay_status status =
+      nay_format_decode(f->format, bytes.at, bytes.len, &f->allocator, diag, filter);
+  return nay__in_file(status, diag, nay__foreign_block_at(f, i)->handle);
+}
+
+nay_status nay_sst_foreign_verify(const nay_sst *t, nay_diag *diag, uint64_t *nentries,
+                                  uint64_t *ndenied) {
+  if (t == NULL || nentries == NULL || ndenied == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "table or counts are NULL", 0);
+  }
+  const nay_foreign *f = t->foreign;
+  if (f == NULL) return NAY_ENOENT;
+  nay_foreign_scratch scratch = {.key = {NULL, 0, 0}};
+  foreign_verify v = {.filter = t->full, .quotient = f->filter_in_blocks};
+  nay_status status = NAY_OK;
+  for (size_t i = 0; i < nay__foreign_nblocks(f) && status == NAY_OK; i++) {
+    nay_filter *own = NULL;
+    if (f->filter_in_blocks) status = foreign_block_filter(f, i, &scratch, diag, &own);
+    if (f->filter_in_blocks) v.filter = own;
+    if (status == NAY_OK) {
+      status = nay__foreign_walk(f, i, &scratch, foreign_verify_entry, &v, diag);
+    }
+    nay_filter_free(own);
+  }
+  nay__foreign_scratch_free(&scratch, &f->allocator);
+  if (status == NAY_OK && f->has_nentries && v.nentries != f->nentries) {
+    status = nay__fail(diag, NAY_ECORRUPT, "the entries are not as many as the footer says",
+                       f->source.len);
+  }
+  if (status != NAY_OK) return status;
+  *nentries = v.nentries;
+  *ndenied = v.ndenied;
+  return NAY_OK;
+}

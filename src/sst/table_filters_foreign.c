@@ -1,0 +1,146 @@
+/*
+ * table_filters_foreign.c - the filters of a foreign table as nay_table_filters.
+ *
+ * A Bloom filter of the whole table is one in place, and what the other files do for full filters
+ * holds. nori's filters inside blocks are uncompressed, copied and decoded when the table is
+ * opened: they appear as partitions, each for the keys from its block's first one to the next
+ * block's.
+ */
+#include "format/format.h"
+#include "sst/table_filters.h"
+
+/* The filter of block i. */
+typedef struct foreign_filter {
+  size_t at, len;     /* in t->foreign_bytes; len 0: the block has none */
+  nay_filter *filter; /* NULL: damaged, or none */
+  uint64_t offset;    /* in the file; that of the block if it is compressed */
+} foreign_filter;
+
+static foreign_filter *foreign_filter_at(const nay_table_filters *t, size_t i) {
+  return (foreign_filter *)(void *)t->foreign_filters.at + i;
+}
+
+static size_t foreign_filter_count(const nay_table_filters *t) {
+  return t->foreign_filters.len / sizeof(foreign_filter);
+}
+
+/* ---- opening ---- */
+
+static nay_status foreign_load_block(nay_table_filters *t, size_t i, nay_foreign_scratch *scratch,
+                                     nay_diag *diag) {
+  const nay_foreign *f = t->foreign;
+  nay_handle handle = nay__foreign_block_at(f, i)->handle;
+  nay_bytes contents, bytes;
+  NAY_TRY(nay__foreign_contents(f, i, scratch, diag, &contents));
+  NAY_TRY(nay__in_file(nay__nori_block_filter(contents, diag, &bytes), diag, handle));
+  bool in_place = contents.at == t->bytes + handle.offset;
+  foreign_filter own = {.at = t->foreign_bytes.len, .len = bytes.len, .offset = handle.offset};
+  if (in_place) own.offset += (uint64_t)(bytes.at - contents.at);
+  NAY_TRY(nay__buffer_append(&t->foreign_bytes, bytes.at, bytes.len, &t->allocator));
+  nay_status status = NAY_OK;
+  if (bytes.len != 0) {
+    status = nay_format_decode(f->format, bytes.at, bytes.len, &t->allocator, NULL, &own.filter);
+    if (status != NAY_ENOMEM) status = NAY_OK; /* what is damaged is told one by one */
+  }
+  if (status == NAY_OK) {
+    status = nay__buffer_append(&t->foreign_filters, &own, sizeof own, &t->allocator);
+  }
+  if (status != NAY_OK) nay_filter_free(own.filter);
+  if (own.filter != NULL && status == NAY_OK) {
+    nay_stats stats;
+    bool known = nay_filter_stats(own.filter, &stats) == NAY_OK;
+    t->nfull += known && stats.fill == 1;
+  }
+  return status;
+}
+
+static nay_status foreign_load_blocks(nay_table_filters *t, nay_diag *diag) {
+  nay_foreign_scratch scratch = {.key = {NULL, 0, 0}};
+  nay_status status = NAY_OK;
+  for (size_t i = 0; i < nay__foreign_nblocks(t->foreign) && status == NAY_OK; i++) {
+    status = foreign_load_block(t, i, &scratch, diag);
+  }
+  nay__foreign_scratch_free(&scratch, &t->allocator);
+  return status;
+}
+
+/* Without bits beside entries the filter would deny them all: it is not probed. */
+static void foreign_load_bloom(nay_table_filters *t) {
+  const nay_foreign *f = t->foreign;
+  const uint8_t *bytes = t->bytes + f->filter.offset;
+  bool ok = nay_format_view(t->format, bytes, (size_t)f->filter.size, NULL, &t->view) == NAY_OK;
+  t->damaged = !ok;
+  t->filter_nbits = ok ? nay_view_filter(&t->view)->shape.nunits : 1;
+  t->has_view = ok && (t->filter_nbits != 0 || nay__foreign_nblocks(f) == 0);
+}
+
+nay_status nay__table_filters_load_foreign(nay_table_filters *t, const nay_foreign_engine *engine,
+                                           size_t len, nay_diag *diag) {
+  nay_foreign_source source = {
+      .bytes = t->bytes, .fd = -1, .len = len, .codecs = t->options.codecs};
+  source.ncodecs = t->options.ncodecs;
+  NAY_TRY(nay__foreign_open(engine, &source, &t->allocator, diag, &t->foreign));
+  const nay_foreign *f = t->foreign;
+  t->engine = engine == &nay__foreign_nori ? NAY_TABLE_NORI : NAY_TABLE_MINILSM;
+  t->footer.format_version = f->footer_version;
+  t->properties.nentries = f->nentries;
+  t->properties.whole_keys = true;
+  t->filter_nbits = 1;
+  if (f->filter.size == 0 && !f->filter_in_blocks) return NAY_OK;
+  t->format = f->format;
+  const char *name = nay_format_name(f->format);
+  nay__name_set(t->policy_name, (nay_bytes){(const uint8_t *)name, strlen(name)});
+  if (f->filter_in_blocks) {
+    t->layout = NAY_SST_PARTITIONED_FILTER;
+    return foreign_load_blocks(t, diag);
+  }
+  t->layout = NAY_SST_FULL_FILTER;
+  t->filter = f->filter;
+  foreign_load_bloom(t);
+  return NAY_OK;
+}
+
+void nay__table_filters_free_foreign(nay_table_filters *t) {
+  for (size_t i = 0; i < foreign_filter_count(t); i++)
+    nay_filter_free(foreign_filter_at(t, i)->filter);
+  nay__buffer_free(&t->foreign_filters, &t->allocator);
+  nay__buffer_free(&t->foreign_bytes, &t->allocator);
+  nay__foreign_free(t->foreign);
+}
+
+/* ---- filters inside blocks ---- */
+
+uint64_t nay__table_filters_count_foreign(const nay_table_filters *t) {
+  return foreign_filter_count(t);
+}
+
+nay_table_filter nay__table_filters_at_foreign(const nay_table_filters *t, uint64_t i) {
+  const foreign_filter *own = foreign_filter_at(t, (size_t)i);
+  nay_table_filter f = {.bytes = nay__buffer_at(&t->foreign_bytes, own->at),
+                        .len = own->len,
+                        .offset = own->offset,
+                        .damaged = own->len != 0 && own->filter == NULL,
+                        .format = own->filter != NULL ? nay_format_of(own->filter) : t->format};
+  if (i + 1 < nay__foreign_nblocks(t->foreign)) {
+    nay_bytes next = nay__foreign_block_at(t->foreign, (size_t)i + 1)->first;
+    f.last_key = next.at;
+    f.last_key_len = next.len;
+  }
+  return f;
+}
+
+bool nay__table_filters_find_foreign(const nay_table_filters *t, const void *key, size_t len,
+                                     const nay_filter **filter, uint64_t *offset, bool *damaged) {
+  size_t i = nay__foreign_find_block(t->foreign, key, len);
+  if (i == nay__foreign_nblocks(t->foreign)) return false; /* before the first block, or no block */
+  const foreign_filter *own = foreign_filter_at(t, i);
+  *filter = own->filter;
+  *offset = own->offset;
+  *damaged = own->len != 0 && own->filter == NULL;
+  return true;
+}
+
+const char *nay_table_filters_caveat(const nay_table_filters *t, size_t i) {
+  if (t == NULL || t->foreign == NULL) return NULL;
+  return nay__foreign_caveat(t->foreign, t->filter_nbits, t->nfull, i);
+}

@@ -1,0 +1,121 @@
+#!/usr/bin/env bats
+# Tables of nori and mini-lsm, as their engines wrote them: sst, info, check, extract, verify.
+load common
+
+NORI="$BATS_TEST_DIRNAME/../golden/nori-engine"
+MINI="$BATS_TEST_DIRNAME/../golden/mini-lsm-engine"
+
+key8() { for i in $(seq 0 $(($1 - 1))); do printf 'key%08d\n' "$i"; done; }
+
+@test "every table of nori opens by its magic number, and all its keys are found" {
+  for table in "$NORI"/sst_*.sst; do
+    n=$(nay sst info --json --verify "$table" | jq .nentries)
+    [ "$(nay sst scan --versions -c "$table")" -eq "$n" ] || { [ "$n" -eq 0 ] && true; } || { echo "$table"; false; }
+  done
+}
+
+@test "the writer of a version-0 table is told" {
+  run -0 nay sst info "$NORI/sst_568d277_basic_lz4.sst"
+  [[ $output == *"not compressed although the footer names a codec"* ]]
+  [[ $output == *"versions: none, told by parsing every block"* ]]
+  [[ $output == *"nori of today takes another modulus"* ]]
+  run -0 nay sst info "$NORI/sst_34fbb75_basic_zstd.sst"
+  [[ $output == *zstd* && $output == *"versions: sequence, told"* ]]
+  run -0 nay sst info "$NORI/sst_5305f49_basic_none.sst"
+  [[ $output == *"versions: term and index, told"* ]]
+  run -0 nay sst info "$NORI/sst_390efce_basic_none.sst"
+  [[ $output == *"footer version 1"* && $output == *"versions: term and index"* && $output != *"told by"* ]]
+}
+
+@test "keys that nori denies are found, and info and verify say so" {
+  table="$NORI/sst_390efce_qf_overfull.sst"
+  key8 600 > keys
+  [ "$(nay sst get -q -c "$table" --keys keys)" -eq 600 ]
+  [ "$(nay check -c "$table" keys)" -eq 600 ]
+  run -0 nay verify "$table"
+  [[ $output == *"nori itself denies 338 present keys"* ]]
+  run -0 nay sst info --verify "$table"
+  [[ $output == *"338 present keys by its own filter"* && $output == *"saves no block read"* ]]
+  run -0 nay info "$table"
+  [[ $output == *"full filter"* && $output == *"saves no block read"* ]]
+}
+
+@test "a block that nori cannot read itself is read" {
+  run -0 nay sst scan --no-values "$NORI/sst_390efce_huge_lz4.sst"
+  [ "${lines[1]}" = key00000001 ]
+}
+
+@test "tombstones are deletions, terms and indexes are told" {
+  run -0 nay sst scan --versions "$NORI/sst_390efce_tomb_none.sst"
+  [ "${lines[0]}" = $'1:5\tdelete\tkey00000000\t' ]
+  [ "${lines[1]}" = $'1:305\tput\tkey00000001\tvalue00000001' ]
+  run -1 nay sst get -q "$NORI/sst_390efce_tomb_none.sst" key00000000
+}
+
+@test "extracted filters answer as the table's own" {
+  for table in sst_390efce_qf_lz4 sst_34fbb75_basic_lz4; do
+    nay extract -q -o "$table/" "$NORI/$table.sst"
+    nay extract "$NORI/$table.sst" > list
+    [ "$(ls "$table" | wc -l)" -eq "$(wc -l < list)" ]
+    for file in "$table"/*; do run -0 nay info --format "${file##*.}" "$file"; done
+  done
+  key8 500 > keys
+  [ "$(nay check -c --format nori12-unrounded sst_34fbb75_basic_lz4/0000.nori12-unrounded keys)" -eq 500 ]
+}
+
+@test "mini-lsm's tables are read when they are named, by week or by trial" {
+  for table in "$MINI"/sst_*.sst; do
+    form=$(basename "$table" | cut -d_ -f2)
+    case $form in w1d4) name=day4 ;; w1d7) name=week1 ;; w2) name=week2 ;; w3) name=week3 ;; esac
+    [ "$(nay sst info --json --format mini-lsm-sst "$table" | jq -r .table_format)" = "mini-lsm-sst-$name" ]
+    nay sst scan --format "mini-lsm-sst-$name" --versions "$table" > by-name
+    nay sst scan --format mini-lsm-sst --versions "$table" | cmp - by-name
+    run -3 nay sst info "$table"
+    run nay check --format mini-lsm-sst -c "$table" -e key00000000
+  done
+}
+
+@test "a version by its timestamp" {
+  table="$MINI/sst_w3_versions.sst"
+  run -0 nay sst scan --format mini-lsm-sst --versions --to key00000001 "$table"
+  [ "${#lines[@]}" -eq 4 ]
+  for ts in 1004 1003 1002; do
+    value=$(nay sst scan --format mini-lsm-sst --versions --to key00000001 "$table" | grep "^$ts" | cut -f4)
+    [ "$(nay sst get -q --format mini-lsm-sst --snapshot $ts "$table" key00000000)" = "key00000000"$'\t'"$value" ]
+  done
+  run -1 nay sst get -q --format mini-lsm-sst --snapshot 1001 "$table" key00000000 # a deletion
+  run -1 nay sst get -q --format mini-lsm-sst --snapshot 1000 "$table" key00000000 # before the first
+}
+
+@test "a name does not override a magic number, and a wrong name is an error with its offset" {
+  run -3 nay sst info --format mini-lsm-sst "$NORI/sst_390efce_basic_none.sst"
+  [[ $output == *"the magic number of a table of nori"* ]]
+  run -3 nay check --format nori12 "$NORI/sst_390efce_basic_none.sst" -e a
+  [[ $output == *"a table by its magic number"* ]]
+  run -3 nay sst info --format mini-lsm-sst-week3 "$MINI/sst_w2_basic.sst"
+  [[ $output == *"at byte"* ]]
+  run -3 nay sst info --format nori-sst "$MINI/sst_w2_basic.sst"
+  run -2 nay sst info --format mini-lsm-sst-week4 "$MINI/sst_w2_basic.sst"
+  run -2 nay info --format mini-lsm-sst - < "$MINI/sst_w2_basic.sst"
+}
+
+@test "damage is an error with its offset, or what info warns of" {
+  cp "$MINI/sst_w2_basic.sst" t
+  printf 'X' | dd of=t bs=1 seek=100 conv=notrunc 2> /dev/null
+  run -3 nay sst scan --format mini-lsm-sst-week2 t
+  [[ $output == *"CRC-32 of a block is wrong"*"at byte"* ]]
+  cp "$NORI/sst_390efce_basic_none.sst" t
+  printf '\377\377' | dd of=t bs=1 seek=0 conv=notrunc 2> /dev/null
+  run -3 nay sst scan t
+  [[ $output == *"at byte"* ]]
+  printf '\377' | dd of=t bs=1 seek=$(($(stat -c %s t) - 40)) conv=notrunc 2> /dev/null
+  run -3 nay verify t
+  [[ $output == *"CRC-32C of the footer is wrong"* ]]
+}
+
+@test "compact makes a LevelDB table of them" {
+  nay sst compact -q "$NORI/sst_390efce_tomb_none.sst" "$NORI/sst_34fbb75_basic_lz4.sst" -o both.ldb
+  nay sst scan --versions -c both.ldb
+  [ "$(nay sst get -q both.ldb key00000001)" = $'key00000001\tvalue00000001' ]
+  run -1 nay sst get -q both.ldb key00000000
+}
