@@ -168,31 +168,37 @@ static nay_status members_step(void *ctx, const nay_explain_step *s) {
   return NAY_OK;
 }
 
-/* Filters that no key in question is probed in are left alone. */
-static void members_explain(members *m, const nay_filter *filter, const void *key, size_t len) {
-  nay_explanation why = {.size = sizeof why};
-  nay_status status = nay_filter_explain(filter, key, len, NULL, NULL, &why);
-  bool asked = false;
-  for (size_t i = 0; i < m->nkeys && !asked; i++) {
-    for (size_t f = 0; f < m->keys[i].nfilters; f++) {
-      asked = asked || m->keys[i].filters[f].why.payload == why.payload;
-    }
-  }
-  m->payload = why.payload;
-  if (status == NAY_OK && asked && why.maybe) {
-    status = nay_filter_explain(filter, key, len, members_step, m, &why);
-  }
+static void members_explain(members *m, const nay_filter *filter, const void *key, size_t len,
+                            nay_explain_sink sink, nay_explanation *why) {
+  nay_status status = nay_filter_explain(filter, key, len, sink, m, why);
   if (status != NAY_OK) die(exit_of(status), "%s", nay_status_text(status));
 }
 
+static bool members_ask_about(const members *m, const void *payload) {
+  for (size_t i = 0; i < m->nkeys; i++) {
+    for (size_t f = 0; f < m->keys[i].nfilters; f++) {
+      if (m->keys[i].filters[f].why.payload == payload) return true;
+    }
+  }
+  return false;
+}
+
+/* Filters that no key in question is probed in are left alone. */
 static nay_status members_table_filter(void *ctx, const nay_table_explain_step *step) {
-  if (step->filter != NULL) members_explain(ctx, step->filter, step->key, step->key_len);
+  members *m = ctx;
+  nay_explanation why = {.size = sizeof why};
+  if (step->filter == NULL) return NAY_OK;
+  members_explain(m, step->filter, step->key, step->key_len, NULL, &why);
+  m->payload = why.payload;
+  if (!why.maybe || !members_ask_about(m, why.payload)) return NAY_OK;
+  members_explain(m, step->filter, step->key, step->key_len, members_step, &why);
   return NAY_OK;
 }
 
 void members_add(members *m, const explain_subject *subject, const void *key, size_t len,
                  const void *text, size_t text_len) {
   bool maybe;
+  nay_explanation why = {.size = sizeof why};
   m->n++;
   m->text = text;
   m->text_len = text_len;
@@ -202,7 +208,8 @@ void members_add(members *m, const explain_subject *subject, const void *key, si
     k->nmembers += k->key_len == len && (len == 0 || memcmp(k->key, key, len) == 0);
   }
   if (subject->table == NULL) {
-    members_explain(m, subject->filter, key, len);
+    m->payload = m->keys[0].filters[0].why.payload; /* the only one there is */
+    members_explain(m, subject->filter, key, len, members_step, &why);
     return;
   }
   nay_status status =

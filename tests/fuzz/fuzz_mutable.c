@@ -132,7 +132,7 @@ static void op_look(fuzz *z) {
   require(nay_filter_stats(z->f, &stats) == NAY_OK);
   for (unsigned key = 0; key < NKEYS; key++) {
     bool maybe = nay_filter_may_contain_hash(z->f, key_hash(key));
-    require(explained_hash(z->f, key_hash(key), NULL, &e) == NULL);
+    if (key % 8 == 0) require(explained_hash(z->f, key_hash(key), NULL, &e) == NULL);
     bool counted = nay_filter_count_hash(z->f, key_hash(key), &count) == NAY_OK;
     if (z->hostile || z->count[key] == 0 || (z->f->family->traits & NAY_CAN_EXPIRE) != 0) continue;
     require(maybe);
