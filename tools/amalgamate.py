@@ -119,6 +119,8 @@ def make_source():
 
 
 def main():
+    if any(word.startswith("-") for word in sys.argv[1:]) or len(sys.argv) > 2:
+        sys.exit(__doc__)  # --help is no directory
     directory = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "dist")
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "nay.h").write_text(make_header())
