@@ -23,7 +23,7 @@
  *
  * The answers are the same with and without; the second lets clang vectorize the loop. Compile with
  * -march=native, -mavx2 or -mavx512f -mavx512vl: then a probe of a blocked filter tests eight or
- * sixteen bits at a time. No flag is required. fuse is portable C.
+ * sixteen bits at a time; on aarch64 it does so without a flag. fuse is portable C.
  *
  * HASHES are an array that nay_filter_hash_many has filled, the low word of nay_filter_hash, or
  * your own (NAY_HASH_CALLER). There is no call for a key of bytes: nay_filter_may_contain hashes
@@ -56,6 +56,8 @@
 
 #if defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(__aarch64__) && defined(__ARM_NEON)
+#include <arm_neon.h>
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -202,6 +204,31 @@ NAY_INLINE_PROBE bool nay_inline_bits_8(const uint8_t *block, uint32_t h, uint32
 
 NAY_INLINE_PROBE bool nay_inline_bits(const uint8_t *block, uint32_t h, uint32_t left) {
   return nay_inline_bits_8(block, h, left);
+}
+
+#elif defined(__aarch64__) && defined(__ARM_NEON) && !defined(NAY_INLINE_PORTABLE)
+
+#define NAY_INLINE_AT_ONCE 8u
+#define NAY_INLINE_NEXT_BITS NAY_INLINE_G32_POW_8
+/* A table lookup in the 64 bytes of the block fetches the byte of each bit. */
+NAY_INLINE_PROBE bool nay_inline_bits(const uint8_t *block, uint32_t h, uint32_t left) {
+  static const uint32_t powers[8] = {0x00000001u, 0x9e3779b9u, 0xe35e67b1u, 0x734297e9u,
+                                     0x35fbe861u, 0xdeb7c719u, 0x0448b211u, 0x3459b749u};
+  const uint8x8_t index = vcreate_u8(0x0706050403020100u);
+  uint8x16x4_t table = {
+      {vld1q_u8(block), vld1q_u8(block + 16), vld1q_u8(block + 32), vld1q_u8(block + 48)}};
+  uint32x4_t a = vmulq_u32(vdupq_n_u32(h), vld1q_u32(powers));
+  uint32x4_t b = vmulq_u32(vdupq_n_u32(h), vld1q_u32(powers + 4));
+  uint16x8_t at = vcombine_u16(vmovn_u32(vshrq_n_u32(a, 23)), vmovn_u32(vshrq_n_u32(b, 23)));
+  uint8x8_t shift = vand_u8(vmovn_u16(at), vdup_n_u8(7));
+  uint8x8_t wanted = vshl_u8(vdup_n_u8(1), vreinterpret_s8_u8(shift));
+  uint8x8_t set = vtst_u8(vqtbl4_u8(table, vshrn_n_u16(at, 3)), wanted);
+  uint8x8_t beyond = vcge_u8(index, vdup_n_u8((uint8_t)left)); /* lanes from `left` on want none */
+  return vminv_u8(vorr_u8(set, beyond)) != 0;
+}
+
+NAY_INLINE_PROBE bool nay_inline_bits_8(const uint8_t *block, uint32_t h, uint32_t left) {
+  return nay_inline_bits(block, h, left);
 }
 
 #else
