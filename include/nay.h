@@ -269,7 +269,7 @@ NAY_API nay_status nay_params_plan(const nay_params *params, nay_diag *diag, nay
 /*
  * nay_params_choose_static: which static family to take for a set that is built once (NAY_AUTO
  * chooses among those that take adds). NAY_FUSE when its probe, three to six times as fast, costs
- * at most an eighth more bytes than ribbon, or twice its rate in the same bytes; else NAY_RIBBON.
+ * at most 15% more bytes than ribbon, or 2.2 times its rate in the same bytes; else NAY_RIBBON.
  * params->kind does not matter. NAY_EINVAL when neither can do it.
  */
 NAY_API nay_status nay_params_choose_static(const nay_params *params, nay_diag *diag,

@@ -64,7 +64,7 @@ typedef struct nay_explain_step {
   bool ok;         /* found is expected */
   uint32_t group;  /* from 0, in order */
   uint32_t level;  /* of the group: scalable's level and RedisBloom's link, 0 is the oldest; window:
-                      the age of the generation, 0 is the newest; else 0 */
+                      the age of the generation, 0 is the newest; ribbon: the layer; else 0 */
   uint32_t index;  /* of the step in its group */
   uint32_t nsteps; /* of the group */
   /* the part of the payload in which the step lies */
@@ -116,8 +116,9 @@ typedef struct nay_explanation {
   uint64_t seed;           /* of the hash function; 0 when it has none, or a secret key instead */
   uint64_t premix;         /* static families: drawn when keys crowd some shards; 0: none */
   uint64_t word;           /* what positions are computed from: hash.lo, or mix(hash.lo ^ premix) */
-  uint64_t nshards, shard; /* static families: how many, and that of the key; else 1 and 0 */
-  uint64_t shard_seed;     /* ribbon: seed of the shard; xor, fuse: its factor; else 0 */
+  uint64_t nshards, shard; /* static families: how many (ribbon: parts of the layer), and that of
+                              the key; else 1 and 0 */
+  uint64_t shard_seed;     /* ribbon: seed of the layer; xor, fuse: factor of the shard; else 0 */
   uint64_t nsteps, nfailed; /* steps, and those that are not ok */
   uint64_t ngroups;
   uint64_t group;      /* maybe: the first whose steps are all ok; else ngroups */

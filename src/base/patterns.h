@@ -69,6 +69,12 @@
 #define NAY_FINGERPRINT 0xa0761d6478bd642fu /* odd; also for the fourth slot of a fuse filter */
 #define NAY_RIBBON_ROW 0xe7037ed1a0b428dbu  /* odd, above 2^63: the coefficients of a row */
 
+/* Bumped ribbon retrieval (family/burr.h): slots of a bucket, and how many of its first ones are
+ * bumped, 16 bits for each code from 0 to 3. */
+#define NAY_RIBBON_WIDTH 128u
+#define NAY_RIBBON_BUCKET 512u
+#define NAY_RIBBON_LIMITS 0x0200005800200000u
+
 /* ---- cuckoo ---- */
 
 #define NAY_CUCKOO_HEADER 64u /* bytes before the first bucket */

@@ -55,10 +55,10 @@ static void partition_read_runs(const nay_partition *p, uint64_t range, partitio
 /* Without a premix the buckets of the file are in the order of shards: read those of the group. */
 static nay_status partition_read_spill(const nay_partition *p, partition_each each,
                                        uint64_t *slots) {
-  uint64_t lo = 0, hi = UINT64_MAX, end = nay__partition_first_shard(p, p->group_end);
+  uint64_t lo = 0, hi = UINT64_MAX, end = p->group_end;
   if (p->premix == 0) {
     uint64_t width = UINT64_MAX / p->nshards; /* at most the width of a shard */
-    lo = nay__partition_first_shard(p, p->group) * width;
+    lo = p->group * width;
     if (end < p->nshards) hi = end * width + end;
   }
   partition_reader reader = {p, each, slots};
@@ -93,7 +93,7 @@ static void partition_count_worker(void *ctx, unsigned worker) {
 
 static nay_status partition_count(nay_partition *p) {
   p->group = 0;
-  p->group_end = p->ntasks;
+  p->group_end = p->nshards;
   p->next = 0;
   p->io = NAY_OK;
   nay__parallel(p->nthreads, partition_count_worker, p);
@@ -107,12 +107,10 @@ static void partition_count_sorted(nay_partition *p) {
   for (uint64_t i = 0; i < p->source.n; i++) p->counts[nay__shard_of(p->work[i], p->nshards)]++;
 }
 
-nay_status nay__partition_cut(nay_partition *p, uint64_t nshards, unsigned task_log2) {
+nay_status nay__partition_cut(nay_partition *p, uint64_t nshards) {
   partition_drop_tables(p);
   p->nshards = nshards;
-  p->task_log2 = task_log2;
-  p->ntasks = nay__ceil_div(nshards, (uint64_t)1 << task_log2);
-  uint64_t words = nshards * (p->nthreads + 1) + p->ntasks * (p->nthreads + 2) + 1;
+  uint64_t words = nshards * (2 * p->nthreads + 3) + 1;
   size_t size;
   if (!nay__size_ok(words, &size) || !nay__mul_ok(size, sizeof(uint64_t), &size)) return NAY_ENOMEM;
   p->counts = nay__alloc(&p->allocator, size);
@@ -121,8 +119,8 @@ nay_status nay__partition_cut(nay_partition *p, uint64_t nshards, unsigned task_
   p->tables_bytes = size;
   p->ranges = p->counts + nshards;
   p->cursors = p->ranges + nshards * p->nthreads;
-  p->starts = p->cursors + p->ntasks * p->nthreads;
-  p->lens = p->starts + p->ntasks;
+  p->starts = p->cursors + p->nshards * p->nthreads;
+  p->lens = p->starts + p->nshards;
   if (!p->sorted) return partition_count(p);
   partition_count_sorted(p);
   return NAY_OK;
@@ -130,23 +128,19 @@ nay_status nay__partition_cut(nay_partition *p, uint64_t nshards, unsigned task_
 
 /* ---- loading ---- */
 
-static uint64_t partition_task_of(const nay_partition *p, uint64_t x) {
-  return nay__shard_of(x, p->nshards) >> p->task_log2;
-}
-
 static void partition_scatter_piece(const nay_partition *p, const uint64_t *hashes, size_t n,
                                     uint64_t *slots) {
   uint64_t *work = p->work;
-  if (p->group == 0 && p->group_end == p->ntasks) {
+  if (p->group == 0 && p->group_end == p->nshards) {
     for (size_t i = 0; i < n; i++) {
       uint64_t x = nay__premix(hashes[i], p->premix);
-      work[slots[partition_task_of(p, x)]++] = x;
+      work[slots[nay__shard_of(x, p->nshards)]++] = x;
     }
     return;
   }
   for (size_t i = 0; i < n; i++) {
-    uint64_t x = nay__premix(hashes[i], p->premix), task = partition_task_of(p, x);
-    if (task >= p->group && task < p->group_end) work[slots[task]++] = x;
+    uint64_t x = nay__premix(hashes[i], p->premix), shard = nay__shard_of(x, p->nshards);
+    if (shard >= p->group && shard < p->group_end) work[slots[shard]++] = x;
   }
 }
 
@@ -155,18 +149,18 @@ static void partition_scatter_worker(void *ctx, unsigned worker) {
   nay_partition *p = ctx;
   uint64_t range;
   while ((range = nay__take(&p->next)) < p->nthreads) {
-    partition_read(p, range, partition_scatter_piece, p->cursors + range * p->ntasks);
+    partition_read(p, range, partition_scatter_piece, p->cursors + range * p->nshards);
   }
 }
 
-/* Sorts the loaded tasks and drops duplicates. */
+/* Sorts the loaded shards and drops duplicates. */
 static void partition_sort_worker(void *ctx, unsigned worker) {
   (void)worker;
   nay_partition *p = ctx;
-  uint64_t task;
-  while ((task = p->group + nay__take(&p->next)) < p->group_end) {
-    nay__sort_u64(p->work + p->starts[task], (size_t)p->lens[task]);
-    p->lens[task] = nay__unique_u64(p->work + p->starts[task], (size_t)p->lens[task]);
+  uint64_t shard;
+  while ((shard = p->group + nay__take(&p->next)) < p->group_end) {
+    nay__sort_u64(p->work + p->starts[shard], (size_t)p->lens[shard]);
+    p->lens[shard] = nay__unique_u64(p->work + p->starts[shard], (size_t)p->lens[shard]);
   }
 }
 
@@ -175,36 +169,30 @@ static void partition_sort(nay_partition *p) {
   nay__parallel(p->nthreads, partition_sort_worker, p);
 }
 
-/* The keys of a task with duplicates: ranges[], since counts[] may be of the distinct keys. */
-static uint64_t partition_task_keys(const nay_partition *p, uint64_t task) {
+/* The keys of a shard with duplicates: ranges[], since counts[] may be of the distinct keys. */
+static uint64_t partition_shard_keys(const nay_partition *p, uint64_t shard) {
+  if (p->sorted) return p->counts[shard];
   uint64_t keys = 0;
-  for (uint64_t s = nay__partition_first_shard(p, task);
-       s < nay__partition_first_shard(p, task + 1); s++) {
-    if (p->sorted) {
-      keys += p->counts[s];
-      continue;
-    }
-    for (unsigned r = 0; r < p->nthreads; r++) keys += p->ranges[r * p->nshards + s];
-  }
+  for (unsigned r = 0; r < p->nthreads; r++) keys += p->ranges[r * p->nshards + shard];
   return keys;
 }
 
-/* The end of the group that starts at `task`, and its keys. */
-static uint64_t partition_group_end(const nay_partition *p, uint64_t task, uint64_t *keys) {
+/* The end of the group that starts at `shard`, and its keys. */
+static uint64_t partition_group_end(const nay_partition *p, uint64_t shard, uint64_t *keys) {
   *keys = 0;
-  for (; task < p->ntasks; task++) {
-    uint64_t more = partition_task_keys(p, task);
+  for (; shard < p->nshards; shard++) {
+    uint64_t more = partition_shard_keys(p, shard);
     if (*keys != 0 && *keys + more > p->group_limit) break;
     *keys += more;
   }
-  return task;
+  return shard;
 }
 
 /* Allocates work[] for the largest group. */
 static nay_status partition_make_work(nay_partition *p) {
   uint64_t most = 1, keys;
-  for (uint64_t task = 0; task < p->ntasks;) {
-    task = partition_group_end(p, task, &keys);
+  for (uint64_t shard = 0; shard < p->nshards;) {
+    shard = partition_group_end(p, shard, &keys);
     most = nay__max_u64(most, keys);
   }
   size_t size;
@@ -219,20 +207,17 @@ static nay_status partition_make_work(nay_partition *p) {
 
 void nay__partition_rewind(nay_partition *p) { p->group = p->group_end = 0; }
 
-/* Prefix sums: where the tasks of a group start in work[], and where each thread writes. */
+/* Prefix sums: where the shards of a group start in work[], and where each thread writes. */
 static void partition_layout(nay_partition *p) {
   uint64_t at = 0;
-  for (uint64_t t = p->group; t < p->group_end; t++) {
-    p->starts[t] = at;
-    p->lens[t] = partition_task_keys(p, t);
-    at += p->lens[t];
-    uint64_t cursor = p->starts[t];
+  for (uint64_t s = p->group; s < p->group_end; s++) {
+    p->starts[s] = at;
+    p->lens[s] = partition_shard_keys(p, s);
+    at += p->lens[s];
+    uint64_t cursor = p->starts[s];
     for (unsigned r = 0; r < p->nthreads; r++) {
-      p->cursors[r * p->ntasks + t] = cursor;
-      for (uint64_t s = nay__partition_first_shard(p, t); s < nay__partition_first_shard(p, t + 1);
-           s++) {
-        cursor += p->ranges[r * p->nshards + s];
-      }
+      p->cursors[r * p->nshards + s] = cursor;
+      cursor += p->ranges[r * p->nshards + s];
     }
   }
 }
@@ -241,7 +226,7 @@ nay_status nay__partition_next(nay_partition *p, bool *more) {
   if (p->group_end == 0 && !p->sorted) NAY_TRY(partition_make_work(p));
   uint64_t keys;
   p->group = p->group_end;
-  p->group_end = p->sorted ? p->ntasks : partition_group_end(p, p->group, &keys);
+  p->group_end = p->sorted ? p->nshards : partition_group_end(p, p->group, &keys);
   *more = p->group < p->group_end;
   if (!*more) return NAY_OK;
   partition_layout(p);
@@ -255,12 +240,12 @@ nay_status nay__partition_next(nay_partition *p, bool *more) {
 
 /* ---- distinct ---- */
 
-/* All tasks are loaded, sorted and in ascending order: closes the gaps of dropped duplicates. */
+/* All shards are loaded, sorted and in ascending order: closes the gaps of dropped duplicates. */
 static void partition_close_gaps(nay_partition *p) {
   uint64_t at = 0;
-  for (uint64_t t = 0; t < p->ntasks; t++) {
-    memmove(p->work + at, p->work + p->starts[t], (size_t)p->lens[t] * sizeof(uint64_t));
-    at += p->lens[t];
+  for (uint64_t s = 0; s < p->nshards; s++) {
+    memmove(p->work + at, p->work + p->starts[s], (size_t)p->lens[s] * sizeof(uint64_t));
+    at += p->lens[s];
   }
   p->sorted = true;
   p->source.n = at;
@@ -274,7 +259,7 @@ nay_status nay__partition_distinct(nay_partition *p, uint64_t *n) {
   for (;;) {
     NAY_TRY(nay__partition_next(p, &more));
     if (!more) break;
-    for (uint64_t t = p->group; t < p->group_end; t++) *n += p->lens[t];
+    for (uint64_t s = p->group; s < p->group_end; s++) *n += p->lens[s];
     if (nay__partition_whole(p)) {
       partition_close_gaps(p);
       break;
@@ -291,9 +276,9 @@ nay_status nay__partition_recount(nay_partition *p) {
   for (;;) {
     NAY_TRY(nay__partition_next(p, &more));
     if (!more) return NAY_OK;
-    for (uint64_t t = p->group; t < p->group_end; t++) {
-      for (uint64_t i = 0; i < p->lens[t]; i++) {
-        p->counts[nay__shard_of(p->work[p->starts[t] + i], p->nshards)]++;
+    for (uint64_t s = p->group; s < p->group_end; s++) {
+      for (uint64_t i = 0; i < p->lens[s]; i++) {
+        p->counts[nay__shard_of(p->work[p->starts[s] + i], p->nshards)]++;
       }
     }
   }
@@ -313,20 +298,20 @@ static nay_status partition_digest_groups(nay_partition *p, uint64_t *sum) {
   for (;;) {
     NAY_TRY(nay__partition_next(p, &more));
     if (!more) return NAY_OK;
-    for (uint64_t t = p->group; t < p->group_end; t++) {
-      *sum += partition_digest(p->work + p->starts[t], p->lens[t]);
+    for (uint64_t s = p->group; s < p->group_end; s++) {
+      *sum += partition_digest(p->work + p->starts[s], p->lens[s]);
     }
   }
 }
 
-nay_status nay__partition_mix(nay_partition *p) {
+nay_status nay__partition_mix(nay_partition *p, uint64_t mask) {
   uint64_t sum;
   if (p->sorted) {
     sum = partition_digest(p->work, p->source.n); /* counts[] may be older than the sort */
   } else {
     NAY_TRY(partition_digest_groups(p, &sum));
   }
-  p->premix = nay_hash_mix(sum) | 1; /* not 0, which means none */
+  p->premix = (nay_hash_mix(sum) & mask) | 1; /* not 0, which means none */
   if (!p->sorted) return NAY_OK;
   for (uint64_t i = 0; i < p->source.n; i++) p->work[i] = nay__premix(p->work[i], p->premix);
   nay__sort_u64(p->work, (size_t)p->source.n);

@@ -2,9 +2,9 @@
  * static_build.c - builds filters of static families (xor, fuse, ribbon).
  *
  * The top bits of the hashes partition the set into shards (shard_partition.c); the solver of the
- * family solves one shard at a time. Neighbouring shards form tasks, and threads take tasks from a
- * counter. The bytes of a shard depend on its keys alone, so the filter is the same for every
- * number of threads and every order of the keys.
+ * family solves one shard at a time, and threads take shards from a counter. The bytes of a shard
+ * depend on its keys alone, so the filter is the same for every number of threads and every order
+ * of the keys. The shards of a ribbon leave keys to further layers: layered_build.c.
  *
  * Duplicates. Nothing is sorted in advance: a shard with two equal keys cannot be solved, and a
  * shard that is solved has none. When an attempt fails, the shard is sorted to find duplicates. If
@@ -22,6 +22,7 @@
 
 #include "base/sort.h"
 #include "build/bulk_strategy.h"
+#include "build/layered_build.h"
 #include "build/shard_partition.h"
 #include "family/static_hash.h"
 #include "filter.h"
@@ -31,12 +32,6 @@
 #define BUILD_FIXED_SEEDS 8u
 #define BUILD_SEED_MASK 0x7fffffffu /* solvers mark a shard they gave up with the top bit */
 #define BUILD_FEW 1024u             /* 1 duplicate in so many keys does not restart a build */
-
-/* Scratch of one thread. */
-typedef struct build_scratch {
-  uint64_t *task; /* the keys of a task, shard by shard */
-  uint8_t *solver;
-} build_scratch;
 
 typedef struct build_job {
   const nay_family *family;
@@ -51,8 +46,8 @@ typedef struct build_job {
   nay_filter *f;
 
   nay_memory memory; /* of all scratch */
-  build_scratch scratch[NAY_MAX_THREADS];
-  uint64_t next;       /* counter of tasks */
+  uint8_t *scratch[NAY_MAX_THREADS];
+  uint64_t next;       /* counter of shards */
   uint64_t duplicates; /* dropped from shards */
   /* set by any thread: stop; no seed solves a shard; a solved shard lacks a key */
   uint8_t stop, stuck, misbuilt;
@@ -87,7 +82,7 @@ static size_t build_drop_duplicates(build_job *j, uint64_t *x, size_t n, bool *f
   size_t left = nay__unique_u64(x, n);
   if (left == n) return n;
   uint64_t duplicates = nay__tally(&j->duplicates, n - left);
-  *few = j->solver->alike != NULL && duplicates <= j->f->nkeys / BUILD_FEW;
+  *few = j->solver->shards->alike != NULL && duplicates <= j->f->nkeys / BUILD_FEW;
   return left;
 }
 
@@ -95,7 +90,8 @@ static bool build_try(build_job *j, uint64_t shard, const uint64_t *x, size_t n,
                       unsigned from, unsigned to) {
   for (unsigned attempt = from; attempt < to; attempt++) {
     uint32_t seed = build_seed(attempt, x, n);
-    if (j->solver->attempt(j->f, shard, attempt, seed, x, n, scratch) && build_verified(j, x, n)) {
+    if (j->solver->shards->attempt(j->f, shard, attempt, seed, x, n, scratch) &&
+        build_verified(j, x, n)) {
       return true;
     }
   }
@@ -119,86 +115,41 @@ static bool build_solve_shard(build_job *j, uint64_t shard, uint64_t *x, size_t 
     nay__atomic_release8(&j->stuck, 1);
     return false;
   }
-  j->solver->give_up(j->f, shard, build_seed(BUILD_ATTEMPTS, x, n), x, n, scratch);
+  j->solver->shards->give_up(j->f, shard, build_seed(BUILD_ATTEMPTS, x, n), x, n, scratch);
   if (build_verified(j, x, n)) return true;
   nay__atomic_release8(&j->misbuilt, 1);
   return false;
 }
 
-/* ---- one task ---- */
-
-/* Sorts the keys of a task by shard (counting sort); shard first + i ends at out[ends[i]]. */
-static void build_sort_task(const build_job *j, uint64_t task, const uint64_t *x, size_t n,
-                            size_t *ends, uint64_t *out) {
-  uint64_t first = nay__partition_first_shard(&j->parts, task);
-  uint64_t last = nay__partition_first_shard(&j->parts, task + 1);
-  size_t at = 0;
-  for (uint64_t s = first; s < last; s++) {
-    ends[s - first] = at;
-    at += (size_t)j->parts.counts[s];
-  }
-  for (size_t i = 0; i < n; i++) {
-    out[ends[nay__shard_of(x[i], j->parts.nshards) - first]++] = x[i];
-  }
-}
-
-#define BUILD_MAX_TASK_LOG2 7
-
-static bool build_solve_task(build_job *j, uint64_t task, const build_scratch *scratch) {
-  uint64_t *x = j->parts.work + j->parts.starts[task];
-  size_t n = (size_t)j->parts.lens[task], ends[1 << BUILD_MAX_TASK_LOG2], from = 0;
-  uint64_t first = nay__partition_first_shard(&j->parts, task);
-  uint64_t last = nay__partition_first_shard(&j->parts, task + 1);
-  if (last - first == 1) return build_solve_shard(j, first, x, n, scratch->solver);
-  build_sort_task(j, task, x, n, ends, scratch->task);
-  for (uint64_t s = first; s < last; s++) {
-    size_t end = ends[s - first];
-    if (!build_solve_shard(j, s, scratch->task + from, end - from, scratch->solver)) return false;
-    from = end;
-  }
-  return true;
-}
-
 static void build_worker(void *ctx, unsigned worker) {
   build_job *j = ctx;
-  uint64_t task;
+  uint64_t shard;
   while (nay__atomic_acquire8(&j->stop) == 0 &&
-         (task = j->parts.group + nay__take(&j->next)) < j->parts.group_end) {
-    if (!build_solve_task(j, task, &j->scratch[worker])) nay__atomic_release8(&j->stop, 1);
+         (shard = j->parts.group + nay__take(&j->next)) < j->parts.group_end) {
+    uint64_t *x = j->parts.work + j->parts.starts[shard];
+    if (!build_solve_shard(j, shard, x, (size_t)j->parts.lens[shard], j->scratch[worker])) {
+      nay__atomic_release8(&j->stop, 1);
+    }
   }
 }
 
 /* ---- the whole ---- */
 
-/* Scratch for the largest task and the largest shard. */
+/* Scratch for the largest shard. */
 static nay_status build_make_scratch(build_job *j) {
-  uint64_t task_keys = 0, shard_keys = 0;
-  for (uint64_t t = 0; t < j->parts.ntasks; t++) {
-    uint64_t keys = 0, first = nay__partition_first_shard(&j->parts, t);
-    for (uint64_t s = first; s < nay__partition_first_shard(&j->parts, t + 1); s++) {
-      keys += j->parts.counts[s];
-      shard_keys = nay__max_u64(shard_keys, j->parts.counts[s]);
-    }
-    task_keys = nay__max_u64(task_keys, keys);
-  }
-  if (j->parts.task_log2 == 0) task_keys = 0;
-  uint64_t task = nay__round_up(task_keys * 8, 64);
-  uint64_t one = task + nay__round_up(j->solver->scratch(&j->f->shape, shard_keys), 64);
+  uint64_t most = 0;
+  for (uint64_t s = 0; s < j->parts.nshards; s++) most = nay__max_u64(most, j->parts.counts[s]);
+  uint64_t one = nay__round_up(j->solver->shards->scratch(&j->f->shape, most), 64);
   size_t size;
   if (!nay__size_ok(one, &size) || !nay__mul_ok(size, j->nthreads, &size)) return NAY_ENOMEM;
   NAY_TRY(nay__memory_new(&j->allocator, size, &j->memory));
-  for (unsigned i = 0; i < j->nthreads; i++) {
-    uint8_t *at = j->memory.at + i * one;
-    j->scratch[i] = (build_scratch){(uint64_t *)(void *)at, at + task};
-  }
+  for (unsigned i = 0; i < j->nthreads; i++) j->scratch[i] = j->memory.at + i * one;
   return NAY_OK;
 }
 
-/* Solves all tasks; the flags of the job tell what failed. */
-static nay_status build_solve(build_job *j) {
-  j->duplicates = 0;
-  j->stop = j->stuck = j->misbuilt = 0;
-  j->solver->begin(j->f, j->parts.premix, j->parts.counts);
+/* Solves all shards; the flags of the job tell what failed. */
+static nay_status build_solve_shards(build_job *j) {
+  j->solver->shards->begin(j->f, j->parts.premix);
   nay_status status = build_make_scratch(j);
   nay__partition_rewind(&j->parts);
   while (status == NAY_OK && j->stop == 0) {
@@ -210,6 +161,27 @@ static nay_status build_solve(build_job *j) {
   }
   nay__memory_free(&j->allocator, &j->memory);
   return status == NAY_OK && j->misbuilt != 0 ? NAY_ECORRUPT : status;
+}
+
+static nay_status build_fill_layers(build_job *j) {
+  nay_layered layered = {.filter = j->f,
+                         .solver = j->solver,
+                         .parts = &j->parts,
+                         .allocator = &j->allocator,
+                         .nthreads = j->nthreads,
+                         .verify = (j->params.flags & NAY_NO_VERIFY) == 0,
+                         .distinct = j->distinct};
+  nay_layered_end end;
+  NAY_TRY(nay__layered_build(&layered, &end));
+  j->stop = end != NAY_LAYERED_FILLED;
+  j->stuck = end == NAY_LAYERED_STUCK;
+  return NAY_OK;
+}
+
+static nay_status build_solve(build_job *j) {
+  j->duplicates = 0;
+  j->stop = j->stuck = j->misbuilt = 0;
+  return j->solver->layers != NULL ? build_fill_layers(j) : build_solve_shards(j);
 }
 
 /* Whether a shard is overfull: 8 standard deviations above the mean. */
@@ -226,7 +198,7 @@ static bool build_is_skewed(const build_job *j, uint64_t n) {
 static nay_status build_improve(build_job *j, bool mix, uint64_t *n) {
   if (!j->distinct) NAY_TRY(nay__partition_distinct(&j->parts, n));
   j->distinct = true;
-  return mix ? nay__partition_mix(&j->parts) : NAY_OK;
+  return mix ? nay__partition_mix(&j->parts, j->solver->premix_mask) : NAY_OK;
 }
 
 /* Counts the keys of each shard for n keys. *again: n or the hashes have changed: start over. */
@@ -234,8 +206,7 @@ static nay_status build_cut(build_job *j, nay_shape *shape, uint64_t *n, bool *a
   nay_params p = j->params;
   p.nkeys = nay__max_u64(*n, 1); /* the empty set gets the smallest filter */
   NAY_TRY(j->family->plan(&p, j->diag, shape));
-  NAY_TRY(
-      nay__partition_cut(&j->parts, j->solver->nshards(shape), j->solver->shards_per_task_log2));
+  NAY_TRY(nay__partition_cut(&j->parts, j->solver->nshards(shape)));
   NAY_TRY(nay__partition_recount(&j->parts));
   *again = j->parts.premix == 0 && build_is_skewed(j, *n);
   return *again ? build_improve(j, j->distinct, n) : NAY_OK;
@@ -251,7 +222,7 @@ static bool build_fits(build_job *j, const nay_shape *shape) {
   p.nkeys = nay__max_u64(left, 1);
   if (j->family->plan(&p, NULL, &same) != NAY_OK || same.nunits != shape->nunits ||
       same.k != shape->k || same.extra != shape->extra ||
-      !j->solver->alike(j->f, j->f->nkeys, left)) {
+      !j->solver->shards->alike(j->f, j->f->nkeys, left)) {
     return false;
   }
   j->f->nkeys = left;
@@ -327,11 +298,11 @@ uint64_t nay__static_build_memory(const nay_family *family, const nay_shape *sha
                                   const nay_params *params) {
   const nay_solver *solver = nay__family_solver(family);
   uint64_t n = params->nkeys, nshards = solver->nshards(shape);
-  uint64_t threads = nay__bulk_threads(params->threads, n);
-  uint64_t shard_keys = nay__ceil_div(n, nshards) + nay__ceil_div(n, nshards) / 64;
-  uint64_t ntasks = nay__ceil_div(nshards, (uint64_t)1 << solver->shards_per_task_log2);
-  uint64_t task = solver->shards_per_task_log2 == 0 ? 0 : nay__ceil_div(n, ntasks) * 8;
-  return nay__min_u64(n, nay__bulk_group_keys(params->flags, n)) * 8 +
-         threads * (task + solver->scratch(shape, shard_keys)) + 8 * (threads + 2) * nshards +
-         sizeof(build_job);
+  unsigned threads = nay__bulk_threads(params->threads, n);
+  uint64_t most = nay__ceil_div(n, nshards) + nay__ceil_div(n, nshards) / 64;
+  uint64_t scratch = solver->layers != NULL
+                         ? nay__layered_memory(solver->layers, shape, n, threads)
+                         : threads * (uint64_t)solver->shards->scratch(shape, most);
+  return nay__min_u64(n, nay__bulk_group_keys(params->flags, n)) * 8 + scratch +
+         8 * (2 * threads + 3) * nshards + sizeof(build_job);
 }

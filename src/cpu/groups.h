@@ -37,8 +37,8 @@ extern const nay_fuse_kernels nay__fuse_vector;     /* AVX2 or NEON */
 extern const nay_cuckoo_kernels nay__cuckoo_vector; /* AVX2 or NEON */
 
 extern const nay_ribbon_kernels nay__ribbon_avx2, nay__ribbon_avx512, nay__ribbon_neon;
-extern const nay_ribbon_kernels nay__ribbon_vpopcnt; /* AVX-512 with VBMI2 and VPOPCNTDQ */
-extern const nay_banding_kernels nay__banding_vpopcnt;
+extern const nay_ribbon_kernels nay__ribbon_gfni; /* AVX-512 with VBMI, VBMI2, VPOPCNTDQ */
+extern const nay_banding_kernels nay__banding_gfni;
 
 extern const nay_partition_kernels nay__partition_avx512;
 extern const nay_hash_kernels nay__hash_avx512;

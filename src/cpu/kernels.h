@@ -145,19 +145,25 @@ typedef struct nay_ribbon_location {
   uint64_t fingerprint; /* bit c % 4 * 16 + c / 4 is for column c */
 } nay_ribbon_location;
 
-/* The bytes of a ribbon filter, as in family/ribbon.h: its directory and its blocks. */
+/* The first layer of a ribbon filter, as in family/burr.h. */
 typedef struct nay_ribbon_map {
-  const uint8_t *directory, *blocks;
-  uint64_t nshards;
+  const uint8_t *blocks; /* of all layers */
+  const uint8_t *codes;  /* of all layers; before them are at least 16 bytes. NULL: no key is bumped
+                          */
+  uint64_t ncodes;       /* bytes */
+  uint64_t nparts;
   uint64_t short_blocks; /* so many have a column less; never the last one */
-  unsigned columns;      /* 1 to 32 */
+  uint32_t nblocks;      /* of a part */
+  uint32_t seed;
+  unsigned columns; /* 1 to 32 */
   bool in_cache;
 } nay_ribbon_map;
 
 typedef struct nay_ribbon_kernels {
   bool (*test)(const nay_ribbon_location *);
-  /* Premixed keys. NULL: one lookup after the other. */
-  uint64_t (*test64)(const nay_ribbon_map *, const uint64_t *x, unsigned n);
+  /* Premixed keys. Bit i of *bumped: the other layers answer for key i, whose bit of the result is
+   * 0. NULL: one lookup after the other. */
+  uint64_t (*test64)(const nay_ribbon_map *, const uint64_t *x, unsigned n, uint64_t *bumped);
 } nay_ribbon_kernels;
 
 /* ---- ribbon: banding and back substitution (family/banding.c) ---- */
@@ -165,36 +171,38 @@ typedef struct nay_ribbon_kernels {
 /* A row of the band matrix. */
 typedef struct nay_band_row {
   uint64_t lo, hi;      /* coefficients; lo is 0: empty, and so is the fingerprint */
-  uint64_t fingerprint; /* as in a location */
+  uint64_t fingerprint; /* or value: as in a location */
 } nay_band_row;
 
 /* The slots found so far. */
+#define NAY_BAND_MAX_COLUMNS 64u
 typedef struct nay_band_columns {
-  uint64_t lo[32], hi[32]; /* the last 128 slots of each column, the lowest bit found last */
+  /* the last 128 slots of each column, the lowest bit found last */
+  uint64_t lo[NAY_BAND_MAX_COLUMNS], hi[NAY_BAND_MAX_COLUMNS];
 } nay_band_columns;
 
-/* Equations not placed yet, from the first slot of a panel on; stores may write eight too many. */
-#define NAY_BAND_PENDING 64u
-typedef struct nay_band_pending {
-  uint64_t lo[NAY_BAND_PENDING + 8], hi[NAY_BAND_PENDING + 8], fingerprint[NAY_BAND_PENDING + 8];
-  unsigned n;
-} nay_band_pending;
+#define NAY_BAND_PANEL 8u                /* slots: keys are sorted by panels */
+#define NAY_BAND_PADDING 64u             /* keys that a kernel may read past the last */
+#define NAY_BAND_SWEEP_BYTES (96u << 10) /* scratch of a kernel */
 
-/* Half of a shard's slots, and the keys that begin in them, sorted by panels of slots. */
-#define NAY_BAND_PANEL 8u
-typedef struct nay_band_half {
-  nay_band_row *rows;           /* of the next panel */
-  const uint32_t *ends;         /* of the keys of the next panel and those after it */
-  uint64_t *keys;               /* of the shard */
-  uint32_t next;                /* key */
-  uint32_t seed, starts;        /* of the shard; how many first slots it has */
-  uint32_t deferred, ndeferred; /* keys deferred, moved to the front of the half's */
-  nay_band_pending pending;
-} nay_band_half;
+/* nay_band_part: the equations of one part of a layer, while they are solved. */
+typedef struct nay_band_part {
+  uint32_t nblocks, nbuckets;
+  uint32_t seed;
+  unsigned nvalue_bytes;   /* of the fingerprints or values: columns / 8, rounded up */
+  uint64_t *keys, *values; /* sorted by panel; values NULL: fingerprints */
+  uint32_t *ends;          /* of the keys of each panel */
+  nay_band_row *rows;
+  uint64_t *bumped, *bumped_values; /* room for all keys of the part */
+  size_t nkeys, nbumped;
+  uint8_t *codes; /* one for each bucket */
+  uint8_t *sweep; /* NAY_BAND_SWEEP_BYTES, aligned to a cache line */
+} nay_band_part;
 
 typedef struct nay_banding_kernels {
-  /* Eliminates all but the pending and the deferred keys. */
-  void (*eliminate)(nay_band_half halves[2], uint32_t npanels);
+  /* Eliminates: sets rows, codes and the bumped keys. False, and nothing is changed: the keys crowd
+   * some buckets, and the portable code does it. */
+  bool (*bump)(nay_band_part *);
   /* 128 slots of columns 8 part to 8 part + 7, from the last row to the first. */
   void (*back_substitute)(const nay_band_row *rows, unsigned part, nay_band_columns *);
 } nay_banding_kernels;

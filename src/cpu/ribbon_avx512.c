@@ -21,6 +21,10 @@
 #include "cpu/ribbon_rows_avx512.h"
 
 #define RIBBON_AVX512 __attribute__((target("avx512f,avx512dq,bmi2")))
+#define RIBBON_VBMI                                              \
+  __attribute__((                                                \
+      target("avx512f,avx512dq,avx512bw,avx512vbmi,avx512vbmi2," \
+             "avx512vpopcntdq,bmi,bmi2,popcnt")))
 
 /* The slots that are the key's, in pairs of lanes: both words of a column, here and in the next. */
 typedef struct ribbon_row_slots {
@@ -91,24 +95,45 @@ typedef struct ribbon_group {
   uint64_t here[64][2], next[64][2];
   uint64_t here_at[64], next_at[64];
   uint8_t fingerprint[4][64];
-  uint64_t is_short, empty; /* bit i: key i begins in a block with a column less, in no block */
+  uint64_t is_short, bumped; /* bit i: key i begins in a block with a column less, is bumped */
 } ribbon_group;
 
-/* Entries of the directory: first block and seed, and the first block of the next shard. */
-RIBBON_POPCNT static inline __m512i ribbon_entries(const nay_ribbon_map *map, __m512i x,
-                                                   __m512i *next) {
-  if (map->nshards == 1) {
-    uint64_t entry[2];
-    memcpy(entry, map->directory, sizeof entry);
-    *next = ribbon_set1(entry[1]);
-    return ribbon_set1(entry[0]);
+/* The codes: up to 128 bytes of them in registers. */
+typedef struct ribbon_codes {
+  const uint8_t *bytes;
+  uint64_t nbytes;
+  __m512i low, high;
+} ribbon_codes;
+
+RIBBON_VBMI static inline ribbon_codes ribbon_codes_open(const nay_ribbon_map *map) {
+  ribbon_codes c = {.bytes = map->codes, .nbytes = map->ncodes};
+  if (c.bytes == NULL || c.nbytes > 128) return c;
+  __mmask64 all = ~(__mmask64)0;
+  c.low = _mm512_maskz_loadu_epi8(c.nbytes >= 64 ? all : ~(all << c.nbytes), c.bytes);
+  c.high = _mm512_setzero_si512();
+  if (c.nbytes > 64) {
+    c.high = _mm512_maskz_loadu_epi8(all >> (128 - c.nbytes), c.bytes + 64);
   }
-  __m512i n = ribbon_set1(map->nshards); /* below 2^32 */
-  __m512i low = _mm512_srli_epi64(_mm512_mul_epu32(x, n), 32);
-  __m512i high = _mm512_mul_epu32(_mm512_srli_epi64(x, 32), n);
-  __m512i shard = _mm512_srli_epi64(_mm512_add_epi64(high, low), 32);
-  *next = _mm512_i64gather_epi64(shard, map->directory + 8, 8);
-  return _mm512_i64gather_epi64(shard, map->directory, 8);
+  return c;
+}
+
+/* The byte of a bucket's code, as the lowest of eight. Many codes are gathered: the byte is the top
+ * one of a word that ends with it, since blocks come before the codes. */
+RIBBON_VBMI static inline __m512i ribbon_code_bytes(const ribbon_codes *c, __m512i byte) {
+  if (c->nbytes <= 64) return _mm512_permutexvar_epi8(byte, c->low);
+  if (c->nbytes <= 128) return _mm512_permutex2var_epi8(c->low, byte, c->high);
+  return _mm512_srli_epi64(_mm512_i64gather_epi64(byte, c->bytes - 7, 1), 56);
+}
+
+/* Bit i: key i is bumped. */
+RIBBON_VBMI static inline __mmask8 ribbon_bumped(const ribbon_codes *c, __m512i block,
+                                                 __m512i start) {
+  __m512i bytes = ribbon_code_bytes(c, _mm512_srli_epi64(block, 4));
+  __m512i shift = _mm512_and_si512(_mm512_srli_epi64(block, 1), ribbon_set1(6));
+  __m512i code = _mm512_and_si512(_mm512_srlv_epi64(bytes, shift), ribbon_set1(3));
+  __m512i limit = _mm512_maskz_permutexvar_epi16(0x11111111, code, ribbon_set1(NAY_RIBBON_LIMITS));
+  return _mm512_cmplt_epu64_mask(_mm512_and_si512(start, ribbon_set1(NAY_RIBBON_BUCKET - 1)),
+                                 limit);
 }
 
 /* Eight rows of 128 coefficients, moved up by `offset` slots over the four words of two blocks. A
@@ -144,25 +169,24 @@ RIBBON_POPCNT static inline void ribbon_fingerprints(__m512i fingerprint, unsign
   }
 }
 
-/* Eight keys, as nay__ribbon_row_of and ribbon_locate have it for one. */
-RIBBON_POPCNT static inline void ribbon_avx512_locate8(const nay_ribbon_map *map, __m512i x,
-                                                       ribbon_group *g, unsigned i) {
-  const __m512i low32 = ribbon_set1(0xffffffffu);
-  __m512i after, entry = ribbon_entries(map, x, &after), seed = _mm512_srli_epi64(entry, 32);
-  __m512i first = _mm512_and_si512(entry, low32);
-  __m512i nblocks = _mm512_sub_epi64(_mm512_and_si512(after, low32), first);
-  __mmask8 empty = _mm512_testn_epi64_mask(nblocks, nblocks);
-  g->empty |= (uint64_t)empty << i;
-  first = _mm512_mask_set1_epi64(first, empty, 0);
-  nblocks = _mm512_mask_set1_epi64(nblocks, empty, 1);
-
-  __m512i starts = _mm512_sub_epi64(_mm512_slli_epi64(nblocks, 7), ribbon_set1(127));
-  ribbon_rows rows = ribbon_rows_of(x, seed, starts);
-  __mmask8 homogeneous = _mm512_test_epi64_mask(seed, ribbon_set1(0x80000000u));
-  ribbon_fingerprints(_mm512_mask_set1_epi64(rows.fingerprint, homogeneous, 0), map->columns, g, i);
+/* Eight keys, as nay__burr_row_of and ribbon_locate have it for one. */
+RIBBON_VBMI static inline void ribbon_avx512_locate8(const nay_ribbon_map *map,
+                                                     const ribbon_codes *codes, __m512i x,
+                                                     ribbon_group *g, unsigned i) {
+  uint64_t starts = (uint64_t)map->nblocks * NAY_RIBBON_WIDTH - (NAY_RIBBON_WIDTH - 1);
+  ribbon_rows rows = ribbon_rows_of(x, ribbon_set1(map->seed), ribbon_set1(starts));
+  __m512i block = _mm512_srli_epi64(rows.start, 7);
+  if (map->nparts != 1) {
+    __m512i n = ribbon_set1(map->nparts); /* below 2^32 */
+    __m512i low = _mm512_srli_epi64(_mm512_mul_epu32(x, n), 32);
+    __m512i high = _mm512_mul_epu32(_mm512_srli_epi64(x, 32), n);
+    __m512i part = _mm512_srli_epi64(_mm512_add_epi64(high, low), 32);
+    block = _mm512_add_epi64(block, _mm512_mul_epu32(part, ribbon_set1(map->nblocks)));
+  }
+  if (codes->bytes != NULL) g->bumped |= (uint64_t)ribbon_bumped(codes, block, rows.start) << i;
+  ribbon_fingerprints(rows.fingerprint, map->columns, g, i);
   __m512i offset = _mm512_and_si512(rows.start, ribbon_set1(127));
   ribbon_shift(rows.lo, rows.hi, offset, g, i);
-  __m512i block = _mm512_add_epi64(first, _mm512_srli_epi64(rows.start, 7));
   __m512i short_blocks = ribbon_set1(map->short_blocks), columns = ribbon_set1(map->columns);
   __mmask8 is_short = _mm512_cmplt_epu64_mask(block, short_blocks);
   g->is_short |= (uint64_t)is_short << i;
@@ -219,22 +243,24 @@ RIBBON_POPCNT static uint64_t ribbon_differ64(const nay_ribbon_map *map, const r
   return _mm512_test_epi8_mask(differ, valid);
 }
 
-RIBBON_POPCNT static uint64_t ribbon_vpopcnt_test64(const nay_ribbon_map *map, const uint64_t *x,
-                                                    unsigned n) {
+RIBBON_VBMI static uint64_t ribbon_gfni_test64(const nay_ribbon_map *map, const uint64_t *x,
+                                               unsigned n, uint64_t *bumped) {
   ribbon_group g;
-  g.is_short = g.empty = 0;
+  g.is_short = g.bumped = 0;
+  ribbon_codes codes = ribbon_codes_open(map);
   for (unsigned i = 0; i < n; i += 8) {
     __mmask8 keys = n - i < 8 ? (__mmask8)((1u << (n - i)) - 1) : 0xff;
-    ribbon_avx512_locate8(map, _mm512_maskz_loadu_epi64(keys, x + i), &g, i);
+    ribbon_avx512_locate8(map, &codes, _mm512_maskz_loadu_epi64(keys, x + i), &g, i);
   }
-  uint64_t nay = g.empty;
+  uint64_t nay = 0, all = ~(uint64_t)0 >> (64 - n);
   for (unsigned part = 0; part < (map->columns + 7) / 8; part++) {
     nay |= ribbon_differ64(map, &g, n, part);
   }
-  return ~nay & ~(uint64_t)0 >> (64 - n);
+  *bumped = g.bumped & all;
+  return ~nay & all & ~g.bumped;
 }
 
 const nay_ribbon_kernels nay__ribbon_avx512 = {.test = ribbon_avx512_test};
-const nay_ribbon_kernels nay__ribbon_vpopcnt = {ribbon_vpopcnt_test, ribbon_vpopcnt_test64};
+const nay_ribbon_kernels nay__ribbon_gfni = {ribbon_vpopcnt_test, ribbon_gfni_test64};
 
 #endif /* NAY_HAS_X86_KERNELS */

@@ -1,6 +1,6 @@
 /*
  * ribbon_rows.h - the equations of eight keys of a ribbon filter, side by side. The formulas are
- * those of nay__ribbon_row_of (family/ribbon.h).
+ * those of nay__burr_row_of (family/burr.h).
  */
 #ifndef NAY_RIBBON_ROWS_H
 #define NAY_RIBBON_ROWS_H
@@ -34,7 +34,7 @@ typedef struct ribbon_rows {
   __m512i lo, hi, fingerprint, start;
 } ribbon_rows;
 
-/* starts: how many first slots the shard has. */
+/* starts: how many first slots the part has. */
 RIBBON_POPCNT static inline ribbon_rows ribbon_rows_of(__m512i x, __m512i seed, __m512i starts) {
   ribbon_rows r;
   __m512i m = ribbon_product(_mm512_xor_si512(x, seed), NAY_REMIX, &r.lo);

@@ -69,8 +69,8 @@ const nay_kernels nay__kernels_gfni = {
     .counting = &nay__counting_avx512,
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
-    .ribbon = &nay__ribbon_vpopcnt,
-    .banding = &nay__banding_vpopcnt,
+    .ribbon = &nay__ribbon_gfni,
+    .banding = &nay__banding_gfni,
     .partition = &nay__partition_avx512,
     .hash = &nay__hash_avx512,
 };

@@ -163,21 +163,12 @@ extern const nay_family_batch nay__batch_each;
 
 /* ---- bulk: loading many hashes, see build/ ---- */
 
-/*
- * nay_solver: what a static family knows of being built. static_build.c cuts the keys into shards,
- * runs the threads, draws the seeds, finds duplicates and verifies; a solver sees one shard at a
- * time. Its keys are 64-bit words x made from the hashes by the filter's premix
- * (family/static_hash.h), all of one shard: nay__shard_of(x, nshards). They come in any order, and
- * the bytes must not depend on it. Threads call attempt, give_up and test64 at once, each for
- * shards of its own.
- */
-typedef struct nay_solver {
-  uint64_t (*nshards)(const nay_shape *);
-  unsigned shards_per_task_log2; /* 2^this neighbouring shards are one piece of a thread's work */
+/* nay_shards: how a static family solves shards that are independent of each other. */
+typedef struct nay_shards {
   /* Whether filters of a and b keys are laid out alike; NULL: that depends on every count. */
   bool (*alike)(const nay_filter *, uint64_t a, uint64_t b);
-  /* Writes all that comes before the arrays; shard s has counts[s] keys. */
-  void (*begin)(nay_filter *, uint64_t premix, const uint64_t *counts);
+  /* Writes all that comes before the arrays. */
+  void (*begin)(nay_filter *, uint64_t premix);
   /* Bytes of scratch for a shard of n keys, 64-byte aligned. */
   size_t (*scratch)(const nay_shape *, uint64_t n);
   /* false: the n keys do not work out with this seed, or two of them are equal. Attempts count up
@@ -187,6 +178,47 @@ typedef struct nay_solver {
   /* After the last attempt: an answer that is never a false nay, at any FPR. */
   void (*give_up)(nay_filter *, uint64_t shard, uint32_t seed, const uint64_t *x, size_t n,
                   uint8_t *scratch);
+} nay_shards;
+
+/*
+ * nay_layers: layer 0 has the shards as its parts; a part keeps as many keys as it can, and what it
+ * leaves is for the next layer, cut into parts in the same way. The last layer is one part and
+ * keeps all, or fails. A key that is there twice reaches the last layer and makes it fail.
+ */
+#define NAY_LAST_ATTEMPTS 255u
+typedef struct nay_layers {
+  uint64_t (*nparts)(const nay_shape *, unsigned layer);
+  bool (*is_last)(const nay_shape *, unsigned layer);
+  uint64_t (*capacity)(const nay_shape *, unsigned layer); /* the most keys that it can get */
+  /* Bytes of scratch for n keys of a part, 64-byte aligned. */
+  size_t (*scratch)(const nay_shape *, unsigned layer, uint64_t n);
+  /* An empty payload; the attempt chooses the seed of all layers but the last, up to 255. */
+  void (*begin)(nay_filter *, uint64_t premix, unsigned attempt);
+  /* Returns how many keys it leaves: *bumped, in the scratch, as the next layer takes them. */
+  size_t (*fill_part)(nay_filter *, unsigned layer, uint64_t part, const uint64_t *x, size_t n,
+                      uint8_t *scratch, uint64_t **bumped);
+  /* false: not with the seed of this attempt, below NAY_LAST_ATTEMPTS, or two keys are equal. */
+  bool (*fill_last)(nay_filter *, unsigned attempt, const uint64_t *x, size_t n, uint8_t *scratch);
+  /* After the last attempt: every answer is maybe. */
+  void (*give_up)(nay_filter *);
+} nay_layers;
+
+/*
+ * nay_solver: what a static family knows of being built. static_build.c cuts the keys into shards,
+ * runs the threads, draws the seeds, finds duplicates and verifies; a solver sees one shard at a
+ * time. Its keys are 64-bit words x made from the hashes by the filter's premix
+ * (family/static_hash.h), all of one shard: nay__shard_of(x, nshards). They come in any order, and
+ * the bytes must not depend on it. Threads call the verbs for one shard at once, each for shards of
+ * its own.
+ *
+ * Either the shards are independent (nay_shards), or they leave keys to further layers
+ * (nay_layers).
+ */
+typedef struct nay_solver {
+  uint64_t (*nshards)(const nay_shape *);
+  uint64_t premix_mask; /* bits that a premix may have */
+  const nay_shards *shards;
+  const nay_layers *layers; /* or NULL */
   /* As nay_family_batch.test, for words that are premixed already. */
   uint64_t (*test)(const nay_filter *, const uint64_t *x, unsigned n);
 } nay_solver;
@@ -318,6 +350,9 @@ struct nay_family {
    * family are verified when they are mapped.
    */
   unsigned (*probe_addresses)(const nay_filter *, nay_hash, const uint8_t **addresses);
+  /* Bytes at the end of the payload that any probe may read: a lazy map verifies them at once, and
+   * probe_addresses() need not name them. NULL: none. Not in a self-sized family. */
+  uint64_t (*tail)(const nay_shape *);
 
   /* ---- groups ---- */
 

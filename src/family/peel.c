@@ -196,8 +196,7 @@ static void peel_put_slots(nay_filter *f, const nay_fuse_view *v) {
   nay__store32le(f->bits.bytes + 16, (uint32_t)v->span);
 }
 
-static void peel_begin(nay_filter *f, uint64_t premix, const uint64_t *counts) {
-  (void)counts;
+static void peel_begin(nay_filter *f, uint64_t premix) {
   nay_fuse_view v = nay__fuse_view_of(&f->shape, f->bits.bytes);
   nay__store64le(f->bits.bytes, premix);
   nay__store32le(f->bits.bytes + 8, (uint32_t)(f->shape.nunits / v.nshards));
@@ -248,13 +247,17 @@ static bool peel_alike(const nay_filter *f, uint64_t a, uint64_t b) {
   return one.nshards == other.nshards && one.slots == other.slots && one.segment == other.segment;
 }
 
-const nay_solver nay__peel_solver = {
-    .nshards = peel_nshards,
-    .shards_per_task_log2 = 0,
+static const nay_shards peel_shards = {
     .alike = peel_alike,
     .begin = peel_begin,
     .scratch = peel_scratch,
     .attempt = peel_attempt,
     .give_up = peel_give_up,
+};
+
+const nay_solver nay__peel_solver = {
+    .nshards = peel_nshards,
+    .premix_mask = UINT64_MAX,
+    .shards = &peel_shards,
     .test = nay__fuse_test_premixed,
 };

@@ -3,214 +3,63 @@
  *
  * As in a fuse filter, slots of r bits are chosen so that every key finds its r-bit fingerprint as
  * the xor of some of them; but here a key uses about half of 128 neighbouring slots. Equations over
- * a band solve fast, and 1.02 n slots are enough where fuse needs 1.125 n and many keys.
+ * a band solve fast (banding.c), and with bumping (burr.c) 1.0009 n slots are enough where fuse
+ * needs 1.125 n.
  *
  *   key        first slot s, 128 coefficients c, fingerprint p
- *   equation   column by column: parity(c & slots s .. s+127) = p        (banding.c solves them)
+ *   equation   column by column: parity(c & slots s .. s+127) = p
  *
  *   block b    | column 0: 128 slots | column 1 | ... | column r-1 |     16 bytes a column
  *
  * Stored by columns, a probe is one and, one parity for each column, over two neighbouring blocks;
- * an absent key is nearly always found out within four.
+ * an absent key is nearly always found out within four. Two bits for each bucket of 512 slots say
+ * which of its keys are bumped: about 2% of all probes go on to the next layer. The code is loaded
+ * beside the blocks, so no load waits for another.
  *
- * Fractions. The first U blocks have a column less. So any false-positive rate (FPR), and any
- * number of bytes, is met to within one column. It costs up to 1.2% at 1%, 2.4% at 10% against the
- * ideal of a fractional number of columns. Dropping the last column of more blocks shrinks a filter
- * without its keys, to the very bytes that a build for that size would give.
+ * Dropping the last column of more blocks shrinks a filter without its keys, to the very bytes that
+ * a build for that size would give.
  *
- * Shards of about 16,000 keys keep the slots per key at 1.02 for ever (one band of 10^8 keys needs
- * 1.07) and a build in the cache. They get blocks for the keys they have, so a directory says where
- * each begins.
+ * Up to 62 blocks, that is below some 7,800 keys, there is one layer and it bumps none: another
+ * layer would save less than its own blocks round up.
  *
- * Few keys: a block is 128 slots, and a Bloom filter is smaller below some 150 keys. Then this is
- * one: shape.extra is 0, shape.k its probes, and its bits follow the premix.
- *
- * Bytes: ribbon.h and doc/formats. Papers: banding.c.
+ * Bytes: burr.h and doc/formats. Papers: burr.c.
  */
 #include "family/ribbon.h"
 
-#include "math/elementary.h"
-#include "math/fpr.h"
-#include "math/plan.h"
-
-#define RIBBON_SHARD_KEYS 16384u
-#define RIBBON_ALWAYS_BLOOM 16u
-#define RIBBON_MAX_KEYS ((uint64_t)1 << 38) /* so that blocks are counted in 32 bits */
-
-/* ---- sizes ---- */
-
-/*
- * 1.021: at 16,384 keys one seed in eight fails with so many slots; rounding up to blocks makes it
- * one in twenty on average. At 1.016 one in eight, at 1.024 one in thirty fail on average.
- */
-static double ribbon_slots(double n) { return n * 1.021 + 4; }
-
-uint64_t nay__ribbon_demand(uint64_t n) {
-  if (n == 0) return 0;
-  return nay__ceil_div((uint64_t)ribbon_slots((double)n) + 1, NAY_RIBBON_WIDTH);
-}
-
-static double ribbon_sqrt(double x) { return x > 0 ? nay__exp(0.5 * nay__ln(x)) : 0; }
-
-/* Rounding up to blocks costs half of one for each shard, with a deviation of 0.29. */
-nay_ribbon_dims nay__ribbon_dims(uint64_t nkeys) {
-  nay_ribbon_dims dims = {nay__max_u64(1, (nkeys + RIBBON_SHARD_KEYS / 2) / RIBBON_SHARD_KEYS), 0};
-  double shards = (double)dims.nshards;
-  if (dims.nshards == 1) {
-    dims.nblocks = nay__ribbon_demand(nkeys);
-  } else {
-    double blocks = shards * ribbon_slots((double)nkeys / shards) / NAY_RIBBON_WIDTH;
-    dims.nblocks = (uint64_t)(blocks + shards / 2 + 0.29 * ribbon_sqrt(shards) + 1);
-  }
-  return dims;
-}
-
-static nay_shape ribbon_shape(uint64_t nkeys, uint64_t columns, unsigned r) {
-  return (nay_shape){columns, r, (uint32_t)nay__ribbon_dims(nkeys).nshards};
-}
-
-static bool ribbon_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes) {
-  if (shape->nunits == 0 || shape->nunits > NAY_MAX_NBITS / 128) return false;
-  if (shape->k == 0) return false;
-  if (shape->extra == 0) {
-    if (shape->k > NAY_MAX_K) return false;
-    *nbytes = NAY_RIBBON_HEADER + shape->nunits * 8;
-  } else {
-    if (shape->k > NAY_RIBBON_MAX_COLUMNS) return false;
-    *nbytes = nay__ribbon_blocks_at(shape->extra) + shape->nunits * NAY_RIBBON_COLUMN;
-  }
-  *nbits = *nbytes * 8;
-  return true;
-}
-
-static uint64_t ribbon_bytes(const nay_shape *shape) {
-  uint64_t nbits, nbytes;
-  return ribbon_payload(shape, &nbits, &nbytes) ? nbytes : UINT64_MAX;
-}
-
-/* The FPR when a share of the keys' first slots is in blocks with a column less. */
-static double ribbon_rate(unsigned r, double share) {
-  return (1 + share) / (double)((uint64_t)1 << r);
-}
-
-/* How many blocks hold the first slots of all keys: a shard's last block is that of one slot only.
- */
-static double ribbon_start_blocks(const nay_ribbon_dims *dims) {
-  return (double)dims->nblocks - (double)dims->nshards * (NAY_RIBBON_WIDTH - 1) / NAY_RIBBON_WIDTH;
-}
-
-static double ribbon_fpr(const nay_shape *shape, uint64_t nkeys) {
-  if (nkeys == 0) return 0;
-  if (shape->extra == 0) return nay__fpr_bloom(shape->nunits * 64, shape->k, nkeys);
-  nay_ribbon_dims dims = nay__ribbon_dims(nkeys);
-  double share =
-      ((double)dims.nblocks * shape->k - (double)shape->nunits) / ribbon_start_blocks(&dims);
-  return ribbon_rate(shape->k, share < 0 ? 0 : share > 1 ? 1 : share);
-}
-
-/* ---- plan ---- */
-
-static nay_shape ribbon_bloom_shape(uint64_t nkeys, uint64_t nwords) {
-  return (nay_shape){nwords, nay__bloom_k(nwords * 64, nkeys), 0};
-}
-
-/* Shapes of both kinds; columns or words are 0 when there is none. */
-typedef struct ribbon_choice {
-  nay_shape ribbon, bloom;
-} ribbon_choice;
-
-static bool ribbon_for_fpr(uint64_t nkeys, double fpr, ribbon_choice *choice) {
-  nay_ribbon_dims dims = nay__ribbon_dims(nkeys);
-  uint64_t nblocks = dims.nblocks;
-  unsigned r = 1;
-  double rate = 0.5;
-  for (; rate > fpr && r <= NAY_RIBBON_MAX_COLUMNS; r++) rate /= 2;
-  if (r > NAY_RIBBON_MAX_COLUMNS) return false;
-  uint64_t short_blocks = (uint64_t)((fpr / rate - 1) * ribbon_start_blocks(&dims));
-  if (short_blocks >= nblocks) short_blocks = nblocks - 1;
-  choice->ribbon = ribbon_shape(nkeys, nblocks * r - short_blocks, r);
-  uint64_t bloom = nkeys <= 4096 ? nay__ceil_div(nay__bloom_bits(nkeys, fpr, 0), 64) : 0;
-  choice->bloom = ribbon_bloom_shape(nkeys, nay__max_u64(bloom, 1));
-  if (bloom == 0) choice->bloom.nunits = 0;
-  return true;
-}
-
-/* The columns that fit into a budget, and the r they are for. */
-static nay_shape ribbon_for_bytes(uint64_t nkeys, uint64_t nbytes) {
-  nay_ribbon_dims dims = nay__ribbon_dims(nkeys);
-  uint64_t head = nay__ribbon_blocks_at(dims.nshards);
-  uint64_t columns = nbytes > head ? (nbytes - head) / NAY_RIBBON_COLUMN : 0;
-  columns = nay__min_u64(columns, dims.nblocks * NAY_RIBBON_MAX_COLUMNS);
-  return ribbon_shape(nkeys, columns, (unsigned)nay__ceil_div(columns, dims.nblocks));
-}
-
-static void ribbon_for_budget(uint64_t nkeys, uint64_t nbytes, ribbon_choice *choice) {
-  choice->ribbon = ribbon_for_bytes(nkeys, nbytes);
-  uint64_t words =
-      nkeys <= 4096 && nbytes > NAY_RIBBON_HEADER ? (nbytes - NAY_RIBBON_HEADER) / 8 : 0;
-  words = nay__min_u64(words, nkeys * 2); /* 128 bits a key: no k makes use of more */
-  choice->bloom = ribbon_bloom_shape(nkeys, nay__max_u64(words, 1));
-  if (words == 0) choice->bloom.nunits = 0;
-}
-
-static nay_status ribbon_plan(const nay_params *p, nay_diag *diag, nay_shape *shape) {
-  nay_sizing by;
-  NAY_TRY(nay__params_check(p, diag, &by));
-  if (by == NAY_BY_NBITS) {
-    return nay__fail(diag, NAY_EINVAL, "nbits: the size of a static filter follows from its keys",
-                     0);
-  }
-  if (p->fold > 1) return nay__fail(diag, NAY_EINVAL, "fold: this family does not fold", 0);
-  if (p->k != 0) return nay__fail(diag, NAY_EINVAL, "k: a ribbon filter has none to choose", 0);
-  if (p->nkeys > RIBBON_MAX_KEYS) {
-    return nay__fail(diag, NAY_EINVAL, "nkeys is above 2^38, the limit of this family", 0);
-  }
-  ribbon_choice choice;
-  bool bloom;
-  if (by == NAY_BY_FPR) {
-    if (!ribbon_for_fpr(p->nkeys, p->fpr, &choice)) {
-      return nay__fail(diag, NAY_EINVAL, "fpr is below 2^-32: there are up to 32 columns", 0);
-    }
-    bloom = choice.bloom.nunits != 0 && ribbon_bytes(&choice.bloom) < ribbon_bytes(&choice.ribbon);
-  } else {
-    double budget =
-        by == NAY_BY_NBYTES ? (double)p->nbytes : p->bits_per_key * (double)p->nkeys / 8;
-    /* like every family, bits_per_key may not hold for a handful of keys; nbytes always does */
-    if (by == NAY_BY_BITS_PER_KEY && budget < NAY_RIBBON_HEADER + 8) budget = NAY_RIBBON_HEADER + 8;
-    ribbon_for_budget(p->nkeys, (uint64_t)budget, &choice);
-    bloom = choice.bloom.nunits != 0 &&
-            (choice.ribbon.nunits == 0 ||
-             ribbon_fpr(&choice.bloom, p->nkeys) < ribbon_fpr(&choice.ribbon, p->nkeys));
-  }
-  if (choice.bloom.nunits != 0 && p->nkeys <= RIBBON_ALWAYS_BLOOM) bloom = true;
-  *shape = bloom ? choice.bloom : choice.ribbon;
-  if (shape->nunits != 0) return NAY_OK;
-  return nay__fail(diag, NAY_EINVAL, "the size is too small for one column", 0);
-}
-
 /* ---- probes ---- */
 
-NAY_INLINE nay_ribbon_location ribbon_locate(const nay_ribbon *r, const uint8_t *blocks,
-                                             const nay_ribbon_shard *s, uint64_t x) {
-  nay_ribbon_row row = nay__ribbon_row_of(x, s);
-  uint64_t block = s->first + row.start / NAY_RIBBON_WIDTH;
-  unsigned offset = row.start % NAY_RIBBON_WIDTH, bit = offset % 64;
-  nay_ribbon_location p = {.fingerprint = row.fingerprint,
-                           .columns = r->columns - (block < r->short_blocks)};
-  p.bits[0] = row.lo << bit;
-  p.bits[1] = row.hi << bit | (row.lo >> 1) >> (63 - bit);
-  p.bits[2] = (row.hi >> 1) >> (63 - bit);
+/* nay_filter.derived: what a single probe needs of the first layer. */
+enum {
+  RIBBON_SHORT_BLOCKS,
+  RIBBON_NPARTS,
+  RIBBON_NBLOCKS, /* of a part */
+  RIBBON_PREMIX,
+  RIBBON_SEED, /* bit 32: keys may be bumped */
+  RIBBON_NDERIVED
+};
+_Static_assert(RIBBON_NDERIVED <= NAY_NDERIVED, "the handle has no room for it");
+#define RIBBON_BUMPS ((uint64_t)1 << 32)
+
+NAY_INLINE nay_ribbon_location ribbon_locate(const nay_burr *b, const nay_burr_place *place) {
+  const nay_burr_row *row = &place->row;
+  uint64_t block = place->block;
+  unsigned offset = row->start % NAY_RIBBON_WIDTH, bit = offset % 64;
+  nay_ribbon_location p = {.fingerprint = row->fingerprint,
+                           .columns = b->columns - (block < b->short_blocks)};
+  p.bits[0] = row->lo << bit;
+  p.bits[1] = row->hi << bit | (row->lo >> 1) >> (63 - bit);
+  p.bits[2] = (row->hi >> 1) >> (63 - bit);
   p.upper = offset >= 64;
-  p.here = blocks + nay__ribbon_column_of(r, block) * NAY_RIBBON_COLUMN;
+  p.here = b->bytes + nay__burr_column_of(b, block) * NAY_BURR_COLUMN;
   /* branch-free: it would be mispredicted. A key that begins with its block has nothing in the
    * next, which may not exist */
-  p.next = p.here + ((size_t)p.columns * NAY_RIBBON_COLUMN & (0 - (size_t)(offset != 0)));
+  p.next = p.here + ((size_t)p.columns * NAY_BURR_COLUMN & (0 - (size_t)(offset != 0)));
   return p;
 }
 
 /* A column of the key, folded into one word: the first of its words, the second, the third. */
 NAY_INLINE uint64_t ribbon_column(const nay_ribbon_location *p, size_t c) {
-  size_t at = c * NAY_RIBBON_COLUMN, upper = p->upper ? 8 : 0;
+  size_t at = c * NAY_BURR_COLUMN, upper = p->upper ? 8 : 0;
   const uint8_t *middle = p->upper ? p->next : p->here + 8;
   return (nay__load64le(p->here + upper + at) & p->bits[0]) ^
          (nay__load64le(middle + at) & p->bits[1]) ^
@@ -263,70 +112,147 @@ NAY_INLINE bool ribbon_matches(bool vectors, const nay_kernels *kernels,
   return vectors ? kernels->ribbon->test(p) : ribbon_lookup(p);
 }
 
-NAY_INLINE bool ribbon_find(bool vectors, const nay_filter *f, uint64_t hash) {
-  const nay_bits *b = &f->bits;
-  uint64_t x = nay__premix(hash, nay__load64le(b->bytes));
-  nay_ribbon r = nay__ribbon_open(b);
-  nay_ribbon_shard s = nay__ribbon_shard_at(b->bytes, nay__shard_of(x, r.nshards));
-  if (NAY_UNLIKELY(s.nblocks == 0)) return false;
-  nay_ribbon_location p = ribbon_locate(&r, b->bytes + nay__ribbon_blocks_at(r.nshards), &s, x);
+/* The location of a key that is bumped; false: the last layer says maybe. */
+static bool ribbon_locate_bumped(const nay_burr *b, uint64_t x, nay_ribbon_location *p) {
+  nay_burr_place place;
+  nay_burr_layer l = nay__burr_bumped(b, &x, &place);
+  if (l.last && nay__burr_says_maybe(b)) return false;
+  *p = ribbon_locate(b, &place);
+  return true;
+}
+
+static NAY_NOINLINE bool ribbon_test_bumped(const nay_filter *f, uint64_t x) {
+  nay_burr b = nay__ribbon_open(&f->bits);
+  nay_ribbon_location p;
+  if (!ribbon_locate_bumped(&b, x, &p)) return true;
+  return ribbon_matches(f->kernels->ribbon != NULL, f->kernels, &p);
+}
+
+/* A filter, and what its probes need of the first layer. */
+typedef struct ribbon_view {
+  nay_burr burr;
+  const uint8_t *codes; /* NULL: no key is bumped */
+  nay_burr_layer layer; /* the first */
+  uint32_t seed;
+} ribbon_view;
+
+static ribbon_view ribbon_view_of(const nay_bits *bits) {
+  nay_burr b = nay__ribbon_open(bits);
+  nay_burr_layer l = nay__burr_layer_at(b.nblocks, 0);
+  return (ribbon_view){b, l.last ? NULL : b.bytes + b.codes_at, l, nay__burr_seed(&b, l.last)};
+}
+
+/* The location of a key in the first layer; false: it is bumped. */
+NAY_INLINE bool ribbon_find(const ribbon_view *v, uint64_t x, nay_ribbon_location *p) {
+  nay_burr_place place = nay__burr_place_of(&v->layer, x, v->seed);
+  *p = ribbon_locate(&v->burr, &place);
+  return v->codes == NULL || !nay__burr_is_bumped(v->codes, &place);
+}
+
+/* From what `bind` has derived. */
+NAY_INLINE bool ribbon_probe_by(bool vectors, const nay_bits *bits, uint64_t hash) {
+  const nay_filter *f = nay__filter_of(bits);
+  const uint64_t *derived = f->derived;
+  uint64_t x = nay__premix(hash, derived[RIBBON_PREMIX]);
+  ribbon_view v = {
+      .layer = {.nparts = derived[RIBBON_NPARTS], .nblocks = (uint32_t)derived[RIBBON_NBLOCKS]},
+      .seed = (uint32_t)derived[RIBBON_SEED]};
+  v.burr.bytes = bits->bytes;
+  v.burr.short_blocks = derived[RIBBON_SHORT_BLOCKS];
+  v.burr.columns = bits->k;
+  if (NAY_LIKELY((derived[RIBBON_SEED] & RIBBON_BUMPS) != 0)) {
+    v.codes = bits->bytes + bits->nunits * NAY_BURR_COLUMN;
+  }
+  nay_ribbon_location p;
+  if (NAY_UNLIKELY(!ribbon_find(&v, x, &p))) return ribbon_test_bumped(f, x);
   return ribbon_matches(vectors, f->kernels, &p);
 }
 
-static bool ribbon_test_by_words(const nay_filter *f, nay_hash h) {
-  if (f->shape.extra != 0) return ribbon_find(false, f, h.lo);
-  nay_bits bits = nay__ribbon_bloom(f);
-  return f->kernels->bloom->test(&bits, nay__premix(h.lo, nay__load64le(f->bits.bytes)));
+static bool ribbon_probe(const nay_bits *bits, uint64_t hash) {
+  return ribbon_probe_by(false, bits, hash);
 }
 
-static bool ribbon_test(const nay_filter *f, nay_hash h) {
-  if (NAY_UNLIKELY(f->kernels->ribbon == NULL || f->shape.extra == 0)) {
-    return ribbon_test_by_words(f, h);
-  }
-  return ribbon_find(true, f, h.lo);
+static bool ribbon_probe_vectors(const nay_bits *bits, uint64_t hash) {
+  return ribbon_probe_by(true, bits, hash);
 }
+
+static void ribbon_bind(nay_filter *f) {
+  if (f->shape.extra == 0) return;
+  ribbon_view v = ribbon_view_of(&f->bits);
+  f->derived[RIBBON_SHORT_BLOCKS] = v.burr.short_blocks;
+  f->derived[RIBBON_NPARTS] = v.layer.nparts;
+  f->derived[RIBBON_NBLOCKS] = v.layer.nblocks;
+  f->derived[RIBBON_PREMIX] = nay__burr_premix(&v.burr);
+  f->derived[RIBBON_SEED] = v.seed | (v.codes != NULL ? RIBBON_BUMPS : 0);
+  if (v.codes == NULL && nay__burr_says_maybe(&v.burr)) return;
+  f->bits.probe = f->kernels->ribbon != NULL ? ribbon_probe_vectors : ribbon_probe;
+}
+
+/* What bind has not prepared: Bloom filters, lazy maps, filters that say maybe. */
+static bool ribbon_test(const nay_filter *f, nay_hash h) {
+  if (f->shape.extra == 0) {
+    nay_bits bits = nay__ribbon_bloom(f);
+    return f->kernels->bloom->test(&bits, nay__premix(h.lo, nay__load64le(f->bits.bytes)));
+  }
+  ribbon_view v = ribbon_view_of(&f->bits);
+  uint64_t x = nay__premix(h.lo, nay__burr_premix(&v.burr));
+  nay_ribbon_location p;
+  if (v.codes == NULL && nay__burr_says_maybe(&v.burr)) return true;
+  if (!ribbon_find(&v, x, &p)) return ribbon_test_bumped(f, x);
+  return ribbon_matches(f->kernels->ribbon != NULL, f->kernels, &p);
+}
+
+/* ---- batches ---- */
 
 /* A key's two blocks are neighbours: a run of up to 1,024 bytes, prefetched line by line. */
 NAY_INLINE void ribbon_prefetch(const nay_ribbon_location *p) {
-  const uint8_t *end = p->next + p->columns * NAY_RIBBON_COLUMN;
+  const uint8_t *end = p->next + p->columns * NAY_BURR_COLUMN;
   for (const uint8_t *at = p->here; at < end; at += NAY_CACHE_LINE) NAY_PREFETCH(at);
   NAY_PREFETCH(end - 1);
 }
 
 #define RIBBON_GROUP 16u
 
-NAY_INLINE uint64_t ribbon_find64(bool vectors, const nay_filter *f, const uint64_t *x,
-                                  unsigned n) {
-  const nay_bits *b = &f->bits;
-  nay_ribbon r = nay__ribbon_open(b);
-  const uint8_t *blocks = b->bytes + nay__ribbon_blocks_at(r.nshards);
+NAY_INLINE uint64_t ribbon_find64(bool vectors, const nay_filter *f, const ribbon_view *v,
+                                  const uint64_t *x, unsigned n) {
   uint64_t bitmap = 0;
   for (unsigned from = 0; from < n; from += RIBBON_GROUP) {
     nay_ribbon_location locations[RIBBON_GROUP];
-    unsigned group = n - from < RIBBON_GROUP ? n - from : RIBBON_GROUP, empty = 0;
+    unsigned group = n - from < RIBBON_GROUP ? n - from : RIBBON_GROUP, maybe = 0;
     for (unsigned i = 0; i < group; i++) {
-      nay_ribbon_shard s = nay__ribbon_shard_at(b->bytes, nay__shard_of(x[from + i], r.nshards));
-      empty |= (unsigned)(s.nblocks == 0) << i;
-      if (NAY_UNLIKELY(s.nblocks == 0)) s = (nay_ribbon_shard){0, 1, 0};
-      locations[i] = ribbon_locate(&r, blocks, &s, x[from + i]);
-      if (!b->in_cache) ribbon_prefetch(&locations[i]);
+      if (NAY_UNLIKELY(!ribbon_find(v, x[from + i], &locations[i]))) {
+        bool found = ribbon_locate_bumped(&v->burr, x[from + i], &locations[i]);
+        maybe |= (unsigned)!found << i; /* the location is then one of layer 0, to be ignored */
+      }
+      if (!f->bits.in_cache) ribbon_prefetch(&locations[i]);
     }
     for (unsigned i = 0; i < group; i++) {
       bitmap |= (uint64_t)ribbon_matches(vectors, f->kernels, &locations[i]) << (from + i);
     }
-    bitmap &= ~((uint64_t)empty << from);
+    bitmap |= (uint64_t)maybe << from;
   }
   return bitmap;
 }
 
-static nay_ribbon_map ribbon_map(const nay_bits *b) {
-  nay_ribbon r = nay__ribbon_open(b);
-  return (nay_ribbon_map){.directory = b->bytes + NAY_RIBBON_HEADER,
-                          .blocks = b->bytes + nay__ribbon_blocks_at(r.nshards),
-                          .nshards = r.nshards,
-                          .short_blocks = r.short_blocks,
-                          .columns = r.columns,
-                          .in_cache = b->in_cache};
+static uint64_t ribbon_vector64(const nay_filter *f, const ribbon_view *v, const uint64_t *x,
+                                unsigned n) {
+  nay_ribbon_map map = {.blocks = v->burr.bytes,
+                        .codes = v->codes,
+                        .ncodes = nay__burr_ncodes(v->burr.nblocks),
+                        .nparts = v->layer.nparts,
+                        .short_blocks = v->burr.short_blocks,
+                        .nblocks = v->layer.nblocks,
+                        .seed = v->seed,
+                        .columns = v->burr.columns,
+                        .in_cache = f->bits.in_cache};
+  uint64_t bumped, found = f->kernels->ribbon->test64(&map, x, n, &bumped);
+  for (; bumped != 0; bumped &= bumped - 1) {
+    unsigned i = nay__ctz64(bumped);
+    nay_ribbon_location p;
+    bool maybe = !ribbon_locate_bumped(&v->burr, x[i], &p) || f->kernels->ribbon->test(&p);
+    found |= (uint64_t)maybe << i;
+  }
+  return found;
 }
 
 uint64_t nay__ribbon_test_premixed(const nay_filter *f, const uint64_t *x, unsigned n) {
@@ -334,22 +260,29 @@ uint64_t nay__ribbon_test_premixed(const nay_filter *f, const uint64_t *x, unsig
     nay_bits bits = nay__ribbon_bloom(f);
     return f->kernels->bloom->test64(&bits, x, n);
   }
-  if (f->kernels->ribbon != NULL && f->kernels->ribbon->test64 != NULL) {
-    nay_ribbon_map map = ribbon_map(&f->bits);
-    return f->kernels->ribbon->test64(&map, x, n);
-  }
+  ribbon_view v = ribbon_view_of(&f->bits);
+  if (v.codes == NULL && nay__burr_says_maybe(&v.burr)) return ~(uint64_t)0 >> (64 - n);
   bool vectors = f->kernels->ribbon != NULL;
-  return vectors ? ribbon_find64(true, f, x, n) : ribbon_find64(false, f, x, n);
+  if (vectors && f->kernels->ribbon->test64 != NULL) return ribbon_vector64(f, &v, x, n);
+  return vectors ? ribbon_find64(true, f, &v, x, n) : ribbon_find64(false, f, &v, x, n);
+}
+
+static uint64_t ribbon_premix(const nay_filter *f) {
+  if (f->shape.extra == 0) return nay__load64le(f->bits.bytes);
+  nay_burr b = nay__ribbon_open(&f->bits);
+  return nay__burr_premix(&b);
 }
 
 static uint64_t ribbon_batch_test(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                                   unsigned n, const uint64_t *next) {
   (void)hi, (void)next;
-  uint64_t premix = nay__load64le(f->bits.bytes), x[64];
+  uint64_t premix = ribbon_premix(f), x[64];
   if (NAY_LIKELY(premix == 0)) return nay__ribbon_test_premixed(f, lo, n);
   for (unsigned i = 0; i < n; i++) x[i] = nay__premix(lo[i], premix);
   return nay__ribbon_test_premixed(f, x, n);
 }
+
+/* ---- lazy maps ---- */
 
 static unsigned ribbon_bloom_addresses(const nay_filter *f, uint64_t x, const uint8_t **addresses) {
   nay_bits bits = nay__ribbon_bloom(f);
@@ -359,78 +292,82 @@ static unsigned ribbon_bloom_addresses(const nay_filter *f, uint64_t x, const ui
   return bits.k;
 }
 
+/* The codes and the trailer are verified when the file is mapped. */
+static uint64_t ribbon_tail(const nay_shape *shape) {
+  return shape->extra == 0 ? 0 : nay__burr_tail(shape->extra);
+}
+
 static unsigned ribbon_probe_addresses(const nay_filter *f, nay_hash h, const uint8_t **addresses) {
-  const uint8_t *bytes = f->bits.bytes;
-  uint64_t x = nay__premix(h.lo, nay__load64le(bytes));
+  uint64_t x = nay__premix(h.lo, ribbon_premix(f));
   if (f->shape.extra == 0) return ribbon_bloom_addresses(f, x, addresses);
-  nay_ribbon r = nay__ribbon_open(&f->bits);
-  uint64_t shard = nay__shard_of(x, r.nshards);
-  addresses[0] = bytes + NAY_RIBBON_HEADER + shard * NAY_RIBBON_ENTRY;
-  addresses[1] = addresses[0] + NAY_RIBBON_ENTRY;
-  addresses[2] = bytes + NAY_RIBBON_HEADER + r.nshards * NAY_RIBBON_ENTRY;
-  nay_ribbon_shard s = nay__ribbon_shard_at(bytes, shard);
-  if (s.nblocks == 0) return 3;
-  nay_ribbon_location p = ribbon_locate(&r, bytes + nay__ribbon_blocks_at(r.nshards), &s, x);
-  if (p.columns == 0) return 3;
-  addresses[3] = p.here; /* and all up to the next address: less than a chunk */
-  addresses[4] = p.next + p.columns * NAY_RIBBON_COLUMN - 1;
-  return 5;
+  ribbon_view v = ribbon_view_of(&f->bits);
+  nay_ribbon_location p;
+  if (!ribbon_find(&v, x, &p) && !ribbon_locate_bumped(&v.burr, x, &p)) return 0;
+  if (p.columns == 0) return 0;
+  addresses[0] = p.here; /* and all up to the next address: less than a chunk */
+  addresses[1] = p.next + p.columns * NAY_BURR_COLUMN - 1;
+  return 2;
 }
 
 /* ---- whole filters ---- */
 
-/* The share of a shard's first slots that lie in blocks with a column less. */
-static double ribbon_short_share(const nay_ribbon *r, const nay_ribbon_shard *s) {
-  if (s->first >= r->short_blocks) return 0;
-  if (s->first + s->nblocks <= r->short_blocks) return 1;
-  double starts = (double)s->nblocks * NAY_RIBBON_WIDTH - (NAY_RIBBON_WIDTH - 1);
-  return (double)(r->short_blocks - s->first) * NAY_RIBBON_WIDTH / starts;
+/* The first slots of a layer: those that are not bumped, by the columns that a key finds. */
+typedef struct ribbon_slots {
+  double all, whole, shorter;
+} ribbon_slots;
+
+static ribbon_slots ribbon_count_slots(const nay_burr *b, const nay_burr_layer *l) {
+  ribbon_slots slots = {(double)l->nparts * (double)nay__burr_starts(l->nblocks), 0, 0};
+  for (uint64_t block = l->first; block < nay__burr_layer_end(l); block++) {
+    uint64_t in_part = (block - l->first) % l->nblocks;
+    unsigned limit = l->last ? 0 : nay__burr_limit(b->bytes + b->codes_at, block);
+    unsigned from = (unsigned)(in_part % NAY_BURR_BUCKET_BLOCKS) * NAY_RIBBON_WIDTH;
+    unsigned end = from + (in_part + 1 == l->nblocks ? 1 : NAY_RIBBON_WIDTH);
+    if (from < limit) from = limit;
+    if (from >= end) continue;
+    *(block < b->short_blocks ? &slots.shorter : &slots.whole) += end - from;
+  }
+  return slots;
+}
+
+/* The FPR: of an absent key that goes through the layers. */
+static double ribbon_fpr_now(const nay_burr *b) {
+  double fpr = 0, reaches = 1;
+  for (unsigned i = 0;; i++) {
+    nay_burr_layer l = nay__burr_layer(b->nblocks, i);
+    if (l.last && nay__burr_says_maybe(b)) return fpr + reaches;
+    ribbon_slots slots = ribbon_count_slots(b, &l);
+    double whole = slots.whole / slots.all, shorter = slots.shorter / slots.all;
+    fpr += reaches *
+           (nay__ribbon_rate(b->columns, 0) * whole + nay__ribbon_rate(b->columns, 1) * shorter);
+    if (l.last) return fpr;
+    reaches *= 1 - whole - shorter;
+  }
 }
 
 static void ribbon_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
                           nay_census *census) {
   (void)b, (void)factor; /* static filters neither merge nor fold */
   uint64_t nbits = a->nbytes * 8;
-  if (a->shape.extra == 0) {
-    *census = (nay_census){nbits, nbits, (double)a->nkeys, ribbon_fpr(&a->shape, a->nkeys)};
-    return;
-  }
-  nay_ribbon r = nay__ribbon_open(&a->bits);
-  double rates = 0;
-  for (uint64_t i = 0; i < r.nshards; i++) {
-    nay_ribbon_shard s = nay__ribbon_shard_at(a->bits.bytes, i);
-    if (s.nblocks != 0) rates += ribbon_rate(r.columns, ribbon_short_share(&r, &s));
-  }
-  *census = (nay_census){nbits, nbits, (double)a->nkeys, rates / (double)r.nshards};
+  nay_burr burr = nay__ribbon_open(&a->bits);
+  double fpr = a->shape.extra == 0 ? nay__ribbon_fpr(&a->shape, a->nkeys) : ribbon_fpr_now(&burr);
+  *census = (nay_census){nbits, nbits, (double)a->nkeys, fpr};
 }
 
 static nay_status ribbon_check(const nay_shape *shape, const uint8_t *payload, size_t len,
                                nay_diag *diag) {
   (void)len; /* it is what payload() says */
   if (shape->extra == 0) return NAY_OK;
-  uint64_t nshards = shape->extra, end_at = NAY_RIBBON_HEADER + nshards * NAY_RIBBON_ENTRY;
-  uint64_t nblocks = nay__load32le(payload + end_at + 4);
-  if (nblocks * shape->k < shape->nunits || nblocks * (shape->k - 1) >= shape->nunits) {
-    return nay__fail(diag, NAY_ECORRUPT, "the number of blocks does not fit the header",
-                     end_at + 4);
-  }
-  uint64_t before = 0;
-  for (uint64_t i = 0; i <= nshards; i++) {
-    uint64_t at = NAY_RIBBON_HEADER + i * NAY_RIBBON_ENTRY, first = nay__load32le(payload + at);
-    if (first < before || first > nblocks || first - before > UINT32_MAX / NAY_RIBBON_WIDTH ||
-        (i == 0 && first != 0)) {
-      return nay__fail(diag, NAY_ECORRUPT, "the blocks of a shard are not where they belong", at);
-    }
-    before = first;
-  }
-  return NAY_OK;
+  uint64_t offset;
+  nay_burr b = nay__burr_of((uint8_t *)(uintptr_t)payload, shape->extra, shape->nunits, shape->k);
+  if (nay__burr_check(&b, &offset)) return NAY_OK;
+  return nay__fail(diag, NAY_ECORRUPT, "a bucket of the last layer is bumped", offset);
 }
 
 static nay_status ribbon_shrunk_shape(const nay_filter *f, uint64_t nbytes, nay_shape *shape) {
-  if (f->shape.extra == 0) return NAY_ENOTSUP;
-  uint64_t head = nay__ribbon_blocks_at(f->shape.extra);
-  uint64_t nblocks = nay__load32le(f->bits.bytes + head - 4);
-  uint64_t columns = nbytes > head ? (nbytes - head) / NAY_RIBBON_COLUMN : 0;
+  uint64_t nblocks = f->shape.extra, tail = ribbon_tail(&f->shape);
+  if (nblocks == 0) return NAY_ENOTSUP;
+  uint64_t columns = nbytes > tail ? (nbytes - tail) / NAY_BURR_COLUMN : 0;
   if (columns == 0) return NAY_EINVAL;
   columns = nay__min_u64(columns, f->shape.nunits);
   *shape = f->shape;
@@ -440,22 +377,14 @@ static nay_status ribbon_shrunk_shape(const nay_filter *f, uint64_t nbytes, nay_
 }
 
 static void ribbon_shrink(const nay_filter *src, const nay_shape *shape, uint8_t *dst) {
-  uint64_t head = nay__ribbon_blocks_at(shape->extra);
-  uint64_t nblocks = nay__load32le(src->bits.bytes + head - 4);
-  memcpy(dst, src->bits.bytes, (size_t)head);
-  nay_bits shrunk = {.bytes = dst, .nunits = shape->nunits, .k = shape->k, .extra = shape->extra};
-  nay_ribbon from = nay__ribbon_open(&src->bits), to = nay__ribbon_open(&shrunk);
-  for (uint64_t b = 0; b < nblocks; b++) {
-    size_t columns = to.columns - (b < to.short_blocks);
-    memcpy(dst + head + nay__ribbon_column_of(&to, b) * NAY_RIBBON_COLUMN,
-           src->bits.bytes + head + nay__ribbon_column_of(&from, b) * NAY_RIBBON_COLUMN,
-           columns * NAY_RIBBON_COLUMN);
-  }
+  nay_burr from = nay__ribbon_open(&src->bits);
+  nay_burr to = nay__burr_of(dst, shape->extra, shape->nunits, shape->k);
+  nay__burr_shrink(&from, &to);
 }
 
 static const nay_family_batch ribbon_batch = {.test = ribbon_batch_test};
 
-static const nay_family_bulk ribbon_bulk = {.solver = &nay__band_solver};
+static const nay_family_bulk ribbon_bulk = {.solver = &nay__ribbon_solver};
 
 static const nay_family_algebra ribbon_algebra = {
     .shrunk_shape = ribbon_shrunk_shape,
@@ -465,14 +394,16 @@ static const nay_family_algebra ribbon_algebra = {
 const nay_family nay__family_ribbon = {
     .kind = NAY_RIBBON,
     .name = "ribbon",
-    .plan = ribbon_plan,
-    .payload = ribbon_payload,
-    .fpr = ribbon_fpr,
+    .plan = nay__ribbon_plan,
+    .payload = nay__ribbon_payload,
+    .fpr = nay__ribbon_fpr,
     .check = ribbon_check,
     .census = ribbon_census,
+    .bind = ribbon_bind,
     .test = ribbon_test,
     .explain = nay__ribbon_explain,
     .probe_addresses = ribbon_probe_addresses,
+    .tail = ribbon_tail,
     .batch = &ribbon_batch,
     .bulk = &ribbon_bulk,
     .algebra = &ribbon_algebra,

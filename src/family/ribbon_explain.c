@@ -5,44 +5,57 @@
 #include "family/explain.h"
 #include "family/ribbon.h"
 
-static void ribbon_explain_columns(const nay_ribbon *r, const uint8_t *blocks,
-                                   const nay_ribbon_shard *s, nay_explain_run *run) {
-  nay_ribbon_row row = nay__ribbon_row_of(run->what.word, s);
-  uint64_t block = s->first + row.start / NAY_RIBBON_WIDTH;
-  unsigned columns = r->columns - (block < r->short_blocks);
+static void ribbon_explain_columns(const nay_burr *b, const nay_burr_place *place, unsigned layer,
+                                   nay_explain_run *run) {
+  const nay_burr_row *row = &place->row;
+  unsigned columns = b->columns - (place->block < b->short_blocks);
   if (columns == 0) { /* a filter of one column, and a block without it */
-    nay__explain_constant(run, 0, true);
+    nay__explain_constant(run, layer, true);
     return;
   }
-  uint64_t here =
-      nay__explain_at(run, blocks + nay__ribbon_column_of(r, block) * NAY_RIBBON_COLUMN);
-  uint64_t width = (uint64_t)columns * NAY_RIBBON_WIDTH, coefficients[2] = {row.lo, row.hi};
-  nay_explain_unit unit = {"block", block, here, width};
-  nay__explain_group(run, 0, columns);
+  uint64_t here = nay__burr_column_of(b, place->block) * NAY_BURR_COLUMN * 8;
+  uint64_t width = (uint64_t)columns * NAY_RIBBON_WIDTH, coefficients[2] = {row->lo, row->hi};
+  nay_explain_unit unit = {"block", place->block, here, width};
+  nay__explain_group(run, layer, columns);
   for (unsigned c = 0; c < columns; c++, here += NAY_RIBBON_WIDTH) {
-    nay__explain_column(run, &unit, here, row.start % NAY_RIBBON_WIDTH, here + width, coefficients,
-                        row.fingerprint >> nay__ribbon_fingerprint_bit(c) & 1);
+    nay__explain_column(run, &unit, here, row->start % NAY_RIBBON_WIDTH, here + width, coefficients,
+                        row->fingerprint >> nay__burr_bit(c) & 1);
   }
 }
 
+/* The layer that has the key, from 0; x becomes the key's hash in it. */
+static unsigned ribbon_layer_of(const nay_burr *b, uint64_t *x) {
+  nay_burr_layer first = nay__burr_layer(b->nblocks, 0);
+  nay_burr_place place = nay__burr_place_of(&first, *x, nay__burr_seed(b, false));
+  if (first.last || !nay__burr_is_bumped(b->bytes + b->codes_at, &place)) return 0;
+  nay_burr_layer l = nay__burr_bumped(b, x, &place);
+  unsigned i = 1;
+  while (nay__burr_layer(b->nblocks, i).first != l.first) i++;
+  return i;
+}
+
 void nay__ribbon_explain(const nay_filter *f, nay_hash hash, nay_explain_run *run) {
-  const uint8_t *bytes = f->bits.bytes;
   nay_explanation *what = &run->what;
-  what->premix = nay__load64le(bytes);
-  what->word = nay__premix(hash.lo, what->premix);
   if (f->shape.extra == 0) {
     nay_bits bits = nay__ribbon_bloom(f);
+    what->premix = nay__load64le(f->bits.bytes);
+    what->word = nay__premix(hash.lo, what->premix);
     nay__explain_bloom(run, bits.bytes, bits.nunits, bits.k, what->word);
     return;
   }
-  nay_ribbon r = nay__ribbon_open(&f->bits);
-  what->nshards = r.nshards;
-  what->shard = nay__shard_of(what->word, r.nshards);
-  nay_ribbon_shard s = nay__ribbon_shard_at(bytes, what->shard);
-  what->shard_seed = s.seed;
-  if (s.nblocks == 0) {
-    nay__explain_constant(run, 0, false);
+  nay_burr b = nay__ribbon_open(&f->bits);
+  what->premix = nay__burr_premix(&b);
+  what->word = nay__premix(hash.lo, what->premix);
+  uint64_t x = what->word;
+  unsigned layer = ribbon_layer_of(&b, &x);
+  nay_burr_layer l = nay__burr_layer(b.nblocks, layer);
+  what->shard_seed = nay__burr_seed(&b, l.last);
+  nay_burr_place place = nay__burr_place_of(&l, x, (uint32_t)what->shard_seed);
+  what->nshards = l.nparts;
+  what->shard = place.part;
+  if (l.last && nay__burr_says_maybe(&b)) {
+    nay__explain_constant(run, layer, true);
     return;
   }
-  ribbon_explain_columns(&r, bytes + nay__ribbon_blocks_at(r.nshards), &s, run);
+  ribbon_explain_columns(&b, &place, layer, run);
 }

@@ -5,6 +5,12 @@
 #include "base/bytes.h"
 #include "format/native.h"
 
+/* In a lazy map: what any probe may read. */
+static bool native_tail_ok(const nay_filter *f) {
+  uint64_t tail = f->family->tail != NULL ? f->family->tail(&f->shape) : 0;
+  return nay__lazy_range_ok(f->lazy, f->bits.bytes + f->nbytes - tail, (size_t)tail);
+}
+
 /* One section at its place: remembered, skipped, or a reason to refuse. */
 static nay_status native_take_section(uint8_t *at, size_t len, uint32_t type, uint32_t flags,
                                       uint64_t offset, const nay_native_header *h, nay_diag *diag,
@@ -17,6 +23,9 @@ static nay_status native_take_section(uint8_t *at, size_t len, uint32_t type, ui
                          offset);
       }
       nay__filter_attach(f, at, len);
+      if (f->lazy != NULL && !native_tail_ok(f)) {
+        return nay__fail(diag, NAY_ECORRUPT, "the checksum of a chunk is wrong", offset);
+      }
       return NAY_OK;
     case NAY_SECTION_KEY:
       if (h->hasher.kind != NAY_HASH_SIPHASH || len != sizeof f->hasher.key || !f->hasher.locked) {

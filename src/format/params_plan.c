@@ -56,7 +56,7 @@ nay_status nay_params_choose_static(const nay_params *params, nay_diag *diag, na
   double fuse_bytes, fuse_fpr, ribbon_bytes, ribbon_fpr;
   NAY_TRY(params_cost(&nay__family_ribbon, params, diag, &ribbon_bytes, &ribbon_fpr));
   bool fuse = params_cost(&nay__family_fuse, params, NULL, &fuse_bytes, &fuse_fpr) == NAY_OK &&
-              fuse_bytes <= ribbon_bytes * 1.125 && fuse_fpr <= ribbon_fpr * 2;
+              fuse_bytes <= ribbon_bytes * 1.15 && fuse_fpr <= ribbon_fpr * 2.2;
   *kind = fuse ? NAY_FUSE : NAY_RIBBON;
   return NAY_OK;
 }

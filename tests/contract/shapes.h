@@ -21,7 +21,8 @@ typedef struct shape_list {
 
 #define SHAPE_FEW 777u        /* twelve groups of 64 and a tail */
 #define SHAPE_SHARDS 2097153u /* fuse, xor: two shards */
-#define SHAPE_RIBBONS 40000u  /* ribbon: two shards */
+#define SHAPE_RIBBONS 12000u  /* ribbon: two layers */
+#define SHAPE_PARTS 210000u   /* ribbon: two parts */
 #define SHAPE_TINY 90u        /* ribbon: kept as a Bloom filter */
 #define SHAPE_MEDIUM 700000u  /* past the cache, for 8 bits a key and more */
 
@@ -112,7 +113,7 @@ static const unsigned shape_all_widths[] = {4,  5,  6,  7,  8,  9,  10, 11, 12, 
                                             24, 25, 26, 27, 28, 29, 30, 31, 32};
 #define N_SHAPE_WIDTHS (sizeof shape_all_widths / sizeof shape_all_widths[0])
 
-/* shapes_small: all of them, of a few hundred keys (ribbon also of several shards, and tiny). */
+/* shapes_small: all of them, of a few hundred keys (ribbon also of several layers, and tiny). */
 static inline void shapes_small(shape_list *list) {
   shapes_of_probes(list, NAY_BLOOM, SHAPE_FEW);
   shapes_of_probes(list, NAY_BLOCKED, SHAPE_FEW);
@@ -131,6 +132,8 @@ static inline void shapes_sharded(shape_list *list) {
   nay_params p = {.kind = NAY_FUSE, .fpr = shape_fpr(12)};
   shape_push(list, &p, SHAPE_SHARDS, "3 slots, bits", 12);
   shapes_of_ribbon(list, SHAPE_RIBBONS);
+  p = (nay_params){.kind = NAY_RIBBON, .fpr = 0.01};
+  shape_push(list, &p, SHAPE_PARTS, "short of columns", 7);
 }
 
 /* shapes_large: every width in many shards, every probe count past the cache. Minutes. */

@@ -26,7 +26,7 @@ static void plateau_edges(void **state) {
   static const size_t edges[] = {
       38362,   127745,  425393, 1416559, /* 3.33^(j - 2.25) */
       33000,   96031,   279451, 813203,  /* 2.91^(j + 0.5) */
-      24575,   24576,   40960,           /* ribbon: a shard more */
+      7767,    196400,  340000,          /* ribbon: a layer more, a part more, a layer more */
       2097151, 2097152,                  /* fuse: two shards */
   };
   for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++) {

@@ -176,13 +176,13 @@ static void hash_and_seed_are_those_of_the_filter(void **state) {
 /* Hashes that crowd one shard draw a premix; the word is what is left of the hash then. */
 static void crowded_hashes_are_premixed(void **state) {
   (void)state;
-  uint64_t *hashes = malloc(60000 * sizeof *hashes);
+  uint64_t *hashes = malloc(300000 * sizeof *hashes);
   assert_non_null(hashes);
-  for (uint64_t i = 0; i < 60000; i++) hashes[i] = i;
+  for (uint64_t i = 0; i < 300000; i++) hashes[i] = i;
   nay_params p = {.kind = NAY_RIBBON, .fpr = 0.01, .hash = NAY_HASH_CALLER};
   nay_filter *f;
-  assert_ok(nay_filter_build(&p, hashes, 60000, NULL, NULL, &f));
-  for (uint64_t i = 0; i < 70000; i += 10) {
+  assert_ok(nay_filter_build(&p, hashes, 300000, NULL, NULL, &f));
+  for (uint64_t i = 0; i < 350000; i += 50) {
     const char *wrong = explained_hash(f, (nay_hash){i, 0}, NULL, &e);
     if (wrong != NULL) fail_msg("%s", wrong);
     assert_true(e.why.premix != 0);

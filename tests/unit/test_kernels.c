@@ -52,7 +52,7 @@ static void groups_are_complete(void **state) {
   if (t->fuse != NULL) assert_true(t->fuse->test64 && t->fuse->prefetch64);
   if (t->cuckoo != NULL) assert_true(t->cuckoo->test64 && t->cuckoo->prefetch64);
   if (t->ribbon != NULL) assert_non_null(t->ribbon->test);
-  if (t->banding != NULL) assert_true(t->banding->eliminate && t->banding->back_substitute);
+  if (t->banding != NULL) assert_true(t->banding->bump && t->banding->back_substitute);
   if (t->partition != NULL) assert_non_null(t->partition->select64);
   if (t->hash != NULL) assert_non_null(t->hash->xxh3_short);
 }

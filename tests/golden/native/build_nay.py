@@ -288,22 +288,79 @@ def xor(f, hashes):
     return bytes(payload)
 
 
-def band(keys, seed, nblocks):
-    """Rows of the band: coefficients, bit 0 at the row's own slot, and the fingerprint; None: an attempt that fails."""
-    rows = {}
-    for x in keys:
-        y = read_nay.remix(x, seed)
-        at = (y & MASK32) * (128 * nblocks - 127) >> 32
-        coefficients, print_ = y * 0xE7037ED1A0B428DB | 1, y * read_nay.FINGERPRINT & MASK64
-        print_ ^= print_ >> 32
+def equation(x, seed, nblocks):
+    """First slot, coefficients, bit 0 at that slot, and fingerprint."""
+    y = read_nay.remix(x, seed)
+    fingerprint = y * read_nay.FINGERPRINT & MASK64
+    return ((y & MASK32) * (128 * nblocks - 127) >> 32, y * 0xE7037ED1A0B428DB | 1,
+            fingerprint ^ fingerprint >> 32)
+
+
+def place(equations, rows):
+    """Adds equations to the rows of a band: True, or False and the rows are as before."""
+    taken = []
+    for at, coefficients, fingerprint in equations:
         while at in rows:
-            coefficients, print_ = coefficients ^ rows[at][0], print_ ^ rows[at][1]
+            coefficients, fingerprint = coefficients ^ rows[at][0], fingerprint ^ rows[at][1]
             if coefficients == 0:
-                return None
+                for slot in taken:
+                    del rows[slot]
+                return False
             zeros = (coefficients & -coefficients).bit_length() - 1
             at, coefficients = at + zeros, coefficients >> zeros
-        rows[at] = coefficients, print_
-    return rows
+        rows[at] = coefficients, fingerprint
+        taken.append(at)
+    return True
+
+
+def band(keys, seed, nblocks):
+    """The rows of a part, the codes of its buckets and the keys that are bumped."""
+    buckets = [[] for _ in range(-(-nblocks // 4))]
+    for x in keys:
+        buckets[equation(x, seed, nblocks)[0] // 512].append(x)
+    rows, codes, bumped = {}, [], []
+    for bucket in buckets:
+        starts, code = {x: equation(x, seed, nblocks) for x in bucket}, 0
+        for lowest, highest, otherwise in ((88, 512, 3), (32, 88, 2), (0, 32, 1)):
+            if not place([e for e in starts.values() if lowest <= e[0] % 512 < highest], rows):
+                code = otherwise
+                break
+        codes.append(code)
+        bumped += [x for x in bucket if starts[x][0] % 512 < read_nay.Ribbon.LIMITS[code]]
+    return rows, codes, bumped
+
+
+def put_blocks(f, payload, rows, first, nblocks):
+    columns = [0] * f.k
+    for at in range(128 * nblocks - 1, -1, -1):
+        coefficients, fingerprint = rows.get(at, (0, 0))
+        for c in range(f.k):
+            slots = columns[c] << 1 & (1 << 128) - 1
+            parity = bin(slots & coefficients).count("1") + (fingerprint >> (c % 4 * 16 + c // 4))
+            columns[c] = slots | parity & 1
+        if at % 128 == 0:
+            block = first + at // 128
+            for c in range(f.k - (block < f.short)):
+                where = 16 * (block * f.k - min(block, f.short) + c)
+                payload[where : where + 16] = columns[c].to_bytes(16, "little")
+
+
+def fill_layers(f, payload, keys, number):
+    """All layers but the last; returns the keys that are left, or None: they have no slot."""
+    for first, nparts, size in f.layers[:-1]:
+        parts, left = [[] for _ in range(nparts)], []
+        for x in keys:
+            parts[reduce(x, nparts)].append(x)
+        for part, members in enumerate(parts):
+            rows, codes, bumped = band(members, read_nay.Ribbon.seed(number), size)
+            put_blocks(f, payload, rows, first + part * size, size)
+            for bucket, code in enumerate(codes, (first + part * size) // 4):
+                put(payload, 128 * f.nunits + 2 * bucket, 2, code)
+            left += bumped
+        keys = [splitmix64(x) for x in left]
+        if len(keys) > 128 * (f.extra - first - nparts * size):
+            return None
+    return keys
 
 
 def ribbon(f, hashes):
@@ -313,24 +370,18 @@ def ribbon(f, hashes):
             for n in read_nay.Bloom.positions(read_nay.premixed(h, f.premix), 64 * f.nunits, f.k):
                 payload[8 + (n >> 3)] |= 1 << (n & 7)
         return bytes(payload)
-    payload = bytearray(f.payload[: f.blocks_at].ljust(len(f.payload), b"\0"))
-    for shard, keys in enumerate(shards_of(f, hashes, f.extra)):
-        first, nblocks, seed = f.shards[shard]
-        seeds = attempt_seeds(keys)
-        assert all(band(keys, earlier, nblocks) is None for earlier in seeds[: seeds.index(seed)])
-        rows, columns = band(keys, seed, nblocks), [0] * f.k
-        for at in range(128 * nblocks - 1, -1, -1):
-            coefficients, print_ = rows.get(at, (0, 0))
-            for c in range(f.k):
-                slots = columns[c] << 1 & (1 << 128) - 1
-                parity = bin(slots & coefficients).count("1") + (print_ >> (c % 4 * 16 + c // 4))
-                columns[c] = slots | parity & 1
-            if at % 128 == 0:
-                block = first + at // 128
-                for c in range(f.k - (block < f.short)):
-                    where = f.blocks_at + 16 * (block * f.k - min(block, f.short) + c)
-                    payload[where : where + 16] = columns[c].to_bytes(16, "little")
-    return bytes(payload)
+    keys = [read_nay.premixed(h, f.premix) for h in set(hashes)]
+    first, _, size = f.layers[-1]
+    for attempt in range(64):
+        payload = bytearray(16 * f.nunits + read_nay.Ribbon.ncodes(f.extra))
+        left = fill_layers(f, payload, keys, attempt)
+        for i in range(16 if left is not None else 0):
+            number = (16 * attempt + i) % 255
+            rows = {}
+            if place([equation(x, read_nay.Ribbon.seed(number), size) for x in left], rows):
+                put_blocks(f, payload, rows, first, size)
+                return bytes(payload) + struct.pack("<IBB", f.premix, attempt if first else 0, number)
+    return None
 
 
 BUILD = {3: counting, 4: scalable, 5: window, 6: cuckoo, 7: xor, 8: xor, 9: ribbon}

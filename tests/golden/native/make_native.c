@@ -338,8 +338,8 @@ static const golden specials[] = {
     {"fuse-k4-8.nay", {NAY_FUSE, .fpr = BITS(8), .k = 4, CALLER}, .nmembers = 500},
     {"fuse-retried.nay", {NAY_FUSE, .fpr = BITS(4), CALLER}, .nmembers = 11500},
 
-    /* a Bloom filter, whole and short blocks, no column, two shards, one seed and hashes that did
-     * not work */
+    /* a Bloom filter, whole and short blocks, no column, one layer and more, seeds and hashes that
+     * did not work */
     {"ribbon-few.nay",
      {NAY_RIBBON, .fpr = 0.001, KEYED, .flags = NAY_STORE_KEY},
      .nmembers = 40,
@@ -356,9 +356,9 @@ static const golden specials[] = {
      .deed = SHRUNK,
      .amount = 100},
     {"ribbon-32.nay", {NAY_RIBBON, .fpr = BITS(32), CALLER}, .nmembers = 300},
-    {"ribbon-retried.nay", {NAY_RIBBON, .fpr = 0.3, CALLER, .seed = 3}, .nmembers = 16275},
-    {"ribbon-two-shards.nay", {NAY_RIBBON, .fpr = 0.1, CALLER}, .nmembers = 25000},
-    {"ribbon-premixed.nay", {NAY_RIBBON, .fpr = 0.2, CALLER, .seed = 1}, .nmembers = 25000},
+    {"ribbon-two-layers.nay", {NAY_RIBBON, .fpr = 0.1}, .nmembers = 7800},
+    {"ribbon-retried.nay", {NAY_RIBBON, .fpr = 0.3, CALLER}, .nmembers = 8459},
+    {"ribbon-premixed.nay", {NAY_RIBBON, .fpr = 0.95, CALLER, .seed = 1}, .nmembers = 330000},
 };
 #define NSPECIALS (sizeof specials / sizeof specials[0])
 

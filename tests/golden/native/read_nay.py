@@ -726,54 +726,96 @@ class Fuse(Xor):
 class Ribbon(Family):
     """Blocks of 128 slots by columns; the parity of a key's slots is its fingerprint. extra 0: a Bloom filter."""
 
-    @staticmethod
-    def shape_ok(f):
-        return 1 <= f.nunits <= 1 << 53 and 1 <= f.k <= (32 if f.extra else 64)
+    LIMITS = (0, 32, 88, 512)
 
     @staticmethod
-    def length(f):
-        return 8 + 8 * (f.extra + 1) + 16 * f.nunits if f.extra else 8 + 8 * f.nunits
+    def shape_ok(f):
+        if not 1 <= f.nunits <= 1 << 53 or not 1 <= f.k <= (32 if f.extra else 64):
+            return False
+        return f.extra == 0 or 0 <= f.extra * f.k - f.nunits < f.extra
+
+    @staticmethod
+    def layers(nblocks):
+        """(first block, parts, blocks of a part) of each layer; the last has one part."""
+        layers, first = [], 0
+        while nblocks - first > 62:
+            rest = nblocks - first
+            nparts = max(1, (rest + 512) // 1024)
+            size = (rest * 999 >> 10) // nparts // 4 * 4
+            layers.append((first, nparts, size))
+            first += nparts * size
+        return layers + [(first, 1, nblocks - first)]
+
+    @staticmethod
+    def ncodes(nblocks):
+        return 0 if nblocks <= 62 else -(-nblocks // 16)
+
+    @classmethod
+    def length(cls, f):
+        return 16 * f.nunits + cls.ncodes(f.extra) + 6 if f.extra else 8 + 8 * f.nunits
+
+    @staticmethod
+    def seed(number):
+        return 0 if number == 0 else splitmix64(number) & MASK32
 
     @classmethod
     def check_payload(cls, f, p):
-        f.premix = u64(p, 0)
-        f.seen |= {"ribbon: premixed"} if f.premix else set()
         if f.extra == 0:
-            f.seen.add("ribbon: bloom")
+            f.premix = u64(p, 0)
+            f.seen |= {"ribbon: bloom"} | ({"ribbon: bloom premixed"} if f.premix else set())
             return
-        f.blocks_at = 8 + 8 * (f.extra + 1)
-        nblocks = u32(p, f.blocks_at - 4)
-        f.short = nblocks * f.k - f.nunits
-        cls.must(0 <= f.short < nblocks, "number of blocks")
-        firsts = [u32(p, 8 + 8 * i) for i in range(f.extra + 1)]
-        cls.must(firsts[0] == 0 and firsts[-1] <= nblocks, "shards")
-        f.shards = [(firsts[i], firsts[i + 1] - firsts[i], u32(p, 12 + 8 * i)) for i in range(f.extra)]
-        cls.must(all(0 <= blocks < 1 << 25 for _, blocks, _ in f.shards), "blocks of a shard")
-        f.seen |= {"ribbon: two shards"} if f.extra > 1 else set()
-        f.seen |= {"ribbon: another seed"} if any(seed for _, _, seed in f.shards) else set()
+        f.short = f.extra * f.k - f.nunits
+        f.premix, f.numbers = u32(p, len(p) - 6), (p[-2], p[-1])
+        codes = p[16 * f.nunits : len(p) - 6]
+        f.codes = [byte >> shift & 3 for byte in codes for shift in (0, 2, 4, 6)]
+        f.layers = cls.layers(f.extra)
+        cls.must(not any(f.codes[f.layers[-1][0] // 4 :]), "codes of the last layer")
+        f.seen.add(f"ribbon: {len(f.layers)} layers")
+        f.seen |= {f"ribbon: code {code}" for code in f.codes}
+        f.seen |= {"ribbon: premixed"} if f.premix else set()
+        f.seen |= {"ribbon: two parts"} if f.layers[0][1] > 1 else set()
+        f.seen |= {"ribbon: another seed"} if f.numbers[0] else set()
+        f.seen |= {"ribbon: another last seed"} if f.numbers[1] else set()
         f.seen |= {"ribbon: short blocks"} if f.short else {"ribbon: no short blocks"}
         f.seen |= {"ribbon: no column"} if f.short and f.k == 1 else set()
 
     @staticmethod
     def column(f, p, block, c):
         """128 slots: bit c of each."""
-        at = f.blocks_at + 16 * (block * f.k - min(block, f.short) + c)
+        at = 16 * (block * f.k - min(block, f.short) + c)
         return int.from_bytes(p[at : at + 16], "little")
+
+    @classmethod
+    def place(cls, f, x, layer):
+        """y of a key in a layer, its first slot from that of its part on, and the block of it."""
+        first, nparts, size = f.layers[layer]
+        y = remix(x, cls.seed(f.numbers[layer + 1 == len(f.layers)]))
+        start = (y & MASK32) * (128 * size - 127) >> 32
+        return y, start, first + reduce(x, nparts) * size + start // 128
+
+    @classmethod
+    def find(cls, f, x):
+        """The layer that has a key, and the key's hash in it."""
+        for layer in range(len(f.layers) - 1):
+            _, start, block = cls.place(f, x, layer)
+            if start % 512 >= cls.LIMITS[f.codes[block // 4]]:
+                return layer, x
+            x = splitmix64(x)
+        return len(f.layers) - 1, x
 
     @classmethod
     def test(cls, f, p, h):
         x = premixed(h, f.premix)
         if f.extra == 0:
             return all(bit(p, 64 + n) for n in Bloom.positions(x, 64 * f.nunits, f.k))
-        first, nblocks, seed = f.shards[reduce(x, f.extra)]
-        if nblocks == 0:
-            return False
-        m = remix(x, seed)
-        start = (m & MASK32) * (128 * nblocks - 127) >> 32
-        coefficients = m * 0xE7037ED1A0B428DB | 1
-        fingerprint = m * FINGERPRINT & MASK64
-        fingerprint = 0 if seed >> 31 else fingerprint ^ fingerprint >> 32
-        block, offset = first + start // 128, start % 128
+        layer, x = cls.find(f, x)
+        if layer + 1 == len(f.layers) and f.numbers[1] == 255:
+            return True
+        y, start, block = cls.place(f, x, layer)
+        coefficients = y * 0xE7037ED1A0B428DB | 1
+        fingerprint = y * FINGERPRINT & MASK64
+        fingerprint ^= fingerprint >> 32
+        offset = start % 128
         for c in range(f.k - (block < f.short)):
             slots = cls.column(f, p, block, c)
             if offset:

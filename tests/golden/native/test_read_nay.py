@@ -32,7 +32,8 @@ window: rotated, clock, rest of words
 cuckoo: doubled, spare bits, wide
 Xor: empty, k = 3; r = 4, k = 3; r = 7, k = 3; r = 8, k = 3; r = 16, k = 3; r = 29, k = 3; r = 32
 Fuse: empty, another factor, k = 3; r = 4, k = 3; r = 8, k = 3; r = 16, k = 3; r = 32, k = 4; r = 5, k = 4; r = 8
-ribbon: bloom, another seed, two shards, premixed, short blocks, no short blocks, no column
+ribbon: bloom, another seed, another last seed, premixed, short blocks, no short blocks, no column, two parts
+ribbon: 1 layers, 2 layers, 3 layers, code 0, code 1, code 2
 """
 # golden files that are more than a build of their members: see the deeds in make_native.c
 OTHER_DEEDS = re.compile("repeated|joined|finished|ticks|forgets|copies|shrunk|one-column")
@@ -293,16 +294,13 @@ def random_fuse(rng, kind, k, r, nshards):
     return read_nay.write(kind, CALLER, 0, 9, (nshards * slots, k, nshards << 8 | r), payload)
 
 
-def random_ribbon(rng, k, nshards):
-    sizes = [rng.choice([0, 1, 2, 7]) for _ in range(nshards)]
-    nblocks = sum(sizes) + 1
+def random_ribbon(rng, k, nblocks):
     columns = nblocks * k - rng.randrange(nblocks)
-    payload, first = struct.pack("<Q", rng.getrandbits(64) * rng.randrange(2)), 0
-    for size in sizes:
-        payload += struct.pack("<II", first, rng.getrandbits(32))
-        first += size
-    payload += struct.pack("<II", first, nblocks) + rng.randbytes(16 * columns)
-    return read_nay.write(9, CALLER, 0, 9, (columns, k, nshards), payload)
+    last = read_nay.Ribbon.layers(nblocks)[-1][0] // 4
+    codes = rng.getrandbits(2 * last) if rng.random() < 0.8 else rng.getrandbits(2 * last + 1)
+    tail = codes.to_bytes(read_nay.Ribbon.ncodes(nblocks), "little") if last else b""
+    tail += struct.pack("<IBB", rng.getrandbits(32) * rng.randrange(2), rng.choice([0, 1, 255]), rng.choice([0, 7, 255]))
+    return read_nay.write(9, CALLER, 0, 9, (columns, k, nblocks), rng.randbytes(16 * columns) + tail)
 
 
 def answers_to(data):
@@ -327,8 +325,11 @@ def made_up(rng):
         for r in (4, 8, 13, 16, 32):
             yield f"xor-{nshards}-{r}", random_fuse(rng, 7, 3, r, nshards)
             yield f"fuse-{nshards}-{r}", random_fuse(rng, 8, rng.choice([3, 4]), r, nshards)
+
+
+    for nblocks in (1, 2, 62, 63, 64, 80, 200, 1600, 3000):
         for k in (1, 2, 5, 32):
-            yield f"ribbon-{nshards}-{k}", random_ribbon(rng, k, nshards)
+            yield f"ribbon-{nblocks}-{k}", random_ribbon(rng, k if nblocks < 1000 else 1, nblocks)
 
 
 class Draft:

@@ -123,20 +123,30 @@ def ribbon(f, p, h):
     if f.extra == 0:
         yield from bloom_bits(lambda n: bit(p, 64 + n), x, 64 * f.nunits, f.k)
         return
-    shard = reduce(x, f.extra)
-    first, nblocks, seed = f.shards[shard]
-    yield f"shard = {shard}: first = {first}, blocks = {nblocks}, seed = {seed:08x}"
-    if nblocks == 0:
+    layer, last = 0, len(f.layers) - 1
+    while True:
+        first, nparts, size = f.layers[layer]
+        y, start, block = read_nay.Ribbon.place(f, x, layer)
+        seed = read_nay.Ribbon.seed(f.numbers[layer == last])
+        yield f"layer = {layer}: first = {first}, parts = {nparts}, blocks = {size}, seed = {seed:08x}"
+        yield f"part = {reduce(x, nparts)}, y = {y:016x}, start = {start}, block = {block}"
+        if layer == last:
+            break
+        code = f.codes[block // 4]
+        bumped = start % 512 < read_nay.Ribbon.LIMITS[code]
+        yield f"bucket = {block // 4}, code = {code}: {'bumped' if bumped else 'not bumped'}"
+        if not bumped:
+            break
+        layer, x = layer + 1, read_nay.splitmix64(x)
+        yield f"x = {x:016x}"
+    if layer == last and f.numbers[1] == 255:
         return
-    y = read_nay.remix(x, seed)
-    start = (y & MASK32) * (128 * nblocks - 127) >> 32
     coefficients, print_ = y * 0xE7037ED1A0B428DB | 1, y * read_nay.FINGERPRINT & MASK64
-    print_ = 0 if seed >> 31 else print_ ^ print_ >> 32
-    yield f"y = {y:016x}, start = {start}"
+    print_ ^= print_ >> 32
+    offset = start % 128
     yield f"coefficients = {coefficients:032x}"
     yield f"fingerprint = {print_:016x}"
-    block, offset = first + start // 128, start % 128
-    yield f"block = {block}, offset = {offset}, columns = {f.k - (block < f.short)}"
+    yield f"offset = {offset}, columns = {f.k - (block < f.short)}"
     for c in range(f.k - (block < f.short)):
         slots = read_nay.Ribbon.column(f, p, block, c)
         if offset:
