@@ -54,6 +54,7 @@ FILTER = [  # commands that touch a filter's file
     Command("check", "file", "more", *SECRET, held="more"),
     Command("check", "-v", "file", "more", *SECRET, held="secret"),
     Command("info", "--json", "file"),
+    Command("explain", "--json", "file", "95", *SECRET, held="secret"),
     Command("verify", "file", *SECRET, "--keys", "more", held="more"),
     Command("plot", "size", "--svg", "-f", "-o", "file"),
 ]
@@ -226,7 +227,7 @@ def _():
     one = start(*FILTER[0].line("start", "more"))
     with open("start/fifo", "wb") as fifo:
         for command in FILTER:
-            if command.words[0] in ("check", "info", "verify"):
+            if command.words[0] in ("check", "explain", "info", "verify"):
                 assert alone(command, "start")[0] in (0, 1)
         fifo.write(b"x\n")
     one.communicate()
