@@ -104,6 +104,20 @@ fruit() {
   [[ $output == *"a policy without explanations" ]]
 }
 
+@test "tables of every engine: explanations answer as check does" {
+  n=0
+  for table in "$GOLDEN"/{rocksdb,nori-engine,leveldb-tables}/*.{sst,ldb}; do
+    [ -s "$table" ] || continue
+    seq 0 997 40000 | sed 's/^/key000/' | head -n 12 > keys
+    nay check -a "$table" keys > asked 2> /dev/null || [ $? -eq 1 ] || continue
+    nay explain --json "$table" < keys > explained 2> /dev/null || [ $? -eq 1 ]
+    cmp <(cut -f 1 asked) <(jq -r 'if .maybe then "maybe" else "nay" end' explained) || { echo "$table"; return 1; }
+    jq -se 'all(.[]; .maybe == ([.probed[].maybe] | any) or (.probed | length) == 0)' explained > /dev/null
+    n=$((n + 1))
+  done
+  [ "$n" -gt 20 ]
+}
+
 @test "keyed filters need their secret, as for check" {
   head -c 16 /dev/zero > secret
   seq 10 | nay build -q --secret secret -o keyed.nay
