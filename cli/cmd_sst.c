@@ -5,8 +5,9 @@
 #include "tables.h"
 
 /* In the order of table_filter and table_codec in tables.h. */
-static const char *const sst_filters[] = {"full", "partitioned", "leveldb", "small", "none", NULL};
-static const char *const sst_codecs[] = {"none", "snappy", NULL};
+static const char *const sst_filters[] = {"full", "partitioned", "leveldb", "small",
+                                          "none", "quotient",    NULL};
+static const char *const sst_codecs[] = {"none", "snappy", "lz4", "zstd", NULL};
 
 static int sst_run(options *o) {
   static int (*const verbs[])(options *) = {sst_build, sst_get, sst_scan, sst_info, sst_compact};
@@ -24,7 +25,8 @@ static const option_row sst_options[] = {
      MAKING},
     {"filter", 0, "KIND", OPTION_CHOICE, AT(table_filter),
      "one filter for the table, one for each range of keys, or one for each 2 KiB of data, as "
-     "LevelDB stores them or with fewer false positives (default full):",
+     "LevelDB stores them or with fewer false positives; quotient: in each block of a nori table "
+     "(default full):",
      sst_filters, 0, MAKING},
     {"prefix-length", 0, "N", OPTION_COUNT, AT(prefix_length),
      "also a filter of the first N bytes of each key, for scans", NULL, 0, MAKING},
@@ -46,8 +48,9 @@ static const option_row sst_options[] = {
      "sequence N and above can see",
      NULL, 0, "get, scan, compact"},
     {"format", 0, "NAME", OPTION_TABLE_FORMAT, AT(table_format),
-     "layout of the tables, for those without a magic number (default: by the magic number)", NULL,
-     0, NULL},
+     "layout of the tables: to write (default LevelDB's), or to read, where they have no magic "
+     "number; nori and mini-lsm for short",
+     NULL, 0, NULL},
     ROW_FORCE(0, MAKING),
     {"from", 0, "KEY", OPTION_TEXT, AT(from), "start at KEY", NULL, 0, "scan"},
     {"to", 0, "KEY", OPTION_TEXT, AT(upto), "end before KEY", NULL, 0, "scan"},
@@ -95,6 +98,12 @@ const command command_sst = {
         "order of their keys, without duplicates; --sort sorts them in memory and keeps the last "
         "of equal keys. With --sequence the keys are internal keys, as inside a LevelDB database: "
         "a row without a tab is then a deletion.\n"
+        "\n"
+        "--format=nori writes a table of nori, with one Bloom filter, or --filter=quotient; "
+        "--sequence is then the index of its entries. --format=mini-lsm-sst writes one of "
+        "mini-lsm; "
+        "a row without a value is a deletion there, and --sequence the timestamp "
+        "of mini-lsm-sst-week3. The bytes are those of the engines.\n"
         "\n"
         "nay sst get TABLE [KEY...] prints those of the keys that it finds, each with a tab and "
         "its value. Without KEY it reads keys from standard input or --keys. --older names "

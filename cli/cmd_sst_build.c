@@ -4,13 +4,15 @@
 #include "numbers.h"
 #include "outfile.h"
 #include "stream.h"
+#include "table_foreign.h"
 #include "tables.h"
 
 typedef struct build {
   const options *o;
   const char *out;
   nay_sst_writer *writer;
-  bool whole_rows; /* the value is the row, not what follows the key in it */
+  nay_sst_foreign_writer *foreign; /* with --format, instead */
+  bool whole_rows;                 /* the value is the row, not what follows the key in it */
   uint64_t nrows, noverwritten;
 } build;
 
@@ -61,9 +63,28 @@ _Noreturn static void build_failed(const build *b) {
   table_die(b->out, status, &diag);
 }
 
+/* mini-lsm has no empty values: a row without one is a deletion. */
+static void build_write_foreign(build *b, const table_row *row) {
+  nay_diag diag = {NULL, 0, 0};
+  char key[80];
+  bool deletes = b->o->sequence != 0 || strncmp(b->o->table_format, "mini-lsm", 8) == 0;
+  nay_sst_version version = {row->key, row->len, b->o->sequence, deletes && !row->has_value};
+  nay_status status =
+      nay_sst_foreign_writer_add(b->foreign, &version, 0, row->value, row->value_len, &diag);
+  if (status == NAY_EINVAL) {
+    die(EXIT_TROUBLE, "row %llu, key '%s': %s", (unsigned long long)b->nrows,
+        escape_text(row->key, row->len, key, sizeof key), diag.what);
+  }
+  if (status != NAY_OK) table_die(b->out, status, &diag);
+}
+
 static void build_write(build *b, const table_row *row) {
   nay_status status;
   b->nrows++;
+  if (b->foreign != NULL) {
+    build_write_foreign(b, row);
+    return;
+  }
   if (b->o->sequence == 0) {
     status = nay_sst_writer_add(b->writer, row->key, row->len, row->value, row->value_len);
   } else {
@@ -95,7 +116,7 @@ static void build_rows(build *b, key_stream *s) {
 static void build_report(const build *b) {
   char size[NUMBER_TEXT], filters[NUMBER_TEXT];
   nay_prefix prefix;
-  nay_sst *table = table_open(b->out, NULL, &prefix);
+  nay_sst *table = table_open(b->out, b->o->table_format, &prefix);
   nay_sst_info info;
   nay_sst_describe(table, &info);
   if (b->o->json) {
@@ -116,18 +137,26 @@ static void build_report(const build *b) {
   nay_sst_free(table);
 }
 
+static void build_open(build *b, table_plan *plan) {
+  const options *o = b->o;
+  nay_diag diag = {NULL, 0, 0};
+  if (o->sequence > NAY_SST_MAX_SEQUENCE) die(EXIT_TROUBLE, "--sequence: at most 2^56 - 1");
+  if (o->table_format != NULL) {
+    b->foreign = table_foreign_writer(o, b->out);
+    return;
+  }
+  table_plan_make(o, plan);
+  plan->write.keys = o->sequence != 0 ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN;
+  nay_status status = nay_sst_writer_new(b->out, &plan->write, NULL, &diag, &b->writer);
+  if (status != NAY_OK) table_die(b->out, status, &diag);
+}
+
 int sst_build(options *o) {
   build b = {.o = o,
              .out = table_output(o),
              .whole_rows = o->keys.csv || o->keys.column != NULL || o->keys.separator != NULL};
-  table_plan plan;
-  nay_diag diag = {NULL, 0, 0};
-  if (o->table_format != NULL) die(EXIT_TROUBLE, "--format: build writes LevelDB's tables alone");
-  if (o->sequence > NAY_SST_MAX_SEQUENCE) die(EXIT_TROUBLE, "--sequence: at most 2^56 - 1");
-  table_plan_make(o, &plan);
-  plan.write.keys = o->sequence != 0 ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN;
-  nay_status status = nay_sst_writer_new(b.out, &plan.write, NULL, &diag, &b.writer);
-  if (status != NAY_OK) table_die(b.out, status, &diag);
+  table_plan plan; /* stays: the writer points into it */
+  build_open(&b, &plan);
   options reading = *o;
   reading.keys = build_style(o);
   key_stream *s =
@@ -136,11 +165,14 @@ int sst_build(options *o) {
   stream_close(s);
   outfile_lock(b.out);
   signals_defer(true);
-  status = nay_sst_writer_finish(b.writer, &diag);
+  nay_diag diag = {NULL, 0, 0};
+  nay_status status = b.foreign != NULL ? nay_sst_foreign_writer_finish(b.foreign, &diag)
+                                        : nay_sst_writer_finish(b.writer, &diag);
   outfile_unlock();
   signals_defer(false);
   if (status != NAY_OK) table_die(b.out, status, &diag);
   nay_sst_writer_free(b.writer);
+  nay_sst_foreign_writer_free(b.foreign);
   build_report(&b);
   return EXIT_FOUND;
 }

@@ -250,6 +250,9 @@ static void option_set_word(const option_row *row, const char *value, void *at) 
       break;
     }
     case OPTION_TABLE_FORMAT:
+      if (strcmp(value, "nori") == 0)
+        value = "nori-sst"; /* there is no filter to confuse it with */
+      if (strcmp(value, "mini-lsm") == 0) value = "mini-lsm-sst";
       if (nay_sst_foreign_about(value) == NULL) option_bad_word(row, value);
       *(const char **)at = value;
       break;

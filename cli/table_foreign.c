@@ -67,3 +67,35 @@ void table_foreign_json(const nay_sst *table, const nay_sst_foreign_info *info,
   }
   json_close();
 }
+
+/* ---- making ---- */
+
+static const nay_codec *foreign_codec(const options *o) {
+  static const uint8_t ids[] = {0, TABLE_CODEC_SNAPPY, TABLE_CODEC_LZ4, TABLE_CODEC_ZSTD};
+  if (o->compress == TABLE_RAW) return NULL;
+  const nay_codec *codec = table_codec_find(ids[o->compress]);
+  if (codec == NULL) die(EXIT_TROUBLE, "this program was built without that codec");
+  return codec;
+}
+
+nay_sst_foreign_writer *table_foreign_writer(const options *o, const char *path) {
+  nay_sst_foreign_options how = {.size = sizeof how, .name = o->table_format};
+  nay_sst_foreign_writer *writer;
+  nay_diag diag = {NULL, 0, 0};
+  if (o->table_filter != TABLE_FULL && o->table_filter != TABLE_QUOTIENT) {
+    die(EXIT_TROUBLE, "--filter: tables of nori have full or quotient, those of mini-lsm full");
+  }
+  if (o->fpr != 0 || o->kind != NAY_AUTO || o->prefix_length != 0 || o->prefix_delimiter != NULL) {
+    die(EXIT_TROUBLE, "-p, -t and prefixes are for LevelDB's tables: omit them with --format");
+  }
+  if (o->bits_per_key != (double)(uint32_t)o->bits_per_key || o->block_bytes > UINT32_MAX) {
+    die(EXIT_TROUBLE, "-b: a whole number; --block: less than 4 GiB");
+  }
+  how.bits_per_key = (uint32_t)o->bits_per_key;
+  how.quotient = o->table_filter == TABLE_QUOTIENT;
+  how.block_bytes = (uint32_t)o->block_bytes;
+  how.codec = foreign_codec(o);
+  nay_status status = nay_sst_foreign_writer_new(path, &how, NULL, &diag, &writer);
+  if (status != NAY_OK) table_die(path, status, &diag);
+  return writer;
+}

@@ -25,6 +25,9 @@ void table_foreign_text(const nay_sst *table, const nay_sst_foreign_info *info,
 void table_foreign_json(const nay_sst *table, const nay_sst_foreign_info *info,
                         const table_verdict *verdict);
 
+/* table_foreign_writer: for --format; exits when another option does not fit the layout. */
+nay_sst_foreign_writer *table_foreign_writer(const options *o, const char *path);
+
 /* table_engine: "nori" or "mini-lsm". */
 const char *table_engine(const nay_sst_foreign_info *info);
 

@@ -115,7 +115,10 @@ void table_plan_make(const options *o, table_plan *plan) {
     case TABLE_LEVELDB:
     case TABLE_SMALL: plan_blocks(o, plan); break;
     case TABLE_NONE: break;
+    case TABLE_QUOTIENT: die(EXIT_TROUBLE, "--filter quotient is for --format nori");
   }
+  if (o->compress > TABLE_SNAPPY)
+    die(EXIT_TROUBLE, "--compress lz4 and zstd are for --format nori");
   plan_prefix(o, plan);
   if (o->block_bytes > UINT32_MAX) die(EXIT_TROUBLE, "--block: less than 4 GiB");
   plan->write.block_bytes = (uint32_t)o->block_bytes;

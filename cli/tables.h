@@ -13,9 +13,10 @@ typedef enum table_filter {
   TABLE_PARTITIONED,
   TABLE_LEVELDB,
   TABLE_SMALL,
-  TABLE_NONE
+  TABLE_NONE,
+  TABLE_QUOTIENT
 } table_filter;
-typedef enum table_codec { TABLE_RAW, TABLE_SNAPPY } table_codec;
+typedef enum table_codec { TABLE_RAW, TABLE_SNAPPY, TABLE_LZ4, TABLE_ZSTD } table_codec;
 
 /* table_open: exits on failure. *prefix becomes the table's extractor if that is one of ours,
  * and must stay while the table is open. */

@@ -86,6 +86,54 @@ NAY_API nay_status nay_sst_foreign_verify(const nay_sst *sst, nay_diag *diag, ui
 /* nay_sst_iter_term: nori's term of the entry that the iterator is at; else 0. */
 NAY_API uint64_t nay_sst_iter_term(const nay_sst_iter *iter);
 
+/* ---- writing ---- */
+
+/*
+ * nay_sst_foreign_options: how a foreign table is made; all zero but size and name is what its
+ * engine does by default. The bytes are then the engine's own for the same entries.
+ */
+typedef struct nay_sst_foreign_options {
+  size_t size;
+  const char *name;          /* as nay_sst_open_as takes it; "mini-lsm-sst" is that of week 2 */
+  uint32_t block_bytes;      /* 0: 4096 */
+  uint32_t restart_interval; /* nori; 0: 16 */
+  bool quotient;             /* nori: a quotient filter in each block (version 2) */
+  uint32_t bits_per_key;     /* nori's Bloom filter; 0: 10. mini-lsm always has 10 */
+  uint64_t nkeys;            /* nori's Bloom filter is planned for these; 0: those that are added */
+  const nay_codec *codec;    /* nori: NULL, or one of id 4 (LZ4) or 2 (zstd) */
+} nay_sst_foreign_options;
+
+typedef struct nay_sst_foreign_writer nay_sst_foreign_writer;
+
+/*
+ * nay_sst_foreign_writer_new: a table that will replace the file at path when it is finished.
+ * NAY_EINVAL: diag says which option.
+ */
+NAY_API nay_status nay_sst_foreign_writer_new(const char *path,
+                                              const nay_sst_foreign_options *options,
+                                              const nay_allocator *allocator, nay_diag *diag,
+                                              nay_sst_foreign_writer **writer);
+
+/*
+ * nay_sst_foreign_writer_add: entries in order: keys ascend; in mini-lsm's week 3 a key may come
+ * again with a lower sequence number, its timestamp. term is nori's, else 0. NAY_EINVAL: out of
+ * order; a sequence number where the layout has none; an empty key, an empty value that is no
+ * deletion, or more than 65,535 bytes in mini-lsm; a deletion with a value. Nothing has changed
+ * then, and diag says why. Any other error is final.
+ */
+NAY_API nay_status nay_sst_foreign_writer_add(nay_sst_foreign_writer *writer,
+                                              const nay_sst_version *version, uint64_t term,
+                                              const void *value, size_t value_len, nay_diag *diag);
+
+/*
+ * nay_sst_foreign_writer_finish: writes index, filter and footer, syncs, and puts the table at its
+ * path. NAY_EINVAL: mini-lsm has no table without entries. Then the writer can only be freed.
+ */
+NAY_API nay_status nay_sst_foreign_writer_finish(nay_sst_foreign_writer *writer, nay_diag *diag);
+
+/* nay_sst_foreign_writer_free: without a finish before it, it is as if there had been no writer. */
+NAY_API void nay_sst_foreign_writer_free(nay_sst_foreign_writer *writer);
+
 #ifdef __cplusplus
 }
 #endif

@@ -226,7 +226,7 @@ def foreign_modes():
     MODES["verify"] += [(overfull, 1), (old, 1), (versions, 1), (filters, 1)]
     MODES["extract"] += [(overfull, "any"), (old, "any"), (versions, "any")]
     MODES["sst"] += [(f"info --verify {overfull} {old}", 2), (f"info {versions}", 1), (f"scan --versions {overfull}", LINES),
-                     (f"scan --versions {versions}", LINES), (f"get --snapshot 1003 {versions} key00000000", LINES)]
+                     ("build --format nori -f -o out.sst sorted", 1), (f"scan --versions {versions}", LINES), (f"get --snapshot 1003 {versions} key00000000", LINES)]
 
 
 def problem(page, command, line, expected):

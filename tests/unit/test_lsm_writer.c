@@ -1,0 +1,295 @@
+/*
+ * test_lsm_writer.c - tables in the layouts of nori and mini-lsm, written again from their entries:
+ * the engine's own bytes. What a layout cannot hold is refused.
+ *
+ *     test_lsm_writer [DIRECTORY]     another set of vectors, as make_lsm_vectors.py writes it
+ */
+#include <unistd.h>
+
+#include "golden/lsm_tables.h"
+
+static const char *vectors = TEST_GOLDEN;
+static char out[64];
+
+/* ---- copying ---- */
+
+static nay_sst *open_table(const char *path, const char *name) {
+  nay_sst_read_options how = lsm_options(0);
+  nay_sst *sst;
+  nay_diag diag = {NULL, 0, 0};
+  nay_status status = nay_sst_open_as(path, name, &how, NULL, &diag, &sst);
+  if (status != NAY_OK) fail_msg("%s: %s", path, diag.what);
+  return sst;
+}
+
+static uint64_t number_param(const lsm_row *row, const char *name) {
+  const char *text = lsm_param(row, name);
+  return text != NULL ? strtoull(text, NULL, 10) : 0;
+}
+
+/* What the table was written with. */
+static nay_sst_foreign_options options_of(const lsm_table *t, const lsm_row *row) {
+  nay_sst_foreign_options o = {.size = sizeof o, .name = t->name};
+  o.block_bytes = (uint32_t)number_param(row, "block_size");
+  if (!t->nori) return o;
+  static const uint8_t ids[] = {0, TABLE_CODEC_LZ4, TABLE_CODEC_ZSTD};
+  o.restart_interval = (uint32_t)number_param(row, "restart_interval");
+  o.quotient = strcmp(lsm_param(row, "filter"), "quotient") == 0;
+  o.bits_per_key = (uint32_t)number_param(row, "bloom_bits_per_key");
+  o.nkeys = number_param(row, "estimated_entries");
+  o.codec = table_codec_find(ids[number_param(row, "compression")]);
+  return o;
+}
+
+static void write_again(const lsm_table *t, const nay_sst_foreign_options *o) {
+  nay_sst *from = open_table(t->path, t->name);
+  nay_sst_iter *it;
+  nay_sst_foreign_writer *w;
+  nay_diag diag = {NULL, 0, 0};
+  assert_ok(nay_sst_foreign_writer_new(out, o, NULL, &diag, &w));
+  assert_ok(nay_sst_iter_new(from, &it));
+  for (nay_status status = nay_sst_iter_first(it); status == NAY_OK;
+       status = nay_sst_iter_next(it)) {
+    size_t len, value_len;
+    const void *key = nay_sst_iter_key(it, &len), *value = nay_sst_iter_value(it, &value_len);
+    nay_sst_version v;
+    assert_ok(nay_sst_key_split(key, len, &v));
+    status = nay_sst_foreign_writer_add(w, &v, nay_sst_iter_term(it), value, value_len, &diag);
+    if (status != NAY_OK) fail_msg("%s: %s", t->file, diag.what);
+  }
+  assert_ok(nay_sst_foreign_writer_finish(w, &diag));
+  nay_sst_foreign_writer_free(w);
+  nay_sst_iter_free(it);
+  nay_sst_free(from);
+}
+
+/* Entry by entry; both tables end together. */
+static void assert_same_entries(const lsm_table *t) {
+  nay_sst *a = open_table(t->path, t->name), *b = open_table(out, t->name);
+  nay_sst_iter *i, *j;
+  assert_ok(nay_sst_iter_new(a, &i));
+  assert_ok(nay_sst_iter_new(b, &j));
+  nay_status x = nay_sst_iter_first(i), y = nay_sst_iter_first(j);
+  for (; x == NAY_OK; x = nay_sst_iter_next(i), y = nay_sst_iter_next(j)) {
+    size_t n, m;
+    assert_ok(y);
+    const void *p = nay_sst_iter_key(i, &n), *q = nay_sst_iter_key(j, &m);
+    assert_int_equal(n, m);
+    assert_memory_equal(p, q, n);
+    p = nay_sst_iter_value(i, &n);
+    q = nay_sst_iter_value(j, &m);
+    assert_int_equal(n, m);
+    if (n != 0) assert_memory_equal(p, q, n);
+    assert_int_equal(nay_sst_iter_term(i), nay_sst_iter_term(j));
+  }
+  assert_status(y, NAY_ENOENT);
+  nay_sst_iter_free(i);
+  nay_sst_iter_free(j);
+  nay_sst_free(a);
+  nay_sst_free(b);
+}
+
+/* No key of a table that we wrote is denied by its filter. */
+static void assert_denies_nothing(const lsm_table *t) {
+  uint64_t nentries, ndenied;
+  nay_sst *sst = open_table(out, t->name);
+  assert_ok(nay_sst_foreign_verify(sst, NULL, &nentries, &ndenied));
+  assert_int_equal(nentries, t->nentries);
+  assert_int_equal(ndenied, 0);
+  nay_sst_free(sst);
+}
+
+static bool same_bytes(const lsm_table *t) {
+  golden_bytes got = golden_read(out);
+  bool same = got.len == t->bytes.len && memcmp(got.at, t->bytes.at, got.len) == 0;
+  free(got.at);
+  return same;
+}
+
+typedef struct tally {
+  unsigned same, compressed, lossy;
+} tally;
+
+static tally check_all(const char *directory) {
+  char path[512];
+  snprintf(path, sizeof path, "%s/%s/vectors.txt", vectors, directory);
+  golden_bytes list = golden_read(path);
+  char *rest = (char *)list.at;
+  tally n = {0, 0, 0};
+  for (lsm_row row; lsm_next(&rest, "table", &row);) {
+    lsm_table t = lsm_read_table(vectors, directory, &row);
+    nay_sst_foreign_options o = options_of(&t, &row);
+    bool writable = !t.nori || strcmp(t.form, "390efce") == 0;
+    bool other_footer = o.quotient && number_param(&row, "config_qf_remainder_bits") != 7;
+    if (writable) {
+      write_again(&t, &o);
+      assert_same_entries(&t);
+      assert_denies_nothing(&t);
+      bool lossy = lsm_list_len(t.denied) != 0;
+      bool same = same_bytes(&t);
+      if (!same && o.codec == NULL && !lossy && !other_footer) fail_msg("%s: bytes", t.file);
+      n.same += same;
+      n.compressed += o.codec != NULL;
+      n.lossy += lossy;
+    }
+    free(t.bytes.at);
+  }
+  free(list.at);
+  print_message("# %s: %u tables with the same bytes, %u compressed, %u where it loses keys\n",
+                directory, n.same, n.compressed, n.lossy);
+  return n;
+}
+
+static void nori(void **state) {
+  (void)state;
+  tally n = check_all("nori-engine");
+  assert_true(n.same >= 12 && n.lossy >= 1);
+}
+
+static void mini_lsm(void **state) {
+  (void)state;
+  tally n = check_all("mini-lsm-engine");
+  assert_true(n.same >= 19);
+}
+
+/* ---- refusals ---- */
+
+typedef struct refused {
+  const char *layout;
+  nay_sst_version first, then;
+  const char *first_value, *then_value;
+  const char *why;
+} refused;
+
+static void entries_that_do_not_fit(void **state) {
+  (void)state;
+  static const refused cases[] = {
+      {"nori-sst", {"b", 1, 0, 0}, {"a", 1, 0, 0}, "1", "2", "not above"},
+      {"nori-sst", {"b", 1, 5, 0}, {"b", 1, 4, 0}, "1", "2", "not above"},
+      {"nori-sst", {"b", 1, 0, 0}, {"c", 1, 0, 1}, "1", "2", "deletion with a value"},
+      {"nori-sst", {"b", 1, 0, 0}, {"c", 1, UINT64_C(1) << 56, 0}, "1", "2", "2^56"},
+      {"mini-lsm-sst", {"b", 1, 0, 0}, {"b", 1, 0, 0}, "1", "2", "not above"},
+      {"mini-lsm-sst", {"b", 1, 0, 0}, {"c", 1, 7, 0}, "1", "2", "no versions"},
+      {"mini-lsm-sst", {"b", 1, 0, 0}, {"c", 1, 0, 0}, "1", "", "empty value"},
+      {"mini-lsm-sst-week1", {"b", 1, 0, 0}, {"", 0, 0, 0}, "1", "2", "not above"},
+      {"mini-lsm-sst-week3", {"b", 1, 5, 0}, {"b", 1, 5, 0}, "1", "2", "not above"},
+      {"mini-lsm-sst-week3", {"b", 1, 5, 0}, {"b", 1, 6, 0}, "1", "2", "not above"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const refused *c = &cases[i];
+    nay_sst_foreign_options o = {.size = sizeof o, .name = c->layout};
+    nay_sst_foreign_writer *w;
+    nay_diag diag = {NULL, 0, 0};
+    assert_ok(nay_sst_foreign_writer_new(out, &o, NULL, &diag, &w));
+    assert_ok(
+        nay_sst_foreign_writer_add(w, &c->first, 0, c->first_value, strlen(c->first_value), &diag));
+    assert_status(
+        nay_sst_foreign_writer_add(w, &c->then, 0, c->then_value, strlen(c->then_value), &diag),
+        NAY_EINVAL);
+    if (strstr(diag.what, c->why) == NULL) fail_msg("%s instead of %s", diag.what, c->why);
+    assert_ok(nay_sst_foreign_writer_finish(w, &diag)); /* nothing has changed */
+    nay_sst_foreign_writer_free(w);
+    nay_sst *sst = open_table(out, c->layout);
+    nay_sst_value value = {.bytes = NULL};
+    assert_ok(nay_sst_get(sst, "b", 1, &diag, &value));
+    assert_status(nay_sst_get(sst, "c", 1, &diag, &value), NAY_ENOENT);
+    nay_sst_value_free(&value);
+    nay_sst_free(sst);
+  }
+}
+
+static void mini_lsm_limits(void **state) {
+  (void)state;
+  static uint8_t big[65536];
+  nay_sst_foreign_options o = {.size = sizeof o, .name = "mini-lsm-sst", .block_bytes = 1 << 20};
+  nay_sst_foreign_writer *w;
+  nay_diag diag = {NULL, 0, 0};
+  memset(big, 'x', sizeof big);
+  assert_ok(nay_sst_foreign_writer_new(out, &o, NULL, &diag, &w));
+  nay_sst_version v = {big, 65536, 0, false};
+  assert_status(nay_sst_foreign_writer_add(w, &v, 0, "1", 1, &diag), NAY_EINVAL);
+  v.len = 1;
+  assert_status(nay_sst_foreign_writer_add(w, &v, 0, big, 65536, &diag), NAY_EINVAL);
+  assert_status(
+      nay_sst_foreign_writer_add(w, &(nay_sst_version){"", 0, 0, false}, 0, "1", 1, &diag),
+      NAY_EINVAL);
+  assert_status(nay_sst_foreign_writer_finish(w, &diag), NAY_EINVAL); /* no entry */
+  assert_non_null(strstr(diag.what, "without entries"));
+  nay_sst_foreign_writer_free(w);
+  /* blocks above 64 KiB are cut where the offsets end */
+  assert_ok(nay_sst_foreign_writer_new(out, &o, NULL, &diag, &w));
+  for (unsigned i = 0; i < 20; i++) {
+    char key[16];
+    v = (nay_sst_version){key, (size_t)snprintf(key, sizeof key, "k%03u", i), 0, false};
+    assert_ok(nay_sst_foreign_writer_add(w, &v, 0, big, 20000, &diag));
+  }
+  assert_ok(nay_sst_foreign_writer_finish(w, &diag));
+  nay_sst_foreign_writer_free(w);
+  nay_sst *sst = open_table(out, "mini-lsm-sst");
+  nay_sst_info info;
+  nay_sst_describe(sst, &info);
+  assert_int_equal(info.nblocks, 5);
+  nay_sst_free(sst);
+}
+
+static void options_that_are_wrong(void **state) {
+  (void)state;
+  const nay_codec *snappy = table_codec_find(TABLE_CODEC_SNAPPY);
+  const nay_codec *lz4 = table_codec_find(TABLE_CODEC_LZ4);
+  const struct {
+    nay_sst_foreign_options o;
+    const char *why;
+  } cases[] = {
+      {{sizeof(nay_sst_foreign_options), .name = "leveldb"}, "name"},
+      {{sizeof(nay_sst_foreign_options), .name = NULL}, "name"},
+      {{sizeof(nay_sst_foreign_options) - 1, .name = "nori-sst"}, "size"},
+      {{sizeof(nay_sst_foreign_options), .name = "nori-sst", .block_bytes = UINT32_MAX}, "block"},
+      {{sizeof(nay_sst_foreign_options), .name = "nori-sst", .codec = snappy}, "codec"},
+      {{sizeof(nay_sst_foreign_options), .name = "mini-lsm-sst", .codec = lz4}, "codec"},
+      {{sizeof(nay_sst_foreign_options), .name = "mini-lsm-sst", .quotient = true}, "quotient"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    nay_diag diag = {NULL, 0, 0};
+    nay_sst_foreign_writer *w = NULL;
+    assert_status(nay_sst_foreign_writer_new(out, &cases[i].o, NULL, &diag, &w), NAY_EINVAL);
+    assert_null(w);
+    if (strstr(diag.what, cases[i].why) == NULL) fail_msg("%s", diag.what);
+  }
+}
+
+/* Without a finish nothing is written. */
+static void an_abandoned_table_leaves_the_old_one(void **state) {
+  (void)state;
+  nay_sst_foreign_options o = {.size = sizeof o, .name = "nori-sst"};
+  nay_sst_foreign_writer *w;
+  nay_sst_version v = {"k", 1, 0, false};
+  assert_ok(nay_sst_foreign_writer_new(out, &o, NULL, NULL, &w));
+  assert_ok(nay_sst_foreign_writer_add(w, &v, 3, "one", 3, NULL));
+  assert_ok(nay_sst_foreign_writer_finish(w, NULL));
+  nay_sst_foreign_writer_free(w);
+  golden_bytes before = golden_read(out);
+  assert_ok(nay_sst_foreign_writer_new(out, &o, NULL, NULL, &w));
+  assert_ok(nay_sst_foreign_writer_add(w, &v, 3, "two", 3, NULL));
+  nay_sst_foreign_writer_free(w);
+  golden_bytes after = golden_read(out);
+  assert_int_equal(before.len, after.len);
+  assert_memory_equal(before.at, after.at, before.len);
+  free(before.at);
+  free(after.at);
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1) vectors = argv[1];
+  snprintf(out, sizeof out, "test_lsm_writer.%ld.sst", (long)getpid());
+  const test_case tests[] = {
+      TEST(nori),
+      TEST(mini_lsm),
+      TEST(entries_that_do_not_fit),
+      TEST(mini_lsm_limits),
+      TEST(options_that_are_wrong),
+      TEST(an_abandoned_table_leaves_the_old_one),
+  };
+  int failed = run_all(tests);
+  (void)unlink(out);
+  return failed;
+}
