@@ -63,7 +63,7 @@ def _():
             must("build", "-q", "-f", "-n", 500, "--key", kind, *flags, "-o", "got", "texts")
             assert read("got") == read("want"), (kind, form)
             bad = [text for t, text, key in VECTORS if t == kind and key == "error" and 0 < len(text) < 60]
-            for text in [text for text in bad if not any(c in text for c in '"|\t\r')][:5]:
+            for text in [text for text in bad if not any(c in text for c in '"|\t\r')][:3]:
                 write("texts", "".join(record % one for one in texts[:2] + [text]))
                 number = len(texts[:2]) + 1
                 said = f"texts: {'record' if form == 'null' else 'line'} {number}: '"
@@ -494,8 +494,6 @@ def _():
 def _():
     rows = must("bench", "-t", "fuse,bloom,fuse", "-n", 1000, "--csv").stdout.splitlines()
     assert [row.split(b",")[0] for row in rows] == [b"kind", b"bloom", b"fuse"], rows
-    every = must("bench", "-t", "auto", "-n", 1000, "--csv").stdout.splitlines()
-    assert len(every) == 1 + len(json.loads(must("version", "--json").stdout)["kinds"])
     for bad in "", "bloom,", ",bloom", "bloom,,fuse", "blomo", "bloom fuse":
         assert nay("bench", "-n", 1000, "-t", bad).returncode == 2, bad
     refused("bench", "-t", "bloom,auto", said="auto stands for all and stands alone")
