@@ -117,7 +117,7 @@ static void print_level(const explained_filter *f, const nay_explain_step *s) {
   if (f->kind == NAY_WINDOW) {
     out_text("generation %u%s", s->level, s->level == 0 ? ", the newest" : "");
   } else {
-    out_text("level %u", s->level);
+    out_text("%s %u", s->kind == NAY_STEP_COLUMN ? "layer" : "level", s->level);
   }
 }
 
