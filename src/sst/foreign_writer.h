@@ -60,7 +60,7 @@ struct nay_sst_foreign_writer {
 /* nay__foreign_put: bytes at the end of the file. */
 nay_status nay__foreign_put(nay_sst_foreign_writer *w, const void *bytes, size_t len);
 
-/* nay__foreign_append: little- or big-endian numbers at the end of a buffer. */
+/* nay__foreign_append_le, nay__foreign_append_be: a number at the end of a buffer. */
 nay_status nay__foreign_append_le(nay_buffer *to, uint64_t number, size_t width,
                                   const nay_allocator *a);
 nay_status nay__foreign_append_be(nay_buffer *to, uint64_t number, size_t width,
