@@ -234,6 +234,27 @@ NAY_INLINE uint64_t ribbon_find64(bool vectors, const nay_filter *f, const ribbo
   return bitmap;
 }
 
+/* The keys in `bumped`, most of which the second layer has. */
+static uint64_t ribbon_bumped64(const nay_filter *f, const ribbon_view *v, const uint64_t *x,
+                                uint64_t bumped) {
+  nay_burr_layer second = nay__burr_layer_at(v->burr.nblocks, nay__burr_layer_end(&v->layer));
+  uint32_t seed = nay__burr_seed(&v->burr, second.last);
+  uint64_t found = 0;
+  if (second.last && nay__burr_says_maybe(&v->burr)) return bumped;
+  for (; bumped != 0; bumped &= bumped - 1) {
+    unsigned i = nay__ctz64(bumped);
+    nay_burr_place place = nay__burr_place_of(&second, nay__burr_next(x[i]), seed);
+    nay_ribbon_location p = ribbon_locate(&v->burr, &place);
+    if (NAY_UNLIKELY(!second.last && nay__burr_is_bumped(v->codes, &place)) &&
+        !ribbon_locate_bumped(&v->burr, x[i], &p)) {
+      found |= (uint64_t)1 << i;
+    } else {
+      found |= (uint64_t)f->kernels->ribbon->test(&p) << i;
+    }
+  }
+  return found;
+}
+
 static uint64_t ribbon_vector64(const nay_filter *f, const ribbon_view *v, const uint64_t *x,
                                 unsigned n) {
   nay_ribbon_map map = {.blocks = v->burr.bytes,
@@ -246,13 +267,7 @@ static uint64_t ribbon_vector64(const nay_filter *f, const ribbon_view *v, const
                         .columns = v->burr.columns,
                         .in_cache = f->bits.in_cache};
   uint64_t bumped, found = f->kernels->ribbon->test64(&map, x, n, &bumped);
-  for (; bumped != 0; bumped &= bumped - 1) {
-    unsigned i = nay__ctz64(bumped);
-    nay_ribbon_location p;
-    bool maybe = !ribbon_locate_bumped(&v->burr, x[i], &p) || f->kernels->ribbon->test(&p);
-    found |= (uint64_t)maybe << i;
-  }
-  return found;
+  return bumped == 0 ? found : found | ribbon_bumped64(f, v, x, bumped);
 }
 
 uint64_t nay__ribbon_test_premixed(const nay_filter *f, const uint64_t *x, unsigned n) {
