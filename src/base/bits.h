@@ -36,6 +36,9 @@ static inline unsigned nay__ctz64(uint64_t x) {
 #endif
 }
 
+/* nay__log2_64: the number of the highest set bit; x is not 0. */
+static inline unsigned nay__log2_64(uint64_t x) { return 63 ^ (unsigned)__builtin_clzll(x); }
+
 /* nay__parity64: 1 when an odd number of bits is set. */
 static inline unsigned nay__parity64(uint64_t x) {
 #if defined(__GNUC__) || defined(__clang__)

@@ -15,6 +15,11 @@ static inline uint64_t nay__load64le(const uint8_t *p) {
   return (uint64_t)nay__load32le(p) | (uint64_t)nay__load32le(p + 4) << 32;
 }
 
+/* nay__little64: the word that has the bytes of x in memory, the least significant first. */
+static inline uint64_t nay__little64(uint64_t x) {
+  return nay__load64le((const uint8_t *)(const void *)&x);
+}
+
 static inline uint16_t nay__load16le(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
 
 static inline uint32_t nay__load32be(const uint8_t *p) {

@@ -47,6 +47,9 @@
 #define NAY_BMI2
 #endif
 
+/* nay_words: two words that are loaded, stored and added (xor) together where the CPU can. */
+typedef uint64_t nay_words __attribute__((vector_size(16), may_alias));
+
 /*
  * Relaxed atomics on single bytes. A byte has no alignment and no byte order, so filters that take
  * concurrent adds have the same payload as all others.

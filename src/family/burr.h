@@ -205,6 +205,17 @@ void nay__band_bump(const nay_kernels *kernels, nay_band_part *p);
 void nay__band_solve(const nay_kernels *kernels, const nay_band_part *p, const nay_burr *b,
                      uint64_t first);
 
+/* nay__band_eliminate: nay__band_bump in portable C, for any keys (elimination.c). */
+void nay__band_eliminate(nay_band_part *p);
+
+/* nay__band_substitute_open: before the first call of nay__band_substitute (substitution.c). */
+void nay__band_substitute_open(const nay_band_part *p, unsigned ncolumns);
+
+/* nay__band_substitute: the 128 slots of a block, from those of the next one, which columns and
+ * p->sweep have: call it from the last block to the first. */
+void nay__band_substitute(const nay_band_part *p, uint32_t block, unsigned ncolumns,
+                          nay_band_columns *columns);
+
 /* ---- building (burr.c) ---- */
 
 /* nay__burr_begin: a payload without keys. number: of the seed of all layers but the last. */
