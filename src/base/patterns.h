@@ -75,6 +75,9 @@
 #define NAY_RIBBON_BUCKET 512u
 #define NAY_RIBBON_LIMITS 0x0200005800200000u
 
+/* Static maps (family/map.h): the check bits of a hash are those of another mix. */
+#define NAY_MAP_CHECK 0x8ebc6af09c88c6e3u
+
 /* ---- cuckoo ---- */
 
 #define NAY_CUCKOO_HEADER 64u /* bytes before the first bucket */

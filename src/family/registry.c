@@ -1,6 +1,7 @@
 /* registry.c - the native families by index, kind and name (families.h lists them), and what a
  * family without batches of its own has instead. */
 #include "family/family.h"
+#include "family/map.h"
 
 #define REGISTRY_ENTRY(name) &nay__family_##name,
 static const nay_family *const registry[] = {NAY_FAMILIES(REGISTRY_ENTRY)};
@@ -18,7 +19,7 @@ const nay_family *nay__family_find(nay_kind kind) {
 }
 
 bool nay__family_is_native(const nay_family *family) {
-  return nay__family_find(family->kind) == family;
+  return nay__family_find(family->kind) == family || family == &nay__family_map;
 }
 
 static nay_status registry_add_each(nay_filter *f, const uint64_t *lo, const uint64_t *hi,

@@ -26,6 +26,8 @@ build() { # cpu compiler
   local flags=(-O2 -static -D_FILE_OFFSET_BITS=64 -I"$source/include" -I"$source/tests" -I"$source/src" -I"$work/xxhash")
   "$2" "${flags[@]}" "$source/tests/golden/native/make_native.c" "$work/$1/libnay.a" \
     -o "$work/$1/make_native" || return
+  "$2" "${flags[@]}" "$source/tests/golden/map/make_map.c" "$work/$1/libnay.a" \
+    -o "$work/$1/make_map" || return
   "$2" "${flags[@]}" "$source/tests/endian/tables_again.c" "$work/$1/libnay.a" \
     -o "$work/$1/tables_again" || return
   "$2" "${flags[@]}" "$source/tests/endian/kernels_again.c" "$work/$1/libnay.a" \
@@ -51,6 +53,8 @@ try() { # cpu qemu-name
   [ $status -eq 0 ] || return
   "$run" "$work/$1/make_native" check "$source/tests/golden/native" >"$log" 2>&1
   report $? "$1: the golden files, written and read: $(grep -c '^ok ' "$log") checks" "$log"
+  "$run" "$work/$1/make_map" check "$source/tests/golden/map" >"$log" 2>&1
+  report $? "$1: the golden files of static maps: $(grep -c '^ok ' "$log") checks" "$log"
   "$run" "$work/$1/kernels_again" >"$log" 2>&1
   report $? "$1: every table of kernels: $(grep -c '^ok ' "$log") checks" "$log"
   "$run" "$work/$1/tables_again" "$source/tests/golden/leveldb-tables" "$work/copy.ldb" >"$log" 2>&1

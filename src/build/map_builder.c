@@ -1,0 +1,103 @@
+/*
+ * map_builder.c - collects the pairs of a map that stream in: pages of hashes and values, which are
+ * the runs of the build.
+ */
+#include "build/map_build.h"
+
+#define MAPB_PAGE 16384u /* pairs */
+
+typedef struct mapb_page {
+  struct mapb_page *next;
+  size_t used;
+  uint64_t hashes[MAPB_PAGE], values[MAPB_PAGE];
+} mapb_page;
+
+struct nay_map_builder {
+  nay_map_params params;
+  nay_hasher hasher;
+  nay_allocator allocator;
+  mapb_page *first, *last;
+  uint64_t npairs;
+  size_t npages;
+};
+
+nay_status nay_map_builder_new(const nay_map_params *params, const nay_allocator *allocator,
+                               nay_diag *diag, nay_map_builder **builder) {
+  nay_map_params checked;
+  nay_hasher hasher;
+  if (builder == NULL) return nay__fail(diag, NAY_EINVAL, "builder is NULL", 0);
+  NAY_TRY(nay__map_params(params, diag, &checked, &hasher));
+  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_map_builder *b = nay__alloc(&a, sizeof *b);
+  if (b == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for the builder", 0);
+  *b = (nay_map_builder){.params = checked, .hasher = hasher, .allocator = a};
+  *builder = b;
+  return NAY_OK;
+}
+
+static nay_status mapb_new_page(nay_map_builder *b) {
+  mapb_page *page = nay__alloc(&b->allocator, sizeof *page);
+  if (page == NULL) return NAY_ENOMEM;
+  page->next = NULL;
+  page->used = 0;
+  if (b->last != NULL) {
+    b->last->next = page;
+  } else {
+    b->first = page;
+  }
+  b->last = page;
+  b->npages++;
+  return NAY_OK;
+}
+
+nay_status nay_map_builder_add_hash(nay_map_builder *b, nay_hash hash, uint64_t value) {
+  if (b == NULL) return NAY_EINVAL;
+  if (b->last == NULL || b->last->used == MAPB_PAGE) NAY_TRY(mapb_new_page(b));
+  b->last->hashes[b->last->used] = hash.lo;
+  b->last->values[b->last->used++] = value;
+  b->npairs++;
+  return NAY_OK;
+}
+
+nay_status nay_map_builder_add(nay_map_builder *b, const void *key, size_t len, uint64_t value) {
+  if (b == NULL || (key == NULL && len != 0)) return NAY_EINVAL;
+  NAY_TRY(nay__hasher_ready(&b->hasher));
+  return nay_map_builder_add_hash(b, nay__hash_key(&b->hasher, key, len), value);
+}
+
+uint64_t nay_map_builder_npairs(const nay_map_builder *b) { return b != NULL ? b->npairs : 0; }
+
+static void mapb_reset(nay_map_builder *b) {
+  while (b->first != NULL) {
+    mapb_page *page = b->first;
+    b->first = page->next;
+    nay__free(&b->allocator, page, sizeof *page);
+  }
+  b->last = NULL;
+  b->npairs = 0;
+  b->npages = 0;
+}
+
+nay_status nay_map_builder_finish(nay_map_builder *b, nay_diag *diag, nay_map **map) {
+  if (b == NULL || map == NULL) return nay__fail(diag, NAY_EINVAL, "builder or map is NULL", 0);
+  size_t size;
+  if (!nay__mul_ok(b->npages + 1, sizeof(nay_map_run), &size)) return NAY_ENOMEM;
+  nay_map_run *runs = nay__alloc(&b->allocator, size);
+  if (runs == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory to build the map", 0);
+  size_t n = 0;
+  for (const mapb_page *page = b->first; page != NULL; page = page->next) {
+    runs[n++] = (nay_map_run){page->hashes, page->values, page->used};
+  }
+  nay_status status =
+      nay__map_build(&b->params, &b->hasher, runs, n, b->npairs, &b->allocator, diag, map);
+  nay__free(&b->allocator, runs, size);
+  if (status == NAY_OK) mapb_reset(b);
+  return status;
+}
+
+void nay_map_builder_free(nay_map_builder *b) {
+  if (b == NULL) return;
+  mapb_reset(b);
+  nay_allocator a = b->allocator;
+  nay__free(&a, b, sizeof *b);
+}
