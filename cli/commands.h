@@ -22,6 +22,7 @@
   X(diff)               \
   X(common)             \
   X(sst)                \
+  X(map)                \
   X(extract)            \
   X(bench)              \
   X(plot)               \

@@ -72,6 +72,7 @@ struct options {
   bool as_csv;                                   /* bench */
   bool svg;                                      /* plot */
   bool markdown;                                 /* man */
+  uint64_t value_bits, check_bits;               /* map */
   /* tables */
   unsigned table_filter, compress; /* as in tables.h */
   uint64_t prefix_length, block_bytes, sequence, snapshot;

@@ -66,6 +66,9 @@ MODES = {
             ("scan t.ldb", LINES), ("scan -c t.ldb", 1), ("scan --versions versions.ldb", LINES), ("scan binary.ldb", LINES),
             ("scan --no-values t.ldb", LINES), ("info t.ldb", 1), ("info --verify t.ldb t.ldb", 2), ("info parts.ldb", 1),
             ("info empty.ldb versions.ldb binary.ldb", 3), ("compact t.ldb -f -o out.ldb", 1)],
+    "map": [("build -f -o out.map numbers", 1), ("get m.map --keys keys", LINES), ("get -c m.map --keys keys", 1),
+            ("get -v c.map none", LINES), ("get --line-number m.map --keys keys", LINES), ("info m.map c.map", 2),
+            ("verify m.map", 1), ("verify --keys numbers m.map", 1)],
     "version": [("", 1)],
     "plot": NO_JSON, "complete": NO_JSON, "man": NO_JSON, "help": NO_JSON,
 }
@@ -173,6 +176,7 @@ def prepare():
     write("keys", [b"%d" % i for i in range(1000)])
     write("mixed", [b"1", b"none", b'quo"te\\', b"2", b"2", b"tab\t", "ümlaut".encode()])
     write("binary", [b"\xff\xfe", b"\x00\x01", b"\xed\xa0\x80", b"7f\x7f", bytes(range(256)).replace(b"\n", b"")])
+    write("numbers", [b"%d\t%d" % (i, i % 7) for i in range(1000)])
     write("sorted", [b"%04d" % i for i in range(100)])
     write("hex", [b"ff00", b"0a", b"", b"61"])
     write("fields", [b"a:b\xff:c", b'"a":"b":c', b"a::c"])
@@ -187,7 +191,8 @@ def prepare():
                  "merge -q --intersect f.nay g.nay -o derived.nay", "build -q --meta 'a \udcff note' -o noted.nay keys",
                  "sst build -q --filter partitioned --prefix-length 3 --compress snappy -o parts.ldb rows",
                  "sst build -q --sequence 7 -o versions.ldb sorted", "sst build -q --no-decompress --sort -o binary.ldb binary",
-                 "sst build -q -o empty.ldb /dev/null"):
+                 "sst build -q -o empty.ldb /dev/null", "map build -q -o m.map numbers",
+                 "map build -q --check 40 --meta note -o c.map numbers"):
         nay(line, check=True)
     damage("f.nay", "bad.nay", 300)
     offset = json.loads(nay("extract --json t.ldb", check=True).stdout.splitlines()[0])["offset"]
@@ -230,7 +235,7 @@ def foreign_modes():
 
 
 def problem(page, command, line, expected):
-    verb = line.split()[0] if command == "sst" else None
+    verb = line.split()[0] if command in ("sst", "map") else None
     rest = line.removeprefix(verb) if verb else line
     done = nay(f"{command} {verb or ''} --json {rest}")
     if expected == "refused":
@@ -248,7 +253,7 @@ def problem(page, command, line, expected):
         return f"no objects without a schema: {lines[:3]}; {done.stderr.decode()}"
     if isinstance(expected, int) and len(documents) != expected:
         return f"{len(documents)} documents instead of {expected}: {lines[:3]} {done.stderr.decode()}"
-    schema = "nay.%s" % (f"sst.{verb}" if verb else command)
+    schema = "nay.%s" % (f"{command}.{verb}" if verb else command)
     for document in documents:
         if isinstance(expected, int) and not re.fullmatch(re.escape(schema) + r"(\.floor)?/1", document.get("schema", "")):
             return f"not {schema}: {lines}"

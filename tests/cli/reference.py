@@ -33,7 +33,7 @@ NUMBERS = ("int", "u64le", "date", "timestamp", "float", "csv-int")  # keys of 8
 EPOCH = datetime.datetime(1970, 1, 1)
 WARNING = b"has a false-positive rate of "
 GROUPS = ["build", "check", "explain", "add", "remove", "merge", "fold", "convert", "uniq", "diff", "common",
-          "info", "verify", "extract", "sst"]
+          "info", "verify", "extract", "sst", "map"]
 counts, warned = collections.Counter(), collections.Counter()
 failures = collections.defaultdict(list)
 
@@ -561,6 +561,28 @@ class Round:
         Run("sst", "sst", "info", "--verify", table).expect(0)
         maybes = set(probes.taken(Run("sst", "check", table, probes.path).out))
         check(all(i in maybes for i, k in enumerate(probes.keys) if k in set(keys)), "check denies a key of the table")
+
+    def map(self):
+        keys = sorted({k.hex().encode() for k in self.set_a} - {b""})
+        bits, check_bits = self.rng.choice([1, 3, 8, 31, 64]), self.rng.choice([0, 0, 20])
+        values = {k: self.rng.getrandbits(bits) for k in keys}
+        rows, path = self.directory / "map-rows", self.file()
+        doubled = keys + self.rng.sample(keys, len(keys) // 3)
+        self.rng.shuffle(doubled)
+        rows.write_bytes(b"".join(b"%s\t%d\n" % (k, values[k]) for k in doubled))
+        if bits + check_bits > 64:
+            check_bits = 0
+        r = Run("map", "map", "build", "--json", "-r", bits, "--check", check_bits, "-o", path, rows).expect(0)
+        j = r.json()
+        check((j["nkeys"], j["ndistinct"]) == (len(doubled), len(keys)), "counts otherwise")
+        Run("map", "map", "verify", "--keys", rows, path).expect(0)
+        probes = [k.hex().encode() for k in self.b.keys if k]
+        data = Data(self.directory, "map-probes", "lines", probes, self.rng)
+        out = Run("map", "map", "get", "-q", path, "--keys", data.path).out.splitlines()
+        got = dict(line.split(b"\t") for line in out)
+        check(all(got.get(k) == b"%d" % values[k] for k in probes if k in values), "a value is wrong")
+        if check_bits == 0:
+            check(len(out) == len(probes), "a map without check bits has a value for every key")
 
     def extract(self):
         keys, table, _, kind = self.sst_table("extract")

@@ -31,6 +31,7 @@ def make_inputs():
     os.mkdir("in")
     write("in/keys", lines(1, 100))
     write("in/rows", "".join(f"{i}\tv\n" for i in range(100, 200)))
+    write("in/numbers", "".join(f"{i}\t{i}\n" for i in range(100, 200)))
     must("build", "-q", "-n", 1000, "-t", "counting", "-o", "in/a", "in/keys")
     must("build", "-q", "-n", 1000, "--fold", 2, "-o", "in/b", "in/keys")
     must("sst", "build", "-q", "-o", "in/t", "in/rows")
@@ -64,6 +65,7 @@ WRITERS = [
     Writer("extract", "in/u", "-o", "OUT"),
     Writer("sst", "build", "-o", "OUT", "in/rows", stream=False),
     Writer("sst", "compact", "in/t", "-o", "OUT", stream=False),
+    Writer("map", "build", "-o", "OUT", "in/numbers", stream=False),
     Writer("uniq", "-n", "4000", "--state", "OUT", "in/keys", force=(), stream=False, refuses=False),
     Writer("add", "--create", "-n", "4000", "OUT", "in/keys", force=(), stream=False, refuses=False),
 ]
@@ -255,7 +257,7 @@ def _(w):
     before = read("out/f")
     os.chmod("out/f", 0o666)  # it is the directory that matters
     os.chmod("out", 0o555)
-    for path in ("in", "in/a", "in/b", "in/keys", "in/rows", "in/t", "in/u"):
+    for path in ("in", "in/a", "in/b", "in/keys", "in/rows", "in/numbers", "in/t", "in/u"):
         os.chmod(path, 0o755)
     done = w("out/f", preexec_fn=as_nobody)
     good(done, [2])

@@ -73,6 +73,7 @@ FRESH = [  # commands that make a file that is not there yet
     Command("extract", "table", "-o", "file"),
     Command("plot", "size", "--svg", "-o", "file"),
     Command("sst", "build", "-o", "file", "rows", held="rows"),
+    Command("map", "build", "-o", "file", "numbers", held="numbers"),
 ]
 TABLE = [  # commands that touch a table's file
     Command("sst", "build", "--filter", "full", "-f", "-o", "file", "rows", held="rows"),
@@ -94,6 +95,7 @@ def fixture(group):
     write("start/more", MORE)
     write("start/gone", GONE)
     write("start/rows", "".join(f"{i}\tnew\n" for i in range(100, 200)))
+    write("start/numbers", "".join(f"{i}\t{i}\n" for i in range(100, 200)))
     write("keys", KEYS)
     write("others", lines(140, 160))
     secret = ["--secret", "start/secret"]

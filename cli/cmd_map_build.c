@@ -1,0 +1,104 @@
+/* cmd_map_build.c - nay map build: rows of keys and values in, a static map out. */
+#include <string.h>
+
+#include "filterfile.h"
+#include "maps.h"
+#include "numbers.h"
+#include "outfile.h"
+#include "tables.h"
+
+typedef struct build {
+  const options *o;
+  nay_map_builder *builder;
+} build;
+
+static nay_map_params build_params(const options *o) {
+  nay_params p = options_params(o, 0.01); /* for the seed */
+  nay_map_params params = {.size = sizeof params, .seed = p.seed, .threads = options_threads(o)};
+  if (o->value_bits > 64) die(EXIT_TROUBLE, "-r: at most 64 bits");
+  if (o->check_bits + (o->value_bits != 0 ? o->value_bits : 1) > 64) {
+    die(EXIT_TROUBLE, "--check: at most 64 bits together with those of the value");
+  }
+  params.value_bits = (uint32_t)o->value_bits;
+  params.check_bits = (uint32_t)o->check_bits;
+  if (filterfile_secret(o, params.key)) params.hash = NAY_HASH_SIPHASH;
+  if (o->secret != NULL && o->seed != NULL) {
+    die(EXIT_TROUBLE, "--seed is for the hash without a key: --secret excludes it");
+  }
+  if (o->store_key && o->secret == NULL) die(EXIT_TROUBLE, "--store-key needs --secret");
+  if (o->store_key) params.flags |= NAY_STORE_KEY;
+  return params;
+}
+
+static void build_add(void *ctx, const map_row *row) {
+  build *b = ctx;
+  uint64_t bits = b->o->value_bits;
+  if (bits != 0 && bits < 64 && row->value >> bits != 0) {
+    die(EXIT_TROUBLE, "row %llu: %llu needs more than the %llu bits of -r",
+        (unsigned long long)row->number, (unsigned long long)row->value, (unsigned long long)bits);
+  }
+  if (nay_map_builder_add(b->builder, row->key, row->len, row->value) != NAY_OK) {
+    die(EXIT_TROUBLE, "out of memory");
+  }
+}
+
+static nay_map *build_finish(build *b) {
+  nay_map *map;
+  nay_diag diag = {NULL, 0, 0};
+  char why[DIAG_TEXT];
+  nay_status status = nay_map_builder_finish(b->builder, &diag, &map);
+  if (status == NAY_EINVAL && diag.offset != 0) { /* the only one that names a pair */
+    die(EXIT_TROUBLE, "row %llu: an earlier row has the same key and another value",
+        (unsigned long long)diag.offset + 1);
+  }
+  if (status != NAY_OK) {
+    die(EXIT_TROUBLE, "cannot build this map: %s", diag_text(status, &diag, why));
+  }
+  return map;
+}
+
+static nay_status build_produce(void *ctx, nay_sink sink, void *sink_ctx) {
+  nay_map *const *map = ctx;
+  return nay_map_encode_stream(*map, sink, sink_ctx);
+}
+
+static void build_report(const options *o, const char *out, const nay_map *map, uint64_t nrows) {
+  char size[NUMBER_TEXT];
+  nay_map_stats s = {.size = sizeof s};
+  nay_map_describe(map, &s);
+  if (o->json) {
+    json_begin("nay.map.build/1");
+    json_text("file", out);
+    json_count("nkeys", nrows);
+    json_count("ndistinct", s.nkeys);
+    json_count("value_bits", s.value_bits);
+    json_count("check_bits", s.check_bits);
+    json_count("nbytes", nay_map_encoded_size(map));
+    json_real("bits_per_key", s.bits_per_key);
+    json_end();
+    return;
+  }
+  message("built %s: %s, values of %s, check %s, %s", out, COUNTED(s.nkeys, "key"),
+          COUNTED(s.value_bits, "bit"), COUNTED(s.check_bits, "bit"),
+          size_text(nay_map_encoded_size(map), size));
+}
+
+int map_build(options *o) {
+  const char *out = table_output(o);
+  nay_map_params params = build_params(o);
+  build b = {.o = o};
+  if (nay_map_builder_new(&params, NULL, NULL, &b.builder) != NAY_OK) {
+    die(EXIT_TROUBLE, "out of memory");
+  }
+  map_rows(o, (const char *const *)o->operands + 1, (size_t)o->noperands - 1, build_add, &b);
+  uint64_t nrows = nay_map_builder_npairs(b.builder);
+  nay_map *map = build_finish(&b);
+  nay_map_builder_free(b.builder);
+  if (o->meta != NULL && nay_map_set_meta(map, o->meta, strlen(o->meta)) != NAY_OK) {
+    die(EXIT_TROUBLE, "cannot store --meta");
+  }
+  outfile_write(out, o->store_key ? NAY_FILE_PRIVATE : 0, build_produce, &map);
+  build_report(o, out, map, nrows);
+  nay_map_free(map);
+  return EXIT_FOUND;
+}
