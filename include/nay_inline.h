@@ -303,21 +303,22 @@ NAY_INLINE_PROBE nay_inline_slots nay_inline_locate(const nay_inline_fuse *probe
                                                     unsigned slots, uint64_t hash) {
   nay_inline_slots found;
   const uint8_t *array = probe->arrays, *factor = probe->factors;
+  uint64_t low, high = nay_inline_mul(hash, NAY_INLINE_REMIX, &low), m = high ^ low;
+  uint64_t first = nay_inline_reduce(m, probe->span), mask = probe->segment - 1;
   if (NAY_INLINE_UNLIKELY(probe->nshards != 1)) {
     uint64_t shard = nay_inline_reduce(hash, probe->nshards);
     array += shard * probe->stride;
     factor += 8 * shard;
   }
-  uint64_t low, high = nay_inline_mul(hash, NAY_INLINE_REMIX, &low), m = high ^ low;
-  uint64_t first = nay_inline_reduce(m, probe->span), mask = probe->segment - 1;
   uint64_t w = found.fingerprint = m * nay_inline_load64(factor);
+  uint64_t slices = w & (mask << 48 | mask << 32); /* of 16 bits at most; one `and` for both */
   found.at[0] = array + first * (bits / 8);
-  found.at[1] = array + ((first + probe->segment) ^ (w >> 48 & mask)) * (bits / 8);
-  found.at[2] = array + ((first + 2 * probe->segment) ^ (w >> 32 & mask)) * (bits / 8);
+  found.at[1] = array + ((first + probe->segment) ^ slices >> 48) * (bits / 8);
+  found.at[2] = array + ((first + 2 * probe->segment) ^ (uint16_t)(slices >> 32)) * (bits / 8);
   found.at[3] = found.at[0];
   if (slots == 4) {
-    w *= NAY_INLINE_FOURTH;
-    found.at[3] = array + ((first + 3 * probe->segment) ^ (w >> 48 & mask)) * (bits / 8);
+    uint64_t fourth = w * NAY_INLINE_FOURTH >> 48 & mask;
+    found.at[3] = array + ((first + 3 * probe->segment) ^ fourth) * (bits / 8);
   }
   return found;
 }
