@@ -1,9 +1,11 @@
 /*
- * billion.c - a fuse filter of many keys (10^9 unless told) through a builder in the low-memory
+ * billion.c - a static filter of many keys (10^9 unless told) through a builder in the low-memory
  * mode: time, peak memory, and whether it answers. bench/peers/billion runs it.
  *
- *   billion [keys] [threads] [directory of the spill file]
+ *   billion [keys] [threads] [directory of the spill file] [fuse|ribbon]
  */
+#include <string.h>
+
 #include "peer_clock.h"
 
 typedef struct peak {
@@ -31,6 +33,7 @@ int main(int argc, char **argv) {
   p.flags = NAY_LOW_MEMORY;
   p.threads = argc > 2 ? (uint32_t)atoi(argv[2]) : 2;
   p.spill_dir = argc > 3 ? argv[3] : NULL;
+  if (argc > 4 && strcmp(argv[4], "ribbon") == 0) p.kind = NAY_RIBBON;
   nay_builder *b;
   nay_filter *f;
   double start = seconds();
