@@ -1,6 +1,6 @@
 /* kernels_again.c - filters answer alike with every table of kernels: for CPUs under qemu, without
  * a test framework. TAP; tests/unit/test_kernels_families.c does the same with more sets. */
-#include "family/family.h"
+#include "family/fuse.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static unsigned check_shards(const nay_kernels *table) {
     keys[i] = nay_hash_mix(i < N ? i : NPROBES + i);
   nay_params p = {.kind = NAY_FUSE, .hash = NAY_HASH_CALLER, .fpr = 1.0 / 512};
   if (keys != NULL && nay_filter_build(&p, keys, nkeys, NULL, NULL, &f) == NAY_OK) {
-    n = f->fuse.nshards == 2 ? differences(f, table) : 1;
+    n = nay__fuse_nshards(&f->shape) == 2 ? differences(f, table) : 1;
     nay_filter_free(f);
   }
   free(keys);
