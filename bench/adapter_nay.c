@@ -4,7 +4,7 @@
  * The list comes from the library's registry, so a new family is timed without a change here.
  * nay_wanted chooses parameters that match those of the peers.
  */
-#include <nay.h>
+#include <nay_advanced.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@
  * and 12 bits; the rest aim at 1%.
  */
 static nay_params nay_wanted(nay_kind kind, uint64_t nkeys) {
-  nay_params p = {.kind = kind, .nkeys = nkeys};
+  nay_params p = {sizeof p, .kind = kind, .nkeys = nkeys};
   switch (kind) {
     case NAY_BLOCKED: p.bits_per_key = 10; break;
     case NAY_BLOOM:
@@ -181,7 +181,7 @@ static size_t nay_probe_batch(const void *filter, const bench_keys *keys) {
 }
 
 static uint64_t nay_nbytes(const void *filter) {
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   return nay_filter_stats(filter, &stats) == NAY_OK ? stats.nbytes : 0;
 }
 

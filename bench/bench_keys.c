@@ -5,7 +5,7 @@
  * are really absent, and any key can be made again from its number, so a set of queries needs no
  * lookup in the set of keys. The string of a key is its word in 16 hexadecimal digits.
  */
-#include <nay.h>
+#include <nay_advanced.h>
 #include <string.h>
 
 #include "bench.h"

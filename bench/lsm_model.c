@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <nay.h>
+#include <nay_advanced.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -78,7 +78,7 @@ static void lsm_write_table(lsm_table *t, bench_keys *keys) {
 }
 
 static nay_filter *lsm_build(nay_kind kind, const bench_keys *keys) {
-  nay_params p = {.kind = kind, .nkeys = keys->n, .fpr = 0.01};
+  nay_params p = {sizeof p, .kind = kind, .nkeys = keys->n, .fpr = 0.01};
   nay_builder *builder;
   nay_filter *f = NULL;
   if (nay_builder_new(&p, NULL, NULL, &builder) != NAY_OK) return NULL;
@@ -185,7 +185,7 @@ static void lsm_make_tables(lsm_state *s, const bench_options *options, lsm_repo
     lsm_write_table(&s->tables[t], &keys);
     for (size_t i = 1; i < report->nresults; i++) {
       s->filters[i][t] = lsm_build(kinds[i], &keys);
-      nay_stats stats;
+      nay_stats stats = {.size = sizeof stats};
       if (s->filters[i][t] == NULL)
         bench_die("no %s filter for a table", report->results[i].filter);
       if (nay_filter_stats(s->filters[i][t], &stats) != NAY_OK) bench_die("no figures of a filter");

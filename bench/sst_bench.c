@@ -64,7 +64,7 @@ static bench_keys sst_reads(const sst_records *r, size_t n, size_t step) {
 
 static void sst_write(const char *path, const sst_records *r, const nay_sst_write_options *how) {
   nay_sst_writer *w;
-  nay_diag diag = {"", 0, 0};
+  nay_diag diag = {.what = ""};
   nay_status status = nay_sst_writer_new(path, how, NULL, &diag, &w);
   if (status != NAY_OK) bench_die("%s: %s", path, diag.what);
   for (size_t i = 0; i < r->n && status == NAY_OK; i++) {
@@ -77,7 +77,7 @@ static void sst_write(const char *path, const sst_records *r, const nay_sst_writ
 }
 
 static size_t sst_get(const nay_sst *t, const char *keys, size_t n) {
-  nay_sst_value v = {.bytes = NULL};
+  nay_sst_value v = {.size = sizeof v};
   size_t found = 0;
   for (size_t i = 0; i < n; i++) {
     found += nay_sst_get(t, keys + i * BENCH_KEY_LEN, BENCH_KEY_LEN, NULL, &v) == NAY_OK;
@@ -130,8 +130,8 @@ static void sst_expect(uint64_t got, uint64_t want) {
 static void sst_round(const sst_case *c, const sst_records *r, const bench_keys *present,
                       const bench_keys *absent, const char *ours, const char *theirs,
                       sst_times *times) {
-  nay_policy policy;
-  nay_sst_write_options how = {.codec = c->snappy ? &snappy_codec : NULL};
+  nay_policy policy = {.size = sizeof policy};
+  nay_sst_write_options how = {sizeof how, .codec = c->snappy ? &snappy_codec : NULL};
   if (c->filter_bits != 0) {
     if (nay_policy_leveldb((uint32_t)c->filter_bits, &policy) != NAY_OK) bench_die("no policy");
     how.filter = NAY_SST_BLOCK_FILTER;
@@ -147,7 +147,8 @@ static void sst_round(const sst_case *c, const sst_records *r, const bench_keys 
   uint64_t total = r->n * (r->key_len + r->value_len);
 
   nay_sst *t;
-  nay_sst_read_options read = {.codecs = snappy_codecs, .ncodecs = 1, .flags = NAY_SST_NO_FILTERS};
+  nay_sst_read_options read = {
+      .size = sizeof read, .codecs = snappy_codecs, .ncodecs = 1, .flags = NAY_SST_NO_FILTERS};
   if (nay_sst_open(ours, &read, NULL, NULL, &t) != NAY_OK) bench_die("cannot open our table");
   sst_peer *peers[2] = {sst_peer_open(theirs, false), sst_peer_open(theirs, true)};
   if (peers[0] == NULL || peers[1] == NULL) bench_die("LevelDB cannot open its table");
@@ -227,7 +228,7 @@ static void sst_lsm_open(sst_lsm *l, const sst_options *o, uint32_t flags) {
   for (size_t i = 0; i < SST_TABLES; i++) {
     char path[512];
     snprintf(path, sizeof path, "%s/table-%zu.ldb", o->directory, i);
-    nay_sst_read_options read = {.flags = flags};
+    nay_sst_read_options read = {sizeof read, .flags = flags};
     if (nay_sst_open(path, &read, NULL, NULL, &l->tables[i]) != NAY_OK) bench_die("%s", path);
   }
   if (nay_lookup_new((const nay_sst *const *)l->tables, SST_TABLES, NULL, &l->lookup) != NAY_OK) {
@@ -236,8 +237,8 @@ static void sst_lsm_open(sst_lsm *l, const sst_options *o, uint32_t flags) {
 }
 
 static void sst_lsm_read(sst_lsm *l, const bench_keys *reads, size_t want, int which) {
-  nay_sst_value v = {.bytes = NULL};
-  nay_sst_counters before, after;
+  nay_sst_value v = {.size = sizeof v};
+  nay_sst_counters before = {.size = sizeof before}, after = {.size = sizeof after};
   size_t found = 0;
   nay_lookup_count(l->lookup, &before);
   double start = bench_cpu();
@@ -249,7 +250,8 @@ static void sst_lsm_read(sst_lsm *l, const bench_keys *reads, size_t want, int w
   sst_expect(found, want);
   if (l->us[which] == 0 || us < l->us[which]) l->us[which] = us;
   nay_lookup_count(l->lookup, &after);
-  l->counters[which] = (nay_sst_counters){.gets = after.gets - before.gets,
+  l->counters[which] = (nay_sst_counters){.size = sizeof(nay_sst_counters),
+                                          .gets = after.gets - before.gets,
                                           .hashes = after.hashes - before.hashes,
                                           .block_reads = after.block_reads - before.block_reads};
   nay_sst_value_free(&v);
@@ -274,8 +276,10 @@ static bench_keys sst_lsm_write(const sst_options *o, sst_records *all) {
     bench_keys_refill(&keys, 1, i * o->lsm_records);
     sst_records r = sst_sorted(&keys, values, SST_LSM_VALUE);
     snprintf(path, sizeof path, "%s/table-%zu.ldb", o->directory, i);
-    nay_sst_write_options how = {.filter = NAY_SST_FULL_FILTER,
-                                 .params = {.kind = NAY_BLOCKED, .bits_per_key = 10}};
+    nay_sst_write_options how = {
+        .size = sizeof how,
+        .filter = NAY_SST_FULL_FILTER,
+        .params = &(nay_params){sizeof(nay_params), .kind = NAY_BLOCKED, .bits_per_key = 10}};
     sst_write(path, &r, &how);
   }
   bench_keys_free(&keys);

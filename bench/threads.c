@@ -10,7 +10,7 @@
  * used.
  */
 #define _DEFAULT_SOURCE
-#include <nay.h>
+#include <nay_advanced.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +88,7 @@ static nay_status threads_digest(void *ctx, const void *bytes, size_t len) {
 
 static double threads_build(nay_kind kind, const uint64_t *hashes, size_t n, uint32_t threads,
                             const nay_allocator *allocator, uint64_t *digest) {
-  nay_params p = {.kind = kind, .nkeys = n, .fpr = 0.01, .threads = threads};
+  nay_params p = {sizeof p, .kind = kind, .nkeys = n, .fpr = 0.01, .threads = threads};
   nay_filter *f;
   double start = threads_now();
   if (nay_filter_build(&p, hashes, n, allocator, NULL, &f) != NAY_OK) threads_die("a build failed");
@@ -118,7 +118,7 @@ static void threads_compare_in(const char *name, const char *memory, nay_kind ki
 static void threads_compare(const char *name, nay_kind kind, const uint64_t *hashes, size_t n,
                             uint32_t threads) {
   kept_memory kept = {.n = 0};
-  nay_allocator allocator = {kept_alloc, kept_free, &kept};
+  nay_allocator allocator = {.alloc = kept_alloc, .free = kept_free, .ctx = &kept};
   threads_compare_in(name, "fresh", kind, hashes, n, threads, NULL);
   threads_compare_in(name, "used ", kind, hashes, n, threads, &allocator);
   kept_drop(&kept);

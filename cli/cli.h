@@ -9,7 +9,7 @@
 #ifndef NAY_CLI_H
 #define NAY_CLI_H
 
-#include <nay.h>
+#include <nay_advanced.h>
 #include <nay_file.h>
 #include <nay_format.h>
 

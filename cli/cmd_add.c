@@ -27,12 +27,12 @@ static void add_check_options(const options *o) {
 
 /* Options that would make another filter than the one that is there would do nothing. */
 static void add_check_plan(const options *o, const nay_filter *f, const char *path) {
-  nay_params is;
+  nay_params is = {.size = sizeof is};
   if (nay_filter_params(f, &is) != NAY_OK) return; /* it tells no plan */
   const char *option = contradiction(o, &is);
   if (option == NULL) return;
   char fpr[NUMBER_TEXT];
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   nay_filter_stats(f, &s);
   die(EXIT_TROUBLE, "%s: %s exists, a %s filter for %s at an FPR of %s: omit the option", option,
       path, nay_kind_name(is.kind), COUNTED(is.nkeys, "key"), fpr_text(s.fpr_planned, fpr));

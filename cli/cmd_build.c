@@ -12,7 +12,7 @@ static void build_warn_empty(const nay_filter *f) {
 
 /* A window that counts keys drops its oldest generation once all are full. */
 static int build_warn_window(const options *o, const nay_filter *f, uint64_t nkeys, int status) {
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   nay_filter_stats(f, &s);
   if (s.kind != NAY_WINDOW || s.nkeys == 0) return status;
   uint64_t g = s.nlevels - 1, most = (s.nkeys + g - 1) / g * s.nlevels;

@@ -26,8 +26,8 @@ static bool convert_bytes(const nay_format *to, const nay_filter *f, const char 
  * filter has no nay_params: its secret comes from the options.
  */
 static void convert_hash(const options *o, const nay_filter *f, nay_params *p) {
-  nay_params old;
-  nay_stats s;
+  nay_params old = {.size = sizeof old};
+  nay_stats s = {.size = sizeof s};
   nay_filter_stats(f, &s);
   if (s.stores_key) p->flags |= NAY_STORE_KEY;
   if (nay_filter_params(f, &old) == NAY_OK) {
@@ -42,17 +42,17 @@ static void convert_hash(const options *o, const nay_filter *f, nay_params *p) {
 
 /* The old family, where it is sized by bits per key, or the one that auto picks. */
 static nay_kind convert_kind(const nay_filter *f) {
-  nay_params p = {.kind = nay_filter_kind(f), .nkeys = 1000, .bits_per_key = 10};
-  nay_plan plan;
+  nay_params p = {sizeof p, .kind = nay_filter_kind(f), .nkeys = 1000, .bits_per_key = 10};
+  nay_plan plan = {.size = sizeof plan};
   bool sized = p.kind != NAY_WINDOW && nay_params_plan(&p, NULL, &plan) == NAY_OK;
   return sized ? p.kind : NAY_AUTO;
 }
 
 /* The old number of bits per key, in the terms of the new layout; the keys are yet to be read. */
 static nay_params convert_params(const options *o, const nay_filter *f) {
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   nay_filter_stats(f, &s);
-  nay_params p = {.nkeys = 0};
+  nay_params p = {.size = sizeof p};
   double keys = s.nkeys != 0 ? (double)s.nkeys : s.nkeys_estimated;
   double bits = keys >= 1 ? (double)s.nbits / keys : 10;
   bool native = strcmp(nay_format_name(o->to), "nay") == 0;
@@ -86,7 +86,7 @@ static int convert_run(options *o) {
   outfile_lock(out);
   nay_filter *f = filterfile_open(in, o);
   const nay_format *from = nay_format_of(f);
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   nay_filter_stats(f, &s);
   if (o->key_files.n == 0 && convert_bytes(o->to, f, out)) {
     promise p = promise_judge(f, 0);

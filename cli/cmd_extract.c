@@ -27,7 +27,7 @@ static void extract_list_json(uint64_t i, const nay_table_filter *f) {
 }
 
 static void extract_list(const nay_table_filters *t, bool as_json) {
-  nay_table_filter f;
+  nay_table_filter f = {.size = sizeof f};
   for (uint64_t i = 0; nay_table_filters_at(t, i, &f) == NAY_OK; i++) {
     char key[200];
     if (as_json) {
@@ -56,7 +56,7 @@ static void extract_save(const nay_table_filter *f, const char *path, const opti
 
 /* One file for each filter that has bytes: DIRECTORY/0007.rocksdb-bloom. */
 static uint64_t extract_all(const nay_table_filters *t, const options *o) {
-  nay_table_filter f;
+  nay_table_filter f = {.size = sizeof f};
   uint64_t written = 0;
   if (mkdir(o->out, 0777) != 0 && errno != EEXIST) {
     die(EXIT_TROUBLE, "cannot create the directory %s: %s", o->out, strerror(errno));
@@ -83,7 +83,7 @@ static void extract_json(const options *o, uint64_t written) {
 
 static void extract_write(const table_file *file, const nay_table_filters_info *info,
                           const options *o) {
-  nay_table_filter f;
+  nay_table_filter f = {.size = sizeof f};
   bool directory = is_directory(o->out) || o->out[strlen(o->out) - 1] == '/';
   if (directory) {
     uint64_t written = extract_all(file->table, o);
@@ -115,7 +115,7 @@ static int extract_run(options *o) {
   if (!file.is_table)
     die(EXIT_DAMAGED,
         "%s is not a table of LevelDB, RocksDB or nori; --format names one of mini-lsm", path);
-  nay_table_filters_info info;
+  nay_table_filters_info info = {.size = sizeof info};
   nay_table_filters_describe(file.table, &info);
   if (o->list || o->out == NULL) {
     extract_list(file.table, o->json);

@@ -11,7 +11,7 @@ static int fold_run(options *o) {
   if (o->out != NULL) outfile_may_write(out, o->force);
   outfile_lock(out);
   nay_filter *f = filterfile_open(path, o);
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   nay_filter_stats(f, &s);
   uint64_t factor = o->factor;
   double limit = o->max_fpr != 0 ? o->max_fpr : s.fpr_planned;

@@ -95,7 +95,7 @@ static void info_prom_print(const info_samples *files, size_t n) {
 }
 
 static void info_prom(info_samples *to, const filter_file *file) {
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   bool ok = file->filter != NULL && nay_filter_stats(file->filter, &s) == NAY_OK;
   to->kind = ok ? filterfile_kind_name(file->format, s.kind) : "unknown";
   info_sample(to, METRIC_UP, ok);
@@ -214,7 +214,7 @@ static void info_prom_table(info_samples *to, const table_file *file) {
 /* A table of LevelDB or RocksDB; returns the exit status. */
 static int info_table(const options *o, info_samples *to, const table_file *file) {
   const char *path = to->file;
-  nay_table_filters_info info = {.ndamaged = 0};
+  nay_table_filters_info info = {.size = sizeof info};
   if (o->json) {
     tablefile_json(path, file);
   } else if (o->prom) {

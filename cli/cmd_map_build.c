@@ -44,7 +44,7 @@ static void build_add(void *ctx, const map_row *row) {
 
 static nay_map *build_finish(build *b) {
   nay_map *map;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   char why[DIAG_TEXT];
   nay_status status = nay_map_builder_finish(b->builder, &diag, &map);
   if (status == NAY_EINVAL && diag.offset != 0) { /* the only one that names a pair */

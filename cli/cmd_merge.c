@@ -7,7 +7,7 @@
 #include "outfile.h"
 
 static void merge_mismatch(const nay_filter *a, const nay_filter *b, const char *path) {
-  nay_stats sa, sb;
+  nay_stats sa = {.size = sizeof sa}, sb = {.size = sizeof sb};
   nay_filter_stats(a, &sa);
   nay_filter_stats(b, &sb);
   const char *what = sa.kind != sb.kind            ? "family"
@@ -20,14 +20,14 @@ static void merge_mismatch(const nay_filter *a, const nay_filter *b, const char 
 
 /* The plan of a scalable filter grows with each merge: what it was made for does not. */
 static double merge_planned(const nay_filter *f) {
-  nay_params p;
-  nay_stats s;
+  nay_params p = {.size = sizeof p};
+  nay_stats s = {.size = sizeof s};
   if (nay_filter_kind(f) == NAY_SCALABLE && nay_filter_params(f, &p) == NAY_OK) return p.fpr;
   return nay_filter_stats(f, &s) == NAY_OK ? s.fpr_planned : 0;
 }
 
 static uint64_t merge_nbits(const nay_filter *f) {
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   return nay_filter_stats(f, &s) == NAY_OK ? s.nbits : 0;
 }
 

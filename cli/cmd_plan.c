@@ -48,7 +48,9 @@ static size_t plan_candidates(const options *o, unsigned need, candidate *list) 
   for (int kind = 1; kind < PLAN_KINDS; kind++) {
     if (nay_kind_name((nay_kind)kind) == NULL) continue;
     if (o->kind != NAY_AUTO && o->kind != (nay_kind)kind) continue;
-    candidate c = {.kind = (nay_kind)kind, .traits = nay_kind_traits((nay_kind)kind)};
+    candidate c = {.plan = {.size = sizeof c.plan},
+                   .kind = (nay_kind)kind,
+                   .traits = nay_kind_traits((nay_kind)kind)};
     nay_params p = options_params(o, 0.01);
     nay_diag diag;
     p.kind = c.kind;
@@ -82,7 +84,7 @@ static void plan_measure(const options *o, candidate *list, size_t n) {
 static const candidate *plan_choose(const options *o, unsigned need, const candidate *list,
                                     size_t n, const char **why) {
   nay_params p = options_params(o, 0.01);
-  nay_plan plan;
+  nay_plan plan = {.size = sizeof plan};
   nay_diag diag;
   const candidate *best = NULL;
   bool is_static = (need & NEED_STATIC) != 0;
@@ -175,8 +177,8 @@ static int plan_run(options *o) {
   unsigned need = plan_needs(o->need);
   if (o->nkeys == 0) die(EXIT_TROUBLE, "give the number of keys: -n COUNT");
   nay_params p = options_params(o, 0.01);
-  nay_plan plan;
-  nay_diag diag = {NULL, 0, 0};
+  nay_plan plan = {.size = sizeof plan};
+  nay_diag diag = {.what = NULL};
   nay_status status = nay_params_plan(&p, &diag, &plan);
   char text[DIAG_TEXT];
   if (status != NAY_OK) die(EXIT_TROUBLE, "%s", diag_text(status, &diag, text));

@@ -16,8 +16,8 @@ static void plot_fpr_series(plot_chart *c, const nay_plan *plan, uint64_t nkeys,
   plot_series *line = &c->series[c->nseries];
   *line = (plot_series){.name = name};
   for (unsigned i = 10; i <= 60; i++) { /* from a quarter */
-    nay_params p = {.kind = plan->kind, .nbits = plan->nbits, .k = plan->k};
-    nay_plan at;
+    nay_params p = {sizeof p, .kind = plan->kind, .nbits = plan->nbits, .k = plan->k};
+    nay_plan at = {.size = sizeof at};
     p.nkeys = (uint64_t)((double)nkeys * i / 40 + 0.5); /* to half as many again */
     if (p.nkeys == 0 || nay_params_plan(&p, NULL, &at) != NAY_OK || !(at.fpr > 1e-12)) continue;
     if (at.nbits != plan->nbits) continue; /* counters beside the bits: not a size to plan by */
@@ -34,9 +34,9 @@ static void plot_fpr(const options *o, plot_chart *c) {
   c->y_log = true;
   if (o->noperands > 1) {
     nay_filter *f = filterfile_open(o->operands[1], o);
-    nay_stats s;
+    nay_stats s = {.size = sizeof s};
     nay_filter_stats(f, &s);
-    nay_plan plan = {.kind = s.kind, .k = s.k, .nbits = s.nbits};
+    nay_plan plan = {sizeof plan, .kind = s.kind, .k = s.k, .nbits = s.nbits};
     uint64_t nkeys = s.nkeys != 0 ? s.nkeys : (uint64_t)s.nkeys_estimated;
     plot_fpr_series(c, &plan, nkeys, nay_kind_name(s.kind));
     nay_filter_free(f);
@@ -44,7 +44,7 @@ static void plot_fpr(const options *o, plot_chart *c) {
   }
   for (int kind = 1; kind < PLOT_SERIES; kind++) {
     nay_params p = options_params(o, 0.01);
-    nay_plan plan;
+    nay_plan plan = {.size = sizeof plan};
     if (nay_kind_name((nay_kind)kind) == NULL) continue;
     if (o->kind != NAY_AUTO && o->kind != (nay_kind)kind) continue;
     p.kind = (nay_kind)kind;
@@ -68,9 +68,11 @@ static void plot_size(const options *o, plot_chart *c) {
     if (kind != 0 && o->kind != NAY_AUTO && o->kind != (nay_kind)kind) continue;
     for (unsigned i = 4; i <= 24; i++) {
       double fpr = pow(10, -(double)i / 4);
-      nay_params p = {
-          .kind = (nay_kind)kind, .nkeys = o->nkeys != 0 ? o->nkeys : 1000000, .fpr = fpr};
-      nay_plan plan = {.bits_per_key = -log2(fpr)}; /* no filter can do with less */
+      nay_params p = {.size = sizeof p,
+                      .kind = (nay_kind)kind,
+                      .nkeys = o->nkeys != 0 ? o->nkeys : 1000000,
+                      .fpr = fpr};
+      nay_plan plan = {sizeof plan, .bits_per_key = -log2(fpr)}; /* no filter can do with less */
       if (kind != 0 && nay_params_plan(&p, NULL, &plan) != NAY_OK) continue;
       line->x[line->n] = fpr;
       line->y[line->n++] = plan.bits_per_key;

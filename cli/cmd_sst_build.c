@@ -58,17 +58,18 @@ _Noreturn static void build_refused(const build *b, const table_row *row) {
 
 /* Finishing a failed writer returns the reason. */
 _Noreturn static void build_failed(const build *b) {
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   nay_status status = nay_sst_writer_finish(b->writer, &diag);
   table_die(b->out, status, &diag);
 }
 
 /* mini-lsm has no empty values: a row without one is a deletion. */
 static void build_write_foreign(build *b, const table_row *row) {
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   char key[80];
   bool deletes = b->o->sequence != 0 || strncmp(b->o->table_format, "mini-lsm", 8) == 0;
-  nay_sst_version version = {row->key, row->len, b->o->sequence, deletes && !row->has_value};
+  nay_sst_version version = {sizeof version, row->key, row->len, b->o->sequence,
+                             deletes && !row->has_value};
   nay_status status =
       nay_sst_foreign_writer_add(b->foreign, &version, 0, row->value, row->value_len, &diag);
   if (status == NAY_EINVAL) {
@@ -88,7 +89,7 @@ static void build_write(build *b, const table_row *row) {
   if (b->o->sequence == 0) {
     status = nay_sst_writer_add(b->writer, row->key, row->len, row->value, row->value_len);
   } else {
-    nay_sst_version version = {row->key, row->len, b->o->sequence, !row->has_value};
+    nay_sst_version version = {sizeof version, row->key, row->len, b->o->sequence, !row->has_value};
     status = nay_sst_writer_add_version(b->writer, &version, row->value, row->value_len);
   }
   if (status == NAY_EINVAL) build_refused(b, row);
@@ -115,9 +116,9 @@ static void build_rows(build *b, key_stream *s) {
 
 static void build_report(const build *b) {
   char size[NUMBER_TEXT], filters[NUMBER_TEXT];
-  nay_prefix prefix;
+  nay_prefix prefix = {.size = sizeof prefix};
   nay_sst *table = table_open(b->out, b->o->table_format, &prefix);
-  nay_sst_info info;
+  nay_sst_info info = {.size = sizeof info};
   nay_sst_describe(table, &info);
   if (b->o->json) {
     json_begin("nay.sst.build/1");
@@ -139,7 +140,7 @@ static void build_report(const build *b) {
 
 static void build_open(build *b, table_plan *plan) {
   const options *o = b->o;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   if (o->sequence > NAY_SST_MAX_SEQUENCE) die(EXIT_TROUBLE, "--sequence: at most 2^56 - 1");
   if (o->table_format != NULL) {
     b->foreign = table_foreign_writer(o, b->out);
@@ -165,7 +166,7 @@ int sst_build(options *o) {
   stream_close(s);
   outfile_lock(b.out);
   signals_defer(true);
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   nay_status status = b.foreign != NULL ? nay_sst_foreign_writer_finish(b.foreign, &diag)
                                         : nay_sst_writer_finish(b.writer, &diag);
   outfile_unlock();

@@ -41,10 +41,11 @@ int sst_compact(options *o) {
   outfile_lock(out); /* before it is read: it may be one of the tables */
   table_list t = tables_of(o);
   table_plan plan;
-  nay_diag diag = {NULL, 0, 0};
-  nay_sst_compact_stats stats;
+  nay_diag diag = {.what = NULL};
+  nay_sst_compact_stats stats = {.size = sizeof stats};
   table_plan_make(o, &plan);
-  nay_sst_compact_options how = {.write = plan.write,
+  nay_sst_compact_options how = {.size = sizeof how,
+                                 .write = &plan.write,
                                  .bottom = o->bottom,
                                  .oldest_snapshot = o->snapshot,
                                  .progress = compact_progress};

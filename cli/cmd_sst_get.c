@@ -50,7 +50,7 @@ static nay_status get_at(get *g, const key_batch *b, size_t i, nay_diag *diag, s
 
 /* Whether the key is selected. */
 static bool get_key(get *g, const key_batch *b, size_t i) {
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   size_t table = 0;
   nay_status status = g->o->snapshot != 0 ? get_at(g, b, i, &diag, &table)
                                           : nay_lookup_get(g->lookup, b->keys[i], b->lens[i], &diag,
@@ -73,7 +73,7 @@ static void get_batch(get *g, key_stream *s, const key_batch *b) {
 
 static void get_report(const get *g) {
   char found[NUMBER_TEXT], nays[NUMBER_TEXT], reads[NUMBER_TEXT];
-  nay_sst_counters c;
+  nay_sst_counters c = {.size = sizeof c};
   nay_lookup_count(g->lookup, &c);
   message("%s looked up, %s selected; filter negatives: %s, blocks read: %s",
           COUNTED(g->selection.nkeys, "key"), count_text((double)g->selection.nselected, found),
@@ -105,7 +105,10 @@ static table_list get_tables(const options *o) {
 
 int sst_get(options *o) {
   get_take_keys(o);
-  get g = {.o = o, .tables = get_tables(o), .selection = selection_begin(o)};
+  get g = {.o = o,
+           .tables = get_tables(o),
+           .value = {.size = sizeof g.value},
+           .selection = selection_begin(o)};
   if (nay_lookup_new(g.tables.at, g.tables.n, NULL, &g.lookup) != NAY_OK) {
     die(EXIT_TROUBLE, "out of memory");
   }

@@ -32,7 +32,7 @@ static const char *info_codec(const table_facts *t) {
 }
 
 static void info_json_filter(const nay_sst_info *info, const nay_filter *f) {
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   json_text("layout", filter_names[info->filter]);
   if (info->policy != NULL) json_text("policy", info->policy);
   if (info->policy == NULL) json_null("policy");
@@ -72,7 +72,7 @@ static void info_json(const table_facts *t) {
 
 static void info_text_filter(const nay_sst_info *info, const nay_filter *f) {
   char size[NUMBER_TEXT], rate[NUMBER_TEXT];
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   if (info->policy == NULL) {
     out_text("  filter   none\n");
   } else {
@@ -130,7 +130,7 @@ static void info_text(const table_facts *t) {
 int sst_info(options *o) {
   table_list list = tables_of(o);
   for (size_t i = 0; i < list.n; i++) {
-    table_facts t = {.path = list.names[i], .table = list.at[i]};
+    table_facts t = {.path = list.names[i], .table = list.at[i], .info = {.size = sizeof t.info}};
     nay_sst_describe(t.table, &t.info);
     t.is_foreign = table_is_foreign(t.table, &t.foreign);
     t.filter = nay_sst_filter_of(t.table);

@@ -57,7 +57,7 @@ static void scan_print(const scan *s, const nay_sst_version *v, const void *valu
 static void scan_entry(scan *s, const char *path, const nay_sst_iter *it) {
   size_t len, value_len;
   const void *key = nay_sst_iter_key(it, &len), *value = nay_sst_iter_value(it, &value_len);
-  nay_sst_version v = {.key = key, .len = len};
+  nay_sst_version v = {sizeof v, .key = key, .len = len};
   if (s->internal && nay_sst_key_split(key, len, &v) != NAY_OK) {
     die(EXIT_DAMAGED, "%s: a key is not an internal key", path);
   }
@@ -88,11 +88,11 @@ int sst_scan(options *o) {
   if (o->noperands != 2) die(EXIT_TROUBLE, "scan walks one table; compact makes one of many");
   table_list t = tables_of(o);
   const char *path = t.names[0];
-  nay_sst_info info;
+  nay_sst_info info = {.size = sizeof info};
   nay_sst_iter *it;
   nay_sst_describe(t.at[0], &info);
   scan s = {.o = o, .internal = info.keys == NAY_SST_KEYS_INTERNAL};
-  nay_sst_foreign_info foreign;
+  nay_sst_foreign_info foreign = {.size = sizeof foreign};
   s.terms = table_is_foreign(t.at[0], &foreign) && strcmp(foreign.versions, "term and index") == 0;
   if (nay_sst_iter_new(t.at[0], &it) != NAY_OK) die(EXIT_TROUBLE, "out of memory");
   s.it = it;

@@ -28,7 +28,7 @@ typedef struct uniq {
 /* ---- the filter ---- */
 
 static bool uniq_can_plan(nay_params p, nay_kind kind) {
-  nay_plan plan;
+  nay_plan plan = {.size = sizeof plan};
   p.kind = kind;
   return nay_params_plan(&p, NULL, &plan) == NAY_OK;
 }
@@ -88,7 +88,7 @@ static nay_params uniq_params(const options *o) {
 /* The option that contradicts the parameters of the state, or NULL. */
 static const char *uniq_contradiction(const options *o, const nay_params *is) {
   if (o->window != NULL) {
-    nay_params p = {.nkeys = is->nkeys};
+    nay_params p = {sizeof p, .nkeys = is->nkeys};
     uniq_window(o, &p);
     bool same = is->kind == NAY_WINDOW && p.window == is->window && p.nkeys == is->nkeys;
     if (!same) return "--window";
@@ -99,8 +99,8 @@ static const char *uniq_contradiction(const options *o, const nay_params *is) {
 }
 
 static void uniq_check_state(const options *o, const nay_filter *f) {
-  nay_params is;
-  nay_stats s;
+  nay_params is = {.size = sizeof is};
+  nay_stats s = {.size = sizeof s};
   char window[NUMBER_TEXT + 16] = "";
   nay_filter_stats(f, &s);
   if (s.locked) die(EXIT_TROUBLE, "%s is keyed, and no state of nay uniq", o->state);
@@ -130,7 +130,7 @@ static nay_filter *uniq_filter(const options *o) {
   if (o->state != NULL) outfile_lock(o->state); /* before checking that it exists */
   if (o->state != NULL && access(o->state, F_OK) == 0) return uniq_resume(o);
   if (o->exact) { /* only for its hash */
-    nay_params p = {.kind = NAY_BLOOM, .nbits = 64, .k = 1};
+    nay_params p = {sizeof p, .kind = NAY_BLOOM, .nbits = 64, .k = 1};
     return new_filter(NULL, &p);
   }
   nay_params p = uniq_params(o);

@@ -105,7 +105,7 @@ static bool filter_named_wrong(filter_file *file, const char *path, const file_b
 
 filter_file filterfile_try(const char *path, const options *o) {
   filter_file file = {.format = o->format};
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   int fd = filter_fd(path, file.why);
   if (fd < 0) {
     file.status = NAY_EIO;
@@ -167,7 +167,7 @@ bool filterfile_secret(const options *o, uint8_t key[16]) {
 
 void filterfile_unlock(nay_filter *f, const char *path, const options *o) {
   uint8_t key[16];
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   if (filterfile_secret(o, key)) {
     nay_status status = nay_filter_unlock(f, key);
     if (status == NAY_EKEY) die(EXIT_TROUBLE, "%s: --secret is not the key of this filter", path);
@@ -206,7 +206,7 @@ static nay_status filter_produce(void *ctx, nay_sink sink, void *sink_ctx) {
 }
 
 void filterfile_save(const nay_filter *f, const char *path) {
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   bool secret = nay_filter_stats(f, &s) == NAY_OK && s.stores_key;
   filter_content c = {f};
   outfile_write(path, secret ? NAY_FILE_PRIVATE : 0, filter_produce, &c);
@@ -228,7 +228,7 @@ const char *filterfile_target(const options *o) {
 }
 
 const char *filterfile_kind(const nay_filter *f, unsigned *traits) {
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   nay_filter_stats(f, &s);
   *traits = nay_kind_traits(s.kind);
   return nay_kind_name(s.kind) != NULL ? nay_kind_name(s.kind) : "this";
@@ -246,7 +246,7 @@ static double keys_known(const nay_stats *s) {
 }
 
 bool filterfile_seed(const nay_filter *f, uint64_t *seed) {
-  nay_params p;
+  nay_params p = {.size = sizeof p};
   if (nay_filter_params(f, &p) != NAY_OK || p.hash != NAY_HASH_XXH3) return false;
   *seed = p.seed;
   return true;

@@ -56,7 +56,7 @@ floor_times floor_measure(const options *o, const char *path) {
   if (p.nkeys == 0 && !stream_count(o, &path, 1, &p.nkeys)) die(EXIT_TROUBLE, "give -n");
   if (p.kind == NAY_AUTO) p.kind = NAY_BLOCKED;
   nay_filter *f = new_filter(NULL, &p);
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   nay_filter_stats(f, &s);
   uint64_t nlines = s.nbits / 512 + 1;
   uint64_t *lines = aligned_alloc(64, (size_t)nlines * 64);

@@ -146,7 +146,7 @@ static key_result reader_decode(const key_reader *r, uint8_t *scratch, key_recor
   if (record->skip || r->type == NAY_KEY_TEXT) return KEY_OK;
   uint8_t *to = scratch + record->scratch_used;
   size_t room = record->len + 8 + key_reader_room(r);
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   nay_status status = nay_key_parse(r->type, (const char *)record->text, record->text_len, to, room,
                                     &record->key_len, &diag);
   if (status != NAY_OK) {
@@ -159,7 +159,7 @@ static key_result reader_decode(const key_reader *r, uint8_t *scratch, key_recor
 }
 
 uint8_t *key_of_text(const key_style *style, const char *option, const char *text, size_t *len) {
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   if (text == NULL) return NULL;
   if (style->type == KEY_U64LE) die(EXIT_TROUBLE, "--key=u64le is for keys in files: give int");
   nay_key_type type = (nay_key_type)style->type;

@@ -16,14 +16,14 @@ _Noreturn static void make_failed(nay_status status, const nay_diag *diag) {
 }
 
 _Noreturn static void make_no_memory(const nay_format *format, const nay_params *params) {
-  nay_plan plan;
+  nay_plan plan = {.size = sizeof plan};
   char size[NUMBER_TEXT];
   if (nay_format_plan(format, params, NULL, &plan) != NAY_OK) make_failed(NAY_ENOMEM, NULL);
   die(EXIT_TROUBLE, "cannot build this filter: no memory for its %s", size_text(plan.nbytes, size));
 }
 
 nay_filter *new_filter(const nay_format *format, const nay_params *params) {
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   nay_filter *f;
   if (format == NULL) format = nay_format_find("nay");
   nay_status status = nay_format_new(format, params, NULL, &diag, &f);
@@ -35,7 +35,7 @@ nay_filter *new_filter(const nay_format *format, const nay_params *params) {
 /* Whether the size that the options ask for is the one that the filter was planned with. */
 static bool same_size(const options *o, const nay_params *is) {
   nay_params p = options_params(o, 0);
-  nay_plan asked, has;
+  nay_plan asked = {.size = sizeof asked}, has = {.size = sizeof has};
   p.kind = is->kind;
   p.nkeys = is->nkeys;
   p.window = is->window;
@@ -67,7 +67,7 @@ static const uint8_t *full_of_copies(const nay_filter *f, const key_batch *b, si
 }
 
 _Noreturn void full(const nay_filter *f, const key_batch *b) {
-  nay_stats s = {.nkeys = 0};
+  nay_stats s = {.size = sizeof s};
   size_t len;
   char text[80];
   nay_filter_stats(f, &s);
@@ -108,7 +108,7 @@ static nay_filter *make_known(const options *o, const nay_format *format, const 
 static nay_filter *make_unknown(const options *o, const nay_format *format,
                                 const nay_params *params, const char *const *paths, size_t npaths,
                                 uint64_t *nkeys) {
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   nay_builder *builder;
   nay_params p = *params;
   p.threads = options_threads(o);
@@ -134,7 +134,8 @@ static nay_filter *make_unknown(const options *o, const nay_format *format,
 /* It comes last, and the order of the keys counts: hashes wait in that order. */
 static nay_filter *make_in_order(const options *o, const nay_params *params,
                                  const char *const *paths, size_t npaths, uint64_t *nkeys) {
-  nay_params p = *params, any = {.nkeys = 1, .fpr = 0.01, .hash = p.hash, .seed = p.seed};
+  nay_params p = *params,
+             any = {sizeof any, .nkeys = 1, .fpr = 0.01, .hash = p.hash, .seed = p.seed};
   memcpy(any.key, p.key, sizeof any.key);
   nay_filter *hash_with = new_filter(NULL, &any);
   key_stream *s = stream_open(o, paths, npaths, hash_with);
@@ -162,7 +163,7 @@ static bool is_native(const nay_format *format) {
 /* The family that another system's layout is of, or that of -t. */
 static nay_kind layout_kind(const nay_format *format, const nay_params *params) {
   nay_params p = *params;
-  nay_plan plan;
+  nay_plan plan = {.size = sizeof plan};
   if (p.nkeys == 0) p.nkeys = 1;
   bool known = !is_native(format) && nay_format_plan(format, &p, NULL, &plan) == NAY_OK;
   return known ? plan.kind : params->kind;

@@ -9,7 +9,7 @@
 
 nay_map *map_open(const char *path, const options *o) {
   nay_map *map;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   char why[DIAG_TEXT];
   uint8_t key[16];
   nay_status status = nay_map_open(path, NULL, &diag, &map);

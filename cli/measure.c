@@ -83,6 +83,7 @@ static double measure_time(uint64_t (*run)(const nay_filter *, const key_set *),
 
 nay_status measure_kind(const nay_params *params, double seconds, measurement *m) {
   nay_diag diag;
+  m->plan = (nay_plan){.size = sizeof m->plan};
   nay_status status = nay_params_plan(params, &diag, &m->plan);
   if (status != NAY_OK) return status;
   size_t n = (size_t)params->nkeys;

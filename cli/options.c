@@ -479,13 +479,13 @@ static uint64_t options_seed(const char *text) {
 
 uint32_t options_threads(const options *o) {
   if (o->threads > 256) die(EXIT_TROUBLE, "-T: at most 256 threads");
-  if (o->threads != 0) return (uint32_t)o->threads;
-  long n = sysconf(_SC_NPROCESSORS_ONLN);
+  long n = o->threads != 0 ? (long)o->threads : sysconf(_SC_NPROCESSORS_ONLN);
   return n < 1 ? 1 : n > 256 ? 256 : (uint32_t)n;
 }
 
 nay_params options_params(const options *o, double default_fpr) {
-  nay_params p = {.kind = o->kind,
+  nay_params p = {.size = sizeof p,
+                  .kind = o->kind,
                   .nkeys = o->nkeys,
                   .fpr = o->fpr,
                   .bits_per_key = o->bits_per_key,

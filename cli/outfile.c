@@ -59,7 +59,7 @@ _Noreturn static void outfile_failed(const char *path, nay_status status, const 
 
 void outfile_lock(const char *path) {
   static bool registered;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   if (outfile_is_locked || outfile_is_stream(path)) return;
   if (!registered) atexit(outfile_unlock);
   registered = true;
@@ -111,7 +111,7 @@ static nay_status outfile_produce(void *ctx, nay_sink sink, void *sink_ctx) {
 }
 
 static void outfile_replace(const char *path, uint32_t flags, outfile_job *job) {
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   outfile_lock(path);
   signals_defer(true);
   nay_status status = nay_file_replace(path, flags, outfile_produce, job, &diag);

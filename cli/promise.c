@@ -36,7 +36,7 @@ static double promise_least_fpr(const nay_stats *s) {
 }
 
 promise promise_judge(const nay_filter *f, double asked) {
-  promise p = {.fpr = asked};
+  promise p = {.stats = {.size = sizeof p.stats}, .fpr = asked};
   if (nay_filter_stats(f, &p.stats) != NAY_OK) return p;
   const nay_stats *s = &p.stats;
   p.useless = asked == 0 && s->fpr_planned > PROMISE_FPR_MOST;

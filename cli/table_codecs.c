@@ -42,7 +42,8 @@ static bool snappy_unpack(const nay_codec *self, const void *src, size_t len, vo
   return snappy_uncompress(src, len, dst, &size) == SNAPPY_OK;
 }
 
-static const nay_codec snappy_codec = {.id = TABLE_CODEC_SNAPPY,
+static const nay_codec snappy_codec = {.size = sizeof snappy_codec,
+                                       .id = TABLE_CODEC_SNAPPY,
                                        .bound = snappy_room,
                                        .compress = snappy_pack,
                                        .uncompressed_size = snappy_size,
@@ -109,7 +110,8 @@ static bool zstd_unpack(const nay_codec *self, const void *src, size_t len, void
   return ZSTD_decompress(dst, size, src, len) == size;
 }
 
-static const nay_codec zstd_codec = {.id = TABLE_CODEC_ZSTD,
+static const nay_codec zstd_codec = {.size = sizeof zstd_codec,
+                                     .id = TABLE_CODEC_ZSTD,
                                      .bound = zstd_room,
                                      .compress = zstd_pack,
                                      .uncompressed_size = zstd_size,
@@ -167,7 +169,8 @@ static bool lz4_unpack(const nay_codec *self, const void *src, size_t len, void 
   return got >= 0 && (size_t)got == size;
 }
 
-static const nay_codec lz4_codec = {.id = TABLE_CODEC_LZ4,
+static const nay_codec lz4_codec = {.size = sizeof lz4_codec,
+                                    .id = TABLE_CODEC_LZ4,
                                     .bound = lz4_room,
                                     .compress = lz4_pack,
                                     .uncompressed_size = lz4_size,

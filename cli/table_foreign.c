@@ -17,7 +17,7 @@ const char *table_engine(const nay_sst_foreign_info *info) {
 
 table_verdict table_verify(const char *path, const nay_sst *table) {
   table_verdict v = {.verified = true};
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   nay_status status = nay_sst_foreign_verify(table, &diag, &v.nentries, &v.ndenied);
   if (status == NAY_ENOENT || status == NAY_OK) status = table_count(table, &diag, &v.nentries);
   if (status != NAY_OK) table_die(path, status, &diag);
@@ -81,7 +81,7 @@ static const nay_codec *foreign_codec(const options *o) {
 nay_sst_foreign_writer *table_foreign_writer(const options *o, const char *path) {
   nay_sst_foreign_options how = {.size = sizeof how, .name = o->table_format};
   nay_sst_foreign_writer *writer;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   if (o->table_filter != TABLE_FULL && o->table_filter != TABLE_QUOTIENT) {
     die(EXIT_TROUBLE, "--filter: tables of nori have full or quotient, those of mini-lsm full");
   }

@@ -34,7 +34,7 @@ static table_file table_refuse(const char *path) {
 
 table_file tablefile_try(const char *path, const char *layout) {
   table_file file = {.is_table = false};
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   int fd = strcmp(path, "-") == 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0 && layout != NULL) return table_refuse(path);
   if (fd < 0) return file; /* the next open reports why */
@@ -46,7 +46,7 @@ table_file tablefile_try(const char *path, const char *layout) {
     tablefile_close(&file);
     return (table_file){.is_table = false};
   }
-  nay_table_filters_options how = {.codecs = NULL}; /* for LevelDB's index blocks */
+  nay_table_filters_options how = {.size = sizeof how}; /* for LevelDB's index blocks */
   how.codecs = table_codec_list(&how.ncodecs);
   file.is_table = true;
   file.status = layout != NULL ? nay_table_filters_open_as(file.bytes, file.nbytes, layout, &how,
@@ -85,13 +85,13 @@ static bool table_filter_stats(const nay_table_filter *f, nay_stats *stats) {
 }
 
 table_summary tablefile_summary(const table_file *file) {
-  table_summary s = {.format = NULL};
+  table_summary s = {.info = {.size = sizeof s.info}};
   double rates = 0, weight = 0, estimated = 0;
   size_t largest = 0;
-  nay_table_filter f;
+  nay_table_filter f = {.size = sizeof f};
   nay_table_filters_describe(file->table, &s.info);
   for (uint64_t i = 0; nay_table_filters_at(file->table, i, &f) == NAY_OK; i++) {
-    nay_stats stats;
+    nay_stats stats = {.size = sizeof stats};
     if (f.len == 0 || f.damaged || f.of_prefixes || f.format == NULL) continue;
     if (!table_filter_stats(&f, &stats)) continue;
     rates += stats.fpr_now * (double)f.len;

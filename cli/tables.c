@@ -21,6 +21,7 @@ void table_die(const char *path, nay_status status, const nay_diag *diag) {
 
 /* The extractor of that name, when it is the library's. */
 static bool table_prefix_of(const char *name, nay_prefix *prefix) {
+  *prefix = (nay_prefix){.size = sizeof *prefix};
   unsigned long number;
   if (name == NULL) return false;
   if (sscanf(name, "nay.fixed.%lu", &number) == 1) {
@@ -43,14 +44,18 @@ static nay_sst_cache *table_cache(void) {
 }
 
 static nay_sst *table_open_with(const char *path, const char *layout, const nay_prefix *prefix) {
-  static nay_policy leveldb, small; /* how many bits does not matter to a reader */
+  static nay_policy leveldb = {.size = sizeof leveldb},
+                    small = {.size = sizeof small}; /* how many bits does not matter to a reader */
   static const nay_policy *const policies[] = {&leveldb, &small};
   (void)nay_policy_leveldb(10, &leveldb);
   (void)nay_policy_small(10, &small);
-  nay_sst_read_options how = {
-      .policies = policies, .npolicies = 2, .prefix = prefix, .cache = table_cache()};
+  nay_sst_read_options how = {.size = sizeof how,
+                              .policies = policies,
+                              .npolicies = 2,
+                              .prefix = prefix,
+                              .cache = table_cache()};
   how.codecs = table_codec_list(&how.ncodecs);
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   nay_sst *table;
   nay_status status = layout != NULL ? nay_sst_open_as(path, layout, &how, NULL, &diag, &table)
                                      : nay_sst_open(path, &how, NULL, &diag, &table);
@@ -59,7 +64,7 @@ static nay_sst *table_open_with(const char *path, const char *layout, const nay_
 }
 
 nay_sst *table_open(const char *path, const char *layout, nay_prefix *prefix) {
-  nay_sst_info info;
+  nay_sst_info info = {.size = sizeof info};
   nay_sst *table = table_open_with(path, layout, NULL);
   nay_sst_describe(table, &info);
   if (!table_prefix_of(info.prefix, prefix)) return table;
@@ -108,7 +113,10 @@ static void plan_prefix(const options *o, table_plan *plan) {
 }
 
 void table_plan_make(const options *o, table_plan *plan) {
-  *plan = (table_plan){.write = {.params = options_params(o, 0)}};
+  *plan = (table_plan){.write = {sizeof plan->write, .params = &plan->params},
+                       .params = options_params(o, 0),
+                       .policy = {.size = sizeof plan->policy},
+                       .prefix = {.size = sizeof plan->prefix}};
   switch ((table_filter)o->table_filter) {
     case TABLE_FULL: plan->write.filter = NAY_SST_FULL_FILTER; break;
     case TABLE_PARTITIONED: plan->write.filter = NAY_SST_PARTITIONED_FILTER; break;

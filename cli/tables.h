@@ -30,6 +30,7 @@ _Noreturn void table_die(const char *path, nay_status status, const nay_diag *di
  */
 typedef struct table_plan {
   nay_sst_write_options write;
+  nay_params params;
   nay_policy policy;
   nay_prefix prefix;
 } table_plan;

@@ -6,7 +6,7 @@
  *   of 10000 others 96 are maybe: 0.96%
  *   packed in one buffer: 96
  */
-#include <nay.h>
+#include <nay_advanced.h>
 #include <stdio.h>
 
 #define N 10000
@@ -22,7 +22,7 @@ static int count_bits(void) {
 }
 
 int main(void) {
-  nay_params params = {.kind = NAY_BLOCKED, .nkeys = N, .fpr = 0.01};
+  nay_params params = {sizeof params, .kind = NAY_BLOCKED, .nkeys = N, .fpr = 0.01};
   nay_filter *filter;
   if (nay_filter_new(&params, NULL, NULL, &filter) != NAY_OK) return 1;
   for (size_t i = 0; i < 2 * N; i++) {

@@ -11,7 +11,9 @@
 #include <string.h>
 
 int main(void) {
-  nay_params params = {.nkeys = 1000, .fpr = 0.01}; /* planned for 1,000 keys, 1% false positives */
+  nay_params params = {.size = sizeof params,
+                       .nkeys = 1000,
+                       .fpr = 0.01}; /* planned for 1,000 keys, 1% false positives */
   nay_filter *filter;
   nay_status status = nay_filter_new(&params, NULL, NULL, &filter);
   if (status != NAY_OK) {

@@ -14,7 +14,7 @@ static const char *ask(const nay_filter *filter) {
 }
 
 int main(void) {
-  nay_params params = {.nkeys = 1000, .fpr = 0.001, .hash = NAY_HASH_SIPHASH};
+  nay_params params = {sizeof params, .nkeys = 1000, .fpr = 0.001, .hash = NAY_HASH_SIPHASH};
   for (int i = 0; i < 16; i++) params.key[i] = (uint8_t)(i * 17); /* yours: from getrandom(2) */
   nay_filter *filter;
   if (nay_filter_new(&params, NULL, NULL, &filter) != NAY_OK) return 1;

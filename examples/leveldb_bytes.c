@@ -11,7 +11,7 @@
 
 int main(void) {
   const nay_format *leveldb = nay_format_find("leveldb");
-  nay_params params = {.nkeys = 2, .bits_per_key = 10};
+  nay_params params = {sizeof params, .nkeys = 2, .bits_per_key = 10};
   nay_filter *filter;
   if (nay_format_new(leveldb, &params, NULL, NULL, &filter) != NAY_OK) return 1;
   nay_filter_add(filter, "hello", 5, NULL); /* hashed as LevelDB hashes */

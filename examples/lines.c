@@ -11,10 +11,10 @@
 #include <stdlib.h>
 
 int main(int argc, char **argv) {
-  nay_params params = {.fpr = 0.001}; /* nkeys 0: count them */
+  nay_params params = {sizeof params, .fpr = 0.001}; /* nkeys 0: count them */
   nay_builder *builder;
   nay_filter *filter;
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   if (argc != 2 || nay_builder_new(&params, NULL, NULL, &builder) != NAY_OK) return 2;
 
   char *line = NULL;

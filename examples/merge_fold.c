@@ -6,11 +6,11 @@
  *   merged:  248832 bytes, about 29984 keys, FPR now 0.0002%
  *   folded:   41472 bytes, about 29965 keys, FPR now 0.6379%
  */
-#include <nay.h>
+#include <nay_advanced.h>
 #include <stdio.h>
 
 static nay_filter *shard(uint64_t planned, uint64_t first, uint64_t last) {
-  nay_params params = {.kind = NAY_BLOCKED, .nkeys = planned, .fpr = 0.01};
+  nay_params params = {sizeof params, .kind = NAY_BLOCKED, .nkeys = planned, .fpr = 0.01};
   nay_filter *filter;
   if (nay_filter_new(&params, NULL, NULL, &filter) != NAY_OK) return NULL;
   for (uint64_t id = first; id < last; id++) nay_filter_add(filter, &id, sizeof id, NULL);
@@ -18,7 +18,7 @@ static nay_filter *shard(uint64_t planned, uint64_t first, uint64_t last) {
 }
 
 static void show(const char *what, const nay_filter *filter) {
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   if (nay_filter_stats(filter, &s) != NAY_OK) return;
   printf("%s %6.0f bytes, about %.0f keys, FPR now %.4f%%\n", what, (double)s.nbits / 8,
          s.nkeys_estimated, 100 * s.fpr_now);

@@ -13,7 +13,7 @@ static const char *answer(const nay_filter *filter, uint64_t key) {
 }
 
 int main(void) {
-  nay_params params = {.nkeys = 100000, .fpr = 0.001};
+  nay_params params = {sizeof params, .nkeys = 100000, .fpr = 0.001};
   nay_filter *filter, *opened, *mapped;
   nay_diag diag;
   if (nay_filter_new(&params, NULL, NULL, &filter) != NAY_OK) return 1;

@@ -35,7 +35,7 @@
 #ifndef NAY_EXPLAIN_H
 #define NAY_EXPLAIN_H
 
-#include "nay.h"
+#include "nay_advanced.h"
 
 #ifdef __cplusplus
 extern "C" {

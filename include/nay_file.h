@@ -14,7 +14,7 @@
 #ifndef NAY_FILE_H
 #define NAY_FILE_H
 
-#include "nay.h"
+#include "nay_advanced.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,6 +52,7 @@ NAY_API nay_status nay_file_replace(const char *path, uint32_t flags, nay_produc
 typedef struct nay_filelock {
   int fd, dir;
   char name[256];
+  uint64_t reserved[4];
 } nay_filelock;
 
 /* NAY_LOCK_TRY: do not wait. NAY_EIO with os_error EWOULDBLOCK: another has the lock. */

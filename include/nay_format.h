@@ -2,7 +2,7 @@
  * nay_format.h - other systems' filter bytes: recognise, read, probe, write.
  *
  *   const nay_format *leveldb = nay_format_find("leveldb");
- *   nay_params p = {.nkeys = 1000, .bits_per_key = 10};
+ *   nay_params p = {sizeof p, .nkeys = 1000, .bits_per_key = 10};
  *   nay_filter *f;
  *   nay_format_new(leveldb, &p, NULL, NULL, &f);      // an empty filter with LevelDB's layout
  *   nay_filter_add(f, "foo", 3, NULL);                // hashed as LevelDB hashes
@@ -17,7 +17,7 @@
 #ifndef NAY_FORMAT_H
 #define NAY_FORMAT_H
 
-#include "nay.h"
+#include "nay_advanced.h"
 
 #ifdef __cplusplus
 extern "C" {

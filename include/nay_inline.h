@@ -52,7 +52,7 @@
 #ifndef NAY_INLINE_H
 #define NAY_INLINE_H
 
-#include "nay.h"
+#include "nay_advanced.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>

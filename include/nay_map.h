@@ -24,7 +24,7 @@
 #ifndef NAY_MAP_H
 #define NAY_MAP_H
 
-#include "nay.h"
+#include "nay_advanced.h"
 
 #ifdef __cplusplus
 extern "C" {

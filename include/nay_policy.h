@@ -1,7 +1,7 @@
 /*
  * nay_policy.h - how a table builds a filter from the keys of a block and probes it.
  *
- *   nay_policy policy;
+ *   nay_policy policy = {.size = sizeof policy};
  *   if (nay_policy_leveldb(10, &policy) != NAY_OK) return 1;
  *   policy.create(&policy, keys, lens, n, &allocator, &bytes, &len);
  *   if (!policy.may_match(&policy, "bar", 3, bytes, len)) puts("nay");
@@ -16,7 +16,7 @@
 #ifndef NAY_POLICY_H
 #define NAY_POLICY_H
 
-#include "nay.h"
+#include "nay_advanced.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,6 +24,7 @@ extern "C" {
 
 typedef struct nay_policy nay_policy;
 struct nay_policy {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
   const char *name;
   /*
    * Builds the filter of n keys; duplicates are allowed. *filter is memory of `allocator` (NULL:
@@ -44,8 +45,8 @@ struct nay_policy {
    */
   nay_hash (*hash)(const nay_policy *self, const void *key, size_t key_len);
   bool (*may_match_hash)(const nay_policy *self, nay_hash hash, const uint8_t *filter, size_t len);
-  void *state;       /* yours; the library's own policies keep NULL here */
-  nay_params params; /* of the library's own policies; may stay zero in yours */
+  void *state;         /* yours; the library's own policies keep NULL here */
+  uint64_t opaque[32]; /* of the library's own policies; zero in yours */
 };
 
 /*

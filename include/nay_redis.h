@@ -21,7 +21,7 @@
 #ifndef NAY_REDIS_H
 #define NAY_REDIS_H
 
-#include "nay.h"
+#include "nay_advanced.h"
 
 #ifdef __cplusplus
 extern "C" {

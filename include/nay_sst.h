@@ -1,7 +1,7 @@
 /*
  * nay_sst.h - sorted tables: files of keys and values in order, with filters inside.
  *
- *   nay_sst_write_options how = {.filter = NAY_SST_FULL_FILTER};
+ *   nay_sst_write_options how = {sizeof how, .filter = NAY_SST_FULL_FILTER};
  *   nay_sst_writer *w;
  *   if (nay_sst_writer_new("a.ldb", &how, NULL, NULL, &w) != NAY_OK) return 1;
  *   nay_sst_writer_add(w, "foo", 3, "bar", 3);
@@ -9,7 +9,7 @@
  *   nay_sst_writer_free(w);
  *
  *   nay_sst *t;
- *   nay_sst_value v = {0};
+ *   nay_sst_value v = {.size = sizeof v};
  *   if (nay_sst_open("a.ldb", NULL, NULL, NULL, &t) != NAY_OK) return 1;
  *   if (nay_sst_get(t, "baz", 3, NULL, &v) == NAY_ENOENT) puts("nay");
  *   nay_sst_value_free(&v);
@@ -61,6 +61,7 @@ typedef enum nay_sst_keys {
 
 /* nay_sst_version: an internal key, taken apart. */
 typedef struct nay_sst_version {
+  size_t size;     /* sizeof the struct: see ABI in nay.h */
   const void *key; /* the user's, inside the internal one */
   size_t len;
   uint64_t sequence;
@@ -79,7 +80,8 @@ NAY_API nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_versio
  */
 typedef struct nay_codec nay_codec;
 struct nay_codec {
-  uint8_t id; /* in the file: 1 snappy, 2 zstd (LevelDB) */
+  size_t size; /* sizeof the struct: see ABI in nay.h */
+  uint8_t id;  /* in the file: 1 snappy, 2 zstd (LevelDB) */
   /* how many bytes compress may write for len bytes of input */
   size_t (*bound)(const nay_codec *self, size_t len);
   bool (*compress)(const nay_codec *self, const void *src, size_t len, void *dst, size_t *dst_len);
@@ -99,6 +101,7 @@ struct nay_codec {
  */
 typedef struct nay_prefix nay_prefix;
 struct nay_prefix {
+  size_t size;   /* sizeof the struct: see ABI in nay.h */
   char name[56]; /* ends in 0 */
   bool (*extract)(const nay_prefix *self, const void *key, size_t len, size_t *prefix_len);
   uint64_t number; /* of the library's own */
@@ -121,16 +124,18 @@ typedef enum nay_sst_filter {
   NAY_SST_PARTITIONED_FILTER = 3 /* one for each range of keys, read when it is probed */
 } nay_sst_filter;
 
-/* nay_sst_write_options: all zero is a LevelDB table of plain keys without a filter. */
+/* nay_sst_write_options: all zero but for the size is a LevelDB table of plain keys without a
+ * filter. */
 typedef struct nay_sst_write_options {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
   nay_sst_keys keys;
   uint32_t block_bytes;      /* a data block is closed at this size; 0: 4096 */
   uint32_t restart_interval; /* entries from one whole key to the next; 0: 16 */
   const nay_codec *codec;    /* NULL: blocks are not compressed */
   nay_sst_filter filter;
   const nay_policy *policy; /* how filters are made; a block filter needs one. NULL: by params */
-  nay_params params;        /* of full, partitioned and prefix filters, nkeys 0; without a size:
-                               10 bits per key. Kind 0: blocked */
+  const nay_params *params; /* of full, partitioned and prefix filters, nkeys 0; without a size
+                               or NULL: 10 bits per key. Kind 0: blocked */
   uint32_t partition_keys;  /* a partition is closed at this many keys; 0: 8192 */
   const nay_prefix *prefix; /* also a filter of prefixes, for scans; NULL: none */
 } nay_sst_write_options;
@@ -191,21 +196,23 @@ NAY_API void nay_sst_cache_free(nay_sst_cache *cache);
 
 /* nay_sst_cache_stats: what a cache holds now, and what it did so far. */
 typedef struct nay_sst_cache_stats {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
   struct nay_sst_cache_side {
-    uint64_t bytes, entries, hits, misses, evictions;
+    uint64_t bytes, entries, hits, misses, evictions, reserved[3];
   } data, filter;
 } nay_sst_cache_stats;
 
-/* nay_sst_cache_describe: at any time, from any thread. */
-NAY_API void nay_sst_cache_describe(const nay_sst_cache *cache, nay_sst_cache_stats *stats);
+/* nay_sst_cache_describe: at any time, from any thread. NAY_EINVAL: stats->size. */
+NAY_API nay_status nay_sst_cache_describe(const nay_sst_cache *cache, nay_sst_cache_stats *stats);
 
 /* ---- reader ---------------------------------------------------------------------------------- */
 
 #define NAY_SST_PREAD 0x01u /* read blocks instead of mapping the file: I/O errors are errors */
 #define NAY_SST_NO_FILTERS 0x02u /* answer from index and data alone */
 
-/* nay_sst_read_options: all zero opens any table that is not compressed. */
+/* nay_sst_read_options: all zero but for the size opens any table that is not compressed. */
 typedef struct nay_sst_read_options {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
   nay_sst_keys keys;
   uint32_t flags;
   const nay_codec *const *codecs; /* for compressed blocks */
@@ -242,10 +249,11 @@ NAY_API nay_status nay_sst_view(const void *bytes, size_t len, const nay_sst_rea
 NAY_API void nay_sst_free(nay_sst *sst);
 
 /*
- * nay_sst_value: a place for one answer. Zero-initialise it, use it for any number of gets, free it
- * before the table (and the cache). The bytes are valid until the next get into it.
+ * nay_sst_value: a place for one answer. Zero it but for its size, use it for any number of gets,
+ * free it before the table (and the cache). The bytes are valid until the next get into it.
  */
 typedef struct nay_sst_value {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
   const void *bytes;
   size_t len;
   uint64_t sequence; /* of an internal key; else 0 */
@@ -278,6 +286,7 @@ NAY_API bool nay_sst_may_contain(const nay_sst *sst, const void *key, size_t len
 
 /* nay_sst_info: what a table is. Texts and keys are views, valid while the table is open. */
 typedef struct nay_sst_info {
+  size_t size;           /* sizeof the struct: see ABI in nay.h */
   nay_sst_keys keys;     /* plain or internal */
   bool keys_guessed;     /* neither the caller nor the file said so */
   uint64_t nbytes;       /* of the file */
@@ -297,8 +306,8 @@ typedef struct nay_sst_info {
   size_t largest_len;
 } nay_sst_info;
 
-/* nay_sst_describe: reads nothing from the file. */
-NAY_API void nay_sst_describe(const nay_sst *sst, nay_sst_info *info);
+/* nay_sst_describe: reads nothing from the file. NAY_EINVAL: info->size. */
+NAY_API nay_status nay_sst_describe(const nay_sst *sst, nay_sst_info *info);
 
 /* nay_sst_filter_of: the native full filter, NULL when there is none: for stats and checks. */
 NAY_API const nay_filter *nay_sst_filter_of(const nay_sst *sst);
@@ -309,6 +318,7 @@ NAY_API const nay_filter *nay_sst_filter_of(const nay_sst *sst);
  * is not in the table and, if only a prefix filter was probed, whose prefix is not either.
  */
 typedef struct nay_sst_counters {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
   uint64_t gets;
   uint64_t out_of_range; /* gets that the first and the last key answered */
   uint64_t filter_checks;
@@ -323,8 +333,8 @@ typedef struct nay_sst_counters {
   uint64_t cache_hits;  /* of them, found in the cache */
 } nay_sst_counters;
 
-/* nay_sst_count: each counter as it is at this moment. */
-NAY_API void nay_sst_count(const nay_sst *sst, nay_sst_counters *counters);
+/* nay_sst_count: each counter as it is at this moment. NAY_EINVAL: counters->size. */
+NAY_API nay_status nay_sst_count(const nay_sst *sst, nay_sst_counters *counters);
 
 /* ---- iterator -------------------------------------------------------------------------------- */
 
@@ -386,12 +396,13 @@ NAY_API nay_status nay_lookup_get(const nay_lookup *lookup, const void *key, siz
                                   nay_diag *diag, nay_sst_value *value, size_t *table);
 
 /* nay_lookup_count: the sum over its tables, with `gets` and `hashes` those of the lookup. */
-NAY_API void nay_lookup_count(const nay_lookup *lookup, nay_sst_counters *counters);
+NAY_API nay_status nay_lookup_count(const nay_lookup *lookup, nay_sst_counters *counters);
 
 /* ---- compaction ------------------------------------------------------------------------------ */
 
 /* nay_sst_compact_stats: how many entries were read, written and dropped. */
 typedef struct nay_sst_compact_stats {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
   uint64_t read;
   uint64_t written;
   uint64_t superseded; /* dropped: a newer version or table has the key */
@@ -399,11 +410,13 @@ typedef struct nay_sst_compact_stats {
 } nay_sst_compact_stats;
 
 /*
- * nay_sst_compact_options: all zero makes a plain LevelDB table that answers as a lookup over its
- * inputs does. write.keys stays NAY_SST_KEYS_AUTO: they are those of the inputs.
+ * nay_sst_compact_options: all zero but for the size makes a plain LevelDB table that answers as a
+ * lookup over its inputs does. write->keys stays NAY_SST_KEYS_AUTO: they are those of the inputs.
  */
 typedef struct nay_sst_compact_options {
-  nay_sst_write_options write; /* how the new table is made; its filters are made from its keys */
+  size_t size;                        /* sizeof the struct: see ABI in nay.h */
+  const nay_sst_write_options *write; /* how the new table is made, its filters from its keys;
+                                         NULL: without a filter */
   bool bottom; /* no table below has an older version of these keys: deletions may go as well */
   uint64_t oldest_snapshot; /* of internal keys, the versions that readers at this sequence or above
                                can see are kept; 0: there are no such readers */
@@ -415,7 +428,7 @@ typedef struct nay_sst_compact_options {
  * nay_sst_compact: the entries of n tables, newest first, become one table at path, which may be
  * that of an input. Of plain keys the newest table's value is kept; of internal keys the newest
  * version, and those that a snapshot needs. NAY_EMISMATCH: some tables have plain keys and some
- * internal ones, or write.keys says otherwise. NAY_EINVAL: no tables, or an option. Errors of the
+ * internal ones, or write->keys says otherwise. NAY_EINVAL: no tables, or an option. Errors of the
  * inputs as nay_sst_iter, of the output as nay_sst_writer; then there is no new table. stats may be
  * NULL.
  */

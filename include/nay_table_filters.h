@@ -39,8 +39,10 @@ typedef enum nay_table_engine {
 /* nay_table_engine_name: "LevelDB", "RocksDB", "nay", "nori", "mini-lsm". */
 NAY_API const char *nay_table_engine_name(nay_table_engine engine);
 
-/* nay_table_filters_options: may be all zero. What it points to must outlive the table. */
+/* nay_table_filters_options: may be all zero but for the size. What it points to must outlive the
+ * table. */
 typedef struct nay_table_filters_options {
+  size_t size;                    /* sizeof the struct: see ABI in nay.h */
   const nay_codec *const *codecs; /* LevelDB may compress the index, which its filters need */
   size_t ncodecs;
   const nay_policy *const *policies; /* for filters of other policies than those of the formats */
@@ -66,6 +68,7 @@ NAY_API void nay_table_filters_free(nay_table_filters *table);
 
 /* nay_table_filters_info: what a table says of itself. Texts are the table's own. */
 typedef struct nay_table_filters_info {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
   nay_table_engine engine;
   uint32_t format_version;
   const char *checksum;  /* of its blocks: "none", "crc32", "crc32c", "xxh32", "xxh64", "xxh3" */
@@ -87,12 +90,14 @@ typedef struct nay_table_filters_info {
   uint64_t nbytes;           /* of all filters */
 } nay_table_filters_info;
 
-/* nay_table_filters_describe: goes through every filter; the texts live as long as the table. */
-NAY_API void nay_table_filters_describe(const nay_table_filters *table,
-                                        nay_table_filters_info *info);
+/* nay_table_filters_describe: goes through every filter; the texts live as long as the table.
+ * NAY_EINVAL: info->size. */
+NAY_API nay_status nay_table_filters_describe(const nay_table_filters *table,
+                                              nay_table_filters_info *info);
 
 /* nay_table_filter: one of them. */
 typedef struct nay_table_filter {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
   const void *bytes;
   size_t len;
   uint64_t offset;          /* in the file */

@@ -8,6 +8,7 @@
  */
 #include "filter.h"
 
+#include "base/abi.h"
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "base/spin.h"
@@ -75,7 +76,8 @@ void nay__filter_attach(nay_filter *f, uint8_t *payload, size_t nbytes) {
 static nay_status filter_make_sized(const nay_family *family, const nay_shape *shape, size_t nbytes,
                                     const nay_hasher *hasher, uint64_t nkeys, uint32_t flags,
                                     const nay_allocator *allocator, nay_filter **filter) {
-  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_allocator a;
+  NAY_TRY(nay__allocator_read(allocator, NULL, &a));
   nay_filter *f = nay__alloc(&a, sizeof *f);
   if (f == NULL) return NAY_ENOMEM;
   *f = (nay_filter){.family = family,
@@ -129,15 +131,20 @@ nay_status nay_filter_new(const nay_params *params, const nay_allocator *allocat
   const nay_family *family;
   nay_shape shape;
   nay_hasher hasher;
-  if (filter == NULL) return nay__fail(diag, NAY_EINVAL, "filter is NULL", 0);
-  NAY_TRY(nay__resolve(params, diag, &family, &shape, &hasher));
+  nay_params p;
+  if (params == NULL || filter == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "params or filter is NULL", 0);
+  }
+  nay_allocator a;
+  NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, params, diag, &p));
+  NAY_TRY(nay__allocator_read(allocator, diag, &a));
+  NAY_TRY(nay__resolve(&p, diag, &family, &shape, &hasher));
   if ((family->traits & NAY_CAN_ADD) == 0) {
     return nay__fail(diag, NAY_ENOTSUP, "kind: a static family is built from all keys at once", 0);
   }
-  nay_status status =
-      nay__filter_make(family, &shape, &hasher, params->nkeys, params->flags, allocator, filter);
+  nay_status status = nay__filter_make(family, &shape, &hasher, p.nkeys, p.flags, &a, filter);
   if (status != NAY_OK) return nay__filter_made(status, diag);
-  nay__filter_init(*filter, params);
+  nay__filter_init(*filter, &p);
   return NAY_OK;
 }
 
@@ -178,10 +185,12 @@ nay_status nay_filter_copy(const nay_filter *f, const nay_allocator *allocator, 
 
 nay_status nay_filter_params(const nay_filter *f, nay_params *params) {
   if (f == NULL || params == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__abi_check(NAY_ABI_PARAMS, params, NULL));
   if (f->format != NULL || f->family->to_params == NULL) return NAY_ENOTSUP;
   if (f->hasher.locked) return NAY_EKEY;
   NAY_TRY(nay__filter_all_verified(f));
-  nay_params p = {.kind = f->family->kind,
+  nay_params p = {.size = sizeof p,
+                  .kind = f->family->kind,
                   .nkeys = f->nkeys,
                   .k = f->shape.k,
                   .flags = f->flags & FILTER_WISHES,
@@ -192,7 +201,7 @@ nay_status nay_filter_params(const nay_filter *f, nay_params *params) {
     p.seed = f->hasher.seed;
   }
   f->family->to_params(f, &p);
-  *params = p;
+  nay__abi_write(NAY_ABI_PARAMS, &p, params);
   return NAY_OK;
 }
 
@@ -412,6 +421,7 @@ nay_status nay_filter_health(const nay_filter *f) {
 
 nay_status nay_filter_stats(const nay_filter *f, nay_stats *stats) {
   if (f == NULL || stats == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__abi_check(NAY_ABI_STATS, stats, NULL));
   NAY_TRY(nay__filter_all_verified(f));
   nay_census census;
   f->family->census(f, NULL, 1, &census);
@@ -442,7 +452,7 @@ nay_status nay_filter_stats(const nay_filter *f, nay_stats *stats) {
     s.overloaded = census.nkeys > 1.05 * (double)f->nkeys + (f->nkeys == 1 ? 0.5 : 2);
   }
   if (f->family->describe != NULL) f->family->describe(f, &s);
-  *stats = s;
+  nay__abi_write(NAY_ABI_STATS, &s, stats);
   return NAY_OK;
 }
 

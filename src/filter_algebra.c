@@ -8,6 +8,8 @@
  */
 #include "filter.h"
 
+#include "base/abi.h"
+
 #include "base/bits.h"
 #include "math/elementary.h"
 #include "math/plan.h"
@@ -217,6 +219,7 @@ nay_status nay_filter_fold_factor(const nay_filter *f, double max_fpr, uint64_t 
 
 nay_status nay_filter_overlap(const nay_filter *a, const nay_filter *b, nay_overlap *overlap) {
   if (overlap == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__abi_check(NAY_ABI_OVERLAP, overlap, NULL));
   NAY_TRY(algebra_pair_ready(a, b));
   const nay_family_algebra *verbs = algebra_of(a);
   if (verbs->merge == NULL && verbs->join == NULL) return NAY_ENOTSUP;
@@ -229,6 +232,11 @@ nay_status nay_filter_overlap(const nay_filter *a, const nay_filter *b, nay_over
   a->family->census(a, b, 1, &cu);
   double both = ca.nkeys + cb.nkeys - cu.nkeys;
   if (both < 0) both = 0;
-  *overlap = (nay_overlap){ca.nkeys, cb.nkeys, cu.nkeys, both, cu.nkeys > 0 ? both / cu.nkeys : 0};
+  nay_overlap o = {.nkeys_a = ca.nkeys,
+                   .nkeys_b = cb.nkeys,
+                   .nkeys_union = cu.nkeys,
+                   .nkeys_intersection = both,
+                   .jaccard = cu.nkeys > 0 ? both / cu.nkeys : 0};
+  nay__abi_write(NAY_ABI_OVERLAP, &o, overlap);
   return NAY_OK;
 }

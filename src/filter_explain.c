@@ -2,23 +2,20 @@
  * filter_explain.c - nay_filter_explain: as filter.c answers a query, with the family's `explain`
  * in place of its `test`. What filter.c decides before it calls the family is a reason here.
  */
+#include "base/abi.h"
 #include "family/explain.h"
 #include "filter.h"
 
-#define EXPLAIN_MAX_SIZE 65536u /* of a caller's struct: more is no size but garbage */
+#define EXPLAIN_ABI NAY_ABI(nay_explanation, payload_nbytes)
 
-/* Never past the caller's struct; what the caller has beyond ours is zero. */
 static nay_status explain_deliver(const nay_explanation *what, nay_explanation *to) {
-  size_t size = to->size;
-  *to = *what;
-  to->size = size;
-  memset((uint8_t *)to + sizeof *to, 0, size - sizeof *to);
+  nay__abi_write(EXPLAIN_ABI, what, to);
   return NAY_OK;
 }
 
 static nay_status explain_check(const nay_filter *f, const nay_explanation *to) {
   if (f == NULL || to == NULL) return NAY_EINVAL;
-  return to->size < sizeof *to || to->size > EXPLAIN_MAX_SIZE ? NAY_EINVAL : NAY_OK;
+  return nay__abi_check(EXPLAIN_ABI, to, NULL);
 }
 
 static nay_explanation explain_begin(const nay_filter *f) {

@@ -28,8 +28,8 @@ static void peak_free(void *ctx, void *ptr, size_t size) {
 int main(int argc, char **argv) {
   uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000000;
   peak memory = {0, 0};
-  nay_allocator allocator = {peak_alloc, peak_free, &memory};
-  nay_params p = {.kind = NAY_FUSE, .fpr = 1.0 / 256, .hash = NAY_HASH_CALLER};
+  nay_allocator allocator = {.alloc = peak_alloc, .free = peak_free, .ctx = &memory};
+  nay_params p = {sizeof p, .kind = NAY_FUSE, .fpr = 1.0 / 256, .hash = NAY_HASH_CALLER};
   p.flags = NAY_LOW_MEMORY;
   p.threads = argc > 2 ? (uint32_t)atoi(argv[2]) : 2;
   p.spill_dir = argc > 3 ? argv[3] : NULL;
@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
   double added = seconds();
   die_unless(nay_builder_finish(b, NULL, &f) == NAY_OK, "cannot build");
   double built = seconds();
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   nay_filter_stats(f, &stats);
   uint64_t found = 0, maybes = 0, probes = n < 20000000 ? n : 20000000;
   for (uint64_t i = 0; i < probes; i++) {

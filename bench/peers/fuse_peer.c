@@ -56,7 +56,7 @@ static void run_peer(const uint64_t *keys, size_t n, const uint64_t *probes, int
 
 static void run_nay(const uint64_t *keys, size_t n, const uint64_t *probes, int rounds, uint32_t k,
                     uint32_t threads, uint32_t flags, const char *who) {
-  nay_params p = {.kind = NAY_FUSE, .fpr = 1.0 / 256, .k = k, .hash = NAY_HASH_CALLER};
+  nay_params p = {sizeof p, .kind = NAY_FUSE, .fpr = 1.0 / 256, .k = k, .hash = NAY_HASH_CALLER};
   p.threads = threads;
   p.flags = flags;
   nay_filter *f = NULL;
@@ -75,7 +75,7 @@ static void run_nay(const uint64_t *keys, size_t n, const uint64_t *probes, int 
     die_unless(nay_filter_may_contain_hash_many(f, probes, NULL, PROBES, bitmap) == NAY_OK, "nay");
   });
   die_unless(hits >= 3 * (PROBES / 2 - 5000), "nay: too few hits");
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   nay_filter_stats(f, &stats);
   row(n, who, build, one, batch, (double)stats.nbits / (double)n);
   free(bitmap);

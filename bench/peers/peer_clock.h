@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include <nay.h>
+#include <nay_advanced.h>
 
 /* CPU time of the process: on a busy machine it says more than the wall clock, but not of threads.
  */

@@ -94,6 +94,7 @@ static void run_nay(const std::vector<uint64_t> &keys, const std::vector<uint64_
                     double fpr, int rounds, uint32_t threads, const char *who) {
   size_t n = keys.size(), hits = 0, found = 0;
   nay_params p = {};
+  p.size = sizeof p;
   p.kind = NAY_RIBBON;
   p.fpr = fpr;
   p.threads = threads;
@@ -128,7 +129,8 @@ static void run_nay(const std::vector<uint64_t> &keys, const std::vector<uint64_
     for (size_t i = 0; i < n; i++) found += nay_filter_may_contain(f, &keys[i], 8);
   });
   die_unless(found == n, "nay: a false nay");
-  nay_stats stats;
+  nay_stats stats = {};
+  stats.size = sizeof stats;
   nay_filter_stats(f, &stats);
   row(n, who, build, absent, batch, present, (double)stats.nbits / (double)n,
       (double)hits / (double)kProbes);

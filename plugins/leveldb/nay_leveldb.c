@@ -33,7 +33,7 @@ static char *plugin_everything(size_t *len) {
 static char *plugin_create(void *state, const char *const *keys, const size_t *lens, int n,
                            size_t *filter_len) {
   const nay_policy *policy = state;
-  const nay_allocator allocator = {plugin_alloc, plugin_free, NULL};
+  const nay_allocator allocator = {.alloc = plugin_alloc, .free = plugin_free};
   uint8_t *filter = NULL;
   size_t len = 0;
   nay_status status =
@@ -68,7 +68,7 @@ nay_status nay_leveldb_mode_policy(nay_leveldb_mode mode, int bits_per_key, nay_
 }
 
 leveldb_filterpolicy_t *nay_leveldb_policy(nay_leveldb_mode mode, int bits_per_key) {
-  nay_policy policy;
+  nay_policy policy = {.size = sizeof policy};
   nay_status status = nay_leveldb_mode_policy(mode, bits_per_key, &policy);
   return status == NAY_OK ? nay_leveldb_policy_of(&policy) : NULL;
 }

@@ -17,7 +17,7 @@ namespace {
 // Memory for one small filter on the stack, malloc for everything else.
 class Desk {
  public:
-  nay_allocator allocator() { return {Alloc, Free, this}; }
+  nay_allocator allocator() { return {Alloc, Free, this, {}}; }
 
  private:
   static void *Alloc(void *ctx, size_t size) {
@@ -90,7 +90,8 @@ LevelDBPolicy NewLevelDBPolicy(const nay_policy &policy) {
 }
 
 LevelDBPolicy NewLevelDBPolicy(nay_leveldb_mode mode, int bits_per_key) {
-  nay_policy policy;
+  nay_policy policy = {};
+  policy.size = sizeof policy;
   nay_status status = nay_leveldb_mode_policy(mode, bits_per_key, &policy);
   return status == NAY_OK ? NewLevelDBPolicy(policy) : LevelDBPolicy();
 }

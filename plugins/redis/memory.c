@@ -134,7 +134,7 @@ static void memory_free(void *ctx, void *ptr, size_t size) {
 }
 
 nay_allocator memory_allocator(memory_use *use) {
-  return (nay_allocator){memory_alloc, memory_free, use};
+  return (nay_allocator){.alloc = memory_alloc, .free = memory_free, .ctx = use};
 }
 
 nay_zallocator memory_zallocator(memory_use *use) {

@@ -7,7 +7,7 @@
 #ifndef NAY_REDIS_MODULE_H
 #define NAY_REDIS_MODULE_H
 
-#include <nay.h>
+#include <nay_advanced.h>
 #include <nay_redis.h>
 
 #include "redis_api.h"

@@ -142,6 +142,8 @@ static bool has_field(const facts *f, const struct field *field) {
 
 static void facts_gather(facts *f, bool measure) {
   if (f->filter == NULL) return;
+  f->params = (nay_params){.size = sizeof f->params};
+  f->stats = (nay_stats){.size = sizeof f->stats};
   nay_filter_params(f->filter, &f->params);
   if (measure) nay_filter_stats(f->filter, &f->stats);
 }

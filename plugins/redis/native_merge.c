@@ -17,7 +17,7 @@
 /* Whether src cannot be merged into dst; writes the reason. */
 static bool differs(const nay_filter *dst, const nay_filter *src, char *why, size_t size) {
   nay_kind kind = nay_filter_kind(dst), other = nay_filter_kind(src);
-  nay_params d, s;
+  nay_params d = {.size = sizeof d}, s = {.size = sizeof s};
   if ((nay_kind_traits(other) & NAY_CAN_MERGE) == 0) {
     snprintf(why, size, "a %s filter does not merge", nay_kind_name(other));
   } else if (kind != other) {

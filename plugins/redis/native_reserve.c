@@ -184,7 +184,8 @@ static const char *parse_reserve(reserve *r, redis_string **argv, int argc) {
 /* ---- parameters ---- */
 
 nay_params native_default_params(void) {
-  nay_params p = {.kind = NAY_SCALABLE,
+  nay_params p = {.size = sizeof p,
+                  .kind = NAY_SCALABLE,
                   .nkeys = FIRST_CAPACITY,
                   .fpr = 0.01,
                   .flags = NAY_STORE_KEY | NAY_ZEROED,
@@ -300,7 +301,7 @@ nay_status native_create(redis_ctx *ctx, redis_string *name, module_key *key,
                          const nay_params *params, bool by_seconds) {
   nay_allocator a = native_allocator();
   nay_filter *filter;
-  nay_params exact;
+  nay_params exact = {.size = sizeof exact};
   nay_status status = nay_filter_new(params, &a, NULL, &filter);
   if (status != NAY_OK) return status;
   native_value *value = NULL;
@@ -323,8 +324,8 @@ nay_status native_create(redis_ctx *ctx, redis_string *name, module_key *key,
 int native_reserve_command(redis_ctx *ctx, redis_string **argv, int argc) {
   if (argc < 4) return redis.WrongArity(ctx);
   reserve r;
-  nay_params params;
-  nay_plan plan;
+  nay_params params = {.size = sizeof params};
+  nay_plan plan = {.size = sizeof plan};
   nay_diag diag = {.what = NULL};
   bool by_seconds = false;
   const char *error = parse_reserve(&r, argv, argc);

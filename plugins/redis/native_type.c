@@ -27,7 +27,7 @@ memory_use native_memory;
 
 nay_allocator native_allocator(void) {
   nay_zallocator zero = memory_zallocator(&native_memory);
-  return (nay_allocator){zero.zalloc, zero.free, zero.ctx};
+  return (nay_allocator){.alloc = zero.zalloc, .free = zero.free, .ctx = zero.ctx};
 }
 
 native_value *native_value_new(nay_filter *filter, const native_extras *extras) {
@@ -61,7 +61,7 @@ void native_value_drop_arriving(native_value *value) {
 /* Only a window by ticks has a clock that could be the server's. */
 const char *native_value_refuses(const nay_filter *filter, const native_extras *extras) {
   nay_hash hash;
-  nay_params params;
+  nay_params params = {.size = sizeof params};
   switch (nay_filter_hash(filter, "", 0, &hash)) {
     case NAY_OK: break;
     case NAY_EKEY: return "the file does not contain its secret key: give it with HASHKEY";
@@ -83,8 +83,8 @@ const char *native_value_adopt(native_value *value, nay_filter *filter,
   value->filter = filter;
   value->extras = *extras;
   value->generation = value->clock = 0;
-  nay_params params;
-  nay_stats stats;
+  nay_params params = {.size = sizeof params};
+  nay_stats stats = {.size = sizeof stats};
   if (extras->by_seconds && nay_filter_params(filter, &params) == NAY_OK &&
       nay_filter_stats(filter, &stats) == NAY_OK) {
     value->generation =

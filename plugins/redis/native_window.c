@@ -67,7 +67,7 @@ int native_advance_command(redis_ctx *ctx, redis_string **argv, int argc) {
   if (argc < 2 || argc > 3) return redis.WrongArity(ctx);
   module_key key;
   nay_filter *filter;
-  nay_params params;
+  nay_params params = {.size = sizeof params};
   uint64_t now = 0;
   native_state state = native_open(ctx, argv[1], REDIS_READ | REDIS_WRITE, &key, &filter);
   if (state == NATIVE_ANSWERED) return REDIS_OK;

@@ -7,7 +7,7 @@
  */
 #include "nay_rocksdb.h"
 
-#include <nay.h>
+#include <nay_advanced.h>
 #include <nay_format.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/object_registry.h>
@@ -127,7 +127,8 @@ class Builder : public rocksdb::FilterBitsBuilder {
   /* How many entries a block of so many bytes holds: RocksDB sizes partitions by it. */
   size_t ApproximateNumEntries(size_t nbytes) override {
     nay_params params = recipe_.params;
-    nay_plan plan;
+    nay_plan plan = {};
+    plan.size = sizeof plan;
     params.nkeys = 100000;
     if (nay_format_plan(recipe_.format, &params, nullptr, &plan) != NAY_OK) return nbytes;
     double bits = static_cast<double>(plan.nbits) / static_cast<double>(plan.nkeys);
@@ -210,7 +211,9 @@ class RocksPolicy : public rocksdb::FilterPolicy {
   /* Computes the parameters of both kinds of filter. */
   bool Plan() {
     nay_params rate = {};
-    nay_plan plan;
+    nay_plan plan = {};
+    rate.size = sizeof rate;
+    plan.size = sizeof plan;
     rate.nkeys = 1000000;
     rate.bits_per_key = options_.bits_per_key;
     const nay_format *ribbon = nay_format_find("rocksdb-ribbon");

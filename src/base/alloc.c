@@ -19,9 +19,25 @@ void nay__free_default(void *ctx, void *ptr, size_t size) {
   free(ptr);
 }
 
-nay_allocator nay__allocator_or_default(const nay_allocator *a) {
-  if (a != NULL) return *a;
-  return (nay_allocator){alloc_default, nay__free_default, NULL};
+nay_allocator nay__allocator_default(void) {
+  return (nay_allocator){.alloc = alloc_default, .free = nay__free_default};
+}
+
+nay_status nay__allocator_read(const nay_allocator *from, nay_diag *diag, nay_allocator *to) {
+  if (from == NULL) {
+    *to = nay__allocator_default();
+    return NAY_OK;
+  }
+  if (from->alloc == NULL || from->free == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "allocator: alloc or free is NULL", 0);
+  }
+  for (size_t i = 0; i < sizeof from->reserved / sizeof from->reserved[0]; i++) {
+    if (from->reserved[i] != NULL) {
+      return nay__fail(diag, NAY_EINVAL, "allocator: reserved is not NULL", 0);
+    }
+  }
+  *to = *from;
+  return NAY_OK;
 }
 
 static nay_memory alloc_align(void *raw, size_t raw_size) {

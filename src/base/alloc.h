@@ -6,8 +6,12 @@
 
 #define NAY_CACHE_LINE 64u
 
-/* nay__allocator_or_default: a copy of *a, or malloc and free when a is NULL. */
-nay_allocator nay__allocator_or_default(const nay_allocator *a);
+/* nay__allocator_default: malloc and free. */
+nay_allocator nay__allocator_default(void);
+
+/* nay__allocator_read: a copy of *from, or malloc and free when it is NULL. NAY_EINVAL: a call is
+ * missing, or a word that is reserved is not NULL. */
+nay_status nay__allocator_read(const nay_allocator *from, nay_diag *diag, nay_allocator *to);
 
 /* nay__calloc_default: zeroed memory from libc, which does not write fresh pages of the kernel. */
 void *nay__calloc_default(void *ctx, size_t size);

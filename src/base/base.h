@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "nay.h"
+#include "nay_advanced.h"
 
 /* NAY_TRY: forwards a failure to the caller. */
 #define NAY_TRY(expr)                        \

@@ -19,6 +19,7 @@
  */
 #include "build/builder.h"
 
+#include "base/abi.h"
 #include "base/compiler.h"
 #include "base/sort.h"
 #include "build/bulk_strategy.h"
@@ -84,7 +85,8 @@ nay_status nay__builder_make(const struct nay_format *format, const nay_family *
                              const nay_params *params, const nay_hasher *hasher,
                              nay_builder_plan plan, bool distinct, const nay_allocator *allocator,
                              nay_diag *diag, nay_builder **builder) {
-  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_allocator a;
+  NAY_TRY(nay__allocator_read(allocator, diag, &a));
   nay_builder *b = nay__alloc(&a, sizeof *b);
   if (b == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a builder", 0);
   *b = (nay_builder){.allocator = a,
@@ -111,11 +113,14 @@ nay_status nay__builder_check(const nay_params *params, nay_diag *diag, const na
   return nay__resolve(&p, diag, family, &shape, hasher);
 }
 
-nay_status nay_builder_new(const nay_params *params, const nay_allocator *allocator, nay_diag *diag,
+nay_status nay_builder_new(const nay_params *from, const nay_allocator *allocator, nay_diag *diag,
                            nay_builder **builder) {
-  if (params == NULL || builder == NULL) {
+  nay_params full;
+  const nay_params *params = &full;
+  if (from == NULL || builder == NULL) {
     return nay__fail(diag, NAY_EINVAL, "params or builder is NULL", 0);
   }
+  NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, from, diag, &full));
   const nay_family *family;
   nay_hasher hasher;
   NAY_TRY(nay__builder_check(params, diag, &family, &hasher));

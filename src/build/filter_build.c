@@ -5,6 +5,7 @@
  * gets them, if the caller states the number of keys (threaded_add.c). All others need the distinct
  * hashes first, and a builder sorts them.
  */
+#include "base/abi.h"
 #include "build/builder.h"
 #include "build/static_build.h"
 #include "build/threaded_add.h"
@@ -26,11 +27,14 @@ static nay_status filter_build_by_adding(const nay_params *params, const uint64_
   return NAY_OK;
 }
 
-nay_status nay_filter_build(const nay_params *params, const uint64_t *hashes, size_t n,
+nay_status nay_filter_build(const nay_params *from, const uint64_t *hashes, size_t n,
                             const nay_allocator *allocator, nay_diag *diag, nay_filter **filter) {
-  if (params == NULL || filter == NULL || (hashes == NULL && n != 0)) {
+  nay_params full;
+  const nay_params *params = &full;
+  if (from == NULL || filter == NULL || (hashes == NULL && n != 0)) {
     return nay__fail(diag, NAY_EINVAL, "params, hashes or filter is NULL", 0);
   }
+  NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, from, diag, &full));
   const nay_family *family;
   nay_shape shape;
   nay_hasher hasher;

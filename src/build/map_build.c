@@ -309,7 +309,8 @@ nay_status nay__map_build(const nay_map_params *params, const nay_hasher *hasher
                           const nay_map_run *runs, size_t nruns, uint64_t n,
                           const nay_allocator *allocator, nay_diag *diag, nay_map **map) {
   if (n > NAY_MAP_MAX_KEYS) return nay__fail(diag, NAY_EINVAL, "n: above 2^38", 0);
-  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_allocator a;
+  NAY_TRY(nay__allocator_read(allocator, diag, &a));
   mapbuild_job *j = nay__alloc(&a, sizeof *j);
   if (j == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory to build the map", 0);
   *j = (mapbuild_job){.pairs = {.runs = runs, .nruns = nruns, .n = n, .allocator = a},

@@ -27,7 +27,8 @@ nay_status nay_map_builder_new(const nay_map_params *params, const nay_allocator
   nay_hasher hasher;
   if (builder == NULL) return nay__fail(diag, NAY_EINVAL, "builder is NULL", 0);
   NAY_TRY(nay__map_params(params, diag, &checked, &hasher));
-  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_allocator a;
+  NAY_TRY(nay__allocator_read(allocator, NULL, &a));
   nay_map_builder *b = nay__alloc(&a, sizeof *b);
   if (b == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for the builder", 0);
   *b = (nay_map_builder){.params = checked, .hasher = hasher, .allocator = a};

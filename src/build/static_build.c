@@ -271,7 +271,8 @@ nay_status nay__static_build(const nay_family *family, const nay_params *params,
                              const nay_hasher *hasher, const nay_source *source,
                              const nay_allocator *allocator, nay_diag *diag, nay_filter **filter) {
   build_job *j;
-  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_allocator a;
+  NAY_TRY(nay__allocator_read(allocator, diag, &a));
   if ((j = nay__alloc(&a, sizeof *j)) == NULL) return build_told(NAY_ENOMEM, source, diag);
   *j = (build_job){.family = family,
                    .solver = nay__family_solver(family),

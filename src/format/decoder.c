@@ -20,7 +20,8 @@ struct nay_decoder {
 
 nay_status nay_decoder_new(const nay_allocator *allocator, nay_decoder **decoder) {
   if (decoder == NULL) return NAY_EINVAL;
-  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_allocator a;
+  NAY_TRY(nay__allocator_read(allocator, NULL, &a));
   nay_decoder *d = nay__alloc(&a, sizeof *d);
   if (d == NULL) return NAY_ENOMEM;
   *d = (nay_decoder){.allocator = a};

@@ -6,7 +6,8 @@
 
 nay_status nay__native_handle(const nay_allocator *allocator, uint32_t flags, nay_diag *diag,
                               nay_filter **filter) {
-  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_allocator a;
+  NAY_TRY(nay__allocator_read(allocator, NULL, &a));
   nay_filter *f = nay__alloc(&a, sizeof *f);
   if (f == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for the filter", 0);
   *f = (nay_filter){.allocator = a, .flags = flags};

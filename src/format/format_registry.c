@@ -1,6 +1,7 @@
 /*
  * format_registry.c - the public calls over NAY_FORMATS, the list in format.h.
  */
+#include "base/abi.h"
 #include "base/bytes.h"
 #include "build/builder.h"
 #include "format/format.h"
@@ -125,11 +126,16 @@ static nay_status format_shape(const nay_format *format, const nay_params *p, na
   return format->plan(p->nkeys, bits_per_key, diag, shape);
 }
 
-nay_status nay_format_plan(const nay_format *format, const nay_params *params, nay_diag *diag,
+nay_status nay_format_plan(const nay_format *format, const nay_params *from, nay_diag *diag,
                            nay_plan *plan) {
-  if (format == NULL || plan == NULL)
-    return nay__fail(diag, NAY_EINVAL, "format or plan is NULL", 0);
-  if (format->family == NULL) return nay_params_plan(params, diag, plan);
+  nay_params full;
+  const nay_params *params = &full;
+  if (format == NULL || from == NULL || plan == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "format, params or plan is NULL", 0);
+  }
+  if (format->family == NULL) return nay_params_plan(from, diag, plan);
+  NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, from, diag, &full));
+  NAY_TRY(nay__abi_check(NAY_ABI_PLAN, plan, diag));
   nay_shape shape;
   NAY_TRY(format_shape(format, params, diag, &shape));
   nay_plan p = {.kind = format->family->kind, .k = shape.k, .nkeys = params->nkeys};
@@ -140,16 +146,21 @@ nay_status nay_format_plan(const nay_format *format, const nay_params *params, n
   p.nbytes_build = p.nbytes + sizeof(nay_filter);
   if (params->nkeys != 0) p.bits_per_key = (double)p.nbits / (double)params->nkeys;
   p.fpr = format->family->fpr(&shape, params->nkeys);
-  *plan = p;
+  nay__abi_write(NAY_ABI_PLAN, &p, plan);
   return NAY_OK;
 }
 
-nay_status nay_format_new(const nay_format *format, const nay_params *params,
+nay_status nay_format_new(const nay_format *format, const nay_params *from,
                           const nay_allocator *allocator, nay_diag *diag, nay_filter **filter) {
-  if (format == NULL || filter == NULL) {
-    return nay__fail(diag, NAY_EINVAL, "format or filter is NULL", 0);
+  nay_params full;
+  const nay_params *params = &full;
+  if (format == NULL || from == NULL || filter == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "format, params or filter is NULL", 0);
   }
-  if (format->family == NULL) return nay_filter_new(params, allocator, diag, filter);
+  if (format->family == NULL) return nay_filter_new(from, allocator, diag, filter);
+  nay_allocator a;
+  NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, from, diag, &full));
+  NAY_TRY(nay__allocator_read(allocator, diag, &a));
   nay_shape shape;
   NAY_TRY(format_shape(format, params, diag, &shape));
   if (format->family->add == NULL) {
@@ -157,8 +168,7 @@ nay_status nay_format_new(const nay_format *format, const nay_params *params,
   }
   nay_hasher hasher = {.kind = format->hash};
   nay_filter *f;
-  nay_status status =
-      nay__filter_make(format->family, &shape, &hasher, params->nkeys, 0, allocator, &f);
+  nay_status status = nay__filter_make(format->family, &shape, &hasher, params->nkeys, 0, &a, &f);
   if (status != NAY_OK) return nay__filter_made(status, diag);
   f->format = format;
   nay__filter_init(f, params);
@@ -174,14 +184,16 @@ static nay_status format_builder_plan(const struct nay_format *format, const nay
   return format_shape(format, &p, diag, shape);
 }
 
-nay_status nay_format_builder(const nay_format *format, const nay_params *params,
+nay_status nay_format_builder(const nay_format *format, const nay_params *from,
                               const nay_allocator *allocator, nay_diag *diag,
                               nay_builder **builder) {
-  if (format == NULL || builder == NULL) {
-    return nay__fail(diag, NAY_EINVAL, "format or builder is NULL", 0);
+  nay_params full;
+  const nay_params *params = &full;
+  if (format == NULL || from == NULL || builder == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "format, params or builder is NULL", 0);
   }
-  if (params == NULL) return nay__fail(diag, NAY_EINVAL, "params is NULL", 0);
-  if (format->family == NULL) return nay_builder_new(params, allocator, diag, builder);
+  if (format->family == NULL) return nay_builder_new(from, allocator, diag, builder);
+  NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, from, diag, &full));
   nay_shape shape;
   NAY_TRY(format_shape(format, params, diag, &shape));
   nay_hasher hasher = {.kind = format->hash};
@@ -269,7 +281,8 @@ static nay_status format_parse(const nay_format *format, const void *bytes, size
 static nay_status format_unpack(const nay_format *format, const void *bytes, size_t len,
                                 const nay_allocator *allocator, nay_diag *diag,
                                 nay_filter **filter) {
-  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_allocator a;
+  NAY_TRY(nay__allocator_read(allocator, diag, &a));
   nay_memory flat;
   nay_filter parsed;
   size_t size;

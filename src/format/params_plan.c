@@ -3,17 +3,24 @@
  * static family. In this layer, because a filter costs memory, the memory of its build (build/),
  * and a file. The sizes themselves come from the families.
  */
+#include "base/abi.h"
 #include "base/spin.h"
 #include "build/builder.h"
 #include "build/static_build.h"
 #include "format/native.h"
 #include "math/plan.h"
 
-nay_status nay_params_plan(const nay_params *params, nay_diag *diag, nay_plan *plan) {
+nay_status nay_params_plan(const nay_params *from, nay_diag *diag, nay_plan *plan) {
+  nay_params full;
+  const nay_params *params = &full;
   const nay_family *family;
   nay_shape shape;
   nay_hasher hasher;
-  if (plan == NULL) return nay__fail(diag, NAY_EINVAL, "plan is NULL", 0);
+  if (from == NULL || plan == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "params or plan is NULL", 0);
+  }
+  NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, from, diag, &full));
+  NAY_TRY(nay__abi_check(NAY_ABI_PLAN, plan, diag));
   NAY_TRY(nay__resolve(params, diag, &family, &shape, &hasher));
   nay_plan p = {.kind = family->kind, .k = shape.k, .nkeys = params->nkeys};
   if (!family->payload(&shape, &p.nbits, &p.nbytes)) {
@@ -32,7 +39,7 @@ nay_status nay_params_plan(const nay_params *params, nay_diag *diag, nay_plan *p
   p.fpr = family->fpr(&shape, params->nkeys);
   p.fpr_limit = p.fpr;
   if (family->extend_plan != NULL) family->extend_plan(params, &shape, &p);
-  *plan = p;
+  nay__abi_write(NAY_ABI_PLAN, &p, plan);
   return NAY_OK;
 }
 
@@ -53,9 +60,11 @@ nay_status nay_params_choose_static(const nay_params *params, nay_diag *diag, na
   if (params == NULL || kind == NULL) {
     return nay__fail(diag, NAY_EINVAL, "params or kind is NULL", 0);
   }
+  nay_params p;
+  NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, params, diag, &p));
   double fuse_bytes, fuse_fpr, ribbon_bytes, ribbon_fpr;
-  NAY_TRY(params_cost(&nay__family_ribbon, params, diag, &ribbon_bytes, &ribbon_fpr));
-  bool fuse = params_cost(&nay__family_fuse, params, NULL, &fuse_bytes, &fuse_fpr) == NAY_OK &&
+  NAY_TRY(params_cost(&nay__family_ribbon, &p, diag, &ribbon_bytes, &ribbon_fpr));
+  bool fuse = params_cost(&nay__family_fuse, &p, NULL, &fuse_bytes, &fuse_fpr) == NAY_OK &&
               fuse_bytes <= ribbon_bytes * 1.15 && fuse_fpr <= ribbon_fpr * 2.2;
   *kind = fuse ? NAY_FUSE : NAY_RIBBON;
   return NAY_OK;

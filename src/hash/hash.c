@@ -4,7 +4,7 @@
 #define LEVELDB_SEED 0xbc9f1d34u
 
 const char *nay_hash_name(nay_hash_kind kind) {
-  switch (kind) {
+  switch ((unsigned)kind) {
     case NAY_HASH_XXH3: return "xxh3";
     case NAY_HASH_SIPHASH: return "siphash13";
     case NAY_HASH_CALLER: return "caller";
@@ -84,7 +84,7 @@ bool nay__hasher_same(const nay_hasher *a, const nay_hasher *b) {
 
 static NAY_NOINLINE nay_hash hash_slow(const nay_hasher *hasher, const void *key, size_t len) {
   const uint8_t *p = key;
-  switch (hasher->kind) {
+  switch ((unsigned)hasher->kind) {
     case NAY_HASH_SIPHASH: return (nay_hash){nay__siphash(hasher->key, p, len, 1, 3), 0};
     case NAY_HASH_LEVELDB: return (nay_hash){nay__leveldb_hash(p, len, LEVELDB_SEED), 0};
     case NAY_HASH_FARM32: return (nay_hash){nay__farm_fingerprint32(p, len), 0};

@@ -3,6 +3,7 @@
 #ifndef NAY_POLICY_PRIVATE_H
 #define NAY_POLICY_PRIVATE_H
 
+#include "base/abi.h"
 #include "base/alloc.h"
 #include "nay_policy.h"
 
@@ -10,8 +11,19 @@
 nay_status nay__policy_args(const void *const *keys, const size_t *lens, size_t n, uint8_t **filter,
                             const size_t *len);
 
-/* nay__policy_bits: checks bits_per_key and fills in a policy that has nothing else to say. */
-nay_status nay__policy_bits(uint32_t bits_per_key, nay_policy *policy);
+/* nay__policy_bits: checks bits_per_key and the caller's struct, and fills in a policy that has
+ * nothing else to say. nay__abi_write(NAY_ABI_POLICY, made, policy) hands it over. */
+nay_status nay__policy_bits(uint32_t bits_per_key, const nay_policy *policy, nay_policy *made);
+
+#define NAY_ABI_POLICY NAY_ABI(nay_policy, opaque)
+
+/* nay__policy_params: what the library's own policies keep in opaque. */
+_Static_assert(sizeof(nay_params) <= sizeof((nay_policy *)0)->opaque, "opaque is too small");
+static inline nay_params nay__policy_params(const nay_policy *self) {
+  nay_params p;
+  memcpy(&p, self->opaque, sizeof p);
+  return p;
+}
 
 /*
  * nay__policy_size: bytes of LevelDB's filter of n keys, its array and one for k. NAY_ENOMEM when

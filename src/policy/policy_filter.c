@@ -25,9 +25,11 @@ static nay_status filter_policy_create(const nay_policy *self, const void *const
                                        const size_t *lens, size_t n, const nay_allocator *allocator,
                                        uint8_t **filter, size_t *len) {
   NAY_TRY(nay__policy_args(keys, lens, n, filter, len));
-  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_allocator a;
+  NAY_TRY(nay__allocator_read(allocator, NULL, &a));
   nay_builder *builder;
-  NAY_TRY(nay_builder_new(&self->params, &a, NULL, &builder));
+  nay_params params = nay__policy_params(self);
+  NAY_TRY(nay_builder_new(&params, &a, NULL, &builder));
   nay_status status = NAY_OK;
   for (size_t i = 0; i < n && status == NAY_OK; i++) {
     status = nay_builder_add(builder, keys[i], lens[i]);
@@ -43,7 +45,8 @@ static nay_status filter_policy_create(const nay_policy *self, const void *const
 /* The filter in the bytes, or NULL when they are not one that this policy can probe. */
 static const nay_filter *filter_policy_open(const nay_policy *self, const uint8_t *bytes,
                                             size_t len, nay_view *view) {
-  const uint8_t *key = self->params.hash == NAY_HASH_SIPHASH ? self->params.key : NULL;
+  nay_params params = nay__policy_params(self);
+  const uint8_t *key = params.hash == NAY_HASH_SIPHASH ? params.key : NULL;
   return nay_view_open(bytes, len, key, NULL, view) == NAY_OK ? nay_view_filter(view) : NULL;
 }
 
@@ -55,7 +58,8 @@ static bool filter_policy_may_match(const nay_policy *self, const void *key, siz
 
 static nay_hasher filter_policy_hasher(const nay_policy *self) {
   nay_hasher hasher = {.kind = NAY_HASH_XXH3};
-  (void)nay__hasher_init(&self->params, NULL, &hasher); /* nay_policy_filter has tried it */
+  nay_params params = nay__policy_params(self);
+  (void)nay__hasher_init(&params, NULL, &hasher); /* nay_policy_filter has tried it */
   return hasher;
 }
 
@@ -75,16 +79,22 @@ static bool filter_policy_may_match_hash(const nay_policy *self, nay_hash hash,
 }
 
 nay_status nay_policy_filter(const nay_params *params, nay_policy *policy) {
-  if (params == NULL || policy == NULL || params->hash == NAY_HASH_CALLER) return NAY_EINVAL;
-  nay_params p = *params;
-  nay_plan plan;
+  if (params == NULL || policy == NULL) return NAY_EINVAL;
+  nay_params full, p;
+  NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, params, NULL, &full));
+  NAY_TRY(nay__abi_check(NAY_ABI_POLICY, policy, NULL));
+  if (full.hash == NAY_HASH_CALLER) return NAY_EINVAL;
+  nay_plan plan = {.size = sizeof plan};
+  p = full;
   if (p.nkeys == 0) p.nkeys = 1; /* any number, to have the other fields checked now */
   NAY_TRY(nay_params_plan(&p, NULL, &plan));
-  *policy = (nay_policy){.name = "nay.filter.v1",
-                         .create = filter_policy_create,
-                         .may_match = filter_policy_may_match,
-                         .hash = filter_policy_hash,
-                         .may_match_hash = filter_policy_may_match_hash,
-                         .params = *params};
+  nay_policy made = {.size = sizeof made,
+                     .name = "nay.filter.v1",
+                     .create = filter_policy_create,
+                     .may_match = filter_policy_may_match,
+                     .hash = filter_policy_hash,
+                     .may_match_hash = filter_policy_may_match_hash};
+  memcpy(made.opaque, &full, sizeof full);
+  nay__abi_write(NAY_ABI_POLICY, &made, policy);
   return NAY_OK;
 }

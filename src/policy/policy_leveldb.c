@@ -36,8 +36,8 @@ static inline uint64_t leveldb_remainder(leveldb_divisor d, uint32_t h) {
 }
 
 static uint32_t leveldb_k(const nay_policy *self) {
-  uint32_t k =
-      (uint32_t)self->params.bits_per_key * 69 / 100; /* as trunc(b * 0.69), up to b = 99 */
+  uint32_t k = (uint32_t)nay__policy_params(self).bits_per_key * 69 /
+               100; /* as trunc(b * 0.69), up to b = 99 */
   return k < 1 ? 1 : k > LEVELDB_MAX_K ? LEVELDB_MAX_K : k;
 }
 
@@ -118,7 +118,8 @@ static nay_status leveldb_create(const nay_policy *self, const void *const *keys
   size_t size;
   NAY_TRY(nay__policy_args(keys, lens, n, filter, len));
   NAY_TRY(nay__policy_size(self, n, &size));
-  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_allocator a;
+  NAY_TRY(nay__allocator_read(allocator, NULL, &a));
   uint8_t *bytes = nay__alloc(&a, size);
   if (bytes == NULL) return NAY_ENOMEM;
   uint32_t k = leveldb_k(self);
@@ -160,11 +161,13 @@ static bool leveldb_may_match(const nay_policy *self, const void *key, size_t ke
 }
 
 nay_status nay_policy_leveldb(uint32_t bits_per_key, nay_policy *policy) {
-  NAY_TRY(nay__policy_bits(bits_per_key, policy));
-  policy->name = "leveldb.BuiltinBloomFilter2";
-  policy->create = leveldb_create;
-  policy->may_match = leveldb_may_match;
-  policy->hash = leveldb_hash;
-  policy->may_match_hash = leveldb_may_match_hash;
+  nay_policy made;
+  NAY_TRY(nay__policy_bits(bits_per_key, policy, &made));
+  made.name = "leveldb.BuiltinBloomFilter2";
+  made.create = leveldb_create;
+  made.may_match = leveldb_may_match;
+  made.hash = leveldb_hash;
+  made.may_match_hash = leveldb_may_match_hash;
+  nay__abi_write(NAY_ABI_POLICY, &made, policy);
   return NAY_OK;
 }

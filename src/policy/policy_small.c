@@ -186,7 +186,8 @@ static nay_status small_create(const nay_policy *self, const void *const *keys, 
   size_t size;
   NAY_TRY(nay__policy_args(keys, lens, n, filter, len));
   NAY_TRY(nay__policy_size(self, n, &size));
-  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_allocator a;
+  NAY_TRY(nay__allocator_read(allocator, NULL, &a));
   uint64_t few[64], *hashes = few;
   if (n > sizeof few / sizeof few[0]) hashes = nay__alloc(&a, n * sizeof *hashes);
   if (hashes == NULL) return NAY_ENOMEM;
@@ -235,11 +236,13 @@ static bool small_may_match(const nay_policy *self, const void *key, size_t key_
 }
 
 nay_status nay_policy_small(uint32_t bits_per_key, nay_policy *policy) {
-  NAY_TRY(nay__policy_bits(bits_per_key, policy));
-  policy->name = "nay.small.v1";
-  policy->create = small_create;
-  policy->may_match = small_may_match;
-  policy->hash = small_hash;
-  policy->may_match_hash = small_may_match_hash;
+  nay_policy made;
+  NAY_TRY(nay__policy_bits(bits_per_key, policy, &made));
+  made.name = "nay.small.v1";
+  made.create = small_create;
+  made.may_match = small_may_match;
+  made.hash = small_hash;
+  made.may_match_hash = small_may_match_hash;
+  nay__abi_write(NAY_ABI_POLICY, &made, policy);
   return NAY_OK;
 }

@@ -5,6 +5,7 @@
 #include "sst/comparator.h"
 
 #include "nay_sst.h"
+#include "sst/sst_abi.h"
 
 static uint64_t comparator_trailer(const uint8_t *key, size_t len) {
   return len < NAY_KEY_TRAILER ? 0 : nay__load64le(key + len - NAY_KEY_TRAILER);
@@ -59,8 +60,13 @@ void nay__separator(nay_comparator order, nay_buffer *key, const uint8_t *next, 
 
 nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_version *version) {
   if (key == NULL || version == NULL || len < NAY_KEY_TRAILER) return NAY_EINVAL;
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_VERSION, version, NULL));
   uint64_t trailer = nay__load64le((const uint8_t *)key + len - NAY_KEY_TRAILER);
   if ((trailer & 0xff) > 1) return NAY_EINVAL;
-  *version = (nay_sst_version){key, len - NAY_KEY_TRAILER, trailer >> 8, (trailer & 0xff) == 0};
+  nay_sst_version v = {.key = key,
+                       .len = len - NAY_KEY_TRAILER,
+                       .sequence = trailer >> 8,
+                       .deleted = (trailer & 0xff) == 0};
+  nay__abi_write(NAY_ABI_SST_VERSION, &v, version);
   return NAY_OK;
 }

@@ -30,7 +30,8 @@ const nay_foreign_engine *nay__foreign_find(const char *name) {
 nay_status nay__foreign_open(const nay_foreign_engine *engine, const nay_foreign_source *source,
                              const nay_allocator *allocator, nay_diag *diag,
                              nay_foreign **foreign) {
-  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_allocator a;
+  NAY_TRY(nay__allocator_read(allocator, diag, &a));
   nay_foreign *f = nay__alloc(&a, sizeof *f);
   if (f == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a table", 0);
   *f = (nay_foreign){.engine = engine, .allocator = a, .source = *source};

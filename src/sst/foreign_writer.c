@@ -1,6 +1,8 @@
 /* foreign_writer.c - see foreign_writer.h. */
 #include "sst/foreign_writer.h"
 
+#include "sst/sst_abi.h"
+
 #define FOREIGN_BLOCK_BYTES 4096u /* defaults of both engines */
 #define FOREIGN_INTERVAL 16u
 #define FOREIGN_BITS 10u
@@ -98,7 +100,7 @@ static nay_status foreign_writer_begin(nay_sst_foreign_writer *w, const char *pa
   if (o->restart_interval == 0) o->restart_interval = FOREIGN_INTERVAL;
   if (o->bits_per_key == 0) o->bits_per_key = FOREIGN_BITS;
   if (w->layout->filter != NULL) {
-    nay_params p = {.nkeys = o->nkeys, .bits_per_key = o->bits_per_key};
+    nay_params p = {sizeof p, .nkeys = o->nkeys, .bits_per_key = o->bits_per_key};
     const nay_format *format = nay_format_find(w->layout->filter);
     NAY_TRY(nay_format_builder(format, &p, &w->allocator, diag, &w->bloom));
   }
@@ -108,15 +110,18 @@ static nay_status foreign_writer_begin(nay_sst_foreign_writer *w, const char *pa
 nay_status nay_sst_foreign_writer_new(const char *path, const nay_sst_foreign_options *options,
                                       const nay_allocator *allocator, nay_diag *diag,
                                       nay_sst_foreign_writer **writer) {
-  if (path == NULL || options == NULL || writer == NULL || options->size < sizeof *options) {
-    return nay__fail(diag, NAY_EINVAL, "path, options, their size, or writer", 0);
+  if (path == NULL || options == NULL || writer == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "path, options or writer is NULL", 0);
   }
-  const nay_foreign_layout *layout = foreign_layout_of(options);
-  NAY_TRY(foreign_check_options(options, layout, diag));
-  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_sst_foreign_options o;
+  NAY_TRY(nay__abi_read(NAY_ABI_SST_FOREIGN_OPTIONS, options, diag, &o));
+  const nay_foreign_layout *layout = foreign_layout_of(&o);
+  NAY_TRY(foreign_check_options(&o, layout, diag));
+  nay_allocator a;
+  NAY_TRY(nay__allocator_read(allocator, diag, &a));
   nay_sst_foreign_writer *w = nay__alloc(&a, sizeof *w);
   if (w == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a writer", 0);
-  *w = (nay_sst_foreign_writer){.allocator = a, .options = *options, .layout = layout};
+  *w = (nay_sst_foreign_writer){.allocator = a, .options = o, .layout = layout};
   nay_status status = foreign_writer_begin(w, path, diag);
   if (status != NAY_OK) {
     nay_sst_foreign_writer_free(w);
@@ -159,9 +164,12 @@ static nay_status foreign_add(nay_sst_foreign_writer *w, const nay_foreign_entry
 nay_status nay_sst_foreign_writer_add(nay_sst_foreign_writer *w, const nay_sst_version *version,
                                       uint64_t term, const void *value, size_t value_len,
                                       nay_diag *diag) {
-  if (w == NULL || version == NULL || (version->key == NULL && version->len != 0) ||
-      (value == NULL && value_len != 0)) {
-    return nay__fail(diag, NAY_EINVAL, "writer, version or value is NULL", 0);
+  if (w == NULL || version == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "writer or version is NULL", 0);
+  }
+  NAY_TRY(nay__abi_check_input(NAY_ABI_SST_VERSION, version, diag));
+  if ((version->key == NULL && version->len != 0) || (value == NULL && value_len != 0)) {
+    return nay__fail(diag, NAY_EINVAL, "key or value is NULL", 0);
   }
   nay_foreign_entry_in e = {.key = version->len != 0 ? version->key : (const void *)"",
                             .value = value_len != 0 ? value : (const void *)"",

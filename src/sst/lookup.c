@@ -26,7 +26,8 @@ nay_status nay_lookup_new(const nay_sst *const *tables, size_t n, const nay_allo
   for (size_t i = 0; i < n; i++) {
     if (tables[i] == NULL) return NAY_EINVAL;
   }
-  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_allocator a;
+  NAY_TRY(nay__allocator_read(allocator, NULL, &a));
   size_t size = lookup_size(n);
   nay_lookup *l = size == 0 ? NULL : nay__alloc(&a, size);
   if (l == NULL) return NAY_ENOMEM;
@@ -59,6 +60,7 @@ nay_status nay_lookup_get(const nay_lookup *l, const void *key, size_t len, nay_
   if (l == NULL || value == NULL || (key == NULL && len != 0)) {
     return nay__fail(diag, NAY_EINVAL, "lookup, key or value", 0);
   }
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_VALUE, value, diag));
   nay_target target = {len != 0 ? key : (const void *)"", len, NAY_KEY_TRAILER_NEWEST};
   nay_hash_memo memo = {.set = false};
   nay_status status = NAY_ENOENT;
@@ -77,11 +79,13 @@ nay_status nay_lookup_get(const nay_lookup *l, const void *key, size_t len, nay_
   return value->deleted ? NAY_ENOENT : NAY_OK;
 }
 
-void nay_lookup_count(const nay_lookup *l, nay_sst_counters *counters) {
+nay_status nay_lookup_count(const nay_lookup *l, nay_sst_counters *counters) {
+  if (l == NULL || counters == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_COUNTERS, counters, NULL));
   nay_sst_counters sum = {.gets = 0};
   for (size_t i = 0; i < l->n; i++) {
-    nay_sst_counters c;
-    nay_sst_count(l->tables[i], &c);
+    nay_sst_counters c = {.size = sizeof c};
+    NAY_TRY(nay_sst_count(l->tables[i], &c));
     sum.out_of_range += c.out_of_range;
     sum.filter_checks += c.filter_checks;
     sum.filter_useful += c.filter_useful;
@@ -95,5 +99,6 @@ void nay_lookup_count(const nay_lookup *l, nay_sst_counters *counters) {
   }
   sum.gets = nay__atomic_load64(&l->counts[0]);
   sum.hashes = nay__atomic_load64(&l->counts[1]);
-  *counters = sum;
+  nay__abi_write(NAY_ABI_SST_COUNTERS, &sum, counters);
+  return NAY_OK;
 }

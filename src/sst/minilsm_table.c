@@ -257,10 +257,10 @@ static nay_status mini_check_all(const nay_foreign *f, nay_diag *diag) {
 /* The form that fits. None: the reason of the one that came furthest. */
 static nay_status mini_open_any(nay_foreign *f, nay_diag *diag) {
   static const unsigned forms[] = {MINI_WEEK3, MINI_WEEK2, MINI_WEEK1, MINI_DAY4};
-  nay_diag best = {NULL, 0, 0};
+  nay_diag best = {.what = NULL};
   nay_status status = NAY_ECORRUPT, told = NAY_ECORRUPT;
   for (unsigned i = 0; i < 4; i++) {
-    nay_diag why = {NULL, 0, 0};
+    nay_diag why = {.what = NULL};
     status = mini_open(f, forms[i], &why);
     bool metadata = status == NAY_OK;
     if (metadata) status = mini_check_all(f, &why);

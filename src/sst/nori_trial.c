@@ -44,7 +44,7 @@ static bool trial_goes_on(const trials *t) {
 }
 
 static void trial_attempt(nay_foreign *f, nay_foreign_scratch *scratch, trials *t) {
-  nay_diag why = {NULL, 0, 0};
+  nay_diag why = {.what = NULL};
   nay_status status = trial_parse(f, scratch, &why);
   bool says_nothing = status == NAY_ECORRUPT || status == NAY_ENOTSUP; /* of the other ways */
   if (says_nothing && t->why.what != NULL && why.offset <= t->why.offset) return;

@@ -31,7 +31,8 @@ static const char *nori_refuses(const nay_sst_foreign_writer *w, const nay_forei
 
 static nay_status nori_new_filter(nay_sst_foreign_writer *w) {
   uint64_t nkeys = w->options.block_bytes / NORI_KEY_BYTES;
-  nay_params p = {.nkeys = nkeys < NORI_LEAST_KEYS ? NORI_LEAST_KEYS : nkeys,
+  nay_params p = {.size = sizeof p,
+                  .nkeys = nkeys < NORI_LEAST_KEYS ? NORI_LEAST_KEYS : nkeys,
                   .bits_per_key = NORI_REMAINDER};
   if (p.nkeys > 49152) p.nkeys = 49152; /* the largest plan is for 3/4 of 65,536 slots */
   return nay_format_new(nay_format_find("nori-quotient"), &p, &w->allocator, &w->trouble,
@@ -40,7 +41,7 @@ static nay_status nori_new_filter(nay_sst_foreign_writer *w) {
 
 /* Whether the key can be added without loss. */
 static bool nori_filter_has_room(const nay_sst_foreign_writer *w, const nay_foreign_entry_in *e) {
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   if (w->quotient == NULL || nay_filter_stats(w->quotient, &s) != NAY_OK) return true;
   size_t len = nay_format_encoded_size(nay_format_of(w->quotient), w->quotient);
   bool fits = s.nbits_set < s.nbits && len + NORI_SLOT <= NORI_MAX_FILTER;

@@ -2,6 +2,7 @@
 #include "sst/prefix.h"
 
 #include "sst/block.h"
+#include "sst/sst_abi.h"
 
 static bool prefix_fixed_extract(const nay_prefix *self, const void *key, size_t len,
                                  size_t *prefix_len) {
@@ -40,15 +41,19 @@ static void prefix_name(nay_prefix *p, const char *kind, size_t number) {
 
 nay_status nay_prefix_fixed(size_t len, nay_prefix *prefix) {
   if (prefix == NULL || len == 0 || len > UINT16_MAX) return NAY_EINVAL;
-  *prefix = (nay_prefix){.extract = prefix_fixed_extract, .number = len};
-  prefix_name(prefix, "nay.fixed.", len);
+  NAY_TRY(nay__abi_check(NAY_ABI_PREFIX, prefix, NULL));
+  nay_prefix made = {.extract = prefix_fixed_extract, .number = len};
+  prefix_name(&made, "nay.fixed.", len);
+  nay__abi_write(NAY_ABI_PREFIX, &made, prefix);
   return NAY_OK;
 }
 
 nay_status nay_prefix_delimiter(uint8_t byte, nay_prefix *prefix) {
   if (prefix == NULL) return NAY_EINVAL;
-  *prefix = (nay_prefix){.extract = prefix_delimiter_extract, .number = byte};
-  prefix_name(prefix, "nay.delimiter.", byte);
+  NAY_TRY(nay__abi_check(NAY_ABI_PREFIX, prefix, NULL));
+  nay_prefix made = {.extract = prefix_delimiter_extract, .number = byte};
+  prefix_name(&made, "nay.delimiter.", byte);
+  nay__abi_write(NAY_ABI_PREFIX, &made, prefix);
   return NAY_OK;
 }
 
@@ -68,6 +73,7 @@ static bool prefix_number(const char *name, const char *kind, size_t most, size_
 
 bool nay__prefix_by_name(const char *name, nay_prefix *prefix) {
   size_t n;
+  prefix->size = sizeof *prefix;
   if (prefix_number(name, "nay.delimiter.", UINT8_MAX, &n)) {
     return nay_prefix_delimiter((uint8_t)n, prefix) == NAY_OK;
   }
@@ -76,7 +82,7 @@ bool nay__prefix_by_name(const char *name, nay_prefix *prefix) {
     return nay_prefix_fixed(n, prefix) == NAY_OK;
   }
   if (prefix_number(name, "rocksdb.CappedPrefix.", UINT16_MAX, &n) && n != 0) {
-    *prefix = (nay_prefix){.extract = prefix_capped_extract, .number = n};
+    *prefix = (nay_prefix){.size = sizeof *prefix, .extract = prefix_capped_extract, .number = n};
     return true;
   }
   return false;

@@ -22,6 +22,7 @@
 #include "sst/filter_block.h"
 #include "sst/footer.h"
 #include "sst/foreign.h"
+#include "sst/sst_abi.h"
 #include "sst/sst_cache.h"
 
 /* Relaxed atomics. The first four count the outcomes of a get: their sum is `gets`. */

@@ -3,6 +3,7 @@
 #include "sst/sst_cache.h"
 
 #include "base/spin.h"
+#include "sst/sst_abi.h"
 
 #define CACHE_BUCKETS 64u /* at first; a power of two */
 
@@ -167,7 +168,8 @@ void nay__cache_release(nay_sst_cache *c, nay_cache_side side, nay_cache_entry *
 nay_status nay_sst_cache_new(size_t data_bytes, size_t filter_bytes, const nay_allocator *allocator,
                              nay_sst_cache **cache) {
   if (cache == NULL) return NAY_EINVAL;
-  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_allocator a;
+  NAY_TRY(nay__allocator_read(allocator, NULL, &a));
   nay_sst_cache *c = nay__alloc(&a, sizeof *c);
   if (c == NULL) return NAY_ENOMEM;
   *c = (nay_sst_cache){.allocator = a};
@@ -198,12 +200,17 @@ void nay_sst_cache_free(nay_sst_cache *c) {
   nay__free(&a, c, sizeof *c);
 }
 
-void nay_sst_cache_describe(const nay_sst_cache *cache, nay_sst_cache_stats *stats) {
+nay_status nay_sst_cache_describe(const nay_sst_cache *cache, nay_sst_cache_stats *stats) {
+  if (cache == NULL || stats == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_CACHE, stats, NULL));
+  nay_sst_cache_stats now = {.size = sizeof now};
   nay_sst_cache *c = (nay_sst_cache *)(uintptr_t)cache; /* for the locks */
-  struct nay_sst_cache_side *sides[2] = {&stats->data, &stats->filter};
+  struct nay_sst_cache_side *sides[2] = {&now.data, &now.filter};
   for (size_t i = 0; i < 2; i++) {
     cache_lock(&c->lists[i]);
     *sides[i] = c->lists[i].stats;
     nay__spin_unlock(&c->lists[i].lock);
   }
+  nay__abi_write(NAY_ABI_SST_CACHE, &now, stats);
+  return NAY_OK;
 }

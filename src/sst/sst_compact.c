@@ -112,7 +112,7 @@ static nay_status compact_advance(compaction *c, nay_diag *diag) {
 static nay_status compact_split(const compaction *c, const compact_input *top, nay_diag *diag,
                                 nay_sst_version *v) {
   if (c->order == NAY_BYTEWISE) {
-    *v = (nay_sst_version){.key = top->key, .len = top->len};
+    *v = (nay_sst_version){.size = sizeof *v, .key = top->key, .len = top->len};
     return NAY_OK;
   }
   if (nay_sst_key_split(top->key, top->len, v) == NAY_OK) return NAY_OK;
@@ -150,7 +150,7 @@ static nay_status compact_write(compaction *c, const compact_input *top, nay_dia
 
 static nay_status compact_entry(compaction *c, nay_diag *diag) {
   const compact_input *top = &c->heap[0];
-  nay_sst_version version;
+  nay_sst_version version = {.size = sizeof version};
   bool keep;
   NAY_TRY(compact_split(c, top, diag, &version));
   NAY_TRY(compact_decide(c, &version, &keep));
@@ -200,7 +200,8 @@ static void compact_close(compaction *c) {
 static nay_status compact_begin(compaction *c, const char *path, const nay_sst_compact_options *o,
                                 nay_diag *diag) {
   size_t size;
-  nay_sst_write_options write = o->write;
+  nay_sst_write_options write = {.size = sizeof write};
+  if (o->write != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_WRITE, o->write, diag, &write));
   write.keys = c->order == NAY_INTERNAL_KEYS ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN;
   if (!nay__mul_ok(c->ninputs, sizeof *c->heap, &size)) return NAY_ENOMEM;
   c->heap = nay__alloc(&c->allocator, size);
@@ -211,19 +212,28 @@ static nay_status compact_begin(compaction *c, const char *path, const nay_sst_c
 nay_status nay_sst_compact(const nay_sst *const *tables, size_t n, const char *path,
                            const nay_sst_compact_options *options, const nay_allocator *allocator,
                            nay_diag *diag, nay_sst_compact_stats *stats) {
-  static const nay_sst_compact_options plain = {.bottom = false};
-  const nay_sst_compact_options *o = options != NULL ? options : &plain;
+  nay_sst_compact_options o = {.size = sizeof o};
   if (tables == NULL || n == 0 || path == NULL) {
     return nay__fail(diag, NAY_EINVAL, "no tables, or no path", 0);
   }
-  compaction c = {.allocator = nay__allocator_or_default(allocator),
-                  .bottom = o->bottom,
+  if (options != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_COMPACT, options, diag, &o));
+  if (stats != NULL) NAY_TRY(nay__abi_check(NAY_ABI_SST_COMPACTED, stats, diag));
+  nay_allocator a;
+  NAY_TRY(nay__allocator_read(allocator, diag, &a));
+  compaction c = {.allocator = a,
+                  .bottom = o.bottom,
                   .ninputs = n,
-                  .snapshot = o->oldest_snapshot != 0 ? o->oldest_snapshot : UINT64_MAX};
-  NAY_TRY(compact_order(tables, n, o->write.keys, diag, &c.order));
-  nay_status status = compact_begin(&c, path, o, diag);
-  if (status == NAY_OK) status = compact_run(&c, tables, o, diag);
+                  .stats = {.size = sizeof c.stats},
+                  .snapshot = o.oldest_snapshot != 0 ? o.oldest_snapshot : UINT64_MAX};
+  nay_sst_keys keys = NAY_SST_KEYS_AUTO;
+  if (o.write != NULL) {
+    NAY_TRY(nay__abi_check_input(NAY_ABI_SST_WRITE, o.write, diag));
+    keys = o.write->keys;
+  }
+  NAY_TRY(compact_order(tables, n, keys, diag, &c.order));
+  nay_status status = compact_begin(&c, path, &o, diag);
+  if (status == NAY_OK) status = compact_run(&c, tables, &o, diag);
   compact_close(&c);
-  if (status == NAY_OK && stats != NULL) *stats = c.stats;
+  if (status == NAY_OK && stats != NULL) nay__abi_write(NAY_ABI_SST_COMPACTED, &c.stats, stats);
   return status;
 }

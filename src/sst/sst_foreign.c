@@ -134,14 +134,12 @@ static const char *foreign_layout(const nay_foreign *f) {
 nay_status nay_sst_foreign_describe(const nay_sst *t, nay_sst_foreign_info *info) {
   static const char *const versions[] = {"none", "sequence", "term and index", "timestamp"};
   static const char *const codecs[] = {"none", "lz4", "zstd"};
-  if (t == NULL || info == NULL || info->size < sizeof *info) return NAY_EINVAL;
+  if (t == NULL || info == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_FOREIGN, info, NULL));
   const nay_foreign *f = t->foreign;
   if (f == NULL) return NAY_ENOENT;
   bool nori = f->engine == &nay__foreign_nori, filtered = f->filter.size != 0;
-  size_t size = info->size;
-  memset(info, 0, size);
-  *info = (nay_sst_foreign_info){
-      .size = size,
+  nay_sst_foreign_info now = {
       .layout = foreign_layout(f),
       .footer_version = f->footer_version,
       .versions = versions[f->versions],
@@ -156,6 +154,7 @@ nay_status nay_sst_foreign_describe(const nay_sst *t, nay_sst_foreign_info *info
       .filter = filtered || f->filter_in_blocks ? nay_format_name(f->format) : NULL,
       .filter_in_blocks = f->filter_in_blocks,
   };
+  nay__abi_write(NAY_ABI_SST_FOREIGN, &now, info);
   return NAY_OK;
 }
 

@@ -108,6 +108,7 @@ nay_status nay_sst_get_at(const nay_sst *t, const void *key, size_t len, uint64_
   if (t == NULL || value == NULL || (key == NULL && len != 0) || sequence > NAY_SST_MAX_SEQUENCE) {
     return nay__fail(diag, NAY_EINVAL, "table, key, sequence or value", 0);
   }
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_VALUE, value, diag));
   nay_target target = {len != 0 ? key : "", len, sequence << 8 | 1};
   nay_hash_memo memo = {.set = false};
   value->deleted = false;
@@ -134,7 +135,7 @@ bool nay_sst_may_contain(const nay_sst *t, const void *key, size_t len) {
 }
 
 void nay_sst_value_free(nay_sst_value *value) {
-  if (value == NULL) return;
+  if (value == NULL || nay__abi_check(NAY_ABI_SST_VALUE, value, NULL) != NAY_OK) return;
   nay__hold_free(value->hold);
-  *value = (nay_sst_value){.bytes = NULL};
+  nay__abi_write(NAY_ABI_SST_VALUE, &(nay_sst_value){.bytes = NULL}, value);
 }

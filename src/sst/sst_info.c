@@ -5,9 +5,11 @@ static const char *info_text(const nay_buffer *name) {
   return name->len != 0 ? (const char *)name->at : NULL;
 }
 
-void nay_sst_describe(const nay_sst *t, nay_sst_info *info) {
+nay_status nay_sst_describe(const nay_sst *t, nay_sst_info *info) {
+  if (t == NULL || info == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_INFO, info, NULL));
   bool internal = t->order == NAY_INTERNAL_KEYS;
-  *info = (nay_sst_info){
+  nay_sst_info i = {
       .keys = internal ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN,
       .keys_guessed = t->order_guessed,
       .nbytes = t->file_len,
@@ -27,16 +29,20 @@ void nay_sst_describe(const nay_sst *t, nay_sst_info *info) {
       .largest = t->empty ? NULL : (t->largest.len != 0 ? t->largest.at : (const void *)""),
       .largest_len = t->largest.len,
   };
+  nay__abi_write(NAY_ABI_SST_INFO, &i, info);
+  return NAY_OK;
 }
 
 const nay_filter *nay_sst_filter_of(const nay_sst *t) { return t->full; }
 
-void nay_sst_count(const nay_sst *t, nay_sst_counters *counters) {
+nay_status nay_sst_count(const nay_sst *t, nay_sst_counters *counters) {
+  if (t == NULL || counters == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_COUNTERS, counters, NULL));
   const nay_sst_tally *c = t->counts;
   uint64_t useful = nay__atomic_load64(&c->useful), maybe = nay__atomic_load64(&c->maybe);
   uint64_t out = nay__atomic_load64(&c->out_of_range);
   uint64_t prefix_useful = nay__atomic_load64(&c->prefix_useful);
-  *counters = (nay_sst_counters){
+  nay_sst_counters now = {
       .gets = out + useful + maybe + nay__atomic_load64(&c->unfiltered),
       .out_of_range = out,
       .filter_checks = useful + maybe,
@@ -50,4 +56,6 @@ void nay_sst_count(const nay_sst *t, nay_sst_counters *counters) {
       .block_reads = nay__atomic_load64(&c->reads),
       .cache_hits = nay__atomic_load64(&c->hits),
   };
+  nay__abi_write(NAY_ABI_SST_COUNTERS, &now, counters);
+  return NAY_OK;
 }

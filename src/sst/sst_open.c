@@ -135,31 +135,17 @@ static nay_status open_check(const nay_sst_read_options *o, nay_diag *diag) {
       (o->flags & ~(NAY_SST_PREAD | NAY_SST_NO_FILTERS)) != 0) {
     return nay__fail(diag, NAY_EINVAL, "no such kind of keys, or an unknown flag", 0);
   }
-  if ((o->codecs == NULL && o->ncodecs != 0) || (o->policies == NULL && o->npolicies != 0)) {
-    return nay__fail(diag, NAY_EINVAL, "codecs or policies are NULL", 0);
-  }
-  for (size_t i = 0; i < o->ncodecs; i++) {
-    const nay_codec *c = o->codecs[i];
-    if (c == NULL || c->uncompressed_size == NULL || c->uncompress == NULL) {
-      return nay__fail(diag, NAY_EINVAL, "a codec is NULL or has no calls", i);
-    }
-  }
-  for (size_t i = 0; i < o->npolicies; i++) {
-    const nay_policy *p = o->policies[i];
-    if (p == NULL || p->name == NULL || p->may_match == NULL) {
-      return nay__fail(diag, NAY_EINVAL, "a policy is NULL or has no name or call", i);
-    }
-  }
-  if (o->prefix == NULL || o->prefix->extract != NULL) return NAY_OK;
-  return nay__fail(diag, NAY_EINVAL, "the prefix has no extractor", 0);
+  NAY_TRY(nay__sst_check_lists(o->codecs, o->ncodecs, o->policies, o->npolicies, diag));
+  return nay__sst_check_prefix(o->prefix, diag);
 }
 
 static nay_status open_new(const nay_sst_read_options *options, const nay_allocator *allocator,
                            nay_diag *diag, nay_sst **sst) {
-  nay_sst_read_options o = {.keys = NAY_SST_KEYS_AUTO};
-  if (options != NULL) o = *options;
+  nay_sst_read_options o = {.size = sizeof o};
+  if (options != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_READ, options, diag, &o));
   NAY_TRY(open_check(&o, diag));
-  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_allocator a;
+  NAY_TRY(nay__allocator_read(allocator, diag, &a));
   nay_sst *t = nay__alloc(&a, sizeof *t);
   nay_sst_tally *counts = nay__alloc(&a, sizeof *counts);
   if (t == NULL || counts == NULL) {

@@ -25,7 +25,7 @@ typedef struct order_guess {
 } order_guess;
 
 static nay_status order_guess_key(nay_sst *t, order_guess *g, const nay_buffer *key) {
-  nay_sst_version ignored;
+  nay_sst_version ignored = {.size = sizeof ignored};
   bool ascends = g->nkeys == 0 ||
                  nay__compare(NAY_INTERNAL_KEYS, g->last.at, g->last.len, key->at, key->len) < 0;
   if (nay_sst_key_split(key->at, key->len, &ignored) != NAY_OK || !ascends) g->internal = false;
@@ -78,7 +78,7 @@ static nay_status order_sample_block(nay_sst *t, const nay_entry *entry, order_s
   nay_handle handle = {0, 0};
   nay_bytes contents;
   nay_block block;
-  nay_diag why = {NULL, 0, 0};
+  nay_diag why = {.what = NULL};
   nay_status status = nay__sst_handle(t, entry->value, entry->value_len, &why, &handle);
   if (status == NAY_OK) status = nay__sst_read(t, handle, &samples->hold, &why, &contents);
   if (status == NAY_OK) {

@@ -14,10 +14,10 @@
 #include "sst/block.h"
 #include "sst/filter_block.h"
 #include "sst/metaindex.h"
+#include "sst/sst_abi.h"
 
 #define WRITER_BUFFER 65536u     /* as LevelDB's files */
 #define WRITER_MAX (1u << 30)    /* of a key or value: offsets in a block have 32 bits */
-#define WRITER_MAX_NAME 200u     /* of a policy */
 #define WRITER_BLOCK_BYTES 4096u /* defaults: LevelDB's, */
 #define WRITER_INTERVAL 16u
 #define WRITER_PARTITION 8192u /* and 10 KiB of filter at 10 bits per key */
@@ -25,6 +25,7 @@
 struct nay_sst_writer {
   nay_allocator allocator;
   nay_sst_write_options options;
+  nay_params params; /* of native filters */
   nay_comparator order;
   nay_replacement *file;
   nay_buffer out;  /* write buffer of the file */
@@ -62,34 +63,29 @@ static nay_status writer_check(const nay_sst_write_options *o, nay_diag *diag) {
   if (o->filter == NAY_SST_BLOCK_FILTER && o->policy == NULL) {
     return nay__fail(diag, NAY_EINVAL, "a block filter needs a policy", 0);
   }
-  const nay_policy *p = o->policy;
-  if (p != NULL && (p->name == NULL || p->create == NULL || p->may_match == NULL ||
-                    p->name[0] == '\0' || strlen(p->name) > WRITER_MAX_NAME)) {
-    return nay__fail(diag, NAY_EINVAL, "the policy has no name, a long one, or no calls", 0);
-  }
-  const nay_prefix *x = o->prefix;
-  if (x != NULL &&
-      (x->extract == NULL || x->name[0] == '\0' || memchr(x->name, '\0', sizeof x->name) == NULL)) {
-    return nay__fail(diag, NAY_EINVAL, "the prefix has no name or no extractor", 0);
-  }
-  if (o->block_bytes > WRITER_MAX || o->partition_keys > WRITER_MAX || o->params.nkeys != 0) {
-    return nay__fail(diag, NAY_EINVAL, "block_bytes, partition_keys or params.nkeys", 0);
-  }
-  const nay_codec *c = o->codec;
-  if (c != NULL && (c->id == 0 || c->bound == NULL || c->compress == NULL)) {
-    return nay__fail(diag, NAY_EINVAL, "the codec has id 0 or no calls", 0);
+  NAY_TRY(nay__sst_check_writes(o->codec, o->policy, diag));
+  NAY_TRY(nay__sst_check_prefix(o->prefix, diag));
+  if (o->block_bytes > WRITER_MAX || o->partition_keys > WRITER_MAX) {
+    return nay__fail(diag, NAY_EINVAL, "block_bytes or partition_keys", 0);
   }
   return NAY_OK;
 }
 
-static void writer_defaults(nay_sst_write_options *o) {
-  nay_params *p = &o->params;
-  if (o->block_bytes == 0) o->block_bytes = WRITER_BLOCK_BYTES;
-  if (o->restart_interval == 0) o->restart_interval = WRITER_INTERVAL;
-  if (o->partition_keys == 0) o->partition_keys = WRITER_PARTITION;
+static nay_status writer_params(const nay_sst_write_options *o, nay_diag *diag, nay_params *p) {
+  *p = (nay_params){.size = sizeof *p};
+  if (o->params != NULL) NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, o->params, diag, p));
+  if (p->nkeys != 0) return nay__fail(diag, NAY_EINVAL, "params->nkeys: the writer counts", 0);
   bool sized = p->fpr != 0 || p->bits_per_key != 0 || p->nbytes != 0 || p->nbits != 0;
   if (!sized) p->bits_per_key = 10;
   if (p->kind == NAY_AUTO) p->kind = NAY_BLOCKED;
+  return NAY_OK;
+}
+
+static void writer_defaults(nay_sst_write_options *o) {
+  if (o->block_bytes == 0) o->block_bytes = WRITER_BLOCK_BYTES;
+  if (o->restart_interval == 0) o->restart_interval = WRITER_INTERVAL;
+  if (o->partition_keys == 0) o->partition_keys = WRITER_PARTITION;
+  o->params = NULL; /* the caller's; the writer has a copy */
 }
 
 /* ---- bytes ---- */
@@ -234,7 +230,7 @@ static bool writer_ascends(const nay_sst_writer *w, const uint8_t *key, size_t l
 
 nay_status nay_sst_writer_add(nay_sst_writer *w, const void *key, size_t len, const void *value,
                               size_t value_len) {
-  nay_sst_version ignored;
+  nay_sst_version ignored = {.size = sizeof ignored};
   size_t shared;
   if (w == NULL || (key == NULL && len != 0) || (value == NULL && value_len != 0)) {
     return NAY_EINVAL;
@@ -250,10 +246,13 @@ nay_status nay_sst_writer_add(nay_sst_writer *w, const void *key, size_t len, co
   return w->failed;
 }
 
-nay_status nay_sst_writer_add_version(nay_sst_writer *w, const nay_sst_version *v,
+nay_status nay_sst_writer_add_version(nay_sst_writer *w, const nay_sst_version *from,
                                       const void *value, size_t value_len) {
   uint8_t trailer[NAY_KEY_TRAILER];
-  if (w == NULL || v == NULL || (v->key == NULL && v->len != 0) || v->len >= WRITER_MAX ||
+  nay_sst_version full, *v = &full;
+  if (w == NULL || from == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__abi_read(NAY_ABI_SST_VERSION, from, NULL, &full));
+  if ((v->key == NULL && v->len != 0) || v->len >= WRITER_MAX ||
       v->sequence > NAY_SST_MAX_SEQUENCE || w->order != NAY_INTERNAL_KEYS) {
     return NAY_EINVAL;
   }
@@ -367,26 +366,29 @@ static nay_status writer_init(nay_sst_writer *w, const char *path, nay_diag *dia
   if (o->filter == NAY_SST_BLOCK_FILTER) {
     NAY_TRY(nay__filter_builder_init(&w->filter_block.filter, o->policy, NULL, a, diag));
   } else if (o->filter != NAY_SST_NO_FILTER) {
-    NAY_TRY(nay__filter_builder_init(&w->whole, o->policy, &o->params, a, diag));
+    NAY_TRY(nay__filter_builder_init(&w->whole, o->policy, &w->params, a, diag));
   }
-  if (o->prefix != NULL) NAY_TRY(nay__filter_builder_init(&w->prefixes, NULL, &o->params, a, diag));
+  if (o->prefix != NULL) NAY_TRY(nay__filter_builder_init(&w->prefixes, NULL, &w->params, a, diag));
   return nay__replacement_new(path, a, diag, &w->file);
 }
 
 nay_status nay_sst_writer_new(const char *path, const nay_sst_write_options *options,
                               const nay_allocator *allocator, nay_diag *diag,
                               nay_sst_writer **writer) {
-  nay_sst_write_options o = {.keys = NAY_SST_KEYS_AUTO};
+  nay_sst_write_options o = {.size = sizeof o};
+  nay_params params;
   if (path == NULL || writer == NULL) {
     return nay__fail(diag, NAY_EINVAL, "path or writer is NULL", 0);
   }
-  if (options != NULL) o = *options;
+  if (options != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_WRITE, options, diag, &o));
   NAY_TRY(writer_check(&o, diag));
+  NAY_TRY(writer_params(&o, diag, &params));
   writer_defaults(&o);
-  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_allocator a;
+  NAY_TRY(nay__allocator_read(allocator, diag, &a));
   nay_sst_writer *w = nay__alloc(&a, sizeof *w);
   if (w == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a writer", 0);
-  *w = (nay_sst_writer){.allocator = a, .options = o};
+  *w = (nay_sst_writer){.allocator = a, .options = o, .params = params};
   if (o.keys == NAY_SST_KEYS_INTERNAL) w->order = NAY_INTERNAL_KEYS;
   if (diag != NULL) diag->what = NULL;
   nay_status status = writer_init(w, path, diag);

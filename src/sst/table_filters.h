@@ -15,6 +15,11 @@
 #include "sst/foreign.h"
 #include "sst/index_block.h"
 #include "sst/properties.h"
+#include "sst/sst_abi.h"
+
+#define NAY_ABI_TABLE_OPTIONS NAY_ABI(nay_table_filters_options, npolicies)
+#define NAY_ABI_TABLE_INFO NAY_ABI(nay_table_filters_info, nbytes)
+#define NAY_ABI_TABLE_FILTER NAY_ABI(nay_table_filter, last_key_len)
 
 struct nay_table_filters {
   nay_allocator allocator;

@@ -47,7 +47,7 @@ static nay_status foreign_load_block(nay_table_filters *t, size_t i, nay_foreign
   }
   if (status != NAY_OK) nay_filter_free(own.filter);
   if (own.filter != NULL && status == NAY_OK) {
-    nay_stats stats;
+    nay_stats stats = {.size = sizeof stats};
     bool known = nay_filter_stats(own.filter, &stats) == NAY_OK;
     t->nfull += known && stats.fill == 1;
   }

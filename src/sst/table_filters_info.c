@@ -49,6 +49,7 @@ static const nay_format *filters_exact_format(const nay_table_filter *f) {
 
 nay_status nay_table_filters_at(const nay_table_filters *t, uint64_t i, nay_table_filter *filter) {
   if (t == NULL || filter == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__abi_check(NAY_ABI_TABLE_FILTER, filter, NULL));
   nay_table_filter f;
   uint64_t n = filters_count(t);
   if (i == n && t->prefix_block.size != 0) {
@@ -58,8 +59,7 @@ nay_status nay_table_filters_at(const nay_table_filters *t, uint64_t i, nay_tabl
   } else if (i >= n) {
     return NAY_ENOENT;
   } else if (nay__table_filters_in_blocks(t)) {
-    *filter = nay__table_filters_at_foreign(t, i);
-    return NAY_OK;
+    f = nay__table_filters_at_foreign(t, i);
   } else if (t->layout == NAY_SST_FULL_FILTER) {
     f = filters_whole_block(t, t->filter, t->damaged);
   } else if (t->layout == NAY_SST_PARTITIONED_FILTER) {
@@ -70,14 +70,16 @@ nay_status nay_table_filters_at(const nay_table_filters *t, uint64_t i, nay_tabl
   } else {
     f = filters_in_block(t, i);
   }
-  if (!f.damaged) f.format = filters_exact_format(&f);
-  *filter = f;
+  if (!f.damaged && !nay__table_filters_in_blocks(t)) f.format = filters_exact_format(&f);
+  nay__abi_write(NAY_ABI_TABLE_FILTER, &f, filter);
   return NAY_OK;
 }
 
 static const char *filters_text(const nay_name name) { return name[0] != '\0' ? name : NULL; }
 
-void nay_table_filters_describe(const nay_table_filters *t, nay_table_filters_info *info) {
+nay_status nay_table_filters_describe(const nay_table_filters *t, nay_table_filters_info *info) {
+  if (t == NULL || info == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__abi_check(NAY_ABI_TABLE_INFO, info, NULL));
   static const char *const checksums[] = {"none", "crc32c", "xxh32", "xxh64", "xxh3"};
   const nay_properties *p = &t->properties;
   nay_table_filters_info d = {
@@ -96,12 +98,13 @@ void nay_table_filters_describe(const nay_table_filters *t, nay_table_filters_in
       .nentries = p->nfilter_entries,
   };
   if (t->foreign != NULL) d.checksum = t->foreign->has_checksums ? "crc32" : "none";
-  nay_table_filter f;
+  nay_table_filter f = {.size = sizeof f};
   for (uint64_t i = 0; nay_table_filters_at(t, i, &f) == NAY_OK; i++) {
     d.nempty += f.len == 0;
     d.nfilters += f.len != 0;
     d.ndamaged += f.damaged;
     d.nbytes += f.len;
   }
-  *info = d;
+  nay__abi_write(NAY_ABI_TABLE_INFO, &d, info);
+  return NAY_OK;
 }

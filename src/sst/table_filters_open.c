@@ -144,8 +144,10 @@ static nay_status filters_load_partitions(nay_table_filters *t, nay_diag *diag) 
  * and every filter is probed.
  */
 static nay_status filters_load_order(nay_table_filters *t, bool *known) {
-  nay_sst_read_options how = {
-      .flags = NAY_SST_NO_FILTERS, .codecs = t->options.codecs, .ncodecs = t->options.ncodecs};
+  nay_sst_read_options how = {.size = sizeof how,
+                              .flags = NAY_SST_NO_FILTERS,
+                              .codecs = t->options.codecs,
+                              .ncodecs = t->options.ncodecs};
   nay_sst *sst = NULL;
   size_t len = (size_t)t->footer.at + NAY_FOOTER;
   nay_status status = nay_sst_view(t->bytes, len, &how, &t->allocator, NULL, &sst);
@@ -240,12 +242,17 @@ static nay_status filters_open(const void *bytes, size_t len, const nay_foreign_
                                const nay_footer *footer, const nay_table_filters_options *options,
                                const nay_allocator *allocator, nay_diag *diag,
                                nay_table_filters **filters) {
-  nay_allocator a = nay__allocator_or_default(allocator);
+  nay_table_filters_options o = {.size = sizeof o};
+  if (options != NULL) NAY_TRY(nay__abi_read(NAY_ABI_TABLE_OPTIONS, options, diag, &o));
+  NAY_TRY(nay__sst_check_lists(o.codecs, o.ncodecs, o.policies, o.npolicies, diag));
+  nay_allocator a;
+  NAY_TRY(nay__allocator_read(allocator, diag, &a));
   nay_table_filters *t = nay__alloc(&a, sizeof *t);
   if (t == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for the table", 0);
   memset(t, 0, sizeof *t);
   t->allocator = a;
-  if (options != NULL) t->options = *options;
+  t->options = o;
+  t->small.size = sizeof t->small;
   t->bytes = bytes;
   t->footer = *footer;
   t->engine = footer->rocksdb ? NAY_TABLE_ROCKSDB : NAY_TABLE_LEVELDB;

@@ -32,10 +32,14 @@ static void check_filter(nay_filter *f, bool two_words) {
 static void native_hashes(void **state) {
   (void)state;
   nay_filter *f;
-  nay_params p = {.kind = NAY_BLOCKED, .nkeys = 100, .fpr = 0.01, .seed = 42};
+  nay_params p = {sizeof p, .kind = NAY_BLOCKED, .nkeys = 100, .fpr = 0.01, .seed = 42};
   assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   check_filter(f, false);
-  p = (nay_params){.kind = NAY_BLOOM, .nkeys = 1, .fpr = 0.5, .hash = NAY_HASH_SIPHASH};
+  p = (nay_params){.size = sizeof(nay_params),
+                   .kind = NAY_BLOOM,
+                   .nkeys = 1,
+                   .fpr = 0.5,
+                   .hash = NAY_HASH_SIPHASH};
   assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   check_filter(f, false);
   p.hash = NAY_HASH_CALLER;
@@ -52,7 +56,7 @@ static void foreign_hashes(void **state) {
   const char *names[] = {"leveldb", "mini-lsm", "nori", "lab"};
   for (size_t i = 0; i < 4; i++) {
     nay_filter *f;
-    nay_params p = {.nkeys = 100, .bits_per_key = 10};
+    nay_params p = {sizeof p, .nkeys = 100, .bits_per_key = 10};
     assert_ok(nay_format_new(nay_format_find(names[i]), &p, NULL, NULL, &f));
     check_filter(f, i >= 2);
   }

@@ -74,7 +74,7 @@ static inline bool contract_is_a_set(const nay_family *family) {
 }
 
 static inline nay_params contract_params(const nay_family *family, uint64_t nkeys) {
-  return (nay_params){.kind = family->kind, .nkeys = nkeys, .fpr = 0.01};
+  return (nay_params){sizeof(nay_params), .kind = family->kind, .nkeys = nkeys, .fpr = 0.01};
 }
 
 static inline nay_params contract_keyed(const nay_family *family, uint64_t nkeys) {
@@ -186,7 +186,7 @@ static inline void assert_unchanged(const nay_filter *f, const bytes *before) {
 }
 
 static inline nay_stats stats_of(const nay_filter *f) {
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   assert_ok(nay_filter_stats(f, &s));
   return s;
 }

@@ -44,7 +44,7 @@ static inline void shapes_of_probes(shape_list *list, nay_kind kind, uint64_t nk
   static const uint32_t probes[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,
                                     12, 13, 15, 16, 17, 24, 25, 32, 33, 64};
   for (size_t i = 0; i < sizeof probes / sizeof probes[0]; i++) {
-    nay_params p = {.kind = kind, .k = probes[i]};
+    nay_params p = {sizeof p, .kind = kind, .k = probes[i]};
     p.bits_per_key = probes[i] < 7 ? 10 : 1.5 * probes[i];
     if (kind == NAY_COUNTING) p.bits_per_key *= 4;
     shape_push(list, &p, nkeys, "k", probes[i]);
@@ -55,7 +55,7 @@ static inline void shapes_of_probes(shape_list *list, nay_kind kind, uint64_t nk
 static inline void shapes_of_fuse(shape_list *list, uint64_t nkeys, const unsigned *widths,
                                   size_t nwidths) {
   for (size_t i = 0; i < nwidths; i++) {
-    nay_params p = {.kind = NAY_FUSE, .fpr = shape_fpr(widths[i])};
+    nay_params p = {sizeof p, .kind = NAY_FUSE, .fpr = shape_fpr(widths[i])};
     shape_push(list, &p, nkeys, "3 slots, bits", widths[i]);
     p.k = 4;
     shape_push(list, &p, nkeys, "4 slots, bits", widths[i]);
@@ -67,7 +67,7 @@ static inline void shapes_of_fuse(shape_list *list, uint64_t nkeys, const unsign
 
 static inline void shapes_of_ribbon(shape_list *list, uint64_t nkeys) {
   for (unsigned columns = 1; columns <= 32; columns++) {
-    nay_params p = {.kind = NAY_RIBBON, .fpr = shape_fpr(columns)};
+    nay_params p = {sizeof p, .kind = NAY_RIBBON, .fpr = shape_fpr(columns)};
     shape_push(list, &p, nkeys, "columns", columns);
     p.fpr *= 1.4; /* some blocks have a column less */
     if (columns > 1 && columns % 4 < 2) shape_push(list, &p, nkeys, "short of columns", columns);
@@ -76,27 +76,29 @@ static inline void shapes_of_ribbon(shape_list *list, uint64_t nkeys) {
 
 static inline void shapes_of_cuckoo(shape_list *list, uint64_t nkeys) {
   for (uint32_t bits = 6; bits <= 32; bits++) {
-    nay_params p = {
-        .kind = NAY_CUCKOO, .nbits = (nkeys / 8 * 20 / 19 + 40) * 8 * bits, .tag_bits = bits};
+    nay_params p = {.size = sizeof p,
+                    .kind = NAY_CUCKOO,
+                    .nbits = (nkeys / 8 * 20 / 19 + 40) * 8 * bits,
+                    .tag_bits = bits};
     shape_push(list, &p, nkeys, "tag bits", bits);
   }
   for (uint32_t doublings = 1; doublings <= 6; doublings++) { /* grown, and with room to grow */
-    nay_params p = {.kind = NAY_CUCKOO, .fpr = 0.001, .max_nkeys = nkeys << doublings};
+    nay_params p = {sizeof p, .kind = NAY_CUCKOO, .fpr = 0.001, .max_nkeys = nkeys << doublings};
     shape_push(list, &p, nkeys, "spare bits", doublings);
   }
-  nay_params unique = {.kind = NAY_CUCKOO, .fpr = 0.001, .flags = NAY_UNIQUE};
+  nay_params unique = {sizeof unique, .kind = NAY_CUCKOO, .fpr = 0.001, .flags = NAY_UNIQUE};
   shape_push(list, &unique, nkeys, "unique", 1);
 }
 
 static inline void shapes_of_others(shape_list *list, uint64_t nkeys) {
   static const double rates[] = {0.4, 0.1, 0.01, 1e-3, 1e-4, 1e-6};
   for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
-    nay_params p = {.kind = NAY_SCALABLE, .fpr = rates[i]};
+    nay_params p = {sizeof p, .kind = NAY_SCALABLE, .fpr = rates[i]};
     shape_push(list, &p, nkeys, "rate", (unsigned)i);
     list->at[list->n - 1].params.nkeys = nkeys / 20 + 1; /* it grows */
   }
   for (uint32_t g = 1; g <= 15; g++) {
-    nay_params p = {.kind = NAY_WINDOW, .fpr = 0.02, .generations = g, .window = 1000};
+    nay_params p = {sizeof p, .kind = NAY_WINDOW, .fpr = 0.02, .generations = g, .window = 1000};
     shape_push(list, &p, nkeys, "generations", g);
     p.window = 0;
     p.k = g;
@@ -104,7 +106,7 @@ static inline void shapes_of_others(shape_list *list, uint64_t nkeys) {
     p.bits_per_key = 40;
     shape_push(list, &p, nkeys, "generations and k", g);
   }
-  nay_params unique = {.kind = NAY_COUNTING, .fpr = 0.01, .flags = NAY_UNIQUE};
+  nay_params unique = {sizeof unique, .kind = NAY_COUNTING, .fpr = 0.01, .flags = NAY_UNIQUE};
   shape_push(list, &unique, nkeys, "unique", 1);
 }
 
@@ -129,10 +131,10 @@ static inline void shapes_small(shape_list *list) {
 static inline void shapes_sharded(shape_list *list) {
   static const unsigned widths[] = {8, 16};
   shapes_of_fuse(list, SHAPE_SHARDS, widths, TEST_SCALE(10) == 10 ? 2 : 1); /* slow to build */
-  nay_params p = {.kind = NAY_FUSE, .fpr = shape_fpr(12)};
+  nay_params p = {sizeof p, .kind = NAY_FUSE, .fpr = shape_fpr(12)};
   shape_push(list, &p, SHAPE_SHARDS, "3 slots, bits", 12);
   shapes_of_ribbon(list, SHAPE_RIBBONS);
-  p = (nay_params){.kind = NAY_RIBBON, .fpr = 0.01};
+  p = (nay_params){sizeof(nay_params), .kind = NAY_RIBBON, .fpr = 0.01};
   shape_push(list, &p, SHAPE_PARTS, "short of columns", 7);
 }
 

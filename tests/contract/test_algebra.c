@@ -9,7 +9,8 @@
 #define FOLDABLE_BITS 30720u
 
 static nay_params sized(const nay_family *family, uint64_t nbits) {
-  return (nay_params){.kind = family->kind, .nkeys = 1000, .nbits = nbits, .k = 5};
+  return (nay_params){
+      .size = sizeof(nay_params), .kind = family->kind, .nkeys = 1000, .nbits = nbits, .k = 5};
 }
 
 /* ---- merge ---- */
@@ -89,7 +90,7 @@ static void merging_across_sizes_folds(void **state) {
   assert_merges_across(family, 512 * 12, 512 * 60, 512 * 12); /* src is folded */
   assert_merges_across(family, 512 * 24, 512 * 60, 512 * 12); /* both */
   assert_merges_across(family, 512 * 7, 512 * 5, 512);        /* nothing but the unit in common */
-  nay_plan plan;
+  nay_plan plan = {.size = sizeof plan};
   nay_params odd = sized(family, 21 * 45);
   if (nay_params_plan(&odd, NULL, &plan) == NAY_OK) { /* families that take any number of bits */
     assert_merges_across(family, 21 * 45, 21 * 30, 21 * 15);
@@ -182,7 +183,7 @@ static void unlike_filters_do_not_mix(void **state) {
   bytes before = bytes_of(f);
   for (size_t i = 0; i < n; i++) {
     nay_filter *g;
-    nay_overlap overlap;
+    nay_overlap overlap = {.size = sizeof overlap};
     assert_ok(nay_filter_build(&unlike[i], NULL, 0, NULL, NULL, &g));
     assert_status(nay_filter_merge(f, g, 1.0), NAY_EMISMATCH);
     assert_status(nay_filter_overlap(f, g, &overlap), NAY_EMISMATCH);
@@ -314,7 +315,7 @@ static void assert_folds(const nay_family *family, uint64_t nbits) {
 static void folding_is_building_smaller(void **state) {
   const nay_family *family = *state;
   assert_folds(family, FOLDABLE_BITS);
-  nay_plan plan;
+  nay_plan plan = {.size = sizeof plan};
   nay_params odd = sized(family, 3465); /* 3^2 * 5 * 7 * 11: no byte or word in common */
   if (nay_params_plan(&odd, NULL, &plan) == NAY_OK) assert_folds(family, 3465);
 }
@@ -380,11 +381,11 @@ static void the_plan_makes_room_to_fold(void **state) {
   const uint64_t folds[] = {2, 3, 7, 16, 60, 1000};
   for (size_t i = 0; i < 6; i++) {
     for (int by = 0; by < 3; by++) {
-      nay_params p = {.kind = ((const nay_family *)*state)->kind, .nkeys = 1000000};
+      nay_params p = {sizeof p, .kind = ((const nay_family *)*state)->kind, .nkeys = 1000000};
       if (by == 0) p.fpr = 0.01;
       if (by == 1) p.bits_per_key = 12;
       if (by == 2) p.nbytes = 1500000;
-      nay_plan bare, plan;
+      nay_plan bare = {.size = sizeof bare}, plan = {.size = sizeof plan};
       assert_ok(nay_params_plan(&p, NULL, &bare));
       p.fold = folds[i];
       assert_ok(nay_params_plan(&p, NULL, &plan));

@@ -171,7 +171,7 @@ static void batch_adds_are_single_adds(void **state) {
 
 static void batch_probes_are_single_probes(void **state) {
   for (size_t s = 0; s < N_BATCHES; s++) {
-    nay_params p = {.kind = ((const nay_family *)*state)->kind, .nkeys = 500, .fpr = 0.1};
+    nay_params p = {sizeof p, .kind = ((const nay_family *)*state)->kind, .nkeys = 500, .fpr = 0.1};
     nay_filter *f = contract_build(&p, RANDOM, 0, 500); /* some of the batch */
     batch b = batch_make(f, batch_sizes[s]);
     bool maybe[1001] = {false};
@@ -213,7 +213,7 @@ static void a_bad_batch_changes_nothing(void **state) {
 /* ---- adding ---- */
 
 static void add_tells_what_is_new(void **state) {
-  nay_params p = {.kind = ((const nay_family *)*state)->kind, .nkeys = 300, .fpr = 0.2};
+  nay_params p = {sizeof p, .kind = ((const nay_family *)*state)->kind, .nkeys = 300, .fpr = 0.2};
   /* copies need room as well, and pairs of tags fill buckets of four less evenly than single ones
    */
   if (contract_can(*state, NAY_CAN_COUNT)) p.nkeys = 900;
@@ -290,7 +290,7 @@ static void builds_keep_the_rate(void **state) {
   const nay_family *family = *state;
   nay_params start = contract_params(family, 500), room = start;
   room.max_nkeys = N; /* for a family that must be told how far it may grow */
-  nay_plan plan;
+  nay_plan plan = {.size = sizeof plan};
   nay_params table[] = {contract_params(family, 0), contract_params(family, N),
                         nay_params_plan(&room, NULL, &plan) == NAY_OK ? room : start};
   uint64_t *hashes = malloc(N * sizeof *hashes);
@@ -330,7 +330,7 @@ static void builders_can_be_used_again(void **state) {
 
 /* The key of no bytes is a key; NULL is a way to write it. */
 static void the_key_of_no_bytes_is_a_key(void **state) {
-  nay_params p = {.kind = ((const nay_family *)*state)->kind, .nkeys = 10, .fpr = 1e-4};
+  nay_params p = {sizeof p, .kind = ((const nay_family *)*state)->kind, .nkeys = 10, .fpr = 1e-4};
   nay_builder *b;
   nay_filter *f, *without = contract_build(&p, RANDOM, 0, 10);
   assert_ok(nay_builder_new(&p, NULL, NULL, &b));
@@ -356,7 +356,7 @@ static void the_key_of_no_bytes_is_a_key(void **state) {
 /* Keys that are prefixes of one another, with NUL bytes inside: lengths 0 to 300. */
 static void every_length_is_another_key(void **state) {
   static const uint8_t zeros[301];
-  nay_params p = {.kind = ((const nay_family *)*state)->kind, .nkeys = 151, .fpr = 1e-4};
+  nay_params p = {sizeof p, .kind = ((const nay_family *)*state)->kind, .nkeys = 151, .fpr = 1e-4};
   nay_builder *b;
   nay_filter *f;
   assert_ok(nay_builder_new(&p, NULL, NULL, &b));
@@ -430,7 +430,8 @@ static void equal_hashers_share_hashes(void **state) {
 /* ---- removing, counting, expiring: for the families that can ---- */
 
 static void remove_takes_out_what_was_put_in(void **state) {
-  nay_params p = {.kind = ((const nay_family *)*state)->kind, .nkeys = 2000, .fpr = 0.001};
+  nay_params p = {
+      .size = sizeof p, .kind = ((const nay_family *)*state)->kind, .nkeys = 2000, .fpr = 0.001};
   nay_filter *f = contract_new(&p);
   contract_add(f, RANDOM, 0, 2000);
   for (uint64_t i = 0; i < 1000; i++) {

@@ -31,10 +31,11 @@ static bool says(const char *text, const char *word) {
 }
 
 static void assert_refused(nay_params p, const char *names) {
-  nay_plan plan, untouched;
+  nay_plan plan = {.size = sizeof plan}, untouched = {.size = sizeof untouched};
   memset(&plan, 0x77, sizeof plan);
-  memset(&untouched, 0x77, sizeof untouched);
-  nay_diag diag = {NULL, 1, 1};
+  plan.size = sizeof plan;
+  memcpy(&untouched, &plan, sizeof plan);
+  nay_diag diag = {.offset = 1, .os_error = 1};
   assert_status(nay_params_plan(&p, &diag, &plan), NAY_EINVAL);
   assert_non_null(diag.what);
   if (!says(diag.what, names)) fail_msg("\"%s\" does not name %s", diag.what, names);
@@ -43,7 +44,7 @@ static void assert_refused(nay_params p, const char *names) {
   assert_status(nay_params_plan(&p, NULL, &plan), NAY_EINVAL);
   nay_filter *f = NULL;
   nay_builder *b = NULL;
-  const nay_diag clean = {NULL, 1, 1};
+  const nay_diag clean = {.offset = 1, .os_error = 1};
   const char *what = diag.what; /* the calls that make filters say the same */
   diag = clean;
   assert_status(nay_filter_new(&p, NULL, &diag, &f), NAY_EINVAL);
@@ -106,6 +107,7 @@ static void bad_params_are_refused(void **state) {
   const nay_family *family = *state;
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
     nay_params p = table[i].params;
+    p.size = sizeof p;
     p.kind = family->kind;
     /* scalable starts at a size of its own and takes no other than fpr: another text comes first */
     bool other_text = family->kind == NAY_SCALABLE && p.fpr == 0;
@@ -126,14 +128,15 @@ static void bad_sizes_are_refused(void **state) {
   };
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
     nay_params p = table[i].params;
+    p.size = sizeof p;
     p.kind = family->kind;
     assert_refused(p, table[i].names);
   }
-  const nay_params low = {.kind = NAY_BLOOM, .nkeys = (uint64_t)1 << 56, .fpr = 1e-300};
-  const nay_params none = {.kind = NAY_BLOOM, .nkeys = 1, .bits_per_key = 0.1};
-  const nay_params uneven = {.kind = NAY_BLOCKED, .nkeys = 10, .nbits = 1000};
-  const nay_params tiny = {.kind = NAY_BLOCKED, .nkeys = 10, .nbytes = 63};
-  const nay_params rare = {.kind = NAY_BLOCKED, .nkeys = 1000, .fpr = 1e-15};
+  const nay_params low = {sizeof low, .kind = NAY_BLOOM, .nkeys = (uint64_t)1 << 56, .fpr = 1e-300};
+  const nay_params none = {sizeof none, .kind = NAY_BLOOM, .nkeys = 1, .bits_per_key = 0.1};
+  const nay_params uneven = {sizeof uneven, .kind = NAY_BLOCKED, .nkeys = 10, .nbits = 1000};
+  const nay_params tiny = {sizeof tiny, .kind = NAY_BLOCKED, .nkeys = 10, .nbytes = 63};
+  const nay_params rare = {sizeof rare, .kind = NAY_BLOCKED, .nkeys = 1000, .fpr = 1e-15};
   if (family->kind == NAY_BLOOM) {
     assert_refused(low, "fpr");
     assert_refused(none, "bits_per_key");
@@ -149,24 +152,24 @@ static void bad_sizes_are_refused(void **state) {
 static void good_params_are_taken(void **state) {
   const nay_family *family = *state;
   const nay_params table[] = {
-      {.nkeys = 1, .fpr = 0.999},
-      {.nkeys = 1, .fpr = 0.001},
-      {.nkeys = 1000, .bits_per_key = 4096},
-      {.nkeys = 1000, .bits_per_key = 1},
-      {.nkeys = (uint64_t)1 << 50, .fpr = 0.01},
-      {.nkeys = 1, .nbytes = 64},
-      {.nkeys = 10, .nbytes = (uint64_t)1 << 57},
-      {.nbits = 512},
-      {.nkeys = 10, .nbits = (uint64_t)1 << 60},
-      {.nkeys = 10, .fpr = 0.01, .k = 1},
-      {.nkeys = 10, .nbits = 512, .k = 64},
-      {.nkeys = 10, .fpr = 0.01, .flags = NAY_CONCURRENT | NAY_STORE_KEY},
-      {.nkeys = 10, .fpr = 0.01, .fold = 1},
+      {sizeof(nay_params), .nkeys = 1, .fpr = 0.999},
+      {sizeof(nay_params), .nkeys = 1, .fpr = 0.001},
+      {sizeof(nay_params), .nkeys = 1000, .bits_per_key = 4096},
+      {sizeof(nay_params), .nkeys = 1000, .bits_per_key = 1},
+      {sizeof(nay_params), .nkeys = (uint64_t)1 << 50, .fpr = 0.01},
+      {sizeof(nay_params), .nkeys = 1, .nbytes = 64},
+      {sizeof(nay_params), .nkeys = 10, .nbytes = (uint64_t)1 << 57},
+      {sizeof(nay_params), .nbits = 512},
+      {sizeof(nay_params), .nkeys = 10, .nbits = (uint64_t)1 << 60},
+      {sizeof(nay_params), .nkeys = 10, .fpr = 0.01, .k = 1},
+      {sizeof(nay_params), .nkeys = 10, .nbits = 512, .k = 64},
+      {sizeof(nay_params), .nkeys = 10, .fpr = 0.01, .flags = NAY_CONCURRENT | NAY_STORE_KEY},
+      {sizeof(nay_params), .nkeys = 10, .fpr = 0.01, .fold = 1},
   };
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
     nay_params p = table[i];
-    nay_plan plan;
-    nay_diag diag = {"none", 0, 0};
+    nay_plan plan = {.size = sizeof plan};
+    nay_diag diag = {.what = "none"};
     p.kind = family->kind;
     if (nay_params_plan(&p, &diag, &plan) != NAY_OK) fail_msg("params %zu: %s", i, diag.what);
     assert_int_equal(plan.kind, family->kind);
@@ -182,15 +185,15 @@ static void good_params_are_taken(void **state) {
 
 /* 128 PiB: a family plans them and finds no memory, or says that it has no use for so much. */
 static void absurd_sizes_are_out_of_memory(void **state) {
-  nay_params p = {.kind = ((const nay_family *)*state)->kind, .nkeys = 10};
+  nay_params p = {sizeof p, .kind = ((const nay_family *)*state)->kind, .nkeys = 10};
   p.nbytes = (uint64_t)1 << 57;
   nay_filter *f = NULL;
-  nay_plan plan;
+  nay_plan plan = {.size = sizeof plan};
   nay_status expected = nay_params_plan(&p, NULL, &plan) == NAY_OK ? NAY_ENOMEM : NAY_EINVAL;
-  nay_diag diag = {NULL, 1, 1};
+  nay_diag diag = {.offset = 1, .os_error = 1};
   assert_status(nay_filter_new(&p, NULL, &diag, &f), expected);
   assert_true(expected != NAY_ENOMEM || says(diag.what, "memory"));
-  diag = (nay_diag){NULL, 1, 1};
+  diag = (nay_diag){.offset = 1, .os_error = 1};
   assert_status(nay_filter_build(&p, NULL, 0, NULL, &diag, &f), expected);
   assert_true(expected != NAY_ENOMEM || says(diag.what, "memory"));
   assert_null(f);
@@ -200,10 +203,10 @@ static void absurd_sizes_are_out_of_memory(void **state) {
 static void absurd_ratios_are_planned_quickly(void **state) {
   for (unsigned keys = 0; keys <= 56; keys += 7) {
     for (unsigned bits = 9; bits <= 60; bits += 3) {
-      nay_params p = {.kind = ((const nay_family *)*state)->kind};
+      nay_params p = {sizeof p, .kind = ((const nay_family *)*state)->kind};
       p.nkeys = (uint64_t)1 << keys;
       p.nbits = (uint64_t)1 << bits;
-      nay_plan plan;
+      nay_plan plan = {.size = sizeof plan};
       assert_ok(nay_params_plan(&p, NULL, &plan));
       assert_true(plan.fpr >= 0 && plan.fpr <= 1 && plan.k >= 1 && plan.k <= 64);
       if (keys > bits + 4) assert_true(plan.fpr > 0.99);
@@ -222,10 +225,10 @@ static void refuses_what_it_cannot(void **state) {
   size_t len = RANDOM->make(1, key);
   uint64_t number = 77;
   bool is_new = true;
-  nay_overlap overlap;
+  nay_overlap overlap = {.size = sizeof overlap};
   if (!contract_can(family, NAY_CAN_ADD)) {
     nay_params p = contract_params(family, 100);
-    nay_diag diag = {NULL, 1, 1};
+    nay_diag diag = {.offset = 1, .os_error = 1};
     assert_status(nay_filter_new(&p, NULL, &diag, &made), NAY_ENOTSUP);
     assert_true(says(diag.what, "kind"));
     assert_null(made);
@@ -360,8 +363,8 @@ static void null_keys(nay_filter *f) {
 static void null_wholes(nay_filter *f) {
   const double rates[] = {0, -1, 1.5, (double)NAN, (double)INFINITY};
   nay_filter *out = f;
-  nay_stats stats;
-  nay_overlap overlap;
+  nay_stats stats = {.size = sizeof stats};
+  nay_overlap overlap = {.size = sizeof overlap};
   uint64_t factor = 9;
   size_t len = 9;
   uint8_t key[16] = {0};
@@ -410,7 +413,7 @@ static void null_bytes(nay_filter *f) {
   size_t written = 9;
   nay_filter *out = f;
   nay_view view;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   assert_int_equal(nay_filter_encoded_size(NULL), 0);
   assert_status(nay_filter_encode(NULL, buffer, sizeof buffer, &written), NAY_EINVAL);
   assert_status(nay_filter_encode(f, NULL, 0, &written), NAY_EINVAL);
@@ -440,8 +443,8 @@ static void null_bytes(nay_filter *f) {
 
 static void null_makers(const nay_family *family) {
   nay_params p = contract_params(family, 10);
-  nay_plan plan;
-  nay_diag diag = {NULL, 0, 0};
+  nay_plan plan = {.size = sizeof plan};
+  nay_diag diag = {.what = NULL};
   nay_filter *f = NULL;
   nay_builder *b = NULL;
   assert_status(nay_params_plan(NULL, &diag, &plan), NAY_EINVAL);
@@ -482,7 +485,7 @@ static void unknown_kinds_are_refused(void **state) {
   (void)state;
   const int numbers[] = {10, 77, 255, 256, -1};
   for (size_t i = 0; i < 5; i++) {
-    nay_params p = {.kind = (nay_kind)numbers[i], .nkeys = 10, .fpr = 0.01};
+    nay_params p = {sizeof p, .kind = (nay_kind)numbers[i], .nkeys = 10, .fpr = 0.01};
     assert_refused(p, "kind");
     assert_null(nay_kind_name(p.kind));
     assert_int_equal(nay_kind_traits(p.kind), 0);

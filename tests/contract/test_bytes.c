@@ -25,7 +25,7 @@ static const uint64_t sizes[] = {0, 1, 100, 10000, 100000};
 
 static nay_filter *decoded(const bytes *b) {
   nay_filter *f;
-  nay_diag diag = {"untouched", 99, 99};
+  nay_diag diag = {.what = "untouched", .offset = 99, .os_error = 99};
   assert_ok(nay_filter_decode(b->at, b->len, NULL, &diag, &f));
   assert_string_equal(diag.what, "untouched");
   return f;
@@ -130,7 +130,7 @@ static void the_plan_knows_the_file(void **state) {
     nay_params p =
         i % 2 == 0 ? contract_params(*state, nkeys[i / 2]) : contract_keyed(*state, nkeys[i / 2]);
     if (i % 2 == 1) p.flags = NAY_STORE_KEY;
-    nay_plan plan;
+    nay_plan plan = {.size = sizeof plan};
     assert_ok(nay_params_plan(&p, NULL, &plan));
     nay_filter *f = contract_new(&p);
     assert_int_equal(nay_filter_encoded_size(f), plan.nbytes_file);
@@ -302,7 +302,7 @@ static void keyed_views_take_the_key(void **state) {
   nay_filter *f = contract_build(&p, RANDOM, 0, 500);
   bytes b = bytes_of(f);
   nay_view view;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   assert_ok(nay_view_open(b.at, b.len, NULL, NULL, &view));
   assert_true(stats_of(nay_view_filter(&view)).locked);
   assert_true(nay_filter_may_contain(nay_view_filter(&view), "absent", 6));

@@ -206,7 +206,7 @@ static void layouts_are_explained(void **state) {
   static const double bits[] = {1, 4, 10, 14, 22};
   unsigned built = 0;
   for (size_t i = 0; i < 30; i++) {
-    nay_params p = {.nkeys = sizes[i % 6], .bits_per_key = bits[i / 6]};
+    nay_params p = {sizeof p, .nkeys = sizes[i % 6], .bits_per_key = bits[i / 6]};
     nay_builder *b;
     nay_filter *f;
     if (nay_format_builder(format, &p, NULL, NULL, &b) != NAY_OK) continue;

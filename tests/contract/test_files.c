@@ -53,15 +53,15 @@ static void saving_replaces_the_file(void **state) {
 
 static void missing_files_are_told(void **state) {
   nay_filter *f = contract_filter(*state, 10), *out = (nay_filter *)state;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   char path[TEMP_MAX];
   temp_path(path, "no-such-directory/file");
   assert_status(nay_filter_save(f, path, &diag), NAY_EIO);
   assert_true(diag.what != NULL && diag.os_error != 0);
-  diag = (nay_diag){NULL, 0, 0};
+  diag = (nay_diag){.what = NULL};
   assert_status(nay_filter_open(path, NULL, &diag, &out), NAY_EIO);
   assert_true(diag.what != NULL && diag.os_error != 0);
-  diag = (nay_diag){NULL, 0, 0};
+  diag = (nay_diag){.what = NULL};
   assert_status(nay_filter_mmap(path, 0, NULL, &diag, &out), NAY_EIO);
   assert_true(diag.what != NULL && diag.os_error != 0);
   assert_ptr_equal(out, state);
@@ -128,10 +128,10 @@ static nay_filter *damaged_file(const nay_family *family, char path[TEMP_MAX]) {
 static void damage_is_found_at_open(void **state) {
   char path[TEMP_MAX];
   nay_filter *f = damaged_file(*state, path), *out = f;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   assert_status(nay_filter_open(path, NULL, &diag, &out), NAY_ECORRUPT);
   assert_true(diag.what != NULL && diag.offset != 0 && diag.os_error == 0);
-  diag = (nay_diag){NULL, 0, 0};
+  diag = (nay_diag){.what = NULL};
   assert_status(nay_filter_mmap(path, 0, NULL, &diag, &out), NAY_ECORRUPT);
   assert_true(diag.what != NULL && diag.offset != 0 && diag.os_error == 0);
   assert_ptr_equal(out, f);
@@ -164,7 +164,7 @@ static void damage_is_a_maybe_when_lazy(void **state) {
   }
   assert_true(more > 0);
   assert_status(nay_filter_health(lazy), NAY_ECORRUPT);
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   uint64_t bitmap[1], lo[2] = {1, 2};
   char other[TEMP_MAX];
   assert_status(nay_filter_may_contain_hash_many(lazy, lo, NULL, 2, bitmap), NAY_ECORRUPT);

@@ -3,7 +3,8 @@
 #include "family/bitarray.h"
 
 static nay_params sized(const nay_family *family, uint64_t nbits, uint32_t k) {
-  return (nay_params){.kind = family->kind, .nkeys = 1000, .nbits = nbits, .k = k};
+  return (nay_params){
+      .size = sizeof(nay_params), .kind = family->kind, .nkeys = 1000, .nbits = nbits, .k = k};
 }
 
 /* What nay_filter_fold_factor finds, by counting the bits of every fold. */

@@ -8,7 +8,7 @@
 /* One gibibyte of filter: keys land on both sides of bit 2^32, evenly, and none is lost. */
 static void keys_land_past_bit_2_to_the_32(void **state) {
   const uint64_t n = 100000;
-  nay_params p = {.kind = ((const nay_family *)*state)->kind, .nkeys = n, .k = 4};
+  nay_params p = {sizeof p, .kind = ((const nay_family *)*state)->kind, .nkeys = n, .k = 4};
   p.nbits = (uint64_t)1 << 33;
   nay_filter *f = contract_new(&p);
   contract_add(f, RANDOM, 0, n);
@@ -34,7 +34,7 @@ static void keys_land_past_bit_2_to_the_32(void **state) {
 
 /* Folding and merging count in 64 bits as well: 2^33 bits down to 2^20. */
 static void huge_filters_fold(void **state) {
-  nay_params p = {.kind = ((const nay_family *)*state)->kind, .nkeys = 1000, .k = 4};
+  nay_params p = {sizeof p, .kind = ((const nay_family *)*state)->kind, .nkeys = 1000, .k = 4};
   p.nbits = (uint64_t)1 << 33;
   nay_params small = p;
   small.nbits = (uint64_t)1 << 20;

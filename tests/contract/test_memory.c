@@ -29,7 +29,7 @@ static bool attempt_once(attempt *a, flaky *heap, attempt_run run, long at, bool
   nay_filter *const untouched = (nay_filter *)a;
   a->made = untouched;
   long objects = heap->objects;
-  nay_diag diag = {NULL, 1, 1};
+  nay_diag diag = {.offset = 1, .os_error = 1};
   a->diag = a->subject == NULL ? &diag : NULL; /* those that change a filter take none */
   flaky_arm(heap, at, for_ever);
   nay_status status = run(a);
@@ -120,7 +120,7 @@ static void builders_go_on_after_a_failure(void **state) {
       failures++;
       i--;
     }
-    nay_diag diag = {NULL, 1, 1};
+    nay_diag diag = {.offset = 1, .os_error = 1};
     nay_status status = nay_builder_finish(b, &diag, &f);
     if (status != NAY_OK) {
       assert_non_null(strstr(diag.what, "memory"));
@@ -227,7 +227,10 @@ static void attempt_on_subject(attempt *a, flaky *heap, attempt_run run, long le
 
 static void folds_and_merges_survive(void **state) {
   flaky heap = {.fail_at = -1};
-  nay_params big = {.kind = ((const nay_family *)*state)->kind, .nkeys = 500, .nbits = 512 * 60};
+  nay_params big = {.size = sizeof big,
+                    .kind = ((const nay_family *)*state)->kind,
+                    .nkeys = 500,
+                    .nbits = 512 * 60};
   big.k = 5;
   nay_params small = big;
   small.nbits = 512 * 20;
@@ -303,7 +306,7 @@ static void the_plan_knows_the_memory(void **state) {
   flaky heap = {.fail_at = -1};
   nay_allocator allocator = flaky_allocator(&heap);
   nay_params p = contract_params(*state, MANY);
-  nay_plan plan;
+  nay_plan plan = {.size = sizeof plan};
   nay_filter *f;
   assert_ok(nay_params_plan(&p, NULL, &plan));
   assert_ok(nay_filter_build(&p, many_hashes, MANY, &allocator, NULL, &f));

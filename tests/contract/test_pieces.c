@@ -146,14 +146,14 @@ static void a_decoder_survives_want_of_memory(void **state) {
 /* Parameters that were recalled make the filter that was made from the first ones. */
 static void assert_twin(const nay_params *p) {
   nay_filter *f = contract_new(p), *copy;
-  nay_params recalled;
+  nay_params recalled = {.size = sizeof recalled};
   assert_ok(nay_filter_params(f, &recalled));
   copy = contract_new(&recalled);
   assert_true(filters_equal(f, copy));
   contract_add(f, RANDOM, 0, p->nkeys / 2);
   contract_add(copy, RANDOM, 0, p->nkeys / 2);
   assert_true(filters_equal(f, copy));
-  nay_params later; /* what is in it does not matter */
+  nay_params later = {.size = sizeof later}; /* what is in it does not matter */
   assert_ok(nay_filter_params(f, &later));
   assert_memory_equal(&later, &recalled, sizeof later);
   nay_filter_free(f);
@@ -188,7 +188,7 @@ static void recalled_parameters_make_a_twin(void **state) {
 }
 
 static void twins_merge(void **state) {
-  nay_params p = contract_keyed(*state, 1000), copy;
+  nay_params p = contract_keyed(*state, 1000), copy = {.size = sizeof copy};
   nay_filter *f = contract_new(&p);
   assert_ok(nay_filter_params(f, &copy));
   nay_filter *g = contract_new(&copy);
@@ -201,7 +201,7 @@ static void twins_merge(void **state) {
 
 static void parameters_are_not_for_everyone(void **state) {
   const nay_family *family = *state;
-  nay_params p = {.nkeys = 77};
+  nay_params p = {sizeof p, .nkeys = 77};
   nay_filter *f = contract_filter(family, 100);
   if (!contract_can(family, NAY_CAN_ADD)) {
     assert_status(nay_filter_params(f, &p), NAY_ENOTSUP);

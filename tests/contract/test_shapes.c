@@ -197,7 +197,8 @@ static void move_and_ask(subject *s, nay_filter *f, moving *heap, const char *fo
 
 static void form_moved(subject *s, const nay_filter *f, const bytes *b) {
   moving heap = {0}, other = {.step = 2};
-  nay_allocator a = {moving_alloc, moving_free, &heap}, o = {moving_alloc, moving_free, &other};
+  nay_allocator a = {.alloc = moving_alloc, .free = moving_free, .ctx = &heap},
+                o = {.alloc = moving_alloc, .free = moving_free, .ctx = &other};
   nay_filter *g;
   assert_ok(nay_filter_copy(f, &a, &g));
   move_and_ask(s, g, &heap, "moved");
@@ -277,7 +278,7 @@ static nay_filter *build(const shape_case *shape, const nay_params *p) {
  */
 static void assert_rate(const subject *s, const nay_filter *f) {
   if (s->params.window != 0) return;
-  nay_plan plan;
+  nay_plan plan = {.size = sizeof plan};
   assert_ok(nay_params_plan(&s->params, NULL, &plan));
   double fpr = plan.fpr > plan.fpr_limit ? plan.fpr : plan.fpr_limit;
   double wrong = (double)count_maybes(&s->absent), expected = fpr * (double)s->absent.n;
@@ -326,7 +327,7 @@ static void every_form_answers_alike(void **state) {
   run_shape(shape, &p);
   p = shape->params;
   p.flags |= NAY_CONCURRENT;
-  nay_plan plan;
+  nay_plan plan = {.size = sizeof plan};
   if (nay_params_plan(&p, NULL, &plan) == NAY_OK) run_shape(shape, &p);
 }
 

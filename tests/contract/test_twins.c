@@ -65,11 +65,12 @@ static void twin_draw_size(nay_params *p, uint64_t draw) {
 
 /* Fields that the family does not take stay 0; so that not all are refused. */
 static nay_params twin_draw(const nay_family *family, uint64_t draw) {
-  nay_params p = {.kind = family->kind};
+  nay_params p = {sizeof p, .kind = family->kind};
   uint64_t at = draw << 32 | 1000;
   twin_draw_size(&p, draw);
   if (family->kind == NAY_SCALABLE) {
-    p = (nay_params){.kind = family->kind, .nkeys = p.nkeys, .fpr = OF(twin_fprs)};
+    p = (nay_params){
+        .size = sizeof(nay_params), .kind = family->kind, .nkeys = p.nkeys, .fpr = OF(twin_fprs)};
   } else if (family->kind != NAY_CUCKOO) {
     p.k = OF(twin_k);
     if (family->kind != NAY_WINDOW) p.fold = OF(twin_fold);
@@ -96,9 +97,9 @@ static nay_params twin_draw(const nay_family *family, uint64_t draw) {
 
 static void assert_empty_twin(const nay_params *p, const nay_family *family, uint64_t draw) {
   nay_filter *f = contract_new(p), *twin = NULL;
-  nay_params recalled;
+  nay_params recalled = {.size = sizeof recalled};
   nay_diag diag = {0};
-  nay_plan plan;
+  nay_plan plan = {.size = sizeof plan};
   assert_ok(nay_filter_params(f, &recalled));
   if (nay_params_plan(&recalled, &diag, &plan) != NAY_OK ||
       nay_filter_new(&recalled, NULL, NULL, &twin) != NAY_OK) {
@@ -110,7 +111,7 @@ static void assert_empty_twin(const nay_params *p, const nay_family *family, uin
              (unsigned long long)draw, (unsigned long long)p->nkeys, p->fpr,
              (unsigned long long)p->nbits);
   }
-  nay_params again; /* and params of the twin are the same */
+  nay_params again = {.size = sizeof again}; /* and params of the twin are the same */
   assert_ok(nay_filter_params(twin, &again));
   assert_memory_equal(&again, &recalled, sizeof again);
   nay_filter_free(f);
@@ -122,7 +123,7 @@ static void params_at_the_boundaries_make_a_twin(void **state) {
   uint64_t made = 0;
   for (uint64_t draw = 0; draw < TWIN_DRAWS; draw++) {
     nay_params p = twin_draw(family, draw);
-    nay_plan plan;
+    nay_plan plan = {.size = sizeof plan};
     if (nay_params_plan(&p, NULL, &plan) != NAY_OK || plan.nbytes > TWIN_MAX_NBYTES) continue;
     assert_empty_twin(&p, family, draw);
     if ((family->knobs & NAY_KNOB_MAX_NBYTES) != 0) { /* the least limit: no room to grow */

@@ -30,7 +30,7 @@ static bool view_of(nay_filter *filter, uint8_t **bytes, nay_view *view) {
 }
 
 static nay_filter *build(nay_kind kind, uint32_t k, double fpr, double bits_per_key) {
-  nay_params p = {.kind = kind, .k = k, .fpr = fpr, .bits_per_key = bits_per_key};
+  nay_params p = {sizeof p, .kind = kind, .k = k, .fpr = fpr, .bits_per_key = bits_per_key};
   p.nkeys = AGAIN_KEYS;
   p.hash = NAY_HASH_CALLER;
   nay_filter *filter = NULL;

@@ -31,7 +31,7 @@ static unsigned differences(nay_filter *f, const nay_kernels *table) {
 static unsigned check_table(nay_kind kind, const nay_kernels *table) {
   unsigned n = 0;
   for (unsigned bits = 1; bits <= 30; bits += kind == NAY_FUSE ? 1 : 2) {
-    nay_params p = {.kind = kind, .hash = NAY_HASH_CALLER};
+    nay_params p = {sizeof p, .kind = kind, .hash = NAY_HASH_CALLER};
     p.fpr = 1.3 / (double)((uint64_t)1 << (bits + 1));
     if (kind == NAY_FUSE && bits % 4 == 3) p.k = 4;
     nay_filter *f;
@@ -53,7 +53,7 @@ static unsigned check_shards(const nay_kernels *table) {
   nay_filter *f;
   for (size_t i = 0; keys != NULL && i < nkeys; i++)
     keys[i] = nay_hash_mix(i < N ? i : NPROBES + i);
-  nay_params p = {.kind = NAY_FUSE, .hash = NAY_HASH_CALLER, .fpr = 1.0 / 512};
+  nay_params p = {sizeof p, .kind = NAY_FUSE, .hash = NAY_HASH_CALLER, .fpr = 1.0 / 512};
   if (keys != NULL && nay_filter_build(&p, keys, nkeys, NULL, NULL, &f) == NAY_OK) {
     n = nay__fuse_nshards(&f->shape) == 2 ? differences(f, table) : 1;
     nay_filter_free(f);
@@ -101,7 +101,7 @@ static unsigned check_adds(const nay_kernels *table, uint32_t k) {
 static unsigned check_changes(const nay_kernels *table) {
   unsigned n = 0;
   for (uint32_t k = 1; k <= 32; k++) {
-    nay_params p = {.kind = NAY_COUNTING, .nbits = 16 * 512, .nkeys = 700, .k = k};
+    nay_params p = {sizeof p, .kind = NAY_COUNTING, .nbits = 16 * 512, .nkeys = 700, .k = k};
     nay_filter *fast, *plain;
     if (nay_filter_new(&p, NULL, NULL, &fast) != NAY_OK) return 1;
     p.flags = NAY_CONCURRENT;

@@ -35,11 +35,12 @@ static unsigned char *again_read(const char *path, long *len) {
 
 static nay_status again_copy(const nay_sst *t, const char *path, const nay_policy *policy,
                              uint32_t block_bytes) {
-  nay_sst_info info;
+  nay_sst_info info = {.size = sizeof info};
   nay_sst_iter *it;
   nay_sst_writer *w;
   nay_sst_describe(t, &info);
-  nay_sst_write_options how = {.keys = info.keys,
+  nay_sst_write_options how = {.size = sizeof how,
+                               .keys = info.keys,
                                .block_bytes = block_bytes,
                                .filter = NAY_SST_BLOCK_FILTER,
                                .policy = policy};
@@ -48,7 +49,7 @@ static nay_status again_copy(const nay_sst *t, const char *path, const nay_polic
   for (nay_status s = nay_sst_iter_first(it); s == NAY_OK && status == NAY_OK;) {
     size_t len, value_len;
     const void *key = nay_sst_iter_key(it, &len), *value = nay_sst_iter_value(it, &value_len);
-    nay_sst_value v = {.bytes = NULL};
+    nay_sst_value v = {.size = sizeof v};
     size_t user = info.keys == NAY_SST_KEYS_INTERNAL ? len - 8 : len;
     if (nay_sst_get(t, key, user, NULL, &v) != NAY_OK) return NAY_ENOENT;
     nay_sst_value_free(&v);
@@ -63,12 +64,12 @@ static nay_status again_copy(const nay_sst *t, const char *path, const nay_polic
 
 static int again_check(const char *directory, const char *copy, const again_table *g) {
   char path[1024];
-  nay_policy policy;
+  nay_policy policy = {.size = sizeof policy};
   const nay_policy *policies[] = {&policy};
   nay_sst *t;
   long len = 0, copy_len = 0;
   snprintf(path, sizeof path, "%s/%s.ldb", directory, g->name);
-  nay_sst_read_options how = {.policies = policies, .npolicies = 1};
+  nay_sst_read_options how = {sizeof how, .policies = policies, .npolicies = 1};
   if (nay_policy_leveldb(g->bits, &policy) != NAY_OK) return 0;
   if (nay_sst_open(path, &how, NULL, NULL, &t) != NAY_OK) return 0;
   nay_status status = again_copy(t, copy, &policy, g->block_bytes);

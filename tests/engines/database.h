@@ -33,10 +33,13 @@ static inline bool counted_may_match(const nay_policy *self, const void *key, si
 
 /* The policy of a mode, with counts. */
 static inline leveldb_filterpolicy_t *counted_policy(nay_leveldb_mode mode, policy_counts *c) {
-  *c = (policy_counts){.created = 0};
+  *c = (policy_counts){.inner = {.size = sizeof c->inner}};
   assert_ok(nay_leveldb_mode_policy(mode, 10, &c->inner));
-  nay_policy outer = {
-      .name = c->inner.name, .create = counted_create, .may_match = counted_may_match, .state = c};
+  nay_policy outer = {.size = sizeof outer,
+                      .name = c->inner.name,
+                      .create = counted_create,
+                      .may_match = counted_may_match,
+                      .state = c};
   return nay_leveldb_policy_of(&outer);
 }
 

@@ -38,7 +38,8 @@ static void write_sessions(const char *path) {
 
 /* In any order: sequence numbers say which version is newer. */
 static size_t open_tables(const directory *f, const nay_sst **tables) {
-  nay_sst_read_options how = {.keys = NAY_SST_KEYS_INTERNAL, .codecs = snappy_codecs, .ncodecs = 1};
+  nay_sst_read_options how = {
+      .size = sizeof how, .keys = NAY_SST_KEYS_INTERNAL, .codecs = snappy_codecs, .ncodecs = 1};
   size_t n = 0;
   DIR *dir = opendir(f->path);
   for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
@@ -56,8 +57,8 @@ static void compact_all(const directory *f, const char *path, nay_sst_compact_st
   const nay_sst *tables[MAX_TABLES];
   size_t n = open_tables(f, tables);
   assert_true(n >= 2);
-  nay_sst_compact_options how = {.bottom = true};
-  how.write.filter = NAY_SST_FULL_FILTER;
+  nay_sst_write_options write = {sizeof write, .filter = NAY_SST_FULL_FILTER};
+  nay_sst_compact_options how = {sizeof how, .write = &write, .bottom = true};
   assert_ok(nay_sst_compact(tables, n, path, &how, NULL, NULL, stats));
   for (size_t i = 0; i < n; i++) nay_sst_free((nay_sst *)(uintptr_t)tables[i]);
 }
@@ -73,7 +74,7 @@ static uint64_t compare(const char *path, const nay_sst *t) {
   nay_status status = nay_sst_iter_first(ours);
   for (; leveldb_iter_valid(theirs); leveldb_iter_next(theirs), n++) {
     size_t len, want_len;
-    nay_sst_version v;
+    nay_sst_version v = {.size = sizeof v};
     assert_ok(status);
     const void *key = nay_sst_iter_key(ours, &len);
     assert_ok(nay_sst_key_split(key, len, &v));
@@ -98,7 +99,7 @@ static uint64_t compare(const char *path, const nay_sst *t) {
 static void a_database_compacted_by_us(void **state) {
   (void)state;
   directory f = directory_make(), out = directory_make();
-  nay_sst_compact_stats stats;
+  nay_sst_compact_stats stats = {.size = sizeof stats};
   write_sessions(f.path);
   const char *path = directory_at(&out, "all.ldb");
   compact_all(&f, path, &stats);

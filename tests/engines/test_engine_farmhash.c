@@ -13,7 +13,7 @@ static bool crate_differs(const uint8_t *key, size_t len) {
 
 static void fingerprint32_is_farmhash(void **state) {
   (void)state;
-  nay_params p = {.nkeys = 1, .bits_per_key = 10};
+  nay_params p = {sizeof p, .nkeys = 1, .bits_per_key = 10};
   nay_filter *f;
   unsigned same = 0, differ = 0;
   assert_ok(nay_format_new(nay_format_find("mini-lsm"), &p, NULL, NULL, &f));

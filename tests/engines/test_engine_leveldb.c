@@ -18,7 +18,7 @@ static golden_bytes theirs(const random_set *set) {
 }
 
 static nay_filter *ours_by_new(const random_set *set) {
-  nay_params p = {.nkeys = set->n, .bits_per_key = set->bits_per_key};
+  nay_params p = {sizeof p, .nkeys = set->n, .bits_per_key = set->bits_per_key};
   nay_filter *f;
   assert_ok(nay_format_new(nay_format_find("leveldb"), &p, NULL, NULL, &f));
   assert_ok(nay_filter_add_many(f, (const void *const *)set->keys, set->lens, set->n, NULL));
@@ -26,7 +26,7 @@ static nay_filter *ours_by_new(const random_set *set) {
 }
 
 static nay_filter *ours_by_builder(const random_set *set) {
-  nay_params p = {.bits_per_key = set->bits_per_key};
+  nay_params p = {sizeof p, .bits_per_key = set->bits_per_key};
   nay_builder *b;
   nay_filter *f;
   assert_ok(nay_format_builder(nay_format_find("leveldb"), &p, NULL, NULL, &b));
@@ -37,7 +37,7 @@ static nay_filter *ours_by_builder(const random_set *set) {
 }
 
 static nay_policy ours_as_policy(int bits_per_key) {
-  nay_policy policy;
+  nay_policy policy = {.size = sizeof policy};
   assert_ok(nay_policy_leveldb((uint32_t)bits_per_key, &policy));
   return policy;
 }

@@ -21,7 +21,7 @@ static engine_rocksdb_kind kind_of(const char *name) {
 
 static nay_filter *ours(const char *name, double bits, const uint8_t *const *keys,
                         const size_t *lens, size_t n) {
-  nay_params p = {.bits_per_key = bits};
+  nay_params p = {sizeof p, .bits_per_key = bits};
   nay_builder *b;
   nay_filter *f;
   assert_ok(nay_format_builder(nay_format_find(name), &p, NULL, NULL, &b));

@@ -47,8 +47,8 @@ static unsigned absent_maybes(const nay_table_filters *t, unsigned n) {
 static void check_table(const rocks_table_options *o, unsigned n, golden_bytes file) {
   static const char *const sums[] = {"none", "crc32c", "xxh32", "xxh64", "xxh3"};
   nay_table_filters *t;
-  nay_table_filters_info info;
-  nay_diag diag = {NULL, 0, 0};
+  nay_table_filters_info info = {.size = sizeof info};
+  nay_diag diag = {.what = NULL};
   if (nay_table_filters_open(file.at, file.len, NULL, NULL, &diag, &t) != NAY_OK) {
     fail_msg("%s at %llu", diag.what, (unsigned long long)diag.offset);
   }
@@ -63,7 +63,7 @@ static void check_table(const rocks_table_options *o, unsigned n, golden_bytes f
   assert_int_equal(info.nkeys, n);
   assert_int_equal(info.ndamaged, 0);
   assert_true(info.understood);
-  nay_table_filter f;
+  nay_table_filter f = {.size = sizeof f};
   assert_ok(nay_table_filters_at(t, 0, &f));
   bool legacy = strcmp(nay_format_name(f.format), "rocksdb-legacy") == 0;
   assert_int_equal(legacy, o->format_version < 5 && o->policy == ROCKS_BLOOM);
@@ -80,8 +80,8 @@ static void check_table(const rocks_table_options *o, unsigned n, golden_bytes f
 /* Format 0 is LevelDB's: its data can be read, but not in another order. */
 static void check_data(const rocks_table_options *o, unsigned n, golden_bytes file) {
   nay_sst *t;
-  nay_diag diag = {NULL, 0, 0};
-  nay_sst_value v = {.bytes = NULL};
+  nay_diag diag = {.what = NULL};
+  nay_sst_value v = {.size = sizeof v};
   if (o->format_version != 0) return;
   nay_status status = nay_sst_view(file.at, file.len, NULL, NULL, &diag, &t);
   bool partitioned = o->metadata_block != 0;

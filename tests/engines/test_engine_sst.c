@@ -26,11 +26,13 @@ static void draw_options(sample *s, both *b) {
                                      .snappy = sample_draw(s, 2) == 0,
                                      .filter_bits = (int)sample_draw(s, 4) * 6};
   b->ours = (nay_sst_write_options){
+      .size = sizeof(nay_sst_write_options),
       .block_bytes = (uint32_t)b->theirs.block_bytes,
       .restart_interval = (uint32_t)b->theirs.restart_interval,
       .codec = b->theirs.snappy ? &snappy_codec : NULL,
   };
   if (b->theirs.filter_bits == 0) return;
+  b->policy = (nay_policy){.size = sizeof b->policy};
   assert_ok(nay_policy_leveldb((uint32_t)b->theirs.filter_bits, &b->policy));
   b->ours.filter = NAY_SST_BLOCK_FILTER;
   b->ours.policy = &b->policy;
@@ -79,13 +81,14 @@ static void check_theirs(sample *s, const uint8_t *bytes, size_t len, int filter
 /* Ours walks and asks a table of theirs; what kind of keys it has, it is not told. */
 static void check_ours(sample *s, const both *b, const uint8_t *bytes, size_t len) {
   const nay_policy *policies[] = {&b->policy};
-  nay_sst_read_options how = {.codecs = snappy_codecs,
+  nay_sst_read_options how = {.size = sizeof how,
+                              .codecs = snappy_codecs,
                               .ncodecs = 1,
                               .policies = policies,
                               .npolicies = b->theirs.filter_bits != 0};
   nay_sst *t;
-  nay_sst_info info;
-  nay_sst_counters counters;
+  nay_sst_info info = {.size = sizeof info};
+  nay_sst_counters counters = {.size = sizeof counters};
   assert_ok(nay_sst_view(bytes, len, &how, NULL, NULL, &t));
   nay_sst_describe(t, &info);
   assert_int_equal(info.keys, NAY_SST_KEYS_PLAIN);
@@ -126,7 +129,7 @@ static void the_same_bytes_and_answers(void **unused) {
 static void leveldb_ignores_our_filters(void **unused) {
   (void)unused;
   sample s;
-  nay_prefix prefix;
+  nay_prefix prefix = {.size = sizeof prefix};
   sample_init(&s, MAX_ENTRIES);
   assert_ok(nay_prefix_fixed(3, &prefix));
   for (uint64_t seed = 0; seed < TEST_SCALE(N_OWN_FILTERS); seed++) {
@@ -164,9 +167,9 @@ static bool is_bytewise(const sample *s) {
 
 /* A key that is there is found, or the answer is an error that says why; never a nay. */
 static void check_never_nay(const sample *s, const nay_sst *t) {
-  nay_sst_value v = {.bytes = NULL};
+  nay_sst_value v = {.size = sizeof v};
   for (size_t i = 0; i < s->n; i++) {
-    nay_diag diag = {NULL, 0, 0};
+    nay_diag diag = {.what = NULL};
     const sample_entry *e = &s->entries[i];
     nay_status status = nay_sst_get(t, e->key, e->len, &diag, &v);
     if (status != NAY_OK) {
@@ -193,7 +196,7 @@ static void check_walks_are_refused(const nay_sst *t) {
 /* The filters of the table alone, whatever its order. */
 static void check_filters(const sample *s, const uint8_t *bytes, size_t len, size_t ncodecs) {
   nay_table_filters *t;
-  nay_table_filters_options how = {.codecs = snappy_codecs, .ncodecs = ncodecs};
+  nay_table_filters_options how = {sizeof how, .codecs = snappy_codecs, .ncodecs = ncodecs};
   assert_ok(nay_table_filters_open(bytes, len, &how, NULL, NULL, &t));
   for (size_t i = 0; i < s->n; i++) {
     assert_true(nay_table_filters_may_contain(t, s->entries[i].key, s->entries[i].len));
@@ -211,7 +214,7 @@ static void other_comparators(void **comparator) {
     both b;
     size_t len;
     nay_sst *t;
-    nay_diag diag = {NULL, 0, 0};
+    nay_diag diag = {.what = NULL};
     sample_fill(&s, seed + 2000000, seed % 4 == 0 ? 5 : MAX_ENTRIES);
     draw_options(&s, &b);
     b.theirs.comparator = order;
@@ -221,7 +224,8 @@ static void other_comparators(void **comparator) {
     }
     uint8_t *theirs = build_theirs(&s, &b.theirs, &len);
     const nay_policy *policies[] = {&b.policy};
-    nay_sst_read_options how = {.codecs = snappy_codecs,
+    nay_sst_read_options how = {.size = sizeof how,
+                                .codecs = snappy_codecs,
                                 .ncodecs = seed % 3 != 0, /* blocks that cannot be read */
                                 .policies = policies,
                                 .npolicies = b.theirs.filter_bits != 0,
@@ -301,7 +305,7 @@ static void check_rewrite(const nay_sst *t, const char *path, const nay_sst_writ
 }
 
 static void check_lookup(engine_db *db, const nay_lookup *l) {
-  nay_sst_value v = {.bytes = NULL};
+  nay_sst_value v = {.size = sizeof v};
   size_t found = 0, deleted = 0;
   for (unsigned i = 0; i < DB_KEYS + 500; i++) {
     uint8_t key[SAMPLE_KEY_MAX], *value = NULL;
@@ -322,7 +326,7 @@ static void check_lookup(engine_db *db, const nay_lookup *l) {
 
 static void a_database(void **snappy) {
   char directory[TEMP_MAX], names[16][TEMP_MAX + 300];
-  nay_policy policy;
+  nay_policy policy = {.size = sizeof policy};
   const nay_policy *policies[] = {&policy};
   const engine_table_options o = {4096, 16, *(const bool *)*snappy, 10, ENGINE_BYTEWISE};
   assert_ok(nay_policy_leveldb(10, &policy));
@@ -333,14 +337,18 @@ static void a_database(void **snappy) {
   nay_sst *tables[16];
   size_t n = db_tables(directory, names, 16);
   assert_int_equal(n, DB_FLUSHES);
-  nay_sst_read_options how = {
-      .codecs = snappy_codecs, .ncodecs = 1, .policies = policies, .npolicies = 1};
-  nay_sst_write_options again = {.keys = NAY_SST_KEYS_INTERNAL,
+  nay_sst_read_options how = {.size = sizeof how,
+                              .codecs = snappy_codecs,
+                              .ncodecs = 1,
+                              .policies = policies,
+                              .npolicies = 1};
+  nay_sst_write_options again = {.size = sizeof again,
+                                 .keys = NAY_SST_KEYS_INTERNAL,
                                  .codec = o.snappy ? &snappy_codec : NULL,
                                  .filter = NAY_SST_BLOCK_FILTER,
                                  .policy = &policy};
   for (size_t i = 0; i < n; i++) {
-    nay_sst_info info;
+    nay_sst_info info = {.size = sizeof info};
     assert_ok(nay_sst_open(names[i], &how, NULL, NULL, &tables[i]));
     nay_sst_describe(tables[i], &info);
     assert_int_equal(info.keys, NAY_SST_KEYS_INTERNAL);

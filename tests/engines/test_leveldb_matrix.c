@@ -161,13 +161,13 @@ typedef struct tables {
 /* Every entry of a table is found by its key; or the table is refused, which is an answer. */
 static nay_status check_walk(const nay_sst *t) {
   nay_sst_iter *it;
-  nay_sst_value v = {.bytes = NULL};
+  nay_sst_value v = {.size = sizeof v};
   assert_ok(nay_sst_iter_new(t, &it));
   nay_status status = nay_sst_iter_first(it);
   for (; status == NAY_OK; status = nay_sst_iter_next(it)) {
     size_t len;
     const void *key = nay_sst_iter_key(it, &len);
-    nay_sst_version version;
+    nay_sst_version version = {.size = sizeof version};
     assert_ok(nay_sst_key_split(key, len, &version));
     assert_ok(nay_sst_get(t, version.key, version.len, NULL, &v));
     assert_true(v.sequence >= version.sequence);
@@ -179,9 +179,12 @@ static nay_status check_walk(const nay_sst *t) {
 
 static void open_one(const char *path, const combination *c, const nay_policy *const *policies,
                      tables *t) {
-  nay_sst_read_options how = {
-      .codecs = snappy_codecs, .ncodecs = 1, .policies = policies, .npolicies = 2};
-  nay_diag diag = {NULL, 0, 0};
+  nay_sst_read_options how = {.size = sizeof how,
+                              .codecs = snappy_codecs,
+                              .ncodecs = 1,
+                              .policies = policies,
+                              .npolicies = 2};
+  nay_diag diag = {.what = NULL};
   nay_status status = nay_sst_open(path, &how, NULL, &diag, &t->at[t->n]);
   if (status == NAY_OK) {
     nay_status walked = check_walk(t->at[t->n]);
@@ -209,7 +212,7 @@ static bool is_whole(const char *path) {
 static void ask_filters(const char *path, bool maybe[MAX_KEYS]) {
   size_t len = 0;
   nay_table_filters *t;
-  nay_table_filters_options how = {.codecs = snappy_codecs, .ncodecs = 1};
+  nay_table_filters_options how = {sizeof how, .codecs = snappy_codecs, .ncodecs = 1};
   uint8_t *bytes = directory_read(path, &len);
   assert_non_null(bytes);
   assert_ok(nay_table_filters_open(bytes, len, &how, NULL, NULL, &t));
@@ -223,7 +226,7 @@ static void ask_filters(const char *path, bool maybe[MAX_KEYS]) {
 
 static void check_lookup(const tables *t, const model *m) {
   nay_lookup *l;
-  nay_sst_value v = {.bytes = NULL};
+  nay_sst_value v = {.size = sizeof v};
   assert_ok(nay_lookup_new((const nay_sst *const *)t->at, t->n, NULL, &l));
   for (unsigned i = 0; i < N_KEYS; i++) {
     char key[32], want[200];
@@ -240,7 +243,7 @@ static void check_lookup(const tables *t, const model *m) {
 }
 
 static void check_tables(const directory *f, const combination *c, const model *m) {
-  nay_policy leveldb, small;
+  nay_policy leveldb = {.size = sizeof leveldb}, small = {.size = sizeof small};
   const nay_policy *policies[] = {&leveldb, &small};
   bool maybe[MAX_KEYS] = {false};
   tables t = {.n = 0};

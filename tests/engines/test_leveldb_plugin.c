@@ -151,7 +151,7 @@ static nay_status failing_create(const nay_policy *self, const void *const *keys
 static void want_of_memory_loses_no_key(void **state) {
   const nay_leveldb_mode *mode = *state;
   directory f = directory_make();
-  policy_counts c = {.created = 0};
+  policy_counts c = {.inner = {.size = sizeof c.inner}};
   assert_ok(nay_leveldb_mode_policy(*mode, 10, &c.inner));
   nay_policy failing = c.inner;
   failing.create = failing_create;
@@ -186,7 +186,7 @@ static void nonsense_is_refused(void **state) {
 /* The class and the C policy make the same bytes, for sets on its stack and beyond. */
 static void cxx_makes_the_same_filters(void **state) {
   const nay_leveldb_mode *mode = *state;
-  nay_policy policy;
+  nay_policy policy = {.size = sizeof policy};
   assert_ok(nay_leveldb_mode_policy(*mode, 10, &policy));
   for (size_t n = 0; n < 3000; n = n * 3 / 2 + 1) {
     uint8_t *bytes = malloc(n * KEY_MAX + 1), *filter;

@@ -92,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0) return 0;
   nay_key_type type = (nay_key_type)(data[0] % FUZZ_TYPES);
   size_t len = size - 1, key_len = SIZE_MAX, again;
-  nay_diag diag = {NULL, UINT64_MAX, 0};
+  nay_diag diag = {.offset = UINT64_MAX};
   char *exact = malloc(len + (len == 0)), *ended = calloc(1, len + 1);
   CHECK(exact != NULL && ended != NULL);
   memcpy(exact, data + 1, len);

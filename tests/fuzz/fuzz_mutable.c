@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "family/family.h"
-#include "nay.h"
+#include "nay_advanced.h"
 #include "support/explained.h"
 
 #define NKEYS 64u
@@ -32,7 +32,7 @@ static nay_hash key_hash(unsigned key) { return (nay_hash){nay_hash_mix(key), 0}
 
 static nay_params draw_params(fuzz *z) {
   uint8_t kind = next_byte(z), knobs = next_byte(z);
-  nay_params p = {.nkeys = 1 + (knobs & 31u), .fpr = 0.02, .hash = NAY_HASH_CALLER};
+  nay_params p = {sizeof p, .nkeys = 1 + (knobs & 31u), .fpr = 0.02, .hash = NAY_HASH_CALLER};
   switch (kind % 4) {
     case 0: p.kind = NAY_COUNTING; break;
     case 1: p.kind = NAY_SCALABLE; break;
@@ -127,7 +127,7 @@ static void op_overwrite(fuzz *z) {
 
 static void op_look(fuzz *z) {
   static explained e;
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   uint64_t count;
   require(nay_filter_stats(z->f, &stats) == NAY_OK);
   for (unsigned key = 0; key < NKEYS; key++) {

@@ -21,6 +21,7 @@ static double load_double(const uint8_t *p) {
 
 static nay_params make_params(const uint8_t *p) {
   nay_params params = {
+      .size = sizeof params,
       .kind = (nay_kind)(p[0] % 12),
       .nkeys = nay__load64le(p + 8) >> (p[4] & 63),
       .k = p[2],
@@ -64,7 +65,7 @@ static void check_filter(const nay_params *params, const nay_plan *plan) {
   CHECK(status == NAY_OK);
   CHECK(memory.peak <= plan->nbytes_build);
   CHECK(nay_filter_encoded_size(f) == plan->nbytes_file);
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   CHECK(nay_filter_stats(f, &stats) == NAY_OK);
   CHECK(stats.k == plan->k && stats.nbits == plan->nbits && stats.nbits_set == 0);
   if (params->fold > 1 && (nay_kind_traits(plan->kind) & NAY_CAN_FOLD) != 0) {
@@ -81,8 +82,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size < PARAMS_BYTES) return 0;
   nay_params params = make_params(data);
-  nay_plan plan;
-  nay_diag diag = {NULL, 0, 0};
+  nay_plan plan = {.size = sizeof plan};
+  nay_diag diag = {.what = NULL};
   nay_status status = nay_params_plan(&params, &diag, &plan);
   CHECK(status == NAY_OK || (status == NAY_EINVAL && diag.what != NULL));
   if (status == NAY_OK) {

@@ -44,8 +44,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   CHECK(key != NULL && filter != NULL);
   memcpy(key, data + 1, key_len);
   memcpy(p, data + 1 + key_len, len);
-  nay_policy leveldb, small, native;
-  nay_params params = {.kind = NAY_BLOOM, .bits_per_key = 10};
+  nay_policy leveldb = {.size = sizeof leveldb}, small = {.size = sizeof small},
+             native = {.size = sizeof native};
+  nay_params params = {sizeof params, .kind = NAY_BLOOM, .bits_per_key = 10};
   CHECK(nay_policy_leveldb(10, &leveldb) == NAY_OK && nay_policy_small(10, &small) == NAY_OK);
   CHECK(nay_policy_filter(&params, &native) == NAY_OK);
   (void)ask(&leveldb, key, key_len, p, len);

@@ -8,8 +8,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0) return 0;
   const nay_codec *codecs[] = {&invert_codec};
-  nay_policy builtin, small;
-  nay_prefix prefix;
+  nay_policy builtin = {.size = sizeof builtin}, small = {.size = sizeof small};
+  nay_prefix prefix = {.size = sizeof prefix};
   const nay_policy *policies[] = {&builtin, &small};
   nay_sst_cache *cache = NULL;
   size_t len = size - 1;
@@ -20,7 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       nay_prefix_fixed(3, &prefix) != NAY_OK || nay_sst_cache_new(5000, 5000, NULL, &cache)) {
     abort();
   }
-  nay_sst_read_options how = {.keys = (nay_sst_keys)(data[0] % 3),
+  nay_sst_read_options how = {.size = sizeof how,
+                              .keys = (nay_sst_keys)(data[0] % 3),
                               .codecs = codecs,
                               .ncodecs = data[0] >> 2 & 1,
                               .policies = policies,

@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "family/family.h"
 #include "filter.h"
-#include "nay.h"
+#include "nay_advanced.h"
 #include "support/explained.h"
 
 #define MAX_HASHES 255u
@@ -33,7 +33,7 @@ static uint8_t next_byte(fuzz *z) { return z->at < z->end ? *z->at++ : 0; }
 static nay_params draw_params(fuzz *z) {
   static const nay_kind kinds[] = {NAY_FUSE, NAY_FUSE, NAY_XOR, NAY_RIBBON};
   uint8_t kind = next_byte(z), rate = next_byte(z), way = next_byte(z);
-  nay_params p = {.kind = kinds[kind % 4], .hash = NAY_HASH_CALLER};
+  nay_params p = {sizeof p, .kind = kinds[kind % 4], .hash = NAY_HASH_CALLER};
   if (kind % 4 == 1) p.k = 4;
   p.fpr = 1.0 / (double)((uint64_t)1 << (1 + rate % 32)) * (1 + (rate / 32) / 8.0);
   p.threads = way & 3;
@@ -85,7 +85,7 @@ static void patch(fuzz *z, nay_filter *f) {
     f->bits.bytes[place] = next_byte(z);
     if (f->family->check(&f->shape, f->bits.bytes, f->nbytes, NULL) != NAY_OK) continue;
     nay__filter_attach(f, f->bits.bytes, f->nbytes); /* as a file with these bytes would be */
-    nay_stats stats;
+    nay_stats stats = {.size = sizeof stats};
     const uint8_t *addresses[NAY_MAX_ADDRESSES];
     probe(f, z, false);
     require(nay_filter_stats(f, &stats) == NAY_OK);

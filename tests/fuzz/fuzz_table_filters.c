@@ -13,8 +13,8 @@ static void fuzz_key(const nay_table_filters *t, const void *key, size_t len) {
 }
 
 static void fuzz_filters(const nay_table_filters *t, size_t len) {
-  nay_table_filters_info info;
-  nay_table_filter f;
+  nay_table_filters_info info = {.size = sizeof info};
+  nay_table_filter f = {.size = sizeof f};
   uint64_t bytes = 0, n = 0;
   nay_table_filters_describe(t, &info);
   CHECK(strlen(info.checksum) < 8);
@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (rocksdb && (data[0] & 1) != 0) p[len - 53] = 0;
   flaky memory = {.fail_at = -1};
   nay_allocator allocator = flaky_allocator(&memory);
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   nay_table_filters *t = NULL;
   nay_status status = nay_table_filters_open(p, len, NULL, &allocator, &diag, &t);
   CHECK((status == NAY_OK) == (t != NULL) && (status == NAY_OK || diag.what != NULL));

@@ -78,7 +78,7 @@ static inline char *golden_line(char **rest) {
 /* An empty filter, then adds. */
 static inline nay_filter *golden_by_new(const nay_format *format, golden_key make, uint64_t n,
                                         double bits_per_key) {
-  nay_params p = {.nkeys = n, .bits_per_key = bits_per_key};
+  nay_params p = {sizeof p, .nkeys = n, .bits_per_key = bits_per_key};
   nay_filter *f;
   uint8_t key[GOLDEN_KEY_MAX];
   assert_ok(nay_format_new(format, &p, NULL, NULL, &f));
@@ -89,7 +89,7 @@ static inline nay_filter *golden_by_new(const nay_format *format, golden_key mak
 /* A builder that counts. */
 static inline nay_filter *golden_by_builder(const nay_format *format, golden_key make, uint64_t n,
                                             double bits_per_key) {
-  nay_params p = {.bits_per_key = bits_per_key};
+  nay_params p = {sizeof p, .bits_per_key = bits_per_key};
   nay_builder *b;
   nay_filter *f;
   uint8_t key[GOLDEN_KEY_MAX];

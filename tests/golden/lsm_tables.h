@@ -52,7 +52,7 @@ static inline lsm_table lsm_read_table(const char *root, const char *directory,
 }
 
 static inline nay_sst_read_options lsm_options(uint32_t flags) {
-  nay_sst_read_options o = {.flags = flags};
+  nay_sst_read_options o = {sizeof o, .flags = flags};
   o.codecs = table_codec_list(&o.ncodecs);
   return o;
 }

@@ -11,7 +11,7 @@
 #ifdef NAY_AMALGAMATED
 #include "nay.h"
 #else
-#include <nay.h>
+#include <nay_advanced.h>
 #include <nay_format.h>
 #endif
 
@@ -63,7 +63,7 @@ static void show(const char *name, const nay_format *format, const nay_plan *pla
 
 /* A family may refuse a way of sizing (NAY_EINVAL): the same one everywhere, so that is printed. */
 static void show_family(nay_kind kind, nay_params p) {
-  nay_plan plan;
+  nay_plan plan = {.size = sizeof plan};
   nay_builder *builder;
   p.kind = kind;
   p.nkeys = NKEYS;
@@ -80,18 +80,21 @@ static void show_families(void) {
   for (int kind = NAY_AUTO; kind < 64; kind++) {
     if (nay_kind_name((nay_kind)kind) == NULL) continue;
     for (double fpr = 0.5; fpr > 1e-7; fpr /= 3)
-      show_family((nay_kind)kind, (nay_params){.fpr = fpr});
-    show_family((nay_kind)kind, (nay_params){.bits_per_key = 12.5});
-    show_family((nay_kind)kind, (nay_params){.fpr = 0.01, .seed = 7});
-    show_family((nay_kind)kind, (nay_params){.fpr = 0.01, .hash = NAY_HASH_SIPHASH, .key = {1, 2}});
+      show_family((nay_kind)kind, (nay_params){sizeof(nay_params), .fpr = fpr});
+    show_family((nay_kind)kind, (nay_params){sizeof(nay_params), .bits_per_key = 12.5});
+    show_family((nay_kind)kind, (nay_params){sizeof(nay_params), .fpr = 0.01, .seed = 7});
+    show_family(
+        (nay_kind)kind,
+        (nay_params){
+            .size = sizeof(nay_params), .fpr = 0.01, .hash = NAY_HASH_SIPHASH, .key = {1, 2}});
   }
 }
 
 static void show_formats(void) {
   const nay_format *format;
-  nay_params p = {.nkeys = NKEYS, .bits_per_key = 10};
+  nay_params p = {sizeof p, .nkeys = NKEYS, .bits_per_key = 10};
   for (size_t i = 0; (format = nay_format_at(i)) != NULL; i++) {
-    nay_plan plan;
+    nay_plan plan = {.size = sizeof plan};
     nay_builder *builder;
     if (nay_format_plan(format, &p, NULL, &plan) != NAY_OK) continue;
     if (nay_format_builder(format, &p, NULL, NULL, &builder) != NAY_OK) continue;

@@ -17,6 +17,7 @@ static bool may_contain(const nay_filter *filter, std::string_view key) {
 
 int main() {
   nay_params params{};
+  params.size = sizeof params;
   params.nkeys = 3;
   params.fpr = 1e-6;
   nay_filter *raw = nullptr;

@@ -135,7 +135,7 @@ static nay_params program_draw_params(program *p) {
   if (!program_is_sized(p)) return params;
   params.fpr = 0;
   params.nbits = 90 * (uint64_t)size; /* not whole words: families that take any size get one */
-  nay_plan plan;
+  nay_plan plan = {.size = sizeof plan};
   if ((draw & 8) == 0 || nay_params_plan(&params, NULL, &plan) != NAY_OK) {
     params.nbits = 512 * (uint64_t)size;
   }
@@ -176,7 +176,8 @@ static bool program_start(program *p) {
   while (nay__family_at(nfamilies) != NULL) nfamilies++;
   p->family = nay__family_at(tape_byte(p->t) % nfamilies);
   unsigned draw = tape_byte(p->t);
-  p->params = (nay_params){.kind = p->family->kind, .nkeys = NKEYS, .fpr = 0.02};
+  p->params =
+      (nay_params){sizeof(nay_params), .kind = p->family->kind, .nkeys = NKEYS, .fpr = 0.02};
   p->params.hash = (nay_hash_kind)(draw % 3);
   p->params.seed = draw >> 4 & 1;
   p->params.key[5] = (uint8_t)(draw >> 5 & 1);
@@ -462,7 +463,7 @@ static bool program_leaves_no_trace(program *p, const slot *s, const nay_stats *
 }
 
 static bool program_ends_well(program *p, const slot *s) {
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   return CHECK(p, nay_filter_stats(s->filter, &stats) == NAY_OK) &&
          program_numbers_are_sane(p, s, &stats) && program_leaves_no_trace(p, s, &stats);
 }

@@ -123,7 +123,7 @@ static void program_drain(program *p) {
       program_check(p, nay_filter_remove_hash(p->f, hash_of(key)) == NAY_OK);
     }
   }
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   assert_ok(nay_filter_stats(p->f, &s));
   program_check(p, s.nbits_set == 0 || s.nstuck > 0);
 }
@@ -155,36 +155,44 @@ static void run_removing(nay_params params, uint64_t most, bool merges) {
 
 static void counting_programs(void **state) {
   (void)state;
-  run_removing((nay_params){.kind = NAY_COUNTING, .nkeys = 4000, .fpr = 0.02}, 4000, true);
+  run_removing((nay_params){sizeof(nay_params), .kind = NAY_COUNTING, .nkeys = 4000, .fpr = 0.02},
+               4000, true);
 }
 
 /* More than planned: groups stick, and still no key is lost. */
 static void overloaded_counting_programs(void **state) {
   (void)state;
-  run_removing((nay_params){.kind = NAY_COUNTING, .nkeys = 1000, .fpr = 0.02}, 6000, true);
+  run_removing((nay_params){sizeof(nay_params), .kind = NAY_COUNTING, .nkeys = 1000, .fpr = 0.02},
+               6000, true);
 }
 
 static void cuckoo_programs(void **state) {
   (void)state;
-  run_removing((nay_params){.kind = NAY_CUCKOO, .nkeys = 4000, .fpr = 0.02}, 3990, false);
+  run_removing((nay_params){sizeof(nay_params), .kind = NAY_CUCKOO, .nkeys = 4000, .fpr = 0.02},
+               3990, false);
 }
 
 static void full_cuckoo_programs(void **state) {
   (void)state;
-  run_removing((nay_params){.kind = NAY_CUCKOO, .nkeys = 2000, .fpr = 0.1}, 6000, false);
+  run_removing((nay_params){sizeof(nay_params), .kind = NAY_CUCKOO, .nkeys = 2000, .fpr = 0.1},
+               6000, false);
 }
 
 static void growing_cuckoo_programs(void **state) {
   (void)state;
-  run_removing((nay_params){.kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .max_nkeys = 8000}, 8000,
-               false);
+  run_removing((nay_params){.size = sizeof(nay_params),
+                            .kind = NAY_CUCKOO,
+                            .nkeys = 100,
+                            .fpr = 0.01,
+                            .max_nkeys = 8000},
+               8000, false);
 }
 
 /* Sets: what was added stays, through growth, joins, files; clear starts again. */
 static void scalable_programs(void **state) {
   (void)state;
   static program p;
-  nay_params params = {.kind = NAY_SCALABLE, .nkeys = 100, .fpr = 0.02};
+  nay_params params = {sizeof params, .kind = NAY_SCALABLE, .nkeys = 100, .fpr = 0.02};
   p = (program){.r = {7}};
   p.f = program_make(params);
   for (; p.step < PROGRAM_STEPS; p.step++) {
@@ -212,8 +220,12 @@ static void scalable_programs(void **state) {
 /* A key is a maybe as long as its last add is within the window. */
 static void run_window(uint64_t ticks, uint32_t generations) {
   static program p;
-  nay_params params = {
-      .kind = NAY_WINDOW, .nkeys = 1000, .fpr = 0.02, .window = ticks, .generations = generations};
+  nay_params params = {.size = sizeof params,
+                       .kind = NAY_WINDOW,
+                       .nkeys = 1000,
+                       .fpr = 0.02,
+                       .window = ticks,
+                       .generations = generations};
   uint64_t length = ticks != 0 ? ticks : params.nkeys;
   p = (program){.r = {generations}, .now = 1};
   p.f = program_make(params);

@@ -18,7 +18,7 @@ static const struct {
 static inline void every_size_one(size_t layout, const uint64_t *x, size_t n) {
   nay_params p = set_params(every_layout[layout].kind, 1.0 / 256, every_layout[layout].k);
   nay_filter *f = NULL;
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   nay_status status = nay_filter_build(&p, x, n, NULL, NULL, &f);
   if (status != NAY_OK)
     fail_msg("%s, n = %zu: %s", every_layout[layout].name, n, nay_status_name(status));

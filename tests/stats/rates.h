@@ -57,7 +57,7 @@ static inline double measured_rate(const nay_params *p, uint64_t n, uint64_t nfi
 }
 
 static inline nay_plan plan_of(const nay_params *p) {
-  nay_plan plan;
+  nay_plan plan = {.size = sizeof plan};
   assert_ok(nay_params_plan(p, NULL, &plan));
   return plan;
 }

@@ -15,7 +15,7 @@ static void add_hashes(nay_filter *f, uint64_t first, uint64_t n) {
 static void stats_follow_the_keys(void **state) {
   const nay_family *family = *state;
   const uint64_t planned = 100000, percents[] = {10, 50, 100, 150};
-  nay_params p = {.kind = family->kind, .nkeys = planned, .fpr = 0.01};
+  nay_params p = {sizeof p, .kind = family->kind, .nkeys = planned, .fpr = 0.01};
   nay_filter *f = contract_new(&p);
   uint64_t keys = 0;
   nay_stats s = stats_of(f);
@@ -48,7 +48,7 @@ static void small_filters_are_not_slandered(void **state) {
   const uint64_t sizes[] = {1, 5, 20, 100, 1000};
   for (size_t i = 0; i < 5; i++) {
     uint64_t n = sizes[i], rounds = 2000, overloaded = 0, missed = 0;
-    nay_params p = {.kind = family->kind, .nkeys = n, .fpr = 0.01};
+    nay_params p = {sizeof p, .kind = family->kind, .nkeys = n, .fpr = 0.01};
     double sum = 0;
     for (uint64_t r = 0; r < rounds; r++) {
       nay_filter *f = hashed_filter(&p, r * 2 * n, n);
@@ -72,10 +72,10 @@ static void small_filters_are_not_slandered(void **state) {
 static void overlaps_are_estimated(void **state) {
   const nay_family *family = *state;
   const uint64_t n = 100000, shared[] = {50000, 10000, 0, 100000};
-  nay_params p = {.kind = family->kind, .nkeys = n, .fpr = 0.01};
+  nay_params p = {sizeof p, .kind = family->kind, .nkeys = n, .fpr = 0.01};
   for (size_t i = 0; i < 4; i++) {
     nay_filter *a = hashed_filter(&p, 0, n), *b = hashed_filter(&p, n - shared[i], n);
-    nay_overlap o;
+    nay_overlap o = {.size = sizeof o};
     double both = (double)shared[i], either = (double)(2 * n - shared[i]);
     assert_ok(nay_filter_overlap(a, b, &o));
     tell("%s: union %.0f of %.0f, intersection %.0f of %.0f\n", family->name, o.nkeys_union, either,

@@ -38,10 +38,13 @@ static void cuckoo_rates(void **state) {
   (void)state;
   const uint32_t bits[] = {8, 12, 16};
   for (unsigned i = 0; i < 3; i++) {
-    nay_filter *f =
-        make((nay_params){.kind = NAY_CUCKOO, .nkeys = 500000, .fpr = 0.05, .tag_bits = bits[i]});
+    nay_filter *f = make((nay_params){.size = sizeof(nay_params),
+                                      .kind = NAY_CUCKOO,
+                                      .nkeys = 500000,
+                                      .fpr = 0.05,
+                                      .tag_bits = bits[i]});
     add_range(f, 0, 500000);
-    nay_stats s;
+    nay_stats s = {.size = sizeof s};
     assert_ok(nay_filter_stats(f, &s));
     double rate = measure(f, 100000000, i), want = 8.0 / (double)(1u << bits[i]) * s.fill;
     print_message("# f %u, load %.4f: measured %.6f, 2b/2^f load %.6f (%+.2f %%), exact %.6f\n",
@@ -60,14 +63,17 @@ static void cuckoo_plans_hold(void **state) {
     for (uint32_t bits = 6; bits <= 13; bits += 7) {
       uint64_t repeat = n < 1000 ? 1000 : n < 20000 ? 40 : 1;
       for (uint64_t i = 0; i < repeat; i++, trials++) {
-        nay_filter *f =
-            make((nay_params){.kind = NAY_CUCKOO, .nkeys = n, .fpr = 0.3, .tag_bits = bits});
+        nay_filter *f = make((nay_params){.size = sizeof(nay_params),
+                                          .kind = NAY_CUCKOO,
+                                          .nkeys = n,
+                                          .fpr = 0.3,
+                                          .tag_bits = bits});
         add_range(f, key, key + n);
         key += n;
         nay_filter_free(f);
       }
-      nay_plan plan;
-      nay_params p = {.kind = NAY_CUCKOO, .nkeys = n, .fpr = 0.3, .tag_bits = bits};
+      nay_plan plan = {.size = sizeof plan};
+      nay_params p = {sizeof p, .kind = NAY_CUCKOO, .nkeys = n, .fpr = 0.3, .tag_bits = bits};
       assert_ok(nay_params_plan(&p, NULL, &plan));
       double load = (double)n * bits / (double)plan.nbits;
       if (n >= 10000) assert_true(load >= 0.95 * 0.99);
@@ -78,13 +84,16 @@ static void cuckoo_plans_hold(void **state) {
 
 static void growing_cuckoo_rates(void **state) {
   (void)state;
-  nay_filter *f =
-      make((nay_params){.kind = NAY_CUCKOO, .nkeys = 10000, .fpr = 0.01, .max_nkeys = 2000000});
+  nay_filter *f = make((nay_params){.size = sizeof(nay_params),
+                                    .kind = NAY_CUCKOO,
+                                    .nkeys = 10000,
+                                    .fpr = 0.01,
+                                    .max_nkeys = 2000000});
   uint64_t n = 0;
   for (uint64_t next = 10000; next <= 2000000; next *= 2) {
     add_range(f, n, next);
     n = next;
-    nay_stats s;
+    nay_stats s = {.size = sizeof s};
     assert_ok(nay_filter_stats(f, &s));
     double rate = measure(f, 4000000, n);
     print_message(
@@ -101,7 +110,8 @@ static void growing_cuckoo_rates(void **state) {
 /* Grown from 1,000 to 10 M keys: at or below 1 % at every step, 20 bits per key when full. */
 static void scalable_rates(void **state) {
   (void)state;
-  nay_filter *f = make((nay_params){.kind = NAY_SCALABLE, .nkeys = 1000, .fpr = 0.01});
+  nay_filter *f =
+      make((nay_params){sizeof(nay_params), .kind = NAY_SCALABLE, .nkeys = 1000, .fpr = 0.01});
   uint64_t n = 0;
   double worst = 0;
   for (uint64_t step = 1000; n < 10000000; step = n / 10 + 1000) {
@@ -110,7 +120,7 @@ static void scalable_rates(void **state) {
     add_range(f, n, to);
     n = to;
     if (f->bits.bytes[0] == levels && n < 10000000) continue;
-    nay_stats s;
+    nay_stats s = {.size = sizeof s};
     assert_ok(nay_filter_stats(f, &s));
     double rate = measure(f, 1000000, n);
     if (rate > worst) worst = rate;
@@ -128,9 +138,12 @@ static void window_rates(void **state) {
   (void)state;
   const uint32_t generations[] = {3, 7, 15};
   for (unsigned g = 0; g < 3; g++) {
-    nay_params p = {
-        .kind = NAY_WINDOW, .nkeys = 500000, .fpr = 0.01, .generations = generations[g]};
-    nay_plan plan;
+    nay_params p = {.size = sizeof p,
+                    .kind = NAY_WINDOW,
+                    .nkeys = 500000,
+                    .fpr = 0.01,
+                    .generations = generations[g]};
+    nay_plan plan = {.size = sizeof plan};
     assert_ok(nay_params_plan(&p, NULL, &plan));
     nay_filter *f = make(p);
     uint64_t per = (p.nkeys + generations[g] - 1) / generations[g], n = 0;
@@ -157,14 +170,14 @@ static void window_rates(void **state) {
 /* Counting has blocked's rate, and keeps it while keys come and go. */
 static void counting_rates(void **state) {
   (void)state;
-  nay_params p = {.kind = NAY_COUNTING, .nkeys = 500000, .fpr = 0.01};
+  nay_params p = {sizeof p, .kind = NAY_COUNTING, .nkeys = 500000, .fpr = 0.01};
   nay_filter *f = make(p);
   add_range(f, 0, 500000);
   for (uint64_t i = 0; i < 2000000; i++) { /* a queue: one comes, the oldest goes */
     assert_ok(nay_filter_remove_hash(f, hash_of(i)));
     assert_ok(nay_filter_add_hash(f, hash_of(i + 500000), NULL));
   }
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   assert_ok(nay_filter_stats(f, &s));
   double rate = measure(f, 4000000, 1);
   print_message("# after 4 turnovers: measured %.5f, planned %.5f, stuck counters %u\n", rate,

@@ -33,7 +33,7 @@ static void blocked_keeps_its_rate_for_all_keys(void **state) {
   uint64_t count[2] = {0, 0};
   uint8_t key[KEY_MAX];
   for (int j = 0; j < 2; j++) {
-    nay_params p = {.kind = NAY_BLOCKED, .nkeys = NKEYS, .bits_per_key = blocked_bits[j]};
+    nay_params p = {sizeof p, .kind = NAY_BLOCKED, .nkeys = NKEYS, .bits_per_key = blocked_bits[j]};
     plan[j] = plan_of(&p);
     f[j] = contract_new(&p);
   }
@@ -74,7 +74,7 @@ static void blocked_keeps_its_rate_for_all_keys(void **state) {
  */
 static void assert_bloom_theory(uint64_t n, double bits, uint64_t nfilters) {
   nfilters *= EFFORT;
-  nay_params p = {.kind = NAY_BLOOM, .nkeys = n, .bits_per_key = bits};
+  nay_params p = {sizeof p, .kind = NAY_BLOOM, .nkeys = n, .bits_per_key = bits};
   nay_plan plan = plan_of(&p);
   double noise = 0.56 * plan.k / sqrt((double)plan.nbits * (double)nfilters);
   assert_true(noise < 0.0025);
@@ -101,7 +101,7 @@ static void bloom_is_as_good_as_theory(void **state) {
  */
 static void tiny_blooms_are_as_good_as_theory(void **state) {
   (void)state;
-  nay_params p = {.kind = NAY_BLOOM, .nkeys = 50, .bits_per_key = 16};
+  nay_params p = {sizeof p, .kind = NAY_BLOOM, .nkeys = 50, .bits_per_key = 16};
   nay_plan plan = plan_of(&p);
   double textbook = pow(1 - exp(-(double)plan.k * 50 / (double)plan.nbits), plan.k);
   double rate = measured_rate(&p, 50, EFFORT * 10000, EFFORT * (uint64_t)100000000);
@@ -118,7 +118,7 @@ static void tiny_blooms_are_as_good_as_theory(void **state) {
  * plan is just met, a chance of 0.05 % for each of the few such cases.
  */
 static void assert_promise(const nay_family *family, uint64_t n, double fpr) {
-  nay_params p = {.kind = family->kind, .nkeys = n, .fpr = fpr};
+  nay_params p = {sizeof p, .kind = family->kind, .nkeys = n, .fpr = fpr};
   uint64_t nfilters = n <= 10 ? 20000 : n <= 1000 ? 400 : n <= 1000000 ? 2 : 1;
   double rate = measured_rate(&p, n, nfilters, (uint64_t)(EFFORT * 4e4 / fpr));
   tell("%s, %llu keys, asked for %g: %.6f, planned %.6f\n", family->name, (unsigned long long)n,

@@ -74,7 +74,7 @@ static rate measure(const nay_policy *policy, const point *p) {
 
 static void fewer_false_positives_in_the_same_bytes(void **state) {
   const point *p = *state;
-  nay_policy leveldb, small;
+  nay_policy leveldb = {.size = sizeof leveldb}, small = {.size = sizeof small};
   assert_ok(nay_policy_leveldb(p->bits_per_key, &leveldb));
   assert_ok(nay_policy_small(p->bits_per_key, &small));
   rate theirs = measure(&leveldb, p), ours = measure(&small, p);

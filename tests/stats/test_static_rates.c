@@ -16,7 +16,7 @@ static void assert_rate(const nay_filter *f, double expected, size_t probes, uin
 }
 
 static nay_plan plan_of(nay_params p, uint64_t nkeys) {
-  nay_plan plan;
+  nay_plan plan = {.size = sizeof plan};
   p.nkeys = nkeys;
   assert_ok(nay_params_plan(&p, NULL, &plan));
   return plan;
@@ -106,7 +106,7 @@ static void ribbon_rates(void **state) {
     for (size_t j = 0; j < 4; j++) {
       nay_params p = set_params(NAY_RIBBON, rates[j], 0);
       nay_filter *f = set_build(&p, x, sizes[i]);
-      nay_stats stats;
+      nay_stats stats = {.size = sizeof stats};
       assert_ok(nay_filter_stats(f, &stats));
       assert_close(stats.fpr_now, plan_of(p, sizes[i]).fpr, 0.02);
       assert_rate(f, stats.fpr_now, 2000000, j);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "format/native.h"
-#include "nay.h"
+#include "nay_advanced.h"
 #include "nay_format.h"
 #include "support/explained.h"
 #include "support/flaky.h"
@@ -57,7 +57,7 @@ static inline void exercise_probe(const nay_filter *f, uint64_t salt) {
 }
 
 static inline void exercise_stats(const nay_filter *f) {
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   CHECK(nay_filter_stats(f, &stats) == NAY_OK);
   CHECK(stats.nbits_set <= stats.nbits);
   CHECK(stats.fpr_planned >= 0 && stats.fpr_planned <= 1);
@@ -109,7 +109,7 @@ static inline void exercise_lazy(uint8_t *p, size_t len, nay_status eager, uint6
       (void)nay_filter_may_contain_hash(f, hash);
       exercise_explain(f, hash);
     }
-    nay_stats stats;
+    nay_stats stats = {.size = sizeof stats};
     CHECK(nay_filter_stats(f, &stats) == (eager == NAY_OK ? NAY_OK : NAY_ECORRUPT));
   }
   nay_filter_free(f);
@@ -126,7 +126,7 @@ static inline bool exercise_bytes(const nay_format *format, uint8_t *p, size_t l
   nay_allocator a = flaky_allocator(&memory);
   nay_filter *f = NULL;
   nay_view view;
-  nay_diag diag = {NULL, UINT64_MAX, 0};
+  nay_diag diag = {.offset = UINT64_MAX};
   nay_status status = nay_format_decode(format, p, len, &a, &diag, &f);
   nay_status viewed = nay_format_view(format, p, len, NULL, &view);
   bool packed = viewed == NAY_ENOTSUP; /* its bytes cannot be probed in place */

@@ -65,7 +65,7 @@ static inline void flaky_free(void *ctx, void *p, size_t size) {
 }
 
 static inline nay_allocator flaky_allocator(flaky *f) {
-  return (nay_allocator){flaky_alloc, flaky_free, f};
+  return (nay_allocator){.alloc = flaky_alloc, .free = flaky_free, .ctx = f};
 }
 
 static inline void *flaky_zalloc(void *ctx, size_t size) {

@@ -65,7 +65,7 @@ static inline void seal_foreign(uint8_t *bytes, size_t len, const char *name) {
 /* A whole scan that succeeds; its keys are then found, without filters, which may be damaged. */
 static inline void exercise_entries(const nay_sst *t) {
   nay_sst_iter *it;
-  nay_sst_value value = {.bytes = NULL};
+  nay_sst_value value = {.size = sizeof value};
   if (nay_sst_iter_new(t, &it) != NAY_OK) return;
   nay_status status = nay_sst_iter_first(it);
   unsigned n = 0;
@@ -73,7 +73,7 @@ static inline void exercise_entries(const nay_sst *t) {
     size_t len, value_len;
     const void *key = nay_sst_iter_key(it, &len);
     const uint8_t *bytes = nay_sst_iter_value(it, &value_len);
-    nay_sst_version v;
+    nay_sst_version v = {.size = sizeof v};
     CHECK(nay_sst_key_split(key, len, &v) == NAY_OK);
     uint8_t sum = 0;
     for (size_t i = 0; i < value_len; i++) sum ^= bytes[i];
@@ -91,11 +91,11 @@ static inline void exercise_entries(const nay_sst *t) {
 }
 
 static inline void exercise_foreign_table(const nay_sst *t, bool filters) {
-  nay_sst_info info;
+  nay_sst_info info = {.size = sizeof info};
   nay_sst_foreign_info foreign = {.size = sizeof foreign};
-  nay_sst_value value = {.bytes = NULL};
+  nay_sst_value value = {.size = sizeof value};
   uint64_t nentries, ndenied;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   nay_sst_describe(t, &info);
   CHECK(nay_sst_foreign_describe(t, &foreign) == NAY_OK && foreign.layout != NULL);
   for (size_t i = 0; nay_sst_foreign_caveat(t, i) != NULL; i++) CHECK(i < 10);
@@ -110,14 +110,14 @@ static inline void exercise_foreign_table(const nay_sst *t, bool filters) {
 
 static inline void exercise_foreign_filters(const uint8_t *bytes, size_t len, const char *name,
                                             const nay_sst_read_options *how) {
-  nay_table_filters_options o = {.codecs = how->codecs, .ncodecs = how->ncodecs};
+  nay_table_filters_options o = {sizeof o, .codecs = how->codecs, .ncodecs = how->ncodecs};
   nay_table_filters *t = NULL;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   nay_status status = nay_table_filters_open_as(bytes, len, name, &o, NULL, &diag, &t);
   CHECK((status == NAY_OK) == (t != NULL) && (status == NAY_OK || diag.what != NULL));
   if (t == NULL) return;
-  nay_table_filters_info info;
-  nay_table_filter f;
+  nay_table_filters_info info = {.size = sizeof info};
+  nay_table_filter f = {.size = sizeof f};
   nay_table_filters_describe(t, &info);
   for (uint64_t i = 0; nay_table_filters_at(t, i, &f) == NAY_OK; i++) CHECK(f.offset <= len);
   (void)nay_table_filters_may_contain(t, "key00000007", 11);
@@ -136,12 +136,13 @@ static inline bool exercise_foreign(const uint8_t *bytes, size_t len, const char
   for (unsigned filters = 0; filters < 2; filters++) {
     flaky memory = {.fail_at = -1};
     nay_allocator allocator = flaky_allocator(&memory);
-    nay_sst_read_options how = {.codecs = codecs,
+    nay_sst_read_options how = {.size = sizeof how,
+                                .codecs = codecs,
                                 .ncodecs = 2,
                                 .flags = filters != 0 ? 0 : NAY_SST_NO_FILTERS,
                                 .max_block_bytes = 1 << 20};
     nay_sst *t = NULL;
-    nay_diag diag = {NULL, 0, 0};
+    nay_diag diag = {.what = NULL};
     nay_status status = nay_sst_view_as(bytes, len, name, &how, &allocator, &diag, &t);
     CHECK((status == NAY_OK) == (t != NULL) && (status == NAY_OK || diag.what != NULL));
     if (t != NULL) exercise_foreign_table(t, filters != 0);

@@ -35,7 +35,7 @@ static inline bool key_vector_holds(nay_key_type type, const char *text, size_t 
                                     const char *want) {
   char hex[2 * KEY_VECTOR_MAX + 1];
   size_t len = 77, again = 77;
-  nay_diag diag = {NULL, UINT64_MAX, 0};
+  nay_diag diag = {.offset = UINT64_MAX};
   char *exact = key_vector_copy(text, text_len);
   nay_status status = nay_key_parse(type, exact, text_len, NULL, 0, &len, &diag);
   uint8_t *out = malloc(len + 1);

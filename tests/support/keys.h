@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nay.h"
+#include "nay_advanced.h"
 
 #define KEY_MAX 160
 

@@ -46,7 +46,7 @@ static inline bool same_bytes(const nay_filter *a, const nay_filter *b) {
 static inline void reload(nay_filter **f) {
   snapshot s = snap(*f);
   nay_filter *read;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   nay_status status = nay_filter_decode(s.bytes, s.len, NULL, &diag, &read);
   if (status != NAY_OK) fail_msg("reload: %s: %s", nay_status_name(status), diag.what);
   assert_true(snap_same(s, read));
@@ -77,7 +77,7 @@ static inline void use_after_damage(const nay_filter *f, rng *r, unsigned flips,
       if (i % 2 == 0) (void)nay_filter_remove_hash(bad, h);
       (void)nay_filter_count_hash(bad, h, &count);
     }
-    nay_stats stats;
+    nay_stats stats = {.size = sizeof stats};
     assert_ok(nay_filter_stats(bad, &stats));
     (void)nay_filter_advance(bad, rng_next(r));
     (void)nay_filter_clear(bad);

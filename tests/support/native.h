@@ -11,7 +11,7 @@
 
 #include "base/bytes.h"
 #include "hash/hash.h"
-#include "nay.h"
+#include "nay_advanced.h"
 
 #define NATIVE_CHUNK 65536u
 
@@ -144,7 +144,7 @@ static inline uint8_t *native_sample(const nay_params *params, uint64_t nmembers
 /* The largest sample of a kind, at a rate of 1 %, whose file has at most `most` bytes. */
 static inline uint8_t *native_sample_upto(nay_kind kind, size_t most, uint64_t *nmembers,
                                           size_t *len) {
-  nay_params params = {.kind = kind, .fpr = 0.01};
+  nay_params params = {sizeof params, .kind = kind, .fpr = 0.01};
   uint8_t *best = NULL;
   for (uint64_t n = 16; n <= most; n += n / 8) {
     size_t size;

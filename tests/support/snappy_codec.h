@@ -29,7 +29,8 @@ static inline bool snappy_unpack(const nay_codec *self, const void *src, size_t 
   return snappy_uncompress(src, len, dst, &size) == SNAPPY_OK;
 }
 
-static const nay_codec snappy_codec = {.id = 1,
+static const nay_codec snappy_codec = {.size = sizeof snappy_codec,
+                                       .id = 1,
                                        .bound = snappy_bound,
                                        .compress = snappy_pack,
                                        .uncompressed_size = snappy_size,

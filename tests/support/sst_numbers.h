@@ -29,20 +29,20 @@ static inline nay_sst *open_table(const char *path, const nay_sst_read_options *
 }
 
 static inline nay_sst_counters counters_of(const nay_sst *t) {
-  nay_sst_counters c;
+  nay_sst_counters c = {.size = sizeof c};
   nay_sst_count(t, &c);
   return c;
 }
 
 static inline nay_sst_info info_of(const nay_sst *t) {
-  nay_sst_info info;
+  nay_sst_info info = {.size = sizeof info};
   nay_sst_describe(t, &info);
   return info;
 }
 
 /* Every key, and as many absent ones. */
 static inline void ask_all(const nay_sst *t, unsigned n) {
-  nay_sst_value v = {.bytes = NULL};
+  nay_sst_value v = {.size = sizeof v};
   char key[32], value[32];
   for (unsigned i = 0; i < 2 * n - 1; i++) {
     size_t len = number_key(i, key);
@@ -84,7 +84,9 @@ static inline bool exact_may_match(const nay_policy *self, const void *key, size
   return false;
 }
 
-static const nay_policy exact = {
-    .name = "test.exact", .create = exact_create, .may_match = exact_may_match};
+static const nay_policy exact = {.size = sizeof exact,
+                                 .name = "test.exact",
+                                 .create = exact_create,
+                                 .may_match = exact_may_match};
 
 #endif /* NAY_TEST_SST_NUMBERS_H */

@@ -207,7 +207,7 @@ static inline void sample_check_iter(sample *s, const nay_sst *t) {
 
 /* sample_check_gets: every key has its value, and random keys answer as they should. */
 static inline void sample_check_gets(sample *s, const nay_sst *t) {
-  nay_sst_value v = {.bytes = NULL};
+  nay_sst_value v = {.size = sizeof v};
   for (size_t i = 0; i < s->n; i++) {
     const sample_entry *e = &s->entries[i];
     assert_ok(nay_sst_get(t, e->key, e->len, NULL, &v));

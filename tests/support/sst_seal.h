@@ -29,8 +29,10 @@ static inline bool invert_unpack(const nay_codec *self, const void *src, size_t 
   return true;
 }
 
-static const nay_codec invert_codec = {
-    .id = 1, .uncompressed_size = invert_size, .uncompress = invert_unpack};
+static const nay_codec invert_codec = {.size = sizeof invert_codec,
+                                       .id = 1,
+                                       .uncompressed_size = invert_size,
+                                       .uncompress = invert_unpack};
 
 static inline void seal_block(uint8_t *bytes, nay_handle h) {
   nay__block_trailer_store(bytes + h.offset + h.size, bytes[h.offset + h.size], bytes + h.offset,
@@ -39,7 +41,7 @@ static inline void seal_block(uint8_t *bytes, nay_handle h) {
 
 /* seal_entries: the blocks that the values of an index, metaindex or partition index point to. */
 static inline void seal_entries(uint8_t *bytes, uint64_t limit, nay_handle index, int depth) {
-  nay_allocator a = nay__allocator_or_default(NULL);
+  nay_allocator a = nay__allocator_default();
   nay_cursor c = {.order = NAY_BYTEWISE, .allocator = &a};
   if (bytes[index.offset + index.size] != 0) return;
   uint8_t *copy = malloc((size_t)index.size + 1); /* sealing may write into the block it walks */
@@ -74,7 +76,7 @@ static inline void seal_table(uint8_t *bytes, size_t len) {
 
 static inline void exercise_key(const nay_sst *t, const nay_lookup *l, const void *key,
                                 size_t len) {
-  nay_sst_value v = {.bytes = NULL};
+  nay_sst_value v = {.size = sizeof v};
   unsigned sum = 0;
   (void)nay_sst_may_contain(t, key, len);
   if (nay_sst_get(t, key, len, NULL, &v) == NAY_OK) {
@@ -92,7 +94,7 @@ static inline nay_status exercise_table(const uint8_t *bytes, size_t len,
   nay_sst *t;
   nay_sst_iter *it;
   nay_lookup *l;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   nay_status status = nay_sst_view(bytes, len, how, NULL, &diag, &t);
   if (status != NAY_OK) {
     if (diag.what == NULL || diag.offset > len + (uint64_t)UINT32_MAX) abort();
@@ -114,8 +116,8 @@ static inline nay_status exercise_table(const uint8_t *bytes, size_t len,
   }
   status = nay_sst_iter_last(it);
   for (unsigned n = 0; status == NAY_OK && n < 2000; n++) status = nay_sst_iter_prev(it);
-  nay_sst_info info;
-  nay_sst_counters counters;
+  nay_sst_info info = {.size = sizeof info};
+  nay_sst_counters counters = {.size = sizeof counters};
   nay_sst_describe(t, &info);
   nay_lookup_count(l, &counters);
   nay_lookup_free(l);

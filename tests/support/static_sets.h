@@ -16,7 +16,8 @@ static inline uint64_t *set_random(size_t n, uint64_t salt) {
 }
 
 static inline nay_params set_params(nay_kind kind, double fpr, uint32_t k) {
-  return (nay_params){.kind = kind, .fpr = fpr, .k = k, .hash = NAY_HASH_CALLER};
+  return (nay_params){
+      .size = sizeof(nay_params), .kind = kind, .fpr = fpr, .k = k, .hash = NAY_HASH_CALLER};
 }
 
 static inline nay_filter *set_build(const nay_params *p, const uint64_t *x, size_t n) {

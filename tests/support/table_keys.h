@@ -35,7 +35,7 @@ static inline one_key *sorted_keys(const char *set, size_t n) {
 
 static inline nay_table_filters *open_table(golden_bytes file) {
   nay_table_filters *t;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   nay_status status = nay_table_filters_open(file.at, file.len, NULL, NULL, &diag, &t);
   if (status != NAY_OK) fail_msg("%s at %llu", diag.what, (unsigned long long)diag.offset);
   return t;

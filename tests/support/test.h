@@ -22,7 +22,7 @@
 
 #include <cmocka.h>
 
-#include "nay.h"
+#include "nay_advanced.h"
 
 typedef struct CMUnitTest test_case;
 

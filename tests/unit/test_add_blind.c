@@ -9,7 +9,12 @@
 #define N 3000u
 
 static nay_filter *make(uint32_t k, uint32_t flags, nay_hash_kind hash) {
-  nay_params p = {.kind = NAY_BLOCKED, .nkeys = N, .bits_per_key = 12, .k = k, .flags = flags};
+  nay_params p = {.size = sizeof p,
+                  .kind = NAY_BLOCKED,
+                  .nkeys = N,
+                  .bits_per_key = 12,
+                  .k = k,
+                  .flags = flags};
   p.hash = hash;
   nay_filter *f;
   assert_int_equal(nay_filter_new(&p, NULL, NULL, &f), NAY_OK);
@@ -104,7 +109,7 @@ static void read_only_filters_refuse(void **state) {
 /* The payload moves to another place: blind adds must follow it. */
 static void a_folded_filter_takes_more(void **state) {
   (void)state;
-  nay_params p = {.kind = NAY_BLOCKED, .nkeys = N, .fpr = 0.01, .fold = 4};
+  nay_params p = {sizeof p, .kind = NAY_BLOCKED, .nkeys = N, .fpr = 0.01, .fold = 4};
   nay_filter *a, *b;
   assert_int_equal(nay_filter_new(&p, NULL, NULL, &a), NAY_OK);
   assert_int_equal(nay_filter_new(&p, NULL, NULL, &b), NAY_OK);

@@ -52,7 +52,7 @@ static void regions_are_aligned_and_zeroed(void **state) {
   (void)state;
   for (size_t shift = 0; shift < 64; shift += 16) {
     for (size_t size = 0; size < 1000; size += 37) {
-      nay_allocator a = {awkward_alloc, awkward_free, &shift};
+      nay_allocator a = {.alloc = awkward_alloc, .free = awkward_free, .ctx = &shift};
       nay_memory m;
       assert_ok(nay__memory_new(&a, size, &m));
       assert_int_equal((uintptr_t)m.at % NAY_CACHE_LINE, 0);
@@ -68,7 +68,7 @@ static void regions_are_aligned_and_zeroed(void **state) {
 
 static void the_default_is_malloc(void **state) {
   (void)state;
-  nay_allocator a = nay__allocator_or_default(NULL);
+  nay_allocator a = nay__allocator_default();
   nay_memory m;
   assert_ok(nay__memory_new(&a, 100000, &m));
   assert_int_equal((uintptr_t)m.at % NAY_CACHE_LINE, 0);

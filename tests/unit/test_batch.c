@@ -21,7 +21,7 @@ static void make_keys(uint64_t seed) {
 }
 
 static nay_filter *make_filter(nay_kind kind, nay_hash_kind hash, uint64_t seed) {
-  nay_params p = {.kind = kind, .nkeys = 2 * N, .fpr = 0.01, .hash = hash, .seed = seed};
+  nay_params p = {sizeof p, .kind = kind, .nkeys = 2 * N, .fpr = 0.01, .hash = hash, .seed = seed};
   nay_filter *f;
   assert_int_equal(nay_filter_new(&p, NULL, NULL, &f), NAY_OK);
   return f;
@@ -99,7 +99,7 @@ static void unusable_keys(void **state) {
     keys[650] = key;
     offsets[650] = offset;
   }
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   assert_int_equal(nay_filter_stats(f, &stats), NAY_OK);
   assert_int_equal(stats.nbits_set, 0);
   assert_int_equal(nay_filter_add_packed(f, NULL, NULL, 0, NULL), NAY_OK);
@@ -117,7 +117,7 @@ static void prepare_changes_nothing(void **state) {
   for (int kind = 1; kind < 64; kind++) {
     if (nay_kind_name((nay_kind)kind) == NULL) continue;
     for (size_t n = 10; n <= 2000000; n *= 200000) {
-      nay_params p = {.kind = (nay_kind)kind, .nkeys = n, .fpr = 0.001};
+      nay_params p = {sizeof p, .kind = (nay_kind)kind, .nkeys = n, .fpr = 0.001};
       uint64_t hashes[10];
       for (size_t i = 0; i < 10; i++) hashes[i] = nay_hash_mix(i);
       nay_filter *f;
@@ -144,7 +144,7 @@ static void every_table_answers_alike(void **state) {
   for (size_t i = 0; i < nqueries; i++) queries[i] = nay_hash_mix(i % 2 == 0 ? i : i << 32);
   const double rates[] = {0.2, 0.01, 0.002, 1.0 / 256, 1e-5, 1e-8};
   for (unsigned which = 0; which < 64 * 6 * 2; which++) {
-    nay_params p = {.kind = (nay_kind)(1 + which / 12), .fpr = rates[which % 6]};
+    nay_params p = {sizeof p, .kind = (nay_kind)(1 + which / 12), .fpr = rates[which % 6]};
     p.nkeys = which / 6 % 2 == 0 ? 300 : 20000;
     nay_filter *f;
     if (nay_kind_name(p.kind) == NULL) continue;
@@ -173,7 +173,7 @@ static void every_table_answers_alike(void **state) {
 
 /* A filter of 24 MiB and more, that need not hold many keys, unless it is a static one. */
 static nay_filter *far_filter(nay_kind kind, const uint64_t *hashes) {
-  nay_params p = {.kind = kind, .nkeys = 25000000, .fpr = 0.001};
+  nay_params p = {sizeof p, .kind = kind, .nkeys = 25000000, .fpr = 0.001};
   nay_filter *f;
   if ((nay_kind_traits(kind) & NAY_CAN_ADD) != 0) {
     assert_ok(nay_filter_new(&p, NULL, NULL, &f));

@@ -131,7 +131,7 @@ static void poor_hashes(void **state) {
       }
       nay_params p = set_params(kinds[k], 1.0 / 256, 0);
       nay_filter *f = set_build(&p, x, n);
-      nay_stats stats;
+      nay_stats stats = {.size = sizeof stats};
       set_all_maybe(f, x, n);
       assert_ok(nay_filter_stats(f, &stats));
       assert_true(stats.fpr_now <= 1.02 / 256);
@@ -318,7 +318,7 @@ static void the_spill_file_is_never_seen(void **state) {
   nay_builder_free(b);
   assert_int_equal(files_in(directory), 0);
   assert_int_equal(rmdir(directory), 0);
-  nay_diag diag = {NULL, 1, 0};
+  nay_diag diag = {.offset = 1};
   assert_status(nay_builder_new(&p, NULL, &diag, &b), NAY_EIO); /* the directory is gone */
   assert_int_equal(diag.os_error, ENOENT);
   assert_non_null(strstr(diag.what, "spill_dir"));
@@ -345,12 +345,14 @@ static void the_planner_chooses(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     nay_kind kind = NAY_AUTO;
     nay_diag diag;
-    assert_ok(nay_params_choose_static(&cases[i].params, &diag, &kind));
+    nay_params p = cases[i].params;
+    p.size = sizeof p;
+    assert_ok(nay_params_choose_static(&p, &diag, &kind));
     if (kind != cases[i].kind) fail_msg("case %zu: %s", i, nay_kind_name(kind));
   }
-  nay_params bad = {.nkeys = 10};
+  nay_params bad = {sizeof bad, .nkeys = 10};
   nay_kind kind = NAY_AUTO;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   assert_status(nay_params_choose_static(&bad, &diag, &kind), NAY_EINVAL);
   assert_non_null(diag.what);
   assert_status(nay_params_choose_static(NULL, NULL, &kind), NAY_EINVAL);
@@ -380,7 +382,7 @@ static void keys_that_stream_in(void **state) {
   uint64_t *x = set_random(140000, 11);
   for (size_t which = 0; which < 2 * sizeof sizes / sizeof *sizes; which++) {
     size_t n = sizes[which / 2], fed = 0;
-    nay_params p = {.kind = added[which % 2], .nkeys = n, .bits_per_key = 8};
+    nay_params p = {sizeof p, .kind = added[which % 2], .nkeys = n, .bits_per_key = 8};
     p.hash = NAY_HASH_CALLER;
     nay_filter *want = set_build(&p, x, n), *got = NULL;
     for (long fail = -1; fail < 6; fail++) {

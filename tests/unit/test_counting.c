@@ -5,8 +5,12 @@
 #include "support/mutable.h"
 
 static nay_filter *make_counting(uint64_t nkeys, uint32_t flags) {
-  nay_params p = {
-      .kind = NAY_COUNTING, .nkeys = nkeys, .fpr = 0.01, .flags = flags, .hash = NAY_HASH_CALLER};
+  nay_params p = {.size = sizeof p,
+                  .kind = NAY_COUNTING,
+                  .nkeys = nkeys,
+                  .fpr = 0.01,
+                  .flags = flags,
+                  .hash = NAY_HASH_CALLER};
   nay_filter *f;
   assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   return f;
@@ -127,7 +131,7 @@ static void fifteen_sticks(void **state) {
   (void)state;
   nay_filter *f = make_counting(1000, 0);
   uint64_t count;
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   for (unsigned i = 0; i < 14; i++) assert_ok(nay_filter_add_hash(f, hash_of(1), NULL));
   assert_ok(nay_filter_count_hash(f, hash_of(1), &count));
   assert_int_equal(count, 14);
@@ -147,7 +151,7 @@ static void a_full_pool_sticks(void **state) {
   (void)state;
   nay_filter *f = make_blocks(2, 6);
   for (uint64_t i = 0; i < 400; i++) assert_ok(nay_filter_add_hash(f, hash_of(i), NULL));
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   assert_ok(nay_filter_stats(f, &stats));
   assert_true(stats.nstuck > 300);
   reload(&f);
@@ -164,7 +168,7 @@ static void a_full_pool_sticks(void **state) {
 static void writes_the_same(const nay_kernels *table) {
   for (uint32_t round = 2; round <= 81; round += round < 24 ? 1 : 7) {
     uint32_t k = round / 2;
-    nay_params p = {.kind = NAY_COUNTING, .nbits = 16 * 512, .nkeys = 700, .k = k};
+    nay_params p = {sizeof p, .kind = NAY_COUNTING, .nbits = 16 * 512, .nkeys = 700, .k = k};
     p.flags = round % 2 != 0 ? NAY_UNIQUE : 0;
     nay_filter *fast, *plain;
     assert_int_equal(nay_filter_new(&p, NULL, NULL, &fast), NAY_OK);
@@ -208,7 +212,7 @@ static void removing_a_nay_is_refused(void **state) {
     refused++;
   }
   assert_true(snap_same(before, f));
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   assert_ok(nay_filter_stats(f, &stats));
   assert_int_equal(stats.nrefused, refused);
   nay_filter_free(f);
@@ -251,7 +255,7 @@ static void merge_adds_counters(void **state) {
 /* What counts is the size, not the number of keys it was planned for. */
 static void plans_of_one_size_merge(void **state) {
   (void)state;
-  nay_params p = {.kind = NAY_COUNTING, .nkeys = 1000, .nbits = 512 * 60, .k = 5};
+  nay_params p = {sizeof p, .kind = NAY_COUNTING, .nkeys = 1000, .nbits = 512 * 60, .k = 5};
   nay_params q = p;
   q.nkeys = 3000;
   q.nbits = 512 * 120;
@@ -263,7 +267,7 @@ static void plans_of_one_size_merge(void **state) {
   }
   assert_ok(nay_filter_merge(a, b, 1.0)); /* by folding b */
   for (uint64_t i = 0; i < 2000; i++) assert_ok(nay_filter_remove_hash(a, hash_of(i)));
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   assert_ok(nay_filter_stats(a, &stats));
   assert_int_equal(stats.nbits_set, 0);
   nay_filter_free(a);
@@ -280,7 +284,7 @@ static void folding_adds_counters(void **state) {
   assert_ok(nay_filter_fold(f, 2));
   assert_true(same_bytes(f, half));
   for (uint64_t i = 0; i < 20000; i++) assert_ok(nay_filter_remove_hash(f, hash_of(i)));
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   assert_ok(nay_filter_stats(f, &stats));
   assert_int_equal(stats.nbits_set, 0);
   nay_filter_free(f);
@@ -309,8 +313,9 @@ static void memory_is_little_more_than_two_planes(void **state) {
   (void)state;
   const double rates[] = {0.1, 0.01, 0.001, 0.0001};
   for (unsigned i = 0; i < 4; i++) {
-    nay_params p = {.nkeys = 1000000, .fpr = rates[i]};
-    nay_plan counting, blocked, bloom;
+    nay_params p = {sizeof p, .nkeys = 1000000, .fpr = rates[i]};
+    nay_plan counting = {.size = sizeof counting}, blocked = {.size = sizeof blocked},
+             bloom = {.size = sizeof bloom};
     p.kind = NAY_COUNTING;
     assert_ok(nay_params_plan(&p, NULL, &counting));
     p.kind = NAY_BLOCKED;
@@ -327,8 +332,8 @@ static void memory_is_little_more_than_two_planes(void **state) {
 static void a_budget_is_kept(void **state) {
   (void)state;
   for (uint64_t budget = 600; budget < 40000000; budget = budget * 3 + 17) {
-    nay_params p = {.kind = NAY_COUNTING, .nkeys = budget / 3, .nbytes = budget};
-    nay_plan plan;
+    nay_params p = {sizeof p, .kind = NAY_COUNTING, .nkeys = budget / 3, .nbytes = budget};
+    nay_plan plan = {.size = sizeof plan};
     assert_ok(nay_params_plan(&p, NULL, &plan));
     assert_true(plan.nbytes <= budget);
     if (budget > 100000) assert_true((double)plan.nbytes > 0.97 * (double)budget);

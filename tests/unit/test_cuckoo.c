@@ -3,7 +3,8 @@
 #include "support/mutable.h"
 
 static nay_params cuckoo_params(uint64_t nkeys, uint32_t tag_bits) {
-  return (nay_params){.kind = NAY_CUCKOO,
+  return (nay_params){.size = sizeof(nay_params),
+                      .kind = NAY_CUCKOO,
                       .nkeys = nkeys,
                       .fpr = 0.2,
                       .tag_bits = tag_bits,
@@ -37,7 +38,7 @@ static void every_width_adds_counts_removes(void **state) {
       assert_true(nay_filter_may_contain_hash(f, hash_of(i)));
       assert_true(count_of(f, i) >= 1);
     }
-    nay_stats s;
+    nay_stats s = {.size = sizeof s};
     assert_ok(nay_filter_stats(f, &s));
     assert_int_equal(s.tag_bits, bits);
     assert_int_equal((uint64_t)s.nkeys_estimated, 3000);
@@ -55,8 +56,8 @@ static void tags_follow_the_rate(void **state) {
     uint32_t bits;
   } known[] = {{0.3, 6}, {0.1, 7}, {0.03, 8}, {0.01, 10}, {0.001, 13}, {1e-6, 23}, {2e-9, 32}};
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-    nay_params p = {.kind = NAY_CUCKOO, .nkeys = 1000000, .fpr = known[i].fpr};
-    nay_plan plan;
+    nay_params p = {sizeof p, .kind = NAY_CUCKOO, .nkeys = 1000000, .fpr = known[i].fpr};
+    nay_plan plan = {.size = sizeof plan};
     assert_ok(nay_params_plan(&p, NULL, &plan));
     assert_int_equal(plan.tag_bits, known[i].bits);
     assert_true(plan.fpr <= known[i].fpr);
@@ -103,7 +104,11 @@ static void unique_adds_once(void **state) {
 static void the_two_buckets_never_coincide(void **state) {
   (void)state;
   for (uint64_t m = 2; m <= 40; m += 2) {
-    nay_params p = {.kind = NAY_CUCKOO, .nbits = m * 4 * 8, .tag_bits = 8, .hash = NAY_HASH_CALLER};
+    nay_params p = {.size = sizeof p,
+                    .kind = NAY_CUCKOO,
+                    .nbits = m * 4 * 8,
+                    .tag_bits = 8,
+                    .hash = NAY_HASH_CALLER};
     for (uint64_t key = 0; key < 200; key++) {
       nay_filter *f = make(&p);
       for (unsigned i = 0; i < 8; i++) assert_ok(nay_filter_add_hash(f, hash_of(key), NULL));
@@ -187,9 +192,13 @@ static void removing_strangers_hurts_others(void **state) {
 
 static void it_grows_to_its_limit(void **state) {
   (void)state;
-  nay_params p = {
-      .kind = NAY_CUCKOO, .nkeys = 1000, .fpr = 0.01, .max_nkeys = 60000, .hash = NAY_HASH_CALLER};
-  nay_plan plan;
+  nay_params p = {.size = sizeof p,
+                  .kind = NAY_CUCKOO,
+                  .nkeys = 1000,
+                  .fpr = 0.01,
+                  .max_nkeys = 60000,
+                  .hash = NAY_HASH_CALLER};
+  nay_plan plan = {.size = sizeof plan};
   assert_ok(nay_params_plan(&p, NULL, &plan));
   assert_int_equal(plan.tag_bits, 16); /* 10 for 1 %, 6 to spend on doublings */
   assert_true(plan.fpr_limit <= 0.01 && plan.fpr < 0.001);
@@ -203,7 +212,7 @@ static void it_grows_to_its_limit(void **state) {
       assert_ok(nay_filter_remove_hash(f, hash_of(i)));
     }
     if (i % 1000 != 0) continue;
-    nay_stats s;
+    nay_stats s = {.size = sizeof s};
     assert_ok(nay_filter_stats(f, &s));
     assert_int_equal((uint64_t)s.nkeys_estimated, i + 1);
     assert_int_equal(s.tag_bits + s.nlevels, 17);
@@ -224,7 +233,7 @@ static void it_grows_to_its_limit(void **state) {
   assert_status(nay_filter_add_hash(f, hash_of(extra), NULL), NAY_EFULL);
   assert_true(snap_same(before, f));
   for (uint64_t i = 0; i < extra; i++) assert_ok(nay_filter_remove_hash(f, hash_of(i)));
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   assert_ok(nay_filter_stats(f, &s));
   assert_int_equal(s.nbits_set, 0);
   nay_filter_free(f);
@@ -234,7 +243,8 @@ static void growth_respects_memory(void **state) {
   (void)state;
   flaky mem = {.fail_at = -1};
   nay_allocator a = flaky_allocator(&mem);
-  nay_params p = {.kind = NAY_CUCKOO,
+  nay_params p = {.size = sizeof p,
+                  .kind = NAY_CUCKOO,
                   .nkeys = 1000,
                   .fpr = 0.01,
                   .max_nkeys = 100000,
@@ -263,7 +273,8 @@ static void growth_respects_memory(void **state) {
 /* Hashes made to collide: no doubling can part them, and none is tried. */
 static void an_enemy_cannot_make_it_grow(void **state) {
   (void)state;
-  nay_params p = {.kind = NAY_CUCKOO,
+  nay_params p = {.size = sizeof p,
+                  .kind = NAY_CUCKOO,
                   .nkeys = 1000,
                   .fpr = 0.01,
                   .max_nkeys = 1000000,
@@ -277,7 +288,7 @@ static void an_enemy_cannot_make_it_grow(void **state) {
   }
   assert_int_equal(status, NAY_EFULL);
   assert_true(added <= 9);
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   assert_ok(nay_filter_stats(f, &s));
   assert_int_equal(s.nlevels, 1);
   nay_filter_free(f);
@@ -286,14 +297,14 @@ static void an_enemy_cannot_make_it_grow(void **state) {
 static void sizes_are_kept(void **state) {
   (void)state;
   for (uint64_t budget = 300; budget < 30000000; budget = budget * 3 + 1) {
-    nay_params p = {.kind = NAY_CUCKOO, .nkeys = budget / 2, .nbytes = budget};
-    nay_plan plan;
+    nay_params p = {sizeof p, .kind = NAY_CUCKOO, .nkeys = budget / 2, .nbytes = budget};
+    nay_plan plan = {.size = sizeof plan};
     assert_ok(nay_params_plan(&p, NULL, &plan));
     assert_true(plan.nbytes <= budget);
     assert_true(budget < 3000 || plan.tag_bits >= 14);
   }
-  nay_params p = {.kind = NAY_CUCKOO, .nkeys = 100000, .bits_per_key = 13};
-  nay_plan plan;
+  nay_params p = {sizeof p, .kind = NAY_CUCKOO, .nkeys = 100000, .bits_per_key = 13};
+  nay_plan plan = {.size = sizeof plan};
   assert_ok(nay_params_plan(&p, NULL, &plan));
   assert_int_equal(plan.tag_bits, 12);
   assert_true(plan.bits_per_key <= 13);
@@ -302,23 +313,27 @@ static void sizes_are_kept(void **state) {
 static void bad_params_are_named(void **state) {
   (void)state;
   nay_params bad[] = {
-      {.kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .tag_bits = 5},
-      {.kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .tag_bits = 33},
-      {.kind = NAY_CUCKOO, .nkeys = 100, .fpr = 1e-6, .tag_bits = 8},
-      {.kind = NAY_CUCKOO, .nkeys = 100, .fpr = 1e-12},
-      {.kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .k = 2},
-      {.kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .fold = 2},
-      {.kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .max_nkeys = 99},
-      {.kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .max_nkeys = (uint64_t)1 << 50},
-      {.kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .max_nbytes = 10},
-      {.kind = NAY_CUCKOO, .nkeys = 100, .bits_per_key = 5},
-      {.kind = NAY_CUCKOO, .nbits = 100},
-      {.kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .flags = NAY_CONCURRENT},
-      {.kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .generations = 3},
+      {sizeof(nay_params), .kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .tag_bits = 5},
+      {sizeof(nay_params), .kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .tag_bits = 33},
+      {sizeof(nay_params), .kind = NAY_CUCKOO, .nkeys = 100, .fpr = 1e-6, .tag_bits = 8},
+      {sizeof(nay_params), .kind = NAY_CUCKOO, .nkeys = 100, .fpr = 1e-12},
+      {sizeof(nay_params), .kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .k = 2},
+      {sizeof(nay_params), .kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .fold = 2},
+      {sizeof(nay_params), .kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .max_nkeys = 99},
+      {.size = sizeof(nay_params),
+       .kind = NAY_CUCKOO,
+       .nkeys = 100,
+       .fpr = 0.01,
+       .max_nkeys = (uint64_t)1 << 50},
+      {sizeof(nay_params), .kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .max_nbytes = 10},
+      {sizeof(nay_params), .kind = NAY_CUCKOO, .nkeys = 100, .bits_per_key = 5},
+      {sizeof(nay_params), .kind = NAY_CUCKOO, .nbits = 100},
+      {sizeof(nay_params), .kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .flags = NAY_CONCURRENT},
+      {sizeof(nay_params), .kind = NAY_CUCKOO, .nkeys = 100, .fpr = 0.01, .generations = 3},
   };
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-    nay_diag diag = {NULL, 0, 0};
-    nay_plan plan;
+    nay_diag diag = {.what = NULL};
+    nay_plan plan = {.size = sizeof plan};
     assert_status(nay_params_plan(&bad[i], &diag, &plan), NAY_EINVAL);
     assert_non_null(diag.what);
   }

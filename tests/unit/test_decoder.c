@@ -30,7 +30,7 @@ static void store(uint8_t *at, uint64_t x) {
 
 /* A header that claims nblocks of a blocked filter, its digest right. */
 static void claim(uint8_t header[64], uint64_t nblocks) {
-  nay_params p = {.kind = NAY_BLOCKED, .nbits = 512, .k = 6};
+  nay_params p = {sizeof p, .kind = NAY_BLOCKED, .nbits = 512, .k = 6};
   nay_filter *f;
   assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   assert_ok(nay_filter_encode_range(f, 0, header, 64));

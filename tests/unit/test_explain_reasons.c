@@ -45,8 +45,12 @@ static nay_kind kind_at(size_t i) {
 
 static void a_locked_filter_says_so(void **state) {
   (void)state;
-  nay_params p = {
-      .kind = NAY_BLOCKED, .nkeys = 10, .fpr = 0.01, .hash = NAY_HASH_SIPHASH, .key = {7}};
+  nay_params p = {.size = sizeof p,
+                  .kind = NAY_BLOCKED,
+                  .nkeys = 10,
+                  .fpr = 0.01,
+                  .hash = NAY_HASH_SIPHASH,
+                  .key = {7}};
   uint8_t file[4096];
   size_t len;
   nay_filter *f = build(&p, 0), *locked;
@@ -66,7 +70,7 @@ static void a_locked_filter_says_so(void **state) {
 
 static void a_filter_of_hashes_says_so(void **state) {
   (void)state;
-  nay_params p = {.kind = NAY_BLOOM, .nkeys = 10, .fpr = 0.01, .hash = NAY_HASH_CALLER};
+  nay_params p = {sizeof p, .kind = NAY_BLOOM, .nkeys = 10, .fpr = 0.01, .hash = NAY_HASH_CALLER};
   nay_filter *f = build(&p, 5);
   assert_int_equal(explain_key(f, "foo").reason, NAY_REASON_NO_HASH);
   assert_int_equal(explain_number(f, 3).reason, NAY_REASON_MATCH);
@@ -91,7 +95,7 @@ static void damage_is_the_reason(void **state) {
   unsigned kinds = 0;
   for (size_t i = 0; kind_at(i) != NAY_AUTO; i++) {
     if (nay__family_find(kind_at(i))->probe_addresses == NULL) continue; /* verified when mapped */
-    nay_params p = {.kind = kind_at(i), .nkeys = 200000, .fpr = 0.001};
+    nay_params p = {sizeof p, .kind = kind_at(i), .nkeys = 200000, .fpr = 0.001};
     nay_filter *f = build(&p, p.nkeys), *lazy;
     assert_ok(nay_filter_save(f, temp_path(path, "damaged"), NULL));
     damage(path, 150000);
@@ -118,7 +122,7 @@ static void damage_is_the_reason(void **state) {
 static void a_filter_of_no_keys_says_so(void **state) {
   (void)state;
   for (size_t i = 0; kind_at(i) != NAY_AUTO; i++) {
-    nay_params p = {.kind = kind_at(i), .nkeys = 1, .fpr = 0.01};
+    nay_params p = {sizeof p, .kind = kind_at(i), .nkeys = 1, .fpr = 0.01};
     bool is_static = (nay_kind_traits(p.kind) & NAY_CAN_ADD) == 0;
     if (is_static) p.nkeys = 0;
     nay_filter *f = build(&p, 0);
@@ -139,7 +143,7 @@ static void a_filter_of_no_keys_says_so(void **state) {
 /* A fuse filter whose only shard has no factor. */
 static void a_shard_may_have_no_answer(void **state) {
   (void)state;
-  nay_params p = {.kind = NAY_FUSE, .nkeys = 100, .fpr = 0.01};
+  nay_params p = {sizeof p, .kind = NAY_FUSE, .nkeys = 100, .fpr = 0.01};
   nay_filter *f = build(&p, 100);
   assert_int_equal(explain_number(f, 1).shard_seed % 2, 1);
   static const nay_explain_reason reasons[] = {NAY_REASON_NO_KEYS, 0, NAY_REASON_NO_ANSWER};
@@ -158,7 +162,7 @@ static void a_shard_may_have_no_answer(void **state) {
 
 static void hash_and_seed_are_those_of_the_filter(void **state) {
   (void)state;
-  nay_params p = {.kind = NAY_BLOCKED, .nkeys = 10, .fpr = 0.01, .seed = 99};
+  nay_params p = {sizeof p, .kind = NAY_BLOCKED, .nkeys = 10, .fpr = 0.01, .seed = 99};
   nay_filter *f = build(&p, 5);
   nay_hash hash;
   assert_ok(nay_filter_hash(f, "foo", 3, &hash));
@@ -179,7 +183,7 @@ static void crowded_hashes_are_premixed(void **state) {
   uint64_t *hashes = malloc(300000 * sizeof *hashes);
   assert_non_null(hashes);
   for (uint64_t i = 0; i < 300000; i++) hashes[i] = i;
-  nay_params p = {.kind = NAY_RIBBON, .fpr = 0.01, .hash = NAY_HASH_CALLER};
+  nay_params p = {sizeof p, .kind = NAY_RIBBON, .fpr = 0.01, .hash = NAY_HASH_CALLER};
   nay_filter *f;
   assert_ok(nay_filter_build(&p, hashes, 300000, NULL, NULL, &f));
   for (uint64_t i = 0; i < 350000; i += 50) {
@@ -196,12 +200,12 @@ static void crowded_hashes_are_premixed(void **state) {
 
 static void levels_of_scalable(void **state) {
   (void)state;
-  nay_params p = {.kind = NAY_SCALABLE, .nkeys = 100, .fpr = 0.01};
+  nay_params p = {sizeof p, .kind = NAY_SCALABLE, .nkeys = 100, .fpr = 0.01};
   nay_filter *f;
   assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   for (uint64_t i = 0; i < 1000; i++)
     assert_ok(nay_filter_add_hash(f, (nay_hash){nay_hash_mix(i), 0}, NULL));
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   assert_ok(nay_filter_stats(f, &stats));
   assert_true(stats.nlevels >= 3);
   nay_explanation first = explain_number(f, 0), last = explain_number(f, 999);
@@ -215,7 +219,12 @@ static void levels_of_scalable(void **state) {
 
 static void generations_have_an_age(void **state) {
   (void)state;
-  nay_params p = {.kind = NAY_WINDOW, .nkeys = 1000, .fpr = 1e-4, .generations = 4, .window = 40};
+  nay_params p = {.size = sizeof p,
+                  .kind = NAY_WINDOW,
+                  .nkeys = 1000,
+                  .fpr = 1e-4,
+                  .generations = 4,
+                  .window = 40};
   nay_filter *f;
   assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   for (uint64_t now = 0; now < 70; now += 10) { /* one key in each generation */
@@ -234,7 +243,7 @@ static void generations_have_an_age(void **state) {
 
 static void counters_of_counting(void **state) {
   (void)state;
-  nay_params p = {.kind = NAY_COUNTING, .nkeys = 1000, .fpr = 0.01};
+  nay_params p = {sizeof p, .kind = NAY_COUNTING, .nkeys = 1000, .fpr = 0.01};
   nay_filter *f = build(&p, 1000);
   nay_hash hash = {nay_hash_mix(5), 0};
   for (unsigned copies = 1; copies < 40; copies++) { /* 15 sticks */
@@ -270,7 +279,7 @@ static nay_status stop_at(void *ctx, const nay_explain_step *step) {
 static void the_sink_can_stop_it(void **state) {
   (void)state;
   for (size_t i = 0; kind_at(i) != NAY_AUTO; i++) {
-    nay_params p = {.kind = kind_at(i), .nkeys = 500, .fpr = 0.01};
+    nay_params p = {sizeof p, .kind = kind_at(i), .nkeys = 500, .fpr = 0.01};
     nay_filter *f = build(&p, 500);
     uint64_t nsteps = explain_number(f, 1).nsteps;
     nay_explanation why = {.size = sizeof why, .nsteps = 77};
@@ -288,7 +297,7 @@ static void the_sink_can_stop_it(void **state) {
 /* Blocks of exactly the size that is stated: nothing is written past it, what is ours is there. */
 static void every_size_of_the_struct(void **state) {
   (void)state;
-  nay_params p = {.kind = NAY_BLOCKED, .nkeys = 10, .fpr = 0.01};
+  nay_params p = {sizeof p, .kind = NAY_BLOCKED, .nkeys = 10, .fpr = 0.01};
   nay_filter *f = build(&p, 5);
   for (size_t size = 0; size <= sizeof(nay_explanation) + 64; size++) {
     size_t block = size < sizeof(size_t) ? sizeof(size_t) : size;
@@ -316,7 +325,7 @@ static void every_size_of_the_struct(void **state) {
 
 static void null_is_refused(void **state) {
   (void)state;
-  nay_params p = {.kind = NAY_BLOCKED, .nkeys = 10, .fpr = 0.01};
+  nay_params p = {sizeof p, .kind = NAY_BLOCKED, .nkeys = 10, .fpr = 0.01};
   nay_filter *f = build(&p, 5);
   nay_explanation why = {.size = sizeof why, .nsteps = 77};
   assert_status(nay_filter_explain(NULL, "foo", 3, NULL, NULL, &why), NAY_EINVAL);

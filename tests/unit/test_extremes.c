@@ -116,8 +116,8 @@ static void extremes(nay_params base,
       for (size_t i = 0; i < n_values(a); i++) {
         for (size_t j = 0; j < (a == b ? 1 : n_values(b)); j++) {
           nay_params p = base;
-          nay_diag diag = {NULL, 0, 0};
-          nay_plan plan = {0};
+          nay_diag diag = {.what = NULL};
+          nay_plan plan = {.size = sizeof plan};
           if (a != b) set_field(&p, b, j);
           set_field(&p, a, i);
           assert_sane(plan_of(what, &p, &diag, &plan), &diag, &plan);
@@ -140,19 +140,26 @@ static nay_status plan_format(const void *what, const nay_params *p, nay_diag *d
 
 static void every_kind_returns(void **state) {
   const nay_family *family = *state;
-  nay_params base = {.kind = family != NULL ? family->kind : NAY_AUTO, .nkeys = 1000, .fpr = 0.01};
+  nay_params base = {.size = sizeof base,
+                     .kind = family != NULL ? family->kind : NAY_AUTO,
+                     .nkeys = 1000,
+                     .fpr = 0.01};
   extremes(base, plan_native, NULL);
   if (base.kind == NAY_CUCKOO) { /* the pair that hung: the doublings of nkeys towards max_nkeys */
-    base = (nay_params){.kind = NAY_CUCKOO, .nkeys = 3, .fpr = 0.01, .max_nkeys = UINT64_MAX};
+    base = (nay_params){.size = sizeof(nay_params),
+                        .kind = NAY_CUCKOO,
+                        .nkeys = 3,
+                        .fpr = 0.01,
+                        .max_nkeys = UINT64_MAX};
     nay_diag diag;
-    nay_plan plan;
+    nay_plan plan = {.size = sizeof plan};
     assert_status(nay_params_plan(&base, &diag, &plan), NAY_EINVAL);
     assert_non_null(strstr(diag.what, "max_nkeys"));
   }
 }
 
 static void every_layout_returns(void **state) {
-  nay_params base = {.nkeys = 1000, .bits_per_key = 10};
+  nay_params base = {sizeof base, .nkeys = 1000, .bits_per_key = 10};
   extremes(base, plan_format, *state);
 }
 
@@ -161,9 +168,9 @@ static void window_errors_are_small(void **state) {
   (void)state;
   for (uint32_t g = 1; g <= 15; g++) {
     for (size_t i = 0; i < N_INTEGERS; i++) {
-      nay_params p = {.kind = NAY_WINDOW, .nkeys = 1000, .fpr = 0.01, .generations = g};
+      nay_params p = {sizeof p, .kind = NAY_WINDOW, .nkeys = 1000, .fpr = 0.01, .generations = g};
       p.window = integers[i];
-      nay_plan plan;
+      nay_plan plan = {.size = sizeof plan};
       if (nay_params_plan(&p, NULL, &plan) != NAY_OK) continue;
       double least = 1.0 / g, length = p.window != 0 ? (double)p.window : 1000;
       assert_true(plan.window_error >= least - 1e-9);

@@ -137,8 +137,8 @@ static const char *path;
 
 static int start(void **state) {
   (void)state;
-  nay_params small = {.kind = NAY_BLOCKED, .nbits = 1024, .k = 6};
-  nay_params large = {.kind = NAY_BLOOM, .nbits = 3 * 65536 * 8, .k = 6};
+  nay_params small = {sizeof small, .kind = NAY_BLOCKED, .nbits = 1024, .k = 6};
+  nay_params large = {sizeof large, .kind = NAY_BLOOM, .nbits = 3 * 65536 * 8, .k = 6};
   plan_reset();
   dir = directory_make();
   path = strdup(directory_at(&dir, "f.nay"));
@@ -175,7 +175,7 @@ static nay_status save(nay_diag *diag) {
  * when there was no n-th call.
  */
 static bool save_failing_at(long n, int error, bool no_tmpfile, bool exists) {
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   unlink(path);
   if (exists) directory_write(path, old_bytes, old_len);
   plan_reset();
@@ -340,7 +340,7 @@ static void every_call_of_open_fails(void **state) {
     for (long n = 0;; n++) {
       flaky memory = {.fail_at = -1};
       nay_allocator a = flaky_allocator(&memory);
-      nay_diag diag = {NULL, 0, 0};
+      nay_diag diag = {.what = NULL};
       nay_filter *f = NULL;
       plan_reset();
       plan.fail_at = n;
@@ -382,7 +382,7 @@ static void files_that_shrink(void **state) {
   directory_write(path, new_bytes, new_len);
   for (long n = 0;; n++) {
     nay_filter *f = NULL;
-    nay_diag diag = {NULL, 0, 0};
+    nay_diag diag = {.what = NULL};
     plan_reset();
     plan.end_of_file_at = n;
     plan.piece = 4096;

@@ -49,7 +49,7 @@ static void old_or_new_never_a_mixture(void **state) {
   directory dir = directory_make();
   char path[512];
   snprintf(path, sizeof path, "%s", directory_at(&dir, "f.nay"));
-  nay_params a = {.kind = NAY_BLOOM, .nbits = 300000 * 8, .k = 6}, b = a;
+  nay_params a = {sizeof a, .kind = NAY_BLOOM, .nbits = 300000 * 8, .k = 6}, b = a;
   b.nbits -= 64 * 1001;
   b.seed = 7;
   nay_filter *filters[2] = {native_filter(&a, 5000), native_filter(&b, 5000)};

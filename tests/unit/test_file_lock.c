@@ -47,7 +47,7 @@ static nay_status replace(const char *path, uint32_t flags, const char *bytes) {
 
 static bool busy(const char *path) {
   nay_filelock lock;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   nay_status status = nay_file_lock(path, NAY_LOCK_TRY, &lock, &diag);
   if (status == NAY_OK) nay_file_unlock(&lock);
   if (status == NAY_OK) return false;
@@ -191,7 +191,7 @@ static void failures_of_the_producer(void **state) {
   const char *path = directory_at(&dir, "f");
   assert_ok(replace(path, 0, "old"));
   text t = {"new", NAY_EFULL};
-  nay_diag diag = {NULL, 7, 0};
+  nay_diag diag = {.offset = 7};
   assert_status(nay_file_replace(path, 0, produce, &t, &diag), NAY_EFULL);
   assert_int_equal(diag.offset, 7); /* as it was */
   assert_true(directory_holds(path, "old", 3));

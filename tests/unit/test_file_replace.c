@@ -18,8 +18,8 @@
 #include "support/native.h"
 #include "support/test.h"
 
-static const nay_params small = {.kind = NAY_BLOCKED, .nbits = 1024, .k = 6};
-static const nay_params large = {.kind = NAY_BLOOM, .nbits = 3 * 65536 * 8, .k = 6};
+static const nay_params small = {sizeof small, .kind = NAY_BLOCKED, .nbits = 1024, .k = 6};
+static const nay_params large = {sizeof large, .kind = NAY_BLOOM, .nbits = 3 * 65536 * 8, .k = 6};
 
 static directory dir;
 static nay_filter *old_filter, *new_filter;
@@ -49,7 +49,7 @@ static int end(void **state) {
 /* Saving fails with this errno, says why, and changes nothing in the directory or the filter. */
 static void expect_refusal(const directory *where, const char *path, int error) {
   unsigned entries = directory_count(where, NULL);
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   assert_status(nay_filter_save(new_filter, path, &diag), NAY_EIO);
   assert_non_null(diag.what);
   if (diag.os_error != error) {
@@ -77,7 +77,7 @@ static void round_trip(void **state) {
     assert_ok(nay_filter_add(f, "more", 4, NULL)); /* its own memory: it can change */
     nay_filter_free(f);
     for (unsigned flags = 0; flags <= NAY_MMAP_LAZY; flags++) {
-      nay_stats stats;
+      nay_stats stats = {.size = sizeof stats};
       assert_ok(nay_filter_mmap(path, flags, NULL, NULL, &f));
       assert_true(native_members_ok(f, 20));
       assert_ok(nay_filter_stats(f, &stats));
@@ -237,7 +237,7 @@ static void expect_open(const char *path, nay_status want, int error) {
   for (int how = 0; how < 3; how++) {
     flaky memory = {.fail_at = -1};
     nay_allocator a = flaky_allocator(&memory);
-    nay_diag diag = {NULL, 0, -1};
+    nay_diag diag = {.os_error = -1};
     nay_status status = how == 0
                             ? nay_filter_open(path, &a, &diag, &f)
                             : nay_filter_mmap(path, how == 1 ? 0 : NAY_MMAP_LAZY, &a, &diag, &f);
@@ -293,7 +293,7 @@ static void memory_runs_out(void **state) {
     for (long call = 0; status == NAY_ENOMEM; call++) {
       flaky memory = {.fail_at = call};
       nay_allocator a = flaky_allocator(&memory);
-      nay_diag diag = {NULL, 0, 0};
+      nay_diag diag = {.what = NULL};
       nay_filter *f = NULL;
       status = how == 0 ? nay_filter_open(path, &a, &diag, &f)
                         : nay_filter_mmap(path, how == 1 ? 0 : NAY_MMAP_LAZY, &a, &diag, &f);
@@ -315,7 +315,7 @@ static void damage_is_not_passed_on(void **state) {
   damaged[new_len / 2] ^= 1;
   directory_write(path, damaged, new_len);
   nay_filter *f;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   assert_status(nay_filter_open(path, NULL, NULL, &f), NAY_ECORRUPT);
   assert_status(nay_filter_mmap(path, 0, NULL, NULL, &f), NAY_ECORRUPT);
   assert_ok(nay_filter_mmap(path, NAY_MMAP_LAZY, NULL, NULL, &f));
@@ -360,7 +360,7 @@ static void read_only_directory(void **state) {
   if (root && seteuid(65534) != 0) skip();
   int error = access(path, R_OK) == 0 ? EACCES : 0;
   if (error != 0) {
-    nay_diag diag = {NULL, 0, 0};
+    nay_diag diag = {.what = NULL};
     assert_status(nay_filter_save(new_filter, path, &diag), NAY_EIO);
     assert_int_equal(diag.os_error, EACCES);
     assert_string_equal(diag.what, "cannot create a temporary file in the directory");

@@ -9,7 +9,7 @@ static const char *const layouts[] = {"leveldb", "mini-lsm", "nori", "nori12", "
 #define N_LAYOUTS (sizeof layouts / sizeof layouts[0])
 
 static nay_filter *make(const char *name, uint64_t n, uint32_t bits_per_key) {
-  nay_params p = {.nkeys = n, .bits_per_key = bits_per_key};
+  nay_params p = {sizeof p, .nkeys = n, .bits_per_key = bits_per_key};
   nay_filter *f;
   assert_ok(nay_format_new(nay_format_find(name), &p, NULL, NULL, &f));
   return f;
@@ -53,7 +53,7 @@ static void the_list(void **state) {
 
 /* One filter in a layout; NULL where it can only be read here. */
 static nay_filter *small_filter(const nay_format *format) {
-  nay_params p = {.nkeys = 100, .bits_per_key = 10};
+  nay_params p = {sizeof p, .nkeys = 100, .bits_per_key = 10};
   nay_builder *b;
   nay_filter *f;
   uint8_t key[KEY_MAX];
@@ -76,7 +76,7 @@ static void no_name_overrides_a_magic_number(void **state) {
     for (size_t j = 0; (named = nay_format_at(j)) != NULL; j++) {
       nay_filter *wrong = NULL;
       nay_view view;
-      nay_diag diag = {NULL, 1, 1};
+      nay_diag diag = {.offset = 1, .os_error = 1};
       bool certain = nay_format_has_magic(is) ||
                      (nay_format_has_checksum(is) && !nay_format_has_checksum(named));
       if (named == is || !certain) continue;
@@ -95,7 +95,7 @@ static void no_name_overrides_a_magic_number(void **state) {
 
 static void only_native_files_are_recognised(void **state) {
   (void)state;
-  nay_params p = {.kind = NAY_BLOOM, .nkeys = 100, .bits_per_key = 10};
+  nay_params p = {sizeof p, .kind = NAY_BLOOM, .nkeys = 100, .bits_per_key = 10};
   nay_filter *f;
   assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   golden_bytes bytes = golden_encode(f);
@@ -120,10 +120,13 @@ static void only_native_files_are_recognised(void **state) {
 
 /* ---- params ---- */
 
-static void assert_params_refused(const nay_format *format, const nay_params *p,
+static void assert_params_refused(const nay_format *format, const nay_params *from,
                                   const char *field) {
-  nay_diag diag = {NULL, 1, 1};
-  nay_plan plan;
+  nay_params full = {.size = 0}, *p = from != NULL ? &full : NULL;
+  if (from != NULL) full = *from;
+  full.size = sizeof full;
+  nay_diag diag = {.offset = 1, .os_error = 1};
+  nay_plan plan = {.size = sizeof plan};
   nay_filter *f = NULL;
   nay_builder *b = NULL;
   assert_status(nay_format_plan(format, p, &diag, &plan), NAY_EINVAL);
@@ -177,13 +180,14 @@ static void wrong_params_name_the_field(void **state) {
 
 static void limits_of_single_layouts(void **state) {
   (void)state;
-  nay_plan plan;
-  const nay_params probes = {.nkeys = 1, .bits_per_key = 369}; /* 0.693 and ln 2 of it: 256 */
+  nay_plan plan = {.size = sizeof plan};
+  const nay_params probes = {
+      .size = sizeof probes, .nkeys = 1, .bits_per_key = 369}; /* 0.693 and ln 2 of it: 256 */
   assert_params_refused(nay_format_find("nori12"), &probes, "bits_per_key");
   assert_params_refused(nay_format_find("lab"), &probes, "bits_per_key");
-  const nay_params huge = {.nkeys = UINT64_C(1) << 32, .bits_per_key = 1};
+  const nay_params huge = {sizeof huge, .nkeys = UINT64_C(1) << 32, .bits_per_key = 1};
   assert_params_refused(nay_format_find("mini-lsm"), &huge, "2^32");
-  const nay_params most = {.nkeys = (UINT64_C(1) << 32) - 8, .bits_per_key = 1};
+  const nay_params most = {sizeof most, .nkeys = (UINT64_C(1) << 32) - 8, .bits_per_key = 1};
   assert_ok(nay_format_plan(nay_format_find("mini-lsm"), &most, NULL, &plan));
   assert_int_equal(plan.nbits, most.nkeys);
   assert_ok(nay_format_plan(nay_format_find("leveldb"), &huge, NULL, &plan));
@@ -232,8 +236,8 @@ static void plans(void **state) {
       {"lab", 100, 16, 1600, 212, 11},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    nay_params p = {.nkeys = cases[i].n, .bits_per_key = cases[i].bits_per_key};
-    nay_plan plan;
+    nay_params p = {sizeof p, .nkeys = cases[i].n, .bits_per_key = cases[i].bits_per_key};
+    nay_plan plan = {.size = sizeof plan};
     assert_ok(nay_format_plan(nay_format_find(cases[i].name), &p, NULL, &plan));
     assert_int_equal(plan.kind, NAY_BLOOM);
     assert_int_equal(plan.nbits, cases[i].nbits);
@@ -252,8 +256,8 @@ static void a_rate_becomes_whole_bits(void **state) {
     uint64_t bits;
   } cases[] = {{0.01, 10}, {0.001, 15}, {0.1, 5}, {0.5, 2}, {0.999999, 1}, {1e-6, 29}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    nay_params p = {.nkeys = 1000, .fpr = cases[i].fpr};
-    nay_plan plan;
+    nay_params p = {sizeof p, .nkeys = 1000, .fpr = cases[i].fpr};
+    nay_plan plan = {.size = sizeof plan};
     assert_ok(nay_format_plan(nay_format_find("nori"), &p, NULL, &plan));
     assert_int_equal(plan.nbits, 1000 * cases[i].bits);
   }
@@ -264,7 +268,8 @@ static void a_rate_becomes_whole_bits(void **state) {
 /* n is what params say, else what was added, repeats included: LevelDB and mini-lsm do the same. */
 static void builders_count_repeats(void **state) {
   const nay_format *format = nay_format_find(*state);
-  nay_params counted = {.bits_per_key = 10}, stated = {.nkeys = 30, .bits_per_key = 10};
+  nay_params counted = {sizeof counted, .bits_per_key = 10},
+             stated = {sizeof stated, .nkeys = 30, .bits_per_key = 10};
   nay_builder *a, *b;
   nay_filter *from_a, *from_b, *expected = golden_by_new(format, golden_twice, 200, 10);
   uint8_t key[GOLDEN_KEY_MAX];
@@ -279,8 +284,8 @@ static void builders_count_repeats(void **state) {
   assert_ok(nay_builder_finish(b, NULL, &from_b));
   golden_bytes bytes = golden_encode(expected);
   golden_assert_encodes(from_a, bytes.at, bytes.len);
-  nay_stats stats;
-  nay_plan plan;
+  nay_stats stats = {.size = sizeof stats};
+  nay_plan plan = {.size = sizeof plan};
   assert_ok(nay_format_plan(format, &stated, NULL, &plan));
   assert_ok(nay_filter_stats(from_b, &stats));
   assert_int_equal(stats.nbits, plan.nbits);
@@ -315,7 +320,7 @@ static void of_no_keys(void **state) {
   const nay_format *format = nay_format_find(*state);
   bool has_bits = strcmp(*state, "leveldb") == 0 || strcmp(*state, "mini-lsm") == 0;
   nay_filter *f = golden_by_builder(format, golden_str, 0, 10);
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   uint64_t bitmap[2] = {0, 0};
   const void *keys[2] = {"foo", "bar"};
   const size_t lens[2] = {3, 3};
@@ -369,7 +374,7 @@ static void single_and_batch_agree(void **state) {
 
 static void merge_is_a_union(void **state) {
   nay_filter *a = make(*state, 400, 10), *b = make(*state, 400, 10), *both = make(*state, 400, 10);
-  nay_overlap overlap;
+  nay_overlap overlap = {.size = sizeof overlap};
   add_range(a, 0, 250);
   add_range(b, 150, 400);
   add_range(both, 0, 400);
@@ -388,7 +393,7 @@ static void merge_is_a_union(void **state) {
 
 static void intersection_is_marked(void **state) {
   nay_filter *a = make(*state, 400, 10), *b = make(*state, 400, 10);
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   add_range(a, 0, 250);
   add_range(b, 150, 400);
   assert_ok(nay_filter_intersect(a, b));
@@ -402,7 +407,7 @@ static void intersection_is_marked(void **state) {
 
 static void stats_know_the_load(void **state) {
   nay_filter *f = make(*state, 1000, 10);
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   add_range(f, 0, 1000);
   assert_ok(nay_filter_stats(f, &stats));
   assert_int_equal(stats.kind, NAY_BLOOM);
@@ -424,9 +429,9 @@ static void headers_tell_the_plan(void **state) {
   static const char *const tell[] = {"nori", "redisbloom-bf", "redis-dump-bf"};
   for (size_t i = 0; i < 3; i++) {
     const nay_format *format = nay_format_find(tell[i]);
-    nay_params p = {.nkeys = 1000, .bits_per_key = 10};
+    nay_params p = {sizeof p, .nkeys = 1000, .bits_per_key = 10};
     nay_filter *f, *g;
-    nay_stats before, after;
+    nay_stats before = {.size = sizeof before}, after = {.size = sizeof after};
     uint8_t bytes[8192];
     size_t len;
     assert_ok(nay_format_new(format, &p, NULL, NULL, &f));
@@ -454,7 +459,7 @@ static void unlike_filters_do_not_mix(void **state) {
   nay_filter *a = make(*state, 400, 10);
   add_range(a, 0, 100);
   golden_bytes before = golden_encode(a);
-  nay_params native = {.kind = NAY_BLOOM, .nkeys = 400, .bits_per_key = 10};
+  nay_params native = {sizeof native, .kind = NAY_BLOOM, .nkeys = 400, .bits_per_key = 10};
   nay_filter *others[N_LAYOUTS + 3];
   size_t n = 0;
   for (size_t i = 0; i < N_LAYOUTS; i++) {
@@ -464,7 +469,7 @@ static void unlike_filters_do_not_mix(void **state) {
   others[n++] = make(*state, 200, 20); /* the same size, another k */
   assert_ok(nay_filter_new(&native, NULL, NULL, &others[n++]));
   for (size_t i = 0; i < n; i++) {
-    nay_overlap overlap;
+    nay_overlap overlap = {.size = sizeof overlap};
     assert_status(nay_filter_merge(a, others[i], 1.0), NAY_EMISMATCH);
     assert_status(nay_filter_merge(others[i], a, 1.0), NAY_EMISMATCH);
     assert_status(nay_filter_intersect(a, others[i]), NAY_EMISMATCH);
@@ -492,7 +497,7 @@ static void what_layouts_cannot_do(void **state) {
   assert_int_equal(len, 0);
   assert_status(nay_filter_encode(f, buffer, sizeof buffer, &written), NAY_ENOTSUP);
   assert_int_equal(nay_filter_encoded_size(f), 0);
-  nay_diag diag = {NULL, 1, 1};
+  nay_diag diag = {.offset = 1, .os_error = 1};
   assert_status(nay_filter_save(f, "never-written.nay", &diag), NAY_ENOTSUP);
   assert_non_null(diag.what);
   assert_int_equal(written, 77);
@@ -528,10 +533,10 @@ static void encode_checks_layout_and_room(void **state) {
 
 static void null_arguments(void **state) {
   const nay_format *format = nay_format_find(*state);
-  nay_params p = {.nkeys = 1, .bits_per_key = 10};
+  nay_params p = {sizeof p, .nkeys = 1, .bits_per_key = 10};
   nay_filter *f;
   nay_view view;
-  nay_plan plan;
+  nay_plan plan = {.size = sizeof plan};
   nay_builder *b;
   nay_diag diag;
   assert_status(nay_format_plan(NULL, &p, &diag, &plan), NAY_EINVAL);
@@ -553,12 +558,13 @@ static void null_arguments(void **state) {
 static void native_is_a_format_too(void **state) {
   (void)state;
   const nay_format *native = nay_format_find("nay");
-  nay_params p = {.kind = NAY_BLOCKED, .nkeys = 100, .fpr = 0.01}, bad = {.nkeys = 100, .fpr = 2};
-  nay_params counted = {.kind = NAY_BLOCKED, .fpr = 0.01};
-  nay_diag diag = {NULL, 1, 1};
+  nay_params p = {sizeof p, .kind = NAY_BLOCKED, .nkeys = 100, .fpr = 0.01},
+             bad = {sizeof bad, .nkeys = 100, .fpr = 2};
+  nay_params counted = {sizeof counted, .kind = NAY_BLOCKED, .fpr = 0.01};
+  nay_diag diag = {.offset = 1, .os_error = 1};
   nay_filter *f, *again, *built;
   nay_builder *b;
-  nay_plan plan, same;
+  nay_plan plan = {.size = sizeof plan}, same = {.size = sizeof same};
   nay_view view;
   assert_ok(nay_format_plan(native, &p, NULL, &plan));
   assert_ok(nay_params_plan(&p, NULL, &same));

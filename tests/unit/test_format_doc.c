@@ -39,7 +39,7 @@ static void read_hex_line(char *line, example *e) {
 static nay_filter *build_example(const example *e) {
   const nay_format *format = nay_format_find(e->format);
   assert_non_null(format);
-  nay_params p = {.bits_per_key = e->bits_per_key};
+  nay_params p = {sizeof p, .bits_per_key = e->bits_per_key};
   nay_builder *b;
   nay_filter *f;
   char keys[128];

@@ -26,7 +26,7 @@ static void assert_refused(const char *name, const uint8_t *bytes, size_t len, c
   const nay_format *format = nay_format_find(name);
   flaky memory = {.fail_at = -1};
   nay_allocator allocator = flaky_allocator(&memory);
-  nay_diag diag = {NULL, UINT64_MAX, -1}, view_diag = diag;
+  nay_diag diag = {.offset = UINT64_MAX, .os_error = -1}, view_diag = diag;
   nay_filter *f = MARK;
   nay_view view;
   assert_status(nay_format_decode(format, bytes, len, &allocator, &diag, &f), NAY_ECORRUPT);
@@ -44,7 +44,7 @@ static void assert_refused(const char *name, const uint8_t *bytes, size_t len, c
 
 /* Asks everything of a filter that came from strange bytes. */
 static void use_all(const nay_filter *f) {
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   uint8_t key[GOLDEN_KEY_MAX];
   assert_ok(nay_filter_stats(f, &stats));
   assert_true(stats.nbits_set <= stats.nbits);
@@ -275,7 +275,7 @@ static void minilsm_reserved_k(void **state) {
   for (size_t i = 0; i < sizeof reserved; i++) {
     uint8_t bytes[8 + 5] = {0};
     nay_filter *f;
-    nay_stats stats;
+    nay_stats stats = {.size = sizeof stats};
     bytes[8] = reserved[i];
     seal(bytes, sizeof bytes);
     assert_accepted("mini-lsm", bytes, sizeof bytes, sizeof bytes);
@@ -350,7 +350,7 @@ static void views_at_any_address(void **state) {
     for (uint64_t i = 0; i < 100; i++) {
       assert_true(nay_filter_may_contain(f, key, golden_str(i, key)));
     }
-    nay_stats stats;
+    nay_stats stats = {.size = sizeof stats};
     assert_ok(nay_filter_stats(f, &stats));
     assert_true(stats.read_only);
     assert_status(nay_filter_add((nay_filter *)(uintptr_t)f, "foo", 3, NULL), NAY_ENOTSUP);
@@ -365,11 +365,11 @@ static void no_memory(void **state) {
   const char *name = *state;
   const nay_format *format = nay_format_find(name);
   golden_bytes b = valid(name, 100, 10);
-  nay_params p = {.nkeys = 100, .bits_per_key = 10};
+  nay_params p = {sizeof p, .nkeys = 100, .bits_per_key = 10};
   for (long call = 0; call < 2; call++) { /* a handle and its bits */
     flaky memory = {.fail_at = call};
     nay_allocator allocator = flaky_allocator(&memory);
-    nay_diag diag = {NULL, 1, 1};
+    nay_diag diag = {.offset = 1, .os_error = 1};
     nay_filter *f = MARK;
     assert_status(nay_format_decode(format, b.at, b.len, &allocator, &diag, &f), NAY_ENOMEM);
     assert_string_equal(diag.what, nay_status_text(NAY_ENOMEM));
@@ -380,7 +380,7 @@ static void no_memory(void **state) {
   }
   flaky memory = {.fail_at = 0};
   nay_allocator allocator = flaky_allocator(&memory);
-  nay_diag diag = {NULL, 1, 1};
+  nay_diag diag = {.offset = 1, .os_error = 1};
   nay_builder *builder = NULL;
   assert_status(nay_format_builder(format, &p, &allocator, &diag, &builder), NAY_ENOMEM);
   assert_string_equal(diag.what, "no memory for a builder");

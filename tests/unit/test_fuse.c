@@ -38,7 +38,7 @@ static void small_sets_of_every_size(void **state) {
       nay_filter *f = set_build(&p, x, n);
       assert_int_equal(f->nkeys, n);
       set_all_maybe(f, x, n);
-      nay_stats stats;
+      nay_stats stats = {.size = sizeof stats};
       assert_ok(nay_filter_stats(f, &stats));
       assert_true(stats.fpr_now <= 1.0 / 256); /* and not 1: no shard has given up */
       nay_filter_free(f);
@@ -59,9 +59,9 @@ static void the_empty_set_says_nay(void **state) {
 
 static void plans(void **state) {
   (void)state;
-  nay_plan plan;
+  nay_plan plan = {.size = sizeof plan};
   nay_diag diag;
-  nay_params p = {.kind = NAY_FUSE, .nkeys = 1000000, .fpr = 1.0 / 256};
+  nay_params p = {sizeof p, .kind = NAY_FUSE, .nkeys = 1000000, .fpr = 1.0 / 256};
   assert_ok(nay_params_plan(&p, &diag, &plan));
   assert_int_equal(plan.k, 3);
   assert_true(plan.fpr == 1.0 / 256 && plan.bits_per_key <= 9.1);
@@ -73,22 +73,23 @@ static void plans(void **state) {
   assert_ok(nay_params_plan(&p, &diag, &plan));
   assert_true(plan.fpr == 1.0 / 512);
 
-  p = (nay_params){.kind = NAY_FUSE, .nkeys = 1000000, .k = 4, .bits_per_key = 8.7};
+  p = (nay_params){
+      .size = sizeof(nay_params), .kind = NAY_FUSE, .nkeys = 1000000, .k = 4, .bits_per_key = 8.7};
   assert_ok(nay_params_plan(&p, &diag, &plan));
   assert_true(plan.fpr == 1.0 / 256 && plan.bits_per_key <= 8.7);
-  p = (nay_params){.kind = NAY_FUSE, .nkeys = 1000, .nbytes = 1500};
+  p = (nay_params){sizeof(nay_params), .kind = NAY_FUSE, .nkeys = 1000, .nbytes = 1500};
   assert_ok(nay_params_plan(&p, &diag, &plan));
   assert_true(plan.nbytes <= 1500);
 
   const nay_params bad[] = {
-      {.kind = NAY_FUSE, .nkeys = 10, .nbits = 512},
-      {.kind = NAY_FUSE, .nkeys = 10, .fpr = 1e-12},
-      {.kind = NAY_FUSE, .nkeys = 10, .fpr = 0.1, .k = 5},
-      {.kind = NAY_FUSE, .nkeys = 10, .fpr = 0.1, .fold = 2},
-      {.kind = NAY_FUSE, .nkeys = 1000, .nbytes = 100},
-      {.kind = NAY_FUSE, .nkeys = 1000, .bits_per_key = 3},
-      {.kind = NAY_FUSE, .nkeys = (uint64_t)1 << 50, .fpr = 0.01},
-      {.kind = NAY_XOR, .nkeys = 10, .fpr = 0.1, .k = 4},
+      {sizeof(nay_params), .kind = NAY_FUSE, .nkeys = 10, .nbits = 512},
+      {sizeof(nay_params), .kind = NAY_FUSE, .nkeys = 10, .fpr = 1e-12},
+      {sizeof(nay_params), .kind = NAY_FUSE, .nkeys = 10, .fpr = 0.1, .k = 5},
+      {sizeof(nay_params), .kind = NAY_FUSE, .nkeys = 10, .fpr = 0.1, .fold = 2},
+      {sizeof(nay_params), .kind = NAY_FUSE, .nkeys = 1000, .nbytes = 100},
+      {sizeof(nay_params), .kind = NAY_FUSE, .nkeys = 1000, .bits_per_key = 3},
+      {sizeof(nay_params), .kind = NAY_FUSE, .nkeys = (uint64_t)1 << 50, .fpr = 0.01},
+      {sizeof(nay_params), .kind = NAY_XOR, .nkeys = 10, .fpr = 0.1, .k = 4},
   };
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     assert_status(nay_params_plan(&bad[i], &diag, &plan), NAY_EINVAL);
@@ -105,7 +106,7 @@ static void plans_are_kept(void **state) {
     for (size_t j = 0; j < sizeof sizes / sizeof sizes[0]; j++) {
       nay_params p = set_params(layouts[i].kind, 0.001, layouts[i].k);
       nay_filter *f = set_build(&p, x, sizes[j]);
-      nay_plan plan;
+      nay_plan plan = {.size = sizeof plan};
       p.nkeys = sizes[j];
       assert_ok(nay_params_plan(&p, NULL, &plan));
       assert_int_equal(plan.nbytes, f->nbytes);
@@ -172,7 +173,7 @@ static void fixed_answers(void **state) {
   nay_filter *f = set_build(&p, x, 100);
   uint8_t *factor = f->bits.bytes + NAY_FUSE_HEADER;
   uint64_t word = 0;
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   nay__store64le(factor, NAY_FUSE_SAYS_MAYBE);
   assert_ok(f->family->check(&f->shape, f->bits.bytes, f->nbytes, NULL));
   nay__filter_attach(f, f->bits.bytes, f->nbytes);

@@ -20,7 +20,7 @@ static nay_hash hash_in(const nay_filter *f, const uint8_t *key, size_t len, siz
 }
 
 static nay_filter *filter_of(const char *format) {
-  nay_params p = {.nkeys = 1, .bits_per_key = 10};
+  nay_params p = {sizeof p, .nkeys = 1, .bits_per_key = 10};
   nay_filter *f;
   assert_ok(nay_format_new(nay_format_find(format), &p, NULL, NULL, &f));
   return f;
@@ -87,7 +87,7 @@ static void siphash13_is_rust_and_python(void **state) {
   unsigned rows = 0;
   count_up(input, sizeof input);
   while ((line = golden_line(&rest)) != NULL) {
-    nay_params p = {.hash = NAY_HASH_SIPHASH};
+    nay_params p = {sizeof p, .hash = NAY_HASH_SIPHASH};
     for (unsigned i = 0; i < 16; i++) {
       char pair[3] = {line[2 * i], line[2 * i + 1], 0};
       p.key[i] = (uint8_t)strtoul(pair, NULL, 16);
@@ -113,7 +113,7 @@ static void xxh3_is_libxxhash(void **state) {
   uint8_t input[1024];
   noise(input, sizeof input, 3);
   for (size_t s = 0; s < sizeof seeds / sizeof seeds[0]; s++) {
-    nay_filter *f = native((nay_params){.seed = seeds[s]});
+    nay_filter *f = native((nay_params){sizeof(nay_params), .seed = seeds[s]});
     for (size_t len = 0; len <= sizeof input; len++) {
       nay_hash hash = hash_in(f, input, len, len % 5);
       assert_int_equal(hash.lo, XXH3_64bits_withSeed(input, len, seeds[s]));
@@ -131,7 +131,7 @@ static void xxh3_by_key(void **state) {
   (void)state;
   for (uint64_t round = 0; round < 64; round++) {
     uint64_t seed = round == 0 ? 0 : nay_hash_mix(round);
-    nay_params p = {.kind = NAY_BLOOM, .nbits = 1 << 20, .k = 20, .seed = seed};
+    nay_params p = {sizeof p, .kind = NAY_BLOOM, .nbits = 1 << 20, .k = 20, .seed = seed};
     nay_filter *f, *added, *built;
     nay_builder *b;
     assert_ok(nay_filter_new(&p, NULL, NULL, &f));

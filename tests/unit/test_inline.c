@@ -127,7 +127,11 @@ static void same_in_every_form(const nay_filter *f, inline_type type, const char
 /* ---- blocked ---- */
 
 static nay_filter *blocked(uint64_t nblocks, uint32_t k, const uint64_t *x, size_t n) {
-  nay_params p = {.kind = NAY_BLOCKED, .nbits = nblocks * 512, .k = k, .hash = NAY_HASH_CALLER};
+  nay_params p = {.size = sizeof p,
+                  .kind = NAY_BLOCKED,
+                  .nbits = nblocks * 512,
+                  .k = k,
+                  .hash = NAY_HASH_CALLER};
   nay_filter *f;
   assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   assert_ok(nay_filter_add_hash_many(f, x, NULL, n, NULL));
@@ -261,7 +265,11 @@ static void other_families_and_layouts(void **state) {
   unsigned nforeign = 0;
   choose_hashes(x, 500, 64);
   for (int kind = 1; nay_kind_name((nay_kind)kind) != NULL; kind++) {
-    nay_params p = {.kind = (nay_kind)kind, .nkeys = 500, .fpr = 0.01, .hash = NAY_HASH_CALLER};
+    nay_params p = {.size = sizeof p,
+                    .kind = (nay_kind)kind,
+                    .nkeys = 500,
+                    .fpr = 0.01,
+                    .hash = NAY_HASH_CALLER};
     nay_filter *f = set_build(&p, x, 500);
     for (size_t t = 0; t < INLINE_NTYPES; t++) { /* fuse at 1% has 7 bits */
       if (kind != NAY_BLOCKED || t != INLINE_BLOCKED)
@@ -271,7 +279,7 @@ static void other_families_and_layouts(void **state) {
   }
   free(x);
   for (size_t t = 0; t < INLINE_NTYPES; t++) assert_refused(NULL, (inline_type)t, NAY_EINVAL);
-  nay_params p = {.nkeys = 500, .bits_per_key = 10};
+  nay_params p = {sizeof p, .nkeys = 500, .bits_per_key = 10};
   for (size_t i = 0; nay_format_at(i) != NULL; i++) {
     nay_filter *f;
     if (nay_format_new(nay_format_at(i), &p, NULL, NULL, &f) != NAY_OK) continue;
@@ -329,7 +337,8 @@ static void concurrent_filters(void **state) {
 /* Locked: refused, as keys have no hash yet; unlocked: as any other. */
 static void keyed_filters(void **state) {
   (void)state;
-  nay_params p = {.kind = NAY_BLOCKED, .nkeys = 100, .fpr = 0.01, .hash = NAY_HASH_SIPHASH};
+  nay_params p = {
+      .size = sizeof p, .kind = NAY_BLOCKED, .nkeys = 100, .fpr = 0.01, .hash = NAY_HASH_SIPHASH};
   memset(p.key, 7, sizeof p.key);
   nay_filter *f, *g;
   assert_ok(nay_filter_new(&p, NULL, NULL, &f));

@@ -57,7 +57,7 @@ static void check_filter(const nay_params *params, size_t nkeys) {
 static void every_width(void **state) {
   nay_kind kind = *(const nay_kind *)*state;
   for (unsigned bits = 4; bits <= 32; bits++) {
-    nay_params p = {.kind = kind, .hash = NAY_HASH_CALLER};
+    nay_params p = {sizeof p, .kind = kind, .hash = NAY_HASH_CALLER};
     p.fpr = 1.0 / (double)((uint64_t)1 << bits) * (kind == NAY_RIBBON ? 1.3 : 1.001);
     if (kind == NAY_CUCKOO) p.tag_bits = bits < 6 ? 6 : bits;
     if (kind == NAY_CUCKOO) p.fpr = 0.9;

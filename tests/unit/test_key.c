@@ -20,7 +20,7 @@ typedef struct parsed_key {
 
 static parsed_key parse(nay_key_type type, const char *text) {
   parsed_key key;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   if (nay_key_parse(type, text, strlen(text), key.bytes, sizeof key.bytes, &key.len, &diag) !=
       NAY_OK) {
     fail_msg("%s \"%s\": %s, at %" PRIu64, nay_key_type_name(type), text, diag.what, diag.offset);
@@ -354,7 +354,7 @@ static void a_refusal_says_what_and_where(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
     const refusal *r = &refusals[i];
-    nay_diag diag = {NULL, UINT64_MAX, 1};
+    nay_diag diag = {.offset = UINT64_MAX, .os_error = 1};
     uint8_t out[64];
     size_t len = 77;
     assert_status(nay_key_parse(r->type, r->text, strlen(r->text), out, 64, &len, &diag),
@@ -370,7 +370,7 @@ static void nonsense_is_refused(void **state) {
   (void)state;
   uint8_t out[8];
   size_t len = 77;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   assert_status(nay_key_parse((nay_key_type)N_TYPES, "1", 1, out, 8, &len, &diag), NAY_EINVAL);
   assert_non_null(diag.what);
   assert_status(nay_key_parse((nay_key_type)-1, "1", 1, out, 8, &len, NULL), NAY_EINVAL);

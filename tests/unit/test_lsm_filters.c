@@ -66,7 +66,7 @@ static void check_answers(const vector *v, const nay_filter *f) {
 /* By adds to a filter of the planned size; nori drops what does not fit, we refuse it. */
 static void check_rebuilt(const vector *v) {
   uint8_t key[GOLDEN_KEY_MAX];
-  nay_params p = {.nkeys = v->sized_for, .bits_per_key = v->bits != 0 ? v->bits : 10};
+  nay_params p = {sizeof p, .nkeys = v->sized_for, .bits_per_key = v->bits != 0 ? v->bits : 10};
   nay_filter *f;
   assert_ok(nay_format_new(v->format, &p, NULL, NULL, &f));
   for (uint64_t i = 0; i < v->n; i++) {
@@ -81,8 +81,8 @@ static void check_rebuilt(const vector *v) {
 
 static void check_vector(const vector *v) {
   nay_filter *f, *copy;
-  nay_stats stats;
-  nay_diag diag = {NULL, 0, 0};
+  nay_stats stats = {.size = sizeof stats};
+  nay_diag diag = {.what = NULL};
   nay_status status = nay_format_decode(v->format, v->bytes.at, v->bytes.len, NULL, &diag, &f);
   if (status != NAY_OK) fail_msg("%s: %s", v->file, diag.what);
   assert_ptr_equal(nay_format_of(f), v->format);
@@ -202,7 +202,7 @@ static void quotient_lies(void **state) {
   };
   golden_bytes bytes = small_quotient("nori-quotient");
   for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
-    nay_diag diag = {NULL, 0, 0};
+    nay_diag diag = {.what = NULL};
     uint8_t was = bytes.at[lies[i].at];
     bytes.at[lies[i].at] = lies[i].byte;
     assert_status(decode_quotient(bytes.at, bytes.len, &diag), NAY_ECORRUPT);
@@ -238,7 +238,7 @@ static void quotient_truncated_and_flipped(void **state) {
 static void a_fingerprint_out_of_reach_is_corrupt(void **state) {
   (void)state;
   const uint8_t compact[] = {2, 4, 7, 1, 0, 0, 0, 16, 0, 0, 0, 6, 0, 0, 0, 5, 0, 0, 0, 1, 0};
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   assert_status(decode_quotient(compact, sizeof compact, &diag), NAY_ECORRUPT);
   assert_string_equal(diag.what, "a fingerprint that no lookup reaches");
 }
@@ -247,14 +247,14 @@ static void a_fingerprint_out_of_reach_is_corrupt(void **state) {
 static void compact_slots_are_bounded(void **state) {
   (void)state;
   const uint8_t compact[] = {2, 32, 7, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff};
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   assert_status(decode_quotient(compact, sizeof compact, &diag), NAY_ECORRUPT);
   assert_int_equal(diag.offset, 7);
 }
 
 static void a_full_quotient_filter_answers_maybe(void **state) {
   (void)state;
-  nay_params p = {.nkeys = 1, .bits_per_key = 7};
+  nay_params p = {sizeof p, .nkeys = 1, .bits_per_key = 7};
   nay_filter *f;
   uint8_t key[GOLDEN_KEY_MAX];
   assert_ok(nay_format_new(nay_format_find("nori-quotient"), &p, NULL, NULL, &f));
@@ -266,7 +266,7 @@ static void a_full_quotient_filter_answers_maybe(void **state) {
   golden_check_members(f, golden_str, 40);
   assert_true(nay_filter_may_contain(f, "absent", 6));
   assert_non_null(nay_format_caveat(f));
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   assert_ok(nay_filter_stats(f, &stats));
   assert_true(stats.fpr_now == 1);
   nay_filter_free(f);

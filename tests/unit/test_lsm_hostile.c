@@ -102,7 +102,7 @@ static void nori_footer_lies(void **state) {
   };
   for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
     golden_bytes b = read_victim(&victims[2]);
-    nay_diag diag = {NULL, UINT64_MAX, 0};
+    nay_diag diag = {.offset = UINT64_MAX};
     nay_sst *t = NULL;
     uint8_t *at = b.at + b.len + lies[i].at;
     for (unsigned j = 0; j < lies[i].width; j++) at[j] = (uint8_t)(lies[i].value >> 8 * j);
@@ -186,7 +186,7 @@ static void nori_block_lies(void **state) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     bytes_out o = nori_table(cases[i].block, cases[i].len, 1, 0);
-    nay_diag diag = {NULL, UINT64_MAX, 0};
+    nay_diag diag = {.offset = UINT64_MAX};
     nay_sst *t = NULL;
     nay_status status = nay_sst_view_as(o.at, o.len, "nori-sst", NULL, NULL, &diag, &t);
     if ((status == NAY_OK) != (cases[i].what == NULL)) fail_msg("%zu: %s", i, diag.what);
@@ -214,8 +214,8 @@ static void nori_codecs(void **state) {
   const nay_status expected[] = {NAY_ENOTSUP, NAY_ECORRUPT, NAY_ECORRUPT};
   bytes_out o = nori_table("zzzz", 4, 1, 1);
   for (size_t i = 0; i < 3; i++) {
-    nay_sst_read_options how = {.codecs = &lists[i], .ncodecs = lists[i] != NULL};
-    nay_diag diag = {NULL, UINT64_MAX, 0};
+    nay_sst_read_options how = {sizeof how, .codecs = &lists[i], .ncodecs = lists[i] != NULL};
+    nay_diag diag = {.offset = UINT64_MAX};
     nay_sst *t = NULL;
     assert_status(nay_sst_view_as(o.at, o.len, "nori-sst", &how, NULL, &diag, &t), expected[i]);
     assert_int_equal(diag.offset, 0);
@@ -232,7 +232,7 @@ static void every_allocation_may_fail(void **state) {
     flaky memory = {.fail_at = call};
     nay_allocator allocator = flaky_allocator(&memory);
     nay_sst *t = NULL;
-    nay_diag diag = {NULL, 0, 0};
+    nay_diag diag = {.what = NULL};
     uint64_t n, denied;
     nay_status status = nay_sst_view_as(b.at, b.len, v->name, NULL, &allocator, &diag, &t);
     if (status == NAY_OK) status = nay_sst_foreign_verify(t, &diag, &n, &denied);

@@ -26,7 +26,7 @@ static void make_old(const char *path, uint64_t first, uint64_t step, uint64_t n
   golden_bytes b = golden_read(path);
   uint8_t *footer = b.at + b.len - 64, key[32];
   size_t bloom = (size_t)nay__load64le(footer + 16);
-  nay_params p = {.nkeys = n, .bits_per_key = 10};
+  nay_params p = {sizeof p, .nkeys = n, .bits_per_key = 10};
   nay_filter *f;
   assert_ok(nay_format_new(nay_format_find("nori12-unrounded"), &p, NULL, NULL, &f));
   for (uint64_t i = 0; i < n; i++) {
@@ -56,7 +56,7 @@ static void make_table(const char *path, unsigned version, uint64_t first, uint6
   uint8_t key[32];
   assert_ok(nay_sst_foreign_writer_new(path, &o, NULL, NULL, &w));
   for (uint64_t i = 0; i < n; i++) {
-    nay_sst_version v = {key, make_key(first + i * step, key), 0, false};
+    nay_sst_version v = {sizeof v, key, make_key(first + i * step, key), 0, false};
     assert_ok(nay_sst_foreign_writer_add(w, &v, 1, "a value of some bytes", 21, NULL));
   }
   assert_ok(nay_sst_foreign_writer_finish(w, NULL));
@@ -74,9 +74,9 @@ typedef struct scene {
 static uint64_t count_reads(const scene *s, uint32_t flags) {
   const nay_sst *tables[MOST_TABLES];
   nay_lookup *lookup;
-  nay_sst_value value = {.bytes = NULL};
-  nay_sst_counters before, after;
-  nay_sst_read_options how = {.flags = flags};
+  nay_sst_value value = {.size = sizeof value};
+  nay_sst_counters before = {.size = sizeof before}, after = {.size = sizeof after};
+  nay_sst_read_options how = {sizeof how, .flags = flags};
   for (unsigned i = 0; i < s->ntables; i++) {
     nay_sst *t;
     assert_ok(nay_sst_open(paths[i], &how, NULL, NULL, &t));

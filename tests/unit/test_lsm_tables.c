@@ -48,7 +48,7 @@ static uint64_t index_of(const lsm_table *t, const nay_sst_version *v) {
 static void add_entry(const lsm_table *t, const nay_sst_iter *it, text *list) {
   size_t len, value_len;
   const void *key = nay_sst_iter_key(it, &len), *value = nay_sst_iter_value(it, &value_len);
-  nay_sst_version v;
+  nay_sst_version v = {.size = sizeof v};
   assert_ok(nay_sst_key_split(key, len, &v));
   for (size_t i = 0; i < v.len; i++) text_add(list, "%02x", ((const uint8_t *)v.key)[i]);
   text_add(list, "\t%llu\t%c\t%zu\t", (unsigned long long)index_of(t, &v), v.deleted ? 'T' : 'P',
@@ -83,8 +83,8 @@ static void check_scan(const lsm_table *t, const nay_sst *sst) {
 
 static void check_gets(const lsm_table *t, const nay_sst *sst) {
   uint8_t key[GOLDEN_KEY_MAX];
-  nay_sst_value value = {.bytes = NULL};
-  nay_diag diag = {NULL, 0, 0};
+  nay_sst_value value = {.size = sizeof value};
+  nay_diag diag = {.what = NULL};
   for (uint64_t i = 0; i < t->n; i++) {
     size_t len = t->make(i, key);
     if (nay_sst_get(sst, key, len, &diag, &value) != NAY_OK) {
@@ -126,7 +126,7 @@ static bool full_filters(const nay_table_filters *t) {
 /* Without its data: the engine's answers, but maybe where a full filter denies keys. */
 static void check_table_filters(const lsm_table *t) {
   uint8_t key[GOLDEN_KEY_MAX];
-  nay_table_filters_options how = {.codecs = NULL};
+  nay_table_filters_options how = {.size = sizeof how};
   how.codecs = table_codec_list(&how.ncodecs);
   nay_table_filters *f;
   assert_ok(nay_table_filters_open_as(t->bytes.at, t->bytes.len, t->name, &how, NULL, NULL, &f));
@@ -140,8 +140,8 @@ static void check_table_filters(const lsm_table *t) {
     if (maybe != (t->absent[0] == '-' || lsm_bit(t->absent, i)))
       fail_msg("%s: %u", t->file, (unsigned)i);
   }
-  nay_table_filters_info info;
-  nay_table_filter one;
+  nay_table_filters_info info = {.size = sizeof info};
+  nay_table_filter one = {.size = sizeof one};
   nay_table_filters_describe(f, &info);
   assert_int_equal(info.ndamaged, 0);
   assert_int_equal(info.nkeys, t->nori ? t->nentries : 0);
@@ -165,7 +165,7 @@ static void check_info(const lsm_table *t, const nay_sst *sst) {
                {"390efce", "term and index", 1},
                {"w3", "timestamp", 0}};
   nay_sst_foreign_info info = {.size = sizeof info};
-  nay_sst_info plain;
+  nay_sst_info plain = {.size = sizeof plain};
   assert_ok(nay_sst_foreign_describe(sst, &info));
   nay_sst_describe(sst, &plain);
   assert_int_equal(plain.nblocks, t->nblocks);
@@ -184,7 +184,7 @@ static void check_info(const lsm_table *t, const nay_sst *sst) {
 
 static void check_table(const lsm_table *t) {
   check_table_filters(t);
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   nay_sst_read_options mapped = lsm_options(0), read = lsm_options(NAY_SST_PREAD);
   nay_sst *sst[4];
   nay_status status = NAY_OK;

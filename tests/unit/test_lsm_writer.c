@@ -16,7 +16,7 @@ static char out[64];
 static nay_sst *open_table(const char *path, const char *name) {
   nay_sst_read_options how = lsm_options(0);
   nay_sst *sst;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   nay_status status = nay_sst_open_as(path, name, &how, NULL, &diag, &sst);
   if (status != NAY_OK) fail_msg("%s: %s", path, diag.what);
   return sst;
@@ -45,14 +45,14 @@ static void write_again(const lsm_table *t, const nay_sst_foreign_options *o) {
   nay_sst *from = open_table(t->path, t->name);
   nay_sst_iter *it;
   nay_sst_foreign_writer *w;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   assert_ok(nay_sst_foreign_writer_new(out, o, NULL, &diag, &w));
   assert_ok(nay_sst_iter_new(from, &it));
   for (nay_status status = nay_sst_iter_first(it); status == NAY_OK;
        status = nay_sst_iter_next(it)) {
     size_t len, value_len;
     const void *key = nay_sst_iter_key(it, &len), *value = nay_sst_iter_value(it, &value_len);
-    nay_sst_version v;
+    nay_sst_version v = {.size = sizeof v};
     assert_ok(nay_sst_key_split(key, len, &v));
     status = nay_sst_foreign_writer_add(w, &v, nay_sst_iter_term(it), value, value_len, &diag);
     if (status != NAY_OK) fail_msg("%s: %s", t->file, diag.what);
@@ -163,23 +163,25 @@ typedef struct refused {
 
 static void entries_that_do_not_fit(void **state) {
   (void)state;
+#define V sizeof(nay_sst_version)
   static const refused cases[] = {
-      {"nori-sst", {"b", 1, 0, 0}, {"a", 1, 0, 0}, "1", "2", "not above"},
-      {"nori-sst", {"b", 1, 5, 0}, {"b", 1, 4, 0}, "1", "2", "not above"},
-      {"nori-sst", {"b", 1, 0, 0}, {"c", 1, 0, 1}, "1", "2", "deletion with a value"},
-      {"nori-sst", {"b", 1, 0, 0}, {"c", 1, UINT64_C(1) << 56, 0}, "1", "2", "2^56"},
-      {"mini-lsm-sst", {"b", 1, 0, 0}, {"b", 1, 0, 0}, "1", "2", "not above"},
-      {"mini-lsm-sst", {"b", 1, 0, 0}, {"c", 1, 7, 0}, "1", "2", "no versions"},
-      {"mini-lsm-sst", {"b", 1, 0, 0}, {"c", 1, 0, 0}, "1", "", "empty value"},
-      {"mini-lsm-sst-week1", {"b", 1, 0, 0}, {"", 0, 0, 0}, "1", "2", "not above"},
-      {"mini-lsm-sst-week3", {"b", 1, 5, 0}, {"b", 1, 5, 0}, "1", "2", "not above"},
-      {"mini-lsm-sst-week3", {"b", 1, 5, 0}, {"b", 1, 6, 0}, "1", "2", "not above"},
+      {"nori-sst", {V, "b", 1, 0, 0}, {V, "a", 1, 0, 0}, "1", "2", "not above"},
+      {"nori-sst", {V, "b", 1, 5, 0}, {V, "b", 1, 4, 0}, "1", "2", "not above"},
+      {"nori-sst", {V, "b", 1, 0, 0}, {V, "c", 1, 0, 1}, "1", "2", "deletion with a value"},
+      {"nori-sst", {V, "b", 1, 0, 0}, {V, "c", 1, UINT64_C(1) << 56, 0}, "1", "2", "2^56"},
+      {"mini-lsm-sst", {V, "b", 1, 0, 0}, {V, "b", 1, 0, 0}, "1", "2", "not above"},
+      {"mini-lsm-sst", {V, "b", 1, 0, 0}, {V, "c", 1, 7, 0}, "1", "2", "no versions"},
+      {"mini-lsm-sst", {V, "b", 1, 0, 0}, {V, "c", 1, 0, 0}, "1", "", "empty value"},
+      {"mini-lsm-sst-week1", {V, "b", 1, 0, 0}, {V, "", 0, 0, 0}, "1", "2", "not above"},
+      {"mini-lsm-sst-week3", {V, "b", 1, 5, 0}, {V, "b", 1, 5, 0}, "1", "2", "not above"},
+      {"mini-lsm-sst-week3", {V, "b", 1, 5, 0}, {V, "b", 1, 6, 0}, "1", "2", "not above"},
   };
+#undef V
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     const refused *c = &cases[i];
     nay_sst_foreign_options o = {.size = sizeof o, .name = c->layout};
     nay_sst_foreign_writer *w;
-    nay_diag diag = {NULL, 0, 0};
+    nay_diag diag = {.what = NULL};
     assert_ok(nay_sst_foreign_writer_new(out, &o, NULL, &diag, &w));
     assert_ok(
         nay_sst_foreign_writer_add(w, &c->first, 0, c->first_value, strlen(c->first_value), &diag));
@@ -190,7 +192,7 @@ static void entries_that_do_not_fit(void **state) {
     assert_ok(nay_sst_foreign_writer_finish(w, &diag)); /* nothing has changed */
     nay_sst_foreign_writer_free(w);
     nay_sst *sst = open_table(out, c->layout);
-    nay_sst_value value = {.bytes = NULL};
+    nay_sst_value value = {.size = sizeof value};
     assert_ok(nay_sst_get(sst, "b", 1, &diag, &value));
     assert_status(nay_sst_get(sst, "c", 1, &diag, &value), NAY_ENOENT);
     nay_sst_value_free(&value);
@@ -203,15 +205,16 @@ static void mini_lsm_limits(void **state) {
   static uint8_t big[65536];
   nay_sst_foreign_options o = {.size = sizeof o, .name = "mini-lsm-sst", .block_bytes = 1 << 20};
   nay_sst_foreign_writer *w;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   memset(big, 'x', sizeof big);
   assert_ok(nay_sst_foreign_writer_new(out, &o, NULL, &diag, &w));
-  nay_sst_version v = {big, 65536, 0, false};
+  nay_sst_version v = {sizeof v, big, 65536, 0, false};
   assert_status(nay_sst_foreign_writer_add(w, &v, 0, "1", 1, &diag), NAY_EINVAL);
   v.len = 1;
   assert_status(nay_sst_foreign_writer_add(w, &v, 0, big, 65536, &diag), NAY_EINVAL);
   assert_status(
-      nay_sst_foreign_writer_add(w, &(nay_sst_version){"", 0, 0, false}, 0, "1", 1, &diag),
+      nay_sst_foreign_writer_add(w, &(nay_sst_version){sizeof(nay_sst_version), "", 0, 0, false}, 0,
+                                 "1", 1, &diag),
       NAY_EINVAL);
   assert_status(nay_sst_foreign_writer_finish(w, &diag), NAY_EINVAL); /* no entry */
   assert_non_null(strstr(diag.what, "without entries"));
@@ -220,13 +223,14 @@ static void mini_lsm_limits(void **state) {
   assert_ok(nay_sst_foreign_writer_new(out, &o, NULL, &diag, &w));
   for (unsigned i = 0; i < 20; i++) {
     char key[16];
-    v = (nay_sst_version){key, (size_t)snprintf(key, sizeof key, "k%03u", i), 0, false};
+    v = (nay_sst_version){sizeof(nay_sst_version), key,
+                          (size_t)snprintf(key, sizeof key, "k%03u", i), 0, false};
     assert_ok(nay_sst_foreign_writer_add(w, &v, 0, big, 20000, &diag));
   }
   assert_ok(nay_sst_foreign_writer_finish(w, &diag));
   nay_sst_foreign_writer_free(w);
   nay_sst *sst = open_table(out, "mini-lsm-sst");
-  nay_sst_info info;
+  nay_sst_info info = {.size = sizeof info};
   nay_sst_describe(sst, &info);
   assert_int_equal(info.nblocks, 5);
   nay_sst_free(sst);
@@ -249,7 +253,7 @@ static void options_that_are_wrong(void **state) {
       {{sizeof(nay_sst_foreign_options), .name = "mini-lsm-sst", .quotient = true}, "quotient"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    nay_diag diag = {NULL, 0, 0};
+    nay_diag diag = {.what = NULL};
     nay_sst_foreign_writer *w = NULL;
     assert_status(nay_sst_foreign_writer_new(out, &cases[i].o, NULL, &diag, &w), NAY_EINVAL);
     assert_null(w);
@@ -262,7 +266,7 @@ static void an_abandoned_table_leaves_the_old_one(void **state) {
   (void)state;
   nay_sst_foreign_options o = {.size = sizeof o, .name = "nori-sst"};
   nay_sst_foreign_writer *w;
-  nay_sst_version v = {"k", 1, 0, false};
+  nay_sst_version v = {sizeof v, "k", 1, 0, false};
   assert_ok(nay_sst_foreign_writer_new(out, &o, NULL, NULL, &w));
   assert_ok(nay_sst_foreign_writer_add(w, &v, 3, "one", 3, NULL));
   assert_ok(nay_sst_foreign_writer_finish(w, NULL));

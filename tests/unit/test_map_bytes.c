@@ -103,7 +103,7 @@ static void maps_and_filters_are_told_apart(void **state) {
   assert_status(nay_view_open(bytes, len, NULL, &diag, &view), NAY_EFORMAT);
   free(bytes);
   nay_map_free(map);
-  nay_params fp = {.kind = NAY_RIBBON, .fpr = 0.01, .hash = NAY_HASH_CALLER};
+  nay_params fp = {sizeof fp, .kind = NAY_RIBBON, .fpr = 0.01, .hash = NAY_HASH_CALLER};
   assert_ok(nay_filter_build(&fp, p.hashes, p.n, NULL, NULL, &f));
   len = nay_filter_encoded_size(f);
   bytes = malloc(len);

@@ -32,7 +32,7 @@ static bool view_accepts(const uint8_t *p, size_t len) {
 /* Also: a refusal says what and where, and makes nothing. */
 static bool decode_accepts(const uint8_t *p, size_t len) {
   nay_filter *f = NULL;
-  nay_diag diag = {NULL, UINT64_MAX, -1};
+  nay_diag diag = {.offset = UINT64_MAX, .os_error = -1};
   nay_status status = nay_filter_decode(p, len, NULL, &diag, &f);
   nay_filter_free(f);
   if (status == NAY_OK) return true;
@@ -58,7 +58,7 @@ static void every_flip_is_refused(void **state) {
 
 static nay_filter *lazy_filter(uint8_t *p, size_t len) {
   nay_filter *f = malloc(sizeof *f);
-  *f = (nay_filter){.allocator = nay__allocator_or_default(NULL), .flags = NAY_IS_READ_ONLY};
+  *f = (nay_filter){.allocator = nay__allocator_default(), .flags = NAY_IS_READ_ONLY};
   if (nay__native_parse(p, len, NAY_VERIFY_AT_TOUCH, NULL, f) == NAY_OK) return f;
   nay_filter_free(f);
   return NULL;
@@ -69,7 +69,7 @@ static void check_lazy(uint8_t *p, size_t len, uint64_t nmembers, size_t bit) {
   nay_filter *f = lazy_filter(p, len), *copy = NULL;
   if (f == NULL) return;
   if (!native_members_ok(f, nmembers)) fail_msg("bit %zu: a false nay", bit);
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   size_t written;
   uint8_t out[1];
   assert_status(nay_filter_stats(f, &stats), NAY_ECORRUPT);
@@ -126,7 +126,7 @@ static void lazy_chunks_are_independent(void **state) {
 /* Metadata larger than a chunk: handed out only when all of it is good. */
 static void lazy_metadata_is_verified(void **state) {
   (void)state;
-  nay_params params = {.kind = NAY_BLOCKED, .fpr = 0.01};
+  nay_params params = {sizeof params, .kind = NAY_BLOCKED, .fpr = 0.01};
   nay_filter *f = native_filter(&params, 100);
   uint8_t *meta = calloc(1, 300000);
   size_t len;
@@ -201,7 +201,7 @@ static void check_two_bytes(uint8_t *p, size_t len, size_t a, size_t b) {
 
 static void header_changes_are_refused(void **state) {
   (void)state;
-  nay_params params = {.kind = NAY_BLOCKED, .nbits = 512, .k = 6};
+  nay_params params = {sizeof params, .kind = NAY_BLOCKED, .nbits = 512, .k = 6};
   size_t len;
   uint8_t *p = native_sample(&params, 10, &len);
   for (size_t at = 0; at < 64; at++) {

@@ -11,7 +11,7 @@ enum { PAYLOAD = 1, KEY = 2, META = 3, REQUIRED = 1 };
 static void expect_status(const uint8_t *p, size_t len, nay_status want, uint64_t offset) {
   nay_filter *f = NULL;
   nay_view view;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   assert_status(nay_filter_decode(p, len, NULL, &diag, &f), want);
   if (want != NAY_OK) {
     assert_null(f);
@@ -42,8 +42,8 @@ static void expect_field(const nay_params *params, const char *name, uint64_t va
   free(p);
 }
 
-static const nay_params bloom = {.kind = NAY_BLOOM, .nbits = 1000, .k = 6};
-static const nay_params blocked = {.kind = NAY_BLOCKED, .nbits = 1024, .k = 6};
+static const nay_params bloom = {sizeof bloom, .kind = NAY_BLOOM, .nbits = 1000, .k = 6};
+static const nay_params blocked = {sizeof blocked, .kind = NAY_BLOCKED, .nbits = 1024, .k = 6};
 
 static void header_fields(void **state) {
   (void)state;
@@ -353,7 +353,7 @@ static void wrong_keys(void **state) {
   nay_filter *f;
   nay_view view;
   nay_diag diag;
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   assert_ok(nay_filter_decode(p, len, NULL, NULL, &f));
   assert_ok(nay_filter_stats(f, &stats));
   assert_true(stats.locked);
@@ -412,7 +412,7 @@ static nay_status stingy_sink(void *ctx, const void *bytes, size_t len) {
 /* A sink that fails is not called again, whichever call it is. */
 static void sinks_that_fail(void **state) {
   (void)state;
-  nay_params params = {.kind = NAY_BLOOM, .nbits = 3 * 65536 * 8, .k = 3};
+  nay_params params = {sizeof params, .kind = NAY_BLOOM, .nbits = 3 * 65536 * 8, .k = 3};
   nay_filter *f = native_filter(&params, 10);
   assert_ok(nay_filter_set_meta(f, "some metadata", 13));
   size_t size = nay_filter_encoded_size(f), calls = 0;
@@ -432,7 +432,8 @@ static void sinks_that_fail(void **state) {
 /* 600 chunks: their digests are more than one piece. */
 static void sinks_that_fail_in_the_directory(void **state) {
   (void)state;
-  nay_params params = {.kind = NAY_BLOOM, .nbits = (uint64_t)600 * 65536 * 8, .k = 1};
+  nay_params params = {
+      .size = sizeof params, .kind = NAY_BLOOM, .nbits = (uint64_t)600 * 65536 * 8, .k = 1};
   nay_filter *f = native_filter(&params, 1);
   for (size_t room = 0; room < 6000; room += 500) {
     budget b = {room, 0, false};
@@ -453,7 +454,7 @@ static void memory_runs_out(void **state) {
   for (long call = 0;; call++) {
     flaky memory = {.fail_at = call};
     nay_allocator a = flaky_allocator(&memory);
-    nay_diag diag = {NULL, 0, 0};
+    nay_diag diag = {.what = NULL};
     nay_status status = nay_filter_decode(p, len, &a, &diag, &out);
     if (status == NAY_OK) {
       assert_true(call >= 3);

@@ -31,7 +31,7 @@ static nay_status sparse_sink(void *ctx, const void *bytes, size_t len) {
 
 static void section_of_five_gigabytes(void **state) {
   (void)state;
-  nay_params params = {.kind = NAY_BLOOM, .nbits = HUGE_BYTES * 8 - 5, .k = 3};
+  nay_params params = {sizeof params, .kind = NAY_BLOOM, .nbits = HUGE_BYTES * 8 - 5, .k = 3};
   nay_filter *f = native_filter(&params, NMEMBERS);
   directory dir = directory_make();
   const char *path = directory_at(&dir, "huge.nay");

@@ -207,7 +207,7 @@ static int make_samples(void **state) {
   (void)state;
   const nay_family *family;
   for (size_t i = 0; (family = nay__family_at(i)) != NULL; i++) {
-    nay_params p = {.kind = family->kind, .fpr = 0.01};
+    nay_params p = {sizeof p, .kind = family->kind, .fpr = 0.01};
     add_sample(&p, 0, false);
     add_sample(&p, 1, true);
     add_sample(&p, 200, false);

@@ -34,7 +34,8 @@ static void *adder_run(void *state) {
 }
 
 static void files_while_threads_add(void **state) {
-  nay_params params = {.kind = *(const nay_kind *)*state, .nbits = 512 * 2048, .k = 6};
+  nay_params params = {
+      .size = sizeof params, .kind = *(const nay_kind *)*state, .nbits = 512 * 2048, .k = 6};
   params.flags = NAY_CONCURRENT;
   nay_filter *f;
   atomic_bool stop = false;
@@ -70,13 +71,13 @@ static void *prober_run(void *state) { return native_members_ok(state, 2000) ? s
 /* All threads begin with chunks that nobody has looked at; one chunk is damaged. */
 static void lazy_chunks_from_many_threads(void **state) {
   (void)state;
-  nay_params params = {.kind = NAY_BLOCKED, .nbits = 512 * 8192, .k = 6};
+  nay_params params = {sizeof params, .kind = NAY_BLOCKED, .nbits = 512 * 8192, .k = 6};
   size_t len;
   uint8_t *p = native_sample(&params, 2000, &len);
   p[len / 2] ^= 1;
   for (unsigned round = 0; round < 20; round++) {
     nay_filter *f = malloc(sizeof *f);
-    *f = (nay_filter){.allocator = nay__allocator_or_default(NULL), .flags = NAY_IS_READ_ONLY};
+    *f = (nay_filter){.allocator = nay__allocator_default(), .flags = NAY_IS_READ_ONLY};
     assert_ok(nay__native_parse(p, len, NAY_VERIFY_AT_TOUCH, NULL, f));
     pthread_t threads[4];
     for (unsigned t = 0; t < 4; t++) {

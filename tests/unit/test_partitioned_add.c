@@ -19,8 +19,12 @@ static nay_filter *expected;
 static unsigned odd_bits(void) { return kind == NAY_BLOOM ? 77 : 0; }
 
 static nay_params params(uint32_t threads) {
-  return (nay_params){
-      .kind = kind, .nkeys = n, .nbits = nblocks * 512 - odd_bits(), .k = 7, .threads = threads};
+  return (nay_params){.size = sizeof(nay_params),
+                      .kind = kind,
+                      .nkeys = n,
+                      .nbits = nblocks * 512 - odd_bits(),
+                      .k = 7,
+                      .threads = threads};
 }
 
 /* Duplicates, both ends, and a skew that fills the same queues again and again. */

@@ -16,8 +16,8 @@ static double best_rate(rate_of rate, uint64_t size, uint64_t n, uint32_t *k) {
 }
 
 static nay_plan plan_of(nay_kind kind, uint64_t nkeys, double fpr) {
-  nay_params p = {.kind = kind, .nkeys = nkeys, .fpr = fpr};
-  nay_plan plan;
+  nay_params p = {sizeof p, .kind = kind, .nkeys = nkeys, .fpr = fpr};
+  nay_plan plan = {.size = sizeof plan};
   assert_ok(nay_params_plan(&p, NULL, &plan));
   return plan;
 }
@@ -69,8 +69,8 @@ static void the_known_settings(void **state) {
   };
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
     const setting *s = &table[i];
-    nay_params p = {.kind = NAY_BLOOM, .nkeys = 1000000, .bits_per_key = s->bits_per_key};
-    nay_plan plan;
+    nay_params p = {sizeof p, .kind = NAY_BLOOM, .nkeys = 1000000, .bits_per_key = s->bits_per_key};
+    nay_plan plan = {.size = sizeof plan};
     assert_ok(nay_params_plan(&p, NULL, &plan));
     assert_int_equal(plan.k, s->k_bloom);
     assert_int_equal(plan.nbits, s->bits_per_key * 1e6);
@@ -153,8 +153,8 @@ static void sizes_are_hardly_above_the_least(void **state) {
 static void a_given_k_is_taken(void **state) {
   (void)state;
   for (uint32_t k = 1; k <= 20; k++) {
-    nay_params p = {.kind = NAY_BLOOM, .nkeys = 10000, .fpr = 0.01, .k = k};
-    nay_plan plan;
+    nay_params p = {sizeof p, .kind = NAY_BLOOM, .nkeys = 10000, .fpr = 0.01, .k = k};
+    nay_plan plan = {.size = sizeof plan};
     for (int kind = NAY_BLOOM; kind <= NAY_BLOCKED; kind++) {
       p.kind = (nay_kind)kind;
       assert_ok(nay_params_plan(&p, NULL, &plan));
@@ -170,8 +170,8 @@ static void budgets_are_kept(void **state) {
   (void)state;
   for (int kind = NAY_BLOOM; kind <= NAY_BLOCKED; kind++) {
     for (uint64_t nbytes = 64; nbytes < 100000000; nbytes += nbytes / 3 + 1) {
-      nay_params p = {.kind = (nay_kind)kind, .nkeys = nbytes / 2 + 1, .nbytes = nbytes};
-      nay_plan plan;
+      nay_params p = {sizeof p, .kind = (nay_kind)kind, .nkeys = nbytes / 2 + 1, .nbytes = nbytes};
+      nay_plan plan = {.size = sizeof plan};
       assert_ok(nay_params_plan(&p, NULL, &plan));
       assert_in_range(plan.nbytes, nbytes - nbytes / 128 - 63, nbytes);
     }
@@ -189,8 +189,8 @@ static void twice_the_keys_is_twice_the_size(void **state) {
     for (double n = 100; n < 1e10; n *= 1.037) {
       for (size_t i = 0; i < N_RATES + 5; i++) {
         double fpr = i < N_RATES ? rates[i] : more[i - N_RATES];
-        nay_params p = {.kind = (nay_kind)kind, .nkeys = (uint64_t)n, .fpr = fpr};
-        nay_plan one, two;
+        nay_params p = {sizeof p, .kind = (nay_kind)kind, .nkeys = (uint64_t)n, .fpr = fpr};
+        nay_plan one = {.size = sizeof one}, two = {.size = sizeof two};
         if (nay_params_plan(&p, NULL, &one) != NAY_OK) continue; /* too low for blocks */
         p.nkeys *= 2;
         assert_ok(nay_params_plan(&p, NULL, &two));
@@ -217,10 +217,14 @@ static void unions_of_n_and_2n_are_good(void **state) {
   for (int kind = NAY_BLOOM; kind <= NAY_COUNTING; kind++) {
     for (uint64_t n = 9000; n < 400000; n = n * 3 + 7) {
       for (unsigned factor = 2; factor <= 8; factor *= 2) {
-        nay_params p = {.kind = (nay_kind)kind, .nkeys = n, .fpr = 0.01, .hash = NAY_HASH_CALLER};
+        nay_params p = {.size = sizeof p,
+                        .kind = (nay_kind)kind,
+                        .nkeys = n,
+                        .fpr = 0.01,
+                        .hash = NAY_HASH_CALLER};
         nay_filter *a, *b;
-        nay_plan plan;
-        nay_stats stats;
+        nay_plan plan = {.size = sizeof plan};
+        nay_stats stats = {.size = sizeof stats};
         assert_ok(nay_params_plan(&p, NULL, &plan));
         assert_ok(nay_filter_new(&p, NULL, NULL, &a));
         p.nkeys = factor * n;
@@ -263,7 +267,7 @@ static void the_grid_costs_little(void **state) {
 /* ---- the choice ---- */
 
 static nay_kind chosen(nay_params p) {
-  nay_plan plan;
+  nay_plan plan = {.size = sizeof plan};
   assert_ok(nay_params_plan(&p, NULL, &plan));
   assert_int_equal(plan.kind, nay__choose(&p));
   return plan.kind;
@@ -272,21 +276,29 @@ static nay_kind chosen(nay_params p) {
 static void the_choice_follows_its_reasons(void **state) {
   (void)state;
   /* the default */
-  assert_int_equal(chosen((nay_params){.nkeys = 1000000, .fpr = 0.01}), NAY_BLOCKED);
-  assert_int_equal(chosen((nay_params){.nkeys = 1000, .fpr = 0.001}), NAY_BLOCKED);
-  assert_int_equal(chosen((nay_params){.nkeys = 1000000, .bits_per_key = 10}), NAY_BLOCKED);
-  assert_int_equal(chosen((nay_params){.nkeys = 1000, .nbytes = 4096}), NAY_BLOCKED);
-  assert_int_equal(chosen((nay_params){.nbits = 1024}), NAY_BLOCKED);
+  assert_int_equal(chosen((nay_params){sizeof(nay_params), .nkeys = 1000000, .fpr = 0.01}),
+                   NAY_BLOCKED);
+  assert_int_equal(chosen((nay_params){sizeof(nay_params), .nkeys = 1000, .fpr = 0.001}),
+                   NAY_BLOCKED);
+  assert_int_equal(chosen((nay_params){sizeof(nay_params), .nkeys = 1000000, .bits_per_key = 10}),
+                   NAY_BLOCKED);
+  assert_int_equal(chosen((nay_params){sizeof(nay_params), .nkeys = 1000, .nbytes = 4096}),
+                   NAY_BLOCKED);
+  assert_int_equal(chosen((nay_params){sizeof(nay_params), .nbits = 1024}), NAY_BLOCKED);
   /* tiny sets */
-  assert_int_equal(chosen((nay_params){.nkeys = 1, .fpr = 0.01}), NAY_BLOOM);
-  assert_int_equal(chosen((nay_params){.nkeys = 100, .fpr = 0.01}), NAY_BLOOM);
-  assert_int_equal(chosen((nay_params){.nkeys = 100, .bits_per_key = 10}), NAY_BLOOM);
-  assert_int_equal(chosen((nay_params){.nkeys = 100, .nbytes = 63}), NAY_BLOOM);
-  assert_int_equal(chosen((nay_params){.nbits = 1000}), NAY_BLOOM);
+  assert_int_equal(chosen((nay_params){sizeof(nay_params), .nkeys = 1, .fpr = 0.01}), NAY_BLOOM);
+  assert_int_equal(chosen((nay_params){sizeof(nay_params), .nkeys = 100, .fpr = 0.01}), NAY_BLOOM);
+  assert_int_equal(chosen((nay_params){sizeof(nay_params), .nkeys = 100, .bits_per_key = 10}),
+                   NAY_BLOOM);
+  assert_int_equal(chosen((nay_params){sizeof(nay_params), .nkeys = 100, .nbytes = 63}), NAY_BLOOM);
+  assert_int_equal(chosen((nay_params){sizeof(nay_params), .nbits = 1000}), NAY_BLOOM);
   /* very low rates */
-  assert_int_equal(chosen((nay_params){.nkeys = 1000000, .fpr = 1e-6}), NAY_BLOOM);
-  assert_int_equal(chosen((nay_params){.nkeys = 1000000, .fpr = 1e-15}), NAY_BLOOM);
-  assert_int_equal(chosen((nay_params){.nkeys = 1000000, .bits_per_key = 26}), NAY_BLOOM);
+  assert_int_equal(chosen((nay_params){sizeof(nay_params), .nkeys = 1000000, .fpr = 1e-6}),
+                   NAY_BLOOM);
+  assert_int_equal(chosen((nay_params){sizeof(nay_params), .nkeys = 1000000, .fpr = 1e-15}),
+                   NAY_BLOOM);
+  assert_int_equal(chosen((nay_params){sizeof(nay_params), .nkeys = 1000000, .bits_per_key = 26}),
+                   NAY_BLOOM);
 }
 
 /* The border: blocked as long as it costs at most a quarter more bits. */
@@ -294,13 +306,13 @@ static void the_choice_is_not_wasteful(void **state) {
   (void)state;
   for (uint64_t n = 1000; n <= 10000000; n *= 10) {
     for (double fpr = 0.1; fpr > 1e-8; fpr /= 1.5) {
-      nay_params p = {.nkeys = n, .fpr = fpr};
+      nay_params p = {sizeof p, .nkeys = n, .fpr = fpr};
       double bloom = (double)plan_of(NAY_BLOOM, n, fpr).nbits;
       if (chosen(p) == NAY_BLOCKED) {
         assert_true((double)plan_of(NAY_BLOCKED, n, fpr).nbits <= bloom * 1.26);
       } else {
         nay_params other = p;
-        nay_plan plan;
+        nay_plan plan = {.size = sizeof plan};
         other.kind = NAY_BLOCKED;
         nay_status status = nay_params_plan(&other, NULL, &plan);
         assert_true(status != NAY_OK || (double)plan.nbits > bloom * 1.24);

@@ -16,13 +16,13 @@ static const uint8_t secret[16] = "sixteen bytes..";
 /* All policies of the library, by number. */
 static nay_policy policy_at(unsigned i, uint32_t bits_per_key) {
   const nay_kind kinds[] = {NAY_AUTO, NAY_BLOOM, NAY_BLOCKED, NAY_FUSE, NAY_RIBBON};
-  nay_policy policy;
+  nay_policy policy = {.size = sizeof policy};
   if (i == 0) {
     assert_ok(nay_policy_leveldb(bits_per_key, &policy));
   } else if (i == 1) {
     assert_ok(nay_policy_small(bits_per_key, &policy));
   } else {
-    nay_params p = {.kind = kinds[i - 2], .bits_per_key = bits_per_key, .seed = i};
+    nay_params p = {sizeof p, .kind = kinds[i - 2], .bits_per_key = bits_per_key, .seed = i};
     if (i == N_POLICIES - 1) p.hash = NAY_HASH_SIPHASH;
     memcpy(p.key, secret, sizeof secret);
     assert_ok(nay_policy_filter(&p, &policy));
@@ -136,7 +136,7 @@ static void bytes_that_are_no_filter_match(void **state) {
 
 static void parameters_out_of_range_are_refused(void **state) {
   (void)state;
-  nay_policy policy, before;
+  nay_policy policy = {.size = sizeof policy}, before = {.size = sizeof before};
   memset(&before, 0x5a, sizeof before);
   policy = before;
   assert_status(nay_policy_leveldb(0, &policy), NAY_EINVAL);
@@ -144,8 +144,10 @@ static void parameters_out_of_range_are_refused(void **state) {
   assert_status(nay_policy_small(0, &policy), NAY_EINVAL);
   assert_status(nay_policy_small(4097, &policy), NAY_EINVAL);
   assert_status(nay_policy_filter(NULL, &policy), NAY_EINVAL);
-  assert_status(nay_policy_filter(&(nay_params){.kind = NAY_BLOOM}, &policy), NAY_EINVAL);
-  nay_params caller = {.kind = NAY_BLOOM, .bits_per_key = 10, .hash = NAY_HASH_CALLER};
+  assert_status(nay_policy_filter(&(nay_params){sizeof(nay_params), .kind = NAY_BLOOM}, &policy),
+                NAY_EINVAL);
+  nay_params caller = {
+      .size = sizeof caller, .kind = NAY_BLOOM, .bits_per_key = 10, .hash = NAY_HASH_CALLER};
   assert_status(nay_policy_filter(&caller, &policy), NAY_EINVAL);
   assert_memory_equal(&policy, &before, sizeof policy);
   assert_status(nay_policy_leveldb(10, NULL), NAY_EINVAL);
@@ -246,7 +248,7 @@ static void leveldb_bytes_are_those_of_the_format(void **state) {
     nay_policy policy = policy_at(0, b);
     policy_keys keys = policy_keys_make(key_sets[b % N_KEY_SETS].make, b, b * b);
     policy_bytes ours = policy_make(&policy, &keys);
-    nay_params params = {.nkeys = keys.n, .bits_per_key = b};
+    nay_params params = {sizeof params, .nkeys = keys.n, .bits_per_key = b};
     nay_filter *f;
     assert_ok(nay_format_new(format, &params, NULL, NULL, &f));
     assert_ok(nay_filter_add_many(f, keys.at, keys.lens, keys.n, NULL));

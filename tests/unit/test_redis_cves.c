@@ -32,7 +32,7 @@ static void refuse_cf(size_t offset, uint64_t value, size_t width) {
   golden_bytes bytes = redisbloom_bytes("cf_b4", false);
   put(bytes.at + offset, value, width);
   nay_cfchain_header h = {.nfilters = 77};
-  nay_diag diag = {NULL, UINT64_MAX, 0};
+  nay_diag diag = {.offset = UINT64_MAX};
   nay_filter *f = NULL;
   assert_status(nay_cfchain_read_header(bytes.at, NAY_CFCHAIN_HEADER_LEN, &diag, &h), NAY_ECORRUPT);
   assert_non_null(diag.what);
@@ -230,7 +230,7 @@ static void refuse_bf(size_t offset, uint64_t value, size_t width) {
   nay_zallocator a = flaky_zallocator(&heap);
   nay_sbchain *chain = NULL;
   nay_filter *f = NULL;
-  nay_diag diag = {NULL, UINT64_MAX, 0};
+  nay_diag diag = {.offset = UINT64_MAX};
   assert_status(nay_sbchain_decode_header(bytes.at, 73, &a, &diag, &chain), NAY_ECORRUPT);
   assert_non_null(diag.what);
   assert_null(chain);

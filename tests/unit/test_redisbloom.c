@@ -150,7 +150,7 @@ static void chains_of_bloom_txt(void **state) {
     char *hits = golden_line(&rest);
     assert_non_null(hits);
     nay_filter *f = decode(file, false);
-    nay_stats stats;
+    nay_stats stats = {.size = sizeof stats};
     uint8_t key[GOLDEN_KEY_MAX];
     assert_hits(f, hits + strlen("hits"), golden_abs);
     for (uint64_t i = 0; i < nkeys && !nonscaling; i++) {
@@ -169,7 +169,7 @@ static void chains_of_bloom_txt(void **state) {
 static void counts_and_stats(void **state) {
   (void)state;
   nay_filter *f = decode("cf_b4", true);
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   uint64_t count = 77;
   assert_ok(nay_filter_stats(f, &s));
   assert_int_equal(s.kind, NAY_CUCKOO);
@@ -213,8 +213,8 @@ static void cuckoo_filters_are_not_made_here(void **state) {
   static const char *const both[] = {"redisbloom-cf", "redis-dump-cf"};
   for (size_t i = 0; i < 2; i++) {
     const nay_format *format = nay_format_find(both[i]);
-    nay_params p = {.nkeys = 100, .fpr = 0.01};
-    nay_plan plan;
+    nay_params p = {sizeof p, .nkeys = 100, .fpr = 0.01};
+    nay_plan plan = {.size = sizeof plan};
     nay_filter *f = NULL;
     nay_builder *b = NULL;
     nay_diag diag = {0};
@@ -230,7 +230,7 @@ static void cuckoo_filters_are_not_made_here(void **state) {
 static size_t item_key(uint64_t i, uint8_t *out) { return redisbloom_key("item", i, out); }
 
 static nay_filter *reserve(bool is_dump, uint64_t capacity, double fpr, uint64_t n) {
-  nay_params p = {.nkeys = capacity, .fpr = fpr};
+  nay_params p = {sizeof p, .nkeys = capacity, .fpr = fpr};
   nay_filter *f;
   uint8_t key[GOLDEN_KEY_MAX];
   assert_ok(nay_format_new(format_of("bf", is_dump), &p, NULL, NULL, &f));
@@ -262,7 +262,7 @@ static void built_here_they_have_redisbloom_s_bytes(void **state) {
 
 static void a_builder_counts(void **state) {
   (void)state;
-  nay_params p = {.fpr = 0.01};
+  nay_params p = {sizeof p, .fpr = 0.01};
   nay_builder *b;
   nay_filter *f;
   uint8_t key[GOLDEN_KEY_MAX];
@@ -293,7 +293,7 @@ static void a_dump_takes_adds_and_forgets(void **state) {
   (void)state;
   nay_filter *f = decode("bf_default", true);
   bool is_new = false;
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   assert_ok(nay_filter_add(f, "one more", 8, &is_new));
   assert_true(is_new);
   assert_true(nay_filter_may_contain(f, "one more", 8));
@@ -312,23 +312,24 @@ static void a_dump_takes_adds_and_forgets(void **state) {
 static void sizes_are_by_rate_or_bits(void **state) {
   (void)state;
   const nay_format *format = format_of("bf", false);
-  nay_plan plan;
+  nay_plan plan = {.size = sizeof plan};
   nay_diag diag;
-  nay_params p = {.nkeys = 1000, .fpr = 0.01};
+  nay_params p = {sizeof p, .nkeys = 1000, .fpr = 0.01};
   assert_ok(nay_format_plan(format, &p, NULL, &plan));
   assert_int_equal(plan.nbytes, 73 + 1384);
   assert_int_equal(plan.k, 8);
   assert_close(plan.fpr, 0.005, 0.03); /* half for the first link, which has some bits to spare */
-  p = (nay_params){.nkeys = 1000, .bits_per_key = 10};
+  p = (nay_params){sizeof(nay_params), .nkeys = 1000, .bits_per_key = 10};
   assert_ok(nay_format_plan(format, &p, NULL, &plan));
   assert_int_equal(plan.nbytes, 73 + 1256);
-  static const nay_params wrong[] = {{.nkeys = 10},
-                                     {.nkeys = 10, .fpr = 1.5},
-                                     {.nkeys = 10, .bits_per_key = 1},
-                                     {.nkeys = 10, .fpr = 0.01, .k = 3},
-                                     {.nkeys = 10, .fpr = 0.01, .seed = 3},
-                                     {.nkeys = UINT64_C(1) << 56, .fpr = 1e-100},
-                                     {.nkeys = 10, .fpr = 0.01, .kind = NAY_CUCKOO}};
+  static const nay_params wrong[] = {
+      {sizeof(nay_params), .nkeys = 10},
+      {sizeof(nay_params), .nkeys = 10, .fpr = 1.5},
+      {sizeof(nay_params), .nkeys = 10, .bits_per_key = 1},
+      {sizeof(nay_params), .nkeys = 10, .fpr = 0.01, .k = 3},
+      {sizeof(nay_params), .nkeys = 10, .fpr = 0.01, .seed = 3},
+      {sizeof(nay_params), .nkeys = UINT64_C(1) << 56, .fpr = 1e-100},
+      {sizeof(nay_params), .nkeys = 10, .fpr = 0.01, .kind = NAY_CUCKOO}};
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
     diag = (nay_diag){0};
     assert_status(nay_format_plan(format, &wrong[i], &diag, &plan), NAY_EINVAL);
@@ -347,7 +348,7 @@ static void every_cut_is_refused(void **state) {
       size_t step = bytes.len > 2000 ? 97 : 1;
       for (size_t len = 0; len < bytes.len; len += step) {
         nay_filter *f = NULL;
-        nay_diag diag = {NULL, UINT64_MAX, 0};
+        nay_diag diag = {.offset = UINT64_MAX};
         nay_status status =
             nay_format_decode(format_of(names[i], is_dump), bytes.at, len, NULL, &diag, &f);
         assert_true(status == NAY_ECORRUPT || (is_dump && len < 10 && status == NAY_EFORMAT));

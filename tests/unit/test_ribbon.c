@@ -13,7 +13,7 @@ static void many_rates(void **state) {
     size_t i = j / 2, n = j % 2 == 0 ? 6000 : 20000; /* one layer, two layers */
     nay_params p = set_params(NAY_RIBBON, rates[i], 0);
     nay_filter *f = set_build(&p, x, n);
-    nay_plan plan;
+    nay_plan plan = {.size = sizeof plan};
     p.nkeys = n;
     assert_ok(nay_params_plan(&p, NULL, &plan));
     assert_int_equal(plan.nbytes, f->nbytes);
@@ -48,9 +48,9 @@ static void small_sets_of_every_size(void **state) {
 static void small_sets_are_bloom(void **state) {
   (void)state;
   for (uint64_t n = 1; n <= 2000; n += n / 8 + 1) {
-    nay_params ribbon = {.kind = NAY_RIBBON, .nkeys = n, .fpr = 0.001};
-    nay_params bloom = {.kind = NAY_BLOOM, .nkeys = n, .fpr = 0.001};
-    nay_plan r, b;
+    nay_params ribbon = {sizeof ribbon, .kind = NAY_RIBBON, .nkeys = n, .fpr = 0.001};
+    nay_params bloom = {sizeof bloom, .kind = NAY_BLOOM, .nkeys = n, .fpr = 0.001};
+    nay_plan r = {.size = sizeof r}, b = {.size = sizeof b};
     assert_ok(nay_params_plan(&ribbon, NULL, &r));
     assert_ok(nay_params_plan(&bloom, NULL, &b));
     assert_true(r.nbytes <= b.nbytes + NAY_RIBBON_BLOOM_HEADER);
@@ -63,25 +63,28 @@ static void budgets(void **state) {
   (void)state;
   for (uint64_t n = 20000; n <= 20000000; n *= 10) {
     for (double bits = 2; bits < 32; bits += 0.37) {
-      nay_params p = {.kind = NAY_RIBBON, .nkeys = n, .nbytes = (uint64_t)((double)n * bits / 8)};
-      nay_plan plan;
+      nay_params p = {.size = sizeof p,
+                      .kind = NAY_RIBBON,
+                      .nkeys = n,
+                      .nbytes = (uint64_t)((double)n * bits / 8)};
+      nay_plan plan = {.size = sizeof plan};
       assert_ok(nay_params_plan(&p, NULL, &plan));
       assert_true(plan.nbytes <= p.nbytes && plan.nbytes + 16 > p.nbytes);
-      p = (nay_params){.kind = NAY_RIBBON, .nkeys = n, .fpr = plan.fpr};
+      p = (nay_params){sizeof(nay_params), .kind = NAY_RIBBON, .nkeys = n, .fpr = plan.fpr};
       assert_ok(nay_params_plan(&p, NULL, &plan));
       assert_close((double)plan.nbytes * 8 / (double)n, bits, 0.01);
     }
   }
   const nay_params bad[] = {
-      {.kind = NAY_RIBBON, .nkeys = 10, .nbits = 512},
-      {.kind = NAY_RIBBON, .nkeys = 10, .fpr = 1e-12},
-      {.kind = NAY_RIBBON, .nkeys = 10, .fpr = 0.1, .k = 5},
-      {.kind = NAY_RIBBON, .nkeys = 10, .fpr = 0.1, .fold = 2},
-      {.kind = NAY_RIBBON, .nkeys = 1000, .nbytes = 8},
-      {.kind = NAY_RIBBON, .nkeys = (uint64_t)1 << 50, .fpr = 0.01},
+      {sizeof(nay_params), .kind = NAY_RIBBON, .nkeys = 10, .nbits = 512},
+      {sizeof(nay_params), .kind = NAY_RIBBON, .nkeys = 10, .fpr = 1e-12},
+      {sizeof(nay_params), .kind = NAY_RIBBON, .nkeys = 10, .fpr = 0.1, .k = 5},
+      {sizeof(nay_params), .kind = NAY_RIBBON, .nkeys = 10, .fpr = 0.1, .fold = 2},
+      {sizeof(nay_params), .kind = NAY_RIBBON, .nkeys = 1000, .nbytes = 8},
+      {sizeof(nay_params), .kind = NAY_RIBBON, .nkeys = (uint64_t)1 << 50, .fpr = 0.01},
   };
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-    nay_plan plan;
+    nay_plan plan = {.size = sizeof plan};
     assert_status(nay_params_plan(&bad[i], NULL, &plan), NAY_EINVAL);
   }
 }
@@ -99,7 +102,7 @@ static void shrinking_is_building_smaller(void **state) {
     assert_ok(nay_filter_shrink(f, full + 100));
     assert_int_equal(f->nbytes, full);
     for (size_t nbytes = full; nbytes > n / 8; nbytes = nbytes * (n > 100000 ? 3 : 7) / 8) {
-      nay_params q = {.kind = NAY_RIBBON, .nbytes = nbytes, .hash = NAY_HASH_CALLER};
+      nay_params q = {sizeof q, .kind = NAY_RIBBON, .nbytes = nbytes, .hash = NAY_HASH_CALLER};
       nay_filter *built = set_build(&q, x, n);
       assert_ok(nay_filter_shrink(f, nbytes));
       assert_true(f->nbytes <= nbytes);
@@ -224,7 +227,7 @@ static void giving_up_is_maybe(void **state) {
     nay_params p = set_params(NAY_RIBBON, 0.01, 0);
     p.threads = 2;
     nay_filter *f;
-    nay_stats stats;
+    nay_stats stats = {.size = sizeof stats};
     assert_ok(build_with(&layers, &p, x, n, &f));
     set_all_maybe(f, x, n);
     assert_true(set_fpr(f, 1000, 6) == 1);

@@ -69,8 +69,8 @@ static void reader_edge_cases(void **state) {
 /* ---- sizes ---- */
 
 static nay_plan plan_of(const char *name, uint64_t n, double bits_per_key) {
-  nay_params p = {.nkeys = n, .bits_per_key = bits_per_key};
-  nay_plan plan;
+  nay_params p = {sizeof p, .nkeys = n, .bits_per_key = bits_per_key};
+  nay_plan plan = {.size = sizeof plan};
   assert_ok(nay_format_plan(nay_format_find(name), &p, NULL, &plan));
   return plan;
 }
@@ -91,7 +91,7 @@ static void plans_are_what_is_built(void **state) {
         fail_msg("n %u, %g bits: planned %u, is %u", counts[i], bits[j], (unsigned)plan.nbytes_file,
                  (unsigned)size);
       }
-      nay_stats stats;
+      nay_stats stats = {.size = sizeof stats};
       assert_ok(nay_filter_stats(f, &stats));
       assert_int_equal(stats.nkeys, counts[i]);
       if (counts[i] >= 1000 && bits[j] >= 1 && bits[j] <= 17) {
@@ -113,7 +113,7 @@ static void rates(void **state) {
   assert_close(bloom.fpr, 0.0095, 0.06);
   assert_close(ribbon.fpr, 0.0095, 0.06);
   assert_true(ribbon.nbytes_file * 100 < bloom.nbytes_file * 72);
-  nay_params p = {.nkeys = 100000, .fpr = 0.01};
+  nay_params p = {sizeof p, .nkeys = 100000, .fpr = 0.01};
   assert_ok(nay_format_plan(nay_format_find("rocksdb-bloom"), &p, NULL, &bloom));
   assert_ok(nay_format_plan(nay_format_find("rocksdb-ribbon"), &p, NULL, &ribbon));
   assert_true(bloom.fpr <= 0.01 && bloom.fpr > 0.009);
@@ -128,7 +128,7 @@ static void measured_rates(void **state) {
   for (uint64_t i = 0; i < 100000; i++)
     maybes += nay_filter_may_contain(f, key, golden_abs(i, key));
   bool legacy = strcmp(*state, "rocksdb-legacy") == 0;
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   assert_ok(nay_filter_stats(f, &stats));
   if (legacy) assert_true(maybes > 1000 * stats.fpr_now * 100 && maybes < 1400); /* a progression */
   if (!legacy) assert_close(maybes, stats.fpr_now * 100000, 0.12);
@@ -149,9 +149,11 @@ static void wrong_params_are_refused(void **state) {
       {"seed", {.nkeys = 9, .bits_per_key = 10, .seed = 4}},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    nay_plan plan;
-    nay_diag diag = {NULL, 1, 1};
-    assert_status(nay_format_plan(format, &cases[i].p, &diag, &plan), NAY_EINVAL);
+    nay_plan plan = {.size = sizeof plan};
+    nay_diag diag = {.offset = 1, .os_error = 1};
+    nay_params p = cases[i].p;
+    p.size = sizeof p;
+    assert_status(nay_format_plan(format, &p, &diag, &plan), NAY_EINVAL);
     if (strstr(diag.what, cases[i].field) == NULL) fail_msg("%s: %s", cases[i].field, diag.what);
   }
 }
@@ -163,7 +165,7 @@ static void repeats_beside_each_other_are_dropped(void **state) {
   const nay_format *format = nay_format_find(*state);
   nay_filter *twice = golden_by_builder(format, golden_str, 0, 10);
   nay_filter_free(twice);
-  nay_params p = {.bits_per_key = 10};
+  nay_params p = {sizeof p, .bits_per_key = 10};
   nay_builder *b;
   nay_filter *f;
   uint8_t key[GOLDEN_KEY_MAX];
@@ -189,7 +191,7 @@ static void repeats_beside_each_other_are_dropped(void **state) {
 
 static void blooms_merge_and_clear(void **state) {
   const nay_format *format = nay_format_find(*state);
-  nay_params p = {.nkeys = 3000, .bits_per_key = 10};
+  nay_params p = {sizeof p, .nkeys = 3000, .bits_per_key = 10};
   nay_filter *a, *b, *both = golden_by_new(format, golden_str, 3000, 10);
   uint8_t key[GOLDEN_KEY_MAX];
   assert_ok(nay_format_new(format, &p, NULL, NULL, &a));
@@ -214,8 +216,8 @@ static void blooms_merge_and_clear(void **state) {
 
 static void ribbon_is_static(void **state) {
   (void)state;
-  nay_params p = {.nkeys = 3000, .bits_per_key = 10};
-  nay_diag diag = {NULL, 1, 1};
+  nay_params p = {sizeof p, .nkeys = 3000, .bits_per_key = 10};
+  nay_diag diag = {.offset = 1, .os_error = 1};
   nay_filter *f = NULL,
              *ribbon = golden_by_builder(nay_format_find("rocksdb-ribbon"), golden_str, 3000, 10);
   assert_status(nay_format_new(nay_format_find("rocksdb-ribbon"), &p, NULL, &diag, &f),
@@ -290,7 +292,7 @@ static void any_bytes_are_safe(void **state) {
 static void six_zeros_are_maybe_and_full(void **state) {
   static const uint8_t zeros[6] = {0}, none[5] = {0xff, 0, 6, 0, 0};
   nay_filter *f = decode(*state, zeros, 6);
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   assert_true(nay_filter_may_contain(f, "foo", 3));
   assert_ok(nay_filter_stats(f, &stats));
   assert_true(stats.fpr_now == 1);
@@ -315,7 +317,7 @@ static void legacy_lines_of_other_lengths(void **state) {
   uint8_t key[GOLDEN_KEY_MAX];
   for (uint64_t i = 0; i < 100; i++) assert_ok(nay_filter_add(f, key, golden_str(i, key), NULL));
   golden_check_members(f, golden_str, 100);
-  nay_stats stats;
+  nay_stats stats = {.size = sizeof stats};
   assert_ok(nay_filter_stats(f, &stats));
   assert_int_equal(stats.nbits, 3 * 1024);
   nay_filter_free(f);
@@ -323,7 +325,7 @@ static void legacy_lines_of_other_lengths(void **state) {
 
 static void no_memory(void **state) {
   const nay_format *format = nay_format_find(*state);
-  nay_params p = {.bits_per_key = 10};
+  nay_params p = {sizeof p, .bits_per_key = 10};
   for (long call = 1; call < 8; call++) { /* the builder's own is call 0 */
     flaky memory = {.fail_at = -1};
     nay_allocator allocator = flaky_allocator(&memory);

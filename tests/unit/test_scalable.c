@@ -5,7 +5,11 @@
 #include "support/native.h"
 
 static nay_params scalable_params(uint64_t first) {
-  return (nay_params){.kind = NAY_SCALABLE, .nkeys = first, .fpr = 0.01, .hash = NAY_HASH_CALLER};
+  return (nay_params){.size = sizeof(nay_params),
+                      .kind = NAY_SCALABLE,
+                      .nkeys = first,
+                      .fpr = 0.01,
+                      .hash = NAY_HASH_CALLER};
 }
 
 static nay_filter *make_scalable(uint64_t first) {
@@ -24,7 +28,7 @@ static void assert_has_range(const nay_filter *f, uint64_t from, uint64_t to) {
 }
 
 static nay_stats stats_of(const nay_filter *f) {
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   assert_ok(nay_filter_stats(f, &s));
   return s;
 }
@@ -74,7 +78,7 @@ static void bits_per_key_at_ten_million(void **state) {
 
 static void a_start_is_enough(void **state) {
   (void)state;
-  nay_params p = {.kind = NAY_SCALABLE, .fpr = 0.001, .hash = NAY_HASH_CALLER};
+  nay_params p = {sizeof p, .kind = NAY_SCALABLE, .fpr = 0.001, .hash = NAY_HASH_CALLER};
   nay_filter *f;
   assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   add_range(f, 0, 5000);
@@ -102,7 +106,7 @@ static void the_limit_is_kept(void **state) {
   assert_status(nay_filter_add_hash(f, hash_of(i), NULL), NAY_EFULL);
   p.max_nbytes = 100;
   nay_diag diag;
-  nay_plan plan;
+  nay_plan plan = {.size = sizeof plan};
   assert_status(nay_params_plan(&p, &diag, &plan), NAY_EINVAL);
   nay_filter_free(f);
 }
@@ -314,18 +318,22 @@ static void the_planned_keys_need_no_growth(void **state) {
 static void bad_params_are_named(void **state) {
   (void)state;
   nay_params bad[] = {
-      {.kind = NAY_SCALABLE, .nkeys = 100, .bits_per_key = 10},
-      {.kind = NAY_SCALABLE, .nkeys = 100, .fpr = 0.9},
-      {.kind = NAY_SCALABLE, .nkeys = 100, .fpr = 1e-7},
-      {.kind = NAY_SCALABLE, .nkeys = 100, .fpr = 0.01, .k = 3},
-      {.kind = NAY_SCALABLE, .nkeys = 100, .fpr = 0.01, .flags = NAY_CONCURRENT},
-      {.kind = NAY_SCALABLE, .nkeys = 100, .fpr = 0.01, .flags = NAY_UNIQUE},
-      {.kind = NAY_SCALABLE, .nkeys = 100, .fpr = 0.01, .window = 9},
-      {.kind = NAY_BLOCKED, .nkeys = 100, .fpr = 0.01, .max_nbytes = 9},
+      {sizeof(nay_params), .kind = NAY_SCALABLE, .nkeys = 100, .bits_per_key = 10},
+      {sizeof(nay_params), .kind = NAY_SCALABLE, .nkeys = 100, .fpr = 0.9},
+      {sizeof(nay_params), .kind = NAY_SCALABLE, .nkeys = 100, .fpr = 1e-7},
+      {sizeof(nay_params), .kind = NAY_SCALABLE, .nkeys = 100, .fpr = 0.01, .k = 3},
+      {.size = sizeof(nay_params),
+       .kind = NAY_SCALABLE,
+       .nkeys = 100,
+       .fpr = 0.01,
+       .flags = NAY_CONCURRENT},
+      {sizeof(nay_params), .kind = NAY_SCALABLE, .nkeys = 100, .fpr = 0.01, .flags = NAY_UNIQUE},
+      {sizeof(nay_params), .kind = NAY_SCALABLE, .nkeys = 100, .fpr = 0.01, .window = 9},
+      {sizeof(nay_params), .kind = NAY_BLOCKED, .nkeys = 100, .fpr = 0.01, .max_nbytes = 9},
   };
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-    nay_diag diag = {NULL, 0, 0};
-    nay_plan plan;
+    nay_diag diag = {.what = NULL};
+    nay_plan plan = {.size = sizeof plan};
     assert_status(nay_params_plan(&bad[i], &diag, &plan), NAY_EINVAL);
     assert_non_null(diag.what);
   }

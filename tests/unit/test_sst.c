@@ -14,7 +14,7 @@ static void keys_must_ascend(void **unused) {
   (void)unused;
   char path[TEMP_MAX];
   nay_sst_writer *w;
-  nay_sst_value v = {.bytes = NULL};
+  nay_sst_value v = {.size = sizeof v};
   assert_ok(nay_sst_writer_new(temp_path(path, "order.ldb"), NULL, NULL, NULL, &w));
   assert_ok(nay_sst_writer_add(w, "b", 1, "1", 1));
   assert_status(nay_sst_writer_add(w, "b", 1, "2", 1), NAY_EINVAL);
@@ -74,7 +74,7 @@ static void no_room_on_disk(void **unused) {
   (void)unused;
   char path[TEMP_MAX], key[32];
   nay_sst_writer *w;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   struct rlimit old, little = {.rlim_cur = 100000};
   static char value[1000];
   write_even(temp_path(path, "full.ldb"), NULL, 10);
@@ -104,21 +104,21 @@ static void no_room_on_disk(void **unused) {
 /* Params that no filter can be made of are refused with the reason that nay_params_plan gives. */
 static void refused_params_are_named(void) {
   const nay_params bad[] = {
-      {.fpr = 2},
-      {.bits_per_key = 5000},
-      {.fpr = 0.1, .bits_per_key = 8},
-      {.kind = NAY_BLOOM, .bits_per_key = 10, .k = 65},
-      {.kind = NAY_SCALABLE, .fpr = 1e-7},
-      {.kind = NAY_FUSE, .fpr = 1e-30},
-      {.kind = NAY_BLOCKED, .fpr = 0.1, .tag_bits = 8},
-      {.kind = NAY_BLOCKED, .fpr = 0.1, .threads = 257},
-      {.kind = (nay_kind)99, .fpr = 0.1},
+      {sizeof(nay_params), .fpr = 2},
+      {sizeof(nay_params), .bits_per_key = 5000},
+      {sizeof(nay_params), .fpr = 0.1, .bits_per_key = 8},
+      {sizeof(nay_params), .kind = NAY_BLOOM, .bits_per_key = 10, .k = 65},
+      {sizeof(nay_params), .kind = NAY_SCALABLE, .fpr = 1e-7},
+      {sizeof(nay_params), .kind = NAY_FUSE, .fpr = 1e-30},
+      {sizeof(nay_params), .kind = NAY_BLOCKED, .fpr = 0.1, .tag_bits = 8},
+      {sizeof(nay_params), .kind = NAY_BLOCKED, .fpr = 0.1, .threads = 257},
+      {sizeof(nay_params), .kind = (nay_kind)99, .fpr = 0.1},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-    nay_diag wanted = {NULL, 0, 0}, diag = {NULL, 0, 0};
-    nay_sst_write_options how = {.filter = NAY_SST_FULL_FILTER, .params = bad[i]};
+    nay_diag wanted = {.what = NULL}, diag = {.what = NULL};
+    nay_sst_write_options how = {sizeof how, .filter = NAY_SST_FULL_FILTER, .params = &bad[i]};
     nay_params one = bad[i];
-    nay_plan plan;
+    nay_plan plan = {.size = sizeof plan};
     nay_sst_writer *w;
     one.nkeys = 1;
     if (one.kind == NAY_AUTO) one.kind = NAY_BLOCKED;
@@ -132,27 +132,32 @@ static void refused_options(void **unused) {
   (void)unused;
   nay_sst_writer *w;
   nay_sst *t;
-  nay_policy nameless = {.name = NULL};
-  nay_prefix no_call = {.name = "x"};
-  nay_codec zero = {.id = 0};
+  nay_policy nameless = {.size = sizeof nameless};
+  nay_prefix no_call = {sizeof no_call, .name = "x"};
+  nay_codec zero = {.size = sizeof zero};
   const nay_sst_write_options bad[] = {
-      {.keys = (nay_sst_keys)3},
-      {.filter = (nay_sst_filter)4},
-      {.filter = NAY_SST_BLOCK_FILTER},
-      {.filter = NAY_SST_FULL_FILTER, .policy = &nameless},
-      {.prefix = &no_call},
-      {.codec = &zero},
-      {.block_bytes = UINT32_MAX},
-      {.filter = NAY_SST_FULL_FILTER, .params = {.nkeys = 5}},
-      {.filter = NAY_SST_FULL_FILTER, .params = {.fpr = 2}},
+      {sizeof(nay_sst_write_options), .keys = (nay_sst_keys)3},
+      {sizeof(nay_sst_write_options), .filter = (nay_sst_filter)4},
+      {sizeof(nay_sst_write_options), .filter = NAY_SST_BLOCK_FILTER},
+      {sizeof(nay_sst_write_options), .filter = NAY_SST_FULL_FILTER, .policy = &nameless},
+      {sizeof(nay_sst_write_options), .prefix = &no_call},
+      {sizeof(nay_sst_write_options), .codec = &zero},
+      {sizeof(nay_sst_write_options), .block_bytes = UINT32_MAX},
+      {.size = sizeof(nay_sst_write_options),
+       .filter = NAY_SST_FULL_FILTER,
+       .params = &(nay_params){sizeof(nay_params), .nkeys = 5}},
+      {.size = sizeof(nay_sst_write_options),
+       .filter = NAY_SST_FULL_FILTER,
+       .params = &(nay_params){sizeof(nay_params), .fpr = 2}},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-    nay_diag diag = {NULL, 0, 0};
+    nay_diag diag = {.what = NULL};
     assert_status(nay_sst_writer_new("never", &bad[i], NULL, &diag, &w), NAY_EINVAL);
     assert_non_null(diag.what);
   }
   refused_params_are_named();
-  nay_sst_read_options flags = {.flags = 0x80}, nothing = {.npolicies = 1};
+  nay_sst_read_options flags = {sizeof flags, .flags = 0x80},
+                       nothing = {sizeof nothing, .npolicies = 1};
   assert_status(nay_sst_view("", 0, &flags, NULL, NULL, &t), NAY_EINVAL);
   assert_status(nay_sst_view("", 0, &nothing, NULL, NULL, &t), NAY_EINVAL);
   assert_status(nay_sst_view("", 0, NULL, NULL, NULL, &t), NAY_EFORMAT);
@@ -166,11 +171,11 @@ static void odd_sizes(void **unused) {
   size_t long_len = 100000, value_len = 3000000;
   char *long_key = malloc(long_len + 1), *value = malloc(value_len);
   nay_sst_writer *w;
-  nay_sst_value v = {.bytes = NULL};
+  nay_sst_value v = {.size = sizeof v};
   assert_true(long_key != NULL && value != NULL);
   memset(long_key, 'x', long_len + 1);
   memset(value, 'v', value_len);
-  nay_sst_write_options how = {.filter = NAY_SST_FULL_FILTER};
+  nay_sst_write_options how = {sizeof how, .filter = NAY_SST_FULL_FILTER};
   assert_ok(nay_sst_writer_new(temp_path(path, "odd.ldb"), &how, NULL, NULL, &w));
   assert_ok(nay_sst_writer_add(w, NULL, 0, "empty", 5));
   assert_ok(nay_sst_writer_add(w, "a", 1, value, value_len));
@@ -179,7 +184,8 @@ static void odd_sizes(void **unused) {
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
   for (unsigned flags = 0; flags <= NAY_SST_PREAD; flags++) {
-    nay_sst *t = open_table(path, &(nay_sst_read_options){.flags = flags});
+    nay_sst *t =
+        open_table(path, &(nay_sst_read_options){sizeof(nay_sst_read_options), .flags = flags});
     assert_ok(nay_sst_get(t, NULL, 0, NULL, &v));
     assert_memory_equal(v.bytes, "empty", 5);
     assert_ok(nay_sst_get(t, "a", 1, NULL, &v));
@@ -230,14 +236,18 @@ static void filters(void **state) {
   char path[TEMP_MAX];
   const nay_policy *policies[] = {&exact};
   nay_sst_cache *cache;
-  nay_sst_write_options how = {.filter = c->filter,
-                               .params = c->params,
+  nay_params params = c->params;
+  params.size = sizeof params;
+  nay_sst_write_options how = {.size = sizeof how,
+                               .filter = c->filter,
+                               .params = &params,
                                .policy = c->policy ? &exact : NULL,
                                .partition_keys = 200};
   write_even(temp_path(path, "filters.ldb"), &how, c->n);
   assert_ok(nay_sst_cache_new(1 << 20, 1 << 20, NULL, &cache));
   for (unsigned mode = 0; mode < 4; mode++) {
-    nay_sst_read_options read = {.policies = policies,
+    nay_sst_read_options read = {.size = sizeof read,
+                                 .policies = policies,
                                  .npolicies = 1,
                                  .flags = mode & 1 ? NAY_SST_PREAD : 0,
                                  .cache = mode & 2 ? cache : NULL};
@@ -268,7 +278,7 @@ static void unknown_policies_are_left_alone(void **unused) {
   char path[TEMP_MAX];
   temp_path(path, "unknown.ldb");
   for (int kind = NAY_SST_BLOCK_FILTER; kind <= NAY_SST_PARTITIONED_FILTER; kind++) {
-    nay_sst_write_options how = {.filter = (nay_sst_filter)kind, .policy = &exact};
+    nay_sst_write_options how = {sizeof how, .filter = (nay_sst_filter)kind, .policy = &exact};
     write_even(path, &how, 300);
     nay_sst *t = open_table(path, NULL);
     assert_false(info_of(t).filter_used);
@@ -279,9 +289,10 @@ static void unknown_policies_are_left_alone(void **unused) {
     assert_int_equal(counters_of(t).block_reads, 599);
     nay_sst_free(t);
   }
-  nay_sst_write_options full = {.filter = NAY_SST_FULL_FILTER};
+  nay_sst_write_options full = {sizeof full, .filter = NAY_SST_FULL_FILTER};
   write_even(path, &full, 300);
-  nay_sst *t = open_table(path, &(nay_sst_read_options){.flags = NAY_SST_NO_FILTERS});
+  nay_sst *t = open_table(
+      path, &(nay_sst_read_options){sizeof(nay_sst_read_options), .flags = NAY_SST_NO_FILTERS});
   ask_all(t, 300);
   assert_int_equal(counters_of(t).filter_checks, 0);
   nay_sst_free(t);
@@ -292,14 +303,17 @@ static void keyed_filters(void **unused) {
   (void)unused;
   char path[TEMP_MAX];
   const uint8_t key[16] = {1, 2, 3};
-  nay_sst_write_options how = {.partition_keys = 100,
-                               .params = {.hash = NAY_HASH_SIPHASH, .key = {1, 2, 3}}};
+  nay_sst_write_options how = {
+      .size = sizeof how,
+      .partition_keys = 100,
+      .params = &(nay_params){sizeof(nay_params), .hash = NAY_HASH_SIPHASH, .key = {1, 2, 3}}};
   temp_path(path, "keyed.ldb");
   for (int kind = NAY_SST_FULL_FILTER; kind <= NAY_SST_PARTITIONED_FILTER; kind++) {
     how.filter = (nay_sst_filter)kind;
     write_even(path, &how, 1000);
     for (int with = 0; with < 2; with++) {
-      nay_sst *t = open_table(path, &(nay_sst_read_options){.hash_key = with ? key : NULL});
+      nay_sst *t = open_table(path, &(nay_sst_read_options){.size = sizeof(nay_sst_read_options),
+                                                            .hash_key = with ? key : NULL});
       ask_all(t, 1000);
       assert_int_equal(counters_of(t).filter_useful > 900, with);
       assert_int_equal(counters_of(t).hashes, with ? 1999 : 0);
@@ -312,13 +326,15 @@ static void keyed_filters(void **unused) {
 static void no_keys_no_filter(void **unused) {
   (void)unused;
   char path[TEMP_MAX];
-  nay_sst_value v = {.bytes = NULL};
-  nay_prefix prefix;
+  nay_sst_value v = {.size = sizeof v};
+  nay_prefix prefix = {.size = sizeof prefix};
   assert_ok(nay_prefix_fixed(2, &prefix));
   temp_path(path, "empty.ldb");
   for (int kind = NAY_SST_NO_FILTER; kind <= NAY_SST_PARTITIONED_FILTER; kind++) {
-    nay_sst_write_options how = {
-        .filter = (nay_sst_filter)kind, .policy = kind == 1 ? &exact : NULL, .prefix = &prefix};
+    nay_sst_write_options how = {.size = sizeof how,
+                                 .filter = (nay_sst_filter)kind,
+                                 .policy = kind == 1 ? &exact : NULL,
+                                 .prefix = &prefix};
     write_even(path, &how, 0);
     nay_sst *t = open_table(path, NULL);
     nay_sst_iter *it;
@@ -346,11 +362,12 @@ static void internal_tables(void **unused) {
   (void)unused;
   char path[TEMP_MAX], key[32];
   nay_sst_writer *w;
-  nay_sst_value v = {.bytes = NULL};
+  nay_sst_value v = {.size = sizeof v};
   temp_path(path, "internal.ldb");
   for (int kind = NAY_SST_NO_FILTER; kind <= NAY_SST_PARTITIONED_FILTER; kind++) {
     const nay_policy *policies[] = {&exact};
-    nay_sst_write_options how = {.keys = NAY_SST_KEYS_INTERNAL,
+    nay_sst_write_options how = {.size = sizeof how,
+                                 .keys = NAY_SST_KEYS_INTERNAL,
                                  .block_bytes = 200,
                                  .filter = (nay_sst_filter)kind,
                                  .partition_keys = 40,
@@ -358,19 +375,21 @@ static void internal_tables(void **unused) {
     assert_ok(nay_sst_writer_new(path, &how, NULL, NULL, &w));
     for (unsigned i = 0; i < 1000; i += 2) {
       for (uint64_t sequence = 40; sequence >= 10; sequence -= 10) { /* newest first */
-        nay_sst_version version = {key, number_key(i, key), sequence,
+        nay_sst_version version = {sizeof version, key, number_key(i, key), sequence,
                                    (i / 2 + sequence / 10) % 4 == 0};
         assert_ok(nay_sst_writer_add_version(w, &version, &sequence, 1));
       }
     }
-    nay_sst_version again = {key, number_key(998, key), 10, false};
+    nay_sst_version again = {sizeof again, key, number_key(998, key), 10, false};
     assert_status(nay_sst_writer_add_version(w, &again, "", 0),
                   NAY_EINVAL);                                             /* no newer, no older */
     assert_status(nay_sst_writer_add(w, "zzzzzzz", 7, "", 0), NAY_EINVAL); /* no trailer */
     assert_status(nay_sst_writer_add(w, "zz\2zzzzzzz", 10, "", 0), NAY_EINVAL);
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
-    nay_sst *t = open_table(path, &(nay_sst_read_options){.policies = policies, .npolicies = 1});
+    nay_sst *t = open_table(
+        path, &(nay_sst_read_options){
+                  .size = sizeof(nay_sst_read_options), .policies = policies, .npolicies = 1});
     assert_int_equal(info_of(t).keys, NAY_SST_KEYS_INTERNAL);
     assert_int_equal(info_of(t).keys_guessed, kind < NAY_SST_FULL_FILTER);
     for (unsigned i = 0; i < 1000; i++) {

@@ -60,7 +60,7 @@ static size_t common(const sample *s, size_t i) {
 }
 
 static uint8_t *build(const sample *s, uint32_t interval, size_t *len) {
-  nay_allocator a = nay__allocator_or_default(NULL);
+  nay_allocator a = nay__allocator_default();
   nay_block_builder b = {.interval = interval};
   assert_ok(nay__block_reset(&b, &a));
   for (size_t i = 0; i < s->n; i++) {
@@ -120,7 +120,7 @@ static void assert_at(const nay_cursor *c, const sample *s, size_t i) {
 }
 
 static void check_cursor(const sample *s, const nay_block *b, uint64_t *state) {
-  nay_allocator a = nay__allocator_or_default(NULL);
+  nay_allocator a = nay__allocator_default();
   nay_cursor c = {.block = *b, .order = s->order, .allocator = &a};
   nay_status status = nay__cursor_first(&c, NULL);
   for (size_t i = 0; i < s->n; i++, status = nay__cursor_next(&c, NULL)) assert_at(&c, s, i);
@@ -160,8 +160,8 @@ static void finds_what_was_added(void **order) {
 
 static nay_status checked(const sample *s, const nay_block *b, const nay_buffer *above,
                           const nay_buffer *upto) {
-  nay_allocator a = nay__allocator_or_default(NULL);
-  nay_diag diag = {NULL, 0, 0};
+  nay_allocator a = nay__allocator_default();
+  nay_diag diag = {.what = NULL};
   nay_status status = nay__block_check(b, s->order, above, upto, &a, &diag);
   if (status != NAY_OK) assert_non_null(diag.what);
   return status;
@@ -209,7 +209,7 @@ static void keys_out_of_order_are_seen(void **order) {
 static void survives_damage(void **order) {
   static sample s;
   uint64_t state = 2;
-  nay_allocator a = nay__allocator_or_default(NULL);
+  nay_allocator a = nay__allocator_default();
   unsigned refused = 0;
   for (int round = 0; round < TEST_SCALE(20000); round++) {
     draw_sample(&s, &state, *(const nay_comparator *)*order);
@@ -217,7 +217,7 @@ static void survives_damage(void **order) {
     uint8_t *bytes = build(&s, 1 + (uint32_t)draw(&state, 20), &len);
     for (uint64_t n = 1 + draw(&state, 4); n > 0; n--) bytes[draw(&state, len)] ^= (uint8_t)state;
     nay_cursor c = {.order = s.order, .allocator = &a};
-    nay_diag diag = {NULL, 0, 0};
+    nay_diag diag = {.what = NULL};
     uint8_t key[MAX_LEN + NAY_KEY_TRAILER];
     size_t key_len = draw_key(&state, s.order, key);
     nay_found found;

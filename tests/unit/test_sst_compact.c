@@ -41,7 +41,7 @@ static void history_write(const history *h, unsigned a, unsigned b, const char *
     size_t len = number_key(user, key);
     for (unsigned s = b; s >= a; s--) {
       if (h->user[s] != user) continue;
-      nay_sst_version version = {key, len, s, h->deleted[s]};
+      nay_sst_version version = {sizeof version, key, len, s, h->deleted[s]};
       size_t value_len = h->deleted[s] ? 0 : (size_t)sprintf(value, "write %u", s);
       assert_ok(nay_sst_writer_add_version(w, &version, value, value_len));
     }
@@ -68,7 +68,8 @@ static void tables_of_history(const history *h, const nay_sst_write_options *how
     unsigned age = N_TABLES - 1 - i, each = N_WRITES / N_TABLES;
     snprintf(name, sizeof name, "compact%u.ldb", i);
     history_write(h, age * each + 1, (age + 1) * each, temp_path(t->paths[i], name), how);
-    t->at[i] = open_table(t->paths[i], &(nay_sst_read_options){.keys = NAY_SST_KEYS_INTERNAL});
+    t->at[i] = open_table(t->paths[i], &(nay_sst_read_options){.size = sizeof(nay_sst_read_options),
+                                                               .keys = NAY_SST_KEYS_INTERNAL});
   }
 }
 
@@ -78,7 +79,7 @@ static const nay_sst *const *const_tables(const tables *t) { return (const nay_s
 static void assert_history(const nay_sst *t, const history *h, unsigned user, unsigned moment,
                            bool deletions_dropped) {
   char key[32], want[32];
-  nay_sst_value v = {.bytes = NULL};
+  nay_sst_value v = {.size = sizeof v};
   unsigned s = history_at(h, user, moment);
   nay_status status = nay_sst_get_at(t, key, number_key(user, key), moment, NULL, &v);
   if (s == 0 || (h->deleted[s] && deletions_dropped)) {
@@ -108,9 +109,10 @@ static uint64_t count_entries(const nay_sst *t) {
 
 static void check_compaction(const history *h, const tables *t, bool bottom, unsigned snapshot) {
   char path[TEMP_MAX];
-  nay_sst_compact_options how = {.bottom = bottom, .oldest_snapshot = snapshot};
-  nay_sst_compact_stats stats;
-  how.write.filter = NAY_SST_FULL_FILTER;
+  nay_sst_write_options write = {sizeof write, .filter = NAY_SST_FULL_FILTER};
+  nay_sst_compact_options how = {
+      .size = sizeof how, .write = &write, .bottom = bottom, .oldest_snapshot = snapshot};
+  nay_sst_compact_stats stats = {.size = sizeof stats};
   temp_path(path, "compacted.ldb");
   assert_ok(nay_sst_compact(const_tables(t), N_TABLES, path, &how, NULL, NULL, &stats));
   nay_sst *all = open_table(path, NULL);
@@ -141,7 +143,9 @@ static void one_table_tells_the_same_history(void **state) {
     history h;
     tables t;
     history_make(&h, seed);
-    tables_of_history(&h, &(nay_sst_write_options){.keys = NAY_SST_KEYS_INTERNAL}, &t);
+    tables_of_history(
+        &h, &(nay_sst_write_options){sizeof(nay_sst_write_options), .keys = NAY_SST_KEYS_INTERNAL},
+        &t);
     for (unsigned bottom = 0; bottom < 2; bottom++) {
       check_compaction(&h, &t, bottom != 0, 0);
       check_compaction(&h, &t, bottom != 0, 1 + (unsigned)(nay_hash_mix(seed) % N_WRITES));
@@ -159,17 +163,20 @@ static void deletions_above_older_tables_stay(void **state) {
   tables t;
   unsigned hidden = 0;
   history_make(&h, 42);
-  tables_of_history(&h, &(nay_sst_write_options){.keys = NAY_SST_KEYS_INTERNAL}, &t);
+  tables_of_history(
+      &h, &(nay_sst_write_options){sizeof(nay_sst_write_options), .keys = NAY_SST_KEYS_INTERNAL},
+      &t);
   temp_path(path, "upper.ldb");
   assert_ok(nay_sst_compact(const_tables(&t), N_TABLES / 2, path, NULL, NULL, NULL, NULL));
-  nay_sst *upper = open_table(path, &(nay_sst_read_options){.keys = NAY_SST_KEYS_INTERNAL});
+  nay_sst *upper = open_table(
+      path, &(nay_sst_read_options){sizeof(nay_sst_read_options), .keys = NAY_SST_KEYS_INTERNAL});
   const nay_sst *stack[1 + N_TABLES / 2] = {upper};
   for (unsigned i = 0; i < N_TABLES / 2; i++) stack[1 + i] = t.at[N_TABLES / 2 + i];
   nay_lookup *lookup;
   assert_ok(nay_lookup_new(stack, 1 + N_TABLES / 2, NULL, &lookup));
   for (unsigned user = 0; user < N_USERS; user++) {
     char key[32];
-    nay_sst_value v = {.bytes = NULL};
+    nay_sst_value v = {.size = sizeof v};
     unsigned s = history_at(&h, user, N_WRITES);
     nay_status status = nay_lookup_get(lookup, key, number_key(user, key), NULL, &v, NULL);
     assert_status(status, s == 0 || h.deleted[s] ? NAY_ENOENT : NAY_OK);
@@ -207,14 +214,14 @@ static void the_newest_table_wins(void **state) {
   enum { N = 5000 };
   char path[TEMP_MAX], key[32], want[32];
   tables t;
-  nay_sst_compact_stats stats;
+  nay_sst_compact_stats stats = {.size = sizeof stats};
   plain_tables(&t, N, NULL);
   temp_path(path, "plain.ldb");
   assert_ok(nay_sst_compact(const_tables(&t), N_TABLES, path, NULL, NULL, NULL, &stats));
   nay_sst *all = open_table(path, NULL);
   uint64_t present = 0;
   for (unsigned number = 0; number < N; number++) {
-    nay_sst_value v = {.bytes = NULL};
+    nay_sst_value v = {.size = sizeof v};
     unsigned newest = 0;
     while (newest < N_TABLES && number % (newest + 2) != 0) newest++;
     nay_status status = nay_sst_get(all, key, number_key(number, key), NULL, &v);
@@ -259,16 +266,18 @@ static void merging_filters_would_not_be_exact(void **state) {
   history h;
   tables t;
   history_make(&h, 7);
-  nay_sst_compact_options how = {.bottom = true};
-  how.write = (nay_sst_write_options){
+  nay_sst_write_options write = {
+      .size = sizeof write,
       .keys = NAY_SST_KEYS_INTERNAL,
       .filter = NAY_SST_FULL_FILTER,
-      .params = {.kind = NAY_BLOOM, .nbits = 8 * N_USERS, .k = 5},
+      .params = &(nay_params){sizeof(nay_params), .kind = NAY_BLOOM, .nbits = 8 * N_USERS, .k = 5},
   };
-  tables_of_history(&h, &how.write, &t);
+  nay_sst_compact_options how = {sizeof how, .write = &write, .bottom = true};
+  tables_of_history(&h, &write, &t);
   temp_path(path, "filters.ldb");
   assert_ok(nay_sst_compact(const_tables(&t), N_TABLES, path, &how, NULL, NULL, NULL));
-  nay_sst *all = open_table(path, &(nay_sst_read_options){.keys = NAY_SST_KEYS_INTERNAL});
+  nay_sst *all = open_table(
+      path, &(nay_sst_read_options){sizeof(nay_sst_read_options), .keys = NAY_SST_KEYS_INTERNAL});
   const nay_filter *rebuilt = nay_sst_filter_of(all);
   nay_filter *merged;
   assert_ok(nay_filter_copy(nay_sst_filter_of(t.at[0]), NULL, &merged));
@@ -286,7 +295,7 @@ static void merging_filters_would_not_be_exact(void **state) {
     assert_true(nay_filter_may_contain(merged, key, len));
     rebuilt_maybe += nay_filter_may_contain(rebuilt, key, len);
   }
-  nay_stats old, new;
+  nay_stats old = {.size = sizeof old}, new = {.size = sizeof new};
   assert_ok(nay_filter_stats(merged, &old));
   assert_ok(nay_filter_stats(rebuilt, &new));
   assert_int_equal(old.nbits, new.nbits);
@@ -309,16 +318,18 @@ static void plain_and_internal_do_not_mix(void **state) {
   char path[TEMP_MAX];
   history h;
   tables plain, internal;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   history_make(&h, 1);
   plain_tables(&plain, 100, NULL);
-  tables_of_history(&h, &(nay_sst_write_options){.keys = NAY_SST_KEYS_INTERNAL}, &internal);
+  tables_of_history(
+      &h, &(nay_sst_write_options){sizeof(nay_sst_write_options), .keys = NAY_SST_KEYS_INTERNAL},
+      &internal);
   temp_path(path, "mixed.ldb");
   const nay_sst *mixed[] = {plain.at[0], internal.at[0]};
   assert_status(nay_sst_compact(mixed, 2, path, NULL, NULL, &diag, NULL), NAY_EMISMATCH);
   assert_non_null(diag.what);
-  nay_sst_compact_options how = {.bottom = true};
-  how.write.keys = NAY_SST_KEYS_INTERNAL;
+  nay_sst_write_options write = {sizeof write, .keys = NAY_SST_KEYS_INTERNAL};
+  nay_sst_compact_options how = {sizeof how, .write = &write, .bottom = true};
   assert_status(nay_sst_compact(mixed, 1, path, &how, NULL, NULL, NULL), NAY_EMISMATCH);
   assert_status(nay_sst_compact(mixed, 0, path, NULL, NULL, NULL, NULL), NAY_EINVAL);
   assert_status(nay_sst_compact(NULL, 1, path, NULL, NULL, NULL, NULL), NAY_EINVAL);
@@ -335,16 +346,17 @@ static void empty_tables_are_tables(void **state) {
   (void)state;
   char path[TEMP_MAX], other[TEMP_MAX];
   nay_sst_writer *w;
-  nay_sst_write_options how = {.keys = NAY_SST_KEYS_INTERNAL};
+  nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
   assert_ok(nay_sst_writer_new(temp_path(path, "gone.ldb"), &how, NULL, NULL, &w));
-  assert_ok(nay_sst_writer_add_version(w, &(nay_sst_version){"x", 1, 9, true}, "", 0));
+  assert_ok(nay_sst_writer_add_version(
+      w, &(nay_sst_version){sizeof(nay_sst_version), "x", 1, 9, true}, "", 0));
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
   nay_sst *t = open_table(path, NULL);
   const nay_sst *one[] = {t};
-  nay_sst_compact_stats stats;
+  nay_sst_compact_stats stats = {.size = sizeof stats};
   temp_path(other, "empty.ldb");
-  nay_sst_compact_options bottom = {.bottom = true};
+  nay_sst_compact_options bottom = {sizeof bottom, .bottom = true};
   assert_ok(nay_sst_compact(one, 1, other, &bottom, NULL, NULL, &stats));
   assert_true(stats.written == 0 && stats.deletions == 1);
   nay_sst *empty = open_table(other, NULL);
@@ -361,7 +373,7 @@ static void a_damaged_input_leaves_no_output(void **state) {
   (void)state;
   char path[TEMP_MAX];
   tables t;
-  nay_diag diag = {NULL, 0, 0};
+  nay_diag diag = {.what = NULL};
   plain_tables(&t, 20000, NULL);
   size_t len;
   uint8_t *bytes = sample_read(t.paths[2], &len);
@@ -384,8 +396,8 @@ static void memory_may_run_out_at_each_call(void **state) {
   tables t;
   plain_tables(&t, 2000, NULL);
   temp_path(path, "memory.ldb");
-  nay_sst_compact_options how = {.bottom = true};
-  how.write.filter = NAY_SST_FULL_FILTER;
+  nay_sst_write_options write = {sizeof write, .filter = NAY_SST_FULL_FILTER};
+  nay_sst_compact_options how = {sizeof how, .write = &write, .bottom = true};
   nay_status status = NAY_ENOMEM;
   for (long at = 0; status == NAY_ENOMEM; at++) {
     flaky heap = {.fail_at = at};
@@ -411,7 +423,7 @@ static void progress_is_told(void **state) {
   tables t;
   uint64_t last = 0;
   plain_tables(&t, 30000, NULL);
-  nay_sst_compact_options how = {.progress = count_calls, .progress_ctx = &last};
+  nay_sst_compact_options how = {sizeof how, .progress = count_calls, .progress_ctx = &last};
   temp_path(path, "progress.ldb");
   assert_ok(nay_sst_compact(const_tables(&t), N_TABLES, path, &how, NULL, NULL, NULL));
   assert_true(last >= 30000);

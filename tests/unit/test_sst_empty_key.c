@@ -21,7 +21,7 @@ static void ask_table(const char *path) {
   size_t len;
   uint8_t *bytes = load(path, &len);
   nay_table_filters *t;
-  nay_table_filter f;
+  nay_table_filter f = {.size = sizeof f};
   assert_ok(nay_table_filters_open(bytes, len, NULL, NULL, NULL, &t));
   assert_true(nay_table_filters_may_contain(t, "", 0));
   (void)nay_table_filters_may_contain(t, "x", 1);
@@ -34,21 +34,21 @@ static void ask_table(const char *path) {
 
 static void the_empty_key_in_every_layout(void **state) {
   (void)state;
-  nay_policy small;
+  nay_policy small = {.size = sizeof small};
   assert_ok(nay_policy_small(10, &small));
   const nay_sst_write_options all[] = {
-      {.filter = NAY_SST_NO_FILTER},
-      {.filter = NAY_SST_BLOCK_FILTER, .policy = &small},
-      {.filter = NAY_SST_FULL_FILTER},
-      {.filter = NAY_SST_FULL_FILTER, .policy = &small},
-      {.filter = NAY_SST_PARTITIONED_FILTER},
-      {.filter = NAY_SST_PARTITIONED_FILTER, .policy = &small},
+      {sizeof(nay_sst_write_options), .filter = NAY_SST_NO_FILTER},
+      {sizeof(nay_sst_write_options), .filter = NAY_SST_BLOCK_FILTER, .policy = &small},
+      {sizeof(nay_sst_write_options), .filter = NAY_SST_FULL_FILTER},
+      {sizeof(nay_sst_write_options), .filter = NAY_SST_FULL_FILTER, .policy = &small},
+      {sizeof(nay_sst_write_options), .filter = NAY_SST_PARTITIONED_FILTER},
+      {sizeof(nay_sst_write_options), .filter = NAY_SST_PARTITIONED_FILTER, .policy = &small},
   };
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
     char path[TEMP_MAX];
     nay_sst_writer *w;
     nay_sst *t;
-    nay_sst_value v = {0};
+    nay_sst_value v = {.size = sizeof v};
     temp_path(path, "empty-key");
     assert_ok(nay_sst_writer_new(path, &all[i], NULL, NULL, &w));
     assert_ok(nay_sst_writer_add(w, "", 0, "value", 5));

@@ -44,14 +44,18 @@ static nay_sst *open_golden(const golden_table *g, const nay_policy *const *poli
                             unsigned flags) {
   char path[512];
   nay_sst *t;
-  nay_sst_read_options how = {
-      .codecs = snappy_codecs, .ncodecs = 1, .policies = policy, .npolicies = 1, .flags = flags};
+  nay_sst_read_options how = {.size = sizeof how,
+                              .codecs = snappy_codecs,
+                              .ncodecs = 1,
+                              .policies = policy,
+                              .npolicies = 1,
+                              .flags = flags};
   assert_ok(nay_sst_open(path_of(g, path), &how, NULL, NULL, &t));
   return t;
 }
 
 static void check_info(const golden_table *g, const nay_sst *t) {
-  nay_sst_info info;
+  nay_sst_info info = {.size = sizeof info};
   nay_sst_describe(t, &info);
   if (g->n != 0) {
     assert_int_equal(info.keys, g->internal ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN);
@@ -64,7 +68,7 @@ static void check_info(const golden_table *g, const nay_sst *t) {
 
 /* Keys that are there, then keys that are not. */
 static void check_keys(const golden_table *g, const nay_sst *t) {
-  nay_sst_value v = {.bytes = NULL};
+  nay_sst_value v = {.size = sizeof v};
   uint8_t *key = malloc(GOLDEN_KEY_MAX);
   golden_key make = golden_set(g->set);
   bool dups = g->nentries > g->n;
@@ -88,7 +92,8 @@ static void check_keys(const golden_table *g, const nay_sst *t) {
 
 static void check_again(const golden_table *g, const nay_sst *t, const nay_policy *policy) {
   char golden[512], path[TEMP_MAX];
-  nay_sst_write_options how = {.keys = g->internal ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN,
+  nay_sst_write_options how = {.size = sizeof how,
+                               .keys = g->internal ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN,
                                .block_bytes = g->block_bytes,
                                .codec = g->snappy ? &snappy_codec : NULL,
                                .filter = NAY_SST_BLOCK_FILTER,
@@ -101,7 +106,7 @@ static void check_again(const golden_table *g, const nay_sst *t, const nay_polic
 static void golden_tables(void **unused) {
   (void)unused;
   for (size_t i = 0; i < N_TABLES; i++) {
-    nay_policy policy;
+    nay_policy policy = {.size = sizeof policy};
     const nay_policy *policies[] = {&policy};
     assert_ok(nay_policy_leveldb(tables[i].bits, &policy));
     for (unsigned flags = 0; flags <= NAY_SST_PREAD; flags += NAY_SST_PREAD) {
@@ -117,9 +122,9 @@ static void golden_tables(void **unused) {
 /* Older versions are there for those who ask for an earlier moment. */
 static void versions(void **unused) {
   (void)unused;
-  nay_policy policy;
+  nay_policy policy = {.size = sizeof policy};
   const nay_policy *policies[] = {&policy};
-  nay_sst_value v = {.bytes = NULL};
+  nay_sst_value v = {.size = sizeof v};
   assert_ok(nay_policy_leveldb(10, &policy));
   nay_sst *t = open_golden(&tables[N_TABLES - 1], policies, 0);
   assert_ok(nay_sst_get(t, "key000005", 9, NULL, &v));
@@ -141,8 +146,8 @@ static void without_the_codec(void **unused) {
   (void)unused;
   char path[512];
   nay_sst *t;
-  nay_sst_value v = {.bytes = NULL};
-  nay_diag diag = {NULL, 0, 0};
+  nay_sst_value v = {.size = sizeof v};
+  nay_diag diag = {.what = NULL};
   path_of(&tables[10], path);
   nay_status status = nay_sst_open(path, NULL, NULL, &diag, &t);
   if (status ==

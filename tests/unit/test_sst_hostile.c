@@ -12,8 +12,8 @@ typedef struct victim {
   nay_sst_write_options how;
 } victim;
 
-static nay_policy builtin;
-static nay_prefix by_five;
+static nay_policy builtin = {.size = sizeof builtin};
+static nay_prefix by_five = {.size = sizeof by_five};
 
 /* One table of each kind; small, so that every byte can be tried. */
 static size_t victims(victim v[8]) {
@@ -27,12 +27,14 @@ static size_t victims(victim v[8]) {
   v[4] = (victim){"prefix", {.filter = NAY_SST_FULL_FILTER, .prefix = &by_five}};
   v[5] = (victim){"snappy",
                   {.filter = NAY_SST_FULL_FILTER, .codec = &snappy_codec, .block_bytes = 500}};
+  for (size_t i = 0; i < 6; i++) v[i].how.size = sizeof v[i].how;
   return 6;
 }
 
 static nay_sst_read_options reading(void) {
   static const nay_policy *const policies[] = {&builtin};
-  return (nay_sst_read_options){.codecs = snappy_codecs,
+  return (nay_sst_read_options){.size = sizeof(nay_sst_read_options),
+                                .codecs = snappy_codecs,
                                 .ncodecs = 1,
                                 .policies = policies,
                                 .npolicies = 1,
@@ -52,8 +54,8 @@ static uint8_t *victim_bytes(const victim *v, size_t *len) {
 static unsigned check_answers(const uint8_t *bytes, size_t len, nay_sst_counters *counters) {
   nay_sst_read_options how = reading();
   nay_sst *t;
-  nay_sst_value v = {.bytes = NULL};
-  nay_diag diag = {NULL, UINT64_MAX, 0};
+  nay_sst_value v = {.size = sizeof v};
+  nay_diag diag = {.offset = UINT64_MAX};
   unsigned errors = 0;
   nay_status status = nay_sst_view(bytes, len, &how, NULL, &diag, &t);
   if (status != NAY_OK) {
@@ -65,7 +67,7 @@ static unsigned check_answers(const uint8_t *bytes, size_t len, nay_sst_counters
   for (unsigned i = 0; i < 2 * SMALL - 1; i++) {
     char key[32], value[32];
     size_t key_len = number_key(i, key);
-    diag = (nay_diag){NULL, UINT64_MAX, 0};
+    diag = (nay_diag){.offset = UINT64_MAX};
     status = nay_sst_get(t, key, key_len, &diag, &v);
     if (status == NAY_ECORRUPT || status == NAY_ENOTSUP) {
       assert_non_null(diag.what);
@@ -92,7 +94,7 @@ static void every_flip(void **unused) {
     uint8_t *bytes = victim_bytes(&v[i], &len);
     assert_int_equal(check_answers(bytes, len, NULL), 0);
     for (size_t at = 0; at < len; at += TEST_SCALE(10) == 1 ? 7 : 1) {
-      nay_sst_counters c = {.gets = 0};
+      nay_sst_counters c = {.size = sizeof c};
       bytes[at] ^= (uint8_t)(1u << at % 8);
       unsigned errors = check_answers(bytes, len, &c);
       bytes[at] ^= (uint8_t)(1u << at % 8);
@@ -114,7 +116,7 @@ static void every_truncation(void **unused) {
     for (size_t cut = 0; cut < len; cut++) {
       uint8_t *exact_bytes = malloc(cut + 1);
       nay_sst *t;
-      nay_diag diag = {NULL, 0, 0};
+      nay_diag diag = {.what = NULL};
       nay_sst_read_options how = reading();
       memcpy(exact_bytes, bytes, cut);
       nay_status status = nay_sst_view(exact_bytes, cut, &how, NULL, &diag, &t);
@@ -128,7 +130,7 @@ static void every_truncation(void **unused) {
 
 /* Finds the block that a metaindex key with this start points to. */
 static nay_handle meta_handle(const uint8_t *bytes, size_t len, const char *start) {
-  nay_allocator a = nay__allocator_or_default(NULL);
+  nay_allocator a = nay__allocator_default();
   nay_footer f;
   nay_handle h = {0, 0};
   nay_cursor c = {.order = NAY_BYTEWISE, .allocator = &a};
@@ -154,7 +156,7 @@ static void broken_filters_cost_only_work(void **unused) {
     size_t len;
     uint8_t *bytes = victim_bytes(&v[i], &len);
     nay_handle h = meta_handle(bytes, len, names[i]);
-    nay_sst_counters c;
+    nay_sst_counters c = {.size = sizeof c};
     bytes[h.offset + h.size / 2] ^= 4;
     assert_int_equal(check_answers(bytes, len, &c), 0);
     assert_true(c.filter_faults > 0);
@@ -216,8 +218,8 @@ static void a_bomb(void **unused) {
   uint8_t *bytes = victim_bytes(&v[5], &len);
   nay_sst_read_options how = reading();
   nay_sst *t;
-  nay_sst_value value = {.bytes = NULL};
-  nay_diag diag = {NULL, 0, 0};
+  nay_sst_value value = {.size = sizeof value};
+  nay_diag diag = {.what = NULL};
   how.max_block_bytes = 100;
   nay_status status = nay_sst_view(bytes, len, &how, NULL, &diag, &t);
   if (status == NAY_OK) { /* the index was too short to be compressed */

@@ -9,13 +9,15 @@
 static void partitions_come_on_demand(void **flags) {
   char path[TEMP_MAX], key[32];
   nay_sst_cache *cache;
-  nay_sst_cache_stats stats;
-  nay_sst_value v = {.bytes = NULL};
-  nay_sst_write_options how = {.filter = NAY_SST_PARTITIONED_FILTER, .partition_keys = 500};
+  nay_sst_cache_stats stats = {.size = sizeof stats};
+  nay_sst_value v = {.size = sizeof v};
+  nay_sst_write_options how = {
+      .size = sizeof how, .filter = NAY_SST_PARTITIONED_FILTER, .partition_keys = 500};
   write_even(temp_path(path, "parts.ldb"), &how, N_KEYS);
   assert_ok(nay_sst_cache_new(1 << 20, 1 << 20, NULL, &cache));
-  nay_sst *t =
-      open_table(path, &(nay_sst_read_options){.cache = cache, .flags = *(const unsigned *)*flags});
+  nay_sst *t = open_table(path, &(nay_sst_read_options){.size = sizeof(nay_sst_read_options),
+                                                        .cache = cache,
+                                                        .flags = *(const unsigned *)*flags});
   uint64_t nparts = info_of(t).npartitions;
   assert_true(nparts >= N_KEYS / 1000 && nparts <= N_KEYS / 500 + 1);
   assert_int_equal(counters_of(t).filter_loads, 0); /* opening reads none */
@@ -45,15 +47,18 @@ static void partitions_are_kept_without_a_cache(void **flags) {
   } kinds[] = {{500, 10, NULL}, {500, 10, &exact}, {N_KEYS, 2000, NULL}};
   const nay_policy *policies[] = {&exact};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-    nay_sst_write_options how = {.filter = NAY_SST_PARTITIONED_FILTER,
+    nay_params params = {sizeof params, .kind = NAY_BLOOM, .bits_per_key = kinds[i].bits};
+    if (kinds[i].bits > 1000) params.kind = NAY_BLOCKED;
+    nay_sst_write_options how = {.size = sizeof how,
+                                 .filter = NAY_SST_PARTITIONED_FILTER,
                                  .partition_keys = kinds[i].keys,
                                  .policy = kinds[i].policy,
-                                 .params = {.kind = NAY_BLOOM, .bits_per_key = kinds[i].bits}};
-    if (kinds[i].bits > 1000) how.params.kind = NAY_BLOCKED;
+                                 .params = &params};
     write_even(temp_path(path, "kept.ldb"), &how, N_KEYS);
-    nay_sst *t = open_table(
-        path, &(nay_sst_read_options){
-                  .flags = *(const unsigned *)*flags, .policies = policies, .npolicies = 1});
+    nay_sst *t = open_table(path, &(nay_sst_read_options){.size = sizeof(nay_sst_read_options),
+                                                          .flags = *(const unsigned *)*flags,
+                                                          .policies = policies,
+                                                          .npolicies = 1});
     uint64_t nparts = info_of(t).npartitions;
     ask_all(t, N_KEYS);
     ask_all(t, N_KEYS);
@@ -70,13 +75,15 @@ static void budgets_are_apart(void **unused) {
   (void)unused;
   char path[TEMP_MAX];
   nay_sst_cache *cache;
-  nay_sst_cache_stats stats;
+  nay_sst_cache_stats stats = {.size = sizeof stats};
   const size_t data = 100000, filter = 8000;
-  nay_sst_write_options how = {
-      .filter = NAY_SST_PARTITIONED_FILTER, .partition_keys = 500, .codec = &snappy_codec};
+  nay_sst_write_options how = {.size = sizeof how,
+                               .filter = NAY_SST_PARTITIONED_FILTER,
+                               .partition_keys = 500,
+                               .codec = &snappy_codec};
   write_even(temp_path(path, "budget.ldb"), &how, N_KEYS);
   assert_ok(nay_sst_cache_new(data, filter, NULL, &cache));
-  nay_sst_read_options read = {.cache = cache, .codecs = snappy_codecs, .ncodecs = 1};
+  nay_sst_read_options read = {sizeof read, .cache = cache, .codecs = snappy_codecs, .ncodecs = 1};
   nay_sst *a = open_table(path, &read), *b = open_table(path, &read);
   for (int i = 0; i < 2; i++) {
     ask_all(a, N_KEYS);
@@ -116,7 +123,7 @@ static size_t after_prefix(const sample *s, size_t from, const uint8_t *prefix, 
 /* Scans of prefixes and ranges are what a sorted list says, with any filter and with none. */
 static void scans(void **state) {
   sample s;
-  nay_prefix prefix;
+  nay_prefix prefix = {.size = sizeof prefix};
   size_t useful = 0;
   sample_init(&s, 500);
   if (*(const int *)*state >= 0) {
@@ -129,11 +136,13 @@ static void scans(void **state) {
     size_t len;
     nay_sst *t;
     nay_sst_iter *it;
-    nay_sst_write_options how = {.prefix = &prefix, .block_bytes = 300};
+    nay_sst_write_options how = {sizeof how, .prefix = &prefix, .block_bytes = 300};
     uint8_t *bytes = sample_bytes(&s, &how, &len);
-    assert_ok(nay_sst_view(bytes, len,
-                           &(nay_sst_read_options){.prefix = &prefix, .keys = NAY_SST_KEYS_PLAIN},
-                           NULL, NULL, &t));
+    assert_ok(nay_sst_view(
+        bytes, len,
+        &(nay_sst_read_options){
+            .size = sizeof(nay_sst_read_options), .prefix = &prefix, .keys = NAY_SST_KEYS_PLAIN},
+        NULL, NULL, &t));
     assert_ok(nay_sst_iter_new(t, &it));
     for (int i = 0; i < 60; i++) {
       uint8_t a[SAMPLE_KEY_MAX], b[SAMPLE_KEY_MAX];
@@ -166,11 +175,11 @@ static void scans(void **state) {
 static void absent_prefixes_read_nothing(void **unused) {
   (void)unused;
   char path[TEMP_MAX], key[32];
-  nay_prefix fixed, other;
+  nay_prefix fixed = {.size = sizeof fixed}, other = {.size = sizeof other};
   nay_sst_iter *it;
   assert_ok(nay_prefix_fixed(8, &fixed)); /* key00012: the last three digits vary */
   assert_ok(nay_prefix_fixed(7, &other));
-  nay_sst_write_options how = {.filter = NAY_SST_FULL_FILTER, .prefix = &fixed};
+  nay_sst_write_options how = {sizeof how, .filter = NAY_SST_FULL_FILTER, .prefix = &fixed};
   nay_sst_writer *w;
   assert_ok(nay_sst_writer_new(temp_path(path, "prefix.ldb"), &how, NULL, NULL, &w));
   for (unsigned i = 0; i < 100000; i++) {
@@ -178,7 +187,8 @@ static void absent_prefixes_read_nothing(void **unused) {
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
-  nay_sst *t = open_table(path, &(nay_sst_read_options){.prefix = &fixed});
+  nay_sst *t =
+      open_table(path, &(nay_sst_read_options){sizeof(nay_sst_read_options), .prefix = &fixed});
   assert_true(info_of(t).prefix_used && info_of(t).filter_used);
   assert_string_equal(info_of(t).prefix, "nay.fixed.8");
   assert_ok(nay_sst_iter_new(t, &it));
@@ -193,7 +203,7 @@ static void absent_prefixes_read_nothing(void **unused) {
   nay_sst_iter_free(it);
   nay_sst_free(t);
   /* another extractor: the filter of prefixes is left alone, that of whole keys is not */
-  t = open_table(path, &(nay_sst_read_options){.prefix = &other});
+  t = open_table(path, &(nay_sst_read_options){sizeof(nay_sst_read_options), .prefix = &other});
   assert_false(info_of(t).prefix_used);
   assert_true(info_of(t).filter_used);
   assert_ok(nay_sst_iter_new(t, &it));
@@ -214,15 +224,18 @@ static void newest_table_wins(void **unused) {
   char path[TEMP_MAX], key[32];
   nay_sst *t[TABLES];
   nay_lookup *l;
-  nay_sst_value v = {.bytes = NULL};
-  nay_sst_counters c;
+  nay_sst_value v = {.size = sizeof v};
+  nay_sst_counters c = {.size = sizeof c};
   temp_path(path, "many.ldb");
   for (unsigned i = 0; i < TABLES; i++) { /* table i: multiples of i + 2; the value says which */
     nay_sst_writer *w;
     nay_sst_write_options how = {
+        .size = sizeof how,
         .filter = i % 3 == 2 ? NAY_SST_PARTITIONED_FILTER : NAY_SST_FULL_FILTER,
         .partition_keys = 300,
-        .params = {.kind = i % 2 == 0 ? NAY_BLOCKED : NAY_RIBBON, .bits_per_key = 12}};
+        .params = &(nay_params){.size = sizeof(nay_params),
+                                .kind = i % 2 == 0 ? NAY_BLOCKED : NAY_RIBBON,
+                                .bits_per_key = 12}};
     uint8_t value = (uint8_t)i;
     assert_ok(nay_sst_writer_new(path, &how, NULL, NULL, &w));
     for (unsigned n = 0; n < 20000; n += i + 2) {
@@ -261,15 +274,18 @@ static void deletions_hide_older_tables(void **unused) {
   char path[TEMP_MAX];
   nay_sst *t[2];
   nay_lookup *l;
-  nay_sst_value v = {.bytes = NULL};
+  nay_sst_value v = {.size = sizeof v};
   temp_path(path, "deleted.ldb");
   for (unsigned i = 0; i < 2; i++) { /* the first is the newest */
     nay_sst_writer *w;
-    nay_sst_write_options how = {.keys = NAY_SST_KEYS_INTERNAL, .filter = NAY_SST_FULL_FILTER};
+    nay_sst_write_options how = {
+        .size = sizeof how, .keys = NAY_SST_KEYS_INTERNAL, .filter = NAY_SST_FULL_FILTER};
     assert_ok(nay_sst_writer_new(path, &how, NULL, NULL, &w));
-    assert_ok(nay_sst_writer_add_version(w, &(nay_sst_version){"gone", 4, 20 - i, i == 0}, "x", 1));
+    assert_ok(nay_sst_writer_add_version(
+        w, &(nay_sst_version){sizeof(nay_sst_version), "gone", 4, 20 - i, i == 0}, "x", 1));
     if (i == 1)
-      assert_ok(nay_sst_writer_add_version(w, &(nay_sst_version){"kept", 4, 5, false}, "y", 1));
+      assert_ok(nay_sst_writer_add_version(
+          w, &(nay_sst_version){sizeof(nay_sst_version), "kept", 4, 5, false}, "y", 1));
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
     t[i] = open_table(path, NULL);
@@ -302,18 +318,21 @@ static void false_positives_of_prefixes(void **unused) {
   (void)unused;
   enum { PREFIX = 4 };
   sample s;
-  nay_prefix prefix;
+  nay_prefix prefix = {.size = sizeof prefix};
   uint64_t right = 0, wrong = 0;
   sample_init(&s, 400);
   assert_ok(nay_prefix_fixed(PREFIX, &prefix));
   for (uint64_t seed = 0; seed < TEST_SCALE(300); seed++) {
     size_t len;
     nay_sst *t;
-    nay_sst_value v = {.bytes = NULL};
+    nay_sst_value v = {.size = sizeof v};
     sample_fill(&s, seed, 400);
-    nay_sst_write_options how = {.prefix = &prefix, .block_bytes = 200, .params.bits_per_key = 3};
+    nay_sst_write_options how = {.size = sizeof how,
+                                 .prefix = &prefix,
+                                 .block_bytes = 200,
+                                 .params = &(nay_params){sizeof(nay_params), .bits_per_key = 3}};
     uint8_t *bytes = sample_bytes(&s, &how, &len);
-    nay_sst_read_options read = {.prefix = &prefix, .keys = NAY_SST_KEYS_PLAIN};
+    nay_sst_read_options read = {sizeof read, .prefix = &prefix, .keys = NAY_SST_KEYS_PLAIN};
     assert_ok(nay_sst_view(bytes, len, &read, NULL, NULL, &t));
     uint64_t want = 0;
     for (int i = 0; i < 200; i++) {
@@ -365,7 +384,7 @@ static nay_status read_flaky(const char *path, const nay_sst_read_options *how,
   nay_sst *t;
   nay_sst_iter *it = NULL;
   nay_lookup *l = NULL;
-  nay_sst_value v = {.bytes = NULL};
+  nay_sst_value v = {.size = sizeof v};
   char key[32];
   nay_status status = nay_sst_open(path, how, a, NULL, &t);
   if (status != NAY_OK) return status;
@@ -388,12 +407,13 @@ static nay_status read_flaky(const char *path, const nay_sst_read_options *how,
 static void every_allocation_may_fail(void **unused) {
   (void)unused;
   char path[TEMP_MAX];
-  nay_prefix prefix;
+  nay_prefix prefix = {.size = sizeof prefix};
   const nay_policy *policies[] = {&exact};
   assert_ok(nay_prefix_fixed(9, &prefix));
   temp_path(path, "memory.ldb");
   for (int kind = NAY_SST_NO_FILTER; kind <= NAY_SST_PARTITIONED_FILTER; kind++) {
-    nay_sst_write_options how = {.filter = (nay_sst_filter)kind,
+    nay_sst_write_options how = {.size = sizeof how,
+                                 .filter = (nay_sst_filter)kind,
                                  .policy = kind == NAY_SST_BLOCK_FILTER ? &exact : NULL,
                                  .partition_keys = 40,
                                  .block_bytes = 200,
@@ -415,7 +435,8 @@ static void every_allocation_may_fail(void **unused) {
         nay_allocator a = flaky_allocator(&heap);
         nay_sst_cache *cache = NULL;
         if ((mode & 2) != 0 && nay_sst_cache_new(2000, 2000, &a, &cache) != NAY_OK) continue;
-        nay_sst_read_options read = {.codecs = snappy_codecs,
+        nay_sst_read_options read = {.size = sizeof read,
+                                     .codecs = snappy_codecs,
                                      .ncodecs = 1,
                                      .policies = policies,
                                      .npolicies = 1,
@@ -440,11 +461,12 @@ static void gets_do_not_allocate(void **unused) {
   char path[TEMP_MAX], key[32];
   flaky heap = {.fail_at = -1};
   nay_allocator a = flaky_allocator(&heap);
-  nay_sst_write_options how = {.filter = NAY_SST_FULL_FILTER, .codec = &snappy_codec};
+  nay_sst_write_options how = {sizeof how, .filter = NAY_SST_FULL_FILTER, .codec = &snappy_codec};
   write_even(temp_path(path, "steady.ldb"), &how, N_KEYS);
-  nay_sst_read_options read = {.codecs = snappy_codecs, .ncodecs = 1, .flags = NAY_SST_PREAD};
+  nay_sst_read_options read = {
+      .size = sizeof read, .codecs = snappy_codecs, .ncodecs = 1, .flags = NAY_SST_PREAD};
   nay_sst *t;
-  nay_sst_value v = {.bytes = NULL};
+  nay_sst_value v = {.size = sizeof v};
   assert_ok(nay_sst_open(path, &read, &a, NULL, &t));
   for (unsigned i = 0; i < 2 * N_KEYS; i += 7) nay_sst_get(t, key, number_key(i, key), NULL, &v);
   long calls = heap.calls;

@@ -23,7 +23,7 @@ static bool right(nay_status status, const nay_sst_value *v, unsigned number) {
 
 static void *ask(void *ctx) {
   work *w = ctx;
-  nay_sst_value v = {.bytes = NULL};
+  nay_sst_value v = {.size = sizeof v};
   nay_sst_iter *it;
   char key[32];
   for (unsigned i = 0; i < TEST_SCALE(N_GETS); i++) {
@@ -50,7 +50,7 @@ static void ask_from_all(const nay_lookup *l, nay_sst *const tables[2]) {
     assert_int_equal(pthread_create(&threads[i], NULL, ask, &works[i]), 0);
   }
   for (int i = 0; i < 100; i++) { /* readable at any time */
-    nay_sst_counters counters;
+    nay_sst_counters counters = {.size = sizeof counters};
     nay_lookup_count(l, &counters);
   }
   for (unsigned i = 0; i < N_THREADS; i++) {
@@ -64,18 +64,22 @@ static void readers_share_a_cache(void **flags) {
   nay_sst_cache *cache;
   nay_sst *t[2];
   nay_lookup *l;
-  nay_sst_write_options how = {.filter = NAY_SST_PARTITIONED_FILTER,
+  nay_sst_write_options how = {.size = sizeof how,
+                               .filter = NAY_SST_PARTITIONED_FILTER,
                                .partition_keys = 200,
                                .block_bytes = 500,
                                .codec = &snappy_codec};
   write_even(temp_path(path, "threads.ldb"), &how, N_KEYS);
   assert_ok(nay_sst_cache_new(20000, 4000, NULL, &cache));
-  nay_sst_read_options read = {
-      .cache = cache, .codecs = snappy_codecs, .ncodecs = 1, .flags = *(const unsigned *)*flags};
+  nay_sst_read_options read = {.size = sizeof read,
+                               .cache = cache,
+                               .codecs = snappy_codecs,
+                               .ncodecs = 1,
+                               .flags = *(const unsigned *)*flags};
   for (int i = 0; i < 2; i++) t[i] = open_table(path, &read);
   assert_ok(nay_lookup_new((const nay_sst *const *)t, 2, NULL, &l));
-  nay_sst_cache_stats stats;
-  nay_sst_counters counters;
+  nay_sst_cache_stats stats = {.size = sizeof stats};
+  nay_sst_counters counters = {.size = sizeof counters};
   ask_from_all(l, t);
   nay_sst_cache_describe(cache, &stats);
   assert_true(stats.data.evictions > 0 && stats.filter.evictions > 0);
@@ -92,8 +96,10 @@ static void readers_share_a_cache(void **flags) {
 static void readers_share_a_map(void **filter) {
   char path[TEMP_MAX];
   nay_lookup *l;
-  nay_sst_write_options how = {
-      .filter = *(const nay_sst_filter *)*filter, .block_bytes = 300, .partition_keys = 200};
+  nay_sst_write_options how = {.size = sizeof how,
+                               .filter = *(const nay_sst_filter *)*filter,
+                               .block_bytes = 300,
+                               .partition_keys = 200};
   write_even(temp_path(path, "map.ldb"), &how, N_KEYS);
   nay_sst *t = open_table(path, NULL);
   assert_ok(nay_lookup_new((const nay_sst *const[]){t}, 1, NULL, &l));

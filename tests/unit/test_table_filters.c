@@ -49,7 +49,7 @@ static void add_keys(nay_builder *b, const sst_row *r, const one_key *keys, size
 
 static void check_rebuilt(const sst_row *r, const nay_table_filter *f, const one_key *keys,
                           size_t n) {
-  nay_params p = {.bits_per_key = r->bits};
+  nay_params p = {sizeof p, .bits_per_key = r->bits};
   nay_builder *b;
   nay_filter *made;
   assert_non_null(f->format);
@@ -70,7 +70,7 @@ static void check_partitions(const sst_row *r, const nay_table_filters *t, const
   unsigned long offset, len;
   char hex[128];
   int used;
-  nay_table_filter f;
+  nay_table_filter f = {.size = sizeof f};
   uint64_t i = 0;
   for (; sscanf(rest, " %lu %lu %127s%n", &offset, &len, hex, &used) == 3; i++, rest += used) {
     one_key last = {0};
@@ -121,8 +121,8 @@ static void check_sst(const char *line) {
   snprintf(path, sizeof path, TEST_GOLDEN "/rocksdb/%s", r.file);
   golden_bytes file = golden_read(path);
   nay_table_filters *t = open_table(file);
-  nay_table_filters_info info;
-  nay_table_filter f;
+  nay_table_filters_info info = {.size = sizeof info};
+  nay_table_filter f = {.size = sizeof f};
   one_key *keys = sorted_keys(r.set, r.n);
   assert_true(nay_table_recognise(file.at, file.len));
   nay_table_filters_describe(t, &info);
@@ -189,7 +189,7 @@ static void leveldb_tables(void **state) {
     snprintf(path, sizeof path, TEST_GOLDEN "/leveldb-tables/%s.ldb", rows[i].file);
     golden_bytes file = golden_read(path);
     nay_table_filters *t = open_table(file);
-    nay_table_filters_info info;
+    nay_table_filters_info info = {.size = sizeof info};
     one_key *keys = sorted_keys(rows[i].set, rows[i].n);
     nay_table_filters_describe(t, &info);
     assert_int_equal(info.engine, NAY_TABLE_LEVELDB);
@@ -274,7 +274,7 @@ static void later_formats(void **state) {
   for (uint32_t i = 0; i < 8; i++) {
     hand_made h;
     nay_table_filters *t;
-    nay_table_filters_info info;
+    nay_table_filters_info info = {.size = sizeof info};
     hand_make(&h, 6 + i % 2, i < 4 ? 0 : 0x12345678, names[i % 4]);
     assert_ok(nay_table_filters_open(h.bytes, h.len, NULL, NULL, NULL, &t));
     nay_table_filters_describe(t, &info);
@@ -307,8 +307,8 @@ static void an_unknown_policy(void **state) {
   (void)state;
   hand_made h;
   nay_table_filters *t;
-  nay_table_filters_info info;
-  nay_table_filter f;
+  nay_table_filters_info info = {.size = sizeof info};
+  nay_table_filter f = {.size = sizeof f};
   hand_make(&h, 6, 0, "fullfilter.somebody.else");
   assert_ok(nay_table_filters_open(h.bytes, h.len, NULL, NULL, NULL, &t));
   nay_table_filters_describe(t, &info);
@@ -347,7 +347,7 @@ static void flips_lose_no_key(void **state) {
     one_key *keys = sorted_keys("str", members_of(i));
     for (size_t bit = 0; bit < file.len * 8; bit++) {
       nay_table_filters *t;
-      nay_diag diag = {NULL, 0, 0};
+      nay_diag diag = {.what = NULL};
       file.at[bit / 8] ^= (uint8_t)(1u << bit % 8);
       nay_status status = nay_table_filters_open(file.at, file.len, NULL, NULL, &diag, &t);
       if (status == NAY_OK) {
@@ -370,8 +370,8 @@ static void a_damaged_filter_is_told(void **state) {
   golden_bytes file = golden_read(TEST_GOLDEN "/rocksdb/sst_part_bloom.sst");
   file.at[63653 + 7] ^= 1; /* the third of twelve partitions */
   nay_table_filters *t = open_table(file);
-  nay_table_filters_info info;
-  nay_table_filter f;
+  nay_table_filters_info info = {.size = sizeof info};
+  nay_table_filter f = {.size = sizeof f};
   one_key *keys = sorted_keys("str", 10000);
   nay_table_filters_describe(t, &info);
   assert_int_equal(info.nfilters, 12);
@@ -392,7 +392,7 @@ static void truncations(void **state) {
     golden_bytes file = read_small(i);
     for (size_t len = 0; len < file.len; len++) {
       nay_table_filters *t = NULL;
-      nay_diag diag = {NULL, 0, 0};
+      nay_diag diag = {.what = NULL};
       assert_status(nay_table_filters_open(file.at, len, NULL, NULL, &diag, &t), NAY_EFORMAT);
       assert_false(nay_table_recognise(file.at, len));
       assert_non_null(diag.what);
@@ -410,7 +410,7 @@ static void no_memory(void **state) {
       flaky memory = {.fail_at = call};
       nay_allocator allocator = flaky_allocator(&memory);
       nay_table_filters *t = NULL;
-      nay_diag diag = {NULL, 0, 0};
+      nay_diag diag = {.what = NULL};
       nay_status status = nay_table_filters_open(file.at, file.len, NULL, &allocator, &diag, &t);
       if (status != NAY_OK) assert_status(status, NAY_ENOMEM);
       if (status != NAY_OK) assert_non_null(diag.what);
@@ -424,7 +424,7 @@ static void no_memory(void **state) {
 static void null_arguments(void **state) {
   (void)state;
   nay_table_filters *t = NULL;
-  nay_table_filter f;
+  nay_table_filter f = {.size = sizeof f};
   assert_status(nay_table_filters_open(NULL, 5, NULL, NULL, NULL, &t), NAY_EINVAL);
   assert_status(nay_table_filters_open("x", 1, NULL, NULL, NULL, NULL), NAY_EINVAL);
   assert_status(nay_table_filters_open(NULL, 0, NULL, NULL, NULL, &t), NAY_EFORMAT);

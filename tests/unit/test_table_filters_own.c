@@ -46,7 +46,8 @@ static bool keep_uncompress(const nay_codec *c, const void *src, size_t len, voi
   return true;
 }
 
-static const nay_codec keep = {77, keep_bound, keep_compress, keep_size, keep_uncompress, NULL};
+static const nay_codec keep = {sizeof keep,     77,  keep_bound, keep_compress, keep_size,
+                               keep_uncompress, NULL};
 
 static golden_bytes own_table(const nay_sst_write_options *options, size_t n) {
   directory at = directory_make();
@@ -66,22 +67,25 @@ static golden_bytes own_table(const nay_sst_write_options *options, size_t n) {
 
 static void own_tables(void **state) {
   (void)state;
-  nay_prefix six;
-  nay_policy small;
+  nay_prefix six = {.size = sizeof six};
+  nay_policy small = {.size = sizeof small};
   assert_ok(nay_prefix_fixed(6, &six));
   assert_ok(nay_policy_small(10, &small));
   const nay_sst_write_options options[] = {
-      {.filter = NAY_SST_FULL_FILTER},
-      {.filter = NAY_SST_PARTITIONED_FILTER, .partition_keys = 100},
-      {.filter = NAY_SST_FULL_FILTER, .params = {.kind = NAY_RIBBON, .fpr = 0.01}, .prefix = &six},
-      {.filter = NAY_SST_NO_FILTER, .prefix = &six},
-      {.filter = NAY_SST_BLOCK_FILTER, .policy = &small},
+      {sizeof(nay_sst_write_options), .filter = NAY_SST_FULL_FILTER},
+      {sizeof(nay_sst_write_options), .filter = NAY_SST_PARTITIONED_FILTER, .partition_keys = 100},
+      {.size = sizeof(nay_sst_write_options),
+       .filter = NAY_SST_FULL_FILTER,
+       .params = &(nay_params){sizeof(nay_params), .kind = NAY_RIBBON, .fpr = 0.01},
+       .prefix = &six},
+      {sizeof(nay_sst_write_options), .filter = NAY_SST_NO_FILTER, .prefix = &six},
+      {sizeof(nay_sst_write_options), .filter = NAY_SST_BLOCK_FILTER, .policy = &small},
   };
   for (size_t i = 0; i < 5; i++) {
     golden_bytes file = own_table(&options[i], 3000);
     nay_table_filters *t = open_table(file);
-    nay_table_filters_info info;
-    nay_table_filter f;
+    nay_table_filters_info info = {.size = sizeof info};
+    nay_table_filter f = {.size = sizeof f};
     one_key *keys = sorted_keys("str", 3000);
     nay_table_filters_describe(t, &info);
     assert_int_equal(info.engine, i == 4 ? NAY_TABLE_LEVELDB : NAY_TABLE_NAY);
@@ -107,15 +111,16 @@ static void own_tables(void **state) {
 static void a_compressed_index(void **state) {
   (void)state;
   const nay_codec *codecs[] = {&keep};
-  nay_policy policy;
+  nay_policy policy = {.size = sizeof policy};
   assert_ok(nay_policy_leveldb(10, &policy));
-  nay_sst_write_options how = {.filter = NAY_SST_BLOCK_FILTER, .policy = &policy, .codec = &keep};
-  nay_table_filters_options with = {.codecs = codecs, .ncodecs = 1};
+  nay_sst_write_options how = {
+      .size = sizeof how, .filter = NAY_SST_BLOCK_FILTER, .policy = &policy, .codec = &keep};
+  nay_table_filters_options with = {sizeof with, .codecs = codecs, .ncodecs = 1};
   golden_bytes file = own_table(&how, 3000);
   one_key *keys = sorted_keys("str", 3000);
   for (int i = 0; i < 2; i++) {
     nay_table_filters *t;
-    nay_table_filters_info info;
+    nay_table_filters_info info = {.size = sizeof info};
     assert_ok(nay_table_filters_open(file.at, file.len, i == 0 ? NULL : &with, NULL, NULL, &t));
     nay_table_filters_describe(t, &info);
     assert_int_equal(info.engine, NAY_TABLE_LEVELDB);
@@ -134,20 +139,20 @@ static void a_compressed_index(void **state) {
 /* A policy that no format has is the caller's to bring. */
 static void a_policy_of_the_caller(void **state) {
   (void)state;
-  nay_policy policy;
+  nay_policy policy = {.size = sizeof policy};
   assert_ok(nay_policy_leveldb(10, &policy));
   policy.name = "somebody.else";
   const nay_policy *policies[] = {&policy};
-  nay_table_filters_options with = {.policies = policies, .npolicies = 1};
+  nay_table_filters_options with = {sizeof with, .policies = policies, .npolicies = 1};
   static const nay_sst_filter layouts[] = {NAY_SST_BLOCK_FILTER, NAY_SST_FULL_FILTER,
                                            NAY_SST_PARTITIONED_FILTER};
   one_key *keys = sorted_keys("str", 1000);
   for (size_t i = 0; i < 6; i++) {
     nay_sst_write_options how = {
-        .filter = layouts[i / 2], .policy = &policy, .partition_keys = 100};
+        .size = sizeof how, .filter = layouts[i / 2], .policy = &policy, .partition_keys = 100};
     golden_bytes file = own_table(&how, 1000);
     nay_table_filters *t;
-    nay_table_filters_info info;
+    nay_table_filters_info info = {.size = sizeof info};
     assert_ok(nay_table_filters_open(file.at, file.len, i % 2 == 0 ? NULL : &with, NULL, NULL, &t));
     nay_table_filters_describe(t, &info);
     assert_int_equal(info.understood, i % 2 == 1);
@@ -164,7 +169,7 @@ static void a_policy_of_the_caller(void **state) {
 /* Where the filter block of a LevelDB table is. */
 static nay_handle filter_block_of(const nay_table_filters *t, size_t file_len,
                                   const uint8_t *file) {
-  nay_table_filter first;
+  nay_table_filter first = {.size = sizeof first};
   nay_footer footer;
   assert_ok(nay_table_filters_at(t, 0, &first));
   assert_ok(nay__footer_load(file, file_len, file_len, NULL, &footer));
@@ -177,11 +182,11 @@ static nay_handle filter_block_of(const nay_table_filters *t, size_t file_len,
 static void every_lg(void **state) {
   (void)state;
   enum { N = 600 };
-  nay_policy policy;
+  nay_policy policy = {.size = sizeof policy};
   assert_ok(nay_policy_leveldb(10, &policy));
   const nay_policy *policies[] = {&policy};
-  nay_sst_write_options how = {.filter = NAY_SST_BLOCK_FILTER, .policy = &policy};
-  nay_sst_read_options read = {.policies = policies, .npolicies = 1};
+  nay_sst_write_options how = {sizeof how, .filter = NAY_SST_BLOCK_FILTER, .policy = &policy};
+  nay_sst_read_options read = {sizeof read, .policies = policies, .npolicies = 1};
   golden_bytes file = own_table(&how, N);
   nay_table_filters *t = open_table(file);
   nay_handle block = filter_block_of(t, file.len, file.at);
@@ -222,8 +227,8 @@ static void names_that_are_no_extractors(void **state) {
                                       "nay.delimiter.4x", "nay.fixed.",      "nay.fixed.0",
                                       "nay.fixed.1x",     "nay.fixed.65536", "nay.fixed.-1"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    nay_prefix comma = {.extract = up_to_comma};
-    nay_sst_write_options how = {.prefix = &comma};
+    nay_prefix comma = {sizeof comma, .extract = up_to_comma};
+    nay_sst_write_options how = {sizeof how, .prefix = &comma};
     directory at = directory_make();
     nay_sst_writer *w;
     snprintf(comma.name, sizeof comma.name, "%s", names[i]);

@@ -108,8 +108,12 @@ static void run_race(race *r) {
 }
 
 static nay_filter *make_shared(nay_kind kind, uint32_t flags) {
-  nay_params p = {
-      .kind = kind, .nkeys = NKEYS, .fpr = 0.001, .flags = flags, .hash = NAY_HASH_CALLER};
+  nay_params p = {.size = sizeof p,
+                  .kind = kind,
+                  .nkeys = NKEYS,
+                  .fpr = 0.001,
+                  .flags = flags,
+                  .hash = NAY_HASH_CALLER};
   nay_filter *f;
   assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   return f;
@@ -205,7 +209,7 @@ static void unique_counting_counts_once(void **state) {
   for (uint64_t i = 0; i < NKEYS; i++) {
     if (atomic_load(&r.winners[i]) == 1) assert_ok(nay_filter_remove_hash(r.f, hash_of(i)));
   }
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   assert_ok(nay_filter_stats(r.f, &s));
   assert_int_equal(s.nbits_set, 0);
   nay_filter_free(r.f);

@@ -52,7 +52,7 @@ static void same_bytes(void **state) {
     for (unsigned t = 0; t < 4; t++) {
       make_hashes(k << 8 | t);
       /* too few planned keys fill the pools of counting: what saturates depends on the order */
-      nay_params p = {.kind = kinds[k], .nkeys = t % 2 == 0 ? N : N / 2, .fpr = 0.01};
+      nay_params p = {sizeof p, .kind = kinds[k], .nkeys = t % 2 == 0 ? N : N / 2, .fpr = 0.01};
       if (t == 3) p.nkeys = 0;
       size_t n = N - 1000 * k - t;
       nay_filter *alone = built(&p, n);
@@ -76,7 +76,7 @@ static void small_filters(void **state) {
   make_hashes(9);
   for (unsigned k = 0; k < 3; k++) {
     const nay_kind kinds[] = {NAY_BLOOM, NAY_BLOCKED, NAY_COUNTING};
-    nay_params p = {.kind = kinds[k], .nkeys = N, .nbits = 1024};
+    nay_params p = {sizeof p, .kind = kinds[k], .nkeys = N, .nbits = 1024};
     p.k = 3;
     nay_filter *alone = built(&p, N);
     p.threads = 8;

@@ -2,7 +2,8 @@
 #include "support/mutable.h"
 
 static nay_params window_params(uint64_t nkeys, uint32_t generations, uint64_t ticks) {
-  return (nay_params){.kind = NAY_WINDOW,
+  return (nay_params){.size = sizeof(nay_params),
+                      .kind = NAY_WINDOW,
                       .nkeys = nkeys,
                       .fpr = 0.01,
                       .generations = generations,
@@ -83,7 +84,7 @@ static void time_never_goes_back(void **state) {
   assert_true(has(f, 2));
   assert_ok(nay_filter_advance(f, 1050));
   assert_false(has(f, 2));
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   assert_ok(nay_filter_stats(f, &s));
   assert_int_equal(s.clock, 1050);
   assert_int_equal(s.nbits_set, 0);
@@ -119,7 +120,7 @@ static void counting_windows_have_no_clock(void **state) {
 static void the_plan_says_how_long(void **state) {
   (void)state;
   nay_params p = window_params(1000000, 0, 0);
-  nay_plan plan;
+  nay_plan plan = {.size = sizeof plan};
   assert_ok(nay_params_plan(&p, NULL, &plan));
   assert_int_equal(plan.generations, 7);
   assert_close(plan.window_error, 1.0 / 7, 0.001);
@@ -137,14 +138,14 @@ static void the_rate_of_the_bits_is_the_plan(void **state) {
   (void)state;
   for (uint32_t g = 1; g <= 15; g += 7) {
     nay_params p = window_params(20000, g, 0);
-    nay_plan plan;
+    nay_plan plan = {.size = sizeof plan};
     assert_ok(nay_params_plan(&p, NULL, &plan));
     nay_filter *f = make_window(20000, g, 0);
     double worst = 0;
     for (uint64_t i = 0; i < 100000; i++) {
       assert_ok(nay_filter_add_hash(f, hash_of(i), NULL));
       if (i % 500 != 0) continue;
-      nay_stats s;
+      nay_stats s = {.size = sizeof s};
       assert_ok(nay_filter_stats(f, &s));
       if (s.fpr_now > worst) worst = s.fpr_now;
       assert_false(s.overloaded);
@@ -160,7 +161,7 @@ static void overload_is_told(void **state) {
   nay_filter *f = make_window(1000, 4, 100);
   assert_ok(nay_filter_advance(f, 0));
   for (uint64_t i = 0; i < 250; i++) assert_ok(nay_filter_add_hash(f, hash_of(i), NULL));
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   assert_ok(nay_filter_stats(f, &s));
   assert_false(s.overloaded);
   for (uint64_t i = 250; i < 400; i++) assert_ok(nay_filter_add_hash(f, hash_of(i), NULL));
@@ -179,7 +180,7 @@ static void overload_is_the_rate(void **state) {
     for (uint64_t i = 0; i < 14000; i++) {
       assert_ok(nay_filter_add_hash(f, hash_of(i), NULL));
       if (i % 500 != 0) continue;
-      nay_stats s;
+      nay_stats s = {.size = sizeof s};
       assert_ok(nay_filter_stats(f, &s));
       if (s.overloaded) assert_true(s.fpr_now > s.fpr_planned);
       if (s.fpr_now > 2 * s.fpr_planned) assert_true(s.overloaded);
@@ -204,7 +205,7 @@ static void random_arrivals_are_no_overload(void **state) {
       assert_ok(nay_filter_advance(f, now));
       assert_ok(nay_filter_add_hash(f, hash_of(key), NULL));
       if (key % (n / 10) != 0) continue;
-      nay_stats s;
+      nay_stats s = {.size = sizeof s};
       assert_ok(nay_filter_stats(f, &s));
       overloaded += s.overloaded;
       looks++;
@@ -313,21 +314,21 @@ static void a_built_window_keeps_its_rate(void **state) {
 static void bad_params_are_named(void **state) {
   (void)state;
   nay_params bad[] = {
-      {.kind = NAY_WINDOW, .nkeys = 100, .fpr = 0.01, .generations = 16},
-      {.kind = NAY_WINDOW, .nkeys = 100, .fpr = 0.01, .window = 6},
-      {.kind = NAY_WINDOW, .nbits = 1024},
-      {.kind = NAY_WINDOW, .nkeys = 100, .nbits = 1000},
-      {.kind = NAY_WINDOW, .nkeys = 100, .nbytes = 100},
-      {.kind = NAY_WINDOW, .nkeys = 100, .fpr = 0.01, .fold = 2},
-      {.kind = NAY_WINDOW, .nkeys = 100, .fpr = 1e-15, .generations = 15},
-      {.kind = NAY_WINDOW, .nkeys = 100, .fpr = 0.01, .flags = NAY_CONCURRENT},
-      {.kind = NAY_WINDOW, .nkeys = 100, .fpr = 0.01, .max_nbytes = 100000},
-      {.kind = NAY_BLOCKED, .nkeys = 100, .fpr = 0.01, .window = 100},
-      {.kind = NAY_BLOCKED, .nkeys = 100, .fpr = 0.01, .generations = 4},
+      {sizeof(nay_params), .kind = NAY_WINDOW, .nkeys = 100, .fpr = 0.01, .generations = 16},
+      {sizeof(nay_params), .kind = NAY_WINDOW, .nkeys = 100, .fpr = 0.01, .window = 6},
+      {sizeof(nay_params), .kind = NAY_WINDOW, .nbits = 1024},
+      {sizeof(nay_params), .kind = NAY_WINDOW, .nkeys = 100, .nbits = 1000},
+      {sizeof(nay_params), .kind = NAY_WINDOW, .nkeys = 100, .nbytes = 100},
+      {sizeof(nay_params), .kind = NAY_WINDOW, .nkeys = 100, .fpr = 0.01, .fold = 2},
+      {sizeof(nay_params), .kind = NAY_WINDOW, .nkeys = 100, .fpr = 1e-15, .generations = 15},
+      {sizeof(nay_params), .kind = NAY_WINDOW, .nkeys = 100, .fpr = 0.01, .flags = NAY_CONCURRENT},
+      {sizeof(nay_params), .kind = NAY_WINDOW, .nkeys = 100, .fpr = 0.01, .max_nbytes = 100000},
+      {sizeof(nay_params), .kind = NAY_BLOCKED, .nkeys = 100, .fpr = 0.01, .window = 100},
+      {sizeof(nay_params), .kind = NAY_BLOCKED, .nkeys = 100, .fpr = 0.01, .generations = 4},
   };
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-    nay_diag diag = {NULL, 0, 0};
-    nay_plan plan;
+    nay_diag diag = {.what = NULL};
+    nay_plan plan = {.size = sizeof plan};
     assert_status(nay_params_plan(&bad[i], &diag, &plan), NAY_EINVAL);
     assert_non_null(diag.what);
   }

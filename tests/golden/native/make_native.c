@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nay.h"
+#include "nay_advanced.h"
 
 #define NABSENT 1000u
 #define KEY_ROOM 1600u
@@ -97,7 +97,9 @@ static nay_status golden_remove(const golden *g, nay_filter *f, uint32_t i) {
 static nay_filter *golden_build(const golden *g, uint32_t first, uint32_t n) {
   nay_builder *b;
   nay_filter *f = NULL;
-  nay_status status = nay_builder_new(&g->params, NULL, NULL, &b);
+  nay_params params = g->params;
+  params.size = sizeof params;
+  nay_status status = nay_builder_new(&params, NULL, NULL, &b);
   if (status != NAY_OK) die("builder", g->name, status);
   for (uint32_t i = first; i < first + n && status == NAY_OK; i++) {
     char key[KEY_ROOM];
@@ -195,170 +197,179 @@ static nay_filter *golden_make(const golden *g) {
 #define BITS(n) (1.0 / (double)((uint64_t)1 << (n))) /* the rate of n bits */
 
 static const golden specials[] = {
-    {"bloom-tiny.nay", {NAY_BLOOM, .nbits = 64, .k = 3}, .nmembers = 3},
-    {"blocked-tiny.nay", {NAY_BLOCKED, .nbits = 1024, .k = 4, .seed = 3}, .nmembers = 3},
-    {"bloom-odd-bits.nay", {NAY_BLOOM, .nbits = 1001, .k = 5}, .nmembers = 100},
-    {"bloom-one-bit.nay", {NAY_BLOOM, .nbits = 1, .k = 64}, .nmembers = 0},
-    {"bloom-seed.nay", {NAY_BLOOM, .fpr = 0.01, .seed = 0x0123456789abcdefu}, .nmembers = 100},
-    {"bloom-caller.nay", {NAY_BLOOM, .fpr = 0.01, CALLER}, .nmembers = 100},
+    {"bloom-tiny.nay", {.kind = NAY_BLOOM, .nbits = 64, .k = 3}, .nmembers = 3},
+    {"blocked-tiny.nay", {.kind = NAY_BLOCKED, .nbits = 1024, .k = 4, .seed = 3}, .nmembers = 3},
+    {"bloom-odd-bits.nay", {.kind = NAY_BLOOM, .nbits = 1001, .k = 5}, .nmembers = 100},
+    {"bloom-one-bit.nay", {.kind = NAY_BLOOM, .nbits = 1, .k = 64}, .nmembers = 0},
+    {"bloom-seed.nay",
+     {.kind = NAY_BLOOM, .fpr = 0.01, .seed = 0x0123456789abcdefu},
+     .nmembers = 100},
+    {"bloom-caller.nay", {.kind = NAY_BLOOM, .fpr = 0.01, CALLER}, .nmembers = 100},
     {"bloom-derived.nay",
-     {NAY_BLOOM, .nbits = 6000},
+     {.kind = NAY_BLOOM, .nbits = 6000},
      .nmembers = 300,
      .deed = INTERSECTED,
      .first = 200},
     {"bloom-key-stored-meta.nay",
-     {NAY_BLOOM, .fpr = 0.01, KEYED, .flags = NAY_STORE_KEY},
+     {.kind = NAY_BLOOM, .fpr = 0.01, KEYED, .flags = NAY_STORE_KEY},
      .nmembers = 100,
      .nmeta = 14},
-    {"bloom-two-chunks.nay", {NAY_BLOOM, .nbits = 65600 * 8 + 3, .k = 7}, .nmembers = 1000},
-    {"blocked-seed.nay", {NAY_BLOCKED, .fpr = 0.01, .seed = UINT64_MAX}, .nmembers = 100},
-    {"blocked-caller.nay", {NAY_BLOCKED, .fpr = 0.01, CALLER}, .nmembers = 100},
+    {"bloom-two-chunks.nay", {.kind = NAY_BLOOM, .nbits = 65600 * 8 + 3, .k = 7}, .nmembers = 1000},
+    {"blocked-seed.nay", {.kind = NAY_BLOCKED, .fpr = 0.01, .seed = UINT64_MAX}, .nmembers = 100},
+    {"blocked-caller.nay", {.kind = NAY_BLOCKED, .fpr = 0.01, CALLER}, .nmembers = 100},
     {"blocked-derived.nay",
-     {NAY_BLOCKED, .nbits = 512 * 12},
+     {.kind = NAY_BLOCKED, .nbits = 512 * 12},
      .nmembers = 300,
      .deed = INTERSECTED,
      .first = 200},
-    {"blocked-key.nay", {NAY_BLOCKED, .fpr = 0.01, KEYED}, .nmembers = 100},
+    {"blocked-key.nay", {.kind = NAY_BLOCKED, .fpr = 0.01, KEYED}, .nmembers = 100},
     {"blocked-key-stored.nay",
-     {NAY_BLOCKED, .nbits = 512, .k = 6, KEYED, .flags = NAY_STORE_KEY},
+     {.kind = NAY_BLOCKED, .nbits = 512, .k = 6, KEYED, .flags = NAY_STORE_KEY},
      .nmembers = 3},
-    {"blocked-meta.nay", {NAY_BLOCKED, .nbits = 512, .k = 6}, .nmembers = 3, .nmeta = 14},
+    {"blocked-meta.nay", {.kind = NAY_BLOCKED, .nbits = 512, .k = 6}, .nmembers = 3, .nmeta = 14},
     {"blocked-three-chunks.nay",
-     {NAY_BLOCKED, .nbits = 512 * 1050, .k = 6},
+     {.kind = NAY_BLOCKED, .nbits = 512 * 1050, .k = 6},
      .nmembers = 1000,
      .nmeta = 70001},
 
     /* groups of all four states, counters that stick, two pages */
     {"counting-removed.nay",
-     {NAY_COUNTING, .fpr = 0.02},
+     {.kind = NAY_COUNTING, .fpr = 0.02},
      .nmembers = 300,
      .deed = REMOVED,
      .first = 100},
     {"counting-pooled.nay",
-     {NAY_COUNTING, .nkeys = 400, .fpr = 0.02, CALLER},
+     {.kind = NAY_COUNTING, .nkeys = 400, .fpr = 0.02, CALLER},
      .nmembers = 700,
      .deed = REMOVED,
      .first = 50},
     {"counting-stuck.nay",
-     {NAY_COUNTING, .nkeys = 10, .nbits = 1024, .k = 5, CALLER},
+     {.kind = NAY_COUNTING, .nkeys = 10, .nbits = 1024, .k = 5, CALLER},
      .nmembers = 250},
     {"counting-repeated.nay",
-     {NAY_COUNTING, .nbits = 512, .k = 4, KEYED, .flags = NAY_STORE_KEY},
+     {.kind = NAY_COUNTING, .nbits = 512, .k = 4, KEYED, .flags = NAY_STORE_KEY},
      .nmembers = 20,
      .deed = REPEATED,
      .amount = 20},
     {"counting-joined.nay",
-     {NAY_COUNTING, .nbits = 512 * 3, .k = 3},
+     {.kind = NAY_COUNTING, .nbits = 512 * 3, .k = 3},
      .nmembers = 100,
      .deed = JOINED},
     {"counting-two-pages.nay",
-     {NAY_COUNTING, .nkeys = 1000, .nbits = 512 * 523, .k = 3, CALLER, .flags = NAY_UNIQUE},
+     {.kind = NAY_COUNTING, .nkeys = 1000, .nbits = 512 * 523, .k = 3, CALLER, .flags = NAY_UNIQUE},
      .nmembers = 2000},
 
-    {"scalable-grown.nay", {NAY_SCALABLE, .nkeys = 20, .fpr = 0.02}, .nmembers = 1000},
+    {"scalable-grown.nay", {.kind = NAY_SCALABLE, .nkeys = 20, .fpr = 0.02}, .nmembers = 1000},
     {"scalable-joined.nay",
-     {NAY_SCALABLE, .nkeys = 50, .fpr = 0.1, CALLER},
+     {.kind = NAY_SCALABLE, .nkeys = 50, .fpr = 0.1, CALLER},
      .nmembers = 300,
      .deed = JOINED},
     {"scalable-finished.nay",
-     {NAY_SCALABLE, .nkeys = 50, .fpr = 0.001, .max_nbytes = 65536, CALLER},
+     {.kind = NAY_SCALABLE, .nkeys = 50, .fpr = 0.001, .max_nbytes = 65536, CALLER},
      .nmembers = 200,
      .deed = FOLDED},
 
     /* 5, 4, 16, 2 and 11 generations, one of them the newest */
     {"window-keys.nay",
-     {NAY_WINDOW, .nkeys = 200, .fpr = 0.02, .generations = 4},
+     {.kind = NAY_WINDOW, .nkeys = 200, .fpr = 0.02, .generations = 4},
      .nmembers = 300,
      .deed = IN_ORDER,
      .first = 100},
     {"window-ticks.nay",
-     {NAY_WINDOW, .nkeys = 200, .fpr = 0.02, .generations = 3, .window = 900},
+     {.kind = NAY_WINDOW, .nkeys = 200, .fpr = 0.02, .generations = 3, .window = 900},
      .nmembers = 200,
      .deed = ADVANCED,
      .amount = 1700},
     {"window-forgets.nay",
-     {NAY_WINDOW, .nkeys = 200, .fpr = 0.05, .generations = 15, .window = 1500, CALLER},
+     {.kind = NAY_WINDOW, .nkeys = 200, .fpr = 0.05, .generations = 15, .window = 1500, CALLER},
      .nmembers = 200,
      .deed = ADVANCED,
      .first = 100,
      .amount = 10000},
     {"window-one.nay",
-     {NAY_WINDOW, .nkeys = 100, .fpr = 0.01, .generations = 1, CALLER},
+     {.kind = NAY_WINDOW, .nkeys = 100, .fpr = 0.01, .generations = 1, CALLER},
      .nmembers = 100},
     {"window-ten.nay",
-     {NAY_WINDOW, .nkeys = 500, .nbits = 1024 * 40, .k = 3, .generations = 10, CALLER},
+     {.kind = NAY_WINDOW, .nkeys = 500, .nbits = 1024 * 40, .k = 3, .generations = 10, CALLER},
      .nmembers = 800,
      .deed = IN_ORDER,
      .first = 300},
 
     /* plain, with copies, tags wider than a quarter of a word, grown three times, at a limit */
     {"cuckoo-removed.nay",
-     {NAY_CUCKOO, .fpr = 0.02},
+     {.kind = NAY_CUCKOO, .fpr = 0.02},
      .nmembers = 500,
      .deed = REMOVED,
      .first = 100},
     {"cuckoo-copies.nay",
-     {NAY_CUCKOO, .nkeys = 120, .fpr = 0.02, .tag_bits = 15},
+     {.kind = NAY_CUCKOO, .nkeys = 120, .fpr = 0.02, .tag_bits = 15},
      .nmembers = 100,
      .deed = REPEATED,
      .amount = 4},
-    {"cuckoo-wide.nay", {NAY_CUCKOO, .fpr = 1e-6, KEYED}, .nmembers = 300},
+    {"cuckoo-wide.nay", {.kind = NAY_CUCKOO, .fpr = 1e-6, KEYED}, .nmembers = 300},
     {"cuckoo-widest.nay",
-     {NAY_CUCKOO, .nbits = 32 * 8 * 30, .tag_bits = 32, CALLER},
+     {.kind = NAY_CUCKOO, .nbits = 32 * 8 * 30, .tag_bits = 32, CALLER},
      .nmembers = 200},
     {"cuckoo-grown.nay",
-     {NAY_CUCKOO, .nkeys = 200, .max_nkeys = 4000, .fpr = 0.02, CALLER},
+     {.kind = NAY_CUCKOO, .nkeys = 200, .max_nkeys = 4000, .fpr = 0.02, CALLER},
      .nmembers = 1500,
      .deed = REMOVED,
      .first = 100},
     {"cuckoo-unique.nay",
-     {NAY_CUCKOO, .nkeys = 300, .fpr = 0.2, .max_nkeys = 600, .max_nbytes = 4096,
-      .flags = NAY_UNIQUE, CALLER},
+     {.kind = NAY_CUCKOO,
+      .nkeys = 300,
+      .fpr = 0.2,
+      .max_nkeys = 600,
+      .max_nbytes = 4096,
+      .flags = NAY_UNIQUE,
+      CALLER},
      .nmembers = 400},
 
-    {"xor-four-bits.nay", {NAY_XOR, .fpr = BITS(4), .seed = 5}, .nmembers = 300},
-    {"xor-8.nay", {NAY_XOR, .fpr = BITS(8), CALLER}, .nmembers = 300},
+    {"xor-four-bits.nay", {.kind = NAY_XOR, .fpr = BITS(4), .seed = 5}, .nmembers = 300},
+    {"xor-8.nay", {.kind = NAY_XOR, .fpr = BITS(8), CALLER}, .nmembers = 300},
     {"xor-16.nay",
-     {NAY_XOR, .fpr = BITS(16), KEYED, .flags = NAY_STORE_KEY},
+     {.kind = NAY_XOR, .fpr = BITS(16), KEYED, .flags = NAY_STORE_KEY},
      .nmembers = 300,
      .nmeta = 14},
-    {"xor-29.nay", {NAY_XOR, .fpr = BITS(29), CALLER}, .nmembers = 300},
-    {"xor-32.nay", {NAY_XOR, .fpr = BITS(32), CALLER}, .nmembers = 300},
+    {"xor-29.nay", {.kind = NAY_XOR, .fpr = BITS(29), CALLER}, .nmembers = 300},
+    {"xor-32.nay", {.kind = NAY_XOR, .fpr = BITS(32), CALLER}, .nmembers = 300},
 
     /* widths that divide a word and others, 3 and 4 slots, a first seed that did not work */
-    {"fuse-four-bits.nay", {NAY_FUSE, .fpr = BITS(4), .seed = 5}, .nmembers = 300},
-    {"fuse-8.nay", {NAY_FUSE, .fpr = BITS(8), CALLER}, .nmembers = 300},
+    {"fuse-four-bits.nay", {.kind = NAY_FUSE, .fpr = BITS(4), .seed = 5}, .nmembers = 300},
+    {"fuse-8.nay", {.kind = NAY_FUSE, .fpr = BITS(8), CALLER}, .nmembers = 300},
     {"fuse-16.nay",
-     {NAY_FUSE, .fpr = BITS(16), KEYED, .flags = NAY_STORE_KEY},
+     {.kind = NAY_FUSE, .fpr = BITS(16), KEYED, .flags = NAY_STORE_KEY},
      .nmembers = 300,
      .nmeta = 14},
-    {"fuse-29.nay", {NAY_FUSE, .fpr = BITS(29), CALLER}, .nmembers = 300},
-    {"fuse-32.nay", {NAY_FUSE, .fpr = BITS(32), CALLER}, .nmembers = 300},
-    {"fuse-k4-5.nay", {NAY_FUSE, .fpr = BITS(5), .k = 4, CALLER}, .nmembers = 2000},
-    {"fuse-k4-8.nay", {NAY_FUSE, .fpr = BITS(8), .k = 4, CALLER}, .nmembers = 500},
-    {"fuse-retried.nay", {NAY_FUSE, .fpr = BITS(4), CALLER}, .nmembers = 11500},
+    {"fuse-29.nay", {.kind = NAY_FUSE, .fpr = BITS(29), CALLER}, .nmembers = 300},
+    {"fuse-32.nay", {.kind = NAY_FUSE, .fpr = BITS(32), CALLER}, .nmembers = 300},
+    {"fuse-k4-5.nay", {.kind = NAY_FUSE, .fpr = BITS(5), .k = 4, CALLER}, .nmembers = 2000},
+    {"fuse-k4-8.nay", {.kind = NAY_FUSE, .fpr = BITS(8), .k = 4, CALLER}, .nmembers = 500},
+    {"fuse-retried.nay", {.kind = NAY_FUSE, .fpr = BITS(4), CALLER}, .nmembers = 11500},
 
     /* a Bloom filter, whole and short blocks, no column, one layer and more, seeds and hashes that
      * did not work */
     {"ribbon-few.nay",
-     {NAY_RIBBON, .fpr = 0.001, KEYED, .flags = NAY_STORE_KEY},
+     {.kind = NAY_RIBBON, .fpr = 0.001, KEYED, .flags = NAY_STORE_KEY},
      .nmembers = 40,
      .nmeta = 14},
-    {"ribbon-bytes.nay", {NAY_RIBBON, .nbytes = 900, .seed = 5}, .nmembers = 700},
+    {"ribbon-bytes.nay", {.kind = NAY_RIBBON, .nbytes = 900, .seed = 5}, .nmembers = 700},
     {"ribbon-shrunk.nay",
-     {NAY_RIBBON, .fpr = 0.001, CALLER},
+     {.kind = NAY_RIBBON, .fpr = 0.001, CALLER},
      .nmembers = 1000,
      .deed = SHRUNK,
      .amount = 800},
     {"ribbon-one-column.nay",
-     {NAY_RIBBON, .fpr = 0.01, CALLER},
+     {.kind = NAY_RIBBON, .fpr = 0.01, CALLER},
      .nmembers = 1000,
      .deed = SHRUNK,
      .amount = 100},
-    {"ribbon-32.nay", {NAY_RIBBON, .fpr = BITS(32), CALLER}, .nmembers = 300},
-    {"ribbon-two-layers.nay", {NAY_RIBBON, .fpr = 0.1}, .nmembers = 7800},
-    {"ribbon-retried.nay", {NAY_RIBBON, .fpr = 0.3, CALLER}, .nmembers = 8459},
-    {"ribbon-premixed.nay", {NAY_RIBBON, .fpr = 0.95, CALLER, .seed = 1}, .nmembers = 330000},
+    {"ribbon-32.nay", {.kind = NAY_RIBBON, .fpr = BITS(32), CALLER}, .nmembers = 300},
+    {"ribbon-two-layers.nay", {.kind = NAY_RIBBON, .fpr = 0.1}, .nmembers = 7800},
+    {"ribbon-retried.nay", {.kind = NAY_RIBBON, .fpr = 0.3, CALLER}, .nmembers = 8459},
+    {"ribbon-premixed.nay",
+     {.kind = NAY_RIBBON, .fpr = 0.95, CALLER, .seed = 1},
+     .nmembers = 330000},
 };
 #define NSPECIALS (sizeof specials / sizeof specials[0])
 
@@ -451,7 +462,7 @@ static void hashes_add(text *t, const char *title, const nay_params *params) {
 static text hashes_text(void) {
   static const char head[] =
       "# function and seed or key, length, hash: of the bytes i * 7 % 251 for i = 0, 1, ...\n";
-  nay_params p = {.kind = NAY_BLOOM, .nbits = 64, .k = 1};
+  nay_params p = {sizeof p, .kind = NAY_BLOOM, .nbits = 64, .k = 1};
   text t = {NULL, 0};
   text_add(&t, head, sizeof head - 1);
   hashes_add(&t, "xxh3 0", &p);
@@ -459,8 +470,12 @@ static text hashes_text(void) {
   hashes_add(&t, "xxh3 0123456789abcdef", &p);
   p.seed = UINT64_MAX;
   hashes_add(&t, "xxh3 ffffffffffffffff", &p);
-  p = (nay_params){
-      .kind = NAY_BLOOM, .nbits = 64, .k = 1, .hash = NAY_HASH_SIPHASH, .key = GOLDEN_KEY};
+  p = (nay_params){.size = sizeof(nay_params),
+                   .kind = NAY_BLOOM,
+                   .nbits = 64,
+                   .k = 1,
+                   .hash = NAY_HASH_SIPHASH,
+                   .key = GOLDEN_KEY};
   hashes_add(&t, "siphash13 000102030405060708090a0b0c0d0e0f", &p);
   return t;
 }
@@ -529,7 +544,7 @@ static void run_reads(run *r, const golden *g) {
   text old = run_read(r, g->name);
   nay_filter *f = NULL;
   bool ok = nay_filter_decode(old.at, old.len, NULL, NULL, &f) == NAY_OK;
-  nay_stats s;
+  nay_stats s = {.size = sizeof s};
   ok = ok && nay_filter_stats(f, &s) == NAY_OK && s.derived == (g->deed == INTERSECTED);
   if (ok && s.locked) ok = nay_filter_unlock(f, g->params.key) == NAY_OK;
   run_report(r, ok && run_members_ok(g, f), g->name, "is read, and its members are maybes");

@@ -1,0 +1,347 @@
+/*
+ * nay_advanced.h - what engines, plug-ins and tools need beyond nay.h: hashes instead of keys,
+ * batches of packed keys, set algebra, filters in pieces, views of bytes that stay where they are,
+ * memory that moves. Ownership, errors, threads and the ABI are as nay.h says.
+ */
+#ifndef NAY_ADVANCED_H
+#define NAY_ADVANCED_H
+
+#include "nay.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- families, params ------------------------------------------------------------------------ */
+
+/* What a family can do; nay_kind_traits returns a set of these. */
+#define NAY_CAN_ADD 0x01u
+#define NAY_CAN_REMOVE 0x02u
+#define NAY_CAN_MERGE 0x04u
+#define NAY_CAN_INTERSECT 0x08u
+#define NAY_CAN_FOLD 0x10u
+#define NAY_CAN_COUNT 0x20u
+#define NAY_CAN_GROW 0x40u
+#define NAY_CAN_EXPIRE 0x80u
+NAY_API unsigned nay_kind_traits(nay_kind kind);
+
+/* nay_kind_parse: the inverse of nay_kind_name; "auto" is NAY_AUTO. NAY_EINVAL: no such name. */
+NAY_API nay_status nay_kind_parse(const char *name, nay_kind *kind);
+
+/* nay_filter_kind: its family; NAY_AUTO for NULL and for another system's layout. */
+NAY_API nay_kind nay_filter_kind(const nay_filter *filter);
+
+/* Further flags of nay_params. */
+#define NAY_SMALL_PAGES 0x04u /* no huge pages, which filters of 4 MiB and more request */
+#define NAY_NO_VERIFY 0x10u   /* static kinds: hand the filter out without probing every key */
+#define NAY_ZEROED 0x40u /* the allocator's memory is zero: nay_filter_new writes no page of it */
+/*
+ * NAY_LOW_MEMORY: static kinds are built in pieces, their builders keep hashes in a file; large
+ * bloom and blocked filters take keys as they come, with no memory beside the filter.
+ */
+#define NAY_LOW_MEMORY 0x20u
+
+/*
+ * nay_params_choose_static: which static family to take for a set that is built once (NAY_AUTO
+ * chooses among those that take adds). NAY_FUSE when its probe, three to six times as fast, costs
+ * at most 15% more bytes than ribbon, or 2.2 times its rate in the same bytes; else NAY_RIBBON.
+ * params->kind does not matter. NAY_EINVAL when neither can do it.
+ */
+NAY_API nay_status nay_params_choose_static(const nay_params *params, nay_diag *diag,
+                                            nay_kind *kind);
+
+/*
+ * nay_filter_params: what nay_filter_new would make an empty twin from: the same shape, hash, seed
+ * or secret key, and limits, so that the two can be merged. The size comes as nbits (scalable: as
+ * fpr). NAY_ENOTSUP: a family without add, or another system's layout. NAY_EKEY: locked.
+ */
+NAY_API nay_status nay_filter_params(const nay_filter *filter, nay_params *params);
+
+/*
+ * nay_filter_make_concurrent: as NAY_CONCURRENT, for a filter that was opened. Call it before
+ * others see f. NAY_ENOTSUP: another system's layout, or a family that takes adds from one thread
+ * at a time. NAY_ENOMEM.
+ */
+NAY_API nay_status nay_filter_make_concurrent(nay_filter *filter);
+
+/* ---- hashes ---------------------------------------------------------------------------------- */
+
+/*
+ * nay_hash: what a filter knows of a key. Native families use `lo` alone; some layouts of other
+ * systems need both words.
+ */
+typedef struct nay_hash {
+  uint64_t lo;
+  uint64_t hi;
+} nay_hash;
+
+/*
+ * nay_filter_hash: hashes a key once, for many probes: filters with equal hash kind, seed and key
+ * agree on it (nay_filter_same_hash). NAY_EKEY: locked. NAY_ENOTSUP: NAY_HASH_CALLER.
+ */
+NAY_API nay_status nay_filter_hash(const nay_filter *filter, const void *key, size_t len,
+                                   nay_hash *hash);
+
+/* nay_hash_name: "xxh3", "siphash13", "caller", ...; "unknown" for other numbers. */
+NAY_API const char *nay_hash_name(nay_hash_kind kind);
+
+/*
+ * nay_filter_same_hash: whether both filters hash every key alike, so that nay_filter_hash of one
+ * serves the other: equal hash kind, seed and secret key.
+ */
+NAY_API bool nay_filter_same_hash(const nay_filter *a, const nay_filter *b);
+
+/*
+ * nay_filter_hash_many: the same for n keys, into two arrays as the batches below take them. hi may
+ * be NULL for hashes of one word (all native families). Needs no filter but its hash: one thread
+ * can hash while another adds. NAY_EINVAL: an array or a key is NULL.
+ */
+NAY_API nay_status nay_filter_hash_many(const nay_filter *filter, const void *const *keys,
+                                        const size_t *lens, size_t n, uint64_t *lo, uint64_t *hi);
+
+/* nay_filter_add_hash: nay_filter_add of a hash. */
+NAY_API nay_status nay_filter_add_hash(nay_filter *filter, nay_hash hash, bool *is_new);
+
+/* nay_filter_may_contain_hash_slow: what nay_filter_may_contain_hash calls where more has to be
+ * decided than a probe can. */
+NAY_API bool nay_filter_may_contain_hash_slow(const nay_filter *filter, nay_hash hash);
+
+/*
+ * nay_filter_may_contain_hash: nay_filter_may_contain of a hash. It is inline, so that a probe in a
+ * loop is one call: a filter begins with a pointer to the code that answers for it, or NULL. That
+ * pointer is all that is public of its bytes.
+ */
+struct nay_bits;
+typedef bool (*nay_probe)(const struct nay_bits *, uint64_t hash);
+NAY_API inline bool nay_filter_may_contain_hash(const nay_filter *filter, nay_hash hash) {
+  const void *bits = filter; /* the first thing in it, whose first thing is the pointer */
+  nay_probe probe = filter != NULL ? *(const nay_probe *)bits : NULL;
+  if (probe == NULL) return nay_filter_may_contain_hash_slow(filter, hash);
+  return probe((const struct nay_bits *)bits, hash.lo);
+}
+
+/*
+ * nay_filter_count: at most how often the key was added (families that count). Counting counts to
+ * 15, which means "15 or more".
+ */
+NAY_API nay_status nay_filter_count(const nay_filter *filter, const void *key, size_t len,
+                                    uint64_t *count);
+
+/* nay_filter_remove_hash, nay_filter_count_hash: nay_filter_remove and nay_filter_count of a hash.
+ */
+NAY_API nay_status nay_filter_remove_hash(nay_filter *filter, nay_hash hash);
+NAY_API nay_status nay_filter_count_hash(const nay_filter *filter, nay_hash hash, uint64_t *count);
+
+/*
+ * nay_filter_add_hash_many, nay_filter_may_contain_hash_many: batches, as nay_filter_add_many and
+ * nay_filter_may_contain_many, of hashes in two arrays; hi may be NULL for native families.
+ * Adds without a bitmap to a bloom or blocked filter of 24 MiB and more are twice as fast when
+ * there are four or more for each 64 bytes of it; they take half as much memory as the filter while
+ * they last, if there is.
+ */
+NAY_API nay_status nay_filter_add_hash_many(nay_filter *filter, const uint64_t *lo,
+                                            const uint64_t *hi, size_t n, uint64_t *bitmap);
+NAY_API nay_status nay_filter_may_contain_hash_many(const nay_filter *filter, const uint64_t *lo,
+                                                    const uint64_t *hi, size_t n, uint64_t *bitmap);
+
+/*
+ * nay_filter_build: a filter of n hashes, for every family. hashes[] is only read, duplicates are
+ * welcome, and the bytes of the result do not depend on the order. params->nkeys 0 means n. A set
+ * has no ages: a window that counts keys spreads them over its generations; a window by ticks has
+ * all in the newest, so that none goes too early: its FPR is above the plan (nay_stats.overloaded).
+ * NAY_EFULL: more than nkeys distinct hashes, for cuckoo and a window that counts keys.
+ */
+NAY_API nay_status nay_filter_build(const nay_params *params, const uint64_t *hashes, size_t n,
+                                    const nay_allocator *allocator, nay_diag *diag,
+                                    nay_filter **filter);
+
+/* nay_builder_add_hash: nay_builder_add of a hash. */
+NAY_API nay_status nay_builder_add_hash(nay_builder *builder, nay_hash hash);
+
+/* nay_hash_mix: a bijection of 64 bits that makes sequential integers look random (SplitMix64). */
+NAY_API uint64_t nay_hash_mix(uint64_t x);
+
+/* nay_hash_siphash: SipHash-c-d of bytes under a 16-byte key; the reference vectors are of 2-4. */
+NAY_API uint64_t nay_hash_siphash(const uint8_t key[16], const void *bytes, size_t len, unsigned c,
+                                  unsigned d);
+
+/*
+ * Further values of nay_hash_kind: the hashes of other systems' layouts, which native families do
+ * not take.
+ *
+ *   LEVELDB     LevelDB's 32-bit hash, seed 0xbc9f1d34
+ *   FARM32      FarmHash Fingerprint32, as mini-lsm's crate has it
+ *   XXH64_PAIR  XXH64 with seeds 0 and 1, as nori
+ *   FNV_MIX     SplitMix64 of FNV-1a-64, halves widened, as the lab
+ *   XXPH3       XXH3 of xxHash 0.7.2, a preview that RocksDB kept
+ *   LEVELDB_S8  LevelDB's with signed tail bytes, as RocksDB's old filters
+ *   MURMUR64    MurmurHash64A, seed 0, as RedisBloom's cuckoo filters
+ *   MURMUR64X2  two of it, the second seeded by the first: its Bloom filters
+ *   MURMUR32X2  the same of MurmurHash2: its Bloom filters of before 2019
+ */
+#define NAY_HASH_LEVELDB ((nay_hash_kind)64)
+#define NAY_HASH_FARM32 ((nay_hash_kind)65)
+#define NAY_HASH_XXH64_PAIR ((nay_hash_kind)66)
+#define NAY_HASH_FNV_MIX ((nay_hash_kind)67)
+#define NAY_HASH_XXPH3 ((nay_hash_kind)72)
+#define NAY_HASH_LEVELDB_S8 ((nay_hash_kind)73)
+#define NAY_HASH_MURMUR64 ((nay_hash_kind)80)
+#define NAY_HASH_MURMUR64X2 ((nay_hash_kind)81)
+#define NAY_HASH_MURMUR32X2 ((nay_hash_kind)82)
+
+/* ---- packed keys, prefetching ---------------------------------------------------------------- */
+
+/*
+ * Keys one after the other in one buffer, as columns of a table are: key i is
+ * bytes[offsets[i], offsets[i + 1]), so there are n + 1 offsets, which never descend (NAY_EINVAL).
+ */
+NAY_API nay_status nay_filter_add_packed(nay_filter *filter, const void *bytes,
+                                         const size_t *offsets, size_t n, uint64_t *bitmap);
+NAY_API nay_status nay_filter_may_contain_packed(const nay_filter *filter, const void *bytes,
+                                                 const size_t *offsets, size_t n, uint64_t *bitmap);
+
+/*
+ * nay_filter_prefetch: prefetches the cache lines that a probe of this hash reads, and returns at
+ * once. For engines that have other work between hashing a key and needing the answer: prefetch, go
+ * on, then call nay_filter_may_contain_hash. Reads no file: skips a lazily mapped filter, and NULL.
+ */
+NAY_API void nay_filter_prefetch(const nay_filter *filter, nay_hash hash);
+
+/* ---- whole filters --------------------------------------------------------------------------- */
+
+/*
+ * nay_filter_intersect: dst keeps only the bits that both have. Keys of both remain *maybe*, but
+ * the result is not what building the intersection would give and its rate is not known: it is
+ * marked as derived (nay_stats), for ever. Same sizes only.
+ */
+NAY_API nay_status nay_filter_intersect(nay_filter *dst, const nay_filter *src);
+
+/*
+ * nay_filter_fold: shrinks by an integer factor without the keys: the bytes are exactly those of a
+ * filter built at that size (counting: unless counters stick). NAY_EINVAL when the size is not
+ * divisible by factor. Scalable folds its last level, which may be nearly empty, and is then
+ * finished, also with factor 1: it does not grow again, and adding a key that tests nay returns
+ * NAY_EFULL.
+ */
+NAY_API nay_status nay_filter_fold(nay_filter *filter, uint64_t factor);
+
+/*
+ * nay_filter_fold_factor: the largest factor by which nay_filter_fold keeps the rate, with the keys
+ * that are in now, at or below max_fpr. 1 when there is none: folding by 1 changes nothing.
+ */
+NAY_API nay_status nay_filter_fold_factor(const nay_filter *filter, double max_fpr,
+                                          uint64_t *factor);
+
+/*
+ * nay_filter_shrink: makes the payload nbytes or less, without the keys, at the price of a higher
+ * FPR (nay_filter_stats tells): exactly the bytes of a filter built with that nbytes, unless a
+ * build would make a Bloom filter of so few keys in so few bytes (4,096 keys at most): then this
+ * stays a ribbon. For ribbon. NAY_ENOTSUP: another family, a filter that is such a Bloom filter
+ * already, or read-only. NAY_EINVAL: too few bytes for one column. More bytes than there are change
+ * nothing.
+ */
+NAY_API nay_status nay_filter_shrink(nay_filter *filter, uint64_t nbytes);
+
+/* nay_overlap: estimated sizes of the union and intersection of two sets, from their filters. */
+typedef struct nay_overlap {
+  size_t size; /* sizeof the struct: see ABI */
+  double nkeys_a, nkeys_b;
+  double nkeys_union;
+  double nkeys_intersection; /* a + b - union, never below 0 */
+  double jaccard;            /* intersection / union */
+} nay_overlap;
+
+/* nay_filter_overlap: NAY_EMISMATCH when the filters could not be merged at equal size. */
+NAY_API nay_status nay_filter_overlap(const nay_filter *a, const nay_filter *b,
+                                      nay_overlap *overlap);
+
+/* nay_filter_nbytes: the memory that a filter has asked its allocator for, in all. Reads no key. */
+NAY_API size_t nay_filter_nbytes(const nay_filter *filter);
+
+/*
+ * nay_filter_move: for allocators that defragment. Offers each block of the filter to move, which
+ * returns its new place (the bytes are there, the old block is released) or NULL when it stays. The
+ * handle is such a block too: go on with what is returned.
+ */
+typedef void *(*nay_mover)(void *ctx, void *ptr);
+NAY_API nay_filter *nay_filter_move(nay_filter *filter, nay_mover move, void *ctx);
+
+/* nay_filter_meta: the user's own bytes, kept in the file under its checksum. NULL when none. */
+NAY_API const void *nay_filter_meta(const nay_filter *filter, size_t *len);
+
+/*
+ * nay_filter_set_meta: replaces them (a copy is kept); len 0 removes them. NAY_ENOTSUP for another
+ * system's layout, which has no place for them.
+ */
+NAY_API nay_status nay_filter_set_meta(nay_filter *filter, const void *bytes, size_t len);
+
+/* ---- bytes in pieces, bytes in place --------------------------------------------------------- */
+
+/*
+ * nay_filter_encode_stream: the same bytes in pieces, in order, without a second copy of the
+ * payload. A status other than NAY_OK from sink stops it and is returned. A filter that takes
+ * concurrent adds (NAY_CONCURRENT) is copied first, here and in encode and save: the adds may go on
+ * meanwhile, and the file has each of them or not.
+ */
+typedef nay_status (*nay_sink)(void *ctx, const void *bytes, size_t len);
+NAY_API nay_status nay_filter_encode_stream(const nay_filter *filter, nay_sink sink, void *ctx);
+
+/*
+ * nay_filter_encode_range: the len bytes of the same file that start at offset, for those who send
+ * it in pieces and come back for each. Bytes of the front, which holds the digests, cost a pass
+ * over the payload; others are copied. NAY_EINVAL: the range is not within nay_filter_encoded_size.
+ * NAY_ENOTSUP: NAY_CONCURRENT, where pieces of different moments would not fit together.
+ */
+NAY_API nay_status nay_filter_encode_range(const nay_filter *filter, uint64_t offset, void *dst,
+                                           size_t len);
+
+/*
+ * nay_decoder: nay_filter_decode for bytes that arrive in pieces, without a second copy of the
+ * payload. Calls: new (add)* finish free. The header is checked as soon as it is there; memory
+ * follows the bytes that have really come: eight times as much at most, whatever the header claims.
+ */
+typedef struct nay_decoder nay_decoder;
+
+NAY_API nay_status nay_decoder_new(const nay_allocator *allocator, nay_decoder **decoder);
+
+/* nay_decoder_add: the next len bytes. A failed call has taken none. NAY_ECORRUPT: more than there
+ * should be; otherwise as nay_filter_decode. */
+NAY_API nay_status nay_decoder_add(nay_decoder *decoder, const void *bytes, size_t len,
+                                   nay_diag *diag);
+
+/*
+ * nay_decoder_bytes: what has come so far, *len bytes, and in *total how many there will be (0: the
+ * header is not complete). Either may be NULL.
+ */
+NAY_API const void *nay_decoder_bytes(const nay_decoder *decoder, size_t *len, uint64_t *total);
+
+/* nay_decoder_truncate: forgets all but the first len bytes: some were not what they should be. */
+NAY_API nay_status nay_decoder_truncate(nay_decoder *decoder, size_t len);
+
+/*
+ * nay_decoder_finish: checks everything and hands the filter over; the decoder is then empty and
+ * can be used again. NAY_ECORRUPT: bytes are missing, or damaged; the decoder is as it was.
+ */
+NAY_API nay_status nay_decoder_finish(nay_decoder *decoder, nay_diag *diag, nay_filter **filter);
+NAY_API void nay_decoder_free(nay_decoder *decoder);
+
+/*
+ * nay_view: a filter over bytes that stay where they are; nothing is allocated and nothing needs to
+ * be freed. For engines that hand over a filter with each call. The bytes need no alignment and
+ * must outlive the view. key is the SipHash key or NULL.
+ */
+typedef struct nay_view {
+  uint64_t opaque[64];
+} nay_view;
+
+NAY_API nay_status nay_view_open(const void *bytes, size_t len, const uint8_t *key, nay_diag *diag,
+                                 nay_view *view);
+
+/* nay_view_filter: the view as a filter, for every call that takes a const one. */
+NAY_API const nay_filter *nay_view_filter(const nay_view *view);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NAY_ADVANCED_H */

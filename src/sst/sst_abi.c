@@ -1,0 +1,55 @@
+/* sst_abi.c - see sst_abi.h. The size comes first: fields beyond it are not there. */
+#include "sst/sst_abi.h"
+
+#include "policy/policy.h"
+
+#define SST_MAX_POLICY_NAME 200u
+
+nay_status nay__sst_check_lists(const nay_codec *const *codecs, size_t ncodecs,
+                                const nay_policy *const *policies, size_t npolicies,
+                                nay_diag *diag) {
+  if ((codecs == NULL && ncodecs != 0) || (policies == NULL && npolicies != 0)) {
+    return nay__fail(diag, NAY_EINVAL, "codecs or policies are NULL", 0);
+  }
+  for (size_t i = 0; i < ncodecs; i++) {
+    const nay_codec *c = codecs[i];
+    if (c != NULL) NAY_TRY(nay__abi_check_input(NAY_ABI_CODEC, c, diag));
+    if (c == NULL || c->uncompressed_size == NULL || c->uncompress == NULL) {
+      return nay__fail(diag, NAY_EINVAL, "a codec is NULL or has no calls", i);
+    }
+  }
+  for (size_t i = 0; i < npolicies; i++) {
+    const nay_policy *p = policies[i];
+    if (p != NULL) NAY_TRY(nay__abi_check_input(NAY_ABI_POLICY, p, diag));
+    if (p == NULL || p->name == NULL || p->may_match == NULL) {
+      return nay__fail(diag, NAY_EINVAL, "a policy is NULL or has no name or call", i);
+    }
+  }
+  return NAY_OK;
+}
+
+nay_status nay__sst_check_prefix(const nay_prefix *prefix, nay_diag *diag) {
+  if (prefix == NULL) return NAY_OK;
+  NAY_TRY(nay__abi_check_input(NAY_ABI_PREFIX, prefix, diag));
+  if (prefix->extract == NULL || prefix->name[0] == '\0' ||
+      memchr(prefix->name, '\0', sizeof prefix->name) == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "the prefix has no name or no extractor", 0);
+  }
+  return NAY_OK;
+}
+
+nay_status nay__sst_check_writes(const nay_codec *codec, const nay_policy *policy, nay_diag *diag) {
+  if (policy != NULL) {
+    NAY_TRY(nay__abi_check_input(NAY_ABI_POLICY, policy, diag));
+    if (policy->name == NULL || policy->create == NULL || policy->may_match == NULL ||
+        policy->name[0] == '\0' || strlen(policy->name) > SST_MAX_POLICY_NAME) {
+      return nay__fail(diag, NAY_EINVAL, "the policy has no name, a long one, or no calls", 0);
+    }
+  }
+  if (codec == NULL) return NAY_OK;
+  NAY_TRY(nay__abi_check_input(NAY_ABI_CODEC, codec, diag));
+  if (codec->id == 0 || codec->bound == NULL || codec->compress == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "the codec has id 0 or no calls", 0);
+  }
+  return NAY_OK;
+}

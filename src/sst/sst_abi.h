@@ -1,0 +1,37 @@
+/*
+ * sst_abi.h - the public structs of nay_sst.h and nay_table_filters.h, as base/abi.h sees them, and
+ * checks of those that a table keeps a pointer to.
+ */
+#ifndef NAY_SST_ABI_H
+#define NAY_SST_ABI_H
+
+#include "base/abi.h"
+#include "nay_sst_foreign.h"
+
+#define NAY_ABI_SST_VERSION NAY_ABI(nay_sst_version, deleted)
+#define NAY_ABI_SST_WRITE NAY_ABI(nay_sst_write_options, prefix)
+#define NAY_ABI_SST_READ NAY_ABI(nay_sst_read_options, max_block_bytes)
+#define NAY_ABI_SST_CACHE NAY_ABI(nay_sst_cache_stats, filter)
+#define NAY_ABI_SST_VALUE NAY_ABI(nay_sst_value, hold)
+#define NAY_ABI_SST_INFO NAY_ABI(nay_sst_info, largest_len)
+#define NAY_ABI_SST_COUNTERS NAY_ABI(nay_sst_counters, cache_hits)
+#define NAY_ABI_SST_COMPACTED NAY_ABI(nay_sst_compact_stats, deletions)
+#define NAY_ABI_SST_COMPACT NAY_ABI(nay_sst_compact_options, progress_ctx)
+#define NAY_ABI_SST_FOREIGN NAY_ABI(nay_sst_foreign_info, filter_in_blocks)
+#define NAY_ABI_SST_FOREIGN_OPTIONS NAY_ABI(nay_sst_foreign_options, codec)
+#define NAY_ABI_CODEC NAY_ABI(nay_codec, state)
+#define NAY_ABI_PREFIX NAY_ABI(nay_prefix, state)
+
+/* nay__sst_check_lists: what readers take: codecs that uncompress, policies that probe. */
+nay_status nay__sst_check_lists(const nay_codec *const *codecs, size_t ncodecs,
+                                const nay_policy *const *policies, size_t npolicies,
+                                nay_diag *diag);
+
+/* nay__sst_check_prefix: an extractor with a name; NULL is fine. */
+nay_status nay__sst_check_prefix(const nay_prefix *prefix, nay_diag *diag);
+
+/* nay__sst_check_writes: what a writer takes: a codec that compresses, a policy that builds. Both
+ * may be NULL. */
+nay_status nay__sst_check_writes(const nay_codec *codec, const nay_policy *policy, nay_diag *diag);
+
+#endif /* NAY_SST_ABI_H */

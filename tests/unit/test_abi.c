@@ -1,0 +1,565 @@
+/*
+ * test_abi.c - public structs of other versions. Every struct with a size, in heap blocks of
+ * exactly that many bytes (AddressSanitizer sees what is read or written beyond), for every size
+ * from 0 to 64 past the struct: refused below the first published size, answered above it, the tail
+ * of an output zeroed, an input with something in its tail refused. Unknown flag bits one by one.
+ * A library that has appended a field, and callers compiled before that: through nay__abi_*.
+ */
+#include "base/abi.h"
+#include "nay_explain.h"
+#include "nay_file.h"
+#include "nay_format.h"
+#include "nay_policy.h"
+#include "nay_table_filters.h"
+#include "support/flaky.h"
+#include "support/sst_numbers.h"
+
+#define BEYOND 64u
+#define FILL 0xdd
+
+static nay_filter *filter; /* of foo */
+static nay_sst *table;
+static nay_sst_cache *cache;
+static nay_lookup *lookup;
+static nay_table_filters *found;
+static uint8_t *table_bytes;
+static char table_path[TEMP_MAX];
+
+static nay_params good_params(void) {
+  return (nay_params){sizeof(nay_params), .kind = NAY_BLOCKED, .nkeys = 100, .fpr = 0.01};
+}
+
+/* ---- outputs ---- */
+
+typedef struct output {
+  const char *name;
+  size_t size;
+  nay_status (*call)(void *object);
+} output;
+
+static nay_status out_plan(void *o) {
+  nay_params p = good_params();
+  return nay_params_plan(&p, NULL, o);
+}
+static nay_status out_format_plan(void *o) {
+  nay_params p = {sizeof p, .nkeys = 100, .bits_per_key = 10};
+  return nay_format_plan(nay_format_find("leveldb"), &p, NULL, o);
+}
+static nay_status out_stats(void *o) { return nay_filter_stats(filter, o); }
+static nay_status out_params(void *o) { return nay_filter_params(filter, o); }
+static nay_status out_overlap(void *o) { return nay_filter_overlap(filter, filter, o); }
+static nay_status out_explain(void *o) {
+  return nay_filter_explain(filter, "foo", 3, NULL, NULL, o);
+}
+static nay_status out_leveldb(void *o) { return nay_policy_leveldb(10, o); }
+static nay_status out_small(void *o) { return nay_policy_small(10, o); }
+static nay_status out_filter(void *o) {
+  nay_params p = {sizeof p, .fpr = 0.01};
+  return nay_policy_filter(&p, o);
+}
+static nay_status out_fixed(void *o) { return nay_prefix_fixed(4, o); }
+static nay_status out_delimiter(void *o) { return nay_prefix_delimiter('/', o); }
+static nay_status out_version(void *o) { return nay_sst_key_split("k\1\0\0\0\0\0\0\0", 9, o); }
+static nay_status out_info(void *o) { return nay_sst_describe(table, o); }
+static nay_status out_counters(void *o) { return nay_sst_count(table, o); }
+static nay_status out_lookup_counters(void *o) { return nay_lookup_count(lookup, o); }
+static nay_status out_cache(void *o) { return nay_sst_cache_describe(cache, o); }
+static nay_status out_compacted(void *o) {
+  char path[TEMP_MAX];
+  const nay_sst *one = table;
+  return nay_sst_compact(&one, 1, temp_path(path, "abi-out.ldb"), NULL, NULL, NULL, o);
+}
+static nay_status out_found_info(void *o) { return nay_table_filters_describe(found, o); }
+static nay_status out_found(void *o) { return nay_table_filters_at(found, 0, o); }
+
+static const output outputs[] = {
+    {"nay_plan", sizeof(nay_plan), out_plan},
+    {"nay_plan of a format", sizeof(nay_plan), out_format_plan},
+    {"nay_stats", sizeof(nay_stats), out_stats},
+    {"nay_params", sizeof(nay_params), out_params},
+    {"nay_overlap", sizeof(nay_overlap), out_overlap},
+    {"nay_explanation", sizeof(nay_explanation), out_explain},
+    {"nay_policy, LevelDB's", sizeof(nay_policy), out_leveldb},
+    {"nay_policy, small", sizeof(nay_policy), out_small},
+    {"nay_policy, native", sizeof(nay_policy), out_filter},
+    {"nay_prefix, fixed", sizeof(nay_prefix), out_fixed},
+    {"nay_prefix, delimiter", sizeof(nay_prefix), out_delimiter},
+    {"nay_sst_version", sizeof(nay_sst_version), out_version},
+    {"nay_sst_info", sizeof(nay_sst_info), out_info},
+    {"nay_sst_counters", sizeof(nay_sst_counters), out_counters},
+    {"nay_sst_counters of a lookup", sizeof(nay_sst_counters), out_lookup_counters},
+    {"nay_sst_cache_stats", sizeof(nay_sst_cache_stats), out_cache},
+    {"nay_sst_compact_stats", sizeof(nay_sst_compact_stats), out_compacted},
+    {"nay_table_filters_info", sizeof(nay_table_filters_info), out_found_info},
+    {"nay_table_filter", sizeof(nay_table_filter), out_found},
+};
+
+/* A block of exactly `size` bytes (at least the size itself), full of FILL but for the size. */
+static uint8_t *sized_block(size_t size, size_t *len) {
+  *len = size < sizeof size ? sizeof size : size;
+  uint8_t *block = malloc(*len);
+  assert_non_null(block);
+  memset(block, FILL, *len);
+  memcpy(block, &size, sizeof size);
+  return block;
+}
+
+static void assert_all(const uint8_t *at, size_t n, uint8_t byte, const char *name) {
+  for (size_t i = 0; i < n; i++) {
+    if (at[i] != byte) fail_msg("%s: byte %zu of %zu is 0x%02x", name, i, n, at[i]);
+  }
+}
+
+static void outputs_of_every_size(void **state) {
+  const output *o = *state;
+  for (size_t size = 0; size <= o->size + BEYOND; size++) {
+    size_t len, kept;
+    uint8_t *block = sized_block(size, &len);
+    nay_status status = o->call(block);
+    memcpy(&kept, block, sizeof kept);
+    assert_int_equal(kept, size);
+    if (size < o->size) {
+      assert_status(status, NAY_EINVAL);
+      assert_all(block + sizeof size, len - sizeof size, FILL, o->name);
+    } else {
+      assert_ok(status);
+      assert_all(block + o->size, len - o->size, 0, o->name);
+    }
+    free(block);
+  }
+  size_t absurd[] = {NAY_ABI_MAX + 1, SIZE_MAX / 2, SIZE_MAX};
+  for (size_t i = 0; i < sizeof absurd / sizeof absurd[0]; i++) {
+    assert_status(o->call(&absurd[i]), NAY_EINVAL);
+  }
+}
+
+/* ---- inputs ---- */
+
+typedef struct input {
+  const char *name, *type; /* as the diag names it */
+  size_t size;
+  void (*fill)(void *full); /* a struct that is accepted, without its size */
+  nay_status (*call)(const void *object, nay_diag *diag);
+} input;
+
+static void fill_params(void *o) {
+  nay_params p = good_params();
+  memcpy(o, &p, sizeof p);
+}
+static void fill_format(void *o) {
+  nay_params p = {sizeof p, .nkeys = 100, .bits_per_key = 10};
+  memcpy(o, &p, sizeof p);
+}
+static void fill_native(void *o) {
+  nay_params p = {sizeof p, .kind = NAY_BLOCKED, .fpr = 0.01};
+  memcpy(o, &p, sizeof p);
+}
+static void fill_nothing(void *o) { (void)o; }
+static void fill_policy(void *o) { memcpy(o, &exact, sizeof exact); }
+static void fill_prefix(void *o) {
+  nay_prefix p = {.size = sizeof p};
+  assert_ok(nay_prefix_fixed(4, &p));
+  memcpy(o, &p, sizeof p);
+}
+static void fill_codec(void *o) { memcpy(o, &snappy_codec, sizeof snappy_codec); }
+static void fill_version(void *o) {
+  nay_sst_version v = {sizeof v, "k", 1, 7, false};
+  memcpy(o, &v, sizeof v);
+}
+
+static nay_status freed(nay_status status, nay_filter *f) {
+  if (status == NAY_OK) nay_filter_free(f);
+  return status;
+}
+static nay_status in_plan(const void *o, nay_diag *diag) {
+  nay_plan plan = {.size = sizeof plan};
+  return nay_params_plan(o, diag, &plan);
+}
+static nay_status in_choose(const void *o, nay_diag *diag) {
+  nay_kind kind;
+  return nay_params_choose_static(o, diag, &kind);
+}
+static nay_status in_new(const void *o, nay_diag *diag) {
+  nay_filter *f = NULL;
+  nay_status status = nay_filter_new(o, NULL, diag, &f);
+  return freed(status, f);
+}
+static nay_status in_build(const void *o, nay_diag *diag) {
+  nay_filter *f = NULL;
+  nay_status status = nay_filter_build(o, NULL, 0, NULL, diag, &f);
+  return freed(status, f);
+}
+static nay_status in_builder(const void *o, nay_diag *diag) {
+  nay_builder *b;
+  nay_status status = nay_builder_new(o, NULL, diag, &b);
+  if (status == NAY_OK) nay_builder_free(b);
+  return status;
+}
+static nay_status in_format_plan(const void *o, nay_diag *diag) {
+  nay_plan plan = {.size = sizeof plan};
+  return nay_format_plan(nay_format_find("leveldb"), o, diag, &plan);
+}
+static nay_status in_format_new(const void *o, nay_diag *diag) {
+  nay_filter *f = NULL;
+  nay_status status = nay_format_new(nay_format_find("leveldb"), o, NULL, diag, &f);
+  return freed(status, f);
+}
+static nay_status in_format_builder(const void *o, nay_diag *diag) {
+  nay_builder *b;
+  nay_status status = nay_format_builder(nay_format_find("leveldb"), o, NULL, diag, &b);
+  if (status == NAY_OK) nay_builder_free(b);
+  return status;
+}
+static nay_status in_policy_params(const void *o, nay_diag *diag) {
+  nay_policy policy = {.size = sizeof policy};
+  (void)diag;
+  return nay_policy_filter(o, &policy);
+}
+
+static nay_status in_write(const void *o, nay_diag *diag) {
+  char path[TEMP_MAX];
+  nay_sst_writer *w;
+  nay_status status = nay_sst_writer_new(temp_path(path, "abi-w.ldb"), o, NULL, diag, &w);
+  if (status == NAY_OK) nay_sst_writer_free(w);
+  return status;
+}
+static nay_status in_write_params(const void *o, nay_diag *diag) {
+  nay_sst_write_options how = {sizeof how, .filter = NAY_SST_FULL_FILTER, .params = o};
+  return in_write(&how, diag);
+}
+static nay_status in_write_policy(const void *o, nay_diag *diag) {
+  nay_sst_write_options how = {sizeof how, .filter = NAY_SST_FULL_FILTER, .policy = o};
+  return in_write(&how, diag);
+}
+static nay_status in_write_prefix(const void *o, nay_diag *diag) {
+  nay_sst_write_options how = {sizeof how, .prefix = o};
+  return in_write(&how, diag);
+}
+static nay_status in_write_codec(const void *o, nay_diag *diag) {
+  nay_sst_write_options how = {sizeof how, .codec = o};
+  return in_write(&how, diag);
+}
+static nay_status in_version(const void *o, nay_diag *diag) {
+  char path[TEMP_MAX];
+  nay_sst_writer *w;
+  nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
+  (void)diag;
+  assert_ok(nay_sst_writer_new(temp_path(path, "abi-v.ldb"), &how, NULL, NULL, &w));
+  nay_status status = nay_sst_writer_add_version(w, o, "", 0);
+  nay_sst_writer_free(w);
+  return status;
+}
+static nay_status in_read(const void *o, nay_diag *diag) {
+  nay_sst *t;
+  nay_status status = nay_sst_open(table_path, o, NULL, diag, &t);
+  if (status == NAY_OK) nay_sst_free(t);
+  return status;
+}
+static nay_status in_read_policy(const void *o, nay_diag *diag) {
+  const nay_policy *policies[] = {o};
+  nay_sst_read_options how = {sizeof how, .policies = policies, .npolicies = 1};
+  return in_read(&how, diag);
+}
+static nay_status in_read_codec(const void *o, nay_diag *diag) {
+  const nay_codec *codecs[] = {o};
+  nay_sst_read_options how = {sizeof how, .codecs = codecs, .ncodecs = 1};
+  return in_read(&how, diag);
+}
+static nay_status in_read_prefix(const void *o, nay_diag *diag) {
+  nay_sst_read_options how = {sizeof how, .prefix = o};
+  return in_read(&how, diag);
+}
+static nay_status in_compact(const void *o, nay_diag *diag) {
+  char path[TEMP_MAX];
+  const nay_sst *one = table;
+  return nay_sst_compact(&one, 1, temp_path(path, "abi-c.ldb"), o, NULL, diag, NULL);
+}
+static nay_status in_compact_write(const void *o, nay_diag *diag) {
+  nay_sst_compact_options how = {sizeof how, .write = o};
+  return in_compact(&how, diag);
+}
+static nay_status in_table_filters(const void *o, nay_diag *diag) {
+  size_t len;
+  uint8_t *bytes = sample_read(table_path, &len);
+  nay_table_filters *t;
+  nay_status status = nay_table_filters_open(bytes, len, o, NULL, diag, &t);
+  if (status == NAY_OK) nay_table_filters_free(t);
+  free(bytes);
+  return status;
+}
+
+#define INPUT(type, fill, call) \
+  { #type " in " #call, #type, sizeof(type), fill, call }
+static const input inputs[] = {
+    INPUT(nay_params, fill_params, in_plan),
+    INPUT(nay_params, fill_params, in_choose),
+    INPUT(nay_params, fill_params, in_new),
+    INPUT(nay_params, fill_params, in_build),
+    INPUT(nay_params, fill_params, in_builder),
+    INPUT(nay_params, fill_format, in_format_plan),
+    INPUT(nay_params, fill_format, in_format_new),
+    INPUT(nay_params, fill_format, in_format_builder),
+    INPUT(nay_params, fill_native, in_policy_params),
+    INPUT(nay_params, fill_native, in_write_params),
+    INPUT(nay_sst_write_options, fill_nothing, in_write),
+    INPUT(nay_sst_write_options, fill_nothing, in_compact_write),
+    INPUT(nay_sst_read_options, fill_nothing, in_read),
+    INPUT(nay_sst_compact_options, fill_nothing, in_compact),
+    INPUT(nay_sst_version, fill_version, in_version),
+    INPUT(nay_policy, fill_policy, in_write_policy),
+    INPUT(nay_policy, fill_policy, in_read_policy),
+    INPUT(nay_prefix, fill_prefix, in_write_prefix),
+    INPUT(nay_prefix, fill_prefix, in_read_prefix),
+    INPUT(nay_codec, fill_codec, in_write_codec),
+    INPUT(nay_codec, fill_codec, in_read_codec),
+    INPUT(nay_table_filters_options, fill_nothing, in_table_filters),
+};
+
+/* Which calls tell nothing but a status. */
+static bool has_diag(const input *in) {
+  return in->call != in_policy_params && in->call != in_version;
+}
+
+static void assert_named(const input *in, const nay_diag *diag) {
+  if (!has_diag(in)) return;
+  assert_non_null(diag->what);
+  if (strncmp(diag->what, in->type, strlen(in->type)) != 0)
+    fail_msg("%s: %s", in->name, diag->what);
+}
+
+static void inputs_of_every_size(void **state) {
+  const input *in = *state;
+  uint8_t full[1024] = {0};
+  in->fill(full);
+  for (size_t size = 0; size <= in->size + BEYOND; size++) {
+    size_t len;
+    uint8_t *block = sized_block(size, &len);
+    memset(block + sizeof size, 0, len - sizeof size);
+    if (size > sizeof size) {
+      size_t n = size < in->size ? size : in->size;
+      memcpy(block + sizeof size, full + sizeof size, n - sizeof size);
+    }
+    nay_diag diag = {.what = NULL};
+    nay_status status = in->call(block, &diag);
+    assert_status(status, size < in->size ? NAY_EINVAL : NAY_OK);
+    if (status != NAY_OK) assert_named(in, &diag);
+    for (size_t i = in->size; i < size; i++) { /* a field that this library does not know is used */
+      block[i] = 1;
+      assert_status(in->call(block, &diag), NAY_EINVAL);
+      assert_named(in, &diag);
+      block[i] = 0;
+    }
+    free(block);
+  }
+  size_t absurd[] = {NAY_ABI_MAX + 1, SIZE_MAX / 2, SIZE_MAX};
+  for (size_t i = 0; i < sizeof absurd / sizeof absurd[0]; i++) {
+    nay_diag diag = {.what = NULL};
+    assert_status(in->call(&absurd[i], &diag), NAY_EINVAL);
+    assert_named(in, &diag);
+  }
+}
+
+/* ---- in and out: a value ---- */
+
+static void values_of_every_size(void **state) {
+  (void)state;
+  char key[32];
+  size_t key_len = number_key(2, key);
+  for (size_t size = 0; size <= sizeof(nay_sst_value) + BEYOND; size++) {
+    size_t len;
+    nay_sst_value *v = (nay_sst_value *)(void *)sized_block(size, &len);
+    memset((uint8_t *)v + sizeof size, 0, len - sizeof size);
+    bool fits = size >= sizeof *v;
+    nay_diag diag = {.what = NULL};
+    assert_status(nay_sst_get(table, key, key_len, &diag, v), fits ? NAY_OK : NAY_EINVAL);
+    assert_status(nay_lookup_get(lookup, key, key_len, &diag, v, NULL), fits ? NAY_OK : NAY_EINVAL);
+    if (!fits) assert_non_null(strstr(diag.what, "nay_sst_value"));
+    nay_sst_value_free(v);
+    assert_int_equal(v->size, size);
+    free(v);
+  }
+}
+
+/* ---- flags, reserved words ---- */
+
+/* Flags of one call: all 32 bits in turn, of which `known` are accepted or refused for their own
+ * reasons. */
+static void assert_flags(const char *name, uint32_t known,
+                         nay_status (*call)(uint32_t flags, nay_diag *diag)) {
+  for (unsigned bit = 0; bit < 32; bit++) {
+    uint32_t flags = (uint32_t)1 << bit;
+    nay_diag diag = {.what = NULL};
+    nay_status status = call(flags, &diag);
+    if ((flags & known) != 0) continue;
+    if (status != NAY_EINVAL || diag.what == NULL || strstr(diag.what, "flag") == NULL) {
+      fail_msg("%s: bit %u: %s, %s", name, bit, nay_status_name(status), diag.what);
+    }
+  }
+}
+
+static nay_status flags_params(uint32_t flags, nay_diag *diag) {
+  nay_params p = good_params();
+  p.flags = flags;
+  return in_new(&p, diag);
+}
+static nay_status flags_mmap(uint32_t flags, nay_diag *diag) {
+  nay_filter *f = NULL;
+  nay_status status = nay_filter_mmap("nowhere", flags, NULL, diag, &f);
+  return freed(status, f);
+}
+static nay_status flags_read(uint32_t flags, nay_diag *diag) {
+  nay_sst_read_options how = {sizeof how, .flags = flags};
+  return in_read(&how, diag);
+}
+static nay_status produce(void *ctx, nay_sink sink, void *sink_ctx) {
+  (void)ctx, (void)sink, (void)sink_ctx;
+  return NAY_ENOENT;
+}
+static nay_status flags_replace(uint32_t flags, nay_diag *diag) {
+  char path[TEMP_MAX];
+  return nay_file_replace(temp_path(path, "abi-replace"), flags, produce, NULL, diag);
+}
+static nay_status flags_lock(uint32_t flags, nay_diag *diag) {
+  char path[TEMP_MAX];
+  nay_filelock lock;
+  nay_status status = nay_file_lock(temp_path(path, "abi-lock"), flags, &lock, diag);
+  if (status == NAY_OK) nay_file_unlock(&lock);
+  return status;
+}
+
+static void unknown_flags_are_refused(void **state) {
+  (void)state;
+  uint32_t params = NAY_CONCURRENT | NAY_STORE_KEY | NAY_SMALL_PAGES | NAY_UNIQUE | NAY_NO_VERIFY |
+                    NAY_LOW_MEMORY | NAY_ZEROED;
+  assert_flags("nay_params", params, flags_params);
+  assert_flags("nay_filter_mmap", NAY_MMAP_LAZY, flags_mmap);
+  assert_flags("nay_sst_read_options", NAY_SST_PREAD | NAY_SST_NO_FILTERS, flags_read);
+  assert_flags("nay_file_replace", NAY_FILE_PRIVATE, flags_replace);
+  assert_flags("nay_file_lock", NAY_LOCK_TRY, flags_lock);
+}
+
+static void allocators_of_later_versions_are_refused(void **state) {
+  (void)state;
+  flaky heap = {.fail_at = -1};
+  nay_params p = good_params();
+  nay_filter *f = NULL;
+  nay_allocator a = flaky_allocator(&heap);
+  for (size_t i = 0; i < sizeof a.reserved / sizeof a.reserved[0]; i++) {
+    nay_diag diag = {.what = NULL};
+    a.reserved[i] = &heap;
+    assert_status(nay_filter_new(&p, &a, &diag, &f), NAY_EINVAL);
+    assert_non_null(strstr(diag.what, "reserved"));
+    a.reserved[i] = NULL;
+  }
+  nay_allocator none = a;
+  none.alloc = NULL;
+  assert_status(nay_filter_new(&p, &none, NULL, &f), NAY_EINVAL);
+  none = a;
+  none.free = NULL;
+  assert_status(nay_filter_new(&p, &none, NULL, &f), NAY_EINVAL);
+  assert_ok(nay_filter_new(&p, &a, NULL, &f));
+  nay_filter_free(f);
+  assert_true(flaky_is_clean(&heap));
+}
+
+/* A diag is overwritten as a whole: what a later version puts into the reserved words is 0 now. */
+static void diags_have_zeroed_reserves(void **state) {
+  (void)state;
+  nay_params p = {.size = sizeof p};
+  nay_diag diag;
+  memset(&diag, FILL, sizeof diag);
+  assert_status(in_new(&p, &diag), NAY_EINVAL);
+  assert_int_equal(diag.reserved32, 0);
+  for (size_t i = 0; i < 4; i++) assert_int_equal(diag.reserved[i], 0);
+}
+
+/* ---- a field is appended ---- */
+
+typedef struct first_version {
+  size_t size;
+  uint64_t a;
+} first_version;
+
+typedef struct second_version {
+  size_t size;
+  uint64_t a;
+  uint64_t b; /* 0: not used */
+} second_version;
+
+static const nay_abi second = {sizeof(first_version), sizeof(second_version), "bad size",
+                               "bad tail"};
+
+static void old_callers_of_a_newer_library(void **state) {
+  (void)state;
+  first_version old = {sizeof old, 5};
+  second_version seen;
+  memset(&seen, FILL, sizeof seen);
+  assert_ok(nay__abi_read(&second, &old, NULL, &seen));
+  assert_int_equal(seen.size, sizeof seen);
+  assert_int_equal(seen.a, 5);
+  assert_int_equal(seen.b, 0); /* as if it had not been set */
+  assert_ok(nay__abi_check_input(&second, &old, NULL));
+  assert_false(NAY_ABI_HAS(second_version, &old, b));
+  assert_true(NAY_ABI_HAS(second_version, &seen, b));
+  struct {
+    first_version object;
+    uint64_t after;
+  } out = {{sizeof out.object, 0}, 99};
+  assert_ok(nay__abi_check(&second, &out.object, NULL));
+  nay__abi_write(&second, &(second_version){.a = 7, .b = 8}, &out.object);
+  assert_int_equal(out.object.size, sizeof out.object);
+  assert_int_equal(out.object.a, 7);
+  assert_int_equal(out.after, 99);
+}
+
+/* ---- main ---- */
+
+static void prepare(void) {
+  nay_params p = good_params();
+  nay_sst_write_options how = {sizeof how, .filter = NAY_SST_FULL_FILTER};
+  size_t len;
+  assert_ok(nay_filter_new(&p, NULL, NULL, &filter));
+  assert_ok(nay_filter_add(filter, "foo", 3, NULL));
+  write_even(temp_path(table_path, "abi.ldb"), &how, 20);
+  table = open_table(table_path, NULL);
+  table_bytes = sample_read(table_path, &len);
+  const nay_sst *one = table;
+  assert_ok(nay_sst_cache_new(1024, 1024, NULL, &cache));
+  assert_ok(nay_lookup_new(&one, 1, NULL, &lookup));
+  assert_ok(nay_table_filters_open(table_bytes, len, NULL, NULL, NULL, &found));
+}
+
+static void release(void) {
+  nay_table_filters_free(found);
+  nay_lookup_free(lookup);
+  nay_sst_cache_free(cache);
+  nay_sst_free(table);
+  free(table_bytes);
+  nay_filter_free(filter);
+}
+
+#define N_OUTPUTS (sizeof outputs / sizeof outputs[0])
+#define N_INPUTS (sizeof inputs / sizeof inputs[0])
+
+int main(void) {
+  const test_case others[] = {
+      TEST(values_of_every_size),
+      TEST(unknown_flags_are_refused),
+      TEST(allocators_of_later_versions_are_refused),
+      TEST(diags_have_zeroed_reserves),
+      TEST(old_callers_of_a_newer_library),
+  };
+  test_case tests[N_OUTPUTS + N_INPUTS + sizeof others / sizeof others[0]];
+  size_t n = 0;
+  for (size_t i = 0; i < N_OUTPUTS; i++, n++) {
+    tests[n] = (test_case)TEST_WITH(outputs[i].name, outputs_of_every_size, &outputs[i]);
+  }
+  for (size_t i = 0; i < N_INPUTS; i++, n++) {
+    tests[n] = (test_case)TEST_WITH(inputs[i].name, inputs_of_every_size, &inputs[i]);
+  }
+  memcpy(tests + n, others, sizeof others);
+  prepare();
+  int status = run_list(test_file(__FILE__), tests, sizeof tests / sizeof tests[0]);
+  release();
+  return status;
+}
