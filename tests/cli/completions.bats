@@ -44,19 +44,20 @@ long_options() { nay help "$1" | sed '/^Examples/,$d' | sed -nE 's/^ +(-., )?--(
 }
 
 @test "options of other verbs are not offered, and are refused; the others are offered" {
-  nay help | grep -q '^  sst '
-  for verb in $(offers sst ''); do
-    for option in $(offers sst -- | grep -v '^--help$'); do
-      case $option in
-        --fpr= | --bits=) value=${option}0.5 ;;
-        --type= | --filter= | --compress= | --key= | --color= | --progress=) value=$(offers sst "$option" | head -n 1) ;;
-        *=) value=${option}1 ;;
-        *) value=$option ;;
-      esac
-      # only whether it belongs there is of interest; the rest of the line is wrong on purpose
-      refused=$(nay sst "$verb" "$value" missing/a missing/b < /dev/null 2>&1 | grep -c "is not for 'nay sst $verb'") || true
-      offered=$(offers sst "$verb" "${option%=}" | grep -cx -- "$option") || true
-      [ $((refused + offered)) -eq 1 ] || { echo "$verb $option: refused $refused, offered $offered"; return 1; }
+  for command in sst map; do
+    for verb in $(offers $command ''); do
+      for option in $(offers $command -- | grep -v '^--help$'); do
+        case $option in
+          --fpr= | --bits=) value=${option}0.5 ;;
+          --type= | --filter= | --compress= | --key= | --color= | --progress=) value=$(offers $command "$option" | head -n 1) ;;
+          *=) value=${option}1 ;;
+          *) value=$option ;;
+        esac
+        # only whether it belongs there is of interest; the rest of the line is wrong on purpose
+        refused=$(nay $command "$verb" "$value" missing/a missing/b < /dev/null 2>&1 | grep -c "is not for 'nay $command $verb'") || true
+        offered=$(offers $command "$verb" "${option%=}" | grep -cx -- "$option") || true
+        [ $((refused + offered)) -eq 1 ] || { echo "$command $verb $option: refused $refused, offered $offered"; return 1; }
+      done
     done
   done
 }
@@ -95,12 +96,12 @@ long_options() { nay help "$1" | sed '/^Examples/,$d' | sed -nE 's/^ +(-., )?--(
 @test "operands: verbs, then files as the synopsis has them, and no more than it has" {
   [ "$(offers sst '' | paste -sd' ')" = "build get scan info compact" ]
   [ "$(offers plot '' | paste -sd' ')" = "fpr size bench" ]
-  for line in "check" "check -q f" "check f g" "check -- -f" "diff" "diff a" "sst build" "sst get" "sst info a" "sst compact a b" "query f" "add -e k" "merge a b c" \
+  for line in "check" "check -q f" "check f g" "check -- -f" "diff" "diff a" "sst build" "sst get" "sst info a" "map get" "map build a" "sst compact a b" "query f" "add -e k" "merge a b c" \
     "plot fpr" "convert --to leveldb" "uniq -t bloom" "check -"; do
     # shellcheck disable=SC2086
     [ "$(offers $line '')" = :files ] || { echo "$line"; return 1; }
   done
-  for line in "plan" "bench" "diff a b" "plot size" "plot fpr f" "sst get t" "sst scan t" "check f -e k" "check -ek f" "version" "convert --to leveldb f" "fold f" "help check" \
+  for line in "plan" "bench" "diff a b" "plot size" "plot fpr f" "sst get t" "sst scan t" "map get m" "map verify m" "check f -e k" "check -ek f" "version" "convert --to leveldb f" "fold f" "help check" \
     "complete bash" "complete list"; do
     # shellcheck disable=SC2086
     [ -z "$(offers $line '')" ] || { echo "$line"; return 1; }
@@ -113,7 +114,7 @@ long_options() { nay help "$1" | sed '/^Examples/,$d' | sed -nE 's/^ +(-., )?--(
     words=$(nay man --markdown "$command" | sed -n 's/^`nay [a-z]* \[options\] *//p' | tr -s ' []|.' '\n' | grep -E '^[A-Z]+$' || true)
     for word in $words; do
       case $word in
-        A | B | FILE | FILTER | KEYFILE | TABLE | COMMAND | KEY | WORD) ;;
+        A | B | FILE | FILTER | KEYFILE | TABLE | MAP | COMMAND | KEY | WORD) ;;
         COUNT | FPR | BITS | SIZE | NAME) ;; # of options
         *) echo "$command: $word"; return 1 ;;
       esac
