@@ -25,6 +25,7 @@
  * Bytes: burr.h and doc/formats. Papers: burr.c.
  */
 #include "family/ribbon.h"
+#include "family/burr_probe.h"
 
 /* ---- probes ---- */
 
@@ -40,61 +41,20 @@ enum {
 _Static_assert(RIBBON_NDERIVED <= NAY_NDERIVED, "the handle has no room for it");
 #define RIBBON_BUMPS ((uint64_t)1 << 32)
 
-NAY_INLINE nay_ribbon_location ribbon_locate(const nay_burr *b, const nay_burr_place *place) {
-  const nay_burr_row *row = &place->row;
-  uint64_t block = place->block;
-  unsigned offset = row->start % NAY_RIBBON_WIDTH, bit = offset % 64;
-  nay_ribbon_location p = {.fingerprint = row->fingerprint,
-                           .columns = b->columns - (block < b->short_blocks)};
-  p.bits[0] = row->lo << bit;
-  p.bits[1] = row->hi << bit | (row->lo >> 1) >> (63 - bit);
-  p.bits[2] = (row->hi >> 1) >> (63 - bit);
-  p.upper = offset >= 64;
-  p.here = b->bytes + nay__burr_column_of(b, block) * NAY_BURR_COLUMN;
-  /* branch-free: it would be mispredicted. A key that begins with its block has nothing in the
-   * next, which may not exist */
-  p.next = p.here + ((size_t)p.columns * NAY_BURR_COLUMN & (0 - (size_t)(offset != 0)));
-  return p;
-}
-
-/* A column of the key, folded into one word: the first of its words, the second, the third. */
-NAY_INLINE uint64_t ribbon_column(const nay_ribbon_location *p, size_t c) {
-  size_t at = c * NAY_BURR_COLUMN, upper = p->upper ? 8 : 0;
-  const uint8_t *middle = p->upper ? p->next : p->here + 8;
-  return (nay__load64le(p->here + upper + at) & p->bits[0]) ^
-         (nay__load64le(middle + at) & p->bits[1]) ^
-         (nay__load64le(p->next + upper + at) & p->bits[2]);
-}
-
-#define RIBBON_QUARTERS 0x0001000100010001u
-
-/* The parities of four words, in the lowest bit of each quarter; other bits are undefined. */
-NAY_INLINE uint64_t ribbon_parities(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
-  uint32_t a32 = (uint32_t)(a ^ a >> 32), b32 = (uint32_t)(b ^ b >> 32);
-  uint32_t c32 = (uint32_t)(c ^ c >> 32), d32 = (uint32_t)(d ^ d >> 32);
-  uint32_t ab = ((a32 ^ a32 >> 16) & 0xffff) | ((b32 ^ b32 << 16) & 0xffff0000);
-  uint32_t cd = ((c32 ^ c32 >> 16) & 0xffff) | ((d32 ^ d32 << 16) & 0xffff0000);
-  uint64_t x = ab | (uint64_t)cd << 32;
-  x ^= x >> 8;
-  x ^= x >> 4;
-  x ^= x >> 2;
-  return x ^ x >> 1;
-}
-
 /* Bit 0 is 0 when `n` columns from c on are as the fingerprint says. */
 NAY_INLINE uint64_t ribbon_differ(const nay_ribbon_location *p, unsigned c, unsigned n,
                                   uint64_t fingerprint) {
   uint64_t differ = 0;
   for (unsigned end = c + n; c < end; c++, fingerprint >>= 16) {
-    differ |= fingerprint ^ nay__parity64(ribbon_column(p, c));
+    differ |= fingerprint ^ nay__parity64(nay__burr_column(p, c));
   }
   return differ;
 }
 
 NAY_INLINE bool ribbon_four_differ(const nay_ribbon_location *p, unsigned c, uint64_t fingerprint) {
-  uint64_t got = ribbon_parities(ribbon_column(p, c), ribbon_column(p, c + 1),
-                                 ribbon_column(p, c + 2), ribbon_column(p, c + 3));
-  return ((got ^ fingerprint) & RIBBON_QUARTERS) != 0;
+  uint64_t got = nay__burr_parities(nay__burr_column(p, c), nay__burr_column(p, c + 1),
+                                    nay__burr_column(p, c + 2), nay__burr_column(p, c + 3));
+  return ((got ^ fingerprint) & NAY_BURR_QUARTERS) != 0;
 }
 
 /* Four columns at a time: 15 of 16 absent keys end at the one branch, which is predictable. */
@@ -112,41 +72,16 @@ NAY_INLINE bool ribbon_matches(bool vectors, const nay_kernels *kernels,
   return vectors ? kernels->ribbon->test(p) : ribbon_lookup(p);
 }
 
-/* The location of a key that is bumped; false: the last layer says maybe. */
-static bool ribbon_locate_bumped(const nay_burr *b, uint64_t x, nay_ribbon_location *p) {
-  nay_burr_place place;
-  nay_burr_layer l = nay__burr_bumped(b, &x, &place);
-  if (l.last && nay__burr_says_maybe(b)) return false;
-  *p = ribbon_locate(b, &place);
-  return true;
-}
-
 static NAY_NOINLINE bool ribbon_test_bumped(const nay_filter *f, uint64_t x) {
   nay_burr b = nay__ribbon_open(&f->bits);
   nay_ribbon_location p;
-  if (!ribbon_locate_bumped(&b, x, &p)) return true;
+  if (!nay__burr_find_bumped(&b, x, &p)) return true;
   return ribbon_matches(f->kernels->ribbon != NULL, f->kernels, &p);
 }
 
-/* A filter, and what its probes need of the first layer. */
-typedef struct ribbon_view {
-  nay_burr burr;
-  const uint8_t *codes; /* NULL: no key is bumped */
-  nay_burr_layer layer; /* the first */
-  uint32_t seed;
-} ribbon_view;
-
-static ribbon_view ribbon_view_of(const nay_bits *bits) {
+static nay_burr_view ribbon_view(const nay_bits *bits) {
   nay_burr b = nay__ribbon_open(bits);
-  nay_burr_layer l = nay__burr_layer_at(b.nblocks, 0);
-  return (ribbon_view){b, l.last ? NULL : b.bytes + b.codes_at, l, nay__burr_seed(&b, l.last)};
-}
-
-/* The location of a key in the first layer; false: it is bumped. */
-NAY_INLINE bool ribbon_find(const ribbon_view *v, uint64_t x, nay_ribbon_location *p) {
-  nay_burr_place place = nay__burr_place_of(&v->layer, x, v->seed);
-  *p = ribbon_locate(&v->burr, &place);
-  return v->codes == NULL || !nay__burr_is_bumped(v->codes, &place);
+  return nay__burr_view_of(&b);
 }
 
 /* From what `bind` has derived. */
@@ -154,7 +89,7 @@ NAY_INLINE bool ribbon_probe_by(bool vectors, const nay_bits *bits, uint64_t has
   const nay_filter *f = nay__filter_of(bits);
   const uint64_t *derived = f->derived;
   uint64_t x = nay__premix(hash, derived[RIBBON_PREMIX]);
-  ribbon_view v = {
+  nay_burr_view v = {
       .layer = {.nparts = derived[RIBBON_NPARTS], .nblocks = (uint32_t)derived[RIBBON_NBLOCKS]},
       .seed = (uint32_t)derived[RIBBON_SEED]};
   v.burr.bytes = bits->bytes;
@@ -164,7 +99,7 @@ NAY_INLINE bool ribbon_probe_by(bool vectors, const nay_bits *bits, uint64_t has
     v.codes = bits->bytes + bits->nunits * NAY_BURR_COLUMN;
   }
   nay_ribbon_location p;
-  if (NAY_UNLIKELY(!ribbon_find(&v, x, &p))) return ribbon_test_bumped(f, x);
+  if (NAY_UNLIKELY(!nay__burr_find(&v, x, &p))) return ribbon_test_bumped(f, x);
   return ribbon_matches(vectors, f->kernels, &p);
 }
 
@@ -178,7 +113,7 @@ static bool ribbon_probe_vectors(const nay_bits *bits, uint64_t hash) {
 
 static void ribbon_bind(nay_filter *f) {
   if (f->shape.extra == 0) return;
-  ribbon_view v = ribbon_view_of(&f->bits);
+  nay_burr_view v = ribbon_view(&f->bits);
   f->derived[RIBBON_SHORT_BLOCKS] = v.burr.short_blocks;
   f->derived[RIBBON_NPARTS] = v.layer.nparts;
   f->derived[RIBBON_NBLOCKS] = v.layer.nblocks;
@@ -194,37 +129,30 @@ static bool ribbon_test(const nay_filter *f, nay_hash h) {
     nay_bits bits = nay__ribbon_bloom(f);
     return f->kernels->bloom->test(&bits, nay__premix(h.lo, nay__load64le(f->bits.bytes)));
   }
-  ribbon_view v = ribbon_view_of(&f->bits);
+  nay_burr_view v = ribbon_view(&f->bits);
   uint64_t x = nay__premix(h.lo, nay__burr_premix(&v.burr));
   nay_ribbon_location p;
   if (v.codes == NULL && nay__burr_says_maybe(&v.burr)) return true;
-  if (!ribbon_find(&v, x, &p)) return ribbon_test_bumped(f, x);
+  if (!nay__burr_find(&v, x, &p)) return ribbon_test_bumped(f, x);
   return ribbon_matches(f->kernels->ribbon != NULL, f->kernels, &p);
 }
 
 /* ---- batches ---- */
 
-/* A key's two blocks are neighbours: a run of up to 1,024 bytes, prefetched line by line. */
-NAY_INLINE void ribbon_prefetch(const nay_ribbon_location *p) {
-  const uint8_t *end = p->next + p->columns * NAY_BURR_COLUMN;
-  for (const uint8_t *at = p->here; at < end; at += NAY_CACHE_LINE) NAY_PREFETCH(at);
-  NAY_PREFETCH(end - 1);
-}
-
 #define RIBBON_GROUP 16u
 
-NAY_INLINE uint64_t ribbon_find64(bool vectors, const nay_filter *f, const ribbon_view *v,
+NAY_INLINE uint64_t ribbon_find64(bool vectors, const nay_filter *f, const nay_burr_view *v,
                                   const uint64_t *x, unsigned n) {
   uint64_t bitmap = 0;
   for (unsigned from = 0; from < n; from += RIBBON_GROUP) {
     nay_ribbon_location locations[RIBBON_GROUP];
     unsigned group = n - from < RIBBON_GROUP ? n - from : RIBBON_GROUP, maybe = 0;
     for (unsigned i = 0; i < group; i++) {
-      if (NAY_UNLIKELY(!ribbon_find(v, x[from + i], &locations[i]))) {
-        bool found = ribbon_locate_bumped(&v->burr, x[from + i], &locations[i]);
+      if (NAY_UNLIKELY(!nay__burr_find(v, x[from + i], &locations[i]))) {
+        bool found = nay__burr_find_bumped(&v->burr, x[from + i], &locations[i]);
         maybe |= (unsigned)!found << i; /* the location is then one of layer 0, to be ignored */
       }
-      if (!f->bits.in_cache) ribbon_prefetch(&locations[i]);
+      if (!f->bits.in_cache) nay__burr_prefetch(&locations[i]);
     }
     for (unsigned i = 0; i < group; i++) {
       bitmap |= (uint64_t)ribbon_matches(vectors, f->kernels, &locations[i]) << (from + i);
@@ -235,7 +163,7 @@ NAY_INLINE uint64_t ribbon_find64(bool vectors, const nay_filter *f, const ribbo
 }
 
 /* The keys in `bumped`, most of which the second layer has. */
-static uint64_t ribbon_bumped64(const nay_filter *f, const ribbon_view *v, const uint64_t *x,
+static uint64_t ribbon_bumped64(const nay_filter *f, const nay_burr_view *v, const uint64_t *x,
                                 uint64_t bumped) {
   nay_burr_layer second = nay__burr_layer_at(v->burr.nblocks, nay__burr_layer_end(&v->layer));
   uint32_t seed = nay__burr_seed(&v->burr, second.last);
@@ -244,9 +172,9 @@ static uint64_t ribbon_bumped64(const nay_filter *f, const ribbon_view *v, const
   for (; bumped != 0; bumped &= bumped - 1) {
     unsigned i = nay__ctz64(bumped);
     nay_burr_place place = nay__burr_place_of(&second, nay__burr_next(x[i]), seed);
-    nay_ribbon_location p = ribbon_locate(&v->burr, &place);
+    nay_ribbon_location p = nay__burr_locate(&v->burr, &place);
     if (NAY_UNLIKELY(!second.last && nay__burr_is_bumped(v->codes, &place)) &&
-        !ribbon_locate_bumped(&v->burr, x[i], &p)) {
+        !nay__burr_find_bumped(&v->burr, x[i], &p)) {
       found |= (uint64_t)1 << i;
     } else {
       found |= (uint64_t)f->kernels->ribbon->test(&p) << i;
@@ -255,7 +183,7 @@ static uint64_t ribbon_bumped64(const nay_filter *f, const ribbon_view *v, const
   return found;
 }
 
-static uint64_t ribbon_vector64(const nay_filter *f, const ribbon_view *v, const uint64_t *x,
+static uint64_t ribbon_vector64(const nay_filter *f, const nay_burr_view *v, const uint64_t *x,
                                 unsigned n) {
   nay_ribbon_map map = {.blocks = v->burr.bytes,
                         .codes = v->codes,
@@ -275,7 +203,7 @@ uint64_t nay__ribbon_test_premixed(const nay_filter *f, const uint64_t *x, unsig
     nay_bits bits = nay__ribbon_bloom(f);
     return f->kernels->bloom->test64(&bits, x, n);
   }
-  ribbon_view v = ribbon_view_of(&f->bits);
+  nay_burr_view v = ribbon_view(&f->bits);
   if (v.codes == NULL && nay__burr_says_maybe(&v.burr)) return ~(uint64_t)0 >> (64 - n);
   bool vectors = f->kernels->ribbon != NULL;
   if (vectors && f->kernels->ribbon->test64 != NULL) return ribbon_vector64(f, &v, x, n);
@@ -315,9 +243,9 @@ static uint64_t ribbon_tail(const nay_shape *shape) {
 static unsigned ribbon_probe_addresses(const nay_filter *f, nay_hash h, const uint8_t **addresses) {
   uint64_t x = nay__premix(h.lo, ribbon_premix(f));
   if (f->shape.extra == 0) return ribbon_bloom_addresses(f, x, addresses);
-  ribbon_view v = ribbon_view_of(&f->bits);
+  nay_burr_view v = ribbon_view(&f->bits);
   nay_ribbon_location p;
-  if (!ribbon_find(&v, x, &p) && !ribbon_locate_bumped(&v.burr, x, &p)) return 0;
+  if (!nay__burr_find(&v, x, &p) && !nay__burr_find_bumped(&v.burr, x, &p)) return 0;
   if (p.columns == 0) return 0;
   addresses[0] = p.here; /* and all up to the next address: less than a chunk */
   addresses[1] = p.next + p.columns * NAY_BURR_COLUMN - 1;
