@@ -4,29 +4,17 @@
  */
 #include "map_handle.h"
 
+#include "base/abi.h"
 #include "base/bits.h"
 
 #define HANDLE_FLAGS (NAY_STORE_KEY | NAY_NO_VERIFY | NAY_SMALL_PAGES)
 
 /* ---- parameters ---- */
 
-static nay_status handle_copy_params(const nay_map_params *params, nay_diag *diag,
-                                     nay_map_params *copy) {
-  size_t known = sizeof *copy;
-  if (params == NULL) return nay__fail(diag, NAY_EINVAL, "params is NULL", 0);
-  if (params->size < known || params->size > 4096) {
-    return nay__fail(diag, NAY_EINVAL, "size: not that of nay_map_params", 0);
-  }
-  if (!nay__all_zero((const uint8_t *)(const void *)params + known, params->size - known)) {
-    return nay__fail(diag, NAY_EINVAL, "params has a field that this library does not know", known);
-  }
-  memcpy(copy, params, known);
-  return NAY_OK;
-}
-
 nay_status nay__map_params(const nay_map_params *params, nay_diag *diag, nay_map_params *copy,
                            nay_hasher *hasher) {
-  NAY_TRY(handle_copy_params(params, diag, copy));
+  if (params == NULL) return nay__fail(diag, NAY_EINVAL, "params is NULL", 0);
+  NAY_TRY(nay__abi_read(NAY_ABI(nay_map_params, key), params, diag, copy));
   if (copy->value_bits > NAY_MAP_MAX_COLUMNS) {
     return nay__fail(diag, NAY_EINVAL, "value_bits: above 64", 0);
   }
@@ -155,12 +143,10 @@ static nay_map_stats handle_stats(const nay_filter *f) {
 }
 
 nay_status nay_map_describe(const nay_map *map, nay_map_stats *stats) {
-  if (map == NULL || stats == NULL || stats->size < sizeof stats->size) return NAY_EINVAL;
-  size_t size = stats->size;
+  if (map == NULL || stats == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__abi_check(NAY_ABI(nay_map_stats, stores_key), stats, NULL));
   nay_map_stats s = handle_stats(nay__map_filter(map));
-  s.size = size;
-  if (size > sizeof s) memset((uint8_t *)(void *)stats + sizeof s, 0, size - sizeof s);
-  memcpy(stats, &s, nay__min_u64(size, sizeof s));
+  nay__abi_write(NAY_ABI(nay_map_stats, stores_key), &s, stats);
   return NAY_OK;
 }
 
