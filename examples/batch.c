@@ -11,15 +11,11 @@
 
 #define N 10000
 
-static uint64_t ids[2 * N], bitmap[(N + 63) / 64];
+static uint64_t ids[2 * N], bitmap[NAY_BITMAP_WORDS(N)];
 static const void *keys[2 * N];
 static size_t lens[2 * N], offsets[N + 1];
 
-static int count_bits(void) {
-  int set = 0;
-  for (int i = 0; i < N; i++) set += (int)(bitmap[i / 64] >> (i % 64) & 1);
-  return set;
-}
+static int count_bits(void) { return (int)nay_bitmap_count(bitmap, N); }
 
 int main(void) {
   nay_params params = {sizeof params, .kind = NAY_BLOCKED, .nkeys = N, .fpr = 0.01};

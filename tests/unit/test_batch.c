@@ -256,10 +256,35 @@ static void batches_of_any_length(void **state) {
   }
 }
 
+/* Bits past n belong to nobody: they are set in half of the rounds. */
+static void bitmaps_are_read(void **state) {
+  (void)state;
+  for (size_t n = 0; n <= 200; n++) {
+    for (uint64_t round = 0; round < 12; round++) {
+      uint64_t bitmap[NAY_BITMAP_WORDS(200) + 1];
+      for (size_t w = 0; w < sizeof bitmap / sizeof bitmap[0]; w++) {
+        uint64_t x = nay_hash_mix(n * 1000 + round * 10 + w);
+        bitmap[w] = round == 0 ? 0 : round == 1 ? UINT64_MAX : round < 6 ? x : x & nay_hash_mix(x);
+        if (round > 8) bitmap[w] = (uint64_t)1 << (x % 64);
+      }
+      size_t count = 0, next = n;
+      for (size_t i = n; i-- > 0;) {
+        bool set = (bitmap[i / 64] & (uint64_t)1 << (i % 64)) != 0;
+        assert_int_equal(nay_bitmap_get(bitmap, i), set);
+        if (set) next = i;
+        count += set;
+        assert_int_equal(nay_bitmap_next(bitmap, n, i), next);
+      }
+      assert_int_equal(nay_bitmap_count(bitmap, n), count);
+      assert_int_equal(nay_bitmap_next(bitmap, n, n), n);
+    }
+  }
+}
+
 int main(void) {
-  const test_case tests[] = {TEST(packed_is_many),          TEST(hash_many_is_hash),
-                             TEST(unusable_keys),           TEST(prepare_changes_nothing),
-                             TEST(batches_of_any_length),   TEST(every_table_answers_alike),
-                             TEST(far_filters_answer_alike)};
+  const test_case tests[] = {
+      TEST(packed_is_many),           TEST(hash_many_is_hash),     TEST(unusable_keys),
+      TEST(prepare_changes_nothing),  TEST(batches_of_any_length), TEST(every_table_answers_alike),
+      TEST(far_filters_answer_alike), TEST(bitmaps_are_read)};
   return run_all(tests);
 }
