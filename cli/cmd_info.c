@@ -13,11 +13,27 @@ static const char *info_checksum(const filter_file *file) {
   return nay_format_has_checksum(file->format) ? "ok" : "none";
 }
 
+static void info_json_plans(const nay_filter *f) {
+  uint64_t nkeys;
+  double bits_per_key, fpr;
+  if (!nay_format_plan_of(f, 0, &nkeys, &bits_per_key, &fpr)) return;
+  json_open("plans", '[');
+  for (size_t i = 0; nay_format_plan_of(f, i, &nkeys, &bits_per_key, &fpr); i++) {
+    json_open(NULL, '{');
+    json_count("nkeys_planned", nkeys);
+    json_real("bits_per_key", bits_per_key);
+    json_real("fpr_planned", fpr);
+    json_close();
+  }
+  json_close();
+}
+
 static void info_json(const char *path, const filter_file *file, const promise *p) {
   json_begin("nay.info/1");
   json_text("file", path);
   if (file->filter != NULL) {
     json_filter(file->filter, file->format, file->nbytes, p);
+    info_json_plans(file->filter);
     json_filter_caveats(file->filter);
     size_t len;
     const uint8_t *meta = nay_filter_meta(file->filter, &len);
@@ -168,6 +184,18 @@ static void info_size(const filter_file *file, const nay_stats *s) {
   info_line("size", text);
 }
 
+/* The plans that the size and k can come from, where the file does not say which. */
+static void info_plans(const nay_filter *f) {
+  uint64_t nkeys;
+  double bits_per_key, fpr;
+  for (size_t i = 0; nay_format_plan_of(f, i, &nkeys, &bits_per_key, &fpr); i++) {
+    char text[160], rate[NUMBER_TEXT];
+    snprintf(text, sizeof text, "%sat most %s, %.0f bits per key, FPR %s", i == 0 ? "" : "or ",
+             COUNTED(nkeys, "key"), bits_per_key, fpr_text(fpr, rate));
+    info_line(i == 0 ? "planned" : "", text);
+  }
+}
+
 static void info_text(const char *path, const filter_file *file, const promise *p) {
   char text[400];
   if (file->filter == NULL) return;
@@ -177,6 +205,7 @@ static void info_text(const char *path, const filter_file *file, const promise *
            kind != NULL ? kind : "filter", nay_format_about(file->format));
   info_size(file, &s);
   info_keys(&s, p->overfilled);
+  info_plans(file->filter);
   info_bar(&s);
   info_rates(&s, strcmp(nay_format_name(file->format), "nay") == 0);
   uint64_t seed;
@@ -287,7 +316,8 @@ const command command_info = {
     .takes = TAKES_FILTER | TAKES_JSON | TAKES_STRICT | TAKES_TABLES,
     .own = info_options,
     .about =
-        "Recognises a file by its magic number; name a layout without one with --format. Shows "
+        "Recognises a file by its magic number, and Cassandra's Filter.db by the version in its "
+        "name; name any other layout with --format. Shows "
         "the family, the size, the number of keys (estimated from the bits), the false-positive "
         "rate (FPR) now and at the planned number of keys, and whether the checksums match.\n"
         "\n"

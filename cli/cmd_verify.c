@@ -10,12 +10,21 @@
 #include "tablefile.h"
 #include "tables.h"
 
+#define VERIFY_RIVALS 2
+
+/* rival: the same bytes in another of the layouts that nothing in the file tells apart. */
+typedef struct rival {
+  nay_filter *filter; /* NULL: there is none */
+  uint64_t nmissing;
+} rival;
+
 typedef struct verdict {
   uint64_t nkeys, nmissing;  /* --keys */
   uint64_t nabsent, nmaybes; /* --absent, --random */
   double promise;            /* 0: none */
   int reading;               /* the exit status of key files that could not be read */
   promise judged;
+  rival rivals[VERIFY_RIVALS];
 } verdict;
 
 /* ---- the parts ---- */
@@ -30,6 +39,40 @@ static void verify_show_missing(const key_batch *b, size_t w, uint64_t word, ver
   }
 }
 
+/* Cassandra's three forms have one header and one hash. */
+static void verify_open_rivals(const char *path, const options *o, const nay_filter *f,
+                               verdict *v) {
+  static const char prefix[] = "cassandra";
+  const nay_format *own = nay_format_of(f), *format;
+  bool has = strncmp(nay_format_name(own), prefix, strlen(prefix)) == 0;
+  if (!has || o->key_files.n == 0 || strcmp(path, "-") == 0) return;
+  for (size_t i = 0, n = 0; (format = nay_format_at(i)) != NULL && n < VERIFY_RIVALS; i++) {
+    if (format == own || strncmp(nay_format_name(format), prefix, strlen(prefix)) != 0) continue;
+    v->rivals[n].filter = filterfile_read_as(path, format);
+    if (v->rivals[n].filter != NULL) n++;
+  }
+}
+
+static void verify_rivals(const key_batch *b, verdict *v) {
+  for (size_t i = 0; i < VERIFY_RIVALS && v->rivals[i].filter != NULL; i++) {
+    uint64_t bitmap[BATCH_WORDS];
+    nay_filter_may_contain_hash_many(v->rivals[i].filter, b->lo, b->hi, b->n, bitmap);
+    for (size_t w = 0; w < (b->n + 63) / 64; w++) {
+      v->rivals[i].nmissing += (uint64_t)__builtin_popcountll(~bitmap[w] & word_mask(b->n, w));
+    }
+  }
+}
+
+/* The layout in which every key is there, when the one that was taken lacks some; NULL: none. */
+static const char *verify_fitting(const verdict *v) {
+  for (size_t i = 0; v->nmissing != 0 && i < VERIFY_RIVALS; i++) {
+    if (v->rivals[i].filter != NULL && v->rivals[i].nmissing == 0) {
+      return nay_format_name(nay_format_of(v->rivals[i].filter));
+    }
+  }
+  return NULL;
+}
+
 static void verify_keys(const options *o, nay_filter *f, verdict *v) {
   if (o->key_files.n == 0) return;
   key_stream *s = stream_open(o, o->key_files.at, o->key_files.n, f);
@@ -40,6 +83,7 @@ static void verify_keys(const options *o, nay_filter *f, verdict *v) {
     for (size_t w = 0; w < (b->n + 63) / 64; w++) {
       verify_show_missing(b, w, ~bitmap[w] & word_mask(b->n, w), v);
     }
+    verify_rivals(b, v);
   }
   v->nkeys = stream_nkeys(s);
   v->reading = exit_worse(v->reading, stream_status(s));
@@ -98,6 +142,9 @@ static void verify_text(const options *o, const char *path, const nay_filter *f,
     out_text("%s: %s, %s missing\n", path, COUNTED(v->nkeys, "key"),
              count_text((double)v->nmissing, b));
   }
+  if (verify_fitting(v) != NULL) {
+    out_text("%s: no key is missing with --format=%s\n", path, verify_fitting(v));
+  }
   if (v->nabsent == 0) return;
   interval i = interval_of(v->nmaybes, v->nabsent, Z_999);
   out_text("%s: FPR %s (99.9%% interval %s to %s), ", path, fpr_text(i.rate, a), fpr_text(i.low, b),
@@ -119,6 +166,7 @@ static void verify_json(const options *o, const char *path, const nay_filter *f,
     json_count("nkeys", v->nkeys);
     json_count("nmissing", v->nmissing);
   }
+  if (verify_fitting(v) != NULL) json_text("format_fitting", verify_fitting(v));
   if (v->nabsent > 0) {
     json_count("nabsent", v->nabsent);
     json_count("nmaybes", v->nmaybes);
@@ -157,6 +205,7 @@ static int verify_one(options *o, const char *path) {
   verdict v = {0};
   v.judged = promise_judge(f, o->expect_fpr);
   v.promise = v.judged.fpr;
+  verify_open_rivals(path, o, f, &v);
   verify_keys(o, f, &v);
   verify_absent(o, f, &v);
   verify_random(o, f, &v);
@@ -164,6 +213,7 @@ static int verify_one(options *o, const char *path) {
   if (o->json) verify_json(o, path, f, &v);
   if (!o->json) verify_text(o, path, f, &v);
   nay_filter_free(f);
+  for (size_t i = 0; i < VERIFY_RIVALS; i++) nay_filter_free(v.rivals[i].filter);
   out_flush();
   int status = promise_tell(o, path, &v.judged, NULL, EXIT_FOUND);
   if (v.nmissing != 0 || !verify_keeps_promise(&v)) status = EXIT_NONE;
@@ -245,6 +295,9 @@ const command command_verify = {
         "measures the false-positive rate (FPR) and compares it with the promise: the FPR the "
         "filter was planned for, or --expect-fpr. A layout that stores no plan promises "
         "nothing.\n"
+        "\n"
+        "Nothing in Cassandra's Filter.db says in which of its three forms it is. When keys of "
+        "--keys are missing in one, and none in another, that one is named.\n"
         "\n"
         "FILE may be a table of nori, or of mini-lsm with --format=mini-lsm-sst: every block is "
         "read, "

@@ -12,6 +12,7 @@
 #include "descriptors.h"
 #include "numbers.h"
 #include "outfile.h"
+#include "sstable_name.h"
 #include "tablefile.h"
 
 /* ---- reading ---- */
@@ -103,6 +104,18 @@ static bool filter_named_wrong(filter_file *file, const char *path, const file_b
   return true;
 }
 
+/* The version in the name of one of Cassandra's files decides nothing that a magic number or
+ * --format says. */
+static const nay_format *filter_by_name(const char *path, const nay_format *named) {
+  if (named != NULL && nay_format_has_magic(named)) return named;
+  const nay_format *by_name = sstable_name_format(path);
+  if (by_name != NULL && named != NULL && by_name != named) {
+    message_error("warning: %s is %s by the version in its name, not %s", path,
+                  nay_format_name(by_name), nay_format_name(named));
+  }
+  return named != NULL ? named : by_name;
+}
+
 filter_file filterfile_try(const char *path, const options *o) {
   filter_file file = {.format = o->format};
   nay_diag diag = {.what = NULL};
@@ -117,6 +130,7 @@ filter_file filterfile_try(const char *path, const options *o) {
   file.nbytes = regular ? (uint64_t)st.st_size : b.len;
   bool refused = filter_named_wrong(&file, path, &b, !regular);
   if (file.format == NULL) file.format = nay_format_recognise(b.at, b.len);
+  if (!refused) file.format = filter_by_name(path, file.format);
   if (file.format == NULL && !refused) filter_unrecognised(&file, path);
   if (file.status != NAY_OK) {
     /* why is told already */
@@ -135,6 +149,18 @@ filter_file filterfile_try(const char *path, const options *o) {
   free(b.at);
   if (fd != STDIN_FILENO) close(fd);
   return file;
+}
+
+nay_filter *filterfile_read_as(const char *path, const nay_format *format) {
+  char why[DIAG_TEXT];
+  int fd = filter_fd(path, why);
+  if (fd < 0) return NULL;
+  file_bytes b = filter_read(fd, path, SIZE_MAX);
+  close(fd);
+  nay_filter *f = NULL;
+  nay_status status = nay_format_decode(format, b.at, b.len, NULL, NULL, &f);
+  free(b.at);
+  return status == NAY_OK ? f : NULL;
 }
 
 bool filterfile_secret(const options *o, uint8_t key[16]) {

@@ -15,11 +15,16 @@ typedef struct filter_file {
   char why[2 * DIAG_TEXT]; /* room for the names of all layouts */
 } filter_file;
 
-/* filterfile_try: "-" is standard input. format NULL: recognise it by its magic number. */
+/* filterfile_try: "-" is standard input. format NULL: recognise it by its magic number,
+ * or one of Cassandra's files by its name. */
 filter_file filterfile_try(const char *path, const options *o);
 
 /* filterfile_open: the same, but exits with the status of the error; unlocked if it is keyed. */
 nay_filter *filterfile_open(const char *path, const options *o);
+
+/* filterfile_read_as: the filter in a file when its bytes are read in this layout; NULL when they
+ * cannot be. */
+nay_filter *filterfile_read_as(const char *path, const nay_format *format);
 
 /* filterfile_unlock: gives a keyed filter the key of --secret; exits when it is missing or wrong.
  */

@@ -178,6 +178,7 @@ NAY_API uint64_t nay_hash_siphash(const uint8_t key[16], const void *bytes, size
  *   MURMUR64    MurmurHash64A, seed 0, as RedisBloom's cuckoo filters
  *   MURMUR64X2  two of it, the second seeded by the first: its Bloom filters
  *   MURMUR32X2  the same of MurmurHash2: its Bloom filters of before 2019
+ *   MURMUR3_S8  MurmurHash3 x64 128, seed 0, with signed tail bytes, as Cassandra
  */
 #define NAY_HASH_LEVELDB ((nay_hash_kind)64)
 #define NAY_HASH_FARM32 ((nay_hash_kind)65)
@@ -188,6 +189,7 @@ NAY_API uint64_t nay_hash_siphash(const uint8_t key[16], const void *bytes, size
 #define NAY_HASH_MURMUR64 ((nay_hash_kind)80)
 #define NAY_HASH_MURMUR64X2 ((nay_hash_kind)81)
 #define NAY_HASH_MURMUR32X2 ((nay_hash_kind)82)
+#define NAY_HASH_MURMUR3_S8 ((nay_hash_kind)88)
 
 /* ---- packed keys, prefetching ---------------------------------------------------------------- */
 

@@ -49,8 +49,8 @@ NAY_API const nay_format *nay_format_recognise(const void *bytes, size_t len);
 /*
  * nay_format_plan: what nay_format_new would make. Sizes are in that system's terms: nkeys and a
  * whole number of bits_per_key, or fpr (turned into the least whole bits per key that reach it by
- * the textbook formula). RocksDB's layouts take fractions of a bit, and
- * reach an fpr in steps of a tenth.
+ * the textbook formula). RocksDB's layouts take fractions of a bit, and reach an fpr in steps of a
+ * tenth; Cassandra's take an fpr by a table of their own.
  * nkeys 0 is a filter of no keys. NAY_EINVAL: diag says which field.
  * plan->fpr takes the k probes as independent. These layouts use double hashing, whose real
  * false-positive rate (FPR) is higher for small sets and many bits per key: doc/formats/README.md
@@ -83,6 +83,15 @@ NAY_API const nay_format *nay_format_of(const nay_filter *filter);
  * there is nothing. Such as: the system that wrote the filter loses keys of it.
  */
 NAY_API const char *nay_format_caveat(const nay_filter *filter);
+
+/*
+ * nay_format_plan_of: the i-th of the plans that a filter can have been sized by, where its bytes
+ * state k and the number of bits only (Cassandra's): the most keys, the bits per key, and the
+ * false-positive rate (FPR) that the system's own table has for them. False past the last, and in
+ * layouts that state their plan or none at all.
+ */
+NAY_API bool nay_format_plan_of(const nay_filter *filter, size_t i, uint64_t *nkeys,
+                                double *bits_per_key, double *fpr);
 
 /*
  * nay_format_encoded_size: bytes that nay_format_encode writes; 0 when it cannot, and for filters

@@ -1,5 +1,5 @@
 /*
- * classic.c - see classic.h. Both schemes are double hashing: the k positions of a key are an
+ * classic.c - see classic.h. All three schemes are double hashing: the k positions of a key are an
  * arithmetic progression, so small arrays have more false positives than with k independent probes.
  * Measured at 50 keys of 16 bits: 2.5 times as many for LevelDB and nori, whose sums wrap around, 5
  * times for the lab, whose do not, 18 times for nori12 with its power of two. doc/formats/README.md
@@ -137,6 +137,59 @@ static void striding_explain(const nay_filter *f, nay_hash hash, nay_explain_run
     nay__explain_line_bit(run, f->bits.bytes, f->shape.nunits, hash.lo % f->shape.nunits);
 }
 
+/* ---- signed ---- */
+
+static nay_hash signed_steps(const nay_filter *f, nay_hash hash) {
+  return (f->shape.extra & NAY_SIGNED_SWAPPED) != 0 ? hash : (nay_hash){hash.hi, hash.lo};
+}
+
+/* Reversing the bytes of a word of 64 bits is to invert three bits of the location. */
+static uint64_t signed_bit(const nay_filter *f, uint64_t base) {
+  uint64_t magnitude = base >> 63 != 0 ? 0 - base : base, bit = magnitude % f->shape.nunits;
+  return (f->shape.extra & NAY_SIGNED_WORDS_BE) != 0 ? bit ^ 0x38 : bit;
+}
+
+static nay_status signed_add(nay_filter *f, nay_hash hash, bool *is_new) {
+  NAY_TRY(classic_can_add(f, NAY_CLASSIC_MAX_K));
+  nay_hash step = signed_steps(f, hash);
+  bool fresh = false;
+  for (uint32_t i = 0; i < f->shape.k; i++, step.lo += step.hi) {
+    fresh |= !nay__bit_set(f->bits.bytes, signed_bit(f, step.lo));
+  }
+  *is_new = fresh;
+  return NAY_OK;
+}
+
+static bool signed_test(const nay_filter *f, nay_hash hash) {
+  if (f->shape.nunits == 0) return true;
+  nay_hash step = signed_steps(f, hash);
+  for (uint32_t i = 0; i < f->shape.k; i++, step.lo += step.hi) {
+    if (!nay__bit_get(f->bits.bytes, signed_bit(f, step.lo))) return false;
+  }
+  return true;
+}
+
+static void signed_explain(const nay_filter *f, nay_hash hash, nay_explain_run *run) {
+  if (f->shape.nunits == 0) {
+    nay__explain_constant(run, 0, true);
+    return;
+  }
+  nay_hash step = signed_steps(f, hash);
+  nay__explain_group(run, 0, f->shape.k);
+  for (uint32_t i = 0; i < f->shape.k; i++, step.lo += step.hi)
+    nay__explain_line_bit(run, f->bits.bytes, f->shape.nunits, signed_bit(f, step.lo));
+}
+
+static double signed_fpr(const nay_shape *shape, uint64_t nkeys) {
+  return shape->nunits == 0 ? 1 : classic_fpr(shape, nkeys);
+}
+
+static void signed_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
+                          nay_census *census) {
+  classic_census(a, b, factor, census);
+  if (a->shape.nunits == 0) census->fpr = 1;
+}
+
 static const nay_family_algebra classic_algebra = {
     .merge = classic_merge,
     .intersect = classic_intersect,
@@ -166,6 +219,20 @@ const nay_family nay__family_striding = {
     .test = striding_test,
     .explain = striding_explain,
     .census = classic_census,
+    .batch = &nay__batch_each,
+    .algebra = &classic_algebra,
+};
+
+const nay_family nay__family_signed = {
+    .kind = NAY_BLOOM,
+    .name = "bloom (signed)",
+    .traits = NAY_CAN_ADD | NAY_CAN_MERGE | NAY_CAN_INTERSECT,
+    .payload = classic_payload,
+    .fpr = signed_fpr,
+    .add = signed_add,
+    .test = signed_test,
+    .explain = signed_explain,
+    .census = signed_census,
     .batch = &nay__batch_each,
     .algebra = &classic_algebra,
 };

@@ -34,7 +34,10 @@
   X(redisbloom, redisbloom_bf) \
   X(redisbloom, redisbloom_cf) \
   X(redisbloom, redis_dump_bf) \
-  X(redisbloom, redis_dump_cf)
+  X(redisbloom, redis_dump_cf) \
+  X(cassandra, cassandra)      \
+  X(cassandra, cassandra_old)  \
+  X(cassandra, cassandra_old_swapped)
 /* clang-format on */
 
 struct nay_format {
@@ -74,10 +77,14 @@ struct nay_format {
   nay_status (*unpack)(const uint8_t *bytes, size_t len, nay_diag *, uint8_t *dst, size_t *size,
                        uint32_t *extra);
   nay_status (*pack)(const nay_filter *, uint8_t *dst, size_t *size);
-  /* nkeys and FPR -> shape, instead of plan, where a layout is sized by its FPR */
+  /* nkeys and FPR -> shape, where a layout is sized by its FPR; without plan, for bits_per_key too
+   */
   nay_status (*reserve)(uint64_t nkeys, double fpr, nay_diag *, nay_shape *);
   /* a filter in any other such layout of the family can be written in this one */
   bool interchanges;
+  /* the i-th plan that the size and k of a filter can come from, where the bytes do not say which
+   */
+  bool (*plan_of)(const nay_shape *, size_t i, uint64_t *nkeys, double *bits_per_key, double *fpr);
   /* what a user must know about the answers of this filter; NULL: nothing */
   const char *(*caveat)(const nay_filter *);
 };

@@ -47,6 +47,16 @@ const char *nay_format_caveat(const nay_filter *f) {
   return format != NULL && format->caveat != NULL ? format->caveat(f) : NULL;
 }
 
+bool nay_format_plan_of(const nay_filter *f, size_t i, uint64_t *nkeys, double *bits_per_key,
+                        double *fpr) {
+  const nay_format *format = nay_format_of(f);
+  if (format == NULL || format->plan_of == NULL || nkeys == NULL || bits_per_key == NULL ||
+      fpr == NULL) {
+    return false;
+  }
+  return format->plan_of(&f->shape, i, nkeys, bits_per_key, fpr);
+}
+
 /* Fills diag with the text of a status, for a call that takes no diag. */
 static nay_status format_told(nay_diag *diag, nay_status status) {
   return status == NAY_OK ? NAY_OK : nay__fail(diag, status, nay_status_text(status), 0);
@@ -100,7 +110,9 @@ nay_status nay__format_bits(const nay_format *format, const nay_params *p, nay_d
   return NAY_OK;
 }
 
-/* For layouts that are sized by their FPR: bits per key are those of the first link, at half of it.
+/*
+ * For layouts that are sized by their FPR. Where they have no plan by bits per key these are, as in
+ * RedisBloom, those of the first link, at half of the FPR, and a filter of no keys is one of 1.
  */
 static nay_status format_reserve(const nay_format *format, const nay_params *p, nay_diag *diag,
                                  nay_shape *shape) {
@@ -115,10 +127,15 @@ static nay_status format_reserve(const nay_format *format, const nay_params *p, 
   return format->reserve(nay__max_u64(p->nkeys, 1), fpr, diag, shape);
 }
 
+/* Whether the layout has a plan by what the params state: its bits per key, or its FPR. */
+static bool format_reserves(const nay_format *format, const nay_params *p) {
+  return format->reserve != NULL && (format->plan == NULL || p == NULL || p->bits_per_key == 0);
+}
+
 static nay_status format_shape(const nay_format *format, const nay_params *p, nay_diag *diag,
                                nay_shape *shape) {
   double bits_per_key;
-  if (format->reserve != NULL) return format_reserve(format, p, diag, shape);
+  if (format_reserves(format, p)) return format_reserve(format, p, diag, shape);
   if (format->plan == NULL) {
     return nay__fail(diag, NAY_ENOTSUP, "filters in this layout are read here, not made", 0);
   }

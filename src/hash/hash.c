@@ -17,6 +17,7 @@ const char *nay_hash_name(nay_hash_kind kind) {
     case NAY_HASH_MURMUR64: return "murmur64a";
     case NAY_HASH_MURMUR64X2: return "murmur64a-x2";
     case NAY_HASH_MURMUR32X2: return "murmur2-x2";
+    case NAY_HASH_MURMUR3_S8: return "murmur3-s8";
   }
   return "unknown";
 }
@@ -98,6 +99,7 @@ static NAY_NOINLINE nay_hash hash_slow(const nay_hasher *hasher, const void *key
     case NAY_HASH_MURMUR64: return (nay_hash){nay__murmur64a(p, len, 0), 0};
     case NAY_HASH_MURMUR64X2: return nay__murmur64x2(p, len);
     case NAY_HASH_MURMUR32X2: return nay__murmur32x2(p, len);
+    case NAY_HASH_MURMUR3_S8: return nay__murmur3_s8(p, len);
     case NAY_HASH_XXH3:
     case NAY_HASH_CALLER: break;
   }

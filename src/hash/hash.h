@@ -111,7 +111,7 @@ NAY_INLINE nay_hash nay__hash_key(const nay_hasher *hasher, const void *key, siz
 /* nay__hash_has_hi: whether the kind needs both words of nay_hash. */
 static inline bool nay__hash_has_hi(nay_hash_kind kind) {
   return kind == NAY_HASH_XXH64_PAIR || kind == NAY_HASH_FNV_MIX || kind == NAY_HASH_MURMUR64X2 ||
-         kind == NAY_HASH_MURMUR32X2;
+         kind == NAY_HASH_MURMUR32X2 || kind == NAY_HASH_MURMUR3_S8;
 }
 
 /* The hash functions, one file each. */
@@ -129,5 +129,7 @@ uint32_t nay__murmur32(const uint8_t *p, size_t len, uint32_t seed);
 /* RedisBloom's pairs: the first hash is the seed of the second. */
 nay_hash nay__murmur64x2(const uint8_t *p, size_t len);
 nay_hash nay__murmur32x2(const uint8_t *p, size_t len);
+/* Cassandra's MurmurHash3: both words, tail bytes signed. */
+nay_hash nay__murmur3_s8(const uint8_t *p, size_t len);
 
 #endif /* NAY_HASH_H */

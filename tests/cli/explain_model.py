@@ -8,7 +8,7 @@ import sys
 NKEYS = 400
 KINDS = ["bloom", "blocked", "counting", "scalable", "window", "cuckoo", "xor", "fuse", "ribbon"]
 LAYOUTS = ["leveldb", "mini-lsm", "nori", "nori12", "nori-quotient", "nori-quotient-compact", "lab", "rocksdb-bloom", "rocksdb-legacy", "rocksdb-ribbon",
-           "redisbloom-bf", "redis-dump-bf"]
+           "redisbloom-bf", "redis-dump-bf", "cassandra", "cassandra-old", "cassandra-old-swapped"]
 READS = ("bit", "fingerprint", "slot")
 
 

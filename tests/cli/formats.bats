@@ -82,7 +82,8 @@ refused() {
   seq 1000 > keys
   nay build -q -o f keys
   [ "$(nay check -c --format nay f keys)" -eq 1000 ]
-  for format in leveldb mini-lsm mini-lsm-week1 nori nori12 nori12-unrounded lab rocksdb-bloom; do
+  for format in leveldb mini-lsm mini-lsm-week1 nori nori12 nori12-unrounded lab rocksdb-bloom cassandra cassandra-old \
+    cassandra-old-swapped; do
     nay build -q -f -n 1000 -b 10 --format "$format" -o "f.$format" keys
     [ "$(nay check -c --format "$format" "f.$format" keys)" -eq 1000 ]
   done
@@ -103,4 +104,100 @@ refused() {
     [[ $output == *warning*"$why"* ]]
   done
   [ "$(nay check -c --format nori-quotient "$nori/qf_390efce_key8_n200_sized64_r7.qf" keys 2> /dev/null)" -eq 200 ]
+}
+
+# ---- Cassandra's Filter.db ----
+
+# The members of the shared vectors named key8.
+key8() { for i in $(seq 0 $(($1 - 1))); do printf 'key%08d\n' "$i"; done; }
+
+@test "the version in the name of a Filter.db tells its form" {
+  key8 1000 > keys
+  while read -r name form; do
+    mkdir -p d
+    file=new
+    [ "$form" = cassandra ] || file=${form#cassandra-}
+    cp "$GOLDEN/cassandra/${file}_key8_n1000_fp0.01.db" "d/$name"
+    [ "$(nay info --json "d/$name" | jq -r .format)" = "$form" ]
+    [ "$(nay check -c "d/$name" keys)" -eq 1000 ]
+    run -0 nay verify --keys keys "d/$name"
+    [[ $output == *"1,000 keys, 0 missing"* ]]
+  done << 'NAMES'
+nb-1-big-Filter.db cassandra
+na-12-big-Filter.db cassandra
+oa-3g1o_0abc_1a2b3c-big-Filter.db cassandra
+da-1-bti-Filter.db cassandra
+me-7-big-Filter.db cassandra-old
+ma-1-big-Filter.db cassandra-old
+la-1-big-Filter.db cassandra-old-swapped
+ks-table-ka-1-Filter.db cassandra-old-swapped
+ks-table.index-tmp-jb-22-Filter.db cassandra-old-swapped
+NAMES
+}
+
+@test "no other name does" {
+  for name in Filter.db nb-Filter.db 1-big-Filter.db NB-1-big-Filter.db nbx-1-big-Filter.db nb-1-big-Data.db x-nb-1-big-Filter.db \
+    ks-table-hd-1-Filter.db -nb-1-big-Filter.db --Filter.db -Filter.db; do
+    cp "$GOLDEN/cassandra/new_key8_n1000_fp0.01.db" "./$name"
+    run -3 nay info "./$name"
+    [[ $output == *"need --format"* ]]
+  done
+}
+
+@test "--format is stronger than the name, with a warning; a magic number is stronger than both" {
+  key8 1000 > keys
+  cp "$GOLDEN/cassandra/old_key8_n1000_fp0.01.db" la-1-big-Filter.db
+  run -0 --separate-stderr nay check -c --format cassandra-old la-1-big-Filter.db keys
+  [ "$output" -eq 1000 ]
+  [[ $stderr == *"warning: la-1-big-Filter.db is cassandra-old-swapped by the version in its name, not cassandra-old"* ]]
+  nay build -q -f -o nb-1-big-Filter.db keys
+  run -0 --separate-stderr nay info --json nb-1-big-Filter.db
+  [ "$(jq -r .format <<< "$output")" = nay ]
+  [ -z "$stderr" ]
+}
+
+@test "verify --keys names the form in which no key is missing" {
+  key8 1000 > keys
+  for is in new old old-swapped; do
+    right=cassandra; [ "$is" = new ] || right="cassandra-$is"
+    for named in cassandra cassandra-old cassandra-old-swapped; do
+      run --separate-stderr nay verify --keys keys --format "$named" "$GOLDEN/cassandra/${is}_key8_n1000_fp0.01.db"
+      if [ "$named" = "$right" ]; then
+        [ "$status" -eq 0 ]
+        [[ $output != *"no key is missing with"* ]]
+      else
+        [ "$status" -eq 1 ]
+        [[ $output == *"no key is missing with --format=$right"* ]]
+      fi
+    done
+  done
+  nay verify --json --keys keys --format cassandra "$GOLDEN/cassandra/old_key8_n1000_fp0.01.db" 2> /dev/null |
+    jq -e '.format_fitting == "cassandra-old" and (.ok | not)'
+  key8 2000 > more # members and others: no form has them all
+  run --separate-stderr nay verify --keys more --format cassandra "$GOLDEN/cassandra/old_key8_n1000_fp0.01.db"
+  [ "$status" -eq 1 ]
+  [[ $output != *"no key is missing with"* ]]
+}
+
+@test "build and convert write Cassandra's own bytes, and info lists the plans" {
+  key8 1000 > keys
+  for p in 0.1 0.05 0.02 0.01 0.001 0.0001 0.39 0.393 0.4 0.5 0.9 6.71E-5; do
+    nay build -q -f -n 1000 -p "$p" --format cassandra -o f keys
+    cmp f "$GOLDEN/cassandra/new_key8_n1000_fp$p.db"
+  done
+  nay build -q -f -o native keys
+  nay convert -q -f --to cassandra-old --keys keys native -o f
+  [ "$(nay check -c --format cassandra-old f keys)" -eq 1000 ]
+  nay build -q -f -p 0.01 --format cassandra-old -o f keys # the number of keys is counted
+  cmp f "$GOLDEN/cassandra/old_key8_n1000_fp0.01.db"
+  run -2 nay build -n 1000 -p 6.7e-5 --format cassandra -o g keys
+  [[ $output == *"6.71e-5"* ]]
+  run -2 nay build -n 1000 -b 21 --format cassandra -o g keys
+  [[ $output == *"above 20"* ]]
+  run -0 nay info --format cassandra-old f
+  [[ $output == *"at most 1,002 keys, 10 bits per key, FPR 0.943%"* ]]
+  : > empty
+  run -0 nay info --format cassandra empty
+  [[ $output == *"every answer is maybe"* ]]
+  run -0 nay check -c --format cassandra empty -e anything
 }

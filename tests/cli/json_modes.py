@@ -121,7 +121,7 @@ class Page:
             return value is None or self.is_of(kind.removesuffix(" or null"), value, command)
         if kind.startswith("list of "):
             return isinstance(value, list) and all(self.is_of(kind.removeprefix("list of "), one, command) for one in value)
-        if kind in ("candidate", "probed", "step"):
+        if kind in ("candidate", "plan", "probed", "step"):
             return self.fault(command, value) is None
         if kind == "bool":
             return isinstance(value, bool)
@@ -227,8 +227,10 @@ def foreign_modes():
     overfull, old = f"{nori}/sst_390efce_qf_overfull.sst", f"{nori}/sst_34fbb75_tomb_none.sst"
     versions = f"--format mini-lsm-sst {mini}/sst_w3_versions.sst"
     filters = f"--format nori12 {nori}/bloom_390efce_key8_n5_b10_sized0.bloom"
+    swapped = f"--format cassandra {os.path.join(GOLDEN, 'cassandra')}/old-swapped_key8_n10_fp0.01.db"
+    open("key8", "w").writelines(f"key{i:08}\n" for i in range(10))
     MODES["info"] += [(overfull, 1), (old, 1), (versions, 1), (filters, 1)]
-    MODES["verify"] += [(overfull, 1), (old, 1), (versions, 1), (filters, 1)]
+    MODES["verify"] += [(overfull, 1), (old, 1), (versions, 1), (filters, 1), (f"--keys key8 {swapped}", 1)]
     MODES["extract"] += [(overfull, "any"), (old, "any"), (versions, "any")]
     MODES["sst"] += [(f"info --verify {overfull} {old}", 2), (f"info {versions}", 1), (f"scan --versions {overfull}", LINES),
                      ("build --format nori -f -o out.sst sorted", 1), (f"scan --versions {versions}", LINES), (f"get --snapshot 1003 {versions} key00000000", LINES)]

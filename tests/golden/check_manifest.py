@@ -10,7 +10,7 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-DIRECTORIES = ("hash", "keys", "lab", "leveldb", "leveldb-tables", "mini-lsm", "mini-lsm-engine", "nori",
+DIRECTORIES = ("cassandra", "hash", "keys", "lab", "leveldb", "leveldb-tables", "mini-lsm", "mini-lsm-engine", "nori",
                "nori-engine", "nori12", "redis", "redisbloom", "rocksdb")
 ROW = re.compile(r"^\| `([^`]+)` \| `([0-9a-f]{64})` \|$", re.M)
 

@@ -88,6 +88,7 @@ static void examples_are_what_the_library_writes(void **state) {
   assert_int_equal(check_page(TEST_SOURCE "/doc/formats/lab.md"), 1);
   assert_int_equal(check_page(TEST_SOURCE "/doc/formats/rocksdb.md"), 2);
   assert_int_equal(check_page(TEST_SOURCE "/doc/formats/redisbloom.md"), 2);
+  assert_int_equal(check_page(TEST_SOURCE "/doc/formats/cassandra.md"), 3);
 }
 
 /* The answer of the library for the key of a trace. */
