@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <nay_explain.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -272,10 +273,11 @@ static double keys_known(const nay_stats *s) {
 }
 
 bool filterfile_seed(const nay_filter *f, uint64_t *seed) {
-  nay_params p = {.size = sizeof p};
-  if (nay_filter_params(f, &p) != NAY_OK || p.hash != NAY_HASH_XXH3) return false;
-  *seed = p.seed;
-  return true;
+  nay_explanation why = {.size = sizeof why};
+  if (nay_filter_kind(f) == NAY_AUTO) return false; /* another system's layout */
+  if (nay_filter_explain(f, "", 0, NULL, NULL, &why) != NAY_OK) return false;
+  *seed = why.seed;
+  return why.hash_kind == NAY_HASH_XXH3;
 }
 
 void json_filter_caveats(const nay_filter *f) {

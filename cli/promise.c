@@ -47,7 +47,8 @@ promise promise_judge(const nay_filter *f, double asked) {
     return p;
   }
   if (p.fpr > 0) {
-    p.overfilled = s->fpr_now > PROMISE_MARGIN * p.fpr && !promise_within_plan(s, p.fpr);
+    p.within_plan = promise_within_plan(s, p.fpr);
+    p.overfilled = s->fpr_now > PROMISE_MARGIN * p.fpr && !p.within_plan;
   } else {
     p.overfilled = s->fpr_now > PROMISE_FPR_MOST;
   }

@@ -17,6 +17,7 @@ typedef struct promise {
   double fpr;       /* asked or promised; 0: nothing was asked and no plan is known */
   bool useless;     /* the plan itself promised more than PROMISE_FPR_MOST, which fpr is then */
   double least_fpr; /* of an intersection, whose FPR is unknown: a lower bound from the fill */
+  bool within_plan; /* it holds no more keys than planned, and its plan keeps the promise */
   bool overfilled;
 } promise;
 

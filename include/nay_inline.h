@@ -163,19 +163,23 @@ NAY_INLINE_PROBE __m512i nay_inline_powers(void) {
 NAY_INLINE_PROBE bool nay_inline_bits_8(const uint8_t *block, uint32_t h, uint32_t left) {
   __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)block);
   __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(block + 32));
-  __m256i powers = _mm512_castsi512_si256(nay_inline_powers());
+  const __m256i powers = _mm256_setr_epi32(0x00000001, (int)0x9e3779b9, (int)0xe35e67b1, 0x734297e9,
+                                           0x35fbe861, (int)0xdeb7c719, 0x0448b211, 0x3459b749);
   __m256i probes = _mm256_mullo_epi32(_mm256_set1_epi32((int)h), powers);
   __m256i words = _mm256_permutex2var_epi32(low, _mm256_srli_epi32(probes, 28), high);
   __m256i wanted = _mm256_rolv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32(probes, 23));
   return _mm256_mask_testn_epi32_mask((__mmask8)((1u << left) - 1), words, wanted) == 0;
 }
 
+/* All lanes by mask: the forms without one start from an undefined register, and g++ 12 warns. */
 NAY_INLINE_PROBE bool nay_inline_bits(const uint8_t *block, uint32_t h, uint32_t left) {
+  const __mmask16 all = (__mmask16)0xffff;
   __m512i probes = _mm512_mullo_epi32(_mm512_set1_epi32((int)h), nay_inline_powers());
-  __m512i words =
-      _mm512_permutexvar_epi32(_mm512_srli_epi32(probes, 28), _mm512_loadu_si512(block));
-  __m512i wanted = _mm512_rolv_epi32(_mm512_set1_epi32(1), _mm512_srli_epi32(probes, 23));
-  __mmask16 lanes = left < 16 ? (__mmask16)((1u << left) - 1) : (__mmask16)0xffff;
+  __m512i words = _mm512_maskz_permutexvar_epi32(all, _mm512_maskz_srli_epi32(all, probes, 28),
+                                                 _mm512_loadu_si512(block));
+  __m512i wanted =
+      _mm512_maskz_rolv_epi32(all, _mm512_set1_epi32(1), _mm512_maskz_srli_epi32(all, probes, 23));
+  __mmask16 lanes = left < 16 ? (__mmask16)((1u << left) - 1) : all;
   return _mm512_mask_testn_epi32_mask(lanes, words, wanted) == 0;
 }
 

@@ -325,7 +325,6 @@ static uint64_t counting_stuck_in(const nay_counting_page *p, const nay_counting
 static void counting_describe(const nay_filter *f, nay_stats *stats) {
   stats->nbits = (uint64_t)f->nbytes * 8; /* the counters too; fill stays that of the plane */
   nay_counting_table t = nay__counting_of(f);
-  stats->nbits = f->nbytes * 8;
   for (uint64_t block = 0; block < t.nblocks; block++) {
     nay_counting_page page = nay__counting_page_at(&t, block / NAY_COUNTING_PAGE);
     for (unsigned g = 0; g < NAY_COUNTING_GROUPS; g++) {

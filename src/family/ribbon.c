@@ -25,7 +25,9 @@
  * Bytes: burr.h and doc/formats. Papers: burr.c.
  */
 #include "family/ribbon.h"
+#include "family/bitarray.h"
 #include "family/burr_probe.h"
+#include "math/elementary.h"
 
 /* ---- probes ---- */
 
@@ -288,13 +290,28 @@ static double ribbon_fpr_now(const nay_burr *b) {
   }
 }
 
+/* A small set is a Bloom filter: what its bits tell, as bloom.c computes it. */
+static nay_census ribbon_bloom_census(const nay_filter *f) {
+  nay_bits bits = nay__ribbon_bloom(f);
+  uint64_t set = nay__bits_count(bits.bytes, bits.nunits / 8);
+  double fill = (double)set / (double)bits.nunits;
+  return (nay_census){bits.nunits, set, (double)f->nkeys, nay__ipow(fill, bits.k)};
+}
+
 static void ribbon_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
                           nay_census *census) {
   (void)b, (void)factor; /* static filters neither merge nor fold */
+  if (a->shape.extra == 0) {
+    *census = ribbon_bloom_census(a);
+    return;
+  }
   uint64_t nbits = a->nbytes * 8;
   nay_burr burr = nay__ribbon_open(&a->bits);
-  double fpr = a->shape.extra == 0 ? nay__ribbon_fpr(&a->shape, a->nkeys) : ribbon_fpr_now(&burr);
-  *census = (nay_census){nbits, nbits, (double)a->nkeys, fpr};
+  *census = (nay_census){nbits, nbits, (double)a->nkeys, ribbon_fpr_now(&burr)};
+}
+
+static void ribbon_describe(const nay_filter *f, nay_stats *stats) {
+  stats->nbits = (uint64_t)f->nbytes * 8; /* fill stays that of the bits that keys can set */
 }
 
 static nay_status ribbon_check(const nay_shape *shape, const uint8_t *payload, size_t len,
@@ -342,6 +359,7 @@ const nay_family nay__family_ribbon = {
     .fpr = nay__ribbon_fpr,
     .check = ribbon_check,
     .census = ribbon_census,
+    .describe = ribbon_describe,
     .bind = ribbon_bind,
     .test = ribbon_test,
     .explain = nay__ribbon_explain,

@@ -232,3 +232,28 @@ WARNING='warning: * has a false-positive rate of *[%0-9], above the promised *[%
   run -3 nay verify --strict bad.nay over.nay
   run -4 nay verify --strict full.nay over.nay
 }
+
+@test "few keys scatter: a filter that is filled as planned keeps its promise" {
+  for type in bloom ribbon blocked; do
+    for prefix in a b c d e f g h; do
+      seq -f "$prefix%g" 40 > few
+      nay build -q -f -t $type -p 10% -o few.nay few
+      nay verify -q --random 100000 few.nay
+    done
+  done
+  seq -f 'a%g' 5 > few
+  nay build -q -f -t ribbon -p 10% -o few.nay few
+  run -1 nay verify --random 100000 --expect-fpr 0.2% few.nay
+  run -0 nay verify --random 100000 few.nay
+  [[ $output == *"near the promised 0.260%, the mean over all sets of so few keys" ]]
+}
+
+@test "info tells the seed of every family, and the fill of a small ribbon" {
+  seq 5 > few
+  for type in bloom blocked counting scalable window cuckoo xor fuse ribbon; do
+    nay build -q -f -t $type --seed 5 -n 5 -o few.nay few
+    nay info --json few.nay | jq -e '.seed == 5'
+    nay info few.nay | grep -q 'xxh3, seed 5'
+  done
+  nay info --json few.nay | jq -e '.fill < 0.9'
+}

@@ -60,6 +60,10 @@ static void names_and_numbers_agree(void **state) {
   assert_status(nay_key_type_parse("Int", &type), NAY_EINVAL);
   assert_status(nay_key_type_parse("", &type), NAY_EINVAL);
   assert_status(nay_key_type_parse(NULL, &type), NAY_EINVAL);
+  for (int i = NAY_KEY_TEXT; i <= NAY_KEY_B64; i++) {
+    uint8_t out[64];
+    assert_status(nay_key_parse((nay_key_type)i, "1", 1, out, sizeof out, NULL, NULL), NAY_EINVAL);
+  }
 }
 
 /* ---- integers ---- */
