@@ -24,7 +24,9 @@ static inline void every_size_one(size_t layout, const uint64_t *x, size_t n) {
     fail_msg("%s, n = %zu: %s", every_layout[layout].name, n, nay_status_name(status));
   assert_int_equal(f->nkeys, n);
   assert_ok(nay_filter_stats(f, &stats));
-  if (stats.fpr_now > 1.05 / 256) fail_msg("%s, n = %zu gave up", every_layout[layout].name, n);
+  /* a ribbon of few keys is a Bloom filter, whose rate scatters with the keys; giving up is 1 */
+  double most = every_layout[layout].kind == NAY_RIBBON && n < 256 ? 0.25 : 1.05 / 256;
+  if (stats.fpr_now > most) fail_msg("%s, n = %zu gave up", every_layout[layout].name, n);
   nay_filter_free(f);
 }
 
