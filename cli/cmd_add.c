@@ -6,6 +6,8 @@
 #include "numbers.h"
 #include "outfile.h"
 
+#define ADD_FPR 0.01 /* of --create without -p, -b and -M */
+
 static const char *add_size_option(const options *o) {
   return o->kind != NAY_AUTO    ? "-t"
          : o->nkeys != 0        ? "-n"
@@ -25,12 +27,15 @@ static void add_check_options(const options *o) {
   if (o->out != NULL) die(EXIT_TROUBLE, "--create makes the filter itself: it excludes -o");
 }
 
-/* Options that would make another filter than the one that is there would do nothing. */
-static void add_check_plan(const options *o, const nay_filter *f, const char *path) {
+/*
+ * Options that would make another filter than the one that is there would do nothing. Returns the
+ * FPR that the command line promises, as it did when it made the filter; 0: that of the plan.
+ */
+static double add_check_plan(const options *o, const nay_filter *f, const char *path) {
   nay_params is = {.size = sizeof is};
-  if (nay_filter_params(f, &is) != NAY_OK) return; /* it tells no plan */
+  if (nay_filter_params(f, &is) != NAY_OK) return o->fpr; /* it tells no plan */
   const char *option = contradiction(o, &is);
-  if (option == NULL) return;
+  if (option == NULL) return same_plan(o, ADD_FPR, &is) ? options_params(o, ADD_FPR).fpr : 0;
   char fpr[NUMBER_TEXT];
   nay_stats s = {.size = sizeof s};
   nay_filter_stats(f, &s);
@@ -39,7 +44,7 @@ static void add_check_plan(const options *o, const nay_filter *f, const char *pa
 }
 
 static nay_filter *add_create(const options *o, double *fpr) {
-  nay_params p = options_params(o, 0.01);
+  nay_params p = options_params(o, ADD_FPR);
   if (filterfile_secret(o, p.key)) p.hash = NAY_HASH_SIPHASH;
   if (!can_add(p.kind)) {
     die(EXIT_TROUBLE, "a %s filter is static: nay build makes it from all keys",
@@ -57,7 +62,7 @@ static int add_run(options *o) {
   bool creates = o->create && access(path, F_OK) != 0; /* locked: no one else makes it now */
   double asked = 0;
   nay_filter *f = creates ? add_create(o, &asked) : filterfile_open(path, o);
-  if (o->create && !creates) add_check_plan(o, f, path);
+  if (o->create && !creates) asked = add_check_plan(o, f, path);
   unsigned traits;
   const char *kind = filterfile_kind(f, &traits);
   if ((traits & NAY_CAN_ADD) == 0) {
@@ -100,8 +105,9 @@ const command command_add = {
         "the exit status is then 4.\n"
         "\n"
         "--create makes the filter when its file does not exist, as nay build -n does; the default "
-        "is -p 1%. When it exists, options that say otherwise than its plan are an error, so that "
-        "the same command line can be run again and again.",
+        "is -p 1%. When it exists, options that would have planned another number of keys, size or "
+        "FPR are an error, so that the same command line can be run again and again; the FPR that "
+        "the line asks for is the promise each time.",
     .examples =
         "$ seq 10 | nay build -q -n 20 -p 1e-6 -o f.nay\n"
         "$ seq 11 12 | nay add -q f.nay\n"

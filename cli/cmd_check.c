@@ -205,14 +205,19 @@ static const char *const *check_key_files(const options *o, size_t nfilters, siz
 
 /* As in grep a --max-count of 0 reads nothing. Returns the exit status of the key files. */
 static int check_keys(check *c, const char *const *paths, size_t npaths) {
-  if (c->o->max_count == 0) return EXIT_FOUND;
+  bool counts = selection_counts(c->o) && !c->o->quiet;
+  if (c->o->max_count == 0) {
+    if (counts) check_count(c);
+    out_flush();
+    return EXIT_FOUND;
+  }
   key_stream *s = stream_open(c->o, paths, npaths, c->filters[0]);
   stream_skip_bad_files(s);
   for (key_batch *b; !selection_done(&c->selection) && (b = stream_next(s)) != NULL;) {
     check_batch(c, s, b);
     if (b->idle) out_flush();
   }
-  if (c->o->count && !c->o->quiet) check_count(c);
+  if (counts) check_count(c);
   out_flush();
   int status = stream_status(s);
   stream_close(s);
@@ -290,8 +295,10 @@ const command command_check = {
         "with its line; keys are printed as they came.\n"
         "\n"
         "--max-count and --line-number are those of grep: each file has its own count and its own "
-        "numbers, and with -c and -q, which print no keys, there is nothing to number. With "
-        "--max-count 0 no file is read and the exit status is 1.\n"
+        "numbers, and with -c and -q, which print no keys, also with -a, there is nothing to "
+        "number. "
+        "With --max-count 0 no file is read and the exit status is 1; -c prints nothing then, as "
+        "in grep, and with --json its document.\n"
         "\n"
         "FILTER may be a table of LevelDB, RocksDB or nori (.ldb, .sst), or one of mini-lsm with "
         "--format=mini-lsm-sst: the filters in it answer, each "

@@ -96,6 +96,11 @@ static int explain_with_members(explain *e) {
 
 static int explain_run(options *o) {
   const char *path = o->operands[0];
+  size_t nkeys;
+  (void)options_key_files(o, 1, &nkeys); /* operands or -e, as in nay check */
+  if (nkeys + o->keys.args.n > 0 && o->keys.null && o->key_files.n == 0) {
+    die(EXIT_TROUBLE, "-0 is for keys in files; here each argument is a key as it stands");
+  }
   for (int i = 1; i < o->noperands; i++) options_append(&o->keys.args, o->operands[i]);
   table_file table = {.is_table = false};
   nay_filter *filter = NULL;
@@ -151,8 +156,9 @@ const command command_explain = {
         "once and not kept: of each bit the first three keys and their number are remembered. The "
         "keys to explain are then arguments; options that say how keys are stored are for FILE.\n"
         "\n"
-        "Without operands after FILTER and without -e keys come from standard input, as in nay "
-        "check. --key says which type the keys have. --json writes one object for each key; "
+        "Keys are operands or come with -e, not both; without either they come from standard "
+        "input, as in nay check. --key says which type the keys have. --json writes one object for "
+        "each key; "
         "doc/json.md lists the members.\n"
         "\n"
         "Exit status: as nay check: 0 when a key is a maybe; 1 when none is; 2 for trouble; 3 when "

@@ -89,7 +89,7 @@ int map_get(options *o) {
     reading = stream_status(s);
     stream_close(s);
   }
-  if (o->count) get_count(&g);
+  if (selection_counts(o)) get_count(&g);
   out_flush();
   nay_map_free(g.map);
   return exit_worse(g.selection.nselected > 0 ? EXIT_FOUND : EXIT_NONE, reading);

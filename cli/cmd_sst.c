@@ -25,8 +25,8 @@ static const option_row sst_options[] = {
      MAKING},
     {"filter", 0, "KIND", OPTION_CHOICE, AT(table_filter),
      "one filter for the table, one for each range of keys, or one for each 2 KiB of data, as "
-     "LevelDB stores them or with fewer false positives; quotient: in each block of a nori table "
-     "(default full):",
+     "LevelDB stores them or with fewer false positives; quotient: in each block of a nori table, "
+     "without -b (default full):",
      sst_filters, 0, MAKING},
     {"prefix-length", 0, "N", OPTION_COUNT, AT(prefix_length),
      "also a filter of the first N bytes of each key, for scans", NULL, 0, MAKING},
@@ -39,17 +39,17 @@ static const option_row sst_options[] = {
     {"output", 'o', "FILE", OPTION_FILE, AT(out), "write FILE, atomically", NULL, 0, MAKING},
     {"sort", 0, NULL, OPTION_FLAG, AT(sort),
      "sort the rows first, in memory; of equal keys the last one wins", NULL, 0, "build"},
-    {"sequence", 0, "N", OPTION_COUNT, AT(sequence), "internal keys with this sequence number",
+    {"sequence", 0, "N", OPTION_NUMBER, AT(sequence), "internal keys with this sequence number",
      NULL, 0, "build"},
     {"bottom", 0, NULL, OPTION_FLAG, AT(bottom),
      "no older table lies below, so deletions are dropped", NULL, 0, "compact"},
-    {"snapshot", 0, "N", OPTION_COUNT, AT(snapshot),
+    {"snapshot", 0, "N", OPTION_NUMBER, AT(snapshot),
      "get, scan: only versions up to sequence number N; compact: keep the versions that readers at "
      "sequence N and above can see",
      NULL, 0, "get, scan, compact"},
     {"format", 0, "NAME", OPTION_TABLE_FORMAT, AT(table_format),
-     "layout of the tables: to write (default LevelDB's), or to read, where they have no magic "
-     "number; nori and mini-lsm for short",
+     "layout of the tables: build: to write (default LevelDB's); else to read, where they have no "
+     "magic number; nori and mini-lsm for short",
      NULL, 0, NULL},
     ROW_FORCE(0, MAKING),
     {"from", 0, "KEY", OPTION_TEXT, AT(from), "start at KEY", NULL, 0, "scan"},
@@ -103,7 +103,9 @@ const command command_sst = {
         "--sequence is then the index of its entries. --format=mini-lsm-sst writes one of "
         "mini-lsm; "
         "a row without a value is a deletion there, and --sequence the timestamp "
-        "of mini-lsm-sst-week3. The bytes are those of the engines.\n"
+        "of mini-lsm-sst-week3. mini-lsm-sst-day4 has no filter, the others of mini-lsm always the "
+        "same. "
+        "The bytes are those of the engines.\n"
         "\n"
         "nay sst get TABLE [KEY...] prints those of the keys that it finds, each with a tab and "
         "its value. Without KEY it reads keys from standard input or --keys. --older names "
@@ -111,7 +113,9 @@ const command command_sst = {
         "keys that are absent.\n"
         "\n"
         "nay sst scan TABLE prints all entries, those from --from to before --to, or those that "
-        "start with --prefix, in the order of their bytes. For internal keys it prints what a user "
+        "start with --prefix, in the order of their bytes. --key is for --from, --to and --prefix; "
+        "keys are printed as the bytes that the table stores. For internal keys it prints what a "
+        "user "
         "sees; --versions prints all "
         "versions, each preceded by its sequence number and put or delete.\n"
         "\n"
@@ -125,7 +129,9 @@ const command command_sst = {
         "\n"
         "nay sst compact TABLE... -o TABLE merges tables, newest first, into one. Of equal keys "
         "the newest is kept. Deletions are kept too, because older tables may lie below; --bottom "
-        "says that there are none, and drops them. Filters are built anew.\n"
+        "says that there are none, and drops them. Filters are built anew. The new table is "
+        "LevelDB's, "
+        "of whatever tables it is made: --format names those of mini-lsm that are read.\n"
         "\n"
         "Exit status: 0; for get and scan, 1 when nothing was selected; 2 for trouble; 3 for a "
         "file that is corrupt or not a table.",

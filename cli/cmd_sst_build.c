@@ -14,6 +14,8 @@ typedef struct build {
   nay_sst_foreign_writer *foreign; /* with --format, instead */
   bool whole_rows;                 /* the value is the row, not what follows the key in it */
   uint64_t nrows, noverwritten;
+  const uint8_t *text; /* of the key, as it was given, while a batch is read; else NULL */
+  size_t text_len;
 } build;
 
 /*
@@ -48,12 +50,19 @@ static table_row build_row(const build *b, const key_batch *batch, size_t i) {
   return row;
 }
 
+/* The key of a row as it was given; sorted rows have only its bytes. */
+static const char *build_key_text(const build *b, const table_row *row, char text[80]) {
+  return b->text != NULL ? escape_text(b->text, b->text_len, text, 80)
+                         : escape_text(row->key, row->len, text, 80);
+}
+
 _Noreturn static void build_refused(const build *b, const table_row *row) {
   char key[80];
-  die(EXIT_TROUBLE,
-      "row %llu: the key '%s' is not greater than the previous one; --sort sorts the rows, or "
-      "'LC_ALL=C sort' before",
-      (unsigned long long)b->nrows, escape_text(row->key, row->len, key, sizeof key));
+  die(EXIT_TROUBLE, "row %llu: the key '%s' is not greater than the previous one%s",
+      (unsigned long long)b->nrows, build_key_text(b, row, key),
+      b->o->keys.type == NAY_KEY_TEXT
+          ? "; --sort sorts the rows, or 'LC_ALL=C sort' before"
+          : " by the bytes that --key makes of it; --sort sorts the rows by them");
 }
 
 /* Finishing a failed writer returns the reason. */
@@ -67,14 +76,15 @@ _Noreturn static void build_failed(const build *b) {
 static void build_write_foreign(build *b, const table_row *row) {
   nay_diag diag = {.what = NULL};
   char key[80];
-  bool deletes = b->o->sequence != 0 || strncmp(b->o->table_format, "mini-lsm", 8) == 0;
-  nay_sst_version version = {sizeof version, row->key, row->len, b->o->sequence,
+  bool given = b->o->sequence != NUMBER_NOT_GIVEN;
+  bool deletes = given || !table_layout_is_nori(b->o->table_format);
+  nay_sst_version version = {sizeof version, row->key, row->len, given ? b->o->sequence : 0,
                              deletes && !row->has_value};
   nay_status status =
       nay_sst_foreign_writer_add(b->foreign, &version, 0, row->value, row->value_len, &diag);
   if (status == NAY_EINVAL) {
     die(EXIT_TROUBLE, "row %llu, key '%s': %s", (unsigned long long)b->nrows,
-        escape_text(row->key, row->len, key, sizeof key), diag.what);
+        build_key_text(b, row, key), diag.what);
   }
   if (status != NAY_OK) table_die(b->out, status, &diag);
 }
@@ -86,7 +96,7 @@ static void build_write(build *b, const table_row *row) {
     build_write_foreign(b, row);
     return;
   }
-  if (b->o->sequence == 0) {
+  if (b->o->sequence == NUMBER_NOT_GIVEN) {
     status = nay_sst_writer_add(b->writer, row->key, row->len, row->value, row->value_len);
   } else {
     nay_sst_version version = {sizeof version, row->key, row->len, b->o->sequence, !row->has_value};
@@ -102,6 +112,7 @@ static void build_rows(build *b, key_stream *s) {
     for (size_t i = 0; i < batch->n; i++) {
       table_row row = build_row(b, batch, i);
       if (sorter == NULL) {
+        b->text = batch_text(batch, i, &b->text_len);
         build_write(b, &row);
       } else {
         table_sorter_add(sorter, row.key, row.len, row.value, row.value_len, row.has_value);
@@ -141,13 +152,16 @@ static void build_report(const build *b) {
 static void build_open(build *b, table_plan *plan) {
   const options *o = b->o;
   nay_diag diag = {.what = NULL};
-  if (o->sequence > NAY_SST_MAX_SEQUENCE) die(EXIT_TROUBLE, "--sequence: at most 2^56 - 1");
+  bool given = o->sequence != NUMBER_NOT_GIVEN;
+  if (given && o->sequence > NAY_SST_MAX_SEQUENCE) {
+    die(EXIT_TROUBLE, "--sequence: at most 2^56 - 1");
+  }
   if (o->table_format != NULL) {
     b->foreign = table_foreign_writer(o, b->out);
     return;
   }
   table_plan_make(o, plan);
-  plan->write.keys = o->sequence != 0 ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN;
+  plan->write.keys = given ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN;
   nay_status status = nay_sst_writer_new(b->out, &plan->write, NULL, &diag, &b->writer);
   if (status != NAY_OK) table_die(b->out, status, &diag);
 }

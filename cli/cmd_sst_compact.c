@@ -1,6 +1,7 @@
 /* cmd_sst_compact.c - nay sst compact: one table of several, newest first. */
 #include "numbers.h"
 #include "outfile.h"
+#include "table_foreign.h"
 #include "tables.h"
 
 static void compact_progress(void *unused, const nay_sst_compact_stats *so_far) {
@@ -36,7 +37,17 @@ _Noreturn static void compact_failed(const table_list *t, const char *out, nay_s
   table_die(out, status, diag);
 }
 
+/* --format names what is read: the output is LevelDB's. */
+static void compact_check_options(const options *o) {
+  if (o->table_format != NULL && table_layout_is_nori(o->table_format)) {
+    die(EXIT_TROUBLE,
+        "--format: compact writes LevelDB's tables, and recognises those of nori: omit it");
+  }
+  if (o->snapshot == 0) die(EXIT_TROUBLE, "--snapshot: at least 1 with compact");
+}
+
 int sst_compact(options *o) {
+  compact_check_options(o);
   const char *out = table_output(o);
   outfile_lock(out); /* before it is read: it may be one of the tables */
   table_list t = tables_of(o);

@@ -52,9 +52,10 @@ static nay_status get_at(get *g, const key_batch *b, size_t i, nay_diag *diag, s
 static bool get_key(get *g, const key_batch *b, size_t i) {
   nay_diag diag = {.what = NULL};
   size_t table = 0;
-  nay_status status = g->o->snapshot != 0 ? get_at(g, b, i, &diag, &table)
-                                          : nay_lookup_get(g->lookup, b->keys[i], b->lens[i], &diag,
-                                                           &g->value, &table);
+  nay_status status =
+      g->o->snapshot != NUMBER_NOT_GIVEN
+          ? get_at(g, b, i, &diag, &table)
+          : nay_lookup_get(g->lookup, b->keys[i], b->lens[i], &diag, &g->value, &table);
   if (status != NAY_OK && status != NAY_ENOENT) {
     table_die(g->tables.names[table], status, &diag);
   }
@@ -117,9 +118,11 @@ int sst_get(options *o) {
     key_stream *s = stream_open(o, (const char *const *)o->key_files.at, o->key_files.n, NULL);
     stream_skip_bad_files(s);
     for (key_batch *b; (b = stream_next(s)) != NULL;) get_batch(&g, s, b);
-    if (o->count) table_print_count(o, "nay.sst.get/1", &g.selection.nkeys, g.selection.nselected);
     reading = stream_status(s);
     stream_close(s);
+  }
+  if (selection_counts(o)) {
+    table_print_count(o, "nay.sst.get/1", &g.selection.nkeys, g.selection.nselected);
   }
   out_flush();
   get_report(&g);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "keys.h"
+#include "select.h"
 #include "table_foreign.h"
 #include "tables.h"
 
@@ -61,7 +62,7 @@ static void scan_entry(scan *s, const char *path, const nay_sst_iter *it) {
   if (s->internal && nay_sst_key_split(key, len, &v) != NAY_OK) {
     die(EXIT_DAMAGED, "%s: a key is not an internal key", path);
   }
-  if (s->internal && s->o->snapshot != 0 && v.sequence > s->o->snapshot) return;
+  if (s->internal && v.sequence > s->o->snapshot) return;
   if (s->internal && !s->o->versions && !scan_is_seen(s, &v)) return;
   s->selected++;
   scan_print(s, &v, value, value_len);
@@ -102,7 +103,7 @@ int sst_scan(options *o) {
     status = nay_sst_iter_next(it);
   }
   if (status != NAY_OK && status != NAY_ENOENT) table_die(path, status, nay_sst_iter_diag(it));
-  if (o->count) table_print_count(o, "nay.sst.scan/1", NULL, s.selected);
+  if (selection_counts(o)) table_print_count(o, "nay.sst.scan/1", NULL, s.selected);
   out_flush();
   free(s.last);
   nay_sst_iter_free(it);

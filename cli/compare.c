@@ -81,7 +81,7 @@ int compare_run(options *o, bool wants_common) {
   selection chosen = selection_begin(o);
   int reading = compare_keys(&chosen, f, paths[1], wants_common);
   promise told = promise_judge(f, o->fpr != 0 ? o->fpr : DIFF_FPR);
-  if (o->count && o->max_count != 0) {
+  if (selection_counts(o)) {
     compare_count(&chosen, wants_common ? "nay.common/1" : "nay.diff/1", &told);
   }
   out_flush();

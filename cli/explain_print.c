@@ -185,15 +185,19 @@ static void print_filter(const explained_filter *f, bool in_table) {
 static void print_membership(const explained_key *k, const explain_subject *subject,
                              const members *m) {
   char fpr[NUMBER_TEXT];
-  const char *keys = COUNTED(members_n(m), "key");
+  bool only = members_n(m) == 1;
+  const char *keys = only ? "one key given" : COUNTED(members_n(m), "key");
+  const char *none = only ? "not" : "none of";
   if (k->nmembers > 0) {
-    out_text("  it is one of the %s%s\n", keys,
-             k->maybe ? "" : ", but the filter was not made of all of them");
+    out_text("  it is %sthe %s%s\n", only ? "" : "one of ", keys,
+             k->maybe ? ""
+             : only   ? ", but the filter was not made of it"
+                      : ", but the filter was not made of all of them");
   } else if (k->maybe && subject->promise != NULL) {
-    out_text("  %sa false positive%s (FPR %s): it is none of the %s\n", paint(PAINT_BAD),
-             paint(PAINT_PLAIN), fpr_text(subject->promise->stats.fpr_now, fpr), keys);
+    out_text("  %sa false positive%s (FPR %s): it is %s the %s\n", paint(PAINT_BAD),
+             paint(PAINT_PLAIN), fpr_text(subject->promise->stats.fpr_now, fpr), none, keys);
   } else {
-    out_text("  %sit is none of the %s\n", k->maybe ? "a false positive: " : "", keys);
+    out_text("  %sit is %s the %s\n", k->maybe ? "a false positive: " : "", none, keys);
   }
 }
 

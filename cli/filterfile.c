@@ -117,6 +117,18 @@ static const nay_format *filter_by_name(const char *path, const nay_format *name
   return named != NULL ? named : by_name;
 }
 
+/* mini-lsm's filters and tables have no magic number, and its short name is that of both. */
+static void filter_hint_table(filter_file *file, const char *path) {
+  if (strcmp(nay_format_name(file->format), "mini-lsm") != 0) return;
+  table_file table = tablefile_try(path, "mini-lsm-sst");
+  size_t used = strlen(file->why);
+  if (table.status == NAY_OK) {
+    snprintf(file->why + used, sizeof file->why - used,
+             "; it may be a table, which --format=mini-lsm-sst reads");
+  }
+  tablefile_close(&table);
+}
+
 filter_file filterfile_try(const char *path, const options *o) {
   filter_file file = {.format = o->format};
   nay_diag diag = {.what = NULL};
@@ -146,7 +158,10 @@ filter_file filterfile_try(const char *path, const options *o) {
     file.status = nay_format_decode(file.format, b.at, b.len, NULL, &diag, &file.filter);
     if (file.status == NAY_OK) file.format = nay_format_of(file.filter); /* of RocksDB's: which */
   }
-  if (file.status != NAY_OK && file.why[0] == '\0') diag_text(file.status, &diag, file.why);
+  if (file.status != NAY_OK && file.why[0] == '\0') {
+    diag_text(file.status, &diag, file.why);
+    if (regular && file.nbytes != 0) filter_hint_table(&file, path);
+  }
   free(b.at);
   if (fd != STDIN_FILENO) close(fd);
   return file;

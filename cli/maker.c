@@ -1,6 +1,7 @@
 /* maker.c - see maker.h. */
 #include "maker.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,15 +33,18 @@ nay_filter *new_filter(const nay_format *format, const nay_params *params) {
   return f;
 }
 
-/* Whether the size that the options ask for is the one that the filter was planned with. */
-static bool same_size(const options *o, const nay_params *is) {
-  nay_params p = options_params(o, 0);
+/* A file stores the rate as a float at best. */
+static bool same_rate(double a, double b) { return fabs(a - b) <= 1e-6 * fmax(a, b); }
+
+bool same_plan(const options *o, double default_fpr, const nay_params *is) {
+  nay_params p = options_params(o, default_fpr);
   nay_plan asked = {.size = sizeof asked}, has = {.size = sizeof has};
   p.kind = is->kind;
   p.nkeys = is->nkeys;
   p.window = is->window;
   return nay_params_plan(&p, NULL, &asked) == NAY_OK && nay_params_plan(is, NULL, &has) == NAY_OK &&
-         asked.nbytes == has.nbytes;
+         asked.nbytes == has.nbytes && same_rate(asked.fpr, has.fpr) &&
+         same_rate(asked.fpr_limit, has.fpr_limit);
 }
 
 const char *contradiction(const options *o, const nay_params *is) {
@@ -50,7 +54,7 @@ const char *contradiction(const options *o, const nay_params *is) {
                      : o->bits_per_key != 0 ? "-b"
                      : o->nbytes != 0       ? "-M"
                                             : NULL;
-  return size != NULL && !same_size(o, is) ? size : NULL;
+  return size != NULL && !same_plan(o, 0, is) ? size : NULL;
 }
 
 #define COPIES_MOST 8 /* of one key in a cuckoo filter: two buckets of four */

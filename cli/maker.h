@@ -16,6 +16,10 @@ nay_filter *make_filter(const options *o, const nay_format *format, nay_params *
 /* new_filter: an empty filter; exits with a message on failure. */
 nay_filter *new_filter(const nay_format *format, const nay_params *params);
 
+/* same_plan: whether the size that the options ask for, by default that FPR, gives a filter of as
+ * many bytes and the same planned FPR as the params of one that is there already. */
+bool same_plan(const options *o, double default_fpr, const nay_params *is);
+
 /* contradiction: the option of -t, -n, -p, -b and -M that says otherwise than the params of a
  * filter that is there already, or NULL. */
 const char *contradiction(const options *o, const nay_params *is);

@@ -3,14 +3,11 @@
 
 #include <nay_sst_foreign.h>
 
-#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <unistd.h>
 
 #include "numbers.h"
 
@@ -283,7 +280,9 @@ static const char *option_set_number(const option_row *row, const char *value, v
     case OPTION_COUNT:
       ok = number_count(value, at) && *(uint64_t *)at != 0;
       return ok ? NULL : "a count such as 1000, 1e6 or 10M";
-    case OPTION_NUMBER: return number_count(value, at) ? NULL : "a count such as 0, 1000 or 1e6";
+    case OPTION_NUMBER:
+      ok = number_count(value, at) && *(uint64_t *)at != NUMBER_NOT_GIVEN;
+      return ok ? NULL : "a count such as 0, 1000 or 1e6";
     case OPTION_SIZE:
       ok = number_size(value, at) && *(uint64_t *)at != 0;
       return ok ? NULL : "a size such as 4096, 10M or 1Gi";
@@ -432,7 +431,12 @@ static void options_check_stdout(const options *o) {
 void options_parse(const command *c, int argc, char **argv, options *o) {
   option_table t;
   options_table(c, &t);
-  *o = (options){.command = c, .threads = 2, .max_count = UINT64_MAX};
+  *o = (options){.command = c,
+                 .threads = 2,
+                 .max_count = UINT64_MAX,
+                 .table_filter = CHOICE_NOT_GIVEN,
+                 .sequence = NUMBER_NOT_GIVEN,
+                 .snapshot = NUMBER_NOT_GIVEN};
   opterr = 0;
   for (int got; (got = getopt_long(argc, argv, t.letters, t.longs, NULL)) != -1;) {
     if (got == ':') die(EXIT_TROUBLE, "option %s needs a value", argv[optind - 1]);
@@ -460,41 +464,4 @@ const char *const *options_key_files(const options *o, int from, size_t *n) {
         o->operands[from]);
   }
   return (const char *const *)o->operands + from;
-}
-
-/* ---- params ---- */
-
-static uint64_t options_seed(const char *text) {
-  uint64_t seed = 0;
-  if (text == NULL) return 0;
-  if (strcmp(text, "random") == 0) {
-    if (getrandom(&seed, sizeof seed, 0) != sizeof seed) {
-      die(EXIT_TROUBLE, "no random seed: %s", strerror(errno));
-    }
-    return seed;
-  }
-  if (!number_count(text, &seed)) die(EXIT_TROUBLE, "--seed: '%s' is not a number", text);
-  return seed;
-}
-
-uint32_t options_threads(const options *o) {
-  if (o->threads > 256) die(EXIT_TROUBLE, "-T: at most 256 threads");
-  long n = o->threads != 0 ? (long)o->threads : sysconf(_SC_NPROCESSORS_ONLN);
-  return n < 1 ? 1 : n > 256 ? 256 : (uint32_t)n;
-}
-
-nay_params options_params(const options *o, double default_fpr) {
-  nay_params p = {.size = sizeof p,
-                  .kind = o->kind,
-                  .nkeys = o->nkeys,
-                  .fpr = o->fpr,
-                  .bits_per_key = o->bits_per_key,
-                  .nbytes = o->nbytes,
-                  .k = o->probes > UINT32_MAX ? UINT32_MAX : (uint32_t)o->probes,
-                  .fold = o->fold,
-                  .seed = options_seed(o->seed)};
-  int sizes = (o->fpr != 0) + (o->bits_per_key != 0) + (o->nbytes != 0);
-  if (sizes > 1) die(EXIT_TROUBLE, "-p, -b and -M are mutually exclusive: give one of them");
-  if (sizes == 0) p.fpr = default_fpr;
-  return p;
 }

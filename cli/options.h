@@ -18,6 +18,10 @@ typedef struct text_list {
   size_t n, cap;
 } text_list;
 
+/* What options hold whose every value means something, until they are given. */
+#define NUMBER_NOT_GIVEN UINT64_MAX
+#define CHOICE_NOT_GIVEN 64
+
 /* key_style: how keys are stored in files, or the keys themselves. */
 typedef struct key_style {
   bool null, crlf, length_prefixed, csv, tsv, header, skip_empty, no_decompress, line_number;
@@ -74,8 +78,9 @@ struct options {
   bool markdown;                                 /* man */
   uint64_t value_bits, check_bits;               /* map */
   /* tables */
-  unsigned table_filter, compress; /* as in tables.h */
-  uint64_t prefix_length, block_bytes, sequence, snapshot;
+  unsigned table_filter, compress; /* as in tables.h; CHOICE_NOT_GIVEN: no --filter */
+  uint64_t prefix_length, block_bytes;
+  uint64_t sequence, snapshot; /* NUMBER_NOT_GIVEN */
   text_list older;
   const char *prefix_delimiter, *from, *upto, *prefix;
   bool sort, bottom, versions, no_values, verify_table;
@@ -166,7 +171,8 @@ struct option_row {
        "NAME|LIST",                                                                                 \
        OPTION_TEXT,                                                                                 \
        AT(keys.column),                                                                             \
-       "the column: a name in the header, or a number from 1; with -F fields such as 2, 2,5 or "    \
+       "the column (default 1): a name in the header, or a number from 1; with -F fields such as "  \
+       "2, 2,5 or "                                                                                 \
        "3-4, joined by TEXT in this order",                                                         \
        NULL,                                                                                        \
        groups,                                                                                      \

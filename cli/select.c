@@ -1,6 +1,8 @@
 /* select.c - see select.h. */
 #include "select.h"
 
+bool selection_counts(const options *o) { return o->count && (o->max_count != 0 || o->json); }
+
 selection selection_begin(const options *o) { return (selection){.o = o, .left = o->max_count}; }
 
 bool selection_done(const selection *s) { return s->o->quiet && s->nselected > 0; }

@@ -15,6 +15,10 @@ typedef struct selection {
 
 selection selection_begin(const options *o);
 
+/* selection_counts: whether the count is written at the end: with -c, but as in grep a --max-count
+ * of 0 writes no line; --json writes its document always. */
+bool selection_counts(const options *o);
+
 /*
  * selection_take: counts the selected keys of a batch. Clears the bits beyond --max-count, and
  * reads no more of this file then. Returns how many keys of the batch were examined.

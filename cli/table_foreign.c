@@ -11,8 +11,10 @@ bool table_is_foreign(const nay_sst *table, nay_sst_foreign_info *info) {
   return nay_sst_foreign_describe(table, info) == NAY_OK;
 }
 
+bool table_layout_is_nori(const char *layout) { return strncmp(layout, "nori", 4) == 0; }
+
 const char *table_engine(const nay_sst_foreign_info *info) {
-  return strncmp(info->layout, "nori", 4) == 0 ? "nori" : "mini-lsm";
+  return table_layout_is_nori(info->layout) ? "nori" : "mini-lsm";
 }
 
 table_verdict table_verify(const char *path, const nay_sst *table) {
@@ -78,16 +80,43 @@ static const nay_codec *foreign_codec(const options *o) {
   return codec;
 }
 
+/* Of nori: a Bloom filter, whose size -b says, or quotient filters, and two codecs. */
+static void foreign_check_nori(const options *o) {
+  if (o->table_filter != TABLE_DEFAULT && o->table_filter != TABLE_FULL &&
+      o->table_filter != TABLE_QUOTIENT) {
+    die(EXIT_TROUBLE, "--filter: a table of nori has full or quotient");
+  }
+  if (o->table_filter == TABLE_QUOTIENT && o->bits_per_key != 0) {
+    die(EXIT_TROUBLE, "-b is for --filter full: nori's quotient filters have a fixed size");
+  }
+  if (o->compress == TABLE_SNAPPY) {
+    die(EXIT_TROUBLE, "--compress: a table of nori takes none, lz4 or zstd");
+  }
+}
+
+/* Of mini-lsm: always the same Bloom filter, before its fifth day none. */
+static void foreign_check_minilsm(const options *o) {
+  bool none = strcmp(o->table_format, "mini-lsm-sst-day4") == 0;
+  if (o->table_filter != TABLE_DEFAULT && o->table_filter != (none ? TABLE_NONE : TABLE_FULL)) {
+    die(EXIT_TROUBLE, "--filter: a table of %s has %s", o->table_format, none ? "none" : "full");
+  }
+  if (o->bits_per_key != 0) {
+    die(EXIT_TROUBLE, "-b: a table of mini-lsm has %s",
+        none ? "no filter on that day" : "always 10 bits per key: omit it");
+  }
+  if (o->compress != TABLE_RAW) {
+    die(EXIT_TROUBLE, "--compress: a table of mini-lsm is not compressed: omit it");
+  }
+}
+
 nay_sst_foreign_writer *table_foreign_writer(const options *o, const char *path) {
   nay_sst_foreign_options how = {.size = sizeof how, .name = o->table_format};
   nay_sst_foreign_writer *writer;
   nay_diag diag = {.what = NULL};
-  if (o->table_filter != TABLE_FULL && o->table_filter != TABLE_QUOTIENT) {
-    die(EXIT_TROUBLE, "--filter: tables of nori have full or quotient, those of mini-lsm full");
-  }
   if (o->fpr != 0 || o->kind != NAY_AUTO || o->prefix_length != 0 || o->prefix_delimiter != NULL) {
     die(EXIT_TROUBLE, "-p, -t and prefixes are for LevelDB's tables: omit them with --format");
   }
+  (table_layout_is_nori(o->table_format) ? foreign_check_nori : foreign_check_minilsm)(o);
   if (o->bits_per_key != (double)(uint32_t)o->bits_per_key || o->block_bytes > UINT32_MAX) {
     die(EXIT_TROUBLE, "-b: a whole number; --block: less than 4 GiB");
   }

@@ -118,6 +118,7 @@ void table_plan_make(const options *o, table_plan *plan) {
                        .policy = {.size = sizeof plan->policy},
                        .prefix = {.size = sizeof plan->prefix}};
   switch ((table_filter)o->table_filter) {
+    case TABLE_DEFAULT:
     case TABLE_FULL: plan->write.filter = NAY_SST_FULL_FILTER; break;
     case TABLE_PARTITIONED: plan->write.filter = NAY_SST_PARTITIONED_FILTER; break;
     case TABLE_LEVELDB:

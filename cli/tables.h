@@ -14,7 +14,8 @@ typedef enum table_filter {
   TABLE_LEVELDB,
   TABLE_SMALL,
   TABLE_NONE,
-  TABLE_QUOTIENT
+  TABLE_QUOTIENT,
+  TABLE_DEFAULT = CHOICE_NOT_GIVEN /* full, or none where the layout has no filter */
 } table_filter;
 typedef enum table_codec { TABLE_RAW, TABLE_SNAPPY, TABLE_LZ4, TABLE_ZSTD } table_codec;
 

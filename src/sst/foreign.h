@@ -128,6 +128,10 @@ static inline const nay_foreign_block *nay__foreign_block_at(const nay_foreign *
 /* nay__foreign_recognise: the engine whose magic number ends the file; NULL: none. */
 const nay_foreign_engine *nay__foreign_recognise(const uint8_t *tail, size_t len);
 
+/* nay__foreign_check_name: a name does not override a magic number. is: what it says, or NULL. */
+nay_status nay__foreign_check_name(const nay_foreign_engine *named, const nay_foreign_engine *is,
+                                   uint64_t file_len, nay_diag *diag);
+
 /* nay__foreign_find: by name; NULL: none. */
 const nay_foreign_engine *nay__foreign_find(const char *name);
 

@@ -37,6 +37,12 @@ const nay_foreign_engine *nay__foreign_recognise(const uint8_t *tail, size_t len
   return nori ? &nay__foreign_nori : NULL;
 }
 
+nay_status nay__foreign_check_name(const nay_foreign_engine *named, const nay_foreign_engine *is,
+                                   uint64_t file_len, nay_diag *diag) {
+  if (is == NULL || is == named) return NAY_OK;
+  return nay__fail(diag, NAY_EFORMAT, "the magic number of a table of nori", file_len - 12);
+}
+
 /* ---- footer and index ---- */
 
 typedef struct nori_footer {

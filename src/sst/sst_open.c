@@ -181,10 +181,10 @@ static nay_status open_finish(nay_sst *t, const nay_foreign_engine *engine, nay_
                               nay_sst **sst) {
   const nay_foreign_engine *named = engine;
   nay_status status = open_recognise(t, diag, &engine);
-  if (status == NAY_OK && named != NULL && engine != NULL && engine != named) {
-    status = nay__fail(diag, NAY_EFORMAT, "the magic number of a table of nori", t->file_len - 12);
+  if (status == NAY_OK && named != NULL) {
+    status = nay__foreign_check_name(named, engine, t->file_len, diag);
+    engine = named;
   }
-  if (named != NULL) engine = named;
   if (status == NAY_OK) {
     status = engine != NULL ? nay__sst_open_foreign(t, engine, diag) : open_parts(t, diag);
   }

@@ -289,6 +289,7 @@ nay_status nay_table_filters_open_as(const void *bytes, size_t len, const char *
   if (filters == NULL || (bytes == NULL && len != 0) || engine == NULL) {
     return nay__fail(diag, NAY_EINVAL, "bytes or filters is NULL, or no layout has this name", 0);
   }
+  NAY_TRY(nay__foreign_check_name(engine, nay__foreign_recognise(bytes, len), len, diag));
   return filters_open(bytes, len, engine, &footer, options, allocator, diag, filters);
 }
 

@@ -30,6 +30,11 @@ fruit() {
   printf 'stone\nmoon\n' > other
   run -1 nay explain fruit.nay stone --keys other
   [[ $output == *"it is one of the 2 keys, but the filter was not made of all of them" ]]
+  echo stone > other
+  run -1 nay explain fruit.nay stone --keys other
+  [[ $output == *"it is the one key given, but the filter was not made of it" ]]
+  run -0 nay explain fruit.nay pear --keys other
+  [[ $output == *"it is not the one key given" ]]
   echo unrelated > other
   run -0 nay explain fruit.nay pear --keys other
   [[ $output == *"set by none of these keys"* ]]
@@ -56,6 +61,15 @@ fruit() {
   cmp operands options
   cmp operands input
   [ "$(grep -c '^$' operands)" = 1 ]
+  run -2 nay explain fruit.nay pear -e stone
+  [[ $output == *"one operand too many: 'pear'"* ]]
+  for keys in pear '-e pear'; do
+    # shellcheck disable=SC2086
+    run -2 nay explain -0 fruit.nay $keys
+    [[ $output == *"-0 is for keys in files"* ]]
+  done
+  printf 'pear\0' > zeros
+  nay explain -0 fruit.nay pear --keys zeros | grep -q 'it is the one key given'
   seq 100 | nay build -q --key int -p 1e-6 -o int.nay
   run -0 nay explain --key int int.nay 0x7
   run -1 nay explain --key int int.nay 101

@@ -95,6 +95,21 @@ key8() { for i in $(seq 0 $(($1 - 1))); do printf 'key%08d\n' "$i"; done; }
   run -3 nay sst info --format mini-lsm-sst-week3 "$MINI/sst_w2_basic.sst"
   [[ $output == *"at byte"* ]]
   run -3 nay sst info --format nori-sst "$MINI/sst_w2_basic.sst"
+  for command in "check -e a" "explain -e a" info verify "sst scan"; do
+    # shellcheck disable=SC2086
+    run -3 nay $command --format mini-lsm-sst "$NORI/sst_390efce_basic_none.sst"
+    [[ $output == *"the magic number of a table of nori"* ]]
+  done
+  for command in "check -e a" "explain -e a" info verify; do
+    for table in "$MINI"/sst_w*_basic.sst; do
+      # shellcheck disable=SC2086
+      run -3 nay $command --format mini-lsm "$table"
+      [[ $output == *"may be a table, which --format=mini-lsm-sst reads"* ]]
+    done
+  done
+  echo "neither filter nor table" > t
+  run -3 nay check --format mini-lsm t -e a
+  [[ $output != *"may be a table"* ]]
   run -2 nay sst info --format mini-lsm-sst-week4 "$MINI/sst_w2_basic.sst"
   run -2 nay info --format mini-lsm-sst - < "$MINI/sst_w2_basic.sst"
 }
@@ -118,6 +133,41 @@ key8() { for i in $(seq 0 $(($1 - 1))); do printf 'key%08d\n' "$i"; done; }
   nay sst scan --versions -c both.ldb
   [ "$(nay sst get -q both.ldb key00000001)" = $'key00000001\tvalue00000001' ]
   run -1 nay sst get -q both.ldb key00000000
+  run -2 nay sst compact --format nori "$NORI/sst_390efce_tomb_none.sst" -o other.ldb
+  [[ $output == *"compact writes LevelDB's tables"* ]]
+  [ ! -e other.ldb ]
+  nay sst compact -q --format mini-lsm "$MINI/sst_w2_basic.sst" -o mini.ldb
+  nay sst info mini.ldb | grep -q 'internal keys'
+}
+
+@test "verify and info say the same of checksums" {
+  for table in "$NORI/sst_390efce_basic_none.sst" "$MINI"/sst_w*_basic.sst; do
+    format=
+    [[ $table != *mini* ]] || format=--format=mini-lsm-sst
+    nay sst info --verify $format "$table" > info
+    nay verify $format "$table" > verify
+    if grep -q 'every checksum matches' info; then
+      grep -q 'every checksum matches' verify
+    else
+      caveat=$(sed -n 's/^  caveat   \(.*checksum.*\)/\1/p' info)
+      [ -n "$caveat" ]
+      grep -qF "$caveat" verify
+    fi
+  done
+}
+
+@test "versions start at 0" {
+  printf 'a\t1\nb\n' > rows
+  for format in "" "--format nori" "--format mini-lsm-sst-week3"; do
+    # shellcheck disable=SC2086
+    nay sst build -q -f --sequence 0 $format -o t rows
+    # shellcheck disable=SC2086
+    [ "$(nay sst get -q --snapshot 0 $format t a b)" = $'a\t1' ]
+    # shellcheck disable=SC2086
+    [ "$(nay sst scan --snapshot 0 --versions -c $format t)" = 2 ]
+  done
+  run -2 nay sst build --sequence 18446744073709551615 -f -o t rows
+  run -2 nay sst compact --snapshot 0 -f -o t2 t
 }
 
 @test "build writes mini-lsm's own bytes" {
@@ -165,7 +215,24 @@ key8() { for i in $(seq 0 $(($1 - 1))); do printf 'key%08d\n' "$i"; done; }
   [[ $output == *"row 2, key 'a': the key is not above"* ]]
   run -2 bash -c "printf 'b\t1\n' | nay sst build --format nori --filter small -o t"
   run -2 bash -c "printf 'b\t1\n' | nay sst build --format mini-lsm --filter quotient -o t"
-  run -2 bash -c "printf 'b\t1\n' | nay sst build --format mini-lsm --compress lz4 -o t"
+  for codec in snappy lz4 zstd; do
+    run -2 bash -c "printf 'b\t1\n' | nay sst build --format mini-lsm --compress $codec -o t"
+    [[ $output == *"--compress: a table of mini-lsm is not compressed"* ]]
+  done
+  run -2 bash -c "printf 'b\t1\n' | nay sst build --format nori --compress snappy -o t"
+  [[ $output == *"--compress: a table of nori takes none, lz4 or zstd"* ]]
+  run -2 bash -c "printf 'b\t1\n' | nay sst build --format nori --filter quotient -b 20 -o t"
+  [[ $output == *"-b is for --filter full"* ]]
+  run -2 bash -c "printf 'b\t1\n' | nay sst build --format mini-lsm -b 20 -o t"
+  [[ $output == *"-b: "* ]]
+  run -2 bash -c "printf 'b\t1\n' | nay sst build --format mini-lsm-sst-day4 --filter full -o t"
+  [[ $output == *"--filter: a table of mini-lsm-sst-day4 has none"* ]]
+  run -2 bash -c "printf 'b\t1\n' | nay sst build --format mini-lsm-sst --filter none -o t"
+  printf 'b\t1\n' | nay sst build -q --format mini-lsm-sst-day4 --filter none -o day4
+  run -2 bash -c "printf '9\n10\n8\n' | nay sst build --key int -o t"
+  [[ $output == *"row 3: the key '8' is not"*"--sort sorts"* && $output != *LC_ALL* ]]
+  run -2 bash -c "printf '10\n8\n' | nay sst build --key int --format nori -o t"
+  [[ $output == *"row 2, key '8': "* ]]
   run -2 bash -c "printf 'b\t1\n' | nay sst build --format nori -p 1% -o t"
   run -2 bash -c "printf 'b\t1\n' | nay sst build --compress zstd -o t"
   run -2 bash -c "printf 'b\t1\n' | nay sst build --filter quotient -o t"

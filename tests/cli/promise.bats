@@ -257,3 +257,40 @@ WARNING='warning: * has a false-positive rate of *[%0-9], above the promised *[%
   done
   nay info --json few.nay | jq -e '.fill < 0.9'
 }
+
+# The same line again: the plan of the file agrees with it, and its promise is the same.
+@test "add --create promises what its line says, on every run" {
+  for family in bloom blocked scalable cuckoo counting window; do
+    for size in '-p 30%' '-p 5%' '-p 1%' '-p 0.1%' '-b 12' ''; do
+      for n in 10 1000; do
+        rm -f new.nay
+        # shellcheck disable=SC2086
+        line="add --json --create -n $n -t $family $size new.nay"
+        nay $line -e one | jq .fpr_promised > first
+        nay $line -e two | jq .fpr_promised > second || { echo "refused: $line"; return 1; }
+        diff first second || { echo "another promise: $line"; return 1; }
+      done
+    done
+  done
+  rm new.nay
+  seq 8 | nay add -q --create -n 10 -t blocked -p 5% --strict new.nay
+  seq 9 14 | nay add -q --create -n 10 -t blocked -p 5% --strict new.nay
+  nay add --json --create -n 10 -t blocked -p 2% new.nay -e 1 | jq -e '.fpr_promised == 0.02'
+  nay build -q -f -n 10 -p 5% -t scalable -o new.nay -e one
+  nay add --json --create -n 10 new.nay -e two | jq -e '.fpr_promised > 0.049'
+}
+
+# Small filters of different rates have as many bytes: the rate of the plan counts.
+@test "add --create refuses a -p that would have planned another rate" {
+  for family in scalable cuckoo; do
+    for n in 10 1000 100000; do
+      for pair in 30%:5% 30%:0.1% 5%:1% 1%:5% 0.1%:30%; do
+        rm -f new.nay
+        nay add -q --create -n $n -t $family -p "${pair%:*}" new.nay -e one
+        run nay add --create -n $n -t $family -p "${pair#*:}" new.nay -e two
+        [ "$status" -eq 2 ] || { echo "accepted: $family -n $n $pair"; return 1; }
+        [[ "$output" == *"-p: new.nay exists, a $family filter for"* ]]
+      done
+    done
+  done
+}
