@@ -21,10 +21,13 @@
     if (nay_try_ != NAY_OK) return nay_try_; \
   } while (0)
 
+/* nay__diag_set: all of *diag; a call, so that nay__fail stays small enough to be inlined. */
+void nay__diag_set(nay_diag *diag, const char *what, uint64_t offset);
+
 /* nay__fail: fills diag (may be NULL) and returns status: `return nay__fail(...)`. */
 static inline nay_status nay__fail(nay_diag *diag, nay_status status, const char *what,
                                    uint64_t offset) {
-  if (diag != NULL) *diag = (nay_diag){.what = what, .offset = offset, .os_error = 0};
+  if (diag != NULL) nay__diag_set(diag, what, offset);
   return status;
 }
 

@@ -68,7 +68,7 @@ nay_status nay__block_open(const uint8_t *bytes, size_t len, nay_diag *diag, nay
   return NAY_OK;
 }
 
-static nay_status block_bad(nay_diag *diag, uint32_t at) {
+NAY_INLINE nay_status block_bad(nay_diag *diag, uint32_t at) {
   return nay__fail(diag, NAY_ECORRUPT, "a block has an entry that does not fit", at);
 }
 

@@ -42,7 +42,7 @@ static uint64_t mini_load64(const uint8_t *p) {
 
 static bool mini_has(const nay_foreign *f, unsigned bit) { return (f->form & bit) != 0; }
 
-static nay_status mini_bad(nay_diag *diag, const char *what, uint64_t at) {
+NAY_INLINE nay_status mini_bad(nay_diag *diag, const char *what, uint64_t at) {
   return nay__fail(diag, NAY_ECORRUPT, what, at);
 }
 

@@ -50,7 +50,7 @@ typedef struct nori_footer {
   uint64_t at; /* of the footer */
 } nori_footer;
 
-static nay_status nori_bad(nay_diag *diag, const char *what, uint64_t at) {
+NAY_INLINE nay_status nori_bad(nay_diag *diag, const char *what, uint64_t at) {
   return nay__fail(diag, NAY_ECORRUPT, what, at);
 }
 
@@ -149,7 +149,7 @@ static nay_status nori_read_index(nay_foreign *f, const nori_footer *footer, nay
 }
 
 static nay_status nori_open(nay_foreign *f, nay_diag *diag) {
-  nori_footer footer;
+  nori_footer footer = {.at = 0}; /* gcc -O1 does not see that loading it fails */
   NAY_TRY(nori_read_footer(f, diag, &footer));
   f->blocks_end = footer.index.offset;
   f->filter_in_blocks = f->footer_version == 2;

@@ -37,7 +37,7 @@ void nay__hold_free(nay_hold *h) {
   nay__free(&a, h, sizeof *h);
 }
 
-static nay_status read_no_memory(nay_diag *diag, nay_handle handle) {
+NAY_INLINE nay_status read_no_memory(nay_diag *diag, nay_handle handle) {
   return nay__fail(diag, NAY_ENOMEM, "no memory for a block", handle.offset);
 }
 
