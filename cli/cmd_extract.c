@@ -10,11 +10,11 @@
 #include "outfile.h"
 #include "tablefile.h"
 
-static const char *extract_format(const nay_table_filter *f) {
+static const char *extract_format(const nay_table_filters_entry *f) {
   return f->format != NULL ? nay_format_name(f->format) : "unknown";
 }
 
-static void extract_list_json(uint64_t i, const nay_table_filter *f) {
+static void extract_list_json(uint64_t i, const nay_table_filters_entry *f) {
   json_open(NULL, '{');
   json_count("filter", i);
   json_count("offset", f->offset);
@@ -27,7 +27,7 @@ static void extract_list_json(uint64_t i, const nay_table_filter *f) {
 }
 
 static void extract_list(const nay_table_filters *t, bool as_json) {
-  nay_table_filter f = {.size = sizeof f};
+  nay_table_filters_entry f = {.size = sizeof f};
   for (uint64_t i = 0; nay_table_filters_at(t, i, &f) == NAY_OK; i++) {
     char key[200];
     if (as_json) {
@@ -49,14 +49,14 @@ static bool is_directory(const char *path) {
   return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static void extract_save(const nay_table_filter *f, const char *path, const options *o) {
+static void extract_save(const nay_table_filters_entry *f, const char *path, const options *o) {
   outfile_may_write(path, o->force);
   outfile_save(f->bytes, f->len, path);
 }
 
 /* One file for each filter that has bytes: DIRECTORY/0007.rocksdb-bloom. */
 static uint64_t extract_all(const nay_table_filters *t, const options *o) {
-  nay_table_filter f = {.size = sizeof f};
+  nay_table_filters_entry f = {.size = sizeof f};
   uint64_t written = 0;
   if (mkdir(o->out, 0777) != 0 && errno != EEXIST) {
     die(EXIT_TROUBLE, "cannot create the directory %s: %s", o->out, strerror(errno));
@@ -83,7 +83,7 @@ static void extract_json(const options *o, uint64_t written) {
 
 static void extract_write(const table_file *file, const nay_table_filters_info *info,
                           const options *o) {
-  nay_table_filter f = {.size = sizeof f};
+  nay_table_filters_entry f = {.size = sizeof f};
   bool directory = is_directory(o->out) || o->out[strlen(o->out) - 1] == '/';
   if (directory) {
     uint64_t written = extract_all(file->table, o);

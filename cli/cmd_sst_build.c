@@ -127,7 +127,7 @@ static void build_rows(build *b, key_stream *s) {
 
 static void build_report(const build *b) {
   char size[NUMBER_TEXT], filters[NUMBER_TEXT];
-  nay_prefix prefix = {.size = sizeof prefix};
+  nay_sst_prefix prefix = {.size = sizeof prefix};
   nay_sst *table = table_open(b->out, b->o->table_format, &prefix);
   nay_sst_info info = {.size = sizeof info};
   nay_sst_describe(table, &info);

@@ -269,7 +269,7 @@ static bool verify_foreign(const options *o, const char *path) {
   bool nori = file.nbytes >= 64 && memcmp(file.bytes + file.nbytes - 12, "NORISSTL", 8) == 0;
   tablefile_close(&file);
   if (!nori && o->table_format == NULL) return false;
-  nay_prefix none = {.size = sizeof none};
+  nay_sst_prefix none = {.size = sizeof none};
   nay_sst_foreign_info info = {.size = sizeof info};
   nay_sst *table = table_open(path, o->table_format, &none);
   if (table_is_foreign(table, &info)) verify_table(o, path, table, &info);

@@ -21,33 +21,34 @@
 /* ---- snappy ---- */
 
 #ifdef NAY_HAVE_SNAPPY
-static size_t snappy_room(const nay_codec *self, size_t len) {
+static size_t snappy_room(const nay_sst_codec *self, size_t len) {
   (void)self;
   return snappy_max_compressed_length(len);
 }
 
-static bool snappy_pack(const nay_codec *self, const void *src, size_t len, void *dst, size_t *n) {
+static bool snappy_pack(const nay_sst_codec *self, const void *src, size_t len, void *dst,
+                        size_t *n) {
   *n = snappy_room(self, len);
   return snappy_compress(src, len, dst, n) == SNAPPY_OK;
 }
 
-static bool snappy_size(const nay_codec *self, const void *src, size_t len, size_t *size) {
+static bool snappy_size(const nay_sst_codec *self, const void *src, size_t len, size_t *size) {
   (void)self;
   return snappy_uncompressed_length(src, len, size) == SNAPPY_OK;
 }
 
-static bool snappy_unpack(const nay_codec *self, const void *src, size_t len, void *dst,
+static bool snappy_unpack(const nay_sst_codec *self, const void *src, size_t len, void *dst,
                           size_t size) {
   (void)self;
   return snappy_uncompress(src, len, dst, &size) == SNAPPY_OK;
 }
 
-static const nay_codec snappy_codec = {.size = sizeof snappy_codec,
-                                       .id = TABLE_CODEC_SNAPPY,
-                                       .bound = snappy_room,
-                                       .compress = snappy_pack,
-                                       .uncompressed_size = snappy_size,
-                                       .uncompress = snappy_unpack};
+static const nay_sst_codec snappy_codec = {.size = sizeof snappy_codec,
+                                           .id = TABLE_CODEC_SNAPPY,
+                                           .bound = snappy_room,
+                                           .compress = snappy_pack,
+                                           .uncompressed_size = snappy_size,
+                                           .uncompress = snappy_unpack};
 #endif
 
 /* ---- zstd ---- */
@@ -58,13 +59,14 @@ static const nay_codec snappy_codec = {.size = sizeof snappy_codec,
   ((unsigned long long)1 << 30) /* counting ends here: a reader's limit is lower \
                                  */
 
-static size_t zstd_room(const nay_codec *self, size_t len) {
+static size_t zstd_room(const nay_sst_codec *self, size_t len) {
   (void)self;
   return ZSTD_compressBound(len);
 }
 
 /* As nori's streaming encoder: no content size in the header. */
-static bool zstd_pack(const nay_codec *self, const void *src, size_t len, void *dst, size_t *n) {
+static bool zstd_pack(const nay_sst_codec *self, const void *src, size_t len, void *dst,
+                      size_t *n) {
   ZSTD_CCtx *c = ZSTD_createCCtx();
   if (c == NULL) return false;
   (void)ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, ZSTD_LEVEL);
@@ -90,7 +92,7 @@ static bool zstd_count(ZSTD_DStream *stream, const void *src, size_t len, size_t
   return left != 0 || in.pos == len;
 }
 
-static bool zstd_size(const nay_codec *self, const void *src, size_t len, size_t *size) {
+static bool zstd_size(const nay_sst_codec *self, const void *src, size_t len, size_t *size) {
   (void)self;
   unsigned long long stated = ZSTD_getFrameContentSize(src, len);
   if (stated == ZSTD_CONTENTSIZE_ERROR) return false;
@@ -104,29 +106,29 @@ static bool zstd_size(const nay_codec *self, const void *src, size_t len, size_t
   return ok;
 }
 
-static bool zstd_unpack(const nay_codec *self, const void *src, size_t len, void *dst,
+static bool zstd_unpack(const nay_sst_codec *self, const void *src, size_t len, void *dst,
                         size_t size) {
   (void)self;
   return ZSTD_decompress(dst, size, src, len) == size;
 }
 
-static const nay_codec zstd_codec = {.size = sizeof zstd_codec,
-                                     .id = TABLE_CODEC_ZSTD,
-                                     .bound = zstd_room,
-                                     .compress = zstd_pack,
-                                     .uncompressed_size = zstd_size,
-                                     .uncompress = zstd_unpack};
+static const nay_sst_codec zstd_codec = {.size = sizeof zstd_codec,
+                                         .id = TABLE_CODEC_ZSTD,
+                                         .bound = zstd_room,
+                                         .compress = zstd_pack,
+                                         .uncompressed_size = zstd_size,
+                                         .uncompress = zstd_unpack};
 #endif
 
 /* ---- lz4: raw blocks ---- */
 
 #ifdef NAY_HAVE_LZ4
-static size_t lz4_room(const nay_codec *self, size_t len) {
+static size_t lz4_room(const nay_sst_codec *self, size_t len) {
   (void)self;
   return len <= LZ4_MAX_INPUT_SIZE ? (size_t)LZ4_compressBound((int)len) : 0;
 }
 
-static bool lz4_pack(const nay_codec *self, const void *src, size_t len, void *dst, size_t *n) {
+static bool lz4_pack(const nay_sst_codec *self, const void *src, size_t len, void *dst, size_t *n) {
   size_t room = lz4_room(self, len);
   int got = room == 0 ? 0 : LZ4_compress_default(src, dst, (int)len, (int)room);
   *n = (size_t)got;
@@ -143,7 +145,7 @@ static bool lz4_length(const uint8_t **p, const uint8_t *end, unsigned nibble, s
   return true;
 }
 
-static bool lz4_size(const nay_codec *self, const void *src, size_t len, size_t *size) {
+static bool lz4_size(const nay_sst_codec *self, const void *src, size_t len, size_t *size) {
   (void)self;
   const uint8_t *p = src, *end = p + len;
   *size = 0;
@@ -162,24 +164,25 @@ static bool lz4_size(const nay_codec *self, const void *src, size_t len, size_t 
   return false;
 }
 
-static bool lz4_unpack(const nay_codec *self, const void *src, size_t len, void *dst, size_t size) {
+static bool lz4_unpack(const nay_sst_codec *self, const void *src, size_t len, void *dst,
+                       size_t size) {
   (void)self;
   if (len > INT32_MAX || size > INT32_MAX) return false;
   int got = LZ4_decompress_safe(src, dst, (int)len, (int)size);
   return got >= 0 && (size_t)got == size;
 }
 
-static const nay_codec lz4_codec = {.size = sizeof lz4_codec,
-                                    .id = TABLE_CODEC_LZ4,
-                                    .bound = lz4_room,
-                                    .compress = lz4_pack,
-                                    .uncompressed_size = lz4_size,
-                                    .uncompress = lz4_unpack};
+static const nay_sst_codec lz4_codec = {.size = sizeof lz4_codec,
+                                        .id = TABLE_CODEC_LZ4,
+                                        .bound = lz4_room,
+                                        .compress = lz4_pack,
+                                        .uncompressed_size = lz4_size,
+                                        .uncompress = lz4_unpack};
 #endif
 
 /* ---- the list ---- */
 
-static const nay_codec *const table_codecs[] = {
+static const nay_sst_codec *const table_codecs[] = {
 #ifdef NAY_HAVE_SNAPPY
     &snappy_codec,
 #endif
@@ -191,12 +194,12 @@ static const nay_codec *const table_codecs[] = {
 #endif
     NULL};
 
-const nay_codec *const *table_codec_list(size_t *n) {
+const nay_sst_codec *const *table_codec_list(size_t *n) {
   *n = sizeof table_codecs / sizeof table_codecs[0] - 1;
   return table_codecs;
 }
 
-const nay_codec *table_codec_find(uint8_t id) {
+const nay_sst_codec *table_codec_find(uint8_t id) {
   for (size_t i = 0; table_codecs[i] != NULL; i++) {
     if (table_codecs[i]->id == id) return table_codecs[i];
   }

@@ -8,9 +8,9 @@
 enum { TABLE_CODEC_SNAPPY = 1, TABLE_CODEC_ZSTD = 2, TABLE_CODEC_LZ4 = 4 };
 
 /* table_codec_list: all of them. */
-const nay_codec *const *table_codec_list(size_t *n);
+const nay_sst_codec *const *table_codec_list(size_t *n);
 
 /* table_codec_find: by id; NULL: not in this program. */
-const nay_codec *table_codec_find(uint8_t id);
+const nay_sst_codec *table_codec_find(uint8_t id);
 
 #endif /* NAY_TABLE_CODECS_H */

@@ -42,7 +42,7 @@ table_file tablefile_try(const char *path, const char *layout) {
   close(fd);
   if (!mapped && layout != NULL) return table_refuse(path);
   if (!mapped) return (table_file){.is_table = false};
-  if (layout == NULL && !nay_table_recognise(file.bytes, file.nbytes)) {
+  if (layout == NULL && !nay_table_filters_recognise(file.bytes, file.nbytes)) {
     tablefile_close(&file);
     return (table_file){.is_table = false};
   }
@@ -72,7 +72,7 @@ void tablefile_close(table_file *file) {
 /* ---- all filters together ---- */
 
 /* Where they are, or from a copy that is unpacked. */
-static bool table_filter_stats(const nay_table_filter *f, nay_stats *stats) {
+static bool table_filter_stats(const nay_table_filters_entry *f, nay_stats *stats) {
   nay_view view;
   nay_filter *copy = NULL;
   if (nay_format_view(f->format, f->bytes, f->len, NULL, &view) == NAY_OK) {
@@ -88,7 +88,7 @@ table_summary tablefile_summary(const table_file *file) {
   table_summary s = {.info = {.size = sizeof s.info}};
   double rates = 0, weight = 0, estimated = 0;
   size_t largest = 0;
-  nay_table_filter f = {.size = sizeof f};
+  nay_table_filters_entry f = {.size = sizeof f};
   nay_table_filters_describe(file->table, &s.info);
   for (uint64_t i = 0; nay_table_filters_at(file->table, i, &f) == NAY_OK; i++) {
     nay_stats stats = {.size = sizeof stats};
@@ -155,7 +155,7 @@ void tablefile_json(const char *path, const table_file *file) {
     return;
   }
   table_summary s = tablefile_summary(file);
-  json_text("engine", nay_table_engine_name(s.info.engine));
+  json_text("engine", nay_table_filters_engine_name(s.info.engine));
   json_count("format_version", s.info.format_version);
   json_text("block_checksum", s.info.checksum);
   json_count("nbytes_table", file->nbytes);
@@ -239,7 +239,7 @@ void tablefile_info(const char *path, const table_file *file) {
   if (file->status != NAY_OK) return;
   table_summary s = tablefile_summary(file);
   out_text("%s%s%s: table of %s, ", paint(PAINT_BOLD), path, paint(PAINT_PLAIN),
-           nay_table_engine_name(s.info.engine));
+           nay_table_filters_engine_name(s.info.engine));
   if (s.info.engine == NAY_TABLE_NORI) {
     out_text("footer version %u, ", (unsigned)s.info.format_version);
   }

@@ -20,15 +20,15 @@ void table_die(const char *path, nay_status status, const nay_diag *diag) {
 }
 
 /* The extractor of that name, when it is the library's. */
-static bool table_prefix_of(const char *name, nay_prefix *prefix) {
-  *prefix = (nay_prefix){.size = sizeof *prefix};
+static bool table_prefix_of(const char *name, nay_sst_prefix *prefix) {
+  *prefix = (nay_sst_prefix){.size = sizeof *prefix};
   unsigned long number;
   if (name == NULL) return false;
   if (sscanf(name, "nay.fixed.%lu", &number) == 1) {
-    return nay_prefix_fixed(number, prefix) == NAY_OK && strcmp(prefix->name, name) == 0;
+    return nay_sst_prefix_fixed(number, prefix) == NAY_OK && strcmp(prefix->name, name) == 0;
   }
   if (sscanf(name, "nay.delimiter.%lu", &number) == 1 && number < 256) {
-    return nay_prefix_delimiter((uint8_t)number, prefix) == NAY_OK;
+    return nay_sst_prefix_delimiter((uint8_t)number, prefix) == NAY_OK;
   }
   return false;
 }
@@ -43,7 +43,8 @@ static nay_sst_cache *table_cache(void) {
   return cache;
 }
 
-static nay_sst *table_open_with(const char *path, const char *layout, const nay_prefix *prefix) {
+static nay_sst *table_open_with(const char *path, const char *layout,
+                                const nay_sst_prefix *prefix) {
   static nay_policy leveldb = {.size = sizeof leveldb},
                     small = {.size = sizeof small}; /* how many bits does not matter to a reader */
   static const nay_policy *const policies[] = {&leveldb, &small};
@@ -63,7 +64,7 @@ static nay_sst *table_open_with(const char *path, const char *layout, const nay_
   return table;
 }
 
-nay_sst *table_open(const char *path, const char *layout, nay_prefix *prefix) {
+nay_sst *table_open(const char *path, const char *layout, nay_sst_prefix *prefix) {
   nay_sst_info info = {.size = sizeof info};
   nay_sst *table = table_open_with(path, layout, NULL);
   nay_sst_describe(table, &info);
@@ -100,14 +101,14 @@ static void plan_prefix(const options *o, table_plan *plan) {
     die(EXIT_TROUBLE, "--prefix-length and --prefix-delimiter are mutually exclusive");
   }
   if (o->prefix_length != 0) {
-    if (nay_prefix_fixed(o->prefix_length, &plan->prefix) != NAY_OK) {
+    if (nay_sst_prefix_fixed(o->prefix_length, &plan->prefix) != NAY_OK) {
       die(EXIT_TROUBLE, "--prefix-length: from 1 to 65535");
     }
     plan->write.prefix = &plan->prefix;
   }
   if (o->prefix_delimiter != NULL) {
     if (strlen(o->prefix_delimiter) != 1) die(EXIT_TROUBLE, "--prefix-delimiter: one character");
-    (void)nay_prefix_delimiter((uint8_t)o->prefix_delimiter[0], &plan->prefix);
+    (void)nay_sst_prefix_delimiter((uint8_t)o->prefix_delimiter[0], &plan->prefix);
     plan->write.prefix = &plan->prefix;
   }
 }

@@ -21,7 +21,7 @@ typedef enum table_codec { TABLE_RAW, TABLE_SNAPPY, TABLE_LZ4, TABLE_ZSTD } tabl
 
 /* table_open: exits on failure. *prefix becomes the table's extractor if that is one of ours,
  * and must stay while the table is open. */
-nay_sst *table_open(const char *path, const char *layout, nay_prefix *prefix);
+nay_sst *table_open(const char *path, const char *layout, nay_sst_prefix *prefix);
 
 /* table_die: the end of a table that turned out to be damaged, or cannot be written. */
 _Noreturn void table_die(const char *path, nay_status status, const nay_diag *diag);
@@ -33,7 +33,7 @@ typedef struct table_plan {
   nay_sst_write_options write;
   nay_params params;
   nay_policy policy;
-  nay_prefix prefix;
+  nay_sst_prefix prefix;
 } table_plan;
 void table_plan_make(const options *o, table_plan *plan);
 
@@ -61,7 +61,7 @@ void table_sorter_free(table_sorter *s);
  * verb. */
 typedef struct table_list {
   const nay_sst **at;
-  nay_prefix *prefixes;
+  nay_sst_prefix *prefixes;
   const char *const *names;
   size_t n;
 } table_list;

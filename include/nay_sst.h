@@ -74,45 +74,48 @@ NAY_API nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_versio
 /* ---- codecs ---------------------------------------------------------------------------------- */
 
 /*
- * nay_codec: how blocks are compressed. The library has none and links with none; doc/sst.md shows
- * snappy (id 1) in ten lines. A call returns false when it fails: the block is then written
+ * nay_sst_codec: how blocks are compressed. The library has none and links with none; doc/sst.md
+ * shows snappy (id 1) in ten lines. A call returns false when it fails: the block is then written
  * uncompressed, or counts as damaged. Calls may come from many threads at once.
  */
-typedef struct nay_codec nay_codec;
-struct nay_codec {
+typedef struct nay_sst_codec nay_sst_codec;
+struct nay_sst_codec {
   size_t size; /* sizeof the struct: see ABI in nay.h */
   uint8_t id;  /* in the file: 1 snappy, 2 zstd (LevelDB) */
   /* how many bytes compress may write for len bytes of input */
-  size_t (*bound)(const nay_codec *self, size_t len);
-  bool (*compress)(const nay_codec *self, const void *src, size_t len, void *dst, size_t *dst_len);
-  bool (*uncompressed_size)(const nay_codec *self, const void *src, size_t len, size_t *size);
+  size_t (*bound)(const nay_sst_codec *self, size_t len);
+  bool (*compress)(const nay_sst_codec *self, const void *src, size_t len, void *dst,
+                   size_t *dst_len);
+  bool (*uncompressed_size)(const nay_sst_codec *self, const void *src, size_t len, size_t *size);
   /* writes exactly the size that uncompressed_size said */
-  bool (*uncompress)(const nay_codec *self, const void *src, size_t len, void *dst, size_t size);
+  bool (*uncompress)(const nay_sst_codec *self, const void *src, size_t len, void *dst,
+                     size_t size);
   void *state; /* yours */
 };
 
 /* ---- prefixes -------------------------------------------------------------------------------- */
 
 /*
- * nay_prefix: a prefix extractor. extract sets how many leading bytes of the key are its prefix, or
- * returns false for a key that has none. It must depend on those bytes alone: every key that starts
- * with them has the same prefix. The name is stored, and a reader whose extractor has another name
- * ignores the filter.
+ * nay_sst_prefix: a prefix extractor. extract sets how many leading bytes of the key are its
+ * prefix, or returns false for a key that has none. It must depend on those bytes alone: every key
+ * that starts with them has the same prefix. The name is stored, and a reader whose extractor has
+ * another name ignores the filter.
  */
-typedef struct nay_prefix nay_prefix;
-struct nay_prefix {
+typedef struct nay_sst_prefix nay_sst_prefix;
+struct nay_sst_prefix {
   size_t size;   /* sizeof the struct: see ABI in nay.h */
   char name[56]; /* ends in 0 */
-  bool (*extract)(const nay_prefix *self, const void *key, size_t len, size_t *prefix_len);
+  bool (*extract)(const nay_sst_prefix *self, const void *key, size_t len, size_t *prefix_len);
   uint64_t number; /* of the library's own */
   void *state;     /* yours */
 };
 
-/* nay_prefix_fixed: the first len bytes; shorter keys have none. NAY_EINVAL: 0 or above 65535. */
-NAY_API nay_status nay_prefix_fixed(size_t len, nay_prefix *prefix);
+/* nay_sst_prefix_fixed: the first len bytes; shorter keys have none. NAY_EINVAL: 0 or above 65535.
+ */
+NAY_API nay_status nay_sst_prefix_fixed(size_t len, nay_sst_prefix *prefix);
 
-/* nay_prefix_delimiter: up to the first such byte, and with it; keys without it have none. */
-NAY_API nay_status nay_prefix_delimiter(uint8_t byte, nay_prefix *prefix);
+/* nay_sst_prefix_delimiter: up to the first such byte, and with it; keys without it have none. */
+NAY_API nay_status nay_sst_prefix_delimiter(uint8_t byte, nay_sst_prefix *prefix);
 
 /* ---- writer ---------------------------------------------------------------------------------- */
 
@@ -129,15 +132,15 @@ typedef enum nay_sst_filter {
 typedef struct nay_sst_write_options {
   size_t size; /* sizeof the struct: see ABI in nay.h */
   nay_sst_keys keys;
-  uint32_t block_bytes;      /* a data block is closed at this size; 0: 4096 */
-  uint32_t restart_interval; /* entries from one whole key to the next; 0: 16 */
-  const nay_codec *codec;    /* NULL: blocks are not compressed */
+  uint32_t block_bytes;       /* a data block is closed at this size; 0: 4096 */
+  uint32_t restart_interval;  /* entries from one whole key to the next; 0: 16 */
+  const nay_sst_codec *codec; /* NULL: blocks are not compressed */
   nay_sst_filter filter;
   const nay_policy *policy; /* how filters are made; a block filter needs one. NULL: by params */
   const nay_params *params; /* of full, partitioned and prefix filters, nkeys 0; without a size
                                or NULL: 10 bits per key. Kind 0: blocked */
   uint32_t partition_keys;  /* a partition is closed at this many keys; 0: 8192 */
-  const nay_prefix *prefix; /* also a filter of prefixes, for scans; NULL: none */
+  const nay_sst_prefix *prefix; /* also a filter of prefixes, for scans; NULL: none */
 } nay_sst_write_options;
 
 typedef struct nay_sst_writer nay_sst_writer;
@@ -215,11 +218,11 @@ typedef struct nay_sst_read_options {
   size_t size; /* sizeof the struct: see ABI in nay.h */
   nay_sst_keys keys;
   uint32_t flags;
-  const nay_codec *const *codecs; /* for compressed blocks */
+  const nay_sst_codec *const *codecs; /* for compressed blocks */
   size_t ncodecs;
   const nay_policy *const *policies; /* for filters that name them; nay's native ones need none */
   size_t npolicies;
-  const nay_prefix *prefix; /* for filters of prefixes */
+  const nay_sst_prefix *prefix; /* for filters of prefixes */
   nay_sst_cache *cache;     /* NULL: blocks are read each time, and the table caches 1 MiB of the
                                filter partitions probed last */
   const uint8_t *hash_key;  /* 16 bytes, for filters with a secret key that is not in the file */

@@ -12,7 +12,7 @@
  * read when they are named.
  *
  * CODECS. nori compresses with raw LZ4 blocks and zstd frames, neither with its size: give a
- * nay_codec of id 4 for the first and 2 for the second, whose uncompressed_size finds the size.
+ * nay_sst_codec of id 4 for the first and 2 for the second, whose uncompressed_size finds the size.
  *
  * CHECKSUMS. Blocks, index and filter of nori have none, nor has anything in mini-lsm's first week:
  * damage that still parses gives wrong answers. nay_sst_foreign_caveat says so.
@@ -100,7 +100,7 @@ typedef struct nay_sst_foreign_options {
   bool quotient;             /* nori: a quotient filter in each block (version 2) */
   uint32_t bits_per_key;     /* nori's Bloom filter; 0: 10. mini-lsm always has 10 */
   uint64_t nkeys;            /* nori's Bloom filter is planned for these; 0: those that are added */
-  const nay_codec *codec;    /* nori: NULL, or one of id 4 (LZ4) or 2 (zstd) */
+  const nay_sst_codec *codec; /* nori: NULL, or one of id 4 (LZ4) or 2 (zstd) */
 } nay_sst_foreign_options;
 
 typedef struct nay_sst_foreign_writer nay_sst_foreign_writer;

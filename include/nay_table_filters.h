@@ -28,29 +28,30 @@ extern "C" {
 
 typedef struct nay_table_filters nay_table_filters;
 
-typedef enum nay_table_engine {
+typedef enum nay_table_filters_engine {
   NAY_TABLE_LEVELDB = 0,
   NAY_TABLE_ROCKSDB = 1,
   NAY_TABLE_NAY = 2, /* LevelDB's layout with filters of nay's own */
   NAY_TABLE_NORI = 3,
   NAY_TABLE_MINILSM = 4
-} nay_table_engine;
+} nay_table_filters_engine;
 
-/* nay_table_engine_name: "LevelDB", "RocksDB", "nay", "nori", "mini-lsm". */
-NAY_API const char *nay_table_engine_name(nay_table_engine engine);
+/* nay_table_filters_engine_name: "LevelDB", "RocksDB", "nay", "nori", "mini-lsm". */
+NAY_API const char *nay_table_filters_engine_name(nay_table_filters_engine engine);
 
 /* nay_table_filters_options: may be all zero but for the size. What it points to must outlive the
  * table. */
 typedef struct nay_table_filters_options {
-  size_t size;                    /* sizeof the struct: see ABI in nay.h */
-  const nay_codec *const *codecs; /* LevelDB may compress the index, which its filters need */
+  size_t size;                        /* sizeof the struct: see ABI in nay.h */
+  const nay_sst_codec *const *codecs; /* LevelDB may compress the index, which its filters need */
   size_t ncodecs;
   const nay_policy *const *policies; /* for filters of other policies than those of the formats */
   size_t npolicies;
 } nay_table_filters_options;
 
-/* nay_table_recognise: whether the bytes end as a table of LevelDB, RocksDB or nori does. */
-NAY_API bool nay_table_recognise(const void *bytes, size_t len);
+/* nay_table_filters_recognise: whether the bytes end as a table of LevelDB, RocksDB or nori does.
+ */
+NAY_API bool nay_table_filters_recognise(const void *bytes, size_t len);
 
 /*
  * nay_table_filters_open: over bytes that stay where they are until nay_table_filters_free; options
@@ -69,7 +70,7 @@ NAY_API void nay_table_filters_free(nay_table_filters *table);
 /* nay_table_filters_info: what a table says of itself. Texts are the table's own. */
 typedef struct nay_table_filters_info {
   size_t size; /* sizeof the struct: see ABI in nay.h */
-  nay_table_engine engine;
+  nay_table_filters_engine engine;
   uint32_t format_version;
   const char *checksum;  /* of its blocks: "none", "crc32", "crc32c", "xxh32", "xxh64", "xxh3" */
   nay_sst_filter layout; /* none, one for each 2 KiB, full, partitioned */
@@ -95,8 +96,8 @@ typedef struct nay_table_filters_info {
 NAY_API nay_status nay_table_filters_describe(const nay_table_filters *table,
                                               nay_table_filters_info *info);
 
-/* nay_table_filter: one of them. */
-typedef struct nay_table_filter {
+/* nay_table_filters_entry: one of them. */
+typedef struct nay_table_filters_entry {
   size_t size; /* sizeof the struct: see ABI in nay.h */
   const void *bytes;
   size_t len;
@@ -106,14 +107,14 @@ typedef struct nay_table_filter {
   const nay_format *format; /* that reads it; NULL: a policy that no format has */
   const void *last_key;     /* a partition: no key in it is above this one; else NULL */
   size_t last_key_len;
-} nay_table_filter;
+} nay_table_filters_entry;
 
 /*
  * nay_table_filters_at: the i-th of nfilters + nempty, in the order of the file; one without bytes
  * is empty. NAY_ENOENT past the last.
  */
 NAY_API nay_status nay_table_filters_at(const nay_table_filters *table, uint64_t i,
-                                        nay_table_filter *filter);
+                                        nay_table_filters_entry *filter);
 
 /*
  * nay_table_filters_may_contain: what that engine's own reader would answer for a user key: false

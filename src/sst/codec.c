@@ -1,16 +1,16 @@
 /* codec.c - see codec.h. */
 #include "sst/codec.h"
 
-static const nay_codec *codec_find(const nay_codec *const *codecs, size_t n, uint8_t id) {
+static const nay_sst_codec *codec_find(const nay_sst_codec *const *codecs, size_t n, uint8_t id) {
   for (size_t i = 0; i < n; i++) {
     if (codecs[i]->id == id) return codecs[i];
   }
   return NULL;
 }
 
-nay_status nay__codec_plan(const nay_codec *const *codecs, size_t ncodecs, const uint8_t *block,
+nay_status nay__codec_plan(const nay_sst_codec *const *codecs, size_t ncodecs, const uint8_t *block,
                            nay_handle handle, uint64_t most, nay_diag *diag,
-                           const nay_codec **codec, size_t *size) {
+                           const nay_sst_codec **codec, size_t *size) {
   uint8_t type = block[handle.size];
   *codec = NULL;
   *size = (size_t)handle.size;
@@ -29,7 +29,7 @@ nay_status nay__codec_plan(const nay_codec *const *codecs, size_t ncodecs, const
                    handle.offset);
 }
 
-nay_status nay__codec_unpack(const nay_codec *codec, const uint8_t *block, nay_handle handle,
+nay_status nay__codec_unpack(const nay_sst_codec *codec, const uint8_t *block, nay_handle handle,
                              uint8_t *dst, size_t size, nay_diag *diag) {
   if (codec == NULL) {
     memcpy(dst, block, size);

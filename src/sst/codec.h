@@ -10,12 +10,12 @@
  * The block and its trailer lie at `block`; most is the largest size that is accepted. NAY_ENOTSUP:
  * the codec was not given. NAY_ECORRUPT.
  */
-nay_status nay__codec_plan(const nay_codec *const *codecs, size_t ncodecs, const uint8_t *block,
+nay_status nay__codec_plan(const nay_sst_codec *const *codecs, size_t ncodecs, const uint8_t *block,
                            nay_handle handle, uint64_t most, nay_diag *diag,
-                           const nay_codec **codec, size_t *size);
+                           const nay_sst_codec **codec, size_t *size);
 
 /* nay__codec_unpack: writes the contents, whose size the plan said, to dst. NAY_ECORRUPT. */
-nay_status nay__codec_unpack(const nay_codec *codec, const uint8_t *block, nay_handle handle,
+nay_status nay__codec_unpack(const nay_sst_codec *codec, const uint8_t *block, nay_handle handle,
                              uint8_t *dst, size_t size, nay_diag *diag);
 
 #endif /* NAY_SST_CODEC_H */

@@ -35,7 +35,7 @@ typedef struct nay_foreign_source {
   const uint8_t *bytes; /* NULL: read through fd */
   int fd;
   uint64_t len;
-  const nay_codec *const *codecs;
+  const nay_sst_codec *const *codecs;
   size_t ncodecs;
   uint64_t max_block_bytes;
 } nay_foreign_source;

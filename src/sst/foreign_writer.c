@@ -74,7 +74,7 @@ static const nay_foreign_layout *foreign_layout_of(const nay_sst_foreign_options
 static nay_status foreign_check_options(const nay_sst_foreign_options *o,
                                         const nay_foreign_layout *layout, nay_diag *diag) {
   bool nori = layout == &nay__foreign_write_nori || layout == &nay__foreign_write_nori_quotient;
-  const nay_codec *c = o->codec;
+  const nay_sst_codec *c = o->codec;
   if (layout == NULL) return nay__fail(diag, NAY_EINVAL, "name: no table layout has it", 0);
   if (o->block_bytes > FOREIGN_MAX || o->restart_interval > FOREIGN_MAX) {
     return nay__fail(diag, NAY_EINVAL, "block_bytes or restart_interval is too large", 0);

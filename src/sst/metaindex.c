@@ -7,7 +7,7 @@ static void meta_classify(nay_bytes key, nay_bytes value, nay_meta_entry *e) {
   static const struct {
     const char *start;
     nay_meta_kind kind;
-    nay_table_engine engine;
+    nay_table_filters_engine engine;
     nay_sst_filter layout;
   } kinds[] = {
       {NAY_META_FILTER_BLOCK, NAY_META_IS_FILTER, NAY_TABLE_LEVELDB, NAY_SST_BLOCK_FILTER},

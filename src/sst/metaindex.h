@@ -35,12 +35,12 @@ typedef enum nay_meta_kind {
 
 typedef struct nay_meta_entry {
   nay_meta_kind kind;
-  nay_table_engine engine; /* which engine alone writes such an entry; LevelDB: any does */
-  nay_sst_filter layout;   /* NAY_META_IS_FILTER */
-  nay_bytes name;          /* policy or extractor */
-  bool internal;           /* NAY_META_IS_KEYS */
-  bool has_handle;         /* the value starts with one: */
-  nay_handle handle;       /* which may point outside of the file */
+  nay_table_filters_engine engine; /* which engine alone writes such an entry; LevelDB: any does */
+  nay_sst_filter layout;           /* NAY_META_IS_FILTER */
+  nay_bytes name;                  /* policy or extractor */
+  bool internal;                   /* NAY_META_IS_KEYS */
+  bool has_handle;                 /* the value starts with one: */
+  nay_handle handle;               /* which may point outside of the file */
 } nay_meta_entry;
 
 /* nay__metaindex_walk: calls visit for each entry of the uncompressed contents of a metaindex.

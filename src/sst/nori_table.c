@@ -29,7 +29,7 @@
 #define NORI_LZ4 1u
 #define NORI_ZSTD 2u
 #define NORI_DELETED ((uint64_t)1 << 63)
-#define NORI_CODEC_LZ4 4u  /* the id of a nay_codec for a raw LZ4 block */
+#define NORI_CODEC_LZ4 4u  /* the id of a nay_sst_codec for a raw LZ4 block */
 #define NORI_CODEC_ZSTD 2u /* and for a zstd frame, as LevelDB's */
 
 const nay_foreign_engine *nay__foreign_recognise(const uint8_t *tail, size_t len) {
@@ -165,7 +165,7 @@ static nay_status nori_open(nay_foreign *f, nay_diag *diag) {
 static nay_status nori_contents(const nay_foreign *f, const nay_foreign_block *b, nay_bytes stored,
                                 nay_buffer *room, nay_diag *diag, nay_bytes *contents) {
   uint8_t id = f->codec == NORI_LZ4 ? NORI_CODEC_LZ4 : NORI_CODEC_ZSTD;
-  const nay_codec *codec = NULL;
+  const nay_sst_codec *codec = NULL;
   size_t size;
   *contents = stored;
   if (f->codec == 0 || f->stored_raw) return NAY_OK;

@@ -58,7 +58,7 @@ static size_t nori_block_size(const nay_sst_foreign_writer *w) {
 
 /* Compresses w->block into w->scratch. */
 static nay_status nori_compress(nay_sst_foreign_writer *w) {
-  const nay_codec *codec = w->options.codec;
+  const nay_sst_codec *codec = w->options.codec;
   size_t bound = codec->bound(codec, w->block.len), len = bound;
   w->scratch.len = 0;
   NAY_TRY(nay__buffer_reserve(&w->scratch, bound + 1, &w->allocator));
@@ -151,7 +151,7 @@ static nay_status nori_add(nay_sst_foreign_writer *w, const nay_foreign_entry_in
 
 static nay_status nori_put_footer(nay_sst_foreign_writer *w, nay_handle index, nay_handle bloom) {
   uint8_t footer[NORI_FOOTER] = {0};
-  const nay_codec *codec = w->options.codec;
+  const nay_sst_codec *codec = w->options.codec;
   nay__store64le(footer, index.offset);
   nay__store64le(footer + 8, index.size);
   nay__store64le(footer + 16, bloom.offset);

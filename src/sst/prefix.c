@@ -4,7 +4,7 @@
 #include "sst/block.h"
 #include "sst/sst_abi.h"
 
-static bool prefix_fixed_extract(const nay_prefix *self, const void *key, size_t len,
+static bool prefix_fixed_extract(const nay_sst_prefix *self, const void *key, size_t len,
                                  size_t *prefix_len) {
   (void)key;
   if (len < self->number) return false;
@@ -13,14 +13,14 @@ static bool prefix_fixed_extract(const nay_prefix *self, const void *key, size_t
 }
 
 /* RocksDB's CappedPrefix: a shorter key is its own prefix. */
-static bool prefix_capped_extract(const nay_prefix *self, const void *key, size_t len,
+static bool prefix_capped_extract(const nay_sst_prefix *self, const void *key, size_t len,
                                   size_t *prefix_len) {
   (void)key;
   *prefix_len = len < self->number ? len : (size_t)self->number;
   return true;
 }
 
-static bool prefix_delimiter_extract(const nay_prefix *self, const void *key, size_t len,
+static bool prefix_delimiter_extract(const nay_sst_prefix *self, const void *key, size_t len,
                                      size_t *prefix_len) {
   const uint8_t *at = len == 0 ? NULL : memchr(key, (int)self->number, len);
   if (at == NULL) return false;
@@ -29,7 +29,7 @@ static bool prefix_delimiter_extract(const nay_prefix *self, const void *key, si
 }
 
 /* "nay.fixed." and the like, followed by a decimal number. */
-static void prefix_name(nay_prefix *p, const char *kind, size_t number) {
+static void prefix_name(nay_sst_prefix *p, const char *kind, size_t number) {
   char digits[24];
   size_t n = 0, at = strlen(kind);
   do digits[n++] = (char)('0' + number % 10);
@@ -39,19 +39,19 @@ static void prefix_name(nay_prefix *p, const char *kind, size_t number) {
   p->name[at] = '\0';
 }
 
-nay_status nay_prefix_fixed(size_t len, nay_prefix *prefix) {
+nay_status nay_sst_prefix_fixed(size_t len, nay_sst_prefix *prefix) {
   if (prefix == NULL || len == 0 || len > UINT16_MAX) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_PREFIX, prefix, NULL));
-  nay_prefix made = {.extract = prefix_fixed_extract, .number = len};
+  nay_sst_prefix made = {.extract = prefix_fixed_extract, .number = len};
   prefix_name(&made, "nay.fixed.", len);
   nay__abi_write(NAY_ABI_PREFIX, &made, prefix);
   return NAY_OK;
 }
 
-nay_status nay_prefix_delimiter(uint8_t byte, nay_prefix *prefix) {
+nay_status nay_sst_prefix_delimiter(uint8_t byte, nay_sst_prefix *prefix) {
   if (prefix == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_PREFIX, prefix, NULL));
-  nay_prefix made = {.extract = prefix_delimiter_extract, .number = byte};
+  nay_sst_prefix made = {.extract = prefix_delimiter_extract, .number = byte};
   prefix_name(&made, "nay.delimiter.", byte);
   nay__abi_write(NAY_ABI_PREFIX, &made, prefix);
   return NAY_OK;
@@ -71,18 +71,19 @@ static bool prefix_number(const char *name, const char *kind, size_t most, size_
   return true;
 }
 
-bool nay__prefix_by_name(const char *name, nay_prefix *prefix) {
+bool nay__prefix_by_name(const char *name, nay_sst_prefix *prefix) {
   size_t n;
   prefix->size = sizeof *prefix;
   if (prefix_number(name, "nay.delimiter.", UINT8_MAX, &n)) {
-    return nay_prefix_delimiter((uint8_t)n, prefix) == NAY_OK;
+    return nay_sst_prefix_delimiter((uint8_t)n, prefix) == NAY_OK;
   }
   if (prefix_number(name, "nay.fixed.", UINT16_MAX, &n) ||
       prefix_number(name, "rocksdb.FixedPrefix.", UINT16_MAX, &n)) {
-    return nay_prefix_fixed(n, prefix) == NAY_OK;
+    return nay_sst_prefix_fixed(n, prefix) == NAY_OK;
   }
   if (prefix_number(name, "rocksdb.CappedPrefix.", UINT16_MAX, &n) && n != 0) {
-    *prefix = (nay_prefix){.size = sizeof *prefix, .extract = prefix_capped_extract, .number = n};
+    *prefix =
+        (nay_sst_prefix){.size = sizeof *prefix, .extract = prefix_capped_extract, .number = n};
     return true;
   }
   return false;

@@ -6,6 +6,6 @@
 
 /* nay__prefix_by_name: nay's own extractors and RocksDB's FixedPrefix and CappedPrefix; false when
  * the name is of none of them. */
-bool nay__prefix_by_name(const char *name, nay_prefix *prefix);
+bool nay__prefix_by_name(const char *name, nay_sst_prefix *prefix);
 
 #endif /* NAY_SST_PREFIX_H */

@@ -5,14 +5,14 @@
 
 #define SST_MAX_POLICY_NAME 200u
 
-nay_status nay__sst_check_lists(const nay_codec *const *codecs, size_t ncodecs,
+nay_status nay__sst_check_lists(const nay_sst_codec *const *codecs, size_t ncodecs,
                                 const nay_policy *const *policies, size_t npolicies,
                                 nay_diag *diag) {
   if ((codecs == NULL && ncodecs != 0) || (policies == NULL && npolicies != 0)) {
     return nay__fail(diag, NAY_EINVAL, "codecs or policies are NULL", 0);
   }
   for (size_t i = 0; i < ncodecs; i++) {
-    const nay_codec *c = codecs[i];
+    const nay_sst_codec *c = codecs[i];
     if (c != NULL) NAY_TRY(nay__abi_check_input(NAY_ABI_CODEC, c, diag));
     if (c == NULL || c->uncompressed_size == NULL || c->uncompress == NULL) {
       return nay__fail(diag, NAY_EINVAL, "a codec is NULL or has no calls", i);
@@ -28,7 +28,7 @@ nay_status nay__sst_check_lists(const nay_codec *const *codecs, size_t ncodecs,
   return NAY_OK;
 }
 
-nay_status nay__sst_check_prefix(const nay_prefix *prefix, nay_diag *diag) {
+nay_status nay__sst_check_prefix(const nay_sst_prefix *prefix, nay_diag *diag) {
   if (prefix == NULL) return NAY_OK;
   NAY_TRY(nay__abi_check_input(NAY_ABI_PREFIX, prefix, diag));
   if (prefix->extract == NULL || prefix->name[0] == '\0' ||
@@ -38,7 +38,8 @@ nay_status nay__sst_check_prefix(const nay_prefix *prefix, nay_diag *diag) {
   return NAY_OK;
 }
 
-nay_status nay__sst_check_writes(const nay_codec *codec, const nay_policy *policy, nay_diag *diag) {
+nay_status nay__sst_check_writes(const nay_sst_codec *codec, const nay_policy *policy,
+                                 nay_diag *diag) {
   if (policy != NULL) {
     NAY_TRY(nay__abi_check_input(NAY_ABI_POLICY, policy, diag));
     if (policy->name == NULL || policy->create == NULL || policy->may_match == NULL ||

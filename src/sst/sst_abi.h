@@ -19,19 +19,20 @@
 #define NAY_ABI_SST_COMPACT NAY_ABI(nay_sst_compact_options, progress_ctx)
 #define NAY_ABI_SST_FOREIGN NAY_ABI(nay_sst_foreign_info, filter_in_blocks)
 #define NAY_ABI_SST_FOREIGN_OPTIONS NAY_ABI(nay_sst_foreign_options, codec)
-#define NAY_ABI_CODEC NAY_ABI(nay_codec, state)
-#define NAY_ABI_PREFIX NAY_ABI(nay_prefix, state)
+#define NAY_ABI_CODEC NAY_ABI(nay_sst_codec, state)
+#define NAY_ABI_PREFIX NAY_ABI(nay_sst_prefix, state)
 
 /* nay__sst_check_lists: what readers take: codecs that uncompress, policies that probe. */
-nay_status nay__sst_check_lists(const nay_codec *const *codecs, size_t ncodecs,
+nay_status nay__sst_check_lists(const nay_sst_codec *const *codecs, size_t ncodecs,
                                 const nay_policy *const *policies, size_t npolicies,
                                 nay_diag *diag);
 
 /* nay__sst_check_prefix: an extractor with a name; NULL is fine. */
-nay_status nay__sst_check_prefix(const nay_prefix *prefix, nay_diag *diag);
+nay_status nay__sst_check_prefix(const nay_sst_prefix *prefix, nay_diag *diag);
 
 /* nay__sst_check_writes: what a writer takes: a codec that compresses, a policy that builds. Both
  * may be NULL. */
-nay_status nay__sst_check_writes(const nay_codec *codec, const nay_policy *policy, nay_diag *diag);
+nay_status nay__sst_check_writes(const nay_sst_codec *codec, const nay_policy *policy,
+                                 nay_diag *diag);
 
 #endif /* NAY_SST_ABI_H */

@@ -70,7 +70,7 @@ static nay_status filter_open_prefix(nay_sst *t, const nay_meta_entry *e) {
   nay_hold *hold = NULL;
   if (t->prefix != NULL) return NAY_OK;
   NAY_TRY(filter_name(t, &t->prefix_name, e->name));
-  const nay_prefix *extractor = t->options.prefix;
+  const nay_sst_prefix *extractor = t->options.prefix;
   bool ours = extractor != NULL && nay__bytes_are(e->name, extractor->name);
   nay_status status = NAY_ECORRUPT;
   if (e->has_handle && nay__handle_fits(e->handle, t->footer.at)) {

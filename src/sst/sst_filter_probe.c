@@ -72,7 +72,7 @@ static nay_verdict filter_probe_partition(const nay_sst *t, const nay_target *ta
 static nay_verdict filter_probe_prefix(const nay_sst *t, const uint8_t *key, size_t len,
                                        size_t *prefix_len) {
   size_t n = 0;
-  const nay_prefix *prefix = t->options.prefix;
+  const nay_sst_prefix *prefix = t->options.prefix;
   if (t->prefix == NULL || !prefix->extract(prefix, key, len, &n) || n > len) return NAY_NOT_PROBED;
   bool maybe = nay_filter_may_contain(t->prefix, key, n);
   *prefix_len = n;
@@ -116,7 +116,7 @@ static bool filter_covers(nay_bytes prefix, nay_bytes to) {
 
 nay_verdict nay__sst_probe_range(const nay_sst *t, nay_bytes from, const nay_bytes *to) {
   size_t n = 0;
-  const nay_prefix *prefix = t->options.prefix;
+  const nay_sst_prefix *prefix = t->options.prefix;
   if (t->prefix == NULL || !prefix->extract(prefix, from.at, from.len, &n) || n > from.len) {
     return NAY_NOT_PROBED;
   }

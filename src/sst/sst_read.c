@@ -68,7 +68,7 @@ static nay_status read_raw(const nay_sst *t, nay_handle handle, nay_hold **slot,
 }
 
 static nay_status read_into_cache(const nay_sst *t, const uint8_t *raw, nay_handle handle,
-                                  const nay_codec *codec, size_t size, nay_hold **slot,
+                                  const nay_sst_codec *codec, size_t size, nay_hold **slot,
                                   nay_diag *diag, nay_bytes *contents) {
   nay_hold *h = read_hold(t, slot);
   nay_cache_entry *e =
@@ -85,7 +85,7 @@ static nay_status read_into_cache(const nay_sst *t, const uint8_t *raw, nay_hand
 }
 
 static nay_status read_into_hold(const nay_sst *t, const uint8_t *raw, nay_handle handle,
-                                 const nay_codec *codec, size_t size, nay_hold **slot,
+                                 const nay_sst_codec *codec, size_t size, nay_hold **slot,
                                  nay_diag *diag, nay_bytes *contents) {
   nay_hold *h = read_hold(t, slot);
   if (h == NULL) return read_no_memory(diag, handle);
@@ -132,7 +132,7 @@ static nay_status read_translated(const nay_sst *t, nay_handle handle, bool cach
 static nay_status read_block(const nay_sst *t, nay_handle handle, bool verified, bool cache,
                              nay_hold **slot, nay_diag *diag, nay_bytes *contents) {
   const uint8_t *raw;
-  const nay_codec *codec;
+  const nay_sst_codec *codec;
   size_t size;
   if (t->foreign != NULL) return read_translated(t, handle, cache, slot, diag, contents);
   NAY_TRY(read_raw(t, handle, slot, diag, &raw));

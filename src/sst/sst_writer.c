@@ -116,7 +116,7 @@ static nay_status writer_put_block(nay_sst_writer *w, const nay_buffer *contents
 
 /* Into w->compressed; false when it does not save an eighth, which is LevelDB's rule. */
 static bool writer_compress(nay_sst_writer *w, const nay_buffer *raw) {
-  const nay_codec *codec = w->options.codec;
+  const nay_sst_codec *codec = w->options.codec;
   if (codec == NULL) return false;
   size_t bound = codec->bound(codec, raw->len), len = bound;
   w->compressed.len = 0;
@@ -159,7 +159,7 @@ static nay_status writer_cut_partition(nay_sst_writer *w) {
 
 static nay_status writer_filter_prefix(nay_sst_writer *w, const uint8_t *key, size_t len) {
   size_t n = 0;
-  const nay_prefix *prefix = w->options.prefix;
+  const nay_sst_prefix *prefix = w->options.prefix;
   if (prefix == NULL || !prefix->extract(prefix, key, len, &n) || n > len) return NAY_OK;
   bool same = w->prefixes.n != 0 && w->last_prefix.len == n &&
               (n == 0 || memcmp(w->last_prefix.at, key, n) == 0);

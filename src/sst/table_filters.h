@@ -19,14 +19,14 @@
 
 #define NAY_ABI_TABLE_OPTIONS NAY_ABI(nay_table_filters_options, npolicies)
 #define NAY_ABI_TABLE_INFO NAY_ABI(nay_table_filters_info, nbytes)
-#define NAY_ABI_TABLE_FILTER NAY_ABI(nay_table_filter, last_key_len)
+#define NAY_ABI_TABLE_FILTER NAY_ABI(nay_table_filters_entry, last_key_len)
 
 struct nay_table_filters {
   nay_allocator allocator;
   nay_table_filters_options options;
   const uint8_t *bytes; /* the file */
   nay_footer footer;
-  nay_table_engine engine;
+  nay_table_filters_engine engine;
   nay_handle properties_block; /* size 0: none */
   nay_properties properties;
   bool other_order; /* the keys are not known to be in bytewise order */
@@ -47,7 +47,7 @@ struct nay_table_filters {
   nay_handle prefix_block; /* nay's filter of prefixes; size 0: none */
   bool prefix_damaged;
   bool has_extractor; /* properties.prefix_extractor is one that we know: */
-  nay_prefix extractor;
+  nay_sst_prefix extractor;
 
   nay_foreign *foreign;       /* NULL: a table of LevelDB or RocksDB */
   nay_buffer foreign_filters; /* of blocks, and their bytes */
@@ -64,7 +64,7 @@ void nay__table_filters_free_foreign(nay_table_filters *t);
 /* The filters inside blocks: how many, the i-th, and that of a key (false: no block can have it).
  */
 uint64_t nay__table_filters_count_foreign(const nay_table_filters *t);
-nay_table_filter nay__table_filters_at_foreign(const nay_table_filters *t, uint64_t i);
+nay_table_filters_entry nay__table_filters_at_foreign(const nay_table_filters *t, uint64_t i);
 bool nay__table_filters_find_foreign(const nay_table_filters *t, const void *key, size_t len,
                                      const nay_filter **filter, uint64_t *offset, bool *damaged);
 

@@ -114,13 +114,14 @@ uint64_t nay__table_filters_count_foreign(const nay_table_filters *t) {
   return foreign_filter_count(t);
 }
 
-nay_table_filter nay__table_filters_at_foreign(const nay_table_filters *t, uint64_t i) {
+nay_table_filters_entry nay__table_filters_at_foreign(const nay_table_filters *t, uint64_t i) {
   const foreign_filter *own = foreign_filter_at(t, (size_t)i);
-  nay_table_filter f = {.bytes = nay__buffer_at(&t->foreign_bytes, own->at),
-                        .len = own->len,
-                        .offset = own->offset,
-                        .damaged = own->len != 0 && own->filter == NULL,
-                        .format = own->filter != NULL ? nay_format_of(own->filter) : t->format};
+  nay_table_filters_entry f = {
+      .bytes = nay__buffer_at(&t->foreign_bytes, own->at),
+      .len = own->len,
+      .offset = own->offset,
+      .damaged = own->len != 0 && own->filter == NULL,
+      .format = own->filter != NULL ? nay_format_of(own->filter) : t->format};
   if (i + 1 < nay__foreign_nblocks(t->foreign)) {
     nay_bytes next = nay__foreign_block_at(t->foreign, (size_t)i + 1)->first;
     f.last_key = next.at;

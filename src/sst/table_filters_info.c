@@ -2,7 +2,7 @@
 #include "format/format.h"
 #include "sst/table_filters.h"
 
-const char *nay_table_engine_name(nay_table_engine engine) {
+const char *nay_table_filters_engine_name(nay_table_filters_engine engine) {
   static const char *const names[] = {"LevelDB", "RocksDB", "nay", "nori", "mini-lsm"};
   return engine <= NAY_TABLE_MINILSM ? names[engine] : "unknown";
 }
@@ -18,39 +18,40 @@ static uint64_t filters_count(const nay_table_filters *t) {
   return 0;
 }
 
-static nay_table_filter filters_whole_block(const nay_table_filters *t, nay_handle handle,
-                                            bool damaged) {
-  return (nay_table_filter){.bytes = t->bytes + handle.offset,
-                            .len = (size_t)handle.size,
-                            .offset = handle.offset,
-                            .damaged = damaged,
-                            .format = t->format};
+static nay_table_filters_entry filters_whole_block(const nay_table_filters *t, nay_handle handle,
+                                                   bool damaged) {
+  return (nay_table_filters_entry){.bytes = t->bytes + handle.offset,
+                                   .len = (size_t)handle.size,
+                                   .offset = handle.offset,
+                                   .damaged = damaged,
+                                   .format = t->format};
 }
 
 /* Filter i of LevelDB's filter block. */
-static nay_table_filter filters_in_block(const nay_table_filters *t, uint64_t i) {
+static nay_table_filters_entry filters_in_block(const nay_table_filters *t, uint64_t i) {
   const uint8_t *bytes = t->filter_block.bytes;
   size_t len = 0;
   bool ok = nay__filter_block_at(&t->filter_block, i, &bytes, &len);
-  return (nay_table_filter){.bytes = bytes,
-                            .len = len,
-                            .offset = (uint64_t)(bytes - t->bytes),
-                            .damaged = !ok || t->damaged,
-                            .format = t->format};
+  return (nay_table_filters_entry){.bytes = bytes,
+                                   .len = len,
+                                   .offset = (uint64_t)(bytes - t->bytes),
+                                   .damaged = !ok || t->damaged,
+                                   .format = t->format};
 }
 
 /* RocksDB has three layouts: the bytes tell which this is. */
-static const nay_format *filters_exact_format(const nay_table_filter *f) {
+static const nay_format *filters_exact_format(const nay_table_filters_entry *f) {
   nay_view view;
   bool ok =
       f->format != NULL && nay__format_view(f->format, f->bytes, f->len, NULL, &view) == NAY_OK;
   return ok ? nay_format_of(nay_view_filter(&view)) : f->format;
 }
 
-nay_status nay_table_filters_at(const nay_table_filters *t, uint64_t i, nay_table_filter *filter) {
+nay_status nay_table_filters_at(const nay_table_filters *t, uint64_t i,
+                                nay_table_filters_entry *filter) {
   if (t == NULL || filter == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_TABLE_FILTER, filter, NULL));
-  nay_table_filter f;
+  nay_table_filters_entry f;
   uint64_t n = filters_count(t);
   if (i == n && t->prefix_block.size != 0) {
     f = filters_whole_block(t, t->prefix_block, t->prefix_damaged);
@@ -98,7 +99,7 @@ nay_status nay_table_filters_describe(const nay_table_filters *t, nay_table_filt
       .nentries = p->nfilter_entries,
   };
   if (t->foreign != NULL) d.checksum = t->foreign->has_checksums ? "crc32" : "none";
-  nay_table_filter f = {.size = sizeof f};
+  nay_table_filters_entry f = {.size = sizeof f};
   for (uint64_t i = 0; nay_table_filters_at(t, i, &f) == NAY_OK; i++) {
     d.nempty += f.len == 0;
     d.nfilters += f.len != 0;

@@ -31,7 +31,7 @@ static nay_status filters_block(const nay_table_filters *t, nay_handle handle, n
 static nay_status filters_contents(const nay_table_filters *t, nay_handle handle,
                                    nay_buffer *buffer, nay_diag *diag, nay_bytes *contents) {
   const uint8_t *block;
-  const nay_codec *codec;
+  const nay_sst_codec *codec;
   size_t size;
   uint64_t most = OPEN_MAX_RATIO * (handle.size + 1);
   NAY_TRY(filters_block(t, handle, diag, &block));
@@ -226,7 +226,7 @@ static nay_status filters_load(nay_table_filters *t, nay_diag *diag) {
 
 /* ---- open and free ---- */
 
-bool nay_table_recognise(const void *bytes, size_t len) {
+bool nay_table_filters_recognise(const void *bytes, size_t len) {
   return bytes != NULL &&
          (nay__footer_recognise(bytes, len) || nay__foreign_recognise(bytes, len) != NULL);
 }

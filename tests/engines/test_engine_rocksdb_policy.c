@@ -78,7 +78,7 @@ static void tables_are(rocks_db *db, nay_sst_filter layout, const char *policy, 
     golden_bytes file = golden_read(path);
     nay_table_filters *t;
     nay_table_filters_info info = {.size = sizeof info};
-    nay_table_filter f = {.size = sizeof f};
+    nay_table_filters_entry f = {.size = sizeof f};
     nay_view view;
     nay_stats stats = {.size = sizeof stats};
     assert_ok(nay_table_filters_open(file.at, file.len, NULL, NULL, NULL, &t));
@@ -235,7 +235,7 @@ static void flips_in_a_database(void **state) {
   rocks_close(db);
   golden_bytes file = golden_read(path);
   nay_table_filters *t;
-  nay_table_filter f = {.size = sizeof f};
+  nay_table_filters_entry f = {.size = sizeof f};
   assert_ok(nay_table_filters_open(file.at, file.len, NULL, NULL, NULL, &t));
   assert_ok(nay_table_filters_at(t, 0, &f));
   for (uint64_t i = 0; i < 12; i++) {

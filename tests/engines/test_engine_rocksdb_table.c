@@ -63,7 +63,7 @@ static void check_table(const rocks_table_options *o, unsigned n, golden_bytes f
   assert_int_equal(info.nkeys, n);
   assert_int_equal(info.ndamaged, 0);
   assert_true(info.understood);
-  nay_table_filter f = {.size = sizeof f};
+  nay_table_filters_entry f = {.size = sizeof f};
   assert_ok(nay_table_filters_at(t, 0, &f));
   bool legacy = strcmp(nay_format_name(f.format), "rocksdb-legacy") == 0;
   assert_int_equal(legacy, o->format_version < 5 && o->policy == ROCKS_BLOOM);

@@ -203,7 +203,7 @@ static bool is_whole(const char *path) {
   size_t len = 0;
   uint8_t *bytes = directory_read(path, &len);
   assert_non_null(bytes);
-  bool whole = nay_table_recognise(bytes, len);
+  bool whole = nay_table_filters_recognise(bytes, len);
   free(bytes);
   return whole;
 }

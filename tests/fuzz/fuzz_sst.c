@@ -7,9 +7,9 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0) return 0;
-  const nay_codec *codecs[] = {&invert_codec};
+  const nay_sst_codec *codecs[] = {&invert_codec};
   nay_policy builtin = {.size = sizeof builtin}, small = {.size = sizeof small};
-  nay_prefix prefix = {.size = sizeof prefix};
+  nay_sst_prefix prefix = {.size = sizeof prefix};
   const nay_policy *policies[] = {&builtin, &small};
   nay_sst_cache *cache = NULL;
   size_t len = size - 1;
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (p == NULL) return 0;
   memcpy(p, data + 1, len);
   if (nay_policy_leveldb(10, &builtin) != NAY_OK || nay_policy_small(10, &small) != NAY_OK ||
-      nay_prefix_fixed(3, &prefix) != NAY_OK || nay_sst_cache_new(5000, 5000, NULL, &cache)) {
+      nay_sst_prefix_fixed(3, &prefix) != NAY_OK || nay_sst_cache_new(5000, 5000, NULL, &cache)) {
     abort();
   }
   nay_sst_read_options how = {.size = sizeof how,

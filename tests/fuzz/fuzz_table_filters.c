@@ -14,7 +14,7 @@ static void fuzz_key(const nay_table_filters *t, const void *key, size_t len) {
 
 static void fuzz_filters(const nay_table_filters *t, size_t len) {
   nay_table_filters_info info = {.size = sizeof info};
-  nay_table_filter f = {.size = sizeof f};
+  nay_table_filters_entry f = {.size = sizeof f};
   uint64_t bytes = 0, n = 0;
   nay_table_filters_describe(t, &info);
   CHECK(strlen(info.checksum) < 8);

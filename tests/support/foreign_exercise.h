@@ -117,7 +117,7 @@ static inline void exercise_foreign_filters(const uint8_t *bytes, size_t len, co
   CHECK((status == NAY_OK) == (t != NULL) && (status == NAY_OK || diag.what != NULL));
   if (t == NULL) return;
   nay_table_filters_info info = {.size = sizeof info};
-  nay_table_filter f = {.size = sizeof f};
+  nay_table_filters_entry f = {.size = sizeof f};
   nay_table_filters_describe(t, &info);
   for (uint64_t i = 0; nay_table_filters_at(t, i, &f) == NAY_OK; i++) CHECK(f.offset <= len);
   (void)nay_table_filters_may_contain(t, "key00000007", 11);
@@ -128,10 +128,10 @@ static inline void exercise_foreign_filters(const uint8_t *bytes, size_t len, co
 
 /* exercise_foreign: whether it opened. Memory follows the bytes; all of it is freed. */
 static inline bool exercise_foreign(const uint8_t *bytes, size_t len, const char *name) {
-  nay_codec lz4 = invert_codec, zstd = invert_codec;
+  nay_sst_codec lz4 = invert_codec, zstd = invert_codec;
   lz4.id = 4;
   zstd.id = 2;
-  const nay_codec *codecs[] = {&lz4, &zstd};
+  const nay_sst_codec *codecs[] = {&lz4, &zstd};
   bool opened = false;
   for (unsigned filters = 0; filters < 2; filters++) {
     flaky memory = {.fail_at = -1};

@@ -6,35 +6,36 @@
 
 #include "nay_sst.h"
 
-static inline size_t snappy_bound(const nay_codec *self, size_t len) {
+static inline size_t snappy_bound(const nay_sst_codec *self, size_t len) {
   (void)self;
   return snappy_max_compressed_length(len);
 }
 
-static inline bool snappy_pack(const nay_codec *self, const void *src, size_t len, void *dst,
+static inline bool snappy_pack(const nay_sst_codec *self, const void *src, size_t len, void *dst,
                                size_t *dst_len) {
   (void)self;
   *dst_len = snappy_max_compressed_length(len);
   return snappy_compress(src, len, dst, dst_len) == SNAPPY_OK;
 }
 
-static inline bool snappy_size(const nay_codec *self, const void *src, size_t len, size_t *size) {
+static inline bool snappy_size(const nay_sst_codec *self, const void *src, size_t len,
+                               size_t *size) {
   (void)self;
   return snappy_uncompressed_length(src, len, size) == SNAPPY_OK;
 }
 
-static inline bool snappy_unpack(const nay_codec *self, const void *src, size_t len, void *dst,
+static inline bool snappy_unpack(const nay_sst_codec *self, const void *src, size_t len, void *dst,
                                  size_t size) {
   (void)self;
   return snappy_uncompress(src, len, dst, &size) == SNAPPY_OK;
 }
 
-static const nay_codec snappy_codec = {.size = sizeof snappy_codec,
-                                       .id = 1,
-                                       .bound = snappy_bound,
-                                       .compress = snappy_pack,
-                                       .uncompressed_size = snappy_size,
-                                       .uncompress = snappy_unpack};
-static const nay_codec *const snappy_codecs[] = {&snappy_codec};
+static const nay_sst_codec snappy_codec = {.size = sizeof snappy_codec,
+                                           .id = 1,
+                                           .bound = snappy_bound,
+                                           .compress = snappy_pack,
+                                           .uncompressed_size = snappy_size,
+                                           .uncompress = snappy_unpack};
+static const nay_sst_codec *const snappy_codecs[] = {&snappy_codec};
 
 #endif /* NAY_TEST_SNAPPY_CODEC_H */

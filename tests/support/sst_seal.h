@@ -13,14 +13,15 @@
 #include "sst/footer.h"
 
 /* A codec to read with: two bytes of length, then the bytes, each of them inverted. */
-static inline bool invert_size(const nay_codec *self, const void *src, size_t len, size_t *size) {
+static inline bool invert_size(const nay_sst_codec *self, const void *src, size_t len,
+                               size_t *size) {
   (void)self;
   if (len < 2) return false;
   *size = nay__load16le(src);
   return true;
 }
 
-static inline bool invert_unpack(const nay_codec *self, const void *src, size_t len, void *dst,
+static inline bool invert_unpack(const nay_sst_codec *self, const void *src, size_t len, void *dst,
                                  size_t size) {
   const uint8_t *p = src;
   (void)self;
@@ -29,10 +30,10 @@ static inline bool invert_unpack(const nay_codec *self, const void *src, size_t 
   return true;
 }
 
-static const nay_codec invert_codec = {.size = sizeof invert_codec,
-                                       .id = 1,
-                                       .uncompressed_size = invert_size,
-                                       .uncompress = invert_unpack};
+static const nay_sst_codec invert_codec = {.size = sizeof invert_codec,
+                                           .id = 1,
+                                           .uncompressed_size = invert_size,
+                                           .uncompress = invert_unpack};
 
 static inline void seal_block(uint8_t *bytes, nay_handle h) {
   nay__block_trailer_store(bytes + h.offset + h.size, bytes[h.offset + h.size], bytes + h.offset,

@@ -57,8 +57,8 @@ static nay_status out_filter(void *o) {
   nay_params p = {sizeof p, .fpr = 0.01};
   return nay_policy_filter(&p, o);
 }
-static nay_status out_fixed(void *o) { return nay_prefix_fixed(4, o); }
-static nay_status out_delimiter(void *o) { return nay_prefix_delimiter('/', o); }
+static nay_status out_fixed(void *o) { return nay_sst_prefix_fixed(4, o); }
+static nay_status out_delimiter(void *o) { return nay_sst_prefix_delimiter('/', o); }
 static nay_status out_version(void *o) { return nay_sst_key_split("k\1\0\0\0\0\0\0\0", 9, o); }
 static nay_status out_info(void *o) { return nay_sst_describe(table, o); }
 static nay_status out_counters(void *o) { return nay_sst_count(table, o); }
@@ -82,8 +82,8 @@ static const output outputs[] = {
     {"nay_policy, LevelDB's", sizeof(nay_policy), out_leveldb},
     {"nay_policy, small", sizeof(nay_policy), out_small},
     {"nay_policy, native", sizeof(nay_policy), out_filter},
-    {"nay_prefix, fixed", sizeof(nay_prefix), out_fixed},
-    {"nay_prefix, delimiter", sizeof(nay_prefix), out_delimiter},
+    {"nay_sst_prefix, fixed", sizeof(nay_sst_prefix), out_fixed},
+    {"nay_sst_prefix, delimiter", sizeof(nay_sst_prefix), out_delimiter},
     {"nay_sst_version", sizeof(nay_sst_version), out_version},
     {"nay_sst_info", sizeof(nay_sst_info), out_info},
     {"nay_sst_counters", sizeof(nay_sst_counters), out_counters},
@@ -91,7 +91,7 @@ static const output outputs[] = {
     {"nay_sst_cache_stats", sizeof(nay_sst_cache_stats), out_cache},
     {"nay_sst_compact_stats", sizeof(nay_sst_compact_stats), out_compacted},
     {"nay_table_filters_info", sizeof(nay_table_filters_info), out_found_info},
-    {"nay_table_filter", sizeof(nay_table_filter), out_found},
+    {"nay_table_filters_entry", sizeof(nay_table_filters_entry), out_found},
 };
 
 /* A block of exactly `size` bytes (at least the size itself), full of FILL but for the size. */
@@ -157,8 +157,8 @@ static void fill_native(void *o) {
 static void fill_nothing(void *o) { (void)o; }
 static void fill_policy(void *o) { memcpy(o, &exact, sizeof exact); }
 static void fill_prefix(void *o) {
-  nay_prefix p = {.size = sizeof p};
-  assert_ok(nay_prefix_fixed(4, &p));
+  nay_sst_prefix p = {.size = sizeof p};
+  assert_ok(nay_sst_prefix_fixed(4, &p));
   memcpy(o, &p, sizeof p);
 }
 static void fill_codec(void *o) { memcpy(o, &snappy_codec, sizeof snappy_codec); }
@@ -261,7 +261,7 @@ static nay_status in_read_policy(const void *o, nay_diag *diag) {
   return in_read(&how, diag);
 }
 static nay_status in_read_codec(const void *o, nay_diag *diag) {
-  const nay_codec *codecs[] = {o};
+  const nay_sst_codec *codecs[] = {o};
   nay_sst_read_options how = {sizeof how, .codecs = codecs, .ncodecs = 1};
   return in_read(&how, diag);
 }
@@ -308,10 +308,10 @@ static const input inputs[] = {
     INPUT(nay_sst_version, fill_version, in_version),
     INPUT(nay_policy, fill_policy, in_write_policy),
     INPUT(nay_policy, fill_policy, in_read_policy),
-    INPUT(nay_prefix, fill_prefix, in_write_prefix),
-    INPUT(nay_prefix, fill_prefix, in_read_prefix),
-    INPUT(nay_codec, fill_codec, in_write_codec),
-    INPUT(nay_codec, fill_codec, in_read_codec),
+    INPUT(nay_sst_prefix, fill_prefix, in_write_prefix),
+    INPUT(nay_sst_prefix, fill_prefix, in_read_prefix),
+    INPUT(nay_sst_codec, fill_codec, in_write_codec),
+    INPUT(nay_sst_codec, fill_codec, in_read_codec),
     INPUT(nay_table_filters_options, fill_nothing, in_table_filters),
 };
 

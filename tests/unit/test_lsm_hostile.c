@@ -199,7 +199,7 @@ static void nori_block_lies(void **state) {
 }
 
 /* A compressed block whose codec says that it is huge, or fails. */
-static bool huge_size(const nay_codec *self, const void *src, size_t len, size_t *size) {
+static bool huge_size(const nay_sst_codec *self, const void *src, size_t len, size_t *size) {
   (void)self, (void)src, (void)len;
   *size = (size_t)1 << 40;
   return true;
@@ -207,10 +207,10 @@ static bool huge_size(const nay_codec *self, const void *src, size_t len, size_t
 
 static void nori_codecs(void **state) {
   (void)state;
-  nay_codec huge = invert_codec, fails = invert_codec;
+  nay_sst_codec huge = invert_codec, fails = invert_codec;
   huge.id = fails.id = 4;
   huge.uncompressed_size = huge_size;
-  const nay_codec *lists[] = {NULL, &huge, &fails};
+  const nay_sst_codec *lists[] = {NULL, &huge, &fails};
   const nay_status expected[] = {NAY_ENOTSUP, NAY_ECORRUPT, NAY_ECORRUPT};
   bytes_out o = nori_table("zzzz", 4, 1, 1);
   for (size_t i = 0; i < 3; i++) {

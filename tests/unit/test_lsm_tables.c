@@ -141,7 +141,7 @@ static void check_table_filters(const lsm_table *t) {
       fail_msg("%s: %u", t->file, (unsigned)i);
   }
   nay_table_filters_info info = {.size = sizeof info};
-  nay_table_filter one = {.size = sizeof one};
+  nay_table_filters_entry one = {.size = sizeof one};
   nay_table_filters_describe(f, &info);
   assert_int_equal(info.ndamaged, 0);
   assert_int_equal(info.nkeys, t->nori ? t->nentries : 0);

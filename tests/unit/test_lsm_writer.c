@@ -238,8 +238,8 @@ static void mini_lsm_limits(void **state) {
 
 static void options_that_are_wrong(void **state) {
   (void)state;
-  const nay_codec *snappy = table_codec_find(TABLE_CODEC_SNAPPY);
-  const nay_codec *lz4 = table_codec_find(TABLE_CODEC_LZ4);
+  const nay_sst_codec *snappy = table_codec_find(TABLE_CODEC_SNAPPY);
+  const nay_sst_codec *lz4 = table_codec_find(TABLE_CODEC_LZ4);
   const struct {
     nay_sst_foreign_options o;
     const char *why;

@@ -133,8 +133,8 @@ static void refused_options(void **unused) {
   nay_sst_writer *w;
   nay_sst *t;
   nay_policy nameless = {.size = sizeof nameless};
-  nay_prefix no_call = {sizeof no_call, .name = "x"};
-  nay_codec zero = {.size = sizeof zero};
+  nay_sst_prefix no_call = {sizeof no_call, .name = "x"};
+  nay_sst_codec zero = {.size = sizeof zero};
   const nay_sst_write_options bad[] = {
       {sizeof(nay_sst_write_options), .keys = (nay_sst_keys)3},
       {sizeof(nay_sst_write_options), .filter = (nay_sst_filter)4},
@@ -327,8 +327,8 @@ static void no_keys_no_filter(void **unused) {
   (void)unused;
   char path[TEMP_MAX];
   nay_sst_value v = {.size = sizeof v};
-  nay_prefix prefix = {.size = sizeof prefix};
-  assert_ok(nay_prefix_fixed(2, &prefix));
+  nay_sst_prefix prefix = {.size = sizeof prefix};
+  assert_ok(nay_sst_prefix_fixed(2, &prefix));
   temp_path(path, "empty.ldb");
   for (int kind = NAY_SST_NO_FILTER; kind <= NAY_SST_PARTITIONED_FILTER; kind++) {
     nay_sst_write_options how = {.size = sizeof how,

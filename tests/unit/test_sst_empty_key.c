@@ -21,7 +21,7 @@ static void ask_table(const char *path) {
   size_t len;
   uint8_t *bytes = load(path, &len);
   nay_table_filters *t;
-  nay_table_filter f = {.size = sizeof f};
+  nay_table_filters_entry f = {.size = sizeof f};
   assert_ok(nay_table_filters_open(bytes, len, NULL, NULL, NULL, &t));
   assert_true(nay_table_filters_may_contain(t, "", 0));
   (void)nay_table_filters_may_contain(t, "x", 1);

@@ -13,12 +13,12 @@ typedef struct victim {
 } victim;
 
 static nay_policy builtin = {.size = sizeof builtin};
-static nay_prefix by_five = {.size = sizeof by_five};
+static nay_sst_prefix by_five = {.size = sizeof by_five};
 
 /* One table of each kind; small, so that every byte can be tried. */
 static size_t victims(victim v[8]) {
   assert_ok(nay_policy_leveldb(10, &builtin));
-  assert_ok(nay_prefix_fixed(9, &by_five));
+  assert_ok(nay_sst_prefix_fixed(9, &by_five));
   v[0] = (victim){"no filter", {.block_bytes = 400}};
   v[1] = (victim){"LevelDB's", {.filter = NAY_SST_BLOCK_FILTER, .policy = &builtin}};
   v[2] = (victim){"full", {.filter = NAY_SST_FULL_FILTER, .block_bytes = 700}};

@@ -123,13 +123,13 @@ static size_t after_prefix(const sample *s, size_t from, const uint8_t *prefix, 
 /* Scans of prefixes and ranges are what a sorted list says, with any filter and with none. */
 static void scans(void **state) {
   sample s;
-  nay_prefix prefix = {.size = sizeof prefix};
+  nay_sst_prefix prefix = {.size = sizeof prefix};
   size_t useful = 0;
   sample_init(&s, 500);
   if (*(const int *)*state >= 0) {
-    assert_ok(nay_prefix_delimiter((uint8_t) * (const int *)*state, &prefix));
+    assert_ok(nay_sst_prefix_delimiter((uint8_t) * (const int *)*state, &prefix));
   } else {
-    assert_ok(nay_prefix_fixed(3, &prefix));
+    assert_ok(nay_sst_prefix_fixed(3, &prefix));
   }
   for (uint64_t seed = 0; seed < TEST_SCALE(300); seed++) {
     sample_fill(&s, seed, 500);
@@ -175,10 +175,10 @@ static void scans(void **state) {
 static void absent_prefixes_read_nothing(void **unused) {
   (void)unused;
   char path[TEMP_MAX], key[32];
-  nay_prefix fixed = {.size = sizeof fixed}, other = {.size = sizeof other};
+  nay_sst_prefix fixed = {.size = sizeof fixed}, other = {.size = sizeof other};
   nay_sst_iter *it;
-  assert_ok(nay_prefix_fixed(8, &fixed)); /* key00012: the last three digits vary */
-  assert_ok(nay_prefix_fixed(7, &other));
+  assert_ok(nay_sst_prefix_fixed(8, &fixed)); /* key00012: the last three digits vary */
+  assert_ok(nay_sst_prefix_fixed(7, &other));
   nay_sst_write_options how = {sizeof how, .filter = NAY_SST_FULL_FILTER, .prefix = &fixed};
   nay_sst_writer *w;
   assert_ok(nay_sst_writer_new(temp_path(path, "prefix.ldb"), &how, NULL, NULL, &w));
@@ -318,10 +318,10 @@ static void false_positives_of_prefixes(void **unused) {
   (void)unused;
   enum { PREFIX = 4 };
   sample s;
-  nay_prefix prefix = {.size = sizeof prefix};
+  nay_sst_prefix prefix = {.size = sizeof prefix};
   uint64_t right = 0, wrong = 0;
   sample_init(&s, 400);
-  assert_ok(nay_prefix_fixed(PREFIX, &prefix));
+  assert_ok(nay_sst_prefix_fixed(PREFIX, &prefix));
   for (uint64_t seed = 0; seed < TEST_SCALE(300); seed++) {
     size_t len;
     nay_sst *t;
@@ -407,9 +407,9 @@ static nay_status read_flaky(const char *path, const nay_sst_read_options *how,
 static void every_allocation_may_fail(void **unused) {
   (void)unused;
   char path[TEMP_MAX];
-  nay_prefix prefix = {.size = sizeof prefix};
+  nay_sst_prefix prefix = {.size = sizeof prefix};
   const nay_policy *policies[] = {&exact};
-  assert_ok(nay_prefix_fixed(9, &prefix));
+  assert_ok(nay_sst_prefix_fixed(9, &prefix));
   temp_path(path, "memory.ldb");
   for (int kind = NAY_SST_NO_FILTER; kind <= NAY_SST_PARTITIONED_FILTER; kind++) {
     nay_sst_write_options how = {.size = sizeof how,

@@ -47,7 +47,7 @@ static void add_keys(nay_builder *b, const sst_row *r, const one_key *keys, size
   }
 }
 
-static void check_rebuilt(const sst_row *r, const nay_table_filter *f, const one_key *keys,
+static void check_rebuilt(const sst_row *r, const nay_table_filters_entry *f, const one_key *keys,
                           size_t n) {
   nay_params p = {sizeof p, .bits_per_key = r->bits};
   nay_builder *b;
@@ -70,7 +70,7 @@ static void check_partitions(const sst_row *r, const nay_table_filters *t, const
   unsigned long offset, len;
   char hex[128];
   int used;
-  nay_table_filter f = {.size = sizeof f};
+  nay_table_filters_entry f = {.size = sizeof f};
   uint64_t i = 0;
   for (; sscanf(rest, " %lu %lu %127s%n", &offset, &len, hex, &used) == 3; i++, rest += used) {
     one_key last = {0};
@@ -122,9 +122,9 @@ static void check_sst(const char *line) {
   golden_bytes file = golden_read(path);
   nay_table_filters *t = open_table(file);
   nay_table_filters_info info = {.size = sizeof info};
-  nay_table_filter f = {.size = sizeof f};
+  nay_table_filters_entry f = {.size = sizeof f};
   one_key *keys = sorted_keys(r.set, r.n);
-  assert_true(nay_table_recognise(file.at, file.len));
+  assert_true(nay_table_filters_recognise(file.at, file.len));
   nay_table_filters_describe(t, &info);
   check_info(&r, &info);
   assert_int_equal(maybes_of(t, keys, r.n), r.n);
@@ -308,7 +308,7 @@ static void an_unknown_policy(void **state) {
   hand_made h;
   nay_table_filters *t;
   nay_table_filters_info info = {.size = sizeof info};
-  nay_table_filter f = {.size = sizeof f};
+  nay_table_filters_entry f = {.size = sizeof f};
   hand_make(&h, 6, 0, "fullfilter.somebody.else");
   assert_ok(nay_table_filters_open(h.bytes, h.len, NULL, NULL, NULL, &t));
   nay_table_filters_describe(t, &info);
@@ -371,7 +371,7 @@ static void a_damaged_filter_is_told(void **state) {
   file.at[63653 + 7] ^= 1; /* the third of twelve partitions */
   nay_table_filters *t = open_table(file);
   nay_table_filters_info info = {.size = sizeof info};
-  nay_table_filter f = {.size = sizeof f};
+  nay_table_filters_entry f = {.size = sizeof f};
   one_key *keys = sorted_keys("str", 10000);
   nay_table_filters_describe(t, &info);
   assert_int_equal(info.nfilters, 12);
@@ -394,7 +394,7 @@ static void truncations(void **state) {
       nay_table_filters *t = NULL;
       nay_diag diag = {.what = NULL};
       assert_status(nay_table_filters_open(file.at, len, NULL, NULL, &diag, &t), NAY_EFORMAT);
-      assert_false(nay_table_recognise(file.at, len));
+      assert_false(nay_table_filters_recognise(file.at, len));
       assert_non_null(diag.what);
       assert_null(t);
     }
@@ -424,7 +424,7 @@ static void no_memory(void **state) {
 static void null_arguments(void **state) {
   (void)state;
   nay_table_filters *t = NULL;
-  nay_table_filter f = {.size = sizeof f};
+  nay_table_filters_entry f = {.size = sizeof f};
   assert_status(nay_table_filters_open(NULL, 5, NULL, NULL, NULL, &t), NAY_EINVAL);
   assert_status(nay_table_filters_open("x", 1, NULL, NULL, NULL, NULL), NAY_EINVAL);
   assert_status(nay_table_filters_open(NULL, 0, NULL, NULL, NULL, &t), NAY_EFORMAT);
@@ -435,9 +435,9 @@ static void null_arguments(void **state) {
   assert_status(nay_table_filters_explain(NULL, "foo", 3, explained_probe, &probes, &maybe),
                 NAY_EINVAL);
   assert_false(maybe);
-  assert_false(nay_table_recognise(NULL, 100));
+  assert_false(nay_table_filters_recognise(NULL, 100));
   nay_table_filters_free(NULL);
-  assert_string_equal(nay_table_engine_name(NAY_TABLE_ROCKSDB), "RocksDB");
+  assert_string_equal(nay_table_filters_engine_name(NAY_TABLE_ROCKSDB), "RocksDB");
 }
 
 int main(void) {

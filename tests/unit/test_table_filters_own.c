@@ -16,9 +16,9 @@ static struct {
   uint8_t n;
 } kept;
 
-static size_t keep_bound(const nay_codec *c, size_t len) { return (void)c, len / 8 + 8; }
+static size_t keep_bound(const nay_sst_codec *c, size_t len) { return (void)c, len / 8 + 8; }
 
-static bool keep_compress(const nay_codec *c, const void *src, size_t len, void *dst,
+static bool keep_compress(const nay_sst_codec *c, const void *src, size_t len, void *dst,
                           size_t *dst_len) {
   (void)c;
   if (kept.n == 255 || len < 200) return false; /* the metaindex stays readable */
@@ -32,22 +32,22 @@ static bool keep_compress(const nay_codec *c, const void *src, size_t len, void 
   return true;
 }
 
-static bool keep_size(const nay_codec *c, const void *src, size_t len, size_t *size) {
+static bool keep_size(const nay_sst_codec *c, const void *src, size_t len, size_t *size) {
   (void)c;
   if (len == 0 || *(const uint8_t *)src >= kept.n) return false;
   *size = kept.lens[*(const uint8_t *)src];
   return true;
 }
 
-static bool keep_uncompress(const nay_codec *c, const void *src, size_t len, void *dst,
+static bool keep_uncompress(const nay_sst_codec *c, const void *src, size_t len, void *dst,
                             size_t size) {
   (void)c, (void)len;
   memcpy(dst, kept.blocks[*(const uint8_t *)src], size);
   return true;
 }
 
-static const nay_codec keep = {sizeof keep,     77,  keep_bound, keep_compress, keep_size,
-                               keep_uncompress, NULL};
+static const nay_sst_codec keep = {sizeof keep,     77,  keep_bound, keep_compress, keep_size,
+                                   keep_uncompress, NULL};
 
 static golden_bytes own_table(const nay_sst_write_options *options, size_t n) {
   directory at = directory_make();
@@ -67,9 +67,9 @@ static golden_bytes own_table(const nay_sst_write_options *options, size_t n) {
 
 static void own_tables(void **state) {
   (void)state;
-  nay_prefix six = {.size = sizeof six};
+  nay_sst_prefix six = {.size = sizeof six};
   nay_policy small = {.size = sizeof small};
-  assert_ok(nay_prefix_fixed(6, &six));
+  assert_ok(nay_sst_prefix_fixed(6, &six));
   assert_ok(nay_policy_small(10, &small));
   const nay_sst_write_options options[] = {
       {sizeof(nay_sst_write_options), .filter = NAY_SST_FULL_FILTER},
@@ -85,7 +85,7 @@ static void own_tables(void **state) {
     golden_bytes file = own_table(&options[i], 3000);
     nay_table_filters *t = open_table(file);
     nay_table_filters_info info = {.size = sizeof info};
-    nay_table_filter f = {.size = sizeof f};
+    nay_table_filters_entry f = {.size = sizeof f};
     one_key *keys = sorted_keys("str", 3000);
     nay_table_filters_describe(t, &info);
     assert_int_equal(info.engine, i == 4 ? NAY_TABLE_LEVELDB : NAY_TABLE_NAY);
@@ -110,7 +110,7 @@ static void own_tables(void **state) {
 /* LevelDB's filters need the index; a codec opens it, and without one all filters are asked. */
 static void a_compressed_index(void **state) {
   (void)state;
-  const nay_codec *codecs[] = {&keep};
+  const nay_sst_codec *codecs[] = {&keep};
   nay_policy policy = {.size = sizeof policy};
   assert_ok(nay_policy_leveldb(10, &policy));
   nay_sst_write_options how = {
@@ -169,7 +169,7 @@ static void a_policy_of_the_caller(void **state) {
 /* Where the filter block of a LevelDB table is. */
 static nay_handle filter_block_of(const nay_table_filters *t, size_t file_len,
                                   const uint8_t *file) {
-  nay_table_filter first = {.size = sizeof first};
+  nay_table_filters_entry first = {.size = sizeof first};
   nay_footer footer;
   assert_ok(nay_table_filters_at(t, 0, &first));
   assert_ok(nay__footer_load(file, file_len, file_len, NULL, &footer));
@@ -211,7 +211,8 @@ static void every_lg(void **state) {
   free(file.at);
 }
 
-static bool up_to_comma(const nay_prefix *self, const void *key, size_t len, size_t *prefix_len) {
+static bool up_to_comma(const nay_sst_prefix *self, const void *key, size_t len,
+                        size_t *prefix_len) {
   const char *comma = memchr(key, ',', len);
   (void)self;
   if (comma == NULL) return false;
@@ -227,7 +228,7 @@ static void names_that_are_no_extractors(void **state) {
                                       "nay.delimiter.4x", "nay.fixed.",      "nay.fixed.0",
                                       "nay.fixed.1x",     "nay.fixed.65536", "nay.fixed.-1"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    nay_prefix comma = {sizeof comma, .extract = up_to_comma};
+    nay_sst_prefix comma = {sizeof comma, .extract = up_to_comma};
     nay_sst_write_options how = {sizeof how, .prefix = &comma};
     directory at = directory_make();
     nay_sst_writer *w;
