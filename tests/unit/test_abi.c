@@ -9,7 +9,9 @@
 #include "nay_explain.h"
 #include "nay_file.h"
 #include "nay_format.h"
+#include "nay_map.h"
 #include "nay_policy.h"
+#include "nay_sst_foreign.h"
 #include "nay_table_filters.h"
 #include "support/flaky.h"
 #include "support/sst_numbers.h"
@@ -70,6 +72,15 @@ static nay_status out_compacted(void *o) {
   return nay_sst_compact(&one, 1, temp_path(path, "abi-out.ldb"), NULL, NULL, NULL, o);
 }
 static nay_status out_found_info(void *o) { return nay_table_filters_describe(found, o); }
+static nay_status out_map(void *o) {
+  nay_map_params p = {sizeof p, .value_bits = 3};
+  uint64_t hashes[] = {1, 2}, values[] = {3, 4};
+  nay_map *map = NULL;
+  assert_ok(nay_map_build(&p, hashes, values, 2, NULL, NULL, &map));
+  nay_status status = nay_map_describe(map, o);
+  nay_map_free(map);
+  return status;
+}
 static nay_status out_found(void *o) { return nay_table_filters_at(found, 0, o); }
 
 static const output outputs[] = {
@@ -90,6 +101,7 @@ static const output outputs[] = {
     {"nay_sst_counters of a lookup", sizeof(nay_sst_counters), out_lookup_counters},
     {"nay_sst_cache_stats", sizeof(nay_sst_cache_stats), out_cache},
     {"nay_sst_compact_stats", sizeof(nay_sst_compact_stats), out_compacted},
+    {"nay_map_stats", sizeof(nay_map_stats), out_map},
     {"nay_table_filters_info", sizeof(nay_table_filters_info), out_found_info},
     {"nay_table_filters_entry", sizeof(nay_table_filters_entry), out_found},
 };
@@ -278,6 +290,34 @@ static nay_status in_compact_write(const void *o, nay_diag *diag) {
   nay_sst_compact_options how = {sizeof how, .write = o};
   return in_compact(&how, diag);
 }
+static void fill_map(void *o) {
+  nay_map_params p = {sizeof p, .value_bits = 3};
+  memcpy(o, &p, sizeof p);
+}
+static nay_status in_map_build(const void *o, nay_diag *diag) {
+  uint64_t hash = 1, value = 2;
+  nay_map *map = NULL;
+  nay_status status = nay_map_build(o, &hash, &value, 1, NULL, diag, &map);
+  if (status == NAY_OK) nay_map_free(map);
+  return status;
+}
+static nay_status in_map_builder(const void *o, nay_diag *diag) {
+  nay_map_builder *b;
+  nay_status status = nay_map_builder_new(o, NULL, diag, &b);
+  if (status == NAY_OK) nay_map_builder_free(b);
+  return status;
+}
+static void fill_foreign(void *o) {
+  nay_sst_foreign_options f = {sizeof f, .name = "nori-sst"};
+  memcpy(o, &f, sizeof f);
+}
+static nay_status in_foreign(const void *o, nay_diag *diag) {
+  char path[TEMP_MAX];
+  nay_sst_foreign_writer *w;
+  nay_status status = nay_sst_foreign_writer_new(temp_path(path, "abi-f.sst"), o, NULL, diag, &w);
+  if (status == NAY_OK) nay_sst_foreign_writer_free(w);
+  return status;
+}
 static nay_status in_table_filters(const void *o, nay_diag *diag) {
   size_t len;
   uint8_t *bytes = sample_read(table_path, &len);
@@ -313,6 +353,9 @@ static const input inputs[] = {
     INPUT(nay_sst_codec, fill_codec, in_write_codec),
     INPUT(nay_sst_codec, fill_codec, in_read_codec),
     INPUT(nay_table_filters_options, fill_nothing, in_table_filters),
+    INPUT(nay_map_params, fill_map, in_map_build),
+    INPUT(nay_map_params, fill_map, in_map_builder),
+    INPUT(nay_sst_foreign_options, fill_foreign, in_foreign),
 };
 
 /* Which calls tell nothing but a status. */
