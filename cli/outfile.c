@@ -57,25 +57,34 @@ _Noreturn static void outfile_failed(const char *path, nay_status status, const 
       diag->os_error != 0 ? strerror(diag->os_error) : nay_status_text(status));
 }
 
+/* A signal that comes while the lock is taken waits until its handler knows of the lock. */
+static nay_status outfile_try_lock(const char *path, nay_diag *diag) {
+  signals_defer(true);
+  nay_status status = nay_file_lock(path, NAY_LOCK_TRY, &outfile_locked, diag);
+  outfile_is_locked = status == NAY_OK;
+  if (outfile_is_locked) signals_release(&outfile_locked);
+  signals_defer(false);
+  return status;
+}
+
 void outfile_lock(const char *path) {
   static bool registered;
   nay_diag diag = {.what = NULL};
   if (outfile_is_locked || outfile_is_stream(path)) return;
   if (!registered) atexit(outfile_unlock);
   registered = true;
-  nay_status status = nay_file_lock(path, NAY_LOCK_TRY, &outfile_locked, &diag);
+  nay_status status = outfile_try_lock(path, &diag);
   if (status == NAY_EIO && diag.os_error == EWOULDBLOCK) {
     message("waiting for another nay process that changes %s", path);
     status = nay_file_lock(path, 0, &outfile_locked, &diag);
+    outfile_is_locked = status == NAY_OK;
+    if (outfile_is_locked) signals_release(&outfile_locked);
   }
   if (status == NAY_ENOTSUP) {
     message_error(
         "warning: %s is on a file system without locks: run no other nay process on it now", path);
   } else if (status != NAY_OK) {
     outfile_failed(path, status, &diag);
-  } else {
-    outfile_is_locked = true;
-    signals_release(&outfile_locked);
   }
   outfile_check_new(path);
 }

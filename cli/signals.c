@@ -15,15 +15,19 @@
 static volatile sig_atomic_t signals_first, signals_count, signals_gentle, signals_deferred;
 static nay_filelock *volatile signals_lock;
 
+static void signals_unlock(void) {
+  nay_filelock *lock = signals_lock;
+  signals_lock = NULL;
+  if (lock != NULL) nay_file_unlock(lock);
+}
+
 static void signals_handle(int number) {
   if (signals_gentle || signals_deferred) {
     if (signals_first == 0) signals_first = number;
     if (signals_count < 2) signals_count++;
     return;
   }
-  nay_filelock *lock = signals_lock;
-  signals_lock = NULL;
-  if (lock != NULL) nay_file_unlock(lock);
+  signals_unlock();
   signal(number, SIG_DFL);
   raise(number);
 }
@@ -55,6 +59,7 @@ void signals_defer(bool defer) {
 void signals_finish(void) {
   int number = signals_first;
   if (number == 0) return;
+  signals_unlock();
   sigset_t one; /* a thread may have it blocked */
   sigemptyset(&one);
   sigaddset(&one, number);

@@ -7,9 +7,10 @@
 #include <unistd.h>
 
 #include "golden/lsm_tables.h"
+#include "support/temp.h"
 
 static const char *vectors = TEST_GOLDEN;
-static char out[64];
+static char out[TEMP_MAX];
 
 /* ---- copying ---- */
 
@@ -284,7 +285,7 @@ static void an_abandoned_table_leaves_the_old_one(void **state) {
 
 int main(int argc, char **argv) {
   if (argc > 1) vectors = argv[1];
-  snprintf(out, sizeof out, "test_lsm_writer.%ld.sst", (long)getpid());
+  temp_path(out, "lsm-writer.sst");
   const test_case tests[] = {
       TEST(nori),
       TEST(mini_lsm),
