@@ -97,8 +97,8 @@ NAY_API const char *nay_status_name(nay_status status);
 
 /*
  * nay_diag: what exactly was wrong, and where. Functions that take one accept NULL; they fill it
- * only when they fail. `what` is static text; `offset` counts bytes from the start of the input
- * (0 when no byte is to blame); `os_error` is errno when the status is NAY_EIO, else 0.
+ * only when they fail. `what` is static text, then never NULL; `offset` counts bytes from the start
+ * of the input (0 when no byte is to blame); `os_error` is errno if the status is NAY_EIO, else 0.
  */
 typedef struct nay_diag {
   const char *what;
@@ -164,7 +164,7 @@ NAY_API const char *nay_kind_name(nay_kind kind);
 #define NAY_UNIQUE 0x08u     /* counting, cuckoo: adding a key that tests maybe changes nothing */
 
 /*
- * nay_params: what you want. Zero-initialise it, then set `size`, `nkeys` and exactly one of:
+ * nay_params: what you want. All 0 but `size`, `nkeys` (for a builder 0: it counts) and one of:
  *
  *   fpr           the false-positive rate (FPR) once nkeys keys are in: 0 < fpr < 1 (families that
  *                 grow: however many keys are in)
@@ -173,8 +173,8 @@ NAY_API const char *nay_kind_name(nay_kind kind);
  *   nbits         exactly this many bits that keys can set (nkeys may then be 0); blocked needs a
  *                 multiple of 512, window of 1024, cuckoo of 8 tags; counters come on top
  *
- * scalable takes fpr alone; its nkeys is only where it starts (0: 1000).
- * Everything else may stay 0. Values out of range are refused, never clamped.
+ * scalable takes fpr alone; its nkeys is only where it starts (0: 1000). Values out of range are
+ * refused, never clamped.
  */
 typedef struct nay_params {
   size_t size; /* sizeof the struct: see ABI */
@@ -405,15 +405,15 @@ NAY_API nay_status nay_filter_decode(const void *bytes, size_t len, const nay_al
  */
 NAY_API nay_status nay_filter_save(const nay_filter *filter, const char *path, nay_diag *diag);
 
-/* nay_filter_open: reads a file into memory, all checksums verified. */
+/* nay_filter_open: reads a file into memory, all checksums verified. NAY_EIO, or as a decode. */
 NAY_API nay_status nay_filter_open(const char *path, const nay_allocator *allocator, nay_diag *diag,
                                    nay_filter **filter);
 
 /*
- * nay_filter_mmap: probes a file in place, read-only. Checksums are verified now, or with
+ * nay_filter_mmap: probes a file in place, read-only. Checksums are verified now (flags 0), or with
  * NAY_MMAP_LAZY each 64 KiB at its first touch: a damaged one answers maybe and nay_filter_health
- * tells. A file that another process shortens while it is mapped kills the process (SIGBUS): map
- * only files that are replaced, as nay_filter_save does, never overwritten.
+ * tells. Statuses: as nay_filter_open. A file that another process shortens while it is mapped
+ * kills the process (SIGBUS): map only files that are replaced, as nay_filter_save does.
  */
 #define NAY_MMAP_LAZY 0x01u
 NAY_API nay_status nay_filter_mmap(const char *path, unsigned flags, const nay_allocator *allocator,
@@ -422,9 +422,10 @@ NAY_API nay_status nay_filter_mmap(const char *path, unsigned flags, const nay_a
 /* ---- builder --------------------------------------------------------------------------------- */
 
 /*
- * nay_builder: when keys stream in and their number is not known. It keeps 8 bytes for each key,
- * counts the distinct ones, sizes the filter exactly and builds it. Calls: new (add)* finish free.
- * params->nkeys 0 means "count them"; another number is taken as it is.
+ * nay_builder: how static kinds are made, and filters of keys whose number is not known before. It
+ * hashes each key, keeps 8 bytes of it, counts the distinct ones and builds for so many; kinds that
+ * take adds for params->nkeys, if that is not 0. No keys at all are fine. NAY_EINVAL: as
+ * nay_params_plan; NAY_ENOMEM; NAY_EIO: a file for hashes. Calls: new (add)* finish free.
  */
 typedef struct nay_builder nay_builder;
 
@@ -435,10 +436,8 @@ NAY_API nay_status nay_builder_add(nay_builder *builder, const void *key, size_t
 /* nay_builder_nkeys: how many keys were added so far, duplicates included. */
 NAY_API uint64_t nay_builder_nkeys(const nay_builder *builder);
 
-/*
- * nay_builder_finish: makes the filter; the builder is then empty and can be used again. A failed
- * call keeps the keys: finish again when there is memory, or add more first.
- */
+/* nay_builder_finish: makes the filter; the builder is then empty and can be used again. A failed
+ * call keeps the keys: finish again when there is memory, or add more first. */
 NAY_API nay_status nay_builder_finish(nay_builder *builder, nay_diag *diag, nay_filter **filter);
 NAY_API void nay_builder_free(nay_builder *builder);
 
