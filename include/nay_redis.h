@@ -9,7 +9,8 @@
  *
  * The bytes are RedisBloom's: a dump, an RDB value or a chunk made here is the one that its module
  * makes of the same commands, and the other way round. The module of plugins/redis and the formats
- * of `nay convert` are built on these calls. New work that needs no such bytes is better served by
+ * of `nay convert` are built on these calls, which are public for a server or proxy that must have
+ * the same bytes. New work that needs no such bytes is better served by
  * nay.h: keyed hashes, checksums, fewer bits.
  *
  * Everything that comes from outside (a header, the fields of an RDB value) is checked before it is
