@@ -105,7 +105,7 @@ uint8_t *key_of_text(const key_style *style, const char *option, const char *tex
 /* key_ranges: the list of -k, such as 2,5 or 3-4, into r->ranges; exits when it is none. */
 void key_ranges(key_reader *r, const char *list);
 
-/* frame_fields: of the line that is the text of the record, the fields that are asked for. */
+/* frame_fields: the selected fields of the line that is the text of the record. */
 key_result frame_fields(const key_reader *r, uint8_t *scratch, key_record *record,
                         key_failure *fail);
 
