@@ -1,4 +1,5 @@
 /* cmd_sst_compact.c - nay sst compact: one table of several, newest first. */
+#include "nay_compact.h"
 #include "numbers.h"
 #include "outfile.h"
 #include "table_foreign.h"

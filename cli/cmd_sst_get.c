@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nay_lookup.h"
 #include "numbers.h"
 #include "select.h"
 #include "tablefile.h"

@@ -2,6 +2,7 @@
 #include "tables.h"
 
 #include <math.h>
+#include <nay_sst_cache.h>
 #include <nay_sst_foreign.h>
 #include <stdio.h>
 #include <stdlib.h>

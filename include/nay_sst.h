@@ -25,8 +25,11 @@
  * (first | last | seek | range | next | prev)* free, before its table; value and counters as said
  * there. What options point to (policies, codecs, a prefix, a cache) must outlive the object.
  *
- * THREADS. All calls on a const nay_sst, nay_lookup or on a nay_sst_cache are safe together. A
- * writer, an iterator and a value belong to one thread at a time.
+ * THREADS. All calls on a const nay_sst are safe together. A writer, an iterator and a value belong
+ * to one thread at a time.
+ *
+ * Many tables: nay_lookup.h finds a key in them, nay_compact.h merges them, nay_sst_cache.h bounds
+ * their memory. Tables of other engines: nay_sst_foreign.h.
  */
 #ifndef NAY_SST_H
 #define NAY_SST_H
@@ -117,6 +120,9 @@ NAY_API nay_status nay_sst_prefix_fixed(size_t len, nay_sst_prefix *prefix);
 /* nay_sst_prefix_delimiter: up to the first such byte, and with it; keys without it have none. */
 NAY_API nay_status nay_sst_prefix_delimiter(uint8_t byte, nay_sst_prefix *prefix);
 
+/* nay_sst_cache: blocks and filter partitions that many tables share: nay_sst_cache.h. */
+typedef struct nay_sst_cache nay_sst_cache;
+
 /* ---- writer ---------------------------------------------------------------------------------- */
 
 /* nay_sst_filter: which filter of whole keys a table has. */
@@ -181,32 +187,6 @@ NAY_API nay_status nay_sst_writer_finish(nay_sst_writer *writer, nay_diag *diag)
 
 /* nay_sst_writer_free: without a finish before it, it is as if there had been no writer. */
 NAY_API void nay_sst_writer_free(nay_sst_writer *writer);
-
-/* ---- cache ----------------------------------------------------------------------------------- */
-
-/*
- * nay_sst_cache: an LRU cache of blocks that had to be read or uncompressed, and of filter
- * partitions. Each of the two kinds has its own budget of bytes and cannot evict the other. Many
- * tables may share one. Uncompressed blocks of a mapped file are used in place and not cached.
- */
-typedef struct nay_sst_cache nay_sst_cache;
-
-NAY_API nay_status nay_sst_cache_new(size_t data_bytes, size_t filter_bytes,
-                                     const nay_allocator *allocator, nay_sst_cache **cache);
-
-/* nay_sst_cache_free: after all tables that use it. */
-NAY_API void nay_sst_cache_free(nay_sst_cache *cache);
-
-/* nay_sst_cache_stats: what a cache holds now, and what it did so far. */
-typedef struct nay_sst_cache_stats {
-  size_t size; /* sizeof the struct: see ABI in nay.h */
-  struct nay_sst_cache_side {
-    uint64_t bytes, entries, hits, misses, evictions, reserved[3];
-  } data, filter;
-} nay_sst_cache_stats;
-
-/* nay_sst_cache_describe: at any time, from any thread. NAY_EINVAL: stats->size. */
-NAY_API nay_status nay_sst_cache_describe(const nay_sst_cache *cache, nay_sst_cache_stats *stats);
 
 /* ---- reader ---------------------------------------------------------------------------------- */
 
@@ -376,69 +356,6 @@ NAY_API const void *nay_sst_iter_value(const nay_sst_iter *iter, size_t *len);
 
 /* nay_sst_iter_diag: of the last error. */
 NAY_API const nay_diag *nay_sst_iter_diag(const nay_sst_iter *iter);
-
-/* ---- lookup over many tables ----------------------------------------------------------------- */
-
-/*
- * nay_lookup: searches tables in turn, newest first, until one has the key. The key is
- * hashed once for all native filters that share hash and seed. The tables stay the caller's and
- * must outlive it.
- */
-typedef struct nay_lookup nay_lookup;
-
-NAY_API nay_status nay_lookup_new(const nay_sst *const *tables, size_t n,
-                                  const nay_allocator *allocator, nay_lookup **lookup);
-NAY_API void nay_lookup_free(nay_lookup *lookup);
-
-/*
- * nay_lookup_get: NAY_ENOENT when no table has the key, or the newest that does says that it is
- * deleted (value->deleted). table (may be NULL) tells which one answered, or failed. Errors as
- * nay_sst_get: a damaged table is an error, not a reason to search an older one.
- */
-NAY_API nay_status nay_lookup_get(const nay_lookup *lookup, const void *key, size_t len,
-                                  nay_diag *diag, nay_sst_value *value, size_t *table);
-
-/* nay_lookup_count: the sum over its tables, with `gets` and `hashes` those of the lookup. */
-NAY_API nay_status nay_lookup_count(const nay_lookup *lookup, nay_sst_counters *counters);
-
-/* ---- compaction ------------------------------------------------------------------------------ */
-
-/* nay_sst_compact_stats: how many entries were read, written and dropped. */
-typedef struct nay_sst_compact_stats {
-  size_t size; /* sizeof the struct: see ABI in nay.h */
-  uint64_t read;
-  uint64_t written;
-  uint64_t superseded; /* dropped: a newer version or table has the key */
-  uint64_t deletions;  /* dropped: no older version is left to hide */
-} nay_sst_compact_stats;
-
-/*
- * nay_sst_compact_options: all zero but for the size makes a plain LevelDB table that answers as a
- * lookup over its inputs does. write->keys stays NAY_SST_KEYS_AUTO: they are those of the inputs.
- */
-typedef struct nay_sst_compact_options {
-  size_t size;                        /* sizeof the struct: see ABI in nay.h */
-  const nay_sst_write_options *write; /* how the new table is made, its filters from its keys;
-                                         NULL: without a filter */
-  bool bottom; /* no table below has an older version of these keys: deletions may go as well */
-  uint64_t oldest_snapshot; /* of internal keys, the versions that readers at this sequence or above
-                               can see are kept; 0: there are no such readers */
-  void (*progress)(void *ctx, const nay_sst_compact_stats *so_far); /* now and then; may be NULL */
-  void *progress_ctx;
-} nay_sst_compact_options;
-
-/*
- * nay_sst_compact: the entries of n tables, newest first, become one table at path, which may be
- * that of an input. Of plain keys the newest table's value is kept; of internal keys the newest
- * version, and those that a snapshot needs. NAY_EMISMATCH: some tables have plain keys and some
- * internal ones, or write->keys says otherwise. NAY_EINVAL: no tables, or an option. Errors of the
- * inputs as nay_sst_iter, of the output as nay_sst_writer; then there is no new table. stats may be
- * NULL.
- */
-NAY_API nay_status nay_sst_compact(const nay_sst *const *tables, size_t n, const char *path,
-                                   const nay_sst_compact_options *options,
-                                   const nay_allocator *allocator, nay_diag *diag,
-                                   nay_sst_compact_stats *stats);
 
 #ifdef __cplusplus
 }

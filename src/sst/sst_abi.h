@@ -6,6 +6,9 @@
 #define NAY_SST_ABI_H
 
 #include "base/abi.h"
+#include "nay_compact.h"
+#include "nay_lookup.h"
+#include "nay_sst_cache.h"
 #include "nay_sst_foreign.h"
 
 #define NAY_ABI_SST_VERSION NAY_ABI(nay_sst_version, deleted)

@@ -5,6 +5,7 @@
 #include <dirent.h>
 
 #include "engine_table.h"
+#include "nay_lookup.h"
 #include "nay_table_filters.h"
 #include "support/snappy_codec.h"
 #include "support/sst_sample.h"

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE 1
 #include "database.h"
+#include "nay_lookup.h"
 #include "nay_sst.h"
 #include "nay_table_filters.h"
 #include "support/snappy_codec.h"

@@ -2,6 +2,7 @@
  * fuzz_sst.c - tables. The first byte picks how they are read; the rest is the file, tried as it is
  * and with checksums that fit.
  */
+#include "nay_sst_cache.h"
 #include "support/sst_seal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

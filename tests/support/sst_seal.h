@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "nay_lookup.h"
 #include "nay_sst.h"
 #include "sst/block.h"
 #include "sst/footer.h"

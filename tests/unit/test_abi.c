@@ -6,11 +6,14 @@
  * A library that has appended a field, and callers compiled before that: through nay__abi_*.
  */
 #include "base/abi.h"
+#include "nay_compact.h"
 #include "nay_explain.h"
 #include "nay_file.h"
 #include "nay_format.h"
+#include "nay_lookup.h"
 #include "nay_map.h"
 #include "nay_policy.h"
+#include "nay_sst_cache.h"
 #include "nay_sst_foreign.h"
 #include "nay_table_filters.h"
 #include "support/flaky.h"

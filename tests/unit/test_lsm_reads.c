@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "cpu/crc32c.h"
 #include "golden/golden.h"
+#include "nay_lookup.h"
 #include "nay_sst_foreign.h"
 
 #define MOST_TABLES 100u

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "nay_sst_cache.h"
 #include "support/sst_numbers.h"
 
 #define N_KEYS 20000
