@@ -64,11 +64,12 @@ static bool quotient_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *
   return true;
 }
 
-/* count / 2^(q + r); all slots in use: the answer is maybe. */
+/* count / 2^(q + r); all slots in use: the answer is maybe. A header may state more slots than
+ * there are fingerprints. */
 static double quotient_rate(const nay_shape *shape, uint64_t count) {
   if (shape->nunits != 0 && count >= shape->nunits) return 1;
   double fingerprints = (double)((uint64_t)1 << (quotient_q(shape) + quotient_r(shape)));
-  return (double)count / fingerprints;
+  return (double)count < fingerprints ? (double)count / fingerprints : 1;
 }
 
 typedef struct quotient_place {
