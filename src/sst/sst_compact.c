@@ -1,9 +1,8 @@
 /*
  * sst_compact.c - k tables into one, as an LSM tree does it.
  *
- * A heap holds an iterator for each table that has entries left. The smallest key is on top; of
- * equal keys, that of the newest table. So the versions of a key come newest first, and each is
- * compared with the one before it:
+ * A heap (merge_heap.h) holds an iterator for each table that has entries left. The versions of a
+ * key come newest first, and each is compared with the one before it:
  *
  *   the same key came before, at or below the oldest snapshot    superseded: no reader can see it
  *   a deletion, at or below the oldest snapshot, at the bottom: no older version is left to hide
@@ -13,14 +12,8 @@
  * their union would still answer maybe for every dropped key, at the combined load. The writer
  * builds new ones from the keys that are left.
  */
+#include "sst/merge_heap.h"
 #include "sst/sst.h"
-
-typedef struct compact_input {
-  nay_sst_iter *iter;
-  const uint8_t *key; /* of the entry the iterator is at */
-  size_t len;
-  size_t age; /* 0: the newest table */
-} compact_input;
 
 typedef struct compaction {
   nay_allocator allocator;
@@ -28,9 +21,9 @@ typedef struct compaction {
   uint64_t snapshot; /* what is at or below it is seen by all readers alike */
   bool bottom;
   nay_sst_writer *writer;
-  compact_input *heap;
-  size_t n, ninputs; /* in the heap; room of the array */
-  nay_buffer last;   /* user key of the entry before */
+  nay_merge_heap heap; /* of iterators */
+  size_t ninputs;
+  nay_buffer last; /* user key of the entry before */
   bool has_last;
   uint64_t last_sequence;
   nay_sst_compact_stats stats;
@@ -38,78 +31,52 @@ typedef struct compaction {
 
 #define COMPACT_PROGRESS 8192u /* entries between two reports: some milliseconds */
 
-/* ---- the heap ---- */
-
-/* Of one version in two tables the newer table's counts, be it a value or a deletion: tables of
- * engines without sequence numbers have 0 everywhere. */
-static bool compact_same_version(const compaction *c, const compact_input *a,
-                                 const compact_input *b) {
-  if (c->order != NAY_INTERNAL_KEYS || a->len != b->len || a->len < NAY_KEY_TRAILER) return false;
-  size_t user = a->len - NAY_KEY_TRAILER;
-  return nay__load64le(a->key + user) >> 8 == nay__load64le(b->key + user) >> 8 &&
-         (user == 0 || memcmp(a->key, b->key, user) == 0);
-}
-
-static bool compact_before(const compaction *c, const compact_input *a, const compact_input *b) {
-  int order = nay__compare(c->order, a->key, a->len, b->key, b->len);
-  if (order == 0 || compact_same_version(c, a, b)) return a->age < b->age;
-  return order < 0;
-}
-
-static void compact_sink(compaction *c, size_t at) {
-  compact_input x = c->heap[at];
-  for (size_t child; (child = 2 * at + 1) < c->n; at = child) {
-    if (child + 1 < c->n && compact_before(c, &c->heap[child + 1], &c->heap[child])) child++;
-    if (!compact_before(c, &c->heap[child], &x)) break;
-    c->heap[at] = c->heap[child];
-  }
-  c->heap[at] = x;
-}
+/* ---- the inputs ---- */
 
 /* The entry that an iterator moved to; *at is false at its end. */
-static nay_status compact_look(compact_input *input, nay_status moved, nay_diag *diag, bool *at) {
+static nay_status compact_look(nay_merge_input *input, nay_status moved, nay_diag *diag, bool *at) {
   *at = moved == NAY_OK;
   if (moved != NAY_OK && moved != NAY_ENOENT) {
-    if (diag != NULL) *diag = *nay_sst_iter_diag(input->iter);
+    if (diag != NULL) *diag = *nay_sst_iter_diag(input->source);
     return moved;
   }
-  input->key = nay_sst_iter_key(input->iter, &input->len);
+  input->key = nay_sst_iter_key(input->source, &input->len);
   return NAY_OK;
 }
 
 static nay_status compact_open(compaction *c, const nay_sst *const *tables, nay_diag *diag) {
   for (size_t i = 0; i < c->ninputs; i++) {
-    compact_input *input = &c->heap[c->n];
+    nay_sst_iter *iter;
     bool at;
-    *input = (compact_input){.age = i};
-    NAY_TRY(nay_sst_iter_new(tables[i], &input->iter));
-    nay_status status = compact_look(input, nay_sst_iter_first(input->iter), diag, &at);
+    NAY_TRY(nay_sst_iter_new(tables[i], &iter));
+    nay_merge_input input = {.age = i, .source = iter};
+    nay_status status = compact_look(&input, nay_sst_iter_first(iter), diag, &at);
     if (status == NAY_OK && at) {
-      c->n++;
+      nay__merge_push(&c->heap, input);
     } else {
-      nay_sst_iter_free(input->iter);
+      nay_sst_iter_free(iter);
     }
     NAY_TRY(status);
   }
-  for (size_t i = c->n / 2; i > 0; i--) compact_sink(c, i - 1);
   return NAY_OK;
 }
 
 static nay_status compact_advance(compaction *c, nay_diag *diag) {
-  compact_input *top = &c->heap[0];
+  nay_merge_input *top = nay__merge_top(&c->heap);
   bool at;
-  NAY_TRY(compact_look(top, nay_sst_iter_next(top->iter), diag, &at));
-  if (!at) {
-    nay_sst_iter_free(top->iter);
-    *top = c->heap[--c->n];
+  NAY_TRY(compact_look(top, nay_sst_iter_next(top->source), diag, &at));
+  if (at) {
+    nay__merge_sink(&c->heap);
+  } else {
+    nay_sst_iter_free(top->source);
+    nay__merge_pop(&c->heap);
   }
-  if (c->n > 0) compact_sink(c, 0);
   return NAY_OK;
 }
 
 /* ---- one entry ---- */
 
-static nay_status compact_split(const compaction *c, const compact_input *top, nay_diag *diag,
+static nay_status compact_split(const compaction *c, const nay_merge_input *top, nay_diag *diag,
                                 nay_sst_version *v) {
   if (c->order == NAY_BYTEWISE) {
     *v = (nay_sst_version){.size = sizeof *v, .key = top->key, .len = top->len};
@@ -136,9 +103,9 @@ static nay_status compact_decide(compaction *c, const nay_sst_version *v, bool *
 
 /* The writer refuses a key only if an input table is not in order; any other error is final, and
  * finish reports it. */
-static nay_status compact_write(compaction *c, const compact_input *top, nay_diag *diag) {
+static nay_status compact_write(compaction *c, const nay_merge_input *top, nay_diag *diag) {
   size_t value_len;
-  const void *value = nay_sst_iter_value(top->iter, &value_len);
+  const void *value = nay_sst_iter_value(top->source, &value_len);
   nay_status status = nay_sst_writer_add(c->writer, top->key, top->len, value, value_len);
   if (status == NAY_EINVAL) {
     return nay__fail(diag, NAY_ECORRUPT, "the keys of a table are not in order", 0);
@@ -149,7 +116,7 @@ static nay_status compact_write(compaction *c, const compact_input *top, nay_dia
 }
 
 static nay_status compact_entry(compaction *c, nay_diag *diag) {
-  const compact_input *top = &c->heap[0];
+  const nay_merge_input *top = nay__merge_top(&c->heap);
   nay_sst_version version = {.size = sizeof version};
   bool keep;
   NAY_TRY(compact_split(c, top, diag, &version));
@@ -181,7 +148,7 @@ static nay_status compact_order(const nay_sst *const *tables, size_t n, nay_sst_
 static nay_status compact_run(compaction *c, const nay_sst *const *tables,
                               const nay_sst_compact_options *o, nay_diag *diag) {
   NAY_TRY(compact_open(c, tables, diag));
-  while (c->n > 0) {
+  while (nay__merge_top(&c->heap) != NULL) {
     NAY_TRY(compact_entry(c, diag));
     if (o->progress != NULL && c->stats.read % COMPACT_PROGRESS == 0) {
       o->progress(o->progress_ctx, &c->stats);
@@ -191,21 +158,19 @@ static nay_status compact_run(compaction *c, const nay_sst *const *tables,
 }
 
 static void compact_close(compaction *c) {
-  for (size_t i = 0; i < c->n; i++) nay_sst_iter_free(c->heap[i].iter);
+  for (size_t i = 0; i < c->heap.n; i++) nay_sst_iter_free(c->heap.at[i].source);
   nay_sst_writer_free(c->writer);
   nay__buffer_free(&c->last, &c->allocator);
-  nay__free(&c->allocator, c->heap, c->ninputs * sizeof *c->heap);
+  nay__merge_free(&c->heap, &c->allocator);
 }
 
 static nay_status compact_begin(compaction *c, const char *path, const nay_sst_compact_options *o,
                                 nay_diag *diag) {
-  size_t size;
   nay_sst_write_options write = {.size = sizeof write};
   if (o->write != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_WRITE, o->write, diag, &write));
   write.keys = c->order == NAY_INTERNAL_KEYS ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN;
-  if (!nay__mul_ok(c->ninputs, sizeof *c->heap, &size)) return NAY_ENOMEM;
-  c->heap = nay__alloc(&c->allocator, size);
-  if (c->heap == NULL) return NAY_ENOMEM;
+  c->heap.order = c->order;
+  NAY_TRY(nay__merge_reserve(&c->heap, c->ninputs, &c->allocator));
   return nay_sst_writer_new(path, &write, &c->allocator, diag, &c->writer);
 }
 
