@@ -18,6 +18,8 @@ void batch_new(key_batch *b, const key_reader *r, bool line_numbers, bool hashes
   b->records = must_alloc(BATCH_KEYS * sizeof *b->records);
   b->record_lens = must_alloc(BATCH_KEYS * sizeof *b->record_lens);
   if (line_numbers) b->lines = must_alloc(BATCH_KEYS * sizeof *b->lines);
+  if (r->values) b->values = must_alloc(BATCH_KEYS * sizeof *b->values);
+  if (r->values) b->value_lens = must_alloc(BATCH_KEYS * sizeof *b->value_lens);
   if (r->type == NAY_KEY_TEXT) return;
   b->texts = must_alloc(BATCH_KEYS * sizeof *b->texts);
   b->text_lens = must_alloc(BATCH_KEYS * sizeof *b->text_lens);
@@ -31,6 +33,8 @@ void batch_free(key_batch *b) {
   free(b->records);
   free(b->record_lens);
   free(b->lines);
+  free(b->values);
+  free(b->value_lens);
   free(b->texts);
   free(b->text_lens);
   free(b->fail);
@@ -71,6 +75,10 @@ void batch_add(key_batch *b, const uint8_t *record, const key_record *r) {
   b->keys[b->n] = r->key;
   b->lens[b->n] = r->key_len;
   if (b->lines != NULL) b->lines[b->n] = r->line;
+  if (b->values != NULL) {
+    b->values[b->n] = r->value;
+    b->value_lens[b->n] = r->value_len;
+  }
   if (b->texts != NULL) {
     b->texts[b->n] = r->text;
     b->text_lens[b->n] = r->text_len;

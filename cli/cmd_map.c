@@ -36,6 +36,9 @@ static const option_row map_options[] = {
     ROW_NULL(0, ROWS),
     ROW_KEY_TYPE(0, ROWS),
     ROWS_FRAMING(0, ROWS),
+    {"value", 0, "NAME|N", OPTION_TEXT, AT(keys.value),
+     "the column of the value (default 2): a name in the header, or a number from 1", NULL, 0,
+     "build, verify"},
     ROW_THREADS(0, ROWS),
     ROW_PROGRESS(0, ROWS),
     {0},
@@ -45,7 +48,8 @@ const command command_map = {
     .name = "map",
     .run = map_run,
     .summary = "build and query static maps: a small number for each key",
-    .operands = "build [FILE...] -o MAP | get MAP [KEY...] | info MAP... | verify MAP",
+    .to_stdout = true,
+    .operands = "build [FILE...] [-o MAP] | get MAP [KEY...] | info MAP... | verify MAP",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
     .verbs = "build get info verify",
@@ -54,20 +58,27 @@ const command command_map = {
     .about =
         "A static map gives each key of a set a value of 1 to 64 bits: the shard of a user, the "
         "category of a domain, a small counter. It stores no keys, so it is as small as the "
-        "values themselves, and 0.2% more. A KEY OUTSIDE THE SET GETS AN ARBITRARY VALUE, unless "
+        "values themselves, and 0.2% more (0.5% for values of 1 bit). A KEY OUTSIDE THE SET GETS "
+        "AN ARBITRARY VALUE, unless "
         "the map is built with check bits: then it is absent, but for 1 in 2^BITS of such keys.\n"
         "\n"
-        "nay map build [FILE...] -o MAP reads rows, each a key, a tab and a value: a decimal "
-        "number, or a hexadecimal one after 0x. A key may come more than once if its values are "
-        "equal; with two values it is an error that names the row. 16 bytes per row are kept until "
-        "the end.\n"
+        "nay map build [FILE...] reads rows, each a key, a tab and a value: a decimal number, or a "
+        "hexadecimal one after 0x. It writes the map to the file of -o, or to standard output. "
+        "With "
+        "--csv, --tsv or -F the key is the column of -k (default 1), the value that of --value "
+        "(default 2). With --key=u64le or --length-prefixed each key is followed by its value, 8 "
+        "bytes little-endian. Blank lines are no rows. A key may come more than once if its values "
+        "are equal; with two values it is an error that names file and line. 16 bytes per row are "
+        "kept until the end.\n"
         "\n"
-        "nay map get MAP [KEY...] prints the keys, each with a tab and its value. Without KEY it "
+        "nay map get MAP [KEY...] (MAP may be -, standard input) prints the keys, each with a tab "
+        "and its value. Without KEY it "
         "reads keys from standard input or --keys. Keys that are absent are left out; -v prints "
         "those alone.\n"
         "\n"
         "nay map info MAP... describes maps. nay map verify MAP checks every checksum, and with "
-        "--keys that the map has the values of all rows of a file.\n"
+        "--keys that the map has the values of all rows of a file, which are read as those of "
+        "build.\n"
         "\n"
         "Exit status: 0; for get, 1 when no key was selected; for verify, 1 when a row has another "
         "value; 2 for trouble; 3 for a file that is corrupt or not a map.",

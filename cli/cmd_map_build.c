@@ -1,15 +1,30 @@
 /* cmd_map_build.c - nay map build: rows of keys and values in, a static map out. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "filterfile.h"
 #include "maps.h"
 #include "numbers.h"
 #include "outfile.h"
-#include "tables.h"
+
+/*
+ * build_run: rows that stand in one line after the other of a file. A conflict is found when all
+ * rows are read, and is told by the line of its row: so the places of all rows are kept, one entry
+ * for each file and for each row that does not begin in the line after the last one.
+ */
+typedef struct build_run {
+  uint64_t first; /* row, from 0 */
+  const char *file;
+  uint64_t line; /* of that row */
+} build_run;
 
 typedef struct build {
   const options *o;
   nay_map_builder *builder;
+  uint64_t nrows, all; /* all: every bit that a value has */
+  build_run *runs;
+  size_t nruns, cap;
+  const char *unit; /* of their lines */
 } build;
 
 static nay_map_params build_params(const options *o) {
@@ -30,26 +45,63 @@ static nay_map_params build_params(const options *o) {
   return params;
 }
 
+/* ---- rows ---- */
+
+static void build_keep_place(build *b, const map_row *row) {
+  const build_run *last = b->nruns > 0 ? &b->runs[b->nruns - 1] : NULL;
+  if (last != NULL && last->file == row->file && last->line + b->nrows - last->first == row->line) {
+    return;
+  }
+  b->unit = row->unit;
+  if (b->nruns == b->cap) {
+    b->cap = b->cap != 0 ? 2 * b->cap : 16;
+    b->runs = must_grow(b->runs, b->cap * sizeof *b->runs);
+  }
+  b->runs[b->nruns++] = (build_run){b->nrows, row->file, row->line};
+}
+
+static map_row build_place(const build *b, uint64_t row) {
+  size_t at = b->nruns - 1;
+  while (b->runs[at].first > row) at--;
+  const build_run *run = &b->runs[at];
+  return (map_row){.file = run->file, .unit = b->unit, .line = run->line + row - run->first};
+}
+
 static void build_add(void *ctx, const map_row *row) {
   build *b = ctx;
   uint64_t bits = b->o->value_bits;
   if (bits != 0 && bits < 64 && row->value >> bits != 0) {
-    die(EXIT_TROUBLE, "row %llu: %llu needs more than the %llu bits of -r",
-        (unsigned long long)row->number, (unsigned long long)row->value, (unsigned long long)bits);
+    die(EXIT_TROUBLE, ROW_PLACE ": %llu needs more than the %llu bits of -r", ROW_PLACE_OF(row),
+        (unsigned long long)row->value, (unsigned long long)bits);
   }
   if (nay_map_builder_add(b->builder, row->key, row->len, row->value) != NAY_OK) {
     die(EXIT_TROUBLE, "out of memory");
   }
+  build_keep_place(b, row);
+  b->all |= row->value;
+  b->nrows++;
+}
+
+/* ---- the map ---- */
+
+static void build_check_bits(const build *b) {
+  uint64_t bits = b->o->value_bits;
+  for (uint64_t all = b->all; bits < 64 && b->o->value_bits == 0 && all != 0; all >>= 1) bits++;
+  if (b->o->check_bits + bits <= 64) return;
+  die(EXIT_TROUBLE, "--check: at most %llu bits, since the values have %llu",
+      (unsigned long long)(64 - bits), (unsigned long long)bits);
 }
 
 static nay_map *build_finish(build *b) {
   nay_map *map;
   nay_diag diag = {.what = NULL};
   char why[DIAG_TEXT];
+  build_check_bits(b);
   nay_status status = nay_map_builder_finish(b->builder, &diag, &map);
-  if (status == NAY_EINVAL && diag.offset != 0) { /* the only one that names a pair */
-    die(EXIT_TROUBLE, "row %llu: an earlier row has the same key and another value",
-        (unsigned long long)diag.offset + 1);
+  if (status == NAY_EINVAL) { /* the options are checked: it names a pair */
+    map_row row = build_place(b, diag.offset);
+    die(EXIT_TROUBLE, ROW_PLACE ": an earlier row has the same key and another value",
+        ROW_PLACE_OF(&row));
   }
   if (status != NAY_OK) {
     die(EXIT_TROUBLE, "cannot build this map: %s", diag_text(status, &diag, why));
@@ -78,27 +130,29 @@ static void build_report(const options *o, const char *out, const nay_map *map, 
     json_end();
     return;
   }
-  message("built %s: %s, values of %s, check %s, %s", out, COUNTED(s.nkeys, "key"),
+  message("built %s: %s, values of %s, check %s, %s",
+          strcmp(out, "-") == 0 ? "standard output" : out, COUNTED(s.nkeys, "key"),
           COUNTED(s.value_bits, "bit"), COUNTED(s.check_bits, "bit"),
           size_text(nay_map_encoded_size(map), size));
 }
 
 int map_build(options *o) {
-  const char *out = table_output(o);
+  const char *out = o->out != NULL ? o->out : "-";
+  outfile_may_write(out, o->force);
   nay_map_params params = build_params(o);
   build b = {.o = o};
   if (nay_map_builder_new(&params, NULL, NULL, &b.builder) != NAY_OK) {
     die(EXIT_TROUBLE, "out of memory");
   }
-  map_rows(o, (const char *const *)o->operands + 1, (size_t)o->noperands - 1, build_add, &b);
-  uint64_t nrows = nay_map_builder_npairs(b.builder);
+  map_rows(o, (const char *const *)o->operands + 1, (size_t)o->noperands - 1, false, build_add, &b);
   nay_map *map = build_finish(&b);
   nay_map_builder_free(b.builder);
+  free(b.runs);
   if (o->meta != NULL && nay_map_set_meta(map, o->meta, strlen(o->meta)) != NAY_OK) {
     die(EXIT_TROUBLE, "cannot store --meta");
   }
   outfile_write(out, o->store_key ? NAY_FILE_PRIVATE : 0, build_produce, &map);
-  build_report(o, out, map, nrows);
+  build_report(o, out, map, b.nrows);
   nay_map_free(map);
   return EXIT_FOUND;
 }

@@ -57,7 +57,7 @@ static void get_take_keys(options *o) {
 }
 
 static void get_open(get *g) {
-  g->map = map_open_unlocked(g->o->operands[1], g->o);
+  g->map = map_open(g->o->operands[1], g->o);
   g->stats.size = sizeof g->stats;
   nay_map_describe(g->map, &g->stats);
   if (g->stats.check_bits != 0) return;

@@ -21,6 +21,7 @@ static void info_json(const char *path, const nay_map *map, const nay_map_stats 
   json_text("hash", nay_hash_name(s->hash));
   json_bool("locked", s->locked);
   if (meta != NULL) json_bytes("meta", meta, len);
+  json_text("checksum", "ok");
   json_end();
 }
 
@@ -44,18 +45,32 @@ static void info_text(const char *path, const nay_map *map, const nay_map_stats 
     out_text("  note     %s\n", escape_text(meta, len, meta_text, sizeof meta_text));
 }
 
+static void info_json_failed(const char *path, const map_file *file) {
+  json_begin("nay.map.info/1");
+  json_text("file", path);
+  json_text("checksum", file->why);
+  json_end();
+}
+
+/* Goes on after a file that cannot be read, as nay info does. */
 int map_info(options *o) {
+  int worst = EXIT_FOUND;
   if (o->noperands < 2) die(EXIT_TROUBLE, "missing operand: a map");
   for (int i = 1; i < o->noperands; i++) {
-    nay_map *map = map_open(o->operands[i], o);
-    nay_map_stats s = {.size = sizeof s};
-    nay_map_describe(map, &s);
-    if (o->json) info_json(o->operands[i], map, &s);
-    if (!o->json) info_text(o->operands[i], map, &s);
-    nay_map_free(map);
+    const char *path = o->operands[i];
+    map_file file = map_try(path, o);
+    worst = exit_worse(worst, file.status);
+    if (file.map == NULL) {
+      if (o->json) info_json_failed(path, &file);
+      map_tell(path, &file);
+      continue;
+    }
+    if (o->json) info_json(path, file.map, &file.stats);
+    if (!o->json) info_text(path, file.map, &file.stats);
+    nay_map_free(file.map);
   }
   out_flush();
-  return EXIT_FOUND;
+  return worst;
 }
 
 /* ---- verify ---- */
@@ -63,6 +78,7 @@ int map_info(options *o) {
 typedef struct verify {
   const nay_map *map;
   uint64_t nrows, nwrong;
+  int reading; /* the exit status of files of rows that could not be read */
 } verify;
 
 static void verify_row(void *ctx, const map_row *row) {
@@ -73,29 +89,31 @@ static void verify_row(void *ctx, const map_row *row) {
   v->nrows++;
   if (status == NAY_OK && value == row->value) return;
   if (v->nwrong++ >= 5) return;
-  const char *key = escape_text(row->key, row->len, text, sizeof text);
+  const char *key = escape_text(row->text, row->text_len, text, sizeof text);
   if (status == NAY_OK) {
-    message_error("row %llu: '%s' has the value %llu", (unsigned long long)row->number, key,
+    message_error(ROW_PLACE ": '%s' has the value %llu", ROW_PLACE_OF(row), key,
                   (unsigned long long)value);
   } else {
-    message_error("row %llu: '%s' is absent", (unsigned long long)row->number, key);
+    message_error(ROW_PLACE ": '%s' is absent", ROW_PLACE_OF(row), key);
   }
 }
 
-static void verify_report(const options *o, const char *path, const verify *v) {
-  char wrong[NUMBER_TEXT];
-  if (o->json) {
-    json_begin("nay.map.verify/1");
-    json_text("file", path);
-    json_text("checksum", "ok");
-    if (o->key_files.n > 0) {
-      json_count("nkeys", v->nrows);
-      json_count("nwrong", v->nwrong);
-    }
-    json_bool("ok", v->nwrong == 0);
-    json_end();
-    return;
+static bool verify_holds(const verify *v) { return v->nwrong == 0 && v->reading == EXIT_FOUND; }
+
+static void verify_json(const options *o, const char *path, const verify *v) {
+  json_begin("nay.map.verify/1");
+  json_text("file", path);
+  json_text("checksum", "ok");
+  if (o->key_files.n > 0) {
+    json_count("nkeys", v->nrows);
+    json_count("nwrong", v->nwrong);
   }
+  json_bool("ok", verify_holds(v));
+  json_end();
+}
+
+static void verify_text(const options *o, const char *path, const verify *v) {
+  char wrong[NUMBER_TEXT];
   if (o->quiet) return;
   out_text("%s: intact, every checksum matches\n", path);
   if (o->key_files.n == 0) return;
@@ -103,18 +121,32 @@ static void verify_report(const options *o, const char *path, const verify *v) {
            count_text((double)v->nwrong, wrong));
 }
 
+static int verify_failed(const options *o, const char *path, const map_file *file) {
+  if (o->json) {
+    json_begin("nay.map.verify/1");
+    json_text("file", path);
+    json_text("checksum", file->why);
+    json_bool("ok", false);
+    json_end();
+  }
+  map_tell(path, file);
+  return file->status;
+}
+
 int map_verify(options *o) {
   if (o->noperands != 2) die(EXIT_TROUBLE, "give one map");
-  bool rows = o->key_files.n > 0;
   const char *path = o->operands[1];
-  nay_map *map = rows ? map_open_unlocked(path, o) : map_open(path, o);
-  verify v = {.map = map};
-  if (rows) {
-    map_rows(o, (const char *const *)o->key_files.at, o->key_files.n, verify_row, &v);
-    if (v.nrows == 0) message_error("warning: --keys gives no rows");
+  map_file file = map_try(path, o);
+  if (file.map == NULL) return verify_failed(o, path, &file);
+  verify v = {.map = file.map};
+  if (o->key_files.n > 0) {
+    if (file.stats.locked) die(EXIT_TROUBLE, "%s is keyed: give its key with --secret", path);
+    v.reading = map_rows(o, o->key_files.at, o->key_files.n, true, verify_row, &v);
+    if (v.nrows == 0 && v.reading == EXIT_FOUND) message_error("warning: --keys gives no rows");
   }
-  verify_report(o, path, &v);
+  if (o->json) verify_json(o, path, &v);
+  if (!o->json) verify_text(o, path, &v);
   out_flush();
-  nay_map_free(map);
-  return v.nwrong == 0 ? EXIT_FOUND : EXIT_NONE;
+  nay_map_free(file.map);
+  return exit_worse(v.nwrong == 0 ? EXIT_FOUND : EXIT_NONE, v.reading);
 }

@@ -169,14 +169,28 @@ filter_file filterfile_try(const char *path, const options *o) {
 
 nay_filter *filterfile_read_as(const char *path, const nay_format *format) {
   char why[DIAG_TEXT];
-  int fd = filter_fd(path, why);
-  if (fd < 0) return NULL;
-  file_bytes b = filter_read(fd, path, SIZE_MAX);
-  close(fd);
+  uint8_t *bytes;
+  size_t len;
+  if (!filterfile_bytes(path, &bytes, &len, why)) return NULL;
   nay_filter *f = NULL;
-  nay_status status = nay_format_decode(format, b.at, b.len, NULL, NULL, &f);
-  free(b.at);
+  nay_status status = nay_format_decode(format, bytes, len, NULL, NULL, &f);
+  free(bytes);
   return status == NAY_OK ? f : NULL;
+}
+
+bool filterfile_is_regular(const char *path) {
+  struct stat st;
+  return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+bool filterfile_bytes(const char *path, uint8_t **bytes, size_t *len, char why[DIAG_TEXT]) {
+  int fd = filter_fd(path, why);
+  if (fd < 0) return false;
+  file_bytes b = filter_read(fd, path, SIZE_MAX);
+  if (fd != STDIN_FILENO) close(fd);
+  *bytes = b.at;
+  *len = b.len;
+  return true;
 }
 
 bool filterfile_secret(const options *o, uint8_t key[16]) {
@@ -210,10 +224,12 @@ bool filterfile_secret(const options *o, uint8_t key[16]) {
 void filterfile_unlock(nay_filter *f, const char *path, const options *o) {
   uint8_t key[16];
   nay_stats stats = {.size = sizeof stats};
+  nay_filter_stats(f, &stats);
   if (filterfile_secret(o, key)) {
+    if (stats.hash != NAY_HASH_SIPHASH) die(EXIT_TROUBLE, "%s is not keyed: omit --secret", path);
     nay_status status = nay_filter_unlock(f, key);
     if (status == NAY_EKEY) die(EXIT_TROUBLE, "%s: --secret is not the key of this filter", path);
-  } else if (nay_filter_stats(f, &stats) == NAY_OK && stats.locked) {
+  } else if (stats.locked) {
     die(EXIT_TROUBLE, "%s is keyed: give its key with --secret", path);
   }
 }

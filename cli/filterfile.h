@@ -26,6 +26,12 @@ nay_filter *filterfile_open(const char *path, const options *o);
  * cannot be. */
 nay_filter *filterfile_read_as(const char *path, const nay_format *format);
 
+/* filterfile_is_regular: a file that the library can open by its name; "-" is none.
+ * filterfile_bytes: all bytes of any other file, in memory to be freed; false, and why, when it
+ * cannot be opened. */
+bool filterfile_is_regular(const char *path);
+bool filterfile_bytes(const char *path, uint8_t **bytes, size_t *len, char why[DIAG_TEXT]);
+
 /* filterfile_unlock: gives a keyed filter the key of --secret; exits when it is missing or wrong.
  */
 void filterfile_unlock(nay_filter *f, const char *path, const options *o);

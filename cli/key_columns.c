@@ -64,6 +64,13 @@ static bool range_find(const key_reader *r, const uint8_t *line, size_t len,
   return true;
 }
 
+#define KEY_VALUE_MISSING "no value: a row is a key, a tab and a value"
+
+static bool fields_value(const key_reader *r, const uint8_t *line, size_t len, key_record *record) {
+  field_range range = {r->value_column.at, r->value_is_rest ? SIZE_MAX : r->value_column.at};
+  return range_find(r, line, len, &range, &record->value, &record->value_len);
+}
+
 key_result frame_fields(const key_reader *r, uint8_t *scratch, key_record *record,
                         key_failure *fail) {
   const uint8_t *line = record->text, *from = line;
@@ -77,6 +84,10 @@ key_result frame_fields(const key_reader *r, uint8_t *scratch, key_record *recor
     if (i > 0) used += r->separator_len;
     memcpy(scratch + used, from, n);
     used += n;
+  }
+  if (r->values && !fields_value(r, line, len, record)) {
+    if (r->value_is_rest) fail->what = KEY_VALUE_MISSING;
+    return KEY_BAD;
   }
   record->text = r->nranges == 1 ? from : scratch;
   record->text_len = r->nranges == 1 ? n : used;
@@ -146,44 +157,90 @@ static size_t csv_unquote(const csv_field *field, uint8_t *to) {
   return n;
 }
 
-static void csv_text(const csv_field *field, uint8_t *scratch, key_record *record) {
-  record->text = field->at;
-  record->text_len = field->len;
-  record->scratch_used = 0;
-  if (!field->quoted) return;
-  record->text_len = record->scratch_used = csv_unquote(field, scratch);
-  record->text = scratch;
+/* What a field says; without its quotes in scratch memory, of which *to is the next byte. */
+static const uint8_t *csv_text(const csv_field *field, uint8_t **to, size_t *len) {
+  *len = field->len;
+  if (!field->quoted) return field->at;
+  const uint8_t *text = *to;
+  *len = csv_unquote(field, *to);
+  *to += *len;
+  return text;
+}
+
+/* Whether field i is the column; in a header by its name, whose place the column gets. */
+static key_result csv_is_column(const key_reader *r, const csv_field *field, size_t i, bool found,
+                                uint8_t *scratch, key_column *column, bool *is_it,
+                                key_failure *fail) {
+  size_t len;
+  *is_it = i == column->at;
+  if (!r->wants_header || column->name == NULL) return KEY_OK;
+  const uint8_t *text = csv_text(field, &scratch, &len);
+  *is_it = len == strlen(column->name) && memcmp(text, column->name, len) == 0;
+  fail->what = column == &r->column
+                   ? "the header has this column twice: give its number with -k, and --header"
+                   : "the header has the column of --value twice: give its number, and --header";
+  if (*is_it && found) return KEY_BAD;
+  if (*is_it) column->at = i;
+  return KEY_OK;
+}
+
+/* csv_row: what of a row is found so far. */
+typedef struct csv_row {
+  bool key, value;
+  uint64_t ninner;
+  uint8_t *to; /* scratch memory */
+} csv_row;
+
+static key_result csv_take(key_reader *r, const csv_field *field, size_t i, csv_row *row,
+                           key_record *record, key_failure *fail) {
+  bool is_key, is_value = false;
+  key_result got = csv_is_column(r, field, i, row->key, row->to, &r->column, &is_key, fail);
+  if (got == KEY_OK && r->values) {
+    got = csv_is_column(r, field, i, row->value, row->to, &r->value_column, &is_value, fail);
+  }
+  if (got != KEY_OK) return got;
+  if (is_key) record->text = csv_text(field, &row->to, &record->text_len);
+  if (is_value) record->value = csv_text(field, &row->to, &record->value_len);
+  if (row->value && r->value_is_rest) {
+    record->value_len = (size_t)(field->at + field->len - record->value);
+  }
+  row->key |= is_key;
+  row->value |= is_value;
+  row->ninner += field->ninner;
+  return KEY_OK;
+}
+
+/* The end of a row: whether it has all that it must have. */
+static key_result csv_check(const key_reader *r, const csv_row *row, bool blank, key_record *record,
+                            key_failure *fail) {
+  bool found = row->key && (row->value || !r->values);
+  if (!found && blank) record->skip = true; /* a blank line is no row */
+  fail->what = r->wants_header                ? "the header has no such column"
+               : row->key && r->value_is_rest ? KEY_VALUE_MISSING
+                                              : "the row has too few columns";
+  if (!found && !blank) return KEY_BAD;
+  fail->what = "-k and --value are the same column: give another one for the value";
+  bool same = r->values && r->column.at == r->value_column.at;
+  return r->wants_header && same ? KEY_BAD : KEY_OK;
 }
 
 key_result frame_csv(key_reader *r, const uint8_t *p, const uint8_t *end, bool last,
                      uint8_t *scratch, key_record *record, key_failure *fail) {
   const uint8_t *q = p;
-  bool found = false;
   csv_field field;
-  uint64_t ninner = 0;
+  csv_row row = {.to = scratch};
   for (size_t i = 0;; i++, q = field.next) {
     key_result got = csv_next(r, q, end, last, &field, fail);
+    if (got == KEY_OK) got = csv_take(r, &field, i, &row, record, fail);
     if (got != KEY_OK) return got;
-    ninner += field.ninner;
-    bool is_it = i == r->column;
-    if (r->wants_header && r->name != NULL) {
-      csv_text(&field, scratch, record);
-      is_it = record->text_len == strlen(r->name) &&
-              memcmp(record->text, r->name, record->text_len) == 0;
-      fail->what = "the header has this column twice: give its number with -k, and --header";
-      if (is_it && found) return KEY_BAD;
-      if (is_it) r->column = i;
-    }
-    if (is_it) csv_text(&field, scratch, record);
-    found |= is_it;
     if (field.last_of_row) break;
   }
   record->len = (size_t)(field.next - p);
+  record->scratch_used = (size_t)(row.to - scratch);
   bool blank = record->len == 1 || (record->len == 2 && p[0] == '\r');
-  if (!found && blank) record->skip = true; /* a blank line is no row */
-  fail->what = r->wants_header ? "the header has no such column" : "the row has too few columns";
-  if (!found && !blank) return KEY_BAD;
-  record->ninner = ninner;
+  key_result got = csv_check(r, &row, blank, record, fail);
+  if (got != KEY_OK) return got;
+  record->ninner = row.ninner;
   if (r->wants_header) {
     record->skip = record->header = true;
     r->wants_header = false;

@@ -40,6 +40,29 @@ static void reader_check_args(const key_style *s) {
   die(EXIT_TROUBLE, "%s is for keys in files; here each argument is a key as it stands", option);
 }
 
+/* A number from 1, made a number from 0; false: it is none. */
+static bool reader_number(const char *option, const char *text, size_t *at) {
+  uint64_t number;
+  if (!number_count(text, &number)) return false;
+  if (number == 0) die(EXIT_TROUBLE, "%s: columns are counted from 1", option);
+  *at = (size_t)number - 1;
+  return true;
+}
+
+_Noreturn static void reader_same_column(void) {
+  die(EXIT_TROUBLE, "-k and --value are the same column: give another one for the value");
+}
+
+static void reader_value_field(key_reader *r, const key_style *s) {
+  if (s->value != NULL && !reader_number("--value", s->value, &r->value_column.at)) {
+    die(EXIT_TROUBLE, "--value: '%s' is not the number of a field", s->value);
+  }
+  for (size_t i = 0; i < r->nranges; i++) {
+    size_t at = r->value_column.at;
+    if (r->ranges[i].first <= at && at <= r->ranges[i].last) reader_same_column();
+  }
+}
+
 static void reader_separator(key_reader *r, const key_style *s) {
   r->separator = strcmp(s->separator, "\\t") == 0 ? "\t" : s->separator; /* as in awk */
   r->separator_len = strlen(r->separator);
@@ -49,19 +72,21 @@ static void reader_separator(key_reader *r, const key_style *s) {
   }
   if (s->delimiter != NULL) die(EXIT_TROUBLE, "--delimiter is for --csv; -F is the separator here");
   key_ranges(r, s->column != NULL ? s->column : "1");
+  if (r->values) reader_value_field(r, s);
 }
 
-static void reader_column(key_reader *r, const key_style *s) {
-  uint64_t number;
-  if (s->column == NULL) return;
-  if (!number_count(s->column, &number)) {
-    r->name = s->column;
-    r->wants_header = true;
-  } else if (number == 0) {
-    die(EXIT_TROUBLE, "-k: columns are counted from 1");
-  } else {
-    r->column = (size_t)number - 1;
-  }
+static void reader_column(key_reader *r, const char *option, const char *text, key_column *column) {
+  if (text == NULL || reader_number(option, text, &column->at)) return;
+  column->name = text;
+  r->wants_header = true;
+}
+
+static void reader_columns(key_reader *r, const key_style *s) {
+  reader_column(r, "-k", s->column, &r->column);
+  if (!r->values) return;
+  reader_column(r, "--value", s->value, &r->value_column);
+  bool named = r->column.name != NULL || r->value_column.name != NULL;
+  if (!named && r->column.at == r->value_column.at) reader_same_column();
 }
 
 key_reader key_reader_new(const key_style *s) {
@@ -72,7 +97,10 @@ key_reader key_reader_new(const key_style *s) {
                   .skip_empty = s->skip_empty,
                   .terminator = s->null || s->args.n > 0 ? '\0' : '\n',
                   .delimiter = s->tsv ? '\t' : ',',
-                  .wants_header = s->header};
+                  .wants_header = s->header,
+                  .values = s->values,
+                  .value_is_rest = s->value_is_rest,
+                  .value_column = {.at = 1}};
   bool columns = r.framing == FRAME_CSV || r.framing == FRAME_TSV;
   if (!columns && s->separator == NULL &&
       (s->column != NULL || s->header || s->delimiter != NULL)) {
@@ -86,9 +114,9 @@ key_reader key_reader_new(const key_style *s) {
     }
     r.delimiter = (uint8_t)s->delimiter[0];
   }
-  if (columns) reader_column(&r, s);
+  if (columns) reader_columns(&r, s);
   r.plain = r.framing == FRAME_LINES && r.type == NAY_KEY_TEXT && !r.crlf && r.separator == NULL &&
-            !s->line_number;
+            !s->line_number && !r.values;
   return r;
 }
 
@@ -106,10 +134,13 @@ static bool reader_has_columns(const key_reader *r) {
   return r->framing == FRAME_CSV || r->framing == FRAME_TSV;
 }
 
-const char *key_reader_place(const key_reader *r, char text[64]) {
+const char *key_reader_unit(const key_reader *r) {
   bool lines = reader_has_columns(r) || (r->framing == FRAME_LINES && r->terminator == '\n');
-  snprintf(text, 64, "%s %llu", lines ? "line" : "record",
-           (unsigned long long)(r->nrecords + r->ninner));
+  return lines ? "line" : "record";
+}
+
+const char *key_reader_place(const key_reader *r, char text[64]) {
+  snprintf(text, 64, "%s %llu", key_reader_unit(r), (unsigned long long)(r->nrecords + r->ninner));
   return text;
 }
 
@@ -191,23 +222,34 @@ static key_result frame_line(key_reader *r, const uint8_t *p, const uint8_t *end
   return r->separator != NULL ? frame_fields(r, scratch, record, fail) : KEY_OK;
 }
 
-static key_result frame_fixed(const uint8_t *p, const uint8_t *end, bool last, key_record *record,
-                              key_failure *fail) {
-  if (end - p < 8 && !last) return KEY_MORE;
-  fail->what = "fewer than 8 bytes at the end";
-  if (end - p < 8) return KEY_BAD;
-  *record = (key_record){.len = 8, .text = p, .text_len = 8};
-  return KEY_OK;
+#define VALUE_BYTES 8u /* of a binary record */
+
+/* A key of len bytes after a head, and its value. */
+static key_record frame_binary(const key_reader *r, const uint8_t *p, size_t head, size_t len) {
+  key_record record = {.len = head + len, .text = p + head, .text_len = len};
+  if (!r->values) return record;
+  record.value = p + record.len;
+  record.value_len = VALUE_BYTES;
+  record.len += VALUE_BYTES;
+  return record;
 }
 
-static key_result frame_length(const uint8_t *p, const uint8_t *end, bool last, key_record *record,
-                               key_failure *fail) {
+static key_result frame_fixed(const key_reader *r, const uint8_t *p, const uint8_t *end, bool last,
+                              key_record *record, key_failure *fail) {
+  *record = frame_binary(r, p, 0, 8);
+  if ((size_t)(end - p) >= record->len) return KEY_OK;
+  fail->what = r->values ? "fewer than 16 bytes at the end" : "fewer than 8 bytes at the end";
+  return last ? KEY_BAD : KEY_MORE;
+}
+
+static key_result frame_length(const key_reader *r, const uint8_t *p, const uint8_t *end, bool last,
+                               key_record *record, key_failure *fail) {
   size_t have = (size_t)(end - p);
-  fail->what = "the input ends inside a key";
+  fail->what = r->values ? "the input ends inside a row" : "the input ends inside a key";
   if (have < 4) return last ? KEY_BAD : KEY_MORE;
   size_t len = (size_t)p[0] | (size_t)p[1] << 8 | (size_t)p[2] << 16 | (size_t)p[3] << 24;
-  if (have - 4 < len) return last ? KEY_BAD : KEY_MORE;
-  *record = (key_record){.len = len + 4, .text = p + 4, .text_len = len};
+  *record = frame_binary(r, p, 4, len);
+  if (have < record->len) return last ? KEY_BAD : KEY_MORE;
   return KEY_OK;
 }
 
@@ -221,8 +263,8 @@ key_result key_next(key_reader *r, const uint8_t *p, const uint8_t *end, bool la
   p += skip;
   switch (r->framing) {
     case FRAME_LINES: got = frame_line(r, p, end, last, scratch, record, fail); break;
-    case FRAME_FIXED: got = frame_fixed(p, end, last, record, fail); break;
-    case FRAME_LENGTH: got = frame_length(p, end, last, record, fail); break;
+    case FRAME_FIXED: got = frame_fixed(r, p, end, last, record, fail); break;
+    case FRAME_LENGTH: got = frame_length(r, p, end, last, record, fail); break;
     case FRAME_CSV:
     case FRAME_TSV: got = frame_csv(r, p, end, last, scratch, record, fail); break;
   }

@@ -7,6 +7,9 @@
  *   lines (-0)         text \n                     fixed (u64le)      8 bytes, each record a key
  *   lines, -F          field SEP field SEP ... \n  csv, tsv           a column of each row
  *   length-prefixed    | length u32le | key |
+ *
+ * A record may also have a *value*, for maps: another column or field; in binary records 8 bytes
+ * after the key, little-endian.
  */
 #ifndef NAY_KEYS_H
 #define NAY_KEYS_H
@@ -27,15 +30,23 @@ typedef struct field_range {
 } field_range;
 #define KEY_RANGES 32
 
+/* key_column: a column of a CSV file. */
+typedef struct key_column {
+  const char *name; /* to find in the header, or NULL */
+  size_t at;        /* from 0 */
+} key_column;
+
 typedef struct key_reader {
   key_framing framing;
   nay_key_type type;
   bool crlf, skip_empty;
   uint8_t terminator, delimiter;
-  bool wants_header;     /* the next record is a header */
-  const char *name;      /* the column to find in it, or NULL */
-  size_t column;         /* from 0 */
-  const char *separator; /* of the fields of a line, or NULL: the line is the text */
+  bool wants_header; /* the next record is a header */
+  key_column column;
+  bool values;             /* records have a value: */
+  bool value_is_rest;      /* all that follows the key's column, not its own column alone */
+  key_column value_column; /* of a field: its number */
+  const char *separator;   /* of the fields of a line, or NULL: the line is the text */
   size_t separator_len;
   field_range ranges[KEY_RANGES]; /* joined by the separator, in this order */
   size_t nranges;
@@ -47,8 +58,9 @@ typedef struct key_reader {
 /* key_reader_new: exits with a message when the options contradict each other. */
 key_reader key_reader_new(const key_style *style);
 
-/* key_reader_place: the position of the last record: "line 7", or "record 7" when it has no lines.
- */
+/* key_reader_unit: what its records are counted by: "line", or "record" when there are no lines.
+ * key_reader_place: the position of the last record: "line 7", "record 7". */
+const char *key_reader_unit(const key_reader *r);
 const char *key_reader_place(const key_reader *r, char text[64]);
 
 /* key_reader_is_utf16: whether a file of text that starts so is UTF-16. */
@@ -63,6 +75,8 @@ typedef struct key_record {
   size_t text_len;
   const uint8_t *key; /* the same bytes as the text, or in the scratch memory */
   size_t key_len;
+  const uint8_t *value; /* in the record or in the scratch memory, if records have one */
+  size_t value_len;
   size_t scratch_used;
   uint64_t line;   /* of its file, counted from 1; the number of the record if it has no lines */
   uint64_t ninner; /* line ends inside it */

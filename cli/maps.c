@@ -1,45 +1,87 @@
 /* maps.c - see maps.h. */
 #include "maps.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "filterfile.h"
 
 /* ---- opening ---- */
 
-nay_map *map_open(const char *path, const options *o) {
-  nay_map *map;
-  nay_diag diag = {.what = NULL};
-  char why[DIAG_TEXT];
-  uint8_t key[16];
-  nay_status status = nay_map_open(path, NULL, &diag, &map);
-  if (status != NAY_OK) die(exit_of(status), "%s: %s", path, diag_text(status, &diag, why));
-  if (filterfile_secret(o, key) && nay_map_unlock(map, key) != NAY_OK) {
-    die(EXIT_TROUBLE, "%s: --secret is not the key of this map", path);
-  }
-  return map;
+static const char *map_name(const char *path) {
+  return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
-nay_map *map_open_unlocked(const char *path, const options *o) {
-  nay_map *map = map_open(path, o);
-  nay_map_stats stats = {.size = sizeof stats};
-  if (nay_map_describe(map, &stats) == NAY_OK && stats.locked) {
-    die(EXIT_TROUBLE, "%s is keyed: give its key with --secret", path);
+static nay_status map_read(const char *path, map_file *file) {
+  nay_diag diag = {.what = NULL};
+  uint8_t *bytes;
+  size_t len;
+  nay_status status;
+  if (filterfile_is_regular(path)) {
+    status = nay_map_open(path, NULL, &diag, &file->map);
+  } else if (!filterfile_bytes(path, &bytes, &len, file->why)) {
+    return NAY_EIO;
+  } else {
+    status = nay_map_decode(bytes, len, NULL, &diag, &file->map);
+    free(bytes);
   }
-  return map;
+  if (status != NAY_OK) diag_text(status, &diag, file->why);
+  return status;
+}
+
+static bool map_unlock(const options *o, map_file *file) {
+  uint8_t key[16];
+  if (!filterfile_secret(o, key)) return true;
+  const char *why = nay_map_unlock(file->map, key) == NAY_OK ? NULL
+                    : file->stats.hash == NAY_HASH_SIPHASH   ? "--secret is not the key of this map"
+                                                             : "is not keyed: omit --secret";
+  if (why != NULL) snprintf(file->why, sizeof file->why, "%s", why);
+  return why == NULL;
+}
+
+map_file map_try(const char *path, const options *o) {
+  map_file file = {.stats = {.size = sizeof file.stats}};
+  nay_status status = map_read(path, &file);
+  file.status = status == NAY_OK ? EXIT_FOUND : exit_of(status);
+  if (status != NAY_OK) return file;
+  nay_map_describe(file.map, &file.stats);
+  if (!map_unlock(o, &file)) {
+    nay_map_free(file.map);
+    file.map = NULL;
+    file.status = EXIT_TROUBLE;
+    return file;
+  }
+  nay_map_describe(file.map, &file.stats);
+  return file;
+}
+
+void map_tell(const char *path, const map_file *file) {
+  out_flush();
+  message_error("%s: %s", map_name(path), file->why);
+}
+
+nay_map *map_open(const char *path, const options *o) {
+  map_file file = map_try(path, o);
+  if (file.map == NULL) die(file.status, "%s: %s", map_name(path), file.why);
+  if (file.stats.locked) die(EXIT_TROUBLE, "%s is keyed: give its key with --secret", path);
+  return file.map;
 }
 
 /* ---- rows ---- */
 
-/* A row is a line of two columns; the reader of columns finds the key, decoded. */
+/* Without an option a row is a line: the key, a tab, the value, and nothing else. */
 static key_style row_style(const options *o) {
   key_style style = o->keys;
-  if (style.csv || style.tsv || style.separator != NULL || style.column != NULL ||
-      style.length_prefixed || style.type == KEY_U64LE) {
-    die(EXIT_TROUBLE, "a row is a key, a tab and a value: no other form is read here");
+  bool columns = style.csv || style.tsv || style.separator != NULL;
+  bool binary = style.length_prefixed || style.type == KEY_U64LE;
+  if (style.value != NULL && binary) {
+    die(EXIT_TROUBLE, "--value names a column; a binary row is a key and 8 bytes of value");
   }
-  if (style.null) style.separator = "\t";
-  if (!style.null) style.tsv = true;
+  style.values = style.line_number = true;
+  style.value_is_rest = !columns && !binary && style.column == NULL && style.value == NULL;
+  if (!columns && !binary && style.null) style.separator = "\t";
+  if (!columns && !binary && !style.null) style.tsv = true;
   return style;
 }
 
@@ -62,37 +104,68 @@ static bool row_number(const uint8_t *text, size_t len, uint64_t *value) {
   return len != 0;
 }
 
-static map_row row_of(const options *o, const key_batch *b, size_t i, uint64_t number) {
-  size_t len;
-  char text[80];
-  const uint8_t *record = batch_record(b, i, &len);
-  map_row row = {.key = b->keys[i], .len = b->lens[i], .number = number};
-  len--; /* the terminator */
-  if (o->keys.crlf && len > 0 && record[len - 1] == '\r') len--;
-  const uint8_t *tab = memchr(record, '\t', len);
-  if (tab == NULL) {
-    die(EXIT_TROUBLE, "row %llu has no tab: a row is a key, a tab and a value",
-        (unsigned long long)number);
-  }
-  len -= (size_t)(tab + 1 - record);
-  if (!row_number(tab + 1, len, &row.value)) {
-    die(EXIT_TROUBLE, "row %llu: '%s' is not a number from 0 to 2^64 - 1",
-        (unsigned long long)number, escape_text(tab + 1, len, text, sizeof text));
-  }
-  return row;
+static uint64_t row_binary(const uint8_t *bytes) {
+  uint64_t value = 0;
+  for (unsigned i = 0; i < 8; i++) value |= (uint64_t)bytes[i] << (8 * i);
+  return value;
 }
 
-void map_rows(const options *o, const char *const *paths, size_t n,
-              void (*each)(void *, const map_row *), void *ctx) {
-  options reading = *o;
-  uint64_t number = 0;
-  reading.keys = row_style(o);
-  key_stream *s = stream_open(&reading, paths, n, NULL);
-  for (key_batch *b; (b = stream_next(s)) != NULL;) {
-    for (size_t i = 0; i < b->n; i++) {
-      map_row row = row_of(o, b, i, ++number);
+/* rows: what is read, and how. */
+typedef struct rows {
+  const char *const *paths; /* NULL: standard input */
+  const char *unit;
+  bool binary;
+} rows;
+
+/* False: there is no number; the rest of the row is filled all the same. */
+static bool row_of(const rows *r, const key_batch *b, size_t i, map_row *row) {
+  const char *path = r->paths != NULL ? r->paths[b->file - 1] : "-";
+  *row = (map_row){.key = b->keys[i],
+                   .len = b->lens[i],
+                   .file = map_name(path),
+                   .unit = r->unit,
+                   .line = b->lines[i]};
+  row->text = batch_text(b, i, &row->text_len);
+  if (!r->binary) return row_number(b->values[i], b->value_lens[i], &row->value);
+  row->value = row_binary(b->values[i]);
+  return true;
+}
+
+/* The rows of a batch, up to one that is none: then false. */
+static bool rows_take(const rows *r, const key_batch *b, bool goes_on,
+                      void (*each)(void *, const map_row *), void *ctx) {
+  for (size_t i = 0; i < b->n; i++) {
+    map_row row;
+    char text[80], why[400];
+    if (row_of(r, b, i, &row)) {
       each(ctx, &row);
+      continue;
     }
+    snprintf(why, sizeof why, ROW_PLACE ": '%s' is not a number from 0 to 2^64 - 1",
+             ROW_PLACE_OF(&row), escape_text(b->values[i], b->value_lens[i], text, sizeof text));
+    if (!goes_on) die(EXIT_TROUBLE, "%s", why);
+    message_error("%s", why);
+    return false;
   }
+  return true;
+}
+
+int map_rows(const options *o, const char *const *paths, size_t n, bool goes_on,
+             void (*each)(void *, const map_row *), void *ctx) {
+  options reading = *o;
+  reading.keys = row_style(o);
+  key_reader reader = key_reader_new(&reading.keys);
+  rows r = {.paths = n > 0 ? paths : NULL, .unit = key_reader_unit(&reader)};
+  r.binary = reading.keys.length_prefixed || reading.keys.type == KEY_U64LE;
+  int status = EXIT_FOUND;
+  key_stream *s = stream_open(&reading, paths, n, NULL);
+  if (goes_on) stream_skip_bad_files(s);
+  for (key_batch *b; (b = stream_next(s)) != NULL;) {
+    if (rows_take(&r, b, goes_on, each, ctx)) continue;
+    status = EXIT_TROUBLE;
+    stream_skip_file(s);
+  }
+  status = exit_worse(status, stream_status(s));
   stream_close(s);
+  return status;
 }

@@ -7,25 +7,46 @@
 #include "options.h"
 #include "stream.h"
 
-/* map_open: exits on failure; unlocked if it is keyed and the secret is given. map_open_unlocked:
- * exits when the secret is missing, too. */
+/* map_file: what is known of a file that was tried. map is NULL when status is not EXIT_FOUND. */
+typedef struct map_file {
+  nay_map *map;
+  nay_map_stats stats;
+  int status; /* an exit status */
+  char why[DIAG_TEXT];
+} map_file;
+
+/* map_try: "-" is standard input. Unlocked if it is keyed and the secret is given. */
+map_file map_try(const char *path, const options *o);
+
+/* map_tell: the message about a file that could not be read or trusted, after what is printed. */
+void map_tell(const char *path, const map_file *file);
+
+/* map_open: a map that is unlocked; exits when there is none, or when its secret is missing. */
 nay_map *map_open(const char *path, const options *o);
-nay_map *map_open_unlocked(const char *path, const options *o);
 
 /* map_row: a key and its value. */
 typedef struct map_row {
   const void *key;
   size_t len;
+  const uint8_t *text; /* of the key, as it was given */
+  size_t text_len;
   uint64_t value;
-  uint64_t number; /* from 1 */
+  const char *file; /* its name in messages */
+  const char *unit; /* of the line: "line" or "record" */
+  uint64_t line;    /* where the row begins, from 1 */
 } map_row;
+
+/* A row's place, for messages: ROW_PLACE with ROW_PLACE_OF(row). */
+#define ROW_PLACE "%s: %s %llu"
+#define ROW_PLACE_OF(row) (row)->file, (row)->unit, (unsigned long long)(row)->line
 
 /*
  * map_rows: calls `each` for every row of the files: a key, a tab and a value, decimal or 0x and
- * hexadecimal. Exits when one is not such a row.
+ * hexadecimal, or as the options say. Exits when one is not such a row; with `goes_on` its file
+ * ends there, with a message. Returns an exit status.
  */
-void map_rows(const options *o, const char *const *paths, size_t n,
-              void (*each)(void *ctx, const map_row *row), void *ctx);
+int map_rows(const options *o, const char *const *paths, size_t n, bool goes_on,
+             void (*each)(void *ctx, const map_row *row), void *ctx);
 
 /* The verbs of nay map. */
 int map_build(options *o);

@@ -420,8 +420,13 @@ static void options_check_verb(options *o, const option_table *t) {
 }
 
 /* Two documents on one standard output would be none. */
-static void options_check_stdout(const options *o) {
-  bool by_default = o->out == NULL && o->command->to_stdout;
+static void options_check_stdout(const options *o, const option_table *t) {
+  bool has_result = o->command->verbs == NULL;
+  for (size_t i = 0; i < t->n && !has_result; i++) {
+    has_result =
+        strcmp(t->rows[i]->name, "output") == 0 && option_is_for(t->rows[i], o->operands[0]);
+  }
+  bool by_default = o->out == NULL && o->command->to_stdout && has_result;
   bool asked = o->out != NULL && strcmp(o->out, "-") == 0;
   if (o->json && (by_default || asked)) {
     die(EXIT_TROUBLE, "--json writes to standard output, and so would the result: use -o FILE");
@@ -454,7 +459,7 @@ void options_parse(const command *c, int argc, char **argv, options *o) {
   if (o->help) return;
   options_check_operands(o);
   if (c->verbs != NULL) options_check_verb(o, &t);
-  options_check_stdout(o);
+  options_check_stdout(o, &t);
 }
 
 const char *const *options_key_files(const options *o, int from, size_t *n) {

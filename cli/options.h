@@ -29,6 +29,9 @@ typedef struct key_style {
   const char *delimiter;
   const char *separator; /* -F */
   const char *column;    /* a name or a number from 1, with -F a list of them; NULL: the first */
+  bool values;           /* a record is a key and its value */
+  bool value_is_rest;    /* all that follows the key's column */
+  const char *value;     /* its column, with -F its field, or NULL: the second */
   text_list args;        /* keys that are arguments: no file is read then */
 } key_style;
 

@@ -42,7 +42,7 @@ void outfile_may_write(const char *path, bool force) {
   if (!outfile_is_stdout(path)) {
     outfile_check_new(path);
   } else if (isatty(STDOUT_FILENO) == 1) {
-    die(EXIT_TROUBLE, "refusing to write a filter to the terminal; use -o FILE, or -f");
+    die(EXIT_TROUBLE, "refusing to write binary data to the terminal; use -o FILE, or -f");
   }
 }
 

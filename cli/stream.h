@@ -22,7 +22,9 @@ typedef struct key_batch {
   size_t *record_lens;
   const uint8_t **texts; /* NULL: the keys are the texts */
   size_t *text_lens;
-  uint64_t *lines; /* NULL without --line-number */
+  uint64_t *lines;        /* NULL without --line-number */
+  const uint8_t **values; /* NULL: records have none */
+  size_t *value_lens;
   bool plain;
   const uint8_t *header; /* the header of the first file, if it came in this batch */
   size_t header_len;

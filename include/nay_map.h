@@ -9,11 +9,11 @@
  *   nay_map_get_hash(m, (nay_hash){hashes[1], 0}, &value);
  *   nay_map_free(m);
  *
- * A map stores no keys: some 1.002 bits for each bit of a value, whatever the keys are (bumped
- * ribbon retrieval, doc/map.md). So it knows the value of each key it was built from, and cannot
- * tell other keys apart: it returns some value for them, too. With check bits it can, mostly: a key
- * outside the set is then *absent*, except for one in 2^check_bits of them, which gets an arbitrary
- * value. A map does not change once it is built.
+ * A map stores no keys: some 1.002 bits for each bit of a value (1.005 when it has one bit),
+ * whatever the keys are (bumped ribbon retrieval, doc/map.md). So it knows the value of each key it
+ * was built from, and cannot tell other keys apart: it returns some value for them, too. With check
+ * bits it can, mostly: a key outside the set is then *absent*, except for one in 2^check_bits of
+ * them, which gets an arbitrary value. A map does not change once it is built.
  *
  * Keys are known by their 64-bit hashes. Two keys with equal hashes and different values cannot
  * both be in a map: NAY_EINVAL. Among 10^6 keys the chance is 3 * 10^-8, among 10^9 it is 3%;
@@ -154,7 +154,8 @@ NAY_API nay_status nay_map_verify(const nay_map *map);
 /* nay_map_encoded_size: how many bytes nay_map_encode writes; 0 when it cannot. */
 NAY_API size_t nay_map_encoded_size(const nay_map *map);
 
-/* nay_map_encode: the file, into dst; see doc/formats/nay.md. NAY_EBUFFER: cap is too small. */
+/* nay_map_encode: the file, into dst; see doc/formats/nay.md. NAY_EBUFFER: cap is too small.
+ * NAY_EINVAL: dst is NULL. */
 NAY_API nay_status nay_map_encode(const nay_map *map, void *dst, size_t cap, size_t *written);
 NAY_API nay_status nay_map_encode_stream(const nay_map *map, nay_sink sink, void *ctx);
 
@@ -165,7 +166,12 @@ NAY_API nay_status nay_map_encode_stream(const nay_map *map, nay_sink sink, void
 NAY_API nay_status nay_map_decode(const void *bytes, size_t len, const nay_allocator *allocator,
                                   nay_diag *diag, nay_map **map);
 
-/* nay_map_save, nay_map_open, nay_map_mmap: as those of a filter. flags: 0 or NAY_MMAP_LAZY. */
+/*
+ * nay_map_save, nay_map_open, nay_map_mmap: as those of a filter. flags: 0 or NAY_MMAP_LAZY: then
+ * header, metadata and the codes at the end of the payload are verified now, with all of the chunks
+ * of 64 KiB that they lie in (mostly the first and the last), and any other chunk when a lookup
+ * first reads it.
+ */
 NAY_API nay_status nay_map_save(const nay_map *map, const char *path, nay_diag *diag);
 NAY_API nay_status nay_map_open(const char *path, const nay_allocator *allocator, nay_diag *diag,
                                 nay_map **map);

@@ -3,9 +3,9 @@
  *
  * A ribbon filter stores slots such that those of a key add up to its fingerprint. Nothing in the
  * solver depends on what they add up to: with values instead of fingerprints the structure returns
- * the value of every key of the set, in 1.002 bits for each bit of it, and an arbitrary one for any
- * other key. Check bits are a fingerprint beside the value: a key whose slots do not add up to its
- * check bits is not in the set.
+ * the value of every key of the set, in 1.002 bits for each bit of it (1.005 when it has one bit),
+ * and an arbitrary one for any other key. Check bits are a fingerprint beside the value: a key
+ * whose slots do not add up to its check bits is not in the set.
  *
  *   word of a key    | value: value_bits | check: check_bits |       column 0 is the lowest bit
  *

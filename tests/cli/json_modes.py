@@ -72,7 +72,9 @@ MODES = {
             ("info empty.ldb versions.ldb binary.ldb", 3), ("compact t.ldb -f -o out.ldb", 1)],
     "map": [("build -f -o out.map numbers", 1), ("get m.map --keys keys", LINES), ("get -c m.map --keys keys", 1), ("get -c --max-count 0 m.map 1", 1),
             ("get -v c.map none", LINES), ("get --line-number m.map --keys keys", LINES), ("info m.map c.map", 2),
-            ("verify m.map", 1), ("verify --keys numbers m.map", 1)],
+            ("verify m.map", 1), ("verify --keys numbers m.map", 1), ("build numbers", "refused"), ("build -o - numbers", "refused"),
+            ("verify bad.map", 1), ("verify missing.map", 1), ("verify f.nay", 1), ("verify --keys missing m.map", 1),
+            ("info m.map bad.map missing.map f.nay c.map", 5)],
     "version": [("", 1)],
     "plot": NO_JSON, "complete": NO_JSON, "man": NO_JSON, "help": NO_JSON,
 }
@@ -199,6 +201,7 @@ def prepare():
                  "map build -q --check 40 --meta note -o c.map numbers"):
         nay(line, check=True)
     damage("f.nay", "bad.nay", 300)
+    damage("m.map", "bad.map", 150)
     offset = json.loads(nay("extract --json t.ldb", check=True).stdout.splitlines()[0])["offset"]
     damage("t.ldb", "bad.ldb", offset + 100)
     damage("t.ldb", "cut.ldb", os.path.getsize("t.ldb") - 30)

@@ -81,7 +81,7 @@ shows() {
 
 @test "a filter is not written to the terminal" {
   types 'clear; seq 10 | nay build -n 10; echo status $?'
-  grep -qF 'refusing to write a filter to the terminal; use -o FILE, or -f' plain.txt
+  grep -qF 'refusing to write binary data to the terminal; use -o FILE, or -f' plain.txt
   grep -qx 'status 2' plain.txt
 }
 

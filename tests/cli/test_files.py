@@ -65,7 +65,7 @@ WRITERS = [
     Writer("extract", "in/u", "-o", "OUT"),
     Writer("sst", "build", "-o", "OUT", "in/rows", stream=False),
     Writer("sst", "compact", "in/t", "-o", "OUT", stream=False),
-    Writer("map", "build", "-o", "OUT", "in/numbers", stream=False),
+    Writer("map", "build", "-o", "OUT", "in/numbers"),
     Writer("uniq", "-n", "4000", "--state", "OUT", "in/keys", force=(), stream=False, refuses=False),
     Writer("add", "--create", "-n", "4000", "OUT", "in/keys", force=(), stream=False, refuses=False),
 ]

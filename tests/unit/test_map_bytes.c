@@ -69,6 +69,7 @@ static void bytes_come_back(void **state) {
   assert_memory_equal(stream, bytes, len);
   size_t written;
   assert_status(nay_map_encode(map, stream, len - 1, &written), NAY_EBUFFER);
+  assert_status(nay_map_encode(map, NULL, 0, &written), NAY_EINVAL); /* as of a filter */
   assert_ok(nay_map_decode(bytes, len, NULL, NULL, &back));
   assert_all(back, &p);
   assert_same(map, back);
@@ -216,6 +217,47 @@ static void files(void **state) {
   pairs_free(&p);
 }
 
+static void flip_in_file(const char *path, long offset) {
+  FILE *file = fopen(path, "r+b");
+  assert_int_equal(fseek(file, offset, SEEK_SET), 0);
+  int byte = fgetc(file);
+  assert_int_equal(fseek(file, offset, SEEK_SET), 0);
+  assert_int_equal(fputc(byte ^ 1, file), byte ^ 1);
+  fclose(file);
+}
+
+/* What nay_map.h says of NAY_MMAP_LAZY: damage in the first or the last chunk fails the open,
+ * damage in between does not. */
+static void lazy_verifies_ends_at_open(void **state) {
+  (void)state;
+  pairs p = pairs_of(100000, 16, 6); /* 200 KB, four chunks, the codes in the last */
+  nay_map_params params = params_of(0, 0);
+  nay_map *map = build(&params, &p), *back = NULL;
+  long len = (long)nay_map_encoded_size(map), last = (len - 64) / 65536 * 65536;
+  char path[TEMP_MAX];
+  temp_path(path, "map");
+  assert_ok(nay_map_save(map, path, NULL));
+  const long at_open[] = {0, 63, 64, 200, 65000, last + 300, len - 7, len - 1};
+  for (unsigned i = 0; i < sizeof at_open / sizeof *at_open; i++) {
+    flip_in_file(path, at_open[i]);
+    assert_int_not_equal(nay_map_mmap(path, NAY_MMAP_LAZY, NULL, NULL, &back), NAY_OK);
+    assert_null(back);
+    flip_in_file(path, at_open[i]);
+  }
+  for (long at = 65536 + 300; at < last; at += 65536) {
+    flip_in_file(path, at);
+    assert_ok(nay_map_mmap(path, NAY_MMAP_LAZY, NULL, NULL, &back));
+    assert_ok(nay_map_health(back));
+    assert_status(nay_map_verify(back), NAY_ECORRUPT);
+    nay_map_free(back);
+    back = NULL;
+    flip_in_file(path, at);
+  }
+  unlink(path);
+  nay_map_free(map);
+  pairs_free(&p);
+}
+
 /* Every flipped bit and every truncation is an error. */
 static void damage_is_found(void **state) {
   (void)state;
@@ -279,8 +321,8 @@ static void hostile_headers(void **state) {
 int main(void) {
   const test_case tests[] = {
       TEST(every_allocation_may_fail), TEST(bytes_come_back), TEST(maps_and_filters_are_told_apart),
-      TEST(keys_and_secrets),          TEST(files),           TEST(damage_is_found),
-      TEST(hostile_headers),
+      TEST(keys_and_secrets),          TEST(files),           TEST(lazy_verifies_ends_at_open),
+      TEST(damage_is_found),           TEST(hostile_headers),
   };
   return run_all(tests);
 }
