@@ -6,8 +6,13 @@
  *   nay_lookup *lookup;
  *   if (nay_lookup_new(tables, 3, NULL, &lookup) != NAY_OK) return 1;
  *   nay_sst_value v = {.size = sizeof v};
- *   if (nay_lookup_get(lookup, "foo", 3, NULL, &v, NULL) == NAY_OK) fwrite(v.bytes, 1, v.len,
- * stdout); nay_sst_value_free(&v); nay_lookup_free(lookup);
+ *   if (nay_lookup_get(lookup, "foo", 3, NULL, &v, NULL) == NAY_ENOENT) puts("nay");
+ *   nay_sst_value_free(&v);
+ *   nay_lookup_free(lookup);
+ *
+ * LEVELS. A leveled LSM tree has overlapping tables in level 0 and tables with disjoint ranges of
+ * keys below it. nay_lookup_new_levels takes them so: in a disjoint level one table at most is
+ * probed, found by binary search.
  *
  * THREADS. All calls on a const nay_lookup are safe together.
  */
@@ -32,12 +37,76 @@ NAY_API nay_status nay_lookup_new(const nay_sst *const *tables, size_t n,
 NAY_API void nay_lookup_free(nay_lookup *lookup);
 
 /*
+ * nay_lookup_level: tables that overlap, newest first; or, if disjoint, tables in ascending order
+ * of their keys, each wholly above the one before it. No user key may be in two of them.
+ */
+typedef struct nay_lookup_level {
+  size_t size; /* sizeof the struct, the same in a whole array: see ABI in nay.h */
+  const nay_sst *const *tables;
+  size_t n;
+  bool disjoint;
+} nay_lookup_level;
+
+/*
+ * nay_lookup_new_levels: the same for n levels, the newest first. Tables are counted from 0, level
+ * after level. NAY_EINVAL: a disjoint level is not (diag->offset is the number of the first table
+ * that is not above the one before it), or a table in it has no readable first key. Reads the last
+ * block of a table where the index does not tell its last key; errors then as nay_sst_get.
+ */
+NAY_API nay_status nay_lookup_new_levels(const nay_lookup_level *levels, size_t n,
+                                         const nay_allocator *allocator, nay_diag *diag,
+                                         nay_lookup **lookup);
+
+/*
  * nay_lookup_get: NAY_ENOENT when no table has the key, or the newest that does says that it is
  * deleted (value->deleted). table (may be NULL) tells which one answered, or failed. Errors as
  * nay_sst_get: a damaged table is an error, not a reason to search an older one.
  */
 NAY_API nay_status nay_lookup_get(const nay_lookup *lookup, const void *key, size_t len,
                                   nay_diag *diag, nay_sst_value *value, size_t *table);
+
+/* nay_lookup_get_at: of internal keys, the newest version that is not above sequence. */
+NAY_API nay_status nay_lookup_get_at(const nay_lookup *lookup, const void *key, size_t len,
+                                     uint64_t sequence, nay_diag *diag, nay_sst_value *value,
+                                     size_t *table);
+
+/* ---- trace ----------------------------------------------------------------------------------- */
+
+/* nay_lookup_what: the steps of a get in one table. The last four end it. */
+typedef enum nay_lookup_what {
+  NAY_LOOKUP_OUT_OF_RANGE = 1, /* the key is outside of the table's range: ends it as well */
+  NAY_LOOKUP_FILTER_NAY = 2,   /* ends it as well */
+  NAY_LOOKUP_FILTER_MAYBE = 3,
+  NAY_LOOKUP_NO_FILTER = 4, /* the table has none for this key */
+  NAY_LOOKUP_INDEX = 5,     /* the index names the block at offset, of nbytes */
+  NAY_LOOKUP_BLOCK = 6,     /* it was read, or was cached */
+  NAY_LOOKUP_FOUND = 7,
+  NAY_LOOKUP_DELETED = 8,
+  NAY_LOOKUP_ABSENT = 9, /* after a maybe: a false positive */
+  NAY_LOOKUP_FAILED = 10
+} nay_lookup_what;
+
+/* nay_lookup_step: one of them, in which table. */
+typedef struct nay_lookup_step {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
+  nay_lookup_what what;
+  size_t level, table;     /* table: counted as nay_lookup_new_levels does */
+  uint64_t offset, nbytes; /* index, block: where it is in the file, and as long as it is there */
+  bool cached;             /* block: it was in the cache */
+  nay_status status;       /* of a step that failed */
+} nay_lookup_step;
+
+typedef void (*nay_lookup_trace_call)(void *ctx, const nay_lookup_step *step);
+
+/* nay_lookup_trace: nay_lookup_get_at, which tells each step to call (may be NULL). */
+NAY_API nay_status nay_lookup_trace(const nay_lookup *lookup, const void *key, size_t len,
+                                    uint64_t sequence, nay_lookup_trace_call call, void *ctx,
+                                    nay_diag *diag, nay_sst_value *value, size_t *table);
+
+/* nay_lookup_step_text: a few words for people, such as "filter: nay". */
+NAY_API const char *nay_lookup_step_text(nay_lookup_what what);
+
+/* ---- counters -------------------------------------------------------------------------------- */
 
 /* nay_lookup_count: the sum over its tables, with `gets` and `hashes` those of the lookup. */
 NAY_API nay_status nay_lookup_count(const nay_lookup *lookup, nay_sst_counters *counters);

@@ -9,7 +9,7 @@
  *   sst_get.c            one key
  *   sst_iter.c           many in order
  *   sst_info.c           what the table is and has counted
- *   lookup.c             one key in many tables
+ *   lookup*.c            one key in many tables
  *   sst_foreign.c        tables of other engines, translated
  */
 #ifndef NAY_SST_SST_H
@@ -40,6 +40,7 @@ typedef struct nay_hold {
   nay_buffer plain; /* uncompressed */
   nay_sst_cache *cache;
   nay_cache_entry *pin; /* in the data side of the cache */
+  bool cached;          /* the last block was found in the cache */
   nay_foreign_scratch scratch;
 } nay_hold;
 
@@ -92,12 +93,21 @@ struct nay_sst {
   uint64_t prefix_bytes;
 };
 
-/* nay_hash_memo: the hash of one key, for all filters that hash alike. Zero-initialise. */
+/* nay_get_trace: who is told the steps of a get. */
+typedef struct nay_get_trace {
+  nay_lookup_trace_call call;
+  void *ctx;
+  size_t level, table;
+} nay_get_trace;
+
+/* nay_hash_memo: what the tables of one get share: the hash of its key, for all filters that hash
+ * alike, and its trace. Zero-initialise. */
 typedef struct nay_hash_memo {
   bool set;
   nay_hasher hasher;
   nay_hash hash;
   uint64_t nhashes;
+  const nay_get_trace *trace; /* NULL: nobody follows */
 } nay_hash_memo;
 
 /* nay__sst_read: the contents of a block that is not data, its checksum verified, past the

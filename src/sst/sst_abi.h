@@ -20,6 +20,7 @@
 #define NAY_ABI_SST_COUNTERS NAY_ABI(nay_sst_counters, cache_hits)
 #define NAY_ABI_SST_COMPACTED NAY_ABI(nay_sst_compact_stats, deletions)
 #define NAY_ABI_SST_COMPACT NAY_ABI(nay_sst_compact_options, progress_ctx)
+#define NAY_ABI_LOOKUP_LEVEL NAY_ABI(nay_lookup_level, disjoint)
 #define NAY_ABI_SST_FOREIGN NAY_ABI(nay_sst_foreign_info, filter_in_blocks)
 #define NAY_ABI_SST_FOREIGN_OPTIONS NAY_ABI(nay_sst_foreign_options, codec)
 #define NAY_ABI_CODEC NAY_ABI(nay_sst_codec, state)

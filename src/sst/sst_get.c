@@ -25,6 +25,46 @@ typedef struct get_position {
   size_t prefix_len; /* bytes that the prefix filter was probed with; 0: it was not */
 } get_position;
 
+/* ---- trace ---- */
+
+NAY_NOINLINE static void get_tell(const nay_get_trace *trace, nay_lookup_step step) {
+  step.size = sizeof step;
+  step.level = trace->level;
+  step.table = trace->table;
+  trace->call(trace->ctx, &step);
+}
+
+NAY_INLINE void get_trace(const nay_hash_memo *memo, nay_lookup_what what) {
+  if (memo->trace != NULL) get_tell(memo->trace, (nay_lookup_step){.what = what});
+}
+
+static void get_trace_block(const nay_hash_memo *memo, nay_lookup_what what, nay_handle handle,
+                            bool cached) {
+  nay_lookup_step step = {
+      .what = what, .offset = handle.offset, .nbytes = handle.size, .cached = cached};
+  if (memo->trace != NULL) get_tell(memo->trace, step);
+}
+
+/* How the search in a block ended. */
+static void get_trace_end(const nay_hash_memo *memo, nay_status status, bool deleted) {
+  nay_lookup_step step = {.what = NAY_LOOKUP_FAILED, .status = status};
+  if (memo->trace == NULL) return;
+  if (status == NAY_OK) step.what = deleted ? NAY_LOOKUP_DELETED : NAY_LOOKUP_FOUND;
+  if (status == NAY_ENOENT) step.what = NAY_LOOKUP_ABSENT;
+  if (status == NAY_ENOENT) step.status = NAY_OK;
+  get_tell(memo->trace, step);
+}
+
+static void get_trace_verdict(const nay_hash_memo *memo, nay_verdict verdict) {
+  if (verdict == NAY_NOT_PROBED) {
+    get_trace(memo, NAY_LOOKUP_NO_FILTER);
+  } else {
+    get_trace(memo, verdict == NAY_SAYS_NAY ? NAY_LOOKUP_FILTER_NAY : NAY_LOOKUP_FILTER_MAYBE);
+  }
+}
+
+/* ---- steps ---- */
+
 /* The data block that may have the key. NAY_ENOENT: none does. */
 static nay_status get_handle(const nay_sst *t, const nay_target *target, nay_diag *diag,
                              get_position *at) {
@@ -37,13 +77,14 @@ static nay_status get_handle(const nay_sst *t, const nay_target *target, nay_dia
 }
 
 static nay_status get_from_block(const nay_sst *t, const nay_target *target, get_position *at,
-                                 nay_diag *diag, nay_sst_value *value) {
+                                 const nay_hash_memo *memo, nay_diag *diag, nay_sst_value *value) {
   nay_block block;
   nay_found found;
   nay_hold *hold = value->hold;
   nay_status status = nay__sst_read_data(t, &at->entry, at->handle, &hold, diag, &block);
   value->hold = hold;
   if (status != NAY_OK) return status;
+  get_trace_block(memo, NAY_LOOKUP_BLOCK, at->handle, hold != NULL && hold->cached);
   status = nay__block_find(&block, t->order, target, diag, &found);
   if (found.near > at->near) at->near = found.near;
   NAY_TRY(nay__in_file(status, diag, at->handle));
@@ -65,10 +106,16 @@ static nay_verdict get_probe(const nay_sst *t, const nay_target *target, nay_has
   at->prefix_len = 0;
   nay_verdict verdict = nay__sst_probe(t, target, memo, hold, &at->prefix_len);
   *status = NAY_OK;
+  bool later = t->filter_used && t->filter == NAY_SST_BLOCK_FILTER;
+  if (!later) get_trace_verdict(memo, verdict);
   if (verdict == NAY_SAYS_NAY) return verdict;
   *status = get_handle(t, target, diag, at);
-  if (*status != NAY_OK || verdict != NAY_NOT_PROBED) return verdict;
-  return nay__sst_probe_block(t, target, at->handle);
+  if (*status != NAY_OK) return verdict;
+  get_trace_block(memo, NAY_LOOKUP_INDEX, at->handle, false);
+  if (!later) return verdict;
+  verdict = nay__sst_probe_block(t, target, at->handle);
+  get_trace_verdict(memo, verdict);
+  return verdict;
 }
 
 nay_status nay__sst_get(const nay_sst *t, const nay_target *target, nay_hash_memo *memo,
@@ -78,10 +125,12 @@ nay_status nay__sst_get(const nay_sst *t, const nay_target *target, nay_hash_mem
   nay_sst_tally *counts = t->counts;
   if (t->order_unknown != NAY_OK) {
     nay__atomic_increment64(&counts->unfiltered);
+    get_trace_end(memo, t->order_unknown, false);
     return nay__sst_order_unknown(t, diag);
   }
   if (!get_in_range(t, target)) {
     nay__atomic_increment64(&counts->out_of_range);
+    get_trace(memo, NAY_LOOKUP_OUT_OF_RANGE);
     return NAY_ENOENT;
   }
   nay_hold *hold = value->hold;
@@ -93,7 +142,8 @@ nay_status nay__sst_get(const nay_sst *t, const nay_target *target, nay_hash_mem
   }
   bool probed = verdict == NAY_SAYS_MAYBE;
   nay__atomic_increment64(probed ? &counts->maybe : &counts->unfiltered);
-  if (status == NAY_OK) status = get_from_block(t, target, &at, diag, value);
+  if (status == NAY_OK) status = get_from_block(t, target, &at, memo, diag, value);
+  get_trace_end(memo, status, value->deleted);
   /* Keys that share a prefix are contiguous: if any key has it, an adjacent one has. At the edge of
    * the block the index key stands for it. */
   bool prefix_there = at.prefix_len != 0 && at.near >= at.prefix_len;

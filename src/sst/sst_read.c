@@ -219,13 +219,15 @@ nay_status nay__sst_read_data(const nay_sst *t, const nay_entry *entry, nay_hand
   if (!nay__handle_fits(handle, t->footer.at)) return read_outside(diag, handle);
   nay__atomic_increment64(&t->counts->reads);
   read_unpin(*slot);
-  if (read_cached(t, handle, slot, &contents)) {
+  bool cached = read_cached(t, handle, slot, &contents);
+  if (cached) {
     nay__atomic_increment64(&t->counts->hits);
   } else {
     bool verified = t->bytes != NULL && read_is_checked(t, entry);
     bool cache = t->options.cache != NULL;
     NAY_TRY(read_block(t, handle, verified, cache, slot, diag, &contents));
   }
+  if (*slot != NULL) (*slot)->cached = cached;
   contents = read_entries(t, contents);
   NAY_TRY(nay__in_file(nay__block_open(contents.at, contents.len, diag, block), diag, handle));
   return nay__sst_check_block(t, entry, handle, block, diag);

@@ -293,6 +293,12 @@ static nay_status in_compact_write(const void *o, nay_diag *diag) {
   nay_sst_compact_options how = {sizeof how, .write = o};
   return in_compact(&how, diag);
 }
+static nay_status in_level(const void *o, nay_diag *diag) {
+  nay_lookup *l;
+  nay_status status = nay_lookup_new_levels(o, 1, NULL, diag, &l);
+  if (status == NAY_OK) nay_lookup_free(l);
+  return status;
+}
 static void fill_map(void *o) {
   nay_map_params p = {sizeof p, .value_bits = 3};
   memcpy(o, &p, sizeof p);
@@ -348,6 +354,7 @@ static const input inputs[] = {
     INPUT(nay_sst_write_options, fill_nothing, in_compact_write),
     INPUT(nay_sst_read_options, fill_nothing, in_read),
     INPUT(nay_sst_compact_options, fill_nothing, in_compact),
+    INPUT(nay_lookup_level, fill_nothing, in_level),
     INPUT(nay_sst_version, fill_version, in_version),
     INPUT(nay_policy, fill_policy, in_write_policy),
     INPUT(nay_policy, fill_policy, in_read_policy),

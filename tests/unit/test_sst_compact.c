@@ -5,53 +5,9 @@
 #include "nay_compact.h"
 #include "nay_lookup.h"
 #include "support/flaky.h"
-#include "support/sst_numbers.h"
+#include "support/sst_history.h"
 
 #define N_TABLES 6u
-#define N_USERS 200u
-#define N_WRITES 3000u
-
-/* ---- a history of writes, and what is true at each moment ---- */
-
-/* Write number s (from 1, its sequence) sets or deletes a user key. */
-typedef struct history {
-  unsigned user[N_WRITES + 1];
-  bool deleted[N_WRITES + 1];
-} history;
-
-static void history_make(history *h, uint64_t seed) {
-  for (unsigned s = 1; s <= N_WRITES; s++) {
-    uint64_t random = nay_hash_mix(seed * 1000003 + s);
-    h->user[s] = (unsigned)(random % N_USERS);
-    h->deleted[s] = (random >> 32) % 4 == 0;
-  }
-}
-
-/* The newest write to a user at or before a moment; 0: none. */
-static unsigned history_at(const history *h, unsigned user, unsigned moment) {
-  while (moment > 0 && h->user[moment] != user) moment--;
-  return moment;
-}
-
-/* The writes from a to b, as a memory table would be written out: all versions, newest first. */
-static void history_write(const history *h, unsigned a, unsigned b, const char *path,
-                          const nay_sst_write_options *how) {
-  nay_sst_writer *w;
-  assert_ok(nay_sst_writer_new(path, how, NULL, NULL, &w));
-  for (unsigned user = 0; user < N_USERS; user++) {
-    char key[32], value[32];
-    size_t len = number_key(user, key);
-    for (unsigned s = b; s >= a; s--) {
-      if (h->user[s] != user) continue;
-      nay_sst_version version = {sizeof version, key, len, s, h->deleted[s]};
-      size_t value_len = h->deleted[s] ? 0 : (size_t)sprintf(value, "write %u", s);
-      assert_ok(nay_sst_writer_add_version(w, &version, value, value_len));
-    }
-  }
-  assert_ok(nay_sst_writer_finish(w, NULL));
-  nay_sst_writer_free(w);
-}
-
 typedef struct tables {
   char paths[N_TABLES][TEMP_MAX];
   nay_sst *at[N_TABLES]; /* newest first */

@@ -1,0 +1,42 @@
+/*
+ * lookup.h - the tables of a lookup, by level.
+ *
+ * A *run* is one level. The tables of an overlapping run are searched in turn, newest first. A
+ * disjoint run has its tables in ascending order of their keys: the only one that can have a key is
+ * the last whose smallest key is not above it, found by binary search. The largest key of the index
+ * does not serve for that: it is a separator, and may be above the first keys of the next table.
+ *
+ * `tables` has all tables as the caller counts them. `slots` has those that are searched, run after
+ * run: empty tables of disjoint runs are left out, because they have no place in the order.
+ */
+#ifndef NAY_SST_LOOKUP_H
+#define NAY_SST_LOOKUP_H
+
+#include "sst/sst.h"
+
+typedef struct nay_lookup_slot {
+  const nay_sst *table;
+  size_t number; /* as the caller counts */
+} nay_lookup_slot;
+
+typedef struct nay_lookup_run {
+  size_t first, n; /* slots */
+  bool disjoint;
+} nay_lookup_run;
+
+struct nay_lookup {
+  nay_allocator allocator;
+  size_t ntables, nslots, nruns;
+  nay_lookup_slot *tables; /* slots and runs are behind them, in the same allocation */
+  nay_lookup_slot *slots;
+  nay_lookup_run *runs;
+  uint64_t own[2];
+  uint64_t *counts; /* gets and hashes, in own[]: const calls count too */
+};
+
+/* nay__lookup_find: in a disjoint run, the slot of the only table that can have the key; NULL: none
+ * does. */
+const nay_lookup_slot *nay__lookup_find(const nay_lookup *lookup, const nay_lookup_run *run,
+                                        const uint8_t *key, size_t len);
+
+#endif /* NAY_SST_LOOKUP_H */
