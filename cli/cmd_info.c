@@ -1,11 +1,11 @@
 /* cmd_info.c - nay info: what a file is, how full it is, whether it can be trusted. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "filterfile.h"
 #include "numbers.h"
+#include "prom.h"
 #include "tablefile.h"
 
 static const char *info_checksum(const filter_file *file) {
@@ -13,7 +13,7 @@ static const char *info_checksum(const filter_file *file) {
   return nay_format_has_checksum(file->format) ? "ok" : "none";
 }
 
-static void info_json_plans(const nay_filter *f) {
+static void info_json_plans(const nay_filter *f, const promise *p) {
   uint64_t nkeys;
   double bits_per_key, fpr;
   if (!nay_format_plan_of(f, 0, &nkeys, &bits_per_key, &fpr)) return;
@@ -23,6 +23,7 @@ static void info_json_plans(const nay_filter *f) {
     json_count("nkeys_planned", nkeys);
     json_real("bits_per_key", bits_per_key);
     json_real("fpr_planned", fpr);
+    json_real("utilisation", p->stats.nkeys_estimated / (double)nkeys);
     json_close();
   }
   json_close();
@@ -33,7 +34,7 @@ static void info_json(const char *path, const filter_file *file, const promise *
   json_text("file", path);
   if (file->filter != NULL) {
     json_filter(file->filter, file->format, file->nbytes, p);
-    info_json_plans(file->filter);
+    info_json_plans(file->filter, p);
     json_filter_caveats(file->filter);
     size_t len;
     const uint8_t *meta = nay_filter_meta(file->filter, &len);
@@ -47,81 +48,12 @@ static void info_json(const char *path, const filter_file *file, const promise *
   json_end();
 }
 
-/* ---- Prometheus ---- */
-
-static void info_label(const char *text) {
-  for (; *text != '\0'; text++) {
-    if (*text == '\\' || *text == '"') out_bytes("\\", 1);
-    if (*text == '\n') {
-      out_text("\\n");
-    } else {
-      out_bytes(text, 1);
-    }
-  }
-}
-
-/*
- * One group of samples for each metric, over all files, each after its HELP and TYPE: the format
- * requires it. So the values are kept until all files are read.
- */
-typedef enum info_metric {
-  METRIC_UP,
-  METRIC_FILE_BYTES,
-  METRIC_KEYS_PLANNED,
-  METRIC_KEYS_ESTIMATED,
-  METRIC_FILL,
-  METRIC_FPR_NOW,
-  METRIC_FPR_PLANNED,
-  METRICS
-} info_metric;
-
-static const char *const info_metrics[METRICS][2] = {
-    {"up", "1 when the file is readable and intact"},
-    {"file_bytes", "size of the file"},
-    {"keys_planned", "keys the filter was planned for"},
-    {"keys_estimated", "number of keys now, estimated from its bits"},
-    {"fill_ratio", "fraction of its bits that are set"},
-    {"fpr_now", "false-positive rate now"},
-    {"fpr_planned", "false-positive rate at the planned number of keys"},
-};
-
-typedef struct info_samples {
-  const char *file, *kind;
-  bool has[METRICS];
-  double value[METRICS];
-} info_samples;
-
-static void info_sample(info_samples *s, info_metric metric, double value) {
-  s->has[metric] = true;
-  s->value[metric] = value;
-}
-
-static void info_prom_print(const info_samples *files, size_t n) {
-  for (unsigned m = 0; m < METRICS; m++) {
-    const char *name = info_metrics[m][0];
-    out_text("# HELP nay_%s %s\n# TYPE nay_%s gauge\n", name, info_metrics[m][1], name);
-    for (size_t i = 0; i < n; i++) {
-      if (!files[i].has[m]) continue;
-      out_text("nay_%s{file=\"", name);
-      info_label(files[i].file);
-      out_text("\",kind=\"%s\"} ", files[i].kind);
-      out_text(isfinite(files[i].value[m]) ? "%.10g\n" : "NaN\n", files[i].value[m]);
-    }
-  }
-}
-
-static void info_prom(info_samples *to, const filter_file *file) {
-  nay_stats s = {.size = sizeof s};
-  bool ok = file->filter != NULL && nay_filter_stats(file->filter, &s) == NAY_OK;
-  to->kind = ok ? filterfile_kind_name(file->format, s.kind) : "unknown";
-  info_sample(to, METRIC_UP, ok);
-  info_sample(to, METRIC_FILE_BYTES, (double)file->nbytes);
-  if (!ok) return;
-  if (s.nkeys != 0) info_sample(to, METRIC_KEYS_PLANNED, (double)s.nkeys);
-  info_sample(to, METRIC_KEYS_ESTIMATED, s.nkeys_estimated);
-  info_sample(to, METRIC_FILL, s.fill);
-  info_sample(to, METRIC_FPR_NOW, s.fpr_now);
-  if (s.nkeys != 0) info_sample(to, METRIC_FPR_PLANNED, s.fpr_planned);
+static void info_prom(prom_samples *to, const filter_file *file, const promise *p) {
+  bool ok = file->filter != NULL;
+  to->kind = ok ? filterfile_kind_name(file->format, p->stats.kind) : "unknown";
+  prom_sample(to, PROM_UP, ok);
+  prom_sample(to, PROM_FILE_BYTES, (double)file->nbytes);
+  if (ok) prom_filter(to, p);
 }
 
 /* ---- text ---- */
@@ -147,7 +79,7 @@ static void info_keys(const nay_stats *s, bool overfilled) {
   if (s->derived) {
     snprintf(text, sizeof text, "unknown: an intersection");
   } else if (s->nkeys == 0) {
-    snprintf(text, sizeof text, "about %s", now);
+    snprintf(text, sizeof text, "about %s%s", now, overfilled ? ", overfilled" : "");
   } else {
     snprintf(text, sizeof text, "about %s of %s planned (%.0f%%)%s", now,
              count_text((double)s->nkeys, planned), s->utilisation * 100,
@@ -185,13 +117,14 @@ static void info_size(const filter_file *file, const nay_stats *s) {
 }
 
 /* The plans that the size and k can come from, where the file does not say which. */
-static void info_plans(const nay_filter *f) {
+static void info_plans(const nay_filter *f, const nay_stats *s) {
   uint64_t nkeys;
   double bits_per_key, fpr;
   for (size_t i = 0; nay_format_plan_of(f, i, &nkeys, &bits_per_key, &fpr); i++) {
-    char text[160], rate[NUMBER_TEXT];
-    snprintf(text, sizeof text, "%sat most %s, %.0f bits per key, FPR %s", i == 0 ? "" : "or ",
-             COUNTED(nkeys, "key"), bits_per_key, fpr_text(fpr, rate));
+    char text[200], rate[NUMBER_TEXT];
+    snprintf(text, sizeof text, "%sat most %s, %.0f bits per key, FPR %s: %.0f%% used",
+             i == 0 ? "" : "or ", COUNTED(nkeys, "key"), bits_per_key, fpr_text(fpr, rate),
+             100 * s->nkeys_estimated / (double)nkeys);
     info_line(i == 0 ? "planned" : "", text);
   }
 }
@@ -205,7 +138,7 @@ static void info_text(const char *path, const filter_file *file, const promise *
            kind != NULL ? kind : "filter", nay_format_about(file->format));
   info_size(file, &s);
   info_keys(&s, p->overfilled);
-  info_plans(file->filter);
+  info_plans(file->filter, &s);
   info_bar(&s);
   info_rates(&s, strcmp(nay_format_name(file->format), "nay") == 0);
   uint64_t seed;
@@ -230,42 +163,36 @@ static void info_text(const char *path, const filter_file *file, const promise *
   }
 }
 
-static void info_prom_table(info_samples *to, const table_file *file) {
-  to->kind = "table";
-  info_sample(to, METRIC_UP, file->status == NAY_OK);
-  info_sample(to, METRIC_FILE_BYTES, (double)file->nbytes);
-  if (file->status != NAY_OK) return;
-  table_summary s = tablefile_summary(file);
-  info_sample(to, METRIC_KEYS_ESTIMATED, s.nkeys);
-  info_sample(to, METRIC_FPR_NOW, s.fpr);
-}
-
 /* A table of LevelDB or RocksDB; returns the exit status. */
-static int info_table(const options *o, info_samples *to, const table_file *file) {
+static int info_table(const options *o, prom_samples *to, const table_file *file) {
   const char *path = to->file;
-  nay_table_filters_info info = {.size = sizeof info};
+  table_summary s = tablefile_summary(file);
   if (o->json) {
-    tablefile_json(path, file);
+    tablefile_json(path, file, &s);
   } else if (o->prom) {
-    info_prom_table(to, file);
+    prom_table(to, file, &s);
   } else {
-    tablefile_info(path, file);
+    tablefile_info(path, file, &s);
   }
-  if (file->status == NAY_OK) nay_table_filters_describe(file->table, &info);
-  if (file->status == NAY_OK && info.ndamaged == 0) return EXIT_FOUND;
   out_flush();
-  message_error("%s: %s", path, info.ndamaged > 0 ? "a filter is corrupt" : file->why);
-  return info.ndamaged > 0 ? EXIT_DAMAGED : exit_of(file->status);
+  if (s.noverfilled != 0) {
+    message_error("warning: %s: %llu of %s overfilled", path, (unsigned long long)s.noverfilled,
+                  COUNTED(s.info.nfilters, "filter"));
+  }
+  int status = s.noverfilled != 0 && o->strict ? EXIT_OVERFILLED : EXIT_FOUND;
+  if (file->status == NAY_OK && s.info.ndamaged == 0) return status;
+  message_error("%s: %s", path, s.info.ndamaged > 0 ? "a filter is corrupt" : file->why);
+  return s.info.ndamaged > 0 ? EXIT_DAMAGED : exit_of(file->status);
 }
 
-static int info_filter(const options *o, info_samples *to) {
+static int info_filter(const options *o, prom_samples *to) {
   const char *path = to->file;
   filter_file file = filterfile_try(path, o);
   promise p = promise_judge(file.filter, 0);
   if (o->json) {
     info_json(path, &file, &p);
   } else if (o->prom) {
-    info_prom(to, &file);
+    info_prom(to, &file, &p);
   } else {
     info_text(path, &file, &p);
   }
@@ -276,7 +203,7 @@ static int info_filter(const options *o, info_samples *to) {
   return exit_of(file.status);
 }
 
-static int info_file(const options *o, info_samples *to) {
+static int info_file(const options *o, prom_samples *to) {
   table_file table = {.is_table = false};
   if (o->format == NULL) table = tablefile_try(to->file, o->table_format);
   if (!table.is_table) return info_filter(o, to);
@@ -287,14 +214,15 @@ static int info_file(const options *o, info_samples *to) {
 
 /* Goes on after a file that cannot be read, as grep does. */
 static int info_run(options *o) {
+  prom_check(o);
   int worst = EXIT_FOUND;
   size_t n = (size_t)o->noperands;
-  info_samples *files = must_alloc(n * sizeof *files);
+  prom_samples *files = must_alloc(n * sizeof *files);
   for (size_t i = 0; i < n; i++) {
-    files[i] = (info_samples){.file = o->operands[i]};
+    files[i] = (prom_samples){.file = o->operands[i]};
     worst = exit_worse(worst, info_file(o, &files[i]));
   }
-  if (o->prom) info_prom_print(files, n);
+  if (o->prom) prom_print(files, n);
   free(files);
   out_flush();
   return worst;
@@ -324,6 +252,14 @@ const command command_info = {
         "For a table of LevelDB, RocksDB or nori (.ldb, .sst), or one of mini-lsm with "
         "--format=mini-lsm-sst, it describes the filters inside: layout, "
         "policy, bits per key, entries, expected FPR, prefixes.\n"
+        "\n"
+        "How many of its planned keys a filter holds is its utilisation; a filter that holds so "
+        "many "
+        "that its FPR is more than 10% above the planned one is overfilled: a warning says so. "
+        "Some "
+        "layouts of other systems state k and the number of bits alone; the plans that these can "
+        "come from are listed, each with the most keys, and what holds more than all of them is "
+        "overfilled.\n"
         "\n"
         "--json writes one object for each file, whose members doc/json.md lists; its checksum is "
         "\"ok\", \"none\" or an error. --prom "

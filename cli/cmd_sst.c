@@ -67,6 +67,9 @@ static const option_row sst_options[] = {
      "another table, for keys that those before it do not know; may be repeated", NULL, 0, "get"},
     {"keys", 0, "FILE", OPTION_FILES, AT(key_files), "read keys from FILE; may be repeated", NULL,
      0, "get"},
+    {"prom", 0, NULL, OPTION_FLAG, AT(prom),
+     "write metrics for Prometheus; get: the counters of the lookups, instead of the keys", NULL, 0,
+     "get, info"},
     {"verify", 0, NULL, OPTION_FLAG, AT(verify_table), "read every block, count the entries", NULL,
      0, "info"},
     ROW_NULL(0, "build, get, scan"),
@@ -110,7 +113,10 @@ const command command_sst = {
         "nay sst get TABLE [KEY...] prints those of the keys that it finds, each with a tab and "
         "its value. Without KEY it reads keys from standard input or --keys. --older names "
         "further tables, the newest first: the first one that knows a key answers. -v selects the "
-        "keys that are absent.\n"
+        "keys that are absent. With --json, -c also writes what the lookups did in each table: "
+        "filters probed, nays, false positives, the measured false-positive rate (FPR) with its "
+        "95% "
+        "interval, blocks searched; --prom writes these counters for Prometheus.\n"
         "\n"
         "nay sst scan TABLE prints all entries, those from --from to before --to, or those that "
         "start with --prefix, in the order of their bytes. --key is for --from, --to and --prefix; "
@@ -119,7 +125,10 @@ const command command_sst = {
         "sees; --versions prints all "
         "versions, each preceded by its sequence number and put or delete.\n"
         "\n"
-        "nay sst info TABLE... describes tables; --verify reads every block.\n"
+        "nay sst info TABLE... describes tables; --verify reads every block. --prom writes "
+        "metrics: "
+        "bytes, entries, blocks, and of the filters bytes, bits per key, expected FPR, "
+        "utilisation.\n"
         "\n"
         "get, scan, info and compact also read the tables of nori, which are recognised, and of "
         "mini-lsm, which --format must name: mini-lsm-sst tells its four forms apart. Their keys "
@@ -140,6 +149,9 @@ const command command_sst = {
         "$ nay sst get people.ldb grace alan\n"
         "grace\t1906\n"
         "nay sst: 2 keys looked up, 1 selected; filter negatives: 1, blocks read: 1\n"
+        "$ nay sst get -q --json -c people.ldb grace bob | jq -c '.tables[0] | [.nfilter_checks, "
+        ".nfilter_useful, .nblock_reads]'\n"
+        "[2,1,1]\n"
         "$ printf 'ada\\tLovelace\\nalan\\tTuring\\n' | nay sst build -q --filter small -o "
         "new.ldb\n"
         "$ nay sst compact new.ldb people.ldb -o all.ldb\n"

@@ -2,8 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interval.h"
 #include "nay_lookup.h"
 #include "numbers.h"
+#include "prom.h"
 #include "select.h"
 #include "tablefile.h"
 #include "tables.h"
@@ -18,7 +20,7 @@ typedef struct get {
 
 static void get_print(const get *g, const key_batch *b, size_t i, bool found, size_t table) {
   size_t len;
-  if (g->o->count) return;
+  if (g->o->count || g->o->prom) return;
   if (g->o->json) {
     json_open(NULL, '{');
     selection_json_key(b, i);
@@ -82,6 +84,63 @@ static void get_report(const get *g) {
           count_text((double)c.filter_useful, nays), count_text((double)c.block_reads, reads));
 }
 
+/* ---- statistics ---- */
+
+/* A maybe for an absent key, of all absent keys that the filters were probed with. */
+static void get_json_counters(const nay_sst_counters *c) {
+  uint64_t nabsent = c->filter_useful + c->filter_false_positives;
+  interval fpr = interval_of(c->filter_false_positives, nabsent, Z_95);
+  json_count("ngets", c->gets);
+  json_count("nout_of_range", c->out_of_range);
+  json_count("nfilter_checks", c->filter_checks);
+  json_count("nfilter_useful", c->filter_useful);
+  json_count("nfilter_false_positives", c->filter_false_positives);
+  json_count("nfilter_faults", c->filter_faults);
+  json_count("nblock_reads", c->block_reads);
+  if (nabsent == 0) return;
+  json_real("fpr_measured", fpr.rate);
+  json_real("fpr_low", fpr.low);
+  json_real("fpr_high", fpr.high);
+}
+
+static void get_json_count(const get *g) {
+  nay_sst_counters c = {.size = sizeof c};
+  json_begin("nay.sst.get/1");
+  json_count("nkeys", g->selection.nkeys);
+  json_count("nselected", g->selection.nselected);
+  json_open("tables", '[');
+  for (size_t i = 0; i < g->tables.n; i++) {
+    nay_sst_count(g->tables.at[i], &c);
+    json_open(NULL, '{');
+    json_text("table", g->tables.names[i]);
+    get_json_counters(&c);
+    json_close();
+  }
+  json_close();
+  json_end();
+}
+
+static void get_prom(const get *g) {
+  prom_samples *samples = must_alloc(g->tables.n * sizeof *samples);
+  nay_sst_counters c = {.size = sizeof c};
+  for (size_t i = 0; i < g->tables.n; i++) {
+    samples[i] = (prom_samples){.file = g->tables.names[i], .kind = "table"};
+    nay_sst_count(g->tables.at[i], &c);
+    prom_counts(&samples[i], &c);
+  }
+  prom_print(samples, g->tables.n);
+  free(samples);
+}
+
+static void get_print_counts(const get *g) {
+  if (g->o->prom) {
+    get_prom(g);
+  } else if (selection_counts(g->o)) {
+    if (g->o->json) get_json_count(g);
+    if (!g->o->json) table_print_count(g->o, NULL, g->selection.nselected);
+  }
+}
+
 /* The operands after the table are keys. */
 static void get_take_keys(options *o) {
   for (int i = 2; i < o->noperands; i++) {
@@ -106,6 +165,7 @@ static table_list get_tables(const options *o) {
 }
 
 int sst_get(options *o) {
+  prom_check(o);
   get_take_keys(o);
   get g = {.o = o,
            .tables = get_tables(o),
@@ -122,9 +182,7 @@ int sst_get(options *o) {
     reading = stream_status(s);
     stream_close(s);
   }
-  if (selection_counts(o)) {
-    table_print_count(o, "nay.sst.get/1", &g.selection.nkeys, g.selection.nselected);
-  }
+  get_print_counts(&g);
   out_flush();
   get_report(&g);
   nay_sst_value_free(&g.value);

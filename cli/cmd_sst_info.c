@@ -1,9 +1,10 @@
 /* cmd_sst_info.c - nay sst info: what a table is, and whether it is whole. */
-#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "filterfile.h"
 #include "numbers.h"
+#include "prom.h"
 #include "table_foreign.h"
 #include "tables.h"
 
@@ -19,7 +20,7 @@ typedef struct table_facts {
   const char *path;
   const nay_sst *table;
   nay_sst_info info;
-  const nay_filter *filter;
+  table_summary filters;
   table_verdict verdict;
   bool is_foreign;
   nay_sst_foreign_info foreign;
@@ -31,8 +32,7 @@ static const char *info_codec(const table_facts *t) {
   return t->info.codec < 3 ? texts[t->info.codec] : "other";
 }
 
-static void info_json_filter(const nay_sst_info *info, const nay_filter *f) {
-  nay_stats stats = {.size = sizeof stats};
+static void info_json_filter(const nay_sst_info *info, const table_summary *filters) {
   json_text("layout", filter_names[info->filter]);
   if (info->policy != NULL) json_text("policy", info->policy);
   if (info->policy == NULL) json_null("policy");
@@ -43,8 +43,7 @@ static void info_json_filter(const nay_sst_info *info, const nay_filter *f) {
   if (info->prefix == NULL) json_null("prefix");
   json_bool("prefix_used", info->prefix_used);
   json_count("nbytes_prefix", info->prefix_bytes);
-  bool known = f != NULL && nay_filter_stats(f, &stats) == NAY_OK;
-  json_real("fpr_now", known ? stats.fpr_now : NAN);
+  tablefile_json_stats(filters);
 }
 
 static void info_json(const table_facts *t) {
@@ -65,22 +64,22 @@ static void info_json(const table_facts *t) {
     json_bytes("smallest", info->smallest, info_user_len(info, info->smallest_len));
     json_bytes("largest", info->largest, info_user_len(info, info->largest_len));
   }
-  info_json_filter(info, t->filter);
+  info_json_filter(info, &t->filters);
   if (t->is_foreign) table_foreign_json(t->table, &t->foreign, &t->verdict);
   json_end();
 }
 
-static void info_text_filter(const nay_sst_info *info, const nay_filter *f) {
+static void info_text_filter(const nay_sst_info *info, const table_summary *filters) {
   char size[NUMBER_TEXT], rate[NUMBER_TEXT];
-  nay_stats stats = {.size = sizeof stats};
   if (info->policy == NULL) {
     out_text("  filter   none\n");
   } else {
     out_text("  filter   %s, %s, %s%s", filter_names[info->filter], info->policy,
              size_text(info->filter_bytes, size), info->filter_used ? "" : ", not used");
-    if (f != NULL && nay_filter_stats(f, &stats) == NAY_OK) {
-      out_text(", %s, FPR %s", filterfile_kind_name(nay_format_of(f), stats.kind),
-               fpr_text(stats.fpr_now, rate));
+    if (filters->nkeys > 0) out_text(", %.2f bits per key", tablefile_bits_per_key(filters));
+    if (filters->format != NULL) {
+      out_text(", %s, FPR %s", filterfile_kind_name(filters->format, filters->stats.kind),
+               fpr_text(filters->fpr, rate));
     }
     out_text("\n");
   }
@@ -123,20 +122,47 @@ static void info_text(const table_facts *t) {
              escape_text(info->smallest, info_user_len(info, info->smallest_len), low, sizeof low),
              escape_text(info->largest, info_user_len(info, info->largest_len), high, sizeof high));
   }
-  info_text_filter(info, t->filter);
+  info_text_filter(info, &t->filters);
   if (t->is_foreign) table_foreign_text(t->table, &t->foreign, &t->verdict);
 }
 
+/* What nay_sst.h does not tell: the statistics of filters of every layout. */
+static void info_filters(const options *o, table_facts *t, prom_samples *to) {
+  table_file file = tablefile_try(t->path, o->table_format);
+  if (!file.is_table) die(EXIT_DAMAGED, "%s: not a table any more", t->path);
+  t->filters = tablefile_summary(&file);
+  bool counted = t->verdict.verified || (t->is_foreign && t->foreign.has_nentries);
+  if (counted && t->filters.nkeys > 0) { /* every entry is in the filter */
+    t->filters.nkeys = (double)(t->verdict.verified ? t->verdict.nentries : t->foreign.nentries);
+  }
+  if (o->prom) prom_table(to, &file, &t->filters);
+  tablefile_close(&file);
+}
+
+static void info_prom(const table_facts *t, prom_samples *to) {
+  prom_sample(to, PROM_TABLE_BLOCKS, (double)t->info.nblocks);
+  if (t->verdict.verified) prom_sample(to, PROM_TABLE_ENTRIES, (double)t->verdict.nentries);
+}
+
 int sst_info(options *o) {
+  prom_check(o);
   table_list list = tables_of(o);
+  prom_samples *samples = must_alloc(list.n * sizeof *samples);
   for (size_t i = 0; i < list.n; i++) {
     table_facts t = {.path = list.names[i], .table = list.at[i], .info = {.size = sizeof t.info}};
+    samples[i] = (prom_samples){.file = t.path};
     nay_sst_describe(t.table, &t.info);
     t.is_foreign = table_is_foreign(t.table, &t.foreign);
-    t.filter = nay_sst_filter_of(t.table);
     if (o->verify_table) t.verdict = table_verify(t.path, t.table);
-    (o->json ? info_json : info_text)(&t);
+    info_filters(o, &t, &samples[i]);
+    if (o->prom) {
+      info_prom(&t, &samples[i]);
+    } else {
+      (o->json ? info_json : info_text)(&t);
+    }
   }
+  if (o->prom) prom_print(samples, list.n);
+  free(samples);
   tables_close(&list);
   return EXIT_FOUND;
 }

@@ -103,7 +103,7 @@ int sst_scan(options *o) {
     status = nay_sst_iter_next(it);
   }
   if (status != NAY_OK && status != NAY_ENOENT) table_die(path, status, nay_sst_iter_diag(it));
-  if (selection_counts(o)) table_print_count(o, "nay.sst.scan/1", NULL, s.selected);
+  if (selection_counts(o)) table_print_count(o, "nay.sst.scan/1", s.selected);
   out_flush();
   free(s.last);
   nay_sst_iter_free(it);

@@ -328,6 +328,7 @@ void json_filter(const nay_filter *f, const nay_format *format, uint64_t nbytes,
   if (s.nkeys != 0) json_count("nkeys_planned", s.nkeys);
   if (s.nkeys == 0) json_null("nkeys_planned");
   json_real("nkeys_estimated", s.nkeys_estimated);
+  json_real("utilisation", promise_utilisation(p));
   json_count("nbytes", nbytes);
   json_count("nbits", s.nbits);
   double keys = keys_known(&s);

@@ -13,18 +13,42 @@
  * about sqrt(n / 2k); four of them, and half a key for very small filters. The
  * bits of one key cannot be mistaken for those of two.
  */
-static double promise_slack(const nay_stats *s) {
-  return s->k == 0 || s->nkeys == 1 ? 0.5 : 4 * sqrt((double)s->nkeys * 0.5 / s->k) + 0.5;
+static double promise_slack(const promise *p) {
+  uint32_t k = p->stats.k;
+  return k == 0 || p->nkeys == 1 ? 0.5 : 4 * sqrt((double)p->nkeys * 0.5 / k) + 0.5;
+}
+
+static bool promise_has_more_keys(const promise *p) {
+  return p->nkeys != 0 && p->stats.nkeys_estimated > (double)p->nkeys + promise_slack(p);
 }
 
 /*
  * By chance a small filter within its plan may have a higher FPR than expected: no warning. A
  * window within its plan may still have a generation with more keys than its share.
  */
-static bool promise_within_plan(const nay_stats *s, double fpr) {
+static bool promise_within_plan(const promise *p) {
+  const nay_stats *s = &p->stats;
   if (s->kind == NAY_WINDOW && s->overloaded) return false;
-  return s->nkeys != 0 && s->fpr_planned <= PROMISE_MARGIN * fpr &&
-         s->nkeys_estimated <= (double)s->nkeys + promise_slack(s);
+  return s->nkeys != 0 && s->fpr_planned <= PROMISE_MARGIN * p->fpr && !promise_has_more_keys(p);
+}
+
+/* The plan of the filter; of several that its size and k can come from, the one with most keys. */
+static void promise_plan(promise *p, const nay_filter *f) {
+  uint64_t nkeys;
+  double bits_per_key, fpr;
+  p->nkeys = p->stats.nkeys;
+  p->fpr_planned = p->stats.fpr_planned;
+  if (p->nkeys != 0) return;
+  for (size_t i = 0; nay_format_plan_of(f, i, &nkeys, &bits_per_key, &fpr); i++) {
+    if (nkeys <= p->nkeys) continue;
+    p->nkeys = nkeys;
+    p->fpr_planned = fpr;
+  }
+}
+
+double promise_utilisation(const promise *p) {
+  bool known = p->nkeys != 0 && !p->stats.derived;
+  return known ? p->stats.nkeys_estimated / (double)p->nkeys : NAN;
 }
 
 /*
@@ -39,6 +63,7 @@ promise promise_judge(const nay_filter *f, double asked) {
   promise p = {.stats = {.size = sizeof p.stats}, .fpr = asked};
   if (nay_filter_stats(f, &p.stats) != NAY_OK) return p;
   const nay_stats *s = &p.stats;
+  promise_plan(&p, f);
   p.useless = asked == 0 && s->fpr_planned > PROMISE_FPR_MOST;
   if (asked == 0) p.fpr = p.useless ? PROMISE_FPR_MOST : s->fpr_planned;
   if (s->derived) {
@@ -47,10 +72,11 @@ promise promise_judge(const nay_filter *f, double asked) {
     return p;
   }
   if (p.fpr > 0) {
-    p.within_plan = promise_within_plan(s, p.fpr);
+    p.within_plan = promise_within_plan(&p);
     p.overfilled = s->fpr_now > PROMISE_MARGIN * p.fpr && !p.within_plan;
   } else {
-    p.overfilled = s->fpr_now > PROMISE_FPR_MOST;
+    bool above_plan = p.nkeys != 0 && s->fpr_now > PROMISE_MARGIN * p.fpr_planned;
+    p.overfilled = s->fpr_now > PROMISE_FPR_MOST || (above_plan && promise_has_more_keys(&p));
   }
   return p;
 }
@@ -62,17 +88,17 @@ void promise_json(const promise *p) {
 }
 
 /* ": planned for 100 keys, holds about 250"; nothing when keys are not what is wrong. */
-static const char *promise_keys(const nay_stats *s, char *text, size_t cap) {
+static const char *promise_keys(const promise *p, char *text, size_t cap) {
+  const nay_stats *s = &p->stats;
   char planned[COUNTED_TEXT], now[NUMBER_TEXT];
-  bool more =
-      s->nkeys != 0 && !s->derived && s->nkeys_estimated > (double)s->nkeys + promise_slack(s);
   text[0] = '\0';
-  if (!more) return text;
-  counted_text((double)s->nkeys, "key", planned, sizeof planned);
+  if (s->derived || !promise_has_more_keys(p)) return text;
+  counted_text((double)p->nkeys, "key", planned, sizeof planned);
+  const char *most = s->nkeys == 0 ? "at most " : "";
   if (!isfinite(s->nkeys_estimated)) {
-    snprintf(text, cap, ": planned for %s, every bit is set", planned);
+    snprintf(text, cap, ": planned for %s%s, every bit is set", most, planned);
   } else { /* a fill near 1 gives only a lower bound */
-    snprintf(text, cap, ": planned for %s, holds %s %s", planned,
+    snprintf(text, cap, ": planned for %s%s, holds %s %s", most, planned,
              s->fill > 0.99 ? "more than" : "about", count_text(s->nkeys_estimated, now));
   }
   return text;
@@ -82,7 +108,7 @@ int promise_tell(const options *o, const char *what, const promise *p, const cha
   char now[NUMBER_TEXT], promised[NUMBER_TEXT], keys[160];
   if (!p->overfilled) return status;
   fpr_text(p->stats.derived ? p->least_fpr : p->stats.fpr_now, now);
-  promise_keys(&p->stats, keys, sizeof keys);
+  promise_keys(p, keys, sizeof keys);
   const char *then = so != NULL ? "; " : "";
   if (so == NULL) so = "";
   if (p->fpr > 0) {
@@ -91,8 +117,10 @@ int promise_tell(const options *o, const char *what, const promise *p, const cha
                   p->useless ? "the useful limit of" : "the promised", fpr_text(p->fpr, promised),
                   keys, then, so);
   } else {
-    message_error("warning: %s has a false-positive rate of %s%s, and stores no plan%s%s", what,
-                  p->stats.derived ? "at least " : "", now, then, so);
+    message_error("warning: %s has a false-positive rate of %s%s, %s%s%s%s", what,
+                  p->stats.derived ? "at least " : "", now,
+                  *keys != '\0' ? "above that of any plan of its size" : "and stores no plan", keys,
+                  then, so);
   }
   return o->strict ? EXIT_OVERFILLED : status;
 }

@@ -3,6 +3,9 @@
  * of -p or --max-fpr, else that of the filter's plan. When the expected FPR is more than 10% above
  * it, the command says so with both figures, also with -q, sets it in --json, and ends in
  * EXIT_OVERFILLED with --strict. The result is still written.
+ *
+ * Where the bytes of another system's layout allow several plans (nay_format_plan_of), nothing is
+ * promised, but a filter with more keys than the largest of these plans is overfilled.
  */
 #ifndef NAY_PROMISE_H
 #define NAY_PROMISE_H
@@ -14,15 +17,20 @@
 
 typedef struct promise {
   nay_stats stats;
-  double fpr;       /* asked or promised; 0: nothing was asked and no plan is known */
-  bool useless;     /* the plan itself promised more than PROMISE_FPR_MOST, which fpr is then */
-  double least_fpr; /* of an intersection, whose FPR is unknown: a lower bound from the fill */
-  bool within_plan; /* it holds no more keys than planned, and its plan keeps the promise */
+  uint64_t nkeys;     /* planned, or the most of several plans; 0: not known */
+  double fpr_planned; /* with so many keys */
+  double fpr;         /* asked or promised; 0: nothing was asked and no plan is known */
+  bool useless;       /* the plan itself promised more than PROMISE_FPR_MOST, which fpr is then */
+  double least_fpr;   /* of an intersection, whose FPR is unknown: a lower bound from the fill */
+  bool within_plan;   /* it holds no more keys than planned, and its plan keeps the promise */
   bool overfilled;
 } promise;
 
 /* promise_judge: asked 0: the promise is the filter's own plan. */
 promise promise_judge(const nay_filter *f, double asked);
+
+/* promise_utilisation: keys now, divided by those planned for; NAN: not known. */
+double promise_utilisation(const promise *p);
 
 /* promise_json: fpr_promised and overfilled; the expected FPR is fpr_now. */
 void promise_json(const promise *p);

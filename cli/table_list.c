@@ -44,14 +44,12 @@ void table_print_entry(const options *o, const void *key, size_t len, const void
   out_bytes(o->keys.null ? "" : "\n", 1);
 }
 
-void table_print_count(const options *o, const char *schema, const uint64_t *nkeys,
-                       uint64_t selected) {
+void table_print_count(const options *o, const char *schema, uint64_t selected) {
   if (!o->json) {
     out_text("%llu\n", (unsigned long long)selected);
     return;
   }
   json_begin(schema);
-  if (nkeys != NULL) json_count("nkeys", *nkeys);
   json_count("nselected", selected);
   json_end();
 }

@@ -72,39 +72,51 @@ void tablefile_close(table_file *file) {
 /* ---- all filters together ---- */
 
 /* Where they are, or from a copy that is unpacked. */
-static bool table_filter_stats(const nay_table_filters_entry *f, nay_stats *stats) {
+static bool table_filter_judge(const nay_table_filters_entry *f, promise *judged) {
   nay_view view;
   nay_filter *copy = NULL;
   if (nay_format_view(f->format, f->bytes, f->len, NULL, &view) == NAY_OK) {
-    return nay_filter_stats(nay_view_filter(&view), stats) == NAY_OK;
+    *judged = promise_judge(nay_view_filter(&view), 0);
+    return true;
   }
-  bool ok = nay_format_decode(f->format, f->bytes, f->len, NULL, NULL, &copy) == NAY_OK &&
-            nay_filter_stats(copy, stats) == NAY_OK;
+  bool ok = nay_format_decode(f->format, f->bytes, f->len, NULL, NULL, &copy) == NAY_OK;
+  if (ok) *judged = promise_judge(copy, 0);
   nay_filter_free(copy);
   return ok;
 }
 
 table_summary tablefile_summary(const table_file *file) {
-  table_summary s = {.info = {.size = sizeof s.info}};
-  double rates = 0, weight = 0, estimated = 0;
+  table_summary s = {.info = {.size = sizeof s.info}, .plans_stated = true};
+  double rates = 0, weight = 0;
+  bool planned = true;
   size_t largest = 0;
   nay_table_filters_entry f = {.size = sizeof f};
+  if (file->status != NAY_OK) return s;
   nay_table_filters_describe(file->table, &s.info);
   for (uint64_t i = 0; nay_table_filters_at(file->table, i, &f) == NAY_OK; i++) {
-    nay_stats stats = {.size = sizeof stats};
+    promise judged;
     if (f.len == 0 || f.damaged || f.of_prefixes || f.format == NULL) continue;
-    if (!table_filter_stats(&f, &stats)) continue;
-    rates += stats.fpr_now * (double)f.len;
+    if (!table_filter_judge(&f, &judged)) continue;
+    rates += judged.stats.fpr_now * (double)f.len;
     weight += (double)f.len;
-    estimated += stats.nkeys_estimated;
+    s.nkeys_filtered += judged.stats.nkeys_estimated;
+    s.nkeys_planned += (double)judged.nkeys;
+    s.noverfilled += judged.overfilled;
+    planned = planned && judged.nkeys != 0;
+    s.plans_stated = s.plans_stated && judged.stats.nkeys != 0;
     if (f.len <= largest) continue;
     largest = f.len;
     s.format = f.format;
-    s.stats = stats;
+    s.stats = judged.stats;
   }
   s.fpr = weight > 0 ? rates / weight : NAN;
-  s.nkeys = s.info.nentries != 0 ? (double)s.info.nentries : estimated;
+  s.nkeys = s.info.nentries != 0 ? (double)s.info.nentries : weight > 0 ? s.nkeys_filtered : NAN;
+  if (!planned) s.nkeys_planned = 0;
   return s;
+}
+
+double tablefile_bits_per_key(const table_summary *s) {
+  return s->nkeys > 0 ? 8 * (double)s->info.nbytes / s->nkeys : NAN;
 }
 
 static const char *table_layout(nay_sst_filter layout) {
@@ -125,27 +137,33 @@ static void table_optional(const char *name, const char *text) {
   if (text == NULL) json_null(name);
 }
 
+void tablefile_json_stats(const table_summary *s) {
+  table_optional("format", s->format != NULL ? nay_format_name(s->format) : NULL);
+  table_optional("kind", s->format != NULL ? filterfile_kind_name(s->format, s->stats.kind) : NULL);
+  table_optional("hash", s->format != NULL ? nay_hash_name(s->stats.hash) : NULL);
+  json_real("nkeys_estimated", s->nkeys);
+  json_real("bits_per_key", tablefile_bits_per_key(s));
+  if (s->format != NULL) json_count("k", s->stats.k);
+  json_real("fpr_now", s->fpr);
+  json_real("utilisation", s->nkeys_planned > 0 ? s->nkeys_filtered / s->nkeys_planned : NAN);
+  json_count("noverfilled", s->noverfilled);
+}
+
 static void table_json_filter(const table_summary *s) {
   const nay_table_filters_info *info = &s->info;
   json_text("layout", table_layout(info->layout));
   table_optional("policy", info->policy);
   table_optional("policy_option", info->policy_option);
-  table_optional("format", s->format != NULL ? nay_format_name(s->format) : NULL);
-  table_optional("kind", s->format != NULL ? filterfile_kind_name(s->format, s->stats.kind) : NULL);
-  table_optional("hash", s->format != NULL ? nay_hash_name(s->stats.hash) : NULL);
   json_bool("whole_keys", info->whole_keys);
   json_bool("prefixes", info->prefixes);
   table_optional("prefix", info->prefix);
   json_count("nfilters", info->nfilters);
   json_count("nempty", info->nempty);
   json_count("nbytes", info->nbytes);
-  json_real("nkeys_estimated", s->nkeys);
-  json_real("bits_per_key", s->nkeys > 0 ? 8 * (double)info->nbytes / s->nkeys : NAN);
-  if (s->format != NULL) json_count("k", s->stats.k);
-  json_real("fpr_now", s->fpr);
+  tablefile_json_stats(s);
 }
 
-void tablefile_json(const char *path, const table_file *file) {
+void tablefile_json(const char *path, const table_file *file, const table_summary *s) {
   char text[DIAG_TEXT];
   json_begin("nay.info/1");
   json_text("file", path);
@@ -154,14 +172,13 @@ void tablefile_json(const char *path, const table_file *file) {
     json_end();
     return;
   }
-  table_summary s = tablefile_summary(file);
-  json_text("engine", nay_table_filters_engine_name(s.info.engine));
-  json_count("format_version", s.info.format_version);
-  json_text("block_checksum", s.info.checksum);
+  json_text("engine", nay_table_filters_engine_name(s->info.engine));
+  json_count("format_version", s->info.format_version);
+  json_text("block_checksum", s->info.checksum);
   json_count("nbytes_table", file->nbytes);
-  if (s.info.nkeys != 0) json_count("nentries", s.info.nkeys);
-  table_json_filter(&s);
-  json_text("checksum", table_verdict(&s, text));
+  if (s->info.nkeys != 0) json_count("nentries", s->info.nkeys);
+  table_json_filter(s);
+  json_text("checksum", table_verdict(s, text));
   if (nay_table_filters_caveat(file->table, 0) != NULL) {
     const char *caveat;
     json_open("caveats", '[');
@@ -209,13 +226,29 @@ static void table_filter_line(const table_summary *s) {
              info->policy_option != NULL ? info->policy_option : "");
 }
 
+/* ", 97% of 1,536 planned", where a plan of every filter is known; loads of single ones may differ.
+ */
+static const char *table_utilisation(const table_summary *s, char text[160]) {
+  char planned[NUMBER_TEXT], over[80] = "";
+  text[0] = '\0';
+  if (!(s->nkeys_planned > 0)) return text;
+  if (s->noverfilled != 0) {
+    snprintf(over, sizeof over, ", %llu of %s overfilled", (unsigned long long)s->noverfilled,
+             COUNTED(s->info.nfilters, "filter"));
+  }
+  snprintf(text, 160, ", %.0f%% of %s%s planned%s", 100 * s->nkeys_filtered / s->nkeys_planned,
+           s->plans_stated ? "" : "at most ", count_text(s->nkeys_planned, planned), over);
+  return text;
+}
+
 static void table_size_lines(const table_summary *s) {
-  char size[NUMBER_TEXT], keys[NUMBER_TEXT], rate[NUMBER_TEXT];
+  char size[NUMBER_TEXT], keys[NUMBER_TEXT], rate[NUMBER_TEXT], planned[160];
   count_text(s->nkeys, keys);
   size_text(s->info.nbytes, size);
   if (s->nkeys >= 0.5) {
-    table_line("size", "%s, %.2f bits per key", size, 8 * (double)s->info.nbytes / s->nkeys);
-    table_line("keys", "%s%s in the filter", s->info.nentries != 0 ? "" : "about ", keys);
+    table_line("size", "%s, %.2f bits per key", size, tablefile_bits_per_key(s));
+    table_line("keys", "%s%s in the filter%s", s->info.nentries != 0 ? "" : "about ", keys,
+               table_utilisation(s, planned));
   } else {
     table_line("size", "%s", size);
   }
@@ -234,27 +267,26 @@ static void table_prefix_line(const nay_table_filters_info *info) {
   }
 }
 
-void tablefile_info(const char *path, const table_file *file) {
+void tablefile_info(const char *path, const table_file *file, const table_summary *s) {
   char text[DIAG_TEXT], size[NUMBER_TEXT];
   if (file->status != NAY_OK) return;
-  table_summary s = tablefile_summary(file);
   out_text("%s%s%s: table of %s, ", paint(PAINT_BOLD), path, paint(PAINT_PLAIN),
-           nay_table_filters_engine_name(s.info.engine));
-  if (s.info.engine == NAY_TABLE_NORI) {
-    out_text("footer version %u, ", (unsigned)s.info.format_version);
+           nay_table_filters_engine_name(s->info.engine));
+  if (s->info.engine == NAY_TABLE_NORI) {
+    out_text("footer version %u, ", (unsigned)s->info.format_version);
   }
-  if (s.info.engine == NAY_TABLE_ROCKSDB) {
-    out_text("format %u, ", (unsigned)s.info.format_version);
+  if (s->info.engine == NAY_TABLE_ROCKSDB) {
+    out_text("format %u, ", (unsigned)s->info.format_version);
   }
-  out_text("%s, checksums %s\n", size_text(file->nbytes, size), s.info.checksum);
-  table_filter_line(&s);
-  if (s.info.nbytes != 0) table_size_lines(&s);
-  table_prefix_line(&s.info);
-  if (!s.info.index_known) {
+  out_text("%s, checksums %s\n", size_text(file->nbytes, size), s->info.checksum);
+  table_filter_line(s);
+  if (s->info.nbytes != 0) table_size_lines(s);
+  table_prefix_line(&s->info);
+  if (!s->info.index_known) {
     table_line("index", "compressed, and not readable here: all filters are probed for each key");
   }
-  table_line("checksum", "%s%s%s", paint(s.info.ndamaged == 0 ? PAINT_GOOD : PAINT_BAD),
-             table_verdict(&s, text), paint(PAINT_PLAIN));
+  table_line("checksum", "%s%s%s", paint(s->info.ndamaged == 0 ? PAINT_GOOD : PAINT_BAD),
+             table_verdict(s, text), paint(PAINT_PLAIN));
   const char *caveat;
   for (size_t i = 0; (caveat = nay_table_filters_caveat(file->table, i)) != NULL; i++) {
     table_line("caveat", "%s", caveat);

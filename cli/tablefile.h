@@ -32,14 +32,25 @@ typedef struct table_summary {
   nay_table_filters_info info;
   const nay_format *format; /* of the largest filter that is understood; NULL: none is */
   nay_stats stats;          /* of that one */
-  double nkeys;             /* said by the table, or estimated from the bits */
+  double nkeys;             /* said by the table, or estimated from the bits; NAN: not known */
   double fpr;               /* expected, the mean over the filters by their bytes; NAN: not known */
+  double nkeys_planned;     /* of all filters, or the most of several plans; 0: not known of some */
+  bool plans_stated;        /* all filters state their plan */
+  double nkeys_filtered;    /* estimated from the bits of all filters */
+  uint64_t noverfilled;     /* filters that have more keys than planned, see promise.h */
 } table_summary;
 
+/* tablefile_summary: all zero when the table could not be opened. */
 table_summary tablefile_summary(const table_file *file);
 
+/* tablefile_bits_per_key: of all filters; NAN: the keys are not known. */
+double tablefile_bits_per_key(const table_summary *s);
+
+/* tablefile_json_stats: the members that describe the filters, from `format` on. */
+void tablefile_json_stats(const table_summary *s);
+
 /* tablefile_info and tablefile_json: what nay info tells of a table. */
-void tablefile_info(const char *path, const table_file *file);
-void tablefile_json(const char *path, const table_file *file);
+void tablefile_info(const char *path, const table_file *file, const table_summary *filters);
+void tablefile_json(const char *path, const table_file *file, const table_summary *filters);
 
 #endif /* NAY_TABLEFILE_H */

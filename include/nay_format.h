@@ -86,9 +86,9 @@ NAY_API const char *nay_format_caveat(const nay_filter *filter);
 
 /*
  * nay_format_plan_of: the i-th of the plans that a filter can have been sized by, where its bytes
- * state k and the number of bits only (Cassandra's): the most keys, the bits per key, and the
- * false-positive rate (FPR) that the system's own table has for them. False past the last, and in
- * layouts that state their plan or none at all.
+ * state k and the number of bits only (Cassandra's, nori's with 12 bytes of header): the most keys,
+ * the bits per key, and the false-positive rate (FPR) with so many keys, in Cassandra's by its own
+ * table. False past the last, and in layouts that state their plan or none at all.
  */
 NAY_API bool nay_format_plan_of(const nay_filter *filter, size_t i, uint64_t *nkeys,
                                 double *bits_per_key, double *fpr);

@@ -2,9 +2,9 @@
  * fmt_nori.c - nori-sstable's Bloom filter, in the form its page documents and in the two sizes
  * that its code has written.
  *
- *   nori               | num_bits u64 | k u32 | bits_per_key u32 | bits |   num_bits = n *
- * bits_per_key nori12             | k u32 | num_bits u64 | bits |                      num_bits
- * rounded up to 2^i nori12-unrounded   the same header num_bits = n * bits_per_key
+ *   nori               | num_bits u64 | k u32 | bits_per_key u32 | bits |   num_bits = n * b
+ *   nori12             | k u32 | num_bits u64 | bits |   num_bits = n * b rounded up to 2^i
+ *   nori12-unrounded   | k u32 | num_bits u64 | bits |   num_bits = n * b
  *
  * Little-endian, bits least significant first. k = ceil(0.693 * bits_per_key), at least 1; the
  * documented form also stops at 30. No commit of nori wrote the documented form. Until 2025-10-31
@@ -149,6 +149,26 @@ static const char *nori12_caveat(const nay_filter *f) {
   return f->shape.k == 0 ? "k is 0: the filter answers maybe for every key" : NULL;
 }
 
+/*
+ * The bits per key b that give k: one or two. n * b is num_bits, or up to num_bits where that is a
+ * power of two, which the rounding makes.
+ */
+static bool nori12_plan_of(const nay_shape *shape, size_t i, uint64_t *nkeys, double *bits_per_key,
+                           double *fpr) {
+  if (shape->nunits == 0 || shape->k == 0) return false;
+  bool rounded = (shape->nunits & (shape->nunits - 1)) == 0;
+  uint32_t b = 1;
+  for (size_t left = i; nori_k(b) <= shape->k; b++) {
+    bool fits = nori_k(b) == shape->k && shape->nunits >= b;
+    if (fits && (rounded || shape->nunits % b == 0) && left-- == 0) break;
+  }
+  if (nori_k(b) > shape->k) return false;
+  *nkeys = shape->nunits / b;
+  *bits_per_key = b;
+  *fpr = nay__family_striding.fpr(shape, *nkeys);
+  return true;
+}
+
 const nay_format nay__format_nori12 = {
     .name = "nori12",
     .about = "nori-sstable's filter, as its code writes it (12-byte header, power of two)",
@@ -159,6 +179,7 @@ const nay_format nay__format_nori12 = {
     .parse = nori12_parse,
     .overhead = NORI12_HEADER,
     .encode = nay__encode_k_m_bits,
+    .plan_of = nori12_plan_of,
     .caveat = nori12_caveat,
 };
 
@@ -172,5 +193,6 @@ const nay_format nay__format_nori12_unrounded = {
     .parse = nori12_parse,
     .overhead = NORI12_HEADER,
     .encode = nay__encode_k_m_bits,
+    .plan_of = nori12_plan_of,
     .caveat = nori12_caveat,
 };

@@ -64,7 +64,7 @@ MODES = {
     "extract": [("t.ldb", LINES), ("--list t.ldb", LINES), ("t.ldb -f -o out", 1), ("t.ldb -f -o dir/", 1),
                 ("t.ldb -o -", "refused"), ("parts.ldb", LINES), ("bad.ldb", LINES)],
     "sst": [("build -f -o out.ldb sorted", 1), ("build --sort -f -o out.ldb keys keys", 1), ("get t.ldb --keys sorted", LINES),
-            ("get -v t.ldb --keys mixed", LINES), ("get -c t.ldb --keys sorted", 1), ("get t.ldb 0001 none", LINES),
+            ("get -v t.ldb --keys mixed", LINES), ("get -c t.ldb --keys sorted", 1), ("get -c t.ldb 0001 00505", 1), ("get t.ldb 0001 none", LINES),
             ("get --line-number --no-values t.ldb 0001", LINES), ("get binary.ldb '\udcff\udcfe'", LINES),
             ("scan t.ldb", LINES), ("scan -c t.ldb", 1), ("get -c --max-count 0 t.ldb 0001", 1),
             ("scan -c --max-count 0 t.ldb", 1), ("scan --versions versions.ldb", LINES), ("scan binary.ldb", LINES),
@@ -127,7 +127,7 @@ class Page:
             return value is None or self.is_of(kind.removesuffix(" or null"), value, command)
         if kind.startswith("list of "):
             return isinstance(value, list) and all(self.is_of(kind.removeprefix("list of "), one, command) for one in value)
-        if kind in ("candidate", "plan", "probed", "step"):
+        if kind in ("candidate", "counters", "plan", "probed", "step"):
             return self.fault(command, value) is None
         if kind == "bool":
             return isinstance(value, bool)

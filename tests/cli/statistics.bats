@@ -1,0 +1,115 @@
+#!/usr/bin/env bats
+# Statistics of filters and tables: utilisation, overload, metrics, the counters of lookups.
+load common
+
+NORI="$BATS_TEST_DIRNAME/../golden/nori-engine"
+
+@test "one of the plans of every filter that nori wrote is the one it was made with" {
+  for file in "$NORI"/bloom_*_n*_b*.bloom; do
+    nay info -q --json --format nori12 "$file" 2> /dev/null || true
+  done > filters
+  python3 - <<'PY'
+import json, re
+n = 0
+for line in open("filters"):
+    doc = json.loads(line)
+    name = re.search(r"bloom_(\w+?)_\w+_n(\d+)_b(\d+)(?:_sized(\d+))?\.bloom", doc["file"])
+    nkeys, bits = int(name[4] or name[2]), int(name[3])
+    if nkeys == 0:
+        assert "plans" not in doc, doc
+        continue
+    plans = [plan for plan in doc["plans"] if plan["bits_per_key"] == bits]
+    assert len(plans) == 1 and len(doc["plans"]) <= 2, doc
+    most, unrounded = plans[0]["nkeys_planned"], doc["nbits"] == nkeys * bits
+    assert most == nkeys if unrounded else nkeys <= most < 2 * nkeys + 1, doc
+    assert abs(plans[0]["utilisation"] - doc["nkeys_estimated"] / most) < 1e-9
+    assert doc["overfilled"] == (doc["fpr_now"] > 0.5) and doc["nkeys_planned"] is None and doc["fpr_promised"] is None, doc
+    n += 1
+assert n > 30, n
+PY
+}
+
+@test "what holds more keys than any plan of its size is overfilled, and not a key less" {
+  for format in nori12 nori12-unrounded cassandra cassandra-old-swapped; do
+    seq 1000 | nay build -q -b 10 -n 1000 --format $format -f -o within
+    run -0 --separate-stderr nay info --strict --format $format within
+    [[ $output == *"% used"* && $output != *overfilled* && $stderr == "" ]]
+    seq 4000 | nay build -q -b 10 -n 1000 --format $format -f -o above 2> /dev/null
+    run -4 --separate-stderr nay info --strict --format $format above
+    [[ $output == *overfilled* && $stderr == *"above that of any plan of its size: planned for at most"*"holds"* ]]
+    nay info --json --format $format above 2> /dev/null | jq -e '.overfilled and .utilisation > 1.1 and .nkeys_planned == null'
+    nay info --prom --format $format above 2> /dev/null | grep -q '^nay_overfilled{.*} 1$'
+    # a promise is what a filter states: its size is none, so verify measures and does not judge
+    run -0 nay verify -q --random 1000 --format $format within
+  done
+  # the plan is in the header: nori's documented form, quotient filters
+  for format in nori nori-quotient; do
+    seq 1000 | nay build -q -n 1000 -b 10 --format $format -f -o stated
+    nay info --json --format $format stated | jq -e '.utilisation > 0.6 and .utilisation < 1.05 and (.overfilled | not)'
+    nay info --prom --format $format stated | grep -q '^nay_utilisation_ratio{.*} \(0\.[6-9]\|1\)'
+  done
+}
+
+@test "tables: utilisation of their filters, by engine and layout" {
+  run -0 --separate-stderr nay info "$NORI/sst_390efce_underest.sst"
+  [[ $output == *"% of at most 28 planned, 1 of 1 filter overfilled"* && $stderr == *"warning"*"overfilled"* ]]
+  run -4 nay info --strict --json "$NORI/sst_390efce_qf_overfull.sst"
+  jq -e '.noverfilled == 2 and .utilisation > 1.3' <<< "${lines[0]}"
+  seq -f '%05g	v' 20000 > rows
+  for filter in full partitioned; do
+    nay sst build -q -f --filter $filter rows -o t.ldb
+    for command in "info" "sst info"; do
+      nay $command --json t.ldb | jq -e '.utilisation > 0.98 and .utilisation < 1.02 and .noverfilled == 0 and .bits_per_key > 9'
+    done
+  done
+  nay sst build -q -f --filter leveldb rows -o t.ldb
+  nay sst info --json t.ldb | jq -e '.utilisation == null and .k == 6 and .kind == "bloom" and .fpr_now < 0.02'
+  nay sst build -q -f --filter none rows -o t.ldb
+  nay sst info --json t.ldb | jq -e '.kind == null and .nkeys_estimated == null and .bits_per_key == null'
+}
+
+@test "info --prom and sst info --prom give the same gauges of a table" {
+  seq -f '%05g	v' 20000 | nay sst build -q -o t.ldb
+  nay info --prom t.ldb > a
+  nay sst info --prom t.ldb > b
+  run -1 diff a b # what nay info does not know
+  [ "$(grep -c '^<' <<< "$output")" -eq 0 ]
+  [ "$(grep '^> nay_' <<< "$output")" = '> nay_table_blocks{file="t.ldb",kind="table"} '"$(nay sst info --json t.ldb | jq .nblocks)" ]
+  nay sst info --prom --verify t.ldb | grep -qx 'nay_table_entries{file="t.ldb",kind="table"} 20000'
+  for metric in up filter_bytes filters bits_per_key probes fpr_now keys_planned utilisation_ratio overfilled; do
+    grep -q "^nay_$metric{file=\"t.ldb\",kind=\"table\"} " a
+  done
+  for command in "info" "sst info" "sst get"; do
+    run -2 nay $command --prom --json t.ldb
+    [[ $output == *"mutually exclusive"* ]]
+  done
+}
+
+@test "a damaged filter in a table is not up" {
+  seq -f '%05g	v' 20000 | nay sst build -q --filter leveldb -o t.ldb
+  offset=$(nay extract --json t.ldb | head -1 | jq .offset)
+  flip t.ldb $((offset + 10))
+  run -3 --separate-stderr nay info --prom t.ldb
+  [[ $output == *'nay_up{file="t.ldb",kind="table"} 0'* ]]
+}
+
+@test "the counters of sst get add up, in JSON and for Prometheus" {
+  seq -f '%05g	v' 0 2 20000 | nay sst build -q -o even.ldb
+  seq -f '%05g	v' 0 3 20000 | nay sst build -q -o third.ldb
+  seq -f '%05g' 0 29999 > keys
+  nay sst get -q --json -c even.ldb --older third.ldb --keys keys > doc
+  jq -e '.nkeys == 30000 and .nselected == 10001 + 3333 and (.tables | length) == 2' doc
+  jq -e '[.tables[] | .ngets == .nout_of_range + .nfilter_checks] | all' doc
+  jq -e '[.tables[] | .nfilter_checks - .nfilter_useful == .nblock_reads] | all' doc
+  jq -e '[.tables[] | .fpr_low <= 0.01 and .fpr_high >= 0.005 and .nfilter_faults == 0 and
+         (.fpr_measured * (.nfilter_false_positives + .nfilter_useful) - .nfilter_false_positives | fabs) < 1e-4] | all' doc
+  jq -e '[.tables[] | .nblock_reads - .nfilter_false_positives] == [10001, 3333]' doc # blocks of present keys
+  nay sst get -q --prom even.ldb --older third.ldb --keys keys > metrics
+  [ "$(grep -c '^# TYPE nay_[a-z_]*_total counter$' metrics)" -eq 8 ]
+  for i in 0 1; do
+    file=$(jq -r ".tables[$i].table" doc)
+    for name in gets out_of_range filter_checks filter_useful filter_false_positives block_reads; do
+      grep -qx "nay_${name}_total{file=\"$file\",kind=\"table\"} $(jq ".tables[$i].n$name" doc)" metrics
+    done
+  done
+}
