@@ -11,6 +11,7 @@
 #include "nay_file.h"
 #include "nay_format.h"
 #include "nay_lookup.h"
+#include "nay_lsm.h"
 #include "nay_map.h"
 #include "nay_policy.h"
 #include "nay_sst_cache.h"
@@ -84,6 +85,17 @@ static nay_status out_map(void *o) {
   nay_map_free(map);
   return status;
 }
+static nay_status lsm_read(void *level, void *sums) {
+  nay_lsm_params p = {sizeof p, .nkeys = 1000, .ratio = 10, .bits_per_key = 10};
+  nay_lsm_plan *plan;
+  assert_ok(nay_lsm_plan_new(&p, NULL, NULL, &plan));
+  nay_status status = level != NULL ? nay_lsm_plan_level(plan, NAY_LSM_MONKEY, 0, level)
+                                    : nay_lsm_plan_sums(plan, NAY_LSM_MONKEY, sums);
+  nay_lsm_plan_free(plan);
+  return status;
+}
+static nay_status out_lsm_level(void *o) { return lsm_read(o, NULL); }
+static nay_status out_lsm_sums(void *o) { return lsm_read(NULL, o); }
 static nay_status out_found(void *o) { return nay_table_filters_at(found, 0, o); }
 
 static const output outputs[] = {
@@ -105,6 +117,8 @@ static const output outputs[] = {
     {"nay_sst_cache_stats", sizeof(nay_sst_cache_stats), out_cache},
     {"nay_sst_compact_stats", sizeof(nay_sst_compact_stats), out_compacted},
     {"nay_map_stats", sizeof(nay_map_stats), out_map},
+    {"nay_lsm_level", sizeof(nay_lsm_level), out_lsm_level},
+    {"nay_lsm_sums", sizeof(nay_lsm_sums), out_lsm_sums},
     {"nay_table_filters_info", sizeof(nay_table_filters_info), out_found_info},
     {"nay_table_filters_entry", sizeof(nay_table_filters_entry), out_found},
 };
@@ -316,6 +330,16 @@ static nay_status in_map_builder(const void *o, nay_diag *diag) {
   if (status == NAY_OK) nay_map_builder_free(b);
   return status;
 }
+static void fill_lsm(void *o) {
+  nay_lsm_params p = {sizeof p, .nkeys = 1000, .ratio = 10, .bits_per_key = 10};
+  memcpy(o, &p, sizeof p);
+}
+static nay_status in_lsm(const void *o, nay_diag *diag) {
+  nay_lsm_plan *plan;
+  nay_status status = nay_lsm_plan_new(o, NULL, diag, &plan);
+  if (status == NAY_OK) nay_lsm_plan_free(plan);
+  return status;
+}
 static void fill_foreign(void *o) {
   nay_sst_foreign_options f = {sizeof f, .name = "nori-sst"};
   memcpy(o, &f, sizeof f);
@@ -365,6 +389,7 @@ static const input inputs[] = {
     INPUT(nay_table_filters_options, fill_nothing, in_table_filters),
     INPUT(nay_map_params, fill_map, in_map_build),
     INPUT(nay_map_params, fill_map, in_map_builder),
+    INPUT(nay_lsm_params, fill_lsm, in_lsm),
     INPUT(nay_sst_foreign_options, fill_foreign, in_foreign),
 };
 
