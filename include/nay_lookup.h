@@ -28,7 +28,7 @@ extern "C" {
 /*
  * nay_lookup: searches tables in turn, newest first, until one has the key. The key is
  * hashed once for all native filters that share hash and seed. The tables stay the caller's and
- * must outlive it.
+ * must outlive it. NAY_EMISMATCH: they have different comparators.
  */
 typedef struct nay_lookup nay_lookup;
 
@@ -50,7 +50,8 @@ typedef struct nay_lookup_level {
 /*
  * nay_lookup_new_levels: the same for n levels, the newest first. Tables are counted from 0, level
  * after level. NAY_EINVAL: a disjoint level is not (diag->offset is the number of the first table
- * that is not above the one before it), or a table in it has no readable first key. Reads the last
+ * that is not above the one before it), or a table in it has no readable first key. NAY_EMISMATCH:
+ * it is that of a table with another comparator. Reads the last
  * block of a table where the index does not tell its last key; errors then as nay_sst_get.
  */
 NAY_API nay_status nay_lookup_new_levels(const nay_lookup_level *levels, size_t n,

@@ -23,7 +23,8 @@
  *
  * CALLS, in order: writer new (add)* [finish] free; table open (get | iter | ...)* free; iter new
  * (first | last | seek | range | next | prev)* free, before its table; value and counters as said
- * there. What options point to (policies, codecs, a prefix, a cache) must outlive the object.
+ * there. What options point to (policies, codecs, a prefix, a comparator, a cache) must outlive the
+ * object.
  *
  * THREADS. All calls on a const nay_sst are safe together. A writer, an iterator and a value belong
  * to one thread at a time.
@@ -44,7 +45,7 @@ extern "C" {
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 /*
- * nay_sst_keys: what the keys of a table are. Plain keys are ordered as bytes. Inside a LevelDB or
+ * nay_sst_keys: what the keys of a table are. Plain keys are user keys. Inside a LevelDB or
  * RocksDB database each key is an internal key: it ends in a trailer of 8 bytes with a sequence
  * number and a type, and the versions of a key are ordered newest first. Calls take user keys,
  * without the trailer.
@@ -73,6 +74,53 @@ typedef struct nay_sst_version {
 
 /* nay_sst_key_split: NAY_EINVAL when it has fewer than 8 bytes or a type other than 0 and 1. */
 NAY_API nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_version *version);
+
+/* ---- comparators ----------------------------------------------------------------------------- */
+
+#define NAY_SST_COMPARATOR_NAME 56u /* bytes of a name, with the 0 at its end */
+
+/*
+ * nay_sst_comparator: the order of user keys. Without one keys are in bytewise order, LevelDB's
+ * default. A writer stores the name, and a reader checks it: another name is NAY_EMISMATCH.
+ * LevelDB's own tables do not have the name (its MANIFEST does): there the order of the keys is
+ * checked instead.
+ *
+ * compare must be a total order over all byte strings, as those of a damaged table are compared as
+ * well; it gets no NULL. Keys that compare equal must be the same bytes, since filters hash the
+ * bytes; otherwise set equal_may_differ, and there are no filters. Calls may come from many threads
+ * at once.
+ */
+typedef struct nay_sst_comparator nay_sst_comparator;
+struct nay_sst_comparator {
+  size_t size;                        /* sizeof the struct: see ABI in nay.h */
+  char name[NAY_SST_COMPARATOR_NAME]; /* ends in 0; that of the bytewise order is refused */
+  /* below 0, 0 or above 0: a comes before b, is the same, comes after it */
+  int (*compare)(const nay_sst_comparator *self, const void *a, size_t a_len, const void *b,
+                 size_t b_len);
+  /* shortens key in place so that key <= result < next, and returns its length: for the index. next
+     NULL: key <= result. NULL: the index has whole keys, as with LevelDB's C interface */
+  size_t (*separator)(const nay_sst_comparator *self, void *key, size_t len, const void *next,
+                      size_t next_len);
+  bool equal_may_differ;    /* as case-insensitive keys do */
+  bool prefixes_contiguous; /* all keys between two of one prefix have it too, whatever the
+                               extractor: ranges may then probe prefix filters */
+  uint64_t number;          /* of the library's own */
+  void *state;              /* yours */
+};
+
+/* nay_sst_comparator_reverse: bytewise, descending; RocksDB's of that name. */
+NAY_API nay_status nay_sst_comparator_reverse(nay_sst_comparator *comparator);
+
+/* nay_sst_comparator_decimal: numbers in decimal digits by their value, of equal ones the shorter
+ * first; then all other keys, bytewise. */
+NAY_API nay_status nay_sst_comparator_decimal(nay_sst_comparator *comparator);
+
+/* nay_sst_comparator_prefix: the first len bytes ascending, what follows them descending: the
+ * newest first for keys that end in a time. NAY_EINVAL: 0 or above 65535. */
+NAY_API nay_status nay_sst_comparator_prefix(size_t len, nay_sst_comparator *comparator);
+
+/* nay_sst_comparator_named: the library's own of this name. NAY_ENOENT: there is none. */
+NAY_API nay_status nay_sst_comparator_named(const char *name, nay_sst_comparator *comparator);
 
 /* ---- codecs ---------------------------------------------------------------------------------- */
 
@@ -146,7 +194,8 @@ typedef struct nay_sst_write_options {
   const nay_params *params; /* of full, partitioned and prefix filters, nkeys 0; without a size
                                or NULL: 10 bits per key. Kind 0: blocked */
   uint32_t partition_keys;  /* a partition is closed at this many keys; 0: 8192 */
-  const nay_sst_prefix *prefix; /* also a filter of prefixes, for scans; NULL: none */
+  const nay_sst_prefix *prefix;         /* also a filter of prefixes, for scans; NULL: none */
+  const nay_sst_comparator *comparator; /* the order of user keys; NULL: bytewise */
 } nay_sst_write_options;
 
 typedef struct nay_sst_writer nay_sst_writer;
@@ -191,7 +240,8 @@ NAY_API void nay_sst_writer_free(nay_sst_writer *writer);
 /* ---- reader ---------------------------------------------------------------------------------- */
 
 #define NAY_SST_PREAD 0x01u /* read blocks instead of mapping the file: I/O errors are errors */
-#define NAY_SST_NO_FILTERS 0x02u /* answer from index and data alone */
+#define NAY_SST_NO_FILTERS 0x02u        /* answer from index and data alone */
+#define NAY_SST_STORED_COMPARATOR 0x04u /* if the library has the one that the table names */
 
 /* nay_sst_read_options: all zero but for the size opens any table that is not compressed. */
 typedef struct nay_sst_read_options {
@@ -207,15 +257,18 @@ typedef struct nay_sst_read_options {
                                filter partitions probed last */
   const uint8_t *hash_key;  /* 16 bytes, for filters with a secret key that is not in the file */
   uint64_t max_block_bytes; /* a block may be this long uncompressed; 0: 256 MiB */
+  const nay_sst_comparator *comparator; /* the order of user keys; NULL: bytewise */
+  char *stored_comparator; /* NULL, or NAY_SST_COMPARATOR_NAME bytes that open sets to the name that
+                              the table stores, also when it is another: "" if it stores none */
 } nay_sst_read_options;
 
 typedef struct nay_sst nay_sst;
 
 /*
  * nay_sst_open: options may be NULL. NAY_EFORMAT: not a table. NAY_ECORRUPT: footer or index
- * are damaged. NAY_ENOTSUP: the index is compressed and no codec was given for it, or the keys are
- * not in bytewise order, because the table was made with another comparator, or RocksDB has
- * partitioned its index.
+ * are damaged. NAY_EMISMATCH: the table names another comparator. NAY_ENOTSUP: the index is
+ * compressed and no codec was given for it, or the keys are not in the order of the comparator,
+ * because the table was made with another, or RocksDB has partitioned its index.
  * Order: that of the index here, and of some data blocks (of all up to 8, unless nay wrote the
  * table); that of each block when it is first used. So a get, a walk or a compaction that meets
  * keys of another order is NAY_ENOTSUP. Walk a table from end to end to check all of it.
@@ -249,10 +302,11 @@ NAY_API void nay_sst_value_free(nay_sst_value *value);
 /*
  * nay_sst_get: checks the range of keys, then the filter, then the index, then one block.
  * NAY_ENOENT: not in the table. NAY_OK with value->deleted: the table knows that it was deleted.
- * NAY_ECORRUPT, NAY_ENOTSUP (a compressed block without its codec, keys that are not in bytewise
- * order, an entry that only RocksDB has), NAY_EIO, NAY_ENOMEM: diag says where. In a table that nay
- * did not write, compressed blocks without their codec make every get NAY_ENOTSUP: the order is not
- * known.
+ * NAY_ECORRUPT, NAY_ENOTSUP (a compressed block without its codec, keys that are not in the order
+ * of the comparator, an entry that only RocksDB has), NAY_EIO, NAY_ENOMEM: diag says where. In a
+ * table that nay did not write, compressed blocks without their codec make every get NAY_ENOTSUP:
+ * the order is not known. NAY_EINVAL: also a comparator that calls other bytes the same key without
+ * equal_may_differ.
  */
 NAY_API nay_status nay_sst_get(const nay_sst *sst, const void *key, size_t len, nay_diag *diag,
                                nay_sst_value *value);
@@ -287,6 +341,8 @@ typedef struct nay_sst_info {
   size_t smallest_len;
   const void *largest; /* last key of the index: no key is above it */
   size_t largest_len;
+  const char *comparator; /* the name of that which orders the keys here */
+  bool comparator_stored; /* and the file names it */
 } nay_sst_info;
 
 /* nay_sst_describe: reads nothing from the file. NAY_EINVAL: info->size. */
@@ -346,7 +402,8 @@ NAY_API nay_status nay_sst_iter_seek(nay_sst_iter *iter, const void *key, size_t
 NAY_API nay_status nay_sst_iter_range(nay_sst_iter *iter, const void *from, size_t from_len,
                                       const void *to, size_t to_len);
 
-/* nay_sst_iter_prefix: the range of all keys that start so. */
+/* nay_sst_iter_prefix: the range of all keys that start so. NAY_ENOTSUP with a comparator, as such
+ * keys need not be a range. */
 NAY_API nay_status nay_sst_iter_prefix(nay_sst_iter *iter, const void *prefix, size_t len);
 
 /* nay_sst_iter_valid: whether it is at an entry; key and value are NULL when it is not. */

@@ -98,7 +98,7 @@ static nay_status block_restart_entry(const nay_block *b, uint32_t i, nay_diag *
 }
 
 /* The last restart whose key is before target, or the first restart; the block has entries. */
-static nay_status block_narrow(const nay_block *b, nay_comparator order, const nay_target *target,
+static nay_status block_narrow(const nay_block *b, nay_order order, const nay_target *target,
                                nay_diag *diag, uint32_t *restart) {
   uint32_t low = 0, high = b->nrestarts - 1;
   while (low < high) {
@@ -148,17 +148,90 @@ static inline int block_compare(const block_walk *w, size_t len) {
   return w->differs < w->target[w->same] ? -1 : 1;
 }
 
-nay_status nay__block_find(const nay_block *b, nay_comparator order, const nay_target *target,
-                           nay_diag *diag, nay_found *found) {
+/* ---- searching by the caller's comparator ---- */
+
+/* A key that is whole where it lies, or is put together: in `small`, or in allocated memory. */
+typedef struct block_key {
+  const uint8_t *at;
+  size_t len;
+  uint8_t small[256];
+  nay_buffer large;
+} block_key;
+
+/* The key of an entry, from the one before it. */
+static nay_status block_key_next(block_key *k, const nay_entry *e, const nay_allocator *a) {
+  size_t shared = e->shared, len = shared + e->unshared;
+  if (shared == 0) {
+    k->at = e->suffix;
+    k->len = len;
+    return NAY_OK;
+  }
+  uint8_t *to = k->small;
+  if (len > sizeof k->small) {
+    bool there = k->at == k->large.at;
+    k->large.len = there ? shared : 0; /* what must stay when it grows */
+    NAY_TRY(nay__buffer_reserve(&k->large, len - k->large.len, a));
+    if (there) k->at = k->large.at;
+    to = k->large.at;
+  }
+  if (k->at != to) memmove(to, k->at, shared);
+  if (e->unshared != 0) memcpy(to + shared, e->suffix, e->unshared);
+  k->at = to;
+  k->len = len;
+  return NAY_OK;
+}
+
+/* Whether the entry with key k is the one; sets *found if so. */
+static nay_status block_key_found(nay_order order, const block_key *k, const nay_target *target,
+                                  const nay_entry *e, nay_diag *diag, nay_found *found) {
+  size_t user = nay__user_len(order, k->len), least = user < target->len ? user : target->len;
+  size_t near = nay__common(k->at, target->user, least);
+  if (nay__compare_target(order, k->at, k->len, target) < 0) {
+    found->near = near;
+    return NAY_ENOENT;
+  }
+  bool equal = nay__compare_users(order, k->at, user, target->user, target->len) == 0;
+  bool same = user == target->len && near == user;
+  if (equal && !same && !order.user->equal_may_differ) {
+    return nay__fail(diag, NAY_EINVAL, "the comparator calls other bytes the same key", e->at);
+  }
+  uint64_t trailer = equal && order.internal ? nay__load64le(k->at + user) : 0;
+  *found = (nay_found){*e, trailer, equal, near > found->near ? near : found->near};
+  return NAY_OK;
+}
+
+static nay_status block_find_custom(const nay_block *b, nay_order order, const nay_target *target,
+                                    uint32_t at, const nay_allocator *a, nay_diag *diag,
+                                    nay_found *found) {
+  block_key k = {.at = NULL};
+  nay_status status = NAY_ENOENT;
+  for (nay_entry e; at < b->end && status == NAY_ENOENT; at = e.next) {
+    if (!block_entry(b, at, &e) || e.shared > k.len ||
+        (order.internal && (uint64_t)e.shared + e.unshared < NAY_KEY_TRAILER)) {
+      status = block_bad(diag, at);
+      break;
+    }
+    status = block_key_next(&k, &e, a);
+    if (status == NAY_OK) status = block_key_found(order, &k, target, &e, diag, found);
+  }
+  nay__buffer_free(&k.large, a);
+  return status;
+}
+
+/* ---- searching ---- */
+
+nay_status nay__block_find(const nay_block *b, nay_order order, const nay_target *target,
+                           const nay_allocator *a, nay_diag *diag, nay_found *found) {
   found->near = 0;
   if (b->nrestarts == 0 || b->end == 0) return NAY_ENOENT;
-  bool internal = order == NAY_INTERNAL_KEYS;
+  bool internal = order.internal;
   size_t near = 0; /* of the entry before */
   uint32_t restart;
   NAY_TRY(block_narrow(b, order, target, diag, &restart));
   block_walk w = {.target = target->user, .target_len = target->len};
   uint32_t at = block_restart(b, restart);
   if (at > b->end) return block_bad(diag, at);
+  if (order.user != NULL) return block_find_custom(b, order, target, at, a, diag, found);
   uint64_t key_len = 0;
   for (nay_entry e; at < b->end; at = e.next) {
     if (!block_entry(b, at, &e) || e.shared > key_len) return block_bad(diag, at);
@@ -188,7 +261,7 @@ nay_status nay__block_find(const nay_block *b, nay_comparator order, const nay_t
 static nay_status cursor_load(const nay_cursor *c, uint32_t at, nay_diag *diag, nay_entry *e) {
   if (!block_entry(&c->block, at, e) || e->shared > c->key.len) return block_bad(diag, at);
   uint64_t len = (uint64_t)e->shared + e->unshared;
-  if (c->order == NAY_INTERNAL_KEYS && len < NAY_KEY_TRAILER) return block_bad(diag, at);
+  if (c->order.internal && len < NAY_KEY_TRAILER) return block_bad(diag, at);
   return NAY_OK;
 }
 
@@ -297,9 +370,9 @@ static uint64_t check_trailer(const nay_buffer *last, const nay_entry *e) {
   return nay__load64le(bytes);
 }
 
-/* Whether the key of entry e is above the key before it; only the bytes behind `shared` are
- * compared. Both have trailers if the order is that of internal keys. */
-static bool check_ascends(nay_comparator order, const nay_buffer *last, const nay_entry *e) {
+/* Whether the key of entry e is above the key before it, in bytewise order; only the bytes behind
+ * `shared` are compared. Both have trailers if the order is that of internal keys. */
+static bool check_ascends(nay_order order, const nay_buffer *last, const nay_entry *e) {
   size_t a = nay__user_len(order, last->len);
   size_t b = nay__user_len(order, (size_t)e->shared + e->unshared);
   int sign = (a > b) - (a < b);
@@ -307,16 +380,36 @@ static bool check_ascends(nay_comparator order, const nay_buffer *last, const na
     const uint8_t *rest = a != 0 ? last->at + e->shared : NULL; /* an empty key has no buffer */
     sign = nay__compare_bytes(rest, a - e->shared, e->suffix, b - e->shared);
   }
-  if (sign != 0 || order == NAY_BYTEWISE) return sign < 0;
+  if (sign != 0 || !order.internal) return sign < 0;
   return nay__load64le(last->at + a) > check_trailer(last, e);
 }
 
-static nay_status check_order(nay_diag *diag, uint32_t at) {
-  return nay__fail(diag, NAY_ENOTSUP, NAY_ORDER_TEXT, at);
+static nay_status check_order(const nay_cursor *c, nay_diag *diag, uint32_t at) {
+  const char *what = c->order.user != NULL ? NAY_CUSTOM_ORDER_TEXT : NAY_ORDER_TEXT;
+  return nay__fail(diag, NAY_ENOTSUP, what, at);
+}
+
+/* Reconstructs the key of entry e, which must be above the one before it. `last` is memory for
+ * that one: the caller's comparator needs both whole. */
+static nay_status check_accept(nay_cursor *c, const nay_entry *e, nay_buffer *last,
+                               nay_diag *diag) {
+  bool custom = c->order.user != NULL, first = e->at == 0;
+  if (!custom) {
+    if (!first && !check_ascends(c->order, &c->key, e)) return check_order(c, diag, e->at);
+    return cursor_accept(c, e, diag);
+  }
+  last->len = 0;
+  if (nay__buffer_append(last, c->key.at, c->key.len, c->allocator) != NAY_OK) {
+    return nay__fail(diag, NAY_ENOMEM, "no memory for a key", e->at);
+  }
+  NAY_TRY(cursor_accept(c, e, diag));
+  bool ascends = first || nay__compare(c->order, last->at, last->len, c->key.at, c->key.len) < 0;
+  return ascends ? NAY_OK : check_order(c, diag, e->at);
 }
 
 /* The entries; c has the last key in the end. */
-static nay_status check_entries(nay_cursor *c, const nay_buffer *above, nay_diag *diag) {
+static nay_status check_entries(nay_cursor *c, const nay_buffer *above, nay_buffer *last,
+                                nay_diag *diag) {
   const nay_block *b = &c->block;
   uint32_t restart = 0;
   for (uint32_t at = 0; at < b->end; at = c->entry.next) {
@@ -326,26 +419,27 @@ static nay_status check_entries(nay_cursor *c, const nay_buffer *above, nay_diag
       if (e.shared != 0) return block_bad(diag, at);
       restart++;
     }
-    if (at != 0 && !check_ascends(c->order, &c->key, &e)) return check_order(diag, at);
-    NAY_TRY(cursor_accept(c, &e, diag));
+    NAY_TRY(check_accept(c, &e, last, diag));
     if (at == 0 && above != NULL &&
         nay__compare(c->order, above->at, above->len, c->key.at, c->key.len) >= 0) {
-      return check_order(diag, at);
+      return check_order(c, diag, at);
     }
   }
   bool all = restart == b->nrestarts && block_restart(b, 0) == 0;
   return all ? NAY_OK : block_bad(diag, b->end);
 }
 
-nay_status nay__block_check(const nay_block *b, nay_comparator order, const nay_buffer *above,
+nay_status nay__block_check(const nay_block *b, nay_order order, const nay_buffer *above,
                             const nay_buffer *upto, const nay_allocator *a, nay_diag *diag) {
   nay_cursor c = {.block = *b, .order = order, .allocator = a};
   if (b->end == 0 || b->nrestarts == 0) return NAY_OK; /* it has no entry to find */
-  nay_status status = check_entries(&c, above, diag);
+  nay_buffer last = {NULL, 0, 0};
+  nay_status status = check_entries(&c, above, &last, diag);
   if (status == NAY_OK && upto != NULL &&
       nay__compare(order, c.key.at, c.key.len, upto->at, upto->len) > 0) {
-    status = check_order(diag, c.entry.at);
+    status = check_order(&c, diag, c.entry.at);
   }
+  nay__buffer_free(&last, a);
   nay__buffer_free(&c.key, a);
   return status;
 }

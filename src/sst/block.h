@@ -78,10 +78,12 @@ typedef struct nay_block {
 /* nay__block_open: NAY_ECORRUPT when the restarts do not fit. Entries are not read yet. */
 nay_status nay__block_open(const uint8_t *bytes, size_t len, nay_diag *diag, nay_block *block);
 
-/* The message of NAY_ENOTSUP for keys out of order: the checksum is right, so they were written so.
- */
+/* The messages of NAY_ENOTSUP for keys out of order: the checksum is right, so they were written
+ * so. */
 #define NAY_ORDER_TEXT \
   "the keys are not in bytewise order: the table has another comparator, or is corrupt"
+#define NAY_CUSTOM_ORDER_TEXT \
+  "the keys are not in the order of the comparator: the table has another one, or is corrupt"
 
 /* nay_entry: an entry where it lies. */
 typedef struct nay_entry {
@@ -104,18 +106,21 @@ typedef struct nay_found {
 } nay_found;
 
 /*
- * nay__block_find: the first entry whose key is not before target, without reconstructing any key.
- * NAY_ENOENT: all are before it, and found has `near` alone. NAY_ECORRUPT.
+ * nay__block_find: the first entry whose key is not before target, without reconstructing any key,
+ * unless the caller's comparator needs it: then a key of more than 256 bytes may need memory.
+ * NAY_ENOENT: all are before it, and found has `near` alone. NAY_ECORRUPT, NAY_ENOMEM. NAY_EINVAL:
+ * the comparator calls other bytes the same key.
  */
-nay_status nay__block_find(const nay_block *block, nay_comparator order, const nay_target *target,
-                           nay_diag *diag, nay_found *found);
+nay_status nay__block_find(const nay_block *block, nay_order order, const nay_target *target,
+                           const nay_allocator *a, nay_diag *diag, nay_found *found);
 
 /*
  * nay__block_check: whether a search finds every entry: restarts point to entries with whole keys,
  * and keys ascend strictly, from above `above` to at most `upto` (either may be NULL). Needs memory
- * for one key. NAY_ENOTSUP: the keys are in another order. NAY_ECORRUPT, NAY_ENOMEM.
+ * for one key, with a comparator of the caller for two. NAY_ENOTSUP: the keys are in another order.
+ * NAY_ECORRUPT, NAY_ENOMEM.
  */
-nay_status nay__block_check(const nay_block *block, nay_comparator order, const nay_buffer *above,
+nay_status nay__block_check(const nay_block *block, nay_order order, const nay_buffer *above,
                             const nay_buffer *upto, const nay_allocator *a, nay_diag *diag);
 
 /*
@@ -125,7 +130,7 @@ nay_status nay__block_check(const nay_block *block, nay_comparator order, const 
  */
 typedef struct nay_cursor {
   nay_block block;
-  nay_comparator order;
+  nay_order order;
   const nay_allocator *allocator;
   nay_entry entry;
   nay_buffer key;

@@ -4,23 +4,26 @@
  */
 #include "sst/comparator.h"
 
-#include "nay_sst.h"
 #include "sst/sst_abi.h"
 
 static uint64_t comparator_trailer(const uint8_t *key, size_t len) {
   return len < NAY_KEY_TRAILER ? 0 : nay__load64le(key + len - NAY_KEY_TRAILER);
 }
 
-int nay__compare_target(nay_comparator order, const uint8_t *key, size_t len,
-                        const nay_target *target) {
-  int users = nay__compare_bytes(key, nay__user_len(order, len), target->user, target->len);
-  if (users != 0 || order == NAY_BYTEWISE) return users;
+int nay__compare_custom(const nay_sst_comparator *user, const uint8_t *a, size_t a_len,
+                        const uint8_t *b, size_t b_len) {
+  return user->compare(user, a_len != 0 ? a : (const void *)"", a_len,
+                       b_len != 0 ? b : (const void *)"", b_len);
+}
+
+int nay__compare_target(nay_order order, const uint8_t *key, size_t len, const nay_target *target) {
+  int users = nay__compare_users(order, key, nay__user_len(order, len), target->user, target->len);
+  if (users != 0 || !order.internal) return users;
   uint64_t trailer = comparator_trailer(key, len);
   return (trailer < target->trailer) - (trailer > target->trailer);
 }
 
-int nay__compare(nay_comparator order, const uint8_t *a, size_t a_len, const uint8_t *b,
-                 size_t b_len) {
+int nay__compare(nay_order order, const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len) {
   nay_target target = {b, nay__user_len(order, b_len), comparator_trailer(b, b_len)};
   return nay__compare_target(order, a, a_len, &target);
 }
@@ -39,7 +42,7 @@ static size_t comparator_between(const uint8_t *key, size_t len, const uint8_t *
   return room ? same : len;
 }
 
-void nay__separator(nay_comparator order, nay_buffer *key, const uint8_t *next, size_t next_len) {
+void nay__separator(nay_order order, nay_buffer *key, const uint8_t *next, size_t next_len) {
   size_t old = nay__user_len(order, key->len), grows;
   if (next == NULL) {
     grows = comparator_successor(key->at, old);
@@ -47,7 +50,7 @@ void nay__separator(nay_comparator order, nay_buffer *key, const uint8_t *next, 
     grows = comparator_between(key->at, old, next, nay__user_len(order, next_len));
   }
   if (grows == old) return;
-  if (order == NAY_BYTEWISE) {
+  if (!order.internal) {
     key->at[grows]++;
     key->len = grows + 1;
   } else if (grows + 1 < old) { /* an internal key is left alone if it does not become shorter */
@@ -56,6 +59,24 @@ void nay__separator(nay_comparator order, nay_buffer *key, const uint8_t *next, 
     nay__store64le(key->at + grows + 1, NAY_KEY_TRAILER_NEWEST);
     key->len = grows + 1 + NAY_KEY_TRAILER;
   }
+}
+
+nay_status nay__separator_custom(nay_order order, nay_buffer *key, const uint8_t *next,
+                                 size_t next_len, nay_buffer *scratch, const nay_allocator *a) {
+  const nay_sst_comparator *user = order.user;
+  size_t old = nay__user_len(order, key->len), below = nay__user_len(order, next_len);
+  if (user->separator == NULL || old == 0) return NAY_OK;
+  scratch->len = 0;
+  NAY_TRY(nay__buffer_append(scratch, key->at, old, a));
+  size_t len = user->separator(user, scratch->at, old, next, below);
+  if (len > old || (order.internal && len == old)) return NAY_OK;
+  int above = nay__compare_custom(user, scratch->at, len, key->at, old);
+  if (above < 0 || (order.internal && above == 0)) return NAY_OK;
+  if (next != NULL && nay__compare_custom(user, scratch->at, len, next, below) >= 0) return NAY_OK;
+  if (len != 0) memcpy(key->at, scratch->at, len);
+  if (order.internal) nay__store64le(key->at + len, NAY_KEY_TRAILER_NEWEST);
+  key->len = len + (order.internal ? NAY_KEY_TRAILER : 0);
+  return NAY_OK;
 }
 
 nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_version *version) {

@@ -1,7 +1,8 @@
 /*
  * comparator.h - how keys of a table compare, and short keys that separate two of them.
  *
- * Plain keys compare as bytes. Keys inside a LevelDB or RocksDB database are *internal keys*:
+ * Plain keys compare as user keys do: as bytes, or by the caller's nay_sst_comparator. Keys inside
+ * a LevelDB or RocksDB database are *internal keys*:
  *
  *   | user key | u64le: sequence << 8 | type |      type 1: a value, 0: a deletion
  *
@@ -14,8 +15,18 @@
 #include "base/bits.h"
 #include "base/buffer.h"
 #include "base/bytes.h"
+#include "nay_sst.h"
 
-typedef enum nay_comparator { NAY_BYTEWISE, NAY_INTERNAL_KEYS } nay_comparator;
+/* nay_order: the order of a table's keys. */
+typedef struct nay_order {
+  const nay_sst_comparator *user; /* how user keys compare; NULL: as bytes */
+  bool internal;                  /* the keys are internal ones */
+} nay_order;
+
+#define NAY_BYTEWISE ((nay_order){NULL, false})
+#define NAY_INTERNAL_KEYS ((nay_order){NULL, true})
+
+#define NAY_BYTEWISE_NAME "leveldb.BytewiseComparator" /* in RocksDB, too */
 
 #define NAY_KEY_TRAILER 8u /* of an internal key */
 
@@ -41,6 +52,17 @@ static inline int nay__compare_bytes(const uint8_t *a, size_t a_len, const uint8
   return order != 0 ? order : (a_len > b_len) - (a_len < b_len);
 }
 
+/* nay__compare_custom: by the caller's comparator, which gets no NULL. */
+int nay__compare_custom(const nay_sst_comparator *user, const uint8_t *a, size_t a_len,
+                        const uint8_t *b, size_t b_len);
+
+/* nay__compare_users: two user keys. */
+static inline int nay__compare_users(nay_order order, const uint8_t *a, size_t a_len,
+                                     const uint8_t *b, size_t b_len) {
+  if (order.user != NULL) return nay__compare_custom(order.user, a, a_len, b, b_len);
+  return nay__compare_bytes(a, a_len, b, b_len);
+}
+
 /* nay_target: a key that is searched for; the trailer counts in the order of internal keys only. */
 typedef struct nay_target {
   const uint8_t *user;
@@ -49,24 +71,43 @@ typedef struct nay_target {
 } nay_target;
 
 /* nay__compare_target: a stored key against a target. */
-int nay__compare_target(nay_comparator order, const uint8_t *key, size_t len,
-                        const nay_target *target);
+int nay__compare_target(nay_order order, const uint8_t *key, size_t len, const nay_target *target);
 
 /* nay__compare: below 0, 0 or above. An internal key of fewer than 8 bytes has an empty user key.
  */
-int nay__compare(nay_comparator order, const uint8_t *a, size_t a_len, const uint8_t *b,
-                 size_t b_len);
+int nay__compare(nay_order order, const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len);
 
 /* nay__user_len: the part of a key that users know. */
-static inline size_t nay__user_len(nay_comparator order, size_t len) {
-  if (order == NAY_BYTEWISE) return len;
+static inline size_t nay__user_len(nay_order order, size_t len) {
+  if (!order.internal) return len;
   return len < NAY_KEY_TRAILER ? 0 : len - NAY_KEY_TRAILER;
+}
+
+/* nay__comparator_name: of user keys, as tables store it. */
+static inline const char *nay__comparator_name(const nay_sst_comparator *user) {
+  return user != NULL ? user->name : NAY_BYTEWISE_NAME;
+}
+
+/* nay__same_comparator: whether two tables are in the same order: by name, as it is stored. */
+static inline bool nay__same_comparator(const nay_sst_comparator *a, const nay_sst_comparator *b) {
+  return a == b || strcmp(nay__comparator_name(a), nay__comparator_name(b)) == 0;
+}
+
+/* nay__filters_fit: whether filters, which hash bytes, can answer for keys of this order. */
+static inline bool nay__filters_fit(nay_order order) {
+  return order.user == NULL || !order.user->equal_may_differ;
 }
 
 /*
  * nay__separator: makes key, whose room is enough, the short key that LevelDB's comparators
- * choose: key <= result < next. next NULL: the table's last key, result >= key.
+ * choose: key <= result < next. next NULL: the table's last key, result >= key. Bytewise orders
+ * alone.
  */
-void nay__separator(nay_comparator order, nay_buffer *key, const uint8_t *next, size_t next_len);
+void nay__separator(nay_order order, nay_buffer *key, const uint8_t *next, size_t next_len);
+
+/* nay__separator_custom: the same by the caller's comparator, if it can. What it returns is
+ * checked: a key that does not separate the two is not used. NAY_ENOMEM, for the scratch. */
+nay_status nay__separator_custom(nay_order order, nay_buffer *key, const uint8_t *next,
+                                 size_t next_len, nay_buffer *scratch, const nay_allocator *a);
 
 #endif /* NAY_SST_COMPARATOR_H */

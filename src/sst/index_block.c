@@ -94,7 +94,7 @@ void nay__index_free(nay_index_entries *entries, const nay_allocator *a) {
   nay__buffer_free(&entries->keys, a);
 }
 
-bool nay__index_is_sorted(const nay_index_entries *entries, nay_comparator order) {
+bool nay__index_is_sorted(const nay_index_entries *entries, nay_order order) {
   const uint8_t *keys = entries->keys.at;
   for (size_t i = 1; i < nay__index_count(entries); i++) {
     const nay_index_entry *a = nay__index_at(entries, i - 1), *b = a + 1;
@@ -105,7 +105,7 @@ bool nay__index_is_sorted(const nay_index_entries *entries, nay_comparator order
   return true;
 }
 
-size_t nay__index_find(const nay_index_entries *entries, nay_comparator order, const void *key,
+size_t nay__index_find(const nay_index_entries *entries, nay_order order, const void *key,
                        size_t len) {
   nay_target target = {key, len, NAY_KEY_TRAILER_NEWEST};
   size_t low = 0, high = nay__index_count(entries);

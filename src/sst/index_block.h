@@ -40,10 +40,10 @@ static inline nay_index_entry *nay__index_at(const nay_index_entries *entries, s
 }
 
 /* nay__index_is_sorted: whether no key is below the one before it, as nay__index_find assumes. */
-bool nay__index_is_sorted(const nay_index_entries *entries, nay_comparator order);
+bool nay__index_is_sorted(const nay_index_entries *entries, nay_order order);
 
 /* nay__index_find: the first entry whose key is not before the user key; the count when all are. */
-size_t nay__index_find(const nay_index_entries *entries, nay_comparator order, const void *key,
+size_t nay__index_find(const nay_index_entries *entries, nay_order order, const void *key,
                        size_t len);
 
 #endif /* NAY_SST_INDEX_BLOCK_H */

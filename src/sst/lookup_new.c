@@ -30,14 +30,23 @@ static nay_status lookup_read_level(const nay_lookup_level *levels, size_t i, na
   return NAY_OK;
 }
 
+/* *first is the first table of all that has keys. */
+static nay_status lookup_check_comparators(const nay_lookup_level *level, size_t number,
+                                           nay_diag *diag, const nay_sst **first) {
+  for (size_t i = 0; i < level->n; i++) {
+    NAY_TRY(nay__sst_join_comparator(level->tables[i], number + i, diag, first));
+  }
+  return NAY_OK;
+}
+
 /* ---- disjoint levels ---- */
 
 static nay_bytes lookup_user(const nay_sst *t, const uint8_t *key, size_t len) {
   return (nay_bytes){key, nay__user_len(t->order, len)};
 }
 
-static int lookup_compare(nay_bytes a, nay_bytes b) {
-  return nay__compare_bytes(a.at, a.len, b.at, b.len);
+static int lookup_compare(const nay_sst *t, nay_bytes a, nay_bytes b) {
+  return nay__compare_users(t->order, a.at, a.len, b.at, b.len);
 }
 
 /* Whether the last key itself, which the last block has, is below a key. */
@@ -50,7 +59,7 @@ static nay_status lookup_last_below(const nay_sst *t, nay_bytes key, nay_diag *d
   if (status == NAY_OK) {
     size_t len;
     const uint8_t *last = nay_sst_iter_key(it, &len);
-    *below = lookup_compare(lookup_user(t, last, len), key) < 0;
+    *below = lookup_compare(t, lookup_user(t, last, len), key) < 0;
   } else if (status != NAY_ENOENT && diag != NULL) {
     *diag = *nay_sst_iter_diag(it);
   }
@@ -63,7 +72,7 @@ static nay_status lookup_is_above(const nay_sst *before, const nay_sst *t, nay_d
                                   bool *above) {
   nay_bytes first = lookup_user(t, t->smallest.at, t->smallest.len);
   nay_bytes bound = lookup_user(before, before->largest.at, before->largest.len);
-  *above = lookup_compare(bound, first) < 0;
+  *above = lookup_compare(t, bound, first) < 0;
   return *above ? NAY_OK : lookup_last_below(before, first, diag, above);
 }
 
@@ -97,7 +106,7 @@ const nay_lookup_slot *nay__lookup_find(const nay_lookup *l, const nay_lookup_ru
     size_t middle = low + (high - low) / 2;
     const nay_sst *t = slots[middle].table;
     nay_bytes first = lookup_user(t, t->smallest.at, t->smallest.len);
-    if (lookup_compare(first, (nay_bytes){key, len}) <= 0) {
+    if (lookup_compare(t, first, (nay_bytes){key, len}) <= 0) {
       low = middle + 1;
     } else {
       high = middle;
@@ -151,6 +160,7 @@ nay_status nay_lookup_new_levels(const nay_lookup_level *levels, size_t n,
                                  nay_lookup **lookup) {
   nay_allocator a;
   nay_lookup_level level;
+  const nay_sst *first = NULL;
   size_t ntables = 0;
   if ((levels == NULL && n != 0) || lookup == NULL) {
     return nay__fail(diag, NAY_EINVAL, "levels or lookup is NULL", 0);
@@ -158,6 +168,7 @@ nay_status nay_lookup_new_levels(const nay_lookup_level *levels, size_t n,
   NAY_TRY(nay__allocator_read(allocator, diag, &a));
   for (size_t i = 0; i < n; i++) {
     NAY_TRY(lookup_read_level(levels, i, diag, &level));
+    NAY_TRY(lookup_check_comparators(&level, ntables, diag, &first));
     if (level.disjoint) NAY_TRY(lookup_check_disjoint(&level, ntables, diag));
     ntables += level.n;
   }

@@ -21,20 +21,22 @@ void nay__merge_free(nay_merge_heap *h, const nay_allocator *a) {
   h->n = h->capacity = 0;
 }
 
-/* Of one version in two sources the newer source's counts, be it a value or a deletion: tables of
- * engines without sequence numbers have 0 everywhere. */
-static bool merge_same_version(const nay_merge_heap *h, const nay_merge_input *a,
-                               const nay_merge_input *b) {
-  if (h->order != NAY_INTERNAL_KEYS || a->len != b->len || a->len < NAY_KEY_TRAILER) return false;
-  size_t user = a->len - NAY_KEY_TRAILER;
-  return nay__load64le(a->key + user) >> 8 == nay__load64le(b->key + user) >> 8 &&
-         (user == 0 || memcmp(a->key, b->key, user) == 0);
+/* The sequence number, whose versions come newest first. */
+static uint64_t merge_sequence(const nay_merge_heap *h, const nay_merge_input *i, size_t user_len) {
+  bool internal = h->order.internal && i->len >= NAY_KEY_TRAILER;
+  return internal ? nay__load64le(i->key + user_len) >> 8 : 0;
 }
 
+/* Of one version in two sources the newer source's counts, be it a value or a deletion: tables of
+ * engines without sequence numbers have 0 everywhere. */
 static bool merge_before(const nay_merge_heap *h, const nay_merge_input *a,
                          const nay_merge_input *b) {
-  int order = nay__compare(h->order, a->key, a->len, b->key, b->len);
-  if (order == 0 || merge_same_version(h, a, b)) order = a->age < b->age ? -1 : 1;
+  size_t a_len = nay__user_len(h->order, a->len), b_len = nay__user_len(h->order, b->len);
+  int order = nay__compare_users(h->order, a->key, a_len, b->key, b_len);
+  if (order == 0) {
+    uint64_t x = merge_sequence(h, a, a_len), y = merge_sequence(h, b, b_len);
+    order = x != y ? (x < y) - (x > y) : a->age < b->age ? -1 : 1;
+  }
   return h->descending ? order > 0 : order < 0;
 }
 

@@ -30,7 +30,7 @@ typedef struct nay_merge_input {
 
 /* nay_merge_heap: set order and descending; the rest zero. */
 typedef struct nay_merge_heap {
-  nay_comparator order;
+  nay_order order;
   bool descending;
   nay_merge_input *at;
   size_t n, capacity;

@@ -29,6 +29,9 @@ static void meta_classify(nay_bytes key, nay_bytes value, nay_meta_entry *e) {
   /* rocksdb.stats is what the properties were called at first */
   if (nay__bytes_are(key, "rocksdb.properties") || nay__bytes_are(key, "rocksdb.stats")) {
     e->kind = NAY_META_IS_PROPERTIES;
+  } else if (nay__bytes_are(key, NAY_META_PROPERTIES)) {
+    e->kind = NAY_META_IS_PROPERTIES;
+    e->engine = NAY_TABLE_NAY;
   } else if (nay__bytes_are(key, NAY_META_KEYS)) {
     e->kind = NAY_META_IS_KEYS;
     e->engine = NAY_TABLE_NAY;

@@ -8,7 +8,8 @@
  *   nay.partitioned.<policy>     an index of filters, one for each range of keys
  *   nay.prefix.<extractor>       one filter of prefixes, a native file
  *   nay.keys                     the value is "plain" or "internal"
- *   rocksdb.properties           what else RocksDB states: properties.h
+ *   nay.properties               what else the table states: properties.h
+ *   rocksdb.properties           the same, by RocksDB
  *
  * Every value but that of nay.keys is a handle.
  */
@@ -23,6 +24,7 @@
 #define NAY_META_PARTITIONED "nay.partitioned."
 #define NAY_META_PREFIX "nay.prefix."
 #define NAY_META_KEYS "nay.keys"
+#define NAY_META_PROPERTIES "nay.properties"
 #define NAY_META_FILTER_BLOCK "filter."
 
 typedef enum nay_meta_kind {

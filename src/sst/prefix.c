@@ -28,22 +28,21 @@ static bool prefix_delimiter_extract(const nay_sst_prefix *self, const void *key
   return true;
 }
 
-/* "nay.fixed." and the like, followed by a decimal number. */
-static void prefix_name(nay_sst_prefix *p, const char *kind, size_t number) {
+void nay__name_number(char *name, const char *kind, size_t number) {
   char digits[24];
   size_t n = 0, at = strlen(kind);
   do digits[n++] = (char)('0' + number % 10);
   while ((number /= 10) != 0);
-  memcpy(p->name, kind, at);
-  while (n > 0) p->name[at++] = digits[--n];
-  p->name[at] = '\0';
+  memcpy(name, kind, at);
+  while (n > 0) name[at++] = digits[--n];
+  name[at] = '\0';
 }
 
 nay_status nay_sst_prefix_fixed(size_t len, nay_sst_prefix *prefix) {
   if (prefix == NULL || len == 0 || len > UINT16_MAX) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_PREFIX, prefix, NULL));
   nay_sst_prefix made = {.extract = prefix_fixed_extract, .number = len};
-  prefix_name(&made, "nay.fixed.", len);
+  nay__name_number(made.name, "nay.fixed.", len);
   nay__abi_write(NAY_ABI_PREFIX, &made, prefix);
   return NAY_OK;
 }
@@ -52,14 +51,12 @@ nay_status nay_sst_prefix_delimiter(uint8_t byte, nay_sst_prefix *prefix) {
   if (prefix == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_PREFIX, prefix, NULL));
   nay_sst_prefix made = {.extract = prefix_delimiter_extract, .number = byte};
-  prefix_name(&made, "nay.delimiter.", byte);
+  nay__name_number(made.name, "nay.delimiter.", byte);
   nay__abi_write(NAY_ABI_PREFIX, &made, prefix);
   return NAY_OK;
 }
 
-/* The decimal number that follows `kind` to the end of the name; false when there is none, or it is
- * above `most`. */
-static bool prefix_number(const char *name, const char *kind, size_t most, size_t *number) {
+bool nay__number_of_name(const char *name, const char *kind, size_t most, size_t *number) {
   nay_bytes text = {(const uint8_t *)name, strlen(name)}, digits;
   if (!nay__bytes_after(text, kind, &digits) || digits.len == 0) return false;
   *number = 0;
@@ -74,14 +71,14 @@ static bool prefix_number(const char *name, const char *kind, size_t most, size_
 bool nay__prefix_by_name(const char *name, nay_sst_prefix *prefix) {
   size_t n;
   prefix->size = sizeof *prefix;
-  if (prefix_number(name, "nay.delimiter.", UINT8_MAX, &n)) {
+  if (nay__number_of_name(name, "nay.delimiter.", UINT8_MAX, &n)) {
     return nay_sst_prefix_delimiter((uint8_t)n, prefix) == NAY_OK;
   }
-  if (prefix_number(name, "nay.fixed.", UINT16_MAX, &n) ||
-      prefix_number(name, "rocksdb.FixedPrefix.", UINT16_MAX, &n)) {
+  if (nay__number_of_name(name, "nay.fixed.", UINT16_MAX, &n) ||
+      nay__number_of_name(name, "rocksdb.FixedPrefix.", UINT16_MAX, &n)) {
     return nay_sst_prefix_fixed(n, prefix) == NAY_OK;
   }
-  if (prefix_number(name, "rocksdb.CappedPrefix.", UINT16_MAX, &n) && n != 0) {
+  if (nay__number_of_name(name, "rocksdb.CappedPrefix.", UINT16_MAX, &n) && n != 0) {
     *prefix =
         (nay_sst_prefix){.size = sizeof *prefix, .extract = prefix_capped_extract, .number = n};
     return true;

@@ -9,6 +9,13 @@ void nay__name_set(nay_name name, nay_bytes text) {
   if (n != 0) memcpy(name, text.at, n);
 }
 
+void nay__name_copy(char *to, const char *name, size_t room) {
+  size_t n = strlen(name);
+  if (n > room - 1) n = room - 1;
+  memcpy(to, name, n);
+  to[n] = '\0';
+}
+
 /* The properties that are varints, or the texts "0" and "1". */
 static void properties_set(nay_properties *p, nay_bytes key, nay_bytes value) {
   uint64_t number = 0;
@@ -31,14 +38,21 @@ static nay_status properties_visit(void *ctx, const nay_cursor *c, nay_diag *dia
   if (nay__bytes_are(key, "rocksdb.prefix.extractor.name") && !nay__bytes_are(value, "nullptr")) {
     nay__name_set(p->prefix_extractor, value);
   }
-  if (nay__bytes_are(key, "rocksdb.comparator")) {
-    p->other_comparator = !nay__bytes_are(value, "leveldb.BytewiseComparator");
+  if (nay__bytes_are(key, "rocksdb.comparator") || nay__bytes_are(key, NAY_PROPERTY_COMPARATOR)) {
+    p->other_comparator = !nay__bytes_are(value, NAY_BYTEWISE_NAME);
+    p->comparator_at = c->entry.at;
+    nay__name_set(p->comparator, value);
   }
   if (nay__bytes_are(key, "rocksdb.block.based.table.index.type")) {
     p->partitioned_index = value.len != 4 || nay__load32le(value.at) > 1;
     p->index_type_at = c->entry.at;
   }
   return NAY_OK;
+}
+
+nay_status nay__property_add(nay_block_builder *builder, const char *name, const void *value,
+                             size_t len, const nay_allocator *a) {
+  return nay__block_add(builder, (const uint8_t *)name, strlen(name), 0, value, len, a);
 }
 
 nay_status nay__properties_load(nay_bytes contents, const nay_allocator *a, nay_diag *diag,

@@ -1,4 +1,14 @@
-/* properties.h - RocksDB's properties block: what a table states about itself, by name. */
+/*
+ * properties.h - the properties block: what a table states about itself, by name.
+ *
+ * RocksDB's "rocksdb.properties" and nay's "nay.properties" are blocks like any other (block.h):
+ * entries in the order of their keys. A key is the name of a property, the value a text or a
+ * varint. Readers skip names that they do not know. nay writes
+ *
+ *   nay.comparator   text, ends with the value: the name of the comparator of user keys
+ *
+ * A block of nay's is never compressed. A table has one if it was made with a comparator.
+ */
 #ifndef NAY_SST_PROPERTIES_H
 #define NAY_SST_PROPERTIES_H
 
@@ -8,6 +18,9 @@
 typedef char nay_name[128];
 
 void nay__name_set(nay_name name, nay_bytes text);
+
+/* nay__name_copy: into `room` bytes, cut if it is longer. */
+void nay__name_copy(char *to, const char *name, size_t room);
 
 /* nay_properties: the caller sets what holds for a table that does not state it. */
 typedef struct nay_properties {
@@ -20,9 +33,17 @@ typedef struct nay_properties {
   bool index_internal_keys; /* index keys have the trailer of an internal key */
   bool index_delta;         /* index values are delta-encoded */
   bool other_comparator;    /* than the bytewise one */
+  nay_name comparator;      /* "": not stated */
+  uint64_t comparator_at;   /* offset in the block of the entry that states it */
   bool partitioned_index;   /* or another index that is not a single block of handles */
   uint64_t index_type_at;   /* offset in the block of the entry that states it */
 } nay_properties;
+
+#define NAY_PROPERTY_COMPARATOR "nay.comparator"
+
+/* nay__property_add: to a builder of nay's block; in the order of their names. */
+nay_status nay__property_add(nay_block_builder *builder, const char *name, const void *value,
+                             size_t len, const nay_allocator *a);
 
 /* nay__properties_load: from the uncompressed contents of the block. NAY_ECORRUPT: diag->offset
  * counts from the start of the block. */

@@ -55,16 +55,18 @@ struct nay_sst {
   uint64_t file_len;
   nay_footer footer;
   uint64_t cache_id;
-  nay_comparator order;
+  nay_order order;
   bool order_guessed;
-  bool order_named;         /* by the file, so a writer of ours made it */
+  nay_sst_comparator own_comparator; /* that which the table names, if the caller wants that */
+  bool comparator_stored;            /* the file names it */
+  bool order_named;                  /* by the file, so a writer of ours made it */
   nay_status order_unknown; /* why the order of the keys could not be checked, so that no search can
                            be trusted; NAY_OK: it was, or the file states it */
   nay_diag order_unknown_why;
   nay_sst_tally *counts;
   nay_foreign *foreign; /* NULL: LevelDB's */
 
-  nay_handle properties; /* size 0: none; only RocksDB writes them */
+  nay_handle properties; /* nay's or RocksDB's; size 0: none */
   nay_hold *index_hold;
   nay_block index;
   uint8_t *checked; /* a bit for each block that is in order and, in a mapped file, whose checksum
@@ -138,6 +140,16 @@ nay_status nay__sst_guess_order(nay_sst *sst, const nay_block *first_block);
 
 /* nay__sst_check_order: of the index and of some data blocks. NAY_ENOTSUP: another comparator. */
 nay_status nay__sst_check_order(nay_sst *sst, nay_diag *diag);
+
+/* nay__sst_join_comparator: whether a table is in the order of *first, the first with keys; NULL:
+ * it becomes that. NAY_EMISMATCH, at `number`. */
+nay_status nay__sst_join_comparator(const nay_sst *sst, size_t number, nay_diag *diag,
+                                    const nay_sst **first);
+
+/* nay__sst_same_comparator: whether all tables with keys are in one order. *user is that.
+ * NAY_EMISMATCH. */
+nay_status nay__sst_same_comparator(const nay_sst *const *tables, size_t n, nay_diag *diag,
+                                    const nay_sst_comparator **user);
 
 /* nay__sst_handle: the handle in an index entry's value. */
 nay_status nay__sst_handle(const nay_sst *sst, const uint8_t *value, size_t len, nay_diag *diag,

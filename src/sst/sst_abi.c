@@ -2,6 +2,7 @@
 #include "sst/sst_abi.h"
 
 #include "policy/policy.h"
+#include "sst/comparator.h"
 
 #define SST_MAX_POLICY_NAME 200u
 
@@ -34,6 +35,19 @@ nay_status nay__sst_check_prefix(const nay_sst_prefix *prefix, nay_diag *diag) {
   if (prefix->extract == NULL || prefix->name[0] == '\0' ||
       memchr(prefix->name, '\0', sizeof prefix->name) == NULL) {
     return nay__fail(diag, NAY_EINVAL, "the prefix has no name or no extractor", 0);
+  }
+  return NAY_OK;
+}
+
+nay_status nay__sst_check_comparator(const nay_sst_comparator *c, nay_diag *diag) {
+  if (c == NULL) return NAY_OK;
+  NAY_TRY(nay__abi_check_input(NAY_ABI_COMPARATOR, c, diag));
+  if (c->compare == NULL || c->name[0] == '\0' || memchr(c->name, '\0', sizeof c->name) == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "the comparator has no name or no compare", 0);
+  }
+  if (strcmp(c->name, NAY_BYTEWISE_NAME) == 0) {
+    return nay__fail(diag, NAY_EINVAL, "a comparator has the name of the bytewise one: pass NULL",
+                     0);
   }
   return NAY_OK;
 }

@@ -25,6 +25,7 @@
 #define NAY_ABI_SST_FOREIGN_OPTIONS NAY_ABI(nay_sst_foreign_options, codec)
 #define NAY_ABI_CODEC NAY_ABI(nay_sst_codec, state)
 #define NAY_ABI_PREFIX NAY_ABI(nay_sst_prefix, state)
+#define NAY_ABI_COMPARATOR NAY_ABI(nay_sst_comparator, state)
 
 /* nay__sst_check_lists: what readers take: codecs that uncompress, policies that probe. */
 nay_status nay__sst_check_lists(const nay_sst_codec *const *codecs, size_t ncodecs,
@@ -33,6 +34,9 @@ nay_status nay__sst_check_lists(const nay_sst_codec *const *codecs, size_t ncode
 
 /* nay__sst_check_prefix: an extractor with a name; NULL is fine. */
 nay_status nay__sst_check_prefix(const nay_sst_prefix *prefix, nay_diag *diag);
+
+/* nay__sst_check_comparator: one with a name of its own; NULL is fine. */
+nay_status nay__sst_check_comparator(const nay_sst_comparator *comparator, nay_diag *diag);
 
 /* nay__sst_check_writes: what a writer takes: a codec that compresses, a policy that builds. Both
  * may be NULL. */

@@ -17,7 +17,7 @@
 
 typedef struct compaction {
   nay_allocator allocator;
-  nay_comparator order;
+  nay_order order;
   uint64_t snapshot; /* what is at or below it is seen by all readers alike */
   bool bottom;
   nay_sst_writer *writer;
@@ -78,7 +78,7 @@ static nay_status compact_advance(compaction *c, nay_diag *diag) {
 
 static nay_status compact_split(const compaction *c, const nay_merge_input *top, nay_diag *diag,
                                 nay_sst_version *v) {
-  if (c->order == NAY_BYTEWISE) {
+  if (!c->order.internal) {
     *v = (nay_sst_version){.size = sizeof *v, .key = top->key, .len = top->len};
     return NAY_OK;
   }
@@ -88,7 +88,8 @@ static nay_status compact_split(const compaction *c, const nay_merge_input *top,
 
 /* Whether the entry goes into the new table; it is then the one before the next. */
 static nay_status compact_decide(compaction *c, const nay_sst_version *v, bool *keep) {
-  bool same = c->has_last && nay__compare_bytes(v->key, v->len, c->last.at, c->last.len) == 0;
+  bool same =
+      c->has_last && nay__compare_users(c->order, v->key, v->len, c->last.at, c->last.len) == 0;
   bool superseded = same && (c->last_sequence <= c->snapshot || c->last_sequence == v->sequence);
   bool gone = !superseded && v->deleted && c->bottom && v->sequence <= c->snapshot;
   c->stats.superseded += superseded;
@@ -130,19 +131,19 @@ static nay_status compact_entry(compaction *c, nay_diag *diag) {
 
 /* An empty table has no keys to be of one kind or the other. */
 static nay_status compact_order(const nay_sst *const *tables, size_t n, nay_sst_keys wanted,
-                                nay_diag *diag, nay_comparator *order) {
+                                nay_diag *diag, nay_order *order) {
   bool known = wanted != NAY_SST_KEYS_AUTO;
-  *order = wanted == NAY_SST_KEYS_INTERNAL ? NAY_INTERNAL_KEYS : NAY_BYTEWISE;
+  *order = (nay_order){NULL, wanted == NAY_SST_KEYS_INTERNAL};
   for (size_t i = 0; i < n; i++) {
     if (tables[i] == NULL) return nay__fail(diag, NAY_EINVAL, "a table is NULL", 0);
     if (tables[i]->empty) continue;
-    if (known && tables[i]->order != *order) {
+    if (known && tables[i]->order.internal != order->internal) {
       return nay__fail(diag, NAY_EMISMATCH, "some keys are plain and some are internal", 0);
     }
-    *order = tables[i]->order;
+    order->internal = tables[i]->order.internal;
     known = true;
   }
-  return NAY_OK;
+  return nay__sst_same_comparator(tables, n, diag, &order->user);
 }
 
 static nay_status compact_run(compaction *c, const nay_sst *const *tables,
@@ -168,7 +169,11 @@ static nay_status compact_begin(compaction *c, const char *path, const nay_sst_c
                                 nay_diag *diag) {
   nay_sst_write_options write = {.size = sizeof write};
   if (o->write != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_WRITE, o->write, diag, &write));
-  write.keys = c->order == NAY_INTERNAL_KEYS ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN;
+  if (write.comparator != NULL && !nay__same_comparator(write.comparator, c->order.user)) {
+    return nay__fail(diag, NAY_EMISMATCH, "write->comparator is not that of the tables", 0);
+  }
+  write.comparator = c->order.user;
+  write.keys = c->order.internal ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN;
   c->heap.order = c->order;
   NAY_TRY(nay__merge_reserve(&c->heap, c->ninputs, &c->allocator));
   return nay_sst_writer_new(path, &write, &c->allocator, diag, &c->writer);

@@ -85,23 +85,24 @@ static nay_status filter_open_prefix(nay_sst *t, const nay_meta_entry *e) {
 }
 
 /* The file states what its keys are, unless the caller has. */
-static void filter_set_keys(nay_sst *t, nay_comparator order) {
+static void filter_set_keys(nay_sst *t, bool internal) {
   if (t->options.keys != NAY_SST_KEYS_AUTO) return;
-  t->order = order;
+  t->order.internal = internal;
   t->order_guessed = false;
 }
 
 static nay_status filter_open_entry(void *ctx, const nay_meta_entry *e) {
   nay_sst *t = ctx;
-  bool wanted = (t->options.flags & NAY_SST_NO_FILTERS) == 0;
+  bool wanted = (t->options.flags & NAY_SST_NO_FILTERS) == 0 && nay__filters_fit(t->order);
   switch (e->kind) {
-    case NAY_META_IS_PROPERTIES: /* RocksDB's format 0 has LevelDB's footer */
+    case NAY_META_IS_PROPERTIES: /* nay's or RocksDB's: its format 0 has LevelDB's footer */
       if (e->has_handle && nay__handle_fits(e->handle, t->footer.at)) t->properties = e->handle;
-      filter_set_keys(t, NAY_INTERNAL_KEYS); /* as all keys of RocksDB; some types are its own */
+      /* all keys of RocksDB are internal; some types are its own */
+      if (e->engine == NAY_TABLE_ROCKSDB) filter_set_keys(t, true);
       return NAY_OK;
     case NAY_META_IS_KEYS:
       t->order_named = true;
-      filter_set_keys(t, e->internal ? NAY_INTERNAL_KEYS : NAY_BYTEWISE);
+      filter_set_keys(t, e->internal);
       return NAY_OK;
     case NAY_META_IS_FILTER:
       if (!wanted || e->engine == NAY_TABLE_ROCKSDB) return NAY_OK;

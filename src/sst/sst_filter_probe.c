@@ -54,7 +54,7 @@ static nay_verdict filter_probe_partition(const nay_sst *t, const nay_target *ta
   nay_found found;
   nay_handle handle;
   nay_verdict verdict = NAY_NOT_PROBED;
-  if (nay__block_find(&t->partitions, t->order, target, NULL, &found) == NAY_OK &&
+  if (nay__block_find(&t->partitions, t->order, target, &t->allocator, NULL, &found) == NAY_OK &&
       nay__sst_handle(t, found.entry.value, found.entry.value_len, NULL, &handle) == NAY_OK) {
     nay_cache_entry *e = filter_partition(t, handle, hold);
     if (e != NULL) {
@@ -114,6 +114,16 @@ static bool filter_covers(nay_bytes prefix, nay_bytes to) {
   return to.at[n - 1] <= prefix.at[n - 1] || (to.at[n - 1] == prefix.at[n - 1] + 1 && to.len == n);
 }
 
+/* Of the caller's comparator only what it says is known: between two keys of one prefix all keys
+ * have it. */
+static bool filter_same_prefix(const nay_sst *t, nay_bytes prefix, const nay_bytes *to) {
+  const nay_sst_prefix *extractor = t->options.prefix;
+  size_t n = 0;
+  return t->order.user->prefixes_contiguous && to != NULL &&
+         extractor->extract(extractor, to->at, to->len, &n) && n == prefix.len && n <= to->len &&
+         memcmp(to->at, prefix.at, n) == 0;
+}
+
 nay_verdict nay__sst_probe_range(const nay_sst *t, nay_bytes from, const nay_bytes *to) {
   size_t n = 0;
   const nay_sst_prefix *prefix = t->options.prefix;
@@ -121,6 +131,10 @@ nay_verdict nay__sst_probe_range(const nay_sst *t, nay_bytes from, const nay_byt
     return NAY_NOT_PROBED;
   }
   nay_bytes start = {from.at, n}, all = {NULL, 0};
+  if (t->order.user != NULL) {
+    if (!filter_same_prefix(t, start, to)) return NAY_NOT_PROBED;
+    return filter_probe_prefix(t, from.at, from.len, &n);
+  }
   if (to == NULL) {
     for (size_t i = 0; i < n; i++) {
       if (from.at[i] != 0xff) return NAY_NOT_PROBED;

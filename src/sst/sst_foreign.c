@@ -67,6 +67,9 @@ nay_status nay__sst_open_foreign(nay_sst *t, const nay_foreign_engine *engine, n
                                .max_block_bytes = t->options.max_block_bytes};
   NAY_TRY(nay__foreign_open(engine, &source, &t->allocator, diag, &t->foreign));
   const nay_foreign *f = t->foreign;
+  if (t->options.comparator != NULL) {
+    return nay__fail(diag, NAY_EMISMATCH, "tables of this engine are in bytewise order", 0);
+  }
   t->order = NAY_INTERNAL_KEYS;
   t->order_named = true;
   t->footer.at = f->blocks_end + NAY_BLOCK_TRAILER; /* as if the last block had a trailer */

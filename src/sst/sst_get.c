@@ -3,7 +3,7 @@
  *
  * Each step may end the search, and each costs more than the one before it. Only the last reads the
  * file. A get allocates only if a block must be read or uncompressed and the value has no buffer
- * from an earlier get.
+ * from an earlier get, or the caller's comparator needs a long key whole.
  */
 #include "sst/sst.h"
 
@@ -11,10 +11,12 @@ static bool get_in_range(const nay_sst *t, const nay_target *target) {
   if (t->empty) return false;
   size_t low = nay__user_len(t->order, t->smallest.len);
   size_t high = nay__user_len(t->order, t->largest.len);
-  if (t->has_smallest && nay__compare_bytes(target->user, target->len, t->smallest.at, low) < 0) {
+  nay_order order = t->order;
+  if (t->has_smallest &&
+      nay__compare_users(order, target->user, target->len, t->smallest.at, low) < 0) {
     return false;
   }
-  return nay__compare_bytes(target->user, target->len, t->largest.at, high) <= 0;
+  return nay__compare_users(order, target->user, target->len, t->largest.at, high) <= 0;
 }
 
 /* Where a key would be: an index entry, and the block it points to. */
@@ -69,7 +71,7 @@ static void get_trace_verdict(const nay_hash_memo *memo, nay_verdict verdict) {
 static nay_status get_handle(const nay_sst *t, const nay_target *target, nay_diag *diag,
                              get_position *at) {
   nay_found found;
-  nay_status status = nay__block_find(&t->index, t->order, target, diag, &found);
+  nay_status status = nay__block_find(&t->index, t->order, target, &t->allocator, diag, &found);
   at->near = found.near;
   NAY_TRY(status);
   at->entry = found.entry;
@@ -85,7 +87,7 @@ static nay_status get_from_block(const nay_sst *t, const nay_target *target, get
   value->hold = hold;
   if (status != NAY_OK) return status;
   get_trace_block(memo, NAY_LOOKUP_BLOCK, at->handle, hold != NULL && hold->cached);
-  status = nay__block_find(&block, t->order, target, diag, &found);
+  status = nay__block_find(&block, t->order, target, &t->allocator, diag, &found);
   if (found.near > at->near) at->near = found.near;
   NAY_TRY(nay__in_file(status, diag, at->handle));
   if (!found.equal) return NAY_ENOENT;
@@ -96,7 +98,7 @@ static nay_status get_from_block(const nay_sst *t, const nay_target *target, get
   value->bytes = found.entry.value;
   value->len = found.entry.value_len;
   value->sequence = found.trailer >> 8;
-  value->deleted = t->order == NAY_INTERNAL_KEYS && (found.trailer & 0xff) == 0;
+  value->deleted = t->order.internal && (found.trailer & 0xff) == 0;
   return NAY_OK;
 }
 

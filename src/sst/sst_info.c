@@ -8,7 +8,7 @@ static const char *info_text(const nay_buffer *name) {
 nay_status nay_sst_describe(const nay_sst *t, nay_sst_info *info) {
   if (t == NULL || info == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_SST_INFO, info, NULL));
-  bool internal = t->order == NAY_INTERNAL_KEYS;
+  bool internal = t->order.internal;
   nay_sst_info i = {
       .keys = internal ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN,
       .keys_guessed = t->order_guessed,
@@ -28,6 +28,8 @@ nay_status nay_sst_describe(const nay_sst *t, nay_sst_info *info) {
       .smallest_len = t->has_smallest ? t->smallest.len : 0,
       .largest = t->empty ? NULL : (t->largest.len != 0 ? t->largest.at : (const void *)""),
       .largest_len = t->largest.len,
+      .comparator = nay__comparator_name(t->order.user),
+      .comparator_stored = t->comparator_stored,
   };
   nay__abi_write(NAY_ABI_SST_INFO, &i, info);
   return NAY_OK;

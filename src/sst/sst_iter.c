@@ -69,7 +69,10 @@ static nay_status iter_enter(nay_sst_iter *it, nay_status status, iter_move step
 static nay_status iter_settle(nay_sst_iter *it, nay_status status) {
   if (status == NAY_OK && it->ends) {
     size_t len = nay__user_len(it->table->order, it->data.key.len);
-    if (nay__compare_bytes(it->data.key.at, len, it->end.at, it->end.len) >= 0) status = NAY_ENOENT;
+    nay_order order = it->table->order;
+    if (nay__compare_users(order, it->data.key.at, len, it->end.at, it->end.len) >= 0) {
+      status = NAY_ENOENT;
+    }
   }
   it->valid = status == NAY_OK;
   return status;
@@ -154,6 +157,11 @@ nay_status nay_sst_iter_range(nay_sst_iter *it, const void *from, size_t from_le
 
 nay_status nay_sst_iter_prefix(nay_sst_iter *it, const void *prefix, size_t len) {
   if (prefix == NULL && len != 0) return iter_bad_argument(it);
+  if (it->table->order.user != NULL) {
+    it->valid = false;
+    return nay__fail(&it->diag, NAY_ENOTSUP, "keys of one prefix, in another order than bytewise",
+                     0);
+  }
   const uint8_t *p = len != 0 ? prefix : (const void *)"";
   size_t n = len;
   while (n > 0 && p[n - 1] == 0xff) n--;

@@ -1,4 +1,4 @@
-/* sst_open.c - opens a table: footer, index, filters, and and the range of its keys. */
+/* sst_open.c - opens a table: footer, index, filters, comparator, and the range of its keys. */
 #include "os/file.h"
 #include "sst/properties.h"
 #include "sst/sst_foreign.h"
@@ -82,19 +82,45 @@ static nay_status open_footer(nay_sst *t, nay_diag *diag) {
                    t->file_len - 8);
 }
 
+/*
+ * The comparator that the table names must be the caller's. Without a name the caller's is used,
+ * and the order of the keys is checked; but nay names every comparator, so a table of nay's without
+ * a name is in bytewise order.
+ */
+static nay_status open_comparator(nay_sst *t, const nay_properties *p, nay_diag *diag) {
+  const char *stored = p->comparator;
+  if (t->options.stored_comparator != NULL) {
+    nay__name_copy(t->options.stored_comparator, stored, NAY_SST_COMPARATOR_NAME);
+  }
+  t->comparator_stored = stored[0] != '\0';
+  if (!t->comparator_stored && t->order_named) stored = NAY_BYTEWISE_NAME;
+  if (stored[0] == '\0' || strcmp(stored, nay__comparator_name(t->order.user)) == 0) return NAY_OK;
+  t->own_comparator.size = sizeof t->own_comparator;
+  if (t->order.user == NULL && (t->options.flags & NAY_SST_STORED_COMPARATOR) != 0 &&
+      nay_sst_comparator_named(stored, &t->own_comparator) == NAY_OK) {
+    t->order.user = &t->own_comparator;
+    return NAY_OK;
+  }
+  return nay__fail(diag, NAY_EMISMATCH, "the table was made with a comparator of another name",
+                   t->properties.offset + p->comparator_at);
+}
+
 /* RocksDB's format 0 has LevelDB's footer and blocks, but the index may be one of indexes. */
 static nay_status open_properties(nay_sst *t, nay_diag *diag) {
   nay_hold *hold = NULL;
   nay_bytes contents;
   nay_properties p = {.nentries = 0};
-  if (t->properties.size == 0) return NAY_OK;
-  nay_status status = nay__sst_read(t, t->properties, &hold, diag, &contents);
-  if (status == NAY_OK) {
-    status =
-        nay__in_file(nay__properties_load(contents, &t->allocator, diag, &p), diag, t->properties);
+  nay_status status = NAY_OK;
+  if (t->properties.size != 0) {
+    status = nay__sst_read(t, t->properties, &hold, diag, &contents);
+    if (status == NAY_OK) {
+      status = nay__properties_load(contents, &t->allocator, diag, &p);
+      status = nay__in_file(status, diag, t->properties);
+    }
+    nay__hold_free(hold);
   }
-  nay__hold_free(hold);
-  if (status != NAY_OK || !p.partitioned_index) return status;
+  NAY_TRY(status);
+  if (!p.partitioned_index) return open_comparator(t, &p, diag);
   return nay__fail(diag, NAY_ENOTSUP, "a table of RocksDB with a partitioned index",
                    t->properties.offset + p.index_type_at);
 }
@@ -120,7 +146,7 @@ static nay_status open_parts(nay_sst *t, nay_diag *diag) {
   NAY_TRY(open_footer(t, diag));
   NAY_TRY(open_index(t, diag, &first));
   t->order_guessed = t->options.keys == NAY_SST_KEYS_AUTO;
-  if (t->options.keys == NAY_SST_KEYS_INTERNAL) t->order = NAY_INTERNAL_KEYS;
+  t->order = (nay_order){t->options.comparator, t->options.keys == NAY_SST_KEYS_INTERNAL};
   NAY_TRY(nay__sst_filters_open(t));
   NAY_TRY(open_properties(t, diag));
   if (t->empty) return NAY_OK;
@@ -132,10 +158,11 @@ static nay_status open_parts(nay_sst *t, nay_diag *diag) {
 
 static nay_status open_check(const nay_sst_read_options *o, nay_diag *diag) {
   if ((unsigned)o->keys > NAY_SST_KEYS_INTERNAL ||
-      (o->flags & ~(NAY_SST_PREAD | NAY_SST_NO_FILTERS)) != 0) {
+      (o->flags & ~(NAY_SST_PREAD | NAY_SST_NO_FILTERS | NAY_SST_STORED_COMPARATOR)) != 0) {
     return nay__fail(diag, NAY_EINVAL, "no such kind of keys, or an unknown flag", 0);
   }
   NAY_TRY(nay__sst_check_lists(o->codecs, o->ncodecs, o->policies, o->npolicies, diag));
+  NAY_TRY(nay__sst_check_comparator(o->comparator, diag));
   return nay__sst_check_prefix(o->prefix, diag);
 }
 
@@ -153,6 +180,7 @@ static nay_status open_new(const nay_sst_read_options *options, const nay_alloca
     nay__free(&a, counts, sizeof *counts);
     return nay__fail(diag, NAY_ENOMEM, "no memory for a table", 0);
   }
+  if (o.stored_comparator != NULL) o.stored_comparator[0] = '\0';
   *counts = (nay_sst_tally){.out_of_range = 0};
   *t = (nay_sst){.allocator = a, .options = o, .fd = -1, .counts = counts};
   if (o.cache != NULL) t->cache_id = nay__cache_id(o.cache);

@@ -3,7 +3,7 @@
  * assumes.
  *
  * LevelDB's file names neither the kind of its keys nor its comparator. Tables with nay's own
- * filters name the kind; for all others nay__sst_guess_order decides from the keys.
+ * filters or properties name the kind; for all others nay__sst_guess_order decides from the keys.
  *
  * A search with another comparator than the table's would miss keys. nay__sst_check_order checks
  * the index, and sst_read.c each data block when it is first used. That does not find every such
@@ -26,8 +26,9 @@ typedef struct order_guess {
 
 static nay_status order_guess_key(nay_sst *t, order_guess *g, const nay_buffer *key) {
   nay_sst_version ignored = {.size = sizeof ignored};
-  bool ascends = g->nkeys == 0 ||
-                 nay__compare(NAY_INTERNAL_KEYS, g->last.at, g->last.len, key->at, key->len) < 0;
+  nay_order internal = {t->order.user, true};
+  bool ascends =
+      g->nkeys == 0 || nay__compare(internal, g->last.at, g->last.len, key->at, key->len) < 0;
   if (nay_sst_key_split(key->at, key->len, &ignored) != NAY_OK || !ascends) g->internal = false;
   g->nkeys++;
   g->last.len = 0;
@@ -55,7 +56,7 @@ nay_status nay__sst_guess_order(nay_sst *t, const nay_block *first_block) {
   g.nkeys = 0; /* the index starts over */
   if (status == NAY_OK) status = order_guess_block(t, &g, &t->index, ORDER_INDEX_KEYS);
   bool any = nkeys + g.nkeys != 0;
-  t->order = any && g.internal ? NAY_INTERNAL_KEYS : NAY_BYTEWISE;
+  t->order.internal = any && g.internal;
   nay__buffer_free(&g.last, &t->allocator);
   return status;
 }
@@ -131,4 +132,23 @@ nay_status nay__sst_check_order(nay_sst *t, nay_diag *diag) {
   nay_status status = nay__block_check(&t->index, t->order, NULL, NULL, &t->allocator, diag);
   NAY_TRY(nay__in_file(status, diag, t->footer.index));
   return order_check_samples(t, diag);
+}
+
+nay_status nay__sst_join_comparator(const nay_sst *t, size_t number, nay_diag *diag,
+                                    const nay_sst **first) {
+  if (t->empty) return NAY_OK; /* nothing is in order or out of it */
+  if (*first == NULL) *first = t;
+  if (nay__same_comparator((*first)->order.user, t->order.user)) return NAY_OK;
+  return nay__fail(diag, NAY_EMISMATCH, "tables with different comparators", number);
+}
+
+nay_status nay__sst_same_comparator(const nay_sst *const *tables, size_t n, nay_diag *diag,
+                                    const nay_sst_comparator **user) {
+  const nay_sst *first = NULL;
+  for (size_t i = 0; i < n; i++) {
+    NAY_TRY(nay__sst_join_comparator(tables[i], i, diag, &first));
+  }
+  if (first == NULL && n != 0) first = tables[0];
+  *user = first != NULL ? first->order.user : NULL;
+  return NAY_OK;
 }

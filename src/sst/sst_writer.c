@@ -14,6 +14,7 @@
 #include "sst/block.h"
 #include "sst/filter_block.h"
 #include "sst/metaindex.h"
+#include "sst/properties.h"
 #include "sst/sst_abi.h"
 
 #define WRITER_BUFFER 65536u     /* as LevelDB's files */
@@ -26,7 +27,7 @@ struct nay_sst_writer {
   nay_allocator allocator;
   nay_sst_write_options options;
   nay_params params; /* of native filters */
-  nay_comparator order;
+  nay_order order;
   nay_replacement *file;
   nay_buffer out;  /* write buffer of the file */
   uint64_t offset; /* of the next block */
@@ -34,6 +35,7 @@ struct nay_sst_writer {
   nay_block_builder data, index;
   nay_buffer last; /* key */
   nay_buffer compressed;
+  nay_buffer separator; /* scratch of the comparator */
   nay_buffer version;   /* an internal key that came in parts */
   bool pending;         /* a block was written that has no index entry yet: */
   nay_handle block;     /* this one, */
@@ -44,7 +46,7 @@ struct nay_sst_writer {
   nay_buffer last_prefix;
   nay_buffer filter;     /* bytes of one, before they are written */
   nay_block_builder top; /* index of the partitions */
-  nay_block_builder metaindex;
+  nay_block_builder metaindex, properties;
   nay_buffer meta_key;
   bool finished;
   nay_status failed;
@@ -65,6 +67,11 @@ static nay_status writer_check(const nay_sst_write_options *o, nay_diag *diag) {
   }
   NAY_TRY(nay__sst_check_writes(o->codec, o->policy, diag));
   NAY_TRY(nay__sst_check_prefix(o->prefix, diag));
+  NAY_TRY(nay__sst_check_comparator(o->comparator, diag));
+  bool filtered = o->filter != NAY_SST_NO_FILTER || o->prefix != NULL;
+  if (filtered && o->comparator != NULL && o->comparator->equal_may_differ) {
+    return nay__fail(diag, NAY_EINVAL, "filters of a comparator with equal_may_differ", 0);
+  }
   if (o->block_bytes > WRITER_MAX || o->partition_keys > WRITER_MAX) {
     return nay__fail(diag, NAY_EINVAL, "block_bytes or partition_keys", 0);
   }
@@ -183,7 +190,11 @@ static nay_status writer_filter_key(nay_sst_writer *w, const uint8_t *key, size_
 /* Writes the index entry of the block before: `next` is the first key after it, NULL at the end. */
 static nay_status writer_index_pending(nay_sst_writer *w, const uint8_t *next, size_t len) {
   if (!w->pending) return NAY_OK;
-  nay__separator(w->order, &w->last, next, len);
+  if (w->order.user == NULL) {
+    nay__separator(w->order, &w->last, next, len);
+  } else {
+    NAY_TRY(nay__separator_custom(w->order, &w->last, next, len, &w->separator, &w->allocator));
+  }
   NAY_TRY(writer_add_handle(w, &w->index, &w->last, w->block));
   if (w->pending_part) NAY_TRY(writer_add_handle(w, &w->top, &w->last, w->partition));
   w->pending = w->pending_part = false;
@@ -222,7 +233,7 @@ static bool writer_ascends(const nay_sst_writer *w, const uint8_t *key, size_t l
   size_t n = len < w->last.len ? len : w->last.len;
   *shared = nay__common(w->last.at, key, n);
   if (w->count == 0) return true;
-  if (w->order == NAY_INTERNAL_KEYS) {
+  if (w->order.internal || w->order.user != NULL) {
     return nay__compare(w->order, w->last.at, w->last.len, key, len) < 0;
   }
   return *shared < n ? w->last.at[*shared] < key[*shared] : w->last.len < len;
@@ -238,7 +249,7 @@ nay_status nay_sst_writer_add(nay_sst_writer *w, const void *key, size_t len, co
   if (key == NULL) key = ""; /* the empty key: prefix extractors get no NULL */
   if (w->failed != NAY_OK) return w->failed;
   if (w->finished || len >= WRITER_MAX || value_len >= WRITER_MAX) return NAY_EINVAL;
-  if (w->order == NAY_INTERNAL_KEYS && nay_sst_key_split(key, len, &ignored) != NAY_OK) {
+  if (w->order.internal && nay_sst_key_split(key, len, &ignored) != NAY_OK) {
     return NAY_EINVAL;
   }
   if (!writer_ascends(w, key, len, &shared)) return NAY_EINVAL;
@@ -253,7 +264,7 @@ nay_status nay_sst_writer_add_version(nay_sst_writer *w, const nay_sst_version *
   if (w == NULL || from == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_read(NAY_ABI_SST_VERSION, from, NULL, &full));
   if ((v->key == NULL && v->len != 0) || v->len >= WRITER_MAX ||
-      v->sequence > NAY_SST_MAX_SEQUENCE || w->order != NAY_INTERNAL_KEYS) {
+      v->sequence > NAY_SST_MAX_SEQUENCE || !w->order.internal) {
     return NAY_EINVAL;
   }
   nay__store64le(trailer, v->sequence << 8 | !v->deleted);
@@ -299,6 +310,18 @@ static nay_status writer_meta_filter(nay_sst_writer *w, nay_filter_builder *buil
   return writer_meta_block(w, &w->filter, kind, name);
 }
 
+/* What the table states about itself. Tables that LevelDB could have written stay as LevelDB writes
+ * them. */
+static bool writer_has_properties(const nay_sst_writer *w) { return w->order.user != NULL; }
+
+static nay_status writer_put_properties(nay_sst_writer *w) {
+  if (!writer_has_properties(w)) return NAY_OK;
+  NAY_TRY(nay__property_add(&w->properties, NAY_PROPERTY_COMPARATOR, w->order.user->name,
+                            strlen(w->order.user->name), &w->allocator));
+  NAY_TRY(nay__block_finish(&w->properties, &w->allocator));
+  return writer_meta_block(w, &w->properties.bytes, NAY_META_PROPERTIES, "");
+}
+
 static nay_status writer_put_filters(nay_sst_writer *w) {
   const nay_policy *policy = w->options.policy;
   const char *name = policy != NULL ? policy->name : NAY_NATIVE_POLICY;
@@ -307,16 +330,16 @@ static nay_status writer_put_filters(nay_sst_writer *w) {
     NAY_TRY(nay__filter_block_finish(&w->filter_block, &w->allocator));
     NAY_TRY(writer_meta_block(w, &w->filter_block.filters, NAY_META_FILTER_BLOCK, name));
   }
-  if (w->count == 0) return NAY_OK; /* no keys: no filters */
-  if (filter == NAY_SST_FULL_FILTER) {
+  bool empty = w->count == 0; /* no keys: no filters */
+  if (!empty && filter == NAY_SST_FULL_FILTER) {
     NAY_TRY(writer_meta_filter(w, &w->whole, NAY_META_FULL, name));
   }
-  if (filter > NAY_SST_BLOCK_FILTER || w->prefixes.n != 0) {
-    bool internal = w->order == NAY_INTERNAL_KEYS;
-    const char *keys = internal ? "internal" : "plain";
+  bool native = !empty && (filter > NAY_SST_BLOCK_FILTER || w->prefixes.n != 0);
+  if (native || writer_has_properties(w)) {
+    const char *keys = w->order.internal ? "internal" : "plain";
     NAY_TRY(writer_add_meta(w, NAY_META_KEYS, "", (const uint8_t *)keys, strlen(keys)));
   }
-  if (filter == NAY_SST_PARTITIONED_FILTER) {
+  if (!empty && filter == NAY_SST_PARTITIONED_FILTER) {
     NAY_TRY(nay__block_finish(&w->top, &w->allocator));
     NAY_TRY(writer_meta_block(w, &w->top.bytes, NAY_META_PARTITIONED, name));
   }
@@ -333,6 +356,7 @@ static nay_status writer_put_end(nay_sst_writer *w) {
   }
   NAY_TRY(writer_index_pending(w, NULL, 0));
   NAY_TRY(writer_put_filters(w));
+  NAY_TRY(writer_put_properties(w));
   NAY_TRY(writer_put_builder(w, &w->metaindex, &footer.metaindex));
   NAY_TRY(writer_put_builder(w, &w->index, &footer.index));
   nay__footer_store(bytes, &footer);
@@ -358,7 +382,7 @@ nay_status nay_sst_writer_finish(nay_sst_writer *w, nay_diag *diag) {
 static nay_status writer_init(nay_sst_writer *w, const char *path, nay_diag *diag) {
   const nay_allocator *a = &w->allocator;
   const nay_sst_write_options *o = &w->options;
-  nay_block_builder *builders[] = {&w->data, &w->index, &w->top, &w->metaindex};
+  nay_block_builder *builders[] = {&w->data, &w->index, &w->top, &w->metaindex, &w->properties};
   for (size_t i = 0; i < sizeof builders / sizeof *builders; i++) {
     builders[i]->interval = i == 1 || i == 2 ? 1 : o->restart_interval;
     NAY_TRY(nay__block_reset(builders[i], a));
@@ -389,7 +413,7 @@ nay_status nay_sst_writer_new(const char *path, const nay_sst_write_options *opt
   nay_sst_writer *w = nay__alloc(&a, sizeof *w);
   if (w == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a writer", 0);
   *w = (nay_sst_writer){.allocator = a, .options = o, .params = params};
-  if (o.keys == NAY_SST_KEYS_INTERNAL) w->order = NAY_INTERNAL_KEYS;
+  w->order = (nay_order){o.comparator, o.keys == NAY_SST_KEYS_INTERNAL};
   if (diag != NULL) diag->what = NULL;
   nay_status status = writer_init(w, path, diag);
   if (status != NAY_OK) {
@@ -406,12 +430,12 @@ nay_status nay_sst_writer_new(const char *path, const nay_sst_write_options *opt
 void nay_sst_writer_free(nay_sst_writer *w) {
   if (w == NULL) return;
   nay_allocator a = w->allocator;
-  nay_block_builder *builders[] = {&w->data, &w->index, &w->top, &w->metaindex};
+  nay_block_builder *builders[] = {&w->data, &w->index, &w->top, &w->metaindex, &w->properties};
   for (size_t i = 0; i < sizeof builders / sizeof *builders; i++) {
     nay__block_builder_free(builders[i], &a);
   }
   nay_buffer *buffers[] = {&w->out,         &w->last,   &w->compressed, &w->version,
-                           &w->last_prefix, &w->filter, &w->meta_key};
+                           &w->last_prefix, &w->filter, &w->meta_key,   &w->separator};
   for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) nay__buffer_free(buffers[i], &a);
   nay__filter_block_free(&w->filter_block, &a);
   nay__filter_builder_free(&w->whole, &a);

@@ -74,7 +74,7 @@ static inline bool nay__table_filters_in_blocks(const nay_table_filters *t) {
 }
 
 /* nay__table_filters_comparator: that of the keys in the index of partitions. */
-static inline nay_comparator nay__table_filters_comparator(const nay_table_filters *t) {
+static inline nay_order nay__table_filters_comparator(const nay_table_filters *t) {
   return t->properties.index_internal_keys ? NAY_INTERNAL_KEYS : NAY_BYTEWISE;
 }
 

@@ -71,9 +71,22 @@ class Numeric : public Reverse {
   const char *Name() const override { return "test.numeric"; }
 };
 
+class Prefix : public Reverse {
+ public:
+  int Compare(const leveldb::Slice &a, const leveldb::Slice &b) const override {
+    leveldb::Slice head_a(a.data(), std::min<size_t>(a.size(), 3));
+    leveldb::Slice head_b(b.data(), std::min<size_t>(b.size(), 3));
+    int order = head_a.compare(head_b);
+    return order != 0 ? order : b.compare(a);
+  }
+  const char *Name() const override { return "test.prefix"; }
+};
+
 const leveldb::Comparator *comparator_of(engine_comparator comparator) {
   static const Reverse reverse;
   static const Numeric numeric;
+  static const Prefix prefix;
+  if (comparator == ENGINE_PREFIX) return &prefix;
   if (comparator == ENGINE_REVERSE) return &reverse;
   return comparator == ENGINE_NUMERIC ? &numeric : leveldb::BytewiseComparator();
 }
@@ -125,10 +138,12 @@ uint8_t *engine_table_build(const engine_table_options *o, const engine_slice *k
   return copy;
 }
 
-engine_table *engine_table_open(const uint8_t *bytes, size_t len, int filter_bits) {
+engine_table *engine_table_open(const uint8_t *bytes, size_t len, int filter_bits,
+                                engine_comparator comparator) {
   std::unique_ptr<engine_table> t(new engine_table);
   leveldb::Options options;
   options.paranoid_checks = true;
+  options.comparator = comparator_of(comparator);
   if (filter_bits != 0) t->policy.reset(leveldb::NewBloomFilterPolicy(filter_bits));
   options.filter_policy = t->policy.get();
   t->file.reset(new MemoryFile(bytes, len));

@@ -21,7 +21,8 @@ typedef struct engine_slice {
 typedef enum engine_comparator {
   ENGINE_BYTEWISE,
   ENGINE_REVERSE,
-  ENGINE_NUMERIC
+  ENGINE_NUMERIC,
+  ENGINE_PREFIX /* the first three bytes ascending, what follows them descending */
 } engine_comparator;
 
 typedef struct engine_table_options {
@@ -38,7 +39,8 @@ uint8_t *engine_table_build(const engine_table_options *options, const engine_sl
 
 /* engine_table_open: over bytes that stay; every checksum is verified. NULL when it refuses. */
 typedef struct engine_table engine_table;
-engine_table *engine_table_open(const uint8_t *bytes, size_t len, int filter_bits);
+engine_table *engine_table_open(const uint8_t *bytes, size_t len, int filter_bits,
+                                engine_comparator comparator);
 void engine_table_close(engine_table *table);
 
 /* Its iterator; false: at no entry. `failed` tells whether LevelDB saw damage. */

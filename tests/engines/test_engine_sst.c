@@ -56,7 +56,7 @@ static uint8_t *build_theirs(const sample *s, const engine_table_options *o, siz
 
 /* LevelDB walks and seeks in a table of ours. */
 static void check_theirs(sample *s, const uint8_t *bytes, size_t len, int filter_bits) {
-  engine_table *t = engine_table_open(bytes, len, filter_bits);
+  engine_table *t = engine_table_open(bytes, len, filter_bits, ENGINE_BYTEWISE);
   engine_slice key, value;
   assert_non_null(t);
   bool there = engine_table_first(t, &key, &value);

@@ -12,13 +12,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   nay_policy builtin = {.size = sizeof builtin}, small = {.size = sizeof small};
   nay_sst_prefix prefix = {.size = sizeof prefix};
   const nay_policy *policies[] = {&builtin, &small};
+  nay_sst_comparator reverse = {.size = sizeof reverse};
   nay_sst_cache *cache = NULL;
   size_t len = size - 1;
   uint8_t *p = malloc(len == 0 ? 1 : len); /* exactly as long, for the sanitizer */
   if (p == NULL) return 0;
   memcpy(p, data + 1, len);
   if (nay_policy_leveldb(10, &builtin) != NAY_OK || nay_policy_small(10, &small) != NAY_OK ||
-      nay_sst_prefix_fixed(3, &prefix) != NAY_OK || nay_sst_cache_new(5000, 5000, NULL, &cache)) {
+      nay_sst_prefix_fixed(3, &prefix) != NAY_OK ||
+      nay_sst_comparator_reverse(&reverse) != NAY_OK ||
+      nay_sst_cache_new(5000, 5000, NULL, &cache)) {
     abort();
   }
   nay_sst_read_options how = {.size = sizeof how,
@@ -29,7 +32,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                               .npolicies = 2,
                               .prefix = data[0] & 8 ? &prefix : NULL,
                               .cache = data[0] & 16 ? cache : NULL,
-                              .flags = data[0] & 32 ? NAY_SST_NO_FILTERS : 0,
+                              .flags = (data[0] & 32 ? NAY_SST_NO_FILTERS : 0) |
+                                       (data[0] & 128 ? NAY_SST_STORED_COMPARATOR : 0),
+                              .comparator = data[0] & 64 ? &reverse : NULL,
                               .max_block_bytes = 1 << 16};
   (void)exercise_table(p, len, &how);
   seal_table(p, len);

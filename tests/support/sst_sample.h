@@ -26,6 +26,7 @@ typedef struct sample {
   uint8_t *pool; /* values are parts of it */
   size_t pool_len;
   uint64_t state;
+  const nay_sst_comparator *order; /* NULL: bytewise */
 } sample;
 
 static inline uint64_t sample_draw(sample *s, uint64_t below) {
@@ -51,6 +52,24 @@ static inline int sample_compare(const void *a, const void *b) {
   size_t n = x->len < y->len ? x->len : y->len;
   int order = n == 0 ? 0 : memcmp(x->key, y->key, n);
   return order != 0 ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+/* sample_order: in the order of the sample. */
+static inline int sample_order(const sample *s, const sample_entry *x, const sample_entry *y) {
+  if (s->order == NULL) return sample_compare(x, y);
+  return s->order->compare(s->order, x->key, x->len, y->key, y->len);
+}
+
+/* sample_sort: insertion, as qsort has no context. */
+static inline void sample_sort(sample *s) {
+  for (size_t i = 1; i < s->n; i++) {
+    sample_entry e = s->entries[i];
+    size_t at = i;
+    for (; at > 0 && sample_order(s, &s->entries[at - 1], &e) > 0; at--) {
+      s->entries[at] = s->entries[at - 1];
+    }
+    s->entries[at] = e;
+  }
 }
 
 static inline void sample_init(sample *s, size_t cap) {
@@ -87,6 +106,7 @@ static inline void sample_fill(sample *s, uint64_t seed, size_t most) {
     s->entries[kept++] = s->entries[i];
   }
   s->n = kept;
+  if (s->order != NULL) sample_sort(s);
 }
 
 /* sample_lower: the first entry that is not below a key. */
@@ -96,7 +116,7 @@ static inline size_t sample_lower(const sample *s, const uint8_t *key, size_t le
   memcpy(probe.key, key, len);
   while (low < high) {
     size_t middle = (low + high) / 2;
-    if (sample_compare(&s->entries[middle], &probe) < 0) {
+    if (sample_order(s, &s->entries[middle], &probe) < 0) {
       low = middle + 1;
     } else {
       high = middle;

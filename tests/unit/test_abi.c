@@ -65,6 +65,8 @@ static nay_status out_filter(void *o) {
 }
 static nay_status out_fixed(void *o) { return nay_sst_prefix_fixed(4, o); }
 static nay_status out_delimiter(void *o) { return nay_sst_prefix_delimiter('/', o); }
+static nay_status out_reverse(void *o) { return nay_sst_comparator_reverse(o); }
+static nay_status out_named(void *o) { return nay_sst_comparator_named("nay.prefix.7", o); }
 static nay_status out_version(void *o) { return nay_sst_key_split("k\1\0\0\0\0\0\0\0", 9, o); }
 static nay_status out_info(void *o) { return nay_sst_describe(table, o); }
 static nay_status out_counters(void *o) { return nay_sst_count(table, o); }
@@ -110,6 +112,8 @@ static const output outputs[] = {
     {"nay_policy, native", sizeof(nay_policy), out_filter},
     {"nay_sst_prefix, fixed", sizeof(nay_sst_prefix), out_fixed},
     {"nay_sst_prefix, delimiter", sizeof(nay_sst_prefix), out_delimiter},
+    {"nay_sst_comparator, reverse", sizeof(nay_sst_comparator), out_reverse},
+    {"nay_sst_comparator, named", sizeof(nay_sst_comparator), out_named},
     {"nay_sst_version", sizeof(nay_sst_version), out_version},
     {"nay_sst_info", sizeof(nay_sst_info), out_info},
     {"nay_sst_counters", sizeof(nay_sst_counters), out_counters},
@@ -190,6 +194,11 @@ static void fill_prefix(void *o) {
   assert_ok(nay_sst_prefix_fixed(4, &p));
   memcpy(o, &p, sizeof p);
 }
+static void fill_comparator(void *o) {
+  nay_sst_comparator c = {.size = sizeof c};
+  assert_ok(nay_sst_comparator_decimal(&c));
+  memcpy(o, &c, sizeof c);
+}
 static void fill_codec(void *o) { memcpy(o, &snappy_codec, sizeof snappy_codec); }
 static void fill_version(void *o) {
   nay_sst_version v = {sizeof v, "k", 1, 7, false};
@@ -264,6 +273,10 @@ static nay_status in_write_prefix(const void *o, nay_diag *diag) {
   nay_sst_write_options how = {sizeof how, .prefix = o};
   return in_write(&how, diag);
 }
+static nay_status in_write_comparator(const void *o, nay_diag *diag) {
+  nay_sst_write_options how = {sizeof how, .comparator = o};
+  return in_write(&how, diag);
+}
 static nay_status in_write_codec(const void *o, nay_diag *diag) {
   nay_sst_write_options how = {sizeof how, .codec = o};
   return in_write(&how, diag);
@@ -293,6 +306,23 @@ static nay_status in_read_codec(const void *o, nay_diag *diag) {
   const nay_sst_codec *codecs[] = {o};
   nay_sst_read_options how = {sizeof how, .codecs = codecs, .ncodecs = 1};
   return in_read(&how, diag);
+}
+static nay_status in_read_comparator(const void *o, nay_diag *diag) {
+  nay_sst_read_options how = {sizeof how, .comparator = o};
+  nay_sst_write_options write = {.size = sizeof write};
+  nay_sst_comparator decimal = {.size = sizeof decimal};
+  char path[TEMP_MAX];
+  nay_sst_writer *w;
+  nay_sst *t = NULL;
+  assert_ok(nay_sst_comparator_decimal(&decimal));
+  write.comparator = &decimal;
+  assert_ok(nay_sst_writer_new(temp_path(path, "abi-order.ldb"), &write, NULL, NULL, &w));
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
+  nay_status status = nay_sst_open(path, &how, NULL, diag, &t);
+  nay_sst_free(t);
+  unlink(path);
+  return status;
 }
 static nay_status in_read_prefix(const void *o, nay_diag *diag) {
   nay_sst_read_options how = {sizeof how, .prefix = o};
@@ -384,6 +414,8 @@ static const input inputs[] = {
     INPUT(nay_policy, fill_policy, in_read_policy),
     INPUT(nay_sst_prefix, fill_prefix, in_write_prefix),
     INPUT(nay_sst_prefix, fill_prefix, in_read_prefix),
+    INPUT(nay_sst_comparator, fill_comparator, in_write_comparator),
+    INPUT(nay_sst_comparator, fill_comparator, in_read_comparator),
     INPUT(nay_sst_codec, fill_codec, in_write_codec),
     INPUT(nay_sst_codec, fill_codec, in_read_codec),
     INPUT(nay_table_filters_options, fill_nothing, in_table_filters),
@@ -511,7 +543,8 @@ static void unknown_flags_are_refused(void **state) {
                     NAY_LOW_MEMORY | NAY_ZEROED;
   assert_flags("nay_params", params, flags_params);
   assert_flags("nay_filter_mmap", NAY_MMAP_LAZY, flags_mmap);
-  assert_flags("nay_sst_read_options", NAY_SST_PREAD | NAY_SST_NO_FILTERS, flags_read);
+  assert_flags("nay_sst_read_options",
+               NAY_SST_PREAD | NAY_SST_NO_FILTERS | NAY_SST_STORED_COMPARATOR, flags_read);
   assert_flags("nay_file_replace", NAY_FILE_PRIVATE, flags_replace);
   assert_flags("nay_file_lock", NAY_LOCK_TRY, flags_lock);
 }

@@ -9,7 +9,7 @@
 
 typedef struct sample {
   size_t n;
-  nay_comparator order;
+  nay_order order;
   uint8_t keys[MAX_KEYS][MAX_LEN + NAY_KEY_TRAILER];
   size_t lens[MAX_KEYS];
 } sample;
@@ -20,10 +20,10 @@ static uint64_t draw(uint64_t *state, uint64_t below) {
 }
 
 /* Few letters, so that keys share prefixes and are prefixes of each other. */
-static size_t draw_key(uint64_t *state, nay_comparator order, uint8_t *key) {
+static size_t draw_key(uint64_t *state, nay_order order, uint8_t *key) {
   size_t len = draw(state, MAX_LEN);
   for (size_t i = 0; i < len; i++) key[i] = draw(state, 3) == 0 ? 0xff : (uint8_t)draw(state, 3);
-  if (order == NAY_BYTEWISE) return len;
+  if (!order.internal) return len;
   nay__store64le(key + len, draw(state, 5) << 8 | draw(state, 2));
   return len + NAY_KEY_TRAILER;
 }
@@ -43,7 +43,7 @@ static void insert(sample *s, const uint8_t *key, size_t len) {
   s->n++;
 }
 
-static void draw_sample(sample *s, uint64_t *state, nay_comparator order) {
+static void draw_sample(sample *s, uint64_t *state, nay_order order) {
   size_t n = draw(state, MAX_KEYS);
   s->n = 0;
   s->order = order;
@@ -79,7 +79,7 @@ static uint8_t *build(const sample *s, uint32_t interval, size_t *len) {
 }
 
 static nay_target target_of(const sample *s, const uint8_t *key, size_t len) {
-  uint64_t trailer = s->order == NAY_INTERNAL_KEYS ? nay__load64le(key + len - NAY_KEY_TRAILER) : 0;
+  uint64_t trailer = s->order.internal ? nay__load64le(key + len - NAY_KEY_TRAILER) : 0;
   return (nay_target){key, nay__user_len(s->order, len), trailer};
 }
 
@@ -95,10 +95,11 @@ static bool same_user(const sample *s, size_t i, const uint8_t *key, size_t len)
 }
 
 static void check_find(const sample *s, const nay_block *b, const uint8_t *key, size_t len) {
+  nay_allocator a = nay__allocator_default();
   nay_found found;
   size_t want = lower_bound(s, key, len);
   nay_target target = target_of(s, key, len);
-  nay_status status = nay__block_find(b, s->order, &target, NULL, &found);
+  nay_status status = nay__block_find(b, s->order, &target, &a, NULL, &found);
   if (want == s->n) {
     assert_status(status, NAY_ENOENT);
     return;
@@ -107,7 +108,7 @@ static void check_find(const sample *s, const nay_block *b, const uint8_t *key, 
   assert_int_equal(found.entry.value_len, want % 3);
   if (want % 3 != 0) assert_int_equal(found.entry.value[0], want);
   assert_int_equal(found.equal, same_user(s, want, key, len));
-  if (found.equal && s->order == NAY_INTERNAL_KEYS) {
+  if (found.equal && s->order.internal) {
     assert_int_equal(found.trailer, nay__load64le(s->keys[want] + s->lens[want] - NAY_KEY_TRAILER));
   }
 }
@@ -143,7 +144,7 @@ static void finds_what_was_added(void **order) {
   static sample s;
   uint64_t state = 1;
   for (int round = 0; round < TEST_SCALE(2000); round++) {
-    draw_sample(&s, &state, *(const nay_comparator *)*order);
+    draw_sample(&s, &state, *(const nay_order *)*order);
     size_t len;
     uint8_t *bytes = build(&s, 1 + (uint32_t)draw(&state, 20), &len);
     nay_block b;
@@ -173,7 +174,7 @@ static void keys_out_of_order_are_seen(void **order) {
   static sample s;
   uint64_t state = 3;
   for (int round = 0; round < TEST_SCALE(2000); round++) {
-    draw_sample(&s, &state, *(const nay_comparator *)*order);
+    draw_sample(&s, &state, *(const nay_order *)*order);
     if (s.n < 2) continue;
     size_t len, i = draw(&state, s.n - 1), last = s.n - 1;
     nay_block b;
@@ -212,7 +213,7 @@ static void survives_damage(void **order) {
   nay_allocator a = nay__allocator_default();
   unsigned refused = 0;
   for (int round = 0; round < TEST_SCALE(20000); round++) {
-    draw_sample(&s, &state, *(const nay_comparator *)*order);
+    draw_sample(&s, &state, *(const nay_order *)*order);
     size_t len;
     uint8_t *bytes = build(&s, 1 + (uint32_t)draw(&state, 20), &len);
     for (uint64_t n = 1 + draw(&state, 4); n > 0; n--) bytes[draw(&state, len)] ^= (uint8_t)state;
@@ -225,7 +226,7 @@ static void survives_damage(void **order) {
     refused += status != NAY_OK;
     if (status == NAY_OK) {
       nay_target target = target_of(&s, key, key_len);
-      (void)nay__block_find(&c.block, s.order, &target, &diag, &found);
+      (void)nay__block_find(&c.block, s.order, &target, &a, &diag, &found);
       (void)nay__cursor_seek(&c, &target, &diag);
       (void)nay__block_check(&c.block, s.order, &c.key, &c.key, &a, &diag);
       status = nay__cursor_first(&c, &diag);
@@ -242,7 +243,7 @@ static void survives_damage(void **order) {
   assert_true(refused > 0);
 }
 
-static void separate(nay_comparator order, const char *key, size_t len, const char *next,
+static void separate(nay_order order, const char *key, size_t len, const char *next,
                      size_t next_len, const char *want, size_t want_len) {
   uint8_t room[64];
   memcpy(room, key, len);
@@ -254,7 +255,7 @@ static void separate(nay_comparator order, const char *key, size_t len, const ch
 
 static void separators(void **unused) {
   (void)unused;
-  const nay_comparator plain = NAY_BYTEWISE, internal = NAY_INTERNAL_KEYS;
+  const nay_order plain = NAY_BYTEWISE, internal = NAY_INTERNAL_KEYS;
   separate(plain, "abcdef", 6, "abzz", 4, "abd", 3);
   separate(plain, "abcdef", 6, "abd", 3, "abcdef", 6); /* nothing shorter lies between */
   separate(plain, "ab", 2, "abc", 3, "ab", 2);         /* a prefix */
@@ -302,15 +303,55 @@ static void varints_and_handles(void **unused) {
   assert_true(nay__handle_fits((nay_handle){10, 85}, 100));
 }
 
+/* Keys of up to 600 bytes that share up to 600: what a search puts together is on the stack, in
+ * memory, and on the stack again. */
+static void long_keys_by_comparator(void **unused) {
+  (void)unused;
+  nay_allocator a = nay__allocator_default();
+  nay_sst_comparator reverse = {.size = sizeof reverse};
+  assert_ok(nay_sst_comparator_reverse(&reverse));
+  nay_order order = {&reverse, false};
+  uint8_t key[600];
+  memset(key, 'k', sizeof key);
+  const size_t lens[] = {600, 500, 257, 256, 255, 100, 99, 1};
+  const size_t n = sizeof lens / sizeof *lens;
+  nay_block_builder builder = {.interval = 100};
+  assert_ok(nay__block_reset(&builder, &a));
+  for (size_t i = 0; i < n; i++) {
+    assert_ok(nay__block_add(&builder, key, lens[i], i == 0 ? 0 : lens[i], key, i, &a));
+  }
+  assert_ok(nay__block_finish(&builder, &a));
+  nay_block b;
+  assert_ok(nay__block_open(builder.bytes.at, builder.bytes.len, NULL, &b));
+  assert_ok(nay__block_check(&b, order, NULL, NULL, &a, NULL));
+  for (size_t i = 0; i < n; i++) {
+    nay_found found;
+    nay_target target = {key, lens[i], 0};
+    assert_ok(nay__block_find(&b, order, &target, &a, NULL, &found));
+    assert_true(found.equal && found.entry.value_len == i);
+  }
+  nay__block_builder_free(&builder, &a);
+}
+
 int main(void) {
-  static const nay_comparator plain = NAY_BYTEWISE, internal = NAY_INTERNAL_KEYS;
+  static nay_sst_comparator reverse = {.size = sizeof reverse};
+  static const nay_order plain = {NULL, false}, internal = {NULL, true};
+  static const nay_order custom = {&reverse, false}, both = {&reverse, true};
+  if (nay_sst_comparator_reverse(&reverse) != NAY_OK) return 1;
   const test_case tests[] = {
       TEST_WITH("finds_what_was_added plain", finds_what_was_added, &plain),
       TEST_WITH("finds_what_was_added internal", finds_what_was_added, &internal),
+      TEST_WITH("finds_what_was_added custom", finds_what_was_added, &custom),
+      TEST_WITH("finds_what_was_added custom internal", finds_what_was_added, &both),
       TEST_WITH("keys_out_of_order_are_seen plain", keys_out_of_order_are_seen, &plain),
       TEST_WITH("keys_out_of_order_are_seen internal", keys_out_of_order_are_seen, &internal),
+      TEST_WITH("keys_out_of_order_are_seen custom", keys_out_of_order_are_seen, &custom),
+      TEST_WITH("keys_out_of_order_are_seen custom internal", keys_out_of_order_are_seen, &both),
       TEST_WITH("survives_damage plain", survives_damage, &plain),
       TEST_WITH("survives_damage internal", survives_damage, &internal),
+      TEST_WITH("survives_damage custom", survives_damage, &custom),
+      TEST_WITH("survives_damage custom internal", survives_damage, &both),
+      TEST(long_keys_by_comparator),
       TEST(separators),
       TEST(varints_and_handles),
   };
