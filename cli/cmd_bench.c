@@ -1,29 +1,41 @@
 /* cmd_bench.c - nay bench: the speed of each family on this machine, and its measured FPR. */
 #include <stdio.h>
 
+#include "filterfile.h"
 #include "floor.h"
 #include "measure.h"
 #include "numbers.h"
 #include "options.h"
+#include "plan_layouts.h"
 
 #define BENCH_NKEYS 1000000u
 #define BENCH_SECONDS 0.25
+#define BENCH_KIND 9 /* columns of a name */
+#define BENCH_LAYOUT 21
 
-static void bench_row(const measurement *m) {
+/* A family, or a layout of another system. */
+static const char *bench_name(const nay_format *format, const measurement *m) {
+  return format != NULL ? nay_format_name(format) : nay_kind_name(m->plan.kind);
+}
+
+static void bench_row(const nay_format *format, const measurement *m) {
   char size[NUMBER_TEXT], expected[NUMBER_TEXT], rate[NUMBER_TEXT], low[NUMBER_TEXT],
       high[NUMBER_TEXT];
-  out_text("%-9s %8.2f %10s  %7.1f %7.1f %7.1f %7.1f   %8s  %8s (%s to %s)\n",
-           nay_kind_name(m->plan.kind), m->plan.bits_per_key, size_text(m->plan.nbytes, size),
-           m->build_ns, m->hit_ns, m->miss_ns, m->one_ns, fpr_text(m->plan.fpr, expected),
+  out_text("%-*s %8.2f %10s  %7.1f %7.1f %7.1f %7.1f   %8s  %8s (%s to %s)\n",
+           format != NULL ? BENCH_LAYOUT : BENCH_KIND, bench_name(format, m), m->plan.bits_per_key,
+           size_text(format != NULL ? m->plan.nbytes_file : m->plan.nbytes, size), m->build_ns,
+           m->hit_ns, m->miss_ns, m->one_ns, fpr_text(m->plan.fpr, expected),
            fpr_text(m->fpr.rate, rate), fpr_text(m->fpr.low, low), fpr_text(m->fpr.high, high));
 }
 
-static void bench_json(const measurement *m) {
+static void bench_json(const nay_format *format, const measurement *m) {
   json_begin("nay.bench/1");
-  json_text("kind", nay_kind_name(m->plan.kind));
+  if (format != NULL) json_text("format", nay_format_name(format));
+  json_text("kind", filterfile_kind_name(format, m->plan.kind));
   json_count("nkeys", m->plan.nkeys);
   json_real("bits_per_key", m->plan.bits_per_key);
   json_count("nbytes_memory", m->plan.nbytes);
+  json_count("k", m->plan.k);
   json_real("build_ns", m->build_ns);
   json_real("hit_ns", m->hit_ns);
   json_real("miss_ns", m->miss_ns);
@@ -36,8 +48,8 @@ static void bench_json(const measurement *m) {
   json_end();
 }
 
-static void bench_csv(const measurement *m) {
-  out_text("%s,%llu,%.4f,%llu,%.6g,%.6g,%llu,%.2f,%.2f,%.2f,%.2f\n", nay_kind_name(m->plan.kind),
+static void bench_csv(const nay_format *format, const measurement *m) {
+  out_text("%s,%llu,%.4f,%llu,%.6g,%.6g,%llu,%.2f,%.2f,%.2f,%.2f\n", bench_name(format, m),
            (unsigned long long)m->plan.nkeys, m->plan.bits_per_key,
            (unsigned long long)m->plan.nbytes, m->plan.fpr, m->fpr.rate,
            (unsigned long long)m->nabsent, m->build_ns, m->hit_ns, m->miss_ns, m->one_ns);
@@ -50,9 +62,10 @@ static void bench_title(const options *o) {
         "miss_ns,one_ns\n");
   } else if (!o->json) {
     out_text(
-        "%skind      bits/key       size    build     hit    miss     one   expected  measured "
+        "%s%-*s bits/key       size    build     hit    miss     one   expected  measured "
         "(95%%)%s\n",
-        paint(PAINT_BOLD), paint(PAINT_PLAIN));
+        paint(PAINT_BOLD), o->formats != 0 ? BENCH_LAYOUT : BENCH_KIND,
+        o->formats != 0 ? "layout" : "kind", paint(PAINT_PLAIN));
   }
   out_flush();
 }
@@ -80,32 +93,45 @@ static int bench_floor(options *o) {
   return EXIT_FOUND;
 }
 
-static int bench_run(options *o) {
-  if (o->floor != NULL) return bench_floor(o);
-  bench_title(o);
-  if (o->nkeys == 0) o->nkeys = BENCH_NKEYS;
+/* Whether it could be measured. */
+static bool bench_one(const options *o, const nay_format *format, const nay_params *p) {
+  measurement m;
+  nay_status status = measure_filter(format, p, BENCH_SECONDS, &m);
+  if (status != NAY_OK) {
+    message("%s: %s", format != NULL ? nay_format_name(format) : nay_kind_name(p->kind),
+            nay_status_text(status));
+    return false;
+  }
+  (o->json ? bench_json : o->as_csv ? bench_csv : bench_row)(format, &m);
+  out_flush();
+  return true;
+}
+
+static bool bench_kinds(const options *o) {
   bool any = false;
   for (int kind = 1; kind < OPTION_VALUES; kind++) {
-    measurement m;
     if (nay_kind_name((nay_kind)kind) == NULL) continue;
     if (o->kinds != 0 && (o->kinds >> kind & 1) == 0) continue;
     nay_params p = options_params(o, 0.01);
     p.kind = (nay_kind)kind;
-    nay_status status = measure_kind(&p, BENCH_SECONDS, &m);
-    if (status != NAY_OK) {
-      message("%s: %s", nay_kind_name(p.kind), nay_status_text(status));
-      continue;
-    }
-    any = true;
-    if (o->json) {
-      bench_json(&m);
-    } else if (o->as_csv) {
-      bench_csv(&m);
-    } else {
-      bench_row(&m);
-    }
-    out_flush();
+    any |= bench_one(o, NULL, &p);
   }
+  return any;
+}
+
+static bool bench_layouts(const options *o) {
+  bool any = false;
+  const nay_format *format;
+  nay_params p = layouts_params(o);
+  for (size_t i = 0; (format = options_layout(o, i)) != NULL; i++) any |= bench_one(o, format, &p);
+  return any;
+}
+
+static int bench_run(options *o) {
+  if (o->floor != NULL) return bench_floor(o);
+  bench_title(o);
+  if (o->nkeys == 0) o->nkeys = BENCH_NKEYS;
+  bool any = o->formats != 0 ? bench_layouts(o) : bench_kinds(o);
   if (any && !o->json && !o->as_csv) {
     out_text(
         "ns per 16-byte key, hashing included: build, batched probes (present: hit, absent: miss), "
@@ -117,6 +143,7 @@ static int bench_run(options *o) {
 static const option_row bench_options[] = {
     {"type", 't', "KIND[,KIND...]", OPTION_KINDS, AT(kinds), "families to measure (default all)",
      NULL, 0, NULL},
+    ROW_FORMATS("measure filters in other systems' layouts instead of the families"),
     {"csv", 0, NULL, OPTION_FLAG, AT(as_csv), "write a CSV table", NULL, 0, NULL},
     {"probes", 0, "K", OPTION_COUNT, AT(probes), "probes per key (default: the best for the size)",
      NULL, 0, NULL},
@@ -136,7 +163,8 @@ const command command_bench = {
         "Builds a filter of each family (or of those named by -t) for -n keys (default: a million) "
         "and times adds and probes. Then it probes as many absent keys and compares the measured "
         "false-positive rate (FPR), with its 95% interval, with the expected one. --csv and "
-        "--json write tables for other programs; 'nay plot bench' draws the former.\n"
+        "--json write tables for other programs; 'nay plot bench' draws the former. --format "
+        "measures the layouts of other systems, with their hashes, as nay builds and probes them.\n"
         "\n"
         "--floor times the steps of building from a file, each alone and on one thread: reading "
         "it, hashing its keys, and touching a random cache line for each key; then the build "

@@ -5,6 +5,7 @@
 #include "measure.h"
 #include "numbers.h"
 #include "options.h"
+#include "plan_layouts.h"
 
 #define PLAN_KINDS 32
 #define PLAN_MEASURE_KEYS 1000000u
@@ -71,7 +72,7 @@ static void plan_measure(const options *o, candidate *list, size_t n) {
       if (p.nbytes != 0) p.nbytes = p.nbytes * PLAN_MEASURE_KEYS / p.nkeys;
       p.nkeys = PLAN_MEASURE_KEYS;
     }
-    if (measure_kind(&p, PLAN_MEASURE_SECONDS, &m) == NAY_OK) list[i].ns = m.miss_ns;
+    if (measure_filter(NULL, &p, PLAN_MEASURE_SECONDS, &m) == NAY_OK) list[i].ns = m.miss_ns;
   }
 }
 
@@ -111,7 +112,7 @@ static const candidate *plan_choose(const options *o, unsigned need, const candi
 static void plan_text(const options *o, const candidate *list, size_t n, const candidate *take,
                       const char *why) {
   out_text(
-      "%s  kind      bits/key        size         FPR   build mem  %sadd remove merge fold%s\n",
+      "%s  kind      bits/key   k        size         FPR   build mem  %sadd remove merge fold%s\n",
       paint(PAINT_BOLD), o->no_measure ? "" : "ns/key  ", paint(PAINT_PLAIN));
   for (size_t i = 0; i < n; i++) {
     const candidate *c = &list[i];
@@ -124,12 +125,12 @@ static void plan_text(const options *o, const candidate *list, size_t n, const c
     }
     if (!o->no_measure) snprintf(ns, sizeof ns, "%6.1f  ", c->ns);
     const char *style = c == take ? paint(PAINT_GOOD) : c->fits ? "" : paint(PAINT_DIM);
-    out_text("%s%c %-9s %8.2f  %10s  %10s  %10s  %s%-3s %-6s %-5s %s%s\n", style,
-             c == take ? '*' : ' ', name, c->plan.bits_per_key, size_text(c->plan.nbytes, size),
-             fpr_text(c->plan.fpr, rate), size_text(c->plan.nbytes_build, memory), ns,
-             c->traits & NAY_CAN_ADD ? "yes" : "-", c->traits & NAY_CAN_REMOVE ? "yes" : "-",
-             c->traits & NAY_CAN_MERGE ? "yes" : "-", c->traits & NAY_CAN_FOLD ? "yes" : "-",
-             *style != '\0' ? paint(PAINT_PLAIN) : "");
+    out_text("%s%c %-9s %8.2f %3u  %10s  %10s  %10s  %s%-3s %-6s %-5s %s%s\n", style,
+             c == take ? '*' : ' ', name, c->plan.bits_per_key, c->plan.k,
+             size_text(c->plan.nbytes, size), fpr_text(c->plan.fpr, rate),
+             size_text(c->plan.nbytes_build, memory), ns, c->traits & NAY_CAN_ADD ? "yes" : "-",
+             c->traits & NAY_CAN_REMOVE ? "yes" : "-", c->traits & NAY_CAN_MERGE ? "yes" : "-",
+             c->traits & NAY_CAN_FOLD ? "yes" : "-", *style != '\0' ? paint(PAINT_PLAIN) : "");
   }
   if (take != NULL) out_text("take %s: %s\n", nay_kind_name(take->kind), why);
 }
@@ -176,6 +177,7 @@ static int plan_run(options *o) {
   const char *why = "";
   unsigned need = plan_needs(o->need);
   if (o->nkeys == 0) die(EXIT_TROUBLE, "give the number of keys: -n COUNT");
+  if (o->formats != 0) return plan_layouts(o);
   nay_params p = options_params(o, 0.01);
   nay_plan plan = {.size = sizeof plan};
   nay_diag diag = {.what = NULL};
@@ -198,6 +200,7 @@ static const option_row plan_options[] = {
      "what the filter must support, separated by commas:", needs, 0, NULL},
     {"no-measure", 0, NULL, OPTION_FLAG, AT(no_measure),
      "do not time the candidates on this machine", NULL, 0, NULL},
+    ROW_FORMATS("plan filters in other systems' layouts instead of the families"),
     {0},
 };
 
@@ -210,7 +213,8 @@ const command command_plan = {
     .own = plan_options,
     .about =
         "Takes a number of keys and a false-positive rate (FPR), or bits per key, or a memory "
-        "budget. Lists every family with its size, its exact expected FPR and the peak memory of "
+        "budget. Lists every family with its size, its probes for each key (k: bits, buckets, "
+        "fingerprints or columns), its exact expected FPR and the peak memory of "
         "a build, and marks the recommended one. Sizes and FPRs are computed; ns/key is measured "
         "now, on this machine, by probing batches of absent keys in a filter of at most a million "
         "keys (--no-measure omits it).\n"
@@ -218,12 +222,26 @@ const command command_plan = {
         "--need names what the filter must support: delete, merge, grow (the number of keys is "
         "unknown), expire (old keys are forgotten), count, or static (all keys are known in "
         "advance and none is added later). Families that lack it are dimmed and never "
-        "recommended. The exit status is 1 when no family fits.",
+        "recommended. The exit status is 1 when no family fits.\n"
+        "\n"
+        "--format plans filters in the layouts of other systems, one row for each that is named, "
+        "or "
+        "for all: the size, k and FPR that the layout's own rules give for -n and -b or -p. These "
+        "formulas take the probes of a key as independent, which double hashing and short hashes "
+        "are "
+        "not; the FPR that is measured beside it, with so many keys, shows what that costs. Above "
+        "a "
+        "million keys nothing is measured. The reason stands where a layout cannot be planned.",
     .examples =
         "$ nay plan -n 1M -p 1% --no-measure -t blocked\n"
-        "  kind      bits/key        size         FPR   build mem  add remove merge fold\n"
-        "* blocked       9.96     1.2 MiB      0.982%     1.2 MiB  yes -      yes   yes\n"
+        "  kind      bits/key   k        size         FPR   build mem  add remove merge fold\n"
+        "* blocked       9.96   6     1.2 MiB      0.982%     1.2 MiB  yes -      yes   yes\n"
         "take blocked: takes adds, and a probe touches one cache line at any FPR\n"
+        "$ nay plan -n 1M -b 10 --no-measure --format leveldb,cassandra,rocksdb-bloom\n"
+        "layout                bits/key   k        size         FPR\n"
+        "leveldb                  10.00   6     1.2 MiB      0.844%\n"
+        "rocksdb-bloom            10.00   6     1.2 MiB      0.966%\n"
+        "cassandra                10.00   7     1.2 MiB      0.819%\n"
         "$ nay plan -n 1M -p 1% --json --no-measure | jq -r .take\n"
         "blocked\n",
 };

@@ -16,9 +16,11 @@ typedef struct measurement {
 } measurement;
 
 /*
- * measure_kind: keys are 16 bytes, params->nkeys of them. seconds: how long each timing lasts at
- * least. NAY_EINVAL and NAY_ENOMEM as the library says.
+ * measure_filter: keys are 16 bytes, params->nkeys of them. format: another system's layout, or
+ * NULL: the family params->kind. seconds: how long each timing lasts at least. NAY_EINVAL and
+ * NAY_ENOMEM as the library says; NAY_ENOTSUP: the layout is read only.
  */
-nay_status measure_kind(const nay_params *params, double seconds, measurement *m);
+nay_status measure_filter(const nay_format *format, const nay_params *params, double seconds,
+                          measurement *m);
 
 #endif /* NAY_MEASURE_H */

@@ -109,70 +109,6 @@ const char *options_row_title(const option_row *row, char title[ROW_TITLE]) {
   return title;
 }
 
-void kind_names(const char *list[OPTION_VALUES]) {
-  size_t n = 0;
-  list[n++] = "auto";
-  for (int kind = 1; kind < OPTION_VALUES - 1; kind++) {
-    const char *name = nay_kind_name((nay_kind)kind);
-    if (name != NULL) list[n++] = name;
-  }
-  list[n] = NULL;
-}
-
-void format_names(const char *list[OPTION_VALUES]) {
-  size_t n = 0;
-  for (; n < OPTION_VALUES - 1 && nay_format_at(n) != NULL; n++) {
-    list[n] = nay_format_name(nay_format_at(n));
-  }
-  list[n] = NULL;
-}
-
-static void table_format_names(const char *list[OPTION_VALUES]) {
-  size_t n = 0;
-  for (; n < OPTION_VALUES - 1 && nay_sst_foreign_name(n) != NULL; n++) {
-    list[n] = nay_sst_foreign_name(n);
-  }
-  list[n] = NULL;
-}
-
-/* Those of the library, and two words of this program. */
-static void key_type_names(const char *list[OPTION_VALUES]) {
-  size_t n = 0;
-  const char *name;
-  for (; n < OPTION_VALUES - 3 && (name = nay_key_type_name((nay_key_type)n)) != NULL; n++) {
-    list[n] = name;
-  }
-  list[n++] = "bytes";
-  list[n++] = "u64le";
-  list[n] = NULL;
-}
-
-void options_values(const option_row *row, const char *list[OPTION_VALUES]) {
-  size_t n = 0;
-  switch (row->type) {
-    case OPTION_KIND:
-    case OPTION_KINDS: kind_names(list); return;
-    case OPTION_FORMAT: format_names(list); return;
-    case OPTION_TABLE_FORMAT: table_format_names(list); return;
-    case OPTION_KEY_TYPE: key_type_names(list); return;
-    default: break;
-  }
-  for (; row->choices != NULL && row->choices[n] != NULL; n++) list[n] = row->choices[n];
-  list[n] = NULL;
-}
-
-bool option_is_file(const option_row *row) {
-  return row->type == OPTION_FILE || row->type == OPTION_FILES;
-}
-
-bool option_is_list(const option_row *row) {
-  return row->type == OPTION_CHOICES || row->type == OPTION_KINDS;
-}
-
-bool option_repeats(const option_row *row) {
-  return row->type == OPTION_FILES || row->type == OPTION_TEXTS || row->type == OPTION_CHOICES;
-}
-
 /* ---- parsing ---- */
 
 _Noreturn static void option_bad_word(const option_row *row, const char *value) {
@@ -207,6 +143,29 @@ static uint64_t option_kinds(const option_row *row, const char *value) {
     at = comma != NULL ? comma + 1 : NULL;
   }
   return kinds;
+}
+
+/* A bit for each of nay_format_at. */
+static uint64_t option_formats(const option_row *row, const char *value) {
+  const char *list[OPTION_VALUES];
+  uint64_t formats = 0;
+  bool all = strcmp(value, "all") == 0;
+  options_values(row, list);
+  for (const char *at = value; *at != '\0';) {
+    size_t len = strcspn(at, ","), found = 0;
+    for (size_t i = 0; list[i] != NULL; i++) {
+      if (!all && (strlen(list[i]) != len || strncmp(at, list[i], len) != 0)) continue;
+      for (size_t f = 0; nay_format_at(f) != NULL; f++) {
+        if (nay_format_at(f) == nay_format_find(list[i])) formats |= (uint64_t)1 << f;
+      }
+      found++;
+    }
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)(len < 60 ? len : 60), at);
+    if (found == 0) option_bad_word(row, name);
+    at += len + (at[len] == ',');
+  }
+  return formats;
 }
 
 static unsigned option_key_type(const option_row *row, const char *value) {
@@ -254,6 +213,7 @@ static void option_set_word(const option_row *row, const char *value, void *at) 
       *(const char **)at = value;
       break;
     case OPTION_KINDS: *(uint64_t *)at = option_kinds(row, value); break;
+    case OPTION_FORMATS: *(uint64_t *)at = option_formats(row, value); break;
     case OPTION_KEY_TYPE: *(unsigned *)at = option_key_type(row, value); break;
     default: *(unsigned *)at = option_choice(row, value); break;
   }
@@ -313,6 +273,7 @@ static void option_set(const option_row *row, const char *value, options *o) {
       break;
     case OPTION_KIND:
     case OPTION_KINDS:
+    case OPTION_FORMATS:
     case OPTION_TABLE_FORMAT:
     case OPTION_KEY_TYPE:
     case OPTION_CHOICE: option_set_word(row, value, at); break;

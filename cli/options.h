@@ -65,6 +65,7 @@ struct options {
   uint64_t max_count;                            /* UINT64_MAX: no limit */
   bool create;                                   /* add */
   uint64_t kinds;                                /* bench: a bit for each, 0: all */
+  uint64_t formats;                              /* plan, bench: a bit for each of nay_format_at */
   bool prom;                                     /* info */
   bool list;                                     /* extract */
   uint64_t random;                               /* verify */
@@ -103,6 +104,7 @@ typedef enum option_type {
   OPTION_KIND,
   OPTION_KINDS, /* several, separated by commas */
   OPTION_FORMAT,
+  OPTION_FORMATS, /* several of other systems, separated by commas, or all */
   OPTION_TABLE_FORMAT,
   OPTION_KEY_TYPE,
   OPTION_CHOICE,
@@ -221,6 +223,8 @@ struct option_row {
     "force", 'f', NULL, OPTION_FLAG, AT(force), "overwrite FILE; write binary data to a terminal", \
         NULL, groups, verbs                                                                        \
   }
+#define ROW_FORMATS(help) \
+  { "format", 0, "LAYOUT[,LAYOUT...]|all", OPTION_FORMATS, AT(formats), help, NULL, 0, NULL }
 #define ROW_INVERT(help, verbs) \
   { "invert-match", 'v', NULL, OPTION_FLAG, AT(invert), help, NULL, 0, verbs }
 #define ROW_MAX_COUNT(help, groups, verbs) \
@@ -281,6 +285,11 @@ bool option_is_for(const option_row *row, const char *verb);
 bool option_is_file(const option_row *row);
 bool option_is_list(const option_row *row);
 bool option_repeats(const option_row *row);
+
+/* options_layout: the i-th layout of --format that is chosen, of OPTION_FORMATS; NULL past the
+ * last.
+ */
+const nay_format *options_layout(const options *o, size_t i);
 
 /* kind_names and format_names: those of this library, ended by NULL. */
 void kind_names(const char *list[OPTION_VALUES]);

@@ -330,6 +330,11 @@ static nay_status quotient_unpack(const uint8_t *bytes, size_t len, nay_diag *di
   return dst != NULL && in.nslots != 0 ? quotient_check_reach(dst, in.nslots, diag) : NAY_OK;
 }
 
+static uint64_t quotient_packed_size(const nay_shape *shape, uint64_t nkeys) {
+  if (quotient_form(shape) == QUOTIENT_COMPACT) return QUOTIENT_HEADER + QUOTIENT_ROW * nkeys;
+  return QUOTIENT_HEADER + shape->nunits + (QUOTIENT_USED - 1) * nkeys;
+}
+
 static nay_status quotient_parse(const uint8_t *flat, size_t len, nay_diag *diag, nay_shape *shape,
                                  nay_span *payload) {
   (void)diag; /* unpack has checked */
@@ -401,6 +406,7 @@ const nay_format nay__format_nori_quotient = {
     .overhead = QUOTIENT_HEADER - QUOTIENT_CELL,
     .unpack = quotient_unpack,
     .pack = quotient_pack,
+    .packed_size = quotient_packed_size,
     .caveat = quotient_caveat,
 };
 
@@ -417,5 +423,6 @@ const nay_format nay__format_nori_quotient_compact = {
     .overhead = QUOTIENT_HEADER - QUOTIENT_CELL,
     .unpack = quotient_unpack,
     .pack = quotient_pack,
+    .packed_size = quotient_packed_size,
     .caveat = quotient_caveat,
 };

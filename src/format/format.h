@@ -77,6 +77,8 @@ struct nay_format {
   nay_status (*unpack)(const uint8_t *bytes, size_t len, nay_diag *, uint8_t *dst, size_t *size,
                        uint32_t *extra);
   nay_status (*pack)(const nay_filter *, uint8_t *dst, size_t *size);
+  /* bytes that pack will write for so many keys; NULL: about those of the payload and overhead */
+  uint64_t (*packed_size)(const nay_shape *, uint64_t nkeys);
   /* nkeys and FPR -> shape, where a layout is sized by its FPR; without plan, for bits_per_key too
    */
   nay_status (*reserve)(uint64_t nkeys, double fpr, nay_diag *, nay_shape *);

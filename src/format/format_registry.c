@@ -161,7 +161,12 @@ nay_status nay_format_plan(const nay_format *format, const nay_params *from, nay
   }
   p.nbytes_file = p.nbytes + format->overhead;
   p.nbytes_build = p.nbytes + sizeof(nay_filter);
-  if (params->nkeys != 0) p.bits_per_key = (double)p.nbits / (double)params->nkeys;
+  double file_bits = (double)p.nbits;
+  if (format->packed_size != NULL) {
+    p.nbytes_file = format->packed_size(&shape, params->nkeys);
+    file_bits = 8 * (double)p.nbytes_file;
+  }
+  if (params->nkeys != 0) p.bits_per_key = file_bits / (double)params->nkeys;
   p.fpr = format->family->fpr(&shape, params->nkeys);
   nay__abi_write(NAY_ABI_PLAN, &p, plan);
   return NAY_OK;

@@ -59,3 +59,46 @@ commands() { nay help | sed -n 's/^  \([a-z]*\) .*/\1/p' | head -n 18; }
   nay man --markdown | diff "$source/doc/man/nay.1.md" -
   nay man | diff "$source/doc/man/nay.1" -
 }
+
+@test "plan: k is that of the filter that build makes, of every family" {
+  nay plan -n 3000 -p 0.1% --no-measure > table
+  [[ $(head -1 table) == "  kind      bits/key   k "* ]]
+  for kind in $(nay plan -n 3000 -p 0.1% --no-measure --json | jq -r '.candidates[].kind'); do
+    k=$(seq 3000 | nay build -q -t $kind -n 3000 -p 0.1% -f -o f.nay && nay info --json f.nay | jq .k)
+    [ "$(awk -v kind=$kind '$(NF - 8) == kind || $1 == kind || $2 == kind { print ($1 == "*" ? $4 : $3) }' table)" = "$k" ]
+  done
+}
+
+@test "plan --format: size and k are those of the filters that build makes in these layouts" {
+  nay plan -n 3000 -b 10 --format all --no-measure --json > plans
+  seq 3000 > keys
+  [ "$(jq '[.layouts[] | select(.k == null)] | length' plans)" -eq 2 ] # cuckoo filters of RedisBloom: read only
+  for format in $(jq -r '.layouts[] | select(.k) | .format' plans); do
+    nay build -q --format $format -n 3000 -b 10 -f -o built keys
+    nay info --json --format $format built | jq -c '[.k, .nbytes]' > built.json
+    jq -c ".layouts[] | select(.format == \"$format\") | [.k, .nbytes]" plans > plan.json
+    case $format in # keys with equal fingerprints; a length field of LZF
+      nori-quotient* | redis-dump-bf) jq -es '.[0][0] == .[1][0] and .[1][1] <= .[0][1] and .[1][1] > 0.99 * .[0][1]' plan.json built.json ;;
+      *) cmp plan.json built.json ;;
+    esac
+  done
+}
+
+@test "plan and bench --format: the FPR of the formula is measured; what does not apply is refused" {
+  nay plan -n 20000 -b 8 --format rocksdb-bloom,cassandra,nori --json |
+    jq -e '.layouts | length == 3 and all(.fpr_low < 1.1 * .fpr_planned and .fpr_high > 0.9 * .fpr_planned)'
+  nay bench -n 20000 -b 8 --format nori --json | jq -e '.format == "nori" and .kind == "bloom" and .k == 6'
+  nay bench -n 1000 -b 8 --format lab --csv | sed -n '2s/,.*//p' | grep -qx lab
+  run -0 nay plan -n 2M -b 8 --format lab
+  [[ $output == *"not measured: more than a million keys"* ]]
+  run -1 nay plan -n 1000 --no-measure --format redisbloom-cf
+  [[ $output == *"read here, not made"* ]]
+  run -2 nay plan -n 1000 -t bloom --format lab
+  [[ $output == *"mutually exclusive"* ]]
+  run -2 nay plan -n 1000 -M 1k --format lab
+  [[ $output == *"-M is for families"* ]]
+  run -2 nay plan -n 1000 --need merge --format lab
+  [[ $output == *"--need is for families"* ]]
+  run -2 nay plan -n 1000 --format lab,casandra
+  [[ $output == *"did you mean cassandra"* ]]
+}

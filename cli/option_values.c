@@ -1,0 +1,90 @@
+/* option_values.c - the words that options take: families, layouts, types of keys, choices. */
+#include <stdio.h>
+#include <string.h>
+
+#include <nay_sst_foreign.h>
+
+#include "options.h"
+
+void kind_names(const char *list[OPTION_VALUES]) {
+  size_t n = 0;
+  list[n++] = "auto";
+  for (int kind = 1; kind < OPTION_VALUES - 1; kind++) {
+    const char *name = nay_kind_name((nay_kind)kind);
+    if (name != NULL) list[n++] = name;
+  }
+  list[n] = NULL;
+}
+
+void format_names(const char *list[OPTION_VALUES]) {
+  size_t n = 0;
+  for (; n < OPTION_VALUES - 1 && nay_format_at(n) != NULL; n++) {
+    list[n] = nay_format_name(nay_format_at(n));
+  }
+  list[n] = NULL;
+}
+
+/* Those of other systems: families stand for the native file. */
+static void layout_names(const char *list[OPTION_VALUES]) {
+  size_t n = 0;
+  format_names(list);
+  for (size_t i = 0; list[i] != NULL; i++) {
+    if (strcmp(list[i], "nay") != 0) list[n++] = list[i];
+  }
+  list[n] = NULL;
+}
+
+static void table_format_names(const char *list[OPTION_VALUES]) {
+  size_t n = 0;
+  for (; n < OPTION_VALUES - 1 && nay_sst_foreign_name(n) != NULL; n++) {
+    list[n] = nay_sst_foreign_name(n);
+  }
+  list[n] = NULL;
+}
+
+/* Those of the library, and two words of this program. */
+static void key_type_names(const char *list[OPTION_VALUES]) {
+  size_t n = 0;
+  const char *name;
+  for (; n < OPTION_VALUES - 3 && (name = nay_key_type_name((nay_key_type)n)) != NULL; n++) {
+    list[n] = name;
+  }
+  list[n++] = "bytes";
+  list[n++] = "u64le";
+  list[n] = NULL;
+}
+
+void options_values(const option_row *row, const char *list[OPTION_VALUES]) {
+  size_t n = 0;
+  switch (row->type) {
+    case OPTION_KIND:
+    case OPTION_KINDS: kind_names(list); return;
+    case OPTION_FORMAT: format_names(list); return;
+    case OPTION_FORMATS: layout_names(list); return;
+    case OPTION_TABLE_FORMAT: table_format_names(list); return;
+    case OPTION_KEY_TYPE: key_type_names(list); return;
+    default: break;
+  }
+  for (; row->choices != NULL && row->choices[n] != NULL; n++) list[n] = row->choices[n];
+  list[n] = NULL;
+}
+
+bool option_is_file(const option_row *row) {
+  return row->type == OPTION_FILE || row->type == OPTION_FILES;
+}
+
+bool option_is_list(const option_row *row) {
+  return row->type == OPTION_CHOICES || row->type == OPTION_KINDS || row->type == OPTION_FORMATS;
+}
+
+bool option_repeats(const option_row *row) {
+  return row->type == OPTION_FILES || row->type == OPTION_TEXTS || row->type == OPTION_CHOICES;
+}
+
+const nay_format *options_layout(const options *o, size_t i) {
+  const nay_format *format;
+  for (size_t f = 0; (format = nay_format_at(f)) != NULL; f++) {
+    if ((o->formats >> f & 1) != 0 && i-- == 0) break;
+  }
+  return format;
+}
