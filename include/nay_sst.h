@@ -22,9 +22,9 @@
  * offset in nay_diag: never a wrong answer.
  *
  * CALLS, in order: writer new (add)* [finish] free; table open (get | iter | ...)* free; iter new
- * (first | last | seek | range | next | prev)* free, before its table; value and counters as said
- * there. What options point to (policies, codecs, a prefix, a comparator, a cache) must outlive the
- * object.
+ * (first | last | seek | range | next | prev | ...)* free, before its table; value and counters as
+ * said there. What options point to (policies, codecs, a prefix, a comparator, a cache) must
+ * outlive the object.
  *
  * THREADS. All calls on a const nay_sst are safe together. A writer, an iterator and a value belong
  * to one thread at a time.
@@ -394,10 +394,14 @@ NAY_API nay_status nay_sst_iter_prev(nay_sst_iter *iter);
 /* nay_sst_iter_seek: the first entry at or above key; of internal keys, its newest version. */
 NAY_API nay_status nay_sst_iter_seek(nay_sst_iter *iter, const void *key, size_t len);
 
+/* nay_sst_iter_seek_for_prev: the last entry at or below key; of internal keys, its oldest version.
+ */
+NAY_API nay_status nay_sst_iter_seek_for_prev(nay_sst_iter *iter, const void *key, size_t len);
+
 /*
  * nay_sst_iter_range: seek to `from`; next then ends before `to` (user keys; NULL: no end). If all
  * keys of the range share a prefix, the prefix filter is probed first, and on nay no block is read.
- * first, last and seek remove the end.
+ * Other seeks, first and last remove the end.
  */
 NAY_API nay_status nay_sst_iter_range(nay_sst_iter *iter, const void *from, size_t from_len,
                                       const void *to, size_t to_len);
@@ -410,6 +414,13 @@ NAY_API nay_status nay_sst_iter_prefix(nay_sst_iter *iter, const void *prefix, s
 NAY_API bool nay_sst_iter_valid(const nay_sst_iter *iter);
 NAY_API const void *nay_sst_iter_key(const nay_sst_iter *iter, size_t *len);
 NAY_API const void *nay_sst_iter_value(const nay_sst_iter *iter, size_t *len);
+
+/*
+ * nay_sst_iter_pin: the value of the present entry, valid after the iterator moves or is freed, and
+ * until `value` is used again or freed. Nothing is copied: the block stays. NAY_EINVAL: at no
+ * entry. NAY_ENOMEM.
+ */
+NAY_API nay_status nay_sst_iter_pin(nay_sst_iter *iter, nay_sst_value *value);
 
 /* nay_sst_iter_diag: of the last error. */
 NAY_API const nay_diag *nay_sst_iter_diag(const nay_sst_iter *iter);

@@ -71,6 +71,11 @@ NAY_INLINE uint64_t nay__atomic_load64(const uint64_t *p) {
   return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
 NAY_INLINE void nay__atomic_increment64(uint64_t *p) { __atomic_fetch_add(p, 1, __ATOMIC_RELAXED); }
+/* nay__atomic_decrement64: for reference counts: returns what is left, and whoever gets 0 sees all
+ * that others did before. */
+NAY_INLINE uint64_t nay__atomic_decrement64(uint64_t *p) {
+  return __atomic_sub_fetch(p, 1, __ATOMIC_ACQ_REL);
+}
 NAY_INLINE void nay__atomic_add64(uint64_t *p, uint64_t more) {
   __atomic_fetch_add(p, more, __ATOMIC_RELAXED);
 }

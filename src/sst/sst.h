@@ -8,6 +8,7 @@
  *   sst_read.c           a block from the file or the cache, verified
  *   sst_get.c            one key
  *   sst_iter.c           many in order
+ *   sst_pin.c            their blocks, kept beyond the next movement
  *   sst_info.c           what the table is and has counted
  *   lookup*.c            one key in many tables
  *   sst_foreign.c        tables of other engines, translated
@@ -33,18 +34,28 @@ typedef struct nay_sst_tally {
   uint64_t hashes, reads, hits;
 } nay_sst_tally;
 
+typedef struct nay_shared_block nay_shared_block;
+
 /* nay_hold: what keeps the bytes of a block that was not used in place. Made when first needed. */
 typedef struct nay_hold {
   nay_allocator allocator;
   nay_buffer raw;   /* as read from the file */
   nay_buffer plain; /* uncompressed */
   nay_sst_cache *cache;
-  nay_cache_entry *pin; /* in the data side of the cache */
-  bool cached;          /* the last block was found in the cache */
+  nay_cache_entry *pin;     /* in the data side of the cache */
+  bool cached;              /* the last block was found in the cache */
+  nay_shared_block *shared; /* has the bytes instead of raw or plain, as others need them too */
   nay_foreign_scratch scratch;
 } nay_hold;
 
 void nay__hold_free(nay_hold *hold);
+
+/* nay__hold_release: gives back what others have too: an entry of the cache, a shared block. */
+void nay__hold_release(nay_hold *hold);
+
+/* nay__hold_pin: *to (made when it is needed) keeps the bytes of a block that `from`, which may be
+ * NULL, keeps now. NAY_ENOMEM: *to keeps nothing. */
+nay_status nay__hold_pin(const nay_sst *sst, nay_hold *from, const uint8_t *block, nay_hold **to);
 
 struct nay_sst {
   nay_allocator allocator;

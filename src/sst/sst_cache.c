@@ -157,6 +157,13 @@ void nay__cache_insert(nay_sst_cache *c, nay_cache_side side, nay_cache_entry *e
   cache_bury(c, dead);
 }
 
+void nay__cache_pin(nay_sst_cache *c, nay_cache_side side, nay_cache_entry *e) {
+  cache_list *l = &c->lists[side];
+  cache_lock(l);
+  e->npins++;
+  nay__spin_unlock(&l->lock);
+}
+
 void nay__cache_release(nay_sst_cache *c, nay_cache_side side, nay_cache_entry *e) {
   cache_list *l = &c->lists[side];
   cache_lock(l);

@@ -41,6 +41,9 @@ void nay__cache_entry_free(nay_sst_cache *cache, nay_cache_entry *entry);
 /* nay__cache_insert: the entry is then pinned. If the list has it already, or it is larger than the
  * whole budget, it stays the caller's alone. */
 void nay__cache_insert(nay_sst_cache *cache, nay_cache_side side, nay_cache_entry *entry);
+
+/* nay__cache_pin: once more, of an entry that the caller has pinned. */
+void nay__cache_pin(nay_sst_cache *cache, nay_cache_side side, nay_cache_entry *entry);
 void nay__cache_release(nay_sst_cache *cache, nay_cache_side side, nay_cache_entry *entry);
 
 /* nay__cache_allocator: what filters that go into entries are made with. */

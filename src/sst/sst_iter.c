@@ -1,25 +1,16 @@
 /*
  * sst_iter.c - walks a table: a cursor in the index, and one in the data block it points to.
  */
-#include "sst/sst_foreign.h"
+#include "sst/sst_iter.h"
 
-struct nay_sst_iter {
-  const nay_sst *table;
-  nay_cursor index, data;
-  nay_handle block; /* of data */
-  nay_hold *hold;
-  nay_buffer end; /* user key before which a range ends */
-  bool ends;
-  bool valid;
-  nay_diag diag;
-};
+#include "sst/sst_foreign.h"
 
 nay_status nay_sst_iter_new(const nay_sst *t, nay_sst_iter **iter) {
   if (t == NULL || iter == NULL) return NAY_EINVAL;
   nay_sst_iter *it = nay__alloc(&t->allocator, sizeof *it);
   if (it == NULL) return NAY_ENOMEM;
   nay_cursor cursor = {.order = t->order, .allocator = &t->allocator};
-  *it = (nay_sst_iter){.table = t, .index = cursor, .data = cursor};
+  *it = (nay_sst_iter){.table = t, .index = cursor, .data = cursor, .status = NAY_ENOENT};
   it->index.block = t->index;
   *iter = it;
   return NAY_OK;
@@ -65,6 +56,13 @@ static nay_status iter_enter(nay_sst_iter *it, nay_status status, iter_move step
   return iter_carry(it, iter_in_block(it, enter(&it->data, &it->diag)), step, enter);
 }
 
+/* What a movement returns; next and prev return it again if it is no entry. */
+static nay_status iter_end(nay_sst_iter *it, nay_status status) {
+  it->valid = status == NAY_OK;
+  it->status = status;
+  return status;
+}
+
 /* Where a movement ended: at an entry, unless that is behind the range. */
 static nay_status iter_settle(nay_sst_iter *it, nay_status status) {
   if (status == NAY_OK && it->ends) {
@@ -74,8 +72,7 @@ static nay_status iter_settle(nay_sst_iter *it, nay_status status) {
       status = NAY_ENOENT;
     }
   }
-  it->valid = status == NAY_OK;
-  return status;
+  return iter_end(it, status);
 }
 
 nay_status nay_sst_iter_first(nay_sst_iter *it) {
@@ -91,13 +88,13 @@ nay_status nay_sst_iter_last(nay_sst_iter *it) {
 }
 
 nay_status nay_sst_iter_next(nay_sst_iter *it) {
-  if (!it->valid) return NAY_ENOENT;
+  if (!it->valid) return it->status;
   nay_status status = iter_in_block(it, nay__cursor_next(&it->data, &it->diag));
   return iter_settle(it, iter_carry(it, status, nay__cursor_next, nay__cursor_first));
 }
 
 nay_status nay_sst_iter_prev(nay_sst_iter *it) {
-  if (!it->valid) return NAY_ENOENT;
+  if (!it->valid) return it->status;
   nay_status status = iter_in_block(it, nay__cursor_prev(&it->data, &it->diag));
   return iter_settle(it, iter_carry(it, status, nay__cursor_prev, nay__cursor_last));
 }
@@ -105,8 +102,7 @@ nay_status nay_sst_iter_prev(nay_sst_iter *it) {
 static nay_status iter_seek(nay_sst_iter *it, const void *key, size_t len) {
   nay_target target = {len != 0 ? key : (const void *)"", len, NAY_KEY_TRAILER_NEWEST};
   if (it->table->order_unknown != NAY_OK) {
-    it->valid = false;
-    return nay__sst_order_unknown(it->table, &it->diag);
+    return iter_end(it, nay__sst_order_unknown(it->table, &it->diag));
   }
   nay_status status = nay__cursor_seek(&it->index, &target, &it->diag);
   if (status == NAY_OK) status = iter_load(it);
@@ -117,9 +113,42 @@ static nay_status iter_seek(nay_sst_iter *it, const void *key, size_t len) {
   return iter_settle(it, status);
 }
 
+/* The last entry before the target; or, if an entry has the target's user key and is not before it,
+ * and `stay`, that one. Reads one block, or two if the target is before all of the first. */
+static nay_status iter_seek_back(nay_sst_iter *it, const nay_target *target, bool stay) {
+  it->ends = false;
+  if (it->table->order_unknown != NAY_OK) {
+    return iter_end(it, nay__sst_order_unknown(it->table, &it->diag));
+  }
+  nay_status status = nay__cursor_seek(&it->index, target, &it->diag);
+  if (status == NAY_ENOENT) return nay_sst_iter_last(it);
+  if (status == NAY_OK) status = iter_load(it);
+  if (status != NAY_OK) return iter_end(it, status);
+  status = iter_in_block(it, nay__cursor_seek(&it->data, target, &it->diag));
+  if (status == NAY_OK && stay) {
+    nay_order order = it->table->order;
+    const nay_buffer *key = &it->data.key;
+    size_t len = nay__user_len(order, key->len);
+    if (nay__compare_users(order, key->at, len, target->user, target->len) == 0) {
+      return iter_end(it, NAY_OK);
+    }
+  }
+  if (status == NAY_OK) {
+    status = nay__cursor_prev(&it->data, &it->diag);
+  } else if (status == NAY_ENOENT) { /* all of the block is before it */
+    status = nay__cursor_last(&it->data, &it->diag);
+  }
+  status = iter_in_block(it, status);
+  return iter_end(it, iter_carry(it, status, nay__cursor_prev, nay__cursor_last));
+}
+
+nay_status nay__sst_iter_seek_before(nay_sst_iter *it, const void *key, size_t len) {
+  nay_target target = {len != 0 ? key : (const void *)"", len, NAY_KEY_TRAILER_NEWEST};
+  return iter_seek_back(it, &target, false);
+}
+
 static nay_status iter_bad_argument(nay_sst_iter *it) {
-  it->valid = false;
-  return nay__fail(&it->diag, NAY_EINVAL, "a key is NULL and has a length", 0);
+  return iter_end(it, nay__fail(&it->diag, NAY_EINVAL, "a key is NULL and has a length", 0));
 }
 
 nay_status nay_sst_iter_seek(nay_sst_iter *it, const void *key, size_t len) {
@@ -128,22 +157,28 @@ nay_status nay_sst_iter_seek(nay_sst_iter *it, const void *key, size_t len) {
   return iter_seek(it, key, len);
 }
 
+nay_status nay_sst_iter_seek_for_prev(nay_sst_iter *it, const void *key, size_t len) {
+  if (key == NULL && len != 0) return iter_bad_argument(it);
+  /* sequence 0, a deletion: no version of the key is behind it */
+  nay_target target = {len != 0 ? key : (const void *)"", len, 0};
+  return iter_seek_back(it, &target, true);
+}
+
 /* Sets the end of a range, copied; the caller may change it. */
 static nay_status iter_end_before(nay_sst_iter *it, bool ends, const void *end, size_t len) {
-  it->valid = false;
   it->ends = ends;
   it->end.len = 0;
   if (nay__buffer_append(&it->end, end, ends ? len : 0, &it->table->allocator) == NAY_OK) {
     return NAY_OK;
   }
-  return nay__fail(&it->diag, NAY_ENOMEM, "no memory for a key", 0);
+  return iter_end(it, nay__fail(&it->diag, NAY_ENOMEM, "no memory for a key", 0));
 }
 
 /* From `from` to the end that is set, if the filter of prefixes lets us. */
 static nay_status iter_scan(nay_sst_iter *it, const uint8_t *from, size_t len) {
   nay_bytes start = {from, len}, end = {it->end.at, it->end.len};
   if (nay__sst_probe_range(it->table, start, it->ends ? &end : NULL) == NAY_SAYS_NAY) {
-    return NAY_ENOENT;
+    return iter_end(it, NAY_ENOENT);
   }
   return iter_seek(it, from, len);
 }
@@ -158,9 +193,8 @@ nay_status nay_sst_iter_range(nay_sst_iter *it, const void *from, size_t from_le
 nay_status nay_sst_iter_prefix(nay_sst_iter *it, const void *prefix, size_t len) {
   if (prefix == NULL && len != 0) return iter_bad_argument(it);
   if (it->table->order.user != NULL) {
-    it->valid = false;
-    return nay__fail(&it->diag, NAY_ENOTSUP, "keys of one prefix, in another order than bytewise",
-                     0);
+    const char *what = "keys of one prefix, in another order than bytewise";
+    return iter_end(it, nay__fail(&it->diag, NAY_ENOTSUP, what, 0));
   }
   const uint8_t *p = len != 0 ? prefix : (const void *)"";
   size_t n = len;

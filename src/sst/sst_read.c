@@ -21,16 +21,10 @@ static nay_hold *read_hold(const nay_sst *t, nay_hold **slot) {
   return *slot;
 }
 
-static void read_unpin(nay_hold *h) {
-  if (h == NULL || h->pin == NULL) return;
-  nay__cache_release(h->cache, NAY_CACHE_DATA, h->pin);
-  h->pin = NULL;
-}
-
 void nay__hold_free(nay_hold *h) {
   if (h == NULL) return;
   nay_allocator a = h->allocator;
-  read_unpin(h);
+  nay__hold_release(h);
   nay__buffer_free(&h->raw, &a);
   nay__buffer_free(&h->plain, &a);
   nay__foreign_scratch_free(&h->scratch, &a);
@@ -163,7 +157,7 @@ static nay_bytes read_entries(const nay_sst *t, nay_bytes contents) {
 nay_status nay__sst_read(const nay_sst *t, nay_handle handle, nay_hold **slot, nay_diag *diag,
                          nay_bytes *contents) {
   if (!nay__handle_fits(handle, t->footer.at)) return read_outside(diag, handle);
-  read_unpin(*slot);
+  nay__hold_release(*slot);
   NAY_TRY(read_block(t, handle, false, false, slot, diag, contents));
   *contents = read_entries(t, *contents);
   return NAY_OK;
@@ -218,7 +212,7 @@ nay_status nay__sst_read_data(const nay_sst *t, const nay_entry *entry, nay_hand
   nay_bytes contents;
   if (!nay__handle_fits(handle, t->footer.at)) return read_outside(diag, handle);
   nay__atomic_increment64(&t->counts->reads);
-  read_unpin(*slot);
+  nay__hold_release(*slot);
   bool cached = read_cached(t, handle, slot, &contents);
   if (cached) {
     nay__atomic_increment64(&t->counts->hits);
