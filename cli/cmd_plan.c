@@ -6,6 +6,7 @@
 #include "numbers.h"
 #include "options.h"
 #include "plan_layouts.h"
+#include "plan_lsm.h"
 
 #define PLAN_KINDS 32
 #define PLAN_MEASURE_KEYS 1000000u
@@ -176,6 +177,8 @@ static int plan_run(options *o) {
   candidate list[PLAN_KINDS];
   const char *why = "";
   unsigned need = plan_needs(o->need);
+  if (o->lsm) return plan_lsm_run(o);
+  plan_lsm_refuse(o);
   if (o->nkeys == 0) die(EXIT_TROUBLE, "give the number of keys: -n COUNT");
   if (o->formats != 0) return plan_layouts(o);
   nay_params p = options_params(o, 0.01);
@@ -201,6 +204,7 @@ static const option_row plan_options[] = {
     {"no-measure", 0, NULL, OPTION_FLAG, AT(no_measure),
      "do not time the candidates on this machine", NULL, 0, NULL},
     ROW_FORMATS("plan filters in other systems' layouts instead of the families"),
+    PLAN_LSM_OPTIONS,
     {0},
 };
 
@@ -208,7 +212,7 @@ const command command_plan = {
     .name = "plan",
     .run = plan_run,
     .summary = "compare the families for a number of keys and recommend one",
-    .operands = "-n COUNT [-p FPR | -b BITS | -M SIZE]",
+    .operands = "-n COUNT [-p FPR | -b BITS | -M SIZE] [--lsm]",
     .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_SHAPE | TAKES_JSON,
     .own = plan_options,
     .about =
@@ -231,7 +235,17 @@ const command command_plan = {
         "are "
         "not; the FPR that is measured beside it, with so many keys, shows what that costs. Above "
         "a "
-        "million keys nothing is measured. The reason stands where a layout cannot be planned.",
+        "million keys nothing is measured. The reason stands where a layout cannot be planned.\n"
+        "\n"
+        "--lsm plans the filters of an LSM tree, one filter for each run or for --table-keys keys: "
+        "keys and runs of each level, and for two ways to divide the budget bits per key, FPR and "
+        "the data blocks that a lookup of an absent key reads. Uniform gives every key the same "
+        "bits. Monkey (Dayan, Athanassoulis, Idreos, SIGMOD 2017) minimises the reads within the "
+        "same bytes: smaller levels get more bits per key, and where memory is scarce the last "
+        "levels get no filter. The budget is -M in all, -b for each key, or what -p takes on every "
+        "level (default 1%). Without -t, runs that flushes write get blocked filters and runs that "
+        "compactions write ribbon filters. --reads tells the reads that are wasted each second, "
+        "--sweep compares several budgets.",
     .examples =
         "$ nay plan -n 1M -p 1% --no-measure -t blocked\n"
         "  kind      bits/key   k        size         FPR   build mem  add remove merge fold\n"
@@ -243,5 +257,14 @@ const command command_plan = {
         "rocksdb-bloom            10.00   6     1.2 MiB      0.966%\n"
         "cassandra                10.00   7     1.2 MiB      0.819%\n"
         "$ nay plan -n 1M -p 1% --json --no-measure | jq -r .take\n"
-        "blocked\n",
+        "blocked\n"
+        "$ nay plan --lsm -n 100k -t bloom --sweep 8,10,12 --reads 1M/s\n"
+        "leveled LSM tree, ratio 10: 100,000 keys, 1 level, 1 run\n"
+        "reads: blocks that a lookup of an absent key reads; wasted reads/s at 100% absent and "
+        "1,000,000 lookups/s\n"
+        "                       uniform    Monkey      uniform      Monkey\n"
+        "bits/key       size      reads     reads     wasted/s    wasted/s\n"
+        "       8   97.7 KiB     0.0217    0.0217       21,679      21,679\n"
+        "      10  122.1 KiB    0.00819   0.00819        8,194       8,194\n"
+        "      12  146.5 KiB    0.00314   0.00314        3,142       3,142\n",
 };

@@ -111,18 +111,28 @@ int exit_worse(int a, int b) {
   return a > b ? a : b;
 }
 
-/* The fields of nay_params that options set, by the names of those options. */
+/* The fields of nay_params and nay_lsm_params that options set, by the names of those options. */
 static const char *const message_fields[][2] = {
-    {"nkeys", "-n"},   {"fpr", "-p"},      {"bits_per_key", "-b"},
-    {"nbytes", "-M"},  {"k", "--probes"},  {"fold", "--fold"},
-    {"threads", "-T"}, {"seed", "--seed"}, {"nbits", "the number of bits"},
+    {"nkeys", "-n"},
+    {"fpr", "-p"},
+    {"bits_per_key", "-b"},
+    {"nbytes", "-M"},
+    {"k", "--probes"},
+    {"fold", "--fold"},
+    {"threads", "-T"},
+    {"seed", "--seed"},
+    {"nbits", "the number of bits"},
+    {"ratio", "--ratio"},
+    {"nkeys_memtable", "--memtable"},
+    {"nkeys_table", "--table-keys"},
+    {"nruns_level0", "--flushes"},
 };
 
 /* Replaces names of fields in a message of the library by options. Only whole words match. */
 static void message_in_options(const char *what, char text[DIAG_TEXT]) {
   size_t used = 0;
   for (const char *p = what; *p != '\0' && used < DIAG_TEXT - 1;) {
-    size_t len = strspn(p, "abcdefghijklmnopqrstuvwxyz_");
+    size_t len = strspn(p, "abcdefghijklmnopqrstuvwxyz_0123456789");
     const char *word = p;
     size_t shown = len > 0 ? len : 1;
     for (size_t i = 0; i < sizeof message_fields / sizeof message_fields[0]; i++) {

@@ -63,7 +63,7 @@ bool number_real(const char *text, double *value) {
   return number_start(text, value, &rest) && *rest == '\0';
 }
 
-bool number_fpr(const char *text, double *value) {
+bool number_share(const char *text, double *value) {
   double number;
   const char *rest;
   if (!number_start(text, &number, &rest)) return false;
@@ -77,7 +77,11 @@ bool number_fpr(const char *text, double *value) {
     return false;
   }
   *value = number;
-  return number > 0 && number < 1;
+  return number >= 0 && number <= 1;
+}
+
+bool number_fpr(const char *text, double *value) {
+  return number_share(text, value) && *value > 0 && *value < 1;
 }
 
 bool number_span(const char *text, uint64_t *seconds) {

@@ -16,7 +16,8 @@
 
 bool number_count(const char *text, uint64_t *value);
 bool number_size(const char *text, uint64_t *value);
-bool number_fpr(const char *text, double *value); /* 0 < value < 1 */
+bool number_share(const char *text, double *value); /* an FPR, or 0 or 1 */
+bool number_fpr(const char *text, double *value);   /* 0 < value < 1 */
 bool number_real(const char *text, double *value);
 bool number_span(const char *text, uint64_t *seconds);
 

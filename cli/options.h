@@ -76,11 +76,14 @@ struct options {
   const char *window, *state;                    /* uniq */
   unsigned need;                                 /* plan: a bit for each choice */
   bool no_measure;                               /* plan */
-  const char *floor;                             /* bench */
-  bool as_csv;                                   /* bench */
-  bool svg;                                      /* plot */
-  bool markdown;                                 /* man */
-  uint64_t value_bits, check_bits;               /* map */
+  bool lsm, tiered, lazy_leveled;                /* plan, and the next two lines */
+  uint64_t ratio, memtable, flushes, table_keys;
+  const char *reads, *absent, *sweep;
+  const char *floor;               /* bench */
+  bool as_csv;                     /* bench */
+  bool svg;                        /* plot */
+  bool markdown;                   /* man */
+  uint64_t value_bits, check_bits; /* map */
   /* tables */
   unsigned table_filter, compress; /* as in tables.h; CHOICE_NOT_GIVEN: no --filter */
   uint64_t prefix_length, block_bytes;

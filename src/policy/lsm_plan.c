@@ -137,12 +137,17 @@ static void lsm_uniform_bits(const nay_lsm_params *p, nay_lsm_plan *plan) {
 
 /* ---- the plan ---- */
 
-/* Whether the family can be planned by a number of bytes at all; diag says why not. */
+/* Whether each level can have filters of its family at all; diag says why not. */
 static nay_status lsm_check_kind(const nay_lsm_tree *tree, nay_diag *diag) {
-  nay_plan plan = {.size = sizeof plan};
   for (size_t i = 0; i < tree->n; i++) {
-    nay_params p = {sizeof p, .kind = tree->level[i].kind, .nkeys = 1000, .bits_per_key = 20};
+    nay_params p = {sizeof p, .kind = tree->level[i].kind, .nkeys = 1000, .fpr = 0.1};
+    nay_plan plan = {.size = sizeof plan};
     NAY_TRY(nay_params_plan(&p, diag, &plan));
+    p.nkeys = tree->level[i].nkeys_filter;
+    if (nay_params_plan(&p, NULL, &plan) != NAY_OK) {
+      return nay__fail(diag, NAY_EINVAL,
+                       "a run has too many keys for one filter of its family: set nkeys_table", 0);
+    }
   }
   return NAY_OK;
 }

@@ -27,8 +27,8 @@
 #define LSM_DEFAULT_MEMTABLE 1000000u
 
 static const char lsm_requested[] = "the requested family";
-static const char lsm_flushed[] = "flushes write it: the fastest build, one cache line per probe";
-static const char lsm_merged[] = "compactions write it: the fewest bits per key for an FPR";
+static const char lsm_flushed[] = "written by flushes: the fastest build, one cache line per probe";
+static const char lsm_merged[] = "written by compactions: the fewest bits per key for an FPR";
 
 static void lsm_add(const nay_lsm_params *p, nay_lsm_tree *tree, uint32_t level, uint64_t nkeys,
                     uint64_t nruns, bool flushed) {

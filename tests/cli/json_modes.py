@@ -22,7 +22,8 @@ NO_JSON = "no --json"
 MODES = {
     "plan": [("-n 1000 -p 1% --no-measure", 1), ("-n 1000 -M 4k -t bloom --no-measure", 1), ("-n 1000 -t bloom", 1),
              ("-n 1000 --need delete,merge,expire --no-measure", 1), ("-n 1e16 -t bloom --no-measure", 1),
-             ("-n 1000 -b 10 --format all --no-measure", 1), ("-n 1000 -b 10 --format leveldb", 1)],
+             ("-n 1000 -b 10 --format all --no-measure", 1), ("-n 1000 -b 10 --format leveldb", 1),
+             ("--lsm -n 1G -M 1GiB", 1), ("--lsm -n 1G -b 0.1 --reads 50k/s,1 --absent 90%", 1), ("--lsm -n 1M --sweep 8,10 --tiered", 2)],
     "build": [("-f -o out.nay keys", 1), ("-q -f -o out.nay keys", 1), ("-f -b 10 --format leveldb -o out keys", 1),
               ("-f -t fuse -o out.nay keys", 1), ("keys", "refused"), ("-o - keys", "refused"),
               ("-f -o out.nay -e one -e two", 1), ("-f --key=int -o out.nay keys", 1), ("-f -F: -k1 -o out.nay keys", 1),
@@ -128,7 +129,7 @@ class Page:
             return value is None or self.is_of(kind.removesuffix(" or null"), value, command)
         if kind.startswith("list of "):
             return isinstance(value, list) and all(self.is_of(kind.removeprefix("list of "), one, command) for one in value)
-        if kind in ("candidate", "counters", "plan", "plannable", "probed", "step"):
+        if kind in ("allocation", "candidate", "counters", "level", "plan", "plannable", "probed", "rate", "step"):
             return self.fault(command, value) is None
         if kind == "bool":
             return isinstance(value, bool)
@@ -265,7 +266,7 @@ def problem(page, command, line, expected):
         return f"{len(documents)} documents instead of {expected}: {lines[:3]} {done.stderr.decode()}"
     schema = "nay.%s" % (f"{command}.{verb}" if verb else command)
     for document in documents:
-        if isinstance(expected, int) and not re.fullmatch(re.escape(schema) + r"(\.floor|\.format|\.hash)?/1", document.get("schema", "")):
+        if isinstance(expected, int) and not re.fullmatch(re.escape(schema) + r"(\.floor|\.format|\.hash|\.lsm)?/1", document.get("schema", "")):
             return f"not {schema}: {lines}"
         why = page.fault(command, document)
         if why is not None:

@@ -1,0 +1,122 @@
+#!/usr/bin/env bats
+# nay plan --lsm: what it prints, that its sums agree, that absurd numbers are refused by name.
+load common
+
+@test "the table: both allocations, the reasons, the reads" {
+  run -0 nay plan --lsm -n 1G --ratio 10 -M 1GiB --reads 50k/s --absent 90%
+  [[ ${lines[0]} == "leveled LSM tree, ratio 10: 1,000,000,000 keys, 3 levels, 3 runs; budget 1.0 GiB, 8.59 bits per key" ]]
+  [[ $output == *"uniform"*"Monkey"* ]]
+  [[ $output == *"levels 1 to 3, ribbon: written by compactions"* ]]
+  [[ $output == *"0.00832 uniform, 0.00384 Monkey, 3 without filters"* ]]
+  [[ ${lines[-1]} == "50,000 lookups/s, 90% absent: 401 wasted reads/s uniform, 174 Monkey" ]]
+  run -0 nay plan --lsm -n 1G --flushes 4 -b 0.1
+  [[ $output == *"level 0, blocked: written by flushes"* ]]
+  [[ $output == *"level 3: no filter: the bytes save more reads on other levels"* ]]
+  run -0 nay plan --lsm -n 1000000 -t bloom # 1% unless another size is given
+  [[ $output == *"bloom: the requested family"* ]]
+  [[ $output == *"0.0098 uniform"* ]]
+}
+
+@test "every line of the text ends in something" {
+  for line in "-M 1GiB" "--sweep 8,9 --reads 1k" "--tiered -b 1 --reads 1/s"; do
+    # shellcheck disable=SC2086
+    run ! grep -n ' $' <(nay plan --lsm -n 1G $line)
+  done
+}
+
+@test "json: levels sum up, Monkey reads no more than uniform, no plan exceeds the budget" {
+  for tree in "" --tiered --lazy-leveled "--flushes 4"; do
+    for kind in auto bloom blocked xor fuse ribbon cuckoo counting; do
+      # shellcheck disable=SC2086
+      nay plan --lsm -n 123456789 -t $kind $tree --table-keys 3M --sweep 0.5,5,12 --reads 7k --absent 0.9 --json > plans
+      [ "$(wc -l < plans)" -eq 3 ]
+      jq -es 'def close($a; $b): ($a - $b | fabs) <= 1e-8 * ($a | fabs);
+        all(.[]; .nbytes_budget as $budget | .nruns as $runs |
+          (.allocations | map(.allocation) == ["uniform", "Monkey"] and .[1].absent_reads <= .[0].absent_reads) and
+          all(.allocations[];
+            .nbytes_memory <= $budget and .nbytes_memory == ([.levels[].nbytes_memory] | add) and
+            ([.levels[].nkeys_level] | add) == 123456789 and ([.levels[].nruns] | add) == $runs and
+            close(.absent_reads; [.levels[] | .nruns * .fpr_planned] | add) and
+            close(.rates[0].wasted_per_s; 7000 * (0.9 * .absent_reads + 0.1 * .present_waste)) and
+            all(.levels[]; (.kind == null) == (.nbytes_memory == 0))))' plans > /dev/null || { echo "$kind $tree"; return 1; }
+    done
+  done
+}
+
+@test "a filter of the plan, built" {
+  nay plan --lsm -n 30000 --memtable 500 -b 9 -t blocked --json | jq -c '.allocations[1].levels[]' > levels
+  [ "$(wc -l < levels)" -ge 2 ]
+  while read -r level; do
+    keys=$(jq .nkeys_planned <<< "$level") bytes=$(jq .nbytes_filter <<< "$level")
+    seq "$keys" | nay build -qf -t blocked -n "$keys" -M "$bytes" -o level.nay
+    nay info --json level.nay | jq -e --argjson plan "$level" '.fpr_planned == $plan.fpr_planned and .nbits / 8 == $plan.nbytes_memory'
+  done < levels
+}
+
+@test "absurd numbers: an error that names the option or the number, and nothing on standard output" {
+  refused() { # text options...
+    local text=$1
+    shift
+    run --separate-stderr -2 nay plan --lsm "$@"
+    [ -z "$output" ] && [[ $stderr == "nay plan: "*"$text"* ]] || { echo "$*: $output $stderr"; return 1; }
+  }
+  refused "give the number of keys" -M 1G
+  refused "'0' is not a count" -n 0 -M 1G
+  refused "-n is above 2^56" -n 1152921504606846976 -M 1G
+  refused "--ratio is below 2" -n 1M -M 1G --ratio 1
+  refused "'0' is not a count" -n 1M -M 1G --ratio 0
+  refused "--ratio is above 1,000,000" -n 1M -M 1G --ratio 1e9
+  refused "'2.5' is not a count" -n 1M -M 1G --ratio 2.5
+  refused "'nan' is not" -n 1M -M nan
+  refused "'nan' is not" -n 1M -b nan
+  refused "'0' is not a size" -n 1M -M 0
+  refused "'-1' is not" -n 1M -M -1
+  refused "-b is not between 0 and 64" -n 1M -b 65
+  refused "-p" -n 1M -p 1e-300 -t fuse
+  refused "'1' is not" -n 1M -p 1
+  refused "mutually exclusive" -n 1M -b 10 -M 1G
+  refused "mutually exclusive" -n 1M -b 10 --sweep 8
+  refused "mutually exclusive" -n 1M -b 10 --tiered --lazy-leveled
+  refused "--flushes is for leveled trees" -n 1M -b 10 --tiered --flushes 4
+  refused "--flushes is above 10,000" -n 1M -b 10 --flushes 10001
+  refused "at most 10,000" -n 1M -b 10 --flushes 1e15
+  refused "--memtable is above 2^56" -n 1M -b 10 --memtable 1e18
+  refused "--table-keys is above 2^56" -n 1M -b 10 --table-keys 1e18
+  refused "set --table-keys" -n 72057594037927936 -b 10
+  refused "scalable and window" -n 1M -b 10 -t window
+  refused "scalable and window" -n 1M -b 10 -t scalable
+  refused "is not a rate" -n 1M -b 10 --reads nan
+  refused "is not a rate" -n 1M -b 10 --reads 0
+  refused "is not a rate" -n 1M -b 10 --reads 5/m
+  refused "is not a rate" -n 1M -b 10 --reads 5,
+  refused "is not a rate" -n 1M -b 10 --reads 1,2,3,4,5,6,7,8,9
+  refused "is not a share" -n 1M -b 10 --reads 5 --absent 101%
+  refused "is not a share" -n 1M -b 10 --reads 5 --absent nan
+  refused "--absent needs --reads" -n 1M -b 10 --absent 50%
+  refused "is not a list of" -n 1M --sweep 8,,9
+  refused "is not a list of" -n 1M --sweep 0
+  refused "at most 64" -n 1M --sweep 8,65
+  refused "--need does not go with --lsm" -n 1M -b 10 --need merge
+  refused "--probes does not go with --lsm" -n 1M -b 10 --probes 3
+  refused "--format does not go with --lsm" -n 1M -b 10 --format leveldb
+  refused "--fold does not go with --lsm" -n 1M -b 10 --fold 2
+}
+
+@test "an option of --lsm without it is refused" {
+  for option in "--ratio 10" --tiered --lazy-leveled "--memtable 5" "--flushes 4" "--table-keys 5" "--reads 5" "--absent 5%" "--sweep 8"; do
+    # shellcheck disable=SC2086
+    run --separate-stderr -2 nay plan -n 1000 --no-measure $option
+    [[ $stderr == *"give --lsm too"* ]] || { echo "$option: $stderr"; return 1; }
+  done
+}
+
+@test "the extremes that are allowed" {
+  for line in "-n 1" "-n 72057594037927936 --memtable 1 --ratio 2 -t blocked" "-n 2 --ratio 1e6 --memtable 1 --tiered" "-n 1M -M 18446744073709551615" \
+    "-n 1G -M 1" "-n 5 --memtable 72057594037927936" "-n 1M --table-keys 1" "-n 1G --ratio 1e6 --tiered --memtable 1" "-n 1M -b 64" "-n 1M -b 0.0001"; do
+    # shellcheck disable=SC2086
+    run -0 nay plan --lsm $line --json
+    jq -e '.allocations | .[1].absent_reads <= .[0].absent_reads and .[1].absent_reads >= 0' <<< "$output" > /dev/null || { echo "$line"; return 1; }
+    # shellcheck disable=SC2086
+    run -0 nay plan --lsm $line
+  done
+}
