@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs what the documents show and compares; prints TAP. The conventions are in CONTRIBUTING.md.
 
-    run_examples.py              README.md, CONTRIBUTING.md, ARCHITECTURE.md, doc/**/*.md, plugins/*/README.md
+    run_examples.py              README.md, CONTRIBUTING.md, ARCHITECTURE.md, doc/**/*.md, plugins/*/README.md,
+                                 examples/*/README.md
     run_examples.py --programs   the transcripts at the head of examples/*.c
 
 A fenced block marked sh or console that has a line starting with "$ " is a transcript: such lines
@@ -200,6 +201,7 @@ def main():
     documents += sorted((SOURCE / "doc").rglob("*.md"))
     # the page of the Redis module needs a server: tests/redis/test_readme.py runs it
     documents += sorted(set((SOURCE / "plugins").glob("*/README.md")) - {SOURCE / "plugins/redis/README.md"})
+    documents += sorted((SOURCE / "examples").glob("*/README.md"))
     for path in documents:
         if path.exists():
             run_document(tap, path)

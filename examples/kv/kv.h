@@ -1,0 +1,85 @@
+/*
+ * kv.h - a small key-value store: what an LSM tree is, on libnay's tables. README.md has the tour.
+ *
+ * A put goes to the log, then to the memtable; a full memtable becomes a table of level 0; a thread
+ * in the background merges tables downwards. A get asks newest first: memtable, tables; the filter
+ * of a table says nay before a block of it is read.
+ *
+ * THREADS. All calls on one kv are safe together, but kv_close. An iterator belongs to one thread.
+ * ERRORS. Calls return a nay_status and explain it in a kv_error (may be NULL). After a failed
+ * write the store is read-only until it is opened again; reads go on.
+ */
+#ifndef KV_H
+#define KV_H
+
+#include <nay_sst.h>
+
+typedef struct kv kv;
+
+typedef struct kv_error {
+  char text[512];
+} kv_error;
+
+/* kv_options: all zero opens a store that exists, without fsync for each put. */
+typedef struct kv_options {
+  bool create;         /* an empty or missing directory becomes a store */
+  bool sync;           /* a put returns when it is on the disk; else when the system has it */
+  bool salvage;        /* drop what is damaged in a log, and say so, instead of refusing */
+  size_t write_buffer; /* a memtable of so many bytes becomes a table; 0: 4 MiB */
+  uint64_t table_size; /* of compaction's outputs; 0: 2 MiB */
+  uint64_t level_size; /* of level 1, each further one is 10 times as large; 0: 10 MiB */
+  void (*notice)(void *ctx, const char *text); /* what recovery dropped; may be NULL */
+  void *ctx;
+} kv_options;
+
+/* kv_open: NAY_EIO: another process has it open, a file is missing. NAY_ECORRUPT: the offset is in
+ * the text. */
+nay_status kv_open(const char *dir, const kv_options *options, kv_error *error, kv **db);
+void kv_close(kv *db);
+
+/* kv_put: NAY_OK: acknowledged, survives kill -9; with sync also a crash of the machine. An error:
+ * not in the store, unless it says that the log could not be synced or cut back. */
+nay_status kv_put(kv *db, const void *key, size_t len, const void *value, size_t value_len,
+                  kv_error *error);
+nay_status kv_delete(kv *db, const void *key, size_t len, kv_error *error);
+
+/* kv_bytes: a buffer that gets reuse; zero it before the first, free(data) after the last. */
+typedef struct kv_bytes {
+  char *data;
+  size_t len, room;
+} kv_bytes;
+
+/* kv_snapshot: the store as it is now, for gets and iterators until it is released. */
+typedef struct kv_snapshot kv_snapshot;
+const kv_snapshot *kv_snapshot_take(kv *db);
+void kv_snapshot_release(kv *db, const kv_snapshot *snapshot);
+
+/* kv_get: NAY_ENOENT: not there. snapshot and trace may be NULL; trace is told each step. */
+typedef void (*kv_trace)(void *ctx, const char *step);
+nay_status kv_get(kv *db, const void *key, size_t len, const kv_snapshot *snapshot, kv_bytes *value,
+                  kv_trace trace, void *ctx, kv_error *error);
+
+/* kv_iter: the keys from `from` on, below `to` (NULL: no end), in order; sees no later put. Moves
+ * return NAY_OK at a key, NAY_ENOENT past the end, or an error that stays. */
+typedef struct kv_iter kv_iter;
+nay_status kv_iter_new(kv *db, const kv_snapshot *snapshot, const void *from, size_t from_len,
+                       const void *to, size_t to_len, kv_error *error, kv_iter **iter);
+nay_status kv_iter_next(kv_iter *iter);
+const void *kv_iter_key(const kv_iter *iter, size_t *len);
+const void *kv_iter_value(const kv_iter *iter, size_t *len);
+void kv_iter_free(kv_iter *iter);
+
+/* kv_settle: the memtable becomes a table, and compaction runs until no level is too large. */
+nay_status kv_settle(kv *db, kv_error *error);
+
+#define KV_LEVELS 7
+typedef struct kv_stats {
+  size_t tables[KV_LEVELS];
+  uint64_t bytes[KV_LEVELS];
+  uint64_t put, logged, flushed, compacted; /* bytes since it was opened */
+  uint64_t sequence, memtable;
+  nay_sst_counters counters; /* of the gets since the tables last changed */
+} kv_stats;
+void kv_describe(kv *db, kv_stats *stats);
+
+#endif /* KV_H */

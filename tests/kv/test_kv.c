@@ -1,0 +1,175 @@
+/*
+ * test_kv.c - examples/kv against a model: random puts and deletes with flushes and compactions
+ * below them, gets, scans, snapshots, reopening; and what it refuses.
+ */
+#define _GNU_SOURCE 1
+
+#include "kv_model.h"
+#include "support/directory.h"
+
+static void answers_are_those_of_a_model(void **state) {
+  (void)state;
+  enum { ROUNDS = 8, OPERATIONS = TEST_SCALE(1500), KEPT = 4 };
+  directory dir = directory_make();
+  model now = {.seed = 1}, was[KEPT];
+  kv *db = model_open(dir.path, model_options());
+  uint64_t i = 0;
+  for (unsigned round = 0; round < ROUNDS; round++) {
+    const kv_snapshot *snapshots[KEPT];
+    for (unsigned k = 0; k < KEPT; k++) { /* snapshots of different ages, checked at the end */
+      snapshots[k] = kv_snapshot_take(db);
+      was[k] = now;
+      for (unsigned n = 0; n < OPERATIONS / KEPT; n++, i++) {
+        assert_ok(model_write(db, now.seed, i, NULL));
+        model_apply(&now, i);
+      }
+    }
+    if (round % 3 == 1) assert_ok(kv_settle(db, NULL));
+    model_check(&now, db, NULL);
+    for (unsigned k = 0; k < KEPT; k++) {
+      model_check(&was[k], db, snapshots[k]);
+      kv_snapshot_release(db, snapshots[k]);
+    }
+    if (round % 2 == 1) {
+      kv_close(db);
+      db = model_open(dir.path, model_options());
+      model_check(&now, db, NULL);
+    }
+  }
+  kv_stats stats;
+  assert_ok(kv_settle(db, NULL));
+  kv_describe(db, &stats);
+  assert_int_equal(stats.sequence, i);
+  assert_true(stats.tables[0] < 4);
+  assert_true(stats.tables[1] + stats.tables[2] + stats.tables[3] > 0);
+  model_check(&now, db, NULL);
+  kv_close(db);
+  directory_remove(&dir);
+}
+
+static void an_iterator_sees_no_later_put(void **state) {
+  (void)state;
+  directory dir = directory_make();
+  kv *db = model_open(dir.path, model_options());
+  kv_iter *it;
+  assert_ok(kv_put(db, "a", 1, "1", 1, NULL));
+  assert_ok(kv_put(db, "c", 1, "3", 1, NULL));
+  assert_ok(kv_iter_new(db, NULL, "", 0, "d", 1, NULL, &it));
+  assert_ok(kv_put(db, "b", 1, "2", 1, NULL));
+  assert_ok(kv_delete(db, "c", 1, NULL));
+  assert_ok(kv_put(db, "d", 1, "4", 1, NULL));
+  assert_ok(kv_settle(db, NULL)); /* its tables are gone, its files are not */
+  size_t len;
+  assert_memory_equal(kv_iter_key(it, &len), "a", 1);
+  assert_ok(kv_iter_next(it));
+  assert_memory_equal(kv_iter_key(it, &len), "c", 1);
+  assert_status(kv_iter_next(it), NAY_ENOENT);
+  kv_iter_free(it);
+  assert_status(kv_iter_new(db, NULL, "c", 1, "d", 1, NULL, &it), NAY_ENOENT);
+  kv_iter_free(it);
+  kv_close(db);
+  directory_remove(&dir);
+}
+
+/* Any bytes are a key, none as well; so are large ones. */
+static void keys_and_values_are_bytes(void **state) {
+  (void)state;
+  directory dir = directory_make();
+  kv *db = model_open(dir.path, model_options());
+  kv_bytes value = {0};
+  static char large[300000];
+  memset(large, 7, sizeof large);
+  for (unsigned round = 0; round < 3; round++) {
+    if (round == 0) {
+      assert_ok(kv_put(db, "", 0, "empty", 5, NULL));
+      assert_ok(kv_put(db, "\0", 1, "", 0, NULL));
+      assert_ok(kv_put(db, "\xff\xff", 2, large, sizeof large, NULL));
+      assert_ok(kv_put(db, large, sizeof large, "x", 1, NULL));
+    }
+    if (round == 1) assert_ok(kv_settle(db, NULL));
+    if (round == 2) {
+      kv_close(db);
+      db = model_open(dir.path, model_options());
+    }
+    assert_ok(kv_get(db, "", 0, NULL, &value, NULL, NULL, NULL));
+    assert_int_equal(value.len, 5);
+    assert_ok(kv_get(db, "\0", 1, NULL, &value, NULL, NULL, NULL));
+    assert_int_equal(value.len, 0);
+    assert_ok(kv_get(db, "\xff\xff", 2, NULL, &value, NULL, NULL, NULL));
+    assert_int_equal(value.len, sizeof large);
+    assert_memory_equal(value.data, large, sizeof large);
+    assert_ok(kv_get(db, large, sizeof large, NULL, &value, NULL, NULL, NULL));
+    assert_status(kv_get(db, "\0\0", 2, NULL, &value, NULL, NULL, NULL), NAY_ENOENT);
+  }
+  assert_status(kv_put(db, "k", 1, large, (size_t)1 << 40, NULL), NAY_EINVAL);
+  assert_ok(kv_put(db, "k", 1, "v", 1, NULL)); /* that was no failed write */
+  free(value.data);
+  kv_close(db);
+  directory_remove(&dir);
+}
+
+static void a_store_is_open_once(void **state) {
+  (void)state;
+  directory dir = directory_make();
+  kv_options options = {.create = false};
+  kv_error error = {""};
+  kv *db, *second;
+  assert_status(kv_open(dir.path, &options, &error, &db), NAY_EIO);
+  assert_non_null(strstr(error.text, "no store there"));
+  options.create = true;
+  assert_ok(kv_open(dir.path, &options, &error, &db));
+  assert_status(kv_open(dir.path, &options, &error, &second), NAY_EIO);
+  assert_non_null(strstr(error.text, "another process has it open"));
+  kv_close(db);
+  assert_ok(kv_open(dir.path, &options, &error, &db));
+  kv_close(db);
+  directory_remove(&dir);
+}
+
+typedef struct steps {
+  char text[4096];
+} steps;
+
+static void steps_add(void *ctx, const char *step) {
+  steps *s = ctx;
+  strncat(s->text, step, sizeof s->text - strlen(s->text) - 2);
+  strcat(s->text, "\n");
+}
+
+static void a_trace_tells_each_step(void **state) {
+  (void)state;
+  directory dir = directory_make();
+  kv *db = model_open(dir.path, model_options());
+  kv_bytes value = {0};
+  steps s = {""};
+  for (unsigned i = 0; i < 100; i += 2) {
+    char key[8];
+    snprintf(key, sizeof key, "k%02u", i);
+    assert_ok(kv_put(db, key, 3, "v", 1, NULL));
+  }
+  assert_ok(kv_get(db, "k00", 3, NULL, &value, steps_add, &s, NULL));
+  assert_string_equal(s.text, "memtable: found\n");
+  assert_ok(kv_settle(db, NULL));
+  memset(&s, 0, sizeof s);
+  assert_ok(kv_get(db, "k00", 3, NULL, &value, steps_add, &s, NULL));
+  assert_non_null(strstr(s.text, "memtable: absent\nlevel 0, 000003.ldb: filter: maybe\n"));
+  assert_non_null(strstr(s.text, "000003.ldb: found\n"));
+  memset(&s, 0, sizeof s);
+  assert_status(kv_get(db, "x", 1, NULL, &value, steps_add, &s, NULL), NAY_ENOENT);
+  assert_non_null(strstr(s.text, "000003.ldb: outside of its range of keys\n"));
+  memset(&s, 0, sizeof s);
+  assert_status(kv_get(db, "k01", 3, NULL, &value, steps_add, &s, NULL), NAY_ENOENT);
+  assert_non_null(strstr(s.text, "000003.ldb: filter: nay\n"));
+  free(value.data);
+  kv_close(db);
+  directory_remove(&dir);
+}
+
+int main(void) {
+  const test_case tests[] = {
+      TEST(answers_are_those_of_a_model), TEST(an_iterator_sees_no_later_put),
+      TEST(keys_and_values_are_bytes),    TEST(a_store_is_open_once),
+      TEST(a_trace_tells_each_step),
+  };
+  return run_all(tests);
+}

@@ -1,0 +1,211 @@
+/*
+ * test_kv_faults.c - the disk is full from the n-th write on; the n-th call of any kind fails; the
+ * process ends before the n-th call, or in the middle of that write: for every n. A put that fails
+ * says so, reads go on, and after the next open the store has what was acknowledged and nothing
+ * else.
+ *
+ * The linker puts the functions below between the store, the library and libc (--wrap).
+ */
+#define _GNU_SOURCE 1
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "kv_model.h"
+#include "support/directory.h"
+
+/* ---- the calls in between ---- */
+
+typedef enum fault {
+  FAULT_NONE,
+  FAULT_FULL,      /* each write from the n-th on: ENOSPC */
+  FAULT_HALF_FULL, /* the same, but half of the n-th is written */
+  FAULT_ONCE,      /* the n-th call: EIO */
+  FAULT_DIE,       /* before the n-th call */
+  FAULT_DIE_HALF   /* the same; half of it is written, if it is a write */
+} fault;
+
+static struct {
+  _Atomic int fault;
+  _Atomic long calls, at;
+} plan;
+
+static void plan_start(fault f, long at) {
+  plan.fault = FAULT_NONE;
+  plan.calls = 0;
+  plan.at = at;
+  plan.fault = f;
+}
+
+/* Whether this call fails; *half: a write that does half of its work first. */
+static bool plan_fails(bool writes, bool *half) {
+  int f = plan.fault;
+  if (half != NULL) *half = false;
+  if (f == FAULT_NONE || ((f == FAULT_FULL || f == FAULT_HALF_FULL) && !writes)) return false;
+  long call = atomic_fetch_add(&plan.calls, 1), at = plan.at;
+  if (f == FAULT_FULL || f == FAULT_HALF_FULL) {
+    errno = ENOSPC;
+    if (half != NULL) *half = f == FAULT_HALF_FULL && call == at;
+    return call >= at;
+  }
+  if (call != at) return false;
+  if (f == FAULT_DIE_HALF && writes) return *half = true;
+  if (f != FAULT_ONCE) _exit(7);
+  errno = EIO;
+  return true;
+}
+
+ssize_t __real_write(int fd, const void *bytes, size_t len);
+ssize_t __wrap_write(int fd, const void *bytes, size_t len) {
+  bool half;
+  if (!plan_fails(true, &half)) return __real_write(fd, bytes, len);
+  if (!half || len < 2) return -1;
+  ssize_t wrote = __real_write(fd, bytes, len / 2);
+  if (plan.fault == FAULT_DIE_HALF) _exit(7);
+  return wrote;
+}
+
+#define WRAP(name, parameters, ...)         \
+  int __real_##name parameters;             \
+  int __wrap_##name parameters {            \
+    if (plan_fails(false, NULL)) return -1; \
+    return __real_##name(__VA_ARGS__);      \
+  }
+WRAP(fsync, (int fd), fd)
+WRAP(fdatasync, (int fd), fd)
+WRAP(ftruncate, (int fd, off_t len), fd, len)
+WRAP(unlink, (const char *path), path)
+WRAP(linkat, (int a, const char *from, int b, const char *to, int flags), a, from, b, to, flags)
+WRAP(renameat, (int a, const char *from, int b, const char *to), a, from, b, to)
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  mode_t mode = va_arg(arguments, mode_t);
+  va_end(arguments);
+  return plan_fails(false, NULL) ? -1 : __real_open(path, flags, mode);
+}
+
+int __real_openat(int at, const char *path, int flags, ...);
+int __wrap_openat(int at, const char *path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  mode_t mode = va_arg(arguments, mode_t);
+  va_end(arguments);
+  return plan_fails(false, NULL) ? -1 : __real_openat(at, path, flags, mode);
+}
+
+/* ---- the work ---- */
+
+#define OPERATIONS 90u
+#define SEED 4u
+
+static directory dir;
+
+static kv_options fault_options(long n) {
+  kv_options options = model_options();
+  options.sync = n % 2 == 0;
+  options.write_buffer = 4 << 10;
+  return options;
+}
+
+typedef struct progress {
+  _Atomic uint64_t started, acknowledged;
+} progress;
+
+/* Writes until an operation fails; checks that reads go on. */
+static void work(long n, progress *p) {
+  kv_options options = fault_options(n);
+  kv_error error = {""};
+  kv *db;
+  if (kv_open(dir.path, &options, &error, &db) != NAY_OK) {
+    assert_true(error.text[0] != 0);
+    return;
+  }
+  nay_status status = NAY_OK;
+  for (uint64_t i = 0; i < OPERATIONS && status == NAY_OK; i++) {
+    p->started = i + 1;
+    status = model_write(db, SEED, i, &error);
+    if (status == NAY_OK) p->acknowledged = i + 1;
+    if (i % 40 == 39 && status == NAY_OK) kv_settle(db, &error); /* its failure stays */
+  }
+  if (status != NAY_OK) {
+    model m = {.seed = SEED};
+    for (uint64_t i = 0; i < p->acknowledged; i++) model_apply(&m, i);
+    model_check(&m, db, NULL);
+    assert_status(kv_put(db, "k", 1, "v", 1, &error), status);
+    assert_true(error.text[0] != 0);
+  }
+  kv_close(db);
+}
+
+static void check_after(long n, const progress *p, bool may_have_happened) {
+  kv *db = model_open(dir.path, fault_options(n));
+  model m = {.seed = SEED};
+  kv_stats stats;
+  kv_describe(db, &stats);
+  for (uint64_t i = 0; i < p->acknowledged; i++) model_apply(&m, i);
+  if (may_have_happened && stats.sequence == p->acknowledged + 1 && p->started == stats.sequence)
+    model_apply(&m, p->acknowledged);
+  else
+    assert_int_equal(stats.sequence, p->acknowledged);
+  model_check(&m, db, NULL);
+  assert_ok(kv_put(db, "k", 1, "v", 1, NULL));
+  kv_close(db);
+  directory_remove(&dir);
+  assert_int_equal(mkdir(dir.path, 0777), 0);
+}
+
+static void every_call(fault f, bool dies) {
+  progress *p = mmap(NULL, sizeof *p, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  assert_true(p != MAP_FAILED);
+  long n = 0, step = TEST_SCALE(10) == 10 ? 1 : 7;
+  for (bool reached = true; reached; n += step) {
+    p->started = p->acknowledged = 0;
+    pid_t child = dies ? fork() : 0;
+    if (child == 0) {
+      plan_start(f, n);
+      work(n, p);
+      reached = plan.calls > n;
+      plan.fault = FAULT_NONE;
+      if (dies) _exit(0);
+    } else {
+      int status;
+      assert_int_equal(waitpid(child, &status, 0), child);
+      if (!WIFEXITED(status) || (WEXITSTATUS(status) != 7 && WEXITSTATUS(status) != 0))
+        fail_msg("call %ld: %d", n, status);
+      reached = WEXITSTATUS(status) == 7;
+    }
+    if (!reached) assert_int_equal(p->acknowledged, OPERATIONS);
+    check_after(n, p, f != FAULT_FULL && f != FAULT_HALF_FULL);
+  }
+  print_message("# %ld calls\n", n - step);
+  assert_true(n > 50);
+  munmap(p, sizeof *p);
+}
+
+static void disk_full(void **state) { every_call(*(fault *)*state, false); }
+static void calls_that_fail(void **state) { every_call(*(fault *)*state, false); }
+static void ends_at_a_call(void **state) { every_call(*(fault *)*state, true); }
+
+int main(void) {
+  static const fault full = FAULT_FULL, half_full = FAULT_HALF_FULL, once = FAULT_ONCE,
+                     die = FAULT_DIE, die_half = FAULT_DIE_HALF;
+  const test_case tests[] = {
+      TEST_WITH("the disk is full at each write", disk_full, &full),
+      TEST_WITH("the disk is full in the middle of each write", disk_full, &half_full),
+      TEST_WITH("each call fails once", calls_that_fail, &once),
+      TEST_WITH("the process ends at each call", ends_at_a_call, &die),
+      TEST_WITH("the process ends in the middle of each write", ends_at_a_call, &die_half),
+  };
+  if (chdir("/dev/shm") != 0) print_message("# no /dev/shm: on the disk\n");
+  dir = directory_make();
+  int result = run_all(tests);
+  directory_remove(&dir);
+  return result;
+}

@@ -1,0 +1,122 @@
+/*
+ * test_kv_threads.c - two threads that write, two that get, one that scans, over flushes and
+ * compactions: under ThreadSanitizer no race; everywhere each reader sees what one moment had.
+ *
+ * Each writer puts the same round number to all of its keys, in order. So in every snapshot the
+ * rounds along its keys fall, and by one at most.
+ */
+#define _GNU_SOURCE 1
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "kv_model.h"
+#include "support/directory.h"
+
+enum { WRITERS = 2, KEYS = 40, ROUNDS = TEST_SCALE(200) };
+
+typedef struct shared {
+  kv *db;
+  _Atomic unsigned done;
+} shared;
+
+typedef struct worker {
+  shared *s;
+  unsigned number;
+  uint64_t checked;
+  pthread_t thread;
+} worker;
+
+static size_t thread_key(unsigned writer, unsigned key, char out[16]) {
+  return (size_t)snprintf(out, 16, "%u-%03u", writer, key);
+}
+
+static void *write_rounds(void *ctx) {
+  worker *w = ctx;
+  char key[16], value[160];
+  memset(value, 'x', sizeof value);
+  for (unsigned round = 1; round <= ROUNDS; round++) {
+    for (unsigned k = 0; k < KEYS; k++) {
+      size_t len = thread_key(w->number, k, key);
+      snprintf(value, sizeof value, "%u", round);
+      assert_ok(kv_put(w->s->db, key, len, value, sizeof value, NULL));
+    }
+  }
+  w->s->done++;
+  return NULL;
+}
+
+/* The rounds of a writer's keys, as seen in order. */
+static void check_rounds(const unsigned *rounds) {
+  for (unsigned k = 0; k < KEYS; k++) {
+    if (k > 0 && rounds[k] > rounds[k - 1]) fail_msg("a later put is seen, an earlier one not");
+    if (rounds[0] - rounds[k] > 1) fail_msg("a put that was overwritten is seen");
+  }
+}
+
+static void *get_rounds(void *ctx) {
+  worker *w = ctx;
+  kv_bytes value = {0};
+  while (w->s->done < WRITERS) {
+    const kv_snapshot *at = kv_snapshot_take(w->s->db);
+    for (unsigned writer = 0; writer < WRITERS; writer++) {
+      unsigned rounds[KEYS];
+      for (unsigned k = 0; k < KEYS; k++) {
+        char key[16];
+        size_t len = thread_key(writer, k, key);
+        nay_status status = kv_get(w->s->db, key, len, at, &value, NULL, NULL, NULL);
+        assert_true(status == NAY_OK || status == NAY_ENOENT);
+        rounds[k] = status == NAY_OK ? (unsigned)strtoul(value.data, NULL, 10) : 0;
+      }
+      check_rounds(rounds);
+      w->checked++;
+    }
+    kv_snapshot_release(w->s->db, at);
+  }
+  free(value.data);
+  return NULL;
+}
+
+static void *scan_rounds(void *ctx) {
+  worker *w = ctx;
+  while (w->s->done < WRITERS) {
+    unsigned rounds[WRITERS][KEYS] = {{0}};
+    kv_iter *it;
+    nay_status status = kv_iter_new(w->s->db, NULL, "", 0, NULL, 0, NULL, &it);
+    for (; status == NAY_OK; status = kv_iter_next(it)) {
+      size_t len;
+      const char *key = kv_iter_key(it, &len), *value = kv_iter_value(it, &len);
+      rounds[key[0] - '0'][strtoul(key + 2, NULL, 10)] = (unsigned)strtoul(value, NULL, 10);
+    }
+    assert_status(status, NAY_ENOENT);
+    kv_iter_free(it);
+    for (unsigned writer = 0; writer < WRITERS; writer++) check_rounds(rounds[writer]);
+    w->checked++;
+  }
+  return NULL;
+}
+
+static void readers_see_one_moment(void **state) {
+  (void)state;
+  directory dir = directory_make();
+  shared s = {.db = model_open(dir.path, model_options())};
+  void *(*const jobs[])(void *) = {write_rounds, write_rounds, get_rounds, get_rounds, scan_rounds};
+  enum { N = sizeof jobs / sizeof jobs[0] };
+  worker workers[N];
+  for (unsigned i = 0; i < N; i++) {
+    workers[i] = (worker){.s = &s, .number = i};
+    assert_int_equal(pthread_create(&workers[i].thread, NULL, jobs[i], &workers[i]), 0);
+  }
+  for (unsigned i = 0; i < N; i++) pthread_join(workers[i].thread, NULL);
+  print_message("# snapshots checked: %llu and %llu by gets, %llu by scans\n",
+                (unsigned long long)workers[2].checked, (unsigned long long)workers[3].checked,
+                (unsigned long long)workers[4].checked);
+  kv_close(s.db);
+  directory_remove(&dir);
+}
+
+int main(void) {
+  const test_case tests[] = {TEST(readers_see_one_moment)};
+  if (chdir("/dev/shm") != 0) print_message("# no /dev/shm: on the disk\n");
+  return run_all(tests);
+}
