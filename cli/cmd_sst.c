@@ -44,8 +44,9 @@ static const option_row sst_options[] = {
     {"bottom", 0, NULL, OPTION_FLAG, AT(bottom),
      "no older table lies below, so deletions are dropped", NULL, 0, "compact"},
     {"snapshot", 0, "N", OPTION_NUMBER, AT(snapshot),
-     "get, scan: only versions up to sequence number N; compact: keep the versions that readers at "
-     "sequence N and above can see",
+     "get, scan: only versions up to sequence number N; compact: keep the versions that a reader "
+     "at "
+     "sequence N can see",
      NULL, 0, "get, scan, compact"},
     {"format", 0, "NAME", OPTION_TABLE_FORMAT, AT(table_format),
      "layout of the tables: build: to write (default LevelDB's); else to read, where they have no "

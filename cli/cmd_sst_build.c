@@ -78,8 +78,9 @@ static void build_write_foreign(build *b, const table_row *row) {
   char key[80];
   bool given = b->o->sequence != NUMBER_NOT_GIVEN;
   bool deletes = given || !table_layout_is_nori(b->o->table_format);
-  nay_sst_version version = {sizeof version, row->key, row->len, given ? b->o->sequence : 0,
-                             deletes && !row->has_value};
+  nay_sst_version version = {sizeof version, .key = row->key, .len = row->len,
+                             .sequence = given ? b->o->sequence : 0,
+                             .deleted = deletes && !row->has_value};
   nay_status status =
       nay_sst_foreign_writer_add(b->foreign, &version, 0, row->value, row->value_len, &diag);
   if (status == NAY_EINVAL) {
@@ -99,7 +100,8 @@ static void build_write(build *b, const table_row *row) {
   if (b->o->sequence == NUMBER_NOT_GIVEN) {
     status = nay_sst_writer_add(b->writer, row->key, row->len, row->value, row->value_len);
   } else {
-    nay_sst_version version = {sizeof version, row->key, row->len, b->o->sequence, !row->has_value};
+    nay_sst_version version = {sizeof version, .key = row->key, .len = row->len,
+                               .sequence = b->o->sequence, .deleted = !row->has_value};
     status = nay_sst_writer_add_version(b->writer, &version, row->value, row->value_len);
   }
   if (status == NAY_EINVAL) build_refused(b, row);

@@ -5,9 +5,10 @@
 #include "table_foreign.h"
 #include "tables.h"
 
-static void compact_progress(void *unused, const nay_sst_compact_stats *so_far) {
+static bool compact_progress(void *unused, const nay_sst_compact_stats *so_far) {
   (void)unused;
   progress_update(0, so_far->read);
+  return true;
 }
 
 static void compact_report(const options *o, const char *out, const nay_sst_compact_stats *stats) {
@@ -59,7 +60,8 @@ int sst_compact(options *o) {
   nay_sst_compact_options how = {.size = sizeof how,
                                  .write = &plan.write,
                                  .bottom = o->bottom,
-                                 .oldest_snapshot = o->snapshot,
+                                 .snapshots = &o->snapshot,
+                                 .nsnapshots = o->snapshot != NUMBER_NOT_GIVEN,
                                  .progress = compact_progress};
   progress_begin(o->quiet ? PROGRESS_NEVER : (progress_mode)o->progress, 0);
   nay_status status = nay_sst_compact(t.at, t.n, out, &how, NULL, &diag, &stats);

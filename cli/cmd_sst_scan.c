@@ -42,6 +42,7 @@ static void scan_print(const scan *s, const nay_sst_version *v, const void *valu
     if (tells_version && s->terms) json_count("term", nay_sst_iter_term(s->it));
     if (tells_version) json_count("sequence", v->sequence);
     if (tells_version) json_bool("deleted", v->deleted);
+    if (tells_version && v->merge) json_bool("merge", true);
     if (!v->deleted && !s->o->no_values) json_bytes("value", value, value_len);
     json_end();
     return;
@@ -50,7 +51,8 @@ static void scan_print(const scan *s, const nay_sst_version *v, const void *valu
     out_text("%llu:", (unsigned long long)nay_sst_iter_term(s->it));
   }
   if (tells_version) {
-    out_text("%llu\t%s\t", (unsigned long long)v->sequence, v->deleted ? "delete" : "put");
+    const char *type = v->deleted ? "delete" : v->merge ? "merge" : "put";
+    out_text("%llu\t%s\t", (unsigned long long)v->sequence, type);
   }
   table_print_entry(s->o, v->key, v->len, value, value_len);
 }
@@ -63,6 +65,10 @@ static void scan_entry(scan *s, const char *path, const nay_sst_iter *it) {
     die(EXIT_DAMAGED, "%s: a key is not an internal key", path);
   }
   if (s->internal && v.sequence > s->o->snapshot) return;
+  if (v.merge && !s->o->versions) {
+    die(EXIT_TROUBLE, "%s: a key has merge operands, which need their operator: use --versions",
+        path);
+  }
   if (s->internal && !s->o->versions && !scan_is_seen(s, &v)) return;
   s->selected++;
   scan_print(s, &v, value, value_len);

@@ -81,7 +81,8 @@ NAY_API const char *nay_version(void);
   X(EBUFFER, -9, "the output buffer is too small")                                          \
   X(EIO, -10, "the operating system refused a file operation")                              \
   X(EFULL, -11, "the result would exceed a limit on rate or size")                          \
-  X(ENOENT, -12, "the key is not in the filter")
+  X(ENOENT, -12, "the key is not in the filter")                                            \
+  X(ECANCELED, -13, "a callback of the caller ended the call")
 
 typedef enum nay_status {
 #define X(name, value, text) NAY_##name = (value),

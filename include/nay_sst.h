@@ -69,10 +69,11 @@ typedef struct nay_sst_version {
   const void *key; /* the user's, inside the internal one */
   size_t len;
   uint64_t sequence;
-  bool deleted;
+  bool deleted; /* type 0, of a deletion; else 1, */
+  bool merge; /* or 2, of a merge operand: nay_compact.h combines them. LevelDB has no such type */
 } nay_sst_version;
 
-/* nay_sst_key_split: NAY_EINVAL when it has fewer than 8 bytes or a type other than 0 and 1. */
+/* nay_sst_key_split: NAY_EINVAL when it has fewer than 8 bytes or a type above 2. */
 NAY_API nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_version *version);
 
 /* ---- comparators ----------------------------------------------------------------------------- */

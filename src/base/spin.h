@@ -19,11 +19,16 @@
 /* nay__spin_wait: the slow path of nay__spin_lock. */
 void nay__spin_wait(uint8_t *lock);
 
+/* nay__spin_take: locks one byte that is a lock of its own. */
+static inline void nay__spin_take(uint8_t *lock) {
+  if (NAY_UNLIKELY(nay__atomic_swap8(lock, 1) != 0)) nay__spin_wait(lock);
+}
+
 /* nay__spin_lock: locks the stripe of a thing by its number; pass the result to nay__spin_unlock.
  */
 static inline uint8_t *nay__spin_lock(uint8_t *locks, uint64_t thing) {
   uint8_t *lock = locks + (thing * NAY_G64 >> 52);
-  if (NAY_UNLIKELY(nay__atomic_swap8(lock, 1) != 0)) nay__spin_wait(lock);
+  nay__spin_take(lock);
   return lock;
 }
 

@@ -83,11 +83,12 @@ nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_version *versi
   if (key == NULL || version == NULL || len < NAY_KEY_TRAILER) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_SST_VERSION, version, NULL));
   uint64_t trailer = nay__load64le((const uint8_t *)key + len - NAY_KEY_TRAILER);
-  if ((trailer & 0xff) > 1) return NAY_EINVAL;
+  if ((trailer & 0xff) > 2) return NAY_EINVAL;
   nay_sst_version v = {.key = key,
                        .len = len - NAY_KEY_TRAILER,
                        .sequence = trailer >> 8,
-                       .deleted = (trailer & 0xff) == 0};
+                       .deleted = (trailer & 0xff) == 0,
+                       .merge = (trailer & 0xff) == 2};
   nay__abi_write(NAY_ABI_SST_VERSION, &v, version);
   return NAY_OK;
 }

@@ -171,6 +171,9 @@ nay_status nay_sst_foreign_writer_add(nay_sst_foreign_writer *w, const nay_sst_v
   if ((version->key == NULL && version->len != 0) || (value == NULL && value_len != 0)) {
     return nay__fail(diag, NAY_EINVAL, "key or value is NULL", 0);
   }
+  if (version->merge) {
+    return nay__fail(diag, NAY_EINVAL, "a merge operand: this layout has none", 0);
+  }
   nay_foreign_entry_in e = {.key = version->len != 0 ? version->key : (const void *)"",
                             .value = value_len != 0 ? value : (const void *)"",
                             .len = version->len,

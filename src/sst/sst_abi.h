@@ -11,15 +11,16 @@
 #include "nay_sst_cache.h"
 #include "nay_sst_foreign.h"
 
-#define NAY_ABI_SST_VERSION NAY_ABI(nay_sst_version, deleted)
-#define NAY_ABI_SST_WRITE NAY_ABI(nay_sst_write_options, prefix)
-#define NAY_ABI_SST_READ NAY_ABI(nay_sst_read_options, max_block_bytes)
+#define NAY_ABI_SST_VERSION NAY_ABI(nay_sst_version, merge)
+#define NAY_ABI_SST_WRITE NAY_ABI(nay_sst_write_options, comparator)
+#define NAY_ABI_SST_READ NAY_ABI(nay_sst_read_options, stored_comparator)
 #define NAY_ABI_SST_CACHE NAY_ABI(nay_sst_cache_stats, filter)
 #define NAY_ABI_SST_VALUE NAY_ABI(nay_sst_value, hold)
-#define NAY_ABI_SST_INFO NAY_ABI(nay_sst_info, largest_len)
+#define NAY_ABI_SST_INFO NAY_ABI(nay_sst_info, comparator_stored)
 #define NAY_ABI_SST_COUNTERS NAY_ABI(nay_sst_counters, cache_hits)
-#define NAY_ABI_SST_COMPACTED NAY_ABI(nay_sst_compact_stats, deletions)
+#define NAY_ABI_SST_COMPACTED NAY_ABI(nay_sst_compact_stats, peak_memory)
 #define NAY_ABI_SST_COMPACT NAY_ABI(nay_sst_compact_options, progress_ctx)
+#define NAY_ABI_SST_OUTPUTS NAY_ABI(nay_sst_outputs, ctx)
 #define NAY_ABI_LOOKUP_LEVEL NAY_ABI(nay_lookup_level, disjoint)
 #define NAY_ABI_SST_FOREIGN NAY_ABI(nay_sst_foreign_info, filter_in_blocks)
 #define NAY_ABI_SST_FOREIGN_OPTIONS NAY_ABI(nay_sst_foreign_options, codec)

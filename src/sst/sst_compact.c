@@ -1,133 +1,20 @@
 /*
- * sst_compact.c - k tables into one, as an LSM tree does it.
+ * sst_compact.c - the calls of nay_compact.h: reads the options, cuts the inputs into ranges, and
+ * has threads compact them (compact.h).
  *
- * A heap (merge_heap.h) holds an iterator for each table that has entries left. The versions of a
- * key come newest first, and each is compared with the one before it:
- *
- *   the same key came before, at or below the oldest snapshot    superseded: no reader can see it
- *   a deletion, at or below the oldest snapshot, at the bottom: no older version is left to hide
- *   anything else                                              written
- *
- * Plain keys are the same with all sequence numbers 0 and no snapshot. Filters are not merged:
- * their union would still answer maybe for every dropped key, at the combined load. The writer
- * builds new ones from the keys that are left.
+ * Filters are not merged: their union would still answer maybe for every dropped key, at the
+ * combined load. The writer builds new ones from the keys that are left.
  */
-#include "sst/merge_heap.h"
-#include "sst/sst.h"
+#include "base/spin.h"
+#include "os/thread.h"
+#include "sst/compact.h"
 
-typedef struct compaction {
-  nay_allocator allocator;
-  nay_order order;
-  uint64_t snapshot; /* what is at or below it is seen by all readers alike */
-  bool bottom;
-  nay_sst_writer *writer;
-  nay_merge_heap heap; /* of iterators */
-  size_t ninputs;
-  nay_buffer last; /* user key of the entry before */
-  bool has_last;
-  uint64_t last_sequence;
-  nay_sst_compact_stats stats;
-} compaction;
+/* What a thread needs, roughly, beside its share of the outputs: the write buffer and the open
+ * blocks of some tables; for each native filter a page of hashes. */
+#define COMPACT_THREAD_BYTES (256u << 10)
+#define COMPACT_FILTER_BYTES (512u << 10)
 
-#define COMPACT_PROGRESS 8192u /* entries between two reports: some milliseconds */
-
-/* ---- the inputs ---- */
-
-/* The entry that an iterator moved to; *at is false at its end. */
-static nay_status compact_look(nay_merge_input *input, nay_status moved, nay_diag *diag, bool *at) {
-  *at = moved == NAY_OK;
-  if (moved != NAY_OK && moved != NAY_ENOENT) {
-    if (diag != NULL) *diag = *nay_sst_iter_diag(input->source);
-    return moved;
-  }
-  input->key = nay_sst_iter_key(input->source, &input->len);
-  return NAY_OK;
-}
-
-static nay_status compact_open(compaction *c, const nay_sst *const *tables, nay_diag *diag) {
-  for (size_t i = 0; i < c->ninputs; i++) {
-    nay_sst_iter *iter;
-    bool at;
-    NAY_TRY(nay_sst_iter_new(tables[i], &iter));
-    nay_merge_input input = {.age = i, .source = iter};
-    nay_status status = compact_look(&input, nay_sst_iter_first(iter), diag, &at);
-    if (status == NAY_OK && at) {
-      nay__merge_push(&c->heap, input);
-    } else {
-      nay_sst_iter_free(iter);
-    }
-    NAY_TRY(status);
-  }
-  return NAY_OK;
-}
-
-static nay_status compact_advance(compaction *c, nay_diag *diag) {
-  nay_merge_input *top = nay__merge_top(&c->heap);
-  bool at;
-  NAY_TRY(compact_look(top, nay_sst_iter_next(top->source), diag, &at));
-  if (at) {
-    nay__merge_sink(&c->heap);
-  } else {
-    nay_sst_iter_free(top->source);
-    nay__merge_pop(&c->heap);
-  }
-  return NAY_OK;
-}
-
-/* ---- one entry ---- */
-
-static nay_status compact_split(const compaction *c, const nay_merge_input *top, nay_diag *diag,
-                                nay_sst_version *v) {
-  if (!c->order.internal) {
-    *v = (nay_sst_version){.size = sizeof *v, .key = top->key, .len = top->len};
-    return NAY_OK;
-  }
-  if (nay_sst_key_split(top->key, top->len, v) == NAY_OK) return NAY_OK;
-  return nay__fail(diag, NAY_ECORRUPT, "a key of the table is not an internal key", 0);
-}
-
-/* Whether the entry goes into the new table; it is then the one before the next. */
-static nay_status compact_decide(compaction *c, const nay_sst_version *v, bool *keep) {
-  bool same =
-      c->has_last && nay__compare_users(c->order, v->key, v->len, c->last.at, c->last.len) == 0;
-  bool superseded = same && (c->last_sequence <= c->snapshot || c->last_sequence == v->sequence);
-  bool gone = !superseded && v->deleted && c->bottom && v->sequence <= c->snapshot;
-  c->stats.superseded += superseded;
-  c->stats.deletions += gone;
-  *keep = !superseded && !gone;
-  c->last_sequence = v->sequence;
-  c->has_last = true;
-  if (same) return NAY_OK;
-  c->last.len = 0;
-  return nay__buffer_append(&c->last, v->key, v->len, &c->allocator);
-}
-
-/* The writer refuses a key only if an input table is not in order; any other error is final, and
- * finish reports it. */
-static nay_status compact_write(compaction *c, const nay_merge_input *top, nay_diag *diag) {
-  size_t value_len;
-  const void *value = nay_sst_iter_value(top->source, &value_len);
-  nay_status status = nay_sst_writer_add(c->writer, top->key, top->len, value, value_len);
-  if (status == NAY_EINVAL) {
-    return nay__fail(diag, NAY_ECORRUPT, "the keys of a table are not in order", 0);
-  }
-  if (status != NAY_OK) return nay_sst_writer_finish(c->writer, diag);
-  c->stats.written++;
-  return NAY_OK;
-}
-
-static nay_status compact_entry(compaction *c, nay_diag *diag) {
-  const nay_merge_input *top = nay__merge_top(&c->heap);
-  nay_sst_version version = {.size = sizeof version};
-  bool keep;
-  NAY_TRY(compact_split(c, top, diag, &version));
-  NAY_TRY(compact_decide(c, &version, &keep));
-  c->stats.read++;
-  if (keep) NAY_TRY(compact_write(c, top, diag));
-  return compact_advance(c, diag);
-}
-
-/* ---- all of them ---- */
+/* ---- options ---- */
 
 /* An empty table has no keys to be of one kind or the other. */
 static nay_status compact_order(const nay_sst *const *tables, size_t n, nay_sst_keys wanted,
@@ -135,10 +22,10 @@ static nay_status compact_order(const nay_sst *const *tables, size_t n, nay_sst_
   bool known = wanted != NAY_SST_KEYS_AUTO;
   *order = (nay_order){NULL, wanted == NAY_SST_KEYS_INTERNAL};
   for (size_t i = 0; i < n; i++) {
-    if (tables[i] == NULL) return nay__fail(diag, NAY_EINVAL, "a table is NULL", 0);
+    if (tables[i] == NULL) return nay__fail(diag, NAY_EINVAL, "a table is NULL", i);
     if (tables[i]->empty) continue;
     if (known && tables[i]->order.internal != order->internal) {
-      return nay__fail(diag, NAY_EMISMATCH, "some keys are plain and some are internal", 0);
+      return nay__fail(diag, NAY_EMISMATCH, "some keys are plain and some are internal", i);
     }
     order->internal = tables[i]->order.internal;
     known = true;
@@ -146,64 +33,188 @@ static nay_status compact_order(const nay_sst *const *tables, size_t n, nay_sst_
   return nay__sst_same_comparator(tables, n, diag, &order->user);
 }
 
-static nay_status compact_run(compaction *c, const nay_sst *const *tables,
-                              const nay_sst_compact_options *o, nay_diag *diag) {
-  NAY_TRY(compact_open(c, tables, diag));
-  while (nay__merge_top(&c->heap) != NULL) {
-    NAY_TRY(compact_entry(c, diag));
-    if (o->progress != NULL && c->stats.read % COMPACT_PROGRESS == 0) {
-      o->progress(o->progress_ctx, &c->stats);
+static nay_status compact_check(const nay_compaction *c, nay_diag *diag) {
+  const nay_sst_compact_options *o = &c->options;
+  if (o->snapshots == NULL && o->nsnapshots != 0) {
+    return nay__fail(diag, NAY_EINVAL, "snapshots is NULL", 0);
+  }
+  for (size_t i = 1; i < o->nsnapshots; i++) {
+    if (o->snapshots[i - 1] > o->snapshots[i]) {
+      return nay__fail(diag, NAY_EINVAL, "snapshots are not in ascending order", i);
     }
   }
-  return nay_sst_writer_finish(c->writer, diag);
+  if (o->threads > NAY_MAX_THREADS) return nay__fail(diag, NAY_EINVAL, "threads", 0);
+  if (o->filter != NULL && !c->order.internal && !o->bottom) {
+    return nay__fail(diag, NAY_EINVAL,
+                     "a filter callback over plain keys needs bottom: they have no deletions", 0);
+  }
+  return NAY_OK;
 }
 
-static void compact_close(compaction *c) {
-  for (size_t i = 0; i < c->heap.n; i++) nay_sst_iter_free(c->heap.at[i].source);
-  nay_sst_writer_free(c->writer);
-  nay__buffer_free(&c->last, &c->allocator);
-  nay__merge_free(&c->heap, &c->allocator);
+/* ---- threads ---- */
+
+static void compact_failed(nay_compaction *c, nay_status status, const nay_diag *why) {
+  nay__spin_take(&c->lock);
+  if (c->status == NAY_OK) {
+    c->status = status;
+    c->why = *why;
+  }
+  nay__spin_unlock(&c->lock);
+  nay__atomic_store8(&c->stop, 1);
 }
 
-static nay_status compact_begin(compaction *c, const char *path, const nay_sst_compact_options *o,
+static void compact_work(void *ctx, unsigned worker) {
+  nay_compaction *c = ctx;
+  (void)worker;
+  while (nay__atomic_load8(&c->stop) == 0) {
+    uint64_t i = nay__take(&c->next_range);
+    nay_diag why = {.what = NULL};
+    if (i > c->ncuts) return;
+    nay_status status = nay__compact_range(c, (size_t)i, &why);
+    if (status == NAY_ENOMEM && why.what == NULL) {
+      nay__fail(&why, status, "no memory for a compaction", 0);
+    }
+    if (status != NAY_OK) compact_failed(c, status, &why);
+  }
+}
+
+/* As many as were asked for, as there are ranges, and as the memory is likely to be enough for: an
+ * output has about an eighth of its size in index and filter. */
+static unsigned compact_threads(const nay_compaction *c) {
+  const nay_sst_compact_options *o = &c->options;
+  uint64_t n = o->threads != 0 ? o->threads : 1;
+  if (n > c->ncuts + 1) n = c->ncuts + 1;
+  uint64_t each = COMPACT_THREAD_BYTES + o->target_bytes / 8;
+  bool full = c->write.filter > NAY_SST_BLOCK_FILTER && c->write.policy == NULL;
+  each += COMPACT_FILTER_BYTES * ((uint64_t)full + (c->write.prefix != NULL));
+  if (o->max_memory != 0 && n > o->max_memory / each) n = o->max_memory / each;
+  return n != 0 ? (unsigned)n : 1;
+}
+
+static nay_status compact_all(nay_compaction *c, nay_diag *diag) {
+  NAY_TRY(nay__compact_split(c, diag));
+  unsigned n = compact_threads(c);
+  if (n == 1) {
+    compact_work(c, 0);
+  } else {
+    nay__parallel(n, compact_work, c);
+  }
+  if (c->status != NAY_OK && diag != NULL) *diag = c->why;
+  return c->status;
+}
+
+/* ---- the calls ---- */
+
+/* Shallow copies: what they read and iterate is allocated by the compaction, past the cache. */
+static nay_status compact_copy_tables(nay_compaction *c, const nay_sst *const *tables, size_t n) {
+  size_t size;
+  if (!nay__mul_ok(n, sizeof *c->tables, &size)) return NAY_ENOMEM;
+  c->tables = nay__alloc(&c->allocator, size);
+  if (c->tables == NULL) return NAY_ENOMEM;
+  c->ntables = n;
+  for (size_t i = 0; i < n; i++) {
+    c->tables[i] = *tables[i];
+    c->tables[i].allocator = c->allocator;
+    c->tables[i].options.cache = NULL;
+  }
+  return NAY_OK;
+}
+
+static void compact_free(nay_compaction *c) {
+  const nay_allocator *a = &c->allocator;
+  for (size_t i = 0; i < c->ncuts; i++) nay__buffer_free(&c->cuts[i], a);
+  nay__free(a, c->cuts, c->cuts_capacity * sizeof *c->cuts);
+  nay__free(a, c->tables, c->ntables * sizeof *c->tables);
+}
+
+static nay_status compact_run(nay_compaction *c, const nay_sst *const *tables, size_t n,
+                              nay_diag *diag) {
+  nay_diag why = {.what = NULL};
+  nay_status status = compact_copy_tables(c, tables, n);
+  if (status == NAY_OK) status = compact_all(c, &why);
+  compact_free(c);
+  c->totals.peak_memory = c->budget->peak;
+  if (status == NAY_OK) return NAY_OK;
+  if (status == NAY_ENOMEM && c->budget->exceeded) {
+    return nay__fail(diag, NAY_EFULL, "the compaction needs more than max_memory", 0);
+  }
+  if (why.what == NULL) nay__fail(&why, status, "no memory for a compaction", 0);
+  if (diag != NULL) *diag = why;
+  return status;
+}
+
+static nay_status compact_begin(nay_compaction *c, const nay_sst *const *tables, size_t n,
                                 nay_diag *diag) {
-  nay_sst_write_options write = {.size = sizeof write};
-  if (o->write != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_WRITE, o->write, diag, &write));
-  if (write.comparator != NULL && !nay__same_comparator(write.comparator, c->order.user)) {
+  NAY_TRY(compact_order(tables, n, c->write.keys, diag, &c->order));
+  if (c->write.comparator != NULL && !nay__same_comparator(c->write.comparator, c->order.user)) {
     return nay__fail(diag, NAY_EMISMATCH, "write->comparator is not that of the tables", 0);
   }
-  write.comparator = c->order.user;
-  write.keys = c->order.internal ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN;
-  c->heap.order = c->order;
-  NAY_TRY(nay__merge_reserve(&c->heap, c->ninputs, &c->allocator));
-  return nay_sst_writer_new(path, &write, &c->allocator, diag, &c->writer);
+  c->write.comparator = c->order.user;
+  c->write.keys = c->order.internal ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN;
+  return compact_check(c, diag);
 }
+
+/* A table without entries: the only output that has none. */
+static nay_status compact_write_empty(const nay_compaction *c, const char *path, nay_diag *diag) {
+  nay_sst_writer *w;
+  NAY_TRY(nay_sst_writer_new(path, &c->write, &c->allocator, diag, &w));
+  nay_status status = nay_sst_writer_finish(w, diag);
+  nay_sst_writer_free(w);
+  return status;
+}
+
+/* empty: the path of a table that is written if no other is; NULL: there may be none. */
+static nay_status compact_call(nay_compaction *c, const nay_sst *const *tables, size_t n,
+                               const char *empty, const nay_allocator *allocator, nay_diag *diag,
+                               nay_sst_compact_stats *stats) {
+  nay_budget budget = {.limit = c->options.max_memory};
+  if (tables == NULL || n == 0) return nay__fail(diag, NAY_EINVAL, "there are no tables", 0);
+  if (stats != NULL) NAY_TRY(nay__abi_check(NAY_ABI_SST_COMPACTED, stats, diag));
+  NAY_TRY(nay__allocator_read(allocator, diag, &budget.below));
+  NAY_TRY(compact_begin(c, tables, n, diag));
+  c->budget = &budget;
+  c->allocator = nay__budget_allocator(&budget);
+  NAY_TRY(compact_run(c, tables, n, diag));
+  if (empty != NULL && c->totals.outputs == 0) NAY_TRY(compact_write_empty(c, empty, diag));
+  if (stats != NULL) nay__abi_write(NAY_ABI_SST_COMPACTED, &c->totals, stats);
+  return NAY_OK;
+}
+
+static nay_status compact_read_options(const nay_sst_compact_options *options, nay_diag *diag,
+                                       nay_compaction *c) {
+  *c = (nay_compaction){.options = {.size = sizeof c->options},
+                        .write = {.size = sizeof c->write},
+                        .totals = {.size = sizeof c->totals}};
+  if (options != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_COMPACT, options, diag, &c->options));
+  if (c->options.write == NULL) return NAY_OK;
+  return nay__abi_read(NAY_ABI_SST_WRITE, c->options.write, diag, &c->write);
+}
+
+nay_status nay_sst_compact_to(const nay_sst *const *tables, size_t n,
+                              const nay_sst_outputs *outputs,
+                              const nay_sst_compact_options *options,
+                              const nay_allocator *allocator, nay_diag *diag,
+                              nay_sst_compact_stats *stats) {
+  nay_compaction c;
+  if (outputs == NULL) return nay__fail(diag, NAY_EINVAL, "there are no outputs", 0);
+  NAY_TRY(compact_read_options(options, diag, &c));
+  NAY_TRY(nay__abi_read(NAY_ABI_SST_OUTPUTS, outputs, diag, &c.outputs));
+  if (c.outputs.next == NULL) return nay__fail(diag, NAY_EINVAL, "outputs: next is NULL", 0);
+  return compact_call(&c, tables, n, NULL, allocator, diag, stats);
+}
+
+static const char *compact_only_path(void *ctx) { return ctx; }
 
 nay_status nay_sst_compact(const nay_sst *const *tables, size_t n, const char *path,
                            const nay_sst_compact_options *options, const nay_allocator *allocator,
                            nay_diag *diag, nay_sst_compact_stats *stats) {
-  nay_sst_compact_options o = {.size = sizeof o};
-  if (tables == NULL || n == 0 || path == NULL) {
-    return nay__fail(diag, NAY_EINVAL, "no tables, or no path", 0);
+  nay_compaction c;
+  if (path == NULL) return nay__fail(diag, NAY_EINVAL, "there is no path", 0);
+  NAY_TRY(compact_read_options(options, diag, &c));
+  if (c.options.target_bytes != 0) {
+    return nay__fail(diag, NAY_EINVAL, "target_bytes: there is one output", 0);
   }
-  if (options != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_COMPACT, options, diag, &o));
-  if (stats != NULL) NAY_TRY(nay__abi_check(NAY_ABI_SST_COMPACTED, stats, diag));
-  nay_allocator a;
-  NAY_TRY(nay__allocator_read(allocator, diag, &a));
-  compaction c = {.allocator = a,
-                  .bottom = o.bottom,
-                  .ninputs = n,
-                  .stats = {.size = sizeof c.stats},
-                  .snapshot = o.oldest_snapshot != 0 ? o.oldest_snapshot : UINT64_MAX};
-  nay_sst_keys keys = NAY_SST_KEYS_AUTO;
-  if (o.write != NULL) {
-    NAY_TRY(nay__abi_check_input(NAY_ABI_SST_WRITE, o.write, diag));
-    keys = o.write->keys;
-  }
-  NAY_TRY(compact_order(tables, n, keys, diag, &c.order));
-  nay_status status = compact_begin(&c, path, &o, diag);
-  if (status == NAY_OK) status = compact_run(&c, tables, &o, diag);
-  compact_close(&c);
-  if (status == NAY_OK && stats != NULL) nay__abi_write(NAY_ABI_SST_COMPACTED, &c.stats, stats);
-  return status;
+  c.outputs = (nay_sst_outputs){.size = sizeof c.outputs, .next = compact_only_path};
+  c.outputs.ctx = (void *)(uintptr_t)path;
+  return compact_call(&c, tables, n, path, allocator, diag, stats);
 }

@@ -25,11 +25,12 @@ typedef struct order_guess {
 } order_guess;
 
 static nay_status order_guess_key(nay_sst *t, order_guess *g, const nay_buffer *key) {
-  nay_sst_version ignored = {.size = sizeof ignored};
+  nay_sst_version v = {.size = sizeof v};
   nay_order internal = {t->order.user, true};
   bool ascends =
       g->nkeys == 0 || nay__compare(internal, g->last.at, g->last.len, key->at, key->len) < 0;
-  if (nay_sst_key_split(key->at, key->len, &ignored) != NAY_OK || !ascends) g->internal = false;
+  bool internal_key = nay_sst_key_split(key->at, key->len, &v) == NAY_OK && !v.merge;
+  if (!internal_key || !ascends) g->internal = false;
   g->nkeys++;
   g->last.len = 0;
   return nay__buffer_append(&g->last, key->at, key->len, &t->allocator);

@@ -264,10 +264,10 @@ nay_status nay_sst_writer_add_version(nay_sst_writer *w, const nay_sst_version *
   if (w == NULL || from == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_read(NAY_ABI_SST_VERSION, from, NULL, &full));
   if ((v->key == NULL && v->len != 0) || v->len >= WRITER_MAX ||
-      v->sequence > NAY_SST_MAX_SEQUENCE || !w->order.internal) {
+      v->sequence > NAY_SST_MAX_SEQUENCE || (v->deleted && v->merge) || !w->order.internal) {
     return NAY_EINVAL;
   }
-  nay__store64le(trailer, v->sequence << 8 | !v->deleted);
+  nay__store64le(trailer, v->sequence << 8 | (v->merge ? 2 : !v->deleted));
   w->version.len = 0;
   nay_status status = nay__buffer_append(&w->version, v->key, v->len, &w->allocator);
   if (status == NAY_OK) {

@@ -201,7 +201,7 @@ static void fill_comparator(void *o) {
 }
 static void fill_codec(void *o) { memcpy(o, &snappy_codec, sizeof snappy_codec); }
 static void fill_version(void *o) {
-  nay_sst_version v = {sizeof v, "k", 1, 7, false};
+  nay_sst_version v = {sizeof v, .key = "k", .len = 1, .sequence = 7, .deleted = false};
   memcpy(o, &v, sizeof v);
 }
 
@@ -337,6 +337,19 @@ static nay_status in_compact_write(const void *o, nay_diag *diag) {
   nay_sst_compact_options how = {sizeof how, .write = o};
   return in_compact(&how, diag);
 }
+static const char *abi_next(void *ctx) {
+  (void)ctx;
+  return NULL;
+}
+static void fill_outputs(void *o) {
+  nay_sst_outputs to = {.size = sizeof to, .next = abi_next};
+  memcpy(o, &to, sizeof to);
+}
+static nay_status in_outputs(const void *o, nay_diag *diag) {
+  const nay_sst *one = table;
+  nay_status status = nay_sst_compact_to(&one, 1, o, NULL, NULL, diag, NULL);
+  return status == NAY_ECANCELED ? NAY_OK : status; /* next was called: the struct was read */
+}
 static nay_status in_level(const void *o, nay_diag *diag) {
   nay_lookup *l;
   nay_status status = nay_lookup_new_levels(o, 1, NULL, diag, &l);
@@ -409,6 +422,7 @@ static const input inputs[] = {
     INPUT(nay_sst_read_options, fill_nothing, in_read),
     INPUT(nay_sst_compact_options, fill_nothing, in_compact),
     INPUT(nay_lookup_level, fill_nothing, in_level),
+    INPUT(nay_sst_outputs, fill_outputs, in_outputs),
     INPUT(nay_sst_version, fill_version, in_version),
     INPUT(nay_policy, fill_policy, in_write_policy),
     INPUT(nay_policy, fill_policy, in_read_policy),

@@ -57,7 +57,8 @@ static void make_table(const char *path, unsigned version, uint64_t first, uint6
   uint8_t key[32];
   assert_ok(nay_sst_foreign_writer_new(path, &o, NULL, NULL, &w));
   for (uint64_t i = 0; i < n; i++) {
-    nay_sst_version v = {sizeof v, key, make_key(first + i * step, key), 0, false};
+    nay_sst_version v = {sizeof v, .key = key, .len = make_key(first + i * step, key),
+                         .sequence = 0, .deleted = false};
     assert_ok(nay_sst_foreign_writer_add(w, &v, 1, "a value of some bytes", 21, NULL));
   }
   assert_ok(nay_sst_foreign_writer_finish(w, NULL));

@@ -166,16 +166,17 @@ static void entries_that_do_not_fit(void **state) {
   (void)state;
 #define V sizeof(nay_sst_version)
   static const refused cases[] = {
-      {"nori-sst", {V, "b", 1, 0, 0}, {V, "a", 1, 0, 0}, "1", "2", "not above"},
-      {"nori-sst", {V, "b", 1, 5, 0}, {V, "b", 1, 4, 0}, "1", "2", "not above"},
-      {"nori-sst", {V, "b", 1, 0, 0}, {V, "c", 1, 0, 1}, "1", "2", "deletion with a value"},
-      {"nori-sst", {V, "b", 1, 0, 0}, {V, "c", 1, UINT64_C(1) << 56, 0}, "1", "2", "2^56"},
-      {"mini-lsm-sst", {V, "b", 1, 0, 0}, {V, "b", 1, 0, 0}, "1", "2", "not above"},
-      {"mini-lsm-sst", {V, "b", 1, 0, 0}, {V, "c", 1, 7, 0}, "1", "2", "no versions"},
-      {"mini-lsm-sst", {V, "b", 1, 0, 0}, {V, "c", 1, 0, 0}, "1", "", "empty value"},
-      {"mini-lsm-sst-week1", {V, "b", 1, 0, 0}, {V, "", 0, 0, 0}, "1", "2", "not above"},
-      {"mini-lsm-sst-week3", {V, "b", 1, 5, 0}, {V, "b", 1, 5, 0}, "1", "2", "not above"},
-      {"mini-lsm-sst-week3", {V, "b", 1, 5, 0}, {V, "b", 1, 6, 0}, "1", "2", "not above"},
+      {"nori-sst", {V, "b", 1, 0, 0, 0}, {V, "a", 1, 0, 0, 0}, "1", "2", "not above"},
+      {"nori-sst", {V, "b", 1, 5, 0, 0}, {V, "b", 1, 4, 0, 0}, "1", "2", "not above"},
+      {"nori-sst", {V, "b", 1, 0, 0, 0}, {V, "c", 1, 0, 1, 0}, "1", "2", "deletion with a value"},
+      {"nori-sst", {V, "b", 1, 0, 0, 0}, {V, "c", 1, UINT64_C(1) << 56, 0, 0}, "1", "2", "2^56"},
+      {"nori-sst", {V, "b", 1, 0, 0, 0}, {V, "c", 1, 0, 0, 1}, "1", "2", "merge operand"},
+      {"mini-lsm-sst", {V, "b", 1, 0, 0, 0}, {V, "b", 1, 0, 0, 0}, "1", "2", "not above"},
+      {"mini-lsm-sst", {V, "b", 1, 0, 0, 0}, {V, "c", 1, 7, 0, 0}, "1", "2", "no versions"},
+      {"mini-lsm-sst", {V, "b", 1, 0, 0, 0}, {V, "c", 1, 0, 0, 0}, "1", "", "empty value"},
+      {"mini-lsm-sst-week1", {V, "b", 1, 0, 0, 0}, {V, "", 0, 0, 0, 0}, "1", "2", "not above"},
+      {"mini-lsm-sst-week3", {V, "b", 1, 5, 0, 0}, {V, "b", 1, 5, 0, 0}, "1", "2", "not above"},
+      {"mini-lsm-sst-week3", {V, "b", 1, 5, 0, 0}, {V, "b", 1, 6, 0, 0}, "1", "2", "not above"},
   };
 #undef V
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -209,13 +210,15 @@ static void mini_lsm_limits(void **state) {
   nay_diag diag = {.what = NULL};
   memset(big, 'x', sizeof big);
   assert_ok(nay_sst_foreign_writer_new(out, &o, NULL, &diag, &w));
-  nay_sst_version v = {sizeof v, big, 65536, 0, false};
+  nay_sst_version v = {sizeof v, .key = big, .len = 65536, .sequence = 0, .deleted = false};
   assert_status(nay_sst_foreign_writer_add(w, &v, 0, "1", 1, &diag), NAY_EINVAL);
   v.len = 1;
   assert_status(nay_sst_foreign_writer_add(w, &v, 0, big, 65536, &diag), NAY_EINVAL);
   assert_status(
-      nay_sst_foreign_writer_add(w, &(nay_sst_version){sizeof(nay_sst_version), "", 0, 0, false}, 0,
-                                 "1", 1, &diag),
+      nay_sst_foreign_writer_add(w,
+                                 &(nay_sst_version){sizeof(nay_sst_version), .key = "", .len = 0,
+                                                    .sequence = 0, .deleted = false},
+                                 0, "1", 1, &diag),
       NAY_EINVAL);
   assert_status(nay_sst_foreign_writer_finish(w, &diag), NAY_EINVAL); /* no entry */
   assert_non_null(strstr(diag.what, "without entries"));
@@ -224,8 +227,9 @@ static void mini_lsm_limits(void **state) {
   assert_ok(nay_sst_foreign_writer_new(out, &o, NULL, &diag, &w));
   for (unsigned i = 0; i < 20; i++) {
     char key[16];
-    v = (nay_sst_version){sizeof(nay_sst_version), key,
-                          (size_t)snprintf(key, sizeof key, "k%03u", i), 0, false};
+    v = (nay_sst_version){sizeof(nay_sst_version), .key = key,
+                          .len = (size_t)snprintf(key, sizeof key, "k%03u", i), .sequence = 0,
+                          .deleted = false};
     assert_ok(nay_sst_foreign_writer_add(w, &v, 0, big, 20000, &diag));
   }
   assert_ok(nay_sst_foreign_writer_finish(w, &diag));
@@ -267,7 +271,7 @@ static void an_abandoned_table_leaves_the_old_one(void **state) {
   (void)state;
   nay_sst_foreign_options o = {.size = sizeof o, .name = "nori-sst"};
   nay_sst_foreign_writer *w;
-  nay_sst_version v = {sizeof v, "k", 1, 0, false};
+  nay_sst_version v = {sizeof v, .key = "k", .len = 1, .sequence = 0, .deleted = false};
   assert_ok(nay_sst_foreign_writer_new(out, &o, NULL, NULL, &w));
   assert_ok(nay_sst_foreign_writer_add(w, &v, 3, "one", 3, NULL));
   assert_ok(nay_sst_foreign_writer_finish(w, NULL));

@@ -376,16 +376,18 @@ static void internal_tables(void **unused) {
     assert_ok(nay_sst_writer_new(path, &how, NULL, NULL, &w));
     for (unsigned i = 0; i < 1000; i += 2) {
       for (uint64_t sequence = 40; sequence >= 10; sequence -= 10) { /* newest first */
-        nay_sst_version version = {sizeof version, key, number_key(i, key), sequence,
-                                   (i / 2 + sequence / 10) % 4 == 0};
+        nay_sst_version version = {sizeof version, .key = key, .len = number_key(i, key),
+                                   .sequence = sequence,
+                                   .deleted = (i / 2 + sequence / 10) % 4 == 0};
         assert_ok(nay_sst_writer_add_version(w, &version, &sequence, 1));
       }
     }
-    nay_sst_version again = {sizeof again, key, number_key(998, key), 10, false};
+    nay_sst_version again = {sizeof again, .key = key, .len = number_key(998, key), .sequence = 10,
+                             .deleted = false};
     assert_status(nay_sst_writer_add_version(w, &again, "", 0),
                   NAY_EINVAL);                                             /* no newer, no older */
     assert_status(nay_sst_writer_add(w, "zzzzzzz", 7, "", 0), NAY_EINVAL); /* no trailer */
-    assert_status(nay_sst_writer_add(w, "zz\2zzzzzzz", 10, "", 0), NAY_EINVAL);
+    assert_status(nay_sst_writer_add(w, "zz\3zzzzzzz", 10, "", 0), NAY_EINVAL);
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
     nay_sst *t = open_table(

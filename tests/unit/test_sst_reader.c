@@ -284,10 +284,16 @@ static void deletions_hide_older_tables(void **unused) {
         .size = sizeof how, .keys = NAY_SST_KEYS_INTERNAL, .filter = NAY_SST_FULL_FILTER};
     assert_ok(nay_sst_writer_new(path, &how, NULL, NULL, &w));
     assert_ok(nay_sst_writer_add_version(
-        w, &(nay_sst_version){sizeof(nay_sst_version), "gone", 4, 20 - i, i == 0}, "x", 1));
+        w,
+        &(nay_sst_version){sizeof(nay_sst_version), .key = "gone", .len = 4, .sequence = 20 - i,
+                           .deleted = i == 0},
+        "x", 1));
     if (i == 1)
-      assert_ok(nay_sst_writer_add_version(
-          w, &(nay_sst_version){sizeof(nay_sst_version), "kept", 4, 5, false}, "y", 1));
+      assert_ok(
+          nay_sst_writer_add_version(w,
+                                     &(nay_sst_version){sizeof(nay_sst_version), .key = "kept",
+                                                        .len = 4, .sequence = 5, .deleted = false},
+                                     "y", 1));
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
     t[i] = open_table(path, NULL);

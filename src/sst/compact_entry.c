@@ -1,0 +1,190 @@
+/*
+ * compact_entry.c - which versions of a key stay.
+ *
+ * Snapshots cut the sequence numbers into *stripes*: all versions of a stripe are told apart by no
+ * reader but through the newest of them.
+ *
+ *   sequence    0 ........ snapshots[0] ........ snapshots[1] ........ now
+ *   stripe           0                  1                     2
+ *
+ * The versions of a key come newest first. For each:
+ *
+ *   its stripe has a newer version         superseded
+ *   deletion, stripe 0, at the bottom      dropped: there is nothing left that it could hide
+ *   merge operand                          combined with the older versions of its stripe, down to
+ *                                          a value or a deletion, which makes it a value; at the
+ *                                          bottom the end of the key does, too
+ *   value, last stripe                     as the filter callback says. Dropped, it becomes a
+ *                                          deletion unless it is in stripe 0 at the bottom
+ *   anything else                          kept
+ *
+ * Plain keys have sequence 0, no snapshots, and so one stripe: the first of equal keys is kept.
+ */
+#include "sst/compact.h"
+
+#define ENTRY_ROOM 256u /* bytes that callbacks get for a result at first */
+
+static nay_bytes entry_bytes(const nay_buffer *b) { return (nay_bytes){b->at, b->len}; }
+
+/* The number of snapshots below this sequence. */
+static size_t entry_stripe(const nay_sst_compact_options *o, uint64_t sequence) {
+  size_t low = 0, high = o->nsnapshots;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (o->snapshots[middle] < sequence) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/* ---- values ---- */
+
+/* Calls the filter until its result fits; *verdict is what it says. */
+static nay_status entry_filter(nay_compact_range *r, uint64_t sequence, nay_bytes value,
+                               nay_sst_compact_verdict *verdict) {
+  const nay_sst_compact_options *o = &r->shared->options;
+  nay_buffer *out = &r->changed;
+  nay_sst_version v = {.size = sizeof v, .key = nay__compact_text(&r->key), .len = r->key.len};
+  v.sequence = sequence;
+  out->len = 0;
+  size_t len = ENTRY_ROOM;
+  do {
+    NAY_TRY(nay__buffer_reserve(out, len, r->allocator));
+    len = 0;
+    *verdict = o->filter(o->filter_ctx, &v, value.at, value.len, out->at, out->cap, &len);
+  } while (*verdict == NAY_COMPACT_CHANGE && len > out->cap);
+  out->len = *verdict == NAY_COMPACT_CHANGE ? len : 0;
+  return NAY_OK;
+}
+
+static nay_status entry_value(nay_compact_range *r, uint64_t sequence, size_t stripe,
+                              nay_bytes value) {
+  const nay_sst_compact_options *o = &r->shared->options;
+  nay_sst_compact_verdict verdict = NAY_COMPACT_KEEP;
+  if (o->filter != NULL && stripe == o->nsnapshots) {
+    NAY_TRY(entry_filter(r, sequence, value, &verdict));
+  }
+  switch (verdict) {
+    case NAY_COMPACT_KEEP: return nay__compact_write(r, sequence, NAY_KEY_VALUE, value);
+    case NAY_COMPACT_CHANGE:
+      return nay__compact_write(r, sequence, NAY_KEY_VALUE, entry_bytes(&r->changed));
+    case NAY_COMPACT_DROP: break;
+    default: return nay__fail(r->diag, NAY_EINVAL, "the filter callback returned no verdict", 0);
+  }
+  if (o->bottom && stripe == 0) {
+    r->stats.filtered++;
+    return NAY_OK;
+  }
+  return nay__compact_write(r, sequence, NAY_KEY_DELETION, (nay_bytes){NULL, 0});
+}
+
+/* ---- merge operands ---- */
+
+/* The operand becomes what the callback makes of it and an older version. */
+static nay_status entry_combine(nay_compact_range *r, const nay_bytes *older, bool base) {
+  const nay_sst_compact_options *o = &r->shared->options;
+  nay_compact_operand *op = &r->operand;
+  nay_sst_operands both = {.size = sizeof both,
+                           .key = nay__compact_text(&r->key),
+                           .key_len = r->key.len,
+                           .newer = nay__compact_text(&op->value),
+                           .newer_len = op->value.len,
+                           .older = older != NULL ? older->at : NULL,
+                           .older_len = older != NULL ? older->len : 0,
+                           .base = base};
+  op->next.len = 0;
+  size_t len = ENTRY_ROOM;
+  do {
+    NAY_TRY(nay__buffer_reserve(&op->next, len, r->allocator));
+    len = 0;
+    if (!o->merge(o->merge_ctx, &both, op->next.at, op->next.cap, &len)) {
+      return nay__fail(r->diag, NAY_ECORRUPT, "merge operands could not be combined", 0);
+    }
+  } while (len > op->next.cap);
+  op->next.len = len;
+  nay_buffer done = op->value;
+  op->value = op->next;
+  op->next = done;
+  return NAY_OK;
+}
+
+static nay_status entry_operand_is_value(nay_compact_range *r, const nay_bytes *older) {
+  nay_compact_operand *op = &r->operand;
+  NAY_TRY(entry_combine(r, older, true));
+  op->set = false;
+  return entry_value(r, op->sequence, op->stripe, entry_bytes(&op->value));
+}
+
+/* The operand's stripe has no older version. */
+static nay_status entry_flush(nay_compact_range *r, bool end_of_key) {
+  nay_compact_operand *op = &r->operand;
+  if (!op->set) return NAY_OK;
+  if (end_of_key && r->shared->options.bottom) return entry_operand_is_value(r, NULL);
+  op->set = false;
+  return nay__compact_write(r, op->sequence, NAY_KEY_MERGE, entry_bytes(&op->value));
+}
+
+/* An older version in the stripe of the operand. */
+static nay_status entry_absorb(nay_compact_range *r, const nay_compact_entry *e) {
+  r->stats.merged++;
+  if (e->type == NAY_KEY_MERGE) return entry_combine(r, &e->value, false);
+  return entry_operand_is_value(r, e->type == NAY_KEY_VALUE ? &e->value : NULL);
+}
+
+static nay_status entry_start_operand(nay_compact_range *r, const nay_compact_entry *e,
+                                      size_t stripe) {
+  nay_compact_operand *op = &r->operand;
+  if (r->shared->options.merge == NULL) {
+    return nay__fail(r->diag, NAY_ENOTSUP, "a table has merge operands: there is no callback", 0);
+  }
+  op->set = true;
+  op->sequence = e->sequence;
+  op->stripe = stripe;
+  op->value.len = 0;
+  return nay__buffer_append(&op->value, e->value.at, e->value.len, r->allocator);
+}
+
+/* ---- all ---- */
+
+/* The newest version of its stripe. */
+static nay_status entry_newest(nay_compact_range *r, const nay_compact_entry *e, size_t stripe) {
+  if (e->type == NAY_KEY_MERGE) return entry_start_operand(r, e, stripe);
+  if (e->type == NAY_KEY_VALUE) return entry_value(r, e->sequence, stripe, e->value);
+  if (!r->shared->options.bottom || stripe != 0) {
+    return nay__compact_write(r, e->sequence, NAY_KEY_DELETION, e->value);
+  }
+  r->stats.deletions++;
+  return NAY_OK;
+}
+
+static nay_status entry_next_key(nay_compact_range *r, nay_bytes user) {
+  NAY_TRY(entry_flush(r, true));
+  NAY_TRY(nay__compact_cut(r));
+  r->has_key = true;
+  r->decided = false;
+  r->key.len = 0;
+  return nay__buffer_append(&r->key, user.at, user.len, r->allocator);
+}
+
+nay_status nay__compact_entry(nay_compact_range *r, const nay_compact_entry *e) {
+  bool same = r->has_key && nay__compare_bytes(e->user.at, e->user.len, r->key.at, r->key.len) == 0;
+  size_t stripe = entry_stripe(&r->shared->options, e->sequence);
+  r->stats.read++;
+  if (!same) NAY_TRY(entry_next_key(r, e->user));
+  bool newest = !r->decided || stripe != r->stripe;
+  r->decided = true;
+  r->stripe = stripe;
+  if (r->operand.set && !newest) return entry_absorb(r, e);
+  NAY_TRY(entry_flush(r, false));
+  if (newest) return entry_newest(r, e, stripe);
+  r->stats.superseded++;
+  return NAY_OK;
+}
+
+nay_status nay__compact_end(nay_compact_range *r) {
+  NAY_TRY(entry_flush(r, true));
+  return nay__compact_finish(r);
+}

@@ -1,0 +1,102 @@
+/*
+ * compact_output.c - the tables that a compaction writes.
+ *
+ * An output is opened with its first entry, so there are no empty ones, and ends between two user
+ * keys: the versions of a key stay together, which a disjoint level needs. Its size is that of the
+ * data blocks written so far. The caller's calls are made under a lock.
+ */
+#include "base/spin.h"
+#include "sst/compact.h"
+
+static nay_status output_open(nay_compact_range *r) {
+  nay_compaction *c = r->shared;
+  nay_compact_output *o = &r->output;
+  nay__spin_take(&c->lock);
+  o->path = c->outputs.next(c->outputs.ctx);
+  nay__spin_unlock(&c->lock);
+  if (o->path == NULL) {
+    return nay__fail(r->diag, NAY_ECANCELED, "there is no path for the next table", 0);
+  }
+  o->smallest.len = 0;
+  o->entries = o->deletions = o->largest_sequence = 0;
+  o->smallest_sequence = UINT64_MAX;
+  NAY_TRY(nay__buffer_append(&o->smallest, r->key.at, r->key.len, r->allocator));
+  return nay_sst_writer_new(o->path, &c->write, r->allocator, r->diag, &o->writer);
+}
+
+/* The key as the table has it. */
+static nay_status output_key(nay_compact_range *r, uint64_t sequence, nay_key_type type) {
+  uint8_t trailer[NAY_KEY_TRAILER];
+  r->internal.len = 0;
+  NAY_TRY(nay__buffer_append(&r->internal, r->key.at, r->key.len, r->allocator));
+  if (!r->shared->order.internal) return NAY_OK;
+  nay__store64le(trailer, sequence << 8 | type);
+  return nay__buffer_append(&r->internal, trailer, sizeof trailer, r->allocator);
+}
+
+/* The writer refuses a key only if an input table is not in order; any other error is final, and
+ * finish reports it. */
+static nay_status output_add(nay_compact_range *r, nay_bytes value) {
+  nay_sst_writer *w = r->output.writer;
+  nay_status status = nay_sst_writer_add(w, r->internal.at, r->internal.len, value.at, value.len);
+  if (status == NAY_EINVAL) {
+    return nay__fail(r->diag, NAY_ECORRUPT, "the keys of a table are not in order", 0);
+  }
+  return status != NAY_OK ? nay_sst_writer_finish(w, r->diag) : NAY_OK;
+}
+
+nay_status nay__compact_write(nay_compact_range *r, uint64_t sequence, nay_key_type type,
+                              nay_bytes value) {
+  nay_compact_output *o = &r->output;
+  if (o->writer == NULL) NAY_TRY(output_open(r));
+  NAY_TRY(output_key(r, sequence, type));
+  NAY_TRY(output_add(r, value));
+  o->largest.len = 0;
+  NAY_TRY(nay__buffer_append(&o->largest, r->key.at, r->key.len, r->allocator));
+  o->entries++;
+  o->deletions += type == NAY_KEY_DELETION;
+  if (sequence < o->smallest_sequence) o->smallest_sequence = sequence;
+  if (sequence > o->largest_sequence) o->largest_sequence = sequence;
+  r->stats.written++;
+  return NAY_OK;
+}
+
+nay_status nay__compact_cut(nay_compact_range *r) {
+  uint64_t target = r->shared->options.target_bytes;
+  bool full =
+      r->output.writer != NULL && target != 0 && nay_sst_writer_bytes(r->output.writer) >= target;
+  return full ? nay__compact_finish(r) : NAY_OK;
+}
+
+nay_status nay__compact_finish(nay_compact_range *r) {
+  nay_compaction *c = r->shared;
+  nay_compact_output *o = &r->output;
+  if (o->writer == NULL) return NAY_OK;
+  NAY_TRY(nay_sst_writer_finish(o->writer, r->diag));
+  nay_sst_output done = {.size = sizeof done,
+                         .path = o->path,
+                         .smallest = nay__compact_text(&o->smallest),
+                         .smallest_len = o->smallest.len,
+                         .largest = nay__compact_text(&o->largest),
+                         .largest_len = o->largest.len,
+                         .smallest_sequence = o->smallest_sequence,
+                         .largest_sequence = o->largest_sequence,
+                         .entries = o->entries,
+                         .deletions = o->deletions,
+                         .nbytes = nay_sst_writer_bytes(o->writer)};
+  nay_sst_writer_free(o->writer);
+  o->writer = NULL;
+  r->stats.outputs++;
+  r->stats.bytes_written += done.nbytes;
+  if (c->outputs.done == NULL) return NAY_OK;
+  nay__spin_take(&c->lock);
+  c->outputs.done(c->outputs.ctx, &done);
+  nay__spin_unlock(&c->lock);
+  return NAY_OK;
+}
+
+void nay__compact_output_free(nay_compact_range *r) {
+  nay_sst_writer_free(r->output.writer);
+  nay__buffer_free(&r->output.smallest, r->allocator);
+  nay__buffer_free(&r->output.largest, r->allocator);
+}

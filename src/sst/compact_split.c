@@ -1,0 +1,115 @@
+/*
+ * compact_split.c - cuts the inputs of a compaction into ranges of about equal size.
+ *
+ * The indexes, which are in memory, are merged: they give the sizes of all blocks in the order of
+ * their keys. After each range_bytes of blocks the user key of the index entry is a cut. Any key
+ * can be one, also one that no table has. Nothing else counts: not the number of threads.
+ */
+#include "sst/compact.h"
+
+typedef struct split_source {
+  nay_cursor cursor;
+  const nay_sst *table;
+} split_source;
+
+typedef struct split {
+  nay_compaction *c;
+  nay_merge_heap heap;
+  split_source *sources;
+} split;
+
+static nay_status split_add_cut(nay_compaction *c, nay_bytes user) {
+  const nay_allocator *a = &c->allocator;
+  if (c->ncuts == c->cuts_capacity) {
+    size_t capacity = c->cuts_capacity != 0 ? 2 * c->cuts_capacity : 16, bytes;
+    if (!nay__mul_ok(capacity, sizeof *c->cuts, &bytes)) return NAY_ENOMEM;
+    nay_buffer *cuts = nay__alloc(a, bytes);
+    if (cuts == NULL) return NAY_ENOMEM;
+    if (c->ncuts != 0) memcpy(cuts, c->cuts, c->ncuts * sizeof *cuts);
+    nay__free(a, c->cuts, c->cuts_capacity * sizeof *cuts);
+    c->cuts = cuts;
+    c->cuts_capacity = capacity;
+  }
+  nay_buffer cut = {NULL, 0, 0};
+  NAY_TRY(nay__buffer_append(&cut, user.at, user.len, a));
+  c->cuts[c->ncuts++] = cut;
+  return NAY_OK;
+}
+
+/* Whether a cut here would leave a range that can have keys. */
+static bool split_is_above(const nay_compaction *c, nay_bytes user) {
+  if (user.len == 0) return false; /* for an iterator the empty key is no bound */
+  if (c->ncuts == 0) return true;
+  const nay_buffer *last = &c->cuts[c->ncuts - 1];
+  return nay__compare_users(c->order, last->at, last->len, user.at, user.len) < 0;
+}
+
+static nay_status split_push(split *s, size_t age, nay_diag *diag) {
+  split_source *source = &s->sources[age];
+  const nay_sst *t = source->table;
+  source->cursor =
+      (nay_cursor){.block = t->index, .order = t->order, .allocator = &s->c->allocator};
+  nay_status status = t->empty ? NAY_ENOENT : nay__cursor_first(&source->cursor, diag);
+  if (status == NAY_ENOENT) return NAY_OK;
+  NAY_TRY(status);
+  nay__merge_push(&s->heap,
+                  (nay_merge_input){source->cursor.key.at, source->cursor.key.len, age, source});
+  return NAY_OK;
+}
+
+static nay_status split_advance(split *s, nay_merge_input *top, nay_diag *diag) {
+  split_source *source = top->source;
+  nay_status status = nay__cursor_next(&source->cursor, diag);
+  if (status == NAY_ENOENT) {
+    nay__merge_pop(&s->heap);
+    return NAY_OK;
+  }
+  NAY_TRY(status);
+  top->key = source->cursor.key.at;
+  top->len = source->cursor.key.len;
+  nay__merge_sink(&s->heap);
+  return NAY_OK;
+}
+
+static nay_status split_run(split *s, uint64_t range_bytes, nay_diag *diag) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < s->c->ntables; i++) NAY_TRY(split_push(s, i, diag));
+  for (nay_merge_input *top; (top = nay__merge_top(&s->heap)) != NULL;) {
+    const split_source *source = top->source;
+    const nay_entry *e = &source->cursor.entry;
+    nay_bytes user = {top->key, nay__user_len(s->c->order, top->len)};
+    nay_handle handle;
+    NAY_TRY(nay__sst_handle(source->table, e->value, e->value_len, diag, &handle));
+    sum += handle.size;
+    if (sum >= range_bytes && split_is_above(s->c, user)) {
+      NAY_TRY(split_add_cut(s->c, user));
+      sum = 0;
+    }
+    NAY_TRY(split_advance(s, top, diag));
+  }
+  return NAY_OK;
+}
+
+nay_status nay__compact_split(nay_compaction *c, nay_diag *diag) {
+  const nay_allocator *a = &c->allocator;
+  uint64_t target = c->options.target_bytes, bytes = c->options.range_bytes;
+  if (bytes == 0) bytes = target < UINT64_MAX / 8 ? 8 * target : UINT64_MAX;
+  if (target == 0) return NAY_OK; /* one output: one range */
+  for (size_t i = 0; i < c->ntables; i++) {
+    if (c->tables[i].order_unknown != NAY_OK) return NAY_OK; /* it can be walked, but not sought */
+  }
+  split s = {.c = c, .heap = {.order = c->order}};
+  size_t size = c->ntables * sizeof *s.sources;
+  s.sources = nay__alloc(a, size);
+  nay_status status = s.sources == NULL ? NAY_ENOMEM : NAY_OK;
+  for (size_t i = 0; status == NAY_OK && i < c->ntables; i++) {
+    s.sources[i] = (split_source){.table = &c->tables[i]};
+  }
+  if (status == NAY_OK) status = nay__merge_reserve(&s.heap, c->ntables, a);
+  bool made = status == NAY_OK;
+  if (made) status = split_run(&s, bytes, diag);
+  for (size_t i = 0; made && i < c->ntables; i++) nay__buffer_free(&s.sources[i].cursor.key, a);
+  nay__merge_free(&s.heap, a);
+  nay__free(a, s.sources, size);
+  return status;
+}

@@ -1,0 +1,312 @@
+/*
+ * test_compact_callbacks.c - compactions that filter values and combine merge operands, against a
+ * model of what every reader may still see.
+ */
+#include "support/flaky.h"
+#include "support/sst_outputs.h"
+
+/* ---- filter ---- */
+
+typedef struct verdicts {
+  const history *h;
+  uint64_t newest_snapshot;
+  unsigned offered[3];
+} verdicts;
+
+static unsigned user_of(const void *key) {
+  char text[16] = {0};
+  memcpy(text, (const char *)key + 3, 8);
+  return (unsigned)strtoul(text, NULL, 10);
+}
+
+/* By the user: a third each kept, dropped, and changed to a long value. */
+static nay_sst_compact_verdict decide(void *ctx, const nay_sst_version *v, const void *value,
+                                      size_t len, void *out, size_t room, size_t *new_len) {
+  verdicts *all = ctx;
+  char want[32];
+  unsigned user = user_of(v->key);
+  assert_true(v->sequence > all->newest_snapshot && !v->deleted);
+  assert_int_equal(history_at(all->h, user, N_WRITES), v->sequence);
+  assert_int_equal(len, history_value((unsigned)v->sequence, want));
+  assert_memory_equal(value, want, len);
+  all->offered[user % 3]++;
+  if (user % 3 != 2) return user % 3 == 0 ? NAY_COMPACT_KEEP : NAY_COMPACT_DROP;
+  *new_len = 200 + user * 5; /* some need a second call */
+  if (*new_len <= room) memset(out, 'x', *new_len);
+  return NAY_COMPACT_CHANGE;
+}
+
+static void check_filtered(const history *h, const level *l, uint64_t snapshot) {
+  for (unsigned user = 0; user < N_USERS; user++) {
+    char key[32];
+    nay_sst_value v = {.size = sizeof v};
+    unsigned s = history_at(h, user, N_WRITES);
+    if (snapshot != 0) assert_reader(l, h, user, (unsigned)snapshot);
+    if (s <= snapshot || h->deleted[s] || user % 3 == 0) {
+      assert_reader(l, h, user, N_WRITES);
+      continue;
+    }
+    nay_status status = nay_lookup_get(l->lookup, key, number_key(user, key), NULL, &v, NULL);
+    assert_status(status, user % 3 == 1 ? NAY_ENOENT : NAY_OK);
+    if (status == NAY_OK) {
+      assert_int_equal(v.len, 200 + user * 5);
+      for (size_t i = 0; i < v.len; i++) assert_int_equal(((const char *)v.bytes)[i], 'x');
+    }
+    nay_sst_value_free(&v);
+  }
+}
+
+static void a_filter_drops_and_changes(void **state) {
+  (void)state;
+  history h;
+  inputs in;
+  static outputs out;
+  history_make(&h, 3);
+  inputs_make(&h, &in);
+  for (unsigned i = 0; i < 4; i++) {
+    uint64_t snapshots[] = {N_WRITES - 300};
+    bool bottom = i % 2 != 0, snapshot = i / 2 != 0;
+    verdicts all = {.h = &h, .newest_snapshot = snapshot ? snapshots[0] : 0};
+    nay_sst_compact_stats stats = {.size = sizeof stats};
+    nay_sst_compact_options how = {.size = sizeof how,
+                                   .bottom = bottom,
+                                   .snapshots = snapshots,
+                                   .nsnapshots = snapshot,
+                                   .filter = decide,
+                                   .filter_ctx = &all};
+    out = (outputs){.n = 0};
+    nay_sst_outputs to = outputs_of(&out);
+    assert_ok(nay_sst_compact_to(in.at, N_TABLES, &to, &how, NULL, NULL, &stats));
+    level l;
+    level_open(&out, &l);
+    check_filtered(&h, &l, snapshot ? snapshots[0] : 0);
+    assert_true(all.offered[0] > 10 && all.offered[1] > 10 && all.offered[2] > 10);
+    assert_int_equal(stats.read,
+                     stats.written + stats.superseded + stats.deletions + stats.filtered);
+    /* gone without a trace only if nothing can be below */
+    assert_int_equal(stats.filtered, bottom && !snapshot ? all.offered[1] : 0);
+    level_free(&l);
+    outputs_remove(&out);
+  }
+  nay_sst_compact_options plain = {sizeof plain, .filter = decide};
+  char path[TEMP_MAX];
+  write_even(temp_path(path, "plain.ldb"), NULL, 10);
+  nay_sst *t = open_table(path, NULL);
+  const nay_sst *one[] = {t};
+  assert_status(nay_sst_compact(one, 1, path, &plain, NULL, NULL, NULL), NAY_EINVAL);
+  nay_sst_free(t);
+  unlink(path);
+  inputs_free(&in);
+}
+
+/* ---- merge operands ---- */
+
+/* Each write of the history is a value "=s", a deletion, or an operand "+s"; a reader sees the
+ * value below and all operands above it, oldest first: "=3+7+9". */
+static bool append(void *ctx, const nay_sst_operands *o, void *out, size_t room, size_t *len) {
+  (*(unsigned *)ctx)++;
+  assert_true(o->newer_len > 0 && ((const char *)o->newer)[0] == '+');
+  if (!o->base) assert_int_equal(((const char *)o->older)[0], '+');
+  *len = o->older_len + o->newer_len;
+  if (*len > room) return true;
+  if (o->older_len != 0) memcpy(out, o->older, o->older_len);
+  memcpy((char *)out + o->older_len, o->newer, o->newer_len);
+  return true;
+}
+
+static bool is_operand(unsigned s) { return nay_hash_mix(s) % 3 != 0; }
+
+static void operands_write(const history *h, unsigned a, unsigned b, const char *path) {
+  nay_sst_writer *w;
+  assert_ok(nay_sst_writer_new(path, &internal_keys, NULL, NULL, &w));
+  for (unsigned user = 0; user < N_USERS; user++) {
+    char key[32], value[32];
+    for (unsigned s = b; s >= a; s--) {
+      if (h->user[s] != user) continue;
+      nay_sst_version v = {.size = sizeof v, .key = key, .len = number_key(user, key)};
+      v.sequence = s;
+      v.deleted = h->deleted[s];
+      v.merge = !v.deleted && is_operand(s);
+      int len = v.deleted ? 0 : snprintf(value, sizeof value, "%c%u", v.merge ? '+' : '=', s);
+      assert_ok(nay_sst_writer_add_version(w, &v, value, (size_t)len));
+    }
+  }
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
+}
+
+/* What a reader sees, by the model. false: nothing. */
+static bool operands_at(const history *h, unsigned user, unsigned moment, char text[4096]) {
+  unsigned writes[N_WRITES], n = 0;
+  for (unsigned s = moment; s > 0; s--) {
+    if (h->user[s] != user) continue;
+    if (h->deleted[s]) break;
+    writes[n++] = s;
+    if (!is_operand(s)) break;
+  }
+  size_t len = 0;
+  for (unsigned i = n; i-- > 0;) {
+    char type = is_operand(writes[i]) ? '+' : '=';
+    len += (size_t)snprintf(text + len, 4096 - len, "%c%u", type, writes[i]);
+  }
+  return n != 0;
+}
+
+/* The same by the versions in a table: operands are left where a stripe ends. */
+static bool operands_in(const nay_sst *t, unsigned user, unsigned moment, char text[4096]) {
+  char key[32], parts[64][1024];
+  size_t key_len = number_key(user, key), n = 0;
+  nay_sst_iter *it;
+  assert_ok(nay_sst_iter_new(t, &it));
+  for (nay_status s = nay_sst_iter_seek(it, key, key_len); s == NAY_OK; s = nay_sst_iter_next(it)) {
+    nay_sst_version v = {.size = sizeof v};
+    size_t len, value_len;
+    const void *internal = nay_sst_iter_key(it, &len), *value = nay_sst_iter_value(it, &value_len);
+    assert_ok(nay_sst_key_split(internal, len, &v));
+    if (v.len != key_len || memcmp(v.key, key, key_len) != 0 || v.deleted) {
+      if (v.deleted && v.sequence > moment) continue;
+      break;
+    }
+    if (v.sequence > moment) continue;
+    assert_true(n < 64 && value_len < 1024);
+    memcpy(parts[n], value, value_len);
+    parts[n++][value_len] = 0;
+    if (!v.merge) break;
+  }
+  nay_sst_iter_free(it);
+  text[0] = 0;
+  for (size_t i = n; i-- > 0;) strcat(text, parts[i]);
+  return n != 0;
+}
+
+static void operands_are_combined(void **state) {
+  (void)state;
+  char paths[2][TEMP_MAX], path[TEMP_MAX];
+  history h;
+  history_make(&h, 11);
+  operands_write(&h, N_WRITES / 2 + 1, N_WRITES, temp_path(paths[0], "op0.ldb"));
+  operands_write(&h, 1, N_WRITES / 2, temp_path(paths[1], "op1.ldb"));
+  const nay_sst *t[] = {open_table(paths[0], &read_internal), open_table(paths[1], &read_internal)};
+  temp_path(path, "operands.ldb");
+  for (unsigned i = 0; i < 4; i++) {
+    uint64_t snapshots[] = {500, 2200};
+    unsigned calls = 0;
+    nay_sst_compact_stats stats = {.size = sizeof stats};
+    nay_sst_compact_options how = {.size = sizeof how,
+                                   .bottom = i % 2 != 0,
+                                   .snapshots = snapshots,
+                                   .nsnapshots = i / 2 != 0 ? 2 : 0,
+                                   .merge = append,
+                                   .merge_ctx = &calls};
+    assert_ok(nay_sst_compact(t, 2, path, &how, NULL, NULL, &stats));
+    assert_int_equal(stats.read, N_WRITES);
+    assert_int_equal(stats.read, stats.written + stats.superseded + stats.deletions + stats.merged);
+    assert_true(calls >= stats.merged && stats.merged > 100);
+    nay_sst *all = open_table(path, &read_internal);
+    for (unsigned user = 0; user < N_USERS; user++) {
+      for (size_t k = 0; k <= how.nsnapshots; k++) {
+        char want[4096] = "", got[4096];
+        unsigned moment = k == how.nsnapshots ? N_WRITES : (unsigned)snapshots[k];
+        bool some = operands_at(&h, user, moment, want);
+        assert_int_equal(operands_in(all, user, moment, got), some);
+        assert_string_equal(got, want);
+      }
+    }
+    nay_sst_free(all);
+  }
+  assert_status(nay_sst_compact(t, 2, path, NULL, NULL, NULL, NULL), NAY_ENOTSUP);
+  unlink(path);
+  for (unsigned i = 0; i < 2; i++) {
+    nay_sst_free((nay_sst *)(uintptr_t)t[i]);
+    unlink(paths[i]);
+  }
+}
+
+/* At the bottom without snapshots every key is one value, which nay_sst_get reads. An operand that
+ * was not combined is an error there, not a value. */
+static bool refuse(void *ctx, const nay_sst_operands *o, void *out, size_t room, size_t *len) {
+  (void)ctx, (void)o, (void)out, (void)room, (void)len;
+  return false;
+}
+
+static void an_operand_is_no_value(void **state) {
+  (void)state;
+  char path[TEMP_MAX], done[TEMP_MAX];
+  nay_sst_writer *w;
+  nay_sst_value v = {.size = sizeof v};
+  unsigned calls = 0;
+  nay_diag diag = {.what = NULL};
+  assert_ok(nay_sst_writer_new(temp_path(path, "operand.ldb"), &internal_keys, NULL, NULL, &w));
+  nay_sst_version one = {.size = sizeof one, .key = "k", .len = 1, .sequence = 5, .merge = true};
+  assert_ok(nay_sst_writer_add_version(w, &one, "+5", 2));
+  one.sequence = 4;
+  one.deleted = true;
+  assert_status(nay_sst_writer_add_version(w, &one, "", 0), NAY_EINVAL); /* one of the two */
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
+  nay_sst *t = open_table(path, &read_internal);
+  const nay_sst *only[] = {t};
+  assert_status(nay_sst_get(t, "k", 1, NULL, &v), NAY_ENOTSUP);
+  temp_path(done, "done.ldb");
+  nay_sst_compact_options how = {
+      .size = sizeof how, .bottom = true, .merge = refuse, .merge_ctx = &calls};
+  assert_status(nay_sst_compact(only, 1, done, &how, NULL, &diag, NULL), NAY_ECORRUPT);
+  assert_non_null(diag.what);
+  how.merge = append;
+  assert_ok(nay_sst_compact(only, 1, done, &how, NULL, NULL, NULL));
+  nay_sst_free(t);
+  t = open_table(done, &read_internal);
+  assert_ok(nay_sst_get(t, "k", 1, NULL, &v));
+  assert_memory_equal(v.bytes, "+5", 2);
+  nay_sst_value_free(&v);
+  nay_sst_free(t);
+  unlink(path);
+  unlink(done);
+}
+
+/* ---- memory ---- */
+
+static void memory_may_run_out_at_each_call(void **state) {
+  (void)state;
+  char paths[2][TEMP_MAX];
+  history h;
+  static outputs out;
+  history_make(&h, 11);
+  operands_write(&h, N_WRITES / 2 + 1, N_WRITES, temp_path(paths[0], "oom0.ldb"));
+  operands_write(&h, 1, N_WRITES / 2, temp_path(paths[1], "oom1.ldb"));
+  const nay_sst *t[] = {open_table(paths[0], &read_internal), open_table(paths[1], &read_internal)};
+  nay_status status = NAY_ENOMEM;
+  for (long at = 0; status == NAY_ENOMEM; at++) {
+    flaky heap = {.fail_at = at};
+    nay_allocator a = flaky_allocator(&heap);
+    unsigned calls = 0;
+    nay_diag diag = {.what = NULL};
+    nay_sst_compact_options how = {.size = sizeof how,
+                                   .write = &internal_keys,
+                                   .target_bytes = 20000,
+                                   .range_bytes = 20000,
+                                   .merge = append,
+                                   .merge_ctx = &calls};
+    out = (outputs){.n = 0};
+    nay_sst_outputs to = outputs_of(&out);
+    status = nay_sst_compact_to(t, 2, &to, &how, &a, &diag, NULL);
+    assert_true(flaky_is_clean(&heap));
+    if (status != NAY_OK) assert_non_null(diag.what);
+    outputs_remove(&out);
+  }
+  assert_ok(status);
+  for (unsigned i = 0; i < 2; i++) {
+    nay_sst_free((nay_sst *)(uintptr_t)t[i]);
+    unlink(paths[i]);
+  }
+}
+
+int main(void) {
+  const test_case tests[] = {
+      TEST(a_filter_drops_and_changes),
+      TEST(operands_are_combined),
+      TEST(an_operand_is_no_value),
+      TEST(memory_may_run_out_at_each_call),
+  };
+  return run_all(tests);
+}
