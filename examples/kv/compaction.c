@@ -187,12 +187,16 @@ static nay_status merge_run(kv *db, const kv_version *v, const merge *m, kv_tabl
     if (v->tables[i]->level > m->level + 1 && merge_overlaps(m, v->tables[i])) how.bottom = false;
   for (size_t i = 0; i < m->n; i++) ssts[i] = m->inputs[i]->sst;
   pthread_mutex_lock(&db->mutex);
-  for (kv_snapshot *s = db->snapshots; s != NULL && s->sequence != 0; s = s->next)
-    how.oldest_snapshot = s->sequence; /* at 0 there was nothing to see */
+  for (kv_snapshot *s = db->snapshots; s != NULL; s = s->next) how.nsnapshots++;
+  uint64_t *snapshots = kv_alloc(how.nsnapshots * sizeof *snapshots + 1);
+  size_t left = how.nsnapshots; /* the list has the newest first */
+  for (kv_snapshot *s = db->snapshots; s != NULL; s = s->next) snapshots[--left] = s->sequence;
   pthread_mutex_unlock(&db->mutex);
+  how.snapshots = snapshots;
   kv_path(db, (*t)->number, "ldb", path);
   nay_status status = nay_sst_compact(ssts, m->n, path, &how, NULL, &diag, &stats);
   free(ssts);
+  free(snapshots);
   if (status != NAY_OK)
     return kv_fail(error, status, "%s: %s: %s: %s", path, nay_status_text(status), diag.what,
                    strerror(diag.os_error));
