@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 .PHONY: all deps demo test test-quick test-long fuzz bench bench-quick bench-keep bench-sst bench-billion install \
-        uninstall amalgamation format lint abi-check abi-dump coverage clean help
+        uninstall amalgamation wasm format lint abi-check abi-dump coverage clean help
 
 # deps, demo and the tests install what is missing; the others name it and stop. NAY_BOOTSTRAP=no: neither.
 TIER ?= build
@@ -70,6 +70,10 @@ uninstall: ## remove what the last install of this build wrote
 amalgamation: ## write the library as two files, dist/nay.c and dist/nay.h
 	@scripts/bootstrap check
 	@python3 tools/amalgamate.py dist
+
+wasm: ## build the library as WebAssembly and the npm package around it: build/wasm/libnay
+	@scripts/bootstrap check test
+	@web/wasm/build
 
 format: ## clang-format all sources
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

@@ -16,9 +16,14 @@
 #define NAY_PREFETCH(p) __builtin_prefetch((p), 0, 2)
 #define NAY_PREFETCH_SOON(p) __builtin_prefetch((p), 0, 3)
 #define NAY_PREFETCH_TO_WRITE(p) __builtin_prefetch((p), 1, 3)
-#define NAY_INLINE static inline __attribute__((always_inline))
 #define NAY_NOINLINE __attribute__((noinline))
+#ifdef __OPTIMIZE_SIZE__ /* -Os, -Oz: the compiler decides */
+#define NAY_INLINE static inline
+#define NAY_FLATTEN
+#else
+#define NAY_INLINE static inline __attribute__((always_inline))
 #define NAY_FLATTEN __attribute__((flatten)) /* inlines all calls, however long */
+#endif
 #else
 #define NAY_LIKELY(x) (x)
 #define NAY_UNLIKELY(x) (x)

@@ -3,6 +3,7 @@
  *
  *   make_map write DIRECTORY     writes them, and answers.txt
  *   make_map check DIRECTORY     compares them with what this build writes and answers; prints TAP
+ *   make_map list                how each is made, an object of JSON a line: for other builds
  *
  * Key i is "member-i", or the hash SplitMix64(i) >> seed where the caller hashes; its value is the
  * top bits of SplitMix64(i + 7). answers.txt has what 200 other keys get.
@@ -105,9 +106,26 @@ static void write_file(const char *directory, const char *name, const char *end,
   if (file == NULL || fwrite(bytes, 1, len, file) != len || fclose(file) != 0) exit(2);
 }
 
+static void print_list(void) {
+  for (size_t i = 0; i < NGOLDEN; i++) {
+    const nay_map_params *p = &list[i].params;
+    printf(
+        "{\"name\": \"%s.nay\", \"n\": %u, \"valueBits\": %u, \"checkBits\": %u, \"flags\": %u, ",
+        list[i].name, (unsigned)list[i].n, (unsigned)p->value_bits, (unsigned)p->check_bits,
+        (unsigned)p->flags);
+    printf("\"hash\": \"%s\", \"seed\": %u, \"key\": \"%s\", \"meta\": \"%s\"}\n",
+           nay_hash_name(p->hash), (unsigned)p->seed, (const char *)p->key,
+           list[i].meta != NULL ? list[i].meta : "");
+  }
+}
+
 int main(int argc, char **argv) {
   static char text[NGOLDEN * 8192];
   size_t used = 0, failed = 0;
+  if (argc == 2 && strcmp(argv[1], "list") == 0) {
+    print_list();
+    return 0;
+  }
   if (argc != 3) return 2;
   bool writes = strcmp(argv[1], "write") == 0;
   for (size_t i = 0; i < NGOLDEN; i++) {

@@ -5,6 +5,7 @@
  *   make_native check DIR   makes the same bytes again and compares: TAP
  *   make_native answers FILE ...
  *                           a line for each: its status, and the absent hashes that are maybes
+ *   make_native list        how each file is made, an object of JSON a line: for other builds
  *
  * The files are what every build must write: another compiler, CPU, byte order or optimisation that
  * changes one byte fails the check. Files of every family in the registry are made, so a new family
@@ -588,13 +589,48 @@ static void print_answers(const char *path) {
   free(t.at);
 }
 
+/* A number that is not 0, as text: JSON has no 64 bits. */
+static void list_number(const char *name, uint64_t value) {
+  if (value != 0) printf(", \"%s\": \"%llu\"", name, (unsigned long long)value);
+}
+
+static void list_golden(const golden *g, void *ctx) {
+  static const char *const deeds[] = {"as built", "intersected", "joined", "removed", "repeated",
+                                      "in order", "advanced",    "folded", "shrunk"};
+  const nay_params *p = &g->params;
+  (void)ctx;
+  printf("{\"name\": \"%s\", \"kind\": \"%s\", \"hash\": \"%s\", \"deed\": \"%s\"", g->name,
+         nay_kind_name(p->kind), nay_hash_name(p->hash), deeds[g->deed]);
+  printf(", \"fpr\": %.17g", p->fpr);
+  list_number("nkeys", p->nkeys);
+  list_number("nbytes", p->nbytes);
+  list_number("nbits", p->nbits);
+  list_number("k", p->k);
+  list_number("flags", p->flags);
+  list_number("seed", p->seed);
+  list_number("tagBits", p->tag_bits);
+  list_number("generations", p->generations);
+  list_number("window", p->window);
+  list_number("maxNkeys", p->max_nkeys);
+  list_number("maxNbytes", p->max_nbytes);
+  list_number("nmembers", g->nmembers);
+  list_number("first", g->first);
+  list_number("amount", g->amount);
+  list_number("nmeta", g->nmeta);
+  printf("}\n");
+}
+
 int main(int argc, char **argv) {
+  if (argc == 2 && strcmp(argv[1], "list") == 0) {
+    golden_each(list_golden, NULL);
+    return 0;
+  }
   if (argc >= 2 && strcmp(argv[1], "answers") == 0) {
     for (int i = 2; i < argc; i++) print_answers(argv[i]);
     return 0;
   }
   if (argc != 3 || (strcmp(argv[1], "write") != 0 && strcmp(argv[1], "check") != 0)) {
-    fprintf(stderr, "usage: make_native write|check DIR | answers FILE ...\n");
+    fprintf(stderr, "usage: make_native write|check DIR | answers FILE ... | list\n");
     return 2;
   }
   run r = {.directory = argv[2], .write = strcmp(argv[1], "write") == 0};

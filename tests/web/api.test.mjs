@@ -1,0 +1,325 @@
+// The JavaScript module: keys, batches, errors, memory, objects. node --test-reporter=tap api.test.mjs
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { golden, library, NayError } from './support.mjs';
+
+const nay = await library({ full: true });
+const { Filter, StaticMap } = nay;
+const blocked = (more) => Filter.create({ kind: 'blocked', nkeys: 1000, fpr: 0.01, ...more });
+const fails = (statusName, call, more = {}) => assert.throws(call, (error) => {
+  assert.ok(error instanceof NayError, String(error));
+  assert.equal(error.statusName, statusName);
+  for (const [name, value] of Object.entries(more)) assert.equal(error[name], value);
+  return true;
+});
+const utf8 = (text) => new TextEncoder().encode(text);
+const numbered = (n, stem = 'key') => Array.from({ length: n }, (_, i) => `${stem}${i}`);
+
+test('strings are their UTF-8, of every width and length', () => {
+  const characters = ['a', 'é', '€', '😀', '\0', '\u007f', '\u0080', '\u07ff', '\u0800', '\uffff', '\u{10000}', '\u{10ffff}'];
+  for (const character of characters) {
+    for (const times of [1, 2, 63, 64, 65, 127, 128, 129, 1000, 21845, 30000]) {
+      for (const text of [character.repeat(times), `x${character.repeat(times)}`, `${character.repeat(times)}x`]) {
+        const filter = blocked();
+        assert.equal(filter.hash(text), filter.hash(utf8(text)));
+        assert.deepEqual(filter.hashMany([text, 'z', text]), filter.hashMany([utf8(text), utf8('z'), utf8(text)]));
+        filter.free();
+      }
+    }
+  }
+});
+
+test('the empty key, bytes of every kind, ten megabytes', () => {
+  const filter = blocked();
+  assert.equal(filter.add(''), true);
+  assert.equal(filter.has(new Uint8Array(0)), true);
+  const long = 'é'.repeat(5_000_000);
+  assert.equal(filter.add(long), true);
+  assert.equal(filter.has(utf8(long).buffer), true);
+  assert.equal(filter.has(new DataView(utf8(long).buffer)), true);
+  assert.deepEqual([...filter.hasMany([long, '', 'no such key'])], [1, 1, 0]);
+});
+
+test('a lone surrogate is refused, alone and in a batch, and nothing is added', () => {
+  const filter = blocked();
+  for (const bad of ['\ud800', 'ab\udfff', '\ud800\ud800', '\udc00\ud800', `${'x'.repeat(500)}\ud83d`]) {
+    fails('EINVAL', () => filter.add(bad));
+    fails('EINVAL', () => filter.has(bad));
+    fails('EINVAL', () => filter.explain(bad));
+    fails('EINVAL', () => filter.addMany([...numbered(5000), bad]));
+    fails('EINVAL', () => filter.addMany(`${numbered(5000).join('\n')}\n${bad}`));
+    fails('EINVAL', () => Filter.build([bad], { kind: 'fuse', fpr: 0.01 }));
+  }
+  assert.equal(filter.stats().nbitsSet, 0);
+  fails('EINVAL', () => filter.add('ab\ud800'), { offset: 2 });
+});
+
+test('what is no key is refused', () => {
+  const filter = blocked();
+  for (const bad of [7, 7n, null, undefined, {}, [], true, Symbol.iterator]) fails('EINVAL', () => filter.add(bad));
+  for (const bad of [7, null, undefined, {}, [7], [null]]) fails('EINVAL', () => filter.addMany(bad));
+  assert.equal(filter.stats().nbitsSet, 0);
+});
+
+test('batches: arrays, iterables, lines, offsets, hashes give one filter', () => {
+  const keys = [...numbered(3000), '', 'é', 'x'.repeat(70000), '😀'.repeat(40)];
+  const one = blocked();
+  for (const key of keys) one.add(key);
+  const bytes = keys.map(utf8);
+  const packed = new Uint8Array(bytes.reduce((sum, each) => sum + each.length, 0));
+  const offsets = new Uint32Array(keys.length + 1);
+  bytes.forEach((each, i) => {
+    packed.set(each, offsets[i]);
+    offsets[i + 1] = offsets[i] + each.length;
+  });
+  const fill = {
+    array: (filter) => filter.addMany(keys),
+    bytes: (filter) => filter.addMany(bytes),
+    iterable: (filter) => filter.addMany(new Set(keys)),
+    lines: (filter) => filter.addMany(keys.join('\n')),
+    'lines with an end': (filter) => filter.addMany(`${keys.join('\n')}\n`),
+    'bytes of lines': (filter) => filter.addMany(utf8(keys.join('\0')), { delimiter: 0 }),
+    offsets: (filter) => filter.addMany(packed, { offsets }),
+    hashes: (filter) => filter.addMany(filter.hashMany(keys)),
+  };
+  for (const [name, add] of Object.entries(fill)) {
+    const filter = blocked();
+    assert.equal(add(filter), keys.length, name);
+    assert.deepEqual(filter.encode(), one.encode(), name);
+    assert.ok(filter.hasMany(packed, { offsets }).every((answer) => answer === 1), name);
+    filter.free();
+  }
+  fails('EINVAL', () => one.addMany(packed, { offsets: Uint32Array.of(0, 2, 1) }));
+  fails('EINVAL', () => one.addMany(packed, { offsets: Uint32Array.of(0, packed.length + 1) }));
+  fails('EINVAL', () => one.addMany(packed, { offsets: new Uint32Array(0) }));
+  fails('EINVAL', () => one.addMany('a', { delimiter: 256 }));
+});
+
+test('answers of a batch are those of single calls, for every length up to 200', () => {
+  const filter = blocked();
+  filter.addMany(numbered(500));
+  for (let n = 0; n <= 200; n++) {
+    const keys = numbered(n, n % 2 ? 'key' : 'other');
+    assert.deepEqual([...filter.hasMany(keys)], keys.map((key) => Number(filter.has(key))));
+  }
+  assert.deepEqual([...blocked().addManyNew(['a', 'b', 'a'])], [1, 1, 0]);
+});
+
+test('every family: build, has, stats, encode, open; traits say what works', () => {
+  const keys = numbered(2000);
+  for (const kind of nay.kinds) {
+    const filter = Filter.build(keys, { kind, fpr: 0.01, nkeys: keys.length });
+    assert.ok(filter.hasMany(keys).every((answer) => answer === 1), kind);
+    assert.equal(filter.kind, kind);
+    assert.equal(filter.stats().kind, kind);
+    const again = Filter.open(filter.encode());
+    assert.deepEqual(again.encode(), filter.encode(), kind);
+    const traits = nay.traits(kind);
+    if (!traits.add) fails('ENOTSUP', () => filter.add('x'));
+    if (!traits.remove) fails('ENOTSUP', () => filter.remove('key0'));
+    else assert.ok(keys.every((key) => filter.remove(key)) && !keys.some((key) => filter.has(key)), kind);
+    if (!traits.merge) fails('ENOTSUP', () => filter.merge(again));
+    if (traits.add) assert.equal(filter.clear().has('key1'), false, kind);
+  }
+});
+
+test('merge, intersect, overlap, fold, copy, meta', () => {
+  const [a, b] = [blocked(), blocked()];
+  a.addMany(numbered(500));
+  b.addMany(numbered(500, 'other'));
+  assert.ok(Math.abs(a.overlap(b).nkeysUnion - 1000) < 50);
+  const both = a.copy().merge(b);
+  assert.ok(both.has('key1') && both.has('other1') && !a.has('other1'));
+  fails('EFULL', () => a.merge(b, { maxFpr: 1e-9 }));
+  fails('EMISMATCH', () => a.merge(blocked({ seed: 1 })));
+  assert.equal(a.has('other1'), false);
+  a.meta = utf8('mine');
+  assert.deepEqual(Filter.open(a.encode()).meta, utf8('mine'));
+  a.meta = null;
+  assert.equal(a.meta, null);
+  assert.equal(both.intersect(a).stats().derived, true);
+  const folded = Filter.create({ kind: 'bloom', nbits: 4096, k: 4 });
+  folded.add('x');
+  assert.equal(folded.fold(4).stats().nbits, 1024);
+  fails('EINVAL', () => folded.fold(3));
+  assert.equal(folded.has('x'), true);
+});
+
+test('secret keys: locked without, maybe until unlocked', () => {
+  const key = Uint8Array.from({ length: 16 }, (_, i) => i + 1);
+  const filter = Filter.build(['foo'], { kind: 'blocked', nkeys: 10, fpr: 0.01, hash: 'siphash13', key });
+  const again = Filter.open(filter.encode());
+  assert.equal(again.has('surely not'), true);
+  fails('EKEY', () => again.add('x'));
+  fails('EKEY', () => again.unlock(new Uint8Array(16)));
+  again.unlock(key);
+  assert.deepEqual([again.has('foo'), again.has('surely not')], [true, false]);
+});
+
+test('a window forgets, a counting filter counts', () => {
+  const filter = Filter.create({ kind: 'window', nkeys: 100, fpr: 0.01, window: 100 });
+  filter.advance(1000);
+  filter.add('old');
+  filter.advance(1050n);
+  assert.equal(filter.has('old'), true);
+  filter.advance(2000);
+  assert.equal(filter.has('old'), false);
+  fails('EINVAL', () => filter.advance(1));
+  const counting = Filter.create({ kind: 'counting', nkeys: 100, fpr: 0.01 });
+  for (let i = 0; i < 3; i++) counting.add('x');
+  assert.equal(counting.count('x'), 3);
+});
+
+test('parameters: unknown ones, wrong types, out of range', () => {
+  for (const bad of [{ fpr: 0 }, { fpr: 1 }, { fpr: 2 }, { fpr: NaN }, { fpr: '0.01' }, { nkeys: -1 }, { nkeys: 1.5 },
+    { nkeys: 2 ** 53 }, { nkeys: 1n << 64n }, { nkeys: '5' }, { k: 65 }, { k: 2 ** 32 }, { kind: 'nope' }, { hash: 'md5' },
+    { colour: 'red' }, { flags: 1 }, { size: 4 }, { unique: 1 }, { key: new Uint8Array(15) }, { threads: 2 }, { seed: -1 }]) {
+    fails('EINVAL', () => Filter.plan({ kind: 'blocked', nkeys: 1000, fpr: 0.01, ...bad }));
+  }
+  for (const bad of [null, undefined, 7, 'x']) fails('EINVAL', () => Filter.plan(bad));
+  assert.equal(Filter.plan({ nkeys: 10, fpr: 0.01, kind: undefined }).nkeys, 10);
+  assert.equal(Filter.chooseStatic({ nkeys: 1e6, fpr: 0.01 }), 'ribbon');
+});
+
+test('explanations: the rule of groups, for every family', () => {
+  const keys = numbered(300);
+  for (const kind of nay.kinds) {
+    const filter = Filter.build(keys, { kind, fpr: 0.05, nkeys: 300 });
+    const payload = filter.payload();
+    for (const key of [...keys.slice(0, 20), ...numbered(50, 'absent')]) {
+      const why = filter.explain(key);
+      assert.equal(why.maybe, filter.has(key));
+      assert.equal(why.hash, filter.hash(key));
+      assert.equal(why.steps.length, why.nsteps);
+      assert.equal(why.payloadNbytes, payload.length);
+      const failed = new Set(why.steps.filter((step) => !step.ok).map((step) => step.group));
+      assert.equal(failed.size < why.ngroups, why.maybe, kind);
+      for (const step of why.steps.filter((each) => each.kind === 'bit')) {
+        assert.equal((payload[step.bit >> 3] >> (step.bit & 7)) & 1, Number(step.found), kind);
+      }
+    }
+  }
+});
+
+test('typed keys are those of tests/golden/keys', () => {
+  const lines = golden('keys/keys.txt').toString().split('\n').filter((line) => line && !line.startsWith('#'));
+  let ngood = 0, nbad = 0;
+  for (const line of lines) {
+    const [type, raw, expected] = line.split('\t');
+    if (expected === 'error') {
+      fails('EINVAL', () => nay.key.parse(type, raw));
+      nbad++;
+    } else {
+      assert.equal(Buffer.from(nay.key.parse(type, raw)).toString('hex'), expected, line);
+      ngood++;
+    }
+  }
+  assert.ok(ngood > 200 && nbad > 50, `${ngood} ${nbad}`);
+  for (const value of [0, 1, -1, 255, -(2 ** 53) + 1, 2n ** 64n - 1n, -(2n ** 63n)]) {
+    assert.deepEqual(nay.key.int(value), nay.key.parse('int', String(value)));
+  }
+  for (const bad of [2n ** 64n, -(2n ** 63n) - 1n, 0.5, NaN, '7']) fails('EINVAL', () => nay.key.int(bad));
+  assert.deepEqual([nay.key.float(-0), nay.key.float(NaN)], [nay.key.float(0), nay.key.parse('float', 'nan')]);
+});
+
+test('damaged files: every byte of a file, flipped, is an error', () => {
+  const file = Filter.build(numbered(20), { kind: 'blocked', nkeys: 20, fpr: 0.01 }).encode();
+  for (let i = 0; i < file.length; i++) {
+    file[i] ^= 0x40;
+    assert.throws(() => Filter.open(file), NayError);
+    file[i] ^= 0x40;
+  }
+  for (const bad of [new Uint8Array(0), new Uint8Array(1000), file.subarray(0, file.length - 1)]) {
+    assert.throws(() => Filter.open(bad), NayError);
+  }
+  for (const bad of [null, 'text', 7]) fails('EINVAL', () => Filter.open(bad));
+});
+
+test('static maps: values, absent keys, conflicts', () => {
+  const map = StaticMap.build([['a', 1], ['b', 7n], ['c', 0]], { checkBits: 20 });
+  assert.deepEqual(['a', 'b', 'c', 'd'].map((key) => map.get(key)), [1n, 7n, 0n, undefined]);
+  assert.equal(map.stats().nkeys, 3);
+  assert.equal(StaticMap.open(map.encode()).get('b'), 7n);
+  fails('EINVAL', () => StaticMap.build([['a', 1], ['a', 2]]));
+  fails('EINVAL', () => StaticMap.build([['a', 4]], { valueBits: 2 }));
+  fails('EFORMAT', () => StaticMap.open(blocked().encode()));
+});
+
+test('memory: the limit is ENOMEM, the filter is as it was, and freeing helps', async () => {
+  const small = await library({ maxMemory: 4 << 20 });
+  const filter = small.Filter.create({ kind: 'scalable', nkeys: 1000, fpr: 0.01 });
+  filter.add('first');
+  fails('ENOMEM', () => small.Filter.create({ kind: 'blocked', nkeys: 1e8, fpr: 0.01 }));
+  const before = filter.encode();
+  fails('ENOMEM', () => filter.addMany(numbered(400000)));
+  fails('ENOMEM', () => filter.add('x'.repeat(8 << 20)));
+  assert.deepEqual(filter.encode(), before);
+  let n = 0;
+  fails('ENOMEM', () => {
+    for (;; n++) filter.add(`key${n}`);
+  });
+  assert.ok(n > 100000 && filter.has('first') && filter.has(`key${n - 1}`), String(n));
+  filter.free();
+  assert.equal(small.Filter.create({ kind: 'blocked', nkeys: 1e6, fpr: 0.01 }).add('x'), true);
+  for (const bad of [1, NaN, 2 ** 33]) await assert.rejects(library({ maxMemory: bad }), NayError);
+});
+
+test('memory: a long run of objects of all sizes leaves nothing behind', async () => {
+  const own = await library();
+  const run = () => {
+    const kept = [];
+    for (let i = 0; i < 3000; i++) {
+      const nbits = 512 * (1 + ((i * 7919) % 997));
+      kept.push(own.Filter.create({ kind: 'blocked', nbits, k: 3 }));
+      kept[i].add(`key${i}`);
+      if (i % 3 !== 0) kept[(i * 31) % kept.length].free();
+    }
+    for (const [i, filter] of kept.entries()) {
+      if (filter.ptr !== 0) assert.equal(filter.has(`key${i}`), true);
+      filter.free();
+    }
+  };
+  run();
+  const used = own.memoryUsed();
+  for (let i = 0; i < 3; i++) run();
+  assert.equal(own.memoryUsed(), used);
+});
+
+test('a freed object says so; free twice is fine; using disposes', () => {
+  const filter = blocked();
+  filter.free();
+  filter.free();
+  for (const call of ['add', 'has', 'remove', 'explain', 'hasMany', 'stats', 'encode']) {
+    fails('EINVAL', () => filter[call](call === 'hasMany' ? ['x'] : 'x'));
+  }
+  if (Symbol.dispose) {
+    const other = blocked();
+    other[Symbol.dispose]();
+    fails('EINVAL', () => other.has('x'));
+  }
+});
+
+test('tables of LevelDB: compressed by snappy, walked, read, explained, damaged', () => {
+  const bytes = golden('leveldb-tables/table_str_n10000_b10_snappy.ldb');
+  const table = nay.Table.open(bytes);
+  let n = 0;
+  for (const { key, value } of table) {
+    assert.equal(Buffer.from(key).toString(), `key${String(n).padStart(6, '0')}`);
+    assert.equal(Buffer.from(value).toString(), `v${n++}`);
+  }
+  assert.equal(n, 10000);
+  assert.equal(Buffer.from(table.get('key000077').value).toString(), 'v77');
+  assert.equal(table.get('nope'), undefined);
+  assert.equal([...table.entries({ prefix: 'key0012' })].length, 100);
+  assert.equal([...table.entries({ from: 'key009990' })].length, 10);
+  assert.ok(table.info().nblocks > 1 && table.counters().gets === 2);
+  const filters = nay.TableFilters.open(bytes);
+  assert.equal(filters.info().engine, 'LevelDB');
+  assert.equal(filters.has('key000077'), true);
+  assert.equal(filters.explain('key000077').maybe, true);
+  assert.ok([...filters.filters()].filter((each) => each.bytes.length > 0).every((each) => each.format === 'leveldb'));
+  const bad = Uint8Array.from(bytes);
+  bad[100] ^= 1;
+  fails('ECORRUPT', () => [...nay.Table.open(bad)]);
+  fails('EFORMAT', () => nay.Table.open(bytes.subarray(0, 1000)));
+});

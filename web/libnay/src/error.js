@@ -1,0 +1,24 @@
+// libnay: membership filters in WebAssembly. The certain answer is nay.
+// One file, made by web/wasm/build from web/libnay/src; index.d.ts has the types, README.md the tour.
+
+/** The name of each status of the library; nay.h has the list. */
+const STATUS = new Map([
+  [-1, 'ENOMEM'], [-2, 'EINVAL'], [-3, 'ENOTSUP'], [-4, 'EMISMATCH'], [-5, 'ECORRUPT'], [-6, 'EVERSION'],
+  [-7, 'EFORMAT'], [-8, 'EKEY'], [-9, 'EBUFFER'], [-10, 'EIO'], [-11, 'EFULL'], [-12, 'ENOENT'],
+]);
+export const ENOMEM = -1, EINVAL = -2, ENOTSUP = -3, EIO = -10, ENOENT = -12;
+
+/** What a call throws: the library's status, and which byte of the input is to blame, if one is. */
+export class NayError extends Error {
+  constructor(status, what, offset = 0) {
+    super(what);
+    this.name = 'NayError';
+    this.status = status;
+    this.statusName = STATUS.get(status) ?? 'unknown';
+    this.offset = offset;
+  }
+}
+
+export function refuse(what, offset) {
+  throw new NayError(EINVAL, what, offset);
+}

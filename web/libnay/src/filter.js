@@ -1,0 +1,384 @@
+import { ENOENT, ENOTSUP, refuse } from './error.js';
+import { Handle, bytesOf } from './memory.js';
+import { word } from './struct.js';
+
+const TRAITS = { add: 1, remove: 2, merge: 4, intersect: 8, fold: 16, count: 32, grow: 64, expire: 128 };
+const STEP_KINDS = ['', 'bit', 'fingerprint', 'slot', 'xor', 'column', 'constant'];
+
+/*
+ * A batch of hashes in the module's memory: room for n of them, `hi` where the layout needs two words.
+ * Calls `use` and releases it.
+ */
+function withHashes(m, filter, n, use) {
+  const two = m.x.nay_filter_kind(filter) === 0; // another system's layout
+  return m.with(Math.max(8 * n * (two ? 2 : 1), 8), (lo) => use(lo, two ? lo + 8 * n : 0));
+}
+
+/** What a batch takes: an array of keys; lines in one buffer; keys in one buffer with their offsets. */
+function batchOf(keys, options) {
+  if (options?.offsets !== undefined) {
+    const bytes = bytesOf(keys, 'keys');
+    const offsets = options.offsets;
+    if (!(offsets instanceof Uint32Array) || offsets.length === 0) refuse('offsets: not a Uint32Array of n + 1');
+    for (let i = 1; i < offsets.length; i++) if (offsets[i] < offsets[i - 1]) refuse('offsets: they descend', i);
+    if (offsets[offsets.length - 1] > bytes.length) refuse('offsets: the last is above the length of the bytes');
+    return { bytes, offsets, n: offsets.length - 1 };
+  }
+  if (typeof keys === 'string' || keys instanceof ArrayBuffer || keys instanceof Uint8Array) {
+    const delimiter = options?.delimiter ?? 10;
+    if (!Number.isInteger(delimiter) || delimiter < 0 || delimiter > 255) refuse('delimiter: not a byte');
+    return { lines: keys, delimiter };
+  }
+  if (keys instanceof BigUint64Array) return { hashes: keys, n: keys.length };
+  if (typeof keys?.[Symbol.iterator] !== 'function') refuse('keys: neither an array nor bytes');
+  return { keys: Array.isArray(keys) ? keys : [...keys] };
+}
+
+/** Lines of a text or of bytes, in the module's memory. */
+function withLines(m, keys, { lines, delimiter }, use) {
+  if (typeof lines === 'string') {
+    keys.done();
+    const len = keys.putOther(lines);
+    try {
+      return use(keys.at, len, m.x.nayw_count_lines(keys.at, len, delimiter));
+    } finally {
+      keys.done();
+    }
+  }
+  const bytes = bytesOf(lines, 'keys');
+  return m.with(bytes.length + 1, (at) => {
+    m.u8.set(bytes, at);
+    return use(at, bytes.length, m.x.nayw_count_lines(at, bytes.length, delimiter));
+  });
+}
+
+/** Keys with offsets, in the module's memory. */
+function withOffsets(m, { bytes, offsets }, use) {
+  const start = Math.ceil((bytes.length + 1) / 16) * 16;
+  return m.with(start + 4 * offsets.length, (at) => {
+    m.u8.set(bytes, at);
+    m.u32.set(offsets, (at + start) >>> 2);
+    return use(at, at + start);
+  });
+}
+
+/** Hashes a whole batch, then calls use(lo, hi, n): nothing has changed until all keys are hashed. */
+function withBatch(m, keys, filter, batch, use) {
+  if (batch.hashes) {
+    return withHashes(m, filter, batch.n, (lo, hi) => {
+      m.u64.set(batch.hashes, lo >>> 3);
+      return use(lo, hi, batch.n);
+    });
+  }
+  if (batch.lines !== undefined) {
+    return withLines(m, keys, batch, (at, len, n) => withHashes(m, filter, n, (lo, hi) => {
+      m.check(m.x.nayw_hash_lines(filter, at, len, batch.delimiter, lo, hi));
+      return use(lo, hi, n);
+    }));
+  }
+  if (batch.offsets) {
+    return withOffsets(m, batch, (at, offsets) => withHashes(m, filter, batch.n, (lo, hi) => {
+      m.check(m.x.nayw_hash_packed(filter, at, offsets, batch.n, lo, hi));
+      return use(lo, hi, batch.n);
+    }));
+  }
+  const n = batch.keys.length;
+  return withHashes(m, filter, n, (lo, hi) => {
+    keys.packed(batch.keys, (at, offsets, some, first) => {
+      const to = lo + 8 * first;
+      m.check(m.x.nayw_hash_packed(filter, at, offsets, some, to, hi === 0 ? 0 : hi + 8 * first));
+    });
+    return use(lo, hi, n);
+  });
+}
+
+/** Calls fill(bitmap) and returns the answers: a Uint8Array of n times 0 or 1. */
+function answers(m, n, fill) {
+  const words = Math.ceil(n / 64);
+  return m.with(8 * words + n + 8, (bitmap) => {
+    m.check(fill(bitmap));
+    m.x.nayw_spread(bitmap, n, bitmap + 8 * words);
+    return m.copyOut(bitmap + 8 * words, n);
+  });
+}
+
+/** Adds a batch to a builder that fill() adds packed keys, lines or hashes to. */
+function feedBuilder(m, keys, builder, batch) {
+  const x = m.x;
+  if (batch.hashes) {
+    m.with(8 * batch.n + 8, (lo) => {
+      m.u64.set(batch.hashes, lo >>> 3);
+      m.check(x.nayw_builder_hashes(builder, lo, batch.n));
+    });
+  } else if (batch.lines !== undefined) {
+    withLines(m, keys, batch, (at, len) => m.check(x.nayw_builder_lines(builder, at, len, batch.delimiter)));
+  } else if (batch.offsets) {
+    withOffsets(m, batch, (at, offsets) => m.check(x.nayw_builder_packed(builder, at, offsets, batch.n)));
+  } else {
+    keys.packed(batch.keys, (at, offsets, n) => m.check(x.nayw_builder_packed(builder, at, offsets, n)));
+  }
+}
+
+/** The class Filter of one instance of the module. */
+function makeFilter(m, structs, keys) {
+  const x = m.x;
+  const mayContain = x.nay_filter_may_contain;
+  const addKey = x.nayw_add;
+
+  class Filter extends Handle {
+    constructor(ptr) {
+      super(m, ptr, x.nay_filter_free);
+    }
+
+    // ---- making ----
+
+    static plan(params) {
+      return structs.input('params', params, (p) => structs.output('plan', (plan) => {
+        m.u32[m.diag >>> 2] = 0;
+        m.check(x.nay_params_plan(p, m.diag, plan), m.diag);
+      }));
+    }
+
+    static chooseStatic(params) {
+      return structs.input('params', params, (p) => {
+        m.u32[m.diag >>> 2] = 0;
+        m.check(x.nay_params_choose_static(p, m.diag, m.cell), m.diag);
+        return structs.names.kindName(m.number(m.cell));
+      });
+    }
+
+    static create(params) {
+      return new Filter(structs.input('params', params, (p) => m.make((diag, out) => x.nay_filter_new(p, 0, diag, out))));
+    }
+
+    static build(items, params, options) {
+      const make = (p) => m.make((diag, out) => x.nay_builder_new(p, 0, diag, out));
+      return Filter.finish(structs.input('params', params, make), items, options);
+    }
+
+    /** Feeds a builder, makes the filter of it, and frees it. */
+    static finish(builder, items, options) {
+      try {
+        feedBuilder(m, keys, builder, batchOf(items, options));
+        return new Filter(m.make((diag, out) => x.nay_builder_finish(builder, diag, out)));
+      } finally {
+        x.nay_builder_free(builder);
+      }
+    }
+
+    static open(bytes) {
+      const from = bytesOf(bytes, 'bytes');
+      const at = m.copyIn(from);
+      try {
+        return new Filter(m.make((diag, out) => x.nay_filter_decode(at, from.length, 0, diag, out)));
+      } finally {
+        m.free(at);
+      }
+    }
+
+    copy() {
+      return new Filter(m.make((diag, out) => x.nay_filter_copy(this.live(), 0, out)));
+    }
+
+    // ---- keys ----
+
+    add(key) {
+      const len = keys.put(key);
+      const isNew = addKey(this.live(), keys.at, len);
+      keys.done();
+      if (isNew < 0) m.check(isNew);
+      return isNew !== 0;
+    }
+
+    has(key) {
+      const len = keys.put(key);
+      const maybe = mayContain(this.live(), keys.at, len);
+      keys.done();
+      return maybe !== 0;
+    }
+
+    remove(key) {
+      const len = keys.put(key);
+      const status = x.nay_filter_remove(this.live(), keys.at, len);
+      keys.done();
+      if (status === ENOENT) return false;
+      m.check(status);
+      return true;
+    }
+
+    count(key) {
+      const len = keys.put(key);
+      const status = x.nay_filter_count(this.live(), keys.at, len, m.cell);
+      keys.done();
+      m.check(status);
+      return Number(m.u64[m.cell >>> 3]);
+    }
+
+    hash(key) {
+      const len = keys.put(key);
+      const status = x.nayw_hash(this.live(), keys.at, len, m.cell);
+      keys.done();
+      m.check(status);
+      return m.u64[m.cell >>> 3];
+    }
+
+    // ---- batches ----
+
+    addMany(items, options) {
+      const filter = this.live();
+      return withBatch(m, keys, filter, batchOf(items, options), (lo, hi, n) => {
+        m.check(x.nay_filter_add_hash_many(filter, lo, hi, n, 0));
+        return n;
+      });
+    }
+
+    addManyNew(items, options) {
+      const filter = this.live();
+      return withBatch(m, keys, filter, batchOf(items, options),
+        (lo, hi, n) => answers(m, n, (bitmap) => x.nay_filter_add_hash_many(filter, lo, hi, n, bitmap)));
+    }
+
+    hasMany(items, options) {
+      const filter = this.live();
+      return withBatch(m, keys, filter, batchOf(items, options),
+        (lo, hi, n) => answers(m, n, (bitmap) => x.nay_filter_may_contain_hash_many(filter, lo, hi, n, bitmap)));
+    }
+
+    hashMany(items, options) {
+      return withBatch(m, keys, this.live(), batchOf(items, options),
+        (lo, hi, n) => m.u64.slice(lo >>> 3, (lo >>> 3) + n));
+    }
+
+    removeHash(hash) {
+      const status = x.nayw_remove_hash(this.live(), word(hash, 'hash'), 0n);
+      if (status === ENOENT) return false;
+      m.check(status);
+      return true;
+    }
+
+    // ---- as a whole ----
+
+    merge(other, { maxFpr = 1 } = {}) {
+      m.check(x.nay_filter_merge(this.live(), other.live(), maxFpr));
+      return this;
+    }
+
+    intersect(other) {
+      m.check(x.nay_filter_intersect(this.live(), other.live()));
+      return this;
+    }
+
+    overlap(other) {
+      return structs.output('overlap', (at) => m.check(x.nay_filter_overlap(this.live(), other.live(), at)));
+    }
+
+    fold(factor) {
+      m.check(x.nay_filter_fold(this.live(), word(factor, 'factor')));
+      return this;
+    }
+
+    foldFactor(maxFpr) {
+      m.check(x.nay_filter_fold_factor(this.live(), maxFpr, m.cell));
+      return Number(m.u64[m.cell >>> 3]);
+    }
+
+    shrink(nbytes) {
+      m.check(x.nay_filter_shrink(this.live(), word(nbytes, 'nbytes')));
+      return this;
+    }
+
+    advance(now) {
+      m.check(x.nay_filter_advance(this.live(), word(now, 'now')));
+      return this;
+    }
+
+    clear() {
+      m.check(x.nay_filter_clear(this.live()));
+      return this;
+    }
+
+    unlock(key) {
+      if (!(key instanceof Uint8Array) || key.length !== 16) refuse('key: not a Uint8Array of 16 bytes');
+      m.u8.set(key, m.room);
+      m.check(x.nay_filter_unlock(this.live(), m.room));
+      return this;
+    }
+
+    get kind() {
+      return structs.names.kindName(x.nay_filter_kind(this.live()));
+    }
+
+    get traits() {
+      return traitsOf(x.nay_kind_traits(x.nay_filter_kind(this.live())));
+    }
+
+    stats() {
+      return structs.output('stats', (at) => m.check(x.nay_filter_stats(this.live(), at)));
+    }
+
+    params() {
+      return structs.output('params', (at) => m.check(x.nay_filter_params(this.live(), at)));
+    }
+
+    get meta() {
+      const at = x.nay_filter_meta(this.live(), m.cell);
+      return at === 0 ? null : m.copyOut(at, m.number(m.cell));
+    }
+
+    set meta(bytes) {
+      const from = bytes === null ? new Uint8Array(0) : bytesOf(bytes, 'meta');
+      const at = m.copyIn(from);
+      try {
+        m.check(x.nay_filter_set_meta(this.live(), at, from.length));
+      } finally {
+        m.free(at);
+      }
+    }
+
+    // ---- explanations ----
+
+    explain(key) {
+      const hash = typeof key === 'bigint';
+      const len = hash ? 0 : keys.put(key);
+      const why = structs.output('explanation', (at) => {
+        const status = hash ? x.nayw_explain_hash(this.live(), word(key, 'hash'), 0n, at)
+          : x.nayw_explain(this.live(), keys.at, len, at);
+        keys.done();
+        m.check(status);
+      });
+      why.reasonText = m.text(x.nay_explain_reason_text(why.reason));
+      why.steps = [];
+      const nbytes = structs.nbytes('step');
+      for (let i = 0, at = x.nayw_explain_steps() >>> 0; i < x.nayw_explain_nsteps(); i++, at += nbytes) {
+        const step = structs.read('step', at);
+        step.kind = STEP_KINDS[step.kind] ?? 'unknown';
+        why.steps.push(step);
+      }
+      delete why.payload;
+      return why;
+    }
+
+    /** A copy of the payload: the bits that explanations speak of. */
+    payload() {
+      const at = structs.output('explanation', (out) => m.check(x.nayw_explain_hash(this.live(), 0n, 0n, out)));
+      return m.copyOut(at.payload, at.payloadNbytes);
+    }
+
+    // ---- bytes ----
+
+    encode() {
+      const size = x.nay_filter_encoded_size(this.live()) >>> 0;
+      if (size === 0) m.check(ENOTSUP);
+      return m.with(size, (at) => {
+        m.check(x.nay_filter_encode(this.live(), at, size, m.cell));
+        return m.copyOut(at, m.number(m.cell));
+      });
+    }
+  }
+  return Filter;
+}
+
+function traitsOf(bits) {
+  return Object.fromEntries(Object.entries(TRAITS).map(([name, bit]) => [name, (bits & bit) !== 0]));
+}
+export { makeFilter, batchOf, traitsOf, feedBuilder };

@@ -1,0 +1,213 @@
+import { refuse } from './error.js';
+import { bytesOf } from './memory.js';
+import { word } from './struct.js';
+
+/*
+ * Keys on their way into the module. A string is its UTF-8; a lone surrogate has none, and TextEncoder
+ * would make U+FFFD of every one of them, so that two different strings become one key: it is refused.
+ * Short strings are encoded by a loop, which is several times as fast as TextEncoder.encodeInto up to
+ * a hundred characters or so; longer ones by encodeInto.
+ */
+const SHORT = 128;
+const LONE_SURROGATE = /\p{Surrogate}/u; // under the flag u a pair is one character, not a surrogate
+
+function checkWellFormed(text) {
+  const bad = text.isWellFormed ? !text.isWellFormed() : LONE_SURROGATE.test(text);
+  if (bad) refuse('the key has a lone surrogate, which has no UTF-8', text.search(LONE_SURROGATE));
+}
+
+/** The rest of a short string, from its first character above 127 on; returns where the bytes end. */
+function encodeRest(u8, at, text, from) {
+  const n = text.length;
+  for (let i = from; i < n; i++) {
+    let c = text.charCodeAt(i);
+    if (c < 0x80) {
+      u8[at++] = c;
+      continue;
+    }
+    if (c < 0x800) {
+      u8[at++] = 0xc0 | (c >> 6);
+    } else {
+      if (c >= 0xd800 && c < 0xe000) {
+        const low = text.charCodeAt(i + 1); // NaN at the end
+        if (c >= 0xdc00 || !(low >= 0xdc00 && low < 0xe000)) {
+          refuse('the key has a lone surrogate, which has no UTF-8', i);
+        }
+        i++;
+        c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+        u8[at++] = 0xf0 | (c >> 18);
+        u8[at++] = 0x80 | ((c >> 12) & 63);
+      } else {
+        u8[at++] = 0xe0 | (c >> 12);
+      }
+      u8[at++] = 0x80 | ((c >> 6) & 63);
+    }
+    u8[at++] = 0x80 | (c & 63);
+  }
+  return at;
+}
+
+/** A short string at an address; returns where it ends. There must be 3 bytes for each character. */
+function encodeShort(u8, at, text) {
+  const n = text.length;
+  for (let i = 0; i < n; i++) {
+    const c = text.charCodeAt(i);
+    if (c > 127) return encodeRest(u8, at + i, text, i);
+    u8[at + i] = c;
+  }
+  return at + n;
+}
+
+class Keys {
+  constructor(memory) {
+    this.memory = memory;
+    this.at = memory.room; // of the key that was put last
+    this.long = 0; // memory for a key that does not fit the room
+  }
+
+  /** Writes a key into the module's memory, at this.at; returns its length. */
+  put(key) {
+    if (typeof key === 'string' && key.length <= SHORT) {
+      const { room, u8 } = this.memory;
+      this.at = room;
+      return encodeShort(u8, room, key) - room;
+    }
+    return this.putOther(key);
+  }
+
+  putOther(key) {
+    const m = this.memory;
+    if (typeof key === 'string') {
+      checkWellFormed(key);
+      this.reserve(3 * key.length);
+      return m.encoder.encodeInto(key, m.u8.subarray(this.at)).written;
+    }
+    if (typeof key === 'number' || typeof key === 'bigint') {
+      refuse('the key is a number: say which key it is, such as nay.key.int(7) or String(7)');
+    }
+    const bytes = bytesOf(key, 'the key');
+    this.reserve(bytes.length);
+    m.u8.set(bytes, this.at);
+    return bytes.length;
+  }
+
+  reserve(nbytes) {
+    this.done();
+    if (nbytes > this.memory.roomSize) this.long = this.memory.alloc(nbytes);
+    this.at = this.long !== 0 ? this.long : this.memory.room;
+  }
+
+  /** Releases the memory of a long key. */
+  done() {
+    if (this.long === 0) return;
+    this.memory.free(this.long);
+    this.long = 0;
+  }
+
+  /**
+   * Calls each(bytes, offsets, n, first) for the keys of an array or iterable, packed, a piece at a time:
+   * key i of the piece, which is key first + i of all, is the bytes from offsets[i] to offsets[i + 1].
+   */
+  packed(keys, each) {
+    const m = this.memory;
+    const size = m.roomSize;
+    const most = 2048;
+    return m.with(size + 4 * (most + 1), (base) => {
+      const offsets = base + size; // 16-byte aligned, as base and size are
+      let first = 0, n = 0, used = 0;
+      const flush = () => {
+        m.u32[(offsets >>> 2) + n] = used;
+        if (n > 0) each(base, offsets, n, first);
+        first += n;
+        n = used = 0;
+      };
+      for (const key of keys) {
+        const short = typeof key === 'string' && key.length <= SHORT;
+        const bound = short ? 3 * SHORT : typeof key === 'string' ? 3 * key.length : key?.byteLength ?? 0;
+        if (n === most || used + bound > size) flush();
+        if (bound > size) {
+          this.alone(key, offsets, first, each);
+          first++;
+          continue;
+        }
+        m.u32[(offsets >>> 2) + n++] = used;
+        if (short) used = encodeShort(m.u8, base + used, key) - base;
+        else used += this.write(key, base + used, bound);
+      }
+      flush();
+      return first;
+    });
+  }
+
+  /** A key that is no short string to an address where there is room for it. */
+  write(key, at, bound) {
+    const m = this.memory;
+    if (typeof key === 'string') {
+      checkWellFormed(key);
+      return m.encoder.encodeInto(key, m.u8.subarray(at, at + bound)).written;
+    }
+    const len = this.put(key);
+    m.u8.copyWithin(at, this.at, this.at + len);
+    return len;
+  }
+
+  /** A key that is longer than the room is a piece of its own. */
+  alone(key, offsets, first, each) {
+    const m = this.memory;
+    try {
+      const len = this.put(key);
+      m.u32[offsets >>> 2] = 0;
+      m.u32[(offsets >>> 2) + 1] = len;
+      each(this.at, offsets, 1, first);
+    } finally {
+      this.done();
+    }
+  }
+}
+
+/** nay.key: typed values as key bytes, the same as in every other program (doc/keys.md). */
+function typedKeys(memory) {
+  const TYPES = ['text', 'int', 'float', 'bool', 'date', 'timestamp', 'uuid', 'numeric', 'hex', 'b64'];
+  const eight = (set) => {
+    const view = new DataView(new ArrayBuffer(8));
+    set(view);
+    return new Uint8Array(view.buffer);
+  };
+  return {
+    /** An integer from -2^63 to 2^64 - 1. */
+    int(value) {
+      const wide = typeof value === 'bigint' && value < 0n ? BigInt.asUintN(64, value)
+        : typeof value === 'number' && value < 0 ? BigInt.asUintN(64, -word(-value, 'key'))
+          : word(value, 'key');
+      if (typeof value === 'bigint' && value < -(1n << 63n)) refuse('key: below -2^63');
+      return eight((view) => view.setBigUint64(0, wide, true));
+    },
+    /** A number as binary64: one zero, one NaN. */
+    float(value) {
+      if (typeof value !== 'number') refuse('key: not a number');
+      return eight((view) => {
+        if (Number.isNaN(value)) view.setBigUint64(0, 0x7ff8000000000000n, true);
+        else view.setFloat64(0, value + 0, true); // -0 becomes 0
+      });
+    },
+    /** A text of a type: 'int', 'date', 'timestamp', 'uuid', 'numeric', 'hex', ... */
+    parse(type, text) {
+      const number = TYPES.indexOf(type);
+      if (number < 0) refuse(`key: no type '${type}'`);
+      checkWellFormed(text);
+      const bytes = memory.encoder.encode(text);
+      const m = memory;
+      return m.with(bytes.length + 1, (from) => {
+        m.u8.set(bytes, from);
+        m.u32[m.diag >>> 2] = 0;
+        m.check(m.x.nay_key_parse(number, from, bytes.length, 0, 0, m.cell, m.diag), m.diag);
+        const len = m.number(m.cell);
+        return m.with(len + 1, (to) => {
+          m.check(m.x.nay_key_parse(number, from, bytes.length, to, len, m.cell, m.diag), m.diag);
+          return m.copyOut(to, len);
+        });
+      });
+    },
+  };
+}
+export { Keys, typedKeys };

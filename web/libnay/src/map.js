@@ -1,0 +1,102 @@
+import { ENOENT, ENOTSUP, refuse } from './error.js';
+import { Handle, bytesOf } from './memory.js';
+import { word } from './struct.js';
+
+/** The class StaticMap of one instance of the module: nay_map.h. */
+function makeMap(m, structs, keys) {
+  const x = m.x;
+
+  class StaticMap extends Handle {
+    constructor(ptr) {
+      super(m, ptr, x.nay_map_free);
+    }
+
+    /** pairs: an array or Map of [key, value]; keys are hashes (bigint) where the caller hashes. */
+    static build(pairs, params = {}) {
+      const all = [...pairs];
+      const make = (p) => m.make((diag, out) => x.nay_map_builder_new(p, 0, diag, out));
+      const builder = structs.input('mapParams', params, make);
+      try {
+        StaticMap.feed(builder, all, params.hash === 'caller');
+        return new StaticMap(m.make((diag, out) => x.nay_map_builder_finish(builder, diag, out)));
+      } finally {
+        x.nay_map_builder_free(builder);
+      }
+    }
+
+    static feed(builder, pairs, hashed) {
+      const n = pairs.length;
+      const values = BigUint64Array.from(pairs, ([, value]) => word(value, 'value'));
+      m.with(16 * n + 8, (at) => {
+        m.u64.set(values, at >>> 3);
+        if (hashed) {
+          m.u64.set(BigUint64Array.from(pairs, ([key]) => word(key, 'hash')), (at >>> 3) + n);
+          m.check(x.nayw_map_builder_hashes(builder, at + 8 * n, n, at));
+          return;
+        }
+        keys.packed(pairs.map(([key]) => key), (bytes, offsets, some, first) => {
+          m.check(x.nayw_map_builder_packed(builder, bytes, offsets, some, at + 8 * first));
+        });
+      });
+    }
+
+    static open(bytes) {
+      const from = bytesOf(bytes, 'bytes');
+      const at = m.copyIn(from);
+      try {
+        return new StaticMap(m.make((diag, out) => x.nay_map_decode(at, from.length, 0, diag, out)));
+      } finally {
+        m.free(at);
+      }
+    }
+
+    /** The value, a bigint; undefined when the map has check bits and the key is certainly absent. */
+    get(key) {
+      const hash = typeof key === 'bigint';
+      const len = hash ? 0 : keys.put(key);
+      const status = hash ? x.nayw_map_get_hash(this.live(), word(key, 'hash'), m.cell)
+        : x.nay_map_get(this.live(), keys.at, len, m.cell);
+      keys.done();
+      if (status === ENOENT) return undefined;
+      m.check(status);
+      return m.u64[m.cell >>> 3];
+    }
+
+    stats() {
+      return structs.output('mapStats', (at) => m.check(x.nay_map_describe(this.live(), at)));
+    }
+
+    unlock(key) {
+      if (!(key instanceof Uint8Array) || key.length !== 16) refuse('key: not a Uint8Array of 16 bytes');
+      m.u8.set(key, m.room);
+      m.check(x.nay_map_unlock(this.live(), m.room));
+      return this;
+    }
+
+    get meta() {
+      const at = x.nay_map_meta(this.live(), m.cell);
+      return at === 0 ? null : m.copyOut(at, m.number(m.cell));
+    }
+
+    set meta(bytes) {
+      const from = bytes === null ? new Uint8Array(0) : bytesOf(bytes, 'meta');
+      const at = m.copyIn(from);
+      try {
+        m.check(x.nay_map_set_meta(this.live(), at, from.length));
+      } finally {
+        m.free(at);
+      }
+    }
+
+    encode() {
+      const size = x.nay_map_encoded_size(this.live()) >>> 0;
+      if (size === 0) m.check(ENOTSUP);
+      return m.with(size, (at) => {
+        m.check(x.nay_map_encode(this.live(), at, size, m.cell));
+        return m.copyOut(at, m.number(m.cell));
+      });
+    }
+  }
+  return StaticMap;
+}
+export { makeMap };

@@ -1,0 +1,137 @@
+import { ENOMEM, NayError, refuse } from './error.js';
+
+/*
+ * The instance and its memory. Growing detaches every view of it: the module calls `grown` right after,
+ * and the views are made anew. So u8, u32 and the others are always valid, and are read from the object
+ * each time, never kept.
+ */
+class Memory {
+  constructor(memory) {
+    this.memory = memory;
+    this.refresh();
+  }
+
+  refresh() {
+    const { buffer } = this.memory;
+    this.u8 = new Uint8Array(buffer);
+    this.u32 = new Uint32Array(buffer);
+    this.f64 = new Float64Array(buffer);
+    this.u64 = new BigUint64Array(buffer);
+  }
+
+  /** Connects the exports of the instance: from here on there is a library. */
+  attach(x) {
+    this.x = x;
+    this.room = x.nayw_room();
+    this.roomSize = x.nayw_room_size();
+    this.decoder = new TextDecoder();
+    this.encoder = new TextEncoder();
+    this.cell = this.alloc(64); // outputs of calls: pointers, counts
+    this.diag = this.alloc(64);
+  }
+
+  alloc(nbytes) {
+    const at = nbytes <= 0xffff0000 ? this.x.malloc(nbytes) : 0;
+    if (at === 0) throw new NayError(ENOMEM, this.text(this.x.nay_status_text(ENOMEM)));
+    return at >>> 0;
+  }
+
+  free(at) {
+    this.x.free(at);
+  }
+
+  /** Calls `use` with memory of that size, and releases it whatever happens. */
+  with(nbytes, use) {
+    const at = this.alloc(nbytes);
+    try {
+      return use(at);
+    } finally {
+      this.free(at);
+    }
+  }
+
+  /** A copy of bytes in the module's memory; the caller releases it. */
+  copyIn(bytes) {
+    const at = this.alloc(Math.max(bytes.length, 1));
+    this.u8.set(bytes, at);
+    return at;
+  }
+
+  copyOut(at, len) {
+    return this.u8.slice(at >>> 0, (at >>> 0) + len);
+  }
+
+  /** Text of C at an address: null for NULL. */
+  text(at) {
+    if (at === 0) return null;
+    return this.decoder.decode(this.u8.slice(at >>> 0, this.u8.indexOf(0, at >>> 0)));
+  }
+
+  /** Calls `use` with the address of a text that ends in 0. */
+  withText(text, use) {
+    const bytes = this.encoder.encode(text);
+    return this.with(bytes.length + 1, (at) => {
+      this.u8.set(bytes, at);
+      this.u8[at + bytes.length] = 0;
+      return use(at);
+    });
+  }
+
+  number(at) {
+    return this.u32[at >>> 2];
+  }
+
+  /** Throws unless the status is NAY_OK. With diag, what it says. */
+  check(status, diag = 0) {
+    if (status >= 0) return status;
+    const what = diag !== 0 && this.number(diag) !== 0 ? this.text(this.number(diag)) : null;
+    const offset = what === null ? 0 : Number(this.u64[(diag + 8) >>> 3]);
+    throw new NayError(status, what ?? this.text(this.x.nay_status_text(status)), offset);
+  }
+
+  /** A call that fills diag when it fails and writes a pointer: fn(diag, out). Returns the pointer. */
+  make(fn) {
+    this.u32[this.diag >>> 2] = 0;
+    this.check(fn(this.diag, this.cell), this.diag);
+    return this.number(this.cell);
+  }
+}
+
+/** Any view or buffer as bytes, without a copy. */
+function bytesOf(value, what) {
+  if (value instanceof Uint8Array) return value;
+  if (value instanceof ArrayBuffer) return new Uint8Array(value);
+  if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  return refuse(`${what}: neither a Uint8Array nor an ArrayBuffer`);
+}
+
+/*
+ * Objects own memory of the module. free() releases it; what is never freed goes when the object is
+ * collected, if the engine gets round to it.
+ */
+class Handle {
+  constructor(memory, ptr, release) {
+    this.ptr = ptr;
+    this.owned = { ptr, release };
+    memory.registry.register(this, this.owned, this);
+    this.memory = memory;
+  }
+
+  free() {
+    if (this.ptr === 0) return;
+    this.memory.registry.unregister(this);
+    this.owned.release(this.ptr);
+    this.ptr = 0;
+  }
+
+  live() {
+    if (this.ptr === 0) refuse('the object was freed');
+    return this.ptr;
+  }
+}
+if (Symbol.dispose) {
+  Handle.prototype[Symbol.dispose] = function dispose() {
+    this.free();
+  };
+}
+export { Memory, Handle, bytesOf };

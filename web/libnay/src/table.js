@@ -1,0 +1,220 @@
+import { ENOENT } from './error.js';
+import { Handle, bytesOf } from './memory.js';
+
+const LAYOUTS = ['none', 'block', 'full', 'partitioned'];
+const KEYS = ['auto', 'plain', 'internal'];
+
+/** A list of texts that a call returns one by one, until it returns NULL. */
+function texts(m, at) {
+  const all = [];
+  for (let i = 0, text; (text = at(i)) !== 0; i++) all.push(m.text(text));
+  return all;
+}
+
+/** The name of a table's layout as text of C, or NULL. */
+function withLayout(m, layout, use) {
+  return layout === undefined ? use(0) : m.withText(layout, use);
+}
+
+/** The class Table of one full instance: a sorted table, nay_sst.h. */
+function makeTable(m, structs, keys) {
+  const x = m.x;
+
+  class Table extends Handle {
+    /** The bytes stay in the module's memory until the table is freed. */
+    constructor(ptr, bytes) {
+      super(m, ptr, (sst) => {
+        x.nay_sst_free(sst);
+        m.free(bytes);
+      });
+    }
+
+    static open(bytes, { layout, key } = {}) {
+      const from = bytesOf(bytes, 'bytes');
+      const at = m.copyIn(from);
+      try {
+        if (key) m.u8.set(key, m.room);
+        const view = (name) => m.make((diag, out) => x.nayw_sst_view(at, from.length, name, key ? m.room : 0, diag, out));
+        return new Table(withLayout(m, layout, view), at);
+      } catch (error) {
+        m.free(at);
+        throw error;
+      }
+    }
+
+    static layouts() {
+      return texts(m, (i) => x.nay_sst_foreign_name(i));
+    }
+
+    get(key) {
+      const len = keys.put(key);
+      const nbytes = structs.nbytes('sstValue');
+      return m.with(nbytes, (at) => {
+        m.u8.fill(0, at, at + nbytes);
+        m.u32[at >>> 2] = nbytes;
+        m.u32[m.diag >>> 2] = 0;
+        try {
+          const status = x.nay_sst_get(this.live(), keys.at, len, m.diag, at);
+          if (status === ENOENT) return undefined;
+          m.check(status, m.diag);
+          const { bytes, len: nvalue, sequence, deleted } = structs.read('sstValue', at);
+          return { value: m.copyOut(bytes, nvalue), sequence, deleted };
+        } finally {
+          keys.done();
+          x.nay_sst_value_free(at);
+        }
+      });
+    }
+
+    has(key) {
+      const len = keys.put(key);
+      const maybe = x.nay_sst_may_contain(this.live(), keys.at, len);
+      keys.done();
+      return maybe !== 0;
+    }
+
+    info() {
+      const info = structs.output('sstInfo', (at) => m.check(x.nay_sst_describe(this.live(), at)));
+      const { smallest, smallestLen, largest, largestLen } = info;
+      for (const gone of ['smallestLen', 'largestLen']) delete info[gone];
+      info.smallest = smallest === 0 ? null : m.copyOut(smallest, smallestLen);
+      info.largest = largest === 0 ? null : m.copyOut(largest, largestLen);
+      info.filter = LAYOUTS[info.filter];
+      info.keys = KEYS[info.keys];
+      info.caveats = texts(m, (i) => x.nay_sst_foreign_caveat(this.live(), i));
+      return info;
+    }
+
+    counters() {
+      return structs.output('sstCounters', (at) => m.check(x.nay_sst_count(this.live(), at)));
+    }
+
+    /** Entries in order: { key, value, sequence, deleted }, from a key on, or those with a prefix. */
+    * entries({ from, prefix } = {}) {
+      const internal = this.info().keys === 'internal';
+      const iter = m.make((diag, out) => x.nay_sst_iter_new(this.live(), out));
+      try {
+        for (let status = start(iter, from, prefix); status !== ENOENT; status = x.nay_sst_iter_next(iter)) {
+          m.check(status, x.nay_sst_iter_diag(iter));
+          yield entry(iter, internal);
+        }
+      } finally {
+        x.nay_sst_iter_free(iter);
+      }
+    }
+
+    [Symbol.iterator]() {
+      return this.entries();
+    }
+  }
+
+  function start(iter, from, prefix) {
+    const key = prefix ?? from;
+    if (key === undefined) return x.nay_sst_iter_first(iter);
+    const len = keys.put(key);
+    const status = (prefix === undefined ? x.nay_sst_iter_seek : x.nay_sst_iter_prefix)(iter, keys.at, len);
+    keys.done();
+    return status;
+  }
+
+  function entry(iter, internal) {
+    const key = x.nay_sst_iter_key(iter, m.cell);
+    const keyLen = m.number(m.cell);
+    const value = x.nay_sst_iter_value(iter, m.cell);
+    const at = { value: m.copyOut(value, m.number(m.cell)), sequence: 0n, deleted: false };
+    if (!internal) return { key: m.copyOut(key, keyLen), ...at };
+    const split = structs.output('sstVersion', (out) => m.check(x.nay_sst_key_split(key, keyLen, out)));
+    return { key: m.copyOut(split.key, split.len), value: at.value, sequence: split.sequence, deleted: split.deleted };
+  }
+  return Table;
+}
+
+/** The class TableFilters of one full instance: the filters inside a table, nay_table_filters.h. */
+function makeTableFilters(m, structs, keys) {
+  const x = m.x;
+
+  class TableFilters extends Handle {
+    constructor(ptr, bytes) {
+      super(m, ptr, (table) => {
+        x.nay_table_filters_free(table);
+        m.free(bytes);
+      });
+    }
+
+    /** Whether the bytes end as a table of LevelDB, RocksDB or nori does. */
+    static recognise(bytes) {
+      const from = bytesOf(bytes, 'bytes');
+      const at = m.copyIn(from);
+      const found = x.nay_table_filters_recognise(at, from.length);
+      m.free(at);
+      return found !== 0;
+    }
+
+    static open(bytes, { layout } = {}) {
+      const from = bytesOf(bytes, 'bytes');
+      const at = m.copyIn(from);
+      try {
+        const open = (name) => m.make((diag, out) => x.nayw_filters_open(at, from.length, name, diag, out));
+        return new TableFilters(withLayout(m, layout, open), at);
+      } catch (error) {
+        m.free(at);
+        throw error;
+      }
+    }
+
+    has(key) {
+      const len = keys.put(key);
+      const maybe = x.nay_table_filters_may_contain(this.live(), keys.at, len);
+      keys.done();
+      return maybe !== 0;
+    }
+
+    info() {
+      const info = structs.output('filtersInfo', (at) => m.check(x.nay_table_filters_describe(this.live(), at)));
+      info.engine = m.text(x.nay_table_filters_engine_name(info.engine));
+      info.layout = LAYOUTS[info.layout];
+      info.caveats = texts(m, (i) => x.nay_table_filters_caveat(this.live(), i));
+      return info;
+    }
+
+    /** The filters in the order of the file: bytes, where they are, the format that reads them. */
+    * filters() {
+      const nbytes = structs.nbytes('filtersEntry');
+      for (let i = 0n; ; i++) {
+        const entry = m.with(nbytes, (at) => {
+          m.u8.fill(0, at, at + nbytes);
+          m.u32[at >>> 2] = nbytes;
+          const status = x.nay_table_filters_at(this.live(), i, at);
+          if (status === ENOENT) return null;
+          m.check(status);
+          return structs.read('filtersEntry', at);
+        });
+        if (entry === null) return;
+        yield {
+          bytes: m.copyOut(entry.bytes, entry.len),
+          offset: entry.offset,
+          damaged: entry.damaged,
+          ofPrefixes: entry.ofPrefixes,
+          format: entry.format === 0 ? null : m.text(x.nay_format_name(entry.format)),
+          lastKey: entry.lastKey === 0 ? null : m.copyOut(entry.lastKey, entry.lastKeyLen),
+        };
+      }
+    }
+
+    /** Which filters decide about a key: the answer, and each filter that is probed. */
+    explain(key) {
+      const len = keys.put(key);
+      const maybe = x.nayw_filters_explain(this.live(), keys.at, len);
+      keys.done();
+      m.check(maybe);
+      const probes = [];
+      for (let i = 0, at = x.nayw_filters_probes() >>> 0; i < x.nayw_filters_nprobes(); i++, at += 8) {
+        const keyLen = m.u8[at + 6] | (m.u8[at + 7] << 8);
+        probes.push({ offset: m.number(at), damaged: m.u8[at + 4] !== 0, maybe: m.u8[at + 5] !== 0, keyLen });
+      }
+      return { maybe: maybe !== 0, probes };
+    }
+  }
+  return TableFilters;
+}
+export { makeTable, makeTableFilters };

@@ -1,0 +1,263 @@
+/*
+ * exports.c - the calls of nayw.h: batches, builders, explanations.
+ *
+ * BATCHES. JavaScript writes keys one after the other into a buffer (packed), in pieces, and has
+ * each piece hashed into one array. When all are hashed, one call adds or probes them: so a key
+ * that cannot be encoded is found before anything is added, and the keys of a batch take 8 bytes
+ * each (16 where the layout of another system needs two words), not their lengths.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "nay_explain.h"
+#include "nay_map.h"
+#include "nayw.h"
+
+#define NAYW_GROUP 64u /* keys for which pointers and lengths are made at a time */
+#define NAYW_ROOM 65536u
+
+static uint8_t nayw_room_bytes[NAYW_ROOM] __attribute__((aligned(64)));
+
+/* nayw_room: where JavaScript writes keys of up to nayw_room_size bytes. */
+NAYW_EXPORT(nayw_room) uint8_t *nayw_room(void);
+uint8_t *nayw_room(void) { return nayw_room_bytes; }
+
+NAYW_EXPORT(nayw_room_size) size_t nayw_room_size(void);
+size_t nayw_room_size(void) { return NAYW_ROOM; }
+
+/* ---- one key ---- */
+
+/* nayw_add: 1 when the key is new, 0 when it tested maybe before; else a status. */
+NAYW_EXPORT(nayw_add) int nayw_add(nay_filter *filter, const uint8_t *key, size_t len);
+int nayw_add(nay_filter *filter, const uint8_t *key, size_t len) {
+  bool is_new = false;
+  nay_status status = nay_filter_add(filter, key, len, &is_new);
+  return status != NAY_OK ? (int)status : is_new;
+}
+
+/* nayw_hash: both words to hash[2]. */
+NAYW_EXPORT(nayw_hash)
+int nayw_hash(const nay_filter *f, const uint8_t *key, size_t len, nay_hash *hash);
+int nayw_hash(const nay_filter *f, const uint8_t *key, size_t len, nay_hash *hash) {
+  return nay_filter_hash(f, key, len, hash);
+}
+
+/* nayw_remove_hash, nayw_count_hash: structs by value have no form in JavaScript. */
+NAYW_EXPORT(nayw_remove_hash) int nayw_remove_hash(nay_filter *f, uint64_t lo, uint64_t hi);
+int nayw_remove_hash(nay_filter *f, uint64_t lo, uint64_t hi) {
+  return nay_filter_remove_hash(f, (nay_hash){lo, hi});
+}
+
+NAYW_EXPORT(nayw_count_hash)
+int nayw_count_hash(const nay_filter *f, uint64_t lo, uint64_t hi, uint64_t *count);
+int nayw_count_hash(const nay_filter *f, uint64_t lo, uint64_t hi, uint64_t *count) {
+  return nay_filter_count_hash(f, (nay_hash){lo, hi}, count);
+}
+
+/* ---- batches ---- */
+
+typedef nay_status (*nayw_group)(void *ctx, const void *const *keys, const size_t *lens, size_t n);
+
+/* Key i is bytes[offsets[i], offsets[i + 1]): pointers and lengths for a group at a time. */
+static nay_status packed_each(const uint8_t *bytes, const uint32_t *offsets, size_t n,
+                              nayw_group each, void *ctx) {
+  const void *keys[NAYW_GROUP];
+  size_t lens[NAYW_GROUP];
+  for (size_t i = 0; i < n;) {
+    size_t m = 0;
+    for (; m < NAYW_GROUP && i < n; m++, i++) {
+      keys[m] = bytes + offsets[i];
+      lens[m] = offsets[i + 1] - offsets[i];
+    }
+    nay_status status = each(ctx, keys, lens, m);
+    if (status != NAY_OK) return status;
+  }
+  return NAY_OK;
+}
+
+/* The same for lines: the delimiter ends a key; the last one may lack it. */
+static nay_status lines_each(const uint8_t *bytes, size_t len, int delimiter, nayw_group each,
+                             void *ctx) {
+  const void *keys[NAYW_GROUP];
+  size_t lens[NAYW_GROUP];
+  for (const uint8_t *at = bytes, *end = bytes + len; at < end;) {
+    size_t m = 0;
+    for (; m < NAYW_GROUP && at < end; m++) {
+      const uint8_t *stop = memchr(at, delimiter, (size_t)(end - at));
+      if (stop == NULL) stop = end;
+      keys[m] = at;
+      lens[m] = (size_t)(stop - at);
+      at = stop + 1;
+    }
+    nay_status status = each(ctx, keys, lens, m);
+    if (status != NAY_OK) return status;
+  }
+  return NAY_OK;
+}
+
+typedef struct hash_ctx {
+  const nay_filter *filter;
+  uint64_t *lo, *hi;
+} hash_ctx;
+
+static nay_status hash_group(void *ctx, const void *const *keys, const size_t *lens, size_t n) {
+  hash_ctx *c = ctx;
+  nay_status status = nay_filter_hash_many(c->filter, keys, lens, n, c->lo, c->hi);
+  c->lo += n;
+  if (c->hi != NULL) c->hi += n;
+  return status;
+}
+
+/* nayw_hash_packed: the hashes of n packed keys; hi may be NULL. */
+NAYW_EXPORT(nayw_hash_packed)
+int nayw_hash_packed(const nay_filter *f, const uint8_t *bytes, const uint32_t *offsets, size_t n,
+                     uint64_t *lo, uint64_t *hi);
+int nayw_hash_packed(const nay_filter *f, const uint8_t *bytes, const uint32_t *offsets, size_t n,
+                     uint64_t *lo, uint64_t *hi) {
+  hash_ctx ctx = {f, lo, hi};
+  return packed_each(bytes, offsets, n, hash_group, &ctx);
+}
+
+/* nayw_hash_lines: of the keys that a delimiter ends. */
+NAYW_EXPORT(nayw_hash_lines)
+int nayw_hash_lines(const nay_filter *f, const uint8_t *bytes, size_t len, int delimiter,
+                    uint64_t *lo, uint64_t *hi);
+int nayw_hash_lines(const nay_filter *f, const uint8_t *bytes, size_t len, int delimiter,
+                    uint64_t *lo, uint64_t *hi) {
+  hash_ctx ctx = {f, lo, hi};
+  return lines_each(bytes, len, delimiter, hash_group, &ctx);
+}
+
+/* nayw_count_lines: how many keys these bytes hold. */
+NAYW_EXPORT(nayw_count_lines)
+size_t nayw_count_lines(const uint8_t *bytes, size_t len, int delimiter);
+size_t nayw_count_lines(const uint8_t *bytes, size_t len, int delimiter) {
+  size_t n = 0;
+  for (size_t i = 0; i < len; i++) n += bytes[i] == (uint8_t)delimiter;
+  return n + (len > 0 && bytes[len - 1] != (uint8_t)delimiter);
+}
+
+/* nayw_spread: a bitmap of n bits as n bytes, 0 or 1. */
+NAYW_EXPORT(nayw_spread) void nayw_spread(const uint64_t *bitmap, size_t n, uint8_t *bytes);
+void nayw_spread(const uint64_t *bitmap, size_t n, uint8_t *bytes) {
+  size_t i = 0;
+  for (; i + 8 <= n; i += 8) { /* bit j of eight to the lowest bit of byte j */
+    uint64_t bits = bitmap[i / 64] >> i % 64 & 0xffu;
+    uint64_t low = (bits & 0x7fu) * 0x0002040810204081u & 0x0101010101010101u;
+    uint64_t each = low | bits >> 7 << 56;
+    memcpy(bytes + i, &each, 8);
+  }
+  for (; i < n; i++) bytes[i] = bitmap[i / 64] >> i % 64 & 1u;
+}
+
+/* ---- builders ---- */
+
+static nay_status builder_group(void *ctx, const void *const *keys, const size_t *lens, size_t n) {
+  nay_status status = NAY_OK;
+  for (size_t i = 0; i < n && status == NAY_OK; i++)
+    status = nay_builder_add(ctx, keys[i], lens[i]);
+  return status;
+}
+
+/* nayw_builder_packed, _lines, _hashes: n keys to a builder. */
+NAYW_EXPORT(nayw_builder_packed)
+int nayw_builder_packed(nay_builder *b, const uint8_t *bytes, const uint32_t *offsets, size_t n);
+int nayw_builder_packed(nay_builder *b, const uint8_t *bytes, const uint32_t *offsets, size_t n) {
+  return packed_each(bytes, offsets, n, builder_group, b);
+}
+
+NAYW_EXPORT(nayw_builder_lines)
+int nayw_builder_lines(nay_builder *b, const uint8_t *bytes, size_t len, int delimiter);
+int nayw_builder_lines(nay_builder *b, const uint8_t *bytes, size_t len, int delimiter) {
+  return lines_each(bytes, len, delimiter, builder_group, b);
+}
+
+NAYW_EXPORT(nayw_builder_hashes)
+int nayw_builder_hashes(nay_builder *b, const uint64_t *lo, size_t n);
+int nayw_builder_hashes(nay_builder *b, const uint64_t *lo, size_t n) {
+  nay_status status = NAY_OK;
+  for (size_t i = 0; i < n && status == NAY_OK; i++) {
+    status = nay_builder_add_hash(b, (nay_hash){lo[i], 0});
+  }
+  return status;
+}
+
+/* nayw_map_builder_packed, _hashes: n pairs to a builder of maps. */
+NAYW_EXPORT(nayw_map_builder_packed)
+int nayw_map_builder_packed(nay_map_builder *b, const uint8_t *bytes, const uint32_t *offsets,
+                            size_t n, const uint64_t *values);
+int nayw_map_builder_packed(nay_map_builder *b, const uint8_t *bytes, const uint32_t *offsets,
+                            size_t n, const uint64_t *values) {
+  nay_status status = NAY_OK;
+  for (size_t i = 0; i < n && status == NAY_OK; i++) {
+    size_t len = offsets[i + 1] - offsets[i];
+    status = nay_map_builder_add(b, bytes + offsets[i], len, values[i]);
+  }
+  return status;
+}
+
+NAYW_EXPORT(nayw_map_builder_hashes)
+int nayw_map_builder_hashes(nay_map_builder *b, const uint64_t *lo, size_t n,
+                            const uint64_t *values);
+int nayw_map_builder_hashes(nay_map_builder *b, const uint64_t *lo, size_t n,
+                            const uint64_t *values) {
+  nay_status status = NAY_OK;
+  for (size_t i = 0; i < n && status == NAY_OK; i++) {
+    status = nay_map_builder_add_hash(b, (nay_hash){lo[i], 0}, values[i]);
+  }
+  return status;
+}
+
+/* nayw_map_get_hash: as nay_map_get, of a hash. */
+NAYW_EXPORT(nayw_map_get_hash)
+int nayw_map_get_hash(const nay_map *map, uint64_t lo, uint64_t *value);
+int nayw_map_get_hash(const nay_map *map, uint64_t lo, uint64_t *value) {
+  return nay_map_get_hash(map, (nay_hash){lo, 0}, value);
+}
+
+/* ---- explanations ---- */
+
+typedef struct step_list {
+  nay_explain_step *at;
+  size_t n, cap;
+} step_list;
+
+static step_list steps; /* of the last explanation */
+
+static nay_status steps_add(void *ctx, const nay_explain_step *step) {
+  (void)ctx;
+  if (steps.n == steps.cap) {
+    size_t cap = steps.cap == 0 ? 16 : 2 * steps.cap;
+    nay_explain_step *more = malloc(cap * sizeof *more);
+    if (more == NULL) return NAY_ENOMEM;
+    if (steps.n != 0) memcpy(more, steps.at, steps.n * sizeof *more);
+    free(steps.at);
+    steps.at = more;
+    steps.cap = cap;
+  }
+  steps.at[steps.n++] = *step;
+  return NAY_OK;
+}
+
+/* nayw_explain: the summary; nayw_explain_steps then has the steps, until the next one. */
+NAYW_EXPORT(nayw_explain)
+int nayw_explain(const nay_filter *f, const uint8_t *key, size_t len, nay_explanation *why);
+int nayw_explain(const nay_filter *f, const uint8_t *key, size_t len, nay_explanation *why) {
+  steps.n = 0;
+  why->size = sizeof *why;
+  return nay_filter_explain(f, key, len, steps_add, NULL, why);
+}
+
+NAYW_EXPORT(nayw_explain_hash)
+int nayw_explain_hash(const nay_filter *f, uint64_t lo, uint64_t hi, nay_explanation *why);
+int nayw_explain_hash(const nay_filter *f, uint64_t lo, uint64_t hi, nay_explanation *why) {
+  steps.n = 0;
+  why->size = sizeof *why;
+  return nay_filter_explain_hash(f, (nay_hash){lo, hi}, steps_add, NULL, why);
+}
+
+NAYW_EXPORT(nayw_explain_nsteps) size_t nayw_explain_nsteps(void);
+size_t nayw_explain_nsteps(void) { return steps.n; }
+
+NAYW_EXPORT(nayw_explain_steps) const nay_explain_step *nayw_explain_steps(void);
+const nay_explain_step *nayw_explain_steps(void) { return steps.at; }

@@ -1,0 +1,11 @@
+/* snappy.h - snappy's decoder as a codec of nay_sst.h: its id is 1, it compresses nothing. */
+#ifndef NAYW_SNAPPY_H
+#define NAYW_SNAPPY_H
+
+#include "nay_sst.h"
+
+bool nayw_snappy_size(const nay_sst_codec *self, const void *src, size_t len, size_t *size);
+bool nayw_snappy_uncompress(const nay_sst_codec *self, const void *src, size_t len, void *dst,
+                            size_t size);
+
+#endif /* NAYW_SNAPPY_H */
