@@ -3,6 +3,7 @@
 
 #include "filterfile.h"
 #include "floor.h"
+#include "hash_bench.h"
 #include "measure.h"
 #include "numbers.h"
 #include "options.h"
@@ -128,7 +129,9 @@ static bool bench_layouts(const options *o) {
 }
 
 static int bench_run(options *o) {
+  if (o->floor != NULL && o->hash) die(EXIT_TROUBLE, "--floor and --hash are mutually exclusive");
   if (o->floor != NULL) return bench_floor(o);
+  if (o->hash) return hash_bench(o);
   bench_title(o);
   if (o->nkeys == 0) o->nkeys = BENCH_NKEYS;
   bool any = o->formats != 0 ? bench_layouts(o) : bench_kinds(o);
@@ -147,6 +150,8 @@ static const option_row bench_options[] = {
     {"csv", 0, NULL, OPTION_FLAG, AT(as_csv), "write a CSV table", NULL, 0, NULL},
     {"probes", 0, "K", OPTION_COUNT, AT(probes), "probes per key (default: the best for the size)",
      NULL, 0, NULL},
+    {"hash", 0, NULL, OPTION_FLAG, AT(hash),
+     "time the hashes of all layouts, and one, two and k hashes for each key", NULL, 0, NULL},
     {"floor", 0, "FILE", OPTION_FILE, AT(floor),
      "time the steps of building from FILE, each alone, and the whole build", NULL, 0, NULL},
     {0},
@@ -165,6 +170,13 @@ const command command_bench = {
         "false-positive rate (FPR), with its 95% interval, with the expected one. --csv and "
         "--json write tables for other programs; 'nay plot bench' draws the former. --format "
         "measures the layouts of other systems, with their hashes, as nay builds and probes them.\n"
+        "\n"
+        "--hash times the hashes of the native filter and of every layout, for keys of 4 to 1,024 "
+        "bytes, in batches and one call each. Then it compares Bloom filters of -n keys (default "
+        "100,000), -b bits per key (default 10) and --probes that compute their bits from k "
+        "independent hashes, from two (double hashing) and from the halves of one, with nay's: ns "
+        "for present and absent keys of three lengths, and the measured FPR against the one of "
+        "independent probes.\n"
         "\n"
         "--floor times the steps of building from a file, each alone and on one thread: reading "
         "it, hashing its keys, and touching a random cache line for each key; then the build "

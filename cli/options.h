@@ -80,6 +80,7 @@ struct options {
   uint64_t ratio, memtable, flushes, table_keys;
   const char *reads, *absent, *sweep;
   const char *floor;               /* bench */
+  bool hash;                       /* bench */
   bool as_csv;                     /* bench */
   bool svg;                        /* plot */
   bool markdown;                   /* man */

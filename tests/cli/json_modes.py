@@ -62,7 +62,7 @@ MODES = {
              ("-c --max-count 0 keys mixed", 1)],
     "common": [("keys mixed", LINES), ("-c keys mixed", 1), ("keys binary", 0), ("--line-number keys mixed", LINES),
                ("-c --max-count 0 keys mixed", 1)],
-    "bench": [("-t bloom -n 1000", 1), ("--format lab -n 1000", 1), ("-t bloom,blocked -n 1000", 2), ("--floor keys", 1)],
+    "bench": [("-t bloom -n 1000", 1), ("--format lab -n 1000", 1), ("--hash -n 1000", 14), ("-t bloom,blocked -n 1000", 2), ("--floor keys", 1)],
     "extract": [("t.ldb", LINES), ("--list t.ldb", LINES), ("t.ldb -f -o out", 1), ("t.ldb -f -o dir/", 1),
                 ("t.ldb -o -", "refused"), ("parts.ldb", LINES), ("bad.ldb", LINES)],
     "sst": [("build -f -o out.ldb sorted", 1), ("build --sort -f -o out.ldb keys keys", 1), ("get t.ldb --keys sorted", LINES),
@@ -129,7 +129,7 @@ class Page:
             return value is None or self.is_of(kind.removesuffix(" or null"), value, command)
         if kind.startswith("list of "):
             return isinstance(value, list) and all(self.is_of(kind.removeprefix("list of "), one, command) for one in value)
-        if kind in ("allocation", "candidate", "counters", "level", "plan", "plannable", "probed", "rate", "step"):
+        if kind in ("allocation", "candidate", "counters", "length", "level", "plan", "plannable", "probed", "rate", "step"):
             return self.fault(command, value) is None
         if kind == "bool":
             return isinstance(value, bool)
@@ -266,7 +266,7 @@ def problem(page, command, line, expected):
         return f"{len(documents)} documents instead of {expected}: {lines[:3]} {done.stderr.decode()}"
     schema = "nay.%s" % (f"{command}.{verb}" if verb else command)
     for document in documents:
-        if isinstance(expected, int) and not re.fullmatch(re.escape(schema) + r"(\.floor|\.format|\.hash|\.lsm)?/1", document.get("schema", "")):
+        if isinstance(expected, int) and not re.fullmatch(re.escape(schema) + r"(\.floor|\.format|\.hash|\.lsm|\.scheme)?/1", document.get("schema", "")):
             return f"not {schema}: {lines}"
         why = page.fault(command, document)
         if why is not None:

@@ -102,3 +102,24 @@ commands() { nay help | sed -n 's/^  \([a-z]*\) .*/\1/p' | head -n 18; }
   run -2 nay plan -n 1000 --format lab,casandra
   [[ $output == *"did you mean cassandra"* ]]
 }
+
+@test "bench --hash: every hash and length; double hashing costs what it is known to cost" {
+  nay bench --hash -n 50 -b 16 --probes 11 --json > docs
+  jq -s '[.[] | select(.schema == "nay.bench.hash/1")] | map(.hash) | contains(["xxh3", "siphash13", "leveldb", "farm32",
+    "xxh64x2", "fnv1a-splitmix", "xxph3", "leveldb-s8", "murmur64a-x2", "murmur3-s8"])' docs | grep -qx true
+  jq -se '[.[] | select(.schema == "nay.bench.hash/1") | .lengths | map(.key_nbytes) == [4, 8, 16, 32, 64, 128, 256, 512, 1024]] | all' docs
+  jq -se '[.[] | .lengths[] | .many_ns // .hit_ns | . > 0] | all' docs
+  ratio() { jq -s ".[] | select(.scheme == \"$1\") | .$2 / .fpr_planned" docs; }
+  jq -ne "$(ratio 'k hashes' fpr_low) < 1 and $(ratio 'k hashes' fpr_high) > 1"   # independent: the formula holds
+  jq -ne "$(ratio 'nay bloom' fpr_low) < 1 and $(ratio 'nay bloom' fpr_high) > 1"
+  jq -ne "$(ratio 'two hashes' fpr_low) > 2 and $(ratio 'two hashes' fpr_high) < 3" # doc/formats: 2.6
+  jq -ne "$(ratio 'one hash' fpr_low) > 4.5 and $(ratio 'one hash' fpr_high) < 5.5" # 5.0
+  nay bench --hash --csv > table
+  [ "$(head -1 table)" = hash,key_nbytes,many_ns,one_ns ]
+  [ "$(wc -l < table)" -eq $((9 * $(jq -s '[.[] | select(.users)] | length' docs) + 1)) ]
+  run -0 nay bench --hash -n 1000
+  [[ $output == *"one call for each key"*"1,000 keys in 10,000 bits, 7 probes: two hashes against 7"* ]]
+  for wrong in "-t bloom" "--format lab" "-p 1%" "--floor table" "--probes 40" "-b 70"; do
+    run -2 nay bench --hash $wrong
+  done
+}
