@@ -2,7 +2,7 @@
  * test_lsm_plan.c - plans of LSM trees: the shape of the tree; properties of both allocations over
  * a grid of families, trees and budgets; Monkey's against an exhaustive search and against the
  * closed form for ideal Bloom filters; absurd input; failing allocations. That real filters waste
- * as many reads as planned is in stats/test_lsm_reads.c.
+ * as many reads as planned is in stats/test_lsm_plan_reads.c.
  */
 #include <math.h>
 
