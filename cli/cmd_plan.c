@@ -204,7 +204,33 @@ static const option_row plan_options[] = {
     {"no-measure", 0, NULL, OPTION_FLAG, AT(no_measure),
      "do not time the candidates on this machine", NULL, 0, NULL},
     ROW_FORMATS("plan filters in other systems' layouts instead of the families"),
-    PLAN_LSM_OPTIONS,
+    {"lsm", 0, NULL, OPTION_FLAG, AT(lsm),
+     "plan the levels of an LSM tree: the same bits per key everywhere, beside Monkey's allocation",
+     NULL, 0, NULL},
+    {"ratio", 0, "N", OPTION_COUNT, AT(ratio),
+     "LSM tree: a level is N times as large as the one before it (default 10)", NULL, 0, NULL},
+    {"tiered", 0, NULL, OPTION_FLAG, AT(tiered),
+     "LSM tree: a level collects up to N - 1 runs before they are merged", NULL, 0, NULL},
+    {"lazy-leveled", 0, NULL, OPTION_FLAG, AT(lazy_leveled),
+     "LSM tree: tiered, but the last level is one run", NULL, 0, NULL},
+    {"memtable", 0, "COUNT", OPTION_COUNT, AT(memtable), "LSM tree: keys of a flush (default 1M)",
+     NULL, 0, NULL},
+    {"flushes", 0, "RUNS", OPTION_NUMBER, AT(flushes),
+     "LSM tree: flushes that wait in level 0 of a leveled tree (default 0)", NULL, 0, NULL},
+    {"table-keys", 0, "COUNT", OPTION_COUNT, AT(table_keys),
+     "LSM tree: at most COUNT keys share a filter (default: one filter for each run)", NULL, 0,
+     NULL},
+    {"reads", 0, "RATES", OPTION_TEXT, AT(reads),
+     "LSM tree: lookups per second, such as 50k/s, or several separated by commas: tells the reads "
+     "that each wastes",
+     NULL, 0, NULL},
+    {"absent", 0, "SHARE", OPTION_TEXT, AT(absent),
+     "LSM tree: share of the lookups whose key is absent, such as 90% (default 100%)", NULL, 0,
+     NULL},
+    {"sweep", 0, "LIST", OPTION_TEXT, AT(sweep),
+     "LSM tree: one line for each of several bits per key, such as 8,10,12", NULL, 0, NULL},
+    {"rocksdb", 0, NULL, OPTION_FLAG, AT(rocksdb),
+     "LSM tree: print Monkey's plan as the filter_policy of the RocksDB plug-in", NULL, 0, NULL},
     {0},
 };
 
@@ -245,7 +271,8 @@ const command command_plan = {
         "levels get no filter. The budget is -M in all, -b for each key, or what -p takes on every "
         "level (default 1%). Without -t, runs that flushes write get blocked filters and runs that "
         "compactions write ribbon filters. --reads tells the reads that are wasted each second, "
-        "--sweep compares several budgets.",
+        "--sweep compares several budgets. --rocksdb prints the plan as a filter_policy for nay's "
+        "RocksDB plug-in.",
     .examples =
         "$ nay plan -n 1M -p 1% --no-measure -t blocked\n"
         "  kind      bits/key   k        size         FPR   build mem  add remove merge fold\n"

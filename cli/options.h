@@ -76,7 +76,7 @@ struct options {
   const char *window, *state;                    /* uniq */
   unsigned need;                                 /* plan: a bit for each choice */
   bool no_measure;                               /* plan */
-  bool lsm, tiered, lazy_leveled;                /* plan, and the next two lines */
+  bool lsm, tiered, lazy_leveled, rocksdb;       /* plan, and the next two lines */
   uint64_t ratio, memtable, flushes, table_keys;
   const char *reads, *absent, *sweep;
   const char *floor;               /* bench */

@@ -4,7 +4,6 @@
  */
 #include "plan_lsm.h"
 
-#include <nay_lsm.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,6 +25,7 @@ typedef struct lsm_request {
   double absent;
   double sweep[LSM_SWEEP]; /* bits per key; none: as params says */
   size_t nsweep;
+  bool rocksdb;
 } lsm_request;
 
 /* ---- options ---- */
@@ -76,7 +76,7 @@ void plan_lsm_refuse(const options *o) {
       {o->memtable != 0, "memtable"}, {o->lazy_leveled, "lazy-leveled"},
       {o->flushes != 0, "flushes"},   {o->table_keys != 0, "table-keys"},
       {o->reads != NULL, "reads"},    {o->absent != NULL, "absent"},
-      {o->sweep != NULL, "sweep"},
+      {o->sweep != NULL, "sweep"},    {o->rocksdb, "rocksdb"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     if (rows[i].given) die(EXIT_TROUBLE, "--%s is for LSM trees: give --lsm too", rows[i].name);
@@ -129,6 +129,8 @@ static lsm_request lsm_read(const options *o) {
     die(EXIT_TROUBLE, "--absent: '%s' is not a share between 0 and 1 such as 0.9 or 90%%",
         o->absent);
   }
+  if (o->rocksdb) plan_rocksdb_check(&r.params);
+  r.rocksdb = o->rocksdb;
   if (o->absent != NULL && o->reads == NULL) die(EXIT_TROUBLE, "--absent needs --reads");
   return r;
 }
@@ -331,6 +333,8 @@ static void lsm_json_allocation(const lsm_request *r, const nay_lsm_plan *plan,
   json_real("bits_per_key", s.bits_per_key);
   json_real("absent_reads", s.absent_reads);
   json_real("present_waste", s.present_waste);
+  char id[PLAN_ROCKSDB];
+  if (r->rocksdb) json_text("filter_policy", plan_rocksdb_id(plan, a, r->params.kind, id));
   json_open("rates", '[');
   for (size_t i = 0; i < r->nrates; i++) {
     json_open(NULL, '{');
@@ -374,12 +378,26 @@ static void lsm_json_sweep(const lsm_request *r) {
   }
 }
 
+static void lsm_rocksdb(const lsm_request *r) {
+  nay_lsm_params p = r->params;
+  char id[PLAN_ROCKSDB];
+  if (r->nsweep > 0) p.fpr = 0;
+  for (size_t i = 0; i == 0 || i < r->nsweep; i++) {
+    if (r->nsweep > 0) p.bits_per_key = r->sweep[i];
+    nay_lsm_plan *plan = lsm_plan(&p);
+    out_text("%s\n", plan_rocksdb_id(plan, NAY_LSM_MONKEY, p.kind, id));
+    nay_lsm_plan_free(plan);
+  }
+}
+
 int plan_lsm_run(const options *o) {
   lsm_request r = lsm_read(o);
   if (o->json && r.nsweep > 0) {
     lsm_json_sweep(&r);
   } else if (o->json) {
     lsm_json(&r, &r.params);
+  } else if (r.rocksdb) {
+    lsm_rocksdb(&r);
   } else if (r.nsweep > 0) {
     lsm_sweep(&r);
   } else {

@@ -15,8 +15,10 @@
 
 #include <charconv>
 #include <climits>
+#include <cmath>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "filter_bits.h"
 
@@ -33,6 +35,8 @@ constexpr char kId[] = "nay", kCompatibleId[] = "nay-compatible";
 
 /* Six zero bytes match everything in RocksDB's layouts; no native filter is so short. */
 constexpr size_t kEverything = 6;
+
+constexpr size_t kMaxLevels = 64;
 
 struct Recipe {
   const nay_format *format;
@@ -202,47 +206,81 @@ class RocksPolicy : public rocksdb::FilterPolicy {
 
   const char *Name() const override { return compatible() ? kCompatibleId : kId; }
   const char *CompatibilityName() const override { return compatible() ? kBuiltinName : kNayName; }
-  /* What ParseId reads back, to the last bit of bits_per_key; OPTIONS files keep it. */
+  /* What ParseId reads back, to the last bit of each number of bits; OPTIONS files keep it. */
   std::string GetId() const override {
-    return std::string(Name()) + ":" + Decimal(options_.bits_per_key) + ":" +
-           std::to_string(options_.blocked_before_level);
+    std::string id = std::string(Name()) + ":" + Decimal(options_.bits_per_key) + ":" +
+                     std::to_string(options_.blocked_before_level);
+    char before = ':';
+    for (double bits : options_.bits_per_level) {
+      id += before + Decimal(bits);
+      before = ',';
+    }
+    return id;
   }
 
-  /* Computes the parameters of both kinds of filter. */
-  bool Plan() {
+  /* Computes the parameters of all filters, or says which option is wrong. */
+  Status Plan() {
+    if (!PlanBits(options_.bits_per_key, &others_)) {
+      return Status::InvalidArgument("bits_per_key is not between 0.5 and 100");
+    }
+    if (options_.bits_per_level.size() > kMaxLevels) {
+      return Status::InvalidArgument("bits_per_level has more than 64 levels");
+    }
+    for (double bits : options_.bits_per_level) {
+      Recipes level;
+      level.none = bits == 0 && !std::signbit(bits);
+      if (!level.none && !PlanBits(bits, &level)) {
+        return Status::InvalidArgument("bits_per_level: neither 0 nor between 0.5 and 100");
+      }
+      levels_.push_back(level);
+    }
+    return Status::OK();
+  }
+
+  rocksdb::FilterBitsBuilder *GetBuilderWithContext(
+      const FilterBuildingContext &context) const override {
+    int level = Level(context);
+    size_t at = level < 0 ? 0 : static_cast<size_t>(level); /* a flush writes level 0 */
+    const Recipes &recipes = at < levels_.size() ? levels_[at] : others_;
+    if (recipes.none) return nullptr; /* RocksDB then writes no filter */
+    return new Builder(level < options_.blocked_before_level ? recipes.blocked : recipes.ribbon);
+  }
+
+  rocksdb::FilterBitsReader *GetFilterBitsReader(const Slice &block) const override {
+    auto reader = std::make_unique<Reader>();
+    if (reader->Open(others_.blocked.format, block)) return reader.release();
+    return new MatchAll;
+  }
+
+ private:
+  /* Both kinds of filter for some bits per key. */
+  struct Recipes {
+    bool none = false;
+    Recipe blocked = {}, ribbon = {};
+  };
+
+  bool compatible() const { return options_.bytes == RocksBytes::kCompatible; }
+
+  bool PlanBits(double bits, Recipes *recipes) const {
     nay_params rate = {};
     nay_plan plan = {};
     rate.size = sizeof rate;
     plan.size = sizeof plan;
     rate.nkeys = 1000000;
-    rate.bits_per_key = options_.bits_per_key;
+    rate.bits_per_key = bits;
     const nay_format *ribbon = nay_format_find("rocksdb-ribbon");
     if (nay_format_plan(ribbon, &rate, nullptr, &plan) != NAY_OK) return false;
     rate.nkeys = 0;
-    blocked_ = {nay_format_find("rocksdb-bloom"), rate};
-    ribbon_ = {ribbon, rate};
+    recipes->blocked = {nay_format_find("rocksdb-bloom"), rate};
+    recipes->ribbon = {ribbon, rate};
     if (compatible()) return true;
-    blocked_.format = ribbon_.format = nay_format_find("nay");
-    blocked_.params.kind = NAY_BLOCKED;
-    ribbon_.params.kind = NAY_RIBBON;
-    ribbon_.params.bits_per_key = 0;
-    ribbon_.params.fpr = plan.fpr;
+    recipes->blocked.format = recipes->ribbon.format = nay_format_find("nay");
+    recipes->blocked.params.kind = NAY_BLOCKED;
+    recipes->ribbon.params.kind = NAY_RIBBON;
+    recipes->ribbon.params.bits_per_key = 0;
+    recipes->ribbon.params.fpr = plan.fpr;
     return true;
   }
-
-  rocksdb::FilterBitsBuilder *GetBuilderWithContext(
-      const FilterBuildingContext &context) const override {
-    return new Builder(Level(context) < options_.blocked_before_level ? blocked_ : ribbon_);
-  }
-
-  rocksdb::FilterBitsReader *GetFilterBitsReader(const Slice &block) const override {
-    auto reader = std::make_unique<Reader>();
-    if (reader->Open(blocked_.format, block)) return reader.release();
-    return new MatchAll;
-  }
-
- private:
-  bool compatible() const { return options_.bytes == RocksBytes::kCompatible; }
 
   /* The level of a table, by RocksDB's interpretation of the context. */
   static int Level(const FilterBuildingContext &context) {
@@ -261,7 +299,8 @@ class RocksPolicy : public rocksdb::FilterPolicy {
   }
 
   RocksOptions options_;
-  Recipe blocked_ = {}, ribbon_ = {};
+  Recipes others_;              /* bits_per_key */
+  std::vector<Recipes> levels_; /* bits_per_level */
 };
 
 std::string CompiledVersion() {
@@ -275,32 +314,38 @@ Status MakePolicy(const RocksOptions &options, std::unique_ptr<const rocksdb::Fi
                                 runs);
   }
   auto policy = std::make_unique<RocksPolicy>(options);
-  if (!policy->Plan()) return Status::InvalidArgument("bits_per_key is not between 0.5 and 100");
-  *made = std::move(policy);
-  return Status::OK();
+  Status status = policy->Plan();
+  if (status.ok()) *made = std::move(policy);
+  return status;
 }
 
 /* ---- policies by name ---- */
 
-/* Parses a number and the ':' or the end after it. */
+/* Parses a number and the separator or the end after it. */
 template <typename Number>
-bool TakeNumber(const char **at, const char *end, Number *number) {
+bool TakeNumber(const char **at, const char *end, char separator, Number *number) {
   auto parsed = std::from_chars(*at, end, *number);
-  if (parsed.ec != std::errc() || (parsed.ptr != end && *parsed.ptr != ':')) return false;
+  if (parsed.ec != std::errc() || (parsed.ptr != end && *parsed.ptr != separator)) return false;
   *at = parsed.ptr;
   return true;
 }
 
-/* NAME:BITS or NAME:BITS:LEVEL */
+/* NAME:BITS or NAME:BITS:LEVEL or NAME:BITS:LEVEL:BITS0,BITS1,... */
 bool ParseId(const std::string &id, RocksOptions *options) {
   size_t colon = id.find(':');
   std::string name = id.substr(0, colon);
   if (colon == std::string::npos || (name != kId && name != kCompatibleId)) return false;
   options->bytes = name == kId ? RocksBytes::kNay : RocksBytes::kCompatible;
   const char *at = id.data() + colon + 1, *end = id.data() + id.size();
-  if (!TakeNumber(&at, end, &options->bits_per_key)) return false;
+  if (!TakeNumber(&at, end, ':', &options->bits_per_key)) return false;
   if (at == end) return true;
-  return TakeNumber(&++at, end, &options->blocked_before_level) && at == end;
+  if (!TakeNumber(&++at, end, ':', &options->blocked_before_level)) return false;
+  while (at != end && options->bits_per_level.size() <= kMaxLevels) {
+    double bits;
+    if (!TakeNumber(&++at, end, ',', &bits)) return false;
+    options->bits_per_level.push_back(bits);
+  }
+  return true; /* MakePolicy refuses too many levels */
 }
 
 /*
@@ -336,7 +381,9 @@ const rocksdb::FilterPolicy *FromId(const std::string &id,
                                     std::string *) {
   RocksOptions options;
   Status status = Status::InvalidArgument(
-      "filter_policy is not nay:BITS_PER_KEY[:BLOCKED_BEFORE_LEVEL], nor nay-compatible:...", id);
+      "filter_policy is not nay:BITS_PER_KEY[:BLOCKED_BEFORE_LEVEL[:BITS_OF_LEVEL_0,...]], nor "
+      "nay-compatible:...",
+      id);
   if (ParseId(id, &options)) status = MakePolicy(options, made);
   if (!status.ok()) made->reset(new RefusedPolicy(id, status));
   return made->get();

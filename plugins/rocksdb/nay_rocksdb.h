@@ -17,6 +17,7 @@
 #include <rocksdb/status.h>
 
 #include <memory>
+#include <vector>
 
 namespace nay {
 
@@ -38,18 +39,24 @@ struct RocksOptions {
    * build faster, the others ribbon filters, which are 30% smaller. A flush counts as level -1; so
    * 0: only flushes, -1: ribbon everywhere, INT_MAX: blocked everywhere. */
   int blocked_before_level = 0;
+  /* Bits per key of the levels, as bits_per_key but with 0 for no filter: number i is for level i,
+   * and flushes are level 0. Levels beyond the list, and tables whose level RocksDB does not tell
+   * (those of SstFileWriter), have bits_per_key. At most 64; empty: all levels have bits_per_key.
+   * `nay plan --lsm` plans them. */
+  std::vector<double> bits_per_level;
 };
 
 /*
- * NewRocksPolicy: InvalidArgument: bits_per_key. NotSupported: the RocksDB that runs is of another
- * version than the headers this was compiled with.
+ * NewRocksPolicy: InvalidArgument: bits_per_key or bits_per_level. NotSupported: the RocksDB that
+ * runs is of another version than the headers this was compiled with.
  */
 rocksdb::Status NewRocksPolicy(const RocksOptions &options,
                                std::shared_ptr<const rocksdb::FilterPolicy> *policy);
 
 /*
  * RegisterRocksPolicy: makes "nay:10:0" (or "nay-compatible:10:0") a filter_policy for options
- * files and strings. The numbers are bits_per_key and blocked_before_level, which may be left out.
+ * files and strings. The numbers are bits_per_key and blocked_before_level, which may be left out;
+ * "nay:10:0:20,15.5,9" has the bits_per_level of levels 0 to 2 besides.
  * Other strings that begin with "nay:" or "nay-", and "nay" alone, are refused: InvalidArgument, at
  * the latest from DB::Open. Call it before options are loaded: RocksDB silently ignores a policy
  * that it does not know.

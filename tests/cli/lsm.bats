@@ -53,6 +53,19 @@ load common
   done < levels
 }
 
+@test "rocksdb: the plan as a filter_policy, none for levels without a filter" {
+  run -0 nay plan --lsm -n 1G --flushes 4 -b 10 -t blocked --rocksdb
+  [[ $output =~ ^nay:9\.[0-9]+:2147483647:[0-9.]+,[0-9.]+,[0-9.]+,[0-9.]+$ ]]
+  bits=$(nay plan --lsm -n 1G --flushes 4 -b 10 -t blocked --json | jq -r '[.allocations[1].levels[].bits_per_key * 1000 | floor / 1000] | join(",")')
+  [ "${output##*:}" = "$bits" ]
+  run -0 nay plan --lsm -n 1G -b 0.1 --rocksdb
+  [[ $output == nay:1:0:*,0 ]]
+  run -0 nay plan --lsm -n 1G -p 1% -t ribbon --rocksdb # flushes as the first level
+  [[ $output =~ ^nay:9\.[0-9]+:-1:([0-9.]+),([0-9.]+),([0-9.]+),([0-9.]+)$ ]]
+  [ "${BASH_REMATCH[1]}" = "${BASH_REMATCH[2]}" ]
+  [ "$(nay plan --lsm -n 1G --sweep 8,10 --rocksdb | wc -l)" -eq 2 ]
+}
+
 @test "absurd numbers: an error that names the option or the number, and nothing on standard output" {
   refused() { # text options...
     local text=$1
@@ -99,11 +112,13 @@ load common
   refused "--need does not go with --lsm" -n 1M -b 10 --need merge
   refused "--probes does not go with --lsm" -n 1M -b 10 --probes 3
   refused "--format does not go with --lsm" -n 1M -b 10 --format leveldb
+  refused "--rocksdb is for leveled trees" -n 1M -b 10 --rocksdb --tiered
+  refused "no fuse" -n 1M -b 10 --rocksdb -t fuse
   refused "--fold does not go with --lsm" -n 1M -b 10 --fold 2
 }
 
 @test "an option of --lsm without it is refused" {
-  for option in "--ratio 10" --tiered --lazy-leveled "--memtable 5" "--flushes 4" "--table-keys 5" "--reads 5" "--absent 5%" "--sweep 8"; do
+  for option in "--ratio 10" --tiered --lazy-leveled "--memtable 5" "--flushes 4" "--table-keys 5" "--reads 5" "--absent 5%" "--sweep 8" --rocksdb; do
     # shellcheck disable=SC2086
     run --separate-stderr -2 nay plan -n 1000 --no-measure $option
     [[ $stderr == *"give --lsm too"* ]] || { echo "$option: $stderr"; return 1; }

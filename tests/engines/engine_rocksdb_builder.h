@@ -26,7 +26,7 @@ typedef enum rocks_route {
 typedef struct rocks_named {
   bool ok;           /* the string was taken, and a database opens with the policy */
   bool exists;       /* whether there is a policy; with an error it opens no database */
-  char id[64];       /* its GetId */
+  char id[512];      /* its GetId */
   char message[256]; /* the status as text */
 } rocks_named;
 

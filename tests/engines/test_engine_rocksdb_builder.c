@@ -234,6 +234,7 @@ static void a_failed_restart_is_forgotten(void **state) {
 
 /* ---- policies by name ---- */
 
+#define TEN "9,9,9,9,9,9,9,9,9,9"
 static const struct {
   const char *id, *same; /* what GetId says of it; NULL: refused */
 } names[] = {
@@ -274,8 +275,29 @@ static const struct {
     {"nay:10:1.5", NULL},
     {"nay:10:1x", NULL},
     {"nay:10:2147483648", NULL},
-    {"nay:10:0:0", NULL},
+    {"nay:10:0:0", "nay:10:0:0"},
+    {"nay:10:0:20,15.5,0,9", "nay:10:0:20,15.5,0,9"},
+    {"nay:10:-1:6.666666666666667,0.5,100", "nay:10:-1:6.666666666666667,0.5,100"},
+    {"nay-compatible:10:0:1e1,12", "nay-compatible:10:0:10,12"},
     {"nay:10:0:", NULL},
+    {"nay:10:0:,", NULL},
+    {"nay:10:0:9,", NULL},
+    {"nay:10:0:9,,9", NULL},
+    {"nay:10:0:9:9", NULL},
+    {"nay:10:0:9,x", NULL},
+    {"nay:10:0:-0", NULL},
+    {"nay:10:0:-9", NULL},
+    {"nay:10:0:0.4", NULL},
+    {"nay:10:0:9,101", NULL},
+    {"nay:10:0:nan", NULL},
+    {"nay:10:0:9,inf", NULL},
+    {"nay:0:0:9", NULL},
+    {"nay:10::9", NULL},
+    {"nay:10:9,9", NULL},
+    {"nay-compatible:10:0:9,", NULL},
+    {"nay:10:0:" TEN "," TEN "," TEN "," TEN "," TEN "," TEN ",9,9,9,9",
+     "nay:10:0:" TEN "," TEN "," TEN "," TEN "," TEN "," TEN ",9,9,9,9"},
+    {"nay:10:0:" TEN "," TEN "," TEN "," TEN "," TEN "," TEN ",9,9,9,9,9", NULL}, /* 65 levels */
     {"nay-compatible", NULL},
     {"nay-compatible:", NULL},
     {"nay-compatible:x", NULL},
@@ -334,7 +356,10 @@ static void options_survive_the_options_file(void **state) {
                                     "nay-compatible:10:0",
                                     "nay-compatible:16:-1",
                                     "nay-compatible:10:1",
-                                    "nay-compatible:6.667:2147483647"};
+                                    "nay-compatible:6.667:2147483647",
+                                    "nay:10:0:20,15.5,0,9",
+                                    "nay:10:0:20,15.5,0,9.25",
+                                    "nay-compatible:10:1:20,15.5,0,9.25"};
   for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
     directory at = directory_make();
     rocks_named loaded;
