@@ -29,8 +29,8 @@
  * THREADS. All calls on a const nay_sst are safe together. A writer, an iterator and a value belong
  * to one thread at a time.
  *
- * Many tables: nay_lookup.h finds a key in them, nay_compact.h merges them, nay_sst_cache.h bounds
- * their memory. Tables of other engines: nay_sst_foreign.h.
+ * Many tables: nay_lookup.h finds a key in them, nay_merge.h walks them as one, nay_compact.h makes
+ * one of them, nay_sst_cache.h bounds their memory. Tables of other engines: nay_sst_foreign.h.
  */
 #ifndef NAY_SST_H
 #define NAY_SST_H
@@ -75,6 +75,10 @@ typedef struct nay_sst_version {
 
 /* nay_sst_key_split: NAY_EINVAL when it has fewer than 8 bytes or a type above 2. */
 NAY_API nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_version *version);
+
+/* nay_sst_key_join: the other way round: writes version->len + 8 bytes. NAY_EINVAL: the sequence is
+ * above NAY_SST_MAX_SEQUENCE. */
+NAY_API nay_status nay_sst_key_join(const nay_sst_version *version, void *key);
 
 /* ---- comparators ----------------------------------------------------------------------------- */
 

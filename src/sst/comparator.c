@@ -79,6 +79,19 @@ nay_status nay__separator_custom(nay_order order, nay_buffer *key, const uint8_t
   return NAY_OK;
 }
 
+nay_status nay_sst_key_join(const nay_sst_version *version, void *key) {
+  nay_sst_version v;
+  if (version == NULL || key == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__abi_read(NAY_ABI_SST_VERSION, version, NULL, &v));
+  if ((v.key == NULL && v.len != 0) || v.sequence > NAY_SST_MAX_SEQUENCE ||
+      (v.deleted && v.merge)) {
+    return NAY_EINVAL;
+  }
+  if (v.len != 0) memmove(key, v.key, v.len);
+  nay__store64le((uint8_t *)key + v.len, v.sequence << 8 | (v.merge ? 2 : !v.deleted));
+  return NAY_OK;
+}
+
 nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_version *version) {
   if (key == NULL || version == NULL || len < NAY_KEY_TRAILER) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_SST_VERSION, version, NULL));

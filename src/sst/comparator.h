@@ -33,6 +33,10 @@ typedef struct nay_order {
 /* The largest sequence (56 bits) and type of a search: the newest of all versions. */
 #define NAY_KEY_TRAILER_NEWEST 0xffffffffffffff01u
 
+/* That of a search at a sequence number: no entry of the number, whatever its type, is before it.
+ */
+#define NAY_KEY_TRAILER_OF(sequence) ((uint64_t)(sequence) << 8 | 0xff)
+
 /* nay__common: how many leading bytes a[0,n) and b[0,n) share. */
 static inline size_t nay__common(const uint8_t *a, const uint8_t *b, size_t n) {
   size_t i = 0;

@@ -69,7 +69,7 @@ nay_status nay_lookup_trace(const nay_lookup *l, const void *key, size_t len, ui
     return nay__fail(diag, NAY_EINVAL, "lookup, key, sequence or value", 0);
   }
   NAY_TRY(nay__abi_check(NAY_ABI_SST_VALUE, value, diag));
-  nay_target target = {len != 0 ? key : (const void *)"", len, sequence << 8 | 1};
+  nay_target target = {len != 0 ? key : (const void *)"", len, NAY_KEY_TRAILER_OF(sequence)};
   nay_get_trace trace = {call, ctx, 0, 0};
   nay_hash_memo memo = {.trace = call != NULL ? &trace : NULL};
   lookup_walk walk = {.lookup = l, .target = &target};

@@ -29,8 +29,8 @@ static uint64_t merge_sequence(const nay_merge_heap *h, const nay_merge_input *i
 
 /* Of one version in two sources the newer source's counts, be it a value or a deletion: tables of
  * engines without sequence numbers have 0 everywhere. */
-static bool merge_before(const nay_merge_heap *h, const nay_merge_input *a,
-                         const nay_merge_input *b) {
+bool nay__merge_before(const nay_merge_heap *h, const nay_merge_input *a,
+                       const nay_merge_input *b) {
   size_t a_len = nay__user_len(h->order, a->len), b_len = nay__user_len(h->order, b->len);
   int order = nay__compare_users(h->order, a->key, a_len, b->key, b_len);
   if (order == 0) {
@@ -42,25 +42,40 @@ static bool merge_before(const nay_merge_heap *h, const nay_merge_input *a,
 
 void nay__merge_push(nay_merge_heap *h, nay_merge_input input) {
   size_t at = h->n++;
-  for (size_t parent; at > 0 && merge_before(h, &input, &h->at[parent = (at - 1) / 2]);
+  h->second = 0;
+  for (size_t parent; at > 0 && nay__merge_before(h, &input, &h->at[parent = (at - 1) / 2]);
        at = parent) {
     h->at[at] = h->at[parent];
   }
   h->at[at] = input;
 }
 
-void nay__merge_sink(nay_merge_heap *h) {
+static size_t merge_second(const nay_merge_heap *h) {
+  return h->n > 2 && nay__merge_before(h, &h->at[2], &h->at[1]) ? 2 : 1;
+}
+
+/* Puts the top below every input that comes before it; the first of those is known. */
+static void merge_sift(nay_merge_heap *h) {
   nay_merge_input x = h->at[0];
-  size_t at = 0;
+  size_t at = h->second;
+  h->at[0] = h->at[at];
   for (size_t child; (child = 2 * at + 1) < h->n; at = child) {
-    if (child + 1 < h->n && merge_before(h, &h->at[child + 1], &h->at[child])) child++;
-    if (!merge_before(h, &h->at[child], &x)) break;
+    if (child + 1 < h->n && nay__merge_before(h, &h->at[child + 1], &h->at[child])) child++;
+    if (!nay__merge_before(h, &h->at[child], &x)) break;
     h->at[at] = h->at[child];
   }
   h->at[at] = x;
+  h->second = 0;
+}
+
+void nay__merge_sink(nay_merge_heap *h) {
+  if (h->n < 2) return;
+  if (h->second == 0) h->second = merge_second(h);
+  if (nay__merge_before(h, &h->at[h->second], &h->at[0])) merge_sift(h);
 }
 
 void nay__merge_pop(nay_merge_heap *h) {
   h->at[0] = h->at[--h->n];
-  if (h->n > 1) nay__merge_sink(h);
+  h->second = 0;
+  nay__merge_sink(h);
 }

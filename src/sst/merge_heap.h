@@ -12,7 +12,8 @@
  * With `descending` all of it is mirrored: the largest key comes first, and of equal keys that of
  * the oldest source, so that a walk back meets the entries of a walk forward in reverse order.
  *
- * A step costs at most 2 log2(k) comparisons, and 2 while the same source stays the smallest.
+ * A step costs at most 2 log2(k) comparisons, and 1 while the same source stays the smallest: the
+ * second smallest, a child of the top, is then known.
  */
 #ifndef NAY_SST_MERGE_HEAP_H
 #define NAY_SST_MERGE_HEAP_H
@@ -34,11 +35,20 @@ typedef struct nay_merge_heap {
   bool descending;
   nay_merge_input *at;
   size_t n, capacity;
+  size_t second; /* the smaller child of the top; 0: not known */
 } nay_merge_heap;
 
 /* nay__merge_reserve: memory for so many inputs. NAY_ENOMEM. */
 nay_status nay__merge_reserve(nay_merge_heap *heap, size_t capacity, const nay_allocator *a);
 void nay__merge_free(nay_merge_heap *heap, const nay_allocator *a);
+
+/* nay__merge_before: whether a comes before b: by user key, then the newer version, then the newer
+ * source; the other way round in a descending heap. */
+bool nay__merge_before(const nay_merge_heap *heap, const nay_merge_input *a,
+                       const nay_merge_input *b);
+
+/* nay__merge_clear: no inputs, the capacity stays. */
+static inline void nay__merge_clear(nay_merge_heap *heap) { heap->n = heap->second = 0; }
 
 /* nay__merge_push: puts an input into its place; there must be capacity for it. */
 void nay__merge_push(nay_merge_heap *heap, nay_merge_input input);

@@ -8,6 +8,7 @@
 #include "base/abi.h"
 #include "nay_compact.h"
 #include "nay_lookup.h"
+#include "nay_merge.h"
 #include "nay_sst_cache.h"
 #include "nay_sst_foreign.h"
 
@@ -26,6 +27,8 @@
 #define NAY_ABI_SST_FOREIGN_OPTIONS NAY_ABI(nay_sst_foreign_options, codec)
 #define NAY_ABI_CODEC NAY_ABI(nay_sst_codec, state)
 #define NAY_ABI_PREFIX NAY_ABI(nay_sst_prefix, state)
+#define NAY_ABI_MERGE NAY_ABI(nay_merge_options, comparator)
+#define NAY_ABI_MERGE_SOURCE NAY_ABI(nay_merge_source, stable)
 #define NAY_ABI_COMPARATOR NAY_ABI(nay_sst_comparator, state)
 
 /* nay__sst_check_lists: what readers take: codecs that uncompress, policies that probe. */

@@ -161,7 +161,7 @@ nay_status nay_sst_get_at(const nay_sst *t, const void *key, size_t len, uint64_
     return nay__fail(diag, NAY_EINVAL, "table, key, sequence or value", 0);
   }
   NAY_TRY(nay__abi_check(NAY_ABI_SST_VALUE, value, diag));
-  nay_target target = {len != 0 ? key : "", len, sequence << 8 | 1};
+  nay_target target = {len != 0 ? key : "", len, NAY_KEY_TRAILER_OF(sequence)};
   nay_hash_memo memo = {.set = false};
   value->deleted = false;
   return nay__sst_get(t, &target, &memo, diag, value);

@@ -191,8 +191,8 @@ static void internal_keys(void **state) {
   assert_ok(nay_sst_writer_new(temp_path(path, "order.ldb"), &how, NULL, NULL, &w));
   for (size_t i = 0; i < s.n; i++) {
     for (uint64_t version = 3; version > 0; version--) {
-      nay_sst_version v = {sizeof v, s.entries[i].key, s.entries[i].len, 10 * version,
-                           version == 2};
+      nay_sst_version v = {sizeof v,     s.entries[i].key, s.entries[i].len,
+                           10 * version, version == 2,     false};
       assert_ok(nay_sst_writer_add_version(w, &v, &version, sizeof version));
       if (version == 2) assert_status(nay_sst_writer_add_version(w, &v, "", 0), NAY_EINVAL);
     }

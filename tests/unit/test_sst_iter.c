@@ -93,7 +93,7 @@ static void oldest_version_first(void **unused) {
   const char *keys[] = {"b", "d"};
   for (int k = 0; k < 2; k++) {
     for (uint64_t sequence = 6; sequence-- > 0;) {
-      nay_sst_version v = {sizeof v, keys[k], 1, sequence, sequence % 2 == 0};
+      nay_sst_version v = {sizeof v, keys[k], 1, sequence, sequence % 2 == 0, false};
       assert_ok(nay_sst_writer_add_version(w, &v, "", 0));
     }
   }

@@ -1,0 +1,48 @@
+/*
+ * merge.h - a merging iterator, shared by what makes it and what moves it.
+ *
+ *   merge_new.c     bounds, the tables that they leave, children
+ *   merge.c         movements
+ *   merge_child.c   one child: a run of tables or a source
+ *   merge_heap.c    the order of the children
+ */
+#ifndef NAY_SST_MERGE_H
+#define NAY_SST_MERGE_H
+
+#include "sst/merge_child.h"
+
+/* nay_merge_kept: the value of an entry that its child has left. */
+typedef struct nay_merge_kept {
+  nay_bytes value;
+  const nay_sst *table; /* NULL: a source */
+  const uint8_t *block; /* that `hold` keeps: the next value in it costs nothing */
+  nay_hold *hold;
+  bool stable;     /* a source says that its values stay */
+  nay_buffer copy; /* of one that does not */
+} nay_merge_kept;
+
+struct nay_merge {
+  nay_allocator allocator;
+  nay_order order;
+  uint64_t sequence; /* what is above it is not seen */
+  bool keep_deletions, all_versions;
+  bool has_lower, has_upper;
+  nay_buffer lower, upper;
+
+  nay_merge_child *children; /* by age: 0 is the newest */
+  size_t nchildren, room;    /* room of the array */
+  const nay_sst **tables;    /* of all runs */
+  size_t ntables;            /* room of the array */
+  nay_merge_heap heap;       /* of children that are at an entry */
+
+  bool valid;
+  nay_status status; /* of the last movement */
+  nay_diag diag;
+  bool backward;       /* the heap is in descending order */
+  nay_buffer saved;    /* the user key of an entry that the children have left */
+  nay_bytes key;       /* user key of the present entry, in a child or `saved` */
+  uint64_t trailer;    /* of the present entry; plain keys: 1, a value */
+  nay_merge_kept kept; /* backward, unless all versions come: the present value */
+};
+
+#endif /* NAY_SST_MERGE_H */

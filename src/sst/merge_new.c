@@ -1,0 +1,219 @@
+/*
+ * merge_new.c - the children of a merging iterator: sources first, then the tables of the lookup,
+ * level by level. A table without a key inside the bounds, by its range or by its prefix filter,
+ * does not become a child.
+ */
+#include "sst/lookup.h"
+#include "sst/merge.h"
+
+/* ---- options ---- */
+
+static nay_status merge_bad(nay_diag *diag, const char *what, uint64_t at) {
+  return nay__fail(diag, NAY_EINVAL, what, at);
+}
+
+static nay_status merge_check(const nay_merge_options *o, nay_diag *diag) {
+  if ((unsigned)o->keys > NAY_SST_KEYS_INTERNAL) return merge_bad(diag, "no such kind of keys", 0);
+  if ((o->sources == NULL && o->nsources != 0) || (o->lower == NULL && o->lower_len != 0) ||
+      (o->upper == NULL && o->upper_len != 0) || (o->prefix == NULL && o->prefix_len != 0)) {
+    return merge_bad(diag, "sources or a bound are NULL and have a length", 0);
+  }
+  if (o->sequence > NAY_SST_MAX_SEQUENCE) return merge_bad(diag, "the sequence has 56 bits", 0);
+  return nay__sst_check_comparator(o->comparator, diag);
+}
+
+/* The array as the caller's compiler laid it out: the first size is the stride. */
+static nay_status merge_read_source(const nay_merge_options *o, size_t i, nay_diag *diag,
+                                    nay_merge_source *source) {
+  const uint8_t *at = (const uint8_t *)o->sources + i * o->sources[0].size;
+  size_t size;
+  memcpy(&size, at, sizeof size);
+  if (size != o->sources[0].size) return merge_bad(diag, "the sources differ in size", i);
+  NAY_TRY(nay__abi_read(NAY_ABI_MERGE_SOURCE, at, diag, source));
+  bool calls = source->first != NULL && source->last != NULL && source->seek != NULL &&
+               source->seek_for_prev != NULL && source->next != NULL && source->prev != NULL &&
+               source->key != NULL && source->value != NULL;
+  return calls ? NAY_OK : merge_bad(diag, "a source lacks a call", i);
+}
+
+/* The order of all keys: that of the tables with keys, or what the options say. */
+static nay_status merge_order(nay_merge *m, const nay_lookup *l, const nay_merge_options *o,
+                              nay_diag *diag) {
+  const nay_sst *first = NULL;
+  for (size_t i = 0; l != NULL && i < l->ntables; i++) {
+    const nay_sst *t = l->tables[i].table;
+    NAY_TRY(nay__sst_join_comparator(t, i, diag, &first));
+    if (first != NULL && !t->empty && t->order.internal != first->order.internal) {
+      return nay__fail(diag, NAY_EMISMATCH, "some keys are plain and some are internal", i);
+    }
+  }
+  m->order = (nay_order){o->comparator, o->keys != NAY_SST_KEYS_PLAIN};
+  if (first == NULL) return NAY_OK;
+  m->order = first->order;
+  if (o->comparator != NULL && !nay__same_comparator(o->comparator, first->order.user)) {
+    return nay__fail(diag, NAY_EMISMATCH, "the comparator is not that of the tables", 0);
+  }
+  bool other =
+      o->keys != NAY_SST_KEYS_AUTO && (o->keys == NAY_SST_KEYS_INTERNAL) != first->order.internal;
+  if (!other) return NAY_OK;
+  return nay__fail(diag, NAY_EMISMATCH, "the keys are not those of the tables", 0);
+}
+
+/* ---- bounds ---- */
+
+static nay_status merge_set_bound(const nay_merge *m, nay_buffer *bound, bool *has, const void *key,
+                                  size_t len) {
+  *has = true;
+  bound->len = 0;
+  return nay__buffer_append(bound, key, len, &m->allocator);
+}
+
+/* Narrows the bounds to the keys that start with the prefix. */
+static nay_status merge_prefix(nay_merge *m, const uint8_t *prefix, size_t len) {
+  size_t n = len;
+  if (!m->has_lower || nay__compare_bytes(m->lower.at, m->lower.len, prefix, len) < 0) {
+    NAY_TRY(merge_set_bound(m, &m->lower, &m->has_lower, prefix, len));
+  }
+  while (n > 0 && prefix[n - 1] == 0xff) n--;
+  if (n == 0) return NAY_OK; /* nothing sorts behind all keys that start so */
+  nay_buffer end = {NULL, 0, 0};
+  NAY_TRY(nay__buffer_append(&end, prefix, n, &m->allocator));
+  end.at[n - 1]++;
+  if (m->has_upper && nay__compare_bytes(m->upper.at, m->upper.len, end.at, end.len) <= 0) {
+    nay__buffer_free(&end, &m->allocator);
+    return NAY_OK;
+  }
+  nay__buffer_free(&m->upper, &m->allocator);
+  m->upper = end;
+  m->has_upper = true;
+  return NAY_OK;
+}
+
+static nay_status merge_bounds(nay_merge *m, const nay_merge_options *o, nay_diag *diag) {
+  if (o->lower != NULL) {
+    NAY_TRY(merge_set_bound(m, &m->lower, &m->has_lower, o->lower, o->lower_len));
+  }
+  if (o->upper != NULL) {
+    NAY_TRY(merge_set_bound(m, &m->upper, &m->has_upper, o->upper, o->upper_len));
+  }
+  if (o->prefix == NULL) return NAY_OK;
+  if (m->order.user != NULL) {
+    return nay__fail(diag, NAY_ENOTSUP, "keys of one prefix, in another order than bytewise", 0);
+  }
+  return merge_prefix(m, o->prefix, o->prefix_len);
+}
+
+/* Whether a table can have keys inside the bounds. In doubt it can: the walk tells. */
+static bool merge_wants(const nay_merge *m, const nay_sst *t) {
+  if (t->empty) return false;
+  size_t low = nay__user_len(t->order, t->smallest.len);
+  size_t high = nay__user_len(t->order, t->largest.len);
+  if (t->order_unknown != NAY_OK) return true;
+  if (m->has_lower &&
+      nay__compare_users(t->order, t->largest.at, high, m->lower.at, m->lower.len) < 0) {
+    return false;
+  }
+  if (m->has_upper && t->has_smallest &&
+      nay__compare_users(t->order, t->smallest.at, low, m->upper.at, m->upper.len) >= 0) {
+    return false;
+  }
+  if (!m->has_lower) return true;
+  nay_bytes from = {m->lower.len != 0 ? m->lower.at : (const uint8_t *)"", m->lower.len};
+  nay_bytes to = {m->upper.len != 0 ? m->upper.at : (const uint8_t *)"", m->upper.len};
+  return nay__sst_probe_range(t, from, m->has_upper ? &to : NULL) != NAY_SAYS_NAY;
+}
+
+/* ---- children ---- */
+
+static nay_status merge_alloc(nay_merge *m, const nay_lookup *l, size_t nsources) {
+  size_t nslots = l != NULL ? l->nslots : 0, n, size;
+  if (nslots > SIZE_MAX - nsources) return NAY_ENOMEM;
+  n = nslots + nsources;
+  m->heap.order = m->order;
+  m->ntables = nslots;
+  m->nchildren = n;
+  if (!nay__mul_ok(n, sizeof *m->children, &size)) return NAY_ENOMEM;
+  m->children = n == 0 ? NULL : nay__alloc(&m->allocator, size);
+  m->tables = nslots == 0 ? NULL : nay__alloc(&m->allocator, nslots * sizeof *m->tables);
+  bool there = (n == 0 || m->children != NULL) && (nslots == 0 || m->tables != NULL);
+  return there ? nay__merge_reserve(&m->heap, n, &m->allocator) : NAY_ENOMEM;
+}
+
+/* The tables of one run that can have keys inside the bounds; *used counts those of all runs. */
+static void merge_add_run(nay_merge *m, const nay_lookup *l, const nay_lookup_run *run, size_t *n,
+                          size_t *used) {
+  nay_merge_child *c = NULL;
+  for (size_t i = 0; i < run->n; i++) {
+    const nay_sst *t = l->slots[run->first + i].table;
+    if (!merge_wants(m, t)) continue;
+    if (c == NULL || !run->disjoint) {
+      c = &m->children[(*n)++];
+      *c = (nay_merge_child){.tables = m->tables + *used};
+    }
+    m->tables[(*used)++] = t;
+    c->n++;
+  }
+}
+
+static nay_status merge_fill(nay_merge *m, const nay_lookup *l, const nay_merge_options *o,
+                             nay_diag *diag) {
+  size_t n = 0, used = 0;
+  for (size_t i = 0; i < o->nsources; i++) {
+    nay_merge_source source;
+    NAY_TRY(merge_read_source(o, i, diag, &source));
+    m->children[n++] = (nay_merge_child){.source = source};
+  }
+  for (size_t i = 0; l != NULL && i < l->nruns; i++) merge_add_run(m, l, &l->runs[i], &n, &used);
+  m->nchildren = n;
+  return NAY_OK;
+}
+
+static void merge_release(nay_merge *m) {
+  nay_allocator a = m->allocator;
+  nay__hold_free(m->kept.hold);
+  nay__buffer_free(&m->kept.copy, &a);
+  nay__buffer_free(&m->lower, &a);
+  nay__buffer_free(&m->upper, &a);
+  nay__buffer_free(&m->saved, &a);
+  nay__merge_free(&m->heap, &a);
+  nay__free(&a, m->tables, m->ntables * sizeof *m->tables);
+  nay__free(&a, m->children, m->room * sizeof *m->children);
+  nay__free(&a, m, sizeof *m);
+}
+
+nay_status nay_merge_new(const nay_lookup *lookup, const nay_merge_options *options,
+                         const nay_allocator *allocator, nay_diag *diag, nay_merge **merge) {
+  nay_merge_options o = {.size = sizeof o};
+  nay_allocator a;
+  if (merge == NULL) return merge_bad(diag, "merge is NULL", 0);
+  if (options != NULL) NAY_TRY(nay__abi_read(NAY_ABI_MERGE, options, diag, &o));
+  NAY_TRY(merge_check(&o, diag));
+  NAY_TRY(nay__allocator_read(allocator, diag, &a));
+  nay_merge *m = nay__alloc(&a, sizeof *m);
+  if (m == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a merge", 0);
+  *m = (nay_merge){.allocator = a,
+                   .sequence = o.sequence != 0 ? o.sequence : NAY_SST_MAX_SEQUENCE,
+                   .keep_deletions = o.keep_deletions || o.all_versions,
+                   .all_versions = o.all_versions,
+                   .status = NAY_ENOENT};
+  nay_diag why = {.what = NULL};
+  nay_status status = merge_order(m, lookup, &o, &why);
+  if (status == NAY_OK) status = merge_bounds(m, &o, &why);
+  if (status == NAY_OK) status = merge_alloc(m, lookup, o.nsources);
+  m->room = m->nchildren;
+  if (status == NAY_OK) status = merge_fill(m, lookup, &o, &why);
+  if (status == NAY_OK) {
+    *merge = m;
+    return NAY_OK;
+  }
+  merge_release(m);
+  if (why.what == NULL) return nay__fail(diag, status, "no memory for a merge", 0);
+  if (diag != NULL) *diag = why;
+  return status;
+}
+
+void nay_merge_free(nay_merge *m) {
+  if (m == NULL) return;
+  for (size_t i = 0; i < m->nchildren; i++) nay__merge_child_free(&m->children[i]);
+  merge_release(m);
+}

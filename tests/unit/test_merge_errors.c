@@ -1,0 +1,407 @@
+/*
+ * test_merge_errors.c - merging iterators where something is wrong: damage is an error that stays
+ * and never a shorter scan, every allocation may fail, nonsense is refused; and tables outside of
+ * the bounds are not read.
+ */
+#include "nay_merge.h"
+#include "support/flaky.h"
+#include "support/sst_sample.h"
+
+#define N_KEYS 300u
+#define N_TABLES 6u
+
+#define HOW(...) \
+  &(nay_merge_options) { .size = sizeof(nay_merge_options), __VA_ARGS__ }
+
+/* ---- tables of numbers ---- */
+
+static size_t number(unsigned i, char key[16]) { return (size_t)snprintf(key, 16, "key%05u", i); }
+
+/* Keys first, first + step, ... below end, in small blocks. */
+static uint8_t *table_bytes(unsigned first, unsigned step, unsigned end, size_t *len) {
+  char path[TEMP_MAX], key[16];
+  nay_sst_writer *w;
+  nay_sst_write_options how = {sizeof how, .block_bytes = 100};
+  assert_ok(nay_sst_writer_new(temp_path(path, "merge.ldb"), &how, NULL, NULL, &w));
+  for (unsigned i = first; i < end; i += step) {
+    assert_ok(nay_sst_writer_add(w, key, number(i, key), key, number(i, key)));
+  }
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
+  uint8_t *bytes = sample_read(path, len);
+  unlink(path);
+  return bytes;
+}
+
+static nay_sst *view_table(const uint8_t *bytes, size_t len) {
+  nay_sst_read_options how = {sizeof how, .keys = NAY_SST_KEYS_PLAIN};
+  nay_sst *t = NULL;
+  nay_status status = nay_sst_view(bytes, len, &how, NULL, NULL, &t);
+  return status == NAY_OK ? t : NULL;
+}
+
+/* ---- damage ---- */
+
+/* Walks one way; every entry is the next one, and the end is reached or an error is told. */
+static nay_status walk(nay_merge *m, bool backward, unsigned *n) {
+  nay_status status = backward ? nay_merge_last(m) : nay_merge_first(m);
+  for (*n = 0; status == NAY_OK; ++*n) {
+    char key[16];
+    size_t len, want = number(backward ? N_KEYS - 1 - *n : *n, key);
+    const void *got = nay_merge_key(m, &len);
+    assert_int_equal(len, want);
+    assert_memory_equal(got, key, len);
+    got = nay_merge_value(m, &len);
+    assert_int_equal(len, want);
+    assert_memory_equal(got, key, len);
+    status = backward ? nay_merge_prev(m) : nay_merge_next(m);
+  }
+  return status;
+}
+
+/* Every byte of one of two tables flipped: all entries, or an error with an offset, which stays. */
+static void damage_is_never_a_shorter_scan(void **unused) {
+  (void)unused;
+  size_t len, other_len;
+  uint8_t *bytes = table_bytes(0, 2, N_KEYS, &len), *other = table_bytes(1, 2, N_KEYS, &other_len);
+  unsigned failed = 0, whole = 0;
+  for (size_t at = 0; at < len; at++) {
+    bytes[at] ^= (uint8_t)(1u << at % 8);
+    nay_sst *a = view_table(bytes, len), *b = view_table(other, other_len);
+    nay_lookup *l;
+    nay_merge *m;
+    if (a != NULL) {
+      const nay_sst *both[] = {b, a};
+      assert_ok(nay_lookup_new(both, 2, NULL, &l));
+      assert_ok(nay_merge_new(l, NULL, NULL, NULL, &m));
+      for (int backward = 0; backward < 2; backward++) {
+        unsigned n;
+        nay_status status = walk(m, backward, &n);
+        if (status == NAY_ENOENT) {
+          assert_int_equal(n, N_KEYS);
+          whole++;
+          continue;
+        }
+        failed++;
+        assert_true(status == NAY_ECORRUPT || status == NAY_ENOTSUP);
+        assert_true(nay_merge_diag(m)->what != NULL && nay_merge_diag(m)->offset < len);
+        assert_status(nay_merge_next(m), status);
+        assert_status(nay_merge_prev(m), status);
+        assert_false(nay_merge_valid(m));
+        size_t none;
+        assert_null(nay_merge_key(m, &none));
+        assert_null(nay_merge_value(m, &none));
+      }
+      nay_merge_free(m);
+      nay_lookup_free(l);
+    }
+    nay_sst_free(a);
+    nay_sst_free(b);
+    bytes[at] ^= (uint8_t)(1u << at % 8);
+  }
+  assert_true(failed > 1000 && whole > 10);
+  free(bytes);
+  free(other);
+}
+
+/* ---- what is read ---- */
+
+typedef struct level {
+  uint8_t *bytes[N_TABLES];
+  nay_sst *tables[N_TABLES];
+  nay_lookup *lookup;
+} level;
+
+/* A disjoint level: table i has the keys from 50 i on. */
+static void level_make(level *l) {
+  for (unsigned i = 0; i < N_TABLES; i++) {
+    size_t len;
+    l->bytes[i] = table_bytes(i * 50, 1, i * 50 + 50, &len);
+    l->tables[i] = view_table(l->bytes[i], len);
+    assert_non_null(l->tables[i]);
+  }
+  nay_lookup_level one = {.size = sizeof one,
+                          .tables = (const nay_sst *const *)l->tables,
+                          .n = N_TABLES,
+                          .disjoint = true};
+  assert_ok(nay_lookup_new_levels(&one, 1, NULL, NULL, &l->lookup));
+}
+
+static void level_free(level *l) {
+  nay_lookup_free(l->lookup);
+  for (unsigned i = 0; i < N_TABLES; i++) {
+    nay_sst_free(l->tables[i]);
+    free(l->bytes[i]);
+  }
+}
+
+static uint64_t reads(const nay_sst *t) {
+  nay_sst_counters c = {.size = sizeof c};
+  assert_ok(nay_sst_count(t, &c));
+  return c.block_reads;
+}
+
+static void only_what_is_needed_is_read(void **unused) {
+  (void)unused;
+  level l;
+  nay_merge *m;
+  unsigned n = 0;
+  uint64_t before[N_TABLES];
+  level_make(&l);
+  for (unsigned i = 0; i < N_TABLES; i++) before[i] = reads(l.tables[i]);
+  nay_merge_options how = {sizeof how, .lower = "key00120", .lower_len = 8, .upper = "key00180",
+                           .upper_len = 8};
+  assert_ok(nay_merge_new(l.lookup, &how, NULL, NULL, &m));
+  for (nay_status s = nay_merge_first(m); s == NAY_OK; s = nay_merge_next(m)) n++;
+  assert_int_equal(n, 60);
+  assert_ok(nay_merge_last(m));
+  for (unsigned i = 0; i < N_TABLES; i++)
+    assert_int_equal(reads(l.tables[i]) != before[i], i == 2 || i == 3);
+  nay_merge_free(m);
+  assert_ok(nay_merge_new(l.lookup, NULL, NULL, NULL, &m));
+  assert_ok(nay_merge_seek(m, "key00010", 8)); /* the other tables of the level stay closed */
+  assert_int_equal(reads(l.tables[0]), before[0] + 1);
+  assert_int_equal(reads(l.tables[1]), before[1]);
+  nay_merge_free(m);
+  level_free(&l);
+}
+
+/* ---- memory ---- */
+
+static nay_status use(const nay_lookup *l, const nay_allocator *a) {
+  nay_merge *m;
+  nay_merge_options how = {sizeof how, .prefix = "key000", .prefix_len = 6};
+  nay_sst_value v = {.size = sizeof v};
+  nay_status status = nay_merge_new(l, &how, a, NULL, &m);
+  if (status != NAY_OK) return status;
+  status = nay_merge_first(m);
+  if (status == NAY_OK) status = nay_merge_next(m);
+  if (status == NAY_OK) status = nay_merge_prev(m);
+  if (status == NAY_OK) status = nay_merge_last(m);
+  if (status == NAY_OK) status = nay_merge_pin(m, &v);
+  if (status == NAY_OK) status = nay_merge_prev(m);
+  if (status != NAY_OK) assert_status(nay_merge_next(m), status);
+  nay_sst_value_free(&v);
+  nay_merge_free(m);
+  return status;
+}
+
+static void every_allocation_may_fail(void **unused) {
+  (void)unused;
+  level l;
+  level_make(&l);
+  flaky heap = {.fail_at = -1};
+  nay_allocator a = flaky_allocator(&heap);
+  for (long fail = 0;; fail++) {
+    heap.fail_at = heap.calls + fail;
+    nay_status status = use(l.lookup, &a);
+    bool failed = heap.calls > heap.fail_at;
+    assert_status(status, failed ? NAY_ENOMEM : NAY_OK);
+    assert_true(flaky_is_clean(&heap));
+    if (!failed) break;
+  }
+  level_free(&l);
+}
+
+/* ---- nonsense ---- */
+
+static nay_status no_move(void *state) {
+  (void)state;
+  return NAY_ENOENT;
+}
+static nay_status no_seek(void *state, const void *key, size_t len) {
+  (void)state, (void)key, (void)len;
+  return NAY_ENOENT;
+}
+static nay_status one_move(void *state) {
+  (void)state;
+  return NAY_OK;
+}
+static nay_status broken_move(void *state) {
+  (void)state;
+  return NAY_EIO;
+}
+static const void *short_key(void *state, size_t *len) {
+  (void)state;
+  *len = 3;
+  return "abc";
+}
+
+static nay_merge_source nothing(void) {
+  return (nay_merge_source){.size = sizeof(nay_merge_source),
+                            .first = no_move,
+                            .last = no_move,
+                            .next = no_move,
+                            .prev = no_move,
+                            .seek = no_seek,
+                            .seek_for_prev = no_seek,
+                            .key = short_key,
+                            .value = short_key};
+}
+
+static void assert_refused(const nay_lookup *l, const nay_merge_options *how, nay_status want) {
+  nay_merge *m;
+  nay_diag diag = {.what = NULL};
+  assert_status(nay_merge_new(l, how, NULL, &diag, &m), want);
+  assert_non_null(diag.what);
+}
+
+static void nonsense_is_refused(void **unused) {
+  (void)unused;
+  level l;
+  level_make(&l);
+  nay_merge_source s = nothing(), lacks = s, sizes[2] = {s, s};
+  lacks.prev = NULL;
+  sizes[1].size += 8;
+  nay_sst_comparator reverse = {.size = sizeof reverse};
+  assert_ok(nay_sst_comparator_reverse(&reverse));
+  assert_refused(NULL, HOW(.nsources = 1), NAY_EINVAL);
+  assert_refused(NULL, HOW(.sources = &lacks, .nsources = 1), NAY_EINVAL);
+  assert_refused(NULL, HOW(.sources = sizes, .nsources = 2), NAY_EINVAL);
+  assert_refused(NULL, HOW(.lower_len = 1), NAY_EINVAL);
+  assert_refused(NULL, HOW(.upper_len = 1), NAY_EINVAL);
+  assert_refused(NULL, HOW(.prefix_len = 1), NAY_EINVAL);
+  assert_refused(NULL, HOW(.sequence = 1ull << 56), NAY_EINVAL);
+  assert_refused(NULL, HOW(.keys = (nay_sst_keys)3), NAY_EINVAL);
+  assert_refused(NULL, HOW(.comparator = &reverse, .prefix = "a", .prefix_len = 1), NAY_ENOTSUP);
+  assert_refused(l.lookup, HOW(.comparator = &reverse), NAY_EMISMATCH);
+  assert_refused(l.lookup, HOW(.keys = NAY_SST_KEYS_INTERNAL), NAY_EMISMATCH);
+  assert_status(nay_merge_new(NULL, NULL, NULL, NULL, NULL), NAY_EINVAL);
+  nay_merge *m;
+  assert_ok(nay_merge_new(NULL, NULL, NULL, NULL, &m)); /* nothing to merge */
+  nay_sst_value v = {.size = sizeof v};
+  nay_sst_version version = {.size = sizeof version};
+  assert_status(nay_merge_first(m), NAY_ENOENT);
+  assert_status(nay_merge_last(m), NAY_ENOENT);
+  assert_status(nay_merge_seek(m, NULL, 0), NAY_ENOENT);
+  assert_status(nay_merge_seek(m, NULL, 1), NAY_EINVAL);
+  assert_status(nay_merge_seek_for_prev(m, NULL, 1), NAY_EINVAL);
+  assert_status(nay_merge_pin(m, &v), NAY_EINVAL);
+  assert_status(nay_merge_version(m, &version), NAY_EINVAL);
+  nay_merge_free(m);
+  nay_merge_free(NULL);
+  level_free(&l);
+}
+
+/* Plain and internal tables do not mix. */
+static void kinds_of_keys_do_not_mix(void **unused) {
+  (void)unused;
+  char path[TEMP_MAX];
+  level l;
+  nay_sst_writer *w;
+  nay_sst *internal;
+  nay_lookup *mixed;
+  nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
+  nay_sst_version v = {sizeof v, "a", 1, 7, false, false};
+  level_make(&l);
+  assert_ok(nay_sst_writer_new(temp_path(path, "mixed.ldb"), &how, NULL, NULL, &w));
+  assert_ok(nay_sst_writer_add_version(w, &v, "", 0));
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
+  assert_ok(nay_sst_open(path, NULL, NULL, NULL, &internal));
+  const nay_sst *both[] = {l.tables[0], internal};
+  assert_ok(nay_lookup_new(both, 2, NULL, &mixed));
+  assert_refused(mixed, NULL, NAY_EMISMATCH);
+  nay_lookup_free(mixed);
+  nay_sst_free(internal);
+  unlink(path);
+  level_free(&l);
+}
+
+/* A source that fails, or has no internal keys, ends the walk with an error that stays. */
+static void sources_that_fail(void **unused) {
+  (void)unused;
+  nay_merge_source broken = nothing(), plain = nothing();
+  nay_merge *m;
+  broken.first = broken_move;
+  plain.first = plain.last = one_move;
+  nay_merge_options how = {sizeof how, .sources = &broken, .nsources = 1};
+  assert_ok(nay_merge_new(NULL, &how, NULL, NULL, &m));
+  assert_status(nay_merge_first(m), NAY_EIO);
+  assert_status(nay_merge_next(m), NAY_EIO);
+  assert_non_null(nay_merge_diag(m)->what);
+  assert_status(nay_merge_last(m), NAY_ENOENT);
+  nay_merge_free(m);
+  how.sources = &plain;
+  assert_ok(nay_merge_new(NULL, &how, NULL, NULL, &m));
+  assert_status(nay_merge_first(m), NAY_EINVAL);
+  assert_status(nay_merge_last(m), NAY_EINVAL);
+  nay_merge_free(m);
+}
+
+/* A merge operand at the very number of the reader is told, not passed over for an older value. */
+static void operands_are_not_passed_over(void **unused) {
+  (void)unused;
+  char path[TEMP_MAX];
+  nay_sst_writer *w;
+  nay_sst *t;
+  nay_lookup *l;
+  nay_merge *m;
+  nay_sst_value value = {.size = sizeof value};
+  nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
+  nay_sst_version v = {sizeof v, "a", 1, 7, false, true}, got = {.size = sizeof got};
+  assert_ok(nay_sst_writer_new(temp_path(path, "operand.ldb"), &how, NULL, NULL, &w));
+  assert_ok(nay_sst_writer_add_version(w, &v, "+1", 2));
+  v.sequence = 5;
+  v.merge = false;
+  assert_ok(nay_sst_writer_add_version(w, &v, "1", 1));
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
+  nay_sst_read_options read = {sizeof read, .keys = NAY_SST_KEYS_INTERNAL};
+  assert_ok(nay_sst_open(path, &read, NULL, NULL, &t));
+  assert_ok(nay_lookup_new((const nay_sst *const[]){t}, 1, NULL, &l));
+  for (uint64_t at = 5; at < 10; at++) {
+    nay_status want = at < 7 ? NAY_OK : NAY_ENOTSUP;
+    assert_status(nay_sst_get_at(t, "a", 1, at, NULL, &value), want);
+    assert_status(nay_lookup_get_at(l, "a", 1, at, NULL, &value, NULL), want);
+    assert_ok(nay_merge_new(l, HOW(.sequence = at), NULL, NULL, &m));
+    assert_status(nay_merge_first(m), want);
+    assert_status(nay_merge_last(m), want);
+    nay_merge_free(m);
+  }
+  assert_ok(nay_merge_new(l, HOW(.all_versions = true), NULL, NULL, &m));
+  assert_ok(nay_merge_first(m));
+  assert_ok(nay_merge_version(m, &got));
+  assert_true(got.merge && !got.deleted && got.sequence == 7);
+  nay_merge_free(m);
+  nay_sst_value_free(&value);
+  nay_lookup_free(l);
+  nay_sst_free(t);
+  unlink(path);
+}
+
+static void keys_are_joined(void **unused) {
+  (void)unused;
+  uint8_t key[16];
+  nay_sst_version v = {sizeof v, "abc", 3, 0x123456789abcdeu, false, false},
+                  back = {.size = sizeof back};
+  assert_ok(nay_sst_key_join(&v, key));
+  assert_ok(nay_sst_key_split(key, 11, &back));
+  assert_int_equal(back.len, 3);
+  assert_int_equal(back.sequence, v.sequence);
+  assert_false(back.deleted);
+  v.deleted = true;
+  assert_ok(nay_sst_key_join(&v, key));
+  assert_int_equal(key[3], 0);
+  v.deleted = false;
+  v.merge = true;
+  assert_ok(nay_sst_key_join(&v, key));
+  assert_ok(nay_sst_key_split(key, 11, &back));
+  assert_true(back.merge);
+  v.deleted = true;
+  assert_status(nay_sst_key_join(&v, key), NAY_EINVAL);
+  v.deleted = false;
+  v.sequence = 1ull << 56;
+  assert_status(nay_sst_key_join(&v, key), NAY_EINVAL);
+  assert_status(nay_sst_key_join(NULL, key), NAY_EINVAL);
+}
+
+int main(void) {
+  const test_case tests[] = {
+      TEST(damage_is_never_a_shorter_scan), TEST(only_what_is_needed_is_read),
+      TEST(every_allocation_may_fail),      TEST(nonsense_is_refused),
+      TEST(kinds_of_keys_do_not_mix),       TEST(sources_that_fail),
+      TEST(operands_are_not_passed_over),   TEST(keys_are_joined),
+  };
+  return run_all(tests);
+}
