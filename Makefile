@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 .PHONY: all deps demo test test-quick test-long fuzz bench bench-quick bench-keep bench-sst bench-billion install \
-        uninstall amalgamation wasm format lint abi-check abi-dump coverage clean help
+        uninstall amalgamation wasm playground format lint abi-check abi-dump coverage clean help
 
 # deps, demo and the tests install what is missing; the others name it and stop. NAY_BOOTSTRAP=no: neither.
 TIER ?= build
@@ -74,6 +74,10 @@ amalgamation: ## write the library as two files, dist/nay.c and dist/nay.h
 wasm: ## build the library as WebAssembly and the npm package around it: build/wasm/libnay
 	@scripts/bootstrap check test
 	@web/wasm/build
+
+playground: wasm ## the library at work in one page that needs no server: build/site/playground.html
+	@python3 web/playground/bundle.py build/wasm/libnay/index.js build/wasm/libnay/libnay-full-simd.wasm \
+	  build/site/playground.html
 
 format: ## clang-format all sources
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

@@ -1,0 +1,41 @@
+/*
+ * blame.js - a false positive explained: which keys put there what the probe found. The positions
+ * of a key are those of its own explanation; the index maps each position to the keys that have it.
+ */
+import { breathe } from './frames.js';
+
+export class Blame {
+  constructor(filter, keys) {
+    this.filter = filter;
+    this.keys = keys;
+    this.index = new Map(); /* bit -> numbers of keys */
+    this.done = 0;
+  }
+
+  /* fill: explains keys that are not in the index yet, in pieces that leave time for a frame. */
+  async fill(limit = Infinity) {
+    const end = Math.min(this.keys.length, limit);
+    let start = performance.now();
+    while (this.done < end) {
+      this.addKey(this.done);
+      this.done += 1;
+      if (performance.now() - start > 6) { await breathe(); start = performance.now(); }
+    }
+  }
+
+  addKey(i) {
+    const why = this.filter.explain(this.keys[i]);
+    for (const step of why.steps) {
+      if (step.nbits === 0 || step.kind === 'column' || step.kind === 'xor') continue;
+      if (why.maybe && why.ngroups > 1 && step.group !== why.group) continue;
+      const list = this.index.get(step.bit);
+      if (!list) this.index.set(step.bit, [i]);
+      else if (list[list.length - 1] !== i) list.push(i);
+    }
+  }
+
+  /* of: the keys that have this bit. */
+  of(bit) {
+    return (this.index.get(bit) ?? []).map((i) => this.keys[i]);
+  }
+}

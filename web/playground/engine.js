@@ -1,0 +1,59 @@
+/*
+ * engine.js - the library, as the views use it: libnay's classes, with keys in batches of lines.
+ * There is no arithmetic of filters in this page beyond these calls.
+ */
+import { load } from 'libnay';
+
+const MEMORY = 1 << 30; /* bytes that the library may use: a page should leave some for others */
+
+export async function startEngine(wasm) {
+  const nay = await load({ wasm, full: true, maxMemory: MEMORY });
+  return new Engine(nay);
+}
+
+class Engine {
+  constructor(nay) {
+    this.nay = nay;
+    this.version = nay.version;
+    this.kinds = nay.kinds.map((name) => ({ name, traits: nay.traits(name) }));
+    this.formats = nay.formats.list();
+  }
+
+  plan(params) { return this.nay.Filter.plan(params); }
+
+  create(params) { return wrap(this.nay.Filter.create(params)); }
+
+  /* build: from an array of keys, or from lines in one buffer. */
+  build(keys, params) { return wrap(this.nay.Filter.build(keys, params)); }
+
+  /* createAs: an empty filter in another system's layout. */
+  createAs(format, params) { return wrap(this.nay.formats.create(format, params)); }
+
+  buildAs(format, keys, params) { return wrap(this.nay.formats.build(format, keys, params)); }
+
+  encodeAs(format, filter) { return this.nay.formats.encode(format, filter); }
+
+  openFilter(format, bytes) { return wrap(this.nay.formats.open(format, bytes)); }
+
+  recogniseFilter(bytes) { return this.nay.formats.recognise(bytes); }
+
+  isTable(bytes) { return this.nay.TableFilters.recognise(bytes); }
+
+  openTableFilters(bytes) { return this.nay.TableFilters.open(bytes); }
+
+  openTable(bytes) { return this.nay.Table.open(bytes); }
+
+  caveat(filter) { return this.nay.formats.caveat(filter); }
+}
+
+/* wrap: two more calls on a filter. */
+function wrap(filter) {
+  filter.addLines = (lines) => filter.addMany(lines);
+  filter.countMaybes = (lines) => {
+    const answers = filter.hasMany(lines);
+    let n = 0;
+    for (let i = 0; i < answers.length; i += 1) n += answers[i];
+    return n;
+  };
+  return filter;
+}

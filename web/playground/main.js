@@ -1,0 +1,166 @@
+/*
+ * main.js - the page: starts the library, shows one view at a time, keeps the state in the URL.
+ *
+ * A view is {id, title, mount(context, params)}; mount returns {element, state(), params?, close()}:
+ * state() is what a permalink holds. A view lives until the reader opens another state of it.
+ */
+import { h, announce, explainError } from './dom.js';
+import { readHash, writeHash, replaceHash } from './route.js';
+import { frameStats, resetFrames } from './frames.js';
+import { startEngine } from './engine.js';
+import { work } from './views/work.js';
+import { overfill } from './views/overfill.js';
+import { lsm } from './views/lsm.js';
+import { plan } from './views/plan.js';
+import { inside } from './views/inside.js';
+
+const VIEWS = [work, overfill, lsm, plan, inside];
+const open = new Map(); /* id of a view -> what its mount returned */
+let engine = null;
+let current = null;
+
+function showTheme() {
+  const root = document.documentElement;
+  if (!root.dataset.theme) root.dataset.theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
+  const other = root.dataset.theme === 'dark' ? 'light' : 'dark';
+  const button = document.getElementById('theme');
+  button.textContent = other === 'dark' ? '\u263e Dark' : '\u2600 Light';
+  button.setAttribute('aria-label', `Use ${other} colours`);
+}
+
+function startTheme() {
+  showTheme();
+  let chosen = false;
+  document.getElementById('theme').addEventListener('click', () => {
+    const root = document.documentElement;
+    chosen = true;
+    root.dataset.theme = root.dataset.theme === 'dark' ? 'light' : 'dark';
+    try { localStorage.setItem('nay-theme', root.dataset.theme); } catch { /* not kept, then */ }
+    showTheme();
+    dispatchEvent(new Event('themechange'));
+  });
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', (e) => {
+    if (chosen) return;
+    document.documentElement.dataset.theme = e.matches ? 'dark' : 'light';
+    showTheme();
+    dispatchEvent(new Event('themechange'));
+  });
+}
+
+function makeTabs() {
+  const tabs = VIEWS.map((view) => h('button', {
+    role: 'tab', type: 'button', id: `tab-${view.id}`, 'aria-controls': `view-${view.id}`, 'aria-selected': 'false', tabindex: -1,
+    onclick: () => show(view.id, null),
+  }, view.title));
+  const list = document.getElementById('tabs');
+  list.replaceChildren(...tabs);
+  list.addEventListener('keydown', (e) => {
+    const at = tabs.indexOf(document.activeElement);
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[e.key];
+    if (at < 0 || to === undefined) return;
+    e.preventDefault();
+    const tab = tabs[(to + tabs.length) % tabs.length];
+    tab.focus();
+    tab.click();
+  });
+  const panels = VIEWS.map((view) => h('section', { role: 'tabpanel', id: `view-${view.id}`, 'aria-labelledby': `tab-${view.id}`, hidden: true }));
+  document.getElementById('main').replaceChildren(...panels);
+}
+
+/* show: opens a view; with params it starts from them, without it goes on as it was. */
+function show(id, params) {
+  const view = VIEWS.find((v) => v.id === id);
+  const panel = document.getElementById(`view-${id}`);
+  current = id;
+  for (const v of VIEWS) {
+    const selected = v.id === id;
+    const tab = document.getElementById(`tab-${v.id}`);
+    tab.setAttribute('aria-selected', String(selected));
+    tab.tabIndex = selected ? 0 : -1;
+    if (selected) tab.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    document.getElementById(`view-${v.id}`).hidden = !selected;
+    if (!selected) open.get(v.id)?.pause?.();
+  }
+  if (params || !open.has(id)) mount(view, panel, params ?? new URLSearchParams());
+  else open.get(id).resume?.();
+  saveState(id);
+  document.title = `${view.title} \u00b7 nay`;
+}
+
+function mount(view, panel, params) {
+  open.get(view.id)?.close();
+  open.delete(view.id);
+  const context = { engine, changed: () => saveState(view.id), link: () => copyLink(view.id), go: (hash) => { location.hash = hash; } };
+  try {
+    const live = view.mount(context, params);
+    open.set(view.id, live);
+    panel.replaceChildren(h('div', { class: 'head' },
+      h('div', null, h('h2', null, view.heading ?? view.title), h('p', { class: 'lead' }, view.lead)),
+      h('button', { type: 'button', class: 'quiet', onclick: () => copyLink(view.id) }, 'Copy link')), live.element);
+    live.shown?.();
+  } catch (error) {
+    panel.replaceChildren(h('p', { class: 'notice bad', role: 'alert' }, explainError(error)));
+    console.warn(error);
+  }
+}
+
+function saveState(id) {
+  const live = open.get(id);
+  if (!live || id !== current) return;
+  replaceHash(writeHash(id, live.state()).hash);
+}
+
+async function copyLink(id) {
+  const { hash, whole } = writeHash(id, open.get(id)?.state() ?? {});
+  const url = location.href.replace(/#.*/, '') + hash;
+  const rest = whole ? '' : ' What was too long for a link is not in it.';
+  try {
+    await navigator.clipboard.writeText(url);
+    toast(`The link to this state is copied.${rest}`);
+  } catch {
+    replaceHash(hash);
+    toast(`The link to this state is in the address bar.${rest}`);
+  }
+}
+
+function toast(text) {
+  announce(text);
+  const box = h('div', { class: 'tip', style: 'position: fixed; left: 50%; bottom: 24px; transform: translateX(-50%)', 'aria-hidden': 'true' }, text);
+  document.body.append(box);
+  setTimeout(() => box.remove(), 2600);
+}
+
+function fromHash() {
+  const { view, params } = readHash(location.hash);
+  const known = VIEWS.some((v) => v.id === view);
+  if (view === 'main') return;
+  show(known ? view : VIEWS[0].id, known && [...params].length > 0 ? params : null);
+}
+
+/* unpack: the wasm of the page, gzip in base64. A fetch is forbidden by the policy of the page. */
+async function unpack(text) {
+  const packed = Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+async function start() {
+  startTheme();
+  document.querySelector('[data-skip]').addEventListener('click', (e) => {
+    e.preventDefault();
+    document.getElementById('main').focus();
+  });
+  try {
+    engine = await startEngine(await unpack(document.getElementById('wasm').textContent));
+  } catch (error) {
+    document.getElementById('boot').textContent = `The library cannot start here: ${error.message}. The page needs WebAssembly with SIMD.`;
+    return;
+  }
+  document.getElementById('about').textContent = `Computed by libnay ${engine.version} in WebAssembly, in this page. Nothing leaves it.`;
+  makeTabs();
+  addEventListener('hashchange', fromHash);
+  fromHash();
+  globalThis.nayPlayground = { frameStats, resetFrames, engine, views: open };
+}
+
+start();

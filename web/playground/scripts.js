@@ -1,0 +1,151 @@
+/*
+ * scripts.js - explanations and traces of the library as steps that the player shows: sentences,
+ * rings and changed cells. Every position and value in them comes from the library.
+ */
+import { shorten } from './dom.js';
+import { MARK, readBits } from './stage.js';
+
+const hex = (value, nbits = 64) => BigInt(value).toString(16).padStart(Math.ceil(nbits / 4), '0');
+
+/* hashLine: the first step of every script. */
+function hashLine(key, why) {
+  const seed = why.seed ? `, seed ${why.seed}` : '';
+  return { text: `\u201c${shorten(key)}\u201d hashes to ${hex(why.hash)} (${why.hashKind}${seed})`, marks: [] };
+}
+
+/* unitName: "cache line 3", for people. */
+function unitName(step) {
+  const names = { block: 'cache line', line: 'cache line', unit: 'unit', bucket: 'bucket', segment: 'segment', third: 'third', slot: 'slot' };
+  return step.unit ? `${names[step.unit] ?? step.unit} ${step.unitIndex}` : '';
+}
+
+/* place: a bit as people find it in the picture: within its unit, or in the one array of a Bloom filter. */
+function place(kind, step) {
+  return kind === 'bloom' || !step.unit ? `bit ${step.bit}` : `${unitName(step)}, bit ${step.bit - step.unitBit}`;
+}
+
+/* slotName: which slot of its bucket, segment or third. */
+export function slotName(step) {
+  return `${unitName(step)}, slot ${Math.round((step.bit - step.unitBit) / step.nbits)}`;
+}
+
+/* found: what a step of a probe found, as a sentence. */
+function found(kind, step) {
+  const level = kind === 'scalable' ? `level ${step.level}, ` : kind === 'window' ? `generation of age ${step.level}, ` : '';
+  switch (step.kind) {
+    case 'bit': {
+      const counted = kind === 'counting' && step.found ? `, ${step.counter} ${step.counter === 1 ? 'key holds' : 'keys hold'} it` : '';
+      return `${level}${place(kind, step)} is ${step.found}${counted}`;
+    }
+    case 'fingerprint':
+      if (step.found === 0n) return `${slotName(step)}: empty`;
+      return `${slotName(step)}: ${hex(step.found, step.nbits)}${step.ok ? ', its fingerprint' : `, not ${hex(step.expected, step.nbits)}`}`;
+    case 'slot': return `${slotName(step)} holds ${hex(step.found, step.nbits)}`;
+    case 'xor': return `xor of the slots: ${hex(step.found, step.nbits)}; its fingerprint is ${hex(step.expected, step.nbits)}`;
+    case 'column': return `column ${step.index}: the parity of the selected slots is ${step.found}, its fingerprint has ${step.expected}`;
+    default: return step.ok ? 'says maybe to every key' : 'has no keys: nay';
+  }
+}
+
+/* rings: the cells that a step reads. */
+function rings(step) {
+  const mark = step.ok ? MARK.ok : MARK.fail;
+  if (step.kind === 'column') return columnBits(step).map((bit) => ({ bit, mark }));
+  return step.nbits > 0 && step.kind !== 'xor' ? [{ bit: step.bit, mark }] : [];
+}
+
+/* columnBits: the bits of a column that the mask selects. */
+export function columnBits(step) {
+  const out = [];
+  const mask = BigInt(step.mask) | (BigInt(step.mask2) << 64n);
+  for (let i = 0; i < step.nbits + step.nbits2; i += 1) {
+    if ((mask >> BigInt(i)) & 1n) out.push(i < step.nbits ? step.bit + i : step.bit2 + i - step.nbits);
+  }
+  return out;
+}
+
+/* verdict: why the answer is what it is, in one line. */
+export function verdict(kind, why) {
+  if (why.maybe) {
+    if (why.steps.length === 0) return why.reasonText;
+    const one = { cuckoo: 'a slot has its fingerprint', xor: 'the xor is its fingerprint', fuse: 'the xor is its fingerprint', ribbon: 'every column agrees' };
+    return why.steps[0].kind === 'bit' ? 'all of its bits are set' : one[kind] ?? 'all of its bits are set';
+  }
+  const failed = why.steps.find((s) => !s.ok);
+  if (!failed || failed.kind === 'constant') return why.reasonText;
+  if (failed.kind === 'bit' && kind === 'ribbon') return `bit ${failed.bit} is 0, and one is enough to be certain`;
+  const one = { cuckoo: 'no slot has its fingerprint', xor: 'the xor is not its fingerprint', fuse: 'the xor is not its fingerprint', ribbon: 'a column does not agree', scalable: 'in every level a bit is 0', window: 'in every generation a bit is 0' };
+  return one[kind] ?? `${place(kind, failed)} is 0, and one is enough to be certain`;
+}
+
+/* askScript: a probe, step by step. */
+export function askScript(kind, key, why) {
+  const script = [hashLine(key, why)];
+  let stopped = false;
+  for (const step of why.steps) {
+    const late = stopped && why.ngroups === 1 ? ' (a probe has stopped before)' : '';
+    script.push({ text: found(kind, step) + late, marks: rings(step), keep: step.index > 0 || kind === 'cuckoo' });
+    if (!step.ok) stopped = true;
+  }
+  script.push({ text: `${why.maybe ? 'Maybe' : 'Nay'}: ${verdict(kind, why)}.`, keep: true });
+  return script;
+}
+
+/* addScript: an add to a family of bits: what each bit was, and is. `shown` is the payload before it. */
+export function addScript(kind, key, why, shown) {
+  const script = [hashLine(key, why)];
+  const own = why.steps.filter((s) => s.group === why.group && s.nbits > 0 && s.kind !== 'xor');
+  let fresh = 0;
+  for (const [i, step] of own.entries()) {
+    if (step.kind !== 'bit') { script.push({ text: `goes into ${found(kind, step)}`, marks: rings(step), writes: [{ bit: step.bit, nbits: step.nbits, value: Number(step.found) }] }); continue; }
+    const before = readBits(shown, step.bit, 1);
+    fresh += 1 - before;
+    const counter = kind === 'counting' ? `; its counter is now ${step.counter}` : '';
+    script.push({
+      text: `${place(kind, step)} ${before ? 'is 1 already' : 'becomes 1'}${counter}`, keep: i > 0, marks: [{ bit: step.bit, mark: MARK.changed }], writes: [{ bit: step.bit, nbits: 1, value: 1 }],
+      notes: kind === 'counting' ? [{ bit: step.bit, text: String(step.counter) }] : [],
+    });
+  }
+  const news = own.length > 0 && own[0].kind === 'bit' ? `: ${fresh} of ${own.length} bits are new` : '';
+  script.push({ text: `\u201c${shorten(key)}\u201d is in${news}.`, keep: true });
+  return script;
+}
+
+/* addLine: a whole add as one step, for many keys. */
+export function addLine(kind, key, why) {
+  const own = why.steps.filter((s) => s.group === why.group && s.nbits > 0 && s.kind !== 'xor' && s.kind !== 'column');
+  const places = own.map((s) => (kind === 'bloom' || !s.unit ? s.bit : s.bit - s.unitBit)).join(', ');
+  const where = own.length > 0 && own[0].kind === 'fingerprint' ? slotName(own[0]) : `${kind === 'bloom' || own.length === 0 ? '' : `${unitName(own[0])}, `}bits ${places}`;
+  return {
+    text: `${shorten(key)}: ${where}`, marks: own.map((s) => ({ bit: s.bit, mark: MARK.changed })),
+    writes: own.filter((s) => s.kind !== 'slot').map((s) => ({ bit: s.bit, nbits: s.nbits, value: Number(s.found) })),
+    notes: kind === 'counting' ? own.map((s) => ({ bit: s.bit, text: String(s.counter) })) : [],
+  };
+}
+
+/* settle: makes the last step write whatever else the payload has, so that the picture ends as the filter is. */
+export function settle(script, stage, payload) {
+  if (script.length === 0) return script;
+  const copy = stage.shown.slice();
+  for (const step of script) for (const w of step.writes ?? []) put(copy, w);
+  const last = script[script.length - 1];
+  const rest = [];
+  for (const g of stage.groups) {
+    for (let i = 0; i < g.ncells; i += 1) {
+      const bit = g.base + i * g.width;
+      const value = readBits(payload, bit, g.width);
+      if (readBits(copy, bit, g.width) !== value) rest.push({ bit, nbits: g.width, value });
+    }
+  }
+  last.writes = [...(last.writes ?? []), ...rest];
+  return script;
+}
+
+function put(bytes, { bit, nbits, value }) {
+  for (let i = 0; i < nbits; i += 1) {
+    const b = bit + i;
+    const mask = 1 << (b % 8);
+    if (Math.floor(value / 2 ** i) % 2 === 1) bytes[Math.floor(b / 8)] |= mask;
+    else bytes[Math.floor(b / 8)] &= ~mask;
+  }
+}

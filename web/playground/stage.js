@@ -1,0 +1,298 @@
+/*
+ * stage.js - the payload of a filter as cells that light up: bits, or slots of several bits.
+ *
+ * A *group* is what a probe reads at once (a cache line, a bucket, a segment): {label, base, width,
+ * ncells}, where base is the first bit in the payload and width the bits of a cell. The stage keeps a
+ * copy of the payload, `shown`, which lags behind the filter while steps are played. A mark is a ring
+ * round a cell: what a step reads. A frame draws only the cells that changed since the last one, so
+ * that a filter of 10^5 bits is as cheap to animate as one of 100.
+ */
+import { h } from './dom.js';
+import { colour } from './density.js';
+
+export const MARK = { none: 0, ok: 1, fail: 2, changed: 3, unit: 4 };
+const GAP = 10;
+const LABEL = 17;
+
+/* readBits: up to 32 bits of a payload, least significant first. */
+export function readBits(bytes, bit, nbits) {
+  let value = 0;
+  for (let i = 0; i < nbits; i += 1) {
+    const b = bit + i;
+    value += ((bytes[Math.floor(b / 8)] >> (b % 8)) & 1) * 2 ** i;
+  }
+  return value;
+}
+
+/* writeBits: the reverse. */
+export function writeBits(bytes, bit, nbits, value) {
+  for (let i = 0; i < nbits; i += 1) {
+    const b = bit + i;
+    const mask = 1 << (b % 8);
+    if (Math.floor(value / 2 ** i) % 2 === 1) bytes[Math.floor(b / 8)] |= mask;
+    else bytes[Math.floor(b / 8)] &= ~mask;
+  }
+}
+
+export class Stage {
+  constructor({ label, onpick, describe }) {
+    this.onpick = onpick;
+    this.describe = describe;
+    this.canvas = h('canvas', { role: 'img', 'aria-label': label });
+    this.tip = h('div', { class: 'tip', hidden: true, 'aria-hidden': 'true' });
+    this.element = h('div', { class: 'stage' }, this.canvas, this.tip);
+    this.groups = [];
+    this.shown = new Uint8Array(0);
+    this.marks = new Map(); /* cell -> MARK */
+    this.notes = new Map(); /* cell -> text in it, such as a counter */
+    this.dirty = new Set();
+    this.canvas.addEventListener('pointermove', (e) => this.hover(e));
+    this.canvas.addEventListener('pointerleave', () => { this.tip.hidden = true; });
+    this.canvas.addEventListener('click', (e) => { const cell = this.cellAt(e); if (cell !== null && this.onpick) this.onpick(cell); });
+    this.again = () => this.resize();
+    addEventListener('themechange', this.again);
+    addEventListener('resize', this.again);
+  }
+
+  close() {
+    removeEventListener('themechange', this.again);
+    removeEventListener('resize', this.again);
+  }
+
+  label(text) {
+    this.canvas.setAttribute('aria-label', text);
+  }
+
+  /* show: a payload and how it is divided into groups. */
+  show(groups, payload) {
+    this.groups = groups;
+    this.shown = payload.slice();
+    let first = 0;
+    for (const g of groups) { g.first = first; first += g.ncells; }
+    this.ncells = first;
+    this.marks.clear();
+    this.notes.clear();
+    this.resize();
+  }
+
+  /* resize: the size of cells from the width there is, then everything anew. */
+  resize() {
+    const width = this.element.clientWidth;
+    if (width === 0 || this.groups.length === 0) return;
+    this.colours();
+    this.arrange(width);
+    const ratio = Math.min(2, devicePixelRatio || 1);
+    this.canvas.width = width * ratio;
+    this.canvas.height = Math.max(1, this.height) * ratio;
+    this.canvas.style.height = `${Math.max(1, this.height)}px`;
+    this.ink = this.canvas.getContext('2d');
+    this.ink.scale(ratio, ratio);
+    this.drawAll();
+  }
+
+  colours() {
+    const css = (name) => `rgb(${colour(name)})`;
+    this.palette = { zero: css('--cell0'), one: css('--cell1'), panel: css('--panel'), ink: css('--ink'), soft: css('--soft'), on: css('--paper'), ring: { 1: css('--amber2'), 2: css('--pink'), 3: css('--amber2'), 4: css('--soft') } };
+    this.mix = [colour('--cell0'), colour('--cell1')];
+  }
+
+  /* arrange: the largest cells with which all groups fit into a height that fits a screen. */
+  arrange(width) {
+    const most = Math.max(...this.groups.map((g) => g.ncells));
+    const titled = this.groups.some((g) => g.label) ? LABEL : 0;
+    const limit = this.ncells > 40000 ? 760 : 430;
+    const top = this.groups[0].width > 1 ? 46 : this.groups.length === 1 ? 34 : 26;
+    for (let size = top; size >= 2; size -= 1) {
+      const cols = this.columns(most, size, width);
+      if (cols === 0) continue;
+      const perRow = Math.max(1, Math.floor((width + GAP) / (cols * size + GAP)));
+      const height = Math.ceil(this.groups.length / perRow) * (Math.ceil(most / cols) * size + titled + GAP) - GAP;
+      if (height <= limit || size === 2) {
+        Object.assign(this, { size, cols, perRow, titled, height, groupHeight: Math.ceil(most / cols) * size + titled + GAP });
+        return;
+      }
+    }
+  }
+
+  /* columns: cells side by side in a group. One group takes the whole width, in rows of equal length. */
+  columns(ncells, size, width) {
+    const most = Math.floor(width / size);
+    if (this.groups.length === 1) return Math.ceil(ncells / Math.ceil(ncells / most));
+    const wish = this.groups[0].cols ?? (ncells <= 8 ? ncells : ncells <= 64 ? 16 : ncells <= 600 ? 32 : 64);
+    return wish <= most ? wish : 2 ** Math.floor(Math.log2(Math.max(1, most)));
+  }
+
+  place(cell) {
+    const i = this.groupOf(cell);
+    const g = this.groups[i];
+    const at = cell - g.first;
+    const x = (i % this.perRow) * (this.cols * this.size + GAP) + (at % this.cols) * this.size;
+    const y = Math.floor(i / this.perRow) * this.groupHeight + this.titled + Math.floor(at / this.cols) * this.size;
+    return [x, y];
+  }
+
+  groupOf(cell) {
+    let low = 0;
+    let high = this.groups.length - 1;
+    while (low < high) {
+      const mid = (low + high + 1) >> 1;
+      if (this.groups[mid].first <= cell) low = mid; else high = mid - 1;
+    }
+    return low;
+  }
+
+  /* cellOf: the cell that holds a bit of the payload; -1 when none does. */
+  cellOf(bit) {
+    for (let i = this.lastGroup ?? 0, n = 0; n < this.groups.length; n += 1, i = (i + 1) % this.groups.length) {
+      const g = this.groups[i];
+      if (g && bit >= g.base && bit < g.base + g.ncells * g.width) {
+        this.lastGroup = i;
+        return g.first + Math.floor((bit - g.base) / g.width);
+      }
+    }
+    this.lastGroup = 0;
+    return -1;
+  }
+
+  /* bitOf: the first bit of a cell. */
+  bitOf(cell) {
+    const g = this.groups[this.groupOf(cell)];
+    return g.base + (cell - g.first) * g.width;
+  }
+
+  value(cell) {
+    const g = this.groups[this.groupOf(cell)];
+    return readBits(this.shown, g.base + (cell - g.first) * g.width, g.width);
+  }
+
+  /* write: bits of the shown payload; the value that was there. */
+  write(bit, nbits, value) {
+    const before = readBits(this.shown, bit, nbits);
+    writeBits(this.shown, bit, nbits, value);
+    const cell = this.cellOf(bit);
+    if (cell >= 0) this.dirty.add(cell);
+    return before;
+  }
+
+  mark(bit, mark) {
+    const cell = this.cellOf(bit);
+    if (cell < 0) return;
+    this.marks.set(cell, mark);
+    this.dirty.add(cell);
+  }
+
+  note(bit, text) {
+    const cell = this.cellOf(bit);
+    if (cell < 0) return;
+    this.notes.set(cell, text);
+    this.dirty.add(cell);
+  }
+
+  clearMarks() {
+    for (const cell of this.marks.keys()) this.dirty.add(cell);
+    this.marks.clear();
+  }
+
+  /* flush: draws what changed. A ring reaches into the neighbours, so those are drawn too. */
+  flush() {
+    if (!this.ink || !this.size) return;
+    for (const cell of this.dirty) this.drawCell(cell);
+    this.dirty.clear();
+    for (const [cell, mark] of this.marks) this.drawMark(cell, mark);
+  }
+
+  drawAll() {
+    const { ink } = this;
+    ink.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    ink.font = '12px system-ui, sans-serif';
+    ink.textBaseline = 'alphabetic';
+    ink.textAlign = 'left';
+    ink.fillStyle = this.palette.soft;
+    for (const g of this.groups) {
+      if (!g.label) continue;
+      const [x, y] = this.place(g.first);
+      ink.fillText(g.label, x, y - 5);
+    }
+    for (let cell = 0; cell < this.ncells; cell += 1) this.drawCell(cell);
+    this.dirty.clear();
+    for (const [cell, mark] of this.marks) this.drawMark(cell, mark);
+  }
+
+  drawCell(cell) {
+    const { ink, size, palette } = this;
+    const g = this.groups[this.groupOf(cell)];
+    const [x, y] = this.place(cell);
+    const value = this.value(cell);
+    const inner = size >= 5 ? size - Math.max(1, Math.round(size / 10)) : size;
+    ink.fillStyle = palette.panel;
+    ink.fillRect(x, y, size, size);
+    ink.fillStyle = g.width === 1 ? (value === 0 ? palette.zero : palette.one) : this.shade(value, g.width, cell);
+    if (size >= 9) {
+      ink.beginPath();
+      ink.roundRect(x, y, inner, inner, Math.min(5, inner / 5));
+      ink.fill();
+    } else ink.fillRect(x, y, inner, inner);
+    const text = this.cellText(cell, value, g);
+    if (text !== '') {
+      ink.fillStyle = g.width === 1 && value === 0 ? palette.soft : g.width === 1 ? palette.on : palette.ink;
+      ink.font = `${Math.min(13, Math.round(size * 0.42))}px ui-monospace, "DejaVu Sans Mono", monospace`;
+      ink.textAlign = 'center';
+      ink.textBaseline = 'middle';
+      ink.fillText(text, x + inner / 2, y + inner / 2 + 0.5);
+    }
+  }
+
+  /* shade: of a slot; empty slots have no colour, others a light one, so that text stays readable. */
+  shade(value, width, cell) {
+    if (value === 0 && !this.notes.has(cell)) return this.palette.zero;
+    const t = this.size >= 18 ? 0.3 : 0.35 + (0.6 * value) / 2 ** width;
+    return `rgb(${this.mix[0].map((z, c) => Math.round(z + t * (this.mix[1][c] - z)))})`;
+  }
+
+  cellText(cell, value, g) {
+    const note = this.notes.get(cell);
+    if (note !== undefined && this.size >= 12) return note;
+    if (g.width === 1) return this.size >= 24 && this.groups.length === 1 ? String(cell) : '';
+    if (this.size < 24 || value === 0) return '';
+    return value.toString(16).padStart(Math.ceil(g.width / 4), '0');
+  }
+
+  drawMark(cell, mark) {
+    const { ink, size } = this;
+    const [x, y] = this.place(cell);
+    const inner = size >= 5 ? size - Math.max(1, Math.round(size / 10)) : size;
+    ink.strokeStyle = this.palette.ring[mark];
+    ink.setLineDash(mark === MARK.fail && size >= 12 ? [4, 3] : []);
+    ink.lineWidth = size >= 12 ? 3 : 2;
+    const d = size >= 12 ? 1.5 : -1;
+    ink.strokeRect(x + d, y + d, inner - 2 * d, inner - 2 * d);
+    ink.setLineDash([]);
+    if (size < 12) for (const other of [cell - 1, cell + 1, cell - this.cols, cell + this.cols]) if (other >= 0 && other < this.ncells) this.dirty.add(other);
+  }
+
+  cellAt(event) {
+    if (!this.size) return null;
+    const box = this.canvas.getBoundingClientRect();
+    const x = event.clientX - box.left;
+    const y = event.clientY - box.top;
+    const gw = this.cols * this.size + GAP;
+    const i = Math.floor(y / this.groupHeight) * this.perRow + Math.floor(x / gw);
+    const col = Math.floor((x % gw) / this.size);
+    const row = Math.floor(((y % this.groupHeight) - this.titled) / this.size);
+    const g = this.groups[i];
+    if (!g || col >= this.cols || row < 0 || Math.floor(x / gw) >= this.perRow) return null;
+    const at = row * this.cols + col;
+    return at < g.ncells ? g.first + at : null;
+  }
+
+  hover(event) {
+    const cell = this.cellAt(event);
+    if (cell === null || !this.describe) { this.tip.hidden = true; return; }
+    this.tip.textContent = this.describe(cell);
+    this.tip.hidden = false;
+    const box = this.element.getBoundingClientRect();
+    const x = event.clientX - box.left;
+    this.tip.style.left = `${Math.max(0, Math.min(x + 14, box.width - this.tip.offsetWidth - 4))}px`;
+    this.tip.style.top = `${event.clientY - box.top + 18}px`;
+  }
+}
