@@ -214,7 +214,9 @@ static void properties(void **state) {
 #define PICK(list) (list)[(dice = nay_hash_mix(dice)) % (sizeof(list) / sizeof(list)[0])]
   for (unsigned i = 0; i < 160; i++) {
     double bits = PICK(budgets);
-    nay_lsm_params p = {.nkeys = PICK(nkeys), .ratio = PICK(ratios), .kind = kinds[i % NKINDS]};
+    nay_lsm_params p = {.kind = kinds[i % NKINDS]};
+    p.nkeys = PICK(nkeys);
+    p.ratio = PICK(ratios);
     p.nkeys_memtable = PICK(memtables);
     p.nkeys_table = p.nkeys >> 32 != 0 ? 1000000 : PICK(tables); /* some families end at 2^38 */
     p.merging = (nay_lsm_merging)(i / NKINDS % 3);
