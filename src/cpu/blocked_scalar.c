@@ -1,4 +1,5 @@
 /* blocked_scalar.c - the blocked filter in plain C: the kernels that define its bits. */
+#include "base/trace.h"
 #include "cpu/block.h"
 #include "cpu/groups.h"
 #include "cpu/specialize.h"
@@ -18,6 +19,8 @@ NAY_INLINE bool blocked_scalar_add_k(const nay_bits *b, uint64_t hash, uint32_t 
   for (uint32_t i = 0; i < k; i++, h *= NAY_G32) {
     uint8_t mask = (uint8_t)(1u << (h >> NAY_BLOCK_BIT_SHIFT & 7)),
             *p = block + (h >> NAY_BLOCK_BYTE_SHIFT);
+    NAY_TRACE(BLOCK_BIT, 0, i, (uint64_t)(block - b->bytes) / NAY_BLOCK_BYTES,
+              h >> NAY_BLOCK_BIT_SHIFT, (~*p & mask) != 0, 0);
     fresh |= (uint8_t)(~*p & mask);
     *p |= mask;
   }

@@ -8,6 +8,7 @@
  * are left, without a branch on what it finds. Adds compute all positions of a few keys before they
  * write the first.
  */
+#include "base/trace.h"
 #include "cpu/bloom_common.h"
 
 /* ---- one key ---- */
@@ -32,6 +33,7 @@ NAY_INLINE bool bloom_scalar_add_k(const nay_bits *b, uint64_t h, uint32_t k) {
   uint8_t *bytes = b->bytes, fresh = 0;
   bloom_scalar_locate(b, h, k, at);
   for (uint32_t i = 0; i < k; i++) {
+    NAY_TRACE(BLOOM_BIT, 0, i, at[i], ~bytes[at[i] >> 3] >> (at[i] & 7) & 1, 0, 0);
     fresh |= (uint8_t)(~bytes[at[i] >> 3] & 1u << (at[i] & 7));
     bloom_scalar_set(bytes, at[i]);
   }
@@ -42,7 +44,10 @@ NAY_INLINE nay_status bloom_scalar_add_blind_k(const nay_bits *b, uint64_t h, ui
   uint64_t at[NAY_BLOOM_MAX_K];
   uint8_t *bytes = b->bytes;
   bloom_scalar_locate(b, h, k, at);
-  for (uint32_t i = 0; i < k; i++) bloom_scalar_set(bytes, at[i]);
+  for (uint32_t i = 0; i < k; i++) {
+    NAY_TRACE(BLOOM_BIT, 0, i, at[i], ~bytes[at[i] >> 3] >> (at[i] & 7) & 1, 0, 0);
+    bloom_scalar_set(bytes, at[i]);
+  }
   return NAY_OK;
 }
 

@@ -34,6 +34,7 @@
  * Papers: burr.c.
  */
 #include "family/burr.h"
+#include "base/trace.h"
 
 /* ---- scratch ---- */
 
@@ -106,6 +107,7 @@ static void band_store(const nay_burr *b, uint64_t block, const nay_band_columns
   for (unsigned c = 0; c < n; c++, to += NAY_BURR_COLUMN) {
     nay__store64le(to, columns->lo[c]);
     nay__store64le(to + 8, columns->hi[c]);
+    NAY_TRACE(BAND_COLUMN, 0, 0, block, c, columns->lo[c], columns->hi[c]);
   }
 }
 

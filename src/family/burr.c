@@ -27,6 +27,7 @@
  *     membership using ribbon. SEA 2022.
  */
 #include "family/burr.h"
+#include "base/trace.h"
 
 /* ---- sizes ---- */
 
@@ -144,6 +145,7 @@ void nay__burr_fill_part(const nay_kernels *kernels, const nay_burr *b, const na
   p->seed = nay__burr_seed(b, false);
   p->nvalue_bytes = (b->columns + 7) / 8;
   nay__band_sort(p, x, values);
+  NAY_TRACE(BAND_PART, 0, part, l->nblocks, n, first, false);
   nay__band_bump(kernels, p);
   nay__band_solve(kernels, p, b, first);
   burr_put_codes(b, first / NAY_BURR_BUCKET_BLOCKS, p);
@@ -158,6 +160,7 @@ bool nay__burr_fill_last(const nay_kernels *kernels, const nay_burr *b, unsigned
   p.seed = nay__burr_seed_of(number);
   p.nvalue_bytes = (b->columns + 7) / 8;
   nay__band_sort(&p, x, values);
+  NAY_TRACE(BAND_PART, 0, 0, l.nblocks, n, l.first, true);
   nay__band_bump(kernels, &p);
   if (p.nbumped != 0) return false;
   nay__band_solve(kernels, &p, b, l.first);

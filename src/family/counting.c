@@ -34,6 +34,7 @@
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/spin.h"
+#include "base/trace.h"
 #include "family/bitarray.h"
 #include "family/blocked.h"
 #include "family/counting_page.h"
@@ -160,6 +161,28 @@ NAY_INLINE bool counting_change(const nay_filter *f, const nay_counting_table *t
   return counting_rest(t, block, hash, counted.left, change) || counted.fresh;
 }
 
+#ifdef NAY_WITH_TRACE
+static void counting_trace(const nay_filter *f, const nay_counting_table *t, uint64_t block,
+                           uint64_t hash) {
+  uint8_t counts[NAY_BLOCK_BITS];
+  nay_counting_page page = nay__counting_page_at(t, block / NAY_COUNTING_PAGE);
+  for (unsigned g = 0; g < NAY_COUNTING_GROUPS; g++) {
+    nay_counting_group group = nay__counting_group_at(t, &page, block, g);
+    if (!nay__counting_get(&page, &group, counts + 64 * g)) {
+      memset(counts + 64 * g, NAY_COUNTING_STUCK, 64);
+    }
+  }
+  uint32_t x = (uint32_t)hash;
+  for (uint32_t i = 0; i < f->shape.k; i++, x *= NAY_G32) {
+    unsigned bit = x >> NAY_BLOCK_BIT_SHIFT;
+    NAY_TRACE(COUNTER, 0, i, block, bit, counts[bit], 0);
+  }
+}
+#define COUNTING_TRACE(f, t, block, hash) counting_trace(f, t, block, hash)
+#else
+#define COUNTING_TRACE(f, t, block, hash) ((void)0)
+#endif
+
 /* Whether the key was new. */
 NAY_INLINE bool counting_add_one(const nay_filter *f, const nay_counting_table *t, uint64_t hash) {
   uint64_t block = nay__reduce(hash, t->nblocks);
@@ -167,6 +190,7 @@ NAY_INLINE bool counting_add_one(const nay_filter *f, const nay_counting_table *
   bool once = NAY_UNLIKELY((f->shape.extra & NAY_COUNTING_UNIQUE) != 0);
   bool is_new = (!once || !f->kernels->blocked->test(&f->bits, hash)) &&
                 counting_change(f, t, block, hash, f->kernels->counting->add, 1);
+  COUNTING_TRACE(f, t, block, hash);
   counting_unlock(lock);
   return is_new;
 }
@@ -184,6 +208,7 @@ static nay_status counting_remove(nay_filter *f, nay_hash h) {
   uint8_t *lock = counting_lock(f, block);
   bool was_there = f->kernels->blocked->test(&f->bits, h.lo);
   if (was_there) counting_change(f, &t, block, h.lo, f->kernels->counting->remove, -1);
+  COUNTING_TRACE(f, &t, block, h.lo);
   counting_unlock(lock);
   return was_there ? NAY_OK : NAY_ENOENT;
 }

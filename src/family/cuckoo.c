@@ -34,6 +34,7 @@
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
+#include "base/trace.h"
 #include "cpu/cuckoo_lookup.h"
 #include "family/regrow.h"
 #include "math/plan.h"
@@ -116,10 +117,14 @@ static void cuckoo_shift(const nay_cuckoo_table *t, const cuckoo_node *nodes, un
   while (last > 1) { /* nodes 0 and 1 are the roots */
     unsigned parent = nodes[last].parent;
     uint64_t from = nay__cuckoo_bucket_bit(t, nodes[parent].bucket) + nodes[last].slot * t->f;
+    NAY_TRACE(CUCKOO_KICK, 0, 0, nodes[parent].bucket, nodes[last].slot, nodes[last].bucket,
+              nay__cuckoo_get(t, from));
     cuckoo_set(t, to, nay__cuckoo_get(t, from));
     to = from;
     last = parent;
   }
+  NAY_TRACE(CUCKOO_PUT, 0, 0, nodes[last].bucket,
+            (to - nay__cuckoo_bucket_bit(t, nodes[last].bucket)) / t->f, tag, 0);
   cuckoo_set(t, to, tag);
 }
 
@@ -156,6 +161,9 @@ NAY_INLINE bool cuckoo_insert(const nay_cuckoo_table *t, const nay_cuckoo_key *k
   if (NAY_UNLIKELY((home | other) == 0)) return cuckoo_evict(t, key);
   bool at_home = cuckoo_count_of(t, home) >= cuckoo_count_of(t, other);
   uint64_t bucket = at_home ? key->home : key->other, match = at_home ? home : other;
+  NAY_TRACE(CUCKOO_PUT, 0, 0, bucket,
+            (cuckoo_first(t, bucket, match) - nay__cuckoo_bucket_bit(t, bucket)) / t->f, key->tag,
+            0);
   cuckoo_set(t, cuckoo_first(t, bucket, match), key->tag);
   return true;
 }
@@ -202,6 +210,7 @@ static nay_status cuckoo_double(nay_filter *f, const nay_cuckoo_key *key) {
   nay__store64le(fresh.at + CUCKOO_AT_DOUBLINGS, from.d + 1);
   nay_cuckoo_table to = cuckoo_open(&f->shape, fresh.at, from.d + 1);
   cuckoo_split(&from, &to);
+  NAY_TRACE(CUCKOO_DOUBLED, 0, 0, cuckoo_nbuckets(&to), 0, 0, 0);
   nay__payload_take(f, &fresh, (size_t)nbytes);
   return NAY_OK;
 }
@@ -385,6 +394,9 @@ static nay_status cuckoo_remove(nay_filter *f, nay_hash h) {
   uint64_t bucket = key.home, match = nay__cuckoo_match(&t, bucket, key.tag);
   if (match == 0) match = nay__cuckoo_match(&t, bucket = key.other, key.tag);
   if (match == 0) return NAY_ENOENT;
+  NAY_TRACE(CUCKOO_REMOVED, 0, 0, bucket,
+            (cuckoo_first(&t, bucket, match) - nay__cuckoo_bucket_bit(&t, bucket)) / t.f, key.tag,
+            0);
   cuckoo_set(&t, cuckoo_first(&t, bucket, match), 0);
   cuckoo_entries(f, -1);
   return NAY_OK;

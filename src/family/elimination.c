@@ -30,6 +30,7 @@
  * More than 128 pending equations have only 128 slots left: one depends on others, and the lowest
  * class is dropped at once. The same holds for more than 136 keys that begin in one panel.
  */
+#include "base/trace.h"
 #include "family/burr.h"
 
 #define ELIM_PANEL NAY_BAND_PANEL
@@ -261,6 +262,7 @@ static unsigned elim_enter(elim_sweep *s, unsigned q, size_t key, size_t nkeys) 
   for (size_t i = key; i < key + nkeys; i++) {
     nay_burr_row r = nay__burr_row_of(p->keys[i], p->seed, s->starts);
     uint64_t value = p->values != NULL ? p->values[i] : r.fingerprint;
+    NAY_TRACE(BAND_KEY, class, i, p->keys[i], r.start, r.lo, r.hi);
     s->pending[s->n++] = elim_shift_up(r.lo, r.hi, value, r.start % ELIM_PANEL);
   }
   if (class == 2) s->n2 += (unsigned)nkeys;
@@ -278,6 +280,8 @@ static void elim_store(elim_sweep *s, unsigned q, elim_panel *p, nay_band_row *r
     if ((p->have >> i & 1) == 0) continue;
     unsigned from = p->from[i], is2 = from < s->n2, is1 = !is2 && from < s->n2 + s->n1;
     s->class_of[q][i] = (uint8_t)(2 * is2 + is1);
+    NAY_TRACE(BAND_ROW, 2 * is2 + is1, 0, (uint64_t)(rows + i - s->part->rows), rows[i].lo,
+              rows[i].hi, 0);
     gone2 += is2;
     gone1 += is1;
     p->taken[from] = 1;
@@ -308,7 +312,10 @@ static void elim_clear_bumped(const elim_sweep *s, nay_band_row *rows, unsigned 
   for (unsigned q = 0; q < npanels; q++, rows += ELIM_PANEL) {
     for (unsigned i = 0; i < ELIM_PANEL; i++) {
       unsigned class = s->class_of[q][i];
-      if (class != ELIM_OLD && class + s->code >= 3) rows[i] = (nay_band_row){0, 0, 0};
+      if (class != ELIM_OLD && class + s->code >= 3) {
+        NAY_TRACE(BAND_CLEARED, class, 0, (uint64_t)(rows + i - s->part->rows), 0, 0, 0);
+        rows[i] = (nay_band_row){0, 0, 0};
+      }
     }
   }
 }
@@ -323,6 +330,7 @@ static void elim_bump(nay_band_part *p, unsigned code, const uint32_t *ends, uns
   if (p->values != NULL) {
     memcpy(p->bumped_values + p->nbumped, p->values + from, n * sizeof *p->values);
   }
+  for (size_t i = 0; i < n; i++) NAY_TRACE(BAND_BUMPED, 0, i, p->keys[from + i], 0, 0, 0);
   p->nbumped += n;
 }
 

@@ -23,6 +23,7 @@
  * Every second attempt halves the segments, which helps where a number of keys makes the formula's
  * chain too short (n near 11,500).
  */
+#include "base/trace.h"
 #include "family/fuse.h"
 
 #define PEEL_BUCKET_FROM 32768u /* keys; below, the table is in L2 anyway */
@@ -131,6 +132,7 @@ NAY_INLINE size_t peel_walk(nay_fuse_layout layout, const nay_fuse_view *v, uint
     while (head < tail) {
       uint32_t slot = t->queue[head++];
       if (t->counts[slot] != 1) continue;
+      NAY_TRACE(PEEL_TAKE, 0, done, t->keys[slot], slot, 0, 0);
       t->queue[done++] = slot;
       tail = peel_take(layout, v, factor, t, slot, tail);
     }
@@ -147,17 +149,37 @@ NAY_INLINE void peel_assign(nay_fuse_layout layout, const nay_fuse_view *v, uint
     for (unsigned j = 0; j < nay__fuse_arity(layout); j++) {
       value ^= nay__fuse_get(array, at[j], bits); /* its own is still zero */
     }
+    NAY_TRACE(PEEL_ASSIGN, 0, n, m, slot, value, 0);
     nay__fuse_put(array, slot, bits, value);
   }
 }
+
+#ifdef NAY_WITH_TRACE
+static void peel_trace(nay_fuse_layout layout, const nay_fuse_view *v, uint64_t factor,
+                       const uint64_t *x, size_t n, const peel_table *t) {
+  NAY_TRACE(PEEL_ATTEMPT, 0, 0, n, t->slots, v->segment, factor);
+  for (size_t i = 0; i < n; i++) {
+    uint64_t at[4], m = nay__remix(x[i], 0);
+    nay__fuse_slots(layout, v, factor, m, 8, at);
+    uint64_t fourth = nay__fuse_arity(layout) == 4 ? at[3] : UINT32_MAX;
+    NAY_TRACE(PEEL_KEY, 0, i, x[i], m, at[0] | at[1] << 32, at[2] | fourth << 32);
+  }
+}
+#define PEEL_TRACE(layout, v, factor, x, n, t) peel_trace(layout, v, factor, x, n, t)
+#else
+#define PEEL_TRACE(layout, v, factor, x, n, t) ((void)0)
+#endif
 
 NAY_INLINE bool peel_solve(nay_fuse_layout layout, const nay_shape *shape, const nay_fuse_view *v,
                            uint64_t factor, const uint64_t *x, size_t n, uint8_t *scratch,
                            uint8_t *array) {
   peel_table t = peel_open(shape, n, scratch);
   unsigned bits = nay__fuse_bits(shape);
-  if (!peel_fill(layout, v, factor, x, n, &t) || peel_walk(layout, v, factor, &t) != n)
+  PEEL_TRACE(layout, v, factor, x, n, &t);
+  if (!peel_fill(layout, v, factor, x, n, &t) || peel_walk(layout, v, factor, &t) != n) {
+    NAY_TRACE(PEEL_STUCK, 0, 0, n, 0, 0, 0);
     return false;
+  }
   memset(array, 0, (size_t)v->stride);
   switch (bits) {
     case 8: peel_assign(layout, v, factor, &t, n, 8, array); break;

@@ -28,6 +28,7 @@
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
+#include "base/trace.h"
 #include "family/bitarray.h"
 #include "family/blocked.h"
 #include "family/explain.h"
@@ -195,8 +196,24 @@ static nay_status scalable_grow(nay_filter *f) {
   nay__store64le(fresh.at + NAY_SCALABLE_AT_NGROWN, ngrown + 1);
   nay__scalable_put_row(nay__scalable_row(fresh.at, nlevels), &level);
   nay__payload_take(f, &fresh, (size_t)nbytes);
+  NAY_TRACE(LEVEL_OPENED, nlevels, 0, level.nblocks, nkeys, level.k, 0);
   return NAY_OK;
 }
+
+#ifdef NAY_WITH_TRACE
+static void scalable_trace(const nay_scalable_walk *w, uint64_t hash) {
+  uint64_t block = nay__reduce(hash, w->level.nunits);
+  uint32_t x = (uint32_t)hash;
+  for (uint32_t i = 0; i < w->level.k; i++, x *= NAY_G32) {
+    unsigned bit = x >> NAY_BLOCK_BIT_SHIFT;
+    const uint8_t *byte = w->level.bytes + block * NAY_BLOCK_BYTES + bit / 8;
+    NAY_TRACE(BLOCK_BIT, w->left, i, block, bit, ~*byte >> bit % 8 & 1, 0);
+  }
+}
+#define SCALABLE_TRACE(w, hash) scalable_trace(w, hash)
+#else
+#define SCALABLE_TRACE(w, hash) ((void)0)
+#endif
 
 /* Sets the bits of a key; how many were clear. */
 static unsigned scalable_set(const nay_bits *level, uint64_t hash) {
@@ -244,6 +261,7 @@ static nay_status scalable_add(nay_filter *f, nay_hash h, bool *is_new) {
     w = nay__scalable_begin(f);
     (void)nay__scalable_next(&w);
   }
+  SCALABLE_TRACE(&w, h.lo);
   uint64_t nset = nay__load64le(w.row + NAY_SCALABLE_ROW_NSET);
   nay__store64le(w.row + NAY_SCALABLE_ROW_NSET, nset + scalable_set(&w.level, h.lo));
   *is_new = true;

@@ -30,6 +30,7 @@
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
+#include "base/trace.h"
 #include "family/explain.h"
 #include "family/family.h"
 #include "math/elementary.h"
@@ -154,6 +155,7 @@ static void window_rotate(nay_filter *f, uint64_t steps) {
   for (uint64_t i = 1; i <= nay__min_u64(steps, all); i++)
     gone |= (uint64_t)1 << (newest + i) % all;
   window_forget(f, gone);
+  NAY_TRACE(WINDOW_EXPIRED, 0, 0, gone, (newest + steps % all) % all, 0, 0);
   nay__store32le(f->bits.bytes + WINDOW_AT_NEWEST, (uint32_t)((newest + steps % all) % all));
 }
 
@@ -174,6 +176,8 @@ static nay_status window_add(nay_filter *f, nay_hash h, bool *is_new) {
   for (uint32_t i = 0; i < f->shape.k; i++, x *= NAY_G32) {
     window_probe p = window_probe_of(x, cells, all);
     uint8_t *word = unit + p.word * 8;
+    NAY_TRACE(WINDOW_BIT, 0, i, nay__reduce(h.lo, f->shape.nunits), p.word * 64 + p.shift + newest,
+              newest, 0);
     nay__store64le(word, nay__load64le(word) | (uint64_t)1 << (p.shift + newest));
   }
   window_set_count(f, newest, window_count(f, newest) + 1);

@@ -339,6 +339,23 @@ export interface TableFiltersClass {
   open(bytes: Uint8Array | ArrayBuffer, options?: { layout?: string }): TableFilters;
 }
 
+/**
+ * An event that the library recorded: its name, level and index, and fields that depend on the event
+ * (trace.kinds lists them; src/base/trace.h says what they are).
+ */
+export interface TraceEvent {
+  event: string;
+  level: number;
+  index: number;
+  [field: string]: string | number | bigint | boolean | [number, number];
+}
+
+/** Runs something and returns what happened meanwhile: the last `capacity` events, and how many were lost. */
+export interface Trace {
+  <T>(run: () => T, options?: { capacity?: number }): { value: T; events: TraceEvent[]; lost: number };
+  readonly kinds: { event: string; fields: string[] }[];
+}
+
 /** Typed values as key bytes, the same as in every other program that uses nay. */
 export interface TypedKeys {
   int(value: number | bigint): Uint8Array;
@@ -360,6 +377,8 @@ export interface Library {
   readonly formats?: Formats;
   readonly Table?: TableClass;
   readonly TableFilters?: TableFiltersClass;
+  /** Only in the module libnay-trace.wasm, which the package does not have. */
+  readonly trace?: Trace;
   traits(kind: Kind): Traits;
   /** XXH3 of a key, seed 0: the hash of a filter with default parameters. */
   hash(key: Key): bigint;

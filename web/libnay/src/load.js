@@ -6,6 +6,7 @@ import { makeFilter, traitsOf } from './filter.js';
 import { makeMap } from './map.js';
 import { makeFormats } from './format.js';
 import { makeTable, makeTableFilters } from './table.js';
+import { makeTrace } from './trace.js';
 
 const PAGE = 65536;
 const FIRST_PAGES = 32; // --initial-memory of web/wasm/build
@@ -82,5 +83,6 @@ function makeLibrary(m) {
     library.Table = makeTable(m, structs, keys);
     library.TableFilters = makeTableFilters(m, structs, keys);
   }
+  if ('nayw_trace_start' in x) library.trace = makeTrace(m);
   return library;
 }
