@@ -1,6 +1,6 @@
 /*
- * sst_bench.c - tables: the writer and the reader beside LevelDB's, and what filters save in
- * lookups over a hundred tables.
+ * sst_bench.c - tables: the writer and the reader beside LevelDB's, and what filters and batches
+ * save in lookups over a hundred tables.
  *
  * Both sides write and read the same records, in turn, with files in memory (TMPDIR, else
  * /dev/shm) and no block cache; CPU time is compared, the minimum of the repetitions.
@@ -23,6 +23,7 @@
 #define SST_VALUE 100 /* bytes, as in LevelDB's own benchmark */
 #define SST_LSM_VALUE 16
 #define SST_TABLES 100
+#define SST_BATCH 4096 /* the largest batch of gets */
 
 typedef struct sst_options {
   size_t records; /* of the table that is compared with LevelDB's */
@@ -258,6 +259,56 @@ static void sst_lsm_read(sst_lsm *l, const bench_keys *reads, size_t want, int w
   nay_sst_value_free(&v);
 }
 
+/* ---- batches ---- */
+
+static const size_t sst_batches[] = {16, 256, SST_BATCH};
+#define SST_NBATCHES (sizeof sst_batches / sizeof *sst_batches)
+
+/* us per key of batches of so many keys; both kinds of reads. */
+typedef struct sst_many {
+  double us[SST_NBATCHES][2];
+  double blocks[SST_NBATCHES][2];
+} sst_many;
+
+static void sst_many_read(const sst_lsm *l, const bench_keys *reads, size_t want, size_t batch,
+                          double *best, double *blocks) {
+  static nay_sst_value values[SST_BATCH];
+  static nay_status statuses[SST_BATCH];
+  static const void *keys[SST_BATCH];
+  static size_t lens[SST_BATCH];
+  nay_sst_counters before = {.size = sizeof before}, after = {.size = sizeof after};
+  size_t found = 0;
+  for (size_t i = 0; i < batch; i++) values[i] = (nay_sst_value){.size = sizeof values[i]};
+  nay_lookup_count(l->lookup, &before);
+  double start = bench_cpu();
+  for (size_t at = 0; at < reads->n; at += batch) {
+    size_t n = reads->n - at < batch ? reads->n - at : batch;
+    for (size_t i = 0; i < n; i++) {
+      keys[i] = reads->strings + (at + i) * BENCH_KEY_LEN;
+      lens[i] = BENCH_KEY_LEN;
+    }
+    if (nay_lookup_get_many(l->lookup, keys, lens, n, NAY_SST_MAX_SEQUENCE, NULL, values, statuses,
+                            NULL) != NAY_OK) {
+      bench_die("a batch of gets failed");
+    }
+    for (size_t i = 0; i < n; i++) found += statuses[i] == NAY_OK;
+  }
+  double us = (bench_cpu() - start) * 1e6 / (double)reads->n;
+  sst_expect(found, want);
+  if (*best == 0 || us < *best) *best = us;
+  nay_lookup_count(l->lookup, &after);
+  *blocks = (double)(after.block_reads - before.block_reads) / (double)reads->n;
+  for (size_t i = 0; i < batch; i++) nay_sst_value_free(&values[i]);
+}
+
+static void sst_many_print(const sst_many *m, const sst_lsm *one) {
+  for (size_t i = 0; i < SST_NBATCHES; i++) {
+    printf("batch %-6zu %10.2f %7.1fx %10.2f %7.1fx %12.3f   times as fast as one by one\n",
+           sst_batches[i], m->us[i][0], one->us[0] / m->us[i][0], m->us[i][1],
+           one->us[1] / m->us[i][1], m->blocks[i][1]);
+  }
+}
+
 static void sst_lsm_print(const char *name, const sst_lsm *l, const sst_lsm *none) {
   const nay_sst_counters *c = l->counters;
   printf("%-12s %10.2f %7.1fx %10.2f %7.1fx %12.3f %9.3f%% %8.2f\n", name, l->us[0],
@@ -291,6 +342,7 @@ static bench_keys sst_lsm_write(const sst_options *o, sst_records *all) {
 
 static void sst_hundred_tables(const sst_options *o) {
   static sst_lsm none, filtered;
+  static sst_many many;
   sst_records all;
   bench_keys everything = sst_lsm_write(o, &all);
   bench_keys mixed = sst_reads(&all, o->reads / 10, 10), absent = sst_reads(&all, o->reads / 10, 0);
@@ -303,6 +355,11 @@ static void sst_hundred_tables(const sst_options *o) {
       sst_lsm_read(both[i], &mixed, (mixed.n + 9) / 10, 0);
       sst_lsm_read(both[i], &absent, 0, 1);
     }
+    for (size_t i = 0; i < SST_NBATCHES; i++) {
+      const size_t batch = sst_batches[i], present = (mixed.n + 9) / 10;
+      sst_many_read(&filtered, &mixed, present, batch, &many.us[i][0], &many.blocks[i][0]);
+      sst_many_read(&filtered, &absent, 0, batch, &many.us[i][1], &many.blocks[i][1]);
+    }
   }
   bench_say(NULL);
   printf(
@@ -312,6 +369,7 @@ static void sst_hundred_tables(const sst_options *o) {
          "blocks read", "avoided", "hashes");
   sst_lsm_print("no filters", &none, &none);
   sst_lsm_print("full", &filtered, &none);
+  sst_many_print(&many, &filtered);
   for (size_t i = 0; i < SST_TABLES; i++) {
     char path[512];
     snprintf(path, sizeof path, "%s/table-%zu.ldb", o->directory, i);

@@ -5,9 +5,9 @@
  * file. A get allocates only if a block must be read or uncompressed and the value has no buffer
  * from an earlier get, or the caller's comparator needs a long key whole.
  */
-#include "sst/sst.h"
+#include "sst/sst_get.h"
 
-static bool get_in_range(const nay_sst *t, const nay_target *target) {
+bool nay__get_in_range(const nay_sst *t, const nay_target *target) {
   if (t->empty) return false;
   size_t low = nay__user_len(t->order, t->smallest.len);
   size_t high = nay__user_len(t->order, t->largest.len);
@@ -18,14 +18,6 @@ static bool get_in_range(const nay_sst *t, const nay_target *target) {
   }
   return nay__compare_users(order, target->user, target->len, t->largest.at, high) <= 0;
 }
-
-/* Where a key would be: an index entry, and the block it points to. */
-typedef struct get_position {
-  nay_entry entry;
-  nay_handle handle;
-  size_t near;       /* leading bytes of the key that an adjacent key in index or block shares */
-  size_t prefix_len; /* bytes that the prefix filter was probed with; 0: it was not */
-} get_position;
 
 /* ---- trace ---- */
 
@@ -67,9 +59,8 @@ static void get_trace_verdict(const nay_hash_memo *memo, nay_verdict verdict) {
 
 /* ---- steps ---- */
 
-/* The data block that may have the key. NAY_ENOENT: none does. */
-static nay_status get_handle(const nay_sst *t, const nay_target *target, nay_diag *diag,
-                             get_position *at) {
+nay_status nay__get_locate(const nay_sst *t, const nay_target *target, nay_diag *diag,
+                           nay_get_position *at) {
   nay_found found;
   nay_status status = nay__block_find(&t->index, t->order, target, &t->allocator, diag, &found);
   at->near = found.near;
@@ -78,16 +69,10 @@ static nay_status get_handle(const nay_sst *t, const nay_target *target, nay_dia
   return nay__sst_handle(t, found.entry.value, found.entry.value_len, diag, &at->handle);
 }
 
-static nay_status get_from_block(const nay_sst *t, const nay_target *target, get_position *at,
-                                 const nay_hash_memo *memo, nay_diag *diag, nay_sst_value *value) {
-  nay_block block;
+nay_status nay__get_find(const nay_sst *t, const nay_target *target, const nay_block *block,
+                         nay_get_position *at, nay_diag *diag, nay_sst_value *value) {
   nay_found found;
-  nay_hold *hold = value->hold;
-  nay_status status = nay__sst_read_data(t, &at->entry, at->handle, &hold, diag, &block);
-  value->hold = hold;
-  if (status != NAY_OK) return status;
-  get_trace_block(memo, NAY_LOOKUP_BLOCK, at->handle, hold != NULL && hold->cached);
-  status = nay__block_find(&block, t->order, target, &t->allocator, diag, &found);
+  nay_status status = nay__block_find(block, t->order, target, &t->allocator, diag, &found);
   if (found.near > at->near) at->near = found.near;
   NAY_TRY(nay__in_file(status, diag, at->handle));
   if (!found.equal) return NAY_ENOENT;
@@ -102,16 +87,27 @@ static nay_status get_from_block(const nay_sst *t, const nay_target *target, get
   return NAY_OK;
 }
 
+static nay_status get_from_block(const nay_sst *t, const nay_target *target, nay_get_position *at,
+                                 const nay_hash_memo *memo, nay_diag *diag, nay_sst_value *value) {
+  nay_block block;
+  nay_hold *hold = value->hold;
+  nay_status status = nay__sst_read_data(t, &at->entry, at->handle, &hold, diag, &block);
+  value->hold = hold;
+  if (status != NAY_OK) return status;
+  get_trace_block(memo, NAY_LOOKUP_BLOCK, at->handle, hold != NULL && hold->cached);
+  return nay__get_find(t, target, &block, at, diag, value);
+}
+
 static nay_verdict get_probe(const nay_sst *t, const nay_target *target, nay_hash_memo *memo,
                              nay_hold **hold, nay_diag *diag, nay_status *status,
-                             get_position *at) {
+                             nay_get_position *at) {
   at->prefix_len = 0;
   nay_verdict verdict = nay__sst_probe(t, target, memo, hold, &at->prefix_len);
   *status = NAY_OK;
   bool later = t->filter_used && t->filter == NAY_SST_BLOCK_FILTER;
   if (!later) get_trace_verdict(memo, verdict);
   if (verdict == NAY_SAYS_NAY) return verdict;
-  *status = get_handle(t, target, diag, at);
+  *status = nay__get_locate(t, target, diag, at);
   if (*status != NAY_OK) return verdict;
   get_trace_block(memo, NAY_LOOKUP_INDEX, at->handle, false);
   if (!later) return verdict;
@@ -123,14 +119,14 @@ static nay_verdict get_probe(const nay_sst *t, const nay_target *target, nay_has
 nay_status nay__sst_get(const nay_sst *t, const nay_target *target, nay_hash_memo *memo,
                         nay_diag *diag, nay_sst_value *value) {
   nay_status status;
-  get_position at;
+  nay_get_position at;
   nay_sst_tally *counts = t->counts;
   if (t->order_unknown != NAY_OK) {
     nay__atomic_increment64(&counts->unfiltered);
     get_trace_end(memo, t->order_unknown, false);
     return nay__sst_order_unknown(t, diag);
   }
-  if (!get_in_range(t, target)) {
+  if (!nay__get_in_range(t, target)) {
     nay__atomic_increment64(&counts->out_of_range);
     get_trace(memo, NAY_LOOKUP_OUT_OF_RANGE);
     return NAY_ENOENT;
@@ -146,10 +142,7 @@ nay_status nay__sst_get(const nay_sst *t, const nay_target *target, nay_hash_mem
   nay__atomic_increment64(probed ? &counts->maybe : &counts->unfiltered);
   if (status == NAY_OK) status = get_from_block(t, target, &at, memo, diag, value);
   get_trace_end(memo, status, value->deleted);
-  /* Keys that share a prefix are contiguous: if any key has it, an adjacent one has. At the edge of
-   * the block the index key stands for it. */
-  bool prefix_there = at.prefix_len != 0 && at.near >= at.prefix_len;
-  if (status == NAY_ENOENT && probed && !prefix_there) {
+  if (status == NAY_ENOENT && probed && nay__get_false_positive(&at)) {
     nay__atomic_increment64(&counts->false_positives);
   }
   return status;
@@ -178,9 +171,9 @@ bool nay_sst_may_contain(const nay_sst *t, const void *key, size_t len) {
   nay_hash_memo memo = {.set = false};
   nay_hold *hold = NULL;
   nay_status status = NAY_OK;
-  get_position at;
+  nay_get_position at;
   if (t->order_unknown != NAY_OK) return true;
-  if (!get_in_range(t, &target)) return false;
+  if (!nay__get_in_range(t, &target)) return false;
   nay_verdict verdict = get_probe(t, &target, &memo, &hold, NULL, &status, &at);
   nay__hold_free(hold);
   return verdict != NAY_SAYS_NAY && status != NAY_ENOENT;

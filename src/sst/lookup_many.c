@@ -1,0 +1,266 @@
+/*
+ * lookup_many.c - many keys in many tables.
+ *
+ * One key at a time goes from table to table: each probe of a filter waits for its own cache miss,
+ * and each key is compared with the range of every table. Here the keys are sorted, and each table
+ * takes all of them that no newer table has answered:
+ *
+ *   keys      sorted once: the keys in the range of a table are found by binary search, the blocks
+ *             are read in the order of the file, and keys in the same block share it
+ *   hashes    of all keys at once, once
+ *   filters   one batch per table: its lines stay in the cache, and their misses overlap
+ *
+ * Keys that a table answers, with a value, a deletion or an error, leave the batch. Batches are cut
+ * into pieces of MANY keys, which bounds the memory to some 300 KiB.
+ */
+#include "sst/lookup.h"
+#include "sst/sst_get.h"
+
+#define MANY 4096u
+
+/* many_key: a key to sort. */
+typedef struct many_key {
+  uint64_t head;   /* bytewise: the 8 bytes behind the common prefix, big-endian; else 0 */
+  uint32_t number; /* in the piece */
+} many_key;
+
+/* many_piece: the arrays of a piece, in one allocation. */
+typedef struct many_piece {
+  const nay_lookup *lookup;
+  nay_order order;
+  const void *const *keys; /* the caller's */
+  const size_t *lens;
+  size_t n;
+  many_key *sorted, *other;
+  nay_get_batch batch;
+  void *memory;
+  size_t memory_bytes;
+} many_piece;
+
+/* ---- sorting ---- */
+
+static nay_bytes many_bytes(const many_piece *p, uint32_t number) {
+  return (nay_bytes){p->lens[number] != 0 ? p->keys[number] : "", p->lens[number]};
+}
+
+static bool many_above(const many_piece *p, const many_key *a, const many_key *b) {
+  if (a->head != b->head) return a->head > b->head;
+  nay_bytes x = many_bytes(p, a->number), y = many_bytes(p, b->number);
+  return nay__compare_users(p->order, x.at, x.len, y.at, y.len) > 0;
+}
+
+/* Leading bytes that all keys share. */
+static size_t many_common(const many_piece *p) {
+  nay_bytes first = many_bytes(p, 0);
+  size_t common = first.len;
+  for (uint32_t i = 1; i < p->n && common != 0; i++) {
+    nay_bytes key = many_bytes(p, i);
+    common = nay__common(first.at, key.at, key.len < common ? key.len : common);
+  }
+  return common;
+}
+
+static uint64_t many_head(nay_bytes key, size_t common) {
+  uint8_t head[8] = {0};
+  size_t n = key.len - common < 8 ? key.len - common : 8;
+  if (n != 0) memcpy(head, key.at + common, n);
+  return (uint64_t)nay__load32be(head) << 32 | nay__load32be(head + 4);
+}
+
+/* Merge sort, bottom up; stable. */
+static void many_sort(many_piece *p) {
+  size_t common = p->order.user == NULL ? many_common(p) : 0;
+  for (uint32_t i = 0; i < p->n; i++) {
+    p->sorted[i] = (many_key){0, i};
+    if (p->order.user == NULL) p->sorted[i].head = many_head(many_bytes(p, i), common);
+  }
+  for (size_t width = 1; width < p->n; width *= 2) {
+    for (size_t low = 0; low < p->n; low += 2 * width) {
+      size_t middle = low + width < p->n ? low + width : p->n;
+      size_t high = middle + width < p->n ? middle + width : p->n;
+      size_t a = low, b = middle, out = low;
+      while (a < middle && b < high) {
+        bool second = many_above(p, &p->sorted[a], &p->sorted[b]);
+        p->other[out++] = second ? p->sorted[b++] : p->sorted[a++];
+      }
+      while (a < middle) p->other[out++] = p->sorted[a++];
+      while (b < high) p->other[out++] = p->sorted[b++];
+    }
+    many_key *done = p->other;
+    p->other = p->sorted;
+    p->sorted = done;
+  }
+}
+
+static void many_fill(many_piece *p) {
+  nay_get_batch *b = &p->batch;
+  many_sort(p);
+  for (size_t i = 0; i < p->n; i++) {
+    uint32_t number = p->sorted[i].number;
+    b->keys[i] = many_bytes(p, number).at;
+    b->lens[i] = p->lens[number];
+    b->numbers[i] = number;
+    b->statuses[number] = NAY_ENOENT;
+    b->answered[number] = false;
+    ((nay_sst_value *)(void *)(b->values + number * b->stride))->deleted = false;
+  }
+  b->n = p->n;
+  b->hashed = false;
+  b->nanswered = 0;
+  b->failed = UINT32_MAX;
+}
+
+/* ---- tables ---- */
+
+/* The keys that were answered leave the batch. */
+static void many_leave(nay_get_batch *b) {
+  size_t n = 0;
+  if (b->nanswered == 0) return;
+  for (size_t i = 0; i < b->n; i++) {
+    if (b->answered[b->numbers[i]]) continue;
+    b->keys[n] = b->keys[i];
+    b->lens[n] = b->lens[i];
+    b->numbers[n] = b->numbers[i];
+    if (b->hashed) b->lo[n] = b->lo[i];
+    if (b->hashed) b->hi[n] = b->hi[i];
+    n++;
+  }
+  b->n = n;
+  b->nanswered = 0;
+}
+
+/* The first key from `from` on that is not below the smallest key of a table. */
+static size_t many_next(const many_piece *p, size_t from, const nay_sst *t) {
+  const nay_get_batch *b = &p->batch;
+  size_t to = b->n, len = nay__user_len(t->order, t->smallest.len);
+  while (from < to) {
+    size_t middle = from + (to - from) / 2;
+    if (nay__compare_users(t->order, b->keys[middle], b->lens[middle], t->smallest.at, len) < 0) {
+      from = middle + 1;
+    } else {
+      to = middle;
+    }
+  }
+  return from;
+}
+
+/* Each table of a disjoint run gets the keys up to the next table; keys and tables ascend. */
+static void many_disjoint(many_piece *p, const nay_lookup_run *run) {
+  nay_get_batch *b = &p->batch;
+  const nay_lookup_slot *end = p->lookup->slots + run->first + run->n;
+  for (size_t from = 0, to; from < b->n; from = to) {
+    const nay_lookup_slot *slot = nay__lookup_find(p->lookup, run, b->keys[from], b->lens[from]);
+    const nay_lookup_slot *next = slot != NULL ? slot + 1 : p->lookup->slots + run->first;
+    to = next < end ? many_next(p, from, next->table) : b->n;
+    if (slot == NULL) continue;
+    b->table = slot->number;
+    nay__sst_get_many(slot->table, b, from, to);
+  }
+  many_leave(b);
+}
+
+static void many_run(many_piece *p, const nay_lookup_run *run) {
+  nay_get_batch *b = &p->batch;
+  if (run->n == 0) return;
+  if (run->disjoint) {
+    many_disjoint(p, run);
+    return;
+  }
+  for (size_t i = 0; i < run->n && b->n != 0; i++) {
+    const nay_lookup_slot *slot = &p->lookup->slots[run->first + i];
+    b->table = slot->number;
+    nay__sst_get_many(slot->table, b, 0, b->n);
+    many_leave(b);
+  }
+}
+
+/* ---- the call ---- */
+
+/* The arrays of a piece of n keys, the largest elements first. */
+static nay_status many_alloc(many_piece *p, size_t n) {
+  nay_get_batch *b = &p->batch;
+  size_t words = (n + 63) / 64;
+  p->memory_bytes = n * (2 * sizeof(many_key) + sizeof *b->keys + sizeof *b->lens + sizeof *b->lo +
+                         sizeof *b->hi + sizeof *b->numbers + sizeof *b->answered) +
+                    words * sizeof *b->bitmap;
+  p->memory = nay__alloc(&p->lookup->allocator, p->memory_bytes);
+  if (p->memory == NULL) return NAY_ENOMEM;
+  p->sorted = p->memory;
+  p->other = p->sorted + n;
+  b->lo = (uint64_t *)(void *)(p->other + n);
+  b->hi = b->lo + n;
+  b->bitmap = b->hi + n;
+  b->keys = (const void **)(void *)(b->bitmap + words);
+  b->lens = (size_t *)(void *)(b->keys + n);
+  b->numbers = (uint32_t *)(void *)(b->lens + n);
+  b->answered = (bool *)(void *)(b->numbers + n);
+  return NAY_OK;
+}
+
+static nay_status many_check(const nay_lookup *l, const void *const *keys, const size_t *lens,
+                             size_t n, uint64_t sequence, nay_diag *diag,
+                             const nay_sst_value *values, const nay_status *statuses) {
+  bool arrays = keys != NULL && lens != NULL && values != NULL && statuses != NULL;
+  if (l == NULL || (!arrays && n != 0) || sequence > NAY_SST_MAX_SEQUENCE) {
+    return nay__fail(diag, NAY_EINVAL, "lookup, an array, or sequence", 0);
+  }
+  for (size_t i = 0; i < n; i++) {
+    const uint8_t *v = (const uint8_t *)values + i * values[0].size;
+    NAY_TRY(nay__abi_check(NAY_ABI_SST_VALUE, v, diag));
+    if (((const nay_sst_value *)(const void *)v)->size != values[0].size) {
+      return nay__fail(diag, NAY_EINVAL, "the values differ in size", i);
+    }
+    if (keys[i] == NULL && lens[i] != 0) {
+      return nay__fail(diag, NAY_EINVAL, "a key is NULL and has a length", i);
+    }
+  }
+  return NAY_OK;
+}
+
+/* The order of the keys: that of the first table that has some. */
+static nay_order many_order(const nay_lookup *l) {
+  for (size_t i = 0; i < l->nslots; i++) {
+    if (!l->slots[i].table->empty) return l->slots[i].table->order;
+  }
+  return NAY_BYTEWISE;
+}
+
+static nay_status many_piece_get(many_piece *p) {
+  const nay_lookup *l = p->lookup;
+  nay_get_batch *b = &p->batch;
+  b->nhashes = 0;
+  many_fill(p);
+  for (size_t i = 0; i < l->nruns && b->n != 0; i++) many_run(p, &l->runs[i]);
+  nay__atomic_add64(&l->counts[0], p->n);
+  if (b->nhashes != 0) nay__atomic_add64(&l->counts[1], b->nhashes);
+  return b->failed == UINT32_MAX ? NAY_OK : b->statuses[b->failed];
+}
+
+nay_status nay_lookup_get_many(const nay_lookup *l, const void *const *keys, const size_t *lens,
+                               size_t n, uint64_t sequence, nay_diag *diag, nay_sst_value *values,
+                               nay_status *statuses, size_t *tables) {
+  NAY_TRY(many_check(l, keys, lens, n, sequence, diag, values, statuses));
+  if (n == 0) return NAY_OK;
+  nay_diag why;
+  many_piece p = {.lookup = l, .order = many_order(l)};
+  p.batch = (nay_get_batch){.trailer = sequence << 8 | 1, .stride = values[0].size, .why = &why};
+  if (many_alloc(&p, n < MANY ? n : MANY) != NAY_OK) {
+    return nay__fail(diag, NAY_ENOMEM, "no memory for a batch of keys", 0);
+  }
+  nay_status first = NAY_OK;
+  for (size_t at = 0; at < n; at += p.n) {
+    p.n = n - at < MANY ? n - at : MANY;
+    p.keys = keys + at;
+    p.lens = lens + at;
+    p.batch.values = (uint8_t *)values + at * p.batch.stride;
+    p.batch.statuses = statuses + at;
+    p.batch.tables = tables != NULL ? tables + at : NULL;
+    nay_status status = many_piece_get(&p);
+    if (first == NAY_OK && status != NAY_OK && diag != NULL) *diag = why;
+    if (first == NAY_OK) first = status;
+  }
+  nay__hold_free(p.batch.hold);
+  nay__hold_free(p.batch.filter_hold);
+  nay__free(&l->allocator, p.memory, p.memory_bytes);
+  return first;
+}
