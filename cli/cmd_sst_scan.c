@@ -83,8 +83,7 @@ static nay_status scan_start(const options *o, nay_sst_iter *it) {
   uint8_t *to = key_of_text(&o->keys, "to", o->upto, &to_len);
   uint8_t *prefix = key_of_text(&o->keys, "prefix", o->prefix, &prefix_len);
   nay_status status = prefix != NULL ? nay_sst_iter_prefix(it, prefix, prefix_len)
-                                     : nay_sst_iter_range(it, from != NULL ? (void *)from : "",
-                                                          from_len, to, to_len);
+                                     : nay_sst_iter_range(it, from, from_len, to, to_len);
   free(from);
   free(to);
   free(prefix);

@@ -404,9 +404,9 @@ NAY_API nay_status nay_sst_iter_seek(nay_sst_iter *iter, const void *key, size_t
 NAY_API nay_status nay_sst_iter_seek_for_prev(nay_sst_iter *iter, const void *key, size_t len);
 
 /*
- * nay_sst_iter_range: seek to `from`; next then ends before `to` (user keys; NULL: no end). If all
- * keys of the range share a prefix, the prefix filter is probed first, and on nay no block is read.
- * Other seeks, first and last remove the end.
+ * nay_sst_iter_range: seek to `from` (NULL: to the first key); next then ends before `to` (user
+ * keys; NULL: no end). If all keys of the range share a prefix, the prefix filter is probed first,
+ * and on nay no block is read. Other seeks, first and last remove the end.
  */
 NAY_API nay_status nay_sst_iter_range(nay_sst_iter *iter, const void *from, size_t from_len,
                                       const void *to, size_t to_len);

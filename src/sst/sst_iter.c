@@ -75,10 +75,14 @@ static nay_status iter_settle(nay_sst_iter *it, nay_status status) {
   return iter_end(it, status);
 }
 
-nay_status nay_sst_iter_first(nay_sst_iter *it) {
-  it->ends = false;
+static nay_status iter_first(nay_sst_iter *it) {
   nay_status status = nay__cursor_first(&it->index, &it->diag);
   return iter_settle(it, iter_enter(it, status, nay__cursor_next, nay__cursor_first));
+}
+
+nay_status nay_sst_iter_first(nay_sst_iter *it) {
+  it->ends = false;
+  return iter_first(it);
 }
 
 nay_status nay_sst_iter_last(nay_sst_iter *it) {
@@ -187,6 +191,7 @@ nay_status nay_sst_iter_range(nay_sst_iter *it, const void *from, size_t from_le
                               size_t to_len) {
   if ((from == NULL && from_len != 0) || (to == NULL && to_len != 0)) return iter_bad_argument(it);
   NAY_TRY(iter_end_before(it, to != NULL, to, to_len));
+  if (from == NULL) return iter_first(it); /* the empty key need not be the first */
   return iter_scan(it, from_len != 0 ? from : (const void *)"", from_len);
 }
 

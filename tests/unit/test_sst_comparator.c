@@ -511,6 +511,72 @@ static void many_tables_of_one_order(void **unused) {
   unlink(path);
 }
 
+/* Where the empty key is not the first one, a range from the first key starts there all the same;
+ * so does the first range of a compaction with several outputs. */
+typedef struct out_paths {
+  char path[64][TEMP_MAX];
+  size_t n;
+  uint64_t entries;
+} out_paths;
+
+static const char *next_path(void *ctx) {
+  out_paths *out = ctx;
+  char name[32];
+  assert_true(out->n < 64);
+  snprintf(name, sizeof name, "out%zu.ldb", out->n);
+  temp_path(out->path[out->n], name);
+  return out->path[out->n++];
+}
+
+static void done_path(void *ctx, const nay_sst_output *output) {
+  ((out_paths *)ctx)->entries += output->entries;
+}
+
+static void ranges_from_the_first_key(void **state) {
+  enum { N = 600 };
+  const nay_sst_comparator order = order_at(*(const unsigned *)*state);
+  char path[TEMP_MAX], keys[N][8];
+  nay_sst_write_options write = {sizeof write, .comparator = &order, .block_bytes = 512};
+  nay_sst_read_options read = {sizeof read, .comparator = &order};
+  nay_sst_writer *w;
+  nay_sst *t;
+  nay_sst_iter *it;
+  for (size_t i = 0; i < N; i++) { /* sorted by insertion */
+    char key[8];
+    size_t at = i, len = (size_t)snprintf(key, sizeof key, "%05zu", i * 7 % N + 1000);
+    for (; at > 0 && order.compare(&order, key, len, keys[at - 1], len) < 0; at--)
+      memcpy(keys[at], keys[at - 1], sizeof key);
+    memcpy(keys[at], key, sizeof key);
+  }
+  temp_path(path, "first.ldb");
+  assert_ok(nay_sst_writer_new(path, &write, NULL, NULL, &w));
+  for (size_t i = 0; i < N; i++) assert_ok(nay_sst_writer_add(w, keys[i], 5, "value", 5));
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
+  assert_ok(nay_sst_open(path, &read, NULL, NULL, &t));
+  assert_ok(nay_sst_iter_new(t, &it));
+  nay_status status = nay_sst_iter_range(it, NULL, 0, keys[N / 2], 5);
+  for (size_t i = 0; i < N / 2; i++, status = nay_sst_iter_next(it)) {
+    size_t len;
+    assert_ok(status);
+    assert_memory_equal(nay_sst_iter_key(it, &len), keys[i], 5);
+  }
+  assert_status(status, NAY_ENOENT);
+  nay_sst_iter_free(it);
+  static out_paths out;
+  out = (out_paths){.n = 0};
+  nay_sst_outputs outputs = {sizeof outputs, next_path, done_path, &out};
+  nay_sst_compact_options how = {sizeof how, .write = &write, .target_bytes = 1000,
+                                 .range_bytes = 2000};
+  const nay_sst *tables[] = {t};
+  assert_ok(nay_sst_compact_to(tables, 1, &outputs, &how, NULL, NULL, NULL));
+  assert_true(out.n > 2);
+  assert_int_equal(out.entries, N);
+  for (size_t i = 0; i < out.n; i++) unlink(out.path[i]);
+  nay_sst_free(t);
+  unlink(path);
+}
+
 int main(void) {
   static const unsigned at[N_ORDERS] = {0, 1, 2, 3};
   const test_case tests[] = {
@@ -533,6 +599,10 @@ int main(void) {
       TEST(separators_that_lie),
       TEST(prefix_ranges),
       TEST(many_tables_of_one_order),
+      TEST_WITH("ranges_from_the_first_key reverse", ranges_from_the_first_key, &at[0]),
+      TEST_WITH("ranges_from_the_first_key decimal", ranges_from_the_first_key, &at[1]),
+      TEST_WITH("ranges_from_the_first_key prefix", ranges_from_the_first_key, &at[2]),
+      TEST_WITH("ranges_from_the_first_key length", ranges_from_the_first_key, &at[3]),
   };
   return run_all(tests);
 }
