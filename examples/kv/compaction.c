@@ -9,7 +9,8 @@
  * A level that is too large gives its oldest table, level 0 all of its tables; what overlaps them
  * one level below is merged with them, and the outputs go there. If nothing does, the table moves
  * down as it is. A deletion is dropped when no level further down has a table with its key. Entries
- * that a snapshot sees are kept.
+ * that a snapshot sees are kept. While tables are merged, a memtable that gets full is written in
+ * between, so that puts need not wait.
  *
  * The order on disk makes a crash harmless: first the outputs, synced; then the manifest, which
  * makes them part of the store and ends the inputs; then the inputs are removed.
@@ -22,210 +23,230 @@
 
 #include "parts.h"
 
-size_t kv_level_size(const kv_version *version, unsigned level, uint64_t *bytes) {
+/* job: tables that leave, tables that come. */
+typedef struct job {
+  kv *db;
+  kv_error error;
+  unsigned level;                     /* inputs are of this one and the next */
+  const kv_bytes *smallest, *largest; /* keys of the inputs */
+  size_t nin, nout;
+  kv_table **in, **out; /* in: newest first */
+  char path[KV_PATH];   /* of the last output */
+} job;
+
+size_t kv_level(const kv_view *view, unsigned level, uint64_t *bytes) {
   size_t n = 0;
-  if (bytes != NULL) *bytes = 0;
-  for (size_t i = 0; i < version->n; i++) {
-    if (version->tables[i]->level != level) continue;
+  uint64_t sum = 0;
+  for (size_t i = 0; i < view->n; i++) {
+    if (view->tables[i]->level != level) continue;
     n++;
-    if (bytes != NULL) *bytes += version->tables[i]->bytes;
+    sum += view->tables[i]->bytes;
   }
+  if (bytes != NULL) *bytes = sum;
   return n;
 }
 
-/* The next version: the current tables without those in `out`, and those in `in`. */
-static nay_status install(kv *db, kv_table *const *out, size_t nout, kv_table *const *in,
-                          size_t nin, kv_memtable *flushed, kv_error *error) {
-  kv_version *version;
+/* An output: opened, and one reference held, until the job ends. */
+static nay_status job_add(job *j, uint64_t number, unsigned level) {
+  kv_table *t = kv_alloc(sizeof *t), **out = kv_alloc((j->nout + 1) * sizeof *out);
+  *t = (kv_table){.level = level, .number = number, .refs = 1};
+  if (j->nout != 0) memcpy(out, j->out, j->nout * sizeof *out);
+  free(j->out);
+  j->out = out;
+  out[j->nout++] = t;
+  return kv_table_open(j->db, t, &j->error);
+}
+
+/* The manifest, then the view: without the inputs, with the outputs, and without the memtable. */
+static nay_status job_install(job *j, kv_memtable *flushed) {
+  kv *db = j->db;
   pthread_mutex_lock(&db->mutex);
-  const kv_version *current = db->view->version; /* stays: this thread alone replaces it */
-  uint64_t next = db->next;
+  kv_view *v = db->view; /* its tables stay: this thread alone replaces them */
+  v->refs++;
+  kv_manifest m = db->saved;
   pthread_mutex_unlock(&db->mutex);
-  kv_table **tables = kv_alloc((current->n + nin + 1) * sizeof *tables);
-  size_t n = 0;
-  for (size_t i = 0; i < current->n; i++) {
-    bool stays = true;
-    for (size_t j = 0; j < nout; j++) stays = stays && current->tables[i] != out[j];
-    if (stays) tables[n++] = current->tables[i];
+  m.tables = kv_alloc((v->n + j->nout + 1) * sizeof *m.tables);
+  for (size_t i = 0; i < v->n; i++) {
+    bool leaves = false;
+    for (size_t k = 0; k < j->nin; k++) leaves |= v->tables[i] == j->in[k];
+    if (!leaves) m.tables[m.n++] = v->tables[i];
   }
-  for (size_t i = 0; i < nin; i++) tables[n++] = in[i];
-  kv_manifest m = {.log = flushed != NULL ? flushed->next_log : db->first_log,
-                   .sequence = flushed != NULL ? flushed->last : db->flushed,
-                   .next = next,
-                   .ntables = n,
-                   .tables = kv_alloc((n + 1) * sizeof *m.tables)};
-  for (size_t i = 0; i < n; i++) m.tables[i] = *tables[i];
-  nay_status status = kv_version_new(db, tables, n, error, &version);
+  for (size_t i = 0; i < j->nout; i++) m.tables[m.n++] = j->out[i];
+  if (flushed != NULL) m.log = flushed->next_log, m.sequence = flushed->last;
+  nay_status status = kv_manifest_save(db, &m, &j->error);
+  pthread_mutex_lock(&db->mutex);
   if (status == NAY_OK) {
-    status = kv_manifest_save(db->dir, &m, error);
-    pthread_mutex_lock(&db->mutex);
-    if (status == NAY_OK) {
-      for (size_t i = 0; i < nout; i++) /* one that moved down is the same file */
-        out[i]->obsolete = nin == 0 || in[0]->number != out[i]->number;
-      kv_view_publish(db, db->view->mem, flushed != NULL ? NULL : db->view->full, version);
-      db->first_log = m.log;
-      db->flushed = m.sequence;
-      pthread_cond_broadcast(&db->done);
-    }
-    kv_version_unref(db, version);
-    pthread_mutex_unlock(&db->mutex);
+    for (size_t i = 0; i < j->nin; i++) /* one that moves down stays the same file */
+      j->in[i]->obsolete = j->nout == 0 || j->out[0]->number != j->in[i]->number;
+    status = kv_view_publish(db, db->view->mem, flushed != NULL ? NULL : db->view->full, m.tables,
+                             m.n, &j->error);
+    db->saved.log = m.log;
+    db->saved.sequence = m.sequence;
+    pthread_cond_broadcast(&db->done);
   }
+  kv_view_unref(db, v);
+  pthread_mutex_unlock(&db->mutex);
   free(m.tables);
-  free(tables);
   return status;
 }
 
-static kv_table *table_new(uint64_t number, unsigned level) {
-  kv_table *t = kv_alloc(sizeof *t);
-  t->number = number;
-  t->level = level;
-  t->refs = 1;
-  return t;
-}
-
-static void table_unref(kv *db, kv_table *t) {
+static nay_status job_end(job *j, nay_status status) {
+  kv *db = j->db;
   pthread_mutex_lock(&db->mutex);
-  if (--t->refs == 0) kv_table_free(db, t);
+  for (size_t i = 0; i < j->nout; i++) kv_table_unref(db, j->out[i]);
   pthread_mutex_unlock(&db->mutex);
+  free(j->in);
+  free(j->out);
+  bool ends = status == NAY_ECANCELED && db->closing;
+  return status == NAY_OK || ends ? status : kv_set_failed(db, status, &j->error);
 }
 
-/* ---- flush ---- */
+static nay_sst_write_options job_writes(const kv *db, nay_sst_keys keys) {
+  return (nay_sst_write_options){sizeof(nay_sst_write_options), .keys = keys,
+                                 .filter = NAY_SST_FULL_FILTER,
+                                 .comparator = db->options.comparator};
+}
 
-static const nay_sst_write_options flush_how = {sizeof flush_how, .keys = NAY_SST_KEYS_INTERNAL,
-                                                .filter = NAY_SST_FULL_FILTER};
+/* ---- a memtable becomes a table ---- */
 
-static nay_status flush(kv *db, kv_memtable *m, kv_error *error) {
-  char path[KV_PATH];
+static nay_status flush(kv *db, kv_memtable *m) {
+  job j = {.db = db};
   nay_diag diag = {.what = ""};
   nay_sst_writer *w = NULL;
-  kv_table *t = table_new(kv_number(db), 0);
-  kv_path(db, t->number, "ldb", path);
-  nay_status status = nay_sst_writer_new(path, &flush_how, NULL, &diag, &w);
-  const kv_node *node = kv_memtable_seek(m, "", 0, UINT64_MAX);
+  uint64_t number = kv_number(db), log = db->saved.log;
+  nay_sst_write_options how = job_writes(db, NAY_SST_KEYS_INTERNAL);
+  kv_path(db, number, "ldb", j.path);
+  nay_status status = nay_sst_writer_new(j.path, &how, NULL, &diag, &w);
+  const kv_node *node = kv_memtable_seek(m, NULL, 0, 0);
   for (; status == NAY_OK && node != NULL; node = kv_node_next(node))
     status =
         nay_sst_writer_add(w, node->key, node->len + 8, node->key + node->len + 8, node->value_len);
   if (status == NAY_OK) status = nay_sst_writer_finish(w, &diag);
   nay_sst_writer_free(w);
   if (status != NAY_OK)
-    kv_fail(error, status, "%s: %s: %s", path, nay_status_text(status), strerror(diag.os_error));
-  if (status == NAY_OK) status = kv_table_open(db, t, error);
-  uint64_t log = db->first_log;
-  if (status == NAY_OK) status = install(db, NULL, 0, &t, 1, m, error);
-  if (status == NAY_OK) db->stats.flushed += t->bytes;
+    kv_fail(&j.error, status, "%s: %s: %s", j.path, diag.what, strerror(diag.os_error));
+  if (status == NAY_OK) status = job_add(&j, number, 0);
+  if (status == NAY_OK) status = job_install(&j, m);
   for (; status == NAY_OK && log < m->next_log; log++) {
-    kv_path(db, log, "log", path);
-    unlink(path);
+    kv_path(db, log, "log", j.path);
+    unlink(j.path);
   }
-  table_unref(db, t);
-  return status;
+  if (status == NAY_OK) db->stats.flushed += j.out[0]->bytes;
+  return job_end(&j, status);
 }
 
-/* ---- merge ---- */
+/* ---- tables are merged into the next level ---- */
 
-typedef struct merge {
-  kv *db;
-  unsigned level; /* the inputs are of this one and the next */
-  size_t n;
-  kv_table **inputs; /* newest first */
-  const kv_bytes *smallest, *largest;
-} merge;
-
-static bool merge_overlaps(const merge *m, const kv_table *t) {
-  return kv_compare(t->smallest.data, t->smallest.len, m->largest->data, m->largest->len) <= 0 &&
-         kv_compare(m->smallest->data, m->smallest->len, t->largest.data, t->largest.len) <= 0;
+static int job_compare(const job *j, const kv_bytes *a, const kv_bytes *b) {
+  return kv_compare(j->db->options.comparator, a->data, a->len, b->data, b->len);
 }
 
-static void merge_take(merge *m, kv_table *t) {
-  const kv_bytes *s = &t->smallest, *l = &t->largest;
-  m->inputs[m->n++] = t;
-  if (m->smallest == NULL || kv_compare(s->data, s->len, m->smallest->data, m->smallest->len) < 0)
-    m->smallest = s;
-  if (m->largest == NULL || kv_compare(l->data, l->len, m->largest->data, m->largest->len) > 0)
-    m->largest = l;
+static bool job_overlaps(const job *j, const kv_table *t) {
+  return job_compare(j, &t->smallest, j->largest) <= 0 &&
+         job_compare(j, j->smallest, &t->largest) <= 0;
+}
+
+static void job_take(job *j, kv_table *t) {
+  if (j->nin == 0 || job_compare(j, &t->smallest, j->smallest) < 0) j->smallest = &t->smallest;
+  if (j->nin == 0 || job_compare(j, &t->largest, j->largest) > 0) j->largest = &t->largest;
+  j->in[j->nin++] = t;
 }
 
 /* The level that is most above its size, and what of it goes down. */
-static bool merge_pick(kv *db, const kv_version *v, merge *m) {
-  double most = 1, limit = (double)db->options.level_size;
-  *m = (merge){.db = db, .level = KV_LEVELS};
+static bool job_pick(const kv_view *v, job *j) {
+  double most = 1, limit = (double)j->db->options.level_size;
+  kv_table *oldest = NULL;
+  j->level = KV_LEVELS;
   for (unsigned level = 0; level + 1 < KV_LEVELS; level++) {
     uint64_t bytes;
-    size_t n = kv_level_size(v, level, &bytes);
+    size_t n = kv_level(v, level, &bytes);
     double score = level == 0 ? (double)n / KV_COMPACT_TABLES : (double)bytes / limit;
     if (level > 0) limit *= 10;
-    if (score >= most) most = score, m->level = level;
+    if (score >= most) most = score, j->level = level;
   }
-  if (m->level == KV_LEVELS) return false;
-  kv_table *oldest = NULL;
+  if (j->level == KV_LEVELS) return false;
   for (size_t i = 0; i < v->n; i++)
-    if (v->tables[i]->level == m->level &&
+    if (v->tables[i]->level == j->level &&
         (oldest == NULL || v->tables[i]->number < oldest->number))
       oldest = v->tables[i];
-  m->inputs = kv_alloc(v->n * sizeof *m->inputs);
+  j->in = kv_alloc(v->n * sizeof *j->in);
   for (size_t i = 0; i < v->n; i++)
-    if (m->level == 0 ? v->tables[i]->level == 0 : v->tables[i] == oldest)
-      merge_take(m, v->tables[i]);
-  merge upper = *m;
+    if (j->level == 0 ? v->tables[i]->level == 0 : v->tables[i] == oldest)
+      job_take(j, v->tables[i]);
+  const job upper = *j;
   for (size_t i = 0; i < v->n; i++)
-    if (v->tables[i]->level == m->level + 1 && merge_overlaps(&upper, v->tables[i]))
-      merge_take(m, v->tables[i]);
+    if (v->tables[i]->level == j->level + 1 && job_overlaps(&upper, v->tables[i]))
+      job_take(j, v->tables[i]);
   return true;
 }
 
-/* Merges the inputs into tables of the next level. */
-static nay_status merge_run(kv *db, const kv_version *v, const merge *m, kv_table **t,
-                            kv_error *error) {
-  char path[KV_PATH];
-  nay_diag diag = {.what = ""};
-  const nay_sst **ssts = kv_alloc(m->n * sizeof(nay_sst *));
-  nay_sst_compact_stats stats = {.size = sizeof stats};
-  nay_sst_write_options write = flush_how;
-  nay_sst_compact_options how = {sizeof how, .write = &write, .bottom = true};
-  write.keys = NAY_SST_KEYS_AUTO;
-  for (size_t i = 0; i < v->n; i++)
-    if (v->tables[i]->level > m->level + 1 && merge_overlaps(m, v->tables[i])) how.bottom = false;
-  for (size_t i = 0; i < m->n; i++) ssts[i] = m->inputs[i]->sst;
+static const char *job_next(void *ctx) {
+  job *j = ctx;
+  kv_path(j->db, kv_number(j->db), "ldb", j->path);
+  return j->path;
+}
+
+static void job_done(void *ctx, const nay_sst_output *output) {
+  job *j = ctx;
+  if (j->error.text[0] == 0)
+    job_add(j, strtoull(strrchr(output->path, '/') + 1, NULL, 10), j->level + 1);
+  j->db->stats.compacted += output->nbytes;
+}
+
+/* Between two entries of a merge: a full memtable cannot wait. */
+static bool job_progress(void *ctx, const nay_sst_compact_stats *so_far) {
+  kv *db = ((job *)ctx)->db;
+  (void)so_far;
   pthread_mutex_lock(&db->mutex);
-  for (kv_snapshot *s = db->snapshots; s != NULL; s = s->next) how.nsnapshots++;
-  uint64_t *snapshots = kv_alloc(how.nsnapshots * sizeof *snapshots + 1);
-  size_t left = how.nsnapshots; /* the list has the newest first */
-  for (kv_snapshot *s = db->snapshots; s != NULL; s = s->next) snapshots[--left] = s->sequence;
+  kv_memtable *full = db->view->full; /* stays: this thread alone ends it */
+  bool goes_on = !db->closing;
   pthread_mutex_unlock(&db->mutex);
-  how.snapshots = snapshots;
-  kv_path(db, (*t)->number, "ldb", path);
-  nay_status status = nay_sst_compact(ssts, m->n, path, &how, NULL, &diag, &stats);
+  return goes_on && (full == NULL || flush(db, full) == NAY_OK);
+}
+
+static nay_status merge(kv *db, const kv_view *v, job *j) {
+  nay_diag diag = {.what = ""};
+  size_t n = 0;
+  if (j->nin == 1 && j->level > 0) { /* nothing below overlaps it */
+    nay_status status = job_add(j, j->in[0]->number, j->level + 1);
+    return job_end(j, status == NAY_OK ? job_install(j, NULL) : status);
+  }
+  pthread_mutex_lock(&db->mutex);
+  for (kv_snapshot *s = db->snapshots; s != NULL; s = s->next) n++;
+  uint64_t *snapshots = kv_alloc((n + 1) * sizeof *snapshots);
+  size_t at = n;
+  for (kv_snapshot *s = db->snapshots; s != NULL; s = s->next) snapshots[--at] = s->sequence;
+  pthread_mutex_unlock(&db->mutex);
+  const nay_sst **ssts = kv_alloc(j->nin * sizeof(nay_sst *));
+  for (size_t i = 0; i < j->nin; i++) ssts[i] = j->in[i]->sst;
+  nay_sst_write_options write = job_writes(db, NAY_SST_KEYS_AUTO);
+  nay_sst_outputs outputs = {sizeof outputs, job_next, job_done, j};
+  nay_sst_compact_options how = {sizeof how,
+                                 .write = &write,
+                                 .bottom = true,
+                                 .snapshots = snapshots,
+                                 .nsnapshots = n,
+                                 .target_bytes = db->options.table_size,
+                                 .progress = job_progress,
+                                 .progress_ctx = j};
+  for (size_t i = 0; i < v->n; i++)
+    if (v->tables[i]->level > j->level + 1 && job_overlaps(j, v->tables[i])) how.bottom = false;
+  nay_status status = nay_sst_compact_to(ssts, j->nin, &outputs, &how, NULL, &diag, NULL);
   free(ssts);
   free(snapshots);
   if (status != NAY_OK)
-    return kv_fail(error, status, "%s: %s: %s: %s", path, nay_status_text(status), diag.what,
-                   strerror(diag.os_error));
-  if (stats.written == 0) unlink(path);
-  return NAY_OK;
-}
-
-static nay_status merge_down(kv *db, const kv_version *v, const merge *m, kv_error *error) {
-  bool moves = m->n == 1 && m->level > 0;
-  kv_table *t = table_new(moves ? m->inputs[0]->number : kv_number(db), m->level + 1);
-  nay_status status = moves ? NAY_OK : merge_run(db, v, m, &t, error);
-  char path[KV_PATH];
-  kv_path(db, t->number, "ldb", path);
-  bool empty = status == NAY_OK && access(path, F_OK) != 0;
-  if (status == NAY_OK && !empty) status = kv_table_open(db, t, error);
-  if (status == NAY_OK) status = install(db, m->inputs, m->n, &t, !empty, NULL, error);
-  if (status == NAY_OK && !moves) db->stats.compacted += t->bytes;
-  table_unref(db, t);
-  return status;
+    kv_fail(&j->error, status, "%s: %s: %s", j->path, diag.what, strerror(diag.os_error));
+  if (status == NAY_OK && j->error.text[0] != 0) status = NAY_EIO; /* of job_done */
+  return job_end(j, status == NAY_OK ? job_install(j, NULL) : status);
 }
 
 void *kv_background(void *ctx) {
   kv *db = ctx;
   pthread_mutex_lock(&db->mutex);
   while (!db->closing) {
-    kv_error error = {""};
     kv_view *view = db->view;
-    merge m = {0};
-    if (db->failed != NAY_OK || (view->full == NULL && !merge_pick(db, view->version, &m))) {
+    job j = {.db = db};
+    if (db->failed != NAY_OK || (view->full == NULL && !job_pick(view, &j))) {
       db->idle = true;
       pthread_cond_broadcast(&db->done);
       pthread_cond_wait(&db->work, &db->mutex);
@@ -233,10 +254,10 @@ void *kv_background(void *ctx) {
     }
     view->refs++;
     pthread_mutex_unlock(&db->mutex);
-    nay_status status = view->full != NULL ? flush(db, view->full, &error)
-                                           : merge_down(db, view->version, &m, &error);
-    if (status != NAY_OK) kv_set_failed(db, status, &error);
-    free(m.inputs);
+    if (view->full != NULL)
+      flush(db, view->full);
+    else
+      merge(db, view, &j);
     pthread_mutex_lock(&db->mutex);
     kv_view_unref(db, view);
   }

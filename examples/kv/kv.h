@@ -12,7 +12,7 @@
 #ifndef KV_H
 #define KV_H
 
-#include <nay_sst.h>
+#include <nay_merge.h>
 
 typedef struct kv kv;
 
@@ -22,11 +22,12 @@ typedef struct kv_error {
 
 /* kv_options: all zero opens a store that exists, without fsync for each put. */
 typedef struct kv_options {
-  bool create;         /* an empty or missing directory becomes a store */
-  bool sync;           /* a put returns when it is on the disk; else when the system has it */
-  bool salvage;        /* drop what is damaged in a log, and say so, instead of refusing */
-  size_t write_buffer; /* a memtable of so many bytes becomes a table; 0: 4 MiB */
-  uint64_t table_size; /* of compaction's outputs; 0: 2 MiB */
+  bool create;  /* an empty or missing directory becomes a store */
+  bool sync;    /* a put returns when it is on the disk; else when the system has it */
+  bool salvage; /* drop what is damaged in a log, and say so, instead of refusing */
+  const nay_sst_comparator *comparator; /* the order of keys, stored by name; NULL: bytewise */
+  size_t write_buffer;                  /* a memtable of so many bytes becomes a table; 0: 4 MiB */
+  uint64_t table_size;                  /* of compaction's outputs; 0: 2 MiB */
   uint64_t level_size; /* of level 1, each further one is 10 times as large; 0: 10 MiB */
   void (*notice)(void *ctx, const char *text); /* what recovery dropped; may be NULL */
   void *ctx;
@@ -59,14 +60,16 @@ typedef void (*kv_trace)(void *ctx, const char *step);
 nay_status kv_get(kv *db, const void *key, size_t len, const kv_snapshot *snapshot, kv_bytes *value,
                   kv_trace trace, void *ctx, kv_error *error);
 
-/* kv_iter: the keys from `from` on, below `to` (NULL: no end), in order; sees no later put. Moves
- * return NAY_OK at a key, NAY_ENOENT past the end, or an error that stays. */
-typedef struct kv_iter kv_iter;
+/* kv_iter: the keys from `from` on (NULL: the first), below `to` (NULL: no end); sees no later put.
+ * Move and read `merge` by the calls of nay_merge.h; it stands at the first key. NAY_ENOENT: there
+ * is none. Free the iterator after NAY_OK and NAY_ENOENT. */
+typedef struct kv_iter {
+  nay_merge *merge;
+  kv *db;
+  struct kv_view *view;
+} kv_iter;
 nay_status kv_iter_new(kv *db, const kv_snapshot *snapshot, const void *from, size_t from_len,
-                       const void *to, size_t to_len, kv_error *error, kv_iter **iter);
-nay_status kv_iter_next(kv_iter *iter);
-const void *kv_iter_key(const kv_iter *iter, size_t *len);
-const void *kv_iter_value(const kv_iter *iter, size_t *len);
+                       const void *to, size_t to_len, kv_error *error, kv_iter *iter);
 void kv_iter_free(kv_iter *iter);
 
 /* kv_settle: the memtable becomes a table, and compaction runs until no level is too large. */

@@ -33,21 +33,22 @@ static uint32_t crc_table[8][256];
 
 static void crc_fill(void) {
   for (uint32_t i = 0; i < 256; i++) {
-    uint32_t c = i;
-    for (int bit = 0; bit < 8; bit++) c = c >> 1 ^ (c & 1 ? 0x82f63b78u : 0);
-    crc_table[0][i] = c;
+    crc_table[0][i] = i;
+    for (int bit = 0; bit < 8; bit++)
+      crc_table[0][i] = crc_table[0][i] >> 1 ^ (crc_table[0][i] & 1 ? 0x82f63b78u : 0);
   }
-  for (unsigned k = 1; k < 8; k++)
-    for (unsigned i = 0; i < 256; i++)
-      crc_table[k][i] = crc_table[k - 1][i] >> 8 ^ crc_table[0][crc_table[k - 1][i] & 255];
+  for (unsigned i = 256; i < 8 * 256; i++) {
+    uint32_t shorter = crc_table[i / 256 - 1][i % 256];
+    crc_table[i / 256][i % 256] = shorter >> 8 ^ crc_table[0][shorter & 255];
+  }
 }
 
 /* Slicing by 8: one lookup for each of 8 bytes, none of which waits for another. */
 uint32_t kv_crc32c(const void *bytes, size_t len) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, crc_fill);
   const uint8_t *at = bytes;
   uint32_t crc = 0xffffffffu;
+  pthread_once(&once, crc_fill);
   for (; len >= 8; at += 8, len -= 8) {
     uint64_t word = kv_load(at, 8) ^ crc;
     crc = 0;
@@ -57,11 +58,12 @@ uint32_t kv_crc32c(const void *bytes, size_t len) {
   return ~crc;
 }
 
-void kv_record_seal(uint8_t *record, size_t len, size_t value_len) {
+size_t kv_record_seal(uint8_t *record, size_t len, size_t value_len) {
   kv_store(record + 4, kv_crc32c(record + KV_RECORD, len + 8 + value_len), 4);
   kv_store(record + 8, len, 4);
   kv_store(record + 12, value_len, 4);
   kv_store(record, kv_crc32c(record + 4, KV_RECORD - 4), 4);
+  return KV_RECORD + len + 8 + value_len;
 }
 
 /* ---- writing ---- */
@@ -106,20 +108,6 @@ nay_status kv_log_append(kv_log *log, const uint8_t *record, size_t n, bool sync
 
 /* ---- reading ---- */
 
-nay_status kv_read_file(const char *path, uint8_t **bytes, size_t *len, kv_error *error) {
-  FILE *file = fopen(path, "rb");
-  if (file == NULL) return kv_fail(error, NAY_EIO, "%s: %s", path, strerror(errno));
-  long size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
-  rewind(file);
-  *len = size < 0 ? 0 : (size_t)size;
-  *bytes = kv_alloc(*len + 1);
-  bool whole = size >= 0 && fread(*bytes, 1, *len, file) == *len;
-  fclose(file);
-  if (whole) return NAY_OK;
-  free(*bytes);
-  return kv_fail(error, NAY_EIO, "%s: cannot read all of it", path);
-}
-
 enum { RECORD_WHOLE, RECORD_TORN, RECORD_DAMAGED };
 
 static int record_at(const uint8_t *bytes, size_t len, size_t *n) {
@@ -145,7 +133,7 @@ static const char *record_apply(const uint8_t *record, kv_replay *r) {
     return NULL;
   }
   if ((tag & 255) > KV_VALUE) return "a record of no known type";
-  if (r->salvage ? sequence <= r->sequence : sequence != r->sequence + 1)
+  if (r->options->salvage ? sequence <= r->sequence : sequence != r->sequence + 1)
     return "records are missing";
   kv_memtable_insert(r->mem, kv_memtable_prepare(r->mem, tag, key, len, value, value_len));
   r->sequence = sequence;
@@ -164,13 +152,13 @@ nay_status kv_log_replay(const char *name, const uint8_t *bytes, size_t len, kv_
     if (kind == RECORD_WHOLE) fault = record_apply(bytes + at, r);
     if (kind == RECORD_TORN) break;
     if (fault == NULL) continue;
-    if (!r->salvage)
+    if (!r->options->salvage)
       return kv_fail(error, NAY_ECORRUPT, "%s: damaged at offset %zu: %s", name, at, fault);
     if (kind != RECORD_WHOLE)
       for (n = 1; at + n < len && record_at(bytes + at + n, len - at - n, &(size_t){0}); n++) {
       }
     snprintf(text, sizeof text, "%s: dropped %zu bytes at offset %zu: %s", name, n, at, fault);
-    r->notice(r->ctx, text);
+    r->options->notice(r->options->ctx, text);
     r->dropped = true;
   }
   r->valid = at;
@@ -178,6 +166,6 @@ nay_status kv_log_replay(const char *name, const uint8_t *bytes, size_t len, kv_
   snprintf(text, sizeof text,
            "%s: recovered %zu records, %zu bytes of a torn record dropped at offset %zu", name,
            r->records, len - at, at);
-  r->notice(r->ctx, text);
+  r->options->notice(r->options->ctx, text);
   return NAY_OK;
 }

@@ -3,8 +3,8 @@
  *
  * MANIFEST names the tables and the first log. The logs from there on are replayed into a memtable,
  * and the last one is continued. Files that nothing names are what a crash left: a table that was
- * not yet part of the store, a log whose memtable had become a table. They are removed, once all
- * else is found in order.
+ * not yet part of the store, a log whose memtable had become a table, a log that its predecessor
+ * does not name yet. They are removed, once all else is found in order.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -17,193 +17,168 @@
 
 #include "parts.h"
 
-typedef struct open_file {
-  uint64_t number, bytes;
-  const char *suffix;
-} open_file;
-
-/* opening: what is known so far. */
 typedef struct opening {
   kv *db;
   kv_error *error;
-  open_file *files; /* by number */
-  size_t n;
-  kv_manifest manifest;
+  kv_manifest m;
   kv_replay replay;
-  uint64_t last_log;
+  uint64_t last_log, highest; /* number of a file */
 } opening;
 
-static int file_order(const void *a, const void *b) {
-  uint64_t x = ((const open_file *)a)->number, y = ((const open_file *)b)->number;
-  return x < y ? -1 : x > y;
+/* NULL with NAY_OK: there is no such file. The text ends in a 0 at len. */
+static nay_status open_read(const char *path, char **text, size_t *len, kv_error *error) {
+  FILE *file = fopen(path, "rb");
+  *text = NULL;
+  *len = 0;
+  if (file == NULL && errno == ENOENT) return NAY_OK;
+  for (size_t room = 1 << 16, n = 1; file != NULL && n != 0; room *= 2) {
+    char *more = kv_alloc(room + 1);
+    if (*len != 0) memcpy(more, *text, *len);
+    free(*text);
+    *text = more;
+    *len += n = fread(more + *len, 1, room - *len, file);
+  }
+  bool failed = file == NULL || ferror(file) != 0;
+  int cause = errno;
+  if (file != NULL) fclose(file);
+  return failed ? kv_fail(error, NAY_EIO, "%s: %s", path, strerror(cause)) : NAY_OK;
 }
 
-static nay_status open_list(opening *o) {
+/* Goes over the logs and tables in the directory; to remove: those that nothing names. */
+static nay_status open_files(opening *o, bool remove) {
   DIR *dir = opendir(o->db->dir);
-  struct stat st;
   if (dir == NULL) return kv_fail(o->error, NAY_EIO, "%s: %s", o->db->dir, strerror(errno));
   for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
-    char *end, path[KV_PATH];
-    uint64_t number = strtoull(e->d_name, &end, 10);
-    const char *suffix = strcmp(end, ".log") == 0 ? "log" : "ldb";
-    kv_path(o->db, number, suffix, path);
-    if (strcmp(strrchr(path, '/') + 1, e->d_name) != 0 || stat(path, &st) != 0) continue;
-    open_file *files = kv_alloc((o->n + 1) * sizeof *files);
-    if (o->n != 0) memcpy(files, o->files, o->n * sizeof *files);
-    free(o->files);
-    o->files = files;
-    files[o->n++] = (open_file){number, (uint64_t)st.st_size, suffix};
-    if (o->db->next <= number) o->db->next = number + 1;
+    char *suffix, path[KV_PATH];
+    uint64_t number = strtoull(e->d_name, &suffix, 10);
+    bool log = strcmp(suffix, ".log") == 0;
+    kv_path(o->db, number, log ? "log" : "ldb", path);
+    if (strcmp(strrchr(path, '/') + 1, e->d_name) != 0) continue;
+    bool named = log && number >= o->m.log && number <= o->last_log;
+    for (size_t t = 0; t < o->m.n; t++) named |= number == o->m.tables[t]->number;
+    if (remove && !named) unlink(path);
+    if (number > o->highest) o->highest = number;
   }
   closedir(dir);
-  if (o->n != 0) qsort(o->files, o->n, sizeof *o->files, file_order);
   return NAY_OK;
 }
 
 /* An empty directory becomes a store; log 1 without a byte is what a crash leaves of that. */
 static nay_status open_create(opening *o) {
   kv *db = o->db;
-  kv_log log;
   char path[KV_PATH];
+  struct stat st;
+  kv_log log;
   if (!db->options.create) return kv_fail(o->error, NAY_EIO, "%s: no store there", db->dir);
-  for (size_t i = 0; i < o->n; i++)
-    if (o->files[i].bytes != 0)
-      return kv_fail(o->error, NAY_ECORRUPT, "%s: MANIFEST is missing, %06" PRIu64 ".%s is there",
-                     db->dir, o->files[i].number, o->files[i].suffix);
   kv_path(db, 1, "log", path);
-  unlink(path);
-  o->manifest = (kv_manifest){.log = 1, .next = 2};
+  bool half = o->highest == 1 && stat(path, &st) == 0 && st.st_size == 0;
+  if (o->highest != 0 && !half)
+    return kv_fail(o->error, NAY_ECORRUPT, "%s: MANIFEST is missing, other files are there",
+                   db->dir);
+  if (half) unlink(path);
+  o->m = (kv_manifest){.log = 1, .next = 2};
   nay_status status = kv_log_open(db->dir, 1, 0, true, &log, o->error);
   if (status != NAY_OK) return status;
   close(log.fd);
-  free(o->files);
-  o->files = NULL;
-  o->n = 0;
-  status = kv_manifest_save(db->dir, &o->manifest, o->error);
-  return status == NAY_OK ? open_list(o) : status;
+  o->highest = 1;
+  return kv_manifest_save(db, &o->m, o->error);
 }
 
-static nay_status open_manifest(opening *o) {
-  char path[KV_PATH];
-  uint8_t *bytes;
+static nay_status open_tables(opening *o) {
+  kv *db = o->db;
+  char path[KV_PATH], *text;
   size_t len;
-  snprintf(path, sizeof path, "%s/MANIFEST", o->db->dir);
-  if (access(path, F_OK) != 0 && errno == ENOENT) return open_create(o);
-  nay_status status = kv_read_file(path, &bytes, &len, o->error);
-  if (status != NAY_OK) return status;
-  status = kv_manifest_parse((const char *)bytes, len, &o->manifest, o->error);
-  free(bytes);
+  snprintf(path, sizeof path, "%s/MANIFEST", db->dir);
+  nay_status status = open_read(path, &text, &len, o->error);
+  if (status == NAY_OK && text == NULL)
+    status = open_create(o);
+  else if (status == NAY_OK)
+    status = kv_manifest_parse(text, len, db->options.comparator, &o->m, o->error);
+  free(text);
+  for (size_t i = 0; status == NAY_OK && i < o->m.n; i++)
+    status = kv_table_open(db, o->m.tables[i], o->error);
+  db->mem = kv_memtable_new(db->options.comparator);
+  pthread_mutex_lock(&db->mutex);
+  if (status == NAY_OK) status = kv_view_publish(db, db->mem, NULL, o->m.tables, o->m.n, o->error);
+  pthread_mutex_unlock(&db->mutex);
+  if (status == NAY_OK) return NAY_OK;
+  while (o->m.n > 0) kv_table_unref(db, o->m.tables[--o->m.n]);
+  kv_memtable_free(db->mem);
   return status;
 }
 
-static nay_status open_tables(opening *o, kv_version **version) {
-  kv_table **tables = kv_alloc((o->manifest.ntables + 1) * sizeof *tables);
-  nay_status status = NAY_OK;
-  size_t n = 0;
-  while (status == NAY_OK && n < o->manifest.ntables) {
-    tables[n] = kv_alloc(sizeof **tables);
-    *tables[n] = o->manifest.tables[n];
-    status = kv_table_open(o->db, tables[n++], o->error);
-  }
-  if (status == NAY_OK) status = kv_version_new(o->db, tables, n, o->error, version);
-  while (status != NAY_OK && n > 0) kv_table_free(o->db, tables[--n]);
-  free(tables);
-  return status;
-}
-
-static nay_status log_missing(opening *o, uint64_t number) {
-  kv_replay *r = &o->replay;
-  kv_fail(o->error, NAY_EIO, "%s: %06" PRIu64 ".log is missing", o->db->dir, number);
-  if (!r->salvage) return NAY_EIO;
-  r->notice(r->ctx, o->error->text);
-  r->dropped = true;
+/* A log is missing: an error, or, with salvage, a notice. */
+static nay_status open_gap(opening *o, uint64_t number, const char *what) {
+  const kv_options *options = &o->db->options;
+  kv_fail(o->error, NAY_EIO, "%s: %06" PRIu64 ".log %s", o->db->dir, number, what);
+  if (!options->salvage) return NAY_EIO;
+  options->notice(options->ctx, o->error->text);
+  o->replay.dropped = true;
   return NAY_OK;
 }
 
+/* Each log names the one that follows. One that is not named has no record, or one is missing. */
 static nay_status open_logs(opening *o) {
   kv_replay *r = &o->replay;
   nay_status status = NAY_OK;
-  r->next_log = o->manifest.log;
-  for (size_t i = 0; status == NAY_OK && i < o->n; i++) {
-    char path[KV_PATH];
-    uint8_t *bytes;
+  r->next_log = o->m.log;
+  for (uint64_t number = o->m.log; status == NAY_OK && number <= o->highest; number++) {
+    char path[KV_PATH], *text;
     size_t len;
-    open_file *f = &o->files[i];
-    if (strcmp(f->suffix, "log") != 0 || f->number < o->manifest.log) continue;
-    if (r->next_log == 0 && f->bytes == 0) continue; /* a crash: its predecessor does not name it */
-    if (r->next_log != f->number)
-      status = log_missing(o, r->next_log != 0 ? r->next_log : o->last_log + 1);
-    kv_path(o->db, f->number, "log", path);
-    if (status == NAY_OK) status = kv_read_file(path, &bytes, &len, o->error);
-    if (status != NAY_OK) return status;
-    status = kv_log_replay(strrchr(path, '/') + 1, bytes, len, r, o->error);
-    free(bytes);
-    o->last_log = f->number;
+    kv_path(o->db, number, "log", path);
+    status = open_read(path, &text, &len, o->error);
+    if (status == NAY_OK && text != NULL && (r->next_log == number || len != 0)) {
+      if (r->next_log == 0)
+        status = open_gap(o, number, "follows a log that does not name it");
+      else if (r->next_log != number)
+        status = open_gap(o, r->next_log, "is missing");
+      if (status == NAY_OK)
+        status = kv_log_replay(strrchr(path, '/') + 1, (const uint8_t *)text, len, r, o->error);
+      o->last_log = number;
+    }
+    free(text);
   }
-  return status == NAY_OK && r->next_log != 0 ? log_missing(o, r->next_log) : status;
-}
-
-/* Removes what a crash left. */
-static void open_clean(const opening *o) {
-  for (size_t i = 0; i < o->n; i++) {
-    const open_file *f = &o->files[i];
-    char path[KV_PATH];
-    bool named = *f->suffix == 'l' && f->suffix[1] == 'o' && f->number >= o->manifest.log &&
-                 f->number <= o->last_log;
-    for (size_t t = 0; t < o->manifest.ntables; t++)
-      named |= f->number == o->manifest.tables[t].number;
-    kv_path(o->db, f->number, f->suffix, path);
-    if (!named) unlink(path);
-  }
+  return status == NAY_OK && r->next_log != 0 ? open_gap(o, r->next_log, "is missing") : status;
 }
 
 static nay_status open_store(opening *o) {
   kv *db = o->db;
-  kv_version *version = NULL;
-  nay_status status = open_list(o);
-  if (status == NAY_OK) status = open_manifest(o);
-  if (status == NAY_OK) status = open_tables(o, &version);
+  nay_status status = open_files(o, false);
+  if (status == NAY_OK) status = open_tables(o);
   if (status != NAY_OK) return status;
-  db->mem = o->replay.mem = kv_memtable_new();
-  pthread_mutex_lock(&db->mutex);
-  kv_view_publish(db, db->mem, NULL, version);
-  kv_version_unref(db, version);
-  pthread_mutex_unlock(&db->mutex);
-  if (db->next < o->manifest.next) db->next = o->manifest.next;
-  db->first_log = o->manifest.log;
-  db->flushed = o->replay.sequence = o->manifest.sequence;
+  o->replay = (kv_replay){.mem = db->mem, .sequence = o->m.sequence, .options = &db->options};
   status = open_logs(o);
   if (status != NAY_OK) return status;
+  db->saved = (kv_manifest){.log = o->m.log, .sequence = o->m.sequence, .next = o->m.next};
+  if (db->saved.next <= o->highest) db->saved.next = o->highest + 1;
   atomic_init(&db->sequence, o->replay.sequence);
-  open_clean(o);
-  uint64_t length = o->replay.valid;
-  if (o->replay.dropped) o->last_log = db->next++, length = 0; /* a damaged log is not continued */
-  return kv_log_open(db->dir, o->last_log, length, o->replay.dropped, &db->log, o->error);
+  open_files(o, true);
+  if (o->replay.dropped) /* a damaged log is not continued */
+    return kv_log_open(db->dir, db->saved.next++, 0, true, &db->log, o->error);
+  return kv_log_open(db->dir, o->last_log, o->replay.valid, false, &db->log, o->error);
 }
 
 static void no_notice(void *ctx, const char *text) { (void)ctx, (void)text; }
+
+static void open_defaults(kv_options *o) {
+  if (o->write_buffer == 0) o->write_buffer = (size_t)4 << 20;
+  if (o->table_size == 0) o->table_size = 2u << 20;
+  if (o->level_size == 0) o->level_size = 10u << 20;
+  if (o->notice == NULL) o->notice = no_notice;
+}
 
 nay_status kv_open(const char *dir, const kv_options *options, kv_error *error, kv **out) {
   kv_error local;
   nay_diag diag = {.what = ""};
   char path[KV_PATH];
-  if (error == NULL) error = &local;
-  if (strlen(dir) >= sizeof((kv *)0)->dir)
-    return kv_fail(error, NAY_EINVAL, "%.99s...: too long", dir);
-  if (options->create && mkdir(dir, 0777) != 0 && errno != EEXIST)
-    return kv_fail(error, NAY_EIO, "%s: %s", dir, strerror(errno));
   kv *db = kv_alloc(sizeof *db);
-  opening o = {.db = db, .error = error};
+  opening o = {.db = db, .error = error = error != NULL ? error : &local};
   db->options = *options;
-  if (db->options.write_buffer == 0) db->options.write_buffer = (size_t)4 << 20;
-  if (db->options.table_size == 0) db->options.table_size = 2u << 20;
-  if (db->options.level_size == 0) db->options.level_size = 10u << 20;
-  if (db->options.notice == NULL) db->options.notice = no_notice;
-  o.replay =
-      (kv_replay){.salvage = options->salvage, .notice = db->options.notice, .ctx = options->ctx};
+  open_defaults(&db->options);
   db->log.fd = -1;
   snprintf(db->dir, sizeof db->dir, "%s", dir);
   snprintf(path, sizeof path, "%s/LOCK", dir);
+  if (options->create) mkdir(dir, 0777); /* if it cannot, there is no lock */
   nay_status status = nay_file_lock(path, NAY_LOCK_TRY, &db->lock, &diag);
   if (status != NAY_OK) {
     free(db);
@@ -216,21 +191,19 @@ nay_status kv_open(const char *dir, const kv_options *options, kv_error *error, 
   pthread_cond_init(&db->work, NULL);
   pthread_cond_init(&db->done, NULL);
   status = open_store(&o);
-  free(o.files);
-  free(o.manifest.tables);
+  free(o.m.tables);
   if (status == NAY_OK && pthread_create(&db->thread, NULL, kv_background, db) != 0)
-    status = kv_fail(error, NAY_EIO, "cannot start a thread");
+    status = kv_fail(error, NAY_EIO, "%s: cannot start a thread", dir);
   db->running = status == NAY_OK;
   if (status == NAY_OK && o.replay.dropped) status = kv_settle(db, error);
-  if (status == NAY_OK)
-    *out = db;
-  else
+  if (status != NAY_OK)
     kv_close(db);
+  else
+    *out = db;
   return status;
 }
 
 void kv_close(kv *db) {
-  if (db == NULL) return;
   pthread_mutex_lock(&db->mutex);
   db->closing = true;
   pthread_cond_signal(&db->work);
@@ -238,10 +211,7 @@ void kv_close(kv *db) {
   if (db->running) pthread_join(db->thread, NULL);
   if (db->log.fd >= 0) close(db->log.fd);
   if (db->view != NULL) kv_view_unref(db, db->view);
-  for (kv_snapshot *s = db->snapshots, *next; s != NULL; s = next) {
-    next = s->next;
-    free(s);
-  }
+  while (db->snapshots != NULL) kv_snapshot_release(db, db->snapshots);
   pthread_mutex_destroy(&db->writer);
   pthread_mutex_destroy(&db->mutex);
   pthread_cond_destroy(&db->work);

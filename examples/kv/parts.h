@@ -36,27 +36,33 @@ typedef struct kv_node {
 } kv_node;
 
 typedef struct kv_memtable {
+  const nay_sst_comparator *comparator;
   unsigned refs;
   size_t bytes;
   uint64_t last;     /* sequence of the newest entry */
-  uint64_t next_log; /* the first log that has nothing of this memtable, once it is full */
+  uint64_t next_log; /* once it is full: the first log that has nothing of it */
   struct kv_chunk *chunks;
   size_t used; /* of the first chunk */
   kv_node *head;
   _Atomic unsigned height;
-  uint64_t random;
 } kv_memtable;
 
-/* kv_compare: user keys, as LevelDB's bytewise comparator. */
-int kv_compare(const void *a, size_t a_len, const void *b, size_t b_len);
-kv_memtable *kv_memtable_new(void);
+/* kv_compare: user keys; comparator NULL: bytewise. */
+int kv_compare(const nay_sst_comparator *comparator, const void *a, size_t a_len, const void *b,
+               size_t b_len);
+kv_memtable *kv_memtable_new(const nay_sst_comparator *comparator);
 void kv_memtable_free(kv_memtable *m);
 kv_node *kv_memtable_prepare(kv_memtable *m, uint64_t tag, const void *key, size_t len,
                              const void *value, size_t value_len);
 void kv_memtable_insert(kv_memtable *m, kv_node *node);
-/* kv_memtable_seek: the first entry at or behind (key, tag); of one key the newest is first. */
-const kv_node *kv_memtable_seek(const kv_memtable *m, const void *key, size_t len, uint64_t tag);
-const kv_node *kv_node_next(const kv_node *node);
+/* kv_memtable_seek: the first entry at or behind (key, tag); of one key the newest is first. key
+ * NULL: the first of all. */
+kv_node *kv_memtable_seek(const kv_memtable *m, const void *key, size_t len, uint64_t tag);
+/* kv_memtable_before: the last entry before (key, tag); key NULL: the last of all. */
+kv_node *kv_memtable_before(const kv_memtable *m, const void *key, size_t len, uint64_t tag);
+static inline kv_node *kv_node_next(const kv_node *node) {
+  return atomic_load_explicit(&node->next[0], memory_order_acquire);
+}
 
 /* ---- log.c: records with checksums ---- */
 
@@ -66,32 +72,31 @@ typedef struct kv_log {
   uint64_t number, length;
 } kv_log;
 
-uint32_t kv_crc32c(const void *bytes, size_t len);
-void kv_record_seal(uint8_t *record, size_t len, size_t value_len);
-/* kv_log_open: for appending at length; what is behind it is cut off. */
-nay_status kv_log_open(const char *dir, uint64_t number, uint64_t length, bool create, kv_log *log,
-                       kv_error *error);
-nay_status kv_log_append(kv_log *log, const uint8_t *record, size_t n, bool sync, kv_error *error);
-
-/* kv_replay: where the records of a log go, and what was found. */
+/* kv_replay: where the records of logs go, and what was found. */
 typedef struct kv_replay {
   kv_memtable *mem;
   uint64_t sequence;     /* of the last record */
   uint64_t next_log;     /* that the log ends with; 0: it is the last */
   size_t records, valid; /* behind `valid` the last record is torn */
-  bool salvage, dropped;
-  void (*notice)(void *ctx, const char *text);
-  void *ctx;
+  bool dropped;
+  const kv_options *options;
 } kv_replay;
+
+uint32_t kv_crc32c(const void *bytes, size_t len);
+/* kv_record_seal: writes the header of a record; returns how long all of it is. */
+size_t kv_record_seal(uint8_t *record, size_t len, size_t value_len);
+/* kv_log_open: for appending at length; what is behind it is cut off. */
+nay_status kv_log_open(const char *dir, uint64_t number, uint64_t length, bool create, kv_log *log,
+                       kv_error *error);
+nay_status kv_log_append(kv_log *log, const uint8_t *record, size_t n, bool sync, kv_error *error);
 nay_status kv_log_replay(const char *name, const uint8_t *bytes, size_t len, kv_replay *replay,
                          kv_error *error);
-nay_status kv_read_file(const char *path, uint8_t **bytes, size_t *len, kv_error *error);
 
 /* ---- manifest.c: which files are the store ---- */
 
 typedef struct kv_table {
-  uint64_t number, bytes;
   unsigned level, refs;
+  uint64_t number, bytes;
   bool obsolete; /* unlinked when the last view that has it is gone */
   nay_sst *sst;
   kv_bytes smallest, largest; /* user keys */
@@ -99,29 +104,24 @@ typedef struct kv_table {
 
 typedef struct kv_manifest {
   uint64_t log, sequence, next; /* logs from `log` on have what is above `sequence` */
-  size_t ntables;
-  kv_table *tables; /* number, bytes, level */
+  size_t n;
+  kv_table **tables;
 } kv_manifest;
 
-/* kv_manifest_parse: then free(tables), whatever it returns. */
-nay_status kv_manifest_parse(const char *text, size_t len, kv_manifest *manifest, kv_error *error);
-nay_status kv_manifest_save(const char *dir, const kv_manifest *manifest, kv_error *error);
+/* kv_manifest_parse: text ends in a 0 at len. The tables are the caller's, whatever it returns. */
+nay_status kv_manifest_parse(const char *text, size_t len, const nay_sst_comparator *comparator,
+                             kv_manifest *manifest, kv_error *error);
+nay_status kv_manifest_save(const kv *db, const kv_manifest *manifest, kv_error *error);
 
-/* ---- db.c: the store ---- */
+/* ---- db.c, read.c: the store ---- */
 
-/* kv_version: the tables of one moment. Never changed, replaced by another. */
-typedef struct kv_version {
-  unsigned refs;
-  size_t n;
-  nay_lookup *lookup;
-  kv_table *tables[]; /* level 0 newest first, then levels in the order of keys */
-} kv_version;
-
-/* kv_view: what a reader of one moment sees. Counts of references are guarded by the mutex. */
+/* kv_view: what a reader of one moment sees. Never changed, replaced by another. */
 typedef struct kv_view {
   unsigned refs;
   kv_memtable *mem, *full; /* full: being written to a table, or NULL */
-  kv_version *version;
+  nay_lookup *lookup;
+  size_t n;
+  kv_table *tables[]; /* level 0 newest first, then levels in the order of keys */
 } kv_view;
 
 struct kv_snapshot {
@@ -137,13 +137,13 @@ struct kv {
   pthread_mutex_t writer; /* one put at a time: log, mem. Taken before mutex */
   kv_log log;
   kv_memtable *mem;
-  pthread_mutex_t mutex;     /* all that follows */
+  pthread_mutex_t mutex;     /* all that follows, and counts of references */
   pthread_cond_t work, done; /* for the background thread, from it */
   kv_view *view;
-  kv_snapshot *snapshots;            /* newest first */
-  uint64_t next, first_log, flushed; /* number of the next file; as in the manifest */
-  bool running, closing, idle;
-  nay_status failed; /* of the first write that failed; stays */
+  kv_snapshot *snapshots;      /* newest first */
+  kv_manifest saved;           /* without its tables; `next`: the number of the next file */
+  bool running, closing, idle; /* of the background thread */
+  nay_status failed;           /* of the first write that failed; stays */
   kv_error failure;
   kv_stats stats;
   _Atomic uint64_t sequence; /* of the newest entry that readers see */
@@ -152,22 +152,20 @@ struct kv {
 void kv_path(const kv *db, uint64_t number, const char *suffix, char path[KV_PATH]);
 uint64_t kv_number(kv *db);
 nay_status kv_table_open(kv *db, kv_table *table, kv_error *error);
-void kv_table_free(kv *db, kv_table *table);
-nay_status kv_version_new(kv *db, kv_table *const *tables, size_t n, kv_error *error,
-                          kv_version **version);
-void kv_version_unref(kv *db, kv_version *version);
+void kv_table_unref(kv *db, kv_table *table);
+/* kv_view_publish: with the mutex. Readers that come see these. */
+nay_status kv_view_publish(kv *db, kv_memtable *mem, kv_memtable *full, kv_table *const *tables,
+                           size_t n, kv_error *error);
 kv_view *kv_view_ref(kv *db, const kv_snapshot *snapshot, uint64_t *sequence);
 void kv_view_unref(kv *db, kv_view *view);
-/* kv_view_publish: with the mutex. Readers that come see these. */
-void kv_view_publish(kv *db, kv_memtable *mem, kv_memtable *full, kv_version *version);
-void kv_set_failed(kv *db, nay_status status, const kv_error *error);
+nay_status kv_set_failed(kv *db, nay_status status, const kv_error *error);
 
 /* ---- compaction.c: the background thread ---- */
 
 #define KV_COMPACT_TABLES 4 /* so many tables of level 0 are merged into level 1 */
 #define KV_STOP_TABLES 12   /* with so many, puts wait for that */
-/* kv_level_size: how many tables a level has; bytes may be NULL. */
-size_t kv_level_size(const kv_version *version, unsigned level, uint64_t *bytes);
+/* kv_level: how many tables of a level a view has, and their bytes. */
+size_t kv_level(const kv_view *view, unsigned level, uint64_t *bytes);
 void *kv_background(void *db);
 
 #endif /* KV_PARTS_H */

@@ -40,19 +40,18 @@ static int shell_end(shell *s, nay_status status) {
 }
 
 static int shell_scan(shell *s, const char *from, const char *to) {
-  kv_iter *it;
+  kv_iter it;
   nay_status status =
       kv_iter_new(s->db, NULL, from, strlen(from), to, to != NULL ? strlen(to) : 0, &s->error, &it);
-  for (; status == NAY_OK; status = kv_iter_next(it)) {
+  if (status != NAY_OK && status != NAY_ENOENT) return shell_end(s, status);
+  for (; status == NAY_OK; status = nay_merge_next(it.merge)) {
     size_t len, value_len;
-    const char *key = kv_iter_key(it, &len), *value = kv_iter_value(it, &value_len);
-    fwrite(key, 1, len, stdout);
-    putchar('\t');
-    fwrite(value, 1, value_len, stdout);
-    putchar('\n');
+    const char *key = nay_merge_key(it.merge, &len), *value = nay_merge_value(it.merge, &value_len);
+    printf("%.*s\t%.*s\n", (int)len, key, (int)value_len, value);
   }
-  kv_iter_free(it);
-  return status == NAY_ENOENT ? 0 : shell_end(s, status);
+  if (status != NAY_ENOENT) shell_say(NULL, nay_merge_diag(it.merge)->what);
+  kv_iter_free(&it);
+  return status == NAY_ENOENT ? 0 : 2;
 }
 
 static int shell_stats(shell *s) {
@@ -86,8 +85,8 @@ static int shell_bench(shell *s, uint64_t n) {
   for (unsigned job = 0; job < 4; job++) {
     nay_status status = NAY_OK;
     double start = shell_now();
-    kv_iter *it = NULL;
-    if (job == 3) status = kv_iter_new(s->db, NULL, "", 0, NULL, 0, &s->error, &it);
+    kv_iter it;
+    if (job == 3) status = kv_iter_new(s->db, NULL, NULL, 0, NULL, 0, &s->error, &it);
     for (uint64_t i = 0; i < n && status != NAY_EIO; i++) {
       snprintf(key, sizeof key, "%016" PRIx64, nay_hash_mix(job == 2 ? i + n : i));
       if (job == 0)
@@ -95,9 +94,9 @@ static int shell_bench(shell *s, uint64_t n) {
       else if (job < 3)
         status = kv_get(s->db, key, 16, NULL, &s->value, NULL, NULL, &s->error);
       else if (status == NAY_OK)
-        status = kv_iter_next(it);
+        status = nay_merge_next(it.merge);
     }
-    kv_iter_free(it);
+    if (job == 3) kv_iter_free(&it);
     printf("%-14s%8.0f ns\n", names[job], (shell_now() - start) / (double)n);
     if (job == 0) status = kv_settle(s->db, &s->error);
     if (status != NAY_OK && status != NAY_ENOENT) return shell_end(s, status);

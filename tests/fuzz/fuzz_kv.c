@@ -26,14 +26,15 @@ static void seal_log(uint8_t *bytes, size_t len) {
 
 static void replay(const uint8_t *bytes, size_t len, bool salvage) {
   kv_error error = {""};
-  kv_replay r = {.mem = kv_memtable_new(), .salvage = salvage, .notice = ignore};
+  const kv_options options = {.salvage = salvage, .notice = ignore};
+  kv_replay r = {.mem = kv_memtable_new(NULL), .options = &options};
   nay_status status = kv_log_replay("log", bytes, len, &r, &error);
   if (status != NAY_OK && (salvage || status != NAY_ECORRUPT || error.text[0] == 0)) abort();
   if (status == NAY_OK && r.valid > len) abort();
   uint64_t n = 0; /* what was recovered is in order */
-  const kv_node *last = NULL, *node = kv_memtable_seek(r.mem, "", 0, UINT64_MAX);
+  const kv_node *last = NULL, *node = kv_memtable_seek(r.mem, NULL, 0, 0);
   for (; node != NULL; last = node, node = kv_node_next(node), n++)
-    if (last != NULL && kv_compare(last->key, last->len, node->key, node->len) > 0) abort();
+    if (last != NULL && kv_compare(NULL, last->key, last->len, node->key, node->len) > 0) abort();
   if (status == NAY_OK && n != r.records) abort();
   kv_memtable_free(r.mem);
 }
@@ -41,22 +42,24 @@ static void replay(const uint8_t *bytes, size_t len, bool salvage) {
 static void parse(uint8_t *text, size_t len, bool seal) {
   kv_error error = {""};
   kv_manifest m;
+  text[len] = 0;
   if (seal && len >= 16) {
     char line[17];
     snprintf(line, sizeof line, "crc32c %08x\n", kv_crc32c(text, len - 16));
     memcpy(text + len - 16, line, 16);
   }
-  nay_status status = kv_manifest_parse((const char *)text, len, &m, &error);
+  nay_status status = kv_manifest_parse((const char *)text, len, NULL, &m, &error);
   if (status != NAY_OK && error.text[0] == 0) abort();
-  for (size_t i = 0; status == NAY_OK && i < m.ntables; i++)
-    if (m.tables[i].level >= KV_LEVELS || m.tables[i].number >= m.next) abort();
+  for (size_t i = 0; status == NAY_OK && i < m.n; i++)
+    if (m.tables[i]->level >= KV_LEVELS || m.tables[i]->number >= m.next) abort();
+  while (m.n > 0) free(m.tables[--m.n]);
   free(m.tables);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0) return 0;
-  uint8_t *bytes = malloc(size > 1 ? size - 1 : 1); /* of the exact size */
+  uint8_t *bytes = malloc(size); /* exact, with the 0 behind a text */
   if (bytes == NULL) return 0;
   memcpy(bytes, data + 1, size - 1);
   if (data[0] & 1) {

@@ -78,7 +78,7 @@ static inline int model_order(const void *a, const void *b) {
 static inline void model_check_scan(const model *m, kv *db, const kv_snapshot *at) {
   static model_op all[MODEL_KEYS];
   size_t n = 0;
-  kv_iter *it;
+  kv_iter it;
   kv_error error = {""};
   for (unsigned i = 0; i < MODEL_KEYS; i++) {
     if (m->put[i] == 0) continue;
@@ -87,10 +87,10 @@ static inline void model_check_scan(const model *m, kv *db, const kv_snapshot *a
   }
   qsort(all, n, sizeof all[0], model_order);
   nay_status status = kv_iter_new(db, at, "", 0, NULL, 0, &error, &it);
-  for (size_t i = 0; i < n; i++, status = kv_iter_next(it)) {
+  for (size_t i = 0; i < n; i++, status = nay_merge_next(it.merge)) {
     if (status != NAY_OK) fail_msg("scan ends after %zu of %zu: %s", i, n, nay_status_name(status));
     size_t len, value_len;
-    const void *key = kv_iter_key(it, &len), *value = kv_iter_value(it, &value_len);
+    const void *key = nay_merge_key(it.merge, &len), *value = nay_merge_value(it.merge, &value_len);
     if (len != all[i].len || memcmp(key, all[i].key, len) != 0)
       fail_msg("scan: key %zu is %.*s, not %s", i, (int)len, (const char *)key, all[i].key);
     if (value_len != all[i].value_len || memcmp(value, all[i].value, value_len) != 0)
@@ -98,7 +98,7 @@ static inline void model_check_scan(const model *m, kv *db, const kv_snapshot *a
                all[i].value);
   }
   assert_status(status, NAY_ENOENT);
-  kv_iter_free(it);
+  kv_iter_free(&it);
 }
 
 static inline void model_check(const model *m, kv *db, const kv_snapshot *at) {

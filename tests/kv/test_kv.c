@@ -51,7 +51,7 @@ static void an_iterator_sees_no_later_put(void **state) {
   (void)state;
   directory dir = directory_make();
   kv *db = model_open(dir.path, model_options());
-  kv_iter *it;
+  kv_iter it;
   assert_ok(kv_put(db, "a", 1, "1", 1, NULL));
   assert_ok(kv_put(db, "c", 1, "3", 1, NULL));
   assert_ok(kv_iter_new(db, NULL, "", 0, "d", 1, NULL, &it));
@@ -60,13 +60,13 @@ static void an_iterator_sees_no_later_put(void **state) {
   assert_ok(kv_put(db, "d", 1, "4", 1, NULL));
   assert_ok(kv_settle(db, NULL)); /* its tables are gone, its files are not */
   size_t len;
-  assert_memory_equal(kv_iter_key(it, &len), "a", 1);
-  assert_ok(kv_iter_next(it));
-  assert_memory_equal(kv_iter_key(it, &len), "c", 1);
-  assert_status(kv_iter_next(it), NAY_ENOENT);
-  kv_iter_free(it);
+  assert_memory_equal(nay_merge_key(it.merge, &len), "a", 1);
+  assert_ok(nay_merge_next(it.merge));
+  assert_memory_equal(nay_merge_key(it.merge, &len), "c", 1);
+  assert_status(nay_merge_next(it.merge), NAY_ENOENT);
+  kv_iter_free(&it);
   assert_status(kv_iter_new(db, NULL, "c", 1, "d", 1, NULL, &it), NAY_ENOENT);
-  kv_iter_free(it);
+  kv_iter_free(&it);
   kv_close(db);
   directory_remove(&dir);
 }
@@ -126,6 +126,85 @@ static void a_store_is_open_once(void **state) {
   directory_remove(&dir);
 }
 
+/* The order of keys is the comparator's, everywhere; and a store keeps its comparator. */
+static void keys_in_another_order(void **state) {
+  (void)state;
+  directory dir = directory_make();
+  kv_options options = model_options();
+  nay_sst_comparator reverse = {.size = sizeof reverse};
+  assert_ok(nay_sst_comparator_reverse(&reverse));
+  options.comparator = &reverse;
+  kv *db = model_open(dir.path, options), *other;
+  kv_error error = {""};
+  model m = {.seed = 5};
+  for (uint64_t i = 0; i < 900; i++) {
+    assert_ok(model_write(db, m.seed, i, NULL));
+    model_apply(&m, i);
+  }
+  for (unsigned round = 0; round < 2; round++) {
+    char last[16] = "~";
+    unsigned n = 0, want = 0;
+    for (unsigned i = 0; i < MODEL_KEYS; i++) {
+      assert_true(model_holds(&m, db, NULL, i));
+      want += m.put[i] != 0;
+    }
+    kv_iter it;
+    nay_status status = kv_iter_new(db, NULL, NULL, 0, NULL, 0, &error, &it);
+    for (; status == NAY_OK; status = nay_merge_next(it.merge), n++) {
+      size_t len;
+      const char *key = nay_merge_key(it.merge, &len);
+      if (strncmp(key, last, len) >= 0) fail_msg("%.*s is behind %s", (int)len, key, last);
+      snprintf(last, sizeof last, "%.*s", (int)len, key);
+    }
+    assert_int_equal(n, want);
+    kv_iter_free(&it);
+    assert_ok(kv_settle(db, &error));
+  }
+  kv_close(db);
+  options.comparator = NULL;
+  assert_status(kv_open(dir.path, &options, &error, &other), NAY_EMISMATCH);
+  assert_non_null(strstr(error.text, reverse.name));
+  assert_non_null(strstr(error.text, "leveldb.BytewiseComparator"));
+  directory_remove(&dir);
+}
+
+/* Backwards and by seeks, over memtables and tables. */
+static void iterators_go_both_ways(void **state) {
+  (void)state;
+  directory dir = directory_make();
+  kv *db = model_open(dir.path, model_options());
+  for (unsigned i = 0; i < 300; i++) {
+    char key[8];
+    snprintf(key, sizeof key, "k%03u", i * 7 % 300);
+    assert_ok(kv_put(db, key, 4, "v", 1, NULL));
+    if (i == 200) assert_ok(kv_settle(db, NULL));
+  }
+  kv_iter it;
+  size_t len;
+  assert_ok(kv_iter_new(db, NULL, "k010", 4, "k290", 4, NULL, &it));
+  nay_status status = nay_merge_last(it.merge);
+  for (unsigned i = 290; i-- > 10; status = nay_merge_prev(it.merge)) {
+    assert_ok(status);
+    char want[8];
+    snprintf(want, sizeof want, "k%03u", i);
+    assert_memory_equal(nay_merge_key(it.merge, &len), want, 4);
+    assert_int_equal(len, 4);
+  }
+  assert_status(status, NAY_ENOENT);
+  assert_ok(nay_merge_seek(it.merge, "k0995", 5));
+  assert_memory_equal(nay_merge_key(it.merge, &len), "k100", 4);
+  assert_ok(nay_merge_prev(it.merge));
+  assert_ok(nay_merge_prev(it.merge));
+  assert_memory_equal(nay_merge_key(it.merge, &len), "k098", 4);
+  assert_ok(nay_merge_next(it.merge));
+  assert_memory_equal(nay_merge_key(it.merge, &len), "k099", 4);
+  assert_ok(nay_merge_seek_for_prev(it.merge, "k2005", 5));
+  assert_memory_equal(nay_merge_key(it.merge, &len), "k200", 4);
+  kv_iter_free(&it);
+  kv_close(db);
+  directory_remove(&dir);
+}
+
 typedef struct steps {
   char text[4096];
 } steps;
@@ -169,7 +248,9 @@ int main(void) {
   const test_case tests[] = {
       TEST(answers_are_those_of_a_model), TEST(an_iterator_sees_no_later_put),
       TEST(keys_and_values_are_bytes),    TEST(a_store_is_open_once),
-      TEST(a_trace_tells_each_step),
+      TEST(a_trace_tells_each_step),      TEST(keys_in_another_order),
+      TEST(iterators_go_both_ways),
   };
+  if (chdir("/dev/shm") != 0) print_message("# no /dev/shm: on the disk\n");
   return run_all(tests);
 }

@@ -81,15 +81,15 @@ static void *scan_rounds(void *ctx) {
   worker *w = ctx;
   while (w->s->done < WRITERS) {
     unsigned rounds[WRITERS][KEYS] = {{0}};
-    kv_iter *it;
+    kv_iter it;
     nay_status status = kv_iter_new(w->s->db, NULL, "", 0, NULL, 0, NULL, &it);
-    for (; status == NAY_OK; status = kv_iter_next(it)) {
+    for (; status == NAY_OK; status = nay_merge_next(it.merge)) {
       size_t len;
-      const char *key = kv_iter_key(it, &len), *value = kv_iter_value(it, &len);
+      const char *key = nay_merge_key(it.merge, &len), *value = nay_merge_value(it.merge, &len);
       rounds[key[0] - '0'][strtoul(key + 2, NULL, 10)] = (unsigned)strtoul(value, NULL, 10);
     }
     assert_status(status, NAY_ENOENT);
-    kv_iter_free(it);
+    kv_iter_free(&it);
     for (unsigned writer = 0; writer < WRITERS; writer++) check_rounds(rounds[writer]);
     w->checked++;
   }
