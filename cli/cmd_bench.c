@@ -146,7 +146,7 @@ static int bench_run(options *o) {
 static const option_row bench_options[] = {
     {"type", 't', "KIND[,KIND...]", OPTION_KINDS, AT(kinds), "families to measure (default all)",
      NULL, 0, NULL},
-    ROW_FORMATS("measure filters in other systems' layouts instead of the families"),
+    ROW_FORMATS(NULL, "measure filters in other systems' layouts instead of the families"),
     {"csv", 0, NULL, OPTION_FLAG, AT(as_csv), "write a CSV table", NULL, 0, NULL},
     {"probes", 0, "K", OPTION_COUNT, AT(probes), "probes per key (default: the best for the size)",
      NULL, 0, NULL},

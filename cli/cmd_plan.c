@@ -203,7 +203,7 @@ static const option_row plan_options[] = {
      "what the filter must support, separated by commas:", needs, 0, NULL},
     {"no-measure", 0, NULL, OPTION_FLAG, AT(no_measure),
      "do not time the candidates on this machine", NULL, 0, NULL},
-    ROW_FORMATS("plan filters in other systems' layouts instead of the families"),
+    ROW_FORMATS(NULL, "plan filters in other systems' layouts instead of the families"),
     {"lsm", 0, NULL, OPTION_FLAG, AT(lsm),
      "plan the levels of an LSM tree: the same bits per key everywhere, beside Monkey's allocation",
      NULL, 0, NULL},

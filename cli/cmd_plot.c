@@ -13,25 +13,23 @@
 /* ---- fpr: the FPR as keys are added ---- */
 
 static void plot_fpr_series(plot_chart *c, const nay_plan *plan, uint64_t nkeys, const char *name) {
-  plot_series *line = &c->series[c->nseries];
-  *line = (plot_series){.name = name};
+  plot_series *line = NULL;
   for (unsigned i = 10; i <= 60; i++) { /* from a quarter */
     nay_params p = {sizeof p, .kind = plan->kind, .nbits = plan->nbits, .k = plan->k};
     nay_plan at = {.size = sizeof at};
     p.nkeys = (uint64_t)((double)nkeys * i / 40 + 0.5); /* to half as many again */
     if (p.nkeys == 0 || nay_params_plan(&p, NULL, &at) != NAY_OK || !(at.fpr > 1e-12)) continue;
     if (at.nbits != plan->nbits) continue; /* counters beside the bits: not a size to plan by */
-    line->x[line->n] = 100.0 * i / 40;
-    line->y[line->n++] = at.fpr;
+    if (line == NULL) line = plot_add(c, name);
+    plot_point(line, 100.0 * i / 40, at.fpr);
   }
-  if (line->n > 1) c->nseries++;
 }
 
 static void plot_fpr(const options *o, plot_chart *c) {
   c->title = "False-positive rate as keys are added";
   c->x_label = "keys, % of plan";
   c->y_label = "FPR";
-  c->y_log = true;
+  c->y_log = c->y_fpr = true;
   if (o->noperands > 1) {
     nay_filter *f = filterfile_open(o->operands[1], o);
     nay_stats s = {.size = sizeof s};
@@ -42,11 +40,10 @@ static void plot_fpr(const options *o, plot_chart *c) {
     nay_filter_free(f);
     return;
   }
-  for (int kind = 1; kind < PLOT_SERIES; kind++) {
+  for (int kind = 1; kind < OPTION_VALUES; kind++) {
     nay_params p = options_params(o, 0.01);
     nay_plan plan = {.size = sizeof plan};
-    if (nay_kind_name((nay_kind)kind) == NULL) continue;
-    if (o->kind != NAY_AUTO && o->kind != (nay_kind)kind) continue;
+    if (!plot_takes(o, (nay_kind)kind)) continue;
     p.kind = (nay_kind)kind;
     if (p.nkeys == 0) p.nkeys = 1000000;
     if (nay_params_plan(&p, NULL, &plan) != NAY_OK) continue;
@@ -56,28 +53,26 @@ static void plot_fpr(const options *o, plot_chart *c) {
 
 /* ---- size: bits per key against FPR ---- */
 
+static void plot_size_series(const options *o, plot_chart *c, nay_kind kind) {
+  plot_series *line = plot_add(c, kind == NAY_AUTO ? "lower bound" : nay_kind_name(kind));
+  for (unsigned i = 4; i <= 24; i++) {
+    double fpr = pow(10, -(double)i / 4);
+    nay_params p = {
+        .size = sizeof p, .kind = kind, .nkeys = o->nkeys != 0 ? o->nkeys : 1000000, .fpr = fpr};
+    nay_plan plan = {sizeof plan, .bits_per_key = -log2(fpr)}; /* no filter can do with less */
+    if (kind != NAY_AUTO && nay_params_plan(&p, NULL, &plan) != NAY_OK) continue;
+    plot_point(line, fpr, plan.bits_per_key);
+  }
+}
+
 static void plot_size(const options *o, plot_chart *c) {
   c->title = "Bits per key against FPR";
   c->x_label = "false-positive rate (FPR)";
-  c->y_label = "bits per key";
-  c->x_log = true;
-  for (int kind = 0; kind < PLOT_SERIES - 1; kind++) {
-    plot_series *line = &c->series[c->nseries];
-    *line = (plot_series){.name = kind == 0 ? "lower bound" : nay_kind_name((nay_kind)kind)};
-    if (line->name == NULL) continue;
-    if (kind != 0 && o->kind != NAY_AUTO && o->kind != (nay_kind)kind) continue;
-    for (unsigned i = 4; i <= 24; i++) {
-      double fpr = pow(10, -(double)i / 4);
-      nay_params p = {.size = sizeof p,
-                      .kind = (nay_kind)kind,
-                      .nkeys = o->nkeys != 0 ? o->nkeys : 1000000,
-                      .fpr = fpr};
-      nay_plan plan = {sizeof plan, .bits_per_key = -log2(fpr)}; /* no filter can do with less */
-      if (kind != 0 && nay_params_plan(&p, NULL, &plan) != NAY_OK) continue;
-      line->x[line->n] = fpr;
-      line->y[line->n++] = plan.bits_per_key;
-    }
-    if (line->n > 1) c->nseries++;
+  c->y_label = "bits";
+  c->x_log = c->x_fpr = true;
+  plot_size_series(o, c, NAY_AUTO);
+  for (int kind = 1; kind < OPTION_VALUES; kind++) {
+    if (plot_takes(o, (nay_kind)kind)) plot_size_series(o, c, (nay_kind)kind);
   }
 }
 
@@ -127,12 +122,29 @@ static void plot_bench(const options *o, plot_chart *c) {
 }
 
 static int plot_run(options *o) {
-  static void (*const plots[])(const options *, plot_chart *) = {plot_fpr, plot_size, plot_bench};
+  static const struct {
+    const char *verb;
+    void (*fill)(const options *, plot_chart *);
+  } plots[] = {{"fpr", plot_fpr},
+               {"k", plot_k},
+               {"bits", plot_bits},
+               {"size", plot_size},
+               {"bench", plot_bench}};
   static plot_chart chart;
-  plots[o->verb](o, &chart);
+  if (o->svg + o->json + o->as_csv > 1) {
+    die(EXIT_TROUBLE, "--svg, --json and --csv are mutually exclusive");
+  }
+  plots[o->verb].fill(o, &chart);
   if (chart.nseries == 0) die(EXIT_TROUBLE, "nothing to plot with these parameters");
+  if (o->json || o->as_csv) {
+    if (o->out != NULL) die(EXIT_TROUBLE, "-o writes SVG: omit --json and --csv");
+    if (o->json) plot_json(&chart, plots[o->verb].verb);
+    if (o->as_csv) plot_csv(&chart);
+    return EXIT_FOUND;
+  }
   if (!o->svg && o->out == NULL) {
     plot_term(&chart);
+    if (strcmp(plots[o->verb].verb, "k") == 0) plot_best(&chart);
     return EXIT_FOUND;
   }
   const char *out = o->out != NULL ? o->out : "-";
@@ -145,7 +157,16 @@ static int plot_run(options *o) {
 }
 
 static const option_row plot_options[] = {
+    {"type", 't', "KIND[,KIND...]", OPTION_KINDS, AT(kinds), "families to draw (default all)", NULL,
+     0, "fpr, k, bits, size"},
+    {"measure", 0, NULL, OPTION_FLAG, AT(measure),
+     "build the filters, probe them with absent keys, and draw the measured FPR too", NULL, 0,
+     "k, bits"},
+    {"probes", 0, "K", OPTION_COUNT, AT(probes), "probes per key (default: the best for the size)",
+     NULL, 0, "bits"},
+    ROW_FORMATS("bits", "draw other systems' layouts too; without -t instead of the families"),
     {"svg", 0, NULL, OPTION_FLAG, AT(svg), "write SVG even to a terminal", NULL, 0, NULL},
+    {"csv", 0, NULL, OPTION_FLAG, AT(as_csv), "write the points as a CSV table", NULL, 0, NULL},
     {0},
 };
 
@@ -153,21 +174,35 @@ const command command_plot = {
     .name = "plot",
     .run = plot_run,
     .summary = "plot FPRs, sizes or bench results, in the terminal or as SVG",
-    .operands = "fpr [FILTER] | size | bench [TABLE]",
+    .operands = "fpr [FILTER] | k | bits | size | bench [TABLE]",
     .min_operands = 1,
     .max_operands = 2,
-    .verbs = "fpr size bench",
-    .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_OUTPUT,
+    .verbs = "fpr k bits size bench",
+    .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_OUTPUT | TAKES_JSON,
     .own = plot_options,
     .about =
         "fpr: the false-positive rate (FPR) as keys are added, up to 150% of the plan, for each "
-        "family or for a given filter. size: bits per key that each family needs for an FPR, "
-        "against the information-theoretic lower bound, log2(1/FPR). bench: a table written by "
-        "'nay bench --csv', as bars.\n"
+        "family or for a given filter. k: the FPR against the number of probes per key, for -b "
+        "bits "
+        "per key (default 10); families in which k is no choice are a dashed line. bits: the FPR "
+        "against bits per key, with the information-theoretic lower bound, and with --format other "
+        "systems' layouts. size: bits per key that each family needs for an FPR, against the lower "
+        "bound, log2(1/FPR). bench: a table written by 'nay bench --csv', as bars.\n"
         "\n"
-        "Draws with characters; writes SVG with --svg, or to the file named by -o.",
+        "Lines are computed: the exact FPR of each family for -n keys (default a million). "
+        "--measure also builds the filters (of 100,000 keys, unless -n says otherwise), probes "
+        "each "
+        "with 500,000 absent keys, and draws the measured FPR as points.\n"
+        "\n"
+        "Draws with characters, as wide as the terminal: braille dots in colour, or a letter for "
+        "each line. Writes SVG with --svg, or to the file named by -o; the points with --csv and "
+        "--json.",
     .examples =
         "$ nay plot size -t blocked -n 1M -o size.svg\n"
         "$ head -c 4 size.svg\n"
-        "<svg\n",
+        "<svg\n"
+        "$ nay plot k -t bloom -b 10 --csv | sed -n '7,9p'\n"
+        "bloom,6,0.00843622,,,,\n"
+        "bloom,7,0.00819373,,,,\n"
+        "bloom,8,0.00845548,,,,\n",
 };

@@ -123,3 +123,17 @@ nay_status measure_filter(const nay_format *format, const nay_params *params, do
   keys_free(&absent);
   return status;
 }
+
+nay_status measure_fpr(const nay_format *format, const nay_params *params, size_t nabsent,
+                       uint64_t *nmaybes) {
+  nay_filter *f = NULL;
+  key_set present = keys_new((size_t)params->nkeys, 1);
+  nay_status status = measure_build(format, params, &present, &f);
+  keys_free(&present);
+  if (status != NAY_OK) return status;
+  key_set absent = keys_new(nabsent, 2);
+  *nmaybes = measure_batches(f, &absent);
+  keys_free(&absent);
+  nay_filter_free(f);
+  return NAY_OK;
+}

@@ -23,4 +23,9 @@ typedef struct measurement {
 nay_status measure_filter(const nay_format *format, const nay_params *params, double seconds,
                           measurement *m);
 
+/* measure_fpr: maybes among nabsent absent keys of such a filter, without timing it. The same in
+ * every run. */
+nay_status measure_fpr(const nay_format *format, const nay_params *params, size_t nabsent,
+                       uint64_t *nmaybes);
+
 #endif /* NAY_MEASURE_H */

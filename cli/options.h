@@ -82,7 +82,7 @@ struct options {
   const char *floor;               /* bench */
   bool hash;                       /* bench */
   bool as_csv;                     /* bench */
-  bool svg;                        /* plot */
+  bool svg, measure;               /* plot */
   bool markdown;                   /* man */
   uint64_t value_bits, check_bits; /* map */
   /* tables */
@@ -227,8 +227,8 @@ struct option_row {
     "force", 'f', NULL, OPTION_FLAG, AT(force), "overwrite FILE; write binary data to a terminal", \
         NULL, groups, verbs                                                                        \
   }
-#define ROW_FORMATS(help) \
-  { "format", 0, "LAYOUT[,LAYOUT...]|all", OPTION_FORMATS, AT(formats), help, NULL, 0, NULL }
+#define ROW_FORMATS(verbs, help) \
+  { "format", 0, "LAYOUT[,LAYOUT...]|all", OPTION_FORMATS, AT(formats), help, NULL, 0, verbs }
 #define ROW_INVERT(help, verbs) \
   { "invert-match", 'v', NULL, OPTION_FLAG, AT(invert), help, NULL, 0, verbs }
 #define ROW_MAX_COUNT(help, groups, verbs) \

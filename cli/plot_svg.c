@@ -1,6 +1,7 @@
 /*
  * plot_svg.c - charts as SVG: one file, no scripts, no fonts. Colours are Okabe and Ito's, which
- * that readers with red-green colour blindness can distinguish.
+ * readers with red-green colour blindness can distinguish; from the ninth line on they come again,
+ * dashed. Measured points are discs with their 95% interval.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -13,12 +14,13 @@
 #define SVG_W 760
 #define SVG_H 440
 #define SVG_LEFT 80
-#define SVG_RIGHT 130
+#define SVG_RIGHT 190
 #define SVG_TOP 50
 #define SVG_BOTTOM 60
 
 static const char *const svg_colors[] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
                                          "#d55e00", "#56b4e9", "#000000", "#b2a100"};
+#define SVG_COLORS (sizeof svg_colors / sizeof svg_colors[0])
 
 typedef struct svg_text {
   char *at;
@@ -37,28 +39,6 @@ __attribute__((format(printf, 2, 3))) static void svg_put(svg_text *t, const cha
   t->len += len;
 }
 
-plot_range plot_range_of(const plot_chart *c, bool of_y) {
-  plot_range r = {INFINITY, -INFINITY};
-  for (unsigned s = 0; s < c->nseries; s++) {
-    for (unsigned i = 0; i < c->series[s].n; i++) {
-      double v = of_y ? c->series[s].y[i] : c->series[s].x[i];
-      if (v < r.low) r.low = v;
-      if (v > r.high) r.high = v;
-    }
-  }
-  bool is_log = of_y ? c->y_log : c->x_log;
-  if (!isfinite(r.low)) return (plot_range){is_log ? 0.1 : 0, 1};
-  if (!is_log && (c->bars || r.low > 0)) r.low = of_y ? 0 : r.low;
-  if (is_log) return (plot_range){pow(10, floor(log10(r.low))), pow(10, ceil(log10(r.high)))};
-  if (r.high <= r.low) r.high = r.low + 1;
-  return of_y ? (plot_range){r.low, r.high * 1.05} : r;
-}
-
-double plot_place(double value, plot_range range, bool log_scale) {
-  if (log_scale) return log(value / range.low) / log(range.high / range.low);
-  return (value - range.low) / (range.high - range.low);
-}
-
 static double svg_x(const plot_chart *c, plot_range r, double v) {
   return SVG_LEFT + plot_place(v, r, c->x_log) * (SVG_W - SVG_LEFT - SVG_RIGHT);
 }
@@ -67,42 +47,60 @@ static double svg_y(const plot_chart *c, plot_range r, double v) {
   return SVG_H - SVG_BOTTOM - plot_place(v, r, c->y_log) * (SVG_H - SVG_TOP - SVG_BOTTOM);
 }
 
-static void svg_tick(svg_text *t, bool vertical, double at, double value) {
+static void svg_tick(svg_text *t, bool vertical, double at, const char *text) {
   int right = SVG_W - SVG_RIGHT, bottom = SVG_H - SVG_BOTTOM;
   if (vertical) {
-    svg_put(t,
-            "<path d='M%d %.1fH%d' class='grid'/><text x='%d' y='%.1f' class='end'>%.4g</text>\n",
-            SVG_LEFT, at, right, SVG_LEFT - 8, at + 4, value);
+    svg_put(t, "<path d='M%d %.1fH%d' class='grid'/><text x='%d' y='%.1f' class='end'>%s</text>\n",
+            SVG_LEFT, at, right, SVG_LEFT - 8, at + 4, text);
   } else {
-    svg_put(t,
-            "<path d='M%.1f %dV%d' class='grid'/><text x='%.1f' y='%d' class='mid'>%.4g</text>\n",
-            at, SVG_TOP, bottom, at, bottom + 18, value);
+    svg_put(t, "<path d='M%.1f %dV%d' class='grid'/><text x='%.1f' y='%d' class='mid'>%s</text>\n",
+            at, SVG_TOP, bottom, at, bottom + 18, text);
   }
 }
 
 static void svg_axis(svg_text *t, const plot_chart *c, plot_range r, bool vertical) {
-  bool is_log = vertical ? c->y_log : c->x_log;
-  if (is_log) {
-    for (double v = r.low; v <= r.high * 1.001; v *= 10) {
-      svg_tick(t, vertical, vertical ? svg_y(c, r, v) : svg_x(c, r, v), v);
-    }
-    return;
+  double ticks[PLOT_TICKS];
+  unsigned n = plot_ticks(r, vertical ? c->y_log : c->x_log, 12, ticks);
+  for (unsigned i = 0; i < n; i++) {
+    char text[PLOT_TICK_TEXT];
+    plot_tick_text(ticks[i], vertical ? c->y_fpr : c->x_fpr, text);
+    svg_tick(t, vertical, vertical ? svg_y(c, r, ticks[i]) : svg_x(c, r, ticks[i]), text);
   }
-  double step = pow(10, floor(log10((r.high - r.low) / 4)));
-  while ((r.high - r.low) / step > 8) step *= 2;
-  for (double v = ceil(r.low / step) * step; v <= r.high * 1.0001; v += step) {
-    svg_tick(t, vertical, vertical ? svg_y(c, r, v) : svg_x(c, r, v), v);
+}
+
+static const char *svg_dashes(const plot_chart *c, unsigned s) {
+  if (c->series[s].fixed) return " stroke-dasharray='2 5'";
+  return s >= SVG_COLORS ? " stroke-dasharray='8 4'" : "";
+}
+
+/* A value outside the range, of an interval say, lies on its end. */
+static double svg_inside(const plot_chart *c, plot_range r, double v) {
+  return svg_y(c, r, v < r.low ? r.low : v > r.high ? r.high : v);
+}
+
+static void svg_points(svg_text *t, const plot_chart *c, plot_range xr, plot_range yr, unsigned s) {
+  const plot_series *line = &c->series[s];
+  for (unsigned i = 0; i < line->n; i++) {
+    const interval *m = &line->measured[i];
+    if (line->nabsent[i] == 0 || !(m->rate >= yr.low)) continue;
+    double x = svg_x(c, xr, line->x[i]);
+    svg_put(t, "<path d='M%.1f %.1fV%.1f' stroke='%s'/><circle cx='%.1f' cy='%.1f' r='3' ", x,
+            svg_inside(c, yr, m->low), svg_inside(c, yr, m->high), svg_colors[s % SVG_COLORS], x,
+            svg_inside(c, yr, m->rate));
+    svg_put(t, "fill='%s'/>\n", svg_colors[s % SVG_COLORS]);
   }
 }
 
 static void svg_lines(svg_text *t, const plot_chart *c, plot_range xr, plot_range yr) {
   for (unsigned s = 0; s < c->nseries; s++) {
     const plot_series *line = &c->series[s];
-    svg_put(t, "<polyline fill='none' stroke='%s' stroke-width='2' points='", svg_colors[s % 8]);
+    svg_put(t, "<polyline fill='none' stroke='%s' stroke-width='2'%s points='",
+            svg_colors[s % SVG_COLORS], svg_dashes(c, s));
     for (unsigned i = 0; i < line->n; i++) {
       svg_put(t, "%.1f,%.1f ", svg_x(c, xr, line->x[i]), svg_y(c, yr, line->y[i]));
     }
     svg_put(t, "'/>\n");
+    svg_points(t, c, xr, yr, s);
   }
 }
 
@@ -114,7 +112,7 @@ static void svg_bars(svg_text *t, const plot_chart *c, plot_range yr) {
       double x = SVG_LEFT + group * (c->series[s].x[i] + 0.1) + width * s;
       double y = svg_y(c, yr, c->series[s].y[i]);
       svg_put(t, "<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='%s'/>\n", x, y, width,
-              SVG_H - SVG_BOTTOM - y, svg_colors[s % 8]);
+              SVG_H - SVG_BOTTOM - y, svg_colors[s % SVG_COLORS]);
     }
   }
   for (unsigned g = 0; g < c->ngroups; g++) {
@@ -125,11 +123,14 @@ static void svg_bars(svg_text *t, const plot_chart *c, plot_range yr) {
 
 static void svg_legend(svg_text *t, const plot_chart *c) {
   for (unsigned s = 0; s < c->nseries; s++) {
-    int y = SVG_TOP + 10 + (int)s * 20, x = SVG_W - SVG_RIGHT + 15;
-    svg_put(t,
-            "<rect x='%d' y='%d' width='14' height='4' fill='%s'/><text x='%d' y='%d'>%s</text>\n",
-            x, y, svg_colors[s % 8], x + 20, y + 6, c->series[s].name);
+    int y = SVG_TOP + 12 + (int)s * 20, x = SVG_W - SVG_RIGHT + 15;
+    svg_put(t, "<path d='M%d %dh16' stroke='%s' stroke-width='3'%s/>", x, y,
+            svg_colors[s % SVG_COLORS], svg_dashes(c, s));
+    svg_put(t, "<text x='%d' y='%d'>%s</text>\n", x + 22, y + 4, c->series[s].name);
   }
+  if (!c->has_measured) return;
+  svg_put(t, "<text x='%d' y='%d' class='mid'>discs: measured, with the 95%% interval</text>\n",
+          (SVG_LEFT + SVG_W - SVG_RIGHT) / 2, 44);
 }
 
 char *plot_svg(const plot_chart *c, size_t *len) {

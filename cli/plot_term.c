@@ -1,6 +1,11 @@
 /*
- * plot_term.c - charts with characters: braille dots, two by four in each cell, on terminals that
- * show them; letters elsewhere.
+ * plot_term.c - charts with characters, as wide as the terminal.
+ *
+ * Where lines have colours (or there is one line alone) and the terminal shows them, a cell is a
+ * braille character of two by four dots. Elsewhere, in a pipe say, dots of two lines could not be
+ * told apart: a cell then has the letter of its line. The name of each line stands at its right
+ * end, in the nearest free row. Measured points are a disc or a capital letter; dots mark the
+ * values beside the axis.
  */
 #include <math.h>
 #include <stdio.h>
@@ -9,15 +14,19 @@
 #include "output.h"
 #include "plot.h"
 
-#define TERM_ROWS 16u
-#define TERM_MAX_COLUMNS 100u
-#define TERM_MARGIN 11u
+#define TERM_ROWS 18u
+#define TERM_MAX_COLUMNS 200u
+#define TERM_MARGIN 10u     /* numbers and axis on the left */
+#define TERM_LEAST_NAMES 64 /* columns of a terminal from which names stand at the lines */
 
 typedef struct term_canvas {
+  const plot_chart *chart;
+  plot_range xr, yr;
   unsigned columns;
-  bool dots;
-  unsigned char cells[TERM_ROWS][TERM_MAX_COLUMNS]; /* braille bits, or the series' letter */
-  unsigned char owner[TERM_ROWS][TERM_MAX_COLUMNS]; /* series + 1 */
+  bool utf8, braille;
+  unsigned char cells[TERM_ROWS][TERM_MAX_COLUMNS]; /* braille bits, or 1: a letter */
+  unsigned char owner[TERM_ROWS][TERM_MAX_COLUMNS]; /* series + 1 of the line */
+  unsigned char marks[TERM_ROWS][TERM_MAX_COLUMNS]; /* series + 1 of a measured point */
 } term_canvas;
 
 static const char *term_color(unsigned series) {
@@ -26,78 +35,225 @@ static const char *term_color(unsigned series) {
   return *paint(PAINT_PLAIN) != '\0' ? codes[series % 8] : "";
 }
 
-static void term_dot(term_canvas *t, double px, double py, unsigned series) {
-  static const unsigned char bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
-  if (!(px >= 0 && px <= 1 && py >= 0 && py <= 1)) return;
-  unsigned x = (unsigned)(px * (2 * t->columns - 1) + 0.5);
-  unsigned y = (unsigned)((1 - py) * (4 * TERM_ROWS - 1) + 0.5);
-  unsigned row = y / 4, column = x / 2;
-  t->cells[row][column] =
-      t->dots ? t->cells[row][column] | bits[y % 4][x % 2] : (unsigned char)('a' + series);
-  t->owner[row][column] = (unsigned char)(series + 1);
+/* ---- the canvas ---- */
+
+static double term_px(const term_canvas *t, double x) {
+  return plot_place(x, t->xr, t->chart->x_log);
 }
 
-static void term_lines(term_canvas *t, const plot_chart *c, plot_range xr, plot_range yr) {
-  for (unsigned s = 0; s < c->nseries; s++) {
-    const plot_series *line = &c->series[s];
-    for (unsigned i = 0; i + 1 < line->n; i++) {
-      double x0 = plot_place(line->x[i], xr, c->x_log), y0 = plot_place(line->y[i], yr, c->y_log);
-      double x1 = plot_place(line->x[i + 1], xr, c->x_log);
-      double y1 = plot_place(line->y[i + 1], yr, c->y_log);
-      for (double f = 0; f <= 1; f += 0.02) term_dot(t, x0 + f * (x1 - x0), y0 + f * (y1 - y0), s);
+static double term_py(const term_canvas *t, double y) {
+  return plot_place(y, t->yr, t->chart->y_log);
+}
+
+/* Dots from the left and from the top, two by four in each cell. False: outside. */
+static bool term_at(const term_canvas *t, double px, double py, unsigned *x, unsigned *y) {
+  if (!(px >= -1e-9 && px <= 1 + 1e-9 && py >= -1e-9 && py <= 1 + 1e-9)) return false;
+  *x = (unsigned)(px * (2 * t->columns - 1) + 0.5);
+  *y = (unsigned)((1 - py) * (4 * TERM_ROWS - 1) + 0.5);
+  return true;
+}
+
+static void term_dot(term_canvas *t, double px, double py, unsigned series) {
+  static const unsigned char bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
+  unsigned x, y;
+  if (!term_at(t, px, py, &x, &y)) return;
+  if (t->chart->series[series].fixed && x % 6 >= 3) return; /* dashed */
+  unsigned char *cell = &t->cells[y / 4][x / 2];
+  *cell = t->braille ? *cell | bits[y % 4][x % 2] : 1;
+  t->owner[y / 4][x / 2] = (unsigned char)(series + 1);
+}
+
+static void term_line(term_canvas *t, unsigned s) {
+  const plot_series *line = &t->chart->series[s];
+  for (unsigned i = 0; i + 1 < line->n; i++) {
+    double x0 = term_px(t, line->x[i]), y0 = term_py(t, line->y[i]);
+    double dx = term_px(t, line->x[i + 1]) - x0, dy = term_py(t, line->y[i + 1]) - y0;
+    unsigned steps = (unsigned)(fabs(dx) * 2 * t->columns + fabs(dy) * 4 * TERM_ROWS) + 1;
+    for (unsigned f = 0; f <= steps; f++) {
+      term_dot(t, x0 + dx * f / steps, y0 + dy * f / steps, s);
     }
   }
 }
 
-static void term_cell(const term_canvas *t, unsigned row, unsigned column) {
-  unsigned char cell = t->cells[row][column];
-  if (cell == 0) {
-    out_bytes(" ", 1);
-  } else if (t->dots) {
-    char utf8[3] = {(char)0xe2, (char)(0xa0 | cell >> 6), (char)(0x80 | (cell & 0x3f))};
-    const char *color = term_color(t->owner[row][column] - 1u);
-    out_text("%s%.3s%s", color, utf8, *color != '\0' ? paint(PAINT_PLAIN) : "");
-  } else {
-    out_bytes(&cell, 1);
+static void term_marks(term_canvas *t, unsigned s) {
+  const plot_series *line = &t->chart->series[s];
+  for (unsigned i = 0; i < line->n; i++) {
+    unsigned x, y;
+    if (line->nabsent[i] == 0 || !(line->measured[i].rate > 0)) continue;
+    if (!term_at(t, term_px(t, line->x[i]), term_py(t, line->measured[i].rate), &x, &y)) continue;
+    t->marks[y / 4][x / 2] = (unsigned char)(s + 1);
   }
 }
 
-static void term_scale(double v, char text[16]) {
-  snprintf(text, 16, v != 0 && (v < 0.001 || v >= 100000) ? "%.0e" : "%.4g", v);
+/* ---- names at the right ---- */
+
+/* The row of the point farthest to the right; TERM_ROWS: no point is inside. */
+static unsigned term_right_end(const term_canvas *t, const plot_series *line) {
+  unsigned row = TERM_ROWS, x, y;
+  double rightmost = -1;
+  for (unsigned i = 0; i < line->n; i++) {
+    double px = term_px(t, line->x[i]);
+    if (px < rightmost || !term_at(t, px, term_py(t, line->y[i]), &x, &y)) continue;
+    rightmost = px;
+    row = y / 4;
+  }
+  return row;
 }
 
-static double term_value(plot_range r, bool is_log, double place) {
-  return is_log ? r.low * pow(r.high / r.low, place) : r.low + place * (r.high - r.low);
+/* Which series has its name in each row, + 1: the nearest free row to the end of its line. */
+static void term_names(const term_canvas *t, unsigned char names[TERM_ROWS]) {
+  memset(names, 0, TERM_ROWS);
+  for (unsigned s = 0; s < t->chart->nseries; s++) {
+    unsigned end = term_right_end(t, &t->chart->series[s]);
+    if (end == TERM_ROWS) continue;
+    for (unsigned away = 0; away < TERM_ROWS; away++) {
+      unsigned below = end + away, above = end - away; /* wraps above the first row */
+      unsigned row = below < TERM_ROWS && names[below] == 0   ? below
+                     : above < TERM_ROWS && names[above] == 0 ? above
+                                                              : TERM_ROWS;
+      if (row == TERM_ROWS) continue;
+      names[row] = (unsigned char)(s + 1);
+      break;
+    }
+  }
+}
+
+static unsigned term_names_width(const plot_chart *c) {
+  size_t widest = 0;
+  for (unsigned s = 0; s < c->nseries; s++) {
+    size_t len = strlen(c->series[s].name);
+    if (len > widest) widest = len;
+  }
+  return (unsigned)widest + 4;
+}
+
+static void term_name(const term_canvas *t, unsigned s) {
+  const char *color = term_color(s);
+  const char *name = t->chart->series[s].name;
+  if (t->braille) out_text("%s\xe2\xa0\xb6 %s%s", color, name, *color ? paint(PAINT_PLAIN) : "");
+  if (!t->braille) {
+    out_text("%s%c %s%s", color, 'a' + (int)s, name, *color ? paint(PAINT_PLAIN) : "");
+  }
+}
+
+/* ---- printing ---- */
+
+static bool term_has_grid(unsigned column) { return column % 4 == 3; }
+
+static void term_cell(const term_canvas *t, unsigned row, unsigned column, bool grid) {
+  unsigned char cell = t->cells[row][column], mark = t->marks[row][column];
+  unsigned owner = mark != 0 ? mark : t->owner[row][column];
+  if (owner == 0) {
+    bool dot = grid && term_has_grid(column);
+    if (!dot) out_bytes(" ", 1);
+    if (dot) out_text("%s%s%s", paint(PAINT_DIM), t->utf8 ? "\xc2\xb7" : ".", paint(PAINT_PLAIN));
+    return;
+  }
+  char text[4] = {(char)((mark != 0 ? 'A' : 'a') + (int)owner - 1), 0, 0, 0};
+  if (t->braille) {
+    memcpy(text, "\xe2\x97\x8f", 3);
+    if (mark == 0) {
+      text[1] = (char)(0xa0 | cell >> 6);
+      text[2] = (char)(0x80 | (cell & 0x3f));
+    }
+  }
+  const char *color = term_color(owner - 1);
+  out_text("%s%s%s", color, text, *color != '\0' ? paint(PAINT_PLAIN) : "");
+}
+
+/* A row, without the blanks at its end unless a name follows. */
+static void term_row(const term_canvas *t, unsigned row, bool grid, bool whole) {
+  unsigned end = t->columns;
+  while (!whole && end > 0 && t->owner[row][end - 1] == 0 && t->marks[row][end - 1] == 0 &&
+         !(grid && term_has_grid(end - 1))) {
+    end--;
+  }
+  for (unsigned column = 0; column < end; column++) term_cell(t, row, column, grid);
+}
+
+/* The numbers beside the rows; "" where there is none. */
+static void term_y_ticks(const term_canvas *t, char texts[TERM_ROWS][PLOT_TICK_TEXT]) {
+  double ticks[PLOT_TICKS];
+  unsigned n = plot_ticks(t->yr, t->chart->y_log, 9, ticks), x, y;
+  memset(texts, 0, TERM_ROWS * PLOT_TICK_TEXT);
+  for (unsigned i = 0; i < n; i++) {
+    if (!term_at(t, 0, term_py(t, ticks[i]), &x, &y)) continue;
+    plot_tick_text(ticks[i], t->chart->y_fpr, texts[y / 4]);
+  }
+}
+
+/* The axis below, its numbers each below its mark, and what they are. */
+static void term_x_axis(const term_canvas *t) {
+  char marks[TERM_MAX_COLUMNS] = {0}, numbers[TERM_MAX_COLUMNS + PLOT_TICK_TEXT];
+  double ticks[PLOT_TICKS];
+  unsigned n = plot_ticks(t->xr, t->chart->x_log, t->columns / 6, ticks), x, y, end = 0;
+  memset(numbers, ' ', sizeof numbers);
+  for (unsigned i = 0; i < n; i++) {
+    char text[PLOT_TICK_TEXT];
+    if (!term_at(t, term_px(t, ticks[i]), 0, &x, &y)) continue;
+    marks[x / 2] = 1;
+    plot_tick_text(ticks[i], t->chart->x_fpr, text);
+    unsigned len = (unsigned)strlen(text), at = x / 2 > len / 2 ? x / 2 - len / 2 : 0;
+    if (at < end) continue;
+    memcpy(numbers + at, text, len);
+    end = at + len + 1;
+  }
+  out_text("%*s%s", (int)TERM_MARGIN - 1, "", t->utf8 ? "\xe2\x94\x94" : "+");
+  for (unsigned i = 0; i < t->columns; i++) {
+    out_text("%s", t->utf8 ? (marks[i] ? "\xe2\x94\xb4" : "\xe2\x94\x80") : marks[i] ? "+" : "-");
+  }
+  while (end > 0 && numbers[end - 1] == ' ') end--;
+  out_text("\n%*s%.*s\n", (int)TERM_MARGIN, "", (int)end, numbers);
+  int indent = (int)(TERM_MARGIN + t->columns / 2) - (int)strlen(t->chart->x_label) / 2;
+  out_text("%*s%s\n", indent, "", t->chart->x_label);
+}
+
+static void term_legend(const term_canvas *t) {
+  out_text("%*s", (int)TERM_MARGIN, "");
+  for (unsigned s = 0; s < t->chart->nseries; s++) {
+    term_name(t, s);
+    out_text("  ");
+  }
+  out_text("\n");
 }
 
 static void term_chart(const plot_chart *c) {
-  term_canvas t = {.dots = out_is_utf8()};
-  plot_range xr = plot_range_of(c, false), yr = plot_range_of(c, true);
-  unsigned width = out_width();
-  t.columns = width > TERM_MARGIN + TERM_MAX_COLUMNS ? TERM_MAX_COLUMNS : width - TERM_MARGIN - 2;
-  if (t.columns > 66) t.columns = 66;
-  term_lines(&t, c, xr, yr);
+  static term_canvas t;
+  unsigned width = out_width(), names_width = term_names_width(c);
+  bool at_lines = width >= TERM_LEAST_NAMES;
+  t = (term_canvas){.chart = c, .utf8 = out_is_utf8()};
+  t.xr = plot_range_of(c, false);
+  t.yr = plot_range_of(c, true);
+  t.braille = t.utf8 && (*paint(PAINT_PLAIN) != '\0' || c->nseries == 1);
+  unsigned columns = width - TERM_MARGIN - (at_lines ? names_width : 1);
+  t.columns = columns > TERM_MAX_COLUMNS ? TERM_MAX_COLUMNS : columns < 10 ? 10 : columns;
+  for (unsigned s = 0; s < c->nseries; s++) term_line(&t, s);
+  for (unsigned s = 0; s < c->nseries; s++) term_marks(&t, s);
+  char ticks[TERM_ROWS][PLOT_TICK_TEXT];
+  unsigned char names[TERM_ROWS];
+  term_y_ticks(&t, ticks);
+  term_names(&t, names);
+  out_text("%*s\n", (int)TERM_MARGIN - 2, c->y_label);
   for (unsigned row = 0; row < TERM_ROWS; row++) {
-    char label[16] = "";
-    if (row % 5 == 0) term_scale(term_value(yr, c->y_log, 1 - row / (TERM_ROWS - 1.0)), label);
-    out_text("%9s |", label);
-    for (unsigned column = 0; column < t.columns; column++) term_cell(&t, row, column);
+    bool tick = ticks[row][0] != '\0';
+    out_text("%*s %s", (int)TERM_MARGIN - 2, ticks[row],
+             t.utf8 ? (tick ? "\xe2\x94\xa4" : "\xe2\x94\x82")
+             : tick ? "+"
+                    : "|");
+    bool named = at_lines && names[row] != 0;
+    term_row(&t, row, tick, named);
+    if (named) {
+      out_bytes(" ", 1);
+      term_name(&t, names[row] - 1u);
+    }
     out_text("\n");
   }
-  char low[16], high[16];
-  term_scale(xr.low, low);
-  term_scale(xr.high, high);
-  out_text("%9s +", "");
-  for (unsigned i = 0; i < t.columns; i++) out_bytes("-", 1);
-  out_text("\n%9s  %-8s%*s\n", "", low, (int)t.columns - 8, high);
-  out_text("%11sx: %s; y: %s\n%11s", "", c->x_label, c->y_label, "");
-  for (unsigned s = 0; s < c->nseries; s++) {
-    const char *color = term_color(s);
-    if (t.dots)
-      out_text("%s\xe2\xa0\xb6 %s%s  ", color, c->series[s].name, *color ? paint(PAINT_PLAIN) : "");
-    if (!t.dots) out_text("%c %s  ", 'a' + (int)s, c->series[s].name);
+  term_x_axis(&t);
+  if (!at_lines) term_legend(&t);
+  if (c->has_measured) {
+    out_text("%*s%s: measured\n", (int)TERM_MARGIN, "",
+             t.braille ? "\xe2\x97\x8f" : "capital letters");
   }
-  out_text("\n");
 }
 
 static void term_bars(const plot_chart *c) {

@@ -78,7 +78,9 @@ MODES = {
             ("verify bad.map", 1), ("verify missing.map", 1), ("verify f.nay", 1), ("verify --keys missing m.map", 1),
             ("info m.map bad.map missing.map f.nay c.map", 5)],
     "version": [("", 1)],
-    "plot": NO_JSON, "complete": NO_JSON, "man": NO_JSON, "help": NO_JSON,
+    "plot": [("fpr", 1), ("fpr f.nay", 1), ("k -t bloom,xor -n 1000 --measure", 1), ("bits -t bloom --format lab", 1),
+             ("size -t ribbon", 1), ("bench bench.csv", 1)],
+    "complete": NO_JSON, "man": NO_JSON, "help": NO_JSON,
 }
 
 
@@ -129,7 +131,7 @@ class Page:
             return value is None or self.is_of(kind.removesuffix(" or null"), value, command)
         if kind.startswith("list of "):
             return isinstance(value, list) and all(self.is_of(kind.removeprefix("list of "), one, command) for one in value)
-        if kind in ("allocation", "candidate", "counters", "length", "level", "plan", "plannable", "probed", "rate", "step"):
+        if kind in ("allocation", "candidate", "counters", "length", "level", "plan", "plannable", "point", "probed", "rate", "series", "step"):
             return self.fault(command, value) is None
         if kind == "bool":
             return isinstance(value, bool)
@@ -185,6 +187,8 @@ def prepare():
     write("mixed", [b"1", b"none", b'quo"te\\', b"2", b"2", b"tab\t", "ümlaut".encode()])
     write("binary", [b"\xff\xfe", b"\x00\x01", b"\xed\xa0\x80", b"7f\x7f", bytes(range(256)).replace(b"\n", b"")])
     write("numbers", [b"%d\t%d" % (i, i % 7) for i in range(1000)])
+    write("bench.csv", [b"kind,nkeys,bits_per_key,nbytes_memory,fpr_planned,fpr_measured,nabsent,build_ns,hit_ns,miss_ns,one_ns",
+                        b"bloom,1000,9,1200,0.01,0.01,1000,5,4,3,2"])
     write("sorted", [b"%04d" % i for i in range(100)])
     write("hex", [b"ff00", b"0a", b"", b"61"])
     write("fields", [b"a:b\xff:c", b'"a":"b":c', b"a::c"])

@@ -16,9 +16,15 @@ commands() { nay help | sed -n 's/^  \([a-z]*\) .*/\1/p' | head -n 18; }
 @test "plot: characters in a pipe, SVG that parses on request" {
   run -0 nay plot size
   [[ ${lines[0]} == "Bits per key against FPR" ]]
-  [[ $output == *"a lower bound  b bloom  c blocked"* ]]
-  [[ $(LC_ALL=C.UTF-8 nay plot size) == *"⠶ blocked"* ]]
-  nay plot fpr --svg | python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.stdin)'
+  [[ $output == *" a lower bound"* && $output == *" c blocked"* ]]
+  grep -q ' $' <<< "$output" && false # no blanks at the end of a line
+  [[ $(LC_ALL=C.UTF-8 nay plot size) == *"┴"*"c blocked"* || $(LC_ALL=C.UTF-8 nay plot size) == *"c blocked"*"┴"* ]]
+  [[ $(LC_ALL=C.UTF-8 nay plot size --color=always) == *"⠶ blocked"* ]]    # colours tell lines apart
+  [[ $(LC_ALL=C.UTF-8 nay plot fpr -t blocked) == *"⠶ blocked"* ]]         # so does being alone
+  [[ $(LC_ALL=C nay plot size | LC_ALL=C tr -d '\n -~') == "" ]]            # plain ASCII
+  for plot in fpr size "k --measure -n 500" "bits --format all -n 500"; do
+    nay plot $plot --svg | python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.stdin)'
+  done
   nay plot size -o size.svg
   python3 -c 'import xml.dom.minidom as m; m.parse("size.svg")'
   run -2 nay plot size -o size.svg
@@ -28,9 +34,45 @@ commands() { nay help | sed -n 's/^  \([a-z]*\) .*/\1/p' | head -n 18; }
   run -0 nay plot bench table.csv
   [[ $output == *"blocked   build "* ]]
   nay plot bench --svg < table.csv | python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.stdin)'
+  nay plot bench --json table.csv | jq -e '.series | length == 4 and all(.points | length > 5 and all(.label != null))'
   run -2 nay plot bench <<< nonsense
   run -2 nay plot szie
   [[ $output == *"did you mean size"* ]]
+}
+
+@test "plot k and plot bits: the points are those of the planner" {
+  nay plot k -n 5000 -b 12 --json > k.json
+  for kind in bloom blocked; do
+    for k in 1 5 8 13; do
+      nay plan -n 5000 -b 12 --probes $k -t $kind --no-measure --json | jq -c '.candidates[0].fpr_planned' > plan
+      jq -c ".series[] | select(.name == \"$kind\") | .points[] | select(.x == $k) | .y" k.json | cmp - plan
+    done
+  done
+  jq -e '[.series[] | select(.fixed) | .name] | contains(["cuckoo", "xor", "ribbon"])' k.json
+  jq -e '.series[] | select(.name == "bloom") | .points | min_by(.y).x == 8' k.json
+  nay plot k -n 5000 -b 12 | grep -qE 'bloom +least at k = 8: 0\.3'
+  nay plot bits -n 5000 --json > bits.json
+  for kind in bloom ribbon; do
+    nay plan -n 5000 -b 9 -t $kind --no-measure --json | jq -c '.candidates[0] | [.bits_per_key, .fpr_planned]' > plan
+    jq -c ".series[] | select(.name == \"$kind\") | .points[] | [.x, .y]" bits.json | grep -qxFf plan
+  done
+  # nothing is below the bound
+  jq -e '[.series[] | .points[] | .y * pow(2; .x) > 0.999] | all' bits.json
+  nay plot bits -n 5000 --format cassandra --json | jq -e '[.series[].name] == ["lower bound", "cassandra"]'
+  nay plan -n 5000 -b 10 --format cassandra --no-measure --json | jq -c '.layouts[0].fpr_planned' > plan
+  nay plot bits -n 5000 --format cassandra --json | jq -c '.series[1].points[] | .y' | grep -qxFf plan
+}
+
+@test "plot --measure: intervals lie around the lines; CSV and JSON agree" {
+  nay plot k -t bloom,blocked -n 20000 --measure --json > k.json
+  # 32 intervals of 95%, of one set of keys: a line outside of its interval by half is a defect
+  jq -e '[.series[] | .points[] | .nabsent == 500000 and .fpr_low < 1.1 * .y and .fpr_high > 0.9 * .y] | all and length == 32' k.json
+  nay plot k -t bloom,blocked -n 20000 --measure --csv | tail -n +2 | cut -d, -f1,2,7 > csv
+  jq -r '.series[] | .name as $name | .points[] | "\($name),\(.x),\(.nabsent)"' k.json | cmp - csv
+  nay plot k -t bloom -n 20000 --measure | grep -q 'capital letters: measured'
+  for wrong in "k -p 1%" "k -M 1k" "k --format lab" "bits -b 3" "size --measure" "fpr --format lab" "k --svg --csv" "k --csv -o x"; do
+    run -2 nay plot $wrong
+  done
 }
 
 @test "help and manual exist for every command, with every option" {
