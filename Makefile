@@ -76,7 +76,7 @@ wasm: ## build the library as WebAssembly and the npm package around it: build/w
 	@web/wasm/build
 
 playground: wasm ## the library at work in one page that needs no server: build/site/playground.html
-	@python3 web/playground/bundle.py build/wasm/libnay/index.js build/wasm/libnay/libnay-full-simd.wasm \
+	@python3 web/playground/bundle.py build/wasm/libnay/index.js build/wasm/libnay-trace.wasm \
 	  build/site/playground.html
 
 format: ## clang-format all sources

@@ -18,7 +18,7 @@ if (missing) {
 const file = process.env.NAY_PLAYGROUND ?? join(mkdtempSync(join(tmpdir(), 'nay-playground-')), 'playground.html');
 if (!process.env.NAY_PLAYGROUND) {
   execFileSync('python3', [join(source, 'web/playground/bundle.py'), join(packageDirectory, 'index.js'),
-    join(packageDirectory, 'libnay-full-simd.wasm'), file]);
+    join(packageDirectory, '../libnay-trace.wasm'), file]);
 }
 const url = pathToFileURL(file).href;
 const axe = readFileSync(join(packages, 'node_modules/axe-core/axe.min.js'), 'utf8');
@@ -164,7 +164,14 @@ for (const kind of FAMILIES) {
     equal(await notice(), '', 'no complaint');
     const same = await view(`(() => { const w = v.get('work'); const p = w.filter.payload(); return w.stage.groups.every((g) => { for (let i = 0; i < g.ncells; i += 1) { const b = g.base + i * g.width; for (let j = b; j < b + g.width; j += 1) if (((w.stage.shown[j >> 3] >> (j & 7)) & 1) !== ((p[j >> 3] >> (j & 7)) & 1)) return false; } return true; }); })()`);
     truth(same, 'the stage shows the payload');
+    equal(await view(`v.get('work').player.script.untold`), 0, 'cells that changed without a step of the trace');
     truth(await view(`v.get('work').keys.every((k) => v.get('work').filter.has(k))`), 'every key is a maybe');
+    const events = { scalable: 'opens', window: 'expires', cuckoo: 'is kicked', xor: 'peeled off', fuse: 'In reverse', ribbon: 'Back substitution' }[kind];
+    for (let i = 0; events && i < 8; i += 1) {
+      if (await view(`v.get('work').player.script.some((s) => s.text.includes('${events}') || s.text.includes('kick'))`)) break;
+      truth(i < 7, `no step says: ${events}`);
+      await button('+10').click();
+    }
     const steps = await view(`v.get('work').player.script.length`);
     if (steps > 1) {
       await shown('[aria-label="To the start"]').click();
@@ -183,6 +190,7 @@ for (const kind of FAMILIES) {
     if (kind === 'counting' || kind === 'cuckoo') {
       const n = await view(`v.get('work').keys.length`);
       await button('Remove the last key').click();
+      equal(await view(`v.get('work').player.script.untold`), 0, 'cells that a removal changed without a step');
       equal(await view(`v.get('work').keys.length`), n - 1, 'keys after a removal');
     }
     const hash = await page.evaluate(() => location.hash);

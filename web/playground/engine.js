@@ -26,6 +26,9 @@ class Engine {
   /* build: from an array of keys, or from lines in one buffer. */
   build(keys, params) { return wrap(this.nay.Filter.build(keys, params)); }
 
+  /* record: runs something; {value, events} of what the library did meanwhile. */
+  record(run, capacity = 1024) { return this.nay.trace(run, { capacity }); }
+
   /* createAs: an empty filter in another system's layout. */
   createAs(format, params) { return wrap(this.nay.formats.create(format, params)); }
 

@@ -13,7 +13,7 @@ export function groupsOf(kind, explanations, payloadBits, settable) {
   switch (kind) {
     case 'bloom': return [{ label: '', base: 0, width: 1, ncells: settable }];
     case 'blocked': case 'counting': return units('cache line', base, step.unitNbits, settable, 1);
-    case 'window': return units('unit', base, step.unitNbits, payloadBits - base, 1);
+    case 'window': return units('unit', base, step.unitNbits, payloadBits - base, 1).map((g) => ({ ...g, hues: 4 }));
     case 'cuckoo': return units('', base, step.unitNbits, payloadBits - base, step.nbits);
     case 'scalable': return levels(steps, payloadBits);
     case 'xor': case 'fuse': return segments(step, base, payloadBits);
@@ -35,7 +35,7 @@ function levels(steps, payloadBits) {
   const sorted = [...bases].sort((a, b) => a[1].base - b[1].base);
   return sorted.flatMap(([level, { base, unit }], i) => {
     const end = i + 1 < sorted.length ? sorted[i + 1][1].base : payloadBits;
-    return units('', base, unit, end - base, 1).map((g, j) => ({ ...g, label: j === 0 ? `level ${level}` : `\u00b7` }));
+    return units('', base, unit, end - base, 1).map((g, j) => ({ ...g, level, unit: j, label: j === 0 ? `level ${level}` : '\u00b7' }));
   });
 }
 
@@ -50,10 +50,29 @@ function segments(step, base, payloadBits) {
   return all;
 }
 
-/* blocks: of a ribbon; each has its columns one after the other, 128 slots in each. */
+/*
+ * blocks: of a ribbon. A block has 128 slots, column after column, and not all have as many columns.
+ * The steps of many keys tell where blocks are; the last one, where no key starts, is known by the
+ * columns that go on in it.
+ */
 function blocks(steps, payloadBits) {
-  const first = steps.reduce((a, s) => Math.min(a, s.unitBit), Infinity);
-  const unit = steps[0].unitNbits;
-  const base = first - Math.floor(first / unit) * unit;
-  return units('block', base, unit, payloadBits - base, 1).map((g) => ({ ...g, cols: 128 }));
+  const found = new Map(); /* first bit -> {nbits, cols} */
+  const next = new Map(); /* first bit of a block in which columns go on -> {stride, columns} */
+  for (const s of steps) {
+    if (s.kind !== 'column') return [{ label: '', base: 0, width: 1, ncells: payloadBits }]; /* too few keys: a Bloom filter */
+    found.set(s.unitBit, { nbits: s.unitNbits, cols: 128 });
+    if (s.nbits2 === 0) continue;
+    const base = s.unitBit + s.unitNbits;
+    const seen = next.get(base) ?? { columns: 0, stride: 128 };
+    if (s.index > 0) seen.stride = (s.bit2 - base) / s.index;
+    next.set(base, { ...seen, columns: Math.max(seen.columns, s.index + 1) });
+  }
+  for (const [base, { stride, columns }] of next) if (!found.has(base) && stride > 0) found.set(base, { nbits: stride * columns, cols: Math.round(stride) });
+  return [...found].sort((a, b) => a[0] - b[0]).map(([base, { nbits, cols }], i) => ({ label: `block ${i}`, base, width: 1, ncells: Math.floor(Math.min(nbits, payloadBits - base)), cols }));
+}
+
+/* trimSlots: groups of the first n slots; a payload may end in padding that looks like more. */
+export function trimSlots(groups, n) {
+  let left = n;
+  return groups.map((g) => { const ncells = Math.max(0, Math.min(g.ncells, left)); left -= ncells; return { ...g, ncells }; }).filter((g) => g.ncells > 0);
 }

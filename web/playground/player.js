@@ -1,9 +1,10 @@
 /*
  * player.js - plays a script of steps on a stage, forwards and backwards.
  *
- * A step is {text, writes: [{bit, nbits, value}], marks: [{bit, mark}], notes: [{bit, text}], keep}:
- * what it reads gets marks, what it changes is written into the shown payload. Marks of the step
- * before go away unless `keep`. Going back restores the values that a step found.
+ * A step is {text, writes: [{bit, nbits, value}], marks: [{bit, mark}], notes: [{bit, text}], keep, act}:
+ * what it reads gets marks, what it changes is written into the shown payload, a note is text in a
+ * cell, act(forward) draws what is elsewhere. Marks of the step before go away unless `keep`. Going
+ * back restores the values and notes that a step found.
  */
 import { h } from './dom.js';
 import { animate, calm } from './frames.js';
@@ -97,10 +98,10 @@ export class Player {
     const { stage } = this;
     if (!step.keep) stage.clearMarks();
     const before = (step.writes ?? []).map((w) => ({ bit: w.bit, nbits: w.nbits, value: stage.write(w.bit, w.nbits, w.value) }));
-    for (const n of step.notes ?? []) stage.note(n.bit, n.text);
+    const notes = (step.notes ?? []).map((n) => ({ bit: n.bit, text: stage.note(n.bit, n.text) }));
     for (const m of step.marks ?? []) stage.mark(m.bit, m.mark);
     step.act?.(true);
-    this.undo.push(before);
+    this.undo.push({ before, notes });
     this.at += 1;
   }
 
@@ -108,7 +109,9 @@ export class Player {
     this.at -= 1;
     const step = this.script[this.at];
     step.act?.(false);
-    for (const w of this.undo.pop().reverse()) this.stage.write(w.bit, w.nbits, w.value);
+    const { before, notes } = this.undo.pop();
+    for (const w of before.reverse()) this.stage.write(w.bit, w.nbits, w.value);
+    for (const n of notes.reverse()) this.stage.note(n.bit, n.text);
     this.stage.clearMarks();
     const shown = this.at > 0 ? this.script[this.at - 1] : null;
     for (const m of shown?.marks ?? []) this.stage.mark(m.bit, m.mark);

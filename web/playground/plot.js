@@ -7,7 +7,10 @@
  */
 import { h, svg } from './dom.js';
 
-const WIDTH = 720;
+/* plotWidth: as wide as the window leaves, so that text keeps its size on a phone. */
+export function plotWidth(most = 720) {
+  return Math.max(300, Math.min(most, innerWidth - 72));
+}
 
 /* ticks: round numbers between two limits. */
 function ticks(min, max, log) {
@@ -55,10 +58,11 @@ function spread(items, gap, low, high) {
  * colour is a number from 1 to 9. marks: [{x, label}] are vertical lines.
  */
 export function plot({ title, x, y, series, marks = [], height = 340, table = true }) {
-  const right = 118;
-  const ax = new Axis(x, 62, WIDTH - right);
+  const width = plotWidth();
+  const right = width < 500 ? 76 : 118;
+  const ax = new Axis(x, 62, width - right);
   const ay = new Axis(y, height - 46, 14);
-  const root = svg('svg', { class: 'plot', viewBox: `0 0 ${WIDTH} ${height}`, role: 'img', 'aria-label': title });
+  const root = svg('svg', { class: 'plot', viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': title });
   for (const t of ticks(y.min, y.max, y.log)) {
     root.append(svg('line', { class: 'grid', x1: ax.from, x2: ax.to, y1: ay.at(t), y2: ay.at(t) }),
       svg('text', { x: ax.from - 8, y: ay.at(t) + 4, 'text-anchor': 'end' }, ay.show(t)));
@@ -80,7 +84,7 @@ export function plot({ title, x, y, series, marks = [], height = 340, table = tr
   for (const l of spread(labels, 15, ay.to, ay.from)) {
     root.append(svg('text', { x: ax.to + 8, y: l.y + 4, style: `fill: var(--s${l.colour})` }, l.text));
   }
-  return h('figure', { style: 'margin: 0' }, h('div', { class: 'scroll plotbox' }, root), table ? plotTable(title, x, y, series) : null);
+  return h('figure', { style: 'margin: 0' }, root, table ? plotTable(title, x, y, series) : null);
 }
 
 function drawSeries(root, s, ax, ay) {

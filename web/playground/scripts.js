@@ -1,17 +1,11 @@
 /*
- * scripts.js - explanations and traces of the library as steps that the player shows: sentences,
- * rings and changed cells. Every position and value in them comes from the library.
+ * scripts.js - explanations of the library as steps that the player shows: sentences and rings. Every
+ * position and value in them comes from the library.
  */
-import { shorten } from './dom.js';
-import { MARK, readBits } from './stage.js';
+import { MARK, readBits, writeBits } from './stage.js';
+import { hashLine } from './tracing.js';
 
 const hex = (value, nbits = 64) => BigInt(value).toString(16).padStart(Math.ceil(nbits / 4), '0');
-
-/* hashLine: the first step of every script. */
-function hashLine(key, why) {
-  const seed = why.seed ? `, seed ${why.seed}` : '';
-  return { text: `\u201c${shorten(key)}\u201d hashes to ${hex(why.hash)} (${why.hashKind}${seed})`, marks: [] };
-}
 
 /* unitName: "cache line 3", for people. */
 function unitName(step) {
@@ -91,43 +85,11 @@ export function askScript(kind, key, why) {
   return script;
 }
 
-/* addScript: an add to a family of bits: what each bit was, and is. `shown` is the payload before it. */
-export function addScript(kind, key, why, shown) {
-  const script = [hashLine(key, why)];
-  const own = why.steps.filter((s) => s.group === why.group && s.nbits > 0 && s.kind !== 'xor');
-  let fresh = 0;
-  for (const [i, step] of own.entries()) {
-    if (step.kind !== 'bit') { script.push({ text: `goes into ${found(kind, step)}`, marks: rings(step), writes: [{ bit: step.bit, nbits: step.nbits, value: Number(step.found) }] }); continue; }
-    const before = readBits(shown, step.bit, 1);
-    fresh += 1 - before;
-    const counter = kind === 'counting' ? `; its counter is now ${step.counter}` : '';
-    script.push({
-      text: `${place(kind, step)} ${before ? 'is 1 already' : 'becomes 1'}${counter}`, keep: i > 0, marks: [{ bit: step.bit, mark: MARK.changed }], writes: [{ bit: step.bit, nbits: 1, value: 1 }],
-      notes: kind === 'counting' ? [{ bit: step.bit, text: String(step.counter) }] : [],
-    });
-  }
-  const news = own.length > 0 && own[0].kind === 'bit' ? `: ${fresh} of ${own.length} bits are new` : '';
-  script.push({ text: `\u201c${shorten(key)}\u201d is in${news}.`, keep: true });
-  return script;
-}
-
-/* addLine: a whole add as one step, for many keys. */
-export function addLine(kind, key, why) {
-  const own = why.steps.filter((s) => s.group === why.group && s.nbits > 0 && s.kind !== 'xor' && s.kind !== 'column');
-  const places = own.map((s) => (kind === 'bloom' || !s.unit ? s.bit : s.bit - s.unitBit)).join(', ');
-  const where = own.length > 0 && own[0].kind === 'fingerprint' ? slotName(own[0]) : `${kind === 'bloom' || own.length === 0 ? '' : `${unitName(own[0])}, `}bits ${places}`;
-  return {
-    text: `${shorten(key)}: ${where}`, marks: own.map((s) => ({ bit: s.bit, mark: MARK.changed })),
-    writes: own.filter((s) => s.kind !== 'slot').map((s) => ({ bit: s.bit, nbits: s.nbits, value: Number(s.found) })),
-    notes: kind === 'counting' ? own.map((s) => ({ bit: s.bit, text: String(s.counter) })) : [],
-  };
-}
-
 /* settle: makes the last step write whatever else the payload has, so that the picture ends as the filter is. */
 export function settle(script, stage, payload) {
   if (script.length === 0) return script;
   const copy = stage.shown.slice();
-  for (const step of script) for (const w of step.writes ?? []) put(copy, w);
+  for (const step of script) for (const w of step.writes ?? []) writeBits(copy, w.bit, w.nbits, w.value);
   const last = script[script.length - 1];
   const rest = [];
   for (const g of stage.groups) {
@@ -138,14 +100,6 @@ export function settle(script, stage, payload) {
     }
   }
   last.writes = [...(last.writes ?? []), ...rest];
+  script.untold = rest.length; /* cells that no step spoke of: tests want none */
   return script;
-}
-
-function put(bytes, { bit, nbits, value }) {
-  for (let i = 0; i < nbits; i += 1) {
-    const b = bit + i;
-    const mask = 1 << (b % 8);
-    if (Math.floor(value / 2 ** i) % 2 === 1) bytes[Math.floor(b / 8)] |= mask;
-    else bytes[Math.floor(b / 8)] &= ~mask;
-  }
 }

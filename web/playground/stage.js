@@ -2,7 +2,8 @@
  * stage.js - the payload of a filter as cells that light up: bits, or slots of several bits.
  *
  * A *group* is what a probe reads at once (a cache line, a bucket, a segment): {label, base, width,
- * ncells}, where base is the first bit in the payload and width the bits of a cell. The stage keeps a
+ * ncells, cols, hues, level, unit}: base is the first bit in the payload, width the bits of a cell;
+ * the others may be missing. The stage keeps a
  * copy of the payload, `shown`, which lags behind the filter while steps are played. A mark is a ring
  * round a cell: what a step reads. A frame draws only the cells that changed since the last one, so
  * that a filter of 10^5 bits is as cheap to animate as one of 100.
@@ -13,6 +14,7 @@ import { colour } from './density.js';
 export const MARK = { none: 0, ok: 1, fail: 2, changed: 3, unit: 4 };
 const GAP = 10;
 const LABEL = 17;
+export const HUES = ['--s1', '--s2', '--s3', '--s4']; /* of cells that come in fours: the generations of a window */
 
 /* readBits: up to 32 bits of a payload, least significant first. */
 export function readBits(bytes, bit, nbits) {
@@ -68,8 +70,14 @@ export class Stage {
     this.groups = groups;
     this.shown = payload.slice();
     let first = 0;
-    for (const g of groups) { g.first = first; first += g.ncells; }
+    this.units = new Map();
+    for (const [i, g] of groups.entries()) {
+      g.first = first;
+      first += g.ncells;
+      this.units.set(`${g.level ?? 0}/${g.unit ?? i}`, g.base);
+    }
     this.ncells = first;
+    this.hasLevels = groups.some((g) => g.level !== undefined);
     this.marks.clear();
     this.notes.clear();
     this.resize();
@@ -94,11 +102,12 @@ export class Stage {
     const css = (name) => `rgb(${colour(name)})`;
     this.palette = { zero: css('--cell0'), one: css('--cell1'), panel: css('--panel'), ink: css('--ink'), soft: css('--soft'), on: css('--paper'), ring: { 1: css('--amber2'), 2: css('--pink'), 3: css('--amber2'), 4: css('--soft') } };
     this.mix = [colour('--cell0'), colour('--cell1')];
+    this.hues = HUES.map(css);
   }
 
   /* arrange: the largest cells with which all groups fit into a height that fits a screen. */
   arrange(width) {
-    const most = Math.max(...this.groups.map((g) => g.ncells));
+    const most = this.groups.reduce((a, g) => Math.max(a, g.ncells), 0);
     const titled = this.groups.some((g) => g.label) ? LABEL : 0;
     const limit = this.ncells > 40000 ? 760 : 430;
     const top = this.groups[0].width > 1 ? 46 : this.groups.length === 1 ? 34 : 26;
@@ -119,16 +128,23 @@ export class Stage {
     const most = Math.floor(width / size);
     if (this.groups.length === 1) return Math.ceil(ncells / Math.ceil(ncells / most));
     const wish = this.groups[0].cols ?? (ncells <= 8 ? ncells : ncells <= 64 ? 16 : ncells <= 600 ? 32 : 64);
-    return wish <= most ? wish : 2 ** Math.floor(Math.log2(Math.max(1, most)));
+    if (wish <= most) return wish;
+    return size > (this.groups[0].cols ? 2 : 10) ? 0 : 2 ** Math.floor(Math.log2(Math.max(1, most)));
   }
 
   place(cell) {
     const i = this.groupOf(cell);
     const g = this.groups[i];
     const at = cell - g.first;
-    const x = (i % this.perRow) * (this.cols * this.size + GAP) + (at % this.cols) * this.size;
-    const y = Math.floor(i / this.perRow) * this.groupHeight + this.titled + Math.floor(at / this.cols) * this.size;
+    const cols = this.colsOf(g);
+    const x = (i % this.perRow) * (this.cols * this.size + GAP) + (at % cols) * this.size;
+    const y = Math.floor(i / this.perRow) * this.groupHeight + this.titled + Math.floor(at / cols) * this.size;
     return [x, y];
+  }
+
+  /* colsOf: of one group; a short one keeps its own rows. */
+  colsOf(g) {
+    return g.cols && g.cols < this.cols ? g.cols : this.cols;
   }
 
   groupOf(cell) {
@@ -181,11 +197,19 @@ export class Stage {
     this.dirty.add(cell);
   }
 
+  /* note: a text in a cell, null takes it away; returns the one before. */
   note(bit, text) {
     const cell = this.cellOf(bit);
-    if (cell < 0) return;
-    this.notes.set(cell, text);
+    if (cell < 0) return null;
+    const before = this.notes.get(cell) ?? null;
+    if (text === null) this.notes.delete(cell); else this.notes.set(cell, text);
     this.dirty.add(cell);
+    return before;
+  }
+
+  /* unit: the first bit of a cache line or unit of a level. */
+  unit(level, index) {
+    return this.units.get(`${level}/${index}`) ?? 0;
   }
 
   clearMarks() {
@@ -226,7 +250,7 @@ export class Stage {
     const inner = size >= 5 ? size - Math.max(1, Math.round(size / 10)) : size;
     ink.fillStyle = palette.panel;
     ink.fillRect(x, y, size, size);
-    ink.fillStyle = g.width === 1 ? (value === 0 ? palette.zero : palette.one) : this.shade(value, g.width, cell);
+    ink.fillStyle = g.width === 1 ? (value === 0 ? palette.zero : g.hues ? this.hues[(cell - g.first) % g.hues] : palette.one) : this.shade(value, g.width, cell);
     if (size >= 9) {
       ink.beginPath();
       ink.roundRect(x, y, inner, inner, Math.min(5, inner / 5));
@@ -280,8 +304,8 @@ export class Stage {
     const col = Math.floor((x % gw) / this.size);
     const row = Math.floor(((y % this.groupHeight) - this.titled) / this.size);
     const g = this.groups[i];
-    if (!g || col >= this.cols || row < 0 || Math.floor(x / gw) >= this.perRow) return null;
-    const at = row * this.cols + col;
+    if (!g || col >= this.colsOf(g) || row < 0 || Math.floor(x / gw) >= this.perRow) return null;
+    const at = row * this.colsOf(g) + col;
     return at < g.ncells ? g.first + at : null;
   }
 

@@ -5,11 +5,11 @@
 import { h, svg, announce, figure, Notices, UserError } from '../dom.js';
 import { NumberField, Choice, applyParams, attempt, values } from '../field.js';
 import { Player } from '../player.js';
+import { plotWidth } from '../plot.js';
 import { breathe } from '../frames.js';
 import { Tree, idOf, keyOf, userOf, prefixOf } from '../tree.js';
 import { bytes, count, percent } from '../number.js';
 
-const WIDTH = 760;
 const LEFT = 74;
 const ROW = 34;
 
@@ -25,7 +25,7 @@ class Lsm {
     this.bits = new NumberField({ label: 'Filter memory, bits per key', value: 6, min: 0, max: 20, step: 0.5, onchange: remake });
     this.skew = new NumberField({ label: 'Allocation: 0 uniform, 1 Monkey', value: 0, min: 0, max: 1, step: 0.05, show: (v) => String(Number(v.toFixed(2))), onchange: remake, hint: 'Monkey gives small levels more bits for each key: they are cheap, and every lookup passes them.' });
     this.input = h('input', { type: 'text', 'aria-label': 'A key of the tree', placeholder: 'user00042:06', autocomplete: 'off', spellcheck: 'false' });
-    this.picture = h('div', { class: 'scroll' });
+    this.picture = h('div');
     this.player = new Player({ clearMarks: () => {}, flush: () => {}, write: () => 0, mark: () => {}, note: () => {} });
     this.counts = h('div', { 'aria-live': 'polite' });
     this.table = h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Levels and their filters' });
@@ -84,9 +84,10 @@ class Lsm {
   /* draw: levels as rows, tables where their keys are; a table is as dark as its filter is large. */
   draw() {
     const { tree } = this;
-    const x = (id) => LEFT + (id / tree.span) * (WIDTH - LEFT - 8);
+    const width = plotWidth(760);
+    const x = (id) => LEFT + (id / tree.span) * (width - LEFT - 8);
     this.x = x;
-    const root = svg('svg', { class: 'plot lsm', viewBox: `0 0 ${WIDTH} ${ROW * 2 + 44 + ROW * this.levels.value}`, role: 'img', 'aria-label': `An LSM tree of ${count(tree.nkeys)} keys: a memtable, 4 tables in level 0, and ${tree.tables.length - 4} tables in ${this.levels.value} sorted levels` });
+    const root = svg('svg', { class: 'plot lsm', viewBox: `0 0 ${width} ${ROW * 2 + 44 + ROW * this.levels.value}`, role: 'img', 'aria-label': `An LSM tree of ${count(tree.nkeys)} keys: a memtable, 4 tables in level 0, and ${tree.tables.length - 4} tables in ${this.levels.value} sorted levels` });
     this.shapes = new Map();
     root.append(svg('text', { x: 0, y: 21 }, 'memtable'));
     const mem = svg('rect', { x: LEFT, y: 6, width: 90, height: 22, rx: 5, class: 'table mem' });

@@ -7,11 +7,13 @@
  */
 import { h, announce, shorten, Notices, UserError } from '../dom.js';
 import { NumberField, Choice, applyParams, attempt } from '../field.js';
-import { Stage } from '../stage.js';
+import { HUES, Stage } from '../stage.js';
 import { Player } from '../player.js';
 import { Blame } from '../blame.js';
-import { groupsOf } from '../groups.js';
-import { addLine, addScript, askScript, settle, slotName, verdict } from '../scripts.js';
+import { groupsOf, trimSlots } from '../groups.js';
+import { Band } from '../band.js';
+import { askScript, settle, slotName, verdict } from '../scripts.js';
+import { addLines, addScript, bandScript, peelScript } from '../tracing.js';
 import { EXAMPLES, keyAt } from '../keys.js';
 import { FAMILIES, SCENES } from '../families.js';
 import { bytes, count, percent } from '../number.js';
@@ -19,6 +21,7 @@ import { bytes, count, percent } from '../number.js';
 const STATIC = ['xor', 'fuse', 'ribbon'];
 const MOST_KEYS = 20000;
 const MOST_BITS = 2e6; /* of a payload that the stage draws */
+const TRACE = 1 << 19; /* events of a build that are kept */
 const MOST_TEXT = 64 * 1024 * 1024; /* characters of a key */
 
 class Work {
@@ -28,6 +31,7 @@ class Work {
     this.notices = new Notices();
     this.keys = [];
     this.stage = new Stage({ label: 'The bits of the filter', describe: (cell) => this.describe(cell), onpick: (cell) => announce(this.describe(cell)) });
+    this.band = new Band();
     this.player = new Player(this.stage);
     this.fields();
     this.build();
@@ -53,7 +57,7 @@ class Work {
     this.addInput = h('input', { type: 'text', 'aria-label': 'A key to add', placeholder: 'a key', autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false' });
     this.askInput = h('input', { type: 'text', 'aria-label': 'A key to ask for', placeholder: 'is this key in?', autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false' });
     this.chips = h('div', { class: 'chips', tabindex: 0, role: 'group', 'aria-label': 'Keys in the filter' });
-    this.answer = h('div', { 'aria-live': 'polite' });
+    this.answer = h('div');
     this.blamed = h('div');
     this.facts = h('p', { class: 'note' });
     this.legend = h('div', { class: 'legend', 'aria-hidden': 'true' });
@@ -67,13 +71,13 @@ class Work {
       h('div', { class: 'stack' },
         h('div', { class: 'panel stack' }, h('h3', null, 'Keys'), form(this.addInput, 'Add', guard(() => { this.add(this.addInput.value); this.own = true; this.changed(); })),
           h('div', { class: 'row' }, h('button', { type: 'button', onclick: guard(() => this.addMany(1)) }, '+1'), h('button', { type: 'button', onclick: guard(() => this.addMany(10)) }, '+10'),
-            h('button', { type: 'button', onclick: guard(() => this.addMany(Math.max(1, this.n.value - this.keys.length))) }, 'Fill it'), h('button', { type: 'button', onclick: guard(() => this.empty()) }, 'Empty it')),
+            h('button', { type: 'button', onclick: guard(() => this.addMany(Math.max(1, this.n.value - this.keys.length))) }, 'Fill it'), h('button', { type: 'button', onclick: guard(() => this.empty()) }, 'Empty')),
           this.extra, this.chips),
-        h('div', { class: 'panel stack' }, h('h3', null, 'Size'), this.n.element, this.by.element, this.fpr.element, this.bits.element, this.k.element)),
+        h('div', { class: 'panel stack later' }, h('h3', null, 'Size'), this.n.element, this.by.element, this.fpr.element, this.bits.element, this.k.element)),
       h('div', { class: 'stack' },
         h('div', { class: 'panel stack' }, form(this.askInput, 'Ask', guard(() => this.ask(this.askInput.value))),
           h('div', { class: 'row' }, h('button', { type: 'button', class: 'link', onclick: guard(() => this.findFalsePositive()) }, 'Find a false positive'), h('span', { class: 'note' }, 'or click a key to ask for it')),
-          this.answer, this.stage.element, this.legend, this.facts, this.blamed),
+          this.answer, this.band.element, this.stage.element, this.legend, this.facts, this.blamed),
         h('div', { class: 'panel stack' }, h('h3', null, 'Step by step'), this.player.element))));
   }
 
@@ -92,6 +96,7 @@ class Work {
   close() {
     this.player.pause();
     this.stage.close();
+    this.band.close();
     this.filter?.free();
     this.filter = null;
   }
@@ -154,6 +159,7 @@ class Work {
     this.answer.replaceChildren();
     this.blamed.replaceChildren();
     if (save) this.asked = null;
+    this.band.start(0);
     this.redraw();
     this.player.load([]);
     this.options();
@@ -165,7 +171,7 @@ class Work {
   redraw() {
     const payload = this.filter.payload();
     const stats = this.filter.stats();
-    const samples = (this.keys.length > 0 ? this.keys.slice(0, 12) : ['a', 'b', 'c']).map((k) => this.filter.explain(k));
+    const samples = (this.keys.length > 0 ? this.keys.slice(0, this.kind.value === 'ribbon' ? 2000 : 12) : ['a', 'b', 'c']).map((k) => this.filter.explain(k));
     const settable = stats.fill > 0 ? Math.round(stats.nbitsSet / stats.fill) : payload.length * 8;
     const groups = groupsOf(this.kind.value, samples, payload.length * 8, this.settable(settable, stats));
     this.stage.show(groups, payload);
@@ -191,7 +197,7 @@ class Work {
     const plan = this.plan();
     this.line.textContent = FAMILIES[this.kind.value].line;
     const k = plan && plan.k ? `, k = ${plan.k}` : '';
-    this.facts.textContent = `${count(this.keys.length)} keys in ${bytes(Math.ceil(s.nbits / 8))} (${count(s.nbits)} bits${k}), ${percent(s.fill)} of them set. An absent key is a maybe with a chance of ${percent(s.fprNow)}${s.overloaded ? ': overloaded' : ''}.`;
+    this.facts.textContent = `${count(this.keys.length)} keys in ${bytes(Math.ceil(s.nbits / 8))} (${count(s.nbits)} bits${k})${this.isStatic() ? '' : `, ${percent(s.fill)} of them set`}. An absent key is a maybe with a chance of ${percent(s.fprNow)}${s.overloaded ? ': overloaded' : ''}.`;
     this.stage.label(`Picture of the payload of a ${this.kind.value} filter: ${count(s.nbits)} bits, ${count(s.nbitsSet)} are 1. The steps are listed below.`);
     const shown = this.keys.slice(-200);
     this.chips.replaceChildren(...shown.map((key) => h('button', { type: 'button', class: 'chip', title: 'Ask for this key', onclick: this.notices.guard(() => this.ask(key)) }, shorten(key, 24))),
@@ -218,7 +224,8 @@ class Work {
     this.extra.hidden = extra.length === 0;
     const swatch = (style, text) => h('span', null, h('i', { style }), text);
     const bits = !['cuckoo', 'xor', 'fuse'].includes(kind);
-    this.legend.replaceChildren(swatch('background: var(--cell1)', bits ? 'bit is 1' : kind === 'cuckoo' ? 'fingerprint' : 'slot that is not 0'), swatch('background: var(--cell0)', bits ? 'bit is 0' : kind === 'cuckoo' ? 'empty' : '0'),
+    const ones = kind === 'window' ? HUES.map((hue, i) => swatch(`background: var(${hue})`, `bit of generation ${i}`)) : [swatch('background: var(--cell1)', bits ? 'bit is 1' : kind === 'cuckoo' ? 'fingerprint' : 'slot that is not 0')];
+    this.legend.replaceChildren(...ones, swatch('background: var(--cell0)', bits ? 'bit is 0' : kind === 'cuckoo' ? 'empty' : '0'),
       swatch('box-shadow: inset 0 0 0 3px var(--amber2)', 'read by this step'), swatch('box-shadow: inset 0 0 0 3px var(--pink)', 'read, and not what it needs'));
   }
 
@@ -239,26 +246,25 @@ class Work {
       this.rebuildWith([key]);
       return;
     }
-    const { script } = this.recorded(key);
+    const { events } = this.engine.record(() => this.filter.add(key));
     this.keys.push(key);
     this.addInput.value = '';
-    this.settleAndPlay(script);
-    announce(`Added ${shorten(key)}. ${script[script.length - 1].text}`);
+    this.playChanges(() => addScript(key, this.filter.explain(key), events, this.stage, 'in'));
+    announce(`Added ${shorten(key)}.`);
   }
 
-  /* recorded: adds a key and returns the script of it: the trace where the family has one. */
-  recorded(key) {
-    const before = this.filter.payload().length;
-    this.filter.add(key);
-    const why = this.filter.explain(key);
-    const script = addScript(this.kind.value, key, why, this.stage.shown);
-    return { script, why, grown: this.filter.payload().length !== before };
-  }
-
-  settleAndPlay(script, options = {}) {
-    const payload = this.filter.payload();
+  /*
+   * playChanges: the script of adds that were done, over the picture of before. A filter that has grown
+   * is laid out anew first, and what the script will set is taken out of the picture again.
+   */
+  playChanges(make, options = {}) {
+    const grown = this.filter.payload().length !== this.stage.shown.length;
+    if (grown) this.redraw();
+    const script = make();
+    if (grown) for (const step of script) for (const w of step.writes ?? []) if (w.fresh) this.stage.write(w.bit, w.nbits, 0);
+    if (grown) this.stage.flush();
     this.blame = new Blame(this.filter, this.keys);
-    if (payload.length !== this.stage.shown.length) { this.redraw(); this.player.load(script.map(({ text, marks, keep }) => ({ text, marks, keep })), options); } else this.player.load(settle(script, this.stage, payload), options);
+    this.player.load(settle(script, this.stage, this.filter.payload()), options);
     this.tell();
     this.changed();
   }
@@ -276,7 +282,22 @@ class Work {
 
   /* playBuild: how a static filter is made, from the trace of the library. */
   playBuild() {
-    this.player.load([{ text: `Built from ${count(this.keys.length)} keys at once. Ask for a key to see what it reads.` }]);
+    if (this.keys.length === 0) { this.player.load([{ text: 'A filter of no keys says nay to everything.' }]); return; }
+    const { value, events, lost } = this.engine.record(() => this.engine.build(this.keys, this.params()), TRACE);
+    value.free();
+    const payload = this.filter.payload();
+    const peeled = events.some((e) => e.event === 'peelAssign');
+    const banded = events.some((e) => e.event === 'bandColumn');
+    this.band.start(0);
+    if (lost > 0 || !(peeled || banded)) {
+      const few = this.kind.value === 'ribbon' ? 'For so few keys a ribbon is stored as a small Bloom filter. Add some to see the band.' : `Built from ${count(this.keys.length)} keys.`;
+      this.player.load([{ text: few }]);
+      return;
+    }
+    if (peeled) this.stage.groups = trimSlots(this.stage.groups, events.find((e) => e.event === 'peelAttempt').slots);
+    const script = peeled ? peelScript(events, this.keys, this.filter, this.stage) : bandScript(events, this.keys, this.filter, this.stage, this.band);
+    this.stage.show(this.stage.groups, new Uint8Array(payload.length));
+    this.player.load(settle(script, this.stage, payload), { speed: script.length > 2000 ? 600 : script.length > 200 ? 60 : 10 });
   }
 
   fresh(n) {
@@ -300,19 +321,18 @@ class Work {
     this.answer.replaceChildren();
     this.blamed.replaceChildren();
     if (this.isStatic()) { this.rebuildWith(keys); return; }
-    const script = [];
+    const added = [];
     try {
       for (const key of keys) {
-        this.filter.add(key);
+        added.push({ key, events: this.engine.record(() => this.filter.add(key), 256).events });
         this.keys.push(key);
-        script.push(addLine(this.kind.value, key, this.filter.explain(key)));
       }
     } catch (error) {
       if (error.statusName !== 'EFULL') throw error;
-      this.notices.say(`The filter is full: ${error.message}. ${count(this.keys.length)} keys are in, and it still answers for those.`, true);
+      this.notices.say(`The filter is full and refuses more keys. ${count(this.keys.length)} are in, and it still answers for those.`, true);
     }
-    this.settleAndPlay(script, { speed: keys.length > 300 ? 600 : keys.length > 30 ? 60 : 10 });
-    announce(`${count(script.length)} keys added.`);
+    this.playChanges(() => addLines(added, this.stage), { speed: keys.length > 300 ? 600 : keys.length > 30 ? 60 : 10 });
+    announce(`${count(added.length)} keys added.`);
   }
 
   empty() {
@@ -326,19 +346,9 @@ class Work {
     if (this.keys.length === 0) throw new UserError('There is no key to remove.');
     const key = this.keys[this.keys.length - 1];
     this.player.finish();
-    const why = this.filter.explain(key);
-    this.filter.remove(key);
+    const { events } = this.engine.record(() => this.filter.remove(key));
     this.keys.pop();
-    this.redraw();
-    const after = this.filter.explain(key);
-    const own = why.steps.filter((s) => s.group === why.group);
-    const script = own.map((s) => {
-      const now = after.steps.find((t) => t.bit === s.bit);
-      const text = s.kind === 'bit' ? `bit ${s.bit - s.unitBit}: ${s.counter} ${s.counter === 1 ? 'key' : 'keys'} before, ${now?.found ? `${now.counter} now` : 'none now: it becomes 0'}` : `the fingerprint in bucket ${s.unitIndex} is taken out`;
-      return { text, keep: true, marks: [{ bit: s.bit, mark: 3 }] };
-    });
-    this.player.load([...script, { text: `\u201c${shorten(key)}\u201d is out.`, keep: true }]);
-    this.changed();
+    this.playChanges(() => addScript(key, this.filter.explain(key), events, this.stage, 'out'));
   }
 
   /* ask: the answer at once, then the steps to it, and for a false positive who is to blame. */
@@ -352,6 +362,7 @@ class Work {
     const word = why.maybe ? 'maybe' : 'nay';
     const rest = why.maybe ? (inSet ? 'It was added, and a filter never forgets.' : 'It was never added: a false positive.') : 'It was certainly never added.';
     this.answer.replaceChildren(h('p', { class: `answer ${word}`, 'data-answer': word }, h('strong', null, word), h('span', null, h('b', null, shorten(key)), `: ${verdict(this.kind.value, why)}. ${rest}`)));
+    announce(this.answer.textContent);
     this.blamed.replaceChildren();
     this.player.load(askScript(this.kind.value, key, why));
     this.changed();
@@ -392,7 +403,7 @@ class Work {
     const bit = this.stage.bitOf(cell);
     const value = this.stage.value(cell);
     const g = this.stage.groups[this.stage.groupOf(cell)];
-    const head = g.width === 1 ? `bit ${bit - g.base} is ${value}` : `slot ${cell - g.first}: ${value === 0 ? '0' : value.toString(16)}`;
+    const head = g.width === 1 ? `bit ${bit - g.base}${g.hues ? `, generation ${(bit - g.base) % g.hues},` : ''} is ${value}` : `slot ${cell - g.first}: ${value === 0 ? '0' : value.toString(16)}`;
     if (this.keys.length <= 300 && this.kind.value !== 'ribbon') {
       while (this.blame.done < this.keys.length) { this.blame.addKey(this.blame.done); this.blame.done += 1; }
       const keys = this.blame.of(bit);
