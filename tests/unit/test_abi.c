@@ -13,15 +13,14 @@
 #include "nay_lookup.h"
 #include "nay_lsm.h"
 #include "nay_map.h"
+#include "nay_merge.h"
 #include "nay_policy.h"
 #include "nay_sst_cache.h"
 #include "nay_sst_foreign.h"
 #include "nay_table_filters.h"
+#include "support/abi_sizes.h"
 #include "support/flaky.h"
 #include "support/sst_numbers.h"
-
-#define BEYOND 64u
-#define FILL 0xdd
 
 static nay_filter *filter; /* of foo */
 static nay_sst *table;
@@ -36,12 +35,6 @@ static nay_params good_params(void) {
 }
 
 /* ---- outputs ---- */
-
-typedef struct output {
-  const char *name;
-  size_t size;
-  nay_status (*call)(void *object);
-} output;
 
 static nay_status out_plan(void *o) {
   nay_params p = good_params();
@@ -68,6 +61,14 @@ static nay_status out_delimiter(void *o) { return nay_sst_prefix_delimiter('/', 
 static nay_status out_reverse(void *o) { return nay_sst_comparator_reverse(o); }
 static nay_status out_named(void *o) { return nay_sst_comparator_named("nay.prefix.7", o); }
 static nay_status out_version(void *o) { return nay_sst_key_split("k\1\0\0\0\0\0\0\0", 9, o); }
+static nay_status out_merge_version(void *o) {
+  nay_merge *m;
+  assert_ok(nay_merge_new(lookup, NULL, NULL, NULL, &m));
+  assert_ok(nay_merge_first(m));
+  nay_status status = nay_merge_version(m, o);
+  nay_merge_free(m);
+  return status;
+}
 static nay_status out_info(void *o) { return nay_sst_describe(table, o); }
 static nay_status out_counters(void *o) { return nay_sst_count(table, o); }
 static nay_status out_lookup_counters(void *o) { return nay_lookup_count(lookup, o); }
@@ -115,6 +116,7 @@ static const output outputs[] = {
     {"nay_sst_comparator, reverse", sizeof(nay_sst_comparator), out_reverse},
     {"nay_sst_comparator, named", sizeof(nay_sst_comparator), out_named},
     {"nay_sst_version", sizeof(nay_sst_version), out_version},
+    {"nay_sst_version of a merge", sizeof(nay_sst_version), out_merge_version},
     {"nay_sst_info", sizeof(nay_sst_info), out_info},
     {"nay_sst_counters", sizeof(nay_sst_counters), out_counters},
     {"nay_sst_counters of a lookup", sizeof(nay_sst_counters), out_lookup_counters},
@@ -127,53 +129,7 @@ static const output outputs[] = {
     {"nay_table_filters_entry", sizeof(nay_table_filters_entry), out_found},
 };
 
-/* A block of exactly `size` bytes (at least the size itself), full of FILL but for the size. */
-static uint8_t *sized_block(size_t size, size_t *len) {
-  *len = size < sizeof size ? sizeof size : size;
-  uint8_t *block = malloc(*len);
-  assert_non_null(block);
-  memset(block, FILL, *len);
-  memcpy(block, &size, sizeof size);
-  return block;
-}
-
-static void assert_all(const uint8_t *at, size_t n, uint8_t byte, const char *name) {
-  for (size_t i = 0; i < n; i++) {
-    if (at[i] != byte) fail_msg("%s: byte %zu of %zu is 0x%02x", name, i, n, at[i]);
-  }
-}
-
-static void outputs_of_every_size(void **state) {
-  const output *o = *state;
-  for (size_t size = 0; size <= o->size + BEYOND; size++) {
-    size_t len, kept;
-    uint8_t *block = sized_block(size, &len);
-    nay_status status = o->call(block);
-    memcpy(&kept, block, sizeof kept);
-    assert_int_equal(kept, size);
-    if (size < o->size) {
-      assert_status(status, NAY_EINVAL);
-      assert_all(block + sizeof size, len - sizeof size, FILL, o->name);
-    } else {
-      assert_ok(status);
-      assert_all(block + o->size, len - o->size, 0, o->name);
-    }
-    free(block);
-  }
-  size_t absurd[] = {NAY_ABI_MAX + 1, SIZE_MAX / 2, SIZE_MAX};
-  for (size_t i = 0; i < sizeof absurd / sizeof absurd[0]; i++) {
-    assert_status(o->call(&absurd[i]), NAY_EINVAL);
-  }
-}
-
 /* ---- inputs ---- */
-
-typedef struct input {
-  const char *name, *type; /* as the diag names it */
-  size_t size;
-  void (*fill)(void *full); /* a struct that is accepted, without its size */
-  nay_status (*call)(const void *object, nay_diag *diag);
-} input;
 
 static void fill_params(void *o) {
   nay_params p = good_params();
@@ -328,6 +284,35 @@ static nay_status in_read_prefix(const void *o, nay_diag *diag) {
   nay_sst_read_options how = {sizeof how, .prefix = o};
   return in_read(&how, diag);
 }
+static nay_status in_key_join(const void *o, nay_diag *diag) {
+  uint8_t key[64];
+  (void)diag;
+  return nay_sst_key_join(o, key);
+}
+static nay_status in_merge(const void *o, nay_diag *diag) {
+  nay_merge *m;
+  nay_status status = nay_merge_new(lookup, o, NULL, diag, &m);
+  if (status == NAY_OK) nay_merge_free(m);
+  return status;
+}
+static nay_status source_move(void *state) { return state == NULL ? NAY_ENOENT : NAY_OK; }
+static nay_status source_seek(void *state, const void *key, size_t len) {
+  return len == 0 || key == NULL ? source_move(state) : NAY_ENOENT;
+}
+static const void *source_bytes(void *state, size_t *len) {
+  *len = 0;
+  return state;
+}
+static void fill_source(void *o) {
+  nay_merge_source s = {sizeof s,     NULL,         source_move, source_move,
+                        source_seek,  source_seek,  source_move, source_move,
+                        source_bytes, source_bytes, NULL,        false};
+  memcpy(o, &s, sizeof s);
+}
+static nay_status in_merge_source(const void *o, nay_diag *diag) {
+  nay_merge_options how = {sizeof how, .sources = o, .nsources = 1};
+  return in_merge(&how, diag);
+}
 static nay_status in_compact(const void *o, nay_diag *diag) {
   char path[TEMP_MAX];
   const nay_sst *one = table;
@@ -404,8 +389,6 @@ static nay_status in_table_filters(const void *o, nay_diag *diag) {
   return status;
 }
 
-#define INPUT(type, fill, call) \
-  { #type " in " #call, #type, sizeof(type), fill, call }
 static const input inputs[] = {
     INPUT(nay_params, fill_params, in_plan),
     INPUT(nay_params, fill_params, in_choose),
@@ -415,7 +398,7 @@ static const input inputs[] = {
     INPUT(nay_params, fill_format, in_format_plan),
     INPUT(nay_params, fill_format, in_format_new),
     INPUT(nay_params, fill_format, in_format_builder),
-    INPUT(nay_params, fill_native, in_policy_params),
+    INPUT_WITHOUT_DIAG(nay_params, fill_native, in_policy_params),
     INPUT(nay_params, fill_native, in_write_params),
     INPUT(nay_sst_write_options, fill_nothing, in_write),
     INPUT(nay_sst_write_options, fill_nothing, in_compact_write),
@@ -423,7 +406,10 @@ static const input inputs[] = {
     INPUT(nay_sst_compact_options, fill_nothing, in_compact),
     INPUT(nay_lookup_level, fill_nothing, in_level),
     INPUT(nay_sst_outputs, fill_outputs, in_outputs),
-    INPUT(nay_sst_version, fill_version, in_version),
+    INPUT_WITHOUT_DIAG(nay_sst_version, fill_version, in_version),
+    INPUT_WITHOUT_DIAG(nay_sst_version, fill_version, in_key_join),
+    INPUT(nay_merge_options, fill_nothing, in_merge),
+    INPUT(nay_merge_source, fill_source, in_merge_source),
     INPUT(nay_policy, fill_policy, in_write_policy),
     INPUT(nay_policy, fill_policy, in_read_policy),
     INPUT(nay_sst_prefix, fill_prefix, in_write_prefix),
@@ -438,50 +424,6 @@ static const input inputs[] = {
     INPUT(nay_lsm_params, fill_lsm, in_lsm),
     INPUT(nay_sst_foreign_options, fill_foreign, in_foreign),
 };
-
-/* Which calls tell nothing but a status. */
-static bool has_diag(const input *in) {
-  return in->call != in_policy_params && in->call != in_version;
-}
-
-static void assert_named(const input *in, const nay_diag *diag) {
-  if (!has_diag(in)) return;
-  assert_non_null(diag->what);
-  if (strncmp(diag->what, in->type, strlen(in->type)) != 0)
-    fail_msg("%s: %s", in->name, diag->what);
-}
-
-static void inputs_of_every_size(void **state) {
-  const input *in = *state;
-  uint8_t full[1024] = {0};
-  in->fill(full);
-  for (size_t size = 0; size <= in->size + BEYOND; size++) {
-    size_t len;
-    uint8_t *block = sized_block(size, &len);
-    memset(block + sizeof size, 0, len - sizeof size);
-    if (size > sizeof size) {
-      size_t n = size < in->size ? size : in->size;
-      memcpy(block + sizeof size, full + sizeof size, n - sizeof size);
-    }
-    nay_diag diag = {.what = NULL};
-    nay_status status = in->call(block, &diag);
-    assert_status(status, size < in->size ? NAY_EINVAL : NAY_OK);
-    if (status != NAY_OK) assert_named(in, &diag);
-    for (size_t i = in->size; i < size; i++) { /* a field that this library does not know is used */
-      block[i] = 1;
-      assert_status(in->call(block, &diag), NAY_EINVAL);
-      assert_named(in, &diag);
-      block[i] = 0;
-    }
-    free(block);
-  }
-  size_t absurd[] = {NAY_ABI_MAX + 1, SIZE_MAX / 2, SIZE_MAX};
-  for (size_t i = 0; i < sizeof absurd / sizeof absurd[0]; i++) {
-    nay_diag diag = {.what = NULL};
-    assert_status(in->call(&absurd[i], &diag), NAY_EINVAL);
-    assert_named(in, &diag);
-  }
-}
 
 /* ---- in and out: a value ---- */
 

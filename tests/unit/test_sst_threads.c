@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include "nay_lookup.h"
+#include "nay_merge.h"
 #include "nay_sst_cache.h"
 #include "support/sst_numbers.h"
 
@@ -111,7 +112,89 @@ static void readers_share_a_map(void **filter) {
   unlink(path);
 }
 
+/* ---- merging iterators ---- */
+
+#define N_SLOTS 16u
+
+/* Pinned values that threads hand to each other: freed by another one than that which pinned. */
+typedef struct exchange {
+  pthread_mutex_t lock;
+  nay_sst_value slots[N_SLOTS];
+  unsigned numbers[N_SLOTS];
+} exchange;
+
+static exchange shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static unsigned swap_value(nay_sst_value *v, unsigned number, uint64_t random) {
+  unsigned at = (unsigned)(random % N_SLOTS), other;
+  pthread_mutex_lock(&shared.lock);
+  nay_sst_value value = shared.slots[at];
+  other = shared.numbers[at];
+  shared.slots[at] = *v;
+  shared.numbers[at] = number;
+  pthread_mutex_unlock(&shared.lock);
+  *v = value;
+  return other;
+}
+
+static bool is_value(const nay_sst_value *v, unsigned number) {
+  return v->bytes == NULL || right(NAY_OK, v, number);
+}
+
+static void *merge_back(void *ctx) {
+  work *w = ctx;
+  nay_merge *m;
+  nay_sst_value v = {.size = sizeof v};
+  unsigned n = 0;
+  if (nay_merge_new(w->lookup, NULL, NULL, NULL, &m) != NAY_OK) return NULL;
+  for (nay_status s = nay_merge_last(m); s == NAY_OK; s = nay_merge_prev(m), n++) {
+    if (nay_hash_mix(w->seed + n) % 4 != 0) continue;
+    unsigned number = 2 * (N_KEYS - 1 - n);
+    w->wrong += nay_merge_pin(m, &v) != NAY_OK;
+    number = swap_value(&v, number, nay_hash_mix(w->seed ^ n));
+    w->wrong += !is_value(&v, number);
+  }
+  w->wrong += n != N_KEYS;
+  nay_sst_value_free(&v);
+  nay_merge_free(m);
+  return NULL;
+}
+
+static void merges_hand_over_pins(void **cached) {
+  char path[TEMP_MAX];
+  nay_sst_cache *cache;
+  nay_sst *t[2];
+  nay_lookup *l;
+  pthread_t threads[N_THREADS];
+  work works[N_THREADS];
+  nay_sst_write_options how = {sizeof how, .block_bytes = 500, .codec = &snappy_codec};
+  write_even(temp_path(path, "pins.ldb"), &how, N_KEYS);
+  assert_ok(nay_sst_cache_new(5000, 0, NULL, &cache));
+  nay_sst_read_options read = {.size = sizeof read,
+                               .cache = *(const bool *)*cached ? cache : NULL,
+                               .codecs = snappy_codecs,
+                               .ncodecs = 1};
+  for (int i = 0; i < 2; i++) t[i] = open_table(path, &read);
+  assert_ok(nay_lookup_new((const nay_sst *const *)t, 2, NULL, &l));
+  for (size_t i = 0; i < N_SLOTS; i++)
+    shared.slots[i] = (nay_sst_value){.size = sizeof shared.slots[i]};
+  for (unsigned i = 0; i < N_THREADS; i++) {
+    works[i] = (work){l, NULL, i * 1000003u, 0};
+    assert_int_equal(pthread_create(&threads[i], NULL, merge_back, &works[i]), 0);
+  }
+  for (unsigned i = 0; i < N_THREADS; i++) {
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(works[i].wrong, 0);
+  }
+  for (size_t i = 0; i < N_SLOTS; i++) nay_sst_value_free(&shared.slots[i]);
+  nay_lookup_free(l);
+  for (int i = 0; i < 2; i++) nay_sst_free(t[i]);
+  nay_sst_cache_free(cache);
+  unlink(path);
+}
+
 int main(void) {
+  static const bool yes = true, no = false;
   static const unsigned mapped = 0, read = NAY_SST_PREAD;
   static const nay_sst_filter none = NAY_SST_NO_FILTER, full = NAY_SST_FULL_FILTER,
                               partitioned = NAY_SST_PARTITIONED_FILTER;
@@ -121,6 +204,8 @@ int main(void) {
       TEST_WITH("readers_share_a_map none", readers_share_a_map, &none),
       TEST_WITH("readers_share_a_map full", readers_share_a_map, &full),
       TEST_WITH("readers_share_a_map partitioned", readers_share_a_map, &partitioned),
+      TEST_WITH("merges_hand_over_pins cache", merges_hand_over_pins, &yes),
+      TEST_WITH("merges_hand_over_pins memory", merges_hand_over_pins, &no),
   };
   return run_all(tests);
 }
