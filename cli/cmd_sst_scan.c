@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "key_print.h"
 #include "keys.h"
 #include "select.h"
 #include "table_foreign.h"
@@ -16,6 +17,8 @@ typedef struct scan {
   size_t last_len, last_cap;
   bool has_last;
   uint64_t selected;
+  char *text; /* of a typed key */
+  size_t text_cap;
 } scan;
 
 /* Whether the user sees this version: the newest of its key, and not a deletion. */
@@ -32,13 +35,30 @@ static bool scan_is_seen(scan *s, const nay_sst_version *v) {
   return !v->deleted;
 }
 
-static void scan_print(const scan *s, const nay_sst_version *v, const void *value,
+/* The key as --key says it is written. */
+static const char *scan_key(scan *s, const char *path, const nay_sst_version *v, size_t *len) {
+  char shown[80];
+  if (s->text_cap < key_print_size(v->len)) {
+    s->text_cap = 2 * key_print_size(v->len);
+    s->text = must_grow(s->text, s->text_cap);
+  }
+  if (!key_print(s->o->keys.type, v->key, v->len, s->text, len)) {
+    die(EXIT_TROUBLE, "%s: the key '%s' is not of type %s: omit --key", path,
+        escape_text(v->key, v->len, shown, sizeof shown),
+        nay_key_type_name((nay_key_type)s->o->keys.type));
+  }
+  return s->text;
+}
+
+static void scan_print(scan *s, const char *path, const nay_sst_version *v, const void *value,
                        size_t value_len) {
   bool tells_version = s->o->versions && s->internal;
+  size_t len;
   if (s->o->count) return;
+  const char *key = scan_key(s, path, v, &len);
   if (s->o->json) {
     json_open(NULL, '{');
-    json_bytes("key", v->key, v->len);
+    json_bytes("key", (const uint8_t *)key, len);
     if (tells_version && s->terms) json_count("term", nay_sst_iter_term(s->it));
     if (tells_version) json_count("sequence", v->sequence);
     if (tells_version) json_bool("deleted", v->deleted);
@@ -54,7 +74,7 @@ static void scan_print(const scan *s, const nay_sst_version *v, const void *valu
     const char *type = v->deleted ? "delete" : v->merge ? "merge" : "put";
     out_text("%llu\t%s\t", (unsigned long long)v->sequence, type);
   }
-  table_print_entry(s->o, v->key, v->len, value, value_len);
+  table_print_entry(s->o, key, len, value, value_len);
 }
 
 static void scan_entry(scan *s, const char *path, const nay_sst_iter *it) {
@@ -71,7 +91,7 @@ static void scan_entry(scan *s, const char *path, const nay_sst_iter *it) {
   }
   if (s->internal && !s->o->versions && !scan_is_seen(s, &v)) return;
   s->selected++;
-  scan_print(s, &v, value, value_len);
+  scan_print(s, path, &v, value, value_len);
 }
 
 static nay_status scan_start(const options *o, nay_sst_iter *it) {
@@ -111,6 +131,7 @@ int sst_scan(options *o) {
   if (selection_counts(o)) table_print_count(o, "nay.sst.scan/1", s.selected);
   out_flush();
   free(s.last);
+  free(s.text);
   nay_sst_iter_free(it);
   tables_close(&t);
   return s.selected > 0 ? EXIT_FOUND : EXIT_NONE;

@@ -233,3 +233,29 @@ for i in range(400):
     open("t.ldb", "wb").write(golden)
 PY
 }
+
+@test "scan prints typed keys: every golden key of every type, and building from what it prints gives the same table" {
+  vectors="$BATS_TEST_DIRNAME/../golden/keys/keys.txt"
+  for type in int float bool date timestamp uuid numeric hex b64; do
+    awk -F'\t' -v type=$type '$1 == type && $3 != "error" && $2 != "" { print $2 }' "$vectors" > texts
+    [ "$(wc -l < texts)" -gt 4 ]
+    nay sst build -q --sort --key=$type -f -o a.ldb texts
+    nay sst scan --key=$type --no-values a.ldb > printed
+    nay sst build -q --sort --key=$type -f -o b.ldb printed
+    cmp a.ldb b.ldb
+    [ "$(nay sst get -q -c --key=$type a.ldb --keys printed)" -eq "$(wc -l < printed)" ]
+  done
+  printf '%s\n' 2024-02-29T12:34:56.789Z infinity -0043-03-15 > times
+  nay sst build -q --sort --key=timestamp -o t.ldb times
+  [ "$(nay sst scan --key=timestamp --no-values t.ldb | sort | paste -sd' ')" = "-0043-03-15T00:00:00Z 2024-02-29T12:34:56.789000Z infinity" ]
+  [ "$(nay sst scan --key=timestamp --json --no-values --max-count 1 t.ldb | jq -r .key | wc -c)" -gt 9 ]
+  echo short | nay sst build -q -o s.ldb
+  for type in int float bool date timestamp uuid numeric; do
+    run -2 nay sst scan --key=$type s.ldb
+    [[ $output == *"the key 'short' is not of type $type"* ]]
+  done
+  printf '7\n' | nay sst build -q --key=int -o seven.ldb
+  run -2 nay sst scan --key=bool seven.ldb
+  run -0 nay sst scan --key=date --no-values seven.ldb
+  [ "$output" = 1970-01-08 ]
+}
