@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all deps demo test test-quick test-long fuzz bench bench-quick bench-keep bench-sst bench-billion install \
+.PHONY: all deps demo test test-quick test-long fuzz bench bench-quick bench-keep bench-sst bench-kv bench-billion install \
         uninstall amalgamation wasm playground format lint abi-check abi-dump coverage clean help
 
 # deps, demo and the tests install what is missing; the others name it and stop. NAY_BOOTSTRAP=no: neither.
@@ -52,6 +52,11 @@ bench-sst: ## tables beside LevelDB's, and lookups over a hundred of them: about
 	@scripts/bootstrap check bench
 	@$(MAKE) --no-print-directory all
 	@build/release/bench/nay-bench-sst $(BENCH)
+
+bench-kv: ## the store of examples/kv beside LevelDB: about two minutes
+	@scripts/bootstrap check bench
+	@$(MAKE) --no-print-directory all
+	@build/release/bench/nay-bench-kv $(BENCH)
 
 bench-keep: ## the run whose results are kept in bench/results: some 12 minutes, 6 GiB, quiet machine
 	@$(MAKE) --no-print-directory bench BENCH="--keep bench/results --reps 3 --seconds 1.2 \
