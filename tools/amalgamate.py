@@ -64,9 +64,20 @@ def sources():
 
 
 def public_headers():
-    """nay.h first: the others include it."""
-    names = sorted(path.name for path in (ROOT / "include").glob("*.h"))
-    return sorted(names, key=lambda name: name != "nay.h")
+    """nay.h first, and each after those that it includes: their text replaces the includes."""
+    order = []
+
+    def place(name):
+        if name in order:
+            return
+        for included in re.findall(r'^#include "(nay\w*\.h)"', read(f"include/{name}"), re.M):
+            place(included)
+        order.append(name)
+
+    place("nay.h")
+    for name in sorted(path.name for path in (ROOT / "include").glob("*.h")):
+        place(name)
+    return order
 
 
 def banner(path):

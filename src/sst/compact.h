@@ -21,11 +21,11 @@
 #include "sst/sst.h"
 
 /* Types of internal keys: LevelDB's two, and RocksDB's for merge operands. */
-typedef enum nay_key_type {
+typedef enum nay_entry_type {
   NAY_KEY_DELETION = 0,
   NAY_KEY_VALUE = 1,
   NAY_KEY_MERGE = 2
-} nay_key_type;
+} nay_entry_type;
 
 /* nay_compaction: what all ranges share. Threads change `totals` (atomically), and what stands
  * behind `lock`. */
@@ -95,7 +95,7 @@ typedef struct nay_compact_range {
 typedef struct nay_compact_entry {
   nay_bytes user;
   uint64_t sequence;
-  nay_key_type type;
+  nay_entry_type type;
   nay_bytes value;
 } nay_compact_entry;
 
@@ -118,7 +118,7 @@ nay_status nay__compact_end(nay_compact_range *r);
 
 /* nay__compact_write: an entry of the current key into the output, which is opened if there is
  * none. */
-nay_status nay__compact_write(nay_compact_range *r, uint64_t sequence, nay_key_type type,
+nay_status nay__compact_write(nay_compact_range *r, uint64_t sequence, nay_entry_type type,
                               nay_bytes value);
 
 /* nay__compact_cut: finishes the output if it is large enough; called between two user keys. */

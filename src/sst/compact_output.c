@@ -25,7 +25,7 @@ static nay_status output_open(nay_compact_range *r) {
 }
 
 /* The key as the table has it. */
-static nay_status output_key(nay_compact_range *r, uint64_t sequence, nay_key_type type) {
+static nay_status output_key(nay_compact_range *r, uint64_t sequence, nay_entry_type type) {
   uint8_t trailer[NAY_KEY_TRAILER];
   r->internal.len = 0;
   NAY_TRY(nay__buffer_append(&r->internal, r->key.at, r->key.len, r->allocator));
@@ -45,7 +45,7 @@ static nay_status output_add(nay_compact_range *r, nay_bytes value) {
   return status != NAY_OK ? nay_sst_writer_finish(w, r->diag) : NAY_OK;
 }
 
-nay_status nay__compact_write(nay_compact_range *r, uint64_t sequence, nay_key_type type,
+nay_status nay__compact_write(nay_compact_range *r, uint64_t sequence, nay_entry_type type,
                               nay_bytes value) {
   nay_compact_output *o = &r->output;
   if (o->writer == NULL) NAY_TRY(output_open(r));

@@ -113,7 +113,7 @@ static nay_status range_split(const nay_compact_range *r, const nay_merge_input 
                      0);
   }
   e->sequence = trailer >> 8;
-  e->type = (nay_key_type)(trailer & 0xff);
+  e->type = (nay_entry_type)(trailer & 0xff);
   return NAY_OK;
 }
 
