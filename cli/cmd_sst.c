@@ -43,6 +43,10 @@ static const option_row sst_options[] = {
      NULL, 0, "build"},
     {"bottom", 0, NULL, OPTION_FLAG, AT(bottom),
      "no older table lies below, so deletions are dropped", NULL, 0, "compact"},
+    {"target-size", 0, "SIZE", OPTION_SIZE, AT(target_bytes),
+     "several tables of about SIZE with disjoint ranges of keys: FILE with a number before its "
+     "suffix",
+     NULL, 0, "compact"},
     {"snapshot", 0, "N", OPTION_NUMBER, AT(snapshot),
      "get, scan: only versions up to sequence number N; compact: keep the versions that a reader "
      "at "
@@ -76,7 +80,10 @@ static const option_row sst_options[] = {
     ROW_NULL(0, "build, get, scan"),
     ROW_KEY_TYPE(0, "build, get, scan"),
     ROWS_FRAMING(0, "build, get"),
-    ROW_THREADS(0, "build, get"),
+    {"threads", 'T', "N", OPTION_NUMBER, AT(threads),
+     "build, get: 1: none beside that which reads and hashes; compact: with --target-size, ranges "
+     "of keys that are compacted at the same time. 0: one for each CPU (default 2)",
+     NULL, 0, "build, get, compact"},
     ROW_PROGRESS(0, "build, get, compact"),
     {0},
 };

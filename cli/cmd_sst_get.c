@@ -10,67 +10,66 @@
 #include "tablefile.h"
 #include "tables.h"
 
+#define GET_BATCH 1024u /* keys that are looked up together: their values may pin a block each */
+
 typedef struct get {
   const options *o;
   table_list tables;
   nay_lookup *lookup;
-  nay_sst_value value;
+  nay_sst_value values[GET_BATCH];
+  nay_status statuses[GET_BATCH];
+  size_t answering[GET_BATCH]; /* tables */
   selection selection;
 } get;
 
-static void get_print(const get *g, const key_batch *b, size_t i, bool found, size_t table) {
+/* value: NULL if the key was not found. */
+static void get_print(const get *g, const key_batch *b, size_t i, const nay_sst_value *value,
+                      size_t table) {
   size_t len;
   if (g->o->count || g->o->prom) return;
   if (g->o->json) {
     json_open(NULL, '{');
     selection_json_key(b, i);
-    if (found && !g->o->no_values) json_bytes("value", g->value.bytes, g->value.len);
-    if (found && g->value.sequence != 0) json_count("sequence", g->value.sequence);
-    if (found) json_text("table", g->tables.names[table]);
+    if (value != NULL && !g->o->no_values) json_bytes("value", value->bytes, value->len);
+    if (value != NULL && value->sequence != 0) json_count("sequence", value->sequence);
+    if (value != NULL) json_text("table", g->tables.names[table]);
     json_end();
     return;
   }
   selection_prefix(b, i);
   const uint8_t *text = batch_text(b, i, &len);
-  if (found) {
-    table_print_entry(g->o, text, len, g->value.bytes, g->value.len);
+  if (value != NULL) {
+    table_print_entry(g->o, text, len, value->bytes, value->len);
   } else {
     const uint8_t *record = batch_record(b, i, &len);
     out_record(record, len);
   }
 }
 
-/* As nay_lookup_get, for the newest version that is not above --snapshot. */
-static nay_status get_at(get *g, const key_batch *b, size_t i, nay_diag *diag, size_t *table) {
-  nay_status status = NAY_ENOENT;
-  for (*table = 0; *table < g->tables.n; ++*table) {
-    status = nay_sst_get_at(g->tables.at[*table], b->keys[i], b->lens[i], g->o->snapshot, diag,
-                            &g->value);
-    if (status != NAY_ENOENT) break;
-  }
-  return status == NAY_OK && g->value.deleted ? NAY_ENOENT : status;
-}
-
-/* Whether the key is selected. */
-static bool get_key(get *g, const key_batch *b, size_t i) {
+/* Looks up n keys of a batch, from `first` on, and prints those that are selected. */
+static void get_slice(get *g, key_stream *s, const key_batch *b, size_t first, size_t n) {
   nay_diag diag = {.what = NULL};
-  size_t table = 0;
-  nay_status status =
-      g->o->snapshot != NUMBER_NOT_GIVEN
-          ? get_at(g, b, i, &diag, &table)
-          : nay_lookup_get(g->lookup, b->keys[i], b->lens[i], &diag, &g->value, &table);
-  if (status != NAY_OK && status != NAY_ENOENT) {
-    table_die(g->tables.names[table], status, &diag);
+  uint64_t sequence =
+      g->o->snapshot != NUMBER_NOT_GIVEN ? g->o->snapshot : (uint64_t)NAY_SST_MAX_SEQUENCE;
+  nay_status all =
+      nay_lookup_get_many(g->lookup, (const void *const *)b->keys + first, b->lens + first, n,
+                          sequence, &diag, g->values, g->statuses, g->answering);
+  if (all == NAY_EINVAL || all == NAY_ENOMEM) die(EXIT_TROUBLE, "%s", diag.what);
+  for (size_t i = 0; i < n && selection_goes_on(&g->selection, b); i++) {
+    nay_status status = g->statuses[i];
+    bool found = status == NAY_OK;
+    if (!found && status != NAY_ENOENT) {
+      table_die(g->tables.names[g->answering[i]], status, &diag); /* the first is in diag */
+    }
+    bool selected = found != g->o->invert;
+    if (selected) get_print(g, b, first + i, found ? &g->values[i] : NULL, g->answering[i]);
+    selection_add(&g->selection, s, b, selected);
   }
-  bool found = status == NAY_OK;
-  if (found == g->o->invert) return false;
-  get_print(g, b, i, found, table);
-  return true;
 }
 
 static void get_batch(get *g, key_stream *s, const key_batch *b) {
-  for (size_t i = 0; i < b->n && selection_goes_on(&g->selection, b); i++) {
-    selection_add(&g->selection, s, b, get_key(g, b, i));
+  for (size_t i = 0; i < b->n && selection_goes_on(&g->selection, b); i += GET_BATCH) {
+    get_slice(g, s, b, i, b->n - i < GET_BATCH ? b->n - i : GET_BATCH);
   }
   if (b->idle) out_flush();
 }
@@ -164,30 +163,42 @@ static table_list get_tables(const options *o) {
   return tables_open(names, n, o->table_format);
 }
 
+static void get_free(get *g) {
+  for (size_t i = 0; i < GET_BATCH; i++) nay_sst_value_free(&g->values[i]);
+  nay_lookup_free(g->lookup);
+  free((void *)(uintptr_t)g->tables.names);
+  tables_close(&g->tables);
+  free(g);
+}
+
+static get *get_new(const options *o) {
+  get *g = must_alloc(sizeof *g);
+  *g = (get){.o = o, .tables = get_tables(o), .selection = selection_begin(o)};
+  for (size_t i = 0; i < GET_BATCH; i++) g->values[i].size = sizeof g->values[i];
+  nay_diag diag = {.what = NULL};
+  nay_lookup_level all = {.size = sizeof all, .tables = g->tables.at, .n = g->tables.n};
+  nay_status status = nay_lookup_new_levels(&all, 1, NULL, &diag, &g->lookup);
+  if (status == NAY_ENOMEM) die(EXIT_TROUBLE, "out of memory");
+  if (status != NAY_OK) table_die(g->tables.names[diag.offset], status, &diag);
+  return g;
+}
+
 int sst_get(options *o) {
   prom_check(o);
   get_take_keys(o);
-  get g = {.o = o,
-           .tables = get_tables(o),
-           .value = {.size = sizeof g.value},
-           .selection = selection_begin(o)};
-  if (nay_lookup_new(g.tables.at, g.tables.n, NULL, &g.lookup) != NAY_OK) {
-    die(EXIT_TROUBLE, "out of memory");
-  }
+  get *g = get_new(o);
   int reading = EXIT_FOUND;
   if (o->max_count != 0) { /* as in grep: 0 reads nothing */
     key_stream *s = stream_open(o, (const char *const *)o->key_files.at, o->key_files.n, NULL);
     stream_skip_bad_files(s);
-    for (key_batch *b; (b = stream_next(s)) != NULL;) get_batch(&g, s, b);
+    for (key_batch *b; (b = stream_next(s)) != NULL;) get_batch(g, s, b);
     reading = stream_status(s);
     stream_close(s);
   }
-  get_print_counts(&g);
+  get_print_counts(g);
   out_flush();
-  get_report(&g);
-  nay_sst_value_free(&g.value);
-  nay_lookup_free(g.lookup);
-  free((void *)(uintptr_t)g.tables.names);
-  tables_close(&g.tables);
-  return exit_worse(g.selection.nselected > 0 ? EXIT_FOUND : EXIT_NONE, reading);
+  get_report(g);
+  int status = exit_worse(g->selection.nselected > 0 ? EXIT_FOUND : EXIT_NONE, reading);
+  get_free(g);
+  return status;
 }

@@ -87,7 +87,7 @@ struct options {
   uint64_t value_bits, check_bits; /* map */
   /* tables */
   unsigned table_filter, compress; /* as in tables.h; CHOICE_NOT_GIVEN: no --filter */
-  uint64_t prefix_length, block_bytes;
+  uint64_t prefix_length, block_bytes, target_bytes;
   uint64_t sequence, snapshot; /* NUMBER_NOT_GIVEN */
   text_list older;
   const char *prefix_delimiter, *from, *upto, *prefix;

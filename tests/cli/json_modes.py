@@ -71,7 +71,8 @@ MODES = {
             ("scan t.ldb", LINES), ("scan -c t.ldb", 1), ("get -c --max-count 0 t.ldb 0001", 1),
             ("scan -c --max-count 0 t.ldb", 1), ("scan --versions versions.ldb", LINES), ("scan binary.ldb", LINES),
             ("scan --no-values t.ldb", LINES), ("info t.ldb", 1), ("info --verify t.ldb t.ldb", 2), ("info parts.ldb", 1),
-            ("info empty.ldb versions.ldb binary.ldb", 3), ("compact t.ldb -f -o out.ldb", 1)],
+            ("info empty.ldb versions.ldb binary.ldb", 3), ("compact t.ldb -f -o out.ldb", 1),
+            ("scan --versions operand.ldb", LINES), ("compact --target-size 1000 t.ldb -o several.ldb", 1)],
     "map": [("build -f -o out.map numbers", 1), ("get m.map --keys keys", LINES), ("get -c m.map --keys keys", 1), ("get -c --max-count 0 m.map 1", 1),
             ("get -v c.map none", LINES), ("get --line-number m.map --keys keys", LINES), ("info m.map c.map", 2),
             ("verify m.map", 1), ("verify --keys numbers m.map", 1), ("build numbers", "refused"), ("build -o - numbers", "refused"),
@@ -131,7 +132,7 @@ class Page:
             return value is None or self.is_of(kind.removesuffix(" or null"), value, command)
         if kind.startswith("list of "):
             return isinstance(value, list) and all(self.is_of(kind.removeprefix("list of "), one, command) for one in value)
-        if kind in ("allocation", "candidate", "counters", "length", "level", "plan", "plannable", "point", "probed", "rate", "series", "step"):
+        if kind in ("allocation", "candidate", "counters", "length", "level", "plan", "plannable", "point", "probed", "rate", "series", "step", "table"):
             return self.fault(command, value) is None
         if kind == "bool":
             return isinstance(value, bool)
@@ -212,7 +213,30 @@ def prepare():
     damage("t.ldb", "bad.ldb", offset + 100)
     damage("t.ldb", "cut.ldb", os.path.getsize("t.ldb") - 30)
     open("redis.dump", "wb").write(open(os.path.join(GOLDEN, "redisbloom", "bf_1pct_1000.dump"), "rb").read())
+    operand()
     foreign_modes()
+
+
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
+def operand():
+    """A table with a merge operand, which only the library writes: the type of its only entry becomes 2."""
+    open("row", "wb").write(b"k\tv\n")
+    nay("sst build -q --sequence 7 -o operand.ldb row", check=True)
+    data = bytearray(open("operand.ldb", "rb").read())
+    assert data[:13] == b"\0\t\1k\1\7\0\0\0\0\0\0v", data[:13]
+    data[4] = 2
+    crc = crc32c(data[:22])
+    data[22:26] = ((crc >> 15 | crc << 17) + 0xa282ead8 & 0xffffffff).to_bytes(4, "little")
+    open("operand.ldb", "wb").write(data)
+    assert b"merge operands" in nay("sst scan operand.ldb").stderr
 
 
 def damage(path, to, offset):

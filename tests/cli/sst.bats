@@ -99,6 +99,44 @@ rows() { # N: rows with keys in the order of bytes
   [ "$(nay sst compact --json -q -f new.ldb old.ldb -o all.ldb | jq -c '[.nread,.nwritten,.nsuperseded]')" = "[1334,1000,334]" ]
 }
 
+@test "sst compact --target-size: several tables, the same for any number of threads" {
+  rows 20000 > old
+  sed -n '1~3p' old | sed 's/value/newer/' > new
+  nay sst build -q -o old.ldb old
+  nay sst build -q -o new.ldb new
+  run -0 nay sst compact -T 1 --target-size 20000 new.ldb old.ldb -o all.ldb
+  [[ $output == "nay sst: wrote "*" tables: 20,000 entries of 26,667; superseded: 6,667, deletions dropped: 0" ]]
+  [ ! -e all.ldb ]
+  n=$(find . -name 'all-*.ldb' | wc -l)
+  [ "$n" -gt 10 ]
+  for i in $(seq "$n"); do nay sst scan "all-$i.ldb"; done | cmp - <(sort -s -u -k1,1 new old)
+  mkdir many
+  nay sst compact -q --json -T 3 --target-size 20000 new.ldb old.ldb -o many/all > report
+  [ "$(jq -c '[.nread,.nwritten,(.files|length)]' report)" = "[26667,20000,$n]" ]
+  jq -r '.files[].file' report | xargs cat | cmp - <(for i in $(seq "$n"); do cat "all-$i.ldb"; done)
+  [ "$(jq '[.files[]|.nentries]|add' report)" -eq 20000 ]
+  run -2 nay sst compact -f --target-size 20000 new.ldb old.ldb -o all.ldb
+  [[ $output == *"all-1.ldb exists: --target-size overwrites no file" ]]
+  flip old.ldb 300000
+  run -3 nay sst compact -T 1 --target-size 20000 old.ldb -o bad.ldb
+  [ -z "$(find . -name 'bad-*')" ]
+}
+
+@test "sst get: many keys, in any order, errors included" {
+  rows 20000 > old
+  sed -n '1~3p' old | sed 's/value/newer/' > new
+  nay sst build -q -o old.ldb old
+  nay sst build -q -o new.ldb new
+  cut -f1 old | shuf --random-source=<(yes) > keys
+  sort -s -u -k1,1 new old > all
+  nay sst get -q --keys keys new.ldb --older old.ldb | cut -f1 | cmp - keys
+  nay sst get -q --keys keys new.ldb --older old.ldb | sort | cmp - all
+  [ "$(sed 's/^/no/' keys | nay sst get -q -v -c new.ldb --older old.ldb)" -eq 20000 ]
+  flip old.ldb 300000
+  run -3 nay sst get -q --keys keys new.ldb --older old.ldb
+  [[ $output == *"nay sst: old.ldb: "*"(at byte "* ]]
+}
+
 @test "sst compact: versions and deletions" {
   printf 'a\t1\nb\t1\nc\t1\n' | nay sst build -q --sequence 1 -o 1.ldb
   printf 'a\t5\nb\n' | nay sst build -q --sequence 5 -o 5.ldb
