@@ -166,6 +166,42 @@ static void only_what_is_needed_is_read(void **unused) {
   level_free(&l);
 }
 
+/* Of tables whose range has a prefix, those whose filter denies it are not read. */
+static void prefix_filters_leave_tables_out(void **unused) {
+  (void)unused;
+  nay_sst_prefix prefix = {.size = sizeof prefix};
+  assert_ok(nay_sst_prefix_fixed(2, &prefix));
+  nay_sst_write_options how = {sizeof how, .prefix = &prefix};
+  nay_sst_read_options read = {sizeof read, .keys = NAY_SST_KEYS_PLAIN, .prefix = &prefix};
+  nay_sst *t[2];
+  nay_lookup *l;
+  const char *keys[2][3] = {{"aa1", "mm1", "zz1"}, {"aa2", "pp2", "zz2"}};
+  for (int i = 0; i < 2; i++) {
+    char path[TEMP_MAX];
+    nay_sst_writer *w;
+    assert_ok(nay_sst_writer_new(temp_path(path, "prefix.ldb"), &how, NULL, NULL, &w));
+    for (int k = 0; k < 3; k++) assert_ok(nay_sst_writer_add(w, keys[i][k], 3, "", 0));
+    assert_ok(nay_sst_writer_finish(w, NULL));
+    nay_sst_writer_free(w);
+    assert_ok(nay_sst_open(path, &read, NULL, NULL, &t[i]));
+    unlink(path);
+  }
+  assert_ok(nay_lookup_new((const nay_sst *const *)t, 2, NULL, &l));
+  for (int backward = 0; backward < 2; backward++) {
+    nay_merge *m;
+    size_t len;
+    assert_ok(nay_merge_new(l, HOW(.prefix = "mm", .prefix_len = 2), NULL, NULL, &m));
+    assert_ok(backward ? nay_merge_last(m) : nay_merge_first(m));
+    assert_memory_equal(nay_merge_key(m, &len), "mm1", 3);
+    assert_status(backward ? nay_merge_prev(m) : nay_merge_next(m), NAY_ENOENT);
+    nay_merge_free(m);
+  }
+  assert_int_equal(reads(t[0]), 2);
+  assert_int_equal(reads(t[1]), 0);
+  nay_lookup_free(l);
+  for (int i = 0; i < 2; i++) nay_sst_free(t[i]);
+}
+
 /* ---- memory ---- */
 
 static nay_status use(const nay_lookup *l, const nay_allocator *a) {
@@ -398,10 +434,15 @@ static void keys_are_joined(void **unused) {
 
 int main(void) {
   const test_case tests[] = {
-      TEST(damage_is_never_a_shorter_scan), TEST(only_what_is_needed_is_read),
-      TEST(every_allocation_may_fail),      TEST(nonsense_is_refused),
-      TEST(kinds_of_keys_do_not_mix),       TEST(sources_that_fail),
-      TEST(operands_are_not_passed_over),   TEST(keys_are_joined),
+      TEST(damage_is_never_a_shorter_scan),
+      TEST(only_what_is_needed_is_read),
+      TEST(prefix_filters_leave_tables_out),
+      TEST(every_allocation_may_fail),
+      TEST(nonsense_is_refused),
+      TEST(kinds_of_keys_do_not_mix),
+      TEST(sources_that_fail),
+      TEST(operands_are_not_passed_over),
+      TEST(keys_are_joined),
   };
   return run_all(tests);
 }
