@@ -13,6 +13,7 @@
 #define LSM_MAX_RATIO 1000000u
 #define LSM_MAX_LEVEL0 10000u
 #define LSM_TRIES 64u
+#define LSM_MAX_NBYTES ((uint64_t)1 << 62) /* 2^56 filters of one block */
 
 static const char lsm_better_elsewhere[] = "no filter: the bytes save more reads on other levels";
 static const char lsm_too_few_bytes[] =
@@ -108,11 +109,16 @@ static nay_status lsm_filter_fpr(const nay_lsm_run *run, double fpr, nay_diag *d
 
 /* The same FPR for every run; the budget is what that takes. */
 static nay_status lsm_uniform_fpr(const nay_lsm_params *p, nay_diag *diag, nay_lsm_plan *plan) {
+  plan->budget = 0;
   for (size_t i = 0; i < plan->tree.n; i++) {
+    const nay_lsm_run *run = &plan->tree.level[i];
     nay_lsm_size *size = &plan->sizes[NAY_LSM_UNIFORM].level[i];
-    NAY_TRY(lsm_filter_fpr(&plan->tree.level[i], p->fpr, diag, size));
+    NAY_TRY(lsm_filter_fpr(run, p->fpr, diag, size));
+    if (size->nbytes > (LSM_MAX_NBYTES - plan->budget) / nay__lsm_nfilters(run)) {
+      return nay__fail(diag, NAY_EINVAL, "fpr: all filters together are above 2^62 bytes", 0);
+    }
+    plan->budget += nay__lsm_nfilters(run) * size->nbytes;
   }
-  plan->budget = nay__lsm_bytes(&plan->tree, &plan->sizes[NAY_LSM_UNIFORM]);
   return NAY_OK;
 }
 

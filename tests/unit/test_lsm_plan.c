@@ -407,6 +407,12 @@ static void absurd_input_is_named(void **state) {
       {{.nkeys = 1, .ratio = 10, .nbytes = 1, .kind = (nay_kind)30}, "kind"},
       {{.nkeys = 1, .ratio = 10, .nbytes = 1, .reserved = 1}, "reserved"},
       {{.nkeys = (uint64_t)1 << 56, .ratio = 10, .bits_per_key = 10}, "nkeys_table"},
+      {{.nkeys = (uint64_t)1 << 56,
+        .ratio = 10,
+        .nkeys_table = 1,
+        .kind = NAY_COUNTING,
+        .fpr = 1e-9},
+       "fpr: all filters together"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     nay_lsm_params p = rows[i].p;
