@@ -155,7 +155,7 @@ typedef struct nay_ribbon_map {
   uint64_t short_blocks; /* so many have a column less; never the last one */
   uint32_t nblocks;      /* of a part */
   uint32_t seed;
-  unsigned columns; /* 1 to 32 */
+  unsigned columns; /* 1 to 32, of a map to 64 */
   bool in_cache;
 } nay_ribbon_map;
 
@@ -164,6 +164,12 @@ typedef struct nay_ribbon_kernels {
   /* Premixed keys. Bit i of *bumped: the other layers answer for key i, whose bit of the result is
    * 0. NULL: one lookup after the other. */
   uint64_t (*test64)(const nay_ribbon_map *, const uint64_t *x, unsigned n, uint64_t *bumped);
+  /* For static maps: what the key's slots add up to, bit c from column c. */
+  uint64_t (*sum)(const nay_ribbon_location *);
+  /* The same for n keys, as test64; the words of bumped keys are undefined. NULL: one after the
+   * other. */
+  void (*sum64)(const nay_ribbon_map *, const uint64_t *x, unsigned n, uint64_t *words,
+                uint64_t *bumped);
 } nay_ribbon_kernels;
 
 /* ---- ribbon: banding and back substitution (family/banding.c) ---- */

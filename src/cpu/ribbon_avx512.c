@@ -11,7 +11,7 @@
  * For a batch the locations of eight keys are computed side by side, all 64 before the first
  * lookup: a word of a vector that has just been stored is not forwarded to a load, which waits for
  * the store to reach L1. The answers of 64 lookups are 64 bytes, compared with 64 fingerprints at
- * the end.
+ * the end. Lookups in a map store what the slots add up to, instead of comparing it.
  */
 #include "cpu/groups.h"
 
@@ -86,6 +86,22 @@ RIBBON_POPCNT static inline uint32_t ribbon_parity_counted(__m512i x) {
 
 RIBBON_DEFINE_TEST(RIBBON_AVX512, ribbon_avx512_test, ribbon_parity_folded)
 RIBBON_DEFINE_TEST(RIBBON_POPCNT, ribbon_vpopcnt_test, ribbon_parity_counted)
+
+/* Columns that are not there add 0: their words are not loaded. */
+#define RIBBON_DEFINE_SUM(target, name, parity)                                            \
+  target static uint64_t name(const nay_ribbon_location *s) {                              \
+    ribbon_row_slots slots = ribbon_slots_of(s);                                           \
+    uint64_t word = 0;                                                                     \
+    for (unsigned c = 0; c < s->columns; c += 8) {                                         \
+      ribbon_lanes lanes = RIBBON_LANES(s->columns - c);                                   \
+      size_t at = 16 * (size_t)c;                                                          \
+      word |= (uint64_t)parity(ribbon_sum(s->here + at, s->next + at, lanes, slots)) << c; \
+    }                                                                                      \
+    return ribbon_by_columns(word);                                                        \
+  }
+
+RIBBON_DEFINE_SUM(RIBBON_AVX512, ribbon_avx512_sum, ribbon_parity_folded)
+RIBBON_DEFINE_SUM(RIBBON_POPCNT, ribbon_vpopcnt_sum, ribbon_parity_counted)
 
 /* ---- batches ---- */
 
@@ -169,10 +185,11 @@ RIBBON_POPCNT static inline void ribbon_fingerprints(__m512i fingerprint, unsign
   }
 }
 
-/* Eight keys, as nay__burr_row_of and ribbon_locate have it for one. */
-RIBBON_VBMI static inline void ribbon_avx512_locate8(const nay_ribbon_map *map,
-                                                     const ribbon_codes *codes, __m512i x,
-                                                     ribbon_group *g, unsigned i) {
+/* Eight keys, as nay__burr_row_of and nay__burr_locate have it for one. Returns the fingerprints.
+ */
+RIBBON_VBMI static inline __m512i ribbon_avx512_locate8(const nay_ribbon_map *map,
+                                                        const ribbon_codes *codes, __m512i x,
+                                                        ribbon_group *g, unsigned i) {
   uint64_t starts = (uint64_t)map->nblocks * NAY_RIBBON_WIDTH - (NAY_RIBBON_WIDTH - 1);
   ribbon_rows rows = ribbon_rows_of(x, ribbon_set1(map->seed), ribbon_set1(starts));
   __m512i block = _mm512_srli_epi64(rows.start, 7);
@@ -184,7 +201,6 @@ RIBBON_VBMI static inline void ribbon_avx512_locate8(const nay_ribbon_map *map,
     block = _mm512_add_epi64(block, _mm512_mul_epu32(part, ribbon_set1(map->nblocks)));
   }
   if (codes->bytes != NULL) g->bumped |= (uint64_t)ribbon_bumped(codes, block, rows.start) << i;
-  ribbon_fingerprints(rows.fingerprint, map->columns, g, i);
   __m512i offset = _mm512_and_si512(rows.start, ribbon_set1(127));
   ribbon_shift(rows.lo, rows.hi, offset, g, i);
   __m512i short_blocks = ribbon_set1(map->short_blocks), columns = ribbon_set1(map->columns);
@@ -198,9 +214,15 @@ RIBBON_VBMI static inline void ribbon_avx512_locate8(const nay_ribbon_map *map,
   next_at = _mm512_mask_sub_epi64(next_at, reaches & is_short, next_at, ribbon_set1(1));
   _mm512_storeu_si512(g->here_at + i, _mm512_slli_epi64(at, 4));
   _mm512_storeu_si512(g->next_at + i, _mm512_slli_epi64(next_at, 4));
+  return rows.fingerprint;
 }
 
-/* A key's two blocks are neighbours: a run of up to 1024 bytes, prefetched line by line. */
+/* Up to eight keys, zeroes for others. */
+RIBBON_VBMI static inline __m512i ribbon_load8(const uint64_t *x, unsigned n) {
+  return _mm512_maskz_loadu_epi64(n < 8 ? (__mmask8)((1u << n) - 1) : 0xff, x);
+}
+
+/* A key's two blocks are neighbours: a run of up to 2 KiB, prefetched line by line. */
 static inline void ribbon_avx512_prefetch(const nay_ribbon_map *map, const ribbon_group *g,
                                           unsigned i) {
   const uint8_t *end = map->blocks + g->next_at[i] + map->columns * 16;
@@ -249,8 +271,8 @@ RIBBON_VBMI static uint64_t ribbon_gfni_test64(const nay_ribbon_map *map, const 
   g.is_short = g.bumped = 0;
   ribbon_codes codes = ribbon_codes_open(map);
   for (unsigned i = 0; i < n; i += 8) {
-    __mmask8 keys = n - i < 8 ? (__mmask8)((1u << (n - i)) - 1) : 0xff;
-    ribbon_avx512_locate8(map, &codes, _mm512_maskz_loadu_epi64(keys, x + i), &g, i);
+    __m512i fingerprints = ribbon_avx512_locate8(map, &codes, ribbon_load8(x + i, n - i), &g, i);
+    ribbon_fingerprints(fingerprints, map->columns, &g, i);
   }
   uint64_t nay = 0, all = ~(uint64_t)0 >> (64 - n);
   for (unsigned part = 0; part < (map->columns + 7) / 8; part++) {
@@ -260,7 +282,39 @@ RIBBON_VBMI static uint64_t ribbon_gfni_test64(const nay_ribbon_map *map, const 
   return ~nay & all & ~g.bumped;
 }
 
-const nay_ribbon_kernels nay__ribbon_avx512 = {.test = ribbon_avx512_test};
-const nay_ribbon_kernels nay__ribbon_gfni = {ribbon_vpopcnt_test, ribbon_gfni_test64};
+/* The words of keys in the order of lanes, a byte for each eight columns. */
+RIBBON_POPCNT static void ribbon_sum_lanes64(const nay_ribbon_map *map, const ribbon_group *g,
+                                             unsigned n, uint64_t *words) {
+  bool prefetches = !map->in_cache;
+  for (unsigned i = 0; prefetches && i < n && i < RIBBON_AHEAD; i++)
+    ribbon_avx512_prefetch(map, g, i);
+  for (unsigned i = 0; i < n; i++) {
+    if (prefetches && i + RIBBON_AHEAD < n) ribbon_avx512_prefetch(map, g, i + RIBBON_AHEAD);
+    uint64_t word = 0;
+    for (unsigned c = 0; c < map->columns; c += 8) {
+      ribbon_lanes lanes = RIBBON_LANES(map->columns - c);
+      word |= (uint64_t)ribbon_row_parities(map, g, i, 16 * (size_t)c, lanes) << c;
+    }
+    words[i] = word;
+  }
+}
+
+RIBBON_VBMI static void ribbon_gfni_sum64(const nay_ribbon_map *map, const uint64_t *x, unsigned n,
+                                          uint64_t *words, uint64_t *bumped) {
+  ribbon_group g;
+  g.is_short = g.bumped = 0;
+  ribbon_codes codes = ribbon_codes_open(map);
+  for (unsigned i = 0; i < n; i += 8) {
+    ribbon_avx512_locate8(map, &codes, ribbon_load8(x + i, n - i), &g, i);
+  }
+  ribbon_sum_lanes64(map, &g, n, words);
+  for (unsigned i = 0; i < n; i++) words[i] = ribbon_by_columns(words[i]);
+  *bumped = g.bumped & ~(uint64_t)0 >> (64 - n);
+}
+
+const nay_ribbon_kernels nay__ribbon_avx512 = {.test = ribbon_avx512_test,
+                                               .sum = ribbon_avx512_sum};
+const nay_ribbon_kernels nay__ribbon_gfni = {ribbon_vpopcnt_test, ribbon_gfni_test64,
+                                             ribbon_vpopcnt_sum, ribbon_gfni_sum64};
 
 #endif /* NAY_HAS_X86_KERNELS */

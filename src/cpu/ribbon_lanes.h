@@ -15,6 +15,14 @@ static const ribbon_lanes ribbon_lanes_of[9] = {
     {0, 0, 0},          {0x03, 0, 0x01},    {0x0f, 0, 0x05},    {0x3f, 0, 0x15},   {0xff, 0, 0x55},
     {0xff, 0x03, 0x57}, {0xff, 0x0f, 0x5f}, {0xff, 0x3f, 0x7f}, {0xff, 0xff, 0xff}};
 
+/* The order of columns, in each byte of parities in the order of lanes. */
+static inline uint64_t ribbon_by_columns(uint64_t lanes) {
+  uint64_t swap = (lanes ^ lanes >> 1) & 0x2222222222222222u;
+  lanes ^= swap ^ swap << 1;
+  swap = (lanes ^ lanes >> 2) & 0x0c0c0c0c0c0c0c0cu;
+  return lanes ^ swap ^ swap << 2;
+}
+
 /* For the columns that are left. */
 #define RIBBON_LANES(left) (ribbon_lanes_of[(left) < 8 ? (left) : 8])
 

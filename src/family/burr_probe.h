@@ -54,6 +54,40 @@ static inline bool nay__burr_find_bumped(const nay_burr *b, uint64_t x, nay_ribb
   return true;
 }
 
+/* nay_burr_second: the second layer, which has most of the bumped keys. */
+typedef struct nay_burr_second {
+  nay_burr_layer layer;
+  uint32_t seed;
+} nay_burr_second;
+
+static inline nay_burr_second nay__burr_second_of(const nay_burr_view *v) {
+  nay_burr_layer l = nay__burr_layer_at(v->burr.nblocks, nay__burr_layer_end(&v->layer));
+  return (nay_burr_second){l, nay__burr_seed(&v->burr, l.last)};
+}
+
+/* nay__burr_find_after: nay__burr_find_bumped for a batch. If the second layer is the last, it has
+ * slots. */
+NAY_INLINE bool nay__burr_find_after(const nay_burr_view *v, const nay_burr_second *second,
+                                     uint64_t x, nay_ribbon_location *p) {
+  nay_burr_place place = nay__burr_place_of(&second->layer, nay__burr_next(x), second->seed);
+  *p = nay__burr_locate(&v->burr, &place);
+  if (NAY_LIKELY(second->layer.last || !nay__burr_is_bumped(v->codes, &place))) return true;
+  return nay__burr_find_bumped(&v->burr, x, p);
+}
+
+/* nay__burr_kernel_map: the first layer, for kernels. */
+static inline nay_ribbon_map nay__burr_kernel_map(const nay_burr_view *v, bool in_cache) {
+  return (nay_ribbon_map){.blocks = v->burr.bytes,
+                          .codes = v->codes,
+                          .ncodes = nay__burr_ncodes(v->burr.nblocks),
+                          .nparts = v->layer.nparts,
+                          .short_blocks = v->burr.short_blocks,
+                          .nblocks = v->layer.nblocks,
+                          .seed = v->seed,
+                          .columns = v->burr.columns,
+                          .in_cache = in_cache};
+}
+
 /* nay__burr_column: a column of the key, folded into one word. */
 NAY_INLINE uint64_t nay__burr_column(const nay_ribbon_location *p, size_t c) {
   size_t at = c * NAY_BURR_COLUMN, upper = p->upper ? 8 : 0;

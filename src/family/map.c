@@ -72,17 +72,47 @@ NAY_INLINE void map_find(const nay_burr_view *v, uint64_t x, nay_ribbon_location
 }
 
 #define MAP_AHEAD 16u
+#define MAP_VECTOR_COLUMNS 4u /* fewer are faster one by one */
 
-void nay__map_lookup(const nay_filter *f, const uint64_t *x, unsigned n, uint64_t *words) {
-  nay_burr_view v = map_view(f);
+NAY_INLINE void map_lookup_each(bool vectors, const nay_filter *f, const nay_burr_view *v,
+                                const uint64_t *x, unsigned n, uint64_t *words) {
   for (unsigned from = 0; from < n; from += MAP_AHEAD) {
     nay_ribbon_location locations[MAP_AHEAD];
     unsigned group = n - from < MAP_AHEAD ? n - from : MAP_AHEAD;
     for (unsigned i = 0; i < group; i++) {
-      map_find(&v, x[from + i], &locations[i]);
+      map_find(v, x[from + i], &locations[i]);
       if (n > 1 && !f->bits.in_cache) nay__burr_prefetch(&locations[i]);
     }
-    for (unsigned i = 0; i < group; i++) words[from + i] = map_word(&locations[i]);
+    for (unsigned i = 0; i < group; i++) {
+      words[from + i] = vectors ? f->kernels->ribbon->sum(&locations[i]) : map_word(&locations[i]);
+    }
+  }
+}
+
+static void map_lookup_batch(const nay_filter *f, const nay_burr_view *v, const uint64_t *x,
+                             unsigned n, uint64_t *words) {
+  nay_ribbon_map map = nay__burr_kernel_map(v, f->bits.in_cache);
+  uint64_t bumped;
+  f->kernels->ribbon->sum64(&map, x, n, words, &bumped);
+  if (bumped == 0) return;
+  nay_burr_second second = nay__burr_second_of(v);
+  for (; bumped != 0; bumped &= bumped - 1) {
+    unsigned i = nay__ctz64(bumped);
+    nay_ribbon_location p;
+    nay__burr_find_after(v, &second, x[i], &p);
+    words[i] = f->kernels->ribbon->sum(&p);
+  }
+}
+
+void nay__map_lookup(const nay_filter *f, const uint64_t *x, unsigned n, uint64_t *words) {
+  nay_burr_view v = map_view(f);
+  const nay_ribbon_kernels *kernels = f->kernels->ribbon;
+  if (kernels != NULL && kernels->sum64 != NULL && n > 1) {
+    map_lookup_batch(f, &v, x, n, words);
+  } else if (kernels != NULL && v.burr.columns >= MAP_VECTOR_COLUMNS) {
+    map_lookup_each(true, f, &v, x, n, words);
+  } else {
+    map_lookup_each(false, f, &v, x, n, words);
   }
 }
 

@@ -167,35 +167,21 @@ NAY_INLINE uint64_t ribbon_find64(bool vectors, const nay_filter *f, const nay_b
 /* The keys in `bumped`, most of which the second layer has. */
 static uint64_t ribbon_bumped64(const nay_filter *f, const nay_burr_view *v, const uint64_t *x,
                                 uint64_t bumped) {
-  nay_burr_layer second = nay__burr_layer_at(v->burr.nblocks, nay__burr_layer_end(&v->layer));
-  uint32_t seed = nay__burr_seed(&v->burr, second.last);
+  nay_burr_second second = nay__burr_second_of(v);
   uint64_t found = 0;
-  if (second.last && nay__burr_says_maybe(&v->burr)) return bumped;
+  if (second.layer.last && nay__burr_says_maybe(&v->burr)) return bumped;
   for (; bumped != 0; bumped &= bumped - 1) {
     unsigned i = nay__ctz64(bumped);
-    nay_burr_place place = nay__burr_place_of(&second, nay__burr_next(x[i]), seed);
-    nay_ribbon_location p = nay__burr_locate(&v->burr, &place);
-    if (NAY_UNLIKELY(!second.last && nay__burr_is_bumped(v->codes, &place)) &&
-        !nay__burr_find_bumped(&v->burr, x[i], &p)) {
-      found |= (uint64_t)1 << i;
-    } else {
-      found |= (uint64_t)f->kernels->ribbon->test(&p) << i;
-    }
+    nay_ribbon_location p;
+    bool maybe = !nay__burr_find_after(v, &second, x[i], &p) || f->kernels->ribbon->test(&p);
+    found |= (uint64_t)maybe << i;
   }
   return found;
 }
 
 static uint64_t ribbon_vector64(const nay_filter *f, const nay_burr_view *v, const uint64_t *x,
                                 unsigned n) {
-  nay_ribbon_map map = {.blocks = v->burr.bytes,
-                        .codes = v->codes,
-                        .ncodes = nay__burr_ncodes(v->burr.nblocks),
-                        .nparts = v->layer.nparts,
-                        .short_blocks = v->burr.short_blocks,
-                        .nblocks = v->layer.nblocks,
-                        .seed = v->seed,
-                        .columns = v->burr.columns,
-                        .in_cache = f->bits.in_cache};
+  nay_ribbon_map map = nay__burr_kernel_map(v, f->bits.in_cache);
   uint64_t bumped, found = f->kernels->ribbon->test64(&map, x, n, &bumped);
   return bumped == 0 ? found : found | ribbon_bumped64(f, v, x, bumped);
 }

@@ -1,6 +1,7 @@
 /* kernels_again.c - filters answer alike with every table of kernels: for CPUs under qemu, without
  * a test framework. TAP; tests/unit/test_kernels_families.c does the same with more sets. */
 #include "family/fuse.h"
+#include "map_handle.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,30 @@ static unsigned check_table(nay_kind kind, const nay_kernels *table) {
     n += differences(f, table);
     f->kernels = own;
     nay_filter_free(f);
+  }
+  return n;
+}
+
+/* Values of every width: how many of present or absent keys are not those of the scalar table. */
+static unsigned check_map(const nay_kernels *table) {
+  unsigned n = 0;
+  uint64_t values[NPROBES], want[64], got[64];
+  for (unsigned bits = 1; bits <= 64; bits++) {
+    nay_map_params p = {.size = sizeof p, .value_bits = bits, .hash = NAY_HASH_CALLER};
+    nay_map *map;
+    for (unsigned i = 0; i < N; i++) values[i] = nay_hash_mix(~hashes[i]) >> (64 - bits);
+    if (nay_map_build(&p, hashes, values, N, NULL, NULL, &map) != NAY_OK) return 1;
+    const nay_kernels *own = map->filter.kernels;
+    for (unsigned i = 0; i < NPROBES; i += 64) {
+      map->filter.kernels = &nay__kernels_scalar;
+      nay_map_get_hash_many(map, hashes + i, 64, want, NULL);
+      map->filter.kernels = table;
+      nay_map_get_hash_many(map, hashes + i, 64, got, NULL);
+      n += memcmp(want, got, sizeof want) != 0;
+      for (unsigned j = 0; j < 64 && i + j < N; j++) n += got[j] != values[i + j];
+    }
+    map->filter.kernels = own;
+    nay_map_free(map);
   }
   return n;
 }
@@ -143,6 +168,7 @@ int main(void) {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
       print_result(&tests, &failed, nay_kind_name(kinds[i]), table, check_table(kinds[i], table));
     }
+    print_result(&tests, &failed, "map", table, check_map(table));
     print_result(&tests, &failed, "fuse of two shards", table, check_shards(table));
     print_result(&tests, &failed, "counters", table, check_changes(table));
   }

@@ -51,7 +51,7 @@ static void groups_are_complete(void **state) {
   assert_true(t->counting->add && t->counting->remove);
   if (t->fuse != NULL) assert_true(t->fuse->test64 && t->fuse->prefetch64);
   if (t->cuckoo != NULL) assert_true(t->cuckoo->test64 && t->cuckoo->prefetch64);
-  if (t->ribbon != NULL) assert_non_null(t->ribbon->test);
+  if (t->ribbon != NULL) assert_true(t->ribbon->test != NULL && t->ribbon->sum != NULL);
   if (t->banding != NULL) assert_true(t->banding->bump && t->banding->back_substitute);
   if (t->partition != NULL) assert_non_null(t->partition->select64);
   if (t->hash != NULL) assert_non_null(t->hash->xxh3_short);
@@ -411,18 +411,42 @@ static unsigned parity_of(const nay_ribbon_location *s, unsigned column) {
   return nay__parity64(sum);
 }
 
-/* Every number of columns; all right, and one wrong. The last column ends where its memory does. */
+/* Two blocks of random slots, to be freed; the last column ends where its memory does. */
+static nay_ribbon_location a_location(unsigned columns, uint64_t seed, bool upper,
+                                      uint8_t **blocks) {
+  uint8_t *bytes = malloc(columns * 32 + 1);
+  assert_non_null(bytes);
+  for (size_t i = 0; i < columns * 32; i++) bytes[i] = (uint8_t)nay_hash_mix(seed + i);
+  nay_ribbon_location l = {.here = bytes, .next = bytes + columns * 16, .columns = columns};
+  l.upper = upper;
+  for (unsigned i = 0; i < 3; i++) l.bits[i] = nay_hash_mix(seed ^ 1000 ^ i);
+  *blocks = bytes;
+  return l;
+}
+
+/* Every number of columns. */
+static void same_sums(void **state) {
+  const nay_kernels *table = *state;
+  for (unsigned columns = 1; columns <= 64; columns++) {
+    for (uint64_t round = 0; round < 50; round++) {
+      uint8_t *blocks;
+      uint64_t seed = (uint64_t)columns << 16 | round << 8, want = 0;
+      nay_ribbon_location l = a_location(columns, seed, round % 2 != 0, &blocks);
+      for (unsigned c = 0; c < columns; c++) want |= (uint64_t)parity_of(&l, c) << c;
+      assert_int_equal(table->ribbon->sum(&l), want);
+      free(blocks);
+    }
+  }
+}
+
+/* Every number of columns; all right, and one wrong. */
 static void same_parities(void **state) {
   const nay_kernels *table = *state;
   for (unsigned columns = 0; columns <= 32; columns++) {
     for (uint64_t round = 0; round < 50; round++) {
-      uint8_t *blocks = malloc(columns * 32 + 1);
-      assert_non_null(blocks);
+      uint8_t *blocks;
       uint64_t seed = columns << 16 | round << 8, print = nay_hash_mix(seed);
-      for (size_t i = 0; i < columns * 32; i++) blocks[i] = (uint8_t)nay_hash_mix(seed + i);
-      nay_ribbon_location l = {.here = blocks, .next = blocks + columns * 16, .columns = columns};
-      l.upper = round % 2 != 0;
-      for (unsigned i = 0; i < 3; i++) l.bits[i] = nay_hash_mix(seed ^ 1000 ^ i);
+      nay_ribbon_location l = a_location(columns, seed, round % 2 != 0, &blocks);
       for (unsigned c = 0; c < columns; c++) {
         uint64_t bit = (uint64_t)1 << (c % 4 * 16 + c / 4);
         print = parity_of(&l, c) != 0 ? print | bit : print & ~bit;
@@ -464,7 +488,7 @@ static void same_slots(void **state) {
 }
 
 int main(void) {
-  test_case tests[64] = {TEST(powers_of_g), TEST(powers_of_big_g)};
+  test_case tests[80] = {TEST(powers_of_g), TEST(powers_of_big_g)};
   size_t n = 2;
   const nay_kernels *table;
   for (size_t i = 0; (table = nay__kernels_at(i)) != NULL; i++) {
@@ -483,6 +507,7 @@ int main(void) {
     }
     if (table->ribbon != NULL) {
       tests[n++] = (test_case)TEST_WITH(table->name, same_parities, table);
+      tests[n++] = (test_case)TEST_WITH(table->name, same_sums, table);
     }
     if (table->banding != NULL) {
       tests[n++] = (test_case)TEST_WITH(table->name, same_slots, table);

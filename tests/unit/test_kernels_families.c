@@ -1,6 +1,6 @@
-/* test_kernels_families.c - whole filters answer alike with every table of kernels. */
+/* test_kernels_families.c - whole filters and maps answer alike with every table of kernels. */
 #include "family/family.h"
-#include "support/test.h"
+#include "support/maps.h"
 
 #define N 5000u
 #define NPROBES 6400u /* the first N were added */
@@ -69,12 +69,68 @@ static void every_width(void **state) {
   }
 }
 
+/* ---- maps ---- */
+
+/* What the slots of 4,096 keys add up to, in batches of 1 to 64; some are in the map, some not. */
+#define NWORDS 4096u
+static void words_of(const nay_filter *f, const uint64_t *x, uint64_t *words) {
+  for (unsigned i = 0, n = 1; i < NWORDS; i += n, n = n % 64 + 1) {
+    if (n > NWORDS - i) n = NWORDS - i;
+    nay__map_lookup(f, x + i, n, words + i);
+  }
+}
+
+static void check_map(size_t nkeys, unsigned value_bits, unsigned check_bits) {
+  pairs p = pairs_of(nkeys, value_bits, 9);
+  nay_map_params params = params_of(value_bits, check_bits);
+  nay_map *map = build(&params, &p);
+  nay_filter *f = &map->filter;
+  const nay_kernels *own = f->kernels, *table;
+  uint64_t x[NWORDS], want[NWORDS], words[NWORDS];
+  for (size_t i = 0; i < NWORDS; i++) {
+    x[i] = i % 3 == 0 ? a_hash(i) : p.hashes[i * 37 % nkeys];
+  }
+  for (size_t t = 0; (table = nay__kernels_at(t)) != NULL; t++) {
+    for (unsigned near = 0; near < 2; near++) {
+      f->kernels = table;
+      f->bits.in_cache = near != 0;
+      words_of(f, x, words);
+      if (t == 0 && near == 0) memcpy(want, words, sizeof want);
+      assert_memory_equal(words, want, sizeof want);
+      for (size_t i = 0; i < 64; i++) { /* one by one */
+        nay__map_lookup(f, x + i, 1, words);
+        assert_int_equal(words[0], want[i]);
+      }
+    }
+  }
+  for (size_t i = 0; i < NWORDS; i++) {
+    if (i % 3 == 0) continue;
+    uint64_t value = p.values[i * 37 % nkeys];
+    assert_int_equal(want[i], nay__map_word_of(&f->shape, x[i], value));
+  }
+  f->kernels = own;
+  nay_map_free(map);
+  pairs_free(&p);
+}
+
+/* One layer; two; several parts; codes in one register, in two, gathered. */
+static void maps(void **state) {
+  (void)state;
+  for (unsigned r = 1; r <= 64; r++) check_map(300, r, 0);
+  for (unsigned r = 1; r <= 64; r += r < 10 ? 1 : 9) check_map(20000, r, r % 2 == 0 ? 64 - r : 0);
+  check_map(170000, 5, 0);
+  check_map(300000, 1, 0);
+  check_map(300000, 7, 4);
+  check_map(300000, 8, 0);
+}
+
 int main(void) {
   static const nay_kind kinds[] = {NAY_CUCKOO, NAY_XOR, NAY_FUSE, NAY_RIBBON};
   for (size_t i = 0; i < NPROBES; i++) hashes[i] = a_hash(i);
-  test_case tests[4];
+  test_case tests[5];
   for (size_t i = 0; i < 4; i++) {
     tests[i] = (test_case)TEST_WITH(nay_kind_name(kinds[i]), every_width, &kinds[i]);
   }
-  return run_list("kernels_families", tests, 4);
+  tests[4] = (test_case)TEST(maps);
+  return run_list("kernels_families", tests, 5);
 }
