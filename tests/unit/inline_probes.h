@@ -31,7 +31,8 @@ typedef struct inline_variant {
 extern "C" {
 #endif
 extern const inline_variant inline_variant_o0, inline_variant_o3, inline_variant_portable,
-    inline_variant_avx2, inline_variant_avx512, inline_variant_native, inline_variant_cpp;
+    inline_variant_avx2, inline_variant_avx512, inline_variant_native, inline_variant_cpp,
+    inline_variant_cpp_avx512;
 #ifdef __cplusplus
 }
 #endif

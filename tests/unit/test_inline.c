@@ -14,7 +14,7 @@
 
 /* ---- variants ---- */
 
-static const inline_variant *variants[8];
+static const inline_variant *variants[9];
 static size_t nvariants;
 
 static void find_variants(void) {
@@ -33,6 +33,11 @@ static void find_variants(void) {
 #endif
 #ifdef INLINE_HAS_CPP
   variants[nvariants++] = &inline_variant_cpp;
+#endif
+#if defined(INLINE_HAS_CPP) && defined(INLINE_HAS_X86)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) {
+    variants[nvariants++] = &inline_variant_cpp_avx512;
+  }
 #endif
 }
 
