@@ -40,11 +40,12 @@ typedef struct nay_map_params {
   uint32_t value_bits; /* 1 to 64; 0: as many as the largest value needs */
   uint32_t check_bits; /* 0: a key outside the set gets an arbitrary value; else it is absent, with
                           an error rate of 2^-check_bits. value_bits + check_bits <= 64 */
-  uint32_t flags;      /* NAY_STORE_KEY | NAY_NO_VERIFY | NAY_SMALL_PAGES */
+  uint32_t flags;      /* NAY_STORE_KEY | NAY_NO_VERIFY | NAY_SMALL_PAGES | NAY_LOW_MEMORY */
   uint32_t threads;    /* threads that build, at most 256; 0: only the caller's */
   nay_hash_kind hash;
-  uint64_t seed;   /* for NAY_HASH_XXH3 */
-  uint8_t key[16]; /* for NAY_HASH_SIPHASH */
+  uint64_t seed;         /* for NAY_HASH_XXH3 */
+  uint8_t key[16];       /* for NAY_HASH_SIPHASH */
+  const char *spill_dir; /* NAY_LOW_MEMORY in a builder: directory of its file; NULL: /tmp */
 } nay_map_params;
 
 /* ---- building -----------------------------------------------------------------------------------
@@ -55,15 +56,17 @@ typedef struct nay_map_params {
  * once if its values are equal; the bytes depend on the set of pairs alone, not on their order, on
  * threads or the CPU. NAY_EINVAL: params are out of range; or two values for one hash, or a value
  * above value_bits: diag->offset is then the index of the later pair, or of the value. Memory: some
- * 32 bytes for each key while it builds.
+ * 17 bytes for each key while it builds, and 24 for each hash that comes more than once; with
+ * NAY_LOW_MEMORY an eighth of the keys is built at a time, 4 million at least: 3 bytes for each of
+ * 40 million keys, more time, the same bytes.
  */
 NAY_API nay_status nay_map_build(const nay_map_params *params, const uint64_t *hashes,
                                  const uint64_t *values, size_t n, const nay_allocator *allocator,
                                  nay_diag *diag, nay_map **map);
 
 /*
- * nay_map_builder: when keys stream in. It keeps 16 bytes for each pair. Calls: new (add)* finish
- * free.
+ * nay_map_builder: when keys stream in. It keeps 16 bytes for each pair, with NAY_LOW_MEMORY 24 in
+ * a temporary file without a name. Calls: new (add)* finish free. NAY_EIO: the file.
  */
 typedef struct nay_map_builder nay_map_builder;
 

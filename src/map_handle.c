@@ -7,14 +7,14 @@
 #include "base/abi.h"
 #include "base/bits.h"
 
-#define HANDLE_FLAGS (NAY_STORE_KEY | NAY_NO_VERIFY | NAY_SMALL_PAGES)
+#define HANDLE_FLAGS (NAY_STORE_KEY | NAY_NO_VERIFY | NAY_SMALL_PAGES | NAY_LOW_MEMORY)
 
 /* ---- parameters ---- */
 
 nay_status nay__map_params(const nay_map_params *params, nay_diag *diag, nay_map_params *copy,
                            nay_hasher *hasher) {
   if (params == NULL) return nay__fail(diag, NAY_EINVAL, "params is NULL", 0);
-  NAY_TRY(nay__abi_read(NAY_ABI(nay_map_params, key), params, diag, copy));
+  NAY_TRY(nay__abi_read(NAY_ABI(nay_map_params, spill_dir), params, diag, copy));
   if (copy->value_bits > NAY_MAP_MAX_COLUMNS) {
     return nay__fail(diag, NAY_EINVAL, "value_bits: above 64", 0);
   }

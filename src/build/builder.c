@@ -130,7 +130,7 @@ nay_status nay_builder_new(const nay_params *from, const nay_allocator *allocato
   b->params.spill_dir = NULL; /* the caller owns the string */
   if (family != NULL && nay__family_solver(family) != NULL &&
       (params->flags & NAY_LOW_MEMORY) != 0) {
-    nay_status status = nay__hash_spill_new(params->spill_dir, &b->allocator, diag, &b->spill);
+    nay_status status = nay__hash_spill_new(params->spill_dir, 1, &b->allocator, diag, &b->spill);
     if (status != NAY_OK) {
       nay_builder_free(b);
       return status;
@@ -227,7 +227,7 @@ static NAY_NOINLINE nay_status builder_push_any(nay_builder *b, nay_hash hash) {
   builder_close_window(b);
   if (builder_is_duplicate(b, hash)) return NAY_OK;
   if (b->spill != NULL) {
-    NAY_TRY(nay__hash_spill_add(b->spill, hash.lo));
+    NAY_TRY(nay__hash_spill_add(b->spill, &hash.lo));
     b->nkeys++;
     return NAY_OK;
   }

@@ -9,11 +9,13 @@
 #include "os/spill.h"
 
 #define SPILL_BUCKETS 256u
-#define SPILL_CHUNK 8192u /* hashes */
+#define SPILL_CHUNK 8192u /* words */
 
 struct nay_hash_spill {
   nay_allocator allocator;
   int fd;
+  unsigned nwords;  /* of a record */
+  size_t full;      /* words of a full buffer: whole records */
   nay_diag trouble; /* with the file, when it was last read or written */
   uint64_t n;
   uint8_t *owner; /* the bucket of each chunk in the file */
@@ -23,12 +25,15 @@ struct nay_hash_spill {
   uint64_t buffer[SPILL_BUCKETS + 1][SPILL_CHUNK]; /* the last one for reading */
 };
 
-nay_status nay__hash_spill_new(const char *directory, const nay_allocator *allocator,
-                               nay_diag *diag, nay_hash_spill **spill) {
+nay_status nay__hash_spill_new(const char *directory, unsigned nwords,
+                               const nay_allocator *allocator, nay_diag *diag,
+                               nay_hash_spill **spill) {
   nay_hash_spill *s = nay__alloc(allocator, sizeof *s);
   if (s == NULL)
     return nay__fail(diag, NAY_ENOMEM, "no memory for the buffers of a temporary file", 0);
   s->allocator = *allocator;
+  s->nwords = nwords;
+  s->full = SPILL_CHUNK / nwords * nwords;
   s->trouble = (nay_diag){.what = NULL};
   s->owner = NULL;
   s->owner_cap = 0;
@@ -70,10 +75,10 @@ static nay_status spill_flush(nay_hash_spill *s, unsigned bucket) {
   return NAY_OK;
 }
 
-nay_status nay__hash_spill_add(nay_hash_spill *s, uint64_t hash) {
-  unsigned bucket = (unsigned)(hash >> 56);
-  if (s->used[bucket] == SPILL_CHUNK) NAY_TRY(spill_flush(s, bucket));
-  s->buffer[bucket][s->used[bucket]++] = hash;
+nay_status nay__hash_spill_add(nay_hash_spill *s, const uint64_t *record) {
+  unsigned bucket = (unsigned)(record[0] >> 56);
+  if (s->used[bucket] == s->full) NAY_TRY(spill_flush(s, bucket));
+  for (unsigned i = 0; i < s->nwords; i++) s->buffer[bucket][s->used[bucket]++] = record[i];
   s->n++;
   return NAY_OK;
 }
@@ -83,18 +88,18 @@ const nay_diag *nay__hash_spill_trouble(const nay_hash_spill *s) { return &s->tr
 uint64_t nay__hash_spill_count(const nay_hash_spill *s) { return s->n; }
 
 nay_status nay__hash_spill_read(nay_hash_spill *s, uint64_t lo, uint64_t hi,
-                                void (*piece)(void *ctx, const uint64_t *hashes, size_t n),
+                                void (*piece)(void *ctx, const uint64_t *records, size_t n),
                                 void *ctx) {
   unsigned first = (unsigned)(lo >> 56), last = (unsigned)(hi >> 56);
-  for (unsigned b = first; b <= last; b++) {
-    if (s->used[b] != 0) piece(ctx, s->buffer[b], s->used[b]);
-  }
   uint64_t *buffer = s->read_buffer;
   for (size_t i = 0; i < s->nchunks; i++) {
     if (s->owner[i] < first || s->owner[i] > last) continue;
     NAY_TRY(nay__spill_read(s->fd, (uint64_t)i * sizeof s->buffer[0], buffer, sizeof s->buffer[0],
                             &s->trouble));
-    piece(ctx, buffer, SPILL_CHUNK);
+    piece(ctx, buffer, s->full / s->nwords);
+  }
+  for (unsigned b = first; b <= last; b++) {
+    if (s->used[b] != 0) piece(ctx, s->buffer[b], s->used[b] / s->nwords);
   }
   return NAY_OK;
 }

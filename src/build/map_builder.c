@@ -1,7 +1,8 @@
 /*
  * map_builder.c - collects the pairs of a map that stream in: pages of hashes and values, which are
- * the runs of the build.
+ * the runs of the build, or with NAY_LOW_MEMORY a temporary file.
  */
+#include "build/bulk_strategy.h"
 #include "build/map_build.h"
 
 #define MAPB_PAGE 16384u /* pairs */
@@ -16,6 +17,7 @@ struct nay_map_builder {
   nay_map_params params;
   nay_hasher hasher;
   nay_allocator allocator;
+  nay_hash_spill *spill; /* instead of pages, or NULL */
   mapb_page *first, *last;
   uint64_t npairs;
   size_t npages;
@@ -32,6 +34,14 @@ nay_status nay_map_builder_new(const nay_map_params *params, const nay_allocator
   nay_map_builder *b = nay__alloc(&a, sizeof *b);
   if (b == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for the builder", 0);
   *b = (nay_map_builder){.params = checked, .hasher = hasher, .allocator = a};
+  b->params.spill_dir = NULL; /* the caller owns the string */
+  if ((checked.flags & NAY_LOW_MEMORY) != 0) {
+    nay_status status = nay__hash_spill_new(checked.spill_dir, NAY_MAP_RECORD, &a, diag, &b->spill);
+    if (status != NAY_OK) {
+      nay__free(&a, b, sizeof *b);
+      return status;
+    }
+  }
   *builder = b;
   return NAY_OK;
 }
@@ -53,6 +63,12 @@ static nay_status mapb_new_page(nay_map_builder *b) {
 
 nay_status nay_map_builder_add_hash(nay_map_builder *b, nay_hash hash, uint64_t value) {
   if (b == NULL) return NAY_EINVAL;
+  if (b->spill != NULL) {
+    const uint64_t record[NAY_MAP_RECORD] = {hash.lo, value, b->npairs};
+    NAY_TRY(nay__hash_spill_add(b->spill, record));
+    b->npairs++;
+    return NAY_OK;
+  }
   if (b->last == NULL || b->last->used == MAPB_PAGE) NAY_TRY(mapb_new_page(b));
   b->last->hashes[b->last->used] = hash.lo;
   b->last->values[b->last->used++] = value;
@@ -69,6 +85,7 @@ nay_status nay_map_builder_add(nay_map_builder *b, const void *key, size_t len, 
 uint64_t nay_map_builder_npairs(const nay_map_builder *b) { return b != NULL ? b->npairs : 0; }
 
 static void mapb_reset(nay_map_builder *b) {
+  if (b->spill != NULL) nay__hash_spill_clear(b->spill);
   while (b->first != NULL) {
     mapb_page *page = b->first;
     b->first = page->next;
@@ -89,8 +106,9 @@ nay_status nay_map_builder_finish(nay_map_builder *b, nay_diag *diag, nay_map **
   for (const mapb_page *page = b->first; page != NULL; page = page->next) {
     runs[n++] = (nay_map_run){page->hashes, page->values, page->used};
   }
-  nay_status status =
-      nay__map_build(&b->params, &b->hasher, runs, n, b->npairs, &b->allocator, diag, map);
+  nay_map_source source = {.runs = runs, .nruns = n, .spill = b->spill, .n = b->npairs};
+  source.group_keys = nay__bulk_group_keys(b->params.flags, b->npairs);
+  nay_status status = nay__map_build(&b->params, &b->hasher, &source, &b->allocator, diag, map);
   nay__free(&b->allocator, runs, size);
   if (status == NAY_OK) mapb_reset(b);
   return status;
@@ -99,6 +117,7 @@ nay_status nay_map_builder_finish(nay_map_builder *b, nay_diag *diag, nay_map **
 void nay_map_builder_free(nay_map_builder *b) {
   if (b == NULL) return;
   mapb_reset(b);
+  nay__hash_spill_free(b->spill);
   nay_allocator a = b->allocator;
   nay__free(&a, b, sizeof *b);
 }
