@@ -10,6 +10,7 @@ static const char *const sst_filters[] = {"full", "partitioned", "leveldb", "sma
 static const char *const sst_codecs[] = {"none", "snappy", "lz4", "zstd", NULL};
 
 static int sst_run(options *o) {
+  table_set_comparator(o);
   static int (*const verbs[])(options *) = {sst_build, sst_get, sst_scan, sst_info, sst_compact};
   return verbs[o->verb](o);
 }
@@ -55,6 +56,10 @@ static const option_row sst_options[] = {
     {"format", 0, "NAME", OPTION_TABLE_FORMAT, AT(table_format),
      "layout of the tables: build: to write (default LevelDB's); else to read, where they have no "
      "magic number; nori and mini-lsm for short",
+     NULL, 0, NULL},
+    {"comparator", 0, "NAME", OPTION_TEXT, AT(comparator),
+     "order of the keys: bytewise, reverse, decimal, or prefix.N: N bytes ascending, the rest "
+     "descending (default: what the table names, or bytewise)",
      NULL, 0, NULL},
     ROW_FORCE(0, MAKING),
     {"from", 0, "KEY", OPTION_TEXT, AT(from), "start at KEY", NULL, 0, "scan"},

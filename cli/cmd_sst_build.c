@@ -12,6 +12,7 @@ typedef struct build {
   const char *out;
   nay_sst_writer *writer;
   nay_sst_foreign_writer *foreign; /* with --format, instead */
+  const nay_sst_comparator *order; /* of the keys; NULL: bytewise */
   bool whole_rows;                 /* the value is the row, not what follows the key in it */
   uint64_t nrows, noverwritten;
   const uint8_t *text; /* of the key, as it was given, while a batch is read; else NULL */
@@ -109,7 +110,7 @@ static void build_write(build *b, const table_row *row) {
 }
 
 static void build_rows(build *b, key_stream *s) {
-  table_sorter *sorter = b->o->sort ? table_sorter_new() : NULL;
+  table_sorter *sorter = b->o->sort ? table_sorter_new(b->order) : NULL;
   for (key_batch *batch; (batch = stream_next(s)) != NULL;) {
     for (size_t i = 0; i < batch->n; i++) {
       table_row row = build_row(b, batch, i);
@@ -163,6 +164,7 @@ static void build_open(build *b, table_plan *plan) {
     return;
   }
   table_plan_make(o, plan);
+  b->order = plan->write.comparator;
   plan->write.keys = given ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN;
   nay_status status = nay_sst_writer_new(b->out, &plan->write, NULL, &diag, &b->writer);
   if (status != NAY_OK) table_die(b->out, status, &diag);

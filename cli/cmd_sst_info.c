@@ -53,6 +53,7 @@ static void info_json(const table_facts *t) {
   json_count("nbytes_table", info->nbytes);
   json_text("key_form", info->keys == NAY_SST_KEYS_INTERNAL ? "internal" : "plain");
   json_bool("key_form_guessed", info->keys_guessed);
+  json_text("comparator", info->comparator);
   json_count("nblocks", info->nblocks);
   json_text("codec", info_codec(t));
   if (t->verdict.verified) {
@@ -121,6 +122,9 @@ static void info_text(const table_facts *t) {
     out_text("  keys     from %s to at most %s\n",
              escape_text(info->smallest, info_user_len(info, info->smallest_len), low, sizeof low),
              escape_text(info->largest, info_user_len(info, info->largest_len), high, sizeof high));
+  }
+  if (strcmp(info->comparator, "leveldb.BytewiseComparator") != 0) {
+    out_text("  order    %s\n", info->comparator);
   }
   info_text_filter(info, &t->filters);
   if (t->is_foreign) table_foreign_text(t->table, &t->foreign, &t->verdict);

@@ -90,7 +90,7 @@ struct options {
   uint64_t prefix_length, block_bytes, target_bytes;
   uint64_t sequence, snapshot; /* NUMBER_NOT_GIVEN */
   text_list older;
-  const char *prefix_delimiter, *from, *upto, *prefix;
+  const char *prefix_delimiter, *from, *upto, *prefix, *comparator;
   bool sort, bottom, versions, no_values, verify_table;
 };
 

@@ -116,6 +116,9 @@ nay_sst_foreign_writer *table_foreign_writer(const options *o, const char *path)
   if (o->fpr != 0 || o->kind != NAY_AUTO || o->prefix_length != 0 || o->prefix_delimiter != NULL) {
     die(EXIT_TROUBLE, "-p, -t and prefixes are for LevelDB's tables: omit them with --format");
   }
+  if (o->comparator != NULL && strcmp(o->comparator, "bytewise") != 0) {
+    die(EXIT_TROUBLE, "--comparator: tables of other engines are in bytewise order");
+  }
   (table_layout_is_nori(o->table_format) ? foreign_check_nori : foreign_check_minilsm)(o);
   if (o->bits_per_key != (double)(uint32_t)o->bits_per_key || o->block_bytes > UINT32_MAX) {
     die(EXIT_TROUBLE, "-b: a whole number; --block: less than 4 GiB");

@@ -44,23 +44,60 @@ static nay_sst_cache *table_cache(void) {
   return cache;
 }
 
+static struct {
+  nay_sst_comparator comparator;
+  const nay_sst_comparator *chosen; /* NULL: bytewise, */
+  bool stated;                      /* or what the table names, if the option is not given */
+} table_order;
+
+void table_set_comparator(const options *o) {
+  char name[NAY_SST_COMPARATOR_NAME + 8];
+  const char *given = o->comparator;
+  table_order.comparator.size = sizeof table_order.comparator;
+  table_order.stated = given != NULL;
+  if (given == NULL || strcmp(given, "bytewise") == 0) return;
+  bool reverse = strcmp(given, "reverse") == 0;
+  snprintf(name, sizeof name, "nay.%s", given);
+  if (nay_sst_comparator_named(given, &table_order.comparator) != NAY_OK &&
+      nay_sst_comparator_named(reverse ? "rocksdb.ReverseBytewiseComparator" : name,
+                               &table_order.comparator) != NAY_OK) {
+    die(EXIT_TROUBLE,
+        "--comparator: no comparator '%s'; there are bytewise, reverse, decimal, "
+        "and prefix.N for N from 1 to 65535",
+        given);
+  }
+  table_order.chosen = &table_order.comparator;
+}
+
+/* A table in another order: both names. */
+_Noreturn static void table_die_of_order(const char *path, const char *stored) {
+  die(EXIT_TROUBLE, "%s: the keys are in the order of the comparator '%s', not of '%s'", path,
+      stored[0] != '\0' ? stored : "leveldb.BytewiseComparator",
+      table_order.chosen != NULL ? table_order.chosen->name : "leveldb.BytewiseComparator");
+}
+
 static nay_sst *table_open_with(const char *path, const char *layout,
                                 const nay_sst_prefix *prefix) {
   static nay_policy leveldb = {.size = sizeof leveldb},
                     small = {.size = sizeof small}; /* how many bits does not matter to a reader */
   static const nay_policy *const policies[] = {&leveldb, &small};
+  char stored[NAY_SST_COMPARATOR_NAME];
   (void)nay_policy_leveldb(10, &leveldb);
   (void)nay_policy_small(10, &small);
   nay_sst_read_options how = {.size = sizeof how,
                               .policies = policies,
                               .npolicies = 2,
                               .prefix = prefix,
-                              .cache = table_cache()};
+                              .cache = table_cache(),
+                              .flags = table_order.stated ? 0 : NAY_SST_STORED_COMPARATOR,
+                              .comparator = table_order.chosen,
+                              .stored_comparator = stored};
   how.codecs = table_codec_list(&how.ncodecs);
   nay_diag diag = {.what = NULL};
   nay_sst *table;
   nay_status status = layout != NULL ? nay_sst_open_as(path, layout, &how, NULL, &diag, &table)
                                      : nay_sst_open(path, &how, NULL, &diag, &table);
+  if (status == NAY_EMISMATCH) table_die_of_order(path, stored);
   if (status != NAY_OK) table_die(path, status, &diag);
   return table;
 }
@@ -131,6 +168,7 @@ void table_plan_make(const options *o, table_plan *plan) {
   if (o->compress > TABLE_SNAPPY)
     die(EXIT_TROUBLE, "--compress lz4 and zstd are for --format nori");
   plan_prefix(o, plan);
+  plan->write.comparator = table_order.chosen;
   if (o->block_bytes > UINT32_MAX) die(EXIT_TROUBLE, "--block: less than 4 GiB");
   plan->write.block_bytes = (uint32_t)o->block_bytes;
   if (o->compress == TABLE_SNAPPY) {
@@ -153,11 +191,12 @@ struct table_sorter {
   sorter_row *rows;
   size_t n, rows_cap, next;
   bool sorted;
+  const nay_sst_comparator *order;
 };
 
-table_sorter *table_sorter_new(void) {
+table_sorter *table_sorter_new(const nay_sst_comparator *order) {
   table_sorter *s = must_alloc(sizeof *s);
-  *s = (table_sorter){.len = 0};
+  *s = (table_sorter){.order = order};
   return s;
 }
 
@@ -181,6 +220,9 @@ void table_sorter_add(table_sorter *s, const uint8_t *key, size_t len, const uin
 }
 
 static int sorter_keys(const table_sorter *s, const sorter_row *a, const sorter_row *b) {
+  if (s->order != NULL) {
+    return s->order->compare(s->order, s->bytes + a->at, a->len, s->bytes + b->at, b->len);
+  }
   uint32_t n = a->len < b->len ? a->len : b->len;
   int order = n != 0 ? memcmp(s->bytes + a->at, s->bytes + b->at, n) : 0;
   return order != 0 ? order : (a->len > b->len) - (a->len < b->len);

@@ -23,6 +23,10 @@ typedef enum table_codec { TABLE_RAW, TABLE_SNAPPY, TABLE_LZ4, TABLE_ZSTD } tabl
  * and must stay while the table is open. */
 nay_sst *table_open(const char *path, const char *layout, nay_sst_prefix *prefix);
 
+/* table_set_comparator: --comparator, for all tables that are opened from then on. Exits when there
+ * is none of that name. */
+void table_set_comparator(const options *o);
+
 /* table_die: the end of a table that turned out to be damaged, or cannot be written. */
 _Noreturn void table_die(const char *path, nay_status status, const nay_diag *diag);
 
@@ -43,7 +47,7 @@ const char *table_output(const options *o);
 /* table_sorted: reads all records and then hands them out in order, the last of equal keys alone.
  */
 typedef struct table_sorter table_sorter;
-table_sorter *table_sorter_new(void);
+table_sorter *table_sorter_new(const nay_sst_comparator *order); /* NULL: bytewise */
 void table_sorter_add(table_sorter *s, const uint8_t *key, size_t len, const uint8_t *value,
                       size_t value_len, bool has_value);
 /* table_sorter_next: false at the end. The first call sorts. */

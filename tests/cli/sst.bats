@@ -66,6 +66,50 @@ rows() { # N: rows with keys in the order of bytes
   run -1 nay sst scan empty.ldb
 }
 
+@test "sst --comparator: built in order, stored by name, checked" {
+  printf '100\tc\n7\ta\n12\tb\n' > rows
+  run -2 nay sst build --comparator decimal -o t.ldb rows
+  [[ $output == "nay sst: row 2: the key '7' is not greater"* ]]
+  for order in decimal reverse prefix.1 bytewise; do
+    nay sst build -q --sort --comparator $order -f -o t.ldb rows
+    case $order in
+      decimal) want='7 12 100' name=nay.decimal ;;
+      reverse) want='7 12 100' name=rocksdb.ReverseBytewiseComparator ;;
+      prefix.1) want='12 100 7' name=nay.prefix.1 ;;
+      bytewise) want='100 12 7' name=leveldb.BytewiseComparator ;;
+    esac
+    [ "$(nay sst scan --no-values t.ldb | paste -sd ' ')" = "$want" ]
+    [ "$(nay sst info --json t.ldb | jq -r .comparator)" = $name ]
+    [ "$(nay sst get -q --no-values t.ldb 7 8 100 | paste -sd ' ')" = '7 100' ]
+    nay sst scan --comparator $order t.ldb > /dev/null
+    nay sst info --verify t.ldb > /dev/null
+    [ $order = decimal ] || run ! nay sst scan --comparator decimal t.ldb
+  done
+  nay sst build -q --sort --comparator decimal -f -o t.ldb rows
+  run -2 nay sst scan --comparator reverse t.ldb
+  [ "$output" = "nay sst: t.ldb: the keys are in the order of the comparator 'nay.decimal', not of 'rocksdb.ReverseBytewiseComparator'" ]
+  run -2 nay sst scan --comparator bytewise t.ldb
+  [ "$output" = "nay sst: t.ldb: the keys are in the order of the comparator 'nay.decimal', not of 'leveldb.BytewiseComparator'" ]
+  run -2 nay sst build --comparator alphabet -o u.ldb rows
+  [[ $output == "nay sst: --comparator: no comparator 'alphabet'"* ]]
+  run -2 nay sst build --format nori --comparator reverse -o u.ldb rows
+  [[ $output == *"tables of other engines are in bytewise order"* ]]
+}
+
+@test "sst --comparator: compaction and lookups keep the order of their tables" {
+  printf '7\told\n12\tb\n' | nay sst build -q --comparator decimal -o old.ldb
+  printf '7\tnew\n100\tc\n' | nay sst build -q --comparator decimal -o new.ldb
+  printf '7\tplain\n' | nay sst build -q -o plain.ldb
+  nay sst compact -q new.ldb old.ldb -o all.ldb
+  [ "$(nay sst scan all.ldb)" = "$(printf '7\tnew\n12\tb\n100\tc')" ]
+  [ "$(nay sst get -q new.ldb --older old.ldb 12 7)" = "$(printf '12\tb\n7\tnew')" ]
+  run ! nay sst get -q new.ldb --older plain.ldb 7
+  [[ $output == *comparator* ]]
+  run ! nay sst compact new.ldb plain.ldb -o bad.ldb
+  [[ $output == *comparator* ]]
+  [ ! -e bad.ldb ]
+}
+
 @test "sst scan: ranges, prefixes, limits" {
   rows 1000 | nay sst build -q --prefix-length 6 -o t.ldb
   [ "$(nay sst scan -c t.ldb)" -eq 1000 ]
