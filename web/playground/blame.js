@@ -10,17 +10,23 @@ export class Blame {
     this.keys = keys;
     this.index = new Map(); /* bit -> numbers of keys */
     this.done = 0;
+    this.stopped = false;
   }
 
   /* fill: explains keys that are not in the index yet, in pieces that leave time for a frame. */
-  async fill(limit = Infinity) {
-    const end = Math.min(this.keys.length, limit);
+  async fill() {
+    const end = this.keys.length;
     let start = performance.now();
-    while (this.done < end) {
+    while (this.done < end && !this.stopped) {
       this.addKey(this.done);
       this.done += 1;
       if (performance.now() - start > 6) { await breathe(); start = performance.now(); }
     }
+  }
+
+  /* stop: the filter is about to change or to go. */
+  stop() {
+    this.stopped = true;
   }
 
   addKey(i) {

@@ -87,6 +87,11 @@ export function explainError(error) {
   return `That did not work: ${error && error.message ? error.message : error}`;
 }
 
+/* sentence: with a capital. */
+export function sentence(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /* shorten: a key as text for people: control characters shown, long ones cut. */
 export function shorten(key, limit = 40) {
   let text = '';

@@ -1,8 +1,9 @@
 /*
  * main.js - the page: starts the library, shows one view at a time, keeps the state in the URL.
  *
- * A view is {id, title, mount(context, params)}; mount returns {element, state(), params?, close()}:
- * state() is what a permalink holds. A view lives until the reader opens another state of it.
+ * A view is {id, title, mount(context, params)}; mount returns {element, state(), close()}
+ * and where it needs them {shown(), pause(), resume()}; state() is what a permalink holds. A view
+ * lives until the reader opens another state of it.
  */
 import { h, announce, explainError } from './dom.js';
 import { readHash, writeHash, replaceHash } from './route.js';
@@ -90,13 +91,11 @@ function show(id, params) {
 function mount(view, panel, params) {
   open.get(view.id)?.close();
   open.delete(view.id);
-  const context = { engine, changed: () => saveState(view.id), link: () => copyLink(view.id), go: (hash) => { location.hash = hash; } };
+  const context = { engine, changed: () => saveState(view.id) };
   try {
     const live = view.mount(context, params);
     open.set(view.id, live);
-    panel.replaceChildren(h('div', { class: 'head' },
-      h('div', null, h('h2', null, view.heading ?? view.title), h('p', { class: 'lead' }, view.lead)),
-      h('button', { type: 'button', class: 'quiet', onclick: () => copyLink(view.id) }, 'Copy link')), live.element);
+    panel.replaceChildren(h('div', { class: 'head' }, h('h2', null, view.heading ?? view.title), h('p', { class: 'lead' }, view.lead)), live.element);
     live.shown?.();
   } catch (error) {
     panel.replaceChildren(h('p', { class: 'notice bad', role: 'alert' }, explainError(error)));
@@ -158,6 +157,7 @@ async function start() {
   }
   document.getElementById('about').textContent = `Computed by libnay ${engine.version} in WebAssembly, in this page. Nothing leaves it.`;
   makeTabs();
+  document.getElementById('link').addEventListener('click', () => copyLink(current));
   addEventListener('hashchange', fromHash);
   fromHash();
   globalThis.nayPlayground = { frameStats, resetFrames, engine, views: open };

@@ -12,8 +12,9 @@ import { animate, calm } from './frames.js';
 const LISTED = 7; /* steps around the present one that are listed */
 
 export class Player {
-  constructor(stage) {
+  constructor(stage, hint) {
     this.stage = stage;
+    this.hint = hint; /* what the list says when there are no steps */
     this.script = [];
     this.at = 0; /* steps that were applied */
     this.undo = [];
@@ -125,6 +126,7 @@ export class Player {
     for (const b of [this.next, this.last]) b.disabled = at >= script.length;
     this.playButton.disabled = script.length === 0;
     this.where.textContent = script.length === 0 ? '' : `step ${at.toLocaleString('en')} of ${script.length.toLocaleString('en')}`;
+    if (script.length === 0) { this.list.replaceChildren(h('li', { class: 'later' }, h('span', null, this.hint))); return; }
     const from = Math.max(0, Math.min(at - 1 - (LISTED >> 1), script.length - LISTED));
     this.list.replaceChildren(...script.slice(from, from + LISTED).map((s, i) => h('li', { 'data-n': from + i + 1, class: from + i === at - 1 ? 'now' : from + i >= at ? 'later' : null }, h('span', null, s.text))));
   }

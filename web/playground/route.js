@@ -21,8 +21,8 @@ export function writeHash(view, values) {
   let whole = true;
   for (const [name, value] of Object.entries(values)) {
     if (value === null || value === undefined || value === '') continue;
-    const text = wellFormed(String(value));
-    if (text === null || text.length > LIMIT) whole = false;
+    const text = String(value);
+    if (text.length > LIMIT || !wellFormed(text)) whole = false;
     else params.set(name, text);
   }
   const query = params.toString();
@@ -30,9 +30,9 @@ export function writeHash(view, values) {
   return { hash: query === '' ? `#${view}` : `#${view}?${query}`, whole };
 }
 
-/* wellFormed: the text, or null when it has a lone surrogate, which a URL cannot carry. */
+/* wellFormed: whether a text has no lone surrogate, which a URL cannot carry. */
 function wellFormed(text) {
-  return /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/.test(text) ? null : text;
+  return !/\p{Surrogate}/u.test(text); /* under the flag u a pair is one character, not a surrogate */
 }
 
 /* replaceHash: into the address bar, without a new entry of the history. */

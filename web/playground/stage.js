@@ -40,7 +40,7 @@ export class Stage {
   constructor({ label, onpick, describe }) {
     this.onpick = onpick;
     this.describe = describe;
-    this.canvas = h('canvas', { role: 'img', 'aria-label': label });
+    this.canvas = h('canvas', { role: 'img', tabindex: 0, 'aria-label': label, onkeydown: (e) => this.move(e), onblur: () => { this.tip.hidden = true; } });
     this.tip = h('div', { class: 'tip', hidden: true, 'aria-hidden': 'true' });
     this.element = h('div', { class: 'stage' }, this.canvas, this.tip);
     this.groups = [];
@@ -110,7 +110,7 @@ export class Stage {
     const most = this.groups.reduce((a, g) => Math.max(a, g.ncells), 0);
     const titled = this.groups.some((g) => g.label) ? LABEL : 0;
     const limit = this.ncells > 40000 ? 760 : 430;
-    const top = this.groups[0].width > 1 ? 46 : this.groups.length === 1 ? 34 : 26;
+    const top = this.groups[0].width > 1 ? 46 : this.groups.length > 1 ? 26 : this.ncells <= 64 ? 34 : 30;
     for (let size = top; size >= 2; size -= 1) {
       const cols = this.columns(most, size, width);
       if (cols === 0) continue;
@@ -309,14 +309,28 @@ export class Stage {
     return at < g.ncells ? g.first + at : null;
   }
 
+  /* move: arrow keys go from cell to cell and say what is there, as the pointer does. */
+  move(event) {
+    const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: this.cols, ArrowUp: -this.cols }[event.key];
+    if (by === undefined || !this.size || !this.describe) return;
+    event.preventDefault();
+    this.cursor = Math.max(0, Math.min(this.ncells - 1, (this.cursor ?? -1) + by));
+    const [x, y] = this.place(this.cursor);
+    this.showTip(this.describe(this.cursor), x + this.size, y + this.size);
+    if (this.onpick) this.onpick(this.cursor);
+  }
+
+  showTip(text, x, y) {
+    this.tip.textContent = text;
+    this.tip.hidden = false;
+    this.tip.style.left = `${Math.max(0, Math.min(x, this.element.clientWidth - this.tip.offsetWidth - 4))}px`;
+    this.tip.style.top = `${y + 4}px`;
+  }
+
   hover(event) {
     const cell = this.cellAt(event);
     if (cell === null || !this.describe) { this.tip.hidden = true; return; }
-    this.tip.textContent = this.describe(cell);
-    this.tip.hidden = false;
     const box = this.element.getBoundingClientRect();
-    const x = event.clientX - box.left;
-    this.tip.style.left = `${Math.max(0, Math.min(x + 14, box.width - this.tip.offsetWidth - 4))}px`;
-    this.tip.style.top = `${event.clientY - box.top + 18}px`;
+    this.showTip(this.describe(cell), event.clientX - box.left + 14, event.clientY - box.top + 14);
   }
 }

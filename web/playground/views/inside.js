@@ -5,7 +5,7 @@
  * A file is a filter in a layout that is recognised or chosen, or a table with filters inside. Damage
  * is a flipped bit in a copy; the library then opens the copy, and refuses it or does not.
  */
-import { h, announce, download, explainError, figure, shorten, Notices, UserError } from '../dom.js';
+import { h, announce, download, explainError, figure, sentence, shorten, Notices, UserError } from '../dom.js';
 import { Density } from '../density.js';
 import { readFile, EXAMPLES } from '../keys.js';
 import { askScript, verdict } from '../scripts.js';
@@ -13,6 +13,7 @@ import { bytes, count, percent } from '../number.js';
 import { SAMPLES } from '../samples.js';
 
 const HEX_ROWS = 8;
+const MOST_ENTRIES = 200000; /* of a table that are read */
 
 class Inside {
   constructor(context, params) {
@@ -131,7 +132,7 @@ class Inside {
     const damaged = file.flipped !== null ? `One bit of byte ${count(file.flipped)} is flipped. ` : '';
     if (this.verdict) {
       const where = this.verdict.offset > 0 ? `, at byte ${count(this.verdict.offset)}` : '';
-      const text = this.verdict instanceof UserError ? this.verdict.message : `${this.verdict.message}${where} (NAY_${this.verdict.statusName}).`;
+      const text = this.verdict instanceof UserError ? this.verdict.message : `${sentence(this.verdict.message)}${where} (NAY_${this.verdict.statusName}).`;
       return h('div', { class: 'notice bad', 'data-state': 'refused', style: 'margin: 0' }, h('p', null, h('b', null, `${file.name}: refused. `), damaged, text));
     }
     const silent = file.flipped !== null && !this.what.checked ? h('p', null, h('b', null, 'Nobody noticed. '), `${damaged}This layout has no checksum: the filter opens, and may now deny keys that it has.`)
@@ -258,7 +259,28 @@ class OpenTable {
     this.checked = this.info.checksum !== 'none';
     this.title = `a sorted table of ${this.info.engine}`;
     this.damageText = this.info.ndamaged > 0 ? `${count(this.info.ndamaged)} of its filters ${this.info.ndamaged === 1 ? 'is' : 'are'} damaged: such a filter answers maybe, and no key is lost.` : null;
-    try { this.table = engine.openTable(data); } catch (error) { this.why = explainError(error); }
+    try {
+      this.table = engine.openTable(data);
+      this.walk();
+    } catch (error) {
+      this.why = explainError(error);
+    }
+  }
+
+  /* walk: reads the data as well, so that a damaged block is found. */
+  walk() {
+    this.first = [];
+    this.nentries = 0;
+    try {
+      for (const entry of this.table.entries()) {
+        if (this.nentries < 12) this.first.push(entry);
+        this.nentries += 1;
+        if (this.nentries >= MOST_ENTRIES) break;
+      }
+    } catch (error) {
+      if (!error.statusName) throw error;
+      this.damageText = `${this.damageText ?? ''} After ${count(this.nentries)} entries a block of its data is refused: ${error.message}, at byte ${count(error.offset)} (NAY_${error.statusName}).`.trim();
+    }
   }
 
   facts() {
@@ -286,16 +308,8 @@ class OpenTable {
   entries() {
     if (!this.table) return null;
     const text = (b) => shorten(new TextDecoder().decode(b.slice(0, 200)), 32);
-    const rows = [];
-    try {
-      for (const e of this.table.entries()) {
-        if (rows.length >= 12) break;
-        rows.push(h('tr', null, h('td', null, text(e.key)), h('td', null, e.deleted ? '(deleted)' : text(e.value))));
-      }
-    } catch (error) {
-      return h('p', { class: 'note' }, explainError(error));
-    }
-    return h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'First entries' }, h('table', null, h('caption', null, 'Its first entries'), h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'key'), h('th', { scope: 'col' }, 'value'))), h('tbody', null, rows)));
+    const rows = this.first.map((e) => h('tr', null, h('td', null, text(e.key)), h('td', null, e.deleted ? '(deleted)' : text(e.value))));
+    return h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'First entries' }, h('table', null, h('caption', null, `Its first entries, of ${count(this.nentries)}${this.nentries >= MOST_ENTRIES ? ' or more' : ''}`), h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'key'), h('th', { scope: 'col' }, 'value'))), h('tbody', null, rows)));
   }
 
   ask(key) {

@@ -26,7 +26,7 @@ class Lsm {
     this.skew = new NumberField({ label: 'Allocation: 0 uniform, 1 Monkey', value: 0, min: 0, max: 1, step: 0.05, show: (v) => String(Number(v.toFixed(2))), onchange: remake, hint: 'Monkey gives small levels more bits for each key: they are cheap, and every lookup passes them.' });
     this.input = h('input', { type: 'text', 'aria-label': 'A key of the tree', placeholder: 'user00042:06', autocomplete: 'off', spellcheck: 'false' });
     this.picture = h('div');
-    this.player = new Player({ clearMarks: () => {}, flush: () => {}, write: () => 0, mark: () => {}, note: () => {} });
+    this.player = new Player({ clearMarks: () => {}, flush: () => {}, write: () => 0, mark: () => {}, note: () => null }, 'Get a key or scan: the steps are listed here.');
     this.counts = h('div', { 'aria-live': 'polite' });
     this.table = h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Levels and their filters' });
     this.runs = 0;

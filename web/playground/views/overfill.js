@@ -100,7 +100,7 @@ class Overfill {
     this.filter?.free();
     this.filter = fresh;
     this.plan = this.engine.plan(params);
-    Object.assign(this, { added: 0, fileAt: 0, points: [], full: false, took: null });
+    Object.assign(this, { added: 0, fileAt: 0, points: [], took: null, run: (this.run ?? 0) + 1 });
     this.families.replaceChildren();
     this.families.dataset.families = '';
     this.notices.clear();
@@ -136,8 +136,9 @@ class Overfill {
     this.loading = true;
     this.addButton.disabled = true;
     const start = performance.now();
+    const { run } = this; /* another filter takes its place: these keys are not for that one */
     try {
-      for (let left = n; left > 0;) {
+      for (let left = n; left > 0 && run === this.run;) {
         const piece = this.piece(Math.min(left, PIECE));
         if (piece.n === 0) { this.notices.say(`The file has no more lines: all ${count(this.file.lines)} are in.`); break; }
         this.filter.addLines(piece.lines);
@@ -145,7 +146,6 @@ class Overfill {
         left -= piece.n;
         if (left > 0) { this.report(false); await breathe(); }
       }
-      this.took = { n, ms: 0 };
     } catch (error) {
       if (error.statusName === 'EFULL') {
         this.added = Math.round(this.filter.stats().nkeysEstimated);
@@ -155,9 +155,10 @@ class Overfill {
       this.loading = false;
       this.addButton.disabled = false;
     }
+    if (run !== this.run) return;
     this.sample();
     this.report();
-    if (this.took) this.took.ms = performance.now() - start;
+    this.took = performance.now() - start;
     this.say();
   }
 
@@ -173,7 +174,7 @@ class Overfill {
   say() {
     const { measured, added } = this;
     announce(`${count(added)} keys are in. Measured FPR ${percent(measured.fpr)}, planned ${percent(this.plan.fpr)}.`);
-    this.figures.dataset.ms = this.took ? Math.round(this.took.ms) : '';
+    this.figures.dataset.ms = Math.round(this.took);
     this.changed();
   }
 
@@ -278,9 +279,9 @@ class Overfill {
   resume() { this.density.redraw(); }
 
   close() {
+    this.run += 1;
     this.density.close();
     this.filter?.free();
-    this.filter = null;
   }
 }
 

@@ -21,7 +21,8 @@ import { bytes, count, percent } from '../number.js';
 const STATIC = ['xor', 'fuse', 'ribbon'];
 const MOST_KEYS = 20000;
 const MOST_BITS = 2e6; /* of a payload that the stage draws */
-const TRACE = 1 << 19; /* events of a build that are kept */
+const MOST_TRACED = 3000; /* keys of a build that is played */
+const TRACE = 1 << 17; /* events of it that are kept */
 const MOST_TEXT = 64 * 1024 * 1024; /* characters of a key */
 
 class Work {
@@ -32,7 +33,7 @@ class Work {
     this.keys = [];
     this.stage = new Stage({ label: 'The bits of the filter', describe: (cell) => this.describe(cell), onpick: (cell) => announce(this.describe(cell)) });
     this.band = new Band();
-    this.player = new Player(this.stage);
+    this.player = new Player(this.stage, 'Add a key or ask for one: its steps are listed here.');
     this.fields();
     this.build();
     applyParams(params, { kind: this.kind, n: this.n, by: this.by, fpr: this.fpr, bits: this.bits, k: this.k });
@@ -97,6 +98,7 @@ class Work {
     this.player.pause();
     this.stage.close();
     this.band.close();
+    this.blame?.stop();
     this.filter?.free();
     this.filter = null;
   }
@@ -154,6 +156,7 @@ class Work {
   remake(save = true) {
     const fresh = attempt(this, { kind: this.kind, n: this.n, by: this.by, fpr: this.fpr, bits: this.bits, k: this.k }, () => this.make());
     this.player.pause();
+    this.blame?.stop();
     this.filter?.free();
     this.filter = fresh;
     this.answer.replaceChildren();
@@ -175,9 +178,14 @@ class Work {
     const settable = stats.fill > 0 ? Math.round(stats.nbitsSet / stats.fill) : payload.length * 8;
     const groups = groupsOf(this.kind.value, samples, payload.length * 8, this.settable(settable, stats));
     this.stage.show(groups, payload);
-    this.blame = new Blame(this.filter, this.keys);
+    this.renewBlame();
     if (this.kind.value === 'counting') this.counters();
     this.tell();
+  }
+
+  renewBlame() {
+    this.blame?.stop();
+    this.blame = new Blame(this.filter, this.keys);
   }
 
   /* settable: bits that keys can set. An empty filter does not say it; its plan does, for bits alone. */
@@ -198,7 +206,7 @@ class Work {
     this.line.textContent = FAMILIES[this.kind.value].line;
     const k = plan && plan.k ? `, k = ${plan.k}` : '';
     this.facts.textContent = `${count(this.keys.length)} keys in ${bytes(Math.ceil(s.nbits / 8))} (${count(s.nbits)} bits${k})${this.isStatic() ? '' : `, ${percent(s.fill)} of them set`}. An absent key is a maybe with a chance of ${percent(s.fprNow)}${s.overloaded ? ': overloaded' : ''}.`;
-    this.stage.label(`Picture of the payload of a ${this.kind.value} filter: ${count(s.nbits)} bits, ${count(s.nbitsSet)} are 1. The steps are listed below.`);
+    this.stage.label(`Picture of the payload of a ${this.kind.value} filter: ${count(s.nbits)} bits, ${count(s.nbitsSet)} are 1. Arrow keys go from cell to cell; the steps are listed below.`);
     const shown = this.keys.slice(-200);
     this.chips.replaceChildren(...shown.map((key) => h('button', { type: 'button', class: 'chip', title: 'Ask for this key', onclick: this.notices.guard(() => this.ask(key)) }, shorten(key, 24))),
       ...(this.keys.length > shown.length ? [h('span', { class: 'note' }, `and ${count(this.keys.length - shown.length)} before them`)] : []),
@@ -263,7 +271,7 @@ class Work {
     const script = make();
     if (grown) for (const step of script) for (const w of step.writes ?? []) if (w.fresh) this.stage.write(w.bit, w.nbits, 0);
     if (grown) this.stage.flush();
-    this.blame = new Blame(this.filter, this.keys);
+    this.renewBlame();
     this.player.load(settle(script, this.stage, this.filter.payload()), options);
     this.tell();
     this.changed();
@@ -271,6 +279,7 @@ class Work {
 
   rebuildWith(keys) {
     const built = this.engine.build([...this.keys, ...keys], this.params());
+    this.blame?.stop();
     this.filter.free();
     this.filter = built;
     this.keys.push(...keys);
@@ -283,12 +292,13 @@ class Work {
   /* playBuild: how a static filter is made, from the trace of the library. */
   playBuild() {
     if (this.keys.length === 0) { this.player.load([{ text: 'A filter of no keys says nay to everything.' }]); return; }
+    this.band.start(0);
+    if (this.keys.length > MOST_TRACED) { this.player.load([{ text: `Built from ${count(this.keys.length)} keys: too many to watch one by one.` }]); return; }
     const { value, events, lost } = this.engine.record(() => this.engine.build(this.keys, this.params()), TRACE);
     value.free();
     const payload = this.filter.payload();
     const peeled = events.some((e) => e.event === 'peelAssign');
     const banded = events.some((e) => e.event === 'bandColumn');
-    this.band.start(0);
     if (lost > 0 || !(peeled || banded)) {
       const few = this.kind.value === 'ribbon' ? 'For so few keys a ribbon is stored as a small Bloom filter. Add some to see the band.' : `Built from ${count(this.keys.length)} keys.`;
       this.player.load([{ text: few }]);
@@ -366,14 +376,14 @@ class Work {
     this.blamed.replaceChildren();
     this.player.load(askScript(this.kind.value, key, why));
     this.changed();
-    if (why.maybe && !inSet) await this.explainFalsePositive(why);
+    if (why.maybe && !inSet) await this.explainFalsePositive(key, why);
   }
 
   /* explainFalsePositive: for each thing the probe found, the keys that put it there. */
-  async explainFalsePositive(why) {
+  async explainFalsePositive(key, why) {
     const blame = this.blame;
     await blame.fill();
-    if (blame !== this.blame) return;
+    if (blame.stopped || this.asked !== key) return;
     const steps = why.steps.filter((s) => s.group === why.group && s.nbits > 0 && s.kind !== 'xor' && s.kind !== 'column');
     if (steps.length === 0) {
       this.blamed.replaceChildren(h('p', { class: 'note' }, `No key is to blame: the parities of its ${why.steps.length} columns agree by chance, as for one key in ${count(2 ** why.steps.length)}.`));
