@@ -238,7 +238,7 @@ def _():
     refused("sst", "get", "new", "a", "--csv", said="--csv is for keys in files")
     must("sst", "build", "-q", "--sort", "--key=int", "-o", "ints", stdin="7\tseven\n-1\tminus\n")
     assert must("sst", "get", "--key=int", "ints", "0x7", "8", "--", "-1").stdout == b"0x7\tseven\n-1\tminus\n"
-    assert must("sst", "scan", "--key=hex", "--no-values", "--from", "62", "old").stdout == b"b\n"
+    assert must("sst", "scan", "--key=hex", "--no-values", "--from", "62", "old").stdout == b"62\n"
     refused("sst", "scan", "--key=hex", "--from", "6", "old", said="--from: '6' is not of type hex")
 
 
