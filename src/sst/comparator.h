@@ -33,9 +33,16 @@ typedef struct nay_order {
 /* The largest sequence (56 bits) and type of a search: the newest of all versions. */
 #define NAY_KEY_TRAILER_NEWEST 0xffffffffffffff01u
 
-/* That of a search at a sequence number: no entry of the number, whatever its type, is before it.
+/*
+ * That of an index key that is before every search for its user key, and of no entry: where an
+ * index has first keys alone (foreign.c), a search for the first key of a block must pass the block
+ * before it.
  */
-#define NAY_KEY_TRAILER_OF(sequence) ((uint64_t)(sequence) << 8 | 0xff)
+#define NAY_KEY_TRAILER_BEFORE_ALL UINT64_MAX
+
+/* That of a search at a sequence number: no entry of the number is before it, whatever its type,
+ * which is below 0xfe. */
+#define NAY_KEY_TRAILER_OF(sequence) ((uint64_t)(sequence) << 8 | 0xfe)
 
 /* nay__common: how many leading bytes a[0,n) and b[0,n) share. */
 static inline size_t nay__common(const uint8_t *a, const uint8_t *b, size_t n) {

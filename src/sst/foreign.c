@@ -5,8 +5,6 @@
 
 #define FOREIGN_MAX_BLOCK ((uint64_t)256 << 20)
 #define FOREIGN_MAX_VERSION NAY_SST_MAX_SEQUENCE
-/* Trailer of an index key: in the order of internal keys it is before every version of its key. */
-#define FOREIGN_BEFORE_ALL UINT64_MAX
 
 static const nay_foreign_engine *const foreign_engines[] = {
     &nay__foreign_nori,          &nay__foreign_minilsm,       &nay__foreign_minilsm_day4,
@@ -314,7 +312,7 @@ static nay_status foreign_index_entry(const nay_foreign *f, size_t i, const nay_
     NAY_TRY(foreign_append_key(&t->key, b->last, b->last_version << 8, t->a));
   } else {
     nay_bytes next = nay__foreign_block_at(f, i + 1)->first;
-    NAY_TRY(foreign_append_key(&t->key, next, FOREIGN_BEFORE_ALL, t->a));
+    NAY_TRY(foreign_append_key(&t->key, next, NAY_KEY_TRAILER_BEFORE_ALL, t->a));
   }
   return nay__block_add(&t->builder, t->key.at, t->key.len, 0, value, len, t->a);
 }

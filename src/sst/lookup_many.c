@@ -243,7 +243,8 @@ nay_status nay_lookup_get_many(const nay_lookup *l, const void *const *keys, con
   if (n == 0) return NAY_OK;
   nay_diag why;
   many_piece p = {.lookup = l, .order = many_order(l)};
-  p.batch = (nay_get_batch){.trailer = sequence << 8 | 1, .stride = values[0].size, .why = &why};
+  p.batch = (nay_get_batch){
+      .trailer = NAY_KEY_TRAILER_OF(sequence), .stride = values[0].size, .why = &why};
   if (many_alloc(&p, n < MANY ? n : MANY) != NAY_OK) {
     return nay__fail(diag, NAY_ENOMEM, "no memory for a batch of keys", 0);
   }

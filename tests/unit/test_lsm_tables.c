@@ -9,6 +9,7 @@
 
 #include "base/crc32.h"
 #include "golden/lsm_tables.h"
+#include "nay_lookup.h"
 #include "nay_table_filters.h"
 
 static const char *vectors = TEST_GOLDEN;
@@ -81,7 +82,27 @@ static void check_scan(const lsm_table *t, const nay_sst *sst) {
 
 /* ---- keys ---- */
 
+/* At the newest of all snapshots, alone and in a batch: the first key of a block is where the
+ * search of the index must not stop a block too early. */
+static void check_lookups(const lsm_table *t, const nay_sst *sst, const nay_lookup *lookup,
+                          const void *key, size_t len) {
+  nay_sst_value value = {.size = sizeof value}, batch = {.size = sizeof batch};
+  nay_status status = NAY_EINVAL;
+  if (nay_sst_get_at(sst, key, len, NAY_SST_MAX_SEQUENCE, NULL, &value) != NAY_OK) {
+    fail_msg("%s: a present key at a snapshot", t->file);
+  }
+  assert_ok(nay_lookup_get_many(lookup, &key, &len, 1, NAY_SST_MAX_SEQUENCE, NULL, &batch, &status,
+                                NULL));
+  if (status != (value.deleted ? NAY_ENOENT : NAY_OK)) {
+    fail_msg("%s: a present key in a batch", t->file);
+  }
+  nay_sst_value_free(&value);
+  nay_sst_value_free(&batch);
+}
+
 static void check_gets(const lsm_table *t, const nay_sst *sst) {
+  nay_lookup *lookup;
+  assert_ok(nay_lookup_new(&sst, 1, NULL, &lookup));
   uint8_t key[GOLDEN_KEY_MAX];
   nay_sst_value value = {.size = sizeof value};
   nay_diag diag = {.what = NULL};
@@ -91,11 +112,13 @@ static void check_gets(const lsm_table *t, const nay_sst *sst) {
       fail_msg("%s: present key %llu", t->file, (unsigned long long)i);
     }
     assert_true(nay_sst_may_contain(sst, key, len));
+    check_lookups(t, sst, lookup, key, len);
   }
   for (uint64_t i = 0; i < LSM_ABSENT; i++) {
     size_t len = t->make(t->absent_first + i, key);
     assert_status(nay_sst_get(sst, key, len, &diag, &value), NAY_ENOENT);
   }
+  nay_lookup_free(lookup);
   nay_sst_value_free(&value);
 }
 
