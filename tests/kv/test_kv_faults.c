@@ -182,7 +182,7 @@ static void every_call(fault f, bool dies) {
       reached = WEXITSTATUS(status) == 7;
     }
     if (!reached) assert_int_equal(p->acknowledged, OPERATIONS);
-    check_after(n, p, f != FAULT_FULL && f != FAULT_HALF_FULL);
+    check_after(n, p, dies);
   }
   print_message("# %ld calls\n", n - step);
   assert_true(n > 50);

@@ -54,6 +54,21 @@ static void check_rounds(const unsigned *rounds) {
   }
 }
 
+/* Without a snapshot: what a key has only ever grows. */
+static void check_grows(worker *w, kv_bytes *value) {
+  static _Atomic unsigned seen[WRITERS];
+  for (unsigned writer = 0; writer < WRITERS; writer++) {
+    char key[16];
+    size_t len = thread_key(writer, 0, key);
+    unsigned before = seen[writer];
+    nay_status status = kv_get(w->s->db, key, len, NULL, value, NULL, NULL, NULL);
+    unsigned now = status == NAY_OK ? (unsigned)strtoul(value->data, NULL, 10) : 0;
+    if (now < before) fail_msg("round %u is seen after round %u", now, before);
+    while (before < now && !atomic_compare_exchange_weak(&seen[writer], &before, now)) {
+    }
+  }
+}
+
 static void *get_rounds(void *ctx) {
   worker *w = ctx;
   kv_bytes value = {0};
@@ -69,6 +84,7 @@ static void *get_rounds(void *ctx) {
         rounds[k] = status == NAY_OK ? (unsigned)strtoul(value.data, NULL, 10) : 0;
       }
       check_rounds(rounds);
+      check_grows(w, &value);
       w->checked++;
     }
     kv_snapshot_release(w->s->db, at);
