@@ -69,7 +69,7 @@ static void store_close(store *s) {
 static void store_put(store *s, const char *key, const char *value) {
   kv_error error;
   if (s->nay != NULL) {
-    check(s, kv_put(s->nay, key, KV_KEY, value, KV_VALUE, &error), &error);
+    check(s, kv_put(s->nay, (kv_slice){key, KV_KEY}, (kv_slice){value, KV_VALUE}, &error), &error);
   } else {
     leveldb_put(s->leveldb, s->write, key, KV_KEY, value, KV_VALUE, &s->error);
     check(s, NAY_OK, NULL);
@@ -79,7 +79,7 @@ static void store_put(store *s, const char *key, const char *value) {
 static bool store_get(store *s, const char *key) {
   kv_error error;
   if (s->nay != NULL) {
-    nay_status status = kv_get(s->nay, key, KV_KEY, NULL, &s->value, NULL, NULL, &error);
+    nay_status status = kv_get(s->nay, (kv_slice){key, KV_KEY}, 0, &s->value, NULL, NULL, &error);
     check(s, status, &error);
     return status == NAY_OK;
   }
@@ -97,7 +97,8 @@ static uint64_t store_scan(store *s, uint64_t *digest) {
   kv_error error;
   if (s->nay != NULL) {
     kv_iter it;
-    nay_status status = kv_iter_new(s->nay, NULL, NULL, 0, NULL, 0, &error, &it);
+    nay_status status =
+        kv_iter_new(s->nay, 0, (kv_slice){NULL, 0}, (kv_slice){NULL, 0}, &error, &it);
     for (; status == NAY_OK; status = nay_merge_next(it.merge), n++) {
       const uint8_t *key = nay_merge_key(it.merge, &len);
       const uint8_t *value = nay_merge_value(it.merge, &value_len);

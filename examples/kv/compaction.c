@@ -15,7 +15,6 @@
  * The order on disk makes a crash harmless: first the outputs, synced; then the manifest, which
  * makes them part of the store and ends the inputs; then the inputs are removed.
  */
-#include <inttypes.h>
 #include <nay_compact.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,22 +26,21 @@
 typedef struct job {
   kv *db;
   kv_error error;
-  unsigned level;                     /* inputs are of this one and the next */
-  const kv_bytes *smallest, *largest; /* keys of the inputs */
+  unsigned level;             /* inputs are of this one and the next */
+  kv_slice smallest, largest; /* keys of the inputs */
   size_t nin, nout;
   kv_table **in, **out; /* in: newest first */
-  char path[KV_PATH];   /* of the last output */
+  kv_name path;         /* of the last output */
 } job;
 
 size_t kv_level(const kv_view *view, unsigned level, uint64_t *bytes) {
   size_t n = 0;
-  uint64_t sum = 0;
+  if (bytes != NULL) *bytes = 0;
   for (size_t i = 0; i < view->n; i++) {
     if (view->tables[i]->level != level) continue;
+    if (bytes != NULL) *bytes += view->tables[i]->bytes;
     n++;
-    sum += view->tables[i]->bytes;
   }
-  if (bytes != NULL) *bytes = sum;
   return n;
 }
 
@@ -66,10 +64,10 @@ static nay_status job_install(job *j, kv_memtable *flushed) {
   kv_manifest m = db->saved;
   pthread_mutex_unlock(&db->mutex);
   m.tables = kv_alloc((v->n + j->nout + 1) * sizeof *m.tables);
-  for (size_t i = 0; i < v->n; i++) {
-    bool leaves = false;
-    for (size_t k = 0; k < j->nin; k++) leaves |= v->tables[i] == j->in[k];
-    if (!leaves) m.tables[m.n++] = v->tables[i];
+  for (size_t i = 0, k; i < v->n; i++) {
+    for (k = 0; k < j->nin && v->tables[i] != j->in[k]; k++) {
+    }
+    if (k == j->nin) m.tables[m.n++] = v->tables[i];
   }
   for (size_t i = 0; i < j->nout; i++) m.tables[m.n++] = j->out[i];
   if (flushed != NULL) m.log = flushed->next_log, m.sequence = flushed->last;
@@ -78,8 +76,8 @@ static nay_status job_install(job *j, kv_memtable *flushed) {
   if (status == NAY_OK) {
     for (size_t i = 0; i < j->nin; i++) /* one that moves down stays the same file */
       j->in[i]->obsolete = j->nout == 0 || j->out[0]->number != j->in[i]->number;
-    status = kv_view_publish(db, db->view->mem, flushed != NULL ? NULL : db->view->full, m.tables,
-                             m.n, &j->error);
+    kv_memtable *full = flushed != NULL ? NULL : db->view->full;
+    status = kv_view_publish(db, db->view->mem, full, m.tables, m.n, &j->error);
     db->saved.log = m.log;
     db->saved.sequence = m.sequence;
     pthread_cond_broadcast(&db->done);
@@ -90,72 +88,67 @@ static nay_status job_install(job *j, kv_memtable *flushed) {
   return status;
 }
 
-static nay_status job_end(job *j, nay_status status) {
-  kv *db = j->db;
-  pthread_mutex_lock(&db->mutex);
-  for (size_t i = 0; i < j->nout; i++) kv_table_unref(db, j->out[i]);
-  pthread_mutex_unlock(&db->mutex);
+/* What the library said goes to the error, unless the store has said more. */
+static nay_status job_end(job *j, nay_status status, const nay_diag *diag) {
+  pthread_mutex_lock(&j->db->mutex);
+  bool ends = j->db->closing && status == NAY_ECANCELED;
+  for (size_t i = 0; i < j->nout; i++) kv_table_unref(j->db, j->out[i]);
+  pthread_mutex_unlock(&j->db->mutex);
+  if (status != NAY_OK && j->error.text[0] == 0)
+    kv_fail(&j->error, status, "%s: %s: %s", j->path.text, diag->what, strerror(diag->os_error));
+  if (status != NAY_OK && !ends) kv_set_failed(j->db, status, &j->error);
   free(j->in);
   free(j->out);
-  bool ends = status == NAY_ECANCELED && db->closing;
-  return status == NAY_OK || ends ? status : kv_set_failed(db, status, &j->error);
+  return status;
 }
 
 static nay_sst_write_options job_writes(const kv *db, nay_sst_keys keys) {
-  return (nay_sst_write_options){sizeof(nay_sst_write_options), .keys = keys,
-                                 .filter = NAY_SST_FULL_FILTER,
-                                 .comparator = db->options.comparator};
+  nay_sst_write_options how = {sizeof how, .keys = keys, .filter = NAY_SST_FULL_FILTER};
+  how.comparator = db->options.comparator;
+  return how;
 }
 
 /* ---- a memtable becomes a table ---- */
 
 static nay_status flush(kv *db, kv_memtable *m) {
-  job j = {.db = db};
+  uint64_t number = kv_number(db), log = db->saved.log;
+  job j = {.db = db, .path = kv_path(db, number, "ldb")};
   nay_diag diag = {.what = ""};
   nay_sst_writer *w = NULL;
-  uint64_t number = kv_number(db), log = db->saved.log;
   nay_sst_write_options how = job_writes(db, NAY_SST_KEYS_INTERNAL);
-  kv_path(db, number, "ldb", j.path);
-  nay_status status = nay_sst_writer_new(j.path, &how, NULL, &diag, &w);
-  const kv_node *node = kv_memtable_seek(m, NULL, 0, 0);
-  for (; status == NAY_OK && node != NULL; node = kv_node_next(node))
-    status =
-        nay_sst_writer_add(w, node->key, node->len + 8, node->key + node->len + 8, node->value_len);
+  nay_status status = nay_sst_writer_new(j.path.text, &how, NULL, &diag, &w);
+  for (const kv_node *n = kv_memtable_first(m); status == NAY_OK && n != NULL; n = kv_node_next(n))
+    status = nay_sst_writer_add(w, n->key.data, n->key.len + 8, n->value.data, n->value.len);
   if (status == NAY_OK) status = nay_sst_writer_finish(w, &diag);
   nay_sst_writer_free(w);
-  if (status != NAY_OK)
-    kv_fail(&j.error, status, "%s: %s: %s", j.path, diag.what, strerror(diag.os_error));
   if (status == NAY_OK) status = job_add(&j, number, 0);
   if (status == NAY_OK) status = job_install(&j, m);
-  for (; status == NAY_OK && log < m->next_log; log++) {
-    kv_path(db, log, "log", j.path);
-    unlink(j.path);
-  }
+  for (; status == NAY_OK && log < m->next_log; log++) unlink(kv_path(db, log, "log").text);
   if (status == NAY_OK) db->stats.flushed += j.out[0]->bytes;
-  return job_end(&j, status);
+  return job_end(&j, status, &diag);
 }
 
 /* ---- tables are merged into the next level ---- */
 
-static int job_compare(const job *j, const kv_bytes *a, const kv_bytes *b) {
-  return kv_compare(j->db->options.comparator, a->data, a->len, b->data, b->len);
+static int job_compare(const job *j, kv_slice a, kv_slice b) {
+  return kv_compare(j->db->options.comparator, a, b);
 }
 
 static bool job_overlaps(const job *j, const kv_table *t) {
-  return job_compare(j, &t->smallest, j->largest) <= 0 &&
-         job_compare(j, j->smallest, &t->largest) <= 0;
+  return job_compare(j, t->smallest, j->largest) <= 0 &&
+         job_compare(j, j->smallest, t->largest) <= 0;
 }
 
 static void job_take(job *j, kv_table *t) {
-  if (j->nin == 0 || job_compare(j, &t->smallest, j->smallest) < 0) j->smallest = &t->smallest;
-  if (j->nin == 0 || job_compare(j, &t->largest, j->largest) > 0) j->largest = &t->largest;
+  if (j->nin == 0 || job_compare(j, t->smallest, j->smallest) < 0) j->smallest = t->smallest;
+  if (j->nin == 0 || job_compare(j, t->largest, j->largest) > 0) j->largest = t->largest;
   j->in[j->nin++] = t;
 }
 
 /* The level that is most above its size, and what of it goes down. */
 static bool job_pick(const kv_view *v, job *j) {
   double most = 1, limit = (double)j->db->options.level_size;
-  kv_table *oldest = NULL;
+  const kv_table *oldest = NULL;
   j->level = KV_LEVELS;
   for (unsigned level = 0; level + 1 < KV_LEVELS; level++) {
     uint64_t bytes;
@@ -165,14 +158,13 @@ static bool job_pick(const kv_view *v, job *j) {
     if (score >= most) most = score, j->level = level;
   }
   if (j->level == KV_LEVELS) return false;
-  for (size_t i = 0; i < v->n; i++)
-    if (v->tables[i]->level == j->level &&
-        (oldest == NULL || v->tables[i]->number < oldest->number))
-      oldest = v->tables[i];
+  for (size_t i = 0; i < v->n; i++) {
+    const kv_table *t = v->tables[i];
+    if (t->level == j->level && (oldest == NULL || t->number < oldest->number)) oldest = t;
+  }
   j->in = kv_alloc(v->n * sizeof *j->in);
   for (size_t i = 0; i < v->n; i++)
-    if (j->level == 0 ? v->tables[i]->level == 0 : v->tables[i] == oldest)
-      job_take(j, v->tables[i]);
+    if (v->tables[i] == oldest || v->tables[i]->level + j->level == 0) job_take(j, v->tables[i]);
   const job upper = *j;
   for (size_t i = 0; i < v->n; i++)
     if (v->tables[i]->level == j->level + 1 && job_overlaps(&upper, v->tables[i]))
@@ -182,15 +174,15 @@ static bool job_pick(const kv_view *v, job *j) {
 
 static const char *job_next(void *ctx) {
   job *j = ctx;
-  kv_path(j->db, kv_number(j->db), "ldb", j->path);
-  return j->path;
+  j->path = kv_path(j->db, kv_number(j->db), "ldb");
+  return j->path.text;
 }
 
 static void job_done(void *ctx, const nay_sst_output *output) {
   job *j = ctx;
+  j->db->stats.compacted += output->nbytes;
   if (j->error.text[0] == 0)
     job_add(j, strtoull(strrchr(output->path, '/') + 1, NULL, 10), j->level + 1);
-  j->db->stats.compacted += output->nbytes;
 }
 
 /* Between two entries of a merge: a full memtable cannot wait. */
@@ -206,38 +198,30 @@ static bool job_progress(void *ctx, const nay_sst_compact_stats *so_far) {
 
 static nay_status merge(kv *db, const kv_view *v, job *j) {
   nay_diag diag = {.what = ""};
-  size_t n = 0;
   if (j->nin == 1 && j->level > 0) { /* nothing below overlaps it */
     nay_status status = job_add(j, j->in[0]->number, j->level + 1);
-    return job_end(j, status == NAY_OK ? job_install(j, NULL) : status);
+    return job_end(j, status == NAY_OK ? job_install(j, NULL) : status, &diag);
   }
-  pthread_mutex_lock(&db->mutex);
-  for (kv_snapshot *s = db->snapshots; s != NULL; s = s->next) n++;
-  uint64_t *snapshots = kv_alloc((n + 1) * sizeof *snapshots);
-  size_t at = n;
-  for (kv_snapshot *s = db->snapshots; s != NULL; s = s->next) snapshots[--at] = s->sequence;
-  pthread_mutex_unlock(&db->mutex);
-  const nay_sst **ssts = kv_alloc(j->nin * sizeof(nay_sst *));
-  for (size_t i = 0; i < j->nin; i++) ssts[i] = j->in[i]->sst;
   nay_sst_write_options write = job_writes(db, NAY_SST_KEYS_AUTO);
   nay_sst_outputs outputs = {sizeof outputs, job_next, job_done, j};
-  nay_sst_compact_options how = {sizeof how,
-                                 .write = &write,
-                                 .bottom = true,
-                                 .snapshots = snapshots,
-                                 .nsnapshots = n,
-                                 .target_bytes = db->options.table_size,
-                                 .progress = job_progress,
-                                 .progress_ctx = j};
+  nay_sst_compact_options how = {sizeof how, .write = &write, .bottom = true};
+  how.target_bytes = db->options.table_size;
+  how.progress = job_progress, how.progress_ctx = j;
   for (size_t i = 0; i < v->n; i++)
     if (v->tables[i]->level > j->level + 1 && job_overlaps(j, v->tables[i])) how.bottom = false;
+  pthread_mutex_lock(&db->mutex);
+  how.nsnapshots = db->nsnapshots;
+  uint64_t *snapshots = kv_alloc((how.nsnapshots + 1) * sizeof *snapshots);
+  for (size_t i = 0; i < how.nsnapshots; i++) snapshots[i] = db->snapshots[i];
+  pthread_mutex_unlock(&db->mutex);
+  how.snapshots = snapshots;
+  const nay_sst **ssts = kv_alloc(j->nin * sizeof(nay_sst *));
+  for (size_t i = 0; i < j->nin; i++) ssts[i] = j->in[i]->sst;
   nay_status status = nay_sst_compact_to(ssts, j->nin, &outputs, &how, NULL, &diag, NULL);
   free(ssts);
   free(snapshots);
-  if (status != NAY_OK)
-    kv_fail(&j->error, status, "%s: %s: %s", j->path, diag.what, strerror(diag.os_error));
   if (status == NAY_OK && j->error.text[0] != 0) status = NAY_EIO; /* of job_done */
-  return job_end(j, status == NAY_OK ? job_install(j, NULL) : status);
+  return job_end(j, status == NAY_OK ? job_install(j, NULL) : status, &diag);
 }
 
 void *kv_background(void *ctx) {

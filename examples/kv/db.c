@@ -1,12 +1,12 @@
 /*
  * db.c - views and puts.
  *
- * Two locks. `writer` orders puts: append to the log, insert into the memtable, publish the
- * sequence. `mutex` guards the current view, and is held for a few instructions only. A reader
- * takes a reference to the view and the sequence of the newest entry, and then needs no lock: the
- * memtable is only added to, entries above its sequence are not seen, tables do not change.
+ * Two locks. `writer` orders puts: insert into the memtable, append to the log, publish the
+ * sequence, which makes the entry visible. `mutex` guards the current view, and is held for a few
+ * instructions only. A reader takes a reference to the view and the sequence of the newest entry,
+ * and then needs no lock: the memtable is only added to, entries above its sequence are not seen,
+ * tables do not change.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,8 +31,28 @@ nay_status kv_fail(kv_error *error, nay_status status, const char *format, ...) 
   return status;
 }
 
-void kv_path(const kv *db, uint64_t number, const char *suffix, char path[KV_PATH]) {
-  snprintf(path, KV_PATH, "%s/%06" PRIu64 ".%s", db->dir, number, suffix);
+uint64_t kv_load(const uint8_t *at, unsigned n) {
+  uint64_t value = 0;
+  for (unsigned i = 0; i < n; i++) value |= (uint64_t)at[i] << 8 * i;
+  return value;
+}
+
+void kv_store(uint8_t *at, uint64_t value, unsigned n) {
+  for (unsigned i = 0; i < n; i++) at[i] = (uint8_t)(value >> 8 * i);
+}
+
+int kv_compare(const nay_sst_comparator *comparator, kv_slice a, kv_slice b) {
+  if (comparator != NULL) return comparator->compare(comparator, a.data, a.len, b.data, b.len);
+  size_t common = a.len < b.len ? a.len : b.len;
+  int order = common == 0 ? 0 : memcmp(a.data, b.data, common);
+  return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+kv_name kv_path(const kv *db, uint64_t number, const char *suffix) {
+  kv_name path;
+  const char *format = number != 0 ? "%s/%06" PRIu64 ".%s" : "%s/%.0" PRIu64 "%s";
+  snprintf(path.text, sizeof path.text, format, db->dir, number, suffix);
+  return path;
 }
 
 uint64_t kv_number(kv *db) {
@@ -44,58 +64,38 @@ uint64_t kv_number(kv *db) {
 
 /* ---- tables and views ---- */
 
-static nay_status table_key(nay_status status, const nay_sst_iter *iter, kv_bytes *key) {
-  size_t len;
-  const void *internal = nay_sst_iter_key(iter, &len);
-  if (status != NAY_OK) return status == NAY_ENOENT ? NAY_ECORRUPT : status; /* no table is empty */
-  key->len = len - 8;
-  key->data = memcpy(kv_alloc(len), internal, key->len);
-  return NAY_OK;
-}
-
 nay_status kv_table_open(kv *db, kv_table *t, kv_error *error) {
-  char path[KV_PATH];
-  nay_diag diag = {.what = ""};
-  nay_sst_iter *iter = NULL;
+  kv_name path = kv_path(db, t->number, "ldb");
+  nay_diag diag = {.what = "its first block cannot be read"};
   nay_sst_info info = {.size = sizeof info};
   nay_sst_read_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL,
                               .comparator = db->options.comparator};
-  kv_path(db, t->number, "ldb", path);
-  nay_status status = nay_sst_open(path, &how, NULL, &diag, &t->sst);
+  nay_status status = nay_sst_open(path.text, &how, NULL, &diag, &t->sst);
   if (status == NAY_OK) status = nay_sst_describe(t->sst, &info);
   if (status == NAY_OK && t->bytes != 0 && t->bytes != info.nbytes)
-    return kv_fail(error, NAY_ECORRUPT, "%s: not of the size that MANIFEST says", path);
+    return kv_fail(error, NAY_ECORRUPT, "%s: not of the size that MANIFEST says", path.text);
+  if (status == NAY_OK && info.smallest_len < 8) status = NAY_ECORRUPT;
   t->bytes = info.nbytes;
-  if (status == NAY_OK) status = nay_sst_iter_new(t->sst, &iter);
-  if (status == NAY_OK) status = table_key(nay_sst_iter_first(iter), iter, &t->smallest);
-  if (status == NAY_OK) status = table_key(nay_sst_iter_last(iter), iter, &t->largest);
-  if (status != NAY_OK && iter != NULL) diag = *nay_sst_iter_diag(iter);
-  nay_sst_iter_free(iter);
+  t->smallest = (kv_slice){info.smallest, info.smallest_len - 8};
+  t->largest = (kv_slice){info.largest, info.largest_len - 8};
   if (status == NAY_OK) return NAY_OK;
-  return kv_fail(error, status, "%s: %s at offset %" PRIu64 ": %s", path, diag.what, diag.offset,
+  return kv_fail(error, status, "%s: %s at offset %" PRIu64 ": %s", path.text, diag.what,
+                 diag.offset,
                  diag.os_error != 0 ? strerror(diag.os_error) : nay_status_text(status));
 }
 
 void kv_table_unref(kv *db, kv_table *t) {
-  char path[KV_PATH];
-  if (t->refs > 1) {
-    t->refs--;
-    return;
-  }
+  if (t->refs-- > 1) return;
   nay_sst_free(t->sst);
-  kv_path(db, t->number, "ldb", path);
-  if (t->obsolete) unlink(path);
-  free(t->smallest.data);
-  free(t->largest.data);
+  if (t->obsolete) unlink(kv_path(db, t->number, "ldb").text);
   free(t);
 }
 
 /* Whether s stands before t in a view. */
 static bool table_before(const kv *db, const kv_table *s, const kv_table *t) {
-  if (s->level != t->level || s->level == 0)
-    return s->level != t->level ? s->level < t->level : s->number > t->number;
-  return kv_compare(db->options.comparator, s->smallest.data, s->smallest.len, t->smallest.data,
-                    t->smallest.len) < 0;
+  if (s->level != t->level) return s->level < t->level;
+  if (s->level == 0) return s->number > t->number;
+  return kv_compare(db->options.comparator, s->smallest, t->smallest) < 0;
 }
 
 nay_status kv_view_publish(kv *db, kv_memtable *mem, kv_memtable *full, kv_table *const *tables,
@@ -105,23 +105,19 @@ nay_status kv_view_publish(kv *db, kv_memtable *mem, kv_memtable *full, kv_table
   nay_lookup_level levels[KV_LEVELS];
   nay_diag diag = {.what = ""};
   *v = (kv_view){.refs = 1, .mem = mem, .full = full, .n = n};
-  for (size_t i = 0; i < n; i++) {
-    size_t at = i;
-    for (; at > 0 && table_before(db, tables[i], v->tables[at - 1]); at--)
+  for (size_t i = 0, at; i < n; v->tables[at] = tables[i], i++)
+    for (at = i; at > 0 && table_before(db, tables[i], v->tables[at - 1]); at--)
       v->tables[at] = v->tables[at - 1];
-    v->tables[at] = tables[i];
-  }
   for (size_t i = 0; i < n; i++) ssts[i] = v->tables[i]->sst;
-  for (size_t i = 0, at = 0; i < KV_LEVELS; at += levels[i++].n)
-    levels[i] =
-        (nay_lookup_level){sizeof levels[i], ssts + at, kv_level(v, (unsigned)i, NULL), i > 0};
+  for (unsigned i = 0, at = 0; i < KV_LEVELS; at += (unsigned)levels[i++].n)
+    levels[i] = (nay_lookup_level){sizeof levels[i], ssts + at, kv_level(v, i, NULL), i > 0};
   nay_status status = nay_lookup_new_levels(levels, KV_LEVELS, NULL, &diag, &v->lookup);
   free(ssts);
-  if (status != NAY_OK) {
+  if (status != NAY_OK) { /* levels that overlap */
     kv_fail(error, status, "%06" PRIu64 ".ldb: %s",
             diag.offset < n ? v->tables[diag.offset]->number : 0, diag.what);
     free(v);
-    return status == NAY_EINVAL ? NAY_ECORRUPT : status; /* levels that overlap */
+    return status == NAY_EINVAL ? NAY_ECORRUPT : status;
   }
   mem->refs++;
   if (full != NULL) full->refs++;
@@ -133,8 +129,8 @@ nay_status kv_view_publish(kv *db, kv_memtable *mem, kv_memtable *full, kv_table
 
 void kv_view_unref(kv *db, kv_view *v) {
   if (--v->refs > 0) return;
-  if (--v->mem->refs == 0) kv_memtable_free(v->mem);
-  if (v->full != NULL && --v->full->refs == 0) kv_memtable_free(v->full);
+  kv_memtable_unref(v->mem);
+  kv_memtable_unref(v->full);
   nay_lookup_free(v->lookup);
   for (size_t i = 0; i < v->n; i++) kv_table_unref(db, v->tables[i]);
   free(v);
@@ -142,33 +138,27 @@ void kv_view_unref(kv *db, kv_view *v) {
 
 /* ---- put ---- */
 
-nay_status kv_set_failed(kv *db, nay_status status, const kv_error *error) {
+void kv_set_failed(kv *db, nay_status status, const kv_error *error) {
   pthread_mutex_lock(&db->mutex);
   if (db->failed == NAY_OK) db->failure = *error;
   if (db->failed == NAY_OK) db->failed = status;
   pthread_cond_broadcast(&db->done);
   pthread_mutex_unlock(&db->mutex);
-  return status;
 }
 
 /* The memtable is full: it waits for the background thread, a new one with a new log is next. */
 static nay_status db_rotate(kv *db, kv_error *error) {
   uint8_t record[KV_RECORD + 8 + 8];
   kv_log log;
-  uint64_t number = kv_number(db);
-  nay_status status = kv_log_open(db->dir, number, 0, true, &log, error);
-  if (status != NAY_OK) return status;
-  kv_store(record + KV_RECORD, db->mem->last << 8 | KV_NEXT_LOG, 8);
-  kv_store(record + KV_RECORD + 8, number, 8);
-  status = kv_log_append(&db->log, record, kv_record_seal(record, 0, 8), true, error);
-  if (status != NAY_OK) {
-    close(log.fd);
-    return status;
-  }
-  close(db->log.fd);
-  db->log = log;
-  db->mem->next_log = number;
   kv_memtable *full = db->mem;
+  nay_status status = kv_log_open(db, full->next_log = kv_number(db), 0, true, &log, error);
+  kv_store(record + KV_RECORD, full->last << 8 | KV_NEXT_LOG, 8);
+  kv_store(record + KV_RECORD + 8, full->next_log, 8);
+  if (status == NAY_OK)
+    status = kv_log_append(&db->log, record, kv_record_seal(record, 0, 8), true, error);
+  close(status == NAY_OK ? db->log.fd : log.fd);
+  if (status != NAY_OK) return status;
+  db->log = log;
   db->mem = kv_memtable_new(db->options.comparator);
   pthread_mutex_lock(&db->mutex);
   status = kv_view_publish(db, db->mem, full, db->view->tables, db->view->n, error);
@@ -187,55 +177,53 @@ static nay_status db_make_room(kv *db, size_t limit, kv_error *error) {
   nay_status status = db->failed;
   if (status != NAY_OK) *error = db->failure;
   pthread_mutex_unlock(&db->mutex);
-  return status != NAY_OK || db->mem->bytes < limit ? status : db_rotate(db, error);
+  if (status == NAY_OK && db->mem->bytes >= limit) status = db_rotate(db, error);
+  if (status != NAY_OK) kv_set_failed(db, status, error);
+  return status;
 }
 
-static nay_status db_write(kv *db, unsigned type, const void *key, size_t len, const void *value,
-                           size_t value_len, kv_error *error) {
+static nay_status db_write(kv *db, unsigned type, kv_slice key, kv_slice value, kv_error *error) {
   kv_error local;
   if (error == NULL) error = &local;
-  if (len > KV_MAX_BYTES || value_len > KV_MAX_BYTES)
+  if (key.len > KV_MAX_BYTES || value.len > KV_MAX_BYTES)
     return kv_fail(error, NAY_EINVAL, "keys and values have at most %zu bytes", KV_MAX_BYTES);
   pthread_mutex_lock(&db->writer);
-  uint64_t sequence = atomic_load_explicit(&db->sequence, memory_order_relaxed) + 1;
   nay_status status = db_make_room(db, db->options.write_buffer, error);
   if (status == NAY_OK) {
-    kv_node *node = kv_memtable_prepare(db->mem, sequence << 8 | type, key, len, value, value_len);
-    uint8_t *record = node->key - KV_RECORD;
-    size_t n = kv_record_seal(record, len, value_len);
-    status = kv_log_append(&db->log, record, n, db->options.sync, error);
-    if (status == NAY_OK) kv_memtable_insert(db->mem, node);
-    db->stats.put += len + value_len;
+    uint64_t sequence = atomic_load_explicit(&db->sequence, memory_order_relaxed) + 1;
+    kv_node *node = kv_memtable_add(db->mem, sequence << 8 | type, key, value);
+    uint8_t *record = (uint8_t *)(uintptr_t)node->key.data - KV_RECORD;
+    size_t n = kv_record_seal(record, key.len, value.len);
+    db->stats.put += key.len + value.len;
     db->stats.logged += n;
+    status = kv_log_append(&db->log, record, n, db->options.sync, error);
+    if (status == NAY_OK)
+      atomic_store_explicit(&db->sequence, sequence, memory_order_release);
+    else
+      kv_set_failed(db, status, error);
   }
-  if (status == NAY_OK)
-    atomic_store_explicit(&db->sequence, sequence, memory_order_release);
-  else
-    kv_set_failed(db, status, error);
   pthread_mutex_unlock(&db->writer);
   return status;
 }
 
-nay_status kv_put(kv *db, const void *key, size_t len, const void *value, size_t value_len,
-                  kv_error *error) {
-  return db_write(db, KV_VALUE, key, len, value, value_len, error);
+nay_status kv_put(kv *db, kv_slice key, kv_slice value, kv_error *error) {
+  return db_write(db, KV_VALUE, key, value, error);
 }
 
-nay_status kv_delete(kv *db, const void *key, size_t len, kv_error *error) {
-  return db_write(db, KV_DELETED, key, len, NULL, 0, error);
+nay_status kv_delete(kv *db, kv_slice key, kv_error *error) {
+  return db_write(db, KV_DELETED, key, (kv_slice){NULL, 0}, error);
 }
 
 nay_status kv_settle(kv *db, kv_error *error) {
   kv_error local;
   if (error == NULL) error = &local;
   pthread_mutex_lock(&db->writer);
-  nay_status status = db_make_room(db, db->mem->last == 0 ? SIZE_MAX : 0, error);
-  if (status != NAY_OK) kv_set_failed(db, status, error);
+  db_make_room(db, db->mem->last == 0 ? SIZE_MAX : 0, error);
   pthread_mutex_unlock(&db->writer);
   pthread_mutex_lock(&db->mutex);
   while (db->failed == NAY_OK && !db->idle) pthread_cond_wait(&db->done, &db->mutex);
-  if (db->failed != NAY_OK) *error = db->failure;
-  status = db->failed;
+  nay_status status = db->failed;
+  if (status != NAY_OK) *error = db->failure;
   pthread_mutex_unlock(&db->mutex);
   return status;
 }

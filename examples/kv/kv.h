@@ -1,7 +1,7 @@
 /*
  * kv.h - a small key-value store: what an LSM tree is, on libnay's tables. README.md has the tour.
  *
- * A put goes to the log, then to the memtable; a full memtable becomes a table of level 0; a thread
+ * A put goes to the log and to the memtable; a full memtable becomes a table of level 0; a thread
  * in the background merges tables downwards. A get asks newest first: memtable, tables; the filter
  * of a table says nay before a block of it is read.
  *
@@ -16,49 +16,51 @@
 
 typedef struct kv kv;
 
+/* kv_slice: bytes of someone else. kv_bytes: a buffer that gets reuse; zero it before the first,
+ * free(data) after the last. */
+typedef struct kv_slice {
+  const void *data;
+  size_t len;
+} kv_slice;
+typedef struct kv_bytes {
+  char *data;
+  size_t len, room;
+} kv_bytes;
 typedef struct kv_error {
   char text[512];
 } kv_error;
 
 /* kv_options: all zero opens a store that exists, without fsync for each put. */
 typedef struct kv_options {
-  bool create;  /* an empty or missing directory becomes a store */
-  bool sync;    /* a put returns when it is on the disk; else when the system has it */
-  bool salvage; /* drop what is damaged in a log, and say so, instead of refusing */
-  const nay_sst_comparator *comparator; /* the order of keys, stored by name; NULL: bytewise */
-  size_t write_buffer;                  /* a memtable of so many bytes becomes a table; 0: 4 MiB */
-  uint64_t table_size;                  /* of compaction's outputs; 0: 2 MiB */
+  bool create;         /* an empty or missing directory becomes a store */
+  bool sync;           /* a put returns when it is on the disk; else when the system has it */
+  bool salvage;        /* drop what is damaged in a log, and say so, instead of refusing */
+  size_t write_buffer; /* a memtable of so many bytes becomes a table; 0: 4 MiB */
+  uint64_t table_size; /* of compaction's outputs; 0: 2 MiB */
   uint64_t level_size; /* of level 1, each further one is 10 times as large; 0: 10 MiB */
+  const nay_sst_comparator *comparator; /* the order of keys, stored by name; NULL: bytewise */
   void (*notice)(void *ctx, const char *text); /* what recovery dropped; may be NULL */
   void *ctx;
 } kv_options;
 
 /* kv_open: NAY_EIO: another process has it open, a file is missing. NAY_ECORRUPT: the offset is in
- * the text. */
+ * the text. NAY_EMISMATCH: another comparator. */
 nay_status kv_open(const char *dir, const kv_options *options, kv_error *error, kv **db);
 void kv_close(kv *db);
 
 /* kv_put: NAY_OK: acknowledged, survives kill -9; with sync also a crash of the machine. An error:
- * not in the store, unless it says that the log could not be synced or cut back. */
-nay_status kv_put(kv *db, const void *key, size_t len, const void *value, size_t value_len,
-                  kv_error *error);
-nay_status kv_delete(kv *db, const void *key, size_t len, kv_error *error);
+ * not in the store, unless it says that the log could not be cut back. */
+nay_status kv_put(kv *db, kv_slice key, kv_slice value, kv_error *error);
+nay_status kv_delete(kv *db, kv_slice key, kv_error *error);
 
-/* kv_bytes: a buffer that gets reuse; zero it before the first, free(data) after the last. */
-typedef struct kv_bytes {
-  char *data;
-  size_t len, room;
-} kv_bytes;
+/* kv_snapshot_take: the store as it is now, for gets and iterators until it is released. */
+uint64_t kv_snapshot_take(kv *db);
+void kv_snapshot_release(kv *db, uint64_t snapshot);
 
-/* kv_snapshot: the store as it is now, for gets and iterators until it is released. */
-typedef struct kv_snapshot kv_snapshot;
-const kv_snapshot *kv_snapshot_take(kv *db);
-void kv_snapshot_release(kv *db, const kv_snapshot *snapshot);
-
-/* kv_get: NAY_ENOENT: not there. snapshot and trace may be NULL; trace is told each step. */
+/* kv_get: NAY_ENOENT: not there. snapshot 0: now. trace (may be NULL) is told each step. */
 typedef void (*kv_trace)(void *ctx, const char *step);
-nay_status kv_get(kv *db, const void *key, size_t len, const kv_snapshot *snapshot, kv_bytes *value,
-                  kv_trace trace, void *ctx, kv_error *error);
+nay_status kv_get(kv *db, kv_slice key, uint64_t snapshot, kv_bytes *value, kv_trace trace,
+                  void *ctx, kv_error *error);
 
 /* kv_iter: the keys from `from` on (NULL: the first), below `to` (NULL: no end); sees no later put.
  * Move and read `merge` by the calls of nay_merge.h; it stands at the first key. NAY_ENOENT: there
@@ -68,8 +70,8 @@ typedef struct kv_iter {
   kv *db;
   struct kv_view *view;
 } kv_iter;
-nay_status kv_iter_new(kv *db, const kv_snapshot *snapshot, const void *from, size_t from_len,
-                       const void *to, size_t to_len, kv_error *error, kv_iter *iter);
+nay_status kv_iter_new(kv *db, uint64_t snapshot, kv_slice from, kv_slice to, kv_error *error,
+                       kv_iter *iter);
 void kv_iter_free(kv_iter *iter);
 
 /* kv_settle: the memtable becomes a table, and compaction runs until no level is too large. */
@@ -81,7 +83,7 @@ typedef struct kv_stats {
   uint64_t bytes[KV_LEVELS];
   uint64_t put, logged, flushed, compacted; /* bytes since it was opened */
   uint64_t sequence, memtable;
-  nay_sst_counters counters; /* of the gets since the tables last changed */
+  nay_sst_counters counters; /* of the tables open now */
 } kv_stats;
 void kv_describe(kv *db, kv_stats *stats);
 

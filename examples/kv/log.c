@@ -21,40 +21,27 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "parts.h"
 
-/* ---- checksums ---- */
-
-static uint32_t crc_table[8][256];
+static uint32_t crc_table[256];
 
 static void crc_fill(void) {
   for (uint32_t i = 0; i < 256; i++) {
-    crc_table[0][i] = i;
+    crc_table[i] = i;
     for (int bit = 0; bit < 8; bit++)
-      crc_table[0][i] = crc_table[0][i] >> 1 ^ (crc_table[0][i] & 1 ? 0x82f63b78u : 0);
-  }
-  for (unsigned i = 256; i < 8 * 256; i++) {
-    uint32_t shorter = crc_table[i / 256 - 1][i % 256];
-    crc_table[i / 256][i % 256] = shorter >> 8 ^ crc_table[0][shorter & 255];
+      crc_table[i] = crc_table[i] >> 1 ^ (crc_table[i] & 1 ? 0x82f63b78u : 0);
   }
 }
 
-/* Slicing by 8: one lookup for each of 8 bytes, none of which waits for another. */
 uint32_t kv_crc32c(const void *bytes, size_t len) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  const uint8_t *at = bytes;
   uint32_t crc = 0xffffffffu;
   pthread_once(&once, crc_fill);
-  for (; len >= 8; at += 8, len -= 8) {
-    uint64_t word = kv_load(at, 8) ^ crc;
-    crc = 0;
-    for (unsigned i = 0; i < 8; i++) crc ^= crc_table[7 - i][word >> 8 * i & 255];
-  }
-  for (; len > 0; at++, len--) crc = crc >> 8 ^ crc_table[0][(crc ^ *at) & 255];
+  for (const uint8_t *at = bytes; len > 0; at++, len--)
+    crc = crc >> 8 ^ crc_table[(crc ^ *at) & 255];
   return ~crc;
 }
 
@@ -68,41 +55,38 @@ size_t kv_record_seal(uint8_t *record, size_t len, size_t value_len) {
 
 /* ---- writing ---- */
 
-nay_status kv_log_open(const char *dir, uint64_t number, uint64_t length, bool create, kv_log *log,
+nay_status kv_log_open(const kv *db, uint64_t number, uint64_t length, bool create, kv_log *log,
                        kv_error *error) {
-  char path[KV_PATH];
-  snprintf(path, sizeof path, "%s/%06" PRIu64 ".log", dir, number);
-  *log =
-      (kv_log){open(path, O_WRONLY | O_APPEND | O_CLOEXEC | (create ? O_CREAT | O_EXCL : 0), 0666),
-               number, length};
-  int at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* the log's name must survive as well */
-  bool done = log->fd >= 0 && at >= 0 && ftruncate(log->fd, (off_t)length) == 0 &&
-              fsync(log->fd) == 0 && fsync(at) == 0;
+  kv_name path = kv_path(db, number, "log");
+  int fd = open(path.text, O_WRONLY | O_APPEND | O_CLOEXEC | (create ? O_CREAT | O_EXCL : 0), 0666);
+  int dir = open(db->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* the name must survive as well */
+  bool done =
+      fd >= 0 && dir >= 0 && ftruncate(fd, (off_t)length) == 0 && fsync(fd) == 0 && fsync(dir) == 0;
   int cause = errno;
-  if (at >= 0) close(at);
+  if (dir >= 0) close(dir);
+  *log = (kv_log){fd, number, length};
   if (done) return NAY_OK;
-  if (log->fd >= 0) close(log->fd);
-  return kv_fail(error, NAY_EIO, "%s: cannot open it for writing: %s", path, strerror(cause));
+  if (fd >= 0) close(fd);
+  log->fd = -1;
+  return kv_fail(error, NAY_EIO, "%s: cannot open it for writing: %s", path.text, strerror(cause));
 }
 
 /* On failure the record is cut off again, so that it does not appear after the next open. */
-nay_status kv_log_append(kv_log *log, const uint8_t *record, size_t n, bool sync, kv_error *error) {
+nay_status kv_log_append(kv_log *log, const void *record, size_t n, bool sync, kv_error *error) {
   size_t done = 0;
   int cause = 0;
-  const char *what = "write";
   while (done < n && cause == 0) {
-    ssize_t wrote = write(log->fd, record + done, n - done);
-    if (wrote > 0) done += (size_t)wrote;
-    if (wrote == 0) cause = ENOSPC;
-    if (wrote < 0 && errno != EINTR) cause = errno;
+    ssize_t wrote = write(log->fd, (const char *)record + done, n - done);
+    if (wrote > 0)
+      done += (size_t)wrote;
+    else if (wrote == 0 || errno != EINTR)
+      cause = wrote == 0 ? ENOSPC : errno;
   }
-  if (cause == 0 && sync && fdatasync(log->fd) != 0) cause = errno, what = "sync";
-  if (cause == 0) {
-    log->length += n;
-    return NAY_OK;
-  }
+  if (cause == 0 && sync && fdatasync(log->fd) != 0) cause = errno;
+  if (cause == 0) log->length += n;
+  if (cause == 0) return NAY_OK;
   const char *cut = ftruncate(log->fd, (off_t)log->length) == 0 ? "" : ", cannot cut it back";
-  return kv_fail(error, NAY_EIO, "%06" PRIu64 ".log: cannot %s: %s%s", log->number, what,
+  return kv_fail(error, NAY_EIO, "%06" PRIu64 ".log: cannot write: %s%s", log->number,
                  strerror(cause), cut);
 }
 
@@ -110,62 +94,57 @@ nay_status kv_log_append(kv_log *log, const uint8_t *record, size_t n, bool sync
 
 enum { RECORD_WHOLE, RECORD_TORN, RECORD_DAMAGED };
 
-static int record_at(const uint8_t *bytes, size_t len, size_t *n) {
+static int record_at(const uint8_t *at, size_t len, size_t *n) {
   if (len < KV_RECORD) return RECORD_TORN;
-  if (kv_load(bytes, 4) != kv_crc32c(bytes + 4, KV_RECORD - 4)) return RECORD_DAMAGED;
-  uint64_t key_len = kv_load(bytes + 8, 4), value_len = kv_load(bytes + 12, 4);
-  uint64_t body = key_len + 8 + value_len;
-  if (body > len - KV_RECORD) return RECORD_TORN;
-  if (kv_load(bytes + 4, 4) != kv_crc32c(bytes + KV_RECORD, (size_t)body)) return RECORD_DAMAGED;
-  *n = KV_RECORD + (size_t)body;
-  return RECORD_WHOLE;
+  if (kv_load(at, 4) != kv_crc32c(at + 4, KV_RECORD - 4)) return RECORD_DAMAGED;
+  *n = KV_RECORD + kv_load(at + 8, 4) + 8 + kv_load(at + 12, 4);
+  if (*n > len) return RECORD_TORN;
+  bool whole = kv_load(at + 4, 4) == kv_crc32c(at + KV_RECORD, *n - KV_RECORD);
+  return whole ? RECORD_WHOLE : RECORD_DAMAGED;
 }
 
 /* What a whole record says goes to the memtable. NULL, or why that cannot be. */
 static const char *record_apply(const uint8_t *record, kv_replay *r) {
-  size_t len = kv_load(record + 8, 4), value_len = kv_load(record + 12, 4);
-  const uint8_t *key = record + KV_RECORD, *value = key + len + 8;
-  uint64_t tag = kv_load(key + len, 8), sequence = tag >> 8;
+  kv_slice key = {record + KV_RECORD, kv_load(record + 8, 4)};
+  kv_slice value = {record + KV_RECORD + key.len + 8, kv_load(record + 12, 4)};
+  uint64_t tag = kv_load(record + KV_RECORD + key.len, 8), type = tag & 255;
   if (r->next_log != 0) return "a record behind the last one";
-  if ((tag & 255) == KV_NEXT_LOG) {
-    if (len != 0 || value_len != 8 || kv_load(value, 8) == 0) return "a record of no known type";
-    r->next_log = kv_load(value, 8);
-    return NULL;
-  }
-  if ((tag & 255) > KV_VALUE) return "a record of no known type";
-  if (r->options->salvage ? sequence <= r->sequence : sequence != r->sequence + 1)
+  if (type == KV_NEXT_LOG && value.len == 8) r->next_log = kv_load(value.data, 8);
+  if (type == KV_NEXT_LOG && r->next_log != 0) return NULL;
+  if (type > KV_VALUE) return "a record of no known type";
+  if (r->options->salvage ? tag >> 8 <= r->sequence : tag >> 8 != r->sequence + 1)
     return "records are missing";
-  kv_memtable_insert(r->mem, kv_memtable_prepare(r->mem, tag, key, len, value, value_len));
-  r->sequence = sequence;
+  kv_memtable_add(r->mem, tag, key, value);
+  r->sequence = tag >> 8;
   r->records++;
   return NULL;
 }
 
-nay_status kv_log_replay(const char *name, const uint8_t *bytes, size_t len, kv_replay *r,
-                         kv_error *error) {
-  char text[200];
-  size_t at = 0, n = 0, end = len; /* of what is not zero */
+nay_status kv_log_replay(const char *name, kv_slice log, kv_replay *r, kv_error *error) {
+  const uint8_t *bytes = log.data;
+  const kv_options *o = r->options;
+  kv_error text;
+  size_t at = 0, n = 0, end = log.len; /* of what is not zero */
   while (end > 0 && bytes[end - 1] == 0) end--;
-  for (r->next_log = 0, r->records = 0; at < len; at += n) {
-    int kind = at >= end ? RECORD_TORN : record_at(bytes + at, len - at, &n);
-    const char *fault = "checksum";
-    if (kind == RECORD_WHOLE) fault = record_apply(bytes + at, r);
+  for (r->next_log = 0, r->records = 0; at < log.len; at += n) {
+    int kind = at >= end ? RECORD_TORN : record_at(bytes + at, log.len - at, &n);
+    const char *fault = kind == RECORD_WHOLE ? record_apply(bytes + at, r) : "checksum";
     if (kind == RECORD_TORN) break;
     if (fault == NULL) continue;
-    if (!r->options->salvage)
-      return kv_fail(error, NAY_ECORRUPT, "%s: damaged at offset %zu: %s", name, at, fault);
-    if (kind != RECORD_WHOLE)
-      for (n = 1; at + n < len && record_at(bytes + at + n, len - at - n, &(size_t){0}); n++) {
-      }
-    snprintf(text, sizeof text, "%s: dropped %zu bytes at offset %zu: %s", name, n, at, fault);
-    r->options->notice(r->options->ctx, text);
+    kv_fail(error, NAY_ECORRUPT, "%s: damaged at offset %zu: %s", name, at, fault);
+    if (!o->salvage) return NAY_ECORRUPT;
+    size_t next = kind == RECORD_WHOLE ? n : 1, skip;
+    while (at + next < log.len && record_at(bytes + at + next, log.len - at - next, &skip)) next++;
+    n = next;
+    kv_fail(&text, NAY_OK, "%s: dropped %zu bytes at offset %zu: %s", name, n, at, fault);
+    o->notice(o->ctx, text.text);
     r->dropped = true;
   }
   r->valid = at;
-  if (at == len) return NAY_OK;
-  snprintf(text, sizeof text,
-           "%s: recovered %zu records, %zu bytes of a torn record dropped at offset %zu", name,
-           r->records, len - at, at);
-  r->options->notice(r->options->ctx, text);
+  if (at == log.len) return NAY_OK;
+  kv_fail(&text, NAY_OK,
+          "%s: recovered %zu records, %zu bytes of a torn record dropped at offset %zu", name,
+          r->records, log.len - at, at);
+  o->notice(o->ctx, text.text);
   return NAY_OK;
 }

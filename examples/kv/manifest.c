@@ -30,7 +30,7 @@ static nay_status manifest_produce(void *ctx, nay_sink sink, void *sink_ctx) {
 }
 
 nay_status kv_manifest_save(const kv *db, const kv_manifest *m, kv_error *error) {
-  char path[KV_PATH];
+  kv_name path = kv_path(db, 0, "MANIFEST");
   nay_diag diag = {.what = ""};
   kv_bytes text = {.room = (m->n + 8) * MANIFEST_LINE};
   text.data = kv_alloc(text.room);
@@ -43,11 +43,10 @@ nay_status kv_manifest_save(const kv *db, const kv_manifest *m, kv_error *error)
           m->tables[i]->bytes);
   PRINT("crc32c %08" PRIx32 "\n", kv_crc32c(text.data, text.len));
 #undef PRINT
-  snprintf(path, sizeof path, "%s/MANIFEST", db->dir);
-  nay_status status = nay_file_replace(path, 0, manifest_produce, &text, &diag);
+  nay_status status = nay_file_replace(path.text, 0, manifest_produce, &text, &diag);
   free(text.data);
   if (status == NAY_OK) return NAY_OK;
-  return kv_fail(error, status, "%s: %s: %s", path, diag.what, strerror(diag.os_error));
+  return kv_fail(error, status, "%s: %s: %s", path.text, diag.what, strerror(diag.os_error));
 }
 
 /* What a table's line says can be, so far. */
@@ -57,21 +56,22 @@ static bool manifest_sound(const kv_manifest *m, const kv_table *t) {
   return t->level < KV_LEVELS && t->number < m->next && t->bytes != 0 && !twice;
 }
 
-nay_status kv_manifest_parse(const char *text, size_t len, const nay_sst_comparator *comparator,
-                             kv_manifest *m, kv_error *error) {
+nay_status kv_manifest_parse(kv_slice bytes, const nay_sst_comparator *comparator, kv_manifest *m,
+                             kv_error *error) {
+  const char *text = bytes.data;
   char crc[MANIFEST_CRC + 1], name[NAY_SST_COMPARATOR_NAME] = "";
   const char *order = manifest_order(comparator);
-  size_t end = len - MANIFEST_CRC, at;
+  size_t end = bytes.len - MANIFEST_CRC, at;
   int n = 0;
   *m = (kv_manifest){.n = 0};
-  if (len < MANIFEST_CRC || strncmp(text, "kv 1\n", 5) != 0)
+  if (bytes.len < MANIFEST_CRC || strncmp(text, "kv 1\n", 5) != 0)
     return kv_fail(error, NAY_EFORMAT, "MANIFEST: not that of a kv store of version 1");
   snprintf(crc, sizeof crc, "crc32c %08" PRIx32 "\n", kv_crc32c(text, end));
   if (strcmp(crc, text + end) != 0)
     return kv_fail(error, NAY_ECORRUPT, "MANIFEST: the checksum at offset %zu is wrong", end);
   if (sscanf(text, "kv 1 comparator %55s", name) == 1 && strcmp(name, order) != 0)
     return kv_fail(error, NAY_EMISMATCH, "MANIFEST: made with comparator %s, not %s", name, order);
-  m->tables = kv_alloc((len / 12 + 1) * sizeof *m->tables); /* "table 0 1 1" has 12 bytes */
+  m->tables = kv_alloc((bytes.len / 12 + 1) * sizeof *m->tables); /* "table 0 1 1" has 12 bytes */
   sscanf(text, "kv 1 comparator %55s log %" SCNu64 " sequence %" SCNu64 " next %" SCNu64 "\n%n",
          name, &m->log, &m->sequence, &m->next, &n);
   bool sound = m->log != 0 && m->sequence <= NAY_SST_MAX_SEQUENCE && m->next > m->log;

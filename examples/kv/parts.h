@@ -3,13 +3,11 @@
 #define KV_PARTS_H
 
 #include <nay_file.h>
-#include <nay_lookup.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "kv.h"
 
-#define KV_PATH 1024
 #define KV_MAX_BYTES ((size_t)64 << 20)                 /* of a key, of a value */
 enum { KV_DELETED = 0, KV_VALUE = 1, KV_NEXT_LOG = 2 }; /* the low byte of a tag */
 
@@ -17,21 +15,23 @@ enum { KV_DELETED = 0, KV_VALUE = 1, KV_NEXT_LOG = 2 }; /* the low byte of a tag
 void *kv_alloc(size_t n);
 /* kv_fail: writes the text, returns status. */
 nay_status kv_fail(kv_error *error, nay_status status, const char *format, ...);
-static inline uint64_t kv_load(const uint8_t *at, unsigned n) {
-  uint64_t value = 0;
-  for (unsigned i = 0; i < n; i++) value |= (uint64_t)at[i] << 8 * i;
-  return value;
-}
-static inline void kv_store(uint8_t *at, uint64_t value, unsigned n) {
-  for (unsigned i = 0; i < n; i++) at[i] = (uint8_t)(value >> 8 * i);
-}
+uint64_t kv_load(const uint8_t *at, unsigned n);
+void kv_store(uint8_t *at, uint64_t value, unsigned n);
+/* kv_compare: user keys; comparator NULL: bytewise. */
+int kv_compare(const nay_sst_comparator *comparator, kv_slice a, kv_slice b);
+
+/* kv_path: of file `number`; of MANIFEST or LOCK, if the number is 0. */
+typedef struct kv_name {
+  char text[1100];
+} kv_name;
+kv_name kv_path(const kv *db, uint64_t number, const char *suffix);
 
 /* ---- memtable.c: a skip list of records ---- */
 
 typedef struct kv_node {
-  uint8_t *key; /* behind the header of its record: key, tag, value */
-  uint32_t len, value_len, height;
-  uint64_t tag; /* sequence << 8 | type */
+  kv_slice key, value; /* in its record, which is that of the log: key, tag, value */
+  uint64_t tag;        /* sequence << 8 | type */
+  unsigned height;
   _Atomic(struct kv_node *) next[];
 } kv_node;
 
@@ -47,22 +47,14 @@ typedef struct kv_memtable {
   _Atomic unsigned height;
 } kv_memtable;
 
-/* kv_compare: user keys; comparator NULL: bytewise. */
-int kv_compare(const nay_sst_comparator *comparator, const void *a, size_t a_len, const void *b,
-               size_t b_len);
 kv_memtable *kv_memtable_new(const nay_sst_comparator *comparator);
-void kv_memtable_free(kv_memtable *m);
-kv_node *kv_memtable_prepare(kv_memtable *m, uint64_t tag, const void *key, size_t len,
-                             const void *value, size_t value_len);
-void kv_memtable_insert(kv_memtable *m, kv_node *node);
-/* kv_memtable_seek: the first entry at or behind (key, tag); of one key the newest is first. key
- * NULL: the first of all. */
-kv_node *kv_memtable_seek(const kv_memtable *m, const void *key, size_t len, uint64_t tag);
-/* kv_memtable_before: the last entry before (key, tag); key NULL: the last of all. */
-kv_node *kv_memtable_before(const kv_memtable *m, const void *key, size_t len, uint64_t tag);
-static inline kv_node *kv_node_next(const kv_node *node) {
-  return atomic_load_explicit(&node->next[0], memory_order_acquire);
-}
+void kv_memtable_unref(kv_memtable *m);
+kv_node *kv_memtable_add(kv_memtable *m, uint64_t tag, kv_slice key, kv_slice value);
+/* kv_memtable_seek: the first entry at or behind (key, tag); of one key the newest is first. */
+kv_node *kv_memtable_seek(const kv_memtable *m, kv_slice key, uint64_t tag);
+kv_node *kv_memtable_first(const kv_memtable *m);
+kv_node *kv_node_next(const kv_node *node);
+nay_merge_source kv_memtable_source(const kv_memtable *m);
 
 /* ---- log.c: records with checksums ---- */
 
@@ -86,11 +78,10 @@ uint32_t kv_crc32c(const void *bytes, size_t len);
 /* kv_record_seal: writes the header of a record; returns how long all of it is. */
 size_t kv_record_seal(uint8_t *record, size_t len, size_t value_len);
 /* kv_log_open: for appending at length; what is behind it is cut off. */
-nay_status kv_log_open(const char *dir, uint64_t number, uint64_t length, bool create, kv_log *log,
+nay_status kv_log_open(const kv *db, uint64_t number, uint64_t length, bool create, kv_log *log,
                        kv_error *error);
-nay_status kv_log_append(kv_log *log, const uint8_t *record, size_t n, bool sync, kv_error *error);
-nay_status kv_log_replay(const char *name, const uint8_t *bytes, size_t len, kv_replay *replay,
-                         kv_error *error);
+nay_status kv_log_append(kv_log *log, const void *record, size_t n, bool sync, kv_error *error);
+nay_status kv_log_replay(const char *name, kv_slice log, kv_replay *replay, kv_error *error);
 
 /* ---- manifest.c: which files are the store ---- */
 
@@ -99,7 +90,7 @@ typedef struct kv_table {
   uint64_t number, bytes;
   bool obsolete; /* unlinked when the last view that has it is gone */
   nay_sst *sst;
-  kv_bytes smallest, largest; /* user keys */
+  kv_slice smallest, largest; /* user keys; none is outside of them */
 } kv_table;
 
 typedef struct kv_manifest {
@@ -108,8 +99,8 @@ typedef struct kv_manifest {
   kv_table **tables;
 } kv_manifest;
 
-/* kv_manifest_parse: text ends in a 0 at len. The tables are the caller's, whatever it returns. */
-nay_status kv_manifest_parse(const char *text, size_t len, const nay_sst_comparator *comparator,
+/* kv_manifest_parse: the text ends in a 0. The tables are the caller's, whatever it returns. */
+nay_status kv_manifest_parse(kv_slice text, const nay_sst_comparator *comparator,
                              kv_manifest *manifest, kv_error *error);
 nay_status kv_manifest_save(const kv *db, const kv_manifest *manifest, kv_error *error);
 
@@ -124,13 +115,8 @@ typedef struct kv_view {
   kv_table *tables[]; /* level 0 newest first, then levels in the order of keys */
 } kv_view;
 
-struct kv_snapshot {
-  uint64_t sequence;
-  struct kv_snapshot *next; /* older or equal */
-};
-
 struct kv {
-  char dir[KV_PATH - 64];
+  char dir[1024];
   kv_options options;
   nay_filelock lock;
   pthread_t thread;
@@ -140,7 +126,8 @@ struct kv {
   pthread_mutex_t mutex;     /* all that follows, and counts of references */
   pthread_cond_t work, done; /* for the background thread, from it */
   kv_view *view;
-  kv_snapshot *snapshots;      /* newest first */
+  uint64_t *snapshots; /* ascending */
+  size_t nsnapshots;
   kv_manifest saved;           /* without its tables; `next`: the number of the next file */
   bool running, closing, idle; /* of the background thread */
   nay_status failed;           /* of the first write that failed; stays */
@@ -149,16 +136,14 @@ struct kv {
   _Atomic uint64_t sequence; /* of the newest entry that readers see */
 };
 
-void kv_path(const kv *db, uint64_t number, const char *suffix, char path[KV_PATH]);
 uint64_t kv_number(kv *db);
 nay_status kv_table_open(kv *db, kv_table *table, kv_error *error);
 void kv_table_unref(kv *db, kv_table *table);
 /* kv_view_publish: with the mutex. Readers that come see these. */
 nay_status kv_view_publish(kv *db, kv_memtable *mem, kv_memtable *full, kv_table *const *tables,
                            size_t n, kv_error *error);
-kv_view *kv_view_ref(kv *db, const kv_snapshot *snapshot, uint64_t *sequence);
 void kv_view_unref(kv *db, kv_view *view);
-nay_status kv_set_failed(kv *db, nay_status status, const kv_error *error);
+void kv_set_failed(kv *db, nay_status status, const kv_error *error);
 
 /* ---- compaction.c: the background thread ---- */
 

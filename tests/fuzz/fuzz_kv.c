@@ -28,15 +28,15 @@ static void replay(const uint8_t *bytes, size_t len, bool salvage) {
   kv_error error = {""};
   const kv_options options = {.salvage = salvage, .notice = ignore};
   kv_replay r = {.mem = kv_memtable_new(NULL), .options = &options};
-  nay_status status = kv_log_replay("log", bytes, len, &r, &error);
+  nay_status status = kv_log_replay("log", (kv_slice){bytes, len}, &r, &error);
   if (status != NAY_OK && (salvage || status != NAY_ECORRUPT || error.text[0] == 0)) abort();
   if (status == NAY_OK && r.valid > len) abort();
   uint64_t n = 0; /* what was recovered is in order */
-  const kv_node *last = NULL, *node = kv_memtable_seek(r.mem, NULL, 0, 0);
+  const kv_node *last = NULL, *node = kv_memtable_first(r.mem);
   for (; node != NULL; last = node, node = kv_node_next(node), n++)
-    if (last != NULL && kv_compare(NULL, last->key, last->len, node->key, node->len) > 0) abort();
+    if (last != NULL && kv_compare(NULL, last->key, node->key) > 0) abort();
   if (status == NAY_OK && n != r.records) abort();
-  kv_memtable_free(r.mem);
+  kv_memtable_unref(r.mem);
 }
 
 static void parse(uint8_t *text, size_t len, bool seal) {
@@ -48,7 +48,7 @@ static void parse(uint8_t *text, size_t len, bool seal) {
     snprintf(line, sizeof line, "crc32c %08x\n", kv_crc32c(text, len - 16));
     memcpy(text + len - 16, line, 16);
   }
-  nay_status status = kv_manifest_parse((const char *)text, len, NULL, &m, &error);
+  nay_status status = kv_manifest_parse((kv_slice){text, len}, NULL, &m, &error);
   if (status != NAY_OK && error.text[0] == 0) abort();
   for (size_t i = 0; status == NAY_OK && i < m.n; i++)
     if (m.tables[i]->level >= KV_LEVELS || m.tables[i]->number >= m.next) abort();

@@ -47,19 +47,33 @@ static inline void model_apply(model *m, uint64_t i) {
   m->put[op.key_number] = op.deletes ? 0 : i + 1;
 }
 
+static inline nay_status put(kv *db, const void *key, size_t len, const void *value, size_t n) {
+  return kv_put(db, (kv_slice){key, len}, (kv_slice){value, n}, NULL);
+}
+
+static inline nay_status get(kv *db, const void *key, size_t len, kv_bytes *value) {
+  return kv_get(db, (kv_slice){key, len}, 0, value, NULL, NULL, NULL);
+}
+
+static inline nay_status iter_new(kv *db, uint64_t at, const char *from, const char *to,
+                                  kv_iter *it) {
+  kv_slice start = {from, from != NULL ? strlen(from) : 0}, end = {to, to != NULL ? strlen(to) : 0};
+  return kv_iter_new(db, at, start, end, NULL, it);
+}
+
 static inline nay_status model_write(kv *db, uint64_t seed, uint64_t i, kv_error *error) {
   model_op op = model_operation(seed, i);
-  if (op.deletes) return kv_delete(db, op.key, op.len, error);
-  return kv_put(db, op.key, op.len, op.value, op.value_len, error);
+  if (op.deletes) return kv_delete(db, (kv_slice){op.key, op.len}, error);
+  return kv_put(db, (kv_slice){op.key, op.len}, (kv_slice){op.value, op.value_len}, error);
 }
 
 /* Whether the store has for this key what the model has. */
-static inline bool model_holds(const model *m, kv *db, const kv_snapshot *at, unsigned number) {
+static inline bool model_holds(const model *m, kv *db, uint64_t at, unsigned number) {
   model_op op = {0};
   kv_bytes value = {0};
   kv_error error = {""};
   model_key(number, &op);
-  nay_status status = kv_get(db, op.key, op.len, at, &value, NULL, NULL, &error);
+  nay_status status = kv_get(db, (kv_slice){op.key, op.len}, at, &value, NULL, NULL, &error);
   if (status != NAY_OK && status != NAY_ENOENT) fail_msg("get: %s", error.text);
   bool same = (status == NAY_OK) == (m->put[number] != 0);
   if (same && status == NAY_OK) {
@@ -75,18 +89,17 @@ static inline int model_order(const void *a, const void *b) {
 }
 
 /* A scan gives the keys of the model in order, and nothing else. */
-static inline void model_check_scan(const model *m, kv *db, const kv_snapshot *at) {
+static inline void model_check_scan(const model *m, kv *db, uint64_t at) {
   static model_op all[MODEL_KEYS];
   size_t n = 0;
   kv_iter it;
-  kv_error error = {""};
   for (unsigned i = 0; i < MODEL_KEYS; i++) {
     if (m->put[i] == 0) continue;
     all[n] = model_operation(m->seed, m->put[i] - 1);
     n++;
   }
   qsort(all, n, sizeof all[0], model_order);
-  nay_status status = kv_iter_new(db, at, "", 0, NULL, 0, &error, &it);
+  nay_status status = iter_new(db, at, NULL, NULL, &it);
   for (size_t i = 0; i < n; i++, status = nay_merge_next(it.merge)) {
     if (status != NAY_OK) fail_msg("scan ends after %zu of %zu: %s", i, n, nay_status_name(status));
     size_t len, value_len;
@@ -101,11 +114,18 @@ static inline void model_check_scan(const model *m, kv *db, const kv_snapshot *a
   kv_iter_free(&it);
 }
 
-static inline void model_check(const model *m, kv *db, const kv_snapshot *at) {
+static inline void model_check(const model *m, kv *db, uint64_t at) {
   for (unsigned i = 0; i < MODEL_KEYS; i++)
     if (!model_holds(m, db, at, i))
       fail_msg("key %u is not what operation %d wrote", i, (int)m->put[i] - 1);
   model_check_scan(m, db, at);
+}
+
+/* How many operations a store has seen; its first put has sequence 2. */
+static inline uint64_t model_operations(kv *db) {
+  kv_stats stats;
+  kv_describe(db, &stats);
+  return stats.sequence - 1;
 }
 
 /* Tables and levels so small that a few hundred operations go through all of them. */

@@ -70,7 +70,7 @@ static sample_log log_sample(uint64_t first) {
 static bool log_has(kv *db, unsigned i) {
   char key[3] = {'k', (char)('a' + i), 0};
   kv_bytes value = {0};
-  bool there = kv_get(db, key, 2, NULL, &value, NULL, NULL, NULL) == NAY_OK;
+  bool there = get(db, key, 2, &value) == NAY_OK;
   char want[8];
   size_t n = (size_t)snprintf(want, sizeof want, "%u", i);
   if (there) assert_true(value.len == n && memcmp(value.data, want, n) == 0);
@@ -110,7 +110,7 @@ static void a_log_cut_at_every_byte(void **state) {
           "000001.log: recovered %u records, %zu bytes of a torn record dropped at offset %zu\n",
           whole, len - log.starts[whole], log.starts[whole]);
     assert_string_equal(said, want);
-    assert_ok(kv_put(db, "kz", 2, "25", 2, NULL)); /* continues where the last whole record ends */
+    assert_ok(put(db, "kz", 2, "25", 2)); /* continues where the last whole record ends */
     kv_close(db);
     assert_ok(try_open(false, &error, &db));
     assert_string_equal(said, "");
@@ -250,7 +250,7 @@ static void a_manifest_damaged_at_every_byte(void **state) {
   assert_non_null(strstr(error.text, "MANIFEST is missing"));
   file_write("MANIFEST", good, len);
   assert_ok(try_open(false, &error, &db));
-  model_check(&m, db, NULL);
+  model_check(&m, db, 0);
   kv_close(db);
   free(good);
 }
@@ -316,7 +316,7 @@ static void a_manifest_that_lies(void **state) {
   assert_status(try_open(false, &error, &db), NAY_ECORRUPT);
   file_write("MANIFEST", good, len);
   assert_ok(try_open(false, &error, &db));
-  model_check(&m, db, NULL);
+  model_check(&m, db, 0);
   kv_close(db);
   free(bytes);
 }
@@ -330,8 +330,8 @@ static void levels_that_overlap(void **state) {
   store_clear();
   assert_ok(try_open(false, &error, &db));
   for (unsigned i = 0; i < 2; i++) {
-    assert_ok(kv_put(db, "a", 1, "v", 1, NULL));
-    assert_ok(kv_put(db, "z", 1, "v", 1, NULL));
+    assert_ok(put(db, "a", 1, "v", 1));
+    assert_ok(put(db, "z", 1, "v", 1));
     assert_ok(kv_settle(db, NULL));
   }
   kv_close(db);
@@ -391,9 +391,9 @@ static void check_or_error(const model *m, kv *db, size_t *errors) {
     model_op op = {0};
     kv_bytes value = {0};
     model_key(i, &op);
-    nay_status status = kv_get(db, op.key, op.len, NULL, &value, NULL, NULL, NULL);
+    nay_status status = get(db, op.key, op.len, &value);
     if (status == NAY_OK || status == NAY_ENOENT)
-      assert_true(model_holds(m, db, NULL, i));
+      assert_true(model_holds(m, db, 0, i));
     else
       ++*errors;
     free(value.data);
@@ -401,7 +401,7 @@ static void check_or_error(const model *m, kv *db, size_t *errors) {
   size_t n = 0, want = 0;
   for (unsigned i = 0; i < MODEL_KEYS; i++) want += m->put[i] != 0;
   kv_iter it;
-  nay_status status = kv_iter_new(db, NULL, "", 0, NULL, 0, NULL, &it);
+  nay_status status = iter_new(db, 0, NULL, NULL, &it);
   bool opened = status == NAY_OK || status == NAY_ENOENT;
   for (; status == NAY_OK; status = nay_merge_next(it.merge)) n++;
   if (status == NAY_ENOENT) assert_int_equal(n, want);
@@ -441,7 +441,7 @@ static void tables_missing_half_written_flipped(void **state) {
   file_write("099999.ldb", "half a table", 12); /* what a crash left is removed */
   assert_ok(try_open(false, &error, &db));
   assert_int_equal(access(directory_at(&dir, "099999.ldb"), F_OK), -1);
-  model_check(&m, db, NULL);
+  model_check(&m, db, 0);
   kv_close(db);
 }
 

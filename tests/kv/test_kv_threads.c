@@ -39,7 +39,7 @@ static void *write_rounds(void *ctx) {
     for (unsigned k = 0; k < KEYS; k++) {
       size_t len = thread_key(w->number, k, key);
       snprintf(value, sizeof value, "%u", round);
-      assert_ok(kv_put(w->s->db, key, len, value, sizeof value, NULL));
+      assert_ok(put(w->s->db, key, len, value, sizeof value));
     }
   }
   w->s->done++;
@@ -61,7 +61,7 @@ static void check_grows(worker *w, kv_bytes *value) {
     char key[16];
     size_t len = thread_key(writer, 0, key);
     unsigned before = seen[writer];
-    nay_status status = kv_get(w->s->db, key, len, NULL, value, NULL, NULL, NULL);
+    nay_status status = get(w->s->db, key, len, value);
     unsigned now = status == NAY_OK ? (unsigned)strtoul(value->data, NULL, 10) : 0;
     if (now < before) fail_msg("round %u is seen after round %u", now, before);
     while (before < now && !atomic_compare_exchange_weak(&seen[writer], &before, now)) {
@@ -73,13 +73,13 @@ static void *get_rounds(void *ctx) {
   worker *w = ctx;
   kv_bytes value = {0};
   while (w->s->done < WRITERS) {
-    const kv_snapshot *at = kv_snapshot_take(w->s->db);
+    uint64_t at = kv_snapshot_take(w->s->db);
     for (unsigned writer = 0; writer < WRITERS; writer++) {
       unsigned rounds[KEYS];
       for (unsigned k = 0; k < KEYS; k++) {
         char key[16];
         size_t len = thread_key(writer, k, key);
-        nay_status status = kv_get(w->s->db, key, len, at, &value, NULL, NULL, NULL);
+        nay_status status = kv_get(w->s->db, (kv_slice){key, len}, at, &value, NULL, NULL, NULL);
         assert_true(status == NAY_OK || status == NAY_ENOENT);
         rounds[k] = status == NAY_OK ? (unsigned)strtoul(value.data, NULL, 10) : 0;
       }
@@ -98,7 +98,7 @@ static void *scan_rounds(void *ctx) {
   while (w->s->done < WRITERS) {
     unsigned rounds[WRITERS][KEYS] = {{0}};
     kv_iter it;
-    nay_status status = kv_iter_new(w->s->db, NULL, "", 0, NULL, 0, NULL, &it);
+    nay_status status = iter_new(w->s->db, 0, NULL, NULL, &it);
     for (; status == NAY_OK; status = nay_merge_next(it.merge)) {
       size_t len;
       const char *key = nay_merge_key(it.merge, &len), *value = nay_merge_value(it.merge, &len);
