@@ -168,7 +168,8 @@ static nay_status merge_find_prev(nay_merge *m) {
       if ((trailer & 0xff) > 1) return merge_bad_type(m);
       found = (trailer & 0xff) == 1 || m->keep_deletions;
       if (found) {
-        if (!same) NAY_TRY(merge_save(m, key.at, key.len));
+        /* with equal_may_differ the versions of a key need not have the same bytes */
+        if (!same || m->order.user != NULL) NAY_TRY(merge_save(m, key.at, key.len));
         NAY_TRY(merge_keep(m, top->source));
         m->trailer = trailer;
       }

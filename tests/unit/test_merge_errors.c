@@ -202,6 +202,60 @@ static void prefix_filters_leave_tables_out(void **unused) {
   for (int i = 0; i < 2; i++) nay_sst_free(t[i]);
 }
 
+/* ---- keys that are equal and differ ---- */
+
+static int fold_compare(const nay_sst_comparator *self, const void *a, size_t a_len, const void *b,
+                        size_t b_len) {
+  const uint8_t *p = a, *q = b;
+  (void)self;
+  for (size_t i = 0; i < a_len && i < b_len; i++) {
+    int x = p[i] | 0x20, y = q[i] | 0x20;
+    if (x != y) return x < y ? -1 : 1;
+  }
+  return (a_len > b_len) - (a_len < b_len);
+}
+
+/* The newest table's bytes of a key come, in both directions. */
+static void equal_keys_may_differ(void **unused) {
+  (void)unused;
+  nay_sst_comparator fold = {
+      .size = sizeof fold, .name = "test.fold", .compare = fold_compare, .equal_may_differ = true};
+  nay_sst_write_options how = {sizeof how, .comparator = &fold};
+  nay_sst_read_options read = {sizeof read, .comparator = &fold};
+  const char *keys[2][2] = {{"B", "c"}, {"a", "b"}}; /* newest first */
+  const char *want[] = {"a", "B", "c"};
+  nay_sst *t[2];
+  nay_lookup *l;
+  nay_merge *m;
+  for (int i = 0; i < 2; i++) {
+    char path[TEMP_MAX];
+    nay_sst_writer *w;
+    assert_ok(nay_sst_writer_new(temp_path(path, "fold.ldb"), &how, NULL, NULL, &w));
+    for (int k = 0; k < 2; k++) assert_ok(nay_sst_writer_add(w, keys[i][k], 1, keys[i][k], 1));
+    assert_ok(nay_sst_writer_finish(w, NULL));
+    nay_sst_writer_free(w);
+    assert_ok(nay_sst_open(path, &read, NULL, NULL, &t[i]));
+    unlink(path);
+  }
+  assert_ok(nay_lookup_new((const nay_sst *const *)t, 2, NULL, &l));
+  assert_ok(nay_merge_new(l, NULL, NULL, NULL, &m));
+  for (int backward = 0; backward < 2; backward++) {
+    nay_status status = backward ? nay_merge_last(m) : nay_merge_first(m);
+    for (int i = 0; i < 3; i++) {
+      size_t len;
+      assert_ok(status);
+      const char *one = want[backward ? 2 - i : i];
+      assert_memory_equal(nay_merge_key(m, &len), one, 1);
+      assert_memory_equal(nay_merge_value(m, &len), one, 1);
+      status = backward ? nay_merge_prev(m) : nay_merge_next(m);
+    }
+    assert_status(status, NAY_ENOENT);
+  }
+  nay_merge_free(m);
+  nay_lookup_free(l);
+  for (int i = 0; i < 2; i++) nay_sst_free(t[i]);
+}
+
 /* ---- memory ---- */
 
 static nay_status use(const nay_lookup *l, const nay_allocator *a) {
@@ -434,15 +488,11 @@ static void keys_are_joined(void **unused) {
 
 int main(void) {
   const test_case tests[] = {
-      TEST(damage_is_never_a_shorter_scan),
-      TEST(only_what_is_needed_is_read),
-      TEST(prefix_filters_leave_tables_out),
-      TEST(every_allocation_may_fail),
-      TEST(nonsense_is_refused),
-      TEST(kinds_of_keys_do_not_mix),
-      TEST(sources_that_fail),
-      TEST(operands_are_not_passed_over),
-      TEST(keys_are_joined),
+      TEST(damage_is_never_a_shorter_scan),  TEST(only_what_is_needed_is_read),
+      TEST(prefix_filters_leave_tables_out), TEST(equal_keys_may_differ),
+      TEST(every_allocation_may_fail),       TEST(nonsense_is_refused),
+      TEST(kinds_of_keys_do_not_mix),        TEST(sources_that_fail),
+      TEST(operands_are_not_passed_over),    TEST(keys_are_joined),
   };
   return run_all(tests);
 }
