@@ -4,8 +4,8 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all deps demo test test-quick test-long fuzz bench bench-quick bench-keep bench-sst bench-kv bench-billion install \
-        uninstall amalgamation wasm playground format lint abi-check abi-dump coverage clean help
+.PHONY: all deps demo test test-quick test-long fuzz bench bench-quick bench-keep bench-sst bench-kv bench-web bench-billion \
+        install uninstall amalgamation wasm playground format lint abi-check abi-dump coverage clean help
 
 # deps, demo and the tests install what is missing; the others name it and stop. NAY_BOOTSTRAP=no: neither.
 TIER ?= build
@@ -57,6 +57,11 @@ bench-kv: ## the store of examples/kv beside LevelDB: about two minutes
 	@scripts/bootstrap check bench
 	@$(MAKE) --no-print-directory all
 	@build/release/bench/nay-bench-kv $(BENCH)
+
+bench-web: ## the WebAssembly module beside the filters of npm, in node and in Chromium: about a minute
+	@scripts/bootstrap check test
+	@web/wasm/build
+	@node web/bench/bench.mjs $(BENCH)
 
 bench-keep: ## the run whose results are kept in bench/results: some 12 minutes, 6 GiB, quiet machine
 	@$(MAKE) --no-print-directory bench BENCH="--keep bench/results --reps 3 --seconds 1.2 \

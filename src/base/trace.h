@@ -5,7 +5,7 @@
  * (web/wasm/trace.c) writes records into a ring buffer, from which JavaScript reads them as objects
  * (web/README.md).
  *
- *   NAY_TRACE(EVENT, level, index, a, b, c, d)
+ *   NAY_TRACE(EVENT, level, index, a, b, c, d)      NAY_TRACED: whether it is something, 0 or 1
  *
  * An event has a level (scalable: of the filter; a band: the class of the key) and an index (of
  * the probe, or of the step), and up to four words. NAY_TRACE_EVENTS says what they are: name:n is
@@ -48,6 +48,7 @@
   X(BAND_COLUMN, "bandColumn", "block:n column:n low:q high:q")
 
 #ifdef NAY_WITH_TRACE
+#define NAY_TRACED 1
 
 typedef enum nay_trace_event {
 #define X(name, text, fields) NAY_TRACE_##name,
@@ -61,6 +62,7 @@ void nay__trace(nay_trace_event event, uint32_t level, uint64_t index, uint64_t 
   nay__trace(NAY_TRACE_##event, level, index, a, b, c, d)
 
 #else
+#define NAY_TRACED 0
 #define NAY_TRACE(event, level, index, a, b, c, d) ((void)0)
 #endif
 

@@ -9,12 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/trace.h"
+#include "filter.h"
+#include "hash/hash.h"
 #include "nay_explain.h"
 #include "nay_map.h"
 #include "nayw.h"
 
 #define NAYW_GROUP 64u /* keys for which pointers and lengths are made at a time */
 #define NAYW_ROOM 65536u
+#define NAYW_PIECE 512u /* keys that JavaScript hands over at a time */
 
 static uint8_t nayw_room_bytes[NAYW_ROOM] __attribute__((aligned(64)));
 
@@ -27,10 +31,23 @@ size_t nayw_room_size(void) { return NAYW_ROOM; }
 
 /* ---- one key ---- */
 
-/* nayw_add: 1 when the key is new, 0 when it tested maybe before; else a status. */
+/*
+ * nayw_add: 1 when the key is new, 0 when it tested maybe before; else a status. In a bloom or
+ * blocked filter an add to a key whose bits are all set changes nothing, so a probe and an add that
+ * does not look at the bits do, by the code that the filter has for its k. (With trace events an
+ * add shows every bit, also of such a key.)
+ */
 NAYW_EXPORT(nayw_add) int nayw_add(nay_filter *filter, const uint8_t *key, size_t len);
 int nayw_add(nay_filter *filter, const uint8_t *key, size_t len) {
   bool is_new = false;
+  uint64_t hash;
+  bool plain = !NAY_TRACED && filter->add_blind != NULL && filter->bits.probe != NULL &&
+               (filter->family->kind == NAY_BLOOM || filter->family->kind == NAY_BLOCKED);
+  if (NAY_LIKELY(plain && nay__hash_4to16(&filter->hasher, key, len, &hash))) {
+    if (filter->bits.probe(&filter->bits, hash)) return 0;
+    nay_status status = filter->add_blind(&filter->bits, hash);
+    return status != NAY_OK ? (int)status : 1;
+  }
   nay_status status = nay_filter_add(filter, key, len, &is_new);
   return status != NAY_OK ? (int)status : is_new;
 }
@@ -100,22 +117,30 @@ typedef struct hash_ctx {
   uint64_t *lo, *hi;
 } hash_ctx;
 
-static nay_status hash_group(void *ctx, const void *const *keys, const size_t *lens, size_t n) {
-  hash_ctx *c = ctx;
-  nay_status status = nay_filter_hash_many(c->filter, keys, lens, n, c->lo, c->hi);
-  c->lo += n;
-  if (c->hi != NULL) c->hi += n;
-  return status;
+/* The hash of a key, which is XXH3 of 4 to 16 bytes more often than not, is inlined. */
+NAY_INLINE void hash_one(hash_ctx *c, const uint8_t *key, size_t len) {
+  nay_hash hash = nay__hash_key(&c->filter->hasher, key, len);
+  *c->lo++ = hash.lo;
+  if (c->hi != NULL) *c->hi++ = hash.hi;
 }
 
-/* nayw_hash_packed: the hashes of n packed keys; hi may be NULL. */
+static nay_status hash_group(void *ctx, const void *const *keys, const size_t *lens, size_t n) {
+  for (size_t i = 0; i < n; i++) hash_one(ctx, keys[i], lens[i]);
+  return NAY_OK;
+}
+
+/* nayw_hash_packed: the hashes of n packed keys; hi may be NULL where the hash has one word. */
 NAYW_EXPORT(nayw_hash_packed)
 int nayw_hash_packed(const nay_filter *f, const uint8_t *bytes, const uint32_t *offsets, size_t n,
                      uint64_t *lo, uint64_t *hi);
 int nayw_hash_packed(const nay_filter *f, const uint8_t *bytes, const uint32_t *offsets, size_t n,
                      uint64_t *lo, uint64_t *hi) {
   hash_ctx ctx = {f, lo, hi};
-  return packed_each(bytes, offsets, n, hash_group, &ctx);
+  nay_status status = nay__hasher_ready(&f->hasher);
+  for (size_t i = 0; i < n && status == NAY_OK; i++) {
+    hash_one(&ctx, bytes + offsets[i], offsets[i + 1] - offsets[i]);
+  }
+  return status;
 }
 
 /* nayw_hash_lines: of the keys that a delimiter ends. */
@@ -125,7 +150,8 @@ int nayw_hash_lines(const nay_filter *f, const uint8_t *bytes, size_t len, int d
 int nayw_hash_lines(const nay_filter *f, const uint8_t *bytes, size_t len, int delimiter,
                     uint64_t *lo, uint64_t *hi) {
   hash_ctx ctx = {f, lo, hi};
-  return lines_each(bytes, len, delimiter, hash_group, &ctx);
+  nay_status status = nay__hasher_ready(&f->hasher);
+  return status != NAY_OK ? status : lines_each(bytes, len, delimiter, hash_group, &ctx);
 }
 
 /* nayw_count_lines: how many keys these bytes hold. */
@@ -148,6 +174,27 @@ void nayw_spread(const uint64_t *bitmap, size_t n, uint8_t *bytes) {
     memcpy(bytes + i, &each, 8);
   }
   for (; i < n; i++) bytes[i] = bitmap[i / 64] >> i % 64 & 1u;
+}
+
+/*
+ * nayw_test_packed: answers[i] is 1 when the filter may contain key i, of at most NAYW_PIECE packed
+ * keys, else 0. As nay_filter_may_contain, a filter that cannot hash says maybe.
+ */
+NAYW_EXPORT(nayw_test_packed)
+int nayw_test_packed(const nay_filter *f, const uint8_t *bytes, const uint32_t *offsets, size_t n,
+                     uint8_t *answers);
+int nayw_test_packed(const nay_filter *f, const uint8_t *bytes, const uint32_t *offsets, size_t n,
+                     uint8_t *answers) {
+  static uint64_t lo[NAYW_PIECE], hi[NAYW_PIECE], bitmap[NAYW_PIECE / 64];
+  if (n > NAYW_PIECE) return NAY_EINVAL;
+  uint64_t *second = nay__hash_has_hi(f->hasher.kind) ? hi : NULL;
+  if (nayw_hash_packed(f, bytes, offsets, n, lo, second) != NAY_OK) {
+    memset(answers, 1, n);
+    return NAY_OK;
+  }
+  nay_status status = nay_filter_may_contain_hash_many(f, lo, second, n, bitmap);
+  if (status == NAY_OK) nayw_spread(bitmap, n, answers);
+  return status;
 }
 
 /* ---- builders ---- */

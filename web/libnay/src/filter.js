@@ -240,8 +240,19 @@ function makeFilter(m, structs, keys) {
 
     hasMany(items, options) {
       const filter = this.live();
-      return withBatch(m, keys, filter, batchOf(items, options),
+      const batch = batchOf(items, options);
+      if (batch.keys) return this.hasEach(batch.keys);
+      return withBatch(m, keys, filter, batch,
         (lo, hi, n) => answers(m, n, (bitmap) => x.nay_filter_may_contain_hash_many(filter, lo, hi, n, bitmap)));
+    }
+
+    /** Keys of an array: each piece is hashed and probed by one call. */
+    hasEach(all) {
+      const filter = this.live();
+      return m.with(all.length + 1, (to) => {
+        keys.packed(all, (at, offsets, n, first) => m.check(x.nayw_test_packed(filter, at, offsets, n, to + first)));
+        return m.copyOut(to, all.length);
+      });
     }
 
     hashMany(items, options) {

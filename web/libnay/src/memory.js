@@ -17,6 +17,7 @@ class Memory {
     this.u32 = new Uint32Array(buffer);
     this.f64 = new Float64Array(buffer);
     this.u64 = new BigUint64Array(buffer);
+    this.roomView = this.x && this.u8.subarray(this.room, this.room + this.roomSize);
   }
 
   /** Connects the exports of the instance: from here on there is a library. */
@@ -24,6 +25,7 @@ class Memory {
     this.x = x;
     this.room = x.nayw_room();
     this.roomSize = x.nayw_room_size();
+    this.refresh();
     this.decoder = new TextDecoder();
     this.encoder = new TextEncoder();
     this.cell = this.alloc(64); // outputs of calls: pointers, counts
