@@ -45,7 +45,11 @@ static void size_is_as_promised(void **state) {
     size_t n;
     unsigned r;
     double over;
-  } rows[] = {{10000, 7, 0.013}, {100000, 7, 0.004}, {1000000, 7, 0.002}, {1000000, 1, 0.006}};
+  } rows[] = {{10000, 7, 0.013},
+              {100000, 7, 0.004},
+              {100000, 1, 0.006},
+              {1000000, 7, 0.002},
+              {1000000, 1, 0.006}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     if (rows[i].n > 100000 && TEST_SCALE(10) == 1) continue;
     pairs p = pairs_of(rows[i].n, rows[i].r, 3);
