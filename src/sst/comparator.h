@@ -30,7 +30,7 @@ typedef struct nay_order {
 
 #define NAY_KEY_TRAILER 8u /* of an internal key */
 
-/* The largest sequence (56 bits) and type of a search: the newest of all versions. */
+/* The largest sequence (56 bits) and the type of a value: LevelDB's, of separators. */
 #define NAY_KEY_TRAILER_NEWEST 0xffffffffffffff01u
 
 /*

@@ -167,7 +167,7 @@ nay_status nay_sst_get(const nay_sst *t, const void *key, size_t len, nay_diag *
 
 bool nay_sst_may_contain(const nay_sst *t, const void *key, size_t len) {
   if (t == NULL || (key == NULL && len != 0)) return true;
-  nay_target target = {len != 0 ? key : "", len, NAY_KEY_TRAILER_NEWEST};
+  nay_target target = {len != 0 ? key : "", len, NAY_KEY_TRAILER_OF(NAY_SST_MAX_SEQUENCE)};
   nay_hash_memo memo = {.set = false};
   nay_hold *hold = NULL;
   nay_status status = NAY_OK;

@@ -7,18 +7,33 @@
  *   index     a key that is not above the index entry of the key before it is in the same block
  *   block     in the order of the file; a block that several keys need is read once
  *
+ * A search in a block of a mapped file is a chain of cache misses: the restarts at its end, then
+ * entries at restarts, then the entries of one of them. So the keys that pass the filter go through
+ * a ring: one is located and the end of its block prefetched MANY_AHEAD keys before it is searched,
+ * the entries at its restarts half as many before.
+ *
  * The answers, errors included, and the counters are those of nay__sst_get, key by key, but for the
  * number of blocks read.
  */
 #include "sst/sst_get.h"
 
-/* many_place: where the last key was searched. */
-typedef struct many_place {
+#define MANY_AHEAD 8u
+#define MANY_RESTARTS 16u /* that are prefetched: a block of 4 KiB has about 8 */
+
+/* many_step: a key, and the block that may have it. */
+typedef struct many_step {
+  size_t i;
+  nay_status status; /* of the search in the index */
   nay_get_position at;
-  bool located, read;
-  uint64_t offset; /* of the block, if it was read */
+  nay_diag why;
+} many_step;
+
+/* many_block: the block that was searched last. */
+typedef struct many_block {
+  bool read;
+  uint64_t offset;
   nay_block block;
-} many_place;
+} many_block;
 
 /* Outcomes, added to the table's in the end. */
 typedef struct many_tally {
@@ -83,36 +98,39 @@ static void many_found(const nay_sst *t, nay_get_batch *b, size_t i, const nay_b
 
 /* ---- one key ---- */
 
-/* The place of a key that is not below the one before it. */
-static nay_status many_locate(const nay_sst *t, const nay_target *target, many_place *p,
-                              nay_diag *why) {
-  const nay_entry *e = &p->at.entry;
-  bool same = p->located && p->at.prefix_len == 0 && e->shared == 0 &&
-              nay__compare_target(t->order, e->suffix, e->unshared, target) >= 0;
-  if (same) return NAY_OK;
-  nay_status status = nay__get_locate(t, target, why, &p->at);
-  p->located = status == NAY_OK;
-  return status;
+/* The place of a key that is not below the one before it (NULL: there is none). */
+static void many_locate(const nay_sst *t, const nay_get_batch *b, size_t i, const many_step *before,
+                        many_step *s) {
+  nay_target target = many_target(b, i);
+  s->i = i;
+  if (before != NULL && before->status == NAY_OK) {
+    const nay_entry *e = &before->at.entry;
+    if (e->shared == 0 && nay__compare_target(t->order, e->suffix, e->unshared, &target) >= 0) {
+      s->status = NAY_OK;
+      s->at = before->at;
+      return;
+    }
+  }
+  s->status = nay__get_locate(t, &target, &s->why, &s->at);
 }
 
-static nay_status many_read(const nay_sst *t, nay_get_batch *b, many_place *p, nay_diag *why) {
-  if (p->read && p->offset == p->at.handle.offset) return NAY_OK;
-  p->read = false;
-  NAY_TRY(nay__sst_read_data(t, &p->at.entry, p->at.handle, &b->hold, why, &p->block));
-  p->read = true;
-  p->offset = p->at.handle.offset;
+static nay_status many_read(const nay_sst *t, nay_get_batch *b, many_step *s, many_block *m) {
+  if (m->read && m->offset == s->at.handle.offset) return NAY_OK;
+  m->read = false;
+  NAY_TRY(nay__sst_read_data(t, &s->at.entry, s->at.handle, &b->hold, &s->why, &m->block));
+  m->read = true;
+  m->offset = s->at.handle.offset;
   return NAY_OK;
 }
 
-/* The search of a key for which the filters of the table answered so. */
-static void many_search(const nay_sst *t, nay_get_batch *b, size_t i, nay_verdict verdict,
-                        many_place *p, many_tally *tally) {
-  nay_target target = many_target(b, i);
-  nay_diag why;
+/* The search of a key that was located, and for which the filters of the table answered so. */
+static void many_search(const nay_sst *t, nay_get_batch *b, many_step *s, nay_verdict verdict,
+                        many_block *m, many_tally *tally) {
+  nay_target target = many_target(b, s->i);
   nay_sst_value found = {.size = sizeof found};
-  nay_status status = many_locate(t, &target, p, &why);
+  nay_status status = s->status;
   if (status == NAY_OK && t->filter_used && t->filter == NAY_SST_BLOCK_FILTER) {
-    verdict = nay__sst_probe_block(t, &target, p->at.handle);
+    verdict = nay__sst_probe_block(t, &target, s->at.handle);
   }
   if (verdict == NAY_SAYS_NAY) {
     tally->useful++;
@@ -121,14 +139,40 @@ static void many_search(const nay_sst *t, nay_get_batch *b, size_t i, nay_verdic
   bool probed = verdict == NAY_SAYS_MAYBE;
   tally->maybe += probed;
   tally->unfiltered += !probed;
-  if (status == NAY_OK) status = many_read(t, b, p, &why);
-  if (status == NAY_OK) status = nay__get_find(t, &target, &p->block, &p->at, &why, &found);
+  if (status == NAY_OK) status = many_read(t, b, s, m);
+  if (status == NAY_OK) status = nay__get_find(t, &target, &m->block, &s->at, &s->why, &found);
   if (status == NAY_OK) {
-    many_found(t, b, i, &p->block, &found);
+    many_found(t, b, s->i, &m->block, &found);
   } else if (status != NAY_ENOENT) {
-    many_answer(b, i, status, &why);
+    many_answer(b, s->i, status, &s->why);
   } else {
-    tally->false_positives += probed && nay__get_false_positive(&p->at);
+    tally->false_positives += probed && nay__get_false_positive(&s->at);
+  }
+}
+
+/* ---- prefetching ---- */
+
+/* A block that will be used in place; NULL: it is not mapped, or not as it is. */
+static const uint8_t *many_in_place(const nay_sst *t, const many_step *s) {
+  nay_handle h = s->at.handle;
+  bool mapped = s->status == NAY_OK && t->bytes != NULL && t->foreign == NULL &&
+                nay__handle_fits(h, t->footer.at) && h.size >= 4;
+  return mapped ? t->bytes + h.offset : NULL;
+}
+
+static void many_prefetch_end(const nay_sst *t, const many_step *s) {
+  const uint8_t *block = many_in_place(t, s);
+  if (block != NULL) NAY_PREFETCH(block + s->at.handle.size - 4);
+}
+
+static void many_prefetch_restarts(const nay_sst *t, const many_step *s) {
+  const uint8_t *block = many_in_place(t, s);
+  if (block == NULL || block[s->at.handle.size] != 0) return; /* compressed */
+  size_t end = (size_t)s->at.handle.size - 4, n = nay__load32le(block + end);
+  if (n > end / 4 || n > MANY_RESTARTS) return;
+  for (size_t i = 0; i < n; i++) {
+    uint32_t at = nay__load32le(block + end - 4 * n + 4 * i);
+    if (at < end) NAY_PREFETCH(block + at);
   }
 }
 
@@ -147,27 +191,67 @@ static bool many_hash(const nay_sst *t, nay_get_batch *b) {
   return b->hashed;
 }
 
+/* many_maybes: the keys that pass the filter, in turn. */
+typedef struct many_maybes {
+  const uint64_t *bitmap;
+  size_t nwords, word;
+  uint64_t bits; /* those of the word that are left */
+} many_maybes;
+
+static bool many_next_maybe(many_maybes *m, size_t *i) {
+  while (m->bits == 0) {
+    if (++m->word >= m->nwords) return false;
+    m->bits = m->bitmap[m->word];
+  }
+  *i = m->word * 64 + nay__ctz64(m->bits);
+  m->bits &= m->bits - 1;
+  return true;
+}
+
+/* Searches them, with the ring. */
+static void many_ring(const nay_sst *t, nay_get_batch *b, size_t from, many_maybes *maybes,
+                      many_tally *tally) {
+  many_step ring[MANY_AHEAD];
+  many_block block = {.read = false};
+  size_t located = 0, warmed = 0, done = 0; /* ever increasing */
+  for (bool more = true; more || done < located; done++) {
+    size_t i;
+    while (more && located - done < MANY_AHEAD) {
+      more = many_next_maybe(maybes, &i);
+      if (!more) break;
+      const many_step *before = located != 0 ? &ring[(located - 1) % MANY_AHEAD] : NULL;
+      many_locate(t, b, from + i, before, &ring[located % MANY_AHEAD]);
+      ring[located % MANY_AHEAD].at.prefix_len = 0;
+      many_prefetch_end(t, &ring[located++ % MANY_AHEAD]);
+    }
+    for (; warmed < located && warmed < done + MANY_AHEAD / 2; warmed++) {
+      many_prefetch_restarts(t, &ring[warmed % MANY_AHEAD]);
+    }
+    if (done == located) break;
+    many_search(t, b, &ring[done % MANY_AHEAD], NAY_SAYS_MAYBE, &block, tally);
+  }
+}
+
 /* All keys of [from, to) through the full filter; those that pass it are searched. */
-static bool many_batch(const nay_sst *t, nay_get_batch *b, size_t from, size_t to, many_place *p,
+static bool many_batch(const nay_sst *t, nay_get_batch *b, size_t from, size_t to,
                        many_tally *tally) {
   size_t n = to - from;
   const uint64_t *hi = nay__hash_has_hi(t->full->hasher.kind) ? b->hi + from : NULL;
   if (nay_filter_may_contain_hash_many(t->full, b->lo + from, hi, n, b->bitmap) != NAY_OK) {
     return false;
   }
-  tally->useful += n;
-  for (size_t w = 0; w < (n + 63) / 64; w++) {
-    for (uint64_t bits = b->bitmap[w]; bits != 0; bits &= bits - 1) {
-      tally->useful--;
-      many_search(t, b, from + w * 64 + nay__ctz64(bits), NAY_SAYS_MAYBE, p, tally);
-    }
-  }
+  many_maybes maybes = {.bitmap = b->bitmap, .nwords = (n + 63) / 64, .bits = b->bitmap[0]};
+  tally->useful += n - nay_bitmap_count(b->bitmap, n);
+  many_ring(t, b, from, &maybes, tally);
   return true;
 }
 
 /* Key by key: partitions, policies, prefixes, or no filter. */
-static void many_each(const nay_sst *t, nay_get_batch *b, size_t from, size_t to, many_place *p,
+static void many_each(const nay_sst *t, nay_get_batch *b, size_t from, size_t to,
                       many_tally *tally) {
+  many_block block = {.read = false};
+  many_step steps[2]; /* this one and the one before */
+  bool has_before = false;
   for (size_t i = from; i < to; i++) {
     nay_target target = many_target(b, i);
     nay_hash_memo memo = {.set = b->hashed, .hasher = b->hasher};
@@ -179,9 +263,12 @@ static void many_each(const nay_sst *t, nay_get_batch *b, size_t from, size_t to
       tally->useful++;
       continue;
     }
-    if (prefix_len != 0) p->located = false;
-    p->at.prefix_len = prefix_len;
-    many_search(t, b, i, verdict, p, tally);
+    /* with a prefix it matters how much of the key the index shares: searched anew */
+    many_locate(t, b, i, has_before && prefix_len == 0 ? &steps[0] : NULL, &steps[1]);
+    steps[1].at.prefix_len = prefix_len;
+    steps[0] = steps[1];
+    has_before = true;
+    many_search(t, b, &steps[1], verdict, &block, tally);
   }
 }
 
@@ -198,7 +285,6 @@ static void many_count(const nay_sst *t, const many_tally *tally) {
 
 void nay__sst_get_many(const nay_sst *t, nay_get_batch *b, size_t from, size_t to) {
   many_tally tally = {.out_of_range = to - from};
-  many_place place = {.located = false};
   if (t->order_unknown != NAY_OK) {
     for (size_t i = from; i < to; i++) many_answer(b, i, t->order_unknown, &t->order_unknown_why);
     tally = (many_tally){.unfiltered = to - from};
@@ -206,8 +292,8 @@ void nay__sst_get_many(const nay_sst *t, nay_get_batch *b, size_t from, size_t t
     if (t->has_smallest) from = many_bound(t, b, from, to, &t->smallest, true);
     to = many_bound(t, b, from, to, &t->largest, false);
     tally.out_of_range -= to - from;
-    bool batch = from < to && many_hash(t, b) && many_batch(t, b, from, to, &place, &tally);
-    if (!batch) many_each(t, b, from, to, &place, &tally);
+    bool batch = from < to && many_hash(t, b) && many_batch(t, b, from, to, &tally);
+    if (!batch) many_each(t, b, from, to, &tally);
   }
   many_count(t, &tally);
 }

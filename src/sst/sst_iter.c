@@ -104,7 +104,8 @@ nay_status nay_sst_iter_prev(nay_sst_iter *it) {
 }
 
 static nay_status iter_seek(nay_sst_iter *it, const void *key, size_t len) {
-  nay_target target = {len != 0 ? key : (const void *)"", len, NAY_KEY_TRAILER_NEWEST};
+  nay_target target = {len != 0 ? key : (const void *)"", len,
+                       NAY_KEY_TRAILER_OF(NAY_SST_MAX_SEQUENCE)};
   if (it->table->order_unknown != NAY_OK) {
     return iter_end(it, nay__sst_order_unknown(it->table, &it->diag));
   }
@@ -147,7 +148,8 @@ static nay_status iter_seek_back(nay_sst_iter *it, const nay_target *target, boo
 }
 
 nay_status nay__sst_iter_seek_before(nay_sst_iter *it, const void *key, size_t len) {
-  nay_target target = {len != 0 ? key : (const void *)"", len, NAY_KEY_TRAILER_NEWEST};
+  nay_target target = {len != 0 ? key : (const void *)"", len,
+                       NAY_KEY_TRAILER_OF(NAY_SST_MAX_SEQUENCE)};
   return iter_seek_back(it, &target, false);
 }
 

@@ -133,6 +133,61 @@ static void every_number_of_threads_writes_the_same(void **state) {
   inputs_free(&in);
 }
 
+/* ---- other orders ---- */
+
+/* Plain keys in descending order: table i has the numbers that are divisible by i + 2. */
+static void outputs_are_in_the_order_of_the_inputs(void **state) {
+  (void)state;
+  enum { N = 6000 };
+  char paths[3][TEMP_MAX], key[32], value[32];
+  static outputs out;
+  nay_sst_comparator reverse = {.size = sizeof reverse};
+  assert_ok(nay_sst_comparator_reverse(&reverse));
+  nay_sst_write_options write = {
+      .size = sizeof write, .comparator = &reverse, .filter = NAY_SST_FULL_FILTER};
+  nay_sst_read_options read = {sizeof read, .comparator = &reverse};
+  const nay_sst *t[3];
+  for (unsigned i = 0; i < 3; i++) {
+    nay_sst_writer *w;
+    snprintf(key, sizeof key, "reverse%u.ldb", i);
+    assert_ok(nay_sst_writer_new(temp_path(paths[i], key), &write, NULL, NULL, &w));
+    for (unsigned k = N; k-- > 0;) {
+      int len = snprintf(value, sizeof value, "table %u", i);
+      if (k % (i + 2) != 0) continue;
+      assert_ok(nay_sst_writer_add(w, key, number_key(k, key), value, (size_t)len));
+    }
+    assert_ok(nay_sst_writer_finish(w, NULL));
+    nay_sst_writer_free(w);
+    t[i] = open_table(paths[i], &read);
+  }
+  out = (outputs){.n = 0};
+  nay_sst_outputs to = outputs_of(&out);
+  to.done = NULL;
+  nay_sst_compact_options how = {
+      .size = sizeof how, .target_bytes = 5000, .range_bytes = 15000, .threads = 1};
+  assert_ok(nay_sst_compact_to(t, 3, &to, &how, NULL, NULL, NULL));
+  assert_true(out.named > 5);
+  level l = {.n = out.named};
+  for (unsigned i = 0; i < l.n; i++) l.at[i] = open_table(out.paths[i], &read);
+  nay_lookup_level one = {
+      .size = sizeof one, .tables = (const nay_sst *const *)l.at, .n = l.n, .disjoint = true};
+  assert_ok(nay_lookup_new_levels(&one, 1, NULL, NULL, &l.lookup)); /* in order, too */
+  for (unsigned k = 0; k < N; k++) {
+    nay_sst_value v = {.size = sizeof v};
+    unsigned newest = k % 2 == 0 ? 0 : k % 3 == 0 ? 1 : k % 4 == 0 ? 2 : 3;
+    nay_status status = nay_lookup_get(l.lookup, key, number_key(k, key), NULL, &v, NULL);
+    assert_status(status, newest < 3 ? NAY_OK : NAY_ENOENT);
+    if (status == NAY_OK) assert_int_equal(((const char *)v.bytes)[6], '0' + newest);
+    nay_sst_value_free(&v);
+  }
+  level_free(&l);
+  outputs_remove(&out);
+  for (unsigned i = 0; i < 3; i++) {
+    nay_sst_free((nay_sst *)(uintptr_t)t[i]);
+    unlink(paths[i]);
+  }
+}
+
 /* ---- ends before the end ---- */
 
 typedef struct brake {
@@ -313,6 +368,7 @@ int main(void) {
   const test_case tests[] = {
       TEST(readers_see_what_they_saw),
       TEST(every_number_of_threads_writes_the_same),
+      TEST(outputs_are_in_the_order_of_the_inputs),
       TEST(progress_cancels),
       TEST(bad_options),
       TEST(memory_stays_below_the_limit),

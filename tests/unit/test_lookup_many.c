@@ -308,6 +308,41 @@ static void errors_are_those_of_the_gets(void **state) {
   assert_true(failed > 3);
 }
 
+/* A merge operand is no value, at its own sequence number as above it, the largest included. */
+static void operands_are_refused(void **state) {
+  (void)state;
+  const uint64_t sequences[] = {5, NAY_SST_MAX_SEQUENCE};
+  for (unsigned i = 0; i < 2; i++) {
+    static tree t;
+    static batch b;
+    nay_sst_writer *w;
+    nay_sst_iter *it;
+    nay_sst_read_options read = {sizeof read, .keys = NAY_SST_KEYS_INTERNAL};
+    nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
+    t = (tree){.ntables = 1};
+    assert_ok(nay_sst_writer_new(temp_path(t.paths[0], "op.ldb"), &how, NULL, NULL, &w));
+    nay_sst_version v = {.size = sizeof v, .key = "key", .len = 3, .sequence = sequences[i]};
+    v.merge = true;
+    assert_ok(nay_sst_writer_add_version(w, &v, "+1", 2));
+    assert_ok(nay_sst_writer_finish(w, NULL));
+    nay_sst_writer_free(w);
+    t.tables[0] = open_table(t.paths[0], &read);
+    assert_ok(nay_lookup_new(t.tables, 1, NULL, &t.lookup));
+    b = (batch){.n = 1, .keys = {"key"}, .lens = {3}, .values = {{.size = sizeof b.values[0]}}};
+    b.tables[0] = 777;
+    assert_status(check_batch(&t, &b, 4), NAY_OK);
+    if (i == 0) assert_status(check_batch(&t, &b, 5), NAY_ENOTSUP);
+    assert_status(nay_lookup_get_many(t.lookup, b.keys, b.lens, 1, NAY_SST_MAX_SEQUENCE, NULL,
+                                      b.values, b.statuses, NULL),
+                  NAY_ENOTSUP);
+    assert_ok(nay_sst_iter_new(t.tables[0], &it));
+    assert_ok(nay_sst_iter_seek(it, "key", 3));
+    nay_sst_iter_free(it);
+    batch_free(&b);
+    tree_free(&t);
+  }
+}
+
 static void memory_may_run_out(void **state) {
   (void)state;
   static tree t;
@@ -378,11 +413,9 @@ int main(void) {
   assert_ok(nay_policy_leveldb(10, &leveldb_policy));
   assert_ok(nay_sst_prefix_fixed(9, &prefix));
   const test_case tests[] = {
-      TEST(a_batch_is_its_gets),
-      TEST(large_batches_share_blocks),
-      TEST(errors_are_those_of_the_gets),
-      TEST(memory_may_run_out),
-      TEST(bad_arguments),
+      TEST(a_batch_is_its_gets),          TEST(large_batches_share_blocks),
+      TEST(errors_are_those_of_the_gets), TEST(memory_may_run_out),
+      TEST(operands_are_refused),         TEST(bad_arguments),
   };
   return run_all(tests);
 }

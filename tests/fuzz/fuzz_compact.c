@@ -1,0 +1,210 @@
+/*
+ * fuzz_compact.c - batches of gets and compactions over two untrusted tables, with checksums that
+ * fit.
+ *
+ *   | flags u8 | length of the first table u16le | table | table |
+ *
+ * Whatever the bytes are: every call comes back; a batch of gets answers as the gets do; and if a
+ * compaction succeeds, its outputs have the newest version of each key of the inputs.
+ */
+#include <unistd.h>
+
+#include "nay_compact.h"
+#include "support/sst_seal.h"
+
+#define MOST_KEYS 64u
+#define MOST_OUTPUTS 300u
+
+typedef struct inputs {
+  nay_sst *tables[2];
+  size_t n;
+  nay_lookup *lookup;
+  uint8_t *keys[MOST_KEYS]; /* user keys of the tables, and others */
+  size_t lens[MOST_KEYS], nkeys;
+} inputs;
+
+static void *copy_of(const void *bytes, size_t len) {
+  void *p = malloc(len + 1);
+  if (p == NULL) abort();
+  if (len != 0) memcpy(p, bytes, len);
+  return p;
+}
+
+static void add_key(inputs *in, const void *key, size_t len) {
+  if (in->nkeys == MOST_KEYS) return;
+  in->keys[in->nkeys] = copy_of(key, len);
+  in->lens[in->nkeys++] = len;
+}
+
+static void add_keys(inputs *in, const nay_sst *t) {
+  nay_sst_iter *it;
+  nay_sst_info info = {.size = sizeof info};
+  nay_sst_describe(t, &info);
+  if (nay_sst_iter_new(t, &it) != NAY_OK) abort();
+  nay_status status = nay_sst_iter_first(it);
+  for (unsigned i = 0; status == NAY_OK && i < 25; i++, status = nay_sst_iter_next(it)) {
+    size_t len;
+    const uint8_t *key = nay_sst_iter_key(it, &len);
+    if (info.keys == NAY_SST_KEYS_INTERNAL) len -= 8;
+    add_key(in, key, len);
+    if (i % 4 == 0 && len != 0) add_key(in, key, len - 1);
+  }
+  nay_sst_iter_free(it);
+}
+
+/* ---- a batch beside gets ---- */
+
+static void check_batch(const inputs *in, uint64_t sequence) {
+  static nay_sst_value values[MOST_KEYS];
+  nay_status statuses[MOST_KEYS], first = NAY_OK;
+  size_t tables[MOST_KEYS];
+  for (size_t i = 0; i < in->nkeys; i++) values[i] = (nay_sst_value){.size = sizeof values[i]};
+  nay_status all = nay_lookup_get_many(in->lookup, (const void *const *)in->keys, in->lens,
+                                       in->nkeys, sequence, NULL, values, statuses, tables);
+  for (size_t i = 0; i < in->nkeys; i++) {
+    nay_sst_value v = {.size = sizeof v};
+    size_t table = 99;
+    nay_status status =
+        nay_lookup_get_at(in->lookup, in->keys[i], in->lens[i], sequence, NULL, &v, &table);
+    if (status != statuses[i] || v.deleted != values[i].deleted) abort();
+    if (status != NAY_ENOENT && table != tables[i]) abort();
+    if (status == NAY_OK && (v.len != values[i].len || v.sequence != values[i].sequence)) abort();
+    if (status == NAY_OK && v.len != 0 && memcmp(v.bytes, values[i].bytes, v.len) != 0) abort();
+    if (first == NAY_OK && status != NAY_ENOENT) first = status;
+    nay_sst_value_free(&v);
+    nay_sst_value_free(&values[i]);
+  }
+  if (all != first) abort();
+}
+
+/* ---- a compaction beside its inputs ---- */
+
+typedef struct outputs {
+  char paths[MOST_OUTPUTS][64];
+  size_t n;
+} outputs;
+
+static const char *next(void *ctx) {
+  outputs *o = ctx;
+  if (o->n == MOST_OUTPUTS) return NULL;
+  snprintf(o->paths[o->n], sizeof o->paths[0], "fuzz_compact.%ld.%zu", (long)getpid(), o->n);
+  return o->paths[o->n++];
+}
+
+/* The newest version of a key in a table, by an iterator: a get misses a key if an untrusted index
+ * separates it from its own versions, as LevelDB's does. */
+static nay_status newest_in(const nay_sst *t, const uint8_t *key, size_t len, nay_sst_value *v) {
+  nay_sst_iter *it;
+  nay_sst_info info = {.size = sizeof info};
+  nay_sst_describe(t, &info);
+  size_t trailer = info.keys == NAY_SST_KEYS_INTERNAL ? 8 : 0;
+  if (nay_sst_iter_new(t, &it) != NAY_OK) abort();
+  nay_status status = nay_sst_iter_seek(it, key, len);
+  if (status != NAY_OK && status != NAY_ENOENT) abort(); /* the compaction has read it */
+  size_t at_len = 0;
+  const uint8_t *at = status == NAY_OK ? nay_sst_iter_key(it, &at_len) : NULL;
+  bool same = at != NULL && at_len == len + trailer && (len == 0 || memcmp(at, key, len) == 0);
+  if (same && nay_sst_iter_pin(it, v) != NAY_OK) abort();
+  nay_sst_iter_free(it);
+  return same ? NAY_OK : NAY_ENOENT;
+}
+
+/* The newest version in all tables; of one version in two tables that of the newer table. In
+ * untrusted tables the older one may have the newer version, so this is not nay_lookup_get. */
+static nay_status newest(const inputs *in, size_t i, nay_sst_value *best) {
+  nay_status found = NAY_ENOENT;
+  for (size_t t = 0; t < in->n; t++) {
+    nay_sst_value v = {.size = sizeof v};
+    nay_status status = newest_in(in->tables[t], in->keys[i], in->lens[i], &v);
+    if (status == NAY_OK && (found == NAY_ENOENT || v.sequence > best->sequence)) {
+      nay_sst_value_free(best);
+      *best = v;
+      found = NAY_OK;
+    } else {
+      nay_sst_value_free(&v);
+    }
+  }
+  return found == NAY_OK && best->deleted ? NAY_ENOENT : found;
+}
+
+static void check_answers(const inputs *in, const outputs *o) {
+  nay_sst *tables[MOST_OUTPUTS];
+  nay_lookup *after;
+  for (size_t i = 0; i < o->n; i++) {
+    if (nay_sst_open(o->paths[i], NULL, NULL, NULL, &tables[i]) != NAY_OK) abort();
+  }
+  nay_lookup_level level = {
+      .size = sizeof level, .tables = (const nay_sst *const *)tables, .n = o->n, .disjoint = true};
+  if (nay_lookup_new_levels(&level, 1, NULL, NULL, &after) != NAY_OK) abort();
+  for (size_t i = 0; i < in->nkeys; i++) {
+    nay_sst_value v = {.size = sizeof v}, w = {.size = sizeof w};
+    nay_status old = newest(in, i, &v);
+    nay_status new = nay_lookup_get(after, in->keys[i], in->lens[i], NULL, &w, NULL);
+    if (old != new || (old == NAY_OK && (v.len != w.len || v.sequence != w.sequence))) abort();
+    if (old == NAY_OK && v.len != 0 && memcmp(v.bytes, w.bytes, v.len) != 0) abort();
+    nay_sst_value_free(&v);
+    nay_sst_value_free(&w);
+  }
+  nay_lookup_free(after);
+  for (size_t i = 0; i < o->n; i++) nay_sst_free(tables[i]);
+}
+
+static void check_compaction(const inputs *in, uint8_t flags) {
+  static outputs o;
+  const uint64_t snapshots[] = {3, 100};
+  nay_diag diag = {.what = NULL};
+  nay_sst_outputs to = {.size = sizeof to, .next = next, .ctx = &o};
+  nay_sst_write_options write = {
+      .size = sizeof write, .filter = NAY_SST_FULL_FILTER, .block_bytes = 64};
+  nay_sst_compact_options how = {.size = sizeof how,
+                                 .write = &write,
+                                 .bottom = flags & 8,
+                                 .snapshots = snapshots,
+                                 .nsnapshots = flags & 16 ? 2 : 0,
+                                 .target_bytes = flags & 32 ? 200 : 0,
+                                 .range_bytes = 500,
+                                 .max_memory = flags & 64 ? 100000 : 0};
+  o.n = 0;
+  nay_status status =
+      nay_sst_compact_to((const nay_sst *const *)in->tables, in->n, &to, &how, NULL, &diag, NULL);
+  if (status != NAY_OK && diag.what == NULL) abort();
+  if (status == NAY_OK) check_answers(in, &o);
+  for (size_t i = 0; i < o.n; i++) (void)unlink(o.paths[i]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size < 3) return 0;
+  size_t first = nay__load16le(data + 1), rest = size - 3;
+  if (first > rest) first = rest;
+  const uint8_t *from[] = {data + 3, data + 3 + first};
+  const size_t lens[] = {first, rest - first};
+  uint8_t *bytes[2];
+  const nay_sst_codec *codecs[] = {&invert_codec};
+  nay_sst_read_options how = {.size = sizeof how,
+                              .keys = (nay_sst_keys)(data[0] % 3),
+                              .codecs = codecs,
+                              .ncodecs = 1,
+                              .max_block_bytes = 1 << 16};
+  inputs in = {.n = 0};
+  for (size_t i = 0; i < 2; i++) {
+    bytes[i] = copy_of(from[i], lens[i]);
+    seal_table(bytes[i], lens[i]);
+    if (nay_sst_view(bytes[i], lens[i], &how, NULL, NULL, &in.tables[in.n]) != NAY_OK) continue;
+    add_keys(&in, in.tables[in.n++]);
+  }
+  add_key(&in, "", 0);
+  add_key(&in, "key00000010", 11);
+  nay_status made = nay_lookup_new((const nay_sst *const *)in.tables, in.n, NULL, &in.lookup);
+  if (made == NAY_OK && in.n != 0) {
+    check_batch(&in, NAY_SST_MAX_SEQUENCE);
+    check_batch(&in, 7);
+    check_compaction(&in, data[0]);
+  }
+  if (made == NAY_OK) nay_lookup_free(in.lookup);
+  for (size_t i = 0; i < in.nkeys; i++) free(in.keys[i]);
+  for (size_t i = 0; i < in.n; i++) nay_sst_free(in.tables[i]);
+  free(bytes[0]);
+  free(bytes[1]);
+  return 0;
+}
