@@ -100,10 +100,11 @@ PY
   nay sst get -q --json -c even.ldb --older third.ldb --keys keys > doc
   jq -e '.nkeys == 30000 and .nselected == 10001 + 3333 and (.tables | length) == 2' doc
   jq -e '[.tables[] | .ngets == .nout_of_range + .nfilter_checks] | all' doc
-  jq -e '[.tables[] | .nfilter_checks - .nfilter_useful == .nblock_reads] | all' doc
+  # maybes are present keys and false positives; keys of a batch share the blocks that are searched for them
+  jq -e '[.tables[] | .nfilter_checks - .nfilter_useful - .nfilter_false_positives] == [10001, 3333]' doc
+  jq -e '[.tables[] | .nblock_reads > 0 and .nblock_reads <= .nfilter_checks - .nfilter_useful] | all' doc
   jq -e '[.tables[] | .fpr_low <= 0.01 and .fpr_high >= 0.005 and .nfilter_faults == 0 and
          (.fpr_measured * (.nfilter_false_positives + .nfilter_useful) - .nfilter_false_positives | fabs) < 1e-4] | all' doc
-  jq -e '[.tables[] | .nblock_reads - .nfilter_false_positives] == [10001, 3333]' doc # blocks of present keys
   nay sst get -q --prom even.ldb --older third.ldb --keys keys > metrics
   [ "$(grep -c '^# TYPE nay_[a-z_]*_total counter$' metrics)" -eq 8 ]
   for i in 0 1; do
