@@ -6,11 +6,11 @@
  *   level 1     10 MiB of tables whose ranges of keys are disjoint
  *   level n     10 times level n - 1
  *
- * A level that is too large gives its oldest table, level 0 all of its tables; what overlaps them
- * one level below is merged with them, and the outputs go there. If nothing does, the table moves
- * down as it is. A deletion is dropped when no level further down has a table with its key. Entries
- * that a snapshot sees are kept. While tables are merged, a memtable that gets full is written in
- * between, so that puts need not wait.
+ * A level that is too large gives one table, level 0 all of its tables; what overlaps them one
+ * level below is merged with them, and the outputs go there. It is the table with the least to
+ * merge, for its size; if that is nothing, it moves down as it is. A deletion is dropped when no
+ * level further down has a table with its key. Entries that a snapshot sees are kept. While tables
+ * are merged, a memtable that gets full is written in between, so that puts need not wait.
  *
  * The order on disk makes a crash harmless: first the outputs, synced; then the manifest, which
  * makes them part of the store and ends the inputs; then the inputs are removed.
@@ -74,8 +74,10 @@ static nay_status job_install(job *j, kv_memtable *flushed) {
   nay_status status = kv_manifest_save(db, &m, &j->error);
   pthread_mutex_lock(&db->mutex);
   if (status == NAY_OK) {
-    for (size_t i = 0; i < j->nin; i++) /* one that moves down stays the same file */
-      j->in[i]->obsolete = j->nout == 0 || j->out[0]->number != j->in[i]->number;
+    bool moves = j->nin == 1 && j->nout == 1 && j->out[0]->number == j->in[0]->number;
+    for (size_t i = 0; i < j->nin; i++) j->in[i]->obsolete = !moves; /* it stays the same file */
+    uint64_t *written = flushed != NULL ? &db->stats.flushed : &db->stats.compacted;
+    for (size_t i = 0; i < j->nout && !moves; i++) *written += j->out[i]->bytes;
     kv_memtable *full = flushed != NULL ? NULL : db->view->full;
     status = kv_view_publish(db, db->view->mem, full, m.tables, m.n, &j->error);
     db->saved.log = m.log;
@@ -124,7 +126,6 @@ static nay_status flush(kv *db, kv_memtable *m) {
   if (status == NAY_OK) status = job_add(&j, number, 0);
   if (status == NAY_OK) status = job_install(&j, m);
   for (; status == NAY_OK && log < m->next_log; log++) unlink(kv_path(db, log, "log").text);
-  if (status == NAY_OK) db->stats.flushed += j.out[0]->bytes;
   return job_end(&j, status, &diag);
 }
 
@@ -145,10 +146,21 @@ static void job_take(job *j, kv_table *t) {
   j->in[j->nin++] = t;
 }
 
-/* The level that is most above its size, and what of it goes down. */
+/* Takes the table, or tables, of the level; then what overlaps them in the next level. */
+static void job_inputs(const kv_view *v, job *j, const kv_table *one) {
+  j->nin = 0;
+  for (size_t i = 0; i < v->n; i++)
+    if (v->tables[i] == one || v->tables[i]->level + j->level == 0) job_take(j, v->tables[i]);
+  const job upper = *j;
+  for (size_t i = 0; i < v->n; i++)
+    if (v->tables[i]->level == j->level + 1 && job_overlaps(&upper, v->tables[i]))
+      job_take(j, v->tables[i]);
+}
+
+/* The level that is most above its size, and what of it goes down at the least cost. */
 static bool job_pick(const kv_view *v, job *j) {
-  double most = 1, limit = (double)j->db->options.level_size;
-  const kv_table *oldest = NULL;
+  double most = 1, least = 0, limit = (double)j->db->options.level_size;
+  const kv_table *best = NULL;
   j->level = KV_LEVELS;
   for (unsigned level = 0; level + 1 < KV_LEVELS; level++) {
     uint64_t bytes;
@@ -158,17 +170,16 @@ static bool job_pick(const kv_view *v, job *j) {
     if (score >= most) most = score, j->level = level;
   }
   if (j->level == KV_LEVELS) return false;
-  for (size_t i = 0; i < v->n; i++) {
-    const kv_table *t = v->tables[i];
-    if (t->level == j->level && (oldest == NULL || t->number < oldest->number)) oldest = t;
-  }
   j->in = kv_alloc(v->n * sizeof *j->in);
-  for (size_t i = 0; i < v->n; i++)
-    if (v->tables[i] == oldest || v->tables[i]->level + j->level == 0) job_take(j, v->tables[i]);
-  const job upper = *j;
-  for (size_t i = 0; i < v->n; i++)
-    if (v->tables[i]->level == j->level + 1 && job_overlaps(&upper, v->tables[i]))
-      job_take(j, v->tables[i]);
+  for (size_t i = 0; i < v->n && j->level > 0; i++) {
+    double cost = 0;
+    if (v->tables[i]->level != j->level) continue;
+    job_inputs(v, j, v->tables[i]);
+    for (size_t k = 0; k < j->nin; k++) cost += (double)j->in[k]->bytes;
+    cost /= (double)v->tables[i]->bytes;
+    if (best == NULL || cost < least) best = v->tables[i], least = cost;
+  }
+  job_inputs(v, j, best);
   return true;
 }
 
@@ -180,7 +191,6 @@ static const char *job_next(void *ctx) {
 
 static void job_done(void *ctx, const nay_sst_output *output) {
   job *j = ctx;
-  j->db->stats.compacted += output->nbytes;
   if (j->error.text[0] == 0)
     job_add(j, strtoull(strrchr(output->path, '/') + 1, NULL, 10), j->level + 1);
 }

@@ -64,9 +64,19 @@ uint64_t kv_number(kv *db) {
 
 /* ---- tables and views ---- */
 
+/* The first or last user key, copied. */
+static nay_status table_key(nay_status status, const nay_sst_iter *iter, kv_slice *key) {
+  size_t len;
+  const void *internal = nay_sst_iter_key(iter, &len);
+  if (status != NAY_OK) return status == NAY_ENOENT ? NAY_ECORRUPT : status; /* no table is empty */
+  *key = (kv_slice){memcpy(kv_alloc(len), internal, len), len - 8};
+  return NAY_OK;
+}
+
 nay_status kv_table_open(kv *db, kv_table *t, kv_error *error) {
   kv_name path = kv_path(db, t->number, "ldb");
-  nay_diag diag = {.what = "its first block cannot be read"};
+  nay_diag diag = {.what = ""};
+  nay_sst_iter *iter = NULL;
   nay_sst_info info = {.size = sizeof info};
   nay_sst_read_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL,
                               .comparator = db->options.comparator};
@@ -74,10 +84,12 @@ nay_status kv_table_open(kv *db, kv_table *t, kv_error *error) {
   if (status == NAY_OK) status = nay_sst_describe(t->sst, &info);
   if (status == NAY_OK && t->bytes != 0 && t->bytes != info.nbytes)
     return kv_fail(error, NAY_ECORRUPT, "%s: not of the size that MANIFEST says", path.text);
-  if (status == NAY_OK && info.smallest_len < 8) status = NAY_ECORRUPT;
   t->bytes = info.nbytes;
-  t->smallest = (kv_slice){info.smallest, info.smallest_len - 8};
-  t->largest = (kv_slice){info.largest, info.largest_len - 8};
+  if (status == NAY_OK) status = nay_sst_iter_new(t->sst, &iter);
+  if (status == NAY_OK) status = table_key(nay_sst_iter_first(iter), iter, &t->smallest);
+  if (status == NAY_OK) status = table_key(nay_sst_iter_last(iter), iter, &t->largest);
+  if (status != NAY_OK && iter != NULL) diag = *nay_sst_iter_diag(iter);
+  nay_sst_iter_free(iter);
   if (status == NAY_OK) return NAY_OK;
   return kv_fail(error, status, "%s: %s at offset %" PRIu64 ": %s", path.text, diag.what,
                  diag.offset,
@@ -88,6 +100,8 @@ void kv_table_unref(kv *db, kv_table *t) {
   if (t->refs-- > 1) return;
   nay_sst_free(t->sst);
   if (t->obsolete) unlink(kv_path(db, t->number, "ldb").text);
+  free((void *)(uintptr_t)t->smallest.data);
+  free((void *)(uintptr_t)t->largest.data);
   free(t);
 }
 

@@ -151,6 +151,7 @@ static kv *open_new(const char *dir, const kv_options *options) {
   kv_options *o = &db->options;
   *o = *options;
   if (o->write_buffer == 0) o->write_buffer = (size_t)4 << 20;
+  if (o->write_buffer < 4096) o->write_buffer = 4096; /* an empty memtable is never full */
   if (o->table_size == 0) o->table_size = 2u << 20;
   if (o->level_size == 0) o->level_size = 10u << 20;
   if (o->notice == NULL) o->notice = no_notice;

@@ -90,7 +90,7 @@ typedef struct kv_table {
   uint64_t number, bytes;
   bool obsolete; /* unlinked when the last view that has it is gone */
   nay_sst *sst;
-  kv_slice smallest, largest; /* user keys; none is outside of them */
+  kv_slice smallest, largest; /* user keys, its own copies */
 } kv_table;
 
 typedef struct kv_manifest {

@@ -95,6 +95,7 @@ static void *get_rounds(void *ctx) {
 
 static void *scan_rounds(void *ctx) {
   worker *w = ctx;
+  uint64_t last = 0;
   while (w->s->done < WRITERS) {
     unsigned rounds[WRITERS][KEYS] = {{0}};
     kv_iter it;
@@ -107,6 +108,10 @@ static void *scan_rounds(void *ctx) {
     assert_status(status, NAY_ENOENT);
     kv_iter_free(&it);
     for (unsigned writer = 0; writer < WRITERS; writer++) check_rounds(rounds[writer]);
+    kv_stats stats;
+    kv_describe(w->s->db, &stats);
+    assert_true(stats.sequence >= last && stats.flushed <= stats.logged * 2);
+    last = stats.sequence;
     w->checked++;
   }
   return NULL;
