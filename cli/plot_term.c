@@ -208,11 +208,16 @@ static void term_x_axis(const term_canvas *t) {
   out_text("%*s%s\n", indent, "", t->chart->x_label);
 }
 
-static void term_legend(const term_canvas *t) {
-  out_text("%*s", (int)TERM_MARGIN, "");
+/* Below the chart, where there is no room at the lines. */
+static void term_legend(const term_canvas *t, unsigned width) {
+  unsigned used = 0;
   for (unsigned s = 0; s < t->chart->nseries; s++) {
+    unsigned len = (unsigned)strlen(t->chart->series[s].name) + 2;
+    bool fits = used != 0 && used + 2 + len <= width;
+    if (used != 0) out_text("%s", fits ? "  " : "\n");
+    if (!fits) out_text("  ");
+    used = fits ? used + 2 + len : 2 + len;
     term_name(t, s);
-    out_text("  ");
   }
   out_text("\n");
 }
@@ -220,7 +225,7 @@ static void term_legend(const term_canvas *t) {
 static void term_chart(const plot_chart *c) {
   static term_canvas t;
   unsigned width = out_width(), names_width = term_names_width(c);
-  bool at_lines = width >= TERM_LEAST_NAMES;
+  bool at_lines = width >= TERM_LEAST_NAMES && c->nseries <= TERM_ROWS;
   t = (term_canvas){.chart = c, .utf8 = out_is_utf8()};
   t.xr = plot_range_of(c, false);
   t.yr = plot_range_of(c, true);
@@ -249,7 +254,7 @@ static void term_chart(const plot_chart *c) {
     out_text("\n");
   }
   term_x_axis(&t);
-  if (!at_lines) term_legend(&t);
+  if (!at_lines) term_legend(&t, width);
   if (c->has_measured) {
     out_text("%*s%s: measured\n", (int)TERM_MARGIN, "",
              t.braille ? "\xe2\x97\x8f" : "capital letters");

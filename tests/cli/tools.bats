@@ -40,6 +40,40 @@ commands() { nay help | sed -n 's/^  \([a-z]*\) .*/\1/p' | head -n 18; }
   [[ $output == *"did you mean size"* ]]
 }
 
+@test "plot: as wide as the terminal, every line named, in colour" {
+  cat > wide.py <<'PY'
+import fcntl, os, pty, re, struct, sys, termios
+def shown(columns, *words):
+    pid, terminal = pty.fork()
+    if pid == 0:
+        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
+        os.environ.update(LC_ALL="C.UTF-8", TERM="xterm")
+        os.execvp("nay", ("nay", "plot") + words)
+    text = b""
+    try:
+        while piece := os.read(terminal, 65536):
+            text += piece
+    except OSError:
+        pass # the end
+    assert os.waitpid(pid, 0)[1] == 0, words
+    return text.decode().replace("\r", "")
+for columns in 20, 40, 63, 64, 80, 130, 300:
+    for words in ("k", "-n", "1000"), ("bits", "--format", "all", "-n", "1000"), ("size",), ("fpr",):
+        text = shown(columns, *words)
+        assert "\x1b[34m" in text and "\u2836" in text, text
+        plain = re.sub("\x1b\\[[0-9]*m", "", text).split("\n")
+        axis = next(i for i, line in enumerate(plain) if "\u2514" in line)
+        assert len(plain[axis]) <= columns and all(len(line) <= max(columns, 26) for line in plain[2:axis]), (columns, words, plain)
+        names = set(re.findall("\u2836 ([a-z0-9 -]*[a-z0-9])", "\n".join(plain)))
+        want = {"bloom", "blocked"} if words[0] != "bits" else {"leveldb", "rocksdb-ribbon", "cassandra-old-swapped", "lower bound"}
+        assert want <= names, (columns, words, names)
+        assert all(len(line) <= max(columns, 26) for line in plain[axis:] if "\u2836" in line), (columns, plain[axis:])
+        if columns >= 80 and columns <= 200:
+            assert max(map(len, plain[2:axis])) > columns - 12, (columns, words)
+PY
+  python3 wide.py
+}
+
 @test "plot k and plot bits: the points are those of the planner" {
   nay plot k -n 5000 -b 12 --json > k.json
   for kind in bloom blocked; do
