@@ -22,11 +22,10 @@
  *
  * The multiplier method on hulls is a greedy: take the segment with the largest gain per byte of
  * all levels until the budget is used up. That is optimal up to the one segment that no longer
- * fits. There are three ways on, all are tried, and the best result is kept: take a part of that
- * segment, which is best where the curve is smooth; leave it and go on with the other levels; take
- * it first of all and plan the other levels again within the rest. At last neighbouring levels
- * exchange bytes while that helps, for sizes off the hulls, which only matter when memory is
- * scarce.
+ * fits. There are two ways on, both are tried, and the better result is kept: leave it and go on
+ * with the other levels; or take it first of all and plan the other levels again within the rest.
+ * At last neighbouring levels exchange bytes while that helps, which also finds sizes between the
+ * corners of a hull, and off it where memory is scarce.
  *
  * The result is never worse than what the caller starts from. Cost: 512 plans for each level and
  * some hundred for each exchange, a microsecond or ten each; 12 KiB of memory for each level.
@@ -35,7 +34,7 @@
 
 #define LSM_STEPS_PER_BIT 8u
 #define LSM_ROUNDS 16u
-#define LSM_LEAST_PART 256u
+#define LSM_LEAST_PART 1024u
 #define LSM_POINTS (LSM_STEPS_PER_BIT * NAY_LSM_MAX_BITS + 1)
 
 /* The lower convex hull of the sizes of one level, from none to the lowest FPR. */
@@ -117,16 +116,13 @@ static size_t lsm_steepest(const nay_lsm_tree *tree, const lsm_hull *hulls, cons
   return best;
 }
 
-/* Takes segments while they fit. A level whose next one does not stays there, and with
- * stop_at_first so do all. */
-static void lsm_greedy(const nay_lsm_tree *tree, const lsm_hull *hulls, bool stop_at_first,
-                       lsm_state *s) {
+/* Takes segments while they fit; a level whose next one does not stays there. */
+static void lsm_greedy(const nay_lsm_tree *tree, const lsm_hull *hulls, lsm_state *s) {
   for (size_t best; (best = lsm_steepest(tree, hulls, s)) < tree->n;) {
     const nay_lsm_size *from = &hulls[best].at[s->at[best]];
     uint64_t cost = nay__lsm_nfilters(&tree->level[best]) * (from[1].nbytes - from[0].nbytes);
     if (cost > s->left) {
       s->stuck[best] = true;
-      if (stop_at_first) return;
     } else {
       s->at[best]++;
       s->left -= cost;
@@ -160,20 +156,19 @@ static void lsm_spend(const nay_lsm_tree *tree, uint64_t left, nay_lsm_sizes *si
 }
 
 /* Completes a state and keeps it if it is better than *best. */
-static void lsm_finish(const nay_lsm_tree *tree, const lsm_hull *hulls, bool stop_at_first,
-                       lsm_state *s, nay_lsm_sizes *best) {
+static void lsm_finish(const nay_lsm_tree *tree, const lsm_hull *hulls, lsm_state *s,
+                       nay_lsm_sizes *best) {
   nay_lsm_sizes sizes;
-  lsm_greedy(tree, hulls, stop_at_first, s);
+  lsm_greedy(tree, hulls, s);
   for (size_t i = 0; i < tree->n; i++) sizes.level[i] = hulls[i].at[s->at[i]];
   lsm_spend(tree, s->left, &sizes);
   if (nay__lsm_reads(tree, &sizes) < nay__lsm_reads(tree, best)) *best = sizes;
 }
 
-static void lsm_all_ways(const nay_lsm_tree *tree, const lsm_hull *hulls, uint64_t budget,
-                         nay_lsm_sizes *best) {
-  lsm_state split = {.left = budget}, first = {.left = budget};
-  lsm_finish(tree, hulls, true, &split, best);
-  lsm_finish(tree, hulls, false, &first, best);
+static void lsm_both_ways(const nay_lsm_tree *tree, const lsm_hull *hulls, uint64_t budget,
+                          nay_lsm_sizes *best) {
+  lsm_state first = {.left = budget};
+  lsm_finish(tree, hulls, &first, best);
   for (size_t i = 0; i < tree->n; i++) {
     if (!first.stuck[i]) continue;
     lsm_state again = {.left = budget};
@@ -181,7 +176,7 @@ static void lsm_all_ways(const nay_lsm_tree *tree, const lsm_hull *hulls, uint64
     if (cost > budget) continue;
     again.at[i] = first.at[i] + 1;
     again.left -= cost;
-    lsm_finish(tree, hulls, false, &again, best);
+    lsm_finish(tree, hulls, &again, best);
   }
 }
 
@@ -228,7 +223,7 @@ nay_status nay__lsm_allocate(const nay_lsm_tree *tree, uint64_t budget,
   if (hulls == NULL) return NAY_ENOMEM;
   for (size_t i = 0; i < tree->n; i++) lsm_hull_fill(&tree->level[i], &hulls[i]);
   lsm_spend(tree, budget - nay__lsm_bytes(tree, best), best);
-  lsm_all_ways(tree, hulls, budget, best);
+  lsm_both_ways(tree, hulls, budget, best);
   lsm_exchange_all(tree, budget - nay__lsm_bytes(tree, best), best);
   nay__free(allocator, hulls, tree->n * sizeof *hulls);
   return NAY_OK;
