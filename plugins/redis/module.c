@@ -30,6 +30,11 @@ static const redis_command_info_version info_version = {1, sizeof(redis_history)
 /* At most two specifications for a command, and a zero entry that ends them. */
 static redis_key_spec key_specs[NKEYUSES][3] = {
     [KEYS_READ] = {{.flags = REDIS_KEY_RO | REDIS_KEY_ACCESS, KEY_AT_FIRST}},
+    [KEYS_READ_ALL] = {{.flags = REDIS_KEY_RO | REDIS_KEY_ACCESS,
+                        .begin_search = REDIS_BEGIN_SEARCH_INDEX,
+                        .begin.index.pos = 1,
+                        .find_keys = REDIS_FIND_KEYS_RANGE,
+                        .find.range = {.lastkey = -1, .keystep = 1}}},
     [KEYS_DUMP] = {{.flags = REDIS_KEY_RW | REDIS_KEY_ACCESS, KEY_AT_FIRST}},
     [KEYS_INSERT] = {{.flags = REDIS_KEY_RW | REDIS_KEY_INSERT, KEY_AT_FIRST}},
     [KEYS_UPDATE] = {{.flags = REDIS_KEY_RW | REDIS_KEY_UPDATE, KEY_AT_FIRST}},

@@ -20,13 +20,14 @@
  * ACL rules by the key specifications that module.c has for each: %R~ permits access, %W~ the rest.
  */
 typedef enum key_use {
-  KEYS_READ,    /* the first argument: its data is read */
-  KEYS_DUMP,    /* likewise; RedisBloom calls it RW, and COMMAND INFO shows that */
-  KEYS_INSERT,  /* the first argument: data is added, the key may be created */
-  KEYS_UPDATE,  /* the first argument: data is overwritten */
-  KEYS_DELETE,  /* the first argument: data is removed */
-  KEYS_RESERVE, /* the first argument is created; the one after LIKE, if any, is read */
-  KEYS_MERGE,   /* the first argument is read and added to; all others are read */
+  KEYS_READ,     /* the first argument: its data is read */
+  KEYS_READ_ALL, /* every argument is a key that is read */
+  KEYS_DUMP,     /* likewise; RedisBloom calls it RW, and COMMAND INFO shows that */
+  KEYS_INSERT,   /* the first argument: data is added, the key may be created */
+  KEYS_UPDATE,   /* the first argument: data is overwritten */
+  KEYS_DELETE,   /* the first argument: data is removed */
+  KEYS_RESERVE,  /* the first argument is created; the one after LIKE, if any, is read */
+  KEYS_MERGE,    /* the first argument is read and added to; all others are read */
   NKEYUSES
 } key_use;
 

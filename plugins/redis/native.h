@@ -103,5 +103,6 @@ int native_advance_command(redis_ctx *ctx, redis_string **argv, int argc);
 int native_load_command(redis_ctx *ctx, redis_string **argv, int argc);
 int native_dump_command(redis_ctx *ctx, redis_string **argv, int argc);
 int native_info_command(redis_ctx *ctx, redis_string **argv, int argc);
+int native_prom_command(redis_ctx *ctx, redis_string **argv, int argc);
 
 #endif /* NAY_REDIS_NATIVE_H */

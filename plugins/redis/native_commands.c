@@ -3,8 +3,8 @@
  *
  * native_reserve.c creates filters, native_keys.c adds, probes, counts and removes keys,
  * native_merge.c unites filters, native_window.c is time, native_dump.c loads and dumps native
- * files, native_info.c describes a filter, native_type.c is the data type: RDB, AOF, memory.
- * README.md has the grammar.
+ * files, native_info.c describes a filter, metrics.c several for Prometheus, native_type.c is the
+ * data type: RDB, AOF, memory. README.md has the grammar.
  */
 #include <stdio.h>
 #include <string.h>
@@ -126,6 +126,10 @@ static redis_arg args_dump[] = {
 static redis_arg args_info[] = {
     ARG_KEY,
     {.name = "field", .type = REDIS_ARG_STRING, .key_spec_index = -1, .flags = REDIS_ARG_OPTIONAL},
+    ARG_END};
+
+static redis_arg args_prom[] = {
+    {.name = "key", .type = REDIS_ARG_KEY, .key_spec_index = 0, .flags = REDIS_ARG_MULTIPLE},
     ARG_END};
 
 static const module_command commands[] = {
@@ -254,6 +258,17 @@ static const module_command commands[] = {
          "Returns the kind, fill, estimated keys and current false-positive rate of a filter",
      .tips = "dont_cache",
      .args = args_info},
+    {.name = "nay.prom",
+     .run = native_prom_command,
+     .flags = "readonly",
+     .acl = "read nay",
+     .arity = -2,
+     .keys = KEYS_READ_ALL,
+     .since = "0.9.0",
+     .complexity = "O(N) where N is the number of bytes of all native filters",
+     .summary = "Returns metrics of filters in the text format of Prometheus",
+     .tips = "dont_cache",
+     .args = args_prom},
 };
 
 static void native_info(redis_info *info) { memory_info(info, "nay", &native_memory); }

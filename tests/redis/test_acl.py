@@ -36,6 +36,7 @@ FORMS = [
     ("nay.count", R, "x"), ("nay.merge", RW, R), ("nay.merge", RW, R, R), ("nay.merge", Key("RW", False), R),
     ("nay.advance", W, 5), ("nay.load", NEW, 0, HEADER), ("nay.load", W, 0, HEADER, "REPLACE"),
     ("nay.dump", R, 0), ("nay.info", R), ("nay.info", R, "kind"),
+    ("nay.prom", R), ("nay.prom", R, R),
 ]
 
 MAKERS = {"bf": [("BF.ADD", "{}", "x")], "cf": [("CF.ADD", "{}", "x")],

@@ -2,6 +2,7 @@
 """NAY.*: every command, every kind, every error; what replicas and files receive."""
 import os
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -778,6 +779,52 @@ def large(client):
     client("COPY", "k", "copy")
     equal(digest(client, "copy"), wanted, "COPY")
     client("UNLINK", "copy", "k")
+
+
+# ---- NAY.PROM ----
+
+def prom_samples(text):
+    """{(metric, key): value}, after the rules of the format: one group per metric, no sample twice."""
+    samples, groups = {}, []
+    for line in text.decode().splitlines():
+        if line.startswith("# HELP "):
+            groups.append(line.split()[2])
+        elif not line.startswith("# TYPE "):
+            name, key, value = re.fullmatch(r'(\w+)\{key="((?:[^"\\]|\\.)*)",kind="\w+"\} (\S+)', line).groups()
+            equal(name, groups[-1])
+            assert (name, key) not in samples, line
+            samples[name, key] = float(value)
+    equal(len(groups), len(set(groups)))
+    return samples
+
+
+@test("NAY.PROM: every type, missing keys, a key named twice, any bytes in a name")
+def prom(client):
+    client("NAY.RESERVE", "n", 0.01, 100, "KIND", "blocked")
+    client("NAY.MADD", "n", *range(300))
+    client("BF.RESERVE", "b", 0.01, 1000)
+    client("BF.MADD", "b", *range(30))
+    client("CF.RESERVE", "c", 1024)
+    client("CF.ADD", "c", "x")
+    client("SET", "s", "text")
+    got = prom_samples(client("NAY.PROM", "n", "b", "c", "s", "gone", "n"))
+    equal({key: value for (name, key), value in got.items() if name == "nay_redis_up"},
+          {"n": 1, "b": 1, "c": 1, "s": 0, "gone": 0})
+    equal(got["nay_redis_keys_planned", "n"], 100)
+    equal(got["nay_redis_overfilled", "n"], 1)
+    equal(got["nay_redis_keys_estimated", "b"], client("BF.CARD", "b"))
+    equal(got["nay_redis_keys_planned", "b"], 1000)
+    equal(got["nay_redis_keys_estimated", "c"], 1)
+    equal(got["nay_redis_keys_planned", "c"], 1024)
+    info = dict(zip(*[iter(client("NAY.INFO", "n"))] * 2))
+    assert abs(got["nay_redis_fpr_now", "n"] / float(info[b"rate"]) - 1) < 1e-6
+    equal(got["nay_redis_memory_bytes", "n"], info[b"size"])
+    for number in (0, 4097):
+        assert isinstance(client.ask("NAY.PROM", *["n"] * number), Error)
+    names = [bytes([i]) for i in range(256)] + [b"\\xff", b'a"b', "\u00e9".encode(), b"\xed\xa0\x80", b""]
+    client("DEL", "n", "b", "c", "s")
+    equal(len(prom_samples(client("NAY.PROM", *names))), len(names))
+    equal(list(prom_samples(client("NAY.PROM", b'q"\\\n\xff\xc3\xa9'))), [("nay_redis_up", 'q\\"\\\\x5c\\\\x0a\\\\xff\u00e9')])
 
 
 if __name__ == "__main__":
