@@ -10,7 +10,11 @@ const MOST = 1024; /* slots that are drawn */
 
 export class Band {
   constructor() {
-    this.canvas = h('canvas', { role: 'img', 'aria-label': 'The band matrix: a row for each slot, a dot for each slot that its equation adds up', class: 'band' });
+    this.canvas = h('canvas', {
+      role: 'img',
+      'aria-label': 'The band matrix: a row for each slot, a dot for each slot that its equation adds up',
+      class: 'band',
+    });
     this.note = h('p', { class: 'note' });
     this.element = h('div', { hidden: true }, this.canvas, this.note);
     this.again = () => this.redraw();
@@ -33,16 +37,26 @@ export class Band {
     this.canvas.width = Math.max(1, n);
     this.canvas.height = Math.max(1, n);
     this.ink = this.canvas.getContext('2d');
-    this.note.textContent = nslots > MOST ? `The first ${MOST} of ${nslots.toLocaleString('en')} rows.` : 'Rows: equations. Columns: slots. Each row starts on the diagonal.';
+    this.note.textContent =
+      nslots > MOST
+        ? `The first ${MOST} of ${nslots.toLocaleString('en')} rows.`
+        : 'Rows: equations. Columns: slots. Each row starts on the diagonal.';
     this.redraw();
   }
 
   redraw() {
     if (!this.ink) return;
-    this.colours = { row: `rgb(${colour('--cell1')})`, proposed: `rgb(${colour('--amber2')})`, paper: `rgb(${colour('--cell0')})`, solved: `rgb(${colour('--green')})` };
+    this.colours = {
+      row: `rgb(${colour('--cell1')})`,
+      proposed: `rgb(${colour('--amber2')})`,
+      paper: `rgb(${colour('--cell0')})`,
+      solved: `rgb(${colour('--green')})`,
+    };
     this.ink.fillStyle = this.colours.paper;
     this.ink.fillRect(0, 0, this.canvas.width, this.canvas.height);
-    this.rows.forEach((row, slot) => { if (row) this.line(slot, slot, row, this.colours.row); });
+    this.rows.forEach((row, slot) => {
+      if (row) this.line(slot, slot, row, this.colours.row);
+    });
   }
 
   line(y, start, { low, high }, style) {
@@ -79,8 +93,11 @@ export class Band {
 
   /* solve: marks the rows of a block that back substitution has reached; null: none. */
   solve(block) {
-    if (this.solved !== undefined && this.solved !== null) for (let s = this.solved * 128; s < (this.solved + 1) * 128; s += 1) if (s < this.canvas.height) this.wipe(s);
+    if (this.solved !== undefined && this.solved !== null)
+      for (let s = this.solved * 128; s < (this.solved + 1) * 128; s += 1) if (s < this.canvas.height) this.wipe(s);
     this.solved = block;
-    if (block !== null) for (let s = block * 128; s < (block + 1) * 128; s += 1) if (this.rows[s]) this.line(s, s, this.rows[s], this.colours.solved);
+    if (block !== null)
+      for (let s = block * 128; s < (block + 1) * 128; s += 1)
+        if (this.rows[s]) this.line(s, s, this.rows[s], this.colours.solved);
   }
 }

@@ -20,8 +20,17 @@ export class Blame {
     while (this.done < end && !this.stopped) {
       this.addKey(this.done);
       this.done += 1;
-      if (performance.now() - start > 6) { await breathe(); start = performance.now(); }
+      if (performance.now() - start > 6) {
+        await breathe();
+        start = performance.now();
+      }
     }
+  }
+
+  /* now: all of it at once, for few keys. */
+  now() {
+    for (; this.done < this.keys.length; this.done += 1) this.addKey(this.done);
+    return this;
   }
 
   /* stop: the filter is about to change or to go. */

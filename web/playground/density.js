@@ -4,7 +4,11 @@
  */
 import { h } from './dom.js';
 
-const ONES = Uint8Array.from({ length: 256 }, (_, i) => { let n = 0; for (let x = i; x > 0; x &= x - 1) n += 1; return n; });
+const ONES = Uint8Array.from({ length: 256 }, (_, i) => {
+  let n = 0;
+  for (let x = i; x > 0; x &= x - 1) n += 1;
+  return n;
+});
 
 /* colour: a custom property of the style, as [r, g, b]. */
 export function colour(name) {
@@ -45,7 +49,7 @@ export class Density {
     const width = Math.max(120, this.element.clientWidth || 640);
     let perCell = 1;
     let size = 0;
-    for (;; perCell *= 2) {
+    for (; ; perCell *= 2) {
       const cells = Math.max(1, Math.ceil(nbits / perCell));
       size = Math.min(18, Math.floor(Math.sqrt((width * this.height) / cells)));
       while (size >= 2 && Math.ceil(cells / Math.floor(width / size)) * size > this.height) size -= 1;
@@ -99,15 +103,26 @@ export class Density {
       g.strokeStyle = `rgb(${colour('--panel')})`;
       g.lineWidth = 1;
       g.beginPath();
-      for (let x = 0; x <= cols; x += 1) { g.moveTo(x * size, 0); g.lineTo(x * size, rows * size); }
-      for (let y = 0; y <= rows; y += 1) { g.moveTo(0, y * size); g.lineTo(cols * size, y * size); }
+      for (let x = 0; x <= cols; x += 1) {
+        g.moveTo(x * size, 0);
+        g.lineTo(x * size, rows * size);
+      }
+      for (let y = 0; y <= rows; y += 1) {
+        g.moveTo(0, y * size);
+        g.lineTo(cols * size, y * size);
+      }
       g.stroke();
     }
     if (this.marked !== null) {
       const cell = Math.floor((this.marked * 8) / perCell);
       g.strokeStyle = `rgb(${colour('--bad')})`;
       g.lineWidth = 2.5;
-      g.strokeRect((cell % cols) * size - 3, Math.floor(cell / cols) * size - 3, Math.max(size, 8 * size / perCell) + 6, size + 6);
+      g.strokeRect(
+        (cell % cols) * size - 3,
+        Math.floor(cell / cols) * size - 3,
+        Math.max(size, (8 * size) / perCell) + 6,
+        size + 6,
+      );
     }
   }
 

@@ -77,7 +77,7 @@ export class UserError extends Error {}
 export function explainError(error) {
   if (error instanceof UserError) return error.message;
   if (error && error.statusName === 'ENOMEM') {
-    return "Out of memory: the library may use 1 GiB in this page. Everything is as it was before.";
+    return 'Out of memory: the library may use 1 GiB in this page. Everything is as it was before.';
   }
   if (error && error.statusName) {
     const where = error.offset > 0 ? `, at byte ${error.offset}` : '';

@@ -19,34 +19,60 @@ class Engine {
     this.formats = nay.formats.list();
   }
 
-  plan(params) { return this.nay.Filter.plan(params); }
+  plan(params) {
+    return this.nay.Filter.plan(params);
+  }
 
-  create(params) { return wrap(this.nay.Filter.create(params)); }
+  create(params) {
+    return wrap(this.nay.Filter.create(params));
+  }
 
   /* build: from an array of keys, or from lines in one buffer. */
-  build(keys, params) { return wrap(this.nay.Filter.build(keys, params)); }
+  build(keys, params) {
+    return wrap(this.nay.Filter.build(keys, params));
+  }
 
   /* record: runs something; {value, events} of what the library did meanwhile. */
-  record(run, capacity = 1024) { return this.nay.trace(run, { capacity }); }
+  record(run, capacity = 1024) {
+    return this.nay.trace(run, { capacity });
+  }
 
   /* createAs: an empty filter in another system's layout. */
-  createAs(format, params) { return wrap(this.nay.formats.create(format, params)); }
+  createAs(format, params) {
+    return wrap(this.nay.formats.create(format, params));
+  }
 
-  buildAs(format, keys, params) { return wrap(this.nay.formats.build(format, keys, params)); }
+  buildAs(format, keys, params) {
+    return wrap(this.nay.formats.build(format, keys, params));
+  }
 
-  encodeAs(format, filter) { return this.nay.formats.encode(format, filter); }
+  encodeAs(format, filter) {
+    return this.nay.formats.encode(format, filter);
+  }
 
-  openFilter(format, bytes) { return wrap(this.nay.formats.open(format, bytes)); }
+  openFilter(format, bytes) {
+    return wrap(this.nay.formats.open(format, bytes));
+  }
 
-  recogniseFilter(bytes) { return this.nay.formats.recognise(bytes); }
+  recogniseFilter(bytes) {
+    return this.nay.formats.recognise(bytes);
+  }
 
-  isTable(bytes) { return this.nay.TableFilters.recognise(bytes); }
+  isTable(bytes) {
+    return this.nay.TableFilters.recognise(bytes);
+  }
 
-  openTableFilters(bytes) { return this.nay.TableFilters.open(bytes); }
+  openTableFilters(bytes) {
+    return this.nay.TableFilters.open(bytes);
+  }
 
-  openTable(bytes) { return this.nay.Table.open(bytes); }
+  openTable(bytes) {
+    return this.nay.Table.open(bytes);
+  }
 
-  caveat(filter) { return this.nay.formats.caveat(filter); }
+  caveat(filter) {
+    return this.nay.formats.caveat(filter);
+  }
 }
 
 /* wrap: two more calls on a filter. */

@@ -16,15 +16,24 @@ export const FAMILIES = {
 
 /* SCENES: where each family shows what it is about: planned keys, FPR, and how many keys are in at first. */
 export const SCENES = {
-  bloom: { n: 12, fpr: 0.1, keys: 6 }, blocked: { n: 120, fpr: 0.03, keys: 90 }, counting: { n: 90, fpr: 0.1, keys: 60 },
-  scalable: { n: 40, fpr: 0.1, keys: 38 }, window: { n: 60, fpr: 0.1, keys: 30 }, cuckoo: { n: 40, fpr: 0.05, keys: 30 },
-  xor: { n: 24, fpr: 0.05, keys: 24 }, fuse: { n: 24, fpr: 0.05, keys: 24 }, ribbon: { n: 300, fpr: 0.1, keys: 300 },
+  bloom: { n: 12, fpr: 0.1, keys: 6 },
+  blocked: { n: 120, fpr: 0.03, keys: 90 },
+  counting: { n: 90, fpr: 0.1, keys: 60 },
+  scalable: { n: 40, fpr: 0.1, keys: 38 },
+  window: { n: 60, fpr: 0.1, keys: 30 },
+  cuckoo: { n: 40, fpr: 0.05, keys: 30 },
+  xor: { n: 24, fpr: 0.05, keys: 24 },
+  fuse: { n: 24, fpr: 0.05, keys: 24 },
+  ribbon: { n: 300, fpr: 0.1, keys: 300 },
 };
 
 /* ABILITIES: names of the traits, as people call them. */
 export const ABILITIES = [
-  { trait: 'add', label: 'add' }, { trait: 'remove', label: 'remove' }, { trait: 'merge', label: 'merge' },
-  { trait: 'grow', label: 'grow' }, { trait: 'expire', label: 'expire' },
+  { trait: 'add', label: 'add' },
+  { trait: 'remove', label: 'remove' },
+  { trait: 'merge', label: 'merge' },
+  { trait: 'grow', label: 'grow' },
+  { trait: 'expire', label: 'expire' },
 ];
 
 /* colourOf: of a family. */

@@ -10,7 +10,19 @@ import { parseNumber } from './number.js';
  * `log` is set. `show` writes a number as the text field has it, `onchange` gets each new value.
  */
 export class NumberField {
-  constructor({ label, value, min, max, log = false, whole = false, show = String, slider = true, step = null, hint = null, onchange }) {
+  constructor({
+    label,
+    value,
+    min,
+    max,
+    log = false,
+    whole = false,
+    show = String,
+    slider = true,
+    step = null,
+    hint = null,
+    onchange,
+  }) {
     this.spec = { min, max, whole, show };
     this.log = log;
     this.value = value;
@@ -18,18 +30,37 @@ export class NumberField {
     this.onchange = onchange;
     const id = uid('number');
     this.text = h('input', {
-      type: 'text', id, inputmode: 'decimal', autocomplete: 'off', spellcheck: 'false', 'aria-describedby': `${id}-why`,
-      onchange: () => this.accept(this.text.value), onkeydown: (e) => { if (e.key === 'Enter') this.accept(this.text.value); },
+      type: 'text',
+      id,
+      inputmode: 'decimal',
+      autocomplete: 'off',
+      spellcheck: 'false',
+      'aria-describedby': `${id}-why`,
+      onchange: () => this.accept(this.text.value),
+      onkeydown: (e) => {
+        if (e.key === 'Enter') this.accept(this.text.value);
+      },
     });
     this.range = slider
       ? h('input', {
-        type: 'range', min: 0, max: 1000, 'aria-label': `${label}, slider`, 'data-of': label,
-        oninput: () => this.slide(), onchange: () => this.slide(),
-      })
+          type: 'range',
+          min: 0,
+          max: 1000,
+          'aria-label': `${label}, slider`,
+          'data-of': label,
+          oninput: () => this.slide(),
+          onchange: () => this.slide(),
+        })
       : null;
     this.why = h('p', { class: 'why', id: `${id}-why`, 'aria-live': 'polite' });
-    this.element = h('div', { class: 'field' }, h('label', { for: id }, label), h('div', { class: 'pair' }, this.text, this.range),
-      hint ? h('p', { class: 'note' }, hint) : null, this.why);
+    this.element = h(
+      'div',
+      { class: 'field' },
+      h('label', { for: id }, label),
+      h('div', { class: 'pair' }, this.text, this.range),
+      hint ? h('p', { class: 'note' }, hint) : null,
+      this.why,
+    );
     this.show();
   }
 
@@ -92,13 +123,32 @@ export class Choice {
     this.options = options;
     this.value = value;
     const name = uid('choice');
-    this.inputs = options.map((o) => h('input', {
-      type: 'radio', name, value: o.value, checked: o.value === value, disabled: o.disabled ?? false,
-      onchange: () => { this.value = o.value; this.complain(null); if (onchange) onchange(o.value); },
-    }));
+    this.inputs = options.map((o) =>
+      h('input', {
+        type: 'radio',
+        name,
+        value: o.value,
+        checked: o.value === value,
+        disabled: o.disabled ?? false,
+        onchange: () => {
+          this.value = o.value;
+          this.complain(null);
+          if (onchange) onchange(o.value);
+        },
+      }),
+    );
     this.why = h('p', { class: 'why', 'aria-live': 'polite' });
-    this.element = h('fieldset', { class: 'field' }, h('legend', null, label),
-      h('div', { class: 'seg' }, options.map((o, i) => h('label', { title: o.title }, this.inputs[i], h('span', null, o.label)))), this.why);
+    this.element = h(
+      'fieldset',
+      { class: 'field' },
+      h('legend', null, label),
+      h(
+        'div',
+        { class: 'seg' },
+        options.map((o, i) => h('label', { title: o.title }, this.inputs[i], h('span', null, o.label))),
+      ),
+      this.why,
+    );
   }
 
   complain(text) {

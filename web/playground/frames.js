@@ -14,7 +14,11 @@ let shownAt = 0;
 export function frameStats() {
   const n = Math.min(ntimes, KEEP);
   const sorted = times.slice(0, n).sort();
-  return { frames: ntimes, p95: n === 0 ? 0 : sorted[Math.min(n - 1, Math.floor(0.95 * n))], max: n === 0 ? 0 : sorted[n - 1] };
+  return {
+    frames: ntimes,
+    p95: n === 0 ? 0 : sorted[Math.min(n - 1, Math.floor(0.95 * n))],
+    max: n === 0 ? 0 : sorted[n - 1],
+  };
 }
 
 /* resetFrames: forgets what was measured. */
@@ -32,7 +36,8 @@ function showMeter(now) {
   shownAt = now;
   const { p95, frames } = frameStats();
   const meter = document.getElementById('meter');
-  if (meter) meter.textContent = `script time per frame: p95 ${p95.toFixed(1)} ms over ${Math.min(frames, KEEP)} frames`;
+  if (meter)
+    meter.textContent = `script time per frame: p95 ${p95.toFixed(1)} ms over ${Math.min(frames, KEEP)} frames`;
 }
 
 /* animate: calls step(now) once per frame until it returns false. Returns a function that ends it. */
@@ -47,12 +52,16 @@ export function animate(step) {
     if (running) requestAnimationFrame(frame);
   };
   requestAnimationFrame(frame);
-  return () => { running = false; };
+  return () => {
+    running = false;
+  };
 }
 
 /* breathe: lets the browser paint; for work in pieces. */
 export function breathe() {
-  return new Promise((resolve) => { requestAnimationFrame(() => setTimeout(resolve, 0)); });
+  return new Promise((resolve) => {
+    requestAnimationFrame(() => setTimeout(resolve, 0));
+  });
 }
 
 /* calm: whether the reader asked for less motion. */

@@ -8,9 +8,48 @@
  */
 import { UserError } from './dom.js';
 
-export const EXAMPLES = ['apple', 'pear', 'plum', 'cherry', 'quince', 'fig', 'olive', 'lemon', 'peach', 'grape', 'mango', 'papaya',
-  'kiwi', 'lime', 'melon', 'date', 'guava', 'medlar', 'sloe', 'rowan', 'damson', 'currant', 'bilberry', 'apricot', 'orange', 'lychee',
-  'mulberry', 'citron', 'pomelo', 'elder', 'almond', 'hazel', 'walnut', 'chestnut', 'pecan', 'juniper', 'barberry', 'persimmon', 'tayberry', 'nectarine'];
+export const EXAMPLES = [
+  'apple',
+  'pear',
+  'plum',
+  'cherry',
+  'quince',
+  'fig',
+  'olive',
+  'lemon',
+  'peach',
+  'grape',
+  'mango',
+  'papaya',
+  'kiwi',
+  'lime',
+  'melon',
+  'date',
+  'guava',
+  'medlar',
+  'sloe',
+  'rowan',
+  'damson',
+  'currant',
+  'bilberry',
+  'apricot',
+  'orange',
+  'lychee',
+  'mulberry',
+  'citron',
+  'pomelo',
+  'elder',
+  'almond',
+  'hazel',
+  'walnut',
+  'chestnut',
+  'pecan',
+  'juniper',
+  'barberry',
+  'persimmon',
+  'tayberry',
+  'nectarine',
+];
 
 const ONSETS = ['b', 'd', 'f', 'g', 'k', 'l', 'm', 'n', 'p', 'r', 's', 't', 'v', 'w', 'st', 'br'];
 const VOWELS = ['a', 'e', 'i', 'o', 'u', 'ai', 'ea', 'ou'];
@@ -73,7 +112,10 @@ export const FILE_LIMIT = 256 * 1024 * 1024;
 
 /* readFile: the bytes of a dropped file, refused when it is too large to hold. */
 export async function readFile(file) {
-  if (file.size > FILE_LIMIT) throw new UserError(`${file.name} has ${file.size.toLocaleString('en')} bytes; this page takes up to ${FILE_LIMIT / 1048576} MiB.`);
+  if (file.size > FILE_LIMIT)
+    throw new UserError(
+      `${file.name} has ${file.size.toLocaleString('en')} bytes; this page takes up to ${FILE_LIMIT / 1048576} MiB.`,
+    );
   try {
     return new Uint8Array(await file.arrayBuffer());
   } catch (error) {

@@ -36,7 +36,11 @@ function startTheme() {
     const root = document.documentElement;
     chosen = true;
     root.dataset.theme = root.dataset.theme === 'dark' ? 'light' : 'dark';
-    try { localStorage.setItem('nay-theme', root.dataset.theme); } catch { /* not kept, then */ }
+    try {
+      localStorage.setItem('nay-theme', root.dataset.theme);
+    } catch {
+      /* not kept, then */
+    }
     showTheme();
     dispatchEvent(new Event('themechange'));
   });
@@ -49,10 +53,21 @@ function startTheme() {
 }
 
 function makeTabs() {
-  const tabs = VIEWS.map((view) => h('button', {
-    role: 'tab', type: 'button', id: `tab-${view.id}`, 'aria-controls': `view-${view.id}`, 'aria-selected': 'false', tabindex: -1,
-    onclick: () => show(view.id, null),
-  }, view.title));
+  const tabs = VIEWS.map((view) =>
+    h(
+      'button',
+      {
+        role: 'tab',
+        type: 'button',
+        id: `tab-${view.id}`,
+        'aria-controls': `view-${view.id}`,
+        'aria-selected': 'false',
+        tabindex: -1,
+        onclick: () => show(view.id, null),
+      },
+      view.title,
+    ),
+  );
   const list = document.getElementById('tabs');
   list.replaceChildren(...tabs);
   list.addEventListener('keydown', (e) => {
@@ -64,7 +79,9 @@ function makeTabs() {
     tab.focus();
     tab.click();
   });
-  const panels = VIEWS.map((view) => h('section', { role: 'tabpanel', id: `view-${view.id}`, 'aria-labelledby': `tab-${view.id}`, hidden: true }));
+  const panels = VIEWS.map((view) =>
+    h('section', { role: 'tabpanel', id: `view-${view.id}`, 'aria-labelledby': `tab-${view.id}`, hidden: true }),
+  );
   document.getElementById('main').replaceChildren(...panels);
 }
 
@@ -95,7 +112,10 @@ function mount(view, panel, params) {
   try {
     const live = view.mount(context, params);
     open.set(view.id, live);
-    panel.replaceChildren(h('div', { class: 'head' }, h('h2', null, view.heading ?? view.title), h('p', { class: 'lead' }, view.lead)), live.element);
+    panel.replaceChildren(
+      h('div', { class: 'head' }, h('h2', null, view.heading ?? view.title), h('p', { class: 'lead' }, view.lead)),
+      live.element,
+    );
     live.shown?.();
   } catch (error) {
     panel.replaceChildren(h('p', { class: 'notice bad', role: 'alert' }, explainError(error)));
@@ -124,7 +144,15 @@ async function copyLink(id) {
 
 function toast(text) {
   announce(text);
-  const box = h('div', { class: 'tip', style: 'position: fixed; left: 50%; bottom: 24px; transform: translateX(-50%)', 'aria-hidden': 'true' }, text);
+  const box = h(
+    'div',
+    {
+      class: 'tip',
+      style: 'position: fixed; left: 50%; bottom: 24px; transform: translateX(-50%)',
+      'aria-hidden': 'true',
+    },
+    text,
+  );
   document.body.append(box);
   setTimeout(() => box.remove(), 2600);
 }
@@ -152,10 +180,12 @@ async function start() {
   try {
     engine = await startEngine(await unpack(document.getElementById('wasm').textContent));
   } catch (error) {
-    document.getElementById('boot').textContent = `The library cannot start here: ${error.message}. The page needs WebAssembly with SIMD.`;
+    document.getElementById('boot').textContent =
+      `The library cannot start here: ${error.message}. The page needs WebAssembly with SIMD.`;
     return;
   }
-  document.getElementById('about').textContent = `Computed by libnay ${engine.version} in WebAssembly, in this page. Nothing leaves it.`;
+  document.getElementById('about').textContent =
+    `Computed by libnay ${engine.version} in WebAssembly, in this page. Nothing leaves it.`;
   makeTabs();
   document.getElementById('link').addEventListener('click', () => copyLink(current));
   addEventListener('hashchange', fromHash);

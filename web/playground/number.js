@@ -4,9 +4,24 @@
  */
 
 const SCALES = {
-  '': 1, k: 1e3, m: 1e6, g: 1e9, t: 1e12, b: 1,
-  ki: 1024, mi: 1024 ** 2, gi: 1024 ** 3, ti: 1024 ** 4,
-  kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12, kib: 1024, mib: 1024 ** 2, gib: 1024 ** 3, tib: 1024 ** 4,
+  '': 1,
+  k: 1e3,
+  m: 1e6,
+  g: 1e9,
+  t: 1e12,
+  b: 1,
+  ki: 1024,
+  mi: 1024 ** 2,
+  gi: 1024 ** 3,
+  ti: 1024 ** 4,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  tb: 1e12,
+  kib: 1024,
+  mib: 1024 ** 2,
+  gib: 1024 ** 3,
+  tib: 1024 ** 4,
 };
 
 function plainNumber(text) {
@@ -15,7 +30,10 @@ function plainNumber(text) {
 
 /* readNumber: the number a text means, or NaN. */
 export function readNumber(text) {
-  const clean = String(text).trim().replace(/(?<=[0-9]),(?=[0-9]{3})/g, '').replace(/\s+/g, '');
+  const clean = String(text)
+    .trim()
+    .replace(/(?<=[0-9]),(?=[0-9]{3})/g, '')
+    .replace(/\s+/g, '');
   const fraction = /^([^/]+)\/([^/]+)$/.exec(clean);
   if (fraction) return readNumber(fraction[1]) / readNumber(fraction[2]);
   if (clean.endsWith('%')) return plainNumber(clean.slice(0, -1)) / 100;
@@ -43,7 +61,12 @@ export function count(n) {
 
 /* short: 1.2M, for axes and where space is small. */
 export function short(n) {
-  for (const [scale, unit] of [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']]) {
+  for (const [scale, unit] of [
+    [1e12, 'T'],
+    [1e9, 'G'],
+    [1e6, 'M'],
+    [1e3, 'k'],
+  ]) {
     if (n >= scale) return `${Number((n / scale).toPrecision(3))}${unit}`;
   }
   return String(Number(n.toPrecision(3)));
@@ -51,7 +74,12 @@ export function short(n) {
 
 /* bytes: 1.21 MiB. */
 export function bytes(n) {
-  for (const [scale, unit] of [[1024 ** 4, 'TiB'], [1024 ** 3, 'GiB'], [1024 ** 2, 'MiB'], [1024, 'KiB']]) {
+  for (const [scale, unit] of [
+    [1024 ** 4, 'TiB'],
+    [1024 ** 3, 'GiB'],
+    [1024 ** 2, 'MiB'],
+    [1024, 'KiB'],
+  ]) {
     if (n >= scale) return `${Number((n / scale).toPrecision(3))} ${unit}`;
   }
   return `${count(n)} B`;
@@ -69,7 +97,9 @@ export function percent(p, digits = 3) {
 
 /* superscript: the digits of a power of ten, raised. */
 export function superscript(e) {
-  return String(e).replace('-', '\u207b').replace(/[0-9]/g, (d) => '\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079'[d]);
+  return String(e)
+    .replace('-', '\u207b')
+    .replace(/[0-9]/g, (d) => '\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079'[d]);
 }
 
 /* money: 12.30, four digits below a cent. */

@@ -20,17 +20,43 @@ export class Player {
     this.undo = [];
     this.stop = null;
     this.speed = 3;
-    const button = (label, name, act) => h('button', { type: 'button', 'aria-label': name, title: name, onclick: act }, label);
+    const button = (label, name, act) =>
+      h('button', { type: 'button', 'aria-label': name, title: name, onclick: act }, label);
     this.playButton = button('\u25b6 Play', 'Play the steps', () => this.toggle());
     this.back = button('\u2039', 'One step back', () => this.seek(this.at - 1));
     this.next = button('\u203a', 'One step forward', () => this.seek(this.at + 1));
     this.first = button('\u00ab', 'To the start', () => this.seek(0));
     this.last = button('\u00bb', 'To the end', () => this.seek(this.script.length));
-    this.rate = h('select', { 'aria-label': 'Speed', onchange: () => { this.speed = Number(this.rate.value); } },
-      [[1, '1 a second'], [3, '3 a second'], [10, '10 a second'], [60, '60 a second'], [600, '600 a second'], [6000, '6,000 a second']].map(([v, t]) => h('option', { value: v, selected: v === 3 }, t)));
+    this.rate = h(
+      'select',
+      {
+        'aria-label': 'Speed',
+        onchange: () => {
+          this.speed = Number(this.rate.value);
+        },
+      },
+      [
+        [1, '1 a second'],
+        [3, '3 a second'],
+        [10, '10 a second'],
+        [60, '60 a second'],
+        [600, '600 a second'],
+        [6000, '6,000 a second'],
+      ].map(([v, t]) => h('option', { value: v, selected: v === 3 }, t)),
+    );
     this.where = h('span', { class: 'note' });
     this.list = h('ol', { class: 'steps' });
-    this.controls = h('div', { class: 'row', role: 'group', 'aria-label': 'Steps' }, this.first, this.back, this.playButton, this.next, this.last, this.rate, this.where);
+    this.controls = h(
+      'div',
+      { class: 'row', role: 'group', 'aria-label': 'Steps' },
+      this.first,
+      this.back,
+      this.playButton,
+      this.next,
+      this.last,
+      this.rate,
+      this.where,
+    );
     this.element = h('div', { class: 'stack' }, this.controls, this.list);
     this.refresh();
   }
@@ -40,10 +66,16 @@ export class Player {
     this.pause();
     this.stage.clearMarks();
     Object.assign(this, { script, at: 0, undo: [] });
-    if (speed) { this.speed = speed; this.rate.value = String(speed); }
+    if (speed) {
+      this.speed = speed;
+      this.rate.value = String(speed);
+    }
     if (script.length === 0) this.refresh();
     else if (!play || calm()) this.seek(script.length);
-    else { this.seek(1); this.play(); }
+    else {
+      this.seek(1);
+      this.play();
+    }
   }
 
   /* finish: everything that is still to be played, at once. */
@@ -62,7 +94,11 @@ export class Player {
         this.forward(n);
         due = Math.max(due + (n * 1000) / this.speed, now - 50);
       }
-      if (this.at >= this.script.length) { this.stop = null; this.refresh(); return false; }
+      if (this.at >= this.script.length) {
+        this.stop = null;
+        this.refresh();
+        return false;
+      }
       return true;
     });
     this.refresh();
@@ -75,7 +111,8 @@ export class Player {
   }
 
   toggle() {
-    if (this.stop) this.pause(); else this.play();
+    if (this.stop) this.pause();
+    else this.play();
   }
 
   /* forward: n steps, drawn once. */
@@ -98,7 +135,11 @@ export class Player {
   apply(step) {
     const { stage } = this;
     if (!step.keep) stage.clearMarks();
-    const before = (step.writes ?? []).map((w) => ({ bit: w.bit, nbits: w.nbits, value: stage.write(w.bit, w.nbits, w.value) }));
+    const before = (step.writes ?? []).map((w) => ({
+      bit: w.bit,
+      nbits: w.nbits,
+      value: stage.write(w.bit, w.nbits, w.value),
+    }));
     const notes = (step.notes ?? []).map((n) => ({ bit: n.bit, text: stage.note(n.bit, n.text) }));
     for (const m of step.marks ?? []) stage.mark(m.bit, m.mark);
     step.act?.(true);
@@ -125,9 +166,23 @@ export class Player {
     for (const b of [this.first, this.back]) b.disabled = at === 0;
     for (const b of [this.next, this.last]) b.disabled = at >= script.length;
     this.playButton.disabled = script.length === 0;
-    this.where.textContent = script.length === 0 ? '' : `step ${at.toLocaleString('en')} of ${script.length.toLocaleString('en')}`;
-    if (script.length === 0) { this.list.replaceChildren(h('li', { class: 'later' }, h('span', null, this.hint))); return; }
+    this.where.textContent =
+      script.length === 0 ? '' : `step ${at.toLocaleString('en')} of ${script.length.toLocaleString('en')}`;
+    if (script.length === 0) {
+      this.list.replaceChildren(h('li', { class: 'later' }, h('span', null, this.hint)));
+      return;
+    }
     const from = Math.max(0, Math.min(at - 1 - (LISTED >> 1), script.length - LISTED));
-    this.list.replaceChildren(...script.slice(from, from + LISTED).map((s, i) => h('li', { 'data-n': from + i + 1, class: from + i === at - 1 ? 'now' : from + i >= at ? 'later' : null }, h('span', null, s.text))));
+    this.list.replaceChildren(
+      ...script
+        .slice(from, from + LISTED)
+        .map((s, i) =>
+          h(
+            'li',
+            { 'data-n': from + i + 1, class: from + i === at - 1 ? 'now' : from + i >= at ? 'later' : null },
+            h('span', null, s.text),
+          ),
+        ),
+    );
   }
 }

@@ -6,6 +6,7 @@
  * without colour.
  */
 import { h, svg } from './dom.js';
+import { table } from './parts.js';
 
 /* plotWidth: as wide as the window leaves, so that text keeps its size on a phone. */
 export function plotWidth(most = 720) {
@@ -24,7 +25,8 @@ function ticks(min, max, log) {
   const unit = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].map((m) => m * unit).find((s) => s >= rough);
   const out = [];
-  for (let x = Math.ceil(min / step - 1e-9) * step; x <= max + step * 1e-9; x += step) out.push(Math.abs(x) < step * 1e-9 ? 0 : x);
+  for (let x = Math.ceil(min / step - 1e-9) * step; x <= max + step * 1e-9; x += step)
+    out.push(Math.abs(x) < step * 1e-9 ? 0 : x);
   return out;
 }
 
@@ -57,34 +59,50 @@ function spread(items, gap, low, high) {
  * plot: {title, x, y, series, marks}. series: [{label, colour, dash, dots, points: [{x, y, low, high}]}];
  * colour is a number from 1 to 9. marks: [{x, label}] are vertical lines.
  */
-export function plot({ title, x, y, series, marks = [], height = 340, table = true }) {
+export function plot({ title, x, y, series, marks = [], height = 340 }) {
   const width = plotWidth();
   const right = width < 500 ? 76 : 118;
   const ax = new Axis(x, 62, width - right);
   const ay = new Axis(y, height - 46, 14);
   const root = svg('svg', { class: 'plot', viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': title });
   for (const t of ticks(y.min, y.max, y.log)) {
-    root.append(svg('line', { class: 'grid', x1: ax.from, x2: ax.to, y1: ay.at(t), y2: ay.at(t) }),
-      svg('text', { x: ax.from - 8, y: ay.at(t) + 4, 'text-anchor': 'end' }, ay.show(t)));
+    root.append(
+      svg('line', { class: 'grid', x1: ax.from, x2: ax.to, y1: ay.at(t), y2: ay.at(t) }),
+      svg('text', { x: ax.from - 8, y: ay.at(t) + 4, 'text-anchor': 'end' }, ay.show(t)),
+    );
   }
   for (const t of ticks(x.min, x.max, x.log)) {
-    root.append(svg('line', { class: 'axis', x1: ax.at(t), x2: ax.at(t), y1: ay.from, y2: ay.from + 5 }),
-      svg('text', { x: ax.at(t), y: ay.from + 20, 'text-anchor': 'middle' }, ax.show(t)));
+    root.append(
+      svg('line', { class: 'axis', x1: ax.at(t), x2: ax.at(t), y1: ay.from, y2: ay.from + 5 }),
+      svg('text', { x: ax.at(t), y: ay.from + 20, 'text-anchor': 'middle' }, ax.show(t)),
+    );
   }
-  root.append(svg('line', { class: 'axis', x1: ax.from, x2: ax.to, y1: ay.from, y2: ay.from }),
+  root.append(
+    svg('line', { class: 'axis', x1: ax.from, x2: ax.to, y1: ay.from, y2: ay.from }),
     svg('text', { x: (ax.from + ax.to) / 2, y: height - 6, 'text-anchor': 'middle' }, ax.label),
-    svg('text', { x: -(ay.from + ay.to) / 2, y: 13, 'text-anchor': 'middle', transform: 'rotate(-90)' }, ay.label));
+    svg('text', { x: -(ay.from + ay.to) / 2, y: 13, 'text-anchor': 'middle', transform: 'rotate(-90)' }, ay.label),
+  );
   for (const mark of marks) {
-    root.append(svg('line', { class: 'axis', 'stroke-dasharray': '2 3', x1: ax.at(mark.x), x2: ax.at(mark.x), y1: ay.from, y2: ay.to }),
-      svg('text', { x: ax.at(mark.x) + 5, y: ay.to + 10 }, mark.label));
+    root.append(
+      svg('line', {
+        class: 'axis',
+        'stroke-dasharray': '2 3',
+        x1: ax.at(mark.x),
+        x2: ax.at(mark.x),
+        y1: ay.from,
+        y2: ay.to,
+      }),
+      svg('text', { x: ax.at(mark.x) + 5, y: ay.to + 10 }, mark.label),
+    );
   }
   for (const s of series) drawSeries(root, s, ax, ay);
-  const labels = series.filter((s) => s.label && !s.silent && s.points.length > 0)
+  const labels = series
+    .filter((s) => s.label && !s.silent && s.points.length > 0)
     .map((s) => ({ y: ay.at(s.points[s.points.length - 1].y), text: s.label, colour: s.colour }));
   for (const l of spread(labels, 15, ay.to, ay.from)) {
     root.append(svg('text', { x: ax.to + 8, y: l.y + 4, style: `fill: var(--s${l.colour})` }, l.text));
   }
-  return h('figure', { style: 'margin: 0' }, root, table ? plotTable(title, x, y, series) : null);
+  return h('figure', { style: 'margin: 0' }, root, plotTable(title, x, y, series));
 }
 
 function drawSeries(root, s, ax, ay) {
@@ -97,22 +115,34 @@ function drawSeries(root, s, ax, ay) {
   if (!s.dots && !(points.length === 1)) return;
   for (const p of points) {
     if (p.low !== undefined) {
-      root.append(svg('line', { x1: ax.at(p.x), x2: ax.at(p.x), y1: ay.at(p.low), y2: ay.at(p.high), style: `stroke: ${colour}; stroke-width: 1.2` }));
+      root.append(
+        svg('line', {
+          x1: ax.at(p.x),
+          x2: ax.at(p.x),
+          y1: ay.at(p.low),
+          y2: ay.at(p.high),
+          style: `stroke: ${colour}; stroke-width: 1.2`,
+        }),
+      );
     }
-    root.append(svg('circle', { cx: ax.at(p.x), cy: ay.at(p.y), r: 3, style: `fill: ${colour}` },
-      svg('title', null, `${s.label}: ${ay.show(p.y)} at ${ax.show(p.x)}`)));
+    root.append(
+      svg(
+        'circle',
+        { cx: ax.at(p.x), cy: ay.at(p.y), r: 3, style: `fill: ${colour}` },
+        svg('title', null, `${s.label}: ${ay.show(p.y)} at ${ax.show(p.x)}`),
+      ),
+    );
   }
 }
 
 function plotTable(title, x, y, series) {
   const xs = [...new Set(series.flatMap((s) => s.points.map((p) => p.x)))].sort((a, b) => a - b);
-  const rows = xs.map((at) => h('tr', null, h('th', { scope: 'row' }, x.show(at)), series.map((s) => {
+  const value = (s, at) => {
     const p = s.points.find((q) => q.x === at);
-    return h('td', { class: 'num' }, p && Number.isFinite(p.y) ? y.show(p.y) : '');
-  })));
-  return h('details', null, h('summary', null, 'The same numbers as a table'),
-    h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `${title}: table` },
-      h('table', null, h('caption', null, title),
-        h('thead', null, h('tr', null, h('th', { scope: 'col' }, x.label), series.map((s) => h('th', { scope: 'col', class: 'num' }, s.name ?? s.label)))),
-        h('tbody', null, rows))));
+    return p && Number.isFinite(p.y) ? y.show(p.y) : '';
+  };
+  const rows = xs.map((at) => [x.show(at), ...series.map((s) => value(s, at))]);
+  const head = [x.label, ...series.map((s) => `#${s.name ?? s.label}`)];
+  const inner = table({ label: `${title}: table`, caption: title, head, rows });
+  return h('details', null, h('summary', null, 'The same numbers as a table'), inner);
 }

@@ -11,7 +11,10 @@ function stored(name) {
 }
 
 function keys() {
-  const words = new TextDecoder().decode(keyLines('words', 0, 1960)).trimEnd().split('\n');
+  const words = new TextDecoder()
+    .decode(keyLines('words', 0, 1960))
+    .trimEnd()
+    .split('\n');
   return [...EXAMPLES, ...words];
 }
 
@@ -24,9 +27,25 @@ function made(filter, encode) {
 }
 
 export const SAMPLES = [
-  { id: 'nay', label: 'A nay file', name: 'fruit.nay', make: (engine) => made(engine.build(keys(), { kind: 'blocked', fpr: 0.01 }), (f) => f.encode()) },
-  { id: 'ribbon', label: 'The smallest one', name: 'fruit-ribbon.nay', make: (engine) => made(engine.build(keys(), { kind: 'ribbon', fpr: 0.01 }), (f) => f.encode()) },
-  { id: 'leveldb', label: 'LevelDB\u2019s filter', name: 'fruit.leveldb', format: 'leveldb', make: (engine) => made(engine.buildAs('leveldb', keys(), { bitsPerKey: 10 }), (f) => engine.encodeAs('leveldb', f)) },
+  {
+    id: 'nay',
+    label: 'A nay file',
+    name: 'fruit.nay',
+    make: (engine) => made(engine.build(keys(), { kind: 'blocked', fpr: 0.01 }), (f) => f.encode()),
+  },
+  {
+    id: 'ribbon',
+    label: 'The smallest one',
+    name: 'fruit-ribbon.nay',
+    make: (engine) => made(engine.build(keys(), { kind: 'ribbon', fpr: 0.01 }), (f) => f.encode()),
+  },
+  {
+    id: 'leveldb',
+    label: 'LevelDB\u2019s filter',
+    name: 'fruit.leveldb',
+    format: 'leveldb',
+    make: (engine) => made(engine.buildAs('leveldb', keys(), { bitsPerKey: 10 }), (f) => engine.encodeAs('leveldb', f)),
+  },
   { id: 'table', label: 'A LevelDB table', name: 'sample.ldb', key: 'key000042', make: () => stored('sample.ldb') },
   { id: 'redis', label: 'A Redis dump', name: 'sample.dump', key: '1', make: () => stored('sample.dump') },
 ];

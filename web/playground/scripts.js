@@ -5,11 +5,22 @@
 import { MARK, readBits, writeBits } from './stage.js';
 import { hashLine } from './tracing.js';
 
-const hex = (value, nbits = 64) => BigInt(value).toString(16).padStart(Math.ceil(nbits / 4), '0');
+const hex = (value, nbits = 64) =>
+  BigInt(value)
+    .toString(16)
+    .padStart(Math.ceil(nbits / 4), '0');
 
 /* unitName: "cache line 3", for people. */
 function unitName(step) {
-  const names = { block: 'cache line', line: 'cache line', unit: 'unit', bucket: 'bucket', segment: 'segment', third: 'third', slot: 'slot' };
+  const names = {
+    block: 'cache line',
+    line: 'cache line',
+    unit: 'unit',
+    bucket: 'bucket',
+    segment: 'segment',
+    third: 'third',
+    slot: 'slot',
+  };
   return step.unit ? `${names[step.unit] ?? step.unit} ${step.unitIndex}` : '';
 }
 
@@ -25,19 +36,27 @@ export function slotName(step) {
 
 /* found: what a step of a probe found, as a sentence. */
 function found(kind, step) {
-  const level = kind === 'scalable' ? `level ${step.level}, ` : kind === 'window' ? `generation of age ${step.level}, ` : '';
+  const level =
+    kind === 'scalable' ? `level ${step.level}, ` : kind === 'window' ? `generation of age ${step.level}, ` : '';
   switch (step.kind) {
     case 'bit': {
-      const counted = kind === 'counting' && step.found ? `, ${step.counter} ${step.counter === 1 ? 'key holds' : 'keys hold'} it` : '';
+      const counted =
+        kind === 'counting' && step.found
+          ? `, ${step.counter} ${step.counter === 1 ? 'key holds' : 'keys hold'} it`
+          : '';
       return `${level}${place(kind, step)} is ${step.found}${counted}`;
     }
     case 'fingerprint':
       if (step.found === 0n) return `${slotName(step)}: empty`;
       return `${slotName(step)}: ${hex(step.found, step.nbits)}${step.ok ? ', its fingerprint' : `, not ${hex(step.expected, step.nbits)}`}`;
-    case 'slot': return `${slotName(step)} holds ${hex(step.found, step.nbits)}`;
-    case 'xor': return `xor of the slots: ${hex(step.found, step.nbits)}; its fingerprint is ${hex(step.expected, step.nbits)}`;
-    case 'column': return `column ${step.index}: the parity of the selected slots is ${step.found}, its fingerprint has ${step.expected}`;
-    default: return step.ok ? 'says maybe to every key' : 'has no keys: nay';
+    case 'slot':
+      return `${slotName(step)} holds ${hex(step.found, step.nbits)}`;
+    case 'xor':
+      return `xor of the slots: ${hex(step.found, step.nbits)}; its fingerprint is ${hex(step.expected, step.nbits)}`;
+    case 'column':
+      return `column ${step.index}: the parity of the selected slots is ${step.found}, its fingerprint has ${step.expected}`;
+    default:
+      return step.ok ? 'says maybe to every key' : 'has no keys: nay';
   }
 }
 
@@ -62,13 +81,25 @@ export function columnBits(step) {
 export function verdict(kind, why) {
   if (why.maybe) {
     if (why.steps.length === 0) return why.reasonText;
-    const one = { cuckoo: 'a slot has its fingerprint', xor: 'the xor is its fingerprint', fuse: 'the xor is its fingerprint', ribbon: 'every column agrees' };
-    return why.steps[0].kind === 'bit' ? 'all of its bits are set' : one[kind] ?? 'all of its bits are set';
+    const one = {
+      cuckoo: 'a slot has its fingerprint',
+      xor: 'the xor is its fingerprint',
+      fuse: 'the xor is its fingerprint',
+      ribbon: 'every column agrees',
+    };
+    return why.steps[0].kind === 'bit' ? 'all of its bits are set' : (one[kind] ?? 'all of its bits are set');
   }
   const failed = why.steps.find((s) => !s.ok);
   if (!failed || failed.kind === 'constant') return why.reasonText;
   if (failed.kind === 'bit' && kind === 'ribbon') return `bit ${failed.bit} is 0, and one is enough to be certain`;
-  const one = { cuckoo: 'no slot has its fingerprint', xor: 'the xor is not its fingerprint', fuse: 'the xor is not its fingerprint', ribbon: 'a column does not agree', scalable: 'in every level a bit is 0', window: 'in every generation a bit is 0' };
+  const one = {
+    cuckoo: 'no slot has its fingerprint',
+    xor: 'the xor is not its fingerprint',
+    fuse: 'the xor is not its fingerprint',
+    ribbon: 'a column does not agree',
+    scalable: 'in every level a bit is 0',
+    window: 'in every generation a bit is 0',
+  };
   return one[kind] ?? `${place(kind, failed)} is 0, and one is enough to be certain`;
 }
 

@@ -40,7 +40,15 @@ export class Stage {
   constructor({ label, onpick, describe }) {
     this.onpick = onpick;
     this.describe = describe;
-    this.canvas = h('canvas', { role: 'img', tabindex: 0, 'aria-label': label, onkeydown: (e) => this.move(e), onblur: () => { this.tip.hidden = true; } });
+    this.canvas = h('canvas', {
+      role: 'img',
+      tabindex: 0,
+      'aria-label': label,
+      onkeydown: (e) => this.move(e),
+      onblur: () => {
+        this.tip.hidden = true;
+      },
+    });
     this.tip = h('div', { class: 'tip', hidden: true, 'aria-hidden': 'true' });
     this.element = h('div', { class: 'stage' }, this.canvas, this.tip);
     this.groups = [];
@@ -49,8 +57,13 @@ export class Stage {
     this.notes = new Map(); /* cell -> text in it, such as a counter */
     this.dirty = new Set();
     this.canvas.addEventListener('pointermove', (e) => this.hover(e));
-    this.canvas.addEventListener('pointerleave', () => { this.tip.hidden = true; });
-    this.canvas.addEventListener('click', (e) => { const cell = this.cellAt(e); if (cell !== null && this.onpick) this.onpick(cell); });
+    this.canvas.addEventListener('pointerleave', () => {
+      this.tip.hidden = true;
+    });
+    this.canvas.addEventListener('click', (e) => {
+      const cell = this.cellAt(e);
+      if (cell !== null && this.onpick) this.onpick(cell);
+    });
     this.again = () => this.resize();
     addEventListener('themechange', this.again);
     addEventListener('resize', this.again);
@@ -100,7 +113,15 @@ export class Stage {
 
   colours() {
     const css = (name) => `rgb(${colour(name)})`;
-    this.palette = { zero: css('--cell0'), one: css('--cell1'), panel: css('--panel'), ink: css('--ink'), soft: css('--soft'), on: css('--paper'), ring: { 1: css('--amber2'), 2: css('--pink'), 3: css('--amber2'), 4: css('--soft') } };
+    this.palette = {
+      zero: css('--cell0'),
+      one: css('--cell1'),
+      panel: css('--panel'),
+      ink: css('--ink'),
+      soft: css('--soft'),
+      on: css('--paper'),
+      ring: { 1: css('--amber2'), 2: css('--pink'), 3: css('--amber2'), 4: css('--soft') },
+    };
     this.mix = [colour('--cell0'), colour('--cell1')];
     this.hues = HUES.map(css);
   }
@@ -117,7 +138,14 @@ export class Stage {
       const perRow = Math.max(1, Math.floor((width + GAP) / (cols * size + GAP)));
       const height = Math.ceil(this.groups.length / perRow) * (Math.ceil(most / cols) * size + titled + GAP) - GAP;
       if (height <= limit || size === 2) {
-        Object.assign(this, { size, cols, perRow, titled, height, groupHeight: Math.ceil(most / cols) * size + titled + GAP });
+        Object.assign(this, {
+          size,
+          cols,
+          perRow,
+          titled,
+          height,
+          groupHeight: Math.ceil(most / cols) * size + titled + GAP,
+        });
         return;
       }
     }
@@ -152,7 +180,8 @@ export class Stage {
     let high = this.groups.length - 1;
     while (low < high) {
       const mid = (low + high + 1) >> 1;
-      if (this.groups[mid].first <= cell) low = mid; else high = mid - 1;
+      if (this.groups[mid].first <= cell) low = mid;
+      else high = mid - 1;
     }
     return low;
   }
@@ -202,7 +231,8 @@ export class Stage {
     const cell = this.cellOf(bit);
     if (cell < 0) return null;
     const before = this.notes.get(cell) ?? null;
-    if (text === null) this.notes.delete(cell); else this.notes.set(cell, text);
+    if (text === null) this.notes.delete(cell);
+    else this.notes.set(cell, text);
     this.dirty.add(cell);
     return before;
   }
@@ -250,7 +280,14 @@ export class Stage {
     const inner = size >= 5 ? size - Math.max(1, Math.round(size / 10)) : size;
     ink.fillStyle = palette.panel;
     ink.fillRect(x, y, size, size);
-    ink.fillStyle = g.width === 1 ? (value === 0 ? palette.zero : g.hues ? this.hues[(cell - g.first) % g.hues] : palette.one) : this.shade(value, g.width, cell);
+    ink.fillStyle =
+      g.width === 1
+        ? value === 0
+          ? palette.zero
+          : g.hues
+            ? this.hues[(cell - g.first) % g.hues]
+            : palette.one
+        : this.shade(value, g.width, cell);
     if (size >= 9) {
       ink.beginPath();
       ink.roundRect(x, y, inner, inner, Math.min(5, inner / 5));
@@ -291,7 +328,9 @@ export class Stage {
     const d = size >= 12 ? 1.5 : -1;
     ink.strokeRect(x + d, y + d, inner - 2 * d, inner - 2 * d);
     ink.setLineDash([]);
-    if (size < 12) for (const other of [cell - 1, cell + 1, cell - this.cols, cell + this.cols]) if (other >= 0 && other < this.ncells) this.dirty.add(other);
+    if (size < 12)
+      for (const other of [cell - 1, cell + 1, cell - this.cols, cell + this.cols])
+        if (other >= 0 && other < this.ncells) this.dirty.add(other);
   }
 
   cellAt(event) {
@@ -329,7 +368,10 @@ export class Stage {
 
   hover(event) {
     const cell = this.cellAt(event);
-    if (cell === null || !this.describe) { this.tip.hidden = true; return; }
+    if (cell === null || !this.describe) {
+      this.tip.hidden = true;
+      return;
+    }
     const box = this.element.getBoundingClientRect();
     this.showTip(this.describe(cell), event.clientX - box.left + 14, event.clientY - box.top + 14);
   }

@@ -7,7 +7,10 @@ import { count } from './number.js';
 import { shorten } from './dom.js';
 import { MARK, readBits, writeBits } from './stage.js';
 
-const hex = (value, nbits) => BigInt(value).toString(16).padStart(Math.ceil(nbits / 4), '0');
+const hex = (value, nbits) =>
+  BigInt(value)
+    .toString(16)
+    .padStart(Math.ceil(nbits / 4), '0');
 
 /* hashLine: the first step of every script. */
 export function hashLine(key, why) {
@@ -18,33 +21,79 @@ export function hashLine(key, why) {
 /* Events of adds and removals: one function each, from the event and the stage to a step. */
 const EVENTS = {
   bloomBit: (e) => bitStep('', e.bit, e.bit, e.fresh),
-  blockBit: (e, stage) => bitStep(`${e.level > 0 || stage.hasLevels ? `level ${e.level}, ` : ''}cache line ${e.block}, `, e.bit, stage.unit(e.level, e.block) + e.bit, e.fresh),
+  blockBit: (e, stage) =>
+    bitStep(
+      `${e.level > 0 || stage.hasLevels ? `level ${e.level}, ` : ''}cache line ${e.block}, `,
+      e.bit,
+      stage.unit(e.level, e.block) + e.bit,
+      e.fresh,
+    ),
   counter: (e, stage) => {
     const bit = stage.unit(0, e.block) + e.bit;
     const text = e.count === 0 ? 'the bit becomes 0' : `${e.count} ${e.count === 1 ? 'key holds' : 'keys hold'} it`;
-    return { text: `cache line ${e.block}, bit ${e.bit}: ${text}`, marks: [{ bit, mark: MARK.changed }], writes: [{ bit, nbits: 1, value: e.count > 0 ? 1 : 0, fresh: e.count === 1 }], notes: [{ bit, text: e.count === 0 ? null : String(e.count) }] };
+    return {
+      text: `cache line ${e.block}, bit ${e.bit}: ${text}`,
+      marks: [{ bit, mark: MARK.changed }],
+      writes: [{ bit, nbits: 1, value: e.count > 0 ? 1 : 0, fresh: e.count === 1 }],
+      notes: [{ bit, text: e.count === 0 ? null : String(e.count) }],
+    };
   },
-  levelOpened: (e) => ({ text: `The levels are full: level ${e.level} opens, ${count(e.nblocks)} cache lines for ${count(e.nkeys)} keys more` }),
+  levelOpened: (e) => ({
+    text: `The levels are full: level ${e.level} opens, ${count(e.nblocks)} cache lines for ${count(e.nkeys)} keys more`,
+  }),
   windowBit: (e, stage) => {
     const bit = stage.unit(0, e.unit) + e.bit;
-    return { text: `unit ${e.unit}, bit ${e.bit} becomes 1, in generation ${e.generation}`, marks: [{ bit, mark: MARK.changed }], writes: [{ bit, nbits: 1, value: 1 }] };
+    return {
+      text: `unit ${e.unit}, bit ${e.bit} becomes 1, in generation ${e.generation}`,
+      marks: [{ bit, mark: MARK.changed }],
+      writes: [{ bit, nbits: 1, value: 1 }],
+    };
   },
-  windowExpired: (e, stage) => ({ text: `A generation is full. The oldest one expires: its bits become 0, and it is the newest from now on`, writes: expired(e, stage) }),
+  windowExpired: (e, stage) => ({
+    text: `A generation is full. The oldest one expires: its bits become 0, and it is the newest from now on`,
+    writes: expired(e, stage),
+  }),
   cuckooKick: (e, stage, copy) => {
     const g = stage.groups[e.to];
     const from = slotBit(stage, e.from, e.slot);
     let slot = 0;
     while (slot < g.ncells - 1 && readBits(copy, slotBit(stage, e.to, slot), g.width) !== 0) slot += 1;
     const to = slotBit(stage, e.to, slot);
-    return { text: `Both buckets of the key are full: ${hex(e.tag, g.width)} is kicked from bucket ${e.from} to bucket ${e.to}, its other one`, marks: [{ bit: from, mark: MARK.fail }, { bit: to, mark: MARK.changed }], writes: [{ bit: from, nbits: g.width, value: 0 }, { bit: to, nbits: g.width, value: e.tag }] };
+    return {
+      text: `Both buckets of the key are full: ${hex(e.tag, g.width)} is kicked from bucket ${e.from} to bucket ${e.to}, its other one`,
+      marks: [
+        { bit: from, mark: MARK.fail },
+        { bit: to, mark: MARK.changed },
+      ],
+      writes: [
+        { bit: from, nbits: g.width, value: 0 },
+        { bit: to, nbits: g.width, value: e.tag },
+      ],
+    };
   },
-  cuckooPut: (e, stage) => slotStep(stage, e, e.tag, `fingerprint ${hex(e.tag, stage.groups[0].width)} goes into bucket ${e.bucket}, slot ${e.slot}`),
-  cuckooRemoved: (e, stage) => slotStep(stage, e, 0, `fingerprint ${hex(e.tag, stage.groups[0].width)} is taken out of bucket ${e.bucket}, slot ${e.slot}`),
+  cuckooPut: (e, stage) =>
+    slotStep(
+      stage,
+      e,
+      e.tag,
+      `fingerprint ${hex(e.tag, stage.groups[0].width)} goes into bucket ${e.bucket}, slot ${e.slot}`,
+    ),
+  cuckooRemoved: (e, stage) =>
+    slotStep(
+      stage,
+      e,
+      0,
+      `fingerprint ${hex(e.tag, stage.groups[0].width)} is taken out of bucket ${e.bucket}, slot ${e.slot}`,
+    ),
   cuckooDoubled: (e) => ({ text: `The table is doubled to ${count(e.nbuckets)} buckets` }),
 };
 
 function bitStep(where, shown, bit, fresh) {
-  return { text: `${where}bit ${shown} ${fresh ? 'becomes 1' : 'is 1 already'}`, marks: [{ bit, mark: MARK.changed }], writes: [{ bit, nbits: 1, value: 1, fresh }] };
+  return {
+    text: `${where}bit ${shown} ${fresh ? 'becomes 1' : 'is 1 already'}`,
+    marks: [{ bit, mark: MARK.changed }],
+    writes: [{ bit, nbits: 1, value: 1, fresh }],
+  };
 }
 
 function slotBit(stage, bucket, slot) {
@@ -59,24 +108,29 @@ function slotStep(stage, e, value, text) {
 /* expired: the bits of the generations that a rotation clears; a cell has a bit for each of four. */
 function expired(e, stage) {
   const writes = [];
-  for (const g of stage.groups) for (let i = 0; i < g.ncells; i += 1) if ((e.generations >> BigInt(i % 4)) & 1n) writes.push({ bit: g.base + i, nbits: 1, value: 0 });
+  for (const g of stage.groups)
+    for (let i = 0; i < g.ncells; i += 1)
+      if ((e.generations >> BigInt(i % 4)) & 1n) writes.push({ bit: g.base + i, nbits: 1, value: 0 });
   return writes;
 }
 
 /* changes: events as steps. `copy` is the payload as shown before them, and after them when this returns. */
 export function changes(events, stage, copy) {
-  return events.filter((e) => EVENTS[e.event]).map((e, i) => {
-    const step = EVENTS[e.event](e, stage, copy);
-    for (const w of step.writes ?? []) writeBits(copy, w.bit, w.nbits, w.value);
-    return { ...step, keep: i > 0 };
-  });
+  return events
+    .filter((e) => EVENTS[e.event])
+    .map((e, i) => {
+      const step = EVENTS[e.event](e, stage, copy);
+      for (const w of step.writes ?? []) writeBits(copy, w.bit, w.nbits, w.value);
+      return { ...step, keep: i > 0 };
+    });
 }
 
 /* addScript: an add or a removal, step by step. */
 export function addScript(key, why, events, stage, done) {
   const steps = changes(events, stage, stage.shown.slice());
   const bits = steps.flatMap((s) => s.writes ?? []).filter((w) => w.fresh !== undefined);
-  const fresh = bits.length > 0 && done === 'in' ? `: ${bits.filter((w) => w.fresh).length} of ${bits.length} bits are new` : '';
+  const fresh =
+    bits.length > 0 && done === 'in' ? `: ${bits.filter((w) => w.fresh).length} of ${bits.length} bits are new` : '';
   return [hashLine(key, why), ...steps, { text: `\u201c${shorten(key)}\u201d is ${done}${fresh}.`, keep: true }];
 }
 
@@ -87,11 +141,21 @@ export function addLines(added, stage) {
     const steps = changes(events, stage, copy);
     const kicks = events.filter((e) => e.event === 'cuckooKick').length;
     const special = events.find((e) => e.event === 'windowExpired' || e.event === 'levelOpened');
-    const extra = kicks > 0 ? `, after ${kicks} ${kicks === 1 ? 'kick' : 'kicks'}` : special ? `. ${EVENTS[special.event](special, stage).text}` : '';
+    const extra =
+      kicks > 0
+        ? `, after ${kicks} ${kicks === 1 ? 'kick' : 'kicks'}`
+        : special
+          ? `. ${EVENTS[special.event](special, stage).text}`
+          : '';
     const places = events.filter((e) => e.bit !== undefined).map((e) => e.bit);
     const put = events.find((e) => e.event === 'cuckooPut');
     const where = put ? `bucket ${put.bucket}, slot ${put.slot}` : `bits ${places.join(', ')}`;
-    return { text: `${shorten(key)}: ${where}${extra}`, marks: steps.flatMap((s) => s.marks ?? []), writes: steps.flatMap((s) => s.writes ?? []), notes: steps.flatMap((s) => s.notes ?? []) };
+    return {
+      text: `${shorten(key)}: ${where}${extra}`,
+      marks: steps.flatMap((s) => s.marks ?? []),
+      writes: steps.flatMap((s) => s.writes ?? []),
+      notes: steps.flatMap((s) => s.notes ?? []),
+    };
   });
 }
 
@@ -109,25 +173,44 @@ export function peelScript(events, keys, filter, stage) {
   const at = (slot) => base + slot * width;
   const words = new Map(); /* mixed -> {word, slots} */
   const degree = new Map();
-  const bump = (slot, by) => { degree.set(slot, (degree.get(slot) ?? 0) + by); return { bit: at(slot), text: degree.get(slot) > 0 ? String(degree.get(slot)) : null }; };
+  const bump = (slot, by) => {
+    degree.set(slot, (degree.get(slot) ?? 0) + by);
+    return { bit: at(slot), text: degree.get(slot) > 0 ? String(degree.get(slot)) : null };
+  };
   const of = (e) => words.get(e.mixed);
   const script = [];
   for (const e of events) {
     if (e.event === 'peelAttempt') {
       degree.clear();
-      script.push({ text: `${count(e.nkeys)} keys, ${count(e.slots)} slots. Each key has three or four of them; the numbers count the keys of a slot`, notes: [...words.values()].flatMap((w) => w.slots).map((s) => ({ bit: at(s), text: null })) });
+      script.push({
+        text: `${count(e.nkeys)} keys, ${count(e.slots)} slots. Each key has three or four of them; the numbers count the keys of a slot`,
+        notes: [...words.values()].flatMap((w) => w.slots).map((s) => ({ bit: at(s), text: null })),
+      });
     } else if (e.event === 'peelKey') {
       const slots = [...e.slots, ...e.more].filter((s) => s !== 0xffffffff);
       words.set(e.mixed, { word: e.word, slots });
-      script.push({ text: `${name(e.word)} has slots ${slots.join(', ')}`, marks: slots.map((s) => ({ bit: at(s), mark: MARK.ok })), notes: slots.map((s) => bump(s, 1)) });
+      script.push({
+        text: `${name(e.word)} has slots ${slots.join(', ')}`,
+        marks: slots.map((s) => ({ bit: at(s), mark: MARK.ok })),
+        notes: slots.map((s) => bump(s, 1)),
+      });
     } else if (e.event === 'peelTake') {
       const { word, slots } = of(e);
-      script.push({ text: `Slot ${e.slot} has one key left, ${name(word)}: it is peeled off (${count(e.index + 1)} of ${count(words.size)})`, marks: slots.map((s) => ({ bit: at(s), mark: s === e.slot ? MARK.changed : MARK.unit })), notes: slots.map((s) => bump(s, -1)) });
+      script.push({
+        text: `Slot ${e.slot} has one key left, ${name(word)}: it is peeled off (${count(e.index + 1)} of ${count(words.size)})`,
+        marks: slots.map((s) => ({ bit: at(s), mark: s === e.slot ? MARK.changed : MARK.unit })),
+        notes: slots.map((s) => bump(s, -1)),
+      });
     } else if (e.event === 'peelStuck') {
       script.push({ text: `${count(e.nkeys)} keys cannot be peeled: again, with another seed` });
     } else if (e.event === 'peelAssign') {
       const { word, slots } = of(e);
-      script.push({ text: `In reverse: ${name(word)} sets slot ${e.slot} to ${hex(e.value, width)}, so that the xor of its slots is its fingerprint`, marks: slots.map((s) => ({ bit: at(s), mark: s === e.slot ? MARK.changed : MARK.ok })), writes: [{ bit: at(e.slot), nbits: width, value: e.value }], notes: [{ bit: at(e.slot), text: null }] });
+      script.push({
+        text: `In reverse: ${name(word)} sets slot ${e.slot} to ${hex(e.value, width)}, so that the xor of its slots is its fingerprint`,
+        marks: slots.map((s) => ({ bit: at(s), mark: s === e.slot ? MARK.changed : MARK.ok })),
+        writes: [{ bit: at(e.slot), nbits: width, value: e.value }],
+        notes: [{ bit: at(e.slot), text: null }],
+      });
     }
   }
   script.push({ text: 'All slots are set. Ask for a key to see what it reads.' });
@@ -144,22 +227,54 @@ export function bandScript(events, keys, filter, stage, band) {
     if (e.event === 'bandPart') {
       first = e.first;
       const before = { n: 0 };
-      script.push({ text: `${count(e.nkeys)} equations over ${count(e.nblocks * 128)} slots${e.last ? '' : `, part ${e.index}`}`, act: (on) => { if (on) { before.n = band.nslots; band.start(e.nblocks * 128); } else band.start(before.n); } });
+      script.push({
+        text: `${count(e.nkeys)} equations over ${count(e.nblocks * 128)} slots${e.last ? '' : `, part ${e.index}`}`,
+        act: (on) => {
+          if (on) {
+            before.n = band.nslots;
+            band.start(e.nblocks * 128);
+          } else band.start(before.n);
+        },
+      });
     } else if (e.event === 'bandKey') {
       key = e;
-      script.push({ text: `${name(e.word)}: an equation over the 128 slots from ${e.start} on`, act: (on) => band.propose(on ? e : null) });
+      script.push({
+        text: `${name(e.word)}: an equation over the 128 slots from ${e.start} on`,
+        act: (on) => band.propose(on ? e : null),
+      });
     } else if (e.event === 'bandRow') {
       const start = key?.start ?? e.slot;
       const how = e.slot === start ? 'it becomes' : 'rows that are there are added to it; it becomes';
-      script.push({ text: `${how} the row of slot ${e.slot}`, act: (on) => { band.propose(null); if (on) band.row(e.slot, e.low, e.high); else band.clear(e.slot); } });
+      script.push({
+        text: `${how} the row of slot ${e.slot}`,
+        act: (on) => {
+          band.propose(null);
+          if (on) band.row(e.slot, e.low, e.high);
+          else band.clear(e.slot);
+        },
+      });
     } else if (e.event === 'bandCleared') {
       let old = null;
-      script.push({ text: `The row of slot ${e.slot} is taken out again`, act: (on) => { if (on) { old = band.rows[e.slot]; band.clear(e.slot); } else if (old) band.row(e.slot, old.low, old.high); } });
+      script.push({
+        text: `The row of slot ${e.slot} is taken out again`,
+        act: (on) => {
+          if (on) {
+            old = band.rows[e.slot];
+            band.clear(e.slot);
+          } else if (old) band.row(e.slot, old.low, old.high);
+        },
+      });
     } else if (e.event === 'bandBumped') {
-      script.push({ text: `${name(e.word)} finds no room: it is bumped to the next layer`, act: () => band.propose(null) });
+      script.push({
+        text: `${name(e.word)} finds no room: it is bumped to the next layer`,
+        act: () => band.propose(null),
+      });
     } else if (e.event === 'bandColumn') script.push(columnStep(e, first, stage, band));
   }
-  script.push({ text: 'All columns are solved. Ask for a key to see which bits it adds up.', act: () => band.solve(null) });
+  script.push({
+    text: 'All columns are solved. Ask for a key to see which bits it adds up.',
+    act: () => band.solve(null),
+  });
   return script;
 }
 
@@ -175,5 +290,10 @@ function columnStep(e, first, stage, band) {
     writes.push({ bit, nbits: 1, value: Number((word >> BigInt(i % 64)) & 1n) });
     marks.push({ bit, mark: MARK.ok });
   }
-  return { text: `Back substitution: block ${e.block}, column ${e.column} of the fingerprints is solved`, writes, marks: marks.slice(0, 1), act: (on) => band.solve(on ? e.block : null) };
+  return {
+    text: `Back substitution: block ${e.block}, column ${e.column} of the fingerprints is solved`,
+    writes,
+    marks: marks.slice(0, 1),
+    act: (on) => band.solve(on ? e.block : null),
+  };
 }

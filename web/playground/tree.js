@@ -59,10 +59,15 @@ export class Tree {
     const { ratio, levels } = this;
     const first = Math.max(8, Math.min(512, Math.floor(MOST / ratio ** (levels - 1) / 1.2)));
     const l0 = Math.max(4, Math.floor(first / ratio));
-    const sizes = [MEMTABLE, ...Array(L0_TABLES).fill(l0), ...Array.from({ length: levels }, (_, i) => first * ratio ** i)];
+    const sizes = [
+      MEMTABLE,
+      ...Array(L0_TABLES).fill(l0),
+      ...Array.from({ length: levels }, (_, i) => first * ratio ** i),
+    ];
     const total = sizes.reduce((a, b) => a + b, 0);
     const ids = [];
-    for (let user = 0; ids.length < total; user += 1) if (exists(user)) for (let i = 0; i < 16 && ids.length < total; i += 2) ids.push(user * 16 + i);
+    for (let user = 0; ids.length < total; user += 1)
+      if (exists(user)) for (let i = 0; i < 16 && ids.length < total; i += 2) ids.push(user * 16 + i);
     this.span = ids[ids.length - 1] + 2;
     this.present = ids.slice();
     const draw = random(7);
@@ -76,7 +81,10 @@ export class Tree {
   /* cut: the shuffled ids into memtable, tables of level 0, and runs of several tables. */
   cut(ids, sizes, first) {
     let at = 0;
-    const take = (n) => { at += n; return Float64Array.from(ids.slice(at - n, at)).sort(); };
+    const take = (n) => {
+      at += n;
+      return Float64Array.from(ids.slice(at - n, at)).sort();
+    };
     this.memtable = new Set(take(sizes[0]));
     this.runs = []; /* {level, tables: [{ids, low, high}], nkeys} */
     for (const [i, n] of sizes.slice(1).entries()) {
@@ -86,7 +94,15 @@ export class Tree {
       const tables = [];
       for (let t = 0; t < ntables; t += 1) {
         const part = sorted.subarray(Math.floor((t * n) / ntables), Math.floor(((t + 1) * n) / ntables));
-        if (part.length > 0) tables.push({ level, run: this.runs.length, ids: part, set: new Set(part), low: part[0], high: part[part.length - 1] });
+        if (part.length > 0)
+          tables.push({
+            level,
+            run: this.runs.length,
+            ids: part,
+            set: new Set(part),
+            low: part[0],
+            high: part[part.length - 1],
+          });
       }
       this.runs.push({ level, tables, nkeys: n });
     }
@@ -112,11 +128,16 @@ export class Tree {
     let high = 12; /* powers of e of the factor */
     for (let i = 0; i < 40; i += 1) {
       const mid = (low + high) / 2;
-      if (cost(Math.exp(mid)) > budget) low = mid; else high = mid;
+      if (cost(Math.exp(mid)) > budget) low = mid;
+      else high = mid;
     }
     for (const run of this.runs) {
       const plan = this.planned(run.nkeys, this.fprOf(run, Math.exp(high)));
-      Object.assign(run, { fpr: plan.fpr, nbits: plan.nbits, target: Math.min(1, Math.max(1e-8, this.fprOf(run, Math.exp(high)))) });
+      Object.assign(run, {
+        fpr: plan.fpr,
+        nbits: plan.nbits,
+        target: Math.min(1, Math.max(1e-8, this.fprOf(run, Math.exp(high)))),
+      });
     }
     this.nbits = this.runs.reduce((a, r) => a + r.nbits, 0);
     this.expected = this.runs.reduce((a, r) => a + r.fpr, 0);
@@ -149,13 +170,16 @@ export class Tree {
 
   /* candidates: the tables whose range has the id, in the order of a lookup; one of a sorted run at most. */
   *candidates(low, high = low) {
-    for (const run of this.runs) for (const table of run.tables) yield { table, inRange: table.low <= high && table.high >= low };
+    for (const run of this.runs)
+      for (const table of run.tables) yield { table, inRange: table.low <= high && table.high >= low };
   }
 
   /* get: a lookup. Returns {found, reads, readsWithout, probes, steps}; steps only when asked for. */
   get(id, tell = false) {
     const out = { found: null, reads: 0, readsWithout: 0, probes: 0, falsePositives: 0, steps: [] };
-    const say = (step) => { if (tell) out.steps.push(step); };
+    const say = (step) => {
+      if (tell) out.steps.push(step);
+    };
     const inMemory = this.memtable.has(id);
     say({ at: 'memtable', state: inMemory ? 'found' : 'nay', text: `memtable: ${inMemory ? 'found' : 'not there'}` });
     if (inMemory) return { ...out, found: 'memtable' };
@@ -167,7 +191,13 @@ export class Tree {
       if (out.found === null || out.found === table) out.readsWithout += 1;
       if (out.found !== null) break;
     }
-    say({ at: null, state: 'end', text: out.found ? `Found, after ${blocks(out.reads)}; without filters ${blocks(out.readsWithout)}.` : `Not in the tree: ${blocks(out.reads)} read; without filters ${blocks(out.readsWithout)}.` });
+    say({
+      at: null,
+      state: 'end',
+      text: out.found
+        ? `Found, after ${blocks(out.reads)}; without filters ${blocks(out.readsWithout)}.`
+        : `Not in the tree: ${blocks(out.reads)} read; without filters ${blocks(out.readsWithout)}.`,
+    });
     return out;
   }
 
@@ -176,17 +206,31 @@ export class Tree {
     if (table.filter) {
       out.probes += 1;
       const maybe = table.filter.has(key);
-      say({ at: table, state: maybe ? 'maybe' : 'nay', text: `${name}: a table has it in its range; the filter says ${maybe ? 'maybe' : 'nay: nothing is read'}` });
+      say({
+        at: table,
+        state: maybe ? 'maybe' : 'nay',
+        text: `${name}: a table has it in its range; the filter says ${maybe ? 'maybe' : 'nay: nothing is read'}`,
+      });
       if (!maybe) return;
     } else say({ at: table, state: 'maybe', text: `${name}: a table has it in its range, and no filter` });
     out.reads += 1;
-    if (has) out.found = table; else if (table.filter) out.falsePositives += 1;
-    say({ at: table, state: has ? 'found' : 'useless', text: has ? 'index, one data block: found' : 'index, one data block: not there, a useless read' });
+    if (has) out.found = table;
+    else if (table.filter) out.falsePositives += 1;
+    say({
+      at: table,
+      state: has ? 'found' : 'useless',
+      text: has ? 'index, one data block: found' : 'index, one data block: not there, a useless read',
+    });
   }
 
   /* scan: all keys of a user (prefix) or of a range of ids; a filter of prefixes can only help the first. */
   scan(low, high, user = null) {
-    const out = { reads: 0, readsWithout: 0, probes: 0, steps: [{ at: 'memtable', state: 'nay', text: 'memtable: scanned in memory' }] };
+    const out = {
+      reads: 0,
+      readsWithout: 0,
+      probes: 0,
+      steps: [{ at: 'memtable', state: 'nay', text: 'memtable: scanned in memory' }],
+    };
     const prefix = user === null ? null : prefixOf(user);
     for (const { table, inRange } of this.candidates(low, high)) {
       if (!inRange) continue;
@@ -195,14 +239,31 @@ export class Tree {
       if (prefix !== null && table.prefixes) {
         out.probes += 1;
         const maybe = table.prefixes.has(prefix);
-        out.steps.push({ at: table, state: maybe ? 'maybe' : 'nay', text: `${name}: the filter of prefixes says ${maybe ? 'maybe' : 'nay: nothing is read'}` });
+        out.steps.push({
+          at: table,
+          state: maybe ? 'maybe' : 'nay',
+          text: `${name}: the filter of prefixes says ${maybe ? 'maybe' : 'nay: nothing is read'}`,
+        });
         if (!maybe) continue;
-      } else out.steps.push({ at: table, state: 'maybe', text: `${name}: a table overlaps the range, and no filter answers for a range` });
+      } else
+        out.steps.push({
+          at: table,
+          state: 'maybe',
+          text: `${name}: a table overlaps the range, and no filter answers for a range`,
+        });
       out.reads += 1;
       const some = table.ids.some((id) => id >= low && id <= high);
-      out.steps.push({ at: table, state: some ? 'found' : 'useless', text: some ? 'one data block or more: keys found' : 'one data block: no key of it, a useless read' });
+      out.steps.push({
+        at: table,
+        state: some ? 'found' : 'useless',
+        text: some ? 'one data block or more: keys found' : 'one data block: no key of it, a useless read',
+      });
     }
-    out.steps.push({ at: null, state: 'end', text: `${blocks(out.reads)} read, without filters ${blocks(out.readsWithout)}.` });
+    out.steps.push({
+      at: null,
+      state: 'end',
+      text: `${blocks(out.reads)} read, without filters ${blocks(out.readsWithout)}.`,
+    });
     return out;
   }
 

@@ -11,12 +11,14 @@ import { Density } from '../density.js';
 import { breathe } from '../frames.js';
 import { absentLines, countLines, keyLines, readFile, takeLines } from '../keys.js';
 import { bytes, count, percent, readNumber, wilson } from '../number.js';
+import { button, cols, FileDrop, note, panel, row, stack, title } from '../parts.js';
 import { plot } from '../plot.js';
 import { colourOf, FAMILIES } from '../families.js';
 import { Experiments } from './experiments.js';
 
 const PROBES = 200000;
-const PIECE = 1 << 18; /* keys that are added between two frames */
+const PIECES = 8; /* of a load: after each the state is drawn */
+const MOST_PIECE = 1 << 18;
 const MUTABLE = ['bloom', 'blocked', 'counting', 'cuckoo', 'scalable', 'window'];
 
 /* measure: the FPR of a filter by keys that were never added. */
@@ -33,14 +35,8 @@ class Overfill {
     this.notices = new Notices();
     this.file = null;
     this.probed = 0;
-    const restart = this.notices.guard(() => this.restart());
-    this.kind = new Choice({ label: 'Family', value: 'bloom', options: MUTABLE.map((value) => ({ value, label: value, title: FAMILIES[value].line })), onchange: restart });
-    this.n = new NumberField({ label: 'Planned keys', value: 100000, min: 10, max: 1e9, log: true, whole: true, show: count, onchange: restart });
-    this.fpr = new NumberField({ label: 'Planned FPR', value: 0.01, min: 1e-6, max: 0.3, log: true, show: percent, onchange: restart });
-    this.keys = new Choice({ label: 'Keys', value: 'words', options: [{ value: 'words', label: 'words' }, { value: 'integers', label: 'integers' }, { value: 'file', label: 'lines of a file' }], onchange: (v) => { if (v === 'file' && !this.file) this.input.click(); restart(); } });
-    this.input = h('input', { type: 'file', class: 'hidden', tabindex: -1, 'aria-label': 'A file whose lines are keys', onchange: () => this.take(this.input.files[0]) });
-    this.amount = new NumberField({ label: 'How many at once', value: 1e6, min: 1, max: 2e7, log: true, whole: true, show: count, onchange: () => this.changed() });
-    this.addButton = h('button', { type: 'button', class: 'main', onclick: () => this.load(this.amount.value) }, 'Add them');
+    this.makeFields();
+    this.addButton = button('Add them', () => this.load(this.amount.value), 'main');
     this.figures = h('dl', { class: 'figures' });
     this.bar = h('div', { class: 'bar', 'aria-hidden': 'true' }, h('i'));
     this.density = new Density({ label: 'The bits of the filter' });
@@ -56,41 +52,128 @@ class Overfill {
     this.start(params);
   }
 
+  makeFields() {
+    const restart = this.notices.guard(() => this.restart());
+    this.kind = new Choice({
+      label: 'Family',
+      value: 'bloom',
+      options: MUTABLE.map((value) => ({ value, label: value, title: FAMILIES[value].line })),
+      onchange: restart,
+    });
+    this.n = new NumberField({
+      label: 'Planned keys',
+      value: 100000,
+      min: 10,
+      max: 1e9,
+      log: true,
+      whole: true,
+      show: count,
+      onchange: restart,
+    });
+    this.fpr = new NumberField({
+      label: 'Planned FPR',
+      value: 0.01,
+      min: 1e-6,
+      max: 0.3,
+      log: true,
+      show: percent,
+      onchange: restart,
+    });
+    this.keys = new Choice({
+      label: 'Keys',
+      value: 'words',
+      options: [
+        { value: 'words', label: 'words' },
+        { value: 'integers', label: 'integers' },
+        { value: 'file', label: 'lines of a file' },
+      ],
+      onchange: (v) => {
+        if (v === 'file' && !this.file) this.drop.choose();
+        restart();
+      },
+    });
+    this.drop = new FileDrop({
+      label: 'A file whose lines are keys',
+      text: 'Drop a text file: each line is a key.',
+      take: (file) => this.take(file),
+    });
+    this.amount = new NumberField({
+      label: 'How many at once',
+      value: 1e6,
+      min: 1,
+      max: 2e7,
+      log: true,
+      whole: true,
+      show: count,
+      onchange: () => this.changed(),
+    });
+  }
+
   build() {
-    const drop = h('div', { class: 'drop' }, h('p', null, 'Drop a text file: each line is a key.'),
-      h('button', { type: 'button', class: 'link', onclick: () => this.input.click() }, 'or choose one'));
-    const over = (on) => (e) => { e.preventDefault(); drop.classList.toggle('over', on); };
-    drop.addEventListener('dragover', over(true));
-    drop.addEventListener('dragleave', over(false));
-    drop.addEventListener('drop', (e) => { over(false)(e); this.take(e.dataTransfer?.files?.[0]); });
-    const few = (share, label) => h('button', { type: 'button', onclick: () => this.load(Math.max(1, Math.round(share * this.n.value))) }, label);
-    this.element = h('div', null, this.notices.element, h('div', { class: 'cols' },
-      h('div', { class: 'stack' },
-        h('div', { class: 'panel stack' }, this.kind.element, this.n.element, this.fpr.element),
-        h('div', { class: 'panel stack' }, this.keys.element, this.input, drop, this.amount.element,
-          h('div', { class: 'row' }, this.addButton, few(0.1, '+10%'), few(1, '+100%'), h('button', { type: 'button', class: 'quiet', onclick: this.notices.guard(() => this.restart()) }, 'Empty it')))),
-      h('div', { class: 'stack' },
-        h('div', { class: 'panel stack' }, this.figures, this.bar, this.density.element,
-          h('p', { class: 'note' }, 'Each cell is as dark as the share of its bits that is set.')),
-        h('div', { class: 'panel' }, h('h3', null, 'Planned and measured'), this.curve),
-        h('div', { class: 'panel stack' }, h('h3', null, 'All families, filled beyond the plan'),
-          h('div', { class: 'row' }, h('button', { type: 'button', onclick: this.notices.guard(() => this.compare()) }, 'Fill every family'), h('span', { class: 'note' }, 'Each planned for the same keys and FPR, then filled to three times that.')),
-          this.families))),
-    h('div', { class: 'stack', style: 'margin-top: 28px' }, h('h3', null, 'Often said, and measured here'), this.experiments.element));
+    const few = (share, label) => button(label, () => this.load(Math.max(1, Math.round(share * this.n.value))));
+    const empty = button(
+      'Empty it',
+      this.notices.guard(() => this.restart()),
+      'quiet',
+    );
+    const left = stack(
+      panel(this.kind.element, this.n.element, this.fpr.element),
+      panel(
+        this.keys.element,
+        this.drop.element,
+        this.amount.element,
+        row(this.addButton, few(0.1, '+10%'), few(1, '+100%'), empty),
+      ),
+    );
+    const compare = button(
+      'Fill every family',
+      this.notices.guard(() => this.compare()),
+    );
+    const right = stack(
+      panel(
+        this.figures,
+        this.bar,
+        this.density.element,
+        note('Each cell is as dark as the share of its bits that is set.'),
+      ),
+      panel(title('Planned and measured'), this.curve),
+      panel(
+        title('All families, filled beyond the plan'),
+        row(compare, note('Each planned for the same keys and FPR, then filled to three times that.')),
+        this.families,
+      ),
+    );
+    const said = h('div', { class: 'stack said' }, title('Often said, and measured here'), this.experiments.element);
+    this.element = h('div', null, this.notices.element, cols(left, right), said);
   }
 
   /* start: the state of the permalink; a million keys of a link are loaded at once. */
   start(params) {
-    this.notices.guard(() => this.restart())().then(() => {
-      const added = readNumber(params.get('added') ?? '0');
-      if (added > 0 && added <= 2e7) return this.load(Math.round(added));
-      if (params.has('added') && !(added === 0)) this.notices.say(`The link asks for ${params.get('added').slice(0, 20)} keys: this page adds up to 20 million.`, true);
-      return null;
-    }).then(() => this.experiments.open(params.get('experiment')));
+    this.notices
+      .guard(() => this.restart())()
+      .then(() => {
+        const added = readNumber(params.get('added') ?? '0');
+        if (added > 0 && added <= 2e7) return this.load(Math.round(added));
+        if (params.has('added') && !(added === 0))
+          this.notices.say(
+            `The link asks for ${params.get('added').slice(0, 20)} keys: this page adds up to 20 million.`,
+            true,
+          );
+        return null;
+      })
+      .then(() => this.experiments.open(params.get('experiment')));
   }
 
   state() {
-    return { kind: this.kind.value, n: this.n.value, fpr: this.fpr.value, keys: this.keys.value === 'file' ? null : this.keys.value, amount: this.amount.value, added: this.added || null, experiment: this.experiments.current };
+    return {
+      kind: this.kind.value,
+      n: this.n.value,
+      fpr: this.fpr.value,
+      keys: this.keys.value === 'file' ? null : this.keys.value,
+      amount: this.amount.value,
+      added: this.added || null,
+      experiment: this.experiments.current,
+    };
   }
 
   /* restart: an empty filter of the chosen plan. The old one stays when that fails. */
@@ -108,7 +191,10 @@ class Overfill {
   }
 
   async take(file) {
-    if (!file) { if (!this.file) this.keys.set('words'); return; }
+    if (!file) {
+      if (!this.file) this.keys.set('words');
+      return;
+    }
     await this.notices.guard(async () => {
       const data = await readFile(file);
       const lines = countLines(data);
@@ -123,7 +209,8 @@ class Overfill {
 
   /* piece: the next n keys as lines. */
   piece(n) {
-    if (this.keys.value !== 'file' || !this.file) return { lines: keyLines(this.keys.value === 'integers' ? 'integers' : 'words', this.added, n), n };
+    if (this.keys.value !== 'file' || !this.file)
+      return { lines: keyLines(this.keys.value === 'integers' ? 'integers' : 'words', this.added, n), n };
     const end = takeLines(this.file.data, this.fileAt, n);
     const lines = this.file.data.subarray(this.fileAt, end);
     this.fileAt = end;
@@ -136,20 +223,31 @@ class Overfill {
     this.loading = true;
     this.addButton.disabled = true;
     const start = performance.now();
+    const size = Math.max(1024, Math.min(MOST_PIECE, Math.ceil(n / PIECES)));
     const { run } = this; /* another filter takes its place: these keys are not for that one */
     try {
       for (let left = n; left > 0 && run === this.run;) {
-        const piece = this.piece(Math.min(left, PIECE));
-        if (piece.n === 0) { this.notices.say(`The file has no more lines: all ${count(this.file.lines)} are in.`); break; }
+        const piece = this.piece(Math.min(left, size));
+        if (piece.n === 0) {
+          this.notices.say(`The file has no more lines: all ${count(this.file.lines)} are in.`);
+          break;
+        }
         this.filter.addLines(piece.lines);
         this.added += piece.n;
         left -= piece.n;
-        if (left > 0) { this.report(false); await breathe(); }
+        if (left > 0) {
+          this.sample(PROBES / 10);
+          this.report();
+          await breathe();
+        }
       }
     } catch (error) {
       if (error.statusName === 'EFULL') {
         this.added = Math.round(this.filter.stats().nkeysEstimated);
-        this.notices.say(`The filter is full and refuses more keys, with ${count(this.added)} in. It still answers for those.`, true);
+        this.notices.say(
+          `The filter is full and refuses more keys, with ${count(this.added)} in. It still answers for those.`,
+          true,
+        );
       } else this.notices.fail(error);
     } finally {
       this.loading = false;
@@ -163,8 +261,8 @@ class Overfill {
   }
 
   /* sample: one measured point of the curve. */
-  sample() {
-    const m = measure(this.filter, this.probed);
+  sample(probes = PROBES) {
+    const m = measure(this.filter, this.probed, probes);
     this.probed += m.n;
     this.measured = { ...m, added: this.added };
     this.points.push(this.measured);
@@ -178,27 +276,41 @@ class Overfill {
     this.changed();
   }
 
-  report(whole = true) {
+  report() {
     const s = this.filter.stats();
     const m = this.measured && this.measured.added === this.added ? this.measured : null;
     const share = this.added / this.n.value;
     this.figures.replaceChildren(
-      figure('Keys added', count(this.added), `of ${count(this.n.value)} planned`), figure('Bits set', percent(s.fill), `of ${bytes(this.plan.nbytes)}`),
+      figure('Keys added', count(this.added), `of ${count(this.n.value)} planned`),
+      figure('Bits set', percent(s.fill), `of ${bytes(this.plan.nbytes)}`),
       figure('Keys, estimated from the bits', Number.isFinite(s.nkeysEstimated) ? count(s.nkeysEstimated) : 'unknown'),
-      figure('FPR planned', percent(this.plan.fpr), 'once all are in'), figure('FPR by these bits', percent(s.fprNow), s.overloaded ? 'overloaded' : null),
-      figure('FPR measured', m ? percent(m.fpr) : '\u2013', m ? `${percent(m.low)} to ${percent(m.high)} in ${count(m.n)} probes` : 'add keys first'));
+      figure('FPR planned', percent(this.plan.fpr), 'once all are in'),
+      figure('FPR by these bits', percent(s.fprNow), s.overloaded ? 'overloaded' : null),
+      figure(
+        'FPR measured',
+        m ? percent(m.fpr) : '\u2013',
+        m ? `${percent(m.low)} to ${percent(m.high)} in ${count(m.n)} probes` : 'add keys first',
+      ),
+    );
     this.bar.classList.toggle('over', share > 1);
     this.bar.firstChild.style.width = `${Math.min(100, 100 * share)}%`;
     this.density.draw(this.filter.payload());
-    if (whole) this.drawCurve();
-    if (whole) this.changed();
+    this.drawCurve();
+    this.changed();
   }
 
   /* theory: the FPR that the library plans for x keys in the bits that this filter has. */
   theory(kind, plan, x) {
     if (kind === 'scalable') return plan.fprLimit;
     try {
-      return this.engine.plan({ kind, nkeys: Math.max(1, Math.round(x)), nbits: plan.settable ?? plan.nbits, k: plan.k, tagBits: plan.tagBits || undefined, generations: plan.generations || undefined }).fpr;
+      return this.engine.plan({
+        kind,
+        nkeys: Math.max(1, Math.round(x)),
+        nbits: plan.settable ?? plan.nbits,
+        k: plan.k,
+        tagBits: plan.tagBits || undefined,
+        generations: plan.generations || undefined,
+      }).fpr;
     } catch {
       return NaN;
     }
@@ -207,16 +319,31 @@ class Overfill {
   drawCurve() {
     const top = Math.max(2, 1.1 * (this.added / this.n.value));
     const xs = Array.from({ length: 41 }, (_, i) => Math.max(0.02, (top * i) / 40));
-    const theory = xs.map((x) => ({ x, y: this.theory(this.kind.value, this.plan, x * this.n.value) })).filter((p) => p.y > 0);
-    const low = Math.max(1e-9, Math.min(this.plan.fpr / 100, ...this.points.filter((p) => p.fpr > 0).map((p) => p.fpr / 2)));
-    this.curve.replaceChildren(plot({
-      title: `FPR of the ${this.kind.value} filter as it fills`,
-      x: { min: 0, max: top, label: 'keys, as a multiple of the plan', show: (v) => `${Number(v.toFixed(2))}\u00d7` },
-      y: { min: low, max: 1, log: true, label: 'FPR', show: (v) => percent(v, 2) },
-      marks: [{ x: 1, label: 'the plan' }],
-      series: [{ label: 'planned', name: 'planned for so many', colour: 5, dash: true, points: theory },
-        { label: 'measured', name: 'measured', colour: colourOf(this.kind.value), dots: true, points: this.points.map((p) => ({ x: p.added / this.n.value, y: p.fpr, low: p.low, high: p.high })) }],
-    }));
+    const theory = xs
+      .map((x) => ({ x, y: this.theory(this.kind.value, this.plan, x * this.n.value) }))
+      .filter((p) => p.y > 0);
+    const low = Math.max(
+      1e-9,
+      Math.min(this.plan.fpr / 100, ...this.points.filter((p) => p.fpr > 0).map((p) => p.fpr / 2)),
+    );
+    this.curve.replaceChildren(
+      plot({
+        title: `FPR of the ${this.kind.value} filter as it fills`,
+        x: { min: 0, max: top, label: 'keys, as a multiple of the plan', show: (v) => `${Number(v.toFixed(2))}\u00d7` },
+        y: { min: low, max: 1, log: true, label: 'FPR', show: (v) => percent(v, 2) },
+        marks: [{ x: 1, label: 'the plan' }],
+        series: [
+          { label: 'planned', name: 'planned for so many', colour: 5, dash: true, points: theory },
+          {
+            label: 'measured',
+            name: 'measured',
+            colour: colourOf(this.kind.value),
+            dots: true,
+            points: this.points.map((p) => ({ x: p.added / this.n.value, y: p.fpr, low: p.low, high: p.high })),
+          },
+        ],
+      }),
+    );
   }
 
   /* compare: every family that takes adds, filled to three times the plan; static ones are lines. */
@@ -234,7 +361,13 @@ class Overfill {
       this.families.replaceChildren(this.compareChart(series, n));
       await breathe();
     }
-    this.families.append(h('p', { class: 'note' }, 'Static families (dashed) are built for the keys that are there: they cannot be overfilled. A cuckoo line ends where the filter is full; a window forgets instead; a scalable filter grows and keeps its promise.'));
+    this.families.append(
+      h(
+        'p',
+        { class: 'note' },
+        'Static families (dashed) are built for the keys that are there: they cannot be overfilled. A cuckoo line ends where the filter is full; a window forgets instead; a scalable filter grows and keeps its promise.',
+      ),
+    );
     this.families.dataset.families = 'drawn';
     announce('All families are drawn.');
   }
@@ -242,10 +375,18 @@ class Overfill {
   compareChart(series, n) {
     const all = series.flatMap((s) => s.points.map((p) => p.y)).filter((y) => y > 0);
     return plot({
-      title: `Measured FPR of each family, planned for ${count(n)} keys at ${percent(this.fpr.value)}`, height: 380,
+      title: `Measured FPR of each family, planned for ${count(n)} keys at ${percent(this.fpr.value)}`,
+      height: 380,
       x: { min: 0, max: 3, label: 'keys, as a multiple of the plan', show: (v) => `${Number(v.toFixed(2))}\u00d7` },
-      y: { min: Math.max(1e-7, Math.min(this.fpr.value / 20, ...all)), max: 1, log: true, label: 'FPR, measured', show: (v) => percent(v, 2) },
-      marks: [{ x: 1, label: 'the plan' }], series,
+      y: {
+        min: Math.max(1e-7, Math.min(this.fpr.value / 20, ...all)),
+        max: 1,
+        log: true,
+        label: 'FPR, measured',
+        show: (v) => percent(v, 2),
+      },
+      marks: [{ x: 1, label: 'the plan' }],
+      series,
     });
   }
 
@@ -271,12 +412,19 @@ class Overfill {
 
   staticFamily(params) {
     const fpr = this.engine.plan(params).fpr;
-    return [{ x: 0.125, y: fpr }, { x: 3, y: fpr }];
+    return [
+      { x: 0.125, y: fpr },
+      { x: 3, y: fpr },
+    ];
   }
 
-  shown() { this.density.redraw(); }
+  shown() {
+    this.density.redraw();
+  }
 
-  resume() { this.density.redraw(); }
+  resume() {
+    this.density.redraw();
+  }
 
   close() {
     this.run += 1;

@@ -1,0 +1,161 @@
+/*
+ * inspect.js - bytes opened by the library as what they are: one filter in some layout, or a sorted
+ * table with filters inside. Each kind tells its facts, answers for a key, and says what damage does.
+ */
+import { h, explainError, figure, shorten, UserError } from './dom.js';
+import { askScript, verdict } from './scripts.js';
+import { answerLine, note, panel, stack, table, title } from './parts.js';
+import { bytes, count, percent } from './number.js';
+
+const MOST_ENTRIES = 200000; /* of a table that are read */
+const LAYOUTS = {
+  none: 'no filter',
+  block: 'one for each 2 KiB',
+  full: 'one for the table',
+  partitioned: 'partitioned',
+};
+
+/* inspect: opens bytes as what they are, or as the layout that the reader names. */
+export function inspect(engine, data, format) {
+  if (format === '' && engine.isTable(data)) return new OpenTable(engine, data);
+  const name = format || engine.recogniseFilter(data);
+  if (name === null) {
+    const hint = 'If you know whose they are, choose the layout.';
+    throw new UserError(`The bytes have no magic number that the library knows. ${hint}`);
+  }
+  return new OpenFilter(engine, data, name);
+}
+
+function stepList(texts) {
+  const items = texts.slice(0, 64).map((text, i) => h('li', { 'data-n': i + 1 }, h('span', null, text)));
+  return h('ol', { class: 'steps', tabindex: 0, 'aria-label': 'What the probe reads' }, items);
+}
+
+class OpenFilter {
+  constructor(engine, data, name) {
+    this.engine = engine;
+    this.format = engine.formats.find((f) => f.name === name);
+    this.filter = engine.openFilter(name, data);
+    this.checked = this.format.hasChecksum;
+    this.title = `${this.format.about} (${name})`;
+  }
+
+  facts() {
+    const s = this.filter.stats();
+    const caveat = this.engine.caveat(this.filter);
+    const keys = Number.isFinite(s.nkeysEstimated) ? count(s.nkeysEstimated) : 'unknown';
+    const planned = Number.isFinite(s.fprPlanned) && s.nkeys ? `planned: ${percent(s.fprPlanned)}` : null;
+    const figures = [
+      figure('Family', s.kind === 'auto' ? this.format.name : s.kind, s.k ? `k = ${s.k}` : null),
+      figure('Keys', keys, s.nkeys ? `planned: ${count(s.nkeys)}` : 'estimated from its bits'),
+      figure('Bits', count(s.nbits), `${percent(s.fill)} set`),
+      figure('FPR now', percent(s.fprNow), s.overloaded ? 'overloaded' : planned),
+      figure('Hash', s.hash ?? 'its own', s.locked ? 'locked: the key is secret' : null),
+      figure('Checksum', this.checked ? 'yes' : 'none', this.checked ? 'damage is refused' : 'damage is silent'),
+    ];
+    return stack(h('dl', { class: 'figures' }, figures), caveat ? note(caveat) : null);
+  }
+
+  ask(key) {
+    const why = this.filter.explain(key);
+    const kind = this.filter.kind === 'auto' ? '' : this.filter.kind;
+    const steps = askScript(kind, key, why).map((s) => s.text);
+    return stack(answerLine(why.maybe, `${shorten(key)}: ${verdict(kind, why)}.`), stepList(steps));
+  }
+
+  close() {
+    this.filter.free();
+  }
+}
+
+class OpenTable {
+  constructor(engine, data) {
+    this.engine = engine;
+    this.filters = engine.openTableFilters(data);
+    this.info = this.filters.info();
+    this.checked = this.info.checksum !== 'none';
+    this.title = `a sorted table of ${this.info.engine}`;
+    this.damage = [];
+    const n = this.info.ndamaged;
+    const are = `${count(n)} of its filters ${n === 1 ? 'is' : 'are'} damaged`;
+    if (n > 0) this.damage.push(`${are}: such a filter answers maybe, and no key is lost.`);
+    try {
+      this.table = engine.openTable(data);
+      this.walk();
+    } catch (error) {
+      this.why = explainError(error);
+    }
+  }
+
+  /* walk: reads the data as well, so that a damaged block is found. */
+  walk() {
+    this.first = [];
+    this.nentries = 0;
+    try {
+      for (const entry of this.table.entries()) {
+        if (this.nentries < 12) this.first.push(entry);
+        this.nentries += 1;
+        if (this.nentries >= MOST_ENTRIES) break;
+      }
+    } catch (error) {
+      if (!error.statusName) throw error;
+      const what = `${error.message}, at byte ${count(error.offset)} (NAY_${error.statusName})`;
+      this.damage.push(`After ${count(this.nentries)} entries a block of its data is refused: ${what}.`);
+    }
+  }
+
+  facts() {
+    const i = this.info;
+    const figures = [
+      figure('Engine', i.engine, i.formatVersion ? `format ${i.formatVersion}` : null),
+      figure('Filters', count(i.nfilters), LAYOUTS[i.layout] ?? i.layout),
+      figure('Bytes of filters', bytes(i.nbytes), i.policy ?? 'no policy'),
+      figure(
+        'Entries',
+        i.nkeys ? count(i.nkeys) : 'not said',
+        i.nentries ? `${count(i.nentries)} in the filter` : null,
+      ),
+      figure('Checksum', i.checksum, i.ndamaged ? `${count(i.ndamaged)} damaged` : 'all filters intact'),
+      figure('Prefixes', i.prefixes ? 'yes' : 'no', i.prefix),
+    ];
+    const notes = i.caveats.map(note);
+    if (!i.understood) notes.push(note('No format has this policy: every answer is maybe.'));
+    if (this.why) notes.push(note(`Its data cannot be read here: ${this.why}`));
+    return stack(h('dl', { class: 'figures' }, figures), notes);
+  }
+
+  /* inner: its filters, and its first entries. */
+  inner() {
+    const rows = [];
+    for (const f of this.filters.filters()) {
+      if (rows.length >= 40) break;
+      const state = f.damaged ? 'damaged' : 'intact';
+      if (f.bytes.length > 0) rows.push([count(f.offset), bytes(f.bytes.length), f.format ?? 'unknown', state]);
+    }
+    const head = ['at byte', '#size', 'layout', 'state'];
+    return panel(title('Filters inside'), table({ label: 'Filters of the table', head, rows }), this.entries());
+  }
+
+  entries() {
+    if (!this.table) return null;
+    const text = (b) => shorten(new TextDecoder().decode(b.slice(0, 200)), 32);
+    const rows = this.first.map((e) => [text(e.key), e.deleted ? '(deleted)' : text(e.value)]);
+    const all = `${count(this.nentries)}${this.nentries >= MOST_ENTRIES ? ' or more' : ''}`;
+    return table({ label: 'First entries', caption: `Its first entries, of ${all}`, head: ['key', 'value'], rows });
+  }
+
+  ask(key) {
+    const { maybe, probes } = this.filters.explain(key);
+    const none = maybe ? 'the table has no filter for it' : 'no block can hold it';
+    const some = `${count(probes.length)} ${probes.length === 1 ? 'filter was' : 'filters were'} probed`;
+    const told = (p) =>
+      `filter at byte ${count(p.offset)}: ${p.damaged ? 'damaged, so maybe' : p.maybe ? 'maybe' : 'nay'}`;
+    const answer = answerLine(maybe, `${shorten(key)}: ${probes.length === 0 ? none : some}.`);
+    return stack(answer, stepList(probes.map(told)));
+  }
+
+  close() {
+    this.filters.free();
+    this.table?.free();
+  }
+}
