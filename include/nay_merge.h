@@ -20,8 +20,8 @@
  * Values are views of the blocks they are in, keys of the iterator's memory. Both are valid until
  * it moves; nay_merge_pin keeps a value longer.
  *
- * A damaged block is an error with its offset, and the error stays until the iterator is moved
- * elsewhere by first, last or a seek: a scan never ends early in silence. A merge operand
+ * A damaged block is an error with its table and offset, and the error stays until the iterator is
+ * moved elsewhere by first, last or a seek: a scan never ends early in silence. A merge operand
  * (nay_compact.h), or a type of RocksDB's, is NAY_ENOTSUP; with all_versions operands are shown.
  *
  * THREADS. A nay_merge belongs to one thread at a time; any number of them share tables.
@@ -123,6 +123,10 @@ NAY_API nay_status nay_merge_pin(nay_merge *merge, nay_sst_value *value);
 
 /* nay_merge_diag: of the last error. */
 NAY_API const nay_diag *nay_merge_diag(const nay_merge *merge);
+
+/* nay_merge_table: which table has the present entry, or caused the last error; NULL: a source, or
+ * no table. */
+NAY_API const nay_sst *nay_merge_table(const nay_merge *merge);
 
 #ifdef __cplusplus
 }

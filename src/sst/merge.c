@@ -57,11 +57,22 @@ static inline nay_bytes merge_split(const nay_merge *m, const nay_merge_input *t
 }
 
 static nay_status merge_bad_type(nay_merge *m) {
+  const nay_merge_child *c = nay__merge_top(&m->heap)->source;
+  m->failed = c->iter != NULL ? c->iter->table : NULL;
   return nay__fail(&m->diag, NAY_ENOTSUP, "a merge operand, or a type that LevelDB does not have",
                    0);
 }
 
 /* ---- moving children ---- */
+
+/* Moves a child; an error is that of its table. */
+static nay_status merge_move(nay_merge *m, nay_merge_child *c, nay_merge_move move, nay_bytes key) {
+  nay_status status = nay__merge_child_move(c, move, key, &m->diag);
+  if (NAY_UNLIKELY(status != NAY_OK && status != NAY_ENOENT)) {
+    m->failed = c->tables != NULL ? c->tables[c->at] : NULL;
+  }
+  return status;
+}
 
 /* The key that the child of an input has moved to. */
 static nay_status merge_look(nay_merge *m, nay_merge_input *input) {
@@ -76,7 +87,7 @@ static nay_status merge_look(nay_merge *m, nay_merge_input *input) {
 static nay_status merge_advance(nay_merge *m) {
   nay_merge_input *top = nay__merge_top(&m->heap);
   nay_merge_move move = m->backward ? NAY_MERGE_PREV : NAY_MERGE_NEXT;
-  nay_status status = nay__merge_child_move(top->source, move, (nay_bytes){NULL, 0}, &m->diag);
+  nay_status status = merge_move(m, top->source, move, (nay_bytes){NULL, 0});
   if (status == NAY_ENOENT) {
     nay__merge_pop(&m->heap);
     return NAY_OK;
@@ -101,7 +112,7 @@ static nay_status merge_place(nay_merge *m, nay_merge_move move, nay_bytes key, 
   m->backward = m->heap.descending = backward;
   nay__merge_clear(&m->heap);
   for (size_t i = 0; i < m->nchildren; i++) {
-    NAY_TRY(merge_push(m, i, nay__merge_child_move(&m->children[i], move, key, &m->diag)));
+    NAY_TRY(merge_push(m, i, merge_move(m, &m->children[i], move, key)));
   }
   return NAY_OK;
 }
@@ -202,17 +213,17 @@ static nay_status merge_pass(nay_merge *m, size_t child, const nay_merge_input *
   nay_merge_child *c = &m->children[child];
   nay_merge_input input = {.age = child, .source = c};
   nay_bytes user = {present->key, nay__user_len(m->order, present->len)};
-  nay_status status = nay__merge_child_move(c, NAY_MERGE_SEEK, user, &m->diag);
+  nay_status status = merge_move(m, c, NAY_MERGE_SEEK, user);
   while (status == NAY_OK) {
     NAY_TRY(merge_look(m, &input));
     bool behind = backward ? !nay__merge_before(&m->heap, &input, present)
                            : nay__merge_before(&m->heap, present, &input);
     if (behind) break;
-    status = nay__merge_child_move(c, NAY_MERGE_NEXT, user, &m->diag);
+    status = merge_move(m, c, NAY_MERGE_NEXT, user);
   }
   if (!backward) return status;
-  if (status == NAY_OK) return nay__merge_child_move(c, NAY_MERGE_PREV, user, &m->diag);
-  return status == NAY_ENOENT ? nay__merge_child_move(c, NAY_MERGE_LAST, user, &m->diag) : status;
+  if (status == NAY_OK) return merge_move(m, c, NAY_MERGE_PREV, user);
+  return status == NAY_ENOENT ? merge_move(m, c, NAY_MERGE_LAST, user) : status;
 }
 
 /* The other direction, from the present version on. */
@@ -240,6 +251,7 @@ static nay_status merge_find(nay_merge *m) {
 }
 
 static nay_status merge_start(nay_merge *m, nay_merge_move move, nay_bytes key, bool backward) {
+  m->failed = NULL;
   nay_status status = merge_place(m, move, key, backward);
   return merge_end(m, status == NAY_OK ? merge_find(m) : status);
 }
@@ -378,3 +390,10 @@ nay_status nay_merge_pin(nay_merge *m, nay_sst_value *value) {
 }
 
 const nay_diag *nay_merge_diag(const nay_merge *m) { return &m->diag; }
+
+const nay_sst *nay_merge_table(const nay_merge *m) {
+  if (!m->valid) return m->failed;
+  if (merge_is_kept(m)) return m->kept.table;
+  const nay_merge_child *c = nay__merge_top(&m->heap)->source;
+  return c->iter != NULL ? c->iter->table : NULL;
+}

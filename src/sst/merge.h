@@ -38,11 +38,12 @@ struct nay_merge {
   bool valid;
   nay_status status; /* of the last movement */
   nay_diag diag;
-  bool backward;       /* the heap is in descending order */
-  nay_buffer saved;    /* the user key of an entry that the children have left */
-  nay_bytes key;       /* user key of the present entry, in a child or `saved` */
-  uint64_t trailer;    /* of the present entry; plain keys: 1, a value */
-  nay_merge_kept kept; /* backward, unless all versions come: the present value */
+  const nay_sst *failed; /* the table of the last error; NULL: no table's */
+  bool backward;         /* the heap is in descending order */
+  nay_buffer saved;      /* the user key of an entry that the children have left */
+  nay_bytes key;         /* user key of the present entry, in a child or `saved` */
+  uint64_t trailer;      /* of the present entry; plain keys: 1, a value */
+  nay_merge_kept kept;   /* backward, unless all versions come: the present value */
 };
 
 #endif /* NAY_SST_MERGE_H */

@@ -35,6 +35,7 @@ typedef struct entry {
 } entry;
 
 static const nay_sst_comparator *the_order; /* NULL: bytewise */
+static size_t the_nsources;
 
 static int compare_users(const char *a, size_t a_len, const char *b, size_t b_len) {
   if (the_order != NULL) return the_order->compare(the_order, a, a_len, b, b_len);
@@ -251,7 +252,7 @@ static void tree_make(tree *t, bool internal, const nay_sst_prefix *prefix) {
   unsigned age = 0;
   uint64_t sequence = 1000000;
   nay_lookup_level levels[4] = {{.size = sizeof levels[0]}};
-  t->nsources = draw(MAX_SOURCES + 1);
+  t->nsources = the_nsources = draw(MAX_SOURCES + 1);
   for (size_t i = 0; i < t->nsources; i++, age++) {
     memtable *m = &t->memtables[i];
     m->at = t->of_source + t->n;
@@ -360,6 +361,7 @@ static void assert_at(nay_merge *m, const entry *e) {
   assert_int_equal(version.sequence, e->sequence);
   assert_int_equal(version.deleted, e->deleted);
   assert_int_equal(version.len, e->user_len);
+  assert_int_equal(nay_merge_table(m) == NULL, e->age < the_nsources);
 }
 
 /* The first of the view at or above a user key; or, if not `at`, above it. */

@@ -85,6 +85,7 @@ static void damage_is_never_a_shorter_scan(void **unused) {
         failed++;
         assert_true(status == NAY_ECORRUPT || status == NAY_ENOTSUP);
         assert_true(nay_merge_diag(m)->what != NULL && nay_merge_diag(m)->offset < len);
+        assert_ptr_equal(nay_merge_table(m), a);
         assert_status(nay_merge_next(m), status);
         assert_status(nay_merge_prev(m), status);
         assert_false(nay_merge_valid(m));
@@ -193,6 +194,7 @@ static void prefix_filters_leave_tables_out(void **unused) {
     assert_ok(nay_merge_new(l, HOW(.prefix = "mm", .prefix_len = 2), NULL, NULL, &m));
     assert_ok(backward ? nay_merge_last(m) : nay_merge_first(m));
     assert_memory_equal(nay_merge_key(m, &len), "mm1", 3);
+    assert_ptr_equal(nay_merge_table(m), t[0]);
     assert_status(backward ? nay_merge_prev(m) : nay_merge_next(m), NAY_ENOENT);
     nay_merge_free(m);
   }
@@ -410,6 +412,7 @@ static void sources_that_fail(void **unused) {
   assert_status(nay_merge_first(m), NAY_EIO);
   assert_status(nay_merge_next(m), NAY_EIO);
   assert_non_null(nay_merge_diag(m)->what);
+  assert_null(nay_merge_table(m));
   assert_status(nay_merge_last(m), NAY_ENOENT);
   nay_merge_free(m);
   how.sources = &plain;
