@@ -31,7 +31,8 @@ typedef struct many_step {
 /* many_block: the block that was searched last. */
 typedef struct many_block {
   bool read;
-  uint64_t offset;
+  uint32_t
+      entry; /* of the index, at this offset: two may point to one block, and not both be right */
   nay_block block;
 } many_block;
 
@@ -115,11 +116,11 @@ static void many_locate(const nay_sst *t, const nay_get_batch *b, size_t i, cons
 }
 
 static nay_status many_read(const nay_sst *t, nay_get_batch *b, many_step *s, many_block *m) {
-  if (m->read && m->offset == s->at.handle.offset) return NAY_OK;
+  if (m->read && m->entry == s->at.entry.at) return NAY_OK;
   m->read = false;
   NAY_TRY(nay__sst_read_data(t, &s->at.entry, s->at.handle, &b->hold, &s->why, &m->block));
   m->read = true;
-  m->offset = s->at.handle.offset;
+  m->entry = s->at.entry.at;
   return NAY_OK;
 }
 
