@@ -107,7 +107,7 @@ export function plot({ title, x, y, series, marks = [], height = 340 }) {
 
 function drawSeries(root, s, ax, ay) {
   const colour = `var(--s${s.colour})`;
-  const points = s.points.filter((p) => Number.isFinite(p.y) && (!ay.log || p.y > 0));
+  const points = s.points.filter((p) => Number.isFinite(p.y) && p.y >= ay.min); /* below the axis is not drawn */
   if (!s.dots && points.length > 1) {
     const d = points.map((p, i) => `${i === 0 ? 'M' : 'L'}${ax.at(p.x).toFixed(1)} ${ay.at(p.y).toFixed(1)}`).join('');
     root.append(svg('path', { d, class: s.dash ? 'dash' : '', style: `stroke: ${colour}` }));

@@ -299,29 +299,21 @@ class Overfill {
     this.changed();
   }
 
-  /* theory: the FPR that the library plans for x keys in the bits that this filter has. */
-  theory(kind, plan, x) {
-    if (kind === 'scalable') return plan.fprLimit;
-    try {
-      return this.engine.plan({
-        kind,
-        nkeys: Math.max(1, Math.round(x)),
-        nbits: plan.settable ?? plan.nbits,
-        k: plan.k,
-        tagBits: plan.tagBits || undefined,
-        generations: plan.generations || undefined,
-      }).fpr;
-    } catch {
-      return NaN;
-    }
+  /*
+   * theory: the FPR that the library plans for x keys in the bits that this filter has. A scalable one
+   * keeps its limit; a window is planned for being full, and never holds more.
+   */
+  theory(x) {
+    if (this.kind.value === 'scalable') return this.plan.fprLimit;
+    if (this.kind.value === 'window') return x < this.plan.nkeys ? NaN : this.plan.fpr;
+    const { kind, nbits, k, tagBits } = this.filter.params();
+    return this.engine.plan({ kind, nbits, k, tagBits, nkeys: Math.max(1, Math.round(x)) }).fpr;
   }
 
   drawCurve() {
     const top = Math.max(2, 1.1 * (this.added / this.n.value));
     const xs = Array.from({ length: 41 }, (_, i) => Math.max(0.02, (top * i) / 40));
-    const theory = xs
-      .map((x) => ({ x, y: this.theory(this.kind.value, this.plan, x * this.n.value) }))
-      .filter((p) => p.y > 0);
+    const theory = xs.map((x) => ({ x, y: this.theory(x * this.n.value) })).filter((p) => p.y > 0);
     const low = Math.max(
       1e-9,
       Math.min(this.plan.fpr / 100, ...this.points.filter((p) => p.fpr > 0).map((p) => p.fpr / 2)),

@@ -33,9 +33,9 @@ class Plan {
       h(
         'fieldset',
         null,
-        h('legend', null, 'The filter must be able to'),
+        h('legend', null, 'The filter must'),
         this.needs.map((i) => check(i.input, i.label)),
-        check(this.fixed, 'nothing of that: all keys are known before'),
+        check(this.fixed, 'be built once: all keys are known before'),
       ),
       rule(),
       this.price.element,
@@ -258,7 +258,6 @@ class Plan {
     const number = (text) => h('td', { class: 'num' }, text);
     const line = (row) => {
       const { plan } = row;
-      const lacks = plan ? `no ${row.lacks.join(', ')}` : '';
       return h(
         'tr',
         { class: row === best ? 'best' : row.fits ? null : 'out' },
@@ -267,7 +266,7 @@ class Plan {
           ? [plan.bitsPerKey.toFixed(2), bytes(plan.nbytes), percent(plan.fpr), money(this.cost(plan))].map(number)
           : h('td', { colspan: 4 }, `not possible: ${row.refused}`),
         ABILITIES.map((a) => can(row.family.traits[a.trait])),
-        h('td', null, row === best ? 'best' : row.fits ? 'fits' : lacks),
+        h('td', null, row === best ? 'best' : row.fits ? 'yes' : 'no'),
       );
     };
     const abilities = ABILITIES.map((a) => a.label);
@@ -275,7 +274,8 @@ class Plan {
       table({
         label: 'All families, as a table',
         caption: `Every family for ${count(this.n.value)} keys. FPRs are exact; sizes are payloads.`,
-        head: ['family', '#bits/key', '#memory', '#FPR', '#a month', ...abilities, 'for you'],
+        head: ['family', '#bits/key', '#memory', '#FPR', '#a month', ...abilities, 'fit'],
+        className: 'tight',
         rows: rows.map(line),
       }),
     );
