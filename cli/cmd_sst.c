@@ -65,6 +65,8 @@ static const option_row sst_options[] = {
     {"from", 0, "KEY", OPTION_TEXT, AT(from), "start at KEY", NULL, 0, "scan"},
     {"to", 0, "KEY", OPTION_TEXT, AT(upto), "end before KEY", NULL, 0, "scan"},
     {"prefix", 0, "KEY", OPTION_TEXT, AT(prefix), "only keys that start with KEY", NULL, 0, "scan"},
+    {"reverse", 0, NULL, OPTION_FLAG, AT(reverse), "from the last key to the first", NULL, 0,
+     "scan"},
     ROW_MAX_COUNT("at most COUNT entries; get: of the keys of each file", 0, "get, scan"),
     ROW_LINE_NUMBER(0, "get"),
     {"versions", 0, NULL, OPTION_FLAG, AT(versions),
@@ -98,7 +100,7 @@ const command command_sst = {
     .run = sst_run,
     .summary = "build, query, scan and compact sorted tables with filters",
     .operands =
-        "build [FILE...] -o TABLE | get TABLE [KEY...] | scan TABLE | info TABLE... | compact "
+        "build [FILE...] -o TABLE | get TABLE [KEY...] | scan TABLE... | info TABLE... | compact "
         "TABLE... -o TABLE",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
@@ -110,8 +112,9 @@ const command command_sst = {
         "say which keys are certainly not in it.\n"
         "\n"
         "nay sst build [FILE...] -o TABLE reads rows, each a key, a tab and a value, or a key "
-        "alone. With --csv, -F or -k the value is the whole row. Rows must be in bytewise "
-        "order of their keys, without duplicates; --sort sorts them in memory and keeps the last "
+        "alone. With --csv, -F or -k the value is the whole row. Rows must be in the "
+        "order of their keys, bytewise or --comparator, without duplicates; --sort sorts them in "
+        "memory and keeps the last "
         "of equal keys. With --sequence the keys are internal keys, as inside a LevelDB database: "
         "a row without a tab is then a deletion.\n"
         "\n"
@@ -131,8 +134,10 @@ const command command_sst = {
         "95% "
         "interval, blocks searched; --prom writes these counters for Prometheus.\n"
         "\n"
-        "nay sst scan TABLE prints all entries, those from --from to before --to, or those that "
-        "start with --prefix, in the order of their bytes. With --key, "
+        "nay sst scan TABLE... prints all entries, those from --from to before --to, or those that "
+        "start with --prefix, in the order of their keys; of several tables, newest first, each "
+        "key "
+        "once, as a lookup finds it. With --key, "
         "--from, --to and --prefix are values of that type, and keys are printed as such; without "
         "it "
         "they are the bytes that the table stores. For internal keys it prints what a user sees; "

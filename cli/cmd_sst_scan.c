@@ -1,4 +1,8 @@
-/* cmd_sst_scan.c - nay sst scan: the entries of a table in order, or of a range. */
+/*
+ * cmd_sst_scan.c - nay sst scan: the entries of tables in order, or of a range. One table is walked
+ * by its own iterator, which also tells what only its engine has; many, or backwards, by a merging
+ * iterator.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,12 +12,14 @@
 #include "table_foreign.h"
 #include "tables.h"
 
+#include <nay_merge.h>
+
 typedef struct scan {
   const options *o;
   bool internal;
-  bool terms; /* nori: a version is a term and an index */
-  const nay_sst_iter *it;
-  uint8_t *last; /* user key of the entry before */
+  bool terms;             /* nori: a version is a term and an index */
+  const nay_sst_iter *it; /* of one table */
+  uint8_t *last;          /* user key of the entry before */
   size_t last_len, last_cap;
   bool has_last;
   uint64_t selected;
@@ -96,9 +102,6 @@ static void scan_entry(scan *s, const char *path, const nay_sst_iter *it) {
 
 static nay_status scan_start(const options *o, nay_sst_iter *it) {
   size_t from_len = 0, to_len = 0, prefix_len = 0;
-  if (o->prefix != NULL && (o->from != NULL || o->upto != NULL)) {
-    die(EXIT_TROUBLE, "--prefix excludes --from and --to");
-  }
   uint8_t *from = key_of_text(&o->keys, "from", o->from, &from_len);
   uint8_t *to = key_of_text(&o->keys, "to", o->upto, &to_len);
   uint8_t *prefix = key_of_text(&o->keys, "prefix", o->prefix, &prefix_len);
@@ -110,29 +113,102 @@ static nay_status scan_start(const options *o, nay_sst_iter *it) {
   return status;
 }
 
-int sst_scan(options *o) {
-  if (o->noperands != 2) die(EXIT_TROUBLE, "scan walks one table; compact makes one of many");
-  table_list t = tables_of(o);
-  const char *path = t.names[0];
-  nay_sst_info info = {.size = sizeof info};
+static void scan_one(scan *s, const nay_sst *table, const char *path) {
   nay_sst_iter *it;
-  nay_sst_describe(t.at[0], &info);
-  scan s = {.o = o, .internal = info.keys == NAY_SST_KEYS_INTERNAL};
-  nay_sst_foreign_info foreign = {.size = sizeof foreign};
-  s.terms = table_is_foreign(t.at[0], &foreign) && strcmp(foreign.versions, "term and index") == 0;
-  if (nay_sst_iter_new(t.at[0], &it) != NAY_OK) die(EXIT_TROUBLE, "out of memory");
-  s.it = it;
-  nay_status status = scan_start(o, it);
-  while (status == NAY_OK && s.selected < o->max_count) {
-    scan_entry(&s, path, it);
+  if (nay_sst_iter_new(table, &it) != NAY_OK) die(EXIT_TROUBLE, "out of memory");
+  s->it = it;
+  nay_status status = scan_start(s->o, it);
+  while (status == NAY_OK && s->selected < s->o->max_count) {
+    scan_entry(s, path, it);
     status = nay_sst_iter_next(it);
   }
   if (status != NAY_OK && status != NAY_ENOENT) table_die(path, status, nay_sst_iter_diag(it));
+  nay_sst_iter_free(it);
+}
+
+/* ---- many tables ---- */
+
+/* The file of a table of the list. */
+static const char *scan_path(const table_list *t, const nay_sst *table) {
+  for (size_t i = 0; i < t->n; i++) {
+    if (t->at[i] == table) return t->names[i];
+  }
+  return t->names[0];
+}
+
+static nay_merge *scan_merge(const options *o, const table_list *t, const nay_lookup *lookup) {
+  nay_merge_options how = {.size = sizeof how, .all_versions = o->versions};
+  if (o->snapshot == 0) die(EXIT_TROUBLE, "--snapshot: from 1, for many tables or --reverse");
+  if (o->snapshot != NUMBER_NOT_GIVEN) how.sequence = o->snapshot;
+  uint8_t *from = key_of_text(&o->keys, "from", o->from, &how.lower_len);
+  uint8_t *to = key_of_text(&o->keys, "to", o->upto, &how.upper_len);
+  uint8_t *prefix = key_of_text(&o->keys, "prefix", o->prefix, &how.prefix_len);
+  how.lower = from;
+  how.upper = to;
+  how.prefix = prefix;
+  nay_diag diag = {.what = NULL};
+  nay_merge *m;
+  nay_status status = nay_merge_new(lookup, &how, NULL, &diag, &m);
+  bool of_table = status == NAY_EMISMATCH && diag.offset < t->n;
+  if (status != NAY_OK) table_die(t->names[of_table ? diag.offset : 0], status, &diag);
+  free(from);
+  free(to);
+  free(prefix);
+  return m;
+}
+
+static void scan_many(scan *s, const table_list *t) {
+  const options *o = s->o;
+  nay_lookup *lookup;
+  nay_diag diag = {.what = NULL};
+  nay_lookup_level all = {.size = sizeof all, .tables = t->at, .n = t->n};
+  nay_status status = nay_lookup_new_levels(&all, 1, NULL, &diag, &lookup);
+  if (status != NAY_OK) table_die(t->names[diag.offset < t->n ? diag.offset : 0], status, &diag);
+  nay_merge *m = scan_merge(o, t, lookup);
+  status = o->reverse ? nay_merge_last(m) : nay_merge_first(m);
+  while (status == NAY_OK && s->selected < o->max_count) {
+    size_t len;
+    nay_sst_version v = {.size = sizeof v};
+    (void)nay_merge_version(m, &v);
+    const void *value = nay_merge_value(m, &len);
+    s->selected++;
+    scan_print(s, scan_path(t, nay_merge_table(m)), &v, value, len);
+    status = o->reverse ? nay_merge_prev(m) : nay_merge_next(m);
+  }
+  if (status != NAY_OK && status != NAY_ENOENT) {
+    table_die(scan_path(t, nay_merge_table(m)), status, nay_merge_diag(m));
+  }
+  nay_merge_free(m);
+  nay_lookup_free(lookup);
+}
+
+int sst_scan(options *o) {
+  if (o->prefix != NULL && (o->from != NULL || o->upto != NULL)) {
+    die(EXIT_TROUBLE, "--prefix excludes --from and --to");
+  }
+  table_list t = tables_of(o);
+  scan s = {.o = o};
+  for (size_t i = 0; i < t.n; i++) {
+    nay_sst_info info = {.size = sizeof info};
+    nay_sst_foreign_info foreign = {.size = sizeof foreign};
+    nay_sst_describe(t.at[i], &info);
+    s.internal |= info.keys == NAY_SST_KEYS_INTERNAL;
+    s.terms |=
+        table_is_foreign(t.at[i], &foreign) && strcmp(foreign.versions, "term and index") == 0;
+  }
+  bool one = t.n == 1 && !o->reverse;
+  if (s.terms && o->versions && !one) {
+    die(EXIT_TROUBLE, "--versions of tables with terms: one table at a time, without --reverse");
+  }
+  if (one) {
+    scan_one(&s, t.at[0], t.names[0]);
+  } else {
+    scan_many(&s, &t);
+  }
   if (selection_counts(o)) table_print_count(o, "nay.sst.scan/1", s.selected);
   out_flush();
   free(s.last);
   free(s.text);
-  nay_sst_iter_free(it);
   tables_close(&t);
   return s.selected > 0 ? EXIT_FOUND : EXIT_NONE;
 }

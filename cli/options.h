@@ -91,6 +91,7 @@ struct options {
   uint64_t sequence, snapshot; /* NUMBER_NOT_GIVEN */
   text_list older;
   const char *prefix_delimiter, *from, *upto, *prefix, *comparator;
+  bool reverse;
   bool sort, bottom, versions, no_values, verify_table;
 };
 

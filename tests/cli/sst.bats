@@ -66,6 +66,38 @@ rows() { # N: rows with keys in the order of bytes
   run -1 nay sst scan empty.ldb
 }
 
+@test "sst scan: many tables as one, both ways" {
+  printf 'a\t1\nb\t1\nc\t1\nd\t1\n' | nay sst build -q --sequence 1 -o old.ldb
+  printf 'b\nc\t2\ne\t2\n' | nay sst build -q --sequence 2 -o new.ldb
+  [ "$(nay sst scan new.ldb old.ldb)" = "$(printf 'a\t1\nc\t2\nd\t1\ne\t2')" ]
+  [ "$(nay sst scan --reverse new.ldb old.ldb)" = "$(printf 'e\t2\nd\t1\nc\t2\na\t1')" ]
+  [ "$(nay sst scan --snapshot 1 new.ldb old.ldb)" = "$(nay sst scan old.ldb)" ]
+  [ "$(nay sst scan --from b --to d new.ldb old.ldb)" = "$(printf 'c\t2')" ]
+  [ "$(nay sst scan --prefix d --no-values new.ldb old.ldb)" = d ]
+  [ "$(nay sst scan --reverse --max-count 2 --no-values new.ldb old.ldb | paste -sd ' ')" = 'e d' ]
+  [ "$(nay sst scan --reverse --no-values old.ldb | paste -sd ' ')" = 'd c b a' ]
+  [ "$(nay sst scan --versions --from b --to d new.ldb old.ldb)" = \
+    "$(printf '2\tdelete\tb\t\n1\tput\tb\t1\n2\tput\tc\t2\n1\tput\tc\t1')" ]
+  nay sst compact -q --bottom new.ldb old.ldb -o all.ldb
+  cmp <(nay sst scan new.ldb old.ldb) <(nay sst scan all.ldb)
+  run -1 nay sst scan --from x new.ldb old.ldb
+  run -2 nay sst scan --prefix a --from b new.ldb old.ldb
+  run -2 nay sst scan --snapshot 0 new.ldb old.ldb
+  printf 'z\t1\n' | nay sst build -q -o plain.ldb
+  run ! nay sst scan new.ldb plain.ldb
+  [[ $output == *"plain and some are internal"* ]]
+}
+
+@test "sst scan: of many tables, the damaged one is named" {
+  rows 1000 | nay sst build -q --filter none -o whole.ldb
+  seq -f 'row%06g' 1000 | sed 's/$/\tvalue/' | nay sst build -q --filter none -o bad.ldb
+  printf 'X' | dd of=bad.ldb bs=1 seek=9000 conv=notrunc status=none
+  for way in '' --reverse; do
+    run -3 nay sst scan -c $way whole.ldb bad.ldb
+    [[ $output == "nay sst: bad.ldb: "*"checksum"* ]]
+  done
+}
+
 @test "sst --comparator: built in order, stored by name, checked" {
   printf '100\tc\n7\ta\n12\tb\n' > rows
   run -2 nay sst build --comparator decimal -o t.ldb rows
@@ -119,7 +151,7 @@ rows() { # N: rows with keys in the order of bytes
   [ "$(nay sst scan --max-count 1 --no-values t.ldb)" = key000001 ]
   run -1 nay sst scan --prefix nothing t.ldb
   run -2 nay sst scan --prefix a --from b t.ldb
-  run -2 nay sst scan t.ldb t.ldb
+  [ "$(nay sst scan -c t.ldb t.ldb)" -eq 1000 ]
   [ "$(nay sst scan --max-count 1 --json t.ldb)" = '{"key":"key000001","value":"value 000001"}' ]
 }
 
