@@ -121,7 +121,8 @@ static nay_status flush(kv *db, kv_memtable *m) {
   nay_status status = nay_sst_writer_new(j.path.text, &how, NULL, &diag, &w);
   for (const kv_node *n = kv_memtable_first(m); status == NAY_OK && n != NULL; n = kv_node_next(n))
     status = nay_sst_writer_add(w, n->key.data, n->key.len + 8, n->value.data, n->value.len);
-  if (status == NAY_OK) status = nay_sst_writer_finish(w, &diag);
+  nay_status finished = w != NULL ? nay_sst_writer_finish(w, &diag) : status; /* has the cause */
+  if (status == NAY_OK) status = finished;
   nay_sst_writer_free(w);
   if (status == NAY_OK) status = job_add(&j, number, 0);
   if (status == NAY_OK) status = job_install(&j, m);
