@@ -185,6 +185,24 @@ await test(
     await page.keyboard.type('by keyboard');
     await page.keyboard.press('Enter');
     equal(await shown('[data-answer]').getAttribute('data-answer'), 'maybe', 'the answer');
+    await button('Find a false positive').focus();
+    await page.keyboard.press('Enter');
+    await page.focus('.blame .chip');
+    await page.keyboard.press('Enter');
+    equal(
+      await page.evaluate(() => document.activeElement.getAttribute('aria-label')),
+      'A key to ask for',
+      'the focus after a blamed key',
+    );
+    await page.focus('#view-work .stage canvas');
+    await page.keyboard.press('ArrowRight');
+    truth((await shown('.tip').first().textContent()).startsWith('bit 0 is'), 'the arrow keys read bits');
+    await page.click('#tab-inside');
+    await page.focus('.byte.here');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    equal(await shown('[data-state]').getAttribute('data-state'), 'refused', 'a byte damaged by keyboard');
+    truth(await page.evaluate(() => document.activeElement.classList.contains('hit')), 'the focus stays at the byte');
     await page.focus('.skip');
     await page.keyboard.press('Enter');
     equal(await page.evaluate(() => document.activeElement.id), 'main', 'the skip link');
@@ -502,7 +520,7 @@ await test('look inside: samples open, answer, are drawn; a damaged byte is refu
     ['A nay file', 'apple', true],
     ['The smallest one', 'apple', true],
     ['LevelDB\u2019s filter', 'apple', false],
-    ['A Redis dump', null, true],
+    ['A Redis dump', 'item:7', true],
   ]) {
     await button(label).click();
     equal(await shown('[data-state]').getAttribute('data-state'), 'open', label);
@@ -548,6 +566,11 @@ await test('look inside: tables, and files from hostile hands', async () => {
       name,
     );
   };
+  equal(
+    await page.evaluate(() => document.body.dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true }))),
+    false,
+    'a file that misses its place does not replace the page',
+  );
   await drop('snappy.ldb', golden('leveldb-tables/table_str_n10000_b10_snappy.ldb'));
   equal(await shown('[data-state]').getAttribute('data-state'), 'open', 'a compressed table');
   truth((await shown('table').last().textContent()).includes('of 10,000'), 'its entries');

@@ -189,6 +189,8 @@ async function start() {
   makeTabs();
   document.getElementById('link').addEventListener('click', () => copyLink(current));
   addEventListener('hashchange', fromHash);
+  for (const name of ['dragover', 'drop'])
+    addEventListener(name, (e) => e.preventDefault()); /* a file that misses its place does not replace the page */
   fromHash();
   globalThis.nayPlayground = { frameStats, resetFrames, engine, views: open };
 }

@@ -47,5 +47,5 @@ export const SAMPLES = [
     make: (engine) => made(engine.buildAs('leveldb', keys(), { bitsPerKey: 10 }), (f) => engine.encodeAs('leveldb', f)),
   },
   { id: 'table', label: 'A LevelDB table', name: 'sample.ldb', key: 'key000042', make: () => stored('sample.ldb') },
-  { id: 'redis', label: 'A Redis dump', name: 'sample.dump', key: '1', make: () => stored('sample.dump') },
+  { id: 'redis', label: 'A Redis dump', name: 'sample.dump', key: 'item:7', make: () => stored('sample.dump') },
 ];

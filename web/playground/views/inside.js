@@ -251,7 +251,9 @@ class Inside {
     file.data[byte] ^= 0x10;
     file.flipped = byte;
     this.at = byte;
+    const focused = this.hex.contains(document.activeElement);
     this.reopen();
+    if (focused) this.hex.querySelector('.byte[tabindex="0"]')?.focus();
   }
 
   flipRandom() {

@@ -333,6 +333,7 @@ class Work extends WorkPage {
     const reason = `: ${verdict(this.kind.value, why)}. ${rest}`;
     this.answer.replaceChildren(answerLine(why.maybe, h('b', null, shorten(key)), reason));
     announce(this.answer.textContent);
+    if (this.blamed.contains(document.activeElement)) this.askInput.focus(); /* the chip with the focus goes */
     this.blamed.replaceChildren();
     this.player.load(askScript(this.kind.value, key, why));
     this.changed();
