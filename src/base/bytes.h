@@ -6,42 +6,43 @@
 #define NAY_BYTES_H
 
 #include "base/base.h"
+#include "base/compiler.h"
 
-static inline uint32_t nay__load32le(const uint8_t *p) {
+NAY_TINY uint32_t nay__load32le(const uint8_t *p) {
   return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-static inline uint64_t nay__load64le(const uint8_t *p) {
+NAY_TINY uint64_t nay__load64le(const uint8_t *p) {
   return (uint64_t)nay__load32le(p) | (uint64_t)nay__load32le(p + 4) << 32;
 }
 
 /* nay__little64: the word that has the bytes of x in memory, the least significant first. */
-static inline uint64_t nay__little64(uint64_t x) {
+NAY_TINY uint64_t nay__little64(uint64_t x) {
   return nay__load64le((const uint8_t *)(const void *)&x);
 }
 
-static inline uint16_t nay__load16le(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
+NAY_TINY uint16_t nay__load16le(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
 
-static inline uint32_t nay__load32be(const uint8_t *p) {
+NAY_TINY uint32_t nay__load32be(const uint8_t *p) {
   return (uint32_t)p[3] | (uint32_t)p[2] << 8 | (uint32_t)p[1] << 16 | (uint32_t)p[0] << 24;
 }
 
-static inline void nay__store16le(uint8_t *p, uint16_t v) {
+NAY_TINY void nay__store16le(uint8_t *p, uint16_t v) {
   p[0] = (uint8_t)v;
   p[1] = (uint8_t)(v >> 8);
 }
 
-static inline void nay__store32le(uint8_t *p, uint32_t v) {
+NAY_TINY void nay__store32le(uint8_t *p, uint32_t v) {
   nay__store16le(p, (uint16_t)v);
   nay__store16le(p + 2, (uint16_t)(v >> 16));
 }
 
-static inline void nay__store64le(uint8_t *p, uint64_t v) {
+NAY_TINY void nay__store64le(uint8_t *p, uint64_t v) {
   nay__store32le(p, (uint32_t)v);
   nay__store32le(p + 4, (uint32_t)(v >> 32));
 }
 
-static inline void nay__store32be(uint8_t *p, uint32_t v) {
+NAY_TINY void nay__store32be(uint8_t *p, uint32_t v) {
   p[0] = (uint8_t)(v >> 24);
   p[1] = (uint8_t)(v >> 16);
   p[2] = (uint8_t)(v >> 8);

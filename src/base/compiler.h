@@ -19,9 +19,12 @@
 #define NAY_NOINLINE __attribute__((noinline))
 #ifdef __OPTIMIZE_SIZE__ /* -Os, -Oz: the compiler decides */
 #define NAY_INLINE static inline
+#define NAY_TINY \
+  static inline __attribute__((always_inline)) /* it does not see that this is less */
 #define NAY_FLATTEN
 #else
 #define NAY_INLINE static inline __attribute__((always_inline))
+#define NAY_TINY static inline
 #define NAY_FLATTEN __attribute__((flatten)) /* inlines all calls, however long */
 #endif
 #else
@@ -32,6 +35,7 @@
 #define NAY_PREFETCH_TO_WRITE(p) ((void)(p))
 #define NAY_INLINE static inline
 #define NAY_NOINLINE
+#define NAY_TINY static inline
 #define NAY_FLATTEN
 #endif
 
