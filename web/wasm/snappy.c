@@ -86,7 +86,8 @@ bool nayw_snappy_uncompress(const nay_sst_codec *self, const void *src, size_t l
       in.at += number;
     } else {
       if (offset > (size_t)(out - (uint8_t *)dst)) return false;
-      for (uint32_t i = 0; i < number; i++) out[i] = out[i - (size_t)offset];
+      const uint8_t *from = out - offset;
+      for (uint32_t i = 0; i < number; i++) out[i] = from[i]; /* may overlap */
     }
     out += number;
   }
