@@ -73,9 +73,10 @@ void table_foreign_json(const nay_sst *table, const nay_sst_foreign_info *info,
 /* ---- making ---- */
 
 static const nay_sst_codec *foreign_codec(const options *o) {
-  static const uint8_t ids[] = {0, TABLE_CODEC_SNAPPY, TABLE_CODEC_LZ4, TABLE_CODEC_ZSTD};
+  static const nay_codec_kind kinds[] = {0, NAY_CODEC_SNAPPY, NAY_CODEC_LZ4,
+                                         NAY_CODEC_ZSTD_UNSIZED};
   if (o->compress == TABLE_RAW) return NULL;
-  const nay_sst_codec *codec = table_codec_find(ids[o->compress]);
+  const nay_sst_codec *codec = nay_codec_find(kinds[o->compress]);
   if (codec == NULL) die(EXIT_TROUBLE, "this program was built without that codec");
   return codec;
 }

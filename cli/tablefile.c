@@ -47,7 +47,7 @@ table_file tablefile_try(const char *path, const char *layout) {
     return (table_file){.is_table = false};
   }
   nay_table_filters_options how = {.size = sizeof how}; /* for LevelDB's index blocks */
-  how.codecs = table_codec_list(&how.ncodecs);
+  how.codecs = nay_codecs(&how.ncodecs);
   file.is_table = true;
   file.status = layout != NULL ? nay_table_filters_open_as(file.bytes, file.nbytes, layout, &how,
                                                            NULL, &diag, &file.table)

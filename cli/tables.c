@@ -92,7 +92,7 @@ static nay_sst *table_open_with(const char *path, const char *layout,
                               .flags = table_order.stated ? 0 : NAY_SST_STORED_COMPARATOR,
                               .comparator = table_order.chosen,
                               .stored_comparator = stored};
-  how.codecs = table_codec_list(&how.ncodecs);
+  how.codecs = nay_codecs(&how.ncodecs);
   nay_diag diag = {.what = NULL};
   nay_sst *table;
   nay_status status = layout != NULL ? nay_sst_open_as(path, layout, &how, NULL, &diag, &table)
@@ -172,7 +172,7 @@ void table_plan_make(const options *o, table_plan *plan) {
   if (o->block_bytes > UINT32_MAX) die(EXIT_TROUBLE, "--block: less than 4 GiB");
   plan->write.block_bytes = (uint32_t)o->block_bytes;
   if (o->compress == TABLE_SNAPPY) {
-    plan->write.codec = table_codec_find(TABLE_CODEC_SNAPPY);
+    plan->write.codec = nay_codec_find(NAY_CODEC_SNAPPY);
     if (plan->write.codec == NULL) die(EXIT_TROUBLE, "this program was built without snappy");
   }
 }

@@ -2,10 +2,10 @@
 #ifndef NAY_TABLES_H
 #define NAY_TABLES_H
 
+#include <nay_codecs.h>
 #include <nay_sst.h>
 
 #include "options.h"
-#include "table_codecs.h"
 
 /* --filter, --compress: the values in cmd_sst.c, in this order. */
 typedef enum table_filter {

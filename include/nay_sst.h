@@ -130,9 +130,10 @@ NAY_API nay_status nay_sst_comparator_named(const char *name, nay_sst_comparator
 /* ---- codecs ---------------------------------------------------------------------------------- */
 
 /*
- * nay_sst_codec: how blocks are compressed. The library has none and links with none; doc/sst.md
- * shows snappy (id 1) in ten lines. A call returns false when it fails: the block is then written
- * uncompressed, or counts as damaged. Calls may come from many threads at once.
+ * nay_sst_codec: how blocks are compressed. The library has none and links with none;
+ * nay_codecs.h, a library beside it, has snappy, zstd and lz4 ready. A call returns false when it
+ * fails: the block is then written uncompressed, or counts as damaged. Calls may come from many
+ * threads at once.
  */
 typedef struct nay_sst_codec nay_sst_codec;
 struct nay_sst_codec {

@@ -24,7 +24,8 @@ CC = os.environ.get("NAY_CC", "cc")
 CXX = os.environ.get("NAY_CXX") or "c++"
 WARNINGS = "-std=c11 -O2 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Werror".split()
 PLUGINS = {"nay_leveldb.h": ["plugins/leveldb/libnay_leveldb.a", "-lleveldb"],  # header: library, what it needs
-           "nay_rocksdb.h": ["plugins/rocksdb/libnay_rocksdb.a", "-lrocksdb"]}
+           "nay_rocksdb.h": ["plugins/rocksdb/libnay_rocksdb.a", "-lrocksdb"],
+           "nay_codecs.h": ["plugins/codecs/libnay_codecs.a", "-lsnappy", "-lzstd", "-llz4"]}
 FENCE = re.compile(r"^( *)```(\w*)\s*$")
 MARK = "\x1e"  # between the outputs of two commands; a character that no example prints
 CALLS_NAY = re.compile(r"(^|[|;&(]\s*)nay\b")

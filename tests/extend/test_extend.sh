@@ -21,9 +21,9 @@ ok() { # description command...: passes when the command does
 }
 
 # ---- the steps ----
-parts=(src include cli cmake doc tools tests/contract tests/support CMakeLists.txt LICENSE)
+parts=(src include plugins/codecs cli cmake doc tools tests/contract tests/support CMakeLists.txt LICENSE)
 copy() { # the parts of the tree that the build, the amalgamation and the contract tests need
-  mkdir -p "$tree/tests" && for part in "${parts[@]}"; do cp -R "$source_dir/$part" "$tree/$part" || return 1; done
+  mkdir -p "$tree/tests" "$tree/plugins" && for part in "${parts[@]}"; do cp -R "$source_dir/$part" "$tree/$part" || return 1; done
 }
 add_line() { # header line: the first of the list, after the #define
   sed -i "/^#define NAY_[A-Z]*S(X)/a\\  $2 \\\\" "$tree/$1"

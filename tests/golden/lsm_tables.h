@@ -4,7 +4,7 @@
 #ifndef NAY_TEST_LSM_TABLES_H
 #define NAY_TEST_LSM_TABLES_H
 
-#include "../../cli/table_codecs.h"
+#include <nay_codecs.h>
 #include "golden/lsm_vectors.h"
 #include "nay_sst_foreign.h"
 
@@ -53,7 +53,7 @@ static inline lsm_table lsm_read_table(const char *root, const char *directory,
 
 static inline nay_sst_read_options lsm_options(uint32_t flags) {
   nay_sst_read_options o = {sizeof o, .flags = flags};
-  o.codecs = table_codec_list(&o.ncodecs);
+  o.codecs = nay_codecs(&o.ncodecs);
   return o;
 }
 

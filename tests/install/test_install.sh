@@ -70,6 +70,12 @@ by_pkg_config() { # shellcheck disable=SC2046
 ok "pkg-config: a program builds and runs" by_pkg_config
 ok "pkg-config: the version is the header's" pkg --exact-version="$version" nay
 
+codecs() { # shellcheck disable=SC2046
+  sed -n '/^```c$/,/^```$/p' "$source_dir/plugins/codecs/README.md" | grep -v '^```' >"$scratch/codecs.c" &&
+    gcc "$scratch/codecs.c" -o "$scratch/codecs" $(pkg --cflags --libs nay-codecs) &&
+    (cd "$scratch" && [ "$(LD_LIBRARY_PATH=$root/lib ./codecs)" = "ada: 1815" ])
+}
+ok "pkg-config: the codecs of tables" codecs
 if [ -f "$root/lib/libnay_leveldb.a" ]; then
   leveldb_plugin() { # shellcheck disable=SC2046
     sed -n '/^```c$/,/^```$/p' "$source_dir/plugins/leveldb/README.md" | grep -v '^```' >"$scratch/people.c" &&

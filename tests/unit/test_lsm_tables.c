@@ -150,7 +150,7 @@ static bool full_filters(const nay_table_filters *t) {
 static void check_table_filters(const lsm_table *t) {
   uint8_t key[GOLDEN_KEY_MAX];
   nay_table_filters_options how = {.size = sizeof how};
-  how.codecs = table_codec_list(&how.ncodecs);
+  how.codecs = nay_codecs(&how.ncodecs);
   nay_table_filters *f;
   assert_ok(nay_table_filters_open_as(t->bytes.at, t->bytes.len, t->name, &how, NULL, NULL, &f));
   bool full = full_filters(f);

@@ -33,12 +33,12 @@ static nay_sst_foreign_options options_of(const lsm_table *t, const lsm_row *row
   nay_sst_foreign_options o = {.size = sizeof o, .name = t->name};
   o.block_bytes = (uint32_t)number_param(row, "block_size");
   if (!t->nori) return o;
-  static const uint8_t ids[] = {0, TABLE_CODEC_LZ4, TABLE_CODEC_ZSTD};
+  static const nay_codec_kind kinds[] = {0, NAY_CODEC_LZ4, NAY_CODEC_ZSTD_UNSIZED};
   o.restart_interval = (uint32_t)number_param(row, "restart_interval");
   o.quotient = strcmp(lsm_param(row, "filter"), "quotient") == 0;
   o.bits_per_key = (uint32_t)number_param(row, "bloom_bits_per_key");
   o.nkeys = number_param(row, "estimated_entries");
-  o.codec = table_codec_find(ids[number_param(row, "compression")]);
+  o.codec = nay_codec_find(kinds[number_param(row, "compression")]);
   return o;
 }
 
@@ -243,8 +243,8 @@ static void mini_lsm_limits(void **state) {
 
 static void options_that_are_wrong(void **state) {
   (void)state;
-  const nay_sst_codec *snappy = table_codec_find(TABLE_CODEC_SNAPPY);
-  const nay_sst_codec *lz4 = table_codec_find(TABLE_CODEC_LZ4);
+  const nay_sst_codec *snappy = nay_codec_find(NAY_CODEC_SNAPPY);
+  const nay_sst_codec *lz4 = nay_codec_find(NAY_CODEC_LZ4);
   const struct {
     nay_sst_foreign_options o;
     const char *why;

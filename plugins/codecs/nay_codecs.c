@@ -1,12 +1,12 @@
 /*
- * table_codecs.c - see table_codecs.h. One section for each library.
+ * nay_codecs.c - see nay_codecs.h. One section for each library.
  *
- * Blocks of nori's tables do not state how long they are uncompressed. A raw LZ4 block is walked
- * for it, sequence by sequence, without output; a zstd frame is uncompressed twice.
+ * A reader asks for the uncompressed size before it allocates. Snappy's blocks state it. nori's do
+ * not: a raw LZ4 block is walked for it, sequence by sequence, without output; a zstd frame without
+ * a content size is uncompressed twice. Sizes come from the file and may be any number: the reader
+ * has a limit (max_block_bytes), and uncompress writes no byte beyond the size it is given.
  */
-#include "table_codecs.h"
-
-#include <string.h>
+#include "nay_codecs.h"
 
 #ifdef NAY_HAVE_SNAPPY
 #include <snappy-c.h>
@@ -44,7 +44,7 @@ static bool snappy_unpack(const nay_sst_codec *self, const void *src, size_t len
 }
 
 static const nay_sst_codec snappy_codec = {.size = sizeof snappy_codec,
-                                           .id = TABLE_CODEC_SNAPPY,
+                                           .id = NAY_CODEC_SNAPPY,
                                            .bound = snappy_room,
                                            .compress = snappy_pack,
                                            .uncompressed_size = snappy_size,
@@ -54,19 +54,23 @@ static const nay_sst_codec snappy_codec = {.size = sizeof snappy_codec,
 /* ---- zstd ---- */
 
 #ifdef NAY_HAVE_ZSTD
-#define ZSTD_LEVEL 3 /* nori's */
-#define ZSTD_MOST                                                                \
-  ((unsigned long long)1 << 30) /* counting ends here: a reader's limit is lower \
-                                 */
+#define ZSTD_LEVEL 3           /* nori's */
+#define ZSTD_MOST (1ull << 30) /* counting ends here: a reader's limit is lower */
 
 static size_t zstd_room(const nay_sst_codec *self, size_t len) {
   (void)self;
   return ZSTD_compressBound(len);
 }
 
-/* As nori's streaming encoder: no content size in the header. */
 static bool zstd_pack(const nay_sst_codec *self, const void *src, size_t len, void *dst,
                       size_t *n) {
+  *n = ZSTD_compress(dst, zstd_room(self, len), src, len, ZSTD_LEVEL);
+  return !ZSTD_isError(*n);
+}
+
+/* As nori's streaming encoder: no content size in the header. */
+static bool zstd_pack_unsized(const nay_sst_codec *self, const void *src, size_t len, void *dst,
+                              size_t *n) {
   ZSTD_CCtx *c = ZSTD_createCCtx();
   if (c == NULL) return false;
   (void)ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, ZSTD_LEVEL);
@@ -113,11 +117,18 @@ static bool zstd_unpack(const nay_sst_codec *self, const void *src, size_t len, 
 }
 
 static const nay_sst_codec zstd_codec = {.size = sizeof zstd_codec,
-                                         .id = TABLE_CODEC_ZSTD,
+                                         .id = NAY_CODEC_ZSTD,
                                          .bound = zstd_room,
                                          .compress = zstd_pack,
                                          .uncompressed_size = zstd_size,
                                          .uncompress = zstd_unpack};
+
+static const nay_sst_codec zstd_unsized_codec = {.size = sizeof zstd_unsized_codec,
+                                                 .id = NAY_CODEC_ZSTD,
+                                                 .bound = zstd_room,
+                                                 .compress = zstd_pack_unsized,
+                                                 .uncompressed_size = zstd_size,
+                                                 .uncompress = zstd_unpack};
 #endif
 
 /* ---- lz4: raw blocks ---- */
@@ -173,7 +184,7 @@ static bool lz4_unpack(const nay_sst_codec *self, const void *src, size_t len, v
 }
 
 static const nay_sst_codec lz4_codec = {.size = sizeof lz4_codec,
-                                        .id = TABLE_CODEC_LZ4,
+                                        .id = NAY_CODEC_LZ4,
                                         .bound = lz4_room,
                                         .compress = lz4_pack,
                                         .uncompressed_size = lz4_size,
@@ -182,7 +193,7 @@ static const nay_sst_codec lz4_codec = {.size = sizeof lz4_codec,
 
 /* ---- the list ---- */
 
-static const nay_sst_codec *const table_codecs[] = {
+static const nay_sst_codec *const codec_list[] = {
 #ifdef NAY_HAVE_SNAPPY
     &snappy_codec,
 #endif
@@ -194,14 +205,17 @@ static const nay_sst_codec *const table_codecs[] = {
 #endif
     NULL};
 
-const nay_sst_codec *const *table_codec_list(size_t *n) {
-  *n = sizeof table_codecs / sizeof table_codecs[0] - 1;
-  return table_codecs;
+const nay_sst_codec *const *nay_codecs(size_t *n) {
+  *n = sizeof codec_list / sizeof codec_list[0] - 1;
+  return codec_list;
 }
 
-const nay_sst_codec *table_codec_find(uint8_t id) {
-  for (size_t i = 0; table_codecs[i] != NULL; i++) {
-    if (table_codecs[i]->id == id) return table_codecs[i];
+const nay_sst_codec *nay_codec_find(nay_codec_kind kind) {
+#ifdef NAY_HAVE_ZSTD
+  if (kind == NAY_CODEC_ZSTD_UNSIZED) return &zstd_unsized_codec;
+#endif
+  for (size_t i = 0; codec_list[i] != NULL; i++) {
+    if (codec_list[i]->id == (unsigned)kind) return codec_list[i];
   }
   return NULL;
 }
