@@ -312,6 +312,26 @@ await test(
 );
 
 await test(
+  'see it work: a false positive as doc/explain.md has it from the command',
+  async () => {
+    await open('#work?kind=bloom&n=5&by=bits&bits=5&keys=apple%0Apear%0Aplum%0Acherry%0Aquince&ask=moon');
+    await page.waitForSelector('.blame tbody tr');
+    equal(await shown('[data-answer]').getAttribute('data-answer'), 'maybe', 'moon');
+    truth(await view(`v.get('work').player.script[0].text.includes('c2074e99b3c51eee')`), 'its hash');
+    const rows = await shown('.blame tbody tr').evaluateAll((all) =>
+      all.map((tr) => [tr.children[0], ...tr.querySelectorAll('.chip')].map((part) => part.textContent)),
+    );
+    const document = readFileSync(join(source, 'doc/explain.md'), 'utf8');
+    equal(rows.length, 3, 'bits');
+    for (const [bit, ...keys] of rows) {
+      const line = new RegExp(`${bit} +1 +line 0 +set by ${keys.join(' and ')}\\n`);
+      truth(line.test(document), `${bit} set by ${keys}`);
+    }
+  },
+  { reducedMotion: 'reduce' },
+);
+
+await test(
   'numbers out of range: a message at the field, the last value stays',
   async () => {
     await open();

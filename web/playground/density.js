@@ -19,7 +19,7 @@ export function colour(name) {
 }
 
 /* setBits: how many bits of bytes[from, to) are 1. */
-export function setBits(bytes, from = 0, to = bytes.length) {
+function setBits(bytes, from = 0, to = bytes.length) {
   let n = 0;
   for (let i = from; i < to; i += 1) n += ONES[bytes[i]];
   return n;

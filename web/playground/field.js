@@ -108,13 +108,6 @@ export class NumberField {
     if (error) this.text.setAttribute('aria-invalid', 'true');
     else this.text.removeAttribute('aria-invalid');
   }
-
-  /* range: new limits; a value outside goes to the nearest limit, which is said. */
-  limit(min, max) {
-    Object.assign(this.spec, { min, max });
-    if (this.value > max || this.value < min) this.value = Math.min(max, Math.max(min, this.value));
-    this.show();
-  }
 }
 
 /* Choice: one of a few, as a row of radio buttons. options: [{value, label, disabled, title}]. */
@@ -182,7 +175,7 @@ export function values(fields) {
   return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.value]));
 }
 
-export function restore(fields, saved) {
+function restore(fields, saved) {
   for (const [name, field] of Object.entries(fields)) {
     if (field instanceof NumberField) field.accept(String(saved[name]), true);
     else field.set(saved[name]);

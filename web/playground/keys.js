@@ -108,7 +108,7 @@ export function absentLines(n, from = 0) {
 }
 
 /* FILE_LIMIT: bytes of a dropped file that are taken. */
-export const FILE_LIMIT = 256 * 1024 * 1024;
+const FILE_LIMIT = 256 * 1024 * 1024;
 
 /* readFile: the bytes of a dropped file, refused when it is too large to hold. */
 export async function readFile(file) {

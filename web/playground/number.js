@@ -59,19 +59,6 @@ export function count(n) {
   return Math.round(n).toLocaleString('en');
 }
 
-/* short: 1.2M, for axes and where space is small. */
-export function short(n) {
-  for (const [scale, unit] of [
-    [1e12, 'T'],
-    [1e9, 'G'],
-    [1e6, 'M'],
-    [1e3, 'k'],
-  ]) {
-    if (n >= scale) return `${Number((n / scale).toPrecision(3))}${unit}`;
-  }
-  return String(Number(n.toPrecision(3)));
-}
-
 /* bytes: 1.21 MiB. */
 export function bytes(n) {
   for (const [scale, unit] of [
@@ -96,7 +83,7 @@ export function percent(p, digits = 3) {
 }
 
 /* superscript: the digits of a power of ten, raised. */
-export function superscript(e) {
+function superscript(e) {
   return String(e)
     .replace('-', '\u207b')
     .replace(/[0-9]/g, (d) => '\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079'[d]);

@@ -68,7 +68,7 @@ function rings(step) {
 }
 
 /* columnBits: the bits of a column that the mask selects. */
-export function columnBits(step) {
+function columnBits(step) {
   const out = [];
   const mask = BigInt(step.mask) | (BigInt(step.mask2) << 64n);
   for (let i = 0; i < step.nbits + step.nbits2; i += 1) {

@@ -115,7 +115,7 @@ function expired(e, stage) {
 }
 
 /* changes: events as steps. `copy` is the payload as shown before them, and after them when this returns. */
-export function changes(events, stage, copy) {
+function changes(events, stage, copy) {
   return events
     .filter((e) => EVENTS[e.event])
     .map((e, i) => {

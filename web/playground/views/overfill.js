@@ -22,7 +22,7 @@ const MOST_PIECE = 1 << 18;
 const MUTABLE = ['bloom', 'blocked', 'counting', 'cuckoo', 'scalable', 'window'];
 
 /* measure: the FPR of a filter by keys that were never added. */
-export function measure(filter, from, n = PROBES) {
+function measure(filter, from, n = PROBES) {
   const hits = filter.countMaybes(absentLines(n, from));
   const [low, high] = wilson(hits, n);
   return { fpr: hits / n, hits, n, low, high };
