@@ -96,12 +96,12 @@ long_options() { nay help "$1" | sed '/^Examples/,$d' | sed -nE 's/^ +(-., )?--(
 @test "operands: verbs, then files as the synopsis has them, and no more than it has" {
   [ "$(offers sst '' | paste -sd' ')" = "build get scan info compact" ]
   [ "$(offers plot '' | paste -sd' ')" = "fpr k bits size bench" ]
-  for line in "check" "check -q f" "check f g" "check -- -f" "diff" "diff a" "sst build" "sst get" "sst info a" "map get" "map build a" "sst compact a b" "query f" "add -e k" "merge a b c" \
+  for line in "check" "check -q f" "check f g" "check -- -f" "diff" "diff a" "sst build" "sst get" "sst info a" "sst scan t" "map get" "map build a" "sst compact a b" "query f" "add -e k" "merge a b c" \
     "plot fpr" "convert --to leveldb" "uniq -t bloom" "check -"; do
     # shellcheck disable=SC2086
     [ "$(offers $line '')" = :files ] || { echo "$line"; return 1; }
   done
-  for line in "plan" "bench" "diff a b" "plot size" "plot fpr f" "sst get t" "sst scan t" "map get m" "map verify m" "check f -e k" "check -ek f" "version" "convert --to leveldb f" "fold f" "help check" \
+  for line in "plan" "bench" "diff a b" "plot size" "plot fpr f" "sst get t" "map get m" "map verify m" "check f -e k" "check -ek f" "version" "convert --to leveldb f" "fold f" "help check" \
     "complete bash" "complete list"; do
     # shellcheck disable=SC2086
     [ -z "$(offers $line '')" ] || { echo "$line"; return 1; }
