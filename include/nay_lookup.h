@@ -76,8 +76,8 @@ NAY_API nay_status nay_lookup_get_at(const nay_lookup *lookup, const void *key, 
  * and values[i] as that call gives them, and tables[i] unless tables is NULL. Keys may come in any
  * order, and more than once. Faster than one by one, most of all for absent keys in many tables:
  * the keys are hashed together, each filter takes them as one batch, and keys in one block share
- * it. NAY_OK: every status is NAY_OK or NAY_ENOENT; else the first that is not, with its diag; or
- * NAY_EINVAL (also if values differ in size) or NAY_ENOMEM, and no output was written.
+ * it. NAY_OK: every status is NAY_OK or NAY_ENOENT; else the first that is not, with its diag.
+ * NAY_EINVAL, also if values differ in size: no output was written.
  */
 NAY_API nay_status nay_lookup_get_many(const nay_lookup *lookup, const void *const *keys,
                                        const size_t *lens, size_t n, uint64_t sequence,

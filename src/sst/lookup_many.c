@@ -246,6 +246,7 @@ nay_status nay_lookup_get_many(const nay_lookup *l, const void *const *keys, con
   p.batch = (nay_get_batch){
       .trailer = NAY_KEY_TRAILER_OF(sequence), .stride = values[0].size, .why = &why};
   if (many_alloc(&p, n < MANY ? n : MANY) != NAY_OK) {
+    for (size_t i = 0; i < n; i++) statuses[i] = NAY_ENOMEM;
     return nay__fail(diag, NAY_ENOMEM, "no memory for a batch of keys", 0);
   }
   nay_status first = NAY_OK;
