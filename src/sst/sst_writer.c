@@ -414,12 +414,11 @@ nay_status nay_sst_writer_new(const char *path, const nay_sst_write_options *opt
   if (w == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a writer", 0);
   *w = (nay_sst_writer){.allocator = a, .options = o, .params = params};
   w->order = (nay_order){o.comparator, o.keys == NAY_SST_KEYS_INTERNAL};
-  if (diag != NULL) diag->what = NULL;
-  nay_status status = writer_init(w, path, diag);
+  nay_diag cause = {.what = NULL}; /* diag is filled on failure alone */
+  nay_status status = writer_init(w, path, &cause);
   if (status != NAY_OK) {
-    if (diag != NULL && diag->what == NULL) {
-      nay__fail(diag, status, "no memory for the blocks of a writer", 0);
-    }
+    nay__fail(diag, status, "no memory for the blocks of a writer", 0);
+    if (diag != NULL && cause.what != NULL) *diag = cause;
     nay_sst_writer_free(w);
     return status;
   }

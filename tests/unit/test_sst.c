@@ -42,6 +42,29 @@ static void keys_must_ascend(void **unused) {
   unlink(path);
 }
 
+/* A diag is filled on failure alone; what it said before stays. */
+static void success_leaves_the_diag_alone(void **unused) {
+  (void)unused;
+  char path[TEMP_MAX];
+  nay_sst_writer *w;
+  nay_sst *t;
+  nay_diag diag = {.what = "before", .offset = 7};
+  temp_path(path, "diag.ldb");
+  assert_ok(nay_sst_writer_new(path, NULL, NULL, &diag, &w));
+  assert_ok(nay_sst_writer_add(w, "k", 1, "v", 1));
+  assert_ok(nay_sst_writer_finish(w, &diag));
+  nay_sst_writer_free(w);
+  assert_ok(nay_sst_open(path, NULL, NULL, &diag, &t));
+  nay_sst_free(t);
+  assert_non_null(diag.what);
+  assert_string_equal(diag.what, "before");
+  assert_int_equal(diag.offset, 7);
+  assert_status(nay_sst_writer_new("no/such/directory", NULL, NULL, &diag, &w), NAY_EIO);
+  assert_string_not_equal(diag.what, "before");
+  assert_true(diag.os_error != 0);
+  unlink(path);
+}
+
 static void finish_replaces_or_nothing_does(void **unused) {
   (void)unused;
   char path[TEMP_MAX];
@@ -415,6 +438,7 @@ static void internal_tables(void **unused) {
 int main(void) {
   const test_case tests[] = {
       TEST(keys_must_ascend),
+      TEST(success_leaves_the_diag_alone),
       TEST(finish_replaces_or_nothing_does),
       TEST(no_room_on_disk),
       TEST(refused_options),
