@@ -1,11 +1,21 @@
 /*
- * nay_sst_cache.h - caches that many tables share.
+ * nay_sst_cache.h - caches that many tables share: of blocks, and of open tables.
  *
  *   nay_sst_cache *cache;
  *   if (nay_sst_cache_new(64u << 20, 8u << 20, NULL, &cache) != NAY_OK) return 1;
  *   nay_sst_read_options how = {sizeof how, .cache = cache};
  *
- * THREADS. All calls on a cache are safe together.
+ *   nay_sst_tables_options few = {sizeof few, .max_open = 100, .read = &how};
+ *   nay_sst_tables *tables;
+ *   const nay_sst *t;
+ *   if (nay_sst_tables_new(&few, NULL, NULL, &tables) != NAY_OK) return 1;
+ *   if (nay_sst_tables_acquire(tables, "a.ldb", NULL, &t) == NAY_OK) {
+ *     // get, iterate, look up ...
+ *     nay_sst_tables_release(tables, t);
+ *   }
+ *   nay_sst_tables_free(tables);
+ *
+ * THREADS. All calls on a cache are safe together; its allocator must be as well.
  */
 #ifndef NAY_SST_CACHE_H
 #define NAY_SST_CACHE_H
@@ -37,6 +47,61 @@ typedef struct nay_sst_cache_stats {
 
 /* nay_sst_cache_describe: at any time, from any thread. NAY_EINVAL: stats->size. */
 NAY_API nay_status nay_sst_cache_describe(const nay_sst_cache *cache, nay_sst_cache_stats *stats);
+
+/* ---- open tables ----------------------------------------------------------------------------- */
+
+/* nay_sst_tables_options: max_open is required, the rest may be zero. */
+typedef struct nay_sst_tables_options {
+  size_t size;     /* sizeof the struct: see ABI in nay.h */
+  size_t max_open; /* tables open at the same time */
+  bool strict;     /* never more: if all are in use, acquire is NAY_EFULL. Else there may be more
+                      while they are in use, and one that is released above max_open is closed; a
+                      table that two threads open at once counts twice until one is closed */
+  const nay_sst_read_options *read; /* of all tables; NULL: none. What it points to must outlive the
+                                       cache; stored_comparator must be NULL */
+} nay_sst_tables_options;
+
+typedef struct nay_sst_tables nay_sst_tables;
+
+/* nay_sst_tables_new: an LRU cache of open tables. NAY_EINVAL: diag says which option. */
+NAY_API nay_status nay_sst_tables_new(const nay_sst_tables_options *options,
+                                      const nay_allocator *allocator, nay_diag *diag,
+                                      nay_sst_tables **tables);
+
+/* nay_sst_tables_free: after every acquired table was released. */
+NAY_API void nay_sst_tables_free(nay_sst_tables *tables);
+
+/*
+ * nay_sst_tables_acquire: the table at path, which stays open until it is released as often as it
+ * was acquired. If it is not open, first the table that was released longest ago is closed when
+ * there are max_open, and then this one is opened. Errors as nay_sst_open: they are not cached.
+ * NAY_EFULL: see strict. Paths are compared as texts: two names of one file are two tables.
+ */
+NAY_API nay_status nay_sst_tables_acquire(nay_sst_tables *tables, const char *path, nay_diag *diag,
+                                          const nay_sst **sst);
+
+/* nay_sst_tables_release: after values and iterators of the table were freed. NULL is fine. */
+NAY_API void nay_sst_tables_release(nay_sst_tables *tables, const nay_sst *sst);
+
+/*
+ * nay_sst_tables_evict: before the file at path is removed, or after it was replaced: the next
+ * acquire opens it anew. If the table is in use it is closed when it is released.
+ */
+NAY_API void nay_sst_tables_evict(nay_sst_tables *tables, const char *path);
+
+/* nay_sst_tables_stats: what a cache of tables holds now, and what it did so far. */
+typedef struct nay_sst_tables_stats {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
+  uint64_t open;
+  uint64_t in_use;    /* of them, acquired */
+  uint64_t peak_open; /* at the same time, at most */
+  uint64_t hits, misses;
+  uint64_t closed; /* to open another one, or as they were above max_open */
+} nay_sst_tables_stats;
+
+/* nay_sst_tables_describe: at any time, from any thread. NAY_EINVAL: stats->size. */
+NAY_API nay_status nay_sst_tables_describe(const nay_sst_tables *tables,
+                                           nay_sst_tables_stats *stats);
 
 #ifdef __cplusplus
 }

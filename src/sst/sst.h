@@ -11,6 +11,7 @@
  *   sst_pin.c            their blocks, kept beyond the next movement
  *   sst_info.c           what the table is and has counted
  *   lookup*.c            one key in many tables
+ *   sst_tables.c         open tables, cached
  *   sst_foreign.c        tables of other engines, translated
  */
 #ifndef NAY_SST_SST_H
@@ -76,6 +77,7 @@ struct nay_sst {
   nay_diag order_unknown_why;
   nay_sst_tally *counts;
   nay_foreign *foreign; /* NULL: LevelDB's */
+  void *cached;         /* its entry in a nay_sst_tables, if it is in one */
 
   nay_handle properties; /* nay's or RocksDB's; size 0: none */
   nay_hold *index_hold;
@@ -122,6 +124,9 @@ typedef struct nay_hash_memo {
   uint64_t nhashes;
   const nay_get_trace *trace; /* NULL: nobody follows */
 } nay_hash_memo;
+
+/* nay__sst_check_read: options that an open takes. NAY_EINVAL. */
+nay_status nay__sst_check_read(const nay_sst_read_options *options, nay_diag *diag);
 
 /* nay__sst_read: the contents of a block that is not data, its checksum verified, past the
  * cache. *hold is made when it is needed, and keeps the bytes until it is used again. */

@@ -156,7 +156,7 @@ static nay_status open_parts(nay_sst *t, nay_diag *diag) {
   return nay__sst_check_order(t, diag);
 }
 
-static nay_status open_check(const nay_sst_read_options *o, nay_diag *diag) {
+nay_status nay__sst_check_read(const nay_sst_read_options *o, nay_diag *diag) {
   if ((unsigned)o->keys > NAY_SST_KEYS_INTERNAL ||
       (o->flags & ~(NAY_SST_PREAD | NAY_SST_NO_FILTERS | NAY_SST_STORED_COMPARATOR)) != 0) {
     return nay__fail(diag, NAY_EINVAL, "no such kind of keys, or an unknown flag", 0);
@@ -170,7 +170,7 @@ static nay_status open_new(const nay_sst_read_options *options, const nay_alloca
                            nay_diag *diag, nay_sst **sst) {
   nay_sst_read_options o = {.size = sizeof o};
   if (options != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_READ, options, diag, &o));
-  NAY_TRY(open_check(&o, diag));
+  NAY_TRY(nay__sst_check_read(&o, diag));
   nay_allocator a;
   NAY_TRY(nay__allocator_read(allocator, diag, &a));
   nay_sst *t = nay__alloc(&a, sizeof *t);

@@ -25,6 +25,7 @@
 static nay_filter *filter; /* of foo */
 static nay_sst *table;
 static nay_sst_cache *cache;
+static nay_sst_tables *tables;
 static nay_lookup *lookup;
 static nay_table_filters *found;
 static uint8_t *table_bytes;
@@ -73,6 +74,7 @@ static nay_status out_info(void *o) { return nay_sst_describe(table, o); }
 static nay_status out_counters(void *o) { return nay_sst_count(table, o); }
 static nay_status out_lookup_counters(void *o) { return nay_lookup_count(lookup, o); }
 static nay_status out_cache(void *o) { return nay_sst_cache_describe(cache, o); }
+static nay_status out_tables(void *o) { return nay_sst_tables_describe(tables, o); }
 static nay_status out_compacted(void *o) {
   char path[TEMP_MAX];
   const nay_sst *one = table;
@@ -121,6 +123,7 @@ static const output outputs[] = {
     {"nay_sst_counters", sizeof(nay_sst_counters), out_counters},
     {"nay_sst_counters of a lookup", sizeof(nay_sst_counters), out_lookup_counters},
     {"nay_sst_cache_stats", sizeof(nay_sst_cache_stats), out_cache},
+    {"nay_sst_tables_stats", sizeof(nay_sst_tables_stats), out_tables},
     {"nay_sst_compact_stats", sizeof(nay_sst_compact_stats), out_compacted},
     {"nay_map_stats", sizeof(nay_map_stats), out_map},
     {"nay_lsm_level", sizeof(nay_lsm_level), out_lsm_level},
@@ -252,6 +255,20 @@ static nay_status in_read(const void *o, nay_diag *diag) {
   nay_status status = nay_sst_open(table_path, o, NULL, diag, &t);
   if (status == NAY_OK) nay_sst_free(t);
   return status;
+}
+static void fill_tables(void *o) {
+  nay_sst_tables_options t = {sizeof t, .max_open = 1};
+  memcpy(o, &t, sizeof t);
+}
+static nay_status in_tables(const void *o, nay_diag *diag) {
+  nay_sst_tables *t = NULL;
+  nay_status status = nay_sst_tables_new(o, NULL, diag, &t);
+  nay_sst_tables_free(t);
+  return status;
+}
+static nay_status in_tables_read(const void *o, nay_diag *diag) {
+  nay_sst_tables_options t = {sizeof t, .max_open = 1, .read = o};
+  return in_tables(&t, diag);
 }
 static nay_status in_read_policy(const void *o, nay_diag *diag) {
   const nay_policy *policies[] = {o};
@@ -403,6 +420,8 @@ static const input inputs[] = {
     INPUT(nay_sst_write_options, fill_nothing, in_write),
     INPUT(nay_sst_write_options, fill_nothing, in_compact_write),
     INPUT(nay_sst_read_options, fill_nothing, in_read),
+    INPUT(nay_sst_read_options, fill_nothing, in_tables_read),
+    INPUT(nay_sst_tables_options, fill_tables, in_tables),
     INPUT(nay_sst_compact_options, fill_nothing, in_compact),
     INPUT(nay_lookup_level, fill_nothing, in_level),
     INPUT(nay_sst_outputs, fill_outputs, in_outputs),
@@ -591,7 +610,9 @@ static void prepare(void) {
   table = open_table(table_path, NULL);
   table_bytes = sample_read(table_path, &len);
   const nay_sst *one = table;
+  nay_sst_tables_options few = {sizeof few, .max_open = 1};
   assert_ok(nay_sst_cache_new(1024, 1024, NULL, &cache));
+  assert_ok(nay_sst_tables_new(&few, NULL, NULL, &tables));
   assert_ok(nay_lookup_new(&one, 1, NULL, &lookup));
   assert_ok(nay_table_filters_open(table_bytes, len, NULL, NULL, NULL, &found));
 }
@@ -600,6 +621,7 @@ static void release(void) {
   nay_table_filters_free(found);
   nay_lookup_free(lookup);
   nay_sst_cache_free(cache);
+  nay_sst_tables_free(tables);
   nay_sst_free(table);
   free(table_bytes);
   nay_filter_free(filter);

@@ -1,0 +1,303 @@
+/*
+ * sst_tables.c - a cache of open tables: what LevelDB calls the table cache.
+ *
+ *   buckets   path -> entry, for all tables that an acquire can find
+ *   idle      the entries that nobody uses, the one released last in front
+ *
+ *                 acquire, not open           acquire
+ *        (none) ------------------> in use <---------- idle
+ *                                     |  ------------>   |
+ *                                     |    release       |  room for another, evict
+ *                                     v                  v
+ *                 released above max_open,             closed
+ *                 or after evict
+ *
+ * An open table has a descriptor or a mapping, its index, and its filters; so the number of open
+ * tables bounds files and memory. `open` counts what is open, is being opened, or is being closed.
+ * It is raised before a file is opened and lowered after one is closed, and a thread that needs
+ * room closes its victim first: no moment has more than max_open, unless more are in use.
+ *
+ * The lock is held for a few pointers at a time; files are opened and closed outside. So two
+ * threads may open one table at the same time: the second to come back closes its own. An evict
+ * while a table is being opened may come after its file was replaced: that table is not listed,
+ * and closed when it is released.
+ *
+ * Cost: an acquire of an open table is a hash of its path and a few pointers. A table that is
+ * opened anew has a new number in the cache of blocks: its old blocks age out there.
+ */
+#include "base/spin.h"
+#include "hash/hash.h"
+#include "sst/sst.h"
+
+#define TABLES_BUCKETS_MAX 65536u /* beyond, chains get longer */
+
+typedef struct tables_entry tables_entry;
+struct tables_entry {
+  nay_sst *sst;
+  uint64_t hash; /* of the path */
+  uint64_t users;
+  bool listed;         /* an acquire finds it */
+  tables_entry *chain; /* of the same bucket */
+  tables_entry *newer; /* of the idle ones */
+  tables_entry *older;
+  size_t path_size;
+  char path[];
+};
+
+struct nay_sst_tables {
+  nay_allocator allocator;
+  nay_sst_tables_options options;
+  nay_sst_read_options read;
+  uint8_t lock; /* of all below */
+  tables_entry **buckets;
+  size_t nbuckets; /* a power of two */
+  tables_entry *newest, *oldest;
+  uint64_t closing; /* of stats.open */
+  uint64_t evicts;  /* calls */
+  nay_sst_tables_stats stats;
+};
+
+/* ---- under the lock ---- */
+
+/* The link that points to the entry, or to the NULL where it would be. */
+static tables_entry **tables_link(const nay_sst_tables *c, const char *path, uint64_t hash) {
+  tables_entry **p = &c->buckets[hash & (c->nbuckets - 1)];
+  while (*p != NULL && ((*p)->hash != hash || strcmp((*p)->path, path) != 0)) p = &(*p)->chain;
+  return p;
+}
+
+static void tables_list(nay_sst_tables *c, tables_entry *e) {
+  tables_entry **p = &c->buckets[e->hash & (c->nbuckets - 1)];
+  e->chain = *p;
+  *p = e;
+  e->listed = true;
+}
+
+static void tables_unlist(nay_sst_tables *c, tables_entry *e) {
+  *tables_link(c, e->path, e->hash) = e->chain;
+  e->listed = false;
+}
+
+static void tables_leave_idle(nay_sst_tables *c, tables_entry *e) {
+  *(e->newer != NULL ? &e->newer->older : &c->newest) = e->older;
+  *(e->older != NULL ? &e->older->newer : &c->oldest) = e->newer;
+}
+
+static void tables_become_idle(nay_sst_tables *c, tables_entry *e) {
+  e->newer = NULL;
+  e->older = c->newest;
+  *(c->newest != NULL ? &c->newest->newer : &c->oldest) = e;
+  c->newest = e;
+}
+
+static void tables_use(nay_sst_tables *c, tables_entry *e) {
+  if (e->users++ != 0) return;
+  tables_leave_idle(c, e);
+  c->stats.in_use++;
+}
+
+/* Room for one more. *victim, if not NULL, is to be closed first: its place is the room. False: all
+ * are in use, and no more may be. */
+static bool tables_reserve(nay_sst_tables *c, tables_entry **victim) {
+  *victim = NULL;
+  if (c->stats.open >= c->options.max_open && c->oldest != NULL) {
+    *victim = c->oldest;
+    tables_leave_idle(c, *victim);
+    tables_unlist(c, *victim);
+    c->stats.closed++;
+    return true;
+  }
+  if (c->stats.open >= c->options.max_open && c->options.strict) return false;
+  if (++c->stats.open > c->stats.peak_open) c->stats.peak_open = c->stats.open;
+  return true;
+}
+
+/* ---- outside of it ---- */
+
+static void tables_close(nay_sst_tables *c, tables_entry *e) {
+  if (e == NULL) return;
+  nay_sst_free(e->sst);
+  nay__free(&c->allocator, e, sizeof *e + e->path_size);
+}
+
+/* An entry that nobody can find; it was counted in `closing`. */
+static void tables_close_counted(nay_sst_tables *c, tables_entry *e) {
+  if (e == NULL) return;
+  tables_close(c, e);
+  nay__spin_take(&c->lock);
+  c->closing--;
+  c->stats.open--;
+  nay__spin_unlock(&c->lock);
+}
+
+static nay_status tables_open(nay_sst_tables *c, const char *path, uint64_t hash, nay_diag *diag,
+                              tables_entry **entry) {
+  size_t size = strlen(path) + 1;
+  tables_entry *e = nay__alloc(&c->allocator, sizeof *e + size);
+  if (e == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a table", 0);
+  *e = (tables_entry){.hash = hash, .users = 1, .path_size = size};
+  memcpy(e->path, path, size);
+  nay_status status = nay_sst_open(path, &c->read, &c->allocator, diag, &e->sst);
+  if (status != NAY_OK) {
+    tables_close(c, e);
+    return status;
+  }
+  e->sst->cached = e;
+  *entry = e;
+  return NAY_OK;
+}
+
+/* A table that was just opened, or the one that another thread listed meanwhile. Its room is
+ * reserved; without a table (NULL) it is given back. */
+static tables_entry *tables_settle(nay_sst_tables *c, tables_entry *e, uint64_t evicts) {
+  tables_entry *other = NULL;
+  nay__spin_take(&c->lock);
+  if (e == NULL) {
+    c->stats.open--;
+  } else {
+    other = *tables_link(c, e->path, e->hash);
+    if (other != NULL) {
+      tables_use(c, other);
+      c->closing++;
+    } else {
+      if (c->evicts == evicts) tables_list(c, e);
+      c->stats.in_use++;
+    }
+  }
+  nay__spin_unlock(&c->lock);
+  if (other == NULL) return e;
+  tables_close_counted(c, e);
+  return other;
+}
+
+nay_status nay_sst_tables_acquire(nay_sst_tables *c, const char *path, nay_diag *diag,
+                                  const nay_sst **sst) {
+  if (c == NULL || path == NULL || sst == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "tables, path or sst is NULL", 0);
+  }
+  uint64_t hash = nay__hash_xxh3(0, path, strlen(path));
+  tables_entry *victim = NULL;
+  nay__spin_take(&c->lock);
+  uint64_t evicts = c->evicts;
+  tables_entry *e = *tables_link(c, path, hash);
+  bool found = e != NULL, room = true;
+  if (found) {
+    tables_use(c, e);
+    c->stats.hits++;
+  } else {
+    c->stats.misses++;
+    room = tables_reserve(c, &victim);
+  }
+  nay__spin_unlock(&c->lock);
+  if (!room) return nay__fail(diag, NAY_EFULL, "as many tables are in use as may be open", 0);
+  if (!found) {
+    tables_close(c, victim);
+    nay_status status = tables_open(c, path, hash, diag, &e);
+    e = tables_settle(c, e, evicts);
+    NAY_TRY(status);
+  }
+  *sst = e->sst;
+  return NAY_OK;
+}
+
+void nay_sst_tables_release(nay_sst_tables *c, const nay_sst *sst) {
+  if (c == NULL || sst == NULL) return;
+  tables_entry *e = sst->cached, *dead = NULL;
+  nay__spin_take(&c->lock);
+  if (--e->users == 0) {
+    c->stats.in_use--;
+    bool above = c->stats.open - c->closing > c->options.max_open;
+    if (e->listed && !above) {
+      tables_become_idle(c, e);
+    } else {
+      if (e->listed) tables_unlist(c, e);
+      c->stats.closed += above;
+      c->closing++;
+      dead = e;
+    }
+  }
+  nay__spin_unlock(&c->lock);
+  tables_close_counted(c, dead);
+}
+
+void nay_sst_tables_evict(nay_sst_tables *c, const char *path) {
+  if (c == NULL || path == NULL) return;
+  uint64_t hash = nay__hash_xxh3(0, path, strlen(path));
+  tables_entry *dead = NULL;
+  nay__spin_take(&c->lock);
+  c->evicts++;
+  tables_entry *e = *tables_link(c, path, hash);
+  if (e != NULL) {
+    tables_unlist(c, e);
+    if (e->users == 0) {
+      tables_leave_idle(c, e);
+      c->closing++;
+      dead = e;
+    }
+  }
+  nay__spin_unlock(&c->lock);
+  tables_close_counted(c, dead);
+}
+
+/* ---- making and releasing ---- */
+
+static nay_status tables_options(const nay_sst_tables_options *from, nay_diag *diag,
+                                 nay_sst_tables_options *o, nay_sst_read_options *read) {
+  *read = (nay_sst_read_options){.size = sizeof *read};
+  NAY_TRY(nay__abi_read(NAY_ABI_SST_TABLES, from, diag, o));
+  if (o->max_open == 0) return nay__fail(diag, NAY_EINVAL, "max_open is 0", 0);
+  if (o->read != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_READ, o->read, diag, read));
+  o->read = NULL; /* the caller's; the cache has a copy */
+  if (read->stored_comparator != NULL) {
+    return nay__fail(diag, NAY_EINVAL, "stored_comparator is for one table", 0);
+  }
+  return nay__sst_check_read(read, diag);
+}
+
+nay_status nay_sst_tables_new(const nay_sst_tables_options *options, const nay_allocator *allocator,
+                              nay_diag *diag, nay_sst_tables **tables) {
+  nay_sst_tables_options o;
+  nay_sst_read_options read;
+  nay_allocator a;
+  if (options == NULL || tables == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "options or tables is NULL", 0);
+  }
+  NAY_TRY(tables_options(options, diag, &o, &read));
+  NAY_TRY(nay__allocator_read(allocator, diag, &a));
+  size_t nbuckets = 16;
+  while (nbuckets < o.max_open && nbuckets < TABLES_BUCKETS_MAX) nbuckets *= 2;
+  nay_sst_tables *c = nay__alloc(&a, sizeof *c);
+  tables_entry **buckets = nay__alloc(&a, nbuckets * sizeof *buckets);
+  if (c == NULL || buckets == NULL) {
+    nay__free(&a, c, sizeof *c);
+    nay__free(&a, buckets, nbuckets * sizeof *buckets);
+    return nay__fail(diag, NAY_ENOMEM, "no memory for a cache of tables", 0);
+  }
+  memset(buckets, 0, nbuckets * sizeof *buckets);
+  *c = (nay_sst_tables){.allocator = a, .options = o, .read = read, .nbuckets = nbuckets};
+  c->buckets = buckets;
+  *tables = c;
+  return NAY_OK;
+}
+
+void nay_sst_tables_free(nay_sst_tables *c) {
+  if (c == NULL) return;
+  nay_allocator a = c->allocator;
+  for (tables_entry *e = c->newest, *next; e != NULL; e = next) {
+    next = e->older;
+    tables_close(c, e);
+  }
+  nay__free(&a, c->buckets, c->nbuckets * sizeof *c->buckets);
+  nay__free(&a, c, sizeof *c);
+}
+
+nay_status nay_sst_tables_describe(const nay_sst_tables *tables, nay_sst_tables_stats *stats) {
+  if (tables == NULL || stats == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_TABLES_STATS, stats, NULL));
+  nay_sst_tables *c = (nay_sst_tables *)(uintptr_t)tables; /* for the lock */
+  nay__spin_take(&c->lock);
+  nay_sst_tables_stats now = c->stats;
+  nay__spin_unlock(&c->lock);
+  nay__abi_write(NAY_ABI_SST_TABLES_STATS, &now, stats);
+  return NAY_OK;
+}
