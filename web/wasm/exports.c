@@ -136,11 +136,19 @@ int nayw_hash_packed(const nay_filter *f, const uint8_t *bytes, const uint32_t *
 int nayw_hash_packed(const nay_filter *f, const uint8_t *bytes, const uint32_t *offsets, size_t n,
                      uint64_t *lo, uint64_t *hi) {
   hash_ctx ctx = {f, lo, hi};
+  const nay_hasher hasher = f->hasher; /* a copy that nothing points to: it stays in registers */
   nay_status status = nay__hasher_ready(&f->hasher);
-  for (size_t i = 0; i < n && status == NAY_OK; i++) {
-    hash_one(&ctx, bytes + offsets[i], offsets[i + 1] - offsets[i]);
+  if (status != NAY_OK) return status;
+  for (size_t i = 0; i < n; i++) {
+    const uint8_t *key = bytes + offsets[i];
+    size_t len = offsets[i + 1] - offsets[i];
+    if (hi == NULL && nay__hash_4to16(&hasher, key, len, &lo[i])) {
+      ctx.lo++;
+    } else {
+      hash_one(&ctx, key, len);
+    }
   }
-  return status;
+  return NAY_OK;
 }
 
 /* nayw_hash_lines: of the keys that a delimiter ends. */
