@@ -1,6 +1,7 @@
 /* test_sst_threads.c - many threads, one table, one cache that is too small for them. */
 #include <pthread.h>
 
+#include "nay_compact.h"
 #include "nay_lookup.h"
 #include "nay_merge.h"
 #include "nay_sst_cache.h"
@@ -9,6 +10,8 @@
 #define N_KEYS 4000
 #define N_THREADS 4
 #define N_GETS 8000
+#define N_BATCH 64
+#define N_BATCHES (TEST_SCALE(N_GETS) / 4 / N_BATCH)
 
 typedef struct work {
   const nay_lookup *lookup;
@@ -22,6 +25,40 @@ static bool right(nay_status status, const nay_sst_value *v, unsigned number) {
   if (number % 2 != 0 || number >= 2 * N_KEYS) return status == NAY_ENOENT;
   int len = snprintf(value, sizeof value, "value %u", number);
   return status == NAY_OK && v->len == (size_t)len && memcmp(v->bytes, value, v->len) == 0;
+}
+
+/* Batches of gets: their values pin blocks that other threads evict. */
+static void ask_many(work *w) {
+  enum { N = N_BATCH };
+  char text[N][32];
+  const void *keys[N];
+  size_t lens[N];
+  unsigned numbers[N];
+  nay_status statuses[N];
+  nay_sst_value values[N];
+  for (unsigned i = 0; i < N; i++) values[i] = (nay_sst_value){.size = sizeof values[i]};
+  for (unsigned at = 0; at < N_BATCHES * N; at += N) {
+    for (unsigned i = 0; i < N; i++) {
+      numbers[i] = (unsigned)(nay_hash_mix(w->seed + at + i) % (2 * N_KEYS + 100));
+      lens[i] = number_key(numbers[i], text[i]);
+      keys[i] = text[i];
+    }
+    w->wrong += nay_lookup_get_many(w->lookup, keys, lens, N, NAY_SST_MAX_SEQUENCE, NULL, values,
+                                    statuses, NULL) != NAY_OK;
+    for (unsigned i = 0; i < N; i++) w->wrong += !right(statuses[i], &values[i], numbers[i]);
+  }
+  for (unsigned i = 0; i < N; i++) nay_sst_value_free(&values[i]);
+}
+
+/* A compaction beside them, which reads the same table. */
+static void compact(work *w) {
+  char path[TEMP_MAX], name[40];
+  nay_sst_compact_stats stats = {.size = sizeof stats};
+  snprintf(name, sizeof name, "threads%llu.ldb", (unsigned long long)w->seed);
+  temp_path(path, name);
+  w->wrong += nay_sst_compact(&w->table, 1, path, NULL, NULL, NULL, &stats) != NAY_OK;
+  w->wrong += stats.written != N_KEYS;
+  unlink(path);
 }
 
 static void *ask(void *ctx) {
@@ -42,6 +79,8 @@ static void *ask(void *ctx) {
   w->wrong += n != N_KEYS;
   nay_sst_iter_free(it);
   nay_sst_value_free(&v);
+  ask_many(w);
+  compact(w);
   return NULL;
 }
 
@@ -88,7 +127,7 @@ static void readers_share_a_cache(void **flags) {
   assert_true(stats.data.evictions > 0 && stats.filter.evictions > 0);
   assert_true(stats.data.bytes <= 20000 && stats.filter.bytes <= 4000);
   nay_lookup_count(l, &counters);
-  assert_int_equal(counters.gets, N_THREADS * TEST_SCALE(N_GETS) / 2);
+  assert_int_equal(counters.gets, N_THREADS * (TEST_SCALE(N_GETS) / 2 + N_BATCHES * N_BATCH));
   nay_lookup_free(l);
   for (int i = 0; i < 2; i++) nay_sst_free(t[i]);
   nay_sst_cache_free(cache);
