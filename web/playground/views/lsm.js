@@ -138,7 +138,7 @@ class Lsm {
       item('nay', 'skipped: the filter says nay'),
       item('useless', 'read in vain'),
       item('found', 'read, and found'),
-      h('span', null, 'darker: more filter bits for each key'),
+      h('span', null, 'stronger: more filter bits for each key'),
     );
   }
 
@@ -318,7 +318,8 @@ class Lsm {
       bytes(r.nbits / 8),
     ]);
     const sum = `The sum of the FPRs, ${tree.expected.toFixed(3)}, is what a lookup of an absent key reads in vain.`;
-    const caption = `Filters of ${bytes(tree.nbits / 8)} in all. ${sum}`;
+    const all = `Filters of whole keys, ${bytes(tree.nbits / 8)} in all; those of prefixes come on top.`;
+    const caption = `${all} ${sum}`;
     const head = ['level', '#keys', '#runs', '#bits per key', '#FPR of a run', '#memory'];
     this.table.replaceChildren(table({ label: 'Levels and their filters', caption, head, rows }));
   }
