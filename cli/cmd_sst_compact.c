@@ -102,7 +102,7 @@ static nay_status compact_parts(compact *c, const table_list *t, nay_sst_compact
   how->threads = options_threads(c->o);
   signals_defer(true);
   nay_status status = nay_sst_compact_to(t->at, t->n, &to, how, NULL, diag, stats);
-  for (size_t i = 0; status != NAY_OK && i < c->nparts; i++) unlink(c->parts[i].path);
+  for (size_t i = 0; status != NAY_OK && i < c->nparts; i++) outfile_remove(c->parts[i].path);
   signals_defer(false); /* ends here after a signal */
   if (status == NAY_ECANCELED && c->exists) {
     die(EXIT_TROUBLE, "%s exists: --target-size overwrites no file", c->paths[c->npaths]);

@@ -179,3 +179,5 @@ void outfile_save(const void *bytes, size_t len, const char *path) {
   outfile_bytes b = {bytes, len};
   outfile_write(path, 0, outfile_produce_bytes, &b);
 }
+
+void outfile_remove(const char *path) { (void)unlink(path); }

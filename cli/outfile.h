@@ -41,4 +41,7 @@ void outfile_write(const char *path, uint32_t flags, nay_producer produce, void 
 /* outfile_save: the same for bytes. */
 void outfile_save(const void *bytes, size_t len, const char *path);
 
+/* outfile_remove: a file that this command has made, when it fails after all. */
+void outfile_remove(const char *path);
+
 #endif /* NAY_OUTFILE_H */

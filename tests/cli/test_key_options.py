@@ -246,11 +246,13 @@ def _():
 def _():
     must("sst", "build", "-q", "-o", "t", stdin="a\t1\n")
     framing = ["--crlf"], ["--length-prefixed"], ["--csv"], ["--tsv"], ["-F:"], ["-k1"], ["--header"], ["--delimiter=;"], \
-        ["--skip-empty"], ["--no-decompress"], ["-T1"], ["--line-number"], ["-v"], ["--older", "t"], ["--keys", "t"]
+        ["--skip-empty"], ["--no-decompress"], ["--line-number"], ["-v"], ["--older", "t"], ["--keys", "t"]
     for verb, option in itertools.product(["scan", "info", "compact"], framing):
         refused("sst", verb, "t", *option, said=f" is not for 'nay sst {verb}'")
     for verb, option in itertools.product(["info", "compact"], (["-0"], ["--key=int"], ["--max-count", "1"], ["-c"])):
         refused("sst", verb, "t", *option, said=f" is not for 'nay sst {verb}'")
+    for verb in "scan", "info":
+        refused("sst", verb, "t", "-T1", said=f" is not for 'nay sst {verb}'")
     for option in ["--max-count=1"], ["--line-number"], ["--older", "t"], ["--keys", "t"]:
         refused("sst", "build", "-o", "x", *option, said=" is not for 'nay sst build'")
     refused("sst", "get", "t", "-f", said="-f is not for 'nay sst get'")
