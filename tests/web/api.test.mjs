@@ -323,3 +323,14 @@ test('tables of LevelDB: compressed by snappy, walked, read, explained, damaged'
   fails('ECORRUPT', () => [...nay.Table.open(bad)]);
   fails('EFORMAT', () => nay.Table.open(bytes.subarray(0, 1000)));
 });
+
+test('plans of LSM trees: Monkey reads less with the same bytes', () => {
+  const { uniform, monkey } = nay.planLsm({ nkeys: 1e8, ratio: 10, bitsPerKey: 5, kind: 'blocked' });
+  assert.ok(monkey.absentReads < uniform.absentReads && monkey.nbytes <= monkey.nbytesBudget);
+  assert.equal(monkey.levels.length, monkey.nlevels);
+  assert.ok(monkey.levels[0].bitsPerKey > monkey.levels.at(-1).bitsPerKey);
+  assert.equal(monkey.levels.reduce((sum, level) => sum + level.nkeys, 0), 1e8);
+  fails('EINVAL', () => nay.planLsm({ nkeys: 1e8, ratio: 1, bitsPerKey: 5 }));
+  fails('EINVAL', () => nay.planLsm({ nkeys: 1e8, ratio: 10, bitsPerKey: 5, merging: 'never' }));
+  fails('EINVAL', () => nay.planLsm());
+});

@@ -40,6 +40,9 @@ test('structs', () => {
   assert.deepEqual(properties(table.info()), declared('TableInfo'));
   assert.deepEqual(properties([...table][0]), declared('TableEntry'));
   assert.deepEqual(properties(filters.info()), declared('TableFiltersInfo'));
+  const { monkey } = nay.planLsm({ nkeys: 1e6, ratio: 10, bitsPerKey: 10 });
+  assert.deepEqual(properties(monkey), declared('LsmPlan'));
+  assert.deepEqual(properties(monkey.levels[0]), declared('LsmLevel'));
   for (const name of properties(table.counters())) assert.ok(text.includes(`'${name}'`), name);
 });
 

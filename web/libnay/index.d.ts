@@ -339,6 +339,49 @@ export interface TableFiltersClass {
   open(bytes: Uint8Array | ArrayBuffer, options?: { layout?: string }): TableFilters;
 }
 
+/** The tree and the budget, one of nbytes, bitsPerKey, fpr: nay_lsm.h. */
+export interface LsmParams {
+  nkeys: number | bigint;
+  ratio: number | bigint;
+  nkeysMemtable?: number | bigint;
+  nkeysTable?: number | bigint;
+  nbytes?: number | bigint;
+  bitsPerKey?: number;
+  fpr?: number;
+  nrunsLevel0?: number;
+  merging?: 'leveled' | 'tiered' | 'lazy-leveled';
+  kind?: Kind | 'auto';
+}
+
+export interface LsmLevel {
+  level: number;
+  /** 'auto': no filter. */
+  kind: Kind | 'auto';
+  nkeys: number;
+  nruns: number;
+  nfilters: number;
+  nkeysFilter: number;
+  nbytesFilter: number;
+  nbytes: number;
+  bitsPerKey: number;
+  fpr: number;
+  absentReads: number;
+  why: string;
+}
+
+export interface LsmPlan {
+  levels: LsmLevel[];
+  nlevels: number;
+  nkeys: number;
+  nruns: number;
+  nfilters: number;
+  nbytes: number;
+  nbytesBudget: number;
+  bitsPerKey: number;
+  absentReads: number;
+  presentWaste: number;
+}
+
 /**
  * An event that the library recorded: its name, level and index, and fields that depend on the event
  * (trace.kinds lists them; src/base/trace.h says what they are).
@@ -369,7 +412,7 @@ export interface TypedKeys {
 export interface Library {
   readonly version: string;
   readonly kinds: Kind[];
-  /** Whether formats, Table and TableFilters are there: load({ full: true }). */
+  /** Whether formats, Table, TableFilters and planLsm are there: load({ full: true }). */
   readonly full: boolean;
   readonly Filter: FilterClass;
   readonly StaticMap: StaticMapClass;
@@ -377,6 +420,8 @@ export interface Library {
   readonly formats?: Formats;
   readonly Table?: TableClass;
   readonly TableFilters?: TableFiltersClass;
+  /** How many bits per key each level of an LSM tree gets: the same for all, and by Monkey's allocation. */
+  readonly planLsm?: (params: LsmParams) => { uniform: LsmPlan; monkey: LsmPlan };
   /** Only in the module libnay-trace.wasm, which the package does not have. */
   readonly trace?: Trace;
   traits(kind: Kind): Traits;
@@ -388,7 +433,7 @@ export interface Library {
   memoryUsed(): number;
 }
 
-export type FullLibrary = Library & Required<Pick<Library, 'formats' | 'Table' | 'TableFilters'>>;
+export type FullLibrary = Library & Required<Pick<Library, 'formats' | 'Table' | 'TableFilters' | 'planLsm'>>;
 
 export interface LoadOptions {
   /** The module: its bytes, a URL, or compiled; else the one beside this file. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "nay_explain.h"
+#include "nay_lsm.h"
 #include "nay_sst_foreign.h"
 #include "nay_table_filters.h"
 #include "nayw.h"
@@ -84,6 +85,37 @@ static const nayw_field layout_filters_entry[] = {
     F(NUMBER, last_key_len), {NULL, 0, 0}};
 #undef F
 
+#define F(type, field) NAYW_FIELD(type, nay_lsm_params, field)
+static const nayw_field layout_lsm_params[] = {
+    F(NUMBER, size),         F(COUNT, nkeys),    F(COUNT, ratio),         F(COUNT, nkeys_memtable),
+    F(COUNT, nkeys_table),   F(COUNT, nbytes),   F(DOUBLE, bits_per_key), F(DOUBLE, fpr),
+    F(NUMBER, nruns_level0), F(NUMBER, merging), F(KIND, kind),           {NULL, 0, 0}};
+#undef F
+
+#define F(type, field) NAYW_FIELD(type, nay_lsm_level, field)
+static const nayw_field layout_lsm_level[] = {F(NUMBER, size),        F(NUMBER, level),
+                                              F(KIND, kind),          F(COUNT, nkeys),
+                                              F(COUNT, nruns),        F(COUNT, nfilters),
+                                              F(COUNT, nkeys_filter), F(COUNT, nbytes_filter),
+                                              F(COUNT, nbytes),       F(DOUBLE, bits_per_key),
+                                              F(DOUBLE, fpr),         F(DOUBLE, absent_reads),
+                                              F(TEXT, why),           {NULL, 0, 0}};
+#undef F
+
+#define F(type, field) NAYW_FIELD(type, nay_lsm_sums, field)
+static const nayw_field layout_lsm_sums[] = {F(NUMBER, size),
+                                             F(COUNT, nlevels),
+                                             F(COUNT, nkeys),
+                                             F(COUNT, nruns),
+                                             F(COUNT, nfilters),
+                                             F(COUNT, nbytes),
+                                             F(COUNT, nbytes_budget),
+                                             F(DOUBLE, bits_per_key),
+                                             F(DOUBLE, absent_reads),
+                                             F(DOUBLE, present_waste),
+                                             {NULL, 0, 0}};
+#undef F
+
 static const nayw_layout layouts[] = {
     {"sstInfo", sizeof(nay_sst_info), layout_sst_info},
     {"sstCounters", sizeof(nay_sst_counters), layout_sst_counters},
@@ -91,6 +123,9 @@ static const nayw_layout layouts[] = {
     {"sstVersion", sizeof(nay_sst_version), layout_sst_version},
     {"filtersInfo", sizeof(nay_table_filters_info), layout_filters_info},
     {"filtersEntry", sizeof(nay_table_filters_entry), layout_filters_entry},
+    {"lsmParams", sizeof(nay_lsm_params), layout_lsm_params},
+    {"lsmLevel", sizeof(nay_lsm_level), layout_lsm_level},
+    {"lsmSums", sizeof(nay_lsm_sums), layout_lsm_sums},
     {NULL, 0, NULL},
 };
 

@@ -6,6 +6,7 @@ import { makeFilter, traitsOf } from './filter.js';
 import { makeMap } from './map.js';
 import { makeFormats } from './format.js';
 import { makeTable, makeTableFilters } from './table.js';
+import { makePlanLsm } from './lsm.js';
 import { makeTrace } from './trace.js';
 
 const PAGE = 65536;
@@ -82,6 +83,7 @@ function makeLibrary(m) {
     library.formats = makeFormats(m, structs, Filter);
     library.Table = makeTable(m, structs, keys);
     library.TableFilters = makeTableFilters(m, structs, keys);
+    library.planLsm = makePlanLsm(m, structs);
   }
   if ('nayw_trace_start' in x) library.trace = makeTrace(m);
   return library;
