@@ -51,11 +51,12 @@ NAY_INLINE void bloom_neon_out(uint32x4_t at, uint64_t to[4]) {
   to[3] = vgetq_lane_u32(at, 3);
 }
 
-/* The last four by a vector, those before them by scalar products. */
+/* The last four by a vector, those before them by scalar products. k is at most 8, which gcc does
+ * not see. */
 NAY_INLINE nay_bloom_locations bloom_neon_locate(const nay_bits *b, uint64_t h, uint32_t k) {
   nay_bloom_locations p = {{0}};
   nay__bloom_locate_scalar(b, h, k < 4 ? k : k - 4, &p, k < 4 ? 0 : 4);
-  if (k >= 4) bloom_neon_out(bloom_neon_four(h, k - 4, (uint32_t)b->nunits), p.at);
+  if (k >= 4 && k <= 8) bloom_neon_out(bloom_neon_four(h, k - 4, (uint32_t)b->nunits), p.at);
   return p;
 }
 

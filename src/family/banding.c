@@ -33,8 +33,8 @@
  *
  * Papers: burr.c.
  */
-#include "family/burr.h"
 #include "base/trace.h"
+#include "family/burr.h"
 
 /* ---- scratch ---- */
 

@@ -75,8 +75,8 @@ static nay_status file_read_fd(int fd, size_t size, nay_accept accept,
 
 nay_status nay__file_read(const char *path, nay_accept accept, const nay_allocator *allocator,
                           nay_diag *diag, nay_memory *memory, size_t *len) {
-  int fd;
-  size_t size;
+  int fd = -1;
+  size_t size = 0;
   NAY_TRY(file_open_regular(path, diag, &fd, &size));
   nay_status status = file_read_fd(fd, size, accept, allocator, diag, memory);
   nay__os_close(fd);
@@ -85,8 +85,8 @@ nay_status nay__file_read(const char *path, nay_accept accept, const nay_allocat
 }
 
 nay_status nay__file_map(const char *path, nay_diag *diag, void **mapping, size_t *len) {
-  int fd;
-  size_t size;
+  int fd = -1;
+  size_t size = 0;
   NAY_TRY(file_open_regular(path, diag, &fd, &size));
   void *m = NULL;
   if (size != 0) m = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# TAP: the library, compiled for other CPUs and run by qemu, writes and reads the golden files byte
+# TAP: the library, compiled for other CPUs without a warning and run by qemu, writes and reads the golden files byte
 # for byte, answers alike with every table of kernels, and replays the fuzz corpus: s390x is
 # big-endian, i686 has 32-bit pointers, aarch64 has NEON.
 #   run_endian.sh [CPU ...]     s390x i686 aarch64 unless named
@@ -21,7 +21,7 @@ cp "${XXHASH_INCLUDE:-/usr/include}/xxhash.h" "$work/xxhash/"
 
 build() { # cpu compiler
   cmake -S "$source" -B "$work/$1" -G Ninja -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$1" \
-    -DCMAKE_C_COMPILER="$2" -DCMAKE_BUILD_TYPE=Release -DNAY_TESTS=OFF -DNAY_CLI=OFF \
+    -DCMAKE_C_COMPILER="$2" -DCMAKE_BUILD_TYPE=Release -DNAY_TESTS=OFF -DNAY_CLI=OFF -DNAY_WERROR=ON \
     -DXXHASH_INCLUDE="$work/xxhash" && cmake --build "$work/$1" --target nay_static || return
   local flags=(-O2 -static -D_FILE_OFFSET_BITS=64 -I"$source/include" -I"$source/tests" -I"$source/src" -I"$work/xxhash")
   "$2" "${flags[@]}" "$source/tests/golden/native/make_native.c" "$work/$1/libnay.a" \
@@ -36,8 +36,11 @@ build() { # cpu compiler
     -o "$work/$1/keys_again" || return
   "$2" "${flags[@]}" "$source/tests/endian/inline_again.c" "$work/$1/libnay.a" \
     -o "$work/$1/inline_again" || return
+  local store=("$source"/examples/kv/[!s]*.c) # all but the shell
   for target in "$source"/tests/fuzz/fuzz_*.c; do
-    "$2" "${flags[@]}" "$target" "$source/tests/fuzz/replay.c" "$work/$1/libnay.a" -lm \
+    local more=()
+    [ "$(basename "$target")" != fuzz_kv.c ] || more=(-I"$source/examples/kv" "${store[@]}")
+    "$2" "${flags[@]}" "$target" "${more[@]}" "$source/tests/fuzz/replay.c" "$work/$1/libnay.a" -lm -pthread \
       -o "$work/$1/$(basename "$target" .c)" || return
   done
 }
