@@ -27,8 +27,6 @@
  * The FPR doubles with each step and is, after the last, the planned one; the memory for
  * spare bits is largest when the filter is smallest.
  *
- * Longer than 500 lines because trace events (base/trace.h) stand where they happen.
- *
  * [1] Fan, Andersen, Kaminsky, Mitzenmacher: Cuckoo filter, CoNEXT 2014. The sum form of alt for
  * any even m is that of Lemire's cuckoofilter_stable.
  *

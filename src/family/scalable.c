@@ -23,8 +23,6 @@
  * caller's limit. Folding shrinks the last level to what is in it and finishes the filter: it takes
  * no new key.
  *
- * Longer than 500 lines because trace events (base/trace.h) stand where they happen.
- *
  * Almeida, Baquero, Preguica, Hutchison: Scalable Bloom filters, 2007.
  *
  * Longer than 500 lines because the hooks of the trace (base/trace.h) stand where things happen.
