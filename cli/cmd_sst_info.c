@@ -6,6 +6,7 @@
 #include "numbers.h"
 #include "prom.h"
 #include "table_foreign.h"
+#include "table_properties.h"
 #include "tables.h"
 
 static const char *const filter_names[] = {"none", "blocks", "full", "partitioned"};
@@ -65,6 +66,7 @@ static void info_json(const table_facts *t) {
     json_bytes("smallest", info->smallest, info_user_len(info, info->smallest_len));
     json_bytes("largest", info->largest, info_user_len(info, info->largest_len));
   }
+  table_properties_json(t->table);
   info_json_filter(info, &t->filters);
   if (t->is_foreign) table_foreign_json(t->table, &t->foreign, &t->verdict);
   json_end();
@@ -123,6 +125,7 @@ static void info_text(const table_facts *t) {
              escape_text(info->smallest, info_user_len(info, info->smallest_len), low, sizeof low),
              escape_text(info->largest, info_user_len(info, info->largest_len), high, sizeof high));
   }
+  table_properties_text(t->table);
   if (strcmp(info->comparator, "leveldb.BytewiseComparator") != 0) {
     out_text("  order    %s\n", info->comparator);
   }

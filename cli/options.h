@@ -92,7 +92,7 @@ struct options {
   text_list older;
   const char *prefix_delimiter, *from, *upto, *prefix, *comparator;
   bool reverse;
-  bool sort, bottom, versions, no_values, verify_table;
+  bool sort, bottom, versions, no_values, verify_table, properties;
 };
 
 typedef enum option_type {

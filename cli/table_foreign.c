@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "numbers.h"
+#include "table_properties.h"
 #include "tables.h"
 
 bool table_is_foreign(const nay_sst *table, nay_sst_foreign_info *info) {
@@ -23,6 +24,7 @@ table_verdict table_verify(const char *path, const nay_sst *table) {
   nay_status status = nay_sst_foreign_verify(table, &diag, &v.nentries, &v.ndenied);
   if (status == NAY_ENOENT || status == NAY_OK) status = table_count(table, &diag, &v.nentries);
   if (status != NAY_OK) table_die(path, status, &diag);
+  table_properties_verify(path, table);
   return v;
 }
 
@@ -117,6 +119,8 @@ nay_sst_foreign_writer *table_foreign_writer(const options *o, const char *path)
   if (o->fpr != 0 || o->kind != NAY_AUTO || o->prefix_length != 0 || o->prefix_delimiter != NULL) {
     die(EXIT_TROUBLE, "-p, -t and prefixes are for LevelDB's tables: omit them with --format");
   }
+  if (o->properties)
+    die(EXIT_TROUBLE, "--properties is for LevelDB's tables: omit it with --format");
   if (o->comparator != NULL && strcmp(o->comparator, "bytewise") != 0) {
     die(EXIT_TROUBLE, "--comparator: tables of other engines are in bytewise order");
   }

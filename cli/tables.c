@@ -169,6 +169,7 @@ void table_plan_make(const options *o, table_plan *plan) {
     die(EXIT_TROUBLE, "--compress lz4 and zstd are for --format nori");
   plan_prefix(o, plan);
   plan->write.comparator = table_order.chosen;
+  plan->write.properties = o->properties;
   if (o->block_bytes > UINT32_MAX) die(EXIT_TROUBLE, "--block: less than 4 GiB");
   plan->write.block_bytes = (uint32_t)o->block_bytes;
   if (o->compress == TABLE_SNAPPY) {

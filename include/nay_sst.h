@@ -30,7 +30,8 @@
  * to one thread at a time.
  *
  * Many tables: nay_lookup.h finds a key in them, nay_merge.h walks them as one, nay_compact.h makes
- * one of them, nay_sst_cache.h bounds their memory. Tables of other engines: nay_sst_foreign.h.
+ * one of them, nay_sst_cache.h bounds their memory, nay_sst_stats.h measures one. Tables of other
+ * engines: nay_sst_foreign.h.
  */
 #ifndef NAY_SST_H
 #define NAY_SST_H
@@ -202,6 +203,7 @@ typedef struct nay_sst_write_options {
   uint32_t partition_keys;  /* a partition is closed at this many keys; 0: 8192 */
   const nay_sst_prefix *prefix;         /* also a filter of prefixes, for scans; NULL: none */
   const nay_sst_comparator *comparator; /* the order of user keys; NULL: bytewise */
+  bool properties; /* also a block of counts and ranges: nay_sst_stats.h. LevelDB ignores it */
 } nay_sst_write_options;
 
 typedef struct nay_sst_writer nay_sst_writer;

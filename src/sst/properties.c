@@ -32,8 +32,10 @@ static void properties_set(nay_properties *p, nay_bytes key, nay_bytes value) {
 static nay_status properties_visit(void *ctx, const nay_cursor *c, nay_diag *diag) {
   nay_properties *p = ctx;
   nay_bytes key = {c->key.at, c->key.len}, value = {c->entry.value, c->entry.value_len};
-  (void)diag;
   properties_set(p, key, value);
+  if (nay__table_stats_load(&p->stats, key, value) != NAY_OK) {
+    return nay__fail(diag, NAY_ECORRUPT, "a property of the table is not a number", c->entry.at);
+  }
   if (nay__bytes_are(key, "rocksdb.filter.policy")) nay__name_set(p->filter_policy, value);
   if (nay__bytes_are(key, "rocksdb.prefix.extractor.name") && !nay__bytes_are(value, "nullptr")) {
     nay__name_set(p->prefix_extractor, value);

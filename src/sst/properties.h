@@ -6,13 +6,16 @@
  * varint. Readers skip names that they do not know. nay writes
  *
  *   nay.comparator   text, ends with the value: the name of the comparator of user keys
+ *   and, with `properties`, what the entries add up to: table_stats.h
  *
- * A block of nay's is never compressed. A table has one if it was made with a comparator.
+ * A block of nay's is never compressed. A table has one if it was made with a comparator or with
+ * `properties`.
  */
 #ifndef NAY_SST_PROPERTIES_H
 #define NAY_SST_PROPERTIES_H
 
 #include "sst/block.h"
+#include "sst/table_stats.h"
 
 /* nay_name: a text that ends in 0. A longer one is cut, and then equals no name that we know. */
 typedef char nay_name[128];
@@ -37,6 +40,7 @@ typedef struct nay_properties {
   uint64_t comparator_at;   /* offset in the block of the entry that states it */
   bool partitioned_index;   /* or another index that is not a single block of handles */
   uint64_t index_type_at;   /* offset in the block of the entry that states it */
+  nay_table_stats stats;    /* keys are views into the block */
 } nay_properties;
 
 #define NAY_PROPERTY_COMPARATOR "nay.comparator"

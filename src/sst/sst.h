@@ -10,6 +10,7 @@
  *   sst_iter.c           many in order
  *   sst_pin.c            their blocks, kept beyond the next movement
  *   sst_info.c           what the table is and has counted
+ *   sst_stats.c          what it states of its entries, and where a key is
  *   lookup*.c            one key in many tables
  *   sst_tables.c         open tables, cached
  *   sst_foreign.c        tables of other engines, translated
@@ -26,6 +27,7 @@
 #include "sst/foreign.h"
 #include "sst/sst_abi.h"
 #include "sst/sst_cache.h"
+#include "sst/table_stats.h"
 
 /* Relaxed atomics. The first four count the outcomes of a get: their sum is `gets`. */
 typedef struct nay_sst_tally {
@@ -80,6 +82,8 @@ struct nay_sst {
   void *cached;         /* its entry in a nay_sst_tables, if it is in one */
 
   nay_handle properties; /* nay's or RocksDB's; size 0: none */
+  nay_hold *properties_hold;
+  nay_table_stats stats; /* that it states; keys lie in the block of properties */
   nay_hold *index_hold;
   nay_block index;
   uint8_t *checked; /* a bit for each block that is in order and, in a mapped file, whose checksum

@@ -11,10 +11,12 @@
 #include "nay_merge.h"
 #include "nay_sst_cache.h"
 #include "nay_sst_foreign.h"
+#include "nay_sst_stats.h"
 
 #define NAY_ABI_SST_VERSION NAY_ABI(nay_sst_version, merge)
-#define NAY_ABI_SST_WRITE NAY_ABI(nay_sst_write_options, comparator)
+#define NAY_ABI_SST_WRITE NAY_ABI(nay_sst_write_options, properties)
 #define NAY_ABI_SST_READ NAY_ABI(nay_sst_read_options, stored_comparator)
+#define NAY_ABI_SST_PROPERTIES NAY_ABI(nay_sst_properties, largest_len)
 #define NAY_ABI_SST_CACHE NAY_ABI(nay_sst_cache_stats, filter)
 #define NAY_ABI_SST_TABLES NAY_ABI(nay_sst_tables_options, read)
 #define NAY_ABI_SST_TABLES_STATS NAY_ABI(nay_sst_tables_stats, closed)

@@ -107,19 +107,18 @@ static nay_status open_comparator(nay_sst *t, const nay_properties *p, nay_diag 
 
 /* RocksDB's format 0 has LevelDB's footer and blocks, but the index may be one of indexes. */
 static nay_status open_properties(nay_sst *t, nay_diag *diag) {
-  nay_hold *hold = NULL;
   nay_bytes contents;
   nay_properties p = {.nentries = 0};
   nay_status status = NAY_OK;
   if (t->properties.size != 0) {
-    status = nay__sst_read(t, t->properties, &hold, diag, &contents);
+    status = nay__sst_read(t, t->properties, &t->properties_hold, diag, &contents);
     if (status == NAY_OK) {
       status = nay__properties_load(contents, &t->allocator, diag, &p);
       status = nay__in_file(status, diag, t->properties);
     }
-    nay__hold_free(hold);
   }
   NAY_TRY(status);
+  t->stats = p.stats;
   if (!p.partitioned_index) return open_comparator(t, &p, diag);
   return nay__fail(diag, NAY_ENOTSUP, "a table of RocksDB with a partitioned index",
                    t->properties.offset + p.index_type_at);
@@ -149,6 +148,10 @@ static nay_status open_parts(nay_sst *t, nay_diag *diag) {
   t->order = (nay_order){t->options.comparator, t->options.keys == NAY_SST_KEYS_INTERNAL};
   NAY_TRY(nay__sst_filters_open(t));
   NAY_TRY(open_properties(t, diag));
+  if (!nay__table_stats_check(&t->stats, t->order)) {
+    return nay__fail(diag, NAY_ECORRUPT, "properties of the table contradict each other",
+                     t->properties.offset);
+  }
   if (t->empty) return NAY_OK;
   NAY_TRY(nay__sst_note_checks(t));
   NAY_TRY(open_codec_of(t, first));
@@ -288,6 +291,7 @@ void nay_sst_free(nay_sst *t) {
   nay_allocator a = t->allocator;
   nay__sst_filters_free(t);
   nay__hold_free(t->index_hold);
+  nay__hold_free(t->properties_hold);
   nay__foreign_free(t->foreign);
   nay__free(&a, t->checked, t->checked_len);
   nay__buffer_free(&t->smallest, &a);

@@ -48,6 +48,8 @@ struct nay_sst_writer {
   nay_block_builder top; /* index of the partitions */
   nay_block_builder metaindex, properties;
   nay_buffer meta_key;
+  nay_table_stats stats;
+  nay_buffer smallest, largest; /* user keys, for the properties */
   bool finished;
   nay_status failed;
   nay_diag trouble; /* with the file */
@@ -223,7 +225,10 @@ static nay_status writer_append(nay_sst_writer *w, const uint8_t *key, size_t le
   /* capacity for a separator, which is at most a trailer longer */
   NAY_TRY(nay__buffer_reserve(&w->last, len + NAY_KEY_TRAILER, a));
   NAY_TRY(nay__buffer_append(&w->last, key, len, a));
-  w->count++;
+  if (w->count++ == 0 && w->options.properties) {
+    NAY_TRY(nay__buffer_append(&w->smallest, key, nay__user_len(w->order, len), a));
+  }
+  nay__table_stats_add(&w->stats, w->order, key, len, value_len);
   return nay__block_size(&w->data) >= w->options.block_bytes ? writer_flush_block(w) : NAY_OK;
 }
 
@@ -312,12 +317,21 @@ static nay_status writer_meta_filter(nay_sst_writer *w, nay_filter_builder *buil
 
 /* What the table states about itself. Tables that LevelDB could have written stay as LevelDB writes
  * them. */
-static bool writer_has_properties(const nay_sst_writer *w) { return w->order.user != NULL; }
+static bool writer_has_properties(const nay_sst_writer *w) {
+  return w->order.user != NULL || w->options.properties;
+}
 
 static nay_status writer_put_properties(nay_sst_writer *w) {
   if (!writer_has_properties(w)) return NAY_OK;
-  NAY_TRY(nay__property_add(&w->properties, NAY_PROPERTY_COMPARATOR, w->order.user->name,
-                            strlen(w->order.user->name), &w->allocator));
+  if (w->order.user != NULL) {
+    NAY_TRY(nay__property_add(&w->properties, NAY_PROPERTY_COMPARATOR, w->order.user->name,
+                              strlen(w->order.user->name), &w->allocator));
+  }
+  if (w->options.properties) {
+    w->stats.smallest = (nay_bytes){w->smallest.at, w->smallest.len};
+    w->stats.largest = (nay_bytes){w->largest.at, w->largest.len};
+    NAY_TRY(nay__table_stats_store(&w->stats, w->order, &w->properties, &w->allocator));
+  }
   NAY_TRY(nay__block_finish(&w->properties, &w->allocator));
   return writer_meta_block(w, &w->properties.bytes, NAY_META_PROPERTIES, "");
 }
@@ -353,6 +367,10 @@ static nay_status writer_put_end(nay_sst_writer *w) {
   NAY_TRY(writer_flush_block(w));
   if (w->options.filter == NAY_SST_PARTITIONED_FILTER && w->whole.n != 0) {
     NAY_TRY(writer_cut_partition(w));
+  }
+  if (w->options.properties) { /* the index entry shortens the last key */
+    size_t len = w->count != 0 ? nay__user_len(w->order, w->last.len) : 0;
+    NAY_TRY(nay__buffer_append(&w->largest, w->last.at, len, &w->allocator));
   }
   NAY_TRY(writer_index_pending(w, NULL, 0));
   NAY_TRY(writer_put_filters(w));
@@ -433,8 +451,8 @@ void nay_sst_writer_free(nay_sst_writer *w) {
   for (size_t i = 0; i < sizeof builders / sizeof *builders; i++) {
     nay__block_builder_free(builders[i], &a);
   }
-  nay_buffer *buffers[] = {&w->out,         &w->last,   &w->compressed, &w->version,
-                           &w->last_prefix, &w->filter, &w->meta_key,   &w->separator};
+  nay_buffer *buffers[] = {&w->out,    &w->last,     &w->compressed, &w->version,  &w->last_prefix,
+                           &w->filter, &w->meta_key, &w->separator,  &w->smallest, &w->largest};
   for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) nay__buffer_free(buffers[i], &a);
   nay__filter_block_free(&w->filter_block, &a);
   nay__filter_builder_free(&w->whole, &a);

@@ -203,7 +203,7 @@ def prepare():
                  "build -q -b 10 --format leveldb -o foreign keys", "build -q --secret secret -o keyed.nay keys",
                  "merge -q --intersect f.nay g.nay -o derived.nay", "build -q --meta 'a \udcff note' -o noted.nay keys",
                  "sst build -q --filter partitioned --prefix-length 3 --compress snappy -o parts.ldb rows",
-                 "sst build -q --sequence 7 -o versions.ldb sorted", "sst build -q --no-decompress --sort -o binary.ldb binary",
+                 "sst build -q --properties --sequence 7 -o versions.ldb sorted", "sst build -q --no-decompress --sort -o binary.ldb binary",
                  "sst build -q -o empty.ldb /dev/null", "map build -q -o m.map numbers",
                  "map build -q --check 40 --meta note -o c.map numbers"):
         nay(line, check=True)

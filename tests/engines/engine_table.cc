@@ -177,6 +177,10 @@ bool engine_table_seek(engine_table *t, engine_slice target, engine_slice *key,
   return t->entry(key, value);
 }
 
+uint64_t engine_table_offset(engine_table *t, engine_slice key) {
+  return t->table->ApproximateOffsetOf(slice(key));
+}
+
 bool engine_table_failed(engine_table *t) { return !t->iter->status().ok(); }
 
 engine_db *engine_db_open(const char *path, const engine_table_options *o) {

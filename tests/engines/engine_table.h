@@ -50,6 +50,14 @@ bool engine_table_seek(engine_table *table, engine_slice target, engine_slice *k
                        engine_slice *value);
 bool engine_table_failed(engine_table *table);
 
+/* engine_table_offset: ApproximateOffsetOf. */
+uint64_t engine_table_offset(engine_table *table, engine_slice key);
+
+/* engine_rocksdb_walk: all entries of a file, by RocksDB's SstFileReader; keys are user keys. False
+ * when it refuses the file or sees damage. */
+bool engine_rocksdb_walk(const char *path, void (*entry)(void *, engine_slice, engine_slice),
+                         void *ctx);
+
 /* A database in a directory that does not exist yet. put with value.at NULL deletes. */
 typedef struct engine_db engine_db;
 engine_db *engine_db_open(const char *path, const engine_table_options *options);

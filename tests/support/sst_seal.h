@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "nay_lookup.h"
-#include "nay_sst.h"
+#include "nay_sst_stats.h"
 #include "sst/block.h"
 #include "sst/footer.h"
 
@@ -121,6 +121,10 @@ static inline nay_status exercise_table(const uint8_t *bytes, size_t len,
   nay_sst_info info = {.size = sizeof info};
   nay_sst_counters counters = {.size = sizeof counters};
   nay_sst_describe(t, &info);
+  nay_sst_properties stated = {.size = sizeof stated};
+  uint64_t offset;
+  if (nay_sst_stated(t, &stated) == NAY_OK && stated.ndeletions > stated.nentries) abort();
+  if (nay_sst_approximate_offset(t, "m", 1, NULL, &offset) == NAY_OK && offset > len) abort();
   nay_lookup_count(l, &counters);
   nay_lookup_free(l);
   nay_sst_iter_free(it);

@@ -17,6 +17,7 @@
 #include "nay_policy.h"
 #include "nay_sst_cache.h"
 #include "nay_sst_foreign.h"
+#include "nay_sst_stats.h"
 #include "nay_table_filters.h"
 #include "support/abi_sizes.h"
 #include "support/flaky.h"
@@ -71,6 +72,7 @@ static nay_status out_merge_version(void *o) {
   return status;
 }
 static nay_status out_info(void *o) { return nay_sst_describe(table, o); }
+static nay_status out_stated(void *o) { return nay_sst_stated(table, o); }
 static nay_status out_counters(void *o) { return nay_sst_count(table, o); }
 static nay_status out_lookup_counters(void *o) { return nay_lookup_count(lookup, o); }
 static nay_status out_cache(void *o) { return nay_sst_cache_describe(cache, o); }
@@ -120,6 +122,7 @@ static const output outputs[] = {
     {"nay_sst_version", sizeof(nay_sst_version), out_version},
     {"nay_sst_version of a merge", sizeof(nay_sst_version), out_merge_version},
     {"nay_sst_info", sizeof(nay_sst_info), out_info},
+    {"nay_sst_properties", sizeof(nay_sst_properties), out_stated},
     {"nay_sst_counters", sizeof(nay_sst_counters), out_counters},
     {"nay_sst_counters of a lookup", sizeof(nay_sst_counters), out_lookup_counters},
     {"nay_sst_cache_stats", sizeof(nay_sst_cache_stats), out_cache},
@@ -602,7 +605,7 @@ static void old_callers_of_a_newer_library(void **state) {
 
 static void prepare(void) {
   nay_params p = good_params();
-  nay_sst_write_options how = {sizeof how, .filter = NAY_SST_FULL_FILTER};
+  nay_sst_write_options how = {sizeof how, .filter = NAY_SST_FULL_FILTER, .properties = true};
   size_t len;
   assert_ok(nay_filter_new(&p, NULL, NULL, &filter));
   assert_ok(nay_filter_add(filter, "foo", 3, NULL));
