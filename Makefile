@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 .PHONY: all deps demo test test-quick test-long fuzz bench bench-quick bench-keep bench-sst bench-kv bench-web bench-billion \
-        install uninstall amalgamation wasm playground format lint abi-check abi-dump coverage clean help
+        install uninstall amalgamation wasm playground site format lint abi-check abi-dump coverage clean help
 
 # deps, demo and the tests install what is missing; the others name it and stop. NAY_BOOTSTRAP=no: neither.
 TIER ?= build
@@ -88,6 +88,10 @@ wasm: ## build the library as WebAssembly and the npm package around it: build/w
 playground: wasm ## the library at work in one page that needs no server: build/site/playground.html
 	@python3 web/playground/bundle.py build/wasm/libnay/index.js build/wasm/libnay-trace.wasm \
 	  build/site/playground.html
+
+site: playground ## all documents, manuals and the playground as pages: build/site/index.html
+	@python3 web/site/site.py build/site
+	@python3 web/site/site.py --check build/site
 
 format: ## clang-format all sources
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

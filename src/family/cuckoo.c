@@ -27,6 +27,9 @@
  * The FPR doubles with each step and is, after the last, the planned one; the memory for
  * spare bits is largest when the filter is smallest.
  *
+ * Longer than 500 lines because all that writes a slot is here: adds, removals, moves and doubling
+ * share helpers that must be inlined, and the trace of each write stands beside it.
+ *
  * [1] Fan, Andersen, Kaminsky, Mitzenmacher: Cuckoo filter, CoNEXT 2014. The sum form of alt for
  * any even m is that of Lemire's cuckoofilter_stable.
  *

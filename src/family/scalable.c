@@ -202,21 +202,6 @@ static nay_status scalable_grow(nay_filter *f) {
   return NAY_OK;
 }
 
-#ifdef NAY_WITH_TRACE
-static void scalable_trace(const nay_scalable_walk *w, uint64_t hash) {
-  uint64_t block = nay__reduce(hash, w->level.nunits);
-  uint32_t x = (uint32_t)hash;
-  for (uint32_t i = 0; i < w->level.k; i++, x *= NAY_G32) {
-    unsigned bit = x >> NAY_BLOCK_BIT_SHIFT;
-    const uint8_t *byte = w->level.bytes + block * NAY_BLOCK_BYTES + bit / 8;
-    NAY_TRACE(BLOCK_BIT, w->left, i, block, bit, ~*byte >> bit % 8 & 1, 0);
-  }
-}
-#define SCALABLE_TRACE(w, hash) scalable_trace(w, hash)
-#else
-#define SCALABLE_TRACE(w, hash) ((void)0)
-#endif
-
 /* Sets the bits of a key; how many were clear. */
 static unsigned scalable_set(const nay_bits *level, uint64_t hash) {
   uint8_t *block = level->bytes + nay__reduce(hash, level->nunits) * NAY_BLOCK_BYTES;
@@ -263,7 +248,7 @@ static nay_status scalable_add(nay_filter *f, nay_hash h, bool *is_new) {
     w = nay__scalable_begin(f);
     (void)nay__scalable_next(&w);
   }
-  SCALABLE_TRACE(&w, h.lo);
+  NAY_SCALABLE_TRACE(&w, h.lo);
   uint64_t nset = nay__load64le(w.row + NAY_SCALABLE_ROW_NSET);
   nay__store64le(w.row + NAY_SCALABLE_ROW_NSET, nset + scalable_set(&w.level, h.lo));
   *is_new = true;

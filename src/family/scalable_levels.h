@@ -6,6 +6,7 @@
 #define NAY_SCALABLE_LEVELS_H
 
 #include "base/bytes.h"
+#include "base/trace.h"
 #include "family/family.h"
 #include "math/series.h"
 
@@ -110,5 +111,23 @@ NAY_INLINE bool nay__scalable_next(nay_scalable_walk *w) {
   w->level.bytes -= w->level.nunits * NAY_BLOCK_BYTES;
   return true;
 }
+
+/* ---- trace ---- */
+
+#ifdef NAY_WITH_TRACE
+/* nay__scalable_trace: the bits that a key sets in the level of the walk. */
+static inline void nay__scalable_trace(const nay_scalable_walk *w, uint64_t hash) {
+  uint64_t block = nay__reduce(hash, w->level.nunits);
+  uint32_t x = (uint32_t)hash;
+  for (uint32_t i = 0; i < w->level.k; i++, x *= NAY_G32) {
+    unsigned bit = x >> NAY_BLOCK_BIT_SHIFT;
+    const uint8_t *byte = w->level.bytes + block * NAY_BLOCK_BYTES + bit / 8;
+    NAY_TRACE(BLOCK_BIT, w->left, i, block, bit, ~*byte >> bit % 8 & 1, 0);
+  }
+}
+#define NAY_SCALABLE_TRACE(w, hash) nay__scalable_trace(w, hash)
+#else
+#define NAY_SCALABLE_TRACE(w, hash) ((void)0)
+#endif
 
 #endif /* NAY_SCALABLE_LEVELS_H */
