@@ -2,33 +2,51 @@
  * lookup.c - one key in many tables, newest first. The key is hashed once, not once per table, and
  * while one filter is probed the cache lines of the next few are prefetched.
  *
- * The tables that can have the key pass through a short ring: a disjoint level gives one of them,
+ * The tables that can have the key pass through a short queue: a disjoint level gives one of them,
  * found by binary search, any other level all of them.
  */
 #include "sst/lookup.h"
 
 #define LOOKUP_AHEAD 8u /* tables: about as many misses as a core can have outstanding */
+#define LOOKUP_QUEUE 32u
 
 /* lookup_walk: the slots to search for a key, in turn. */
 typedef struct lookup_walk {
   const nay_lookup *lookup;
   const nay_target *target;
-  size_t run, at; /* slots of that run that were given out */
-  const nay_lookup_slot *ring[LOOKUP_AHEAD];
-  size_t head, tail, fetched; /* of the ring, ever increasing */
+  size_t run, at;               /* slots of that run that are or were in the queue */
+  bool more;                    /* there may be slots that were not */
+  const nay_lookup_slot *queue; /* own, or all slots of the lookup if none is disjoint */
+  size_t next, n, fetched;      /* of the queue: searched, there, prefetched */
+  nay_lookup_slot own[LOOKUP_QUEUE];
 } lookup_walk;
 
-static const nay_lookup_slot *lookup_next(lookup_walk *w) {
+/* The slots of a run from w->at on, as far as the queue takes them; whether that was all. */
+static bool lookup_fill_run(lookup_walk *w, const nay_lookup_run *run) {
   const nay_lookup *l = w->lookup;
-  for (; w->run < l->nruns; w->run++, w->at = 0) {
-    const nay_lookup_run *run = &l->runs[w->run];
-    if (!run->disjoint && w->at < run->n) return &l->slots[run->first + w->at++];
-    if (!run->disjoint || w->at != 0) continue;
-    w->at = 1;
+  if (run->disjoint) {
     const nay_lookup_slot *slot = nay__lookup_find(l, run, w->target->user, w->target->len);
-    if (slot != NULL) return slot;
+    if (slot != NULL) w->own[w->n++] = *slot;
+    return true;
   }
-  return NULL;
+  const nay_lookup_slot *slots = l->slots + run->first;
+  while (w->at < run->n && w->n < LOOKUP_QUEUE) w->own[w->n++] = slots[w->at++];
+  return w->at == run->n;
+}
+
+/* Fills the queue, behind the slots that are left in it. */
+static void lookup_fill(lookup_walk *w) {
+  size_t left = w->n - w->next;
+  for (size_t i = 0; i < left; i++) w->own[i] = w->own[w->next + i];
+  w->fetched = w->fetched > w->next ? w->fetched - w->next : 0;
+  w->next = 0;
+  w->n = left;
+  while (w->run < w->lookup->nruns && w->n < LOOKUP_QUEUE) {
+    if (!lookup_fill_run(w, &w->lookup->runs[w->run])) break;
+    w->run++;
+    w->at = 0;
+  }
+  w->more = w->run < w->lookup->nruns;
 }
 
 static void lookup_prefetch(const nay_sst *t, const nay_hash_memo *memo) {
@@ -42,24 +60,30 @@ static void lookup_prefetch(const nay_sst *t, const nay_hash_memo *memo) {
 
 /* The next slot; NULL: there is none. Once the hash is known, the filters of the next are
  * prefetched. */
-static const nay_lookup_slot *lookup_take(lookup_walk *w, const nay_hash_memo *memo) {
-  const nay_lookup_slot *slot;
-  while (w->tail - w->head < LOOKUP_AHEAD && (slot = lookup_next(w)) != NULL) {
-    w->ring[w->tail++ % LOOKUP_AHEAD] = slot;
+NAY_INLINE const nay_lookup_slot *lookup_take(lookup_walk *w, const nay_hash_memo *memo) {
+  if (w->more && w->n - w->next <= LOOKUP_AHEAD) lookup_fill(w);
+  if (w->next == w->n) return NULL;
+  if (memo->set) {
+    size_t end = w->next + LOOKUP_AHEAD < w->n ? w->next + LOOKUP_AHEAD + 1 : w->n;
+    if (w->fetched <= w->next) w->fetched = w->next + 1;
+    for (; w->fetched < end; w->fetched++) lookup_prefetch(w->queue[w->fetched].table, memo);
   }
-  if (w->head == w->tail) return NULL;
-  for (; memo->set && w->fetched < w->tail; w->fetched++) {
-    if (w->fetched > w->head) {
-      lookup_prefetch(w->ring[w->fetched % LOOKUP_AHEAD]->table, memo);
-    }
-  }
-  return w->ring[w->head++ % LOOKUP_AHEAD];
+  return &w->queue[w->next++];
 }
 
-static size_t lookup_level(const nay_lookup *l, const nay_lookup_slot *slot) {
-  size_t level = 0, at = (size_t)(slot - l->slots);
-  while (at >= l->runs[level].first + l->runs[level].n) level++;
+static size_t lookup_level(const nay_lookup *l, size_t number) {
+  size_t level = 0;
+  while (number >= l->runs[level].tables_end) level++;
   return level;
+}
+
+static void lookup_start(lookup_walk *w, const nay_lookup *l, const nay_target *target) {
+  w->lookup = l;
+  w->target = target;
+  w->run = w->at = w->next = w->fetched = 0;
+  w->queue = l->overlapping ? l->slots : w->own;
+  w->n = l->overlapping ? l->nslots : 0;
+  w->more = !l->overlapping;
 }
 
 nay_status nay_lookup_trace(const nay_lookup *l, const void *key, size_t len, uint64_t sequence,
@@ -72,12 +96,14 @@ nay_status nay_lookup_trace(const nay_lookup *l, const void *key, size_t len, ui
   nay_target target = {len != 0 ? key : (const void *)"", len, NAY_KEY_TRAILER_OF(sequence)};
   nay_get_trace trace = {call, ctx, 0, 0};
   nay_hash_memo memo = {.trace = call != NULL ? &trace : NULL};
-  lookup_walk walk = {.lookup = l, .target = &target};
+  lookup_walk walk;
+  lookup_start(&walk, l, &target);
   nay_status status = NAY_ENOENT;
   const nay_lookup_slot *slot = NULL;
   value->deleted = false;
   while (status == NAY_ENOENT && (slot = lookup_take(&walk, &memo)) != NULL) {
-    if (call != NULL) trace = (nay_get_trace){call, ctx, lookup_level(l, slot), slot->number};
+    if (call != NULL)
+      trace = (nay_get_trace){call, ctx, lookup_level(l, slot->number), slot->number};
     status = nay__sst_get(slot->table, &target, &memo, diag, value);
   }
   nay__atomic_increment64(&l->counts[0]);

@@ -20,13 +20,15 @@ typedef struct nay_lookup_slot {
 } nay_lookup_slot;
 
 typedef struct nay_lookup_run {
-  size_t first, n; /* slots */
+  size_t first, n;   /* slots */
+  size_t tables_end; /* tables of this run and those before it */
   bool disjoint;
 } nay_lookup_run;
 
 struct nay_lookup {
   nay_allocator allocator;
   size_t ntables, nslots, nruns;
+  bool overlapping;        /* no run is disjoint: every slot is searched, in turn */
   nay_lookup_slot *tables; /* slots and runs are behind them, in the same allocation */
   nay_lookup_slot *slots;
   nay_lookup_run *runs;

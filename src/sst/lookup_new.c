@@ -137,6 +137,8 @@ static void lookup_fill_run(nay_lookup *l, const nay_lookup_level *level) {
     l->slots[l->nslots++] = slot;
     run->n++;
   }
+  run->tables_end = l->ntables;
+  l->overlapping &= !level->disjoint;
 }
 
 static nay_status lookup_alloc(size_t ntables, size_t nruns, const nay_allocator *a,
@@ -151,6 +153,7 @@ static nay_status lookup_alloc(size_t ntables, size_t nruns, const nay_allocator
   *l = (nay_lookup){.allocator = *a, .tables = arrays, .slots = arrays + ntables};
   l->runs = (nay_lookup_run *)(void *)(l->slots + ntables);
   l->counts = l->own;
+  l->overlapping = true;
   *lookup = l;
   return NAY_OK;
 }

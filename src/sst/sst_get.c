@@ -29,27 +29,29 @@ NAY_NOINLINE static void get_tell(const nay_get_trace *trace, nay_lookup_step st
 }
 
 NAY_INLINE void get_trace(const nay_hash_memo *memo, nay_lookup_what what) {
-  if (memo->trace != NULL) get_tell(memo->trace, (nay_lookup_step){.what = what});
+  if (NAY_UNLIKELY(memo->trace != NULL)) get_tell(memo->trace, (nay_lookup_step){.what = what});
 }
 
-static void get_trace_block(const nay_hash_memo *memo, nay_lookup_what what, nay_handle handle,
-                            bool cached) {
-  nay_lookup_step step = {
-      .what = what, .offset = handle.offset, .nbytes = handle.size, .cached = cached};
-  if (memo->trace != NULL) get_tell(memo->trace, step);
+NAY_INLINE void get_trace_block(const nay_hash_memo *memo, nay_lookup_what what, nay_handle handle,
+                                bool cached) {
+  if (NAY_LIKELY(memo->trace == NULL)) return;
+  get_tell(memo->trace,
+           (nay_lookup_step){
+               .what = what, .offset = handle.offset, .nbytes = handle.size, .cached = cached});
 }
 
 /* How the search in a block ended. */
-static void get_trace_end(const nay_hash_memo *memo, nay_status status, bool deleted) {
+NAY_INLINE void get_trace_end(const nay_hash_memo *memo, nay_status status, bool deleted) {
+  if (NAY_LIKELY(memo->trace == NULL)) return;
   nay_lookup_step step = {.what = NAY_LOOKUP_FAILED, .status = status};
-  if (memo->trace == NULL) return;
   if (status == NAY_OK) step.what = deleted ? NAY_LOOKUP_DELETED : NAY_LOOKUP_FOUND;
   if (status == NAY_ENOENT) step.what = NAY_LOOKUP_ABSENT;
   if (status == NAY_ENOENT) step.status = NAY_OK;
   get_tell(memo->trace, step);
 }
 
-static void get_trace_verdict(const nay_hash_memo *memo, nay_verdict verdict) {
+NAY_INLINE void get_trace_verdict(const nay_hash_memo *memo, nay_verdict verdict) {
+  if (NAY_LIKELY(memo->trace == NULL)) return;
   if (verdict == NAY_NOT_PROBED) {
     get_trace(memo, NAY_LOOKUP_NO_FILTER);
   } else {
