@@ -32,8 +32,6 @@
  *
  * [1] Fan, Andersen, Kaminsky, Mitzenmacher: Cuckoo filter, CoNEXT 2014. The sum form of alt for
  * any even m is that of Lemire's cuckoofilter_stable.
- *
- * Longer than 500 lines because the hooks of the trace (base/trace.h) stand where things happen.
  */
 #include "family/cuckoo.h"
 #include "base/bits.h"

@@ -24,8 +24,6 @@
  * no new key.
  *
  * Almeida, Baquero, Preguica, Hutchison: Scalable Bloom filters, 2007.
- *
- * Longer than 500 lines because the hooks of the trace (base/trace.h) stand where things happen.
  */
 #include "base/bits.h"
 #include "base/bytes.h"
