@@ -250,6 +250,7 @@ NAY_API void nay_sst_writer_free(nay_sst_writer *writer);
 #define NAY_SST_PREAD 0x01u /* read blocks instead of mapping the file: I/O errors are errors */
 #define NAY_SST_NO_FILTERS 0x02u        /* answer from index and data alone */
 #define NAY_SST_STORED_COMPARATOR 0x04u /* if the library has the one that the table names */
+#define NAY_SST_BUDGETED 0x08u          /* index and filters count in the cache's budget */
 
 /* nay_sst_read_options: all zero but for the size opens any table that is not compressed. */
 typedef struct nay_sst_read_options {
@@ -356,7 +357,7 @@ typedef struct nay_sst_info {
 /* nay_sst_describe: reads nothing from the file. NAY_EINVAL: info->size. */
 NAY_API nay_status nay_sst_describe(const nay_sst *sst, nay_sst_info *info);
 
-/* nay_sst_filter_of: the native full filter, NULL when there is none: for stats and checks. */
+/* nay_sst_filter_of: the native full filter; NULL: there is none, or NAY_SST_BUDGETED. */
 NAY_API const nay_filter *nay_sst_filter_of(const nay_sst *sst);
 
 /*
@@ -372,7 +373,7 @@ typedef struct nay_sst_counters {
   uint64_t filter_useful;
   uint64_t filter_false_positives;
   uint64_t filter_faults; /* filters or partitions that were damaged and left out */
-  uint64_t filter_loads;  /* partitions read */
+  uint64_t filter_loads;  /* partitions, or full filters of the cache, read */
   uint64_t prefix_checks;
   uint64_t prefix_useful;
   uint64_t hashes;      /* keys hashed for native filters */

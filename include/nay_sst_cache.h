@@ -5,6 +5,9 @@
  *   if (nay_sst_cache_new(64u << 20, 8u << 20, NULL, &cache) != NAY_OK) return 1;
  *   nay_sst_read_options how = {sizeof how, .cache = cache};
  *
+ *   nay_sst_cache_new_shared(64u << 20, 16u << 20, NULL, &cache);    // or one budget, filters
+ * first nay_sst_read_options all = {sizeof all, .cache = cache, .flags = NAY_SST_BUDGETED};
+ *
  *   nay_sst_tables_options few = {sizeof few, .max_open = 100, .read = &how};
  *   nay_sst_tables *tables;
  *   const nay_sst *t;
@@ -34,6 +37,20 @@ extern "C" {
 NAY_API nay_status nay_sst_cache_new(size_t data_bytes, size_t filter_bytes,
                                      const nay_allocator *allocator, nay_sst_cache **cache);
 
+/*
+ * nay_sst_cache_new_shared: one budget for both kinds. Filters have priority: they may take up to
+ * filter_bytes of it and evict data for that; data has what they leave. NAY_EINVAL: bytes is 0 or
+ * below filter_bytes.
+ *
+ * What tables opened with NAY_SST_BUDGETED have in memory counts among the filters as well: an
+ * index, a prefix filter, LevelDB's filter block that were read or decoded, held while the table is
+ * open; and full filters, which are read when they are probed and may be evicted. If open tables
+ * alone hold more than the budget, nothing else is cached: every read goes to the file, and the
+ * answers are the same. Bound the number of open tables to bound that: nay_sst_tables.
+ */
+NAY_API nay_status nay_sst_cache_new_shared(size_t bytes, size_t filter_bytes,
+                                            const nay_allocator *allocator, nay_sst_cache **cache);
+
 /* nay_sst_cache_free: after all tables that use it. */
 NAY_API void nay_sst_cache_free(nay_sst_cache *cache);
 
@@ -41,7 +58,9 @@ NAY_API void nay_sst_cache_free(nay_sst_cache *cache);
 typedef struct nay_sst_cache_stats {
   size_t size; /* sizeof the struct: see ABI in nay.h */
   struct nay_sst_cache_side {
-    uint64_t bytes, entries, hits, misses, evictions, reserved[3];
+    uint64_t bytes, entries, hits, misses, evictions;
+    uint64_t held; /* of the bytes, by open tables */
+    uint64_t reserved[2];
   } data, filter;
 } nay_sst_cache_stats;
 

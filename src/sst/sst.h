@@ -108,6 +108,9 @@ struct nay_sst {
   nay_sst_cache *partition_cache; /* the caller's, or: */
   nay_sst_cache *own_cache;
   nay_filter *full;
+  nay_handle
+      full_handle; /* of a full filter that is in the cache when it is probed; size 0: none */
+  size_t held;     /* bytes that count in the cache */
   nay_filter *prefix;
   uint64_t prefix_bytes;
 };
@@ -182,6 +185,15 @@ void nay__sst_filters_free(nay_sst *sst);
 
 /* nay__sst_filter_decode: a native filter, unlocked by the caller's secret key. NULL: damaged. */
 nay_filter *nay__sst_filter_decode(const nay_sst *sst, nay_bytes bytes, const nay_allocator *a);
+
+/* nay__sst_filter_load: a partition or full filter that is in the cache, or is put there; pinned.
+ * NAY_ECORRUPT: it cannot be decoded. Errors of reading it. */
+nay_status nay__sst_filter_load(const nay_sst *sst, nay_handle handle, nay_hold **hold,
+                                nay_cache_entry **entry);
+
+/* nay__sst_filter_full: the native full filter. NULL: there is none. If it is one of the cache,
+ * *pin is then to be released; else it is NULL. */
+const nay_filter *nay__sst_filter_full(const nay_sst *sst, nay_hold **hold, nay_cache_entry **pin);
 
 /* nay__sst_filter_fault: counts one. */
 void nay__sst_filter_fault(const nay_sst *sst);

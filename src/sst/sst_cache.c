@@ -12,13 +12,14 @@ typedef struct cache_list {
   nay_cache_entry **buckets;
   size_t nbuckets;
   nay_cache_entry *newest, *oldest;
-  size_t budget;
+  size_t budget; /* of a shared cache's data: as the filters leave it */
   struct nay_sst_cache_side stats;
 } cache_list;
 
 struct nay_sst_cache {
   nay_allocator allocator;
   uint64_t last_id;
+  size_t shared; /* the budget of both lists; 0: each has its own */
   cache_list lists[2];
 };
 
@@ -68,23 +69,37 @@ static void cache_grow(cache_list *l, const nay_allocator *a) {
   }
 }
 
-/* Takes the oldest entries off the list until it is within budget. Unpinned ones are returned,
- * chained by `older`, for the caller to free without the lock. */
-static nay_cache_entry *cache_shrink(cache_list *l) {
-  nay_cache_entry *dead = NULL;
+/* Takes an entry off the list. If nobody has it pinned it goes before `dead`, chained by `older`,
+ * for the caller to free without the lock. */
+static nay_cache_entry *cache_remove(cache_list *l, nay_cache_entry *e, nay_cache_entry *dead) {
+  cache_unlink(l, e);
+  *cache_link(l, e->table, e->offset) = e->chain;
+  e->listed = false;
+  l->stats.bytes -= e->charge;
+  l->stats.entries--;
+  if (e->npins != 0) return dead;
+  e->older = dead;
+  return e;
+}
+
+/* Removes the oldest entries until the list is within budget. */
+static nay_cache_entry *cache_shrink(cache_list *l, nay_cache_entry *dead) {
   while (l->stats.bytes > l->budget && l->oldest != NULL) {
-    nay_cache_entry *e = l->oldest;
-    cache_unlink(l, e);
-    *cache_link(l, e->table, e->offset) = e->chain;
-    e->listed = false;
-    l->stats.bytes -= e->charge;
-    l->stats.entries--;
     l->stats.evictions++;
-    if (e->npins == 0) {
-      e->older = dead;
-      dead = e;
-    }
+    dead = cache_remove(l, l->oldest, dead);
   }
+  return dead;
+}
+
+/* The filters have changed, and their lock is held: data gets what they leave. */
+static nay_cache_entry *cache_divide(nay_sst_cache *c, nay_cache_entry *dead) {
+  cache_list *data = &c->lists[NAY_CACHE_DATA];
+  uint64_t filters = c->lists[NAY_CACHE_FILTER].stats.bytes;
+  if (c->shared == 0) return dead;
+  cache_lock(data);
+  data->budget = filters < c->shared ? c->shared - (size_t)filters : 0;
+  dead = cache_shrink(data, dead);
+  nay__spin_unlock(&data->lock);
   return dead;
 }
 
@@ -144,15 +159,48 @@ void nay__cache_insert(nay_sst_cache *c, nay_cache_side side, nay_cache_entry *e
   e->npins = 1;
   cache_lock(l);
   nay_cache_entry **p = cache_link(l, e->table, e->offset);
-  if (*p == NULL && e->charge <= l->budget) {
+  uint64_t left = l->budget > l->stats.held ? l->budget - l->stats.held : 0;
+  if (*p == NULL && e->charge <= left) {
     *p = e;
     e->chain = NULL;
     e->listed = true;
     cache_to_front(l, e);
     l->stats.bytes += e->charge;
     if (++l->stats.entries > l->nbuckets) cache_grow(l, &c->allocator);
-    dead = cache_shrink(l);
+    dead = cache_shrink(l, dead);
+    if (side == NAY_CACHE_FILTER) dead = cache_divide(c, dead);
   }
+  nay__spin_unlock(&l->lock);
+  cache_bury(c, dead);
+}
+
+void nay__cache_hold(nay_sst_cache *c, size_t bytes) {
+  cache_list *l = &c->lists[NAY_CACHE_FILTER];
+  cache_lock(l);
+  l->stats.held += bytes;
+  l->stats.bytes += bytes;
+  nay_cache_entry *dead = cache_divide(c, cache_shrink(l, NULL));
+  nay__spin_unlock(&l->lock);
+  cache_bury(c, dead);
+}
+
+void nay__cache_unhold(nay_sst_cache *c, size_t bytes) {
+  cache_list *l = &c->lists[NAY_CACHE_FILTER];
+  cache_lock(l);
+  l->stats.held -= bytes;
+  l->stats.bytes -= bytes;
+  nay_cache_entry *dead = cache_divide(c, NULL);
+  nay__spin_unlock(&l->lock);
+  cache_bury(c, dead);
+}
+
+void nay__cache_erase(nay_sst_cache *c, nay_cache_side side, uint64_t table, uint64_t offset) {
+  cache_list *l = &c->lists[side];
+  nay_cache_entry *dead = NULL;
+  cache_lock(l);
+  nay_cache_entry *e = *cache_link(l, table, offset);
+  if (e != NULL) dead = cache_remove(l, e, dead);
+  if (side == NAY_CACHE_FILTER) dead = cache_divide(c, dead);
   nay__spin_unlock(&l->lock);
   cache_bury(c, dead);
 }
@@ -170,6 +218,14 @@ void nay__cache_release(nay_sst_cache *c, nay_cache_side side, nay_cache_entry *
   bool dead = --e->npins == 0 && !e->listed;
   nay__spin_unlock(&l->lock);
   if (dead) nay__cache_entry_free(c, e);
+}
+
+nay_status nay_sst_cache_new_shared(size_t bytes, size_t filter_bytes,
+                                    const nay_allocator *allocator, nay_sst_cache **cache) {
+  if (bytes == 0 || filter_bytes > bytes) return NAY_EINVAL;
+  NAY_TRY(nay_sst_cache_new(bytes, filter_bytes, allocator, cache));
+  (*cache)->shared = bytes;
+  return NAY_OK;
 }
 
 nay_status nay_sst_cache_new(size_t data_bytes, size_t filter_bytes, const nay_allocator *allocator,
@@ -212,12 +268,13 @@ nay_status nay_sst_cache_describe(const nay_sst_cache *cache, nay_sst_cache_stat
   NAY_TRY(nay__abi_check(NAY_ABI_SST_CACHE, stats, NULL));
   nay_sst_cache_stats now = {.size = sizeof now};
   nay_sst_cache *c = (nay_sst_cache *)(uintptr_t)cache; /* for the locks */
-  struct nay_sst_cache_side *sides[2] = {&now.data, &now.filter};
-  for (size_t i = 0; i < 2; i++) {
-    cache_lock(&c->lists[i]);
-    *sides[i] = c->lists[i].stats;
-    nay__spin_unlock(&c->lists[i].lock);
-  }
+  cache_list *data = &c->lists[NAY_CACHE_DATA], *filter = &c->lists[NAY_CACHE_FILTER];
+  cache_lock(filter); /* both, so that their sum is one that was */
+  cache_lock(data);
+  now.data = data->stats;
+  now.filter = filter->stats;
+  nay__spin_unlock(&data->lock);
+  nay__spin_unlock(&filter->lock);
   nay__abi_write(NAY_ABI_SST_CACHE, &now, stats);
   return NAY_OK;
 }

@@ -45,6 +45,26 @@ static bool filter_accept(nay_sst *t, nay_sst_filter layout, bool native, nay_by
   }
 }
 
+/* A full filter that counts in the cache's budget. It is read once here, to see whether it is
+ * whole.
+ */
+static nay_status filter_open_cached(nay_sst *t, nay_handle handle) {
+  nay_hold *hold = NULL;
+  nay_cache_entry *entry;
+  t->partition_cache = t->options.cache;
+  nay_status status = nay__sst_filter_load(t, handle, &hold, &entry);
+  nay__hold_free(hold);
+  if (status == NAY_ENOMEM) return status;
+  if (status != NAY_OK) {
+    nay__sst_filter_fault(t);
+    return NAY_OK;
+  }
+  nay__cache_release(t->partition_cache, NAY_CACHE_FILTER, entry);
+  t->full_handle = handle;
+  t->filter_used = true;
+  return NAY_OK;
+}
+
 static nay_status filter_open_whole(nay_sst *t, const nay_meta_entry *e) {
   nay_bytes bytes;
   if (t->filter_used) return NAY_OK; /* one is enough */
@@ -58,6 +78,8 @@ static nay_status filter_open_whole(nay_sst *t, const nay_meta_entry *e) {
   }
   t->filter_bytes = e->handle.size;
   if (!native && t->policy == NULL) return NAY_OK; /* an unknown policy is no fault */
+  bool cached = (t->options.flags & NAY_SST_BUDGETED) != 0 && e->layout == NAY_SST_FULL_FILTER;
+  if (cached && e->handle.size != 0) return filter_open_cached(t, e->handle);
   nay_status status = nay__sst_read(t, e->handle, &t->filter_hold, NULL, &bytes);
   if (status == NAY_ENOMEM) return status;
   t->filter_used = status == NAY_OK && filter_accept(t, e->layout, native, bytes);
@@ -161,6 +183,9 @@ nay_status nay__sst_filters_open(nay_sst *t) {
 }
 
 void nay__sst_filters_free(nay_sst *t) {
+  if (t->full_handle.size != 0) {
+    nay__cache_erase(t->partition_cache, NAY_CACHE_FILTER, t->cache_id, t->full_handle.offset);
+  }
   nay_filter_free(t->full);
   nay_filter_free(t->prefix);
   nay__hold_free(t->filter_hold);

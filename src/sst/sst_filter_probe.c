@@ -20,28 +20,36 @@ static bool filter_native_test(const nay_sst *t, const nay_filter *f, const nay_
   return nay_filter_may_contain_hash(f, memo->hash);
 }
 
-/* A partition that is in the cache, or is put there. NULL: it cannot be read. */
-static nay_cache_entry *filter_partition(const nay_sst *t, nay_handle handle, nay_hold **hold) {
+nay_status nay__sst_filter_load(const nay_sst *t, nay_handle handle, nay_hold **hold,
+                                nay_cache_entry **entry) {
   nay_sst_cache *cache = t->partition_cache;
   nay_bytes bytes;
   nay_cache_entry *e = nay__cache_find(cache, NAY_CACHE_FILTER, t->cache_id, handle.offset);
-  if (e != NULL) return e;
+  *entry = e;
+  if (e != NULL) return NAY_OK;
   nay__atomic_increment64(&t->counts->loads);
-  if (nay__sst_read(t, handle, hold, NULL, &bytes) != NAY_OK) return NULL;
+  NAY_TRY(nay__sst_read(t, handle, hold, NULL, &bytes));
   e = nay__cache_entry_new(cache, t->cache_id, handle.offset, t->policy != NULL ? bytes.len : 0);
-  if (e == NULL) return NULL;
+  if (e == NULL) return NAY_ENOMEM;
   if (t->policy != NULL) {
     memcpy(e->bytes, bytes.at, bytes.len);
   } else {
     e->filter = nay__sst_filter_decode(t, bytes, nay__cache_allocator(cache));
     if (e->filter == NULL) {
       nay__cache_entry_free(cache, e);
-      return NULL;
+      return NAY_ECORRUPT;
     }
     e->charge += sizeof *e->filter + e->filter->memory.raw_size;
   }
   nay__cache_insert(cache, NAY_CACHE_FILTER, e);
-  return e;
+  *entry = e;
+  return NAY_OK;
+}
+
+const nay_filter *nay__sst_filter_full(const nay_sst *t, nay_hold **hold, nay_cache_entry **pin) {
+  *pin = NULL;
+  if (t->full_handle.size == 0 || t->policy != NULL || !t->filter_used) return t->full;
+  return nay__sst_filter_load(t, t->full_handle, hold, pin) == NAY_OK ? (*pin)->filter : NULL;
 }
 
 static bool filter_policy_test(const nay_sst *t, const nay_target *target, const uint8_t *bytes,
@@ -49,23 +57,31 @@ static bool filter_policy_test(const nay_sst *t, const nay_target *target, const
   return t->policy->may_match(t->policy, target->user, target->len, bytes, len);
 }
 
+/* A partition, or a full filter in the cache. */
+static nay_verdict filter_probe_cached(const nay_sst *t, nay_handle handle,
+                                       const nay_target *target, nay_hash_memo *memo,
+                                       nay_hold **hold) {
+  nay_cache_entry *e;
+  if (nay__sst_filter_load(t, handle, hold, &e) != NAY_OK) {
+    nay__sst_filter_fault(t);
+    return NAY_NOT_PROBED;
+  }
+  bool maybe = t->policy != NULL ? filter_policy_test(t, target, e->bytes, e->len)
+                                 : filter_native_test(t, e->filter, target, memo);
+  nay__cache_release(t->partition_cache, NAY_CACHE_FILTER, e);
+  return maybe ? NAY_SAYS_MAYBE : NAY_SAYS_NAY;
+}
+
 static nay_verdict filter_probe_partition(const nay_sst *t, const nay_target *target,
                                           nay_hash_memo *memo, nay_hold **hold) {
   nay_found found;
   nay_handle handle;
-  nay_verdict verdict = NAY_NOT_PROBED;
   if (nay__block_find(&t->partitions, t->order, target, &t->allocator, NULL, &found) == NAY_OK &&
       nay__sst_handle(t, found.entry.value, found.entry.value_len, NULL, &handle) == NAY_OK) {
-    nay_cache_entry *e = filter_partition(t, handle, hold);
-    if (e != NULL) {
-      bool maybe = t->policy != NULL ? filter_policy_test(t, target, e->bytes, e->len)
-                                     : filter_native_test(t, e->filter, target, memo);
-      nay__cache_release(t->partition_cache, NAY_CACHE_FILTER, e);
-      verdict = maybe ? NAY_SAYS_MAYBE : NAY_SAYS_NAY;
-    }
+    return filter_probe_cached(t, handle, target, memo, hold);
   }
-  if (verdict == NAY_NOT_PROBED) nay__sst_filter_fault(t);
-  return verdict;
+  nay__sst_filter_fault(t);
+  return NAY_NOT_PROBED;
 }
 
 /* The prefix filter knows the prefix of every key that has one. */
@@ -86,6 +102,9 @@ nay_verdict nay__sst_probe(const nay_sst *t, const nay_target *target, nay_hash_
   if (!t->filter_used) return filter_probe_prefix(t, target->user, target->len, prefix_len);
   switch (t->filter) {
     case NAY_SST_FULL_FILTER:
+      if (t->full_handle.size != 0) {
+        return filter_probe_cached(t, t->full_handle, target, memo, hold);
+      }
       maybe = t->full != NULL ? filter_native_test(t, t->full, target, memo)
                               : filter_policy_test(t, target, t->filter_at.at, t->filter_at.len);
       return maybe ? NAY_SAYS_MAYBE : NAY_SAYS_NAY;

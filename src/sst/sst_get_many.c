@@ -180,8 +180,7 @@ static void many_prefetch_restarts(const nay_sst *t, const many_step *s) {
 /* ---- filters ---- */
 
 /* Whether the table has a filter for hashes, and the batch has them. */
-static bool many_hash(const nay_sst *t, nay_get_batch *b) {
-  const nay_filter *f = t->full;
+static bool many_hash(const nay_sst *t, const nay_filter *f, nay_get_batch *b) {
   bool native = t->filter_used && t->filter == NAY_SST_FULL_FILTER && f != NULL;
   if (!native || nay__hasher_ready(&f->hasher) != NAY_OK) return false;
   if (b->hashed && nay__hasher_same(&b->hasher, &f->hasher)) return true;
@@ -234,11 +233,11 @@ static void many_ring(const nay_sst *t, nay_get_batch *b, size_t from, many_mayb
 }
 
 /* All keys of [from, to) through the full filter; those that pass it are searched. */
-static bool many_batch(const nay_sst *t, nay_get_batch *b, size_t from, size_t to,
-                       many_tally *tally) {
+static bool many_batch(const nay_sst *t, const nay_filter *f, nay_get_batch *b, size_t from,
+                       size_t to, many_tally *tally) {
   size_t n = to - from;
-  const uint64_t *hi = nay__hash_has_hi(t->full->hasher.kind) ? b->hi + from : NULL;
-  if (nay_filter_may_contain_hash_many(t->full, b->lo + from, hi, n, b->bitmap) != NAY_OK) {
+  const uint64_t *hi = nay__hash_has_hi(f->hasher.kind) ? b->hi + from : NULL;
+  if (nay_filter_may_contain_hash_many(f, b->lo + from, hi, n, b->bitmap) != NAY_OK) {
     return false;
   }
   many_maybes maybes = {.bitmap = b->bitmap, .nwords = (n + 63) / 64, .bits = b->bitmap[0]};
@@ -275,6 +274,16 @@ static void many_each(const nay_sst *t, nay_get_batch *b, size_t from, size_t to
 
 /* ---- all ---- */
 
+/* A full filter of the cache stays pinned for the whole batch. */
+static void many_in_range(const nay_sst *t, nay_get_batch *b, size_t from, size_t to,
+                          many_tally *tally) {
+  nay_cache_entry *pin;
+  const nay_filter *f = nay__sst_filter_full(t, &b->filter_hold, &pin);
+  bool batch = many_hash(t, f, b) && many_batch(t, f, b, from, to, tally);
+  if (pin != NULL) nay__cache_release(t->partition_cache, NAY_CACHE_FILTER, pin);
+  if (!batch) many_each(t, b, from, to, tally);
+}
+
 static void many_count(const nay_sst *t, const many_tally *tally) {
   nay_sst_tally *c = t->counts;
   if (tally->out_of_range != 0) nay__atomic_add64(&c->out_of_range, tally->out_of_range);
@@ -293,8 +302,7 @@ void nay__sst_get_many(const nay_sst *t, nay_get_batch *b, size_t from, size_t t
     if (t->has_smallest) from = many_bound(t, b, from, to, &t->smallest, true);
     to = many_bound(t, b, from, to, &t->largest, false);
     tally.out_of_range -= to - from;
-    bool batch = from < to && many_hash(t, b) && many_batch(t, b, from, to, &tally);
-    if (!batch) many_each(t, b, from, to, &tally);
+    if (from < to) many_in_range(t, b, from, to, &tally);
   }
   many_count(t, &tally);
 }

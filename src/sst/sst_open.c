@@ -161,8 +161,12 @@ static nay_status open_parts(nay_sst *t, nay_diag *diag) {
 
 nay_status nay__sst_check_read(const nay_sst_read_options *o, nay_diag *diag) {
   if ((unsigned)o->keys > NAY_SST_KEYS_INTERNAL ||
-      (o->flags & ~(NAY_SST_PREAD | NAY_SST_NO_FILTERS | NAY_SST_STORED_COMPARATOR)) != 0) {
+      (o->flags &
+       ~(NAY_SST_PREAD | NAY_SST_NO_FILTERS | NAY_SST_STORED_COMPARATOR | NAY_SST_BUDGETED)) != 0) {
     return nay__fail(diag, NAY_EINVAL, "no such kind of keys, or an unknown flag", 0);
+  }
+  if ((o->flags & NAY_SST_BUDGETED) != 0 && o->cache == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "NAY_SST_BUDGETED without a cache", 0);
   }
   NAY_TRY(nay__sst_check_lists(o->codecs, o->ncodecs, o->policies, o->npolicies, diag));
   NAY_TRY(nay__sst_check_comparator(o->comparator, diag));
@@ -207,6 +211,24 @@ static nay_status open_recognise(const nay_sst *t, nay_diag *diag,
   return NAY_OK;
 }
 
+static size_t open_memory_of(const nay_hold *h) {
+  return h != NULL ? sizeof *h + h->raw.cap + h->plain.cap : 0;
+}
+
+static size_t open_memory_of_filter(const nay_filter *f) {
+  return f != NULL ? sizeof *f + f->memory.raw_size : 0;
+}
+
+/* What the table has in memory while it is open counts in the cache's budget. */
+static void open_hold_memory(nay_sst *t) {
+  if ((t->options.flags & NAY_SST_BUDGETED) == 0) return;
+  t->held = sizeof *t + t->checked_len + t->smallest.cap + t->largest.cap +
+            open_memory_of(t->index_hold) + open_memory_of(t->filter_hold) +
+            open_memory_of(t->properties_hold) + open_memory_of_filter(t->full) +
+            open_memory_of_filter(t->prefix);
+  nay__cache_hold(t->options.cache, t->held);
+}
+
 /* engine NULL: by its magic number. */
 static nay_status open_finish(nay_sst *t, const nay_foreign_engine *engine, nay_diag *diag,
                               nay_sst **sst) {
@@ -224,6 +246,7 @@ static nay_status open_finish(nay_sst *t, const nay_foreign_engine *engine, nay_
     nay_sst_free(t);
     return status;
   }
+  open_hold_memory(t);
   *sst = t;
   return NAY_OK;
 }
@@ -289,6 +312,7 @@ nay_status nay_sst_view_as(const void *bytes, size_t len, const char *name,
 void nay_sst_free(nay_sst *t) {
   if (t == NULL) return;
   nay_allocator a = t->allocator;
+  if (t->held != 0) nay__cache_unhold(t->options.cache, t->held);
   nay__sst_filters_free(t);
   nay__hold_free(t->index_hold);
   nay__hold_free(t->properties_hold);

@@ -32,7 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                               .npolicies = 2,
                               .prefix = data[0] & 8 ? &prefix : NULL,
                               .cache = data[0] & 16 ? cache : NULL,
-                              .flags = (data[0] & 32 ? NAY_SST_NO_FILTERS : 0) |
+                              .flags = ((data[0] & 20) == 20 ? NAY_SST_BUDGETED : 0) |
+                                       (data[0] & 32 ? NAY_SST_NO_FILTERS : 0) |
                                        (data[0] & 128 ? NAY_SST_STORED_COMPARATOR : 0),
                               .comparator = data[0] & 64 ? &reverse : NULL,
                               .max_block_bytes = 1 << 16};
