@@ -81,7 +81,8 @@ struct nay_sst {
   nay_foreign *foreign; /* NULL: LevelDB's */
   void *cached;         /* its entry in a nay_sst_tables, if it is in one */
 
-  nay_handle properties; /* nay's or RocksDB's; size 0: none */
+  nay_handle properties;  /* nay's or RocksDB's; size 0: none */
+  nay_status meta_unread; /* why the metaindex could not be read; NAY_OK: it was */
   nay_hold *properties_hold;
   nay_table_stats stats; /* that it states; keys lie in the block of properties */
   nay_hold *index_hold;

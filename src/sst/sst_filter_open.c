@@ -177,6 +177,7 @@ nay_status nay__sst_filters_open(nay_sst *t) {
   }
   nay__hold_free(hold);
   if (status == NAY_ENOMEM) return status;
+  t->meta_unread = status;
   if (status != NAY_OK) nay__sst_filter_fault(t);
   bool partitioned = t->filter_used && t->filter == NAY_SST_PARTITIONED_FILTER;
   return partitioned ? filter_open_partitions(t) : NAY_OK;

@@ -56,13 +56,13 @@ static nay_status open_first_block(nay_sst *t, nay_handle handle) {
   return status == NAY_ENOMEM ? status : NAY_OK;
 }
 
-static nay_status open_codec_of(nay_sst *t, nay_handle handle) {
+static nay_status open_codec_of(nay_sst *t, nay_handle handle, nay_diag *diag) {
   uint64_t at = handle.offset + handle.size;
   if (t->bytes != NULL) {
     t->first_codec = t->bytes[at];
     return NAY_OK;
   }
-  return nay__file_pread(t->fd, at, &t->first_codec, 1, NULL);
+  return nay__file_pread(t->fd, at, &t->first_codec, 1, diag);
 }
 
 /* ---- opening ---- */
@@ -154,7 +154,7 @@ static nay_status open_parts(nay_sst *t, nay_diag *diag) {
   }
   if (t->empty) return NAY_OK;
   NAY_TRY(nay__sst_note_checks(t));
-  NAY_TRY(open_codec_of(t, first));
+  NAY_TRY(open_codec_of(t, first, diag));
   NAY_TRY(open_first_block(t, first));
   return nay__sst_check_order(t, diag);
 }

@@ -204,6 +204,16 @@ static void every_flipped_bit(void **state) {
     seal_table(copy, len); /* and with a checksum that fits */
     check_damaged(&s, copy, len);
   }
+  uint64_t end = f.metaindex.offset + f.metaindex.size;
+  for (uint64_t bit = f.metaindex.offset * 8; bit < end * 8; bit++) {
+    nay_sst *t;
+    nay_sst_properties p = {.size = sizeof p};
+    memcpy(copy, bytes, len);
+    copy[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    assert_ok(nay_sst_view(copy, len, NULL, NULL, NULL, &t)); /* filters would be left out, too */
+    assert_status(nay_sst_stated(t, &p), NAY_ECORRUPT);       /* not: it states none */
+    nay_sst_free(t);
+  }
   free(copy);
   free(bytes);
   sample_free(&s);
