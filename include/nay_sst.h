@@ -204,6 +204,9 @@ typedef struct nay_sst_write_options {
   const nay_sst_prefix *prefix;         /* also a filter of prefixes, for scans; NULL: none */
   const nay_sst_comparator *comparator; /* the order of user keys; NULL: bytewise */
   bool properties; /* also a block of counts and ranges: nay_sst_stats.h. LevelDB ignores it */
+  bool no_sync;    /* finish does not wait for the disk: other processes see the old file or the new
+                      one, but after a crash of the system the new one may be damaged, which reading
+                      reports, or the old one be back */
 } nay_sst_write_options;
 
 typedef struct nay_sst_writer nay_sst_writer;
@@ -269,6 +272,9 @@ typedef struct nay_sst_read_options {
   const nay_sst_comparator *comparator; /* the order of user keys; NULL: bytewise */
   char *stored_comparator; /* NULL, or NAY_SST_COMPARATOR_NAME bytes that open sets to the name that
                               the table stores, also when it is another: "" if it stores none */
+  size_t readahead; /* an iterator that walks forward reads up to so many bytes at a time, and
+                       has memory for them; of a mapped file the system is advised. 0: a block
+                       at a time */
 } nay_sst_read_options;
 
 typedef struct nay_sst nay_sst;

@@ -78,6 +78,11 @@ typedef struct nay_sst_tables_options {
                       table that two threads open at once counts twice until one is closed */
   const nay_sst_read_options *read; /* of all tables; NULL: none. What it points to must outlive the
                                        cache; stored_comparator must be NULL */
+  /* opens a table in place of nay_sst_open, for example with nay_sst_open_file; `name` is what
+     acquire was given. May be NULL. From many threads at once */
+  nay_status (*open)(void *ctx, const char *name, const nay_sst_read_options *read,
+                     const nay_allocator *allocator, nay_diag *diag, nay_sst **sst);
+  void *open_ctx;
 } nay_sst_tables_options;
 
 typedef struct nay_sst_tables nay_sst_tables;

@@ -15,21 +15,23 @@
 #include "os/pages.h"
 #include "os/place.h"
 
-static nay_status file_open_regular(const char *path, nay_diag *diag, int *fd, size_t *len) {
+nay_status nay__file_length(int fd, nay_diag *diag, size_t *len) {
   struct stat st;
+  if (fstat(fd, &st) != 0) return nay__os_fail(diag, "cannot stat the file");
+  if (!S_ISREG(st.st_mode)) {
+    errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+    return nay__os_fail(diag, "not a regular file");
+  }
+  if (nay__size_ok((uint64_t)st.st_size, len)) return NAY_OK;
+  errno = EFBIG;
+  return nay__os_fail(diag, "the file is too long for this machine");
+}
+
+static nay_status file_open_regular(const char *path, nay_diag *diag, int *fd, size_t *len) {
   /* O_NONBLOCK: do not wait for the writer of a FIFO; no effect on a regular file */
   int f = nay__os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
   if (f < 0) return nay__os_fail(diag, "cannot open the file");
-  nay_status status = NAY_OK;
-  if (fstat(f, &st) != 0) {
-    status = nay__os_fail(diag, "cannot stat the file");
-  } else if (!S_ISREG(st.st_mode)) {
-    errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
-    status = nay__os_fail(diag, "not a regular file");
-  } else if (!nay__size_ok((uint64_t)st.st_size, len)) {
-    errno = EFBIG;
-    status = nay__os_fail(diag, "the file is too long for this machine");
-  }
+  nay_status status = nay__file_length(f, diag, len);
   if (status != NAY_OK) {
     nay__os_close(f);
     return status;

@@ -28,13 +28,21 @@ nay_status nay__file_open(const char *path, nay_diag *diag, int *fd, size_t *len
 nay_status nay__file_pread(int fd, uint64_t at, uint8_t *dst, size_t len, nay_diag *diag);
 void nay__file_close(int fd);
 
+/* nay__file_length: of a descriptor that is a regular file. */
+nay_status nay__file_length(int fd, nay_diag *diag, size_t *len);
+
+/* nay__file_write, nay__file_sync: all bytes to a descriptor; fsync. */
+nay_status nay__file_write(int fd, const void *bytes, size_t len, nay_diag *diag);
+nay_status nay__file_sync(int fd, nay_diag *diag);
+
 /*
  * nay_replacement: nay_file_replace for a file that is written piece by piece. Calls: new (write)*
- * [finish] free; without finish, or if it fails, nothing changes.
+ * [finish] free; without finish, or if it fails, nothing changes. Without sync it is still replaced
+ * atomically for other processes, but a crash of the system may leave a damaged file.
  */
 typedef struct nay_replacement nay_replacement;
-nay_status nay__replacement_new(const char *path, const nay_allocator *allocator, nay_diag *diag,
-                                nay_replacement **replacement);
+nay_status nay__replacement_new(const char *path, bool sync, const nay_allocator *allocator,
+                                nay_diag *diag, nay_replacement **replacement);
 nay_status nay__replacement_write(nay_replacement *replacement, const void *bytes, size_t len,
                                   nay_diag *diag);
 nay_status nay__replacement_finish(nay_replacement *replacement, nay_diag *diag);

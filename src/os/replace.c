@@ -52,6 +52,7 @@ typedef struct replace_temp {
   int fd;
   int dir;
   char name[NAME_MAX + 1]; /* empty: it has none yet */
+  bool sync;
   nay_diag *diag;
 } replace_temp;
 
@@ -113,18 +114,27 @@ static nay_status replace_create(const nay_place *place, mode_t mode, replace_te
                     : nay__os_fail(t->diag, "cannot create a temporary file in the directory");
 }
 
-static nay_status replace_write(void *ctx, const void *bytes, size_t len) {
-  const replace_temp *t = ctx;
+static nay_status replace_write_all(int fd, const void *bytes, size_t len, const char *what,
+                                    nay_diag *diag) {
   const uint8_t *p = bytes;
   while (len > 0) {
-    ssize_t n = write(t->fd, p, len);
+    ssize_t n = write(fd, p, len);
     if (n < 0 && errno == EINTR) continue;
     if (n == 0) errno = EIO; /* POSIX has no such answer for a regular file: do not ask for ever */
-    if (n <= 0) return nay__os_fail(t->diag, "cannot write the temporary file");
+    if (n <= 0) return nay__os_fail(diag, what);
     p += n;
     len -= (size_t)n;
   }
   return NAY_OK;
+}
+
+nay_status nay__file_write(int fd, const void *bytes, size_t len, nay_diag *diag) {
+  return replace_write_all(fd, bytes, len, "cannot write the file", diag);
+}
+
+static nay_status replace_write(void *ctx, const void *bytes, size_t len) {
+  const replace_temp *t = ctx;
+  return replace_write_all(t->fd, bytes, len, "cannot write the temporary file", t->diag);
 }
 
 static int replace_sync(int fd) {
@@ -132,6 +142,10 @@ static int replace_sync(int fd) {
   do result = fsync(fd);
   while (result != 0 && errno == EINTR);
   return result;
+}
+
+nay_status nay__file_sync(int fd, nay_diag *diag) {
+  return replace_sync(fd) == 0 ? NAY_OK : nay__os_fail(diag, "cannot sync the file");
 }
 
 /*
@@ -166,7 +180,7 @@ static nay_status replace_inherit(const replace_temp *t, const struct stat *old)
 /* Closes the temporary file and renames it to the target; on failure removes it. */
 static nay_status replace_finish(replace_temp *t, const nay_place *place, const struct stat *old) {
   nay_status status = replace_inherit(t, old);
-  if (status == NAY_OK && replace_sync(t->fd) != 0) {
+  if (status == NAY_OK && t->sync && replace_sync(t->fd) != 0) {
     status = nay__os_fail(t->diag, "cannot sync the temporary file");
   }
   if (status == NAY_OK && t->name[0] == '\0' && replace_give_name(t, place->name) != 0) {
@@ -194,7 +208,7 @@ struct nay_replacement {
 
 static nay_status replace_begin(nay_replacement *r, const char *path, uint32_t flags,
                                 nay_diag *diag) {
-  r->temp = (replace_temp){.diag = diag};
+  r->temp = (replace_temp){.sync = true, .diag = diag};
   r->open = false;
   NAY_TRY(nay__place_resolve(path, diag, &r->place));
   nay_status status = replace_stat_target(&r->place, diag, &r->old);
@@ -212,7 +226,7 @@ static nay_status replace_commit(nay_replacement *r) {
   r->open = false;
   nay_status status = replace_finish(&r->temp, &r->place, &r->old);
   /* EINVAL: the file system cannot sync a directory, and nothing more can be done */
-  if (status == NAY_OK && replace_sync(r->place.dir) != 0 && errno != EINVAL) {
+  if (status == NAY_OK && r->temp.sync && replace_sync(r->place.dir) != 0 && errno != EINVAL) {
     status = nay__os_fail(r->temp.diag, "the file is replaced, but its directory cannot be synced");
   }
   nay__os_close(r->place.dir);
@@ -239,8 +253,8 @@ nay_status nay_file_replace(const char *path, uint32_t flags, nay_producer produ
   return status;
 }
 
-nay_status nay__replacement_new(const char *path, const nay_allocator *allocator, nay_diag *diag,
-                                nay_replacement **replacement) {
+nay_status nay__replacement_new(const char *path, bool sync, const nay_allocator *allocator,
+                                nay_diag *diag, nay_replacement **replacement) {
   nay_replacement *r = nay__alloc(allocator, sizeof *r);
   if (r == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory to write a file", 0);
   r->allocator = *allocator;
@@ -249,6 +263,7 @@ nay_status nay__replacement_new(const char *path, const nay_allocator *allocator
     nay__free(allocator, r, sizeof *r);
     return status;
   }
+  r->temp.sync = sync;
   *replacement = r;
   return NAY_OK;
 }

@@ -1,8 +1,6 @@
 /* foreign.c - see foreign.h. */
 #include "sst/foreign.h"
 
-#include "os/file.h"
-
 #define FOREIGN_MAX_BLOCK ((uint64_t)256 << 20)
 #define FOREIGN_MAX_VERSION NAY_SST_MAX_SEQUENCE
 
@@ -69,7 +67,7 @@ nay_status nay__foreign_read(const nay_foreign *f, uint64_t offset, uint64_t len
   if (nay__buffer_reserve(room, (size_t)len + 1, &f->allocator) != NAY_OK) {
     return nay__fail(diag, NAY_ENOMEM, "no memory for a block", offset);
   }
-  NAY_TRY(nay__file_pread(f->source.fd, offset, room->at, (size_t)len, diag));
+  NAY_TRY(nay__io_read(&f->source.file, offset, room->at, (size_t)len, diag));
   room->len = (size_t)len;
   *bytes = (nay_bytes){room->at, room->len};
   return NAY_OK;

@@ -27,13 +27,14 @@
 #include "nay_sst_foreign.h"
 #include "sst/block.h"
 #include "sst/footer.h"
+#include "sst/sst_io.h"
 
 typedef struct nay_foreign nay_foreign;
 
 /* nay_foreign_source: the file, in memory or behind a descriptor. */
 typedef struct nay_foreign_source {
-  const uint8_t *bytes; /* NULL: read through fd */
-  int fd;
+  const uint8_t *bytes; /* NULL: read through file */
+  nay_sst_file file;
   uint64_t len;
   const nay_sst_codec *const *codecs;
   size_t ncodecs;

@@ -104,7 +104,7 @@ static nay_status foreign_writer_begin(nay_sst_foreign_writer *w, const char *pa
     const nay_format *format = nay_format_find(w->layout->filter);
     NAY_TRY(nay_format_builder(format, &p, &w->allocator, diag, &w->bloom));
   }
-  return nay__replacement_new(path, &w->allocator, diag, &w->file);
+  return nay__replacement_new(path, true, &w->allocator, diag, &w->file);
 }
 
 nay_status nay_sst_foreign_writer_new(const char *path, const nay_sst_foreign_options *options,

@@ -6,6 +6,8 @@
  *   sst_filter_open.c    the filters that the metaindex names
  *   sst_filter_probe.c   what they say of a key
  *   sst_read.c           a block from the file or the cache, verified
+ *   readahead.c          larger reads, for iterators
+ *   sst_io.c             where the bytes are: files, descriptors, memory, own I/O
  *   sst_get.c            one key
  *   sst_iter.c           many in order
  *   sst_pin.c            their blocks, kept beyond the next movement
@@ -25,6 +27,7 @@
 #include "sst/filter_block.h"
 #include "sst/footer.h"
 #include "sst/foreign.h"
+#include "sst/readahead.h"
 #include "sst/sst_abi.h"
 #include "sst/sst_cache.h"
 #include "sst/table_stats.h"
@@ -49,8 +52,11 @@ typedef struct nay_hold {
   bool cached;              /* the last block was found in the cache */
   nay_shared_block *shared; /* has the bytes instead of raw or plain, as others need them too */
   nay_foreign_scratch scratch;
+  nay_readahead ahead; /* of an iterator */
 } nay_hold;
 
+/* nay__hold_of: the hold in the slot, made when it is needed; NULL: no memory. */
+nay_hold *nay__hold_of(const nay_sst *sst, nay_hold **slot);
 void nay__hold_free(nay_hold *hold);
 
 /* nay__hold_release: gives back what others have too: an entry of the cache, a shared block. */
@@ -63,9 +69,9 @@ nay_status nay__hold_pin(const nay_sst *sst, nay_hold *from, const uint8_t *bloc
 struct nay_sst {
   nay_allocator allocator;
   nay_sst_read_options options;
-  const uint8_t *bytes; /* the whole file, mapped or the caller's; NULL: it is read through fd */
+  const uint8_t *bytes; /* the whole file, mapped or the caller's; NULL: it is read through file */
   void *mapping;
-  int fd;
+  nay_sst_file file;
   uint64_t file_len;
   nay_footer footer;
   uint64_t cache_id;

@@ -11,15 +11,18 @@
 #include "nay_merge.h"
 #include "nay_sst_cache.h"
 #include "nay_sst_foreign.h"
+#include "nay_sst_io.h"
 #include "nay_sst_stats.h"
 
 #define NAY_ABI_SST_VERSION NAY_ABI(nay_sst_version, merge)
-#define NAY_ABI_SST_WRITE NAY_ABI(nay_sst_write_options, properties)
-#define NAY_ABI_SST_READ NAY_ABI(nay_sst_read_options, stored_comparator)
+#define NAY_ABI_SST_WRITE NAY_ABI(nay_sst_write_options, no_sync)
+#define NAY_ABI_SST_READ NAY_ABI(nay_sst_read_options, readahead)
 #define NAY_ABI_SST_PROPERTIES NAY_ABI(nay_sst_properties, largest_len)
 #define NAY_ABI_SST_CACHE NAY_ABI(nay_sst_cache_stats, filter)
-#define NAY_ABI_SST_TABLES NAY_ABI(nay_sst_tables_options, read)
+#define NAY_ABI_SST_TABLES NAY_ABI(nay_sst_tables_options, open_ctx)
 #define NAY_ABI_SST_TABLES_STATS NAY_ABI(nay_sst_tables_stats, closed)
+#define NAY_ABI_SST_FILE NAY_ABI(nay_sst_file, state)
+#define NAY_ABI_SST_SINK NAY_ABI(nay_sst_sink, state)
 #define NAY_ABI_SST_VALUE NAY_ABI(nay_sst_value, hold)
 #define NAY_ABI_SST_INFO NAY_ABI(nay_sst_info, comparator_stored)
 #define NAY_ABI_SST_COUNTERS NAY_ABI(nay_sst_counters, cache_hits)

@@ -6,7 +6,6 @@
 #include "sst/sst_foreign.h"
 
 #include "format/format.h"
-#include "os/file.h"
 
 /* ---- opening ---- */
 
@@ -60,7 +59,7 @@ static nay_status foreign_open_index(nay_sst *t, nay_diag *diag) {
 
 nay_status nay__sst_open_foreign(nay_sst *t, const nay_foreign_engine *engine, nay_diag *diag) {
   nay_foreign_source source = {.bytes = t->bytes,
-                               .fd = t->fd,
+                               .file = t->file,
                                .len = t->file_len,
                                .codecs = t->options.codecs,
                                .ncodecs = t->options.ncodecs,

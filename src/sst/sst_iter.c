@@ -12,6 +12,13 @@ nay_status nay_sst_iter_new(const nay_sst *t, nay_sst_iter **iter) {
   nay_cursor cursor = {.order = t->order, .allocator = &t->allocator};
   *it = (nay_sst_iter){.table = t, .index = cursor, .data = cursor, .status = NAY_ENOENT};
   it->index.block = t->index;
+  if (t->options.readahead != 0) {
+    if (nay__hold_of(t, &it->hold) == NULL) {
+      nay__free(&t->allocator, it, sizeof *it);
+      return NAY_ENOMEM;
+    }
+    it->hold->ahead.most = t->options.readahead;
+  }
   *iter = it;
   return NAY_OK;
 }
@@ -34,6 +41,12 @@ static nay_status iter_load(nay_sst_iter *it) {
   return nay__sst_read_data(it->table, e, it->block, &it->hold, &it->diag, &it->data.block);
 }
 
+/* The same for a movement that is no step: readahead starts anew. */
+static nay_status iter_jump(nay_sst_iter *it) {
+  if (it->hold != NULL) it->hold->ahead.run = 0;
+  return iter_load(it);
+}
+
 static nay_status iter_in_block(nay_sst_iter *it, nay_status status) {
   return nay__in_file(status, &it->diag, it->block);
 }
@@ -51,7 +64,7 @@ static nay_status iter_carry(nay_sst_iter *it, nay_status status, iter_move step
 }
 
 static nay_status iter_enter(nay_sst_iter *it, nay_status status, iter_move step, iter_move enter) {
-  if (status == NAY_OK) status = iter_load(it);
+  if (status == NAY_OK) status = iter_jump(it);
   if (status != NAY_OK) return status;
   return iter_carry(it, iter_in_block(it, enter(&it->data, &it->diag)), step, enter);
 }
@@ -110,7 +123,7 @@ static nay_status iter_seek(nay_sst_iter *it, const void *key, size_t len) {
     return iter_end(it, nay__sst_order_unknown(it->table, &it->diag));
   }
   nay_status status = nay__cursor_seek(&it->index, &target, &it->diag);
-  if (status == NAY_OK) status = iter_load(it);
+  if (status == NAY_OK) status = iter_jump(it);
   if (status == NAY_OK) {
     status = iter_in_block(it, nay__cursor_seek(&it->data, &target, &it->diag));
     status = iter_carry(it, status, nay__cursor_next, nay__cursor_first);
@@ -127,7 +140,7 @@ static nay_status iter_seek_back(nay_sst_iter *it, const nay_target *target, boo
   }
   nay_status status = nay__cursor_seek(&it->index, target, &it->diag);
   if (status == NAY_ENOENT) return nay_sst_iter_last(it);
-  if (status == NAY_OK) status = iter_load(it);
+  if (status == NAY_OK) status = iter_jump(it);
   if (status != NAY_OK) return iter_end(it, status);
   status = iter_in_block(it, nay__cursor_seek(&it->data, target, &it->diag));
   if (status == NAY_OK && stay) {

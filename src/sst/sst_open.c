@@ -62,7 +62,7 @@ static nay_status open_codec_of(nay_sst *t, nay_handle handle, nay_diag *diag) {
     t->first_codec = t->bytes[at];
     return NAY_OK;
   }
-  return nay__file_pread(t->fd, at, &t->first_codec, 1, diag);
+  return nay__io_read(&t->file, at, &t->first_codec, 1, diag);
 }
 
 /* ---- opening ---- */
@@ -74,7 +74,7 @@ static nay_status open_footer(nay_sst *t, nay_diag *diag) {
   if (t->bytes != NULL) {
     tail = t->bytes + (t->file_len - len);
   } else {
-    NAY_TRY(nay__file_pread(t->fd, t->file_len - len, bytes, len, diag));
+    NAY_TRY(nay__io_read(&t->file, t->file_len - len, bytes, len, diag));
   }
   NAY_TRY(nay__footer_load(tail, len, t->file_len, diag, &t->footer));
   if (!t->footer.rocksdb) return NAY_OK;
@@ -189,7 +189,7 @@ static nay_status open_new(const nay_sst_read_options *options, const nay_alloca
   }
   if (o.stored_comparator != NULL) o.stored_comparator[0] = '\0';
   *counts = (nay_sst_tally){.out_of_range = 0};
-  *t = (nay_sst){.allocator = a, .options = o, .fd = -1, .counts = counts};
+  *t = (nay_sst){.allocator = a, .options = o, .counts = counts};
   if (o.cache != NULL) t->cache_id = nay__cache_id(o.cache);
   *sst = t;
   return NAY_OK;
@@ -205,7 +205,7 @@ static nay_status open_recognise(const nay_sst *t, nay_diag *diag,
   if (t->bytes != NULL) {
     tail = t->bytes + (t->file_len - sizeof bytes);
   } else {
-    NAY_TRY(nay__file_pread(t->fd, t->file_len - sizeof bytes, bytes, sizeof bytes, diag));
+    NAY_TRY(nay__io_read(&t->file, t->file_len - sizeof bytes, bytes, sizeof bytes, diag));
   }
   *engine = nay__foreign_recognise(tail, sizeof bytes);
   return NAY_OK;
@@ -260,12 +260,13 @@ static nay_status open_file(const char *path, const nay_foreign_engine *engine,
   if (path == NULL || sst == NULL) return nay__fail(diag, NAY_EINVAL, "path or sst is NULL", 0);
   NAY_TRY(open_new(options, allocator, diag, &t));
   if ((t->options.flags & NAY_SST_PREAD) != 0) {
-    status = nay__file_open(path, diag, &t->fd, &len);
+    status = nay__io_open(path, diag, &t->file);
+    t->file_len = t->file.length;
   } else {
     status = nay__file_map(path, diag, &t->mapping, &len);
     t->bytes = t->mapping != NULL ? t->mapping : (const uint8_t *)"";
+    t->file_len = len;
   }
-  t->file_len = len;
   if (status == NAY_OK) return open_finish(t, engine, diag, sst);
   nay_sst_free(t);
   return status;
@@ -292,6 +293,27 @@ nay_status nay_sst_open(const char *path, const nay_sst_read_options *options,
 nay_status nay_sst_view(const void *bytes, size_t len, const nay_sst_read_options *options,
                         const nay_allocator *allocator, nay_diag *diag, nay_sst **sst) {
   return open_bytes(bytes, len, NULL, options, allocator, diag, sst);
+}
+
+nay_status nay_sst_open_file(const nay_sst_file *file, const nay_sst_read_options *options,
+                             const nay_allocator *allocator, nay_diag *diag, nay_sst **sst) {
+  nay_sst_file own;
+  nay_sst *t;
+  if (file == NULL || sst == NULL) return nay__fail(diag, NAY_EINVAL, "file or sst is NULL", 0);
+  NAY_TRY(nay__abi_read(NAY_ABI_SST_FILE, file, diag, &own));
+  size_t len; /* blocks are no longer than the file: their lengths fit as well */
+  if (own.read_at == NULL || !nay__size_ok(own.length, &len)) {
+    return nay__fail(diag, NAY_EINVAL, "the file has no read_at, or is too long for this machine",
+                     0);
+  }
+  NAY_TRY(open_new(options, allocator, diag, &t));
+  t->file = own;
+  t->file.close = NULL; /* the caller's until the table is open */
+  t->file_len = own.length;
+  NAY_TRY(open_finish(t, NULL, diag, &t));
+  t->file.close = own.close;
+  *sst = t;
+  return NAY_OK;
 }
 
 nay_status nay_sst_open_as(const char *path, const char *name, const nay_sst_read_options *options,
@@ -321,7 +343,7 @@ void nay_sst_free(nay_sst *t) {
   nay__buffer_free(&t->smallest, &a);
   nay__buffer_free(&t->largest, &a);
   if (t->mapping != NULL) nay__file_unmap(t->mapping, (size_t)t->file_len);
-  if (t->fd >= 0) nay__file_close(t->fd);
+  nay__io_close(&t->file);
   nay__free(&a, t->counts, sizeof *t->counts);
   nay__free(&a, t, sizeof *t);
 }

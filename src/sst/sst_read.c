@@ -5,13 +5,12 @@
  * cache's if there is one, else that of the hold, which the caller reuses, so that a get in steady
  * state allocates nothing.
  */
-#include "os/file.h"
 #include "sst/codec.h"
 #include "sst/sst_foreign.h"
 
 #define READ_MAX_BLOCK (256u << 20)
 
-static nay_hold *read_hold(const nay_sst *t, nay_hold **slot) {
+nay_hold *nay__hold_of(const nay_sst *t, nay_hold **slot) {
   if (*slot == NULL) {
     nay_hold *h = nay__alloc(&t->allocator, sizeof *h);
     if (h == NULL) return NULL;
@@ -28,6 +27,7 @@ void nay__hold_free(nay_hold *h) {
   nay__buffer_free(&h->raw, &a);
   nay__buffer_free(&h->plain, &a);
   nay__foreign_scratch_free(&h->scratch, &a);
+  nay__buffer_free(&h->ahead.buffer, &a);
   nay__free(&a, h, sizeof *h);
 }
 
@@ -44,18 +44,24 @@ static nay_bytes read_pin(const nay_sst *t, nay_hold *h, nay_cache_entry *e) {
 /* The block with its trailer: in place, or read into hold->raw. */
 static nay_status read_raw(const nay_sst *t, nay_handle handle, nay_hold **slot, nay_diag *diag,
                            const uint8_t **raw) {
+  size_t len = (size_t)handle.size + NAY_BLOCK_TRAILER;
   if (t->bytes != NULL) {
+    if (t->mapping != NULL && *slot != NULL && (*slot)->ahead.most != 0) {
+      nay__readahead_advise(&(*slot)->ahead, t->bytes, t->footer.at, handle.offset, len);
+    }
     *raw = t->bytes + handle.offset;
     return NAY_OK;
   }
-  size_t len = (size_t)handle.size + NAY_BLOCK_TRAILER;
-  nay_hold *h = read_hold(t, slot);
+  nay_hold *h = nay__hold_of(t, slot);
   if (h == NULL) return read_no_memory(diag, handle);
   h->raw.len = 0;
   if (nay__buffer_reserve(&h->raw, len, &h->allocator) != NAY_OK) {
     return read_no_memory(diag, handle);
   }
-  NAY_TRY(nay__file_pread(t->fd, handle.offset, h->raw.at, len, diag));
+  if (h->ahead.most == 0 || !nay__readahead_take(&h->ahead, &t->file, t->footer.at, handle.offset,
+                                                 h->raw.at, len, &h->allocator)) {
+    NAY_TRY(nay__io_read(&t->file, handle.offset, h->raw.at, len, diag));
+  }
   h->raw.len = len;
   *raw = h->raw.at;
   return NAY_OK;
@@ -64,7 +70,7 @@ static nay_status read_raw(const nay_sst *t, nay_handle handle, nay_hold **slot,
 static nay_status read_into_cache(const nay_sst *t, const uint8_t *raw, nay_handle handle,
                                   const nay_sst_codec *codec, size_t size, nay_hold **slot,
                                   nay_diag *diag, nay_bytes *contents) {
-  nay_hold *h = read_hold(t, slot);
+  nay_hold *h = nay__hold_of(t, slot);
   nay_cache_entry *e =
       h == NULL ? NULL : nay__cache_entry_new(t->options.cache, t->cache_id, handle.offset, size);
   if (e == NULL) return read_no_memory(diag, handle);
@@ -81,7 +87,7 @@ static nay_status read_into_cache(const nay_sst *t, const uint8_t *raw, nay_hand
 static nay_status read_into_hold(const nay_sst *t, const uint8_t *raw, nay_handle handle,
                                  const nay_sst_codec *codec, size_t size, nay_hold **slot,
                                  nay_diag *diag, nay_bytes *contents) {
-  nay_hold *h = read_hold(t, slot);
+  nay_hold *h = nay__hold_of(t, slot);
   if (h == NULL) return read_no_memory(diag, handle);
   h->plain.len = 0;
   if (nay__buffer_reserve(&h->plain, size, &h->allocator) != NAY_OK) {
@@ -97,7 +103,7 @@ static bool read_cached(const nay_sst *t, nay_handle handle, nay_hold **slot, na
   bool in_place =
       t->bytes != NULL && t->foreign == NULL && t->bytes[handle.offset + handle.size] == 0;
   if (t->options.cache == NULL || in_place) return false;
-  nay_hold *h = read_hold(t, slot);
+  nay_hold *h = nay__hold_of(t, slot);
   nay_cache_entry *e =
       h == NULL ? NULL
                 : nay__cache_find(t->options.cache, NAY_CACHE_DATA, t->cache_id, handle.offset);
@@ -109,7 +115,7 @@ static bool read_cached(const nay_sst *t, nay_handle handle, nay_hold **slot, na
 /* A block of a foreign table, translated; into the cache if that is for it. */
 static nay_status read_translated(const nay_sst *t, nay_handle handle, bool cache, nay_hold **slot,
                                   nay_diag *diag, nay_bytes *contents) {
-  nay_hold *h = read_hold(t, slot);
+  nay_hold *h = nay__hold_of(t, slot);
   if (h == NULL) return read_no_memory(diag, handle);
   NAY_TRY(nay__sst_read_foreign(t, handle, h, diag, contents));
   if (!cache) return NAY_OK;

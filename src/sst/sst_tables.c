@@ -137,8 +137,12 @@ static nay_status tables_open(nay_sst_tables *c, const char *path, uint64_t hash
   if (e == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a table", 0);
   *e = (tables_entry){.hash = hash, .users = 1, .path_size = size};
   memcpy(e->path, path, size);
-  nay_status status = nay_sst_open(path, &c->read, &c->allocator, diag, &e->sst);
+  const nay_sst_tables_options *o = &c->options;
+  nay_status status = o->open != NULL
+                          ? o->open(o->open_ctx, path, &c->read, &c->allocator, diag, &e->sst)
+                          : nay_sst_open(path, &c->read, &c->allocator, diag, &e->sst);
   if (status != NAY_OK) {
+    e->sst = NULL;
     tables_close(c, e);
     return status;
   }

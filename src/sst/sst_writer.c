@@ -10,12 +10,12 @@
  * written between data blocks as they fill up.
  */
 #include "nay_sst.h"
-#include "os/file.h"
 #include "sst/block.h"
 #include "sst/filter_block.h"
 #include "sst/metaindex.h"
 #include "sst/properties.h"
 #include "sst/sst_abi.h"
+#include "sst/sst_io.h"
 
 #define WRITER_BUFFER 65536u     /* as LevelDB's files */
 #define WRITER_MAX (1u << 30)    /* of a key or value: offsets in a block have 32 bits */
@@ -28,7 +28,8 @@ struct nay_sst_writer {
   nay_sst_write_options options;
   nay_params params; /* of native filters */
   nay_order order;
-  nay_replacement *file;
+  nay_sst_sink sink;
+  bool sink_open;  /* neither finished nor aborted */
   nay_buffer out;  /* write buffer of the file */
   uint64_t offset; /* of the next block */
   uint64_t count;
@@ -100,7 +101,7 @@ static void writer_defaults(nay_sst_write_options *o) {
 /* ---- bytes ---- */
 
 static nay_status writer_flush_file(nay_sst_writer *w) {
-  NAY_TRY(nay__replacement_write(w->file, w->out.at, w->out.len, &w->trouble));
+  NAY_TRY(nay__io_write(&w->sink, w->out.at, w->out.len, &w->trouble));
   w->out.len = 0;
   return NAY_OK;
 }
@@ -387,7 +388,11 @@ nay_status nay_sst_writer_finish(nay_sst_writer *w, nay_diag *diag) {
   }
   if (w->failed == NAY_OK) w->failed = writer_put_end(w);
   if (w->failed == NAY_OK) w->failed = writer_flush_file(w);
-  if (w->failed == NAY_OK) w->failed = nay__replacement_finish(w->file, &w->trouble);
+  if (w->failed == NAY_OK && !w->options.no_sync) w->failed = nay__io_sync(&w->sink, &w->trouble);
+  if (w->failed == NAY_OK) {
+    w->sink_open = false;
+    w->failed = nay__io_finish(&w->sink, &w->trouble);
+  }
   w->finished = true;
   if (w->failed == NAY_OK) return NAY_OK;
   nay__fail(diag, w->failed, "a filter or a block could not be made", w->offset);
@@ -397,7 +402,10 @@ nay_status nay_sst_writer_finish(nay_sst_writer *w, nay_diag *diag) {
 
 /* ---- making and releasing ---- */
 
-static nay_status writer_init(nay_sst_writer *w, const char *path, nay_diag *diag) {
+/* Where the table goes: a sink, or the file at path if that is NULL. It is the last to be opened.
+ */
+static nay_status writer_init(nay_sst_writer *w, const char *path, const nay_sst_sink *sink,
+                              nay_diag *diag) {
   const nay_allocator *a = &w->allocator;
   const nay_sst_write_options *o = &w->options;
   nay_block_builder *builders[] = {&w->data, &w->index, &w->top, &w->metaindex, &w->properties};
@@ -411,17 +419,20 @@ static nay_status writer_init(nay_sst_writer *w, const char *path, nay_diag *dia
     NAY_TRY(nay__filter_builder_init(&w->whole, o->policy, &w->params, a, diag));
   }
   if (o->prefix != NULL) NAY_TRY(nay__filter_builder_init(&w->prefixes, NULL, &w->params, a, diag));
-  return nay__replacement_new(path, a, diag, &w->file);
+  if (sink != NULL) {
+    w->sink = *sink;
+  } else {
+    NAY_TRY(nay__io_replace(path, !o->no_sync, a, diag, &w->sink));
+  }
+  w->sink_open = true;
+  return NAY_OK;
 }
 
-nay_status nay_sst_writer_new(const char *path, const nay_sst_write_options *options,
-                              const nay_allocator *allocator, nay_diag *diag,
-                              nay_sst_writer **writer) {
+static nay_status writer_new(const char *path, const nay_sst_sink *sink,
+                             const nay_sst_write_options *options, const nay_allocator *allocator,
+                             nay_diag *diag, nay_sst_writer **writer) {
   nay_sst_write_options o = {.size = sizeof o};
   nay_params params;
-  if (path == NULL || writer == NULL) {
-    return nay__fail(diag, NAY_EINVAL, "path or writer is NULL", 0);
-  }
   if (options != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_WRITE, options, diag, &o));
   NAY_TRY(writer_check(&o, diag));
   NAY_TRY(writer_params(&o, diag, &params));
@@ -433,7 +444,7 @@ nay_status nay_sst_writer_new(const char *path, const nay_sst_write_options *opt
   *w = (nay_sst_writer){.allocator = a, .options = o, .params = params};
   w->order = (nay_order){o.comparator, o.keys == NAY_SST_KEYS_INTERNAL};
   nay_diag cause = {.what = NULL}; /* diag is filled on failure alone */
-  nay_status status = writer_init(w, path, &cause);
+  nay_status status = writer_init(w, path, sink, &cause);
   if (status != NAY_OK) {
     nay__fail(diag, status, "no memory for the blocks of a writer", 0);
     if (diag != NULL && cause.what != NULL) *diag = cause;
@@ -442,6 +453,27 @@ nay_status nay_sst_writer_new(const char *path, const nay_sst_write_options *opt
   }
   *writer = w;
   return NAY_OK;
+}
+
+nay_status nay_sst_writer_new(const char *path, const nay_sst_write_options *options,
+                              const nay_allocator *allocator, nay_diag *diag,
+                              nay_sst_writer **writer) {
+  if (path == NULL || writer == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "path or writer is NULL", 0);
+  }
+  return writer_new(path, NULL, options, allocator, diag, writer);
+}
+
+nay_status nay_sst_writer_new_sink(const nay_sst_sink *sink, const nay_sst_write_options *options,
+                                   const nay_allocator *allocator, nay_diag *diag,
+                                   nay_sst_writer **writer) {
+  nay_sst_sink own;
+  if (sink == NULL || writer == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "sink or writer is NULL", 0);
+  }
+  NAY_TRY(nay__abi_read(NAY_ABI_SST_SINK, sink, diag, &own));
+  if (own.write == NULL) return nay__fail(diag, NAY_EINVAL, "the sink has no write", 0);
+  return writer_new(NULL, &own, options, allocator, diag, writer);
 }
 
 void nay_sst_writer_free(nay_sst_writer *w) {
@@ -457,6 +489,6 @@ void nay_sst_writer_free(nay_sst_writer *w) {
   nay__filter_block_free(&w->filter_block, &a);
   nay__filter_builder_free(&w->whole, &a);
   nay__filter_builder_free(&w->prefixes, &a);
-  nay__replacement_free(w->file);
+  if (w->sink_open) nay__io_abort(&w->sink);
   nay__free(&a, w, sizeof *w);
 }

@@ -76,8 +76,7 @@ static void foreign_load_bloom(nay_table_filters *t) {
 
 nay_status nay__table_filters_load_foreign(nay_table_filters *t, const nay_foreign_engine *engine,
                                            size_t len, nay_diag *diag) {
-  nay_foreign_source source = {
-      .bytes = t->bytes, .fd = -1, .len = len, .codecs = t->options.codecs};
+  nay_foreign_source source = {.bytes = t->bytes, .len = len, .codecs = t->options.codecs};
   source.ncodecs = t->options.ncodecs;
   NAY_TRY(nay__foreign_open(engine, &source, &t->allocator, diag, &t->foreign));
   const nay_foreign *f = t->foreign;

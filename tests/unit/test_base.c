@@ -1,5 +1,6 @@
 /* test_base.c - the small things everything stands on: status, allocator, bytes, checksum, sizes.
  */
+#include "base/abi.h"
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/crc32.h"
@@ -192,6 +193,45 @@ static void divisions_round_as_they_say(void **state) {
   assert_true(nay__min_u64(3, 4) == 3 && nay__max_u64(3, 4) == 4);
 }
 
+/* ---- abi.h: a field is appended ---- */
+
+typedef struct first_version {
+  size_t size;
+  uint64_t a;
+} first_version;
+
+typedef struct second_version {
+  size_t size;
+  uint64_t a;
+  uint64_t b; /* 0: not used */
+} second_version;
+
+static const nay_abi second = {sizeof(first_version), sizeof(second_version), "bad size",
+                               "bad tail"};
+
+static void old_callers_of_a_newer_library(void **state) {
+  (void)state;
+  first_version old = {sizeof old, 5};
+  second_version seen;
+  memset(&seen, 0xa5, sizeof seen);
+  assert_ok(nay__abi_read(&second, &old, NULL, &seen));
+  assert_int_equal(seen.size, sizeof seen);
+  assert_int_equal(seen.a, 5);
+  assert_int_equal(seen.b, 0); /* as if it had not been set */
+  assert_ok(nay__abi_check_input(&second, &old, NULL));
+  assert_false(NAY_ABI_HAS(second_version, &old, b));
+  assert_true(NAY_ABI_HAS(second_version, &seen, b));
+  struct {
+    first_version object;
+    uint64_t after;
+  } out = {{sizeof out.object, 0}, 99};
+  assert_ok(nay__abi_check(&second, &out.object, NULL));
+  nay__abi_write(&second, &(second_version){.a = 7, .b = 8}, &out.object);
+  assert_int_equal(out.object.size, sizeof out.object);
+  assert_int_equal(out.object.a, 7);
+  assert_int_equal(out.after, 99);
+}
+
 int main(void) {
   const test_case tests[] = {
       TEST(every_status_has_a_text_and_a_name),
@@ -205,6 +245,7 @@ int main(void) {
       TEST(the_checksum_is_the_known_one),
       TEST(products_that_overflow_are_refused),
       TEST(divisions_round_as_they_say),
+      TEST(old_callers_of_a_newer_library),
   };
   return run_all(tests);
 }

@@ -29,7 +29,8 @@ static void remove_files(void) {
 static const nay_sst_read_options pread_options = {sizeof pread_options, .flags = NAY_SST_PREAD};
 
 static nay_sst_tables *tables_of(size_t max_open, bool strict) {
-  nay_sst_tables_options how = {sizeof how, max_open, strict, &pread_options};
+  nay_sst_tables_options how = {
+      .size = sizeof how, .max_open = max_open, .strict = strict, .read = &pread_options};
   nay_sst_tables *tables;
   assert_ok(nay_sst_tables_new(&how, NULL, NULL, &tables));
   return tables;
@@ -189,7 +190,7 @@ static void nonsense_is_refused(void **state) {
   char name[NAY_SST_COMPARATOR_NAME];
   nay_sst_tables *tables = NULL;
   nay_sst_read_options read = {.size = sizeof read};
-  nay_sst_tables_options how = {sizeof how, 0, false, NULL};
+  nay_sst_tables_options how = {.size = sizeof how};
   assert_status(nay_sst_tables_new(&how, NULL, NULL, &tables), NAY_EINVAL);
   assert_status(nay_sst_tables_new(NULL, NULL, NULL, &tables), NAY_EINVAL);
   how.max_open = 1;
@@ -201,7 +202,7 @@ static void nonsense_is_refused(void **state) {
   read.flags = 1u << 31;
   assert_status(nay_sst_tables_new(&how, NULL, NULL, &tables), NAY_EINVAL);
   assert_null(tables);
-  how = (nay_sst_tables_options){sizeof how, SIZE_MAX, false, NULL};
+  how = (nay_sst_tables_options){.size = sizeof how, .max_open = SIZE_MAX};
   assert_ok(nay_sst_tables_new(&how, NULL, NULL, &tables));
   const nay_sst *t = NULL;
   assert_status(nay_sst_tables_acquire(tables, NULL, NULL, &t), NAY_EINVAL);
@@ -217,7 +218,8 @@ static void allocations_fail(void **state) {
   (void)state;
   flaky heap = {.fail_at = -1};
   nay_allocator a = flaky_allocator(&heap);
-  nay_sst_tables_options how = {sizeof how, 1, true, &pread_options};
+  nay_sst_tables_options how = {
+      .size = sizeof how, .max_open = 1, .strict = true, .read = &pread_options};
   nay_sst_tables *tables = NULL;
   for (long at = 0;; at++) {
     flaky_arm(&heap, at, false);

@@ -39,9 +39,24 @@ nay_status nay__file_pread(int fd, uint64_t at, uint8_t *dst, size_t len, nay_di
 
 void nay__file_close(int fd) { (void)fd; }
 
-nay_status nay__replacement_new(const char *path, const nay_allocator *allocator, nay_diag *diag,
-                                nay_replacement **replacement) {
-  (void)path, (void)allocator, (void)replacement;
+nay_status nay__file_length(int fd, nay_diag *diag, size_t *len) {
+  (void)fd, (void)len;
+  return os_no_files(diag);
+}
+
+nay_status nay__file_write(int fd, const void *bytes, size_t len, nay_diag *diag) {
+  (void)fd, (void)bytes, (void)len;
+  return os_no_files(diag);
+}
+
+nay_status nay__file_sync(int fd, nay_diag *diag) {
+  (void)fd;
+  return os_no_files(diag);
+}
+
+nay_status nay__replacement_new(const char *path, bool sync, const nay_allocator *allocator,
+                                nay_diag *diag, nay_replacement **replacement) {
+  (void)path, (void)sync, (void)allocator, (void)replacement;
   return os_no_files(diag);
 }
 
