@@ -22,7 +22,7 @@ typedef struct lookup_walk {
 } lookup_walk;
 
 /* The slots of a run from w->at on, as far as the queue takes them; whether that was all. */
-static bool lookup_fill_run(lookup_walk *w, const nay_lookup_run *run) {
+static bool lookup_fill_ring(lookup_walk *w, const nay_lookup_run *run) {
   const nay_lookup *l = w->lookup;
   if (run->disjoint) {
     const nay_lookup_slot *slot = nay__lookup_find(l, run, w->target->user, w->target->len);
@@ -42,7 +42,7 @@ static void lookup_fill(lookup_walk *w) {
   w->next = 0;
   w->n = left;
   while (w->run < w->lookup->nruns && w->n < LOOKUP_QUEUE) {
-    if (!lookup_fill_run(w, &w->lookup->runs[w->run])) break;
+    if (!lookup_fill_ring(w, &w->lookup->runs[w->run])) break;
     w->run++;
     w->at = 0;
   }
