@@ -130,6 +130,9 @@ static lsm_request lsm_read(const options *o) {
         o->absent);
   }
   if (o->rocksdb) plan_rocksdb_check(&r.params);
+  if (o->rocksdb && o->reads != NULL && !o->json) {
+    die(EXIT_TROUBLE, "--rocksdb prints the policy alone: --reads needs --json beside it");
+  }
   r.rocksdb = o->rocksdb;
   if (o->absent != NULL && o->reads == NULL) die(EXIT_TROUBLE, "--absent needs --reads");
   return r;

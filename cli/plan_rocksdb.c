@@ -45,6 +45,18 @@ static unsigned rocksdb_level(const nay_lsm_level *level) {
   return millibits < 500 ? 0 : millibits > 100000 ? 100000 : millibits;
 }
 
+/* Says what the string cannot: RocksDB's bits per key are 0.5 or 1 to 100. */
+static void rocksdb_differs(const nay_lsm_level *level, unsigned millibits) {
+  if (level->kind != NAY_AUTO && millibits == 0) {
+    message_error(
+        "warning: level %u: a filter of %.3g bits per key cannot be asked of RocksDB; it gets none "
+        "there",
+        level->level, level->bits_per_key);
+  } else if (millibits >= 100000) {
+    message_error("warning: level %u: RocksDB takes at most 100 bits per key", level->level);
+  }
+}
+
 static void rocksdb_add(char id[PLAN_ROCKSDB], const char *before, unsigned millibits) {
   size_t used = strlen(id);
   snprintf(id + used, PLAN_ROCKSDB - used, "%s%g", before, millibits / 1000.0);
@@ -77,6 +89,7 @@ const char *plan_rocksdb_id(const nay_lsm_plan *plan, nay_lsm_allocation a, nay_
   for (size_t i = 0; nay_lsm_plan_level(plan, a, i, &level) == NAY_OK; i++) {
     bool no_level0 = i == 0 && level.level != 0;
     unsigned bits = rocksdb_level(&level);
+    rocksdb_differs(&level, bits);
     if (no_level0) rocksdb_add(id, before, bits); /* flushes are as good as the first level */
     if (no_level0) before = ",";
     rocksdb_add(id, before, bits);

@@ -51,9 +51,9 @@ static inline uint64_t nay__lsm_nfilters(const nay_lsm_run *run) {
   return run->nruns * run->ntables;
 }
 
-/* nay__lsm_most_bytes: NAY_LSM_MAX_BITS for each key of a filter, and at least one block. */
+/* nay__lsm_most_bytes: NAY_LSM_MAX_BITS for each key of a filter, and what a few keys take. */
 static inline uint64_t nay__lsm_most_bytes(const nay_lsm_run *run) {
-  return nay__max_u64(run->nkeys_filter * (NAY_LSM_MAX_BITS / 8), 64);
+  return nay__max_u64(run->nkeys_filter * (NAY_LSM_MAX_BITS / 8), 256);
 }
 
 /* nay__lsm_bytes, nay__lsm_reads: of all levels; data blocks that an absent lookup reads. */

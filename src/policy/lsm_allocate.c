@@ -11,8 +11,8 @@
  * more byte, so the FPRs are proportional to the keys of a run. Real families are not ideal: blocks
  * and grids round sizes, fuse filters have whole bits from 4 up, k is an integer, a Bloom filter of
  * half a bit per key is hardly better than none. So the curves f_i are tabulated from the families'
- * own plans (nay_params_plan), in steps of 1/8 bit per key up to 64, and reduced to their lower
- * convex hulls:
+ * own plans (nay_params_plan), in steps of 1/8 bit per key up to 64 (of half a byte for the few
+ * keys whose filters have a least size), and reduced to their lower convex hulls:
  *
  *     FPR 1 *.                     hull of a fuse filter: from none straight to 4 bits,
  *           |  '.                  whatever lies between is never worth its bytes
@@ -24,24 +24,38 @@
  * all levels until the budget is used up. That is optimal up to the one segment that no longer
  * fits. There are two ways on, both are tried, and the better result is kept: leave it and go on
  * with the other levels; or take it first of all and plan the other levels again within the rest.
- * At last neighbouring levels exchange bytes while that helps, which also finds sizes between the
- * corners of a hull, and off it where memory is scarce.
+ *
+ * Where the budget is a few segments long, what does not fit is most of it. So the same is also
+ * solved as the knapsack problem that it is: of each level one tabulated size, on the hull or not,
+ * with the budget in 1,024 units and sizes rounded up to them; dynamic programming finds the best.
+ * The better of the two is kept. At last neighbouring levels exchange bytes while that helps, which
+ * finds sizes between those of the table.
  *
  * The result is never worse than what the caller starts from. Cost: 512 plans for each level and
- * some hundred for each exchange, a microsecond or ten each; 12 KiB of memory for each level.
+ * some hundred for each exchange, a microsecond or ten each, and half a million additions for each
+ * level; 24 KiB of memory for each level, and 150 KiB.
  */
 #include "policy/lsm.h"
 
 #define LSM_STEPS_PER_BIT 8u
 #define LSM_ROUNDS 16u
 #define LSM_LEAST_PART 1024u
+#define LSM_UNITS 1024u
 #define LSM_POINTS (LSM_STEPS_PER_BIT * NAY_LSM_MAX_BITS + 1)
 
-/* The lower convex hull of the sizes of one level, from none to the lowest FPR. */
+/* Sizes of the filters of one level, from none to the lowest FPR: all that are worth their bytes,
+ * or their lower convex hull. */
 typedef struct lsm_hull {
   size_t n;
   nay_lsm_size at[LSM_POINTS];
 } lsm_hull;
+
+/* The knapsack: the fewest reads of the levels so far within so many units, and the size that the
+ * last of them has then. */
+typedef struct lsm_knapsack {
+  double reads[2][LSM_UNITS + 1];
+  uint16_t chosen[NAY_LSM_MAX_LEVELS][LSM_UNITS + 1];
+} lsm_knapsack;
 
 /* A state of the greedy: which point of its hull each level has. */
 typedef struct lsm_state {
@@ -92,12 +106,14 @@ static void lsm_hull_add(lsm_hull *hull, nay_lsm_size size) {
   at[hull->n++] = size;
 }
 
-static void lsm_hull_fill(const nay_lsm_run *run, lsm_hull *hull) {
-  const double step = (double)run->nkeys_filter / (8 * LSM_STEPS_PER_BIT);
-  hull->n = 1;
-  hull->at[0] = (nay_lsm_size){0, 0, 1};
+static void lsm_hull_fill(const nay_lsm_run *run, lsm_hull *all, lsm_hull *hull) {
+  const double step = (double)nay__lsm_most_bytes(run) / (LSM_POINTS - 1);
+  all->n = hull->n = 1;
+  all->at[0] = hull->at[0] = (nay_lsm_size){0, 0, 1};
   for (uint32_t i = 1; i < LSM_POINTS; i++) {
-    lsm_hull_add(hull, nay__lsm_filter(run, (uint64_t)(step * i)));
+    nay_lsm_size size = nay__lsm_filter(run, (uint64_t)(step * i)), last = all->at[all->n - 1];
+    if (size.nbytes > last.nbytes && size.fpr < last.fpr) all->at[all->n++] = size;
+    lsm_hull_add(hull, size);
   }
 }
 
@@ -180,6 +196,43 @@ static void lsm_both_ways(const nay_lsm_tree *tree, const lsm_hull *hulls, uint6
   }
 }
 
+/* ---- the knapsack ---- */
+
+/* The best size of one level beside those before it, for every number of units. */
+static void lsm_pack(const nay_lsm_run *run, const lsm_hull *all, uint64_t unit,
+                     const double *before, double *after, uint16_t *chosen) {
+  for (size_t u = 0; u <= LSM_UNITS; u++) {
+    after[u] = before[u] + (double)run->nruns; /* no filter */
+    chosen[u] = 0;
+  }
+  for (size_t p = 1; p < all->n; p++) {
+    uint64_t cost = nay__ceil_div(nay__lsm_nfilters(run) * all->at[p].nbytes, unit);
+    double reads = (double)run->nruns * all->at[p].fpr;
+    for (size_t u = cost; cost <= LSM_UNITS && u <= LSM_UNITS; u++) {
+      if (!(before[u - cost] + reads < after[u])) continue;
+      after[u] = before[u - cost] + reads;
+      chosen[u] = (uint16_t)p;
+    }
+  }
+}
+
+static void lsm_pack_all(const nay_lsm_tree *tree, const lsm_hull *all, uint64_t budget,
+                         lsm_knapsack *k, nay_lsm_sizes *best) {
+  const uint64_t unit = nay__max_u64(1, nay__ceil_div(budget, LSM_UNITS));
+  nay_lsm_sizes sizes;
+  memset(k->reads[0], 0, sizeof k->reads[0]);
+  for (size_t i = 0; i < tree->n; i++) {
+    lsm_pack(&tree->level[i], &all[i], unit, k->reads[i % 2], k->reads[1 - i % 2], k->chosen[i]);
+  }
+  uint64_t units = budget / unit;
+  for (size_t i = tree->n; i-- > 0;) {
+    sizes.level[i] = all[i].at[k->chosen[i][units]];
+    units -= nay__ceil_div(nay__lsm_nfilters(&tree->level[i]) * sizes.level[i].nbytes, unit);
+  }
+  lsm_spend(tree, budget - nay__lsm_bytes(tree, &sizes), &sizes);
+  if (nay__lsm_reads(tree, &sizes) < nay__lsm_reads(tree, best)) *best = sizes;
+}
+
 /* ---- exchanges ---- */
 
 /* Takes 1/part of the bytes of level `from` for level `to`; false, and nothing changes, if that
@@ -219,12 +272,19 @@ static void lsm_exchange_all(const nay_lsm_tree *tree, uint64_t left, nay_lsm_si
 
 nay_status nay__lsm_allocate(const nay_lsm_tree *tree, uint64_t budget,
                              const nay_allocator *allocator, nay_lsm_sizes *best) {
-  lsm_hull *hulls = nay__alloc(allocator, tree->n * sizeof *hulls);
-  if (hulls == NULL) return NAY_ENOMEM;
-  for (size_t i = 0; i < tree->n; i++) lsm_hull_fill(&tree->level[i], &hulls[i]);
-  lsm_spend(tree, budget - nay__lsm_bytes(tree, best), best);
-  lsm_both_ways(tree, hulls, budget, best);
-  lsm_exchange_all(tree, budget - nay__lsm_bytes(tree, best), best);
-  nay__free(allocator, hulls, tree->n * sizeof *hulls);
-  return NAY_OK;
+  const size_t nbytes = 2 * tree->n * sizeof(lsm_hull);
+  lsm_hull *all = nay__alloc(allocator, nbytes);
+  lsm_knapsack *knapsack = nay__alloc(allocator, sizeof *knapsack);
+  if (all != NULL && knapsack != NULL) {
+    lsm_hull *hulls = all + tree->n;
+    for (size_t i = 0; i < tree->n; i++) lsm_hull_fill(&tree->level[i], &all[i], &hulls[i]);
+    lsm_spend(tree, budget - nay__lsm_bytes(tree, best), best);
+    lsm_both_ways(tree, hulls, budget, best);
+    lsm_pack_all(tree, all, budget, knapsack, best);
+    lsm_exchange_all(tree, budget - nay__lsm_bytes(tree, best), best);
+  }
+  nay_status status = all != NULL && knapsack != NULL ? NAY_OK : NAY_ENOMEM;
+  nay__free(allocator, knapsack, sizeof *knapsack);
+  nay__free(allocator, all, nbytes);
+  return status;
 }

@@ -58,12 +58,16 @@ load common
   [[ $output =~ ^nay:9\.[0-9]+:2147483647:[0-9.]+,[0-9.]+,[0-9.]+,[0-9.]+$ ]]
   bits=$(nay plan --lsm -n 1G --flushes 4 -b 10 -t blocked --json | jq -r '[.allocations[1].levels[].bits_per_key * 1000 | floor / 1000] | join(",")')
   [ "${output##*:}" = "$bits" ]
-  run -0 nay plan --lsm -n 1G -b 0.1 --rocksdb
+  run -0 --separate-stderr nay plan --lsm -n 1G -b 0.1 --rocksdb
   [[ $output == nay:1:0:*,0 ]]
   run -0 nay plan --lsm -n 1G -p 1% -t ribbon --rocksdb # flushes as the first level
   [[ $output =~ ^nay:9\.[0-9]+:-1:([0-9.]+),([0-9.]+),([0-9.]+),([0-9.]+)$ ]]
   [ "${BASH_REMATCH[1]}" = "${BASH_REMATCH[2]}" ]
   [ "$(nay plan --lsm -n 1G --sweep 8,10 --rocksdb | wc -l)" -eq 2 ]
+  run -0 --separate-stderr nay plan --lsm -n 1G --flushes 4 -b 0.1 --rocksdb # what the string cannot say is said
+  [[ $stderr == *"level 2: a filter of "*" bits per key cannot be asked of RocksDB"* ]]
+  run -0 --separate-stderr nay plan --lsm -n 1G -b 64 -t ribbon --rocksdb
+  [[ $stderr == *"at most 100 bits per key"* ]]
 }
 
 @test "absurd numbers: an error that names the option or the number, and nothing on standard output" {
@@ -114,6 +118,7 @@ load common
   refused "--format does not go with --lsm" -n 1M -b 10 --format leveldb
   refused "--rocksdb is for leveled trees" -n 1M -b 10 --rocksdb --tiered
   refused "no fuse" -n 1M -b 10 --rocksdb -t fuse
+  refused "--reads needs --json" -n 1M -b 10 --rocksdb --reads 50k
   refused "--fold does not go with --lsm" -n 1M -b 10 --fold 2
 }
 

@@ -449,6 +449,36 @@ static void arguments_are_checked(void **state) {
   nay_lsm_plan_free(NULL);
 }
 
+static double monkey_reads(const nay_lsm_params *p) {
+  nay_lsm_plan *plan;
+  nay_lsm_sums sums = {.size = sizeof sums};
+  assert_ok(nay_lsm_plan_new(p, NULL, NULL, &plan));
+  assert_ok(nay_lsm_plan_sums(plan, NAY_LSM_MONKEY, &sums));
+  nay_lsm_plan_free(plan);
+  return sums.absent_reads;
+}
+
+/* A plan of fewer bytes fits a larger budget, so that must not read more than 1% above it: budgets
+ * of a few filters, where what does not fit is most of what is left. */
+static void more_memory_costs_no_reads(void **state) {
+  (void)state;
+  const nay_kind some[] = {NAY_FUSE, NAY_RIBBON, NAY_BLOCKED};
+  for (size_t k = 0; k < sizeof some / sizeof some[0]; k++) {
+    for (unsigned tiered = 0; tiered < 2; tiered++) {
+      nay_lsm_params p = {sizeof p, .nkeys = 877277, .ratio = 12, .nkeys_memtable = 1};
+      p.kind = some[k];
+      p.merging = tiered ? NAY_LSM_TIERED : NAY_LSM_LEVELED;
+      double least = 1e9;
+      for (uint64_t nbytes = 500; nbytes < 6000; nbytes += 431) {
+        p.nbytes = nbytes;
+        double reads = monkey_reads(&p);
+        assert_true(reads <= 1.01 * least);
+        if (reads < least) least = reads;
+      }
+    }
+  }
+}
+
 static void allocations_may_fail(void **state) {
   (void)state;
   nay_lsm_params p = {sizeof p, .nkeys = 1000000, .ratio = 10, .bits_per_key = 10};
@@ -459,7 +489,7 @@ static void allocations_may_fail(void **state) {
     nay_diag diag = {.what = NULL};
     nay_status status = nay_lsm_plan_new(&p, &allocator, &diag, &plan);
     if (status == NAY_OK) {
-      assert_int_equal(call, 2);
+      assert_int_equal(call, 3);
       nay_lsm_plan_free(plan);
       assert_true(flaky_is_clean(&heap));
       return;
@@ -485,6 +515,7 @@ int main(void) {
       TEST(more_memory_than_is_of_use),
       TEST(absurd_input_is_named),
       TEST(arguments_are_checked),
+      TEST(more_memory_costs_no_reads),
       TEST(allocations_may_fail),
   };
   return run_all(tests);
