@@ -8,7 +8,8 @@
  * VERSIONS. Of plain keys the value of the newest table is kept. Of internal keys those versions
  * are kept that a reader can see: the newest, and for each snapshot the newest that is not above
  * it. A deletion is kept as well, because it hides versions in older tables; with `bottom` there
- * are none, and one that no snapshot needs is dropped.
+ * are none, and one that no snapshot needs is dropped. Keys that the comparator calls equal are one
+ * key, as in a lookup; each version that is kept keeps its own bytes.
  *
  * MEMORY. Everything is allocated from the given allocator, one call at a time: for each thread one
  * block of each table that it is reading (tables whose ranges do not meet are open one after the
@@ -117,9 +118,10 @@ typedef struct nay_sst_compact_options {
 /*
  * nay_sst_compact: the entries of n tables, newest first, become one table at path, which may be
  * that of an input. NAY_EMISMATCH: some tables have plain keys and some internal ones, or another
- * comparator, or write says otherwise. NAY_EINVAL: no tables, or an option; target_bytes must be 0.
- * Errors of the inputs as nay_sst_iter, of the output as nay_sst_writer; then there is no new
- * table. stats may be NULL.
+ * comparator, or write says otherwise. NAY_EINVAL: no tables, or an option (target_bytes must be
+ * 0), or a comparator without equal_may_differ that calls other bytes the same key. Errors of the
+ * inputs as nay_sst_iter, of the output as nay_sst_writer; then there is no new table. stats may be
+ * NULL.
  */
 NAY_API nay_status nay_sst_compact(const nay_sst *const *tables, size_t n, const char *path,
                                    const nay_sst_compact_options *options,

@@ -79,7 +79,7 @@ typedef struct nay_compact_range {
   const nay_buffer *from, *to; /* user keys; NULL: no bound */
   nay_merge_heap heap;
   nay_compact_input *inputs;
-  nay_buffer key; /* user key of the last entry */
+  nay_buffer key; /* user key of the last version that was the newest of its stripe */
   bool has_key;
   size_t stripe; /* of the last version that was decided */
   bool decided;  /* there was one of this key */

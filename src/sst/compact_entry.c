@@ -19,6 +19,10 @@
  *   anything else                          kept
  *
  * Plain keys have sequence 0, no snapshots, and so one stripe: the first of equal keys is kept.
+ *
+ * Which keys are equal the comparator of the tables says, as in a lookup: with equal_may_differ a
+ * deletion of "KEY" hides "key". Each version is written with its own bytes, a combined operand
+ * with those of its newest.
  */
 #include "sst/compact.h"
 
@@ -160,26 +164,44 @@ static nay_status entry_newest(nay_compact_range *r, const nay_compact_entry *e,
   return NAY_OK;
 }
 
-static nay_status entry_next_key(nay_compact_range *r, nay_bytes user) {
+/* Whether the entry is another version of the current key. As in a search (block.c), a comparator
+ * may call other bytes the same key only if it says so: filters hash the bytes. */
+static nay_status entry_same_key(const nay_compact_range *r, nay_bytes user, bool *same) {
+  nay_order order = r->shared->order;
+  *same = r->has_key && nay__compare_users(order, user.at, user.len, r->key.at, r->key.len) == 0;
+  if (!*same || order.user == NULL || order.user->equal_may_differ) return NAY_OK;
+  if (nay__compare_bytes(user.at, user.len, r->key.at, r->key.len) == 0) return NAY_OK;
+  return nay__fail(r->diag, NAY_EINVAL, "the comparator calls other bytes the same key", 0);
+}
+
+static nay_status entry_end_key(nay_compact_range *r) {
   NAY_TRY(entry_flush(r, true));
-  NAY_TRY(nay__compact_cut(r));
-  r->has_key = true;
   r->decided = false;
+  return nay__compact_cut(r);
+}
+
+/* Each version that stays keeps the bytes of its own key. */
+static nay_status entry_set_key(nay_compact_range *r, nay_bytes user) {
+  r->has_key = true;
   r->key.len = 0;
   return nay__buffer_append(&r->key, user.at, user.len, r->allocator);
 }
 
 nay_status nay__compact_entry(nay_compact_range *r, const nay_compact_entry *e) {
-  bool same = r->has_key && nay__compare_bytes(e->user.at, e->user.len, r->key.at, r->key.len) == 0;
+  bool same;
   size_t stripe = entry_stripe(&r->shared->options, e->sequence);
   r->stats.read++;
-  if (!same) NAY_TRY(entry_next_key(r, e->user));
+  NAY_TRY(entry_same_key(r, e->user, &same));
+  if (!same) NAY_TRY(entry_end_key(r));
   bool newest = !r->decided || stripe != r->stripe;
   r->decided = true;
   r->stripe = stripe;
   if (r->operand.set && !newest) return entry_absorb(r, e);
   NAY_TRY(entry_flush(r, false));
-  if (newest) return entry_newest(r, e, stripe);
+  if (newest) {
+    NAY_TRY(entry_set_key(r, e->user));
+    return entry_newest(r, e, stripe);
+  }
   r->stats.superseded++;
   return NAY_OK;
 }

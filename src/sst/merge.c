@@ -56,11 +56,17 @@ static inline nay_bytes merge_split(const nay_merge *m, const nay_merge_input *t
   return (nay_bytes){top->key, len};
 }
 
-static nay_status merge_bad_type(nay_merge *m) {
-  const nay_merge_child *c = nay__merge_top(&m->heap)->source;
-  m->failed = c->iter != NULL ? c->iter->table : NULL;
+/* table: that of the entry; NULL: a source. */
+static nay_status merge_bad_type(nay_merge *m, const nay_sst *table) {
+  m->failed = table;
   return nay__fail(&m->diag, NAY_ENOTSUP, "a merge operand, or a type that LevelDB does not have",
                    0);
+}
+
+/* The table of the top; NULL: a source. */
+static const nay_sst *merge_top_table(const nay_merge *m) {
+  const nay_merge_child *c = nay__merge_top(&m->heap)->source;
+  return c->iter != NULL ? c->iter->table : NULL;
 }
 
 /* ---- moving children ---- */
@@ -125,7 +131,7 @@ static nay_status merge_find_next(nay_merge *m, bool skip) {
     nay_bytes key = merge_split(m, top, &m->trailer);
     if (m->has_upper && merge_to_bound(m, key, &m->upper) >= 0) return NAY_ENOENT;
     bool seen = m->trailer >> 8 <= m->sequence && !(skip && merge_is_saved(m, key));
-    if (seen && (m->trailer & 0xff) > 1) return merge_bad_type(m);
+    if (seen && (m->trailer & 0xff) > 1) return merge_bad_type(m, merge_top_table(m));
     if (seen && ((m->trailer & 0xff) == 1 || m->keep_deletions)) {
       m->key = key;
       return NAY_OK;
@@ -166,7 +172,7 @@ static nay_status merge_keep(nay_merge *m, const nay_merge_child *c) {
 }
 
 /* The last user key from the top on that a reader sees: of its versions, which come oldest first,
- * the last visible one decides. */
+ * the last visible one decides, also whether its type is one to show. */
 static nay_status merge_find_prev(nay_merge *m) {
   bool found = false;
   for (const nay_merge_input *top; (top = nay__merge_top(&m->heap)) != NULL;) {
@@ -176,8 +182,7 @@ static nay_status merge_find_prev(nay_merge *m) {
     if (trailer >> 8 <= m->sequence) {
       bool same = found && merge_is_saved(m, key);
       if (found && !same) break;
-      if ((trailer & 0xff) > 1) return merge_bad_type(m);
-      found = (trailer & 0xff) == 1 || m->keep_deletions;
+      found = (trailer & 0xff) != 0 || m->keep_deletions;
       if (found) {
         /* with equal_may_differ the versions of a key need not have the same bytes */
         if (!same || m->order.user != NULL) NAY_TRY(merge_save(m, key.at, key.len));
@@ -188,6 +193,7 @@ static nay_status merge_find_prev(nay_merge *m) {
     NAY_TRY(merge_advance(m));
   }
   m->key = (nay_bytes){m->saved.at, m->saved.len};
+  if (found && (m->trailer & 0xff) > 1) return merge_bad_type(m, m->kept.table);
   return found ? NAY_OK : NAY_ENOENT;
 }
 
@@ -200,7 +206,7 @@ static nay_status merge_find_version(nay_merge *m) {
     if (m->has_upper && !m->backward && merge_to_bound(m, m->key, &m->upper) >= 0) break;
     if (m->has_lower && m->backward && merge_to_bound(m, m->key, &m->lower) < 0) break;
     if (m->trailer >> 8 <= m->sequence) {
-      return (m->trailer & 0xff) > 2 ? merge_bad_type(m) : NAY_OK;
+      return (m->trailer & 0xff) > 2 ? merge_bad_type(m, merge_top_table(m)) : NAY_OK;
     }
     NAY_TRY(merge_advance(m));
   }
@@ -393,7 +399,5 @@ const nay_diag *nay_merge_diag(const nay_merge *m) { return &m->diag; }
 
 const nay_sst *nay_merge_table(const nay_merge *m) {
   if (!m->valid) return m->failed;
-  if (merge_is_kept(m)) return m->kept.table;
-  const nay_merge_child *c = nay__merge_top(&m->heap)->source;
-  return c->iter != NULL ? c->iter->table : NULL;
+  return merge_is_kept(m) ? m->kept.table : merge_top_table(m);
 }
