@@ -6,7 +6,9 @@
  *
  *   put KEY VALUE | get KEY | delete KEY | scan [FROM [TO]] | stats | settle | bench [N]
  *
- * Exit status: 0 done, 1 a key that is not there, 2 an error.
+ * On a line, VALUE is all that follows the key. A line with a NUL byte is an error and not run.
+ *
+ * Exit status: 0 done, 1 a key that is not there, 2 an error; of several lines the highest.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,6 +35,11 @@ static int end(nay_status status, const char *why) {
   return status == NAY_OK ? 0 : status == NAY_ENOENT ? 1 : 2;
 }
 
+static void show(const char *bytes, size_t len, char after) {
+  if (len != 0) fwrite(bytes, 1, len, stdout);
+  putchar(after);
+}
+
 static int scan(kv *db, const char *from, const char *to) {
   kv_iter it;
   kv_error error;
@@ -41,7 +48,8 @@ static int scan(kv *db, const char *from, const char *to) {
   for (; status == NAY_OK; status = nay_merge_next(it.merge)) {
     size_t len, value_len;
     const char *key = nay_merge_key(it.merge, &len), *value = nay_merge_value(it.merge, &value_len);
-    printf("%.*s\t%.*s\n", (int)len, key, (int)value_len, value);
+    show(key, len, '\t');
+    show(value, value_len, '\n');
   }
   int result = end(status, nay_merge_diag(it.merge)->what);
   kv_iter_free(&it);
@@ -95,8 +103,15 @@ static int bench(kv *db, uint64_t n) {
   return show_stats(db);
 }
 
+/* A number from 1 on; 0: it is none. */
+static uint64_t count_of(const char *s) {
+  size_t len = strlen(s);
+  return len <= 12 && strspn(s, "0123456789") == len ? strtoull(s, NULL, 10) : 0;
+}
+
 static int run(kv *db, bool trace, int n, char **words) {
   const char *name = words[0], *a = n > 1 ? words[1] : NULL, *b = n > 2 ? words[2] : NULL;
+  uint64_t count = a != NULL ? count_of(a) : 1000000;
   kv_error error = {""};
   if (strcmp(name, "put") == 0 && n == 3)
     return end(kv_put(db, text(a), text(b), &error), error.text);
@@ -104,15 +119,43 @@ static int run(kv *db, bool trace, int n, char **words) {
   if (strcmp(name, "get") == 0 && n == 2) {
     kv_bytes value = {NULL, 0, 0};
     nay_status status = kv_get(db, text(a), 0, &value, trace ? step : NULL, NULL, &error);
-    if (status == NAY_OK) printf("%.*s\n", (int)value.len, value.data);
+    if (status == NAY_OK) show(value.data, value.len, '\n');
     free(value.data);
     return end(status, error.text);
   }
-  if (strcmp(name, "scan") == 0) return scan(db, a, b);
-  if (strcmp(name, "stats") == 0) return show_stats(db);
-  if (strcmp(name, "settle") == 0) return end(kv_settle(db, &error), error.text);
-  if (strcmp(name, "bench") == 0) return bench(db, a != NULL ? strtoull(a, NULL, 10) : 1000000);
+  if (strcmp(name, "scan") == 0 && n <= 3) return scan(db, a, b);
+  if (strcmp(name, "stats") == 0 && n == 1) return show_stats(db);
+  if (strcmp(name, "settle") == 0 && n == 1) return end(kv_settle(db, &error), error.text);
+  if (strcmp(name, "bench") == 0 && n <= 2 && count != 0) return bench(db, count);
   say(NULL, "put KEY VALUE, get KEY, delete KEY, scan [FROM [TO]], stats, settle, bench [N]");
+  return 2;
+}
+
+static int run_line(kv *db, bool trace, char *line, size_t len) {
+  char *words[3];
+  int n = 0;
+  if (len != 0 && line[len - 1] == '\n') line[--len] = 0;
+  if (strlen(line) != len) {
+    say(NULL, "a line with a NUL byte is not run");
+    return 2;
+  }
+  for (char *word = strtok(line, " "); word != NULL; word = strtok(NULL, n == 2 ? "" : " "))
+    words[n++] = word;
+  return n != 0 ? run(db, trace, n, words) : 0;
+}
+
+static int run_lines(kv *db, bool trace) {
+  char *line = NULL;
+  size_t room = 0;
+  int highest = 0;
+  for (ssize_t len; (len = getline(&line, &room, stdin)) >= 0;) {
+    int result = run_line(db, trace, line, (size_t)len);
+    if (result > highest) highest = result;
+    fflush(stdout);
+  }
+  free(line);
+  if (feof(stdin)) return highest;
+  say(NULL, "standard input cannot be read to its end");
   return 2;
 }
 
@@ -121,7 +164,7 @@ int main(int argc, char **argv) {
   kv_error error;
   kv *db;
   bool trace = false;
-  int at = 1, result = 0;
+  int at = 1;
   for (; at < argc && strncmp(argv[at], "--", 2) == 0; at++) {
     bool *option = strcmp(argv[at], "--sync") == 0      ? &options.sync
                    : strcmp(argv[at], "--salvage") == 0 ? &options.salvage
@@ -138,17 +181,9 @@ int main(int argc, char **argv) {
   }
   nay_status status = kv_open(argv[at++], &options, &error, &db);
   if (status != NAY_OK) return end(status, error.text);
-  if (at < argc) result = run(db, trace, argc - at, argv + at);
-  static char line[1 << 20];
-  while (at >= argc && fgets(line, sizeof line, stdin) != NULL) {
-    char *words[3];
-    int n = 0;
-    line[strcspn(line, "\n")] = 0;
-    for (char *word = strtok(line, " "); word != NULL; word = strtok(NULL, n == 2 ? "" : " "))
-      words[n++] = word;
-    if (n != 0) result = run(db, trace, n, words);
-    fflush(stdout);
-  }
+  int result = at < argc ? run(db, trace, argc - at, argv + at) : run_lines(db, trace);
   kv_close(db);
-  return result;
+  if (fflush(stdout) == 0 && !ferror(stdout)) return result;
+  say(NULL, "standard output cannot be written");
+  return 2;
 }

@@ -1,0 +1,53 @@
+#!/usr/bin/env bats
+# The shell of examples/kv: what is put is what was given, or an error.
+load ../cli/common
+
+kv() { "$NAY_BUILD/examples/kv" "$@"; }
+
+@test "kv: a line of any length is one command" {
+  for n in 1048570 1048576 5000000; do
+    { echo 'put victim precious'; printf 'put big '; head -c "$n" /dev/zero | tr '\0' v; echo 'delete victim'; } > lines
+    kv store < lines
+    [ "$(kv store get victim)" = precious ]
+    [ "$(kv store get big | wc -c)" -eq $((n + 14)) ]
+    kv store get big | tail -c 15 | grep -qx 'vdelete victim'
+  done
+  printf 'put last line' | kv store
+  [ "$(kv store get last)" = line ]
+}
+
+@test "kv: a line with a NUL byte is an error, and not run" {
+  for line in 'put nk one\0two\n' 'put nk\0 x\n' '\0put nk x\n' 'put nk x\0\n' 'put nk x\0'; do
+    run -2 kv store < <(printf "%b" "$line")
+    [[ $output == *"NUL byte"* ]]
+    run -1 kv store get nk
+  done
+  run -2 kv store < <(printf 'put a 1\nput b 2\0\nput c 3\n')
+  [ "$(kv store scan)" = "$(printf 'a\t1\nc\t3')" ]
+}
+
+@test "kv: the exit status of lines is the highest" {
+  run -2 kv store < <(printf 'foo\nput z 1\n')
+  [ "$(kv store get z)" = 1 ]
+  run -2 kv store < <(printf 'putt z 2\nget nothing\nget z\n')
+  run -1 kv store < <(printf 'get nothing\nput z 2\n')
+  run -0 kv store < <(printf '\nput z 3\n\nget z\n')
+  [ "$output" = 3 ]
+}
+
+@test "kv: further arguments and numbers that are none are refused" {
+  for words in 'scan a z q' 'stats extra' 'settle now' 'bench abc' 'bench -5' 'bench 0' 'bench +7' 'bench 7x' \
+    'bench 99999999999999999999' 'bench 7 8' 'get' 'get a b' 'put a' 'put a b c' 'delete' 'delete a b' 'foo'; do
+    # shellcheck disable=SC2086
+    run -2 kv store $words
+    [[ $output == "kv: put KEY VALUE, "* ]]
+  done
+  [ "$(kv store scan)" = "" ]
+  run -0 kv store bench 7
+}
+
+@test "kv: output that cannot be written is an error" {
+  kv store put a 1
+  run -2 bash -c '"$1" store scan > /dev/full' - "$NAY_BUILD/examples/kv"
+  [[ $output == "kv: standard output cannot be written" ]]
+}
