@@ -58,9 +58,7 @@ static void bench_csv(const nay_format *format, const measurement *m) {
 
 static void bench_title(const options *o) {
   if (o->as_csv) {
-    out_text(
-        "kind,nkeys,bits_per_key,nbytes_memory,fpr_planned,fpr_measured,nabsent,build_ns,hit_ns,"
-        "miss_ns,one_ns\n");
+    out_text(MEASURE_CSV "\n");
   } else if (!o->json) {
     out_text(
         "%s%-*s bits/key       size    build     hit    miss     one   expected  measured "
@@ -68,11 +66,11 @@ static void bench_title(const options *o) {
         paint(PAINT_BOLD), o->formats != 0 ? BENCH_LAYOUT : BENCH_KIND,
         o->formats != 0 ? "layout" : "kind", paint(PAINT_PLAIN));
   }
-  out_flush();
 }
 
 /* The lower bound for building from a file on one thread, and the build itself. */
 static int bench_floor(options *o) {
+  options_refuse(o, "format, csv", "bench --floor");
   if ((o->kinds & (o->kinds - 1)) != 0) die(EXIT_TROUBLE, "--floor builds one filter: -t KIND");
   if (o->kinds != 0) o->kind = (nay_kind)__builtin_ctzll(o->kinds);
   floor_times t = floor_measure(o, o->floor);
@@ -94,28 +92,31 @@ static int bench_floor(options *o) {
   return EXIT_FOUND;
 }
 
-/* Whether it could be measured. */
-static bool bench_one(const options *o, const nay_format *format, const nay_params *p) {
+/* One row; the title stands above the first. */
+static void bench_one(const options *o, const nay_format *format, const nay_params *p, bool *any) {
   measurement m;
-  nay_status status = measure_filter(format, p, BENCH_SECONDS, &m);
+  nay_diag diag = {.what = NULL};
+  char why[DIAG_TEXT];
+  nay_status status = measure_filter(format, p, BENCH_SECONDS, &diag, &m);
   if (status != NAY_OK) {
     message("%s: %s", format != NULL ? nay_format_name(format) : nay_kind_name(p->kind),
-            nay_status_text(status));
-    return false;
+            diag_text(status, &diag, why));
+    return;
   }
+  if (!*any) bench_title(o);
+  *any = true;
   (o->json ? bench_json : o->as_csv ? bench_csv : bench_row)(format, &m);
   out_flush();
-  return true;
 }
 
 static bool bench_kinds(const options *o) {
   bool any = false;
+  nay_params p = options_params(o, 0.01);
   for (int kind = 1; kind < OPTION_VALUES; kind++) {
     if (nay_kind_name((nay_kind)kind) == NULL) continue;
     if (o->kinds != 0 && (o->kinds >> kind & 1) == 0) continue;
-    nay_params p = options_params(o, 0.01);
     p.kind = (nay_kind)kind;
-    any |= bench_one(o, NULL, &p);
+    bench_one(o, NULL, &p, &any);
   }
   return any;
 }
@@ -124,15 +125,15 @@ static bool bench_layouts(const options *o) {
   bool any = false;
   const nay_format *format;
   nay_params p = layouts_params(o);
-  for (size_t i = 0; (format = options_layout(o, i)) != NULL; i++) any |= bench_one(o, format, &p);
+  for (size_t i = 0; (format = options_layout(o, i)) != NULL; i++) bench_one(o, format, &p, &any);
   return any;
 }
 
 static int bench_run(options *o) {
   if (o->floor != NULL && o->hash) die(EXIT_TROUBLE, "--floor and --hash are mutually exclusive");
+  if (o->json && o->as_csv) die(EXIT_TROUBLE, "--json and --csv are mutually exclusive");
   if (o->floor != NULL) return bench_floor(o);
   if (o->hash) return hash_bench(o);
-  bench_title(o);
   if (o->nkeys == 0) o->nkeys = BENCH_NKEYS;
   bool any = o->formats != 0 ? bench_layouts(o) : bench_kinds(o);
   if (any && !o->json && !o->as_csv) {

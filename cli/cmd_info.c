@@ -264,7 +264,9 @@ const command command_info = {
         "--json writes one object for each file, whose members doc/json.md lists; its checksum is "
         "\"ok\", \"none\" or an error. --prom "
         "writes metrics for the textfile collector of Prometheus; doc/grafana-dashboard.json "
-        "shows them.",
+        "shows them. A file that is named twice has its metrics once; bytes of its name that are "
+        "not "
+        "UTF-8, control characters and backslashes are \\xHH in its label.",
     .examples =
         "$ seq 1000 | nay build -q -n 1000 -p 1% -o thousand.nay\n"
         "$ nay info thousand.nay\n"

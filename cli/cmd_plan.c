@@ -73,7 +73,7 @@ static void plan_measure(const options *o, candidate *list, size_t n) {
       if (p.nbytes != 0) p.nbytes = p.nbytes * PLAN_MEASURE_KEYS / p.nkeys;
       p.nkeys = PLAN_MEASURE_KEYS;
     }
-    if (measure_filter(NULL, &p, PLAN_MEASURE_SECONDS, &m) == NAY_OK) list[i].ns = m.miss_ns;
+    if (measure_filter(NULL, &p, PLAN_MEASURE_SECONDS, NULL, &m) == NAY_OK) list[i].ns = m.miss_ns;
   }
 }
 

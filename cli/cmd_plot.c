@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "filterfile.h"
+#include "measure.h"
 #include "numbers.h"
 #include "outfile.h"
 #include "plot.h"
@@ -31,6 +32,7 @@ static void plot_fpr(const options *o, plot_chart *c) {
   c->y_label = "FPR";
   c->y_log = c->y_fpr = true;
   if (o->noperands > 1) {
+    options_refuse(o, "type, nkeys, fpr, bits, memory", "plot fpr FILTER");
     nay_filter *f = filterfile_open(o->operands[1], o);
     nay_stats s = {.size = sizeof s};
     nay_filter_stats(f, &s);
@@ -53,14 +55,16 @@ static void plot_fpr(const options *o, plot_chart *c) {
 
 /* ---- size: bits per key against FPR ---- */
 
+/* NAY_AUTO: the lower bound. */
 static void plot_size_series(const options *o, plot_chart *c, nay_kind kind) {
-  plot_series *line = plot_add(c, kind == NAY_AUTO ? "lower bound" : nay_kind_name(kind));
+  plot_series *line = kind == NAY_AUTO ? plot_bound(c) : NULL;
   for (unsigned i = 4; i <= 24; i++) {
     double fpr = pow(10, -(double)i / 4);
     nay_params p = {
         .size = sizeof p, .kind = kind, .nkeys = o->nkeys != 0 ? o->nkeys : 1000000, .fpr = fpr};
     nay_plan plan = {sizeof plan, .bits_per_key = -log2(fpr)}; /* no filter can do with less */
     if (kind != NAY_AUTO && nay_params_plan(&p, NULL, &plan) != NAY_OK) continue;
+    if (line == NULL) line = plot_add(c, nay_kind_name(kind));
     plot_point(line, fpr, plan.bits_per_key);
   }
 }
@@ -80,8 +84,9 @@ static void plot_size(const options *o, plot_chart *c) {
 
 static char *plot_read(const char *path) {
   source_failure fail;
+  const source_use use = {.wanted = "a table of 'nay bench --csv'", .decompress = true};
   source *s;
-  if (!source_open(path, true, &s, &fail)) die(EXIT_TROUBLE, "%s", fail.text);
+  if (!source_open(path, &use, &s, &fail)) die(EXIT_TROUBLE, "%s", fail.text);
   size_t len = 0, cap = 65536;
   char *text = must_alloc(cap + 1);
   for (ssize_t n; (n = source_read(s, text + len, cap - len, &fail)) != 0;) {
@@ -105,10 +110,14 @@ static void plot_bench(const options *o, plot_chart *c) {
   c->bars = true;
   c->nseries = 4;
   for (unsigned s = 0; s < 4; s++) c->series[s] = (plot_series){.name = names[s]};
-  if (strncmp(text, "kind,", 5) != 0) die(EXIT_TROUBLE, "not a table of 'nay bench --csv'");
   char *rest = NULL, *line = strtok_r(text, "\n", &rest);
-  while ((line = strtok_r(NULL, "\n", &rest)) != NULL && c->ngroups < PLOT_SERIES) {
+  if (line == NULL || strcmp(line, MEASURE_CSV) != 0) {
+    die(EXIT_TROUBLE, "not a table of 'nay bench --csv'");
+  }
+  while ((line = strtok_r(NULL, "\n", &rest)) != NULL) {
     double ns[4];
+    if (c->ngroups == PLOT_SERIES)
+      die(EXIT_TROUBLE, "the table has more than %d rows", PLOT_SERIES);
     int got = sscanf(line, "%*[^,],%*[^,],%*[^,],%*[^,],%*[^,],%*[^,],%*[^,],%lf,%lf,%lf,%lf",
                      &ns[0], &ns[1], &ns[2], &ns[3]);
     if (got != 4) die(EXIT_TROUBLE, "not a row of 'nay bench --csv': %.60s", line);
@@ -118,6 +127,32 @@ static void plot_bench(const options *o, plot_chart *c) {
     }
     line[strcspn(line, ",")] = '\0';
     c->groups[c->ngroups++] = line;
+  }
+  if (c->ngroups == 0) die(EXIT_TROUBLE, "the table has no rows");
+}
+
+/* ---- what is asked for and cannot be drawn ---- */
+
+static bool plot_has(const plot_chart *c, const char *name) {
+  for (unsigned s = 0; s < c->nseries; s++) {
+    if (strcmp(c->series[s].name, name) == 0) return true;
+  }
+  return false;
+}
+
+/* Families that -t names and layouts of --format: no line is missing without a word. */
+static void plot_tell_missing(const options *o, const plot_chart *c) {
+  const nay_format *format;
+  const char *why = c->nseries == PLOT_SERIES ? "a chart has no room for more lines"
+                                              : "nothing to plot with these parameters";
+  if (c->nseries == c->has_bound) die(EXIT_TROUBLE, "%s", why);
+  for (int kind = 1; kind < OPTION_VALUES && o->kinds != 0; kind++) {
+    if (!plot_takes(o, (nay_kind)kind) || plot_has(c, nay_kind_name((nay_kind)kind))) continue;
+    message("%s: %s", nay_kind_name((nay_kind)kind), why);
+  }
+  for (size_t i = 0; (format = options_layout(o, i)) != NULL; i++) {
+    if (plot_has(c, nay_format_name(format))) continue;
+    message("%s: %s", nay_format_name(format), why);
   }
 }
 
@@ -134,17 +169,23 @@ static int plot_run(options *o) {
   if (o->svg + o->json + o->as_csv > 1) {
     die(EXIT_TROUBLE, "--svg, --json and --csv are mutually exclusive");
   }
+  const char *verb = plots[o->verb].verb;
+  bool takes_file = strcmp(verb, "fpr") == 0 || strcmp(verb, "bench") == 0;
+  if (o->noperands > 1 && !takes_file) {
+    die(EXIT_TROUBLE, "one operand too many: '%s'; usage: nay plot [options] %s", o->operands[1],
+        verb);
+  }
   plots[o->verb].fill(o, &chart);
-  if (chart.nseries == 0) die(EXIT_TROUBLE, "nothing to plot with these parameters");
+  plot_tell_missing(o, &chart);
   if (o->json || o->as_csv) {
     if (o->out != NULL) die(EXIT_TROUBLE, "-o writes SVG: omit --json and --csv");
-    if (o->json) plot_json(&chart, plots[o->verb].verb);
+    if (o->json) plot_json(&chart, verb);
     if (o->as_csv) plot_csv(&chart);
     return EXIT_FOUND;
   }
   if (!o->svg && o->out == NULL) {
     plot_term(&chart);
-    if (strcmp(plots[o->verb].verb, "k") == 0) plot_best(&chart);
+    if (strcmp(verb, "k") == 0) plot_best(&chart);
     return EXIT_FOUND;
   }
   const char *out = o->out != NULL ? o->out : "-";
@@ -159,6 +200,14 @@ static int plot_run(options *o) {
 static const option_row plot_options[] = {
     {"type", 't', "KIND[,KIND...]", OPTION_KINDS, AT(kinds), "families to draw (default all)", NULL,
      0, "fpr, k, bits, size"},
+    {"nkeys", 'n', "COUNT", OPTION_COUNT, AT(nkeys),
+     "number of distinct keys to plan for: 1000, 1e6, 10M", NULL, 0, "fpr, k, bits, size"},
+    {"fpr", 'p', "FPR", OPTION_FPR, AT(fpr),
+     "false-positive rate (FPR) once all planned keys are added: 0.01, 1%, 1/256", NULL, 0, "fpr"},
+    {"bits", 'b', "BITS", OPTION_REAL, AT(bits_per_key), "bits per key, instead of an FPR", NULL, 0,
+     "fpr, k"},
+    {"memory", 'M', "SIZE", OPTION_SIZE, AT(nbytes),
+     "memory budget of the filter, instead of an FPR: 10M, 1Gi", NULL, 0, "fpr"},
     {"measure", 0, NULL, OPTION_FLAG, AT(measure),
      "build the filters, probe them with absent keys, and draw the measured FPR too", NULL, 0,
      "k, bits"},
@@ -178,7 +227,7 @@ const command command_plot = {
     .min_operands = 1,
     .max_operands = 2,
     .verbs = "fpr k bits size bench",
-    .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_OUTPUT | TAKES_JSON,
+    .takes = TAKES_OUTPUT | TAKES_JSON,
     .own = plot_options,
     .about =
         "fpr: the false-positive rate (FPR) as keys are added, up to 150% of the plan, for each "

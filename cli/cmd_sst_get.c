@@ -185,6 +185,7 @@ static get *get_new(const options *o) {
 
 int sst_get(options *o) {
   prom_check(o);
+  if (o->prom) options_refuse(o, "line-number, no-values, count", "sst get --prom");
   get_take_keys(o);
   get *g = get_new(o);
   int reading = EXIT_FOUND;

@@ -261,7 +261,12 @@ static scheme_plan scheme_plan_size(const options *o) {
   p.k = plan.k;
   p.fpr = plan.fpr;
   p.nbits = plan.nbits;
-  if (p.k > SCHEME_MAX_K) die(EXIT_TROUBLE, "--hash: at most %u probes", SCHEME_MAX_K);
+  if (o->probes > SCHEME_MAX_K) die(EXIT_TROUBLE, "--hash: at most %u probes", SCHEME_MAX_K);
+  if (p.k > SCHEME_MAX_K) {
+    die(EXIT_TROUBLE,
+        "--hash: %s of %s have the least FPR with %u probes, more than %u: give --probes",
+        COUNTED(p.nbits, "bit"), COUNTED(p.nkeys, "key"), p.k, SCHEME_MAX_K);
+  }
   return p;
 }
 

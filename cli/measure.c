@@ -34,15 +34,16 @@ static void keys_free(key_set *s) {
 }
 
 /* A filter to add to; NAY_ENOTSUP: the family or the layout must be built. */
-static nay_status measure_new(const nay_format *format, const nay_params *p, nay_filter **f) {
-  if (format != NULL) return nay_format_new(format, p, NULL, NULL, f);
+static nay_status measure_new(const nay_format *format, const nay_params *p, nay_diag *diag,
+                              nay_filter **f) {
+  if (format != NULL) return nay_format_new(format, p, NULL, diag, f);
   if ((nay_kind_traits(p->kind) & NAY_CAN_ADD) == 0) return NAY_ENOTSUP;
-  return nay_filter_new(p, NULL, NULL, f);
+  return nay_filter_new(p, NULL, diag, f);
 }
 
 static nay_status measure_build(const nay_format *format, const nay_params *p, const key_set *s,
-                                nay_filter **f) {
-  nay_status status = measure_new(format, p, f);
+                                nay_diag *diag, nay_filter **f) {
+  nay_status status = measure_new(format, p, diag, f);
   if (status == NAY_OK) {
     status = nay_filter_add_many(*f, s->keys, s->lens, s->n, NULL);
     if (status != NAY_OK) nay_filter_free(*f);
@@ -50,13 +51,13 @@ static nay_status measure_build(const nay_format *format, const nay_params *p, c
   }
   if (status != NAY_ENOTSUP) return status;
   nay_builder *b;
-  status = format != NULL ? nay_format_builder(format, p, NULL, NULL, &b)
-                          : nay_builder_new(p, NULL, NULL, &b);
+  status = format != NULL ? nay_format_builder(format, p, NULL, diag, &b)
+                          : nay_builder_new(p, NULL, diag, &b);
   if (status != NAY_OK) return status;
   for (size_t i = 0; i < s->n && status == NAY_OK; i++) {
     status = nay_builder_add(b, s->keys[i], s->lens[i]);
   }
-  if (status == NAY_OK) status = nay_builder_finish(b, NULL, f);
+  if (status == NAY_OK) status = nay_builder_finish(b, diag, f);
   nay_builder_free(b);
   return status;
 }
@@ -91,11 +92,10 @@ static double measure_time(uint64_t (*run)(const nay_filter *, const key_set *),
 }
 
 nay_status measure_filter(const nay_format *format, const nay_params *params, double seconds,
-                          measurement *m) {
-  nay_diag diag;
+                          nay_diag *diag, measurement *m) {
   m->plan = (nay_plan){.size = sizeof m->plan};
-  nay_status status = format != NULL ? nay_format_plan(format, params, &diag, &m->plan)
-                                     : nay_params_plan(params, &diag, &m->plan);
+  nay_status status = format != NULL ? nay_format_plan(format, params, diag, &m->plan)
+                                     : nay_params_plan(params, diag, &m->plan);
   if (status != NAY_OK) return status;
   size_t n = (size_t)params->nkeys;
   key_set present = keys_new(n, 1), absent = keys_new(n < 100000 ? 100000 : n, 2);
@@ -105,7 +105,7 @@ nay_status measure_filter(const nay_format *format, const nay_params *params, do
     double start = now_seconds();
     nay_filter_free(f);
     f = NULL;
-    status = measure_build(format, params, &present, &f);
+    status = measure_build(format, params, &present, diag, &f);
     double took = now_seconds() - start;
     if (took < best) best = took;
   } while (status == NAY_OK && now_seconds() < until);
@@ -128,7 +128,7 @@ nay_status measure_fpr(const nay_format *format, const nay_params *params, size_
                        uint64_t *nmaybes) {
   nay_filter *f = NULL;
   key_set present = keys_new((size_t)params->nkeys, 1);
-  nay_status status = measure_build(format, params, &present, &f);
+  nay_status status = measure_build(format, params, &present, NULL, &f);
   keys_free(&present);
   if (status != NAY_OK) return status;
   key_set absent = keys_new(nabsent, 2);

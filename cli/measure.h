@@ -15,13 +15,20 @@ typedef struct measurement {
   interval fpr; /* 95% */
 } measurement;
 
+/* The columns of nay bench --csv, which nay plot bench reads. */
+#define MEASURE_CSV                                                                              \
+  "kind,nkeys,bits_per_key,nbytes_memory,fpr_planned,fpr_measured,nabsent,build_ns,hit_ns,miss_" \
+  "ns,"                                                                                          \
+  "one_ns"
+
 /*
  * measure_filter: keys are 16 bytes, params->nkeys of them. format: another system's layout, or
  * NULL: the family params->kind. seconds: how long each timing lasts at least. NAY_EINVAL and
- * NAY_ENOMEM as the library says; NAY_ENOTSUP: the layout is read only.
+ * NAY_ENOMEM as the library says; NAY_ENOTSUP: the layout is read only. diag may be
+ * NULL.
  */
 nay_status measure_filter(const nay_format *format, const nay_params *params, double seconds,
-                          measurement *m);
+                          nay_diag *diag, measurement *m);
 
 /* measure_fpr: maybes among nabsent absent keys of such a filter, without timing it. The same in
  * every run. */

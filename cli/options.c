@@ -89,6 +89,14 @@ const option_row *option_at(const command *c, size_t i) {
   return NULL;
 }
 
+bool option_is_taken(const command *c, const char *name) {
+  const option_row *row;
+  for (size_t i = 0; (row = option_at(c, i)) != NULL; i++) {
+    if (strcmp(row->name, name) == 0) return true;
+  }
+  return false;
+}
+
 const char *option_help(const option_row *row, bool values, char text[OPTION_HELP]) {
   const char *list[OPTION_VALUES];
   int used = snprintf(text, OPTION_HELP, "%s%s%s", row->verbs != NULL ? row->verbs : "",
@@ -151,7 +159,7 @@ static uint64_t option_formats(const option_row *row, const char *value) {
   uint64_t formats = 0;
   bool all = strcmp(value, "all") == 0;
   options_values(row, list);
-  for (const char *at = value; *at != '\0';) {
+  for (const char *at = value; at != NULL;) {
     size_t len = strcspn(at, ","), found = 0;
     for (size_t i = 0; list[i] != NULL; i++) {
       if (!all && (strlen(list[i]) != len || strncmp(at, list[i], len) != 0)) continue;
@@ -163,7 +171,7 @@ static uint64_t option_formats(const option_row *row, const char *value) {
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)(len < 60 ? len : 60), at);
     if (found == 0) option_bad_word(row, name);
-    at += len + (at[len] == ',');
+    at = at[len] == ',' ? at + len + 1 : NULL;
   }
   return formats;
 }
@@ -185,12 +193,12 @@ static unsigned option_choice(const option_row *row, const char *value) {
 }
 
 static void option_set_list(const option_row *row, const char *list, unsigned *bits) {
-  while (*list != '\0') {
+  while (list != NULL) {
     char word[32];
     size_t len = strcspn(list, ",");
     snprintf(word, sizeof word, "%.*s", (int)(len < 31 ? len : 31), list);
-    if (len > 0) *bits |= 1u << option_choice(row, word);
-    list += len + (list[len] == ',');
+    *bits |= 1u << option_choice(row, word);
+    list = list[len] == ',' ? list + len + 1 : NULL;
   }
 }
 
@@ -289,12 +297,9 @@ static void option_set(const option_row *row, const char *value, options *o) {
 
 /* ---- of one command ---- */
 
-#define OPTIONS_MOST 80
-
 typedef struct option_table {
   const command *command;
   const option_row *rows[OPTIONS_MOST];
-  bool given[OPTIONS_MOST];
   size_t n;
   struct option longs[OPTIONS_MOST + 1]; /* for getopt_long: val is 256 + the index */
   char letters[2 * OPTIONS_MOST + 2];
@@ -342,14 +347,30 @@ static void options_check_operands(const options *o) {
   }
 }
 
-bool option_is_for(const option_row *row, const char *verb) {
-  size_t len = strlen(verb);
-  if (row->verbs == NULL) return true;
-  for (const char *at = row->verbs; len > 0 && (at = strstr(at, verb)) != NULL; at += len) {
-    bool starts = at == row->verbs || at[-1] == ' ';
+/* Whether a word is in a list, "build, compact". */
+static bool list_has(const char *list, const char *word) {
+  size_t len = strlen(word);
+  for (const char *at = list; len > 0 && (at = strstr(at, word)) != NULL; at += len) {
+    bool starts = at == list || at[-1] == ' ';
     if (starts && (at[len] == '\0' || at[len] == ',')) return true;
   }
   return false;
+}
+
+bool option_is_for(const option_row *row, const char *verb) {
+  return row->verbs == NULL || list_has(row->verbs, verb);
+}
+
+_Noreturn static void option_misplaced(const option_row *row, const char *where) {
+  if (row->letter != 0) die(EXIT_TROUBLE, "-%c is not for 'nay %s'", row->letter, where);
+  die(EXIT_TROUBLE, "--%s is not for 'nay %s'", row->name, where);
+}
+
+void options_refuse(const options *o, const char *names, const char *where) {
+  const option_row *row;
+  for (size_t i = 0; i < OPTIONS_MOST && (row = option_at(o->command, i)) != NULL; i++) {
+    if (o->given[i] && list_has(names, row->name)) option_misplaced(row, where);
+  }
 }
 
 /* Finds the verb. An option of another verb would do nothing: an error says so. */
@@ -373,9 +394,8 @@ static void options_check_verb(options *o, const option_table *t) {
   }
   for (size_t i = 0; i < t->n; i++) {
     const option_row *row = t->rows[i];
-    if (!t->given[i] || option_is_for(row, verb)) continue;
-    if (row->letter != 0) die(EXIT_TROUBLE, "-%c is not for 'nay %s %s'", row->letter, name, verb);
-    die(EXIT_TROUBLE, "--%s is not for 'nay %s %s'", row->name, name, verb);
+    snprintf(all, sizeof all, "%s %s", name, verb);
+    if (o->given[i] && !option_is_for(row, verb)) option_misplaced(row, all);
   }
   o->verb = found;
 }
@@ -412,7 +432,7 @@ void options_parse(const command *c, int argc, char **argv, options *o) {
       option_unknown(&t, is_letter ? letter : argv[optind - 1]);
     }
     size_t i = options_found(&t, got);
-    t.given[i] = true;
+    o->given[i] = true;
     option_set(t.rows[i], optarg, o);
   }
   o->operands = argv + optind;

@@ -22,6 +22,8 @@ typedef struct text_list {
 #define NUMBER_NOT_GIVEN UINT64_MAX
 #define CHOICE_NOT_GIVEN 64
 
+#define OPTIONS_MOST 80 /* options of a command */
+
 /* key_style: how keys are stored in files, or the keys themselves. */
 typedef struct key_style {
   bool null, crlf, length_prefixed, csv, tsv, header, skip_empty, no_decompress, line_number;
@@ -43,6 +45,7 @@ struct options {
   int noperands;
   unsigned verb; /* which of command->verbs the first operand is */
   bool help;
+  bool given[OPTIONS_MOST]; /* by their index in option_at */
   /* the filter to make */
   nay_kind kind;
   uint64_t nkeys, nbytes, probes, fold;
@@ -248,6 +251,15 @@ extern const char *const option_when[]; /* auto, always, never */
  * left out when the command has one of the same name. Without a command: the shared ones.
  */
 const option_row *option_at(const command *c, size_t i);
+
+/* option_is_taken: whether the command has an option of this name. */
+bool option_is_taken(const command *c, const char *name);
+
+/*
+ * options_refuse: exits when one of the options is given, "type, nkeys", that would do nothing
+ * here; `where` is what the user gave: "plot fpr FILTER".
+ */
+void options_refuse(const options *o, const char *names, const char *where);
 
 /* option_help: its help text, after the verbs that it is for, with the values it takes if wanted.
  */

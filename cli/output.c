@@ -136,8 +136,7 @@ const char *paint(paint_style style) {
 
 /* ---- escaping ---- */
 
-/* The length of the UTF-8 character at p, 0 when it is none or a control character. */
-static size_t utf8_printable(const uint8_t *p, size_t len) {
+size_t utf8_printable(const uint8_t *p, size_t len) {
   if (p[0] < 0x80) return p[0] >= 0x20 && p[0] != 0x7f ? 1 : 0;
   size_t need = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
   static const uint32_t least[] = {0, 0, 0xa0, 0x800, 0x10000}; /* below 0xa0: C1 controls */

@@ -43,6 +43,9 @@ typedef enum paint_style {
 } paint_style;
 const char *paint(paint_style style);
 
+/* utf8_printable: the length of the UTF-8 character at p; 0: it is none, or a control character. */
+size_t utf8_printable(const uint8_t *p, size_t len);
+
 /* escape_text: bytes as one printable line for messages, shortened to fit; returns text. */
 const char *escape_text(const uint8_t *bytes, size_t len, char *text, size_t cap);
 

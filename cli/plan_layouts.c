@@ -35,14 +35,13 @@ nay_params layouts_params(const options *o) {
   return options_params(o, 0.01);
 }
 
-static layout_row layout_plan(const options *o, const nay_format *format) {
+static layout_row layout_plan(const options *o, const nay_format *format, const nay_params *p) {
   layout_row row = {.format = format, .plan = {.size = sizeof row.plan}};
-  nay_params p = layouts_params(o);
   nay_diag diag = {.what = NULL};
-  row.status = nay_format_plan(format, &p, &diag, &row.plan);
+  row.status = nay_format_plan(format, p, &diag, &row.plan);
   if (row.status != NAY_OK) diag_text(row.status, &diag, row.why);
-  if (row.status != NAY_OK || o->no_measure || p.nkeys > LAYOUTS_MEASURED_KEYS) return row;
-  row.is_measured = measure_filter(format, &p, LAYOUTS_SECONDS, &row.measured) == NAY_OK;
+  if (row.status != NAY_OK || o->no_measure || p->nkeys > LAYOUTS_MEASURED_KEYS) return row;
+  row.is_measured = measure_filter(format, p, LAYOUTS_SECONDS, NULL, &row.measured) == NAY_OK;
   return row;
 }
 
@@ -99,6 +98,7 @@ int plan_layouts(const options *o) {
   const nay_format *format;
   bool any = false;
   if (o->need != 0) die(EXIT_TROUBLE, "--need is for families: omit it with --format");
+  nay_params p = layouts_params(o);
   if (o->json) {
     json_begin("nay.plan.format/1");
     json_count("nkeys_planned", o->nkeys);
@@ -107,7 +107,7 @@ int plan_layouts(const options *o) {
     layouts_title(o);
   }
   for (size_t i = 0; (format = options_layout(o, i)) != NULL; i++) {
-    layout_row row = layout_plan(o, format);
+    layout_row row = layout_plan(o, format, &p);
     if (o->json) layout_json(&row);
     if (!o->json) layout_text(o, &row);
     any = any || row.status == NAY_OK;

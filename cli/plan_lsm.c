@@ -179,9 +179,9 @@ static const char *lsm_share_text(double share, char text[NUMBER_TEXT]) {
 }
 
 static void lsm_text_head(const lsm_request *r, const nay_lsm_sums *s) {
-  char keys[NUMBER_TEXT], size[NUMBER_TEXT];
-  out_text("%s LSM tree, ratio %llu: %s keys, %s, %s", lsm_mergings[r->params.merging],
-           (unsigned long long)r->params.ratio, count_text((double)s->nkeys, keys),
+  char size[NUMBER_TEXT];
+  out_text("%s LSM tree, ratio %llu: %s, %s, %s", lsm_mergings[r->params.merging],
+           (unsigned long long)r->params.ratio, COUNTED(s->nkeys, "key"),
            COUNTED(s->nlevels, "level"), COUNTED(s->nruns, "run"));
   if (r->nsweep == 0) {
     out_text("; budget %s, %.2f bits per key", size_text(s->nbytes_budget, size),

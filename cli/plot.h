@@ -29,6 +29,7 @@ typedef struct plot_chart {
   bool x_fpr, y_fpr; /* numbers at this axis are false-positive rates (FPR) */
   bool bars;         /* groups of bars: x is the group, from 0 */
   bool has_measured;
+  bool has_bound; /* the first series is the lower bound, which needs no filter */
   const char *groups[PLOT_SERIES];
   unsigned ngroups;
   plot_series series[PLOT_SERIES];
@@ -76,6 +77,9 @@ void plot_csv(const plot_chart *c);
 /* plot_k: FPR against k. plot_bits: FPR against bits per key. */
 void plot_k(const options *o, plot_chart *c);
 void plot_bits(const options *o, plot_chart *c);
+
+/* plot_bound: the information-theoretic lower bound, the first series of a chart. */
+plot_series *plot_bound(plot_chart *c);
 
 /* plot_takes: whether -t, or its absence, asks for the family. */
 bool plot_takes(const options *o, nay_kind kind);

@@ -49,7 +49,9 @@ static void curve_measure(const options *o, plot_chart *c, plot_series *s, const
                           const nay_params *p) {
   uint64_t hits;
   if (!o->measure || s == NULL || s->n == 0) return;
-  if (measure_fpr(format, p, CURVES_ABSENT, &hits) != NAY_OK) return;
+  nay_status status = measure_fpr(format, p, CURVES_ABSENT, &hits);
+  if (status == NAY_ENOMEM) die(EXIT_TROUBLE, "--measure: %s: out of memory", s->name);
+  if (status != NAY_OK) die(EXIT_TROUBLE, "--measure: %s: %s", s->name, nay_status_text(status));
   s->nabsent[s->n - 1] = CURVES_ABSENT;
   s->measured[s->n - 1] = interval_of(hits, CURVES_ABSENT, Z_95);
   c->has_measured = true;
@@ -93,8 +95,6 @@ void plot_k(const options *o, plot_chart *c) {
   static char title[120];
   double bits = o->bits_per_key != 0 ? o->bits_per_key : CURVES_BITS;
   uint32_t most = (uint32_t)(2 * bits * 0.6931) + 2;
-  if (o->fpr != 0 || o->nbytes != 0) die(EXIT_TROUBLE, "plot k takes -b: a number of bits per key");
-  if (o->formats != 0) die(EXIT_TROUBLE, "--format is for plot bits: a layout has no choice of k");
   most = most < CURVES_LEAST_K ? CURVES_LEAST_K : most > CURVES_MOST_K ? CURVES_MOST_K : most;
   snprintf(title, sizeof title, "False-positive rate against k, %.4g bits per key, %s", bits,
            COUNTED(curve_nkeys(o), "key"));
@@ -141,8 +141,13 @@ static void curve_bits(const options *o, plot_chart *c, const nay_format *format
   }
 }
 
+plot_series *plot_bound(plot_chart *c) {
+  c->has_bound = true;
+  return plot_add(c, "lower bound");
+}
+
 static void curve_bound(plot_chart *c) {
-  plot_series *s = plot_add(c, "lower bound");
+  plot_series *s = plot_bound(c);
   for (double bits = CURVES_LEAST_BITS; bits <= CURVES_MOST_BITS; bits += 0.5) {
     if (exp2(-bits) > CURVES_FPR) plot_point(s, bits, exp2(-bits));
   }
@@ -151,9 +156,6 @@ static void curve_bound(plot_chart *c) {
 void plot_bits(const options *o, plot_chart *c) {
   static char title[120];
   const nay_format *format;
-  if (o->fpr != 0 || o->nbytes != 0 || o->bits_per_key != 0) {
-    die(EXIT_TROUBLE, "plot bits draws all numbers of bits per key: omit -p, -b and -M");
-  }
   if (o->probes > 64) die(EXIT_TROUBLE, "--probes: at most 64");
   snprintf(title, sizeof title, "False-positive rate against bits per key, %s",
            COUNTED(curve_nkeys(o), "key"));

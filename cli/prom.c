@@ -2,6 +2,9 @@
 #include "prom.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "output.h"
 
@@ -98,15 +101,38 @@ void prom_counts(prom_samples *to, const nay_sst_counters *c) {
 
 /* ---- printing ---- */
 
+/*
+ * A label is UTF-8, a file name any bytes. Bytes that are none, control characters and backslashes
+ * become \xHH, so no two names have the same label. The format doubles the backslash.
+ */
 static void prom_label(const char *text) {
-  for (; *text != '\0'; text++) {
-    if (*text == '\\' || *text == '"') out_bytes("\\", 1);
-    if (*text == '\n') {
-      out_text("\\n");
-    } else {
-      out_bytes(text, 1);
-    }
+  const uint8_t *p = (const uint8_t *)text;
+  for (size_t left = strlen(text), n; left > 0; p += n, left -= n) {
+    n = *p == '\\' ? 0 : utf8_printable(p, left);
+    if (*p == '"') out_bytes("\\", 1);
+    if (n != 0) out_bytes(p, n);
+    if (n == 0) out_text("\\\\x%02x", *p);
+    if (n == 0) n = 1;
   }
+}
+
+/* By name; of equal names the first comes first. */
+static int prom_compare(const void *a, const void *b) {
+  const prom_samples *const *x = a, *const *y = b;
+  int order = strcmp((*x)->file, (*y)->file);
+  return order != 0 ? order : (*x > *y) - (*x < *y);
+}
+
+static void prom_drop_duplicates(prom_samples *files, size_t n) {
+  prom_samples **sorted = must_alloc(n * sizeof *sorted);
+  for (size_t i = 0; i < n; i++) sorted[i] = &files[i];
+  qsort(sorted, n, sizeof *sorted, prom_compare);
+  for (size_t i = 1; i < n; i++) {
+    if (strcmp(sorted[i - 1]->file, sorted[i]->file) != 0) continue;
+    message("%s is named more than once: its metrics are those of the first time", sorted[i]->file);
+    memset(sorted[i]->has, 0, sizeof sorted[i]->has);
+  }
+  free(sorted);
 }
 
 static bool prom_any(const prom_samples *files, size_t n, unsigned metric) {
@@ -116,7 +142,8 @@ static bool prom_any(const prom_samples *files, size_t n, unsigned metric) {
   return false;
 }
 
-void prom_print(const prom_samples *files, size_t n) {
+void prom_print(prom_samples *files, size_t n) {
+  prom_drop_duplicates(files, n);
   for (unsigned m = 0; m < PROM_METRICS; m++) {
     const char *name = prom_metrics[m].name;
     if (!prom_any(files, n, m)) continue;

@@ -59,7 +59,8 @@ void prom_filter(prom_samples *s, const promise *p);
 void prom_table(prom_samples *s, const table_file *file, const table_summary *filters);
 void prom_counts(prom_samples *s, const nay_sst_counters *c);
 
-/* prom_print: the metrics that some file has. */
-void prom_print(const prom_samples *files, size_t n);
+/* prom_print: the metrics that some file has. Samples with equal labels would make the whole text
+ * invalid: a file that is named more than once has those of the first time, which is said. */
+void prom_print(prom_samples *files, size_t n);
 
 #endif /* NAY_PROM_H */

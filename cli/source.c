@@ -87,7 +87,7 @@ static ssize_t source_refill(source *s, source_failure *fail) {
 }
 
 /* Reads until the first bytes identify the codec, if any. A filter is no file of keys. */
-static bool source_recognise(source *s, source_failure *fail) {
+static bool source_recognise(source *s, const source_use *use, source_failure *fail) {
   for (bool more = true; more;) {
     ssize_t n = source_raw(s, s->in + s->len, SOURCE_CAP - s->len, fail);
     if (n < 0) return false;
@@ -97,12 +97,12 @@ static bool source_recognise(source *s, source_failure *fail) {
   }
   const nay_format *is = s->codec == NULL ? nay_format_recognise(s->in, s->len) : NULL;
   if (is == NULL || strcmp(nay_format_name(is), "nay") != 0) return true;
-  source_fail(fail, EXIT_TROUBLE,
-              "%s is a filter, not keys; --no-decompress reads its bytes as keys", s->name);
+  source_fail(fail, EXIT_TROUBLE, "%s is a filter, not %s%s", s->name, use->wanted,
+              use->has_no_decompress ? "; --no-decompress reads its bytes as keys" : "");
   return false;
 }
 
-static bool source_start_codec(source *s, source_failure *fail) {
+static bool source_start_codec(source *s, const source_use *use, source_failure *fail) {
   const codec *c = s->codec;
   s->between = true;
   if (c->open != NULL) s->state = c->open();
@@ -110,16 +110,15 @@ static bool source_start_codec(source *s, source_failure *fail) {
   if (c->open != NULL) {
     source_fail(fail, EXIT_TROUBLE, "cannot decompress %s: out of memory", s->name);
   } else {
-    source_fail(
-        fail, EXIT_TROUBLE,
-        "%s is compressed by %s, which this program cannot decompress: %s FILE | nay ..., or "
-        "--no-decompress to read its bytes as keys",
-        s->name, c->name, c->command);
+    source_fail(fail, EXIT_TROUBLE,
+                "%s is compressed by %s, which this program cannot decompress: %s FILE | nay ...%s",
+                s->name, c->name, c->command,
+                use->has_no_decompress ? ", or --no-decompress to read its bytes as keys" : "");
   }
   return false;
 }
 
-bool source_open(const char *path, bool decompress, source **opened, source_failure *fail) {
+bool source_open(const char *path, const source_use *use, source **opened, source_failure *fail) {
   *opened = NULL;
   bool is_stdin = strcmp(path, "-") == 0;
   int fd = is_stdin ? STDIN_FILENO : source_open_file(path);
@@ -145,8 +144,8 @@ bool source_open(const char *path, bool decompress, source **opened, source_fail
 #ifdef POSIX_FADV_SEQUENTIAL
   posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 #endif
-  bool ok = !decompress || source_recognise(s, fail);
-  if (ok && s->codec != NULL) ok = source_start_codec(s, fail);
+  bool ok = !use->decompress || source_recognise(s, use, fail);
+  if (ok && s->codec != NULL) ok = source_start_codec(s, use, fail);
   if (ok) return true;
   *opened = NULL;
   source_close(s);

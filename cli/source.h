@@ -18,12 +18,19 @@ typedef struct source_failure {
   char text[512];
 } source_failure;
 
+/* source_use: what a file is read for, as messages say it. */
+typedef struct source_use {
+  const char *wanted;     /* "keys" */
+  bool decompress;        /* if it is compressed; filters are refused then */
+  bool has_no_decompress; /* the command has --no-decompress: say so where it helps */
+} source_use;
+
 /*
  * source_open: "-" is standard input. False when it cannot, with the reason in `fail`; *s is NULL
  * then. It is set before anything is read: a thread may be cancelled where this file waits for
  * input, and nowhere else in it, and leaves *s to be closed.
  */
-bool source_open(const char *path, bool decompress, source **s, source_failure *fail);
+bool source_open(const char *path, const source_use *use, source **s, source_failure *fail);
 
 /* source_read: bytes put into dst, 0 at the end, -1 with the reason in `fail`. */
 ssize_t source_read(source *s, void *dst, size_t cap, source_failure *fail);

@@ -22,7 +22,7 @@
 
 struct key_stream {
   key_reader reader;
-  bool decompress;
+  source_use use;
   const char *const *paths;
   size_t npaths, next_path;
   bool wants_header; /* of each file */
@@ -76,7 +76,7 @@ static bool stream_next_source(key_stream *s, key_batch *b) {
     return true;
   }
   s->name = s->paths[s->next_path++];
-  if (!source_open(s->name, s->decompress, &s->source, &fail)) return stream_fail(b, &fail);
+  if (!source_open(s->name, &s->use, &s->source, &fail)) return stream_fail(b, &fail);
   s->last = false;
   s->reader.wants_header = s->wants_header;
   s->reader.nrecords = s->reader.ninner = 0;
@@ -139,14 +139,12 @@ static bool stream_bad_record(key_stream *s, key_batch *b, const key_record *rec
 /* UTF-16 has line ends inside its characters: its lines would not be the keys that an editor shows.
  */
 static bool stream_text_ok(key_stream *s, key_batch *b) {
-  bool checks = s->decompress && s->reader.nrecords == 0;
+  bool checks = s->use.decompress && s->reader.nrecords == 0;
   if (!checks || !key_reader_is_utf16(&s->reader, b->memory->bytes, b->memory->len)) return true;
   source_failure fail;
-  source_fail(
-      &fail, EXIT_TROUBLE,
-      "%s is UTF-16: iconv -f UTF-16 -t UTF-8 FILE | nay ..., or --no-decompress to read its "
-      "bytes as keys",
-      stream_name(s));
+  source_fail(&fail, EXIT_TROUBLE, "%s is UTF-16: iconv -f UTF-16 -t UTF-8 FILE | nay ...%s",
+              stream_name(s),
+              s->use.has_no_decompress ? ", or --no-decompress to read its bytes as keys" : "");
   return stream_fail(b, &fail);
 }
 
@@ -370,12 +368,13 @@ static const char *const stream_stdin[] = {"-"};
 key_stream *stream_open(const options *o, const char *const *paths, size_t n,
                         const nay_filter *hash_with) {
   key_stream *s = must_alloc(sizeof *s);
-  *s = (key_stream){.reader = key_reader_new(&o->keys),
-                    .decompress = !o->keys.no_decompress,
-                    .paths = n > 0 ? paths : stream_stdin,
-                    .npaths = n > 0 ? n : 1,
-                    .hash_with = hash_with,
-                    .wide_hash = stream_wide_hash(hash_with)};
+  *s = (key_stream){
+      .reader = key_reader_new(&o->keys),
+      .use = {"keys", !o->keys.no_decompress, option_is_taken(o->command, "no-decompress")},
+      .paths = n > 0 ? paths : stream_stdin,
+      .npaths = n > 0 ? n : 1,
+      .hash_with = hash_with,
+      .wide_hash = stream_wide_hash(hash_with)};
   s->wants_header = s->reader.wants_header;
   s->all_end_in_cr = key_reader_keeps_cr(&s->reader) && s->reader.type == NAY_KEY_TEXT;
   for (unsigned i = 0; i < RING; i++) {

@@ -44,17 +44,17 @@ long_options() { nay help "$1" | sed '/^Examples/,$d' | sed -nE 's/^ +(-., )?--(
 }
 
 @test "options of other verbs are not offered, and are refused; the others are offered" {
-  for command in sst map; do
+  for command in sst map plot; do
     for verb in $(offers $command ''); do
       for option in $(offers $command -- | grep -v '^--help$'); do
         case $option in
           --fpr= | --bits=) value=${option}0.5 ;;
-          --type= | --filter= | --compress= | --key= | --color= | --progress=) value=$(offers $command "$option" | head -n 1) ;;
+          --type= | --format= | --filter= | --compress= | --key= | --color= | --progress=) value=$(offers $command "$option" | head -n 1) ;;
           *=) value=${option}1 ;;
           *) value=$option ;;
         esac
         # only whether it belongs there is of interest; the rest of the line is wrong on purpose
-        refused=$(nay $command "$verb" "$value" missing/a missing/b < /dev/null 2>&1 | grep -c "is not for 'nay $command $verb'") || true
+        refused=$(nay $command "$verb" "$value" missing/a < /dev/null 2>&1 | grep -c "is not for 'nay $command $verb'") || true
         offered=$(offers $command "$verb" "${option%=}" | grep -cx -- "$option") || true
         [ $((refused + offered)) -eq 1 ] || { echo "$command $verb $option: refused $refused, offered $offered"; return 1; }
       done

@@ -62,7 +62,7 @@ for line in open("metrics"):
         assert sample[1] == current and current in kinds, f"{line} stands below {current}"
         assert (sample[1], sample[2]) not in samples, line
         samples[sample[1], sample[2]] = float(sample[4])
-names = ["a.nay", r"b \"x\\y\".nay", "missing.nay", "c.nay", "t.ldb"]
+names = ["a.nay", r"b \"x\\x5cy\".nay", "missing.nay", "c.nay", "t.ldb"]
 assert [samples["nay_up", name] for name in names] == [1, 1, 0, 0, 1], samples
 assert samples["nay_keys_planned", "a.nay"] == 1000
 PY

@@ -130,6 +130,11 @@ load common
   done
 }
 
+@test "one key is a key" {
+  [[ $(nay plan --lsm -n 1) == *": 1 key, 1 level, 1 run"* ]]
+  [[ $(nay plan --lsm -n 2) == *": 2 keys, 1 level, 1 run"* ]]
+}
+
 @test "the extremes that are allowed" {
   for line in "-n 1" "-n 72057594037927936 --memtable 1 --ratio 2 -t blocked" "-n 2 --ratio 1e6 --memtable 1 --tiered" "-n 1M -M 18446744073709551615" \
     "-n 1G -M 1" "-n 5 --memtable 72057594037927936" "-n 1M --table-keys 1" "-n 1G --ratio 1e6 --tiered --memtable 1" "-n 1M -b 64" "-n 1M -b 0.0001"; do

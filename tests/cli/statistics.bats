@@ -85,6 +85,56 @@ PY
   done
 }
 
+# samples: names and labels of the samples on standard input, which is UTF-8; each occurs once.
+samples() {
+  iconv -f UTF-8 -t UTF-8 > text
+  sed -n 's/^\(nay_.*}\) .*/\1/p' text > labels
+  [ -s labels ] && [ -z "$(sort labels | uniq -d)" ]
+}
+
+@test "--prom: a file that is named twice has one set of samples, its first; it is said" {
+  seq -f '%05g	v' 1000 | nay sst build -q -o a.ldb
+  seq -f '%05g	v' 2000 | nay sst build -q -o b.ldb
+  seq 10 | nay build -q -n 10 -o f.nay
+  for line in "info --prom a.ldb f.nay a.ldb b.ldb f.nay a.ldb" "sst info --prom b.ldb a.ldb b.ldb" "sst get --prom a.ldb --older b.ldb --older a.ldb 00001 x"; do
+    # shellcheck disable=SC2086
+    nay $line > metrics 2> said
+    samples < metrics
+    grep -q '\.\(ldb\|nay\) is named more than once: its metrics are those of the first time$' said
+    # shellcheck disable=SC2086
+    nay $line -q 2> /dev/null | cmp - metrics
+  done
+  nay info --prom a.ldb f.nay b.ldb > once
+  nay info -q --prom a.ldb f.nay a.ldb b.ldb f.nay a.ldb | cmp - once
+  nay sst get -q --prom a.ldb --older a.ldb 00001 x00001 > metrics
+  grep -qx 'nay_gets_total{file="a.ldb",kind="table"} 2' metrics
+}
+
+@test "--prom: every file name gives a label that is UTF-8, and another one" {
+  seq -f '%05g	v' 1000 | nay sst build -q -o t.ldb
+  names=($'bad\xff' 'bad\xff' 'bad\\xff' $'new\nline' 'new\nline' $'del\x7f' $'cut\xc3' $'long\xc0\x80' $'half\xed\xa0\x80' $'tab\t' 'quo"te' 'é€𝄞' $'c1\xc2\x85')
+  for name in "${names[@]}"; do cp t.ldb "$name"; done
+  nay info --prom "${names[@]}" | samples
+  [ "$(grep -c '^nay_up{' labels)" -eq ${#names[@]} ]
+  nay sst info --prom "${names[@]}" | samples
+  older=()
+  for name in "${names[@]:1}"; do older+=(--older "$name"); done
+  nay sst get -q --prom "${names[0]}" "${older[@]}" x | samples || true
+  [ "$(grep -c '^nay_gets_total{' labels)" -eq ${#names[@]} ]
+  for label in 'bad\\xff' 'bad\\x5cxff' 'bad\\x5c\\x5cxff' 'new\\x0aline' 'new\\x5cnline' 'del\\x7f' 'cut\\xc3' 'long\\xc0\\x80' 'half\\xed\\xa0\\x80' \
+    'tab\\x09' 'quo\"te' 'é€𝄞' 'c1\\xc2\\x85'; do
+    grep -qxF "nay_gets_total{file=\"$label\",kind=\"table\"}" labels || { echo "$label"; return 1; }
+  done
+}
+
+@test "sst get --prom: options about keys, which are not printed, are refused" {
+  seq -f '%05g	v' 10 | nay sst build -q -o t.ldb
+  for option in --line-number --no-values -c; do
+    run --separate-stderr -2 nay sst get --prom $option t.ldb 00001
+    [ -z "$output" ] && [[ $stderr == *"$option is not for 'nay sst get --prom'"* ]] || { echo "$option: $stderr"; return 1; }
+  done
+}
+
 @test "a damaged filter in a table is not up" {
   seq -f '%05g	v' 20000 | nay sst build -q --filter leveldb -o t.ldb
   offset=$(nay extract --json t.ldb | head -1 | jq .offset)

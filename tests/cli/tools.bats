@@ -58,7 +58,7 @@ def shown(columns, *words):
     assert os.waitpid(pid, 0)[1] == 0, words
     return text.decode().replace("\r", "")
 for columns in 20, 40, 63, 64, 80, 130, 300:
-    for words in ("k", "-n", "1000"), ("bits", "--format", "all", "-n", "1000"), ("size",), ("fpr",):
+    for words in ("k", "-n", "1000"), ("bits", "-q", "--format", "all", "-n", "1000"), ("size",), ("fpr",):
         text = shown(columns, *words)
         assert "\x1b[34m" in text and "\u2836" in text, text
         plain = re.sub("\x1b\\[[0-9]*m", "", text).split("\n")
@@ -106,6 +106,86 @@ PY
   nay plot k -t bloom -n 20000 --measure | grep -q 'capital letters: measured'
   for wrong in "k -p 1%" "k -M 1k" "k --format lab" "bits -b 3" "size --measure" "fpr --format lab" "k --svg --csv" "k --csv -o x"; do
     run -2 nay plot $wrong
+  done
+}
+
+# refused TEXT COMMAND...: status 2, the text on standard error, nothing on standard output
+refused() {
+  local text=$1
+  shift
+  run --separate-stderr -2 nay "$@"
+  [ -z "$output" ] && [[ $stderr == *"$text"* ]] || { echo "$*: $output $stderr"; return 1; }
+}
+
+@test "plot: options, operands and tables that would draw nothing are refused by name" {
+  seq 100 | nay build -q -n 100 -o f.nay
+  for verb in fpr k bits size bench; do
+    for option in "-t bloom" "-n 10" "-p 1%" "-b 10" "-M 1k" "--probes 3" "--format lab" --measure; do
+      case "$verb $option" in
+        "fpr -"[tnpbM]* | "k -"[tnb]* | "k --measure" | "bits -"[tn]* | "bits --"* | "size -"[tn]*) continue ;;
+      esac
+      # shellcheck disable=SC2086
+      refused "${option%% *} is not for 'nay plot $verb'" plot $verb $option
+    done
+  done
+  for option in "-t bloom" "-n 10" "-p 1%" "-b 10" "-M 1k"; do
+    # shellcheck disable=SC2086
+    refused "${option%% *} is not for 'nay plot fpr FILTER'" plot fpr f.nay $option
+  done
+  for verb in k bits size; do refused "one operand too many: 'f.nay'; usage: nay plot [options] $verb" plot $verb f.nay; done
+  for verb in fpr k bits size; do refused "nothing to plot with these parameters" plot $verb -n 72057594037927936 -t ribbon --csv; done
+  for verb in bits size; do
+    run --separate-stderr -0 nay plot $verb -n 72057594037927936 -t bloom,ribbon --csv
+    [[ $output == *bloom,* && $output != *ribbon* && $stderr == "nay plot: ribbon: nothing to plot with these parameters" ]]
+  done
+  refused "f.nay is a filter, not a table of 'nay bench --csv'" plot bench f.nay
+  [[ $stderr != *no-decompress* ]]
+  echo 'kind,nkeys' > short.csv
+  refused "not a table of 'nay bench --csv'" plot bench short.csv
+  : > empty.csv
+  refused "not a table of 'nay bench --csv'" plot bench empty.csv
+  nay bench -t blocked -n 10 --csv > table.csv
+  head -n 1 table.csv > header.csv
+  refused "the table has no rows" plot bench header.csv
+  for _ in $(seq 26); do tail -n 1 table.csv; done >> header.csv
+  nay plot bench header.csv > chart
+  tail -n 1 table.csv >> header.csv
+  refused "the table has more than 26 rows" plot bench header.csv
+}
+
+@test "plot --measure: filters that there is no memory for are not left out" {
+  run -2 --separate-stderr bash -c 'ulimit -v 40000; nay plot bits --measure -t bloom,ribbon,fuse -n 1M --csv'
+  [ -z "$output" ] && [[ $stderr == *"out of memory"* ]]
+}
+
+@test "bench and plan --format: what cannot be done is said by name, without a header above nothing" {
+  seq 100 | nay build -q -n 100 -o f.nay
+  refused "leveldb: --probes: this layout takes it from -b" bench --format leveldb --probes 3 -n 100
+  refused "redisbloom-cf: filters in this layout are read here, not made" bench --format redisbloom-cf -n 10
+  refused "mutually exclusive" bench -p 1% -b 10 -n 10
+  refused "mutually exclusive" bench --json --csv -n 10
+  refused "mutually exclusive" bench --format lab -t bloom -n 10
+  refused "with 40 probes, more than 32: give --probes" bench --hash -b 0.0001 -n 1
+  refused "--hash: at most 32 probes" bench --hash --probes 33
+  refused "f.nay is a filter, not keys" bench --floor f.nay
+  [[ $stderr != *no-decompress* ]]
+  printf '\377\376a\0\n\0' > utf16
+  refused "utf16 is UTF-16" bench --floor utf16
+  [[ $stderr != *no-decompress* ]]
+  refused "--format is not for 'nay bench --floor'" bench --floor f.nay --format lab
+  refused "--csv is not for 'nay bench --floor'" bench --floor f.nay --csv
+  for command in bench plan "plot bits"; do
+    for list in '' leveldb, ,leveldb leveldb,,lab; do
+      # shellcheck disable=SC2086
+      refused "--format: '' is not one of" $command -n 10 --format "$list"
+    done
+  done
+  for list in '' merge, ,merge; do refused "--need: '' is not one of" plan -n 10 --no-measure --need "$list"; done
+  for json in "" --json; do
+    # shellcheck disable=SC2086
+    refused "-M is for families" plan -n 1000 --format all -M 1000 $json
+    # shellcheck disable=SC2086
+    refused "-t and --format are mutually exclusive" plan -n 1000 --format all -t bloom $json
   done
 }
 
