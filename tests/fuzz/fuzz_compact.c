@@ -155,7 +155,7 @@ static void check_compaction(const inputs *in, uint8_t flags) {
   nay_diag diag = {.what = NULL};
   nay_sst_outputs to = {.size = sizeof to, .next = next, .ctx = &o};
   nay_sst_write_options write = {
-      .size = sizeof write, .filter = NAY_SST_FULL_FILTER, .block_bytes = 64};
+      .size = sizeof write, .filter = NAY_SST_FULL_FILTER, .block_bytes = 64, .no_sync = true};
   nay_sst_compact_options how = {.size = sizeof how,
                                  .write = &write,
                                  .bottom = flags & 8,
