@@ -55,7 +55,7 @@ static void store_open(store *s) {
     s->leveldb = leveldb_open(s->options, s->path, &s->error);
     check(s, NAY_OK, NULL);
   } else {
-    kv_options options = {.create = true};
+    kv_options options = {.sync = false};
     check(s, kv_open(s->path, &options, &error, &s->nay), &error);
   }
 }

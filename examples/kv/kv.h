@@ -14,37 +14,31 @@
 
 #include <nay_merge.h>
 
-typedef struct kv kv;
+#define KV_LEVELS 7
 
-/* kv_slice: bytes of someone else. kv_bytes: a buffer that gets reuse; zero it before the first,
- * free(data) after the last. */
-typedef struct kv_slice {
+typedef struct kv kv;
+typedef struct kv_slice { /* bytes of someone else */
   const void *data;
   size_t len;
 } kv_slice;
-typedef struct kv_bytes {
+typedef struct kv_bytes { /* what gets reuse: zero it before the first, free(data) after the last */
   char *data;
-  size_t len, room;
+  size_t len;
 } kv_bytes;
 typedef struct kv_error {
   char text[512];
 } kv_error;
 
-/* kv_options: all zero opens a store that exists, without fsync for each put. */
 typedef struct kv_options {
-  bool create;         /* an empty or missing directory becomes a store */
   bool sync;           /* a put returns when it is on the disk; else when the system has it */
-  bool salvage;        /* drop what is damaged in a log, and say so, instead of refusing */
-  size_t write_buffer; /* a memtable of so many bytes becomes a table; 0: 4 MiB */
-  uint64_t table_size; /* of compaction's outputs; 0: 2 MiB */
-  uint64_t level_size; /* of level 1, each further one is 10 times as large; 0: 10 MiB */
-  const nay_sst_comparator *comparator; /* the order of keys, stored by name; NULL: bytewise */
-  void (*notice)(void *ctx, const char *text); /* what recovery dropped; may be NULL */
-  void *ctx;
+  size_t write_buffer; /* a memtable of so many bytes becomes a table; 0: 4 MiB. Compaction makes
+                          tables of half of it; level 1 has 2.5 times, each further one 10 times as
+                          much */
 } kv_options;
 
-/* kv_open: NAY_EIO: another process has it open, a file is missing. NAY_ECORRUPT: the offset is in
- * the text. NAY_EMISMATCH: another comparator. */
+/* kv_open: an empty or missing directory becomes a store. NAY_OK: the text is empty, or says that a
+ * torn record was dropped. NAY_EIO: another process has it open, a file is missing. NAY_ECORRUPT:
+ * the offset is in the text. NAY_EMISMATCH: made with another comparator. */
 nay_status kv_open(const char *dir, const kv_options *options, kv_error *error, kv **db);
 void kv_close(kv *db);
 
@@ -77,11 +71,10 @@ void kv_iter_free(kv_iter *iter);
 /* kv_settle: the memtable becomes a table, and compaction runs until no level is too large. */
 nay_status kv_settle(kv *db, kv_error *error);
 
-#define KV_LEVELS 7
 typedef struct kv_stats {
   size_t tables[KV_LEVELS];
   uint64_t bytes[KV_LEVELS];
-  uint64_t put, logged, flushed, compacted; /* bytes since it was opened */
+  uint64_t flushed, compacted; /* bytes of tables written since it was opened */
   uint64_t sequence, memtable;
   nay_sst_counters counters; /* of the tables open now */
 } kv_stats;

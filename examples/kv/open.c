@@ -1,189 +1,120 @@
 /*
  * open.c - open, recover, close.
  *
- * MANIFEST names the tables and the first log. The logs from there on are replayed into a memtable,
- * and the last one is continued. Files that nothing names are what a crash left: a table that was
- * not yet part of the store, a log whose memtable had become a table, a log that its predecessor
- * does not name yet. They are removed, once all else is found in order.
+ * MANIFEST names the tables and the log. The log is replayed into a memtable, which becomes a table
+ * of level 0; then the store begins with an empty log. Files that nothing names are what a
+ * crash left: a table that was not yet part of the store, a log whose memtable had become a table,
+ * an empty log. They are removed, once all else is found in order.
  */
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "parts.h"
 
-typedef struct opening {
-  kv *db;
-  kv_error *error;
-  kv_manifest m;
-  kv_replay replay;
-  uint64_t last_log, highest; /* number of a file */
-} opening;
-
-/* Of a file that is not there: NULL. A 0 follows the bytes. */
-static nay_status open_read(const char *path, kv_slice *bytes, kv_error *error) {
-  FILE *file = fopen(path, "rb");
-  struct stat st = {.st_size = 0};
-  *bytes = (kv_slice){NULL, 0};
-  if (file == NULL && errno == ENOENT) return NAY_OK;
-  if (file == NULL || fstat(fileno(file), &st) != 0 || !S_ISREG(st.st_mode))
+/* A 0 follows the bytes. */
+static nay_status open_read(const char *path, kv_bytes *bytes, kv_error *error) {
+  FILE *file;
+  struct stat st;
+  if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || (file = fopen(path, "rb")) == NULL)
     return kv_fail(error, NAY_EIO, "%s: cannot be read: %s", path, strerror(errno));
-  char *data = kv_alloc((size_t)st.st_size + 1);
-  *bytes = (kv_slice){data, fread(data, 1, (size_t)st.st_size, file)};
+  *bytes = (kv_bytes){kv_alloc((size_t)st.st_size + 1), (size_t)st.st_size};
+  bool all = fread(bytes->data, 1, bytes->len, file) == bytes->len;
   fclose(file);
-  if (bytes->len == (size_t)st.st_size) return NAY_OK;
-  free(data);
-  return kv_fail(error, NAY_EIO, "%s: cannot read all of it", path);
+  return all ? NAY_OK : kv_fail(error, NAY_EIO, "%s: cannot read all of it", path);
 }
 
-/* Goes over the logs and tables in the directory; to clean: removes those that nothing names. */
-static nay_status open_files(opening *o, bool clean) {
-  DIR *dir = opendir(o->db->dir);
-  if (dir == NULL) return kv_fail(o->error, NAY_EIO, "%s: %s", o->db->dir, strerror(errno));
+/* Goes over the logs and tables in the directory, for the highest number; a log that has records
+ * and could have been named is not left over. To clean: removes those that nothing names. */
+static nay_status open_files(kv *db, const kv_view *v, bool clean, kv_error *error) {
+  DIR *dir = opendir(db->dir);
+  nay_status status = NAY_OK;
+  if (dir == NULL) return kv_fail(error, NAY_EIO, "%s: %s", db->dir, strerror(errno));
   for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
     char *end;
+    struct stat st;
     uint64_t number = strtoull(e->d_name, &end, 10);
-    bool log = strcmp(end, ".log") == 0, named = log && number >= o->m.log && number <= o->last_log;
-    kv_name path = kv_path(o->db, number, log ? "log" : "ldb");
+    bool log = strcmp(end, ".log") == 0, named = number == v->log;
+    kv_name path = kv_path(db, number, log ? "log" : "ldb");
     if (strcmp(strrchr(path.text, '/') + 1, e->d_name) != 0) continue;
-    for (size_t t = 0; t < o->m.n; t++) named |= number == o->m.tables[t]->number;
+    for (size_t i = 0; i < v->n; i++) named |= number == v->tables[i]->number;
+    if (number >= db->next) db->next = number + 1;
     if (clean && !named) unlink(path.text);
-    if (number > o->highest) o->highest = number;
+    if (!named && log && number > v->log && stat(path.text, &st) == 0 && st.st_size != 0)
+      status = kv_fail(error, NAY_ECORRUPT, "%s: not in MANIFEST, but has records", path.text);
   }
   closedir(dir);
-  return NAY_OK;
-}
-
-/* An empty directory becomes a store; log 1 without a byte is what a crash leaves of that. */
-static nay_status open_create(opening *o) {
-  kv *db = o->db;
-  struct stat st;
-  kv_name path = kv_path(db, 1, "log");
-  kv_log log;
-  if (!db->options.create) return kv_fail(o->error, NAY_EIO, "%s: no store there", db->dir);
-  if (o->highest > 1 || (o->highest == 1 && (stat(path.text, &st) != 0 || st.st_size != 0)))
-    return kv_fail(o->error, NAY_ECORRUPT, "%s: MANIFEST is missing, other files are there",
-                   db->dir);
-  nay_status status = kv_log_open(db, 1, 0, o->highest == 0, &log, o->error);
-  if (status != NAY_OK) return status;
-  close(log.fd);
-  o->highest = 1;
-  o->m = (kv_manifest){.log = 1, .sequence = 1, .next = 2}; /* snapshot 0 is none */
-  return kv_manifest_save(db, &o->m, o->error);
-}
-
-static nay_status open_tables(opening *o) {
-  kv *db = o->db;
-  kv_slice text;
-  nay_status status = open_read(kv_path(db, 0, "MANIFEST").text, &text, o->error);
-  if (status == NAY_OK)
-    status = text.data == NULL ? open_create(o)
-                               : kv_manifest_parse(text, db->options.comparator, &o->m, o->error);
-  free((void *)(uintptr_t)text.data);
-  for (size_t i = 0; status == NAY_OK && i < o->m.n; i++)
-    status = kv_table_open(db, o->m.tables[i], o->error);
-  db->mem = kv_memtable_new(db->options.comparator);
-  if (status == NAY_OK) status = kv_view_publish(db, db->mem, NULL, o->m.tables, o->m.n, o->error);
-  if (status == NAY_OK) return NAY_OK;
-  while (o->m.n > 0) kv_table_unref(db, o->m.tables[--o->m.n]);
-  kv_memtable_unref(db->mem);
   return status;
 }
 
-/* A log is missing: an error, or, with salvage, a notice. */
-static nay_status open_gap(opening *o, uint64_t number, const char *what) {
-  const kv_options *options = &o->db->options;
-  kv_fail(o->error, NAY_EIO, "%s: %06" PRIu64 ".log %s", o->db->dir, number, what);
-  if (!options->salvage) return NAY_EIO;
-  options->notice(options->ctx, o->error->text);
-  o->replay.dropped = true;
-  return NAY_OK;
-}
-
-/* Each log names the one that follows. One that is not named has no record, or one is missing. */
-static nay_status open_logs(opening *o) {
-  kv_replay *r = &o->replay;
-  nay_status status = NAY_OK;
-  r->next_log = o->m.log;
-  for (uint64_t number = o->m.log; status == NAY_OK && number <= o->highest; number++) {
-    kv_slice bytes;
-    kv_name path = kv_path(o->db, number, "log");
-    status = open_read(path.text, &bytes, o->error);
-    if (status == NAY_OK && bytes.data != NULL && (r->next_log == number || bytes.len != 0)) {
-      if (r->next_log == 0)
-        status = open_gap(o, number, "follows a log that does not name it");
-      else if (r->next_log != number)
-        status = open_gap(o, r->next_log, "is missing");
-      if (status == NAY_OK) status = kv_log_replay(strrchr(path.text, '/') + 1, bytes, r, o->error);
-      o->last_log = number;
-    }
-    free((void *)(uintptr_t)bytes.data);
+/* MANIFEST, and its tables; a directory without files becomes a store without a log. */
+static nay_status open_tables(kv *db, kv_view **view, kv_error *error) {
+  kv_name path = kv_path(db, 0, "MANIFEST");
+  kv_bytes text = {NULL, 0};
+  if (access(path.text, F_OK) != 0 && errno == ENOENT) {
+    *view = kv_view_next(NULL, 1);
+    (*view)->sequence = 1; /* snapshot 0 is none */
+    open_files(db, *view, false, error);
+    if (db->next == 1) return kv_manifest_save(db, *view, error);
+    return kv_fail(error, NAY_ECORRUPT, "%s: MANIFEST is missing, other files are there", db->dir);
   }
-  return status == NAY_OK && r->next_log != 0 ? open_gap(o, r->next_log, "is missing") : status;
+  nay_status status = open_read(path.text, &text, error);
+  if (status == NAY_OK) status = kv_manifest_parse(text, view, error);
+  free(text.data);
+  for (size_t i = 0; status == NAY_OK && i < (*view)->n; i++)
+    status = kv_table_open(db, (*view)->tables[i], error);
+  return status == NAY_OK ? open_files(db, *view, false, error) : status;
 }
 
-static nay_status open_store(opening *o) {
-  kv *db = o->db;
-  nay_status status = open_files(o, false);
-  if (status == NAY_OK) status = open_tables(o);
-  if (status != NAY_OK) return status;
-  o->replay = (kv_replay){.mem = db->mem, .sequence = o->m.sequence, .options = &db->options};
-  status = open_logs(o);
-  if (status != NAY_OK) return status;
-  db->saved = (kv_manifest){.log = o->m.log, .sequence = o->m.sequence, .next = o->m.next};
-  if (db->saved.next <= o->highest) db->saved.next = o->highest + 1;
-  atomic_init(&db->sequence, o->replay.sequence);
-  open_files(o, true);
-  bool fresh = o->replay.dropped; /* a damaged log is not continued */
-  return kv_log_open(db, fresh ? db->saved.next++ : o->last_log, fresh ? 0 : o->replay.valid, fresh,
-                     &db->log, o->error);
-}
-
-static void no_notice(void *ctx, const char *text) { (void)ctx, (void)text; }
-
-static kv *open_new(const char *dir, const kv_options *options) {
-  kv *db = kv_alloc(sizeof *db);
-  kv_options *o = &db->options;
-  *o = *options;
-  if (o->write_buffer == 0) o->write_buffer = (size_t)4 << 20;
-  if (o->write_buffer < 4096) o->write_buffer = 4096; /* an empty memtable is never full */
-  if (o->table_size == 0) o->table_size = 2u << 20;
-  if (o->level_size == 0) o->level_size = 10u << 20;
-  if (o->notice == NULL) o->notice = no_notice;
-  snprintf(db->dir, sizeof db->dir, "%s", dir);
-  db->log.fd = -1;
-  pthread_mutex_init(&db->writer, NULL);
-  pthread_mutex_init(&db->mutex, NULL);
-  pthread_cond_init(&db->work, NULL);
-  pthread_cond_init(&db->done, NULL);
-  return db;
+/* What the log has becomes a table, and a new log begins. */
+static nay_status open_store(kv *db, kv_error *error) {
+  kv_view *v = NULL;
+  kv_bytes log = {NULL, 0};
+  nay_status status = open_tables(db, &v, error);
+  kv_memtable *mem = kv_memtable_new(v != NULL ? v->sequence : 0);
+  if (status == NAY_OK && v->log != 0) {
+    kv_name path = kv_path(db, v->log, "log");
+    status = open_read(path.text, &log, error);
+    if (status == NAY_OK) status = kv_log_replay(strrchr(path.text, '/') + 1, log, mem, error);
+  }
+  if (status == NAY_OK)
+    status = kv_flush(db, mem, v, error);
+  else
+    kv_view_unref(db, v);
+  db->sequence = mem->last;
+  kv_memtable_unref(mem);
+  free(log.data);
+  if (status == NAY_OK) status = open_files(db, db->view, true, error);
+  if (status == NAY_OK && pthread_create(&db->thread, NULL, kv_background, db) != 0)
+    status = kv_fail(error, NAY_EIO, "%s: cannot start a thread", db->dir);
+  db->running = status == NAY_OK;
+  return status;
 }
 
 nay_status kv_open(const char *dir, const kv_options *options, kv_error *error, kv **out) {
   kv_error local;
   nay_diag diag = {.what = ""};
+  if (error == NULL) error = &local;
+  error->text[0] = 0;
   if (strlen(dir) >= sizeof(*out)->dir) return kv_fail(error, NAY_EINVAL, "the path is too long");
-  kv *db = open_new(dir, options);
-  opening o = {.db = db, .error = error = error != NULL ? error : &local};
-  if (options->create) mkdir(dir, 0777); /* if it cannot, there is no lock */
+  kv *db = kv_alloc(sizeof *db);
+  *db = (kv){.options = *options,
+             .fd = -1,
+             .next = 1,
+             .writer = PTHREAD_MUTEX_INITIALIZER,
+             .mutex = PTHREAD_MUTEX_INITIALIZER,
+             .changed = PTHREAD_COND_INITIALIZER};
+  if (options->write_buffer == 0) db->options.write_buffer = (size_t)4 << 20;
+  snprintf(db->dir, sizeof db->dir, "%s", dir);
+  mkdir(dir, 0777); /* if it cannot, there is no lock */
   nay_status status = nay_file_lock(kv_path(db, 0, "LOCK").text, NAY_LOCK_TRY, &db->lock, &diag);
   if (status != NAY_OK) {
-    free(db);
-    const char *why = strerror(diag.os_error);
-    return kv_fail(error, status, "%s: %s", dir,
-                   diag.os_error == EWOULDBLOCK ? "another process has it open" : why);
+    bool taken = diag.os_error == EWOULDBLOCK;
+    kv_fail(error, status, "%s: %s", dir,
+            taken ? "another process has it open" : strerror(diag.os_error));
+    return free(db), status;
   }
-  status = open_store(&o);
-  free(o.m.tables);
-  if (status == NAY_OK && pthread_create(&db->thread, NULL, kv_background, db) != 0)
-    status = kv_fail(error, NAY_EIO, "%s: cannot start a thread", dir);
-  db->running = status == NAY_OK;
-  if (status == NAY_OK && o.replay.dropped) status = kv_settle(db, error);
+  status = open_store(db, error);
   if (status != NAY_OK)
     kv_close(db);
   else
@@ -192,17 +123,13 @@ nay_status kv_open(const char *dir, const kv_options *options, kv_error *error, 
 }
 
 void kv_close(kv *db) {
-  pthread_mutex_lock(&db->mutex);
+  pthread_mutex_lock(&db->writer);
   db->closing = true;
-  pthread_cond_signal(&db->work);
-  pthread_mutex_unlock(&db->mutex);
+  pthread_cond_broadcast(&db->changed);
+  pthread_mutex_unlock(&db->writer);
   if (db->running) pthread_join(db->thread, NULL);
-  if (db->log.fd >= 0) close(db->log.fd);
-  if (db->view != NULL) kv_view_unref(db, db->view);
-  pthread_mutex_destroy(&db->writer);
-  pthread_mutex_destroy(&db->mutex);
-  pthread_cond_destroy(&db->work);
-  pthread_cond_destroy(&db->done);
+  if (db->fd >= 0) close(db->fd);
+  kv_view_unref(db, db->view);
   nay_file_unlock(&db->lock);
   free(db->snapshots);
   free(db);

@@ -129,10 +129,7 @@ static inline uint64_t model_operations(kv *db) {
 }
 
 /* Tables and levels so small that a few hundred operations go through all of them. */
-static inline kv_options model_options(void) {
-  return (kv_options){
-      .create = true, .write_buffer = 12 << 10, .table_size = 6 << 10, .level_size = 12 << 10};
-}
+static inline kv_options model_options(void) { return (kv_options){.write_buffer = 6 << 10}; }
 
 static inline kv *model_open(const char *dir, kv_options options) {
   kv_error error = {""};

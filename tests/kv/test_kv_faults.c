@@ -190,6 +190,38 @@ static void every_call(fault f, bool dies) {
   munmap(p, sizeof *p);
 }
 
+/* The same while a store is opened whose log has records: they become a table. */
+static void while_it_recovers(void **state) {
+  fault f = *(fault *)*state;
+  long n = 0;
+  for (bool reached = true; reached; n++) {
+    progress p = {0};
+    kv_options options = fault_options(n);
+    kv_error error = {""};
+    kv *db;
+    work(n, &p);
+    assert_int_equal(p.acknowledged, OPERATIONS);
+    pid_t child = f == FAULT_DIE ? fork() : 0;
+    if (child == 0) {
+      plan_start(f, n);
+      if (kv_open(dir.path, &options, &error, &db) == NAY_OK)
+        kv_close(db);
+      else
+        assert_true(error.text[0] != 0);
+      reached = plan.calls > n;
+      plan.fault = FAULT_NONE;
+      if (f == FAULT_DIE) _exit(0);
+    } else {
+      int status;
+      assert_int_equal(waitpid(child, &status, 0), child);
+      assert_true(WIFEXITED(status));
+      reached = WEXITSTATUS(status) == 7;
+    }
+    check_after(n, &p, false);
+  }
+  assert_true(n > 2);
+}
+
 /* Tables that take several writes: the disk is full in the middle of one. */
 static void disk_full_in_a_table(void **state) {
   (void)state;
@@ -235,6 +267,9 @@ int main(void) {
       TEST_WITH("the disk is full in the middle of each write", disk_full, &half_full),
       TEST(disk_full_in_a_table),
       TEST_WITH("each call fails once", calls_that_fail, &once),
+      TEST_WITH("the disk is full at each write while it recovers", while_it_recovers, &full),
+      TEST_WITH("each call fails once while it recovers", while_it_recovers, &once),
+      TEST_WITH("the process ends at each call while it recovers", while_it_recovers, &die),
       TEST_WITH("the process ends at each call", ends_at_a_call, &die),
       TEST_WITH("the process ends in the middle of each write", ends_at_a_call, &die_half),
   };
