@@ -425,8 +425,8 @@ NAY_API nay_status nay_filter_mmap(const char *path, unsigned flags, const nay_a
 /*
  * nay_builder: how static kinds are made, and filters of keys whose number is not known before. It
  * hashes each key, keeps 8 bytes of it, counts the distinct ones and builds for so many; kinds that
- * take adds for params->nkeys, if that is not 0. No keys at all are fine. NAY_EINVAL: as
- * nay_params_plan; NAY_ENOMEM; NAY_EIO: a file for hashes. Calls: new (add)* finish free.
+ * take adds for params->nkeys, if that is not 0; a window keeps their order. No keys are fine too.
+ * NAY_EINVAL: as nay_params_plan; NAY_ENOMEM; NAY_EIO: a file for hashes. Calls: new (add)* finish.
  */
 typedef struct nay_builder nay_builder;
 

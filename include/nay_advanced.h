@@ -147,8 +147,9 @@ NAY_API nay_status nay_filter_may_contain_hash_many(const nay_filter *filter, co
 /*
  * nay_filter_build: a filter of n hashes, for every family. hashes[] is only read, duplicates are
  * welcome, and the bytes of the result do not depend on the order. params->nkeys 0 means n. A set
- * has no ages: a window that counts keys spreads them over its generations; a window by ticks has
- * all in the newest, so that none goes too early: its FPR is above the plan (nay_stats.overloaded).
+ * has no ages: a window that counts keys spreads them over its generations (nay_builder and adds
+ * keep the order); a window by ticks has all in the newest, so that none goes too early: its FPR is
+ * above the plan (nay_stats.overloaded).
  * NAY_EFULL: more than nkeys distinct hashes, for cuckoo and a window that counts keys.
  */
 NAY_API nay_status nay_filter_build(const nay_params *params, const uint64_t *hashes, size_t n,

@@ -2,7 +2,8 @@
  * builder.c - a filter from a stream of keys whose number is not known in advance.
  *
  * The builder stores hashes in pages of 64 Ki, so that growing never copies. finish moves them page
- * by page into one array (and frees each page at once), sorts it in place and drops duplicates;
+ * by page into one array (and frees each page at once), sorts it in place (not for a window, where
+ * the order is the age of the keys) and drops duplicates;
  * only then is the number of keys known, and the filter is made and loaded. Peak: 8 bytes per key,
  * one page, and the filter (16 bytes per key for two-word hashes, which foreign layouts have). If
  * that fails, the hashes stay in the array: nothing is lost, the caller may add more keys and call
@@ -54,8 +55,10 @@ struct nay_builder {
   nay_hash_spill *spill;        /* or in a temporary file */
   nay_filter *filter;           /* streaming: takes the hashes of every full batch */
   nay_partitioner *partitioner; /* in front of the filter; or NULL */
-  uint64_t *sorted;             /* hashes that a finish has moved: sorted, without duplicates */
+  uint64_t *sorted;             /* hashes that a finish has moved: sorted (not those of a window),
+                                   without duplicates */
   size_t nsorted, sorted_bytes;
+  bool repeats; /* of a window: `sorted` is in the order of the adds, with duplicates */
 };
 
 static void builder_drop_pages(nay_builder *b) {
@@ -78,6 +81,7 @@ static void builder_reset(nay_builder *b) {
   nay__free(&b->allocator, b->sorted, b->sorted_bytes);
   b->sorted = NULL;
   b->nsorted = b->sorted_bytes = 0;
+  b->repeats = false;
   b->nkeys = 0;
 }
 
@@ -297,6 +301,11 @@ static void builder_sort_hashes(const nay_builder *b, uint64_t *hashes, size_t n
   nay__parallel(nthreads, builder_sort_worker, &s);
 }
 
+/* The order of the keys is their age: the family forgets the oldest ones. */
+static bool builder_has_ages(const nay_builder *b) {
+  return b->family != NULL && (b->family->traits & NAY_CAN_EXPIRE) != 0;
+}
+
 /*
  * Sorts the hashes into the order of the adds and drops duplicates; returns how many remain. The
  * order is ascending, so that adds access memory sequentially. A family that depends on the order
@@ -311,6 +320,19 @@ static size_t builder_arrange(const nay_builder *b, uint64_t *hashes, size_t n) 
   n = nay__unique_u64(hashes, n);
   for (size_t i = 0; mixed && i < n; i++) hashes[i] *= inverse;
   return n;
+}
+
+/* A window keeps the order of its keys: of equal ones the last counts. */
+static nay_status builder_keep_last(nay_builder *b) {
+  size_t n = b->nsorted, bytes;
+  if (!b->repeats || n == 0) return NAY_OK;
+  if (!nay__mul_ok(NAY_LAST_SCRATCH(n), sizeof(uint64_t), &bytes)) return NAY_ENOMEM;
+  uint64_t *scratch = nay__alloc(&b->allocator, bytes);
+  if (scratch == NULL) return NAY_ENOMEM;
+  b->nsorted = nay__unique_last_u64(b->sorted, n, scratch);
+  b->repeats = false;
+  nay__free(&b->allocator, scratch, bytes);
+  return NAY_OK;
 }
 
 /* Moves all hashes to b->sorted. NAY_ENOMEM changes nothing. */
@@ -334,7 +356,8 @@ static nay_status builder_sort(nay_builder *b) {
   b->last = NULL;
   b->sorted = all;
   b->sorted_bytes = bytes;
-  b->nsorted = builder_arrange(b, all, n);
+  b->repeats = builder_has_ages(b);
+  b->nsorted = b->repeats ? n : builder_arrange(b, all, n);
   return NAY_OK;
 }
 
@@ -438,12 +461,12 @@ static nay_status builder_make_mutable(nay_builder *b, nay_diag *diag, nay_filte
   uint64_t nkeys = b->params.nkeys != 0 ? b->params.nkeys : b->nkeys;
   bool must_sort = b->family != NULL && b->family->ordered;
   if (b->distinct && (b->params.nkeys == 0 || must_sort)) {
-    if (builder_sort(b) != NAY_OK) {
+    if (builder_sort(b) != NAY_OK || builder_keep_last(b) != NAY_OK) {
       return nay__fail(diag, NAY_ENOMEM, "no memory to sort the hashes, 8 bytes for each", 0);
     }
     if (b->params.nkeys == 0) nkeys = b->nsorted;
     /* a window of the last nkeys keys would drop the first ones of the set: a false nay */
-    bool drops = must_sort && (b->family->traits & NAY_CAN_EXPIRE) != 0 && b->params.window == 0;
+    bool drops = builder_has_ages(b) && b->params.window == 0;
     if (drops && b->nsorted > nkeys) {
       return nay__fail(diag, NAY_EFULL, "nkeys: the window would drop keys of the set", 0);
     }

@@ -316,7 +316,10 @@ static void builders_can_be_used_again(void **state) {
   for (uint64_t i = 0; i < 300; i++) assert_ok(nay_builder_add_hash(b, contract_hash(i)));
   assert_ok(nay_builder_finish(b, NULL, &first));
   assert_int_equal(nay_builder_nkeys(b), 0);
-  for (uint64_t i = 0; i < 300; i++) assert_ok(nay_builder_add_hash(b, contract_hash(299 - i)));
+  bool ages = (nay_kind_traits(p.kind) & NAY_CAN_EXPIRE) != 0; /* a window keeps the order */
+  for (uint64_t i = 0; i < 300; i++) {
+    assert_ok(nay_builder_add_hash(b, contract_hash(ages ? i : 299 - i)));
+  }
   assert_int_equal(nay_builder_nkeys(b), 300);
   assert_ok(nay_builder_finish(b, NULL, &again));
   assert_true(filters_equal(first, again));

@@ -311,6 +311,34 @@ static void a_built_window_keeps_its_rate(void **state) {
   }
 }
 
+/*
+ * A builder takes a stream, whose order is the age of its keys: what it makes is what adds make,
+ * and after more adds the window still has the last keys. Of duplicates the last counts.
+ */
+static void a_builder_keeps_the_order(void **state) {
+  (void)state;
+  enum { N = 1000, MORE = 700 };
+  for (uint32_t variant = 0; variant < 15 * 4; variant++) {
+    nay_params p = window_params(variant & 1 ? N : 0, variant / 4 + 1, 0);
+    nay_builder *b;
+    assert_ok(nay_builder_new(&p, NULL, NULL, &b));
+    for (uint64_t i = 0; (variant & 2) != 0 && i < N; i++) /* earlier duplicates, the other way */
+      assert_ok(nay_builder_add_hash(b, hash_of(N - 1 - i)));
+    for (uint64_t i = 0; i < N; i++) assert_ok(nay_builder_add_hash(b, hash_of(i)));
+    nay_filter *built, *added = make_window(N, variant / 4 + 1, 0);
+    assert_ok(nay_builder_finish(b, NULL, &built));
+    for (uint64_t i = 0; i < N; i++) assert_ok(nay_filter_add_hash(added, hash_of(i), NULL));
+    assert_true(same_bytes(built, added));
+    for (uint64_t i = N; i < N + MORE; i++) {
+      assert_ok(nay_filter_add_hash(built, hash_of(i), NULL));
+    }
+    assert_true(share_of(built, MORE, N + MORE) == 1);
+    nay_filter_free(built);
+    nay_filter_free(added);
+    nay_builder_free(b);
+  }
+}
+
 static void bad_params_are_named(void **state) {
   (void)state;
   nay_params bad[] = {
@@ -370,6 +398,7 @@ int main(void) {
       TEST(a_set_is_built_whole_or_refused),
       TEST(batches_are_single_calls),
       TEST(a_built_window_keeps_its_rate),
+      TEST(a_builder_keeps_the_order),
       TEST(bad_params_are_named),
       TEST(hostile_payloads_are_refused_or_safe),
   };

@@ -181,6 +181,126 @@ test('parameters: unknown ones, wrong types, out of range', () => {
   assert.equal(Filter.chooseStatic({ nkeys: 1e6, fpr: 0.01 }), 'ribbon');
 });
 
+test('parameters: a key without a keyed hash, names of prototypes, options that do not exist', async () => {
+  const key = new Uint8Array(16).fill(7);
+  const params = { kind: 'bloom', nkeys: 10, fpr: 0.01 };
+  for (const bad of [{ key }, { storeKey: true }, { hash: 'xxh3', key }, { hash: 'caller', key }, { toString: true },
+    { constructor: false }, { hasOwnProperty: true }, { valueOf: 0 }, { __defineGetter__: true }]) {
+    for (const call of [Filter.create, Filter.plan, (p) => Filter.build(['a'], p)]) {
+      fails('EINVAL', () => call({ ...params, ...bad }));
+    }
+  }
+  fails('EINVAL', () => StaticMap.build([['a', 1]], { key }));
+  fails('EINVAL', () => StaticMap.build([['a', 1]], { toString: true }));
+  const filter = blocked();
+  for (const name of ['addMany', 'addManyNew', 'hasMany', 'hashMany']) {
+    for (const options of [{ delim: 3 }, { delimiter: 3 }, { toString: 1 }, null, 5]) {
+      fails('EINVAL', () => filter[name](['a'], options));
+      fails('EINVAL', () => Filter.build(['a'], params, options));
+    }
+    fails('EINVAL', () => filter[name](utf8('ab'), { offsets: Uint32Array.of(0, 2), delimiter: 3 }));
+  }
+  for (const options of [{ maxfpr: 1 }, { maxFpr: '1' }, null, 1]) fails('EINVAL', () => filter.merge(blocked(), options));
+  for (const options of [{ maxMem: 1 }, { simd: 'no' }, { full: 1 }, { wasm: utf8('no module') }, null, 5]) {
+    await assert.rejects(library(options), { name: 'NayError', statusName: 'EINVAL' });
+  }
+  for (const bad of [1.5, -1, '1']) fails('EINVAL', () => nay.mix(bad));
+  fails('EINVAL', () => nay.key.parse('text', 5));
+  for (const pairs of [null, undefined, 5, [null], [['a']], ['ab']]) fails('EINVAL', () => StaticMap.build(pairs));
+  assert.equal(filter.stats().nbitsSet, 0);
+});
+
+test('the parameters of a filter make its empty twin, for every family', () => {
+  const key = new Uint8Array(16).fill(7);
+  for (const kind of nay.kinds.filter((each) => nay.traits(each).add)) {
+    for (const more of [{}, { hash: 'siphash13', key }, { hash: 'siphash13', key, storeKey: true },
+      { seed: 5n }, { hash: 'caller' }, ...(kind === 'cuckoo' ? [{ unique: true }] : [])]) {
+      const filter = Filter.create({ kind, nkeys: 100, fpr: 0.01, ...more });
+      const twin = Filter.create(filter.params());
+      assert.deepEqual(twin.encode(), filter.encode(), kind);
+      assert.deepEqual(twin.params(), filter.params(), kind);
+    }
+  }
+});
+
+test('a window is built in the order of its keys', () => {
+  const [keys, more] = [numbered(1000), numbered(700, 'more')];
+  for (const params of [{ kind: 'window', nkeys: 1000, fpr: 0.001 }, { kind: 'window', nkeys: 1000, fpr: 0.01, generations: 3 }]) {
+    for (const items of [keys, keys.join('\n'), [...keys.slice(0, 500), ...keys]]) {
+      const built = Filter.build(items, params);
+      const added = Filter.create(params);
+      added.addMany(keys);
+      if (items !== keys && Array.isArray(items)) assert.ok(built.hasMany(keys).every((answer) => answer === 1));
+      else assert.deepEqual(built.encode(), added.encode());
+      built.addMany(more);
+      assert.ok(built.hasMany([...keys.slice(-300), ...more]).every((answer) => answer === 1));
+    }
+    fails('EFULL', () => Filter.build([...keys, 'one more'], params));
+  }
+});
+
+test('objects of another load() or class are refused', async () => {
+  const other = await library({ full: true });
+  const params = { kind: 'bloom', nkeys: 100, fpr: 0.01 };
+  const [mine, theirs] = [Filter.create(params), other.Filter.create(params)];
+  theirs.add('only in theirs');
+  const map = StaticMap.build([['a', 1]]);
+  const before = mine.encode();
+  for (const bad of [theirs, map, null, undefined, {}, 5, { ptr: mine.ptr }, Object.create(Filter.prototype)]) {
+    for (const name of ['merge', 'intersect', 'overlap']) fails('EINVAL', () => mine[name](bad));
+    for (const name of ['of', 'caveat']) fails('EINVAL', () => nay.formats[name](bad));
+    fails('EINVAL', () => nay.formats.encode('nay', bad));
+    for (const name of ['add', 'has', 'stats', 'encode', 'explain', 'params', 'copy', 'clear', 'hash']) {
+      fails('EINVAL', () => Filter.prototype[name].call(bad, 'x'));
+    }
+    fails('EINVAL', () => Filter.prototype.hasMany.call(bad, ['x']));
+  }
+  fails('EINVAL', () => StaticMap.prototype.get.call(mine, 'x'));
+  for (const Class of [Filter, StaticMap, nay.Table, nay.TableFilters]) {
+    fails('EINVAL', () => new Class());
+    fails('EINVAL', () => new Class(mine.ptr));
+  }
+  assert.deepEqual(mine.encode(), before);
+});
+
+test('a filter that is freed while its batch is read: an error, and no other filter changes', () => {
+  for (const name of ['addMany', 'addManyNew', 'hasMany', 'hashMany']) {
+    const filter = blocked();
+    let victim;
+    const steal = () => {
+      filter.free();
+      victim = blocked();
+      return 'stolen';
+    };
+    const generator = function* keys() {
+      yield 'first';
+      yield steal();
+      yield* numbered(2000);
+    };
+    fails('EINVAL', () => filter[name](generator()));
+    assert.equal(victim.stats().nbitsSet, 0, name);
+    const again = blocked();
+    const array = numbered(2000);
+    Object.defineProperty(array, 1500, { get: () => { again.free(); victim = blocked(); return 'stolen'; } });
+    fails('EINVAL', () => again[name](array));
+    assert.equal(victim.stats().nbitsSet, 0, name);
+  }
+});
+
+test('a detached buffer is no key', () => {
+  const filter = blocked();
+  for (const make of [(buffer) => buffer, (buffer) => new Uint8Array(buffer), (buffer) => new DataView(buffer)]) {
+    const buffer = new ArrayBuffer(8);
+    const key = make(buffer);
+    structuredClone(buffer, { transfer: [buffer] });
+    for (const call of ['add', 'has', 'remove', 'hash', 'explain']) fails('EINVAL', () => filter[call](key));
+    fails('EINVAL', () => filter.addMany([key]));
+    fails('EINVAL', () => filter.addMany(key));
+    fails('EINVAL', () => Filter.open(key));
+  }
+  assert.equal(filter.stats().nbitsSet, 0);
+});
+
 test('explanations: the rule of groups, for every family', () => {
   const keys = numbered(300);
   for (const kind of nay.kinds) {

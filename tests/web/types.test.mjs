@@ -47,8 +47,8 @@ test('structs', () => {
 });
 
 test('params: those that the library knows, and flags', () => {
-  const known = properties(filter.params()).filter((name) => name !== 'flags');
-  assert.deepEqual(declared('Params'), [...known, 'concurrent', 'noVerify', 'storeKey', 'unique'].sort());
+  const known = properties(filter.params());
+  assert.deepEqual(declared('Params'), [...known, 'key', 'concurrent', 'noVerify', 'storeKey', 'unique'].sort());
 });
 
 test('classes', () => {

@@ -22,3 +22,13 @@ export class NayError extends Error {
 export function refuse(what, offset) {
   throw new NayError(EINVAL, what, offset);
 }
+
+/** The options of a call, an object or nothing; a property that is none of the names is refused. */
+export function optionsOf(options, names, what = 'options') {
+  if (options === undefined) return {};
+  if (options === null || typeof options !== 'object') refuse(`${what}: not an object`);
+  for (const name of Object.keys(options)) {
+    if (!names.includes(name)) refuse(`${what}.${name}: there is no such option`);
+  }
+  return options;
+}

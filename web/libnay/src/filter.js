@@ -1,5 +1,5 @@
-import { ENOENT, ENOTSUP, refuse } from './error.js';
-import { Handle, bytesOf } from './memory.js';
+import { ENOENT, ENOTSUP, optionsOf, refuse } from './error.js';
+import { Handle, OWN, bytesOf, liveOf } from './memory.js';
 import { word } from './struct.js';
 
 const TRAITS = { add: 1, remove: 2, merge: 4, intersect: 8, fold: 16, count: 32, grow: 64, expire: 128 };
@@ -16,22 +16,27 @@ function withHashes(m, filter, n, use) {
 
 /** What a batch takes: an array of keys; lines in one buffer; keys in one buffer with their offsets. */
 function batchOf(keys, options) {
-  if (options?.offsets !== undefined) {
-    const bytes = bytesOf(keys, 'keys');
-    const offsets = options.offsets;
-    if (!(offsets instanceof Uint32Array) || offsets.length === 0) refuse('offsets: not a Uint32Array of n + 1');
-    for (let i = 1; i < offsets.length; i++) if (offsets[i] < offsets[i - 1]) refuse('offsets: they descend', i);
-    if (offsets[offsets.length - 1] > bytes.length) refuse('offsets: the last is above the length of the bytes');
-    return { bytes, offsets, n: offsets.length - 1 };
+  const { offsets, delimiter } = optionsOf(options, ['offsets', 'delimiter']);
+  if (offsets !== undefined) {
+    if (delimiter !== undefined) refuse('delimiter: keys with offsets have none');
+    return batchOfOffsets(bytesOf(keys, 'keys'), offsets);
   }
   if (typeof keys === 'string' || keys instanceof ArrayBuffer || keys instanceof Uint8Array) {
-    const delimiter = options?.delimiter ?? 10;
-    if (!Number.isInteger(delimiter) || delimiter < 0 || delimiter > 255) refuse('delimiter: not a byte');
-    return { lines: keys, delimiter };
+    const byte = delimiter ?? 10;
+    if (!Number.isInteger(byte) || byte < 0 || byte > 255) refuse('delimiter: not a byte');
+    return { lines: keys, delimiter: byte };
   }
+  if (delimiter !== undefined) refuse('delimiter: only lines have one, not an array of keys');
   if (keys instanceof BigUint64Array) return { hashes: keys, n: keys.length };
   if (typeof keys?.[Symbol.iterator] !== 'function') refuse('keys: neither an array nor bytes');
   return { keys: Array.isArray(keys) ? keys : [...keys] };
+}
+
+function batchOfOffsets(bytes, offsets) {
+  if (!(offsets instanceof Uint32Array) || offsets.length === 0) refuse('offsets: not a Uint32Array of n + 1');
+  for (let i = 1; i < offsets.length; i++) if (offsets[i] < offsets[i - 1]) refuse('offsets: they descend', i);
+  if (offsets[offsets.length - 1] > bytes.length) refuse('offsets: the last is above the length of the bytes');
+  return { bytes, offsets, n: offsets.length - 1 };
 }
 
 /** Lines of a text or of bytes, in the module's memory. */
@@ -62,31 +67,34 @@ function withOffsets(m, { bytes, offsets }, use) {
   });
 }
 
-/** Hashes a whole batch, then calls use(lo, hi, n): nothing has changed until all keys are hashed. */
+/*
+ * Hashes a whole batch, then calls use(lo, hi, n): nothing has changed until all keys are hashed. Reading a key
+ * may run code of the caller, which may free the filter: filter() checks that before each call.
+ */
 function withBatch(m, keys, filter, batch, use) {
   if (batch.hashes) {
-    return withHashes(m, filter, batch.n, (lo, hi) => {
+    return withHashes(m, filter(), batch.n, (lo, hi) => {
       m.u64.set(batch.hashes, lo >>> 3);
       return use(lo, hi, batch.n);
     });
   }
   if (batch.lines !== undefined) {
-    return withLines(m, keys, batch, (at, len, n) => withHashes(m, filter, n, (lo, hi) => {
-      m.check(m.x.nayw_hash_lines(filter, at, len, batch.delimiter, lo, hi));
+    return withLines(m, keys, batch, (at, len, n) => withHashes(m, filter(), n, (lo, hi) => {
+      m.check(m.x.nayw_hash_lines(filter(), at, len, batch.delimiter, lo, hi));
       return use(lo, hi, n);
     }));
   }
   if (batch.offsets) {
-    return withOffsets(m, batch, (at, offsets) => withHashes(m, filter, batch.n, (lo, hi) => {
-      m.check(m.x.nayw_hash_packed(filter, at, offsets, batch.n, lo, hi));
+    return withOffsets(m, batch, (at, offsets) => withHashes(m, filter(), batch.n, (lo, hi) => {
+      m.check(m.x.nayw_hash_packed(filter(), at, offsets, batch.n, lo, hi));
       return use(lo, hi, batch.n);
     }));
   }
   const n = batch.keys.length;
-  return withHashes(m, filter, n, (lo, hi) => {
+  return withHashes(m, filter(), n, (lo, hi) => {
     keys.packed(batch.keys, (at, offsets, some, first) => {
       const to = lo + 8 * first;
-      m.check(m.x.nayw_hash_packed(filter, at, offsets, some, to, hi === 0 ? 0 : hi + 8 * first));
+      m.check(m.x.nayw_hash_packed(filter(), at, offsets, some, to, hi === 0 ? 0 : hi + 8 * first));
     });
     return use(lo, hi, n);
   });
@@ -125,9 +133,15 @@ function makeFilter(m, structs, keys) {
   const mayContain = x.nay_filter_may_contain;
   const addKey = x.nayw_add;
 
+  /** Keys of an array: each piece is hashed and probed by one call. */
+  const hasEach = (filter, all) => m.with(all.length + 1, (to) => {
+    keys.packed(all, (at, offsets, n, first) => m.check(x.nayw_test_packed(filter(), at, offsets, n, to + first)));
+    return m.copyOut(to, all.length);
+  });
+
   class Filter extends Handle {
-    constructor(ptr) {
-      super(m, ptr, x.nay_filter_free);
+    constructor(own, ptr) {
+      super(own, m, ptr, x.nay_filter_free);
     }
 
     // ---- making ----
@@ -148,7 +162,7 @@ function makeFilter(m, structs, keys) {
     }
 
     static create(params) {
-      return new Filter(structs.input('params', params, (p) => m.make((diag, out) => x.nay_filter_new(p, 0, diag, out))));
+      return new Filter(OWN, structs.input('params', params, (p) => m.make((diag, out) => x.nay_filter_new(p, 0, diag, out))));
     }
 
     static build(items, params, options) {
@@ -160,7 +174,7 @@ function makeFilter(m, structs, keys) {
     static finish(builder, items, options) {
       try {
         feedBuilder(m, keys, builder, batchOf(items, options));
-        return new Filter(m.make((diag, out) => x.nay_builder_finish(builder, diag, out)));
+        return new Filter(OWN, m.make((diag, out) => x.nay_builder_finish(builder, diag, out)));
       } finally {
         x.nay_builder_free(builder);
       }
@@ -170,21 +184,21 @@ function makeFilter(m, structs, keys) {
       const from = bytesOf(bytes, 'bytes');
       const at = m.copyIn(from);
       try {
-        return new Filter(m.make((diag, out) => x.nay_filter_decode(at, from.length, 0, diag, out)));
+        return new Filter(OWN, m.make((diag, out) => x.nay_filter_decode(at, from.length, 0, diag, out)));
       } finally {
         m.free(at);
       }
     }
 
     copy() {
-      return new Filter(m.make((diag, out) => x.nay_filter_copy(this.live(), 0, out)));
+      return new Filter(OWN, m.make((diag, out) => x.nay_filter_copy(live(this), 0, out)));
     }
 
     // ---- keys ----
 
     add(key) {
       const len = keys.put(key);
-      const isNew = addKey(this.live(), keys.at, len);
+      const isNew = addKey(live(this), keys.at, len);
       keys.done();
       if (isNew < 0) m.check(isNew);
       return isNew !== 0;
@@ -192,14 +206,14 @@ function makeFilter(m, structs, keys) {
 
     has(key) {
       const len = keys.put(key);
-      const maybe = mayContain(this.live(), keys.at, len);
+      const maybe = mayContain(live(this), keys.at, len);
       keys.done();
       return maybe !== 0;
     }
 
     remove(key) {
       const len = keys.put(key);
-      const status = x.nay_filter_remove(this.live(), keys.at, len);
+      const status = x.nay_filter_remove(live(this), keys.at, len);
       keys.done();
       if (status === ENOENT) return false;
       m.check(status);
@@ -208,7 +222,7 @@ function makeFilter(m, structs, keys) {
 
     count(key) {
       const len = keys.put(key);
-      const status = x.nay_filter_count(this.live(), keys.at, len, m.cell);
+      const status = x.nay_filter_count(live(this), keys.at, len, m.cell);
       keys.done();
       m.check(status);
       return Number(m.u64[m.cell >>> 3]);
@@ -216,7 +230,7 @@ function makeFilter(m, structs, keys) {
 
     hash(key) {
       const len = keys.put(key);
-      const status = x.nayw_hash(this.live(), keys.at, len, m.cell);
+      const status = x.nayw_hash(live(this), keys.at, len, m.cell);
       keys.done();
       m.check(status);
       return m.u64[m.cell >>> 3];
@@ -225,43 +239,34 @@ function makeFilter(m, structs, keys) {
     // ---- batches ----
 
     addMany(items, options) {
-      const filter = this.live();
+      const filter = () => live(this);
       return withBatch(m, keys, filter, batchOf(items, options), (lo, hi, n) => {
-        m.check(x.nay_filter_add_hash_many(filter, lo, hi, n, 0));
+        m.check(x.nay_filter_add_hash_many(filter(), lo, hi, n, 0));
         return n;
       });
     }
 
     addManyNew(items, options) {
-      const filter = this.live();
+      const filter = () => live(this);
       return withBatch(m, keys, filter, batchOf(items, options),
-        (lo, hi, n) => answers(m, n, (bitmap) => x.nay_filter_add_hash_many(filter, lo, hi, n, bitmap)));
+        (lo, hi, n) => answers(m, n, (bitmap) => x.nay_filter_add_hash_many(filter(), lo, hi, n, bitmap)));
     }
 
     hasMany(items, options) {
-      const filter = this.live();
+      const filter = () => live(this);
       const batch = batchOf(items, options);
-      if (batch.keys) return this.hasEach(batch.keys);
+      if (batch.keys) return hasEach(filter, batch.keys);
       return withBatch(m, keys, filter, batch,
-        (lo, hi, n) => answers(m, n, (bitmap) => x.nay_filter_may_contain_hash_many(filter, lo, hi, n, bitmap)));
-    }
-
-    /** Keys of an array: each piece is hashed and probed by one call. */
-    hasEach(all) {
-      const filter = this.live();
-      return m.with(all.length + 1, (to) => {
-        keys.packed(all, (at, offsets, n, first) => m.check(x.nayw_test_packed(filter, at, offsets, n, to + first)));
-        return m.copyOut(to, all.length);
-      });
+        (lo, hi, n) => answers(m, n, (bitmap) => x.nay_filter_may_contain_hash_many(filter(), lo, hi, n, bitmap)));
     }
 
     hashMany(items, options) {
-      return withBatch(m, keys, this.live(), batchOf(items, options),
+      return withBatch(m, keys, () => live(this), batchOf(items, options),
         (lo, hi, n) => m.u64.slice(lo >>> 3, (lo >>> 3) + n));
     }
 
     removeHash(hash) {
-      const status = x.nayw_remove_hash(this.live(), word(hash, 'hash'), 0n);
+      const status = x.nayw_remove_hash(live(this), word(hash, 'hash'), 0n);
       if (status === ENOENT) return false;
       m.check(status);
       return true;
@@ -269,70 +274,72 @@ function makeFilter(m, structs, keys) {
 
     // ---- as a whole ----
 
-    merge(other, { maxFpr = 1 } = {}) {
-      m.check(x.nay_filter_merge(this.live(), other.live(), maxFpr));
+    merge(other, options) {
+      const { maxFpr = 1 } = optionsOf(options, ['maxFpr']);
+      if (typeof maxFpr !== 'number') refuse('maxFpr: not a number');
+      m.check(x.nay_filter_merge(live(this), live(other), maxFpr));
       return this;
     }
 
     intersect(other) {
-      m.check(x.nay_filter_intersect(this.live(), other.live()));
+      m.check(x.nay_filter_intersect(live(this), live(other)));
       return this;
     }
 
     overlap(other) {
-      return structs.output('overlap', (at) => m.check(x.nay_filter_overlap(this.live(), other.live(), at)));
+      return structs.output('overlap', (at) => m.check(x.nay_filter_overlap(live(this), live(other), at)));
     }
 
     fold(factor) {
-      m.check(x.nay_filter_fold(this.live(), word(factor, 'factor')));
+      m.check(x.nay_filter_fold(live(this), word(factor, 'factor')));
       return this;
     }
 
     foldFactor(maxFpr) {
-      m.check(x.nay_filter_fold_factor(this.live(), maxFpr, m.cell));
+      m.check(x.nay_filter_fold_factor(live(this), maxFpr, m.cell));
       return Number(m.u64[m.cell >>> 3]);
     }
 
     shrink(nbytes) {
-      m.check(x.nay_filter_shrink(this.live(), word(nbytes, 'nbytes')));
+      m.check(x.nay_filter_shrink(live(this), word(nbytes, 'nbytes')));
       return this;
     }
 
     advance(now) {
-      m.check(x.nay_filter_advance(this.live(), word(now, 'now')));
+      m.check(x.nay_filter_advance(live(this), word(now, 'now')));
       return this;
     }
 
     clear() {
-      m.check(x.nay_filter_clear(this.live()));
+      m.check(x.nay_filter_clear(live(this)));
       return this;
     }
 
     unlock(key) {
       if (!(key instanceof Uint8Array) || key.length !== 16) refuse('key: not a Uint8Array of 16 bytes');
       m.u8.set(key, m.room);
-      m.check(x.nay_filter_unlock(this.live(), m.room));
+      m.check(x.nay_filter_unlock(live(this), m.room));
       return this;
     }
 
     get kind() {
-      return structs.names.kindName(x.nay_filter_kind(this.live()));
+      return structs.names.kindName(x.nay_filter_kind(live(this)));
     }
 
     get traits() {
-      return traitsOf(x.nay_kind_traits(x.nay_filter_kind(this.live())));
+      return traitsOf(x.nay_kind_traits(x.nay_filter_kind(live(this))));
     }
 
     stats() {
-      return structs.output('stats', (at) => m.check(x.nay_filter_stats(this.live(), at)));
+      return structs.output('stats', (at) => m.check(x.nay_filter_stats(live(this), at)));
     }
 
     params() {
-      return structs.output('params', (at) => m.check(x.nay_filter_params(this.live(), at)));
+      return structs.paramsOf(structs.output('params', (at) => m.check(x.nay_filter_params(live(this), at))));
     }
 
     get meta() {
-      const at = x.nay_filter_meta(this.live(), m.cell);
+      const at = x.nay_filter_meta(live(this), m.cell);
       return at === 0 ? null : m.copyOut(at, m.number(m.cell));
     }
 
@@ -340,7 +347,7 @@ function makeFilter(m, structs, keys) {
       const from = bytes === null ? new Uint8Array(0) : bytesOf(bytes, 'meta');
       const at = m.copyIn(from);
       try {
-        m.check(x.nay_filter_set_meta(this.live(), at, from.length));
+        m.check(x.nay_filter_set_meta(live(this), at, from.length));
       } finally {
         m.free(at);
       }
@@ -352,8 +359,8 @@ function makeFilter(m, structs, keys) {
       const hash = typeof key === 'bigint';
       const len = hash ? 0 : keys.put(key);
       const why = structs.output('explanation', (at) => {
-        const status = hash ? x.nayw_explain_hash(this.live(), word(key, 'hash'), 0n, at)
-          : x.nayw_explain(this.live(), keys.at, len, at);
+        const status = hash ? x.nayw_explain_hash(live(this), word(key, 'hash'), 0n, at)
+          : x.nayw_explain(live(this), keys.at, len, at);
         keys.done();
         m.check(status);
       });
@@ -371,21 +378,22 @@ function makeFilter(m, structs, keys) {
 
     /** A copy of the payload: the bits that explanations speak of. */
     payload() {
-      const at = structs.output('explanation', (out) => m.check(x.nayw_explain_hash(this.live(), 0n, 0n, out)));
+      const at = structs.output('explanation', (out) => m.check(x.nayw_explain_hash(live(this), 0n, 0n, out)));
       return m.copyOut(at.payload, at.payloadNbytes);
     }
 
     // ---- bytes ----
 
     encode() {
-      const size = x.nay_filter_encoded_size(this.live()) >>> 0;
+      const size = x.nay_filter_encoded_size(live(this)) >>> 0;
       if (size === 0) m.check(ENOTSUP);
       return m.with(size, (at) => {
-        m.check(x.nay_filter_encode(this.live(), at, size, m.cell));
+        m.check(x.nay_filter_encode(live(this), at, size, m.cell));
         return m.copyOut(at, m.number(m.cell));
       });
     }
   }
+  const live = liveOf(Filter);
   return Filter;
 }
 

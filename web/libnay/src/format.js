@@ -1,9 +1,10 @@
 import { refuse } from './error.js';
-import { bytesOf } from './memory.js';
+import { OWN, bytesOf, liveOf } from './memory.js';
 
 /** nay.formats of one full instance: other systems' layouts, nay_format.h. */
 function makeFormats(m, structs, Filter) {
   const x = m.x;
+  const live = liveOf(Filter);
 
   const find = (name) => {
     const format = m.withText(String(name), (at) => x.nay_format_find(at));
@@ -45,7 +46,7 @@ function makeFormats(m, structs, Filter) {
     create(name, params) {
       const format = find(name);
       const make = (p) => m.make((diag, out) => x.nay_format_new(format, p, 0, diag, out));
-      return new Filter(structs.input('params', params, make));
+      return new Filter(OWN, structs.input('params', params, make));
     },
 
     build(name, keys, params, options) {
@@ -59,7 +60,7 @@ function makeFormats(m, structs, Filter) {
       const from = bytesOf(bytes, 'bytes');
       const at = m.copyIn(from);
       try {
-        return new Filter(m.make((diag, out) => x.nay_format_decode(format, at, from.length, 0, diag, out)));
+        return new Filter(OWN, m.make((diag, out) => x.nay_format_decode(format, at, from.length, 0, diag, out)));
       } finally {
         m.free(at);
       }
@@ -67,19 +68,19 @@ function makeFormats(m, structs, Filter) {
 
     /** The layout that a filter is in. */
     of(filter) {
-      return nameOf(x.nay_format_of(filter.live()));
+      return nameOf(x.nay_format_of(live(filter)));
     },
 
     /** What a user of this filter must know about its answers, or null. */
     caveat(filter) {
-      return m.text(x.nay_format_caveat(filter.live()));
+      return m.text(x.nay_format_caveat(live(filter)));
     },
 
     encode(name, filter) {
       const format = find(name);
-      const size = x.nay_format_encoded_size(format, filter.live()) >>> 0;
+      const size = x.nay_format_encoded_size(format, live(filter)) >>> 0;
       return m.with(Math.max(size, 1), (at) => {
-        m.check(x.nay_format_encode(format, filter.live(), at, size, m.cell));
+        m.check(x.nay_format_encode(format, live(filter), at, size, m.cell));
         return m.copyOut(at, m.number(m.cell));
       });
     },

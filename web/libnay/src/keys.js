@@ -59,6 +59,9 @@ function encodeShort(u8, at, text) {
   return at + n;
 }
 
+/** The length of a key that is bytes; what is no key is refused when it is written. */
+const boundOf = (key) => (typeof key === 'object' && key !== null ? bytesOf(key, 'the key').length : 0);
+
 class Keys {
   constructor(memory) {
     this.memory = memory;
@@ -157,7 +160,7 @@ class Keys {
     };
     for (let i = first; i < first + n; i++) {
       const key = keys[i];
-      const bound = typeof key === 'string' ? 3 * key.length : key?.byteLength ?? 0;
+      const bound = typeof key === 'string' ? 3 * key.length : boundOf(key);
       if (used + bound > m.roomSize) flush(i);
       if (bound > m.roomSize) {
         this.alone(key, offsets, i, each);
@@ -226,6 +229,7 @@ function typedKeys(memory) {
     parse(type, text) {
       const number = TYPES.indexOf(type);
       if (number < 0) refuse(`key: no type '${type}'`);
+      if (typeof text !== 'string') refuse('key: not a string');
       checkWellFormed(text);
       const bytes = memory.encoder.encode(text);
       const m = memory;

@@ -1,6 +1,6 @@
-import { EIO, NayError, refuse } from './error.js';
+import { EIO, NayError, optionsOf, refuse } from './error.js';
 import { Memory, bytesOf } from './memory.js';
-import { Structs, Names } from './struct.js';
+import { Structs, Names, word } from './struct.js';
 import { Keys, typedKeys } from './keys.js';
 import { makeFilter, traitsOf } from './filter.js';
 import { makeMap } from './map.js';
@@ -20,20 +20,29 @@ const SIMD_PROBE = new Uint8Array([
 /** Whether this engine has the vector instructions of the -simd modules. */
 export const hasSimd = () => WebAssembly.validate(SIMD_PROBE);
 
+/** A module of bytes; what is none is refused. */
+async function compile(bytes) {
+  try {
+    return await WebAssembly.compile(bytes);
+  } catch (error) {
+    return refuse(`wasm: ${error.message}`);
+  }
+}
+
 /** The bytes of a module: given, or at a URL, or beside this file. */
 async function fetchModule(source, name) {
   if (source instanceof WebAssembly.Module) return source;
   if (source !== undefined && typeof source !== 'string' && !(source instanceof URL)) {
-    return WebAssembly.compile(bytesOf(source, 'wasm'));
+    return compile(bytesOf(source, 'wasm'));
   }
   const url = source === undefined ? new URL(name, import.meta.url) : new URL(source, import.meta.url);
   if (url.protocol === 'file:' && typeof process !== 'undefined' && process.versions?.node) {
     const { readFile } = await import('node:fs/promises');
-    return WebAssembly.compile(await readFile(url));
+    return compile(await readFile(url));
   }
   const response = await fetch(url);
   if (!response.ok) throw new NayError(EIO, `cannot read ${url}: ${response.status}`);
-  return WebAssembly.compile(await response.arrayBuffer());
+  return compile(await response.arrayBuffer());
 }
 
 function makeMemory(maxMemory) {
@@ -44,7 +53,11 @@ function makeMemory(maxMemory) {
 }
 
 /** An instance of the library. Instances share nothing: a filter belongs to the one that made it. */
-export async function load({ wasm, simd = hasSimd(), full = false, maxMemory } = {}) {
+export async function load(options) {
+  const { wasm, simd = hasSimd(), full = false, maxMemory } = optionsOf(options, ['wasm', 'simd', 'full', 'maxMemory']);
+  for (const [name, value] of [['simd', simd], ['full', full]]) {
+    if (typeof value !== 'boolean') refuse(`options.${name}: neither true nor false`);
+  }
   const name = `./libnay${full ? '-full' : ''}${simd ? '-simd' : ''}.wasm`;
   const module = await fetchModule(wasm, name);
   const memory = makeMemory(maxMemory);
@@ -72,7 +85,7 @@ function makeLibrary(m) {
       hasher ??= Filter.create({ kind: 'bloom', nbits: 64, k: 1 });
       return hasher.hash(key);
     },
-    mix: (value) => BigInt.asUintN(64, x.nay_hash_mix(BigInt(value))),
+    mix: (value) => BigInt.asUintN(64, x.nay_hash_mix(word(value, 'value'))),
     memoryUsed: () => m.memory.buffer.byteLength,
     Filter,
     StaticMap: makeMap(m, structs, keys),

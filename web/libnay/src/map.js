@@ -1,5 +1,5 @@
 import { ENOENT, ENOTSUP, refuse } from './error.js';
-import { Handle, bytesOf } from './memory.js';
+import { Handle, OWN, bytesOf, liveOf } from './memory.js';
 import { word } from './struct.js';
 
 /** The class StaticMap of one instance of the module: nay_map.h. */
@@ -7,18 +7,20 @@ function makeMap(m, structs, keys) {
   const x = m.x;
 
   class StaticMap extends Handle {
-    constructor(ptr) {
-      super(m, ptr, x.nay_map_free);
+    constructor(own, ptr) {
+      super(own, m, ptr, x.nay_map_free);
     }
 
     /** pairs: an array or Map of [key, value]; keys are hashes (bigint) where the caller hashes. */
     static build(pairs, params = {}) {
+      if (typeof pairs?.[Symbol.iterator] !== 'function') refuse('pairs: neither an array nor a Map');
       const all = [...pairs];
+      if (!all.every((pair) => Array.isArray(pair) && pair.length === 2)) refuse('pairs: not each is [key, value]');
       const make = (p) => m.make((diag, out) => x.nay_map_builder_new(p, 0, diag, out));
       const builder = structs.input('mapParams', params, make);
       try {
         StaticMap.feed(builder, all, params.hash === 'caller');
-        return new StaticMap(m.make((diag, out) => x.nay_map_builder_finish(builder, diag, out)));
+        return new StaticMap(OWN, m.make((diag, out) => x.nay_map_builder_finish(builder, diag, out)));
       } finally {
         x.nay_map_builder_free(builder);
       }
@@ -44,7 +46,7 @@ function makeMap(m, structs, keys) {
       const from = bytesOf(bytes, 'bytes');
       const at = m.copyIn(from);
       try {
-        return new StaticMap(m.make((diag, out) => x.nay_map_decode(at, from.length, 0, diag, out)));
+        return new StaticMap(OWN, m.make((diag, out) => x.nay_map_decode(at, from.length, 0, diag, out)));
       } finally {
         m.free(at);
       }
@@ -54,8 +56,8 @@ function makeMap(m, structs, keys) {
     get(key) {
       const hash = typeof key === 'bigint';
       const len = hash ? 0 : keys.put(key);
-      const status = hash ? x.nayw_map_get_hash(this.live(), word(key, 'hash'), m.cell)
-        : x.nay_map_get(this.live(), keys.at, len, m.cell);
+      const status = hash ? x.nayw_map_get_hash(live(this), word(key, 'hash'), m.cell)
+        : x.nay_map_get(live(this), keys.at, len, m.cell);
       keys.done();
       if (status === ENOENT) return undefined;
       m.check(status);
@@ -63,18 +65,18 @@ function makeMap(m, structs, keys) {
     }
 
     stats() {
-      return structs.output('mapStats', (at) => m.check(x.nay_map_describe(this.live(), at)));
+      return structs.output('mapStats', (at) => m.check(x.nay_map_describe(live(this), at)));
     }
 
     unlock(key) {
       if (!(key instanceof Uint8Array) || key.length !== 16) refuse('key: not a Uint8Array of 16 bytes');
       m.u8.set(key, m.room);
-      m.check(x.nay_map_unlock(this.live(), m.room));
+      m.check(x.nay_map_unlock(live(this), m.room));
       return this;
     }
 
     get meta() {
-      const at = x.nay_map_meta(this.live(), m.cell);
+      const at = x.nay_map_meta(live(this), m.cell);
       return at === 0 ? null : m.copyOut(at, m.number(m.cell));
     }
 
@@ -82,21 +84,22 @@ function makeMap(m, structs, keys) {
       const from = bytes === null ? new Uint8Array(0) : bytesOf(bytes, 'meta');
       const at = m.copyIn(from);
       try {
-        m.check(x.nay_map_set_meta(this.live(), at, from.length));
+        m.check(x.nay_map_set_meta(live(this), at, from.length));
       } finally {
         m.free(at);
       }
     }
 
     encode() {
-      const size = x.nay_map_encoded_size(this.live()) >>> 0;
+      const size = x.nay_map_encoded_size(live(this)) >>> 0;
       if (size === 0) m.check(ENOTSUP);
       return m.with(size, (at) => {
-        m.check(x.nay_map_encode(this.live(), at, size, m.cell));
+        m.check(x.nay_map_encode(live(this), at, size, m.cell));
         return m.copyOut(at, m.number(m.cell));
       });
     }
   }
+  const live = liveOf(StaticMap);
   return StaticMap;
 }
 export { makeMap };

@@ -101,18 +101,31 @@ class Memory {
 
 /** Any view or buffer as bytes, without a copy. */
 function bytesOf(value, what) {
+  const buffer = value instanceof ArrayBuffer ? value : ArrayBuffer.isView(value) ? value.buffer : null;
+  if (buffer === null) refuse(`${what}: neither a Uint8Array nor an ArrayBuffer`);
+  if (buffer.byteLength === 0) checkAttached(buffer, what);
   if (value instanceof Uint8Array) return value;
-  if (value instanceof ArrayBuffer) return new Uint8Array(value);
-  if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
-  return refuse(`${what}: neither a Uint8Array nor an ArrayBuffer`);
+  return buffer === value ? new Uint8Array(value) : new Uint8Array(buffer, value.byteOffset, value.byteLength);
+}
+
+/** A detached buffer has a length of 0, and no bytes that could be an empty key. */
+function checkAttached(buffer, what) {
+  try {
+    return new Uint8Array(buffer);
+  } catch {
+    return refuse(`${what}: its buffer is detached`);
+  }
 }
 
 /*
  * Objects own memory of the module. free() releases it; what is never freed goes when the object is
- * collected, if the engine gets round to it.
+ * collected, if the engine gets round to it. Only this package makes them: OWN is not exported.
  */
+const OWN = Symbol('made by libnay');
+
 class Handle {
-  constructor(memory, ptr, release) {
+  constructor(own, memory, ptr, release) {
+    if (own !== OWN) refuse(`${new.target.name}: made by calls such as create, build and open, not by new`);
     this.ptr = ptr;
     this.owned = { ptr, release };
     memory.registry.register(this, this.owned, this);
@@ -125,15 +138,25 @@ class Handle {
     this.owned.release(this.ptr);
     this.ptr = 0;
   }
+}
 
-  live() {
-    if (this.ptr === 0) refuse('the object was freed');
-    return this.ptr;
-  }
+/*
+ * The address of an object of a class, which must not be freed. Each instance of the module has classes of
+ * its own: an address means nothing in the memory of another instance, and instanceof finds that out too.
+ */
+function liveOf(Class) {
+  return (object) => {
+    if (!(object instanceof Class)) {
+      refuse(object instanceof Handle ? `not a ${Class.name} of this module: it is of another class or another load()`
+        : `not a ${Class.name}`);
+    }
+    if (!object.ptr) refuse('the object was freed');
+    return object.ptr;
+  };
 }
 if (Symbol.dispose) {
   Handle.prototype[Symbol.dispose] = function dispose() {
     this.free();
   };
 }
-export { Memory, Handle, bytesOf };
+export { Memory, Handle, OWN, liveOf, bytesOf };

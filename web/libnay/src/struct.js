@@ -87,11 +87,21 @@ class Structs {
         if (value === undefined) continue;
         const field = fields.get(property);
         if (field && property !== 'flags') this.set(at + field.offset, field.type, property, value);
-        else if (property in FLAGS && fields.has('flags')) this.flag(at + fields.get('flags').offset, property, value);
+        else if (Object.hasOwn(FLAGS, property) && fields.has('flags')) this.flag(at + fields.get('flags').offset, property, value);
         else refuse(`params.${property}: there is no such parameter`);
+      }
+      if (object.hash !== 'siphash13' && (object.key !== undefined || object.storeKey)) {
+        refuse(`params.${object.key !== undefined ? 'key' : 'storeKey'}: only hash 'siphash13' has a key`);
       }
       return use(at);
     });
+  }
+
+  /** The parameters that the library gave, as input() takes them: flags by name, a key where there is one. */
+  paramsOf({ flags, key, ...params }) {
+    if (params.hash === 'siphash13') params.key = key;
+    for (const [name, bit] of Object.entries(FLAGS)) if ((flags & bit) !== 0) params[name] = true;
+    return params;
   }
 
   flag(at, property, value) {

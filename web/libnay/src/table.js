@@ -1,5 +1,5 @@
-import { ENOENT } from './error.js';
-import { Handle, bytesOf } from './memory.js';
+import { ENOENT, optionsOf, refuse } from './error.js';
+import { Handle, OWN, bytesOf, liveOf } from './memory.js';
 
 const LAYOUTS = ['none', 'block', 'full', 'partitioned'];
 const KEYS = ['auto', 'plain', 'internal'];
@@ -22,20 +22,24 @@ function makeTable(m, structs, keys) {
 
   class Table extends Handle {
     /** The bytes stay in the module's memory until the table is freed. */
-    constructor(ptr, bytes) {
-      super(m, ptr, (sst) => {
+    constructor(own, ptr, bytes) {
+      super(own, m, ptr, (sst) => {
         x.nay_sst_free(sst);
         m.free(bytes);
       });
     }
 
-    static open(bytes, { layout, key } = {}) {
+    static open(bytes, options) {
+      const { layout, key } = optionsOf(options, ['layout', 'key']);
+      if (key !== undefined && !(key instanceof Uint8Array && key.length === 16)) {
+        refuse('key: not a Uint8Array of 16 bytes');
+      }
       const from = bytesOf(bytes, 'bytes');
       const at = m.copyIn(from);
       try {
         if (key) m.u8.set(key, m.room);
         const view = (name) => m.make((diag, out) => x.nayw_sst_view(at, from.length, name, key ? m.room : 0, diag, out));
-        return new Table(withLayout(m, layout, view), at);
+        return new Table(OWN, withLayout(m, layout, view), at);
       } catch (error) {
         m.free(at);
         throw error;
@@ -54,7 +58,7 @@ function makeTable(m, structs, keys) {
         m.u32[at >>> 2] = nbytes;
         m.u32[m.diag >>> 2] = 0;
         try {
-          const status = x.nay_sst_get(this.live(), keys.at, len, m.diag, at);
+          const status = x.nay_sst_get(live(this), keys.at, len, m.diag, at);
           if (status === ENOENT) return undefined;
           m.check(status, m.diag);
           const { bytes, len: nvalue, sequence, deleted } = structs.read('sstValue', at);
@@ -68,31 +72,32 @@ function makeTable(m, structs, keys) {
 
     has(key) {
       const len = keys.put(key);
-      const maybe = x.nay_sst_may_contain(this.live(), keys.at, len);
+      const maybe = x.nay_sst_may_contain(live(this), keys.at, len);
       keys.done();
       return maybe !== 0;
     }
 
     info() {
-      const info = structs.output('sstInfo', (at) => m.check(x.nay_sst_describe(this.live(), at)));
+      const info = structs.output('sstInfo', (at) => m.check(x.nay_sst_describe(live(this), at)));
       const { smallest, smallestLen, largest, largestLen } = info;
       for (const gone of ['smallestLen', 'largestLen']) delete info[gone];
       info.smallest = smallest === 0 ? null : m.copyOut(smallest, smallestLen);
       info.largest = largest === 0 ? null : m.copyOut(largest, largestLen);
       info.filter = LAYOUTS[info.filter];
       info.keys = KEYS[info.keys];
-      info.caveats = texts(m, (i) => x.nay_sst_foreign_caveat(this.live(), i));
+      info.caveats = texts(m, (i) => x.nay_sst_foreign_caveat(live(this), i));
       return info;
     }
 
     counters() {
-      return structs.output('sstCounters', (at) => m.check(x.nay_sst_count(this.live(), at)));
+      return structs.output('sstCounters', (at) => m.check(x.nay_sst_count(live(this), at)));
     }
 
     /** Entries in order: { key, value, sequence, deleted }, from a key on, or those with a prefix. */
-    * entries({ from, prefix } = {}) {
+    * entries(options) {
+      const { from, prefix } = optionsOf(options, ['from', 'prefix']);
       const internal = this.info().keys === 'internal';
-      const iter = m.make((diag, out) => x.nay_sst_iter_new(this.live(), out));
+      const iter = m.make((diag, out) => x.nay_sst_iter_new(live(this), out));
       try {
         for (let status = start(iter, from, prefix); status !== ENOENT; status = x.nay_sst_iter_next(iter)) {
           m.check(status, x.nay_sst_iter_diag(iter));
@@ -126,6 +131,7 @@ function makeTable(m, structs, keys) {
     const split = structs.output('sstVersion', (out) => m.check(x.nay_sst_key_split(key, keyLen, out)));
     return { key: m.copyOut(split.key, split.len), value: at.value, sequence: split.sequence, deleted: split.deleted };
   }
+  const live = liveOf(Table);
   return Table;
 }
 
@@ -134,8 +140,8 @@ function makeTableFilters(m, structs, keys) {
   const x = m.x;
 
   class TableFilters extends Handle {
-    constructor(ptr, bytes) {
-      super(m, ptr, (table) => {
+    constructor(own, ptr, bytes) {
+      super(own, m, ptr, (table) => {
         x.nay_table_filters_free(table);
         m.free(bytes);
       });
@@ -150,12 +156,13 @@ function makeTableFilters(m, structs, keys) {
       return found !== 0;
     }
 
-    static open(bytes, { layout } = {}) {
+    static open(bytes, options) {
+      const { layout } = optionsOf(options, ['layout']);
       const from = bytesOf(bytes, 'bytes');
       const at = m.copyIn(from);
       try {
         const open = (name) => m.make((diag, out) => x.nayw_filters_open(at, from.length, name, diag, out));
-        return new TableFilters(withLayout(m, layout, open), at);
+        return new TableFilters(OWN, withLayout(m, layout, open), at);
       } catch (error) {
         m.free(at);
         throw error;
@@ -164,16 +171,16 @@ function makeTableFilters(m, structs, keys) {
 
     has(key) {
       const len = keys.put(key);
-      const maybe = x.nay_table_filters_may_contain(this.live(), keys.at, len);
+      const maybe = x.nay_table_filters_may_contain(live(this), keys.at, len);
       keys.done();
       return maybe !== 0;
     }
 
     info() {
-      const info = structs.output('filtersInfo', (at) => m.check(x.nay_table_filters_describe(this.live(), at)));
+      const info = structs.output('filtersInfo', (at) => m.check(x.nay_table_filters_describe(live(this), at)));
       info.engine = m.text(x.nay_table_filters_engine_name(info.engine));
       info.layout = LAYOUTS[info.layout];
-      info.caveats = texts(m, (i) => x.nay_table_filters_caveat(this.live(), i));
+      info.caveats = texts(m, (i) => x.nay_table_filters_caveat(live(this), i));
       return info;
     }
 
@@ -184,7 +191,7 @@ function makeTableFilters(m, structs, keys) {
         const entry = m.with(nbytes, (at) => {
           m.u8.fill(0, at, at + nbytes);
           m.u32[at >>> 2] = nbytes;
-          const status = x.nay_table_filters_at(this.live(), i, at);
+          const status = x.nay_table_filters_at(live(this), i, at);
           if (status === ENOENT) return null;
           m.check(status);
           return structs.read('filtersEntry', at);
@@ -204,7 +211,7 @@ function makeTableFilters(m, structs, keys) {
     /** Which filters decide about a key: the answer, and each filter that is probed. */
     explain(key) {
       const len = keys.put(key);
-      const maybe = x.nayw_filters_explain(this.live(), keys.at, len);
+      const maybe = x.nayw_filters_explain(live(this), keys.at, len);
       keys.done();
       m.check(maybe);
       const probes = [];
@@ -215,6 +222,7 @@ function makeTableFilters(m, structs, keys) {
       return { maybe: maybe !== 0, probes };
     }
   }
+  const live = liveOf(TableFilters);
   return TableFilters;
 }
 export { makeTable, makeTableFilters };
