@@ -45,7 +45,7 @@ static const struct {
     [FILL_RATIO] = {"fill_ratio", "fraction of its bits that are set"},
     [FPR_NOW] = {"fpr_now", "false-positive rate now"},
     [FPR_PLANNED] = {"fpr_planned", "false-positive rate at the planned number of keys"},
-    [OVERFILLED] = {"overfilled", "1 when the filter has more keys than planned"},
+    [OVERFILLED] = {"overfilled", "1 when the filter has more keys than planned, or takes no more"},
 };
 
 typedef struct samples {
@@ -89,6 +89,7 @@ static void gather_bf(samples *s, const nay_sbchain *chain) {
   sample(s, MEMORY_BYTES, (double)bf_size(chain));
   sample(s, KEYS_PLANNED, (double)stats.capacity);
   sample(s, KEYS_ESTIMATED, (double)stats.size);
+  if ((stats.options & NAY_SB_NO_SCALING) != 0) sample(s, OVERFILLED, stats.size >= stats.capacity);
 }
 
 static void gather_cf(samples *s, const nay_cfchain *chain) {

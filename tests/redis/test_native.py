@@ -816,6 +816,13 @@ def prom(client):
     equal(got["nay_redis_keys_planned", "b"], 1000)
     equal(got["nay_redis_keys_estimated", "c"], 1)
     equal(got["nay_redis_keys_planned", "c"], 1024)
+    assert ("nay_redis_overfilled", "b") not in got  # it grows
+    client("BF.RESERVE", "fixed", 0.01, 20, "NONSCALING")
+    for number, full in ((0, 0), (19, 0), (40, 1)):
+        for i in range(number):
+            client.ask("BF.ADD", "fixed", i)
+        equal(prom_samples(client("NAY.PROM", "fixed"))["nay_redis_overfilled", "fixed"], full)
+    client("DEL", "fixed")
     info = dict(zip(*[iter(client("NAY.INFO", "n"))] * 2))
     assert abs(got["nay_redis_fpr_now", "n"] / float(info[b"rate"]) - 1) < 1e-6
     equal(got["nay_redis_memory_bytes", "n"], info[b"size"])
