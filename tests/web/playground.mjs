@@ -382,6 +382,27 @@ await test(
   { reducedMotion: 'reduce' },
 );
 
+await test(
+  'links with a number of keys, an experiment or a need that cannot be used: the view says so',
+  async () => {
+    for (const [hash, what] of [
+      ['#work?kind=bloom&fill=1e12', 'more keys than this view draws'],
+      ['#work?kind=bloom&fill=20001', 'more keys than this view draws'],
+      ['#overfill?experiment=zzz', "'zzz'"],
+      ['#plan?need=zzz', "'zzz'"],
+      ['#plan?need=remove,zzz', "'zzz'"],
+    ]) {
+      await open(hash);
+      await page.waitForFunction((text) => document.querySelector('main').innerText.includes(text), what);
+    }
+    for (const hash of ['#work?kind=bloom&n=20000&by=bits&bits=4&fill=20000', '#plan?need=remove,static', '#plan']) {
+      await open(hash);
+      truth(!(await page.innerText('main')).includes('The link'), `${hash}: nothing to say`);
+    }
+  },
+  { reducedMotion: 'reduce' },
+);
+
 await test('overfill: a million keys at once; fill, estimate, planned and measured FPR agree', async () => {
   await open('#overfill?kind=bloom&n=1000000&fpr=0.01');
   await button('Add them').click();

@@ -246,6 +246,7 @@ const EXPERIMENTS = [
 export class Experiments {
   constructor(engine, notices, changed) {
     this.engine = engine;
+    this.notices = notices;
     this.changed = changed;
     this.current = null;
     this.out = h('div');
@@ -272,6 +273,7 @@ export class Experiments {
   /* open: an experiment by its name, from a permalink. */
   open(id) {
     const found = EXPERIMENTS.find((e) => e.id === id);
+    if (!found && id !== null) this.notices.say(`The link asks for '${id.slice(0, 20)}': there is no such experiment.`, true);
     return found ? this.run(found) : null;
   }
 

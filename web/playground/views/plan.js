@@ -22,6 +22,10 @@ class Plan {
     const need = (params.get('need') ?? '').split(',');
     for (const item of this.needs) item.input.checked = need.includes(item.trait);
     this.fixed.checked = need.includes('static');
+    const known = ['', 'static', ...this.needs.map((item) => item.trait)];
+    const unknown = need.find((name) => !known.includes(name));
+    if (unknown !== undefined)
+      this.notices.say(`The link needs '${unknown.slice(0, 20)}': no family is known by that.`, true);
     const check = (input, label) => h('label', { class: 'check' }, input, label);
     const left = panel(
       this.n.element,

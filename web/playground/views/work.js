@@ -29,13 +29,14 @@ class Work extends WorkPage {
     const named = params.get('keys');
     this.asked = params.get('ask') ?? (params.has('kind') ? null : 'moon');
     this.own = named !== null; /* the reader's keys: a link names them, and another family keeps them */
-    this.keys = (
-      named === null ? (params.has('fill') ? [] : this.fresh(6)) : named.split('\n').filter((k) => k !== '')
-    ).slice(0, MOST_KEYS);
+    const all = named === null ? (params.has('fill') ? [] : this.fresh(6)) : named.split('\n').filter((k) => k !== '');
+    this.keys = all.slice(0, MOST_KEYS);
     const fill = Number(params.get('fill') ?? 0);
     if (fill > 0 && Number.isInteger(fill)) this.keys.push(...this.fresh(Math.min(fill, MOST_KEYS)));
     else if (params.has('fill'))
       this.notices.say('The number of keys in the link is no number: the filter is empty.', true);
+    if (Math.max(all.length, fill) > MOST_KEYS)
+      this.notices.say(`The link has more keys than this view draws: here are the first ${count(MOST_KEYS)}.`, true);
   }
 
   /* shown: the view is in the page and has a width. */
