@@ -131,7 +131,7 @@ static void plot_bench(const options *o, plot_chart *c) {
   if (c->ngroups == 0) die(EXIT_TROUBLE, "the table has no rows");
 }
 
-/* ---- what is asked for and cannot be drawn ---- */
+/* ---- series that cannot be drawn ---- */
 
 static bool plot_has(const plot_chart *c, const char *name) {
   for (unsigned s = 0; s < c->nseries; s++) {

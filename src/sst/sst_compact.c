@@ -78,8 +78,8 @@ static void compact_work(void *ctx, unsigned worker) {
   }
 }
 
-/* As many as were asked for, as there are ranges, and as the memory is likely to be enough for: an
- * output has about an eighth of its size in index and filter. */
+/* As many as the options allow, as there are ranges, and as the memory is likely to be enough for:
+ * an output has about an eighth of its size in index and filter. */
 static unsigned compact_threads(const nay_compaction *c) {
   const nay_sst_compact_options *o = &c->options;
   uint64_t n = o->threads != 0 ? o->threads : 1;

@@ -4,7 +4,7 @@
  *
  * The model knows each write. A compaction is right if every snapshot, and a reader of now, sees
  * through the outputs (one disjoint level) what the model says; if nothing is kept that no reader
- * sees; and if the outputs are disjoint and of the size that was asked for.
+ * sees; and if the outputs are disjoint and of the target size.
  */
 #include "support/flaky.h"
 #include "support/sst_outputs.h"
