@@ -3,18 +3,11 @@
 # library before and after each kind of change. Prints TAP. NAY_SOURCE and NAY_BUILD are set by ctest.
 set -uo pipefail
 source_dir=${NAY_SOURCE:?} build=${NAY_BUILD:?}
+. "$source_dir/tests/support/tap.sh"
 scratch=$(mktemp -d); trap 'rm -rf "$scratch"' EXIT
-n=0 failed=0
 if ! command -v abidw >/dev/null || [ "$(uname -m)" != x86_64 ]; then
   echo "ok 1 - the ABI # skip no abidw (make deps TIER=long), or not x86-64"; echo 1..1; exit 0
 fi
-
-ok() { # description command...: passes when the command does
-  local what=$1 out; shift; n=$((n + 1))
-  if out=$("$@" 2>&1); then echo "ok $n - $what"; return; fi
-  failed=1
-  echo "not ok $n - $what"; printf '%s\n' "$out" | head -n 60 | sed 's/^/# /'
-}
 
 ok "libnay.so is compatible with tests/abi/libnay.abi" "$source_dir/scripts/abi" check "$build"
 no_paths() { ! grep -n "='/" "$source_dir/tests/abi/libnay.abi"; }
@@ -108,5 +101,4 @@ without_debug() {
 }
 ok "a library without debug information: an error" without_debug
 
-echo "1..$n"
-exit $failed
+tap_end

@@ -4,21 +4,14 @@
 # them. Prints TAP. NAY_SOURCE is set by ctest.
 set -uo pipefail
 source_dir=${NAY_SOURCE:?}
+. "$source_dir/tests/support/tap.sh"
 toys=$source_dir/tests/extend/toy
 scratch=$(mktemp -d); trap 'rm -rf "$scratch"' EXIT
 tree=$scratch/tree nay=$scratch/build/nay/cli/nay
-n=0 failed=0
 if command -v ccache >/dev/null; then
   # the copy lies elsewhere each time: with relative paths its objects are found again
   export CMAKE_C_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$scratch CCACHE_NOHASHDIR=1
 fi
-
-ok() { # description command...: passes when the command does
-  local what=$1 out; shift; n=$((n + 1))
-  if out=$("$@" 2>&1); then echo "ok $n - $what"; return; fi
-  failed=1
-  echo "not ok $n - $what"; printf '%s\n' "$out" | head -n 30 | sed 's/^/# /'
-}
 
 # ---- the steps ----
 parts=(src include plugins/codecs cli cmake doc tools tests/contract tests/support CMakeLists.txt LICENSE)
@@ -57,7 +50,7 @@ build() {
     -DNAY_CLI=ON -DNAY_TESTS=OFF -DNAY_INSTALL=OFF && cmake --build "$scratch/build" --target nay
 }
 ok "library and command build without a warning" build
-if [ $failed = 1 ]; then echo "1..$n"; exit 1; fi
+[ "$failed" = 1 ] && tap_end
 cd "$scratch" || exit 1
 amalgamated() { # the names of the files come from the registries there as well
   python3 "$tree/tools/amalgamate.py" dist && grep -q '^const nay_family nay__family_toy' dist/nay.c &&
@@ -139,5 +132,4 @@ other_verb() {
 }
 ok "an option of another verb is refused" other_verb
 
-echo "1..$n"
-exit $failed
+tap_end

@@ -1,27 +1,18 @@
 #!/usr/bin/env bash
-# Consumes the library in each of the four ways and compares what a program of a user then prints:
-# pkg-config, find_package(nay), add_subdirectory, nay.c + nay.h. Prints TAP.
+# Consumes the library in three ways and compares what a program of a user then prints: pkg-config,
+# find_package(nay), add_subdirectory; test_amalgamation.sh is the fourth. Prints TAP.
 # NAY_SOURCE and NAY_BUILD are set by ctest; the build is installed, not built again.
 set -uo pipefail
 source_dir=${NAY_SOURCE:?} build=${NAY_BUILD:?}
+. "$source_dir/tests/support/tap.sh"
 here=$source_dir/tests/install
 scratch=$(mktemp -d); trap 'rm -rf "$scratch"' EXIT
-n=0 failed=0
 unset DESTDIR PKG_CONFIG_PATH
-# the library is compiled nine times below: what was compiled before need not be again
+# the library is compiled twice below: what was compiled before need not be again
 if command -v ccache >/dev/null; then
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
-  cached=(ccache)
-else
-  cached=()
 fi
 
-ok() { # description command...: passes when the command does
-  local what=$1 out; shift; n=$((n + 1))
-  if out=$("$@" 2>&1); then echo "ok $n - $what"; return; fi
-  failed=1
-  echo "not ok $n - $what"; printf '%s\n' "$out" | head -n 30 | sed 's/^/# /'
-}
 same_output() { # program...: what it prints is what the program linked with the build prints
   "$@" >"$scratch/out" && diff "$scratch/expected" "$scratch/out"
 }
@@ -144,34 +135,4 @@ ok "the release build exports and needs only what it may" "$source_dir/tools/che
 no_assertions() { ! nm -D --undefined-only "$scratch/release/libnay.so" | grep assert; }
 ok "the release build has no assertions" no_assertions
 
-# ---- nay.c + nay.h ----
-dist=$scratch/dist warnings=(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wvla
-  -Wstrict-prototypes -Wmissing-prototypes -Wcast-qual -Werror)
-amalgamate() {
-  python3 "$source_dir/tools/amalgamate.py" "$dist" && python3 "$source_dir/tools/amalgamate.py" "$dist.again" &&
-    diff -r "$dist" "$dist.again" && [ "$(ls "$dist" | paste -sd' ')" = "nay.c nay.h" ]
-}
-ok "the amalgamation is two files, the same bytes twice" amalgamate
-by_amalgamation() { # compiler and flags
-  local out=$scratch/amalgam
-  (cd "$dist" && "${cached[@]}" "$@" "${warnings[@]}" -c nay.c -o "$out.o") &&
-    "$1" -DNAY_AMALGAMATED -I"$dist" "$here/consumer.c" "$out.o" -o "$out" && same_output "$out"
-}
-ok "amalgamation: gcc -O2" by_amalgamation gcc -O2
-ok "amalgamation: gcc -O3 -march=native, C11" by_amalgamation gcc -O3 -march=native -std=c11
-ok "amalgamation: gcc -O2 -march=native, fused multiply-add allowed" by_amalgamation gcc -O2 -march=native
-ok "amalgamation: clang -O2, C11" by_amalgamation clang -O2 -std=c11
-ok "amalgamation: clang -O2 -march=native" by_amalgamation clang -O2 -march=native
-from_cpp() {
-  g++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -I"$dist" "$here/consumer.cpp" "$scratch/amalgam.o" -o "$scratch/cpp" &&
-    [ "$("$scratch/cpp")" = nay ]
-}
-ok "amalgamation: from C++17" from_cpp
-amalgam_names() { # as a user would make a shared library of it
-  (cd "$dist" && gcc -O2 -fPIC -shared -fvisibility=hidden -DNAY_SHARED nay.c -o libnay.so &&
-    ar rcs libnay.a "$scratch/amalgam.o") && "$source_dir/tools/check_symbols.sh" --unversioned "$dist"
-}
-ok "amalgamation: only the public names are exported" amalgam_names
-
-echo "1..$n"
-exit $failed
+tap_end
