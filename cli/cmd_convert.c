@@ -79,6 +79,18 @@ static void convert_report(const options *o, const nay_filter *f, const char *ou
   json_end();
 }
 
+/* The note of the old filter goes with it, where the new layout has room for one. */
+static void convert_note(const nay_filter *from, nay_filter *made, const nay_format *to) {
+  size_t len = 0;
+  const void *note = nay_filter_meta(from, &len);
+  if (len == 0 || nay_format_of(from) == to) {
+    if (len != 0 && made != NULL && nay_filter_set_meta(made, note, len) != NAY_OK)
+      die(EXIT_TROUBLE, "cannot store the note of the filter");
+    return;
+  }
+  message("the note of the filter is not kept: only native files store notes");
+}
+
 static int convert_run(options *o) {
   if (o->to == NULL) die(EXIT_TROUBLE, "give the layout to write: --to NAME");
   const char *out = o->out != NULL ? o->out : "-", *in = o->operands[0];
@@ -90,6 +102,7 @@ static int convert_run(options *o) {
   nay_filter_stats(f, &s);
   if (o->key_files.n == 0 && convert_bytes(o->to, f, out)) {
     promise p = promise_judge(f, 0);
+    convert_note(f, NULL, o->to);
     convert_report(o, f, out, &p);
     nay_filter_free(f);
     return promise_tell(o, out, &p, NULL, EXIT_FOUND);
@@ -103,6 +116,7 @@ static int convert_run(options *o) {
   nay_params p = convert_params(o, f);
   uint64_t nkeys;
   nay_filter *made = make_filter(o, o->to, &p, o->key_files.at, o->key_files.n, &nkeys);
+  convert_note(f, made, o->to);
   filterfile_save(made, out);
   int status = filterfile_report(o, "rebuilt as", out, made, nkeys, 0);
   nay_filter_free(made);
@@ -129,7 +143,9 @@ const command command_convert = {
         "A filter stores hashes, not keys. It can be rewritten only if the other layout uses the "
         "same hash in the same way. Most systems have a hash of their own; the command then says "
         "so and exits with status 2. With --keys it rebuilds the filter from these keys alone in "
-        "the other layout, sized for them at the old number of bits per key.",
+        "the other layout, sized for them at the old number of bits per key. A note (--meta of nay "
+        "build) is kept "
+        "in native files, which alone have one.",
     .examples =
         "$ seq 1000 > keys.txt\n"
         "$ nay build -q -b 10 -t bloom -o f.nay keys.txt\n"

@@ -63,10 +63,6 @@ static bool lsm_bits(const char *text, double *bits) {
   return number_real(text, bits) && *bits > 0 && *bits <= 64;
 }
 
-static void lsm_refuse_with(bool given, const char *name) {
-  if (given) die(EXIT_TROUBLE, "--%s does not go with --lsm", name);
-}
-
 void plan_lsm_refuse(const options *o) {
   const struct {
     bool given;
@@ -98,12 +94,18 @@ static void lsm_budget(const options *o, lsm_request *r) {
   }
 }
 
+/* The tree has no more flushes than its keys fill. */
+static void lsm_tell_flushes(const nay_lsm_params *p) {
+  uint64_t most = p->nkeys / p->nkeys_memtable + (p->nkeys % p->nkeys_memtable != 0);
+  char text[2][NUMBER_TEXT];
+  if (p->nruns_level0 <= most || p->merging != NAY_LSM_LEVELED) return;
+  message("--flushes: %s hold all keys, of %s each; planned for so many",
+          count_text((double)most, text[0]), count_text((double)p->nkeys_memtable, text[1]));
+}
+
 static lsm_request lsm_read(const options *o) {
   lsm_request r = {.absent = 1};
-  lsm_refuse_with(o->need != 0, "need");
-  lsm_refuse_with(o->probes != 0, "probes");
-  lsm_refuse_with(o->fold != 0, "fold");
-  lsm_refuse_with(o->formats != 0, "format");
+  options_refuse(o, "need, probes, fold, format", "plan --lsm");
   if (o->nkeys == 0) die(EXIT_TROUBLE, "give the number of keys: -n COUNT");
   if (o->tiered && o->lazy_leveled) {
     die(EXIT_TROUBLE, "--tiered and --lazy-leveled are mutually exclusive: give one of them");
@@ -120,6 +122,7 @@ static lsm_request lsm_read(const options *o) {
                                   : o->lazy_leveled ? NAY_LSM_LAZY_LEVELED
                                                     : NAY_LSM_LEVELED,
                        .kind = o->kind};
+  lsm_tell_flushes(&r.params);
   lsm_budget(o, &r);
   if (o->reads != NULL && !lsm_list(o->reads, r.rates, LSM_RATES, &r.nrates, lsm_rate)) {
     die(EXIT_TROUBLE, "--reads: '%s' is not a rate such as 50k/s, nor up to %d separated by commas",

@@ -62,7 +62,8 @@ typedef struct nay_lsm_params {
   uint64_t nbytes;
   double bits_per_key;
   double fpr;
-  uint32_t nruns_level0; /* leveled: flushes that wait in level 0, at most 10,000; 0: none */
+  uint32_t nruns_level0; /* leveled: flushes that wait in level 0, at most 10,000, and no more than
+                            hold all keys; 0: none */
   nay_lsm_merging merging;
   nay_kind kind;     /* of all filters, not scalable or window; NAY_AUTO: by level */
   uint32_t reserved; /* 0 */

@@ -201,3 +201,14 @@ NAMES
   [[ $output == *"every answer is maybe"* ]]
   run -0 nay check -c --format cassandra empty -e anything
 }
+
+@test "convert keeps a note in native files, and says when it cannot" {
+  seq 100 > keys
+  nay build -q -t bloom -b 10 --meta "made by hand" -o noted.nay keys
+  run --separate-stderr -0 nay convert --to nay --keys keys noted.nay -o rebuilt.nay
+  [[ $stderr != *note* ]]
+  nay convert -q --to nay noted.nay -o copied.nay
+  for file in rebuilt.nay copied.nay; do [[ $(nay info $file) == *"made by hand"* ]]; done
+  run --separate-stderr -0 nay convert --to leveldb --keys keys noted.nay -o noted.leveldb
+  [[ $stderr == *"the note of the filter is not kept"* ]]
+}

@@ -113,13 +113,13 @@ load common
   refused "is not a list of" -n 1M --sweep 8,,9
   refused "is not a list of" -n 1M --sweep 0
   refused "at most 64" -n 1M --sweep 8,65
-  refused "--need does not go with --lsm" -n 1M -b 10 --need merge
-  refused "--probes does not go with --lsm" -n 1M -b 10 --probes 3
-  refused "--format does not go with --lsm" -n 1M -b 10 --format leveldb
+  refused "is not for 'nay plan --lsm'" -n 1M -b 10 --need merge
+  refused "is not for 'nay plan --lsm'" -n 1M -b 10 --probes 3
+  refused "is not for 'nay plan --lsm'" -n 1M -b 10 --format leveldb
   refused "--rocksdb is for leveled trees" -n 1M -b 10 --rocksdb --tiered
   refused "no fuse" -n 1M -b 10 --rocksdb -t fuse
   refused "--reads needs --json" -n 1M -b 10 --rocksdb --reads 50k
-  refused "--fold does not go with --lsm" -n 1M -b 10 --fold 2
+  refused "is not for 'nay plan --lsm'" -n 1M -b 10 --fold 2
 }
 
 @test "an option of --lsm without it is refused" {
@@ -144,4 +144,12 @@ load common
     # shellcheck disable=SC2086
     run -0 nay plan --lsm $line
   done
+}
+
+@test "more flushes than the keys fill: planned for fewer, and said" {
+  run --separate-stderr -0 nay plan --lsm -n 5M -b 10 --flushes 20
+  [[ $output == *"5,000,000 keys, 1 level, 5 runs"* ]]
+  [[ $stderr == *"--flushes: 5 hold all keys, of 1,000,000 each"* ]]
+  run --separate-stderr -0 nay plan --lsm -n 5M -b 10 --flushes 5
+  [ -z "$stderr" ]
 }
