@@ -181,6 +181,11 @@ test('parameters: unknown ones, wrong types, out of range', () => {
   assert.equal(Filter.chooseStatic({ nkeys: 1e6, fpr: 0.01 }), 'ribbon');
 });
 
+test('messages name fields as they are called here', () => {
+  fails('EINVAL', () => Filter.create({ kind: 'cuckoo', nkeys: 1000, fpr: 0.01, tagBits: 5 }), { message: 'tagBits is not between 6 and 32' });
+  fails('EINVAL', () => Filter.plan({ kind: 'bloom', nkeys: 1000, bitsPerKey: 1e-9 }), { message: 'bitsPerKey times nkeys is below one bit' });
+});
+
 test('parameters: a key without a keyed hash, names of prototypes, options that do not exist', async () => {
   const key = new Uint8Array(16).fill(7);
   const params = { kind: 'bloom', nkeys: 10, fpr: 0.01 };

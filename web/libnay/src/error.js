@@ -19,6 +19,9 @@ export class NayError extends Error {
   }
 }
 
+/** The name here of a field of C. */
+export const camel = (text) => text.replace(/_([a-z0-9])/g, (_, letter) => letter.toUpperCase());
+
 export function refuse(what, offset) {
   throw new NayError(EINVAL, what, offset);
 }

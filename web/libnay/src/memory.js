@@ -1,4 +1,4 @@
-import { ENOMEM, NayError, refuse } from './error.js';
+import { camel, ENOMEM, NayError, refuse } from './error.js';
 
 /*
  * The instance and its memory. Growing detaches every view of it: the module calls `grown` right after,
@@ -83,10 +83,11 @@ class Memory {
     return this.u32[at >>> 2];
   }
 
-  /** Throws unless the status is NAY_OK. With diag, what it says. */
+  /** Throws unless the status is NAY_OK. With diag, what it says, fields by their names in JavaScript. */
   check(status, diag = 0) {
     if (status >= 0) return status;
-    const what = diag !== 0 && this.number(diag) !== 0 ? this.text(this.number(diag)) : null;
+    const said = diag !== 0 && this.number(diag) !== 0 ? this.text(this.number(diag)) : null;
+    const what = said?.replace(/\b(?!nay_)[a-z0-9]+(_[a-z0-9]+)+\b/g, camel) ?? null;
     const offset = what === null ? 0 : Number(this.u64[(diag + 8) >>> 3]);
     throw new NayError(status, what ?? this.text(this.x.nay_status_text(status)), offset);
   }

@@ -1,11 +1,9 @@
-import { refuse } from './error.js';
+import { camel, refuse } from './error.js';
 
 /*
  * Structs of C as objects, by the table of layouts that the module has of itself (web/wasm/layout.c).
  * Field names become camelCase; a field `size` is the struct's and no property.
  */
-const camel = (name) => name.replace(/_([a-z0-9])/g, (_, letter) => letter.toUpperCase());
-
 const FLAGS = { concurrent: 0x01, storeKey: 0x02, unique: 0x08, noVerify: 0x10 };
 const TWO_64 = 1n << 64n;
 
