@@ -83,6 +83,29 @@ static nay_status footer_corrupt(nay_diag *diag, const char *what, const nay_foo
   return nay__fail(diag, NAY_ECORRUPT, what, f->at);
 }
 
+static bool footer_ends_at(nay_handle handle, uint64_t end) {
+  return handle.offset + handle.size + NAY_BLOCK_TRAILER == end;
+}
+
+/*
+ * No checksum covers the handles, and damage may turn one into that of another whole block, whose
+ * own checksum is right. So both blocks must stand where a writer puts them:
+ *
+ *   LevelDB, RocksDB until 2014    | ... | metaindex | index | footer |
+ *   RocksDB, Pebble                | ... | index | ... | metaindex | footer |
+ */
+static nay_status footer_check_places(nay_diag *diag, const nay_footer *f) {
+  if (footer_ends_at(f->index, f->at)) {
+    if (footer_ends_at(f->metaindex, f->index.offset)) return NAY_OK;
+    return footer_corrupt(diag, "the metaindex does not end where the index begins", f);
+  }
+  if (!footer_ends_at(f->metaindex, f->at)) {
+    return footer_corrupt(diag, "neither index nor metaindex ends at the footer", f);
+  }
+  if (nay__handle_fits(f->index, f->metaindex.offset)) return NAY_OK;
+  return footer_corrupt(diag, "the index does not lie before the metaindex", f);
+}
+
 /* The handles of all formats before 6, in 40 bytes. */
 static nay_status footer_handles(const uint8_t *p, nay_diag *diag, nay_footer *f) {
   const uint8_t *end = p + 40;
@@ -93,7 +116,7 @@ static nay_status footer_handles(const uint8_t *p, nay_diag *diag, nay_footer *f
   if (!nay__handle_fits(f->metaindex, f->at) || !nay__handle_fits(f->index, f->at)) {
     return footer_corrupt(diag, "the footer points outside of the file", f);
   }
-  return NAY_OK;
+  return footer_check_places(diag, f);
 }
 
 /* The footer of format 6 and later; f->checksum and f->at are set. */

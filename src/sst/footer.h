@@ -79,8 +79,8 @@ bool nay__footer_recognise(const uint8_t *bytes, size_t len);
 /*
  * nay__footer_load: of a file of file_len bytes that ends in tail[0, tail_len), at least
  * NAY_FOOTER_MAX bytes or the whole file. NAY_EFORMAT: not a table. NAY_EVERSION: a format or
- * checksum type of a later RocksDB. NAY_ECORRUPT: bad checksum, or a handle points outside of the
- * file.
+ * checksum type of a later RocksDB. NAY_ECORRUPT: bad checksum, or index and metaindex do not lie
+ * before the footer in one of the orders that writers have.
  */
 nay_status nay__footer_load(const uint8_t *tail, size_t tail_len, uint64_t file_len, nay_diag *diag,
                             nay_footer *footer);

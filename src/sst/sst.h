@@ -87,6 +87,10 @@ struct nay_sst {
   nay_foreign *foreign; /* NULL: LevelDB's */
   void *cached;         /* its entry in a nay_sst_tables, if it is in one */
 
+  uint64_t blocks_end;    /* where the last data block ends */
+  bool rocksdb_meta;      /* the metaindex names RocksDB's properties */
+  bool has_meta;          /* the metaindex names a block: */
+  uint64_t meta_at;       /* the first of them begins here */
   nay_handle properties;  /* nay's or RocksDB's; size 0: none */
   nay_status meta_unread; /* why the metaindex could not be read; NAY_OK: it was */
   nay_hold *properties_hold;

@@ -113,14 +113,26 @@ static void filter_set_keys(nay_sst *t, bool internal) {
   t->order_guessed = false;
 }
 
+/* Where the first meta block begins. */
+static void filter_note_block(nay_sst *t, const nay_meta_entry *e) {
+  bool block = e->has_handle && e->handle.size != 0 && e->kind != NAY_META_IS_KEYS;
+  if (!block || !nay__handle_fits(e->handle, t->footer.at)) return;
+  if (!t->has_meta || e->handle.offset < t->meta_at) t->meta_at = e->handle.offset;
+  t->has_meta = true;
+}
+
 static nay_status filter_open_entry(void *ctx, const nay_meta_entry *e) {
   nay_sst *t = ctx;
+  filter_note_block(t, e);
   bool wanted = (t->options.flags & NAY_SST_NO_FILTERS) == 0 && nay__filters_fit(t->order);
   switch (e->kind) {
     case NAY_META_IS_PROPERTIES: /* nay's or RocksDB's: its format 0 has LevelDB's footer */
       if (e->has_handle && nay__handle_fits(e->handle, t->footer.at)) t->properties = e->handle;
       /* all keys of RocksDB are internal; some types are its own */
-      if (e->engine == NAY_TABLE_ROCKSDB) filter_set_keys(t, true);
+      if (e->engine == NAY_TABLE_ROCKSDB) {
+        t->rocksdb_meta = true;
+        filter_set_keys(t, true);
+      }
       return NAY_OK;
     case NAY_META_IS_KEYS:
       t->order_named = true;

@@ -10,17 +10,28 @@ static nay_status open_copy(nay_sst *t, nay_buffer *to, const nay_buffer *key) {
   return nay__buffer_append(to, key->at, key->len, &t->allocator);
 }
 
-/* The index: how many blocks, where the first is, the last key. */
+/* The next data block: they stand in the order of the index. */
+static nay_status open_walk_block(nay_sst *t, const nay_entry *entry, nay_diag *diag,
+                                  nay_handle *first) {
+  nay_handle handle;
+  NAY_TRY(nay__sst_handle(t, entry->value, entry->value_len, diag, &handle));
+  if (t->nblocks == 0) *first = handle;
+  if (handle.offset < t->blocks_end) {
+    return nay__fail(diag, NAY_ECORRUPT, "the blocks of the index overlap", entry->at);
+  }
+  t->blocks_end = handle.offset + handle.size + NAY_BLOCK_TRAILER;
+  t->nblocks++;
+  return NAY_OK;
+}
+
+/* The index: how many blocks, where the first is and the last ends, the last key. */
 static nay_status open_walk_index(nay_sst *t, nay_diag *diag, nay_handle *first) {
   nay_cursor c = {.block = t->index, .order = NAY_BYTEWISE, .allocator = &t->allocator};
   nay_status status = nay__cursor_first(&c, diag);
   t->empty = status == NAY_ENOENT;
-  if (status == NAY_OK) {
-    status = nay__sst_handle(t, c.entry.value, c.entry.value_len, diag, first);
-  }
   while (status == NAY_OK) {
-    t->nblocks++;
-    status = nay__cursor_next(&c, diag);
+    status = open_walk_block(t, &c.entry, diag, first);
+    if (status == NAY_OK) status = nay__cursor_next(&c, diag);
   }
   /* past the end the cursor still has the last key */
   if (status == NAY_ENOENT) status = t->empty ? NAY_OK : open_copy(t, &t->largest, &c.key);
@@ -140,14 +151,39 @@ static nay_status open_index(nay_sst *t, nay_diag *diag, nay_handle *first) {
   return nay__in_file(open_walk_index(t, diag, first), diag, handle);
 }
 
+/*
+ * Where the blocks stand tells whether the footer names the right ones. LevelDB's order fixes both
+ * (footer.c). If the metaindex is the last block, it must be one of RocksDB's, or the two have been
+ * exchanged. Data blocks begin the file, and behind them stand meta blocks, metaindex and index: so
+ * no other block can be the index, and no empty one hide the data.
+ */
+static nay_status open_check_layout(const nay_sst *t, nay_handle first, nay_diag *diag) {
+  const nay_footer *f = &t->footer;
+  const char *what = NULL;
+  bool rocksdb = f->index.offset < f->metaindex.offset;
+  uint64_t meta = nay__min_u64(f->index.offset, f->metaindex.offset);
+  if (t->has_meta) meta = nay__min_u64(meta, t->meta_at);
+  if (rocksdb && t->meta_unread != NAY_OK) {
+    return nay__fail(diag, t->meta_unread, "the metaindex cannot be read", f->metaindex.offset);
+  }
+  if (t->empty && meta != 0 && t->meta_unread == NAY_OK) {
+    what = "the index is empty, but the file begins with a data block";
+  }
+  if (t->blocks_end > meta) what = "a block of the index lies behind the first meta block";
+  if (first.offset != 0) what = "the first block of the index does not begin the file";
+  if (rocksdb && !t->rocksdb_meta) what = "the footer names another block as the metaindex";
+  return what != NULL ? nay__fail(diag, NAY_ECORRUPT, what, f->at) : NAY_OK;
+}
+
 static nay_status open_parts(nay_sst *t, nay_diag *diag) {
-  nay_handle first;
+  nay_handle first = {0, 0};
   NAY_TRY(open_footer(t, diag));
   NAY_TRY(open_index(t, diag, &first));
   t->order_guessed = t->options.keys == NAY_SST_KEYS_AUTO;
   t->order = (nay_order){t->options.comparator, t->options.keys == NAY_SST_KEYS_INTERNAL};
   NAY_TRY(nay__sst_filters_open(t));
   NAY_TRY(open_properties(t, diag));
+  NAY_TRY(open_check_layout(t, first, diag));
   if (!nay__table_stats_check(&t->stats, t->order)) {
     return nay__fail(diag, NAY_ECORRUPT, "properties of the table contradict each other",
                      t->properties.offset);

@@ -193,17 +193,17 @@ static void hostile_sizes(void **unused) {
     assert_int_equal(diag.offset, LEN - NAY_FOOTER);
   }
   /* an index with more restarts than bytes; entries that are longer than the block */
-  put_footer(bytes, LEN, good, good);
-  memset(bytes, 0xff, 8);
+  enum { AT = LEN - NAY_FOOTER - 19 - NAY_BLOCK_TRAILER };
+  const nay_handle index = {AT, 19}, metaindex = {AT - 8 - NAY_BLOCK_TRAILER, 8};
+  put_footer(bytes, LEN, metaindex, index);
+  memset(bytes + AT, 0xff, 19);
   seal_table(bytes, LEN);
   assert_status(nay_sst_view(bytes, LEN, NULL, NULL, &diag, &t), NAY_ECORRUPT);
   assert_string_equal(diag.what, "a block has more restarts than bytes");
-  const nay_handle index = {0, 19};
   const uint8_t entry[19] = {0, 0xff, 0xff, 0xff, 0xff, 0x0f, 0, 'a', 'b', 0, 0, 0, 0, 0, 0, 1};
-  memcpy(bytes, entry, sizeof entry);
-  nay__store32le(bytes + 11, 0);
-  nay__store32le(bytes + 15, 1);
-  put_footer(bytes, LEN, index, index);
+  memcpy(bytes + AT, entry, sizeof entry);
+  nay__store32le(bytes + AT + 11, 0);
+  nay__store32le(bytes + AT + 15, 1);
   seal_table(bytes, LEN);
   assert_status(nay_sst_view(bytes, LEN, NULL, NULL, &diag, &t), NAY_ECORRUPT);
   assert_string_equal(diag.what, "a block has an entry that does not fit");

@@ -1,0 +1,298 @@
+/*
+ * test_sst_layout.c - blocks that are whole but stand in another's place: a damaged footer names
+ * another block, whose checksum is right. Every table is tried with every pair of its blocks as
+ * metaindex and index: the reader refuses all pairs but the right one.
+ */
+#include "nay_table_filters.h"
+#include "sst/block.h"
+#include "sst/footer.h"
+#include "support/sst_numbers.h"
+
+#define NKEYS 200
+#define MAX_BLOCKS 64
+
+typedef struct shape {
+  const char *name;
+  nay_sst_write_options how;
+} shape;
+
+static nay_policy builtin = {.size = sizeof builtin};
+static nay_sst_prefix by_nine = {.size = sizeof by_nine};
+static nay_sst_comparator reversed = {.size = sizeof reversed};
+
+#define NSHAPES 7
+static void shapes(shape s[NSHAPES]) {
+  assert_ok(nay_policy_leveldb(10, &builtin));
+  assert_ok(nay_sst_prefix_fixed(9, &by_nine));
+  s[0] = (shape){"no filter", {.block_bytes = 400}};
+  s[1] = (shape){"one block", {.block_bytes = 1 << 20}};
+  s[2] = (shape){"LevelDB's filter", {.filter = NAY_SST_BLOCK_FILTER, .policy = &builtin}};
+  s[3] = (shape){"full", {.filter = NAY_SST_FULL_FILTER, .block_bytes = 700}};
+  s[4] = (shape){"partitions",
+                 {.filter = NAY_SST_PARTITIONED_FILTER, .partition_keys = 50, .block_bytes = 400}};
+  s[5] = (shape){"prefixes", {.filter = NAY_SST_FULL_FILTER, .prefix = &by_nine}};
+  s[6] = (shape){"properties", {.filter = NAY_SST_FULL_FILTER, .properties = true}};
+  for (size_t i = 0; i < NSHAPES; i++) s[i].how.size = sizeof s[i].how;
+}
+
+static nay_sst_read_options reading(void) {
+  static const nay_policy *const policies[] = {&builtin};
+  return (nay_sst_read_options){.size = sizeof(nay_sst_read_options),
+                                .policies = policies,
+                                .npolicies = 1,
+                                .prefix = &by_nine,
+                                .keys = NAY_SST_KEYS_PLAIN};
+}
+
+static uint8_t *shape_bytes(const shape *s, unsigned n, size_t *len) {
+  char path[TEMP_MAX];
+  write_even(temp_path(path, "layout.ldb"), &s->how, n);
+  uint8_t *bytes = sample_read(path, len);
+  unlink(path);
+  return bytes;
+}
+
+/* ---- the blocks of a table ---- */
+
+typedef struct blocks {
+  const uint8_t *bytes;
+  nay_handle at[MAX_BLOCKS];
+  size_t n;
+} blocks;
+
+static void add_block(blocks *b, nay_handle h) {
+  assert_true(b->n < MAX_BLOCKS);
+  b->at[b->n++] = h;
+}
+
+/* The blocks that a block names; the partitions too if it names their index. */
+static void add_named(blocks *b, nay_handle index) {
+  nay_allocator a = nay__allocator_default();
+  nay_cursor c = {.order = NAY_BYTEWISE, .allocator = &a};
+  assert_ok(nay__block_open(b->bytes + index.offset, (size_t)index.size, NULL, &c.block));
+  for (nay_status s = nay__cursor_first(&c, NULL); s == NAY_OK; s = nay__cursor_next(&c, NULL)) {
+    nay_handle h;
+    if (c.key.len == 8 && memcmp(c.key.at, "nay.keys", 8) == 0) continue;
+    assert_non_null(nay__handle_load(c.entry.value, c.entry.value + c.entry.value_len, &h));
+    add_block(b, h);
+    if (c.key.len > 16 && memcmp(c.key.at, "nay.partitioned.", 16) == 0) add_named(b, h);
+  }
+  nay__buffer_free(&c.key, &a);
+}
+
+static blocks blocks_of(const uint8_t *bytes, size_t len, nay_footer *f) {
+  blocks b = {.bytes = bytes};
+  assert_ok(nay__footer_load(bytes, len, len, NULL, f));
+  add_named(&b, f->index);
+  add_named(&b, f->metaindex);
+  add_block(&b, f->metaindex);
+  add_block(&b, f->index);
+  return b;
+}
+
+static void put_footer(uint8_t *bytes, size_t len, nay_handle metaindex, nay_handle index) {
+  nay__footer_store(bytes + len - NAY_FOOTER,
+                    &(nay_footer){.metaindex = metaindex, .index = index});
+}
+
+/* ---- footers ---- */
+
+static void assert_answers(const uint8_t *bytes, size_t len) {
+  nay_sst_read_options how = reading();
+  nay_sst *t;
+  assert_ok(nay_sst_view(bytes, len, &how, NULL, NULL, &t));
+  ask_all(t, NKEYS);
+  assert_int_equal(counters_of(t).filter_faults, 0);
+  nay_sst_free(t);
+}
+
+static void assert_refused(const uint8_t *bytes, size_t len) {
+  nay_sst_read_options how = reading();
+  nay_sst *t;
+  nay_table_filters *filters;
+  nay_diag diag = {.what = NULL};
+  assert_status(nay_sst_view(bytes, len, &how, NULL, &diag, &t), NAY_ECORRUPT);
+  assert_non_null(diag.what);
+  how.flags = NAY_SST_NO_FILTERS;
+  assert_status(nay_sst_view(bytes, len, &how, NULL, &diag, &t), NAY_ECORRUPT);
+  if (nay_table_filters_open(bytes, len, NULL, NULL, NULL, &filters) != NAY_OK) return;
+  for (unsigned i = 0; i < NKEYS; i++) { /* what remains of its filters denies no key */
+    char key[32];
+    assert_true(nay_table_filters_may_contain(filters, key, number_key(2 * i, key)));
+  }
+  nay_table_filters_free(filters);
+}
+
+static void try_every_pair(uint8_t *bytes, size_t len) {
+  nay_footer f;
+  blocks b = blocks_of(bytes, len, &f);
+  assert_answers(bytes, len);
+  for (size_t i = 0; i < b.n; i++) {
+    for (size_t j = 0; j < b.n; j++) {
+      bool right = b.at[i].offset == f.metaindex.offset && b.at[j].offset == f.index.offset;
+      put_footer(bytes, len, b.at[i], b.at[j]);
+      if (!right) assert_refused(bytes, len);
+    }
+  }
+  put_footer(bytes, len, f.metaindex, f.index);
+  assert_answers(bytes, len);
+}
+
+static void every_pair_of_blocks(void **unused) {
+  (void)unused;
+  shape s[NSHAPES];
+  shapes(s);
+  for (size_t i = 0; i < NSHAPES; i++) {
+    size_t len;
+    uint8_t *bytes = shape_bytes(&s[i], NKEYS, &len);
+    try_every_pair(bytes, len);
+    free(bytes);
+  }
+}
+
+static nay_handle put_block(nay_buffer *file, nay_block_builder *b, const nay_allocator *a) {
+  uint8_t trailer[NAY_BLOCK_TRAILER];
+  assert_ok(nay__block_finish(b, a));
+  nay_handle h = {file->len, b->bytes.len};
+  nay__block_trailer_store(trailer, 0, b->bytes.at, b->bytes.len);
+  assert_ok(nay__buffer_append(file, b->bytes.at, b->bytes.len, a));
+  assert_ok(nay__buffer_append(file, trailer, sizeof trailer, a));
+  assert_ok(nay__block_reset(b, a));
+  return h;
+}
+
+static void add_entry(nay_block_builder *b, const char *key, nay_handle value,
+                      const nay_allocator *a) {
+  uint8_t bytes[NAY_HANDLE_MAX];
+  size_t n = nay__handle_store(bytes, value);
+  assert_ok(nay__block_add(b, (const uint8_t *)key, strlen(key), 0, bytes, n, a));
+}
+
+/* RocksDB's order: the metaindex is the last block. Its format 0, and Pebble's LevelDB format, have
+ * LevelDB's footer. */
+static uint8_t *as_rocksdb(const uint8_t *bytes, const nay_footer *from, size_t *len) {
+  nay_allocator a = nay__allocator_default();
+  nay_buffer file = {NULL, 0, 0};
+  nay_block_builder b = {.interval = 1};
+  size_t data = (size_t)from->metaindex.offset, index = (size_t)from->index.size;
+  nay_footer f = {.index = {data, index}};
+  uint8_t end[NAY_FOOTER];
+  assert_ok(nay__block_reset(&b, &a));
+  assert_ok(nay__buffer_append(&file, bytes, data, &a));
+  assert_ok(nay__buffer_append(&file, bytes + from->index.offset, index + NAY_BLOCK_TRAILER, &a));
+  add_entry(&b, "rocksdb.num.entries", (nay_handle){NKEYS, 0}, &a);
+  nay_handle properties = put_block(&file, &b, &a);
+  add_entry(&b, "rocksdb.properties", properties, &a);
+  f.metaindex = put_block(&file, &b, &a);
+  nay__footer_store(end, &f);
+  assert_ok(nay__buffer_append(&file, end, sizeof end, &a));
+  nay__block_builder_free(&b, &a);
+  *len = file.len;
+  return file.at;
+}
+
+static void every_pair_with_the_metaindex_last(void **unused) {
+  (void)unused;
+  shape s[NSHAPES];
+  shapes(s);
+  nay_allocator a = nay__allocator_default();
+  for (size_t i = 0; i < 2; i++) {
+    size_t len, rocksdb_len;
+    nay_footer f;
+    uint8_t *bytes = shape_bytes(&s[i], NKEYS, &len);
+    assert_ok(nay__footer_load(bytes, len, len, NULL, &f));
+    uint8_t *rocksdb = as_rocksdb(bytes, &f, &rocksdb_len);
+    try_every_pair(rocksdb, rocksdb_len);
+    nay__free(&a, rocksdb, rocksdb_len);
+    free(bytes);
+  }
+}
+
+/* Without keys there is no data to hide: such tables open, with whatever meta blocks they have. */
+static void empty_tables(void **unused) {
+  (void)unused;
+  shape s[NSHAPES];
+  shapes(s);
+  assert_ok(nay_sst_comparator_reverse(&reversed));
+  for (size_t i = 0; i < NSHAPES + 1; i++) {
+    size_t len;
+    nay_sst *t;
+    nay_sst_read_options how = reading();
+    shape own = i < NSHAPES ? s[i] : (shape){"comparator", {.comparator = &reversed}};
+    own.how.size = sizeof own.how;
+    how.comparator = own.how.comparator;
+    uint8_t *bytes = shape_bytes(&own, 0, &len);
+    assert_ok(nay_sst_view(bytes, len, &how, NULL, NULL, &t));
+    assert_null(info_of(t).largest);
+    nay_sst_free(t);
+    free(bytes);
+  }
+}
+
+/* ---- an index that is not one of this file ---- */
+
+/* Three data blocks of one entry, and an index with the handles of these; the metaindex names a
+ * filter of an unknown policy: `meta`, or the empty block behind the data. */
+static nay_status open_index_of(const int list[3], const nay_handle *meta, nay_diag *diag) {
+  static const char *const keys[] = {"a", "b", "c"};
+  nay_allocator a = nay__allocator_default();
+  nay_buffer file = {NULL, 0, 0};
+  nay_block_builder b = {.interval = 1};
+  nay_handle data[3];
+  nay_footer f;
+  uint8_t bytes[NAY_FOOTER];
+  nay_sst *t = NULL;
+  assert_ok(nay__block_reset(&b, &a));
+  for (size_t i = 0; i < 3; i++) {
+    add_entry(&b, keys[i], (nay_handle){0, 1}, &a);
+    data[i] = put_block(&file, &b, &a);
+  }
+  nay_handle own = put_block(&file, &b, &a);
+  add_entry(&b, "filter.unknown", meta != NULL ? *meta : own, &a);
+  f.metaindex = put_block(&file, &b, &a);
+  for (size_t i = 0; i < 3; i++) {
+    if (list[i] >= 0) add_entry(&b, keys[i], data[list[i]], &a);
+  }
+  f.index = put_block(&file, &b, &a);
+  nay__footer_store(bytes, &f);
+  assert_ok(nay__buffer_append(&file, bytes, sizeof bytes, &a));
+  nay_status status = nay_sst_view(file.at, file.len, NULL, NULL, diag, &t);
+  nay_sst_free(t);
+  nay__block_builder_free(&b, &a);
+  nay__buffer_free(&file, &a);
+  return status;
+}
+
+static void indexes(void **unused) {
+  (void)unused;
+  static const struct {
+    int list[3];
+    nay_handle meta;
+    const char *what; /* NULL: the index is sound */
+  } cases[] = {
+      {{0, 1, 2}, {0, 0}, NULL},
+      {{0, -1, 2}, {0, 0}, NULL}, /* a gap, where nay's partitions and RocksDB's padding are */
+      {{-1, 1, 2}, {0, 0}, "the first block of the index does not begin the file"},
+      {{0, 0, 1}, {0, 0}, "the blocks of the index overlap"},
+      {{0, 2, 1}, {0, 0}, "the blocks of the index overlap"},
+      {{-1, -1, -1}, {0, 0}, "the index is empty, but the file begins with a data block"},
+      {{0, 1, 2}, {3, 4}, "a block of the index lies behind the first meta block"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    nay_diag diag = {.what = NULL};
+    const nay_handle *meta = cases[i].meta.size != 0 ? &cases[i].meta : NULL;
+    nay_status status = open_index_of(cases[i].list, meta, &diag);
+    assert_status(status, cases[i].what == NULL ? NAY_OK : NAY_ECORRUPT);
+    if (cases[i].what != NULL) assert_string_equal(diag.what, cases[i].what);
+  }
+}
+
+int main(void) {
+  const test_case tests[] = {
+      TEST(every_pair_of_blocks),
+      TEST(every_pair_with_the_metaindex_last),
+      TEST(empty_tables),
+      TEST(indexes),
+  };
+  return run_all(tests);
+}
