@@ -177,7 +177,7 @@ static get *get_new(const options *o) {
   for (size_t i = 0; i < GET_BATCH; i++) g->values[i].size = sizeof g->values[i];
   nay_diag diag = {.what = NULL};
   nay_lookup_level all = {.size = sizeof all, .tables = g->tables.at, .n = g->tables.n};
-  nay_status status = nay_lookup_new_levels(&all, 1, NULL, &diag, &g->lookup);
+  nay_status status = nay_lookup_new_levels(&all, 1, NULL, NULL, &diag, &g->lookup);
   if (status == NAY_ENOMEM) die(EXIT_TROUBLE, "out of memory");
   if (status != NAY_OK) table_die(g->tables.names[diag.offset], status, &diag);
   return g;

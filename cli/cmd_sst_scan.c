@@ -162,7 +162,7 @@ static void scan_many(scan *s, const table_list *t) {
   nay_lookup *lookup;
   nay_diag diag = {.what = NULL};
   nay_lookup_level all = {.size = sizeof all, .tables = t->at, .n = t->n};
-  nay_status status = nay_lookup_new_levels(&all, 1, NULL, &diag, &lookup);
+  nay_status status = nay_lookup_new_levels(&all, 1, NULL, NULL, &diag, &lookup);
   if (status != NAY_OK) table_die(t->names[diag.offset < t->n ? diag.offset : 0], status, &diag);
   nay_merge *m = scan_merge(o, t, lookup);
   status = o->reverse ? nay_merge_last(m) : nay_merge_first(m);

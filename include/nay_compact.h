@@ -22,7 +22,7 @@
 #ifndef NAY_COMPACT_H
 #define NAY_COMPACT_H
 
-#include "nay_sst.h"
+#include "nay_operand.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -58,30 +58,6 @@ typedef enum nay_sst_compact_verdict {
 typedef nay_sst_compact_verdict (*nay_sst_compact_filter)(void *ctx, const nay_sst_version *version,
                                                           const void *value, size_t value_len,
                                                           void *out, size_t room, size_t *len);
-
-/*
- * nay_sst_operands: two adjacent versions of a key. `newer` is a merge operand. With `base` the
- * result is a value: older is the value below, or NULL when there is none. Without it `older` is an
- * operand too, and so is the result.
- */
-typedef struct nay_sst_operands {
-  size_t size; /* sizeof the struct: see ABI in nay.h */
-  const void *key;
-  size_t key_len;
-  const void *newer;
-  size_t newer_len;
-  const void *older;
-  size_t older_len;
-  bool base;
-} nay_sst_operands;
-
-/*
- * nay_sst_merge_operator: combines them into *len bytes at out; if that is above room, it is called
- * again with more. It must be associative: operands are combined in pairs, the newest first. false:
- * they cannot be combined, and the compaction ends with NAY_ECORRUPT.
- */
-typedef bool (*nay_sst_merge_operator)(void *ctx, const nay_sst_operands *operands, void *out,
-                                       size_t room, size_t *len);
 
 /*
  * nay_sst_compact_options: all zero but for the size makes a plain LevelDB table that answers as a

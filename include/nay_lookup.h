@@ -14,12 +14,17 @@
  * keys below it. nay_lookup_new_levels takes them so: in a disjoint level one table at most is
  * probed, found by binary search.
  *
+ * MERGE OPERANDS. With a merge operator (nay_operand.h) in the options gets combine operands
+ * through all versions, tables and levels, down to a value, a deletion or the end of the key, which
+ * gives a value; the same operator in a compaction gives the same bytes. Without one they are
+ * NAY_ENOTSUP.
+ *
  * THREADS. All calls on a const nay_lookup are safe together.
  */
 #ifndef NAY_LOOKUP_H
 #define NAY_LOOKUP_H
 
-#include "nay_sst.h"
+#include "nay_operand.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,14 +52,22 @@ typedef struct nay_lookup_level {
   bool disjoint;
 } nay_lookup_level;
 
+/* nay_lookup_options: all zero but for the size is a lookup in tables without merge operands. */
+typedef struct nay_lookup_options {
+  size_t size;                  /* sizeof the struct: see ABI in nay.h */
+  nay_sst_merge_operator merge; /* of gets, and of merging iterators over this lookup; NULL: none */
+  void *merge_ctx;
+} nay_lookup_options;
+
 /*
- * nay_lookup_new_levels: the same for n levels, the newest first. Tables are counted from 0, level
- * after level. NAY_EINVAL: a disjoint level is not (diag->offset is the number of the first table
- * that is not above the one before it), or a table in it has no readable first key. NAY_EMISMATCH:
- * it is that of a table with another comparator. Reads the last
- * block of a table where the index does not tell its last key; errors then as nay_sst_get.
+ * nay_lookup_new_levels: the same for n levels, the newest first; options may be NULL. Tables are
+ * counted from 0, level after level. NAY_EINVAL: a disjoint level is not (diag->offset is the
+ * number of the first table that is not above the one before it), or a table in it has no readable
+ * first key. NAY_EMISMATCH: it is that of a table with another comparator. Reads the last block of
+ * a table where the index does not tell its last key; errors then as nay_sst_get.
  */
 NAY_API nay_status nay_lookup_new_levels(const nay_lookup_level *levels, size_t n,
+                                         const nay_lookup_options *options,
                                          const nay_allocator *allocator, nay_diag *diag,
                                          nay_lookup **lookup);
 
@@ -62,6 +75,9 @@ NAY_API nay_status nay_lookup_new_levels(const nay_lookup_level *levels, size_t 
  * nay_lookup_get: NAY_ENOENT when no table has the key, or the newest that does says that it is
  * deleted (value->deleted). table (may be NULL) tells which one answered, or failed. Errors as
  * nay_sst_get: a damaged table is an error, not a reason to search an older one.
+ *
+ * A value that was combined of merge operands is the value's own, not a view; its sequence and
+ * `table` are those of the newest operand. NAY_ECORRUPT: operands cannot be combined.
  */
 NAY_API nay_status nay_lookup_get(const nay_lookup *lookup, const void *key, size_t len,
                                   nay_diag *diag, nay_sst_value *value, size_t *table);
@@ -84,9 +100,32 @@ NAY_API nay_status nay_lookup_get_many(const nay_lookup *lookup, const void *con
                                        nay_diag *diag, nay_sst_value *values, nay_status *statuses,
                                        size_t *tables);
 
+/*
+ * nay_lookup_newer: what a memtable has of a key if its newest version there is a merge operand:
+ * operands[i] of lens[i] bytes, the newest first, and the version below them if there is one.
+ */
+typedef struct nay_lookup_newer {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
+  const void *const *operands;
+  const size_t *lens;
+  size_t n;         /* at least 1 */
+  const void *base; /* the value below them; NULL: a deletion, or nothing */
+  size_t base_len;
+  bool ended; /* there is a value or a deletion below them: no table is searched */
+} nay_lookup_newer;
+
+/*
+ * nay_lookup_get_below: nay_lookup_get_at below a memtable: combines its operands, all of them
+ * newer than the tables, with what the tables have. value->sequence is 0: the newest operand is the
+ * caller's. NAY_ENOTSUP: the lookup has no merge operator.
+ */
+NAY_API nay_status nay_lookup_get_below(const nay_lookup *lookup, const void *key, size_t len,
+                                        uint64_t sequence, const nay_lookup_newer *newer,
+                                        nay_diag *diag, nay_sst_value *value, size_t *table);
+
 /* ---- trace ----------------------------------------------------------------------------------- */
 
-/* nay_lookup_what: the steps of a get in one table. The last four end it. */
+/* nay_lookup_what: the steps of a get in one table. FOUND to FAILED end it. */
 typedef enum nay_lookup_what {
   NAY_LOOKUP_OUT_OF_RANGE = 1, /* the key is outside of the table's range: ends it as well */
   NAY_LOOKUP_FILTER_NAY = 2,   /* ends it as well */
@@ -97,7 +136,9 @@ typedef enum nay_lookup_what {
   NAY_LOOKUP_FOUND = 7,
   NAY_LOOKUP_DELETED = 8,
   NAY_LOOKUP_ABSENT = 9, /* after a maybe: a false positive */
-  NAY_LOOKUP_FAILED = 10
+  NAY_LOOKUP_FAILED = 10,
+  NAY_LOOKUP_OPERAND =
+      11 /* each merge operand: ends it if the table has nothing older of the key */
 } nay_lookup_what;
 
 /* nay_lookup_step: one of them, in which table. */

@@ -17,12 +17,15 @@
  * whose prefix filter denies the range, are never read; of a level with disjoint ranges one table
  * is open at a time.
  *
- * Values are views of the blocks they are in, keys of the iterator's memory. Both are valid until
- * it moves; nay_merge_pin keeps a value longer.
+ * Values are views of the blocks they are in, keys and combined values of the iterator's memory.
+ * All are valid until it moves; nay_merge_pin keeps a value longer.
  *
  * A damaged block is an error with its table and offset, and the error stays until the iterator is
- * moved elsewhere by first, last or a seek: a scan never ends early in silence. A merge operand
- * (nay_compact.h), or a type of RocksDB's, is NAY_ENOTSUP; with all_versions operands are shown.
+ * moved elsewhere by first, last or a seek: a scan never ends early in silence.
+ *
+ * Merge operands (nay_operand.h) are combined by the operator of the lookup, or of the options: the
+ * entry is then a value, with key, sequence and table of the newest operand. With all_versions they
+ * come as they are. Without an operator, as any other type of RocksDB's, they are NAY_ENOTSUP.
  *
  * THREADS. A nay_merge belongs to one thread at a time; any number of them share tables.
  */
@@ -74,6 +77,8 @@ typedef struct nay_merge_options {
   bool all_versions;   /* every version of every key comes, newest first, deletions included */
   nay_sst_keys keys;   /* of sources without tables; AUTO: internal. Else those of the tables */
   const nay_sst_comparator *comparator; /* of sources without tables; NULL: bytewise */
+  nay_sst_merge_operator merge;         /* NULL: that of the lookup */
+  void *merge_ctx;
 } nay_merge_options;
 
 typedef struct nay_merge nay_merge;
@@ -117,7 +122,7 @@ NAY_API nay_status nay_merge_version(const nay_merge *merge, nay_sst_version *ve
 /*
  * nay_merge_pin: the value of the present entry, valid after the iterator moves or is freed, and
  * until `value` is used again or freed. What is in tables is not copied, nor what is in stable
- * sources. NAY_EINVAL: at no entry. NAY_ENOMEM.
+ * sources; a combined value is. NAY_EINVAL: at no entry. NAY_ENOMEM.
  */
 NAY_API nay_status nay_merge_pin(nay_merge *merge, nay_sst_value *value);
 

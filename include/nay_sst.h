@@ -30,8 +30,8 @@
  * to one thread at a time.
  *
  * Many tables: nay_lookup.h finds a key in them, nay_merge.h walks them as one, nay_compact.h makes
- * one of them, nay_sst_cache.h bounds their memory, nay_sst_stats.h measures one. Tables of other
- * engines: nay_sst_foreign.h.
+ * one of them (nay_operand.h: merge operands in them), nay_sst_cache.h bounds their memory,
+ * nay_sst_stats.h measures one. Tables of other engines: nay_sst_foreign.h.
  */
 #ifndef NAY_SST_H
 #define NAY_SST_H
@@ -71,7 +71,7 @@ typedef struct nay_sst_version {
   size_t len;
   uint64_t sequence;
   bool deleted; /* type 0, of a deletion; else 1, */
-  bool merge; /* or 2, of a merge operand: nay_compact.h combines them. LevelDB has no such type */
+  bool merge;   /* or 2, of a merge operand: nay_operand.h. LevelDB has no such type */
 } nay_sst_version;
 
 /* nay_sst_key_split: NAY_EINVAL when it has fewer than 8 bytes or a type above 2. */
@@ -385,6 +385,7 @@ typedef struct nay_sst_counters {
   uint64_t hashes;      /* keys hashed for native filters */
   uint64_t block_reads; /* data blocks searched, cached ones included */
   uint64_t cache_hits;  /* of them, found in the cache */
+  uint64_t operands;    /* merge operands that gets of a lookup have met */
 } nay_sst_counters;
 
 /* nay_sst_count: each counter as it is at this moment. NAY_EINVAL: counters->size. */

@@ -92,7 +92,7 @@ static nay_status view_index(kv_view *v, kv_error *error) {
   for (size_t i = 0; i < v->n; i++) ssts[i] = v->tables[i]->sst;
   for (unsigned i = 0, at = 0; i < KV_LEVELS; at += (unsigned)levels[i++].n)
     levels[i] = (nay_lookup_level){sizeof levels[i], ssts + at, kv_level(v, i, &bytes), i > 0};
-  nay_status status = nay_lookup_new_levels(levels, KV_LEVELS, NULL, &diag, &v->lookup);
+  nay_status status = nay_lookup_new_levels(levels, KV_LEVELS, NULL, NULL, &diag, &v->lookup);
   free(ssts);
   if (status == NAY_OK) return NAY_OK; /* else levels overlap */
   return kv_fail(error, status == NAY_EINVAL ? NAY_ECORRUPT : status, "%06" PRIu64 ".ldb: %s",

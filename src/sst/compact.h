@@ -18,14 +18,8 @@
 #include "base/budget.h"
 #include "nay_compact.h"
 #include "sst/merge_heap.h"
+#include "sst/operand.h"
 #include "sst/sst.h"
-
-/* Types of internal keys: LevelDB's two, and RocksDB's for merge operands. */
-typedef enum nay_entry_type {
-  NAY_KEY_DELETION = 0,
-  NAY_KEY_VALUE = 1,
-  NAY_KEY_MERGE = 2
-} nay_entry_type;
 
 /* nay_compaction: what all ranges share. Threads change `totals` (atomically), and what stands
  * behind `lock`. */
@@ -63,14 +57,6 @@ typedef struct nay_compact_input {
   nay_sst_iter *iter;
 } nay_compact_input;
 
-/* nay_compact_operand: the merge operands of the current key so far, combined. */
-typedef struct nay_compact_operand {
-  bool set;
-  uint64_t sequence; /* of the newest */
-  size_t stripe;
-  nay_buffer value, next; /* next: the result that is being made */
-} nay_compact_operand;
-
 /* nay_compact_range: what one thread compacts at a time. */
 typedef struct nay_compact_range {
   nay_compaction *shared;
@@ -81,11 +67,12 @@ typedef struct nay_compact_range {
   nay_compact_input *inputs;
   nay_buffer key; /* user key of the last version that was the newest of its stripe */
   bool has_key;
-  size_t stripe; /* of the last version that was decided */
-  bool decided;  /* there was one of this key */
-  nay_compact_operand operand;
-  nay_buffer internal; /* a key that is being written */
-  nay_buffer changed;  /* a value of the filter callback */
+  size_t stripe;         /* of the last version that was decided */
+  bool decided;          /* there was one of this key */
+  nay_operand operand;   /* of the current key, */
+  size_t operand_stripe; /* and its stripe */
+  nay_buffer internal;   /* a key that is being written */
+  nay_buffer changed;    /* a value of the filter callback */
   nay_compact_output output;
   nay_sst_compact_stats stats; /* not yet in the totals */
   uint64_t since;              /* bytes since the last progress */

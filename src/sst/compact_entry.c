@@ -87,68 +87,46 @@ static nay_status entry_value(nay_compact_range *r, uint64_t sequence, size_t st
 
 /* ---- merge operands ---- */
 
-/* The operand becomes what the callback makes of it and an older version. */
-static nay_status entry_combine(nay_compact_range *r, const nay_bytes *older, bool base) {
+static nay_operator entry_operator(const nay_compact_range *r) {
   const nay_sst_compact_options *o = &r->shared->options;
-  nay_compact_operand *op = &r->operand;
-  nay_sst_operands both = {.size = sizeof both,
-                           .key = nay__compact_text(&r->key),
-                           .key_len = r->key.len,
-                           .newer = nay__compact_text(&op->value),
-                           .newer_len = op->value.len,
-                           .older = older != NULL ? older->at : NULL,
-                           .older_len = older != NULL ? older->len : 0,
-                           .base = base};
-  op->next.len = 0;
-  size_t len = ENTRY_ROOM;
-  do {
-    NAY_TRY(nay__buffer_reserve(&op->next, len, r->allocator));
-    len = 0;
-    if (!o->merge(o->merge_ctx, &both, op->next.at, op->next.cap, &len)) {
-      return nay__fail(r->diag, NAY_ECORRUPT, "merge operands could not be combined", 0);
-    }
-  } while (len > op->next.cap);
-  op->next.len = len;
-  nay_buffer done = op->value;
-  op->value = op->next;
-  op->next = done;
-  return NAY_OK;
+  return (nay_operator){o->merge, o->merge_ctx};
 }
 
-static nay_status entry_operand_is_value(nay_compact_range *r, const nay_bytes *older) {
-  nay_compact_operand *op = &r->operand;
-  NAY_TRY(entry_combine(r, older, true));
-  op->set = false;
-  return entry_value(r, op->sequence, op->stripe, entry_bytes(&op->value));
+/* The operands have become a value. */
+static nay_status entry_combined(nay_compact_range *r) {
+  return entry_value(r, r->operand.sequence, r->operand_stripe, nay__operand_value(&r->operand));
 }
 
 /* The operand's stripe has no older version. */
 static nay_status entry_flush(nay_compact_range *r, bool end_of_key) {
-  nay_compact_operand *op = &r->operand;
+  nay_operand *op = &r->operand;
   if (!op->set) return NAY_OK;
-  if (end_of_key && r->shared->options.bottom) return entry_operand_is_value(r, NULL);
+  if (end_of_key && r->shared->options.bottom) {
+    nay_operator by = entry_operator(r);
+    NAY_TRY(nay__operand_end(op, &by, entry_bytes(&r->key), r->allocator, r->diag));
+    return entry_combined(r);
+  }
   op->set = false;
-  return nay__compact_write(r, op->sequence, NAY_KEY_MERGE, entry_bytes(&op->value));
+  return nay__compact_write(r, op->sequence, NAY_KEY_MERGE, nay__operand_value(op));
 }
 
 /* An older version in the stripe of the operand. */
 static nay_status entry_absorb(nay_compact_range *r, const nay_compact_entry *e) {
+  nay_operator by = entry_operator(r);
+  nay_older older = {e->type, e->sequence, e->value};
   r->stats.merged++;
-  if (e->type == NAY_KEY_MERGE) return entry_combine(r, &e->value, false);
-  return entry_operand_is_value(r, e->type == NAY_KEY_VALUE ? &e->value : NULL);
+  NAY_TRY(
+      nay__operand_absorb(&r->operand, &by, entry_bytes(&r->key), &older, r->allocator, r->diag));
+  return r->operand.set ? NAY_OK : entry_combined(r);
 }
 
 static nay_status entry_start_operand(nay_compact_range *r, const nay_compact_entry *e,
                                       size_t stripe) {
-  nay_compact_operand *op = &r->operand;
   if (r->shared->options.merge == NULL) {
     return nay__fail(r->diag, NAY_ENOTSUP, "a table has merge operands: there is no callback", 0);
   }
-  op->set = true;
-  op->sequence = e->sequence;
-  op->stripe = stripe;
-  op->value.len = 0;
-  return nay__buffer_append(&op->value, e->value.at, e->value.len, r->allocator);
+  r->operand_stripe = stripe;
+  return nay__operand_start(&r->operand, e->sequence, e->value, r->allocator, r->diag);
 }
 
 /* ---- all ---- */

@@ -4,7 +4,8 @@
  * Plain keys compare as user keys do: as bytes, or by the caller's nay_sst_comparator. Keys inside
  * a LevelDB or RocksDB database are *internal keys*:
  *
- *   | user key | u64le: sequence << 8 | type |      type 1: a value, 0: a deletion
+ *   | user key | u64le: sequence << 8 | type |      type 1: a value, 0: a deletion,
+ *                                                        2: a merge operand (RocksDB's)
  *
  * ordered by user key, then by the number in descending order, so that the newest version of a key
  * comes first.
@@ -16,6 +17,13 @@
 #include "base/buffer.h"
 #include "base/bytes.h"
 #include "nay_sst.h"
+
+/* Types of internal keys: LevelDB's two, and RocksDB's for merge operands. */
+typedef enum nay_entry_type {
+  NAY_KEY_DELETION = 0,
+  NAY_KEY_VALUE = 1,
+  NAY_KEY_MERGE = 2
+} nay_entry_type;
 
 /* nay_order: the order of a table's keys. */
 typedef struct nay_order {

@@ -86,31 +86,147 @@ static void lookup_start(lookup_walk *w, const nay_lookup *l, const nay_target *
   w->more = !l->overlapping;
 }
 
-nay_status nay_lookup_trace(const nay_lookup *l, const void *key, size_t len, uint64_t sequence,
-                            nay_lookup_trace_call call, void *ctx, nay_diag *diag,
-                            nay_sst_value *value, size_t *table) {
+/* The tables that are left, until one has the key. *slot is that, or NULL. */
+NAY_INLINE nay_status lookup_search(lookup_walk *w, nay_hash_memo *memo, nay_get_trace *trace,
+                                    nay_diag *diag, nay_sst_value *value,
+                                    const nay_lookup_slot **slot) {
+  nay_status status = NAY_ENOENT;
+  while (status == NAY_ENOENT && (*slot = lookup_take(w, memo)) != NULL) {
+    if (memo->trace != NULL) {
+      trace->level = lookup_level(w->lookup, (*slot)->number);
+      trace->table = (*slot)->number;
+    }
+    status = nay__sst_get((*slot)->table, w->target, memo, diag, value);
+  }
+  return status;
+}
+
+/* Goes on below merge operands; status is that of *slot, the table of the newest of them (NULL: no
+ * table's). *slot becomes the table that failed, if one does. */
+NAY_NOINLINE static nay_status lookup_below(lookup_walk *w, nay_hash_memo *memo,
+                                            nay_get_trace *trace, nay_status status, nay_diag *diag,
+                                            nay_sst_value *value, const nay_lookup_slot **slot) {
+  const nay_lookup_slot *at = *slot;
+  while (status == NAY_GET_OPERAND) {
+    status = lookup_search(w, memo, trace, diag, value, &at);
+    if (*slot == NULL) *slot = at;
+  }
+  if (status != NAY_OK && status != NAY_ENOENT) *slot = at;
+  return nay__collect_end(memo->collector, status, diag, value);
+}
+
+static nay_status lookup_check(const nay_lookup *l, const void *key, size_t len, uint64_t sequence,
+                               nay_diag *diag, const nay_sst_value *value) {
   if (l == NULL || value == NULL || (key == NULL && len != 0) || sequence > NAY_SST_MAX_SEQUENCE) {
     return nay__fail(diag, NAY_EINVAL, "lookup, key, sequence or value", 0);
   }
-  NAY_TRY(nay__abi_check(NAY_ABI_SST_VALUE, value, diag));
+  return nay__abi_check(NAY_ABI_SST_VALUE, value, diag);
+}
+
+static void lookup_counted(const nay_lookup *l, const nay_hash_memo *memo) {
+  nay__atomic_increment64(&l->counts[0]);
+  if (memo->nhashes != 0) nay__atomic_add64(&l->counts[1], memo->nhashes);
+}
+
+nay_status nay_lookup_trace(const nay_lookup *l, const void *key, size_t len, uint64_t sequence,
+                            nay_lookup_trace_call call, void *ctx, nay_diag *diag,
+                            nay_sst_value *value, size_t *table) {
+  NAY_TRY(lookup_check(l, key, len, sequence, diag, value));
   nay_target target = {len != 0 ? key : (const void *)"", len, NAY_KEY_TRAILER_OF(sequence)};
   nay_get_trace trace = {call, ctx, 0, 0};
-  nay_hash_memo memo = {.trace = call != NULL ? &trace : NULL};
+  nay_collector operands;
+  operands.by = &l->merge;
+  operands.allocator = &l->allocator;
+  operands.started = false;
+  nay_hash_memo memo = {.trace = call != NULL ? &trace : NULL, .collector = &operands};
   lookup_walk walk;
   lookup_start(&walk, l, &target);
-  nay_status status = NAY_ENOENT;
   const nay_lookup_slot *slot = NULL;
   value->deleted = false;
-  while (status == NAY_ENOENT && (slot = lookup_take(&walk, &memo)) != NULL) {
-    if (call != NULL)
-      trace = (nay_get_trace){call, ctx, lookup_level(l, slot->number), slot->number};
-    status = nay__sst_get(slot->table, &target, &memo, diag, value);
+  nay_status status = lookup_search(&walk, &memo, &trace, diag, value, &slot);
+  if (NAY_UNLIKELY(operands.started)) {
+    status = lookup_below(&walk, &memo, &trace, status, diag, value, &slot);
   }
-  nay__atomic_increment64(&l->counts[0]);
-  if (memo.nhashes != 0) nay__atomic_add64(&l->counts[1], memo.nhashes);
+  lookup_counted(l, &memo);
   if (table != NULL && slot != NULL) *table = slot->number;
   if (status != NAY_OK) return status;
   return value->deleted ? NAY_ENOENT : NAY_OK;
+}
+
+nay_status nay__lookup_get_from(const nay_lookup *l, size_t run, size_t i, const nay_target *target,
+                                nay_hash_memo *memo, nay_diag *diag, nay_sst_value *value,
+                                size_t *table) {
+  nay_collector operands = {.by = &l->merge, .allocator = &l->allocator};
+  lookup_walk walk;
+  const nay_lookup_slot *slot = NULL;
+  memo->collector = &operands;
+  lookup_start(&walk, l, target);
+  walk.run = run;
+  walk.at = l->runs[run].disjoint ? 0 : i;
+  if (l->overlapping) walk.next = l->runs[run].first + i;
+  value->deleted = false;
+  nay_status status = lookup_search(&walk, memo, NULL, diag, value, &slot);
+  if (operands.started) status = lookup_below(&walk, memo, NULL, status, diag, value, &slot);
+  if (slot != NULL) *table = slot->number;
+  if (status != NAY_OK) return status;
+  return value->deleted ? NAY_ENOENT : NAY_OK;
+}
+
+/* The collector starts with what is newer than the tables. Sequence numbers are above theirs. */
+static nay_status lookup_start_newer(nay_collector *c, const nay_target *target,
+                                     const nay_lookup_newer *newer, nay_diag *diag) {
+  NAY_TRY(nay__collect_start(c, (nay_bytes){target->user, target->len}, diag));
+  nay_bytes key = {c->key.at, c->key.len};
+  for (size_t i = 0; i < newer->n; i++) {
+    nay_older op = {NAY_KEY_MERGE, UINT64_MAX - i, {newer->operands[i], newer->lens[i]}};
+    NAY_TRY(i == 0 ? nay__operand_start(&c->operand, op.sequence, op.value, c->allocator, diag)
+                   : nay__operand_absorb(&c->operand, c->by, key, &op, c->allocator, diag));
+  }
+  return NAY_OK;
+}
+
+static nay_status lookup_read_newer(const nay_lookup *l, const nay_lookup_newer *from,
+                                    nay_diag *diag, nay_lookup_newer *newer) {
+  if (from == NULL) return nay__fail(diag, NAY_EINVAL, "newer is NULL", 0);
+  NAY_TRY(nay__abi_read(NAY_ABI_LOOKUP_NEWER, from, diag, newer));
+  bool there = newer->n != 0 && newer->operands != NULL && newer->lens != NULL &&
+               (newer->base != NULL || newer->base_len == 0) &&
+               (newer->base == NULL || newer->ended);
+  for (size_t i = 0; there && i < newer->n; i++) {
+    there = newer->operands[i] != NULL || newer->lens[i] == 0;
+  }
+  if (!there) return nay__fail(diag, NAY_EINVAL, "no operands, one is NULL, or base", 0);
+  if (l->merge.call != NULL) return NAY_OK;
+  return nay__fail(diag, NAY_ENOTSUP, "the lookup has no merge operator", 0);
+}
+
+nay_status nay_lookup_get_below(const nay_lookup *l, const void *key, size_t len, uint64_t sequence,
+                                const nay_lookup_newer *newer, nay_diag *diag, nay_sst_value *value,
+                                size_t *table) {
+  nay_lookup_newer n;
+  NAY_TRY(lookup_check(l, key, len, sequence, diag, value));
+  NAY_TRY(lookup_read_newer(l, newer, diag, &n));
+  nay_target target = {len != 0 ? key : (const void *)"", len, NAY_KEY_TRAILER_OF(sequence)};
+  nay_collector operands = {.by = &l->merge, .allocator = &l->allocator};
+  nay_hash_memo memo = {.collector = &operands};
+  nay_get_trace none = {NULL, NULL, 0, 0};
+  lookup_walk walk;
+  const nay_lookup_slot *slot = NULL;
+  lookup_start(&walk, l, &target);
+  value->deleted = false;
+  nay_status status = lookup_start_newer(&operands, &target, &n, diag);
+  if (status == NAY_OK && !n.ended) status = NAY_GET_OPERAND;
+  if (status == NAY_OK) {
+    value->bytes = n.base;
+    value->len = n.base_len;
+    value->sequence = 0;
+    value->deleted = n.base == NULL;
+  }
+  status = lookup_below(&walk, &memo, &none, status, diag, value, &slot);
+  lookup_counted(l, &memo);
+  value->sequence = 0;
+  if (table != NULL && slot != NULL) *table = slot->number;
+  return status;
 }
 
 nay_status nay_lookup_get_at(const nay_lookup *l, const void *key, size_t len, uint64_t sequence,
@@ -135,6 +251,7 @@ const char *nay_lookup_step_text(nay_lookup_what what) {
     case NAY_LOOKUP_DELETED: return "deleted";
     case NAY_LOOKUP_ABSENT: return "absent";
     case NAY_LOOKUP_FAILED: return "failed";
+    case NAY_LOOKUP_OPERAND: return "merge operand";
   }
   return "unknown step";
 }
@@ -156,6 +273,7 @@ nay_status nay_lookup_count(const nay_lookup *l, nay_sst_counters *counters) {
     sum.prefix_useful += c.prefix_useful;
     sum.block_reads += c.block_reads;
     sum.cache_hits += c.cache_hits;
+    sum.operands += c.operands;
   }
   sum.gets = nay__atomic_load64(&l->counts[0]);
   sum.hashes = nay__atomic_load64(&l->counts[1]);

@@ -12,7 +12,7 @@
 #ifndef NAY_SST_LOOKUP_H
 #define NAY_SST_LOOKUP_H
 
-#include "sst/sst.h"
+#include "sst/sst_get.h"
 
 typedef struct nay_lookup_slot {
   const nay_sst *table;
@@ -27,6 +27,7 @@ typedef struct nay_lookup_run {
 
 struct nay_lookup {
   nay_allocator allocator;
+  nay_operator merge;
   size_t ntables, nslots, nruns;
   bool overlapping;        /* no run is disjoint: every slot is searched, in turn */
   nay_lookup_slot *tables; /* slots and runs are behind them, in the same allocation */
@@ -40,5 +41,11 @@ struct nay_lookup {
  * does. */
 const nay_lookup_slot *nay__lookup_find(const nay_lookup *lookup, const nay_lookup_run *run,
                                         const uint8_t *key, size_t len);
+
+/* nay__lookup_get_from: a get that starts at slot i of a run, and counts no get of the lookup. Of a
+ * disjoint run the slot of the key is searched, whatever i is. *table as nay_lookup_get. */
+nay_status nay__lookup_get_from(const nay_lookup *lookup, size_t run, size_t i,
+                                const nay_target *target, nay_hash_memo *memo, nay_diag *diag,
+                                nay_sst_value *value, size_t *table);
 
 #endif /* NAY_SST_LOOKUP_H */

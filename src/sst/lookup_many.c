@@ -11,7 +11,8 @@
  *   filters   one batch per table: its lines stay in the cache, and their misses overlap
  *
  * Keys that a table answers, with a value, a deletion or an error, leave the batch. Batches are cut
- * into pieces of MANY keys, which bounds the memory to some 300 KiB.
+ * into pieces of MANY keys, which bounds the memory to some 300 KiB. A key whose newest version is
+ * a merge operand leaves it as well: the get of that key goes on alone, from that table on.
  */
 #include "sst/lookup.h"
 #include "sst/sst_get.h"
@@ -107,6 +108,7 @@ static void many_fill(many_piece *p) {
   b->n = p->n;
   b->hashed = false;
   b->nanswered = 0;
+  b->noperands = 0;
   b->failed = UINT32_MAX;
 }
 
@@ -144,8 +146,36 @@ static size_t many_next(const many_piece *p, size_t from, const nay_sst *t) {
   return from;
 }
 
+/* The get of a key that met an operand in slot i of a run, or in a disjoint run. */
+static void many_resolve(many_piece *p, size_t run, size_t i, size_t at) {
+  nay_get_batch *b = &p->batch;
+  uint32_t number = b->numbers[at];
+  nay_sst_value *v = (nay_sst_value *)(void *)(b->values + number * b->stride);
+  nay_target target = {many_bytes(p, number).at, b->lens[at], b->trailer};
+  nay_hash_memo memo = {.set = b->hashed, .hasher = b->hasher};
+  nay_diag why;
+  size_t table = b->table;
+  if (b->hashed) memo.hash = (nay_hash){b->lo[at], b->hi[at]};
+  nay_status status = nay__lookup_get_from(p->lookup, run, i, &target, &memo, &why, v, &table);
+  b->nhashes += memo.nhashes;
+  b->statuses[number] = status;
+  if (b->tables != NULL) b->tables[number] = table;
+  if (status != NAY_OK && status != NAY_ENOENT) nay__get_failed(b, number, &why);
+}
+
+/* Of all keys that met one. */
+static void many_operands(many_piece *p, size_t run, size_t i) {
+  nay_get_batch *b = &p->batch;
+  for (size_t at = 0; at < b->n && b->noperands != 0; at++) {
+    if (b->statuses[b->numbers[at]] != NAY_GET_OPERAND) continue;
+    many_resolve(p, run, i, at);
+    b->noperands--;
+  }
+}
+
 /* Each table of a disjoint run gets the keys up to the next table; keys and tables ascend. */
-static void many_disjoint(many_piece *p, const nay_lookup_run *run) {
+static void many_disjoint(many_piece *p, size_t number) {
+  const nay_lookup_run *run = &p->lookup->runs[number];
   nay_get_batch *b = &p->batch;
   const nay_lookup_slot *end = p->lookup->slots + run->first + run->n;
   for (size_t from = 0, to; from < b->n; from = to) {
@@ -156,20 +186,23 @@ static void many_disjoint(many_piece *p, const nay_lookup_run *run) {
     b->table = slot->number;
     nay__sst_get_many(slot->table, b, from, to);
   }
+  many_operands(p, number, 0);
   many_leave(b);
 }
 
-static void many_run(many_piece *p, const nay_lookup_run *run) {
+static void many_run(many_piece *p, size_t number) {
+  const nay_lookup_run *run = &p->lookup->runs[number];
   nay_get_batch *b = &p->batch;
   if (run->n == 0) return;
   if (run->disjoint) {
-    many_disjoint(p, run);
+    many_disjoint(p, number);
     return;
   }
   for (size_t i = 0; i < run->n && b->n != 0; i++) {
     const nay_lookup_slot *slot = &p->lookup->slots[run->first + i];
     b->table = slot->number;
     nay__sst_get_many(slot->table, b, 0, b->n);
+    many_operands(p, number, i);
     many_leave(b);
   }
 }
@@ -230,7 +263,7 @@ static nay_status many_piece_get(many_piece *p) {
   nay_get_batch *b = &p->batch;
   b->nhashes = 0;
   many_fill(p);
-  for (size_t i = 0; i < l->nruns && b->n != 0; i++) many_run(p, &l->runs[i]);
+  for (size_t i = 0; i < l->nruns && b->n != 0; i++) many_run(p, i);
   nay__atomic_add64(&l->counts[0], p->n);
   if (b->nhashes != 0) nay__atomic_add64(&l->counts[1], b->nhashes);
   return b->failed == UINT32_MAX ? NAY_OK : b->statuses[b->failed];
@@ -245,6 +278,7 @@ nay_status nay_lookup_get_many(const nay_lookup *l, const void *const *keys, con
   many_piece p = {.lookup = l, .order = many_order(l)};
   p.batch = (nay_get_batch){
       .trailer = NAY_KEY_TRAILER_OF(sequence), .stride = values[0].size, .why = &why};
+  p.batch.merges = l->merge.call != NULL;
   if (many_alloc(&p, n < MANY ? n : MANY) != NAY_OK) {
     for (size_t i = 0; i < n; i++) statuses[i] = NAY_ENOMEM;
     return nay__fail(diag, NAY_ENOMEM, "no memory for a batch of keys", 0);

@@ -159,8 +159,9 @@ static nay_status lookup_alloc(size_t ntables, size_t nruns, const nay_allocator
 }
 
 nay_status nay_lookup_new_levels(const nay_lookup_level *levels, size_t n,
-                                 const nay_allocator *allocator, nay_diag *diag,
-                                 nay_lookup **lookup) {
+                                 const nay_lookup_options *options, const nay_allocator *allocator,
+                                 nay_diag *diag, nay_lookup **lookup) {
+  nay_lookup_options o = {.size = sizeof o};
   nay_allocator a;
   nay_lookup_level level;
   const nay_sst *first = NULL;
@@ -168,6 +169,7 @@ nay_status nay_lookup_new_levels(const nay_lookup_level *levels, size_t n,
   if ((levels == NULL && n != 0) || lookup == NULL) {
     return nay__fail(diag, NAY_EINVAL, "levels or lookup is NULL", 0);
   }
+  if (options != NULL) NAY_TRY(nay__abi_read(NAY_ABI_LOOKUP, options, diag, &o));
   NAY_TRY(nay__allocator_read(allocator, diag, &a));
   for (size_t i = 0; i < n; i++) {
     NAY_TRY(lookup_read_level(levels, i, diag, &level));
@@ -183,6 +185,7 @@ nay_status nay_lookup_new_levels(const nay_lookup_level *levels, size_t n,
     (void)lookup_read_level(levels, i, NULL, &level); /* as before */
     lookup_fill_run(l, &level);
   }
+  l->merge = (nay_operator){o.merge, o.merge_ctx};
   *lookup = l;
   return NAY_OK;
 }
@@ -190,7 +193,7 @@ nay_status nay_lookup_new_levels(const nay_lookup_level *levels, size_t n,
 nay_status nay_lookup_new(const nay_sst *const *tables, size_t n, const nay_allocator *allocator,
                           nay_lookup **lookup) {
   nay_lookup_level all = {.size = sizeof all, .tables = tables, .n = n};
-  return nay_lookup_new_levels(&all, 1, allocator, NULL, lookup);
+  return nay_lookup_new_levels(&all, 1, NULL, allocator, NULL, lookup);
 }
 
 void nay_lookup_free(nay_lookup *l) {

@@ -12,6 +12,12 @@
  *              user key changes. Its child has moved on by then: the key is saved and the block of
  *              its value kept (sst_pin.c), and the children stand below the present key.
  *
+ * Merge operands: when the version to show is one, it is combined (operand.h) with what follows of
+ * its key in a walk forward. Then the children stand behind the operands, at the value below them
+ * or at the next key; the key is saved. A walk back has passed the versions in the other order, and
+ * only the newest knows whether the others matter: so it seeks the key, walks forward through it,
+ * and seeks back, two seeks for each such key, and keeps no more than one combined operand.
+ *
  * A change of direction puts every child to the other side of the present key by a seek. With
  * all_versions the present entry is the top of the heap in both directions, and a change of
  * direction puts every child to the other side of the present version.
@@ -27,6 +33,10 @@ static nay_status merge_end(nay_merge *m, nay_status status) {
   m->valid = status == NAY_OK;
   m->status = status;
   return status;
+}
+
+static nay_bytes merge_bytes(const nay_buffer *b) {
+  return (nay_bytes){b->len != 0 ? b->at : (const uint8_t *)"", b->len};
 }
 
 static nay_status merge_save(nay_merge *m, const uint8_t *key, size_t len) {
@@ -59,14 +69,9 @@ static inline nay_bytes merge_split(const nay_merge *m, const nay_merge_input *t
 /* table: that of the entry; NULL: a source. */
 static nay_status merge_bad_type(nay_merge *m, const nay_sst *table) {
   m->failed = table;
-  return nay__fail(&m->diag, NAY_ENOTSUP, "a merge operand, or a type that LevelDB does not have",
-                   0);
-}
-
-/* The table of the top; NULL: a source. */
-static const nay_sst *merge_top_table(const nay_merge *m) {
-  const nay_merge_child *c = nay__merge_top(&m->heap)->source;
-  return c->iter != NULL ? c->iter->table : NULL;
+  return nay__fail(
+      &m->diag, NAY_ENOTSUP,
+      "a merge operand, and there is no merge operator; or a type that LevelDB does not have", 0);
 }
 
 /* ---- moving children ---- */
@@ -116,11 +121,76 @@ static nay_status merge_push(nay_merge *m, size_t child, nay_status moved) {
 /* Moves all children, and makes the heap anew. */
 static nay_status merge_place(nay_merge *m, nay_merge_move move, nay_bytes key, bool backward) {
   m->backward = m->heap.descending = backward;
+  m->stored = backward && !m->all_versions;
   nay__merge_clear(&m->heap);
   for (size_t i = 0; i < m->nchildren; i++) {
     NAY_TRY(merge_push(m, i, merge_move(m, &m->children[i], move, key)));
   }
   return NAY_OK;
+}
+
+/* ---- merge operands ---- */
+
+/* The versions behind that on top, whose operand is set; the last one that counts stays on top. */
+static nay_status merge_absorb(nay_merge *m) {
+  for (nay_bytes saved = {m->saved.at, m->saved.len}; m->operand.set;) {
+    NAY_TRY(merge_advance(m));
+    const nay_merge_input *top = nay__merge_top(&m->heap);
+    uint64_t trailer = 0;
+    nay_bytes key = top != NULL ? merge_split(m, top, &trailer) : saved;
+    nay_status status;
+    if (top == NULL || !merge_is_saved(m, key)) {
+      status = nay__operand_end(&m->operand, &m->merge, saved, &m->allocator, &m->diag);
+    } else if ((trailer & 0xff) > NAY_KEY_MERGE) {
+      return merge_bad_type(m, nay__merge_top_table(m));
+    } else {
+      nay_older older = {(nay_entry_type)(trailer & 0xff), trailer >> 8,
+                         nay__merge_child_value(top->source)};
+      status = nay__operand_absorb(&m->operand, &m->merge, saved, &older, &m->allocator, &m->diag);
+    }
+    if (status != NAY_OK) m->failed = m->from;
+    NAY_TRY(status);
+  }
+  return NAY_OK;
+}
+
+/* The top, whose trailer m->trailer is, is neither a value nor a deletion. An operand becomes the
+ * present entry, combined. */
+NAY_NOINLINE static nay_status merge_combine(nay_merge *m) {
+  const nay_merge_input *top = nay__merge_top(&m->heap);
+  uint64_t trailer;
+  nay_bytes key = merge_split(m, top, &trailer);
+  if ((trailer & 0xff) != NAY_KEY_MERGE || m->merge.call == NULL) {
+    return merge_bad_type(m, nay__merge_top_table(m));
+  }
+  m->from = nay__merge_top_table(m);
+  NAY_TRY(merge_save(m, key.at, key.len));
+  NAY_TRY(nay__operand_start(&m->operand, trailer >> 8, nay__merge_child_value(top->source),
+                             &m->allocator, &m->diag));
+  NAY_TRY(merge_absorb(m));
+  m->key = (nay_bytes){m->saved.at, m->saved.len};
+  m->trailer = (trailer & ~(uint64_t)0xff) | NAY_KEY_VALUE;
+  m->stored = m->special = true;
+  return NAY_OK;
+}
+
+/* The same for the version that a walk back has kept. */
+NAY_NOINLINE static nay_status merge_combine_back(nay_merge *m) {
+  nay_bytes user = merge_bytes(&m->saved);
+  uint64_t trailer;
+  if ((m->trailer & 0xff) != NAY_KEY_MERGE || m->merge.call == NULL) {
+    return merge_bad_type(m, m->kept.table);
+  }
+  NAY_TRY(merge_place(m, NAY_MERGE_SEEK, user, false));
+  for (const nay_merge_input *top;;) {
+    top = nay__merge_top(&m->heap);
+    bool same = top != NULL && merge_is_saved(m, merge_split(m, top, &trailer));
+    if (!same) return nay__fail(&m->diag, NAY_EINVAL, "a source of the merge lost an entry", 0);
+    if (trailer <= m->trailer) break;
+    NAY_TRY(merge_advance(m));
+  }
+  NAY_TRY(merge_combine(m));
+  return merge_place(m, NAY_MERGE_SEEK_BEFORE, merge_bytes(&m->saved), true);
 }
 
 /* ---- forward ---- */
@@ -131,7 +201,7 @@ static nay_status merge_find_next(nay_merge *m, bool skip) {
     nay_bytes key = merge_split(m, top, &m->trailer);
     if (m->has_upper && merge_to_bound(m, key, &m->upper) >= 0) return NAY_ENOENT;
     bool seen = m->trailer >> 8 <= m->sequence && !(skip && merge_is_saved(m, key));
-    if (seen && (m->trailer & 0xff) > 1) return merge_bad_type(m, merge_top_table(m));
+    if (seen && (m->trailer & 0xff) > 1) return merge_combine(m);
     if (seen && ((m->trailer & 0xff) == 1 || m->keep_deletions)) {
       m->key = key;
       return NAY_OK;
@@ -193,7 +263,7 @@ static nay_status merge_find_prev(nay_merge *m) {
     NAY_TRY(merge_advance(m));
   }
   m->key = (nay_bytes){m->saved.at, m->saved.len};
-  if (found && (m->trailer & 0xff) > 1) return merge_bad_type(m, m->kept.table);
+  if (found && (m->trailer & 0xff) > 1) return merge_combine_back(m);
   return found ? NAY_OK : NAY_ENOENT;
 }
 
@@ -206,7 +276,7 @@ static nay_status merge_find_version(nay_merge *m) {
     if (m->has_upper && !m->backward && merge_to_bound(m, m->key, &m->upper) >= 0) break;
     if (m->has_lower && m->backward && merge_to_bound(m, m->key, &m->lower) < 0) break;
     if (m->trailer >> 8 <= m->sequence) {
-      return (m->trailer & 0xff) > 2 ? merge_bad_type(m, merge_top_table(m)) : NAY_OK;
+      return (m->trailer & 0xff) > 2 ? merge_bad_type(m, nay__merge_top_table(m)) : NAY_OK;
     }
     NAY_TRY(merge_advance(m));
   }
@@ -258,12 +328,9 @@ static nay_status merge_find(nay_merge *m) {
 
 static nay_status merge_start(nay_merge *m, nay_merge_move move, nay_bytes key, bool backward) {
   m->failed = NULL;
+  m->special = m->all_versions;
   nay_status status = merge_place(m, move, key, backward);
   return merge_end(m, status == NAY_OK ? merge_find(m) : status);
-}
-
-static nay_bytes merge_bytes(const nay_buffer *b) {
-  return (nay_bytes){b->len != 0 ? b->at : (const uint8_t *)"", b->len};
 }
 
 nay_status nay_merge_first(nay_merge *m) {
@@ -294,12 +361,24 @@ nay_status nay_merge_seek_for_prev(nay_merge *m, const void *key, size_t len) {
   return merge_start(m, NAY_MERGE_SEEK_FOR_PREV, from, true);
 }
 
-/* To the next entry in either direction, past the present one; the children stand on its side. */
-static nay_status merge_step(nay_merge *m, bool backward) {
+/* From a version, or a combined entry: its key is saved, and the top is behind its operands. */
+NAY_NOINLINE static nay_status merge_step_special(nay_merge *m, bool backward) {
   if (m->all_versions) {
     NAY_TRY(m->backward == backward ? merge_advance(m) : merge_turn_versions(m));
     return merge_find_version(m);
   }
+  m->special = false;
+  m->stored = backward;
+  if (m->backward != backward) {
+    nay_merge_move move = backward ? NAY_MERGE_SEEK_BEFORE : NAY_MERGE_SEEK;
+    NAY_TRY(merge_place(m, move, merge_bytes(&m->saved), backward));
+  }
+  return backward ? merge_find_prev(m) : merge_find_next(m, true);
+}
+
+/* To the next entry in either direction, past the present one; the children stand on its side. */
+static nay_status merge_step(nay_merge *m, bool backward) {
+  if (NAY_UNLIKELY(m->special)) return merge_step_special(m, backward);
   if (m->backward == backward && backward) return merge_find_prev(m);
   if (!m->backward) NAY_TRY(merge_save(m, m->key.at, m->key.len));
   if (m->backward == backward) {
@@ -317,87 +396,4 @@ nay_status nay_merge_next(nay_merge *m) {
 
 nay_status nay_merge_prev(nay_merge *m) {
   return m->valid ? merge_end(m, merge_step(m, true)) : m->status;
-}
-
-/* ---- what it is at ---- */
-
-bool nay_merge_valid(const nay_merge *m) { return m->valid; }
-
-const void *nay_merge_key(const nay_merge *m, size_t *len) {
-  *len = m->valid ? m->key.len : 0;
-  if (!m->valid) return NULL;
-  return m->key.len != 0 ? m->key.at : (const void *)"";
-}
-
-/* Whether the present value is kept, its child having moved on. */
-static bool merge_is_kept(const nay_merge *m) { return m->backward && !m->all_versions; }
-
-const void *nay_merge_value(const nay_merge *m, size_t *len) {
-  *len = 0;
-  if (!m->valid) return NULL;
-  nay_bytes value =
-      merge_is_kept(m) ? m->kept.value : nay__merge_child_value(nay__merge_top(&m->heap)->source);
-  *len = value.len;
-  return value.len != 0 ? value.at : (const void *)"";
-}
-
-nay_status nay_merge_version(const nay_merge *m, nay_sst_version *version) {
-  if (m == NULL || version == NULL || !m->valid) return NAY_EINVAL;
-  NAY_TRY(nay__abi_check(NAY_ABI_SST_VERSION, version, NULL));
-  nay_sst_version now = {.sequence = m->trailer >> 8,
-                         .deleted = (m->trailer & 0xff) == 0,
-                         .merge = (m->trailer & 0xff) == 2};
-  now.key = nay_merge_key(m, &now.len);
-  nay__abi_write(NAY_ABI_SST_VERSION, &now, version);
-  return NAY_OK;
-}
-
-/* A value of a source, which no block keeps. */
-static nay_status merge_pin_source(const nay_merge *m, nay_bytes bytes, bool stable,
-                                   nay_sst_value *value) {
-  nay_hold *hold = value->hold;
-  nay__hold_release(hold);
-  value->bytes = bytes.at;
-  value->len = bytes.len;
-  if (stable) return NAY_OK;
-  if (hold == NULL) {
-    hold = nay__alloc(&m->allocator, sizeof *hold);
-    if (hold == NULL) return NAY_ENOMEM;
-    *hold = (nay_hold){.allocator = m->allocator};
-    value->hold = hold;
-  }
-  hold->plain.len = 0;
-  NAY_TRY(nay__buffer_append(&hold->plain, bytes.at, bytes.len, &hold->allocator));
-  value->bytes = hold->plain.at;
-  return NAY_OK;
-}
-
-nay_status nay_merge_pin(nay_merge *m, nay_sst_value *value) {
-  if (m == NULL || value == NULL || !m->valid) return NAY_EINVAL;
-  NAY_TRY(nay__abi_check(NAY_ABI_SST_VALUE, value, NULL));
-  nay_status status;
-  if (merge_is_kept(m) && m->kept.table != NULL) {
-    nay_hold *hold = value->hold;
-    status = nay__hold_pin(m->kept.table, m->kept.hold, m->kept.block, &hold);
-    value->hold = hold;
-    value->bytes = m->kept.value.at;
-    value->len = m->kept.value.len;
-  } else if (merge_is_kept(m)) {
-    status = merge_pin_source(m, m->kept.value, m->kept.stable, value);
-  } else {
-    nay_merge_child *c = nay__merge_top(&m->heap)->source;
-    status = c->iter != NULL
-                 ? nay_sst_iter_pin(c->iter, value)
-                 : merge_pin_source(m, nay__merge_child_value(c), c->source.stable, value);
-  }
-  value->sequence = m->trailer >> 8;
-  value->deleted = (m->trailer & 0xff) == 0;
-  return status;
-}
-
-const nay_diag *nay_merge_diag(const nay_merge *m) { return &m->diag; }
-
-const nay_sst *nay_merge_table(const nay_merge *m) {
-  if (!m->valid) return m->failed;
-  return merge_is_kept(m) ? m->kept.table : merge_top_table(m);
 }

@@ -175,6 +175,7 @@ static void merge_release(nay_merge *m) {
   nay__buffer_free(&m->lower, &a);
   nay__buffer_free(&m->upper, &a);
   nay__buffer_free(&m->saved, &a);
+  nay__operand_free(&m->operand, &a);
   nay__merge_free(&m->heap, &a);
   nay__free(&a, m->tables, m->ntables * sizeof *m->tables);
   nay__free(&a, m->children, m->room * sizeof *m->children);
@@ -195,7 +196,10 @@ nay_status nay_merge_new(const nay_lookup *lookup, const nay_merge_options *opti
                    .sequence = o.sequence != 0 ? o.sequence : NAY_SST_MAX_SEQUENCE,
                    .keep_deletions = o.keep_deletions || o.all_versions,
                    .all_versions = o.all_versions,
+                   .special = o.all_versions,
                    .status = NAY_ENOENT};
+  if (lookup != NULL) m->merge = lookup->merge;
+  if (o.merge != NULL) m->merge = (nay_operator){o.merge, o.merge_ctx};
   nay_diag why = {.what = NULL};
   nay_status status = merge_order(m, lookup, &o, &why);
   if (status == NAY_OK) status = merge_bounds(m, &o, &why);

@@ -14,6 +14,7 @@
  *   sst_info.c           what the table is and has counted
  *   sst_stats.c          what it states of its entries, and where a key is
  *   lookup*.c            one key in many tables
+ *   operand.c            merge operands, combined
  *   sst_tables.c         open tables, cached
  *   sst_foreign.c        tables of other engines, translated
  */
@@ -37,7 +38,7 @@ typedef struct nay_sst_tally {
   uint64_t out_of_range, useful, maybe, unfiltered;
   uint64_t false_positives, faults, loads;
   uint64_t prefix_useful, prefix_maybe;
-  uint64_t hashes, reads, hits;
+  uint64_t hashes, reads, hits, operands;
 } nay_sst_tally;
 
 typedef struct nay_shared_block nay_shared_block;
@@ -61,6 +62,11 @@ void nay__hold_free(nay_hold *hold);
 
 /* nay__hold_release: gives back what others have too: an entry of the cache, a shared block. */
 void nay__hold_release(nay_hold *hold);
+
+/* nay__hold_copy: *slot (made when it is needed, by `a`) keeps a copy of the bytes, at *copy.
+ * NAY_ENOMEM: it keeps nothing. */
+nay_status nay__hold_copy(nay_hold **slot, const nay_allocator *a, nay_bytes bytes,
+                          const void **copy);
 
 /* nay__hold_pin: *to (made when it is needed) keeps the bytes of a block that `from`, which may be
  * NULL, keeps now. NAY_ENOMEM: *to keeps nothing. */
@@ -133,14 +139,17 @@ typedef struct nay_get_trace {
   size_t level, table;
 } nay_get_trace;
 
+typedef struct nay_collector nay_collector;
+
 /* nay_hash_memo: what the tables of one get share: the hash of its key, for all filters that hash
- * alike, and its trace. Zero-initialise. */
+ * alike, its trace and its merge operands. Zero-initialise. */
 typedef struct nay_hash_memo {
   bool set;
   nay_hasher hasher;
   nay_hash hash;
   uint64_t nhashes;
   const nay_get_trace *trace; /* NULL: nobody follows */
+  nay_collector *collector;   /* sst_get.h; NULL: merge operands are an error */
 } nay_hash_memo;
 
 /* nay__sst_check_read: options that an open takes. NAY_EINVAL. */
@@ -225,7 +234,12 @@ nay_verdict nay__sst_probe_block(const nay_sst *sst, const nay_target *target, n
  */
 nay_verdict nay__sst_probe_range(const nay_sst *sst, nay_bytes from, const nay_bytes *to);
 
-/* nay__sst_get: what nay_sst_get does, with a hash that may be known already. */
+/* A status of the library's own: the table has merge operands of the key, which the collector has,
+ * and nothing older. */
+#define NAY_GET_OPERAND ((nay_status)1000)
+
+/* nay__sst_get: what nay_sst_get does, with a hash that may be known already; with a collector that
+ * has an operator also NAY_GET_OPERAND. */
 nay_status nay__sst_get(const nay_sst *sst, const nay_target *target, nay_hash_memo *memo,
                         nay_diag *diag, nay_sst_value *value);
 

@@ -44,6 +44,7 @@ NAY_INLINE void get_trace_block(const nay_hash_memo *memo, nay_lookup_what what,
 NAY_INLINE void get_trace_end(const nay_hash_memo *memo, nay_status status, bool deleted) {
   if (NAY_LIKELY(memo->trace == NULL)) return;
   nay_lookup_step step = {.what = NAY_LOOKUP_FAILED, .status = status};
+  if (status == NAY_GET_OPERAND) return; /* which was told */
   if (status == NAY_OK) step.what = deleted ? NAY_LOOKUP_DELETED : NAY_LOOKUP_FOUND;
   if (status == NAY_ENOENT) step.what = NAY_LOOKUP_ABSENT;
   if (status == NAY_ENOENT) step.status = NAY_OK;
@@ -59,7 +60,25 @@ NAY_INLINE void get_trace_verdict(const nay_hash_memo *memo, nay_verdict verdict
   }
 }
 
+void nay__get_trace_operand(const nay_hash_memo *memo) { get_trace(memo, NAY_LOOKUP_OPERAND); }
+
+void nay__get_trace_block(const nay_hash_memo *memo, nay_handle handle, const nay_hold *hold) {
+  get_trace_block(memo, NAY_LOOKUP_BLOCK, handle, hold != NULL && hold->cached);
+}
+
 /* ---- steps ---- */
+
+nay_status nay__get_other_type(nay_diag *diag, uint64_t at) {
+  return nay__fail(diag, NAY_ENOTSUP, "the key has an entry of a type that LevelDB does not have",
+                   at);
+}
+
+/* An entry that is neither a value nor a deletion. */
+NAY_NOINLINE static nay_status get_special(unsigned type, uint64_t at, nay_diag *diag) {
+  if (type != NAY_KEY_MERGE) return nay__get_other_type(diag, at);
+  nay__fail(diag, NAY_ENOTSUP, "the key has a merge operand, and there is no merge operator", at);
+  return NAY_GET_OPERAND;
+}
 
 nay_status nay__get_locate(const nay_sst *t, const nay_target *target, nay_diag *diag,
                            nay_get_position *at) {
@@ -79,8 +98,7 @@ nay_status nay__get_find(const nay_sst *t, const nay_target *target, const nay_b
   NAY_TRY(nay__in_file(status, diag, at->handle));
   if (!found.equal) return NAY_ENOENT;
   if ((found.trailer & 0xff) > 1) {
-    return nay__fail(diag, NAY_ENOTSUP, "the key has an entry of a type that LevelDB does not have",
-                     at->handle.offset + found.entry.at);
+    return get_special(found.trailer & 0xff, at->handle.offset + found.entry.at, diag);
   }
   value->bytes = found.entry.value;
   value->len = found.entry.value_len;
@@ -97,7 +115,11 @@ static nay_status get_from_block(const nay_sst *t, const nay_target *target, nay
   value->hold = hold;
   if (status != NAY_OK) return status;
   get_trace_block(memo, NAY_LOOKUP_BLOCK, at->handle, hold != NULL && hold->cached);
-  return nay__get_find(t, target, &block, at, diag, value);
+  status = nay__get_find(t, target, &block, at, diag, value);
+  if (NAY_LIKELY(status != NAY_GET_OPERAND)) return status;
+  const nay_collector *c = memo->collector;
+  if (c == NULL || c->by->call == NULL) return NAY_ENOTSUP;
+  return nay__collect(t, target, at, &block, memo, diag, value);
 }
 
 static nay_verdict get_probe(const nay_sst *t, const nay_target *target, nay_hash_memo *memo,

@@ -72,9 +72,21 @@ static void many_answer(nay_get_batch *b, size_t i, nay_status status, const nay
   b->answered[number] = true;
   b->nanswered++;
   if (b->tables != NULL) b->tables[number] = b->table;
-  if (status == NAY_OK || status == NAY_ENOENT || number >= b->failed) return;
-  b->failed = number;
-  if (b->why != NULL) *b->why = *why;
+  if (status != NAY_OK && status != NAY_ENOENT) nay__get_failed(b, number, why);
+}
+
+/* A merge operand: the caller takes the key from here on, and counts its get. */
+static void many_operand(nay_get_batch *b, size_t i, bool probed, const nay_diag *why,
+                         many_tally *tally) {
+  if (!b->merges) {
+    many_answer(b, i, NAY_ENOTSUP, why);
+    return;
+  }
+  tally->maybe -= probed;
+  tally->unfiltered -= !probed;
+  many_answer(b, i, NAY_OK, NULL);
+  b->statuses[b->numbers[i]] = NAY_GET_OPERAND;
+  b->noperands++;
 }
 
 /* The value refers to the block, and keeps it. */
@@ -144,6 +156,8 @@ static void many_search(const nay_sst *t, nay_get_batch *b, many_step *s, nay_ve
   if (status == NAY_OK) status = nay__get_find(t, &target, &m->block, &s->at, &s->why, &found);
   if (status == NAY_OK) {
     many_found(t, b, s->i, &m->block, &found);
+  } else if (NAY_UNLIKELY(status == NAY_GET_OPERAND)) {
+    many_operand(b, s->i, probed, &s->why, tally);
   } else if (status != NAY_ENOENT) {
     many_answer(b, s->i, status, &s->why);
   } else {

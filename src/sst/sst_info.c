@@ -57,6 +57,7 @@ nay_status nay_sst_count(const nay_sst *t, nay_sst_counters *counters) {
       .hashes = nay__atomic_load64(&c->hashes),
       .block_reads = nay__atomic_load64(&c->reads),
       .cache_hits = nay__atomic_load64(&c->hits),
+      .operands = nay__atomic_load64(&c->operands),
   };
   nay__abi_write(NAY_ABI_SST_COUNTERS, &now, counters);
   return NAY_OK;

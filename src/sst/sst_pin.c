@@ -67,6 +67,21 @@ nay_status nay__hold_pin(const nay_sst *t, nay_hold *from, const uint8_t *block,
   return NAY_OK;
 }
 
+nay_status nay__hold_copy(nay_hold **slot, const nay_allocator *a, nay_bytes bytes,
+                          const void **copy) {
+  nay__hold_release(*slot);
+  if (*slot == NULL) {
+    *slot = nay__alloc(a, sizeof **slot);
+    if (*slot == NULL) return NAY_ENOMEM;
+    **slot = (nay_hold){.allocator = *a};
+  }
+  nay_buffer *plain = &(*slot)->plain;
+  plain->len = 0;
+  NAY_TRY(nay__buffer_append(plain, bytes.at, bytes.len, &(*slot)->allocator));
+  *copy = bytes.len != 0 ? plain->at : (const void *)"";
+  return NAY_OK;
+}
+
 nay_status nay_sst_iter_pin(nay_sst_iter *it, nay_sst_value *value) {
   if (it == NULL || value == NULL || !it->valid) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_SST_VALUE, value, NULL));

@@ -135,7 +135,7 @@ static void check_answers(const inputs *in, const outputs *o) {
   }
   nay_lookup_level level = {
       .size = sizeof level, .tables = (const nay_sst *const *)tables, .n = o->n, .disjoint = true};
-  if (nay_lookup_new_levels(&level, 1, NULL, NULL, &after) != NAY_OK) abort();
+  if (nay_lookup_new_levels(&level, 1, NULL, NULL, NULL, &after) != NAY_OK) abort();
   for (size_t i = 0; i < in->nkeys; i++) {
     nay_sst_value v = {.size = sizeof v}, w = {.size = sizeof w};
     nay_status old = newest(in, i, &v);

@@ -122,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                               .tables = (const nay_sst *const *)t,
                               .n = 2,
                               .disjoint = (data[0] & 128) != 0};
-    if (nay_lookup_new_levels(&level, 1, NULL, NULL, &l) == NAY_OK) {
+    if (nay_lookup_new_levels(&level, 1, NULL, NULL, NULL, &l) == NAY_OK) {
       merge(l, data[0], moves, data[1]);
       nay_lookup_free(l);
     }

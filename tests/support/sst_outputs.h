@@ -128,7 +128,7 @@ static inline void level_open(const outputs *o, level *l) {
   }
   nay_lookup_level one = {
       .size = sizeof one, .tables = (const nay_sst *const *)l->at, .n = l->n, .disjoint = true};
-  assert_ok(nay_lookup_new_levels(&one, 1, NULL, NULL, &l->lookup));
+  assert_ok(nay_lookup_new_levels(&one, 1, NULL, NULL, NULL, &l->lookup));
 }
 
 static inline void level_free(level *l) {

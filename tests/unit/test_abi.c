@@ -408,9 +408,26 @@ static nay_status in_outputs(const void *o, nay_diag *diag) {
 }
 static nay_status in_level(const void *o, nay_diag *diag) {
   nay_lookup *l;
-  nay_status status = nay_lookup_new_levels(o, 1, NULL, diag, &l);
+  nay_status status = nay_lookup_new_levels(o, 1, NULL, NULL, diag, &l);
   if (status == NAY_OK) nay_lookup_free(l);
   return status;
+}
+static nay_status in_lookup(const void *o, nay_diag *diag) {
+  nay_lookup *l;
+  nay_status status = nay_lookup_new_levels(NULL, 0, o, NULL, diag, &l);
+  if (status == NAY_OK) nay_lookup_free(l);
+  return status;
+}
+static void fill_newer(void *o) {
+  static const void *const operands[] = {"+1"};
+  static const size_t lens[] = {2};
+  nay_lookup_newer newer = {sizeof newer, .operands = operands, .lens = lens, .n = 1};
+  memcpy(o, &newer, sizeof newer);
+}
+static nay_status in_newer(const void *o, nay_diag *diag) {
+  nay_sst_value v = {.size = sizeof v};
+  nay_status status = nay_lookup_get_below(lookup, "k", 1, 1, o, diag, &v, NULL);
+  return status == NAY_ENOTSUP ? NAY_OK : status; /* no operator: the struct was read */
 }
 static void fill_map(void *o) {
   nay_map_params p = {sizeof p, .value_bits = 3};
@@ -480,6 +497,8 @@ static const input inputs[] = {
     INPUT(nay_sst_sink, fill_sink, in_sink),
     INPUT(nay_sst_compact_options, fill_nothing, in_compact),
     INPUT(nay_lookup_level, fill_nothing, in_level),
+    INPUT(nay_lookup_options, fill_nothing, in_lookup),
+    INPUT(nay_lookup_newer, fill_newer, in_newer),
     INPUT(nay_sst_outputs, fill_outputs, in_outputs),
     INPUT_WITHOUT_DIAG(nay_sst_version, fill_version, in_version),
     INPUT_WITHOUT_DIAG(nay_sst_version, fill_version, in_key_join),

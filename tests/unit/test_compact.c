@@ -171,7 +171,7 @@ static void outputs_are_in_the_order_of_the_inputs(void **state) {
   for (unsigned i = 0; i < l.n; i++) l.at[i] = open_table(out.paths[i], &read);
   nay_lookup_level one = {
       .size = sizeof one, .tables = (const nay_sst *const *)l.at, .n = l.n, .disjoint = true};
-  assert_ok(nay_lookup_new_levels(&one, 1, NULL, NULL, &l.lookup)); /* in order, too */
+  assert_ok(nay_lookup_new_levels(&one, 1, NULL, NULL, NULL, &l.lookup)); /* in order, too */
   for (unsigned k = 0; k < N; k++) {
     nay_sst_value v = {.size = sizeof v};
     unsigned newest = k % 2 == 0 ? 0 : k % 3 == 0 ? 1 : k % 4 == 0 ? 2 : 3;

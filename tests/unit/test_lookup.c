@@ -58,7 +58,7 @@ static void tree_make(tree *t, uint64_t seed, const nay_sst_write_options *write
     }
     tree_end_level(t, begin, true);
   }
-  assert_ok(nay_lookup_new_levels(t->levels, t->nlevels, NULL, NULL, &t->lookup));
+  assert_ok(nay_lookup_new_levels(t->levels, t->nlevels, NULL, NULL, NULL, &t->lookup));
 }
 
 static void tree_free(tree *t) {
@@ -230,7 +230,7 @@ static void a_level_must_be_disjoint(void **state) {
     nay_lookup_level levels[] = {
         {.size = sizeof levels[0], .tables = &t[4], .n = 1},
         {.size = sizeof levels[0], .tables = tables, .n = cases[i].n, .disjoint = true}};
-    nay_status status = nay_lookup_new_levels(levels, 2, NULL, &diag, &l);
+    nay_status status = nay_lookup_new_levels(levels, 2, NULL, NULL, &diag, &l);
     assert_status(status, cases[i].bad < 0 ? NAY_OK : NAY_EINVAL);
     if (status != NAY_OK) {
       assert_non_null(diag.what);
@@ -262,13 +262,13 @@ static void bad_arguments(void **state) {
   nay_diag diag = {.what = NULL};
   const nay_sst *none[] = {NULL};
   nay_lookup_level level = {.size = sizeof level, .tables = none, .n = 1};
-  assert_status(nay_lookup_new_levels(&level, 1, NULL, &diag, &l), NAY_EINVAL);
+  assert_status(nay_lookup_new_levels(&level, 1, NULL, NULL, &diag, &l), NAY_EINVAL);
   assert_non_null(diag.what);
   level = (nay_lookup_level){.size = sizeof level, .n = 1};
-  assert_status(nay_lookup_new_levels(&level, 1, NULL, NULL, &l), NAY_EINVAL);
-  assert_status(nay_lookup_new_levels(NULL, 1, NULL, NULL, &l), NAY_EINVAL);
-  assert_status(nay_lookup_new_levels(NULL, 0, NULL, NULL, NULL), NAY_EINVAL);
-  assert_ok(nay_lookup_new_levels(NULL, 0, NULL, NULL, &l));
+  assert_status(nay_lookup_new_levels(&level, 1, NULL, NULL, NULL, &l), NAY_EINVAL);
+  assert_status(nay_lookup_new_levels(NULL, 1, NULL, NULL, NULL, &l), NAY_EINVAL);
+  assert_status(nay_lookup_new_levels(NULL, 0, NULL, NULL, NULL, NULL), NAY_EINVAL);
+  assert_ok(nay_lookup_new_levels(NULL, 0, NULL, NULL, NULL, &l));
   nay_sst_value v = {.size = sizeof v};
   assert_status(nay_lookup_get(l, "k", 1, NULL, &v, NULL), NAY_ENOENT);
   assert_status(nay_lookup_get_at(l, "k", 1, UINT64_MAX, NULL, &v, NULL), NAY_EINVAL);

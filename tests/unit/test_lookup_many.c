@@ -96,7 +96,7 @@ static void tree_make(tree *t, const variant *v, uint64_t seed) {
                                        .n = t->ntables - begin,
                                        .disjoint = true};
   }
-  assert_ok(nay_lookup_new_levels(levels, 3, NULL, NULL, &t->lookup));
+  assert_ok(nay_lookup_new_levels(levels, 3, NULL, NULL, NULL, &t->lookup));
 }
 
 static void tree_free(tree *t) {

@@ -278,7 +278,7 @@ static void tree_make(tree *t, bool internal, const nay_sst_prefix *prefix) {
       }
     }
   }
-  assert_ok(nay_lookup_new_levels(levels, nlevels, NULL, NULL, &t->lookup));
+  assert_ok(nay_lookup_new_levels(levels, nlevels, NULL, NULL, NULL, &t->lookup));
   memcpy(t->all, t->of_source, sizeof t->all);
   qsort(t->all, t->n, sizeof *t->all, compare_entries);
 }

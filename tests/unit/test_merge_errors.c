@@ -125,7 +125,7 @@ static void level_make(level *l) {
                           .tables = (const nay_sst *const *)l->tables,
                           .n = N_TABLES,
                           .disjoint = true};
-  assert_ok(nay_lookup_new_levels(&one, 1, NULL, NULL, &l->lookup));
+  assert_ok(nay_lookup_new_levels(&one, 1, NULL, NULL, NULL, &l->lookup));
 }
 
 static void level_free(level *l) {

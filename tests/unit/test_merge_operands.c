@@ -3,8 +3,9 @@
  *
  * The key b has three versions of every combination of types, between a and c; they are in one
  * table, in several, in sources, or in both. A walk in either direction, a seek and a get see the
- * newest version that is not above their sequence number: an operand there is an error of the table
- * that has it, an operand below it is nothing.
+ * newest version that is not above their sequence number: an operand there is combined with what is
+ * below it, or without an operator an error of the table that has it; an operand below a value is
+ * nothing.
  */
 #include "nay_merge.h"
 #include "support/temp.h"
@@ -119,6 +120,7 @@ static const layout layouts[] = {
 
 typedef struct tree {
   const layout *is;
+  bool merges;          /* there is an operator */
   entry all[N_ENTRIES]; /* in order */
   memtable memtables[2];
   nay_merge_source sources[2];
@@ -146,8 +148,17 @@ static nay_sst *write_table(const entry *all, unsigned child) {
   return t;
 }
 
+/* One b for each version that counts. */
+static bool append(void *ctx, const nay_sst_operands *o, void *out, size_t room, size_t *len) {
+  (void)ctx;
+  assert_true(o->key_len == 1 && *(const char *)o->key == 'b' && (o->base || o->older != NULL));
+  *len = o->older_len + o->newer_len;
+  if (*len <= room) memset(out, 'b', *len);
+  return true;
+}
+
 /* false: a table would have a type that the writer refuses. */
-static bool tree_make(tree *t, const layout *is, const unsigned types[3]) {
+static bool tree_make(tree *t, const layout *is, const unsigned types[3], bool merges) {
   const entry all[N_ENTRIES] = {{"a", 1, 1, 0},
                                 {"b", 4, types[0], 0},
                                 {"b", 3, types[1], 0},
@@ -155,6 +166,7 @@ static bool tree_make(tree *t, const layout *is, const unsigned types[3]) {
                                 {"c", 1, 1, 0}};
   memcpy(t->all, all, sizeof all);
   t->is = is;
+  t->merges = merges;
   for (unsigned i = 0; i < N_ENTRIES; i++) {
     t->all[i].child = is->child[i];
     if (all[i].type == OTHER_TYPE && is->child[i] >= is->nsources) return false;
@@ -164,7 +176,9 @@ static bool tree_make(tree *t, const layout *is, const unsigned types[3]) {
     t->sources[i] = source_of(&t->memtables[i]);
   }
   for (unsigned i = 0; i < is->ntables; i++) t->tables[i] = write_table(t->all, is->nsources + i);
-  assert_ok(nay_lookup_new((const nay_sst *const *)t->tables, is->ntables, NULL, &t->lookup));
+  nay_lookup_level one = {sizeof one, (const nay_sst *const *)t->tables, is->ntables, false};
+  nay_lookup_options how = {sizeof how, .merge = merges ? append : NULL};
+  assert_ok(nay_lookup_new_levels(&one, 1, &how, NULL, NULL, &t->lookup));
   return true;
 }
 
@@ -183,31 +197,56 @@ static const entry *newest_at(const tree *t, uint64_t sequence) {
   return NULL;
 }
 
+/* How long the value of that version is, with those below it; 0: it is an error of *failed. */
+static size_t value_len_of(const tree *t, const entry *b, const entry **failed) {
+  size_t len = 1;
+  *failed = b;
+  if (b->type > 2 || (b->type == 2 && !t->merges)) return 0;
+  for (; b->type == 2 && b < &t->all[3]; len++) {
+    b++;
+    *failed = b;
+    if (b->type == 0) break;
+    if (b->type > 2) return 0;
+  }
+  return len;
+}
+
 static const nay_sst *table_of(const tree *t, const entry *e) {
   return e->child < t->is->nsources ? NULL : t->tables[e->child - t->is->nsources];
 }
 
-static void assert_at(const nay_merge *m, char user) {
+static void assert_value(nay_merge *m, char user, size_t want) {
   size_t len, value_len;
+  nay_sst_value pin = {.size = sizeof pin};
   const char *key = nay_merge_key(m, &len), *value = nay_merge_value(m, &value_len);
-  assert_true(nay_merge_valid(m) && len == 1 && key[0] == user && value_len == 1);
-  assert_true(value[0] == user);
+  assert_true(nay_merge_valid(m) && len == 1 && key[0] == user && value_len == want);
+  for (size_t i = 0; i < want; i++) assert_true(value[i] == user);
+  assert_ok(nay_merge_pin(m, &pin));
+  assert_int_equal(pin.len, want);
+  assert_memory_equal(pin.bytes, value, want);
+  nay_sst_value_free(&pin);
 }
 
+static void assert_at(nay_merge *m, char user) { assert_value(m, user, 1); }
+
 /* The iterator was moved to b, or past it to `behind`. */
-static void assert_b(const tree *t, const nay_merge *m, nay_status status, const entry *b,
+static void assert_b(const tree *t, nay_merge *m, nay_status status, const entry *b,
                      bool keep_deletions, char behind) {
   if (b == NULL || (b->type == 0 && !keep_deletions)) {
     assert_ok(status);
     assert_at(m, behind);
-  } else if (b->type > 1) {
+    return;
+  }
+  const entry *failed;
+  size_t len = value_len_of(t, b, &failed);
+  if (len == 0) {
     assert_status(status, NAY_ENOTSUP);
     assert_non_null(nay_merge_diag(m)->what);
-    assert_ptr_equal(nay_merge_table(m), table_of(t, b));
+    assert_ptr_equal(nay_merge_table(m), table_of(t, failed));
   } else {
     nay_sst_version v = {.size = sizeof v};
     assert_ok(status);
-    assert_at(m, 'b');
+    assert_value(m, 'b', len);
     assert_ok(nay_merge_version(m, &v));
     assert_true(v.sequence == b->sequence && v.deleted == (b->type == 0) && !v.merge);
     assert_ptr_equal(nay_merge_table(m), table_of(t, b));
@@ -223,20 +262,28 @@ static void check_reader(const tree *t, uint64_t sequence, bool keep) {
                            .nsources = t->is->nsources,
                            .sequence = sequence,
                            .keep_deletions = keep};
-  assert_ok(nay_merge_new(t->lookup, &how, NULL, NULL, &m));
+  const nay_lookup *lookup = t->is->ntables != 0 ? t->lookup : NULL;
+  if (lookup == NULL && t->merges) how.merge = append;
+  assert_ok(nay_merge_new(lookup, &how, NULL, NULL, &m));
   assert_ok(nay_merge_first(m));
   assert_at(m, 'a');
   assert_b(t, m, nay_merge_next(m), b, keep, 'c');
   assert_ok(nay_merge_last(m));
   assert_at(m, 'c');
   assert_b(t, m, nay_merge_prev(m), b, keep, 'a');
-  bool shown = b != NULL && (b->type == 1 || (b->type == 0 && keep));
-  if (b != NULL && b->type > 1) { /* the error stays, until a seek */
+  const entry *failed;
+  bool fails = b != NULL && value_len_of(t, b, &failed) == 0;
+  bool shown = b != NULL && !fails && (b->type != 0 || keep);
+  if (fails) { /* the error stays, until a seek */
     assert_status(nay_merge_prev(m), NAY_ENOTSUP);
     assert_status(nay_merge_next(m), NAY_ENOTSUP);
   } else if (shown) {
     assert_ok(nay_merge_prev(m));
     assert_at(m, 'a');
+    assert_b(t, m, nay_merge_next(m), b, keep, 'c');
+    assert_ok(nay_merge_next(m));
+    assert_at(m, 'c');
+    assert_status(nay_merge_next(m), NAY_ENOENT);
   }
   assert_b(t, m, nay_merge_seek(m, "b", 1), b, keep, 'c');
   assert_b(t, m, nay_merge_seek_for_prev(m, "b", 1), b, keep, 'a');
@@ -247,7 +294,7 @@ static void check_reader(const tree *t, uint64_t sequence, bool keep) {
   nay_merge_free(m);
   how.lower = "c";
   how.lower_len = 1;
-  assert_ok(nay_merge_new(t->lookup, &how, NULL, NULL, &m));
+  assert_ok(nay_merge_new(lookup, &how, NULL, NULL, &m));
   assert_ok(nay_merge_last(m));
   assert_status(nay_merge_prev(m), NAY_ENOENT); /* b is below the bound */
   nay_merge_free(m);
@@ -257,20 +304,36 @@ static void check_get(const tree *t, uint64_t sequence) {
   const entry *b = newest_at(t, sequence);
   nay_sst_value v = {.size = sizeof v};
   if (t->is->nsources != 0) return;
-  nay_status want = b == NULL || b->type == 0 ? NAY_ENOENT : b->type == 1 ? NAY_OK : NAY_ENOTSUP;
-  assert_status(nay_lookup_get_at(t->lookup, "b", 1, sequence, NULL, &v, NULL), want);
+  const entry *failed;
+  size_t len = b == NULL || b->type == 0 ? 0 : value_len_of(t, b, &failed), table = 9;
+  nay_status want = b == NULL || b->type == 0 ? NAY_ENOENT : len != 0 ? NAY_OK : NAY_ENOTSUP;
+  const void *key = "b";
+  const size_t key_len = 1;
+  for (int many = 0; many < 2; many++) {
+    nay_status one;
+    nay_status status =
+        many ? nay_lookup_get_many(t->lookup, &key, &key_len, 1, sequence, NULL, &v, &one, &table)
+             : nay_lookup_get_at(t->lookup, key, 1, sequence, NULL, &v, &table);
+    if (many && status == NAY_OK) status = one;
+    assert_status(status, want);
+    if (want == NAY_OK) {
+      assert_true(v.len == len && v.sequence == b->sequence && !v.deleted);
+      for (size_t i = 0; i < len; i++) assert_true(((const char *)v.bytes)[i] == 'b');
+      assert_ptr_equal(t->tables[table], table_of(t, b));
+    }
+  }
   nay_sst_value_free(&v);
 }
 
-static void hidden_operands_are_nothing(void **unused) {
-  (void)unused;
+static void every_combination(void **state) {
+  const bool merges = *state != NULL;
   static const unsigned kinds[] = {0, 1, 2, OTHER_TYPE};
   unsigned ntrees = 0;
   for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
     for (unsigned k = 0; k < 64; k++) {
       const unsigned types[] = {kinds[k % 4], kinds[k / 4 % 4], kinds[k / 16]};
       tree t;
-      if (!tree_make(&t, &layouts[i], types)) continue;
+      if (!tree_make(&t, &layouts[i], types, merges)) continue;
       for (uint64_t sequence = 1; sequence < 6; sequence++) {
         check_reader(&t, sequence, false);
         check_reader(&t, sequence, true);
@@ -285,7 +348,8 @@ static void hidden_operands_are_nothing(void **unused) {
 
 int main(void) {
   const test_case tests[] = {
-      TEST(hidden_operands_are_nothing),
+      TEST_WITH("hidden_operands_are_nothing", every_combination, NULL),
+      TEST_WITH("operands_are_combined", every_combination, ""),
   };
   return run_all(tests);
 }

@@ -1,0 +1,128 @@
+/*
+ * lookup_operand.c - gets that meet merge operands.
+ *
+ * The newest version of a key in a table is an operand: a value is no answer yet. The get walks on
+ * through the versions of the key in this table, from the block it has read, and combines operands
+ * (operand.h) until it meets a value or a deletion. If there is none, it goes on to the next older
+ * table that may have the key: the range and the filter of each are checked as in any get, and a
+ * filter that says nay skips its own table alone.
+ *
+ *   table      versions of the key            the collector
+ *   newest     9 operand, 7 operand           9 and 7
+ *              filter: nay                    9 and 7
+ *   older      4 operand, 2 value, 1 value    9, 7, 4 over the value of 2: the answer
+ *
+ * Nothing of this costs a get that meets no operand. One that does needs memory for the combined
+ * value (operand.h) and for two keys.
+ */
+#include "sst/sst_get.h"
+#include "sst/sst_iter.h"
+
+/* ---- one table ---- */
+
+static nay_status collect_operand(nay_collector *c, nay_bytes key, const nay_older *version,
+                                  nay_diag *diag) {
+  if (c->started) {
+    nay_bytes newest = {c->key.at, c->key.len};
+    return nay__operand_absorb(&c->operand, c->by, newest, version, c->allocator, diag);
+  }
+  NAY_TRY(nay__collect_start(c, key, diag));
+  return nay__operand_start(&c->operand, version->sequence, version->value, c->allocator, diag);
+}
+
+/* The version that the iterator is at. NAY_ENOENT: it is one of another key. *ended: it is no
+ * operand, and `value` is set. */
+static nay_status collect_version(nay_collector *c, const nay_sst_iter *it,
+                                  const nay_target *target, nay_diag *diag, nay_sst_value *value,
+                                  bool *ended) {
+  nay_order order = it->table->order;
+  nay_bytes key = {it->data.key.at, nay__user_len(order, it->data.key.len)};
+  if (nay__compare_users(order, key.at, key.len, target->user, target->len) != 0) return NAY_ENOENT;
+  uint64_t trailer = nay__load64le(key.at + key.len), at = it->block.offset + it->data.entry.at;
+  if (nay__filters_fit(order) &&
+      nay__compare_bytes(key.at, key.len, target->user, target->len) != 0) {
+    return nay__fail(diag, NAY_EINVAL, "the comparator calls other bytes the same key", at);
+  }
+  nay_older version = {(nay_entry_type)(trailer & 0xff),
+                       trailer >> 8,
+                       {it->data.entry.value, it->data.entry.value_len}};
+  if (version.type > NAY_KEY_MERGE) return nay__get_other_type(diag, at);
+  *ended = version.type != NAY_KEY_MERGE;
+  if (!*ended) return collect_operand(c, key, &version, diag);
+  value->bytes = version.value.at;
+  value->len = version.value.len;
+  value->sequence = version.sequence;
+  value->deleted = version.type == NAY_KEY_DELETION;
+  return NAY_OK;
+}
+
+/* From the version that it is at on. NAY_ENOENT: all versions of the key were operands. */
+static nay_status collect_walk(nay_sst_iter *it, const nay_target *target,
+                               const nay_hash_memo *memo, nay_sst_value *value) {
+  for (bool ended = false;;) {
+    NAY_TRY(collect_version(memo->collector, it, target, &it->diag, value, &ended));
+    if (ended) return NAY_OK;
+    nay__atomic_increment64(&it->table->counts->operands);
+    nay__get_trace_operand(memo);
+    uint64_t block = it->block.offset;
+    NAY_TRY(nay_sst_iter_next(it));
+    if (it->block.offset != block) nay__get_trace_block(memo, it->block, it->hold);
+  }
+}
+
+nay_status nay__collect(const nay_sst *t, const nay_target *target, const nay_get_position *at,
+                        const nay_block *block, const nay_hash_memo *memo, nay_diag *diag,
+                        nay_sst_value *value) {
+  nay_cursor cursor = {.order = t->order, .allocator = &t->allocator};
+  nay_sst_iter it = {.table = t, .index = cursor, .data = cursor, .block = at->handle};
+  it.index.block = t->index;
+  it.data.block = *block;
+  it.hold = value->hold; /* has the block */
+  it.valid = true;
+  nay_status status = nay__cursor_at(&it.index, at->entry.at, &it.diag);
+  if (status == NAY_OK) {
+    status = nay__in_file(nay__cursor_seek(&it.data, target, &it.diag), &it.diag, it.block);
+  }
+  if (status == NAY_OK) status = collect_walk(&it, target, memo, value);
+  value->hold = it.hold;
+  nay__buffer_free(&it.index.key, &t->allocator);
+  nay__buffer_free(&it.data.key, &t->allocator);
+  if (status == NAY_ENOENT) return NAY_GET_OPERAND;
+  if (status != NAY_OK && diag != NULL) *diag = it.diag;
+  return status;
+}
+
+/* ---- all tables ---- */
+
+nay_status nay__collect_start(nay_collector *c, nay_bytes key, nay_diag *diag) {
+  c->started = true;
+  c->operand = (nay_operand){.set = false};
+  c->key = (nay_buffer){NULL, 0, 0};
+  if (nay__buffer_append(&c->key, key.at, key.len, c->allocator) == NAY_OK) return NAY_OK;
+  return nay__fail(diag, NAY_ENOMEM, "no memory for a key", 0);
+}
+
+nay_status nay__collect_end(nay_collector *c, nay_status status, nay_diag *diag,
+                            nay_sst_value *value) {
+  nay_bytes key = {c->key.at, c->key.len};
+  if (status == NAY_OK) {
+    nay_older base = {value->deleted ? NAY_KEY_DELETION : NAY_KEY_VALUE,
+                      value->sequence,
+                      {value->bytes, value->len}};
+    status = nay__operand_absorb(&c->operand, c->by, key, &base, c->allocator, diag);
+  } else if (status == NAY_ENOENT) {
+    status = nay__operand_end(&c->operand, c->by, key, c->allocator, diag);
+  }
+  if (status == NAY_OK) {
+    nay_hold *hold = value->hold;
+    status = nay__hold_copy(&hold, c->allocator, nay__operand_value(&c->operand), &value->bytes);
+    value->hold = hold;
+    if (status != NAY_OK) nay__fail(diag, status, "no memory for a value", 0);
+    value->len = c->operand.value.len;
+    value->sequence = c->operand.sequence;
+  }
+  value->deleted = false;
+  nay__operand_free(&c->operand, c->allocator);
+  nay__buffer_free(&c->key, c->allocator);
+  return status;
+}

@@ -1,0 +1,89 @@
+/* merge_entry.c - the entry that a merging iterator is at: its key, value and version. */
+#include "sst/merge.h"
+
+bool nay_merge_valid(const nay_merge *m) { return m->valid; }
+
+const void *nay_merge_key(const nay_merge *m, size_t *len) {
+  *len = m->valid ? m->key.len : 0;
+  if (!m->valid) return NULL;
+  return m->key.len != 0 ? m->key.at : (const void *)"";
+}
+
+/* A value that is not the top's. */
+static nay_bytes entry_stored(const nay_merge *m) {
+  return nay__merge_is_combined(m) ? nay__operand_value(&m->operand) : m->kept.value;
+}
+
+const void *nay_merge_value(const nay_merge *m, size_t *len) {
+  *len = 0;
+  if (!m->valid) return NULL;
+  nay_bytes value =
+      m->stored ? entry_stored(m) : nay__merge_child_value(nay__merge_top(&m->heap)->source);
+  *len = value.len;
+  return value.len != 0 ? value.at : (const void *)"";
+}
+
+nay_status nay_merge_version(const nay_merge *m, nay_sst_version *version) {
+  if (m == NULL || version == NULL || !m->valid) return NAY_EINVAL;
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_VERSION, version, NULL));
+  nay_sst_version now = {.sequence = m->trailer >> 8,
+                         .deleted = (m->trailer & 0xff) == 0,
+                         .merge = (m->trailer & 0xff) == 2};
+  now.key = nay_merge_key(m, &now.len);
+  nay__abi_write(NAY_ABI_SST_VERSION, &now, version);
+  return NAY_OK;
+}
+
+/* A value of a source, or a combined one, which no block keeps. */
+static nay_status entry_pin_bytes(const nay_merge *m, nay_bytes bytes, bool stable,
+                                  nay_sst_value *value) {
+  nay_hold *hold = value->hold;
+  if (stable) {
+    nay__hold_release(hold);
+    value->bytes = bytes.at;
+  } else {
+    nay_status status = nay__hold_copy(&hold, &m->allocator, bytes, &value->bytes);
+    value->hold = hold;
+    NAY_TRY(status);
+  }
+  value->len = bytes.len;
+  return NAY_OK;
+}
+
+static nay_status entry_pin_stored(const nay_merge *m, nay_sst_value *value) {
+  nay_bytes bytes = entry_stored(m);
+  if (nay__merge_is_combined(m) || m->kept.table == NULL) {
+    return entry_pin_bytes(m, bytes, !nay__merge_is_combined(m) && m->kept.stable, value);
+  }
+  nay_hold *hold = value->hold;
+  nay_status status = nay__hold_pin(m->kept.table, m->kept.hold, m->kept.block, &hold);
+  value->hold = hold;
+  value->bytes = bytes.at;
+  value->len = bytes.len;
+  return status;
+}
+
+nay_status nay_merge_pin(nay_merge *m, nay_sst_value *value) {
+  if (m == NULL || value == NULL || !m->valid) return NAY_EINVAL;
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_VALUE, value, NULL));
+  nay_status status;
+  if (m->stored) {
+    status = entry_pin_stored(m, value);
+  } else {
+    nay_merge_child *c = nay__merge_top(&m->heap)->source;
+    status = c->iter != NULL
+                 ? nay_sst_iter_pin(c->iter, value)
+                 : entry_pin_bytes(m, nay__merge_child_value(c), c->source.stable, value);
+  }
+  value->sequence = m->trailer >> 8;
+  value->deleted = (m->trailer & 0xff) == 0;
+  return status;
+}
+
+const nay_diag *nay_merge_diag(const nay_merge *m) { return &m->diag; }
+
+const nay_sst *nay_merge_table(const nay_merge *m) {
+  if (!m->valid) return m->failed;
+  if (!m->stored) return nay__merge_top_table(m);
+  return nay__merge_is_combined(m) ? m->from : m->kept.table;
+}

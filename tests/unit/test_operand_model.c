@@ -1,0 +1,275 @@
+/*
+ * test_operand_model.c - a small LSM tree with merge operands against a model, in random programs.
+ *
+ * The model is a list of writes: values "=s", deletions and operands "+s", s being the sequence
+ * number. A reader sees the value below and all operands above it, oldest first: "=3+7+9". A
+ * program writes, flushes the memtable to level 0, compacts level 0 into level 1 and that into
+ * level 2, which is the bottom, and takes and releases snapshots, all at random moments. After
+ * each change every reader (now, and one for each snapshot) must see the model, by every call that
+ * reads: gets below the memtable, gets, batches, traces, and iterators in both directions.
+ */
+#include "support/operand_store.h"
+
+/* ---- gets ---- */
+
+static void assert_text(const nay_sst_value *v, const char *want) {
+  if (v->len != strlen(want) || memcmp(v->bytes, want, v->len) != 0) {
+    fail_msg("%.*s, not %s", (int)v->len, (const char *)v->bytes, want);
+  }
+}
+
+/* As an engine does: the memtable first, then what is below its operands. */
+static void check_below(const store *st, unsigned user, unsigned moment, nay_sst_value *v) {
+  char want[TEXT], key[32];
+  unsigned newest;
+  const void *operands[MOST_WRITES];
+  size_t lens[MOST_WRITES];
+  nay_lookup_newer newer = {sizeof newer, .operands = operands, .lens = lens};
+  bool there = value_at(st, user, moment, want, &newest);
+  unsigned s = newest;
+  for (; s > st->flushed && !newer.ended; s = newest_of(st, user, s - 1)) {
+    const store_entry *w = &st->writes[s];
+    newer.ended = w->type != OPERAND;
+    if (w->type == VALUE) newer.base = w->text;
+    if (w->type == VALUE) newer.base_len = strlen(w->text);
+    if (w->type != OPERAND) continue;
+    operands[newer.n] = w->text;
+    lens[newer.n++] = strlen(w->text);
+  }
+  if (newer.n == 0 && newer.ended) return; /* the memtable answers alone */
+  size_t len = spell(st, user, newest, key);
+  nay_status status =
+      newer.n != 0 ? nay_lookup_get_below(st->lookup, key, len, moment, &newer, NULL, v, NULL)
+                   : nay_lookup_get_at(st->lookup, key, len, moment, NULL, v, NULL);
+  assert_status(status, there ? NAY_OK : NAY_ENOENT);
+  if (there) assert_text(v, want);
+}
+
+typedef struct steps {
+  unsigned operands;
+  nay_lookup_what last;
+} steps;
+
+static void follow(void *ctx, const nay_lookup_step *step) {
+  steps *s = ctx;
+  s->operands += step->what == NAY_LOOKUP_OPERAND;
+  s->last = step->what;
+}
+
+static uint64_t operands_of(const store *st) {
+  nay_sst_counters c = {.size = sizeof c};
+  assert_ok(nay_lookup_count(st->lookup, &c));
+  return c.operands;
+}
+
+/* In the tables alone, any spelling; a trace tells every operand that is counted. */
+static void check_get(const store *st, unsigned user, unsigned moment, nay_sst_value *v) {
+  char want[TEXT], key[32];
+  unsigned newest;
+  steps seen = {.operands = 0};
+  bool there = value_at(st, user, moment < st->flushed ? moment : st->flushed, want, &newest);
+  size_t len = spell(st, user, moment, key);
+  uint64_t before = operands_of(st);
+  nay_status status = nay_lookup_trace(st->lookup, key, len, moment, follow, &seen, NULL, v, NULL);
+  assert_status(status, there ? NAY_OK : NAY_ENOENT);
+  assert_int_equal(seen.operands, operands_of(st) - before);
+  if (!there) return;
+  assert_text(v, want);
+  assert_true(v->sequence == newest && !v->deleted);
+  if (seen.operands == 0) assert_int_equal(seen.last, NAY_LOOKUP_FOUND);
+}
+
+/* Every user twice, in any order, and keys that are not there. */
+static void check_many(store *st, unsigned moment) {
+  enum { N = 2 * USERS + 6 };
+  char keys[N][32];
+  const void *at[N];
+  size_t lens[N], tables[N], table;
+  nay_status statuses[N];
+  nay_sst_value values[N], one = {.size = sizeof one};
+  for (unsigned i = 0; i < N; i++) {
+    lens[i] = spell(st, pick(st, USERS + 3), i, keys[i]);
+    at[i] = keys[i];
+    tables[i] = 77;
+    values[i] = (nay_sst_value){.size = sizeof values[i]};
+  }
+  assert_ok(nay_lookup_get_many(st->lookup, at, lens, N, moment, NULL, values, statuses, tables));
+  for (unsigned i = 0; i < N; i++) {
+    uint64_t before = operands_of(st);
+    table = 77;
+    assert_status(nay_lookup_get_at(st->lookup, at[i], lens[i], moment, NULL, &one, &table),
+                  statuses[i]);
+    st->nmany += operands_of(st) != before;
+    assert_int_equal(tables[i], table);
+    if (statuses[i] != NAY_OK) continue;
+    assert_true(values[i].len == one.len && values[i].sequence == one.sequence);
+    assert_memory_equal(values[i].bytes, one.bytes, one.len);
+  }
+  for (unsigned i = 0; i < N; i++) nay_sst_value_free(&values[i]);
+  nay_sst_value_free(&one);
+}
+
+/* ---- iterators ---- */
+
+/* The user at `user` or behind it that the reader sees; USERS, or -1, if there is none. */
+static int shown(const store *st, int user, int step, unsigned moment) {
+  char want[TEXT];
+  unsigned newest;
+  while (user >= 0 && user < (int)USERS && !value_at(st, (unsigned)user, moment, want, &newest)) {
+    user += step;
+  }
+  return user;
+}
+
+static void assert_entry(const store *st, nay_merge *m, nay_status status, int user,
+                         unsigned moment, nay_sst_value *pin) {
+  char want[TEXT], key[32];
+  unsigned newest;
+  size_t len;
+  nay_sst_version v = {.size = sizeof v};
+  bool there = user >= 0 && user < (int)USERS;
+  assert_status(status, there ? NAY_OK : NAY_ENOENT);
+  if (!there) return;
+  value_at(st, (unsigned)user, moment, want, &newest);
+  nay_sst_version written = version_of(st, newest, key);
+  assert_ok(nay_merge_version(m, &v));
+  assert_true(v.sequence == newest && !v.deleted && !v.merge && v.len == written.len);
+  assert_memory_equal(v.key, key, v.len);
+  nay_sst_value shows = {.bytes = nay_merge_value(m, &len), .len = len};
+  assert_text(&shows, want);
+  assert_ok(nay_merge_pin(m, pin));
+  assert_true(pin->sequence == newest && !pin->deleted);
+  assert_text(pin, want);
+}
+
+/* Both walks, then random movements. What was pinned on the way stays. */
+static void check_iterator(store *st, unsigned moment, nay_sst_value *pins) {
+  nay_merge *m;
+  nay_merge_source source = memtable_source(&st->mem, pick(st, 2) == 0);
+  nay_merge_options how = {sizeof how, .sources = &source, .nsources = 1, .sequence = moment};
+  how.comparator = st->is->order;
+  assert_ok(nay_merge_new(st->lookup, &how, NULL, NULL, &m));
+  int at = shown(st, 0, 1, moment);
+  nay_status status = nay_merge_first(m);
+  for (; status == NAY_OK; at = shown(st, at + 1, 1, moment), status = nay_merge_next(m)) {
+    assert_true(at < (int)USERS);
+    assert_entry(st, m, status, at, moment, &pins[at]);
+  }
+  assert_entry(st, m, status, at, moment, &pins[0]);
+  at = shown(st, USERS - 1, -1, moment);
+  status = nay_merge_last(m);
+  for (; status == NAY_OK; at = shown(st, at - 1, -1, moment), status = nay_merge_prev(m)) {
+    assert_entry(st, m, status, at, moment, &pins[USERS]);
+  }
+  assert_entry(st, m, status, at, moment, &pins[USERS]);
+  for (unsigned i = 0; i < 12; i++) {
+    char key[32];
+    unsigned what = pick(st, 4), user = pick(st, USERS);
+    bool valid = nay_merge_valid(m);
+    size_t len = spell(st, user, i, key);
+    if (what < 2 && !valid) what += 2;
+    if (what == 0) at = shown(st, at + 1, 1, moment), status = nay_merge_next(m);
+    if (what == 1) at = shown(st, at - 1, -1, moment), status = nay_merge_prev(m);
+    if (what == 2) at = shown(st, (int)user, 1, moment), status = nay_merge_seek(m, key, len);
+    if (what == 3) {
+      at = shown(st, (int)user, -1, moment);
+      status = nay_merge_seek_for_prev(m, key, len);
+    }
+    assert_entry(st, m, status, at, moment, &pins[USERS]);
+  }
+  nay_merge_free(m);
+  for (at = shown(st, 0, 1, moment); at < (int)USERS; at = shown(st, at + 1, 1, moment)) {
+    char want[TEXT];
+    unsigned newest;
+    value_at(st, (unsigned)at, moment, want, &newest);
+    assert_text(&pins[at], want);
+  }
+}
+
+/* All versions: operands come as they are. */
+static void check_versions(store *st) {
+  nay_merge *m;
+  nay_merge_source source = memtable_source(&st->mem, true);
+  nay_merge_options how = {sizeof how, .sources = &source, .nsources = 1, .all_versions = true};
+  how.comparator = st->is->order;
+  assert_ok(nay_merge_new(st->lookup, &how, NULL, NULL, &m));
+  for (nay_status s = nay_merge_first(m); s == NAY_OK; s = nay_merge_next(m)) {
+    nay_sst_version v = {.size = sizeof v};
+    size_t len;
+    assert_ok(nay_merge_version(m, &v));
+    const char *value = nay_merge_value(m, &len);
+    assert_true(v.deleted == (st->writes[v.sequence].type == DELETION));
+    if (v.merge) assert_true(len > 1 && value[0] == '+');
+    if (v.sequence > st->flushed) assert_true(v.merge == (value[0] == '+'));
+  }
+  nay_merge_free(m);
+}
+
+/* ---- programs ---- */
+
+static void check_readers(store *st) {
+  nay_sst_value v = {.size = sizeof v}, pins[USERS + 1];
+  for (unsigned i = 0; i <= USERS; i++) pins[i] = (nay_sst_value){.size = sizeof pins[i]};
+  store_relook(st);
+  store_fill(st);
+  for (size_t i = 0; i <= st->nsnapshots; i++) {
+    unsigned moment = i == st->nsnapshots ? st->now : (unsigned)st->snapshots[i];
+    for (unsigned user = 0; user < USERS + 2; user++) {
+      check_below(st, user, moment, &v);
+      check_get(st, user, moment, &v);
+    }
+    if (moment == 0) continue;
+    check_many(st, moment);
+    check_iterator(st, moment, pins);
+  }
+  check_versions(st);
+  for (unsigned i = 0; i <= USERS; i++) nay_sst_value_free(&pins[i]);
+  nay_sst_value_free(&v);
+}
+
+static void run_program(const shape *is, uint64_t seed) {
+  static store st;
+  st = (store){.is = is, .random = nay_hash_mix(seed)};
+  if (is->cache_bytes != 0) assert_ok(nay_sst_cache_new(is->cache_bytes, 4096, NULL, &st.cache));
+  while (st.now < MOST_WRITES) {
+    unsigned n = 1 + pick(&st, 30), what = pick(&st, 8);
+    for (; n > 0 && st.now < MOST_WRITES && st.now - st.flushed < MEMTABLE_MOST - 30; n--) {
+      store_write(&st);
+    }
+    if (what < 2) store_snapshot(&st);
+    if (what > 1) store_flush(&st);
+    if (what == 5) store_compact(&st, 0);
+    if (what == 6) store_compact(&st, 1);
+    if (what == 7) {
+      store_compact(&st, 0);
+      store_compact(&st, 1);
+    }
+    if (st.now - st.flushed >= MEMTABLE_MOST - 30) store_flush(&st);
+    check_readers(&st);
+  }
+  assert_true(st.noperands > 100 && st.nmany > 10);
+  nay_lookup_free(st.lookup);
+  for (unsigned i = 0; i < LEVELS; i++) {
+    for (size_t k = 0; k < st.levels[i].n; k++) nay_sst_free(st.levels[i].at[k]);
+  }
+  nay_sst_cache_free(st.cache);
+}
+
+static void programs(void **state) {
+  for (uint64_t seed = 0; seed < TEST_SCALE(10) + 1; seed++) run_program(*state, seed);
+}
+
+int main(void) {
+  static const shape shapes[] = {
+      {"mapped, full filters", NULL, NAY_SST_FULL_FILTER, 64, 0, 0},
+      {"read, partitioned filters", NULL, NAY_SST_PARTITIONED_FILTER, 64, NAY_SST_PREAD, 0},
+      {"cached, no filters", NULL, NAY_SST_NO_FILTER, 300, NAY_SST_PREAD, 2000},
+      {"equal_may_differ", &fold, NAY_SST_NO_FILTER, 64, 0, 0},
+      {"equal_may_differ, read", &fold, NAY_SST_NO_FILTER, 200, NAY_SST_PREAD, 0},
+  };
+  test_case tests[sizeof shapes / sizeof *shapes];
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    tests[i] = (test_case)TEST_WITH(shapes[i].name, programs, &shapes[i]);
+  }
+  return run_list("test_operand_model.c", tests, sizeof shapes / sizeof *shapes);
+}

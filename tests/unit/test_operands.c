@@ -1,0 +1,411 @@
+/*
+ * test_operands.c - what is special about reading merge operands: operators that refuse, versions
+ * that are not older, filters on the way, memory that is not there, thousands of operands.
+ * test_operand_model.c has the answers.
+ */
+#include "nay_compact.h"
+#include "nay_merge.h"
+#include "nay_sst_cache.h"
+#include "support/flaky.h"
+#include "support/sst_numbers.h"
+
+#include "support/sst_memtable.h"
+
+#define MOST 4u
+
+/* A write of the key: '=', '-' or '+' and its text, at a sequence number. */
+typedef struct version {
+  const char *key;
+  uint64_t sequence;
+  const char *text;
+} version;
+
+typedef struct tree {
+  nay_sst *at[MOST];
+  size_t n;
+  nay_lookup *lookup;
+} tree;
+
+/* ---- trees ---- */
+
+static bool append(void *ctx, const nay_sst_operands *o, void *out, size_t room, size_t *len) {
+  (void)ctx;
+  *len = o->older_len + o->newer_len;
+  if (*len > room) return true;
+  if (o->older_len != 0) memcpy(out, o->older, o->older_len);
+  memcpy((char *)out + o->older_len, o->newer, o->newer_len);
+  return true;
+}
+
+/* Refuses to combine anything with "!". */
+static bool choosy(void *ctx, const nay_sst_operands *o, void *out, size_t room, size_t *len) {
+  if (memchr(o->newer, '!', o->newer_len) != NULL) return false;
+  if (o->older != NULL && memchr(o->older, '!', o->older_len) != NULL) return false;
+  return append(ctx, o, out, room, len);
+}
+
+static nay_sst_version version_of(const version *v) {
+  return (nay_sst_version){sizeof(nay_sst_version), v->key,           strlen(v->key), v->sequence,
+                           v->text[0] == '-',       v->text[0] == '+'};
+}
+
+static nay_sst *table_of(const version *v, size_t n, const nay_sst_write_options *write,
+                         const nay_sst_read_options *read, const nay_allocator *a) {
+  char path[TEMP_MAX];
+  nay_sst_writer *w;
+  nay_sst *t;
+  assert_ok(nay_sst_writer_new(temp_path(path, "operands.ldb"), write, NULL, NULL, &w));
+  for (size_t i = 0; i < n; i++) {
+    nay_sst_version made = version_of(&v[i]);
+    assert_ok(nay_sst_writer_add_version(w, &made, v[i].text, strlen(v[i].text)));
+  }
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
+  assert_ok(nay_sst_open(path, read, a, NULL, &t));
+  unlink(path);
+  return t;
+}
+
+static const nay_sst_write_options write_internal = {
+    .size = sizeof write_internal, .keys = NAY_SST_KEYS_INTERNAL, .block_bytes = 1};
+static const nay_sst_read_options read_internal = {.size = sizeof read_internal,
+                                                   .keys = NAY_SST_KEYS_INTERNAL};
+
+static void tree_look(tree *t, nay_sst_merge_operator merge, const nay_allocator *a) {
+  nay_lookup_level all = {sizeof all, .tables = (const nay_sst *const *)t->at, .n = t->n};
+  nay_lookup_options how = {sizeof how, .merge = merge};
+  assert_ok(nay_lookup_new_levels(&all, 1, &how, a, NULL, &t->lookup));
+}
+
+static void tree_free(tree *t) {
+  nay_lookup_free(t->lookup);
+  for (size_t i = 0; i < t->n; i++) nay_sst_free(t->at[i]);
+}
+
+static nay_status get(const tree *t, const char *key, nay_diag *diag, nay_sst_value *v,
+                      size_t *table) {
+  return nay_lookup_get(t->lookup, key, strlen(key), diag, v, table);
+}
+
+static void assert_get(const tree *t, const char *key, const char *want) {
+  nay_sst_value v = {.size = sizeof v};
+  assert_ok(get(t, key, NULL, &v, NULL));
+  assert_int_equal(v.len, strlen(want));
+  assert_memory_equal(v.bytes, want, v.len);
+  nay_sst_value_free(&v);
+}
+
+/* Every call that reads says the same of a key, and tells why. The iterator stays at the error, and
+ * passes it by a seek to `after`. */
+static void assert_fails(const tree *t, const char *key, const char *after, nay_status want,
+                         const char *why) {
+  nay_sst_value v = {.size = sizeof v};
+  nay_diag diag = {.what = NULL};
+  nay_status one;
+  const void *at = key;
+  size_t len = strlen(key);
+  assert_status(get(t, key, &diag, &v, NULL), want);
+  assert_non_null(strstr(diag.what, why));
+  diag.what = NULL;
+  assert_status(
+      nay_lookup_get_many(t->lookup, &at, &len, 1, NAY_SST_MAX_SEQUENCE, &diag, &v, &one, NULL),
+      want);
+  assert_status(one, want);
+  assert_non_null(strstr(diag.what, why));
+  nay_sst_value_free(&v);
+  nay_merge *m;
+  assert_ok(nay_merge_new(t->lookup, NULL, NULL, NULL, &m));
+  for (int back = 0; back < 2; back++) {
+    nay_status status = back ? nay_merge_seek_for_prev(m, key, len) : nay_merge_seek(m, key, len);
+    assert_status(status, want);
+    assert_non_null(strstr(nay_merge_diag(m)->what, why));
+    assert_status(nay_merge_next(m), want);
+    assert_status(nay_merge_prev(m), want);
+    assert_ok(nay_merge_seek(m, after, strlen(after)));
+    assert_status(nay_merge_prev(m), want);
+  }
+  nay_merge_free(m);
+}
+
+/* ---- errors ---- */
+
+static void operators_may_refuse(void **state) {
+  (void)state;
+  static const version newer[] = {{"a", 9, "+1"}, {"b", 9, "+!"}, {"c", 9, "+1"}, {"d", 9, "+1"},
+                                  {"e", 9, "+1"}, {"f", 9, "+1"}, {"g", 9, "=!"}},
+                       older[] = {{"a", 5, "=1"}, {"c", 5, "+!"}, {"d", 5, "=!"}, {"e", 5, "-"},
+                                  {"e", 4, "=!"}, {"f", 5, "=2"}, {"f", 4, "+!"}};
+  tree t = {.n = 2};
+  t.at[0] = table_of(newer, 7, &write_internal, &read_internal, NULL);
+  t.at[1] = table_of(older, 7, &write_internal, &read_internal, NULL);
+  tree_look(&t, choosy, NULL);
+  assert_fails(&t, "b", "e", NAY_ECORRUPT, "could not be combined"); /* with nothing */
+  assert_fails(&t, "c", "e", NAY_ECORRUPT, "could not be combined"); /* with an operand */
+  assert_fails(&t, "d", "e", NAY_ECORRUPT, "could not be combined"); /* with a value */
+  assert_get(&t, "a", "=1+1");
+  assert_get(&t, "e", "+1"); /* what a deletion or a value hides is not combined */
+  assert_get(&t, "f", "=2+1");
+  assert_get(&t, "g", "=!");
+  tree_free(&t);
+}
+
+/* A sequence number is that of one write: the same operand in two tables, or an operand in an older
+ * table that is newer, is not counted twice but refused, as in a compaction. */
+static void versions_must_be_older(void **state) {
+  (void)state;
+  static const version newer[] = {{"a", 7, "+1"}, {"b", 7, "+1"}, {"c", 7, "+1"}, {"z", 7, "=1"}},
+                       older[] = {{"a", 7, "+1"}, {"b", 8, "=1"}, {"c", 7, "-"}, {"z", 7, "+1"}};
+  static const version typed[] = {{"a", 7, "+1"}, {"a", 7, "=1"}, {"z", 1, "=1"}};
+  char path[TEMP_MAX];
+  const char *why = "not older";
+  tree t = {.n = 2};
+  t.at[0] = table_of(newer, 4, &write_internal, &read_internal, NULL);
+  t.at[1] = table_of(older, 4, &write_internal, &read_internal, NULL);
+  tree_look(&t, append, NULL);
+  assert_fails(&t, "a", "z", NAY_ECORRUPT, why);
+  assert_fails(&t, "c", "z", NAY_ECORRUPT, why);
+  nay_sst_value v = {.size = sizeof v};
+  nay_diag diag = {.what = NULL};
+  assert_status(get(&t, "b", &diag, &v, NULL), NAY_ECORRUPT);
+  assert_get(&t, "z", "=1"); /* a value is the same however often it is there */
+  nay_sst_compact_options how = {sizeof how, .merge = append};
+  temp_path(path, "twice.ldb");
+  assert_status(nay_sst_compact((const nay_sst *const *)t.at, 2, path, &how, NULL, &diag, NULL),
+                NAY_ECORRUPT);
+  assert_non_null(strstr(diag.what, why));
+  assert_int_equal(access(path, F_OK), -1);
+  tree_free(&t);
+  t = (tree){.n = 1};
+  t.at[0] = table_of(typed, 3, &write_internal, &read_internal, NULL);
+  tree_look(&t, append, NULL);
+  assert_fails(&t, "a", "z", NAY_ECORRUPT, why);
+  tree_free(&t);
+  nay_sst_value_free(&v);
+}
+
+static void no_operator(void **state) {
+  (void)state;
+  static const version one[] = {{"a", 7, "+1"}, {"b", 7, "=1"}};
+  tree t = {.n = 1};
+  t.at[0] = table_of(one, 2, &write_internal, &read_internal, NULL);
+  tree_look(&t, NULL, NULL);
+  assert_fails(&t, "a", "b", NAY_ENOTSUP, "no merge operator");
+  nay_sst_value v = {.size = sizeof v};
+  nay_diag diag = {.what = NULL};
+  const void *operands[] = {"+2", NULL};
+  size_t lens[] = {2, 1};
+  nay_lookup_newer newer = {sizeof newer, .operands = operands, .lens = lens, .n = 1};
+  assert_status(nay_lookup_get_below(t.lookup, "a", 1, 9, &newer, &diag, &v, NULL), NAY_ENOTSUP);
+  assert_non_null(diag.what);
+  nay_lookup_free(t.lookup);
+  tree_look(&t, append, NULL);
+  assert_ok(nay_lookup_get_below(t.lookup, "a", 1, 9, &newer, NULL, &v, NULL));
+  assert_true(v.len == 4 && memcmp(v.bytes, "+1+2", 4) == 0 && v.sequence == 0);
+  newer.base = "=1", newer.base_len = 2; /* a base that does not end it */
+  assert_status(nay_lookup_get_below(t.lookup, "a", 1, 9, &newer, &diag, &v, NULL), NAY_EINVAL);
+  newer.ended = true;
+  assert_ok(nay_lookup_get_below(t.lookup, "a", 1, 9, &newer, NULL, &v, NULL));
+  assert_true(v.len == 4 && memcmp(v.bytes, "=1+2", 4) == 0);
+  newer.n = 2; /* the second is NULL and has a length */
+  assert_status(nay_lookup_get_below(t.lookup, "a", 1, 9, &newer, &diag, &v, NULL), NAY_EINVAL);
+  newer.n = 0;
+  assert_status(nay_lookup_get_below(t.lookup, "a", 1, 9, &newer, &diag, &v, NULL), NAY_EINVAL);
+  assert_status(nay_lookup_get_below(t.lookup, "a", 1, 9, NULL, &diag, &v, NULL), NAY_EINVAL);
+  nay_sst_value_free(&v);
+  tree_free(&t);
+}
+
+/* ---- filters ---- */
+
+typedef struct told {
+  nay_lookup_what what[32];
+  size_t table[32];
+  unsigned n;
+} told;
+
+static void tell(void *ctx, const nay_lookup_step *step) {
+  told *s = ctx;
+  assert_true(s->n < 32);
+  s->what[s->n] = step->what;
+  s->table[s->n++] = step->table;
+}
+
+/* A nay between two operands skips its own table; operands over several blocks are one table's. */
+static void a_nay_skips_one_table(void **state) {
+  (void)state;
+  static const version at0[] = {{"k", 9, "+9"}, {"k", 8, "+8"}},
+                       at1[] = {{"a", 7, "=a"}, {"z", 7, "=z"}},
+                       at2[] = {{"k", 3, "+3"}, {"k", 2, "=2"}, {"k", 1, "+1"}},
+                       at3[] = {{"k", 0, "=0"}};
+  static const nay_lookup_what want[] = {
+      NAY_LOOKUP_FILTER_MAYBE, NAY_LOOKUP_INDEX,   NAY_LOOKUP_BLOCK,      NAY_LOOKUP_OPERAND,
+      NAY_LOOKUP_BLOCK,        NAY_LOOKUP_OPERAND, NAY_LOOKUP_FILTER_NAY, NAY_LOOKUP_FILTER_MAYBE,
+      NAY_LOOKUP_INDEX,        NAY_LOOKUP_BLOCK,   NAY_LOOKUP_OPERAND,    NAY_LOOKUP_BLOCK,
+      NAY_LOOKUP_FOUND};
+  static const size_t tables[] = {0, 0, 0, 0, 0, 0, 1, 2, 2, 2, 2, 2, 2};
+  const nay_policy *policies[] = {&exact};
+  nay_sst_write_options write = write_internal;
+  nay_sst_read_options read = read_internal;
+  write.filter = NAY_SST_FULL_FILTER;
+  write.policy = &exact;
+  read.policies = policies;
+  read.npolicies = 1;
+  tree t = {.n = 4};
+  t.at[0] = table_of(at0, 2, &write, &read, NULL);
+  t.at[1] = table_of(at1, 2, &write, &read, NULL);
+  t.at[2] = table_of(at2, 3, &write, &read, NULL);
+  t.at[3] = table_of(at3, 1, &write, &read, NULL);
+  tree_look(&t, append, NULL);
+  told seen = {.n = 0};
+  nay_sst_value v = {.size = sizeof v};
+  size_t table = 9;
+  assert_ok(nay_lookup_trace(t.lookup, "k", 1, 9, tell, &seen, NULL, &v, &table));
+  assert_true(v.len == 8 && memcmp(v.bytes, "=2+3+8+9", 8) == 0 && v.sequence == 9 && table == 0);
+  assert_int_equal(seen.n, sizeof want / sizeof *want);
+  for (unsigned i = 0; i < seen.n; i++) {
+    assert_true(seen.what[i] == want[i] && seen.table[i] == tables[i]);
+  }
+  nay_sst_counters c = {.size = sizeof c};
+  assert_ok(nay_lookup_count(t.lookup, &c));
+  assert_true(c.gets == 1 && c.operands == 3 && c.filter_useful == 1 && c.block_reads == 4);
+  assert_true(counters_of(t.at[3]).gets == 0 && counters_of(t.at[2]).operands == 1);
+  nay_sst_value_free(&v);
+  tree_free(&t);
+}
+
+/* ---- memory ---- */
+
+enum { GET, GET_MANY, GET_BELOW, FORWARD, BACKWARD, N_CALLS };
+
+/* One call of each kind; at NAY_OK its value is right. */
+static nay_status call_one(const tree *t, unsigned what, const nay_allocator *a, nay_sst_value *v) {
+  static const char want[] = "=1+2+3+4+5";
+  const void *key = "k", *operands[] = {"+5", "+4"};
+  size_t len = 1, lens[] = {2, 2};
+  nay_lookup_newer newer = {sizeof newer, .operands = operands, .lens = lens, .n = 2};
+  nay_status status, one;
+  nay_merge *m = NULL;
+  switch (what) {
+    case GET: status = nay_lookup_get(t->lookup, key, len, NULL, v, NULL); break;
+    case GET_MANY:
+      status = nay_lookup_get_many(t->lookup, &key, &len, 1, 9, NULL, v, &one, NULL);
+      assert_status(status, one);
+      break;
+    case GET_BELOW:
+      status = nay_lookup_get_below(t->lookup, key, 1, 3, &newer, NULL, v, NULL);
+      break;
+    default:
+      status = nay_merge_new(t->lookup, NULL, a, NULL, &m);
+      if (status == NAY_OK) status = what == FORWARD ? nay_merge_first(m) : nay_merge_last(m);
+      if (status == NAY_OK) status = nay_merge_pin(m, v);
+      nay_merge_free(m);
+      break;
+  }
+  if (status == NAY_OK) {
+    assert_int_equal(v->len, sizeof want - 1);
+    assert_memory_equal(v->bytes, want, v->len);
+  }
+  return status;
+}
+
+/* Each allocation fails in turn, once or for ever: an error, no leak, and the same value works in
+ * the next call. */
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  static const version at0[] = {{"k", 5, "+5"}, {"k", 4, "+4"}}, at1[] = {{"k", 3, "+3"}},
+                       at2[] = {{"k", 2, "+2"}, {"k", 1, "=1"}};
+  for (unsigned what = 0; what < 3 * N_CALLS; what++) {
+    flaky heap = {.fail_at = -1};
+    nay_allocator a = flaky_allocator(&heap);
+    nay_sst_read_options read = read_internal;
+    nay_sst_cache *cache = NULL;
+    tree t = {.n = 3};
+    if (what % 3 != 0) read.flags = NAY_SST_PREAD;
+    if (what % 3 == 2) assert_ok(nay_sst_cache_new(4096, 0, &a, &cache));
+    read.cache = cache;
+    t.at[0] = table_of(at0, 2, &write_internal, &read, &a);
+    t.at[1] = table_of(at1, 1, &write_internal, &read, &a);
+    t.at[2] = table_of(at2, 2, &write_internal, &read, &a);
+    tree_look(&t, append, &a);
+    nay_status status = NAY_ENOMEM;
+    for (long at = 0; status != NAY_OK; at++) {
+      nay_sst_value v = {.size = sizeof v};
+      flaky_arm(&heap, at, at % 2 != 0);
+      status = call_one(&t, what / 3, &a, &v);
+      if (status != NAY_OK) assert_status(status, NAY_ENOMEM);
+      flaky_arm(&heap, -1, false);
+      assert_ok(call_one(&t, what / 3, &a, &v));
+      nay_sst_value_free(&v);
+      assert_true(at < 200);
+    }
+    tree_free(&t);
+    nay_sst_cache_free(cache);
+    assert_true(flaky_is_clean(&heap));
+  }
+}
+
+/* Numbers that are added: the value stays as short as it is. */
+static bool add(void *ctx, const nay_sst_operands *o, void *out, size_t room, size_t *len) {
+  uint64_t a = 0, b = 0;
+  (void)ctx;
+  *len = sizeof a;
+  if (o->newer_len != sizeof a || (o->older != NULL && o->older_len != sizeof b)) return false;
+  if (room < sizeof a) return true;
+  memcpy(&a, o->newer, sizeof a);
+  if (o->older != NULL) memcpy(&b, o->older, sizeof b);
+  a += b;
+  memcpy(out, &a, sizeof a);
+  return true;
+}
+
+/* However many operands there are, a get and an iterator need memory for two. */
+static void memory_is_bounded(void **state) {
+  (void)state;
+  enum { N = 20000 };
+  char path[TEMP_MAX];
+  nay_sst_writer *w;
+  nay_sst *table;
+  nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
+  assert_ok(nay_sst_writer_new(temp_path(path, "many.ldb"), &how, NULL, NULL, &w));
+  for (uint64_t s = N; s > 0; s--) {
+    nay_sst_version v = {sizeof v, "counter", 7, s, false, true};
+    assert_ok(nay_sst_writer_add_version(w, &v, (const char *)&s, sizeof s));
+  }
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
+  nay_sst_read_options read = {sizeof read, .keys = NAY_SST_KEYS_INTERNAL, .flags = NAY_SST_PREAD};
+  flaky heap = {.fail_at = -1};
+  nay_allocator a = flaky_allocator(&heap);
+  assert_ok(nay_sst_open(path, &read, &a, NULL, &table));
+  unlink(path);
+  tree t = {.at = {table}, .n = 1};
+  tree_look(&t, add, &a);
+  nay_sst_value v = {.size = sizeof v};
+  size_t before = heap.live;
+  uint64_t sum;
+  heap.peak = before;
+  assert_ok(nay_lookup_get_at(t.lookup, "counter", 7, N - 1, NULL, &v, NULL));
+  memcpy(&sum, v.bytes, sizeof sum);
+  assert_true(v.len == sizeof sum && sum == (uint64_t)N * (N - 1) / 2 && v.sequence == N - 1);
+  assert_true(heap.peak - before < 16384);
+  nay_merge *m;
+  assert_ok(nay_merge_new(t.lookup, NULL, &a, NULL, &m));
+  assert_ok(nay_merge_last(m));
+  assert_ok(nay_merge_pin(m, &v));
+  memcpy(&sum, v.bytes, sizeof sum);
+  assert_int_equal(sum, (uint64_t)N * (N + 1) / 2);
+  assert_status(nay_merge_prev(m), NAY_ENOENT);
+  assert_true(heap.peak - before < 40000);
+  nay_merge_free(m);
+  nay_sst_value_free(&v);
+  tree_free(&t);
+  assert_true(flaky_is_clean(&heap));
+}
+
+int main(void) {
+  const test_case tests[] = {
+      TEST(operators_may_refuse),  TEST(versions_must_be_older),    TEST(no_operator),
+      TEST(a_nay_skips_one_table), TEST(every_allocation_may_fail), TEST(memory_is_bounded),
+  };
+  return run_all(tests);
+}
