@@ -64,6 +64,9 @@ nay_status nay__block_open(const uint8_t *bytes, size_t len, nay_diag *diag, nay
   if (n > (len - 4) / 4) {
     return nay__fail(diag, NAY_ECORRUPT, "a block has more restarts than bytes", len - 4);
   }
+  if (n == 0) { /* also an empty block has one: else damage could hide its entries */
+    return nay__fail(diag, NAY_ECORRUPT, "a block has no restarts", len - 4);
+  }
   *block = (nay_block){bytes, (uint32_t)(len - 4 - (size_t)n * 4), n};
   return NAY_OK;
 }
@@ -223,7 +226,7 @@ static nay_status block_find_custom(const nay_block *b, nay_order order, const n
 nay_status nay__block_find(const nay_block *b, nay_order order, const nay_target *target,
                            const nay_allocator *a, nay_diag *diag, nay_found *found) {
   found->near = 0;
-  if (b->nrestarts == 0 || b->end == 0) return NAY_ENOENT;
+  if (b->end == 0) return NAY_ENOENT;
   bool internal = order.internal;
   size_t near = 0; /* of the entry before */
   uint32_t restart;
@@ -287,11 +290,14 @@ static nay_status cursor_take(nay_cursor *c, uint32_t at, nay_diag *diag) {
 static nay_status cursor_restart(nay_cursor *c, uint32_t restart, nay_diag *diag) {
   c->valid = false;
   c->key.len = 0;
-  if (c->block.nrestarts == 0) return NAY_ENOENT;
   return cursor_take(c, block_restart(&c->block, restart), diag);
 }
 
-nay_status nay__cursor_first(nay_cursor *c, nay_diag *diag) { return cursor_restart(c, 0, diag); }
+nay_status nay__cursor_first(nay_cursor *c, nay_diag *diag) {
+  c->valid = false;
+  if (block_restart(&c->block, 0) != 0) return block_bad(diag, c->block.end);
+  return cursor_restart(c, 0, diag);
+}
 
 nay_status nay__cursor_next(nay_cursor *c, nay_diag *diag) {
   return c->valid ? cursor_take(c, c->entry.next, diag) : NAY_ENOENT;
@@ -305,7 +311,6 @@ static nay_status cursor_walk_to(nay_cursor *c, uint32_t restart, uint32_t limit
 }
 
 nay_status nay__cursor_last(nay_cursor *c, nay_diag *diag) {
-  if (c->block.nrestarts == 0) return cursor_restart(c, 0, diag);
   return cursor_walk_to(c, c->block.nrestarts - 1, c->block.end, diag);
 }
 
@@ -336,7 +341,6 @@ nay_status nay__cursor_at(nay_cursor *c, uint32_t at, nay_diag *diag) {
 nay_status nay__cursor_seek(nay_cursor *c, const nay_target *target, nay_diag *diag) {
   uint32_t restart = 0;
   c->valid = false;
-  if (c->block.nrestarts == 0) return NAY_ENOENT;
   NAY_TRY(block_narrow(&c->block, c->order, target, diag, &restart));
   NAY_TRY(cursor_restart(c, restart, diag));
   while (nay__compare_target(c->order, c->key.at, c->key.len, target) < 0) {
@@ -432,7 +436,7 @@ static nay_status check_entries(nay_cursor *c, const nay_buffer *above, nay_buff
 nay_status nay__block_check(const nay_block *b, nay_order order, const nay_buffer *above,
                             const nay_buffer *upto, const nay_allocator *a, nay_diag *diag) {
   nay_cursor c = {.block = *b, .order = order, .allocator = a};
-  if (b->end == 0 || b->nrestarts == 0) return NAY_OK; /* it has no entry to find */
+  if (b->end == 0) return NAY_OK; /* it has no entry to find */
   nay_buffer last = {NULL, 0, 0};
   nay_status status = check_entries(&c, above, &last, diag);
   if (status == NAY_OK && upto != NULL &&

@@ -75,7 +75,8 @@ typedef struct nay_block {
   uint32_t nrestarts;
 } nay_block;
 
-/* nay__block_open: NAY_ECORRUPT when the restarts do not fit. Entries are not read yet. */
+/* nay__block_open: NAY_ECORRUPT when the restarts do not fit, or there is none. Entries are not
+ * read yet. */
 nay_status nay__block_open(const uint8_t *bytes, size_t len, nay_diag *diag, nay_block *block);
 
 /* The messages of NAY_ENOTSUP for keys out of order: the checksum is right, so they were written

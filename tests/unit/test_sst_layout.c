@@ -1,11 +1,10 @@
 /*
  * test_sst_layout.c - blocks that are whole but stand in another's place: a damaged footer names
  * another block, whose checksum is right. Every table is tried with every pair of its blocks as
- * metaindex and index: the reader refuses all pairs but the right one.
+ * metaindex and index: the reader refuses all pairs but the right one. And blocks that seem empty.
  */
 #include "nay_table_filters.h"
-#include "sst/block.h"
-#include "sst/footer.h"
+#include "support/sst_blocks.h"
 #include "support/sst_numbers.h"
 
 #define NKEYS 200
@@ -150,24 +149,6 @@ static void every_pair_of_blocks(void **unused) {
   }
 }
 
-static nay_handle put_block(nay_buffer *file, nay_block_builder *b, const nay_allocator *a) {
-  uint8_t trailer[NAY_BLOCK_TRAILER];
-  assert_ok(nay__block_finish(b, a));
-  nay_handle h = {file->len, b->bytes.len};
-  nay__block_trailer_store(trailer, 0, b->bytes.at, b->bytes.len);
-  assert_ok(nay__buffer_append(file, b->bytes.at, b->bytes.len, a));
-  assert_ok(nay__buffer_append(file, trailer, sizeof trailer, a));
-  assert_ok(nay__block_reset(b, a));
-  return h;
-}
-
-static void add_entry(nay_block_builder *b, const char *key, nay_handle value,
-                      const nay_allocator *a) {
-  uint8_t bytes[NAY_HANDLE_MAX];
-  size_t n = nay__handle_store(bytes, value);
-  assert_ok(nay__block_add(b, (const uint8_t *)key, strlen(key), 0, bytes, n, a));
-}
-
 /* RocksDB's order: the metaindex is the last block. Its format 0, and Pebble's LevelDB format, have
  * LevelDB's footer. */
 static uint8_t *as_rocksdb(const uint8_t *bytes, const nay_footer *from, size_t *len) {
@@ -176,7 +157,6 @@ static uint8_t *as_rocksdb(const uint8_t *bytes, const nay_footer *from, size_t 
   nay_block_builder b = {.interval = 1};
   size_t data = (size_t)from->metaindex.offset, index = (size_t)from->index.size;
   nay_footer f = {.index = {data, index}};
-  uint8_t end[NAY_FOOTER];
   assert_ok(nay__block_reset(&b, &a));
   assert_ok(nay__buffer_append(&file, bytes, data, &a));
   assert_ok(nay__buffer_append(&file, bytes + from->index.offset, index + NAY_BLOCK_TRAILER, &a));
@@ -184,8 +164,7 @@ static uint8_t *as_rocksdb(const uint8_t *bytes, const nay_footer *from, size_t 
   nay_handle properties = put_block(&file, &b, &a);
   add_entry(&b, "rocksdb.properties", properties, &a);
   f.metaindex = put_block(&file, &b, &a);
-  nay__footer_store(end, &f);
-  assert_ok(nay__buffer_append(&file, end, sizeof end, &a));
+  put_end(&file, f.metaindex, f.index, &a);
   nay__block_builder_free(&b, &a);
   *len = file.len;
   return file.at;
@@ -229,6 +208,68 @@ static void empty_tables(void **unused) {
   }
 }
 
+/* ---- restarts ---- */
+
+/* Makes a block look empty, under a checksum that fits: without restarts, or with a first one
+ * behind the entries. */
+static void hide_entries(uint8_t *bytes, nay_handle h, bool no_restarts) {
+  uint8_t *end = bytes + h.offset + h.size;
+  size_t restarts = 4 * (size_t)nay__load32le(end - 4);
+  nay__store32le(no_restarts ? end - 4 : end - 4 - restarts,
+                 no_restarts ? 0 : (uint32_t)(h.size - 4 - restarts));
+  nay__block_trailer_store(end, 0, bytes + h.offset, (size_t)h.size);
+}
+
+/* All keys, or an error: no walk ends early, no get says nay. */
+static void assert_nothing_hidden(const uint8_t *bytes, size_t len) {
+  nay_sst_read_options how = reading();
+  nay_sst *t;
+  nay_sst_iter *it;
+  nay_sst_value v = {.size = sizeof v};
+  unsigned n = 0, errors = 0;
+  nay_status status = nay_sst_view(bytes, len, &how, NULL, NULL, &t);
+  if (status != NAY_OK) {
+    assert_status(status, NAY_ECORRUPT);
+    return;
+  }
+  for (unsigned i = 0; i < NKEYS; i++) {
+    char key[32];
+    status = nay_sst_get(t, key, number_key(2 * i, key), NULL, &v);
+    assert_true(status == NAY_OK || status == NAY_ECORRUPT);
+    errors += status != NAY_OK;
+  }
+  assert_ok(nay_sst_iter_new(t, &it));
+  for (status = nay_sst_iter_first(it); status == NAY_OK; status = nay_sst_iter_next(it)) n++;
+  assert_status(status, errors != 0 ? NAY_ECORRUPT : NAY_ENOENT);
+  assert_true(errors != 0 || n == NKEYS);
+  nay_sst_iter_free(it);
+  nay_sst_value_free(&v);
+  nay_sst_free(t);
+}
+
+static void blocks_without_restarts(void **unused) {
+  (void)unused;
+  shape s[NSHAPES];
+  shapes(s);
+  for (size_t i = 0; i < NSHAPES; i++) {
+    size_t len;
+    nay_footer f;
+    uint8_t *bytes = shape_bytes(&s[i], NKEYS, &len), *copy = malloc(len);
+    assert_ok(nay__footer_load(bytes, len, len, NULL, &f));
+    blocks b = {.bytes = bytes};
+    add_named(&b, f.index);
+    add_block(&b, f.index);
+    add_block(&b, f.metaindex);
+    for (size_t j = 0; j < 2 * b.n; j++) {
+      memcpy(copy, bytes, len);
+      hide_entries(copy, b.at[j / 2], j % 2 == 0);
+      assert_nothing_hidden(copy, len);
+    }
+    free(copy);
+    free(bytes);
+  }
+}
+
 /* ---- an index that is not one of this file ---- */
 
 /* Three data blocks of one entry, and an index with the handles of these; the metaindex names a
@@ -240,7 +281,6 @@ static nay_status open_index_of(const int list[3], const nay_handle *meta, nay_d
   nay_block_builder b = {.interval = 1};
   nay_handle data[3];
   nay_footer f;
-  uint8_t bytes[NAY_FOOTER];
   nay_sst *t = NULL;
   assert_ok(nay__block_reset(&b, &a));
   for (size_t i = 0; i < 3; i++) {
@@ -254,8 +294,7 @@ static nay_status open_index_of(const int list[3], const nay_handle *meta, nay_d
     if (list[i] >= 0) add_entry(&b, keys[i], data[list[i]], &a);
   }
   f.index = put_block(&file, &b, &a);
-  nay__footer_store(bytes, &f);
-  assert_ok(nay__buffer_append(&file, bytes, sizeof bytes, &a));
+  put_end(&file, f.metaindex, f.index, &a);
   nay_status status = nay_sst_view(file.at, file.len, NULL, NULL, diag, &t);
   nay_sst_free(t);
   nay__block_builder_free(&b, &a);
@@ -292,6 +331,7 @@ int main(void) {
       TEST(every_pair_of_blocks),
       TEST(every_pair_with_the_metaindex_last),
       TEST(empty_tables),
+      TEST(blocks_without_restarts),
       TEST(indexes),
   };
   return run_all(tests);
