@@ -52,9 +52,9 @@ extern "C" {
  * without the trailer.
  *
  * NAY_SST_KEYS_AUTO, when reading: internal if the keys of the first block and up to 64 keys of the
- * index all have 8 bytes or more, a type of 0 or 1, and stand in the order of internal keys; else
- * plain. Tables with nay's own filters say which they are, RocksDB's (format 0) are internal. When
- * writing: plain.
+ * index all have 8 bytes or more, a type of 0 to 2, and stand in the order of internal keys; else
+ * plain. Tables with nay's own filters, properties or merge operands say which they are, RocksDB's
+ * (format 0) are internal. When writing: plain.
  */
 typedef enum nay_sst_keys {
   NAY_SST_KEYS_AUTO = 0,
@@ -280,12 +280,12 @@ typedef struct nay_sst_read_options {
 typedef struct nay_sst nay_sst;
 
 /*
- * nay_sst_open: options may be NULL. NAY_EFORMAT: not a table. NAY_ECORRUPT: footer or index
- * are damaged. NAY_EMISMATCH: the table names another comparator. NAY_ENOTSUP: the index is
- * compressed and no codec was given for it, or the keys are not in the order of the comparator,
- * because the table was made with another, or RocksDB has partitioned its index.
- * Order: that of the index here, and of some data blocks (of all up to 8, unless nay wrote the
- * table); that of each block when it is first used. So a get, a walk or a compaction that meets
+ * nay_sst_open: options may be NULL. NAY_EFORMAT: not a table. NAY_ECORRUPT: footer, index,
+ * metaindex or properties are damaged. NAY_EMISMATCH: the table names another comparator.
+ * NAY_ENOTSUP: one of them is compressed and no codec was given for it, or the keys are not in the
+ * order of the comparator, because the table was made with another, or RocksDB has partitioned its
+ * index. Order: that of the index here, and of some data blocks (of all up to 8, unless nay wrote
+ * the table); that of each block when it is first used. So a get, a walk or a compaction that meets
  * keys of another order is NAY_ENOTSUP. Walk a table from end to end to check all of it.
  * Checksums: each block's when it is read; in a mapped file, when it is first used. A file that
  * another process shortens while it is mapped kills the process (SIGBUS): tables are replaced,

@@ -41,8 +41,7 @@ typedef struct nay_sst_properties {
 } nay_sst_properties;
 
 /* nay_sst_stated: reads nothing from the file. NAY_ENOENT: the table does not state them.
- * NAY_ECORRUPT, NAY_EIO: what points to them could not be read when it was opened. NAY_EINVAL:
- * properties->size. */
+ * NAY_EINVAL: properties->size. */
 NAY_API nay_status nay_sst_stated(const nay_sst *sst, nay_sst_properties *properties);
 
 /*

@@ -49,6 +49,9 @@ static nay_status meta_visit(void *ctx, const nay_cursor *c, nay_diag *diag) {
   nay_bytes key = {c->key.at, c->key.len}, value = {c->entry.value, c->entry.value_len};
   nay_meta_entry e = {.kind = NAY_META_IS_OTHER};
   meta_classify(key, value, &e);
+  if (e.kind == NAY_META_IS_KEYS && !e.internal && !nay__bytes_are(value, "plain")) {
+    return nay__fail(diag, NAY_ECORRUPT, "nay.keys is neither plain nor internal", c->entry.at);
+  }
   e.has_handle = nay__handle_load(value.at, value.at + value.len, &e.handle) != NULL;
   nay_status status = w->visit(w->ctx, &e);
   if (status != NAY_ECORRUPT) return status;

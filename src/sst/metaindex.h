@@ -45,6 +45,11 @@ typedef struct nay_meta_entry {
   nay_handle handle;               /* which may point outside of the file */
 } nay_meta_entry;
 
+/* nay__meta_has_block: whether the handle is that of a block in the first `limit` bytes. */
+static inline bool nay__meta_has_block(const nay_meta_entry *e, uint64_t limit) {
+  return e->has_handle && e->handle.size != 0 && nay__handle_fits(e->handle, limit);
+}
+
 /* nay__metaindex_walk: calls visit for each entry of the uncompressed contents of a metaindex.
  * Errors of the block, and those of visit; diag->offset counts from the start of the block. */
 typedef nay_status (*nay_meta_visit)(void *ctx, const nay_meta_entry *entry);

@@ -93,12 +93,11 @@ struct nay_sst {
   nay_foreign *foreign; /* NULL: LevelDB's */
   void *cached;         /* its entry in a nay_sst_tables, if it is in one */
 
-  uint64_t blocks_end;    /* where the last data block ends */
-  bool rocksdb_meta;      /* the metaindex names RocksDB's properties */
-  bool has_meta;          /* the metaindex names a block: */
-  uint64_t meta_at;       /* the first of them begins here */
-  nay_handle properties;  /* nay's or RocksDB's; size 0: none */
-  nay_status meta_unread; /* why the metaindex could not be read; NAY_OK: it was */
+  uint64_t blocks_end;   /* where the last data block ends */
+  bool rocksdb_meta;     /* the metaindex names RocksDB's properties */
+  bool has_meta;         /* the metaindex names a block: */
+  uint64_t meta_at;      /* the first of them begins here */
+  nay_handle properties; /* nay's or RocksDB's; size 0: none */
   nay_hold *properties_hold;
   nay_table_stats stats; /* that it states; keys lie in the block of properties */
   nay_hold *index_hold;
@@ -199,8 +198,9 @@ nay_status nay__sst_handle(const nay_sst *sst, const uint8_t *value, size_t len,
                            nay_handle *handle);
 
 /* nay__sst_filters_open: reads the metaindex, and the filters unless the caller wants none.
- * Whatever is wrong with a filter is counted as a fault, no more. */
-nay_status nay__sst_filters_open(nay_sst *sst);
+ * Whatever is wrong with a filter is counted as a fault, no more; a metaindex that cannot be read
+ * or decoded is an error: NAY_ECORRUPT, NAY_ENOTSUP (its codec is missing), NAY_EIO, NAY_ENOMEM. */
+nay_status nay__sst_filters_open(nay_sst *sst, nay_diag *diag);
 void nay__sst_filters_free(nay_sst *sst);
 
 /* nay__sst_filter_decode: a native filter, unlocked by the caller's secret key. NULL: damaged. */

@@ -2,7 +2,8 @@
  * sst_filter_open.c - the filters of a table, found in the metaindex (metaindex.h).
  *
  * A filter only ever saves work: one that cannot be read, has an unknown policy or was built with
- * another prefix extractor is left out. Damage is counted as a fault.
+ * another prefix extractor is left out. Damage is counted as a fault. The metaindex itself must be
+ * readable: it says what the keys are, and leads to their comparator.
  */
 #include "sst/metaindex.h"
 #include "sst/sst.h"
@@ -115,8 +116,7 @@ static void filter_set_keys(nay_sst *t, bool internal) {
 
 /* Where the first meta block begins. */
 static void filter_note_block(nay_sst *t, const nay_meta_entry *e) {
-  bool block = e->has_handle && e->handle.size != 0 && e->kind != NAY_META_IS_KEYS;
-  if (!block || !nay__handle_fits(e->handle, t->footer.at)) return;
+  if (e->kind == NAY_META_IS_KEYS || !nay__meta_has_block(e, t->footer.at)) return;
   if (!t->has_meta || e->handle.offset < t->meta_at) t->meta_at = e->handle.offset;
   t->has_meta = true;
 }
@@ -127,7 +127,8 @@ static nay_status filter_open_entry(void *ctx, const nay_meta_entry *e) {
   bool wanted = (t->options.flags & NAY_SST_NO_FILTERS) == 0 && nay__filters_fit(t->order);
   switch (e->kind) {
     case NAY_META_IS_PROPERTIES: /* nay's or RocksDB's: its format 0 has LevelDB's footer */
-      if (e->has_handle && nay__handle_fits(e->handle, t->footer.at)) t->properties = e->handle;
+      if (!nay__meta_has_block(e, t->footer.at)) return NAY_ECORRUPT;
+      t->properties = e->handle;
       /* all keys of RocksDB are internal; some types are its own */
       if (e->engine == NAY_TABLE_ROCKSDB) {
         t->rocksdb_meta = true;
@@ -180,17 +181,17 @@ static nay_status filter_open_partitions(nay_sst *t) {
   return NAY_OK;
 }
 
-nay_status nay__sst_filters_open(nay_sst *t) {
+nay_status nay__sst_filters_open(nay_sst *t, nay_diag *diag) {
   nay_hold *hold = NULL;
   nay_bytes contents;
-  nay_status status = nay__sst_read(t, t->footer.metaindex, &hold, NULL, &contents);
+  nay_handle metaindex = t->footer.metaindex;
+  nay_status status = nay__sst_read(t, metaindex, &hold, diag, &contents);
   if (status == NAY_OK) {
-    status = nay__metaindex_walk(contents, filter_open_entry, t, &t->allocator, NULL);
+    status = nay__metaindex_walk(contents, filter_open_entry, t, &t->allocator, diag);
+    status = nay__in_file(status, diag, metaindex);
   }
   nay__hold_free(hold);
-  if (status == NAY_ENOMEM) return status;
-  t->meta_unread = status;
-  if (status != NAY_OK) nay__sst_filter_fault(t);
+  NAY_TRY(status);
   bool partitioned = t->filter_used && t->filter == NAY_SST_PARTITIONED_FILTER;
   return partitioned ? filter_open_partitions(t) : NAY_OK;
 }

@@ -42,18 +42,25 @@ static nay_status open_walk_index(nay_sst *t, nay_diag *diag, nay_handle *first)
 /*
  * The first data block: its first key is the smallest of the table, and all its keys tell whether
  * they are internal ones. A table opens even if the block cannot be read: a get of one of its keys
- * reports that.
+ * reports that, and every get if only this block could tell that the keys are plain.
  */
 static nay_status open_first_block(nay_sst *t, nay_handle handle) {
   nay_hold *hold = NULL;
   nay_bytes contents;
   nay_block block;
+  nay_diag why = {.what = NULL};
   nay_cursor c = {.order = NAY_BYTEWISE, .allocator = &t->allocator};
-  nay_status status = nay__sst_read(t, handle, &hold, NULL, &contents);
-  if (status == NAY_OK) status = nay__block_open(contents.at, contents.len, NULL, &block);
+  nay_status status = nay__sst_read(t, handle, &hold, &why, &contents);
+  if (status == NAY_OK) {
+    status = nay__in_file(nay__block_open(contents.at, contents.len, &why, &block), &why, handle);
+  }
   bool readable = status == NAY_OK;
   if (t->order_guessed && status != NAY_ENOMEM) {
     nay_status memory = nay__sst_guess_order(t, readable ? &block : NULL);
+    if (!readable && t->order.internal) {
+      t->order_unknown = status;
+      t->order_unknown_why = why;
+    }
     if (memory != NAY_OK) status = memory;
   }
   if (status == NAY_OK) {
@@ -163,12 +170,7 @@ static nay_status open_check_layout(const nay_sst *t, nay_handle first, nay_diag
   bool rocksdb = f->index.offset < f->metaindex.offset;
   uint64_t meta = nay__min_u64(f->index.offset, f->metaindex.offset);
   if (t->has_meta) meta = nay__min_u64(meta, t->meta_at);
-  if (rocksdb && t->meta_unread != NAY_OK) {
-    return nay__fail(diag, t->meta_unread, "the metaindex cannot be read", f->metaindex.offset);
-  }
-  if (t->empty && meta != 0 && t->meta_unread == NAY_OK) {
-    what = "the index is empty, but the file begins with a data block";
-  }
+  if (t->empty && meta != 0) what = "the index is empty, but the file begins with a data block";
   if (t->blocks_end > meta) what = "a block of the index lies behind the first meta block";
   if (first.offset != 0) what = "the first block of the index does not begin the file";
   if (rocksdb && !t->rocksdb_meta) what = "the footer names another block as the metaindex";
@@ -181,7 +183,7 @@ static nay_status open_parts(nay_sst *t, nay_diag *diag) {
   NAY_TRY(open_index(t, diag, &first));
   t->order_guessed = t->options.keys == NAY_SST_KEYS_AUTO;
   t->order = (nay_order){t->options.comparator, t->options.keys == NAY_SST_KEYS_INTERNAL};
-  NAY_TRY(nay__sst_filters_open(t));
+  NAY_TRY(nay__sst_filters_open(t, diag));
   NAY_TRY(open_properties(t, diag));
   NAY_TRY(open_check_layout(t, first, diag));
   if (!nay__table_stats_check(&t->stats, t->order)) {

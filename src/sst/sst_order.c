@@ -29,7 +29,7 @@ static nay_status order_guess_key(nay_sst *t, order_guess *g, const nay_buffer *
   nay_order internal = {t->order.user, true};
   bool ascends =
       g->nkeys == 0 || nay__compare(internal, g->last.at, g->last.len, key->at, key->len) < 0;
-  bool internal_key = nay_sst_key_split(key->at, key->len, &v) == NAY_OK && !v.merge;
+  bool internal_key = nay_sst_key_split(key->at, key->len, &v) == NAY_OK;
   if (!internal_key || !ascends) g->internal = false;
   g->nkeys++;
   g->last.len = 0;

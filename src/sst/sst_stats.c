@@ -12,7 +12,7 @@ nay_status nay_sst_stated(const nay_sst *t, nay_sst_properties *properties) {
   if (t == NULL || properties == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_SST_PROPERTIES, properties, NULL));
   const nay_table_stats *s = &t->stats;
-  if (!s->has_entries) return t->meta_unread != NAY_OK ? t->meta_unread : NAY_ENOENT;
+  if (!s->has_entries) return NAY_ENOENT;
   nay_sst_properties p = {.nentries = s->nentries,
                           .ndeletions = s->ndeletions,
                           .nmerges = s->nmerges,

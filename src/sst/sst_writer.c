@@ -350,7 +350,7 @@ static nay_status writer_put_filters(nay_sst_writer *w) {
     NAY_TRY(writer_meta_filter(w, &w->whole, NAY_META_FULL, name));
   }
   bool native = !empty && (filter > NAY_SST_BLOCK_FILTER || w->prefixes.n != 0);
-  if (native || writer_has_properties(w)) {
+  if (native || writer_has_properties(w) || w->stats.nmerges != 0) {
     const char *keys = w->order.internal ? "internal" : "plain";
     NAY_TRY(writer_add_meta(w, NAY_META_KEYS, "", (const uint8_t *)keys, strlen(keys)));
   }

@@ -54,7 +54,11 @@ static nay_status filters_meta_entry(void *ctx, const nay_meta_entry *e) {
   nay_table_filters *t = ctx;
   if (e->engine != NAY_TABLE_LEVELDB) t->engine = e->engine;
   if (e->kind == NAY_META_IS_KEYS) t->properties.index_internal_keys = e->internal;
-  if (e->kind == NAY_META_IS_KEYS || e->kind == NAY_META_IS_OTHER || !e->has_handle) return NAY_OK;
+  if (e->kind == NAY_META_IS_KEYS || e->kind == NAY_META_IS_OTHER) return NAY_OK;
+  if (e->kind == NAY_META_IS_PROPERTIES && !nay__meta_has_block(e, t->footer.at)) {
+    return NAY_ECORRUPT;
+  }
+  if (!e->has_handle) return NAY_OK;
   if (!nay__handle_fits(e->handle, t->footer.at)) return NAY_ECORRUPT;
   if (e->kind == NAY_META_IS_PROPERTIES) {
     t->properties_block = e->handle;
