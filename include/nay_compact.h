@@ -13,9 +13,10 @@
  *
  * MEMORY. Everything is allocated from the given allocator, one call at a time: for each thread one
  * block of each table that it is reading (tables whose ranges do not meet are open one after the
- * other), its readahead if it has some, and one table that is being written: its open block, its
- * index, and 8 bytes for each key of its filter, in pages of 512 KiB. So target_bytes bounds it,
- * and max_memory is never exceeded. Caches are bypassed.
+ * other), its readahead if it has some, its index if a cache has that, and one table that is being
+ * written: its open block, its index, and 8 bytes for each key of its filter, in pages of 512 KiB.
+ * So target_bytes bounds it, and max_memory is never exceeded. Caches are bypassed; to cut ranges,
+ * all indexes that are in one are read at once.
  *
  * THREADS. Tables are only read. Callbacks: see each.
  */

@@ -253,7 +253,8 @@ NAY_API void nay_sst_writer_free(nay_sst_writer *writer);
 #define NAY_SST_PREAD 0x01u /* read blocks instead of mapping the file: I/O errors are errors */
 #define NAY_SST_NO_FILTERS 0x02u        /* answer from index and data alone */
 #define NAY_SST_STORED_COMPARATOR 0x04u /* if the library has the one that the table names */
-#define NAY_SST_BUDGETED 0x08u          /* index and filters count in the cache's budget */
+#define NAY_SST_BUDGETED 0x08u          /* index and filters in the cache: nay_sst_cache.h */
+#define NAY_SST_PINNED 0x10u            /* with it: they stay in memory, and count */
 
 /* nay_sst_read_options: all zero but for the size opens any table that is not compressed. */
 typedef struct nay_sst_read_options {
@@ -363,7 +364,7 @@ typedef struct nay_sst_info {
 /* nay_sst_describe: reads nothing from the file. NAY_EINVAL: info->size. */
 NAY_API nay_status nay_sst_describe(const nay_sst *sst, nay_sst_info *info);
 
-/* nay_sst_filter_of: the native full filter; NULL: there is none, or NAY_SST_BUDGETED. */
+/* nay_sst_filter_of: the native full filter; NULL: there is none, or it is in the cache. */
 NAY_API const nay_filter *nay_sst_filter_of(const nay_sst *sst);
 
 /*
@@ -379,13 +380,14 @@ typedef struct nay_sst_counters {
   uint64_t filter_useful;
   uint64_t filter_false_positives;
   uint64_t filter_faults; /* filters or partitions that were damaged and left out */
-  uint64_t filter_loads;  /* partitions, or full filters of the cache, read */
+  uint64_t filter_loads;  /* partitions, or filters of the cache, read */
   uint64_t prefix_checks;
   uint64_t prefix_useful;
   uint64_t hashes;      /* keys hashed for native filters */
   uint64_t block_reads; /* data blocks searched, cached ones included */
   uint64_t cache_hits;  /* of them, found in the cache */
   uint64_t operands;    /* merge operands that gets of a lookup have met */
+  uint64_t index_loads; /* indexes of the cache, read */
 } nay_sst_counters;
 
 /* nay_sst_count: each counter as it is at this moment. NAY_EINVAL: counters->size. */

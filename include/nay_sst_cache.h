@@ -5,8 +5,10 @@
  *   if (nay_sst_cache_new(64u << 20, 8u << 20, NULL, &cache) != NAY_OK) return 1;
  *   nay_sst_read_options how = {sizeof how, .cache = cache};
  *
- *   nay_sst_cache_new_shared(64u << 20, 16u << 20, NULL, &cache);    // or one budget, filters
- * first nay_sst_read_options all = {sizeof all, .cache = cache, .flags = NAY_SST_BUDGETED};
+ *   nay_sst_cache_new_shared(64u << 20, 16u << 20, NULL, &cache);    // or one budget for all
+ *   nay_sst_read_options all = {sizeof all, .cache = cache, .flags = NAY_SST_BUDGETED};
+ *   nay_sst_read_options level0 = {sizeof level0, .cache = cache,
+ *                                  .flags = NAY_SST_BUDGETED | NAY_SST_PINNED};
  *
  *   nay_sst_tables_options few = {sizeof few, .max_open = 100, .read = &how};
  *   nay_sst_tables *tables;
@@ -42,11 +44,20 @@ NAY_API nay_status nay_sst_cache_new(size_t data_bytes, size_t filter_bytes,
  * filter_bytes of it and evict data for that; data has what they leave. NAY_EINVAL: bytes is 0 or
  * below filter_bytes.
  *
- * What tables opened with NAY_SST_BUDGETED have in memory counts among the filters as well: an
- * index, a prefix filter, LevelDB's filter block that were read or decoded, held while the table is
- * open; and full filters, which are read when they are probed and may be evicted. If open tables
- * alone hold more than the budget, nothing else is cached: every read goes to the file, and the
+ * Tables opened with NAY_SST_BUDGETED have no index and no filters in memory. The cache has them,
+ * among the filters: they are read and checked when the table is opened, and again when a call
+ * needs one that was evicted; what a get, a batch, an iterator or an offset uses stays until it is
+ * done. An index that cannot be read again, or is not what it was, is an error of that call; a
+ * filter is left out of that probe and counted in filter_faults. What remains with an open table,
+ * 1 to 2 KiB, counts as `held`.
+ *
+ * With NAY_SST_PINNED as well the table keeps its index and filters (not the partitions of a
+ * filter) in memory, held: for tables that every lookup meets, as level 0 of an LSM tree. If open
+ * tables hold more than the budget, nothing else is cached: every read goes to the file, and the
  * answers are the same. Bound the number of open tables to bound that: nay_sst_tables.
+ *
+ * Blocks that a mapped file has uncompressed are used in place and need no room. Tables of other
+ * engines keep their index and filter, held.
  */
 NAY_API nay_status nay_sst_cache_new_shared(size_t bytes, size_t filter_bytes,
                                             const nay_allocator *allocator, nay_sst_cache **cache);

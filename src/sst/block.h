@@ -79,6 +79,11 @@ typedef struct nay_block {
  * read yet. */
 nay_status nay__block_open(const uint8_t *bytes, size_t len, nay_diag *diag, nay_block *block);
 
+/* nay__block_len: of the block that was opened. */
+static inline size_t nay__block_len(const nay_block *block) {
+  return block->end + 4 * (size_t)block->nrestarts + 4;
+}
+
 /* The messages of NAY_ENOTSUP for keys out of order: the checksum is right, so they were written
  * so. */
 #define NAY_ORDER_TEXT \

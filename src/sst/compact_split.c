@@ -1,14 +1,16 @@
 /*
  * compact_split.c - cuts the inputs of a compaction into ranges of about equal size.
  *
- * The indexes, which are in memory, are merged: they give the sizes of all blocks in the order of
- * their keys. After each range_bytes of blocks the user key of the index entry is a cut. Any key
- * can be one, also one that no table has. Nothing else counts: not the number of threads.
+ * The indexes are merged (those that are in a cache are read past it, all at once): they give the
+ * sizes of all blocks in the order of their keys. After each range_bytes of blocks the user key of
+ * the index entry is a cut. Any key can be one, also one that no table has. Nothing else counts:
+ * not the number of threads.
  */
 #include "sst/compact.h"
 
 typedef struct split_source {
   nay_cursor cursor;
+  nay_index_pin pin;
   const nay_sst *table;
 } split_source;
 
@@ -47,9 +49,11 @@ static bool split_is_above(const nay_compaction *c, nay_bytes user) {
 static nay_status split_push(split *s, size_t age, nay_diag *diag) {
   split_source *source = &s->sources[age];
   const nay_sst *t = source->table;
-  source->cursor =
-      (nay_cursor){.block = t->index, .order = t->order, .allocator = &s->c->allocator};
-  nay_status status = t->empty ? NAY_ENOENT : nay__cursor_first(&source->cursor, diag);
+  const nay_block *index;
+  if (t->empty) return NAY_OK;
+  NAY_TRY(nay__sst_index(t, &source->pin, diag, &index));
+  source->cursor = (nay_cursor){.block = *index, .order = t->order, .allocator = &s->c->allocator};
+  nay_status status = nay__cursor_first(&source->cursor, diag);
   if (status == NAY_ENOENT) return NAY_OK;
   NAY_TRY(status);
   nay__merge_push(&s->heap,
@@ -108,7 +112,10 @@ nay_status nay__compact_split(nay_compaction *c, nay_diag *diag) {
   if (status == NAY_OK) status = nay__merge_reserve(&s.heap, c->ntables, a);
   bool made = status == NAY_OK;
   if (made) status = split_run(&s, bytes, diag);
-  for (size_t i = 0; made && i < c->ntables; i++) nay__buffer_free(&s.sources[i].cursor.key, a);
+  for (size_t i = 0; made && i < c->ntables; i++) {
+    nay__buffer_free(&s.sources[i].cursor.key, a);
+    nay__sst_index_unpin(s.sources[i].table, &s.sources[i].pin);
+  }
   nay__merge_free(&s.heap, a);
   nay__free(a, s.sources, size);
   return status;

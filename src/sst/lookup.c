@@ -274,6 +274,7 @@ nay_status nay_lookup_count(const nay_lookup *l, nay_sst_counters *counters) {
     sum.block_reads += c.block_reads;
     sum.cache_hits += c.cache_hits;
     sum.operands += c.operands;
+    sum.index_loads += c.index_loads;
   }
   sum.gets = nay__atomic_load64(&l->counts[0]);
   sum.hashes = nay__atomic_load64(&l->counts[1]);

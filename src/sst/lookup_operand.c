@@ -70,12 +70,12 @@ static nay_status collect_walk(nay_sst_iter *it, const nay_target *target,
   }
 }
 
-nay_status nay__collect(const nay_sst *t, const nay_target *target, const nay_get_position *at,
-                        const nay_block *block, const nay_hash_memo *memo, nay_diag *diag,
-                        nay_sst_value *value) {
+nay_status nay__collect(const nay_sst *t, const nay_target *target, const nay_block *index,
+                        const nay_get_position *at, const nay_block *block,
+                        const nay_hash_memo *memo, nay_diag *diag, nay_sst_value *value) {
   nay_cursor cursor = {.order = t->order, .allocator = &t->allocator};
   nay_sst_iter it = {.table = t, .index = cursor, .data = cursor, .block = at->handle};
-  it.index.block = t->index;
+  it.index.block = *index;
   it.data.block = *block;
   it.hold = value->hold; /* has the block */
   it.valid = true;

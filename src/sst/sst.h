@@ -6,6 +6,7 @@
  *   sst_filter_open.c    the filters that the metaindex names
  *   sst_filter_probe.c   what they say of a key
  *   sst_read.c           a block from the file or the cache, verified
+ *   sst_cached.c         index and filters in the cache: read when needed, pinned while in use
  *   readahead.c          larger reads, for iterators
  *   sst_io.c             where the bytes are: files, descriptors, memory, own I/O
  *   sst_get.c            one key
@@ -36,7 +37,7 @@
 /* Relaxed atomics. The first four count the outcomes of a get: their sum is `gets`. */
 typedef struct nay_sst_tally {
   uint64_t out_of_range, useful, maybe, unfiltered;
-  uint64_t false_positives, faults, loads;
+  uint64_t false_positives, faults, loads, index_loads;
   uint64_t prefix_useful, prefix_maybe;
   uint64_t hashes, reads, hits, operands;
 } nay_sst_tally;
@@ -72,6 +73,16 @@ nay_status nay__hold_copy(nay_hold **slot, const nay_allocator *a, nay_bytes byt
  * NULL, keeps now. NAY_ENOMEM: *to keeps nothing. */
 nay_status nay__hold_pin(const nay_sst *sst, nay_hold *from, const uint8_t *block, nay_hold **to);
 
+/*
+ * nay_index_pin: the index of a table while a get, an iterator or a compaction uses it, if the
+ * table does not have it in memory. Set block.bytes to NULL.
+ */
+typedef struct nay_index_pin {
+  nay_block block;        /* bytes NULL: not loaded */
+  nay_cache_entry *entry; /* that has its bytes, */
+  nay_hold *hold;         /* or what was read past the cache */
+} nay_index_pin;
+
 struct nay_sst {
   nay_allocator allocator;
   nay_sst_read_options options;
@@ -101,9 +112,10 @@ struct nay_sst {
   nay_hold *properties_hold;
   nay_table_stats stats; /* that it states; keys lie in the block of properties */
   nay_hold *index_hold;
-  nay_block index;
-  uint8_t *checked; /* a bit for each block that is in order and, in a mapped file, whose checksum
-                       was right; NULL: the table is empty */
+  nay_block index;    /* bytes NULL once the table is open: it is in the cache */
+  uint32_t index_crc; /* then: CRC-32C of its bytes as they were checked */
+  uint8_t *checked;   /* a bit for each block that is in order and, in a mapped file, whose checksum
+                         was right; NULL: the table is empty */
   size_t checked_len;
   bool empty;
   bool has_smallest;
@@ -118,16 +130,18 @@ struct nay_sst {
   nay_buffer policy_name, prefix_name; /* end in 0; empty: no filter */
   const nay_policy *policy;            /* NULL: native */
   nay_hold *filter_hold;
-  nay_bytes filter_at;            /* full filter of a policy */
-  nay_filter_block filter_block;  /* LevelDB's */
-  nay_block partitions;           /* top-level index */
-  nay_sst_cache *partition_cache; /* the caller's, or: */
-  nay_sst_cache *own_cache;
+  nay_bytes filter_at;           /* its bytes: all of a full filter of a policy */
+  nay_filter_block filter_block; /* LevelDB's */
+  nay_block partitions;          /* top-level index */
   nay_filter *full;
-  nay_handle
-      full_handle; /* of a full filter that is in the cache when it is probed; size 0: none */
-  size_t held;     /* bytes that count in the cache */
-  nay_filter *prefix;
+  nay_handle filter_handle;  /* if that is in the cache when it is probed, what it is of: a full
+                                filter, a filter block, the index of partitions; size 0: it is not */
+  nay_sst_cache *meta_cache; /* of index and filters: the caller's, or for partitions alone: */
+  nay_sst_cache *own_cache;
+  size_t held; /* bytes that count in the cache */
+  bool prefix_used;
+  nay_filter *prefix; /* NULL: there is none, or it is in the cache when it is probed: */
+  nay_handle prefix_handle;
   uint64_t prefix_bytes;
 };
 
@@ -159,15 +173,21 @@ nay_status nay__sst_check_read(const nay_sst_read_options *options, nay_diag *di
 nay_status nay__sst_read(const nay_sst *sst, nay_handle handle, nay_hold **hold, nay_diag *diag,
                          nay_bytes *contents);
 
-/* nay__sst_read_data: the data block of an index entry for a search or a walk; counted. */
-nay_status nay__sst_read_data(const nay_sst *sst, const nay_entry *entry, nay_handle handle,
-                              nay_hold **hold, nay_diag *diag, nay_block *block);
+/* nay__sst_in_place: whether the contents of a block lie in memory as they are. */
+static inline bool nay__sst_in_place(const nay_sst *sst, nay_handle handle) {
+  return sst->bytes != NULL && sst->foreign == NULL && sst->bytes[handle.offset + handle.size] == 0;
+}
+
+/* nay__sst_read_data: the data block of an entry of the index, for a search or a walk; counted. */
+nay_status nay__sst_read_data(const nay_sst *sst, const nay_block *index, const nay_entry *entry,
+                              const nay_handle *handle, nay_hold **hold, nay_diag *diag,
+                              nay_block *block);
 
 /* nay__sst_check_block: whether the keys of a data block ascend, and lie between the index keys
- * around it; remembered, so a second call is free. NAY_ENOTSUP: another comparator. NAY_ECORRUPT.
+ * around it; remembered. NAY_ENOTSUP: another comparator. NAY_ECORRUPT.
  */
-nay_status nay__sst_check_block(const nay_sst *sst, const nay_entry *entry, nay_handle handle,
-                                const nay_block *block, nay_diag *diag);
+nay_status nay__sst_check_block(const nay_sst *sst, const nay_block *index, const nay_entry *entry,
+                                nay_handle handle, const nay_block *block, nay_diag *diag);
 
 /* nay__sst_order_unknown: the error of a table whose key order is unknown. */
 static inline nay_status nay__sst_order_unknown(const nay_sst *sst, nay_diag *diag) {
@@ -206,10 +226,52 @@ void nay__sst_filters_free(nay_sst *sst);
 /* nay__sst_filter_decode: a native filter, unlocked by the caller's secret key. NULL: damaged. */
 nay_filter *nay__sst_filter_decode(const nay_sst *sst, nay_bytes bytes, const nay_allocator *a);
 
-/* nay__sst_filter_load: a partition or full filter that is in the cache, or is put there; pinned.
- * NAY_ECORRUPT: it cannot be decoded. Errors of reading it. */
-nay_status nay__sst_filter_load(const nay_sst *sst, nay_handle handle, nay_hold **hold,
-                                nay_cache_entry **entry);
+/* nay_cached: the parts of a table that its cache may have beside data. */
+typedef enum nay_cached {
+  NAY_CACHED_INDEX,
+  NAY_CACHED_FILTER, /* a full filter, a partition, a filter block */
+  NAY_CACHED_PARTITIONS,
+  NAY_CACHED_PREFIX
+} nay_cached;
+
+/* nay__sst_budgeted: whether index and filters are read through the cache. */
+static inline bool nay__sst_budgeted(const nay_sst *sst) {
+  return (sst->options.flags & (NAY_SST_BUDGETED | NAY_SST_PINNED)) == NAY_SST_BUDGETED;
+}
+
+/* nay__sst_cached: a part that is in the cache, or is read and put there; pinned. NAY_ECORRUPT: it
+ * cannot be decoded, or is not what it was when the table was opened. Errors of reading it. */
+nay_status nay__sst_cached(const nay_sst *sst, nay_cached what, nay_handle handle, nay_hold **hold,
+                           nay_diag *diag, nay_cache_entry **entry);
+void nay__sst_cached_release(const nay_sst *sst, nay_cache_entry *entry);
+
+/* nay__sst_cached_put: bytes that were read and checked when the table was opened. NAY_ENOMEM. */
+nay_status nay__sst_cached_put(const nay_sst *sst, nay_cached what, nay_handle handle,
+                               nay_bytes bytes);
+
+/* nay__sst_cached_erase: of a table that is closed. */
+void nay__sst_cached_erase(const nay_sst *sst, nay_cached what, nay_handle handle);
+
+/* nay__sst_index_load: the index of a table that does not have it in memory, pinned until
+ * nay__sst_index_unpin. */
+nay_status nay__sst_index_load(const nay_sst *sst, nay_index_pin *pin, nay_diag *diag);
+void nay__sst_index_free(const nay_sst *sst, nay_index_pin *pin);
+
+/* nay__sst_index_at: the index, which is in memory or pinned. */
+static inline const nay_block *nay__sst_index_at(const nay_sst *sst, const nay_index_pin *pin) {
+  return NAY_LIKELY(sst->index.bytes != NULL) ? &sst->index : &pin->block;
+}
+
+/* nay__sst_index: the same, loaded when it is neither; valid until the pin is given back. */
+static inline nay_status nay__sst_index(const nay_sst *sst, nay_index_pin *pin, nay_diag *diag,
+                                        const nay_block **index) {
+  *index = nay__sst_index_at(sst, pin);
+  return NAY_LIKELY((*index)->bytes != NULL) ? NAY_OK : nay__sst_index_load(sst, pin, diag);
+}
+
+static inline void nay__sst_index_unpin(const nay_sst *sst, nay_index_pin *pin) {
+  if (NAY_UNLIKELY(pin->block.bytes != NULL)) nay__sst_index_free(sst, pin);
+}
 
 /* nay__sst_filter_full: the native full filter. NULL: there is none. If it is one of the cache,
  * *pin is then to be released; else it is NULL. */
@@ -228,7 +290,8 @@ nay_verdict nay__sst_probe(const nay_sst *sst, const nay_target *target, nay_has
                            nay_hold **hold, size_t *prefix_len);
 
 /* nay__sst_probe_block: LevelDB's filter of the data block. */
-nay_verdict nay__sst_probe_block(const nay_sst *sst, const nay_target *target, nay_handle handle);
+nay_verdict nay__sst_probe_block(const nay_sst *sst, const nay_target *target, nay_handle handle,
+                                 nay_hold **hold);
 
 /* nay__sst_probe_range: the prefix filter, for all keys from `from` to before `to` (NULL: no end).
  */

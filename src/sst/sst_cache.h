@@ -5,10 +5,10 @@
  * An entry that is found or inserted is pinned until it is released: it may be evicted from the
  * list meanwhile, but is not freed.
  *
- * A shared cache has one budget. Filters have priority: they take up to their own part of it, and
- * the data list has what they leave:
+ * A shared cache has one budget. Filters, and indexes with them (sst_cached.c), have priority: they
+ * take up to their own part of it, and the data list has what they leave:
  *
- *   | held by open tables | filters, at most their part | data: the rest, down to nothing |
+ *   | held by open tables | filters and indexes, at most their part | data: the rest, or nothing |
  *
  * So the lock of the filter list is taken first, and inside it that of the data list, whenever the
  * bytes of the filter list change. INVARIANT, while no lock is held: data.bytes + filter.bytes <=

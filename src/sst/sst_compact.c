@@ -115,7 +115,8 @@ static nay_status compact_copy_tables(nay_compaction *c, const nay_sst *const *t
   for (size_t i = 0; i < n; i++) {
     c->tables[i] = *tables[i];
     c->tables[i].allocator = c->allocator;
-    c->tables[i].options.cache = NULL;
+    c->tables[i].options.cache = c->tables[i].meta_cache = NULL;
+    c->tables[i].prefix_used = false; /* all of a range is wanted: probes would save nothing */
   }
   return NAY_OK;
 }

@@ -4,6 +4,9 @@
  * A filter only ever saves work: one that cannot be read, has an unknown policy or was built with
  * another prefix extractor is left out. Damage is counted as a fault. The metaindex itself must be
  * readable: it says what the keys are, and leads to their comparator.
+ *
+ * With NAY_SST_BUDGETED what is not used in place is left to the cache (sst_cached.c), unless the
+ * table is pinned.
  */
 #include "sst/metaindex.h"
 #include "sst/sst.h"
@@ -34,40 +37,53 @@ static nay_status filter_name(const nay_sst *t, nay_buffer *to, nay_bytes name) 
 
 /* Whether the bytes of a filter of whole keys can be used; sets the field of its layout. */
 static bool filter_accept(nay_sst *t, nay_sst_filter layout, bool native, nay_bytes bytes) {
+  t->filter_at = bytes;
   switch (layout) {
     case NAY_SST_BLOCK_FILTER: return nay__filter_block_open(bytes.at, bytes.len, &t->filter_block);
     case NAY_SST_PARTITIONED_FILTER:
       t->npartitions = 0;
       return nay__block_open(bytes.at, bytes.len, NULL, &t->partitions) == NAY_OK;
     default:
-      t->filter_at = bytes;
       if (native) t->full = nay__sst_filter_decode(t, bytes, &t->allocator);
       return !native || t->full != NULL;
   }
 }
 
-/* A full filter that counts in the cache's budget. It is read once here, to see whether it is
- * whole.
- */
-static nay_status filter_open_cached(nay_sst *t, nay_handle handle) {
+/* A filter that is decoded into the cache. It is read once here, to see whether it is whole. */
+static nay_status filter_open_cached(nay_sst *t, nay_cached what, nay_handle handle, bool *used) {
   nay_hold *hold = NULL;
   nay_cache_entry *entry;
-  t->partition_cache = t->options.cache;
-  nay_status status = nay__sst_filter_load(t, handle, &hold, &entry);
+  nay_status status = nay__sst_cached(t, what, handle, &hold, NULL, &entry);
   nay__hold_free(hold);
+  *used = status == NAY_OK;
+  if (*used) nay__sst_cached_release(t, entry);
+  return status == NAY_ENOMEM ? status : NAY_OK;
+}
+
+/* The native full filter in the cache. */
+static nay_status filter_open_full(nay_sst *t, nay_handle handle) {
+  NAY_TRY(filter_open_cached(t, NAY_CACHED_FILTER, handle, &t->filter_used));
+  if (t->filter_used) t->filter_handle = handle;
+  if (!t->filter_used) nay__sst_filter_fault(t);
+  return NAY_OK;
+}
+
+/* A filter whose bytes are used as they are, or decoded into memory. */
+static nay_status filter_open_bytes(nay_sst *t, const nay_meta_entry *e, bool native) {
+  nay_bytes bytes;
+  nay_status status = nay__sst_read(t, e->handle, &t->filter_hold, NULL, &bytes);
   if (status == NAY_ENOMEM) return status;
-  if (status != NAY_OK) {
-    nay__sst_filter_fault(t);
-    return NAY_OK;
+  t->filter_used = status == NAY_OK && filter_accept(t, e->layout, native, bytes);
+  if (t->full != NULL) { /* the bytes have served */
+    nay__hold_free(t->filter_hold);
+    t->filter_hold = NULL;
+  } else if (t->filter_used && nay__sst_budgeted(t) && !nay__sst_in_place(t, e->handle)) {
+    t->filter_handle = e->handle;
   }
-  nay__cache_release(t->partition_cache, NAY_CACHE_FILTER, entry);
-  t->full_handle = handle;
-  t->filter_used = true;
   return NAY_OK;
 }
 
 static nay_status filter_open_whole(nay_sst *t, const nay_meta_entry *e) {
-  nay_bytes bytes;
   if (t->filter_used) return NAY_OK; /* one is enough */
   t->filter = e->layout;
   NAY_TRY(filter_name(t, &t->policy_name, e->name));
@@ -79,32 +95,39 @@ static nay_status filter_open_whole(nay_sst *t, const nay_meta_entry *e) {
   }
   t->filter_bytes = e->handle.size;
   if (!native && t->policy == NULL) return NAY_OK; /* an unknown policy is no fault */
-  bool cached = (t->options.flags & NAY_SST_BUDGETED) != 0 && e->layout == NAY_SST_FULL_FILTER;
-  if (cached && e->handle.size != 0) return filter_open_cached(t, e->handle);
-  nay_status status = nay__sst_read(t, e->handle, &t->filter_hold, NULL, &bytes);
-  if (status == NAY_ENOMEM) return status;
-  t->filter_used = status == NAY_OK && filter_accept(t, e->layout, native, bytes);
+  bool full = native && e->layout == NAY_SST_FULL_FILTER;
+  if (full && e->handle.size != 0 && nay__sst_budgeted(t)) return filter_open_full(t, e->handle);
+  NAY_TRY(filter_open_bytes(t, e, native));
   if (!t->filter_used) nay__sst_filter_fault(t);
   return NAY_OK;
 }
 
-static nay_status filter_open_prefix(nay_sst *t, const nay_meta_entry *e) {
+/* The filter of prefixes: into the cache, or into memory. */
+static nay_status filter_load_prefix(nay_sst *t, nay_handle handle) {
   nay_bytes bytes;
   nay_hold *hold = NULL;
-  if (t->prefix != NULL) return NAY_OK;
+  if (nay__sst_budgeted(t) && handle.size != 0) {
+    t->prefix_handle = handle;
+    return filter_open_cached(t, NAY_CACHED_PREFIX, handle, &t->prefix_used);
+  }
+  nay_status status = nay__sst_read(t, handle, &hold, NULL, &bytes);
+  if (status == NAY_OK) t->prefix = nay__sst_filter_decode(t, bytes, &t->allocator);
+  t->prefix_used = t->prefix != NULL;
+  nay__hold_free(hold);
+  return status == NAY_ENOMEM ? status : NAY_OK;
+}
+
+static nay_status filter_open_prefix(nay_sst *t, const nay_meta_entry *e) {
+  if (t->prefix_used) return NAY_OK;
   NAY_TRY(filter_name(t, &t->prefix_name, e->name));
   const nay_sst_prefix *extractor = t->options.prefix;
   bool ours = extractor != NULL && nay__bytes_are(e->name, extractor->name);
-  nay_status status = NAY_ECORRUPT;
   if (e->has_handle && nay__handle_fits(e->handle, t->footer.at)) {
     t->prefix_bytes = e->handle.size;
-    if (!ours) return NAY_OK;
-    status = nay__sst_read(t, e->handle, &hold, NULL, &bytes);
+    if (ours) NAY_TRY(filter_load_prefix(t, e->handle));
   }
-  if (status == NAY_OK) t->prefix = nay__sst_filter_decode(t, bytes, &t->allocator);
-  if (ours && t->prefix == NULL) nay__sst_filter_fault(t);
-  nay__hold_free(hold);
-  return status == NAY_ENOMEM ? status : NAY_OK;
+  if (ours && !t->prefix_used) nay__sst_filter_fault(t);
+  return NAY_OK;
 }
 
 /* The file states what its keys are, unless the caller has. */
@@ -173,11 +196,24 @@ static nay_status filter_measure_partition(void *ctx, const nay_cursor *c, nay_d
 static nay_status filter_open_partitions(nay_sst *t) {
   filter_sizes sizes = {.table = t};
   (void)nay__block_walk(&t->partitions, filter_measure_partition, &sizes, &t->allocator, NULL);
-  t->partition_cache = t->options.cache;
-  if (t->partition_cache != NULL) return NAY_OK;
+  if (t->meta_cache != NULL) return NAY_OK;
   size_t budget = FILTER_OWN_BYTES + 2 * (size_t)sizes.largest;
   NAY_TRY(nay_sst_cache_new(0, budget, &t->allocator, &t->own_cache));
-  t->partition_cache = t->own_cache;
+  t->meta_cache = t->own_cache;
+  return NAY_OK;
+}
+
+/* The bytes of a filter that are not used in place go to the cache. */
+static nay_status filter_leave_to_cache(nay_sst *t) {
+  if (t->filter_handle.size == 0 || t->filter_at.at == NULL) return NAY_OK;
+  bool parts = t->filter == NAY_SST_PARTITIONED_FILTER;
+  nay_cached what = parts ? NAY_CACHED_PARTITIONS : NAY_CACHED_FILTER;
+  NAY_TRY(nay__sst_cached_put(t, what, t->filter_handle, t->filter_at));
+  nay__hold_free(t->filter_hold);
+  t->filter_hold = NULL;
+  t->filter_at = (nay_bytes){NULL, 0};
+  t->partitions = (nay_block){.bytes = NULL};
+  t->filter_block = (nay_filter_block){.bytes = NULL};
   return NAY_OK;
 }
 
@@ -192,14 +228,16 @@ nay_status nay__sst_filters_open(nay_sst *t, nay_diag *diag) {
   }
   nay__hold_free(hold);
   NAY_TRY(status);
-  bool partitioned = t->filter_used && t->filter == NAY_SST_PARTITIONED_FILTER;
-  return partitioned ? filter_open_partitions(t) : NAY_OK;
+  if (t->filter_used && t->filter == NAY_SST_PARTITIONED_FILTER) NAY_TRY(filter_open_partitions(t));
+  return filter_leave_to_cache(t);
 }
 
 void nay__sst_filters_free(nay_sst *t) {
-  if (t->full_handle.size != 0) {
-    nay__cache_erase(t->partition_cache, NAY_CACHE_FILTER, t->cache_id, t->full_handle.offset);
+  bool parts = t->filter == NAY_SST_PARTITIONED_FILTER;
+  if (t->filter_handle.size != 0) {
+    nay__sst_cached_erase(t, parts ? NAY_CACHED_PARTITIONS : NAY_CACHED_FILTER, t->filter_handle);
   }
+  if (t->prefix_handle.size != 0) nay__sst_cached_erase(t, NAY_CACHED_PREFIX, t->prefix_handle);
   nay_filter_free(t->full);
   nay_filter_free(t->prefix);
   nay__hold_free(t->filter_hold);

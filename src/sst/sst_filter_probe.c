@@ -20,36 +20,13 @@ static bool filter_native_test(const nay_sst *t, const nay_filter *f, const nay_
   return nay_filter_may_contain_hash(f, memo->hash);
 }
 
-nay_status nay__sst_filter_load(const nay_sst *t, nay_handle handle, nay_hold **hold,
-                                nay_cache_entry **entry) {
-  nay_sst_cache *cache = t->partition_cache;
-  nay_bytes bytes;
-  nay_cache_entry *e = nay__cache_find(cache, NAY_CACHE_FILTER, t->cache_id, handle.offset);
-  *entry = e;
-  if (e != NULL) return NAY_OK;
-  nay__atomic_increment64(&t->counts->loads);
-  NAY_TRY(nay__sst_read(t, handle, hold, NULL, &bytes));
-  e = nay__cache_entry_new(cache, t->cache_id, handle.offset, t->policy != NULL ? bytes.len : 0);
-  if (e == NULL) return NAY_ENOMEM;
-  if (t->policy != NULL) {
-    memcpy(e->bytes, bytes.at, bytes.len);
-  } else {
-    e->filter = nay__sst_filter_decode(t, bytes, nay__cache_allocator(cache));
-    if (e->filter == NULL) {
-      nay__cache_entry_free(cache, e);
-      return NAY_ECORRUPT;
-    }
-    e->charge += sizeof *e->filter + e->filter->memory.raw_size;
-  }
-  nay__cache_insert(cache, NAY_CACHE_FILTER, e);
-  *entry = e;
-  return NAY_OK;
-}
-
 const nay_filter *nay__sst_filter_full(const nay_sst *t, nay_hold **hold, nay_cache_entry **pin) {
   *pin = NULL;
-  if (t->full_handle.size == 0 || t->policy != NULL || !t->filter_used) return t->full;
-  return nay__sst_filter_load(t, t->full_handle, hold, pin) == NAY_OK ? (*pin)->filter : NULL;
+  if (t->filter_handle.size == 0 || t->policy != NULL || t->filter != NAY_SST_FULL_FILTER) {
+    return t->full;
+  }
+  nay_status status = nay__sst_cached(t, NAY_CACHED_FILTER, t->filter_handle, hold, NULL, pin);
+  return status == NAY_OK ? (*pin)->filter : NULL;
 }
 
 static bool filter_policy_test(const nay_sst *t, const nay_target *target, const uint8_t *bytes,
@@ -57,40 +34,74 @@ static bool filter_policy_test(const nay_sst *t, const nay_target *target, const
   return t->policy->may_match(t->policy, target->user, target->len, bytes, len);
 }
 
+/* One that the cache has or takes, pinned; NULL: it cannot be read, which is counted. */
+static nay_cache_entry *filter_cached(const nay_sst *t, nay_cached what, nay_handle handle,
+                                      nay_hold **hold) {
+  nay_cache_entry *e;
+  if (nay__sst_cached(t, what, handle, hold, NULL, &e) == NAY_OK) return e;
+  nay__sst_filter_fault(t);
+  return NULL;
+}
+
 /* A partition, or a full filter in the cache. */
 static nay_verdict filter_probe_cached(const nay_sst *t, nay_handle handle,
                                        const nay_target *target, nay_hash_memo *memo,
                                        nay_hold **hold) {
-  nay_cache_entry *e;
-  if (nay__sst_filter_load(t, handle, hold, &e) != NAY_OK) {
-    nay__sst_filter_fault(t);
-    return NAY_NOT_PROBED;
-  }
+  nay_cache_entry *e = filter_cached(t, NAY_CACHED_FILTER, handle, hold);
+  if (e == NULL) return NAY_NOT_PROBED;
   bool maybe = t->policy != NULL ? filter_policy_test(t, target, e->bytes, e->len)
                                  : filter_native_test(t, e->filter, target, memo);
-  nay__cache_release(t->partition_cache, NAY_CACHE_FILTER, e);
+  nay__sst_cached_release(t, e);
   return maybe ? NAY_SAYS_MAYBE : NAY_SAYS_NAY;
+}
+
+static bool filter_find_partition(const nay_sst *t, const nay_block *partitions,
+                                  const nay_target *target, nay_handle *handle) {
+  nay_found found;
+  return nay__block_find(partitions, t->order, target, &t->allocator, NULL, &found) == NAY_OK &&
+         nay__sst_handle(t, found.entry.value, found.entry.value_len, NULL, handle) == NAY_OK;
+}
+
+/* The same by an index of partitions in the cache. */
+static bool filter_find_cached(const nay_sst *t, const nay_target *target, nay_hold **hold,
+                               nay_handle *handle) {
+  nay_block partitions;
+  nay_cache_entry *e;
+  if (nay__sst_cached(t, NAY_CACHED_PARTITIONS, t->filter_handle, hold, NULL, &e) != NAY_OK) {
+    return false;
+  }
+  bool found = nay__block_open(e->bytes, e->len, NULL, &partitions) == NAY_OK &&
+               filter_find_partition(t, &partitions, target, handle);
+  nay__sst_cached_release(t, e);
+  return found;
 }
 
 static nay_verdict filter_probe_partition(const nay_sst *t, const nay_target *target,
                                           nay_hash_memo *memo, nay_hold **hold) {
-  nay_found found;
   nay_handle handle;
-  if (nay__block_find(&t->partitions, t->order, target, &t->allocator, NULL, &found) == NAY_OK &&
-      nay__sst_handle(t, found.entry.value, found.entry.value_len, NULL, &handle) == NAY_OK) {
-    return filter_probe_cached(t, handle, target, memo, hold);
-  }
+  bool found = t->partitions.bytes != NULL
+                   ? filter_find_partition(t, &t->partitions, target, &handle)
+                   : filter_find_cached(t, target, hold, &handle);
+  if (found) return filter_probe_cached(t, handle, target, memo, hold);
   nay__sst_filter_fault(t);
   return NAY_NOT_PROBED;
 }
 
 /* The prefix filter knows the prefix of every key that has one. */
 static nay_verdict filter_probe_prefix(const nay_sst *t, const uint8_t *key, size_t len,
-                                       size_t *prefix_len) {
+                                       nay_hold **hold, size_t *prefix_len) {
   size_t n = 0;
   const nay_sst_prefix *prefix = t->options.prefix;
-  if (t->prefix == NULL || !prefix->extract(prefix, key, len, &n) || n > len) return NAY_NOT_PROBED;
-  bool maybe = nay_filter_may_contain(t->prefix, key, n);
+  if (!t->prefix_used || !prefix->extract(prefix, key, len, &n) || n > len) return NAY_NOT_PROBED;
+  nay_cache_entry *e = NULL;
+  const nay_filter *f = t->prefix;
+  if (f == NULL) {
+    e = filter_cached(t, NAY_CACHED_PREFIX, t->prefix_handle, hold);
+    if (e == NULL) return NAY_NOT_PROBED;
+    f = e->filter;
+  }
+  bool maybe = nay_filter_may_contain(f, key, n);
+  if (e != NULL) nay__sst_cached_release(t, e);
   *prefix_len = n;
   nay__atomic_increment64(maybe ? &t->counts->prefix_maybe : &t->counts->prefix_useful);
   return maybe ? NAY_SAYS_MAYBE : NAY_SAYS_NAY;
@@ -99,11 +110,11 @@ static nay_verdict filter_probe_prefix(const nay_sst *t, const uint8_t *key, siz
 nay_verdict nay__sst_probe(const nay_sst *t, const nay_target *target, nay_hash_memo *memo,
                            nay_hold **hold, size_t *prefix_len) {
   bool maybe;
-  if (!t->filter_used) return filter_probe_prefix(t, target->user, target->len, prefix_len);
+  if (!t->filter_used) return filter_probe_prefix(t, target->user, target->len, hold, prefix_len);
   switch (t->filter) {
     case NAY_SST_FULL_FILTER:
-      if (t->full_handle.size != 0) {
-        return filter_probe_cached(t, t->full_handle, target, memo, hold);
+      if (t->filter_handle.size != 0) {
+        return filter_probe_cached(t, t->filter_handle, target, memo, hold);
       }
       maybe = t->full != NULL ? filter_native_test(t, t->full, target, memo)
                               : filter_policy_test(t, target, t->filter_at.at, t->filter_at.len);
@@ -113,13 +124,34 @@ nay_verdict nay__sst_probe(const nay_sst *t, const nay_target *target, nay_hash_
   }
 }
 
-nay_verdict nay__sst_probe_block(const nay_sst *t, const nay_target *target, nay_handle handle) {
-  if (!t->filter_used || t->filter != NAY_SST_BLOCK_FILTER) return NAY_NOT_PROBED;
+NAY_INLINE nay_verdict filter_probe_in_block(const nay_sst *t, const nay_filter_block *block,
+                                             const nay_target *target, nay_handle handle) {
   const uint8_t *bytes;
   size_t len;
-  if (!nay__filter_block_find(&t->filter_block, handle.offset, &bytes, &len)) return NAY_SAYS_MAYBE;
+  if (!nay__filter_block_find(block, handle.offset, &bytes, &len)) return NAY_SAYS_MAYBE;
   bool maybe = len != 0 && filter_policy_test(t, target, bytes, len);
   return maybe ? NAY_SAYS_MAYBE : NAY_SAYS_NAY;
+}
+
+/* The filter block is in the cache. */
+NAY_NOINLINE static nay_verdict filter_probe_cached_block(const nay_sst *t,
+                                                          const nay_target *target,
+                                                          nay_handle handle, nay_hold **hold) {
+  nay_filter_block block;
+  nay_cache_entry *e = filter_cached(t, NAY_CACHED_FILTER, t->filter_handle, hold);
+  if (e == NULL) return NAY_NOT_PROBED;
+  bool whole = nay__filter_block_open(e->bytes, e->len, &block);
+  if (!whole) nay__sst_filter_fault(t);
+  nay_verdict verdict = whole ? filter_probe_in_block(t, &block, target, handle) : NAY_NOT_PROBED;
+  nay__sst_cached_release(t, e);
+  return verdict;
+}
+
+nay_verdict nay__sst_probe_block(const nay_sst *t, const nay_target *target, nay_handle handle,
+                                 nay_hold **hold) {
+  if (!t->filter_used || t->filter != NAY_SST_BLOCK_FILTER) return NAY_NOT_PROBED;
+  if (t->filter_handle.size != 0) return filter_probe_cached_block(t, target, handle, hold);
+  return filter_probe_in_block(t, &t->filter_block, target, handle);
 }
 
 /* Whether no key at or above `prefix` and below `to` starts otherwise: to <= successor(prefix). */
@@ -143,24 +175,27 @@ static bool filter_same_prefix(const nay_sst *t, nay_bytes prefix, const nay_byt
          memcmp(to->at, prefix.at, n) == 0;
 }
 
-nay_verdict nay__sst_probe_range(const nay_sst *t, nay_bytes from, const nay_bytes *to) {
+/* Whether all keys of the range share the prefix of `from`. */
+static bool filter_range_shares(const nay_sst *t, nay_bytes from, const nay_bytes *to) {
   size_t n = 0;
   const nay_sst_prefix *prefix = t->options.prefix;
-  if (t->prefix == NULL || !prefix->extract(prefix, from.at, from.len, &n) || n > from.len) {
-    return NAY_NOT_PROBED;
+  if (!prefix->extract(prefix, from.at, from.len, &n) || n > from.len) {
+    return false;
   }
-  nay_bytes start = {from.at, n}, all = {NULL, 0};
-  if (t->order.user != NULL) {
-    if (!filter_same_prefix(t, start, to)) return NAY_NOT_PROBED;
-    return filter_probe_prefix(t, from.at, from.len, &n);
+  nay_bytes start = {from.at, n};
+  if (t->order.user != NULL) return filter_same_prefix(t, start, to);
+  if (to != NULL) return filter_covers(start, *to);
+  for (size_t i = 0; i < n; i++) {
+    if (from.at[i] != 0xff) return false;
   }
-  if (to == NULL) {
-    for (size_t i = 0; i < n; i++) {
-      if (from.at[i] != 0xff) return NAY_NOT_PROBED;
-    }
-  } else {
-    all = *to;
-  }
-  if (to != NULL && !filter_covers(start, all)) return NAY_NOT_PROBED;
-  return filter_probe_prefix(t, from.at, from.len, &n);
+  return true;
+}
+
+nay_verdict nay__sst_probe_range(const nay_sst *t, nay_bytes from, const nay_bytes *to) {
+  size_t n;
+  nay_hold *hold = NULL;
+  if (!t->prefix_used || !filter_range_shares(t, from, to)) return NAY_NOT_PROBED;
+  nay_verdict verdict = filter_probe_prefix(t, from.at, from.len, &hold, &n);
+  nay__hold_free(hold);
+  return verdict;
 }

@@ -80,10 +80,12 @@ NAY_NOINLINE static nay_status get_special(unsigned type, uint64_t at, nay_diag 
   return NAY_GET_OPERAND;
 }
 
-nay_status nay__get_locate(const nay_sst *t, const nay_target *target, nay_diag *diag,
-                           nay_get_position *at) {
+nay_status nay__get_locate(const nay_sst *t, const nay_target *target, nay_index_pin *pin,
+                           nay_diag *diag, nay_get_position *at) {
   nay_found found;
-  nay_status status = nay__block_find(&t->index, t->order, target, &t->allocator, diag, &found);
+  const nay_block *index;
+  NAY_TRY(nay__sst_index(t, pin, diag, &index));
+  nay_status status = nay__block_find(index, t->order, target, &t->allocator, diag, &found);
   at->near = found.near;
   NAY_TRY(status);
   at->entry = found.entry;
@@ -107,11 +109,12 @@ nay_status nay__get_find(const nay_sst *t, const nay_target *target, const nay_b
   return NAY_OK;
 }
 
-static nay_status get_from_block(const nay_sst *t, const nay_target *target, nay_get_position *at,
-                                 const nay_hash_memo *memo, nay_diag *diag, nay_sst_value *value) {
+static nay_status get_from_block(const nay_sst *t, const nay_target *target, const nay_block *index,
+                                 nay_get_position *at, const nay_hash_memo *memo, nay_diag *diag,
+                                 nay_sst_value *value) {
   nay_block block;
   nay_hold *hold = value->hold;
-  nay_status status = nay__sst_read_data(t, &at->entry, at->handle, &hold, diag, &block);
+  nay_status status = nay__sst_read_data(t, index, &at->entry, &at->handle, &hold, diag, &block);
   value->hold = hold;
   if (status != NAY_OK) return status;
   get_trace_block(memo, NAY_LOOKUP_BLOCK, at->handle, hold != NULL && hold->cached);
@@ -119,24 +122,26 @@ static nay_status get_from_block(const nay_sst *t, const nay_target *target, nay
   if (NAY_LIKELY(status != NAY_GET_OPERAND)) return status;
   const nay_collector *c = memo->collector;
   if (c == NULL || c->by->call == NULL) return NAY_ENOTSUP;
-  return nay__collect(t, target, at, &block, memo, diag, value);
+  return nay__collect(t, target, index, at, &block, memo, diag, value);
 }
 
-static nay_verdict get_probe(const nay_sst *t, const nay_target *target, nay_hash_memo *memo,
-                             nay_hold **hold, nay_diag *diag, nay_status *status,
-                             nay_get_position *at) {
+/* The filters, and the place in the index: pinned unless they say nay. */
+NAY_INLINE nay_verdict get_probe(const nay_sst *t, const nay_target *target, nay_hash_memo *memo,
+                                 nay_hold **hold, nay_index_pin *pin, nay_diag *diag,
+                                 nay_status *status, nay_get_position *at) {
   at->prefix_len = 0;
   nay_verdict verdict = nay__sst_probe(t, target, memo, hold, &at->prefix_len);
   *status = NAY_OK;
   bool later = t->filter_used && t->filter == NAY_SST_BLOCK_FILTER;
   if (!later) get_trace_verdict(memo, verdict);
   if (verdict == NAY_SAYS_NAY) return verdict;
-  *status = nay__get_locate(t, target, diag, at);
+  *status = nay__get_locate(t, target, pin, diag, at);
   if (*status != NAY_OK) return verdict;
   get_trace_block(memo, NAY_LOOKUP_INDEX, at->handle, false);
   if (!later) return verdict;
-  verdict = nay__sst_probe_block(t, target, at->handle);
+  verdict = nay__sst_probe_block(t, target, at->handle, hold);
   get_trace_verdict(memo, verdict);
+  if (verdict == NAY_SAYS_NAY) nay__sst_index_unpin(t, pin);
   return verdict;
 }
 
@@ -156,7 +161,9 @@ nay_status nay__sst_get(const nay_sst *t, const nay_target *target, nay_hash_mem
     return NAY_ENOENT;
   }
   nay_hold *hold = value->hold;
-  nay_verdict verdict = get_probe(t, target, memo, &hold, diag, &status, &at);
+  nay_index_pin pin;
+  pin.block.bytes = NULL;
+  nay_verdict verdict = get_probe(t, target, memo, &hold, &pin, diag, &status, &at);
   value->hold = hold;
   if (verdict == NAY_SAYS_NAY) {
     nay__atomic_increment64(&counts->useful);
@@ -164,7 +171,9 @@ nay_status nay__sst_get(const nay_sst *t, const nay_target *target, nay_hash_mem
   }
   bool probed = verdict == NAY_SAYS_MAYBE;
   nay__atomic_increment64(probed ? &counts->maybe : &counts->unfiltered);
-  if (status == NAY_OK) status = get_from_block(t, target, &at, memo, diag, value);
+  if (status == NAY_OK)
+    status = get_from_block(t, target, nay__sst_index_at(t, &pin), &at, memo, diag, value);
+  nay__sst_index_unpin(t, &pin);
   get_trace_end(memo, status, value->deleted);
   if (status == NAY_ENOENT && probed && nay__get_false_positive(&at)) {
     nay__atomic_increment64(&counts->false_positives);
@@ -198,7 +207,9 @@ bool nay_sst_may_contain(const nay_sst *t, const void *key, size_t len) {
   nay_get_position at;
   if (t->order_unknown != NAY_OK) return true;
   if (!nay__get_in_range(t, &target)) return false;
-  nay_verdict verdict = get_probe(t, &target, &memo, &hold, NULL, &status, &at);
+  nay_index_pin pin = {.entry = NULL};
+  nay_verdict verdict = get_probe(t, &target, &memo, &hold, &pin, NULL, &status, &at);
+  nay__sst_index_unpin(t, &pin);
   nay__hold_free(hold);
   return verdict != NAY_SAYS_NAY && status != NAY_ENOENT;
 }

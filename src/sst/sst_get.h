@@ -19,9 +19,10 @@ typedef struct nay_get_position {
 /* nay__get_in_range: whether the key is between the first and the last of the table. */
 bool nay__get_in_range(const nay_sst *sst, const nay_target *target);
 
-/* nay__get_locate: the data block that may have the key. NAY_ENOENT: none does. */
-nay_status nay__get_locate(const nay_sst *sst, const nay_target *target, nay_diag *diag,
-                           nay_get_position *at);
+/* nay__get_locate: the data block that may have the key. NAY_ENOENT: none does. What was found is
+ * valid until the pin is given back. */
+nay_status nay__get_locate(const nay_sst *sst, const nay_target *target, nay_index_pin *pin,
+                           nay_diag *diag, nay_get_position *at);
 
 /* nay__get_find: the key in that block; what the value refers to stays in the block.
  * NAY_GET_OPERAND: it is a merge operand, and *diag says so. */
@@ -54,9 +55,9 @@ nay_status nay__collect_start(nay_collector *collector, nay_bytes key, nay_diag 
 /* nay__collect: the versions of a key in a table, from the operand on that nay__get_find found in
  * the block. NAY_OK: `value` is the value or deletion below the operands. NAY_GET_OPERAND: there is
  * none in this table. */
-nay_status nay__collect(const nay_sst *sst, const nay_target *target, const nay_get_position *at,
-                        const nay_block *block, const nay_hash_memo *memo, nay_diag *diag,
-                        nay_sst_value *value);
+nay_status nay__collect(const nay_sst *sst, const nay_target *target, const nay_block *index,
+                        const nay_get_position *at, const nay_block *block,
+                        const nay_hash_memo *memo, nay_diag *diag, nay_sst_value *value);
 
 /* nay__collect_end: `value` becomes what the operator makes of the operands and of that below them:
  * of `value` with NAY_OK, of nothing with NAY_ENOENT. Any other status is returned. */
@@ -84,6 +85,7 @@ typedef struct nay_get_batch {
   uint64_t trailer;      /* of the search in internal keys */
   nay_hold *hold;        /* of the block that is being searched */
   nay_hold *filter_hold; /* of a partition of a filter */
+  nay_index_pin pin;     /* of the table that is searched */
 
   uint8_t *values; /* nay_sst_value, stride bytes apart */
   size_t stride;

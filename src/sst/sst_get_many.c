@@ -4,7 +4,8 @@
  *   range     two binary searches in the keys, which are in order: the keys of the table are
  *             contiguous
  *   filter    a native full filter takes the hashes of these keys as one batch
- *   index     a key that is not above the index entry of the key before it is in the same block
+ *   index     pinned for all keys; a key that is not above the index entry of the key before it is
+ *             in the same block
  *   block     in the order of the file; a block that several keys need is read once
  *
  * A search in a block of a mapped file is a chain of cache misses: the restarts at its end, then
@@ -112,8 +113,8 @@ static void many_found(const nay_sst *t, nay_get_batch *b, size_t i, const nay_b
 /* ---- one key ---- */
 
 /* The place of a key that is not below the one before it (NULL: there is none). */
-static void many_locate(const nay_sst *t, const nay_get_batch *b, size_t i, const many_step *before,
-                        many_step *s) {
+NAY_INLINE void many_locate(const nay_sst *t, nay_get_batch *b, size_t i, const many_step *before,
+                            many_step *s) {
   nay_target target = many_target(b, i);
   s->i = i;
   if (before != NULL && before->status == NAY_OK) {
@@ -124,13 +125,14 @@ static void many_locate(const nay_sst *t, const nay_get_batch *b, size_t i, cons
       return;
     }
   }
-  s->status = nay__get_locate(t, &target, &s->why, &s->at);
+  s->status = nay__get_locate(t, &target, &b->pin, &s->why, &s->at);
 }
 
 static nay_status many_read(const nay_sst *t, nay_get_batch *b, many_step *s, many_block *m) {
   if (m->read && m->entry == s->at.entry.at) return NAY_OK;
   m->read = false;
-  NAY_TRY(nay__sst_read_data(t, &s->at.entry, s->at.handle, &b->hold, &s->why, &m->block));
+  NAY_TRY(nay__sst_read_data(t, nay__sst_index_at(t, &b->pin), &s->at.entry, &s->at.handle,
+                             &b->hold, &s->why, &m->block));
   m->read = true;
   m->entry = s->at.entry.at;
   return NAY_OK;
@@ -143,7 +145,7 @@ static void many_search(const nay_sst *t, nay_get_batch *b, many_step *s, nay_ve
   nay_sst_value found = {.size = sizeof found};
   nay_status status = s->status;
   if (status == NAY_OK && t->filter_used && t->filter == NAY_SST_BLOCK_FILTER) {
-    verdict = nay__sst_probe_block(t, &target, s->at.handle);
+    verdict = nay__sst_probe_block(t, &target, s->at.handle, &b->filter_hold);
   }
   if (verdict == NAY_SAYS_NAY) {
     tally->useful++;
@@ -294,8 +296,9 @@ static void many_in_range(const nay_sst *t, nay_get_batch *b, size_t from, size_
   nay_cache_entry *pin;
   const nay_filter *f = nay__sst_filter_full(t, &b->filter_hold, &pin);
   bool batch = many_hash(t, f, b) && many_batch(t, f, b, from, to, tally);
-  if (pin != NULL) nay__cache_release(t->partition_cache, NAY_CACHE_FILTER, pin);
+  if (pin != NULL) nay__sst_cached_release(t, pin);
   if (!batch) many_each(t, b, from, to, tally);
+  nay__sst_index_unpin(t, &b->pin);
 }
 
 static void many_count(const nay_sst *t, const many_tally *tally) {

@@ -21,7 +21,7 @@ nay_status nay_sst_describe(const nay_sst *t, nay_sst_info *info) {
       .npartitions = t->npartitions,
       .policy = info_text(&t->policy_name),
       .prefix = info_text(&t->prefix_name),
-      .prefix_used = t->prefix != NULL,
+      .prefix_used = t->prefix_used,
       .prefix_bytes = t->prefix_bytes,
       .smallest =
           t->has_smallest ? (t->smallest.len != 0 ? t->smallest.at : (const void *)"") : NULL,
@@ -58,6 +58,7 @@ nay_status nay_sst_count(const nay_sst *t, nay_sst_counters *counters) {
       .block_reads = nay__atomic_load64(&c->reads),
       .cache_hits = nay__atomic_load64(&c->hits),
       .operands = nay__atomic_load64(&c->operands),
+      .index_loads = nay__atomic_load64(&c->index_loads),
   };
   nay__abi_write(NAY_ABI_SST_COUNTERS, &now, counters);
   return NAY_OK;

@@ -29,8 +29,18 @@ void nay_sst_iter_free(nay_sst_iter *it) {
   nay__buffer_free(&it->index.key, a);
   nay__buffer_free(&it->data.key, a);
   nay__buffer_free(&it->end, a);
+  nay__sst_index_unpin(it->table, &it->pin);
   nay__hold_free(it->hold);
   nay__free(a, it, sizeof *it);
+}
+
+/* Before a movement in the index: it is there. */
+static nay_status iter_index(nay_sst_iter *it) {
+  const nay_block *index;
+  if (NAY_LIKELY(it->index.block.bytes != NULL)) return NAY_OK;
+  NAY_TRY(nay__sst_index(it->table, &it->pin, &it->diag, &index));
+  it->index.block = *index;
+  return NAY_OK;
 }
 
 /* The block of the present index entry becomes the present one. */
@@ -38,7 +48,8 @@ static nay_status iter_load(nay_sst_iter *it) {
   const nay_entry *e = &it->index.entry;
   NAY_TRY(nay__sst_handle(it->table, e->value, e->value_len, &it->diag, &it->block));
   it->data.valid = false;
-  return nay__sst_read_data(it->table, e, it->block, &it->hold, &it->diag, &it->data.block);
+  return nay__sst_read_data(it->table, &it->index.block, e, &it->block, &it->hold, &it->diag,
+                            &it->data.block);
 }
 
 /* The same for a movement that is no step: readahead starts anew. */
@@ -89,7 +100,8 @@ static nay_status iter_settle(nay_sst_iter *it, nay_status status) {
 }
 
 static nay_status iter_first(nay_sst_iter *it) {
-  nay_status status = nay__cursor_first(&it->index, &it->diag);
+  nay_status status = iter_index(it);
+  if (status == NAY_OK) status = nay__cursor_first(&it->index, &it->diag);
   return iter_settle(it, iter_enter(it, status, nay__cursor_next, nay__cursor_first));
 }
 
@@ -100,7 +112,8 @@ nay_status nay_sst_iter_first(nay_sst_iter *it) {
 
 nay_status nay_sst_iter_last(nay_sst_iter *it) {
   it->ends = false;
-  nay_status status = nay__cursor_last(&it->index, &it->diag);
+  nay_status status = iter_index(it);
+  if (status == NAY_OK) status = nay__cursor_last(&it->index, &it->diag);
   return iter_settle(it, iter_enter(it, status, nay__cursor_prev, nay__cursor_last));
 }
 
@@ -122,7 +135,8 @@ static nay_status iter_seek(nay_sst_iter *it, const void *key, size_t len) {
   if (it->table->order_unknown != NAY_OK) {
     return iter_end(it, nay__sst_order_unknown(it->table, &it->diag));
   }
-  nay_status status = nay__cursor_seek(&it->index, &target, &it->diag);
+  nay_status status = iter_index(it);
+  if (status == NAY_OK) status = nay__cursor_seek(&it->index, &target, &it->diag);
   if (status == NAY_OK) status = iter_jump(it);
   if (status == NAY_OK) {
     status = iter_in_block(it, nay__cursor_seek(&it->data, &target, &it->diag));
@@ -138,7 +152,8 @@ static nay_status iter_seek_back(nay_sst_iter *it, const nay_target *target, boo
   if (it->table->order_unknown != NAY_OK) {
     return iter_end(it, nay__sst_order_unknown(it->table, &it->diag));
   }
-  nay_status status = nay__cursor_seek(&it->index, target, &it->diag);
+  nay_status status = iter_index(it);
+  if (status == NAY_OK) status = nay__cursor_seek(&it->index, target, &it->diag);
   if (status == NAY_ENOENT) return nay_sst_iter_last(it);
   if (status == NAY_OK) status = iter_jump(it);
   if (status != NAY_OK) return iter_end(it, status);

@@ -1,4 +1,5 @@
 /* sst_open.c - opens a table: footer, index, filters, comparator, and the range of its keys. */
+#include "cpu/crc32c.h"
 #include "os/file.h"
 #include "sst/properties.h"
 #include "sst/sst_foreign.h"
@@ -199,12 +200,15 @@ static nay_status open_parts(nay_sst *t, nay_diag *diag) {
 
 nay_status nay__sst_check_read(const nay_sst_read_options *o, nay_diag *diag) {
   if ((unsigned)o->keys > NAY_SST_KEYS_INTERNAL ||
-      (o->flags &
-       ~(NAY_SST_PREAD | NAY_SST_NO_FILTERS | NAY_SST_STORED_COMPARATOR | NAY_SST_BUDGETED)) != 0) {
+      (o->flags & ~(NAY_SST_PREAD | NAY_SST_NO_FILTERS | NAY_SST_STORED_COMPARATOR |
+                    NAY_SST_BUDGETED | NAY_SST_PINNED)) != 0) {
     return nay__fail(diag, NAY_EINVAL, "no such kind of keys, or an unknown flag", 0);
   }
   if ((o->flags & NAY_SST_BUDGETED) != 0 && o->cache == NULL) {
     return nay__fail(diag, NAY_EINVAL, "NAY_SST_BUDGETED without a cache", 0);
+  }
+  if ((o->flags & (NAY_SST_BUDGETED | NAY_SST_PINNED)) == NAY_SST_PINNED) {
+    return nay__fail(diag, NAY_EINVAL, "NAY_SST_PINNED without NAY_SST_BUDGETED", 0);
   }
   NAY_TRY(nay__sst_check_lists(o->codecs, o->ncodecs, o->policies, o->npolicies, diag));
   NAY_TRY(nay__sst_check_comparator(o->comparator, diag));
@@ -229,6 +233,7 @@ static nay_status open_new(const nay_sst_read_options *options, const nay_alloca
   *counts = (nay_sst_tally){.out_of_range = 0};
   *t = (nay_sst){.allocator = a, .options = o, .counts = counts};
   if (o.cache != NULL) t->cache_id = nay__cache_id(o.cache);
+  t->meta_cache = o.cache;
   *sst = t;
   return NAY_OK;
 }
@@ -257,6 +262,18 @@ static size_t open_memory_of_filter(const nay_filter *f) {
   return f != NULL ? sizeof *f + f->memory.raw_size : 0;
 }
 
+/* The index has been checked: from here on the cache has it, unless it is used in place. */
+static nay_status open_leave_index(nay_sst *t) {
+  if (t->index_hold == NULL || t->foreign != NULL || !nay__sst_budgeted(t)) return NAY_OK;
+  nay_bytes bytes = {t->index.bytes, nay__block_len(&t->index)};
+  t->index_crc = nay__crc32c(0, bytes.at, bytes.len);
+  NAY_TRY(nay__sst_cached_put(t, NAY_CACHED_INDEX, t->footer.index, bytes));
+  nay__hold_free(t->index_hold);
+  t->index_hold = NULL;
+  t->index = (nay_block){.bytes = NULL};
+  return NAY_OK;
+}
+
 /* What the table has in memory while it is open counts in the cache's budget. */
 static void open_hold_memory(nay_sst *t) {
   if ((t->options.flags & NAY_SST_BUDGETED) == 0) return;
@@ -279,6 +296,7 @@ static nay_status open_finish(nay_sst *t, const nay_foreign_engine *engine, nay_
   if (status == NAY_OK) {
     status = engine != NULL ? nay__sst_open_foreign(t, engine, diag) : open_parts(t, diag);
   }
+  if (status == NAY_OK) status = open_leave_index(t);
   if (status != NAY_OK) {
     if (status == NAY_ENOMEM) nay__fail(diag, status, "no memory for a table", 0);
     nay_sst_free(t);
@@ -373,6 +391,7 @@ void nay_sst_free(nay_sst *t) {
   if (t == NULL) return;
   nay_allocator a = t->allocator;
   if (t->held != 0) nay__cache_unhold(t->options.cache, t->held);
+  if (nay__sst_budgeted(t)) nay__sst_cached_erase(t, NAY_CACHED_INDEX, t->footer.index);
   nay__sst_filters_free(t);
   nay__hold_free(t->index_hold);
   nay__hold_free(t->properties_hold);

@@ -88,7 +88,7 @@ static nay_status order_sample_block(nay_sst *t, const nay_entry *entry, order_s
     status = nay__in_file(status, &why, handle);
   }
   bool readable = status == NAY_OK;
-  if (readable) status = nay__sst_check_block(t, entry, handle, &block, &why);
+  if (readable) status = nay__sst_check_block(t, &t->index, entry, handle, &block, &why);
   samples->any = samples->any || status == NAY_OK;
   if (status == NAY_OK) return NAY_OK;
   if (status == NAY_ENOMEM || (readable && status == NAY_ENOTSUP)) {

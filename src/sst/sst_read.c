@@ -100,9 +100,7 @@ static nay_status read_into_hold(const nay_sst *t, const uint8_t *raw, nay_handl
 
 /* From the cache, if it may be there. */
 static bool read_cached(const nay_sst *t, nay_handle handle, nay_hold **slot, nay_bytes *contents) {
-  bool in_place =
-      t->bytes != NULL && t->foreign == NULL && t->bytes[handle.offset + handle.size] == 0;
-  if (t->options.cache == NULL || in_place) return false;
+  if (t->options.cache == NULL || nay__sst_in_place(t, handle)) return false;
   nay_hold *h = nay__hold_of(t, slot);
   nay_cache_entry *e =
       h == NULL ? NULL
@@ -195,12 +193,11 @@ static nay_status read_bounds(const nay_entry *entry, nay_cursor *before, nay_bu
   return *first ? NAY_OK : status;
 }
 
-nay_status nay__sst_check_block(const nay_sst *t, const nay_entry *entry, nay_handle handle,
-                                const nay_block *block, nay_diag *diag) {
+nay_status nay__sst_check_block(const nay_sst *t, const nay_block *index, const nay_entry *entry,
+                                nay_handle handle, const nay_block *block, nay_diag *diag) {
   const nay_allocator *a = &t->allocator;
   uint8_t mask, *byte = read_bit(t, entry, &mask);
-  if (read_is_checked(t, entry)) return NAY_OK;
-  nay_cursor before = {.block = t->index, .order = t->order, .allocator = a};
+  nay_cursor before = {.block = *index, .order = t->order, .allocator = a};
   nay_buffer upto = {NULL, 0, 0};
   bool first = false;
   nay_status status = read_bounds(entry, &before, &upto, &first, diag);
@@ -213,24 +210,27 @@ nay_status nay__sst_check_block(const nay_sst *t, const nay_entry *entry, nay_ha
   return nay__in_file(status, diag, handle);
 }
 
-nay_status nay__sst_read_data(const nay_sst *t, const nay_entry *entry, nay_handle handle,
-                              nay_hold **slot, nay_diag *diag, nay_block *block) {
+nay_status nay__sst_read_data(const nay_sst *t, const nay_block *index, const nay_entry *entry,
+                              const nay_handle *at, nay_hold **slot, nay_diag *diag,
+                              nay_block *block) {
   nay_bytes contents;
+  nay_handle handle = *at;
   if (!nay__handle_fits(handle, t->footer.at)) return read_outside(diag, handle);
   nay__atomic_increment64(&t->counts->reads);
   nay__hold_release(*slot);
+  bool checked = read_is_checked(t, entry);
   bool cached = read_cached(t, handle, slot, &contents);
   if (cached) {
     nay__atomic_increment64(&t->counts->hits);
   } else {
-    bool verified = t->bytes != NULL && read_is_checked(t, entry);
+    bool verified = t->bytes != NULL && checked;
     bool cache = t->options.cache != NULL;
     NAY_TRY(read_block(t, handle, verified, cache, slot, diag, &contents));
   }
   if (*slot != NULL) (*slot)->cached = cached;
   contents = read_entries(t, contents);
   NAY_TRY(nay__in_file(nay__block_open(contents.at, contents.len, diag, block), diag, handle));
-  return nay__sst_check_block(t, entry, handle, block, diag);
+  return checked ? NAY_OK : nay__sst_check_block(t, index, entry, handle, block, diag);
 }
 
 nay_status nay__sst_handle(const nay_sst *t, const uint8_t *value, size_t len, nay_diag *diag,

@@ -41,7 +41,9 @@ nay_status nay_sst_approximate_offset(const nay_sst *t, const void *key, size_t 
   if (t->order_unknown != NAY_OK) return nay__sst_order_unknown(t, diag);
   nay_target target = {len != 0 ? key : "", len, NAY_KEY_TRAILER_OF(NAY_SST_MAX_SEQUENCE)};
   nay_get_position at;
-  nay_status status = t->empty ? NAY_ENOENT : nay__get_locate(t, &target, diag, &at);
+  nay_index_pin pin = {.entry = NULL};
+  nay_status status = t->empty ? NAY_ENOENT : nay__get_locate(t, &target, &pin, diag, &at);
+  nay__sst_index_unpin(t, &pin);
   if (status != NAY_OK && status != NAY_ENOENT) return status;
   *offset = status == NAY_OK ? at.handle.offset : stats_data_end(t);
   return NAY_OK;

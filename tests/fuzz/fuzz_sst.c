@@ -1,7 +1,7 @@
 /*
  * fuzz_sst.c - tables. The first byte picks how they are read; the rest is the file, tried as it is
- * and with checksums that fit. A walk through read calls of the caller, with readahead, must end as
- * one over the bytes does.
+ * and with checksums that fit. A walk through read calls of the caller, with readahead, and gets of
+ * the keys that it meets, must end as those over the bytes do.
  */
 #include "nay_sst_cache.h"
 #include "nay_sst_io.h"
@@ -27,12 +27,24 @@ static bool same_entry(const nay_sst_iter *a, const nay_sst_iter *b) {
   return na == nb && (na == 0 || memcmp(x, y, na) == 0);
 }
 
+static void get_both(const nay_sst *a, const nay_sst *b, const void *key, size_t len) {
+  nay_sst_value v = {.size = sizeof v}, w = {.size = sizeof w};
+  nay_status s = nay_sst_get(a, key, len, NULL, &v), t = nay_sst_get(b, key, len, NULL, &w);
+  if (s != t || (s == NAY_OK && (v.len != w.len || memcmp(v.bytes, w.bytes, v.len) != 0))) abort();
+  nay_sst_value_free(&v);
+  nay_sst_value_free(&w);
+}
+
 static void walk_both(const nay_sst *a, const nay_sst *b) {
   nay_sst_iter *i, *j;
   if (nay_sst_iter_new(a, &i) != NAY_OK || nay_sst_iter_new(b, &j) != NAY_OK) abort();
   nay_status s = nay_sst_iter_first(i), t = nay_sst_iter_first(j);
   for (unsigned n = 0; s == NAY_OK && t == NAY_OK && n < MAX_STEPS; n++) {
     if (!same_entry(i, j)) abort();
+    size_t len;
+    const void *key = nay_sst_iter_key(i, &len);
+    if (n % 8 == 0) get_both(a, b, key, len);
+    if (n % 8 == 0 && len >= 8) get_both(a, b, key, len - 8);
     s = nay_sst_iter_next(i);
     t = nay_sst_iter_next(j);
   }
@@ -80,7 +92,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                               .npolicies = 2,
                               .prefix = data[0] & 8 ? &prefix : NULL,
                               .cache = data[0] & 16 ? cache : NULL,
-                              .flags = ((data[0] & 20) == 20 ? NAY_SST_BUDGETED : 0) |
+                              .flags = (data[0] & 16 ? NAY_SST_BUDGETED : 0) |
+                                       ((data[0] & 20) == 20 ? NAY_SST_PINNED : 0) |
                                        (data[0] & 32 ? NAY_SST_NO_FILTERS : 0) |
                                        (data[0] & 128 ? NAY_SST_STORED_COMPARATOR : 0),
                               .comparator = data[0] & 64 ? &reverse : NULL,

@@ -594,7 +594,8 @@ static void unknown_flags_are_refused(void **state) {
   assert_flags("nay_params", params, flags_params);
   assert_flags("nay_filter_mmap", NAY_MMAP_LAZY, flags_mmap);
   assert_flags("nay_sst_read_options",
-               NAY_SST_PREAD | NAY_SST_NO_FILTERS | NAY_SST_STORED_COMPARATOR | NAY_SST_BUDGETED,
+               NAY_SST_PREAD | NAY_SST_NO_FILTERS | NAY_SST_STORED_COMPARATOR | NAY_SST_BUDGETED |
+                   NAY_SST_PINNED,
                flags_read);
   assert_flags("nay_file_replace", NAY_FILE_PRIVATE, flags_replace);
   assert_flags("nay_file_lock", NAY_LOCK_TRY, flags_lock);

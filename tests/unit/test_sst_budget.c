@@ -1,10 +1,12 @@
 /*
- * test_sst_budget.c - one budget for data, filters and indexes: never exceeded, filters before
- * data, and the same answers whatever fits.
+ * test_sst_budget.c - one budget for data, filters and indexes: never exceeded, filters and indexes
+ * before data, and the same answers whatever fits.
  */
 #include <pthread.h>
 
+#include "nay_compact.h"
 #include "nay_lookup.h"
+#include "nay_merge.h"
 #include "nay_sst_cache.h"
 #include "sst/sst_cache.h"
 #include "support/flaky.h"
@@ -97,13 +99,13 @@ static void every_budget_gives_the_same_answers(void **state) {
     }
     nay_lookup_free(l);
     close_all(tables);
-    nay_sst_cache_stats s = stats_of(cache); /* full filters go with their tables */
+    nay_sst_cache_stats s = stats_of(cache); /* index and filter go with their table */
     assert_int_equal(s.filter.held + s.filter.bytes + s.filter.entries, 0);
     nay_sst_cache_free(cache);
   }
 }
 
-/* Data fills the cache; filters evict it; data does not evict filters. */
+/* Data fills the cache; filters and indexes evict it; data does not evict them. */
 static void filters_come_before_data(void **state) {
   (void)state;
   nay_sst_cache *cache;
@@ -116,12 +118,12 @@ static void filters_come_before_data(void **state) {
   assert_true(full.data.bytes > budget - 6000); /* to the last block */
   open_all(tables, cache, NAY_SST_BUDGETED);
   nay_sst_cache_stats first = stats_of(cache);
-  assert_int_equal(first.filter.entries, N_TABLES);
+  assert_int_equal(first.filter.entries, 2 * N_TABLES); /* filters and indexes */
   assert_true(first.data.evictions > full.data.evictions);
   assert_true(first.data.bytes + first.filter.bytes <= budget);
   for (unsigned i = 0; i < N_TABLES; i++) assert_int_equal(wrong_answers(plain[i], i, 500), 0);
   nay_sst_cache_stats s = stats_of(cache);
-  assert_int_equal(s.filter.entries, N_TABLES);
+  assert_int_equal(s.filter.entries, 2 * N_TABLES);
   assert_int_equal(s.filter.evictions, 0);
   close_all(tables);
   for (unsigned i = 0; i < N_TABLES; i++) (void)wrong_answers(plain[i], i, 500);
@@ -229,6 +231,42 @@ typedef struct work {
   unsigned wrong;
 } work;
 
+/* Iterators, merges and a compaction, whose indexes others evict meanwhile. */
+static unsigned wrong_walks(const work *w, const nay_sst *t, unsigned from) {
+  nay_sst_iter *it;
+  nay_merge *m;
+  char key[32];
+  unsigned wrong = 0, n = 0;
+  if (nay_sst_iter_new(t, &it) != NAY_OK ||
+      nay_merge_new(w->lookup, NULL, NULL, NULL, &m) != NAY_OK) {
+    return 1;
+  }
+  nay_status a = nay_sst_iter_seek(it, key, number_key(2 * from, key));
+  nay_status b = nay_merge_seek(m, key, number_key(2 * from, key));
+  for (; a == NAY_OK && b == NAY_OK && n < 200; n++) {
+    size_t x, y;
+    const void *p = nay_sst_iter_key(it, &x), *q = nay_merge_key(m, &y);
+    wrong += x != y || memcmp(p, q, x) != 0 || memcmp(p, key, number_key(2 * (from + n), key)) != 0;
+    a = nay_sst_iter_next(it);
+    b = nay_merge_next(m);
+  }
+  wrong += n != 200 && from + n != N_KEYS;
+  nay_sst_iter_free(it);
+  nay_merge_free(m);
+  return wrong;
+}
+
+static unsigned wrong_compaction(const work *w, const nay_sst *t) {
+  char path[TEMP_MAX], name[40];
+  nay_sst_compact_stats stats = {.size = sizeof stats};
+  snprintf(name, sizeof name, "budget%llx.ldb", (unsigned long long)w->seed);
+  temp_path(path, name);
+  unsigned wrong = nay_sst_compact(&t, 1, path, NULL, NULL, NULL, &stats) != NAY_OK;
+  wrong += stats.written != N_KEYS;
+  unlink(path);
+  return wrong;
+}
+
 static void *run_work(void *ctx) {
   work *w = ctx;
   nay_sst_read_options how = {sizeof how, .cache = w->cache,
@@ -237,11 +275,13 @@ static void *run_work(void *ctx) {
     nay_sst *t;
     w->wrong += wrong_answers(w->tables[(w->seed + i) % N_TABLES], w->seed + i * 977, 30);
     w->wrong += wrong_batch(w->lookup, w->seed + i);
+    w->wrong += wrong_walks(w, w->tables[i % N_TABLES], (unsigned)((w->seed + 31 * i) % N_KEYS));
     nay_sst_cache_stats s = {.size = sizeof s};
     (void)nay_sst_cache_describe(w->cache, &s);
     uint64_t most = s.filter.held > 30000 ? s.filter.held : 30000;
     w->wrong += s.data.bytes + s.filter.bytes > most;
     if (i % 8 != 0) continue;
+    w->wrong += wrong_compaction(w, w->tables[i / 8 % N_TABLES]);
     w->wrong += nay_sst_open(paths[i % N_TABLES], &how, NULL, NULL, &t) != NAY_OK;
     w->wrong += wrong_answers(t, i, 5);
     nay_sst_free(t);
@@ -249,8 +289,7 @@ static void *run_work(void *ctx) {
   return NULL;
 }
 
-static void many_threads_one_small_budget(void **state) {
-  (void)state;
+static void many_threads_one_small_budget(void **flags) {
   enum { N = 4 };
   nay_sst_cache *cache;
   nay_sst *tables[N_TABLES];
@@ -258,7 +297,7 @@ static void many_threads_one_small_budget(void **state) {
   work works[N];
   pthread_t threads[N];
   assert_ok(nay_sst_cache_new_shared(30000, 20000, NULL, &cache));
-  open_all(tables, cache, NAY_SST_BUDGETED);
+  open_all(tables, cache, NAY_SST_BUDGETED | *(const uint32_t *)*flags);
   assert_ok(nay_lookup_new((const nay_sst *const *)tables, N_TABLES, NULL, &l));
   for (unsigned i = 0; i < N; i++) {
     works[i] = (work){tables, l, cache, nay_hash_mix(i) >> 8, 0};
@@ -275,6 +314,7 @@ static void many_threads_one_small_budget(void **state) {
 }
 
 int main(void) {
+  static const uint32_t evicted = 0, pinned = NAY_SST_PINNED;
   const test_case tests[] = {
       TEST(every_budget_gives_the_same_answers),
       TEST(filters_come_before_data),
@@ -282,7 +322,8 @@ int main(void) {
       TEST(damaged_filters_are_left_out),
       TEST(failing_allocations),
       TEST(refused),
-      TEST(many_threads_one_small_budget),
+      TEST_WITH("many_threads_one_small_budget", many_threads_one_small_budget, &evicted),
+      TEST_WITH("many_threads_one_small_budget pinned", many_threads_one_small_budget, &pinned),
   };
   for (unsigned i = 0; i < N_TABLES; i++) {
     char name[32];
