@@ -199,7 +199,8 @@ typedef struct nay_sst_write_options {
   nay_sst_filter filter;
   const nay_policy *policy; /* how filters are made; a block filter needs one. NULL: by params */
   const nay_params *params; /* of full, partitioned and prefix filters, nkeys 0; without a size
-                               or NULL: 10 bits per key. Kind 0: blocked */
+                               or NULL: 10 bits per key. Kind 0: blocked. Of few keys the filter
+                               is the smallest that the kind has */
   uint32_t partition_keys;  /* a partition is closed at this many keys; 0: 8192 */
   const nay_sst_prefix *prefix;         /* also a filter of prefixes, for scans; NULL: none */
   const nay_sst_comparator *comparator; /* the order of user keys; NULL: bytewise */
@@ -223,7 +224,7 @@ NAY_API nay_status nay_sst_writer_new(const char *path, const nay_sst_write_opti
  * nay_sst_writer_add: keys in strictly ascending order. NAY_EINVAL: the key is not above the one
  * before it, is not an internal key in a table of such, or key or value is 1 GiB or longer; nothing
  * has changed, and the next key may be added. Any other error is final: the table cannot be
- * finished.
+ * finished. NAY_EFULL: a filter of a fixed size cannot have so many keys.
  */
 NAY_API nay_status nay_sst_writer_add(nay_sst_writer *writer, const void *key, size_t len,
                                       const void *value, size_t value_len);

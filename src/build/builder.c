@@ -31,7 +31,6 @@
 #include "os/thread.h"
 
 #define BUILDER_PAGE 65536u  /* words */
-#define BUILDER_MANY 65536u  /* keys: the least size of every family is small beside them */
 #define BUILDER_STREAM 4096u /* hashes added at a time: 32 KiB, which stay in L2 */
 
 typedef struct builder_page {
@@ -107,14 +106,8 @@ nay_status nay__builder_make(const struct nay_format *format, const nay_family *
 
 nay_status nay__builder_check(const nay_params *params, nay_diag *diag, const nay_family **family,
                               nay_hasher *hasher) {
-  nay_params p = *params;
   nay_shape shape;
-  if (params->nkeys == 0) p.nkeys = 1;
-  bool retry = params->nkeys == 0 && params->bits_per_key > 0;
-  nay_status status = nay__resolve(&p, retry ? NULL : diag, family, &shape, hasher);
-  if (status == NAY_OK || !retry) return status;
-  p.nkeys = BUILDER_MANY;
-  return nay__resolve(&p, diag, family, &shape, hasher);
+  return nay__resolve_counted(params, 1, diag, family, &shape, hasher);
 }
 
 nay_status nay_builder_new(const nay_params *from, const nay_allocator *allocator, nay_diag *diag,
@@ -167,11 +160,9 @@ static nay_status builder_make_empty(const nay_builder *b, uint64_t nkeys, nay_d
   if (b->format != NULL) {
     NAY_TRY(b->plan(b->format, &b->params, nkeys, diag, &shape));
   } else {
-    nay_params p = b->params;
     nay_hasher same;
     if (nkeys == 0) nkeys = 1; /* the empty set gets the smallest filter, as the plan says */
-    p.nkeys = nkeys;
-    NAY_TRY(nay__resolve(&p, diag, &family, &shape, &same));
+    NAY_TRY(nay__resolve_counted(&b->params, nkeys, diag, &family, &shape, &same));
   }
   nay_status status =
       nay__filter_make(family, &shape, &b->hasher, nkeys, b->params.flags, &b->allocator, filter);

@@ -16,8 +16,16 @@ nay_status nay__builder_make(const struct nay_format *format, const nay_family *
                              nay_diag *diag, nay_builder **builder);
 
 /*
+ * nay__resolve_counted: nay__resolve for n keys, if params->nkeys does not say how many. Bits per
+ * key that are enough for many keys, and too few for the smallest filter of n, are raised to that:
+ * the number of keys is not the caller's choice.
+ */
+nay_status nay__resolve_counted(const nay_params *params, uint64_t n, nay_diag *diag,
+                                const nay_family **family, nay_shape *shape, nay_hasher *hasher);
+
+/*
  * nay__builder_check: the params of a native family as far as they can be checked before the keys
- * are counted. A size by bits per key may be too small for one key and large enough for many.
+ * are counted: those of one key, as nay__resolve_counted.
  */
 nay_status nay__builder_check(const nay_params *params, nay_diag *diag, const nay_family **family,
                               nay_hasher *hasher);

@@ -10,6 +10,9 @@
 #include "build/static_build.h"
 #include "build/threaded_add.h"
 #include "filter.h"
+#include "math/plan.h"
+
+#define BUILD_MANY 65536u /* keys: the least size of every family is small beside them */
 
 /* The number of keys is stated and the family takes adds: nothing to collect, count or sort. */
 static nay_status filter_build_by_adding(const nay_params *params, const uint64_t *hashes, size_t n,
@@ -27,6 +30,24 @@ static nay_status filter_build_by_adding(const nay_params *params, const uint64_
   return NAY_OK;
 }
 
+nay_status nay__resolve_counted(const nay_params *params, uint64_t n, nay_diag *diag,
+                                const nay_family **family, nay_shape *shape, nay_hasher *hasher) {
+  nay_params p = *params, many = *params;
+  nay_diag why = {.what = NULL}; /* diag is filled on failure alone */
+  if (params->nkeys == 0) p.nkeys = nay__max_u64(n, 1);
+  many.nkeys = BUILD_MANY;
+  nay_status status = nay__resolve(&p, &why, family, shape, hasher);
+  bool few = status == NAY_EINVAL && params->nkeys == 0 && params->bits_per_key > 0 &&
+             nay__resolve(&many, NULL, family, shape, hasher) == NAY_OK;
+  while (few && status == NAY_EINVAL && p.bits_per_key < NAY_MAX_BITS_PER_KEY) {
+    double more = p.bits_per_key * (17.0 / 16);
+    p.bits_per_key = more < NAY_MAX_BITS_PER_KEY ? more : NAY_MAX_BITS_PER_KEY;
+    status = nay__resolve(&p, NULL, family, shape, hasher);
+  }
+  if (status != NAY_OK && diag != NULL) *diag = why;
+  return status;
+}
+
 nay_status nay_filter_build(const nay_params *from, const uint64_t *hashes, size_t n,
                             const nay_allocator *allocator, nay_diag *diag, nay_filter **filter) {
   nay_params full;
@@ -38,9 +59,7 @@ nay_status nay_filter_build(const nay_params *from, const uint64_t *hashes, size
   const nay_family *family;
   nay_shape shape;
   nay_hasher hasher;
-  nay_params p = *params;
-  if (p.nkeys == 0) p.nkeys = nay__max_u64(n, 1);
-  NAY_TRY(nay__resolve(&p, diag, &family, &shape, &hasher)); /* checks the caller's params */
+  NAY_TRY(nay__resolve_counted(params, n, diag, &family, &shape, &hasher)); /* checks params */
   if (nay__family_solver(family) != NULL) {
     nay_run all = {hashes, n};
     nay_source source = {&all, 1, NULL, n};

@@ -12,7 +12,7 @@ static nay_status filter_block_cut(nay_filter_block_builder *b, const nay_alloca
   uint8_t offset[4];
   nay__store32le(offset, (uint32_t)b->filters.len);
   NAY_TRY(nay__buffer_append(&b->offsets, offset, sizeof offset, a));
-  return b->filter.n == 0 ? NAY_OK : nay__filter_builder_finish(&b->filter, &b->filters, a);
+  return b->filter.n == 0 ? NAY_OK : nay__filter_builder_finish(&b->filter, &b->filters, a, NULL);
 }
 
 nay_status nay__filter_block_start(nay_filter_block_builder *b, uint64_t offset,

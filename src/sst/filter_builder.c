@@ -24,9 +24,9 @@ nay_status nay__filter_builder_add(nay_filter_builder *b, const void *key, size_
 }
 
 static nay_status filter_builder_native(nay_filter_builder *b, nay_buffer *out,
-                                        const nay_allocator *a) {
+                                        const nay_allocator *a, nay_diag *diag) {
   nay_filter *f = NULL;
-  NAY_TRY(nay_builder_finish(b->builder, NULL, &f));
+  NAY_TRY(nay_builder_finish(b->builder, diag, &f));
   size_t size = nay_filter_encoded_size(f);
   nay_status status = nay__buffer_reserve(out, size, a);
   if (status == NAY_OK) status = nay_filter_encode(f, out->at + out->len, size, &size);
@@ -54,22 +54,25 @@ static nay_status filter_builder_pointers(nay_filter_builder *b, const nay_alloc
 }
 
 static nay_status filter_builder_by_policy(nay_filter_builder *b, nay_buffer *out,
-                                           const nay_allocator *a) {
+                                           const nay_allocator *a, nay_diag *diag) {
   const void **keys;
   size_t *lens, len = 0;
   uint8_t *filter = NULL;
   NAY_TRY(filter_builder_pointers(b, a, &keys, &lens));
-  NAY_TRY(b->policy->create(b->policy, keys, lens, b->n, a, &filter, &len));
-  nay_status status = nay__buffer_append(out, filter, len, a);
+  nay_status status = b->policy->create(b->policy, keys, lens, b->n, a, &filter, &len);
+  if (status != NAY_OK) return nay__fail(diag, status, "the policy cannot make a filter", 0);
+  status = nay__buffer_append(out, filter, len, a);
   nay__free(a, filter, len);
   b->keys.len = b->ends.len = 0;
   return status;
 }
 
 nay_status nay__filter_builder_finish(nay_filter_builder *b, nay_buffer *out,
-                                      const nay_allocator *a) {
-  NAY_TRY(b->policy == NULL ? filter_builder_native(b, out, a)
-                            : filter_builder_by_policy(b, out, a));
+                                      const nay_allocator *a, nay_diag *diag) {
+  nay_status status =
+      (b->policy == NULL ? filter_builder_native : filter_builder_by_policy)(b, out, a, diag);
+  if (status == NAY_EINVAL) status = NAY_EFULL; /* the params were checked: it is the keys */
+  NAY_TRY(status);
   b->n = 0;
   return NAY_OK;
 }

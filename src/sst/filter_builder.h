@@ -29,9 +29,10 @@ nay_status nay__filter_builder_add(nay_filter_builder *builder, const void *key,
                                    const nay_allocator *a);
 
 /* nay__filter_builder_finish: appends the filter of the keys to `out`; the builder is then empty
- * again. */
+ * again. NAY_EFULL: a filter of this size, or of this policy, cannot have so many keys; diag says
+ * why, and may stay as it is when there is no memory. */
 nay_status nay__filter_builder_finish(nay_filter_builder *builder, nay_buffer *out,
-                                      const nay_allocator *a);
+                                      const nay_allocator *a, nay_diag *diag);
 void nay__filter_builder_free(nay_filter_builder *builder, const nay_allocator *a);
 
 #endif /* NAY_SST_FILTER_BUILDER_H */

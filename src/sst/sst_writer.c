@@ -53,7 +53,7 @@ struct nay_sst_writer {
   nay_buffer smallest, largest; /* user keys, for the properties */
   bool finished;
   nay_status failed;
-  nay_diag trouble; /* with the file */
+  nay_diag trouble; /* with the file, or with a filter */
 };
 
 /* ---- options ---- */
@@ -85,6 +85,9 @@ static nay_status writer_params(const nay_sst_write_options *o, nay_diag *diag, 
   *p = (nay_params){.size = sizeof *p};
   if (o->params != NULL) NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, o->params, diag, p));
   if (p->nkeys != 0) return nay__fail(diag, NAY_EINVAL, "params->nkeys: the writer counts", 0);
+  if (p->hash == NAY_HASH_CALLER) {
+    return nay__fail(diag, NAY_EINVAL, "params->hash: the writer hashes the keys", 0);
+  }
   bool sized = p->fpr != 0 || p->bits_per_key != 0 || p->nbytes != 0 || p->nbits != 0;
   if (!sized) p->bits_per_key = 10;
   if (p->kind == NAY_AUTO) p->kind = NAY_BLOCKED;
@@ -161,7 +164,7 @@ static nay_status writer_add_handle(nay_sst_writer *w, nay_block_builder *b, con
 /* The partition ends with the block just written, and gets the index key of that block. */
 static nay_status writer_cut_partition(nay_sst_writer *w) {
   w->filter.len = 0;
-  NAY_TRY(nay__filter_builder_finish(&w->whole, &w->filter, &w->allocator));
+  NAY_TRY(nay__filter_builder_finish(&w->whole, &w->filter, &w->allocator, &w->trouble));
   NAY_TRY(writer_put_block(w, &w->filter, 0, &w->partition));
   w->pending_part = true;
   return NAY_OK;
@@ -312,7 +315,7 @@ static nay_status writer_meta_block(nay_sst_writer *w, const nay_buffer *content
 static nay_status writer_meta_filter(nay_sst_writer *w, nay_filter_builder *builder,
                                      const char *kind, const char *name) {
   w->filter.len = 0;
-  NAY_TRY(nay__filter_builder_finish(builder, &w->filter, &w->allocator));
+  NAY_TRY(nay__filter_builder_finish(builder, &w->filter, &w->allocator, &w->trouble));
   return writer_meta_block(w, &w->filter, kind, name);
 }
 
@@ -395,7 +398,10 @@ nay_status nay_sst_writer_finish(nay_sst_writer *w, nay_diag *diag) {
   }
   w->finished = true;
   if (w->failed == NAY_OK) return NAY_OK;
-  nay__fail(diag, w->failed, "a filter or a block could not be made", w->offset);
+  nay__fail(diag, w->failed,
+            w->failed == NAY_ENOMEM ? "no memory for a filter or a block"
+                                    : "a filter or a block could not be made",
+            w->offset);
   if (diag != NULL && w->trouble.what != NULL) *diag = w->trouble;
   return w->failed;
 }
