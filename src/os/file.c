@@ -126,3 +126,7 @@ nay_status nay__file_pread(int fd, uint64_t at, uint8_t *dst, size_t len, nay_di
 }
 
 void nay__file_close(int fd) { nay__os_close(fd); }
+
+bool nay__file_too_many(const nay_diag *diag) {
+  return diag->os_error == EMFILE || diag->os_error == ENFILE;
+}

@@ -28,6 +28,9 @@ nay_status nay__file_open(const char *path, nay_diag *diag, int *fd, size_t *len
 nay_status nay__file_pread(int fd, uint64_t at, uint8_t *dst, size_t len, nay_diag *diag);
 void nay__file_close(int fd);
 
+/* nay__file_too_many: whether an open failed because too many files are open. */
+bool nay__file_too_many(const nay_diag *diag);
+
 /* nay__file_length: of a descriptor that is a regular file. */
 nay_status nay__file_length(int fd, nay_diag *diag, size_t *len);
 

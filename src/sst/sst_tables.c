@@ -13,7 +13,8 @@
  *                 or after evict
  *
  * An open table has a descriptor or a mapping, its index, and its filters; so the number of open
- * tables bounds files and memory. `open` counts what is open, is being opened, or is being closed.
+ * tables bounds files and memory. Where the system gives no further descriptor, idle tables are
+ * closed as well. `open` counts what is open, is being opened, or is being closed.
  * It is raised before a file is opened and lowered after one is closed, and a thread that needs
  * room closes its victim first: no moment has more than max_open, unless more are in use.
  *
@@ -27,6 +28,7 @@
  */
 #include "base/spin.h"
 #include "hash/hash.h"
+#include "os/file.h"
 #include "sst/sst.h"
 
 #define TABLES_BUCKETS_MAX 65536u /* beyond, chains get longer */
@@ -96,17 +98,21 @@ static void tables_use(nay_sst_tables *c, tables_entry *e) {
   c->stats.in_use++;
 }
 
+/* The table that was released longest ago, to be closed; NULL: none is idle. */
+static tables_entry *tables_take_idle(nay_sst_tables *c) {
+  tables_entry *e = c->oldest;
+  if (e == NULL) return NULL;
+  tables_leave_idle(c, e);
+  tables_unlist(c, e);
+  c->stats.closed++;
+  return e;
+}
+
 /* Room for one more. *victim, if not NULL, is to be closed first: its place is the room. False: all
  * are in use, and no more may be. */
 static bool tables_reserve(nay_sst_tables *c, tables_entry **victim) {
-  *victim = NULL;
-  if (c->stats.open >= c->options.max_open && c->oldest != NULL) {
-    *victim = c->oldest;
-    tables_leave_idle(c, *victim);
-    tables_unlist(c, *victim);
-    c->stats.closed++;
-    return true;
-  }
+  *victim = c->stats.open >= c->options.max_open ? tables_take_idle(c) : NULL;
+  if (*victim != NULL) return true;
   if (c->stats.open >= c->options.max_open && c->options.strict) return false;
   if (++c->stats.open > c->stats.peak_open) c->stats.peak_open = c->stats.open;
   return true;
@@ -149,6 +155,18 @@ static nay_status tables_open(nay_sst_tables *c, const char *path, uint64_t hash
   e->sst->cached = e;
   *entry = e;
   return NAY_OK;
+}
+
+/* Whether an open failed for want of descriptors, and closing an idle table made room for another
+ * attempt. */
+static bool tables_retry(nay_sst_tables *c, nay_status status, const nay_diag *diag) {
+  if (status != NAY_EIO || !nay__file_too_many(diag)) return false;
+  nay__spin_take(&c->lock);
+  tables_entry *e = tables_take_idle(c);
+  c->closing += e != NULL;
+  nay__spin_unlock(&c->lock);
+  tables_close_counted(c, e);
+  return e != NULL;
 }
 
 /* A table that was just opened, or the one that another thread listed meanwhile. Its room is
@@ -195,8 +213,14 @@ nay_status nay_sst_tables_acquire(nay_sst_tables *c, const char *path, nay_diag 
   nay__spin_unlock(&c->lock);
   if (!room) return nay__fail(diag, NAY_EFULL, "as many tables are in use as may be open", 0);
   if (!found) {
+    nay_diag local;
+    nay_status status;
+    if (diag == NULL) diag = &local;
     tables_close(c, victim);
-    nay_status status = tables_open(c, path, hash, diag, &e);
+    do {
+      *diag = (nay_diag){.what = NULL};
+      status = tables_open(c, path, hash, diag, &e);
+    } while (tables_retry(c, status, diag));
     e = tables_settle(c, e, evicts);
     NAY_TRY(status);
   }

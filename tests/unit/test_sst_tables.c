@@ -1,4 +1,5 @@
 /* test_sst_tables.c - the cache of open tables: what it keeps open, and never more than it may. */
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -324,6 +325,29 @@ static void threads_share_few_files(void **strict) {
   nay_sst_tables_free(tables);
 }
 
+/* The system gives three descriptors, fewer than max_open: idle tables are closed for another. With
+ * all in use it is an error, which stays none. */
+static void idle_tables_give_their_descriptors(void **state) {
+  const nay_sst *held[3], *one_more;
+  (void)state;
+  nay_sst_tables *tables = tables_of(N_FILES, false);
+  struct rlimit old = limit_files(3);
+  for (unsigned i = 0; i < 3 * N_FILES; i++) use(tables, i % N_FILES);
+  assert_stats(tables, 3, 0, 0, 3 * N_FILES);
+  for (unsigned i = 0; i < 3; i++) held[i] = acquire(tables, i);
+  nay_diag diag = {.what = NULL};
+  assert_int_equal(nay_sst_tables_acquire(tables, paths[5], &diag, &one_more), NAY_EIO);
+  assert_int_equal(diag.os_error, EMFILE);
+  assert_int_equal(nay_sst_tables_acquire(tables, paths[5], NULL, &one_more), NAY_EIO);
+  assert_int_equal(stats_of(tables).open, 3);
+  nay_sst_tables_release(tables, held[1]);
+  use(tables, 5);
+  nay_sst_tables_release(tables, held[0]);
+  nay_sst_tables_release(tables, held[2]);
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+  nay_sst_tables_free(tables);
+}
+
 int main(void) {
   static const bool yes = true, no = false;
   const test_case tests[] = {
@@ -334,6 +358,7 @@ int main(void) {
       TEST(errors_are_not_cached),
       TEST(nonsense_is_refused),
       TEST(allocations_fail),
+      TEST(idle_tables_give_their_descriptors),
       TEST_WITH("threads_share_few_files strict", threads_share_few_files, &yes),
       TEST_WITH("threads_share_few_files one", threads_share_few_files, &no),
   };
