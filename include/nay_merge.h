@@ -44,7 +44,9 @@ extern "C" {
  * entry, NAY_ENOENT past either end, or an error. seek takes a user key and goes to the first entry
  * that is not below it, its newest version; seek_for_prev to the last entry that is not above it,
  * its oldest version. next and prev are called at entries alone. key and value stay valid until the
- * next movement; if `stable`, while the source is used, and then nothing is copied.
+ * next movement; if `stable`, while the source is used, and then nothing is copied. Entries must be
+ * in order, and every NAY_OK of next and prev another entry: that is not checked, and a source that
+ * breaks it makes a walk wrong, or endless.
  */
 typedef struct nay_merge_source {
   size_t size; /* sizeof the struct, the same in a whole array: see ABI in nay.h */
@@ -75,7 +77,8 @@ typedef struct nay_merge_options {
   size_t prefix_len;
   bool keep_deletions; /* keys whose newest version is a deletion come as well */
   bool all_versions;   /* every version of every key comes, newest first, deletions included */
-  nay_sst_keys keys;   /* of sources without tables; AUTO: internal. Else those of the tables */
+  nay_sst_keys keys;   /* of sources without tables, or with empty ones alone; AUTO: internal, unless
+                          those state another kind. Else those of the tables */
   const nay_sst_comparator *comparator; /* of sources without tables; NULL: bytewise */
   nay_sst_merge_operator merge;         /* NULL: that of the lookup */
   void *merge_ctx;

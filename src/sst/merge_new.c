@@ -36,18 +36,24 @@ static nay_status merge_read_source(const nay_merge_options *o, size_t i, nay_di
   return calls ? NAY_OK : merge_bad(diag, "a source lacks a call", i);
 }
 
-/* The order of all keys: that of the tables with keys, or what the options say. */
+/* The order of all keys: that of the tables with keys; or what the options say, or an empty table.
+ */
 static nay_status merge_order(nay_merge *m, const nay_lookup *l, const nay_merge_options *o,
                               nay_diag *diag) {
-  const nay_sst *first = NULL;
+  const nay_sst *first = NULL, *empty = NULL;
   for (size_t i = 0; l != NULL && i < l->ntables; i++) {
     const nay_sst *t = l->tables[i].table;
+    if (t->empty && !t->order_guessed) empty = t;
     NAY_TRY(nay__sst_join_comparator(t, i, diag, &first));
     if (first != NULL && !t->empty && t->order.internal != first->order.internal) {
       return nay__fail(diag, NAY_EMISMATCH, "some keys are plain and some are internal", i);
     }
   }
   m->order = (nay_order){o->comparator, o->keys != NAY_SST_KEYS_PLAIN};
+  if (first == NULL && empty != NULL) {
+    if (o->keys == NAY_SST_KEYS_AUTO) m->order.internal = empty->order.internal;
+    if (o->comparator == NULL) m->order.user = empty->order.user;
+  }
   if (first == NULL) return NAY_OK;
   m->order = first->order;
   if (o->comparator != NULL && !nay__same_comparator(o->comparator, first->order.user)) {

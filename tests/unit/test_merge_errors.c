@@ -422,6 +422,30 @@ static void sources_that_fail(void **unused) {
   nay_merge_free(m);
 }
 
+/* An empty table that says which keys it has says so for the sources beside it. */
+static void empty_tables_have_a_kind_of_keys(void **unused) {
+  (void)unused;
+  size_t bytes_len, len;
+  uint8_t *bytes = table_bytes(0, 1, 0, &bytes_len);
+  nay_merge_source plain = nothing();
+  nay_lookup *l;
+  nay_merge *m;
+  plain.first = one_move;
+  for (nay_sst_keys keys = NAY_SST_KEYS_AUTO; keys <= NAY_SST_KEYS_INTERNAL; keys++) {
+    nay_sst_read_options how = {sizeof how, .keys = keys};
+    nay_sst *t;
+    assert_ok(nay_sst_view(bytes, bytes_len, &how, NULL, NULL, &t));
+    assert_ok(nay_lookup_new((const nay_sst *[]){t}, 1, NULL, &l));
+    assert_ok(nay_merge_new(l, HOW(.sources = &plain, .nsources = 1), NULL, NULL, &m));
+    assert_status(nay_merge_first(m), keys == NAY_SST_KEYS_PLAIN ? NAY_OK : NAY_EINVAL);
+    if (keys == NAY_SST_KEYS_PLAIN) assert_memory_equal(nay_merge_key(m, &len), "abc", 3);
+    nay_merge_free(m);
+    nay_lookup_free(l);
+    nay_sst_free(t);
+  }
+  free(bytes);
+}
+
 /* A merge operand at the very number of the reader is told, not passed over for an older value. */
 static void operands_are_not_passed_over(void **unused) {
   (void)unused;
@@ -491,11 +515,17 @@ static void keys_are_joined(void **unused) {
 
 int main(void) {
   const test_case tests[] = {
-      TEST(damage_is_never_a_shorter_scan),  TEST(only_what_is_needed_is_read),
-      TEST(prefix_filters_leave_tables_out), TEST(equal_keys_may_differ),
-      TEST(every_allocation_may_fail),       TEST(nonsense_is_refused),
-      TEST(kinds_of_keys_do_not_mix),        TEST(sources_that_fail),
-      TEST(operands_are_not_passed_over),    TEST(keys_are_joined),
+      TEST(damage_is_never_a_shorter_scan),
+      TEST(only_what_is_needed_is_read),
+      TEST(prefix_filters_leave_tables_out),
+      TEST(equal_keys_may_differ),
+      TEST(every_allocation_may_fail),
+      TEST(nonsense_is_refused),
+      TEST(kinds_of_keys_do_not_mix),
+      TEST(sources_that_fail),
+      TEST(empty_tables_have_a_kind_of_keys),
+      TEST(operands_are_not_passed_over),
+      TEST(keys_are_joined),
   };
   return run_all(tests);
 }
