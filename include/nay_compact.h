@@ -24,6 +24,7 @@
 #define NAY_COMPACT_H
 
 #include "nay_operand.h"
+#include "nay_sst_io.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -117,26 +118,36 @@ typedef struct nay_sst_output {
   size_t largest_len;
   uint64_t smallest_sequence, largest_sequence; /* plain keys: 0 */
   uint64_t entries, deletions;
-  uint64_t nbytes; /* of the file */
+  uint64_t nbytes;          /* of the file */
+  const nay_sst_sink *sink; /* that took it, copied; path is then NULL */
 } nay_sst_output;
 
 /*
- * nay_sst_outputs: where the new tables go. No two of its calls run at the same time. next names
- * the file of a table that is about to be written; the text must stay until that table is finished.
- * NULL: there is none, and the compaction ends with NAY_ECANCELED. done (may be NULL) tells of each
- * finished table: with one thread in the order of their keys, with several in any order.
+ * nay_sst_outputs: where the new tables go: to files, by next, or into sinks (nay_sst_io.h), by
+ * next_sink; the other of the two is NULL. No two calls of this struct run at the same time.
+ *
+ * next names the file of a table that is about to be written; the text must stay until that table
+ * is finished. next_sink returns what takes its bytes; the struct is copied before the next call.
+ * Each sink ends with finish or with abort, whatever happens to the compaction; those of several
+ * threads are in use at the same time. NULL: there is none, and the compaction ends with
+ * NAY_ECANCELED.
+ *
+ * done (may be NULL) tells of each finished table: with one thread in the order of their keys, with
+ * several in any order.
  */
 typedef struct nay_sst_outputs {
   size_t size; /* sizeof the struct: see ABI in nay.h */
   const char *(*next)(void *ctx);
   void (*done)(void *ctx, const nay_sst_output *output);
   void *ctx;
+  const nay_sst_sink *(*next_sink)(void *ctx);
 } nay_sst_outputs;
 
 /*
  * nay_sst_compact_to: the same into as many tables as target_bytes asks for, with disjoint ranges
  * of keys; the versions of one key are never in two of them. None when no entry is left. After an
- * error the tables that were finished stay, for the caller to remove.
+ * error the tables that were finished stay, for the caller to remove. NAY_EINVAL: also outputs with
+ * both next and next_sink, or none, and a sink without write.
  */
 NAY_API nay_status nay_sst_compact_to(const nay_sst *const *tables, size_t n,
                                       const nay_sst_outputs *outputs,

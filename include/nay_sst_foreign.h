@@ -20,7 +20,7 @@
 #ifndef NAY_SST_FOREIGN_PUBLIC_H
 #define NAY_SST_FOREIGN_PUBLIC_H
 
-#include "nay_sst.h"
+#include "nay_sst_io.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -113,6 +113,12 @@ NAY_API nay_status nay_sst_foreign_writer_new(const char *path,
                                               const nay_sst_foreign_options *options,
                                               const nay_allocator *allocator, nay_diag *diag,
                                               nay_sst_foreign_writer **writer);
+
+/* nay_sst_foreign_writer_new_sink: the same into a sink, as nay_sst_writer_new_sink. */
+NAY_API nay_status nay_sst_foreign_writer_new_sink(const nay_sst_sink *sink,
+                                                   const nay_sst_foreign_options *options,
+                                                   const nay_allocator *allocator, nay_diag *diag,
+                                                   nay_sst_foreign_writer **writer);
 
 /*
  * nay_sst_foreign_writer_add: entries in order: keys ascend; in mini-lsm's week 3 a key may come

@@ -121,7 +121,7 @@ static nay_status job_merge(job *j) {
   kv *db = j->db;
   const kv_view *v = j->view;
   nay_diag diag = {.what = ""};
-  nay_sst_outputs outputs = {sizeof outputs, job_next, job_done, j};
+  nay_sst_outputs outputs = {sizeof outputs, .next = job_next, .done = job_done, .ctx = j};
   nay_sst_compact_options how = {sizeof how, .write = &kv_table_options, .bottom = true};
   how.target_bytes = db->options.write_buffer / 2;
   how.progress = job_progress, how.progress_ctx = j;

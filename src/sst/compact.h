@@ -45,7 +45,8 @@ typedef struct nay_compaction {
 /* nay_compact_output: the table that a range is writing. */
 typedef struct nay_compact_output {
   nay_sst_writer *writer; /* NULL: none */
-  const char *path;
+  const char *path;       /* NULL: it goes into the sink */
+  nay_sst_sink sink;
   nay_buffer smallest, largest; /* user keys */
   uint64_t smallest_sequence, largest_sequence;
   uint64_t entries, deletions;

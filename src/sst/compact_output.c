@@ -3,25 +3,51 @@
  *
  * An output is opened with its first entry, so there are no empty ones, and ends between two user
  * keys: the versions of a key stay together, which a disjoint level needs. Its size is that of the
- * data blocks written so far. The caller's calls are made under a lock.
+ * data blocks written so far. The calls of nay_sst_outputs are made under a lock, those of sinks
+ * are not. A sink that the caller gave is the writer's to finish or abort; if there is no writer
+ * for it, it is aborted here.
  */
 #include "base/spin.h"
 #include "sst/compact.h"
+#include "sst/sst_io.h"
+
+/* Asks the caller where the next table goes. */
+static nay_status output_next(nay_compaction *c, nay_compact_output *o, nay_diag *diag) {
+  const nay_sst_outputs *to = &c->outputs;
+  o->path = NULL;
+  if (to->next_sink == NULL) {
+    o->path = to->next(to->ctx);
+    if (o->path != NULL) return NAY_OK;
+    return nay__fail(diag, NAY_ECANCELED, "there is no path for the next table", 0);
+  }
+  const nay_sst_sink *sink = to->next_sink(to->ctx);
+  if (sink != NULL) return nay__abi_read(NAY_ABI_SST_SINK, sink, diag, &o->sink);
+  return nay__fail(diag, NAY_ECANCELED, "there is no sink for the next table", 0);
+}
+
+static nay_status output_write(nay_compact_range *r) {
+  const nay_compaction *c = r->shared;
+  nay_compact_output *o = &r->output;
+  o->smallest.len = 0;
+  NAY_TRY(nay__buffer_append(&o->smallest, r->key.at, r->key.len, r->allocator));
+  if (o->path != NULL) {
+    return nay_sst_writer_new(o->path, &c->write, r->allocator, r->diag, &o->writer);
+  }
+  return nay_sst_writer_new_sink(&o->sink, &c->write, r->allocator, r->diag, &o->writer);
+}
 
 static nay_status output_open(nay_compact_range *r) {
   nay_compaction *c = r->shared;
   nay_compact_output *o = &r->output;
   nay__spin_take(&c->lock);
-  o->path = c->outputs.next(c->outputs.ctx);
+  nay_status status = output_next(c, o, r->diag);
   nay__spin_unlock(&c->lock);
-  if (o->path == NULL) {
-    return nay__fail(r->diag, NAY_ECANCELED, "there is no path for the next table", 0);
-  }
-  o->smallest.len = 0;
+  NAY_TRY(status);
   o->entries = o->deletions = o->largest_sequence = 0;
   o->smallest_sequence = UINT64_MAX;
-  NAY_TRY(nay__buffer_append(&o->smallest, r->key.at, r->key.len, r->allocator));
-  return nay_sst_writer_new(o->path, &c->write, r->allocator, r->diag, &o->writer);
+  status = output_write(r);
+  if (status != NAY_OK && o->path == NULL) nay__io_abort(&o->sink);
+  return status;
 }
 
 /* The key as the table has it. */
@@ -83,7 +109,8 @@ nay_status nay__compact_finish(nay_compact_range *r) {
                          .largest_sequence = o->largest_sequence,
                          .entries = o->entries,
                          .deletions = o->deletions,
-                         .nbytes = nay_sst_writer_bytes(o->writer)};
+                         .nbytes = nay_sst_writer_bytes(o->writer),
+                         .sink = o->path == NULL ? &o->sink : NULL};
   nay_sst_writer_free(o->writer);
   o->writer = NULL;
   r->stats.outputs++;

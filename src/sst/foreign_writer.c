@@ -11,7 +11,7 @@
 /* ---- bytes ---- */
 
 nay_status nay__foreign_put(nay_sst_foreign_writer *w, const void *bytes, size_t len) {
-  NAY_TRY(nay__replacement_write(w->file, bytes, len, &w->trouble));
+  NAY_TRY(nay__io_write(&w->sink, bytes, len, &w->trouble));
   w->offset += len;
   return NAY_OK;
 }
@@ -93,8 +93,9 @@ static nay_status foreign_check_options(const nay_sst_foreign_options *o,
 
 /* ---- calls ---- */
 
+/* sink NULL: the file at path. It is the last to be opened. */
 static nay_status foreign_writer_begin(nay_sst_foreign_writer *w, const char *path,
-                                       nay_diag *diag) {
+                                       const nay_sst_sink *sink, nay_diag *diag) {
   nay_sst_foreign_options *o = &w->options;
   if (o->block_bytes == 0) o->block_bytes = FOREIGN_BLOCK_BYTES;
   if (o->restart_interval == 0) o->restart_interval = FOREIGN_INTERVAL;
@@ -104,15 +105,19 @@ static nay_status foreign_writer_begin(nay_sst_foreign_writer *w, const char *pa
     const nay_format *format = nay_format_find(w->layout->filter);
     NAY_TRY(nay_format_builder(format, &p, &w->allocator, diag, &w->bloom));
   }
-  return nay__replacement_new(path, true, &w->allocator, diag, &w->file);
+  if (sink != NULL) {
+    w->sink = *sink;
+  } else {
+    NAY_TRY(nay__io_replace(path, true, &w->allocator, diag, &w->sink));
+  }
+  w->sink_open = true;
+  return NAY_OK;
 }
 
-nay_status nay_sst_foreign_writer_new(const char *path, const nay_sst_foreign_options *options,
-                                      const nay_allocator *allocator, nay_diag *diag,
-                                      nay_sst_foreign_writer **writer) {
-  if (path == NULL || options == NULL || writer == NULL) {
-    return nay__fail(diag, NAY_EINVAL, "path, options or writer is NULL", 0);
-  }
+static nay_status foreign_writer_new(const char *path, const nay_sst_sink *sink,
+                                     const nay_sst_foreign_options *options,
+                                     const nay_allocator *allocator, nay_diag *diag,
+                                     nay_sst_foreign_writer **writer) {
   nay_sst_foreign_options o;
   NAY_TRY(nay__abi_read(NAY_ABI_SST_FOREIGN_OPTIONS, options, diag, &o));
   const nay_foreign_layout *layout = foreign_layout_of(&o);
@@ -122,13 +127,35 @@ nay_status nay_sst_foreign_writer_new(const char *path, const nay_sst_foreign_op
   nay_sst_foreign_writer *w = nay__alloc(&a, sizeof *w);
   if (w == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a writer", 0);
   *w = (nay_sst_foreign_writer){.allocator = a, .options = o, .layout = layout};
-  nay_status status = foreign_writer_begin(w, path, diag);
+  nay_status status = foreign_writer_begin(w, path, sink, diag);
   if (status != NAY_OK) {
     nay_sst_foreign_writer_free(w);
     return status;
   }
   *writer = w;
   return NAY_OK;
+}
+
+nay_status nay_sst_foreign_writer_new(const char *path, const nay_sst_foreign_options *options,
+                                      const nay_allocator *allocator, nay_diag *diag,
+                                      nay_sst_foreign_writer **writer) {
+  if (path == NULL || options == NULL || writer == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "path, options or writer is NULL", 0);
+  }
+  return foreign_writer_new(path, NULL, options, allocator, diag, writer);
+}
+
+nay_status nay_sst_foreign_writer_new_sink(const nay_sst_sink *sink,
+                                           const nay_sst_foreign_options *options,
+                                           const nay_allocator *allocator, nay_diag *diag,
+                                           nay_sst_foreign_writer **writer) {
+  nay_sst_sink own;
+  if (sink == NULL || options == NULL || writer == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "sink, options or writer is NULL", 0);
+  }
+  NAY_TRY(nay__abi_read(NAY_ABI_SST_SINK, sink, diag, &own));
+  if (own.write == NULL) return nay__fail(diag, NAY_EINVAL, "the sink has no write", 0);
+  return foreign_writer_new(NULL, &own, options, allocator, diag, writer);
 }
 
 /* Why an entry cannot be added; NULL: it can. */
@@ -194,7 +221,11 @@ nay_status nay_sst_foreign_writer_add(nay_sst_foreign_writer *w, const nay_sst_v
 nay_status nay_sst_foreign_writer_finish(nay_sst_foreign_writer *w, nay_diag *diag) {
   if (w == NULL || w->finished) return nay__fail(diag, NAY_EINVAL, "the table is finished", 0);
   if (w->failed == NAY_OK) w->failed = w->layout->finish(w);
-  if (w->failed == NAY_OK) w->failed = nay__replacement_finish(w->file, &w->trouble);
+  if (w->failed == NAY_OK) w->failed = nay__io_sync(&w->sink, &w->trouble);
+  if (w->failed == NAY_OK) {
+    w->sink_open = false;
+    w->failed = nay__io_finish(&w->sink, &w->trouble);
+  }
   w->finished = true;
   if (w->failed == NAY_OK) return NAY_OK;
   if (w->trouble.what == NULL) w->trouble.what = nay_status_text(w->failed);
@@ -209,6 +240,6 @@ void nay_sst_foreign_writer_free(nay_sst_foreign_writer *w) {
   for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++) nay__buffer_free(buffers[i], &a);
   nay_builder_free(w->bloom);
   nay_filter_free(w->quotient);
-  nay__replacement_free(w->file);
+  if (w->sink_open) nay__io_abort(&w->sink);
   nay__free(&a, w, sizeof *w);
 }

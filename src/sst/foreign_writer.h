@@ -2,8 +2,8 @@
  * foreign_writer.h - a foreign table while it is written: what foreign_writer.c does for every
  * engine, and what nori_writer.c and minilsm_writer.c know.
  *
- * In memory are the open block, the index and the hashes for the filter. The file is replaced when
- * the table is finished.
+ * In memory are the open block, the index and the hashes for the filter. The bytes go into a sink;
+ * that of a path replaces the file when the table is finished.
  */
 #ifndef NAY_SST_FOREIGN_WRITER_H
 #define NAY_SST_FOREIGN_WRITER_H
@@ -11,8 +11,8 @@
 #include "base/buffer.h"
 #include "nay_format.h"
 #include "nay_sst_foreign.h"
-#include "os/file.h"
 #include "sst/foreign.h"
+#include "sst/sst_io.h"
 
 typedef struct nay_foreign_entry_in {
   const uint8_t *key, *value;
@@ -38,7 +38,8 @@ struct nay_sst_foreign_writer {
   nay_allocator allocator;
   nay_sst_foreign_options options;
   const nay_foreign_layout *layout;
-  nay_replacement *file;
+  nay_sst_sink sink;
+  bool sink_open;     /* neither finished nor aborted */
   uint64_t offset;    /* of what is written next */
   nay_buffer block;   /* entries of the open block */
   nay_buffer marks;   /* nori: restarts; mini-lsm: offsets of entries */

@@ -200,7 +200,9 @@ nay_status nay_sst_compact_to(const nay_sst *const *tables, size_t n,
   if (outputs == NULL) return nay__fail(diag, NAY_EINVAL, "there are no outputs", 0);
   NAY_TRY(compact_read_options(options, diag, &c));
   NAY_TRY(nay__abi_read(NAY_ABI_SST_OUTPUTS, outputs, diag, &c.outputs));
-  if (c.outputs.next == NULL) return nay__fail(diag, NAY_EINVAL, "outputs: next is NULL", 0);
+  if ((c.outputs.next == NULL) == (c.outputs.next_sink == NULL)) {
+    return nay__fail(diag, NAY_EINVAL, "outputs: next or next_sink, one of the two", 0);
+  }
   return compact_call(&c, tables, n, NULL, allocator, diag, stats);
 }
 

@@ -5,10 +5,8 @@
  *   | flags u8 | length of the first table u16le | table | table |
  *
  * Whatever the bytes are: every call comes back; a batch of gets answers as the gets do; and if a
- * compaction succeeds, its outputs have the newest version of each key of the inputs.
+ * compaction succeeds, its outputs, in memory, have the newest version of each key of the inputs.
  */
-#include <unistd.h>
-
 #include "nay_compact.h"
 #include "support/sst_seal.h"
 
@@ -80,15 +78,18 @@ static void check_batch(const inputs *in, uint64_t sequence) {
 /* ---- a compaction beside its inputs ---- */
 
 typedef struct outputs {
-  char paths[MOST_OUTPUTS][64];
+  nay_sst_memory *tables[MOST_OUTPUTS];
   size_t n;
+  nay_sst_sink sink; /* of the last */
 } outputs;
 
-static const char *next(void *ctx) {
+static const nay_sst_sink *next(void *ctx) {
   outputs *o = ctx;
   if (o->n == MOST_OUTPUTS) return NULL;
-  snprintf(o->paths[o->n], sizeof o->paths[0], "fuzz_compact.%ld.%zu", (long)getpid(), o->n);
-  return o->paths[o->n++];
+  if (nay_sst_memory_new(NULL, &o->tables[o->n]) != NAY_OK) abort();
+  o->sink.size = sizeof o->sink;
+  if (nay_sst_memory_sink(o->tables[o->n++], &o->sink) != NAY_OK) abort();
+  return &o->sink;
 }
 
 /* The newest version of a key in a table, by an iterator: a get misses a key if an untrusted index
@@ -131,7 +132,9 @@ static void check_answers(const inputs *in, const outputs *o) {
   nay_sst *tables[MOST_OUTPUTS];
   nay_lookup *after;
   for (size_t i = 0; i < o->n; i++) {
-    if (nay_sst_open(o->paths[i], NULL, NULL, NULL, &tables[i]) != NAY_OK) abort();
+    size_t len;
+    const void *bytes = nay_sst_memory_bytes(o->tables[i], &len);
+    if (nay_sst_view(bytes, len, NULL, NULL, NULL, &tables[i]) != NAY_OK) abort();
   }
   nay_lookup_level level = {
       .size = sizeof level, .tables = (const nay_sst *const *)tables, .n = o->n, .disjoint = true};
@@ -153,7 +156,7 @@ static void check_compaction(const inputs *in, uint8_t flags) {
   static outputs o;
   const uint64_t snapshots[] = {3, 100};
   nay_diag diag = {.what = NULL};
-  nay_sst_outputs to = {.size = sizeof to, .next = next, .ctx = &o};
+  nay_sst_outputs to = {.size = sizeof to, .ctx = &o, .next_sink = next};
   nay_sst_write_options write = {
       .size = sizeof write, .filter = NAY_SST_FULL_FILTER, .block_bytes = 64, .no_sync = true};
   nay_sst_compact_options how = {.size = sizeof how,
@@ -169,7 +172,7 @@ static void check_compaction(const inputs *in, uint8_t flags) {
       nay_sst_compact_to((const nay_sst *const *)in->tables, in->n, &to, &how, NULL, &diag, NULL);
   if (status != NAY_OK && diag.what == NULL) abort();
   if (status == NAY_OK) check_answers(in, &o);
-  for (size_t i = 0; i < o.n; i++) (void)unlink(o.paths[i]);
+  for (size_t i = 0; i < o.n; i++) nay_sst_memory_free(o.tables[i]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

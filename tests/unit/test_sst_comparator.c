@@ -565,7 +565,7 @@ static void ranges_from_the_first_key(void **state) {
   nay_sst_iter_free(it);
   static out_paths out;
   out = (out_paths){.n = 0};
-  nay_sst_outputs outputs = {sizeof outputs, next_path, done_path, &out};
+  nay_sst_outputs outputs = {sizeof outputs, .next = next_path, .done = done_path, .ctx = &out};
   nay_sst_compact_options how = {sizeof how, .write = &write, .target_bytes = 1000,
                                  .range_bytes = 2000};
   const nay_sst *tables[] = {t};
