@@ -138,8 +138,7 @@ static const char *scan_path(const table_list *t, const nay_sst *table) {
 
 static nay_merge *scan_merge(const options *o, const table_list *t, const nay_lookup *lookup) {
   nay_merge_options how = {.size = sizeof how, .all_versions = o->versions};
-  if (o->snapshot == 0) die(EXIT_TROUBLE, "--snapshot: from 1, for many tables or --reverse");
-  if (o->snapshot != NUMBER_NOT_GIVEN) how.sequence = o->snapshot;
+  if (o->snapshot != NUMBER_NOT_GIVEN) how.sequence = &o->snapshot;
   uint8_t *from = key_of_text(&o->keys, "from", o->from, &how.lower_len);
   uint8_t *to = key_of_text(&o->keys, "to", o->upto, &how.upper_len);
   uint8_t *prefix = key_of_text(&o->keys, "prefix", o->prefix, &how.prefix_len);

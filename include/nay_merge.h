@@ -68,7 +68,8 @@ typedef struct nay_merge_options {
   size_t size;                     /* sizeof the struct: see ABI in nay.h */
   const nay_merge_source *sources; /* newest first; all are newer than the tables. Copied */
   size_t nsources;
-  uint64_t sequence; /* of internal keys, what a reader at this number sees; 0: the newest */
+  const uint64_t *sequence; /* of internal keys, what a reader at this number sees, be it 0; NULL:
+                               the newest. Copied */
   const void *lower; /* user keys from here on; NULL: from the first. Copied, as are the next two */
   size_t lower_len;
   const void *upper; /* and below it; NULL: to the last */

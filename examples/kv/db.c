@@ -292,7 +292,8 @@ nay_status kv_iter_new(kv *db, uint64_t snapshot, kv_slice from, kv_slice to, kv
   how.lower = from.data, how.lower_len = from.len;
   how.upper = to.data, how.upper_len = to.len;
   *it = (kv_iter){.db = db, .view = kv_view_ref(db)};
-  how.sequence = snapshot != 0 ? snapshot : db->sequence;
+  uint64_t sequence = snapshot != 0 ? snapshot : db->sequence;
+  how.sequence = &sequence;
   nay_merge_source source = kv_memtable_source(it->view->mem);
   how.sources = &source;
   if (nay_merge_new(it->view->lookup, &how, NULL, NULL, &it->merge) != NAY_OK) abort(); /* memory */

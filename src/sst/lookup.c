@@ -86,18 +86,21 @@ static void lookup_start(lookup_walk *w, const nay_lookup *l, const nay_target *
   w->more = !l->overlapping;
 }
 
-/* The tables that are left, until one has the key. *slot is that, or NULL. */
-NAY_INLINE nay_status lookup_search(lookup_walk *w, nay_hash_memo *memo, nay_get_trace *trace,
-                                    nay_diag *diag, nay_sst_value *value,
+/* The tables that are left, until one has the key. *slot is that, or NULL. trace is that of the
+ * memo; NULL: nobody follows. */
+NAY_INLINE nay_status lookup_search(lookup_walk *w, const nay_target *target, nay_hash_memo *memo,
+                                    nay_get_trace *trace, nay_diag *diag, nay_sst_value *value,
                                     const nay_lookup_slot **slot) {
   nay_status status = NAY_ENOENT;
-  while (status == NAY_ENOENT && (*slot = lookup_take(w, memo)) != NULL) {
-    if (memo->trace != NULL) {
-      trace->level = lookup_level(w->lookup, (*slot)->number);
-      trace->table = (*slot)->number;
+  const nay_lookup_slot *at = NULL;
+  while (status == NAY_ENOENT && (at = lookup_take(w, memo)) != NULL) {
+    if (trace != NULL) {
+      trace->level = lookup_level(w->lookup, at->number);
+      trace->table = at->number;
     }
-    status = nay__sst_get((*slot)->table, w->target, memo, diag, value);
+    status = nay__sst_get(at->table, target, memo, diag, value);
   }
+  *slot = at;
   return status;
 }
 
@@ -108,22 +111,22 @@ NAY_NOINLINE static nay_status lookup_below(lookup_walk *w, nay_hash_memo *memo,
                                             nay_sst_value *value, const nay_lookup_slot **slot) {
   const nay_lookup_slot *at = *slot;
   while (status == NAY_GET_OPERAND) {
-    status = lookup_search(w, memo, trace, diag, value, &at);
+    status = lookup_search(w, w->target, memo, trace, diag, value, &at);
     if (*slot == NULL) *slot = at;
   }
   if (status != NAY_OK && status != NAY_ENOENT) *slot = at;
   return nay__collect_end(memo->collector, status, diag, value);
 }
 
-static nay_status lookup_check(const nay_lookup *l, const void *key, size_t len, uint64_t sequence,
-                               nay_diag *diag, const nay_sst_value *value) {
+NAY_INLINE nay_status lookup_check(const nay_lookup *l, const void *key, size_t len,
+                                   uint64_t sequence, nay_diag *diag, const nay_sst_value *value) {
   if (l == NULL || value == NULL || (key == NULL && len != 0) || sequence > NAY_SST_MAX_SEQUENCE) {
     return nay__fail(diag, NAY_EINVAL, "lookup, key, sequence or value", 0);
   }
   return nay__abi_check(NAY_ABI_SST_VALUE, value, diag);
 }
 
-static void lookup_counted(const nay_lookup *l, const nay_hash_memo *memo) {
+NAY_INLINE void lookup_counted(const nay_lookup *l, const nay_hash_memo *memo) {
   nay__atomic_increment64(&l->counts[0]);
   if (memo->nhashes != 0) nay__atomic_add64(&l->counts[1], memo->nhashes);
 }
@@ -143,9 +146,10 @@ nay_status nay_lookup_trace(const nay_lookup *l, const void *key, size_t len, ui
   lookup_start(&walk, l, &target);
   const nay_lookup_slot *slot = NULL;
   value->deleted = false;
-  nay_status status = lookup_search(&walk, &memo, &trace, diag, value, &slot);
+  nay_status status =
+      lookup_search(&walk, &target, &memo, call != NULL ? &trace : NULL, diag, value, &slot);
   if (NAY_UNLIKELY(operands.started)) {
-    status = lookup_below(&walk, &memo, &trace, status, diag, value, &slot);
+    status = lookup_below(&walk, &memo, call != NULL ? &trace : NULL, status, diag, value, &slot);
   }
   lookup_counted(l, &memo);
   if (table != NULL && slot != NULL) *table = slot->number;
@@ -165,7 +169,7 @@ nay_status nay__lookup_get_from(const nay_lookup *l, size_t run, size_t i, const
   walk.at = l->runs[run].disjoint ? 0 : i;
   if (l->overlapping) walk.next = l->runs[run].first + i;
   value->deleted = false;
-  nay_status status = lookup_search(&walk, memo, NULL, diag, value, &slot);
+  nay_status status = lookup_search(&walk, target, memo, NULL, diag, value, &slot);
   if (operands.started) status = lookup_below(&walk, memo, NULL, status, diag, value, &slot);
   if (slot != NULL) *table = slot->number;
   if (status != NAY_OK) return status;
@@ -209,7 +213,6 @@ nay_status nay_lookup_get_below(const nay_lookup *l, const void *key, size_t len
   nay_target target = {len != 0 ? key : (const void *)"", len, NAY_KEY_TRAILER_OF(sequence)};
   nay_collector operands = {.by = &l->merge, .allocator = &l->allocator};
   nay_hash_memo memo = {.collector = &operands};
-  nay_get_trace none = {NULL, NULL, 0, 0};
   lookup_walk walk;
   const nay_lookup_slot *slot = NULL;
   lookup_start(&walk, l, &target);
@@ -222,7 +225,7 @@ nay_status nay_lookup_get_below(const nay_lookup *l, const void *key, size_t len
     value->sequence = 0;
     value->deleted = n.base == NULL;
   }
-  status = lookup_below(&walk, &memo, &none, status, diag, value, &slot);
+  status = lookup_below(&walk, &memo, NULL, status, diag, value, &slot);
   lookup_counted(l, &memo);
   value->sequence = 0;
   if (table != NULL && slot != NULL) *table = slot->number;

@@ -18,7 +18,9 @@ static nay_status merge_check(const nay_merge_options *o, nay_diag *diag) {
       (o->upper == NULL && o->upper_len != 0) || (o->prefix == NULL && o->prefix_len != 0)) {
     return merge_bad(diag, "sources or a bound are NULL and have a length", 0);
   }
-  if (o->sequence > NAY_SST_MAX_SEQUENCE) return merge_bad(diag, "the sequence has 56 bits", 0);
+  if (o->sequence != NULL && *o->sequence > NAY_SST_MAX_SEQUENCE) {
+    return merge_bad(diag, "the sequence has 56 bits", 0);
+  }
   return nay__sst_check_comparator(o->comparator, diag);
 }
 
@@ -199,7 +201,7 @@ nay_status nay_merge_new(const nay_lookup *lookup, const nay_merge_options *opti
   nay_merge *m = nay__alloc(&a, sizeof *m);
   if (m == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a merge", 0);
   *m = (nay_merge){.allocator = a,
-                   .sequence = o.sequence != 0 ? o.sequence : NAY_SST_MAX_SEQUENCE,
+                   .sequence = o.sequence != NULL ? *o.sequence : NAY_SST_MAX_SEQUENCE,
                    .keep_deletions = o.keep_deletions || o.all_versions,
                    .all_versions = o.all_versions,
                    .special = o.all_versions,

@@ -77,8 +77,8 @@ static void many_answer(nay_get_batch *b, size_t i, nay_status status, const nay
 }
 
 /* A merge operand: the caller takes the key from here on, and counts its get. */
-static void many_operand(nay_get_batch *b, size_t i, bool probed, const nay_diag *why,
-                         many_tally *tally) {
+NAY_NOINLINE static void many_operand(nay_get_batch *b, size_t i, bool probed, const nay_diag *why,
+                                      many_tally *tally) {
   if (!b->merges) {
     many_answer(b, i, NAY_ENOTSUP, why);
     return;

@@ -82,7 +82,9 @@ rows() { # N: rows with keys in the order of bytes
   cmp <(nay sst scan new.ldb old.ldb) <(nay sst scan all.ldb)
   run -1 nay sst scan --from x new.ldb old.ldb
   run -2 nay sst scan --prefix a --from b new.ldb old.ldb
-  run -2 nay sst scan --snapshot 0 new.ldb old.ldb
+  run -1 nay sst scan --snapshot 0 new.ldb old.ldb # before the first write
+  [ -z "$output" ]
+  run -1 nay sst scan --snapshot 0 --reverse old.ldb
   printf 'z\t1\n' | nay sst build -q -o plain.ldb
   run ! nay sst scan new.ldb plain.ldb
   [[ $output == *"plain and some are internal"* ]]

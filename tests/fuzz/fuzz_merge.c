@@ -75,7 +75,7 @@ static void move(nay_merge *m, uint8_t what) {
 static void merge(const nay_lookup *l, uint8_t flags, const uint8_t *moves, size_t nmoves) {
   nay_merge *m;
   nay_merge_options how = {.size = sizeof how,
-                           .sequence = flags & 4 ? 5 : 0,
+                           .sequence = flags & 4 ? &(uint64_t){5} : NULL,
                            .lower = flags & 8 ? "key" : NULL,
                            .lower_len = flags & 8 ? 3 : 0,
                            .keep_deletions = (flags & 16) != 0,

@@ -169,7 +169,7 @@ static void assert_gets(const shape *p, const history *h, const level *l, unsign
 static void assert_walk(const shape *p, const history *h, const level *l, unsigned moment,
                         bool backward) {
   nay_merge *m;
-  nay_merge_options how = {.size = sizeof how, .sequence = p->internal ? moment : 0};
+  nay_merge_options how = {.size = sizeof how, .sequence = &(uint64_t){moment}};
   assert_ok(nay_merge_new(l->lookup, &how, NULL, NULL, &m));
   nay_status status = backward ? nay_merge_last(m) : nay_merge_first(m);
   for (unsigned i = 0; i < N_USERS; i++) {

@@ -293,6 +293,7 @@ static void tree_free(tree *t) {
 
 typedef struct view {
   nay_merge_options how;
+  uint64_t sequence;
   char lower[16], upper[16], prefix[16];
   const entry *at[MAX_ENTRIES];
   size_t n;
@@ -315,7 +316,7 @@ static void view_make(const tree *t, view *v) {
   v->n = 0;
   for (size_t i = 0; i < t->n; i++) {
     const entry *e = &t->all[i];
-    if (!in_bounds(v, e) || (v->how.sequence != 0 && e->sequence > v->how.sequence)) continue;
+    if (!in_bounds(v, e) || (v->how.sequence != NULL && e->sequence > v->sequence)) continue;
     bool hidden =
         last != NULL && compare_users(last->user, last->user_len, e->user, e->user_len) == 0;
     last = e;
@@ -332,7 +333,10 @@ static void draw_view(const tree *t, view *v) {
     o->keys = t->internal ? NAY_SST_KEYS_AUTO : NAY_SST_KEYS_PLAIN;
   if (t->ntables == 0 || draw(2) == 0) o->comparator = the_order;
   if (!t->internal) o->keys = NAY_SST_KEYS_PLAIN;
-  if (t->internal && draw(2) == 0) o->sequence = 1000000 - draw(t->n + 2);
+  if (t->internal && draw(2) == 0) {
+    v->sequence = draw(20) == 0 ? 0 : 1000000 - draw(t->n + 2);
+    o->sequence = &v->sequence;
+  }
   if (draw(3) == 0) o->lower_len = draw_user(v->lower), o->lower = v->lower;
   if (draw(3) == 0) o->upper_len = draw_user(v->upper), o->upper = v->upper;
   if (the_order == NULL && draw(4) == 0) {

@@ -353,7 +353,7 @@ static void nonsense_is_refused(void **unused) {
   assert_refused(NULL, HOW(.lower_len = 1), NAY_EINVAL);
   assert_refused(NULL, HOW(.upper_len = 1), NAY_EINVAL);
   assert_refused(NULL, HOW(.prefix_len = 1), NAY_EINVAL);
-  assert_refused(NULL, HOW(.sequence = 1ull << 56), NAY_EINVAL);
+  assert_refused(NULL, HOW(.sequence = &(uint64_t){1ull << 56}), NAY_EINVAL);
   assert_refused(NULL, HOW(.keys = (nay_sst_keys)3), NAY_EINVAL);
   assert_refused(NULL, HOW(.comparator = &reverse, .prefix = "a", .prefix_len = 1), NAY_ENOTSUP);
   assert_refused(l.lookup, HOW(.comparator = &reverse), NAY_EMISMATCH);
@@ -471,7 +471,7 @@ static void operands_are_not_passed_over(void **unused) {
     nay_status want = at < 7 ? NAY_OK : NAY_ENOTSUP;
     assert_status(nay_sst_get_at(t, "a", 1, at, NULL, &value), want);
     assert_status(nay_lookup_get_at(l, "a", 1, at, NULL, &value, NULL), want);
-    assert_ok(nay_merge_new(l, HOW(.sequence = at), NULL, NULL, &m));
+    assert_ok(nay_merge_new(l, HOW(.sequence = &at), NULL, NULL, &m));
     assert_status(nay_merge_first(m), want);
     assert_status(nay_merge_last(m), want);
     nay_merge_free(m);

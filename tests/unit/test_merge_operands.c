@@ -260,7 +260,7 @@ static void check_reader(const tree *t, uint64_t sequence, bool keep) {
   nay_merge_options how = {.size = sizeof how,
                            .sources = t->sources,
                            .nsources = t->is->nsources,
-                           .sequence = sequence,
+                           .sequence = &sequence,
                            .keep_deletions = keep};
   const nay_lookup *lookup = t->is->ntables != 0 ? t->lookup : NULL;
   if (lookup == NULL && t->merges) how.merge = append;
