@@ -5,9 +5,11 @@
  *   | flags u8 | length of the first table u16le | table | table |
  *
  * Whatever the bytes are: every call comes back; a batch of gets answers as the gets do; and if a
- * compaction succeeds, its outputs, in memory, have the newest version of each key of the inputs.
+ * compaction succeeds, its outputs have the newest version of each key of the inputs. With the flag
+ * 128 there is a merge operator, and walks over the outputs are those over the inputs.
  */
 #include "nay_compact.h"
+#include "nay_merge.h"
 #include "support/sst_seal.h"
 
 #define MOST_KEYS 64u
@@ -17,6 +19,7 @@ typedef struct inputs {
   nay_sst *tables[2];
   size_t n;
   nay_lookup *lookup;
+  nay_sst_merge_operator merge;
   uint8_t *keys[MOST_KEYS]; /* user keys of the tables, and others */
   size_t lens[MOST_KEYS], nkeys;
 } inputs;
@@ -128,17 +131,7 @@ static nay_status newest(const inputs *in, size_t i, nay_sst_value *best) {
   return found == NAY_OK && best->deleted ? NAY_ENOENT : found;
 }
 
-static void check_answers(const inputs *in, const outputs *o) {
-  nay_sst *tables[MOST_OUTPUTS];
-  nay_lookup *after;
-  for (size_t i = 0; i < o->n; i++) {
-    size_t len;
-    const void *bytes = nay_sst_memory_bytes(o->tables[i], &len);
-    if (nay_sst_view(bytes, len, NULL, NULL, NULL, &tables[i]) != NAY_OK) abort();
-  }
-  nay_lookup_level level = {
-      .size = sizeof level, .tables = (const nay_sst *const *)tables, .n = o->n, .disjoint = true};
-  if (nay_lookup_new_levels(&level, 1, NULL, NULL, NULL, &after) != NAY_OK) abort();
+static void check_gets(const inputs *in, const nay_lookup *after) {
   for (size_t i = 0; i < in->nkeys; i++) {
     nay_sst_value v = {.size = sizeof v}, w = {.size = sizeof w};
     nay_status old = newest(in, i, &v);
@@ -148,6 +141,48 @@ static void check_answers(const inputs *in, const outputs *o) {
     nay_sst_value_free(&v);
     nay_sst_value_free(&w);
   }
+}
+
+/* Iterators have the order of a compaction, whatever the tables are. */
+static void check_walks(const nay_lookup *before, const nay_lookup *after, bool backward) {
+  nay_merge *m[2];
+  nay_status s[2];
+  if (nay_merge_new(before, NULL, NULL, NULL, &m[0]) != NAY_OK) abort();
+  if (nay_merge_new(after, NULL, NULL, NULL, &m[1]) != NAY_OK) abort();
+  for (int i = 0; i < 2; i++) s[i] = backward ? nay_merge_last(m[i]) : nay_merge_first(m[i]);
+  while (s[0] == NAY_OK && s[1] == NAY_OK) {
+    nay_sst_version v[2] = {{.size = sizeof v[0]}, {.size = sizeof v[1]}};
+    const void *values[2];
+    size_t lens[2];
+    for (int i = 0; i < 2; i++) {
+      if (nay_merge_version(m[i], &v[i]) != NAY_OK) abort();
+      values[i] = nay_merge_value(m[i], &lens[i]);
+    }
+    if (v[0].len != v[1].len || v[0].sequence != v[1].sequence || lens[0] != lens[1]) abort();
+    if (memcmp(v[0].key, v[1].key, v[0].len) != 0) abort();
+    if (memcmp(values[0], values[1], lens[0]) != 0) abort();
+    for (int i = 0; i < 2; i++) s[i] = backward ? nay_merge_prev(m[i]) : nay_merge_next(m[i]);
+  }
+  if (s[0] != NAY_ENOENT || s[1] != NAY_ENOENT) abort();
+  nay_merge_free(m[0]);
+  nay_merge_free(m[1]);
+}
+
+static void check_answers(const inputs *in, const outputs *o) {
+  nay_sst *tables[MOST_OUTPUTS];
+  nay_lookup *after;
+  nay_lookup_options merges = {sizeof merges, .merge = in->merge};
+  for (size_t i = 0; i < o->n; i++) {
+    size_t len;
+    const void *bytes = nay_sst_memory_bytes(o->tables[i], &len);
+    if (nay_sst_view(bytes, len, NULL, NULL, NULL, &tables[i]) != NAY_OK) abort();
+  }
+  nay_lookup_level level = {
+      .size = sizeof level, .tables = (const nay_sst *const *)tables, .n = o->n, .disjoint = true};
+  if (nay_lookup_new_levels(&level, 1, &merges, NULL, NULL, &after) != NAY_OK) abort();
+  if (in->merge == NULL) check_gets(in, after);
+  if (in->merge != NULL) check_walks(in->lookup, after, false);
+  if (in->merge != NULL) check_walks(in->lookup, after, true);
   nay_lookup_free(after);
   for (size_t i = 0; i < o->n; i++) nay_sst_free(tables[i]);
 }
@@ -166,7 +201,8 @@ static void check_compaction(const inputs *in, uint8_t flags) {
                                  .nsnapshots = flags & 16 ? 2 : 0,
                                  .target_bytes = flags & 32 ? 200 : 0,
                                  .range_bytes = 500,
-                                 .max_memory = flags & 64 ? 100000 : 0};
+                                 .max_memory = flags & 64 ? 100000 : 0,
+                                 .merge = in->merge};
   o.n = 0;
   nay_status status =
       nay_sst_compact_to((const nay_sst *const *)in->tables, in->n, &to, &how, NULL, &diag, NULL);
@@ -189,7 +225,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                               .codecs = codecs,
                               .ncodecs = 1,
                               .max_block_bytes = 1 << 16};
-  inputs in = {.n = 0};
+  inputs in = {.n = 0, .merge = data[0] & 128 ? append_operands : NULL};
   for (size_t i = 0; i < 2; i++) {
     bytes[i] = copy_of(from[i], lens[i]);
     seal_table(bytes[i], lens[i]);
@@ -198,7 +234,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   add_key(&in, "", 0);
   add_key(&in, "key00000010", 11);
-  nay_status made = nay_lookup_new((const nay_sst *const *)in.tables, in.n, NULL, &in.lookup);
+  nay_lookup_level level = {sizeof level, (const nay_sst *const *)in.tables, in.n, false};
+  nay_lookup_options merges = {sizeof merges, .merge = in.merge};
+  nay_status made = nay_lookup_new_levels(&level, 1, &merges, NULL, NULL, &in.lookup);
   if (made == NAY_OK && in.n != 0) {
     check_batch(&in, NAY_SST_MAX_SEQUENCE);
     check_batch(&in, 7);

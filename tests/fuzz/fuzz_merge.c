@@ -5,7 +5,8 @@
  * table |
  *
  * A movement of 0 to 5 is first, last, next, prev, seek, seek_for_prev; seeks take a key by the
- * rest of the byte. Whatever the bytes are: every call comes back, user keys ascend, and if neither
+ * rest of the byte. With an even number of movements there is a merge operator. Whatever the bytes
+ * are: every call comes back, user keys ascend, and if neither
  * walk from end to end fails, both have as many entries.
  */
 #include "nay_merge.h"
@@ -118,11 +119,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                    open_copy(tables + first, left - first, &how, &bytes[1])};
   nay_lookup *l;
   if (t[0] != NULL && t[1] != NULL) {
+    nay_lookup_options merges = {sizeof merges, .merge = data[1] % 2 == 0 ? append_operands : NULL};
     nay_lookup_level level = {.size = sizeof level,
                               .tables = (const nay_sst *const *)t,
                               .n = 2,
                               .disjoint = (data[0] & 128) != 0};
-    if (nay_lookup_new_levels(&level, 1, NULL, NULL, NULL, &l) == NAY_OK) {
+    if (nay_lookup_new_levels(&level, 1, &merges, NULL, NULL, &l) == NAY_OK) {
       merge(l, data[0], moves, data[1]);
       nay_lookup_free(l);
     }

@@ -90,6 +90,19 @@ static inline void exercise_key(const nay_sst *t, const nay_lookup *l, const voi
   if (sum == 0xffffffffu) fputc('\n', stderr); /* so that the bytes are really read */
 }
 
+/* A merge operator that takes everything: the newer bytes behind the older ones, up to 64 KiB. */
+static inline bool append_operands(void *ctx, const nay_sst_operands *o, void *out, size_t room,
+                                   size_t *len) {
+  size_t older = o->older_len < 65536 ? o->older_len : 65536;
+  size_t newer = o->newer_len < 65536 - older ? o->newer_len : 65536 - older;
+  (void)ctx;
+  *len = older + newer;
+  if (*len > room) return true;
+  if (older != 0) memcpy(out, o->older, older);
+  if (newer != 0) memcpy((uint8_t *)out + older, o->newer, newer);
+  return true;
+}
+
 /* exercise_table: opens, asks, walks. All must come back, whatever the bytes are. */
 static inline nay_status exercise_table(const uint8_t *bytes, size_t len,
                                         const nay_sst_read_options *how) {
@@ -103,7 +116,9 @@ static inline nay_status exercise_table(const uint8_t *bytes, size_t len,
     return status;
   }
   if (nay_sst_iter_new(t, &it) != NAY_OK) abort();
-  if (nay_lookup_new((const nay_sst *const[]){t, t}, 2, NULL, &l) != NAY_OK) abort();
+  nay_lookup_level both = {sizeof both, .tables = (const nay_sst *const[]){t, t}, .n = 2};
+  nay_lookup_options merges = {sizeof merges, .merge = append_operands};
+  if (nay_lookup_new_levels(&both, 1, &merges, NULL, NULL, &l) != NAY_OK) abort();
   const char *keys[] = {"", "key00000010", "a", "\xff\xff", "user/1"};
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
     exercise_key(t, l, keys[i], strlen(keys[i]));
