@@ -15,8 +15,8 @@
  * Merge operands: when the version to show is one, it is combined (operand.h) with what follows of
  * its key in a walk forward. Then the children stand behind the operands, at the value below them
  * or at the next key; the key is saved. A walk back has passed the versions in the other order, and
- * only the newest knows whether the others matter: so it seeks the key, walks forward through it,
- * and seeks back, two seeks for each such key, and keeps no more than one combined operand.
+ * only the newest knows whether the others matter: so it seeks the key and turns, and the next step
+ * back turns again. That is two seeks for each such key, and memory for one combined operand.
  *
  * A change of direction puts every child to the other side of the present key by a seek. With
  * all_versions the present entry is the top of the heap in both directions, and a change of
@@ -174,7 +174,7 @@ NAY_NOINLINE static nay_status merge_combine(nay_merge *m) {
   return NAY_OK;
 }
 
-/* The same for the version that a walk back has kept. */
+/* The same for the version that a walk back has kept; the direction is forward then. */
 NAY_NOINLINE static nay_status merge_combine_back(nay_merge *m) {
   nay_bytes user = merge_bytes(&m->saved);
   uint64_t trailer;
@@ -189,8 +189,7 @@ NAY_NOINLINE static nay_status merge_combine_back(nay_merge *m) {
     if (trailer <= m->trailer) break;
     NAY_TRY(merge_advance(m));
   }
-  NAY_TRY(merge_combine(m));
-  return merge_place(m, NAY_MERGE_SEEK_BEFORE, merge_bytes(&m->saved), true);
+  return merge_combine(m);
 }
 
 /* ---- forward ---- */

@@ -119,6 +119,7 @@ static void assert_fails(const tree *t, const char *key, const char *after, nay_
     nay_status status = back ? nay_merge_seek_for_prev(m, key, len) : nay_merge_seek(m, key, len);
     assert_status(status, want);
     assert_non_null(strstr(nay_merge_diag(m)->what, why));
+    assert_ptr_equal(nay_merge_table(m), t->at[0]); /* of the newest operand */
     assert_status(nay_merge_next(m), want);
     assert_status(nay_merge_prev(m), want);
     assert_ok(nay_merge_seek(m, after, strlen(after)));
@@ -153,17 +154,23 @@ static void operators_may_refuse(void **state) {
  * table that is newer, is not counted twice but refused, as in a compaction. */
 static void versions_must_be_older(void **state) {
   (void)state;
-  static const version newer[] = {{"a", 7, "+1"}, {"b", 7, "+1"}, {"c", 7, "+1"}, {"z", 7, "=1"}},
-                       older[] = {{"a", 7, "+1"}, {"b", 8, "=1"}, {"c", 7, "-"}, {"z", 7, "+1"}};
+  static const version newer[] = {{"a", 7, "+1"}, {"b", 9, "+1"}, {"b", 7, "+1"}, {"c", 7, "+1"},
+                                  {"d", 9, "+1"}, {"d", 7, "+1"}, {"z", 7, "=1"}},
+                       older[] = {{"a", 7, "+1"},
+                                  {"b", 8, "=1"},
+                                  {"c", 7, "-"},
+                                  {"d", 7, "+1"},
+                                  {"z", 7, "+1"}};
   static const version typed[] = {{"a", 7, "+1"}, {"a", 7, "=1"}, {"z", 1, "=1"}};
   char path[TEMP_MAX];
   const char *why = "not older";
   tree t = {.n = 2};
-  t.at[0] = table_of(newer, 4, &write_internal, &read_internal, NULL);
-  t.at[1] = table_of(older, 4, &write_internal, &read_internal, NULL);
+  t.at[0] = table_of(newer, 7, &write_internal, &read_internal, NULL);
+  t.at[1] = table_of(older, 5, &write_internal, &read_internal, NULL);
   tree_look(&t, append, NULL);
   assert_fails(&t, "a", "z", NAY_ECORRUPT, why);
   assert_fails(&t, "c", "z", NAY_ECORRUPT, why);
+  assert_fails(&t, "d", "z", NAY_ECORRUPT, why);
   nay_sst_value v = {.size = sizeof v};
   nay_diag diag = {.what = NULL};
   assert_status(get(&t, "b", &diag, &v, NULL), NAY_ECORRUPT);
@@ -181,6 +188,59 @@ static void versions_must_be_older(void **state) {
   assert_fails(&t, "a", "z", NAY_ECORRUPT, why);
   tree_free(&t);
   nay_sst_value_free(&v);
+}
+
+/* The table that below_an_operand reads: the value `text` is damaged. */
+static nay_sst *damaged_of(const version *v, size_t n, const char *text, uint8_t bytes[4096]) {
+  char path[TEMP_MAX];
+  nay_sst_writer *w;
+  nay_sst *t;
+  assert_ok(nay_sst_writer_new(temp_path(path, "below.ldb"), &write_internal, NULL, NULL, &w));
+  for (size_t i = 0; i < n; i++) {
+    nay_sst_version made = version_of(&v[i]);
+    assert_ok(nay_sst_writer_add_version(w, &made, v[i].text, strlen(v[i].text)));
+  }
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
+  FILE *f = fopen(path, "rb");
+  assert_non_null(f);
+  size_t len = fread(bytes, 1, 4096, f), at = 0;
+  fclose(f);
+  unlink(path);
+  while (memcmp(bytes + at, text, strlen(text)) != 0) at++;
+  bytes[at] ^= 1;
+  assert_ok(nay_sst_view(bytes, len, &read_internal, NULL, NULL, &t));
+  return t;
+}
+
+/* A table below that is damaged is an error of that table, by every call: in the block of its first
+ * version, or of the second. */
+static void damage_below_an_operand(void **state) {
+  (void)state;
+  static const version newer[] = {{"k", 9, "+9"}, {"z", 9, "=9"}},
+                       older[] = {{"k", 5, "+5"}, {"k", 4, "=4"}};
+  for (unsigned i = 0; i < 2; i++) {
+    uint8_t bytes[4096];
+    nay_sst_value v = {.size = sizeof v};
+    nay_diag diag = {.what = NULL};
+    nay_merge *m;
+    size_t table = 9;
+    tree t = {.n = 2};
+    t.at[0] = table_of(newer, 2, &write_internal, &read_internal, NULL);
+    t.at[1] = damaged_of(older, 2, older[i].text, bytes);
+    tree_look(&t, append, NULL);
+    assert_status(get(&t, "k", &diag, &v, &table), NAY_ECORRUPT);
+    assert_true(table == 1 && strstr(diag.what, "checksum") != NULL);
+    assert_ok(nay_merge_new(t.lookup, NULL, NULL, NULL, &m));
+    assert_status(nay_merge_first(m), NAY_ECORRUPT);
+    assert_ptr_equal(nay_merge_table(m), t.at[1]);
+    assert_ok(nay_merge_seek(m, "l", 1));
+    assert_status(nay_merge_prev(m), NAY_ECORRUPT);
+    assert_ptr_equal(nay_merge_table(m), t.at[1]);
+    nay_merge_free(m);
+    nay_sst_value_free(&v);
+    tree_free(&t);
+  }
 }
 
 static void no_operator(void **state) {
@@ -404,8 +464,9 @@ static void memory_is_bounded(void **state) {
 
 int main(void) {
   const test_case tests[] = {
-      TEST(operators_may_refuse),  TEST(versions_must_be_older),    TEST(no_operator),
-      TEST(a_nay_skips_one_table), TEST(every_allocation_may_fail), TEST(memory_is_bounded),
+      TEST(operators_may_refuse), TEST(versions_must_be_older), TEST(damage_below_an_operand),
+      TEST(no_operator),          TEST(a_nay_skips_one_table),  TEST(every_allocation_may_fail),
+      TEST(memory_is_bounded),
   };
   return run_all(tests);
 }
