@@ -33,8 +33,11 @@ static const option_row sst_options[] = {
      "also a filter of the first N bytes of each key, for scans", NULL, 0, MAKING},
     {"prefix-delimiter", 0, "C", OPTION_TEXT, AT(prefix_delimiter),
      "also a filter of each key up to its first C", NULL, 0, MAKING},
-    {"compress", 0, "CODEC", OPTION_CHOICE, AT(compress), "codec of the data blocks:", sst_codecs,
-     0, MAKING},
+    {"compress", 0, "CODEC", OPTION_CHOICE, AT(compress),
+     "codec of the data blocks; LevelDB reads snappy, after 1.23 also zstd; lz4 is read by nay "
+     "alone, "
+     "and in tables of nori by nori:",
+     sst_codecs, 0, MAKING},
     {"block", 0, "SIZE", OPTION_SIZE, AT(block_bytes), "size of a block (default 4096)", NULL, 0,
      MAKING},
     {"properties", 0, NULL, OPTION_FLAG, AT(properties),

@@ -181,6 +181,7 @@ static void compact_check_options(const options *o) {
     die(EXIT_TROUBLE,
         "--format: compact writes LevelDB's tables, and recognises those of nori: omit it");
   }
+  if (o->target_bytes != 0) options_refuse(o, "force", "sst compact --target-size");
   if (o->snapshot == 0) die(EXIT_TROUBLE, "--snapshot: at least 1 with compact");
 }
 
@@ -191,6 +192,7 @@ int sst_compact(options *o) {
       .o = o, .out = several ? o->out : table_output(o), .progress = PTHREAD_MUTEX_INITIALIZER};
   outfile_lock(c.out); /* before it is read: it may be one of the tables */
   table_list t = tables_of(o);
+  tables_have_versions(o, &t);
   table_plan plan;
   nay_diag diag = {.what = NULL};
   nay_sst_compact_stats stats = {.size = sizeof stats};

@@ -28,9 +28,9 @@ typedef struct table_facts {
 } table_facts;
 
 static const char *info_codec(const table_facts *t) {
-  static const char *const texts[] = {"none", "snappy", "zstd"};
+  static const char *const texts[] = {"none", "snappy", "zstd", "other", "lz4"};
   if (t->is_foreign) return t->foreign.codec_ignored ? "none" : t->foreign.codec;
-  return t->info.codec < 3 ? texts[t->info.codec] : "other";
+  return t->info.codec < 5 ? texts[t->info.codec] : "other";
 }
 
 static void info_json_filter(const nay_sst_info *info, const table_summary *filters) {

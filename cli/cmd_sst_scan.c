@@ -187,6 +187,7 @@ int sst_scan(options *o) {
   }
   table_list t = tables_of(o);
   scan s = {.o = o};
+  tables_have_versions(o, &t);
   for (size_t i = 0; i < t.n; i++) {
     nay_sst_info info = {.size = sizeof info};
     nay_sst_foreign_info foreign = {.size = sizeof foreign};

@@ -3,6 +3,17 @@
 
 #include "tables.h"
 
+void tables_have_versions(const options *o, const table_list *t) {
+  if (o->snapshot == NUMBER_NOT_GIVEN && !o->versions) return;
+  for (size_t i = 0; i < t->n; i++) {
+    nay_sst_info info = {.size = sizeof info};
+    nay_sst_describe(t->at[i], &info);
+    if (info.smallest == NULL || info.keys == NAY_SST_KEYS_INTERNAL) continue;
+    die(EXIT_TROUBLE, "%s: the keys are plain, without sequence numbers: omit --%s", t->names[i],
+        o->versions ? "versions" : "snapshot");
+  }
+}
+
 table_list tables_of(const options *o) {
   return tables_open((const char *const *)o->operands + 1, (size_t)o->noperands - 1,
                      o->table_format);

@@ -12,6 +12,7 @@
 #include "outfile.h"
 
 #define TABLE_CACHE ((size_t)32 << 20) /* bytes of blocks, and as many of filters */
+#define TABLE_BLOCK_MOST (1u << 30)    /* bytes of a block */
 
 /* ---- opening ---- */
 
@@ -151,6 +152,19 @@ static void plan_prefix(const options *o, table_plan *plan) {
   }
 }
 
+static void plan_codec(const options *o, table_plan *plan) {
+  static const struct {
+    nay_codec_kind kind;
+    const char *name;
+  } codecs[] = {[TABLE_SNAPPY] = {NAY_CODEC_SNAPPY, "snappy"},
+                [TABLE_LZ4] = {NAY_CODEC_LZ4, "lz4"},
+                [TABLE_ZSTD] = {NAY_CODEC_ZSTD, "zstd"}};
+  if (o->compress == TABLE_RAW) return;
+  plan->write.codec = nay_codec_find(codecs[o->compress].kind);
+  if (plan->write.codec != NULL) return;
+  die(EXIT_TROUBLE, "this program was built without %s", codecs[o->compress].name);
+}
+
 void table_plan_make(const options *o, table_plan *plan) {
   *plan = (table_plan){.write = {sizeof plan->write, .params = &plan->params},
                        .params = options_params(o, 0),
@@ -162,20 +176,15 @@ void table_plan_make(const options *o, table_plan *plan) {
     case TABLE_PARTITIONED: plan->write.filter = NAY_SST_PARTITIONED_FILTER; break;
     case TABLE_LEVELDB:
     case TABLE_SMALL: plan_blocks(o, plan); break;
-    case TABLE_NONE: break;
+    case TABLE_NONE: options_refuse(o, "type, fpr, bits", "sst --filter none"); break;
     case TABLE_QUOTIENT: die(EXIT_TROUBLE, "--filter quotient is for --format nori");
   }
-  if (o->compress > TABLE_SNAPPY)
-    die(EXIT_TROUBLE, "--compress lz4 and zstd are for --format nori");
   plan_prefix(o, plan);
   plan->write.comparator = table_order.chosen;
   plan->write.properties = o->properties;
-  if (o->block_bytes > UINT32_MAX) die(EXIT_TROUBLE, "--block: less than 4 GiB");
+  if (o->block_bytes > TABLE_BLOCK_MOST) die(EXIT_TROUBLE, "--block: at most 1 GiB");
   plan->write.block_bytes = (uint32_t)o->block_bytes;
-  if (o->compress == TABLE_SNAPPY) {
-    plan->write.codec = nay_codec_find(NAY_CODEC_SNAPPY);
-    if (plan->write.codec == NULL) die(EXIT_TROUBLE, "this program was built without snappy");
-  }
+  plan_codec(o, plan);
 }
 
 /* ---- sorting ---- */

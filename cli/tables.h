@@ -71,6 +71,10 @@ typedef struct table_list {
 } table_list;
 table_list tables_open(const char *const *names, size_t n, const char *layout);
 table_list tables_of(const options *o);
+
+/* tables_have_versions: exits when --snapshot or --versions is given, and a table has plain keys.
+ */
+void tables_have_versions(const options *o, const table_list *t);
 void tables_close(table_list *t);
 
 /* table_count: counts all entries, which reads and verifies every block. */

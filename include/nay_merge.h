@@ -78,8 +78,8 @@ typedef struct nay_merge_options {
   size_t prefix_len;
   bool keep_deletions; /* keys whose newest version is a deletion come as well */
   bool all_versions;   /* every version of every key comes, newest first, deletions included */
-  nay_sst_keys keys;   /* of sources without tables, or with empty ones alone; AUTO: internal, unless
-                          those state another kind. Else those of the tables */
+  nay_sst_keys keys; /* of sources without tables, or with empty ones alone; AUTO: internal, unless
+                        those state another kind. Else those of the tables */
   const nay_sst_comparator *comparator; /* of sources without tables; NULL: bytewise */
   nay_sst_merge_operator merge;         /* NULL: that of the lookup */
   void *merge_ctx;

@@ -193,7 +193,7 @@ typedef enum nay_sst_filter {
 typedef struct nay_sst_write_options {
   size_t size; /* sizeof the struct: see ABI in nay.h */
   nay_sst_keys keys;
-  uint32_t block_bytes;       /* a data block is closed at this size; 0: 4096 */
+  uint32_t block_bytes;       /* a data block is closed at this size, at most 1 GiB; 0: 4096 */
   uint32_t restart_interval;  /* entries from one whole key to the next; 0: 16 */
   const nay_sst_codec *codec; /* NULL: blocks are not compressed */
   nay_sst_filter filter;

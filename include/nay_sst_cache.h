@@ -109,8 +109,9 @@ NAY_API void nay_sst_tables_free(nay_sst_tables *tables);
 /*
  * nay_sst_tables_acquire: the table at path, which stays open until it is released as often as it
  * was acquired. If it is not open, first the table that was released longest ago is closed when
- * there are max_open, or the system has no descriptor left, and then this one is opened. Errors as nay_sst_open: they are not cached.
- * NAY_EFULL: see strict. Paths are compared as texts: two names of one file are two tables.
+ * there are max_open, or the system has no descriptor left, and then this one is opened. Errors as
+ * nay_sst_open: they are not cached. NAY_EFULL: see strict. Paths are compared as texts: two names
+ * of one file are two tables.
  */
 NAY_API nay_status nay_sst_tables_acquire(nay_sst_tables *tables, const char *path, nay_diag *diag,
                                           const nay_sst **sst);

@@ -76,7 +76,7 @@ static nay_status writer_check(const nay_sst_write_options *o, nay_diag *diag) {
     return nay__fail(diag, NAY_EINVAL, "filters of a comparator with equal_may_differ", 0);
   }
   if (o->block_bytes > WRITER_MAX || o->partition_keys > WRITER_MAX) {
-    return nay__fail(diag, NAY_EINVAL, "block_bytes or partition_keys", 0);
+    return nay__fail(diag, NAY_EINVAL, "block_bytes or partition_keys is above 2^30", 0);
   }
   return NAY_OK;
 }

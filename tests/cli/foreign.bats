@@ -234,7 +234,6 @@ key8() { for i in $(seq 0 $(($1 - 1))); do printf 'key%08d\n' "$i"; done; }
   run -2 bash -c "printf '10\n8\n' | nay sst build --key int --format nori -o t"
   [[ $output == *"row 2, key '8': "* ]]
   run -2 bash -c "printf 'b\t1\n' | nay sst build --format nori -p 1% -o t"
-  run -2 bash -c "printf 'b\t1\n' | nay sst build --compress zstd -o t"
   run -2 bash -c "printf 'b\t1\n' | nay sst build --filter quotient -o t"
   [ ! -e t ]
 }

@@ -194,6 +194,8 @@ rows() { # N: rows with keys in the order of bytes
   jq -r '.files[].file' report | xargs cat | cmp - <(for i in $(seq "$n"); do cat "all-$i.ldb"; done)
   [ "$(jq '[.files[]|.nentries]|add' report)" -eq 20000 ]
   run -2 nay sst compact -f --target-size 20000 new.ldb old.ldb -o all.ldb
+  [[ $output == *"-f is not for 'nay sst compact --target-size'" ]]
+  run -2 nay sst compact --target-size 20000 new.ldb old.ldb -o all.ldb
   [[ $output == *"all-1.ldb exists: --target-size overwrites no file" ]]
   flip old.ldb 300000
   run -3 nay sst compact -T 1 --target-size 20000 old.ldb -o bad.ldb
@@ -428,4 +430,35 @@ PYTHON
     run -3 nay sst info --verify lies.ldb
     [[ $output == *"$3"* ]]
   done
+}
+
+@test "sst: every codec, by build and compact" {
+  seq -w 3000 | awk '{print $1 "\tvalue of " $1}' > rows
+  for codec in none snappy lz4 zstd; do
+    nay sst build -q --compress $codec -o $codec.ldb rows
+    [ "$(nay sst info --json --verify $codec.ldb | jq -r .codec)" = $codec ]
+    nay sst scan $codec.ldb | cmp - rows
+    nay sst compact -q --compress $codec none.ldb -o again.ldb
+    cmp again.ldb $codec.ldb
+    rm again.ldb
+  done
+}
+
+@test "sst: options that would do nothing are refused" {
+  seq 9 | nay sst build -q -o plain.ldb
+  for options in "-t ribbon" "-b 10" "-p 1%"; do
+    # shellcheck disable=SC2086
+    run -2 bash -c "seq 9 | nay sst build --filter none $options -o t.ldb"
+    [[ $output == *"is not for 'nay sst --filter none'"* ]]
+  done
+  [ ! -e t.ldb ]
+  for line in "get --snapshot 3 plain.ldb 5" "scan --snapshot 3 plain.ldb" "scan --reverse --snapshot 3 plain.ldb" \
+    "scan --versions plain.ldb" "compact --snapshot 3 plain.ldb -o t.ldb"; do
+    # shellcheck disable=SC2086
+    run -2 nay sst $line
+    [[ $output == *"plain.ldb: the keys are plain, without sequence numbers: omit --"* ]]
+  done
+  [ ! -e t.ldb ]
+  run -2 bash -c "seq 9 | nay sst build --block 2G -o t.ldb"
+  [[ $output == *"--block: at most 1 GiB"* ]]
 }
