@@ -72,7 +72,7 @@ NAY_API const char *nay_version(void);
   X(OK, 0, "success")                                                                       \
   X(ENOMEM, -1, "the allocator returned NULL")                                              \
   X(EINVAL, -2, "an argument is out of its documented range")                               \
-  X(ENOTSUP, -3, "this filter cannot do that")                                              \
+  X(ENOTSUP, -3, "not supported")                                                           \
   X(EMISMATCH, -4, "the filters differ in family, shape, hash or seed")                     \
   X(ECORRUPT, -5, "the bytes are damaged: a checksum, length or field is wrong")            \
   X(EVERSION, -6, "the bytes need a newer library: unknown version, kind or required flag") \
