@@ -23,6 +23,23 @@ const uint8_t *nay__handle_load(const uint8_t *p, const uint8_t *end, nay_handle
   return p;
 }
 
+size_t nay__checked_handle_store(uint8_t *p, const nay_checked_handle *handle) {
+  size_t len = nay__handle_store(p, handle->at);
+  if (!handle->checked) return len;
+  nay__store32le(p + len, handle->checksum);
+  return len + 4;
+}
+
+bool nay__checked_handle_load(const uint8_t *p, size_t len, nay_checked_handle *handle) {
+  const uint8_t *end = p + len;
+  *handle = (nay_checked_handle){.checked = false};
+  p = nay__handle_load(p, end, &handle->at);
+  if (p == NULL) return false;
+  handle->checked = end - p == 4;
+  if (handle->checked) handle->checksum = nay__load32le(p);
+  return true;
+}
+
 bool nay__handle_fits(nay_handle handle, uint64_t limit) {
   size_t ignored;
   return handle.offset <= limit && limit - handle.offset >= NAY_BLOCK_TRAILER &&

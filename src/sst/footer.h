@@ -41,6 +41,30 @@ const uint8_t *nay__handle_load(const uint8_t *p, const uint8_t *end, nay_handle
  */
 bool nay__handle_fits(nay_handle handle, uint64_t limit);
 
+/*
+ * nay_checked_handle: a handle and, if `checked`, the checksum that its block must have. nay's own
+ * entries have that behind the handle: a block that stands in the place of another is then found
+ * out, though its own checksum is right.
+ */
+typedef struct nay_checked_handle {
+  nay_handle at;
+  bool checked;
+  uint32_t checksum;
+} nay_checked_handle;
+
+#define NAY_CHECKED_HANDLE_MAX (NAY_HANDLE_MAX + 4)
+
+/* nay__checked_handle_store: returns the length. */
+size_t nay__checked_handle_store(uint8_t *p, const nay_checked_handle *handle);
+
+/* nay__checked_handle_load: false when there is no handle. It is checked if four bytes follow. */
+bool nay__checked_handle_load(const uint8_t *p, size_t len, nay_checked_handle *handle);
+
+/* nay__checked_handle_is: whether this block, whose own checksum is right, is the one meant. */
+static inline bool nay__checked_handle_is(const nay_checked_handle *handle, const uint8_t *block) {
+  return !handle->checked || nay__load32le(block + handle->at.size + 1) == handle->checksum;
+}
+
 /* nay__in_file: turns the offset of an error inside a block into one in the file. */
 static inline nay_status nay__in_file(nay_status status, nay_diag *diag, nay_handle block) {
   bool inside = status == NAY_ECORRUPT || status == NAY_ENOTSUP;

@@ -17,13 +17,17 @@ typedef struct index_load {
   nay_index_entries *entries;
 } index_load;
 
-static nay_status index_add(const index_load *l, const nay_buffer *key, nay_handle handle,
-                            uint64_t at, nay_diag *diag) {
+static nay_status index_add(const index_load *l, const nay_buffer *key,
+                            const nay_checked_handle *block, uint64_t at, nay_diag *diag) {
   nay_index_entries *x = l->entries;
   if (key->len > l->most || x->keys.len > l->most - key->len) {
     return nay__fail(diag, NAY_ECORRUPT, "the keys of an index are longer than the file", at);
   }
-  nay_index_entry entry = {.handle = handle, .key_at = x->keys.len, .key_len = key->len};
+  nay_index_entry entry = {.handle = block->at,
+                           .key_at = x->keys.len,
+                           .key_len = key->len,
+                           .checked = block->checked,
+                           .checksum = block->checksum};
   NAY_TRY(nay__buffer_append(&x->keys, key->at, key->len, l->allocator));
   NAY_TRY(nay__buffer_append(&x->list, &entry, sizeof entry, l->allocator));
   x->all_internal = x->all_internal && key->len >= NAY_KEY_TRAILER;
@@ -35,12 +39,11 @@ static nay_status index_bad(nay_diag *diag, uint64_t at) {
 }
 
 static nay_status index_visit(void *ctx, const nay_cursor *c, nay_diag *diag) {
-  nay_handle handle;
-  const uint8_t *value = c->entry.value;
-  if (nay__handle_load(value, value + c->entry.value_len, &handle) == NULL) {
+  nay_checked_handle block;
+  if (!nay__checked_handle_load(c->entry.value, c->entry.value_len, &block)) {
     return index_bad(diag, c->entry.at);
   }
-  return index_add(ctx, &c->key, handle, c->entry.at, diag);
+  return index_add(ctx, &c->key, &block, c->entry.at, diag);
 }
 
 /* The value of a delta-encoded entry; NULL when it is corrupt. */
@@ -57,7 +60,7 @@ static const uint8_t *index_value(const uint8_t *p, const uint8_t *end, bool res
 static nay_status index_load_delta(const index_load *l, const nay_block *block, nay_buffer *key,
                                    nay_diag *diag) {
   const uint8_t *p = block->bytes, *end = block->bytes + block->end;
-  nay_handle handle = {0, 0};
+  nay_checked_handle block_at = {.checked = false};
   for (bool first = true; p < end; first = false) {
     uint64_t at = (uint64_t)(p - block->bytes);
     uint32_t shared, unshared;
@@ -68,9 +71,9 @@ static nay_status index_load_delta(const index_load *l, const nay_block *block, 
     if (shared > key->len || unshared > (size_t)(end - p)) return index_bad(diag, at);
     key->len = shared;
     NAY_TRY(nay__buffer_append(key, p, unshared, l->allocator));
-    p = index_value(p + unshared, end, shared == 0, first, &handle);
+    p = index_value(p + unshared, end, shared == 0, first, &block_at.at);
     if (p == NULL) return index_bad(diag, at);
-    NAY_TRY(index_add(l, key, handle, at, diag));
+    NAY_TRY(index_add(l, key, &block_at, at, diag));
   }
   return NAY_OK;
 }

@@ -13,6 +13,8 @@ typedef struct nay_index_entry {
   nay_handle handle;
   size_t key_at; /* in nay_index_entries.keys */
   size_t key_len;
+  bool checked; /* the checksum of the block follows its handle, as in nay's index of partitions: */
+  uint32_t checksum;
   bool damaged; /* for the owner */
 } nay_index_entry;
 

@@ -52,7 +52,11 @@ static nay_status meta_visit(void *ctx, const nay_cursor *c, nay_diag *diag) {
   if (e.kind == NAY_META_IS_KEYS && !e.internal && !nay__bytes_are(value, "plain")) {
     return nay__fail(diag, NAY_ECORRUPT, "nay.keys is neither plain nor internal", c->entry.at);
   }
-  e.has_handle = nay__handle_load(value.at, value.at + value.len, &e.handle) != NULL;
+  bool ours =
+      e.engine == NAY_TABLE_NAY; /* others have nothing behind a handle, or something else */
+  e.has_handle =
+      nay__checked_handle_load(value.at, value.len, &e.block) && (e.block.checked || !ours);
+  e.block.checked = e.block.checked && ours;
   nay_status status = w->visit(w->ctx, &e);
   if (status != NAY_ECORRUPT) return status;
   return nay__fail(diag, status, "the metaindex points outside of the file", c->entry.at);

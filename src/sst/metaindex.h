@@ -11,7 +11,7 @@
  *   nay.properties               what else the table states: properties.h
  *   rocksdb.properties           the same, by RocksDB
  *
- * Every value but that of nay.keys is a handle.
+ * Every value but that of nay.keys is a handle; in nay's entries the checksum of the block follows.
  */
 #ifndef NAY_SST_METAINDEX_H
 #define NAY_SST_METAINDEX_H
@@ -41,13 +41,13 @@ typedef struct nay_meta_entry {
   nay_sst_filter layout;           /* NAY_META_IS_FILTER */
   nay_bytes name;                  /* policy or extractor */
   bool internal;                   /* NAY_META_IS_KEYS */
-  bool has_handle;                 /* the value starts with one: */
-  nay_handle handle;               /* which may point outside of the file */
+  bool has_handle;          /* the value starts with one, in nay's entries with a checksum: */
+  nay_checked_handle block; /* which may point outside of the file */
 } nay_meta_entry;
 
 /* nay__meta_has_block: whether the handle is that of a block in the first `limit` bytes. */
 static inline bool nay__meta_has_block(const nay_meta_entry *e, uint64_t limit) {
-  return e->has_handle && e->handle.size != 0 && nay__handle_fits(e->handle, limit);
+  return e->has_handle && e->block.at.size != 0 && nay__handle_fits(e->block.at, limit);
 }
 
 /* nay__metaindex_walk: calls visit for each entry of the uncompressed contents of a metaindex.

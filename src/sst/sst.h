@@ -104,11 +104,11 @@ struct nay_sst {
   nay_foreign *foreign; /* NULL: LevelDB's */
   void *cached;         /* its entry in a nay_sst_tables, if it is in one */
 
-  uint64_t blocks_end;   /* where the last data block ends */
-  bool rocksdb_meta;     /* the metaindex names RocksDB's properties */
-  bool has_meta;         /* the metaindex names a block: */
-  uint64_t meta_at;      /* the first of them begins here */
-  nay_handle properties; /* nay's or RocksDB's; size 0: none */
+  uint64_t blocks_end;           /* where the last data block ends */
+  bool rocksdb_meta;             /* the metaindex names RocksDB's properties */
+  bool has_meta;                 /* the metaindex names a block: */
+  uint64_t meta_at;              /* the first of them begins here */
+  nay_checked_handle properties; /* nay's or RocksDB's; size 0: none */
   nay_hold *properties_hold;
   nay_table_stats stats; /* that it states; keys lie in the block of properties */
   nay_hold *index_hold;
@@ -134,14 +134,15 @@ struct nay_sst {
   nay_filter_block filter_block; /* LevelDB's */
   nay_block partitions;          /* top-level index */
   nay_filter *full;
-  nay_handle filter_handle;  /* if that is in the cache when it is probed, what it is of: a full
-                                filter, a filter block, the index of partitions; size 0: it is not */
+  nay_checked_handle
+      filter_handle;         /* if that is in the cache when it is probed, what it is of: a full
+                        filter, a filter block, the index of partitions; size 0: it is not */
   nay_sst_cache *meta_cache; /* of index and filters: the caller's, or for partitions alone: */
   nay_sst_cache *own_cache;
   size_t held; /* bytes that count in the cache */
   bool prefix_used;
   nay_filter *prefix; /* NULL: there is none, or it is in the cache when it is probed: */
-  nay_handle prefix_handle;
+  nay_checked_handle prefix_handle;
   uint64_t prefix_bytes;
 };
 
@@ -178,6 +179,10 @@ static inline bool nay__sst_in_place(const nay_sst *sst, nay_handle handle) {
   return sst->bytes != NULL && sst->foreign == NULL && sst->bytes[handle.offset + handle.size] == 0;
 }
 
+/* nay__sst_read_checked: the same; NAY_ECORRUPT also if it is another block than the one meant. */
+nay_status nay__sst_read_checked(const nay_sst *sst, const nay_checked_handle *handle,
+                                 nay_hold **hold, nay_diag *diag, nay_bytes *contents);
+
 /* nay__sst_read_data: the data block of an entry of the index, for a search or a walk; counted. */
 nay_status nay__sst_read_data(const nay_sst *sst, const nay_block *index, const nay_entry *entry,
                               const nay_handle *handle, nay_hold **hold, nay_diag *diag,
@@ -213,6 +218,9 @@ nay_status nay__sst_join_comparator(const nay_sst *sst, size_t number, nay_diag 
 nay_status nay__sst_same_comparator(const nay_sst *const *tables, size_t n, nay_diag *diag,
                                     const nay_sst_comparator **user);
 
+/* nay__sst_partition: the handle in an entry of the index of partitions; false: there is none. */
+bool nay__sst_partition(const nay_sst *sst, const nay_entry *entry, nay_checked_handle *handle);
+
 /* nay__sst_handle: the handle in an index entry's value. */
 nay_status nay__sst_handle(const nay_sst *sst, const uint8_t *value, size_t len, nay_diag *diag,
                            nay_handle *handle);
@@ -241,8 +249,8 @@ static inline bool nay__sst_budgeted(const nay_sst *sst) {
 
 /* nay__sst_cached: a part that is in the cache, or is read and put there; pinned. NAY_ECORRUPT: it
  * cannot be decoded, or is not what it was when the table was opened. Errors of reading it. */
-nay_status nay__sst_cached(const nay_sst *sst, nay_cached what, nay_handle handle, nay_hold **hold,
-                           nay_diag *diag, nay_cache_entry **entry);
+nay_status nay__sst_cached(const nay_sst *sst, nay_cached what, const nay_checked_handle *handle,
+                           nay_hold **hold, nay_diag *diag, nay_cache_entry **entry);
 void nay__sst_cached_release(const nay_sst *sst, nay_cache_entry *entry);
 
 /* nay__sst_cached_put: bytes that were read and checked when the table was opened. NAY_ENOMEM. */

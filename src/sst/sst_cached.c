@@ -53,19 +53,19 @@ static nay_status cached_decode(const nay_sst *t, uint64_t offset, nay_bytes byt
 }
 
 /* The part as the file has it now. */
-static nay_status cached_read(const nay_sst *t, nay_cached what, nay_handle handle, nay_hold **hold,
-                              nay_diag *diag, nay_bytes *bytes) {
+static nay_status cached_read(const nay_sst *t, nay_cached what, const nay_checked_handle *handle,
+                              nay_hold **hold, nay_diag *diag, nay_bytes *bytes) {
   bool index = what == NAY_CACHED_INDEX;
   nay__atomic_increment64(index ? &t->counts->index_loads : &t->counts->loads);
-  NAY_TRY(nay__sst_read(t, handle, hold, diag, bytes));
+  NAY_TRY(nay__sst_read_checked(t, handle, hold, diag, bytes));
   if (!index || nay__crc32c(0, bytes->at, bytes->len) == t->index_crc) return NAY_OK;
   return nay__fail(diag, NAY_ECORRUPT, "the index is not the one that the table was opened with",
-                   handle.offset);
+                   handle->at.offset);
 }
 
-nay_status nay__sst_cached(const nay_sst *t, nay_cached what, nay_handle handle, nay_hold **hold,
-                           nay_diag *diag, nay_cache_entry **entry) {
-  uint64_t offset = cached_offset(what, handle);
+nay_status nay__sst_cached(const nay_sst *t, nay_cached what, const nay_checked_handle *handle,
+                           nay_hold **hold, nay_diag *diag, nay_cache_entry **entry) {
+  uint64_t offset = cached_offset(what, handle->at);
   nay_bytes bytes;
   *entry = nay__cache_find(t->meta_cache, NAY_CACHE_FILTER, t->cache_id, offset);
   if (*entry != NULL) return NAY_OK;
@@ -75,7 +75,7 @@ nay_status nay__sst_cached(const nay_sst *t, nay_cached what, nay_handle handle,
   } else {
     *entry = cached_copy(t, offset, bytes);
     if (*entry == NULL) {
-      return nay__fail(diag, NAY_ENOMEM, "no memory for a block", handle.offset);
+      return nay__fail(diag, NAY_ENOMEM, "no memory for a block", handle->at.offset);
     }
   }
   nay__cache_insert(t->meta_cache, NAY_CACHE_FILTER, *entry);
@@ -104,12 +104,12 @@ void nay__sst_cached_erase(const nay_sst *t, nay_cached what, nay_handle handle)
 /* Its bytes, kept by the pin. A compaction has no cache, and memory of its own. */
 static nay_status index_read(const nay_sst *t, nay_index_pin *pin, nay_diag *diag,
                              nay_bytes *bytes) {
-  nay_handle handle = t->footer.index;
+  nay_checked_handle handle = {.at = t->footer.index};
   nay_hold *hold = NULL;
   if (t->meta_cache == NULL) {
-    return cached_read(t, NAY_CACHED_INDEX, handle, &pin->hold, diag, bytes);
+    return cached_read(t, NAY_CACHED_INDEX, &handle, &pin->hold, diag, bytes);
   }
-  nay_status status = nay__sst_cached(t, NAY_CACHED_INDEX, handle, &hold, diag, &pin->entry);
+  nay_status status = nay__sst_cached(t, NAY_CACHED_INDEX, &handle, &hold, diag, &pin->entry);
   nay__hold_free(hold);
   if (status == NAY_OK) *bytes = (nay_bytes){pin->entry->bytes, pin->entry->len};
   return status;

@@ -50,7 +50,8 @@ static bool filter_accept(nay_sst *t, nay_sst_filter layout, bool native, nay_by
 }
 
 /* A filter that is decoded into the cache. It is read once here, to see whether it is whole. */
-static nay_status filter_open_cached(nay_sst *t, nay_cached what, nay_handle handle, bool *used) {
+static nay_status filter_open_cached(nay_sst *t, nay_cached what, const nay_checked_handle *handle,
+                                     bool *used) {
   nay_hold *hold = NULL;
   nay_cache_entry *entry;
   nay_status status = nay__sst_cached(t, what, handle, &hold, NULL, &entry);
@@ -61,9 +62,9 @@ static nay_status filter_open_cached(nay_sst *t, nay_cached what, nay_handle han
 }
 
 /* The native full filter in the cache. */
-static nay_status filter_open_full(nay_sst *t, nay_handle handle) {
+static nay_status filter_open_full(nay_sst *t, const nay_checked_handle *handle) {
   NAY_TRY(filter_open_cached(t, NAY_CACHED_FILTER, handle, &t->filter_used));
-  if (t->filter_used) t->filter_handle = handle;
+  if (t->filter_used) t->filter_handle = *handle;
   if (!t->filter_used) nay__sst_filter_fault(t);
   return NAY_OK;
 }
@@ -71,14 +72,14 @@ static nay_status filter_open_full(nay_sst *t, nay_handle handle) {
 /* A filter whose bytes are used as they are, or decoded into memory. */
 static nay_status filter_open_bytes(nay_sst *t, const nay_meta_entry *e, bool native) {
   nay_bytes bytes;
-  nay_status status = nay__sst_read(t, e->handle, &t->filter_hold, NULL, &bytes);
+  nay_status status = nay__sst_read_checked(t, &e->block, &t->filter_hold, NULL, &bytes);
   if (status == NAY_ENOMEM) return status;
   t->filter_used = status == NAY_OK && filter_accept(t, e->layout, native, bytes);
   if (t->full != NULL) { /* the bytes have served */
     nay__hold_free(t->filter_hold);
     t->filter_hold = NULL;
-  } else if (t->filter_used && nay__sst_budgeted(t) && !nay__sst_in_place(t, e->handle)) {
-    t->filter_handle = e->handle;
+  } else if (t->filter_used && nay__sst_budgeted(t) && !nay__sst_in_place(t, e->block.at)) {
+    t->filter_handle = e->block;
   }
   return NAY_OK;
 }
@@ -89,28 +90,28 @@ static nay_status filter_open_whole(nay_sst *t, const nay_meta_entry *e) {
   NAY_TRY(filter_name(t, &t->policy_name, e->name));
   bool native = e->layout != NAY_SST_BLOCK_FILTER && nay__bytes_are(e->name, NAY_NATIVE_POLICY);
   t->policy = native ? NULL : filter_policy(t, e->name);
-  if (!e->has_handle || !nay__handle_fits(e->handle, t->footer.at)) {
+  if (!e->has_handle || !nay__handle_fits(e->block.at, t->footer.at)) {
     nay__sst_filter_fault(t);
     return NAY_OK;
   }
-  t->filter_bytes = e->handle.size;
+  t->filter_bytes = e->block.at.size;
   if (!native && t->policy == NULL) return NAY_OK; /* an unknown policy is no fault */
   bool full = native && e->layout == NAY_SST_FULL_FILTER;
-  if (full && e->handle.size != 0 && nay__sst_budgeted(t)) return filter_open_full(t, e->handle);
+  if (full && e->block.at.size != 0 && nay__sst_budgeted(t)) return filter_open_full(t, &e->block);
   NAY_TRY(filter_open_bytes(t, e, native));
   if (!t->filter_used) nay__sst_filter_fault(t);
   return NAY_OK;
 }
 
 /* The filter of prefixes: into the cache, or into memory. */
-static nay_status filter_load_prefix(nay_sst *t, nay_handle handle) {
+static nay_status filter_load_prefix(nay_sst *t, const nay_checked_handle *handle) {
   nay_bytes bytes;
   nay_hold *hold = NULL;
-  if (nay__sst_budgeted(t) && handle.size != 0) {
-    t->prefix_handle = handle;
+  if (nay__sst_budgeted(t) && handle->at.size != 0) {
+    t->prefix_handle = *handle;
     return filter_open_cached(t, NAY_CACHED_PREFIX, handle, &t->prefix_used);
   }
-  nay_status status = nay__sst_read(t, handle, &hold, NULL, &bytes);
+  nay_status status = nay__sst_read_checked(t, handle, &hold, NULL, &bytes);
   if (status == NAY_OK) t->prefix = nay__sst_filter_decode(t, bytes, &t->allocator);
   t->prefix_used = t->prefix != NULL;
   nay__hold_free(hold);
@@ -122,9 +123,9 @@ static nay_status filter_open_prefix(nay_sst *t, const nay_meta_entry *e) {
   NAY_TRY(filter_name(t, &t->prefix_name, e->name));
   const nay_sst_prefix *extractor = t->options.prefix;
   bool ours = extractor != NULL && nay__bytes_are(e->name, extractor->name);
-  if (e->has_handle && nay__handle_fits(e->handle, t->footer.at)) {
-    t->prefix_bytes = e->handle.size;
-    if (ours) NAY_TRY(filter_load_prefix(t, e->handle));
+  if (e->has_handle && nay__handle_fits(e->block.at, t->footer.at)) {
+    t->prefix_bytes = e->block.at.size;
+    if (ours) NAY_TRY(filter_load_prefix(t, &e->block));
   }
   if (ours && !t->prefix_used) nay__sst_filter_fault(t);
   return NAY_OK;
@@ -140,7 +141,7 @@ static void filter_set_keys(nay_sst *t, bool internal) {
 /* Where the first meta block begins. */
 static void filter_note_block(nay_sst *t, const nay_meta_entry *e) {
   if (e->kind == NAY_META_IS_KEYS || !nay__meta_has_block(e, t->footer.at)) return;
-  if (!t->has_meta || e->handle.offset < t->meta_at) t->meta_at = e->handle.offset;
+  if (!t->has_meta || e->block.at.offset < t->meta_at) t->meta_at = e->block.at.offset;
   t->has_meta = true;
 }
 
@@ -151,7 +152,7 @@ static nay_status filter_open_entry(void *ctx, const nay_meta_entry *e) {
   switch (e->kind) {
     case NAY_META_IS_PROPERTIES: /* nay's or RocksDB's: its format 0 has LevelDB's footer */
       if (!nay__meta_has_block(e, t->footer.at)) return NAY_ECORRUPT;
-      t->properties = e->handle;
+      t->properties = e->block;
       /* all keys of RocksDB are internal; some types are its own */
       if (e->engine == NAY_TABLE_ROCKSDB) {
         t->rocksdb_meta = true;
@@ -179,12 +180,12 @@ typedef struct filter_sizes {
 static nay_status filter_measure_partition(void *ctx, const nay_cursor *c, nay_diag *diag) {
   filter_sizes *sizes = ctx;
   nay_sst *t = sizes->table;
-  nay_handle h;
+  nay_checked_handle h;
   (void)diag;
-  if (nay__sst_handle(t, c->entry.value, c->entry.value_len, NULL, &h) != NAY_OK) return NAY_OK;
+  if (!nay__sst_partition(t, &c->entry, &h)) return NAY_OK;
   t->npartitions++;
-  t->filter_bytes += h.size;
-  sizes->largest = nay__max_u64(sizes->largest, h.size);
+  t->filter_bytes += h.at.size;
+  sizes->largest = nay__max_u64(sizes->largest, h.at.size);
   return NAY_OK;
 }
 
@@ -205,10 +206,10 @@ static nay_status filter_open_partitions(nay_sst *t) {
 
 /* The bytes of a filter that are not used in place go to the cache. */
 static nay_status filter_leave_to_cache(nay_sst *t) {
-  if (t->filter_handle.size == 0 || t->filter_at.at == NULL) return NAY_OK;
+  if (t->filter_handle.at.size == 0 || t->filter_at.at == NULL) return NAY_OK;
   bool parts = t->filter == NAY_SST_PARTITIONED_FILTER;
   nay_cached what = parts ? NAY_CACHED_PARTITIONS : NAY_CACHED_FILTER;
-  NAY_TRY(nay__sst_cached_put(t, what, t->filter_handle, t->filter_at));
+  NAY_TRY(nay__sst_cached_put(t, what, t->filter_handle.at, t->filter_at));
   nay__hold_free(t->filter_hold);
   t->filter_hold = NULL;
   t->filter_at = (nay_bytes){NULL, 0};
@@ -234,10 +235,12 @@ nay_status nay__sst_filters_open(nay_sst *t, nay_diag *diag) {
 
 void nay__sst_filters_free(nay_sst *t) {
   bool parts = t->filter == NAY_SST_PARTITIONED_FILTER;
-  if (t->filter_handle.size != 0) {
-    nay__sst_cached_erase(t, parts ? NAY_CACHED_PARTITIONS : NAY_CACHED_FILTER, t->filter_handle);
+  if (t->filter_handle.at.size != 0) {
+    nay__sst_cached_erase(t, parts ? NAY_CACHED_PARTITIONS : NAY_CACHED_FILTER,
+                          t->filter_handle.at);
   }
-  if (t->prefix_handle.size != 0) nay__sst_cached_erase(t, NAY_CACHED_PREFIX, t->prefix_handle);
+  if (t->prefix_handle.at.size != 0)
+    nay__sst_cached_erase(t, NAY_CACHED_PREFIX, t->prefix_handle.at);
   nay_filter_free(t->full);
   nay_filter_free(t->prefix);
   nay__hold_free(t->filter_hold);

@@ -22,10 +22,10 @@ static bool filter_native_test(const nay_sst *t, const nay_filter *f, const nay_
 
 const nay_filter *nay__sst_filter_full(const nay_sst *t, nay_hold **hold, nay_cache_entry **pin) {
   *pin = NULL;
-  if (t->filter_handle.size == 0 || t->policy != NULL || t->filter != NAY_SST_FULL_FILTER) {
+  if (t->filter_handle.at.size == 0 || t->policy != NULL || t->filter != NAY_SST_FULL_FILTER) {
     return t->full;
   }
-  nay_status status = nay__sst_cached(t, NAY_CACHED_FILTER, t->filter_handle, hold, NULL, pin);
+  nay_status status = nay__sst_cached(t, NAY_CACHED_FILTER, &t->filter_handle, hold, NULL, pin);
   return status == NAY_OK ? (*pin)->filter : NULL;
 }
 
@@ -35,8 +35,8 @@ static bool filter_policy_test(const nay_sst *t, const nay_target *target, const
 }
 
 /* One that the cache has or takes, pinned; NULL: it cannot be read, which is counted. */
-static nay_cache_entry *filter_cached(const nay_sst *t, nay_cached what, nay_handle handle,
-                                      nay_hold **hold) {
+static nay_cache_entry *filter_cached(const nay_sst *t, nay_cached what,
+                                      const nay_checked_handle *handle, nay_hold **hold) {
   nay_cache_entry *e;
   if (nay__sst_cached(t, what, handle, hold, NULL, &e) == NAY_OK) return e;
   nay__sst_filter_fault(t);
@@ -44,7 +44,7 @@ static nay_cache_entry *filter_cached(const nay_sst *t, nay_cached what, nay_han
 }
 
 /* A partition, or a full filter in the cache. */
-static nay_verdict filter_probe_cached(const nay_sst *t, nay_handle handle,
+static nay_verdict filter_probe_cached(const nay_sst *t, const nay_checked_handle *handle,
                                        const nay_target *target, nay_hash_memo *memo,
                                        nay_hold **hold) {
   nay_cache_entry *e = filter_cached(t, NAY_CACHED_FILTER, handle, hold);
@@ -56,18 +56,18 @@ static nay_verdict filter_probe_cached(const nay_sst *t, nay_handle handle,
 }
 
 static bool filter_find_partition(const nay_sst *t, const nay_block *partitions,
-                                  const nay_target *target, nay_handle *handle) {
+                                  const nay_target *target, nay_checked_handle *handle) {
   nay_found found;
   return nay__block_find(partitions, t->order, target, &t->allocator, NULL, &found) == NAY_OK &&
-         nay__sst_handle(t, found.entry.value, found.entry.value_len, NULL, handle) == NAY_OK;
+         nay__sst_partition(t, &found.entry, handle);
 }
 
 /* The same by an index of partitions in the cache. */
 static bool filter_find_cached(const nay_sst *t, const nay_target *target, nay_hold **hold,
-                               nay_handle *handle) {
+                               nay_checked_handle *handle) {
   nay_block partitions;
   nay_cache_entry *e;
-  if (nay__sst_cached(t, NAY_CACHED_PARTITIONS, t->filter_handle, hold, NULL, &e) != NAY_OK) {
+  if (nay__sst_cached(t, NAY_CACHED_PARTITIONS, &t->filter_handle, hold, NULL, &e) != NAY_OK) {
     return false;
   }
   bool found = nay__block_open(e->bytes, e->len, NULL, &partitions) == NAY_OK &&
@@ -78,11 +78,11 @@ static bool filter_find_cached(const nay_sst *t, const nay_target *target, nay_h
 
 static nay_verdict filter_probe_partition(const nay_sst *t, const nay_target *target,
                                           nay_hash_memo *memo, nay_hold **hold) {
-  nay_handle handle;
+  nay_checked_handle handle;
   bool found = t->partitions.bytes != NULL
                    ? filter_find_partition(t, &t->partitions, target, &handle)
                    : filter_find_cached(t, target, hold, &handle);
-  if (found) return filter_probe_cached(t, handle, target, memo, hold);
+  if (found) return filter_probe_cached(t, &handle, target, memo, hold);
   nay__sst_filter_fault(t);
   return NAY_NOT_PROBED;
 }
@@ -96,7 +96,7 @@ static nay_verdict filter_probe_prefix(const nay_sst *t, const uint8_t *key, siz
   nay_cache_entry *e = NULL;
   const nay_filter *f = t->prefix;
   if (f == NULL) {
-    e = filter_cached(t, NAY_CACHED_PREFIX, t->prefix_handle, hold);
+    e = filter_cached(t, NAY_CACHED_PREFIX, &t->prefix_handle, hold);
     if (e == NULL) return NAY_NOT_PROBED;
     f = e->filter;
   }
@@ -113,8 +113,8 @@ nay_verdict nay__sst_probe(const nay_sst *t, const nay_target *target, nay_hash_
   if (!t->filter_used) return filter_probe_prefix(t, target->user, target->len, hold, prefix_len);
   switch (t->filter) {
     case NAY_SST_FULL_FILTER:
-      if (t->filter_handle.size != 0) {
-        return filter_probe_cached(t, t->filter_handle, target, memo, hold);
+      if (t->filter_handle.at.size != 0) {
+        return filter_probe_cached(t, &t->filter_handle, target, memo, hold);
       }
       maybe = t->full != NULL ? filter_native_test(t, t->full, target, memo)
                               : filter_policy_test(t, target, t->filter_at.at, t->filter_at.len);
@@ -138,7 +138,7 @@ NAY_NOINLINE static nay_verdict filter_probe_cached_block(const nay_sst *t,
                                                           const nay_target *target,
                                                           nay_handle handle, nay_hold **hold) {
   nay_filter_block block;
-  nay_cache_entry *e = filter_cached(t, NAY_CACHED_FILTER, t->filter_handle, hold);
+  nay_cache_entry *e = filter_cached(t, NAY_CACHED_FILTER, &t->filter_handle, hold);
   if (e == NULL) return NAY_NOT_PROBED;
   bool whole = nay__filter_block_open(e->bytes, e->len, &block);
   if (!whole) nay__sst_filter_fault(t);
@@ -150,7 +150,7 @@ NAY_NOINLINE static nay_verdict filter_probe_cached_block(const nay_sst *t,
 nay_verdict nay__sst_probe_block(const nay_sst *t, const nay_target *target, nay_handle handle,
                                  nay_hold **hold) {
   if (!t->filter_used || t->filter != NAY_SST_BLOCK_FILTER) return NAY_NOT_PROBED;
-  if (t->filter_handle.size != 0) return filter_probe_cached_block(t, target, handle, hold);
+  if (t->filter_handle.at.size != 0) return filter_probe_cached_block(t, target, handle, hold);
   return filter_probe_in_block(t, &t->filter_block, target, handle);
 }
 

@@ -121,7 +121,7 @@ static nay_status open_comparator(nay_sst *t, const nay_properties *p, nay_diag 
     return NAY_OK;
   }
   return nay__fail(diag, NAY_EMISMATCH, "the table was made with a comparator of another name",
-                   t->properties.offset + p->comparator_at);
+                   t->properties.at.offset + p->comparator_at);
 }
 
 /* RocksDB's format 0 has LevelDB's footer and blocks, but the index may be one of indexes. */
@@ -129,18 +129,18 @@ static nay_status open_properties(nay_sst *t, nay_diag *diag) {
   nay_bytes contents;
   nay_properties p = {.nentries = 0};
   nay_status status = NAY_OK;
-  if (t->properties.size != 0) {
-    status = nay__sst_read(t, t->properties, &t->properties_hold, diag, &contents);
+  if (t->properties.at.size != 0) {
+    status = nay__sst_read_checked(t, &t->properties, &t->properties_hold, diag, &contents);
     if (status == NAY_OK) {
       status = nay__properties_load(contents, &t->allocator, diag, &p);
-      status = nay__in_file(status, diag, t->properties);
+      status = nay__in_file(status, diag, t->properties.at);
     }
   }
   NAY_TRY(status);
   t->stats = p.stats;
   if (!p.partitioned_index) return open_comparator(t, &p, diag);
   return nay__fail(diag, NAY_ENOTSUP, "a table of RocksDB with a partitioned index",
-                   t->properties.offset + p.index_type_at);
+                   t->properties.at.offset + p.index_type_at);
 }
 
 nay_status nay__sst_note_checks(nay_sst *t) {
@@ -189,7 +189,7 @@ static nay_status open_parts(nay_sst *t, nay_diag *diag) {
   NAY_TRY(open_check_layout(t, first, diag));
   if (!nay__table_stats_check(&t->stats, t->order)) {
     return nay__fail(diag, NAY_ECORRUPT, "properties of the table contradict each other",
-                     t->properties.offset);
+                     t->properties.at.offset);
   }
   if (t->empty) return NAY_OK;
   NAY_TRY(nay__sst_note_checks(t));

@@ -167,6 +167,16 @@ nay_status nay__sst_read(const nay_sst *t, nay_handle handle, nay_hold **slot, n
   return NAY_OK;
 }
 
+nay_status nay__sst_read_checked(const nay_sst *t, const nay_checked_handle *handle,
+                                 nay_hold **slot, nay_diag *diag, nay_bytes *contents) {
+  NAY_TRY(nay__sst_read(t, handle->at, slot, diag, contents));
+  if (!handle->checked) return NAY_OK; /* so are all blocks of foreign tables */
+  const uint8_t *raw = t->bytes != NULL ? t->bytes + handle->at.offset : (*slot)->raw.at;
+  if (nay__checked_handle_is(handle, raw)) return NAY_OK;
+  return nay__fail(diag, NAY_ECORRUPT, "another block stands in the place of this one",
+                   handle->at.offset);
+}
+
 /*
  * One bit per data block records that it is checked: the order of its keys and, in a mapped file,
  * its checksum. An index entry is at least five bytes long, so a quarter of its offset is unique.
@@ -231,6 +241,11 @@ nay_status nay__sst_read_data(const nay_sst *t, const nay_block *index, const na
   contents = read_entries(t, contents);
   NAY_TRY(nay__in_file(nay__block_open(contents.at, contents.len, diag, block), diag, handle));
   return checked ? NAY_OK : nay__sst_check_block(t, index, entry, handle, block, diag);
+}
+
+bool nay__sst_partition(const nay_sst *t, const nay_entry *entry, nay_checked_handle *handle) {
+  return nay__checked_handle_load(entry->value, entry->value_len, handle) && handle->checked &&
+         nay__handle_fits(handle->at, t->footer.at);
 }
 
 nay_status nay__sst_handle(const nay_sst *t, const uint8_t *value, size_t len, nay_diag *diag,

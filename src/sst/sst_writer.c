@@ -36,12 +36,12 @@ struct nay_sst_writer {
   nay_block_builder data, index;
   nay_buffer last; /* key */
   nay_buffer compressed;
-  nay_buffer separator; /* scratch of the comparator */
-  nay_buffer version;   /* an internal key that came in parts */
-  bool pending;         /* a block was written that has no index entry yet: */
-  nay_handle block;     /* this one, */
-  bool pending_part;    /* and with it a partition of the filter: */
-  nay_handle partition; /* this one */
+  nay_buffer separator;         /* scratch of the comparator */
+  nay_buffer version;           /* an internal key that came in parts */
+  bool pending;                 /* a block was written that has no index entry yet: */
+  nay_handle block;             /* this one, */
+  bool pending_part;            /* and with it a partition of the filter: */
+  nay_checked_handle partition; /* this one */
   nay_filter_block_builder filter_block;
   nay_filter_builder whole, prefixes;
   nay_buffer last_prefix;
@@ -117,13 +117,13 @@ static nay_status writer_put(nay_sst_writer *w, const uint8_t *bytes, size_t len
 
 /* A block as it is, with its trailer. */
 static nay_status writer_put_block(nay_sst_writer *w, const nay_buffer *contents, uint8_t type,
-                                   nay_handle *handle) {
+                                   nay_checked_handle *handle) {
   uint8_t frame[NAY_BLOCK_TRAILER];
   nay_handle h = {w->offset, contents->len};
   nay__block_trailer_store(frame, type, contents->at, contents->len);
   NAY_TRY(writer_put(w, contents->at, contents->len));
   NAY_TRY(writer_put(w, frame, sizeof frame));
-  *handle = h;
+  *handle = (nay_checked_handle){h, true, nay__load32le(frame + 1)};
   return NAY_OK;
 }
 
@@ -143,19 +143,19 @@ static bool writer_compress(nay_sst_writer *w, const nay_buffer *raw) {
 
 /* Finishes a block, writes it, and makes the builder ready for the next. */
 static nay_status writer_put_builder(nay_sst_writer *w, nay_block_builder *b, nay_handle *handle) {
+  nay_checked_handle block;
   NAY_TRY(nay__block_finish(b, &w->allocator));
-  if (writer_compress(w, &b->bytes)) {
-    NAY_TRY(writer_put_block(w, &w->compressed, w->options.codec->id, handle));
-  } else {
-    NAY_TRY(writer_put_block(w, &b->bytes, 0, handle));
-  }
+  bool compressed = writer_compress(w, &b->bytes);
+  NAY_TRY(writer_put_block(w, compressed ? &w->compressed : &b->bytes,
+                           compressed ? w->options.codec->id : 0, &block));
+  *handle = block.at;
   return nay__block_reset(b, &w->allocator);
 }
 
 static nay_status writer_add_handle(nay_sst_writer *w, nay_block_builder *b, const nay_buffer *key,
-                                    nay_handle handle) {
-  uint8_t value[NAY_HANDLE_MAX];
-  size_t len = nay__handle_store(value, handle);
+                                    const nay_checked_handle *handle) {
+  uint8_t value[NAY_CHECKED_HANDLE_MAX];
+  size_t len = nay__checked_handle_store(value, handle);
   return nay__block_add(b, key->at, key->len, 0, value, len, &w->allocator);
 }
 
@@ -201,8 +201,9 @@ static nay_status writer_index_pending(nay_sst_writer *w, const uint8_t *next, s
   } else {
     NAY_TRY(nay__separator_custom(w->order, &w->last, next, len, &w->separator, &w->allocator));
   }
-  NAY_TRY(writer_add_handle(w, &w->index, &w->last, w->block));
-  if (w->pending_part) NAY_TRY(writer_add_handle(w, &w->top, &w->last, w->partition));
+  nay_checked_handle block = {.at = w->block};
+  NAY_TRY(writer_add_handle(w, &w->index, &w->last, &block));
+  if (w->pending_part) NAY_TRY(writer_add_handle(w, &w->top, &w->last, &w->partition));
   w->pending = w->pending_part = false;
   return NAY_OK;
 }
@@ -298,18 +299,18 @@ static nay_status writer_add_meta(nay_sst_writer *w, const char *kind, const cha
   w->meta_key.len = 0;
   NAY_TRY(nay__buffer_append(&w->meta_key, kind, strlen(kind), &w->allocator));
   NAY_TRY(nay__buffer_append(&w->meta_key, name, strlen(name), &w->allocator));
-  /* no shared prefix: it would save a few bytes, and LevelDB's one entry stays as LevelDB writes it
-   */
+  /* no shared prefix: LevelDB's one entry stays as LevelDB writes it */
   return nay__block_add(&w->metaindex, w->meta_key.at, w->meta_key.len, 0, value, len,
                         &w->allocator);
 }
 
 static nay_status writer_meta_block(nay_sst_writer *w, const nay_buffer *contents, const char *kind,
                                     const char *name) {
-  nay_handle handle;
-  uint8_t value[NAY_HANDLE_MAX];
+  nay_checked_handle handle;
+  uint8_t value[NAY_CHECKED_HANDLE_MAX];
   NAY_TRY(writer_put_block(w, contents, 0, &handle));
-  return writer_add_meta(w, kind, name, value, nay__handle_store(value, handle));
+  if (strcmp(kind, NAY_META_FILTER_BLOCK) == 0) handle.checked = false; /* LevelDB's own */
+  return writer_add_meta(w, kind, name, value, nay__checked_handle_store(value, &handle));
 }
 
 static nay_status writer_meta_filter(nay_sst_writer *w, nay_filter_builder *builder,
@@ -319,8 +320,7 @@ static nay_status writer_meta_filter(nay_sst_writer *w, nay_filter_builder *buil
   return writer_meta_block(w, &w->filter, kind, name);
 }
 
-/* What the table states about itself. Tables that LevelDB could have written stay as LevelDB writes
- * them. */
+/* What the table states about itself; tables that LevelDB could have written state nothing. */
 static bool writer_has_properties(const nay_sst_writer *w) {
   return w->order.user != NULL || w->options.properties;
 }
@@ -408,8 +408,7 @@ nay_status nay_sst_writer_finish(nay_sst_writer *w, nay_diag *diag) {
 
 /* ---- making and releasing ---- */
 
-/* Where the table goes: a sink, or the file at path if that is NULL. It is the last to be opened.
- */
+/* Where the table goes: a sink, or the file at path if that is NULL. It is opened last. */
 static nay_status writer_init(nay_sst_writer *w, const char *path, const nay_sst_sink *sink,
                               nay_diag *diag) {
   const nay_allocator *a = &w->allocator;

@@ -27,7 +27,7 @@ struct nay_table_filters {
   const uint8_t *bytes; /* the file */
   nay_footer footer;
   nay_table_filters_engine engine;
-  nay_handle properties_block; /* size 0: none */
+  nay_checked_handle properties_block; /* size 0: none */
   nay_properties properties;
   bool other_order; /* the keys are not known to be in bytewise order */
 
@@ -36,7 +36,7 @@ struct nay_table_filters {
   const nay_format *format;      /* of the filters; NULL: `policy` reads them, or nothing does */
   const nay_policy *policy;      /* one of options.policies, or: */
   nay_policy small;              /* nay.small.v1, which is no format */
-  nay_handle filter;             /* the block that the metaindex names */
+  nay_checked_handle filter;     /* the block that the metaindex names */
   bool damaged;                  /* its checksum is wrong */
   bool has_view;                 /* full filter: */
   nay_view view;                 /* opened once */
@@ -44,7 +44,7 @@ struct nay_table_filters {
   nay_index_entries index;       /* partitions; or data blocks, for LevelDB's filter block */
   bool index_known;              /* the data blocks can be searched */
 
-  nay_handle prefix_block; /* nay's filter of prefixes; size 0: none */
+  nay_checked_handle prefix_block; /* nay's filter of prefixes; size 0: none */
   bool prefix_damaged;
   bool has_extractor; /* properties.prefix_extractor is one that we know: */
   nay_sst_prefix extractor;

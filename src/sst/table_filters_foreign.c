@@ -94,7 +94,7 @@ nay_status nay__table_filters_load_foreign(nay_table_filters *t, const nay_forei
     return foreign_load_blocks(t, diag);
   }
   t->layout = NAY_SST_FULL_FILTER;
-  t->filter = f->filter;
+  t->filter.at = f->filter;
   foreign_load_bloom(t);
   return NAY_OK;
 }

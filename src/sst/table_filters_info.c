@@ -53,8 +53,8 @@ nay_status nay_table_filters_at(const nay_table_filters *t, uint64_t i,
   NAY_TRY(nay__abi_check(NAY_ABI_TABLE_FILTER, filter, NULL));
   nay_table_filters_entry f;
   uint64_t n = filters_count(t);
-  if (i == n && t->prefix_block.size != 0) {
-    f = filters_whole_block(t, t->prefix_block, t->prefix_damaged);
+  if (i == n && t->prefix_block.at.size != 0) {
+    f = filters_whole_block(t, t->prefix_block.at, t->prefix_damaged);
     f.format = nay_format_find("nay");
     f.of_prefixes = true;
   } else if (i >= n) {
@@ -62,7 +62,7 @@ nay_status nay_table_filters_at(const nay_table_filters *t, uint64_t i,
   } else if (nay__table_filters_in_blocks(t)) {
     f = nay__table_filters_at_foreign(t, i);
   } else if (t->layout == NAY_SST_FULL_FILTER) {
-    f = filters_whole_block(t, t->filter, t->damaged);
+    f = filters_whole_block(t, t->filter.at, t->damaged);
   } else if (t->layout == NAY_SST_PARTITIONED_FILTER) {
     const nay_index_entry *e = nay__index_at(&t->index, (size_t)i);
     f = filters_whole_block(t, e->handle, e->damaged);

@@ -44,8 +44,21 @@ static nay_status filters_contents(const nay_table_filters *t, nay_handle handle
   return nay__codec_unpack(codec, block, handle, buffer->at, size, diag);
 }
 
-static bool filters_damaged(const nay_table_filters *t, nay_handle handle) {
-  return !nay__block_intact(&t->footer, t->bytes + handle.offset, handle);
+/* A block whose checksum is wrong, or that stands in the place of another. */
+static bool filters_damaged(const nay_table_filters *t, const nay_checked_handle *handle) {
+  const uint8_t *block = t->bytes + handle->at.offset;
+  return !nay__block_intact(&t->footer, block, handle->at) ||
+         !nay__checked_handle_is(handle, block);
+}
+
+/* A block that is not left out when it is damaged. */
+static nay_status filters_checked_block(const nay_table_filters *t,
+                                        const nay_checked_handle *handle, nay_diag *diag,
+                                        const uint8_t **block) {
+  NAY_TRY(filters_block(t, handle->at, diag, block));
+  if (nay__checked_handle_is(handle, *block)) return NAY_OK;
+  return nay__fail(diag, NAY_ECORRUPT, "another block stands in the place of this one",
+                   handle->at.offset);
 }
 
 /* ---- metaindex and properties ---- */
@@ -59,16 +72,16 @@ static nay_status filters_meta_entry(void *ctx, const nay_meta_entry *e) {
     return NAY_ECORRUPT;
   }
   if (!e->has_handle) return NAY_OK;
-  if (!nay__handle_fits(e->handle, t->footer.at)) return NAY_ECORRUPT;
+  if (!nay__handle_fits(e->block.at, t->footer.at)) return NAY_ECORRUPT;
   if (e->kind == NAY_META_IS_PROPERTIES) {
-    t->properties_block = e->handle;
+    t->properties_block = e->block;
   } else if (e->kind == NAY_META_IS_PREFIX_FILTER) {
     t->properties.prefixes = true;
-    t->prefix_block = e->handle;
+    t->prefix_block = e->block;
     nay__name_set(t->properties.prefix_extractor, e->name);
   } else if (t->layout == NAY_SST_NO_FILTER) { /* of several filters the first one counts */
     t->layout = e->layout;
-    t->filter = e->handle;
+    t->filter = e->block;
     t->properties.whole_keys = true;
     nay__name_set(t->policy_name, e->name);
   }
@@ -96,12 +109,12 @@ static nay_status filters_load_properties(nay_table_filters *t, nay_diag *diag) 
   p->index_delta = t->footer.format_version >= 4;
   if (rocksdb && t->footer.format_version < 3) p->index_internal_keys = true;
   p->other_comparator = rocksdb;
-  if (t->properties_block.size != 0) {
-    NAY_TRY(filters_block(t, t->properties_block, diag, &block));
-    nay_bytes contents = {block, (size_t)t->properties_block.size};
+  if (t->properties_block.at.size != 0) {
+    NAY_TRY(filters_checked_block(t, &t->properties_block, diag, &block));
+    nay_bytes contents = {block, (size_t)t->properties_block.at.size};
     if (block[contents.len] == 0) {
       NAY_TRY(nay__in_file(nay__properties_load(contents, &t->allocator, diag, p), diag,
-                           t->properties_block));
+                           t->properties_block.at));
     }
   }
   t->other_order = p->other_comparator;
@@ -119,14 +132,16 @@ static size_t filters_max_keys(const nay_table_filters *t) {
 /* Partitions do not overlap: if their sizes add up to more than the file, none of them is read. */
 static nay_status filters_check_partitions(nay_table_filters *t, nay_diag *diag) {
   uint64_t sum = 0;
+  bool ours = t->engine == NAY_TABLE_NAY;
   for (size_t i = 0; i < nay__index_count(&t->index); i++) {
     nay_index_entry *e = nay__index_at(&t->index, i);
     if (!nay__handle_fits(e->handle, t->footer.at) || e->handle.size > t->footer.at - sum) {
       return nay__fail(diag, NAY_ECORRUPT, "the partitions of the filter do not fit the file",
-                       t->filter.offset);
+                       t->filter.at.offset);
     }
     sum += e->handle.size;
-    e->damaged = filters_damaged(t, e->handle);
+    nay_checked_handle block = {e->handle, ours, e->checksum};
+    e->damaged = (ours && !e->checked) || filters_damaged(t, &block);
   }
   return NAY_OK;
 }
@@ -134,10 +149,10 @@ static nay_status filters_check_partitions(nay_table_filters *t, nay_diag *diag)
 static nay_status filters_load_partitions(nay_table_filters *t, nay_diag *diag) {
   const uint8_t *block;
   bool delta = t->properties.index_delta && t->engine == NAY_TABLE_ROCKSDB;
-  NAY_TRY(filters_block(t, t->filter, diag, &block));
-  NAY_TRY(nay__in_file(nay__index_load(block, (size_t)t->filter.size, delta, filters_max_keys(t),
+  NAY_TRY(filters_checked_block(t, &t->filter, diag, &block));
+  NAY_TRY(nay__in_file(nay__index_load(block, (size_t)t->filter.at.size, delta, filters_max_keys(t),
                                        &t->allocator, diag, &t->index),
-                       diag, t->filter));
+                       diag, t->filter.at));
   if (!nay__index_is_sorted(&t->index, nay__table_filters_comparator(t))) t->other_order = true;
   return filters_check_partitions(t, diag);
 }
@@ -211,13 +226,13 @@ static void filters_find_reader(nay_table_filters *t) {
 }
 
 static nay_status filters_load(nay_table_filters *t, nay_diag *diag) {
-  const uint8_t *filter = t->bytes + t->filter.offset;
-  size_t len = (size_t)t->filter.size;
+  const uint8_t *filter = t->bytes + t->filter.at.offset;
+  size_t len = (size_t)t->filter.at.size;
   filters_find_reader(t);
-  if (t->prefix_block.size != 0) t->prefix_damaged = filters_damaged(t, t->prefix_block);
+  if (t->prefix_block.at.size != 0) t->prefix_damaged = filters_damaged(t, &t->prefix_block);
   if (t->layout == NAY_SST_NO_FILTER) return NAY_OK;
   if (t->layout == NAY_SST_PARTITIONED_FILTER) return filters_load_partitions(t, diag);
-  t->damaged = filters_damaged(t, t->filter);
+  t->damaged = filters_damaged(t, &t->filter);
   if (t->layout == NAY_SST_BLOCK_FILTER) {
     (void)nay__filter_block_open(filter, len, &t->filter_block);
     return filters_load_index(t, diag);

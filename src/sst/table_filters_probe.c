@@ -87,7 +87,7 @@ static bool probe_data_block(probe *p, size_t i) {
 
 static bool probe_filter_block(probe *p) {
   const nay_table_filters *t = p->t;
-  if (t->damaged) return probe_tell(p, t->bytes + t->filter.offset, NULL, true, true);
+  if (t->damaged) return probe_tell(p, t->bytes + t->filter.at.offset, NULL, true, true);
   if (!t->index_known) return probe_all(p);
   size_t plain = nay__index_find(&t->index, NAY_BYTEWISE, p->key, p->probe_len), internal = plain;
   if (t->index.all_internal) {
@@ -127,9 +127,9 @@ static bool probe_partitions(probe *p) {
 static bool probe_prefix_block(probe *p) {
   const nay_table_filters *t = p->t;
   nay_view view;
-  const uint8_t *bytes = t->bytes + t->prefix_block.offset;
+  const uint8_t *bytes = t->bytes + t->prefix_block.at.offset;
   if (t->prefix_damaged ||
-      nay_view_open(bytes, (size_t)t->prefix_block.size, NULL, NULL, &view) != NAY_OK) {
+      nay_view_open(bytes, (size_t)t->prefix_block.at.size, NULL, NULL, &view) != NAY_OK) {
     return probe_tell(p, bytes, NULL, true, true);
   }
   return probe_view(p, bytes, &view);
@@ -139,11 +139,11 @@ static bool probe_prefix_block(probe *p) {
 
 static bool probe_full(probe *p) {
   const nay_table_filters *t = p->t;
-  const uint8_t *bytes = t->bytes + t->filter.offset;
+  const uint8_t *bytes = t->bytes + t->filter.at.offset;
   if (t->damaged) return probe_tell(p, bytes, NULL, true, true);
   if (t->has_view) return probe_view(p, bytes, &t->view);
   if (t->policy == NULL) return probe_tell(p, bytes, NULL, false, true);
-  return probe_filter(p, bytes, (size_t)t->filter.size);
+  return probe_filter(p, bytes, (size_t)t->filter.at.size);
 }
 
 /* nori's filter inside the block that may have the key; without such a block no key exists. */
@@ -165,7 +165,7 @@ static bool probe_table(probe *p) {
         !t->extractor.extract(&t->extractor, p->key, p->len, &p->probe_len)) {
       return true;
     }
-    if (t->prefix_block.size != 0) return probe_prefix_block(p);
+    if (t->prefix_block.at.size != 0) return probe_prefix_block(p);
   }
   switch (t->layout) {
     case NAY_SST_NO_FILTER: break;

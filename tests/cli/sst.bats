@@ -391,16 +391,21 @@ def varint(at):
         number |= (byte & 127) << shift; shift += 7
         if byte < 128: return number, at
 offset, at = varint(data.rindex(b"nay.properties") + len(b"nay.properties"))
-size, _ = varint(at)
+size, stated = varint(at)
 at = data.index(name, offset, offset + size) + len(name)
 data[at:at + 1] = value
-crc = 0xffffffff
-for byte in data[offset:offset + size + 1]:
-    crc ^= byte
-    for _ in range(8): crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
-crc ^= 0xffffffff
-masked = ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff
-data[offset + size + 1:offset + size + 5] = masked.to_bytes(4, "little")
+def seal(offset, size):
+    crc = 0xffffffff
+    for byte in data[offset:offset + size + 1]:
+        crc ^= byte
+        for _ in range(8): crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    crc ^= 0xffffffff
+    masked = ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff
+    data[offset + size + 1:offset + size + 5] = masked.to_bytes(4, "little")
+    return masked.to_bytes(4, "little")
+data[stated:stated + 4] = seal(offset, size)
+offset, at = varint(len(data) - 48)
+seal(offset, varint(at)[0])
 open(path, "wb").write(data)
 PYTHON
 }

@@ -264,7 +264,7 @@ static void name_blocks(subject *s, const uint8_t *old, size_t old_len, const ch
 /* The blocks that a metaindex names. */
 static nay_status note_block(void *ctx, const nay_meta_entry *e) {
   nay_handle **next = ctx;
-  if (e->has_handle && e->kind != NAY_META_IS_KEYS) *(*next)++ = e->handle;
+  if (e->has_handle && e->kind != NAY_META_IS_KEYS) *(*next)++ = e->block.at;
   return NAY_OK;
 }
 

@@ -3,9 +3,11 @@
  * another block, whose checksum is right. Every table is tried with every pair of its blocks as
  * metaindex and index: the reader refuses all pairs but the right one. And blocks that seem empty.
  */
+#include "nay_sst_cache.h"
 #include "nay_table_filters.h"
 #include "support/sst_blocks.h"
 #include "support/sst_numbers.h"
+#include "support/sst_own_io.h"
 
 #define NKEYS 200
 #define MAX_BLOCKS 64
@@ -15,7 +17,7 @@ typedef struct shape {
   nay_sst_write_options how;
 } shape;
 
-static nay_policy builtin = {.size = sizeof builtin};
+static nay_policy builtin = {.size = sizeof builtin}, small = {.size = sizeof small};
 static nay_sst_prefix by_nine = {.size = sizeof by_nine};
 static nay_sst_comparator reversed = {.size = sizeof reversed};
 
@@ -35,10 +37,10 @@ static void shapes(shape s[NSHAPES]) {
 }
 
 static nay_sst_read_options reading(void) {
-  static const nay_policy *const policies[] = {&builtin};
+  static const nay_policy *const policies[] = {&builtin, &small};
   return (nay_sst_read_options){.size = sizeof(nay_sst_read_options),
                                 .policies = policies,
-                                .npolicies = 1,
+                                .npolicies = small.name != NULL ? 2 : 1,
                                 .prefix = &by_nine,
                                 .keys = NAY_SST_KEYS_PLAIN};
 }
@@ -208,6 +210,99 @@ static void empty_tables(void **unused) {
   }
 }
 
+/* ---- filters ---- */
+
+typedef enum damage { EXCHANGED, FIRST_OVER_SECOND, SECOND_OVER_FIRST } damage;
+
+/* Two blocks of one length, with their trailers. */
+static void misplace(uint8_t *bytes, nay_handle a, nay_handle b, damage how) {
+  size_t len = (size_t)a.size + NAY_BLOCK_TRAILER;
+  uint8_t *kept = malloc(len);
+  memcpy(kept, bytes + a.offset, len);
+  if (how != FIRST_OVER_SECOND) memcpy(bytes + a.offset, bytes + b.offset, len);
+  if (how != SECOND_OVER_FIRST) memcpy(bytes + b.offset, kept, len);
+  free(kept);
+}
+
+/* The data answers, in every way to open the table and to probe its filters; and prefixes. */
+static void assert_left_out(const uint8_t *bytes, size_t len) {
+  nay_sst_cache *cache;
+  nay_table_filters *filters;
+  nay_table_filters_info info = {.size = sizeof info};
+  assert_ok(nay_sst_cache_new(1 << 20, 1 << 20, NULL, &cache));
+  for (int way = 0; way < 3; way++) {
+    own_file file = {.bytes = bytes, .len = len, .fail_at = -1};
+    nay_sst_file own = own_file_of(&file);
+    nay_sst_read_options how = reading();
+    nay_sst *t;
+    nay_sst_iter *it;
+    if (way == 2) how.cache = cache;
+    if (way == 2) how.flags = NAY_SST_BUDGETED;
+    assert_ok(way == 0 ? nay_sst_view(bytes, len, &how, NULL, NULL, &t)
+                       : nay_sst_open_file(&own, &how, NULL, NULL, &t));
+    ask_all(t, NKEYS);
+    assert_ok(nay_sst_iter_new(t, &it));
+    for (unsigned i = 0; i < NKEYS; i++) {
+      char key[32];
+      (void)number_key(2 * i, key);
+      assert_ok(nay_sst_iter_prefix(it, key, 9));
+    }
+    assert_true(counters_of(t).filter_faults > 0);
+    nay_sst_iter_free(it);
+    nay_sst_free(t);
+  }
+  nay_sst_cache_free(cache);
+  assert_ok(nay_table_filters_open(bytes, len, NULL, NULL, NULL, &filters));
+  assert_ok(nay_table_filters_describe(filters, &info));
+  assert_true(info.ndamaged > 0);
+  for (unsigned i = 0; i < NKEYS; i++) {
+    char key[32];
+    assert_true(nay_table_filters_may_contain(filters, key, number_key(2 * i, key)));
+  }
+  nay_table_filters_free(filters);
+}
+
+/* A partition in the place of another, or the full filter in that of the prefixes: checksums match,
+ * but they are not the blocks that the table names. */
+static void misplaced_filters(void **unused) {
+  (void)unused;
+  unsigned tried = 0;
+  assert_ok(nay_sst_prefix_fixed(9, &by_nine));
+  assert_ok(nay_policy_small(10, &small));
+  for (size_t shape_number = 0; shape_number < 4; shape_number++) {
+    bool full = shape_number % 2 == 0;
+    nay_params params = {.size = sizeof params, .kind = NAY_BLOCKED, .nbits = 4096};
+    shape s = {"", {.size = sizeof s.how, .partition_keys = 50, .block_bytes = 400}};
+    s.how.params = &params;
+    s.how.prefix = &by_nine;
+    s.how.filter = full ? NAY_SST_FULL_FILTER : NAY_SST_PARTITIONED_FILTER;
+    if (shape_number == 3) s.how.policy = &small; /* the bytes of a policy */
+    if (shape_number == 2) s.how.properties = true;
+    size_t len;
+    nay_footer f;
+    uint8_t *bytes = shape_bytes(&s, NKEYS, &len), *copy = malloc(len);
+    blocks b = {.bytes = bytes};
+    assert_ok(nay__footer_load(bytes, len, len, NULL, &f));
+    add_named(&b, f.metaindex);
+    for (size_t i = 0; i < b.n; i++) {
+      for (size_t j = 0; j < i; j++) {
+        bool same =
+            memcmp(bytes + b.at[i].offset, bytes + b.at[j].offset, (size_t)b.at[i].size) == 0;
+        if (b.at[i].size != b.at[j].size || same) continue;
+        for (damage how = EXCHANGED; how <= SECOND_OVER_FIRST; how++) {
+          memcpy(copy, bytes, len);
+          misplace(copy, b.at[i], b.at[j], how);
+          assert_left_out(copy, len);
+          tried++;
+        }
+      }
+    }
+    free(copy);
+    free(bytes);
+  }
+  assert_true(tried > 20);
+}
+
 /* ---- restarts ---- */
 
 /* Makes a block look empty, under a checksum that fits: without restarts, or with a first one
@@ -331,6 +426,7 @@ int main(void) {
       TEST(every_pair_of_blocks),
       TEST(every_pair_with_the_metaindex_last),
       TEST(empty_tables),
+      TEST(misplaced_filters),
       TEST(blocks_without_restarts),
       TEST(indexes),
   };
