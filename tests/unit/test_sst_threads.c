@@ -232,6 +232,89 @@ static void merges_hand_over_pins(void **cached) {
   unlink(path);
 }
 
+/* ---- merge operands ---- */
+
+/* The value below an operand is the value, so that `right` knows it. */
+static bool keep_older(void *ctx, const nay_sst_operands *o, void *out, size_t room, size_t *len) {
+  (void)ctx;
+  *len = o->older_len;
+  if (o->older == NULL) return false;
+  if (*len <= room) memcpy(out, o->older, *len);
+  return true;
+}
+
+static void write_versions(const char *path, uint64_t sequence, bool operands) {
+  nay_sst_writer *w;
+  nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL, .block_bytes = 500};
+  how.filter = NAY_SST_FULL_FILTER;
+  assert_ok(nay_sst_writer_new(path, &how, NULL, NULL, &w));
+  for (unsigned i = 0; i < N_KEYS; i++) {
+    char key[32], value[32];
+    int len = snprintf(value, sizeof value, operands ? "+" : "value %u", 2 * i);
+    nay_sst_version v = {sizeof v, key, number_key(2 * i, key), sequence, false, operands};
+    if (!operands || i % 3 != 0) assert_ok(nay_sst_writer_add_version(w, &v, value, (size_t)len));
+  }
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
+}
+
+static void *combine(void *ctx) {
+  work *w = ctx;
+  nay_sst_value v = {.size = sizeof v};
+  nay_merge *m;
+  char key[32];
+  unsigned n = 0;
+  for (unsigned i = 0; i < TEST_SCALE(N_GETS); i++) {
+    unsigned number = (unsigned)(nay_hash_mix(w->seed + i) % (2 * N_KEYS + 100));
+    nay_status status = nay_lookup_get(w->lookup, key, number_key(number, key), NULL, &v, NULL);
+    w->wrong += !right(status, &v, number);
+  }
+  ask_many(w);
+  if (nay_merge_new(w->lookup, NULL, NULL, NULL, &m) != NAY_OK) return NULL;
+  for (nay_status s = nay_merge_last(m); s == NAY_OK; s = nay_merge_prev(m), n++) {
+    w->wrong += nay_merge_pin(m, &v) != NAY_OK || !right(NAY_OK, &v, 2 * (N_KEYS - 1 - n));
+  }
+  w->wrong += n != N_KEYS;
+  nay_merge_free(m);
+  nay_sst_value_free(&v);
+  return NULL;
+}
+
+static void readers_combine_operands(void **state) {
+  char paths[2][TEMP_MAX];
+  pthread_t threads[N_THREADS];
+  work works[N_THREADS];
+  nay_sst_cache *cache;
+  nay_sst *t[2];
+  nay_lookup *l;
+  (void)state;
+  assert_ok(nay_sst_cache_new(5000, 0, NULL, &cache));
+  nay_sst_read_options read = {
+      .size = sizeof read, .keys = NAY_SST_KEYS_INTERNAL, .flags = NAY_SST_PREAD, .cache = cache};
+  for (unsigned i = 0; i < 2; i++) { /* newest first */
+    write_versions(temp_path(paths[i], i == 0 ? "newer.ldb" : "older.ldb"), 2 - i, i == 0);
+    t[i] = open_table(paths[i], &read);
+    unlink(paths[i]);
+  }
+  nay_lookup_level both = {sizeof both, .tables = (const nay_sst *const *)t, .n = 2};
+  nay_lookup_options how = {sizeof how, .merge = keep_older};
+  assert_ok(nay_lookup_new_levels(&both, 1, &how, NULL, NULL, &l));
+  for (unsigned i = 0; i < N_THREADS; i++) {
+    works[i] = (work){l, NULL, i * 1000003u, 0};
+    assert_int_equal(pthread_create(&threads[i], NULL, combine, &works[i]), 0);
+  }
+  for (unsigned i = 0; i < N_THREADS; i++) {
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(works[i].wrong, 0);
+  }
+  nay_sst_counters c = {.size = sizeof c};
+  assert_ok(nay_lookup_count(l, &c));
+  assert_true(c.operands > N_THREADS * (TEST_SCALE(N_GETS) / 4));
+  nay_lookup_free(l);
+  for (int i = 0; i < 2; i++) nay_sst_free(t[i]);
+  nay_sst_cache_free(cache);
+}
+
 int main(void) {
   static const bool yes = true, no = false;
   static const unsigned mapped = 0, read = NAY_SST_PREAD;
@@ -245,6 +328,7 @@ int main(void) {
       TEST_WITH("readers_share_a_map partitioned", readers_share_a_map, &partitioned),
       TEST_WITH("merges_hand_over_pins cache", merges_hand_over_pins, &yes),
       TEST_WITH("merges_hand_over_pins memory", merges_hand_over_pins, &no),
+      TEST(readers_combine_operands),
   };
   return run_all(tests);
 }
