@@ -70,6 +70,9 @@ nay_status nay__io_read(const nay_sst_file *file, uint64_t at, void *dst, size_t
                         nay_diag *diag) {
   nay_diag why = {.what = NULL};
   if (len == 0) return NAY_OK;
+  /* buffers are used again: a call that falls short and says NAY_OK would leave whole blocks of an
+   * earlier read there, checksums and all */
+  if (file->read_at != io_fd_read) memset(dst, 0, len);
   return io_status(file->read_at(file, at, dst, len, &why), "cannot read the table", at, why, diag);
 }
 

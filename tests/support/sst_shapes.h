@@ -51,16 +51,19 @@ static inline nay_sst_write_options shape_write(const shape *s) {
   static const nay_sst_filter layouts[] = {NAY_SST_NO_FILTER,          NAY_SST_BLOCK_FILTER,
                                            NAY_SST_FULL_FILTER,        NAY_SST_FULL_FILTER,
                                            NAY_SST_PARTITIONED_FILTER, NAY_SST_PARTITIONED_FILTER};
+  static const nay_params bloom = {.size = sizeof bloom, .kind = NAY_BLOOM, .bits_per_key = 10};
   static const nay_policy *const named[] = {NULL, &leveldb, NULL, &exact, NULL, &exact};
-  return (nay_sst_write_options){.size = sizeof(nay_sst_write_options),
-                                 .keys = s->internal ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN,
-                                 .block_bytes = 250,
-                                 .codec = s->compressed ? &snappy_codec : NULL,
-                                 .filter = layouts[s->filter],
-                                 .policy = named[s->filter],
-                                 .partition_keys = 30,
-                                 .prefix = s->prefix ? &prefix : NULL,
-                                 .comparator = s->reverse ? &reverse : NULL};
+  return (nay_sst_write_options){
+      .size = sizeof(nay_sst_write_options),
+      .keys = s->internal ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN,
+      .block_bytes = 250,
+      .codec = s->compressed ? &snappy_codec : NULL,
+      .filter = layouts[s->filter],
+      .policy = named[s->filter],
+      .params = s->filter == PARTS ? &bloom : NULL, /* small partitions */
+      .partition_keys = 15,
+      .prefix = s->prefix ? &prefix : NULL,
+      .comparator = s->reverse ? &reverse : NULL};
 }
 
 static inline nay_sst_read_options shape_read(const shape *s, nay_sst_cache *cache,

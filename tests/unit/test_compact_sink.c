@@ -85,7 +85,7 @@ static void bag_abort(const nay_sst_sink *self) {
 
 static const nay_sst_sink *bag_next(void *ctx) {
   bag *b = ctx;
-  pthread_mutex_lock(&b->lock); /* sinks of other threads write meanwhile */
+  pthread_mutex_lock(&b->lock);
   unsigned i = b->n;
   bool refuse = (b->refuse_at != 0 && i + 1 >= b->refuse_at) || i == MOST_OUTPUTS;
   if (!refuse) {
@@ -102,8 +102,10 @@ static void bag_done(void *ctx, const nay_sst_output *o) {
   bag *b = ctx;
   bag_sink *s = o->sink != NULL ? o->sink->state : NULL;
   unsigned at = b->ndone++;
+  pthread_mutex_lock(&b->lock); /* sinks of other threads write meanwhile */
   b->wrong += o->path != NULL || s == NULL || s->finishes != 1 || s->told++ != 0;
   b->wrong += s == NULL || o->nbytes != s->len;
+  pthread_mutex_unlock(&b->lock);
   for (; at > 0 && memcmp(b->smallest[at - 1], o->smallest, o->smallest_len) > 0; at--) {
     b->done[at] = b->done[at - 1];
     memcpy(b->smallest[at], b->smallest[at - 1], sizeof b->smallest[at]);

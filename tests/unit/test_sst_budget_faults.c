@@ -13,7 +13,7 @@
 /* What a call that may have met a fault returned: right, or one of these errors and right when it
  * is asked again. */
 static bool excused(nay_status got, const nay_diag *diag) {
-  if (got != NAY_EIO && got != NAY_ENOMEM) return false;
+  if (got != NAY_EIO && got != NAY_ENOMEM && got != NAY_ECORRUPT) return false;
   assert_non_null(diag->what);
   return true;
 }
@@ -91,7 +91,8 @@ static bool with_fault(subject *s, size_t budget, long read, long allocation, na
     fault_walk(t);
     fault_rest(t);
   } else {
-    assert_status(status, read >= 0 ? NAY_EIO : NAY_ENOMEM);
+    bool is_short = read >= 0 && failure == NAY_OK; /* what is read of the footer may be anything */
+    if (!is_short) assert_status(status, read >= 0 ? NAY_EIO : NAY_ENOMEM);
     assert_int_equal(stats_of(cache).filter.bytes, 0);
   }
   nay_sst_free(t);
@@ -111,9 +112,39 @@ static void reads_and_allocations_fail(void **state) {
       long at = 0;
       while (!with_fault(&s, budgets[b], at, -1, at % 2 == 0 ? NAY_EIO : NAY_ENOENT)) at++;
       assert_true(at > 20);
+      for (at = 0; !with_fault(&s, budgets[b], at, -1, NAY_OK);) at++;
       for (at = 0; !with_fault(&s, budgets[b], -1, at, NAY_OK);) at++;
       assert_true(at > 20);
     }
+    subject_free(&s);
+  }
+}
+
+/* A read that falls short and says NAY_OK leaves the end of an earlier block in a buffer that is
+ * used again: of another partition of the filter, say, with the same first half. */
+static void reads_fall_short(void **state) {
+  (void)state;
+  static subject s;
+  for (unsigned filter = NONE; filter < N_FILTERS; filter++) {
+    nay_sst_cache *cache;
+    nay_sst *t;
+    nay_sst_value v = {.size = sizeof v};
+    char key[32];
+    subject_make(&s, filter << 4);
+    assert_ok(nay_sst_cache_new_shared(1, 0, NULL, &cache));
+    assert_ok(subject_open(&s, OWN, cache, NAY_SST_BUDGETED | NAY_SST_PINNED, NULL, &t));
+    for (unsigned i = 0; i < N_KEYS * N_KEYS; i += 7) {
+      unsigned absent = 2 * (i / N_KEYS) + 1, present = 2 * (i % N_KEYS);
+      nay_diag diag = {.what = NULL};
+      (void)nay_sst_get(t, key, number_key(absent, key), NULL, &v);
+      s.file.fail_at = s.file.reads;
+      nay_status status = nay_sst_get(t, key, number_key(present, key), &diag, &v);
+      assert_true(status == NAY_OK || excused(status, &diag));
+      s.file.fail_at = -1;
+    }
+    nay_sst_value_free(&v);
+    nay_sst_free(t);
+    nay_sst_cache_free(cache);
     subject_free(&s);
   }
 }
@@ -317,9 +348,9 @@ static void one_block_for_two_parts(void **state) {
 
 int main(void) {
   const test_case tests[] = {
-      TEST(reads_and_allocations_fail),  TEST(the_index_is_damaged_later),
-      TEST(the_index_is_replaced_later), TEST(filters_are_damaged_later),
-      TEST(one_block_for_two_parts),
+      TEST(reads_and_allocations_fail), TEST(reads_fall_short),
+      TEST(the_index_is_damaged_later), TEST(the_index_is_replaced_later),
+      TEST(filters_are_damaged_later),  TEST(one_block_for_two_parts),
   };
   return shapes_init() ? run_all(tests) : 1;
 }

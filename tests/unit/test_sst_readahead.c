@@ -1,6 +1,7 @@
 /* test_sst_readahead.c - walks with readahead: the same entries, fewer and larger reads, and no
  * more of them than the walk is long. */
 #include "nay_sst_cache.h"
+#include "nay_sst_stats.h"
 #include "support/flaky.h"
 #include "support/sst_numbers.h"
 #include "support/sst_own_io.h"
@@ -226,6 +227,74 @@ static void paths_have_readahead(void **flags) {
   unlink(path);
 }
 
+/* ---- large reads that fall short ---- */
+
+/* Entries, and so blocks, of one length: a block that an earlier read left in the buffer stands
+ * where another block belongs, and is whole. */
+static nay_sst_memory *even_blocks(void) {
+  nay_sst_write_options how = {.size = sizeof how, .block_bytes = 1000, .restart_interval = 1};
+  nay_sst_memory *memory;
+  nay_sst_sink sink = {.size = sizeof sink};
+  nay_sst_writer *w;
+  char key[32];
+  assert_ok(nay_sst_memory_new(NULL, &memory));
+  assert_ok(nay_sst_memory_sink(memory, &sink));
+  assert_ok(nay_sst_writer_new_sink(&sink, &how, NULL, NULL, &w));
+  for (unsigned i = 0; i < N_KEYS; i++) {
+    assert_ok(nay_sst_writer_add(w, key, number_key(i, key), "value", 5));
+  }
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
+  return memory;
+}
+
+/* How many entries; all must be right. */
+static unsigned walk_even(const nay_sst *t, nay_status *end) {
+  nay_sst_iter *it;
+  unsigned n = 0;
+  assert_ok(nay_sst_iter_new(t, &it));
+  for (*end = nay_sst_iter_first(it); *end == NAY_OK; *end = nay_sst_iter_next(it), n++) {
+    char key[32];
+    size_t len;
+    const void *at = nay_sst_iter_key(it, &len);
+    assert_int_equal(len, number_key(n, key));
+    assert_memory_equal(at, key, len);
+  }
+  nay_sst_iter_free(it);
+  return n;
+}
+
+/* Where the second block begins. */
+static size_t block_length(own_file *f) {
+  nay_sst *t = open_own(f, 0, NULL, NULL);
+  uint64_t offset = 0;
+  for (unsigned i = 0; offset == 0; i++) {
+    char key[32];
+    assert_ok(nay_sst_approximate_offset(t, key, number_key(i, key), NULL, &offset));
+  }
+  nay_sst_free(t);
+  return (size_t)offset;
+}
+
+static void large_reads_fall_short(void **state) {
+  (void)state;
+  nay_sst_memory *memory = even_blocks();
+  own_file f = file_of(memory);
+  nay_sst *t = open_own(&f, 10 * block_length(&f), NULL, NULL); /* half of that: whole blocks */
+  nay_status end;
+  assert_int_equal(walk_even(t, &end), N_KEYS); /* every block is checked once */
+  long reads = f.reads;
+  f.failure = NAY_OK;
+  for (long at = 0; at < reads; at++) {
+    f.reads = 0;
+    f.fail_at = at;
+    unsigned n = walk_even(t, &end);
+    assert_true(end == NAY_ECORRUPT || (end == NAY_ENOENT && n == N_KEYS));
+  }
+  nay_sst_free(t);
+  nay_sst_memory_free(memory);
+}
+
 int main(void) {
   static const shape plain = {NAY_SST_NO_FILTER, NULL},
                      partitioned = {NAY_SST_PARTITIONED_FILTER, NULL},
@@ -240,6 +309,7 @@ int main(void) {
       TEST_WITH("movements_agree partitioned", movements_agree, &partitioned),
       TEST_WITH("movements_agree compressed", movements_agree, &compressed),
       TEST(readahead_needs_no_memory),
+      TEST(large_reads_fall_short),
       TEST_WITH("paths_have_readahead mapped", paths_have_readahead, &mapped),
       TEST_WITH("paths_have_readahead pread", paths_have_readahead, &read),
   };
