@@ -22,6 +22,8 @@ typedef struct table_facts {
   const nay_sst *table;
   nay_sst_info info;
   table_summary filters;
+  uint64_t ndamaged; /* filters of whole keys */
+  bool prefix_damaged;
   table_verdict verdict;
   bool is_foreign;
   nay_sst_foreign_info foreign;
@@ -33,18 +35,20 @@ static const char *info_codec(const table_facts *t) {
   return t->info.codec < 5 ? texts[t->info.codec] : "other";
 }
 
-static void info_json_filter(const nay_sst_info *info, const table_summary *filters) {
+static void info_json_filter(const table_facts *t) {
+  const nay_sst_info *info = &t->info;
   json_text("layout", filter_names[info->filter]);
   if (info->policy != NULL) json_text("policy", info->policy);
   if (info->policy == NULL) json_null("policy");
   json_bool("policy_used", info->filter_used);
   json_count("nbytes", info->filter_bytes);
   if (info->npartitions != 0) json_count("nfilters", info->npartitions);
+  json_count("nfilter_faults", t->ndamaged + t->prefix_damaged);
   if (info->prefix != NULL) json_text("prefix", info->prefix);
   if (info->prefix == NULL) json_null("prefix");
   json_bool("prefix_used", info->prefix_used);
   json_count("nbytes_prefix", info->prefix_bytes);
-  tablefile_json_stats(filters);
+  tablefile_json_stats(&t->filters);
 }
 
 static void info_json(const table_facts *t) {
@@ -67,18 +71,27 @@ static void info_json(const table_facts *t) {
     json_bytes("largest", info->largest, info_user_len(info, info->largest_len));
   }
   table_properties_json(t->table);
-  info_json_filter(info, &t->filters);
+  info_json_filter(t);
   if (t->is_foreign) table_foreign_json(t->table, &t->foreign, &t->verdict);
   json_end();
 }
 
-static void info_text_filter(const nay_sst_info *info, const table_summary *filters) {
+/* Why a filter is not used, or what of it. */
+static const char *info_filter_state(bool damaged, bool used) {
+  if (damaged) return used ? ", damaged in part" : ", damaged, not used";
+  return used ? "" : ", not used";
+}
+
+static void info_text_filter(const table_facts *t) {
+  const nay_sst_info *info = &t->info;
+  const table_summary *filters = &t->filters;
   char size[NUMBER_TEXT], rate[NUMBER_TEXT];
   if (info->policy == NULL) {
     out_text("  filter   none\n");
   } else {
     out_text("  filter   %s, %s, %s%s", filter_names[info->filter], info->policy,
-             size_text(info->filter_bytes, size), info->filter_used ? "" : ", not used");
+             size_text(info->filter_bytes, size),
+             info_filter_state(t->ndamaged != 0, info->filter_used));
     if (filters->nkeys > 0) out_text(", %.2f bits per key", tablefile_bits_per_key(filters));
     if (filters->format != NULL) {
       out_text(", %s, FPR %s", filterfile_kind_name(filters->format, filters->stats.kind),
@@ -88,9 +101,11 @@ static void info_text_filter(const nay_sst_info *info, const table_summary *filt
   }
   if (info->prefix != NULL) {
     out_text("  prefixes %s, %s%s\n", info->prefix, size_text(info->prefix_bytes, size),
-             info->prefix_used ? "" : ", not used");
+             info_filter_state(t->prefix_damaged, info->prefix_used));
   }
 }
+
+static bool info_is_damaged(const table_facts *t) { return t->ndamaged != 0 || t->prefix_damaged; }
 
 static void info_title(const table_facts *t) {
   char size[NUMBER_TEXT];
@@ -117,8 +132,8 @@ static void info_text(const table_facts *t) {
                                          : codec,
            t->foreign.codec_ignored ? " although the footer names a codec" : "");
   if (t->verdict.verified && !t->is_foreign) {
-    out_text("  entries  %s, every checksum matches\n",
-             count_text((double)t->verdict.nentries, count));
+    out_text("  entries  %s, %s\n", count_text((double)t->verdict.nentries, count),
+             info_is_damaged(t) ? "the checksums of the data match" : "every checksum matches");
   }
   if (info->smallest != NULL) {
     out_text("  keys     from %s to at most %s\n",
@@ -129,8 +144,19 @@ static void info_text(const table_facts *t) {
   if (strcmp(info->comparator, "leveldb.BytewiseComparator") != 0) {
     out_text("  order    %s\n", info->comparator);
   }
-  info_text_filter(info, &t->filters);
+  info_text_filter(t);
   if (t->is_foreign) table_foreign_text(t->table, &t->foreign, &t->verdict);
+}
+
+/* The filters that are left out. If what leads to them is damaged, they are one. */
+static void info_count_damaged(const table_file *file, table_facts *t) {
+  nay_table_filters_entry f = {.size = sizeof f};
+  t->ndamaged = file->status == NAY_ECORRUPT;
+  for (uint64_t i = 0; file->table != NULL && nay_table_filters_at(file->table, i, &f) == NAY_OK;
+       i++) {
+    if (f.of_prefixes) t->prefix_damaged = f.damaged;
+    if (!f.of_prefixes) t->ndamaged += f.damaged;
+  }
 }
 
 /* What nay_sst.h does not tell: the statistics of filters of every layout. */
@@ -138,6 +164,7 @@ static void info_filters(const options *o, table_facts *t, prom_samples *to) {
   table_file file = tablefile_try(t->path, o->table_format);
   if (!file.is_table) die(EXIT_DAMAGED, "%s: not a table any more", t->path);
   t->filters = tablefile_summary(&file);
+  info_count_damaged(&file, t);
   bool counted = t->verdict.verified || (t->is_foreign && t->foreign.has_nentries);
   if (counted && t->filters.nkeys > 0) { /* every entry is in the filter */
     t->filters.nkeys = (double)(t->verdict.verified ? t->verdict.nentries : t->foreign.nentries);
@@ -155,6 +182,7 @@ int sst_info(options *o) {
   prom_check(o);
   table_list list = tables_of(o);
   prom_samples *samples = must_alloc(list.n * sizeof *samples);
+  int status = EXIT_FOUND;
   for (size_t i = 0; i < list.n; i++) {
     table_facts t = {.path = list.names[i], .table = list.at[i], .info = {.size = sizeof t.info}};
     samples[i] = (prom_samples){.file = t.path};
@@ -167,9 +195,13 @@ int sst_info(options *o) {
     } else {
       (o->json ? info_json : info_text)(&t);
     }
+    if (o->verify_table && info_is_damaged(&t)) {
+      message_error("%s: a filter is damaged: the data answers without it", t.path);
+      status = EXIT_DAMAGED;
+    }
   }
   if (o->prom) prom_print(samples, list.n);
   free(samples);
   tables_close(&list);
-  return EXIT_FOUND;
+  return status;
 }

@@ -240,6 +240,7 @@ static int verify_one(options *o, const char *path) {
 static void verify_table(const options *o, const char *path, const nay_sst *table,
                          const nay_sst_foreign_info *info) {
   table_verdict v = table_verify(path, table);
+  if (v.filter_damaged) die(EXIT_DAMAGED, "%s: the filter is damaged", path);
   if (o->json) {
     json_begin("nay.verify/1");
     json_text("file", path);

@@ -25,6 +25,8 @@ table_verdict table_verify(const char *path, const nay_sst *table) {
   if (status == NAY_ENOENT || status == NAY_OK) status = table_count(table, &diag, &v.nentries);
   if (status != NAY_OK) table_die(path, status, &diag);
   table_properties_verify(path, table);
+  nay_sst_counters counters = {.size = sizeof counters};
+  v.filter_damaged = nay_sst_count(table, &counters) == NAY_OK && counters.filter_faults != 0;
   return v;
 }
 
@@ -35,6 +37,7 @@ static void foreign_entries(const nay_sst_foreign_info *info, const table_verdic
     out_text("  entries  %s, %s; ",
              count_text((double)(v->verified ? v->nentries : info->nentries), count),
              !v->verified          ? "as the footer says"
+             : v->filter_damaged   ? "every block parses, the filter is damaged"
              : info->has_checksums ? "every checksum matches"
                                    : "every block parses");
   } else {

@@ -10,7 +10,8 @@
 typedef struct table_verdict {
   bool verified;
   uint64_t nentries;
-  uint64_t ndenied; /* foreign: keys that the engine's own filter denies */
+  uint64_t ndenied;    /* foreign: keys that the engine's own filter denies */
+  bool filter_damaged; /* found when it was opened */
 } table_verdict;
 
 /* table_is_foreign: whether it is one; *info is then filled. */

@@ -410,6 +410,37 @@ open(path, "wb").write(data)
 PYTHON
 }
 
+# flip FILE BYTE: changes one bit.
+flip() {
+  python3 -c 'import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+data[int(sys.argv[2])] ^= 1
+open(sys.argv[1], "wb").write(data)' "$1" "$2"
+}
+
+@test "sst info says that a filter is damaged, and --verify exits with 3" {
+  local layout i line
+  for layout in full partitioned leveldb; do
+    nay sst build -q -f --filter $layout --prefix-length 5 -o sound.ldb <(rows 3000)
+    run -0 nay sst info --verify sound.ldb
+    [[ $output == *"every checksum matches"* && $output != *damaged* ]]
+    [ "$(nay sst info --json sound.ldb | jq .nfilter_faults)" = 0 ]
+    nay extract sound.ldb > filters
+    [ "$(wc -l < filters)" -ge 2 ]
+    for i in 1 \$; do # the first filter, and that of the prefixes
+      line=$(sed -n "${i}p" filters)
+      cp sound.ldb damaged.ldb
+      flip damaged.ldb $(($(cut -f2 <<< "$line") + 20))
+      run -0 nay sst info damaged.ldb
+      [[ $output == *", damaged"* ]]
+      [ "$(nay sst info --json damaged.ldb | jq '.nfilter_faults > 0')" = true ]
+      run -3 nay sst info --verify damaged.ldb
+      [[ $output == *"the checksums of the data match"* && $output == *"a filter is damaged"* ]]
+      [ "$(nay sst get -c damaged.ldb key000117)" = 1 ] # the data answers
+    done
+  done
+}
+
 @test "sst build --properties: info shows them, and --verify finds a table that lies" {
   printf 'a\t1\nb\ncc\t333\n' > few
   nay sst build -q --properties --sequence 7 -o p.ldb few
