@@ -270,7 +270,8 @@ typedef struct nay_sst_read_options {
   nay_sst_cache *cache;     /* NULL: blocks are read each time, and the table caches 1 MiB of the
                                filter partitions probed last */
   const uint8_t *hash_key;  /* 16 bytes, for filters with a secret key that is not in the file */
-  uint64_t max_block_bytes; /* a block may be this long uncompressed; 0: 256 MiB */
+  uint64_t max_block_bytes; /* a compressed block may be this long uncompressed, longer ones are
+                               NAY_EFULL; 0: 256 MiB, above which the writer compresses none */
   const nay_sst_comparator *comparator; /* the order of user keys; NULL: bytewise */
   char *stored_comparator; /* NULL, or NAY_SST_COMPARATOR_NAME bytes that open sets to the name that
                               the table stores, also when it is another: "" if it stores none */
@@ -320,7 +321,8 @@ NAY_API void nay_sst_value_free(nay_sst_value *value);
  * nay_sst_get: checks the range of keys, then the filter, then the index, then one block.
  * NAY_ENOENT: not in the table. NAY_OK with value->deleted: the table knows that it was deleted.
  * NAY_ECORRUPT, NAY_ENOTSUP (a compressed block without its codec, keys that are not in the order
- * of the comparator, an entry that only RocksDB has), NAY_EIO, NAY_ENOMEM: diag says where. In a
+ * of the comparator, an entry that only RocksDB has), NAY_EFULL (max_block_bytes), NAY_EIO,
+ * NAY_ENOMEM: diag says where. In a
  * table that nay did not write, compressed blocks without their codec make every get NAY_ENOTSUP:
  * the order is not known. NAY_EINVAL: also a comparator that calls other bytes the same key without
  * equal_may_differ.

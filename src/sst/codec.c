@@ -8,6 +8,16 @@ static const nay_sst_codec *codec_find(const nay_sst_codec *const *codecs, size_
   return NULL;
 }
 
+/*
+ * The most bytes that one stored byte becomes: a copy of snappy's has 3 bytes and 64 of output, a
+ * block of zstd's at least 4 and at most 128 KiB. A size above that is damage, found without memory
+ * for it. Others: not known.
+ */
+static bool codec_reaches(const nay_sst_codec *codec, size_t stored, size_t size) {
+  size_t ratio = codec->id == 1 ? 22 : codec->id == 2 ? 32768 : 0;
+  return ratio == 0 || size / ratio <= stored;
+}
+
 nay_status nay__codec_plan(const nay_sst_codec *const *codecs, size_t ncodecs, const uint8_t *block,
                            nay_handle handle, uint64_t most, nay_diag *diag,
                            const nay_sst_codec **codec, size_t *size) {
@@ -24,8 +34,12 @@ nay_status nay__codec_plan(const nay_sst_codec *const *codecs, size_t ncodecs, c
     return nay__fail(diag, NAY_ECORRUPT, "a compressed block does not state its size",
                      handle.offset);
   }
+  if (!codec_reaches(*codec, (size_t)handle.size, *size)) {
+    return nay__fail(diag, NAY_ECORRUPT, "a block states a size that its codec cannot reach",
+                     handle.offset);
+  }
   if (*size <= most) return NAY_OK;
-  return nay__fail(diag, NAY_ECORRUPT, "the uncompressed size of a block is above max_block_bytes",
+  return nay__fail(diag, NAY_EFULL, "the uncompressed size of a block is above max_block_bytes",
                    handle.offset);
 }
 

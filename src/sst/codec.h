@@ -5,10 +5,14 @@
 #include "nay_sst.h"
 #include "sst/footer.h"
 
+/* NAY_MAX_BLOCK: bytes of a compressed block, uncompressed, that readers accept unless the caller
+ * says otherwise. A writer leaves longer ones uncompressed, which have no limit. */
+#define NAY_MAX_BLOCK (256u << 20)
+
 /*
  * nay__codec_plan: how long the contents of a block are, and which codec they need (NULL: none).
- * The block and its trailer lie at `block`; most is the largest size that is accepted. NAY_ENOTSUP:
- * the codec was not given. NAY_ECORRUPT.
+ * The block and its trailer lie at `block`; most is the largest size that is accepted: above it
+ * NAY_EFULL. NAY_ENOTSUP: the codec was not given. NAY_ECORRUPT.
  */
 nay_status nay__codec_plan(const nay_sst_codec *const *codecs, size_t ncodecs, const uint8_t *block,
                            nay_handle handle, uint64_t most, nay_diag *diag,

@@ -1,7 +1,8 @@
 /* foreign.c - see foreign.h. */
 #include "sst/foreign.h"
 
-#define FOREIGN_MAX_BLOCK ((uint64_t)256 << 20)
+#include "sst/codec.h"
+
 #define FOREIGN_MAX_VERSION NAY_SST_MAX_SEQUENCE
 
 static const nay_foreign_engine *const foreign_engines[] = {
@@ -31,7 +32,7 @@ nay_status nay__foreign_open(const nay_foreign_engine *engine, const nay_foreign
   nay_foreign *f = nay__alloc(&a, sizeof *f);
   if (f == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a table", 0);
   *f = (nay_foreign){.engine = engine, .allocator = a, .source = *source};
-  if (f->source.max_block_bytes == 0) f->source.max_block_bytes = FOREIGN_MAX_BLOCK;
+  if (f->source.max_block_bytes == 0) f->source.max_block_bytes = NAY_MAX_BLOCK;
   nay_status status = engine->open(f, diag);
   if (status != NAY_OK) {
     if (status == NAY_ENOMEM) nay__fail(diag, status, "no memory for a table", 0);

@@ -180,8 +180,8 @@ static nay_status nori_contents(const nay_foreign *f, const nay_foreign_block *b
     return nori_bad(diag, "a block cannot be uncompressed", b->handle.offset);
   }
   if (size > f->source.max_block_bytes) {
-    return nori_bad(diag, "the uncompressed size of a block is above max_block_bytes",
-                    b->handle.offset);
+    return nay__fail(diag, NAY_EFULL, "the uncompressed size of a block is above max_block_bytes",
+                     b->handle.offset);
   }
   room->len = 0;
   if (nay__buffer_reserve(room, size + 1, &f->allocator) != NAY_OK) {

@@ -8,8 +8,6 @@
 #include "sst/codec.h"
 #include "sst/sst_foreign.h"
 
-#define READ_MAX_BLOCK (256u << 20)
-
 nay_hold *nay__hold_of(const nay_sst *t, nay_hold **slot) {
   if (*slot == NULL) {
     nay_hold *h = nay__alloc(&t->allocator, sizeof *h);
@@ -137,7 +135,7 @@ static nay_status read_block(const nay_sst *t, nay_handle handle, bool verified,
   if (!verified && !nay__block_intact(&t->footer, raw, handle)) {
     return nay__fail(diag, NAY_ECORRUPT, "the checksum of a block is wrong", handle.offset);
   }
-  uint64_t most = t->options.max_block_bytes != 0 ? t->options.max_block_bytes : READ_MAX_BLOCK;
+  uint64_t most = t->options.max_block_bytes != 0 ? t->options.max_block_bytes : NAY_MAX_BLOCK;
   NAY_TRY(nay__codec_plan(t->options.codecs, t->options.ncodecs, raw, handle, most, diag, &codec,
                           &size));
   if (codec == NULL && (t->bytes != NULL || !cache)) {

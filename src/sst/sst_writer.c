@@ -11,6 +11,7 @@
  */
 #include "nay_sst.h"
 #include "sst/block.h"
+#include "sst/codec.h"
 #include "sst/filter_block.h"
 #include "sst/metaindex.h"
 #include "sst/properties.h"
@@ -127,10 +128,10 @@ static nay_status writer_put_block(nay_sst_writer *w, const nay_buffer *contents
   return NAY_OK;
 }
 
-/* Into w->compressed; false when it does not save an eighth, which is LevelDB's rule. */
+/* Into w->compressed; false when it saves less than an eighth (LevelDB's rule) or is too long. */
 static bool writer_compress(nay_sst_writer *w, const nay_buffer *raw) {
   const nay_sst_codec *codec = w->options.codec;
-  if (codec == NULL) return false;
+  if (codec == NULL || raw->len > NAY_MAX_BLOCK) return false;
   size_t bound = codec->bound(codec, raw->len), len = bound;
   w->compressed.len = 0;
   if (nay__buffer_reserve(&w->compressed, bound, &w->allocator) != NAY_OK) return false;

@@ -189,7 +189,7 @@ static nay_status filters_load_index(nay_table_filters *t, nay_diag *diag) {
   }
   if (status == NAY_OK) status = filters_load_order(t, &t->index_known);
   nay__buffer_free(&buffer, &t->allocator);
-  return status == NAY_ENOTSUP ? NAY_OK : status;
+  return status == NAY_ENOTSUP || status == NAY_EFULL ? NAY_OK : status;
 }
 
 static const nay_format *filters_format_of(const char *policy) {

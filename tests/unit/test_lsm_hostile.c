@@ -211,7 +211,7 @@ static void nori_codecs(void **state) {
   huge.id = fails.id = 4;
   huge.uncompressed_size = huge_size;
   const nay_sst_codec *lists[] = {NULL, &huge, &fails};
-  const nay_status expected[] = {NAY_ENOTSUP, NAY_ECORRUPT, NAY_ECORRUPT};
+  const nay_status expected[] = {NAY_ENOTSUP, NAY_EFULL, NAY_ECORRUPT};
   bytes_out o = nori_table("zzzz", 4, 1, 1);
   for (size_t i = 0; i < 3; i++) {
     nay_sst_read_options how = {sizeof how, .codecs = &lists[i], .ncodecs = lists[i] != NULL};

@@ -2,6 +2,7 @@
  * test_sst_hostile.c - tables that were damaged, cut, or made by an enemy. A key that is in the
  * table is found or the damage is reported: never a nay. Filters that are broken cost only work.
  */
+#include "sst/codec.h"
 #include "support/sst_numbers.h"
 #include "support/sst_seal.h"
 
@@ -227,9 +228,45 @@ static void a_bomb(void **unused) {
     nay_sst_value_free(&value);
     nay_sst_free(t);
   }
-  assert_status(status, NAY_ECORRUPT);
+  assert_status(status, NAY_EFULL);
   assert_string_equal(diag.what, "the uncompressed size of a block is above max_block_bytes");
   free(bytes);
+}
+
+/* A size that no codec reaches is damage: nothing is allocated or uncompressed for it. */
+static bool claim_size(const nay_sst_codec *self, const void *src, size_t len, size_t *size) {
+  (void)src, (void)len;
+  *size = *(const size_t *)self->state;
+  return true;
+}
+
+static bool never_uncompress(const nay_sst_codec *self, const void *src, size_t len, void *dst,
+                             size_t size) {
+  (void)self, (void)src, (void)len, (void)dst, (void)size;
+  return false;
+}
+
+static void claims(void **unused) {
+  (void)unused;
+  static const size_t ratios[] = {0, 22, 32768, 0};
+  for (uint8_t id = 1; id < 4; id++) {
+    for (int above = 0; above < 2; above++) {
+      uint8_t block[8 + NAY_BLOCK_TRAILER] = {0};
+      size_t claim = (ratios[id] != 0 ? ratios[id] : 1000000) * 9 - !above, size;
+      nay_sst_codec codec = {sizeof codec, id, .state = &claim};
+      const nay_sst_codec *const list[] = {&codec}, *found;
+      nay_diag diag = {.what = NULL};
+      codec.uncompressed_size = claim_size;
+      codec.uncompress = never_uncompress;
+      block[8] = id;
+      nay_status status =
+          nay__codec_plan(list, 1, block, (nay_handle){0, 8}, UINT64_MAX, &diag, &found, &size);
+      assert_status(status, above && ratios[id] != 0 ? NAY_ECORRUPT : NAY_OK);
+      if (status != NAY_OK) {
+        assert_string_equal(diag.what, "a block states a size that its codec cannot reach");
+      }
+    }
+  }
 }
 
 /* Random damage under checksums that fit: answers may be wrong, but all calls come back. */
@@ -263,7 +300,8 @@ static void sealed_damage(void **unused) {
 int main(void) {
   const test_case tests[] = {
       TEST(every_flip),    TEST(every_truncation), TEST(broken_filters_cost_only_work),
-      TEST(hostile_sizes), TEST(a_bomb),           TEST(sealed_damage),
+      TEST(hostile_sizes), TEST(a_bomb),           TEST(claims),
+      TEST(sealed_damage),
   };
   return run_all(tests);
 }
