@@ -11,7 +11,7 @@
 typedef struct own_file {
   const uint8_t *bytes;
   size_t len;
-  long fail_at; /* the read that fails, from 0; -1: none */
+  long fail_at;       /* the read that fails, from 0; -1: none */
   nay_status failure; /* NAY_OK: it falls short, and does not say so */
   long reads, closes;
   size_t longest; /* read */
