@@ -205,6 +205,10 @@ static inline nay_status nay__sst_order_unknown(const nay_sst *sst, nay_diag *di
  */
 nay_status nay__sst_guess_order(nay_sst *sst, const nay_block *first_block);
 
+/* nay__sst_first_block: reads it for the smallest key, which stays as it is if it cannot be read,
+ * and to guess what the keys are. NAY_ENOMEM. */
+nay_status nay__sst_first_block(nay_sst *sst, nay_handle handle);
+
 /* nay__sst_check_order: of the index and of some data blocks. NAY_ENOTSUP: another comparator. */
 nay_status nay__sst_check_order(nay_sst *sst, nay_diag *diag);
 

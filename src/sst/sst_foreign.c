@@ -49,11 +49,14 @@ static nay_status foreign_open_index(nay_sst *t, nay_diag *diag) {
   t->empty = t->nblocks == 0;
   t->footer.index = (nay_handle){t->foreign->blocks_end, 0};
   if (t->empty) return NAY_OK;
-  uint8_t trailer[NAY_KEY_TRAILER] = {0};
-  nay_bytes first = nay__foreign_block_at(t->foreign, 0)->first;
-  NAY_TRY(nay__buffer_append(&t->smallest, first.at, first.len, &t->allocator));
+  /* the index has the user key: no version of it is before the newest that can be */
+  uint8_t trailer[NAY_KEY_TRAILER];
+  const nay_foreign_block *first = nay__foreign_block_at(t->foreign, 0);
+  nay__store64le(trailer, NAY_KEY_TRAILER_NEWEST);
+  NAY_TRY(nay__buffer_append(&t->smallest, first->first.at, first->first.len, &t->allocator));
   NAY_TRY(nay__buffer_append(&t->smallest, trailer, sizeof trailer, &t->allocator));
   t->has_smallest = true;
+  NAY_TRY(nay__sst_first_block(t, first->handle));
   return nay__sst_note_checks(t);
 }
 

@@ -45,7 +45,7 @@ static nay_status open_walk_index(nay_sst *t, nay_diag *diag, nay_handle *first)
  * they are internal ones. A table opens even if the block cannot be read: a get of one of its keys
  * reports that, and every get if only this block could tell that the keys are plain.
  */
-static nay_status open_first_block(nay_sst *t, nay_handle handle) {
+nay_status nay__sst_first_block(nay_sst *t, nay_handle handle) {
   nay_hold *hold = NULL;
   nay_bytes contents;
   nay_block block;
@@ -194,7 +194,7 @@ static nay_status open_parts(nay_sst *t, nay_diag *diag) {
   if (t->empty) return NAY_OK;
   NAY_TRY(nay__sst_note_checks(t));
   NAY_TRY(open_codec_of(t, first, diag));
-  NAY_TRY(open_first_block(t, first));
+  NAY_TRY(nay__sst_first_block(t, first));
   return nay__sst_check_order(t, diag);
 }
 

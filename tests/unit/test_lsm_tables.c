@@ -76,6 +76,14 @@ static void check_scan(const lsm_table *t, const nay_sst *sst) {
   for (status = nay_sst_iter_last(it); status == NAY_OK; status = nay_sst_iter_prev(it)) back++;
   assert_status(status, NAY_ENOENT);
   assert_int_equal(back, n);
+  nay_sst_info info = {.size = sizeof info};
+  assert_ok(nay_sst_describe(sst, &info));
+  size_t len = 0;
+  if (nay_sst_iter_first(it) == NAY_OK) { /* with its version, and whether it is a deletion */
+    const void *key = nay_sst_iter_key(it, &len);
+    assert_int_equal(info.smallest_len, len);
+    assert_memory_equal(info.smallest, key, len);
+  }
   nay_sst_iter_free(it);
   free(list.at);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "golden/lsm_tables.h"
+#include "nay_compact.h"
 #include "support/temp.h"
 
 static const char *vectors = TEST_GOLDEN;
@@ -287,6 +288,57 @@ static void an_abandoned_table_leaves_the_old_one(void **state) {
   free(after.at);
 }
 
+/* ---- versions of one key in several tables ---- */
+
+static nay_sst *one_version(const char *name, const char *file, uint64_t sequence) {
+  char path[TEMP_MAX];
+  nay_sst_foreign_options o = {.size = sizeof o, .name = name};
+  nay_sst_foreign_writer *w;
+  nay_sst_version v = {.size = sizeof v, .key = "key", .len = 3, .sequence = sequence};
+  uint8_t value = (uint8_t)('0' + sequence);
+  uint64_t term = strcmp(name, "nori-sst") == 0;
+  temp_path(path, file);
+  assert_ok(nay_sst_foreign_writer_new(path, &o, NULL, NULL, &w));
+  assert_ok(nay_sst_foreign_writer_add(w, &v, term, &value, 1, NULL));
+  v.key = "other";
+  v.len = 5;
+  assert_ok(nay_sst_foreign_writer_add(w, &v, term, &value, 1, NULL));
+  assert_ok(nay_sst_foreign_writer_finish(w, NULL));
+  nay_sst_foreign_writer_free(w);
+  nay_sst *t = open_table(path, name);
+  unlink(path);
+  return t;
+}
+
+/* The first key of the tables is the same, and its newest version is in any of them. */
+static void compactions_start_with_the_newest_version(void **unused) {
+  static const char *const names[] = {"mini-lsm-sst-week3", "nori-sst"};
+  static const unsigned orders[][3] = {{3, 6, 9}, {3, 9, 6}, {6, 3, 9},
+                                       {6, 9, 3}, {9, 3, 6}, {9, 6, 3}};
+  (void)unused;
+  for (size_t i = 0; i < 12; i++) {
+    const nay_sst *tables[3];
+    nay_sst *open[3], *result;
+    char path[TEMP_MAX];
+    nay_sst_value v = {.size = sizeof v};
+    nay_sst_write_options write = {.size = sizeof write, .keys = NAY_SST_KEYS_INTERNAL};
+    nay_sst_compact_options how = {.size = sizeof how, .write = &write};
+    for (size_t j = 0; j < 3; j++) {
+      tables[j] = open[j] = one_version(names[i / 6], "version.sst", orders[i % 6][j]);
+    }
+    temp_path(path, "compacted.ldb");
+    assert_ok(nay_sst_compact(tables, 3, path, &how, NULL, NULL, NULL));
+    assert_ok(nay_sst_open(path, NULL, NULL, NULL, &result));
+    assert_ok(nay_sst_get(result, "key", 3, NULL, &v));
+    assert_int_equal(v.sequence, 9);
+    assert_memory_equal(v.bytes, "9", 1);
+    nay_sst_value_free(&v);
+    nay_sst_free(result);
+    for (size_t j = 0; j < 3; j++) nay_sst_free(open[j]);
+    unlink(path);
+  }
+}
+
 int main(int argc, char **argv) {
   if (argc > 1) vectors = argv[1];
   temp_path(out, "lsm-writer.sst");
@@ -297,6 +349,7 @@ int main(int argc, char **argv) {
       TEST(mini_lsm_limits),
       TEST(options_that_are_wrong),
       TEST(an_abandoned_table_leaves_the_old_one),
+      TEST(compactions_start_with_the_newest_version),
   };
   int failed = run_all(tests);
   (void)unlink(out);
