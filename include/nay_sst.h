@@ -114,6 +114,10 @@ struct nay_sst_comparator {
   void *state;              /* yours */
 };
 
+/* nay_sst_compare: two user keys, as compare; comparator NULL: bytewise. */
+NAY_API int nay_sst_compare(const nay_sst_comparator *comparator, const void *a, size_t a_len,
+                            const void *b, size_t b_len);
+
 /* nay_sst_comparator_reverse: bytewise, descending; RocksDB's of that name. */
 NAY_API nay_status nay_sst_comparator_reverse(nay_sst_comparator *comparator);
 

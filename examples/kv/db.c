@@ -1,214 +1,91 @@
 /*
  * db.c - views, puts and reads.
  *
- * Two locks. `writer` orders all changes. A put inserts into the memtable, appends to the log, and
+ * Two locks. `writer` orders all changes. A put appends to the log, inserts into the memtable, and
  * publishes the sequence, which makes the entry visible. `mutex` guards the current view, and is
  * held for a few instructions only. A reader takes a reference to the view and the sequence of the
  * newest entry, and then needs no lock: the memtable is only added to, entries above its sequence
  * are not seen, tables do not change.
  *
- * The put that finds the memtable full writes it to a table, and begins a new one with a new log.
+ * The put that finds the memtable full makes it the immutable one, which the background thread
+ * writes to a table, and begins a new one with a new log. It waits only if the last one is not yet
+ * written, or level 0 has too many tables.
  *
- * Reads go newest first: the memtable, then the tables of the view. The library's lookup goes
+ * Reads go newest first: the memtables, then the tables of the view. The library's lookup goes
  * through those: range of keys, filter, index, block. An iterator merges the same places; the
- * memtable is a source of its merge.
+ * memtables are sources of its merge.
  */
-#include "parts.h"
-
-/* ---- tables and views ---- */
-
-nay_status kv_table_open(const kv *db, kv_table *t, kv_error *error) {
-  kv_name path = kv_path(db, t->number, "ldb");
-  nay_diag diag = {.what = ""};
-  nay_sst_info info = {.size = sizeof info};
-  nay_sst_read_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
-  nay_status status = nay_sst_open(path.text, &how, NULL, &diag, &t->sst);
-  if (status != NAY_OK) return kv_blame(error, status, path.text, &diag);
-  nay_sst_describe(t->sst, &info);
-  if (info.smallest == NULL || (t->bytes != 0 && t->bytes != info.nbytes))
-    return kv_fail(error, NAY_ECORRUPT, "%s: %s", path.text,
-                   info.smallest != NULL ? "not of the size that MANIFEST says"
-                                         : "damaged at offset 0: no first key");
-  t->bytes = info.nbytes;
-  t->smallest = (kv_slice){info.smallest, info.smallest_len - 8};
-  t->largest = (kv_slice){info.largest, info.largest_len - 8};
-  return NAY_OK;
-}
-
-static void table_unref(kv_table *t) {
-  if (t->refs-- > 1) return;
-  nay_sst_free(t->sst);
-  free(t);
-}
-
-kv_view *kv_view_ref(kv *db) {
-  pthread_mutex_lock(&db->mutex);
-  kv_view *v = db->view;
-  v->refs++;
-  pthread_mutex_unlock(&db->mutex);
-  return v;
-}
-
-void kv_view_unref(kv *db, kv_view *v) {
-  pthread_mutex_lock(&db->mutex);
-  if (v != NULL && v->refs-- <= 1) {
-    kv_memtable_unref(v->mem);
-    nay_lookup_free(v->lookup);
-    for (size_t i = 0; i < v->n; i++) table_unref(v->tables[i]);
-    free(v);
-  }
-  pthread_mutex_unlock(&db->mutex);
-}
-
-size_t kv_level(const kv_view *v, unsigned level, uint64_t *bytes) {
-  size_t n = 0;
-  *bytes = 0;
-  for (size_t i = 0; i < v->n; i++)
-    if (v->tables[i]->level == level) n++, *bytes += v->tables[i]->bytes;
-  return n;
-}
-
-kv_view *kv_view_next(const kv_view *v, size_t more) {
-  size_t n = v != NULL ? v->n : 0;
-  kv_view *next = kv_alloc(sizeof *v + (n + more) * sizeof v->tables[0]);
-  if (v != NULL) next->log = v->log, next->sequence = v->sequence, next->mem = v->mem, next->n = n;
-  if (n != 0) memcpy(next->tables, v->tables, n * sizeof v->tables[0]);
-  return next;
-}
-
-static int table_order(const void *a, const void *b) {
-  const kv_table *s = *(kv_table *const *)a, *t = *(kv_table *const *)b;
-  if (s->level != t->level) return s->level < t->level ? -1 : 1;
-  return s->level == 0 ? (s->number < t->number ? 1 : -1) : kv_compare(s->smallest, t->smallest);
-}
-
-/* Tables in their order, and the lookup over them. */
-static nay_status view_index(kv_view *v, kv_error *error) {
-  const nay_sst **ssts = kv_alloc((v->n + 1) * sizeof(nay_sst *));
-  nay_lookup_level levels[KV_LEVELS];
-  nay_diag diag = {.what = ""};
-  uint64_t bytes;
-  if (v->n > 1) qsort(v->tables, v->n, sizeof v->tables[0], table_order);
-  for (size_t i = 0; i < v->n; i++) ssts[i] = v->tables[i]->sst;
-  for (unsigned i = 0, at = 0; i < KV_LEVELS; at += (unsigned)levels[i++].n)
-    levels[i] = (nay_lookup_level){sizeof levels[i], ssts + at, kv_level(v, i, &bytes), i > 0};
-  nay_status status = nay_lookup_new_levels(levels, KV_LEVELS, NULL, NULL, &diag, &v->lookup);
-  free(ssts);
-  if (status == NAY_OK) return NAY_OK; /* else levels overlap */
-  return kv_fail(error, status == NAY_EINVAL ? NAY_ECORRUPT : status, "%06" PRIu64 ".ldb: %s",
-                 diag.offset < v->n ? v->tables[diag.offset]->number : 0, diag.what);
-}
-
-nay_status kv_view_commit(kv *db, kv_view *v, nay_status status, kv_error *error) {
-  pthread_mutex_lock(&db->mutex);
-  v->refs = 1;
-  v->mem->refs++;
-  for (size_t i = 0; i < v->n; i++) v->tables[i]->refs++;
-  pthread_mutex_unlock(&db->mutex);
-  if (status == NAY_OK) status = view_index(v, error);
-  if (status == NAY_OK) status = kv_manifest_save(db, v, error);
-  pthread_mutex_lock(&db->mutex);
-  kv_view *old = status == NAY_OK ? db->view : v;
-  if (status == NAY_OK) db->view = v;
-  pthread_mutex_unlock(&db->mutex);
-  kv_view_unref(db, old);
-  pthread_cond_broadcast(&db->changed);
-  return status;
-}
+#include "background.c"
 
 /* ---- put ---- */
 
-/* A table of all that the memtable has. */
-static nay_status db_table(kv *db, const kv_memtable *m, kv_table *t, kv_error *error) {
-  t->number = atomic_fetch_add(&db->next, 1);
-  kv_name path = kv_path(db, t->number, "ldb");
-  nay_diag diag = {.what = ""};
-  nay_sst_writer *w = NULL;
-  nay_sst_write_options how = kv_table_options;
-  how.keys = NAY_SST_KEYS_INTERNAL;
-  nay_status status = nay_sst_writer_new(path.text, &how, NULL, &diag, &w);
-  for (const kv_node *n = m->head; status == NAY_OK && (n = kv_node_next(n)) != NULL;)
-    status = nay_sst_writer_add(w, n->key.data, n->key.len + 8, n->value.data, n->value.len);
-  nay_status finished = w != NULL ? nay_sst_writer_finish(w, &diag) : status; /* has the cause */
-  if (status == NAY_OK) status = finished;
-  nay_sst_writer_free(w);
-  return status != NAY_OK ? kv_blame(error, status, path.text, &diag) : kv_table_open(db, t, error);
-}
-
-nay_status kv_flush(kv *db, const kv_memtable *m, kv_view *v, kv_error *error) {
-  uint64_t old = v->log;
-  nay_status status = NAY_OK;
-  if (kv_node_next(m->head) != NULL)
-    status = db_table(db, m, v->tables[v->n++] = kv_alloc(sizeof(kv_table)), error);
-  if (kv_node_next(m->head) != NULL) db->stats.flushed += v->tables[v->n - 1]->bytes;
-  v->mem = kv_memtable_new(m->last);
-  v->sequence = m->last;
-  v->log = atomic_fetch_add(&db->next, 1);
-  int fd = status == NAY_OK ? kv_log_new(db, v->log, error) : -1;
-  if (status == NAY_OK && fd < 0) status = NAY_EIO;
-  status = kv_view_commit(db, v, status, error);
-  int unused = status == NAY_OK ? db->fd : fd;
-  if (unused >= 0) close(unused);
-  if (status != NAY_OK) return status;
-  if (old != 0) unlink(kv_path(db, old, "log").text);
-  db->fd = fd, db->length = 0, db->idle = false;
-  return NAY_OK;
+/* The memtable becomes the immutable one. Its log is on the disk first: of two logs, only the newer
+ * one may be torn. */
+static nay_status db_rotate(kv *db, kv_error *error) {
+  view *v = view_next(db->view, 0);
+  memtable *m = v->imm = v->mem;
+  v->mem = memtable_new(db, m->store, db->next++, m->last);
+  nay_status status = nay_file_append(m->fd, NULL, 0, true, &m->length, &m->at.diag);
+  status = status == NAY_OK ? log_open(v->mem, true, error) : blame(error, status, &m->at);
+  db->idle = false;
+  return view_commit(db, v, status, error);
 }
 
 /* With the writer lock: waits until the memtable has fewer bytes, or a write has failed. */
 static nay_status db_make_room(kv *db, size_t limit) {
-  uint64_t bytes;
-  while (db->failed == NAY_OK && db->view->mem->bytes >= limit &&
-         kv_level(db->view, 0, &bytes) >= KV_STOP_TABLES)
-    pthread_cond_wait(&db->changed, &db->writer);
-  if (db->failed == NAY_OK && db->view->mem->bytes >= limit)
-    db->failed = kv_flush(db, db->view->mem, kv_view_next(db->view, 1), &db->failure);
+  while (db->failed == NAY_OK && nay_memtable_bytes(db->view->mem->list) >= limit) {
+    if (db->view->imm != NULL || db->view->count[0] >= STOP_TABLES)
+      pthread_cond_wait(&db->changed, &db->writer);
+    else
+      db->failed = db_rotate(db, &db->failure);
+  }
   return db->failed;
 }
 
-static nay_status db_write(kv *db, unsigned type, kv_slice key, kv_slice value, kv_error *error) {
-  if (key.len > KV_MAX_BYTES || value.len > KV_MAX_BYTES)
-    return kv_fail(error, NAY_EINVAL, "keys and values have at most %zu bytes", KV_MAX_BYTES);
-  pthread_mutex_lock(&db->writer);
-  if (db_make_room(db, db->options.write_buffer) == NAY_OK) {
-    uint64_t sequence = atomic_load_explicit(&db->sequence, memory_order_relaxed) + 1;
-    kv_node *node = kv_memtable_add(db->view->mem, sequence << 8 | type, key, value);
-    uint8_t *record = (uint8_t *)(uintptr_t)node->key.data - KV_RECORD;
-    size_t n = kv_record_seal(record, key.len, value.len);
-    db->failed = kv_log_append(db, record, n, &db->failure);
-    if (db->failed == NAY_OK) atomic_store_explicit(&db->sequence, sequence, memory_order_release);
-  }
-  nay_status status =
-      kv_fail(db->failed != NAY_OK ? error : NULL, db->failed, "%s", db->failure.text);
+static nay_status db_unlock(kv *db, kv_error *error) {
+  nay_status status = db->failed;
+  if (status != NAY_OK && error != NULL) *error = db->failure;
   pthread_mutex_unlock(&db->writer);
   return status;
 }
 
+static nay_status db_write(kv *db, bool deleted, kv_slice key, kv_slice value, kv_error *error) {
+  nay_sst_version entry = {sizeof entry, key.data, key.len, .deleted = deleted};
+  if (key.len > MAX_BYTES || value.len > MAX_BYTES)
+    return fail(error, NAY_EINVAL, "keys and values have at most %d bytes", MAX_BYTES);
+  pthread_mutex_lock(&db->writer);
+  if (db_make_room(db, db->options.write_buffer) == NAY_OK) {
+    memtable *m = db->view->mem;
+    entry.sequence = m->last + 1;
+    db->failed = log_append(m, &entry, value, db->options.sync, &db->failure);
+    if (db->failed == NAY_OK) memtable_add(m, &entry, value);
+    if (db->failed == NAY_OK) db->sequence = entry.sequence;
+  }
+  return db_unlock(db, error);
+}
+
 nay_status kv_put(kv *db, kv_slice key, kv_slice value, kv_error *error) {
-  return db_write(db, KV_VALUE, key, value, error);
+  return db_write(db, false, key, value, error);
 }
 
 nay_status kv_delete(kv *db, kv_slice key, kv_error *error) {
-  return db_write(db, KV_DELETED, key, (kv_slice){NULL, 0}, error);
+  return db_write(db, true, key, (kv_slice){NULL, 0}, error);
 }
 
 nay_status kv_settle(kv *db, kv_error *error) {
   pthread_mutex_lock(&db->writer);
-  db_make_room(db, kv_node_next(db->view->mem->head) == NULL ? SIZE_MAX : 0);
+  db_make_room(db, 1);
   while (db->failed == NAY_OK && !db->idle) pthread_cond_wait(&db->changed, &db->writer);
-  nay_status status =
-      kv_fail(db->failed != NAY_OK ? error : NULL, db->failed, "%s", db->failure.text);
-  pthread_mutex_unlock(&db->writer);
-  return status;
+  return db_unlock(db, error);
 }
 
 void kv_describe(kv *db, kv_stats *stats) {
   pthread_mutex_lock(&db->writer);
   *stats = db->stats;
   stats->sequence = db->sequence;
-  stats->memtable = db->view->mem->bytes;
-  for (unsigned i = 0; i < KV_LEVELS; i++)
-    stats->tables[i] = kv_level(db->view, i, &stats->bytes[i]);
+  stats->memtable = nay_memtable_bytes(db->view->mem->list);
+  memcpy(stats->tables, db->view->count, sizeof stats->tables);
+  memcpy(stats->bytes, db->view->bytes, sizeof stats->bytes);
   stats->counters.size = sizeof stats->counters;
   nay_lookup_count(db->view->lookup, &stats->counters);
   pthread_mutex_unlock(&db->writer);
@@ -219,7 +96,7 @@ void kv_describe(kv *db, kv_stats *stats) {
 uint64_t kv_snapshot_take(kv *db) {
   pthread_mutex_lock(&db->mutex);
   uint64_t now = db->sequence;
-  db->snapshots = kv_grow(db->snapshots, (db->nsnapshots + 1) * sizeof now);
+  db->snapshots = grow(db->snapshots, (db->nsnapshots + 1) * sizeof now);
   db->snapshots[db->nsnapshots++] = now;
   pthread_mutex_unlock(&db->mutex);
   return now;
@@ -237,7 +114,7 @@ void kv_snapshot_release(kv *db, uint64_t snapshot) {
 /* ---- get ---- */
 
 typedef struct get {
-  const kv_view *view;
+  view *view;
   kv_trace trace;
   void *ctx;
 } get;
@@ -245,42 +122,41 @@ typedef struct get {
 /* Of a lookup in the tables. */
 static void get_step(void *ctx, const nay_lookup_step *step) {
   const get *g = ctx;
-  char text[200], where[80] = "";
-  if (step->what == NAY_LOOKUP_INDEX || step->what == NAY_LOOKUP_BLOCK)
-    snprintf(where, sizeof where, " (offset %" PRIu64 ", %" PRIu64 " bytes)", step->offset,
-             step->nbytes);
-  snprintf(text, sizeof text, "level %zu, %06" PRIu64 ".ldb: %s%s", step->level,
-           g->view->tables[step->table]->number, nay_lookup_step_text(step->what), where);
+  char text[200];
+  int n = snprintf(text, sizeof text, "level %zu, %06" PRIu64 ".ldb: %s", step->level,
+                   g->view->tables[step->table]->number, nay_lookup_step_text(step->what));
+  if (step->nbytes != 0)
+    snprintf(text + n, sizeof text - (size_t)n, " (offset %" PRIu64 ", %" PRIu64 " bytes)",
+             step->offset, step->nbytes);
   g->trace(g->ctx, text);
 }
 
 nay_status kv_get(kv *db, kv_slice key, uint64_t snapshot, kv_bytes *value, kv_trace trace,
                   void *ctx, kv_error *error) {
-  kv_view *v = kv_view_ref(db); /* first: what is put in between is newer than all of it */
-  uint64_t sequence = snapshot != 0 ? snapshot : db->sequence;
-  get g = {v, trace, ctx};
-  const kv_node *node = kv_memtable_find(v->mem, &key, sequence << 8 | 255, NULL);
-  if (node != NULL && kv_compare(node->key, key) != 0) node = NULL;
-  nay_status status = node != NULL && (node->tag & 255) == KV_DELETED ? NAY_ENOENT : NAY_OK;
-  if (trace != NULL && node == NULL) trace(ctx, "memtable: absent");
-  if (trace != NULL && node != NULL) trace(ctx, status ? "memtable: deleted" : "memtable: found");
+  get g = {view_ref(db), trace, ctx}; /* first: what is put in between is newer than all of it */
+  uint64_t now = db->sequence, sequence = snapshot != 0 && snapshot < now ? snapshot : now;
+  const memtable *memtables[] = {g.view->mem, g.view->imm, NULL};
   nay_sst_value found = {.size = sizeof found};
-  nay_diag diag = {.what = ""};
-  size_t at = 0;
-  if (node == NULL)
-    status = nay_lookup_trace(v->lookup, key.data, key.len, sequence,
-                              trace != NULL ? get_step : NULL, &g, &diag, &found, &at);
-  else
-    found.bytes = node->value.data, found.len = node->value.len;
+  nay_diag diag = {.what = "a memtable"};
+  nay_status status = NAY_ENOENT;
+  for (size_t i = 0; status == NAY_ENOENT && memtables[i] != NULL; i++) {
+    status = nay_memtable_get_at(memtables[i]->list, key.data, key.len, sequence, &found);
+    const char *what = found.deleted ? "memtable: deleted" : "memtable: found";
+    if (trace != NULL) trace(ctx, status == NAY_OK ? what : "memtable: absent");
+  }
+  if (status == NAY_ENOENT)
+    status = nay_lookup_trace(g.view->lookup, key.data, key.len, sequence,
+                              trace != NULL ? get_step : NULL, &g, &diag, &found, NULL);
+  if (status == NAY_OK && found.deleted) status = NAY_ENOENT;
   if (status == NAY_OK) {
-    value->data = kv_grow(value->data, found.len + 1);
+    value->data = grow(value->data, found.len + 1);
     value->len = found.len;
     if (found.len != 0) memcpy(value->data, found.bytes, found.len);
   } else if (status != NAY_ENOENT) {
-    kv_blame(error, status, kv_path(db, v->tables[at]->number, "ldb").text, &diag);
+    fail(error, status, "%s: %s at offset %" PRIu64, db->dir, diag.what, diag.offset);
   }
   nay_sst_value_free(&found);
-  kv_view_unref(db, v);
+  view_unref(g.view);
   return status;
 }
 
@@ -288,23 +164,148 @@ nay_status kv_get(kv *db, kv_slice key, uint64_t snapshot, kv_bytes *value, kv_t
 
 nay_status kv_iter_new(kv *db, uint64_t snapshot, kv_slice from, kv_slice to, kv_error *error,
                        kv_iter *it) {
-  nay_merge_options how = {sizeof how, .nsources = 1, .keys = NAY_SST_KEYS_INTERNAL};
-  how.lower = from.data, how.lower_len = from.len;
-  how.upper = to.data, how.upper_len = to.len;
-  *it = (kv_iter){.db = db, .view = kv_view_ref(db)};
-  uint64_t sequence = snapshot != 0 ? snapshot : db->sequence;
+  view *v = view_ref(db);
+  nay_merge_source sources[2] = {{.size = sizeof *sources}, {.size = sizeof *sources}};
+  nay_memtable_source(v->mem->list, &sources[0]);
+  if (v->imm != NULL) nay_memtable_source(v->imm->list, &sources[1]);
+  uint64_t now = db->sequence, sequence = snapshot != 0 && snapshot < now ? snapshot : now;
+  nay_merge_options how = {sizeof how, sources, .keys = NAY_SST_KEYS_INTERNAL};
+  how.nsources = v->imm != NULL ? 2 : 1;
   how.sequence = &sequence;
-  nay_merge_source source = kv_memtable_source(it->view->mem);
-  how.sources = &source;
-  if (nay_merge_new(it->view->lookup, &how, NULL, NULL, &it->merge) != NAY_OK) abort(); /* memory */
+  how.lower = from.data;
+  how.lower_len = from.len;
+  how.upper = to.data;
+  how.upper_len = to.len;
+  *it = (kv_iter){.view = v};
+  if (nay_merge_new(v->lookup, &how, NULL, NULL, &it->merge) != NAY_OK) abort(); /* memory */
   nay_status status = nay_merge_first(it->merge);
   if (status == NAY_OK || status == NAY_ENOENT) return status;
-  kv_blame(error, status, "a table", nay_merge_diag(it->merge));
+  fail(error, status, "%s: %s", db->dir, nay_merge_diag(it->merge)->what);
   kv_iter_free(it);
   return status;
 }
 
 void kv_iter_free(kv_iter *it) {
   nay_merge_free(it->merge);
-  kv_view_unref(it->db, it->view);
+  view_unref(it->view);
+}
+
+/* ---- open ----
+ *
+ * MANIFEST names the tables and the logs. The logs are replayed into their memtables, and the store
+ * is as it was; nothing is written but that a torn record is cut off. Files that nothing names are
+ * what a crash left: a table that was not yet part of the store, one that had been merged, a log
+ * whose memtable had become a table, an empty log. They are removed, once all else is found in
+ * order. */
+
+/* Goes over the logs and tables in the directory that the view does not name: a log that has
+ * records and is newer, or any file of a store without a manifest, is not left over. clean: removes
+ * what is. */
+static nay_status open_files(kv *db, bool clean, kv_error *error) {
+  const view *v = db->view;
+  DIR *dir = opendir(db->dir);
+  nay_status status = NAY_OK;
+  if (dir == NULL) return fail(error, NAY_EIO, "%s: %s", db->dir, strerror(errno));
+  for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
+    char *end;
+    struct stat st;
+    uint64_t number = strtoull(e->d_name, &end, 10);
+    bool log = strcmp(end, ".log") == 0, named = number == v->mem->log && db->next > 1;
+    file at = file_of(db, number, log ? "log" : "ldb");
+    if (v->imm != NULL) named |= number == v->imm->log;
+    for (size_t i = 0; i < v->n; i++) named |= number == v->tables[i]->number;
+    if (named || number == 0 || strcmp(strrchr(at.path, '/') + 1, e->d_name) != 0) continue;
+    if (clean) unlink(at.path);
+    if (stat(at.path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) continue;
+    if (db->next == 1 || (log && number > v->mem->log))
+      status = fail(error, NAY_ECORRUPT, "%s: not in MANIFEST, or that is missing", at.path);
+  }
+  closedir(dir);
+  return status;
+}
+
+/* The memtable as its log has it. */
+static nay_status open_log(memtable *m, bool newest, kv_error *error) {
+  void *bytes;
+  size_t len;
+  nay_status status = nay_file_read(m->at.path, SIZE_MAX, NULL, &m->at.diag, &bytes, &len);
+  if (status != NAY_OK) return blame(error, status, &m->at);
+  status = log_replay(m, bytes, len, error);
+  free(bytes);
+  if (status == NAY_OK && m->length < len && !newest) status = NAY_ECORRUPT;
+  return status == NAY_OK ? log_open(m, false, error) : status;
+}
+
+/* An empty store, on the disk as well. */
+static nay_status open_new(kv *db, kv_error *error) {
+  uint64_t id;
+  if (db->options.must_exist) return fail(error, NAY_ENOENT, "%s: there is no store", db->dir);
+  if (getentropy(&id, sizeof id) != 0) return fail(error, NAY_EIO, "there is no random id");
+  db->view = view_next(NULL, 0);
+  db->view->sequence = 1; /* snapshot 0 is none */
+  db->view->mem = memtable_new(db, id, 1, 1);
+  nay_status status = open_files(db, false, error);
+  db->next = 2;
+  if (status == NAY_OK) status = log_open(db->view->mem, true, error);
+  return status == NAY_OK ? manifest_save(db, db->view, error) : status;
+}
+
+/* What MANIFEST names; without it, a new store. */
+static nay_status open_store(kv *db, kv_error *error) {
+  file at = file_of(db, 0, "MANIFEST");
+  void *text;
+  size_t len;
+  nay_status status = nay_file_read(at.path, SIZE_MAX, NULL, &at.diag, &text, &len);
+  if (at.diag.os_error == ENOENT) return open_new(db, error);
+  if (status != NAY_OK) return blame(error, status, &at);
+  status = manifest_parse(db, text, len, error);
+  free(text);
+  const view *v = db->view;
+  for (size_t i = 0; status == NAY_OK && i < v->n; i++)
+    status = table_open(db, v->tables[i], error);
+  if (status == NAY_OK && v->imm != NULL) status = open_log(v->imm, false, error);
+  if (v->imm != NULL) v->mem->last = v->imm->last;
+  return status == NAY_OK ? open_log(v->mem, true, error) : status;
+}
+
+nay_status kv_open(const char *dir, const kv_options *options, kv_error *error, kv **out) {
+  if (strlen(dir) >= sizeof(*out)->dir) return fail(error, NAY_EINVAL, "the path is too long");
+  kv *db = *out = alloc(sizeof *db);
+  if (options != NULL) db->options = *options;
+  if (db->options.write_buffer == 0) db->options.write_buffer = (size_t)4 << 20;
+  db->next = 1;
+  pthread_mutex_init(&db->writer, NULL);
+  pthread_mutex_init(&db->mutex, NULL);
+  pthread_cond_init(&db->changed, NULL);
+  snprintf(db->dir, sizeof db->dir, "%s", dir);
+  file lock = file_of(db, 0, "LOCK");
+  if (!db->options.must_exist) mkdir(dir, 0777); /* if it cannot, there is no lock */
+  nay_status status = nay_file_lock(lock.path, NAY_LOCK_TRY, &db->lock, &lock.diag);
+  if (status != NAY_OK) {
+    free(db);
+    return blame(error, status, &lock);
+  }
+  fail(error, NAY_OK, "");
+  status = open_store(db, error);
+  if (status == NAY_OK) status = view_index(db->view, error);
+  if (status == NAY_OK) status = open_files(db, false, error);
+  if (status == NAY_OK) status = open_files(db, true, error);
+  if (status == NAY_OK) db->sequence = db->view->mem->last;
+  db->running = status == NAY_OK && pthread_create(&db->thread, NULL, background, db) == 0;
+  if (status == NAY_OK && !db->running) status = fail(error, NAY_EIO, "there is no thread");
+  if (status != NAY_OK) kv_close(db);
+  return status;
+}
+
+void kv_close(kv *db) {
+  if (db == NULL) return;
+  pthread_mutex_lock(&db->writer);
+  db->closing = true;
+  pthread_cond_broadcast(&db->changed);
+  pthread_mutex_unlock(&db->writer);
+  if (db->running) pthread_join(db->thread, NULL);
+  view_unref(db->view);
+  nay_file_unlock(&db->lock);
+  free(db->snapshots);
+  free(db);
 }

@@ -1,13 +1,14 @@
 /*
  * kv.h - a small key-value store: what an LSM tree is, on libnay's tables. README.md has the tour.
  *
- * A put goes to the log and to the memtable; a full memtable becomes a table of level 0; a thread
- * in the background merges tables downwards. A get asks newest first: memtable, tables; the filter
- * of a table says nay before a block of it is read.
+ * A put goes to the log and to the memtable; a thread in the background makes a full memtable a
+ * table of level 0, and merges tables downwards. A get asks newest first: memtables, tables; the
+ * filter of a table says nay before a block of it is read.
  *
  * THREADS. All calls on one kv are safe together, but kv_close. An iterator belongs to one thread.
- * ERRORS. Calls return a nay_status and explain it in a kv_error (may be NULL). After a failed
- * write the store is read-only until it is opened again; reads go on.
+ * A kv belongs to one process: after fork only one of the two may use it. ERRORS. Calls return a
+ * nay_status and explain it in a kv_error (may be NULL). After a failed write the store is
+ * read-only until it is opened again; reads go on.
  */
 #ifndef KV_H
 #define KV_H
@@ -31,19 +32,22 @@ typedef struct kv_error {
 
 typedef struct kv_options {
   bool sync;           /* a put returns when it is on the disk; else when the system has it */
+  bool must_exist;     /* do not make a store */
   size_t write_buffer; /* a memtable of so many bytes becomes a table; 0: 4 MiB. Compaction makes
                           tables of half of it; level 1 has 2.5 times, each further one 10 times as
                           much */
 } kv_options;
 
-/* kv_open: an empty or missing directory becomes a store. NAY_OK: the text is empty, or says that a
- * torn record was dropped. NAY_EIO: another process has it open, a file is missing. NAY_ECORRUPT:
- * the offset is in the text. NAY_EMISMATCH: made with another comparator. */
+/* kv_open: an empty or missing directory becomes a store; options NULL: all zero. NAY_OK: the text
+ * is empty, or says that a torn record was dropped. NAY_EIO: another process has it open, a file is
+ * missing. NAY_ECORRUPT: the offset is in the text. NAY_EMISMATCH: made with another comparator.
+ * NAY_ENOENT: must_exist, and there is none. */
 nay_status kv_open(const char *dir, const kv_options *options, kv_error *error, kv **db);
 void kv_close(kv *db);
 
-/* kv_put: NAY_OK: acknowledged, survives kill -9; with sync also a crash of the machine. An error:
- * not in the store, unless it says that the log could not be cut back. */
+/* kv_put: keys and values have at most 64 MiB each. NAY_OK: acknowledged, survives kill -9; with
+ * sync also a crash of the machine. An error: not in the store, unless it says that the log could
+ * not be cut back. */
 nay_status kv_put(kv *db, kv_slice key, kv_slice value, kv_error *error);
 nay_status kv_delete(kv *db, kv_slice key, kv_error *error);
 
@@ -51,7 +55,8 @@ nay_status kv_delete(kv *db, kv_slice key, kv_error *error);
 uint64_t kv_snapshot_take(kv *db);
 void kv_snapshot_release(kv *db, uint64_t snapshot);
 
-/* kv_get: NAY_ENOENT: not there. snapshot 0: now. trace (may be NULL) is told each step. */
+/* kv_get: NAY_ENOENT: not there. snapshot 0, or one above all: now. trace (may be NULL) is told
+ * each step. */
 typedef void (*kv_trace)(void *ctx, const char *step);
 nay_status kv_get(kv *db, kv_slice key, uint64_t snapshot, kv_bytes *value, kv_trace trace,
                   void *ctx, kv_error *error);
@@ -61,7 +66,6 @@ nay_status kv_get(kv *db, kv_slice key, uint64_t snapshot, kv_bytes *value, kv_t
  * is none. Free the iterator after NAY_OK and NAY_ENOENT. */
 typedef struct kv_iter {
   nay_merge *merge;
-  kv *db;
   struct kv_view *view;
 } kv_iter;
 nay_status kv_iter_new(kv *db, uint64_t snapshot, kv_slice from, kv_slice to, kv_error *error,
@@ -74,8 +78,8 @@ nay_status kv_settle(kv *db, kv_error *error);
 typedef struct kv_stats {
   size_t tables[KV_LEVELS];
   uint64_t bytes[KV_LEVELS];
-  uint64_t flushed, compacted; /* bytes of tables written since it was opened */
-  uint64_t sequence, memtable;
+  uint64_t sequence, memtable, flushed,
+      compacted;             /* bytes: in it now, written since it was opened */
   nay_sst_counters counters; /* of the tables open now */
 } kv_stats;
 void kv_describe(kv *db, kv_stats *stats);

@@ -4,10 +4,12 @@
  *   kv [--sync] [--trace] DIR COMMAND ...      one command
  *   kv [--sync] [--trace] DIR < commands       one for each line
  *
- * On a line, VALUE is all that follows the key. A line with a NUL byte is an error and not run.
+ * On a line, VALUE is all that follows the key. A line with a NUL byte is an error and not run. A
+ * store that is not there is made by put, bench and lines alone.
  *
  * Exit status: 0 done, 1 a key that is not there, 2 an error; of several lines the highest.
  */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,20 +28,16 @@ static int say(const char *message) {
   return 2;
 }
 
-static int usage(void) {
-  return say("put KEY VALUE, get KEY, delete KEY, scan [FROM [TO]], stats, settle, bench [N]");
-}
-
 static int end(nay_status status) {
   return status == NAY_OK ? 0 : status == NAY_ENOENT ? 1 : say(error.text);
 }
 
-static void show(const char *bytes, size_t len, char after) {
+static void show(const void *bytes, size_t len, char after) {
   if (len != 0) fwrite(bytes, 1, len, stdout);
   putchar(after);
 }
 
-static void step(void *ctx, const char *what) { (void)ctx, printf("  %s\n", what); }
+static void step(void *prefix, const char *what) { printf("%s%s\n", (const char *)prefix, what); }
 
 static int put(kv *db, char **words) {
   return end(kv_put(db, text(words[1]), text(words[2]), &error));
@@ -47,11 +45,9 @@ static int put(kv *db, char **words) {
 
 static int del(kv *db, char **words) { return end(kv_delete(db, text(words[1]), &error)); }
 
-static int settle(kv *db, char **words) { return (void)words, end(kv_settle(db, &error)); }
-
 static int get(kv *db, char **words) {
   kv_bytes value = {NULL, 0};
-  nay_status status = kv_get(db, text(words[1]), 0, &value, trace ? step : NULL, NULL, &error);
+  nay_status status = kv_get(db, text(words[1]), 0, &value, trace ? step : NULL, "  ", &error);
   if (status == NAY_OK) show(value.data, value.len, '\n');
   free(value.data);
   return end(status);
@@ -59,11 +55,11 @@ static int get(kv *db, char **words) {
 
 static int scan(kv *db, char **words) {
   kv_iter it;
-  nay_status status = kv_iter_new(db, 0, text(words[1]), text(words[2]), &error, &it);
+  kv_slice from = text(words[1]), to = text(words[1] != NULL ? words[2] : NULL);
+  nay_status status = kv_iter_new(db, 0, from, to, &error, &it);
   if (status != NAY_OK && status != NAY_ENOENT) return end(status);
-  for (; status == NAY_OK; status = nay_merge_next(it.merge)) {
-    size_t len, value_len;
-    const char *key = nay_merge_key(it.merge, &len), *value = nay_merge_value(it.merge, &value_len);
+  for (size_t len, value_len; status == NAY_OK; status = nay_merge_next(it.merge)) {
+    const void *key = nay_merge_key(it.merge, &len), *value = nay_merge_value(it.merge, &value_len);
     show(key, len, '\t');
     show(value, value_len, '\n');
   }
@@ -73,71 +69,73 @@ static int scan(kv *db, char **words) {
 }
 
 static int stats(kv *db, char **words) {
-  kv_stats is;
+  kv_stats s;
   (void)words;
-  kv_describe(db, &is);
-  printf("sequence %" PRIu64 ", memtable %" PRIu64 " bytes\n", is.sequence, is.memtable);
+  kv_describe(db, &s);
+  printf("sequence %" PRIu64 ", memtable %" PRIu64 " bytes\n", s.sequence, s.memtable);
   for (unsigned i = 0; i < KV_LEVELS; i++)
-    if (is.tables[i] != 0)
-      printf("level %u: %zu tables, %" PRIu64 " bytes\n", i, is.tables[i], is.bytes[i]);
-  printf("bytes flushed %" PRIu64 ", compacted %" PRIu64 "\n", is.flushed, is.compacted);
+    if (s.tables[i] != 0)
+      printf("level %u: %zu tables, %" PRIu64 " bytes\n", i, s.tables[i], s.bytes[i]);
+  printf("bytes flushed %" PRIu64 ", compacted %" PRIu64 "\n", s.flushed, s.compacted);
   printf("filters: %" PRIu64 " probes, %" PRIu64 " nay; blocks read: %" PRIu64 "\n",
-         is.counters.filter_checks, is.counters.filter_useful, is.counters.block_reads);
+         s.counters.filter_checks, s.counters.filter_useful, s.counters.block_reads);
   return 0;
 }
 
-/* n puts in random order, n gets of those keys, n of others: ns for each. */
+static int settle(kv *db, char **words) {
+  (void)words;
+  return end(kv_settle(db, &error));
+}
+
+/* n puts in random order, n gets of those keys, n of others: CPU time of all threads for each. */
 static int bench(kv *db, char **words) {
   static const char *const jobs[] = {"fill", "get, present", "get, absent"};
   const char *count = words[1] != NULL ? words[1] : "1000000";
-  bool digits = strlen(count) <= 12 && count[strspn(count, "0123456789")] == 0;
-  uint64_t n = digits ? strtoull(count, NULL, 10) : 0;
-  if (n == 0) return usage();
-  char key[40], value[100] = "";
+  uint64_t n = strlen(count) <= 12 ? strtoull(count, NULL, 10) : 0;
+  if (n == 0 || count[strspn(count, "0123456789")] != 0) return say("bench [N]: N is a number");
   kv_bytes found = {NULL, 0};
+  nay_status status = NAY_OK;
   for (unsigned job = 0; job < 3; job++) {
-    struct timespec start, now;
-    nay_status status = NAY_OK;
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    for (uint64_t i = 0; i < n && (status == NAY_OK || status == NAY_ENOENT); i++) {
+    clock_t start = clock();
+    for (uint64_t i = 0; i < n && end(status) < 2; i++) {
+      char key[40], value[100] = "";
       snprintf(key, sizeof key, "%016" PRIx64, nay_hash_mix(job == 2 ? i + n : i));
       status = job == 0 ? kv_put(db, text(key), (kv_slice){value, sizeof value}, &error)
                         : kv_get(db, text(key), 0, &found, NULL, NULL, &error);
     }
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    double ns = (double)(now.tv_sec - start.tv_sec) * 1e9 + (double)(now.tv_nsec - start.tv_nsec);
-    printf("%-14s%8.0f ns\n", jobs[job], ns / (double)n);
     if (job == 0 && status == NAY_OK) status = kv_settle(db, &error);
-    if (end(status) == 2) return 2;
+    double ns = (double)(clock() - start) * 1e9 / CLOCKS_PER_SEC / (double)n;
+    printf("%-14s%8.0f ns\n", jobs[job], ns);
   }
   free(found.data);
-  return stats(db, words);
+  return status == NAY_ENOENT ? stats(db, words) : 2;
 }
 
-static const struct {
+typedef struct command {
   const char *name;
   int least, most; /* words */
   int (*run)(kv *db, char **words);
-} commands[] = {{"put", 3, 3, put},    {"get", 2, 2, get},     {"delete", 2, 2, del},
-                {"scan", 1, 3, scan},  {"stats", 1, 1, stats}, {"settle", 1, 1, settle},
-                {"bench", 1, 2, bench}};
+} command;
 
-static int run(kv *db, int n, char **words) {
-  char *w[] = {words[0], n > 1 ? words[1] : NULL, n > 2 ? words[2] : NULL};
-  for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
-    if (strcmp(words[0], commands[i].name) == 0 && n >= commands[i].least && n <= commands[i].most)
-      return commands[i].run(db, w);
-  return usage();
+/* Of n words, with a NULL behind them. */
+static const command *find(int n, char **words) {
+  static const command all[] = {
+      {"put", 3, 3, put},     {"get", 2, 2, get},       {"delete", 2, 2, del}, {"scan", 1, 3, scan},
+      {"stats", 1, 1, stats}, {"settle", 1, 1, settle}, {"bench", 1, 2, bench}};
+  for (const command *c = all; c < all + sizeof all / sizeof all[0]; c++)
+    if (n >= c->least && n <= c->most && strcmp(words[0], c->name) == 0) return c;
+  say("put KEY VALUE, get KEY, delete KEY, scan [FROM [TO]], stats, settle, bench [N]");
+  return NULL;
 }
 
 static int run_line(kv *db, char *line, size_t len) {
-  char *words[3];
+  char *words[4] = {NULL};
   int n = 0;
   if (len != 0 && line[len - 1] == '\n') line[--len] = 0;
   if (strlen(line) != len) return say("a line with a NUL byte is not run");
-  for (char *word = strtok(line, " "); word != NULL; word = strtok(NULL, n == 2 ? "" : " "))
-    words[n++] = word;
-  return n != 0 ? run(db, n, words) : 0;
+  for (; len != 0 && n < 3 && line != NULL; n++) words[n] = strsep(&line, n < 2 ? " " : "");
+  const command *c = n != 0 ? find(n, words) : NULL;
+  return c != NULL ? c->run(db, words) : n != 0 ? 2 : 0;
 }
 
 static int run_lines(kv *db) {
@@ -153,19 +151,22 @@ static int run_lines(kv *db) {
 }
 
 int main(int argc, char **argv) {
-  kv_options options = {.sync = false};
   kv *db;
-  int at = 1;
-  for (; at < argc && strncmp(argv[at], "--", 2) == 0; at++) {
-    bool *option = strcmp(argv[at], "--sync") == 0 ? &options.sync : &trace;
-    if (option == &trace && strcmp(argv[at], "--trace") != 0) argc = 0;
-    *option = true;
-  }
-  if (at >= argc) return say("usage: kv [--sync] [--trace] DIR [COMMAND ...]");
-  nay_status status = kv_open(argv[at++], &options, &error, &db);
+  kv_options options = {.sync = argc > 1 && strcmp(argv[1], "--sync") == 0};
+  int at = options.sync ? 2 : 1;
+  trace = argc > at && strcmp(argv[at], "--trace") == 0;
+  if (trace) at++;
+  if (argc <= at || argv[at][0] == '-')
+    return say("usage: kv [--sync] [--trace] DIR [COMMAND ...]");
+  char **words = argv + at + 1;
+  const command *c = words[0] != NULL ? find(argc - at - 1, words) : NULL;
+  if (c == NULL && words[0] != NULL) return 2;
+  options.must_exist = c != NULL && c->run != put && c->run != bench;
+  for (int fd = 0; fd >= 0 && fd <= 2;) fd = open("/dev/null", O_RDWR); /* those that are closed */
+  nay_status status = kv_open(argv[at], &options, &error, &db);
   if (error.text[0] != 0) say(error.text); /* a torn record, or why not */
   if (status != NAY_OK) return 2;
-  int result = at < argc ? run(db, argc - at, argv + at) : run_lines(db);
+  int result = c != NULL ? c->run(db, words) : run_lines(db);
   kv_close(db);
   if (fflush(stdout) == 0 && !ferror(stdout)) return result;
   return say("standard output cannot be written");

@@ -94,6 +94,12 @@ NAY_INLINE unsigned char nay__atomic_acquire8(const unsigned char *p) {
 NAY_INLINE void nay__atomic_release8(unsigned char *p, unsigned char value) {
   __atomic_store_n(p, value, __ATOMIC_RELEASE);
 }
+NAY_INLINE void *nay__atomic_acquire_pointer(void *const *p) {
+  return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+NAY_INLINE void nay__atomic_release_pointer(void **p, void *value) {
+  __atomic_store_n(p, value, __ATOMIC_RELEASE);
+}
 #else
 #error "nay needs gcc or clang: add the atomics of your compiler here"
 #endif

@@ -55,7 +55,8 @@ static nay_status lock_wait(const nay_filelock *lock, bool try, nay_diag *diag) 
   do result = flock(lock->fd, LOCK_EX | (try ? LOCK_NB : 0));
   while (result != 0 && errno == EINTR);
   if (result == 0) return NAY_OK;
-  if (errno == EWOULDBLOCK) return nay__os_fail(diag, "another process holds the lock of the file");
+  if (errno == EWOULDBLOCK)
+    return nay__os_fail(diag, "the lock of the file is held, here or in another process");
   if (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP || errno == EBADF) {
     return nay__fail(diag, NAY_ENOTSUP, "the file system has no locks", 0);
   }

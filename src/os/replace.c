@@ -253,6 +253,40 @@ nay_status nay_file_replace(const char *path, uint32_t flags, nay_producer produ
   return status;
 }
 
+nay_status nay_file_append(int fd, const void *bytes, size_t len, bool sync, uint64_t *length,
+                           nay_diag *diag) {
+  if (length == NULL || (bytes == NULL && len != 0)) {
+    return nay__fail(diag, NAY_EINVAL, "bytes or length is NULL", 0);
+  }
+  nay_status status = nay__file_write(fd, bytes, len, diag);
+  if (status == NAY_OK && sync && fdatasync(fd) != 0) {
+    status = nay__os_fail(diag, "cannot sync the file");
+  }
+  if (status == NAY_OK) *length += len;
+  if (status == NAY_OK || len == 0) return status;
+  int error = errno;
+  if (ftruncate(fd, (off_t)*length) == 0) return status;
+  errno = error;
+  return nay__os_fail(diag, "cannot write the file, nor cut it back");
+}
+
+typedef struct replace_bytes {
+  const void *at;
+  size_t len;
+} replace_bytes;
+
+static nay_status replace_produce(void *ctx, nay_sink sink, void *sink_ctx) {
+  const replace_bytes *b = ctx;
+  return b->len != 0 ? sink(sink_ctx, b->at, b->len) : NAY_OK;
+}
+
+nay_status nay_file_write(const char *path, uint32_t flags, const void *bytes, size_t len,
+                          nay_diag *diag) {
+  replace_bytes b = {bytes, len};
+  if (bytes == NULL && len != 0) return nay__fail(diag, NAY_EINVAL, "bytes is NULL", 0);
+  return nay_file_replace(path, flags, replace_produce, &b, diag);
+}
+
 nay_status nay__replacement_new(const char *path, bool sync, const nay_allocator *allocator,
                                 nay_diag *diag, nay_replacement **replacement) {
   nay_replacement *r = nay__alloc(allocator, sizeof *r);

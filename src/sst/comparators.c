@@ -91,3 +91,8 @@ nay_status nay_sst_comparator_named(const char *name, nay_sst_comparator *compar
   if (!nay__number_of_name(name, COMPARATOR_PREFIX, UINT16_MAX, &n) || n == 0) return NAY_ENOENT;
   return nay_sst_comparator_prefix(n, comparator);
 }
+
+int nay_sst_compare(const nay_sst_comparator *comparator, const void *a, size_t a_len,
+                    const void *b, size_t b_len) {
+  return nay__compare_users((nay_order){comparator, false}, a, a_len, b, b_len);
+}

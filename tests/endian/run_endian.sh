@@ -36,11 +36,8 @@ build() { # cpu compiler
     -o "$work/$1/keys_again" || return
   "$2" "${flags[@]}" "$source/tests/endian/inline_again.c" "$work/$1/libnay.a" \
     -o "$work/$1/inline_again" || return
-  local store=("$source"/examples/kv/[!s]*.c) # all but the shell
   for target in "$source"/tests/fuzz/fuzz_*.c; do
-    local more=()
-    [ "$(basename "$target")" != fuzz_kv.c ] || more=(-I"$source/examples/kv" "${store[@]}")
-    "$2" "${flags[@]}" "$target" "${more[@]}" "$source/tests/fuzz/replay.c" "$work/$1/libnay.a" -lm -pthread \
+    "$2" "${flags[@]}" "$target" "$source/tests/fuzz/replay.c" "$work/$1/libnay.a" -lm -pthread \
       -o "$work/$1/$(basename "$target" .c)" || return
   done
 }

@@ -3,50 +3,60 @@
  * parsed. The first byte chooses. Checksums are put right for every second input, so
  * that what is behind them is reached.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "parts.h"
+#include "../../examples/kv/db.c" /* the store is one translation unit */
 
 /* Seals each record where its lengths say that it is. */
-static void seal_log(uint8_t *bytes, size_t len) {
-  for (size_t at = 0; at + KV_RECORD + 8 <= len;) {
-    size_t room = len - at - KV_RECORD - 8, key = bytes[at + 8] % 16, value = bytes[at + 12] % 16;
+static void seal_log(const memtable *m, uint8_t *bytes, size_t len) {
+  for (size_t at = 0; at + sizeof(header) + 9 <= len;) {
+    size_t room = len - at - sizeof(header) - 9, key = bytes[at + 8] % 16,
+           value = bytes[at + 12] % 16;
     if (key + value > room) return;
-    kv_record_seal(bytes + at, key, value);
-    at += KV_RECORD + key + 8 + value;
+    header h = {.len = htole32((uint32_t)key), .value_len = htole32((uint32_t)value)};
+    h.body_check = htole32((uint32_t)checksum(m, bytes + at + sizeof h, key + value + 9));
+    h.check = htole32((uint32_t)checksum(m, &h.body_check, sizeof h - 4));
+    memcpy(bytes + at, &h, sizeof h);
+    at += sizeof h + key + value + 9;
   }
 }
 
-static void replay(uint8_t *bytes, size_t len) {
+static void replay(uint8_t *bytes, size_t len, bool seal) {
+  static const kv db;
   kv_error error = {""};
-  kv_memtable *m = kv_memtable_new(1);
-  nay_status status = kv_log_replay("log", (kv_bytes){(char *)bytes, len}, m, &error);
+  memtable *m = memtable_new(&db, 7, 1, 1);
+  nay_merge_source s = {.size = sizeof s};
+  if (seal) seal_log(m, bytes, len);
+  nay_status status = log_replay(m, bytes, len, &error);
   if (status != NAY_OK && (status != NAY_ECORRUPT || error.text[0] == 0)) abort();
+  if (status == NAY_OK && (m->length < len) != (error.text[0] != 0)) abort();
   uint64_t n = 0; /* what was recovered is in order */
-  const kv_node *last = NULL, *node = m->head;
-  for (; (node = kv_node_next(node)) != NULL; last = node, n++)
-    if (last != NULL && kv_compare(last->key, node->key) > 0) abort();
+  kv_slice last = {NULL, 0}, key;
+  if (nay_memtable_source(m->list, &s) != NAY_OK) abort();
+  for (status = s.first(s.state); status == NAY_OK; status = s.next(s.state), n++) {
+    key.data = s.key(s.state, &key.len);
+    key.len -= 8;
+    if (n != 0 && compare(last, key) > 0) abort();
+    last = key;
+  }
+  s.free(s.state);
   if (n != m->last - 1) abort();
-  kv_memtable_unref(m);
+  memtable_unref(m);
 }
 
 static void parse(uint8_t *text, size_t len, bool seal) {
+  static kv db;
   kv_error error = {""};
-  kv_view *v;
   text[len] = 0;
   if (seal && len >= 23) {
     char line[24];
-    snprintf(line, sizeof line, "check %016" PRIx64 "\n", kv_checksum(text, len - 23));
+    snprintf(line, sizeof line, "check %016" PRIx64 "\n",
+             checksum(&(memtable){.store = 0}, text, len - 23));
     memcpy(text + len - 23, line, 23);
   }
-  nay_status status = kv_manifest_parse((kv_bytes){(char *)text, len}, &v, &error);
+  nay_status status = manifest_parse(&db, (char *)text, len, &error);
   if (status != NAY_OK && error.text[0] == 0) abort();
-  for (size_t i = 0; status == NAY_OK && i < v->n; i++)
-    if (v->tables[i]->level >= KV_LEVELS || v->tables[i]->bytes == 0) abort();
-  while (v->n > 0) free(v->tables[--v->n]);
-  free(v);
+  for (size_t i = 0; status == NAY_OK && i < db.view->n; i++)
+    if (db.view->tables[i]->level >= KV_LEVELS || db.next <= db.view->tables[i]->number) abort();
+  view_unref(db.view);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -55,12 +65,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   uint8_t *bytes = malloc(size); /* exact, with the 0 behind a text */
   if (bytes == NULL) return 0;
   memcpy(bytes, data + 1, size - 1);
-  if (data[0] & 1) {
-    if (data[0] & 2) seal_log(bytes, size - 1);
-    replay(bytes, size - 1);
-  } else {
+  if (data[0] & 1)
+    replay(bytes, size - 1, data[0] & 2);
+  else
     parse(bytes, size - 1, data[0] & 2);
-  }
   free(bytes);
   return 0;
 }

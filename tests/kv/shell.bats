@@ -36,11 +36,15 @@ kv() { "$NAY_BUILD/examples/kv" "$@"; }
 }
 
 @test "kv: further arguments and numbers that are none are refused" {
-  for words in 'scan a z q' 'stats extra' 'settle now' 'bench abc' 'bench -5' 'bench 0' 'bench +7' 'bench 7x' \
-    'bench 99999999999999999999' 'bench 7 8' 'get' 'get a b' 'put a' 'put a b c' 'delete' 'delete a b' 'foo'; do
+  for words in 'scan a z q' 'stats extra' 'settle now' 'bench 7 8' 'get' 'get a b' 'put a' 'put a b c' 'delete' 'delete a b' 'foo'; do
     # shellcheck disable=SC2086
     run -2 kv store $words
     [[ $output == "kv: put KEY VALUE, "* ]]
+    [ ! -e store ]
+  done
+  for count in abc -5 0 +7 7x 99999999999999999999; do
+    run -2 kv store bench "$count"
+    [ "$output" = "kv: bench [N]: N is a number" ]
   done
   [ "$(kv store scan)" = "" ]
   run -0 kv store bench 7
@@ -50,4 +54,36 @@ kv() { "$NAY_BUILD/examples/kv" "$@"; }
   kv store put a 1
   run -2 bash -c '"$1" store scan > /dev/full' - "$NAY_BUILD/examples/kv"
   [[ $output == "kv: standard output cannot be written" ]]
+}
+
+@test "kv: options that are none, and stores that are not there" {
+  for option in -h --help --syncs -; do
+    run -2 kv $option
+    [[ $output == "kv: usage: "* ]]
+    run -2 kv $option get a
+    [ ! -e "./$option" ]
+  done
+  for words in 'get a' 'scan' 'stats' 'settle' 'delete a'; do
+    # shellcheck disable=SC2086
+    run -2 kv nothing $words
+    [ ! -e nothing ]
+    mkdir -p empty
+    # shellcheck disable=SC2086
+    run -2 kv empty $words
+    [ "$output" = "kv: empty: there is no store" ]
+    [ -z "$(ls empty)" ]
+  done
+}
+
+@test "kv: a message never goes to a file of the store" {
+  kv store put a b
+  kv store frob <&- >&- 2>&- || true
+  printf 'half' >> store/000001.log
+  kv store get a <&- >&- 2>&- || true
+  [ "$(kv store scan)" = "$(printf 'a\tb')" ]
+}
+
+@test "kv: an empty value on a line" {
+  printf 'put e \nput f  g h \n' | kv store
+  [ "$(kv store scan)" = "$(printf 'e\t\nf\t g h ')" ]
 }

@@ -116,7 +116,7 @@ static void a_store_is_open_once(void **state) {
   kv *db, *second;
   assert_ok(kv_open(dir.path, &options, &error, &db));
   assert_status(kv_open(dir.path, &options, &error, &second), NAY_EIO);
-  assert_non_null(strstr(error.text, "another process has it open"));
+  assert_non_null(strstr(error.text, "the lock of the file is held, here or in another process"));
   kv_close(db);
   assert_ok(kv_open(dir.path, &options, &error, &db));
   kv_close(db);
@@ -186,24 +186,86 @@ static void a_trace_tells_each_step(void **state) {
   assert_ok(kv_settle(db, NULL));
   memset(&s, 0, sizeof s);
   assert_ok(kv_get(db, (kv_slice){"k00", 3}, 0, &value, steps_add, &s, NULL));
-  assert_non_null(strstr(s.text, "memtable: absent\nlevel 0, 000002.ldb: filter: maybe\n"));
-  assert_non_null(strstr(s.text, "000002.ldb: found\n"));
+  assert_non_null(strstr(s.text, "memtable: absent\nlevel 0, 000003.ldb: filter: maybe\n"));
+  assert_non_null(strstr(s.text, "000003.ldb: found\n"));
   memset(&s, 0, sizeof s);
   assert_status(kv_get(db, (kv_slice){"x", 1}, 0, &value, steps_add, &s, NULL), NAY_ENOENT);
-  assert_non_null(strstr(s.text, "000002.ldb: outside of its range of keys\n"));
+  assert_non_null(strstr(s.text, "000003.ldb: outside of its range of keys\n"));
   memset(&s, 0, sizeof s);
   assert_status(kv_get(db, (kv_slice){"k01", 3}, 0, &value, steps_add, &s, NULL), NAY_ENOENT);
-  assert_non_null(strstr(s.text, "000002.ldb: filter: nay\n"));
+  assert_non_null(strstr(s.text, "000003.ldb: filter: nay\n"));
   free(value.data);
   kv_close(db);
   directory_remove(&dir);
 }
 
+static void fill(kv *db, uint64_t n, bool ascending) {
+  static char value[500];
+  for (uint64_t i = 0; i < n; i++) {
+    char key[16];
+    uint64_t number = ascending ? i : nay_hash_mix(i) % 100000;
+    snprintf(key, sizeof key, "%08u", (unsigned)number);
+    assert_ok(put(db, key, 8, value, sizeof value));
+  }
+  assert_ok(kv_settle(db, NULL));
+}
+
+/* Bytes that compactions write for each byte that was flushed. Keys in ascending order overlap
+ * nothing: their tables move from level to level. */
+static void compactions_write_what_overlaps(void **state) {
+  (void)state;
+  for (int ascending = 0; ascending < 2; ascending++) {
+    directory dir = directory_make();
+    kv *db = model_open(dir.path, (kv_options){.write_buffer = 64 << 10});
+    kv_stats stats;
+    fill(db, TEST_SCALE(12000), ascending);
+    kv_describe(db, &stats);
+    double amplification = (double)stats.compacted / (double)stats.flushed;
+    print_message("# %s: %.2f\n", ascending ? "ascending" : "random", amplification);
+    assert_true(amplification < (ascending ? 0.01 : 15));
+    assert_true(stats.tables[0] < 4);
+    assert_true(stats.tables[1] > 0);
+    assert_true(stats.tables[2] > 0);
+    kv_close(db);
+    db = model_open(dir.path, (kv_options){.write_buffer = 64 << 10});
+    kv_bytes value = {0};
+    if (ascending) assert_ok(get(db, "00000007", 8, &value));
+    free(value.data);
+    kv_close(db);
+    directory_remove(&dir);
+  }
+}
+
+static void defaults_and_bad_arguments(void **state) {
+  (void)state;
+  directory dir = directory_make();
+  kv *db;
+  kv_iter it = {NULL, NULL};
+  kv_bytes value = {0};
+  kv_iter_free(&it);
+  kv_close(NULL);
+  assert_ok(kv_open(dir.path, NULL, NULL, &db));
+  assert_ok(put(db, "a", 1, "1", 1));
+  assert_ok(kv_get(db, (kv_slice){"a", 1}, UINT64_MAX, &value, NULL, NULL, NULL)); /* now */
+  assert_ok(iter_new(db, UINT64_MAX, NULL, NULL, &it));
+  kv_iter_free(&it);
+  kv_close(db);
+  directory_remove(&dir);
+  kv_options options = {.must_exist = true};
+  assert_status(kv_open(dir.path, &options, NULL, &db), NAY_EIO);
+  assert_int_equal(mkdir(dir.path, 0777), 0);
+  assert_status(kv_open(dir.path, &options, NULL, &db), NAY_ENOENT);
+  assert_int_equal(directory_count(&dir, NULL), 0);
+  directory_remove(&dir);
+  free(value.data);
+}
+
 int main(void) {
   const test_case tests[] = {
-      TEST(answers_are_those_of_a_model), TEST(an_iterator_sees_no_later_put),
-      TEST(keys_and_values_are_bytes),    TEST(a_store_is_open_once),
-      TEST(a_trace_tells_each_step),      TEST(iterators_go_both_ways),
+      TEST(answers_are_those_of_a_model),    TEST(an_iterator_sees_no_later_put),
+      TEST(keys_and_values_are_bytes),       TEST(a_store_is_open_once),
+      TEST(a_trace_tells_each_step),         TEST(iterators_go_both_ways),
+      TEST(compactions_write_what_overlaps), TEST(defaults_and_bad_arguments),
   };
   if (chdir("/dev/shm") != 0) print_message("# no /dev/shm: on the disk\n");
   return run_all(tests);

@@ -9,12 +9,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 
 #include "kv_model.h"
-#include "parts.h"
 #include "support/directory.h"
 
 #define OPERATIONS 24u
+#define RECORD 25u /* bytes of a record, besides key and value */
 
 static directory dir;
 static nay_status try_open(kv_error *error, kv **db) {
@@ -26,34 +27,44 @@ static void file_write(const char *name, const void *bytes, size_t len) {
   directory_write(directory_at(&dir, name), bytes, len);
 }
 
-/* ---- logs ---- */
-
-/* A short operation, so that every byte of a log can be tried. */
-static size_t log_record(uint8_t *at, uint64_t sequence, unsigned type, const char *key,
-                         const char *value, size_t value_len) {
-  size_t len = strlen(key);
-  memcpy(at + KV_RECORD, key, len);
-  kv_store(at + KV_RECORD + len, sequence << 8 | type, 8);
-  memcpy(at + KV_RECORD + len + 8, value, value_len);
-  kv_record_seal(at, len, value_len);
-  return KV_RECORD + len + 8 + value_len;
+static void store_clear(void) {
+  directory_remove(&dir);
+  assert_int_equal(mkdir(dir.path, 0777), 0);
 }
 
+/* ---- logs ---- */
+
+/* A store of a few short entries, all of them in its log, so that every byte of it can be tried. */
 typedef struct sample_log {
   uint8_t bytes[4000];
   size_t len, starts[OPERATIONS + 1];
 } sample_log;
 
+static char sample_manifest[1000];
+
 /* Entry i: key "k" and its letter, value its number. */
-static sample_log log_sample(uint64_t first) {
+static sample_log log_sample(void) {
   sample_log log = {.len = 0};
+  kv *db;
+  store_clear();
+  assert_ok(try_open(NULL, &db));
   for (unsigned i = 0; i < OPERATIONS; i++) {
     char key[3] = {'k', (char)('a' + i), 0}, value[8];
     size_t n = (size_t)snprintf(value, sizeof value, "%u", i);
-    log.starts[i] = log.len;
-    log.len += log_record(log.bytes + log.len, first + i, KV_VALUE, key, value, n);
+    assert_ok(put(db, key, 2, value, n));
+    log.starts[i + 1] = log.starts[i] + RECORD + 2 + n;
   }
-  log.starts[OPERATIONS] = log.len;
+  kv_close(db);
+  unsigned char *bytes = directory_read(directory_at(&dir, "000001.log"), &log.len);
+  assert_int_equal(log.len, log.starts[OPERATIONS]);
+  memcpy(log.bytes, bytes, log.len);
+  free(bytes);
+  size_t len;
+  bytes = directory_read(directory_at(&dir, "MANIFEST"), &len);
+  assert_true(len < sizeof sample_manifest);
+  memset(sample_manifest, 0, sizeof sample_manifest);
+  memcpy(sample_manifest, bytes, len);
+  free(bytes);
   return log;
 }
 
@@ -68,35 +79,29 @@ static bool log_has(kv *db, unsigned i) {
   return there;
 }
 
+/* The store of the last sample, with another log. */
 static void store_with_log(const void *bytes, size_t len) {
-  static kv db;
-  snprintf(db.dir, sizeof db.dir, "%s", dir.path);
-  assert_ok(kv_manifest_save(&db, &(kv_view){.log = 1}, NULL));
+  store_clear();
+  file_write("MANIFEST", sample_manifest, strlen(sample_manifest));
   file_write("000001.log", bytes, len);
-}
-
-static void store_clear(void) {
-  directory_remove(&dir);
-  assert_int_equal(mkdir(dir.path, 0777), 0);
 }
 
 static void a_log_cut_at_every_byte(void **state) {
   (void)state;
-  sample_log log = log_sample(1);
+  sample_log log = log_sample();
   for (size_t len = 0; len <= log.len; len++) {
     kv *db;
     kv_error error = {""};
     unsigned whole = 0;
     while (whole < OPERATIONS && log.starts[whole + 1] <= len) whole++;
-    store_clear();
     store_with_log(log.bytes, len);
     if (try_open(&error, &db) != NAY_OK) fail_msg("%zu bytes: %s", len, error.text);
     for (unsigned i = 0; i < OPERATIONS; i++) assert_int_equal(log_has(db, i), i < whole);
-    char want[200] = "";
+    char want[600] = "";
     if (len > log.starts[whole])
       snprintf(want, sizeof want,
-               "000001.log: recovered %u records, %zu bytes of a torn record dropped at offset %zu",
-               whole, len - log.starts[whole], log.starts[whole]);
+               "%s/000001.log: recovered %u records, torn at offset %zu: %zu bytes dropped",
+               dir.path, whole, log.starts[whole], len - log.starts[whole]);
     assert_string_equal(error.text, want);
     assert_ok(put(db, "kz", 2, "25", 2)); /* continues where the last whole record ends */
     kv_close(db);
@@ -108,22 +113,61 @@ static void a_log_cut_at_every_byte(void **state) {
   }
 }
 
+/* Some file systems leave zeros for what was not yet written: within a record, too. */
 static void a_log_that_ends_in_zeros(void **state) {
   (void)state;
-  sample_log log = log_sample(1);
+  sample_log log = log_sample();
+  for (size_t len = log.starts[OPERATIONS - 2]; len <= log.len; len++) {
+    for (size_t zeros = 1; zeros <= 4096; zeros *= 64) {
+      static uint8_t bytes[10000];
+      kv *db;
+      kv_error error;
+      unsigned whole = 0;
+      memset(bytes, 0, sizeof bytes);
+      memcpy(bytes, log.bytes, len);
+      while (whole < OPERATIONS && log.starts[whole + 1] <= len) whole++;
+      store_with_log(bytes, len + zeros);
+      if (try_open(&error, &db) != NAY_OK) fail_msg("%zu + %zu: %s", len, zeros, error.text);
+      assert_non_null(strstr(error.text, "torn at offset"));
+      for (unsigned i = 0; i < OPERATIONS; i++) assert_int_equal(log_has(db, i), i < whole);
+      kv_close(db);
+    }
+  }
+}
+
+/* The log of another store, and one of another number. */
+static void a_log_of_another_store(void **state) {
+  (void)state;
+  const sample_log other = log_sample(), log = log_sample();
   kv *db;
   kv_error error;
-  store_clear();
-  store_with_log(log.bytes, log.len + 500);
+  assert_memory_not_equal(other.bytes, log.bytes, log.len);
+  store_with_log(other.bytes, other.len);
+  assert_status(try_open(&error, &db), NAY_ECORRUPT);
+  assert_non_null(strstr(error.text, "000001.log: damaged at offset 0: checksum"));
+  store_with_log(log.bytes, log.len);
   assert_ok(try_open(&error, &db));
-  assert_non_null(strstr(error.text, "500 bytes of a torn record"));
-  for (unsigned i = 0; i < OPERATIONS; i++) assert_true(log_has(db, i));
   kv_close(db);
+}
+
+static void a_log_that_is_no_file(void **state) {
+  (void)state;
+  kv *db;
+  kv_error error;
+  log_sample();
+  assert_int_equal(unlink(directory_at(&dir, "000001.log")), 0);
+  assert_int_equal(mkfifo(directory_at(&dir, "000001.log"), 0666), 0);
+  assert_status(try_open(&error, &db), NAY_EIO);
+  assert_non_null(strstr(error.text, "000001.log: not a regular file"));
+  assert_int_equal(unlink(directory_at(&dir, "000001.log")), 0);
+  assert_int_equal(mkdir(directory_at(&dir, "000001.log"), 0777), 0);
+  assert_status(try_open(&error, &db), NAY_EIO);
+  assert_non_null(strstr(error.text, "000001.log: not a regular file"));
 }
 
 static void a_log_flipped_at_every_bit(void **state) {
   (void)state;
-  const sample_log log = log_sample(1);
+  const sample_log log = log_sample();
   for (size_t bit = 0; bit < 8 * log.len; bit += bit < 8 * 300 ? 1 : 7) {
     sample_log bad = log;
     kv *db;
@@ -132,7 +176,6 @@ static void a_log_flipped_at_every_bit(void **state) {
     unsigned hit = 0;
     bad.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
     while (log.starts[hit + 1] <= bit / 8) hit++;
-    store_clear();
     store_with_log(bad.bytes, bad.len);
     assert_status(try_open(&error, &db), NAY_ECORRUPT);
     snprintf(want, sizeof want, "000001.log: damaged at offset %zu: ", log.starts[hit]);
@@ -144,8 +187,7 @@ static void a_log_that_is_missing(void **state) {
   (void)state;
   kv *db;
   kv_error error = {""};
-  store_clear();
-  store_with_log("", 0);
+  log_sample();
   unlink(directory_at(&dir, "000001.log"));
   assert_status(try_open(&error, &db), NAY_EIO);
   assert_non_null(strstr(error.text, "000001.log"));
@@ -155,10 +197,9 @@ static void a_log_that_is_missing(void **state) {
 /* A log that is not named, and not older than those that are, has what was acknowledged. */
 static void a_log_that_is_not_named(void **state) {
   (void)state;
-  sample_log log = log_sample(1);
+  sample_log log = log_sample();
   kv *db;
   kv_error error = {""};
-  store_clear();
   store_with_log(log.bytes, log.len);
   file_write("000002.log", "", 0); /* that a crash left */
   file_write("000003.log", log.bytes, log.len);
@@ -173,16 +214,17 @@ static void a_log_that_is_not_named(void **state) {
 
 /* ---- manifest ---- */
 
+/* The last entries are in the log, and there is nothing to merge: it does not change by itself. */
 static void store_of_tables(model *m) {
   kv *db;
   kv_error error;
   store_clear();
   *m = (model){.seed = 3};
   assert_ok(try_open(&error, &db));
-  for (uint64_t i = 0; i < 700; i++) {
+  for (uint64_t i = 0; i < 699; i++) {
     assert_ok(model_write(db, m->seed, i, NULL));
     model_apply(m, i);
-    if (i % 100 == 99 && i < 600) assert_ok(kv_settle(db, NULL));
+    if (i % 100 == 99 || i == 689) assert_ok(kv_settle(db, NULL));
   }
   kv_close(db);
 }
@@ -209,7 +251,7 @@ static void a_manifest_damaged_at_every_byte(void **state) {
   assert_int_equal(directory_count(&dir, NULL), before); /* and no file is removed on its word */
   unlink(directory_at(&dir, "MANIFEST"));
   assert_status(try_open(&error, &db), NAY_ECORRUPT);
-  assert_non_null(strstr(error.text, "MANIFEST is missing"));
+  assert_non_null(strstr(error.text, "not in MANIFEST, or that is missing"));
   file_write("MANIFEST", good, len);
   assert_ok(try_open(&error, &db));
   model_check(&m, db, 0);
@@ -219,6 +261,7 @@ static void a_manifest_damaged_at_every_byte(void **state) {
 
 /* A line of the manifest is replaced, or one is added; the checksum is right. */
 static void manifest_edit(const char *good, const char *from, const char *to) {
+  static const uint8_t key[16];
   char text[4000];
   const char *at = strstr(good, from), *end = strstr(good, "check");
   assert_non_null(at);
@@ -226,7 +269,7 @@ static void manifest_edit(const char *good, const char *from, const char *to) {
   int n = snprintf(text, sizeof text, "%.*s%s%.*s", (int)(at - good), good, to, (int)(end - rest),
                    rest);
   n += snprintf(text + n, sizeof text - (size_t)n, "check %016" PRIx64 "\n",
-                kv_checksum(text, (size_t)n));
+                nay_hash_siphash(key, text, (size_t)n, 1, 3));
   file_write("MANIFEST", text, (size_t)n);
 }
 
@@ -246,17 +289,32 @@ static void a_manifest_that_lies(void **state) {
     const char *text;
   } lies[] = {
       {"comparator", "comparator other.Comparator\n", NAY_EMISMATCH, "comparator other.Comparator"},
-      {"kv 1", "kv 2\n", NAY_EFORMAT, ""},
-      {"log", "log 99999\n", NAY_EIO, "099999.log"},
-      {"log", "log x\n", NAY_ECORRUPT, "offset"},
-      {"log", "log 0\n", NAY_ECORRUPT, "not in MANIFEST"},
-      {"sequence", "sequence 1\n", NAY_ECORRUPT, "records are missing"},
+      {"comparator", "comparator \n", NAY_ECORRUPT, "offset"},
+      {"kv 1", "kv 2\n", NAY_ECORRUPT, "offset 3"},
+      {"store", "store 0\n", NAY_ECORRUPT, "offset"},
+      {"store", "store 0000000000000001\n", NAY_ECORRUPT, "checksum"}, /* of the log */
+      {"logs", "logs 0 99999\n", NAY_EIO, "099999.log"},
+      {"logs", "logs x 1\n", NAY_ECORRUPT, "offset"},
+      {"logs", "logs 0 0\n", NAY_ECORRUPT, "offset"},
+      {"logs", "logs 0 9999999999999\n", NAY_ECORRUPT, "offset"},
+      {"logs", "logs 0 18446744073709551615\n", NAY_ECORRUPT, "offset"},
+      {"logs", "logs 99 98\n", NAY_ECORRUPT, "offset"},
+      {"sequence", "sequence 1\n", NAY_ECORRUPT, "offset"}, /* tables have more */
       {"sequence", "sequence 800\n", NAY_ECORRUPT, "records are missing"},
-      {"sequence", "sequence 99999999999999999999\n", NAY_ECORRUPT, "offset"},
+      {"sequence", "sequence 99999999999999999999\n", NAY_ECORRUPT, "MANIFEST"},
       {"sequence", "", NAY_ECORRUPT, "offset"},
-      {"table", "table 0 9999999 10\n", NAY_EIO, "9999999.ldb"},
-      {"table", "table 7 1 10\n", NAY_ECORRUPT, "offset"},
-      {"table", "table 0 1 10\n", NAY_EIO, "000001.ldb"},
+      {"table", "table 0 9999999 10 2\n", NAY_EIO, "9999999.ldb"},
+      {"table", "table 0 1 10 2\n", NAY_EIO, "000001.ldb"},
+      {"table", "table 7 1 10 2\n", NAY_ECORRUPT, "offset"},
+      {"table", "table 4294967296 1 10 2\n", NAY_ECORRUPT, "offset"},
+      {"table", "table +0 1 10 2\n", NAY_ECORRUPT, "offset"},
+      {"table", "table 00 1 10 2\n", NAY_ECORRUPT, "offset"},
+      {"table", "table 0 0 10 2\n", NAY_ECORRUPT, "offset"},
+      {"table", "table 0 -2 10 2\n", NAY_ECORRUPT, "offset"},
+      {"table", "table 0 18446744073709551616 10 2\n", NAY_ECORRUPT, "offset"},
+      {"table", "table 0 1  10 2\n", NAY_ECORRUPT, "offset"},
+      {"table", "table 0 1 10\n", NAY_ECORRUPT, "offset"},
+      {"table", "\n", NAY_ECORRUPT, "offset"},
       {"check", "nonsense\n", NAY_ECORRUPT, "offset"},
   };
   for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
@@ -268,20 +326,66 @@ static void a_manifest_that_lies(void **state) {
   char line[100];
   const char *table = strstr(good, "table");
   unsigned level;
-  unsigned long number, size;
-  assert_int_equal(sscanf(table, "table %u %lu %lu", &level, &number, &size), 3);
-  snprintf(line, sizeof line, "table %u %lu %lu\n", level, number, size + 1);
-  manifest_edit(good, "table", line);
-  assert_status(try_open(&error, &db), NAY_ECORRUPT);
-  assert_non_null(strstr(error.text, "size"));
-  snprintf(line, sizeof line, "table %u %lu %lu\n", level, number, size);
-  manifest_edit(good, "check", line); /* twice */
-  assert_status(try_open(&error, &db), NAY_ECORRUPT);
+  unsigned long number, size, last;
+  assert_int_equal(sscanf(table, "table %u %lu %lu %lu", &level, &number, &size, &last), 4);
+  for (unsigned i = 0; i < 2; i++) {
+    snprintf(line, sizeof line, "table %u %lu %lu %lu\n", level, number, size + i, last - !i);
+    manifest_edit(good, "table", line);
+    assert_status(try_open(&error, &db), NAY_ECORRUPT);
+    assert_non_null(strstr(error.text, "not the table that was written"));
+  }
   file_write("MANIFEST", good, len);
   assert_ok(try_open(&error, &db));
   model_check(&m, db, 0);
   kv_close(db);
   free(bytes);
+}
+
+/* Tables of the same size have each other's name. */
+static void tables_that_are_swapped(void **state) {
+  (void)state;
+  kv *db;
+  kv_error error = {""};
+  store_clear();
+  assert_ok(try_open(&error, &db));
+  for (unsigned i = 0; i < 2; i++) {
+    assert_ok(put(db, "a", 1, i == 0 ? "1" : "3", 1));
+    assert_ok(put(db, "b", 1, i == 0 ? "2" : "4", 1));
+    assert_ok(kv_settle(db, NULL));
+  }
+  kv_close(db);
+  assert_int_equal(rename(directory_at(&dir, "000003.ldb"), directory_at(&dir, "x")), 0);
+  assert_int_equal(rename(directory_at(&dir, "000005.ldb"), directory_at(&dir, "000003.ldb")), 0);
+  assert_int_equal(rename(directory_at(&dir, "x"), directory_at(&dir, "000005.ldb")), 0);
+  assert_status(try_open(&error, &db), NAY_ECORRUPT);
+  assert_non_null(strstr(error.text, "not the table that was written"));
+}
+
+/* Files that only look like those of the store are removed, and numbers go on where they were. */
+static void numbers_near_the_end(void **state) {
+  (void)state;
+  static const char *const names[] = {"18446744073709551614.ldb", "18446744073709551615.ldb",
+                                      "18446744073709551615.log", "999999999999.ldb"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    kv *db;
+    kv_error error;
+    kv_bytes value = {0};
+    store_clear();
+    assert_ok(try_open(&error, &db));
+    assert_ok(put(db, "a", 1, "1", 1));
+    kv_close(db);
+    file_write(names[i], "junk", strstr(names[i], "log") != NULL ? 0 : 4);
+    assert_ok(try_open(&error, &db));
+    assert_ok(put(db, "n", 1, "m", 1));
+    assert_ok(kv_settle(db, &error));
+    kv_close(db);
+    assert_int_equal(access(directory_at(&dir, names[i]), F_OK), -1);
+    assert_ok(try_open(&error, &db));
+    assert_ok(get(db, "n", 1, &value));
+    assert_ok(get(db, "a", 1, &value));
+    kv_close(db);
+    free(value.data);
+  }
 }
 
 /* Tables that overlap are said to be disjoint. */
@@ -368,6 +472,7 @@ static void check_or_error(const model *m, kv *db, size_t *errors) {
   bool opened = status == NAY_OK || status == NAY_ENOENT;
   for (; status == NAY_OK; status = nay_merge_next(it.merge)) n++;
   if (status == NAY_ENOENT) assert_int_equal(n, want);
+  if (status != NAY_ENOENT) ++*errors;
   if (opened) kv_iter_free(&it);
 }
 
@@ -413,11 +518,15 @@ int main(void) {
       TEST(a_log_cut_at_every_byte),
       TEST(a_log_that_ends_in_zeros),
       TEST(a_log_flipped_at_every_bit),
+      TEST(a_log_of_another_store),
+      TEST(a_log_that_is_no_file),
       TEST(a_log_that_is_missing),
       TEST(a_log_that_is_not_named),
       TEST(a_manifest_that_lies),
       TEST(a_manifest_damaged_at_every_byte),
       TEST(levels_that_overlap),
+      TEST(tables_that_are_swapped),
+      TEST(numbers_near_the_end),
       TEST(tables_missing_half_written_flipped),
   };
   if (chdir("/dev/shm") != 0) print_message("# no /dev/shm: on the disk\n");
