@@ -54,10 +54,13 @@ static inline void seal_entries(uint8_t *bytes, uint64_t limit, nay_handle index
     for (int n = 0; status == NAY_OK && n < 1000; n++, status = nay__cursor_next(&c, NULL)) {
       nay_handle h;
       const uint8_t *value = c.entry.value;
-      if (nay__handle_load(value, value + c.entry.value_len, &h) == NULL) continue;
-      if (!nay__handle_fits(h, limit)) continue;
+      const uint8_t *behind = nay__handle_load(value, value + c.entry.value_len, &h);
+      if (behind == NULL || !nay__handle_fits(h, limit)) continue;
       if (depth > 0) seal_entries(bytes, limit, h, depth - 1);
       seal_block(bytes, h);
+      if (value + c.entry.value_len - behind == 4) { /* the checksum that the entry states */
+        memcpy(bytes + index.offset + (behind - copy), bytes + h.offset + h.size + 1, 4);
+      }
     }
   }
   nay__buffer_free(&c.key, &a);
