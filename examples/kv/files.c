@@ -129,10 +129,11 @@ static nay_status log_replay(memtable *m, const uint8_t *log, size_t len, kv_err
     nay_sst_version entry = {.size = sizeof entry};
     header h;
     memcpy(&h, at, sizeof h);
-    size_t key = le32toh(h.len), value = le32toh(h.value_len), n = key + 8 + value + 1;
+    size_t key = le32toh(h.len), value = le32toh(h.value_len);
+    uint64_t n = (uint64_t)key + 8 + value + 1;
     bool sound = le32toh(h.check) == (uint32_t)checksum(m, at + 4, sizeof h - 4);
     if (sound && end - m->length - sizeof h < n) break; /* torn */
-    sound = sound && le32toh(h.body_check) == (uint32_t)checksum(m, body, n) &&
+    sound = sound && le32toh(h.body_check) == (uint32_t)checksum(m, body, (size_t)n) &&
             nay_sst_key_split(body, key + 8, &entry) == NAY_OK && !entry.merge;
     if (!sound || entry.sequence != m->last + 1)
       return fail(error, NAY_ECORRUPT, "%s: damaged at offset %" PRIu64 ": %s", m->at.path,

@@ -156,8 +156,7 @@ int main(int argc, char **argv) {
   int at = options.sync ? 2 : 1;
   trace = argc > at && strcmp(argv[at], "--trace") == 0;
   if (trace) at++;
-  if (argc <= at || argv[at][0] == '-')
-    return say("usage: kv [--sync] [--trace] DIR [COMMAND ...]");
+  if (argc <= at || argv[at][0] == '-') return say("usage: kv [--sync] [--trace] DIR [COMMAND]");
   char **words = argv + at + 1;
   const command *c = words[0] != NULL ? find(argc - at - 1, words) : NULL;
   if (c == NULL && words[0] != NULL) return 2;
