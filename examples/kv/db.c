@@ -53,6 +53,7 @@ static nay_status db_write(kv *db, bool deleted, kv_slice key, kv_slice value, k
   nay_sst_version entry = {sizeof entry, key.data, key.len, .deleted = deleted};
   if (key.len > MAX_BYTES || value.len > MAX_BYTES)
     return fail(error, NAY_EINVAL, "keys and values have at most %d bytes", MAX_BYTES);
+  if (db->sequence > LAST_SEQUENCE) return fail(error, NAY_EFULL, "sequences are used up");
   pthread_mutex_lock(&db->writer);
   if (db_make_room(db, db->options.write_buffer) == NAY_OK) {
     memtable *m = db->view->mem;

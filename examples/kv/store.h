@@ -22,6 +22,8 @@
 
 #include "kv.h"
 
+#define LAST_SEQUENCE (NAY_SST_MAX_SEQUENCE - 4096) /* some threads may be behind the check */
+
 /* So many tables of level 0 are too many; with so many, puts wait. A key, a value has so many bytes
  * at most. */
 enum { COMPACT_TABLES = 4, STOP_TABLES = 12, MAX_BYTES = 64 << 20 };
@@ -36,11 +38,10 @@ typedef struct file {
 typedef struct memtable {
   _Atomic unsigned refs;
   nay_memtable *list;
-  uint64_t last;       /* sequence of the newest entry; without one, of what is older */
-  uint64_t store, log; /* the store's id, the number of the log: the key of the log's checksums */
-  file at;             /* the log */
-  int fd;              /* of it, or -1 */
-  uint64_t length;     /* of it */
+  uint64_t store, log;   /* the store's id, the number of the log: the key of the log's checksums */
+  file at;               /* the log */
+  int fd;                /* of it, or -1 */
+  uint64_t length, last; /* of it; sequence of the newest entry, without one of what is older */
 } memtable;
 
 typedef struct table {
@@ -70,13 +71,14 @@ struct kv {
   kv_options options;
   nay_filelock lock;
   pthread_t thread;
-  pthread_mutex_t writer; /* whoever changes the store: log, manifest, view. Before mutex */
+  /* writer: whoever changes the store: log, manifest, view. Before mutex: whoever reads the view or
+   * the snapshots */
+  pthread_mutex_t writer, mutex;
   pthread_cond_t changed;
   bool running, idle;        /* the background thread */
   _Atomic nay_status failed; /* of the first write that failed; stays */
   kv_error failure;
   kv_stats stats;
-  pthread_mutex_t mutex; /* whoever reads: the view, snapshots */
   view *view;
   uint64_t *snapshots; /* ascending */
   size_t nsnapshots;

@@ -164,7 +164,7 @@ static nay_status manifest_parse(kv *db, char *text, size_t len, kv_error *error
   char *same = manifest_text(v, name, &same_len);
   while (at < len && at < same_len && text[at] == same[at]) at++;
   free(same);
-  if (at < len || at < same_len || v->mem->log == 0)
+  if (at < len || at < same_len || v->mem->log == 0 || v->sequence > NAY_SST_MAX_SEQUENCE)
     return fail(error, NAY_ECORRUPT, "MANIFEST: damaged at offset %zu", at);
   if (strcmp(name, COMPARATOR) == 0) return NAY_OK;
   return fail(error, NAY_EMISMATCH, "MANIFEST: made with comparator %s", name);

@@ -341,6 +341,43 @@ static void a_manifest_that_lies(void **state) {
   free(bytes);
 }
 
+/* A store whose sequence numbers are used up refuses puts; it is not damaged by them. */
+static void sequences_that_are_used_up(void **state) {
+  (void)state;
+  static const struct {
+    const char *line;
+    nay_status opens, puts;
+  } lies[] = {
+      {"sequence 72057594037927936\n", NAY_ECORRUPT, NAY_OK}, /* 2^56 */
+      {"sequence 72057594037927935\n", NAY_OK, NAY_EFULL},
+      {"sequence 72057594037923840\n", NAY_OK, NAY_EFULL},
+      {"sequence 72057594037923839\n", NAY_OK, NAY_OK},
+  };
+  for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
+    kv *db;
+    kv_error error = {""};
+    kv_iter it;
+    size_t len = 0;
+    store_clear();
+    assert_ok(try_open(&error, &db));
+    kv_close(db);
+    char *text = (char *)directory_read(directory_at(&dir, "MANIFEST"), &len);
+    text[len] = 0;
+    manifest_edit(text, "sequence", lies[i].line);
+    free(text);
+    for (unsigned k = 0; k < 2; k++) {
+      assert_status(try_open(&error, &db), lies[i].opens);
+      if (lies[i].opens != NAY_OK) continue;
+      nay_status status = put(db, "a", 1, "1", 1);
+      if (k == 0) assert_status(status, lies[i].puts);
+      status = iter_new(db, 0, NULL, NULL, &it);
+      assert_status(status, lies[i].puts == NAY_OK ? NAY_OK : NAY_ENOENT);
+      kv_iter_free(&it);
+      kv_close(db);
+    }
+  }
+}
+
 /* Tables of the same size have each other's name. */
 static void tables_that_are_swapped(void **state) {
   (void)state;
@@ -525,6 +562,7 @@ int main(void) {
       TEST(a_manifest_that_lies),
       TEST(a_manifest_damaged_at_every_byte),
       TEST(levels_that_overlap),
+      TEST(sequences_that_are_used_up),
       TEST(tables_that_are_swapped),
       TEST(numbers_near_the_end),
       TEST(tables_missing_half_written_flipped),
