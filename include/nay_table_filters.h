@@ -87,8 +87,8 @@ typedef struct nay_table_filters_info {
   uint64_t nentries;         /* entries of the filter; 0: it does not say */
   uint64_t nfilters;         /* non-empty ones, the filter of prefixes included */
   uint64_t nempty;           /* ranges of 2 KiB in which no block starts */
-  uint64_t ndamaged;         /* whose checksum is wrong */
-  uint64_t nbytes;           /* of all filters */
+  uint64_t ndamaged; /* whose checksum is wrong, or that are not the ones that the table names */
+  uint64_t nbytes;   /* of all filters */
 } nay_table_filters_info;
 
 /* nay_table_filters_describe: goes through every filter; the texts live as long as the table.
@@ -102,7 +102,7 @@ typedef struct nay_table_filters_entry {
   const void *bytes;
   size_t len;
   uint64_t offset;          /* in the file */
-  bool damaged;             /* its checksum is wrong */
+  bool damaged;             /* its checksum is wrong, or it stands in the place of another */
   bool of_prefixes;         /* a filter of prefixes alone, beside one of whole keys */
   const nay_format *format; /* that reads it; NULL: a policy that no format has */
   const void *last_key;     /* a partition: no key in it is above this one; else NULL */
