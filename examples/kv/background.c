@@ -139,8 +139,8 @@ static void job_run(job *j) {
   for (size_t i = 0; i < j->nout && status == NAY_OK; i++)
     status = table_open(db, j->out[i], &j->error);
   pthread_mutex_lock(&db->writer);
-  for (size_t i = 0; i < j->view->n; i++)
-    j->view->tables[i]->merged = j->view->tables[i]->merging && j->to != 0;
+  for (size_t i = 0; i < j->view->n && status == NAY_OK && j->to != 0; i++)
+    j->view->tables[i]->merged = j->view->tables[i]->merging;
   view *v = view_next(db->view, j->nout);
   if (j->to == 0) {
     v->sequence = v->imm->last;
@@ -159,7 +159,7 @@ static void job_run(job *j) {
   pthread_mutex_unlock(&db->writer);
   if (status == NAY_OK && j->to == 0) unlink(j->view->imm->at.path);
   for (size_t i = 0; i < j->view->n && status == NAY_OK && !moves; i++)
-    if (j->view->tables[i]->merging) unlink(file_of(db, j->view->tables[i]->number, "ldb").path);
+    if (j->view->tables[i]->merged) unlink(file_of(db, j->view->tables[i]->number, "ldb").path);
 }
 
 /* Of a compaction, now and then. */

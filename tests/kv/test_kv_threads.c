@@ -1,6 +1,7 @@
 /*
- * test_kv_threads.c - two threads that write, two that get, one that scans, over flushes and
- * compactions: under ThreadSanitizer no race; everywhere each reader sees what one moment had.
+ * test_kv_threads.c - the store under threads. Two threads that write, two that get, one that
+ * scans, over flushes and compactions: under ThreadSanitizer no race; everywhere each reader sees
+ * what one moment had.
  *
  * Each writer puts the same round number to all of its keys, in order. So in every snapshot the
  * rounds along its keys fall, and by one at most.
@@ -136,8 +137,65 @@ static void readers_see_one_moment(void **state) {
   directory_remove(&dir);
 }
 
+/* ---- the files of the store ---- */
+
+static void *write_much(void *ctx) {
+  worker *w = ctx;
+  char key[24], value[100] = {0};
+  for (uint64_t i = 0; i < TEST_SCALE(40000); i++) {
+    size_t len = (size_t)snprintf(key, sizeof key, "%016llx", (unsigned long long)nay_hash_mix(i));
+    assert_ok(put(w->s->db, key, len, value, sizeof value));
+  }
+  w->s->done++;
+  return NULL;
+}
+
+int __real_unlink(const char *path);
+int __wrap_unlink(const char *path);
+
+static _Atomic unsigned removed;
+
+/* A file that MANIFEST names is never removed: a kill at that moment would end the store. */
+int __wrap_unlink(const char *path) {
+  static const char *const formats[] = {"\ntable %*u %u ", "\nlogs %u ", "\nlogs %*u %u\n"};
+  static char text[1 << 18];
+  const char *name = strrchr(path, '/');
+  unsigned number = name != NULL ? (unsigned)strtoul(name + 1, NULL, 10) : 0, named;
+  if (number != 0) {
+    snprintf(text, sizeof text, "%.*s/MANIFEST", (int)(name - path), path);
+    FILE *file = fopen(text, "r");
+    if (file == NULL) return __real_unlink(path); /* the directory is removed */
+    size_t len = fread(text, 1, sizeof text - 1, file);
+    assert_true(len < sizeof text - 1);
+    fclose(file);
+    text[len] = 0;
+    for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++)
+      for (size_t i = 0; i < 3; i++)
+        if (sscanf(at, formats[i], &named) == 1 && named == number)
+          fail_msg("%s is removed, and MANIFEST names it", path);
+    removed++;
+  }
+  return __real_unlink(path);
+}
+
+/* Small memtables are flushed while large compactions run. */
+static void named_files_stay(void **state) {
+  (void)state;
+  directory dir = directory_make();
+  shared s = {.db = model_open(dir.path, (kv_options){.write_buffer = 65536})};
+  worker writer = {.s = &s};
+  write_much(&writer);
+  kv_stats stats;
+  kv_describe(s.db, &stats);
+  print_message("# %u files removed; flushed %llu bytes, compacted %llu\n", removed,
+                (unsigned long long)stats.flushed, (unsigned long long)stats.compacted);
+  assert_true(removed > 0);
+  kv_close(s.db);
+  directory_remove(&dir);
+}
+
 int main(void) {
-  const test_case tests[] = {TEST(readers_see_one_moment)};
+  const test_case tests[] = {TEST(readers_see_one_moment), TEST(named_files_stay)};
   if (chdir("/dev/shm") != 0) print_message("# no /dev/shm: on the disk\n");
   return run_all(tests);
 }
