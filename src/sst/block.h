@@ -18,6 +18,9 @@
 #include "base/varint.h"
 #include "sst/comparator.h"
 
+/* A key or value is shorter: offsets in a block have 32 bits. */
+#define NAY_SST_ENTRY_MAX (1u << 30)
+
 /* nay_bytes: a view of bytes that someone else owns. */
 typedef struct nay_bytes {
   const uint8_t *at;

@@ -64,6 +64,9 @@ static nay_status output_key(nay_compact_range *r, uint64_t sequence, nay_entry_
  * finish reports it. */
 static nay_status output_add(nay_compact_range *r, nay_bytes value) {
   nay_sst_writer *w = r->output.writer;
+  if (value.len >= NAY_SST_ENTRY_MAX) { /* of a merge operator, or a filter that changes values */
+    return nay__fail(r->diag, NAY_EFULL, "a callback made a value of 1 GiB or more", 0);
+  }
   nay_status status = nay_sst_writer_add(w, r->internal.at, r->internal.len, value.at, value.len);
   if (status == NAY_EINVAL) {
     return nay__fail(r->diag, NAY_ECORRUPT, "the keys of a table are not in order", 0);

@@ -19,7 +19,6 @@
 #include "sst/sst_io.h"
 
 #define WRITER_BUFFER 65536u     /* as LevelDB's files */
-#define WRITER_MAX (1u << 30)    /* of a key or value: offsets in a block have 32 bits */
 #define WRITER_BLOCK_BYTES 4096u /* defaults: LevelDB's, */
 #define WRITER_INTERVAL 16u
 #define WRITER_PARTITION 8192u /* and 10 KiB of filter at 10 bits per key */
@@ -76,7 +75,7 @@ static nay_status writer_check(const nay_sst_write_options *o, nay_diag *diag) {
   if (filtered && o->comparator != NULL && o->comparator->equal_may_differ) {
     return nay__fail(diag, NAY_EINVAL, "filters of a comparator with equal_may_differ", 0);
   }
-  if (o->block_bytes > WRITER_MAX || o->partition_keys > WRITER_MAX) {
+  if (o->block_bytes > NAY_SST_ENTRY_MAX || o->partition_keys > NAY_SST_ENTRY_MAX) {
     return nay__fail(diag, NAY_EINVAL, "block_bytes or partition_keys is above 2^30", 0);
   }
   return NAY_OK;
@@ -259,7 +258,7 @@ nay_status nay_sst_writer_add(nay_sst_writer *w, const void *key, size_t len, co
   }
   if (key == NULL) key = ""; /* the empty key: prefix extractors get no NULL */
   if (w->failed != NAY_OK) return w->failed;
-  if (w->finished || len >= WRITER_MAX || value_len >= WRITER_MAX) return NAY_EINVAL;
+  if (w->finished || len >= NAY_SST_ENTRY_MAX || value_len >= NAY_SST_ENTRY_MAX) return NAY_EINVAL;
   if (w->order.internal && nay_sst_key_split(key, len, &ignored) != NAY_OK) {
     return NAY_EINVAL;
   }
@@ -274,7 +273,7 @@ nay_status nay_sst_writer_add_version(nay_sst_writer *w, const nay_sst_version *
   nay_sst_version full, *v = &full;
   if (w == NULL || from == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_read(NAY_ABI_SST_VERSION, from, NULL, &full));
-  if ((v->key == NULL && v->len != 0) || v->len >= WRITER_MAX ||
+  if ((v->key == NULL && v->len != 0) || v->len >= NAY_SST_ENTRY_MAX ||
       v->sequence > NAY_SST_MAX_SEQUENCE || (v->deleted && v->merge) || !w->order.internal) {
     return NAY_EINVAL;
   }

@@ -42,7 +42,37 @@ static void a_large_value(void **unused) {
   unlink(again);
 }
 
+static nay_sst_compact_verdict swell(void *ctx, const nay_sst_version *version, const void *value,
+                                     size_t value_len, void *out, size_t room, size_t *len) {
+  (void)version, (void)value, (void)value_len;
+  *len = *(size_t *)ctx;
+  if (room >= *len) memset(out, 7, *len);
+  return NAY_COMPACT_CHANGE;
+}
+
+/* A callback's value may be as long as one that a writer takes, and no longer. */
+static void a_value_that_swells(void **unused) {
+  (void)unused;
+  char path[TEMP_MAX], again[TEMP_MAX];
+  size_t len = (size_t)1 << 30;
+  write_even(temp_path(path, "small.ldb"), NULL, 1);
+  nay_sst *t = open_table(path, NULL);
+  const nay_sst *const tables[] = {t};
+  nay_sst_compact_options options = {.size = sizeof options, .bottom = true, .filter = swell};
+  nay_diag diag = {.what = NULL};
+  options.filter_ctx = &len;
+  temp_path(again, "again.ldb");
+  assert_status(nay_sst_compact(tables, 1, again, &options, NULL, &diag, NULL), NAY_EFULL);
+  assert_non_null(strstr(diag.what, "1 GiB"));
+  assert_int_not_equal(access(again, F_OK), 0);
+  len--;
+  assert_ok(nay_sst_compact(tables, 1, again, &options, NULL, NULL, NULL));
+  nay_sst_free(t);
+  unlink(path);
+  unlink(again);
+}
+
 int main(void) {
-  const test_case tests[] = {TEST(a_large_value)};
+  const test_case tests[] = {TEST(a_large_value), TEST(a_value_that_swells)};
   return run_all(tests);
 }
