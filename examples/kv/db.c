@@ -233,7 +233,8 @@ static nay_status open_log(memtable *m, bool newest, kv_error *error) {
   if (status != NAY_OK) return blame(error, status, &m->at);
   status = log_replay(m, bytes, len, error);
   free(bytes);
-  if (status == NAY_OK && m->length < len && !newest) status = NAY_ECORRUPT;
+  if (status == NAY_OK && m->length < len && !newest)
+    status = fail(error, NAY_ECORRUPT, "%s: torn, and not the newest log", m->at.path);
   return status == NAY_OK ? log_open(m, false, error) : status;
 }
 
@@ -283,6 +284,7 @@ nay_status kv_open(const char *dir, const kv_options *options, kv_error *error, 
   if (!db->options.must_exist) mkdir(dir, 0777); /* if it cannot, there is no lock */
   nay_status status = nay_file_lock(lock.path, NAY_LOCK_TRY, &db->lock, &lock.diag);
   if (status != NAY_OK) {
+    if (lock.diag.os_error == ENOENT) status = NAY_ENOENT;
     free(db);
     return blame(error, status, &lock);
   }

@@ -78,8 +78,8 @@ nay_status kv_settle(kv *db, kv_error *error);
 typedef struct kv_stats {
   size_t tables[KV_LEVELS];
   uint64_t bytes[KV_LEVELS];
-  uint64_t sequence, memtable, flushed,
-      compacted;             /* bytes: in it now, written since it was opened */
+  /* bytes: in the memtable now, of tables written since it was opened */
+  uint64_t sequence, memtable, flushed, compacted;
   nay_sst_counters counters; /* of the tables open now */
 } kv_stats;
 void kv_describe(kv *db, kv_stats *stats);

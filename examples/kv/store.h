@@ -82,7 +82,7 @@ struct kv {
   view *view;
   uint64_t *snapshots; /* ascending */
   size_t nsnapshots;
-  _Atomic uint64_t sequence,
-      next; /* of the newest entry that readers see; number of the next file */
+  /* of the newest entry that readers see; number of the next file */
+  _Atomic uint64_t sequence, next;
   _Atomic bool closing;
 };

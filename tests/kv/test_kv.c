@@ -252,7 +252,7 @@ static void defaults_and_bad_arguments(void **state) {
   kv_close(db);
   directory_remove(&dir);
   kv_options options = {.must_exist = true};
-  assert_status(kv_open(dir.path, &options, NULL, &db), NAY_EIO);
+  assert_status(kv_open(dir.path, &options, NULL, &db), NAY_ENOENT);
   assert_int_equal(mkdir(dir.path, 0777), 0);
   assert_status(kv_open(dir.path, &options, NULL, &db), NAY_ENOENT);
   assert_int_equal(directory_count(&dir, NULL), 0);

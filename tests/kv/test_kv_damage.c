@@ -273,6 +273,25 @@ static void manifest_edit(const char *good, const char *from, const char *to) {
   file_write("MANIFEST", text, (size_t)n);
 }
 
+/* Of two logs the older one was on the disk before the newer one took a put: it is never torn. */
+static void an_older_log_is_whole(void **state) {
+  (void)state;
+  sample_log log = log_sample();
+  for (size_t cut = 0; cut < 30; cut++) {
+    kv *db;
+    kv_error error = {""};
+    store_with_log(log.bytes, log.len - cut);
+    manifest_edit(sample_manifest, "logs", "logs 1 2\n");
+    file_write("000002.log", "", 0);
+    nay_status status = try_open(&error, &db);
+    bool whole = false;
+    for (unsigned i = 0; i <= OPERATIONS; i++) whole |= log.starts[i] == log.len - cut;
+    assert_status(status, whole ? NAY_OK : NAY_ECORRUPT);
+    if (whole) kv_close(db);
+    if (!whole) assert_non_null(strstr(error.text, "000001.log: torn, and not the newest log"));
+  }
+}
+
 static void a_manifest_that_lies(void **state) {
   (void)state;
   model m;
@@ -559,6 +578,7 @@ int main(void) {
       TEST(a_log_that_is_no_file),
       TEST(a_log_that_is_missing),
       TEST(a_log_that_is_not_named),
+      TEST(an_older_log_is_whole),
       TEST(a_manifest_that_lies),
       TEST(a_manifest_damaged_at_every_byte),
       TEST(levels_that_overlap),
