@@ -15,7 +15,8 @@
  * is freed; keys and values that it returns are valid until then.
  *
  * THREADS. One thread adds; any number of others read at the same time, without a lock. They see an
- * entry wholly or not at all: give them a sequence number that you publish after the add.
+ * entry wholly or not at all: give them a sequence number that you publish after the add. Sources
+ * use the allocator of the memtable, from their own threads.
  */
 #ifndef NAY_MEMTABLE_H
 #define NAY_MEMTABLE_H

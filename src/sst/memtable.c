@@ -19,12 +19,12 @@
  */
 #include "base/alloc.h"
 #include "nay_memtable.h"
+#include "sst/block.h"
 #include "sst/comparator.h"
 #include "sst/sst_abi.h"
 
 #define MEMTABLE_HEIGHT 12u
 #define MEMTABLE_PAGE (64u << 10)
-#define MEMTABLE_MAX (1u << 30) /* keys and values are shorter, as in tables */
 
 typedef struct memtable_node {
   uint64_t trailer;
@@ -141,8 +141,9 @@ nay_status nay_memtable_add(nay_memtable *m, const nay_sst_version *from, const 
   memtable_node *before[MEMTABLE_HEIGHT];
   if (m == NULL || from == NULL || (value == NULL && value_len != 0)) return NAY_EINVAL;
   NAY_TRY(nay__abi_read(NAY_ABI_SST_VERSION, from, NULL, &v));
-  if ((v.key == NULL && v.len != 0) || v.len >= MEMTABLE_MAX || value_len >= MEMTABLE_MAX ||
-      v.sequence > NAY_SST_MAX_SEQUENCE || (v.deleted && v.merge)) {
+  if ((v.key == NULL && v.len != 0) || v.len >= NAY_SST_ENTRY_MAX ||
+      value_len >= NAY_SST_ENTRY_MAX || v.sequence > NAY_SST_MAX_SEQUENCE ||
+      (v.deleted && v.merge)) {
     return NAY_EINVAL;
   }
   nay_target target = {v.len != 0 ? v.key : "", v.len, NAY_KEY_TRAILER_OF(v.sequence)};
