@@ -64,10 +64,11 @@ NAY_API nay_status nay_file_append(int fd, const void *bytes, size_t len, bool s
                                    uint64_t *length, nay_diag *diag);
 
 /*
- * nay_file_read: all bytes of a regular file, and a 0 behind them that *len does not count. They
- * are the caller's: free(), or with an allocator its free, of *len + 1. Never waits for the writer
- * of a FIFO. NAY_EIO, with errno in diag: also for what is not a regular file (EISDIR, EINVAL).
- * NAY_EFULL: it has more than max_len bytes. NAY_ECORRUPT: it became shorter while it was read.
+ * nay_file_read: the bytes of a regular file, as many as its size says (0 in /proc), and a 0 behind
+ * them that *len does not count. They are the caller's: free(), or with an allocator its free, of
+ * *len + 1. Never waits for the writer of a FIFO. NAY_EIO, with errno in diag: also for what is not
+ * a regular file (EISDIR, EINVAL). NAY_EFULL: it has more than max_len bytes. NAY_ECORRUPT: it
+ * became shorter while it was read.
  */
 NAY_API nay_status nay_file_read(const char *path, size_t max_len, const nay_allocator *allocator,
                                  nay_diag *diag, void **bytes, size_t *len);

@@ -141,7 +141,7 @@ nay_status nay_memtable_add(nay_memtable *m, const nay_sst_version *from, const 
   memtable_node *before[MEMTABLE_HEIGHT];
   if (m == NULL || from == NULL || (value == NULL && value_len != 0)) return NAY_EINVAL;
   NAY_TRY(nay__abi_read(NAY_ABI_SST_VERSION, from, NULL, &v));
-  if ((v.key == NULL && v.len != 0) || v.len >= NAY_SST_ENTRY_MAX ||
+  if ((v.key == NULL && v.len != 0) || v.len >= NAY_SST_ENTRY_MAX - NAY_KEY_TRAILER ||
       value_len >= NAY_SST_ENTRY_MAX || v.sequence > NAY_SST_MAX_SEQUENCE ||
       (v.deleted && v.merge)) {
     return NAY_EINVAL;

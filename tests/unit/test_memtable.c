@@ -286,7 +286,8 @@ static void what_it_refuses(void **state) {
   nay_sst_version bad[] = {{sizeof bad[0], NULL, 3, 1, .merge = false},
                            {sizeof bad[0], "k", 1, NAY_SST_MAX_SEQUENCE + 1, .merge = false},
                            {sizeof bad[0], "k", 1, 1, .deleted = true, .merge = true},
-                           {3, "k", 1, 1, .merge = false}};
+                           {3, "k", 1, 1, .merge = false},
+                           {sizeof bad[0], "not read", (1u << 30) - 8, 1, .merge = false}};
   assert_status(nay_memtable_new(NULL, NULL, NULL, NULL), NAY_EINVAL);
   assert_status(nay_memtable_new(&unnamed, NULL, NULL, &m), NAY_EINVAL);
   assert_ok(nay_memtable_new(NULL, NULL, NULL, &m));
