@@ -4,11 +4,10 @@
  */
 #include <dirent.h>
 
-#include "engine_table.h"
+#include "check_theirs.h"
 #include "nay_lookup.h"
 #include "nay_table_filters.h"
 #include "support/snappy_codec.h"
-#include "support/sst_sample.h"
 
 #define N_TABLES 5000
 #define N_OWN_FILTERS 400
@@ -54,31 +53,6 @@ static uint8_t *build_theirs(const sample *s, const engine_table_options *o, siz
   return bytes;
 }
 
-/* LevelDB walks and seeks in a table of ours. */
-static void check_theirs(sample *s, const uint8_t *bytes, size_t len, int filter_bits) {
-  engine_table *t = engine_table_open(bytes, len, filter_bits, ENGINE_BYTEWISE);
-  engine_slice key, value;
-  assert_non_null(t);
-  bool there = engine_table_first(t, &key, &value);
-  for (size_t i = 0; i < s->n; i++, there = engine_table_next(t, &key, &value)) {
-    assert_true(there);
-    assert_int_equal(key.len, s->entries[i].len);
-    assert_memory_equal(key.at, s->entries[i].key, key.len);
-    assert_int_equal(value.len, s->entries[i].value_len);
-    assert_memory_equal(value.at, s->entries[i].value, value.len);
-  }
-  assert_false(there);
-  for (int i = 0; i < 10; i++) {
-    uint8_t probe[SAMPLE_KEY_MAX];
-    size_t n = sample_key(s, (unsigned)sample_draw(s, 3), probe), want = sample_lower(s, probe, n);
-    there = engine_table_seek(t, (engine_slice){probe, n}, &key, &value);
-    assert_int_equal(there, want != s->n);
-    if (there) assert_memory_equal(key.at, s->entries[want].key, s->entries[want].len);
-  }
-  assert_false(engine_table_failed(t));
-  engine_table_close(t);
-}
-
 /* Ours walks and asks a table of theirs; what kind of keys it has, it is not told. */
 static void check_ours(sample *s, const both *b, const uint8_t *bytes, size_t len) {
   const nay_policy *policies[] = {&b->policy};
@@ -119,7 +93,7 @@ static void the_same_bytes_and_answers(void **unused) {
                s.n, len, their_len);
     }
     check_ours(&s, &b, theirs, their_len);
-    check_theirs(&s, ours, len, b.theirs.filter_bits);
+    check_theirs(&s, ours, len, b.theirs.filter_bits, ENGINE_BYTEWISE);
     free(theirs);
     free(ours);
   }
@@ -143,7 +117,7 @@ static void leveldb_ignores_our_filters(void **unused) {
     b.ours.partition_keys = 30;
     b.ours.prefix = seed % 3 == 0 ? &prefix : NULL;
     uint8_t *ours = sample_bytes(&s, &b.ours, &len);
-    check_theirs(&s, ours, len, 10);
+    check_theirs(&s, ours, len, 10, ENGINE_BYTEWISE);
     free(ours);
   }
   sample_free(&s);
