@@ -47,7 +47,7 @@ void kv_close(kv *db);
 
 /* kv_put: keys and values have at most 64 MiB each. NAY_OK: acknowledged, survives kill -9; with
  * sync also a crash of the machine. An error: not in the store, unless it says that the log could
- * not be cut back. */
+ * not be cut back. Every write after that is not in the store, and returns the same error. */
 nay_status kv_put(kv *db, kv_slice key, kv_slice value, kv_error *error);
 nay_status kv_delete(kv *db, kv_slice key, kv_error *error);
 

@@ -211,7 +211,9 @@ nay_status nay_memtable_write(const nay_memtable *m, const char *path,
   }
   nay_status finished = nay_sst_writer_finish(w, diag);
   nay_sst_writer_free(w);
-  return status != NAY_OK ? status : finished;
+  if (status != NAY_EINVAL) return status != NAY_OK ? status : finished;
+  return nay__fail(diag, NAY_EINVAL, "the comparator orders the keys in another way than before",
+                   0);
 }
 
 uint64_t nay_memtable_count(const nay_memtable *m) { return m->count; }
