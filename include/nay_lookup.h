@@ -33,7 +33,8 @@ extern "C" {
 /*
  * nay_lookup: searches tables in turn, newest first, until one has the key. The key is
  * hashed once for all native filters that share hash and seed. The tables stay the caller's and
- * must outlive it. NAY_EMISMATCH: they have different comparators.
+ * must outlive it. NAY_EMISMATCH: they have different comparators. NAY_ENOTSUP: one of several is a
+ * table of RocksDB's SstFileWriter: which is newer is not known.
  */
 typedef struct nay_lookup nay_lookup;
 

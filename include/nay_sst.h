@@ -290,8 +290,9 @@ typedef struct nay_sst nay_sst;
  * nay_sst_open: options may be NULL. NAY_EFORMAT: not a table. NAY_ECORRUPT: footer, index,
  * metaindex or properties are damaged. NAY_EMISMATCH: the table names another comparator.
  * NAY_ENOTSUP: one of them is compressed and no codec was given for it, or the keys are not in the
- * order of the comparator, because the table was made with another, or RocksDB has partitioned its
- * index. Order: that of the index here, and of some data blocks (of all up to 8, unless nay wrote
+ * order of the comparator, because the table was made with another, or the table has what only
+ * RocksDB has: range deletions, a codec or an index of its own, one sequence number for the whole
+ * table. Order: that of the index here, and of some data blocks (of all up to 8, unless nay wrote
  * the table); that of each block when it is first used. So a get, a walk or a compaction that meets
  * keys of another order is NAY_ENOTSUP. Walk a table from end to end to check all of it.
  * Checksums: each block's when it is read; in a mapped file, when it is first used. A file that
@@ -325,11 +326,10 @@ NAY_API void nay_sst_value_free(nay_sst_value *value);
  * nay_sst_get: checks the range of keys, then the filter, then the index, then one block.
  * NAY_ENOENT: not in the table. NAY_OK with value->deleted: the table knows that it was deleted.
  * NAY_ECORRUPT, NAY_ENOTSUP (a compressed block without its codec, keys that are not in the order
- * of the comparator, an entry that only RocksDB has), NAY_EFULL (max_block_bytes), NAY_EIO,
- * NAY_ENOMEM: diag says where. In a
- * table that nay did not write, compressed blocks without their codec make every get NAY_ENOTSUP:
- * the order is not known. NAY_EINVAL: also a comparator that calls other bytes the same key without
- * equal_may_differ.
+ * of the comparator, an entry or a block that only RocksDB has), NAY_EFULL (max_block_bytes),
+ * NAY_EIO, NAY_ENOMEM: diag says where. In a table that nay did not write, compressed blocks
+ * without their codec make every get NAY_ENOTSUP: the order is not known. NAY_EINVAL: also a
+ * comparator that calls other bytes the same key without equal_may_differ.
  */
 NAY_API nay_status nay_sst_get(const nay_sst *sst, const void *key, size_t len, nay_diag *diag,
                                nay_sst_value *value);

@@ -1,6 +1,8 @@
 /* codec.c - see codec.h. */
 #include "sst/codec.h"
 
+#define CODEC_SNAPPY 1u /* the same in LevelDB's and RocksDB's tables */
+
 static const nay_sst_codec *codec_find(const nay_sst_codec *const *codecs, size_t n, uint8_t id) {
   for (size_t i = 0; i < n; i++) {
     if (codecs[i]->id == id) return codecs[i];
@@ -14,17 +16,21 @@ static const nay_sst_codec *codec_find(const nay_sst_codec *const *codecs, size_
  * for it. Others: not known.
  */
 static bool codec_reaches(const nay_sst_codec *codec, size_t stored, size_t size) {
-  size_t ratio = codec->id == 1 ? 22 : codec->id == 2 ? 32768 : 0;
+  size_t ratio = codec->id == CODEC_SNAPPY ? 22 : codec->id == 2 ? 32768 : 0;
   return ratio == 0 || size / ratio <= stored;
 }
 
-nay_status nay__codec_plan(const nay_sst_codec *const *codecs, size_t ncodecs, const uint8_t *block,
-                           nay_handle handle, uint64_t most, nay_diag *diag,
+nay_status nay__codec_plan(const nay_sst_codec *const *codecs, size_t ncodecs, bool rocksdb,
+                           const uint8_t *block, nay_handle handle, uint64_t most, nay_diag *diag,
                            const nay_sst_codec **codec, size_t *size) {
   uint8_t type = block[handle.size];
   *codec = NULL;
   *size = (size_t)handle.size;
   if (type == 0) return NAY_OK;
+  if (rocksdb && type > CODEC_SNAPPY) {
+    return nay__fail(diag, NAY_ENOTSUP, "a block is compressed with a codec of RocksDB's",
+                     handle.offset);
+  }
   *codec = codec_find(codecs, ncodecs, type);
   if (*codec == NULL) {
     return nay__fail(diag, NAY_ENOTSUP, "a block is compressed, and no codec was given for it",

@@ -34,7 +34,7 @@ static nay_status lookup_read_level(const nay_lookup_level *levels, size_t i, na
 static nay_status lookup_check_comparators(const nay_lookup_level *level, size_t number,
                                            nay_diag *diag, const nay_sst **first) {
   for (size_t i = 0; i < level->n; i++) {
-    NAY_TRY(nay__sst_join_comparator(level->tables[i], number + i, diag, first));
+    NAY_TRY(nay__sst_join(level->tables[i], number + i, diag, first));
   }
   return NAY_OK;
 }

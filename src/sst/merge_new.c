@@ -46,7 +46,7 @@ static nay_status merge_order(nay_merge *m, const nay_lookup *l, const nay_merge
   for (size_t i = 0; l != NULL && i < l->ntables; i++) {
     const nay_sst *t = l->tables[i].table;
     if (t->empty && !t->order_guessed) empty = t;
-    NAY_TRY(nay__sst_join_comparator(t, i, diag, &first));
+    NAY_TRY(nay__sst_join(t, i, diag, &first));
     if (first != NULL && !t->empty && t->order.internal != first->order.internal) {
       return nay__fail(diag, NAY_EMISMATCH, "some keys are plain and some are internal", i);
     }

@@ -16,6 +16,7 @@ static void meta_classify(nay_bytes key, nay_bytes value, nay_meta_entry *e) {
       {NAY_META_FULL, NAY_META_IS_FILTER, NAY_TABLE_NAY, NAY_SST_FULL_FILTER},
       {NAY_META_PARTITIONED, NAY_META_IS_FILTER, NAY_TABLE_NAY, NAY_SST_PARTITIONED_FILTER},
       {NAY_META_PREFIX, NAY_META_IS_PREFIX_FILTER, NAY_TABLE_NAY, NAY_SST_NO_FILTER},
+      {"rocksdb.range_del", NAY_META_IS_RANGE_DELETIONS, NAY_TABLE_ROCKSDB, NAY_SST_NO_FILTER},
       {"rocksdb.", NAY_META_IS_OTHER, NAY_TABLE_ROCKSDB, NAY_SST_NO_FILTER},
   };
   if (key.len > META_MAX_NAME) return;
@@ -58,6 +59,9 @@ static nay_status meta_visit(void *ctx, const nay_cursor *c, nay_diag *diag) {
       nay__checked_handle_load(value.at, value.len, &e.block) && (e.block.checked || !ours);
   e.block.checked = e.block.checked && ours;
   nay_status status = w->visit(w->ctx, &e);
+  if (status == NAY_ENOTSUP) {
+    return nay__fail(diag, status, "a table of RocksDB with range deletions", c->entry.at);
+  }
   if (status != NAY_ECORRUPT) return status;
   return nay__fail(diag, status, "the metaindex points outside of the file", c->entry.at);
 }

@@ -10,6 +10,7 @@
  *   nay.keys                     the value is "plain" or "internal"
  *   nay.properties               what else the table states: properties.h
  *   rocksdb.properties           the same, by RocksDB
+ *   rocksdb.range_del            RocksDB: a block of range deletions, which hide keys of any table
  *
  * Every value but that of nay.keys is a handle; in nay's entries the checksum of the block follows.
  */
@@ -32,6 +33,7 @@ typedef enum nay_meta_kind {
   NAY_META_IS_FILTER, /* of whole keys, or of what a RocksDB table's properties say */
   NAY_META_IS_PREFIX_FILTER,
   NAY_META_IS_PROPERTIES,
+  NAY_META_IS_RANGE_DELETIONS,
   NAY_META_IS_KEYS
 } nay_meta_kind;
 
@@ -51,7 +53,8 @@ static inline bool nay__meta_has_block(const nay_meta_entry *e, uint64_t limit) 
 }
 
 /* nay__metaindex_walk: calls visit for each entry of the uncompressed contents of a metaindex.
- * Errors of the block, and those of visit; diag->offset counts from the start of the block. */
+ * Errors of the block, and those of visit: NAY_ECORRUPT, the block does not lie in the file;
+ * NAY_ENOTSUP, of range deletions. diag->offset counts from the start of the block. */
 typedef nay_status (*nay_meta_visit)(void *ctx, const nay_meta_entry *entry);
 nay_status nay__metaindex_walk(nay_bytes contents, nay_meta_visit visit, void *ctx,
                                const nay_allocator *a, nay_diag *diag);

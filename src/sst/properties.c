@@ -29,6 +29,49 @@ static void properties_set(nay_properties *p, nay_bytes key, nay_bytes value) {
   if (nay__bytes_are(key, "rocksdb.index.value.is.delta.encoded")) p->index_delta = number != 0;
 }
 
+/* An index type: 0 is LevelDB's index, and 1 is the same with a hash index beside it. */
+static const char *properties_index_type(nay_bytes value) {
+  uint32_t type = value.len == 4 ? nay__load32le(value.at) : UINT32_MAX;
+  if (type <= 1) return NULL;
+  return type == 2 ? "a table of RocksDB with a partitioned index"
+                   : "a table of RocksDB with an index of another type";
+}
+
+/*
+ * A table of RocksDB's SstFileWriter has sequence numbers of 0. When a database ingests it, all
+ * entries get one number, which the database writes over the 0 of this property, or into its
+ * manifest alone.
+ */
+static const char *properties_ingestion(nay_properties *p, const nay_cursor *c, nay_bytes value) {
+  p->for_ingestion = true;
+  if (value.len == 8) p->sequence_at = (uint64_t)(value.at - c->block.bytes);
+  if (value.len == 8 && nay__load64le(value.at) == 0) return NULL;
+  return "a table that RocksDB ingested: its keys do not have their sequence numbers";
+}
+
+/* What only RocksDB has. */
+static void properties_set_unsupported(nay_properties *p, const nay_cursor *c, nay_bytes key,
+                                       nay_bytes value) {
+  const char *what = NULL;
+  uint64_t number = 0;
+  bool is_number = nay__varint64_load(value.at, value.at + value.len, &number) != NULL;
+  if (nay__bytes_are(key, "rocksdb.block.based.table.index.type")) {
+    what = properties_index_type(value);
+  } else if (nay__bytes_are(key, "rocksdb.index.key.is.user.key") && number != 0) {
+    what = "a table of RocksDB with user keys in its index";
+  } else if (nay__bytes_are(key, "rocksdb.index.value.is.delta.encoded") && number != 0) {
+    what = "a table of RocksDB with a delta-encoded index";
+  } else if (nay__bytes_are(key, "rocksdb.user.defined.timestamps.persisted") && is_number &&
+             number == 0) {
+    what = "a table of RocksDB without the timestamps of its keys";
+  } else if (nay__bytes_are(key, "rocksdb.external_sst_file.global_seqno")) {
+    what = properties_ingestion(p, c, value);
+  }
+  if (what == NULL || p->unsupported != NULL) return;
+  p->unsupported = what;
+  p->unsupported_at = c->entry.at;
+}
+
 static nay_status properties_visit(void *ctx, const nay_cursor *c, nay_diag *diag) {
   nay_properties *p = ctx;
   nay_bytes key = {c->key.at, c->key.len}, value = {c->entry.value, c->entry.value_len};
@@ -45,10 +88,7 @@ static nay_status properties_visit(void *ctx, const nay_cursor *c, nay_diag *dia
     p->comparator_at = c->entry.at;
     nay__name_set(p->comparator, value);
   }
-  if (nay__bytes_are(key, "rocksdb.block.based.table.index.type")) {
-    p->partitioned_index = value.len != 4 || nay__load32le(value.at) > 1;
-    p->index_type_at = c->entry.at;
-  }
+  properties_set_unsupported(p, c, key, value);
   return NAY_OK;
 }
 

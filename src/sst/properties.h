@@ -38,8 +38,11 @@ typedef struct nay_properties {
   bool other_comparator;    /* than the bytewise one */
   nay_name comparator;      /* "": not stated */
   uint64_t comparator_at;   /* offset in the block of the entry that states it */
-  bool partitioned_index;   /* or another index that is not a single block of handles */
-  uint64_t index_type_at;   /* offset in the block of the entry that states it */
+  const char *unsupported;  /* what a reader of LevelDB's tables would get wrong; NULL: nothing */
+  uint64_t unsupported_at;  /* offset in the block of the entry that states it */
+  bool for_ingestion;       /* into a RocksDB database, which may have done it */
+  uint64_t sequence_at;     /* offset in the block of the number that it then gave to all entries,
+                               8 bytes, 0 until then; 0: not stated */
   nay_table_stats stats;    /* keys are views into the block */
 } nay_properties;
 

@@ -106,6 +106,7 @@ struct nay_sst {
 
   uint64_t blocks_end;           /* where the last data block ends */
   bool rocksdb_meta;             /* the metaindex names RocksDB's properties */
+  bool for_ingestion;            /* into RocksDB, whose manifest may have its sequence number */
   bool has_meta;                 /* the metaindex names a block: */
   uint64_t meta_at;              /* the first of them begins here */
   nay_checked_handle properties; /* nay's or RocksDB's; size 0: none */
@@ -183,6 +184,11 @@ static inline bool nay__sst_in_place(const nay_sst *sst, nay_handle handle) {
 nay_status nay__sst_read_checked(const nay_sst *sst, const nay_checked_handle *handle,
                                  nay_hold **hold, nay_diag *diag, nay_bytes *contents);
 
+/* nay__sst_block_open: the contents of a data block. NAY_ENOTSUP: RocksDB has put a hash index
+ * between its restarts and their number, as the highest bit of that number says. NAY_ECORRUPT. */
+nay_status nay__sst_block_open(const nay_sst *sst, nay_bytes contents, nay_handle handle,
+                               nay_diag *diag, nay_block *block);
+
 /* nay__sst_read_data: the data block of an entry of the index, for a search or a walk; counted. */
 nay_status nay__sst_read_data(const nay_sst *sst, const nay_block *index, const nay_entry *entry,
                               const nay_handle *handle, nay_hold **hold, nay_diag *diag,
@@ -212,15 +218,14 @@ nay_status nay__sst_first_block(nay_sst *sst, nay_handle handle);
 /* nay__sst_check_order: of the index and of some data blocks. NAY_ENOTSUP: another comparator. */
 nay_status nay__sst_check_order(nay_sst *sst, nay_diag *diag);
 
-/* nay__sst_join_comparator: whether a table is in the order of *first, the first with keys; NULL:
- * it becomes that. NAY_EMISMATCH, at `number`. */
-nay_status nay__sst_join_comparator(const nay_sst *sst, size_t number, nay_diag *diag,
-                                    const nay_sst **first);
+/* nay__sst_join: whether a table can be merged with *first, the first with keys; NULL: it becomes
+ * that. At `number`: NAY_EMISMATCH, their orders differ; NAY_ENOTSUP, one of them is for ingestion,
+ * so that nothing in it tells which is newer. */
+nay_status nay__sst_join(const nay_sst *sst, size_t number, nay_diag *diag, const nay_sst **first);
 
-/* nay__sst_same_comparator: whether all tables with keys are in one order. *user is that.
- * NAY_EMISMATCH. */
-nay_status nay__sst_same_comparator(const nay_sst *const *tables, size_t n, nay_diag *diag,
-                                    const nay_sst_comparator **user);
+/* nay__sst_join_all: the same for n tables. *user is their order. */
+nay_status nay__sst_join_all(const nay_sst *const *tables, size_t n, nay_diag *diag,
+                             const nay_sst_comparator **user);
 
 /* nay__sst_partition: the handle in an entry of the index of partitions; false: there is none. */
 bool nay__sst_partition(const nay_sst *sst, const nay_entry *entry, nay_checked_handle *handle);

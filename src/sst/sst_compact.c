@@ -30,7 +30,7 @@ static nay_status compact_order(const nay_sst *const *tables, size_t n, nay_sst_
     order->internal = tables[i]->order.internal;
     known = true;
   }
-  return nay__sst_same_comparator(tables, n, diag, &order->user);
+  return nay__sst_join_all(tables, n, diag, &order->user);
 }
 
 static nay_status compact_check(const nay_compaction *c, nay_diag *diag) {

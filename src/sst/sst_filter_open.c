@@ -159,6 +159,7 @@ static nay_status filter_open_entry(void *ctx, const nay_meta_entry *e) {
         filter_set_keys(t, true);
       }
       return NAY_OK;
+    case NAY_META_IS_RANGE_DELETIONS: return NAY_ENOTSUP; /* or deleted keys would come back */
     case NAY_META_IS_KEYS:
       t->order_named = true;
       filter_set_keys(t, e->internal);

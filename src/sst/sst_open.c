@@ -53,7 +53,7 @@ nay_status nay__sst_first_block(nay_sst *t, nay_handle handle) {
   nay_cursor c = {.order = NAY_BYTEWISE, .allocator = &t->allocator};
   nay_status status = nay__sst_read(t, handle, &hold, &why, &contents);
   if (status == NAY_OK) {
-    status = nay__in_file(nay__block_open(contents.at, contents.len, &why, &block), &why, handle);
+    status = nay__sst_block_open(t, contents, handle, &why, &block);
   }
   bool readable = status == NAY_OK;
   if (t->order_guessed && status != NAY_ENOMEM) {
@@ -124,23 +124,64 @@ static nay_status open_comparator(nay_sst *t, const nay_properties *p, nay_diag 
                    t->properties.at.offset + p->comparator_at);
 }
 
-/* RocksDB's format 0 has LevelDB's footer and blocks, but the index may be one of indexes. */
-static nay_status open_properties(nay_sst *t, nay_diag *diag) {
+/* A copy of the block of properties as it is stored, with its trailer. */
+static nay_status open_copy_properties(nay_sst *t, nay_buffer *copy, nay_diag *diag) {
+  nay_handle h = t->properties.at;
+  size_t len = (size_t)h.size + NAY_BLOCK_TRAILER;
+  NAY_TRY(nay__buffer_reserve(copy, len, &t->allocator));
+  if (t->bytes == NULL) return nay__io_read(&t->file, h.offset, copy->at, len, diag);
+  memcpy(copy->at, t->bytes + h.offset, len);
+  return NAY_OK;
+}
+
+/*
+ * Properties whose checksum is wrong may be those of an ingested table: RocksDB writes its sequence
+ * number over the 0 that the checksum was computed with, and leaves the checksum. Then *p has
+ * the offset of that number.
+ */
+static nay_status open_ingested(nay_sst *t, nay_properties *p, nay_diag *diag) {
+  nay_buffer copy = {NULL, 0, 0};
+  nay_properties found = {.nentries = 0};
+  nay_status status = open_copy_properties(t, &copy, diag);
+  if (status == NAY_OK) {
+    nay_bytes contents = {copy.at, (size_t)t->properties.at.size};
+    status = nay__properties_load(contents, &t->allocator, NULL, &found);
+  }
+  if (status == NAY_OK && found.sequence_at != 0) {
+    memset(copy.at + found.sequence_at, 0, 8);
+    if (nay__block_intact(&t->footer, copy.at, t->properties.at)) *p = found;
+  }
+  nay__buffer_free(&copy, &t->allocator);
+  return status == NAY_ECORRUPT ? NAY_OK : status;
+}
+
+static nay_status open_load_properties(nay_sst *t, nay_properties *p, nay_diag *diag) {
   nay_bytes contents;
-  nay_properties p = {.nentries = 0};
-  nay_status status = NAY_OK;
-  if (t->properties.at.size != 0) {
-    status = nay__sst_read_checked(t, &t->properties, &t->properties_hold, diag, &contents);
-    if (status == NAY_OK) {
-      status = nay__properties_load(contents, &t->allocator, diag, &p);
-      status = nay__in_file(status, diag, t->properties.at);
-    }
+  nay_status status =
+      nay__sst_read_checked(t, &t->properties, &t->properties_hold, diag, &contents);
+  if (status == NAY_ECORRUPT && t->rocksdb_meta) {
+    NAY_TRY(open_ingested(t, p, diag));
+    if (p->unsupported != NULL) return NAY_OK;
   }
   NAY_TRY(status);
+  status = nay__properties_load(contents, &t->allocator, diag, p);
+  return nay__in_file(status, diag, t->properties.at);
+}
+
+/*
+ * RocksDB's format 0 has LevelDB's footer and blocks, but its tables may have what would make
+ * answers wrong. Its filter block may have prefixes of keys alone.
+ */
+static nay_status open_properties(nay_sst *t, nay_diag *diag) {
+  nay_properties p = {.whole_keys = true};
+  if (t->properties.at.size != 0) NAY_TRY(open_load_properties(t, &p, diag));
+  if (p.unsupported != NULL) {
+    return nay__fail(diag, NAY_ENOTSUP, p.unsupported, t->properties.at.offset + p.unsupported_at);
+  }
   t->stats = p.stats;
-  if (!p.partitioned_index) return open_comparator(t, &p, diag);
-  return nay__fail(diag, NAY_ENOTSUP, "a table of RocksDB with a partitioned index",
-                   t->properties.at.offset + p.index_type_at);
+  t->for_ingestion = p.for_ingestion;
+  if (!p.whole_keys) t->filter_used = false;
+  return open_comparator(t, &p, diag);
 }
 
 nay_status nay__sst_note_checks(nay_sst *t) {
@@ -181,11 +222,11 @@ static nay_status open_check_layout(const nay_sst *t, nay_handle first, nay_diag
 static nay_status open_parts(nay_sst *t, nay_diag *diag) {
   nay_handle first = {0, 0};
   NAY_TRY(open_footer(t, diag));
-  NAY_TRY(open_index(t, diag, &first));
   t->order_guessed = t->options.keys == NAY_SST_KEYS_AUTO;
   t->order = (nay_order){t->options.comparator, t->options.keys == NAY_SST_KEYS_INTERNAL};
-  NAY_TRY(nay__sst_filters_open(t, diag));
+  NAY_TRY(nay__sst_filters_open(t, diag)); /* says whether the other blocks are RocksDB's */
   NAY_TRY(open_properties(t, diag));
+  NAY_TRY(open_index(t, diag, &first));
   NAY_TRY(open_check_layout(t, first, diag));
   if (!nay__table_stats_check(&t->stats, t->order)) {
     return nay__fail(diag, NAY_ECORRUPT, "properties of the table contradict each other",

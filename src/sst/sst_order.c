@@ -84,8 +84,7 @@ static nay_status order_sample_block(nay_sst *t, const nay_entry *entry, order_s
   nay_status status = nay__sst_handle(t, entry->value, entry->value_len, &why, &handle);
   if (status == NAY_OK) status = nay__sst_read(t, handle, &samples->hold, &why, &contents);
   if (status == NAY_OK) {
-    status = nay__block_open(contents.at, contents.len, &why, &block);
-    status = nay__in_file(status, &why, handle);
+    status = nay__sst_block_open(t, contents, handle, &why, &block);
   }
   bool readable = status == NAY_OK;
   if (readable) status = nay__sst_check_block(t, &t->index, entry, handle, &block, &why);
@@ -135,19 +134,26 @@ nay_status nay__sst_check_order(nay_sst *t, nay_diag *diag) {
   return order_check_samples(t, diag);
 }
 
-nay_status nay__sst_join_comparator(const nay_sst *t, size_t number, nay_diag *diag,
-                                    const nay_sst **first) {
+nay_status nay__sst_join(const nay_sst *t, size_t number, nay_diag *diag, const nay_sst **first) {
   if (t->empty) return NAY_OK; /* nothing is in order or out of it */
-  if (*first == NULL) *first = t;
+  if (*first == NULL) {
+    *first = t;
+    return NAY_OK;
+  }
+  if (t->for_ingestion || (*first)->for_ingestion) {
+    return nay__fail(diag, NAY_ENOTSUP,
+                     "a table for ingestion into RocksDB among others: which is newer is not known",
+                     number);
+  }
   if (nay__same_comparator((*first)->order.user, t->order.user)) return NAY_OK;
   return nay__fail(diag, NAY_EMISMATCH, "tables with different comparators", number);
 }
 
-nay_status nay__sst_same_comparator(const nay_sst *const *tables, size_t n, nay_diag *diag,
-                                    const nay_sst_comparator **user) {
+nay_status nay__sst_join_all(const nay_sst *const *tables, size_t n, nay_diag *diag,
+                             const nay_sst_comparator **user) {
   const nay_sst *first = NULL;
   for (size_t i = 0; i < n; i++) {
-    NAY_TRY(nay__sst_join_comparator(tables[i], i, diag, &first));
+    NAY_TRY(nay__sst_join(tables[i], i, diag, &first));
   }
   if (first == NULL && n != 0) first = tables[0];
   *user = first != NULL ? first->order.user : NULL;

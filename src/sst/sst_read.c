@@ -8,6 +8,8 @@
 #include "sst/codec.h"
 #include "sst/sst_foreign.h"
 
+#define READ_HASH_INDEX 0x80u /* in the last byte of a block of RocksDB's */
+
 nay_hold *nay__hold_of(const nay_sst *t, nay_hold **slot) {
   if (*slot == NULL) {
     nay_hold *h = nay__alloc(&t->allocator, sizeof *h);
@@ -136,8 +138,8 @@ static nay_status read_block(const nay_sst *t, nay_handle handle, bool verified,
     return nay__fail(diag, NAY_ECORRUPT, "the checksum of a block is wrong", handle.offset);
   }
   uint64_t most = t->options.max_block_bytes != 0 ? t->options.max_block_bytes : NAY_MAX_BLOCK;
-  NAY_TRY(nay__codec_plan(t->options.codecs, t->options.ncodecs, raw, handle, most, diag, &codec,
-                          &size));
+  NAY_TRY(nay__codec_plan(t->options.codecs, t->options.ncodecs, t->rocksdb_meta, raw, handle, most,
+                          diag, &codec, &size));
   if (codec == NULL && (t->bytes != NULL || !cache)) {
     *contents = (nay_bytes){raw, size};
     return NAY_OK;
@@ -218,6 +220,16 @@ nay_status nay__sst_check_block(const nay_sst *t, const nay_block *index, const 
   return nay__in_file(status, diag, handle);
 }
 
+nay_status nay__sst_block_open(const nay_sst *t, nay_bytes contents, nay_handle handle,
+                               nay_diag *diag, nay_block *block) {
+  nay_status status = nay__block_open(contents.at, contents.len, diag, block);
+  if (status == NAY_ECORRUPT && t->rocksdb_meta && contents.len >= 4 &&
+      (contents.at[contents.len - 1] & READ_HASH_INDEX) != 0) {
+    return nay__fail(diag, NAY_ENOTSUP, "a block of RocksDB with a hash index", handle.offset);
+  }
+  return nay__in_file(status, diag, handle);
+}
+
 nay_status nay__sst_read_data(const nay_sst *t, const nay_block *index, const nay_entry *entry,
                               const nay_handle *at, nay_hold **slot, nay_diag *diag,
                               nay_block *block) {
@@ -237,7 +249,7 @@ nay_status nay__sst_read_data(const nay_sst *t, const nay_block *index, const na
   }
   if (*slot != NULL) (*slot)->cached = cached;
   contents = read_entries(t, contents);
-  NAY_TRY(nay__in_file(nay__block_open(contents.at, contents.len, diag, block), diag, handle));
+  NAY_TRY(nay__sst_block_open(t, contents, handle, diag, block));
   return checked ? NAY_OK : nay__sst_check_block(t, index, entry, handle, block, diag);
 }
 

@@ -35,8 +35,8 @@ static nay_status filters_contents(const nay_table_filters *t, nay_handle handle
   size_t size;
   uint64_t most = OPEN_MAX_RATIO * (handle.size + 1);
   NAY_TRY(filters_block(t, handle, diag, &block));
-  NAY_TRY(nay__codec_plan(t->options.codecs, t->options.ncodecs, block, handle, most, diag, &codec,
-                          &size));
+  NAY_TRY(nay__codec_plan(t->options.codecs, t->options.ncodecs, t->engine == NAY_TABLE_ROCKSDB,
+                          block, handle, most, diag, &codec, &size));
   *contents = (nay_bytes){block, size};
   if (codec == NULL) return NAY_OK;
   NAY_TRY(nay__buffer_reserve(buffer, size, &t->allocator));
@@ -68,6 +68,7 @@ static nay_status filters_meta_entry(void *ctx, const nay_meta_entry *e) {
   if (e->engine != NAY_TABLE_LEVELDB) t->engine = e->engine;
   if (e->kind == NAY_META_IS_KEYS) t->properties.index_internal_keys = e->internal;
   if (e->kind == NAY_META_IS_KEYS || e->kind == NAY_META_IS_OTHER) return NAY_OK;
+  if (e->kind == NAY_META_IS_RANGE_DELETIONS) return NAY_OK; /* filters do not have them */
   if (e->kind == NAY_META_IS_PROPERTIES && !nay__meta_has_block(e, t->footer.at)) {
     return NAY_ECORRUPT;
   }

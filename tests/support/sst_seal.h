@@ -118,10 +118,14 @@ static inline nay_status exercise_table(const uint8_t *bytes, size_t len,
     if (diag.what == NULL || diag.offset > len + (uint64_t)UINT32_MAX) abort();
     return status;
   }
-  if (nay_sst_iter_new(t, &it) != NAY_OK) abort();
   nay_lookup_level both = {sizeof both, .tables = (const nay_sst *const[]){t, t}, .n = 2};
   nay_lookup_options merges = {sizeof merges, .merge = append_operands};
-  if (nay_lookup_new_levels(&both, 1, &merges, NULL, NULL, &l) != NAY_OK) abort();
+  status = nay_lookup_new_levels(&both, 1, &merges, NULL, NULL, &l);
+  if (status == NAY_ENOTSUP) { /* a table for ingestion into RocksDB: only by itself */
+    both.n = 1;
+    status = nay_lookup_new_levels(&both, 1, &merges, NULL, NULL, &l);
+  }
+  if (status != NAY_OK || nay_sst_iter_new(t, &it) != NAY_OK) abort();
   const char *keys[] = {"", "key00000010", "a", "\xff\xff", "user/1"};
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
     exercise_key(t, l, keys[i], strlen(keys[i]));

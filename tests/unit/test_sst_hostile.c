@@ -197,6 +197,7 @@ static void hostile_sizes(void **unused) {
   enum { AT = LEN - NAY_FOOTER - 19 - NAY_BLOCK_TRAILER };
   const nay_handle index = {AT, 19}, metaindex = {AT - 8 - NAY_BLOCK_TRAILER, 8};
   put_footer(bytes, LEN, metaindex, index);
+  nay__store32le(bytes + metaindex.offset + 4, 1); /* it is empty */
   memset(bytes + AT, 0xff, 19);
   seal_table(bytes, LEN);
   assert_status(nay_sst_view(bytes, LEN, NULL, NULL, &diag, &t), NAY_ECORRUPT);
@@ -259,8 +260,8 @@ static void claims(void **unused) {
       codec.uncompressed_size = claim_size;
       codec.uncompress = never_uncompress;
       block[8] = id;
-      nay_status status =
-          nay__codec_plan(list, 1, block, (nay_handle){0, 8}, UINT64_MAX, &diag, &found, &size);
+      nay_status status = nay__codec_plan(list, 1, false, block, (nay_handle){0, 8}, UINT64_MAX,
+                                          &diag, &found, &size);
       assert_status(status, above && ratios[id] != 0 ? NAY_ECORRUPT : NAY_OK);
       if (status != NAY_OK) {
         assert_string_equal(diag.what, "a block states a size that its codec cannot reach");
