@@ -139,6 +139,7 @@ nay_status kv_get(kv *db, kv_slice key, uint64_t snapshot, kv_bytes *value, kv_t
   const memtable *memtables[] = {g.view->mem, g.view->imm, NULL};
   nay_sst_value found = {.size = sizeof found};
   nay_diag diag = {.what = "a memtable"};
+  size_t at = SIZE_MAX; /* which table failed */
   nay_status status = NAY_ENOENT;
   for (size_t i = 0; status == NAY_ENOENT && memtables[i] != NULL; i++) {
     status = nay_memtable_get_at(memtables[i]->list, key.data, key.len, sequence, &found);
@@ -147,14 +148,15 @@ nay_status kv_get(kv *db, kv_slice key, uint64_t snapshot, kv_bytes *value, kv_t
   }
   if (status == NAY_ENOENT)
     status = nay_lookup_trace(g.view->lookup, key.data, key.len, sequence,
-                              trace != NULL ? get_step : NULL, &g, &diag, &found, NULL);
+                              trace != NULL ? get_step : NULL, &g, &diag, &found, &at);
   if (status == NAY_OK && found.deleted) status = NAY_ENOENT;
   if (status == NAY_OK) {
     value->data = grow(value->data, found.len + 1);
     value->len = found.len;
     if (found.len != 0) memcpy(value->data, found.bytes, found.len);
   } else if (status != NAY_ENOENT) {
-    fail(error, status, "%s: %s at offset %" PRIu64, db->dir, diag.what, diag.offset);
+    fail(error, status, "%06" PRIu64 ".ldb: %s at offset %" PRIu64,
+         at < g.view->n ? g.view->tables[at]->number : 0, diag.what, diag.offset);
   }
   nay_sst_value_free(&found);
   view_unref(g.view);

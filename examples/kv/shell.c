@@ -39,23 +39,21 @@ static void show(const void *bytes, size_t len, char after) {
 
 static void step(void *prefix, const char *what) { printf("%s%s\n", (const char *)prefix, what); }
 
-static int put(kv *db, char **words) {
-  return end(kv_put(db, text(words[1]), text(words[2]), &error));
-}
+static int put(kv *db, char **arg) { return end(kv_put(db, text(arg[1]), text(arg[2]), &error)); }
 
-static int del(kv *db, char **words) { return end(kv_delete(db, text(words[1]), &error)); }
+static int del(kv *db, char **arg) { return end(kv_delete(db, text(arg[1]), &error)); }
 
-static int get(kv *db, char **words) {
+static int get(kv *db, char **arg) {
   kv_bytes value = {NULL, 0};
-  nay_status status = kv_get(db, text(words[1]), 0, &value, trace ? step : NULL, "  ", &error);
+  nay_status status = kv_get(db, text(arg[1]), 0, &value, trace ? step : NULL, "  ", &error);
   if (status == NAY_OK) show(value.data, value.len, '\n');
   free(value.data);
   return end(status);
 }
 
-static int scan(kv *db, char **words) {
+static int scan(kv *db, char **arg) {
   kv_iter it;
-  kv_slice from = text(words[1]), to = text(words[1] != NULL ? words[2] : NULL);
+  kv_slice from = text(arg[1]), to = text(arg[1] != NULL ? arg[2] : NULL);
   nay_status status = kv_iter_new(db, 0, from, to, &error, &it);
   if (status != NAY_OK && status != NAY_ENOENT) return end(status);
   for (size_t len, value_len; status == NAY_OK; status = nay_merge_next(it.merge)) {
@@ -68,9 +66,9 @@ static int scan(kv *db, char **words) {
   return result;
 }
 
-static int stats(kv *db, char **words) {
+static int stats(kv *db, char **arg) {
   kv_stats s;
-  (void)words;
+  (void)arg;
   kv_describe(db, &s);
   printf("sequence %" PRIu64 ", memtable %" PRIu64 " bytes\n", s.sequence, s.memtable);
   for (unsigned i = 0; i < KV_LEVELS; i++)
@@ -82,15 +80,15 @@ static int stats(kv *db, char **words) {
   return 0;
 }
 
-static int settle(kv *db, char **words) {
-  (void)words;
+static int settle(kv *db, char **arg) {
+  (void)arg;
   return end(kv_settle(db, &error));
 }
 
 /* n puts in random order, n gets of those keys, n of others: CPU time of all threads for each. */
-static int bench(kv *db, char **words) {
+static int bench(kv *db, char **arg) {
   static const char *const jobs[] = {"fill", "get, present", "get, absent"};
-  const char *count = words[1] != NULL ? words[1] : "1000000";
+  const char *count = arg[1] != NULL ? arg[1] : "1000000";
   uint64_t n = strlen(count) <= 12 ? strtoull(count, NULL, 10) : 0;
   if (n == 0 || count[strspn(count, "0123456789")] != 0) return say("bench [N]: N is a number");
   kv_bytes found = {NULL, 0};
@@ -108,13 +106,13 @@ static int bench(kv *db, char **words) {
     printf("%-14s%8.0f ns\n", jobs[job], ns);
   }
   free(found.data);
-  return status == NAY_ENOENT ? stats(db, words) : 2;
+  return status == NAY_ENOENT ? stats(db, arg) : 2;
 }
 
 typedef struct command {
   const char *name;
   int least, most; /* words */
-  int (*run)(kv *db, char **words);
+  int (*run)(kv *db, char **arg);
 } command;
 
 /* Of n words, with a NULL behind them. */

@@ -509,16 +509,19 @@ static void table_half(const char *name, const model *m) {
 }
 
 /* An answer is right, or an error. */
-static void check_or_error(const model *m, kv *db, size_t *errors) {
+static void check_or_error(const model *m, kv *db, const char *name, size_t *errors) {
   for (unsigned i = 0; i < MODEL_KEYS; i++) {
     model_op op = {0};
     kv_bytes value = {0};
     model_key(i, &op);
-    nay_status status = get(db, op.key, op.len, &value);
-    if (status == NAY_OK || status == NAY_ENOENT)
+    kv_error error = {""};
+    nay_status status = kv_get(db, (kv_slice){op.key, op.len}, 0, &value, NULL, NULL, &error);
+    if (status == NAY_OK || status == NAY_ENOENT) {
       assert_true(model_holds(m, db, 0, i));
-    else
+    } else {
+      assert_non_null(strstr(error.text, name));
       ++*errors;
+    }
     free(value.data);
   }
   size_t n = 0, want = 0;
@@ -541,7 +544,7 @@ static void table_flipped(const char *name, const model *m) {
     good[at] ^= (unsigned char)(1u << at % 8);
     file_write(name, good, len);
     if (try_open(&error, &db) == NAY_OK) {
-      check_or_error(m, db, &errors);
+      check_or_error(m, db, name, &errors);
       kv_close(db);
     } else {
       refused++;
