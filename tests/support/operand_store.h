@@ -10,6 +10,7 @@
 
 #include "nay_compact.h"
 #include "nay_sst_cache.h"
+#include "support/fold_order.h"
 #include "support/sst_numbers.h"
 
 #include "support/sst_memtable.h"
@@ -55,20 +56,6 @@ typedef struct store {
 } store;
 
 /* ---- keys ---- */
-
-static inline int fold_compare(const nay_sst_comparator *self, const void *a, size_t a_len,
-                               const void *b, size_t b_len) {
-  const uint8_t *p = a, *q = b;
-  (void)self;
-  for (size_t i = 0; i < a_len && i < b_len; i++) {
-    int x = p[i] | 0x20, y = q[i] | 0x20;
-    if (x != y) return x < y ? -1 : 1;
-  }
-  return (a_len > b_len) - (a_len < b_len);
-}
-
-static const nay_sst_comparator fold = {
-    .size = sizeof fold, .name = "test.fold", .compare = fold_compare, .equal_may_differ = true};
 
 static inline unsigned pick(store *st, unsigned below) {
   st->random = nay_hash_mix(st->random + 1);

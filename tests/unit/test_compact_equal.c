@@ -8,21 +8,8 @@
  * if each version that stays has the spelling of its write.
  */
 #include "nay_merge.h"
+#include "support/fold_order.h"
 #include "support/sst_outputs.h"
-
-static int fold_compare(const nay_sst_comparator *self, const void *a, size_t a_len, const void *b,
-                        size_t b_len) {
-  const uint8_t *p = a, *q = b;
-  (void)self;
-  for (size_t i = 0; i < a_len && i < b_len; i++) {
-    int x = p[i] | 0x20, y = q[i] | 0x20;
-    if (x != y) return x < y ? -1 : 1;
-  }
-  return (a_len > b_len) - (a_len < b_len);
-}
-
-static const nay_sst_comparator fold = {
-    .size = sizeof fold, .name = "test.fold", .compare = fold_compare, .equal_may_differ = true};
 
 /* The key of a user: three letters, in one of 8 spellings, and a number. */
 static size_t spell(unsigned user, uint64_t spelling, char key[32]) {

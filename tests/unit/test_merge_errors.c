@@ -5,6 +5,7 @@
  */
 #include "nay_merge.h"
 #include "support/flaky.h"
+#include "support/fold_order.h"
 #include "support/sst_sample.h"
 
 #define N_KEYS 300u
@@ -206,22 +207,9 @@ static void prefix_filters_leave_tables_out(void **unused) {
 
 /* ---- keys that are equal and differ ---- */
 
-static int fold_compare(const nay_sst_comparator *self, const void *a, size_t a_len, const void *b,
-                        size_t b_len) {
-  const uint8_t *p = a, *q = b;
-  (void)self;
-  for (size_t i = 0; i < a_len && i < b_len; i++) {
-    int x = p[i] | 0x20, y = q[i] | 0x20;
-    if (x != y) return x < y ? -1 : 1;
-  }
-  return (a_len > b_len) - (a_len < b_len);
-}
-
 /* The newest table's bytes of a key come, in both directions. */
 static void equal_keys_may_differ(void **unused) {
   (void)unused;
-  nay_sst_comparator fold = {
-      .size = sizeof fold, .name = "test.fold", .compare = fold_compare, .equal_may_differ = true};
   nay_sst_write_options how = {sizeof how, .comparator = &fold};
   nay_sst_read_options read = {sizeof read, .comparator = &fold};
   const char *keys[2][2] = {{"B", "c"}, {"a", "b"}}; /* newest first */

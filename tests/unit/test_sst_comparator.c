@@ -7,6 +7,7 @@
 #include "nay_lookup.h"
 #include "nay_sst_cache.h"
 #include "nay_table_filters.h"
+#include "support/fold_order.h"
 #include "support/snappy_codec.h"
 #include "support/sst_sample.h"
 
@@ -323,24 +324,12 @@ static void refused_comparators(void **unused) {
 
 /* ---- equal keys of other bytes ---- */
 
-static int fold_compare(const nay_sst_comparator *self, const void *a, size_t a_len, const void *b,
-                        size_t b_len) {
-  const uint8_t *p = a, *q = b;
-  (void)self;
-  for (size_t i = 0; i < a_len && i < b_len; i++) {
-    int x = p[i] | 0x20, y = q[i] | 0x20;
-    if (x != y) return x < y ? -1 : 1;
-  }
-  return (a_len > b_len) - (a_len < b_len);
-}
-
 static void equal_keys_of_other_bytes(void **unused) {
   (void)unused;
   char path[TEMP_MAX];
-  nay_sst_comparator fold = {
-      .size = sizeof fold, .name = "test.fold", .compare = fold_compare, .equal_may_differ = true};
-  nay_sst_write_options how = {sizeof how, .filter = NAY_SST_FULL_FILTER, .comparator = &fold};
-  nay_sst_read_options read = {sizeof read, .comparator = &fold};
+  nay_sst_comparator order = fold;
+  nay_sst_write_options how = {sizeof how, .filter = NAY_SST_FULL_FILTER, .comparator = &order};
+  nay_sst_read_options read = {sizeof read, .comparator = &order};
   nay_sst_writer *w;
   nay_sst *t;
   nay_sst_value v = {.size = sizeof v};
@@ -358,7 +347,7 @@ static void equal_keys_of_other_bytes(void **unused) {
   assert_status(nay_sst_get(t, "APPL", 4, NULL, &v), NAY_ENOENT);
   nay_sst_free(t);
   /* without saying so, it is an error rather than an answer that a filter could contradict */
-  fold.equal_may_differ = false;
+  order.equal_may_differ = false;
   assert_ok(nay_sst_open(path, &read, NULL, NULL, &t));
   assert_ok(nay_sst_get(t, "Apple", 5, NULL, &v));
   assert_status(nay_sst_get(t, "APPLE", 5, NULL, &v), NAY_EINVAL);
