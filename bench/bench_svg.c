@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "nay_advanced.h"
 
 #define SVG_PANEL_W 580.0
 #define SVG_PANEL_H 500.0
@@ -48,15 +49,13 @@ static double svg_at(const svg_axis *a, double value) {
 }
 
 static const char *svg_colour(const char *family) {
-  static const struct {
-    const char *family, *colour;
-  } colours[] = {{"bloom", "#0072B2"},    {"blocked", "#D55E00"}, {"counting", "#CC79A7"},
-                 {"scalable", "#56B4E9"}, {"window", "#7F7F7F"},  {"cuckoo", "#009E73"},
-                 {"xor", "#7A4A2B"},      {"fuse", "#000000"},    {"ribbon", "#B87F00"}};
-  for (size_t i = 0; i < sizeof colours / sizeof colours[0]; i++) {
-    if (strcmp(colours[i].family, family) == 0) return colours[i].colour;
-  }
-  return "#555555";
+  /* By number of the kind, so that a new family has a colour before anyone thinks of one. */
+  static const char *const colours[] = {"#0072B2", "#D55E00", "#CC79A7", "#56B4E9",
+                                        "#7F7F7F", "#009E73", "#7A4A2B", "#000000",
+                                        "#B87F00", "#6A3D9A", "#1B9E77", "#A6761D"};
+  nay_kind kind;
+  if (nay_kind_parse(family, &kind) != NAY_OK || kind == NAY_AUTO) return "#555555";
+  return colours[((size_t)kind - 1) % (sizeof colours / sizeof colours[0])];
 }
 
 static void svg_escaped(FILE *out, const char *text) {

@@ -12,6 +12,7 @@ A failure prints the seed, the round and the command line.
 import base64
 import collections
 import datetime
+import functools
 import json
 import math
 import os
@@ -25,7 +26,6 @@ import uuid
 
 NAY = pathlib.Path(os.environ["NAY_BUILD"]) / "cli" / "nay"
 DEFAULT_FPR = {"build": 0.01, "uniq": 1e-6, "diff": 1e-6, "common": 1e-6}
-KINDS = ["auto", "bloom", "blocked", "counting", "scalable", "cuckoo", "xor", "fuse", "ribbon"]
 FRAMINGS = ["lines", "cut", "crlf", "null", "hex", "b64", "int", "u64le", "length", "csv", "csv-name", "tsv",
             "fields", "fields-list", "fields-range", "fields-null", "fields-header", "uuid", "date", "timestamp",
             "float", "numeric", "csv-int"]
@@ -36,6 +36,19 @@ GROUPS = ["build", "check", "explain", "add", "remove", "merge", "fold", "conver
           "info", "verify", "extract", "sst", "map"]
 counts, warned = collections.Counter(), collections.Counter()
 failures = collections.defaultdict(list)
+
+
+@functools.cache
+def traits():
+    """What each family of the registry can do, as the command says it."""
+    plans = json.loads(subprocess.run([NAY, "plan", "--json", "-n", "1000"], capture_output=True, check=True).stdout)
+    return {plan["kind"]: plan for plan in plans["candidates"]}
+
+
+def kinds(*wanted, but=None):
+    """The families that can do all of `wanted`, and not `but`."""
+    return [kind for kind, plan in traits().items()
+            if all(plan[trait] for trait in wanted) and not plan.get(but, False)]
 
 
 class Wrong(Exception):
@@ -199,7 +212,7 @@ class Round:
         self.set_a = set(self.a.keys)
         self.flags = self.a.flags or self.b.flags or Data(directory, "x", self.framing, [self.make(0)], rng).flags
         self.absent = {k for k in self.b.keys if k not in self.set_a}
-        self.kind = rng.choice(KINDS)
+        self.kind = rng.choice(["auto", *kinds()])
         self.tight = rng.random() < 0.5
         self.fpr = rng.choice([0, 0.01, 1e-3, 1e-4])
         self.n = 0
@@ -255,12 +268,21 @@ class Round:
         r.expect(0)
         j = r.json()
         check(j["nkeys"] == len(data.keys), f"nkeys {j['nkeys']}, not {len(data.keys)}")
+        if kind == "window" and b"it may deny the older ones" in r.err:
+            self.holds_latest(path, data, j["nkeys_planned"], group)
+            return None, None
         check(j["overfilled"] == r.warned, "overfilled and the warning do not agree")
         if not distinct and "-n" not in size and kind not in ("xor", "fuse", "ribbon"):
             check(b"the input has no keys" in r.err, "no word of an empty input")
         if promised is None:
             promised = j["fpr_planned"] or 0
         return path, 1 if r.warned else promised
+
+    def holds_latest(self, path, data, nkeys, group):
+        """A window that was given more keys than it holds: those it promises."""
+        last = Data(self.directory, "last", self.framing, data.keys[max(0, len(data.keys) - nkeys):], self.rng)
+        r = Run(group, "check", "-c", *self.flags, path, last.path).expect(0 if last.keys else 1)
+        check(int(r.out) == len(last.keys), "a window denies one of its last keys")
 
     def holds(self, path, keys, promised, group, *flags):
         """No key of `keys` is denied; false positives are as promised. Returns the run."""
@@ -363,7 +385,7 @@ class Round:
         check(all(one["nkeys"] == len(self.a.keys) for one in found), "--keys reads other keys")
 
     def add(self):
-        kind = self.rng.choice(["auto", "bloom", "blocked", "counting", "scalable", "cuckoo"])
+        kind = self.rng.choice(["auto", *kinds("add")])
         path, promised = self.make_filter(self.a, kind, "add")
         if not path:
             return
@@ -374,6 +396,9 @@ class Round:
             return
         r.expect(0)
         check(r.json()["nkeys"] == len(self.b.keys), "nkeys is wrong")
+        if kind == "window":
+            self.holds_latest(path, self.b, r.json()["nkeys_planned"], "add")
+            return
         check(r.json()["overfilled"] == r.warned, "overfilled and the warning do not agree")
         self.holds(path, self.set_a | set(self.b.keys), promised, "add")
         absent = Data(self.directory, "c", "lines", [b"absent %d" % i for i in range(2000)], self.rng)
@@ -381,7 +406,7 @@ class Round:
         check(r.warned or maybes <= allowed(promised, 2000), f"{maybes} of 2000 are maybes, promised {promised}")
 
     def remove(self):
-        kind = self.rng.choice(["counting", "cuckoo"])
+        kind = self.rng.choice(kinds("remove"))
         once = Data(self.directory, "once", self.framing, [self.a.keys[i] for i in self.a.first()], self.rng)
         path = self.file()
         n = len(once.keys) // 5 if self.tight and kind == "counting" else 2 * len(once.keys)
@@ -397,7 +422,7 @@ class Round:
     def merge(self):
         # one plan for both, as a merge needs
         n = max(1, len(self.set_a | set(self.b.keys)) // (20 if self.tight else 1))
-        kind = self.rng.choice(["bloom", "blocked", "counting"])
+        kind = self.rng.choice(kinds("merge"))
         paths = [self.file(), self.file()]
         for path, data in zip(paths, [self.a, self.b]):
             Run("merge", "build", "-t", kind, "-n", n, *self.flags, "-o", path, data.path).expect(0)
@@ -413,7 +438,7 @@ class Round:
         check(r.json()["overfilled"] == r.warned, "overfilled and the warning do not agree")
         self.holds(out, self.set_a | set(self.b.keys), 1 if r.warned else 0.01, "merge")
         both = self.file()
-        if kind != "counting":
+        if kind in kinds("merge", but="remove") and not traits()[kind]["grow"]:  # plain sets of bits
             Run("merge", "merge", "--intersect", *paths, "-o", both).expect(0)
             self.holds(both, self.set_a & set(self.b.keys), 1, "merge")
 
@@ -484,7 +509,7 @@ class Round:
     def compare(self, command):
         distinct = len(self.set_a)
         size, promised = self.room(command, distinct)
-        kind = self.rng.choice(["auto", "bloom", "blocked", "fuse", "ribbon"])
+        kind = self.rng.choice(["auto", *kinds(but="expire")])
         r = Run(command, command, "-t", kind, *size, *self.flags, self.a.path, self.b.path)
         if r.status == 2 and b"cannot build" in r.err:
             return

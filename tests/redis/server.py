@@ -5,6 +5,7 @@ that the same tests run on another server or on another module of the same comma
 
     NAY_REDIS_SERVER, NAY_REDIS_CLI    programs, or words of a command line: redis-server, redis-cli
     NAY_REDIS_MODULE                   the shared object to load
+    NAY_REDIS_PRELOAD                  the runtime of the sanitizer that the module was built with, if any
 """
 import atexit
 import ctypes
@@ -16,6 +17,7 @@ import shlex
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -27,6 +29,7 @@ BUILD = pathlib.Path(os.environ.get("NAY_BUILD", SOURCE / "build/dev"))
 SERVER = shlex.split(os.environ.get("NAY_REDIS_SERVER", "redis-server"))
 CLI = shlex.split(os.environ.get("NAY_REDIS_CLI", "redis-cli"))
 MODULE = os.environ.get("NAY_REDIS_MODULE", str(BUILD / "nay_redis.so"))
+PRELOAD = os.environ.get("NAY_REDIS_PRELOAD", "")
 GOLDEN = SOURCE / "tests/golden/redis"
 LONG = "--long" in sys.argv
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG: a server dies with its test, even when that is killed
@@ -136,12 +139,29 @@ def free_port():
             return port
 
 
+class Clock:
+    """The time of day of a server, by clock.c. It stands still until a test sets it; without `start` it runs, so many
+    seconds before the real one, as the timers of replication need it."""
+
+    library = str(BUILD / "tests/redis/clock.so")
+
+    def __init__(self, start=None):
+        self.runs = start is None
+        self.file = tempfile.NamedTemporaryFile(prefix="nay-clock-", buffering=0)
+        self.set(start or 0)
+
+    def set(self, seconds):
+        self.seconds = seconds
+        self.file.seek(0)
+        self.file.write(struct.pack("=qq", seconds * 1000000, self.runs))
+
+
 class Server:
     """A server in a directory of its own. `port=True` also listens on the loopback address."""
 
     living = set()
 
-    def __init__(self, *options, port=False, module=MODULE, arguments=(), directory=None):
+    def __init__(self, *options, port=False, module=MODULE, arguments=(), directory=None, clock=None):
         self.directory = directory or tempfile.mkdtemp(prefix="nay-redis-")
         self.path = os.path.join(self.directory, "socket")
         self.port = free_port() if port else 0
@@ -150,12 +170,18 @@ class Server:
                       "--bind", "127.0.0.1", *map(str, options)]
         if module:
             self.words += ["--loadmodule", module, *map(str, arguments)]
+        libraries = [library for library in (PRELOAD, clock and clock.library) if library]
+        self.environment = dict(os.environ, **({"NAY_CLOCK": clock.file.name} if clock else {}))
+        if libraries:
+            self.environment["LD_PRELOAD"] = ":".join(libraries)
+        if PRELOAD:  # Redis does not free everything before it exits
+            self.environment["ASAN_OPTIONS"] = "detect_leaks=0:allocator_may_return_null=1"
         Server.living.add(self)
         self.start()
 
     def start(self, wait=True):
         libc = ctypes.CDLL(None)
-        self.process = subprocess.Popen(self.words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        self.process = subprocess.Popen(self.words, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                         preexec_fn=lambda: libc.prctl(DIE_WITH_PARENT, signal.SIGKILL))
         if wait:
             self.wait_until(self.answers, 60, "no answer after the start")

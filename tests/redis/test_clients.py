@@ -11,7 +11,7 @@ if not importlib.util.find_spec("redis") and sys.executable != DEBIAN:
     os.execv(DEBIAN, [DEBIAN, *sys.argv])
 
 import redis  # noqa: E402
-from server import BUILD, CLI, SOURCE, equal, main, test  # noqa: E402
+from server import BUILD, CLI, SOURCE, Skip, equal, main, test  # noqa: E402
 
 
 def path_of(client):
@@ -100,8 +100,10 @@ def node_directory():
     if not (directory / "installed").exists() or lock.read_bytes() != (here / lock.name).read_bytes():
         shutil.rmtree(directory, ignore_errors=True)
         shutil.copytree(here, directory)
-        subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
-                       cwd=directory, check=True, stdout=subprocess.DEVNULL, timeout=1500)
+        installed = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
+                                   cwd=directory, capture_output=True, text=True, timeout=1500)
+        if installed.returncode != 0:
+            raise Skip("npm cannot install the client: " + " ".join(installed.stderr.split())[:200])
         (directory / "installed").touch()
     shutil.copy(here / "client.js", directory)
     return directory

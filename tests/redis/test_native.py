@@ -7,11 +7,10 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 
 import zoo
 from mutate import Mutator
-from server import BUILD, LONG, SOURCE, Client, Error, Server, Skip, equal, main, refuses, test
+from server import BUILD, LONG, SOURCE, Client, Clock, Error, Server, Skip, equal, main, refuses, test
 
 sys.path.insert(0, str(SOURCE / "tests/golden/native"))
 from read_nay import xxh3  # noqa: E402
@@ -357,24 +356,29 @@ def by_keys(client):
 
 @test("a window by seconds: writes let time pass, reads do not, replicas hear of it")
 def seconds(client):
-    client("NAY.RESERVE", "w", 0.01, 1000, "WINDOW", 2)
-    equal(client("NAY.INFO", "w", "window unit"), b"seconds")
-    client("NAY.ADD", "w", "old")
-    now = int(time.time())
-    unchanged(client, "w", "ERR the time is later than the clock of the server", "NAY.ADVANCE", "w", now + 100)
-    time.sleep(1.5)
-    client("NAY.ADD", "w", "new")
-    found = client("NAY.TEST", "w", "old")
-    assert found == 1 or time.time() >= now + 2, "within its time"
-    time.sleep(3.6)
-    equal(client("NAY.TEST", "w", "old"), 1, "a read is no write")
-    client("NAY.ADD", "w", "newer")
-    equal([client("NAY.TEST", "w", item) for item in ("old", "new", "newer")], [0, 0, 1])
-    equal(client("NAY.ADVANCE", "w"), b"OK")
-    before = digest(client, "w")
-    client("DEBUG", "RELOAD")
-    equal(digest(client, "w"), before)
-    equal(client("NAY.INFO", "w", "window unit"), b"seconds")
+    clock = Clock(1_800_000_000)
+    with Server(clock=clock) as server:
+        client = server.client()
+        client("NAY.RESERVE", "w", 0.01, 1000, "WINDOW", 2)
+        equal(client("NAY.INFO", "w", "window unit"), b"seconds")
+        client("NAY.ADD", "w", "old")
+        later = "ERR the time is later than the clock of the server"
+        unchanged(client, "w", later, "NAY.ADVANCE", "w", clock.seconds + 1)
+        clock.set(clock.seconds + 1)
+        client("NAY.ADD", "w", "new")
+        equal(client("NAY.TEST", "w", "old"), 1, "within its time")
+        clock.set(clock.seconds + 4)
+        equal(client("NAY.TEST", "w", "old"), 1, "a read is no write")
+        client("NAY.ADD", "w", "newer")
+        equal([client("NAY.TEST", "w", item) for item in ("old", "new", "newer")], [0, 0, 1])
+        equal(client("NAY.ADVANCE", "w"), b"OK")
+        before = digest(client, "w")
+        client("DEBUG", "RELOAD")
+        equal(digest(client, "w"), before)
+        equal(client("NAY.INFO", "w", "window unit"), b"seconds")
+        clock.set(clock.seconds - 100)  # a clock that was put back: nothing expires, nothing is lost
+        client("NAY.ADD", "w", "back")
+        equal([client("NAY.TEST", "w", item) for item in ("newer", "back")], [1, 1])
 
 
 # ---- files ----
@@ -608,7 +612,8 @@ def travels(client):
 
 @test("replicas have the bytes of their master: secret keys, defaults, full filters, windows, half loads")
 def replicas(client):
-    with Server(port=True) as master:
+    clock = Clock()
+    with Server(port=True, clock=clock) as master:
         first = master.client()
         first("NAY.ADD", "before", "x")
         with Server("--replicaof", f"127.0.0.1 {master.port}") as replica:
@@ -620,9 +625,9 @@ def replicas(client):
                 first("NAY.RESERVE", "like:" + kind, "LIKE", kind)
             first("NAY.ADD", "auto", "x")
             first("NAY.RESERVE", "w", 0.01, 100, "WINDOW", 1)
-            for _ in range(3):
-                first("NAY.ADD", "w", str(time.time()))
-                time.sleep(1)
+            for key in "xyz":
+                first("NAY.ADD", "w", key)
+                clock.set(clock.seconds + 1)
             first("NAY.DEL", "counting", "item:1")
             first("NAY.MERGE", "union", "like:blocked", "like:blocked")
             first("NAY.LOAD", "half", 0, dump(first, "blocked")[:300])

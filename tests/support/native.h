@@ -146,7 +146,8 @@ static inline uint8_t *native_sample_upto(nay_kind kind, size_t most, uint64_t *
                                           size_t *len) {
   nay_params params = {sizeof params, .kind = kind, .fpr = 0.01};
   uint8_t *best = NULL;
-  for (uint64_t n = 16; n <= most; n += n / 8) {
+  for (uint64_t n = 16; n <= 64 * (uint64_t)most;
+       n += n / 8) { /* down to an eighth of a bit per key */
     size_t size;
     uint8_t *p = native_sample(&params, n, &size);
     if (size > most) {

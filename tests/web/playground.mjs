@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { finish, golden, packageDirectory, report, source } from './support.mjs';
+import { finish, golden, library, packageDirectory, report, source } from './support.mjs';
 import { openBrowser, packages } from './browser.mjs';
 
 const { browser, missing } = await openBrowser();
@@ -116,7 +116,7 @@ async function fits(what) {
 }
 
 const VIEWS = ['work', 'overfill', 'lsm', 'plan', 'inside'];
-const FAMILIES = ['bloom', 'blocked', 'counting', 'scalable', 'window', 'cuckoo', 'xor', 'fuse', 'ribbon'];
+const FAMILIES = (await library()).kinds;
 
 await test('the page is one file of less than 600 KiB that names no other', async () => {
   truth(statSync(file).size < 600 * 1024, `${statSync(file).size} bytes`);

@@ -100,8 +100,20 @@ def check_answers():
         secret = None if secret == "-" else bytes.fromhex(secret)
         check_file(name, secret, range(int(first), int(first) + int(members)), int(absent), right.split())
     check_seen()
+    check_families()
     there = {path.name for path in HERE.glob("*.nay")}
     report(listed == there, "every golden file has its answers", sorted(listed ^ there))
+
+
+def check_families():
+    """The reader has every family of the registry, and each can be written from the page alone."""
+    registry = (HERE / "../../../src/family/families.h").read_text()
+    names = re.findall(r"^  X\((\w+)\)", registry, re.M)
+    here = [family.__name__.lower() for _, family in sorted(read_nay.FAMILIES.items())]
+    report(sorted(here) == sorted(names), "the families of the registry are read", here, names)
+    unwritten = [family.__name__ for number, family in read_nay.FAMILIES.items()
+                 if number not in build_nay.BUILD and not hasattr(family, "add")]
+    report(not unwritten, "every family can be written", unwritten)
 
 
 def check_seen():
