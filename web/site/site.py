@@ -23,6 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
 AS_IS = {".png", ".svg", ".json", ".yml"}
 PLAYGROUND = "playground.html"
+VIEW = re.compile(r"(work|overfill|lsm|plan|inside)\?")  # a permalink, not a heading of the README
 
 # What the reader chooses from, in this order. A pattern stands for all its pages that are not named before.
 MENU = [
@@ -86,8 +87,8 @@ class Site:
                 return target
             full = posixpath.normpath(posixpath.join(posixpath.dirname(source), path)).replace("./", "")
             full = "" if full == "." else full
-            if full == f"build/site/{PLAYGROUND}":
-                to = PLAYGROUND
+            if full == "web/playground/README.md" and VIEW.match(anchor):
+                to = PLAYGROUND  # in the tree the link leads to the page that says how to make it
             elif full in self.known or full in self.directories:
                 if not full.endswith(".md"):
                     self.wanted.append(full)
