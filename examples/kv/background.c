@@ -1,192 +1,205 @@
 /*
  * background.c - the background thread: the full memtable becomes a table, tables are merged
- * downwards.
+ * downwards (pick.c says which).
  *
- *   level 0     tables that overlap, each a memtable; 4 of them are too many
- *   level 1     10 MiB of tables whose ranges of keys are disjoint
- *   level n     10 times level n - 1
- *
- * The level that is most above its size gives the table with the least to merge, level 0 also those
- * that overlap it; what overlaps them one level below is merged with them, and the outputs go
- * there. A table that has nothing to be merged with moves: it is of the next level then, and is not
+ * A table that has nothing to be merged with moves: it is of the next level then, and is not
  * written again. A deletion is dropped when no level further down has a table with its key. Entries
  * that a snapshot sees are kept. A memtable that gets full in the meantime is written first.
  *
  * The order on disk makes a crash harmless: first the outputs, synced; then the manifest, which
  * makes them part of the store and ends the inputs; then the inputs are removed. Readers that have
  * them open keep them until they are done.
+ *
+ * This thread alone replaces levels. It picks inputs and makes the next levels without a lock, and
+ * takes the writer lock to save the manifest.
  */
-#include "views.c"
+#include <nay_compact.h>
+#include <unistd.h>
+
+#include "store.h"
 
 /* job: a compaction, or the flush of the immutable memtable. */
 typedef struct job {
   kv *db;
-  view *view;       /* its tables stay those of the store: this thread alone replaces them */
-  unsigned to;      /* level of the outputs; 0: it is a flush */
-  size_t nin, nout; /* inputs: the tables of the view that are merging */
-  kv_slice smallest, largest; /* keys of the inputs */
-  table **out;
-  file at; /* the last output */
+  kv_view *view; /* when it began */
+  kv_pick pick;  /* without inputs: it is a flush */
+  bool moves;    /* the one input becomes a table of the next level */
+  size_t nout;
+  kv_table **out;
+  kv_file at; /* the last output */
   kv_error error;
 } job;
 
 static const nay_sst_write_options table_options = {
     sizeof table_options, .filter = NAY_SST_FULL_FILTER, .properties = true};
 
-/* A table that is about to be written. */
-static const char *job_next(void *ctx) {
-  job *j = ctx;
-  table *t = alloc(sizeof *t);
-  *t = (table){.refs = 1, .level = j->to, .number = j->db->next++};
-  j->out = grow(j->out, (j->nout + 1) * sizeof t);
+static kv_table *table_new(unsigned level, uint64_t number) {
+  kv_table *t = kv__alloc(sizeof *t);
+  *t = (kv_table){.refs = 1, .level = level, .number = number};
+  return t;
+}
+
+static void job_add(job *j, kv_table *t) {
+  j->out = kv__grow(j->out, (j->nout + 1) * sizeof(kv_table *));
   j->out[j->nout++] = t;
-  j->at = file_of(j->db, t->number, "ldb");
-  return j->at.path;
+}
+
+nay_status kv__flush_to(kv *db, const kv_memtable *m, kv_error *error, kv_table **table) {
+  kv_table *t = table_new(0, db->next++);
+  kv_file at = kv__file_numbered(db, t->number, "ldb");
+  nay_status status = nay_memtable_write(m->list, at.path, &table_options, &at.diag);
+  status = status == NAY_OK ? kv__table_open(db, t, error) : kv__blame(error, status, &at);
+  if (status == NAY_OK)
+    *table = t;
+  else
+    kv__table_unref(t);
+  return status;
 }
 
 static nay_status job_flush(job *j) {
-  const nay_memtable *list = j->view->imm->list;
-  nay_status status = nay_memtable_write(list, job_next(j), &table_options, &j->at.diag);
-  return blame(&j->error, status, &j->at);
+  kv_table *t;
+  nay_status status = kv__flush_to(j->db, j->view->imm, &j->error, &t);
+  if (status != NAY_OK) return status;
+  j->pick.change = (kv_change){0, t->smallest, t->largest};
+  job_add(j, t);
+  return NAY_OK;
 }
 
 /* ---- compaction ---- */
 
-static void job_take(job *j, table *t) {
-  if (j->nin == 0 || compare(t->smallest, j->smallest) < 0) j->smallest = t->smallest;
-  if (j->nin == 0 || compare(t->largest, j->largest) > 0) j->largest = t->largest;
-  t->merging = true;
-  j->nin++;
-}
-
-/* The bytes of a level's tables that overlap the inputs. take: they become inputs. */
-static uint64_t job_overlap(job *j, unsigned level, bool take) {
-  const kv_slice smallest = j->smallest, largest = j->largest;
-  uint64_t bytes = 0;
-  for (size_t i = 0; i < j->view->n; i++) {
-    table *t = j->view->tables[i];
-    if (t->level != level || t->merging) continue;
-    if (compare(t->smallest, largest) > 0 || compare(smallest, t->largest) > 0) continue;
-    bytes += t->bytes;
-    if (take) job_take(j, t);
-  }
-  return bytes;
-}
-
-/* The level that is most above its size, and its inputs. */
-static bool job_pick(job *j) {
-  const view *v = j->view;
-  double most = (double)v->count[0] / COMPACT_TABLES, least = 0;
-  double limit = (double)j->db->options.write_buffer * 2.5;
-  table *best = NULL;
-  j->to = 1;
-  for (unsigned level = 1; level + 1 < KV_LEVELS; level++, limit *= 10) {
-    if ((double)v->bytes[level] / limit <= most) continue;
-    most = (double)v->bytes[level] / limit;
-    j->to = level + 1;
-  }
-  for (size_t i = 0; i < v->n && most >= 1; i++) {
-    table *t = v->tables[i];
-    job one = {.view = j->view, .smallest = t->smallest, .largest = t->largest};
-    double cost = (double)job_overlap(&one, j->to, false) / (double)t->bytes;
-    if (t->level + 1 != j->to || (best != NULL && cost >= least)) continue;
-    least = cost;
-    best = t;
-  }
-  if (best == NULL) return false;
-  job_take(j, best);
-  while (j->to == 1 && job_overlap(j, 0, true) != 0) continue;
-  job_overlap(j, j->to, true);
-  if (j->nin == 1) job_next(j); /* it moves */
-  if (j->nin == 1) j->out[0]->number = best->number;
-  return true;
+/* The path of a table that is about to be written. */
+static const char *job_next(void *ctx) {
+  job *j = ctx;
+  job_add(j, table_new(j->pick.change.to, j->db->next++));
+  j->at = kv__file_numbered(j->db, j->out[j->nout - 1]->number, "ldb");
+  return j->at.path;
 }
 
 static bool job_progress(void *ctx, const nay_sst_compact_stats *so_far);
 
+/* Those that are held, as a compaction takes them. To be freed. */
+static uint64_t *job_snapshots(kv *db, size_t *n) {
+  pthread_mutex_lock(&db->mutex);
+  uint64_t *snapshots = kv__alloc((db->nlive + 1) * sizeof *snapshots);
+  *n = 0;
+  for (size_t i = 0; i < db->nsnapshots; i++)
+    if (db->snapshots[i].holders != 0) snapshots[(*n)++] = db->snapshots[i].sequence;
+  pthread_mutex_unlock(&db->mutex);
+  return snapshots;
+}
+
 static nay_status job_merge(job *j) {
   kv *db = j->db;
+  const kv_change *change = &j->pick.change;
   nay_sst_outputs outputs = {sizeof outputs, .next = job_next, .ctx = j};
   nay_sst_compact_options how = {sizeof how, &table_options, true, .progress = job_progress};
   how.target_bytes = db->options.write_buffer / 2;
   how.progress_ctx = db;
-  for (unsigned level = j->to + 1; level < KV_LEVELS; level++)
-    how.bottom &= job_overlap(j, level, false) == 0;
-  const nay_sst **ssts = alloc(j->nin * sizeof(nay_sst *));
-  for (size_t i = 0, n = 0; i < j->view->n; i++) /* newest first, as in the view */
-    if (j->view->tables[i]->merging) ssts[n++] = j->view->tables[i]->sst;
-  pthread_mutex_lock(&db->mutex);
-  how.nsnapshots = db->nsnapshots;
-  uint64_t *snapshots = alloc((how.nsnapshots + 1) * sizeof *snapshots);
-  for (size_t i = 0; i < how.nsnapshots; i++) snapshots[i] = db->snapshots[i];
-  pthread_mutex_unlock(&db->mutex);
+  for (unsigned level = change->to + 1; level < KV_LEVELS; level++) {
+    kv_range r = kv__levels_overlap(j->view->levels, level, change->smallest, change->largest);
+    how.bottom &= r.first == r.end;
+  }
+  const nay_sst **ssts = kv__alloc(j->pick.n * sizeof(nay_sst *));
+  for (size_t i = 0; i < j->pick.n; i++) ssts[i] = j->pick.inputs[i]->sst;
+  uint64_t *snapshots = job_snapshots(db, &how.nsnapshots);
   how.snapshots = snapshots;
-  j->at = file_of(db, 0, "a compaction");
-  nay_status status = nay_sst_compact_to(ssts, j->nin, &outputs, &how, NULL, &j->at.diag, NULL);
+  j->at = kv__file_named(db, "a compaction");
+  nay_status status = nay_sst_compact_to(ssts, j->pick.n, &outputs, &how, NULL, &j->at.diag, NULL);
   free(ssts);
   free(snapshots);
-  return blame(&j->error, status, &j->at);
+  status = kv__blame(&j->error, status, &j->at);
+  for (size_t i = 0; i < j->nout && status == NAY_OK; i++)
+    status = kv__table_open(db, j->out[i], &j->error);
+  return status;
+}
+
+static nay_status job_move(job *j) {
+  job_add(j, table_new(j->pick.change.to, j->pick.inputs[0]->number));
+  return kv__table_open(j->db, j->out[0], &j->error);
 }
 
 /* ---- both ---- */
 
+/* The levels with the outputs in the place of the inputs. */
+static nay_status job_levels(job *j, nay_status status, kv_levels **levels) {
+  kv_view *now = kv__view_ref(j->db); /* a compaction may have been interrupted by flushes */
+  for (size_t i = 0; i < j->pick.n && status == NAY_OK; i++) j->pick.inputs[i]->merged = true;
+  if (status == NAY_OK)
+    status = kv__levels_next(now->levels, j->out, j->nout, &j->pick.change, &j->error, levels);
+  else
+    for (size_t i = 0; i < j->nout; i++) kv__table_unref(j->out[i]);
+  kv__view_unref(now);
+  return status;
+}
+
+/* With the writer lock: the view with the levels, which it owns. */
+static kv_view *job_view(const job *j, kv_levels *levels) {
+  kv_view *v = kv__view_next(j->db->view);
+  kv__levels_unref(v->levels);
+  v->levels = levels;
+  if (j->pick.n != 0) return v;
+  v->sequence = v->imm->last;
+  kv__memtable_unref(v->imm);
+  v->imm = NULL;
+  return v;
+}
+
 /* What the job makes replaces what it is made of: in the next view, then on the disk. */
 static void job_run(job *j) {
   kv *db = j->db;
-  bool moves = j->nout != 0;
-  nay_status status = moves ? NAY_OK : j->to == 0 ? job_flush(j) : job_merge(j);
-  uint64_t *bytes = j->to == 0 ? &db->stats.flushed : &db->stats.compacted;
-  for (size_t i = 0; i < j->nout && status == NAY_OK; i++)
-    status = table_open(db, j->out[i], &j->error);
+  bool flush = j->pick.n == 0;
+  uint64_t *bytes = flush ? &db->stats.flushed : &db->stats.compacted, written = 0;
+  kv_levels *levels = NULL;
+  j->moves = j->pick.n == 1;
+  nay_status status = flush ? job_flush(j) : j->moves ? job_move(j) : job_merge(j);
+  status = job_levels(j, status, &levels);
+  for (size_t i = 0; i < j->nout && status == NAY_OK && !j->moves; i++) written += j->out[i]->bytes;
   pthread_mutex_lock(&db->writer);
-  for (size_t i = 0; i < j->view->n && status == NAY_OK && j->to != 0; i++)
-    j->view->tables[i]->merged = j->view->tables[i]->merging;
-  view *v = view_next(db->view, j->nout);
-  if (j->to == 0) {
-    v->sequence = v->imm->last;
-    memtable_unref(v->imm);
-    v->imm = NULL;
-  }
-  for (size_t i = 0; i < j->nout; i++) {
-    v->tables[v->n++] = j->out[i];
-    if (!moves) *bytes += j->out[i]->bytes;
-  }
-  status = view_commit(db, v, status, &j->error);
+  *bytes += written;
+  if (status == NAY_OK) status = kv__view_commit(db, job_view(j, levels), status, &j->error);
   if (status != NAY_OK && status != NAY_ECANCELED && db->failed == NAY_OK) {
     db->failed = status;
     db->failure = j->error;
   }
+  pthread_cond_broadcast(&db->changed);
   pthread_mutex_unlock(&db->writer);
-  if (status == NAY_OK && j->to == 0) unlink(j->view->imm->at.path);
-  for (size_t i = 0; i < j->view->n && status == NAY_OK && !moves; i++)
-    if (j->view->tables[i]->merged) unlink(file_of(db, j->view->tables[i]->number, "ldb").path);
+  if (status == NAY_OK && flush) unlink(j->view->imm->at.path);
+  for (size_t i = 0; i < j->pick.n && status == NAY_OK && !j->moves; i++)
+    unlink(kv__file_numbered(db, j->pick.inputs[i]->number, "ldb").path);
+}
+
+static void job_end(job *j) {
+  kv__view_unref(j->view);
+  free(j->out);
+  free(j->pick.inputs);
 }
 
 /* Of a compaction, now and then. */
 static bool job_progress(void *ctx, const nay_sst_compact_stats *so_far) {
   kv *db = ctx;
-  job flush = {.db = db, .view = view_ref(db)};
+  job flush = {.db = db, .view = kv__view_ref(db)};
   (void)so_far;
   if (flush.view->imm != NULL) job_run(&flush);
-  view_unref(flush.view);
-  free(flush.out);
+  job_end(&flush);
   return db->failed == NAY_OK && !db->closing;
 }
 
-static void *background(void *ctx) {
+void *kv__background(void *ctx) {
   kv *db = ctx;
-  pthread_mutex_lock(&db->writer);
   while (!db->closing) {
-    job j = {.db = db, .view = view_ref(db)};
-    bool idle = db->idle = db->failed != NAY_OK || (j.view->imm == NULL && !job_pick(&j));
-    pthread_mutex_unlock(&db->writer);
-    if (!idle) job_run(&j);
-    view_unref(j.view);
-    free(j.out);
+    job j = {.db = db, .view = kv__view_ref(db)};
+    bool flush = j.view->imm != NULL, failed = db->failed != NAY_OK;
+    if (!flush && !failed) j.pick = kv__pick(j.view->levels, db->options.write_buffer);
+    bool work = !failed && (flush || j.pick.n != 0);
+    if (work) job_run(&j);
+    job_end(&j);
+    if (work) continue;
     pthread_mutex_lock(&db->writer);
+    /* a put may have filled the memtable since the view was taken */
+    db->idle = db->failed != NAY_OK || db->view->imm == NULL;
     pthread_cond_broadcast(&db->changed);
-    if (db->idle && !db->closing) pthread_cond_wait(&db->changed, &db->writer);
+    while (db->idle && !db->closing) pthread_cond_wait(&db->changed, &db->writer);
+    pthread_mutex_unlock(&db->writer);
   }
-  pthread_mutex_unlock(&db->writer);
   return NULL;
 }

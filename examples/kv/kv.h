@@ -39,11 +39,16 @@ typedef struct kv_options {
 } kv_options;
 
 /* kv_open: an empty or missing directory becomes a store; options NULL: all zero. NAY_OK: the text
- * is empty, or says that a torn record was dropped. NAY_EIO: another process has it open, a file is
- * missing. NAY_ECORRUPT: the offset is in the text. NAY_EMISMATCH: made with another comparator.
- * NAY_ENOENT: must_exist, and there is none. */
+ * is empty, or says what a crash of the machine tore off the log. NAY_EIO: another process has it
+ * open, a file is missing. NAY_ECORRUPT: the offset is in the text. NAY_EMISMATCH: made with
+ * another comparator. NAY_ENOENT: must_exist, and there is none. */
 nay_status kv_open(const char *dir, const kv_options *options, kv_error *error, kv **db);
 void kv_close(kv *db);
+
+/* kv_repair: a store that does not open because its logs are damaged or missing opens again, with
+ * all records that are whole. NAY_OK: the text says what was found, and is empty if there was
+ * nothing to repair. Other damage is an error, and nothing is changed. */
+nay_status kv_repair(const char *dir, kv_error *error);
 
 /* kv_put: keys and values have at most 64 MiB each. NAY_OK: acknowledged, survives kill -9; with
  * sync also a crash of the machine. An error: not in the store, unless it says that the log could

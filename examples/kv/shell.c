@@ -3,6 +3,7 @@
  *
  *   kv [--sync] [--trace] DIR COMMAND ...      one command
  *   kv [--sync] [--trace] DIR < commands       one for each line
+ *   kv DIR repair                              of a store that is not open
  *
  * On a line, VALUE is all that follows the key. A line with a NUL byte is an error and not run. A
  * store that is not there is made by put, bench and lines alone.
@@ -122,7 +123,7 @@ static const command *find(int n, char **words) {
       {"stats", 1, 1, stats}, {"settle", 1, 1, settle}, {"bench", 1, 2, bench}};
   for (const command *c = all; c < all + sizeof all / sizeof all[0]; c++)
     if (n >= c->least && n <= c->most && strcmp(words[0], c->name) == 0) return c;
-  say("put KEY VALUE, get KEY, delete KEY, scan [FROM [TO]], stats, settle, bench [N]");
+  say("put KEY VALUE, get KEY, delete KEY, scan [FROM [TO]], stats, settle, bench [N], repair");
   return NULL;
 }
 
@@ -148,6 +149,14 @@ static int run_lines(kv *db) {
   return feof(stdin) ? highest : say("standard input cannot be read to its end");
 }
 
+/* Damaged logs; a torn one is no damage. */
+static int repair(const char *dir) {
+  nay_status status = kv_repair(dir, &error);
+  if (status == NAY_OK && error.text[0] == 0) return say("there is nothing to repair"), 0;
+  say(error.text);
+  return status == NAY_OK ? 0 : 2;
+}
+
 int main(int argc, char **argv) {
   kv *db;
   kv_options options = {.sync = argc > 1 && strcmp(argv[1], "--sync") == 0};
@@ -156,10 +165,12 @@ int main(int argc, char **argv) {
   if (trace) at++;
   if (argc <= at || argv[at][0] == '-') return say("usage: kv [--sync] [--trace] DIR [COMMAND]");
   char **words = argv + at + 1;
-  const command *c = words[0] != NULL ? find(argc - at - 1, words) : NULL;
-  if (c == NULL && words[0] != NULL) return 2;
+  bool repairs = words[0] != NULL && words[1] == NULL && strcmp(words[0], "repair") == 0;
+  const command *c = words[0] != NULL && !repairs ? find(argc - at - 1, words) : NULL;
+  if (c == NULL && words[0] != NULL && !repairs) return 2;
   options.must_exist = c != NULL && c->run != put && c->run != bench;
   for (int fd = 0; fd >= 0 && fd <= 2;) fd = open("/dev/null", O_RDWR); /* those that are closed */
+  if (repairs) return repair(argv[at]);
   nay_status status = kv_open(argv[at], &options, &error, &db);
   if (error.text[0] != 0) say(error.text); /* a torn record, or why not */
   if (status != NAY_OK) return 2;

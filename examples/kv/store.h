@@ -1,88 +1,238 @@
 /*
- * store.h - what the parts of the store share. They are one translation unit, db.c, which includes
- * them in this order: files.c, views.c, background.c.
+ * store.h - what the parts of the store share. Functions that other files call begin with kv__.
+ *
+ *   files.c       memory, errors, names of files
+ *   log.c         memtables and their write-ahead logs
+ *   levels.c      tables, and the levels they are in
+ *   manifest.c    the text that says which files are the store
+ *   views.c       the store at one moment: memtables and levels
+ *   pick.c        which tables to merge next
+ *   background.c  the thread that writes tables
+ *   db.c          put, get, snapshots, iterators
+ *   open.c        recovery
+ *   repair.c      recovery from damaged logs
  */
-#include <dirent.h>
-#include <endian.h>
-#include <errno.h>
-#include <fcntl.h>
+#ifndef KV_STORE_H
+#define KV_STORE_H
+
 #include <inttypes.h>
-#include <nay_compact.h>
 #include <nay_file.h>
 #include <nay_memtable.h>
-#include <nay_sst_stats.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "kv.h"
 
-#define LAST_SEQUENCE (NAY_SST_MAX_SEQUENCE - 4096) /* some threads may be behind the check */
-
 /* So many tables of level 0 are too many; with so many, puts wait. A key, a value has so many bytes
  * at most. */
-enum { COMPACT_TABLES = 4, STOP_TABLES = 12, MAX_BYTES = 64 << 20 };
+enum { KV_COMPACT_TABLES = 4, KV_STOP_TABLES = 12, KV_MAX_BYTES = 64 << 20 };
 
-/* file: a path, and what the library says of what is there. */
-typedef struct file {
+#define KV_MAX_FILE 999999999999u /* the largest number of a file */
+
+/* kv_file: a path, and what the library says of the file that is there. */
+typedef struct kv_file {
   char path[1100];
   nay_diag diag;
-} file;
+} kv_file;
 
-/* memtable: the newest entries, and their log. */
-typedef struct memtable {
+/* ---- files.c ---- */
+
+/* kv__grow: realloc, which ends the process when there is no memory: as harmless as kill -9. */
+void *kv__grow(void *old, size_t n);
+/* kv__alloc: zeroed memory, or the end of the process. */
+void *kv__alloc(size_t n);
+/* kv__fail: writes the text of the error, which may be NULL, and returns the status. */
+nay_status kv__fail(kv_error *error, nay_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* kv__blame: the error is what the library said of the file. NAY_OK: writes nothing. */
+nay_status kv__blame(kv_error *error, nay_status status, const kv_file *at);
+int kv__compare(kv_slice a, kv_slice b);
+kv_file kv__file_named(const kv *db, const char *name);
+kv_file kv__file_numbered(const kv *db, uint64_t number, const char *suffix); /* 000007.log */
+/* kv__checksum: SipHash-1-3 with the id of a store and the number of a log as its key. */
+uint64_t kv__checksum(uint64_t store, uint64_t log, const void *bytes, size_t len);
+
+/* ---- log.c ---- */
+
+/* kv_memtable: the newest entries, and the log that has them. */
+typedef struct kv_memtable {
   _Atomic unsigned refs;
   nay_memtable *list;
-  uint64_t store, log;   /* the store's id, the number of the log: the key of the log's checksums */
-  file at;               /* the log */
-  int fd;                /* of it, or -1 */
-  uint64_t length, last; /* of it; sequence of the newest entry, without one of what is older */
-} memtable;
+  uint64_t store, log; /* the store's id, the number of the log: the key of the log's checksums */
+  uint64_t last;       /* sequence of the newest entry; without one, of what is older */
+  kv_file at;          /* the log */
+  int fd;              /* of the log, or -1 */
+  bool settled;        /* the log ends at `length`, on the disk as well */
+  uint64_t length;     /* the bytes of the log that are whole records, and its head */
+  uint64_t synced;     /* the log is known to be on the disk up to this offset */
+} kv_memtable;
 
-typedef struct table {
+enum { KV_LOG_HEAD = 16 }; /* bytes at the start of a log; one that has no more has no record */
+
+/* kv_salvage: what a repair found in a log. */
+typedef struct kv_salvage {
+  uint64_t records, lost, offset; /* bytes that are not in a record, and where the first one is */
+} kv_salvage;
+
+kv_memtable *kv__memtable_new(const kv *db, uint64_t store, uint64_t log, uint64_t last);
+void kv__memtable_unref(kv_memtable *m);
+void kv__memtable_add(kv_memtable *m, const nay_sst_version *entry, kv_slice value);
+
+/* kv__log_create: an empty log, whose name is on the disk when it returns. */
+nay_status kv__log_create(kv_memtable *m, kv_error *error);
+/* kv__log_open: the log of a store that was there, for appending; writes nothing. */
+nay_status kv__log_open(kv_memtable *m, kv_error *error);
+nay_status kv__log_append(kv_memtable *m, const nay_sst_version *entry, kv_slice value, bool sync,
+                          kv_error *error);
+nay_status kv__log_sync(kv_memtable *m, kv_error *error);
+
+/* kv__log_replay: adds the records of a log to the memtable, up to the first place where there is
+ * none. NAY_OK: what follows that place, if anything does, is a torn tail, and the text says so.
+ * NAY_ECORRUPT: the place is damaged, since the log was on the disk beyond it. */
+nay_status kv__log_replay(kv_memtable *m, const uint8_t *log, size_t len, kv_error *error);
+/* kv__log_salvage: adds all records that are whole, whatever lies between them. */
+kv_salvage kv__log_salvage(kv_memtable *m, const uint8_t *log, size_t len);
+
+/* ---- levels.c ---- */
+
+typedef struct kv_table {
   _Atomic unsigned refs;
   unsigned level;
+  bool merged;                  /* a compaction has replaced it */
   uint64_t number, bytes, last; /* last: its largest sequence */
-  bool merging, merged;         /* an input of the compaction under way; of one that is done */
+  uint64_t overlap;             /* bytes of the tables of the next level that overlap it */
   kv_slice smallest, largest;   /* user keys, in memory of sst */
   nay_sst *sst;
-} table;
+} kv_table;
+
+/* kv_levels: the tables of the store at one moment, and the lookup over them. Never changed,
+ * replaced by others; views share them. Level 0 has its newest table first, the other levels are
+ * in the order of keys. */
+typedef struct kv_levels {
+  _Atomic unsigned refs;
+  nay_lookup *lookup;
+  size_t n, start[KV_LEVELS + 1]; /* level i has the tables from start[i] to start[i + 1] */
+  uint64_t *before;               /* n + 1: the bytes of all tables before this one */
+  kv_table *tables[];
+} kv_levels;
+
+/* kv_range: the tables from `first` to `end`. */
+typedef struct kv_range {
+  size_t first, end;
+} kv_range;
+
+/* kv__table_open: fills in bytes, sequence and keys. A table that the manifest names has to be the
+ * one that it says. */
+nay_status kv__table_open(const kv *db, kv_table *t, kv_error *error);
+void kv__table_unref(kv_table *t);
+
+/* kv__levels_new: n tables, which it owns from now on, in any order. Frees them when it fails. */
+nay_status kv__levels_new(kv_table *const *tables, size_t n, kv_error *error, kv_levels **levels);
+/* kv_change: what a flush or a compaction changes: the level of its outputs (of its inputs: that
+ * level, and the one above), and all keys from smallest to largest. */
+typedef struct kv_change {
+  unsigned to;
+  kv_slice smallest, largest;
+} kv_change;
+
+/* kv__levels_next: without the tables that are merged, with the n outputs of a change, in the order
+ * of keys, which it owns from now on. Frees them when it fails. */
+nay_status kv__levels_next(const kv_levels *old, kv_table *const *tables, size_t n,
+                           const kv_change *change, kv_error *error, kv_levels **levels);
+void kv__levels_unref(kv_levels *l);
+
+/* kv__levels_overlap: the tables of a level that have keys from smallest to largest. Of level 0:
+ * all. */
+kv_range kv__levels_overlap(const kv_levels *l, unsigned level, kv_slice smallest,
+                            kv_slice largest);
+static inline size_t kv__levels_count(const kv_levels *l, unsigned level) {
+  return l->start[level + 1] - l->start[level];
+}
+static inline uint64_t kv__levels_bytes(const kv_levels *l, kv_range r) {
+  return l->before[r.end] - l->before[r.first];
+}
+
+/* ---- views.c ---- */
 
 /* kv_view: the store at one moment. Never changed, replaced by another; the manifest is the view on
  * the disk. */
 typedef struct kv_view {
   _Atomic unsigned refs;
-  uint64_t sequence;   /* what is above it is in the memtables and their logs */
-  memtable *mem, *imm; /* takes the puts; is full and becomes a table, or NULL */
-  nay_lookup *lookup;  /* over the tables */
-  size_t count[KV_LEVELS];
-  uint64_t bytes[KV_LEVELS];
-  size_t n;
-  table *tables[]; /* level 0 newest first, then levels in the order of keys */
-} view;
+  uint64_t sequence;      /* what is above it is in the memtables and their logs */
+  kv_memtable *mem, *imm; /* takes the puts; is full and becomes a table, or NULL */
+  kv_levels *levels;
+} kv_view;
+
+kv_view *kv__view_ref(kv *db);
+void kv__view_unref(kv_view *v);
+/* kv__view_next: a copy to be changed; v NULL: an empty one. */
+kv_view *kv__view_next(const kv_view *v);
+/* kv__view_commit: with the writer lock. The view is saved, and readers that come see it. If that
+ * fails, or `status` says that something before it did, the view is freed. */
+nay_status kv__view_commit(kv *db, kv_view *v, nay_status status, kv_error *error);
+
+/* ---- manifest.c ---- */
+
+nay_status kv__manifest_save(const kv *db, const kv_view *v, kv_error *error);
+/* kv__manifest_parse: sets db->next and makes db->view, with memtables that are empty. *tables, the
+ * *n tables it names, not yet open, are the caller's, when it fails as well. text[len] is 0. */
+nay_status kv__manifest_parse(kv *db, char *text, size_t len, kv_error *error, kv_table ***tables,
+                              size_t *n);
+
+/* ---- pick.c ---- */
+
+/* kv_pick: the inputs of a compaction, newest first; to be freed. */
+typedef struct kv_pick {
+  kv_change change;
+  size_t n; /* 0: there is nothing to merge */
+  kv_table **inputs;
+} kv_pick;
+kv_pick kv__pick(const kv_levels *l, size_t write_buffer);
+
+/* ---- background.c ---- */
+
+void *kv__background(void *db);
+/* kv__flush_to: a memtable that is not empty becomes a table of level 0, which is open. */
+nay_status kv__flush_to(kv *db, const kv_memtable *m, kv_error *error, kv_table **table);
+
+/* ---- open.c ---- */
+
+/* kv__open_lock: takes the lock of the store. After NAY_OK, kv_close. */
+nay_status kv__open_lock(const char *dir, const kv_options *options, kv_error *error, kv **db);
+/* kv__open_tables: the view that MANIFEST has, its memtables empty. NAY_ENOENT: there is none. */
+nay_status kv__open_tables(kv *db, kv_error *error);
+/* kv__open_logs: replays the logs of the view into its memtables. */
+nay_status kv__open_logs(kv *db, kv_error *error);
+
+/* ---- the store ---- */
+
+/* kv_held: a snapshot, and how many hold it. */
+typedef struct kv_held {
+  uint64_t sequence;
+  size_t holders;
+} kv_held;
 
 struct kv {
   char dir[1024];
   kv_options options;
   nay_filelock lock;
   pthread_t thread;
-  /* writer: whoever changes the store: log, manifest, view. Before mutex: whoever reads the view or
-   * the snapshots */
+  /* writer: whoever changes the store: log, manifest, view. Taken before mutex: whoever reads the
+   * view or the snapshots */
   pthread_mutex_t writer, mutex;
   pthread_cond_t changed;
   bool running, idle;        /* the background thread */
   _Atomic nay_status failed; /* of the first write that failed; stays */
   kv_error failure;
   kv_stats stats;
-  view *view;
-  uint64_t *snapshots; /* ascending */
-  size_t nsnapshots;
-  /* of the newest entry that readers see; number of the next file */
-  _Atomic uint64_t sequence, next;
+  kv_view *view;
+  kv_held *snapshots;        /* ascending; some are released */
+  size_t nsnapshots, nlive;  /* of them so many are held */
+  _Atomic uint64_t sequence; /* of the newest entry that readers see */
+  _Atomic uint64_t next;     /* number of the next file */
   _Atomic bool closing;
 };
+
+#endif /* KV_STORE_H */

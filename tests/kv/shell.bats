@@ -87,3 +87,33 @@ kv() { "$NAY_BUILD/examples/kv" "$@"; }
   printf 'put e \nput f  g h \n' | kv store
   [ "$(kv store scan)" = "$(printf 'e\t\nf\t g h ')" ]
 }
+
+@test "kv: pages of a put that was not acknowledged reach the disk in any order" {
+  for i in 1 2 3 4 5; do kv --sync store put "acked$i" "v$i"; done
+  size=$(stat -c %s store/000001.log)
+  kv store put unacked "$(head -c 12000 /dev/zero | tr '\0' x)"
+  dd if=/dev/zero of=store/000001.log bs=1 seek="$size" count=$((4096 - size)) conv=notrunc status=none
+  run -0 --separate-stderr kv store scan
+  [ "$output" = "$(for i in 1 2 3 4 5; do printf 'acked%s\tv%s\n' $i $i; done)" ]
+  [[ $stderr == "kv: store/000001.log: recovered 5 records, torn at offset $size: "*" bytes dropped" ]]
+}
+
+@test "kv: repair" {
+  run -2 kv nothing repair
+  [ ! -e nothing ]
+  printf 'put a 1\nput b 2\nput c 3\n' | kv --sync store
+  run -0 kv store repair
+  [ "$output" = "kv: there is nothing to repair" ]
+  printf X | dd of=store/000001.log bs=1 seek=50 conv=notrunc status=none
+  run -2 kv store get b
+  [[ $output == *"damaged at offset 16"*"repair"* ]]
+  run -2 kv store < <(echo repair)
+  run -0 kv store repair
+  [[ $output == "kv: 000001.log: 2 records are whole, 42 bytes are lost from offset 16 "* ]]
+  [ "$(kv store scan)" = "$(printf 'b\t2\nc\t3')" ]
+  run -0 kv store repair
+  [ "$output" = "kv: there is nothing to repair" ]
+  rm store/*.ldb
+  run -2 kv store repair # a table is not repaired
+  [[ $output == *".ldb"* ]]
+}

@@ -224,6 +224,57 @@ static void while_it_recovers(void **state) {
   assert_true(n > 2);
 }
 
+/* A log of synced puts with one byte wrong in its first record. */
+static void store_damage(void) {
+  kv_options options = {.sync = true};
+  kv *db = model_open(dir.path, options);
+  for (uint64_t i = 0; i < 10; i++) assert_ok(model_write(db, SEED, i, NULL));
+  kv_close(db);
+  int fd = open(directory_at(&dir, "000001.log"), O_WRONLY);
+  assert_int_equal(pwrite(fd, "!", 1, 50), 1);
+  close(fd);
+}
+
+/* The same while a store is repaired: then it is, or the next repair does it. */
+static void while_it_is_repaired(void **state) {
+  fault f = *(fault *)*state;
+  long n = 0;
+  for (bool reached = true; reached; n++) {
+    kv_error error = {""};
+    kv *db;
+    store_damage();
+    pid_t child = f == FAULT_DIE || f == FAULT_DIE_HALF ? fork() : 0;
+    if (child == 0) {
+      plan_start(f, n);
+      nay_status status = kv_repair(dir.path, &error);
+      reached = plan.calls > n;
+      plan.fault = FAULT_NONE;
+      if (!reached) assert_ok(status);
+      assert_true(error.text[0] != 0);
+      if (f == FAULT_DIE || f == FAULT_DIE_HALF) _exit(0);
+    } else {
+      int status;
+      assert_int_equal(waitpid(child, &status, 0), child);
+      assert_true(WIFEXITED(status));
+      reached = WEXITSTATUS(status) == 7;
+    }
+    if (kv_open(dir.path, NULL, &error, &db) == NAY_OK)
+      kv_close(db);
+    else
+      assert_ok(kv_repair(dir.path, &error));
+    db = model_open(dir.path, fault_options(n));
+    model m = {.seed = SEED};
+    for (uint64_t i = 1; i < 10; i++) model_apply(&m, i);
+    model_check(&m, db, 0);
+    assert_ok(put(db, "k", 1, "v", 1));
+    kv_close(db);
+    assert_int_equal(access(directory_at(&dir, "000001.log.damaged"), F_OK), 0);
+    directory_remove(&dir);
+    assert_int_equal(mkdir(dir.path, 0777), 0);
+  }
+  assert_true(n > 3);
+}
+
 /* Tables that take several writes: the disk is full in the middle of one. */
 static void disk_full_in_a_table(void **state) {
   (void)state;
@@ -272,6 +323,11 @@ int main(void) {
       TEST_WITH("the disk is full at each write while it recovers", while_it_recovers, &full),
       TEST_WITH("each call fails once while it recovers", while_it_recovers, &once),
       TEST_WITH("the process ends at each call while it recovers", while_it_recovers, &die),
+      TEST_WITH("the disk is full at each write while it is repaired", while_it_is_repaired, &full),
+      TEST_WITH("each call fails once while it is repaired", while_it_is_repaired, &once),
+      TEST_WITH("the process ends at each call while it is repaired", while_it_is_repaired, &die),
+      TEST_WITH("the process ends in a write while it is repaired", while_it_is_repaired,
+                &die_half),
       TEST_WITH("the process ends at each call", ends_at_a_call, &die),
       TEST_WITH("the process ends in the middle of each write", ends_at_a_call, &die_half),
   };

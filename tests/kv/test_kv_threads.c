@@ -157,7 +157,7 @@ static _Atomic unsigned removed;
 
 /* A file that MANIFEST names is never removed: a kill at that moment would end the store. */
 int __wrap_unlink(const char *path) {
-  static const char *const formats[] = {"\ntable %*u %u ", "\nlogs %u ", "\nlogs %*u %u\n"};
+  static const char *const formats[] = {"\ntable %*u %u ", "\nlogs %u ", "\nlogs %*u %*u %u "};
   static char text[1 << 18];
   const char *name = strrchr(path, '/');
   unsigned number = name != NULL ? (unsigned)strtoul(name + 1, NULL, 10) : 0, named;

@@ -1,0 +1,203 @@
+/*
+ * open.c - recovery.
+ *
+ * MANIFEST names the tables and the logs. The logs are replayed into their memtables, and the store
+ * is as it was; nothing is written. Files that nothing names are what a crash left: a table that
+ * was not yet part of the store, one that had been merged, a log whose memtable had become a table,
+ * a log without records. They are removed, once all else is found in order.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store.h"
+
+/* ---- files that nothing names ---- */
+
+static int number_order(const void *a, const void *b) {
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* The numbers of the files that the view names, ascending. To be freed. */
+static uint64_t *open_named(const kv_view *v, size_t *n) {
+  uint64_t *numbers = kv__alloc((v->levels->n + 2) * sizeof *numbers);
+  *n = 0;
+  for (size_t i = 0; i < v->levels->n; i++) numbers[(*n)++] = v->levels->tables[i]->number;
+  numbers[(*n)++] = v->mem->log;
+  if (v->imm != NULL) numbers[(*n)++] = v->imm->log;
+  qsort(numbers, *n, sizeof *numbers, number_order);
+  return numbers;
+}
+
+/* A log that has records and is newer than those of the view, or any file of a store without a
+ * manifest, is not left over by a crash. */
+static nay_status open_left_over(const kv *db, const kv_file *at, uint64_t number, bool log,
+                                 kv_error *error) {
+  struct stat st;
+  bool fresh = db->next == 1;
+  if (stat(at->path, &st) != 0 || !S_ISREG(st.st_mode)) return NAY_OK;
+  if (st.st_size <= (log ? KV_LOG_HEAD : 0)) return NAY_OK;
+  if (!fresh && !(log && number > db->view->mem->log)) return NAY_OK;
+  return kv__fail(error, NAY_ECORRUPT, "%s: not in MANIFEST, or that is missing", at->path);
+}
+
+/* Goes over the logs and tables in the directory that the view does not name. clean: removes them;
+ * else fails if one of them is not left over. */
+static nay_status open_files(kv *db, bool clean, kv_error *error) {
+  size_t n;
+  DIR *dir = opendir(db->dir);
+  if (dir == NULL) return kv__fail(error, NAY_EIO, "%s: %s", db->dir, strerror(errno));
+  uint64_t *named = open_named(db->view, &n);
+  nay_status status = NAY_OK;
+  for (const struct dirent *e; (e = readdir(dir)) != NULL && status == NAY_OK;) {
+    char *end;
+    uint64_t number = strtoull(e->d_name, &end, 10);
+    bool log = strcmp(end, ".log") == 0;
+    kv_file at = kv__file_numbered(db, number, log ? "log" : "ldb");
+    if (number == 0 || strcmp(strrchr(at.path, '/') + 1, e->d_name) != 0) continue;
+    if (db->next > 1 && bsearch(&number, named, n, sizeof number, number_order) != NULL) continue;
+    if (clean)
+      unlink(at.path);
+    else
+      status = open_left_over(db, &at, number, log, error);
+  }
+  free(named);
+  closedir(dir);
+  return status;
+}
+
+/* ---- logs ---- */
+
+/* The memtable as its log has it. */
+static nay_status open_log(kv_memtable *m, bool newest, kv_error *error) {
+  void *bytes;
+  size_t len;
+  nay_status status = nay_file_read(m->at.path, SIZE_MAX, NULL, &m->at.diag, &bytes, &len);
+  if (status != NAY_OK) return kv__blame(error, status, &m->at);
+  status = kv__log_replay(m, bytes, len, error);
+  free(bytes);
+  if (status == NAY_OK && m->length < len && !newest)
+    status = kv__fail(error, NAY_ECORRUPT, "%s: torn at offset %" PRIu64 ", and not the newest log",
+                      m->at.path, m->length);
+  return status == NAY_OK ? kv__log_open(m, error) : status;
+}
+
+nay_status kv__open_logs(kv *db, kv_error *error) {
+  const kv_view *v = db->view;
+  if (v->imm != NULL) {
+    nay_status status = open_log(v->imm, false, error);
+    if (status != NAY_OK) return status;
+    v->mem->last = v->imm->last;
+  }
+  return open_log(v->mem, true, error);
+}
+
+/* ---- the store ---- */
+
+/* The name of the directory is on the disk. */
+static nay_status open_sync_parent(const kv *db, kv_error *error) {
+  kv_file parent = kv__file_named(db, "..");
+  int fd = open(parent.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  /* EINVAL: the file system cannot sync a directory, and nothing more can be done */
+  bool synced = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL);
+  int why = errno;
+  if (fd >= 0) close(fd);
+  if (synced) return NAY_OK;
+  return kv__fail(error, NAY_EIO, "%s: cannot sync: %s", parent.path, strerror(why));
+}
+
+/* An empty store, on the disk as well. */
+static nay_status open_new(kv *db, kv_error *error) {
+  uint64_t id;
+  kv__fail(error, NAY_OK, "%s", "");
+  if (getentropy(&id, sizeof id) != 0) return kv__fail(error, NAY_EIO, "there is no random id");
+  db->view = kv__view_next(NULL);
+  db->view->sequence = 1; /* snapshot 0 is none */
+  db->view->mem = kv__memtable_new(db, id, 1, 1);
+  nay_status status = kv__levels_new(NULL, 0, error, &db->view->levels);
+  if (status == NAY_OK) status = open_files(db, false, error);
+  db->next = 2;
+  if (status == NAY_OK) status = open_sync_parent(db, error);
+  if (status == NAY_OK) status = kv__log_create(db->view->mem, error);
+  return status == NAY_OK ? kv__manifest_save(db, db->view, error) : status;
+}
+
+nay_status kv__open_tables(kv *db, kv_error *error) {
+  kv_file at = kv__file_named(db, "MANIFEST");
+  void *text;
+  size_t len, n = 0;
+  kv_table **tables = NULL;
+  nay_status status = nay_file_read(at.path, SIZE_MAX, NULL, &at.diag, &text, &len);
+  if (at.diag.os_error == ENOENT)
+    return kv__fail(error, NAY_ENOENT, "%s: there is no store", db->dir);
+  if (status != NAY_OK) return kv__blame(error, status, &at);
+  status = kv__manifest_parse(db, text, len, error, &tables, &n);
+  free(text);
+  for (size_t i = 0; status == NAY_OK && i < n; i++) status = kv__table_open(db, tables[i], error);
+  if (status == NAY_OK)
+    status = kv__levels_new(tables, n, error, &db->view->levels);
+  else
+    for (size_t i = 0; i < n; i++) kv__table_unref(tables[i]);
+  free(tables);
+  return status;
+}
+
+nay_status kv__open_lock(const char *dir, const kv_options *options, kv_error *error, kv **out) {
+  if (strlen(dir) >= sizeof(*out)->dir) return kv__fail(error, NAY_EINVAL, "the path is too long");
+  kv *db = kv__alloc(sizeof *db);
+  if (options != NULL) db->options = *options;
+  if (db->options.write_buffer == 0) db->options.write_buffer = (size_t)4 << 20;
+  db->next = 1;
+  pthread_mutex_init(&db->writer, NULL);
+  pthread_mutex_init(&db->mutex, NULL);
+  pthread_cond_init(&db->changed, NULL);
+  snprintf(db->dir, sizeof db->dir, "%s", dir);
+  kv_file lock = kv__file_named(db, "LOCK");
+  if (!db->options.must_exist) mkdir(dir, 0777); /* if it cannot, there is no lock */
+  nay_status status = nay_file_lock(lock.path, NAY_LOCK_TRY, &db->lock, &lock.diag);
+  if (status != NAY_OK) {
+    if (lock.diag.os_error == ENOENT) status = NAY_ENOENT;
+    free(db);
+    return kv__blame(error, status, &lock);
+  }
+  *out = db;
+  return kv__fail(error, NAY_OK, "%s", "");
+}
+
+nay_status kv_open(const char *dir, const kv_options *options, kv_error *error, kv **out) {
+  kv *db;
+  nay_status status = kv__open_lock(dir, options, error, &db);
+  if (status != NAY_OK) return status;
+  status = kv__open_tables(db, error);
+  if (status == NAY_OK)
+    status = kv__open_logs(db, error);
+  else if (status == NAY_ENOENT && !db->options.must_exist)
+    status = open_new(db, error);
+  if (status == NAY_OK) status = open_files(db, false, error);
+  if (status == NAY_OK) status = open_files(db, true, error);
+  if (status == NAY_OK) db->sequence = db->view->mem->last;
+  db->running = status == NAY_OK && pthread_create(&db->thread, NULL, kv__background, db) == 0;
+  if (status == NAY_OK && !db->running) status = kv__fail(error, NAY_EIO, "there is no thread");
+  if (status == NAY_OK)
+    *out = db;
+  else
+    kv_close(db);
+  return status;
+}
+
+void kv_close(kv *db) {
+  if (db == NULL) return;
+  pthread_mutex_lock(&db->writer);
+  db->closing = true;
+  pthread_cond_broadcast(&db->changed);
+  pthread_mutex_unlock(&db->writer);
+  if (db->running) pthread_join(db->thread, NULL);
+  kv__view_unref(db->view);
+  nay_file_unlock(&db->lock);
+  free(db->snapshots);
+  free(db);
+}
