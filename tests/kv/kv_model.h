@@ -13,6 +13,10 @@
 #define MODEL_KEYS 300u
 #define MODEL_VALUE 400u /* bytes at most */
 
+/* Seeds from here on: all operations are puts of 34 bytes, so that all records of a log have 80.
+ * Then one can end where another that is gone began. */
+#define MODEL_EVEN (UINT64_C(1) << 63)
+
 typedef struct model {
   uint64_t seed;
   uint64_t put[MODEL_KEYS]; /* operation + 1 that put the value; 0: not there */
@@ -34,9 +38,9 @@ static inline model_op model_operation(uint64_t seed, uint64_t i) {
   model_op op = {0};
   uint64_t r = nay_hash_mix(seed * 1000003 + i);
   model_key((unsigned)(r % MODEL_KEYS), &op);
-  op.deletes = (r >> 32) % 5 == 0;
+  op.deletes = (r >> 32) % 5 == 0 && seed < MODEL_EVEN;
   op.value_len = (size_t)snprintf(op.value, sizeof op.value, "%llu:", (unsigned long long)i);
-  size_t len = op.value_len + (r >> 40) % 250;
+  size_t len = seed < MODEL_EVEN ? op.value_len + (r >> 40) % 250 : 34;
   memset(op.value + op.value_len, 'a' + (int)(i % 26), len - op.value_len);
   op.value_len = len;
   return op;
