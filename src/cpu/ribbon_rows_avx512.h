@@ -30,6 +30,12 @@ RIBBON_POPCNT static inline __m512i ribbon_product(__m512i x, uint64_t c, __m512
   return _mm512_add_epi64(high, _mm512_srli_epi64(b, 32));
 }
 
+/* nay__fold */
+RIBBON_POPCNT static inline __m512i ribbon_fold(__m512i x, uint64_t c) {
+  __m512i low, high = ribbon_product(x, c, &low);
+  return _mm512_xor_si512(high, low);
+}
+
 typedef struct ribbon_rows {
   __m512i lo, hi, fingerprint, start;
 } ribbon_rows;
@@ -37,12 +43,10 @@ typedef struct ribbon_rows {
 /* starts: how many first slots the part has. */
 RIBBON_POPCNT static inline ribbon_rows ribbon_rows_of(__m512i x, __m512i seed, __m512i starts) {
   ribbon_rows r;
-  __m512i m = ribbon_product(_mm512_xor_si512(x, seed), NAY_REMIX, &r.lo);
-  m = _mm512_xor_si512(m, r.lo);
+  __m512i m = ribbon_fold(_mm512_xor_si512(x, seed), NAY_REMIX);
   r.hi = ribbon_product(m, NAY_RIBBON_ROW, &r.lo);
   r.lo = _mm512_or_si512(r.lo, ribbon_set1(1));
-  r.fingerprint = _mm512_mullo_epi64(m, ribbon_set1(NAY_FINGERPRINT));
-  r.fingerprint = _mm512_xor_si512(r.fingerprint, _mm512_srli_epi64(r.fingerprint, 32));
+  r.fingerprint = ribbon_fold(m, NAY_FINGERPRINT);
   r.start = _mm512_srli_epi64(_mm512_mul_epu32(m, starts), 32);
   return r;
 }

@@ -157,11 +157,18 @@ typedef struct nay_burr_row {
 /* nay__burr_bit: four columns are compared together, each in a quarter of a word. */
 NAY_INLINE unsigned nay__burr_bit(unsigned column) { return column % 4 * 16 + column / 4; }
 
+/*
+ * Coefficients and fingerprint are both functions of m, so they must not depend on each other
+ * linearly: a sum of fingerprint bits that is a sum of coefficients for all keys of a start would
+ * be met by absent keys too, and a column would be worth nothing. In a part of one block all keys
+ * have one start. The coefficients are both halves of a product; the fold of another product is
+ * independent of them (tests/unit/test_burr_rank.c). Its lower half alone is not: modulo 8 the two
+ * factors are 3 and 7, so bit 1 of both products is m0 ^ m1, and their bits 2 differ by m0.
+ */
 NAY_INLINE nay_burr_row nay__burr_row_of(uint64_t x, uint32_t seed, uint64_t starts) {
   uint64_t m = nay__remix(x, seed), lo, hi = nay__mul128(m, NAY_RIBBON_ROW, &lo);
-  uint64_t fingerprint = nay__fingerprint_of(m);
-  fingerprint ^= fingerprint >> 32; /* the low bits of a product are poor */
-  return (nay_burr_row){lo | 1, hi, fingerprint, (uint32_t)((uint64_t)(uint32_t)m * starts >> 32)};
+  return (nay_burr_row){lo | 1, hi, nay__fold(m, NAY_FINGERPRINT),
+                        (uint32_t)((uint64_t)(uint32_t)m * starts >> 32)};
 }
 
 /* nay__burr_next: the hash of a bumped key in the next layer. */

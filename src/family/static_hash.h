@@ -3,8 +3,7 @@
  *
  *   x      = hash, or mix(hash ^ premix) when the filter has a premix
  *   shard  = floor(x * nshards / 2^64), the top bits of x
- *   m      = high half xor low half of (x ^ seed) * NAY_REMIX: 64 bits that are independent for
- * each seed
+ *   m      = fold((x ^ seed) * NAY_REMIX): 64 bits that are independent for each seed
  *
  * Hashes come well mixed, so a premix is drawn only for sets that crowd some shards (hashes of the
  * caller's that are not what they should be). In a ribbon a seed is stored for each shard, 0 is the
@@ -23,12 +22,13 @@ NAY_INLINE uint64_t nay__premix(uint64_t hash, uint64_t premix) {
 
 NAY_INLINE uint64_t nay__shard_of(uint64_t x, uint64_t nshards) { return nay__reduce(x, nshards); }
 
-NAY_INLINE uint64_t nay__remix(uint64_t x, uint32_t seed) {
-  uint64_t low, high = nay__mul128(x ^ seed, NAY_REMIX, &low);
+/* nay__fold: both halves of a product of 128 bits, xored: every bit depends on all bits of a. The
+ * lower half alone would not do: its bit i is a function of the i + 1 lowest bits. */
+NAY_INLINE uint64_t nay__fold(uint64_t a, uint64_t factor) {
+  uint64_t low, high = nay__mul128(a, factor, &low);
   return high ^ low;
 }
 
-/* nay__fingerprint_of: 64 bits for fingerprints; the top ones are the best. */
-NAY_INLINE uint64_t nay__fingerprint_of(uint64_t m) { return m * NAY_FINGERPRINT; }
+NAY_INLINE uint64_t nay__remix(uint64_t x, uint32_t seed) { return nay__fold(x ^ seed, NAY_REMIX); }
 
 #endif /* NAY_STATIC_HASH_H */

@@ -291,9 +291,8 @@ def xor(f, hashes):
 def equation(x, seed, nblocks):
     """First slot, coefficients, bit 0 at that slot, and fingerprint."""
     y = read_nay.remix(x, seed)
-    fingerprint = y * read_nay.FINGERPRINT & MASK64
     return ((y & MASK32) * (128 * nblocks - 127) >> 32, y * 0xE7037ED1A0B428DB | 1,
-            fingerprint ^ fingerprint >> 32)
+            read_nay.fold(y, read_nay.FINGERPRINT))
 
 
 def place(equations, rows):

@@ -348,12 +348,13 @@ static const golden specials[] = {
     {"fuse-k4-8.nay", {.kind = NAY_FUSE, .fpr = BITS(8), .k = 4, CALLER}, .nmembers = 500},
     {"fuse-retried.nay", {.kind = NAY_FUSE, .fpr = BITS(4), CALLER}, .nmembers = 11500},
 
-    /* a Bloom filter, whole and short blocks, no column, one layer and more, seeds and hashes that
-     * did not work */
+    /* a Bloom filter, one block, whole and short blocks, no column, one layer and more, seeds and
+     * hashes that did not work */
     {"ribbon-few.nay",
      {.kind = NAY_RIBBON, .fpr = 0.001, KEYED, .flags = NAY_STORE_KEY},
      .nmembers = 40,
      .nmeta = 14},
+    {"ribbon-one-block.nay", {.kind = NAY_RIBBON, .fpr = 0.0001}, .nmembers = 110},
     {"ribbon-bytes.nay", {.kind = NAY_RIBBON, .nbytes = 900, .seed = 5}, .nmembers = 700},
     {"ribbon-shrunk.nay",
      {.kind = NAY_RIBBON, .fpr = 0.001, CALLER},

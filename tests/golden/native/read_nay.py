@@ -813,8 +813,7 @@ class Ribbon(Family):
             return True
         y, start, block = cls.place(f, x, layer)
         coefficients = y * 0xE7037ED1A0B428DB | 1
-        fingerprint = y * FINGERPRINT & MASK64
-        fingerprint ^= fingerprint >> 32
+        fingerprint = fold(y, FINGERPRINT)
         offset = start % 128
         for c in range(f.k - (block < f.short)):
             slots = cls.column(f, p, block, c)

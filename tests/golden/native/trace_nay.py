@@ -141,8 +141,7 @@ def ribbon(f, p, h):
         yield f"x = {x:016x}"
     if layer == last and f.numbers[1] == 255:
         return
-    coefficients, print_ = y * 0xE7037ED1A0B428DB | 1, y * read_nay.FINGERPRINT & MASK64
-    print_ ^= print_ >> 32
+    coefficients, print_ = y * 0xE7037ED1A0B428DB | 1, read_nay.fold(y, read_nay.FINGERPRINT)
     offset = start % 128
     yield f"coefficients = {coefficients:032x}"
     yield f"fingerprint = {print_:016x}"
