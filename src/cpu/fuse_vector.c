@@ -49,15 +49,16 @@ VEC_TARGET NAY_INLINE void fuse_vector_slots(const nay_fuse_map *map, const uint
   vec_words w_top = vec_upper(vec_pack(low), vec_pack(top), factor, product);
   *fingerprint = w_low & (uint32_t)(((uint64_t)1 << map->bits) - 1);
   at[0] = vec_reduce(low, top, all_span);
+  const vec_factor f = vec_factor_of(NAY_FINGERPRINT);
   if (is_xor) {
+    vec_words upper = vec_upper(w_low, w_top, &f, vec_mul(vec_low(product), f.low));
     at[1] = vec_pack_top(vec_mul(vec_unpack(w_top), all_span)) + span;
-    at[2] = vec_pack_top(vec_mul(vec_unpack(w_top << 21 | w_low >> 11), all_span)) + 2 * span;
+    at[2] = vec_pack_top(vec_mul(vec_unpack(upper), all_span)) + 2 * span;
     return;
   }
   at[1] = (at[0] + segment) ^ (w_top >> 16 & mask);
   at[2] = (at[0] + 2 * segment) ^ (w_top & mask);
   if (arity == 3) return;
-  const vec_factor f = vec_factor_of(NAY_FINGERPRINT);
   vec_words upper = vec_upper(w_low, w_top, &f, vec_mul(vec_low(product), f.low));
   at[3] = (at[0] + 3 * segment) ^ (upper >> 16 & mask);
 }

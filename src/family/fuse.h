@@ -101,7 +101,10 @@ NAY_INLINE unsigned nay__fuse_arity(nay_fuse_layout layout) { return layout == N
  * needed. The top bits of m choose the first slot: its load can start before the factor of the
  * shard is loaded. The product of m and that factor chooses the others and the fingerprint. fuse:
  * its slices of 16 bits choose one slot in each of the segments that follow; a fourth slot takes
- * another product. xor: slices of 32 bits choose one slot in each third of the array.
+ * another product. xor: its upper half chooses the slot in the second third of the array, that of
+ * another product the slot in the last. No slot is chosen by bits of the fingerprint: those would
+ * be a function of the slot, members and absent keys alike would agree with it, and the FPR would
+ * be above 2^-r.
  */
 NAY_INLINE uint32_t nay__fuse_slots(nay_fuse_layout layout, const nay_fuse_view *v, uint64_t factor,
                                     uint64_t m, unsigned bits, uint64_t at[4]) {
@@ -109,7 +112,7 @@ NAY_INLINE uint32_t nay__fuse_slots(nay_fuse_layout layout, const nay_fuse_view 
   at[0] = nay__reduce(m, v->span);
   if (layout == NAY_XOR_3) {
     at[1] = v->span + ((w >> 32) * v->span >> 32);
-    at[2] = 2 * v->span + ((uint64_t)(uint32_t)(w >> 11) * v->span >> 32);
+    at[2] = 2 * v->span + ((w * NAY_FINGERPRINT >> 32) * v->span >> 32);
   } else {
     at[1] = (at[0] + v->segment) ^ (nay__rotl64(w, 16) & mask);
     at[2] = (at[0] + 2 * v->segment) ^ (nay__rotl64(w, 32) & mask);

@@ -679,7 +679,7 @@ class Xor(Family):
 
     @staticmethod
     def places(f, m, w):
-        slices = [w >> 32, w >> 11 & MASK32]
+        slices = [w >> 32, (w * FINGERPRINT & MASK64) >> 32]
         return [reduce(m, f.span)] + [(j + 1) * f.span + (s * f.span >> 32) for j, s in enumerate(slices)]
 
     @classmethod
