@@ -431,10 +431,9 @@ static void cuckoo_census(const nay_filter *a, const nay_filter *b, uint64_t fac
   (void)factor;
   nay_cuckoo_table t = nay__cuckoo_of(a);
   uint64_t nentries = nay__load64le(a->bits.bytes + CUCKOO_AT_NENTRIES);
-  double slots = (double)cuckoo_nbuckets(&t) * NAY_CUCKOO_SLOTS;
-  double tags = nay__cuckoo_tags(t.low) * (double)((uint64_t)1 << t.spare);
+  bool distinct = (a->shape.extra & NAY_CUCKOO_UNIQUE) != 0;
   *census = (nay_census){nay__cuckoo_nbits(&a->shape, t.d), nentries * t.f, (double)nentries,
-                         nay__cuckoo_rate(tags, (double)nentries / slots)};
+                         nay__cuckoo_expected(&t, (double)nentries, distinct)};
 }
 
 static void cuckoo_describe(const nay_filter *f, nay_stats *stats) {

@@ -31,6 +31,14 @@ double nay__cuckoo_tags(unsigned f);
  * key. */
 double nay__cuckoo_rate(double tags, double load);
 
+/*
+ * nay__cuckoo_expected: the FPR of a table (m, d, low, f) with n entries. For each tag the buckets
+ * form pairs, so an entry has the pair and the tag of an absent key once in nbuckets / 2 * 2^f; the
+ * tag that also stands for 0 is twice as frequent. distinct: no two entries have pair and tag in
+ * common (NAY_UNIQUE), so their chances add up.
+ */
+double nay__cuckoo_expected(const nay_cuckoo_table *t, double n, bool distinct);
+
 /* nay__cuckoo_of: the table of a filter. */
 nay_cuckoo_table nay__cuckoo_of(const nay_filter *f);
 

@@ -2,10 +2,10 @@
  * cuckoo_plan.c - the size and the false-positive rate (FPR) of a cuckoo filter.
  *
  * A probe compares up to 8 tags. With t equally frequent tags and a share `load` of the slots in
- * use, the FPR is 1 - (1 - 1/t)^(8 load). Tags are bits of the hash, with 1 in place of 0, so two
- * of 2^f values are one: tags of f bits are as good as t = 4^f / (2^f + 2). A plan takes the
- * shortest tags that keep the FPR at a load of 0.95; for tags that the caller chooses, the highest
- * load that keeps it.
+ * use, the FPR is at most 1 - (1 - 1/t)^(8 load), by 1/(2t) of it. Tags are bits of the hash, with
+ * 1 in place of 0, so two of 2^f values are one: tags of f bits are as good as t = 4^f / (2^f + 2).
+ * A plan takes the shortest tags that keep the FPR at a load of 0.95; for tags that the caller
+ * chooses, the highest load that keeps it. What it states is the exact FPR: nay__cuckoo_expected.
  */
 #include "family/cuckoo.h"
 
@@ -40,6 +40,17 @@ double nay__cuckoo_rate(double tags, double load) {
 double nay__cuckoo_tags(unsigned f) {
   double all = (double)((uint64_t)1 << f);
   return all * all / (all + 2);
+}
+
+double nay__cuckoo_expected(const nay_cuckoo_table *t, double n, bool distinct) {
+  double tags = (double)((uint64_t)1 << t->f), nbuckets = (double)(t->m << t->d);
+  double twice = 2 / (double)((uint64_t)1 << t->low), same = 2 / (nbuckets * tags);
+  if (distinct) {
+    double fpr = n * same * (1 + twice);
+    return fpr < 1 ? fpr : 1;
+  }
+  return (1 - twice) * (1 - nay__exp(n * nay__ln1p(-same))) +
+         twice * (1 - nay__exp(n * nay__ln1p(-2 * same)));
 }
 
 /* The highest load at which tags of f bits keep the FPR; 0: none worth having. */
@@ -168,9 +179,8 @@ double nay__cuckoo_fpr(const nay_shape *shape, uint64_t nkeys) {
   unsigned d = 0, most = nay__cuckoo_most_doublings(shape), low = nay__cuckoo_low_bits(shape);
   double slots = (double)shape->nunits * NAY_CUCKOO_SLOTS;
   for (; d < most && (double)nkeys > NAY_CUCKOO_LOAD * slots; d++) slots *= 2;
-  double tags = nay__cuckoo_tags(low) * (double)((uint64_t)1 << (most - d));
-  double load = (double)nkeys / slots;
-  return nay__cuckoo_rate(tags, load < 1 ? load : 1);
+  nay_cuckoo_table t = {.m = shape->nunits, .d = d, .low = low, .f = low + most - d};
+  return nay__cuckoo_expected(&t, (double)nkeys < slots ? (double)nkeys : slots, false);
 }
 
 void nay__cuckoo_extend_plan(const nay_params *params, const nay_shape *shape, nay_plan *plan) {
