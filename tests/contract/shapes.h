@@ -88,6 +88,8 @@ static inline void shapes_of_cuckoo(shape_list *list, uint64_t nkeys) {
   }
   nay_params unique = {sizeof unique, .kind = NAY_CUCKOO, .fpr = 0.001, .flags = NAY_UNIQUE};
   shape_push(list, &unique, nkeys, "unique", 1);
+  unique.fpr = 0.1; /* keys are mistaken for others, and not added */
+  shape_push(list, &unique, nkeys, "unique", 2);
 }
 
 static inline void shapes_of_others(shape_list *list, uint64_t nkeys) {
@@ -115,16 +117,36 @@ static const unsigned shape_all_widths[] = {4,  5,  6,  7,  8,  9,  10, 11, 12, 
                                             24, 25, 26, 27, 28, 29, 30, 31, 32};
 #define N_SHAPE_WIDTHS (sizeof shape_all_widths / sizeof shape_all_widths[0])
 
+/* A family of the registry that has no shapes above: usual rates. */
+static inline void shapes_of_the_rest(shape_list *list, uint64_t nkeys) {
+  const nay_family *family;
+  for (size_t i = 0; (family = nay__family_at(i)) != NULL; i++) {
+    size_t known = 0;
+    for (size_t j = 0; j < list->n; j++) known += list->at[j].params.kind == family->kind;
+    for (unsigned bits = 3; known == 0 && bits <= 12; bits += 3) {
+      nay_params p = {sizeof p, .kind = family->kind, .fpr = shape_fpr(bits)};
+      shape_push(list, &p, nkeys, "rate 2 to the -", bits);
+    }
+  }
+}
+
+/* shapes_of_all: every shape, for so many keys, xor and fuse for others; as many shapes in the same
+ * order for any numbers. */
+static inline void shapes_of_all(shape_list *list, uint64_t nkeys, uint64_t nfuse) {
+  shapes_of_probes(list, NAY_BLOOM, nkeys);
+  shapes_of_probes(list, NAY_BLOCKED, nkeys);
+  shapes_of_probes(list, NAY_COUNTING, nkeys);
+  shapes_of_fuse(list, nfuse, shape_all_widths, N_SHAPE_WIDTHS);
+  shapes_of_ribbon(list, nkeys);
+  shapes_of_cuckoo(list, nkeys);
+  shapes_of_others(list, nkeys);
+  shapes_of_the_rest(list, nkeys);
+}
+
 /* shapes_small: all of them, of a few hundred keys (ribbon also of several layers, and tiny). */
 static inline void shapes_small(shape_list *list) {
-  shapes_of_probes(list, NAY_BLOOM, SHAPE_FEW);
-  shapes_of_probes(list, NAY_BLOCKED, SHAPE_FEW);
-  shapes_of_probes(list, NAY_COUNTING, SHAPE_FEW);
-  shapes_of_fuse(list, SHAPE_FEW, shape_all_widths, N_SHAPE_WIDTHS);
-  shapes_of_ribbon(list, SHAPE_FEW);
+  shapes_of_all(list, SHAPE_FEW, SHAPE_FEW);
   shapes_of_ribbon(list, SHAPE_TINY);
-  shapes_of_cuckoo(list, SHAPE_FEW);
-  shapes_of_others(list, SHAPE_FEW);
 }
 
 /* shapes_sharded: those that have another code for many shards. */
@@ -140,13 +162,7 @@ static inline void shapes_sharded(shape_list *list) {
 
 /* shapes_large: every width in many shards, every probe count past the cache. Minutes. */
 static inline void shapes_large(shape_list *list) {
-  shapes_of_probes(list, NAY_BLOOM, SHAPE_MEDIUM);
-  shapes_of_probes(list, NAY_BLOCKED, SHAPE_MEDIUM);
-  shapes_of_probes(list, NAY_COUNTING, SHAPE_MEDIUM);
-  shapes_of_fuse(list, SHAPE_SHARDS, shape_all_widths, N_SHAPE_WIDTHS);
-  shapes_of_ribbon(list, SHAPE_MEDIUM);
-  shapes_of_cuckoo(list, SHAPE_MEDIUM);
-  shapes_of_others(list, SHAPE_MEDIUM);
+  shapes_of_all(list, SHAPE_MEDIUM, SHAPE_SHARDS);
 }
 
 #endif /* NAY_TEST_SHAPES_H */
