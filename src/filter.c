@@ -11,11 +11,11 @@
 #include "base/abi.h"
 #include "base/bits.h"
 #include "base/compiler.h"
-#include "base/spin.h"
 #include "family/lazy.h"
 #include "math/choose.h"
 #include "math/plan.h"
 #include "os/pages.h"
+#include "os/spin.h"
 
 #define FILTER_NAN ((double)((1e300 * 1e10) * 0.0))
 

@@ -34,10 +34,10 @@
 
 #include "base/bits.h"
 #include "base/compiler.h"
-#include "base/spin.h"
 #include "cpu/stream.h"
 #include "math/plan.h"
 #include "os/pages.h"
+#include "os/spin.h"
 
 #define PARTITION_BYTES ((uint64_t)256 << 10) /* of the filter: a quarter of a usual L2 */
 #define PARTITION_MAX 1024u

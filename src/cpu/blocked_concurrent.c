@@ -1,7 +1,7 @@
 /*
  * blocked_concurrent.c - the blocked filter with relaxed atomic accesses, for many threads.
  *
- * The family holds a lock around an add (base/spin.h), on the block: finding a bit clear and
+ * The family holds a lock around an add (os/spin.h), on the block: finding a bit clear and
  * setting all of them is one step, and the bytes of a block have one writer at a time, so a relaxed
  * store is enough. Readers hold no lock: they see each byte before or after the add, and after it
  * once the adder has synchronized with them.

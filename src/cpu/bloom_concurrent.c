@@ -1,7 +1,7 @@
 /*
  * bloom_concurrent.c - the classic Bloom filter with relaxed atomic accesses, for many threads.
  *
- * The family holds a lock around an add (base/spin.h), on the key: finding a bit clear and setting
+ * The family holds a lock around an add (os/spin.h), on the key: finding a bit clear and setting
  * all of them is one step. Another key's adder may write the same byte, so the or is atomic.
  * Readers hold no lock, as in blocked_concurrent.c.
  */

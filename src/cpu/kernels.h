@@ -270,7 +270,7 @@ typedef struct nay_kernels {
 } nay_kernels;
 
 extern const nay_kernels nay__kernels_scalar;
-/* relaxed atomics: probes from any thread, adds from those that hold the stripe (base/spin.h) */
+/* relaxed atomics: probes from any thread, adds from those that hold the stripe (os/spin.h) */
 extern const nay_kernels nay__kernels_concurrent;
 
 /* nay__kernels_best: for this CPU. */

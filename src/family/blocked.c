@@ -22,12 +22,12 @@
 #include "family/blocked.h"
 
 #include "base/bits.h"
-#include "base/spin.h"
 #include "family/bitarray.h"
 #include "family/explain.h"
 #include "math/elementary.h"
 #include "math/fpr.h"
 #include "math/plan.h"
+#include "os/spin.h"
 
 nay_status nay__blocked_plan(const nay_params *p, nay_diag *diag, nay_shape *shape) {
   nay_sizing by;

@@ -19,12 +19,12 @@
  * Bloom: Space/time trade-offs in hash coding with allowable errors. CACM 13(7), 1970.
  */
 #include "base/bits.h"
-#include "base/spin.h"
 #include "family/bitarray.h"
 #include "family/explain.h"
 #include "family/family.h"
 #include "math/fpr.h"
 #include "math/plan.h"
+#include "os/spin.h"
 
 static nay_status bloom_plan(const nay_params *p, nay_diag *diag, nay_shape *shape) {
   nay_sizing by;

@@ -33,7 +33,6 @@
  */
 #include "base/bits.h"
 #include "base/bytes.h"
-#include "base/spin.h"
 #include "base/trace.h"
 #include "family/bitarray.h"
 #include "family/blocked.h"
@@ -41,6 +40,7 @@
 #include "family/explain.h"
 #include "math/fpr.h"
 #include "math/plan.h"
+#include "os/spin.h"
 
 /* ---- the family ---- */
 

@@ -81,7 +81,7 @@ struct nay_filter {
   size_t mapping_len;
   void (*unmap)(void *mapping, size_t len);
   const struct nay_format *format; /* another system's layout; NULL: native */
-  uint8_t *locks;                  /* NAY_CONCURRENT: NAY_NSTRIPES of base/spin.h; NULL: none */
+  uint8_t *locks;                  /* NAY_CONCURRENT: NAY_NSTRIPES of os/spin.h; NULL: none */
   uint64_t nrefused;               /* removals of keys that test nay */
 };
 

@@ -4,11 +4,11 @@
  * and a file. The sizes themselves come from the families.
  */
 #include "base/abi.h"
-#include "base/spin.h"
 #include "build/builder.h"
 #include "build/static_build.h"
 #include "format/native.h"
 #include "math/plan.h"
+#include "os/spin.h"
 
 nay_status nay_params_plan(const nay_params *from, nay_diag *diag, nay_plan *plan) {
   nay_params full;

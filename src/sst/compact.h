@@ -15,14 +15,15 @@
 #ifndef NAY_SST_COMPACT_H
 #define NAY_SST_COMPACT_H
 
-#include "base/budget.h"
 #include "nay_compact.h"
+#include "os/mutex.h"
+#include "sst/budget.h"
 #include "sst/merge_heap.h"
 #include "sst/operand.h"
 #include "sst/sst.h"
 
-/* nay_compaction: what all ranges share. Threads change `totals` (atomically), and what stands
- * behind `lock`. */
+/* nay_compaction: what all ranges share. Threads change `totals` and `stop` atomically, and with
+ * the mutex `status` and `why`. The mutex also serialises the calls of nay_sst_outputs. */
 typedef struct nay_compaction {
   nay_allocator allocator; /* of the budget */
   nay_budget *budget;
@@ -37,7 +38,7 @@ typedef struct nay_compaction {
   uint64_t next_range;
   nay_sst_compact_stats totals;
   uint8_t stop; /* a range has failed: the others end */
-  uint8_t lock;
+  nay_mutex mutex;
   nay_status status; /* of the first that did */
   nay_diag why;
 } nay_compaction;

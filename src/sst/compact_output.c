@@ -3,11 +3,10 @@
  *
  * An output is opened with its first entry, so there are no empty ones, and ends between two user
  * keys: the versions of a key stay together, which a disjoint level needs. Its size is that of the
- * data blocks written so far. The calls of nay_sst_outputs are made under a lock, those of sinks
- * are not. A sink that the caller gave is the writer's to finish or abort; if there is no writer
- * for it, it is aborted here.
+ * data blocks written so far. The calls of nay_sst_outputs, which may wait, are made under a mutex,
+ * those of sinks are not. A sink that the caller gave is the writer's to finish or abort; if there
+ * is no writer for it, it is aborted here.
  */
-#include "base/spin.h"
 #include "sst/compact.h"
 #include "sst/sst_io.h"
 
@@ -39,9 +38,9 @@ static nay_status output_write(nay_compact_range *r) {
 static nay_status output_open(nay_compact_range *r) {
   nay_compaction *c = r->shared;
   nay_compact_output *o = &r->output;
-  nay__spin_take(&c->lock);
+  nay__mutex_lock(&c->mutex);
   nay_status status = output_next(c, o, r->diag);
-  nay__spin_unlock(&c->lock);
+  nay__mutex_unlock(&c->mutex);
   NAY_TRY(status);
   o->entries = o->deletions = o->largest_sequence = 0;
   o->smallest_sequence = UINT64_MAX;
@@ -119,9 +118,9 @@ nay_status nay__compact_finish(nay_compact_range *r) {
   r->stats.outputs++;
   r->stats.bytes_written += done.nbytes;
   if (c->outputs.done == NULL) return NAY_OK;
-  nay__spin_take(&c->lock);
+  nay__mutex_lock(&c->mutex);
   c->outputs.done(c->outputs.ctx, &done);
-  nay__spin_unlock(&c->lock);
+  nay__mutex_unlock(&c->mutex);
   return NAY_OK;
 }
 

@@ -1,280 +1,343 @@
-/* sst_cache.c - see sst_cache.h. A lock is held for a few pointers at a time; memory is freed
- * outside. */
+/* sst_cache.c - see sst_cache.h: shards, and the account of their bytes. */
 #include "sst/sst_cache.h"
 
-#include "base/spin.h"
+#include "base/compiler.h"
+#include "os/mutex.h"
+#include "os/thread.h"
+#include "sst/cache_list.h"
 #include "sst/sst_abi.h"
 
-#define CACHE_BUCKETS 64u /* at first; a power of two */
+#define CACHE_SHARD_BITS 4u
+#define CACHE_SHARDED \
+  (1u << 20) /* bytes: 16 blocks of 4 KiB a shard, so that LRU means something */
 
-typedef struct cache_list {
-  uint8_t lock;
-  nay_cache_entry **buckets;
-  size_t nbuckets;
-  nay_cache_entry *newest, *oldest;
-  size_t budget; /* of a shared cache's data: as the filters leave it */
-  struct nay_sst_cache_side stats;
-} cache_list;
+typedef struct cache_shard {
+  nay_mutex mutex;
+  nay_cache_list lists[2];
+} cache_shard;
+
+/* cache_account: who has how many bytes. */
+typedef struct cache_account {
+  nay_mutex mutex;
+  size_t budget[2];
+  size_t shared;   /* the budget of both sides; 0: each has its own */
+  size_t bytes[2]; /* of linked entries; those of filters with held */
+  size_t held;     /* by open tables */
+  size_t promised; /* to tables that are being opened: entries make way for it, none takes it */
+} cache_account;
 
 struct nay_sst_cache {
   nay_allocator allocator;
-  uint64_t last_id;
-  size_t shared; /* the budget of both lists; 0: each has its own */
-  cache_list lists[2];
+  uint64_t last_id; /* atomic, as is: */
+  uint64_t turn;    /* of the shards, to lose an entry */
+  cache_account account;
+  unsigned nshards; /* a power of two; their mutexes are initialised */
+  unsigned shard_bits;
+  cache_shard shards[];
 };
 
-static void cache_lock(cache_list *l) {
-  if (nay__atomic_swap8(&l->lock, 1) != 0) nay__spin_wait(&l->lock);
+static uint64_t cache_hash(uint64_t table, uint64_t offset) {
+  return nay_hash_mix(offset ^ table * 0x9e3779b97f4a7c15u);
 }
 
-static nay_cache_entry **cache_bucket(const cache_list *l, uint64_t table, uint64_t offset) {
-  uint64_t h = nay_hash_mix(offset ^ table * 0x9e3779b97f4a7c15u);
-  return &l->buckets[h & (l->nbuckets - 1)];
+/* The upper bits: buckets take the lower ones. */
+static cache_shard *cache_shard_of(nay_sst_cache *c, uint64_t hash) {
+  return &c->shards[c->nshards == 1 ? 0 : hash >> (64 - c->shard_bits)];
 }
 
-/* The link that points to the entry, or to the NULL where it would be. */
-static nay_cache_entry **cache_link(const cache_list *l, uint64_t table, uint64_t offset) {
-  nay_cache_entry **p = cache_bucket(l, table, offset);
-  while (*p != NULL && ((*p)->table != table || (*p)->offset != offset)) p = &(*p)->chain;
-  return p;
+/* ---- the account ---- */
+
+static size_t account_filters(const cache_account *a) {
+  return a->bytes[NAY_CACHE_FILTER] + a->promised;
 }
 
-static void cache_unlink(cache_list *l, nay_cache_entry *e) {
-  *(e->newer != NULL ? &e->newer->older : &l->newest) = e->older;
-  *(e->older != NULL ? &e->older->newer : &l->oldest) = e->newer;
-}
-
-static void cache_to_front(cache_list *l, nay_cache_entry *e) {
-  e->newer = NULL;
-  e->older = l->newest;
-  *(l->newest != NULL ? &l->newest->newer : &l->oldest) = e;
-  l->newest = e;
-}
-
-/* Doubles the buckets; if there is no memory for them, chains only get longer. */
-static void cache_grow(cache_list *l, const nay_allocator *a) {
-  size_t old = l->nbuckets, bytes;
-  nay_cache_entry **buckets;
-  if (!nay__mul_ok(old * 2, sizeof *buckets, &bytes)) return;
-  buckets = nay__alloc(a, bytes);
-  if (buckets == NULL) return;
-  nay__free(a, l->buckets, old * sizeof *buckets);
-  memset(buckets, 0, bytes);
-  l->buckets = buckets;
-  l->nbuckets = old * 2;
-  for (nay_cache_entry *e = l->newest; e != NULL; e = e->older) {
-    nay_cache_entry **p = cache_bucket(l, e->table, e->offset);
-    e->chain = *p;
-    *p = e;
+/* Whether bytes more on a side can fit once every entry that may make way for them has. */
+static bool account_can_fit(const cache_account *a, nay_cache_side side, size_t more) {
+  size_t stays = side == NAY_CACHE_FILTER ? a->held + a->promised : 0;
+  size_t budget = a->budget[side];
+  if (side == NAY_CACHE_DATA && a->shared != 0) {
+    stays = account_filters(a);
+    budget = a->shared;
   }
+  return more <= budget && stays <= budget - more;
 }
 
-/* Takes an entry off the list. If nobody has it pinned it goes before `dead`, chained by `older`,
- * for the caller to free without the lock. */
-static nay_cache_entry *cache_remove(cache_list *l, nay_cache_entry *e, nay_cache_entry *dead) {
-  cache_unlink(l, e);
-  *cache_link(l, e->table, e->offset) = e->chain;
-  e->listed = false;
-  l->stats.bytes -= e->charge;
-  l->stats.entries--;
-  if (e->npins != 0) return dead;
-  e->older = dead;
-  return e;
-}
-
-/* Removes the oldest entries until the list is within budget. */
-static nay_cache_entry *cache_shrink(cache_list *l, nay_cache_entry *dead) {
-  while (l->stats.bytes > l->budget && l->oldest != NULL) {
-    l->stats.evictions++;
-    dead = cache_remove(l, l->oldest, dead);
+/* Whether `more` bytes of a side fit now. If not, *evict is the side that has to lose an entry. */
+static bool account_fits(const cache_account *a, nay_cache_side side, size_t more,
+                         nay_cache_side *evict) {
+  size_t filters = account_filters(a), data = a->bytes[NAY_CACHE_DATA];
+  *evict = side;
+  if (a->shared == 0 || side == NAY_CACHE_FILTER) {
+    size_t has = side == NAY_CACHE_FILTER ? filters : data;
+    if (has > a->budget[side] || more > a->budget[side] - has) return false;
   }
-  return dead;
+  *evict = NAY_CACHE_DATA;
+  return a->shared == 0 || (filters <= a->shared && data <= a->shared - filters &&
+                            more <= a->shared - filters - data);
 }
 
-/* The filters have changed, and their lock is held: data gets what they leave. */
-static nay_cache_entry *cache_divide(nay_sst_cache *c, nay_cache_entry *dead) {
-  cache_list *data = &c->lists[NAY_CACHE_DATA];
-  uint64_t filters = c->lists[NAY_CACHE_FILTER].stats.bytes;
-  if (c->shared == 0) return dead;
-  cache_lock(data);
-  data->budget = filters < c->shared ? c->shared - (size_t)filters : 0;
-  dead = cache_shrink(data, dead);
-  nay__spin_unlock(&data->lock);
-  return dead;
-}
+typedef enum cache_verdict { CACHE_TAKEN, CACHE_TOO_LARGE, CACHE_EVICT } cache_verdict;
 
-static void cache_bury(nay_sst_cache *c, nay_cache_entry *dead) {
-  while (dead != NULL) {
-    nay_cache_entry *next = dead->older;
-    nay__cache_entry_free(c, dead);
-    dead = next;
+/* Takes the bytes of an entry that is about to be linked, if they fit. */
+static cache_verdict account_take(cache_account *a, nay_cache_side side, size_t more,
+                                  nay_cache_side *evict) {
+  cache_verdict verdict = CACHE_EVICT;
+  nay__mutex_lock(&a->mutex);
+  if (account_fits(a, side, more, evict)) {
+    a->bytes[side] += more;
+    verdict = CACHE_TAKEN;
+  } else if (!account_can_fit(a, side, more)) {
+    verdict = CACHE_TOO_LARGE;
   }
+  nay__mutex_unlock(&a->mutex);
+  return verdict;
 }
 
-uint64_t nay__cache_id(nay_sst_cache *c) {
-  cache_list *l = &c->lists[0];
-  cache_lock(l);
-  uint64_t id = ++c->last_id;
-  nay__spin_unlock(&l->lock);
-  return id;
+static void account_give(cache_account *a, nay_cache_side side, size_t bytes) {
+  nay__mutex_lock(&a->mutex);
+  a->bytes[side] -= bytes;
+  nay__mutex_unlock(&a->mutex);
 }
 
-const nay_allocator *nay__cache_allocator(const nay_sst_cache *c) { return &c->allocator; }
+/* Whether entries have to make way for what is promised: those of *evict. */
+static bool account_is_over(const cache_account *a, nay_cache_side *evict) {
+  size_t filters = account_filters(a), data = a->bytes[NAY_CACHE_DATA];
+  *evict = NAY_CACHE_FILTER;
+  if (filters > a->budget[NAY_CACHE_FILTER] && a->bytes[NAY_CACHE_FILTER] > a->held) return true;
+  *evict = NAY_CACHE_DATA;
+  return a->shared != 0 && data != 0 && (filters > a->shared || data > a->shared - filters);
+}
 
-nay_cache_entry *nay__cache_find(nay_sst_cache *c, nay_cache_side side, uint64_t table,
-                                 uint64_t offset) {
-  cache_list *l = &c->lists[side];
-  cache_lock(l);
-  nay_cache_entry *e = *cache_link(l, table, offset);
-  if (e != NULL) {
-    e->npins++;
-    cache_unlink(l, e);
-    cache_to_front(l, e);
-    l->stats.hits++;
-  } else {
-    l->stats.misses++;
+/* Promised bytes become held ones, unless an entry can still make way for them: one of *evict. */
+static bool account_hold(cache_account *a, size_t bytes, nay_cache_side *evict) {
+  nay__mutex_lock(&a->mutex);
+  bool done = !account_is_over(a, evict);
+  if (done) {
+    a->promised -= bytes;
+    a->held += bytes;
+    a->bytes[NAY_CACHE_FILTER] += bytes;
   }
-  nay__spin_unlock(&l->lock);
-  return e;
+  nay__mutex_unlock(&a->mutex);
+  return done;
 }
+
+/* ---- entries ---- */
 
 nay_cache_entry *nay__cache_entry_new(nay_sst_cache *c, uint64_t table, uint64_t offset,
                                       size_t len) {
   if (len > SIZE_MAX / 2) return NULL;
   nay_cache_entry *e = nay__alloc(&c->allocator, sizeof *e + len);
   if (e == NULL) return NULL;
-  *e = (nay_cache_entry){.table = table, .offset = offset, .len = len, .charge = sizeof *e + len};
+  *e = (nay_cache_entry){.table = table,
+                         .offset = offset,
+                         .len = len,
+                         .charge = sizeof *e + len,
+                         .refs = 1,
+                         .hash = cache_hash(table, offset)};
   e->bytes = (uint8_t *)(e + 1);
   return e;
 }
 
-void nay__cache_entry_free(nay_sst_cache *c, nay_cache_entry *e) {
+void nay__cache_pin(nay_cache_entry *e) { nay__atomic_increment64(&e->refs); }
+
+void nay__cache_release(nay_sst_cache *c, nay_cache_entry *e) {
+  if (e == NULL || nay__atomic_decrement64(&e->refs) != 0) return;
   nay_filter_free(e->filter);
   nay__free(&c->allocator, e, sizeof *e + e->len);
 }
 
-void nay__cache_insert(nay_sst_cache *c, nay_cache_side side, nay_cache_entry *e) {
-  cache_list *l = &c->lists[side];
-  nay_cache_entry *dead = NULL;
-  e->npins = 1;
-  cache_lock(l);
-  nay_cache_entry **p = cache_link(l, e->table, e->offset);
-  uint64_t left = l->budget > l->stats.held ? l->budget - l->stats.held : 0;
-  if (*p == NULL && e->charge <= left) {
-    *p = e;
-    e->chain = NULL;
-    e->listed = true;
-    cache_to_front(l, e);
-    l->stats.bytes += e->charge;
-    if (++l->stats.entries > l->nbuckets) cache_grow(l, &c->allocator);
-    dead = cache_shrink(l, dead);
-    if (side == NAY_CACHE_FILTER) dead = cache_divide(c, dead);
+/* ---- shards ---- */
+
+/* With the shard's mutex; the caller releases the entry, which was the shard's, without it. */
+static void cache_unlink(nay_sst_cache *c, cache_shard *s, nay_cache_side side,
+                         nay_cache_entry *e) {
+  nay__cache_list_remove(&s->lists[side], e);
+  account_give(&c->account, side, e->charge);
+}
+
+/* The oldest entry of the next shard that has one. */
+static void cache_evict(nay_sst_cache *c, nay_cache_side side) {
+  nay_cache_entry *e = NULL;
+  for (unsigned i = 0; e == NULL && i < c->nshards; i++) {
+    cache_shard *s = &c->shards[nay__tally(&c->turn, 1) & (c->nshards - 1)];
+    nay__mutex_lock(&s->mutex);
+    e = s->lists[side].oldest;
+    if (e != NULL) {
+      cache_unlink(c, s, side, e);
+      s->lists[side].evictions++;
+    }
+    nay__mutex_unlock(&s->mutex);
   }
-  nay__spin_unlock(&l->lock);
-  cache_bury(c, dead);
+  nay__cache_release(c, e);
 }
 
-void nay__cache_hold(nay_sst_cache *c, size_t bytes) {
-  cache_list *l = &c->lists[NAY_CACHE_FILTER];
-  cache_lock(l);
-  l->stats.held += bytes;
-  l->stats.bytes += bytes;
-  nay_cache_entry *dead = cache_divide(c, cache_shrink(l, NULL));
-  nay__spin_unlock(&l->lock);
-  cache_bury(c, dead);
+/* The buckets that a list wants, allocated while its mutex is free. */
+static void cache_grow(nay_sst_cache *c, cache_shard *s, nay_cache_list *l, size_t wants) {
+  size_t bytes;
+  if (wants == 0 || !nay__mul_ok(wants, sizeof(nay_cache_entry *), &bytes)) return;
+  nay_cache_entry **buckets = nay__alloc(&c->allocator, bytes);
+  if (buckets == NULL) return;
+  nay__mutex_lock(&s->mutex);
+  bool taken = nay__cache_list_give(l, buckets, wants);
+  nay__mutex_unlock(&s->mutex);
+  if (!taken) nay__free(&c->allocator, buckets, bytes);
 }
 
-void nay__cache_unhold(nay_sst_cache *c, size_t bytes) {
-  cache_list *l = &c->lists[NAY_CACHE_FILTER];
-  cache_lock(l);
-  l->stats.held -= bytes;
-  l->stats.bytes -= bytes;
-  nay_cache_entry *dead = cache_divide(c, NULL);
-  nay__spin_unlock(&l->lock);
-  cache_bury(c, dead);
+/* ---- what tables call ---- */
+
+uint64_t nay__cache_id(nay_sst_cache *c) { return nay__tally(&c->last_id, 1); }
+
+const nay_allocator *nay__cache_allocator(const nay_sst_cache *c) { return &c->allocator; }
+
+nay_cache_entry *nay__cache_find(nay_sst_cache *c, nay_cache_side side, uint64_t table,
+                                 uint64_t offset) {
+  uint64_t hash = cache_hash(table, offset);
+  cache_shard *s = cache_shard_of(c, hash);
+  nay_cache_list *l = &s->lists[side];
+  nay__mutex_lock(&s->mutex);
+  nay_cache_entry *e = nay__cache_list_find(l, hash, table, offset);
+  if (e != NULL) {
+    nay__cache_pin(e);
+    nay__cache_list_use(l, e);
+    l->hits++;
+  } else {
+    l->misses++;
+  }
+  nay__mutex_unlock(&s->mutex);
+  return e;
+}
+
+void nay__cache_insert(nay_sst_cache *c, nay_cache_side side, nay_cache_entry *e) {
+  cache_shard *s = cache_shard_of(c, e->hash);
+  nay_cache_list *l = &s->lists[side];
+  cache_verdict verdict;
+  size_t wants = 0;
+  do {
+    nay_cache_side evict = side;
+    nay__mutex_lock(&s->mutex);
+    bool there = nay__cache_list_find(l, e->hash, e->table, e->offset) != NULL;
+    verdict = there ? CACHE_TOO_LARGE : account_take(&c->account, side, e->charge, &evict);
+    if (verdict == CACHE_TAKEN) {
+      nay__cache_pin(e); /* for the shard */
+      nay__cache_list_add(l, e);
+      wants = nay__cache_list_wants(l);
+    }
+    nay__mutex_unlock(&s->mutex);
+    if (verdict == CACHE_EVICT) cache_evict(c, evict);
+  } while (verdict == CACHE_EVICT);
+  cache_grow(c, s, l, wants);
 }
 
 void nay__cache_erase(nay_sst_cache *c, nay_cache_side side, uint64_t table, uint64_t offset) {
-  cache_list *l = &c->lists[side];
-  nay_cache_entry *dead = NULL;
-  cache_lock(l);
-  nay_cache_entry *e = *cache_link(l, table, offset);
-  if (e != NULL) dead = cache_remove(l, e, dead);
-  if (side == NAY_CACHE_FILTER) dead = cache_divide(c, dead);
-  nay__spin_unlock(&l->lock);
-  cache_bury(c, dead);
+  uint64_t hash = cache_hash(table, offset);
+  cache_shard *s = cache_shard_of(c, hash);
+  nay__mutex_lock(&s->mutex);
+  nay_cache_entry *e = nay__cache_list_find(&s->lists[side], hash, table, offset);
+  if (e != NULL) cache_unlink(c, s, side, e);
+  nay__mutex_unlock(&s->mutex);
+  nay__cache_release(c, e);
 }
 
-void nay__cache_pin(nay_sst_cache *c, nay_cache_side side, nay_cache_entry *e) {
-  cache_list *l = &c->lists[side];
-  cache_lock(l);
-  e->npins++;
-  nay__spin_unlock(&l->lock);
+void nay__cache_hold(nay_sst_cache *c, size_t bytes) {
+  nay_cache_side evict;
+  nay__mutex_lock(&c->account.mutex);
+  c->account.promised += bytes;
+  nay__mutex_unlock(&c->account.mutex);
+  while (!account_hold(&c->account, bytes, &evict)) cache_evict(c, evict);
 }
 
-void nay__cache_release(nay_sst_cache *c, nay_cache_side side, nay_cache_entry *e) {
-  cache_list *l = &c->lists[side];
-  cache_lock(l);
-  bool dead = --e->npins == 0 && !e->listed;
-  nay__spin_unlock(&l->lock);
-  if (dead) nay__cache_entry_free(c, e);
+void nay__cache_unhold(nay_sst_cache *c, size_t bytes) {
+  nay__mutex_lock(&c->account.mutex);
+  c->account.held -= bytes;
+  c->account.bytes[NAY_CACHE_FILTER] -= bytes;
+  nay__mutex_unlock(&c->account.mutex);
 }
 
-nay_status nay_sst_cache_new_shared(size_t bytes, size_t filter_bytes,
-                                    const nay_allocator *allocator, nay_sst_cache **cache) {
-  if (bytes == 0 || filter_bytes > bytes) return NAY_EINVAL;
-  NAY_TRY(nay_sst_cache_new(bytes, filter_bytes, allocator, cache));
-  (*cache)->shared = bytes;
-  return NAY_OK;
-}
+/* ---- making and releasing ---- */
 
-nay_status nay_sst_cache_new(size_t data_bytes, size_t filter_bytes, const nay_allocator *allocator,
-                             nay_sst_cache **cache) {
-  if (cache == NULL) return NAY_EINVAL;
+static nay_status cache_new(const cache_account *account, const nay_allocator *allocator,
+                            nay_sst_cache **cache) {
   nay_allocator a;
+  if (cache == NULL) return NAY_EINVAL;
   NAY_TRY(nay__allocator_read(allocator, NULL, &a));
-  nay_sst_cache *c = nay__alloc(&a, sizeof *c);
+  bool sharded = account->budget[NAY_CACHE_DATA] >= CACHE_SHARDED ||
+                 account->budget[NAY_CACHE_FILTER] >= CACHE_SHARDED;
+  unsigned bits = sharded ? CACHE_SHARD_BITS : 0;
+  size_t size = sizeof(nay_sst_cache) + ((size_t)1 << bits) * sizeof(cache_shard);
+  nay_sst_cache *c = nay__alloc(&a, size);
   if (c == NULL) return NAY_ENOMEM;
-  *c = (nay_sst_cache){.allocator = a};
-  c->lists[NAY_CACHE_DATA].budget = data_bytes;
-  c->lists[NAY_CACHE_FILTER].budget = filter_bytes;
-  for (size_t i = 0; i < 2; i++) {
-    size_t bytes = CACHE_BUCKETS * sizeof *c->lists[i].buckets;
-    c->lists[i].buckets = nay__alloc(&a, bytes);
-    if (c->lists[i].buckets == NULL) {
+  *c = (nay_sst_cache){.allocator = a, .account = *account, .shard_bits = bits};
+  if (nay__mutex_init(&c->account.mutex) != NAY_OK) {
+    nay__free(&a, c, size);
+    return NAY_ENOMEM;
+  }
+  for (; c->nshards < 1u << bits; c->nshards++) {
+    cache_shard *s = &c->shards[c->nshards];
+    for (unsigned i = 0; i < 2; i++) nay__cache_list_init(&s->lists[i]);
+    if (nay__mutex_init(&s->mutex) != NAY_OK) {
       nay_sst_cache_free(c);
       return NAY_ENOMEM;
     }
-    memset(c->lists[i].buckets, 0, bytes);
-    c->lists[i].nbuckets = CACHE_BUCKETS;
   }
   *cache = c;
   return NAY_OK;
 }
 
+nay_status nay_sst_cache_new(size_t data_bytes, size_t filter_bytes, const nay_allocator *allocator,
+                             nay_sst_cache **cache) {
+  return cache_new(&(cache_account){.budget = {data_bytes, filter_bytes}}, allocator, cache);
+}
+
+nay_status nay_sst_cache_new_shared(size_t bytes, size_t filter_bytes,
+                                    const nay_allocator *allocator, nay_sst_cache **cache) {
+  if (bytes == 0 || filter_bytes > bytes) return NAY_EINVAL;
+  return cache_new(&(cache_account){.budget = {bytes, filter_bytes}, .shared = bytes}, allocator,
+                   cache);
+}
+
+static void cache_free_shard(nay_sst_cache *c, cache_shard *s) {
+  for (unsigned i = 0; i < 2; i++) {
+    for (nay_cache_entry *e = s->lists[i].newest, *next; e != NULL; e = next) {
+      next = e->older;
+      nay__cache_release(c, e);
+    }
+    nay__cache_list_free(&s->lists[i], &c->allocator);
+  }
+  nay__mutex_free(&s->mutex);
+}
+
 void nay_sst_cache_free(nay_sst_cache *c) {
   if (c == NULL) return;
   nay_allocator a = c->allocator;
-  for (size_t i = 0; i < 2; i++) {
-    cache_list *l = &c->lists[i];
-    cache_bury(c, l->newest);
-    nay__free(&a, l->buckets, l->nbuckets * sizeof *l->buckets);
-  }
-  nay__free(&a, c, sizeof *c);
+  for (unsigned i = 0; i < c->nshards; i++) cache_free_shard(c, &c->shards[i]);
+  nay__mutex_free(&c->account.mutex);
+  nay__free(&a, c, sizeof *c + ((size_t)1 << c->shard_bits) * sizeof *c->shards);
+}
+
+static void cache_add_counts(const nay_cache_list *l, struct nay_sst_cache_side *side) {
+  side->entries += l->entries;
+  side->hits += l->hits;
+  side->misses += l->misses;
+  side->evictions += l->evictions;
 }
 
 nay_status nay_sst_cache_describe(const nay_sst_cache *cache, nay_sst_cache_stats *stats) {
   if (cache == NULL || stats == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_SST_CACHE, stats, NULL));
   nay_sst_cache_stats now = {.size = sizeof now};
-  nay_sst_cache *c = (nay_sst_cache *)(uintptr_t)cache; /* for the locks */
-  cache_list *data = &c->lists[NAY_CACHE_DATA], *filter = &c->lists[NAY_CACHE_FILTER];
-  cache_lock(filter); /* both, so that their sum is one that was */
-  cache_lock(data);
-  now.data = data->stats;
-  now.filter = filter->stats;
-  nay__spin_unlock(&data->lock);
-  nay__spin_unlock(&filter->lock);
+  nay_sst_cache *c = (nay_sst_cache *)(uintptr_t)cache; /* for the mutexes */
+  for (unsigned i = 0; i < c->nshards; i++) {
+    cache_shard *s = &c->shards[i];
+    nay__mutex_lock(&s->mutex);
+    cache_add_counts(&s->lists[NAY_CACHE_DATA], &now.data);
+    cache_add_counts(&s->lists[NAY_CACHE_FILTER], &now.filter);
+    nay__mutex_unlock(&s->mutex);
+  }
+  nay__mutex_lock(&c->account.mutex); /* all at once: their sum is one that the cache had */
+  now.data.bytes = c->account.bytes[NAY_CACHE_DATA];
+  now.filter.bytes = c->account.bytes[NAY_CACHE_FILTER];
+  now.filter.held = c->account.held;
+  nay__mutex_unlock(&c->account.mutex);
   nay__abi_write(NAY_ABI_SST_CACHE, &now, stats);
   return NAY_OK;
 }

@@ -19,8 +19,8 @@
  * keep their meaning. A filter that cannot be read again is left out of that probe and counted; an
  * index is an error.
  *
- * COST. A part that is cached: one search under the cache's lock, and a second lock to give it
- * back. One that is not: a read, its checksum, a copy or the decoding of a filter.
+ * COST. A part that is cached: one search under the mutex of its shard. One that is not: a read,
+ * its checksum, a copy or the decoding of a filter.
  */
 #include "cpu/crc32c.h"
 #include "sst/sst.h"
@@ -44,7 +44,7 @@ static nay_status cached_decode(const nay_sst *t, uint64_t offset, nay_bytes byt
   if (e == NULL) return NAY_ENOMEM;
   e->filter = nay__sst_filter_decode(t, bytes, nay__cache_allocator(cache));
   if (e->filter == NULL) {
-    nay__cache_entry_free(cache, e);
+    nay__cache_release(cache, e);
     return NAY_ECORRUPT;
   }
   e->charge += sizeof *e->filter + e->filter->memory.raw_size;
@@ -83,7 +83,7 @@ nay_status nay__sst_cached(const nay_sst *t, nay_cached what, const nay_checked_
 }
 
 void nay__sst_cached_release(const nay_sst *t, nay_cache_entry *entry) {
-  nay__cache_release(t->meta_cache, NAY_CACHE_FILTER, entry);
+  nay__cache_release(t->meta_cache, entry);
 }
 
 nay_status nay__sst_cached_put(const nay_sst *t, nay_cached what, nay_handle handle,

@@ -5,7 +5,6 @@
  * Filters are not merged: their union would still answer maybe for every dropped key, at the
  * combined load. The writer builds new ones from the keys that are left.
  */
-#include "base/spin.h"
 #include "os/thread.h"
 #include "sst/compact.h"
 
@@ -54,12 +53,12 @@ static nay_status compact_check(const nay_compaction *c, nay_diag *diag) {
 /* ---- threads ---- */
 
 static void compact_failed(nay_compaction *c, nay_status status, const nay_diag *why) {
-  nay__spin_take(&c->lock);
+  nay__mutex_lock(&c->mutex);
   if (c->status == NAY_OK) {
     c->status = status;
     c->why = *why;
   }
-  nay__spin_unlock(&c->lock);
+  nay__mutex_unlock(&c->mutex);
   nay__atomic_store8(&c->stop, 1);
 }
 
@@ -164,6 +163,15 @@ static nay_status compact_write_empty(const nay_compaction *c, const char *path,
   return status;
 }
 
+static nay_status compact_locks(nay_compaction *c, nay_budget *budget, nay_diag *diag) {
+  nay_status status = nay__mutex_init(&c->mutex);
+  if (status == NAY_OK) {
+    status = nay__budget_init(budget);
+    if (status != NAY_OK) nay__mutex_free(&c->mutex);
+  }
+  return status == NAY_OK ? NAY_OK : nay__fail(diag, status, "no memory for a compaction", 0);
+}
+
 /* empty: the path of a table that is written if no other is; NULL: there may be none. */
 static nay_status compact_call(nay_compaction *c, const nay_sst *const *tables, size_t n,
                                const char *empty, const nay_allocator *allocator, nay_diag *diag,
@@ -173,12 +181,17 @@ static nay_status compact_call(nay_compaction *c, const nay_sst *const *tables, 
   if (stats != NULL) NAY_TRY(nay__abi_check(NAY_ABI_SST_COMPACTED, stats, diag));
   NAY_TRY(nay__allocator_read(allocator, diag, &budget.below));
   NAY_TRY(compact_begin(c, tables, n, diag));
+  NAY_TRY(compact_locks(c, &budget, diag));
   c->budget = &budget;
   c->allocator = nay__budget_allocator(&budget);
-  NAY_TRY(compact_run(c, tables, n, diag));
-  if (empty != NULL && c->totals.outputs == 0) NAY_TRY(compact_write_empty(c, empty, diag));
-  if (stats != NULL) nay__abi_write(NAY_ABI_SST_COMPACTED, &c->totals, stats);
-  return NAY_OK;
+  nay_status status = compact_run(c, tables, n, diag);
+  if (status == NAY_OK && empty != NULL && c->totals.outputs == 0) {
+    status = compact_write_empty(c, empty, diag);
+  }
+  nay__budget_free(&budget);
+  nay__mutex_free(&c->mutex);
+  if (status == NAY_OK && stats != NULL) nay__abi_write(NAY_ABI_SST_COMPACTED, &c->totals, stats);
+  return status;
 }
 
 static nay_status compact_read_options(const nay_sst_compact_options *options, nay_diag *diag,

@@ -22,7 +22,7 @@ struct nay_shared_block {
 
 void nay__hold_release(nay_hold *h) {
   if (h == NULL) return;
-  if (h->pin != NULL) nay__cache_release(h->cache, NAY_CACHE_DATA, h->pin);
+  if (h->pin != NULL) nay__cache_release(h->cache, h->pin);
   h->pin = NULL;
   nay_shared_block *shared = h->shared;
   h->shared = NULL;
@@ -56,7 +56,7 @@ nay_status nay__hold_pin(const nay_sst *t, nay_hold *from, const uint8_t *block,
     **to = (nay_hold){.allocator = t->allocator};
   }
   if (cached) {
-    nay__cache_pin(from->cache, NAY_CACHE_DATA, from->pin);
+    nay__cache_pin(from->pin);
     (*to)->cache = from->cache;
     (*to)->pin = from->pin;
     return NAY_OK;

@@ -76,7 +76,7 @@ static nay_status read_into_cache(const nay_sst *t, const uint8_t *raw, nay_hand
   if (e == NULL) return read_no_memory(diag, handle);
   nay_status status = nay__codec_unpack(codec, raw, handle, e->bytes, size, diag);
   if (status != NAY_OK) {
-    nay__cache_entry_free(t->options.cache, e);
+    nay__cache_release(t->options.cache, e);
     return status;
   }
   nay__cache_insert(t->options.cache, NAY_CACHE_DATA, e);

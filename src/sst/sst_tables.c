@@ -18,7 +18,7 @@
  * It is raised before a file is opened and lowered after one is closed, and a thread that needs
  * room closes its victim first: no moment has more than max_open, unless more are in use.
  *
- * The lock is held for a few pointers at a time; files are opened and closed outside. So two
+ * The mutex is held for a few pointers at a time; files are opened and closed outside. So two
  * threads may open one table at the same time: the second to come back closes its own. An evict
  * while a table is being opened may come after its file was replaced: that table is not listed,
  * and closed when it is released.
@@ -26,9 +26,9 @@
  * Cost: an acquire of an open table is a hash of its path and a few pointers. A table that is
  * opened anew has a new number in the cache of blocks: its old blocks age out there.
  */
-#include "base/spin.h"
 #include "hash/hash.h"
 #include "os/file.h"
+#include "os/mutex.h"
 #include "sst/sst.h"
 
 #define TABLES_BUCKETS_MAX 65536u /* beyond, chains get longer */
@@ -50,7 +50,7 @@ struct nay_sst_tables {
   nay_allocator allocator;
   nay_sst_tables_options options;
   nay_sst_read_options read;
-  uint8_t lock; /* of all below */
+  nay_mutex mutex; /* of all below */
   tables_entry **buckets;
   size_t nbuckets; /* a power of two */
   tables_entry *newest, *oldest;
@@ -59,7 +59,7 @@ struct nay_sst_tables {
   nay_sst_tables_stats stats;
 };
 
-/* ---- under the lock ---- */
+/* ---- with the mutex ---- */
 
 /* The link that points to the entry, or to the NULL where it would be. */
 static tables_entry **tables_link(const nay_sst_tables *c, const char *path, uint64_t hash) {
@@ -118,7 +118,7 @@ static bool tables_reserve(nay_sst_tables *c, tables_entry **victim) {
   return true;
 }
 
-/* ---- outside of it ---- */
+/* ---- without it ---- */
 
 static void tables_close(nay_sst_tables *c, tables_entry *e) {
   if (e == NULL) return;
@@ -130,10 +130,10 @@ static void tables_close(nay_sst_tables *c, tables_entry *e) {
 static void tables_close_counted(nay_sst_tables *c, tables_entry *e) {
   if (e == NULL) return;
   tables_close(c, e);
-  nay__spin_take(&c->lock);
+  nay__mutex_lock(&c->mutex);
   c->closing--;
   c->stats.open--;
-  nay__spin_unlock(&c->lock);
+  nay__mutex_unlock(&c->mutex);
 }
 
 static nay_status tables_open(nay_sst_tables *c, const char *path, uint64_t hash, nay_diag *diag,
@@ -161,10 +161,10 @@ static nay_status tables_open(nay_sst_tables *c, const char *path, uint64_t hash
  * attempt. */
 static bool tables_retry(nay_sst_tables *c, nay_status status, const nay_diag *diag) {
   if (status != NAY_EIO || !nay__file_too_many(diag)) return false;
-  nay__spin_take(&c->lock);
+  nay__mutex_lock(&c->mutex);
   tables_entry *e = tables_take_idle(c);
   c->closing += e != NULL;
-  nay__spin_unlock(&c->lock);
+  nay__mutex_unlock(&c->mutex);
   tables_close_counted(c, e);
   return e != NULL;
 }
@@ -173,7 +173,7 @@ static bool tables_retry(nay_sst_tables *c, nay_status status, const nay_diag *d
  * reserved; without a table (NULL) it is given back. */
 static tables_entry *tables_settle(nay_sst_tables *c, tables_entry *e, uint64_t evicts) {
   tables_entry *other = NULL;
-  nay__spin_take(&c->lock);
+  nay__mutex_lock(&c->mutex);
   if (e == NULL) {
     c->stats.open--;
   } else {
@@ -186,7 +186,7 @@ static tables_entry *tables_settle(nay_sst_tables *c, tables_entry *e, uint64_t 
       c->stats.in_use++;
     }
   }
-  nay__spin_unlock(&c->lock);
+  nay__mutex_unlock(&c->mutex);
   if (other == NULL) return e;
   tables_close_counted(c, e);
   return other;
@@ -199,7 +199,7 @@ nay_status nay_sst_tables_acquire(nay_sst_tables *c, const char *path, nay_diag 
   }
   uint64_t hash = nay__hash_xxh3(0, path, strlen(path));
   tables_entry *victim = NULL;
-  nay__spin_take(&c->lock);
+  nay__mutex_lock(&c->mutex);
   uint64_t evicts = c->evicts;
   tables_entry *e = *tables_link(c, path, hash);
   bool found = e != NULL, room = true;
@@ -210,7 +210,7 @@ nay_status nay_sst_tables_acquire(nay_sst_tables *c, const char *path, nay_diag 
     c->stats.misses++;
     room = tables_reserve(c, &victim);
   }
-  nay__spin_unlock(&c->lock);
+  nay__mutex_unlock(&c->mutex);
   if (!room) return nay__fail(diag, NAY_EFULL, "as many tables are in use as may be open", 0);
   if (!found) {
     nay_diag local;
@@ -231,7 +231,7 @@ nay_status nay_sst_tables_acquire(nay_sst_tables *c, const char *path, nay_diag 
 void nay_sst_tables_release(nay_sst_tables *c, const nay_sst *sst) {
   if (c == NULL || sst == NULL) return;
   tables_entry *e = sst->cached, *dead = NULL;
-  nay__spin_take(&c->lock);
+  nay__mutex_lock(&c->mutex);
   if (--e->users == 0) {
     c->stats.in_use--;
     bool above = c->stats.open - c->closing > c->options.max_open;
@@ -244,7 +244,7 @@ void nay_sst_tables_release(nay_sst_tables *c, const nay_sst *sst) {
       dead = e;
     }
   }
-  nay__spin_unlock(&c->lock);
+  nay__mutex_unlock(&c->mutex);
   tables_close_counted(c, dead);
 }
 
@@ -252,7 +252,7 @@ void nay_sst_tables_evict(nay_sst_tables *c, const char *path) {
   if (c == NULL || path == NULL) return;
   uint64_t hash = nay__hash_xxh3(0, path, strlen(path));
   tables_entry *dead = NULL;
-  nay__spin_take(&c->lock);
+  nay__mutex_lock(&c->mutex);
   c->evicts++;
   tables_entry *e = *tables_link(c, path, hash);
   if (e != NULL) {
@@ -263,7 +263,7 @@ void nay_sst_tables_evict(nay_sst_tables *c, const char *path) {
       dead = e;
     }
   }
-  nay__spin_unlock(&c->lock);
+  nay__mutex_unlock(&c->mutex);
   tables_close_counted(c, dead);
 }
 
@@ -296,14 +296,18 @@ nay_status nay_sst_tables_new(const nay_sst_tables_options *options, const nay_a
   while (nbuckets < o.max_open && nbuckets < TABLES_BUCKETS_MAX) nbuckets *= 2;
   nay_sst_tables *c = nay__alloc(&a, sizeof *c);
   tables_entry **buckets = nay__alloc(&a, nbuckets * sizeof *buckets);
-  if (c == NULL || buckets == NULL) {
+  bool made = c != NULL && buckets != NULL;
+  if (made) {
+    memset(buckets, 0, nbuckets * sizeof *buckets);
+    *c = (nay_sst_tables){.allocator = a, .options = o, .read = read, .nbuckets = nbuckets};
+    c->buckets = buckets;
+    made = nay__mutex_init(&c->mutex) == NAY_OK;
+  }
+  if (!made) {
     nay__free(&a, c, sizeof *c);
     nay__free(&a, buckets, nbuckets * sizeof *buckets);
     return nay__fail(diag, NAY_ENOMEM, "no memory for a cache of tables", 0);
   }
-  memset(buckets, 0, nbuckets * sizeof *buckets);
-  *c = (nay_sst_tables){.allocator = a, .options = o, .read = read, .nbuckets = nbuckets};
-  c->buckets = buckets;
   *tables = c;
   return NAY_OK;
 }
@@ -315,6 +319,7 @@ void nay_sst_tables_free(nay_sst_tables *c) {
     next = e->older;
     tables_close(c, e);
   }
+  nay__mutex_free(&c->mutex);
   nay__free(&a, c->buckets, c->nbuckets * sizeof *c->buckets);
   nay__free(&a, c, sizeof *c);
 }
@@ -322,10 +327,10 @@ void nay_sst_tables_free(nay_sst_tables *c) {
 nay_status nay_sst_tables_describe(const nay_sst_tables *tables, nay_sst_tables_stats *stats) {
   if (tables == NULL || stats == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_SST_TABLES_STATS, stats, NULL));
-  nay_sst_tables *c = (nay_sst_tables *)(uintptr_t)tables; /* for the lock */
-  nay__spin_take(&c->lock);
+  nay_sst_tables *c = (nay_sst_tables *)(uintptr_t)tables; /* for the mutex */
+  nay__mutex_lock(&c->mutex);
   nay_sst_tables_stats now = c->stats;
-  nay__spin_unlock(&c->lock);
+  nay__mutex_unlock(&c->mutex);
   nay__abi_write(NAY_ABI_SST_TABLES_STATS, &now, stats);
   return NAY_OK;
 }

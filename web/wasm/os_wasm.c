@@ -1,10 +1,12 @@
 /*
  * os_wasm.c - src/os for a place without an operating system: no files, no pages to advise. Every
  * call that needs a file is NAY_ENOTSUP and touches nothing; filters, maps and tables go through
- * bytes (encode, decode, view) instead. src/os/thread.c, which has no threads here, stays.
+ * bytes (encode, decode, view) instead. There is one thread, so a mutex does nothing.
+ * src/os/thread.c and spin.c, which know that, stay.
  */
 #include "nay_file.h"
 #include "os/file.h"
+#include "os/mutex.h"
 #include "os/pages.h"
 #include "os/spill.h"
 
@@ -132,3 +134,16 @@ void nay__pages_want_huge(void *p, size_t len) { (void)p, (void)len; }
 void nay__pages_random(void *mapping, size_t len) { (void)mapping, (void)len; }
 
 void nay__pages_soon(const void *p, size_t len) { (void)p, (void)len; }
+
+/* ---- mutex.h ---- */
+
+nay_status nay__mutex_init(nay_mutex *mutex) {
+  mutex->unused = 0;
+  return NAY_OK;
+}
+
+void nay__mutex_free(nay_mutex *mutex) { (void)mutex; }
+
+void nay__mutex_lock(nay_mutex *mutex) { (void)mutex; }
+
+void nay__mutex_unlock(nay_mutex *mutex) { (void)mutex; }

@@ -1,11 +1,13 @@
 /* budget.c - see budget.h. */
-#include "base/budget.h"
+#include "sst/budget.h"
 
-#include "base/spin.h"
+nay_status nay__budget_init(nay_budget *b) { return nay__mutex_init(&b->mutex); }
+
+void nay__budget_free(nay_budget *b) { nay__mutex_free(&b->mutex); }
 
 static void *budget_alloc(void *ctx, size_t size) {
   nay_budget *b = ctx;
-  nay__spin_take(&b->lock);
+  nay__mutex_lock(&b->mutex);
   bool fits = b->limit == 0 || (size <= b->limit && b->used <= b->limit - size);
   void *p = fits ? nay__alloc(&b->below, size) : NULL;
   if (!fits) b->exceeded = true;
@@ -13,16 +15,16 @@ static void *budget_alloc(void *ctx, size_t size) {
     b->used += size;
     if (b->used > b->peak) b->peak = b->used;
   }
-  nay__spin_unlock(&b->lock);
+  nay__mutex_unlock(&b->mutex);
   return p;
 }
 
 static void budget_free(void *ctx, void *p, size_t size) {
   nay_budget *b = ctx;
-  nay__spin_take(&b->lock);
+  nay__mutex_lock(&b->mutex);
   nay__free(&b->below, p, size);
   b->used -= size;
-  nay__spin_unlock(&b->lock);
+  nay__mutex_unlock(&b->mutex);
 }
 
 nay_allocator nay__budget_allocator(nay_budget *b) {

@@ -1,5 +1,5 @@
 /* spin.c - see spin.h: the contended paths. */
-#include "base/spin.h"
+#include "os/spin.h"
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <sched.h>
