@@ -65,12 +65,43 @@ typedef struct nay_lookup_options {
  * counted from 0, level after level. NAY_EINVAL: a disjoint level is not (diag->offset is the
  * number of the first table that is not above the one before it), or a table in it has no readable
  * first key. NAY_EMISMATCH: it is that of a table with another comparator. Reads the last block of
- * a table where the index does not tell its last key; errors then as nay_sst_get.
+ * a table of a disjoint level where the index does not tell its last key; errors then as
+ * nay_sst_get. In tables that nay wrote with `properties` (nay_sst.h) the index tells it.
  */
 NAY_API nay_status nay_lookup_new_levels(const nay_lookup_level *levels, size_t n,
                                          const nay_lookup_options *options,
                                          const nay_allocator *allocator, nay_diag *diag,
                                          nay_lookup **lookup);
+
+/*
+ * nay_lookup_edit: what changes in a level: tables that go, in any order, and tables that come. To
+ * a disjoint level they come in ascending order of their keys, and each goes to its place; in any
+ * other level they stand before those that stay, newest first.
+ */
+typedef struct nay_lookup_edit {
+  size_t size; /* sizeof the struct, the same in a whole array: see ABI in nay.h */
+  size_t level;
+  const nay_sst *const *removed;
+  size_t nremoved;
+  const nay_sst *const *added;
+  size_t nadded;
+} nay_lookup_edit;
+
+/*
+ * nay_lookup_new_edited: a lookup with the levels and options of the previous one, which stays as
+ * it is, but for n edits of different levels, in ascending order. For each flush and compaction of
+ * an LSM tree: only the tables that come are checked, in O(log) comparisons and reads of blocks as
+ * above; for each that stays 32 bytes are copied. Errors as nay_lookup_new_levels, in which numbers
+ * are those of the new lookup; NAY_EINVAL also if there is no such level, or a removed table is not
+ * in it (diag->offset: which one of `removed`).
+ */
+NAY_API nay_status nay_lookup_new_edited(const nay_lookup *previous, const nay_lookup_edit *edits,
+                                         size_t n, const nay_allocator *allocator, nay_diag *diag,
+                                         nay_lookup **lookup);
+
+/* nay_lookup_table: the table of a number, counted from 0, level after level. NULL: there are fewer
+ * tables. */
+NAY_API const nay_sst *nay_lookup_table(const nay_lookup *lookup, size_t number);
 
 /*
  * nay_lookup_get: NAY_ENOENT when no table has the key, or the newest that does says that it is

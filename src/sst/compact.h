@@ -3,6 +3,7 @@
  *
  *   sst_compact.c      the calls: options, ranges, threads
  *   compact_split.c    the ranges of keys that threads compact independently
+ *   compact_cover.c    the tables that have keys of a range
  *   compact_range.c    one range: a merge of its tables
  *   compact_entry.c    one entry: kept, dropped, filtered or combined
  *   compact_output.c   the tables that are written
@@ -22,6 +23,15 @@
 #include "sst/operand.h"
 #include "sst/sst.h"
 
+/* nay_compact_cover: the inputs by the ranges they meet; one allocation. */
+typedef struct nay_compact_cover {
+  size_t *starts; /* starts[r + 1]: so many tables begin by range r */
+  size_t *ages;   /* of the tables, by the range they begin in */
+  size_t *tree;   /* of maxima: node k has 2k and 2k + 1, leaf i is node leaves + i */
+  size_t leaves;  /* a power of two */
+  size_t bytes;
+} nay_compact_cover;
+
 /* nay_compaction: what all ranges share. Threads change `totals` and `stop` atomically, and with
  * the mutex `status` and `why`. The mutex also serialises the calls of nay_sst_outputs. */
 typedef struct nay_compaction {
@@ -35,6 +45,7 @@ typedef struct nay_compaction {
   size_t ntables;
   nay_buffer *cuts; /* user keys: range i has the keys from cuts[i - 1] to before cuts[i] */
   size_t ncuts, cuts_capacity;
+  nay_compact_cover cover;
   uint64_t next_range;
   nay_sst_compact_stats totals;
   uint8_t stop; /* a range has failed: the others end */
@@ -66,7 +77,8 @@ typedef struct nay_compact_range {
   nay_diag *diag;
   const nay_buffer *from, *to; /* user keys; NULL: no bound */
   nay_merge_heap heap;
-  nay_compact_input *inputs;
+  nay_compact_input *inputs; /* the tables that have keys of it, */
+  size_t ninputs;
   nay_buffer key; /* user key of the last version that was the newest of its stripe */
   bool has_key;
   size_t stripe;         /* of the last version that was decided */
@@ -95,6 +107,13 @@ static inline const void *nay__compact_text(const nay_buffer *b) {
 
 /* nay__compact_split: fills the cuts. NAY_ENOMEM, NAY_ECORRUPT. */
 nay_status nay__compact_split(nay_compaction *c, nay_diag *diag);
+
+/* nay__compact_cover: fills the cover, once there are cuts. NAY_ENOMEM. */
+nay_status nay__compact_cover(nay_compaction *c);
+
+/* nay__compact_covering: how many tables may have keys of a range; they become the tables of
+ * `inputs`, unless that is NULL. */
+size_t nay__compact_covering(const nay_compaction *c, size_t range, nay_compact_input *inputs);
 
 /* nay__compact_range: range number i, with the tables it writes. */
 nay_status nay__compact_range(nay_compaction *c, size_t i, nay_diag *diag);

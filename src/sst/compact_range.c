@@ -17,13 +17,6 @@ static int range_compare(const nay_sst *t, const nay_buffer *key, const nay_buff
   return nay__compare_users(t->order, key->at, len, user->at, user->len);
 }
 
-/* Whether the table has no key of the range, by what is in memory. */
-static bool range_misses(const nay_compact_range *r, const nay_sst *t) {
-  if (t->empty) return true;
-  if (r->to != NULL && t->has_smallest && range_compare(t, &t->smallest, r->to) >= 0) return true;
-  return r->from != NULL && range_compare(t, &t->largest, r->from) < 0;
-}
-
 /* The entry that an iterator moved to; *at is false at its end. */
 static nay_status range_look(nay_compact_range *r, nay_merge_input *input, nay_status moved,
                              bool *at) {
@@ -61,13 +54,10 @@ static void range_close(nay_merge_input *input) {
   source->iter = NULL;
 }
 
-static nay_status range_add(nay_compact_range *r, size_t age) {
-  nay_compact_input *source = &r->inputs[age];
-  const nay_sst *t = &r->shared->tables[age];
-  nay_merge_input input = {.age = age, .source = source};
+static nay_status range_add(nay_compact_range *r, nay_compact_input *source) {
+  const nay_sst *t = source->table;
+  nay_merge_input input = {.age = (size_t)(t - r->shared->tables), .source = source};
   bool at = true;
-  source->table = t;
-  if (range_misses(r, t)) return NAY_OK;
   if (t->has_smallest && (r->from == NULL || range_compare(t, &t->smallest, r->from) >= 0)) {
     input.key = t->smallest.at;
     input.len = t->smallest.len;
@@ -165,8 +155,7 @@ static nay_status range_entry(nay_compact_range *r, const nay_merge_input *top) 
 }
 
 static nay_status range_run(nay_compact_range *r) {
-  size_t n = r->shared->ntables;
-  for (size_t i = 0; i < n; i++) NAY_TRY(range_add(r, i));
+  for (size_t i = 0; i < r->ninputs; i++) NAY_TRY(range_add(r, &r->inputs[i]));
   for (nay_merge_input *top; (top = nay__merge_top(&r->heap)) != NULL;) {
     const nay_compact_input *source = top->source;
     if (source->iter != NULL) NAY_TRY(range_entry(r, top));
@@ -182,16 +171,18 @@ nay_status nay__compact_range(nay_compaction *c, size_t i, nay_diag *diag) {
                          .from = i != 0 ? &c->cuts[i - 1] : NULL,
                          .to = i < c->ncuts ? &c->cuts[i] : NULL,
                          .heap = {.order = c->order}};
-  size_t bytes = c->ntables * sizeof *r.inputs; /* the tables themselves are larger */
+  r.ninputs = nay__compact_covering(c, i, NULL);
+  size_t bytes = r.ninputs * sizeof *r.inputs + 1; /* the tables themselves are larger */
   r.inputs = nay__alloc(r.allocator, bytes);
   nay_status status = r.inputs == NULL ? NAY_ENOMEM : NAY_OK;
   if (status == NAY_OK) {
-    for (size_t k = 0; k < c->ntables; k++) r.inputs[k] = (nay_compact_input){.iter = NULL};
-    status = nay__merge_reserve(&r.heap, c->ntables, r.allocator);
+    for (size_t k = 0; k < r.ninputs; k++) r.inputs[k] = (nay_compact_input){.iter = NULL};
+    nay__compact_covering(c, i, r.inputs);
+    status = nay__merge_reserve(&r.heap, r.ninputs, r.allocator);
   }
   if (status == NAY_OK) status = range_run(&r);
   range_publish(&r);
-  for (size_t k = 0; r.inputs != NULL && k < c->ntables; k++) nay_sst_iter_free(r.inputs[k].iter);
+  for (size_t k = 0; r.inputs != NULL && k < r.ninputs; k++) nay_sst_iter_free(r.inputs[k].iter);
   nay_buffer *buffers[] = {&r.key, &r.operand.value, &r.operand.next, &r.internal, &r.changed};
   for (size_t k = 0; k < sizeof buffers / sizeof *buffers; k++) {
     nay__buffer_free(buffers[k], r.allocator);

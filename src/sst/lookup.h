@@ -30,12 +30,31 @@ struct nay_lookup {
   nay_operator merge;
   size_t ntables, nslots, nruns;
   bool overlapping;        /* no run is disjoint: every slot is searched, in turn */
-  nay_lookup_slot *tables; /* slots and runs are behind them, in the same allocation */
+  size_t array_bytes;      /* of the allocation that has: */
+  nay_lookup_slot *tables; /* slots and runs are behind them */
   nay_lookup_slot *slots;
   nay_lookup_run *runs;
   uint64_t own[2];
   uint64_t *counts; /* gets and hashes, in own[]: const calls count too */
 };
+
+/* nay__lookup_alloc: an empty lookup with room for so many tables and runs. NAY_ENOMEM. */
+nay_status nay__lookup_alloc(size_t ntables, size_t nruns, const nay_allocator *a, nay_diag *diag,
+                             nay_lookup **lookup);
+
+/* nay__lookup_add_run, nay__lookup_add: the next run, and the next table of the last run. */
+void nay__lookup_add_run(nay_lookup *lookup, bool disjoint);
+void nay__lookup_add(nay_lookup *lookup, const nay_sst *table);
+
+/* nay__lookup_check_place: whether a table, `number` as the caller counts, can stand in a disjoint
+ * run: its order is known, it has a first key, and all keys of `before` (NULL: there is none) are
+ * below that. NAY_EINVAL; errors of reading the last block of `before`. */
+nay_status nay__lookup_check_place(const nay_sst *before, const nay_sst *table, size_t number,
+                                   nay_diag *diag);
+
+/* nay__lookup_bound: of a disjoint run, how many slots have a smallest key not above the key. */
+size_t nay__lookup_bound(const nay_lookup *lookup, const nay_lookup_run *run, const uint8_t *key,
+                         size_t len);
 
 /* nay__lookup_find: in a disjoint run, the slot of the only table that can have the key; NULL: none
  * does. */

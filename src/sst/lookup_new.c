@@ -3,7 +3,9 @@
  *
  * The order of a disjoint level is verified, because a search in tables that overlap would miss
  * keys: each table's last key must be below the first key of the next. The index tells a bound of
- * the last key; only if that is not below, the last block is read for the key itself.
+ * the last key; only if that is not below, the last block is read for the key itself. In a table
+ * with properties the bound is the last key (sst_writer.c), so nothing is read; in LevelDB's it is
+ * shortened. What the properties state is never taken for the bound: they could be wrong.
  */
 #include "sst/lookup.h"
 
@@ -76,30 +78,34 @@ static nay_status lookup_is_above(const nay_sst *before, const nay_sst *t, nay_d
   return *above ? NAY_OK : lookup_last_below(before, first, diag, above);
 }
 
+nay_status nay__lookup_check_place(const nay_sst *before, const nay_sst *t, size_t number,
+                                   nay_diag *diag) {
+  bool above = true;
+  if (t->order_unknown != NAY_OK) return nay__sst_order_unknown(t, diag);
+  if (!t->has_smallest) {
+    return nay__fail(diag, NAY_EINVAL, "a table of a disjoint level has no readable first key",
+                     number);
+  }
+  if (before != NULL) NAY_TRY(lookup_is_above(before, t, diag, &above));
+  if (above) return NAY_OK;
+  return nay__fail(diag, NAY_EINVAL, "a table of a disjoint level is not above the one before it",
+                   number);
+}
+
 static nay_status lookup_check_disjoint(const nay_lookup_level *level, size_t number,
                                         nay_diag *diag) {
   const nay_sst *before = NULL;
   for (size_t i = 0; i < level->n; i++) {
     const nay_sst *t = level->tables[i];
-    bool above = true;
     if (t->empty) continue;
-    if (t->order_unknown != NAY_OK) return nay__sst_order_unknown(t, diag);
-    if (!t->has_smallest) {
-      return nay__fail(diag, NAY_EINVAL, "a table of a disjoint level has no readable first key",
-                       number + i);
-    }
-    if (before != NULL) NAY_TRY(lookup_is_above(before, t, diag, &above));
-    if (!above) {
-      return nay__fail(diag, NAY_EINVAL,
-                       "a table of a disjoint level is not above the one before it", number + i);
-    }
+    NAY_TRY(nay__lookup_check_place(before, t, number + i, diag));
     before = t;
   }
   return NAY_OK;
 }
 
-const nay_lookup_slot *nay__lookup_find(const nay_lookup *l, const nay_lookup_run *run,
-                                        const uint8_t *key, size_t len) {
+size_t nay__lookup_bound(const nay_lookup *l, const nay_lookup_run *run, const uint8_t *key,
+                         size_t len) {
   const nay_lookup_slot *slots = l->slots + run->first;
   size_t low = 0, high = run->n; /* smallest keys before low are not above the key */
   while (low < high) {
@@ -112,7 +118,13 @@ const nay_lookup_slot *nay__lookup_find(const nay_lookup *l, const nay_lookup_ru
       high = middle;
     }
   }
-  return low != 0 ? &slots[low - 1] : NULL;
+  return low;
+}
+
+const nay_lookup_slot *nay__lookup_find(const nay_lookup *l, const nay_lookup_run *run,
+                                        const uint8_t *key, size_t len) {
+  size_t n = nay__lookup_bound(l, run, key, len);
+  return n != 0 ? &l->slots[run->first + n - 1] : NULL;
 }
 
 /* ---- making and releasing ---- */
@@ -127,30 +139,33 @@ static size_t lookup_array_bytes(size_t ntables, size_t nruns) {
   return slots + runs + 1;
 }
 
-static void lookup_fill_run(nay_lookup *l, const nay_lookup_level *level) {
+void nay__lookup_add_run(nay_lookup *l, bool disjoint) {
   nay_lookup_run *run = &l->runs[l->nruns++];
-  *run = (nay_lookup_run){.first = l->nslots, .disjoint = level->disjoint};
-  for (size_t i = 0; i < level->n; i++) {
-    nay_lookup_slot slot = {level->tables[i], l->ntables};
-    l->tables[l->ntables++] = slot;
-    if (level->disjoint && slot.table->empty) continue;
-    l->slots[l->nslots++] = slot;
-    run->n++;
-  }
-  run->tables_end = l->ntables;
-  l->overlapping &= !level->disjoint;
+  *run = (nay_lookup_run){.first = l->nslots, .tables_end = l->ntables, .disjoint = disjoint};
+  l->overlapping &= !disjoint;
 }
 
-static nay_status lookup_alloc(size_t ntables, size_t nruns, const nay_allocator *a,
-                               nay_lookup **lookup) {
+void nay__lookup_add(nay_lookup *l, const nay_sst *t) {
+  nay_lookup_run *run = &l->runs[l->nruns - 1];
+  nay_lookup_slot slot = {t, l->ntables};
+  l->tables[l->ntables++] = slot;
+  run->tables_end = l->ntables;
+  if (run->disjoint && t->empty) return;
+  l->slots[l->nslots++] = slot;
+  run->n++;
+}
+
+nay_status nay__lookup_alloc(size_t ntables, size_t nruns, const nay_allocator *a, nay_diag *diag,
+                             nay_lookup **lookup) {
   size_t bytes = lookup_array_bytes(ntables, nruns);
   nay_lookup *l = bytes == 0 ? NULL : nay__alloc(a, sizeof *l);
   nay_lookup_slot *arrays = l == NULL ? NULL : nay__alloc(a, bytes);
   if (arrays == NULL) {
     nay__free(a, l, sizeof *l);
-    return NAY_ENOMEM;
+    return nay__fail(diag, NAY_ENOMEM, "no memory for a lookup", 0);
   }
-  *l = (nay_lookup){.allocator = *a, .tables = arrays, .slots = arrays + ntables};
+  *l = (nay_lookup){.allocator = *a, .array_bytes = bytes, .tables = arrays};
+  l->slots = arrays + ntables;
   l->runs = (nay_lookup_run *)(void *)(l->slots + ntables);
   l->counts = l->own;
   l->overlapping = true;
@@ -178,12 +193,11 @@ nay_status nay_lookup_new_levels(const nay_lookup_level *levels, size_t n,
     ntables += level.n;
   }
   nay_lookup *l;
-  if (lookup_alloc(ntables, n, &a, &l) != NAY_OK) {
-    return nay__fail(diag, NAY_ENOMEM, "no memory for a lookup", 0);
-  }
+  NAY_TRY(nay__lookup_alloc(ntables, n, &a, diag, &l));
   for (size_t i = 0; i < n; i++) {
     (void)lookup_read_level(levels, i, NULL, &level); /* as before */
-    lookup_fill_run(l, &level);
+    nay__lookup_add_run(l, level.disjoint);
+    for (size_t k = 0; k < level.n; k++) nay__lookup_add(l, level.tables[k]);
   }
   l->merge = (nay_operator){o.merge, o.merge_ctx};
   *lookup = l;
@@ -199,6 +213,6 @@ nay_status nay_lookup_new(const nay_sst *const *tables, size_t n, const nay_allo
 void nay_lookup_free(nay_lookup *l) {
   if (l == NULL) return;
   nay_allocator a = l->allocator;
-  nay__free(&a, l->tables, lookup_array_bytes(l->ntables, l->nruns));
+  nay__free(&a, l->tables, l->array_bytes);
   nay__free(&a, l, sizeof *l);
 }

@@ -5,9 +5,11 @@
  *                                                               an internal key, as in tables
  *
  * A node of height h is in the lists 0 .. h-1. List 0 has all nodes in order: by key, and of one
- * key the newest first. Each list above has about a quarter of the one below (the height follows
- * from the sequence number, so that the same adds make the same lists), and a search takes O(log n)
- * steps.
+ * key the newest first. Each list above has about a quarter of the one below, and a search takes
+ * O(log n) steps. The height follows from how many entries there are, so that the same adds make
+ * the same lists: the sequence number would give all entries of one batch the same height. Who
+ * knows that and chooses keys by it can make searches long, as in LevelDB, whose random numbers
+ * have a fixed seed.
  *
  * One thread inserts; others read without a lock. A node is complete before the release store that
  * links it, and a reader that loads the link with acquire sees it whole. Nothing is removed, so no
@@ -128,8 +130,9 @@ static bool memtable_is(const nay_memtable *m, const memtable_node *node, const 
          nay__compare_users(m->order, memtable_key(node), node->len, t->user, t->len) == 0;
 }
 
-static unsigned memtable_height(uint64_t sequence) {
-  uint64_t random = nay_hash_mix(sequence);
+/* Of entry number i: 1 with probability 3/4, and so on. */
+static unsigned memtable_height(uint64_t i) {
+  uint64_t random = nay_hash_mix(i);
   unsigned height = 1;
   for (; height < MEMTABLE_HEIGHT && (random & 3) == 0; random >>= 2) height++;
   return height;
@@ -149,7 +152,7 @@ nay_status nay_memtable_add(nay_memtable *m, const nay_sst_version *from, const 
   nay_target target = {v.len != 0 ? v.key : "", v.len, NAY_KEY_TRAILER_OF(v.sequence)};
   const memtable_node *same = memtable_find(m, &target, before);
   if (memtable_is(m, same, &target) && same->trailer >> 8 == v.sequence) return NAY_EINVAL;
-  unsigned height = memtable_height(v.sequence);
+  unsigned height = memtable_height(m->count);
   size_t n = sizeof(memtable_node) + height * sizeof(memtable_node *) + v.len + NAY_KEY_TRAILER +
              value_len;
   memtable_node *node = memtable_alloc(m, n);

@@ -32,6 +32,7 @@
 #define NAY_ABI_LOOKUP NAY_ABI(nay_lookup_options, merge_ctx)
 #define NAY_ABI_LOOKUP_NEWER NAY_ABI(nay_lookup_newer, ended)
 #define NAY_ABI_LOOKUP_LEVEL NAY_ABI(nay_lookup_level, disjoint)
+#define NAY_ABI_LOOKUP_EDIT NAY_ABI(nay_lookup_edit, nadded)
 #define NAY_ABI_SST_FOREIGN NAY_ABI(nay_sst_foreign_info, filter_in_blocks)
 #define NAY_ABI_SST_FOREIGN_OPTIONS NAY_ABI(nay_sst_foreign_options, codec)
 #define NAY_ABI_CODEC NAY_ABI(nay_sst_codec, state)

@@ -92,6 +92,7 @@ static unsigned compact_threads(const nay_compaction *c) {
 
 static nay_status compact_all(nay_compaction *c, nay_diag *diag) {
   NAY_TRY(nay__compact_split(c, diag));
+  NAY_TRY(nay__compact_cover(c));
   unsigned n = compact_threads(c);
   if (n == 1) {
     compact_work(c, 0);
@@ -124,6 +125,7 @@ static void compact_free(nay_compaction *c) {
   const nay_allocator *a = &c->allocator;
   for (size_t i = 0; i < c->ncuts; i++) nay__buffer_free(&c->cuts[i], a);
   nay__free(a, c->cuts, c->cuts_capacity * sizeof *c->cuts);
+  nay__free(a, c->cover.starts, c->cover.bytes);
   nay__free(a, c->tables, c->ntables * sizeof *c->tables);
 }
 

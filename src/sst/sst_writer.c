@@ -4,9 +4,11 @@
  *   | data block | data block | ... | filters | metaindex | index | footer |
  *
  * The bytes are those of LevelDB's TableBuilder for the same entries and options, unless the
- * options name one of nay's own filters. An index entry is written once the first key of the next
- * block is known, because its key is the shortest separator of the two. In memory are only the open
- * data block, the index, and the keys or hashes that filters still need; filter partitions are
+ * options name one of nay's own filters or properties. An index entry is written once the first key
+ * of the next block is known, because its key is the shortest separator of the two. Behind the last
+ * block LevelDB shortens the last key; with properties it stays whole, so that the index tells the
+ * exact range of keys, and what the properties state of it can be checked. In memory are only the
+ * open data block, the index, and the keys or hashes that filters still need; filter partitions are
  * written between data blocks as they fill up.
  */
 #include "nay_sst.h"
@@ -50,7 +52,7 @@ struct nay_sst_writer {
   nay_block_builder metaindex, properties;
   nay_buffer meta_key;
   nay_table_stats stats;
-  nay_buffer smallest, largest; /* user keys, for the properties */
+  nay_buffer smallest; /* user key, for the properties */
   bool finished;
   nay_status failed;
   nay_diag trouble; /* with the file, or with a filter */
@@ -196,7 +198,9 @@ static nay_status writer_filter_key(nay_sst_writer *w, const uint8_t *key, size_
 /* Writes the index entry of the block before: `next` is the first key after it, NULL at the end. */
 static nay_status writer_index_pending(nay_sst_writer *w, const uint8_t *next, size_t len) {
   if (!w->pending) return NAY_OK;
-  if (w->order.user == NULL) {
+  if (next == NULL && w->options.properties) {
+    /* the last key, whole */
+  } else if (w->order.user == NULL) {
     nay__separator(w->order, &w->last, next, len);
   } else {
     NAY_TRY(nay__separator_custom(w->order, &w->last, next, len, &w->separator, &w->allocator));
@@ -333,7 +337,7 @@ static nay_status writer_put_properties(nay_sst_writer *w) {
   }
   if (w->options.properties) {
     w->stats.smallest = (nay_bytes){w->smallest.at, w->smallest.len};
-    w->stats.largest = (nay_bytes){w->largest.at, w->largest.len};
+    w->stats.largest = (nay_bytes){w->last.at, nay__user_len(w->order, w->last.len)};
     NAY_TRY(nay__table_stats_store(&w->stats, w->order, &w->properties, &w->allocator));
   }
   NAY_TRY(nay__block_finish(&w->properties, &w->allocator));
@@ -371,10 +375,6 @@ static nay_status writer_put_end(nay_sst_writer *w) {
   NAY_TRY(writer_flush_block(w));
   if (w->options.filter == NAY_SST_PARTITIONED_FILTER && w->whole.n != 0) {
     NAY_TRY(writer_cut_partition(w));
-  }
-  if (w->options.properties) { /* the index entry shortens the last key */
-    size_t len = w->count != 0 ? nay__user_len(w->order, w->last.len) : 0;
-    NAY_TRY(nay__buffer_append(&w->largest, w->last.at, len, &w->allocator));
   }
   NAY_TRY(writer_index_pending(w, NULL, 0));
   NAY_TRY(writer_put_filters(w));
@@ -488,8 +488,8 @@ void nay_sst_writer_free(nay_sst_writer *w) {
   for (size_t i = 0; i < sizeof builders / sizeof *builders; i++) {
     nay__block_builder_free(builders[i], &a);
   }
-  nay_buffer *buffers[] = {&w->out,    &w->last,     &w->compressed, &w->version,  &w->last_prefix,
-                           &w->filter, &w->meta_key, &w->separator,  &w->smallest, &w->largest};
+  nay_buffer *buffers[] = {&w->out,    &w->last,     &w->compressed, &w->version, &w->last_prefix,
+                           &w->filter, &w->meta_key, &w->separator,  &w->smallest};
   for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) nay__buffer_free(buffers[i], &a);
   nay__filter_block_free(&w->filter_block, &a);
   nay__filter_builder_free(&w->whole, &a);

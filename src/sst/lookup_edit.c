@@ -1,0 +1,239 @@
+/*
+ * lookup_edit.c - a lookup from the one before it and the tables that go and come, as an LSM tree
+ * changes with each flush and compaction.
+ *
+ * The tables that stay were checked when they came. Of n tables with c changes this takes
+ * O(c log n) comparisons of keys, reads a block only where the index does not tell the last key of
+ * a table beside one that comes, and copies 32 bytes for each table that stays.
+ *
+ * A disjoint level without some of its tables is still disjoint. A table that comes is placed by
+ * its first key, and compared with its two neighbours.
+ */
+#include "base/sort.h"
+#include "sst/lookup.h"
+
+/* edit_place: where a table that comes was put. */
+typedef struct edit_place {
+  size_t run, slot; /* SIZE_MAX: it has no slot, as it is empty */
+  size_t number;
+} edit_place;
+
+typedef struct edit_work {
+  const nay_lookup *from;
+  nay_lookup *to;
+  const nay_lookup_edit *edits; /* the caller's array */
+  size_t nedits;
+  size_t nadded, nremoved; /* by all edits */
+  uint64_t *removed;       /* addresses of the tables of one edit, ascending; bit 0: it was found */
+  size_t nunique;          /* how many they are */
+  edit_place *places;
+  size_t nplaces;
+  nay_diag *diag;
+} edit_work;
+
+/* ---- the edits ---- */
+
+/* The array as the caller's compiler laid it out: the first size is the stride. */
+static nay_status edit_read(const edit_work *w, size_t i, nay_lookup_edit *edit) {
+  const uint8_t *at = (const uint8_t *)w->edits + i * w->edits[0].size;
+  size_t size;
+  memcpy(&size, at, sizeof size);
+  if (size != w->edits[0].size) {
+    return nay__fail(w->diag, NAY_EINVAL, "the edits of a lookup differ in size", i);
+  }
+  return nay__abi_read(NAY_ABI_LOOKUP_EDIT, at, w->diag, edit);
+}
+
+static bool edit_all_there(const nay_sst *const *tables, size_t n) {
+  if (tables == NULL && n != 0) return false;
+  for (size_t i = 0; i < n; i++) {
+    if (tables[i] == NULL) return false;
+  }
+  return true;
+}
+
+static nay_status edit_check(edit_work *w) {
+  size_t next = 0; /* the least level that may follow */
+  for (size_t i = 0; i < w->nedits; i++) {
+    nay_lookup_edit e;
+    NAY_TRY(edit_read(w, i, &e));
+    if (e.level >= w->from->nruns || e.level < next) {
+      return nay__fail(w->diag, NAY_EINVAL, "an edit of no level, or not in ascending order", i);
+    }
+    if (!edit_all_there(e.removed, e.nremoved) || !edit_all_there(e.added, e.nadded)) {
+      return nay__fail(w->diag, NAY_EINVAL, "an edit with a table that is NULL", i);
+    }
+    next = e.level + 1;
+    w->nadded += e.nadded;
+    w->nremoved += e.nremoved;
+  }
+  return NAY_OK;
+}
+
+/* ---- tables that go ---- */
+
+static void edit_sort_removed(edit_work *w, const nay_lookup_edit *e) {
+  for (size_t i = 0; i < e->nremoved; i++) w->removed[i] = (uint64_t)(uintptr_t)e->removed[i];
+  nay__sort_u64(w->removed, e->nremoved);
+  w->nunique = nay__unique_u64(w->removed, e->nremoved);
+}
+
+static bool edit_is_removed(edit_work *w, const nay_sst *t) {
+  uint64_t address = (uint64_t)(uintptr_t)t;
+  size_t low = 0, high = w->nunique;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if ((w->removed[middle] & ~(uint64_t)1) < address) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (low == w->nunique || (w->removed[low] & ~(uint64_t)1) != address) return false;
+  w->removed[low] |= 1;
+  return true;
+}
+
+static nay_status edit_all_found(const edit_work *w, const nay_lookup_edit *e) {
+  for (size_t i = 0; i < w->nunique; i++) {
+    if ((w->removed[i] & 1) != 0) continue;
+    size_t at = 0;
+    while ((uint64_t)(uintptr_t)e->removed[at] != w->removed[i]) at++;
+    return nay__fail(w->diag, NAY_EINVAL, "a removed table is not in its level", at);
+  }
+  return NAY_OK;
+}
+
+/* ---- tables that come ---- */
+
+static void edit_add(edit_work *w, const nay_sst *t) {
+  nay_lookup *l = w->to;
+  size_t slot = l->nslots;
+  nay__lookup_add(l, t);
+  w->places[w->nplaces++] =
+      (edit_place){l->nruns - 1, l->nslots != slot ? slot : SIZE_MAX, l->ntables - 1};
+}
+
+/* Before which table of the old run table i of those that come belongs, by number; SIZE_MAX: there
+ * is none. An empty one belongs where the walk is. */
+static size_t edit_number_of(const edit_work *w, const nay_lookup_run *run,
+                             const nay_lookup_edit *e, size_t i) {
+  if (i == e->nadded) return SIZE_MAX;
+  const nay_sst *t = e->added[i];
+  if (!run->disjoint || t->empty) return 0;
+  size_t len = nay__user_len(t->order, t->smallest.len);
+  size_t n = nay__lookup_bound(w->from, run, nay__buffer_at(&t->smallest, 0), len);
+  return n < run->n ? w->from->slots[run->first + n].number : run->tables_end;
+}
+
+/* The tables of a level, the old ones in their order; those that come to a level that is not
+ * disjoint before them all. */
+static nay_status edit_level(edit_work *w, size_t level, const nay_lookup_edit *e) {
+  const nay_lookup_run *run = &w->from->runs[level];
+  size_t number = level != 0 ? run[-1].tables_end : 0, i = 0;
+  nay__lookup_add_run(w->to, run->disjoint);
+  if (e == NULL) {
+    for (; number < run->tables_end; number++) {
+      nay__lookup_add(w->to, w->from->tables[number].table);
+    }
+    return NAY_OK;
+  }
+  edit_sort_removed(w, e);
+  size_t next = edit_number_of(w, run, e, 0);
+  for (;; number++) {
+    while (next <= number) {
+      edit_add(w, e->added[i++]);
+      next = edit_number_of(w, run, e, i);
+    }
+    if (number == run->tables_end) break;
+    const nay_sst *t = w->from->tables[number].table;
+    if (!edit_is_removed(w, t)) nay__lookup_add(w->to, t);
+  }
+  return edit_all_found(w, e);
+}
+
+/* A table of the old lookup that all others were joined with. One for ingestion was alone there: if
+ * it goes, nothing is left of it. */
+static const nay_sst *edit_first(const edit_work *w) {
+  const nay_sst *first = NULL;
+  for (size_t i = 0; first == NULL && i < w->from->ntables; i++) {
+    if (!w->from->tables[i].table->empty) first = w->from->tables[i].table;
+  }
+  if (first == NULL || !first->for_ingestion) return first;
+  for (size_t i = 0; i < w->to->ntables; i++) {
+    if (w->to->tables[i].table == first) return first;
+  }
+  return NULL;
+}
+
+static nay_status edit_check_place(const edit_work *w, const edit_place *place) {
+  const nay_lookup *l = w->to;
+  const nay_lookup_run *run = &l->runs[place->run];
+  const nay_lookup_slot *slot = &l->slots[place->slot];
+  if (!run->disjoint) return NAY_OK;
+  size_t i = place->slot - run->first;
+  const nay_sst *before = i != 0 ? slot[-1].table : NULL;
+  NAY_TRY(nay__lookup_check_place(before, slot->table, slot->number, w->diag));
+  if (i + 1 == run->n) return NAY_OK;
+  return nay__lookup_check_place(slot->table, slot[1].table, slot[1].number, w->diag);
+}
+
+static nay_status edit_check_added(const edit_work *w) {
+  const nay_sst *first = edit_first(w);
+  for (size_t i = 0; i < w->nplaces; i++) {
+    size_t number = w->places[i].number;
+    NAY_TRY(nay__sst_join(w->to->tables[number].table, number, w->diag, &first));
+  }
+  for (size_t i = 0; i < w->nplaces; i++) {
+    if (w->places[i].slot != SIZE_MAX) NAY_TRY(edit_check_place(w, &w->places[i]));
+  }
+  return NAY_OK;
+}
+
+/* ---- the call ---- */
+
+static nay_status edit_apply(edit_work *w) {
+  size_t next = 0;
+  for (size_t level = 0; level < w->from->nruns; level++) {
+    nay_lookup_edit e = {.level = SIZE_MAX};
+    if (next < w->nedits) NAY_TRY(edit_read(w, next, &e));
+    bool changed = e.level == level;
+    NAY_TRY(edit_level(w, level, changed ? &e : NULL));
+    next += changed;
+  }
+  return edit_check_added(w);
+}
+
+nay_status nay_lookup_new_edited(const nay_lookup *previous, const nay_lookup_edit *edits, size_t n,
+                                 const nay_allocator *allocator, nay_diag *diag,
+                                 nay_lookup **lookup) {
+  edit_work w = {.from = previous, .edits = edits, .nedits = n, .diag = diag};
+  nay_allocator a;
+  size_t places, removed;
+  if (previous == NULL || (edits == NULL && n != 0) || lookup == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "previous, edits or lookup is NULL", 0);
+  }
+  NAY_TRY(nay__allocator_read(allocator, diag, &a));
+  NAY_TRY(edit_check(&w));
+  if (!nay__mul_ok(w.nadded + 1, sizeof *w.places, &places) ||
+      !nay__mul_ok(w.nremoved + 1, sizeof *w.removed, &removed) || places > SIZE_MAX - removed) {
+    return nay__fail(diag, NAY_ENOMEM, "no memory for a lookup", 0);
+  }
+  NAY_TRY(nay__lookup_alloc(previous->ntables + w.nadded, previous->nruns, &a, diag, &w.to));
+  w.places = nay__alloc(&a, places + removed);
+  w.removed = (uint64_t *)(void *)(w.places + w.nadded + 1);
+  nay_status status =
+      w.places != NULL ? edit_apply(&w) : nay__fail(diag, NAY_ENOMEM, "no memory for a lookup", 0);
+  nay__free(&a, w.places, places + removed);
+  w.to->merge = previous->merge;
+  if (status == NAY_OK) {
+    *lookup = w.to;
+  } else {
+    nay_lookup_free(w.to);
+  }
+  return status;
+}
+
+const nay_sst *nay_lookup_table(const nay_lookup *l, size_t number) {
+  return l != NULL && number < l->ntables ? l->tables[number].table : NULL;
+}
