@@ -79,6 +79,7 @@ void nay__cache_list_add(nay_cache_list *l, nay_cache_entry *e) {
   e->chain = *bucket;
   *bucket = e;
   list_to_front(l, e);
+  l->bytes += e->charge;
   l->entries++;
   if (l->entries > l->nbuckets && list_can_split(l)) list_split(l);
 }
@@ -88,6 +89,7 @@ void nay__cache_list_remove(nay_cache_list *l, nay_cache_entry *e) {
   while (*p != e) p = &(*p)->chain;
   *p = e->chain;
   list_unlink(l, e);
+  l->bytes -= e->charge;
   l->entries--;
 }
 

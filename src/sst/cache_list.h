@@ -26,6 +26,7 @@ typedef struct nay_cache_list {
   nay_cache_entry *first[NAY_CACHE_SEGMENT];
   nay_cache_entry **more[NAY_CACHE_SEGMENTS];
   nay_cache_entry *newest, *oldest;
+  size_t bytes; /* charges of the entries */
   uint64_t entries, hits, misses, evictions;
 } nay_cache_list;
 

@@ -99,6 +99,13 @@ static void account_give(cache_account *a, nay_cache_side side, size_t bytes) {
   nay__mutex_unlock(&a->mutex);
 }
 
+static size_t account_entries(cache_account *a, nay_cache_side side) {
+  nay__mutex_lock(&a->mutex);
+  size_t bytes = a->bytes[side] - (side == NAY_CACHE_FILTER ? a->held : 0);
+  nay__mutex_unlock(&a->mutex);
+  return bytes;
+}
+
 /* Whether entries have to make way for what is promised: those of *evict. */
 static bool account_is_over(const cache_account *a, nay_cache_side *evict) {
   size_t filters = account_filters(a), data = a->bytes[NAY_CACHE_DATA];
@@ -155,18 +162,28 @@ static void cache_unlink(nay_sst_cache *c, cache_shard *s, nay_cache_side side,
   account_give(&c->account, side, e->charge);
 }
 
-/* The oldest entry of the next shard that has one. */
+/* Takes the oldest entry out of a shard, if it has `least` bytes or more of that side. */
+static nay_cache_entry *cache_take_oldest(nay_sst_cache *c, cache_shard *s, nay_cache_side side,
+                                          size_t least) {
+  nay_cache_list *l = &s->lists[side];
+  nay__mutex_lock(&s->mutex);
+  nay_cache_entry *e = l->bytes >= least ? l->oldest : NULL;
+  if (e != NULL) {
+    cache_unlink(c, s, side, e);
+    l->evictions++;
+  }
+  nay__mutex_unlock(&s->mutex);
+  return e;
+}
+
+/* The oldest entry of the next shard in turn that has its share or more, so that shards stay about
+ * equal; if others have changed them meanwhile, of any. */
 static void cache_evict(nay_sst_cache *c, nay_cache_side side) {
   nay_cache_entry *e = NULL;
-  for (unsigned i = 0; e == NULL && i < c->nshards; i++) {
+  size_t least = account_entries(&c->account, side) / c->nshards;
+  for (unsigned i = 0; e == NULL && i < 2 * c->nshards; i++) {
     cache_shard *s = &c->shards[nay__tally(&c->turn, 1) & (c->nshards - 1)];
-    nay__mutex_lock(&s->mutex);
-    e = s->lists[side].oldest;
-    if (e != NULL) {
-      cache_unlink(c, s, side, e);
-      s->lists[side].evictions++;
-    }
-    nay__mutex_unlock(&s->mutex);
+    e = cache_take_oldest(c, s, side, i < c->nshards ? least : 0);
   }
   nay__cache_release(c, e);
 }

@@ -10,8 +10,9 @@
  *
  * A key (table, offset) belongs to one of 16 shards, by its hash, so threads rarely wait for each
  * other; a cache of less than 1 MiB has one. The budgets are those of the whole cache, not shares
- * of it: an entry may be as large as its budget. What has to go is the oldest entry of the next
- * shard in turn, which is among the oldest of all.
+ * of it: an entry may be as large as its budget. What has to go is the oldest entry of a shard that
+ * has an equal share or more, in turn: so shards stay about equal, and the entry is among the
+ * oldest of all.
  *
  * A shared cache has one budget. Filters, and indexes with them (sst_cached.c), have priority: they
  * take up to their own part of it, and data has what they leave:
