@@ -47,6 +47,13 @@ struct nay_policy {
   bool (*may_match_hash)(const nay_policy *self, nay_hash hash, const uint8_t *filter, size_t len);
   void *state;         /* yours; the library's own policies keep NULL here */
   uint64_t opaque[32]; /* of the library's own policies; zero in yours */
+  /*
+   * The name of a nay_sst_comparator (nay_sst.h) with equal_may_differ: keys that it calls equal
+   * are one key for this policy too, whichever of them create gets and may_match is asked for. Only
+   * so can tables of that comparator have a filter. Such a policy is yours, and has no hash and no
+   * may_match_hash. NULL: keys are their bytes.
+   */
+  const char *comparator;
 };
 
 /*

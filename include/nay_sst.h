@@ -93,8 +93,10 @@ NAY_API nay_status nay_sst_key_join(const nay_sst_version *version, void *key);
  *
  * compare must be a total order over all byte strings, as those of a damaged table are compared as
  * well; it gets no NULL. Keys that compare equal must be the same bytes, since filters hash the
- * bytes; otherwise set equal_may_differ, and there are no filters. Calls may come from many threads
- * at once.
+ * bytes; otherwise set equal_may_differ. Then a filter of whole keys needs a policy of yours that
+ * ignores the same bytes and names this comparator (nay_policy.h); native filters, the library's
+ * policies and prefix filters are refused, and left out when reading. Calls may come from many
+ * threads at once.
  */
 typedef struct nay_sst_comparator nay_sst_comparator;
 struct nay_sst_comparator {
@@ -202,9 +204,11 @@ typedef struct nay_sst_write_options {
   const nay_sst_codec *codec; /* NULL: blocks are not compressed */
   nay_sst_filter filter;
   const nay_policy *policy; /* how filters are made; a block filter needs one. NULL: by params */
-  const nay_params *params; /* of full, partitioned and prefix filters, nkeys 0; without a size
-                               or NULL: 10 bits per key. Kind 0: blocked. Of few keys the filter
-                               is the smallest that the kind has */
+  const nay_params *params; /* of full, partitioned and prefix filters; without a size or NULL: 10
+                               bits per key. Kind 0: blocked. Of few keys the filter is the smallest
+                               that the kind has. nkeys is 0, or for a full filter of a kind that
+                               takes adds the number of keys to size it for: it is then filled as
+                               they come, and no hashes wait; more keys raise its FPR */
   uint32_t partition_keys;  /* a partition is closed at this many keys; 0: 8192 */
   const nay_sst_prefix *prefix;         /* also a filter of prefixes, for scans; NULL: none */
   const nay_sst_comparator *comparator; /* the order of user keys; NULL: bytewise */

@@ -112,8 +112,9 @@ static inline bool nay__same_comparator(const nay_sst_comparator *a, const nay_s
   return a == b || strcmp(nay__comparator_name(a), nay__comparator_name(b)) == 0;
 }
 
-/* nay__filters_fit: whether filters, which hash bytes, can answer for keys of this order. */
-static inline bool nay__filters_fit(nay_order order) {
+/* nay__equal_is_same: whether keys that compare equal are the same bytes, so that filters, which
+ * hash bytes, can answer for them. */
+static inline bool nay__equal_is_same(nay_order order) {
   return order.user == NULL || !order.user->equal_may_differ;
 }
 

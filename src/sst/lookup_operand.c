@@ -39,7 +39,7 @@ static nay_status collect_version(nay_collector *c, const nay_sst_iter *it,
   nay_bytes key = {it->data.key.at, nay__user_len(order, it->data.key.len)};
   if (nay__compare_users(order, key.at, key.len, target->user, target->len) != 0) return NAY_ENOENT;
   uint64_t trailer = nay__load64le(key.at + key.len), at = it->block.offset + it->data.entry.at;
-  if (nay__filters_fit(order) &&
+  if (nay__equal_is_same(order) &&
       nay__compare_bytes(key.at, key.len, target->user, target->len) != 0) {
     return nay__fail(diag, NAY_EINVAL, "the comparator calls other bytes the same key", at);
   }

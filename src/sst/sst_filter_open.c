@@ -8,6 +8,7 @@
  * With NAY_SST_BUDGETED what is not used in place is left to the cache (sst_cached.c), unless the
  * table is pinned.
  */
+#include "policy/policy.h"
 #include "sst/metaindex.h"
 #include "sst/sst.h"
 
@@ -90,12 +91,13 @@ static nay_status filter_open_whole(nay_sst *t, const nay_meta_entry *e) {
   NAY_TRY(filter_name(t, &t->policy_name, e->name));
   bool native = e->layout != NAY_SST_BLOCK_FILTER && nay__bytes_are(e->name, NAY_NATIVE_POLICY);
   t->policy = native ? NULL : filter_policy(t, e->name);
+  bool fits = nay__equal_is_same(t->order) || nay__policy_folds(t->policy, t->order.user->name);
   if (!e->has_handle || !nay__handle_fits(e->block.at, t->footer.at)) {
     nay__sst_filter_fault(t);
     return NAY_OK;
   }
   t->filter_bytes = e->block.at.size;
-  if (!native && t->policy == NULL) return NAY_OK; /* an unknown policy is no fault */
+  if ((!native && t->policy == NULL) || !fits) return NAY_OK; /* another policy is no fault */
   bool full = native && e->layout == NAY_SST_FULL_FILTER;
   if (full && e->block.at.size != 0 && nay__sst_budgeted(t)) return filter_open_full(t, &e->block);
   NAY_TRY(filter_open_bytes(t, e, native));
@@ -148,7 +150,7 @@ static void filter_note_block(nay_sst *t, const nay_meta_entry *e) {
 static nay_status filter_open_entry(void *ctx, const nay_meta_entry *e) {
   nay_sst *t = ctx;
   filter_note_block(t, e);
-  bool wanted = (t->options.flags & NAY_SST_NO_FILTERS) == 0 && nay__filters_fit(t->order);
+  bool wanted = (t->options.flags & NAY_SST_NO_FILTERS) == 0;
   switch (e->kind) {
     case NAY_META_IS_PROPERTIES: /* nay's or RocksDB's: its format 0 has LevelDB's footer */
       if (!nay__meta_has_block(e, t->footer.at)) return NAY_ECORRUPT;
@@ -167,7 +169,8 @@ static nay_status filter_open_entry(void *ctx, const nay_meta_entry *e) {
     case NAY_META_IS_FILTER:
       if (!wanted || e->engine == NAY_TABLE_ROCKSDB) return NAY_OK;
       return filter_open_whole(t, e);
-    case NAY_META_IS_PREFIX_FILTER: return wanted ? filter_open_prefix(t, e) : NAY_OK;
+    case NAY_META_IS_PREFIX_FILTER:
+      return wanted && nay__equal_is_same(t->order) ? filter_open_prefix(t, e) : NAY_OK;
     case NAY_META_IS_OTHER: break;
   }
   return NAY_OK;

@@ -19,11 +19,9 @@
 #include "sst/properties.h"
 #include "sst/sst_abi.h"
 #include "sst/sst_io.h"
+#include "sst/write_options.h"
 
-#define WRITER_BUFFER 65536u     /* as LevelDB's files */
-#define WRITER_BLOCK_BYTES 4096u /* defaults: LevelDB's, */
-#define WRITER_INTERVAL 16u
-#define WRITER_PARTITION 8192u /* and 10 KiB of filter at 10 bits per key */
+#define WRITER_BUFFER 65536u /* as LevelDB's files */
 
 struct nay_sst_writer {
   nay_allocator allocator;
@@ -57,51 +55,6 @@ struct nay_sst_writer {
   nay_status failed;
   nay_diag trouble; /* with the file, or with a filter */
 };
-
-/* ---- options ---- */
-
-static nay_status writer_check(const nay_sst_write_options *o, nay_diag *diag) {
-  if ((unsigned)o->keys > NAY_SST_KEYS_INTERNAL) {
-    return nay__fail(diag, NAY_EINVAL, "no such kind of keys", 0);
-  }
-  if ((unsigned)o->filter > NAY_SST_PARTITIONED_FILTER) {
-    return nay__fail(diag, NAY_EINVAL, "no such kind of filter", 0);
-  }
-  if (o->filter == NAY_SST_BLOCK_FILTER && o->policy == NULL) {
-    return nay__fail(diag, NAY_EINVAL, "a block filter needs a policy", 0);
-  }
-  NAY_TRY(nay__sst_check_writes(o->codec, o->policy, diag));
-  NAY_TRY(nay__sst_check_prefix(o->prefix, diag));
-  NAY_TRY(nay__sst_check_comparator(o->comparator, diag));
-  bool filtered = o->filter != NAY_SST_NO_FILTER || o->prefix != NULL;
-  if (filtered && o->comparator != NULL && o->comparator->equal_may_differ) {
-    return nay__fail(diag, NAY_EINVAL, "filters of a comparator with equal_may_differ", 0);
-  }
-  if (o->block_bytes > NAY_SST_ENTRY_MAX || o->partition_keys > NAY_SST_ENTRY_MAX) {
-    return nay__fail(diag, NAY_EINVAL, "block_bytes or partition_keys is above 2^30", 0);
-  }
-  return NAY_OK;
-}
-
-static nay_status writer_params(const nay_sst_write_options *o, nay_diag *diag, nay_params *p) {
-  *p = (nay_params){.size = sizeof *p};
-  if (o->params != NULL) NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, o->params, diag, p));
-  if (p->nkeys != 0) return nay__fail(diag, NAY_EINVAL, "params->nkeys: the writer counts", 0);
-  if (p->hash == NAY_HASH_CALLER) {
-    return nay__fail(diag, NAY_EINVAL, "params->hash: the writer hashes the keys", 0);
-  }
-  bool sized = p->fpr != 0 || p->bits_per_key != 0 || p->nbytes != 0 || p->nbits != 0;
-  if (!sized) p->bits_per_key = 10;
-  if (p->kind == NAY_AUTO) p->kind = NAY_BLOCKED;
-  return NAY_OK;
-}
-
-static void writer_defaults(nay_sst_write_options *o) {
-  if (o->block_bytes == 0) o->block_bytes = WRITER_BLOCK_BYTES;
-  if (o->restart_interval == 0) o->restart_interval = WRITER_INTERVAL;
-  if (o->partition_keys == 0) o->partition_keys = WRITER_PARTITION;
-  o->params = NULL; /* the caller's; the writer has a copy */
-}
 
 /* ---- bytes ---- */
 
@@ -423,7 +376,11 @@ static nay_status writer_init(nay_sst_writer *w, const char *path, const nay_sst
   } else if (o->filter != NAY_SST_NO_FILTER) {
     NAY_TRY(nay__filter_builder_init(&w->whole, o->policy, &w->params, a, diag));
   }
-  if (o->prefix != NULL) NAY_TRY(nay__filter_builder_init(&w->prefixes, NULL, &w->params, a, diag));
+  if (o->prefix != NULL) {
+    nay_params prefixes = w->params;
+    prefixes.nkeys = 0; /* how many prefixes the keys have is not known */
+    NAY_TRY(nay__filter_builder_init(&w->prefixes, NULL, &prefixes, a, diag));
+  }
   if (sink != NULL) {
     w->sink = *sink;
   } else {
@@ -436,12 +393,9 @@ static nay_status writer_init(nay_sst_writer *w, const char *path, const nay_sst
 static nay_status writer_new(const char *path, const nay_sst_sink *sink,
                              const nay_sst_write_options *options, const nay_allocator *allocator,
                              nay_diag *diag, nay_sst_writer **writer) {
-  nay_sst_write_options o = {.size = sizeof o};
+  nay_sst_write_options o;
   nay_params params;
-  if (options != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_WRITE, options, diag, &o));
-  NAY_TRY(writer_check(&o, diag));
-  NAY_TRY(writer_params(&o, diag, &params));
-  writer_defaults(&o);
+  NAY_TRY(nay__write_options_read(options, diag, &o, &params));
   nay_allocator a;
   NAY_TRY(nay__allocator_read(allocator, diag, &a));
   nay_sst_writer *w = nay__alloc(&a, sizeof *w);

@@ -169,9 +169,6 @@ static void refused_options(void **unused) {
       {sizeof(nay_sst_write_options), .block_bytes = UINT32_MAX},
       {.size = sizeof(nay_sst_write_options),
        .filter = NAY_SST_FULL_FILTER,
-       .params = &(nay_params){sizeof(nay_params), .nkeys = 5}},
-      {.size = sizeof(nay_sst_write_options),
-       .filter = NAY_SST_FULL_FILTER,
        .params = &(nay_params){sizeof(nay_params), .fpr = 2}},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -1,0 +1,77 @@
+/* write_options.c - see write_options.h. */
+#include "sst/write_options.h"
+
+#include "policy/policy.h"
+#include "sst/block.h"
+#include "sst/sst_abi.h"
+
+#define WRITE_BLOCK_BYTES 4096u /* defaults: LevelDB's, */
+#define WRITE_INTERVAL 16u
+#define WRITE_PARTITION 8192u /* and 10 KiB of filter at 10 bits per key */
+
+/* Filters that hash the bytes of keys would deny keys that are equal to them. */
+static nay_status write_check_equal(const nay_sst_write_options *o, nay_diag *diag) {
+  if (o->comparator == NULL || !o->comparator->equal_may_differ) return NAY_OK;
+  if (o->prefix != NULL) {
+    return nay__fail(diag, NAY_EINVAL, "a prefix filter with a comparator of equal_may_differ", 0);
+  }
+  if (o->filter == NAY_SST_NO_FILTER || nay__policy_folds(o->policy, o->comparator->name)) {
+    return NAY_OK;
+  }
+  return nay__fail(diag, NAY_EINVAL,
+                   "equal_may_differ: a filter needs a policy that names this comparator, and has "
+                   "no hash",
+                   0);
+}
+
+static nay_status write_check(const nay_sst_write_options *o, nay_diag *diag) {
+  if ((unsigned)o->keys > NAY_SST_KEYS_INTERNAL) {
+    return nay__fail(diag, NAY_EINVAL, "no such kind of keys", 0);
+  }
+  if ((unsigned)o->filter > NAY_SST_PARTITIONED_FILTER) {
+    return nay__fail(diag, NAY_EINVAL, "no such kind of filter", 0);
+  }
+  if (o->filter == NAY_SST_BLOCK_FILTER && o->policy == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "a block filter needs a policy", 0);
+  }
+  NAY_TRY(nay__sst_check_writes(o->codec, o->policy, diag));
+  NAY_TRY(nay__sst_check_prefix(o->prefix, diag));
+  NAY_TRY(nay__sst_check_comparator(o->comparator, diag));
+  NAY_TRY(write_check_equal(o, diag));
+  if (o->block_bytes > NAY_SST_ENTRY_MAX || o->partition_keys > NAY_SST_ENTRY_MAX) {
+    return nay__fail(diag, NAY_EINVAL, "block_bytes or partition_keys is above 2^30", 0);
+  }
+  return NAY_OK;
+}
+
+static nay_status write_params(const nay_sst_write_options *o, nay_diag *diag, nay_params *p) {
+  *p = (nay_params){.size = sizeof *p};
+  if (o->params != NULL) NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, o->params, diag, p));
+  if (p->nkeys != 0 && (o->filter != NAY_SST_FULL_FILTER || o->policy != NULL)) {
+    return nay__fail(diag, NAY_EINVAL, "params->nkeys: only of a native full filter", 0);
+  }
+  if (p->hash == NAY_HASH_CALLER) {
+    return nay__fail(diag, NAY_EINVAL, "params->hash: the writer hashes the keys", 0);
+  }
+  bool sized = p->fpr != 0 || p->bits_per_key != 0 || p->nbytes != 0 || p->nbits != 0;
+  if (!sized) p->bits_per_key = 10;
+  if (p->kind == NAY_AUTO) p->kind = NAY_BLOCKED;
+  return NAY_OK;
+}
+
+static void write_defaults(nay_sst_write_options *o) {
+  if (o->block_bytes == 0) o->block_bytes = WRITE_BLOCK_BYTES;
+  if (o->restart_interval == 0) o->restart_interval = WRITE_INTERVAL;
+  if (o->partition_keys == 0) o->partition_keys = WRITE_PARTITION;
+  o->params = NULL; /* the caller's; the writer has a copy */
+}
+
+nay_status nay__write_options_read(const nay_sst_write_options *from, nay_diag *diag,
+                                   nay_sst_write_options *o, nay_params *params) {
+  *o = (nay_sst_write_options){.size = sizeof *o};
+  if (from != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_WRITE, from, diag, o));
+  NAY_TRY(write_check(o, diag));
+  NAY_TRY(write_params(o, diag, params));
+  write_defaults(o);
+  return NAY_OK;
+}
