@@ -10,10 +10,12 @@
 #include <leveldb/table.h>
 #include <leveldb/table_builder.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -82,10 +84,55 @@ class Prefix : public Reverse {
   const char *Name() const override { return "test.prefix"; }
 };
 
+std::string fold(const leveldb::Slice &key) {
+  std::string folded(key.data(), key.size());
+  for (char &c : folded) c = static_cast<char>(c | 0x20);
+  return folded;
+}
+
+class Fold : public Reverse {
+ public:
+  int Compare(const leveldb::Slice &a, const leveldb::Slice &b) const override {
+    return leveldb::Slice(fold(a)).compare(fold(b));
+  }
+  const char *Name() const override { return "test.fold"; }
+};
+
+std::atomic<uint64_t> fold_nays;
+
+// What LevelDB's documentation asks for: a comparator that ignores bytes needs a policy that does.
+class FoldPolicy : public leveldb::FilterPolicy {
+ public:
+  explicit FoldPolicy(int bits) : inner_(leveldb::NewBloomFilterPolicy(bits)) {}
+  const char *Name() const override { return "test.FoldFilter"; }
+  void CreateFilter(const leveldb::Slice *keys, int n, std::string *dst) const override {
+    std::vector<std::string> folded;
+    for (int i = 0; i < n; i++) folded.push_back(fold(keys[i]));
+    std::vector<leveldb::Slice> slices(folded.begin(), folded.end());
+    inner_->CreateFilter(slices.data(), n, dst);
+  }
+  bool KeyMayMatch(const leveldb::Slice &key, const leveldb::Slice &filter) const override {
+    bool maybe = inner_->KeyMayMatch(fold(key), filter);
+    fold_nays += !maybe;
+    return maybe;
+  }
+
+ private:
+  std::unique_ptr<const leveldb::FilterPolicy> inner_;
+};
+
+const leveldb::FilterPolicy *policy_of(engine_comparator comparator, int bits) {
+  if (bits == 0) return nullptr;
+  if (comparator == ENGINE_FOLD) return new FoldPolicy(bits);
+  return leveldb::NewBloomFilterPolicy(bits);
+}
+
 const leveldb::Comparator *comparator_of(engine_comparator comparator) {
   static const Reverse reverse;
   static const Numeric numeric;
   static const Prefix prefix;
+  static const Fold folded;
+  if (comparator == ENGINE_FOLD) return &folded;
   if (comparator == ENGINE_PREFIX) return &prefix;
   if (comparator == ENGINE_REVERSE) return &reverse;
   return comparator == ENGINE_NUMERIC ? &numeric : leveldb::BytewiseComparator();
@@ -97,7 +144,7 @@ leveldb::Options make_options(const engine_table_options *o) {
   options.block_size = o->block_bytes;
   options.block_restart_interval = o->restart_interval;
   options.compression = o->snappy ? leveldb::kSnappyCompression : leveldb::kNoCompression;
-  if (o->filter_bits != 0) options.filter_policy = leveldb::NewBloomFilterPolicy(o->filter_bits);
+  options.filter_policy = policy_of(o->comparator, o->filter_bits);
   return options;
 }
 
@@ -144,7 +191,7 @@ engine_table *engine_table_open(const uint8_t *bytes, size_t len, int filter_bit
   leveldb::Options options;
   options.paranoid_checks = true;
   options.comparator = comparator_of(comparator);
-  if (filter_bits != 0) t->policy.reset(leveldb::NewBloomFilterPolicy(filter_bits));
+  t->policy.reset(policy_of(comparator, filter_bits));
   options.filter_policy = t->policy.get();
   t->file.reset(new MemoryFile(bytes, len));
   leveldb::Table *table = nullptr;
@@ -193,6 +240,14 @@ engine_db *engine_db_open(const char *path, const engine_table_options *o) {
   e->db.reset(db);
   return e.release();
 }
+
+bool engine_db_repair(const char *path, const engine_table_options *o) {
+  leveldb::Options options = make_options(o);
+  std::unique_ptr<const leveldb::FilterPolicy> policy(options.filter_policy);
+  return leveldb::RepairDB(path, options).ok();
+}
+
+uint64_t engine_db_nays(void) { return fold_nays; }
 
 bool engine_db_put(engine_db *e, engine_slice key, engine_slice value) {
   leveldb::WriteOptions how;

@@ -17,12 +17,13 @@ typedef struct engine_slice {
 } engine_slice;
 
 /* Orders of keys: LevelDB's own; the same backwards; shorter keys first, which orders decimal
- * numbers. */
+ * numbers; without case (support/fold_order.h), which has a filter policy to match. */
 typedef enum engine_comparator {
   ENGINE_BYTEWISE,
   ENGINE_REVERSE,
   ENGINE_NUMERIC,
-  ENGINE_PREFIX /* the first three bytes ascending, what follows them descending */
+  ENGINE_PREFIX, /* the first three bytes ascending, what follows them descending */
+  ENGINE_FOLD
 } engine_comparator;
 
 typedef struct engine_table_options {
@@ -67,6 +68,10 @@ bool engine_db_put(engine_db *db, engine_slice key, engine_slice value);
 bool engine_db_flush(engine_db *db);
 /* engine_db_get: the value from malloc; false when it is not there. */
 bool engine_db_get(engine_db *db, engine_slice key, uint8_t **value, size_t *len);
+/* engine_db_repair: the tables in the directory become the database. */
+bool engine_db_repair(const char *path, const engine_table_options *options);
+/* engine_db_nays: keys for which filters of ENGINE_FOLD said no, in all databases so far. */
+uint64_t engine_db_nays(void);
 void engine_db_close(engine_db *db);
 bool engine_db_destroy(const char *path);
 

@@ -101,12 +101,13 @@ static inline void sample_fill(sample *s, uint64_t seed, size_t most) {
     e->value = s->pool + sample_draw(s, s->pool_len - e->value_len);
   }
   if (n != 0) qsort(s->entries, n, sizeof *s->entries, sample_compare);
-  for (size_t i = 0; i < n; i++) {
-    if (kept != 0 && sample_compare(&s->entries[kept - 1], &s->entries[i]) == 0) continue;
+  s->n = n;
+  if (s->order != NULL) sample_sort(s);
+  for (size_t i = 0; i < n; i++) { /* one of those that are equal */
+    if (kept != 0 && sample_order(s, &s->entries[kept - 1], &s->entries[i]) == 0) continue;
     s->entries[kept++] = s->entries[i];
   }
   s->n = kept;
-  if (s->order != NULL) sample_sort(s);
 }
 
 /* sample_lower: the first entry that is not below a key. */
@@ -238,8 +239,9 @@ static inline void sample_check_gets(sample *s, const nay_sst *t) {
   for (int i = 0; i < 40; i++) {
     uint8_t key[SAMPLE_KEY_MAX];
     size_t len = sample_key(s, (unsigned)sample_draw(s, 3), key), at = sample_lower(s, key, len);
-    bool there = at < s->n && s->entries[at].len == len &&
-                 (len == 0 || memcmp(s->entries[at].key, key, len) == 0);
+    sample_entry probe = {.len = len};
+    memcpy(probe.key, key, len);
+    bool there = at < s->n && sample_order(s, &s->entries[at], &probe) == 0;
     assert_status(nay_sst_get(t, key, len, NULL, &v), there ? NAY_OK : NAY_ENOENT);
   }
   nay_sst_value_free(&v);
