@@ -30,7 +30,7 @@ typedef struct option_row option_row;
 enum {
   TAKES_FAMILY = 0x001,    /* -t -p -b */
   TAKES_SIZE = 0x002,      /* -n -M */
-  TAKES_SHAPE = 0x004,     /* --probes --fold */
+  TAKES_SHAPE = 0x004,     /* --nbits --probes --fold */
   TAKES_FILTER = 0x008,    /* --format --secret */
   TAKES_KEYS = 0x010,      /* how keys are stored in files; -T, --progress */
   TAKES_KEY_FILES = 0x020, /* --keys */

@@ -70,7 +70,9 @@ static void plan_measure(const options *o, candidate *list, size_t n) {
     if (!list[i].possible) continue;
     p.kind = list[i].kind;
     if (p.nkeys > PLAN_MEASURE_KEYS) {
-      if (p.nbytes != 0) p.nbytes = p.nbytes * PLAN_MEASURE_KEYS / p.nkeys;
+      double part = (double)PLAN_MEASURE_KEYS / (double)p.nkeys;
+      if (p.nbytes != 0) p.nbytes = (uint64_t)((double)p.nbytes * part);
+      if (p.nbits != 0) p.nbits = ((uint64_t)((double)p.nbits * part) / 512 + 1) * 512;
       p.nkeys = PLAN_MEASURE_KEYS;
     }
     if (measure_filter(NULL, &p, PLAN_MEASURE_SECONDS, NULL, &m) == NAY_OK) list[i].ns = m.miss_ns;

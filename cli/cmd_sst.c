@@ -20,6 +20,10 @@ static int sst_run(options *o) {
 static const option_row sst_options[] = {
     {"type", 't', "KIND", OPTION_KIND, AT(kind), "family of the filters (default auto)", NULL, 0,
      MAKING},
+    {"nkeys", 'n', "COUNT", OPTION_COUNT, AT(nkeys),
+     "number of keys to size a full filter for, which is then filled as the rows come, without "
+     "memory for each key (default: they are counted)",
+     NULL, 0, "build"},
     {"fpr", 'p', "FPR", OPTION_FPR, AT(fpr), "false-positive rate: 0.01, 1%, 1/256", NULL, 0,
      MAKING},
     {"bits", 'b', "BITS", OPTION_REAL, AT(bits_per_key), "bits per key, instead of an FPR", NULL, 0,

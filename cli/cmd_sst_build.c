@@ -3,6 +3,7 @@
 
 #include "numbers.h"
 #include "outfile.h"
+#include "promise.h"
 #include "stream.h"
 #include "table_foreign.h"
 #include "tables.h"
@@ -128,12 +129,15 @@ static void build_rows(build *b, key_stream *s) {
   table_sorter_free(sorter);
 }
 
-static void build_report(const build *b) {
+static int build_report(const build *b) {
   char size[NUMBER_TEXT], filters[NUMBER_TEXT];
   nay_sst_prefix prefix = {.size = sizeof prefix};
   nay_sst *table = table_open(b->out, b->o->table_format, &prefix);
   nay_sst_info info = {.size = sizeof info};
   nay_sst_describe(table, &info);
+  /* a filter of -n keys may have got more of them; any other is as large as its keys need */
+  const nay_filter *f = b->o->nkeys != 0 ? nay_sst_filter_of(table) : NULL;
+  promise p = f != NULL ? promise_judge(f, b->o->fpr) : (promise){.fpr = 0};
   if (b->o->json) {
     json_begin("nay.sst.build/1");
     json_text("file", b->out);
@@ -142,6 +146,7 @@ static void build_report(const build *b) {
     json_count("nbytes_table", info.nbytes);
     json_count("nblocks", info.nblocks);
     json_count("nbytes", info.filter_bytes + info.prefix_bytes);
+    if (f != NULL) promise_json(&p);
     json_end();
   }
   message("wrote %s: %s, %s, filters of %s", b->out, COUNTED(b->nrows, "key"),
@@ -149,7 +154,10 @@ static void build_report(const build *b) {
   if (b->noverwritten != 0) {
     message("%s overwritten by a later row with the same key", COUNTED(b->noverwritten, "row"));
   }
+  int status = EXIT_FOUND;
+  if (f != NULL) status = promise_tell(b->o, b->out, &p, NULL, status);
   nay_sst_free(table);
+  return status;
 }
 
 static void build_open(build *b, table_plan *plan) {
@@ -160,6 +168,7 @@ static void build_open(build *b, table_plan *plan) {
     die(EXIT_TROUBLE, "--sequence: at most 2^56 - 1");
   }
   if (o->table_format != NULL) {
+    options_refuse(o, "nkeys", "sst build --format");
     b->foreign = table_foreign_writer(o, b->out);
     return;
   }
@@ -192,6 +201,5 @@ int sst_build(options *o) {
   if (status != NAY_OK) table_die(b.out, status, &diag);
   nay_sst_writer_free(b.writer);
   nay_sst_foreign_writer_free(b.foreign);
-  build_report(&b);
-  return EXIT_FOUND;
+  return build_report(&b);
 }

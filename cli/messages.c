@@ -121,7 +121,7 @@ static const char *const message_fields[][2] = {
     {"fold", "--fold"},
     {"threads", "-T"},
     {"seed", "--seed"},
-    {"nbits", "the number of bits"},
+    {"nbits", "--nbits"},
     {"ratio", "--ratio"},
     {"nkeys_memtable", "--memtable"},
     {"nkeys_table", "--table-keys"},

@@ -26,6 +26,11 @@ static const option_row shared[] = {
      TAKES_FAMILY, NULL},
     {"memory", 'M', "SIZE", OPTION_SIZE, AT(nbytes),
      "memory budget of the filter, instead of an FPR: 10M, 1Gi", NULL, TAKES_SIZE, NULL},
+    {"nbits", 0, "COUNT", OPTION_COUNT, AT(nbits),
+     "exactly COUNT bits, instead of an FPR; with -n and --probes a Bloom filter is given by the "
+     "m, n "
+     "and k of the literature (default type: bloom)",
+     NULL, TAKES_SHAPE, NULL},
     {"probes", 0, "K", OPTION_COUNT, AT(probes), "probes per key (default: the best for the size)",
      NULL, TAKES_SHAPE, NULL},
     {"fold", 0, "N", OPTION_COUNT, AT(fold), "make the size divisible by N, for nay fold", NULL,

@@ -48,7 +48,7 @@ struct options {
   bool given[OPTIONS_MOST]; /* by their index in option_at */
   /* the filter to make */
   nay_kind kind;
-  uint64_t nkeys, nbytes, probes, fold;
+  uint64_t nkeys, nbytes, nbits, probes, fold;
   double fpr, bits_per_key;
   const char *seed, *secret, *meta;
   bool store_key;

@@ -33,11 +33,15 @@ nay_params options_params(const options *o, double default_fpr) {
                   .fpr = o->fpr,
                   .bits_per_key = o->bits_per_key,
                   .nbytes = o->nbytes,
+                  .nbits = o->nbits,
                   .k = o->probes > UINT32_MAX ? UINT32_MAX : (uint32_t)o->probes,
                   .fold = o->fold,
                   .seed = options_seed(o->seed)};
-  int sizes = (o->fpr != 0) + (o->bits_per_key != 0) + (o->nbytes != 0);
-  if (sizes > 1) die(EXIT_TROUBLE, "-p, -b and -M are mutually exclusive: give one of them");
+  int sizes = (o->fpr != 0) + (o->bits_per_key != 0) + (o->nbytes != 0) + (o->nbits != 0);
+  if (sizes > 1)
+    die(EXIT_TROUBLE, "-p, -b, -M and --nbits are mutually exclusive: give one of them");
   if (sizes == 0) p.fpr = default_fpr;
+  bool own = o->format == NULL && p.kind == NAY_AUTO;
+  if (o->nbits != 0 && own) p.kind = NAY_BLOOM; /* m, n and k are its numbers */
   return p;
 }

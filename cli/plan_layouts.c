@@ -32,6 +32,7 @@ nay_params layouts_params(const options *o) {
     die(EXIT_TROUBLE, "-t and --format are mutually exclusive: a layout has its own family");
   }
   if (o->nbytes != 0) die(EXIT_TROUBLE, "-M is for families: give -p or -b with --format");
+  if (o->nbits != 0) die(EXIT_TROUBLE, "--nbits is for families: give -p or -b with --format");
   return options_params(o, 0.01);
 }
 

@@ -123,6 +123,7 @@ const char *table_output(const options *o) {
 
 static void plan_blocks(const options *o, table_plan *plan) {
   double bits = o->bits_per_key != 0 ? o->bits_per_key : 10;
+  options_refuse(o, "nkeys", "sst --filter leveldb and small");
   if (o->fpr != 0 || o->kind != NAY_AUTO) {
     die(EXIT_TROUBLE, "-p and -t are for --filter full and partitioned; here -b says how large");
   }
@@ -173,10 +174,13 @@ void table_plan_make(const options *o, table_plan *plan) {
   switch ((table_filter)o->table_filter) {
     case TABLE_DEFAULT:
     case TABLE_FULL: plan->write.filter = NAY_SST_FULL_FILTER; break;
-    case TABLE_PARTITIONED: plan->write.filter = NAY_SST_PARTITIONED_FILTER; break;
+    case TABLE_PARTITIONED:
+      options_refuse(o, "nkeys", "sst --filter partitioned");
+      plan->write.filter = NAY_SST_PARTITIONED_FILTER;
+      break;
     case TABLE_LEVELDB:
     case TABLE_SMALL: plan_blocks(o, plan); break;
-    case TABLE_NONE: options_refuse(o, "type, fpr, bits", "sst --filter none"); break;
+    case TABLE_NONE: options_refuse(o, "type, nkeys, fpr, bits", "sst --filter none"); break;
     case TABLE_QUOTIENT: die(EXIT_TROUBLE, "--filter quotient is for --format nori");
   }
   plan_prefix(o, plan);

@@ -108,6 +108,30 @@ load common
   done
 }
 
+@test "build and plan --nbits: a Bloom filter by its m, n and k" {
+  seq 100 > keys
+  nay build -q --nbits 1000 -n 100 --probes 7 -o f.nay keys
+  [ "$(nay info --json f.nay | jq -c '[.kind, .nbits, .nkeys_planned, .k]')" = '["bloom",1000,100,7]' ]
+  nay check -q f.nay < keys
+  [ "$(nay plan --no-measure --nbits 1000 -n 100 --probes 7 --json | jq -c '[.take, .candidates[0].nbits]')" = '["bloom",1000]' ]
+  nay build -q --nbits 1024 -t blocked -o b.nay keys # -n is counted
+  [ "$(nay info --json b.nay | jq .nbits)" -eq 1024 ]
+  run -2 nay build --nbits 1000 -t blocked -f -o b.nay keys
+  [[ $output == *"--nbits is not a multiple of 512"* ]]
+  for size in "-p 1%" "-b 10" "-M 1k"; do
+    run -2 nay build --nbits 1000 $size -f -o b.nay keys
+    [[ $output == *"--nbits are mutually exclusive"* ]]
+  done
+  run -2 nay build --nbits 1000 --format rocksdb-bloom -f -o b.nay keys
+  run -2 nay plan --nbits 1000 -n 100 --format all
+  [[ $output == *"--nbits is for families"* ]]
+  run -2 nay plan --nbits 1000 -n 100 --lsm
+  run -2 nay build --nbits 1000 -t scalable -f -o b.nay keys
+  run -2 nay build --nbits 1000 -t fuse -f -o b.nay keys
+  run -0 --separate-stderr nay build -q --nbits 100 --probes 10 -n 10 -f -o b.nay keys # too many keys
+  [[ $stderr == *"planned for 10 keys"* ]]
+}
+
 @test "build -t window keeps the order of the keys: file, pipe and -n agree" {
   seq 3000 > keys
   nay build -q -t window -o w.nay keys

@@ -35,6 +35,27 @@ rows() { # N: rows with keys in the order of bytes
   [ "$(nay sst info --json r.ldb | jq '.fpr_now < 0.0012')" = true ]
 }
 
+@test "sst build -n: the filter is sized before the rows come" {
+  rows 3000 > rows
+  for type in blocked bloom counting cuckoo fuse; do
+    nay sst build -q -t $type -p 1% -o counted.ldb -f rows
+    nay sst build -q -t $type -p 1% -n 3000 -o said.ldb -f rows
+    cmp counted.ldb said.ldb
+  done
+  nay sst build -q -n 1M -b 8 -o large.ldb rows
+  [ "$(nay sst info --json large.ldb | jq '.nbytes > 900000')" = true ]
+  run -0 --separate-stderr nay sst build -q -n 100 -o small.ldb rows
+  [[ $stderr == "nay sst: warning: small.ldb has a false-positive rate of "*": planned for 100 keys"* ]]
+  cut -f1 rows | nay sst get -q small.ldb | cmp - rows # slower, never wrong
+  [ "$(nay sst build -q --json -n 3000 -f -o t.ldb rows | jq .overfilled)" = false ]
+  [ "$(nay sst build -q --json -n 30 -f -o t.ldb rows 2> /dev/null | jq .overfilled)" = true ]
+  for how in "--filter partitioned" "--filter leveldb" "--filter small" "--filter none" "--format nori"; do
+    run -2 nay sst build -n 10 $how -f -o t.ldb rows
+    [[ $output == "nay sst: -n is not for "* ]]
+  done
+  run -2 nay sst compact -n 10 t.ldb -o u.ldb
+}
+
 @test "sst build: rows out of order are refused and named, --sort puts them in order" {
   run -2 nay sst build -o t.ldb < <(printf 'b\t1\na\t2\n')
   [[ $output == "nay sst: row 2: the key 'a' is not greater than the previous one; --sort "* ]]
