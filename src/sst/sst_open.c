@@ -84,24 +84,6 @@ static nay_status open_codec_of(nay_sst *t, nay_handle handle, nay_diag *diag) {
   return nay__io_read(&t->file, at, &t->first_codec, 1, diag);
 }
 
-static bool open_is_user(const nay_sst *t, nay_bytes user, const nay_buffer *key) {
-  size_t len = nay__user_len(t->order, key->len);
-  return len == user.len && (len == 0 || memcmp(user.at, key->at, len) == 0);
-}
-
-/* Stores decide by the stated range of keys which tables overlap: it must be that of the data. The
- * index has the last key whole (sst_writer.c). */
-static nay_status open_check_stated(const nay_sst *t, nay_diag *diag) {
-  const nay_table_stats *s = &t->stats;
-  bool same = t->empty == (s->nentries == 0);
-  if (!s->has_entries || (same && t->empty)) return NAY_OK;
-  same = same && open_is_user(t, s->largest, &t->largest) &&
-         (!t->has_smallest || open_is_user(t, s->smallest, &t->smallest));
-  if (same) return NAY_OK;
-  return nay__fail(diag, NAY_ECORRUPT, "properties of the table state another range of keys",
-                   t->properties.at.offset);
-}
-
 /* ---- opening ---- */
 
 static nay_status open_footer(nay_sst *t, nay_diag *diag) {
@@ -250,11 +232,10 @@ static nay_status open_parts(nay_sst *t, nay_diag *diag) {
     return nay__fail(diag, NAY_ECORRUPT, "properties of the table contradict each other",
                      t->properties.at.offset);
   }
-  if (t->empty) return open_check_stated(t, diag);
+  if (t->empty) return NAY_OK;
   NAY_TRY(nay__sst_note_checks(t));
   NAY_TRY(open_codec_of(t, first, diag));
   NAY_TRY(nay__sst_first_block(t, first));
-  NAY_TRY(open_check_stated(t, diag));
   return nay__sst_check_order(t, diag);
 }
 

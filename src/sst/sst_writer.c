@@ -6,8 +6,8 @@
  * The bytes are those of LevelDB's TableBuilder for the same entries and options, unless the
  * options name one of nay's own filters or properties. An index entry is written once the first key
  * of the next block is known, because its key is the shortest separator of the two. Behind the last
- * block LevelDB shortens the last key; with properties it stays whole, so that the index tells the
- * exact range of keys, and what the properties state of it can be checked. In memory are only the
+ * block LevelDB shortens the last key; with properties it stays whole, so that the index, which
+ * searches rely on, tells the exact last key. In memory are only the
  * open data block, the index, and the keys or hashes that filters still need; filter partitions are
  * written between data blocks as they fill up.
  */

@@ -65,7 +65,7 @@ MODES = {
     "bench": [("-t bloom -n 1000", 1), ("--format lab -n 1000", 1), ("--hash -n 1000", 14), ("-t bloom,blocked -n 1000", 2), ("--floor keys", 1)],
     "extract": [("t.ldb", LINES), ("--list t.ldb", LINES), ("t.ldb -f -o out", 1), ("t.ldb -f -o dir/", 1),
                 ("t.ldb -o -", "refused"), ("parts.ldb", LINES), ("bad.ldb", LINES)],
-    "sst": [("build -f -o out.ldb sorted", 1), ("build --sort -f -o out.ldb keys keys", 1), ("get t.ldb --keys sorted", LINES),
+    "sst": [("build -f -o out.ldb sorted", 1), ("build -n 10 -f -o out.ldb sorted", 1), ("build --sort -f -o out.ldb keys keys", 1), ("get t.ldb --keys sorted", LINES),
             ("get -v t.ldb --keys mixed", LINES), ("get -c t.ldb --keys sorted", 1), ("get -c t.ldb 0001 00505", 1), ("get t.ldb 0001 none", LINES),
             ("get --line-number --no-values t.ldb 0001", LINES), ("get binary.ldb '\udcff\udcfe'", LINES),
             ("scan t.ldb", LINES), ("scan -c t.ldb", 1), ("get -c --max-count 0 t.ldb 0001", 1),

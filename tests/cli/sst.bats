@@ -479,7 +479,7 @@ open(sys.argv[1], "wb").write(data)' "$1" "$2"
   [[ $output == *"--properties"* ]]
   local row
   for row in "nay.entries 4 entries" "nay.deletions 0 deletions" "nay.key.bytes 27 bytes" "nay.value.bytes 5 bytes" \
-    "nay.smallest.sequence 6 smallest" "nay.largest.sequence 8 largest" "nay.merges 1 merge" "nay.smallest.key 98 first"; do
+    "nay.smallest.sequence 6 smallest" "nay.largest.sequence 8 largest" "nay.merges 1 merge" "nay.smallest.key 98 first" "nay.largest.key 100 last"; do
     set -- $row
     cp p.ldb lies.ldb
     lie lies.ldb "$1" "$2"

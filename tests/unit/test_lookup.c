@@ -8,6 +8,7 @@
 
 #include "support/flaky.h"
 #include "support/sst_history.h"
+#include "support/sst_seal.h"
 
 #define MOST 64u
 
@@ -256,6 +257,67 @@ static void a_level_must_be_disjoint(void **state) {
   }
 }
 
+/* Checksums that fit what the properties say now. */
+static void seal_properties(uint8_t *bytes, size_t len) {
+  static const char name[] = "nay.properties";
+  nay_footer f;
+  nay_handle h;
+  size_t at = len - sizeof name;
+  assert_ok(nay__footer_load(bytes, len, len, NULL, &f));
+  while (memcmp(bytes + at, name, sizeof name - 1) != 0) at--;
+  const uint8_t *behind = nay__handle_load(bytes + at + sizeof name - 1, bytes + len, &h);
+  seal_block(bytes, h);
+  memcpy(bytes + (behind - bytes), bytes + h.offset + h.size + 1, 4);
+  seal_block(bytes, f.metaindex);
+}
+
+/* The properties of a table state a last key that is below its own, and every checksum fits. Its
+ * keys must not be denied, whether a reader asks this table or a lookup in a disjoint level. */
+static void properties_that_lie(void **state) {
+  (void)state;
+  const char *const keys[] = {"0100", "0200", "0999"}, *const above[] = {"0500", "2"};
+  char path[TEMP_MAX], other[TEMP_MAX];
+  nay_sst_write_options how = {sizeof how, .properties = true};
+  nay_sst_writer *w;
+  nay_sst *t;
+  nay_lookup *l;
+  size_t len, lies = 0;
+  assert_ok(nay_sst_writer_new(temp_path(path, "lies.ldb"), &how, NULL, NULL, &w));
+  for (unsigned i = 0; i < 3; i++) assert_ok(nay_sst_writer_add(w, keys[i], 4, "v", 1));
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
+  uint8_t *bytes = sample_read(path, &len);
+  for (size_t at = 0; at + 19 < len; at++) {
+    if (memcmp(bytes + at, "largest.key0999", 15) != 0) continue;
+    memcpy(bytes + at + 11, "0200", 4);
+    lies++;
+  }
+  assert_int_equal(lies, 1);
+  seal_properties(bytes, len);
+  assert_ok(nay_sst_view(bytes, len, NULL, NULL, NULL, &t));
+  nay_sst_properties p = {.size = sizeof p};
+  assert_ok(nay_sst_stated(t, &p));
+  assert_memory_equal(p.largest, "0200", 4);
+  nay_sst_value v = {.size = sizeof v};
+  for (unsigned i = 0; i < 3; i++) assert_ok(nay_sst_get(t, keys[i], 4, NULL, &v));
+  const nay_sst *level[] = {t, table_of(above, 2, "above.ldb", other)};
+  nay_lookup_level both = {sizeof both, level, 2, true};
+  assert_status(nay_lookup_new_levels(&both, 1, NULL, NULL, NULL, &l), NAY_EINVAL);
+  both.n = 1;
+  assert_ok(nay_lookup_new_levels(&both, 1, NULL, NULL, NULL, &l));
+  for (unsigned i = 0; i < 3; i++) assert_ok(nay_lookup_get(l, keys[i], 4, NULL, &v, NULL));
+  nay_lookup *edited;
+  nay_lookup_edit e = {sizeof e, .added = &level[1], .nadded = 1};
+  assert_status(nay_lookup_new_edited(l, &e, 1, NULL, NULL, &edited), NAY_EINVAL);
+  nay_sst_value_free(&v);
+  nay_lookup_free(l);
+  nay_sst_free(t);
+  nay_sst_free((nay_sst *)(uintptr_t)level[1]);
+  unlink(path);
+  unlink(other);
+  free(bytes);
+}
+
 static void bad_arguments(void **state) {
   (void)state;
   nay_lookup *l;
@@ -286,6 +348,7 @@ int main(void) {
       TEST(levels_tell_the_history),
       TEST(one_table_of_a_disjoint_level),
       TEST(a_level_must_be_disjoint),
+      TEST(properties_that_lie),
       TEST(bad_arguments),
   };
   return run_all(tests);
