@@ -412,6 +412,15 @@ static nay_status in_level(const void *o, nay_diag *diag) {
   if (status == NAY_OK) nay_lookup_free(l);
   return status;
 }
+static nay_status in_edit(const void *o, nay_diag *diag) {
+  const nay_lookup_level level = {.size = sizeof level};
+  nay_lookup *l, *edited;
+  assert_ok(nay_lookup_new_levels(&level, 1, NULL, NULL, NULL, &l));
+  nay_status status = nay_lookup_new_edited(l, o, 1, NULL, diag, &edited);
+  if (status == NAY_OK) nay_lookup_free(edited);
+  nay_lookup_free(l);
+  return status;
+}
 static nay_status in_lookup(const void *o, nay_diag *diag) {
   nay_lookup *l;
   nay_status status = nay_lookup_new_levels(NULL, 0, o, NULL, diag, &l);
@@ -497,6 +506,7 @@ static const input inputs[] = {
     INPUT(nay_sst_sink, fill_sink, in_sink),
     INPUT(nay_sst_compact_options, fill_nothing, in_compact),
     INPUT(nay_lookup_level, fill_nothing, in_level),
+    INPUT(nay_lookup_edit, fill_nothing, in_edit),
     INPUT(nay_lookup_options, fill_nothing, in_lookup),
     INPUT(nay_lookup_newer, fill_newer, in_newer),
     INPUT(nay_sst_outputs, fill_outputs, in_outputs),
