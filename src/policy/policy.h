@@ -15,7 +15,7 @@ nay_status nay__policy_args(const void *const *keys, const size_t *lens, size_t 
  * nothing else to say. nay__abi_write(NAY_ABI_POLICY, made, policy) hands it over. */
 nay_status nay__policy_bits(uint32_t bits_per_key, const nay_policy *policy, nay_policy *made);
 
-#define NAY_ABI_POLICY NAY_ABI(nay_policy, opaque)
+#define NAY_ABI_POLICY NAY_ABI(nay_policy, comparator)
 
 /* nay__policy_folds: whether a policy takes keys that the comparator of this name calls equal for
  * one key. The library's own never do, whatever stands in the field: they hash the bytes. */
