@@ -413,9 +413,8 @@ static nay_status in_level(const void *o, nay_diag *diag) {
   return status;
 }
 static nay_status in_edit(const void *o, nay_diag *diag) {
-  const nay_lookup_level level = {.size = sizeof level};
   nay_lookup *l, *edited;
-  assert_ok(nay_lookup_new_levels(&level, 1, NULL, NULL, NULL, &l));
+  assert_ok(nay_lookup_new(NULL, 0, NULL, &l));
   nay_status status = nay_lookup_new_edited(l, o, 1, NULL, diag, &edited);
   if (status == NAY_OK) nay_lookup_free(edited);
   nay_lookup_free(l);
