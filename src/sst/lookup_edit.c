@@ -221,9 +221,13 @@ nay_status nay_lookup_new_edited(const nay_lookup *previous, const nay_lookup_ed
   }
   NAY_TRY(nay__lookup_alloc(previous->ntables + w.nadded, previous->nruns, &a, diag, &w.to));
   w.places = nay__alloc(&a, places + removed);
-  w.removed = (uint64_t *)(void *)(w.places + w.nadded + 1);
-  nay_status status =
-      w.places != NULL ? edit_apply(&w) : nay__fail(diag, NAY_ENOMEM, "no memory for a lookup", 0);
+  nay_status status;
+  if (w.places != NULL) {
+    w.removed = (uint64_t *)(void *)(w.places + w.nadded + 1);
+    status = edit_apply(&w);
+  } else {
+    status = nay__fail(diag, NAY_ENOMEM, "no memory for a lookup", 0);
+  }
   nay__free(&a, w.places, places + removed);
   w.to->merge = previous->merge;
   if (status == NAY_OK) {
