@@ -97,12 +97,14 @@ typedef struct tree {
 
 static size_t tree_key(size_t i, char key[32]) { return (size_t)snprintf(key, 32, "%012zu", i); }
 
+static const nay_sst_comparator *user_order = &counted; /* NULL: bytewise, as LevelDB's tables */
+
 /* Table t of n has ENTRIES keys: its own range of them, or every n-th one. */
 static void tree_write(tree *t, size_t i, bool disjoint, bool properties) {
   nay_sst_sink sink = {.size = sizeof sink};
   nay_sst_writer *w;
   nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL, .block_bytes = 128,
-                               .comparator = &counted, .properties = properties};
+                               .comparator = user_order, .properties = properties};
   assert_ok(nay_sst_memory_new(NULL, &t->bytes[i]));
   assert_ok(nay_sst_memory_sink(t->bytes[i], &sink));
   assert_ok(nay_sst_writer_new_sink(&sink, &how, NULL, NULL, &w));
@@ -118,7 +120,8 @@ static void tree_write(tree *t, size_t i, bool disjoint, bool properties) {
   size_t len;
   file.state = (void *)(uintptr_t)nay_sst_memory_bytes(t->bytes[i], &len);
   file.length = len;
-  nay_sst_read_options read = {sizeof read, .keys = NAY_SST_KEYS_INTERNAL, .comparator = &counted};
+  nay_sst_read_options read = {sizeof read, .keys = NAY_SST_KEYS_INTERNAL,
+                               .comparator = user_order};
   nay_sst *table;
   assert_ok(nay_sst_open_file(&file, &read, NULL, NULL, &table));
   t->tables[i] = table;
@@ -224,8 +227,33 @@ static uint64_t cost_of_edits(size_t n) {
   return ncompared;
 }
 
+/* In bytewise order an index shortens the last key, unless the table has properties: then no block
+ * is read to check a level. */
+static void assert_reads(bool properties, uint64_t least, uint64_t most) {
+  user_order = NULL;
+  tree t = tree_make(200, true, properties);
+  user_order = &counted;
+  nay_lookup *l = tree_lookup(&t, true);
+  assert_true(nread >= least && nread <= most);
+  nread = 0;
+  const nay_sst *gone = t.tables[100];
+  nay_lookup_edit out = {sizeof out, .removed = &gone, .nremoved = 1};
+  nay_lookup_edit in = {sizeof in, .added = &gone, .nadded = 1};
+  nay_lookup *without, *with;
+  assert_ok(nay_lookup_new_edited(l, &out, 1, NULL, NULL, &without));
+  assert_int_equal(nread, 0);
+  assert_ok(nay_lookup_new_edited(without, &in, 1, NULL, NULL, &with));
+  assert_true(nread <= (properties ? 0 : 2)); /* its own last block, and that of the one before */
+  nay_lookup_free(with);
+  nay_lookup_free(without);
+  nay_lookup_free(l);
+  tree_free(&t);
+}
+
 static void lookups(void **state) {
   (void)state;
+  assert_reads(true, 0, 0);
+  assert_reads(false, 150, 199);
   growth_check("a lookup of n tables", cost_of_lookup, 100);
   growth_check("n gets from n tables", cost_of_gets, 100);
   growth_check("a batch of n gets from n tables", cost_of_batch, 100);
