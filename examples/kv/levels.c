@@ -83,29 +83,63 @@ static void levels_weigh(const kv_levels *l, unsigned level, kv_slice smallest, 
 
 /* ---- new levels ---- */
 
-/* Counts the tables, which are in order, and makes the lookup. Frees the levels when it fails. */
-static nay_status levels_index(kv_levels *l, kv_error *error) {
-  const nay_sst **ssts = kv__alloc((l->n + 1) * sizeof(nay_sst *));
-  nay_lookup_level levels[KV_LEVELS];
-  nay_diag diag = {.what = ""};
+/* Counts the tables, which are in order. */
+static void levels_count(kv_levels *l) {
   l->before = kv__alloc((l->n + 1) * sizeof *l->before);
   for (size_t i = 0; i < l->n; i++) {
-    ssts[i] = l->tables[i]->sst;
     l->start[l->tables[i]->level + 1]++;
     l->before[i + 1] = l->before[i] + l->tables[i]->bytes;
   }
-  for (unsigned i = 0; i < KV_LEVELS; i++) {
-    l->start[i + 1] += l->start[i];
-    levels[i] =
-        (nay_lookup_level){sizeof levels[i], ssts + l->start[i], kv__levels_count(l, i), i > 0};
-  }
-  nay_status status = nay_lookup_new_levels(levels, KV_LEVELS, NULL, NULL, &diag, &l->lookup);
-  free(ssts);
-  if (status == NAY_OK) return NAY_OK; /* else levels overlap */
+  for (unsigned i = 0; i < KV_LEVELS; i++) l->start[i + 1] += l->start[i];
+}
+
+/* Of the lookup of new levels. Frees them when it is not NAY_OK: some of them overlap. */
+static nay_status levels_status(kv_levels *l, nay_status status, const nay_diag *diag,
+                                kv_error *error) {
+  if (status == NAY_OK) return NAY_OK;
   kv__fail(error, NAY_ECORRUPT, "%06" PRIu64 ".ldb: %s",
-           diag.offset < l->n ? l->tables[diag.offset]->number : 0, diag.what);
+           diag->offset < l->n ? l->tables[diag->offset]->number : 0, diag->what);
   kv__levels_unref(l);
   return NAY_ECORRUPT;
+}
+
+static nay_status levels_lookup(kv_levels *l, kv_error *error) {
+  const nay_sst **ssts = kv__alloc((l->n + 1) * sizeof(nay_sst *));
+  nay_lookup_level levels[KV_LEVELS];
+  nay_diag diag = {.what = ""};
+  for (size_t i = 0; i < l->n; i++) ssts[i] = l->tables[i]->sst;
+  for (unsigned i = 0; i < KV_LEVELS; i++)
+    levels[i] =
+        (nay_lookup_level){sizeof levels[i], ssts + l->start[i], kv__levels_count(l, i), i > 0};
+  nay_status status = nay_lookup_new_levels(levels, KV_LEVELS, NULL, NULL, &diag, &l->lookup);
+  free(ssts);
+  return levels_status(l, status, &diag, error);
+}
+
+/* The lookup of the old levels with their tables that are merged, of two levels at most, replaced
+ * by the outputs. */
+static nay_status levels_edit(kv_levels *l, const kv_levels *old, kv_table *const *tables, size_t n,
+                              const kv_change *change, kv_error *error) {
+  const unsigned from = change->to != 0 ? change->to - 1 : 0;
+  const nay_sst **removed = kv__alloc((old->n + 1) * sizeof(nay_sst *));
+  const nay_sst **added = kv__alloc((n + 1) * sizeof(nay_sst *));
+  size_t gone = 0, nedits = change->to - from + 1;
+  nay_lookup_edit edits[2] = {{.size = sizeof edits[0]}, {.size = sizeof edits[1]}};
+  nay_diag diag = {.what = ""};
+  for (size_t i = 0; i < nedits; i++) {
+    edits[i].level = from + i;
+    edits[i].removed = removed + gone;
+    for (size_t k = old->start[from + i]; k < old->start[from + i + 1]; k++)
+      if (old->tables[k]->merged) removed[gone++] = old->tables[k]->sst;
+    edits[i].nremoved = gone - (size_t)(edits[i].removed - removed);
+  }
+  for (size_t i = 0; i < n; i++) added[i] = tables[i]->sst;
+  edits[nedits - 1].added = added;
+  edits[nedits - 1].nadded = n;
+  nay_status status = nay_lookup_new_edited(old->lookup, edits, nedits, NULL, &diag, &l->lookup);
+  free(removed);
+  free(added);
+  return levels_status(l, status, &diag, error);
 }
 
 static kv_levels *levels_alloc(size_t n) {
@@ -125,7 +159,8 @@ nay_status kv__levels_new(kv_table *const *tables, size_t n, kv_error *error, kv
   kv_levels *l = levels_alloc(n);
   if (n != 0) memcpy(l->tables, tables, n * sizeof *tables);
   if (n > 1) qsort(l->tables, n, sizeof l->tables[0], table_order);
-  nay_status status = levels_index(l, error);
+  levels_count(l);
+  nay_status status = levels_lookup(l, error);
   if (status != NAY_OK) return status;
   for (unsigned i = 0; i < KV_LEVELS; i++) {
     if (kv__levels_count(l, i) == 0) continue;
@@ -153,7 +188,8 @@ nay_status kv__levels_next(const kv_levels *old, kv_table *const *tables, size_t
     l->tables[l->n++] = old->tables[i];
     old->tables[i]->refs++;
   }
-  nay_status status = levels_index(l, error);
+  levels_count(l);
+  nay_status status = levels_edit(l, old, tables, n, change, error);
   if (status != NAY_OK) return status;
   /* inputs are gone from the level above: the one above that overlaps less */
   for (unsigned i = change->to < 2 ? 0 : change->to - 2; i <= change->to; i++)
