@@ -66,7 +66,7 @@
 /* ---- static families ---- */
 
 #define NAY_REMIX 0xd6e8feb86659fd93u       /* odd, 40 of 64 bits set */
-#define NAY_FINGERPRINT 0xa0761d6478bd642fu /* odd; also for the last slot: xor, and fuse of four */
+#define NAY_FINGERPRINT 0xa0761d6478bd642fu /* odd; xor, fuse of four: the last slot */
 #define NAY_RIBBON_ROW 0xe7037ed1a0b428dbu  /* odd, above 2^63: the coefficients of a row */
 
 /* Bumped ribbon retrieval (family/burr.h): slots of a bucket, and how many of its first ones are
