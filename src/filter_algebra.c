@@ -21,7 +21,8 @@ static const nay_family_algebra *algebra_of(const nay_filter *f) {
 
 /* Alike but for size: filters that folding can make alike. */
 static bool algebra_same_but_size(const nay_filter *a, const nay_filter *b) {
-  return a->family == b->family && a->shape.k == b->shape.k && a->shape.extra == b->shape.extra &&
+  return a->family == b->family && a->shape.k == b->shape.k &&
+         ((a->shape.extra ^ b->shape.extra) & ~a->family->capacity_mask) == 0 &&
          nay__hasher_same(&a->hasher, &b->hasher);
 }
 

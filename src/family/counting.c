@@ -16,7 +16,7 @@
  *
  * So the r-th set bit owns what follows the r-th one, adding or removing a key inserts or deletes
  * one bit there, and the word is full when the counters sum to 64. The mean sum in a filter as full
- * as planned is about 40. The few groups above (0.2% at 1%) have their flag set, their word zero,
+ * as planned is 26 to 44. The few groups above (0.15% at 1%) have their flag set, their word zero,
  * and 64 four-bit counters in the page's pool, where records are sorted by group: a rank before
  * each row of 64 flags and the flags of the row itself tell which. As nothing depends on history,
  * the bytes are the same whatever the order of adds and removes, and keys that have gone leave no
@@ -24,7 +24,8 @@
  *
  * A counter that has reached 15 sticks: it is never changed again. Nor is a group that finds the
  * pool full: it is stuck as a whole (word zero, flag clear, plane not zero). What sticks can only
- * turn a nay into a maybe.
+ * turn a nay into a maybe. Pools are planned so that this does not happen to as many keys as the
+ * filter is for: counting_plan.c.
  *
  * Threads: adds and removals lock the page; the plane is written byte by byte with atomic
  * stores, so readers need no lock. Bytes: doc/families/counting.md. Fan, Cao, Almeida, Broder,
@@ -43,59 +44,6 @@
 #include "os/spin.h"
 
 /* ---- the family ---- */
-
-static bool counting_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes) {
-  if (shape->nunits == 0 || shape->nunits > NAY_MAX_NBITS / NAY_BLOCK_BITS / 8) return false;
-  if (shape->k == 0 || shape->k > NAY_MAX_K) return false;
-  if ((shape->extra & ~NAY_COUNTING_UNIQUE) != 0) return false;
-  uint32_t nrecords = nay__counting_nrecords(shape);
-  uint64_t npages = nay__counting_npages(shape->nunits);
-  uint64_t last = shape->nunits - (npages - 1) * NAY_COUNTING_PAGE;
-  *nbytes = shape->nunits * NAY_BLOCK_BYTES +
-            (npages - 1) * nay__counting_page_size(NAY_COUNTING_PAGE, nrecords) +
-            nay__counting_page_size((unsigned)last, nrecords);
-  *nbits = *nbytes * 8;
-  return true;
-}
-
-/* The largest plane whose payload, counters included, is within a budget; 0 when none is. */
-static uint64_t counting_fit(const nay_params *p, uint64_t budget) {
-  uint64_t nblocks = budget / (2 * NAY_BLOCK_BYTES), nbits, nbytes;
-  for (; nblocks > 0; nblocks -= nblocks / 128 + 1) {
-    nay_shape shape = {nay__grid_down(nblocks), p->k, 0};
-    if (p->fold > 1) shape.nunits -= shape.nunits % p->fold;
-    if (shape.nunits == 0) return 0;
-    if (shape.k == 0) shape.k = 1; /* the length does not depend on it */
-    if (counting_payload(&shape, &nbits, &nbytes) && nbytes <= budget) return shape.nunits;
-  }
-  return 0;
-}
-
-static nay_status counting_plan(const nay_params *params, nay_diag *diag, nay_shape *shape) {
-  nay_sizing by;
-  NAY_TRY(nay__params_check(params, diag, &by));
-  nay_params plane = *params;
-  if (by == NAY_BY_BITS_PER_KEY || by == NAY_BY_NBYTES) {
-    uint64_t budget = by == NAY_BY_NBYTES
-                          ? params->nbytes
-                          : (uint64_t)((double)params->nkeys * params->bits_per_key / 8);
-    uint64_t nblocks = counting_fit(params, budget);
-    if (nblocks == 0) {
-      return nay__fail(diag, NAY_EINVAL,
-                       "the size is below one block and its counters, or fold is above it", 0);
-    }
-    plane.bits_per_key = 0;
-    plane.nbytes = 0;
-    plane.nbits = nblocks * NAY_BLOCK_BITS;
-  }
-  NAY_TRY(nay__blocked_plan(&plane, diag, shape));
-  if ((params->flags & NAY_UNIQUE) != 0) shape->extra |= NAY_COUNTING_UNIQUE;
-  uint64_t nbits, nbytes;
-  if (!counting_payload(shape, &nbits, &nbytes)) {
-    return nay__fail(diag, NAY_EINVAL, "the size is above 2^57 bits", 0);
-  }
-  return NAY_OK;
-}
 
 static double counting_fpr(const nay_shape *shape, uint64_t nkeys) {
   return nay__fpr_blocked(shape->nunits, shape->k, nkeys);
@@ -450,8 +398,9 @@ const nay_family nay__family_counting = {
     .ordered = true,
     .concurrent = true,
     .copy_locked = true,
-    .plan = counting_plan,
-    .payload = counting_payload,
+    .capacity_mask = ~NAY_COUNTING_UNIQUE,
+    .plan = nay__counting_plan,
+    .payload = nay__counting_payload,
     .fpr = counting_fpr,
     .to_params = counting_to_params,
     .check = counting_check,

@@ -1,6 +1,6 @@
 /*
  * counting_page.h - the counters of a counting filter: pages, groups, records. The layout and the
- * reasons for it are at the head of counting.c, the only file that includes this.
+ * reasons for it are at the head of counting.c; counting_plan.c chooses the sizes.
  */
 #ifndef NAY_COUNTING_PAGE_H
 #define NAY_COUNTING_PAGE_H
@@ -14,7 +14,10 @@
 #define NAY_COUNTING_GROUPS 8u /* of a block */
 #define NAY_COUNTING_RECORD 32u
 #define NAY_COUNTING_STUCK 15u
-#define NAY_COUNTING_UNIQUE 1u /* shape.extra */
+
+/* shape.extra: the mode, and from bit 1 on the spare records for each block */
+#define NAY_COUNTING_UNIQUE 1u
+#define NAY_COUNTING_MAX_SPARE 8u
 
 /* ---- where things are ---- */
 
@@ -33,13 +36,14 @@ typedef struct nay_counting_page {
 } nay_counting_page;
 
 /*
- * Records of a page: one for each 48 groups, and 8. Of the 4096 groups of a page in a filter as
- * full as planned, 3 to 8 are above 64 (FPRs from 10% to 0.01%); with 10% more keys 17 to 31,
- * eight standard deviations below the 93 records; with 20% more the pools begin to overflow.
+ * Records of a page: one for each 64 groups, and 28, for the page of a small filter varies more;
+ * and the spare ones. Of the 4096 groups of a page in a filter as full as planned, up to 12 are
+ * above 64, and 92 have a record.
  */
 static inline uint32_t nay__counting_nrecords(const nay_shape *shape) {
   uint64_t nblocks = nay__min_u64(shape->nunits, NAY_COUNTING_PAGE);
-  return (uint32_t)nay__min_u64(nblocks / 6 + 8, nblocks * NAY_COUNTING_GROUPS);
+  uint64_t spare = (shape->extra >> 1) * nblocks;
+  return (uint32_t)nay__min_u64(nblocks / 8 + 28 + spare, nblocks * NAY_COUNTING_GROUPS);
 }
 
 static inline nay_counting_table nay__counting_open(uint8_t *payload, const nay_shape *shape,
@@ -239,5 +243,10 @@ static inline bool nay__counting_group_change(const nay_counting_table *t,
   nay__counting_store_plane(t, g->plane, before, after);
   return (mask & ~before) != 0;
 }
+
+/* ---- sizes: counting_plan.c ---- */
+
+nay_status nay__counting_plan(const nay_params *params, nay_diag *diag, nay_shape *shape);
+bool nay__counting_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes);
 
 #endif /* NAY_COUNTING_PAGE_H */

@@ -248,7 +248,7 @@ typedef struct nay_family_bulk {
 /* ---- algebra: whole filters, see filter_algebra.c ---- */
 
 typedef struct nay_family_algebra {
-  /* dst and src have the same shape */
+  /* dst and src have the same shape, up to capacity_mask */
   nay_status (*merge)(nay_filter *dst, const nay_filter *src);
   /* instead of merge, where shapes may differ: the hash functions agree, the family checks the
    * rest */
@@ -292,6 +292,8 @@ struct nay_family {
   bool concurrent;    /* takes NAY_CONCURRENT */
   bool copy_locked;   /* and a copy waits for adds: half an add would not pass check() */
   bool skips_repeats; /* builders drop a hash that equals the one before it */
+  uint32_t capacity_mask; /* bits of shape.extra that say how much a filter can take, not where its
+                             keys are: filters that differ in them merge */
 
   /* ---- shape ---- */
 

@@ -63,7 +63,7 @@ class Counters:
 def counting(f, hashes, removed=()):
     counters = Counters(f)
     for h in in_order(hashes):
-        if f.extra == 0 or not read_nay.Blocked.test(f, counters.plane, h):
+        if f.extra & 1 == 0 or not read_nay.Blocked.test(f, counters.plane, h):
             counters.change(h, 1)
     for h in removed:
         counters.change(h, -1)

@@ -424,12 +424,12 @@ class Counting(Family):
 
     @staticmethod
     def shape_ok(f):
-        return 1 <= f.nunits <= 1 << 48 and 1 <= f.k <= 64 and f.extra <= 1
+        return 1 <= f.nunits <= 1 << 48 and 1 <= f.k <= 64 and f.extra <= 17
 
     @staticmethod
     def records(f):
         blocks = min(f.nunits, 512)
-        return min(blocks // 6 + 8, 8 * blocks)
+        return min(blocks // 8 + 28 + (f.extra >> 1) * blocks, 8 * blocks)
 
     @classmethod
     def page_length(cls, f, blocks):
@@ -449,6 +449,7 @@ class Counting(Family):
             cls.check_page(f, p[64 * first : 64 * (first + blocks)], p[at : at + cls.page_length(f, blocks)], blocks)
             at += cls.page_length(f, blocks)
         f.seen |= {"counting: two pages"} if f.nunits > 512 else set()
+        f.seen |= {"counting: spare"} if f.extra > 1 else set()
 
     @classmethod
     def check_page(cls, f, plane, page, blocks):

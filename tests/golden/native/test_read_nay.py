@@ -26,7 +26,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SPEC = HERE.parents[2] / "doc" / "formats" / "nay.md"
 # what the golden files of a family must make use of, so that the answers mean something
 NEEDED = """
-counting: empty, unary, pooled, stuck, 15 or more, two pages
+counting: empty, unary, pooled, stuck, 15 or more, two pages, spare
 scalable: levels, finished, joined
 window: rotated, clock, rest of words
 cuckoo: doubled, spare bits, wide
