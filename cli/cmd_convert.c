@@ -54,7 +54,8 @@ static nay_params convert_params(const options *o, const nay_filter *f) {
   nay_filter_stats(f, &s);
   nay_params p = {.size = sizeof p};
   double keys = s.nkeys != 0 ? (double)s.nkeys : s.nkeys_estimated;
-  double bits = keys >= 1 ? (double)s.nbits / keys : 10;
+  bool known = keys >= 1 && (s.nkeys != 0 || !s.saturated);
+  double bits = known ? (double)s.nbits / keys : 10;
   bool native = strcmp(nay_format_name(o->to), "nay") == 0;
   if (native) p.kind = convert_kind(f);
   if (native && nay_format_of(f) == o->to) convert_hash(o, f, &p);

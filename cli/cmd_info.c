@@ -75,14 +75,17 @@ static void info_bar(const nay_stats *s) {
 
 static void info_keys(const nay_stats *s, bool overfilled) {
   char text[160], planned[NUMBER_TEXT], now[NUMBER_TEXT];
+  const char *saturated = s->saturated ? ", saturated" : "";
   count_text(s->nkeys_estimated, now);
   if (s->derived) {
     snprintf(text, sizeof text, "unknown: an intersection");
   } else if (s->nkeys == 0) {
-    snprintf(text, sizeof text, "about %s%s", now, overfilled ? ", overfilled" : "");
+    snprintf(text, sizeof text, "%s %s%s%s", promise_about(s), now, saturated,
+             overfilled ? ", overfilled" : "");
   } else {
-    snprintf(text, sizeof text, "about %s of %s planned (%.0f%%)%s", now,
+    snprintf(text, sizeof text, "%s %s of %s planned (%.0f%%%s)%s%s", promise_about(s), now,
              count_text((double)s->nkeys, planned), s->utilisation * 100,
+             s->saturated ? " or more" : "", saturated,
              overfilled && s->utilisation > 1 ? ", overfilled" : "");
   }
   info_line("keys", text);
@@ -105,7 +108,7 @@ static void info_rates(const nay_stats *s, bool native) {
 
 static void info_size(const filter_file *file, const nay_stats *s) {
   char text[160], size[NUMBER_TEXT];
-  double keys = s->nkeys != 0 ? (double)s->nkeys : s->nkeys_estimated;
+  double keys = s->nkeys != 0 ? (double)s->nkeys : s->saturated ? 0 : s->nkeys_estimated;
   size_text(file->nbytes, size);
   if (keys >= 0.5) {
     snprintf(text, sizeof text, "%s, %.2f bits per key, %s", size, (double)s->nbits / keys,
@@ -122,9 +125,9 @@ static void info_plans(const nay_filter *f, const nay_stats *s) {
   double bits_per_key, fpr;
   for (size_t i = 0; nay_format_plan_of(f, i, &nkeys, &bits_per_key, &fpr); i++) {
     char text[200], rate[NUMBER_TEXT];
-    snprintf(text, sizeof text, "%sat most %s, %.0f bits per key, FPR %s: %.0f%% used",
+    snprintf(text, sizeof text, "%sat most %s, %.0f bits per key, FPR %s: %s%.0f%% used",
              i == 0 ? "" : "or ", COUNTED(nkeys, "key"), bits_per_key, fpr_text(fpr, rate),
-             100 * s->nkeys_estimated / (double)nkeys);
+             s->saturated ? "at least " : "", 100 * s->nkeys_estimated / (double)nkeys);
     info_line(i == 0 ? "planned" : "", text);
   }
 }
@@ -255,7 +258,9 @@ const command command_info = {
         "\n"
         "How many of its planned keys a filter holds is its utilisation; a filter that holds so "
         "many "
-        "that its FPR is more than 10% above the planned one is overfilled: a warning says so. "
+        "that its FPR is more than 10% above the planned one is overfilled: a warning says so. A "
+        "filter, or a block of one, without a clear bit is saturated: it may hold any number of "
+        "keys, and the number shown is a lower bound. "
         "Some "
         "layouts of other systems state k and the number of bits alone; the plans that these can "
         "come from are listed, each with the most keys, and what holds more than all of them is "

@@ -299,8 +299,9 @@ const char *filterfile_kind_name(const nay_format *format, nay_kind kind) {
 
 /* ---- reports ---- */
 
+/* 0: neither planned nor to be estimated. */
 static double keys_known(const nay_stats *s) {
-  return s->nkeys != 0 ? (double)s->nkeys : s->nkeys_estimated;
+  return s->nkeys != 0 ? (double)s->nkeys : s->saturated ? 0 : s->nkeys_estimated;
 }
 
 bool filterfile_seed(const nay_filter *f, uint64_t *seed) {
@@ -341,6 +342,7 @@ void json_filter(const nay_filter *f, const nay_format *format, uint64_t nbytes,
   if (s.nkeys == 0) json_null("fpr_planned");
   promise_json(p);
   json_bool("derived", s.derived);
+  json_bool("saturated", s.saturated);
   json_bool("locked", s.locked);
 }
 
@@ -355,7 +357,7 @@ static void report_text(const char *done, const char *path, const nay_filter *f,
   bool native = strcmp(nay_format_name(format), "nay") == 0;
   bool known = nkeys != ESTIMATED;
   /* the FPR of another system's layout is an approximation: see nay_format_plan */
-  message("%s %s: %s%s, %s, %s%s%s", done, path, known ? "" : "about ",
+  message("%s %s: %s%s%s, %s, %s%s%s", done, path, known ? "" : promise_about(s), known ? "" : " ",
           COUNTED(known ? (double)nkeys : s->nkeys_estimated, "key"),
           native ? nay_kind_name(s->kind) : nay_format_name(format),
           size_text(encoded_size(f), size), native ? ", FPR " : "",

@@ -23,6 +23,9 @@ static const struct {
     [PROM_UTILISATION] = {"utilisation_ratio", "keys now, divided by the keys planned for"},
     [PROM_OVERFILLED] = {"overfilled",
                          "1 when the false-positive rate is more than 10% above the planned one"},
+    [PROM_SATURATED] = {"saturated",
+                        "1 when a filter or a block has no clear bit: there are more keys than "
+                        "estimated"},
     [PROM_BITS_PER_KEY] = {"bits_per_key", "bits of the filter for each key"},
     [PROM_PROBES] = {"probes", "probes of the filter for each key (k)"},
     [PROM_FILL] = {"fill_ratio", "fraction of its bits that are set"},
@@ -52,11 +55,12 @@ void prom_sample(prom_samples *s, prom_metric metric, double value) {
 
 void prom_filter(prom_samples *to, const promise *p) {
   const nay_stats *s = &p->stats;
-  double keys = p->nkeys != 0 ? (double)p->nkeys : s->nkeys_estimated;
+  double keys = p->nkeys != 0 ? (double)p->nkeys : s->saturated ? 0 : s->nkeys_estimated;
   prom_sample(to, PROM_KEYS_ESTIMATED, s->nkeys_estimated);
   prom_sample(to, PROM_FILL, s->fill);
   prom_sample(to, PROM_FPR_NOW, s->fpr_now);
   prom_sample(to, PROM_OVERFILLED, p->overfilled);
+  prom_sample(to, PROM_SATURATED, s->saturated);
   prom_sample(to, PROM_PROBES, s->k);
   if (keys > 0) prom_sample(to, PROM_BITS_PER_KEY, (double)s->nbits / keys);
   if (p->nkeys == 0) return;
@@ -82,6 +86,7 @@ void prom_table(prom_samples *to, const table_file *file, const table_summary *s
   if (s->format == NULL) return;
   prom_sample(to, PROM_FPR_NOW, s->fpr);
   prom_sample(to, PROM_PROBES, s->stats.k);
+  prom_sample(to, PROM_SATURATED, s->saturated);
   if (s->nkeys_planned == 0) return;
   prom_sample(to, PROM_KEYS_PLANNED, s->nkeys_planned);
   prom_sample(to, PROM_UTILISATION, s->nkeys_filtered / s->nkeys_planned);

@@ -46,6 +46,8 @@ static void promise_plan(promise *p, const nay_filter *f) {
   }
 }
 
+const char *promise_about(const nay_stats *s) { return s->saturated ? "at least" : "about"; }
+
 double promise_utilisation(const promise *p) {
   bool known = p->nkeys != 0 && !p->stats.derived;
   return known ? p->stats.nkeys_estimated / (double)p->nkeys : NAN;
@@ -95,12 +97,8 @@ static const char *promise_keys(const promise *p, char *text, size_t cap) {
   if (s->derived || !promise_has_more_keys(p)) return text;
   counted_text((double)p->nkeys, "key", planned, sizeof planned);
   const char *most = s->nkeys == 0 ? "at most " : "";
-  if (!isfinite(s->nkeys_estimated)) {
-    snprintf(text, cap, ": planned for %s%s, every bit is set", most, planned);
-  } else { /* a fill near 1 gives only a lower bound */
-    snprintf(text, cap, ": planned for %s%s, holds %s %s", most, planned,
-             s->fill > 0.99 ? "more than" : "about", count_text(s->nkeys_estimated, now));
-  }
+  snprintf(text, cap, ": planned for %s%s, holds %s %s", most, planned, promise_about(s),
+           count_text(s->nkeys_estimated, now));
   return text;
 }
 

@@ -29,6 +29,10 @@ typedef struct promise {
 /* promise_judge: asked 0: the promise is the filter's own plan. */
 promise promise_judge(const nay_filter *f, double asked);
 
+/* promise_about: what to say before nkeys_estimated: "about", or "at least" when the filter is
+ * saturated. */
+const char *promise_about(const nay_stats *s);
+
 /* promise_utilisation: keys now, divided by those planned for; NAN: not known. */
 double promise_utilisation(const promise *p);
 

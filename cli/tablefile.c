@@ -102,6 +102,7 @@ table_summary tablefile_summary(const table_file *file) {
     s.nkeys_filtered += judged.stats.nkeys_estimated;
     s.nkeys_planned += (double)judged.nkeys;
     s.noverfilled += judged.overfilled;
+    s.saturated = s.saturated || judged.stats.saturated;
     planned = planned && judged.nkeys != 0;
     s.plans_stated = s.plans_stated && judged.stats.nkeys != 0;
     if (f.len <= largest) continue;
@@ -146,6 +147,7 @@ void tablefile_json_stats(const table_summary *s) {
   if (s->format != NULL) json_count("k", s->stats.k);
   json_real("fpr_now", s->fpr);
   json_real("utilisation", s->nkeys_planned > 0 ? s->nkeys_filtered / s->nkeys_planned : NAN);
+  json_bool("saturated", s->saturated);
   json_count("noverfilled", s->noverfilled);
 }
 
@@ -236,8 +238,9 @@ static const char *table_utilisation(const table_summary *s, char text[160]) {
     snprintf(over, sizeof over, ", %llu of %s overfilled", (unsigned long long)s->noverfilled,
              COUNTED(s->info.nfilters, "filter"));
   }
-  snprintf(text, 160, ", %.0f%% of %s%s planned%s", 100 * s->nkeys_filtered / s->nkeys_planned,
-           s->plans_stated ? "" : "at most ", count_text(s->nkeys_planned, planned), over);
+  snprintf(text, 160, ", %s%.0f%% of %s%s planned%s", s->saturated ? "at least " : "",
+           100 * s->nkeys_filtered / s->nkeys_planned, s->plans_stated ? "" : "at most ",
+           count_text(s->nkeys_planned, planned), over);
   return text;
 }
 
@@ -247,8 +250,11 @@ static void table_size_lines(const table_summary *s) {
   size_text(s->info.nbytes, size);
   if (s->nkeys >= 0.5) {
     table_line("size", "%s, %.2f bits per key", size, tablefile_bits_per_key(s));
-    table_line("keys", "%s%s in the filter%s", s->info.nentries != 0 ? "" : "about ", keys,
-               table_utilisation(s, planned));
+    table_line("keys", "%s%s in the filter%s",
+               s->info.nentries != 0 ? ""
+               : s->saturated        ? "at least "
+                                     : "about ",
+               keys, table_utilisation(s, planned));
   } else {
     table_line("size", "%s", size);
   }

@@ -37,6 +37,7 @@ typedef struct table_summary {
   double nkeys_planned;     /* of all filters, or the most of several plans; 0: not known of some */
   bool plans_stated;        /* all filters state their plan */
   double nkeys_filtered;    /* estimated from the bits of all filters */
+  bool saturated;           /* a filter is: nkeys_filtered is a lower bound, see nay_stats */
   uint64_t noverfilled;     /* filters that have more keys than planned, see promise.h */
 } table_summary;
 

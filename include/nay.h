@@ -348,7 +348,7 @@ typedef struct nay_stats {
   nay_hash_kind hash;
   uint32_t k;
   uint64_t nkeys;         /* planned; 0: unknown, as when it was made from nbits alone */
-  double nkeys_estimated; /* maximum likelihood, from the bits */
+  double nkeys_estimated; /* maximum likelihood, from the bits; saturated: there are more */
   uint64_t nbits;         /* payload, as in the plan */
   uint64_t nbits_set;
   uint64_t nbytes;    /* memory held, payload and handle */
@@ -358,6 +358,8 @@ typedef struct nay_stats {
   double fpr_planned; /* the same, expected, with nkeys keys in */
   bool overloaded;    /* more keys than planned, in a window in one generation: FPR above plan */
   bool derived;       /* made by intersection: nkeys_estimated and fpr_now are not known (NaN) */
+  bool saturated;     /* a block, or the whole array, has no clear bit, which any number of keys can
+                         do: nkeys_estimated and utilisation are lower bounds (999 in 1,000) */
   bool read_only;     /* mapped, or a view */
   bool locked;        /* keyed, and the key was not given yet */
   bool stores_key;    /* files will contain the SipHash key */

@@ -245,7 +245,9 @@ NAY_API nay_status nay_filter_fold_factor(const nay_filter *filter, double max_f
  */
 NAY_API nay_status nay_filter_shrink(nay_filter *filter, uint64_t nbytes);
 
-/* nay_overlap: estimated sizes of the union and intersection of two sets, from their filters. */
+/* nay_overlap: estimated sizes of the union and intersection of two sets, from their filters. When
+ * the union is saturated (see nay_stats), the numbers of keys are lower bounds, and the
+ * intersection and jaccard are not known (NaN). */
 typedef struct nay_overlap {
   size_t size; /* sizeof the struct: see ABI */
   double nkeys_a, nkeys_b;

@@ -17,8 +17,6 @@
 #include "os/pages.h"
 #include "os/spin.h"
 
-#define FILTER_NAN ((double)((1e300 * 1e10) * 0.0))
-
 /* ---- making and releasing ---- */
 
 /* A family without add has nothing to make concurrent: its filters are const, and const calls are
@@ -426,19 +424,21 @@ nay_status nay_filter_stats(const nay_filter *f, nay_stats *stats) {
   nay_census census;
   f->family->census(f, NULL, 1, &census);
   bool derived = (f->flags & NAY_IS_DERIVED) != 0;
+  double nkeys = nay__estimate_value(&census.keys);
   nay_stats s = {
       .kind = f->family->kind,
       .hash = f->hasher.kind,
       .k = f->shape.k,
       .nkeys = f->nkeys,
-      .nkeys_estimated = derived ? FILTER_NAN : census.nkeys,
+      .nkeys_estimated = derived ? NAY_NAN : nkeys,
       .nbits = census.nbits,
       .nbits_set = census.nbits_set,
       .nbytes = f->nbytes + sizeof *f,
       .fill = census.nbits == 0 ? 0 : (double)census.nbits_set / (double)census.nbits,
-      .fpr_now = derived ? FILTER_NAN : census.fpr,
+      .fpr_now = derived ? NAY_NAN : census.fpr,
       .fpr_planned = f->nkeys != 0 ? f->family->fpr(&f->shape, f->nkeys) : 0,
       .derived = derived,
+      .saturated = census.keys.saturated && !derived,
       .read_only = (f->flags & NAY_IS_READ_ONLY) != 0,
       .locked = f->hasher.locked,
       .stores_key = f->hasher.kind == NAY_HASH_SIPHASH && (f->flags & NAY_STORE_KEY) != 0,
@@ -446,10 +446,10 @@ nay_status nay_filter_stats(const nay_filter *f, nay_stats *stats) {
       .nrefused = nay__atomic_load64(&f->nrefused),
   };
   if (f->nkeys != 0 && !derived) {
-    s.utilisation = census.nkeys / (double)f->nkeys;
+    s.utilisation = nkeys / (double)f->nkeys;
     /* 5%: an estimate from bits is within 1% even for a few hundred keys; below that, a key or
      * two; one key sets bits that cannot be taken for two */
-    s.overloaded = census.nkeys > 1.05 * (double)f->nkeys + (f->nkeys == 1 ? 0.5 : 2);
+    s.overloaded = nkeys > 1.05 * (double)f->nkeys + (f->nkeys == 1 ? 0.5 : 2);
   }
   if (f->family->describe != NULL) f->family->describe(f, &s);
   nay__abi_write(NAY_ABI_STATS, &s, stats);

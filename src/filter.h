@@ -4,6 +4,8 @@
 
 #include "family/family.h"
 
+#define NAY_NAN ((double)((1e300 * 1e10) * 0.0)) /* not known */
+
 /* nay__filter_make: an empty, writable filter of a shape, with a zeroed payload of its own. */
 nay_status nay__filter_make(const nay_family *family, const nay_shape *shape,
                             const nay_hasher *hasher, uint64_t nkeys, uint32_t flags,

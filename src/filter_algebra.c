@@ -231,13 +231,15 @@ nay_status nay_filter_overlap(const nay_filter *a, const nay_filter *b, nay_over
   a->family->census(a, NULL, 1, &ca);
   b->family->census(b, NULL, 1, &cb);
   a->family->census(a, b, 1, &cu);
-  double both = ca.nkeys + cb.nkeys - cu.nkeys;
+  double all = nay__estimate_value(&cu.keys);
+  nay_overlap o = {.nkeys_a = nay__estimate_value(&ca.keys),
+                   .nkeys_b = nay__estimate_value(&cb.keys),
+                   .nkeys_union = all};
+  double both = o.nkeys_a + o.nkeys_b - all;
   if (both < 0) both = 0;
-  nay_overlap o = {.nkeys_a = ca.nkeys,
-                   .nkeys_b = cb.nkeys,
-                   .nkeys_union = cu.nkeys,
-                   .nkeys_intersection = both,
-                   .jaccard = cu.nkeys > 0 ? both / cu.nkeys : 0};
+  if (cu.keys.saturated) both = NAY_NAN; /* a difference of lower bounds says nothing */
+  o.nkeys_intersection = both;
+  o.jaccard = all > 0 ? both / all : 0;
   nay__abi_write(NAY_ABI_OVERLAP, &o, overlap);
   return NAY_OK;
 }

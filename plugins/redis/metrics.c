@@ -32,6 +32,7 @@ typedef enum metric {
   FPR_NOW,
   FPR_PLANNED,
   OVERFILLED,
+  SATURATED,
   NMETRICS
 } metric;
 
@@ -46,6 +47,9 @@ static const struct {
     [FPR_NOW] = {"fpr_now", "false-positive rate now"},
     [FPR_PLANNED] = {"fpr_planned", "false-positive rate at the planned number of keys"},
     [OVERFILLED] = {"overfilled", "1 when the filter has more keys than planned, or takes no more"},
+    [SATURATED] =
+        {"saturated",
+         "1 when a filter or a block has no clear bit: there are more keys than estimated"},
 };
 
 typedef struct samples {
@@ -79,6 +83,7 @@ static void gather_native(samples *s, const native_value *value) {
   sample(s, FPR_NOW, isnan(stats.fpr_now) ? 1 : stats.fpr_now); /* as NAY.INFO */
   sample(s, FPR_PLANNED, stats.fpr_planned);
   sample(s, OVERFILLED, stats.overloaded);
+  sample(s, SATURATED, stats.saturated);
 }
 
 static void gather_bf(samples *s, const nay_sbchain *chain) {

@@ -59,6 +59,10 @@ static void info_overloaded(redis_ctx *ctx, const facts *f) {
   redis.ReplyWithBool(ctx, f->stats.overloaded);
 }
 
+static void info_saturated(redis_ctx *ctx, const facts *f) {
+  redis.ReplyWithBool(ctx, f->stats.saturated);
+}
+
 static void info_probes(redis_ctx *ctx, const facts *f) {
   redis.ReplyWithLongLong(ctx, f->stats.k);
 }
@@ -116,6 +120,7 @@ static const struct field {
     {"rate", info_rate, FILTER, true},
     {"planned rate", info_planned, FILTER, true},
     {"overloaded", info_overloaded, FILTER, true},
+    {"saturated", info_saturated, FILTER, true},
     {"hash", info_hash, FILTER, true},
     {"probes", info_probes, FILTER, true},
     {"levels", info_levels, FILTER, true},

@@ -250,11 +250,12 @@ void nay__blocked_measure(const nay_bits *a, const nay_bits *b, uint64_t factor,
   uint64_t histogram[NAY_BLOCK_BITS + 1] = {0};
   blocked_histogram(a, b, factor, histogram);
   uint64_t nblocks = a->nunits / factor;
-  nay_census c = {nblocks * NAY_BLOCK_BITS, 0, 0, 0};
+  nay_census c = {.nbits = nblocks * NAY_BLOCK_BITS};
   for (unsigned x = 0; x <= NAY_BLOCK_BITS; x++) {
     double blocks = (double)histogram[x];
     c.nbits_set += x * histogram[x];
-    c.nkeys += blocks * nay__estimate_keys(NAY_BLOCK_BITS, a->k, x);
+    nay_estimate keys = nay__estimate_keys(NAY_BLOCK_BITS, a->k, x);
+    nay__estimate_add(&c.keys, &keys, histogram[x]);
     c.fpr += blocks / (double)nblocks * nay__ipow((double)x / NAY_BLOCK_BITS, a->k);
   }
   *census = c;

@@ -432,7 +432,7 @@ static void cuckoo_census(const nay_filter *a, const nay_filter *b, uint64_t fac
   nay_cuckoo_table t = nay__cuckoo_of(a);
   uint64_t nentries = nay__load64le(a->bits.bytes + CUCKOO_AT_NENTRIES);
   bool distinct = (a->shape.extra & NAY_CUCKOO_UNIQUE) != 0;
-  *census = (nay_census){nay__cuckoo_nbits(&a->shape, t.d), nentries * t.f, (double)nentries,
+  *census = (nay_census){nay__cuckoo_nbits(&a->shape, t.d), nentries * t.f, nay__exactly(nentries),
                          nay__cuckoo_expected(&t, (double)nentries, distinct)};
 }
 

@@ -28,6 +28,7 @@
 #include "cpu/kernels.h"
 #include "family/families.h"
 #include "hash/hash.h"
+#include "math/fpr.h"
 
 /* nay_shape: the geometry that makes two filters of one family alike; stored in file headers. */
 typedef struct nay_shape {
@@ -105,9 +106,14 @@ static inline const nay_filter *nay__filter_of(const nay_bits *bits) {
 typedef struct nay_census {
   uint64_t nbits; /* that keys can set: counters and headers are not among them */
   uint64_t nbits_set;
-  double nkeys; /* estimated */
-  double fpr;   /* of the bits as they are */
+  nay_estimate keys;
+  double fpr; /* of the bits as they are */
 } nay_census;
+
+/* nay__exactly: a number of keys that is stored. */
+static inline nay_estimate nay__exactly(uint64_t nkeys) {
+  return (nay_estimate){(double)nkeys, 0, false};
+}
 
 /* ---- batch: up to 64 hashes ---- */
 

@@ -431,7 +431,7 @@ void nay__fuse_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
         nay__fuse_is_fixed(odd) ? odd == NAY_FUSE_SAYS_MAYBE : fuse_rate(nay__fuse_bits(&a->shape));
   }
   uint64_t nbits = a->nbytes * 8;
-  *census = (nay_census){nbits, nbits, (double)a->nkeys, rates / (double)v.nshards};
+  *census = (nay_census){nbits, nbits, nay__exactly(a->nkeys), rates / (double)v.nshards};
 }
 
 /* The slots that keys can have are all in the array. */

@@ -281,7 +281,7 @@ static nay_census ribbon_bloom_census(const nay_filter *f) {
   nay_bits bits = nay__ribbon_bloom(f);
   uint64_t set = nay__bits_count(bits.bytes, bits.nunits / 8);
   double fill = (double)set / (double)bits.nunits;
-  return (nay_census){bits.nunits, set, (double)f->nkeys, nay__ipow(fill, bits.k)};
+  return (nay_census){bits.nunits, set, nay__exactly(f->nkeys), nay__ipow(fill, bits.k)};
 }
 
 static void ribbon_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
@@ -293,7 +293,7 @@ static void ribbon_census(const nay_filter *a, const nay_filter *b, uint64_t fac
   }
   uint64_t nbits = a->nbytes * 8;
   nay_burr burr = nay__ribbon_open(&a->bits);
-  *census = (nay_census){nbits, nbits, (double)a->nkeys, ribbon_fpr_now(&burr)};
+  *census = (nay_census){nbits, nbits, nay__exactly(a->nkeys), ribbon_fpr_now(&burr)};
 }
 
 static void ribbon_describe(const nay_filter *f, nay_stats *stats) {

@@ -299,14 +299,14 @@ static uint64_t scalable_batch_test(const nay_filter *f, const uint64_t *lo, con
 static void scalable_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
                             nay_census *census) {
   (void)b;
-  nay_census sum = {0, 0, 0, 0};
+  nay_census sum = {.nbits = 0};
   double nay = 1;
   for (nay_scalable_walk w = nay__scalable_begin(a); nay__scalable_next(&w); factor = 1) {
     nay_census c;
     nay__blocked_measure(&w.level, NULL, factor, &c);
     sum.nbits += c.nbits;
     sum.nbits_set += c.nbits_set;
-    sum.nkeys += c.nkeys;
+    nay__estimate_add(&sum.keys, &c.keys, 1);
     nay *= 1 - c.fpr;
   }
   sum.fpr = 1 - nay;
@@ -406,7 +406,7 @@ static nay_status scalable_fold_and_seal(nay_filter *f, uint64_t factor) {
   nay__store64le(w.row + NAY_SCALABLE_ROW_NSET, census.nbits_set);
   nay__store64le(w.row + NAY_SCALABLE_ROW_FULL, nay__max_u64(1, census.nbits_set));
   nay__store64le(w.row + NAY_SCALABLE_ROW_NKEYS,
-                 nay__min_u64((uint64_t)census.nkeys + 1, nblocks * NAY_BLOCK_BITS));
+                 nay__min_u64((uint64_t)census.keys.nkeys + 1, nblocks * NAY_BLOCK_BITS));
   nay__store32le(w.payload + NAY_SCALABLE_AT_FINISHED, 1);
   return NAY_OK;
 }

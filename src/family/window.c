@@ -298,7 +298,8 @@ static nay_status window_clear(nay_filter *f) {
 /* For one slice with x of its bits set: the keys in it, and the probability that an absent key
  * tests maybe. */
 typedef struct window_tables {
-  double keys[64 / 2 * WINDOW_WORDS + 1], claims[64 / 2 * WINDOW_WORDS + 1];
+  nay_estimate keys[64 / 2 * WINDOW_WORDS + 1];
+  double claims[64 / 2 * WINDOW_WORDS + 1];
 } window_tables;
 
 static void window_fill_tables(const nay_shape *shape, window_tables *t) {
@@ -318,7 +319,7 @@ static void window_census(const nay_filter *a, const nay_filter *b, uint64_t fac
   for (unsigned cell = 0; cell < 64 / all; cell++) first |= (uint64_t)1 << cell * all;
   window_tables t;
   window_fill_tables(&a->shape, &t);
-  nay_census c = {a->shape.nunits * WINDOW_UNIT * 8, 0, 0, 0};
+  nay_census c = {.nbits = a->shape.nunits * WINDOW_UNIT * 8};
   for (uint64_t u = 0; u < a->shape.nunits; u++) {
     const uint8_t *unit = a->bits.bytes + WINDOW_HEADER + u * WINDOW_UNIT;
     double nay = 1;
@@ -328,7 +329,7 @@ static void window_census(const nay_filter *a, const nay_filter *b, uint64_t fac
         x += nay__popcount64(nay__load64le(unit + w * 8) >> i & first);
       }
       c.nbits_set += x;
-      c.nkeys += t.keys[x];
+      nay__estimate_add(&c.keys, &t.keys[x], 1);
       nay *= 1 - t.claims[x];
     }
     c.fpr += (1 - nay) / (double)a->shape.nunits;

@@ -51,10 +51,10 @@ static void classic_census(const nay_filter *a, const nay_filter *b, uint64_t fa
   (void)factor;
   uint64_t set = b == NULL ? nay__bits_count(a->bits.bytes, a->nbytes)
                            : nay__bits_count_or(a->bits.bytes, b->bits.bytes, a->nbytes);
-  nay_census c = {a->shape.nunits, set, 0, 0};
+  nay_census c = {.nbits = a->shape.nunits, .nbits_set = set};
   if (a->shape.nunits != 0) {
     c.fpr = nay__ipow((double)set / (double)a->shape.nunits, a->shape.k);
-    if (a->shape.k != 0) c.nkeys = nay__estimate_keys(a->shape.nunits, a->shape.k, set);
+    if (a->shape.k != 0) c.keys = nay__estimate_keys(a->shape.nunits, a->shape.k, set);
   }
   *census = c;
 }

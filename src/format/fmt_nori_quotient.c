@@ -152,7 +152,7 @@ static void quotient_census(const nay_filter *a, const nay_filter *b, uint64_t f
   (void)b, (void)factor; /* no algebra */
   uint64_t count = quotient_count(a);
   *census = (nay_census){8 * QUOTIENT_CELL * a->shape.nunits, 8 * QUOTIENT_CELL * count,
-                         (double)count, quotient_rate(&a->shape, count)};
+                         nay__exactly(count), quotient_rate(&a->shape, count)};
 }
 
 static const nay_family quotient_family = {

@@ -151,7 +151,7 @@ static void rb_bloom_census(const nay_filter *a, const nay_filter *b, uint64_t f
                             nay_census *census) {
   (void)b; /* no merge, no fold */
   (void)factor;
-  nay_census c = {0, 0, 0, 0};
+  nay_census c = {.nbits = 0};
   double nay = 1;
   rb_links at = rb_links_of(a);
   while (rb_next_link(&at)) {
@@ -160,7 +160,10 @@ static void rb_bloom_census(const nay_filter *a, const nay_filter *b, uint64_t f
     if (set > link->modulus) set = link->modulus; /* bits past a small power of two are not read */
     c.nbits += link->nbytes * 8;
     c.nbits_set += set;
-    if (link->hashes != 0) c.nkeys += nay__estimate_keys(link->modulus, link->hashes, set);
+    if (link->hashes != 0) {
+      nay_estimate keys = nay__estimate_keys(link->modulus, link->hashes, set);
+      nay__estimate_add(&c.keys, &keys, 1);
+    }
     nay *= 1 - nay__ipow((double)set / (double)link->modulus, link->hashes);
   }
   c.fpr = 1 - nay;
@@ -304,7 +307,7 @@ static void rb_cuckoo_census(const nay_filter *a, const nay_filter *b, uint64_t 
     met += 2 * (double)used / (double)at.sub.nbuckets;
   }
   uint64_t nslots = (uint64_t)(a->nbytes - NAY_CFCHAIN_HEADER_LEN);
-  *census = (nay_census){nslots * 8, at.header.nitems * 8, (double)at.header.nitems,
+  *census = (nay_census){nslots * 8, at.header.nitems * 8, nay__exactly(at.header.nitems),
                          1 - nay__exp(met * nay__ln(254.0 / 255.0))};
 }
 

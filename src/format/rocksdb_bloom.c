@@ -167,11 +167,11 @@ static void rocksdb_local_census(const nay_filter *a, const nay_filter *b, uint6
   assert(factor == 1); /* no fold */
   (void)factor;
   size_t nbytes = rocksdb_local_nbytes(a);
-  nay_census c = {(uint64_t)nbytes * 8, 0, 0, rocksdb_local_fpr(&a->shape, 0)};
+  nay_census c = {.nbits = (uint64_t)nbytes * 8, .fpr = rocksdb_local_fpr(&a->shape, 0)};
   if (nbytes != 0) {
     c.nbits_set = b == NULL ? nay__bits_count(a->bits.bytes, nbytes)
                             : nay__bits_count_or(a->bits.bytes, b->bits.bytes, nbytes);
-    c.nkeys = nay__estimate_keys(c.nbits, a->shape.k, c.nbits_set);
+    c.keys = nay__estimate_keys(c.nbits, a->shape.k, c.nbits_set);
     c.fpr = rocksdb_local_rate(a, b);
   }
   *census = c;

@@ -207,10 +207,10 @@ static double rocksdb_ribbon_estimate(uint64_t nblocks) {
 static void rocksdb_ribbon_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
                                   nay_census *census) {
   (void)b, (void)factor; /* static filters neither merge nor fold */
-  nay_census c = {a->shape.nunits * RIBBON_WIDTH, a->shape.nunits * RIBBON_WIDTH, 0,
-                  rocksdb_ribbon_fpr(&a->shape, 0)};
+  uint64_t nbits = a->shape.nunits * RIBBON_WIDTH;
+  nay_census c = {.nbits = nbits, .nbits_set = nbits, .fpr = rocksdb_ribbon_fpr(&a->shape, 0)};
   if (a->shape.nunits != 0) {
-    c.nkeys = a->nkeys != 0 ? (double)a->nkeys : rocksdb_ribbon_estimate(a->shape.extra);
+    c.keys.nkeys = a->nkeys != 0 ? (double)a->nkeys : rocksdb_ribbon_estimate(a->shape.extra);
   }
   *census = c;
 }

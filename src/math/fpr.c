@@ -119,10 +119,36 @@ double nay__fpr_blocks(uint64_t nblocks, uint32_t block_bits, uint32_t k, uint64
   return fpr_clamp(rate / weights + duplicates);
 }
 
-double nay__estimate_keys(uint64_t m, uint32_t k, uint64_t x) {
-  if (x == 0) return 0;
-  double occupied = (double)x, bins = (double)m;
-  if (x >= m) occupied = bins - 0.5; /* full: the likelihood has no maximum; half a free bit */
-  if (m == 1) return 1;
-  return nay__ln1p(-occupied / bins) / (k * nay__ln1p(-1 / bins));
+/*
+ * A full array: clear bits are Poisson with a mean of m e^(-kn/m), so none is left with a chance of
+ * 1 in 1,000 when that mean is ln 1,000. Each key sets at most k bits, so m / k is a bound, too.
+ */
+static double fpr_fewest_that_fill(double m, uint32_t k) {
+  const double ln_1000 = 6.907755278982137;
+  double sure = m > k ? m / k : 1;
+  if (m <= ln_1000) return sure;
+  double fewest = nay__ln(ln_1000 / m) / (k * nay__ln1p(-1 / m));
+  return fewest > sure ? fewest : sure;
+}
+
+/* The variance is that of linear counting (Whang, Vander-Zanden, Taylor 1990), for k probes. */
+nay_estimate nay__estimate_keys(uint64_t m, uint32_t k, uint64_t x) {
+  double bins = (double)m;
+  if (x == 0) return (nay_estimate){0, 0, false};
+  if (x >= m) return (nay_estimate){fpr_fewest_that_fill(bins, k), 0, true};
+  double ln_clear = nay__ln1p(-(double)x / bins); /* below 0; m is at least 2 */
+  double t = -ln_clear, variance = bins * (nay__exp(t) - t - 1) / ((double)k * k);
+  return (nay_estimate){ln_clear / (k * nay__ln1p(-1 / bins)), variance, false};
+}
+
+void nay__estimate_add(nay_estimate *sum, const nay_estimate *one, uint64_t times) {
+  sum->nkeys += (double)times * one->nkeys;
+  sum->variance += (double)times * one->variance;
+  sum->saturated |= one->saturated && times != 0;
+}
+
+double nay__estimate_value(const nay_estimate *estimate) {
+  if (!estimate->saturated || estimate->variance <= 0) return estimate->nkeys;
+  double least = estimate->nkeys - 3.1 * nay__sqrt(estimate->variance);
+  return least > 0 ? least : 0;
 }

@@ -27,7 +27,25 @@ double nay__fpr_blocked(uint64_t nblocks, uint32_t k, uint64_t n);
 /* nay__fpr_blocks: the same for blocks of another size, all of whose bits are equally likely. */
 double nay__fpr_blocks(uint64_t nblocks, uint32_t block_bits, uint32_t k, uint64_t n);
 
+/*
+ * nay_estimate: how many keys the occupied bits of one array tell of, or of several together.
+ * Saturated: an array has no clear bit, and such an array may hold any number of keys. It counts as
+ * the fewest that fill it with a chance of 1 in 1,000.
+ */
+typedef struct nay_estimate {
+  double nkeys;
+  double variance; /* of nkeys; none for a saturated array */
+  bool saturated;
+} nay_estimate;
+
 /* nay__estimate_keys: the n that makes x occupied bits of m most likely, k probes a key. */
-double nay__estimate_keys(uint64_t m, uint32_t k, uint64_t x);
+nay_estimate nay__estimate_keys(uint64_t m, uint32_t k, uint64_t x);
+
+/* nay__estimate_add: adds `times` arrays like this one. */
+void nay__estimate_add(nay_estimate *sum, const nay_estimate *one, uint64_t times);
+
+/* nay__estimate_value: the most likely number of keys; when it is saturated, a lower bound: 3.1
+ * standard deviations (1 in 1,000) below. */
+double nay__estimate_value(const nay_estimate *estimate);
 
 #endif /* NAY_FPR_H */

@@ -164,3 +164,36 @@ samples() {
     done
   done
 }
+
+# ---- filters without a clear bit ----
+
+@test "info: a saturated filter has at least so many keys, in text, JSON and metrics" {
+  seq 100 | nay build -q -t bloom -n 100 --bits 1 --probes 10 -o full.nay
+  run --separate-stderr nay info full.nay
+  grep -q '^  keys       at least 27 of 100 planned (27% or more), saturated$' <<<"$output"
+  [ "$(nay info --json full.nay | jq -c '[.saturated, (.nkeys_estimated < 100)]')" = '[true,true]' ]
+  nay info --prom full.nay | grep -qx 'nay_saturated{file="full.nay",kind="bloom"} 1'
+}
+
+@test "info: overfilled a thousand times, and what the warning says" {
+  run nay build -q -n 1000 -p 1% -o over.nay < <(seq 100000)
+  [[ $output == *"planned for 1,000 keys, holds at least "* ]]
+  run nay info over.nay
+  [[ $output == *"keys       at least "*" of 1,000 planned ("*"% or more), saturated, overfilled"* ]]
+}
+
+@test "info: of a saturated filter without a plan nobody knows the bits per key" {
+  seq 10000 | nay build -q --format leveldb -n 100 -b 10 -o over.leveldb
+  run nay info --format leveldb over.leveldb
+  [[ $output == *"size       126 B, 6 probes"* ]]
+  [[ $output == *"keys       at least "*", saturated, overfilled"* ]]
+  [ "$(nay info --json --format leveldb over.leveldb | jq -c '[.saturated, .bits_per_key]')" = '[true,null]' ]
+  ! nay info --prom --format leveldb over.leveldb | grep -q bits_per_key
+}
+
+@test "info: a filter within its plan is not saturated" {
+  seq 1000 | nay build -q -n 1000 -p 1% -o fine.nay
+  nay info fine.nay | grep -q 'keys       about 1,009 of 1,000 planned (101%)$'
+  [ "$(nay info --json fine.nay | jq .saturated)" = false ]
+  nay info --prom fine.nay | grep -qx 'nay_saturated{file="fine.nay",kind="blocked"} 0'
+}

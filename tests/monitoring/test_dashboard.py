@@ -40,6 +40,9 @@ class Files:
         keys = "".join(f"{i:06}\n" for i in range(2000))
         self.run("build", "-q", "-n", "1000", "-p", "1%", "-o", "live.nay", text="0\n")
         self.run("build", "-q", "-t", "fuse", "-o", "static.nay", text=keys)
+        self.run("build", "-q", "-t", "scalable", "-n", "100", "-p", "1%", "-o", "grows.nay", text="0\n")
+        self.run("build", "-q", "-t", "window", "-n", "1000", "-p", "1%", "-o", "recent.nay", text="0\n")
+        self.written = 4e9  # of the file of metrics, in the future: the test does not depend on time
         self.run("sst", "build", "-q", "--filter=full", "-o", "a.ldb", text=keys)
         redis("NAY.RESERVE", "week", 0.01, 100, "KIND", "blocked")
         redis("BF.RESERVE", "chain", 0.01, 100)
@@ -50,7 +53,8 @@ class Files:
         return nay(*words, text=text, directory=self.directory)
 
     def fill(self, step):
-        self.run("add", "-q", "live.nay", text="".join(f"{step}.{i}\n" for i in range(200)))
+        for name in ("live.nay", "grows.nay", "recent.nay"):
+            self.run("add", "-q", name, text="".join(f"{step}.{i}\n" for i in range(200)))
         for i in range(30):
             self.redis("NAY.ADD", "week", f"{step}.{i}")
             self.redis("BF.ADD", "chain", f"{step}.{i}")
@@ -59,10 +63,12 @@ class Files:
 
     def metrics(self):
         asked = "".join(f"{i:06}\n" for i in range(0, 2000, 2)) + "".join(f"{i:06}x\n" for i in range(1500))
-        parts = [self.run("info", "--prom", "live.nay", "static.nay"),
+        parts = [self.run("info", "--prom", "live.nay", "static.nay", "grows.nay", "recent.nay"),
                  self.run("sst", "info", "--prom", "a.ldb"),
                  self.run("sst", "get", "--prom", "a.ldb", text=asked),
-                 self.redis("NAY.PROM", "week", "chain", "kicks").decode()]
+                 self.redis("NAY.PROM", "week", "chain", "kicks").decode(),
+                 "# TYPE node_textfile_mtime_seconds gauge\n"
+                 f'node_textfile_mtime_seconds{{file="nay.prom"}} {self.written}\n']
         return merge(parts)
 
 
@@ -154,8 +160,16 @@ def variables():
 
 def check_panels(prometheus):
     for title, expression in panels():
-        query = re.sub(r"\$\w+", ".+", expression)  # all of a variable's values
+        query = expression.replace("$__rate_interval", "10s")
+        query = re.sub(r"\$\w+", ".+", query)  # all of a variable's values
         Server.wait_until(lambda: prometheus.query(query), 20, f"no data for '{title}': {query}")
+
+
+def check_counters():
+    """A counter starts again with each run of a command: its value says nothing, its rate does. Ratios of two do."""
+    for title, expression in panels():
+        if "_total" in expression and "/" not in expression and not expression.startswith("rate("):
+            raise AssertionError(f"'{title}' draws a counter: {expression}")
 
 
 def check_variables(prometheus):
@@ -163,7 +177,7 @@ def check_variables(prometheus):
     for name, query in variables().items():
         metric, label = re.fullmatch(r"label_values\((.+), (\w+)\)", query).groups()
         values = {row["metric"][label] for row in prometheus.query(metric)}
-        wanted = {"file": {"live.nay", "static.nay"}, "table": {"a.ldb"}, "key": {"week", "chain", "kicks"}}
+        wanted = {"file": {"live.nay", "static.nay", "grows.nay", "recent.nay"}, "table": {"a.ldb"}, "key": {"week", "chain", "kicks"}}
         equal(values, wanted[name], name)
 
 
@@ -176,7 +190,8 @@ def check_quiet(prometheus):
 
 def check_alerts(prometheus, files):
     wanted = {("NayOverfilled", "live.nay"), ("NayRedisOverfilled", "week"), ("NayRateAbovePlan", "live.nay"),
-              ("NayRedisRateAbovePlan", "week"), ("NayDamaged", "static.nay"), ("NayDamaged", "a.ldb")}
+              ("NayRedisRateAbovePlan", "week"), ("NayDamaged", "static.nay"), ("NayDamaged", "a.ldb"),
+              ("NayStale", "nay.prom")}
     for step in range(1, 12):
         files.fill(step)
     for name in ("static.nay", "a.ldb"):
@@ -184,8 +199,11 @@ def check_alerts(prometheus, files):
         data = bytearray(path.read_bytes())
         data[len(data) // 2 if name == "static.nay" else data.rindex(b"nay") - 200] ^= 1
         path.write_bytes(data)
+    files.written = 0
     files.text = files.metrics()
     Server.wait_until(lambda: wanted <= prometheus.firing(), 20, f"alerts: not all of {wanted}")
+    for name in ("grows.nay", "recent.nay"):  # one grows by itself, the other forgets
+        equal({alert for alert, of in prometheus.firing() if of == name}, set(), name)
 
 
 def main():
@@ -196,6 +214,7 @@ def main():
         files = Files(directory, redis.client())
         prometheus = Prometheus(pathlib.Path(directory), serve(files))
         checks = [("every panel's query returns data", lambda: check_panels(prometheus)),
+                  ("counters are drawn as rates", check_counters),
                   ("the variables list files, tables and keys", lambda: check_variables(prometheus)),
                   ("no alert for filters within their plan", lambda: check_quiet(prometheus)),
                   ("alerts for overfilled and damaged ones", lambda: check_alerts(prometheus, files))]

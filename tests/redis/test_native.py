@@ -839,5 +839,17 @@ def prom(client):
     equal(list(prom_samples(client("NAY.PROM", b'q"\\\n\xff\xc3\xa9'))), [("nay_redis_up", 'q\\"\\\\x5c\\\\x0a\\\\xff\u00e9')])
 
 
+@test("NAY.INFO, NAY.PROM: a saturated filter has at least so many keys")
+def saturated(client):
+    client("NAY.RESERVE", "n", 0.01, 10, "KIND", "bloom")
+    for number, full in ((10, 0), (2000, 1)):
+        client("NAY.MADD", "n", *range(number))
+        got = prom_samples(client("NAY.PROM", "n"))
+        equal(got["nay_redis_saturated", "n"], full)
+        equal(client("NAY.INFO", "n", "saturated"), full)
+        assert (client("NAY.INFO", "n", "keys") <= number) >= full
+    client("DEL", "n")
+
+
 if __name__ == "__main__":
     main()

@@ -166,24 +166,66 @@ static void estimates_undo_expectations(void **state) {
         double expected = -m * expm1(k * n * log1p(-1 / m));
         uint64_t x = (uint64_t)(expected + 0.5);
         double slope = k * (1 - expected / m); /* bits for one key more */
-        double got = nay__estimate_keys(sizes[i], k, x);
+        double got = nay__estimate_keys(sizes[i], k, x).nkeys;
         assert_true(fabs(got - n) <= 0.51 / slope + 1e-9 * n);
       }
     }
   }
-  assert_true(nay__estimate_keys(1000, 7, 0) == 0);
-  assert_true(nay__estimate_keys(1, 3, 1) == 1);
-  double full = nay__estimate_keys(512, 4, 512), nearly = nay__estimate_keys(512, 4, 511);
-  assert_true(full > nearly && full < 10000); /* finite: a full array has at least so many */
+  assert_true(nay__estimate_keys(1000, 7, 0).nkeys == 0);
+}
+
+/* A full array has at least so many keys: with a chance of 999 in 1,000 fewer leave a bit clear. */
+static void full_arrays_give_a_lower_bound(void **state) {
+  (void)state;
+  const uint64_t sizes[] = {1, 2, 6, 7, 8, 64, 512, 10000};
+  for (size_t i = 0; i < 8; i++) {
+    for (uint32_t k = 1; k <= 64; k *= 4) {
+      double m = (double)sizes[i];
+      nay_estimate full = nay__estimate_keys(sizes[i], k, sizes[i]);
+      assert_true(full.saturated && full.variance == 0);
+      assert_true(full.nkeys >= 1 && full.nkeys >= m / k && full.nkeys < 100 * m);
+      if (full.nkeys > 1.001 * m / k && m > 100) {
+        double clear = m * exp(k * full.nkeys * log1p(-1 / m));
+        assert_true(fabs(exp(-clear) - 0.001) < 1e-6);
+      }
+      if (sizes[i] < 2) continue;
+      nay_estimate nearly = nay__estimate_keys(sizes[i], k, sizes[i] - 1);
+      assert_true(!nearly.saturated && nearly.variance > 0);
+      assert_true(nay__estimate_value(&nearly) == nearly.nkeys);
+    }
+  }
+}
+
+/* The bound of a sum is below its most likely value, by its standard deviation. */
+static void estimates_add_up(void **state) {
+  (void)state;
+  nay_estimate sum = {0, 0, false}, half = nay__estimate_keys(512, 4, 256);
+  nay_estimate full = nay__estimate_keys(512, 4, 512);
+  nay__estimate_add(&sum, &full, 0);
+  assert_false(sum.saturated);
+  nay__estimate_add(&sum, &half, 100);
+  assert_true(nay__estimate_value(&sum) == sum.nkeys);
+  nay__estimate_add(&sum, &full, 1);
+  assert_true(sum.saturated);
+  double sd = sqrt(100 * half.variance), least = nay__estimate_value(&sum);
+  assert_true(fabs(least - (100 * half.nkeys + full.nkeys - 3.1 * sd)) < 1e-6);
+  sum = (nay_estimate){1, 1e6, true};
+  assert_true(nay__estimate_value(&sum) == 0);
 }
 
 int main(void) {
   const test_case tests[] = {
-      TEST(the_oracle_can_count),        TEST(tiny_blooms_are_exact),
-      TEST(large_blooms_are_close),      TEST(huge_blooms_are_textbook),
-      TEST(blocked_rates_are_a_mixture), TEST(a_few_keys_in_many_blocks),
-      TEST(edges_of_the_rates),          TEST(rates_are_monotone),
+      TEST(the_oracle_can_count),
+      TEST(tiny_blooms_are_exact),
+      TEST(large_blooms_are_close),
+      TEST(huge_blooms_are_textbook),
+      TEST(blocked_rates_are_a_mixture),
+      TEST(a_few_keys_in_many_blocks),
+      TEST(edges_of_the_rates),
+      TEST(rates_are_monotone),
       TEST(estimates_undo_expectations),
+      TEST(full_arrays_give_a_lower_bound),
+      TEST(estimates_add_up),
   };
   return run_all(tests);
 }

@@ -83,6 +83,8 @@ export interface Stats {
   nstuck: number;
   nrefused: number;
   clock: number;
+  /** a block, or the whole array, has no clear bit: nkeysEstimated and utilisation are lower bounds */
+  saturated: boolean;
 }
 
 export interface Overlap {

@@ -43,7 +43,8 @@ class OpenFilter {
   facts() {
     const s = this.filter.stats();
     const caveat = this.engine.caveat(this.filter);
-    const keys = Number.isFinite(s.nkeysEstimated) ? count(s.nkeysEstimated) : 'unknown';
+    const atLeast = s.saturated ? 'at least ' : '';
+    const keys = Number.isFinite(s.nkeysEstimated) ? atLeast + count(s.nkeysEstimated) : 'unknown';
     const planned = Number.isFinite(s.fprPlanned) && s.nkeys ? `planned: ${percent(s.fprPlanned)}` : null;
     const figures = [
       figure('Family', s.kind === 'auto' ? this.format.name : s.kind, s.k ? `k = ${s.k}` : null),

@@ -280,10 +280,12 @@ class Overfill {
     const s = this.filter.stats();
     const m = this.measured && this.measured.added === this.added ? this.measured : null;
     const share = this.added / this.n.value;
+    const atLeast = s.saturated ? 'at least ' : '';
+    const estimated = Number.isFinite(s.nkeysEstimated) ? atLeast + count(s.nkeysEstimated) : 'unknown';
     this.figures.replaceChildren(
       figure('Keys added', count(this.added), `of ${count(this.n.value)} planned`),
       figure('Bits set', percent(s.fill), `of ${bytes(this.plan.nbytes)}`),
-      figure('Keys, estimated from the bits', Number.isFinite(s.nkeysEstimated) ? count(s.nkeysEstimated) : 'unknown'),
+      figure('Keys, estimated from the bits', estimated, s.saturated ? 'saturated: no bit is clear' : null),
       figure('FPR planned', percent(this.plan.fpr), 'once all are in'),
       figure('FPR by these bits', percent(s.fprNow), s.overloaded ? 'overloaded' : null),
       figure(
