@@ -4,15 +4,17 @@
  * Bit i of a key, i = 0 .. k-1, in an array of m bits:
  *
  *   k hashes    h_i mod m                      k independent hashes: XXH3 with k seeds
- *   two hashes  (h_0 + i * h_1) mod m          double hashing: Kirsch and Mitzenmacher, ESA 2006
+ *   two hashes  (h_0 + i * h_1) mod 2^64 mod m double hashing: Kirsch and Mitzenmacher, ESA 2006
  *   one hash    (low + i * high) mod m         the same, of the 32-bit halves of one hash
+ *   leveldb     (h + i * rot(h)) mod 2^32 mod m  32 bits in all: the step is the hash, rotated by 15
  *   nay bloom                                  nay's own filter of as many bits and probes
  *
- * The first three share all code but the hash, and compute h_i when bit i is tested: a key that is
+ * The first four share all code but the hash, and compute h_i when bit i is tested: a key that is
  * absent ends at its first clear bit, after two of seven on average, so k hashes cost it less than
  * k times one. Present keys pay for all. What double hashing costs is in the false-positive rate
  * (FPR): the bits of a key are an arithmetic progression, and in small arrays those of two keys
- * coincide. The FPR of few keys is therefore the mean over many filters, each of other keys.
+ * coincide. A sum that wraps at 2^64 or 2^32 breaks the progression now and then, which helps. Of
+ * 32 bits a hash repeats: each key adds 2^-32 to the FPR, in an array of any size. The FPR of few keys is therefore the mean over many filters, each of other keys.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,8 +36,8 @@
          */
 #define SCHEME_LENGTHS 3
 
-typedef enum scheme { SCHEME_K, SCHEME_TWO, SCHEME_ONE, SCHEME_NAY, SCHEMES } scheme;
-static const char *const scheme_names[SCHEMES] = {"k hashes", "two hashes", "one hash",
+typedef enum scheme { SCHEME_K, SCHEME_TWO, SCHEME_ONE, SCHEME_LEVELDB, SCHEME_NAY, SCHEMES } scheme;
+static const char *const scheme_names[SCHEMES] = {"k hashes", "two hashes", "one hash", "leveldb",
                                                   "nay bloom"};
 static const size_t scheme_lengths[SCHEME_LENGTHS] = {16, 128, 1024};
 
@@ -73,17 +75,25 @@ typedef struct scheme_walk {
   uint64_t first, step;
 } scheme_walk;
 
+static inline scheme_walk scheme_begin(scheme which, uint64_t h) {
+  uint32_t low = (uint32_t)h;
+  if (which == SCHEME_ONE) return (scheme_walk){low, h >> 32};
+  if (which == SCHEME_LEVELDB) return (scheme_walk){low, (low >> 17) | (uint32_t)(low << 15)};
+  return (scheme_walk){h, 0};
+}
+
 static inline uint64_t scheme_bit(const scheme_filter *f, const void *key, size_t len, uint32_t i,
                                   scheme_walk *w) {
   const scheme_plan *p = f->plan;
   if (f->which == SCHEME_K) return scheme_hash(p, i, key, len) % p->nbits;
   if (i == 0) {
     uint64_t h = scheme_hash(p, 0, key, len);
-    *w = f->which == SCHEME_ONE ? (scheme_walk){h & UINT32_MAX, h >> 32} : (scheme_walk){h, 0};
+    *w = scheme_begin(f->which, h);
   } else if (i == 1 && f->which == SCHEME_TWO) {
     w->step = scheme_hash(p, 1, key, len);
   }
-  return (w->first + i * w->step) % p->nbits;
+  uint64_t at = w->first + i * w->step;
+  return (f->which == SCHEME_LEVELDB ? (uint32_t)at : at) % p->nbits;
 }
 
 static void scheme_add(const scheme_filter *f, const void *key, size_t len) {

@@ -361,7 +361,7 @@ static nay_status counting_check(const nay_shape *shape, const uint8_t *payload,
   nay_counting_table t = nay__counting_open((uint8_t *)(uintptr_t)payload, shape, false);
   for (uint64_t i = 0; i < nay__counting_npages(t.nblocks); i++) {
     nay_counting_page p = nay__counting_page_at(&t, i);
-    const uint8_t *end = p.words + nay__counting_page_size(p.nblocks, p.nrecords);
+    const uint8_t *end = p.words + nay__counting_page_size(p.nblocks, t.spare);
     if (end > payload + len || !counting_page_ok(&p, end) ||
         !counting_groups_ok(&t, &p, i * NAY_COUNTING_PAGE)) {
       return nay__fail(diag, NAY_ECORRUPT, "counters do not fit the bits",

@@ -25,7 +25,7 @@ typedef struct nay_counting_table {
   uint8_t *plane;
   uint8_t *pages;
   uint64_t nblocks;
-  uint32_t nrecords; /* in each pool */
+  uint32_t spare; /* records for each block */
   bool shared;
 } nay_counting_table;
 
@@ -36,20 +36,19 @@ typedef struct nay_counting_page {
 } nay_counting_page;
 
 /*
- * Records of a page: one for each 64 groups, and 28, for the page of a small filter varies more;
- * and the spare ones. Of the 4096 groups of a page in a filter as full as planned, up to 12 are
- * above 64, and 92 have a record.
+ * Records of a page: one for each 64 groups, and 28, because small pages vary more; and the spare
+ * ones. Of the 4096 groups of a page in a filter as full as planned, up to 12 are above 64, and 92
+ * have a record.
  */
-static inline uint32_t nay__counting_nrecords(const nay_shape *shape) {
-  uint64_t nblocks = nay__min_u64(shape->nunits, NAY_COUNTING_PAGE);
-  uint64_t spare = (shape->extra >> 1) * nblocks;
-  return (uint32_t)nay__min_u64(nblocks / 8 + 28 + spare, nblocks * NAY_COUNTING_GROUPS);
+NAY_INLINE uint32_t nay__counting_nrecords(unsigned nblocks, uint32_t spare) {
+  uint32_t wanted = nblocks / 8 + 28 + spare * nblocks, most = nblocks * NAY_COUNTING_GROUPS;
+  return wanted < most ? wanted : most;
 }
 
 static inline nay_counting_table nay__counting_open(uint8_t *payload, const nay_shape *shape,
                                                     bool shared) {
   return (nay_counting_table){payload, payload + shape->nunits * NAY_BLOCK_BYTES, shape->nunits,
-                              nay__counting_nrecords(shape), shared};
+                              shape->extra >> 1, shared};
 }
 
 static inline nay_counting_table nay__counting_of(const nay_filter *f) {
@@ -59,8 +58,9 @@ static inline nay_counting_table nay__counting_of(const nay_filter *f) {
 static inline unsigned nay__counting_rows(unsigned nblocks) { return (nblocks + 7) / 8; }
 
 /* Words, flags (8 bytes a row), pool, ranks (2 bytes a row and the total); to a cache line. */
-static inline uint64_t nay__counting_page_size(unsigned nblocks, uint32_t nrecords) {
+NAY_INLINE uint64_t nay__counting_page_size(unsigned nblocks, uint32_t spare) {
   unsigned nrows = nay__counting_rows(nblocks);
+  uint32_t nrecords = nay__counting_nrecords(nblocks, spare);
   return (uint64_t)nblocks * NAY_BLOCK_BYTES +
          nay__round_up(
              (uint64_t)nrows * 8 + (nrows + 1) * 2 + (uint64_t)nrecords * NAY_COUNTING_RECORD,
@@ -69,10 +69,10 @@ static inline uint64_t nay__counting_page_size(unsigned nblocks, uint32_t nrecor
 
 NAY_INLINE nay_counting_page nay__counting_page_at(const nay_counting_table *t, uint64_t page) {
   uint64_t left = t->nblocks - page * NAY_COUNTING_PAGE;
-  nay_counting_page p = {.nblocks = left < NAY_COUNTING_PAGE ? (unsigned)left : NAY_COUNTING_PAGE,
-                         .nrecords = t->nrecords};
+  nay_counting_page p = {.nblocks = left < NAY_COUNTING_PAGE ? (unsigned)left : NAY_COUNTING_PAGE};
+  p.nrecords = nay__counting_nrecords(p.nblocks, t->spare);
   p.nrows = nay__counting_rows(p.nblocks);
-  p.words = t->pages + page * nay__counting_page_size(NAY_COUNTING_PAGE, t->nrecords);
+  p.words = t->pages + page * nay__counting_page_size(NAY_COUNTING_PAGE, t->spare);
   p.flags = p.words + (size_t)p.nblocks * NAY_BLOCK_BYTES;
   p.pool = p.flags + (size_t)p.nrows * 8;
   p.ranks = p.pool + (size_t)p.nrecords * NAY_COUNTING_RECORD;

@@ -40,12 +40,12 @@ bool nay__counting_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nb
   if (shape->nunits == 0 || shape->nunits > COUNTING_MAX_BLOCKS) return false;
   if (shape->k == 0 || shape->k > NAY_MAX_K) return false;
   if (shape->extra > (NAY_COUNTING_UNIQUE | NAY_COUNTING_MAX_SPARE << 1)) return false;
-  uint32_t nrecords = nay__counting_nrecords(shape);
+  uint32_t spare = shape->extra >> 1;
   uint64_t npages = nay__counting_npages(shape->nunits);
   uint64_t last = shape->nunits - (npages - 1) * NAY_COUNTING_PAGE;
   *nbytes = shape->nunits * NAY_BLOCK_BYTES +
-            (npages - 1) * nay__counting_page_size(NAY_COUNTING_PAGE, nrecords) +
-            nay__counting_page_size((unsigned)last, nrecords);
+            (npages - 1) * nay__counting_page_size(NAY_COUNTING_PAGE, spare) +
+            nay__counting_page_size((unsigned)last, spare);
   *nbits = *nbytes * 8;
   return true;
 }
@@ -70,8 +70,8 @@ static void counting_weigh(double moments[COUNTING_NZ], double weight, double q)
     moments[i] += weight * nay__ipow(1 + q * z_minus_1, NAY_COUNTING_GROUPS);
 }
 
-/* M(z): the weights of Poisson are walked outward from the mode, as in math/fpr.c. */
-static void counting_moments(double mean, uint32_t k, double moments[COUNTING_NZ]) {
+/* ln M(z): the weights of Poisson are walked outward from the mode, as in math/fpr.c. */
+static void counting_ln_moments(double mean, uint32_t k, double moments[COUNTING_NZ]) {
   const uint64_t mode = (uint64_t)mean;
   double weights = 0, w = 1;
   for (unsigned i = 0; i < COUNTING_NZ; i++) moments[i] = 0;
@@ -86,31 +86,29 @@ static void counting_moments(double mean, uint32_t k, double moments[COUNTING_NZ
     weights += w;
     counting_weigh(moments, w, counting_above((n - 1) * k));
   }
-  for (unsigned i = 0; i < COUNTING_NZ; i++) moments[i] /= weights;
+  for (unsigned i = 0; i < COUNTING_NZ; i++) moments[i] = nay__ln(moments[i] / weights);
 }
 
-/* Whether pages of so many blocks hold, by M(z). */
-static bool counting_page_holds(const double moments[COUNTING_NZ], uint64_t nblocks,
+/* Whether pages of so many blocks hold, by ln M(z). */
+static bool counting_page_holds(const double ln_moments[COUNTING_NZ], unsigned nblocks,
                                 uint32_t spare) {
-  const nay_shape page = {nblocks, 1, spare << 1};
-  const uint32_t nrecords = nay__counting_nrecords(&page);
+  const uint32_t nrecords = nay__counting_nrecords(nblocks, spare);
   if (nrecords == nblocks * NAY_COUNTING_GROUPS) return true;
   double z_minus_1 = 1.0 / 16;
   for (unsigned i = 0; i < COUNTING_NZ; i++, z_minus_1 *= 2) {
-    double ln_chance =
-        (double)nblocks * nay__ln(moments[i]) - (double)nrecords * nay__ln1p(z_minus_1);
+    double ln_chance = nblocks * ln_moments[i] - nrecords * nay__ln1p(z_minus_1);
     if (ln_chance <= COUNTING_LN_CHANCE) return true;
   }
   return false;
 }
 
-/* From 128 blocks on a plan for twice the keys is the same with twice the blocks, so all pages from
- * there to a full one must hold. */
-static bool counting_holds(const double moments[COUNTING_NZ], uint64_t nblocks, uint32_t spare) {
-  if (nblocks < COUNTING_ALIKE) return counting_page_holds(moments, nblocks, spare);
-  for (uint64_t n = COUNTING_ALIKE; n <= NAY_COUNTING_PAGE; n += COUNTING_ALIKE / 2)
-    if (!counting_page_holds(moments, n, spare)) return false;
-  return true;
+/* From 128 blocks on a plan for twice the keys is the same with twice the blocks, and the last page
+ * has any size: pages of all sizes, in steps of a quarter, must hold. */
+static bool counting_holds(const double ln_moments[COUNTING_NZ], uint64_t nblocks, uint32_t spare) {
+  if (nblocks < COUNTING_ALIKE) return counting_page_holds(ln_moments, (unsigned)nblocks, spare);
+  for (unsigned n = 4; n <= NAY_COUNTING_PAGE; n += n / 4)
+    if (!counting_page_holds(ln_moments, n, spare)) return false;
+  return counting_page_holds(ln_moments, NAY_COUNTING_PAGE, spare);
 }
 
 /* The fewest spare records for each block with which the pools hold. */
@@ -118,10 +116,10 @@ static uint32_t counting_spare(uint64_t nkeys, uint64_t nblocks, uint32_t k) {
   double mean = COUNTING_MORE_KEYS * (double)nkeys / (double)nblocks;
   if (nkeys == 0) return 0;
   if (mean * k >= COUNTING_ALL_ABOVE) return NAY_COUNTING_MAX_SPARE;
-  double moments[COUNTING_NZ];
-  counting_moments(mean, k, moments);
+  double ln_moments[COUNTING_NZ];
+  counting_ln_moments(mean, k, ln_moments);
   uint32_t spare = 0;
-  while (spare < NAY_COUNTING_MAX_SPARE && !counting_holds(moments, nblocks, spare)) spare++;
+  while (spare < NAY_COUNTING_MAX_SPARE && !counting_holds(ln_moments, nblocks, spare)) spare++;
   return spare;
 }
 
@@ -155,6 +153,14 @@ static uint64_t counting_nbytes(const nay_shape *shape) {
   return nay__counting_payload(shape, &nbits, &nbytes) ? nbytes : UINT64_MAX;
 }
 
+/* Bytes for comparing plans: from 128 blocks on those of full pages, so that twice the blocks cost
+ * exactly twice as much. */
+static double counting_cost(const nay_shape *shape) {
+  if (shape->nunits < COUNTING_ALIKE) return (double)counting_nbytes(shape);
+  uint64_t page = nay__counting_page_size(NAY_COUNTING_PAGE, shape->extra >> 1);
+  return (double)shape->nunits * ((double)page / NAY_COUNTING_PAGE + NAY_BLOCK_BYTES);
+}
+
 /* A plane that keeps the FPR with k probes, and the cheaper of two pools for it: more records, or
  * more blocks. */
 static nay_status counting_plan_k(const nay_params *p, nay_diag *diag, nay_shape *shape) {
@@ -164,7 +170,7 @@ static nay_status counting_plan_k(const nay_params *p, nay_diag *diag, nay_shape
   nay_shape roomy = {counting_roomy(p->nkeys, shape->nunits, shape->k), shape->k, 0};
   if (p->fold > 1) roomy.nunits = nay__round_up(roomy.nunits, p->fold);
   counting_set_spare(p->nkeys, &roomy); /* a fold may round to a page that holds less */
-  if (counting_nbytes(&roomy) <= counting_nbytes(shape)) *shape = roomy;
+  if (counting_cost(&roomy) <= counting_cost(shape)) *shape = roomy;
   return NAY_OK;
 }
 
@@ -176,9 +182,9 @@ static nay_status counting_plan_fpr(const nay_params *params, nay_diag *diag, na
   nay_shape next, plane;
   for (p.k = shape->k - 1; p.k > 0; p.k--) {
     if (nay__blocked_plan(&p, NULL, &plane) != NAY_OK) break;
-    if (counting_nbytes(&plane) >= counting_nbytes(shape)) break; /* planes grow as k falls */
+    if (counting_cost(&plane) >= counting_cost(shape)) break; /* planes grow as k falls */
     NAY_TRY(counting_plan_k(&p, diag, &next));
-    if (counting_nbytes(&next) < counting_nbytes(shape)) *shape = next;
+    if (counting_cost(&next) < counting_cost(shape)) *shape = next;
   }
   return NAY_OK;
 }

@@ -39,7 +39,7 @@ class Counters:
             for n in bits:
                 if n // 64 == group:
                     self.change_bit(n, by)
-            if self.pooled(group) and not was_pooled and self.npooled(group) > read_nay.Counting.records(self.f):
+            if self.pooled(group) and not was_pooled and self.npooled(group) > self.records(group):
                 self.groups[group] = None
 
     def change_bit(self, n, by):
@@ -54,6 +54,9 @@ class Counters:
 
     def pooled(self, group):
         return self.groups[group] is not None and sum(self.groups[group]) > 64
+
+    def records(self, group):
+        return read_nay.Counting.records(self.f, min(512, self.f.nunits - group // 4096 * 512))
 
     def npooled(self, group):
         first = group // 4096 * 4096
@@ -88,7 +91,7 @@ def counting_page(counters, first):
                 unary |= 1 << at - 1
         words += struct.pack("<Q", unary)
     ranks.append(len(pool) // 32)
-    page = words + flags + pool.ljust(32 * read_nay.Counting.records(counters.f), b"\0")
+    page = words + flags + pool.ljust(32 * counters.records(8 * first), b"\0")
     page += struct.pack(f"<{nrows + 1}H", *ranks)
     return page.ljust(read_nay.up(len(page), 64), b"\0")
 

@@ -427,14 +427,13 @@ class Counting(Family):
         return 1 <= f.nunits <= 1 << 48 and 1 <= f.k <= 64 and f.extra <= 17
 
     @staticmethod
-    def records(f):
-        blocks = min(f.nunits, 512)
+    def records(f, blocks):
         return min(blocks // 8 + 28 + (f.extra >> 1) * blocks, 8 * blocks)
 
     @classmethod
     def page_length(cls, f, blocks):
         rows = -(-blocks // 8)
-        return 64 * blocks + up(8 * rows + 32 * cls.records(f) + 2 * (rows + 1), 64)
+        return 64 * blocks + up(8 * rows + 32 * cls.records(f, blocks) + 2 * (rows + 1), 64)
 
     @classmethod
     def length(cls, f):
@@ -456,7 +455,7 @@ class Counting(Family):
         rows, used = -(-blocks // 8), 0
         flags = 64 * blocks
         pool = flags + 8 * rows
-        ranks = pool + 32 * cls.records(f)
+        ranks = pool + 32 * cls.records(f, blocks)
         for block in range(8 * rows):
             if block % 8 == 0:
                 cls.must(field(page, 8 * (ranks + block // 4), 16) == used, "rank")
@@ -468,7 +467,7 @@ class Counting(Family):
                     record = page[pool + 32 * used : pool + 32 * used + 32] if flagged else None
                     cls.check_group(f, u64(plane, at), u64(page, at), record)
                 used += flagged
-        cls.must(field(page, 8 * (ranks + 2 * rows), 16) == used <= cls.records(f), "last rank")
+        cls.must(field(page, 8 * (ranks + 2 * rows), 16) == used <= cls.records(f, blocks), "last rank")
         cls.must(not any(page[pool + 32 * used : ranks]), "rest of the pool")
         cls.must(not any(page[ranks + 2 * rows + 2 :]), "padding")
 
