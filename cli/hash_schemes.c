@@ -6,15 +6,16 @@
  *   k hashes    h_i mod m                      k independent hashes: XXH3 with k seeds
  *   two hashes  (h_0 + i * h_1) mod 2^64 mod m double hashing: Kirsch and Mitzenmacher, ESA 2006
  *   one hash    (low + i * high) mod m         the same, of the 32-bit halves of one hash
- *   leveldb     (h + i * rot(h)) mod 2^32 mod m  32 bits in all: the step is the hash, rotated by 15
+ *   LevelDB's   (h + i * r) mod 2^32 mod m     one hash of 32 bits; r is that, rotated by 15
  *   nay bloom                                  nay's own filter of as many bits and probes
  *
  * The first four share all code but the hash, and compute h_i when bit i is tested: a key that is
  * absent ends at its first clear bit, after two of seven on average, so k hashes cost it less than
  * k times one. Present keys pay for all. What double hashing costs is in the false-positive rate
  * (FPR): the bits of a key are an arithmetic progression, and in small arrays those of two keys
- * coincide. A sum that wraps at 2^64 or 2^32 breaks the progression now and then, which helps. Of
- * 32 bits a hash repeats: each key adds 2^-32 to the FPR, in an array of any size. The FPR of few keys is therefore the mean over many filters, each of other keys.
+ * coincide. A sum that wraps at 2^64 or 2^32 breaks the progression now and then, which helps. A
+ * hash of 32 bits repeats: each key adds 2^-32 to the FPR, in an array of any size. The FPR of few
+ * keys varies, so it is the mean over many filters, each of other keys.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,8 +37,15 @@
          */
 #define SCHEME_LENGTHS 3
 
-typedef enum scheme { SCHEME_K, SCHEME_TWO, SCHEME_ONE, SCHEME_LEVELDB, SCHEME_NAY, SCHEMES } scheme;
-static const char *const scheme_names[SCHEMES] = {"k hashes", "two hashes", "one hash", "leveldb",
+typedef enum scheme {
+  SCHEME_K,
+  SCHEME_TWO,
+  SCHEME_ONE,
+  SCHEME_LEVELDB,
+  SCHEME_NAY,
+  SCHEMES
+} scheme;
+static const char *const scheme_names[SCHEMES] = {"k hashes", "two hashes", "one hash", "LevelDB's",
                                                   "nay bloom"};
 static const size_t scheme_lengths[SCHEME_LENGTHS] = {16, 128, 1024};
 

@@ -62,7 +62,7 @@ MODES = {
              ("-c --max-count 0 keys mixed", 1)],
     "common": [("keys mixed", LINES), ("-c keys mixed", 1), ("keys binary", 0), ("--line-number keys mixed", LINES),
                ("-c --max-count 0 keys mixed", 1)],
-    "bench": [("-t bloom -n 1000", 1), ("--format lab -n 1000", 1), ("--hash -n 1000", 14), ("-t bloom,blocked -n 1000", 2), ("--floor keys", 1)],
+    "bench": [("-t bloom -n 1000", 1), ("--format lab -n 1000", 1), ("--hash -n 1000", 15), ("-t bloom,blocked -n 1000", 2), ("--floor keys", 1)],
     "extract": [("t.ldb", LINES), ("--list t.ldb", LINES), ("t.ldb -f -o out", 1), ("t.ldb -f -o dir/", 1),
                 ("t.ldb -o -", "refused"), ("parts.ldb", LINES), ("bad.ldb", LINES)],
     "sst": [("build -f -o out.ldb sorted", 1), ("build -n 10 -f -o out.ldb sorted", 1), ("build --sort -f -o out.ldb keys keys", 1), ("get t.ldb --keys sorted", LINES),
