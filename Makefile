@@ -12,7 +12,7 @@ TIER ?= build
 
 all: ## build the library and the nay command (build/release); names missing packages, installs none
 	@scripts/bootstrap check
-	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >/dev/null
 	@cmake --build --preset release -j $(JOBS)
 
 deps: ## install missing Debian packages: TIER=build, demo, test, coverage, long or bench
@@ -72,10 +72,10 @@ bench-billion: all ## build a filter of 10^9 keys: 8 GB of temporary file, some 
 	@bench/peers/billion
 
 install: all ## install below $(DESTDIR)$(PREFIX)
-	@DESTDIR=$(DESTDIR) cmake --install build/release --prefix $(PREFIX)
+	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
 
-uninstall: ## remove what the last install of this build wrote
-	@scripts/uninstall build/release "$(DESTDIR)"
+uninstall: ## remove what the last install wrote below the same $(DESTDIR)$(PREFIX)
+	@scripts/uninstall build/release "$(PREFIX)" "$(DESTDIR)"
 
 amalgamation: ## write the library as two files, dist/nay.c and dist/nay.h
 	@scripts/bootstrap check

@@ -26,3 +26,14 @@ set(pc_includedir "\${prefix}")
 cmake_path(APPEND pc_includedir "${CMAKE_INSTALL_INCLUDEDIR}")
 configure_file(cmake/nay.pc.in nay.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/nay.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# The last rule: where this went, for scripts/uninstall, which compares. First the prefix, then DESTDIR. An
+# install that fails before leaves the record and the manifest of the one before it.
+install(CODE "
+  if(NOT CMAKE_INSTALL_COMPONENT)
+    set(destdir \"\$ENV{DESTDIR}\")
+    if(NOT destdir STREQUAL \"\")
+      get_filename_component(destdir \"\${destdir}\" ABSOLUTE)
+    endif()
+    file(WRITE \"${CMAKE_BINARY_DIR}/install_record.txt\" \"\${CMAKE_INSTALL_PREFIX}\\n\${destdir}\\n\")
+  endif()")

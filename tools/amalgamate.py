@@ -134,8 +134,9 @@ def main():
         sys.exit(__doc__)  # --help is no directory
     directory = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "dist")
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / "nay.h").write_text(make_header())
-    (directory / "nay.c").write_text(make_source())
+    for name, text in (("nay.h", make_header()), ("nay.c", make_source())):
+        (directory / name).write_text(text)
+        print(f"wrote {directory / name}: {text.count(chr(10)):,} lines, {len(text.encode()):,} bytes")
 
 
 if __name__ == "__main__":

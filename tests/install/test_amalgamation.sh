@@ -23,6 +23,11 @@ amalgamate() {
     diff -r "$dist" "$dist.again" && [ "$(ls "$dist" | paste -sd' ')" = "nay.c nay.h" ]
 }
 ok "two files, the same bytes twice" amalgamate
+amalgamate_prints() { # make amalgamation says what it wrote
+  diff <(printf 'wrote %s: %s bytes\n' "$dist/nay.h" "$(wc -c <"$dist/nay.h")" "$dist/nay.c" "$(wc -c <"$dist/nay.c")") \
+    <(python3 "$source_dir/tools/amalgamate.py" "$dist" | sed -E 's/: [0-9,]+ lines,/:/; s/,//g')
+}
+ok "the files are named, with their sizes" amalgamate_prints
 compiled() { # compiler and flags: without warnings, and a program prints the same
   local out=$scratch/amalgam
   (cd "$dist" && "${cached[@]}" "$@" "${warnings[@]}" -c nay.c -o "$out.o") &&

@@ -103,11 +103,30 @@ refused() { # version: CMake must say which version is installed instead
 for other in 99 0.1; do ok "find_package(nay $other) is refused" refused $other; done
 
 # ---- uninstall ----
-uninstalled() {
-  "$source_dir/scripts/uninstall" "$build" "$stage" &&
+uninstall=$source_dir/scripts/uninstall
+installed_files() { find "$stage" ! -type d | sort; }
+not_uninstalled() { # prefix destdir: refused, nothing is removed, and the message says how to remove it
+  local before; before=$(installed_files)
+  ! "$uninstall" "$build" "$1" "$2" 2>"$scratch/refused" && cat "$scratch/refused" &&
+    grep -F "make uninstall PREFIX=$prefix DESTDIR=$stage" "$scratch/refused" && [ "$before" = "$(installed_files)" ]
+}
+ok "uninstall: another PREFIX is refused" not_uninstalled /usr "$stage"
+ok "uninstall: the default PREFIX is refused" not_uninstalled /usr/local "$stage"
+ok "uninstall: a forgotten DESTDIR is refused" not_uninstalled "$prefix" ""
+ok "uninstall: another DESTDIR is refused" not_uninstalled "$prefix" "$stage/../other"
+make_passes() { # what make gives to the script
+  make -s -n -C "$source_dir" uninstall PREFIX=/a "DESTDIR=/b c" | grep -F 'scripts/uninstall build/release "/a" "/b c"'
+}
+ok "make uninstall passes PREFIX and DESTDIR" make_passes
+uninstalled() { # with another spelling of the same directories
+  local before; before=$(installed_files)
+  "$uninstall" "$build" "$prefix/" "$stage//." >"$scratch/removed" &&
+    diff <(echo "$before") <(sed -n 's/^-- Removed: //p' "$scratch/removed" | sort) &&
     left=$(find "$stage" ! -type d -o -type d -name nay ! -path "$root") && { [ -z "$left" ] || { echo "$left"; false; }; }
 }
-ok "uninstall leaves nothing behind" uninstalled
+ok "uninstall prints what it removes and leaves nothing behind" uninstalled
+twice() { ! "$uninstall" "$build" "$prefix" "$stage" 2>&1; }
+ok "uninstall: a second one has nothing to remove" twice
 
 # ---- add_subdirectory ----
 by_add_subdirectory() {
