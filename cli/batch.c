@@ -97,3 +97,21 @@ void batch_end_records(key_batch *b, uint8_t terminator) {
     b->memory->bytes[(size_t)(record - b->memory->bytes) + len - 1] = terminator;
   }
 }
+
+/* Neighbouring records are copied together: most of the time a whole batch is one piece. */
+void batch_print(const key_batch *b, size_t w, uint64_t word) {
+  const uint8_t *from = NULL;
+  size_t run = 0;
+  while (word != 0) {
+    size_t len, i = 64 * w + (size_t)__builtin_ctzll(word);
+    const uint8_t *record = batch_record(b, i, &len);
+    if (from == NULL || from + run != record || out_is_terminal()) {
+      if (run > 0) out_record(from, run);
+      from = record;
+      run = 0;
+    }
+    run += len;
+    word &= word - 1;
+  }
+  if (run > 0) out_record(from, run);
+}

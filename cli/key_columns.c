@@ -2,9 +2,12 @@
  * key_columns.c - keys that are a part of their record: columns of CSV and tab-separated files,
  * fields of lines. See keys.h.
  */
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "keys.h"
+#include "output.h"
 
 /* ---- fields of a line ---- */
 
@@ -224,6 +227,62 @@ static key_result csv_check(const key_reader *r, const csv_row *row, bool blank,
   return r->wants_header && same ? KEY_BAD : KEY_OK;
 }
 
+#define HEADER_NAMES 64u
+#define HEADER_NAME 33u /* nearest_word compares no more */
+
+typedef struct header_names {
+  char names[HEADER_NAMES][HEADER_NAME];
+  const char *list[HEADER_NAMES + 1]; /* ends in NULL */
+  char all[200];                      /* "id, email, name", or the first of them and "..." */
+} header_names;
+
+/* false: there is no room for more names. */
+static bool header_add(header_names *h, size_t i, const uint8_t *name, size_t len) {
+  char text[80];
+  size_t used = strlen(h->all);
+  escape_text(name, len, text, sizeof text);
+  bool fits = i < HEADER_NAMES && used + strlen(text) + 8 < sizeof h->all;
+  snprintf(h->all + used, sizeof h->all - used, "%s%s", i > 0 ? ", " : "", fits ? text : "...");
+  if (!fits) return false;
+  snprintf(h->names[i], HEADER_NAME, "%.*s", (int)(len < 32 ? len : 32), (const char *)name);
+  h->list[i] = h->names[i];
+  return true;
+}
+
+static void header_read(const key_reader *r, const uint8_t *p, const uint8_t *end, uint8_t *scratch,
+                        header_names *h) {
+  csv_field field = {.last_of_row = false};
+  key_failure fail;
+  for (size_t i = 0; !field.last_of_row; i++, p = field.next) {
+    uint8_t *to = scratch;
+    size_t len;
+    if (csv_next(r, p, end, true, &field, &fail) != KEY_OK) return;
+    const uint8_t *name = csv_text(&field, &to, &len);
+    if (!header_add(h, i, name, len)) return;
+  }
+}
+
+/* The name that differs in its case alone, or by a typing slip; NULL: none. */
+static const char *header_nearest(const header_names *h, const char *column) {
+  for (size_t i = 0; h->list[i] != NULL; i++) {
+    if (strcasecmp(h->list[i], column) == 0) return h->list[i];
+  }
+  return nearest_word(column, h->list);
+}
+
+/* "the header has no column 'emial': it has id, email, name; did you mean email?" */
+static void header_missing(key_reader *r, const char *column, const uint8_t *p, const uint8_t *end,
+                           uint8_t *scratch) {
+  header_names h = {.all = ""};
+  char text[80], shown[80] = "";
+  header_read(r, p, end, scratch, &h);
+  const char *near = header_nearest(&h, column);
+  if (near != NULL) escape_text((const uint8_t *)near, strlen(near), shown, sizeof shown);
+  snprintf(r->why, sizeof r->why, "the header has no column '%s': it has %s%s%s%s",
+           escape_text((const uint8_t *)column, strlen(column), text, sizeof text), h.all,
+           near != NULL ? "; did you mean " : "", shown, near != NULL ? "?" : "");
+}
+
 key_result frame_csv(key_reader *r, const uint8_t *p, const uint8_t *end, bool last,
                      uint8_t *scratch, key_record *record, key_failure *fail) {
   const uint8_t *q = p;
@@ -239,6 +298,11 @@ key_result frame_csv(key_reader *r, const uint8_t *p, const uint8_t *end, bool l
   record->scratch_used = (size_t)(row.to - scratch);
   bool blank = record->len == 1 || (record->len == 2 && p[0] == '\r');
   key_result got = csv_check(r, &row, blank, record, fail);
+  const key_column *missing = row.key ? &r->value_column : &r->column;
+  if (got != KEY_OK && r->wants_header && missing->name != NULL && !(row.key && row.value)) {
+    header_missing(r, missing->name, p, field.next - 1, scratch);
+    fail->what = r->why;
+  }
   if (got != KEY_OK) return got;
   record->ninner = row.ninner;
   if (r->wants_header) {

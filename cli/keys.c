@@ -135,8 +135,7 @@ static bool reader_has_columns(const key_reader *r) {
 }
 
 const char *key_reader_unit(const key_reader *r) {
-  bool lines = reader_has_columns(r) || (r->framing == FRAME_LINES && r->terminator == '\n');
-  return lines ? "line" : "record";
+  return key_reader_is_text(r) ? "line" : "record";
 }
 
 const char *key_reader_place(const key_reader *r, char text[64]) {
@@ -144,7 +143,19 @@ const char *key_reader_place(const key_reader *r, char text[64]) {
   return text;
 }
 
-/* Lines may be any bytes: there the byte order mark counts only before a printable one. */
+uint64_t key_reader_next_line(const key_reader *r) { return r->nrecords + r->ninner + 1; }
+
+bool key_reader_is_text(const key_reader *r) {
+  return (r->framing == FRAME_LINES && r->terminator == '\n') || reader_has_columns(r);
+}
+
+bool key_reader_can_end(const key_reader *r, const uint8_t *p, size_t len) {
+  bool ends = r->framing == FRAME_LINES || reader_has_columns(r); /* in a terminator; binary: no */
+  uint8_t terminator = reader_has_columns(r) ? '\n' : r->terminator;
+  return !ends || memchr(p, terminator, len) != NULL;
+}
+
+/* Lines may be any bytes but zero: there the byte order mark counts only before a printable one. */
 bool key_reader_is_utf16(const key_reader *r, const uint8_t *p, size_t len) {
   bool lines = r->framing == FRAME_LINES && r->terminator == '\n';
   if (len < 4 || !(lines || reader_has_columns(r))) return false;

@@ -53,6 +53,7 @@ typedef struct key_reader {
   uint64_t nrecords; /* of this file, seen so far */
   uint64_t ninner;   /* line ends inside them, in quoted fields */
   bool plain;        /* record = key + terminator: nothing to decode */
+  char why[400];     /* a message about the header */
 } key_reader;
 
 /* key_reader_new: exits with a message when the options contradict each other. */
@@ -62,6 +63,14 @@ key_reader key_reader_new(const key_style *style);
  * key_reader_place: the position of the last record: "line 7", "record 7". */
 const char *key_reader_unit(const key_reader *r);
 const char *key_reader_place(const key_reader *r, char text[64]);
+
+/* key_reader_next_line: the number of the next record's first line. key_reader_is_text: whether
+ * records are lines or rows of text, in which no byte is zero. */
+uint64_t key_reader_next_line(const key_reader *r);
+bool key_reader_is_text(const key_reader *r);
+
+/* key_reader_can_end: whether a record that did not end before these bytes can end in them. */
+bool key_reader_can_end(const key_reader *r, const uint8_t *p, size_t len);
 
 /* key_reader_is_utf16: whether a file of text that starts so is UTF-16. */
 bool key_reader_is_utf16(const key_reader *r, const uint8_t *p, size_t len);

@@ -1,6 +1,8 @@
 /* select.c - see select.h. */
 #include "select.h"
 
+#include <string.h>
+
 bool selection_counts(const options *o) { return o->count && (o->max_count != 0 || o->json); }
 
 selection selection_begin(const options *o) { return (selection){.o = o, .left = o->max_count}; }
@@ -60,9 +62,19 @@ size_t selection_take(selection *s, key_stream *stream, const key_batch *b, uint
 
 /* ---- printing ---- */
 
+/* As grep -n: the name of the file too when there are several. */
+static void selection_place(const key_batch *b, uint64_t line) {
+  if (b->name != NULL) {
+    const char *name = strcmp(b->name, "-") == 0 ? "(standard input)" : b->name;
+    out_text("%s", paint(PAINT_KEY));
+    out_record((const uint8_t *)name, strlen(name));
+    out_text("%s:", paint(PAINT_PLAIN));
+  }
+  out_text("%s%llu%s:", paint(PAINT_GOOD), (unsigned long long)line, paint(PAINT_PLAIN));
+}
+
 void selection_prefix(const key_batch *b, size_t i) {
-  if (b->lines == NULL) return;
-  out_text("%s%llu%s:", paint(PAINT_GOOD), (unsigned long long)b->lines[i], paint(PAINT_PLAIN));
+  if (b->lines != NULL) selection_place(b, b->lines[i]);
 }
 
 void selection_print(const selection *s, const key_batch *b, const uint64_t *bitmap) {
@@ -83,9 +95,7 @@ void selection_print(const selection *s, const key_batch *b, const uint64_t *bit
 
 void selection_print_header(const selection *s, const key_batch *b) {
   if (b->header == NULL) return;
-  if (s->o->keys.line_number) {
-    out_text("%s1%s:", paint(PAINT_GOOD), paint(PAINT_PLAIN)); /* a header is the first line */
-  }
+  if (s->o->keys.line_number) selection_place(b, 1); /* a header is the first line */
   out_record(b->header, b->header_len);
 }
 
@@ -93,5 +103,6 @@ void selection_json_key(const key_batch *b, size_t i) {
   size_t len;
   const uint8_t *text = batch_text(b, i, &len);
   json_bytes("key", text, len);
+  if (b->lines != NULL && b->name != NULL) json_text("file", b->name);
   if (b->lines != NULL) json_count("line", b->lines[i]);
 }

@@ -37,8 +37,8 @@ bool selection_done(const selection *s);
 void selection_print(const selection *s, const key_batch *b, const uint64_t *bitmap);
 void selection_print_header(const selection *s, const key_batch *b);
 
-/* selection_prefix: the line number of key i, if wanted. selection_json_key: the members key and
- * line. */
+/* selection_prefix: the line number of key i, if wanted, after the file's name when there are
+ * several. selection_json_key: the members key and line. */
 void selection_prefix(const key_batch *b, size_t i);
 void selection_json_key(const key_batch *b, size_t i);
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "binary.h"
 #include "cli.h"
 #include "codecs.h"
 #include "descriptors.h"
@@ -86,15 +87,25 @@ static ssize_t source_refill(source *s, source_failure *fail) {
   return n;
 }
 
+static bool source_is_binary(const source *s, const source_use *use, const binary_format *is,
+                             source_failure *fail) {
+  source_fail(fail, EXIT_TROUBLE, "%s is %s, not %s in lines: %s%s", s->name, is->name, use->wanted,
+              is->command, use->has_no_decompress ? AS_KEYS : "");
+  return false;
+}
+
 /* Reads until the first bytes identify the codec, if any. A filter is no file of keys. */
 static bool source_recognise(source *s, const source_use *use, source_failure *fail) {
+  const binary_format *binary = NULL;
   for (bool more = true; more;) {
     ssize_t n = source_raw(s, s->in + s->len, SOURCE_CAP - s->len, fail);
     if (n < 0) return false;
     s->len += (size_t)n;
     s->codec = codec_recognise(s->in, s->len, &more);
-    if (n == 0 || s->codec != NULL) break;
+    if (use->text) binary = binary_recognise(s->in, s->len, &more);
+    if (n == 0 || s->codec != NULL || binary != NULL) break;
   }
+  if (s->codec == NULL && binary != NULL) return source_is_binary(s, use, binary, fail);
   const nay_format *is = s->codec == NULL ? nay_format_recognise(s->in, s->len) : NULL;
   if (is == NULL || strcmp(nay_format_name(is), "nay") != 0) return true;
   source_fail(fail, EXIT_TROUBLE, "%s is a filter, not %s%s", s->name, use->wanted,
@@ -112,9 +123,23 @@ static bool source_start_codec(source *s, const source_use *use, source_failure 
   } else {
     source_fail(fail, EXIT_TROUBLE,
                 "%s is compressed by %s, which this program cannot decompress: %s FILE | nay ...%s",
-                s->name, c->name, c->command,
-                use->has_no_decompress ? ", or --no-decompress to read its bytes as keys" : "");
+                s->name, c->name, c->command, use->has_no_decompress ? AS_KEYS : "");
   }
+  return false;
+}
+
+/* A word that names no file may be meant as a key. */
+static void source_cannot_open(const char *path, const source_use *use, int error,
+                               source_failure *fail) {
+  bool is_key = error == ENOENT && use->has_element && strchr(path, '\'') == NULL;
+  source_fail(fail, EXIT_TROUBLE, "cannot open %s: %s%s%s%s", path, strerror(error),
+              is_key ? "; if it is a key, not a file: -e '" : "", is_key ? path : "",
+              is_key ? "'" : "");
+}
+
+bool source_exists(const char *path, const source_use *use, source_failure *fail) {
+  if (strcmp(path, "-") == 0 || access(path, R_OK) == 0) return true;
+  source_cannot_open(path, use, errno, fail);
   return false;
 }
 
@@ -124,7 +149,7 @@ bool source_open(const char *path, const source_use *use, source **opened, sourc
   int fd = is_stdin ? STDIN_FILENO : source_open_file(path);
   struct stat st;
   if (fd < 0) {
-    source_fail(fail, EXIT_TROUBLE, "cannot open %s: %s", path, strerror(errno));
+    source_cannot_open(path, use, errno, fail);
     return false;
   }
   if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
@@ -197,4 +222,16 @@ ssize_t source_read(source *s, void *dst, size_t cap, source_failure *fail) {
   memcpy(dst, s->in + s->at, n);
   s->at += n;
   return (ssize_t)n;
+}
+
+bool source_is_idle(const source *s) {
+  struct pollfd p = {.fd = s->fd, .events = POLLIN};
+  return s->at == s->len && poll(&p, 1, 0) == 0;
+}
+
+bool source_whole(source *s, source_failure *fail) {
+  uint8_t rest[4096];
+  ssize_t n = s->codec != NULL ? 1 : 0;
+  while (n > 0) n = source_read(s, rest, sizeof rest, fail);
+  return n == 0;
 }

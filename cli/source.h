@@ -18,11 +18,16 @@ typedef struct source_failure {
   char text[512];
 } source_failure;
 
+/* AS_KEYS: the end of a message about a file that is refused. */
+#define AS_KEYS ", or --no-decompress to read its bytes as keys"
+
 /* source_use: what a file is read for, as messages say it. */
 typedef struct source_use {
   const char *wanted;     /* "keys" */
+  bool text;              /* in lines or rows: binary files are refused with `decompress` */
   bool decompress;        /* if it is compressed; filters are refused then */
   bool has_no_decompress; /* the command has --no-decompress: say so where it helps */
+  bool has_element;       /* the same for -e */
 } source_use;
 
 /*
@@ -32,8 +37,18 @@ typedef struct source_use {
  */
 bool source_open(const char *path, const source_use *use, source **s, source_failure *fail);
 
+/* source_exists: whether the file can be opened now, for commands that need all of several. */
+bool source_exists(const char *path, const source_use *use, source_failure *fail);
+
 /* source_read: bytes put into dst, 0 at the end, -1 with the reason in `fail`. */
 ssize_t source_read(source *s, void *dst, size_t cap, source_failure *fail);
+
+/* source_is_idle: whether a read would wait now. */
+bool source_is_idle(const source *s);
+
+/* source_whole: reads the rest of a compressed file; false, and why, when it is corrupt: what
+ * seemed wrong with its contents is then no surprise. */
+bool source_whole(source *s, source_failure *fail);
 
 /* source_position: how many bytes of the file itself have been read, for progress. */
 uint64_t source_position(const source *s);

@@ -29,6 +29,7 @@ typedef struct key_batch {
   const uint8_t *header; /* the header of the first file, if it came in this batch */
   size_t header_len;
   uint64_t file;        /* its number: all keys of a batch are of one file */
+  const char *name;     /* its name, when there are several files; else NULL */
   uint64_t position;    /* bytes of input files read so far */
   bool idle;            /* the input pauses after this batch: flush */
   source_failure *fail; /* reading failed after these keys */
@@ -45,6 +46,10 @@ typedef struct key_stream key_stream;
  */
 key_stream *stream_open(const options *o, const char *const *paths, size_t n,
                         const nay_filter *hash_with);
+
+/* stream_must_exist: exits when one of the files cannot be opened: before anything else is said,
+ * and before the ones before it are read. */
+void stream_must_exist(const options *o, const char *const *paths, size_t n);
 
 /* stream_next: the next batch, valid until the following call; NULL at the end. A file that cannot
  * be read, is damaged or has a malformed record ends the program: what a filter is made of must be
@@ -86,5 +91,11 @@ static inline uint64_t word_mask(size_t n, size_t w) {
 /* stream_count: how many keys stream_open would give, without keeping them; false when the files
  * cannot be read twice (pipes, compressed files). */
 bool stream_count(const options *o, const char *const *paths, size_t n, uint64_t *nkeys);
+
+/* stream_use: how the options have key files read. */
+source_use stream_use(const options *o);
+
+/* stream_nbytes: bytes of all files, for progress; 0 when one is not a regular file. */
+uint64_t stream_nbytes(const char *const *paths, size_t n);
 
 #endif /* NAY_STREAM_H */

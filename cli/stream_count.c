@@ -1,4 +1,6 @@
-/* stream_count.c - counts the keys of files that can be read twice, so that a filter can be sized.
+/*
+ * stream_count.c - key files before they are read: whether they are there, how many bytes they
+ * have, and how many keys, if they can be read twice, so that a filter can be sized.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -60,4 +62,31 @@ bool stream_count(const options *o, const char *const *paths, size_t n, uint64_t
   }
   *nkeys = sum;
   return true;
+}
+
+uint64_t stream_nbytes(const char *const *paths, size_t n) {
+  uint64_t total = 0;
+  for (size_t i = 0; i < n; i++) {
+    struct stat st;
+    bool is_stdin = strcmp(paths[i], "-") == 0;
+    int got = is_stdin ? fstat(STDIN_FILENO, &st) : stat(paths[i], &st);
+    if (got != 0 || !S_ISREG(st.st_mode)) return 0;
+    total += (uint64_t)st.st_size;
+  }
+  return total;
+}
+
+source_use stream_use(const options *o) {
+  return (source_use){.wanted = "keys",
+                      .decompress = !o->keys.no_decompress,
+                      .has_no_decompress = option_is_taken(o->command, "no-decompress"),
+                      .has_element = option_is_taken(o->command, "element")};
+}
+
+void stream_must_exist(const options *o, const char *const *paths, size_t n) {
+  source_use use = stream_use(o);
+  source_failure fail;
+  for (size_t i = 0; i < n; i++) {
+    if (!source_exists(paths[i], &use, &fail)) die(fail.status, "%s", fail.text);
+  }
 }

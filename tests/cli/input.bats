@@ -107,7 +107,82 @@ codecs="gzip zstd xz bzip2 lz4"
     done
     for how in -0 --no-decompress; do nay uniq $how wide > /dev/null; done
   done
-  printf '\xff\xfe\n\0\n\xfe\xff\n' | nay uniq -c | grep -qx 3 # binary keys are keys
+  printf '\xff\xfe\n\x01\n\xfe\xff\n' | nay uniq -c | grep -qx 3 # bytes that are no UTF-8 are keys
+}
+
+@test "UTF-16 without a byte order mark is refused, with the encoding" {
+  for code in UTF-16LE UTF-16BE; do
+    printf 'id,name\n1,ann\n' | iconv -f UTF-8 -t $code > wide
+    for how in "" --csv --tsv --crlf "-F," --key=date "--csv -k name"; do
+      for threads in 1 2; do
+        # shellcheck disable=SC2086
+        run -2 nay uniq -T $threads $how wide
+        [ "$output" = "nay uniq: wide is UTF-16 without a byte order mark: iconv -f $code -t UTF-8 FILE | nay ...; -0 if zero bytes end the keys, or --no-decompress to read its bytes as keys" ] ||
+          { echo "$code $how: $output"; return 1; }
+      done
+    done
+    [ "$(iconv -f $code -t UTF-8 wide | nay uniq --csv -k name | tail -n 1)" = 1,ann ]
+    for how in -0 --no-decompress; do nay uniq $how wide > /dev/null; done
+    run -2 nay build -q -o f.nay wide
+    [ ! -e f.nay ]
+  done
+}
+
+@test "databases and columnar files are named, and refused unless --no-decompress or a framing reads them" {
+  named() { # magic name
+    printf "$1\nmore\n" > file
+    for how in "" --csv --tsv "-F:" --line-number; do
+      [ "$how" != --line-number ] || nay build -q -f -n 1 -o f.nay -e one
+      # shellcheck disable=SC2086
+      if [ "$how" = --line-number ]; then run -2 nay check $how f.nay file; else run -2 nay uniq $how file; fi
+      [[ $output == *": file is $2, not keys in lines: "*", or --no-decompress to read its bytes as keys" ]] ||
+        { echo "$2 $how: $output"; return 1; }
+    done
+    run -2 bash -c 'gzip < file | nay uniq' # its zero byte, or its name, wherever it comes from
+    [ "$(nay uniq --no-decompress -c file)" -ge 2 ]
+    nay uniq -0 -c file
+  }
+  named 'SQLite format 3\0' 'a SQLite database'
+  named 'ARROW1\0\0' 'an Arrow file'
+  run -2 nay uniq <(printf 'PAR1\x15\x04\n')
+  [[ $output == *" is a Parquet file, not keys in lines: "* ]]
+  run -2 nay uniq <(printf 'Obj\x01\x04\n')
+  [[ $output == *" is an Avro file, not keys in lines: "* ]]
+  printf 'SQLite format 3\nPAR1\nObj\nARROW1\n' > keys # text that begins as a magic number does
+  nay uniq keys | cmp - keys
+  for word in SQLite PAR1 Obj ARROW1 P; do [ "$(printf '%s' $word | nay uniq)" = $word ]; done
+}
+
+@test "other binary files are refused at their first zero byte, and the rows before it are answered" {
+  printf 'a\nb\nc\0d\ne\n' > keys
+  message="keys is binary, not text: line 3 has a zero byte; -0 if zero bytes end the keys, or --no-decompress to read its bytes as keys"
+  for how in "" --csv "-F:" --crlf; do
+    for threads in 1 2; do
+      # shellcheck disable=SC2086
+      run -2 --separate-stderr nay uniq -T $threads $how keys
+      [ "$output" = $'a\nb' ]
+      [ "$stderr" = "nay uniq: $message" ]
+    done
+    run -2 nay build -q $how -n 9 -o f.nay keys
+    [ "$output" = "nay build: $message" ]
+    [ ! -e f.nay ]
+  done
+  [ "$(nay uniq --no-decompress -c keys)" = 4 ]
+  find . -name keys -print0 > names # -0 forgotten
+  run -2 nay uniq names
+  [[ $output == *"-0 if zero bytes end the keys"* ]]
+  [ "$(nay uniq -0 -c names)" = 1 ]
+  # wherever it stands: in the last of many batches, without a newline, in a line that never ends
+  { seq 300000; printf 'x\0'; } > late
+  run -2 nay build -q -n 300k -o f.nay late
+  [[ $output == *"line 300001 has a zero byte"* ]]
+  { head -c 3000000 /dev/zero | tr '\0' x; printf '\0\n'; } > long
+  run -2 nay uniq -q long
+  [[ $output == *"line 1 has a zero byte"* ]]
+  # a quoted field may have line ends, no zero bytes
+  printf 'k\n"a\n\0b"\n' > rows.csv
+  run -2 nay uniq --csv -k k rows.csv
+  [[ $output == *"line 2 has a zero byte"* ]]
 }
 
 @test "rows before a bad one are answered, and the message has its line" {
@@ -115,8 +190,9 @@ codecs="gzip zstd xz bzip2 lz4"
   printf 'a\nb\nb\nc\n' > keys
   nay build -q --csv -k k -p 1e-9 -o all.nay <(head -n 5 rows.csv)
   for threads in 1 2; do
-    nay uniq -T $threads --csv -k k rows.csv > out 2> err && false
-    [ $? -eq 2 ] || true
+    status=0
+    nay uniq -T $threads --csv -k k rows.csv > out 2> err || status=$?
+    [ $status -eq 2 ]
     cmp out <(head -n 5 rows.csv)
     grep -q 'rows.csv: line 6: something follows the closing quote' err
     nay uniq -T $threads --exact --csv -k k rows.csv 2> /dev/null | cmp - <(head -n 5 rows.csv)
@@ -125,10 +201,14 @@ codecs="gzip zstd xz bzip2 lz4"
     printf 'k,v\n' > other.csv
     nay diff -T $threads -n 10 --csv -k k other.csv rows.csv 2> /dev/null | cmp - <(head -n 5 rows.csv)
   done
-  printf '61\n62\nzz\n' | nay uniq --key=hex > out 2> err || true
+  status=0
+  printf '61\n62\nzz\n' | nay uniq --key=hex > out 2> err || status=$?
+  [ $status -eq 2 ]
   [ "$(cat out)" = $'61\n62' ]
   grep -q "standard input: line 3: 'zz' is not of type hex: not a hexadecimal digit" err
-  printf '61\0zz\0' | nay uniq -0 --key=hex 2> err > /dev/null || true
+  status=0
+  printf '61\0zz\0' | nay uniq -0 --key=hex 2> err > /dev/null || status=$?
+  [ $status -eq 2 ]
   grep -q "record 2: 'zz' is not of type hex" err
 }
 

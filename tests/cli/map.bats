@@ -146,8 +146,8 @@ PY
   }
   same="-k and --value are the same column: give another one for the value"
   refused "in.csv: line 1: the header has the column of --value twice: give its number, and --header" --csv --value value in.csv
-  refused "in.csv: line 1: the header has no such column" --csv --value none in.csv
-  refused "in.csv: line 1: the header has no such column" --csv -k none --value 2 in.csv
+  refused "in.csv: line 1: the header has no column 'none': it has key, value, value" --csv --value none in.csv
+  refused "in.csv: line 1: the header has no column 'none': it has key, value, value" --csv -k none --value 2 in.csv
   refused "in.csv: line 1: $same" --csv -k key --value 1 in.csv
   refused "in.csv: line 1: the row has too few columns" --csv --value 4 in.csv
   refused "in.csv: line 1: 'value' is not a number from 0 to 2^64 - 1" --csv in.csv

@@ -95,6 +95,28 @@ shows() {
   shows '^end$'
 }
 
+@test "no progress between typed lines, unless it is asked for" {
+  $screen send-keys 'clear; nay uniq -n 100; echo en""d' Enter
+  shows 'end with Ctrl-D'
+  for word in one one one; do # half a second after the start the next key would show it
+    sleep 0.6
+    $screen send-keys "$word" Enter
+  done
+  $screen send-keys 'last' Enter
+  [ "$(shows 'last' && grep -cE '[0-9] keys?' plain.txt)" = 0 ]
+  $screen send-keys C-d
+  shows '^end$'
+  [ "$(grep -cE '[0-9] keys?' plain.txt)" = 0 ]
+  $screen send-keys 'clear; nay uniq --progress=always -n 100; echo en""d' Enter
+  shows 'end with Ctrl-D'
+  until grep -qE '[0-9] keys?' plain.txt; do
+    $screen send-keys one Enter
+    $screen capture-pane -p > plain.txt
+  done
+  $screen send-keys C-d
+  shows '^end$'
+}
+
 @test "Ctrl-C ends it with status 130" {
   types 'clear; trap : INT'
   $screen send-keys 'nay uniq; echo status $?' Enter

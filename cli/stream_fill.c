@@ -1,0 +1,254 @@
+/*
+ * stream_fill.c - see stream.h: the producer. A batch owns its bytes, so keys are views; the
+ * unfinished record at the end of a batch is copied to the front of the next one.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "binary.h"
+#include "stream_state.h"
+
+static bool stream_fail(key_batch *b, const source_failure *why) {
+  b->fail = must_alloc(sizeof *b->fail);
+  *b->fail = *why;
+  return false;
+}
+
+static void stream_close_source(key_stream *s) {
+  if (s->source != NULL) s->position += source_position(s->source);
+  source_close(s->source);
+  s->source = NULL;
+}
+
+/* The next file, or the end. */
+static bool stream_next_source(key_stream *s, key_batch *b) {
+  source_failure fail;
+  stream_close_source(s);
+  if (s->next_path == s->npaths || stop_requested()) {
+    s->ended = true;
+    return true;
+  }
+  s->name = s->paths[s->next_path++];
+  if (!source_open(s->name, &s->use, &s->source, &fail)) return stream_fail(b, &fail);
+  s->last = false;
+  s->reader.wants_header = s->wants_header;
+  s->reader.nrecords = s->reader.ninner = 0;
+  return true;
+}
+
+/* The common case: lines as they are. Returns how many bytes were used. A line with the byte `zero`
+ * is left, with *bad set; NULL: there is none. */
+static size_t stream_frame_plain(key_stream *s, key_batch *b, size_t searched, const uint8_t *zero,
+                                 bool *bad) {
+  const uint8_t *start = b->memory->bytes, *p = start, *end = start + b->memory->len;
+  const uint8_t *from = start + searched;
+  while (b->n < BATCH_KEYS && p < end) {
+    const uint8_t *stop = memchr(from, s->reader.terminator, (size_t)(end - from));
+    if (stop == NULL) {
+      if (!s->last) break;
+      stop = end; /* stream_fill has put a terminator there */
+    }
+    if (zero != NULL && zero < stop) break;
+    b->keys[b->n] = p;
+    b->lens[b->n] = (size_t)(stop - p);
+    b->n += stop != p || !s->reader.skip_empty;
+    s->reader.nrecords++;
+    from = p = stop + 1;
+  }
+  *bad = zero != NULL && b->n < BATCH_KEYS;
+  return p < end ? (size_t)(p - start) : b->memory->len;
+}
+
+static const char *stream_name(const key_stream *s) {
+  return strcmp(s->name, "-") == 0 ? "standard input" : s->name;
+}
+
+/* Where the last record is: "FILE: line 7", "argument 7". */
+static void stream_place(const key_stream *s, char *text, size_t cap) {
+  char place[64];
+  if (s->args != NULL) {
+    snprintf(text, cap, "argument %llu", (unsigned long long)s->reader.nrecords);
+  } else {
+    snprintf(text, cap, "%s: %s", stream_name(s), key_reader_place(&s->reader, place));
+  }
+}
+
+static bool stream_bad_record(key_stream *s, key_batch *b, const key_record *record,
+                              const key_failure *why) {
+  source_failure fail;
+  char place[384], text[80], at[32] = "";
+  const char *cr = "";
+  stream_place(s, place, sizeof place);
+  if (!why->is_value) {
+    source_fail(&fail, EXIT_TROUBLE, "%s: %s", place, why->what);
+    return stream_fail(b, &fail);
+  }
+  size_t len = record->text_len;
+  bool ends_in_cr = len > 0 && record->text[len - 1] == '\r';
+  if (len > 0) snprintf(at, sizeof at, " (at byte %llu)", (unsigned long long)why->offset);
+  if (ends_in_cr && key_reader_keeps_cr(&s->reader)) cr = "; --crlf drops the carriage return";
+  source_fail(&fail, EXIT_TROUBLE, "%s: '%s' is not of type %s: %s%s%s", place,
+              escape_text(record->text, len, text, sizeof text), nay_key_type_name(s->reader.type),
+              why->what, at, cr);
+  return stream_fail(b, &fail);
+}
+
+/* UTF-16 has line ends inside its characters: its lines would not be the keys that an editor shows.
+ */
+static bool stream_text_ok(key_stream *s, key_batch *b) {
+  bool checks = s->use.decompress && s->reader.nrecords == 0;
+  if (!checks || !key_reader_is_utf16(&s->reader, b->memory->bytes, b->memory->len)) return true;
+  source_failure fail;
+  binary_refuse_utf16(&fail, &s->use, stream_name(s));
+  return stream_fail(b, &fail);
+}
+
+static bool stream_not_text(key_stream *s, key_batch *b, const uint8_t *record, uint64_t line) {
+  source_failure fail;
+  char place[64];
+  size_t len = (size_t)(b->memory->bytes + b->memory->len - record);
+  snprintf(place, sizeof place, "%s %llu", key_reader_unit(&s->reader), (unsigned long long)line);
+  if (s->source == NULL || source_whole(s->source, &fail)) {
+    binary_refuse(&fail, &s->use, stream_name(s), place, record, line == 1 ? len : 0);
+  }
+  return stream_fail(b, &fail);
+}
+
+/* Every other case. */
+static bool stream_frame(key_stream *s, key_batch *b, const uint8_t *zero, size_t *used,
+                         bool *more) {
+  struct batch_memory *m = b->memory;
+  const uint8_t *start = m->bytes, *p = start, *end = start + m->len;
+  batch_scratch(m, &s->reader);
+  uint8_t *scratch = m->scratch;
+  *more = false;
+  while (b->n < BATCH_KEYS && p < end && batch_scratch_left(b, &s->reader, p, scratch)) {
+    key_record record;
+    key_failure why;
+    key_result got = key_next(&s->reader, p, end, s->last, scratch, &record, &why);
+    *more = got == KEY_MORE; /* a bad record may have no length: then its line */
+    if (zero != NULL &&
+        (*more || zero < p + record.len || memchr(p, '\n', (size_t)(zero - p)) == NULL)) {
+      return stream_not_text(s, b, p, *more ? key_reader_next_line(&s->reader) : record.line);
+    }
+    if (got == KEY_BAD) return stream_bad_record(s, b, &record, &why);
+    if (*more) break;
+    if (!record.skip) {
+      batch_add(b, p, &record);
+      scratch += record.scratch_used;
+    } else if (record.header && !s->had_header) {
+      s->had_header = true;
+      b->header = p;
+      b->header_len = record.len;
+    }
+    p += record.len;
+  }
+  *used = p < end ? (size_t)(p - start) : m->len;
+  return true;
+}
+
+/* Reads once more into the batch; at the end of a source the last record gets its terminator. */
+static bool stream_read(key_stream *s, key_batch *b) {
+  struct batch_memory *m = b->memory;
+  source_failure fail;
+  if (m->len == m->cap) batch_grow(m);
+  size_t room = m->cap - m->len;
+  ssize_t n = source_read(s->source, m->bytes + m->len, room, &fail);
+  if (n <= 0 && stop_requested()) { /* in the middle of a record: it is not one */
+    m->len = s->carry_len = 0;
+    s->ended = true;
+    return true;
+  }
+  if (n < 0) return stream_fail(b, &fail);
+  m->len += (size_t)n;
+  s->last = n == 0;
+  b->idle = n >= 0 && (size_t)n < room;
+  if (s->last) m->bytes[m->len] = s->reader.terminator;
+  return true;
+}
+
+/*
+ * Whether framing can find another record: `searched` bytes hold none. A record that is not plain
+ * is framed from its start each time, so what came since must have a terminator, and a long one
+ * waits until it is a quarter longer, or the input pauses: the cost stays in proportion to its
+ * length.
+ */
+static bool stream_can_frame(const key_stream *s, const key_batch *b, size_t searched) {
+  const struct batch_memory *m = b->memory;
+  if (s->last) return true;
+  if (m->len <= searched) return false;
+  if (b->plain || searched == 0) return true;
+  if (!key_reader_can_end(&s->reader, m->bytes + searched, m->len - searched)) return false;
+  return m->len - searched >= searched / 4 || s->source == NULL || source_is_idle(s->source);
+}
+
+static bool stream_take(key_stream *s, key_batch *b, size_t *searched) {
+  size_t used = 0, fresh = b->memory->len - *searched;
+  bool bad = false, more = true;
+  if (!stream_text_ok(s, b)) return false;
+  const uint8_t *bytes = b->memory->bytes;
+  const uint8_t *zero = s->use.text ? memchr(bytes + *searched, '\0', fresh) : NULL;
+  if (b->plain) {
+    used = stream_frame_plain(s, b, *searched, zero, &bad);
+  } else if (!stream_frame(s, b, zero, &used, &more)) {
+    return false;
+  }
+  if (bad) return stream_not_text(s, b, bytes + used, key_reader_next_line(&s->reader));
+  s->carry = b->memory->bytes + used;
+  s->carry_len = b->memory->len - used;
+  /* bytes left because the batch is full may hold terminators; an incomplete record does not */
+  *searched = more && b->n < BATCH_KEYS ? s->carry_len : 0;
+  return true;
+}
+
+/* A file that failed ends where it failed, without its unfinished record; the next one follows. */
+static void stream_abandon(key_stream *s) {
+  stream_close_source(s);
+  s->last = false;
+  s->carry_len = s->searched = 0;
+}
+
+/* What is left becomes the start of the memory: skipped records may stand before it. */
+static void stream_keep(key_stream *s, struct batch_memory *m, bool framed) {
+  if (framed) m->len = s->carry_len;
+  if (framed && s->carry != m->bytes) memmove(m->bytes, s->carry, m->len);
+  s->carry = m->bytes;
+  s->carry_len = m->len;
+}
+
+void stream_fill(key_stream *s, key_batch *b) {
+  struct batch_memory *m = b->memory;
+  b->n = 0;
+  b->header = NULL;
+  b->idle = false;
+  b->hashed = NAY_OK;
+  if (s->source != NULL && atomic_load(&s->skipped) >= s->next_path) stream_abandon(s);
+  m->len = s->carry_len;
+  while (m->len > m->cap) batch_grow(m);
+  if (m->len > 0) memcpy(m->bytes, s->carry, m->len);
+  if (m->len > 0 && s->last) m->bytes[m->len] = s->reader.terminator;
+  size_t searched = s->searched;
+  s->carry = m->bytes;
+  bool ok = true;
+  while (ok && b->n == 0 && !s->ended) {
+    bool frames = stream_can_frame(s, b, searched);
+    if (frames) ok = stream_take(s, b, &searched);
+    if (!ok || b->n > 0 || b->header != NULL) break;
+    stream_keep(s, m, frames);
+    if (s->source == NULL || (s->last && m->len == 0)) {
+      ok = stream_next_source(s, b);
+      searched = 0;
+    } else {
+      ok = stream_read(s, b);
+    }
+  }
+  s->searched = searched;
+  b->file = s->next_path;
+  b->name = s->npaths > 1 && s->next_path > 0 ? s->paths[s->next_path - 1] : NULL;
+  if (!ok) stream_abandon(s);
+  if (s->args != NULL) batch_end_records(b, s->args_terminator);
+  if (b->n > 0 && s->hash_with != NULL) { /* also the keys before a failure */
+    b->hashed = nay_filter_hash_many(s->hash_with, b->keys, b->lens, b->n, b->lo, b->hi);
+  }
+  b->position = s->position + (s->source != NULL ? source_position(s->source) : 0);
+}

@@ -1,0 +1,52 @@
+/*
+ * stream_state.h - what the two halves of a stream share: stream_fill.c, the producer, which makes
+ * batches of files, and stream.c, which hands them out.
+ */
+#ifndef NAY_STREAM_STATE_H
+#define NAY_STREAM_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "batch.h"
+#include "stream.h"
+
+#define RING 6u
+
+struct key_stream {
+  key_reader reader;
+  source_use use;
+  const char *const *paths;
+  size_t npaths, next_path;
+  bool wants_header; /* of each file */
+  source *source;
+  const char *name;
+  bool last;                  /* the source has ended */
+  uint8_t *carry;             /* unfinished bytes for the next batch: in the batch before it */
+  size_t carry_len, searched; /* `searched` bytes of them hold no terminator */
+  uint64_t position;          /* of the files that are closed */
+  const nay_filter *hash_with;
+  bool wide_hash, ended, had_header;
+  uint64_t nkeys;
+
+  key_batch ring[RING];
+  /* with a second thread: */
+  bool threaded, stopping, finished;
+  pthread_t thread;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  unsigned filled, used; /* counters: filled - used batches are ready or held */
+  bool holding;          /* the consumer uses ring[used] */
+  /* of the consumer: */
+  bool skips_bad_files; /* status: of those that were skipped */
+  int status;
+  bool all_end_in_cr;       /* all keys so far */
+  _Atomic uint64_t skipped; /* no more keys of files up to this number */
+  uint8_t *args;            /* keys that are arguments, or NULL */
+  uint8_t args_terminator;  /* what ends them when they are printed */
+};
+
+/* stream_fill: fills b with at least one key, unless the input has ended or a file failed. */
+void stream_fill(key_stream *s, key_batch *b);
+
+#endif /* NAY_STREAM_STATE_H */
