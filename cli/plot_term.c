@@ -87,34 +87,51 @@ static void term_marks(term_canvas *t, unsigned s) {
 
 /* ---- names at the right ---- */
 
-/* The row of the point farthest to the right; TERM_ROWS: no point is inside. */
-static unsigned term_right_end(const term_canvas *t, const plot_series *line) {
-  unsigned row = TERM_ROWS, x, y;
-  double rightmost = -1;
+/* How far down the point farthest to the right is, in rows; -1: no point is inside. */
+static double term_right_end(const term_canvas *t, const plot_series *line) {
+  double end = -1, rightmost = -1;
+  unsigned x, y;
   for (unsigned i = 0; i < line->n; i++) {
-    double px = term_px(t, line->x[i]);
-    if (px < rightmost || !term_at(t, px, term_py(t, line->y[i]), &x, &y)) continue;
+    double px = term_px(t, line->x[i]), py = term_py(t, line->y[i]);
+    if (px < rightmost || !term_at(t, px, py, &x, &y)) continue;
     rightmost = px;
-    row = y / 4;
+    end = py < 1 ? ((1 - py) * (4 * TERM_ROWS - 1) + 0.5) / 4 : 0; /* as term_at */
   }
-  return row;
+  return end;
 }
 
-/* Which series has its name in each row, + 1: the nearest free row to the end of its line. */
-static void term_names(const term_canvas *t, unsigned char names[TERM_ROWS]) {
-  memset(names, 0, TERM_ROWS);
+/* The series whose lines end inside, the highest end first. */
+static unsigned term_ends(const term_canvas *t, double *ends, unsigned *order) {
+  unsigned n = 0;
   for (unsigned s = 0; s < t->chart->nseries; s++) {
-    unsigned end = term_right_end(t, &t->chart->series[s]);
-    if (end == TERM_ROWS) continue;
-    for (unsigned away = 0; away < TERM_ROWS; away++) {
-      unsigned below = end + away, above = end - away; /* wraps above the first row */
-      unsigned row = below < TERM_ROWS && names[below] == 0   ? below
-                     : above < TERM_ROWS && names[above] == 0 ? above
-                                                              : TERM_ROWS;
-      if (row == TERM_ROWS) continue;
-      names[row] = (unsigned char)(s + 1);
-      break;
-    }
+    ends[s] = term_right_end(t, &t->chart->series[s]);
+    if (ends[s] < 0) continue;
+    unsigned at = n++;
+    for (; at > 0 && ends[order[at - 1]] > ends[s]; at--) order[at] = order[at - 1];
+    order[at] = s;
+  }
+  return n;
+}
+
+/*
+ * Which series has its name in each row, + 1: near the end of its line, and the names in the order
+ * of these ends, or the nearest name would be another line's. There are at most TERM_ROWS series.
+ */
+static void term_names(const term_canvas *t, unsigned char names[TERM_ROWS]) {
+  double ends[TERM_ROWS];
+  unsigned order[TERM_ROWS], rows[TERM_ROWS], n, free_row = 0;
+  memset(names, 0, TERM_ROWS);
+  if (t->chart->nseries > TERM_ROWS) return;
+  n = term_ends(t, ends, order);
+  for (unsigned i = 0; i < n; i++) {
+    unsigned row = (unsigned)ends[order[i]];
+    rows[i] = row > free_row ? row : free_row;
+    free_row = rows[i] + 1;
+  }
+  for (unsigned i = n, below = TERM_ROWS; i-- > 0;) { /* back from beyond the last row */
+    if (rows[i] >= below) rows[i] = below - 1;
+    below = rows[i];
+    names[rows[i]] = (unsigned char)(order[i] + 1);
   }
 }
 

@@ -17,6 +17,13 @@ commands() { nay help | sed -n 's/^  \([a-z]*\) .*/\1/p' | head -n 18; }
   run -0 nay plot size
   [[ ${lines[0]} == "Bits per key against FPR" ]]
   [[ $output == *" a lower bound"* && $output == *" c blocked"* ]]
+  # names are in the order of the ends of their lines: the lower bound below all others
+  for families in bloom bloom,ribbon ribbon,fuse bloom,blocked,counting,cuckoo,xor,fuse,ribbon; do
+    nay plot size -t $families --json | jq -r '[.series[] | {name, y: .points[0].y}] | sort_by(-.y)[].name' > order
+    nay plot size -t $families | sed -nE 's/.* [a-z] ([a-z][a-z ]*)$/\1/p' > names
+    [ "$(tail -n 1 names)" = "lower bound" ]
+    diff order names
+  done
   grep -q ' $' <<< "$output" && false # no blanks at the end of a line
   [[ $(LC_ALL=C.UTF-8 nay plot size) == *"┴"*"c blocked"* || $(LC_ALL=C.UTF-8 nay plot size) == *"c blocked"*"┴"* ]]
   [[ $(LC_ALL=C.UTF-8 nay plot size --color=always) == *"⠶ blocked"* ]]    # colours tell lines apart
