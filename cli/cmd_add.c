@@ -11,6 +11,7 @@
 static const char *add_size_option(const options *o) {
   return o->kind != NAY_AUTO    ? "-t"
          : o->nkeys != 0        ? "-n"
+         : o->max_keys != 0     ? "--max-keys"
          : o->fpr != 0          ? "-p"
          : o->bits_per_key != 0 ? "-b"
          : o->nbytes != 0       ? "-M"
@@ -29,7 +30,7 @@ static void add_check_options(const options *o) {
 
 /*
  * Options that would make another filter than the one that is there would do nothing. Returns the
- * FPR that the command line promises, as it did when it made the filter; 0: that of the plan.
+ * FPR that the command line asks for, as it did when it made the filter; 0: that of the plan.
  */
 static double add_check_plan(const options *o, const nay_filter *f, const char *path) {
   nay_params is = {.size = sizeof is};
@@ -73,15 +74,17 @@ static int add_run(options *o) {
   uint64_t nkeys = stream_nkeys(s);
   stream_close(s);
   filterfile_save(f, out);
-  int status = filterfile_report(o, creates ? "created" : "added to", out, f, nkeys, asked);
+  int status = filterfile_report_new(o, creates ? "created" : "added to", out, f, nkeys, asked);
   nay_filter_free(f);
   return status;
 }
 
 static const option_row add_options[] = {
     {"create", 0, NULL, OPTION_FLAG, AT(create),
-     "make the filter when the file does not exist: needs -n, takes -t, -p, -b and -M", NULL, 0,
-     NULL},
+     "make the filter when the file does not exist: needs -n, takes -t, -p, -b, -M and --max-keys",
+     NULL, 0, NULL},
+    ROW_MAX_KEYS,
+    ROW_TYPE_ADDS("family of a new filter (default auto)"),
     {0},
 };
 
@@ -93,6 +96,7 @@ const command command_add = {
     .operands = "FILTER [KEYFILE...]",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
+    .changes = 1,
     .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_FILTER | TAKES_KEY_ARGS | TAKES_KEYS | TAKES_OUTPUT |
              TAKES_JSON | TAKES_STRICT,
     .own = add_options,
@@ -106,8 +110,8 @@ const command command_add = {
         "\n"
         "--create makes the filter when its file does not exist, as nay build -n does; the default "
         "is -p 1%. When it exists, options that would have planned another number of keys, size or "
-        "FPR are an error, so that the same command line can be run again and again; the FPR that "
-        "the line asks for is the promise each time.",
+        "FPR are an error, so that the same command line can be run again and again; a warning "
+        "follows when the FPR is above the one that the line asks for.",
     .examples =
         "$ seq 10 | nay build -q -n 20 -p 1e-6 -o f.nay\n"
         "$ seq 11 12 | nay add -q f.nay\n"

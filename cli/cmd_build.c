@@ -43,7 +43,7 @@ static int build_run(options *o) {
     }
   }
   filterfile_save(f, out);
-  int status = filterfile_report(o, "built", out, f, nkeys, p.fpr);
+  int status = filterfile_report_new(o, "built", out, f, nkeys, p.fpr);
   status = build_warn_window(o, f, nkeys, status);
   if (nkeys == 0 && o->nkeys == 0) build_warn_empty(f);
   nay_filter_free(f);
@@ -52,6 +52,7 @@ static int build_run(options *o) {
 
 static const option_row build_options[] = {
     {"seed", 0, "N|random", OPTION_TEXT, AT(seed), "seed of the hash (default 0)", NULL, 0, NULL},
+    ROW_MAX_KEYS,
     {"store-key", 0, NULL, OPTION_FLAG, AT(store_key),
      "store the secret key in the file, which then opens without --secret", NULL, 0, NULL},
     {"meta", 0, "TEXT", OPTION_TEXT, AT(meta), "store a note in the file; nay info shows it", NULL,
@@ -84,7 +85,8 @@ const command command_build = {
         "end; a message says so. Static families always keep the hashes, "
         "because they need all keys at once; counting, scalable and cuckoo keep them without -n, "
         "so that the filter depends on the set of keys alone. With -n the order of the keys "
-        "shows in scalable and cuckoo filters, and counting and cuckoo count duplicates. A window "
+        "shows in scalable and cuckoo filters, and counting and cuckoo count duplicates. With "
+        "--max-keys a cuckoo filter grows beyond -n, by doubling. A window "
         "(-t window) "
         "takes the keys in their order and holds the last -n; a warning says when more were read, "
         "and with --strict the exit status is then 4.\n"

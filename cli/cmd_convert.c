@@ -53,9 +53,8 @@ static nay_params convert_params(const options *o, const nay_filter *f) {
   nay_stats s = {.size = sizeof s};
   nay_filter_stats(f, &s);
   nay_params p = {.size = sizeof p};
-  double keys = s.nkeys != 0 ? (double)s.nkeys : s.nkeys_estimated;
-  bool known = keys >= 1 && (s.nkeys != 0 || !s.saturated);
-  double bits = known ? (double)s.nbits / keys : 10;
+  double bits = stats_bits_per_key(&s);
+  if (!(bits > 0)) bits = 10; /* an empty filter without a plan */
   bool native = strcmp(nay_format_name(o->to), "nay") == 0;
   if (native) p.kind = convert_kind(f);
   if (native && nay_format_of(f) == o->to) convert_hash(o, f, &p);
@@ -137,6 +136,7 @@ const command command_convert = {
     .operands = "--to NAME FILTER -o FILE",
     .min_operands = 1,
     .max_operands = 1,
+    .changes = 1,
     .to_stdout = true,
     .takes = TAKES_FILTER | TAKES_KEY_FILES | TAKES_KEYS | TAKES_OUTPUT | TAKES_JSON | TAKES_STRICT,
     .own = convert_options,

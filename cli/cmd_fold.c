@@ -55,6 +55,7 @@ const command command_fold = {
     .operands = "FILTER",
     .min_operands = 1,
     .max_operands = 1,
+    .changes = 1,
     .takes = TAKES_FILTER | TAKES_OUTPUT | TAKES_JSON | TAKES_STRICT,
     .own = fold_options,
     .about =

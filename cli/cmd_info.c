@@ -13,6 +13,13 @@ static const char *info_checksum(const filter_file *file) {
   return nay_format_has_checksum(file->format) ? "ok" : "none";
 }
 
+/* To how many keys a cuckoo filter may grow; 0: it does not grow. */
+static uint64_t info_max_keys(const nay_filter *f) {
+  nay_params is = {.size = sizeof is};
+  bool grows = nay_filter_params(f, &is) == NAY_OK && is.max_nkeys > is.nkeys;
+  return grows ? is.max_nkeys : 0;
+}
+
 static void info_json_plans(const nay_filter *f, const promise *p) {
   uint64_t nkeys;
   double bits_per_key, fpr;
@@ -34,6 +41,8 @@ static void info_json(const char *path, const filter_file *file, const promise *
   json_text("file", path);
   if (file->filter != NULL) {
     json_filter(file->filter, file->format, file->nbytes, p);
+    uint64_t most = info_max_keys(file->filter);
+    if (most != 0) json_count("nkeys_max", most);
     info_json_plans(file->filter, p);
     json_filter_caveats(file->filter);
     size_t len;
@@ -108,15 +117,22 @@ static void info_rates(const nay_stats *s, bool native) {
 
 static void info_size(const filter_file *file, const nay_stats *s) {
   char text[160], size[NUMBER_TEXT];
-  double keys = s->nkeys != 0 ? (double)s->nkeys : s->saturated ? 0 : s->nkeys_estimated;
+  double bits = stats_bits_per_key(s);
   size_text(file->nbytes, size);
-  if (keys >= 0.5) {
-    snprintf(text, sizeof text, "%s, %.2f bits per key, %s", size, (double)s->nbits / keys,
-             COUNTED(s->k, "probe"));
+  if (bits == bits) { /* not NAN */
+    snprintf(text, sizeof text, "%s, %.2f bits per key, %s", size, bits, COUNTED(s->k, "probe"));
   } else {
     snprintf(text, sizeof text, "%s, %s", size, COUNTED(s->k, "probe"));
   }
   info_line("size", text);
+}
+
+static void info_growth(const nay_filter *f) {
+  char text[120];
+  uint64_t most = info_max_keys(f);
+  if (most == 0) return;
+  snprintf(text, sizeof text, "up to %s", COUNTED(most, "key"));
+  info_line("growth", text);
 }
 
 /* The plans that the size and k can come from, where the file does not say which. */
@@ -141,6 +157,7 @@ static void info_text(const char *path, const filter_file *file, const promise *
            kind != NULL ? kind : "filter", nay_format_about(file->format));
   info_size(file, &s);
   info_keys(&s, p->overfilled);
+  info_growth(file->filter);
   info_plans(file->filter, &s);
   info_bar(&s);
   info_rates(&s, strcmp(nay_format_name(file->format), "nay") == 0);
@@ -275,7 +292,7 @@ const command command_info = {
     .examples =
         "$ seq 1000 | nay build -q -n 1000 -p 1% -o thousand.nay\n"
         "$ nay info thousand.nay\n"
-        "thousand.nay: blocked, the native file: every family, every byte checksummed\n"
+        "thousand.nay: blocked, the native file, every byte checksummed\n"
         "  size       1.4 KiB, 10.24 bits per key, 6 probes\n"
         "  keys       about 1,009 of 1,000 planned (101%)\n"
         "  fill       [##############..................] 44.5% of 10,240 bits\n"

@@ -130,20 +130,24 @@ static const char man_about[] =
     "false-positive rate (FPR). nay builds such filters from files and pipes, probes, merges and "
     "describes them; it also reads and writes the layouts of other systems.\n"
     "\n"
-    "Counts are written 1000, 1e6 or 10M (k, M, G, T are powers of 1000; Ki, Mi, Gi, Ti of 1024), "
-    "sizes likewise with an optional B, FPRs 0.01, 1% or 1/256. Keys are lines by default: the "
+    "Counts are written 1000, 1e6, 10M or 1B (k, M, G, T are powers of 1000; Ki, Mi, Gi, Ti of "
+    "1024; B is a billion), sizes likewise, but there B is an optional byte, FPRs 0.01, 1% or "
+    "1/256. Keys are lines by default: the "
     "newline is not part of the key, and an empty line is the empty key. --key gives them a type, "
     "-F, "
     "--csv and -k take them from fields and columns, -e gives them as arguments. Files that start "
     "with "
     "the magic number of gzip, zstd, xz, bzip2 or lz4 are decompressed; other codecs are "
-    "refused.\n"
+    "refused. So are binary files where keys are lines or rows: databases and columnar files by "
+    "their magic numbers, UTF-16, and any other at its first zero byte, which no text has. "
+    "--no-decompress reads the bytes of all of these as keys.\n"
     "\n"
     "Data goes to standard output, messages to standard error. With --json data are documents on "
     "one "
     "line each, whose members have the same names in every command: see doc/json.md. Files are "
     "written atomically, and "
-    "an existing file is overwritten only with -f. Colours and progress appear on terminals; "
+    "an existing file is overwritten only with -f, and an input never, unless it is the filter "
+    "that the command changes. Colours and progress appear on terminals; "
     "NO_COLOR and CLICOLOR_FORCE are obeyed, and SIGUSR1 prints one line of progress.";
 
 static const char man_files[] =
@@ -152,6 +156,11 @@ static const char man_files[] =
     "and group are kept where the system allows it; a symbolic link stays a link, and its target "
     "is replaced or created. A new file that stores a secret key has mode 0600. Devices and pipes "
     "are written, not replaced.\n"
+    "\n"
+    "kill -9 and a power cut can leave a temporary file, .NAME.nay-PID-N in the same directory: "
+    "where the file system has unnamed files, only in the moment before the "
+    "rename, and then it is complete; elsewhere at any time, and it may be cut. No command reads "
+    "it or takes its place: remove it when no process PID runs.\n"
     "\n"
     "Commands that change or replace the same file wait for each other, and say so. add, remove, "
     "fold, merge, convert, sst compact and uniq --state lock their output before they read "
@@ -176,9 +185,9 @@ static const char man_status[] =
     "\n"
     "An FPR above the promise is reported on standard error even without --strict and with -q, by "
     "every command that builds, changes or probes a filter, with both figures; --json then has "
-    "\"overfilled\": true beside fpr_now and fpr_promised. The promise is -p, --max-fpr or "
-    "--expect-fpr; otherwise the FPR that the filter was planned for, at most 50%, and for uniq, "
-    "diff and common one in a million.";
+    "\"overfilled\": true beside fpr_now and fpr_promised. The promise of a file is the FPR "
+    "of its plan, which is at most -p, and at most 50%; --max-fpr and --expect-fpr replace it. "
+    "Where no file states a plan it is -p, which is one in a million for uniq, diff and common.";
 
 static void man_overview(const manual *m) {
   const command *c;

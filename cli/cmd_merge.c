@@ -120,6 +120,7 @@ const command command_merge = {
     .operands = "FILTER FILTER... -o FILE",
     .min_operands = 2,
     .max_operands = ANY_NUMBER,
+    .changes = ANY_NUMBER,
     .to_stdout = true,
     .takes = TAKES_FILTER | TAKES_OUTPUT | TAKES_JSON | TAKES_STRICT,
     .own = merge_options,

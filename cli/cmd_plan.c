@@ -9,6 +9,7 @@
 #include "plan_lsm.h"
 
 #define PLAN_KINDS 32
+#define PLAN_KEYS 1000000u /* without -n: bits per key and FPR hardly depend on it */
 #define PLAN_MEASURE_KEYS 1000000u
 #define PLAN_MEASURE_SECONDS 0.02
 
@@ -45,6 +46,19 @@ static bool plan_fits(unsigned traits, unsigned need) {
   return (traits & wanted) == wanted && (adds || (need & NEED_STATIC) != 0);
 }
 
+/* A cuckoo filter grows when it is planned to; --max-keys is for no other family. */
+static nay_params plan_params(const options *o, nay_kind kind) {
+  nay_params p = options_params(o, 0.01);
+  p.kind = kind;
+  if (kind != NAY_CUCKOO) p.max_nkeys = 0;
+  return p;
+}
+
+static unsigned plan_traits(const options *o, nay_kind kind) {
+  unsigned traits = nay_kind_traits(kind);
+  return kind == NAY_CUCKOO && o->max_keys == 0 ? traits & ~(unsigned)NAY_CAN_GROW : traits;
+}
+
 static size_t plan_candidates(const options *o, unsigned need, candidate *list) {
   size_t n = 0;
   for (int kind = 1; kind < PLAN_KINDS; kind++) {
@@ -52,10 +66,9 @@ static size_t plan_candidates(const options *o, unsigned need, candidate *list) 
     if (o->kind != NAY_AUTO && o->kind != (nay_kind)kind) continue;
     candidate c = {.plan = {.size = sizeof c.plan},
                    .kind = (nay_kind)kind,
-                   .traits = nay_kind_traits((nay_kind)kind)};
-    nay_params p = options_params(o, 0.01);
+                   .traits = plan_traits(o, (nay_kind)kind)};
+    nay_params p = plan_params(o, c.kind);
     nay_diag diag;
-    p.kind = c.kind;
     c.possible = nay_params_plan(&p, &diag, &c.plan) == NAY_OK;
     c.fits = c.possible && plan_fits(c.traits, need);
     list[n++] = c;
@@ -65,10 +78,9 @@ static size_t plan_candidates(const options *o, unsigned need, candidate *list) 
 
 static void plan_measure(const options *o, candidate *list, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    nay_params p = options_params(o, 0.01);
+    nay_params p = plan_params(o, list[i].kind);
     measurement m;
     if (!list[i].possible) continue;
-    p.kind = list[i].kind;
     if (p.nkeys > PLAN_MEASURE_KEYS) {
       double part = (double)PLAN_MEASURE_KEYS / (double)p.nkeys;
       if (p.nbytes != 0) p.nbytes = (uint64_t)((double)p.nbytes * part);
@@ -87,7 +99,7 @@ static void plan_measure(const options *o, candidate *list, size_t n) {
  */
 static const candidate *plan_choose(const options *o, unsigned need, const candidate *list,
                                     size_t n, const char **why) {
-  nay_params p = options_params(o, 0.01);
+  nay_params p = plan_params(o, o->kind);
   nay_plan plan = {.size = sizeof plan};
   nay_diag diag;
   const candidate *best = NULL;
@@ -112,8 +124,23 @@ static const candidate *plan_choose(const options *o, unsigned need, const candi
 
 /* ---- printing ---- */
 
-static void plan_text(const options *o, const candidate *list, size_t n, const candidate *take,
-                      const char *why) {
+/* "take cuckoo: why"; of a filter that must grow also how far, and to which FPR. */
+static void plan_take(const options *o, unsigned need, const candidate *take, const char *why) {
+  char rate[NUMBER_TEXT];
+  const char *name = nay_kind_name(take->kind);
+  fpr_text(take->plan.fpr_limit, rate);
+  if ((need & NAY_CAN_GROW) == 0) {
+    out_text("take %s: %s\n", name, why);
+  } else if (take->kind == NAY_CUCKOO) {
+    out_text("take %s: %s; it grows to %s, where the FPR is %s\n", name, why,
+             COUNTED(o->max_keys, "key"), rate);
+  } else {
+    out_text("take %s: %s; it grows without limit, and the FPR stays below %s\n", name, why, rate);
+  }
+}
+
+static void plan_text(const options *o, unsigned need, const candidate *list, size_t n,
+                      const candidate *take, const char *why) {
   out_text(
       "%s  kind      bits/key   k        size         FPR   build mem  %sadd remove merge fold%s\n",
       paint(PAINT_BOLD), o->no_measure ? "" : "ns/key  ", paint(PAINT_PLAIN));
@@ -135,13 +162,14 @@ static void plan_text(const options *o, const candidate *list, size_t n, const c
              c->traits & NAY_CAN_REMOVE ? "yes" : "-", c->traits & NAY_CAN_MERGE ? "yes" : "-",
              c->traits & NAY_CAN_FOLD ? "yes" : "-", *style != '\0' ? paint(PAINT_PLAIN) : "");
   }
-  if (take != NULL) out_text("take %s: %s\n", nay_kind_name(take->kind), why);
+  if (take != NULL) plan_take(o, need, take, why);
 }
 
 static void plan_json(const options *o, const candidate *list, size_t n, const candidate *take,
                       const char *why) {
   json_begin("nay.plan/1");
   json_count("nkeys_planned", o->nkeys);
+  if (o->max_keys != 0) json_count("nkeys_max", o->max_keys);
   json_open("candidates", '[');
   for (size_t i = 0; i < n; i++) {
     const candidate *c = &list[i];
@@ -155,6 +183,7 @@ static void plan_json(const options *o, const candidate *list, size_t n, const c
     json_count("nbytes_build", c->plan.nbytes_build);
     json_count("k", c->plan.k);
     json_real("fpr_planned", c->plan.fpr);
+    json_real("fpr_limit", c->plan.fpr_limit);
     if (c->ns > 0) json_real("miss_ns", c->ns);
     json_bool("fits", c->fits);
     static const struct {
@@ -181,9 +210,16 @@ static int plan_run(options *o) {
   unsigned need = plan_needs(o->need);
   if (o->lsm) return plan_lsm_run(o);
   plan_lsm_refuse(o);
-  if (o->nkeys == 0) die(EXIT_TROUBLE, "give the number of keys: -n COUNT");
-  if (o->formats != 0) return plan_layouts(o);
-  nay_params p = options_params(o, 0.01);
+  if (o->nkeys == 0) {
+    o->nkeys = PLAN_KEYS;
+    message("without -n: a plan for %s", COUNTED(o->nkeys, "key"));
+  }
+  if (o->formats != 0) {
+    options_refuse(o, "max-keys", "plan --format");
+    return plan_layouts(o);
+  }
+  if (o->max_keys != 0) need |= NAY_CAN_GROW;
+  nay_params p = plan_params(o, o->kind);
   nay_plan plan = {.size = sizeof plan};
   nay_diag diag = {.what = NULL};
   nay_status status = nay_params_plan(&p, &diag, &plan);
@@ -193,7 +229,7 @@ static int plan_run(options *o) {
   if (!o->no_measure) plan_measure(o, list, n);
   const candidate *take = plan_choose(o, need, list, n, &why);
   if (o->json) plan_json(o, list, n, take, why);
-  if (!o->json) plan_text(o, list, n, take, why);
+  if (!o->json) plan_text(o, need, list, n, take, why);
   out_flush();
   if (take != NULL) return EXIT_FOUND;
   message("no family supports everything that is needed");
@@ -203,6 +239,7 @@ static int plan_run(options *o) {
 static const option_row plan_options[] = {
     {"need", 0, "LIST", OPTION_CHOICES, AT(need),
      "what the filter must support, separated by commas:", needs, 0, NULL},
+    ROW_MAX_KEYS,
     {"no-measure", 0, NULL, OPTION_FLAG, AT(no_measure),
      "do not time the candidates on this machine", NULL, 0, NULL},
     ROW_FORMATS(NULL, "plan filters in other systems' layouts instead of the families"),
@@ -240,19 +277,21 @@ const command command_plan = {
     .name = "plan",
     .run = plan_run,
     .summary = "compare the families for a number of keys and recommend one",
-    .operands = "-n COUNT [-p FPR | -b BITS | -M SIZE] [--lsm]",
+    .operands = "[-n COUNT] [-p FPR | -b BITS | -M SIZE] [--lsm]",
     .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_SHAPE | TAKES_JSON,
     .own = plan_options,
     .about =
-        "Takes a number of keys and a false-positive rate (FPR), or bits per key, or a memory "
-        "budget. Lists every family with its size, its probes for each key (k: bits, buckets, "
+        "Takes a number of keys (default a million) and a false-positive rate (FPR), or bits per "
+        "key, or a memory budget. Lists every family with its size, its probes for each key (k: "
+        "bits, buckets, "
         "fingerprints or columns), its exact expected FPR and the peak memory of "
         "a build, and marks the recommended one. Sizes and FPRs are computed; ns/key is measured "
         "now, on this machine, by probing batches of absent keys in a filter of at most a million "
         "keys (--no-measure omits it).\n"
         "\n"
         "--need names what the filter must support: delete, merge, grow (the number of keys is "
-        "unknown), expire (old keys are forgotten), count, or static (all keys are known in "
+        "unknown: scalable, or cuckoo if --max-keys says how far it may grow), expire (old keys "
+        "are forgotten), count, or static (all keys are known in "
         "advance and none is added later). Families that lack it are dimmed and never "
         "recommended. The exit status is 1 when no family fits.\n"
         "\n"

@@ -28,8 +28,7 @@ static int remove_run(options *o) {
   const char *kind = filterfile_kind(f, &traits);
   if ((traits & NAY_CAN_REMOVE) == 0) {
     die(EXIT_TROUBLE,
-        "a %s filter does not support remove; 'nay plan --need delete' lists families that do",
-        kind);
+        "a %s filter does not support remove; 'nay plan --need delete' names one that does", kind);
   }
   key_stream *s = stream_open(o, paths, npaths, NULL);
   uint64_t nabsent = remove_all(f, s), nkeys = stream_nkeys(s);
@@ -48,6 +47,7 @@ const command command_remove = {
     .operands = "FILTER [KEYFILE...]",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
+    .changes = 1,
     .takes = TAKES_FILTER | TAKES_KEY_ARGS | TAKES_KEYS | TAKES_OUTPUT | TAKES_JSON | TAKES_STRICT,
     .about =
         "Removes keys, in families that support it (see 'nay plan --need delete'), and replaces "

@@ -114,6 +114,8 @@ const command command_sst = {
         "TABLE... -o TABLE",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
+    .changes = ANY_NUMBER,
+    .changes_by = "compact",
     .verbs = "build get scan info compact",
     .takes = TAKES_JSON,
     .own = sst_options,

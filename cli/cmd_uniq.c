@@ -16,7 +16,8 @@
 #include "outfile.h"
 
 #define UNIQ_FPR 1e-6       /* a lost line in a million */
-#define UNIQ_NKEYS 10000000 /* when -n is not given and the input is a pipe */
+#define UNIQ_FIRST 8192     /* keys of the first level of a filter that grows */
+#define UNIQ_NKEYS 10000000 /* without -n, of a filter that cannot grow */
 
 typedef struct uniq {
   const options *o;
@@ -34,12 +35,24 @@ static bool uniq_can_plan(nay_params p, nay_kind kind) {
 }
 
 /*
- * A family that grows when the number of lines is not known; else blocked, where it can be: one
- * cache line per key matters more here than a third of the memory.
+ * A family that grows when the number of lines is not known, as it never is of a state that later
+ * runs add to; else blocked, where it can be: one cache line per key matters more here than a third
+ * of the memory.
  */
-static nay_kind uniq_kind(const nay_params *p, bool known) {
-  if (!known && uniq_can_plan(*p, NAY_SCALABLE)) return NAY_SCALABLE;
+static nay_kind uniq_kind(const nay_params *p, bool grows) {
+  if (grows && uniq_can_plan(*p, NAY_SCALABLE)) return NAY_SCALABLE;
   return uniq_can_plan(*p, NAY_BLOCKED) ? NAY_BLOCKED : NAY_AUTO;
+}
+
+/* The number of lines to plan for, and the family, when -n and -t do not say. */
+static void uniq_size(const options *o, nay_params *p) {
+  const char *const *paths = (const char *const *)o->operands;
+  bool counted = false, given = p->nkeys != 0;
+  if (!given) counted = stream_count(o, paths, (size_t)o->noperands, &p->nkeys);
+  if (p->nkeys == 0) p->nkeys = counted ? 1 : UNIQ_FIRST;
+  if (p->kind == NAY_AUTO) p->kind = uniq_kind(p, !given && (!counted || o->state != NULL));
+  bool grows = p->kind == NAY_SCALABLE;
+  if (!given && !counted && !grows) p->nkeys = UNIQ_NKEYS;
 }
 
 static void uniq_window(const options *o, nay_params *p) {
@@ -75,11 +88,7 @@ static nay_params uniq_params(const options *o) {
     die(EXIT_TROUBLE, "-t window forgets lines: say after how many, or when, with --window");
   }
   if (p.kind == NAY_CUCKOO) p.flags |= NAY_UNIQUE; /* it holds only eight copies of a key */
-  const char *const *paths = (const char *const *)o->operands;
-  bool known = p.nkeys != 0 || stream_count(o, paths, (size_t)o->noperands, &p.nkeys);
-  if (!known) p.nkeys = UNIQ_NKEYS;
-  if (p.nkeys == 0) p.nkeys = 1;
-  if (p.kind == NAY_AUTO) p.kind = uniq_kind(&p, known);
+  uniq_size(o, &p);
   return p;
 }
 
@@ -184,9 +193,23 @@ static promise uniq_promise(const uniq *u) {
   return promise_judge(u->filter, u->o->fpr != 0 ? u->o->fpr : UNIQ_FPR);
 }
 
+/* What would have kept the promise: each of these options is one that the command then takes. */
+static const char *uniq_advice(const options *o) {
+  uint64_t count;
+  bool by_count = o->window != NULL && number_count(o->window, &count);
+  if (o->state != NULL) {
+    return by_count ? "new lines were taken for duplicates: use a new --state file with a larger -M"
+                    : "new lines were taken for duplicates: use a new --state file with a larger "
+                      "-n or -M";
+  }
+  return by_count            ? "new lines were taken for duplicates: give a larger -p or -M"
+         : o->window != NULL ? "new lines were taken for duplicates: give a larger -n, -p or -M"
+                             : "new lines were taken for duplicates: give a larger -n, -p or -M, "
+                               "or --exact";
+}
+
 static int uniq_status(const uniq *u, const promise *p) {
-  return promise_tell(u->o, "the filter of seen lines", p,
-                      "new lines were taken for duplicates: give a larger -n, -p or -M, or --exact",
+  return promise_tell(u->o, "the filter of seen lines", p, uniq_advice(u->o),
                       u->o->quiet && u->selected == 0 ? EXIT_NONE : EXIT_FOUND);
 }
 
@@ -234,6 +257,7 @@ static int uniq_run(options *o) {
 }
 
 static const option_row uniq_options[] = {
+    ROW_TYPE_ADDS("family of the filter (default auto)"),
     {"exact", 0, NULL, OPTION_FLAG, AT(exact),
      "make no errors: keep every distinct key in memory, which grows", NULL, 0, NULL},
     {"repeated", 'd', NULL, OPTION_FLAG, AT(repeated), "print the duplicates instead", NULL, 0,
@@ -261,7 +285,10 @@ const command command_uniq = {
         "whatever the length of the input. With probability -p (default one in a million) a new "
         "line is taken for a duplicate and lost; no line is printed twice.\n"
         "\n"
-        "Without -n, lines of files are counted first; for a pipe the filter grows as needed. "
+        "Without -n, lines of files are counted first; for a pipe, and with --state, the filter "
+        "grows as needed: it starts small, but has more to probe and takes more room than one that "
+        "-n has sized. What cannot grow (another -t, -b, -M, a -p below 1e-6, a window of time) is "
+        "then planned for 10 million lines. "
         "When the filter was too small, also because -b or -M gave too little, a warning at the "
         "end states the promised error probability and the one that the last new lines had. "
         "--exact makes no errors and keeps every distinct line in memory. --window forgets lines "

@@ -164,11 +164,11 @@ static void verify_text(const options *o, const char *path, const nay_filter *f,
     out_text("nothing is promised: the file stores no plan\n");
   } else {
     bool kept = verify_keeps_promise(v), by_chance = kept && verify_is_above(v, v->promise);
-    out_text("%s the promised %s%s\n",
-             !kept       ? "breaks"
-             : by_chance ? "near"
-                         : "keeps",
-             fpr_text(v->promise, d), by_chance ? ", the mean over all sets of so few keys" : "");
+    const char *verb = !kept ? "breaks" : by_chance ? "near" : "keeps";
+    out_text("%s the promised %s%s\n", verb, fpr_text(v->promise, d),
+             v->expected ? " of --expect-fpr"
+             : by_chance ? ", the mean over all sets of so few keys"
+                         : ", that of its plan");
   }
 }
 
@@ -310,9 +310,10 @@ const command command_verify = {
     .about =
         "Reads every byte of the file and checks all checksums and fields. With --keys, all keys "
         "that were added must answer maybe. With --absent (keys known to be absent) or --random, "
-        "measures the false-positive rate (FPR) and compares it with the promise: the FPR the "
-        "filter was planned for, or --expect-fpr. A layout that stores no plan promises "
-        "nothing.\n"
+        "measures the false-positive rate (FPR) and compares it with the promise: the FPR of the "
+        "plan that the file states, or --expect-fpr. The plan is what nay build -p made of its "
+        "limit: sizes come in whole blocks and fingerprints in whole bits, so its FPR is at most "
+        "-p. A layout that stores no plan promises nothing.\n"
         "\n"
         "Nothing in Cassandra's Filter.db says in which of its three forms it is. When keys of "
         "--keys are missing in one, and none in another, that one is named.\n"

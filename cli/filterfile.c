@@ -234,8 +234,27 @@ void filterfile_unlock(nay_filter *f, const char *path, const options *o) {
   }
 }
 
+/* FILTER and KEYFILE in the wrong order: the one of the other operands that is a filter, or NULL.
+ */
+static const char *filter_swapped(const char *path, const options *o) {
+  bool takes_files = strncmp(o->command->operands, "FILTER [KEYFILE", 15) == 0;
+  if (!takes_files || o->format != NULL || path != o->operands[0]) return NULL;
+  for (int i = 1; i < o->noperands; i++) {
+    if (!filterfile_is_regular(o->operands[i])) continue;
+    filter_file other = filterfile_try(o->operands[i], o);
+    nay_filter_free(other.filter);
+    if (other.status == NAY_OK) return o->operands[i];
+  }
+  return NULL;
+}
+
 nay_filter *filterfile_open(const char *path, const options *o) {
   filter_file file = filterfile_try(path, o);
+  const char *swapped = file.status == NAY_EFORMAT ? filter_swapped(path, o) : NULL;
+  if (swapped != NULL) {
+    die(EXIT_TROUBLE, "%s is not a filter, but %s is: did you mean 'nay %s %s %s'?", path, swapped,
+        o->command->name, swapped, path);
+  }
   if (file.status != NAY_OK) {
     die(exit_of(file.status), "%s: %s", filter_name(path), file.why);
   }
@@ -299,11 +318,6 @@ const char *filterfile_kind_name(const nay_format *format, nay_kind kind) {
 
 /* ---- reports ---- */
 
-/* 0: neither planned nor to be estimated. */
-static double keys_known(const nay_stats *s) {
-  return s->nkeys != 0 ? (double)s->nkeys : s->saturated ? 0 : s->nkeys_estimated;
-}
-
 bool filterfile_seed(const nay_filter *f, uint64_t *seed) {
   nay_explanation why = {.size = sizeof why};
   if (nay_filter_kind(f) == NAY_AUTO) return false; /* another system's layout */
@@ -332,9 +346,7 @@ void json_filter(const nay_filter *f, const nay_format *format, uint64_t nbytes,
   json_real("utilisation", promise_utilisation(p));
   json_count("nbytes", nbytes);
   json_count("nbits", s.nbits);
-  double keys = keys_known(&s);
-  if (keys > 0) json_real("bits_per_key", (double)s.nbits / keys);
-  if (!(keys > 0)) json_null("bits_per_key");
+  json_real("bits_per_key", stats_bits_per_key(&s));
   json_count("k", s.k);
   json_real("fill", s.fill);
   json_real("fpr_now", s.fpr_now);
@@ -366,11 +378,10 @@ static void report_text(const char *done, const char *path, const nay_filter *f,
 
 /* nabsent: of the keys that were read, those that could not be removed; ESTIMATED: no removal. */
 static int report_change(const options *o, const char *done, const char *path, const nay_filter *f,
-                         uint64_t nkeys, uint64_t nabsent, double asked) {
+                         uint64_t nkeys, uint64_t nabsent, promise p) {
   bool removal = nabsent != ESTIMATED;
   bool is_stdout = strcmp(path, "-") == 0;
   const char *shown = is_stdout ? "standard output" : path;
-  promise p = promise_judge(f, asked);
   if (o->json && !is_stdout) {
     char schema[32];
     snprintf(schema, sizeof schema, "nay.%s/1", o->command->name);
@@ -389,10 +400,15 @@ static int report_change(const options *o, const char *done, const char *path, c
 
 int filterfile_report(const options *o, const char *done, const char *path, const nay_filter *f,
                       uint64_t nkeys, double asked) {
-  return report_change(o, done, path, f, nkeys, ESTIMATED, asked);
+  return report_change(o, done, path, f, nkeys, ESTIMATED, promise_judge(f, asked));
+}
+
+int filterfile_report_new(const options *o, const char *done, const char *path, const nay_filter *f,
+                          uint64_t nkeys, double asked) {
+  return report_change(o, done, path, f, nkeys, ESTIMATED, promise_judge_new(f, asked));
 }
 
 int filterfile_report_removal(const options *o, const char *path, const nay_filter *f,
                               uint64_t nkeys, uint64_t nabsent) {
-  return report_change(o, "removed from", path, f, nkeys, nabsent, 0);
+  return report_change(o, "removed from", path, f, nkeys, nabsent, promise_judge(f, 0));
 }

@@ -63,6 +63,11 @@ const char *filterfile_kind(const nay_filter *f, unsigned *traits);
 int filterfile_report(const options *o, const char *done, const char *path, const nay_filter *f,
                       uint64_t nkeys, double asked);
 
+/* filterfile_report_new: the same for a command that has made the filter for this FPR, 0: for none
+ * (promise_judge_new). */
+int filterfile_report_new(const options *o, const char *done, const char *path, const nay_filter *f,
+                          uint64_t nkeys, double asked);
+
 /* filterfile_report_removal: the same for nay remove; nabsent of the nkeys were not in it. */
 int filterfile_report_removal(const options *o, const char *path, const nay_filter *f,
                               uint64_t nkeys, uint64_t nabsent);

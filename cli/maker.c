@@ -41,15 +41,24 @@ bool same_plan(const options *o, double default_fpr, const nay_params *is) {
   nay_plan asked = {.size = sizeof asked}, has = {.size = sizeof has};
   p.kind = is->kind;
   p.nkeys = is->nkeys;
+  p.max_nkeys = is->max_nkeys;
   p.window = is->window;
   return nay_params_plan(&p, NULL, &asked) == NAY_OK && nay_params_plan(is, NULL, &has) == NAY_OK &&
          asked.nbytes == has.nbytes && same_rate(asked.fpr, has.fpr) &&
          same_rate(asked.fpr_limit, has.fpr_limit);
 }
 
+/* A filter grows by doubling: its params tell the most keys that as many doublings give. */
+static bool same_growth(uint64_t max_keys, const nay_params *is) {
+  uint64_t most = is->nkeys != 0 ? is->nkeys : 1;
+  while (most < max_keys && most <= UINT64_MAX / 2) most *= 2;
+  return max_keys == is->max_nkeys || most == is->max_nkeys;
+}
+
 const char *contradiction(const options *o, const nay_params *is) {
   if (o->kind != NAY_AUTO && o->kind != is->kind) return "-t";
   if (o->nkeys != 0 && o->nkeys != is->nkeys) return "-n";
+  if (o->max_keys != 0 && !same_growth(o->max_keys, is)) return "--max-keys";
   const char *size = o->fpr != 0            ? "-p"
                      : o->bits_per_key != 0 ? "-b"
                      : o->nbytes != 0       ? "-M"
@@ -85,8 +94,9 @@ _Noreturn void full(const nay_filter *f, const key_batch *b) {
   if (s.nkeys == 0) die(EXIT_TROUBLE, "the filter is full: rebuild it with a larger size");
   die(EXIT_TROUBLE,
       "the filter is full: it was planned for %s and holds about %s; rebuild it with a larger "
-      "-n",
-      COUNTED(s.nkeys, "key"), COUNTED(s.nkeys_estimated, "key"));
+      "-n%s",
+      COUNTED(s.nkeys, "key"), COUNTED(s.nkeys_estimated, "key"),
+      s.kind == NAY_CUCKOO ? ", or with --max-keys, to which it may grow" : "");
 }
 
 void add_all(nay_filter *f, key_stream *s) {
@@ -183,6 +193,7 @@ static bool depends_on_adds(const nay_format *format, nay_kind kind) {
 nay_filter *make_filter(const options *o, const nay_format *format, nay_params *params,
                         const char *const *paths, size_t npaths, uint64_t *nkeys) {
   nay_kind kind = layout_kind(format, params);
+  stream_must_exist(o, paths, npaths);
   if (!can_add(kind) || (params->nkeys == 0 && depends_on_adds(format, kind))) {
     message(can_add(kind) ? "%s without -n: keeping 8 bytes per key until the end"
                           : "%s needs all keys at once: keeping 8 bytes per key until the end",

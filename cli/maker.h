@@ -20,8 +20,8 @@ nay_filter *new_filter(const nay_format *format, const nay_params *params);
  * many bytes and the same planned FPR as the params of one that is there already. */
 bool same_plan(const options *o, double default_fpr, const nay_params *is);
 
-/* contradiction: the option of -t, -n, -p, -b and -M that says otherwise than the params of a
- * filter that is there already, or NULL. */
+/* contradiction: the option of -t, -n, --max-keys, -p, -b and -M that says otherwise than the
+ * params of a filter that is there already, or NULL. */
 const char *contradiction(const options *o, const nay_params *is);
 
 /* add_all: adds every key of the stream. */

@@ -114,6 +114,7 @@ int exit_worse(int a, int b) {
 /* The fields of nay_params and nay_lsm_params that options set, by the names of those options. */
 static const char *const message_fields[][2] = {
     {"nkeys", "-n"},
+    {"max_nkeys", "--max-keys"},
     {"fpr", "-p"},
     {"bits_per_key", "-b"},
     {"nbytes", "-M"},

@@ -17,13 +17,14 @@ static bool number_start(const char *text, double *value, const char **rest) {
   return end != text && isfinite(*value);
 }
 
-/* The factor of a suffix: "", k, M, G, T, P, or Ki ... Pi; 0 when it is none. */
+/* The factor of a suffix: "", k, M, G, T, P, or Ki ... Pi, of a count also B; 0 when it is none. */
 static double number_factor(const char *suffix, bool bytes) {
   static const char letters[] = "kMGTP";
   char s[4] = "";
   size_t len = strlen(suffix);
   if (len > 3) return 0;
   memcpy(s, suffix, len + 1);
+  if (!bytes && strcmp(s, "B") == 0) return 1e9;
   if (bytes && len > 0 && s[len - 1] == 'B') s[--len] = '\0';
   if (len == 0) return 1;
   const char *at = strchr(letters, s[0] == 'K' ? 'k' : s[0]);

@@ -2,8 +2,8 @@
  * numbers.h - parsing and printing numbers. Nothing here depends on the locale: the
  * program never calls setlocale, and a comma is never a decimal point.
  *
- *   counts  1000  1e6  2.5M  64Ki        k M G T are powers of 1000, Ki Mi Gi Ti of 1024
- *   sizes   the same, with an optional B: 10MB, 1GiB
+ *   counts  1000  1e6  2.5M  64Ki  1B    k M G T are powers of 1000, Ki Mi Gi Ti of 1024; B: 10^9
+ *   sizes   the same, but B is a byte and optional: 10MB, 1GiB
  *   FPRs    0.01  1%  1/256  1e-6
  *   spans   90  90s  15m  1h  7d         seconds without a letter
  */

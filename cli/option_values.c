@@ -16,6 +16,19 @@ void kind_names(const char *list[OPTION_VALUES]) {
   list[n] = NULL;
 }
 
+/* Those that take adds, and auto, which picks among them. */
+static void adding_kind_names(const char *list[OPTION_VALUES]) {
+  size_t n = 0;
+  kind_names(list);
+  for (size_t i = 0; list[i] != NULL; i++) {
+    nay_kind kind = NAY_AUTO;
+    bool adds = nay_kind_parse(list[i], &kind) != NAY_OK || kind == NAY_AUTO ||
+                (nay_kind_traits(kind) & NAY_CAN_ADD) != 0;
+    if (adds) list[n++] = list[i];
+  }
+  list[n] = NULL;
+}
+
 void format_names(const char *list[OPTION_VALUES]) {
   size_t n = 0;
   for (; n < OPTION_VALUES - 1 && nay_format_at(n) != NULL; n++) {
@@ -59,6 +72,7 @@ void options_values(const option_row *row, const char *list[OPTION_VALUES]) {
   switch (row->type) {
     case OPTION_KIND:
     case OPTION_KINDS: kind_names(list); return;
+    case OPTION_KIND_ADDS: adding_kind_names(list); return;
     case OPTION_FORMAT: format_names(list); return;
     case OPTION_FORMATS: layout_names(list); return;
     case OPTION_TABLE_FORMAT: table_format_names(list); return;

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "numbers.h"
 
@@ -210,6 +212,7 @@ static void option_set_list(const option_row *row, const char *list, unsigned *b
 static void option_set_word(const option_row *row, const char *value, void *at) {
   switch (row->type) {
     case OPTION_KIND:
+    case OPTION_KIND_ADDS:
       if (nay_kind_parse(value, at) != NAY_OK) option_bad_word(row, value);
       break;
     case OPTION_FORMAT: {
@@ -285,6 +288,7 @@ static void option_set(const option_row *row, const char *value, options *o) {
       option_set_word(row, value, at);
       break;
     case OPTION_KIND:
+    case OPTION_KIND_ADDS:
     case OPTION_KINDS:
     case OPTION_FORMATS:
     case OPTION_TABLE_FORMAT:
@@ -419,6 +423,43 @@ static void options_check_stdout(const options *o, const option_table *t) {
   }
 }
 
+/* ---- an output that is an input ---- */
+
+static void options_check_input(const options *o, const struct stat *out, const char *path) {
+  struct stat in;
+  bool is_stdin = strcmp(path, "-") == 0;
+  if ((is_stdin ? fstat(STDIN_FILENO, &in) : stat(path, &in)) != 0) return;
+  if (in.st_dev != out->st_dev || in.st_ino != out->st_ino) return;
+  die(EXIT_TROUBLE, "-o %s would replace an input, %s: choose another file", o->out,
+      is_stdin ? "standard input" : path);
+}
+
+/*
+ * A result that replaces one of the inputs destroys it, also by another name of the file, -f or
+ * not. Filters that a command changes in place may be replaced.
+ */
+static void options_check_inputs(const options *o, const option_table *t) {
+  struct stat out;
+  if (o->out == NULL || stat(o->out, &out) != 0 || !S_ISREG(out.st_mode)) return;
+  const char *verb = o->command->verbs != NULL ? o->operands[0] : NULL,
+             *by = o->command->changes_by;
+  bool changes = verb == NULL || (by != NULL && strcmp(verb, by) == 0);
+  int first = (verb != NULL) + (changes ? o->command->changes : 0);
+  for (int i = first; i < o->noperands; i++) options_check_input(o, &out, o->operands[i]);
+  for (size_t i = 0; i < t->n; i++) {
+    const option_row *row = t->rows[i];
+    const void *at = (const char *)o + row->at;
+    if (row->type == OPTION_FILE && row->at != AT(out) && *(const char *const *)at != NULL) {
+      options_check_input(o, &out, *(const char *const *)at);
+    }
+    const text_list *list = row->type == OPTION_FILES ? at : NULL;
+    for (size_t f = 0; list != NULL && f < list->n; f++) {
+      options_check_input(o, &out, list->at[f]);
+    }
+  }
+  options_check_input(o, &out, "-");
+}
+
 void options_parse(const command *c, int argc, char **argv, options *o) {
   option_table t;
   options_table(c, &t);
@@ -446,6 +487,7 @@ void options_parse(const command *c, int argc, char **argv, options *o) {
   options_check_operands(o);
   if (c->verbs != NULL) options_check_verb(o, &t);
   options_check_stdout(o, &t);
+  options_check_inputs(o, &t);
 }
 
 const char *const *options_key_files(const options *o, int from, size_t *n) {

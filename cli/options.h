@@ -48,7 +48,7 @@ struct options {
   bool given[OPTIONS_MOST]; /* by their index in option_at */
   /* the filter to make */
   nay_kind kind;
-  uint64_t nkeys, nbytes, nbits, probes, fold;
+  uint64_t nkeys, max_keys, nbytes, nbits, probes, fold;
   double fpr, bits_per_key;
   const char *seed, *secret, *meta;
   bool store_key;
@@ -110,7 +110,8 @@ typedef enum option_type {
   OPTION_FILES, /* repeatable */
   OPTION_TEXTS, /* repeatable */
   OPTION_KIND,
-  OPTION_KINDS, /* several, separated by commas */
+  OPTION_KIND_ADDS, /* one that takes adds; the help offers no other */
+  OPTION_KINDS,     /* several, separated by commas */
   OPTION_FORMAT,
   OPTION_FORMATS, /* several of other systems, separated by commas, or all */
   OPTION_TABLE_FORMAT,
@@ -212,7 +213,7 @@ struct option_row {
        "ignore empty keys", NULL, groups, verbs},                                                   \
   {                                                                                                 \
     "no-decompress", 0, NULL, OPTION_FLAG, AT(keys.no_decompress),                                  \
-        "read compressed files as they are", NULL, groups, verbs                                    \
+        "read compressed and binary files as they are", NULL, groups, verbs                         \
   }
 #define ROW_THREADS(groups, verbs)                                                             \
   {                                                                                            \
@@ -233,15 +234,24 @@ struct option_row {
   }
 #define ROW_FORMATS(verbs, help) \
   { "format", 0, "LAYOUT[,LAYOUT...]|all", OPTION_FORMATS, AT(formats), help, NULL, 0, verbs }
+#define ROW_MAX_KEYS                                                                            \
+  {                                                                                             \
+    "max-keys", 0, "COUNT", OPTION_COUNT, AT(max_keys),                                         \
+        "cuckoo: the filter may grow from -n keys to COUNT (default: it stays at -n)", NULL, 0, \
+        NULL                                                                                    \
+  }
+#define ROW_TYPE_ADDS(help) \
+  { "type", 't', "KIND", OPTION_KIND_ADDS, AT(kind), help, NULL, 0, NULL }
 #define ROW_INVERT(help, verbs) \
   { "invert-match", 'v', NULL, OPTION_FLAG, AT(invert), help, NULL, 0, verbs }
 #define ROW_MAX_COUNT(help, groups, verbs) \
   { "max-count", 0, "COUNT", OPTION_NUMBER, AT(max_count), help, NULL, groups, verbs }
-#define ROW_LINE_NUMBER(groups, verbs)                                                          \
-  {                                                                                             \
-    "line-number", 0, NULL, OPTION_FLAG, AT(keys.line_number),                                  \
-        "print the number of its line, in its file, and a colon before each key", NULL, groups, \
-        verbs                                                                                   \
+#define ROW_LINE_NUMBER(groups, verbs)                                                        \
+  {                                                                                           \
+    "line-number", 0, NULL, OPTION_FLAG, AT(keys.line_number),                                \
+        "print the number of its line, in its file, and a colon before each key; of several " \
+        "files also the name",                                                                \
+        NULL, groups, verbs                                                                   \
   }
 
 extern const char *const option_when[]; /* auto, always, never */

@@ -30,6 +30,7 @@ nay_params options_params(const options *o, double default_fpr) {
   nay_params p = {.size = sizeof p,
                   .kind = o->kind,
                   .nkeys = o->nkeys,
+                  .max_nkeys = o->max_keys,
                   .fpr = o->fpr,
                   .bits_per_key = o->bits_per_key,
                   .nbytes = o->nbytes,

@@ -105,7 +105,7 @@ static void lsm_tell_flushes(const nay_lsm_params *p) {
 
 static lsm_request lsm_read(const options *o) {
   lsm_request r = {.absent = 1};
-  options_refuse(o, "need, nbits, probes, fold, format", "plan --lsm");
+  options_refuse(o, "need, max-keys, nbits, probes, fold, format", "plan --lsm");
   if (o->nkeys == 0) die(EXIT_TROUBLE, "give the number of keys: -n COUNT");
   if (o->tiered && o->lazy_leveled) {
     die(EXIT_TROUBLE, "--tiered and --lazy-leveled are mutually exclusive: give one of them");

@@ -55,14 +55,14 @@ void prom_sample(prom_samples *s, prom_metric metric, double value) {
 
 void prom_filter(prom_samples *to, const promise *p) {
   const nay_stats *s = &p->stats;
-  double keys = p->nkeys != 0 ? (double)p->nkeys : s->saturated ? 0 : s->nkeys_estimated;
+  double bits_per_key = stats_bits_per_key(s);
   prom_sample(to, PROM_KEYS_ESTIMATED, s->nkeys_estimated);
   prom_sample(to, PROM_FILL, s->fill);
   prom_sample(to, PROM_FPR_NOW, s->fpr_now);
   prom_sample(to, PROM_OVERFILLED, p->overfilled);
   prom_sample(to, PROM_SATURATED, s->saturated);
   prom_sample(to, PROM_PROBES, s->k);
-  if (keys > 0) prom_sample(to, PROM_BITS_PER_KEY, (double)s->nbits / keys);
+  if (bits_per_key > 0) prom_sample(to, PROM_BITS_PER_KEY, bits_per_key);
   if (p->nkeys == 0) return;
   prom_sample(to, PROM_KEYS_PLANNED, (double)p->nkeys);
   prom_sample(to, PROM_UTILISATION, promise_utilisation(p));

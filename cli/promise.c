@@ -18,8 +18,19 @@ static double promise_slack(const promise *p) {
   return k == 0 || p->nkeys == 1 ? 0.5 : 4 * sqrt((double)p->nkeys * 0.5 / k) + 0.5;
 }
 
+/*
+ * The most keys that the plan provides for. A window of g generations holds one generation more
+ * than its length just before it drops the oldest.
+ */
+static double promise_most_keys(const promise *p) {
+  const nay_stats *s = &p->stats;
+  if (s->kind != NAY_WINDOW || s->nlevels < 2) return (double)p->nkeys;
+  uint64_t g = s->nlevels - 1;
+  return (double)((p->nkeys + g - 1) / g * s->nlevels);
+}
+
 static bool promise_has_more_keys(const promise *p) {
-  return p->nkeys != 0 && p->stats.nkeys_estimated > (double)p->nkeys + promise_slack(p);
+  return p->nkeys != 0 && p->stats.nkeys_estimated > promise_most_keys(p) + promise_slack(p);
 }
 
 /*
@@ -53,6 +64,12 @@ double promise_utilisation(const promise *p) {
   return known ? p->stats.nkeys_estimated / (double)p->nkeys : NAN;
 }
 
+double stats_bits_per_key(const nay_stats *s) {
+  bool grown = s->kind != NAY_WINDOW && s->nlevels > 1;
+  if (s->nkeys != 0 && !grown) return (double)s->nbits / (double)s->nkeys;
+  return s->nkeys_estimated >= 0.5 && !s->saturated ? (double)s->nbits / s->nkeys_estimated : NAN;
+}
+
 /*
  * The FPR of an intersection is not known from its number of keys, but an absent key is a maybe
  * with at least this probability: fill^k, and more where the fill differs between blocks.
@@ -83,6 +100,13 @@ promise promise_judge(const nay_filter *f, double asked) {
   return p;
 }
 
+promise promise_judge_new(const nay_filter *f, double asked) {
+  promise p = promise_judge(f, asked);
+  const nay_stats *s = &p.stats;
+  if (s->nkeys != 0 && s->fpr_planned > 0 && s->fpr_planned < p.fpr) p.fpr = s->fpr_planned;
+  return p;
+}
+
 void promise_json(const promise *p) {
   if (p->fpr > 0) json_real("fpr_promised", p->fpr);
   if (!(p->fpr > 0)) json_null("fpr_promised");
@@ -95,8 +119,8 @@ static const char *promise_keys(const promise *p, char *text, size_t cap) {
   char planned[COUNTED_TEXT], now[NUMBER_TEXT];
   text[0] = '\0';
   if (s->derived || !promise_has_more_keys(p)) return text;
-  counted_text((double)p->nkeys, "key", planned, sizeof planned);
-  const char *most = s->nkeys == 0 ? "at most " : "";
+  counted_text(promise_most_keys(p), "key", planned, sizeof planned);
+  const char *most = s->nkeys == 0 || s->kind == NAY_WINDOW ? "at most " : "";
   snprintf(text, cap, ": planned for %s%s, holds %s %s", most, planned, promise_about(s),
            count_text(s->nkeys_estimated, now));
   return text;

@@ -1,7 +1,8 @@
 /*
  * promise.h - one rule for every command. The promise is the target false-positive rate (FPR): that
- * of -p or --max-fpr, else that of the filter's plan. When the expected FPR is more than 10% above
- * it, the command says so with both figures, also with -q, sets it in --json, and ends in
+ * of the filter's plan, so that it is one number in every command; --max-fpr and --expect-fpr
+ * replace it, and -p where there is no file that states a plan. When the expected FPR is more than
+ * 10% above it, the command says so with both figures, also with -q, sets it in --json, and ends in
  * EXIT_OVERFILLED with --strict. The result is still written.
  *
  * Where the bytes of another system's layout allow several plans (nay_format_plan_of), nothing is
@@ -33,8 +34,21 @@ promise promise_judge(const nay_filter *f, double asked);
  * saturated. */
 const char *promise_about(const nay_stats *s);
 
+/*
+ * promise_judge_new: for a command that makes a file for -p. The filter is overfilled when it
+ * breaks -p, but the number that is stated is that of the file's plan, if it states one, as info
+ * and verify do: it is at most -p, because sizes come in whole blocks, fingerprints in whole bits.
+ */
+promise promise_judge_new(const nay_filter *f, double asked);
+
 /* promise_utilisation: keys now, divided by those planned for; NAN: not known. */
 double promise_utilisation(const promise *p);
+
+/*
+ * stats_bits_per_key: bits for each key of the plan; without a plan, or when the filter has grown
+ * beyond it, for each key that it holds. NAN: none, or saturated.
+ */
+double stats_bits_per_key(const nay_stats *s);
 
 /* promise_json: fpr_promised and overfilled; the expected FPR is fpr_now. */
 void promise_json(const promise *p);

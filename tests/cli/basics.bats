@@ -302,8 +302,9 @@ load common
   jq -e '.schema == "nay.plan/1" and .nkeys_planned == 1000000 and .take == "blocked" and (.why | length > 0)
          and (.candidates | map(.kind) | contains(["bloom", "blocked"]))
          and (.candidates[0] | .nbytes > 1000000 and .fpr_planned <= 0.01 and .miss_ns > 0)' <<< "$output"
-  run -2 nay plan -p 1%
-  [[ $output == *"give the number of keys"* ]]
+  run -0 --separate-stderr nay plan -p 1% --no-measure --json
+  [ "$stderr" = "nay plan: without -n: a plan for 1,000,000 keys" ]
+  jq -e '.nkeys_planned == 1000000' <<< "$output"
 }
 
 @test "plan: what is planned is what is built" {

@@ -6,7 +6,7 @@ commands() { nay help | sed -nE 's/^  ([a-z]+) +[a-z].*/\1/p' | grep -vx nay; }
 offers() { nay complete list -- "$@" | cut -f 1; }
 has() { offers "${@:2}" | grep -qxF -- "$1"; } # candidate word...
 aliases() { nay help | sed -nE 's/^Other names: //p' | grep -oE '[a-z]+ for' | cut -d' ' -f 1; }
-long_options() { nay help "$1" | sed '/^Examples/,$d' | sed -nE 's/^ +(-., )?--([a-z-]+).*/--\2/p' | sort; }
+long_options() { nay help "$1" | sed '/^Examples/,$d' | sed -nE 's/^(  -., |      )--([a-z-]+).*/--\2/p' | sort; }
 
 @test "every command, and what the program itself takes" {
   [ "$(offers '' | grep -v '^-' | sort | paste -sd' ')" = "$( (commands; aliases) | sort | paste -sd' ')" ]

@@ -10,6 +10,8 @@ planned() { nay plan --no-measure --json "$@" | jq -r '.nkeys_planned'; }
   [ "$(planned -n 2.5k)" = 2500 ]
   [ "$(planned -n 10K)" = 10000 ]
   [ "$(planned -n 10M)" = 10000000 ]
+  [ "$(planned -n 1B)" = 1000000000 ]
+  [ "$(planned -n 2.5B)" = 2500000000 ]
   [ "$(planned -n 1Gi)" = 1073741824 ]
   [ "$(planned -n 1.5Mi)" = 1572864 ]
   for bad in 0 -1 1.5 1,000 0x10 1e 1m 10MB inf nan '' ' 5' 5x 1e30 18446744073709551616; do
@@ -235,4 +237,170 @@ planned() { nay plan --no-measure --json "$@" | jq -r '.nkeys_planned'; }
   [[ $stderr == *"warning: --keys gives no keys" ]]
   run -0 --separate-stderr nay verify -q --keys <(seq 10) --absent <(seq 100 120) f.nay
   [ -z "$stderr" ]
+}
+
+@test "an output that is an input is refused, by every name of the file, and stays as it was" {
+  seq 100 > keys
+  ln keys hard
+  ln -s keys soft
+  head -c 16 /dev/zero > secret
+  nay build -q -n 100 -o f.nay keys
+  nay sst build -q --sort -o t.ldb keys
+  printf 'a\t1\n' > rows
+  nay bench -t bloom -n 1000 --csv > table 2> /dev/null
+  cp -r . ../before
+  refused() {
+    run -2 nay "$@"
+    [[ $output == *" would replace an input, "*": choose another file" ]] || { echo "$*: $output"; return 1; }
+    diff -r . ../before || { echo "$*"; return 1; }
+  }
+  for name in keys ./keys hard soft "$PWD/soft"; do
+    for force in "" -f; do
+      # shellcheck disable=SC2086
+      {
+        refused build $force -o "$name" keys
+        refused build $force -o keys "$name"
+        refused build $force -n 10 -o "$name" /dev/null keys
+        refused add $force -o "$name" f.nay keys
+        refused remove $force -o "$name" f.nay keys
+        refused convert --to leveldb $force -o "$name" --keys keys f.nay
+        refused sst build $force --sort -o "$name" keys
+      }
+    done
+  done
+  refused build -f -o secret --secret secret keys
+  refused map build -f -o rows rows
+  refused plot bench table -f -o table
+  refused plot fpr f.nay -f -o f.nay
+  refused extract -f -o t.ldb t.ldb
+  run -2 nay build -f -o keys < keys
+  [[ $output == *"would replace an input, standard input"* ]]
+  cmp keys ../before/keys
+  # filters that a command changes are replaced
+  nay add -q -f -o f.nay f.nay keys
+  nay merge -q -f -o f.nay f.nay f.nay
+  nay build -q -n 100 --fold 2 -b 20 -f -o even.nay keys
+  nay fold -q -f --factor 2 -o even.nay even.nay
+  nay convert -q --to nay -f -o f.nay f.nay
+  nay sst compact -q -f -o t.ldb t.ldb
+  nay build -q -f -n 10 -o /dev/null /dev/null
+}
+
+@test "a missing key file is the first that is said, also when it is the last of several" {
+  seq 10 > keys
+  for line in "build -o x" "build -t fuse -o x" "build -t scalable -o x" "build -n 10 -o x"; do
+    # shellcheck disable=SC2086
+    run -2 nay $line keys nofile
+    [ "$output" = "nay build: cannot open nofile: No such file or directory; if it is a key, not a file: -e 'nofile'" ] ||
+      { echo "$line: $output"; return 1; }
+    [ ! -e x ]
+  done
+}
+
+@test "check: the filter after the keys, and a key that is no file, are said with the command that is meant" {
+  seq 10 > keys
+  nay build -q -n 10 -p 1e-6 -o f.nay keys
+  run -2 nay check keys f.nay
+  [ "$output" = "nay check: keys is not a filter, but f.nay is: did you mean 'nay check f.nay keys'?" ]
+  run -2 nay add keys f.nay
+  [[ $output == *"did you mean 'nay add f.nay keys'?" ]]
+  run -2 nay check f.nay 5
+  [ "$output" = "nay check: cannot open 5: No such file or directory; if it is a key, not a file: -e '5'" ]
+  run -2 nay uniq 5 # takes no -e
+  [ "$output" = "nay uniq: cannot open 5: No such file or directory" ]
+  run -3 nay check keys keys
+  [[ $output == *"keys: not a known filter; "* ]]
+}
+
+@test "check --line-number: names of files as grep -n has them, when there are several" {
+  printf 'a\nb\n' > one
+  printf 'x\nb\n' > two
+  nay build -q -n 9 -p 1e-9 -o f.nay -e a -e b
+  [ "$(nay check --line-number f.nay one two)" = "$(grep -n '[ab]' one two)" ]
+  [ "$(nay check --line-number f.nay one)" = "$(grep -n '[ab]' one)" ]
+  [ "$(nay check --line-number f.nay one - < two)" = "$(grep -n '[ab]' one - < two)" ]
+  [ "$(nay check --line-number -a f.nay one two | tail -n 2)" = $'two:1:nay\tx\ntwo:2:maybe\tb' ]
+  [ "$(nay check --line-number --which f.nay f.nay --keys one --keys two | tail -n 1)" = $'two:2:b\tf.nay,f.nay' ]
+  [ "$(nay check --line-number -v f.nay --keys one --keys two)" = two:1:x ]
+  nay check --line-number --json f.nay one two | jq -se 'map([.file, .line]) == [["one", 1], ["one", 2], ["two", 2]]'
+  [ "$(nay check --line-number f.nay -e b)" = 1:b ]
+  printf 'k\nb\n' > head.csv
+  [ "$(nay check --line-number --csv -k k f.nay head.csv head.csv)" = $'head.csv:1:k\nhead.csv:2:b\nhead.csv:2:b' ]
+}
+
+@test "a column that is not in the header is named, with those that are, and the nearest" {
+  printf 'id,email,"na""me"\n1,a,b\n' > rows.csv
+  run -2 nay uniq --csv -k emial rows.csv
+  [ "$output" = "nay uniq: rows.csv: line 1: the header has no column 'emial': it has id, email, na\"me; did you mean email?" ]
+  run -2 nay uniq --csv -k somethingelse rows.csv
+  [ "$output" = "nay uniq: rows.csv: line 1: the header has no column 'somethingelse': it has id, email, na\"me" ]
+  run -2 nay map build -q -o m --csv -k id --value nmae <(printf 'id,name\n1,2\n')
+  [[ $output == *"the header has no column 'nmae': it has id, name; did you mean name?" ]]
+  run -2 nay uniq --csv -k name <(seq -s, 1000)
+  [[ $output == *"the header has no column 'name': it has 1, 2, 3, "*", ..." ]]
+  run -2 nay uniq --csv -k name <(printf 'a\x1b[31m,\xff\n1,2\n')
+  [[ $output == *'it has a\x1b[31m, \xff' ]]
+  printf 'id' | { run -2 nay uniq --tsv -k ID; [[ $output == *"it has id; did you mean id?" ]]; }
+}
+
+@test "info: a native file is headed in a few words; bits per key are those of the keys of a filter that has grown" {
+  seq 100000 | nay build -q -t scalable -n 1000 -p 1% -o s.nay
+  [ "$(nay info s.nay | head -n 1)" = "s.nay: scalable, the native file, every byte checksummed" ]
+  for bits in "$(nay info --json s.nay | jq .bits_per_key)" \
+    "$(nay info --prom s.nay | sed -n 's/^nay_[a-z_]*bits_per_key{.*} //p')" \
+    "$(nay info s.nay | sed -nE 's/.* ([0-9.]+) bits per key.*/\1/p')"; do
+    jq -ne "$bits > 15 and $bits < 40" || { echo "$bits"; return 1; }
+  done
+}
+
+@test "--max-keys: a cuckoo filter grows, plan recommends it only then, and the file says how far" {
+  seq 5000 > keys
+  run -0 nay plan --need grow --no-measure
+  [[ ${lines[-1]} == "take scalable: "*"; it grows without limit, and the FPR stays below 1.000%" ]]
+  run -0 nay plan -n 1000 --need grow,delete --max-keys 5000 --no-measure
+  [[ ${lines[-1]} == "take cuckoo: "*"; it grows to 5,000 keys, where the FPR is "* ]]
+  run -1 nay plan -n 1000 --need grow,delete --no-measure
+  nay plan -n 1000 --max-keys 5000 --json --no-measure |
+    jq -e '.nkeys_max == 5000 and .take == "cuckoo" and (.candidates[] | select(.kind == "cuckoo") | .grow and .fpr_limit > .fpr_planned)'
+  nay plan -n 1000 --json --no-measure | jq -e '.candidates[] | select(.kind == "cuckoo") | .grow == false'
+  run -2 nay build -q -t cuckoo -n 1000 -o c.nay keys
+  [[ $output == *"rebuild it with a larger -n, or with --max-keys, to which it may grow" ]]
+  nay build -q -t cuckoo -n 1000 --max-keys 5000 -o c.nay keys
+  nay verify -q --keys keys c.nay
+  nay info --json c.nay | jq -e '.nkeys_max >= 5000 and .nkeys_planned == 1000'
+  nay info c.nay | grep -q 'growth     up to 8,000 keys'
+  nay build -q -t cuckoo --max-keys 50k -o d.nay keys # without -n: from the keys that there are
+  nay info --json d.nay | jq -e '.nkeys_max >= 50000'
+  # the same line again and again; another number is another filter
+  for part in '1 1000' '1001 2000' '2001 4000'; do
+    # shellcheck disable=SC2086
+    seq $part | nay add -q --create -t cuckoo -n 1000 --max-keys 4000 -p 1% --strict a.nay
+  done
+  [ "$(nay check -c a.nay keys)" -ge 4000 ]
+  nay add -q --create -t cuckoo -n 1000 -p 1% a.nay -e 1 # what the line leaves out contradicts nothing
+  run -2 nay add --create -t cuckoo -n 1000 --max-keys 64k a.nay -e x
+  [[ $output == *"--max-keys: a.nay exists, "*": omit the option" ]]
+  run -2 nay add --max-keys 4000 a.nay -e x
+  [[ $output == *"--max-keys is for a new filter: --create makes one"* ]]
+  run -2 nay build -t bloom -n 10 --max-keys 20 -f -o b.nay keys
+  [[ $output == *"--max-keys is for cuckoo" ]]
+  run -2 nay build -t cuckoo -n 10 --max-keys 5 -f -o b.nay keys
+  [[ $output == *"--max-keys is below -n, or without it" ]]
+  run -2 nay plan --lsm -n 1M --max-keys 2M
+  [[ $output == *"--max-keys is not for 'nay plan --lsm'" ]]
+}
+
+@test "help offers the families that a command takes" {
+  for command in uniq add; do
+    offered=$(nay help $command | tr -s ' \n' ' ' | grep -oE -- '--type=KIND [^-]*')
+    for kind in $(nay --version --json | jq -r '.kinds[]'); do
+      extra=""
+      [ $kind != window ] || [ $command != uniq ] || extra="--window 10"
+      status=0
+      # shellcheck disable=SC2086
+      if [ $command = uniq ]; then nay uniq -n 10 -p 1% -t $kind ${extra:+-t window --window 10} <<< x > /dev/null 2>&1 || status=$?
+      else nay add -q --create -n 10 -t $kind $kind.nay -e x > /dev/null 2>&1 || status=$?; fi
+      if [ $status -eq 0 ]; then [[ $offered == *"$kind"* ]]; else [[ $offered != *"$kind"* ]]; fi
+    done
+  done
 }

@@ -275,9 +275,30 @@ WARNING='warning: * has a false-positive rate of *[%0-9], above the promised *[%
   rm new.nay
   seq 8 | nay add -q --create -n 10 -t blocked -p 5% --strict new.nay
   seq 9 14 | nay add -q --create -n 10 -t blocked -p 5% --strict new.nay
-  nay add --json --create -n 10 -t blocked -p 2% new.nay -e 1 | jq -e '.fpr_promised == 0.02'
+  # the number is that of the plan, as in every other command; the line's -p is what must hold
+  nay add --json --create -n 10 -t blocked -p 2% new.nay -e 1 |
+    jq -e ".fpr_promised == $(nay info --json new.nay | jq .fpr_promised) and (.overfilled | not)"
   nay build -q -f -n 10 -p 5% -t scalable -o new.nay -e one
   nay add --json --create -n 10 new.nay -e two | jq -e '.fpr_promised > 0.049'
+}
+
+@test "build, add, info and verify state one promise for a file: that of its plan, at most -p" {
+  for family in $(nay --version --json | jq -r '.kinds[]'); do
+    for n in 100 1000 20000; do
+      seq "$n" > keys
+      built=$(nay build --json -f -t "$family" -n "$n" -p 1% -o f.nay keys | jq .fpr_promised)
+      jq -ne "$built > 0 and $built <= 0.01"
+      [ "$(nay info -q --json f.nay | jq .fpr_promised)" = "$built" ]
+      [ "$(nay verify --json f.nay | jq .fpr_promised)" = "$built" ]
+      [ "$(nay check -c --json f.nay keys | jq .overfilled)" = false ]
+    done
+  done
+  nay verify --random 100000 f.nay | grep -q 'keeps the promised 0\.[0-9]*%, that of its plan$'
+  nay verify --random 100000 --expect-fpr 2% f.nay | grep -q 'keeps the promised 2\.00% of --expect-fpr$'
+  # a layout that states no plan is held to -p
+  seq 1000 > keys
+  nay build -q -f -n 1000 -p 1% --format leveldb -o f.ldb keys
+  run -4 nay build -q --strict -f -n 100 -p 1% --format leveldb -o f.ldb keys
 }
 
 # Small filters of different rates have as many bytes: the rate of the plan counts.

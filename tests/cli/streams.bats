@@ -189,3 +189,34 @@ advanced() {
   [ "$(nay uniq -t cuckoo --state s.nay -n 100 lines)" = same ]
   [ -z "$(nay uniq --state s.nay lines)" ]
 }
+
+@test "uniq: a window within its plan keeps its promise, whatever its lines" {
+  for window in 10 100 1000 10000; do
+    for seed in $(seq 12); do
+      first=$((seed * 1000003))
+      run -0 --separate-stderr bash -c "seq $first $((first + 4 * window)) | nay uniq -c --strict --window $window"
+      [ -z "$stderr" ] || { echo "$window, $seed: $stderr"; return 1; }
+    done
+  done
+  # one that is too small still says so
+  run -4 --separate-stderr bash -c 'seq 40000 | nay uniq -c --strict --window 10000 -M 10k'
+  [[ $stderr == *"new lines were taken for duplicates: give a larger -p or -M" ]]
+}
+
+@test "uniq --state without -n: starts small, and grows over runs without a warning" {
+  printf 'a\nb\n' | nay uniq --state s.nay
+  [ "$(stat -c %s s.nay)" -lt 65536 ]
+  for from in 0 1 2 3; do
+    seq $((from * 30000 + 1)) $((from * 30000 + 30000)) > lines
+    run -0 --separate-stderr nay uniq -c --strict --state s.nay lines
+    [ "$output" = 30000 ]
+    [ -z "$stderr" ]
+  done
+  [ "$(seq 120000 | nay uniq -c --state s.nay)" = 0 ]
+  # a first run over a file: later ones may add
+  rm s.nay
+  [ "$(seq 1000 > lines; nay uniq -c --state s.nay lines)" = 1000 ]
+  run -0 --separate-stderr bash -c 'seq 50000 | nay uniq -c --strict --state s.nay'
+  [ "$output" = 49000 ]
+  [ -z "$stderr" ]
+}
