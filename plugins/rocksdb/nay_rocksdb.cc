@@ -1,9 +1,9 @@
 /*
- * nay_rocksdb.cc - see nay_rocksdb.h. A thin wrapper: keys go to a nay_builder, bytes come from
- * nay_format_encode, probes go to a nay_view over the block that RocksDB keeps.
+ * nay_rocksdb.cc - see nay_rocksdb.h. A thin wrapper: filter_builder.cc builds, probes go to a
+ * nay_view over the block that RocksDB keeps.
  *
- * A filter never loses a key. One that cannot be built (out of memory) becomes a block that matches
- * everything; one that cannot be read (corrupt, of a later version) gets a reader that does.
+ * A filter never loses a key: a block that cannot be read (corrupt, of a later version) gets a
+ * reader that matches everything.
  */
 #include "nay_rocksdb.h"
 
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "filter_bits.h"
+#include "filter_builder.h"
 
 namespace nay {
 namespace {
@@ -33,15 +34,7 @@ constexpr char kNayName[] = "nay.rocksdb.v1";
 constexpr char kBuiltinName[] = "rocksdb.BuiltinBloomFilter";
 constexpr char kId[] = "nay", kCompatibleId[] = "nay-compatible";
 
-/* Six zero bytes match everything in RocksDB's layouts; no native filter is so short. */
-constexpr size_t kEverything = 6;
-
 constexpr size_t kMaxLevels = 64;
-
-struct Recipe {
-  const nay_format *format;
-  nay_params params;
-};
 
 /* ---- reading ---- */
 
@@ -83,119 +76,6 @@ class Reader : public rocksdb::FilterBitsReader {
  private:
   static constexpr int kBatch = 64;
   nay_view view_;
-};
-
-/* ---- building ---- */
-
-/*
- * One builder builds all filters of a table, one after the other. The calls of RocksDB 7.8:
- *
- *   full        AddKey* EstimateEntriesAdded Finish MaybePostVerify, then the destructor; no Finish
- *               where no key was added
- *   partitions  ApproximateNumEntries(metadata_block_size) once, then for each partition
- *               AddKey* EstimateEntriesAdded Finish MaybePostVerify, where AddKey* may be none
- *
- * The keys of a partition are not disjoint from those of its neighbours. A partition begins with
- * the key that ended the one before it where that key has more versions, with the prefix of that
- * key (for SeekForPrev), and ends with the prefix of the key that begins the next (for Seek); with
- * whole_key_filtering keys and prefixes alternate, without it each key repeats its prefix. So the
- * state of AddKey belongs to one partition: all of it is in Partition, and Finish starts a new one.
- */
-class Builder : public rocksdb::FilterBitsBuilder {
- public:
-  explicit Builder(const Recipe &recipe)
-      : recipe_(recipe), native_(recipe.format == nay_format_find("nay")), now_(recipe) {}
-  Builder(const Builder &) = delete;
-  Builder &operator=(const Builder &) = delete;
-
-  void AddKey(const Slice &key) override { now_.Add(key, native_); }
-
-  size_t EstimateEntriesAdded() override { return nay_builder_nkeys(now_.keys); }
-
-  Slice Finish(std::unique_ptr<const char[]> *memory) override {
-    nay_filter *filter = nullptr;
-    if (now_.keys != nullptr) nay_builder_finish(now_.keys, nullptr, &filter);
-    Slice block = filter != nullptr ? Encode(filter, memory) : Everything(memory);
-    nay_filter_free(filter);
-    now_.Restart(recipe_);
-    return block;
-  }
-
-  Slice Finish(std::unique_ptr<const char[]> *memory, Status *status) override {
-    if (status != nullptr) *status = Status::OK();
-    return Finish(memory);
-  }
-
-  Status MaybePostVerify(const Slice &) override { return Status::OK(); }
-
-  /* How many entries a block of so many bytes holds: RocksDB sizes partitions by it. */
-  size_t ApproximateNumEntries(size_t nbytes) override {
-    nay_params params = recipe_.params;
-    nay_plan plan = {};
-    plan.size = sizeof plan;
-    params.nkeys = 100000;
-    if (nay_format_plan(recipe_.format, &params, nullptr, &plan) != NAY_OK) return nbytes;
-    double bits = static_cast<double>(plan.nbits) / static_cast<double>(plan.nkeys);
-    uint64_t overhead = plan.nbytes_file - plan.nbytes;
-    return nbytes <= overhead
-               ? 1
-               : static_cast<size_t>(static_cast<double>(nbytes - overhead) * 8 / bits);
-  }
-
- private:
-  /* The keys since the last Finish. */
-  struct Partition {
-    nay_builder *keys = nullptr; /* nullptr: one was lost, the filter must match everything */
-    std::string last;            /* the last of them, where there is one */
-
-    explicit Partition(const Recipe &recipe) { Restart(recipe); }
-    ~Partition() { nay_builder_free(keys); }
-
-    /* All versions of a key come one after the other: the filter needs one. RocksDB's layouts leave
-     * repeats out by themselves. */
-    void Add(const Slice &key, bool native) {
-      if (native && nay_builder_nkeys(keys) != 0 && key == last) return;
-      if (nay_builder_add(keys, key.data(), key.size()) != NAY_OK) {
-        nay_builder_free(keys);
-        keys = nullptr;
-      } else if (native) {
-        last.assign(key.data(), key.size());
-      }
-    }
-
-    /* A builder that could not finish still has its keys: a new one is made in any case. */
-    void Restart(const Recipe &recipe) {
-      nay_builder_free(keys);
-      keys = nullptr;
-      nay_format_builder(recipe.format, &recipe.params, nullptr, nullptr, &keys);
-    }
-  };
-
-  /* A filter must not have 0 bytes, as RocksDB's ribbon of no keys has: its partitioned reader takes
-   * such a filter for the end of the partitions, and MultiGet then skips keys that have no prefix
-   * and were never to be filtered. */
-  Slice Encode(const nay_filter *filter, std::unique_ptr<const char[]> *memory) {
-    size_t size = nay_format_encoded_size(recipe_.format, filter), written = 0;
-    std::unique_ptr<char[]> bytes(size != 0 ? new (std::nothrow) char[size] : nullptr);
-    if (bytes == nullptr ||
-        nay_format_encode(recipe_.format, filter, bytes.get(), size, &written) != NAY_OK) {
-      return Everything(memory);
-    }
-    Slice block(bytes.get(), written);
-    *memory = std::move(bytes);
-    return block;
-  }
-
-  /* Needs no memory: RocksDB's own builders return such a constant as well. */
-  static Slice Everything(std::unique_ptr<const char[]> *memory) {
-    static const char zeros[kEverything] = {};
-    memory->reset();
-    return Slice(zeros, kEverything);
-  }
-
-  const Recipe recipe_;
-  const bool native_;
-  Partition now_;
 };
 
 /* ---- the policy ---- */

@@ -14,7 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "filter_bits.h"
+#include "engine_rocksdb_open.h"
+#include "filter_builder.h"
 #include "nay_rocksdb.h"
 
 using rocksdb::BlockBasedTableOptions;
@@ -25,6 +26,10 @@ typedef std::shared_ptr<const rocksdb::FilterPolicy> Policy;
 struct rocks_builder {
   Policy policy;
   std::unique_ptr<rocksdb::FilterBitsBuilder> builder;
+  bool ours;
+
+  /* The functions that RocksDB before 9.6 or 10.9 does not call can be tested with it. */
+  nay::Builder *nays() const { return static_cast<nay::Builder *>(builder.get()); }
 };
 
 namespace {
@@ -65,17 +70,20 @@ Status by_family(const char *id, Policy *policy) {
 }
 
 Status by_old_api(const char *id, Policy *policy) {
+#if ROCKSDB_MAJOR >= 8 /* which has none */
+  return by_table(id, policy);
+#else
   BlockBasedTableOptions made;
   Status status = rocksdb::GetBlockBasedTableOptionsFromString(
       BlockBasedTableOptions(), "filter_policy=" + std::string(id), &made);
   *policy = made.filter_policy;
   return status;
+#endif
 }
 
 Status open_and_close(const rocksdb::Options &options, const char *path) {
-  rocksdb::DB *db = nullptr;
-  Status status = rocksdb::DB::Open(options, path, &db);
-  std::unique_ptr<rocksdb::DB> owner(db);
+  std::unique_ptr<rocksdb::DB> db;
+  Status status = OpenRocks(options, path, &db);
   return status.ok() ? db->Put({}, "key", "value") : status;
 }
 
@@ -199,10 +207,39 @@ rocks_builder *rocks_builder_new(const char *id) {
   rocksdb::FilterBuildingContext context(table);
   Policy policy = must(id);
   auto *builder = policy->GetBuilderWithContext(context);
-  return new rocks_builder{policy, std::unique_ptr<rocksdb::FilterBitsBuilder>(builder)};
+  return new rocks_builder{policy, std::unique_ptr<rocksdb::FilterBitsBuilder>(builder),
+                           strncmp(id, "nay", 3) == 0};
 }
 
 void rocks_builder_add(rocks_builder *b, const char *key) { b->builder->AddKey(key); }
+
+bool rocks_builder_add_alt(rocks_builder *b, const char *key, const char *alt) {
+#if NAY_ROCKSDB_VERSION >= 9006
+  b->builder->AddKeyAndAlt(key, alt);
+  return true;
+#else
+  if (b->ours) b->nays()->AddKeyAndAlt(key, alt);
+  return b->ours;
+#endif
+}
+
+bool rocks_builder_space(rocks_builder *b, size_t nentries, size_t *nbytes) {
+#if NAY_ROCKSDB_VERSION >= 10009
+  *nbytes = b->builder->CalculateSpace(nentries);
+  return true;
+#else
+  if (b->ours) *nbytes = b->nays()->CalculateSpace(nentries);
+  return b->ours;
+#endif
+}
+
+double rocks_builder_fpr(rocks_builder *b, size_t nentries, size_t nbytes) {
+  return b->nays()->EstimatedFpRate(nentries, nbytes);
+}
+
+size_t rocks_builder_room(rocks_builder *b, size_t nbytes) {
+  return b->builder->ApproximateNumEntries(nbytes);
+}
 
 size_t rocks_builder_entries(rocks_builder *b) { return b->builder->EstimateEntriesAdded(); }
 

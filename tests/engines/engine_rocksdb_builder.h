@@ -47,6 +47,14 @@ bool rocks_same_filters(const char *id, const char *other);
 typedef struct rocks_builder rocks_builder;
 rocks_builder *rocks_builder_new(const char *id);
 void rocks_builder_add(rocks_builder *builder, const char *key);
+/* A key and its prefix. False: RocksDB's own builder has no such function before 9.6. */
+bool rocks_builder_add_alt(rocks_builder *builder, const char *key, const char *alt);
+/* The bytes of a block. False: RocksDB's own builder has no such function before 10.9. */
+bool rocks_builder_space(rocks_builder *builder, size_t nentries, size_t *nbytes);
+/* The false-positive rate of such a block; of nay's builders only. */
+double rocks_builder_fpr(rocks_builder *builder, size_t nentries, size_t nbytes);
+/* How many entries a block of so many bytes has room for. */
+size_t rocks_builder_room(rocks_builder *builder, size_t nbytes);
 size_t rocks_builder_entries(rocks_builder *builder);
 /* from malloc */
 uint8_t *rocks_builder_finish(rocks_builder *builder, size_t *len);

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "engine_rocksdb_open.h"
 #include "filter_bits.h"
 #include "nay_rocksdb.h"
 
@@ -86,9 +87,9 @@ rocks_db *rocks_open(const char *path, const rocks_options *o) {
   options.compression = rocksdb::kNoCompression;
   options.statistics = rocksdb::CreateDBStatistics();
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  rocksdb::DB *db;
-  if (!rocksdb::DB::Open(options, path, &db).ok()) return nullptr;
-  return new rocks_db{options.statistics, std::unique_ptr<rocksdb::DB>(db)};
+  std::unique_ptr<rocksdb::DB> db;
+  if (!OpenRocks(options, path, &db).ok()) return nullptr;
+  return new rocks_db{options.statistics, std::move(db)};
 }
 
 void rocks_close(rocks_db *db) { delete db; }

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "engine_rocksdb_open.h"
 #include "nay_rocksdb.h"
 
 struct leveled_db {
@@ -71,9 +72,7 @@ leveled_db *leveled_open(const char *path, const leveled_policy *policy) {
   made->options.statistics = rocksdb::CreateDBStatistics();
   auto *table = made->options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
   made->id = table->filter_policy != nullptr ? table->filter_policy->GetId() : "";
-  rocksdb::DB *db = nullptr;
-  if (!rocksdb::DB::Open(made->options, path, &db).ok()) return nullptr;
-  made->db.reset(db);
+  if (!OpenRocks(made->options, path, &made->db).ok()) return nullptr;
   return made.release();
 }
 

@@ -17,7 +17,19 @@
 #include <cstring>
 
 #include "engine_rocksdb_model.h"
+#include "engine_rocksdb_open.h"
 #include "nay_rocksdb.h"
+
+/* The versions of the table format that this RocksDB writes, the newest first. */
+#if MATRIX_ROCKSDB >= 10004
+#define FORMATS 6, {"7", "6", "5", "4", "3", "2"}
+#elif MATRIX_ROCKSDB >= 8006
+#define FORMATS 5, {"6", "5", "4", "3", "2"}
+#else
+#define FORMATS 4, {"5", "4", "3", "2"}
+#endif
+/* Whether partitions of a filter can be cut apart from those of the index. */
+#define DECOUPLES (MATRIX_ROCKSDB >= 9006)
 
 const matrix_names matrix_dimensions[MATRIX_DIMENSIONS] = {
     {"policy",
@@ -32,10 +44,12 @@ const matrix_names matrix_dimensions[MATRIX_DIMENSIONS] = {
     {"whole keys", 2, {"on", "off"}},
     {"index", 2, {"two-level", "binary"}},
     {"cache", 3, {"none", "index and filter", "pinned"}},
-    {"format", 4, {"5", "4", "3", "2"}},
+    {"format", FORMATS},
     {"memtable", 2, {"empty", "last writes, bloom"}},
     {"origin", 2, {"writes", "ingested"}},
     {"reopen", 5, {"no", "same", "read-only", "other policy", "stock"}},
+    {"compression", 2, {"none", "Snappy, 4 threads"}},
+    {"cut", 1 + DECOUPLES, {"with the index", "apart"}},
 };
 
 namespace matrix {
@@ -48,7 +62,7 @@ enum { kPuts, kOverwrites, kDeletes, kRangeDeletes, kMerges, kMixed }; /* histor
 enum { kOneFlush, kFlushes, kCompacted, kForHits, kUniversal };        /* shape */
 enum { kBytewise, kReverse, kTimestamps };                             /* comparator */
 enum { kNoReopen, kSame, kReadOnly, kOtherPolicy, kStock };            /* reopen */
-constexpr unsigned kKeys = 2400, kGroup = 10, kHot = 320;
+constexpr unsigned kKeys = 1600, kGroup = 10, kHot = 320;
 
 void Check(const Status &status, const char *what) {
   if (status.ok()) return;
@@ -98,7 +112,10 @@ rocksdb::BlockBasedTableOptions TableOf(const Database &d, const std::string &po
   table.cache_index_and_filter_blocks = d.is(MATRIX_CACHE) != 0;
   table.pin_l0_filter_and_index_blocks_in_cache = d.is(MATRIX_CACHE) == 2;
   table.pin_top_level_index_and_filter = d.is(MATRIX_CACHE) == 2;
-  table.format_version = 5 - d.is(MATRIX_FORMAT);
+  table.format_version = matrix_dimensions[MATRIX_FORMAT].n + 1 - d.is(MATRIX_FORMAT);
+#if DECOUPLES
+  table.decouple_partitioned_filters = d.is(MATRIX_CUT) != 0;
+#endif
   table.block_size = 256; /* blocks of a few keys: many places to cut a partition */
   return table;
 }
@@ -109,6 +126,10 @@ void SetOptions(Database *d, const std::string &policy) {
   o.create_if_missing = true;
   o.disable_auto_compactions = true;
   o.compression = rocksdb::kNoCompression;
+  if (d->is(MATRIX_COMPRESSION) != 0) {
+    o.compression = rocksdb::kSnappyCompression;
+    o.compression_opts.parallel_threads = 4;
+  }
   o.comparator = ComparatorOf(d->is(MATRIX_COMPARATOR));
   o.merge_operator = std::make_shared<Append>();
   o.target_file_size_base = 24 << 10;
@@ -126,11 +147,7 @@ void SetOptions(Database *d, const std::string &policy) {
 }
 
 void Open(Database *d, bool read_only) {
-  rocksdb::DB *db = nullptr;
-  Check(read_only ? rocksdb::DB::OpenForReadOnly(d->options, "/db", &db)
-                  : rocksdb::DB::Open(d->options, "/db", &db),
-        "open");
-  d->db.reset(db);
+  Check(OpenRocks(d->options, "/db", &d->db, read_only), "open");
 }
 
 /* ---- keys ---- */
@@ -285,10 +302,12 @@ std::string OtherPolicy(const std::string &policy) {
 }
 
 /* The whole life of a database with one policy. */
-Answers Run(const matrix_config &config, const std::string &policy, uint64_t *nays, size_t *keys) {
+Answers Run(const matrix_config &config, matrix_questions questions, const std::string &policy,
+            uint64_t *nays, size_t *keys) {
   Database d;
   Answers answers;
   d.config = config;
+  d.questions = questions;
   d.timestamps = d.is(MATRIX_COMPARATOR) == kTimestamps;
   d.shorter = d.is(MATRIX_PREFIX) != 1 || d.is(MATRIX_HISTORY) % 2 != 0;
   d.map = Map(Before{d.is(MATRIX_COMPARATOR) == kReverse});
@@ -339,16 +358,16 @@ bool matrix_filters(const matrix_config *c) {
   return any && c->at[MATRIX_SHAPE] != matrix::kForHits; /* which has none in the last level */
 }
 
-matrix_result matrix_run(const matrix_config *config) {
+matrix_result matrix_run(const matrix_config *config, matrix_questions questions) {
   matrix_result result = {};
   const char *policy = matrix_dimensions[MATRIX_POLICY].values[config->at[MATRIX_POLICY]];
   size_t keys = 0;
-  matrix::Answers ours = matrix::Run(*config, policy, &result.filter_nays, &keys);
+  matrix::Answers ours = matrix::Run(*config, questions, policy, &result.filter_nays, &keys);
   result.answers = ours.asked;
   result.keys = keys;
   if (ours.wrong.empty()) return result;
   uint64_t unused;
-  matrix::Answers stock = matrix::Run(*config, "bloomfilter:10", &unused, &keys);
+  matrix::Answers stock = matrix::Run(*config, questions, "bloomfilter:10", &unused, &keys);
   for (const std::string &wrong : ours.wrong) {
     if (stock.wrong.count(wrong) != 0) {
       result.wrong_stock++;

@@ -28,6 +28,8 @@ typedef enum matrix_dimension {
   MATRIX_MEMTABLE,
   MATRIX_ORIGIN,
   MATRIX_REOPEN,
+  MATRIX_COMPRESSION,
+  MATRIX_CUT,
   MATRIX_DIMENSIONS
 } matrix_dimension;
 
@@ -51,11 +53,20 @@ typedef struct matrix_result {
   char first[200];      /* the first wrong one, in words */
 } matrix_result;
 
-/* False: RocksDB does not have this combination, or it is not written here (timestamps). */
+/* False: RocksDB does not have this combination, or it is not written here (timestamps). Only pairs
+ * of values exclude each other, and no value 0 does. */
 bool matrix_possible(const matrix_config *config);
 /* Whether RocksDB has filters to ask there. */
 bool matrix_filters(const matrix_config *config);
-matrix_result matrix_run(const matrix_config *config);
+/*
+ * Asks the database about each key. stride 1: in every way, of the past about one key in four. Else
+ * by Get or by MultiGet, and for one key in `stride` by seeks with a prefix; which keys, `turn`
+ * says. Seeks in total order, which ask no filter, are for one key in 16.
+ */
+typedef struct matrix_questions {
+  unsigned stride, turn;
+} matrix_questions;
+matrix_result matrix_run(const matrix_config *config, matrix_questions questions);
 /* All of it in one line. */
 void matrix_print(const matrix_config *config, char *text, size_t cap);
 

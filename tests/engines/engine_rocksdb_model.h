@@ -7,6 +7,7 @@
 
 #include <rocksdb/db.h>
 #include <rocksdb/statistics.h>
+#include <rocksdb/version.h>
 
 #include <map>
 #include <memory>
@@ -16,6 +17,8 @@
 #include <vector>
 
 #include "engine_rocksdb_matrix.h"
+
+#define MATRIX_ROCKSDB (ROCKSDB_MAJOR * 1000 + ROCKSDB_MINOR)
 
 namespace matrix {
 
@@ -38,6 +41,7 @@ struct Moment {
 
 struct Database {
   matrix_config config;
+  matrix_questions questions;
   rocksdb::Options options;
   std::unique_ptr<rocksdb::Env> env;
   std::unique_ptr<rocksdb::DB> db;

@@ -42,9 +42,9 @@ nay_status __wrap_nay_builder_add(nay_builder *builder, const void *key, size_t 
   return fails(FAIL_ADD) ? NAY_ENOMEM : __real_nay_builder_add(builder, key, len);
 }
 
-nay_status __real_nay_builder_finish(nay_builder *builder, nay_filter **filter);
-nay_status __wrap_nay_builder_finish(nay_builder *builder, nay_filter **filter) {
-  return fails(FAIL_FINISH) ? NAY_ENOMEM : __real_nay_builder_finish(builder, filter);
+nay_status __real_nay_builder_finish(nay_builder *builder, nay_diag *diag, nay_filter **filter);
+nay_status __wrap_nay_builder_finish(nay_builder *builder, nay_diag *diag, nay_filter **filter) {
+  return fails(FAIL_FINISH) ? NAY_ENOMEM : __real_nay_builder_finish(builder, diag, filter);
 }
 
 nay_status __real_nay_format_encode(const nay_format *format, const nay_filter *filter, void *dst,
@@ -58,8 +58,9 @@ nay_status __wrap_nay_format_encode(const nay_format *format, const nay_filter *
 /* ---- partitions as RocksDB makes them ---- */
 
 /*
- * The keys of partitions, '|' between them. Every sequence that RocksDB's two builders of filter
- * blocks make at the border of two partitions, and some that they do not.
+ * The keys of partitions, '|' between them; KEY/PREFIX is a call of AddKeyAndAlt. Every sequence
+ * that RocksDB's two builders of filter blocks make at the border of two partitions, and some that
+ * they do not.
  */
 static const char *const sequences[] = {
     "a b c|d e f|g h i",            /* whole keys, one version each */
@@ -73,6 +74,9 @@ static const char *const sequences[] = {
     "|a a|",                        /* first and last */
     "<> a|<> a|a <>|<>",            /* the empty key: 7.8 adds it as the last prefix */
     "a b a b|b a b a|a",            /* not sorted: a reverse comparator, interleaved prefixes */
+    "a1/a a2/a b/b|a b1/b c/c|b c", /* since 9.6: keys with their prefixes, both at the border */
+    "a1/a|a1/a a2/a|a2/a b/b|b/b",  /* the prefix before is that of another partition */
+    "a1/a b|a b1/b|<>/<> a/<>|<>",  /* keys out of the domain between them; empty prefixes */
 };
 
 static const char *const policies[] = {"nay:10:-1",
@@ -87,6 +91,19 @@ typedef struct part {
   size_t len, entries;
 } part;
 
+static const char *unless_empty(const char *key) { return strcmp(key, "<>") == 0 ? "" : key; }
+
+/* False: this builder has no AddKeyAndAlt. */
+static bool add_key(rocks_builder *b, char *key) {
+  char *slash = strchr(key, '/');
+  if (slash == NULL) {
+    rocks_builder_add(b, unless_empty(key));
+    return true;
+  }
+  *slash = '\0';
+  return rocks_builder_add_alt(b, unless_empty(key), unless_empty(slash + 1));
+}
+
 /* Adds the keys up to '|' or the end; what remains behind it, or NULL. */
 static const char *add_part(rocks_builder *b, const char *keys) {
   char key[16];
@@ -94,11 +111,18 @@ static const char *add_part(rocks_builder *b, const char *keys) {
     size_t len = strcspn(keys, " |");
     if (len != 0) {
       snprintf(key, sizeof key, "%.*s", (int)len, keys);
-      rocks_builder_add(b, strcmp(key, "<>") == 0 ? "" : key);
+      assert_true(add_key(b, key));
     }
     keys += len + (keys[len] == ' ');
   }
   return *keys == '|' ? keys + 1 : NULL;
+}
+
+static bool has_sequence(const char *policy, const char *keys) {
+  rocks_builder *b = rocks_builder_new(policy);
+  bool has = strchr(keys, '/') == NULL || rocks_builder_add_alt(b, "key", "alt");
+  rocks_builder_free(b);
+  return has;
 }
 
 static part finish(rocks_builder *b) {
@@ -126,6 +150,7 @@ static void a_used_builder_is_as_good_as_new(void **state) {
   (void)state;
   for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
     for (size_t s = 0; s < sizeof sequences / sizeof *sequences; s++) {
+      if (!has_sequence(policies[p], sequences[s])) continue;
       rocks_builder *b = rocks_builder_new(policies[p]);
       for (const char *keys = sequences[s], *next; keys != NULL; keys = next) {
         next = add_part(b, keys);
@@ -153,6 +178,7 @@ static void no_block_is_empty(void **state) {
 static void entries_are_those_of_rocksdb(void **state) {
   (void)state;
   for (size_t s = 0; s < sizeof sequences / sizeof *sequences; s++) {
+    if (!has_sequence("bloomfilter:10", sequences[s])) continue;
     rocks_builder *builders[] = {rocks_builder_new("nay:10:0"),
                                  rocks_builder_new("nay-compatible:10:0"),
                                  rocks_builder_new("bloomfilter:10")};
@@ -168,6 +194,120 @@ static void entries_are_those_of_rocksdb(void **state) {
       assert_int_equal(entries[1], entries[2]);
     }
     for (int i = 0; i < 3; i++) rocks_builder_free(builders[i]);
+  }
+}
+
+/* What AddKeyAndAlt adds, in RocksDB's order: the comment at FilterBitsBuilder lists the repeats that
+ * are left out, its builders add a prefix in front of its key. */
+static const struct {
+  const char *calls, *entries;
+} with_alt[] = {
+    {"b1/b", "b b1"},
+    {"b1/b b2/b b3/b", "b b1 b2 b3"},       /* one prefix */
+    {"b1/b b1/b b1/b", "b b1"},             /* versions of a key */
+    {"b/b", "b"},                           /* a key is its own prefix */
+    {"b/b b1/b b2/b", "b b1 b2"},           /* the first of its group, */
+    {"b2/b b1/b b/b", "b b2 b1"},           /* or the last: a reverse comparator */
+    {"a b1/b", "a b b1"},                   /* after AddKey */
+    {"b b1/b", "b b1"},                     /* the prefix of the partition before */
+    {"b1 b1/b", "b1 b"},                    /* a key that repeats, behind its prefix */
+    {"b1/b b1", "b b1"},                    /* AddKey repeats the key, */
+    {"b1/b b", "b b1 b"},                   /* and does not know the prefix */
+    {"b1/b c1/c b2/b", "b b1 c c1 b b2"},   /* only the prefix before is known */
+    {"b1/b b c1/c", "b b1 b c c1"},         /* the next prefix before Finish: by AddKey, */
+    {"b1/b c/c c1/c", "b b1 c c1"},         /* and as its own prefix */
+    {"b1/b c/b1 b/c", "b b1 c b"},          /* the prefix is the key before */
+    {"<>/<> a/<> a1/a", "<> a a1"},         /* empty: a key, and a prefix */
+    {"a/<> b/<>", "<> a b"},
+};
+
+static void alt_entries_are_those_of_rocksdb(void **state) {
+  (void)state;
+  for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
+    for (size_t i = 0; i < sizeof with_alt / sizeof *with_alt; i++) {
+      if (!has_sequence(policies[p], with_alt[i].calls)) continue;
+      part got = fresh(policies[p], with_alt[i].calls);
+      part want = fresh(policies[p], with_alt[i].entries);
+      size_t n = 1;
+      for (const char *at = with_alt[i].entries; *at != '\0'; at++) n += *at == ' ';
+      assert_int_equal(want.entries, n);
+      assert_same(got, want, policies[p], with_alt[i].calls);
+      free(got.block);
+      free(want.block);
+    }
+  }
+}
+
+/* ---- sizes ---- */
+
+static part of_keys(const char *policy, size_t n) {
+  char key[32];
+  rocks_builder *b = rocks_builder_new(policy);
+  for (size_t i = 0; i < n; i++) {
+    snprintf(key, sizeof key, "key %zu", i);
+    rocks_builder_add(b, key);
+  }
+  part p = finish(b);
+  rocks_builder_free(b);
+  return p;
+}
+
+/* The size that RocksDB is told is the size that it gets. */
+static void space_is_that_of_the_block(void **state) {
+  (void)state;
+  static const size_t sizes[] = {1, 2, 3, 10, 83, 100, 122, 500, 1000, 3000, 20000};
+  for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
+    rocks_builder *b = rocks_builder_new(policies[p]);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+      size_t space;
+      if (!rocks_builder_space(b, sizes[i], &space)) continue;
+      part made = of_keys(policies[p], sizes[i]);
+      if (made.len != space)
+        fail_msg("%s: %zu keys have %zu bytes, not %zu", policies[p], sizes[i], made.len, space);
+      free(made.block);
+    }
+    rocks_builder_free(b);
+  }
+}
+
+/* Partitions are as large as they may be: one entry more would exceed metadata_block_size. */
+static void room_is_what_fits(void **state) {
+  (void)state;
+  static const size_t limits[] = {0, 1, 6, 64, 200, 256, 1000, 1024, 4096, 65536, SIZE_MAX};
+  for (size_t p = 0; p < 4; p++) { /* nay's */
+    rocks_builder *b = rocks_builder_new(policies[p]);
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+      size_t space, more, room = rocks_builder_room(b, limits[i]);
+      assert_true(room >= 1);
+      assert_true(rocks_builder_space(b, room, &space) && rocks_builder_space(b, room + 1, &more));
+      assert_true(space <= limits[i] || room == 1);
+      assert_true(more > limits[i] || limits[i] == SIZE_MAX);
+    }
+    for (size_t n = 1; n < 300000; n = n * 2 + 1) {
+      size_t space;
+      assert_true(rocks_builder_space(b, n, &space));
+      assert_true(rocks_builder_room(b, space) >= n);
+    }
+    rocks_builder_free(b);
+  }
+}
+
+static void rates_fall_with_the_size(void **state) {
+  (void)state;
+  for (size_t p = 0; p < 4; p++) { /* nay's */
+    rocks_builder *b = rocks_builder_new(policies[p]);
+    for (size_t n = 1; n < 1000000; n = n * 3 + 1) {
+      size_t space;
+      assert_true(rocks_builder_space(b, n, &space));
+      double fpr = rocks_builder_fpr(b, n, space);
+      assert_true(fpr > 0 && fpr < 0.0105); /* 10 bits per key: 0.95% */
+      assert_true(n < 1000 || fpr > 0.008);
+      assert_true(rocks_builder_fpr(b, n, space / 2) > fpr);
+      assert_true(rocks_builder_fpr(b, n, space * 2) < fpr);
+      assert_true(rocks_builder_fpr(b, n, 0) == 1);
+      assert_true(rocks_builder_fpr(b, 0, space) == 0);
+    }
+    rocks_builder_free(b);
   }
 }
 
@@ -190,6 +330,7 @@ static void one_failure(const char *policy, failure what, unsigned after) {
   add_part(b, first);
   part p = finish(b);
   assert_int_equal(planned.what, FAIL_NONE);
+  assert_int_equal(p.entries, 4); /* at 0 RocksDB would not write it, and probe another */
   assert_matches_all(b, p);
   free(p.block);
   add_part(b, second);
@@ -386,6 +527,10 @@ int main(void) {
       TEST(a_used_builder_is_as_good_as_new),
       TEST(no_block_is_empty),
       TEST(entries_are_those_of_rocksdb),
+      TEST(alt_entries_are_those_of_rocksdb),
+      TEST(space_is_that_of_the_block),
+      TEST(room_is_what_fits),
+      TEST(rates_fall_with_the_size),
       TEST(a_failure_is_forgotten),
       TEST(a_failed_restart_is_forgotten),
       TEST(a_name_is_a_policy_or_an_error),
