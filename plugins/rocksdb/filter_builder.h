@@ -2,7 +2,8 @@
  * filter_builder.h - the builder of filter blocks that the policy gives to RocksDB. Private to the
  * plug-in and its tests.
  *
- * RocksDB makes one builder for each table. It builds all filters of the table, one after the other:
+ * RocksDB makes one builder for each table. It builds all filters of the table, one after the
+ * other:
  *
  *   full        (AddKey | AddKeyAndAlt)* EstimateEntriesAdded Finish MaybePostVerify, then the
  *               destructor; no Finish where no key was added
@@ -17,8 +18,9 @@
  *
  * The keys of a partition are not disjoint from those of its neighbours. A partition begins with
  * the key that ended the one before it where that key has more versions, with the prefix of that
- * key (for SeekForPrev), and ends with the prefix of the key that begins the next (for Seek). So the
- * state of AddKey belongs to one partition: all of it is in Partition, and Finish starts a new one.
+ * key (for SeekForPrev), and ends with the prefix of the key that begins the next (for Seek). So
+ * the state of AddKey belongs to one partition: all of it is in Partition, and Finish starts a new
+ * one.
  */
 #ifndef NAY_ROCKSDB_FILTER_BUILDER_H
 #define NAY_ROCKSDB_FILTER_BUILDER_H
@@ -47,8 +49,8 @@ class Builder : public rocksdb::FilterBitsBuilder {
   Builder &operator=(const Builder &) = delete;
 
   void AddKey(const rocksdb::Slice &key) override { now_.Add(key); }
-  void AddKeyAndAlt(const rocksdb::Slice &key,
-                    const rocksdb::Slice &alt) NAY_ROCKSDB_SINCE_9_6(override) {
+  void AddKeyAndAlt(const rocksdb::Slice &key, const rocksdb::Slice &alt)
+      NAY_ROCKSDB_SINCE_9_6(override) {
     now_.AddWithAlt(key, alt);
   }
   size_t EstimateEntriesAdded() override { return now_.Entries(); }

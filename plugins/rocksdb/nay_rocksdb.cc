@@ -229,9 +229,9 @@ bool ParseId(const std::string &id, RocksOptions *options) {
 }
 
 /*
- * The policy for a string that names none. RocksDB drops the error of a factory when the string is in
- * an options file or in a list of options, and continues without a policy. It does not drop the error
- * of a policy that validates its options: those calls fail, and so does DB::Open.
+ * The policy for a string that names none. RocksDB drops the error of a factory when the string is
+ * in an options file or in a list of options, and continues without a policy. It does not drop the
+ * error of a policy that validates its options: those calls fail, and so does DB::Open.
  */
 class RefusedPolicy : public rocksdb::FilterPolicy {
  public:
@@ -280,8 +280,8 @@ Status NewRocksPolicy(const RocksOptions &options,
 }
 
 /*
- * For a name that no factory matches, RocksDB returns success and no policy. So these match whatever
- * begins like a name of ours, and FromId rejects the rest.
+ * For a name that no factory matches, RocksDB returns success and no policy. So these match
+ * whatever begins like a name of ours, and FromId rejects the rest.
  */
 void RegisterRocksPolicy() {
   using Library = rocksdb::ObjectLibrary;

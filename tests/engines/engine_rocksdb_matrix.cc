@@ -20,14 +20,8 @@
 #include "engine_rocksdb_open.h"
 #include "nay_rocksdb.h"
 
-/* The versions of the table format that this RocksDB writes, the newest first. */
-#if MATRIX_ROCKSDB >= 10004
-#define FORMATS 6, {"7", "6", "5", "4", "3", "2"}
-#elif MATRIX_ROCKSDB >= 8006
-#define FORMATS 5, {"6", "5", "4", "3", "2"}
-#else
-#define FORMATS 4, {"5", "4", "3", "2"}
-#endif
+/* How many versions of the table format this RocksDB writes, from 2 on. */
+#define FORMATS (MATRIX_ROCKSDB >= 10004 ? 6 : MATRIX_ROCKSDB >= 8006 ? 5 : 4)
 /* Whether partitions of a filter can be cut apart from those of the index. */
 #define DECOUPLES (MATRIX_ROCKSDB >= 9006)
 
@@ -44,7 +38,7 @@ const matrix_names matrix_dimensions[MATRIX_DIMENSIONS] = {
     {"whole keys", 2, {"on", "off"}},
     {"index", 2, {"two-level", "binary"}},
     {"cache", 3, {"none", "index and filter", "pinned"}},
-    {"format", FORMATS},
+    {"format", FORMATS, {"2", "3", "4", "5", "6", "7"}},
     {"memtable", 2, {"empty", "last writes, bloom"}},
     {"origin", 2, {"writes", "ingested"}},
     {"reopen", 5, {"no", "same", "read-only", "other policy", "stock"}},
@@ -112,7 +106,7 @@ rocksdb::BlockBasedTableOptions TableOf(const Database &d, const std::string &po
   table.cache_index_and_filter_blocks = d.is(MATRIX_CACHE) != 0;
   table.pin_l0_filter_and_index_blocks_in_cache = d.is(MATRIX_CACHE) == 2;
   table.pin_top_level_index_and_filter = d.is(MATRIX_CACHE) == 2;
-  table.format_version = matrix_dimensions[MATRIX_FORMAT].n + 1 - d.is(MATRIX_FORMAT);
+  table.format_version = 2 + d.is(MATRIX_FORMAT);
 #if DECOUPLES
   table.decouple_partitioned_filters = d.is(MATRIX_CUT) != 0;
 #endif

@@ -197,27 +197,27 @@ static void entries_are_those_of_rocksdb(void **state) {
   }
 }
 
-/* What AddKeyAndAlt adds, in RocksDB's order: the comment at FilterBitsBuilder lists the repeats that
- * are left out, its builders add a prefix in front of its key. */
+/* What AddKeyAndAlt adds, in RocksDB's order: the comment at FilterBitsBuilder lists the repeats
+ * that are left out, its builders add a prefix in front of its key. */
 static const struct {
   const char *calls, *entries;
 } with_alt[] = {
     {"b1/b", "b b1"},
-    {"b1/b b2/b b3/b", "b b1 b2 b3"},       /* one prefix */
-    {"b1/b b1/b b1/b", "b b1"},             /* versions of a key */
-    {"b/b", "b"},                           /* a key is its own prefix */
-    {"b/b b1/b b2/b", "b b1 b2"},           /* the first of its group, */
-    {"b2/b b1/b b/b", "b b2 b1"},           /* or the last: a reverse comparator */
-    {"a b1/b", "a b b1"},                   /* after AddKey */
-    {"b b1/b", "b b1"},                     /* the prefix of the partition before */
-    {"b1 b1/b", "b1 b"},                    /* a key that repeats, behind its prefix */
-    {"b1/b b1", "b b1"},                    /* AddKey repeats the key, */
-    {"b1/b b", "b b1 b"},                   /* and does not know the prefix */
-    {"b1/b c1/c b2/b", "b b1 c c1 b b2"},   /* only the prefix before is known */
-    {"b1/b b c1/c", "b b1 b c c1"},         /* the next prefix before Finish: by AddKey, */
-    {"b1/b c/c c1/c", "b b1 c c1"},         /* and as its own prefix */
-    {"b1/b c/b1 b/c", "b b1 c b"},          /* the prefix is the key before */
-    {"<>/<> a/<> a1/a", "<> a a1"},         /* empty: a key, and a prefix */
+    {"b1/b b2/b b3/b", "b b1 b2 b3"},     /* one prefix */
+    {"b1/b b1/b b1/b", "b b1"},           /* versions of a key */
+    {"b/b", "b"},                         /* a key is its own prefix */
+    {"b/b b1/b b2/b", "b b1 b2"},         /* the first of its group, */
+    {"b2/b b1/b b/b", "b b2 b1"},         /* or the last: a reverse comparator */
+    {"a b1/b", "a b b1"},                 /* after AddKey */
+    {"b b1/b", "b b1"},                   /* the prefix of the partition before */
+    {"b1 b1/b", "b1 b"},                  /* a key that repeats, behind its prefix */
+    {"b1/b b1", "b b1"},                  /* AddKey repeats the key, */
+    {"b1/b b", "b b1 b"},                 /* and does not know the prefix */
+    {"b1/b c1/c b2/b", "b b1 c c1 b b2"}, /* only the prefix before is known */
+    {"b1/b b c1/c", "b b1 b c c1"},       /* the next prefix before Finish: by AddKey, */
+    {"b1/b c/c c1/c", "b b1 c c1"},       /* and as its own prefix */
+    {"b1/b c/b1 b/c", "b b1 c b"},        /* the prefix is the key before */
+    {"<>/<> a/<> a1/a", "<> a a1"},       /* empty: a key, and a prefix */
     {"a/<> b/<>", "<> a b"},
 };
 

@@ -2,10 +2,11 @@
  * fuzz_formats.c - other systems' bytes. An input starts with the name of a format and a newline;
  * without a name that is known, its first byte picks one. The rest is the filter. The corpus has
  * names, so that a format added to the list does not turn its inputs into those of another. A Redis
- * DUMP is read as it is and with a checksum that fits, so that what is inside is read.
+ * DUMP is read as it is and with a checksum that fits, so that what is inside is read. Chains of
+ * cuckoo filters, whose sums no random change gets right, have a mutator of their own.
  */
+#include "support/cf_mutate.h"
 #include "support/exercise.h"
-#include "support/seal.h"
 
 static const nay_format *picked(const uint8_t *data, size_t size, size_t *start) {
   size_t nformats = 0;
@@ -40,3 +41,44 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   free(p);
   return 0;
 }
+
+#ifdef NAY_FUZZ
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);
+
+/* The chain in an input, as CF.SCANDUMP has it, in cf[0, room). 0: it is none. */
+static size_t chain_in(const nay_format *format, const uint8_t *p, size_t len, uint8_t *cf,
+                       size_t room) {
+  size_t size = 0;
+  nay_filter *f = NULL;
+  if (nay_format_decode(format, p, len, NULL, NULL, &f) != NAY_OK) return 0;
+  if (nay_format_encode(nay_format_find("redisbloom-cf"), f, cf, room, &size) != NAY_OK) size = 0;
+  nay_filter_free(f);
+  return size;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed) {
+  enum { ROOM = 4096 };
+  static uint8_t cf[ROOM], dump[ROOM + 8192];
+  size_t start = 0;
+  const nay_format *format = size != 0 ? picked(data, size, &start) : NULL;
+  const char *name = format != NULL ? nay_format_name(format) : "";
+  size_t tail = strlen(name) > 3 ? strlen(name) - 3 : 0;
+  if (seed % 4 == 0 || strcmp(name + tail, "-cf") != 0) {
+    return LLVMFuzzerMutate(data, size, max_size);
+  }
+  cf_dice dice = {(uint64_t)seed << 24};
+  size_t len = chain_in(format, data + start, size - start, cf, ROOM);
+  if (len == 0) return LLVMFuzzerMutate(data, size, max_size);
+  len = cf_mutate(cf, len, ROOM, &dice);
+  const uint8_t *bytes = cf;
+  if (strcmp(name, "redis-dump-cf") == 0) {
+    CHECK(cf_dump_room(ROOM) <= sizeof dump);
+    len = cf_dump(cf, len, dump);
+    bytes = dump;
+  }
+  if (start + len > max_size) return LLVMFuzzerMutate(data, size, max_size);
+  memcpy(data + start, bytes, len);
+  return start + len;
+}
+#endif

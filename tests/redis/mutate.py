@@ -7,6 +7,7 @@ import rdb
 NUMBERS = [0, 1, 2, 3, 7, 63, 64, 65, 255, 256, 65535, 65536, 1 << 30, (1 << 31) - 1, 1 << 31, (1 << 32) - 1,
            1 << 32, 1 << 40, (1 << 62) + 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1]
 REALS = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e-300, 5e-324, 1e300, float("inf"), float("-inf"), float("nan")]
+CUCKOO = bytes.fromhex("3016e5a2898214")  # the type of CF.*, in a DUMP
 
 
 class Mutator:
@@ -76,9 +77,37 @@ class Mutator:
         """The encoding version is the low ten bits."""
         return type_id[:7] + bytes([self.random.choice((0, 1, 2, 3, 4, 4, 4, 4, 5))])
 
+    def chain(self, fields):
+        """Another chain of CF.*: slots as many as its numbers say, items as many as the slots in use. Changes of
+        fields and bytes alone are refused by these sums."""
+        r = self.random
+        filters, buckets, _, deletes, size, iterations, expansion = (value for _, value in fields[:7])
+        slots = bytearray(b"".join(value for _, value in fields[8::2]))
+        change = r.randrange(8)
+        filters = r.randrange(1, 5) if change == 0 else filters
+        buckets = 1 << r.randrange(8) if change == 1 else buckets
+        size = r.randrange(1, 256) if change == 2 else size
+        iterations = r.randrange(1, 65536) if change == 3 else iterations
+        expansion = r.choice((0, 1, 2, 4, 8)) if change == 4 else expansion
+        deletes = r.getrandbits(r.randrange(1, 64)) if change == 5 else deletes
+        filters = filters if expansion else 1
+        for _ in range(r.randrange(1, 20) if change > 5 else 0):
+            slots[r.randrange(len(slots))] = r.choice((0, r.randrange(256)))
+        lengths = [buckets * expansion**i * size for i in range(filters)]
+        slots = bytes(slots) * (1 + sum(lengths) // len(slots))
+        parts = [slots[sum(lengths[:i]) : sum(lengths[: i + 1])] for i in range(filters)]
+        items = sum(len(part) - part.count(0) for part in parts)
+        made = [("u", number) for number in (filters, buckets, items, deletes, size, iterations, expansion)]
+        for i, part in enumerate(parts):
+            made += [("u", buckets * expansion**i), ("s", part)]
+        return made
+
     def payload(self, payload):
         """Another DUMP with a right checksum."""
         version = rdb.version_of(payload)
+        if payload[2:9] == CUCKOO and self.random.randrange(2) == 0:
+            type_id, fields = rdb.decode(payload)
+            return rdb.encode(type_id, self.chain(fields), version)
         choice = self.random.randrange(4)
         if choice == 0:
             return rdb.seal(self.bytes(payload[: -rdb.FOOTER]), version)
