@@ -5,7 +5,7 @@
  * declared in an internal header since 7.0. Both are abstract, so declaring their virtual functions
  * in the same order is enough to call them and to derive from them; no symbol of the library is
  * needed. A wrong order would call the wrong function, so only versions that were compared compile:
- * all releases from 7.0 to 11.8. 9.6 inserted AddKeyAndAlt; 10.9 appended two functions.
+ * all releases from 7.0.3 to 11.8. 9.6 inserted AddKeyAndAlt; 10.9 appended two functions.
  *
  * A version of RocksDB's main branch is not a release: main said 9.6 before and after the first of
  * these changes, and 10.9 before and after the second. So a version that was not released when this
@@ -27,8 +27,9 @@
 #else
 #define NAY_ROCKSDB_LAST 11008
 #endif
-#if NAY_ROCKSDB_VERSION < 7000 || NAY_ROCKSDB_VERSION > NAY_ROCKSDB_LAST
-#error "filter_bits.h knows the classes of RocksDB 7.0 to 11.8 only: see plugins/rocksdb/README.md"
+#if NAY_ROCKSDB_VERSION < 7000 || (NAY_ROCKSDB_VERSION == 7000 && ROCKSDB_PATCH < 3) || \
+    NAY_ROCKSDB_VERSION > NAY_ROCKSDB_LAST
+#error "filter_bits.h knows the classes of RocksDB 7.0.3 to 11.8 only: see plugins/rocksdb/README.md"
 #endif
 
 /* What follows a function that RocksDB's class has since a version: nothing before it. */

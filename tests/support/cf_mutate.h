@@ -7,6 +7,7 @@
 #ifndef NAY_TEST_CF_MUTATE_H
 #define NAY_TEST_CF_MUTATE_H
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -38,17 +39,18 @@ static inline size_t cf_slots(const uint8_t *p, size_t room) {
   return (size_t)total;
 }
 
-/* One field takes another value that a chain may have. */
+/* One field takes another value that a chain may have: mostly a small one, as few chains have room
+ * for a large one. */
 static inline void cf_change_field(uint8_t *p, cf_dice *dice) {
+  bool large = cf_roll(dice, 8) == 0;
+  uint64_t bits = nay_hash_mix(dice->state++);
   switch (cf_roll(dice, 6)) {
-    case 0: nay__store64le(p + CF_BUCKETS, (uint64_t)1 << cf_roll(dice, 10)); break;
-    case 1:
-      nay__store64le(p + CF_FILTERS, 1 + cf_roll(dice, cf_roll(dice, 8) == 0 ? 300 : 5));
-      break;
-    case 2: nay__store16le(p + CF_BUCKET_SIZE, (uint16_t)(1 + cf_roll(dice, 255))); break;
-    case 3: nay__store16le(p + CF_ITERATIONS, (uint16_t)(1 + cf_roll(dice, 65535))); break;
-    case 4: nay__store16le(p + CF_EXPANSION, (uint16_t)(1u << cf_roll(dice, 16))); break;
-    default: nay__store64le(p + CF_DELETES, nay_hash_mix(dice->state++) >> (1 + cf_roll(dice, 63)));
+    case 0: nay__store64le(p + CF_BUCKETS, (uint64_t)1 << bits % 11); break;
+    case 1: nay__store64le(p + CF_FILTERS, 1 + bits % (large ? 300 : 5)); break;
+    case 2: nay__store16le(p + CF_BUCKET_SIZE, (uint16_t)(1 + bits % (large ? 255 : 8))); break;
+    case 3: nay__store16le(p + CF_ITERATIONS, (uint16_t)(1 + bits % 65535)); break;
+    case 4: nay__store16le(p + CF_EXPANSION, (uint16_t)(1u << bits % (large ? 16 : 3))); break;
+    default: nay__store64le(p + CF_DELETES, bits >> (1 + cf_roll(dice, 63)));
   }
   if (cf_roll(dice, 8) == 0) nay__store16le(p + CF_EXPANSION, 0);
   if (nay__load16le(p + CF_EXPANSION) == 0) nay__store64le(p + CF_FILTERS, 1);
@@ -144,7 +146,8 @@ static inline size_t cf_dump(const uint8_t *p, size_t len, uint8_t *dump) {
   size_t at = CF_HEADER;
   for (uint64_t i = 0; i < nfilters && i < 300; i++, nbuckets *= nay__load16le(p + CF_EXPANSION)) {
     uint64_t want = nbuckets > len ? len : nbuckets * bucket_size;
-    size_t n = want < len - at ? (size_t)want : len - at;
+    bool last = i + 1 == nfilters || i + 1 == 300;
+    size_t n = want < len - at && !last ? (size_t)want : len - at;
     to = cf_put_number(to, nbuckets);
     *to++ = 5; /* RDB_MODULE_OPCODE_STRING */
     to = cf_put_length(to, n);
