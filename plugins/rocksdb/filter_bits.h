@@ -29,7 +29,8 @@
 #endif
 #if NAY_ROCKSDB_VERSION < 7000 || (NAY_ROCKSDB_VERSION == 7000 && ROCKSDB_PATCH < 3) || \
     NAY_ROCKSDB_VERSION > NAY_ROCKSDB_LAST
-#error "filter_bits.h knows the classes of RocksDB 7.0.3 to 11.8 only: see plugins/rocksdb/README.md"
+#error \
+    "filter_bits.h knows the classes of RocksDB 7.0.3 to 11.8 only: see plugins/rocksdb/README.md"
 #endif
 
 /* What follows a function that RocksDB's class has since a version: nothing before it. */

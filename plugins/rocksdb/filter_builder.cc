@@ -91,12 +91,20 @@ Slice Builder::Encode(const nay_filter *filter, std::unique_ptr<const char[]> *m
 
 /* ---- sizes ---- */
 
-bool Builder::Plan(size_t nentries, nay_plan *plan) const {
-  nay_params params = recipe_.params;
-  params.nkeys = nentries;
+bool Recipe::Plan(size_t nentries, nay_plan *plan) const {
+  nay_params sized = params;
+  sized.nkeys = nentries;
   *plan = {};
   plan->size = sizeof *plan;
-  return nay_format_plan(recipe_.format, &params, nullptr, plan) == NAY_OK;
+  return nay_format_plan(format, &sized, nullptr, plan) == NAY_OK;
+}
+
+bool Recipe::Measure() {
+  nay_plan plan;
+  if (!Plan(100000, &plan)) return false;
+  overhead = static_cast<double>(plan.nbytes_file - plan.nbytes);
+  bytes_per_entry = static_cast<double>(plan.nbytes) / 100000;
+  return true;
 }
 
 /* The most entries whose block has at most so many bytes, by bisection; at least 1. No policy has
@@ -106,14 +114,14 @@ size_t Builder::ApproximateNumEntries(size_t nbytes) {
   while (exceeds - fits > 1) {
     size_t middle = fits + (exceeds - fits) / 2;
     nay_plan plan;
-    (Plan(middle, &plan) && plan.nbytes_file <= nbytes ? fits : exceeds) = middle;
+    (recipe_.Plan(middle, &plan) && plan.nbytes_file <= nbytes ? fits : exceeds) = middle;
   }
   return fits;
 }
 
 size_t Builder::CalculateSpace(size_t nentries) {
-  nay_plan plan;
-  return Plan(nentries, &plan) ? static_cast<size_t>(plan.nbytes_file) : nentries;
+  double space = recipe_.overhead + static_cast<double>(nentries) * recipe_.bytes_per_entry;
+  return static_cast<size_t>(space) + 1;
 }
 
 /* At another size the logarithm of the rate is in proportion to the bits per entry, as it is for
@@ -121,9 +129,8 @@ size_t Builder::CalculateSpace(size_t nentries) {
 double Builder::EstimatedFpRate(size_t nentries, size_t nbytes) {
   nay_plan plan;
   if (nentries == 0) return 0;
-  if (!Plan(nentries, &plan) || plan.nbytes == 0) return 1;
-  double overhead = static_cast<double>(plan.nbytes_file - plan.nbytes);
-  double payload = static_cast<double>(nbytes) - overhead;
+  if (!recipe_.Plan(nentries, &plan) || plan.nbytes == 0) return 1;
+  double payload = static_cast<double>(nbytes) - recipe_.overhead;
   if (payload <= 0) return 1;
   return std::pow(plan.fpr, payload / static_cast<double>(plan.nbytes));
 }

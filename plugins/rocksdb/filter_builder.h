@@ -40,6 +40,12 @@ namespace nay {
 struct Recipe {
   const nay_format *format;
   nay_params params;
+  double overhead, bytes_per_entry; /* of a block of 100,000 entries */
+
+  /* The plan of a filter of so many entries. False: there is none. */
+  bool Plan(size_t nentries, nay_plan *plan) const;
+  /* Sets what depends on a plan. False: there is none. */
+  bool Measure();
 };
 
 class Builder : public rocksdb::FilterBitsBuilder {
@@ -61,11 +67,12 @@ class Builder : public rocksdb::FilterBitsBuilder {
   }
   rocksdb::Status MaybePostVerify(const rocksdb::Slice &) override { return rocksdb::Status::OK(); }
 
-  /* How many entries a block of so many bytes holds: RocksDB sizes partitions by it. */
+  /* How many entries a block of so many bytes holds: RocksDB sizes partitions by it, once. */
   size_t ApproximateNumEntries(size_t nbytes) override;
-  /* Bytes of the block of so many entries: RocksDB adds them to the size of the growing table. */
+  /* Bytes of a block of so many entries, nearly: RocksDB adds them to the size of the growing table
+   * after each of its data blocks, so this computes no plan. */
   size_t CalculateSpace(size_t nentries) NAY_ROCKSDB_SINCE_10_9(override);
-  /* The false-positive rate of a block: exact where the size is that of CalculateSpace. */
+  /* The false-positive rate of a block: exact where the size is that of its plan. */
   double EstimatedFpRate(size_t nentries, size_t nbytes) NAY_ROCKSDB_SINCE_10_9(override);
 
  private:
@@ -96,7 +103,6 @@ class Builder : public rocksdb::FilterBitsBuilder {
     bool has_alt_ = false;
   };
 
-  bool Plan(size_t nentries, nay_plan *plan) const;
   rocksdb::Slice Encode(const nay_filter *filter, std::unique_ptr<const char[]> *memory) const;
 
   const Recipe recipe_;

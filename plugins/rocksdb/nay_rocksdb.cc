@@ -151,15 +151,16 @@ class RocksPolicy : public rocksdb::FilterPolicy {
     const nay_format *ribbon = nay_format_find("rocksdb-ribbon");
     if (nay_format_plan(ribbon, &rate, nullptr, &plan) != NAY_OK) return false;
     rate.nkeys = 0;
-    recipes->blocked = {nay_format_find("rocksdb-bloom"), rate};
-    recipes->ribbon = {ribbon, rate};
-    if (compatible()) return true;
-    recipes->blocked.format = recipes->ribbon.format = nay_format_find("nay");
-    recipes->blocked.params.kind = NAY_BLOCKED;
-    recipes->ribbon.params.kind = NAY_RIBBON;
-    recipes->ribbon.params.bits_per_key = 0;
-    recipes->ribbon.params.fpr = plan.fpr;
-    return true;
+    recipes->blocked = {nay_format_find("rocksdb-bloom"), rate, 0, 0};
+    recipes->ribbon = {ribbon, rate, 0, 0};
+    if (!compatible()) {
+      recipes->blocked.format = recipes->ribbon.format = nay_format_find("nay");
+      recipes->blocked.params.kind = NAY_BLOCKED;
+      recipes->ribbon.params.kind = NAY_RIBBON;
+      recipes->ribbon.params.bits_per_key = 0;
+      recipes->ribbon.params.fpr = plan.fpr;
+    }
+    return recipes->blocked.Measure() && recipes->ribbon.Measure();
   }
 
   /* The level of a table, by RocksDB's interpretation of the context. */
