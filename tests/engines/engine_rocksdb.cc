@@ -27,6 +27,7 @@ uint8_t *engine_rocksdb_create(engine_rocksdb_kind kind, double bits_per_key,
                                                       : rdb::NewBloomFilterPolicy(bits_per_key));
   rdb::BlockBasedTableOptions options;
   options.format_version = kind == ROCKSDB_LEGACY ? 4 : 5;
+  options.optimize_filters_for_memory = false; /* sizes that do not depend on malloc */
   rdb::FilterBuildingContext context(options);
   std::unique_ptr<rdb::FilterBitsBuilder> builder(policy->GetBuilderWithContext(context));
   for (size_t i = 0; i < n; i++) builder->AddKey(slice(keys[i], lens[i]));

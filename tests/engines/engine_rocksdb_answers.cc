@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "engine_rocksdb_model.h"
+#include "engine_rocksdb_versions.h"
 
 namespace matrix {
 namespace {
@@ -96,7 +97,7 @@ struct Reader {
    * prefix with whole_key_filtering only.
    */
   bool PrefixSeekForPrevWorks() const {
-    return MATRIX_ROCKSDB >= 9006 || d.is(MATRIX_LAYOUT) == 0 || d.is(MATRIX_WHOLE_KEYS) == 0;
+    return ROCKS_VERSION >= 9006 || d.is(MATRIX_LAYOUT) == 0 || d.is(MATRIX_WHOLE_KEYS) == 0;
   }
 
   void Seeks(const std::vector<std::string> &keys, bool prefixes) {

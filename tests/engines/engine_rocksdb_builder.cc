@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "engine_rocksdb_open.h"
+#include "engine_rocksdb_versions.h"
 #include "filter_builder.h"
 #include "nay_rocksdb.h"
 
@@ -87,16 +87,20 @@ Status open_and_close(const rocksdb::Options &options, const char *path) {
   return status.ok() ? db->Put({}, "key", "value") : status;
 }
 
+rocksdb::Options options_of(const BlockBasedTableOptions &table, rocksdb::Env *env) {
+  rocksdb::Options options;
+  options.env = env;
+  options.create_if_missing = true;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return options;
+}
+
 /* A database in memory: nothing is left of it. */
 Status try_to_open(const Policy &policy) {
   std::unique_ptr<rocksdb::Env> env(rocksdb::NewMemEnv(rocksdb::Env::Default()));
   BlockBasedTableOptions table;
   table.filter_policy = policy;
-  rocksdb::Options options;
-  options.env = env.get();
-  options.create_if_missing = true;
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  return open_and_close(options, "/db");
+  return open_and_close(options_of(table, env.get()), "/db");
 }
 
 /* A minimal OPTIONS file. */
@@ -158,10 +162,7 @@ rocks_named rocks_policy_by(rocks_route route, const char *id) {
 bool rocks_reload(const char *path, const char *id, rocks_named *loaded) {
   BlockBasedTableOptions table;
   table.filter_policy = must(id);
-  rocksdb::Options options;
-  options.create_if_missing = true;
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  if (!open_and_close(options, path).ok()) return false;
+  if (!open_and_close(options_of(table, rocksdb::Env::Default()), path).ok()) return false;
 
   rocksdb::DBOptions db_options;
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
@@ -170,6 +171,24 @@ bool rocks_reload(const char *path, const char *id, rocks_named *loaded) {
   if (!status.ok() || families.size() != 1) return false;
   *loaded = describe(status, policy_in(families[0].options.table_factory));
   return open_and_close(rocksdb::Options(db_options, families[0].options), path).ok();
+}
+
+unsigned rocks_flush_partitions(const char *id, unsigned n) {
+  std::unique_ptr<rocksdb::Env> env(rocksdb::NewMemEnv(rocksdb::Env::Default()));
+  BlockBasedTableOptions table;
+  table.filter_policy = must(id);
+  table.partition_filters = true;
+  table.index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
+  table.metadata_block_size = table.block_size = 256;
+  std::unique_ptr<rocksdb::DB> db;
+  Status status = OpenRocks(options_of(table, env.get()), "/db", &db);
+  auto key_of = [](unsigned i) { return std::to_string(1000000 + i); };
+  for (unsigned i = 0; i < n && status.ok(); i++) status = db->Put({}, key_of(i), "here");
+  if (status.ok()) status = db->Flush({});
+  unsigned found = 0;
+  std::string value;
+  for (unsigned i = 0; i < n && status.ok(); i++) found += db->Get({}, key_of(i), &value).ok();
+  return found;
 }
 
 rocks_named rocks_policy_new(bool compatible, double bits_per_key, int blocked_before_level) {

@@ -38,6 +38,10 @@ rocks_named rocks_policy_by(rocks_route route, const char *id);
  */
 bool rocks_reload(const char *path, const char *id, rocks_named *loaded);
 
+/* Flushes n keys to a table with partitions of 256 bytes, in memory. Returns how many of them are
+ * found. */
+unsigned rocks_flush_partitions(const char *id, unsigned n);
+
 /* Whether NewRocksPolicy makes a policy, and its GetId. */
 rocks_named rocks_policy_new(bool compatible, double bits_per_key, int blocked_before_level);
 

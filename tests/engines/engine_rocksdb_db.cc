@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "engine_rocksdb_open.h"
+#include "engine_rocksdb_versions.h"
 #include "filter_bits.h"
 #include "nay_rocksdb.h"
 
@@ -139,6 +139,10 @@ bool rocks_table(rocks_db *db, size_t i, char *path, size_t cap) {
   snprintf(path, cap, "%s%s", files[i].db_path.c_str(), files[i].name.c_str());
   return true;
 }
+
+unsigned rocks_first_format(void) { return ROCKS_FIRST_FORMAT; }
+
+unsigned rocks_last_format(void) { return ROCKS_LAST_FORMAT; }
 
 void rocks_write_table(const char *path, const rocks_table_options *o, size_t n,
                        void (*key_of)(unsigned i, char key[ROCKS_KEY])) {

@@ -54,12 +54,16 @@ bool rocks_reader_may_match(void *reader, uint64_t key);
 void rocks_reader_close(void *reader);
 size_t rocks_approximate(const rocks_options *options, size_t nbytes);
 
+/* The versions of the table format that this RocksDB writes. */
+unsigned rocks_first_format(void);
+unsigned rocks_last_format(void);
+
 /* A table of SstFileWriter; keys ascending, each with its own name as value. */
 #define ROCKS_KEY 32
 typedef struct rocks_table_options {
   rocks_policy policy;
   double bits_per_key;
-  unsigned format_version;              /* 0 to 5 */
+  unsigned format_version;              /* rocks_first_format to rocks_last_format */
   unsigned checksum;                    /* 0 to 4 */
   unsigned fixed_prefix, capped_prefix; /* 0: none */
   unsigned metadata_block;              /* 0: a full filter */

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "engine_rocksdb_open.h"
+#include "engine_rocksdb_versions.h"
 #include "nay_rocksdb.h"
 
 struct leveled_db {

@@ -17,13 +17,8 @@
 #include <cstring>
 
 #include "engine_rocksdb_model.h"
-#include "engine_rocksdb_open.h"
+#include "engine_rocksdb_versions.h"
 #include "nay_rocksdb.h"
-
-/* How many versions of the table format this RocksDB writes, from 2 on. */
-#define FORMATS (MATRIX_ROCKSDB >= 10004 ? 6 : MATRIX_ROCKSDB >= 8006 ? 5 : 4)
-/* Whether partitions of a filter can be cut apart from those of the index. */
-#define DECOUPLES (MATRIX_ROCKSDB >= 9006)
 
 const matrix_names matrix_dimensions[MATRIX_DIMENSIONS] = {
     {"policy",
@@ -38,12 +33,12 @@ const matrix_names matrix_dimensions[MATRIX_DIMENSIONS] = {
     {"whole keys", 2, {"on", "off"}},
     {"index", 2, {"two-level", "binary"}},
     {"cache", 3, {"none", "index and filter", "pinned"}},
-    {"format", FORMATS, {"2", "3", "4", "5", "6", "7"}},
+    {"format", ROCKS_LAST_FORMAT - 1, {"2", "3", "4", "5", "6", "7"}},
     {"memtable", 2, {"empty", "last writes, bloom"}},
     {"origin", 2, {"writes", "ingested"}},
     {"reopen", 5, {"no", "same", "read-only", "other policy", "stock"}},
     {"compression", 2, {"none", "Snappy, 4 threads"}},
-    {"cut", 1 + DECOUPLES, {"with the index", "apart"}},
+    {"cut", 1 + ROCKS_DECOUPLES, {"with the index", "apart"}},
 };
 
 namespace matrix {
@@ -107,7 +102,7 @@ rocksdb::BlockBasedTableOptions TableOf(const Database &d, const std::string &po
   table.pin_l0_filter_and_index_blocks_in_cache = d.is(MATRIX_CACHE) == 2;
   table.pin_top_level_index_and_filter = d.is(MATRIX_CACHE) == 2;
   table.format_version = 2 + d.is(MATRIX_FORMAT);
-#if DECOUPLES
+#if ROCKS_DECOUPLES
   table.decouple_partitioned_filters = d.is(MATRIX_CUT) != 0;
 #endif
   table.block_size = 256; /* blocks of a few keys: many places to cut a partition */

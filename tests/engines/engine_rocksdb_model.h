@@ -7,7 +7,6 @@
 
 #include <rocksdb/db.h>
 #include <rocksdb/statistics.h>
-#include <rocksdb/version.h>
 
 #include <map>
 #include <memory>
@@ -17,8 +16,6 @@
 #include <vector>
 
 #include "engine_rocksdb_matrix.h"
-
-#define MATRIX_ROCKSDB (ROCKSDB_MAJOR * 1000 + ROCKSDB_MINOR)
 
 namespace matrix {
 

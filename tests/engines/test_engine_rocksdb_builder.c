@@ -372,6 +372,19 @@ static void a_failed_restart_is_forgotten(void **state) {
   }
 }
 
+/* Whichever key is lost, in the last partition too: RocksDB finds all. */
+static void no_lost_key_is_denied(void **state) {
+  (void)state;
+  enum { N = 700 }; /* two to seven partitions */
+  for (size_t p = 0; p < 4; p++) {
+    for (unsigned after = 0; after < N; after += after < N - 53 ? 53 : 13) {
+      planned.what = FAIL_ADD, planned.after = after;
+      assert_int_equal(rocks_flush_partitions(policies[p], N), N);
+      assert_int_equal(planned.what, FAIL_NONE);
+    }
+  }
+}
+
 /* ---- policies by name ---- */
 
 #define TEN "9,9,9,9,9,9,9,9,9,9"
@@ -523,19 +536,13 @@ static void nonsense_is_refused(void **state) {
 
 int main(void) {
   const test_case tests[] = {
-      TEST(a_used_builder_is_as_good_as_new),
-      TEST(no_block_is_empty),
-      TEST(entries_are_those_of_rocksdb),
-      TEST(alt_entries_are_those_of_rocksdb),
-      TEST(space_is_that_of_the_block),
-      TEST(room_is_what_fits),
-      TEST(rates_fall_with_the_size),
-      TEST(a_failure_is_forgotten),
-      TEST(a_failed_restart_is_forgotten),
-      TEST(a_name_is_a_policy_or_an_error),
-      TEST(options_survive_their_id),
-      TEST(options_survive_the_options_file),
-      TEST(nonsense_is_refused),
+      TEST(a_used_builder_is_as_good_as_new), TEST(no_block_is_empty),
+      TEST(entries_are_those_of_rocksdb),     TEST(alt_entries_are_those_of_rocksdb),
+      TEST(space_is_that_of_the_block),       TEST(room_is_what_fits),
+      TEST(rates_fall_with_the_size),         TEST(a_failure_is_forgotten),
+      TEST(a_failed_restart_is_forgotten),    TEST(no_lost_key_is_denied),
+      TEST(a_name_is_a_policy_or_an_error),   TEST(options_survive_their_id),
+      TEST(options_survive_the_options_file), TEST(nonsense_is_refused),
   };
   return run_all(tests);
 }

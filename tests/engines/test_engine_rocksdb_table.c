@@ -22,7 +22,8 @@ static unsigned pick(uint64_t *state, unsigned below) {
 static rocks_table_options draw(uint64_t *state) {
   rocks_table_options o = {.policy = pick(state, 2) == 0 ? ROCKS_BLOOM : ROCKS_RIBBON};
   o.bits_per_key = 6 + pick(state, 100) / 10.0;
-  o.format_version = pick(state, 6);
+  unsigned first = rocks_first_format();
+  o.format_version = first + pick(state, rocks_last_format() - first + 1);
   o.checksum = o.format_version == 0 ? 1 : pick(state, 5); /* format 0 knows crc32c alone */
   if (pick(state, 3) == 0) o.fixed_prefix = 5;
   if (pick(state, 3) == 0) o.capped_prefix = 5;
