@@ -5,7 +5,8 @@
  *   bloom     probe i is bit reduce(h * G^i mod 2^64, nbits), G = NAY_G64
  *   blocked   block reduce(h, nblocks); probe i is bit (lo32(h) * g^i mod 2^32) >> 23 of its 512,
  *             g = NAY_G32; counting, scalable and RocksDB's FastLocalBloom use the same pattern
- *   cuckoo    the alternate bucket depends on reduce(tag^2 * G mod 2^64, nbuckets)
+ *   cuckoo    the alternate bucket depends on reduce(tag^2 * G mod 2^64, nbuckets); where the table
+ *             can grow, also on the top bits of tag^2 * NAY_REMIX mod 2^64
  *   static    xor, fuse and ribbon remix the hash with NAY_REMIX (family/static_hash.h)
  *
  * where bit b of a byte array is bit b % 8 (least significant first) of byte b / 8.

@@ -81,9 +81,10 @@ NAY_INLINE uint64_t nay__cuckoo_match(const nay_cuckoo_table *t, uint64_t bucket
 
 /* ---- keys ---- */
 
+/* The tag of a key is not the same in both of its buckets when the table can grow. */
 typedef struct nay_cuckoo_key {
-  uint64_t tag;
   uint64_t home, other;
+  uint64_t home_tag, other_tag;
 } nay_cuckoo_key;
 
 /*
@@ -91,11 +92,27 @@ typedef struct nay_cuckoo_key {
  * differences of them coincide: few buckets can be reached in two steps, and short tags fail at
  * 93% load. Multiples of its square do not.
  */
-NAY_INLINE uint64_t nay__cuckoo_alt(const nay_cuckoo_table *t, uint64_t bucket, uint64_t low) {
-  uint64_t r = nay__reduce(low * low * t->factor, t->m) | 1, i = bucket >> t->d;
-  uint64_t alt = r - i, more = alt + t->m;
-  alt = more < alt ? more : alt; /* r - i below 0 is a large number, and then the sum is small */
-  return alt << t->d | (bucket & nay__cuckoo_mask(t->d));
+NAY_INLINE uint64_t nay__cuckoo_pair(const nay_cuckoo_table *t, uint64_t bucket, uint64_t low) {
+  uint64_t r = nay__reduce(low * low * t->factor, t->m) | 1, alt = r - bucket, more = alt + t->m;
+  return more < alt ? more : alt; /* r - bucket below 0 is large, and then the sum is small */
+}
+
+/*
+ * A table that can grow: the low bits of a tag choose a word of as many bits as there are
+ * doublings. A tag that moves to its other bucket xors its spare bits with that word, those in its
+ * bucket number included, so the doubled table is one table and not two.
+ */
+NAY_INLINE uint64_t nay__cuckoo_twist(const nay_cuckoo_table *t, uint64_t low) {
+  unsigned growth = t->d + t->spare;
+  return growth == 0 ? 0 : low * low * NAY_REMIX >> (64 - growth);
+}
+
+/* nay__cuckoo_move: where a tag goes when it leaves `bucket`, and what it is there. */
+NAY_INLINE uint64_t nay__cuckoo_move(const nay_cuckoo_table *t, uint64_t bucket, uint64_t *tag) {
+  uint64_t low = *tag & nay__cuckoo_mask(t->low), twist = nay__cuckoo_twist(t, low);
+  *tag ^= (twist & nay__cuckoo_mask(t->spare)) << t->low;
+  uint64_t used = (bucket ^ twist >> t->spare) & nay__cuckoo_mask(t->d);
+  return nay__cuckoo_pair(t, bucket >> t->d, low) << t->d | used;
 }
 
 /* High bits of the hash make the bucket, the lowest the tag that stays, those above it the spare.
@@ -104,9 +121,9 @@ NAY_INLINE nay_cuckoo_key nay__cuckoo_locate(const nay_cuckoo_table *t, uint64_t
   uint64_t low = hash & nay__cuckoo_mask(t->low);
   low = low != 0 ? low : 1;
   uint64_t spare = hash >> t->low & nay__cuckoo_mask(t->d + t->spare);
-  nay_cuckoo_key key = {.tag = (spare & nay__cuckoo_mask(t->spare)) << t->low | low};
-  key.home = nay__reduce(hash, t->m) << t->d | spare >> t->spare;
-  key.other = nay__cuckoo_alt(t, key.home, low);
+  nay_cuckoo_key key = {.home = nay__reduce(hash, t->m) << t->d | spare >> t->spare};
+  key.home_tag = key.other_tag = (spare & nay__cuckoo_mask(t->spare)) << t->low | low;
+  key.other = nay__cuckoo_move(t, key.home, &key.other_tag);
   return key;
 }
 
@@ -117,17 +134,18 @@ NAY_INLINE nay_cuckoo_key nay__cuckoo_locate(const nay_cuckoo_table *t, uint64_t
  */
 #define NAY_CUCKOO_ZERO_FIELDS(x, ones) (((x) - (ones)) & ~(x))
 
-/* nay__cuckoo_has: whether one of its buckets has the key's tag. */
+/* nay__cuckoo_has: whether one of its buckets has the key's tag there. */
 NAY_INLINE bool nay__cuckoo_has(const nay_cuckoo_table *t, const nay_cuckoo_key *key) {
   if (!t->narrow) {
-    return (nay__cuckoo_match(t, key->home, key->tag) |
-            nay__cuckoo_match(t, key->other, key->tag)) != 0;
+    return (nay__cuckoo_match(t, key->home, key->home_tag) |
+            nay__cuckoo_match(t, key->other, key->other_tag)) != 0;
   }
   uint64_t ones = t->ones;
   NAY_OPAQUE(ones); /* one product: compilers would make it of six shifts and adds */
-  uint64_t same = key->tag * ones;
+  uint64_t same = key->home_tag * ones;
+  uint64_t twisted = t->d + t->spare == 0 ? same : key->other_tag * ones;
   uint64_t home = nay__cuckoo_bucket_word(t, key->home) ^ same;
-  uint64_t other = nay__cuckoo_bucket_word(t, key->other) ^ same;
+  uint64_t other = nay__cuckoo_bucket_word(t, key->other) ^ twisted;
   uint64_t zeros = NAY_CUCKOO_ZERO_FIELDS(home, ones) | NAY_CUCKOO_ZERO_FIELDS(other, ones);
   return (zeros & t->top) != 0;
 }

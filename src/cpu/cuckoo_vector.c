@@ -167,7 +167,7 @@ PAIR_TARGET NAY_INLINE bool pair_test(const nay_bits *b, uint64_t hash, int f,
   t.factor = c->factor;
   nay_cuckoo_key key = nay__cuckoo_locate(&t, hash);
   pair_words x = (pair_words)pair_fetch(t.slots, key.home, key.other, (uint64_t)f);
-  x ^= (pair_words)pair_broadcast(key.tag, f);
+  x ^= (pair_words)pair_broadcast(key.home_tag, f);
   x = NAY_CUCKOO_ZERO_FIELDS(x, (pair_words)pair_load(c->ones));
   return !_mm_testz_si128((__m128i)x, pair_load(c->top));
 }

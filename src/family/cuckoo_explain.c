@@ -1,6 +1,6 @@
 /*
  * cuckoo_explain.c - what decides the answer of a cuckoo filter: each slot of the two buckets, a
- * group of its own, against the key's tag.
+ * group of its own, against the key's tag in that bucket.
  */
 #include "family/cuckoo.h"
 #include "family/explain.h"
@@ -24,6 +24,6 @@ static void cuckoo_explain_bucket(const nay_cuckoo_table *t, uint64_t bucket, ui
 void nay__cuckoo_explain(const nay_filter *f, nay_hash hash, nay_explain_run *run) {
   nay_cuckoo_table t = nay__cuckoo_of(f);
   nay_cuckoo_key key = nay__cuckoo_locate(&t, hash.lo);
-  cuckoo_explain_bucket(&t, key.home, key.tag, run);
-  cuckoo_explain_bucket(&t, key.other, key.tag, run);
+  cuckoo_explain_bucket(&t, key.home, key.home_tag, run);
+  cuckoo_explain_bucket(&t, key.other, key.other_tag, run);
 }

@@ -4,6 +4,7 @@ Each function takes a file (for its parameters, and for what the page leaves to 
 attempts failed) the hashes of its members and those removed again, and returns the payload of the page. Slow on purpose;
 test_read_nay.py compares the bytes with those of the library.
 """
+import copy
 import struct
 
 import read_nay
@@ -156,54 +157,92 @@ def window_adds(f, hashes):
 # ---- cuckoo ----
 
 
+def capacity(slots):
+    if slots >= 2040:
+        return slots * 19 // 20 - 134
+    return max(8, slots // 4, min(slots * slots // 640 + slots // 8, slots * 9 // 10 - 32))
+
+
 class Table:
     def __init__(self, f):
         self.nunits, self.extra, self.d, self.f = f.nunits, f.extra, 0, f
         self.low_bits, self.growth = read_nay.Cuckoo.split(f)
+        self.limit = int.from_bytes(f.payload[16:24], "little")
         self.buckets = [[0] * 4 for _ in range(f.nunits)]
+        self.ntags = 0
 
-    def other(self, bucket, tag):
-        low = tag & (1 << self.low_bits) - 1
-        pair = reduce(low * low * G64 & MASK64, self.nunits) | 1
-        return (pair - (bucket >> self.d)) % self.nunits << self.d | bucket & (1 << self.d) - 1
+    def locate(self, h):
+        tag, home, other_tag, other = read_nay.Cuckoo.locate(self, h)
+        return (home, tag), (other, other_tag)
 
     def add(self, h):
-        tag, home, other = read_nay.Cuckoo.locate(self, h)
-        if self.extra >> 16 & 1 and tag in self.buckets[home] + self.buckets[other]:
+        places = self.locate(h)
+        copies = sum(self.buckets[bucket].count(tag) for bucket, tag in places)
+        if self.extra >> 16 & 1 and copies:
             return
-        assert (self.buckets[home] + self.buckets[other]).count(tag) < 8
-        emptier = max((home, other), key=lambda b: self.buckets[b].count(0))
-        if 0 in self.buckets[emptier]:
-            self.buckets[emptier][self.buckets[emptier].index(0)] = tag
-        elif not self.search(home, other, tag):
-            self.double()
-            self.add(h)
+        assert copies < 8
+        if copies == 0 and self.ntags >= capacity(4 * len(self.buckets)) and self.may_double(1):
+            self.grow(h)
+        elif not self.store(places):
+            assert copies == 0
+            self.grow(h)
+        self.ntags += 1
 
-    def search(self, home, other, tag):
-        queue, at = [(home, None, 0), (other, None, 0)], 0
+    def grow(self, h):
+        """A copy of the table is doubled until the key fits, and takes the table's place."""
+        for doublings in 1, 2, 3:
+            assert self.may_double(doublings) and self.ntags >= (4 * len(self.buckets) << doublings) // 8
+            larger = copy.copy(self)
+            for _ in range(doublings):
+                larger.double()
+            if larger.store(larger.locate(h)):
+                self.buckets, self.d = larger.buckets, larger.d
+                return
+        assert False, "full"
+
+    def may_double(self, doublings):
+        nbytes = self.nbytes(self.d + doublings) if self.d + doublings <= self.growth else 0
+        return nbytes != 0 and (self.limit == 0 or nbytes <= self.limit)
+
+    def nbytes(self, d):
+        return 64 + read_nay.up(-(-(self.nunits << d) * 4 * (self.low_bits + self.growth - d) // 8) + 8, 64)
+
+    def store(self, places):
+        bucket, tag = max(places, key=lambda place: self.buckets[place[0]].count(0))
+        if 0 not in self.buckets[bucket]:
+            return self.search(places)
+        self.buckets[bucket][self.buckets[bucket].index(0)] = tag
+        return True
+
+    def search(self, places):
+        # an entry: a bucket, the number of its parent, the slot there, and the tag that moves here
+        queue, at = [(bucket, None, 0, tag) for bucket, tag in places], 0
         while at < len(queue) <= 1020:
             bucket, first = queue[at][0], len(queue)
-            queue += [(self.other(bucket, t), at, slot) for slot, t in enumerate(self.buckets[bucket])]
+            for slot, t in enumerate(self.buckets[bucket]):
+                moved, other = read_nay.Cuckoo.move(self, t, bucket)
+                queue.append((other, at, slot, moved))
             for entry in queue[first:]:
                 if 0 in self.buckets[entry[0]]:
-                    self.move(queue, entry, tag)
+                    self.move(queue, entry)
                     return True
             at += 1
         return False
 
-    def move(self, queue, entry, tag):
-        bucket, parent, slot = entry
+    def move(self, queue, entry):
+        bucket, parent, slot, tag = entry
         to = self.buckets[bucket].index(0)
         while parent is not None:
-            source, before, next_slot = queue[parent]
-            self.buckets[bucket][to] = self.buckets[source][slot]
-            bucket, to, parent, slot = source, slot, before, next_slot
+            self.buckets[bucket][to] = tag
+            to = slot
+            bucket, parent, slot, tag = queue[parent]
         self.buckets[bucket][to] = tag
 
     def remove(self, h):
-        tag, home, other = read_nay.Cuckoo.locate(self, h)
-        bucket = self.buckets[home if tag in self.buckets[home] else other]
-        bucket[bucket.index(tag)] = 0
+        (home, tag), (other, other_tag) = self.locate(h)
+        bucket, tag = (home, tag) if tag in self.buckets[home] else (other, other_tag)
+        self.buckets[bucket][self.buckets[bucket].index(tag)] = 0
+        self.ntags -= 1
 
     def double(self):
         assert self.d < self.growth

@@ -299,7 +299,8 @@ static const golden specials[] = {
      .deed = IN_ORDER,
      .first = 300},
 
-    /* plain, with copies, tags wider than a quarter of a word, grown three times, at a limit */
+    /* plain, with copies, tags wider than a quarter of a word, grown three times, from the smallest
+     * table, at a limit */
     {"cuckoo-removed.nay",
      {.kind = NAY_CUCKOO, .fpr = 0.02},
      .nmembers = 500,
@@ -319,6 +320,11 @@ static const golden specials[] = {
      .nmembers = 1500,
      .deed = REMOVED,
      .first = 100},
+    {"cuckoo-smallest.nay",
+     {.kind = NAY_CUCKOO, .nkeys = 1, .max_nkeys = 700, .fpr = 0.01, CALLER},
+     .nmembers = 600,
+     .deed = REMOVED,
+     .first = 50},
     {"cuckoo-unique.nay",
      {.kind = NAY_CUCKOO,
       .nkeys = 300,

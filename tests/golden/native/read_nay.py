@@ -574,7 +574,8 @@ class Cuckoo(Family):
     def shape_ok(cls, f):
         low, doublings = cls.split(f)
         return (2 <= f.nunits and f.nunits % 2 == 0 and f.nunits << doublings <= 1 << 53 and f.k == 2
-                and f.extra >> 17 == 0 and low >= 6 and low + doublings <= 32)
+                and f.extra >> 17 == 0 and low >= 6 and low + doublings <= 32
+                and (doublings == 0 or f.nunits >= 8))
 
     @staticmethod
     def length_ok(f, length):
@@ -599,20 +600,31 @@ class Cuckoo(Family):
 
     @classmethod
     def locate(cls, f, h):
+        """The tag of h in its first bucket, that bucket, and both for its other bucket."""
         low_bits, doublings = cls.split(f)
         left = doublings - f.d
         low = h & (1 << low_bits) - 1 or 1
         spare = h >> low_bits & (1 << doublings) - 1
         tag = (spare & (1 << left) - 1) << low_bits | low
-        i, used = reduce(h, f.nunits), spare >> left
-        r = reduce(low * low * 0x9E3779B97F4A7C15 & MASK64, f.nunits) | 1
-        other = (r - i) % f.nunits
-        return tag, i << f.d | used, other << f.d | used
+        home = reduce(h, f.nunits) << f.d | spare >> left
+        return tag, home, *cls.move(f, tag, home)
+
+    @classmethod
+    def move(cls, f, tag, bucket):
+        """What a tag in a bucket is in its other bucket, and that bucket."""
+        low_bits, doublings = cls.split(f)
+        left = doublings - f.d
+        low = tag & (1 << low_bits) - 1
+        twist = (low * low * 0xD6E8FEB86659FD93 & MASK64) >> 64 - doublings
+        pair = reduce(low * low * 0x9E3779B97F4A7C15 & MASK64, f.nunits) | 1
+        used = (bucket ^ twist >> left) & (1 << f.d) - 1
+        other = (pair - (bucket >> f.d)) % f.nunits << f.d | used
+        return tag ^ (twist & (1 << left) - 1) << low_bits, other
 
     @classmethod
     def test(cls, f, p, h):
-        tag, *buckets = cls.locate(f, h)
-        return any(tag in f.slots[4 * bucket : 4 * bucket + 4] for bucket in buckets)
+        tag, home, other_tag, other = cls.locate(f, h)
+        return tag in f.slots[4 * home : 4 * home + 4] or other_tag in f.slots[4 * other : 4 * other + 4]
 
 
 def premixed(h, premix):

@@ -82,14 +82,14 @@ def window(f, p, h):
 
 def cuckoo(f, p, h):
     low_bits, growth = read_nay.Cuckoo.split(f)
-    tag, home, other = read_nay.Cuckoo.locate(f, h)
+    tag, home, other_tag, other = read_nay.Cuckoo.locate(f, h)
     low = h & (1 << low_bits) - 1 or 1
     spare = h >> low_bits & (1 << growth) - 1
     pair = reduce(low * low * G64 & MASK64, f.nunits) | 1
-    yield f"low = {low:x}, spare = {spare:x}, tag = {tag:x}"
+    yield f"low = {low:x}, spare = {spare:x}"
     yield f"base = {reduce(h, f.nunits)}, used = {spare >> growth - f.d}, pair = {pair}"
-    for name, bucket in ("home", home), ("other", other):
-        yield f"{name} = {bucket}: tags " + " ".join(f"{t:x}" for t in f.slots[4 * bucket : 4 * bucket + 4])
+    for name, bucket, t in ("home", home, tag), ("other", other, other_tag):
+        yield f"{name} = {bucket}, tag {t:x}: tags " + " ".join(f"{t:x}" for t in f.slots[4 * bucket : 4 * bucket + 4])
 
 
 def static_words(f, h):
