@@ -112,14 +112,14 @@ static void *nay_add_batch(const bench_adapter *a, const bench_keys *keys) {
   nay_filter *f = nay_new(a, keys);
   if (f == NULL) return NULL;
   if (keys->strings == NULL) {
-    return nay_kept_if(nay_filter_add_hash_many(f, keys->hashes, NULL, keys->n, NULL), f);
+    return nay_kept_if(nay_filter_add_hash_many(f, keys->hashes, NULL, keys->n, NULL, NULL), f);
   }
   nay_chunk chunk;
   nay_chunk_init(&chunk);
   nay_status status = NAY_OK;
   for (size_t i = 0; i < keys->n && status == NAY_OK; i += NAY_CHUNK) {
     size_t n = nay_chunk_fill(&chunk, keys, i);
-    status = nay_filter_add_many(f, chunk.keys, chunk.lens, n, NULL);
+    status = nay_filter_add_many(f, chunk.keys, chunk.lens, n, NULL, NULL);
   }
   return nay_kept_if(status, f);
 }

@@ -174,7 +174,7 @@ static void uniq_batch(uniq *u, const key_batch *b) {
   if (u->exact != NULL) {
     uniq_exact(u, b, bitmap);
   } else {
-    nay_status status = nay_filter_add_hash_many(u->filter, b->lo, b->hi, b->n, bitmap);
+    nay_status status = nay_filter_add_hash_many(u->filter, b->lo, b->hi, b->n, bitmap, NULL);
     if (status == NAY_EFULL) full(u->filter, b);
     if (status != NAY_OK) die(EXIT_TROUBLE, "cannot add: %s", nay_status_text(status));
   }

@@ -101,7 +101,7 @@ _Noreturn void full(const nay_filter *f, const key_batch *b) {
 
 void add_all(nay_filter *f, key_stream *s) {
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
-    nay_status status = nay_filter_add_hash_many(f, b->lo, b->hi, b->n, NULL);
+    nay_status status = nay_filter_add_hash_many(f, b->lo, b->hi, b->n, NULL, NULL);
     if (status == NAY_EFULL) full(f, b);
     if (status != NAY_OK) die(EXIT_TROUBLE, "cannot add: %s", nay_status_text(status));
   }
@@ -164,7 +164,7 @@ static nay_filter *make_in_order(const options *o, const nay_params *params,
   nay_filter_free(hash_with);
   p.nkeys = n != 0 ? n : 1;
   nay_filter *f = new_filter(NULL, &p);
-  nay_status status = nay_filter_add_hash_many(f, hashes, NULL, n, NULL);
+  nay_status status = nay_filter_add_hash_many(f, hashes, NULL, n, NULL, NULL);
   if (status != NAY_OK) make_failed(status, NULL);
   free(hashes);
   return f;

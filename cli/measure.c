@@ -45,7 +45,7 @@ static nay_status measure_build(const nay_format *format, const nay_params *p, c
                                 nay_diag *diag, nay_filter **f) {
   nay_status status = measure_new(format, p, diag, f);
   if (status == NAY_OK) {
-    status = nay_filter_add_many(*f, s->keys, s->lens, s->n, NULL);
+    status = nay_filter_add_many(*f, s->keys, s->lens, s->n, NULL, NULL);
     if (status != NAY_OK) nay_filter_free(*f);
     return status;
   }

@@ -26,7 +26,7 @@ int main(void) {
     keys[i] = &ids[i];
     lens[i] = sizeof ids[i];
   }
-  if (nay_filter_add_many(filter, keys, lens, N, bitmap) != NAY_OK) return 1;
+  if (nay_filter_add_many(filter, keys, lens, N, bitmap, NULL) != NAY_OK) return 1;
   printf("%d keys added, %d of them new to the filter\n", N, count_bits());
   if (nay_filter_may_contain_many(filter, keys + N, lens + N, N, bitmap) != NAY_OK) return 1;
   printf("of %d others %d are maybe: %.2f%%\n", N, count_bits(), 100.0 * count_bits() / N);

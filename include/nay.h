@@ -19,7 +19,8 @@
  * that the library returns are views: valid until the object is changed or freed.
  *
  * ERRORS. Calls return a nay_status; outputs come last and are untouched on failure, and so is the
- * object: a failed call changes nothing. Membership cannot fail and returns bool: in doubt, true.
+ * object: a failed call changes nothing. A batch of adds that fails says how many keys it took, and
+ * has done exactly those adds. Membership cannot fail and returns bool: in doubt, true.
  *
  * THREADS. Calls on a const filter are safe together. A filter made with NAY_CONCURRENT (bloom,
  * blocked, counting) also takes adds and removes from many threads at once, beside probes, which
@@ -292,13 +293,16 @@ NAY_API nay_status nay_filter_advance(nay_filter *filter, uint64_t now);
  * nay_filter_add_many, nay_filter_may_contain_many: batches of n keys, keys[i] with lens[i] bytes.
  * Their cache misses overlap, so hand over as many keys as you have. The answers are a bitmap of
  * NAY_BITMAP_WORDS(n) words, all of them written: bit i is for key i. For adds it tells which keys
- * were new and may be NULL. A batch of adds that fails has added nothing; only a family that can be
- * full or grows (scalable, cuckoo) may fail in the middle, and keeps the keys before the one that
- * failed. A probe batch returns NAY_EINVAL for arguments it cannot use and NAY_ECORRUPT when it met
- * damaged bytes; the bitmap then says maybe wherever there is doubt.
+ * were new and may be NULL; *taken, which may be NULL too, tells how many of them were added. That
+ * is n, unless the batch fails: the filter then is what as many adds of the first keys make it, the
+ * key after them is the one that failed, and the bitmap has their bits and undefined ones. Only a
+ * family that can be full or grows (scalable, cuckoo) fails in the middle; other errors take none.
+ * A probe batch returns NAY_EINVAL for arguments it cannot use and NAY_ECORRUPT when it met damaged
+ * bytes; the bitmap then says maybe wherever there is doubt.
  */
 NAY_API nay_status nay_filter_add_many(nay_filter *filter, const void *const *keys,
-                                       const size_t *lens, size_t n, uint64_t *bitmap);
+                                       const size_t *lens, size_t n, uint64_t *bitmap,
+                                       size_t *taken);
 NAY_API nay_status nay_filter_may_contain_many(const nay_filter *filter, const void *const *keys,
                                                const size_t *lens, size_t n, uint64_t *bitmap);
 

@@ -140,7 +140,8 @@ NAY_API nay_status nay_filter_count_hash(const nay_filter *filter, nay_hash hash
  * they last, if there is.
  */
 NAY_API nay_status nay_filter_add_hash_many(nay_filter *filter, const uint64_t *lo,
-                                            const uint64_t *hi, size_t n, uint64_t *bitmap);
+                                            const uint64_t *hi, size_t n, uint64_t *bitmap,
+                                            size_t *taken);
 NAY_API nay_status nay_filter_may_contain_hash_many(const nay_filter *filter, const uint64_t *lo,
                                                     const uint64_t *hi, size_t n, uint64_t *bitmap);
 
@@ -199,7 +200,8 @@ NAY_API uint64_t nay_hash_siphash(const uint8_t key[16], const void *bytes, size
  * bytes[offsets[i], offsets[i + 1]), so there are n + 1 offsets, which never descend (NAY_EINVAL).
  */
 NAY_API nay_status nay_filter_add_packed(nay_filter *filter, const void *bytes,
-                                         const size_t *offsets, size_t n, uint64_t *bitmap);
+                                         const size_t *offsets, size_t n, uint64_t *bitmap,
+                                         size_t *taken);
 NAY_API nay_status nay_filter_may_contain_packed(const nay_filter *filter, const void *bytes,
                                                  const size_t *offsets, size_t n, uint64_t *bitmap);
 

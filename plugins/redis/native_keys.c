@@ -71,7 +71,7 @@ static void adding_reply(adding *a, redis_string **items, size_t at, size_t nite
 static void adding_batch(adding *a, const batch *b, redis_string **items, size_t first,
                          size_t nitems) {
   uint64_t bitmap[BATCH / 64];
-  nay_status status = nay_filter_add_many(a->filter, b->keys, b->lens, b->n, bitmap);
+  nay_status status = nay_filter_add_many(a->filter, b->keys, b->lens, b->n, bitmap, NULL);
   for (size_t i = 0; i < b->n; i++) {
     bool is_new = status == NAY_OK && (bitmap[i / 64] >> i % 64 & 1) != 0;
     adding_reply(a, items, first + i, nitems, status, is_new);

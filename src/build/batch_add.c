@@ -10,12 +10,12 @@
 #include "build/partitioned_add.h"
 #include "filter.h"
 
-/* word may be NULL. */
+/* word may be NULL; after a failure *taken says how many were added. */
 static nay_status batch_add_group(const nay_batch_feed *feed, nay_filter *f,
-                                  const nay_batch_group *g, uint64_t *word) {
+                                  const nay_batch_group *g, uint64_t *word, size_t *taken) {
   const uint64_t *next = nay__batch_interleaved(feed);
   if (next == NULL) nay__batch_prefetch(feed);
-  return f->family->batch->add(f, g->lo, g->hi, g->n, next, word);
+  return f->family->batch->add(f, g->lo, g->hi, g->n, next, word, taken);
 }
 
 /* The keys have been checked. */
@@ -44,39 +44,60 @@ static bool batch_add_partitioned(nay_filter *f, const nay_batch_input *in) {
   return true;
 }
 
-static nay_status batch_add(nay_filter *f, const nay_batch_input *in, uint64_t *bitmap) {
-  if (f->family->add == NULL) return NAY_ENOTSUP;
-  if (bitmap == NULL && batch_add_partitioned(f, in)) return NAY_OK;
+/* *taken is the number of keys before the one that failed: all groups before its group, and those
+ * of its group that the family has added. */
+static nay_status batch_add_groups(nay_filter *f, const nay_batch_input *in, uint64_t *bitmap,
+                                   size_t *taken) {
   nay_batch_feed feed;
   nay__batch_start(&feed, f, in, f->family->batch->interleaves_add);
   const nay_batch_group *g;
-  while ((g = nay__batch_next(&feed))->n != 0) {
-    NAY_TRY(batch_add_group(&feed, f, g, bitmap));
+  for (*taken = 0; (g = nay__batch_next(&feed))->n != 0; *taken += g->n) {
+    size_t of_group = 0;
+    nay_status status = batch_add_group(&feed, f, g, bitmap, &of_group);
+    if (status != NAY_OK) {
+      *taken += of_group;
+      return status;
+    }
     if (bitmap != NULL) bitmap++;
   }
   return NAY_OK;
 }
 
+static nay_status batch_add(nay_filter *f, const nay_batch_input *in, uint64_t *bitmap,
+                            size_t *taken) {
+  if (f->family->add == NULL) return NAY_ENOTSUP;
+  size_t n = in->n;
+  nay_status status = NAY_OK;
+  if (bitmap != NULL || !batch_add_partitioned(f, in)) {
+    status = batch_add_groups(f, in, bitmap, &n);
+  }
+  if (taken != NULL) *taken = n;
+  return status;
+}
+
 nay_status nay_filter_add_hash_many(nay_filter *f, const uint64_t *lo, const uint64_t *hi, size_t n,
-                                    uint64_t *bitmap) {
+                                    uint64_t *bitmap, size_t *taken) {
   nay_batch_input in = nay__batch_of_hashes(lo, hi, n);
+  if (taken != NULL) *taken = 0;
   NAY_TRY(nay__filter_writable(f));
   NAY_TRY(nay__batch_hashes_ok(f, &in));
-  return batch_add(f, &in, bitmap);
+  return batch_add(f, &in, bitmap, taken);
 }
 
 nay_status nay_filter_add_many(nay_filter *f, const void *const *keys, const size_t *lens, size_t n,
-                               uint64_t *bitmap) {
+                               uint64_t *bitmap, size_t *taken) {
   nay_batch_input in = nay__batch_of_keys(keys, lens, n);
+  if (taken != NULL) *taken = 0;
   NAY_TRY(nay__filter_writable(f));
   NAY_TRY(nay__batch_keys_ok(f, &in));
-  return batch_add(f, &in, bitmap);
+  return batch_add(f, &in, bitmap, taken);
 }
 
 nay_status nay_filter_add_packed(nay_filter *f, const void *bytes, const size_t *offsets, size_t n,
-                                 uint64_t *bitmap) {
+                                 uint64_t *bitmap, size_t *taken) {
   nay_batch_input in = nay__batch_of_packed(bytes, offsets, n);
+  if (taken != NULL) *taken = 0;
   NAY_TRY(nay__filter_writable(f));
   NAY_TRY(nay__batch_keys_ok(f, &in));
-  return batch_add(f, &in, bitmap);
+  return batch_add(f, &in, bitmap, taken);
 }

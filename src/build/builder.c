@@ -194,7 +194,8 @@ static void builder_stream(nay_builder *b) {
   if (b->partitioner != NULL) {
     nay__partitioner_add(b->partitioner, 0, page->words, page->used);
     page->used = 0;
-  } else if (nay_filter_add_hash_many(b->filter, page->words, NULL, page->used, NULL) == NAY_OK) {
+  } else if (nay_filter_add_hash_many(b->filter, page->words, NULL, page->used, NULL, NULL) ==
+             NAY_OK) {
     page->used = 0;
   }
 }
@@ -403,7 +404,7 @@ static nay_status builder_add_pairs(const nay_builder *b, nay_filter *f) {
         lo[j] = page->words[i + 2 * j];
         hi[j] = page->words[i + 2 * j + 1];
       }
-      NAY_TRY(nay_filter_add_hash_many(f, lo, hi, n, NULL));
+      NAY_TRY(nay_filter_add_hash_many(f, lo, hi, n, NULL, NULL));
     }
   }
   return NAY_OK;

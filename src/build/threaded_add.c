@@ -74,7 +74,7 @@ nay_status nay__threaded_add(nay_filter *f, const nay_run *runs, size_t nruns,
   job.nthreads = strategy.nthreads;
   if (job.nthreads == 1) {
     for (size_t i = 0; i < nruns; i++) {
-      NAY_TRY(nay_filter_add_hash_many(f, runs[i].at, NULL, (size_t)runs[i].n, NULL));
+      NAY_TRY(nay_filter_add_hash_many(f, runs[i].at, NULL, (size_t)runs[i].n, NULL, NULL));
     }
     return NAY_OK;
   }

@@ -120,18 +120,19 @@ void nay__blocked_prefetch(const nay_filter *f, const uint64_t *lo, const uint64
 
 /* Adds of several threads: the stripe of each block is locked. */
 static nay_status blocked_add_locked(nay_filter *f, const uint64_t *lo, unsigned n,
-                                     uint64_t *bitmap) {
+                                     uint64_t *bitmap, size_t *taken) {
   for (unsigned i = 0; i < n; i++) {
     NAY_PREFETCH(f->bits.bytes + nay__reduce(lo[i], f->shape.nunits) * NAY_BLOCK_BYTES);
   }
-  return nay__add_each(blocked_add, f, lo, NULL, n, bitmap);
+  return nay__add_each(blocked_add, f, lo, NULL, n, bitmap, taken);
 }
 
 static nay_status blocked_batch_add(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                                    unsigned n, const uint64_t *next, uint64_t *bitmap) {
+                                    unsigned n, const uint64_t *next, uint64_t *bitmap,
+                                    size_t *taken) {
   if (f->locks != NULL) {
     if (next != NULL) nay__blocked_prefetch(f, next, hi, 64);
-    return blocked_add_locked(f, lo, n, bitmap);
+    return blocked_add_locked(f, lo, n, bitmap, taken);
   }
   uint64_t word = f->kernels->blocked_add->add64(&f->bits, lo, n, next, bitmap != NULL);
   if (bitmap != NULL) *bitmap = word;
@@ -157,7 +158,7 @@ static uint64_t blocked_least_hash(uint64_t unit, uint64_t n) {
 static void blocked_add_all(nay_filter *f, const uint64_t *lo, size_t n) {
   for (size_t i = 0; i < n; i += 64) {
     unsigned group = n - i < 64 ? (unsigned)(n - i) : 64;
-    (void)f->family->batch->add(f, lo + i, NULL, group, NULL, NULL);
+    (void)f->family->batch->add(f, lo + i, NULL, group, NULL, NULL, NULL);
   }
 }
 
@@ -165,7 +166,7 @@ static void blocked_add_all(nay_filter *f, const uint64_t *lo, size_t n) {
 static void blocked_add_group(nay_filter *f, const uint64_t *lo, const uint64_t *next) {
   const nay_family_batch *batch = f->family->batch;
   if (!batch->interleaves_add) batch->prefetch(f, next, NULL, 64);
-  (void)batch->add(f, lo, NULL, 64, batch->interleaves_add ? next : NULL, NULL);
+  (void)batch->add(f, lo, NULL, 64, batch->interleaves_add ? next : NULL, NULL, NULL);
 }
 
 static unsigned blocked_select(const nay_filter *f, const uint64_t *lo, unsigned n, uint64_t least,

@@ -98,9 +98,9 @@ static void bloom_explain(const nay_filter *f, nay_hash h, nay_explain_run *run)
 }
 
 static nay_status bloom_batch_add(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
-                                  const uint64_t *next, uint64_t *bitmap) {
+                                  const uint64_t *next, uint64_t *bitmap, size_t *taken) {
   (void)next;
-  if (f->locks != NULL) return nay__add_each(bloom_add, f, lo, hi, n, bitmap);
+  if (f->locks != NULL) return nay__add_each(bloom_add, f, lo, hi, n, bitmap, taken);
   uint64_t word = f->kernels->bloom->add64(&f->bits, lo, n, bitmap != NULL);
   if (bitmap != NULL) *bitmap = word;
   return NAY_OK;

@@ -216,8 +216,9 @@ NAY_INLINE void counting_prefetch(const nay_counting_table *t, uint64_t hash) {
 }
 
 static nay_status counting_batch_add(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                                     unsigned n, const uint64_t *next, uint64_t *bitmap) {
-  (void)hi, (void)next;
+                                     unsigned n, const uint64_t *next, uint64_t *bitmap,
+                                     size_t *taken) {
+  (void)hi, (void)next, (void)taken;
   nay_counting_table t = nay__counting_of(f);
   uint64_t word = 0;
   for (unsigned i = 0; i < n && i < COUNTING_AHEAD; i++) counting_prefetch(&t, lo[i]);

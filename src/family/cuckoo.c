@@ -294,14 +294,15 @@ static nay_status cuckoo_count(const nay_filter *f, nay_hash h, uint64_t *count)
 }
 
 static nay_status cuckoo_batch_add(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                                   unsigned n, const uint64_t *next, uint64_t *bitmap) {
+                                   unsigned n, const uint64_t *next, uint64_t *bitmap,
+                                   size_t *taken) {
   (void)next;
   nay_cuckoo_table t = nay__cuckoo_of(f);
   for (unsigned i = 0; i < n; i++) {
     nay_cuckoo_key key = nay__cuckoo_locate(&t, lo[i]);
     cuckoo_prefetch_key(&t, &key);
   }
-  return nay__add_each(cuckoo_add, f, lo, hi, n, bitmap);
+  return nay__add_each(cuckoo_add, f, lo, hi, n, bitmap, taken);
 }
 
 /* ---- the whole filter ---- */

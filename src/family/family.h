@@ -128,9 +128,10 @@ typedef struct nay_family_batch {
    * prefetches at once. Only families that say so get it; for the others the caller prefetches.
    */
   bool interleaves_add, interleaves_test;
-  /* bitmap: of the hashes that are new; NULL: the caller does not ask (a blind add) */
+  /* bitmap: of the hashes that are new; NULL: the caller does not ask (a blind add). An add that
+   * fails sets *taken to the number of hashes before the one that failed, which it keeps. */
   nay_status (*add)(nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n,
-                    const uint64_t *next, uint64_t *bitmap);
+                    const uint64_t *next, uint64_t *bitmap, size_t *taken);
   uint64_t (*test)(const nay_filter *, const uint64_t *lo, const uint64_t *hi, unsigned n,
                    const uint64_t *next);
   /* the lines that a later test or add of these hashes accesses; n is 1 for nay_filter_prefetch */
@@ -139,17 +140,19 @@ typedef struct nay_family_batch {
 
 /*
  * nay__add_each, nay__test_each: a group by one call for each hash. `add` or `test` is a constant,
- * so that the compiler makes the call direct. After a failed add the bitmap tells of those before.
+ * so that the compiler makes the call direct. After a failed add the bitmap and *taken tell of
+ * those before.
  */
 NAY_INLINE nay_status nay__add_each(nay_status (*add)(nay_filter *, nay_hash, bool *),
                                     nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                                    unsigned n, uint64_t *bitmap) {
+                                    unsigned n, uint64_t *bitmap, size_t *taken) {
   nay_status status = NAY_OK;
   uint64_t word = 0;
   for (unsigned i = 0; i < n && status == NAY_OK; i++) {
     bool is_new = false;
     status = add(f, (nay_hash){lo[i], hi != NULL ? hi[i] : 0}, &is_new);
     word |= (uint64_t)is_new << i;
+    if (status != NAY_OK) *taken = i;
   }
   if (bitmap != NULL) *bitmap = word;
   return status;

@@ -23,9 +23,10 @@ bool nay__family_is_native(const nay_family *family) {
 }
 
 static nay_status registry_add_each(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                                    unsigned n, const uint64_t *next, uint64_t *bitmap) {
+                                    unsigned n, const uint64_t *next, uint64_t *bitmap,
+                                    size_t *taken) {
   (void)next;
-  return nay__add_each(f->family->add, f, lo, hi, n, bitmap);
+  return nay__add_each(f->family->add, f, lo, hi, n, bitmap, taken);
 }
 
 static uint64_t registry_test_each(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,

@@ -254,7 +254,8 @@ static nay_status scalable_add(nay_filter *f, nay_hash h, bool *is_new) {
 }
 
 static nay_status scalable_batch_add(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                                     unsigned n, const uint64_t *next, uint64_t *bitmap) {
+                                     unsigned n, const uint64_t *next, uint64_t *bitmap,
+                                     size_t *taken) {
   (void)next;
   nay_scalable_walk w = nay__scalable_begin(f);
   for (unsigned depth = 0; depth < 2 && nay__scalable_next(&w);
@@ -263,7 +264,7 @@ static nay_status scalable_batch_add(nay_filter *f, const uint64_t *lo, const ui
       NAY_PREFETCH(w.level.bytes + nay__reduce(lo[i], w.level.nunits) * NAY_BLOCK_BYTES);
     }
   }
-  return nay__add_each(scalable_add, f, lo, hi, n, bitmap);
+  return nay__add_each(scalable_add, f, lo, hi, n, bitmap, taken);
 }
 
 /* Level after level, each with the keys that no level has claimed yet. */

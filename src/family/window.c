@@ -185,10 +185,11 @@ static nay_status window_add(nay_filter *f, nay_hash h, bool *is_new) {
 }
 
 static nay_status window_batch_add(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                                   unsigned n, const uint64_t *next, uint64_t *bitmap) {
+                                   unsigned n, const uint64_t *next, uint64_t *bitmap,
+                                   size_t *taken) {
   (void)next;
   window_prefetch(f, lo, n);
-  return nay__add_each(window_add, f, lo, hi, n, bitmap);
+  return nay__add_each(window_add, f, lo, hi, n, bitmap, taken);
 }
 
 /* ---- time ---- */

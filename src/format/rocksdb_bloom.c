@@ -211,8 +211,9 @@ static void rocksdb_bloom_explain(const nay_filter *f, nay_hash hash, nay_explai
 }
 
 static nay_status rocksdb_bloom_batch_add(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                                          unsigned n, const uint64_t *next, uint64_t *bitmap) {
-  (void)hi, (void)next;
+                                          unsigned n, const uint64_t *next, uint64_t *bitmap,
+                                          size_t *taken) {
+  (void)hi, (void)next, (void)taken;
   NAY_TRY(rocksdb_local_can_add(f));
   uint64_t word = 0;
   for (unsigned i = 0; i < n; i++) {

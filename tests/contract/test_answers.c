@@ -150,12 +150,12 @@ static void batch_adds_are_single_adds(void **state) {
     for (size_t i = 0; i < b.n; i++) {
       assert_ok(nay_filter_add(single, b.keys[i], b.lens[i], &is_new[i]));
     }
-    assert_ok(nay_filter_add_many(keys, b.keys, b.lens, b.n, batch_bitmap(&b)));
+    assert_ok(nay_filter_add_many(keys, b.keys, b.lens, b.n, batch_bitmap(&b), NULL));
     assert_bitmap(&b, is_new);
-    assert_ok(nay_filter_add_hash_many(hashes, b.lo, b.hi, b.n, batch_bitmap(&b)));
+    assert_ok(nay_filter_add_hash_many(hashes, b.lo, b.hi, b.n, batch_bitmap(&b), NULL));
     assert_bitmap(&b, is_new);
-    assert_ok(nay_filter_add_many(quiet, b.keys, b.lens, b.n, NULL));
-    assert_ok(nay_filter_add_hash_many(quiet_hashes, b.lo, NULL, b.n, NULL));
+    assert_ok(nay_filter_add_many(quiet, b.keys, b.lens, b.n, NULL, NULL));
+    assert_ok(nay_filter_add_hash_many(quiet_hashes, b.lo, NULL, b.n, NULL, NULL));
     assert_true(filters_equal(single, keys));
     assert_true(filters_equal(single, hashes));
     assert_true(filters_equal(single, quiet));
@@ -203,7 +203,7 @@ static void a_bad_batch_changes_nothing(void **state) {
   assert_status(nay_filter_may_contain_many(f, keys, lens, 100, bitmap), NAY_EINVAL);
   assert_true(bitmap[0] == ~(uint64_t)0 && bitmap[1] == ~(uint64_t)0 >> 28);
   if (contract_can(*state, NAY_CAN_ADD)) {
-    assert_status(nay_filter_add_many(f, keys, lens, 100, bitmap), NAY_EINVAL);
+    assert_status(nay_filter_add_many(f, keys, lens, 100, bitmap, NULL), NAY_EINVAL);
   }
   assert_unchanged(f, &before);
   bytes_free(&before);
@@ -397,7 +397,7 @@ static void callers_hashes_need_no_key(void **state) {
   assert_status(nay_filter_may_contain_many(f, keys, lens, 3, bitmap), NAY_ENOTSUP);
   assert_int_equal(bitmap[0], 7);
   assert_status(nay_filter_add(f, "key", 3, NULL), NAY_ENOTSUP);
-  assert_status(nay_filter_add_many(f, keys, lens, 3, NULL), NAY_ENOTSUP);
+  assert_status(nay_filter_add_many(f, keys, lens, 3, NULL, NULL), NAY_ENOTSUP);
   assert_int_equal(stats_of(f).hash, NAY_HASH_CALLER);
   nay_builder_free(b);
   nay_filter_free(f);

@@ -234,7 +234,7 @@ static void refuses_what_it_cannot(void **state) {
     assert_null(made);
     assert_status(nay_filter_add(f, key, len, &is_new), NAY_ENOTSUP);
     assert_status(nay_filter_add_hash(f, contract_hash(1), &is_new), NAY_ENOTSUP);
-    assert_status(nay_filter_add_hash_many(f, &number, NULL, 1, NULL), NAY_ENOTSUP);
+    assert_status(nay_filter_add_hash_many(f, &number, NULL, 1, NULL, NULL), NAY_ENOTSUP);
     assert_status(nay_filter_clear(f), NAY_ENOTSUP);
   }
   if (!contract_can(family, NAY_CAN_REMOVE)) {
@@ -340,11 +340,11 @@ static void null_keys(nay_filter *f) {
   assert_status(nay_filter_hash(f, "k", 1, NULL), NAY_EINVAL);
   assert_true(hash.lo == 1 && hash.hi == 2 && n == 5);
   assert_false(nay_filter_same_hash(NULL, f) || nay_filter_same_hash(f, NULL));
-  assert_status(nay_filter_add_many(NULL, keys, lens, 1, bitmap), NAY_EINVAL);
-  assert_status(nay_filter_add_many(f, NULL, lens, 1, bitmap), NAY_EINVAL);
-  assert_status(nay_filter_add_many(f, keys, NULL, 1, bitmap), NAY_EINVAL);
-  assert_status(nay_filter_add_hash_many(NULL, lo, NULL, 1, bitmap), NAY_EINVAL);
-  assert_status(nay_filter_add_hash_many(f, NULL, NULL, 1, bitmap), NAY_EINVAL);
+  assert_status(nay_filter_add_many(NULL, keys, lens, 1, bitmap, NULL), NAY_EINVAL);
+  assert_status(nay_filter_add_many(f, NULL, lens, 1, bitmap, NULL), NAY_EINVAL);
+  assert_status(nay_filter_add_many(f, keys, NULL, 1, bitmap, NULL), NAY_EINVAL);
+  assert_status(nay_filter_add_hash_many(NULL, lo, NULL, 1, bitmap, NULL), NAY_EINVAL);
+  assert_status(nay_filter_add_hash_many(f, NULL, NULL, 1, bitmap, NULL), NAY_EINVAL);
   assert_int_equal(bitmap[0], 0);
   assert_status(nay_filter_may_contain_many(NULL, keys, lens, 1, bitmap), NAY_EINVAL);
   assert_int_equal(bitmap[0], 1); /* maybe: nothing is known */

@@ -267,7 +267,7 @@ static void assert_locked(nay_filter *f) {
   for (uint64_t i = 0; i < 100; i++) assert_true(contract_has(f, RANDOM, 1000000 + i));
   assert_status(nay_filter_hash(f, "a", 1, &hash), NAY_EKEY);
   assert_status(nay_filter_add(f, "a", 1, NULL), NAY_EKEY);
-  assert_status(nay_filter_add_many(f, keys, lens, 2, NULL), NAY_EKEY);
+  assert_status(nay_filter_add_many(f, keys, lens, 2, NULL, NULL), NAY_EKEY);
   assert_status(nay_filter_remove(f, "a", 1), NAY_EKEY);
   assert_status(nay_filter_count(f, "a", 1, &count), NAY_EKEY);
   assert_status(nay_filter_may_contain_many(f, keys, lens, 2, bitmap), NAY_EKEY);

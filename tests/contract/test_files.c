@@ -77,8 +77,8 @@ static void assert_refuses_writes(nay_filter *f, const nay_filter *other) {
   bytes before = bytes_of(f);
   assert_status(nay_filter_add(f, "key", 3, NULL), NAY_ENOTSUP);
   assert_status(nay_filter_add_hash(f, contract_hash(1), NULL), NAY_ENOTSUP);
-  assert_status(nay_filter_add_many(f, keys, lens, 1, NULL), NAY_ENOTSUP);
-  assert_status(nay_filter_add_hash_many(f, lo, NULL, 1, NULL), NAY_ENOTSUP);
+  assert_status(nay_filter_add_many(f, keys, lens, 1, NULL, NULL), NAY_ENOTSUP);
+  assert_status(nay_filter_add_hash_many(f, lo, NULL, 1, NULL, NULL), NAY_ENOTSUP);
   assert_status(nay_filter_remove(f, "key", 3), NAY_ENOTSUP);
   assert_status(nay_filter_remove_hash(f, contract_hash(1)), NAY_ENOTSUP);
   assert_status(nay_filter_advance(f, 1), NAY_ENOTSUP);

@@ -40,7 +40,7 @@ static void worker_add(worker *w) {
     w->status = nay_filter_hash(w->adds, key, len, &h);
     lo[i % 64] = h.lo;
     if (w->status == NAY_OK && (i % 64 == 63 || i + 1 == w->n)) {
-      w->status = nay_filter_add_hash_many(w->adds, lo, NULL, i % 64 + 1, bitmap);
+      w->status = nay_filter_add_hash_many(w->adds, lo, NULL, i % 64 + 1, bitmap, NULL);
     }
   }
 }

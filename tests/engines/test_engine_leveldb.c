@@ -21,7 +21,7 @@ static nay_filter *ours_by_new(const random_set *set) {
   nay_params p = {sizeof p, .nkeys = set->n, .bits_per_key = set->bits_per_key};
   nay_filter *f;
   assert_ok(nay_format_new(nay_format_find("leveldb"), &p, NULL, NULL, &f));
-  assert_ok(nay_filter_add_many(f, (const void *const *)set->keys, set->lens, set->n, NULL));
+  assert_ok(nay_filter_add_many(f, (const void *const *)set->keys, set->lens, set->n, NULL, NULL));
   return f;
 }
 

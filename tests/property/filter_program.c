@@ -240,10 +240,12 @@ static bool op_add_many(program *p) {
   for (unsigned i = 0; i < n; i++) {
     lo[i] = p->hashes[(first + i * stride) % NKEYS];
   }
-  nay_status status = nay_filter_add_hash_many(s->filter, lo, NULL, n, bitmap);
-  if (!program_can(p, NAY_CAN_ADD)) return CHECK(p, status == NAY_ENOTSUP);
-  if (program_may_be_full(p, status)) return true;
-  for (unsigned i = 0; i < n; i++) {
+  size_t taken;
+  nay_status status = nay_filter_add_hash_many(s->filter, lo, NULL, n, bitmap, &taken);
+  if (!program_can(p, NAY_CAN_ADD)) return CHECK(p, status == NAY_ENOTSUP && taken == 0);
+  bool full = program_may_be_full(p, status);
+  if (!CHECK(p, full ? taken < n : taken == n)) return false;
+  for (unsigned i = 0; i < taken; i++) {
     unsigned key = (first + i * stride) % NKEYS;
     if (bitmap[i / 64] >> i % 64 & 1) {
       if (!CHECK(p, (fresh >> key & 1) == 0)) return false; /* new at most once */
@@ -251,7 +253,7 @@ static bool op_add_many(program *p) {
     }
     program_put(s, key);
   }
-  return CHECK(p, status == NAY_OK) && CHECK(p, (fresh & before) == 0);
+  return CHECK(p, status == NAY_OK || full) && CHECK(p, (fresh & before) == 0);
 }
 
 static bool op_probe(program *p) {

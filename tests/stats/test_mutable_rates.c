@@ -17,7 +17,7 @@ static void add_range(nay_filter *f, uint64_t from, uint64_t to) {
   while (from < to) {
     size_t n = to - from < 1024 ? (size_t)(to - from) : 1024;
     for (size_t i = 0; i < n; i++) hashes[i] = nay_hash_mix(from + i);
-    assert_ok(nay_filter_add_hash_many(f, hashes, NULL, n, NULL));
+    assert_ok(nay_filter_add_hash_many(f, hashes, NULL, n, NULL, NULL));
     from += n;
   }
 }

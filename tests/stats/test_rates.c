@@ -47,7 +47,7 @@ static void blocked_keeps_its_rate_for_all_keys(void **state) {
     }
     for (int j = 0; j < 2; j++) {
       if (i <= NKEYS) {
-        assert_ok(nay_filter_add_hash_many(f[j], lo, NULL, n, NULL));
+        assert_ok(nay_filter_add_hash_many(f[j], lo, NULL, n, NULL, NULL));
       } else {
         assert_ok(nay_filter_may_contain_hash_many(f[j], lo, NULL, n, bitmap));
         count[j] += (uint64_t)__builtin_popcountll(bitmap[0]);

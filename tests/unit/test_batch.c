@@ -37,7 +37,7 @@ static void packed_is_many(void **state) {
     f->bits.in_cache = round < 3; /* the others ask for memory ahead of time */
     make_keys(round);
     size_t half = N / 2 + 13 * round;
-    assert_int_equal(nay_filter_add_packed(f, bytes, offsets, half, fresh), NAY_OK);
+    assert_int_equal(nay_filter_add_packed(f, bytes, offsets, half, fresh, NULL), NAY_OK);
     for (size_t i = 0; i < half; i++) {
       bool is_new;
       assert_int_equal(nay_filter_add(one, keys[i], lens[i], &is_new), NAY_OK);
@@ -86,12 +86,12 @@ static void unusable_keys(void **state) {
     const size_t *at = which == 3 ? NULL : offsets;
     memset(bitmap, 0, sizeof bitmap);
     if (which == 0) {
-      assert_int_equal(nay_filter_add_many(f, keys, lens, N, NULL), NAY_EINVAL);
+      assert_int_equal(nay_filter_add_many(f, keys, lens, N, NULL, NULL), NAY_EINVAL);
       assert_int_equal(nay_filter_may_contain_many(f, keys, lens, N, bitmap), NAY_EINVAL);
       uint64_t hashes[N];
       assert_int_equal(nay_filter_hash_many(f, keys, lens, N, hashes, NULL), NAY_EINVAL);
     } else {
-      assert_int_equal(nay_filter_add_packed(f, buffer, at, N, NULL), NAY_EINVAL);
+      assert_int_equal(nay_filter_add_packed(f, buffer, at, N, NULL, NULL), NAY_EINVAL);
       assert_int_equal(nay_filter_may_contain_packed(f, buffer, at, N, bitmap), NAY_EINVAL);
     }
     for (size_t i = 0; i < N / 64; i++) assert_int_equal(bitmap[i], ~(uint64_t)0);
@@ -102,10 +102,11 @@ static void unusable_keys(void **state) {
   nay_stats stats = {.size = sizeof stats};
   assert_int_equal(nay_filter_stats(f, &stats), NAY_OK);
   assert_int_equal(stats.nbits_set, 0);
-  assert_int_equal(nay_filter_add_packed(f, NULL, NULL, 0, NULL), NAY_OK);
+  assert_int_equal(nay_filter_add_packed(f, NULL, NULL, 0, NULL, NULL), NAY_OK);
   assert_int_equal(nay_filter_may_contain_packed(f, NULL, NULL, 0, NULL), NAY_OK);
   size_t none[3] = {4, 4, 4};
-  assert_int_equal(nay_filter_add_packed(f, NULL, none, 2, bitmap), NAY_OK); /* two empty keys */
+  assert_int_equal(nay_filter_add_packed(f, NULL, none, 2, bitmap, NULL),
+                   NAY_OK); /* two empty keys */
   assert_int_equal(bitmap[0], 1);
   nay_filter_free(f);
 }
@@ -177,7 +178,7 @@ static nay_filter *far_filter(nay_kind kind, const uint64_t *hashes) {
   nay_filter *f;
   if ((nay_kind_traits(kind) & NAY_CAN_ADD) != 0) {
     assert_ok(nay_filter_new(&p, NULL, NULL, &f));
-    assert_ok(nay_filter_add_hash_many(f, hashes, NULL, N, NULL));
+    assert_ok(nay_filter_add_hash_many(f, hashes, NULL, N, NULL, NULL));
   } else {
     p.nkeys = FAR_KEYS;
     p.fpr = 1.0 / ((uint64_t)1 << 32); /* four bytes a key */
@@ -234,8 +235,8 @@ static void batches_of_any_length(void **state) {
     if (round / 3 % 2 == 0) assert_int_equal(nay_filter_make_concurrent(f), NAY_OK);
     for (size_t i = 0; i < n; i++) hashes[i] = nay_hash_mix(round << 16 | (i % 500));
     f->bits.in_cache = false;
-    assert_int_equal(nay_filter_add_hash_many(f, hashes, NULL, n / 2, NULL), NAY_OK);
-    assert_int_equal(nay_filter_add_hash_many(f, hashes, NULL, n, bitmap), NAY_OK);
+    assert_int_equal(nay_filter_add_hash_many(f, hashes, NULL, n / 2, NULL, NULL), NAY_OK);
+    assert_int_equal(nay_filter_add_hash_many(f, hashes, NULL, n, bitmap, NULL), NAY_OK);
     for (size_t i = 0; i < n / 2; i++) {
       assert_int_equal(nay_filter_add_hash(one, (nay_hash){hashes[i], 0}, NULL), NAY_OK);
     }

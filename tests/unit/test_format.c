@@ -331,7 +331,7 @@ static void of_no_keys(void **state) {
   assert_int_equal(stats.nbits, has_bits ? 64 : 0);
   assert_true(stats.fpr_now == 0 && stats.fill == 0 && stats.nkeys_estimated == 0);
   assert_status(nay_filter_add(f, "foo", 3, NULL), has_bits ? NAY_OK : NAY_EFULL);
-  assert_status(nay_filter_add_many(f, keys, lens, 2, NULL), has_bits ? NAY_OK : NAY_EFULL);
+  assert_status(nay_filter_add_many(f, keys, lens, 2, NULL, NULL), has_bits ? NAY_OK : NAY_EFULL);
   assert_int_equal(nay_filter_may_contain(f, "foo", 3), has_bits);
   assert_ok(nay_filter_clear(f));
   nay_filter_free(f);
@@ -352,7 +352,7 @@ static void single_and_batch_agree(void **state) {
     lo[i] = hash.lo;
     hi[i] = hash.hi;
   }
-  assert_ok(nay_filter_add_many(many, keys, lens, N, is_new));
+  assert_ok(nay_filter_add_many(many, keys, lens, N, is_new, NULL));
   for (uint64_t i = 0; i < N; i++) {
     bool fresh;
     assert_ok(nay_filter_add(one, keys[i], lens[i], &fresh));
@@ -365,7 +365,7 @@ static void single_and_batch_agree(void **state) {
   bool two_words = strcmp(*state, "leveldb") != 0 && strcmp(*state, "mini-lsm") != 0;
   assert_status(nay_filter_may_contain_hash_many(one, lo, NULL, N, bitmap),
                 two_words ? NAY_EINVAL : NAY_OK);
-  assert_status(nay_filter_add_hash_many(one, lo, NULL, N, bitmap),
+  assert_status(nay_filter_add_hash_many(one, lo, NULL, N, bitmap, NULL),
                 two_words ? NAY_EINVAL : NAY_OK);
   golden_assert_encodes(many, expected.at, expected.len);
   golden_assert_encodes(one, expected.at, expected.len);

@@ -139,7 +139,7 @@ static nay_filter *blocked(uint64_t nblocks, uint32_t k, const uint64_t *x, size
                   .hash = NAY_HASH_CALLER};
   nay_filter *f;
   assert_ok(nay_filter_new(&p, NULL, NULL, &f));
-  assert_ok(nay_filter_add_hash_many(f, x, NULL, n, NULL));
+  assert_ok(nay_filter_add_hash_many(f, x, NULL, n, NULL, NULL));
   return f;
 }
 

@@ -147,10 +147,10 @@ static void in_batches(void **state) {
   nay_filter *f;
   uint64_t is_new[1];
   assert_ok(nay_filter_new(&p, &a, NULL, &f));
-  assert_ok(nay_filter_add_hash_many(f, hashes + n - 64, NULL, 64, is_new));
-  assert_ok(nay_filter_add_hash_many(f, hashes, NULL, 1000, NULL));
+  assert_ok(nay_filter_add_hash_many(f, hashes + n - 64, NULL, 64, is_new, NULL));
+  assert_ok(nay_filter_add_hash_many(f, hashes, NULL, 1000, NULL, NULL));
   assert_partitioned(&heap, false);
-  assert_ok(nay_filter_add_hash_many(f, hashes, NULL, n, NULL));
+  assert_ok(nay_filter_add_hash_many(f, hashes, NULL, n, NULL, NULL));
   assert_partitioned(&heap, true);
   assert_expected(f);
   assert_true(flaky_is_clean(&heap));
@@ -167,7 +167,7 @@ static void keys_in_batches(void **state) {
   assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   assert_ok(nay_filter_new(&p, NULL, NULL, &g));
   const uint8_t *bytes = (const uint8_t *)hashes;
-  assert_ok(nay_filter_add_packed(f, bytes, offsets, n, NULL));
+  assert_ok(nay_filter_add_packed(f, bytes, offsets, n, NULL, NULL));
   for (size_t i = 0; i < n; i++) {
     assert_ok(nay_filter_add(g, bytes + offsets[i], offsets[i + 1] - offsets[i], NULL));
   }

@@ -251,7 +251,7 @@ static void leveldb_bytes_are_those_of_the_format(void **state) {
     nay_params params = {sizeof params, .nkeys = keys.n, .bits_per_key = b};
     nay_filter *f;
     assert_ok(nay_format_new(format, &params, NULL, NULL, &f));
-    assert_ok(nay_filter_add_many(f, keys.at, keys.lens, keys.n, NULL));
+    assert_ok(nay_filter_add_many(f, keys.at, keys.lens, keys.n, NULL, NULL));
     uint8_t *bytes = malloc(ours.len);
     size_t written;
     assert_ok(nay_format_encode(format, f, bytes, ours.len, &written));

@@ -267,7 +267,7 @@ static void batches_are_single_adds(void **state) {
   nay_filter *one = make_scalable(100), *many = make_scalable(100);
   uint64_t hashes[1000], news[16], maybes[16];
   for (unsigned i = 0; i < 1000; i++) hashes[i] = nay_hash_mix(i % 700);
-  assert_ok(nay_filter_add_hash_many(many, hashes, NULL, 1000, news));
+  assert_ok(nay_filter_add_hash_many(many, hashes, NULL, 1000, news, NULL));
   for (unsigned i = 0; i < 1000; i++) {
     bool is_new;
     assert_ok(nay_filter_add_hash(one, (nay_hash){hashes[i], 0}, &is_new));

@@ -40,7 +40,7 @@ static void *adder(void *arg) {
       uint64_t hashes[64], bitmap;
       unsigned n = NKEYS - i < 64 ? (unsigned)(NKEYS - i) : 64;
       for (unsigned j = 0; j < n; j++) hashes[j] = hash_of(i + j).lo;
-      if (nay_filter_add_hash_many(r->f, hashes, NULL, n, &bitmap) != NAY_OK) return arg;
+      if (nay_filter_add_hash_many(r->f, hashes, NULL, n, &bitmap, NULL) != NAY_OK) return arg;
       for (unsigned j = 0; j < n; j++) {
         if ((bitmap >> j & 1) != 0) atomic_fetch_add(&r->winners[i + j], 1);
         atomic_store(&r->added[i + j], 1);

@@ -241,7 +241,7 @@ function makeFilter(m, structs, keys) {
     addMany(items, options) {
       const filter = () => live(this);
       return withBatch(m, keys, filter, batchOf(items, options), (lo, hi, n) => {
-        m.check(x.nay_filter_add_hash_many(filter(), lo, hi, n, 0));
+        m.check(x.nay_filter_add_hash_many(filter(), lo, hi, n, 0, 0));
         return n;
       });
     }
@@ -249,7 +249,7 @@ function makeFilter(m, structs, keys) {
     addManyNew(items, options) {
       const filter = () => live(this);
       return withBatch(m, keys, filter, batchOf(items, options),
-        (lo, hi, n) => answers(m, n, (bitmap) => x.nay_filter_add_hash_many(filter(), lo, hi, n, bitmap)));
+        (lo, hi, n) => answers(m, n, (bitmap) => x.nay_filter_add_hash_many(filter(), lo, hi, n, bitmap, 0)));
     }
 
     hasMany(items, options) {
