@@ -44,6 +44,7 @@ typedef struct merge {
   int nkeys;
   nay_filter *target; /* merged into: the filter of the destination, or `made` */
   nay_filter *made;   /* ours until it is in place; NULL when none is needed */
+  int nother;         /* sources other than the destination */
 } merge;
 
 static const native_value *merge_value(const merge *m, int i) { return m->keys[i].value; }
@@ -89,11 +90,12 @@ static bool merge_all(merge *m, int first) {
   char why[128];
   for (int i = first; i < m->nkeys; i++) {
     const nay_filter *src = merge_value(m, i)->filter;
-    if (merge_is_same(m, i)) continue;
     if (differs(m->target, src, why, sizeof why)) {
       reply_errorf(m->ctx, "ERR source %d: %s", i, why);
       return false;
     }
+    if (merge_is_same(m, i)) continue; /* a filter is its union with itself */
+    m->nother++;
     if (i == 1 && m->keys[0].value == NULL) continue; /* the target is a copy of it */
     nay_status status = nay_filter_merge(m->target, src, MERGE_MAX_RATE);
     if (status == NAY_EFULL) {
@@ -108,7 +110,7 @@ static bool merge_all(merge *m, int first) {
 
 /* Replaces the destination by the merged copy. The hash is the same, so the extras apply too. */
 static bool merge_end(merge *m) {
-  if (m->made == NULL) return true;
+  if (m->made == NULL || m->nother == 0) return true;
   native_value *dst = m->keys[0].value;
   const native_value *from = dst != NULL ? dst : merge_value(m, 1);
   native_extras extras = from->extras;
@@ -143,7 +145,9 @@ int native_merge_command(redis_ctx *ctx, redis_string **argv, int argc) {
   for (int i = 0; i < m.nkeys; i++) key_close(&m.keys[i]);
   redis.Free(m.keys);
   if (!ok) return REDIS_OK;
-  redis.ReplicateVerbatim(ctx);
-  key_event(ctx, "nay.merge", argv[1]);
+  if (m.nother != 0) {
+    redis.ReplicateVerbatim(ctx);
+    key_event(ctx, "nay.merge", argv[1]);
+  }
   return reply_ok(ctx);
 }

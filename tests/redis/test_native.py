@@ -275,6 +275,26 @@ def merge(client):
         client("FLUSHALL", "SYNC")
 
 
+@test("NAY.MERGE of a filter with itself changes nothing, says nothing to replicas, and is refused where merges are")
+def merge_itself(client):
+    with Server("--repl-diskless-sync-delay", 0, "--repl-diskless-sync", "no") as server:
+        here, listener = server.client(), zoo.Listener(server.path)
+        for kind in ("bloom", "blocked", "counting", "scalable"):
+            here("NAY.RESERVE", kind, 0.01, 1000, "KIND", kind)
+            here("NAY.MADD", kind, "x", "y", "y")
+        before = [here("DUMP", kind) for kind in ("bloom", "blocked", "counting", "scalable")]
+        listener.commands(here)
+        for kind in ("bloom", "blocked", "counting", "scalable"):
+            equal(here("NAY.MERGE", kind, kind), b"OK", kind)
+            equal(here("NAY.MERGE", kind, kind, kind), b"OK", kind)
+        equal(listener.commands(here), [])
+        equal([here("DUMP", kind) for kind in ("bloom", "blocked", "counting", "scalable")], before)
+        equal(here("NAY.COUNT", "counting", "y"), 2)
+        for kind in ("cuckoo", "window"):
+            here("NAY.RESERVE", kind, 0.01, 1000, "KIND", kind)
+            refuses(here, f"ERR source 1: a {kind} filter does not merge", "NAY.MERGE", kind, kind)
+
+
 @test("NAY.MERGE folds larger filters to the destination")
 def merge_fold(client):
     client("NAY.RESERVE", "small", 0, 0, "KIND", "blocked", "BITS", 51200, "PROBES", 6, "SEED", 1)
