@@ -76,7 +76,7 @@ static void cuckoo_plans_hold(void **state) {
       nay_params p = {sizeof p, .kind = NAY_CUCKOO, .nkeys = n, .fpr = 0.3, .tag_bits = bits};
       assert_ok(nay_params_plan(&p, NULL, &plan));
       double load = (double)n * bits / (double)plan.nbits;
-      if (n >= 10000) assert_true(load >= 0.95 * 0.99);
+      if (n >= 20000) assert_true(load >= 0.95 * 0.99);
     }
   }
   print_message("# %u tables filled as planned\n", (unsigned)trials);
