@@ -171,7 +171,8 @@ NAY_API const char *nay_kind_name(nay_kind kind);
  *   fpr           the false-positive rate (FPR) once nkeys keys are in: 0 < fpr < 1 (families that
  *                 grow: however many keys are in)
  *   bits_per_key  payload bits for each key: 0 < bits_per_key <= 4096
- *   nbytes        a memory budget for the payload: the best filter that fits
+ *   nbytes        a memory budget for the payload: the best filter that fits (one that grows: when
+ *                 it is new; max_nbytes is the limit of its growth)
  *   nbits         exactly this many bits that keys can set (nkeys may then be 0); blocked needs a
  *                 multiple of 512, window of 1024, cuckoo of 8 tags; counters come on top
  *
@@ -197,7 +198,7 @@ typedef struct nay_params {
   uint32_t tag_bits;    /* cuckoo: bits kept of each key, 6 to 32; 0: the fewest for the rate */
   uint32_t generations; /* window: how many make up the window, 1 to 15; 0: 7 */
   uint64_t window;      /* window: its length in ticks; 0: the last nkeys adds */
-  uint64_t max_nkeys;   /* cuckoo: may grow to hold this many; 0: stays at nkeys */
+  uint64_t max_nkeys;   /* cuckoo: grows to hold this many; 0: stays at nkeys */
   uint64_t max_nbytes;  /* scalable, cuckoo: the payload never grows beyond this; 0: no limit */
   /* builds from many keys: static families, bloom, blocked, counting */
   uint32_t threads;      /* threads that build, at most 256; 0: only the caller's */
