@@ -441,8 +441,8 @@ static void sizes_are_kept(void **state) {
   for (uint64_t nkeys = 10; nkeys <= 10000000; nkeys *= 10) {
     for (uint64_t nbytes = nkeys / 2 + 200; nbytes <= 16 * nkeys + 600; nbytes += nbytes / 3) {
       for (uint64_t most = nkeys; most <= nkeys << 12; most *= 4) {
-        nay_params p = {
-            sizeof p, .kind = NAY_CUCKOO, .nkeys = nkeys, .nbytes = nbytes, .max_nkeys = most};
+        nay_params p = {sizeof p, .kind = NAY_CUCKOO, .nkeys = nkeys, .nbytes = nbytes,
+                        .max_nkeys = most};
         nay_plan plan = {.size = sizeof plan};
         if (nay_params_plan(&p, NULL, &plan) == NAY_OK) {
           assert_true(plan.nbytes <= nbytes);
