@@ -123,6 +123,15 @@ test('every family: build, has, stats, encode, open; traits say what works', () 
   }
 });
 
+test('a batch of adds that fails says how many keys it took', () => {
+  const [some, single] = [0, 1].map(() => Filter.create({ kind: 'cuckoo', nkeys: 8, fpr: 0.01 }));
+  const keys = [...numbered(3), ...Array(12).fill('same'), 'last'];
+  fails('EFULL', () => some.addMany(keys), { taken: 11 });
+  fails('EFULL', () => some.addManyNew(['same']), { taken: 0 });
+  for (const key of keys.slice(0, 11)) single.add(key);
+  assert.deepEqual(some.encode(), single.encode());
+});
+
 test('merge, intersect, overlap, fold, copy, meta', () => {
   const [a, b] = [blocked(), blocked()];
   a.addMany(numbered(500));

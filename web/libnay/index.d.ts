@@ -459,4 +459,6 @@ export class NayError extends Error {
   readonly statusName: string;
   /** Of the input: the byte, or of a string the character, that is to blame; 0 when none is. */
   readonly offset: number;
+  /** Of a batch of adds: how many of its keys were added before the one that failed. */
+  readonly taken?: number;
 }

@@ -100,6 +100,19 @@ function withBatch(m, keys, filter, batch, use) {
   });
 }
 
+/** A batch of adds that fails says how many keys it took. */
+function addAll(m, filter, lo, hi, n, bitmap) {
+  const status = m.x.nay_filter_add_hash_many(filter, lo, hi, n, bitmap, m.cell);
+  if (status >= 0) return status;
+  const taken = m.u32[m.cell >>> 2];
+  try {
+    return m.check(status);
+  } catch (error) {
+    error.taken = taken;
+    throw error;
+  }
+}
+
 /** Calls fill(bitmap) and returns the answers: a Uint8Array of n times 0 or 1. */
 function answers(m, n, fill) {
   const words = Math.ceil(n / 64);
@@ -241,7 +254,7 @@ function makeFilter(m, structs, keys) {
     addMany(items, options) {
       const filter = () => live(this);
       return withBatch(m, keys, filter, batchOf(items, options), (lo, hi, n) => {
-        m.check(x.nay_filter_add_hash_many(filter(), lo, hi, n, 0, 0));
+        addAll(m, filter(), lo, hi, n, 0);
         return n;
       });
     }
@@ -249,7 +262,7 @@ function makeFilter(m, structs, keys) {
     addManyNew(items, options) {
       const filter = () => live(this);
       return withBatch(m, keys, filter, batchOf(items, options),
-        (lo, hi, n) => answers(m, n, (bitmap) => x.nay_filter_add_hash_many(filter(), lo, hi, n, bitmap, 0)));
+        (lo, hi, n) => answers(m, n, (bitmap) => addAll(m, filter(), lo, hi, n, bitmap)));
     }
 
     hasMany(items, options) {
