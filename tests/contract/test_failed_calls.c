@@ -37,6 +37,7 @@ typedef struct program {
   nay_filter *filter, *replica;
   uint8_t copies[UNIVERSE]; /* what may be removed without harm */
   uint64_t base, now;
+  unsigned universe; /* few keys: many copies of each crowd the same places */
   bool unique;
   unsigned failed, batches_cut;
 } program;
@@ -54,9 +55,7 @@ static void program_compare(program *p, nay_status status, const bytes *before) 
   assert_true(filters_equal(p->filter, p->replica));
 }
 
-static void run_add(program *p) {
-  unsigned key = (unsigned)rng_below(&p->r, UNIVERSE);
-  if (rng_below(&p->r, 3) == 0) key = (unsigned)rng_below(&p->r, 5); /* keys with many copies */
+static void run_add(program *p, unsigned key) {
   bytes before = bytes_of(p->filter);
   bool is_new = true, again = true;
   nay_status status = nay_filter_add_hash(p->filter, program_hash(p, key), &is_new);
@@ -69,13 +68,19 @@ static void run_add(program *p) {
   bytes_free(&before);
 }
 
+/* As many copies of one key as a family takes, and some more. */
+static void run_crowd(program *p) {
+  unsigned key = (unsigned)rng_below(&p->r, p->universe);
+  for (unsigned i = 0; i < 9; i++) run_add(p, key);
+}
+
 static void run_batch(program *p) {
   uint64_t lo[BATCH_MOST], bitmap[NAY_BITMAP_WORDS(BATCH_MOST)];
   unsigned keys[BATCH_MOST];
   size_t n = rng_below(&p->r, BATCH_MOST), taken = 12345;
   bool blind = rng_below(&p->r, 2) == 0;
   for (size_t i = 0; i < n; i++) {
-    keys[i] = (unsigned)rng_below(&p->r, UNIVERSE);
+    keys[i] = (unsigned)rng_below(&p->r, p->universe);
     lo[i] = program_hash(p, keys[i]).lo;
   }
   nay_status status =
@@ -95,7 +100,7 @@ static void run_batch(program *p) {
 /* Of a key that is in, or of one that tests nay: others are the caller's mistake, and with
  * NAY_UNIQUE nobody knows which keys were stored. */
 static void run_remove(program *p) {
-  unsigned key = (unsigned)rng_below(&p->r, UNIVERSE);
+  unsigned key = (unsigned)rng_below(&p->r, p->universe);
   nay_hash hash = program_hash(p, key);
   bool is_in = p->copies[key] > 0 && !p->unique;
   if (!is_in && nay_filter_may_contain_hash(p->filter, hash)) return;
@@ -171,8 +176,10 @@ static void program_step(program *p) {
   /* the next allocation fails, or the one after it, once or for good; or none does */
   flaky_arm(&p->heap, (long)rng_below(&p->r, 4) - 2, rng_below(&p->r, 2) == 0);
   if (p->heap.fail_at < 0) flaky_arm(&p->heap, -1, false);
-  if (pick < 55) {
-    run_add(p);
+  if (pick < 45) {
+    run_add(p, (unsigned)rng_below(&p->r, p->universe));
+  } else if (pick < 60) {
+    run_crowd(p);
   } else if (pick < 65) {
     run_batch(p);
   } else if (pick < 90) {
@@ -188,14 +195,15 @@ static void program_step(program *p) {
 
 static void failures_leave_no_trace(void **state) {
   unsigned failed = 0, cut = 0;
-  for (uint64_t seed = 0; seed < 60; seed++) {
+  for (uint64_t seed = 0; seed < 200; seed++) {
     program p = {.family = *state, .r = {seed << 32}, .base = seed << 20, .heap = {.fail_at = -1}};
     nay_params params = program_params(*state, &p.r);
+    p.universe = (unsigned)(10 + rng_below(&p.r, UNIVERSE - 10));
     p.unique = (params.flags & NAY_UNIQUE) != 0;
     nay_allocator a = flaky_allocator(&p.heap);
     assert_ok(nay_filter_new(&params, &a, NULL, &p.filter));
     p.replica = contract_new(&params);
-    for (unsigned step = 0; step < 250; step++) program_step(&p);
+    for (unsigned step = 0; step < 200; step++) program_step(&p);
     flaky_arm(&p.heap, -1, false);
     for (unsigned key = 0; key < UNIVERSE; key++) {
       assert_true(p.copies[key] == 0 || contract_can(*state, NAY_CAN_EXPIRE) ||
