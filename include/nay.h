@@ -74,7 +74,7 @@ NAY_API const char *nay_version(void);
   X(ENOMEM, -1, "the allocator returned NULL")                                              \
   X(EINVAL, -2, "an argument is out of its documented range")                               \
   X(ENOTSUP, -3, "not supported")                                                           \
-  X(EMISMATCH, -4, "the filters differ in family, shape, hash or seed")                     \
+  X(EMISMATCH, -4, "the filters differ in family, shape, hash, seed or key description")    \
   X(ECORRUPT, -5, "the bytes are damaged: a checksum, length or field is wrong")            \
   X(EVERSION, -6, "the bytes need a newer library: unknown version, kind or required flag") \
   X(EFORMAT, -7, "the bytes are not of this format")                                        \

@@ -41,7 +41,8 @@ typedef enum nay_key_type {
 /* nay_key_type_name: "text", "int", ..., "b64"; NULL for a number that no type has. */
 NAY_API const char *nay_key_type_name(nay_key_type type);
 
-/* nay_key_type_parse: the inverse. NAY_EINVAL when the name is not known. */
+/* nay_key_type_parse: the inverse; "bytes" is another name of text. NAY_EINVAL when the name is not
+ * known. */
 NAY_API nay_status nay_key_type_parse(const char *name, nay_key_type *type);
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -80,6 +81,71 @@ NAY_API void nay_key_float(double value, uint8_t key[8]);
  */
 NAY_API nay_status nay_key_parse(nay_key_type type, const char *text, size_t len, uint8_t *out,
                                  size_t cap, size_t *key_len, nay_diag *diag);
+
+/* ---- descriptions ---------------------------------------------------------------------------- */
+
+/*
+ * A key description says how the keys of a filter, a map or a table were made of texts. A file
+ * carries it, so that nobody has to remember it:
+ *
+ *   nay_filter_set_key(f, "int");                             // before the file is saved
+ *
+ *   nay_key_description d;                                    // in another program, from its file
+ *   if (nay_key_description_parse(nay_filter_key(f), &diag, &d) != NAY_OK) return 1;
+ *   if (nay_key_convert(&d, "007", 3, key, sizeof key, &len, &diag) != NAY_OK) return 1;
+ *   maybe = nay_filter_may_contain(f, key, len);
+ *
+ * It is a text of at most NAY_KEY_DESCRIPTION_MAX bytes:
+ *
+ *   description      type *( "," transformation )
+ *   transformation   name *( ":" argument )
+ *   type, name       [a-z] [a-z0-9-]*
+ *   argument         bytes; those that are not printable ASCII, and , : % stand as %XX
+ *
+ * The transformations are applied to the text in this order, then the type reads it. text, bytes,
+ * hex and b64 are one type, whose name in files is text: hex and b64 are notations of a text and
+ * are decoded first. This version has no transformation. One that a library does not know is
+ * NAY_EVERSION where a key is converted; a file with it still opens, copies and merges.
+ */
+#define NAY_KEY_DESCRIPTION_MAX 63u
+
+/* nay_key_description: a description that this library can follow; nothing in it is allocated. */
+typedef struct nay_key_description {
+  nay_key_type type;
+  uint32_t ntransformations;
+  uint64_t reserved[14]; /* the library's */
+} nay_key_description;
+
+/*
+ * nay_key_description_parse: NAY_EINVAL: not a description; NAY_EVERSION: a type or a
+ * transformation that this library does not know. diag->offset counts bytes of the text.
+ */
+NAY_API nay_status nay_key_description_parse(const char *text, nay_diag *diag,
+                                             nay_key_description *description);
+
+/*
+ * nay_key_description_same: whether two descriptions make the same keys of the same values: equal
+ * but for text, bytes, hex and b64, which are one type. False if one is no description.
+ */
+NAY_API bool nay_key_description_same(const char *a, const char *b);
+
+/* nay_key_convert: as nay_key_parse, for a description. */
+NAY_API nay_status nay_key_convert(const nay_key_description *description, const char *text,
+                                   size_t len, uint8_t *out, size_t cap, size_t *key_len,
+                                   nay_diag *diag);
+
+/*
+ * nay_filter_key: the key description of a filter, which ends in 0 and lives as long as the filter;
+ * "text" when none was set. Calls that take keys take their bytes, whatever it says.
+ */
+NAY_API const char *nay_filter_key(const nay_filter *filter);
+
+/*
+ * nay_filter_set_key: changes what the filter states, not its keys. Filters with different
+ * descriptions do not merge. NAY_EINVAL, NAY_EVERSION: as nay_key_description_parse. NAY_ENOTSUP:
+ * another system's layout, which has no place for any but text.
+ */
+NAY_API nay_status nay_filter_set_key(nay_filter *filter, const char *description);
 
 #ifdef __cplusplus
 }

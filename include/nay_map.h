@@ -145,6 +145,10 @@ NAY_API nay_status nay_map_unlock(nay_map *map, const uint8_t key[16]);
 NAY_API const void *nay_map_meta(const nay_map *map, size_t *len);
 NAY_API nay_status nay_map_set_meta(nay_map *map, const void *bytes, size_t len);
 
+/* nay_map_key, nay_map_set_key: how its keys were made of texts, as nay_filter_key (nay_key.h). */
+NAY_API const char *nay_map_key(const nay_map *map);
+NAY_API nay_status nay_map_set_key(nay_map *map, const char *description);
+
 /* nay_map_health: NAY_OK, or NAY_ECORRUPT once a lazily mapped map has met damaged bytes. */
 NAY_API nay_status nay_map_health(const nay_map *map);
 
@@ -187,7 +191,7 @@ NAY_API nay_status nay_map_mmap(const char *path, unsigned flags, const nay_allo
  * that takes a const one.
  */
 typedef struct nay_map_view {
-  uint64_t opaque[48];
+  uint64_t opaque[64];
 } nay_map_view;
 
 NAY_API nay_status nay_map_view_open(const void *bytes, size_t len, const uint8_t *key,

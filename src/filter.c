@@ -169,6 +169,7 @@ nay_status nay_filter_copy(const nay_filter *f, const nay_allocator *allocator, 
   if (wait) nay__spin_unlock_all(f->locks);
   nay__filter_attach(c, c->bits.bytes, c->nbytes); /* a probe may depend on what is there */
   c->format = f->format;
+  memcpy(c->key_text, f->key_text, sizeof c->key_text);
   nay_status status = nay_filter_set_meta(c, f->meta, f->meta_len);
   if (status != NAY_OK) {
     nay_filter_free(c);

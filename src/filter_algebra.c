@@ -19,11 +19,17 @@ static const nay_family_algebra *algebra_of(const nay_filter *f) {
   return f->family->algebra != NULL ? f->family->algebra : &none;
 }
 
+/* Whether a value has one hash in both. Keys that were made in two ways are not comparable: of two
+ * filters with different descriptions no union, intersection or overlap means anything. */
+static bool algebra_same_keys(const nay_filter *a, const nay_filter *b) {
+  return nay__key_same(a->key_text, b->key_text) && nay_filter_same_hash(a, b);
+}
+
 /* Alike but for size: filters that folding can make alike. */
 static bool algebra_same_but_size(const nay_filter *a, const nay_filter *b) {
   return a->family == b->family && a->shape.k == b->shape.k &&
          ((a->shape.extra ^ b->shape.extra) & ~a->family->capacity_mask) == 0 &&
-         nay__hasher_same(&a->hasher, &b->hasher);
+         algebra_same_keys(a, b);
 }
 
 static bool algebra_alike(const nay_filter *a, const nay_filter *b) {
@@ -45,6 +51,7 @@ static nay_status algebra_folded(const nay_filter *f, uint64_t factor,
   uint32_t flags = f->flags & ~(NAY_IS_READ_ONLY | NAY_ZEROED);
   NAY_TRY(nay__filter_make(f->family, &shape, &f->hasher, f->nkeys, flags, allocator, &folded));
   f->family->algebra->fold(f, factor, folded->bits.bytes);
+  memcpy(folded->key_text, f->key_text, sizeof folded->key_text);
   *out = folded;
   return NAY_OK;
 }
@@ -94,7 +101,7 @@ nay_status nay_filter_merge(nay_filter *dst, const nay_filter *src, double max_f
   if (verbs->merge == NULL && verbs->join == NULL) return NAY_ENOTSUP;
   if (!(max_fpr > 0 && max_fpr <= 1)) return NAY_EINVAL;
   if (verbs->join != NULL) {
-    if (dst->family != src->family || !nay_filter_same_hash(dst, src)) return NAY_EMISMATCH;
+    if (dst->family != src->family || !algebra_same_keys(dst, src)) return NAY_EMISMATCH;
     return verbs->join(dst, src, max_fpr);
   }
   if (!algebra_same_but_size(dst, src)) return NAY_EMISMATCH;
@@ -224,7 +231,7 @@ nay_status nay_filter_overlap(const nay_filter *a, const nay_filter *b, nay_over
   NAY_TRY(algebra_pair_ready(a, b));
   const nay_family_algebra *verbs = algebra_of(a);
   if (verbs->merge == NULL && verbs->join == NULL) return NAY_ENOTSUP;
-  if (a->family != b->family || !nay_filter_same_hash(a, b)) return NAY_EMISMATCH;
+  if (a->family != b->family || !algebra_same_keys(a, b)) return NAY_EMISMATCH;
   if (verbs->merge == NULL) return NAY_ENOTSUP;
   if (!algebra_alike(a, b)) return NAY_EMISMATCH;
   nay_census ca, cb, cu;

@@ -28,6 +28,7 @@
 #include "cpu/kernels.h"
 #include "family/families.h"
 #include "hash/hash.h"
+#include "key/key_description.h"
 #include "math/fpr.h"
 
 /* nay_shape: the geometry that makes two filters of one family alike; stored in file headers. */
@@ -77,6 +78,7 @@ struct nay_filter {
   const uint8_t *meta; /* the user's metadata; in `memory`, or in its own allocation */
   size_t meta_len;
   bool meta_owned;
+  nay_key_text key_text; /* how its keys were made: nay_key.h; "": plain text */
   struct nay_lazy *lazy; /* NULL: every byte has been verified */
   void *mapping;         /* a mapped file, and how to unmap it */
   size_t mapping_len;

@@ -55,7 +55,12 @@ enum {
 #define NAY_OPTIONAL_DERIVED 0x01u
 
 /* Section types and their one flag. */
-enum { NAY_SECTION_PAYLOAD = 1, NAY_SECTION_KEY = 2, NAY_SECTION_META = 3 };
+enum {
+  NAY_SECTION_PAYLOAD = 1,
+  NAY_SECTION_KEY = 2,
+  NAY_SECTION_META = 3,
+  NAY_SECTION_DESCRIPTION = 4, /* of how keys were made */
+};
 #define NAY_SECTION_REQUIRED 0x01u
 #define NAY_SECTION_ALIGN 64u
 #define NAY_SECTION_ENTRY 16u
@@ -102,7 +107,7 @@ nay_status nay__native_parse(uint8_t *bytes, size_t len, nay_trust trust, nay_di
                              nay_filter *f);
 
 /* nay__native_sections: finds the sections of a body whose directory is verified, and sets payload,
- * key and metadata of *f. */
+ * key, metadata and key description of *f. */
 nay_status nay__native_sections(uint8_t *bytes, size_t len, const nay_native_header *header,
                                 nay_diag *diag, nay_filter *f);
 

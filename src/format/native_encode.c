@@ -8,7 +8,7 @@
 #include "format/native.h"
 
 /* The parts of a file about to be written: small sections first, the payload last. */
-#define NATIVE_MAX_PARTS 3u
+#define NATIVE_MAX_PARTS 4u
 typedef struct native_parts {
   struct {
     uint32_t type, flags;
@@ -39,6 +39,10 @@ static native_parts native_split(const nay_filter *f) {
   if (native_stores_key(f)) {
     native_add_part(&parts, NAY_SECTION_KEY, NAY_SECTION_REQUIRED, f->hasher.key,
                     sizeof f->hasher.key);
+  }
+  if (f->key_text[0] != '\0') {
+    native_add_part(&parts, NAY_SECTION_DESCRIPTION, 0, (const uint8_t *)f->key_text,
+                    strlen(f->key_text));
   }
   if (f->meta_len != 0) native_add_part(&parts, NAY_SECTION_META, 0, f->meta, f->meta_len);
   native_add_part(&parts, NAY_SECTION_PAYLOAD, NAY_SECTION_REQUIRED, f->bits.bytes, f->nbytes);

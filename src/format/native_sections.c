@@ -1,6 +1,6 @@
 /*
- * native_sections.c - the sections of a native file's body: payload, stored key, metadata. A reader
- * skips a section of an unknown type, unless the file marks it as required.
+ * native_sections.c - the sections of a native file's body: payload, stored key, metadata, key
+ * description. A reader skips a section of an unknown type, unless the file marks it as required.
  */
 #include "base/bytes.h"
 #include "format/native.h"
@@ -44,6 +44,15 @@ static nay_status native_take_section(uint8_t *at, size_t len, uint32_t type, ui
       }
       f->meta = at;
       f->meta_len = len;
+      return NAY_OK;
+    case NAY_SECTION_DESCRIPTION:
+      if (f->key_text[0] != '\0') {
+        return nay__fail(diag, NAY_ECORRUPT, "two key descriptions", offset);
+      }
+      if (!nay__key_stored(at, len, f->key_text)) {
+        return nay__fail(diag, NAY_ECORRUPT, "the key description is not one that files state",
+                         offset);
+      }
       return NAY_OK;
     default:
       if ((flags & NAY_SECTION_REQUIRED) == 0) return NAY_OK;

@@ -33,6 +33,7 @@ const char *nay_key_type_name(nay_key_type type) {
 }
 
 nay_status nay_key_type_parse(const char *name, nay_key_type *type) {
+  if (name != NULL && strcmp(name, "bytes") == 0) name = "text";
   for (size_t i = 0; name != NULL && i < KEY_NTYPES; i++) {
     if (strcmp(name, key_parsers[i].name) != 0) continue;
     *type = (nay_key_type)i;

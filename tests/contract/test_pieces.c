@@ -11,6 +11,7 @@ static nay_filter *keyed_filter(const nay_family *family, uint64_t n) {
   p.flags = NAY_STORE_KEY;
   nay_filter *f = contract_build(&p, RANDOM, 0, n);
   assert_ok(nay_filter_set_meta(f, "metadata", 8));
+  assert_ok(nay_filter_set_key(f, "int"));
   return f;
 }
 

@@ -1,7 +1,7 @@
 /*
  * fuzz_key.c - a type, then a text that claims to be a value of it. Parsing reads nothing outside
  * of the text; a key that comes out, spelled again in another way, gives the same key; and floats
- * are what strtod says.
+ * are what strtod says. From 128 on the first byte says that the text is a key description.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -87,9 +87,35 @@ static void expect_midnight(const char *text, size_t len, const uint8_t *key) {
   CHECK(word_of(midnight) == days * UINT64_C(86400000000));
 }
 
+/* A description is the same as itself; what a filter shows of it is the same too, and canonical. */
+static void expect_description(const uint8_t *data, size_t len) {
+  static nay_filter *f;
+  nay_params p = {sizeof p, .kind = NAY_BLOOM, .nbits = 64, .k = 1};
+  nay_key_description d;
+  nay_diag diag = {.what = NULL};
+  char *text = calloc(1, len + 1), shown[NAY_KEY_DESCRIPTION_MAX + 1];
+  CHECK(text != NULL && (f != NULL || nay_filter_new(&p, NULL, NULL, &f) == NAY_OK));
+  memcpy(text, data, len);
+  nay_status status = nay_key_description_parse(text, &diag, &d);
+  bool is_one = nay_key_description_same(text, text);
+  CHECK(is_one == (status == NAY_OK || status == NAY_EVERSION));
+  CHECK(status == NAY_OK || (diag.what != NULL && diag.offset <= strlen(text)));
+  CHECK(nay_filter_set_key(f, text) == status);
+  if (status == NAY_OK) {
+    strcpy(shown, nay_filter_key(f));
+    CHECK(nay_key_description_same(text, shown));
+    CHECK(nay_filter_set_key(f, shown) == NAY_OK && strcmp(shown, nay_filter_key(f)) == 0);
+  }
+  free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0) return 0;
+  if (data[0] >= 128) {
+    expect_description(data + 1, size - 1);
+    return 0;
+  }
   nay_key_type type = (nay_key_type)(data[0] % FUZZ_TYPES);
   size_t len = size - 1, key_len = SIZE_MAX, again;
   nay_diag diag = {.offset = UINT64_MAX};

@@ -59,6 +59,8 @@ static inline void exercise_probe(const nay_filter *f, uint64_t salt) {
   (void)nay_filter_may_contain(f, "key", 3);
   (void)nay_filter_count(f, "key", 3, &count);
   (void)nay_filter_meta(f, NULL);
+  CHECK(nay_key_description_same(nay_filter_key(f),
+                                 nay_filter_key(f))); /* whatever was in the file */
 }
 
 static inline void exercise_stats(const nay_filter *f) {

@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "nay_advanced.h"
+#include "nay_key.h"
 
 #define NABSENT 1000u
 #define KEY_ROOM 1600u
@@ -50,6 +51,7 @@ typedef struct golden {
   uint32_t first; /* members before it need not be in any more */
   uint64_t amount;
   size_t nmeta;
+  const char *key_type; /* the key description; NULL: none */
 } golden;
 
 static void die(const char *what, const char *name, nay_status status) {
@@ -184,6 +186,7 @@ static nay_filter *golden_make(const golden *g) {
     status = nay_filter_set_meta(f, meta, g->nmeta);
     free(meta);
   }
+  if (status == NAY_OK && g->key_type != NULL) status = nay_filter_set_key(f, g->key_type);
   if (status != NAY_OK) die("make", g->name, status);
   return f;
 }
@@ -228,6 +231,15 @@ static const golden specials[] = {
      {.kind = NAY_BLOCKED, .nbits = 512, .k = 6, KEYED, .flags = NAY_STORE_KEY},
      .nmembers = 3},
     {"blocked-meta.nay", {.kind = NAY_BLOCKED, .nbits = 512, .k = 6}, .nmembers = 3, .nmeta = 14},
+    {"blocked-key-type.nay",
+     {.kind = NAY_BLOCKED, .nbits = 512, .k = 6, CALLER},
+     .nmembers = 3,
+     .key_type = "int"},
+    {"bloom-key-type-meta.nay",
+     {.kind = NAY_BLOOM, .fpr = 0.01, CALLER},
+     .nmembers = 100,
+     .nmeta = 70001,
+     .key_type = "timestamp"},
     {"blocked-three-chunks.nay",
      {.kind = NAY_BLOCKED, .nbits = 512 * 1050, .k = 6},
      .nmembers = 1000,
@@ -627,6 +639,7 @@ static void list_golden(const golden *g, void *ctx) {
   list_number("first", g->first);
   list_number("amount", g->amount);
   list_number("nmeta", g->nmeta);
+  if (g->key_type != NULL) printf(", \"keyType\": \"%s\"", g->key_type);
   printf("}\n");
 }
 

@@ -6,6 +6,7 @@
 It shares no line with the library, and is slow on purpose: it follows the text of the page. Each
 check is one of the reader's list there, in its order. Adding a family is a class at the end.
 """
+import re
 import struct
 import sys
 
@@ -181,7 +182,7 @@ def splitmix64(x):
 MAGIC = b"\x89nay\r\n\x1a\n"
 HEADER = struct.Struct("<8sBBBBBBHQQQIIQQ")
 XXH3, SIPHASH, CALLER = 0, 1, 2
-PAYLOAD, SECRET_KEY, META = 1, 2, 3
+PAYLOAD, SECRET_KEY, META, KEY_DESCRIPTION = 1, 2, 3, 4
 CHUNK = 65536
 
 
@@ -189,11 +190,26 @@ def up(x, to):
     return -(-x // to) * to
 
 
+PLAIN = r"[!-$&-+\-.-9;-~]"  # printable, but not , : %
+NAME = "[a-z][a-z0-9-]*"
+DESCRIPTION = re.compile(rf"({NAME})((?:,{NAME}(?::(?:{PLAIN}|%[0-9A-F]{{2}})*)*)*)")
+NOTATIONS = ("bytes", "hex", "b64")  # of text
+
+
+def is_description(content):
+    """Whether a section can hold this: doc/keys.md, Key descriptions."""
+    match = DESCRIPTION.fullmatch(content.decode("latin-1")) if len(content) <= 63 else None
+    if match is None or match[1] in NOTATIONS or match[0] == "text":
+        return False
+    escapes = re.findall("%(..)", match[2])
+    return not any(re.fullmatch(PLAIN, chr(int(escape, 16))) for escape in escapes)
+
+
 class NayFile:
     """A file that has passed every check."""
 
     def __init__(self, data, secret=None):
-        self.data, self.secret, self.meta, self.payload = data, None, None, None
+        self.data, self.secret, self.meta, self.payload, self.description = data, None, None, None, None
         self.read_header()
         self.read_directory()
         self.read_body()
@@ -276,6 +292,10 @@ class NayFile:
             if self.meta is not None or not content:
                 raise Refused("ECORRUPT", "metadata", at)
             self.meta = content
+        elif kind == KEY_DESCRIPTION:
+            if self.description is not None or not is_description(content):
+                raise Refused("ECORRUPT", "key description", at)
+            self.description = content
         elif flags & 1:
             raise Refused("EVERSION", "required section", at)
 
@@ -295,11 +315,14 @@ class NayFile:
         return h is None or self.may_contain_hash(h)
 
 
-def write(kind, hash_kind, seed, nkeys, shape, payload, secret=None, meta=None, derived=False):
+def write(kind, hash_kind, seed, nkeys, shape, payload, secret=None, meta=None, derived=False,
+          description=None):
     """The bytes of a file: what the writer's part of the page says."""
     sections = []
     if secret is not None:
         sections.append((SECRET_KEY, 1, secret))
+    if description:
+        sections.append((KEY_DESCRIPTION, 0, description))
     if meta:
         sections.append((META, 0, meta))
     sections.append((PAYLOAD, 1, payload))
@@ -313,6 +336,13 @@ def write(kind, hash_kind, seed, nkeys, shape, payload, secret=None, meta=None, 
     directory += b"".join(struct.pack("<Q", xxh3(body[at : at + CHUNK])) for at in range(0, len(body), CHUNK))
     directory += struct.pack("<Q", xxh3(header[56:] + directory))
     return header + directory + bytes(up(len(directory), 64) - len(directory)) + body
+
+
+def described(data, description):
+    """The same filter with another key description, whatever that says."""
+    f = NayFile(data)
+    return write(f.kind, f.hash, f.seed, f.nkeys, (f.nunits, f.k, f.extra), f.payload, f.secret, f.meta, f.derived,
+                 description)
 
 
 # ---- families ----

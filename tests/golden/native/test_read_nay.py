@@ -154,7 +154,8 @@ def check_write(name, f, members):
     for i in members:
         f.family.add(f, payload, caller_hash(f, "member", i) if f.hash == CALLER else f.hash_of(key("member", i)))
     stored = f.secret if len(NayFile(f.data).secret or b"") else None
-    again = read_nay.write(f.kind, f.hash, f.seed, f.nkeys, (f.nunits, f.k, f.extra), bytes(payload), stored, f.meta)
+    again = read_nay.write(f.kind, f.hash, f.seed, f.nkeys, (f.nunits, f.k, f.extra), bytes(payload), stored, f.meta,
+                           description=f.description)
     report(again == f.data, f"{name}: written again from the keys, the same bytes")
 
 
@@ -334,6 +335,7 @@ def made_up(rng):
                 yield f"{path.stem}-{i}", changed(rng, f)
     yield "order-good", Draft().bytes()
     yield from two_faults()
+    yield from described_files(rng)
     for nshards in (1, 2, 3, 17):
         for r in (4, 8, 13, 16, 32):
             yield f"xor-{nshards}-{r}", random_fuse(rng, 7, 3, r, nshards)
@@ -402,7 +404,32 @@ FAULTS = [
     ("required type", section_fault(1, 1, 1)), ("second notes", section_fault(1, 0, 3)),
     ("flag 2", section_fault(2, 1, 3)), ("payload length", section_fault(2, 2, 63)),
     ("no payload", section_fault(2, 0, 99)), ("key without secret", section_fault(1, 0, 2)),
+    ("no description", section_fault(0, 0, 4)), ("second description", lambda d: [
+        d.sections.__setitem__(i, [4, 0, 3, b"int"]) for i in (0, 1)]),
+    ("description of text", lambda d: d.sections.__setitem__(3, [4, 0, 4, b"text"])),
 ]
+
+# key descriptions, and what is not quite one
+DESCRIPTIONS = """
+int float bool date timestamp uuid numeric text bytes hex b64 u64le ipv4 i n-1 1n -n N int,trim text,trim hex,trim
+bytes,trim int,trim,ignore-case int,shift:3 int,shift:3:4 int,shift: int,shift:: int,a:b,c:d:e int, ,int int,,trim
+int:3 int,Trim int,tr_im int,3 int,a:%2C int,a:%2c int,a:%41 int,a:%00 int,a:%FF int,a:%ff int,a:% int,a:%2 int,a:%25
+int,a:%3A int,a:%20 int,a:%7F int,a:%7E int,a:%21 int,a:~!/ int,a:" int,a;b int,a:b;c int,a:b=c int=3 int\\n int\\0
+""".split()
+
+
+def described_files(rng):
+    """Files whose key description is one, nearly one, or random."""
+    alphabet = b"abz019-,:%2CFf ~\x00\x7f\xff"
+    texts = [text.replace("\\n", "\n").replace("\\0", "\0").encode() for text in DESCRIPTIONS]
+    texts += [b"a" * n for n in (1, 62, 63, 64, 65, 200)] + [b"int,a:" + b"x" * n for n in (56, 57, 58)]
+    texts += [b"int trim", b" int", b"int ", b"\xff"]
+    texts += [bytes(rng.choices(alphabet, k=rng.randrange(1, 12))) for _ in range(150)]
+    for i, text in enumerate(texts):
+        for flags in (0, 1):
+            draft = Draft()
+            draft.sections[1] = [4, flags, len(text), text]
+            yield f"description-{i}-{flags}", draft.bytes()
 
 
 def two_faults():

@@ -1,0 +1,162 @@
+/*
+ * key_description.c - key descriptions: the grammar of nay_key.h, canonical forms, conversion.
+ *
+ * Descriptions are compared as bytes, also those that name what this library does not know. So
+ * every description has one canonical form: the grammar allows no other spelling of an argument,
+ * and a notation (bytes, hex, b64) is replaced by the type that it is a notation of.
+ */
+#include "key/key_description.h"
+
+#include "key/key_text.h"
+
+/* ---- grammar ---- */
+
+static bool description_is_letter(int byte) { return byte >= 'a' && byte <= 'z'; }
+
+static nay_status description_take_name(key_cursor *c) {
+  if (!description_is_letter(nay__key_peek(c))) {
+    return nay__key_fail(c, "a name in a key description starts with a letter from a to z");
+  }
+  do c->at++;
+  while (description_is_letter(nay__key_peek(c)) || nay__key_is_digit(nay__key_peek(c)) ||
+         nay__key_peek(c) == '-');
+  return NAY_OK;
+}
+
+/* Bytes that stand for themselves in an argument. */
+static bool description_is_plain(int byte) {
+  return byte > ' ' && byte < 0x7f && byte != ',' && byte != ':' && byte != '%';
+}
+
+static int description_hex(int byte) {
+  return byte >= 'a' && byte <= 'f' ? -1 : nay__key_hex_digit(byte);
+}
+
+/* %XX in upper case, and only for bytes that are not plain: an argument has one spelling. */
+static nay_status description_take_escape(key_cursor *c) {
+  int high = c->len - c->at > 2 ? description_hex(c->text[c->at + 1]) : -1;
+  int low = high >= 0 ? description_hex(c->text[c->at + 2]) : -1;
+  if (low < 0 || description_is_plain(16 * high + low)) {
+    return nay__key_fail(c,
+                         "%XX in a key description is two upper-case digits of a byte that "
+                         "cannot stand for itself");
+  }
+  c->at += 3;
+  return NAY_OK;
+}
+
+static nay_status description_take_argument(key_cursor *c) {
+  for (;;) {
+    if (description_is_plain(nay__key_peek(c))) {
+      c->at++;
+    } else if (nay__key_peek(c) == '%') {
+      NAY_TRY(description_take_escape(c));
+    } else {
+      return NAY_OK;
+    }
+  }
+}
+
+/* The whole text; *type_len is the length of the type, *n the number of transformations. */
+static nay_status description_scan(const char *text, size_t len, nay_diag *diag, size_t *type_len,
+                                   uint32_t *n) {
+  key_cursor c = {.text = (const uint8_t *)text, .len = len, .diag = diag};
+  *n = 0;
+  NAY_TRY(description_take_name(&c));
+  *type_len = c.at;
+  while (nay__key_take(&c, ',')) {
+    ++*n;
+    NAY_TRY(description_take_name(&c));
+    while (nay__key_take(&c, ':')) NAY_TRY(description_take_argument(&c));
+  }
+  if (c.at != len) return nay__key_fail(&c, "a character that no key description has here");
+  return NAY_OK;
+}
+
+/* ---- canonical forms ---- */
+
+/* The name in files of a type: that of text for its notations. */
+static const char *description_type_name(nay_key_type type) {
+  bool notation = type == NAY_KEY_HEX || type == NAY_KEY_B64;
+  return nay_key_type_name(notation ? NAY_KEY_TEXT : type);
+}
+
+/* The type of this name; false when it is not known. */
+static bool description_type(const char *text, size_t len, nay_key_type *type) {
+  nay_key_text name;
+  if (len >= sizeof name) return false;
+  memcpy(name, text, len);
+  name[len] = '\0';
+  return nay_key_type_parse(name, type) == NAY_OK;
+}
+
+nay_status nay__key_canonical(const char *text, size_t len, nay_diag *diag,
+                              nay_key_text canonical) {
+  size_t type_len;
+  uint32_t n;
+  nay_key_type type;
+  NAY_TRY(description_scan(text, len, diag, &type_len, &n));
+  const char *name = text;
+  size_t name_len = type_len;
+  if (description_type(text, type_len, &type)) {
+    name = description_type_name(type);
+    name_len = strlen(name);
+  }
+  if (n == 0 && name_len == 4 && memcmp(name, "text", 4) == 0) name_len = 0;
+  if (name_len + (len - type_len) > NAY_KEY_DESCRIPTION_MAX) {
+    return nay__fail(diag, NAY_EINVAL, "a key description has at most 63 bytes", len);
+  }
+  nay_key_text made = "";
+  memcpy(made, name, name_len);
+  memcpy(made + name_len, text + type_len, len - type_len);
+  memcpy(canonical, made, sizeof made);
+  return NAY_OK;
+}
+
+bool nay__key_stored(const uint8_t *bytes, size_t len, nay_key_text stored) {
+  nay_key_text canonical;
+  if (len == 0 || len > NAY_KEY_DESCRIPTION_MAX) return false;
+  if (nay__key_canonical((const char *)bytes, len, NULL, canonical) != NAY_OK) return false;
+  if (strlen(canonical) != len || memcmp(canonical, bytes, len) != 0) return false;
+  memcpy(stored, canonical, sizeof canonical);
+  return true;
+}
+
+/* ---- public ---- */
+
+bool nay_key_description_same(const char *a, const char *b) {
+  nay_key_text x, y;
+  return a != NULL && b != NULL && nay__key_canonical(a, strlen(a), NULL, x) == NAY_OK &&
+         nay__key_canonical(b, strlen(b), NULL, y) == NAY_OK && nay__key_same(x, y);
+}
+
+nay_status nay_key_description_parse(const char *text, nay_diag *diag,
+                                     nay_key_description *description) {
+  if (text == NULL || description == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "text or description is NULL", 0);
+  }
+  nay_key_text canonical;
+  size_t len = strlen(text), type_len;
+  nay_key_description d = {.type = NAY_KEY_TEXT};
+  NAY_TRY(nay__key_canonical(text, len, diag, canonical));
+  NAY_TRY(description_scan(text, len, diag, &type_len, &d.ntransformations));
+  if (!description_type(text, type_len, &d.type)) {
+    return nay__fail(diag, NAY_EVERSION, "a type of keys that this library does not know", 0);
+  }
+  if (d.ntransformations != 0) {
+    return nay__fail(diag, NAY_EVERSION, "a transformation of keys that this library does not know",
+                     type_len + 1);
+  }
+  *description = d;
+  return NAY_OK;
+}
+
+nay_status nay_key_convert(const nay_key_description *description, const char *text, size_t len,
+                           uint8_t *out, size_t cap, size_t *key_len, nay_diag *diag) {
+  if (description == NULL) return nay__fail(diag, NAY_EINVAL, "description is NULL", 0);
+  if (description->ntransformations != 0) {
+    return nay__fail(diag, NAY_EVERSION, "a transformation of keys that this library does not know",
+                     0);
+  }
+  return nay_key_parse(description->type, text, len, out, cap, key_len, diag);
+}
