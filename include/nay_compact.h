@@ -96,10 +96,10 @@ typedef struct nay_sst_compact_options {
 /*
  * nay_sst_compact: the entries of n tables, newest first, become one table at path, which may be
  * that of an input. NAY_EMISMATCH: some tables have plain keys and some internal ones, or another
- * comparator, or write says otherwise. NAY_ENOTSUP: as nay_lookup_new. NAY_EINVAL: no tables, or an
- * option (target_bytes must be 0), or a comparator without equal_may_differ that calls other bytes
- * the same key. Errors of the inputs as nay_sst_iter, of the output as nay_sst_writer; then there
- * is no new table. stats may be NULL.
+ * comparator, or different key descriptions, or write says otherwise. NAY_ENOTSUP: as
+ * nay_lookup_new. NAY_EINVAL: no tables, or an option (target_bytes must be 0), or a comparator
+ * without equal_may_differ that calls other bytes the same key. Errors of the inputs as
+ * nay_sst_iter, of the output as nay_sst_writer; then there is no new table. stats may be NULL.
  */
 NAY_API nay_status nay_sst_compact(const nay_sst *const *tables, size_t n, const char *path,
                                    const nay_sst_compact_options *options,

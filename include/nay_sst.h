@@ -216,6 +216,8 @@ typedef struct nay_sst_write_options {
   bool no_sync;    /* finish does not wait for the disk: other processes see the old file or the new
                       one, but after a crash of the system the new one may be damaged, which reading
                       reports, or the old one be back */
+  const char *key; /* how keys are made of texts: a key description, nay_key.h; known here or not.
+                      NULL: text; of a compaction: what the tables state. LevelDB ignores it */
 } nay_sst_write_options;
 
 typedef struct nay_sst_writer nay_sst_writer;
@@ -370,6 +372,7 @@ typedef struct nay_sst_info {
   size_t largest_len;
   const char *comparator; /* the name of that which orders the keys here */
   bool comparator_stored; /* and the file names it */
+  const char *key; /* the key description (nay_key.h); NULL: an engine wrote it that states none */
 } nay_sst_info;
 
 /* nay_sst_describe: reads nothing from the file. NAY_EINVAL: info->size. */

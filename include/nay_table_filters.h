@@ -89,6 +89,7 @@ typedef struct nay_table_filters_info {
   uint64_t nempty;           /* ranges of 2 KiB in which no block starts */
   uint64_t ndamaged; /* whose checksum is wrong, or that are not the ones that the table names */
   uint64_t nbytes;   /* of all filters */
+  const char *key;   /* the key description (nay_key.h); NULL: the engine states none */
 } nay_table_filters_info;
 
 /* nay_table_filters_describe: goes through every filter; the texts live as long as the table.

@@ -33,6 +33,10 @@ static void meta_classify(nay_bytes key, nay_bytes value, nay_meta_entry *e) {
   } else if (nay__bytes_are(key, NAY_META_PROPERTIES)) {
     e->kind = NAY_META_IS_PROPERTIES;
     e->engine = NAY_TABLE_NAY;
+  } else if (nay__bytes_are(key, NAY_META_KEY)) {
+    e->kind = NAY_META_IS_KEY;
+    e->engine = NAY_TABLE_NAY;
+    if (!nay__key_stored(value.at, value.len, e->key_text)) e->key_text[0] = '\0';
   } else if (nay__bytes_are(key, NAY_META_KEYS)) {
     e->kind = NAY_META_IS_KEYS;
     e->engine = NAY_TABLE_NAY;
@@ -53,10 +57,14 @@ static nay_status meta_visit(void *ctx, const nay_cursor *c, nay_diag *diag) {
   if (e.kind == NAY_META_IS_KEYS && !e.internal && !nay__bytes_are(value, "plain")) {
     return nay__fail(diag, NAY_ECORRUPT, "nay.keys is neither plain nor internal", c->entry.at);
   }
+  if (e.kind == NAY_META_IS_KEY && e.key_text[0] == '\0') {
+    return nay__fail(diag, NAY_ECORRUPT, "nay.key is not a key description", c->entry.at);
+  }
   bool ours =
       e.engine == NAY_TABLE_NAY; /* others have nothing behind a handle, or something else */
-  e.has_handle =
-      nay__checked_handle_load(value.at, value.len, &e.block) && (e.block.checked || !ours);
+  bool is_text = e.kind == NAY_META_IS_KEY || e.kind == NAY_META_IS_KEYS;
+  e.has_handle = !is_text && nay__checked_handle_load(value.at, value.len, &e.block) &&
+                 (e.block.checked || !ours);
   e.block.checked = e.block.checked && ours;
   nay_status status = w->visit(w->ctx, &e);
   if (status == NAY_ENOTSUP) {

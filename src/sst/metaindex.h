@@ -7,16 +7,19 @@
  *   nay.full.<policy>            one filter
  *   nay.partitioned.<policy>     an index of filters, one for each range of keys
  *   nay.prefix.<extractor>       one filter of prefixes, a native file
+ *   nay.key                      the value is the key description (nay_key.h), unless it is text
  *   nay.keys                     the value is "plain" or "internal"
  *   nay.properties               what else the table states: properties.h
  *   rocksdb.properties           the same, by RocksDB
  *   rocksdb.range_del            RocksDB: a block of range deletions, which hide keys of any table
  *
- * Every value but that of nay.keys is a handle; in nay's entries the checksum of the block follows.
+ * Every value but those of nay.key and nay.keys is a handle; in nay's entries the checksum of the
+ * block follows.
  */
 #ifndef NAY_SST_METAINDEX_H
 #define NAY_SST_METAINDEX_H
 
+#include "key/key_description.h"
 #include "nay_table_filters.h"
 #include "sst/block.h"
 #include "sst/footer.h"
@@ -24,6 +27,7 @@
 #define NAY_META_FULL "nay.full."
 #define NAY_META_PARTITIONED "nay.partitioned."
 #define NAY_META_PREFIX "nay.prefix."
+#define NAY_META_KEY "nay.key"
 #define NAY_META_KEYS "nay.keys"
 #define NAY_META_PROPERTIES "nay.properties"
 #define NAY_META_FILTER_BLOCK "filter."
@@ -34,6 +38,7 @@ typedef enum nay_meta_kind {
   NAY_META_IS_PREFIX_FILTER,
   NAY_META_IS_PROPERTIES,
   NAY_META_IS_RANGE_DELETIONS,
+  NAY_META_IS_KEY, /* the key description */
   NAY_META_IS_KEYS
 } nay_meta_kind;
 
@@ -43,6 +48,7 @@ typedef struct nay_meta_entry {
   nay_sst_filter layout;           /* NAY_META_IS_FILTER */
   nay_bytes name;                  /* policy or extractor */
   bool internal;                   /* NAY_META_IS_KEYS */
+  nay_key_text key_text;           /* NAY_META_IS_KEY */
   bool has_handle;          /* the value starts with one, in nay's entries with a checksum: */
   nay_checked_handle block; /* which may point outside of the file */
 } nay_meta_entry;

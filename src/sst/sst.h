@@ -24,6 +24,7 @@
 
 #include "base/compiler.h"
 #include "family/family.h"
+#include "key/key_description.h"
 #include "nay_sst.h"
 #include "sst/block.h"
 #include "sst/filter_block.h"
@@ -97,6 +98,7 @@ struct nay_sst {
   nay_sst_comparator own_comparator; /* that which the table names, if the caller wants that */
   bool comparator_stored;            /* the file names it */
   bool order_named;                  /* by the file, so a writer of ours made it */
+  nay_key_text key_text;             /* how keys are made of texts; "": not stated, or text */
   nay_status order_unknown; /* why the order of the keys could not be checked, so that no search can
                            be trusted; NAY_OK: it was, or the file states it */
   nay_diag order_unknown_why;
@@ -293,6 +295,11 @@ static inline void nay__sst_index_unpin(const nay_sst *sst, nay_index_pin *pin) 
 /* nay__sst_filter_full: the native full filter. NULL: there is none. If it is one of the cache,
  * *pin is then to be released; else it is NULL. */
 const nay_filter *nay__sst_filter_full(const nay_sst *sst, nay_hold **hold, nay_cache_entry **pin);
+
+/* nay__sst_key: the key description that the table states; NULL: none of our writers made it. */
+static inline const char *nay__sst_key(const nay_sst *sst) {
+  return sst->order_named && sst->foreign == NULL ? nay__key_shown(sst->key_text) : NULL;
+}
 
 /* nay__sst_filter_fault: counts one. */
 void nay__sst_filter_fault(const nay_sst *sst);

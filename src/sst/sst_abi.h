@@ -15,7 +15,7 @@
 #include "nay_sst_stats.h"
 
 #define NAY_ABI_SST_VERSION NAY_ABI(nay_sst_version, merge)
-#define NAY_ABI_SST_WRITE NAY_ABI(nay_sst_write_options, no_sync)
+#define NAY_ABI_SST_WRITE NAY_ABI(nay_sst_write_options, key)
 #define NAY_ABI_SST_READ NAY_ABI(nay_sst_read_options, readahead)
 #define NAY_ABI_SST_PROPERTIES NAY_ABI(nay_sst_properties, largest_len)
 #define NAY_ABI_SST_CACHE NAY_ABI(nay_sst_cache_stats, filter)
@@ -24,7 +24,7 @@
 #define NAY_ABI_SST_FILE NAY_ABI(nay_sst_file, state)
 #define NAY_ABI_SST_SINK NAY_ABI(nay_sst_sink, state)
 #define NAY_ABI_SST_VALUE NAY_ABI(nay_sst_value, hold)
-#define NAY_ABI_SST_INFO NAY_ABI(nay_sst_info, comparator_stored)
+#define NAY_ABI_SST_INFO NAY_ABI(nay_sst_info, key)
 #define NAY_ABI_SST_COUNTERS NAY_ABI(nay_sst_counters, index_loads)
 #define NAY_ABI_SST_COMPACTED NAY_ABI(nay_sst_compact_stats, peak_memory)
 #define NAY_ABI_SST_COMPACT NAY_ABI(nay_sst_compact_options, progress_ctx)

@@ -145,12 +145,33 @@ static nay_status compact_run(nay_compaction *c, const nay_sst *const *tables, s
   return status;
 }
 
+/* The one key description of all tables that state one. What write->key says holds for those that
+ * do not; without it a table that states none is one of text. */
+static nay_status compact_key(nay_compaction *c, const nay_sst *const *tables, size_t n,
+                              nay_diag *diag) {
+  const char *all = c->write.key;
+  for (size_t i = 0; i < n; i++) {
+    const char *key = nay__sst_key(tables[i]);
+    if (key == NULL && c->write.key != NULL) continue;
+    if (key == NULL) key = "text";
+    if (all == NULL) all = key;
+    if (nay_key_description_same(all, key)) continue;
+    return nay__fail(diag, NAY_EMISMATCH,
+                     "tables with different key descriptions, or another one "
+                     "in write->key",
+                     0);
+  }
+  c->write.key = all;
+  return NAY_OK;
+}
+
 static nay_status compact_begin(nay_compaction *c, const nay_sst *const *tables, size_t n,
                                 nay_diag *diag) {
   NAY_TRY(compact_order(tables, n, c->write.keys, diag, &c->order));
   if (c->write.comparator != NULL && !nay__same_comparator(c->write.comparator, c->order.user)) {
     return nay__fail(diag, NAY_EMISMATCH, "write->comparator is not that of the tables", 0);
   }
+  NAY_TRY(compact_key(c, tables, n, diag));
   c->write.comparator = c->order.user;
   c->write.keys = c->order.internal ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN;
   return compact_check(c, diag);

@@ -142,7 +142,7 @@ static void filter_set_keys(nay_sst *t, bool internal) {
 
 /* Where the first meta block begins. */
 static void filter_note_block(nay_sst *t, const nay_meta_entry *e) {
-  if (e->kind == NAY_META_IS_KEYS || !nay__meta_has_block(e, t->footer.at)) return;
+  if (!nay__meta_has_block(e, t->footer.at)) return;
   if (!t->has_meta || e->block.at.offset < t->meta_at) t->meta_at = e->block.at.offset;
   t->has_meta = true;
 }
@@ -162,6 +162,7 @@ static nay_status filter_open_entry(void *ctx, const nay_meta_entry *e) {
       }
       return NAY_OK;
     case NAY_META_IS_RANGE_DELETIONS: return NAY_ENOTSUP; /* or deleted keys would come back */
+    case NAY_META_IS_KEY: memcpy(t->key_text, e->key_text, sizeof t->key_text); return NAY_OK;
     case NAY_META_IS_KEYS:
       t->order_named = true;
       filter_set_keys(t, e->internal);

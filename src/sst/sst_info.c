@@ -30,6 +30,7 @@ nay_status nay_sst_describe(const nay_sst *t, nay_sst_info *info) {
       .largest_len = t->largest.len,
       .comparator = nay__comparator_name(t->order.user),
       .comparator_stored = t->comparator_stored,
+      .key = nay__sst_key(t),
   };
   nay__abi_write(NAY_ABI_SST_INFO, &i, info);
   return NAY_OK;

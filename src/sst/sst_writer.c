@@ -28,6 +28,7 @@ struct nay_sst_writer {
   nay_sst_write_options options;
   nay_params params; /* of native filters */
   nay_order order;
+  nay_key_text key_text;
   nay_sst_sink sink;
   bool sink_open;  /* neither finished nor aborted */
   nay_buffer out;  /* write buffer of the file */
@@ -310,7 +311,12 @@ static nay_status writer_put_filters(nay_sst_writer *w) {
     NAY_TRY(writer_meta_filter(w, &w->whole, NAY_META_FULL, name));
   }
   bool native = !empty && (filter > NAY_SST_BLOCK_FILTER || w->prefixes.n != 0);
-  if (native || writer_has_properties(w) || w->stats.nmerges != 0) {
+  bool described = w->key_text[0] != '\0';
+  if (described) {
+    NAY_TRY(
+        writer_add_meta(w, NAY_META_KEY, "", (const uint8_t *)w->key_text, strlen(w->key_text)));
+  }
+  if (native || described || writer_has_properties(w) || w->stats.nmerges != 0) {
     const char *keys = w->order.internal ? "internal" : "plain";
     NAY_TRY(writer_add_meta(w, NAY_META_KEYS, "", (const uint8_t *)keys, strlen(keys)));
   }
@@ -395,12 +401,14 @@ static nay_status writer_new(const char *path, const nay_sst_sink *sink,
                              nay_diag *diag, nay_sst_writer **writer) {
   nay_sst_write_options o;
   nay_params params;
-  NAY_TRY(nay__write_options_read(options, diag, &o, &params));
+  nay_key_text key_text;
+  NAY_TRY(nay__write_options_read(options, diag, &o, &params, key_text));
   nay_allocator a;
   NAY_TRY(nay__allocator_read(allocator, diag, &a));
   nay_sst_writer *w = nay__alloc(&a, sizeof *w);
   if (w == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a writer", 0);
   *w = (nay_sst_writer){.allocator = a, .options = o, .params = params};
+  memcpy(w->key_text, key_text, sizeof key_text);
   w->order = (nay_order){o.comparator, o.keys == NAY_SST_KEYS_INTERNAL};
   nay_diag cause = {.what = NULL}; /* diag is filled on failure alone */
   nay_status status = writer_init(w, path, sink, &cause);

@@ -9,6 +9,7 @@
 #ifndef NAY_SST_TABLE_FILTERS_H
 #define NAY_SST_TABLE_FILTERS_H
 
+#include "key/key_description.h"
 #include "nay_table_filters.h"
 #include "sst/filter_block.h"
 #include "sst/footer.h"
@@ -18,7 +19,7 @@
 #include "sst/sst_abi.h"
 
 #define NAY_ABI_TABLE_OPTIONS NAY_ABI(nay_table_filters_options, npolicies)
-#define NAY_ABI_TABLE_INFO NAY_ABI(nay_table_filters_info, nbytes)
+#define NAY_ABI_TABLE_INFO NAY_ABI(nay_table_filters_info, key)
 #define NAY_ABI_TABLE_FILTER NAY_ABI(nay_table_filters_entry, last_key_len)
 
 struct nay_table_filters {
@@ -29,7 +30,8 @@ struct nay_table_filters {
   nay_table_filters_engine engine;
   nay_checked_handle properties_block; /* size 0: none */
   nay_properties properties;
-  bool other_order; /* the keys are not known to be in bytewise order */
+  nay_key_text key_text; /* how keys are made of texts; "": not stated, or text */
+  bool other_order;      /* the keys are not known to be in bytewise order */
 
   nay_sst_filter layout;
   nay_name policy_name;

@@ -97,6 +97,7 @@ nay_status nay_table_filters_describe(const nay_table_filters *t, nay_table_filt
       .index_known = t->index_known || t->layout != NAY_SST_BLOCK_FILTER,
       .nkeys = p->nentries,
       .nentries = p->nfilter_entries,
+      .key = t->engine == NAY_TABLE_NAY ? nay__key_shown(t->key_text) : NULL,
   };
   if (t->foreign != NULL) d.checksum = t->foreign->has_checksums ? "crc32" : "none";
   nay_table_filters_entry f = {.size = sizeof f};

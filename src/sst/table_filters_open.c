@@ -66,8 +66,9 @@ static nay_status filters_checked_block(const nay_table_filters *t,
 static nay_status filters_meta_entry(void *ctx, const nay_meta_entry *e) {
   nay_table_filters *t = ctx;
   if (e->engine != NAY_TABLE_LEVELDB) t->engine = e->engine;
+  if (e->kind == NAY_META_IS_KEY) memcpy(t->key_text, e->key_text, sizeof t->key_text);
   if (e->kind == NAY_META_IS_KEYS) t->properties.index_internal_keys = e->internal;
-  if (e->kind == NAY_META_IS_KEYS || e->kind == NAY_META_IS_OTHER) return NAY_OK;
+  if (e->kind == NAY_META_IS_OTHER) return NAY_OK;
   if (e->kind == NAY_META_IS_RANGE_DELETIONS) return NAY_OK; /* filters do not have them */
   if (e->kind == NAY_META_IS_PROPERTIES && !nay__meta_has_block(e, t->footer.at)) {
     return NAY_ECORRUPT;

@@ -63,15 +63,19 @@ static void write_defaults(nay_sst_write_options *o) {
   if (o->block_bytes == 0) o->block_bytes = WRITE_BLOCK_BYTES;
   if (o->restart_interval == 0) o->restart_interval = WRITE_INTERVAL;
   if (o->partition_keys == 0) o->partition_keys = WRITE_PARTITION;
-  o->params = NULL; /* the caller's; the writer has a copy */
+  o->params = NULL; /* the caller's, as is the key: the writer has copies */
+  o->key = NULL;
 }
 
 nay_status nay__write_options_read(const nay_sst_write_options *from, nay_diag *diag,
-                                   nay_sst_write_options *o, nay_params *params) {
+                                   nay_sst_write_options *o, nay_params *params,
+                                   nay_key_text key_text) {
   *o = (nay_sst_write_options){.size = sizeof *o};
   if (from != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_WRITE, from, diag, o));
   NAY_TRY(write_check(o, diag));
   NAY_TRY(write_params(o, diag, params));
+  const char *key = o->key != NULL ? o->key : "text";
+  NAY_TRY(nay__key_canonical(key, strlen(key), diag, key_text));
   write_defaults(o);
   return NAY_OK;
 }
