@@ -20,7 +20,7 @@ void batch_new(key_batch *b, const key_reader *r, bool line_numbers, bool hashes
   if (line_numbers) b->lines = must_alloc(BATCH_KEYS * sizeof *b->lines);
   if (r->values) b->values = must_alloc(BATCH_KEYS * sizeof *b->values);
   if (r->values) b->value_lens = must_alloc(BATCH_KEYS * sizeof *b->value_lens);
-  if (r->type == NAY_KEY_TEXT) return;
+  if (r->how.type == NAY_KEY_TEXT && r->how.ntransformations == 0) return;
   b->texts = must_alloc(BATCH_KEYS * sizeof *b->texts);
   b->text_lens = must_alloc(BATCH_KEYS * sizeof *b->text_lens);
 }

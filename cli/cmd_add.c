@@ -1,6 +1,7 @@
 /* cmd_add.c - nay add: more keys for a filter, in place, all at once. */
 #include <unistd.h>
 
+#include "described.h"
 #include "filterfile.h"
 #include "maker.h"
 #include "numbers.h"
@@ -52,7 +53,9 @@ static nay_filter *add_create(const options *o, double *fpr) {
         nay_kind_name(p.kind));
   }
   *fpr = p.fpr;
-  return new_filter(o->format, &p);
+  nay_filter *f = new_filter(o->format, &p);
+  describe_filter(o, f);
+  return f;
 }
 
 static int add_run(options *o) {
@@ -63,6 +66,7 @@ static int add_run(options *o) {
   bool creates = o->create && access(path, F_OK) != 0; /* locked: no one else makes it now */
   double asked = 0;
   nay_filter *f = creates ? add_create(o, &asked) : filterfile_open(path, o);
+  if (!creates) described_filter(o, path, f);
   if (o->create && !creates) asked = add_check_plan(o, f, path);
   unsigned traits;
   const char *kind = filterfile_kind(f, &traits);

@@ -1,4 +1,5 @@
 /* cmd_build.c - nay build: keys in, a filter out. */
+#include "described.h"
 #include "filterfile.h"
 #include "maker.h"
 #include "numbers.h"
@@ -36,6 +37,7 @@ static int build_run(options *o) {
   size_t npaths;
   const char *const *paths = options_key_files(o, 0, &npaths);
   nay_filter *f = make_filter(o, o->format, &p, paths, npaths, &nkeys);
+  describe_filter(o, f);
   if (o->meta != NULL) {
     if (o->format != NULL) die(EXIT_TROUBLE, "--meta: only native files store notes");
     if (nay_filter_set_meta(f, o->meta, __builtin_strlen(o->meta)) != NAY_OK) {
@@ -91,6 +93,9 @@ const command command_build = {
         "takes the keys in their order and holds the last -n; a warning says when more were read, "
         "and with --strict the exit status is then 4.\n"
         "\n"
+        "--key says which type the keys have. The file states it, and other commands read their "
+        "keys so without being told; see doc/keys.md.\n"
+        "\n"
         "--format writes the layout of another system, with that system's hash. --secret selects "
         "a keyed hash (SipHash), for keys that an attacker may choose.",
     .examples =
@@ -98,9 +103,7 @@ const command command_build = {
         "$ seq 995 1005 | nay check thousand.nay\n"
         "995\n996\n997\n998\n999\n1000\n"
         "$ nay build -q --key=date -o holidays.nay -e 2025-12-25 -e 2026-01-01\n"
-        "$ nay check --key=timestamp holidays.nay -e 2026-01-01 || echo 'another type'\n"
-        "another type\n"
-        "$ nay check --key=date holidays.nay -e 2026-01-01\n"
+        "$ nay check holidays.nay -e 2026-01-01\n"
         "2026-01-01\n"
         "$ seq 1000 | nay build -q -n 1000 -b 10 --format leveldb -o thousand.ldbf\n"
         "$ wc -c < thousand.ldbf\n"

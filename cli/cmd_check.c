@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "described.h"
 #include "filterfile.h"
 #include "select.h"
 #include "tablefile.h"
@@ -145,13 +146,22 @@ static void check_batch(check *c, key_stream *s, const key_batch *b) {
 
 /* ---- the command ---- */
 
-static void check_open(check *c) {
+/* What a filter or a table states of its keys. */
+static const char *check_states(const check *c, size_t f) {
+  nay_table_filters_info info = {.size = sizeof info};
+  if (c->filters[f] != NULL) return filter_states(c->filters[f]);
+  nay_table_filters_describe(c->tables[f].table, &info);
+  return info.key;
+}
+
+static void check_open(check *c, options *o) {
   for (size_t f = 0; f < c->nfilters; f++) {
     c->tables[f] = (table_file){.is_table = false};
     c->filters[f] = NULL;
     if (c->o->format == NULL) c->tables[f] = tablefile_open(c->names[f], c->o->table_format);
     if (!c->tables[f].is_table) c->filters[f] = filterfile_open(c->names[f], c->o);
     c->shares_hash[f] = nay_filter_same_hash(c->filters[0], c->filters[f]);
+    described_by(o, c->names[f], check_states(c, f));
   }
 }
 
@@ -239,7 +249,7 @@ static int check_run(options *o) {
              .selection = selection_begin(o)};
   size_t npaths;
   const char *const *paths = check_key_files(o, c.nfilters, &npaths);
-  check_open(&c);
+  check_open(&c, o);
   int reading = check_keys(&c, paths, npaths);
   int status = exit_worse(check_promises(&c), reading);
   for (size_t f = 0; f < c.nfilters; f++) {
@@ -290,9 +300,11 @@ const command command_check = {
         "single one; doc/json.md lists the members.\n"
         "\n"
         "-e gives a key on the command line: no file is read then, and options that say how files "
-        "are read are refused. --key says which type the keys have, in files and after -e: "
-        "--key=int takes 7, 007 and 0x7 for one key, and a text that is no integer is an error "
-        "with its line; keys are printed as they came.\n"
+        "are read are refused. Keys are read in the type that the filter states, in files and "
+        "after -e: of type int 7, 007 and 0x7 are one key, and a text that is no integer is an "
+        "error with its line; keys are printed as they came. --key names the type for layouts "
+        "that cannot state it; one that contradicts the filter is an error, as are several "
+        "filters of different types.\n"
         "\n"
         "--max-count and --line-number are those of grep: each file has its own count and its own "
         "numbers, which follow its name when there are several, and with -c and -q, which print no "

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "described.h"
 #include "filterfile.h"
 #include "maker.h"
 #include "outfile.h"
@@ -100,9 +101,11 @@ static int convert_run(options *o) {
   const nay_format *from = nay_format_of(f);
   nay_stats s = {.size = sizeof s};
   nay_filter_stats(f, &s);
+  if (o->key_files.n > 0 || o->keys.type_given) described_filter(o, in, f);
   if (o->key_files.n == 0 && convert_bytes(o->to, f, out)) {
     promise p = promise_judge(f, 0);
     convert_note(f, NULL, o->to);
+    if (from != o->to) describe_not(nay_filter_key(f), nay_format_name(o->to));
     convert_report(o, f, out, &p);
     nay_filter_free(f);
     return promise_tell(o, out, &p, NULL, EXIT_FOUND);
@@ -117,6 +120,7 @@ static int convert_run(options *o) {
   uint64_t nkeys;
   nay_filter *made = make_filter(o, o->to, &p, o->key_files.at, o->key_files.n, &nkeys);
   convert_note(f, made, o->to);
+  describe_filter(o, made);
   filterfile_save(made, out);
   int status = filterfile_report(o, "rebuilt as", out, made, nkeys, 0);
   nay_filter_free(made);
@@ -146,7 +150,9 @@ const command command_convert = {
         "so and exits with status 2. With --keys it rebuilds the filter from these keys alone in "
         "the other layout, sized for them at the old number of bits per key. A note (--meta of nay "
         "build) is kept "
-        "in native files, which alone have one.",
+        "in native files, which alone have one, as is the type of the keys (--key): for any other "
+        "layout a message names the option that the file needs from then on. The keys of --keys "
+        "are read in the type that the old filter states.",
     .examples =
         "$ seq 1000 > keys.txt\n"
         "$ nay build -q -b 10 -t bloom -o f.nay keys.txt\n"

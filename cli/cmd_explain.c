@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "described.h"
 #include "explain.h"
 #include "filterfile.h"
 #include "stream.h"
@@ -106,6 +107,9 @@ static int explain_run(options *o) {
   nay_filter *filter = NULL;
   if (o->format == NULL) table = tablefile_open(path, o->table_format);
   if (!table.is_table) filter = filterfile_open(path, o);
+  nay_table_filters_info info = {.size = sizeof info};
+  if (filter == NULL) nay_table_filters_describe(table.table, &info);
+  described_by(o, path, filter != NULL ? filter_states(filter) : info.key);
   explain e = {.o = o, .subject = {.filter = filter, .table = table.table}};
   promise p = {.fpr = 0};
   if (filter != NULL) {
@@ -157,7 +161,8 @@ const command command_explain = {
         "keys to explain are then arguments; options that say how keys are stored are for FILE.\n"
         "\n"
         "Keys are operands or come with -e, not both; without either they come from standard "
-        "input, as in nay check. --key says which type the keys have. --json writes one object for "
+        "input, as in nay check. Their type is the one that the filter states, or --key. --json "
+        "writes one object for "
         "each key; "
         "doc/json.md lists the members.\n"
         "\n"

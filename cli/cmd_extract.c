@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "described.h"
 #include "filterfile.h"
 #include "numbers.h"
 #include "outfile.h"
@@ -49,13 +50,36 @@ static bool is_directory(const char *path) {
   return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static void extract_save(const nay_table_filters_entry *f, const char *path, const options *o) {
+/*
+ * What the table states of its keys a native filter gets, as a file of its own; other layouts have
+ * no place for it. A filter of prefixes does not have the keys. Returns the bytes written.
+ */
+static uint64_t extract_save(const nay_table_filters_entry *f, const char *key, const char *path,
+                             const options *o) {
+  bool described = key != NULL && !nay_key_description_same(key, "text") && !f->of_prefixes;
   outfile_may_write(path, o->force);
-  outfile_save(f->bytes, f->len, path);
+  if (!described || strcmp(extract_format(f), "nay") != 0) {
+    outfile_save(f->bytes, f->len, path);
+    if (described) describe_not(key, extract_format(f));
+    return f->len;
+  }
+  nay_filter *filter;
+  nay_diag diag = {.what = NULL};
+  char why[DIAG_TEXT];
+  nay_status status = nay_filter_decode(f->bytes, f->len, NULL, &diag, &filter);
+  if (status == NAY_OK) status = nay_filter_set_key(filter, key);
+  if (status != NAY_OK) {
+    die(exit_of(status), "%s: its keys are of type %s: %s", o->operands[0], key,
+        diag_text(status, &diag, why));
+  }
+  filterfile_save(filter, path);
+  uint64_t nbytes = nay_filter_encoded_size(filter);
+  nay_filter_free(filter);
+  return nbytes;
 }
 
 /* One file for each filter that has bytes: DIRECTORY/0007.rocksdb-bloom. */
-static uint64_t extract_all(const nay_table_filters *t, const options *o) {
+static uint64_t extract_all(const nay_table_filters *t, const char *key, const options *o) {
   nay_table_filters_entry f = {.size = sizeof f};
   uint64_t written = 0;
   if (mkdir(o->out, 0777) != 0 && errno != EEXIST) {
@@ -67,7 +91,7 @@ static uint64_t extract_all(const nay_table_filters *t, const options *o) {
     int n = snprintf(path, sizeof path, "%s/%04llu.%s", o->out, (unsigned long long)i,
                      extract_format(&f));
     if (n < 0 || (size_t)n >= sizeof path) die(EXIT_TROUBLE, "%s: the path is too long", o->out);
-    extract_save(&f, path, o);
+    (void)extract_save(&f, key, path, o);
     written++;
   }
   return written;
@@ -86,7 +110,7 @@ static void extract_write(const table_file *file, const nay_table_filters_info *
   nay_table_filters_entry f = {.size = sizeof f};
   bool directory = is_directory(o->out) || o->out[strlen(o->out) - 1] == '/';
   if (directory) {
-    uint64_t written = extract_all(file->table, o);
+    uint64_t written = extract_all(file->table, info->key, o);
     if (o->json) extract_json(o, written);
     if (!o->json) message("wrote %s to %s", COUNTED(written, "filter"), o->out);
     return;
@@ -97,13 +121,13 @@ static void extract_write(const table_file *file, const nay_table_filters_info *
   }
   uint64_t i = 0;
   while (nay_table_filters_at(file->table, i, &f) == NAY_OK && f.len == 0) i++;
-  extract_save(&f, o->out, o);
+  uint64_t nbytes = extract_save(&f, info->key, o->out, o);
   if (o->json) {
     extract_json(o, 1);
     return;
   }
   message("wrote %s, %s, %s", strcmp(o->out, "-") == 0 ? "standard output" : o->out,
-          COUNTED(f.len, "byte"), extract_format(&f));
+          COUNTED(nbytes, "byte"), extract_format(&f));
 }
 
 static int extract_run(options *o) {
@@ -156,7 +180,9 @@ const command command_extract = {
         "one in "
         "each block; mini-lsm's. -o writes each as it is stored "
         "in the table, in its own layout: to FILE when there is one, or into DIRECTORY/ as "
-        "NUMBER.LAYOUT. nay info and nay check read such a file with --format=LAYOUT.\n"
+        "NUMBER.LAYOUT. nay info and nay check read such a file with --format=LAYOUT. A native "
+        "filter also gets the "
+        "type of the keys (--key) that the table states.\n"
         "\n"
         "Without -o, or with --list, prints one line for each filter: its number, its offset and "
         "length in the table, its layout, and for a partition an upper bound of its keys. --json "

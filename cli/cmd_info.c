@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "described.h"
 #include "filterfile.h"
 #include "numbers.h"
 #include "prom.h"
@@ -171,6 +172,8 @@ static void info_text(const char *path, const filter_file *file, const promise *
            : s.stores_key ? ", keyed: the file contains the key"
                           : "");
   info_line("hash", text);
+  const char *key = filter_states(file->filter);
+  if (key != NULL && !nay_key_description_same(key, "text")) info_line("key type", key);
   size_t len;
   const uint8_t *meta = nay_filter_meta(file->filter, &len);
   if (len > 0) info_line("meta", escape_text(meta, len, text, sizeof text));

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "described.h"
 #include "filterfile.h"
 #include "maps.h"
 #include "numbers.h"
@@ -148,6 +149,9 @@ int map_build(options *o) {
   nay_map *map = build_finish(&b);
   nay_map_builder_free(b.builder);
   free(b.runs);
+  if (nay_map_set_key(map, described_key(&o->keys)) != NAY_OK) {
+    die(EXIT_TROUBLE, "cannot store --key");
+  }
   if (o->meta != NULL && nay_map_set_meta(map, o->meta, strlen(o->meta)) != NAY_OK) {
     die(EXIT_TROUBLE, "cannot store --meta");
   }

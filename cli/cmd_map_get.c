@@ -1,4 +1,5 @@
 /* cmd_map_get.c - nay map get: the values of keys. */
+#include "described.h"
 #include "maps.h"
 #include "numbers.h"
 #include "select.h"
@@ -56,8 +57,9 @@ static void get_take_keys(options *o) {
   }
 }
 
-static void get_open(get *g) {
-  g->map = map_open(g->o->operands[1], g->o);
+static void get_open(get *g, options *o) {
+  g->map = map_open(o->operands[1], o);
+  described_by(o, o->operands[1], nay_map_key(g->map));
   g->stats.size = sizeof g->stats;
   nay_map_describe(g->map, &g->stats);
   if (g->stats.check_bits != 0) return;
@@ -80,7 +82,7 @@ int map_get(options *o) {
   static get g; /* the arrays of a batch */
   get_take_keys(o);
   g = (get){.o = o, .selection = selection_begin(o)};
-  get_open(&g);
+  get_open(&g, o);
   int reading = EXIT_FOUND;
   if (o->max_count != 0) { /* as in grep: 0 reads nothing */
     key_stream *s = stream_open(o, (const char *const *)o->key_files.at, o->key_files.n, NULL);

@@ -1,5 +1,6 @@
 /* cmd_map_info.c - nay map info and verify: what a map is, and whether it has the values of rows.
  */
+#include "described.h"
 #include "maps.h"
 #include "numbers.h"
 
@@ -19,6 +20,7 @@ static void info_json(const char *path, const nay_map *map, const nay_map_stats 
   json_real("error_rate", s->error_rate);
   json_count("nlayers", s->nlayers);
   json_text("hash", nay_hash_name(s->hash));
+  json_described(nay_map_key(map));
   json_bool("locked", s->locked);
   if (meta != NULL) json_bytes("meta", meta, len);
   json_text("checksum", "ok");
@@ -41,6 +43,9 @@ static void info_text(const char *path, const nay_map *map, const nay_map_stats 
            s->bits_per_key);
   out_text("  layers   %u\n", (unsigned)s->nlayers);
   out_text("  hash     %s%s\n", nay_hash_name(s->hash), s->locked ? ", the key is not given" : "");
+  if (!nay_key_description_same(nay_map_key(map), "text")) {
+    out_text("  key type %s\n", nay_map_key(map));
+  }
   if (meta != NULL)
     out_text("  note     %s\n", escape_text(meta, len, meta_text, sizeof meta_text));
 }
@@ -141,6 +146,7 @@ int map_verify(options *o) {
   verify v = {.map = file.map};
   if (o->key_files.n > 0) {
     if (file.stats.locked) die(EXIT_TROUBLE, "%s is keyed: give its key with --secret", path);
+    described_by(o, path, nay_map_key(file.map));
     v.reading = map_rows(o, o->key_files.at, o->key_files.n, true, verify_row, &v);
     if (v.nrows == 0 && v.reading == EXIT_FOUND) message_error("warning: --keys gives no rows");
   }

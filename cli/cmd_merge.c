@@ -2,6 +2,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <nay_key.h>
+
 #include "filterfile.h"
 #include "numbers.h"
 #include "outfile.h"
@@ -10,6 +12,10 @@ static void merge_mismatch(const nay_filter *a, const nay_filter *b, const char 
   nay_stats sa = {.size = sizeof sa}, sb = {.size = sizeof sb};
   nay_filter_stats(a, &sa);
   nay_filter_stats(b, &sb);
+  if (!nay_key_description_same(nay_filter_key(a), nay_filter_key(b))) {
+    die(EXIT_TROUBLE, "%s cannot be merged: its keys are of type %s, those before it of type %s",
+        path, nay_filter_key(b), nay_filter_key(a));
+  }
   const char *what = sa.kind != sb.kind            ? "family"
                      : !nay_filter_same_hash(a, b) ? "hash or seed"
                      : sa.k != sb.k                ? "number of probes"
@@ -126,7 +132,8 @@ const command command_merge = {
     .own = merge_options,
     .about =
         "The union is bit for bit the filter that all keys together would have given. Family, "
-        "hash, seed and number of probes must be equal; sizes may differ if both fold to a common "
+        "hash, seed, number of probes and type of the keys must be equal; sizes may differ if both "
+        "fold to a common "
         "size, as those planned for n and 2n keys do. With --max-fpr a union with a higher "
         "false-positive rate (FPR) is refused with exit status 1, and nothing is written; without "
         "it the limit is 50%. A union whose FPR is more than 10% above the highest planned one is "

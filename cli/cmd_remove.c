@@ -1,4 +1,5 @@
 /* cmd_remove.c - nay remove: keys out of a filter, in place. */
+#include "described.h"
 #include "filterfile.h"
 #include "numbers.h"
 #include "outfile.h"
@@ -30,6 +31,7 @@ static int remove_run(options *o) {
     die(EXIT_TROUBLE,
         "a %s filter does not support remove; 'nay plan --need delete' names one that does", kind);
   }
+  described_filter(o, o->operands[0], f);
   key_stream *s = stream_open(o, paths, npaths, NULL);
   uint64_t nabsent = remove_all(f, s), nkeys = stream_nkeys(s);
   stream_close(s);

@@ -1,6 +1,7 @@
 /* cmd_sst_build.c - nay sst build: rows of keys and values in, a table out. */
 #include <string.h>
 
+#include "described.h"
 #include "numbers.h"
 #include "outfile.h"
 #include "promise.h"
@@ -169,11 +170,13 @@ static void build_open(build *b, table_plan *plan) {
   }
   if (o->table_format != NULL) {
     options_refuse(o, "nkeys", "sst build --format");
+    describe_not(described_key(&o->keys), o->table_format);
     b->foreign = table_foreign_writer(o, b->out);
     return;
   }
   table_plan_make(o, plan);
   b->order = plan->write.comparator;
+  plan->write.key = described_key(&o->keys);
   plan->write.keys = given ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN;
   nay_status status = nay_sst_writer_new(b->out, &plan->write, NULL, &diag, &b->writer);
   if (status != NAY_OK) table_die(b->out, status, &diag);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "described.h"
 #include "interval.h"
 #include "nay_lookup.h"
 #include "numbers.h"
@@ -171,10 +172,11 @@ static void get_free(get *g) {
   free(g);
 }
 
-static get *get_new(const options *o) {
+static get *get_new(options *o) {
   get *g = must_alloc(sizeof *g);
   *g = (get){.o = o, .tables = get_tables(o), .selection = selection_begin(o)};
   tables_have_versions(o, &g->tables);
+  tables_described(o, &g->tables);
   for (size_t i = 0; i < GET_BATCH; i++) g->values[i].size = sizeof g->values[i];
   nay_diag diag = {.what = NULL};
   nay_lookup_level all = {.size = sizeof all, .tables = g->tables.at, .n = g->tables.n};

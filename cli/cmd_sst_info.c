@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "described.h"
 #include "filterfile.h"
 #include "numbers.h"
 #include "prom.h"
@@ -58,6 +59,7 @@ static void info_json(const table_facts *t) {
   json_count("nbytes_table", info->nbytes);
   json_text("key_form", info->keys == NAY_SST_KEYS_INTERNAL ? "internal" : "plain");
   json_bool("key_form_guessed", info->keys_guessed);
+  json_described(info->key);
   json_text("comparator", info->comparator);
   json_count("nblocks", info->nblocks);
   json_text("codec", info_codec(t));
@@ -134,6 +136,9 @@ static void info_text(const table_facts *t) {
   if (t->verdict.verified && !t->is_foreign) {
     out_text("  entries  %s, %s\n", count_text((double)t->verdict.nentries, count),
              info_is_damaged(t) ? "the checksums of the data match" : "every checksum matches");
+  }
+  if (info->key != NULL && !nay_key_description_same(info->key, "text")) {
+    out_text("  key type %s\n", info->key);
   }
   if (info->smallest != NULL) {
     out_text("  keys     from %s to at most %s\n",

@@ -49,9 +49,10 @@ static const char *scan_key(scan *s, const char *path, const nay_sst_version *v,
     s->text = must_grow(s->text, s->text_cap);
   }
   if (!key_print(s->o->keys.type, v->key, v->len, s->text, len)) {
-    die(EXIT_TROUBLE, "%s: the key '%s' is not of type %s: omit --key", path,
+    die(EXIT_TROUBLE, "%s: the key '%s' is not of type %s: %s", path,
         escape_text(v->key, v->len, shown, sizeof shown),
-        nay_key_type_name((nay_key_type)s->o->keys.type));
+        nay_key_type_name((nay_key_type)s->o->keys.type),
+        s->o->keys.type_given ? "omit --key" : "--key=hex shows the bytes of keys");
   }
   return s->text;
 }
@@ -181,6 +182,11 @@ static void scan_many(scan *s, const table_list *t) {
   nay_lookup_free(lookup);
 }
 
+/* --key=hex and b64 show the bytes of keys of any type. */
+static bool scan_shows_bytes(const options *o) {
+  return o->keys.type == NAY_KEY_HEX || o->keys.type == NAY_KEY_B64;
+}
+
 int sst_scan(options *o) {
   if (o->prefix != NULL && (o->from != NULL || o->upto != NULL)) {
     die(EXIT_TROUBLE, "--prefix excludes --from and --to");
@@ -188,6 +194,7 @@ int sst_scan(options *o) {
   table_list t = tables_of(o);
   scan s = {.o = o};
   tables_have_versions(o, &t);
+  if (!scan_shows_bytes(o)) tables_described(o, &t);
   for (size_t i = 0; i < t.n; i++) {
     nay_sst_info info = {.size = sizeof info};
     nay_sst_foreign_info foreign = {.size = sizeof foreign};

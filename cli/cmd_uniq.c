@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "described.h"
 #include "exact.h"
 #include "filterfile.h"
 #include "maker.h"
@@ -127,15 +128,16 @@ static void uniq_check_state(const options *o, const nay_filter *f) {
       o->state, nay_kind_name(is.kind), COUNTED(is.nkeys, "key"), window);
 }
 
-static nay_filter *uniq_resume(const options *o) {
+static nay_filter *uniq_resume(options *o) {
   filter_file file = filterfile_try(o->state, o);
   if (file.status == NAY_EFORMAT) die(EXIT_DAMAGED, "%s: no state of nay uniq", o->state);
   if (file.status != NAY_OK) die(exit_of(file.status), "%s: %s", o->state, file.why);
   uniq_check_state(o, file.filter);
+  described_filter(o, o->state, file.filter);
   return file.filter;
 }
 
-static nay_filter *uniq_filter(const options *o) {
+static nay_filter *uniq_filter(options *o) {
   if (o->state != NULL) outfile_lock(o->state); /* before checking that it exists */
   if (o->state != NULL && access(o->state, F_OK) == 0) return uniq_resume(o);
   if (o->exact) { /* only for its hash */
@@ -145,7 +147,9 @@ static nay_filter *uniq_filter(const options *o) {
   nay_params p = uniq_params(o);
   if (!can_add(p.kind))
     die(EXIT_TROUBLE, "a %s filter is static and takes no adds", nay_kind_name(p.kind));
-  return new_filter(NULL, &p);
+  nay_filter *f = new_filter(NULL, &p);
+  describe_filter(o, f);
+  return f;
 }
 
 /* ---- the stream ---- */

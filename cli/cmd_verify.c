@@ -2,6 +2,7 @@
  * promise. */
 #include <string.h>
 
+#include "described.h"
 #include "filterfile.h"
 #include "interval.h"
 #include "numbers.h"
@@ -208,7 +209,10 @@ static void verify_damaged(const options *o, const char *path, const filter_file
   message_error("%s: %s", path, file->why);
 }
 
-static int verify_one(options *o, const char *path) {
+/* Each file is asked for keys of its own type. */
+static int verify_one(const options *all, const char *path) {
+  options own = *all;
+  const options *o = &own;
   filter_file file = filterfile_try(path, o);
   if (file.status != NAY_OK) {
     verify_damaged(o, path, &file);
@@ -217,6 +221,8 @@ static int verify_one(options *o, const char *path) {
   nay_filter *f = file.filter;
   bool asks = o->key_files.n + o->absent_files.n > 0 || o->random > 0;
   if (asks) filterfile_unlock(f, path, o);
+  bool reads = o->key_files.n + o->absent_files.n > 0;
+  if (reads || o->keys.type_given) described_filter(&own, path, f);
   verdict v = {0};
   v.judged = promise_judge(f, o->expect_fpr);
   v.promise = v.judged.fpr;

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "described.h"
 #include "descriptors.h"
 #include "numbers.h"
 #include "outfile.h"
@@ -340,6 +341,7 @@ void json_filter(const nay_filter *f, const nay_format *format, uint64_t nbytes,
   json_text("hash", nay_hash_name(s.hash));
   uint64_t seed;
   if (filterfile_seed(f, &seed)) json_count("seed", seed);
+  json_described(strcmp(nay_format_name(format), "nay") == 0 ? filter_states(f) : NULL);
   if (s.nkeys != 0) json_count("nkeys_planned", s.nkeys);
   if (s.nkeys == 0) json_null("nkeys_planned");
   json_real("nkeys_estimated", s.nkeys_estimated);

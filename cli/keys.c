@@ -89,10 +89,23 @@ static void reader_columns(key_reader *r, const key_style *s) {
   if (!named && r->column.at == r->value_column.at) reader_same_column();
 }
 
+/* Binary integers are keys as they are. */
+static nay_key_description reader_how(const key_style *s) {
+  nay_key_description how;
+  nay_key_type type = s->type == KEY_U64LE ? NAY_KEY_TEXT : (nay_key_type)s->type;
+  nay_status status = nay_key_description_parse(nay_key_type_name(type), NULL, &how);
+  if (status != NAY_OK) die(EXIT_TROUBLE, "--key: %s", nay_status_text(status));
+  return how;
+}
+
+static bool reader_is_text(const key_reader *r) {
+  return r->how.type == NAY_KEY_TEXT && r->how.ntransformations == 0;
+}
+
 key_reader key_reader_new(const key_style *s) {
   if (s->args.n > 0) reader_check_args(s);
   key_reader r = {.framing = reader_framing(s),
-                  .type = s->type == KEY_U64LE ? NAY_KEY_TEXT : (nay_key_type)s->type,
+                  .how = reader_how(s),
                   .crlf = s->crlf,
                   .skip_empty = s->skip_empty,
                   .terminator = s->null || s->args.n > 0 ? '\0' : '\n',
@@ -115,13 +128,13 @@ key_reader key_reader_new(const key_style *s) {
     r.delimiter = (uint8_t)s->delimiter[0];
   }
   if (columns) reader_columns(&r, s);
-  r.plain = r.framing == FRAME_LINES && r.type == NAY_KEY_TEXT && !r.crlf && r.separator == NULL &&
+  r.plain = r.framing == FRAME_LINES && reader_is_text(&r) && !r.crlf && r.separator == NULL &&
             !s->line_number && !r.values;
   return r;
 }
 
 size_t key_reader_room(const key_reader *r) {
-  return r->type == NAY_KEY_NUMERIC ? NAY_KEY_NUMERIC_MAX : 0;
+  return r->how.type == NAY_KEY_NUMERIC ? NAY_KEY_NUMERIC_MAX : 0;
 }
 
 bool key_reader_keeps_cr(const key_reader *r) {
@@ -185,12 +198,12 @@ static key_result reader_decode(const key_reader *r, uint8_t *scratch, key_recor
   record->key = record->text;
   record->key_len = record->text_len;
   record->skip = record->text_len == 0 && r->skip_empty;
-  if (record->skip || r->type == NAY_KEY_TEXT) return KEY_OK;
+  if (record->skip || reader_is_text(r)) return KEY_OK;
   uint8_t *to = scratch + record->scratch_used;
   size_t room = record->len + 8 + key_reader_room(r);
   nay_diag diag = {.what = NULL};
-  nay_status status = nay_key_parse(r->type, (const char *)record->text, record->text_len, to, room,
-                                    &record->key_len, &diag);
+  nay_status status = nay_key_convert(&r->how, (const char *)record->text, record->text_len, to,
+                                      room, &record->key_len, &diag);
   if (status != NAY_OK) {
     *fail = (key_failure){.what = diag.what, .is_value = true, .offset = diag.offset};
     return KEY_BAD;
@@ -204,12 +217,12 @@ uint8_t *key_of_text(const key_style *style, const char *option, const char *tex
   nay_diag diag = {.what = NULL};
   if (text == NULL) return NULL;
   if (style->type == KEY_U64LE) die(EXIT_TROUBLE, "--key=u64le is for keys in files: give int");
-  nay_key_type type = (nay_key_type)style->type;
-  size_t cap = strlen(text) + 8 + (type == NAY_KEY_NUMERIC ? NAY_KEY_NUMERIC_MAX : 0);
+  nay_key_description how = reader_how(style);
+  size_t cap = strlen(text) + 8 + (how.type == NAY_KEY_NUMERIC ? NAY_KEY_NUMERIC_MAX : 0);
   uint8_t *key = must_alloc(cap);
-  if (nay_key_parse(type, text, strlen(text), key, cap, len, &diag) != NAY_OK) {
+  if (nay_key_convert(&how, text, strlen(text), key, cap, len, &diag) != NAY_OK) {
     die(EXIT_TROUBLE, "--%s: '%s' is not of type %s: %s (at byte %llu)", option, text,
-        nay_key_type_name(type), diag.what, (unsigned long long)diag.offset);
+        nay_key_type_name(how.type), diag.what, (unsigned long long)diag.offset);
   }
   return key;
 }

@@ -2,7 +2,7 @@
  * keys.h - from bytes to keys. A *record* is a piece of the file, terminator included, and is
  * what commands print; the *text* is the part of it that stands for the key: the line without its
  * end, the field of a CSV row; the *key* is what is hashed: the value of the text in the type of
- * --key, by nay_key_parse, or the text itself.
+ * --key, by nay_key_convert, or the text itself.
  *
  *   lines (-0)         text \n                     fixed (u64le)      8 bytes, each record a key
  *   lines, -F          field SEP field SEP ... \n  csv, tsv           a column of each row
@@ -38,7 +38,7 @@ typedef struct key_column {
 
 typedef struct key_reader {
   key_framing framing;
-  nay_key_type type;
+  nay_key_description how;
   bool crlf, skip_empty;
   uint8_t terminator, delimiter;
   bool wants_header; /* the next record is a header */

@@ -479,6 +479,7 @@ void options_parse(const command *c, int argc, char **argv, options *o) {
     }
     size_t i = options_found(&t, got);
     o->given[i] = true;
+    o->keys.type_given |= t.rows[i]->type == OPTION_KEY_TYPE;
     option_set(t.rows[i], optarg, o);
   }
   o->operands = argv + optind;

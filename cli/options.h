@@ -27,7 +27,10 @@ typedef struct text_list {
 /* key_style: how keys are stored in files, or the keys themselves. */
 typedef struct key_style {
   bool null, crlf, length_prefixed, csv, tsv, header, skip_empty, no_decompress, line_number;
-  unsigned type; /* nay_key_type, or KEY_U64LE */
+  unsigned type;         /* nay_key_type, or KEY_U64LE */
+  bool type_given;       /* by --key, not by a file: described.h */
+  const char *stated_by; /* the file that the type is from, or NULL */
+  const char *silent;    /* a file that cannot state it, or NULL */
   const char *delimiter;
   const char *separator; /* -F */
   const char *column;    /* a name or a number from 1, with -F a list of them; NULL: the first */
@@ -145,12 +148,12 @@ struct option_row {
     "null", '0', NULL, OPTION_FLAG, AT(keys.null), "keys end in a zero byte instead of a newline", \
         NULL, groups, verbs                                                                        \
   }
-#define ROW_KEY_TYPE(groups, verbs)                                                             \
-  {                                                                                             \
-    "key", 0, "TYPE", OPTION_KEY_TYPE, AT(keys.type),                                           \
-        "type of the keys (default text); the same value gives the same key in every program; " \
-        "u64le: binary integers of 8 bytes",                                                    \
-        NULL, groups, verbs                                                                     \
+#define ROW_KEY_TYPE(groups, verbs)                                                          \
+  {                                                                                          \
+    "key", 0, "TYPE", OPTION_KEY_TYPE, AT(keys.type),                                        \
+        "type of the keys (default: as the file states, or text); the same value gives the " \
+        "same key in every program; u64le: binary integers of 8 bytes",                      \
+        NULL, groups, verbs                                                                  \
   }
 #define ROWS_FRAMING(groups, verbs)                                                                 \
   {"crlf",        0,                                                                                \

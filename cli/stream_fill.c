@@ -88,8 +88,8 @@ static bool stream_bad_record(key_stream *s, key_batch *b, const key_record *rec
   if (len > 0) snprintf(at, sizeof at, " (at byte %llu)", (unsigned long long)why->offset);
   if (ends_in_cr && key_reader_keeps_cr(&s->reader)) cr = "; --crlf drops the carriage return";
   source_fail(&fail, EXIT_TROUBLE, "%s: '%s' is not of type %s: %s%s%s", place,
-              escape_text(record->text, len, text, sizeof text), nay_key_type_name(s->reader.type),
-              why->what, at, cr);
+              escape_text(record->text, len, text, sizeof text),
+              nay_key_type_name(s->reader.how.type), why->what, at, cr);
   return stream_fail(b, &fail);
 }
 

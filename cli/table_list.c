@@ -1,7 +1,16 @@
 /* table_list.c - the tables of a command line, and the output that verbs of nay sst share. */
 #include <stdlib.h>
 
+#include "described.h"
 #include "tables.h"
+
+void tables_described(options *o, const table_list *t) {
+  for (size_t i = 0; i < t->n; i++) {
+    nay_sst_info info = {.size = sizeof info};
+    nay_sst_describe(t->at[i], &info);
+    described_by(o, t->names[i], info.key);
+  }
+}
 
 void tables_have_versions(const options *o, const table_list *t) {
   if (o->snapshot == NUMBER_NOT_GIVEN && !o->versions) return;

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "described.h"
 #include "filterfile.h"
 #include "numbers.h"
 #include "tables.h"
@@ -159,6 +160,7 @@ static void table_json_filter(const table_summary *s) {
   json_bool("whole_keys", info->whole_keys);
   json_bool("prefixes", info->prefixes);
   table_optional("prefix", info->prefix);
+  json_described(info->key);
   json_count("nfilters", info->nfilters);
   json_count("nempty", info->nempty);
   json_count("nbytes", info->nbytes);
@@ -288,6 +290,8 @@ void tablefile_info(const char *path, const table_file *file, const table_summar
   table_filter_line(s);
   if (s->info.nbytes != 0) table_size_lines(s);
   table_prefix_line(&s->info);
+  const char *key = s->info.key;
+  if (key != NULL && !nay_key_description_same(key, "text")) table_line("key type", "%s", key);
   if (!s->info.index_known) {
     table_line("index", "compressed, and not readable here: all filters are probed for each key");
   }

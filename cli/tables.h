@@ -75,6 +75,9 @@ table_list tables_of(const options *o);
 /* tables_have_versions: exits when --snapshot or --versions is given, and a table has plain keys.
  */
 void tables_have_versions(const options *o, const table_list *t);
+
+/* tables_described: what the tables state of their keys, by described.h. */
+void tables_described(options *o, const table_list *t);
 void tables_close(table_list *t);
 
 /* table_count: counts all entries, which reads and verifies every block. */

@@ -38,14 +38,14 @@ MODES = {
               ("--line-number f.nay mixed", LINES), ("-a --line-number --max-count 1 f.nay mixed", LINES),
               ("-c --max-count 1 f.nay mixed", 1), ("--max-count 0 f.nay mixed", 0), ("-c --max-count 0 f.nay mixed", 1),
               ("-v --key=hex f.nay hex", LINES),
-              ("-v --key=u64le f.nay eights", LINES), ("-v --length-prefixed f.nay prefixed", LINES),
+              ("-v --key=u64le int.nay eights", LINES), ("int.nay -e 007", LINES), ("-v --length-prefixed f.nay prefixed", LINES),
               ("-v -0 f.nay eights", LINES), ("-v --csv f.nay quoted", LINES), ("-F: -k2 -v f.nay fields", LINES)],
     "explain": [("f.nay 1", LINES), ("f.nay 1 none", LINES), ("-q f.nay 1", 0), ("f.nay 1 none --keys keys", LINES),
                 ("t.ldb 0007", LINES), ("--format leveldb foreign 1", LINES), ("t.ldb 0007 none --keys sorted", LINES),
                 ("f.nay '\udcff\udcfe'", LINES), ("bad.ldb 0007", LINES), ("parts.ldb 00007", LINES)],
     "info": [("f.nay", 1), ("growing.nay", 1), ("f.nay g.nay", 2), ("t.ldb", 1), ("bad.nay", 1), ("missing.nay f.nay", 2),
              ("--format leveldb foreign", 1), ("keyed.nay", 1), ("derived.nay", 1), ("noted.nay", 1), ("keys", 1),
-             ("bad.ldb", 1), ("cut.ldb", 1)],
+             ("bad.ldb", 1), ("cut.ldb", 1), ("int.nay int.ldb", 2)],
     "verify": [("f.nay", 1), ("--keys keys f.nay", 1), ("--random 100 f.nay g.nay", 2), ("bad.nay", 1),
                ("missing.nay", 1), ("--absent mixed f.nay", 1), ("--format leveldb foreign", 1)],
     "add": [("f.nay -f -o out.nay mixed", 1), ("-q f.nay -f -o out.nay mixed", 1), ("f.nay -o - mixed", "refused"),
@@ -71,11 +71,11 @@ MODES = {
             ("get --line-number --no-values t.ldb 0001", LINES), ("get --line-number t.ldb --keys sorted --keys keys", LINES), ("get binary.ldb '\udcff\udcfe'", LINES),
             ("scan t.ldb", LINES), ("scan -c t.ldb", 1), ("get -c --max-count 0 t.ldb 0001", 1),
             ("scan -c --max-count 0 t.ldb", 1), ("scan --versions versions.ldb", LINES), ("scan binary.ldb", LINES),
-            ("scan --no-values t.ldb", LINES), ("info t.ldb", 1), ("info --verify t.ldb t.ldb", 2), ("info parts.ldb", 1),
+            ("scan --no-values t.ldb", LINES), ("info t.ldb int.ldb", 2), ("scan int.ldb", LINES), ("get int.ldb 007", LINES), ("info --verify t.ldb t.ldb", 2), ("info parts.ldb", 1),
             ("info empty.ldb versions.ldb binary.ldb", 3), ("compact t.ldb -f -o out.ldb", 1),
             ("scan --versions operand.ldb", LINES), ("compact --target-size 1000 t.ldb -o several.ldb", 1)],
     "map": [("build -f -o out.map numbers", 1), ("get m.map --keys keys", LINES), ("get --line-number m.map --keys keys --keys mixed", LINES), ("get -c m.map --keys keys", 1), ("get -c --max-count 0 m.map 1", 1),
-            ("get -v c.map none", LINES), ("get --line-number m.map --keys keys", LINES), ("info m.map c.map", 2),
+            ("get -v c.map none", LINES), ("build -f --key=int -o out.map numbers", 1), ("info int.map", 1), ("get int.map 007", LINES), ("get --line-number m.map --keys keys", LINES), ("info m.map c.map", 2),
             ("verify m.map", 1), ("verify --keys numbers m.map", 1), ("build numbers", "refused"), ("build -o - numbers", "refused"),
             ("verify bad.map", 1), ("verify missing.map", 1), ("verify f.nay", 1), ("verify --keys missing m.map", 1),
             ("info m.map bad.map missing.map f.nay c.map", 5)],
@@ -206,7 +206,8 @@ def prepare():
                  "sst build -q --filter partitioned --prefix-length 3 --compress snappy -o parts.ldb rows",
                  "sst build -q --properties --sequence 7 -o versions.ldb sorted", "sst build -q --no-decompress --sort -o binary.ldb binary",
                  "sst build -q -o empty.ldb /dev/null", "map build -q -o m.map numbers",
-                 "map build -q --check 40 --meta note -o c.map numbers"):
+                 "map build -q --check 40 --meta note -o c.map numbers", "build -q --key=int -o int.nay keys",
+                 "map build -q --key=int -o int.map numbers", "sst build -q --sort --key=int -o int.ldb keys"):
         nay(line, check=True)
     damage("f.nay", "bad.nay", 300)
     damage("m.map", "bad.map", 150)

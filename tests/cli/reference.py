@@ -24,11 +24,17 @@ import sys
 import tempfile
 import uuid
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "golden" / "native"))
+from read_nay import described  # noqa: E402
+
 NAY = pathlib.Path(os.environ["NAY_BUILD"]) / "cli" / "nay"
 DEFAULT_FPR = {"build": 0.01, "uniq": 1e-6, "diff": 1e-6, "common": 1e-6}
 FRAMINGS = ["lines", "cut", "crlf", "null", "hex", "b64", "int", "u64le", "length", "csv", "csv-name", "tsv",
             "fields", "fields-list", "fields-range", "fields-null", "fields-header", "uuid", "date", "timestamp",
             "float", "numeric", "csv-int"]
+# the type that a file of such keys states; text for all others
+STATED = {framing: framing for framing in ("int", "uuid", "date", "timestamp", "float", "numeric")}
+STATED.update({"u64le": "int", "csv-int": "int"})
 NUMBERS = ("int", "u64le", "date", "timestamp", "float", "csv-int")  # keys of 8 bytes
 EPOCH = datetime.datetime(1970, 1, 1)
 WARNING = b"has a false-positive rate of "
@@ -211,10 +217,20 @@ class Round:
         self.set_a = set(self.a.keys)
         self.flags = self.a.flags or self.b.flags or Data(directory, "x", self.framing, [self.make(0)], rng).flags
         self.absent = {k for k in self.b.keys if k not in self.set_a}
+        self.stated = STATED.get(self.framing, "text")
+        self.asking = self.without_key() if rng.random() < 0.5 else self.flags
         self.kind = rng.choice(["auto", *kinds()])
         self.tight = rng.random() < 0.5
         self.fpr = rng.choice([0, 0.01, 1e-3, 1e-4])
         self.n = 0
+
+    def without_key(self):
+        """The flags of a command that opens a native file: it states the type, and --key need not be given."""
+        if self.framing in ("hex", "b64", "u64le"):  # notations, which no file states
+            return self.flags
+        flags = [flag for flag in self.flags if not flag.startswith("--key=")]
+        at = flags.index("--key") if "--key" in flags else len(flags)
+        return flags[:at] + flags[at + 2 :]
 
     def makers(self, pool):
         salt = self.rng.randrange(1 << 30)
@@ -280,12 +296,13 @@ class Round:
     def holds_latest(self, path, data, nkeys, group):
         """A window that was given more keys than it holds: those it promises."""
         last = Data(self.directory, "last", self.framing, data.keys[max(0, len(data.keys) - nkeys):], self.rng)
-        r = Run(group, "check", "-c", *self.flags, path, last.path).expect(0 if last.keys else 1)
+        r = Run(group, "check", "-c", *self.asking, path, last.path).expect(0 if last.keys else 1)
         check(int(r.out) == len(last.keys), "a window denies one of its last keys")
 
     def holds(self, path, keys, promised, group, *flags):
         """No key of `keys` is denied; false positives are as promised. Returns the run."""
-        r = Run(group, "check", *flags, *self.flags, path, self.b.path).expect(0, 1)
+        asking = self.flags if "--format" in flags else self.asking
+        r = Run(group, "check", *flags, *asking, path, self.b.path).expect(0, 1)
         taken = set(self.b.taken(r.out))
         missing = [i for i, key in enumerate(self.b.keys) if key in keys and i not in taken]
         check(not missing, f"{len(missing)} present keys are denied")
@@ -307,40 +324,48 @@ class Round:
         path, _ = self.make_filter(self.a, self.kind, "check")
         if not path:
             return
-        plain = Run("check", "check", *self.flags, path, self.b.path)
+        plain = Run("check", "check", *self.asking, path, self.b.path)
         taken = self.b.taken(plain.out)
-        inverted = self.b.taken(Run("check", "check", "-v", *self.flags, path, self.b.path).out)
+        inverted = self.b.taken(Run("check", "check", "-v", *self.asking, path, self.b.path).out)
         check(sorted(taken + inverted) == list(range(len(self.b.keys))), "-v is not the complement")
-        r = Run("check", "check", "-c", *self.flags, path, self.b.path).expect(0 if taken else 1)
+        r = Run("check", "check", "-c", *self.asking, path, self.b.path).expect(0 if taken else 1)
         check(int(r.out) == len(taken), "-c counts otherwise")
-        Run("check", "check", "-q", *self.flags, path, self.b.path).expect(0 if taken else 1)
-        r = Run("check", "check", "--strict", *self.flags, path, self.b.path)
+        Run("check", "check", "-q", *self.asking, path, self.b.path).expect(0 if taken else 1)
+        r = Run("check", "check", "--strict", *self.asking, path, self.b.path)
         r.expect(4 if plain.warned else plain.status)
         self.check_select(path, taken)
-        notes = Run("check", "check", "-a", "--json", *self.flags, path, self.b.path).out.splitlines()
+        self.check_contradiction(path)
+        notes = Run("check", "check", "-a", "--json", *self.asking, path, self.b.path).out.splitlines()
         answers = [json.loads(line)["maybe"] for line in notes]
         check(answers == [i in set(taken) for i in range(len(self.b.keys))], "--json answers otherwise")
+
+    def check_contradiction(self, path):
+        """A --key that the file contradicts is refused, before any key is read."""
+        for other in ("text", "int", "uuid"):
+            if other != self.stated:
+                r = Run("check", "check", f"--key={other}", path, "-e", "7").expect(2)
+                check(f"its keys are of type {self.stated}, and --key says {other}".encode() in r.err and not r.out, "refused otherwise")
 
     def check_select(self, path, taken):
         """--max-count, --line-number and -e, alone and with -v, -c and -q."""
         most = self.rng.choice([0, 1, 2, len(taken), len(taken) + 1])
         first = taken[:most]
-        r = Run("check", "check", "--max-count", most, *self.flags, path, self.b.path).expect(0 if first else 1)
+        r = Run("check", "check", "--max-count", most, *self.asking, path, self.b.path).expect(0 if first else 1)
         check(r.out in (b"", self.b.header) if not first else self.b.taken(r.out) == first, "--max-count prints otherwise")
-        r = Run("check", "check", "--max-count", most, "-c", *self.flags, path, self.b.path).expect(0 if first else 1)
+        r = Run("check", "check", "--max-count", most, "-c", *self.asking, path, self.b.path).expect(0 if first else 1)
         check(r.out == (b"%d\n" % len(first) if most else b""), "--max-count -c counts otherwise")
-        Run("check", "check", "--max-count", most, "-q", *self.flags, path, self.b.path).expect(0 if first else 1)
+        Run("check", "check", "--max-count", most, "-q", *self.asking, path, self.b.path).expect(0 if first else 1)
         rest = [i for i in range(len(self.b.keys)) if i not in set(taken)][:most]
-        r = Run("check", "check", "--max-count", most, "-vc", "--json", *self.flags, path, self.b.path)
+        r = Run("check", "check", "--max-count", most, "-vc", "--json", *self.asking, path, self.b.path)
         if most:
             j = r.expect(0 if rest else 1).json()
             check((j["nselected"], j["nkeys"]) == (len(rest), rest[-1] + 1 if len(rest) == most else len(self.b.keys)),
                   f"--max-count -vc --json: {j}")
-        r = Run("check", "check", "--json", "--line-number", *self.flags, path, self.b.path)
+        r = Run("check", "check", "--json", "--line-number", *self.asking, path, self.b.path)
         numbers = [json.loads(line)["line"] for line in r.out.splitlines()]
         check(numbers == [i + 1 + (self.b.header != b"") for i in taken], "--line-number --json numbers otherwise")
         if self.framing in ("lines", "tsv", "int", "uuid", "fields", "csv-name"):
-            r = Run("check", "check", "--line-number", *self.flags, path, self.b.path)
+            r = Run("check", "check", "--line-number", *self.asking, path, self.b.path)
             want = b"".join(b"%d:%s" % (i + 1 + (self.b.header != b""), self.b.records[i]) for i in taken)
             check(r.out == (b"1:" + self.b.header if self.b.header else b"") + want, "--line-number")
         self.check_arguments(path, taken)
@@ -354,14 +379,14 @@ class Round:
         if not texts:
             return
         words = [word for text in texts for word in ("-e", text)]
-        r = Run("check", "check", *self.flags, path, *words)
+        r = Run("check", "check", *self.asking, path, *words)
         check(r.out == b"".join(self.b.records[i] for i in some if i in set(taken)), "-e answers otherwise than the file")
         made = self.file()
         Run("check", "build", "-n", 1000, *self.flags, "-o", made, *words).expect(0)
         data = Data(self.directory, "some", "length", [self.b.keys[i] for i in some], self.rng)
         same = self.file()
         Run("check", "build", "-n", 1000, "--length-prefixed", "-o", same, data.path).expect(0)
-        check(made.read_bytes() == same.read_bytes(), "build -e makes another filter than the keys do")
+        check(described(made.read_bytes(), None) == same.read_bytes(), "build -e makes another filter than the keys do")
 
     def explain(self):
         """Answers are those of check; with --keys, in any framing, a key of the file is known as one."""
@@ -374,8 +399,8 @@ class Round:
         if not texts:
             return
         words = [word for text in texts for word in ("-e", text)]
-        answers = Run("explain", "check", "--json", "-a", *self.flags, path, *words).out.splitlines()
-        r = Run("explain", "explain", "--json", *self.flags, path, *words, "--keys", self.a.path)
+        answers = Run("explain", "check", "--json", "-a", *self.asking, path, *words).out.splitlines()
+        r = Run("explain", "explain", "--json", *self.asking, path, *words, "--keys", self.a.path)
         found = [json.loads(line) for line in r.out.splitlines()]
         check([one["maybe"] for one in found] == [json.loads(line)["maybe"] for line in answers], "explain answers otherwise")
         members = set(self.a.keys)
@@ -388,7 +413,7 @@ class Round:
         path, promised = self.make_filter(self.a, kind, "add")
         if not path:
             return
-        r = Run("add", "add", "--json", *self.flags, path, self.b.path)
+        r = Run("add", "add", "--json", *self.asking, path, self.b.path)
         if r.status == 2:
             check(b"the filter is full" in r.err or b"copies of a key" in r.err, "fails without a reason")
             self.holds(path, self.set_a, 1, "add")
@@ -400,8 +425,8 @@ class Round:
             return
         check(r.json()["overfilled"] == r.warned, "overfilled and the warning do not agree")
         self.holds(path, self.set_a | set(self.b.keys), promised, "add")
-        absent = Data(self.directory, "c", "lines", [b"absent %d" % i for i in range(2000)], self.rng)
-        maybes = int(Run("add", "check", "-c", path, absent.path).out)
+        absent = Data(self.directory, "c", self.framing, [self.make(1000000 + i) for i in range(2000)], self.rng)
+        maybes = int(Run("add", "check", "-c", *self.asking, path, absent.path).out)
         check(r.warned or maybes <= allowed(promised, 2000), f"{maybes} of 2000 are maybes, promised {promised}")
 
     def remove(self):
@@ -412,7 +437,7 @@ class Round:
         Run("remove", "build", "-t", kind, "-n", max(1, n), *self.flags, "-o", path, once.path).expect(0)
         some = [k for k in once.keys if self.rng.random() < 0.5]
         gone = Data(self.directory, "gone", self.framing, some, self.rng)
-        r = Run("remove", "remove", "--json", *self.flags, path, gone.path).expect(0)
+        r = Run("remove", "remove", "--json", *self.asking, path, gone.path).expect(0)
         j = r.json()
         check((j["nkeys"], j["nremoved"], j["nmissing"]) == (len(gone.keys), len(gone.keys), 0), "counts")
         left = set(once.keys) - set(gone.keys)
@@ -425,7 +450,17 @@ class Round:
         paths = [self.file(), self.file()]
         for path, data in zip(paths, [self.a, self.b]):
             Run("merge", "build", "-t", kind, "-n", n, *self.flags, "-o", path, data.path).expect(0)
-        out = self.file()
+        out, other = self.file(), self.file()
+        plain = kind in kinds("merge", but="remove") and not traits()[kind]["grow"]  # plain sets of bits
+        type_of_other = "date" if self.stated != "date" else "text"
+        Run("merge", "build", "-t", kind, "-n", n, f"--key={type_of_other}", "-o", other, "-e", "2024-02-29").expect(0)
+        for mode in ["merge", other, "-o", out], ["merge", "--intersect", other, "-o", out], ["check", "--any", other], \
+                ["check", "--all", other], ["check", "--which", other]:
+            if "--intersect" in mode and not plain:
+                continue
+            r = Run("merge", mode[0], paths[0], *mode[1:], "--keys" if mode[0] == "check" else "-q",
+                    *([self.b.path] if mode[0] == "check" else [])).expect(2)
+            check(b"type " + self.stated.encode() in r.err and not out.exists(), "two types of keys are not told")
         r = Run("merge", "merge", "--json", *paths, "-o", out)
         if r.status == 1:
             check(b"above 50.0%" in r.err and not out.exists(), "refused for no reason")
@@ -437,7 +472,7 @@ class Round:
         check(r.json()["overfilled"] == r.warned, "overfilled and the warning do not agree")
         self.holds(out, self.set_a | set(self.b.keys), 1 if r.warned else 0.01, "merge")
         both = self.file()
-        if kind in kinds("merge", but="remove") and not traits()[kind]["grow"]:  # plain sets of bits
+        if plain:
             Run("merge", "merge", "--intersect", *paths, "-o", both).expect(0)
             self.holds(both, self.set_a & set(self.b.keys), 1, "merge")
 
@@ -459,10 +494,11 @@ class Round:
         Run("convert", "build", "-n", n, *self.flags, "-o", path, self.a.path).expect(0)
         to = self.rng.choice(["leveldb", "mini-lsm", "nori", "nori12", "lab", "rocksdb-bloom"])
         Run("convert", "convert", "--to", to, path, "-o", out).expect(2)
-        r = Run("convert", "convert", "--to", to, "--keys", self.a.path, *self.flags, path, "-o", out)
+        r = Run("convert", "convert", "--to", to, "--keys", self.a.path, *self.asking, path, "-o", out)
         if r.status == 2 and not self.a.keys:
             return
         r.expect(0)
+        check((b"has no place for the type of the keys" in r.err) == (self.stated != "text"), "a lost type is not told")
         self.holds(out, self.set_a, 1 if r.warned else 0.05, "convert", "--format", to)
         if self.set_a:
             wrong = Run("convert", "check", "--format", to, *self.flags, path, self.a.path)
@@ -500,7 +536,7 @@ class Round:
         size = size or ["-n", 10000]
         Run("uniq", "uniq", *size, "--state", state, *self.flags, self.a.path).expect(0)
         fresh = [i for i in self.b.first() if self.b.keys[i] not in self.set_a]
-        r = Run("uniq", "uniq", *size, "--state", state, *self.flags, self.b.path).expect(0)
+        r = Run("uniq", "uniq", *size, "--state", state, *self.asking, self.b.path).expect(0)
         taken = self.b.taken(r.out, fresh)
         lost = len(fresh) - len(taken)
         check(r.warned or lost <= allowed(promised, len(fresh)), f"--state: {lost} of {len(fresh)} lost without a word")
@@ -510,7 +546,7 @@ class Round:
         size, promised = self.room(command, distinct)
         kind = self.rng.choice(["auto", *kinds(but="expire")])
         r = Run(command, command, "-t", kind, *size, *self.flags, self.a.path, self.b.path)
-        if r.status == 2 and b"cannot build" in r.err:
+        if r.status == 2 and (b"cannot build" in r.err or b"the filter is full" in r.err):
             return
         taken = self.b.taken(r.out)
         r.expect(0 if taken else 1)
@@ -543,6 +579,7 @@ class Round:
         r = Run("info", "info", "--json", path).expect(0)
         j = r.json()
         check(j["checksum"] == "ok" and j["nbytes"] == path.stat().st_size, "size or checksum are wrong")
+        check(j["key_description"] == self.stated, f"states {j['key_description']}, not {self.stated}")
         check(j["overfilled"] == r.warned, "overfilled and the warning do not agree")
         n = len(self.set_a)
         # cuckoo holds copies, and a window a repeated key in each of its generations
@@ -555,7 +592,7 @@ class Round:
         path, _ = self.make_filter(self.a, self.kind, "verify")
         if not path:
             return
-        r = Run("verify", "verify", "--json", "--keys", self.a.path, *self.flags, path).expect(0)
+        r = Run("verify", "verify", "--json", "--keys", self.a.path, *self.asking, path).expect(0)
         j = r.json()
         check((j["nkeys"], j["nmissing"], j["ok"]) == (len(self.a.keys), 0, True), "verify does not find the keys")
         check(j["overfilled"] == r.warned, "overfilled and the warning do not agree")

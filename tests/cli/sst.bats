@@ -388,12 +388,12 @@ PY
   nay sst build -q --sort --key=timestamp -o t.ldb times
   [ "$(nay sst scan --key=timestamp --no-values t.ldb | sort | paste -sd' ')" = "-0043-03-15T00:00:00Z 2024-02-29T12:34:56.789000Z infinity" ]
   [ "$(nay sst scan --key=timestamp --json --no-values --max-count 1 t.ldb | jq -r .key | wc -c)" -gt 9 ]
-  echo short | nay sst build -q -o s.ldb
+  echo short | nay sst build -q --filter leveldb -o s.ldb # a table of LevelDB's, which states no type
   for type in int float bool date timestamp uuid numeric; do
     run -2 nay sst scan --key=$type s.ldb
     [[ $output == *"the key 'short' is not of type $type"* ]]
   done
-  printf '7\n' | nay sst build -q --key=int -o seven.ldb
+  echo 0700000000000000 | nay sst build -q --filter leveldb --key=hex -o seven.ldb
   run -2 nay sst scan --key=bool seven.ldb
   run -0 nay sst scan --key=date --no-values seven.ldb
   [ "$output" = 1970-01-08 ]
