@@ -7,6 +7,8 @@
 #ifndef NAY_REDIS_NATIVE_H
 #define NAY_REDIS_NATIVE_H
 
+#include <nay_key.h>
+
 #include "module.h"
 
 /* native_extras: properties of a filter that a native file does not store. */
@@ -78,11 +80,32 @@ native_state native_open(redis_ctx *ctx, redis_string *name, int mode, module_ke
 bool native_parse_u64(const redis_string *text, uint64_t *number);
 
 /*
+ * native_item: the key that an argument stands for, by the key description of the filter
+ * (nay_key.h). native_item_read: NAY_EINVAL, not a value of its type; NAY_EVERSION, a description
+ * that this module does not know: nothing is guessed. native_item_refused replies with the reason.
+ */
+typedef struct native_item {
+  const void *key;
+  size_t len;
+  uint8_t room[64];
+  void *more; /* instead of the room, for a longer key */
+} native_item;
+nay_status native_item_read(const nay_filter *filter, const redis_string *argument,
+                            native_item *item, nay_diag *diag);
+void native_item_free(native_item *item);
+int native_item_refused(redis_ctx *ctx, const nay_filter *filter, nay_status status,
+                        const nay_diag *diag);
+
+/* native_takes_text: whether items are keys as they are. */
+bool native_takes_text(const nay_filter *filter);
+
+/*
  * native_create: creates a filter in an open, empty key, and replicates its exact parameters: those
- * that the library computed, and the secret key, not the client's arguments.
+ * that the library computed, and the secret key, not the client's arguments. key_type: the key
+ * description.
  */
 nay_status native_create(redis_ctx *ctx, redis_string *name, module_key *key,
-                         const nay_params *params, bool by_seconds);
+                         const nay_params *params, bool by_seconds, const char *key_type);
 
 /* native_default_params: of filters that the first add creates. */
 nay_params native_default_params(void);

@@ -41,6 +41,10 @@ static void info_hash(redis_ctx *ctx, const facts *f) {
   redis.ReplyWithSimpleString(ctx, nay_hash_name(f->stats.hash));
 }
 
+static void info_key_type(redis_ctx *ctx, const facts *f) {
+  redis.ReplyWithSimpleString(ctx, nay_filter_key(f->filter));
+}
+
 static void info_keys(redis_ctx *ctx, const facts *f) {
   redis.ReplyWithLongLong(ctx, whole(f->stats.nkeys_estimated));
 }
@@ -122,6 +126,7 @@ static const struct field {
     {"overloaded", info_overloaded, FILTER, true},
     {"saturated", info_saturated, FILTER, true},
     {"hash", info_hash, FILTER, true},
+    {"key type", info_key_type, FILTER, false},
     {"probes", info_probes, FILTER, true},
     {"levels", info_levels, FILTER, true},
     {"memory limit", info_limit, GROWING, false},

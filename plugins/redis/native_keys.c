@@ -52,7 +52,7 @@ static bool adding_is_set(nay_kind kind) {
 }
 
 static void adding_reply(adding *a, redis_string **items, size_t at, size_t nitems,
-                         nay_status status, bool is_new) {
+                         nay_status status, const nay_diag *diag, bool is_new) {
   if (status == NAY_OK) {
     redis.ReplyWithBool(a->ctx, is_new);
     if (a->done != NULL) a->done[a->ndone] = items[at];
@@ -64,7 +64,11 @@ static void adding_reply(adding *a, redis_string **items, size_t at, size_t nite
     a->done = redis.Alloc(nitems * sizeof *a->done);
     memcpy(a->done, items, a->ndone * sizeof *a->done);
   }
-  native_reply_status(a->ctx, status, NULL);
+  if (diag != NULL) {
+    native_item_refused(a->ctx, a->filter, status, diag);
+  } else {
+    native_reply_status(a->ctx, status, NULL);
+  }
 }
 
 /* Families that are never full add whole batches. */
@@ -74,7 +78,7 @@ static void adding_batch(adding *a, const batch *b, redis_string **items, size_t
   nay_status status = nay_filter_add_many(a->filter, b->keys, b->lens, b->n, bitmap, NULL);
   for (size_t i = 0; i < b->n; i++) {
     bool is_new = status == NAY_OK && (bitmap[i / 64] >> i % 64 & 1) != 0;
-    adding_reply(a, items, first + i, nitems, status, is_new);
+    adding_reply(a, items, first + i, nitems, status, NULL, is_new);
   }
 }
 
@@ -95,11 +99,29 @@ static void adding_singly(adding *a, const batch *b, redis_string **items, size_
     if (one == NAY_OK && !(is_there && adding_is_set(a->kind))) {
       one = nay_filter_add_hash(a->filter, (nay_hash){hashes[i], 0}, &is_new);
     }
-    adding_reply(a, items, first + i, nitems, one, is_new);
+    adding_reply(a, items, first + i, nitems, one, NULL, is_new);
+  }
+}
+
+/* Items of a type other than text: each is converted, or refused. */
+static void adding_typed(adding *a, redis_string **items, size_t nitems) {
+  for (size_t i = 0; i < nitems; i++) {
+    native_item item;
+    nay_diag diag = {.what = NULL};
+    bool is_new = false;
+    nay_status status = native_item_read(a->filter, items[i], &item, &diag);
+    bool converted = status == NAY_OK;
+    if (converted) status = nay_filter_add(a->filter, item.key, item.len, &is_new);
+    adding_reply(a, items, i, nitems, status, converted ? NULL : &diag, is_new);
+    native_item_free(&item);
   }
 }
 
 static void adding_all(adding *a, redis_string **items, size_t nitems) {
+  if (!native_takes_text(a->filter)) {
+    adding_typed(a, items, nitems);
+    return;
+  }
   bool may_fail = (nay_kind_traits(a->kind) & NAY_CAN_GROW) != 0;
   for (size_t first = 0; first < nitems; first += BATCH) {
     batch b;
@@ -128,7 +150,7 @@ static int add_items(redis_ctx *ctx, redis_string **argv, int argc, bool is_arra
   if (state == NATIVE_ANSWERED) return REDIS_OK;
   if (state == NATIVE_MISSING) {
     nay_params params = native_default_params();
-    nay_status status = native_create(ctx, argv[1], &key, &params, false);
+    nay_status status = native_create(ctx, argv[1], &key, &params, false, "text");
     if (status != NAY_OK) {
       key_close(&key);
       return native_reply_status(ctx, status, NULL);
@@ -155,17 +177,32 @@ int native_madd_command(redis_ctx *ctx, redis_string **argv, int argc) {
 
 /* ---- NAY.TEST, NAY.MTEST, NAY.COUNT ---- */
 
+/* Replies with the answer, or with the reason why the item is no key of this filter. */
+static void test_item(redis_ctx *ctx, const nay_filter *filter, const redis_string *argument) {
+  native_item item;
+  nay_diag diag = {.what = NULL};
+  nay_status status = native_item_read(filter, argument, &item, &diag);
+  if (status == NAY_OK) {
+    redis.ReplyWithBool(ctx, nay_filter_may_contain(filter, item.key, item.len));
+  } else {
+    native_item_refused(ctx, filter, status, &diag);
+  }
+  native_item_free(&item);
+}
+
 int native_test_command(redis_ctx *ctx, redis_string **argv, int argc) {
   if (argc != 3) return redis.WrongArity(ctx);
   module_key key;
   nay_filter *filter = NULL;
   native_state state = native_open(ctx, argv[1], REDIS_READ, &key, &filter);
   if (state == NATIVE_ANSWERED) return REDIS_OK;
-  size_t len;
-  const char *item = redis.StringPtrLen(argv[2], &len);
-  bool maybe = state == NATIVE_FOUND && nay_filter_may_contain(filter, item, len);
+  if (state == NATIVE_MISSING) {
+    redis.ReplyWithBool(ctx, false);
+  } else {
+    test_item(ctx, filter, argv[2]);
+  }
   key_close(&key);
-  return redis.ReplyWithBool(ctx, maybe);
+  return REDIS_OK;
 }
 
 int native_mtest_command(redis_ctx *ctx, redis_string **argv, int argc) {
@@ -175,8 +212,10 @@ int native_mtest_command(redis_ctx *ctx, redis_string **argv, int argc) {
   native_state state = native_open(ctx, argv[1], REDIS_READ, &key, &filter);
   if (state == NATIVE_ANSWERED) return REDIS_OK;
   size_t nitems = (size_t)argc - 2;
+  bool typed = filter != NULL && !native_takes_text(filter);
   redis.ReplyWithArray(ctx, argc - 2);
-  for (size_t first = 0; first < nitems; first += BATCH) {
+  for (size_t i = 0; typed && i < nitems; i++) test_item(ctx, filter, argv[2 + i]);
+  for (size_t first = 0; !typed && first < nitems; first += BATCH) {
     batch b;
     uint64_t bitmap[BATCH / 64] = {0};
     batch_fill(&b, argv + 2 + first, nitems - first);
@@ -185,6 +224,30 @@ int native_mtest_command(redis_ctx *ctx, redis_string **argv, int argc) {
   }
   key_close(&key);
   return REDIS_OK;
+}
+
+/*
+ * What `use` says of the key of one item. Every status but NAY_OK and NAY_ENOENT has been replied.
+ */
+typedef nay_status (*item_use)(nay_filter *filter, const native_item *item, uint64_t *count);
+
+static nay_status use_item(redis_ctx *ctx, nay_filter *filter, const redis_string *argument,
+                           item_use use, uint64_t *count) {
+  native_item item;
+  nay_diag diag = {.what = NULL};
+  nay_status status = native_item_read(filter, argument, &item, &diag);
+  if (status != NAY_OK) {
+    native_item_refused(ctx, filter, status, &diag);
+  } else {
+    status = use(filter, &item, count);
+    if (status != NAY_OK && status != NAY_ENOENT) native_reply_status(ctx, status, NULL);
+  }
+  native_item_free(&item);
+  return status;
+}
+
+static nay_status count_item(nay_filter *filter, const native_item *item, uint64_t *count) {
+  return nay_filter_count(filter, item->key, item->len, count);
 }
 
 int native_count_command(redis_ctx *ctx, redis_string **argv, int argc) {
@@ -197,16 +260,19 @@ int native_count_command(redis_ctx *ctx, redis_string **argv, int argc) {
   if (state == NATIVE_ANSWERED) return REDIS_OK;
   if (state == NATIVE_FOUND) {
     if (!require(ctx, &key, filter, NAY_CAN_COUNT, "does not count")) return REDIS_OK;
-    size_t len;
-    const char *item = redis.StringPtrLen(argv[2], &len);
-    status = nay_filter_count(filter, item, len, &count);
+    status = use_item(ctx, filter, argv[2], count_item, &count);
   }
   key_close(&key);
-  if (status != NAY_OK) return native_reply_status(ctx, status, NULL);
+  if (status != NAY_OK) return REDIS_OK;
   return redis.ReplyWithLongLong(ctx, (long long)count);
 }
 
 /* ---- NAY.DEL ---- */
+
+static nay_status remove_item(nay_filter *filter, const native_item *item, uint64_t *count) {
+  (void)count;
+  return nay_filter_remove(filter, item->key, item->len);
+}
 
 int native_del_command(redis_ctx *ctx, redis_string **argv, int argc) {
   if (argc != 3) return redis.WrongArity(ctx);
@@ -217,12 +283,10 @@ int native_del_command(redis_ctx *ctx, redis_string **argv, int argc) {
   if (state == NATIVE_ANSWERED) return REDIS_OK;
   if (state == NATIVE_FOUND) {
     if (!require(ctx, &key, filter, NAY_CAN_REMOVE, "cannot remove keys")) return REDIS_OK;
-    size_t len;
-    const char *item = redis.StringPtrLen(argv[2], &len);
-    status = nay_filter_remove(filter, item, len);
+    status = use_item(ctx, filter, argv[2], remove_item, NULL);
   }
   key_close(&key);
-  if (status != NAY_OK && status != NAY_ENOENT) return native_reply_status(ctx, status, NULL);
+  if (status != NAY_OK && status != NAY_ENOENT) return REDIS_OK;
   if (status == NAY_OK) {
     redis.ReplicateVerbatim(ctx);
     key_event(ctx, "nay.del", argv[1]);

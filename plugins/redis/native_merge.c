@@ -23,6 +23,9 @@ static bool differs(const nay_filter *dst, const nay_filter *src, char *why, siz
   } else if (kind != other) {
     snprintf(why, size, "it is a %s filter, not a %s filter", nay_kind_name(other),
              nay_kind_name(kind));
+  } else if (!nay_key_description_same(nay_filter_key(dst), nay_filter_key(src))) {
+    snprintf(why, size, "its keys are of type %s, not %s", nay_filter_key(src),
+             nay_filter_key(dst));
   } else if (!nay_filter_same_hash(dst, src)) {
     snprintf(why, size, "its hash, seed or secret key differs: create filters with LIKE");
   } else if (nay_filter_params(dst, &d) != NAY_OK || nay_filter_params(src, &s) != NAY_OK) {
@@ -87,7 +90,7 @@ static nay_status merge_begin(merge *m, int *first) {
 }
 
 static bool merge_all(merge *m, int first) {
-  char why[128];
+  char why[192];
   for (int i = first; i < m->nkeys; i++) {
     const nay_filter *src = merge_value(m, i)->filter;
     if (differs(m->target, src, why, sizeof why)) {

@@ -28,6 +28,7 @@ typedef struct reserve {
   uint64_t window, generations, memory, seed, max_capacity, bits, probes, tag_bits;
   window_unit unit;
   redis_string *like;
+  char key_type[NAY_KEY_DESCRIPTION_MAX + 1];
   uint8_t secret[16];
   unsigned given;
 } reserve;
@@ -65,6 +66,7 @@ enum {
   GIVEN_LIKE = 1 << (NNUMBERS + 1),
   GIVEN_HASHKEY = 1 << (NNUMBERS + 2),
   GIVEN_UNIQUE = 1 << (NNUMBERS + 3),
+  GIVEN_KEYTYPE = 1 << (NNUMBERS + 4),
 };
 
 /* ---- arguments ---- */
@@ -106,6 +108,19 @@ static const char *parse_kind(reserve *r, const redis_string *argument) {
   return NULL;
 }
 
+static const char *parse_key_type(reserve *r, const redis_string *argument) {
+  nay_key_description how;
+  size_t len;
+  const char *text = redis.StringPtrLen(argument, &len);
+  if (len < sizeof r->key_type) memcpy(r->key_type, text, len);
+  bool whole = len < sizeof r->key_type && strlen(r->key_type) == len;
+  if (!whole || nay_key_description_parse(r->key_type, NULL, &how) != NAY_OK) {
+    return "ERR KEYTYPE is one of text, int, float, bool, date, timestamp, uuid, numeric";
+  }
+  r->given |= GIVEN_KEYTYPE;
+  return NULL;
+}
+
 static const char *parse_option(reserve *r, redis_string **argv, int argc, int *at) {
   for (size_t i = 0; i < NNUMBERS; i++) {
     if (arg_is(argv[*at], numbers[i].word)) return parse_number(r, i, argv, argc, at);
@@ -116,11 +131,15 @@ static const char *parse_option(reserve *r, redis_string **argv, int argc, int *
     return NULL;
   }
   bool is_kind = arg_is(argv[*at], "KIND"), is_like = arg_is(argv[*at], "LIKE");
-  if (!is_kind && !is_like && !arg_is(argv[*at], "HASHKEY")) return "ERR unknown option";
+  bool is_key_type = arg_is(argv[*at], "KEYTYPE");
+  if (!is_kind && !is_like && !is_key_type && !arg_is(argv[*at], "HASHKEY")) {
+    return "ERR unknown option";
+  }
   if (*at + 1 >= argc) return "ERR an option has no value";
   redis_string *value = argv[*at + 1];
   *at += 2;
   if (is_kind) return parse_kind(r, value);
+  if (is_key_type) return parse_key_type(r, value);
   r->given |= is_like ? GIVEN_LIKE : GIVEN_HASHKEY;
   if (is_like) {
     r->like = value;
@@ -218,9 +237,9 @@ static nay_params reserve_params(const reserve *r) {
   return p;
 }
 
-/* The parameters of the filter at `name`. NULL, or the error. */
+/* The parameters and the key type of the filter at `name`. NULL, or the error. */
 static const char *like_params(redis_ctx *ctx, redis_string *name, nay_params *params,
-                               bool *by_seconds) {
+                               bool *by_seconds, char key_type[NAY_KEY_DESCRIPTION_MAX + 1]) {
   module_key key;
   key_state state = key_open(ctx, name, REDIS_READ, native_type, &key);
   const native_value *other = state == KEY_OURS ? key.value : NULL;
@@ -232,6 +251,7 @@ static const char *like_params(redis_ctx *ctx, redis_string *name, nay_params *p
                           : NULL;
   if (error == NULL) {
     *by_seconds = other->extras.by_seconds;
+    memcpy(key_type, nay_filter_key(other->filter), strlen(nay_filter_key(other->filter)) + 1);
     params->flags |= NAY_STORE_KEY | NAY_ZEROED;
   }
   key_close(&key);
@@ -247,7 +267,7 @@ static bool within_memory(const reserve *r, nay_params *params, const nay_plan *
 
 /* ---- replication ---- */
 
-enum { MAX_ARGS = 24 };
+enum { MAX_ARGS = 26 };
 
 typedef struct replicated_args {
   redis_string *at[MAX_ARGS];
@@ -277,7 +297,7 @@ static void push_hash(replicated_args *w, const nay_params *p) {
 }
 
 static void replicate_reserve(redis_ctx *ctx, redis_string *name, const nay_params *p,
-                              bool by_seconds) {
+                              bool by_seconds, const nay_filter *filter) {
   replicated_args w = {.n = 0};
   w.at[w.n++] = redis.CreateStringPrintf(NULL, "%.17g", p->fpr);
   push_number(&w, NULL, p->nkeys);
@@ -292,13 +312,17 @@ static void replicate_reserve(redis_ctx *ctx, redis_string *name, const nay_para
   push_number(&w, "WINDOW", p->window);
   if (p->window != 0) push(&w, by_seconds ? "SECONDS" : "TICKS");
   if ((p->flags & NAY_UNIQUE) != 0) push(&w, "UNIQUE");
+  if (!native_takes_text(filter)) {
+    push(&w, "KEYTYPE");
+    push(&w, nay_filter_key(filter));
+  }
   push_hash(&w, p);
   redis.Replicate(ctx, "NAY.RESERVE", "sv", name, w.at, w.n);
   for (size_t i = 0; i < w.n; i++) redis.FreeString(NULL, w.at[i]);
 }
 
 nay_status native_create(redis_ctx *ctx, redis_string *name, module_key *key,
-                         const nay_params *params, bool by_seconds) {
+                         const nay_params *params, bool by_seconds, const char *key_type) {
   nay_allocator a = native_allocator();
   nay_filter *filter;
   nay_params exact = {.size = sizeof exact};
@@ -306,6 +330,7 @@ nay_status native_create(redis_ctx *ctx, redis_string *name, module_key *key,
   if (status != NAY_OK) return status;
   native_value *value = NULL;
   status = nay_filter_params(filter, &exact);
+  if (status == NAY_OK) status = nay_filter_set_key(filter, key_type);
   if (status == NAY_OK) {
     value = native_value_new(filter, &(native_extras){.by_seconds = by_seconds});
     if (value == NULL) status = NAY_ENOMEM;
@@ -316,7 +341,7 @@ nay_status native_create(redis_ctx *ctx, redis_string *name, module_key *key,
   }
   redis.ModuleTypeSetValue(key->handle, native_type, value);
   key->value = value;
-  replicate_reserve(ctx, name, &exact, by_seconds);
+  replicate_reserve(ctx, name, &exact, by_seconds, filter);
   native_tick(ctx, name, value);
   return NAY_OK;
 }
@@ -330,7 +355,7 @@ int native_reserve_command(redis_ctx *ctx, redis_string **argv, int argc) {
   bool by_seconds = false;
   const char *error = parse_reserve(&r, argv, argc);
   if (error == NULL && r.like != NULL) {
-    error = like_params(ctx, r.like, &params, &by_seconds);
+    error = like_params(ctx, r.like, &params, &by_seconds, r.key_type);
   } else if (error == NULL) {
     params = reserve_params(&r);
     by_seconds = params.window != 0 && r.unit == UNIT_SECONDS;
@@ -345,7 +370,8 @@ int native_reserve_command(redis_ctx *ctx, redis_string **argv, int argc) {
   module_key key;
   key_state state = key_open(ctx, argv[1], REDIS_READ | REDIS_WRITE, native_type, &key);
   if (state == KEY_MISSING) {
-    status = native_create(ctx, argv[1], &key, &params, by_seconds);
+    const char *key_type = r.key_type[0] != '\0' ? r.key_type : "text";
+    status = native_create(ctx, argv[1], &key, &params, by_seconds, key_type);
     if (status == NAY_OK) key_event(ctx, "nay.reserve", argv[1]);
   }
   key_close(&key);
