@@ -468,3 +468,120 @@ test('plans of LSM trees: Monkey reads less with the same bytes', () => {
   fails('EINVAL', () => nay.planLsm({ nkeys: 1e8, ratio: 10, bitsPerKey: 5, merging: 'never' }));
   fails('EINVAL', () => nay.planLsm());
 });
+
+// a type, two texts of one value, another value, a text of none
+const TYPED = {
+  int: ['7', '007', '8', 'seven'],
+  float: ['1.0', '10e-1', '2.5', 'one'],
+  bool: ['true', 'T', '0', 'yes'],
+  date: ['2024-02-29', '+2024-02-29', '2024-03-01', '2023-02-29'],
+  timestamp: ['2024-02-29T12:00Z', '2024-02-29 13:00+01', '2025-01-01', 'noon'],
+  uuid: ['123e4567-e89b-12d3-a456-426614174000', '{123E4567E89B12D3A456426614174000}', '0'.repeat(32), '123e'],
+  numeric: ['1.50', '15e-1', '1e100000', '1,5'],
+};
+
+test('key types: strings are converted or refused, by every call, in every family', () => {
+  for (const kind of nay.kinds) {
+    for (const [keyType, [text, again, other, bad]] of Object.entries(TYPED)) {
+      const params = { kind, nkeys: 100, fpr: 1e-6, keyType };
+      const filter = Filter.build([text], params);
+      assert.equal(filter.keyType, keyType);
+      assert.deepEqual([text, again, other].map((key) => filter.has(key)), [true, true, false], `${kind} ${keyType}`);
+      assert.equal(filter.has(nay.key.parse(keyType, again)), true);
+      assert.equal(filter.hash(again), filter.hash(nay.key.parse(keyType, text)));
+      assert.equal(filter.explain(again).maybe, true);
+      assert.deepEqual([...filter.hasMany([again, other, nay.key.parse(keyType, text)])], [1, 0, 1]);
+      assert.deepEqual([...filter.hasMany(`${again}\n${other}\n`)], [1, 0]);
+      assert.deepEqual([...filter.hasMany(utf8(`${other}\n${again}`))], [0, 1]);
+      for (const call of [() => filter.has(bad), () => filter.hash(bad), () => filter.explain(bad), () => filter.hasMany([text, bad]),
+        () => filter.hasMany(`${text}\n${bad}`), () => Filter.build([bad], params)]) fails('EINVAL', call);
+      const opened = Filter.open(filter.encode());
+      assert.equal(opened.keyType, keyType);
+      assert.equal(opened.copy().has(again), true);
+    }
+  }
+});
+
+test('key types: adds, counts and removals; a batch with a bad key adds nothing', () => {
+  const filter = Filter.create({ kind: 'counting', nkeys: 100, fpr: 1e-6, keyType: 'int' });
+  assert.equal(filter.add('7'), true);
+  assert.equal(filter.add('0x7'), false);
+  assert.equal(filter.count('007'), 2);
+  assert.equal(filter.remove('+7'), true);
+  const before = filter.encode();
+  fails('EINVAL', () => filter.addMany(['1', '2', 'three']), { message: 'not a decimal digit' });
+  fails('EINVAL', () => filter.add('x'));
+  fails('EINVAL', () => filter.remove('x'));
+  fails('EINVAL', () => filter.count('x'));
+  fails('EINVAL', () => filter.add(7));
+  fails('EINVAL', () => filter.add(utf8('7')), { message: 'the key has 1 bytes, and keys of type int have 8: give a text as a string' });
+  fails('EINVAL', () => filter.hasMany(utf8('12345678'), { offsets: Uint32Array.of(0, 4, 8) }));
+  fails('EINVAL', () => filter.has('\ud800'));
+  assert.deepEqual(filter.encode(), before);
+  assert.equal(filter.addMany(['1', nay.key.int(2), '0x3']), 3);
+  assert.deepEqual([...filter.addManyNew('3\n4\n')], [0, 1]);
+  assert.equal(filter.addMany(nay.key.int(9), { offsets: Uint32Array.of(0, 8) }), 1);
+  assert.equal(filter.has('09'), true);
+});
+
+test('key types: set, shown, compared; text and its notations are one', () => {
+  const filter = blocked();
+  assert.equal(filter.keyType, 'text');
+  assert.equal('keyType' in filter.params(), false);
+  const plain = filter.encode();
+  for (const keyType of ['text', 'bytes', 'hex', 'b64']) {
+    filter.keyType = keyType;
+    assert.equal(filter.keyType, 'text');
+    assert.deepEqual(filter.encode(), plain);
+  }
+  assert.equal(Filter.build(['666f6f'], { nkeys: 1, fpr: 0.01, keyType: 'hex' }).has('foo'), true);
+  filter.keyType = 'int';
+  assert.equal(Filter.create(filter.params()).keyType, 'int');
+  fails('EMISMATCH', () => filter.merge(blocked()));
+  fails('EMISMATCH', () => blocked().intersect(filter));
+  fails('EMISMATCH', () => filter.overlap(blocked({ keyType: 'date' })));
+  filter.merge(blocked({ keyType: 'int' }));
+  for (const keyType of ['itn', '', 'INT', 'int,', 'int,trim', 'a'.repeat(64)]) {
+    assert.throws(() => { filter.keyType = keyType; }, NayError, keyType);
+    assert.throws(() => Filter.create({ nkeys: 1, fpr: 0.01, keyType }), NayError, keyType);
+    assert.throws(() => Filter.build(['1'], { nkeys: 1, fpr: 0.01, keyType }), NayError, keyType);
+  }
+  for (const keyType of [7, null, {}]) fails('EINVAL', () => { filter.keyType = keyType; });
+  assert.equal(filter.keyType, 'int');
+  fails('EINVAL', () => nay.formats.create('leveldb', { bitsPerKey: 10, nkeys: 9, keyType: 'int' }));
+  const other = nay.formats.create('leveldb', { bitsPerKey: 10, nkeys: 9 });
+  fails('ENOTSUP', () => { other.keyType = 'int'; });
+  assert.equal(other.keyType, 'text');
+});
+
+test('key types: static maps', () => {
+  const map = StaticMap.build([['1', 10], ['0x2', 20], [nay.key.int(3), 30]], { valueBits: 8, checkBits: 20, keyType: 'int' });
+  const opened = StaticMap.open(map.encode());
+  for (const each of [map, opened]) {
+    assert.equal(each.keyType, 'int');
+    assert.deepEqual(['01', '2', '+3', '4'].map((key) => each.get(key)), [10n, 20n, 30n, undefined]);
+    fails('EINVAL', () => each.get('one'));
+    fails('EINVAL', () => each.get(utf8('1')));
+  }
+  fails('EINVAL', () => StaticMap.build([['one', 1]], { keyType: 'int' }));
+  assert.throws(() => StaticMap.build([], { keyType: 'itn' }), NayError);
+});
+
+test('key types: a description that this module does not know is refused where a string is converted', () => {
+  const filter = Filter.build([nay.key.int(7)], { kind: 'blocked', nkeys: 10, fpr: 1e-6, keyType: 'int' });
+  const bytes = filter.encode();
+  const at = 64 + 16 * 2 + 16 + 16; // the first section: sections, digests, padding
+  assert.equal(new TextDecoder().decode(bytes.subarray(at, at + 3)), 'int');
+  bytes.set(utf8('ipv'), at);
+  const view = new DataView(bytes.buffer);
+  const sealed = (from, to) => view.setBigUint64(to, nay.hash(bytes.subarray(from, to)), true);
+  view.setBigUint64(96, nay.hash(bytes.subarray(at)), true); // one chunk
+  sealed(56, 104);
+  const other = Filter.open(bytes);
+  assert.equal(other.keyType, 'ipv');
+  fails('EVERSION', () => other.has('7'));
+  fails('EVERSION', () => other.add('7'));
+  fails('EVERSION', () => other.hasMany(['7']));
+  assert.equal(other.has(nay.key.int(7)), true);
+  assert.equal(Filter.open(other.encode()).keyType, 'ipv');
+});

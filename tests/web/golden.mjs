@@ -67,6 +67,7 @@ function makeFilter(nay, g) {
     for (const one of members(nay, g, start, n - start)) filter.addMany(typeof one === 'bigint' ? BigUint64Array.of(one) : [one]);
   };
   DEEDS[g.deed]({ nay, filter, g, build, start, n, addRest });
+  if (g.keyType) filter.keyType = g.keyType;
   if (g.nmeta) filter.meta = Uint8Array.from({ length: Number(g.nmeta) }, (_, i) => 'nay metadata. '.charCodeAt(i % 14));
   return filter;
 }

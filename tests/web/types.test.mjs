@@ -48,7 +48,7 @@ test('structs', () => {
 
 test('params: those that the library knows, and flags', () => {
   const known = properties(filter.params());
-  assert.deepEqual(declared('Params'), [...known, 'key', 'concurrent', 'noVerify', 'storeKey', 'unique'].sort());
+  assert.deepEqual(declared('Params'), [...known, 'key', 'keyType', 'concurrent', 'noVerify', 'storeKey', 'unique'].sort());
 });
 
 test('classes', () => {

@@ -1,7 +1,14 @@
 // libnay: membership filters and static maps in WebAssembly. README.md is the tour.
 
-/** A key: a string is its UTF-8 (a lone surrogate is refused), bytes are as they are. */
+/** A key: a string is its UTF-8 (a lone surrogate is refused), or a value of a keyType; bytes are as they are. */
 export type Key = string | Uint8Array | ArrayBuffer | ArrayBufferView;
+
+/**
+ * How keys are made of strings, stated in the file: a type, perhaps with transformations ('int,trim'). 'text' and
+ * its notations 'hex' and 'b64' are one. A string is converted, or refused; bytes are a key as it is.
+ */
+export type KeyType =
+  | 'text' | 'int' | 'float' | 'bool' | 'date' | 'timestamp' | 'uuid' | 'numeric' | 'hex' | 'b64' | (string & {});
 
 export type Kind =
   | 'bloom' | 'blocked' | 'counting' | 'scalable' | 'window' | 'cuckoo' | 'xor' | 'fuse' | 'ribbon';
@@ -42,6 +49,8 @@ export interface Params {
   storeKey?: boolean;
   unique?: boolean;
   noVerify?: boolean;
+  /** Not of other systems' layouts, which cannot state it. */
+  keyType?: KeyType;
 }
 
 export interface Plan {
@@ -153,6 +162,8 @@ export interface Filter extends Owned {
   readonly traits: Traits;
   /** The user's own bytes, kept in the file. */
   meta: Uint8Array | null;
+  /** What the filter states of its keys; setting it changes no key. */
+  keyType: KeyType;
 
   /** Whether the filter would have said nay before. */
   add(key: Key): boolean;
@@ -210,6 +221,7 @@ export interface MapParams {
   key?: Uint8Array;
   storeKey?: boolean;
   noVerify?: boolean;
+  keyType?: KeyType;
 }
 
 export interface MapStats {
@@ -229,6 +241,7 @@ export interface MapStats {
 
 export interface StaticMap extends Owned {
   meta: Uint8Array | null;
+  keyType: KeyType;
   /** A key outside the set gets an arbitrary value, or undefined where the map has check bits. */
   get(key: Key | bigint): bigint | undefined;
   stats(): MapStats;
@@ -276,6 +289,8 @@ export interface TableInfo {
   prefixBytes: number;
   smallest: Uint8Array | null;
   largest: Uint8Array | null;
+  /** null: an engine wrote the table that states none. */
+  keyType: KeyType | null;
   caveats: string[];
 }
 
@@ -315,6 +330,7 @@ export interface TableFiltersInfo {
   nempty: number;
   ndamaged: number;
   nbytes: number;
+  keyType: KeyType | null;
   caveats: string[];
 }
 

@@ -13,6 +13,7 @@
 #include "filter.h"
 #include "hash/hash.h"
 #include "nay_explain.h"
+#include "nay_key.h"
 #include "nay_map.h"
 #include "nayw.h"
 
@@ -69,6 +70,18 @@ NAYW_EXPORT(nayw_count_hash)
 int nayw_count_hash(const nay_filter *f, uint64_t lo, uint64_t hi, uint64_t *count);
 int nayw_count_hash(const nay_filter *f, uint64_t lo, uint64_t hi, uint64_t *count) {
   return nay_filter_count_hash(f, (nay_hash){lo, hi}, count);
+}
+
+/* nayw_convert: nay_key_convert by a description that is a text. */
+NAYW_EXPORT(nayw_convert)
+int nayw_convert(const char *description, const char *text, size_t len, uint8_t *out, size_t cap,
+                 size_t *key_len, nay_diag *diag);
+int nayw_convert(const char *description, const char *text, size_t len, uint8_t *out, size_t cap,
+                 size_t *key_len, nay_diag *diag) {
+  nay_key_description how;
+  nay_status status = nay_key_description_parse(description, diag, &how);
+  if (status != NAY_OK) return status;
+  return nay_key_convert(&how, text, len, out, cap, key_len, diag);
 }
 
 /* ---- batches ---- */

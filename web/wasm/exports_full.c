@@ -21,12 +21,25 @@ static const nay_sst_codec *const codecs[] = {&snappy};
 /* ---- layouts of structs, as in layout.c ---- */
 
 #define F(type, field) NAYW_FIELD(type, nay_sst_info, field)
-static const nayw_field layout_sst_info[] = {
-    F(NUMBER, size),        F(NUMBER, keys),     F(BOOL, keys_guessed),   F(COUNT, nbytes),
-    F(COUNT, nblocks),      F(NUMBER, filter),   F(BOOL, filter_used),    F(COUNT, filter_bytes),
-    F(COUNT, npartitions),  F(TEXT, policy),     F(TEXT, prefix),         F(BOOL, prefix_used),
-    F(COUNT, prefix_bytes), F(NUMBER, smallest), F(NUMBER, smallest_len), F(NUMBER, largest),
-    F(NUMBER, largest_len), {NULL, 0, 0}};
+static const nayw_field layout_sst_info[] = {F(NUMBER, size),
+                                             F(NUMBER, keys),
+                                             F(BOOL, keys_guessed),
+                                             F(COUNT, nbytes),
+                                             F(COUNT, nblocks),
+                                             F(NUMBER, filter),
+                                             F(BOOL, filter_used),
+                                             F(COUNT, filter_bytes),
+                                             F(COUNT, npartitions),
+                                             F(TEXT, policy),
+                                             F(TEXT, prefix),
+                                             F(BOOL, prefix_used),
+                                             F(COUNT, prefix_bytes),
+                                             F(NUMBER, smallest),
+                                             F(NUMBER, smallest_len),
+                                             F(NUMBER, largest),
+                                             F(NUMBER, largest_len),
+                                             F(TEXT, key),
+                                             {NULL, 0, 0}};
 #undef F
 
 #define F(field) NAYW_FIELD(COUNT, nay_sst_counters, field)
@@ -57,25 +70,14 @@ static const nayw_field layout_sst_version[] = {F(NUMBER, size),   F(NUMBER, key
 #undef F
 
 #define F(type, field) NAYW_FIELD(type, nay_table_filters_info, field)
-static const nayw_field layout_filters_info[] = {F(NUMBER, size),
-                                                 F(NUMBER, engine),
-                                                 F(NUMBER, format_version),
-                                                 F(TEXT, checksum),
-                                                 F(NUMBER, layout),
-                                                 F(TEXT, policy),
-                                                 F(TEXT, policy_option),
-                                                 F(TEXT, prefix),
-                                                 F(BOOL, whole_keys),
-                                                 F(BOOL, prefixes),
-                                                 F(BOOL, understood),
-                                                 F(BOOL, index_known),
-                                                 F(COUNT, nkeys),
-                                                 F(COUNT, nentries),
-                                                 F(COUNT, nfilters),
-                                                 F(COUNT, nempty),
-                                                 F(COUNT, ndamaged),
-                                                 F(COUNT, nbytes),
-                                                 {NULL, 0, 0}};
+static const nayw_field layout_filters_info[] = {
+    F(NUMBER, size),        F(NUMBER, engine),   F(NUMBER, format_version),
+    F(TEXT, checksum),      F(NUMBER, layout),   F(TEXT, policy),
+    F(TEXT, policy_option), F(TEXT, prefix),     F(BOOL, whole_keys),
+    F(BOOL, prefixes),      F(BOOL, understood), F(BOOL, index_known),
+    F(COUNT, nkeys),        F(COUNT, nentries),  F(COUNT, nfilters),
+    F(COUNT, nempty),       F(COUNT, ndamaged),  F(COUNT, nbytes),
+    F(TEXT, key),           {NULL, 0, 0}};
 #undef F
 
 #define F(type, field) NAYW_FIELD(type, nay_table_filters_entry, field)

@@ -1,4 +1,5 @@
 import { ENOENT, ENOTSUP, optionsOf, refuse } from './error.js';
+import { splitType, typedBatch, typedKey } from './keytype.js';
 import { Handle, OWN, bytesOf, liveOf } from './memory.js';
 import { word } from './struct.js';
 
@@ -152,15 +153,31 @@ function makeFilter(m, structs, keys) {
     return m.copyOut(to, all.length);
   });
 
+  /** Writes a key into the module's memory, converted where the filter states a type; returns its length. */
+  const put = (filter, key) => keys.put(filter?.type === 'text' ? key : typedKey(m, filter?.type, key));
+  const batch = (filter, items, options) => typedBatch(m, filter?.type, batchOf(items, options));
+
+  /** A new filter states its key type, or does not stay. */
+  const stating = (filter, type) => {
+    try {
+      if (type !== 'text') filter.keyType = type;
+      return filter;
+    } catch (error) {
+      filter.free();
+      throw error;
+    }
+  };
+
   class Filter extends Handle {
     constructor(own, ptr) {
       super(own, m, ptr, x.nay_filter_free);
+      this.type = m.text(x.nay_filter_key(ptr));
     }
 
     // ---- making ----
 
     static plan(params) {
-      return structs.input('params', params, (p) => structs.output('plan', (plan) => {
+      return structs.input('params', splitType(params).rest, (p) => structs.output('plan', (plan) => {
         m.u32[m.diag >>> 2] = 0;
         m.check(x.nay_params_plan(p, m.diag, plan), m.diag);
       }));
@@ -175,19 +192,22 @@ function makeFilter(m, structs, keys) {
     }
 
     static create(params) {
-      return new Filter(OWN, structs.input('params', params, (p) => m.make((diag, out) => x.nay_filter_new(p, 0, diag, out))));
+      const { type, rest } = splitType(params);
+      const make = (p) => m.make((diag, out) => x.nay_filter_new(p, 0, diag, out));
+      return stating(new Filter(OWN, structs.input('params', rest, make)), type);
     }
 
     static build(items, params, options) {
+      const { type, rest } = splitType(params);
       const make = (p) => m.make((diag, out) => x.nay_builder_new(p, 0, diag, out));
-      return Filter.finish(structs.input('params', params, make), items, options);
+      return Filter.finish(structs.input('params', rest, make), items, options, type);
     }
 
     /** Feeds a builder, makes the filter of it, and frees it. */
-    static finish(builder, items, options) {
+    static finish(builder, items, options, type = 'text') {
       try {
-        feedBuilder(m, keys, builder, batchOf(items, options));
-        return new Filter(OWN, m.make((diag, out) => x.nay_builder_finish(builder, diag, out)));
+        feedBuilder(m, keys, builder, typedBatch(m, type, batchOf(items, options)));
+        return stating(new Filter(OWN, m.make((diag, out) => x.nay_builder_finish(builder, diag, out))), type);
       } finally {
         x.nay_builder_free(builder);
       }
@@ -203,6 +223,18 @@ function makeFilter(m, structs, keys) {
       }
     }
 
+    /** How keys are made of strings: 'int', 'date', ...; 'text': a string is its UTF-8. */
+    get keyType() {
+      live(this);
+      return this.type;
+    }
+
+    set keyType(type) {
+      if (typeof type !== 'string') refuse('keyType: not a string');
+      m.check(m.withText(type, (at) => x.nay_filter_set_key(live(this), at)));
+      this.type = m.text(x.nay_filter_key(live(this)));
+    }
+
     copy() {
       return new Filter(OWN, m.make((diag, out) => x.nay_filter_copy(live(this), 0, out)));
     }
@@ -210,7 +242,7 @@ function makeFilter(m, structs, keys) {
     // ---- keys ----
 
     add(key) {
-      const len = keys.put(key);
+      const len = put(this, key);
       const isNew = addKey(live(this), keys.at, len);
       keys.done();
       if (isNew < 0) m.check(isNew);
@@ -218,14 +250,14 @@ function makeFilter(m, structs, keys) {
     }
 
     has(key) {
-      const len = keys.put(key);
+      const len = put(this, key);
       const maybe = mayContain(live(this), keys.at, len);
       keys.done();
       return maybe !== 0;
     }
 
     remove(key) {
-      const len = keys.put(key);
+      const len = put(this, key);
       const status = x.nay_filter_remove(live(this), keys.at, len);
       keys.done();
       if (status === ENOENT) return false;
@@ -234,7 +266,7 @@ function makeFilter(m, structs, keys) {
     }
 
     count(key) {
-      const len = keys.put(key);
+      const len = put(this, key);
       const status = x.nay_filter_count(live(this), keys.at, len, m.cell);
       keys.done();
       m.check(status);
@@ -242,7 +274,7 @@ function makeFilter(m, structs, keys) {
     }
 
     hash(key) {
-      const len = keys.put(key);
+      const len = put(this, key);
       const status = x.nayw_hash(live(this), keys.at, len, m.cell);
       keys.done();
       m.check(status);
@@ -253,7 +285,7 @@ function makeFilter(m, structs, keys) {
 
     addMany(items, options) {
       const filter = () => live(this);
-      return withBatch(m, keys, filter, batchOf(items, options), (lo, hi, n) => {
+      return withBatch(m, keys, filter, batch(this, items, options), (lo, hi, n) => {
         addAll(m, filter(), lo, hi, n, 0);
         return n;
       });
@@ -261,20 +293,20 @@ function makeFilter(m, structs, keys) {
 
     addManyNew(items, options) {
       const filter = () => live(this);
-      return withBatch(m, keys, filter, batchOf(items, options),
+      return withBatch(m, keys, filter, batch(this, items, options),
         (lo, hi, n) => answers(m, n, (bitmap) => addAll(m, filter(), lo, hi, n, bitmap)));
     }
 
     hasMany(items, options) {
       const filter = () => live(this);
-      const batch = batchOf(items, options);
-      if (batch.keys) return hasEach(filter, batch.keys);
-      return withBatch(m, keys, filter, batch,
+      const all = batch(this, items, options);
+      if (all.keys) return hasEach(filter, all.keys);
+      return withBatch(m, keys, filter, all,
         (lo, hi, n) => answers(m, n, (bitmap) => x.nay_filter_may_contain_hash_many(filter(), lo, hi, n, bitmap)));
     }
 
     hashMany(items, options) {
-      return withBatch(m, keys, () => live(this), batchOf(items, options),
+      return withBatch(m, keys, () => live(this), batch(this, items, options),
         (lo, hi, n) => m.u64.slice(lo >>> 3, (lo >>> 3) + n));
     }
 
@@ -348,7 +380,8 @@ function makeFilter(m, structs, keys) {
     }
 
     params() {
-      return structs.paramsOf(structs.output('params', (at) => m.check(x.nay_filter_params(live(this), at))));
+      const params = structs.paramsOf(structs.output('params', (at) => m.check(x.nay_filter_params(live(this), at))));
+      return this.type === 'text' ? params : { ...params, keyType: this.type };
     }
 
     get meta() {
@@ -370,7 +403,7 @@ function makeFilter(m, structs, keys) {
 
     explain(key) {
       const hash = typeof key === 'bigint';
-      const len = hash ? 0 : keys.put(key);
+      const len = hash ? 0 : put(this, key);
       const why = structs.output('explanation', (at) => {
         const status = hash ? x.nayw_explain_hash(live(this), word(key, 'hash'), 0n, at)
           : x.nayw_explain(live(this), keys.at, len, at);

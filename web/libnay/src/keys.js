@@ -200,6 +200,20 @@ class Keys {
   }
 }
 
+/** The key of a text, which is bytes here, by a key description: a type is one. */
+function convert(m, type, text) {
+  return m.withText(type, (name) => m.with(text.length + 1, (from) => {
+    m.u8.set(text, from);
+    m.u32[m.diag >>> 2] = 0;
+    m.check(m.x.nayw_convert(name, from, text.length, 0, 0, m.cell, m.diag), m.diag);
+    const len = m.number(m.cell);
+    return m.with(len + 1, (to) => {
+      m.check(m.x.nayw_convert(name, from, text.length, to, len, m.cell, m.diag), m.diag);
+      return m.copyOut(to, len);
+    });
+  }));
+}
+
 /** nay.key: typed values as key bytes, the same as in every other program (doc/keys.md). */
 function typedKeys(memory) {
   const TYPES = ['text', 'int', 'float', 'bool', 'date', 'timestamp', 'uuid', 'numeric', 'hex', 'b64'];
@@ -227,23 +241,11 @@ function typedKeys(memory) {
     },
     /** A text of a type: 'int', 'date', 'timestamp', 'uuid', 'numeric', 'hex', ... */
     parse(type, text) {
-      const number = TYPES.indexOf(type);
-      if (number < 0) refuse(`key: no type '${type}'`);
+      if (!TYPES.includes(type)) refuse(`key: no type '${type}'`);
       if (typeof text !== 'string') refuse('key: not a string');
       checkWellFormed(text);
-      const bytes = memory.encoder.encode(text);
-      const m = memory;
-      return m.with(bytes.length + 1, (from) => {
-        m.u8.set(bytes, from);
-        m.u32[m.diag >>> 2] = 0;
-        m.check(m.x.nay_key_parse(number, from, bytes.length, 0, 0, m.cell, m.diag), m.diag);
-        const len = m.number(m.cell);
-        return m.with(len + 1, (to) => {
-          m.check(m.x.nay_key_parse(number, from, bytes.length, to, len, m.cell, m.diag), m.diag);
-          return m.copyOut(to, len);
-        });
-      });
+      return convert(memory, type, memory.encoder.encode(text));
     },
   };
 }
-export { Keys, typedKeys };
+export { Keys, typedKeys, checkWellFormed, convert };

@@ -1,4 +1,5 @@
 import { ENOENT, ENOTSUP, refuse } from './error.js';
+import { splitType, typedKey } from './keytype.js';
 import { Handle, OWN, bytesOf, liveOf } from './memory.js';
 import { word } from './struct.js';
 
@@ -9,6 +10,7 @@ function makeMap(m, structs, keys) {
   class StaticMap extends Handle {
     constructor(own, ptr) {
       super(own, m, ptr, x.nay_map_free);
+      this.type = m.text(x.nay_map_key(ptr));
     }
 
     /** pairs: an array or Map of [key, value]; keys are hashes (bigint) where the caller hashes. */
@@ -16,11 +18,15 @@ function makeMap(m, structs, keys) {
       if (typeof pairs?.[Symbol.iterator] !== 'function') refuse('pairs: neither an array nor a Map');
       const all = [...pairs];
       if (!all.every((pair) => Array.isArray(pair) && pair.length === 2)) refuse('pairs: not each is [key, value]');
+      const { type, rest } = splitType(params);
       const make = (p) => m.make((diag, out) => x.nay_map_builder_new(p, 0, diag, out));
-      const builder = structs.input('mapParams', params, make);
+      const builder = structs.input('mapParams', rest, make);
+      const typed = type === 'text' ? all : all.map(([key, value]) => [typedKey(m, type, key), value]);
       try {
-        StaticMap.feed(builder, all, params.hash === 'caller');
-        return new StaticMap(OWN, m.make((diag, out) => x.nay_map_builder_finish(builder, diag, out)));
+        StaticMap.feed(builder, typed, params.hash === 'caller');
+        const map = new StaticMap(OWN, m.make((diag, out) => x.nay_map_builder_finish(builder, diag, out)));
+        if (type !== 'text') map.keyType = type;
+        return map;
       } finally {
         x.nay_map_builder_free(builder);
       }
@@ -55,7 +61,7 @@ function makeMap(m, structs, keys) {
     /** The value, a bigint; undefined when the map has check bits and the key is certainly absent. */
     get(key) {
       const hash = typeof key === 'bigint';
-      const len = hash ? 0 : keys.put(key);
+      const len = hash ? 0 : keys.put(typedKey(m, this.type, key));
       const status = hash ? x.nayw_map_get_hash(live(this), word(key, 'hash'), m.cell)
         : x.nay_map_get(live(this), keys.at, len, m.cell);
       keys.done();
@@ -73,6 +79,18 @@ function makeMap(m, structs, keys) {
       m.u8.set(key, m.room);
       m.check(x.nay_map_unlock(live(this), m.room));
       return this;
+    }
+
+    /** How keys are made of strings: see Filter. */
+    get keyType() {
+      live(this);
+      return this.type;
+    }
+
+    set keyType(type) {
+      if (typeof type !== 'string') refuse('keyType: not a string');
+      m.check(m.withText(type, (at) => x.nay_map_set_key(live(this), at)));
+      this.type = m.text(x.nay_map_key(live(this)));
     }
 
     get meta() {

@@ -1,4 +1,5 @@
 import { ENOENT, optionsOf, refuse } from './error.js';
+import { typedKey } from './keytype.js';
 import { Handle, OWN, bytesOf, liveOf } from './memory.js';
 
 const LAYOUTS = ['none', 'block', 'full', 'partitioned'];
@@ -27,6 +28,7 @@ function makeTable(m, structs, keys) {
         x.nay_sst_free(sst);
         m.free(bytes);
       });
+      this.type = this.info().keyType ?? 'text';
     }
 
     static open(bytes, options) {
@@ -51,7 +53,7 @@ function makeTable(m, structs, keys) {
     }
 
     get(key) {
-      const len = keys.put(key);
+      const len = keys.put(typedKey(m, this.type, key));
       const nbytes = structs.nbytes('sstValue');
       return m.with(nbytes, (at) => {
         m.u8.fill(0, at, at + nbytes);
@@ -71,7 +73,7 @@ function makeTable(m, structs, keys) {
     }
 
     has(key) {
-      const len = keys.put(key);
+      const len = keys.put(typedKey(m, this.type, key));
       const maybe = x.nay_sst_may_contain(live(this), keys.at, len);
       keys.done();
       return maybe !== 0;
@@ -80,7 +82,8 @@ function makeTable(m, structs, keys) {
     info() {
       const info = structs.output('sstInfo', (at) => m.check(x.nay_sst_describe(live(this), at)));
       const { smallest, smallestLen, largest, largestLen } = info;
-      for (const gone of ['smallestLen', 'largestLen']) delete info[gone];
+      info.keyType = info.key;
+      for (const gone of ['smallestLen', 'largestLen', 'key']) delete info[gone];
       info.smallest = smallest === 0 ? null : m.copyOut(smallest, smallestLen);
       info.largest = largest === 0 ? null : m.copyOut(largest, largestLen);
       info.filter = LAYOUTS[info.filter];
@@ -99,7 +102,7 @@ function makeTable(m, structs, keys) {
       const internal = this.info().keys === 'internal';
       const iter = m.make((diag, out) => x.nay_sst_iter_new(live(this), out));
       try {
-        for (let status = start(iter, from, prefix); status !== ENOENT; status = x.nay_sst_iter_next(iter)) {
+        for (let status = start(iter, this.type, from, prefix); status !== ENOENT; status = x.nay_sst_iter_next(iter)) {
           m.check(status, x.nay_sst_iter_diag(iter));
           yield entry(iter, internal);
         }
@@ -113,10 +116,11 @@ function makeTable(m, structs, keys) {
     }
   }
 
-  function start(iter, from, prefix) {
+  /** A prefix that is bytes has any length. */
+  function start(iter, type, from, prefix) {
     const key = prefix ?? from;
     if (key === undefined) return x.nay_sst_iter_first(iter);
-    const len = keys.put(key);
+    const len = keys.put(typeof key === 'string' || prefix === undefined ? typedKey(m, type, key) : key);
     const status = (prefix === undefined ? x.nay_sst_iter_seek : x.nay_sst_iter_prefix)(iter, keys.at, len);
     keys.done();
     return status;
@@ -145,6 +149,7 @@ function makeTableFilters(m, structs, keys) {
         x.nay_table_filters_free(table);
         m.free(bytes);
       });
+      this.type = this.info().keyType ?? 'text';
     }
 
     /** Whether the bytes end as a table of LevelDB, RocksDB or nori does. */
@@ -170,7 +175,7 @@ function makeTableFilters(m, structs, keys) {
     }
 
     has(key) {
-      const len = keys.put(key);
+      const len = keys.put(typedKey(m, this.type, key));
       const maybe = x.nay_table_filters_may_contain(live(this), keys.at, len);
       keys.done();
       return maybe !== 0;
@@ -178,6 +183,8 @@ function makeTableFilters(m, structs, keys) {
 
     info() {
       const info = structs.output('filtersInfo', (at) => m.check(x.nay_table_filters_describe(live(this), at)));
+      info.keyType = info.key;
+      delete info.key;
       info.engine = m.text(x.nay_table_filters_engine_name(info.engine));
       info.layout = LAYOUTS[info.layout];
       info.caveats = texts(m, (i) => x.nay_table_filters_caveat(live(this), i));
@@ -210,7 +217,7 @@ function makeTableFilters(m, structs, keys) {
 
     /** Which filters decide about a key: the answer, and each filter that is probed. */
     explain(key) {
-      const len = keys.put(key);
+      const len = keys.put(typedKey(m, this.type, key));
       const maybe = x.nayw_filters_explain(live(this), keys.at, len);
       keys.done();
       m.check(maybe);
