@@ -62,14 +62,22 @@ static bool probe_filter(probe *p, const uint8_t *bytes, size_t filter_len) {
 
 /* ---- LevelDB's filter block ---- */
 
+/* A filter of the block. Without bounds that lie in the block it is damaged, which is a maybe; an
+ * empty one stands for a range without keys. */
+static bool probe_bounds(probe *p, bool found, const uint8_t *bytes, size_t filter_len) {
+  const nay_table_filters *t = p->t;
+  if (!found) return probe_tell(p, t->bytes + t->filter.at.offset, NULL, true, true);
+  return filter_len != 0 && probe_filter(p, bytes, filter_len);
+}
+
 static bool probe_all(probe *p) {
   const nay_filter_block *b = &p->t->filter_block;
   bool any = b->n == 0;
   for (uint64_t i = 0; i < b->n && probe_goes_on(p, any); i++) {
-    const uint8_t *bytes;
-    size_t filter_len;
-    any |= !nay__filter_block_at(b, i, &bytes, &filter_len) ||
-           (filter_len != 0 && probe_filter(p, bytes, filter_len));
+    const uint8_t *bytes = NULL;
+    size_t filter_len = 0;
+    bool found = nay__filter_block_at(b, i, &bytes, &filter_len);
+    any |= probe_bounds(p, found, bytes, filter_len);
   }
   return any;
 }
@@ -77,12 +85,12 @@ static bool probe_all(probe *p) {
 /* The filter of data block i; past the last one no key exists. */
 static bool probe_data_block(probe *p, size_t i) {
   const nay_table_filters *t = p->t;
-  const uint8_t *bytes;
-  size_t filter_len;
+  const uint8_t *bytes = NULL;
+  size_t filter_len = 0;
   if (i >= nay__index_count(&t->index)) return false;
   uint64_t offset = nay__index_at(&t->index, i)->handle.offset;
-  if (!nay__filter_block_find(&t->filter_block, offset, &bytes, &filter_len)) return true;
-  return filter_len != 0 && probe_filter(p, bytes, filter_len);
+  bool found = nay__filter_block_find(&t->filter_block, offset, &bytes, &filter_len);
+  return probe_bounds(p, found, bytes, filter_len);
 }
 
 static bool probe_filter_block(probe *p) {
