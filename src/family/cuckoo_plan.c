@@ -65,8 +65,8 @@ static double cuckoo_plan_load(unsigned f, double fpr) {
  */
 uint64_t nay__cuckoo_capacity(uint64_t nslots) {
   uint64_t s = nslots;
-  if (s >= 2040) return s - nay__ceil_div(s, 20) - 134;
-  uint64_t n = nay__min_u64(s * s / 640 + s / 8, s > 40 ? s * 9 / 10 - 32 : 0);
+  if (s >= 2040) return s - nay__ceil_div(s, 20) - 150;
+  uint64_t n = nay__min_u64(s * s / 720 + s / 8, s > 60 ? s * 9 / 10 - 48 : 0);
   return nay__max_u64(8, nay__max_u64(s / 4, n));
 }
 
@@ -74,7 +74,7 @@ uint64_t nay__cuckoo_capacity(uint64_t nslots) {
  * at a chance above 10^-9: the page of the family has the formula. */
 static unsigned cuckoo_plan_least_tag(const nay_params *p) {
   if (p->tag_bits != 0) return p->tag_bits;
-  unsigned f = p->nkeys < 2048 ? 10 : 8;
+  unsigned f = 8;
   uint64_t most = nay__max_u64(p->nkeys, p->max_nkeys); /* 2^56 at most */
   while (most >> (25 + 8 * (f - 8)) != 0) f++;
   return f;

@@ -301,11 +301,14 @@ WARNING='warning: * has a false-positive rate of *[%0-9], above the promised *[%
   run -4 nay build -q --strict -f -n 100 -p 1% --format leveldb -o f.ldb keys
 }
 
-# Small filters of different rates have as many bytes: the rate of the plan counts.
+# Small filters of different rates have as many bytes: the rate of the plan counts. Plans of cuckoo filters are the same
+# for all rates that the shortest tags keep.
 @test "add --create refuses a -p that would have planned another rate" {
   for family in scalable cuckoo; do
+    pairs="30%:5% 5%:1% 1%:5%"
+    [ $family = scalable ] || pairs="0.5%:0.05% 0.01%:0.5%"
     for n in 10 1000 100000; do
-      for pair in 30%:5% 30%:0.1% 5%:1% 1%:5% 0.1%:30%; do
+      for pair in $pairs 30%:0.1% 0.1%:30%; do
         rm -f new.nay
         nay add -q --create -n $n -t $family -p "${pair%:*}" new.nay -e one
         run nay add --create -n $n -t $family -p "${pair#*:}" new.nay -e two

@@ -159,8 +159,8 @@ def window_adds(f, hashes):
 
 def capacity(slots):
     if slots >= 2040:
-        return slots * 19 // 20 - 134
-    return max(8, slots // 4, min(slots * slots // 640 + slots // 8, slots * 9 // 10 - 32))
+        return slots * 19 // 20 - 150
+    return max(8, slots // 4, min(slots * slots // 720 + slots // 8, slots * 9 // 10 - 48))
 
 
 class Table:
