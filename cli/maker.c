@@ -48,11 +48,13 @@ bool same_plan(const options *o, double default_fpr, const nay_params *is) {
          same_rate(asked.fpr_limit, has.fpr_limit);
 }
 
-/* A filter grows by doubling: its params tell the most keys that as many doublings give. */
+/* A filter grows by doubling: numbers that take as many doublings are the same to it. */
 static bool same_growth(uint64_t max_keys, const nay_params *is) {
-  uint64_t most = is->nkeys != 0 ? is->nkeys : 1;
-  while (most < max_keys && most <= UINT64_MAX / 2) most *= 2;
-  return max_keys == is->max_nkeys || most == is->max_nkeys;
+  nay_params p = *is;
+  nay_plan asked = {.size = sizeof asked}, has = {.size = sizeof has};
+  p.max_nkeys = max_keys;
+  return nay_params_plan(&p, NULL, &asked) == NAY_OK && nay_params_plan(is, NULL, &has) == NAY_OK &&
+         asked.tag_bits == has.tag_bits;
 }
 
 const char *contradiction(const options *o, const nay_params *is) {
