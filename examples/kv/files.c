@@ -21,11 +21,21 @@ nay_status kv__fail(kv_error *error, nay_status status, const char *format, ...)
   return status;
 }
 
+void kv__also(kv_error *error, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  size_t said = error != NULL ? strlen(error->text) : 0;
+  if (error != NULL) vsnprintf(error->text + said, sizeof error->text - said, format, args);
+  va_end(args);
+}
+
 nay_status kv__blame(kv_error *error, nay_status status, const kv_file *at) {
   if (status == NAY_OK) return NAY_OK;
   int os = at->diag.os_error;
-  return kv__fail(error, status, "%s: %s at offset %" PRIu64 ": %s", at->path, at->diag.what,
-                  at->diag.offset, os != 0 ? strerror(os) : nay_status_text(status));
+  kv__fail(error, status, "%s: %s", at->path, at->diag.what);
+  if (os == 0) kv__also(error, " at offset %" PRIu64, at->diag.offset);
+  kv__also(error, ": %s", os != 0 ? strerror(os) : nay_status_text(status));
+  return status;
 }
 
 int kv__compare(kv_slice a, kv_slice b) {

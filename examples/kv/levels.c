@@ -10,6 +10,40 @@
 
 #include "store.h"
 
+/* NAY_OK: the key is the one that the iterator is at. */
+static nay_status table_key_is(nay_sst_iter *it, nay_status status, kv_slice key, kv_file *at,
+                               kv_error *error) {
+  kv_slice has = {NULL, 0};
+  if (status != NAY_OK && status != NAY_ENOENT) {
+    at->diag = *nay_sst_iter_diag(it);
+    return kv__blame(error, status, at);
+  }
+  if (status == NAY_OK) has.data = nay_sst_iter_key(it, &has.len);
+  if (has.len >= 8 && kv__compare((kv_slice){has.data, has.len - 8}, key) == 0) return NAY_OK;
+  return kv__fail(error, NAY_ECORRUPT, "%s: its keys are not those that it states", at->path);
+}
+
+/* The range of a table decides what is merged with what: one that lies about it would hide newer
+ * entries. So what it states is compared with its first and its last entry. */
+static nay_status table_range(const kv_table *t, kv_file *at, kv_error *error) {
+  nay_sst_iter *it;
+  if (nay_sst_iter_new(t->sst, &it) != NAY_OK) abort(); /* memory */
+  nay_status status = table_key_is(it, nay_sst_iter_first(it), t->smallest, at, error);
+  if (status == NAY_OK) status = table_key_is(it, nay_sst_iter_last(it), t->largest, at, error);
+  nay_sst_iter_free(it);
+  return status;
+}
+
+bool kv__table_reaches(const char *path, uint64_t sequence) {
+  nay_sst *sst;
+  nay_sst_properties has = {.size = sizeof has};
+  nay_sst_read_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
+  if (nay_sst_open(path, &how, NULL, NULL, &sst) != NAY_OK) return false;
+  bool reaches = nay_sst_stated(sst, &has) == NAY_OK && has.largest_sequence > sequence;
+  nay_sst_free(sst);
+  return reaches;
+}
+
 /* The largest key is the exact one: that of the index may be far above it, and compactions would
  * merge what does not overlap. */
 nay_status kv__table_open(const kv *db, kv_table *t, kv_error *error) {
@@ -27,7 +61,7 @@ nay_status kv__table_open(const kv *db, kv_table *t, kv_error *error) {
   t->smallest = (kv_slice){has.smallest, has.smallest_len};
   t->largest = (kv_slice){has.largest, has.largest_len};
   bool same = bytes == t->bytes && last == t->last;
-  if (has.smallest != NULL && (same || bytes == 0)) return NAY_OK;
+  if (has.smallest != NULL && (same || bytes == 0)) return table_range(t, &at, error);
   return kv__fail(error, NAY_ECORRUPT, "%s: not the table that was written", at.path);
 }
 

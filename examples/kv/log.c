@@ -85,7 +85,8 @@ static log_head log_head_of(const kv_memtable *m) {
   return head;
 }
 
-nay_status kv__log_open(kv_memtable *m, kv_error *error) {
+static nay_status log_open(kv_memtable *m, kv_error *error) {
+  if (m->fd >= 0) return NAY_OK;
   m->fd = open(m->at.path, O_WRONLY | O_APPEND | O_CLOEXEC);
   if (m->fd >= 0) return NAY_OK;
   return kv__fail(error, NAY_EIO, "%s: cannot open: %s", m->at.path, strerror(errno));
@@ -97,12 +98,14 @@ nay_status kv__log_create(kv_memtable *m, kv_error *error) {
   if (status != NAY_OK) return kv__blame(error, status, &m->at);
   m->length = m->synced = sizeof head;
   m->settled = true;
-  return kv__log_open(m, error);
+  return log_open(m, error);
 }
 
 /* Before the first append to a log that was there: no byte behind its records comes back. */
 static nay_status log_settle(kv_memtable *m, kv_error *error) {
   if (m->settled) return NAY_OK;
+  nay_status status = log_open(m, error);
+  if (status != NAY_OK) return status;
   if (ftruncate(m->fd, (off_t)m->length) != 0 || fsync(m->fd) != 0)
     return kv__fail(error, NAY_EIO, "%s: cannot cut and sync: %s", m->at.path, strerror(errno));
   m->settled = true;

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,21 +34,44 @@ static uint64_t *open_named(const kv_view *v, size_t *n) {
   return numbers;
 }
 
-/* A log that has records and is newer than those of the view, or any file of a store without a
- * manifest, is not left over by a crash. */
-static nay_status open_left_over(const kv *db, const kv_file *at, uint64_t number, bool log,
-                                 kv_error *error) {
+/* unnamed: a log or table that the view does not name. */
+typedef struct unnamed {
+  kv_file at;
+  uint64_t number;
+  bool log;
+} unnamed;
+
+static bool unnamed_is_empty(const unnamed *f) {
   struct stat st;
-  bool fresh = db->next == 1;
-  if (stat(at->path, &st) != 0 || !S_ISREG(st.st_mode)) return NAY_OK;
-  if (st.st_size <= (log ? KV_LOG_HEAD : 0)) return NAY_OK;
-  if (!fresh && !(log && number > db->view->mem->log)) return NAY_OK;
-  return kv__fail(error, NAY_ECORRUPT, "%s: not in MANIFEST, or that is missing", at->path);
+  if (stat(f->at.path, &st) != 0 || !S_ISREG(st.st_mode)) return true;
+  return st.st_size <= (f->log ? KV_LOG_HEAD : 0);
 }
 
-/* Goes over the logs and tables in the directory that the view does not name. clean: removes them;
- * else fails if one of them is not left over. */
-static nay_status open_files(kv *db, bool clean, kv_error *error) {
+/* A log that has records and is newer than those of the view, a table with an entry above all of
+ * them, or any file of a store without a manifest, is not left over by a crash: the manifest is
+ * older than the file. */
+static nay_status unnamed_check(const kv *db, const unnamed *f, uint64_t last, kv_error *error) {
+  bool fresh = db->next == 1;
+  if (unnamed_is_empty(f)) return NAY_OK;
+  if (!fresh && f->log && f->number < db->view->mem->log) return NAY_OK;
+  if (!fresh && !f->log && !kv__table_reaches(f->at.path, last)) return NAY_OK;
+  return kv__fail(error, NAY_ECORRUPT, "%s: not in MANIFEST, or that is missing", f->at.path);
+}
+
+static nay_status unnamed_keep(const kv *db, const unnamed *f, kv_error *error) {
+  struct stat st;
+  kv_file to = kv__file_numbered(db, f->number, f->log ? "log.damaged" : "ldb.damaged");
+  if (unnamed_is_empty(f)) return NAY_OK;
+  if (lstat(to.path, &st) == 0)
+    return kv__fail(error, NAY_EIO, "%s: is in the way, and is kept", to.path);
+  if (rename(f->at.path, to.path) != 0)
+    return kv__fail(error, NAY_EIO, "%s: cannot rename: %s", f->at.path, strerror(errno));
+  const char *name = strrchr(to.path, '/') + 1;
+  kv__also(error, "; %.*s: not in MANIFEST, kept as %s", (int)strlen(name) - 8, name, name);
+  return NAY_OK;
+}
+
+nay_status kv__open_files(kv *db, kv_unnamed act, uint64_t last, kv_error *error) {
   size_t n;
   DIR *dir = opendir(db->dir);
   if (dir == NULL) return kv__fail(error, NAY_EIO, "%s: %s", db->dir, strerror(errno));
@@ -56,14 +80,18 @@ static nay_status open_files(kv *db, bool clean, kv_error *error) {
   for (const struct dirent *e; (e = readdir(dir)) != NULL && status == NAY_OK;) {
     char *end;
     uint64_t number = strtoull(e->d_name, &end, 10);
-    bool log = strcmp(end, ".log") == 0;
-    kv_file at = kv__file_numbered(db, number, log ? "log" : "ldb");
-    if (number == 0 || strcmp(strrchr(at.path, '/') + 1, e->d_name) != 0) continue;
+    unnamed f = {.number = number, .log = strcmp(end, ".log") == 0};
+    if (act == KV_UNNAMED_KEEP && *end == '.' && number <= KV_MAX_FILE && number >= db->next)
+      db->next = number + 1;
+    f.at = kv__file_numbered(db, number, f.log ? "log" : "ldb");
+    if (number == 0 || strcmp(strrchr(f.at.path, '/') + 1, e->d_name) != 0) continue;
     if (db->next > 1 && bsearch(&number, named, n, sizeof number, number_order) != NULL) continue;
-    if (clean)
-      unlink(at.path);
+    if (act == KV_UNNAMED_REMOVE)
+      unlink(f.at.path);
+    else if (act == KV_UNNAMED_KEEP)
+      status = unnamed_keep(db, &f, error);
     else
-      status = open_left_over(db, &at, number, log, error);
+      status = unnamed_check(db, &f, last, error);
   }
   free(named);
   closedir(dir);
@@ -83,7 +111,7 @@ static nay_status open_log(kv_memtable *m, bool newest, kv_error *error) {
   if (status == NAY_OK && m->length < len && !newest)
     status = kv__fail(error, NAY_ECORRUPT, "%s: torn at offset %" PRIu64 ", and not the newest log",
                       m->at.path, m->length);
-  return status == NAY_OK ? kv__log_open(m, error) : status;
+  return status;
 }
 
 nay_status kv__open_logs(kv *db, kv_error *error) {
@@ -119,7 +147,7 @@ static nay_status open_new(kv *db, kv_error *error) {
   db->view->sequence = 1; /* snapshot 0 is none */
   db->view->mem = kv__memtable_new(db, id, 1, 1);
   nay_status status = kv__levels_new(NULL, 0, error, &db->view->levels);
-  if (status == NAY_OK) status = open_files(db, false, error);
+  if (status == NAY_OK) status = kv__open_files(db, KV_UNNAMED_CHECK, 1, error);
   db->next = 2;
   if (status == NAY_OK) status = open_sync_parent(db, error);
   if (status == NAY_OK) status = kv__log_create(db->view->mem, error);
@@ -146,6 +174,24 @@ nay_status kv__open_tables(kv *db, kv_error *error) {
   return status;
 }
 
+/* The lock is on the directory: it has to be there to be read, and a lock file would have to be
+ * made, on a disk that may be full. */
+static nay_status open_flock(kv *db, kv_error *error) {
+  int result = -1;
+  db->lock = open(db->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (db->lock < 0)
+    return kv__fail(error, errno == ENOENT ? NAY_ENOENT : NAY_EIO, "%s: cannot open: %s", db->dir,
+                    strerror(errno));
+  do result = flock(db->lock, LOCK_EX | LOCK_NB);
+  while (result != 0 && errno == EINTR);
+  if (result == 0) return NAY_OK;
+  int why = errno;
+  close(db->lock);
+  if (why == EWOULDBLOCK)
+    return kv__fail(error, NAY_EIO, "%s: the store is open, here or in another process", db->dir);
+  return kv__fail(error, NAY_EIO, "%s: cannot lock: %s", db->dir, strerror(why));
+}
+
 nay_status kv__open_lock(const char *dir, const kv_options *options, kv_error *error, kv **out) {
   if (strlen(dir) >= sizeof(*out)->dir) return kv__fail(error, NAY_EINVAL, "the path is too long");
   kv *db = kv__alloc(sizeof *db);
@@ -156,13 +202,11 @@ nay_status kv__open_lock(const char *dir, const kv_options *options, kv_error *e
   pthread_mutex_init(&db->mutex, NULL);
   pthread_cond_init(&db->changed, NULL);
   snprintf(db->dir, sizeof db->dir, "%s", dir);
-  kv_file lock = kv__file_named(db, "LOCK");
   if (!db->options.must_exist) mkdir(dir, 0777); /* if it cannot, there is no lock */
-  nay_status status = nay_file_lock(lock.path, NAY_LOCK_TRY, &db->lock, &lock.diag);
+  nay_status status = open_flock(db, error);
   if (status != NAY_OK) {
-    if (lock.diag.os_error == ENOENT) status = NAY_ENOENT;
     free(db);
-    return kv__blame(error, status, &lock);
+    return status;
   }
   *out = db;
   return kv__fail(error, NAY_OK, "%s", "");
@@ -177,9 +221,9 @@ nay_status kv_open(const char *dir, const kv_options *options, kv_error *error, 
     status = kv__open_logs(db, error);
   else if (status == NAY_ENOENT && !db->options.must_exist)
     status = open_new(db, error);
-  if (status == NAY_OK) status = open_files(db, false, error);
-  if (status == NAY_OK) status = open_files(db, true, error);
   if (status == NAY_OK) db->sequence = db->view->mem->last;
+  if (status == NAY_OK) status = kv__open_files(db, KV_UNNAMED_CHECK, db->sequence, error);
+  if (status == NAY_OK) status = kv__open_files(db, KV_UNNAMED_REMOVE, db->sequence, error);
   db->running = status == NAY_OK && pthread_create(&db->thread, NULL, kv__background, db) == 0;
   if (status == NAY_OK && !db->running) status = kv__fail(error, NAY_EIO, "there is no thread");
   if (status == NAY_OK)
@@ -197,7 +241,7 @@ void kv_close(kv *db) {
   pthread_mutex_unlock(&db->writer);
   if (db->running) pthread_join(db->thread, NULL);
   kv__view_unref(db->view);
-  nay_file_unlock(&db->lock);
+  close(db->lock);
   free(db->snapshots);
   free(db);
 }

@@ -46,7 +46,10 @@ void *kv__alloc(size_t n);
 /* kv__fail: writes the text of the error, which may be NULL, and returns the status. */
 nay_status kv__fail(kv_error *error, nay_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* kv__blame: the error is what the library said of the file. NAY_OK: writes nothing. */
+/* kv__also: adds to the text, as far as there is room. */
+void kv__also(kv_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* kv__blame: the error is what the library said of the file, with the offset if bytes of the file
+ * are wrong; a call that the system refused has none. NAY_OK: writes nothing. */
 nay_status kv__blame(kv_error *error, nay_status status, const kv_file *at);
 int kv__compare(kv_slice a, kv_slice b);
 kv_file kv__file_named(const kv *db, const char *name);
@@ -63,7 +66,7 @@ typedef struct kv_memtable {
   uint64_t store, log; /* the store's id, the number of the log: the key of the log's checksums */
   uint64_t last;       /* sequence of the newest entry; without one, of what is older */
   kv_file at;          /* the log */
-  int fd;              /* of the log, or -1 */
+  int fd;              /* of the log; -1: nothing was put since the store was opened */
   bool settled;        /* the log ends at `length`, on the disk as well */
   uint64_t length;     /* the bytes of the log that are whole records, and its head */
   uint64_t synced;     /* the log is known to be on the disk up to this offset */
@@ -82,8 +85,6 @@ void kv__memtable_add(kv_memtable *m, const nay_sst_version *entry, kv_slice val
 
 /* kv__log_create: an empty log, whose name is on the disk when it returns. */
 nay_status kv__log_create(kv_memtable *m, kv_error *error);
-/* kv__log_open: the log of a store that was there, for appending; writes nothing. */
-nay_status kv__log_open(kv_memtable *m, kv_error *error);
 nay_status kv__log_append(kv_memtable *m, const nay_sst_version *entry, kv_slice value, bool sync,
                           kv_error *error);
 nay_status kv__log_sync(kv_memtable *m, kv_error *error);
@@ -124,9 +125,11 @@ typedef struct kv_range {
 } kv_range;
 
 /* kv__table_open: fills in bytes, sequence and keys. A table that the manifest names has to be the
- * one that it says. */
+ * one that it says, and its first and last keys those that it states. */
 nay_status kv__table_open(const kv *db, kv_table *t, kv_error *error);
 void kv__table_unref(kv_table *t);
+/* kv__table_reaches: whether there is a table at the path with entries above the sequence. */
+bool kv__table_reaches(const char *path, uint64_t sequence);
 
 /* kv__levels_new: n tables, which it owns from now on, in any order. Frees them when it fails. */
 nay_status kv__levels_new(kv_table *const *tables, size_t n, kv_error *error, kv_levels **levels);
@@ -199,12 +202,18 @@ nay_status kv__flush_to(kv *db, const kv_memtable *m, kv_error *error, kv_table 
 
 /* ---- open.c ---- */
 
-/* kv__open_lock: takes the lock of the store. After NAY_OK, kv_close. */
+/* kv__open_lock: takes the lock of the store, which is on the directory. After NAY_OK, kv_close. */
 nay_status kv__open_lock(const char *dir, const kv_options *options, kv_error *error, kv **db);
 /* kv__open_tables: the view that MANIFEST has, its memtables empty. NAY_ENOENT: there is none. */
 nay_status kv__open_tables(kv *db, kv_error *error);
 /* kv__open_logs: replays the logs of the view into its memtables. */
 nay_status kv__open_logs(kv *db, kv_error *error);
+/* kv__open_files: what to do with the logs and tables in the directory that the view does not name.
+ * CHECK: fails if one of them is not what a crash left, since it has records above `last`, the
+ * newest of the view and its logs. REMOVE: removes them. KEEP: gives those that are not empty
+ * another name, says so, and sets db->next above the number of any file. */
+typedef enum kv_unnamed { KV_UNNAMED_CHECK, KV_UNNAMED_REMOVE, KV_UNNAMED_KEEP } kv_unnamed;
+nay_status kv__open_files(kv *db, kv_unnamed act, uint64_t last, kv_error *error);
 
 /* ---- the store ---- */
 
@@ -217,7 +226,7 @@ typedef struct kv_held {
 struct kv {
   char dir[1024];
   kv_options options;
-  nay_filelock lock;
+  int lock; /* the directory */
   pthread_t thread;
   /* writer: whoever changes the store: log, manifest, view. Taken before mutex: whoever reads the
    * view or the snapshots */

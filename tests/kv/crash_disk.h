@@ -105,7 +105,6 @@ static unsigned disk_file_of(int fd, struct stat *st) {
 static void disk_name(const char *path, unsigned file) {
   const char *slash = strrchr(path, '/');
   const char *name = slash != NULL ? slash + 1 : path;
-  if (strncmp(name, ".LOCK", 5) == 0) return; /* no part of the store */
   snprintf(disk_add(DISK_NAME_IS, file)->name, DISK_NAME, "%.63s", name);
 }
 

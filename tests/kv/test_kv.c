@@ -116,7 +116,7 @@ static void a_store_is_open_once(void **state) {
   kv *db, *second;
   assert_ok(kv_open(dir.path, &options, &error, &db));
   assert_status(kv_open(dir.path, &options, &error, &second), NAY_EIO);
-  assert_non_null(strstr(error.text, "the lock of the file is held, here or in another process"));
+  assert_non_null(strstr(error.text, "the store is open, here or in another process"));
   kv_close(db);
   assert_ok(kv_open(dir.path, &options, &error, &db));
   kv_close(db);
