@@ -47,7 +47,9 @@ void kv_close(kv *db);
 
 /* kv_repair: a store that does not open because its logs are damaged or missing opens again, with
  * all records that are whole. NAY_OK: the text says what was found, and is empty if there was
- * nothing to repair. Other damage is an error, and nothing is changed. */
+ * nothing to repair. No file is lost: those that the manifest does not name are kept under another
+ * name. Other damage is an error, and nothing is changed; so is a manifest that is older than a log
+ * or table beside it. */
 nay_status kv_repair(const char *dir, kv_error *error);
 
 /* kv_put: keys and values have at most 64 MiB each. NAY_OK: acknowledged, survives kill -9; with

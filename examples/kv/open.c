@@ -58,17 +58,31 @@ static nay_status unnamed_check(const kv *db, const unnamed *f, uint64_t last, k
   return kv__fail(error, NAY_ECORRUPT, "%s: not in MANIFEST, or that is missing", f->at.path);
 }
 
-static nay_status unnamed_keep(const kv *db, const unnamed *f, kv_error *error) {
+/* renames: else says whether that can be done. */
+static nay_status unnamed_keep(const kv *db, const unnamed *f, bool renames, kv_error *error) {
   struct stat st;
   kv_file to = kv__file_numbered(db, f->number, f->log ? "log.damaged" : "ldb.damaged");
   if (unnamed_is_empty(f)) return NAY_OK;
   if (lstat(to.path, &st) == 0)
     return kv__fail(error, NAY_EIO, "%s: is in the way, and is kept", to.path);
-  if (rename(f->at.path, to.path) != 0)
+  if (!renames) return NAY_OK;
+  if (renameat(AT_FDCWD, f->at.path, AT_FDCWD, to.path) != 0)
     return kv__fail(error, NAY_EIO, "%s: cannot rename: %s", f->at.path, strerror(errno));
-  const char *name = strrchr(to.path, '/') + 1;
-  kv__also(error, "; %.*s: not in MANIFEST, kept as %s", (int)strlen(name) - 8, name, name);
+  kv__also(error, "; %s: not in MANIFEST, kept as %s", strrchr(f->at.path, '/') + 1,
+           strrchr(to.path, '/') + 1);
   return NAY_OK;
+}
+
+static nay_status unnamed_act(const kv *db, const unnamed *f, kv_unnamed act, uint64_t last,
+                              kv_error *error) {
+  if (act == KV_UNNAMED_REMOVE) {
+    unlink(f->at.path);
+    return NAY_OK;
+  }
+  if (act == KV_UNNAMED_KEEP) return unnamed_keep(db, f, true, error);
+  nay_status status = unnamed_check(db, f, last, error);
+  if (status != NAY_OK || act == KV_UNNAMED_CHECK) return status;
+  return unnamed_keep(db, f, false, error);
 }
 
 nay_status kv__open_files(kv *db, kv_unnamed act, uint64_t last, kv_error *error) {
@@ -81,17 +95,12 @@ nay_status kv__open_files(kv *db, kv_unnamed act, uint64_t last, kv_error *error
     char *end;
     uint64_t number = strtoull(e->d_name, &end, 10);
     unnamed f = {.number = number, .log = strcmp(end, ".log") == 0};
-    if (act == KV_UNNAMED_KEEP && *end == '.' && number <= KV_MAX_FILE && number >= db->next)
+    if (act == KV_UNNAMED_SURVEY && *end == '.' && number <= KV_MAX_FILE && number >= db->next)
       db->next = number + 1;
     f.at = kv__file_numbered(db, number, f.log ? "log" : "ldb");
     if (number == 0 || strcmp(strrchr(f.at.path, '/') + 1, e->d_name) != 0) continue;
     if (db->next > 1 && bsearch(&number, named, n, sizeof number, number_order) != NULL) continue;
-    if (act == KV_UNNAMED_REMOVE)
-      unlink(f.at.path);
-    else if (act == KV_UNNAMED_KEEP)
-      status = unnamed_keep(db, &f, error);
-    else
-      status = unnamed_check(db, &f, last, error);
+    status = unnamed_act(db, &f, act, last, error);
   }
   free(named);
   closedir(dir);

@@ -89,7 +89,9 @@ static nay_status repair_write(kv *db, kv_view *v, repair *logs, kv_error *error
   uint64_t last = v->sequence;
   nay_status status = repair_read(&logs[0], &last, error);
   if (status == NAY_OK) status = repair_read(&logs[1], &last, error);
-  if (status == NAY_OK) status = kv__open_files(db, KV_UNNAMED_CHECK, last, error);
+  if (status == NAY_OK) status = kv__open_files(db, KV_UNNAMED_SURVEY, last, error);
+  if (status == NAY_OK && db->next > KV_MAX_FILE - 3) /* two tables and a log */
+    status = kv__fail(error, NAY_EFULL, "%s: file numbers are used up", db->dir);
   kv_error text = {""};
   for (size_t i = 0; i < 2 && status == NAY_OK; i++) {
     if (logs[i].m == NULL) continue;

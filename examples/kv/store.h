@@ -210,9 +210,15 @@ nay_status kv__open_tables(kv *db, kv_error *error);
 nay_status kv__open_logs(kv *db, kv_error *error);
 /* kv__open_files: what to do with the logs and tables in the directory that the view does not name.
  * CHECK: fails if one of them is not what a crash left, since it has records above `last`, the
- * newest of the view and its logs. REMOVE: removes them. KEEP: gives those that are not empty
- * another name, says so, and sets db->next above the number of any file. */
-typedef enum kv_unnamed { KV_UNNAMED_CHECK, KV_UNNAMED_REMOVE, KV_UNNAMED_KEEP } kv_unnamed;
+ * newest of the view and its logs. REMOVE: removes them. SURVEY: as CHECK; sets db->next above the
+ * number of any file, and fails if KEEP would. KEEP: gives those that are not empty another name,
+ * and says so. */
+typedef enum kv_unnamed {
+  KV_UNNAMED_CHECK,
+  KV_UNNAMED_REMOVE,
+  KV_UNNAMED_SURVEY,
+  KV_UNNAMED_KEEP
+} kv_unnamed;
 nay_status kv__open_files(kv *db, kv_unnamed act, uint64_t last, kv_error *error);
 
 /* ---- the store ---- */

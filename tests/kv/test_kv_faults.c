@@ -82,12 +82,15 @@ WRAP(unlink, (const char *path), path)
 WRAP(linkat, (int a, const char *from, int b, const char *to, int flags), a, from, b, to, flags)
 WRAP(renameat, (int a, const char *from, int b, const char *to), a, from, b, to)
 
+static _Atomic long may_write; /* calls of open for more than reading */
+
 int __real_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, ...) {
   va_list arguments;
   va_start(arguments, flags);
   mode_t mode = va_arg(arguments, mode_t);
   va_end(arguments);
+  may_write += (flags & (O_WRONLY | O_RDWR | O_CREAT)) != 0;
   return plan_fails(false, NULL) ? -1 : __real_open(path, flags, mode);
 }
 
@@ -97,6 +100,7 @@ int __wrap_openat(int at, const char *path, int flags, ...) {
   va_start(arguments, flags);
   mode_t mode = va_arg(arguments, mode_t);
   va_end(arguments);
+  may_write += (flags & (O_WRONLY | O_RDWR | O_CREAT)) != 0;
   return plan_fails(false, NULL) ? -1 : __real_openat(at, path, flags, mode);
 }
 
@@ -275,6 +279,41 @@ static void while_it_is_repaired(void **state) {
   assert_true(n > 3);
 }
 
+/* A store that is opened and read, with a table and a torn log: no file is made or opened for
+ * writing, and no byte written. The put that then fails names no offset. */
+static void an_open_writes_nothing(void **state) {
+  (void)state;
+  kv_bytes value = {0};
+  kv_error error = {""};
+  kv *db = model_open(dir.path, model_options());
+  assert_ok(put(db, "a", 1, "1", 1));
+  assert_ok(kv_settle(db, NULL));
+  assert_ok(put(db, "b", 1, "2", 1));
+  assert_ok(put(db, "c", 1, "3", 1));
+  kv_close(db);
+  struct stat st;
+  assert_int_equal(stat(directory_at(&dir, "000002.log"), &st), 0);
+  assert_int_equal(truncate(directory_at(&dir, "000002.log"), st.st_size - 1), 0);
+  const unsigned files = directory_count(&dir, NULL);
+  may_write = 0;
+  plan_start(FAULT_FULL, 0);
+  db = model_open(dir.path, model_options());
+  assert_int_equal(directory_count(&dir, NULL), files);
+  assert_ok(get(db, "a", 1, &value));
+  assert_ok(get(db, "b", 1, &value));
+  assert_status(get(db, "c", 1, &value), NAY_ENOENT);
+  assert_int_equal(may_write, 0);
+  assert_int_equal(plan.calls, 0);
+  assert_status(kv_put(db, (kv_slice){"d", 1}, (kv_slice){"4", 1}, &error), NAY_EIO);
+  assert_non_null(strstr(error.text, strerror(ENOSPC)));
+  assert_null(strstr(error.text, "offset"));
+  kv_close(db);
+  plan.fault = FAULT_NONE;
+  free(value.data);
+  directory_remove(&dir);
+  assert_int_equal(mkdir(dir.path, 0777), 0);
+}
+
 /* Tables that take several writes: the disk is full in the middle of one. */
 static void disk_full_in_a_table(void **state) {
   (void)state;
@@ -319,6 +358,7 @@ int main(void) {
       TEST_WITH("the disk is full at each write", disk_full, &full),
       TEST_WITH("the disk is full in the middle of each write", disk_full, &half_full),
       TEST(disk_full_in_a_table),
+      TEST(an_open_writes_nothing),
       TEST_WITH("each call fails once", calls_that_fail, &once),
       TEST_WITH("the disk is full at each write while it recovers", while_it_recovers, &full),
       TEST_WITH("each call fails once while it recovers", while_it_recovers, &once),

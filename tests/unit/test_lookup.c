@@ -257,20 +257,6 @@ static void a_level_must_be_disjoint(void **state) {
   }
 }
 
-/* Checksums that fit what the properties say now. */
-static void seal_properties(uint8_t *bytes, size_t len) {
-  static const char name[] = "nay.properties";
-  nay_footer f;
-  nay_handle h;
-  size_t at = len - sizeof name;
-  assert_ok(nay__footer_load(bytes, len, len, NULL, &f));
-  while (memcmp(bytes + at, name, sizeof name - 1) != 0) at--;
-  const uint8_t *behind = nay__handle_load(bytes + at + sizeof name - 1, bytes + len, &h);
-  seal_block(bytes, h);
-  memcpy(bytes + (behind - bytes), bytes + h.offset + h.size + 1, 4);
-  seal_block(bytes, f.metaindex);
-}
-
 /* The properties of a table state a last key that is below its own, and every checksum fits. Its
  * keys must not be denied, whether a reader asks this table or a lookup in a disjoint level. */
 static void properties_that_lie(void **state) {
