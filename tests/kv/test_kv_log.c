@@ -227,8 +227,8 @@ static void repairs_of_the_whole_log(void **state) {
     else
       file_write("000001.log", log.bytes, log.len);
     assert_ok(kv_repair(dir.path, &error));
-    const char *want = gone ? "000001.log: missing"
-                            : "24 records are whole, 16 bytes are lost from offset 0";
+    const char *want =
+        gone ? "000001.log: missing" : "24 records are whole, 16 bytes are lost from offset 0";
     if (strstr(error.text, want) == NULL) fail_msg("%s, not %s", error.text, want);
     assert_ok(try_open(&error, &db));
     for (unsigned i = 0; i < OPERATIONS; i++) assert_int_equal(log_has(db, i), !gone);
