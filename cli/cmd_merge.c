@@ -79,7 +79,10 @@ static void merge_one(const options *o, nay_filter *dst, const char *path, doubl
   nay_status status =
       o->intersect ? nay_filter_intersect(dst, src) : nay_filter_merge(dst, src, most);
   if (status == NAY_EMISMATCH) merge_mismatch(dst, src, path);
-  if (status == NAY_ENOTSUP) die(EXIT_TROUBLE, "this family does not support merge");
+  if (status == NAY_ENOTSUP) {
+    die(EXIT_TROUBLE, "a %s filter does not support %s", nay_kind_name(nay_filter_kind(dst)),
+        o->intersect ? "intersect" : "merge");
+  }
   if (status == NAY_EFULL) merge_full(o, dst, src, path, most);
   if (status != NAY_OK) die(exit_of(status), "%s: %s", path, nay_status_text(status));
   nay_filter_free(src);

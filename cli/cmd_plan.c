@@ -117,8 +117,13 @@ static const candidate *plan_choose(const options *o, unsigned need, const candi
     }
     if (best == NULL || list[i].plan.nbytes < best->plan.nbytes) best = &list[i];
   }
-  *why =
-      is_static ? "the smallest for a static set" : "the smallest that supports everything needed";
+  *why = !is_static            ? "the smallest that supports everything needed"
+         : o->kind != NAY_AUTO ? "the requested family, for a static set"
+                               : "the smallest for a static set";
+  if (best == NULL) {
+    *why = o->kind != NAY_AUTO ? "the requested family does not support everything that is needed"
+                               : "no family supports everything that is needed";
+  }
   return best;
 }
 
@@ -200,7 +205,7 @@ static void plan_json(const options *o, const candidate *list, size_t n, const c
   json_close();
   if (take != NULL) json_text("take", nay_kind_name(take->kind));
   if (take == NULL) json_null("take");
-  json_text("why", take != NULL ? why : "no family supports everything that is needed");
+  json_text("why", why);
   json_end();
 }
 
@@ -219,6 +224,10 @@ static int plan_run(options *o) {
     return plan_layouts(o);
   }
   if (o->max_keys != 0) need |= NAY_CAN_GROW;
+  /* who names a static family, and nothing that it must support, has a static set */
+  if (need == 0 && o->kind != NAY_AUTO && (nay_kind_traits(o->kind) & NAY_CAN_ADD) == 0) {
+    need = NEED_STATIC;
+  }
   nay_params p = plan_params(o, o->kind);
   nay_plan plan = {.size = sizeof plan};
   nay_diag diag = {.what = NULL};
@@ -232,7 +241,7 @@ static int plan_run(options *o) {
   if (!o->json) plan_text(o, need, list, n, take, why);
   out_flush();
   if (take != NULL) return EXIT_FOUND;
-  message("no family supports everything that is needed");
+  message("%s", why);
   return EXIT_NONE;
 }
 
@@ -292,7 +301,8 @@ const command command_plan = {
         "--need names what the filter must support: delete, merge, grow (the number of keys is "
         "unknown: scalable, or cuckoo if --max-keys says how far it may grow), expire (old keys "
         "are forgotten), count, or static (all keys are known in "
-        "advance and none is added later). Families that lack it are dimmed and never "
+        "advance and none is added later; -t with a static family alone means that, too). Families "
+        "that lack it are dimmed and never "
         "recommended. The exit status is 1 when no family fits.\n"
         "\n"
         "--format plans filters in the layouts of other systems, one row for each that is named, "

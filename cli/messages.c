@@ -111,7 +111,8 @@ int exit_worse(int a, int b) {
   return a > b ? a : b;
 }
 
-/* The fields of nay_params and nay_lsm_params that options set, by the names of those options. */
+/* The fields of nay_params and nay_lsm_params that options set, by the names of those options, and
+ * the call that a command makes. */
 static const char *const message_fields[][2] = {
     {"nkeys", "-n"},
     {"max_nkeys", "--max-keys"},
@@ -127,6 +128,7 @@ static const char *const message_fields[][2] = {
     {"nkeys_memtable", "--memtable"},
     {"nkeys_table", "--table-keys"},
     {"nruns_level0", "--flushes"},
+    {"nay_params_plan", "nay plan"},
 };
 
 /* Replaces names of fields in a message of the library by options. Only whole words match. */

@@ -74,7 +74,8 @@ NAY_API nay_status nay_lookup_new_levels(const nay_lookup_level *levels, size_t 
                                          nay_lookup **lookup);
 
 /*
- * nay_lookup_edit: what changes in a level: tables that go, in any order, and tables that come. To
+ * nay_lookup_edit: what changes in a level: tables that go, in any order, and tables that come. A
+ * table that an overlapping level has several times is named once, and goes with all its copies. To
  * a disjoint level they come in ascending order of their keys, and each goes to its place; in any
  * other level they stand before those that stay, newest first.
  */
@@ -93,7 +94,7 @@ typedef struct nay_lookup_edit {
  * an LSM tree: only the tables that come are checked, in O(log) comparisons and reads of blocks as
  * above; for each that stays 32 bytes are copied. Errors as nay_lookup_new_levels, in which numbers
  * are those of the new lookup; NAY_EINVAL also if there is no such level, or a removed table is not
- * in it (diag->offset: which one of `removed`).
+ * in it or is named twice (diag->offset: which one of `removed`).
  */
 NAY_API nay_status nay_lookup_new_edited(const nay_lookup *previous, const nay_lookup_edit *edits,
                                          size_t n, const nay_allocator *allocator, nay_diag *diag,

@@ -16,10 +16,14 @@ nay_status nay__builder_make(const struct nay_format *format, const nay_family *
                              nay_diag *diag, nay_builder **builder);
 
 /*
- * nay__resolve_counted: nay__resolve for n keys, if params->nkeys does not say how many. Bits per
- * key that are enough for many keys, and too few for the smallest filter of n, are raised to that:
- * the number of keys is not the caller's choice.
+ * nay__resolve_few: nay__resolve of params whose number of keys is not the caller's choice. Bits
+ * per key that are enough for many keys, and too few for the smallest filter of params->nkeys, are
+ * raised to that.
  */
+nay_status nay__resolve_few(nay_params *params, nay_diag *diag, const nay_family **family,
+                            nay_shape *shape, nay_hasher *hasher);
+
+/* nay__resolve_counted: nay__resolve, or nay__resolve_few for n keys if params->nkeys is 0. */
 nay_status nay__resolve_counted(const nay_params *params, uint64_t n, nay_diag *diag,
                                 const nay_family **family, nay_shape *shape, nay_hasher *hasher);
 

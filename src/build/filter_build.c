@@ -30,22 +30,29 @@ static nay_status filter_build_by_adding(const nay_params *params, const uint64_
   return NAY_OK;
 }
 
-nay_status nay__resolve_counted(const nay_params *params, uint64_t n, nay_diag *diag,
-                                const nay_family **family, nay_shape *shape, nay_hasher *hasher) {
-  nay_params p = *params, many = *params;
+nay_status nay__resolve_few(nay_params *p, nay_diag *diag, const nay_family **family,
+                            nay_shape *shape, nay_hasher *hasher) {
+  nay_params many = *p;
   nay_diag why = {.what = NULL}; /* diag is filled on failure alone */
-  if (params->nkeys == 0) p.nkeys = nay__max_u64(n, 1);
   many.nkeys = BUILD_MANY;
-  nay_status status = nay__resolve(&p, &why, family, shape, hasher);
-  bool few = status == NAY_EINVAL && params->nkeys == 0 && params->bits_per_key > 0 &&
+  nay_status status = nay__resolve(p, &why, family, shape, hasher);
+  bool few = status == NAY_EINVAL && p->bits_per_key > 0 &&
              nay__resolve(&many, NULL, family, shape, hasher) == NAY_OK;
-  while (few && status == NAY_EINVAL && p.bits_per_key < NAY_MAX_BITS_PER_KEY) {
-    double more = p.bits_per_key * (17.0 / 16);
-    p.bits_per_key = more < NAY_MAX_BITS_PER_KEY ? more : NAY_MAX_BITS_PER_KEY;
-    status = nay__resolve(&p, NULL, family, shape, hasher);
+  while (few && status == NAY_EINVAL && p->bits_per_key < NAY_MAX_BITS_PER_KEY) {
+    double more = p->bits_per_key * (17.0 / 16);
+    p->bits_per_key = more < NAY_MAX_BITS_PER_KEY ? more : NAY_MAX_BITS_PER_KEY;
+    status = nay__resolve(p, NULL, family, shape, hasher);
   }
   if (status != NAY_OK && diag != NULL) *diag = why;
   return status;
+}
+
+nay_status nay__resolve_counted(const nay_params *params, uint64_t n, nay_diag *diag,
+                                const nay_family **family, nay_shape *shape, nay_hasher *hasher) {
+  if (params->nkeys != 0) return nay__resolve(params, diag, family, shape, hasher);
+  nay_params p = *params;
+  p.nkeys = nay__max_u64(n, 1);
+  return nay__resolve_few(&p, diag, family, shape, hasher);
 }
 
 nay_status nay_filter_build(const nay_params *from, const uint64_t *hashes, size_t n,

@@ -64,7 +64,9 @@ nay_status nay__blocked_plan(const nay_params *p, nay_diag *diag, nay_shape *sha
     return nay__fail(diag, NAY_EINVAL, "fold does not divide the number of blocks", 0);
   }
   if (nblocks > NAY_MAX_NBITS / NAY_BLOCK_BITS) {
-    return nay__fail(diag, NAY_EINVAL, "fpr, bits_per_key or fold needs more than 2^60 bits", 0);
+    const char *what = p->fold > 1 ? "fold: rounded up to it the size is above 2^60 bits"
+                                   : "fpr or bits_per_key needs more than 2^60 bits";
+    return nay__fail(diag, NAY_EINVAL, what, 0);
   }
   *shape = (nay_shape){nblocks, p->k != 0 ? p->k : nay__blocked_k(nblocks, p->nkeys), 0};
   return NAY_OK;

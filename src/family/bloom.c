@@ -52,7 +52,9 @@ static nay_status bloom_plan(const nay_params *p, nay_diag *diag, nay_shape *sha
     return nay__fail(diag, NAY_EINVAL, "bits_per_key times nkeys is below one bit", 0);
   }
   if (nbits > NAY_MAX_NBITS) {
-    return nay__fail(diag, NAY_EINVAL, "fpr, bits_per_key or fold needs more than 2^60 bits", 0);
+    const char *what = p->fold > 1 ? "fold: rounded up to it the size is above 2^60 bits"
+                                   : "fpr or bits_per_key needs more than 2^60 bits";
+    return nay__fail(diag, NAY_EINVAL, what, 0);
   }
   *shape = (nay_shape){nbits, p->k != 0 ? p->k : nay__bloom_k(nbits, p->nkeys), 0};
   return NAY_OK;

@@ -223,7 +223,9 @@ static nay_status counting_plan_budget(const nay_params *p, uint64_t budget, nay
     if (shape->extra >> 1 <= spare) return NAY_OK;
   }
   return nay__fail(diag, NAY_EINVAL,
-                   "the size is below one block and its counters, or fold is above it", 0);
+                   p->fold > 1 ? "fold: the size is below so many blocks and their counters"
+                               : "the size is below one block and its counters",
+                   0);
 }
 
 static nay_status counting_plan_nbits(const nay_params *p, nay_diag *diag, nay_shape *shape) {

@@ -32,7 +32,7 @@ uint64_t nay__cuckoo_nbytes(const nay_shape *shape, unsigned d) {
 }
 
 double nay__cuckoo_rate(double tags, double load) {
-  return 1 - nay__exp(2 * NAY_CUCKOO_SLOTS * load * nay__ln1p(-1 / tags));
+  return -nay__expm1(2 * NAY_CUCKOO_SLOTS * load * nay__ln1p(-1 / tags));
 }
 
 double nay__cuckoo_tags(unsigned f) {
@@ -47,8 +47,8 @@ double nay__cuckoo_expected(const nay_cuckoo_table *t, double n, bool distinct) 
     double fpr = n * same * (1 + twice);
     return fpr < 1 ? fpr : 1;
   }
-  return (1 - twice) * (1 - nay__exp(n * nay__ln1p(-same))) +
-         twice * (1 - nay__exp(n * nay__ln1p(-2 * same)));
+  return -(1 - twice) * nay__expm1(n * nay__ln1p(-same)) -
+         twice * nay__expm1(n * nay__ln1p(-2 * same));
 }
 
 /* The highest load at which tags of f bits keep the FPR; 0: none worth having. */

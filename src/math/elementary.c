@@ -57,6 +57,13 @@ double nay__exp(double x) {
   return sum * elementary_from_bits((uint64_t)(n + 1023) << 52);
 }
 
+double nay__expm1(double x) {
+  if (x < -0.7 || x > 0.7) return nay__exp(x) - 1;
+  double sum = 1; /* Taylor: the last term is below 1e-18 of the first */
+  for (int i = 18; i >= 2; i--) sum = 1 + sum * x / i;
+  return x * sum;
+}
+
 /* Newton's steps from the halved exponent: four leave no error that a double can show. */
 double nay__sqrt(double x) {
   if (x <= 0) return 0;

@@ -15,6 +15,7 @@
 double nay__ln(double x);               /* x > 0, finite; within 3 ulp; ln(0) is -infinity */
 double nay__ln1p(double x);             /* ln(1 + x), x > -1; within 2 ulp below 1e-4, else 1e-12 */
 double nay__exp(double x);              /* 0 below -700 and infinity above 700 */
+double nay__expm1(double x);            /* e^x - 1 without cancellation; within 3 ulp, x <= 700 */
 double nay__sqrt(double x);             /* 0, or normal and finite; within 1 ulp */
 double nay__ipow(double x, uint64_t n); /* x to a whole power, by squaring */
 

@@ -11,6 +11,12 @@
  * For tiny arrays (m <= 1024, few balls) the whole distribution of X is walked instead: one ball
  * takes X from x to x with chance x/m and to x+1 otherwise.
  *
+ * A few balls in a huge array leave q1 and q2 at 1 in a double. p is therefore computed as
+ * -expm1(t ln(1-1/m)), and v, whose terms are of the order of 1 and whose value is that of p^2/m,
+ * is rewritten with differences that are small themselves:
+ *
+ *     v = q1/m (1 - (1 - 1/(m-1))^t) - q1^2 (1 - (1 - 1/(m-1)^2)^t)                          (2)
+ *
  * A blocked filter is a mixture: the keys in one block follow Binomial(n, 1/nblocks), and within
  * the block (1) holds with m = 512. Putze, Sanders, Singler 2007 give the mixture (with Poisson,
  * and without the variance).
@@ -25,18 +31,21 @@
 
 static double fpr_clamp(double p) { return p < 0 ? 0 : p > 1 ? 1 : p; }
 
-/* Formula (1). q1 and q2 as above. */
-static double fpr_moments(double m, uint32_t k, double q1, double q2) {
-  double p = 1 - q1;
+/* Formula (1). */
+static double fpr_moments(double m, uint32_t k, double p, double v) {
   if (p <= 0) return 0;
-  double v = (1 - 1 / m) * q2 + q1 / m - q1 * q1;
   /*
-   * When m is huge the difference above is all rounding. With L = t/m, v is close to
-   * (e^-L - (1+L) e^-2L) / m, which is at most (1 - e^-L)^2 / 2m: a few balls hardly ever meet.
+   * When m is huge v is all rounding. With L = t/m, v is close to (e^-L - (1+L) e^-2L) / m, which
+   * is at most (1 - e^-L)^2 / 2m: a few balls hardly ever meet.
    */
   if (v < 0) v = 0;
   if (v > p * p / (2 * m)) v = p * p / (2 * m);
   return fpr_clamp(nay__ipow(p, k) * (1 + 0.5 * k * (k - 1.0) * v / (p * p)));
+}
+
+/* The FPR of a block of few bits, where 1 - q1 does not cancel. */
+static double fpr_block(double m, uint32_t k, double q1, double q2) {
+  return fpr_moments(m, k, 1 - q1, (1 - 1 / m) * q2 + q1 / m - q1 * q1);
 }
 
 static double fpr_small(unsigned m, uint32_t k, uint64_t balls) {
@@ -70,9 +79,10 @@ double nay__fpr_bloom_scaled(double m, uint32_t k, double n) {
   if (n <= 0) return 0;
   if (m <= 2) return 1;
   double balls = n * k;
-  double q1 = nay__exp(balls * nay__ln1p(-1.0 / m));
-  double q2 = nay__exp(balls * nay__ln1p(-2.0 / m));
-  return fpr_moments(m, k, q1, q2);
+  double ln_q1 = balls * nay__ln1p(-1 / m), q1 = nay__exp(ln_q1), others = m - 1;
+  double v = q1 * q1 * nay__expm1(balls * nay__ln1p(-1 / (others * others))) -
+             q1 / m * nay__expm1(balls * nay__ln1p(-1 / others)); /* (2) */
+  return fpr_moments(m, k, -nay__expm1(ln_q1), v);
 }
 
 /*
@@ -90,7 +100,7 @@ double nay__fpr_blocks(uint64_t nblocks, uint32_t block_bits, uint32_t k, uint64
   /* another key of the block with the same low 32 bits has the same pattern, whatever k is */
   const double duplicates = (double)n / (double)nblocks / 4294967296.0;
   if (nblocks == 1)
-    return fpr_clamp(fpr_moments(m, k, nay__ipow(s1, n), nay__ipow(s2, n)) + duplicates);
+    return fpr_clamp(fpr_block(m, k, nay__ipow(s1, n), nay__ipow(s2, n)) + duplicates);
   const uint64_t mode = n / nblocks;
   /* also bounds the walk below, whose length is a few times the square root of the mode */
   if (mode * k >= (uint64_t)FPR_BLOCK_BITS * FPR_FULL) return 1;
@@ -101,7 +111,7 @@ double nay__fpr_blocks(uint64_t nblocks, uint32_t block_bits, uint32_t k, uint64
   double w = 1, q1 = q1_mode, q2 = q2_mode;
   for (uint64_t i = mode; w > 1e-18; i++) {
     weights += w;
-    rate += w * fpr_moments(m, k, q1, q2);
+    rate += w * fpr_block(m, k, q1, q2);
     if (i == n) break;
     w *= (nn - (double)i) / ((double)i + 1) * odds;
     q1 *= s1;
@@ -114,7 +124,7 @@ double nay__fpr_blocks(uint64_t nblocks, uint32_t block_bits, uint32_t k, uint64
     q1 /= s1;
     q2 /= s2;
     weights += w;
-    rate += w * fpr_moments(m, k, q1, q2);
+    rate += w * fpr_block(m, k, q1, q2);
   }
   return fpr_clamp(rate / weights + duplicates);
 }

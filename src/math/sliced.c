@@ -8,7 +8,8 @@
 #define SLICED_K_SLACK 1.01
 
 double nay__sliced_fpr(nay_slices s, uint64_t nunits, uint32_t k, uint64_t n) {
-  return 1 - nay__ipow(1 - nay__fpr_blocks(nunits, s.nbits, k, n), s.slices);
+  double one = nay__fpr_blocks(nunits, s.nbits, k, n);
+  return one < 1 ? -nay__expm1(s.slices * nay__ln1p(-one)) : 1;
 }
 
 uint32_t nay__sliced_k(nay_slices s, uint64_t nunits, uint64_t n) {

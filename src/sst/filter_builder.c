@@ -2,13 +2,27 @@
 #include "sst/filter_builder.h"
 
 #include "base/bytes.h"
+#include "build/builder.h"
+
+/* A number of keys that is stated gives the filter that this number, counted, would give. Static
+ * families count their keys in any case. */
+static nay_status filter_builder_stated(nay_params *p, nay_diag *diag) {
+  const nay_family *family;
+  nay_shape shape;
+  nay_hasher hasher;
+  NAY_TRY(nay__resolve_few(p, diag, &family, &shape, &hasher));
+  if ((family->traits & NAY_CAN_ADD) == 0) p->nkeys = 0;
+  return NAY_OK;
+}
 
 nay_status nay__filter_builder_init(nay_filter_builder *b, const nay_policy *policy,
                                     const nay_params *params, const nay_allocator *a,
                                     nay_diag *diag) {
   *b = (nay_filter_builder){.policy = policy};
   if (policy != NULL) return NAY_OK;
-  return nay_builder_new(params, a, diag, &b->builder);
+  nay_params p = *params;
+  if (p.nkeys != 0) NAY_TRY(filter_builder_stated(&p, diag));
+  return nay_builder_new(&p, a, diag, &b->builder);
 }
 
 nay_status nay__filter_builder_add(nay_filter_builder *b, const void *key, size_t len,

@@ -25,7 +25,7 @@ typedef struct edit_work {
   size_t nedits;
   size_t nadded, nremoved; /* by all edits */
   uint64_t *removed;       /* addresses of the tables of one edit, ascending; bit 0: it was found */
-  size_t nunique;          /* how many they are */
+  size_t ngoing;           /* how many they are */
   edit_place *places;
   size_t nplaces;
   nay_diag *diag;
@@ -72,15 +72,24 @@ static nay_status edit_check(edit_work *w) {
 
 /* ---- tables that go ---- */
 
-static void edit_sort_removed(edit_work *w, const nay_lookup_edit *e) {
-  for (size_t i = 0; i < e->nremoved; i++) w->removed[i] = (uint64_t)(uintptr_t)e->removed[i];
-  nay__sort_u64(w->removed, e->nremoved);
-  w->nunique = nay__unique_u64(w->removed, e->nremoved);
+static nay_status edit_sort_removed(edit_work *w, const nay_lookup_edit *e) {
+  size_t n = e->nremoved, first = 0;
+  for (size_t i = 0; i < n; i++) w->removed[i] = (uint64_t)(uintptr_t)e->removed[i];
+  nay__sort_u64(w->removed, n);
+  w->ngoing = n;
+  for (size_t i = 1; i < n; i++) {
+    if (w->removed[i] != w->removed[i - 1]) continue;
+    while ((uint64_t)(uintptr_t)e->removed[first] != w->removed[i]) first++;
+    size_t again = first + 1;
+    while (e->removed[again] != e->removed[first]) again++;
+    return nay__fail(w->diag, NAY_EINVAL, "a removed table is named twice", again);
+  }
+  return NAY_OK;
 }
 
 static bool edit_is_removed(edit_work *w, const nay_sst *t) {
   uint64_t address = (uint64_t)(uintptr_t)t;
-  size_t low = 0, high = w->nunique;
+  size_t low = 0, high = w->ngoing;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
     if ((w->removed[middle] & ~(uint64_t)1) < address) {
@@ -89,13 +98,13 @@ static bool edit_is_removed(edit_work *w, const nay_sst *t) {
       high = middle;
     }
   }
-  if (low == w->nunique || (w->removed[low] & ~(uint64_t)1) != address) return false;
+  if (low == w->ngoing || (w->removed[low] & ~(uint64_t)1) != address) return false;
   w->removed[low] |= 1;
   return true;
 }
 
 static nay_status edit_all_found(const edit_work *w, const nay_lookup_edit *e) {
-  for (size_t i = 0; i < w->nunique; i++) {
+  for (size_t i = 0; i < w->ngoing; i++) {
     if ((w->removed[i] & 1) != 0) continue;
     size_t at = 0;
     while ((uint64_t)(uintptr_t)e->removed[at] != w->removed[i]) at++;
@@ -138,7 +147,7 @@ static nay_status edit_level(edit_work *w, size_t level, const nay_lookup_edit *
     }
     return NAY_OK;
   }
-  edit_sort_removed(w, e);
+  NAY_TRY(edit_sort_removed(w, e));
   size_t next = edit_number_of(w, run, e, 0);
   for (;; number++) {
     while (next <= number) {

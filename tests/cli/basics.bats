@@ -327,3 +327,30 @@ load common
   [ "$status" -eq 1 ]
   jq -e '.take == null' <<< "${lines[0]}"
 }
+
+@test "plan -t: a static family is for a static set, unless it must support more" {
+  for kind in xor fuse ribbon; do
+    run -0 --separate-stderr nay plan -n 1000 -p 1% --no-measure -t $kind
+    [ "${lines[-1]}" = "take $kind: the requested family, for a static set" ]
+    [ -z "$stderr" ]
+    run -0 nay plan -n 1000 -p 1% --no-measure -t $kind --need static
+    run -1 --separate-stderr nay plan -n 1000 -p 1% --no-measure -t $kind --need merge
+    [ "$stderr" = "nay plan: the requested family does not support everything that is needed" ]
+  done
+}
+
+@test "plan: the FPR of one key in a huge filter" {
+  for m in 1000000000000 100000000000000000 1152921504606846976; do
+    for kind in bloom blocked; do
+      nay plan --nbits $((m / 512 * 512)) -n 1 --probes 1 --no-measure -t $kind --json |
+        jq -e "(.candidates[0].fpr_planned * $m - 1 | fabs) < 1e-6"
+    done
+  done
+}
+
+@test "messages speak of commands, not of calls" {
+  run -2 nay build -q --nbits 1152921504606846976 -e a -o z.nay
+  [[ $output == *": no memory for the filter: nay plan tells its size" ]]
+  run -2 nay sst build -n 1e15 -o z.ldb < /dev/null
+  [[ $output == *": no memory for the filter: nay plan tells its size" ]]
+}

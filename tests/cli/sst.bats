@@ -56,6 +56,18 @@ rows() { # N: rows with keys in the order of bytes
   run -2 nay sst compact -n 10 t.ldb -o u.ldb
 }
 
+@test "sst build -n: of few keys the table is the one whose keys were counted" {
+  for kind in bloom blocked counting window cuckoo; do
+    for n in 1 10 100; do
+      seq -w $n | nay sst build -q -f -t $kind -o counted.ldb
+      seq -w $n | nay sst build -q -f -t $kind -n $n -o stated.ldb
+      cmp counted.ldb stated.ldb
+    done
+  done
+  run -2 nay sst build -q -f -t counting -M 64 -o t.ldb < /dev/null
+  [[ $output == *"the size is below one block and its counters" ]]
+}
+
 @test "sst build: rows out of order are refused and named, --sort puts them in order" {
   run -2 nay sst build -o t.ldb < <(printf 'b\t1\na\t2\n')
   [[ $output == "nay sst: row 2: the key 'a' is not greater than the previous one; --sort "* ]]

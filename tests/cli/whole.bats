@@ -110,6 +110,18 @@ load common
   nay info c.nay | grep -q 'unknown: an intersection'
 }
 
+@test "merge names what a family does not support" {
+  seq 100 | nay build -q -t scalable -o s.nay
+  seq 50 100 | nay build -q -t scalable -o t.nay
+  run -2 nay merge -q --intersect s.nay t.nay -o c.nay
+  [ "$output" = "nay merge: a scalable filter does not support intersect" ]
+  seq 100 | nay build -q -t xor -o x.nay
+  seq 50 100 | nay build -q -t xor -o y.nay
+  run -2 nay merge -q x.nay y.nay -o c.nay
+  [ "$output" = "nay merge: a xor filter does not support merge" ]
+  [ ! -e c.nay ]
+}
+
 @test "fold: exactly the filter of that size, in place or to a file" {
   seq 1000 | nay build -q -t blocked -n 100k -p 1% -o f.nay
   cp f.nay whole.nay

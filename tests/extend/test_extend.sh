@@ -75,7 +75,7 @@ ok "nay build and nay check: maybe for every key" always_maybe
 ok "nay info names it" has toy "$nay" info toy.nay
 ok "and does not call a filter of no keys overfilled" has $'of 1,000 planned (0%)\n' "$nay" info toy.nay
 ok "nay verify accepts its file" "$nay" verify toy.nay
-ok "nay merge refuses what it lacks" has "this family does not support merge" "$nay" merge toy.nay other.nay -o merged.nay
+ok "nay merge refuses what it lacks" has "filter does not support merge" "$nay" merge toy.nay other.nay -o merged.nay
 contract() { # compiles and runs tests/contract/test_answers.c, which goes over the registry
   ${CMAKE_C_COMPILER_LAUNCHER:-} cc -O1 -D_GNU_SOURCE -I"$tree/tests" -I"$tree/src" -I"$tree/include" \
     -c "$tree/tests/contract/test_answers.c" -o answers.o &&

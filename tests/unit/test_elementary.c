@@ -81,6 +81,21 @@ static void exp_of_its_range(void **state) {
   assert_true(nay__exp(-1e300) == 0);
 }
 
+static void expm1_of_its_range(void **state) {
+  (void)state;
+  double worst = 0;
+  for (long i = 0; i < N; i++) {
+    double x = ldexp(random_between(1, 2), -(int)(random64() % 1000) - 1);
+    worst = fmax(worst, ulps(nay__expm1(i % 2 != 0 ? -x : x), expm1l(i % 2 != 0 ? -x : x)));
+    x = random_between(-40, 40);
+    worst = fmax(worst, ulps(nay__expm1(x), expm1l((long double)x)));
+    x = random_between(-1, 1); /* both sides of where the series ends */
+    worst = fmax(worst, ulps(nay__expm1(x), expm1l((long double)x)));
+  }
+  if (worst > 3) fail_msg("expm1 is off by %g ulp", worst);
+  assert_true(nay__expm1(0) == 0 && nay__expm1(-701) == -1 && nay__expm1(701) == (double)INFINITY);
+}
+
 static void square_roots(void **state) {
   (void)state;
   double worst = 0;
@@ -116,14 +131,16 @@ static void the_bits_are_fixed(void **state) {
   assert_true(nay__ln(10) == 0x1.26bb1bbb55515p+1);
   assert_true(nay__ln(0.01) == -0x1.26bb1bbb55515p+2);
   assert_true(nay__exp(-0.5) == 0x1.368b2fc6f960ap-1);
+  assert_true(nay__expm1(-0.125) == -0x1.e14aed893eef4p-4);
   assert_true(nay__ln1p(-1.0 / 512) == -0x1.0040155d5889ep-9);
   assert_true(nay__ipow(511.0 / 512, 300) == 0x1.1ccec4a7963d7p-1);
 }
 
 int main(void) {
   const test_case tests[] = {
-      TEST(ln_of_everything), TEST(ln1p_of_small_numbers), TEST(exp_of_its_range),
-      TEST(square_roots),     TEST(whole_powers),          TEST(the_bits_are_fixed),
+      TEST(ln_of_everything),   TEST(ln1p_of_small_numbers), TEST(exp_of_its_range),
+      TEST(expm1_of_its_range), TEST(square_roots),          TEST(whole_powers),
+      TEST(the_bits_are_fixed),
   };
   return run_all(tests);
 }

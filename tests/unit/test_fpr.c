@@ -9,6 +9,7 @@
 
 #include "math/fpr.h"
 #include "math/plan.h"
+#include "math/sliced.h"
 #include "support/test.h"
 
 /* chance[x]: that `balls` balls occupy x of m bins; then the mean of (x/m)^k. */
@@ -99,6 +100,71 @@ static void huge_blooms_are_textbook(void **state) {
       assert_close(nay__fpr_bloom(n * bits, k, n), textbook, 5e-5);
     }
   }
+}
+
+/* A few keys in arrays whose 1/m is beside 1 nothing: the formula does not cancel. */
+static void a_few_keys_in_huge_blooms(void **state) {
+  (void)state;
+  for (double size = 1e6; size < 0x1p60; size *= 3) {
+    uint64_t m = (uint64_t)size;
+    for (uint64_t n = 1; n <= 1000; n *= 10) {
+      double above = 1;
+      for (uint32_t k = 1; k <= 16; k++) {
+        long double bins = (long double)m, t = (long double)(k * n);
+        long double mean = -expm1l(t * log1pl(-1 / bins));
+        long double more = 0.25L * k * (k - 1) * (t - 1) / t / bins; /* pairs of balls that meet */
+        double truth = (double)(powl(mean, k) * (1 + more)), got = nay__fpr_bloom(m, k, n);
+        if (truth < 1e-300) break;
+        if (fabs(got / truth - 1) > (m > 1000000000 ? 1e-11 : 1e-5)) {
+          fail_msg("m %llu, k %u, n %llu: %g, not %g", (unsigned long long)m, k,
+                   (unsigned long long)n, got, truth);
+        }
+        assert_true(got < above); /* more probes, fewer false positives */
+        above = got;
+      }
+    }
+  }
+}
+
+static void a_few_keys_in_huge_blocked(void **state) {
+  (void)state;
+  for (unsigned log2 = 10; log2 <= 51; log2++) {
+    for (uint64_t n = 1; n <= 20; n += 1 + n / 2) {
+      for (uint32_t k = 1; k <= 8; k++) {
+        uint64_t nblocks = (uint64_t)1 << log2;
+        assert_close(nay__fpr_blocked(nblocks, k, n), blocked_rate(nblocks, k, n), 0.02);
+        nay_slices slices = {9, 512};
+        double one = nay__fpr_blocked(nblocks, k, n), all = nay__sliced_fpr(slices, nblocks, k, n);
+        assert_close(all, -expm1(9 * log1p(-one)), 1e-11);
+      }
+    }
+  }
+}
+
+/* The best k of one key: as many probes as an FPR that a double can show has use for. */
+static void the_best_k_of_huge_arrays(void **state) {
+  (void)state;
+  for (unsigned log2 = 40; log2 <= 60; log2++) {
+    uint64_t m = (uint64_t)1 << log2;
+    uint32_t k = nay__bloom_k(m, 1);
+    assert_true(k > 15 && nay__fpr_bloom(m, k, 1) < 1e-300 && nay__fpr_bloom(m, k - 1, 1) > 0);
+  }
+}
+
+/* So do the plans of every family that takes a number of bits. */
+static void plans_of_one_key_are_above_zero(void **state) {
+  (void)state;
+  unsigned planned = 0;
+  for (int kind = 1; nay_kind_name((nay_kind)kind) != NULL; kind++) {
+    nay_params p = {sizeof p, .kind = (nay_kind)kind, .nkeys = 1, .nbits = (uint64_t)1 << 55};
+    nay_plan plan = {.size = sizeof plan};
+    p.k = kind == NAY_CUCKOO ? 0 : 1;
+    if (nay_params_plan(&p, NULL, &plan) != NAY_OK) continue;
+    if (!(plan.fpr > 0 && plan.fpr < 1e-12)) fail_msg("%s: %g", nay_kind_name(p.kind), plan.fpr);
+    planned++;
+  }
+  print_message("# %u families\n", planned);
+  assert_true(planned >= 4);
 }
 
 static void blocked_rates_are_a_mixture(void **state) {
@@ -219,6 +285,10 @@ int main(void) {
       TEST(tiny_blooms_are_exact),
       TEST(large_blooms_are_close),
       TEST(huge_blooms_are_textbook),
+      TEST(a_few_keys_in_huge_blooms),
+      TEST(a_few_keys_in_huge_blocked),
+      TEST(the_best_k_of_huge_arrays),
+      TEST(plans_of_one_key_are_above_zero),
       TEST(blocked_rates_are_a_mixture),
       TEST(a_few_keys_in_many_blocks),
       TEST(edges_of_the_rates),

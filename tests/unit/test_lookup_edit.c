@@ -185,6 +185,42 @@ static void empty_tables(void **state) {
   nay_lookup_free(l);
 }
 
+/* A level that overlaps may have a table several times: one name stands for all copies, and a
+ * second name is an error, wherever it is. */
+static void copies(void **state) {
+  (void)state;
+  const nay_sst *a = tables[1], *b = tables[2], *c = tables[3];
+  const nay_sst *all[] = {a, b, a, c, a};
+  nay_lookup_level level = {sizeof level, all, 5, false};
+  nay_lookup *l, *edited = NULL;
+  assert_ok(nay_lookup_new_levels(&level, 1, NULL, NULL, NULL, &l));
+  const nay_sst *names[] = {b, a, c, a};
+  nay_lookup_edit e = {sizeof e, .removed = names + 1, .nremoved = 1};
+  assert_ok(nay_lookup_new_edited(l, &e, 1, NULL, NULL, &edited));
+  assert_ptr_equal(nay_lookup_table(edited, 0), b);
+  assert_ptr_equal(nay_lookup_table(edited, 1), c);
+  assert_null(nay_lookup_table(edited, 2));
+  nay_lookup_free(edited);
+  edited = NULL;
+  nay_diag diag = {.what = NULL};
+  const struct { size_t from, n, offset; } twice[] = {{0, 4, 3}, {1, 3, 2}};
+  for (unsigned i = 0; i < 2; i++) {
+    e.removed = names + twice[i].from;
+    e.nremoved = twice[i].n;
+    assert_status(nay_lookup_new_edited(l, &e, 1, NULL, &diag, &edited), NAY_EINVAL);
+    assert_int_equal(diag.offset, twice[i].offset);
+    assert_string_equal(diag.what, "a removed table is named twice");
+  }
+  names[3] = tables[4];
+  e.removed = names;
+  e.nremoved = 4;
+  assert_status(nay_lookup_new_edited(l, &e, 1, NULL, &diag, &edited), NAY_EINVAL);
+  assert_int_equal(diag.offset, 3);
+  assert_string_equal(diag.what, "a removed table is not in its level");
+  assert_null(edited);
+  nay_lookup_free(l);
+}
+
 static void bad_arguments(void **state) {
   (void)state;
   model m = {.n = {0}};
@@ -254,10 +290,8 @@ static void other_comparators(void **state) {
 
 int main(void) {
   const test_case tests[] = {
-      TEST(many_edits),
-      TEST(empty_tables),
-      TEST(bad_arguments),
-      TEST(other_comparators),
+      TEST(many_edits),    TEST(empty_tables),      TEST(copies),
+      TEST(bad_arguments), TEST(other_comparators),
   };
   for (unsigned i = 0; i < N_TABLES; i++) write_table(i, i % 2 == 0);
   int failed = run_all(tests);

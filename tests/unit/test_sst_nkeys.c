@@ -51,6 +51,54 @@ static void the_right_number(void **state) {
   }
 }
 
+/* Of few keys, too, where the filter is the smallest that the kind has. */
+static void few_keys(void **state) {
+  (void)state;
+  const double sizes[] = {1, 10, 40};
+  unsigned made = 0;
+  for (int kind = 1; nay_kind_name((nay_kind)kind) != NULL; kind++) {
+    for (unsigned i = 0; i < 3; i++) {
+      nay_params p = {sizeof p, .kind = (nay_kind)kind, .bits_per_key = sizes[i]}, sized = p;
+      for (unsigned n = 1; n <= 300; n += 1 + n / 3) {
+        nay_sst_write_options how = {sizeof how, .filter = NAY_SST_FULL_FILTER, .params = &p};
+        nay_sst_writer *w;
+        if (nay_sst_writer_new("few", &how, NULL, NULL, &w) != NAY_OK) break;
+        nay_sst_writer_free(w);
+        size_t len, other;
+        sized.nkeys = n;
+        uint8_t *a = table_bytes(&p, n, false, &len, NULL);
+        uint8_t *b = table_bytes(&sized, n, false, &other, NULL);
+        assert_int_equal(len, other);
+        assert_memory_equal(a, b, len);
+        free(a);
+        free(b);
+        made++;
+      }
+    }
+  }
+  assert_true(made > 200);
+}
+
+/* The number of keys is not that of their prefixes: their filter is the same with any. */
+static void prefixes_are_counted(void **state) {
+  (void)state;
+  char path[TEMP_MAX];
+  uint64_t bytes = 0;
+  nay_sst_prefix by_ten = {.size = sizeof by_ten};
+  assert_ok(nay_sst_prefix_fixed(10, &by_ten));
+  for (uint64_t n = 0; n < 3; n++) {
+    nay_params p = {sizeof p, .kind = NAY_COUNTING, .nkeys = n, .bits_per_key = 10};
+    nay_sst_write_options how = {sizeof how, .filter = NAY_SST_FULL_FILTER, .params = &p,
+                                 .prefix = &by_ten};
+    write_even(temp_path(path, "prefixes.ldb"), &how, N_KEYS);
+    nay_sst *t = open_table(path, NULL);
+    if (n == 0) bytes = info_of(t).prefix_bytes;
+    assert_true(bytes > 0 && info_of(t).prefix_bytes == bytes);
+    nay_sst_free(t);
+    unlink(path);
+  }
+}
+
 /* Fewer keys than said: the plan is what was asked. More: every key is still found. */
 static void another_number(void **state) {
   (void)state;
@@ -108,10 +156,8 @@ static void refused(void **state) {
 
 int main(void) {
   const test_case tests[] = {
-      TEST(the_right_number),
-      TEST(another_number),
-      TEST(no_hashes_wait),
-      TEST(refused),
+      TEST(the_right_number), TEST(few_keys),       TEST(prefixes_are_counted),
+      TEST(another_number),   TEST(no_hashes_wait), TEST(refused),
   };
   return run_all(tests);
 }
