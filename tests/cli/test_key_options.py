@@ -354,7 +354,8 @@ def _():
             ours = ["--max-count", most] * (most is not None) + ["--line-number"] * numbers + ["--invert-match"] * inverted
             theirs = ["-m", str(most)] * (most is not None) + ["-n"] * numbers + ["-v"] * inverted + ["-q"] * quiet
             done = nay("check", *ours, *["-c"] * counts, *["-q"] * quiet, "f", *files)
-            grep = subprocess.run(["grep", "-hFxf", "present", *theirs, "--", *files], capture_output=True)
+            names = "-Fxf" if numbers else "-hFxf"  # of several files, beside their numbers
+            grep = subprocess.run(["grep", names, "present", *theirs, "--", *files], capture_output=True)
             want = grep.stdout
             if counts and not quiet:  # grep counts by file
                 alone = [word for word in theirs if word != "-n"]
@@ -416,7 +417,8 @@ def _():
     must("build", "-q", "-n", 99, "-p", "1e-9", "-o", "f", "-e", "k", "-e", "a\nb")
     write("rows.csv", 'x,y\nk,1\n"a\nb",2\n\nk,3\n')
     assert must("check", "--csv", "-kx", "--line-number", "f", "rows.csv", "rows.csv").stdout == \
-        b'1:x,y\n2:k,1\n3:"a\nb",2\n6:k,3\n2:k,1\n3:"a\nb",2\n6:k,3\n'
+        b'rows.csv:1:x,y\n' + 2 * b'rows.csv:2:k,1\nrows.csv:3:"a\nb",2\nrows.csv:6:k,3\n'
+    assert must("check", "--csv", "-kx", "--line-number", "f", "rows.csv").stdout == b'1:x,y\n2:k,1\n3:"a\nb",2\n6:k,3\n'
     assert must("check", "--skip-empty", "--line-number", "f", stdin="\n\nk\n\nk\n").stdout == b"3:k\n5:k\n"
     assert must("check", "-0", "--line-number", "f", stdin="x\0k\0").stdout == b"2:k\0"
     assert must("check", "-a", "--line-number", "f", stdin="x\nk\n").stdout == b"1:nay\tx\n2:maybe\tk\n"
