@@ -43,7 +43,7 @@ static void convert_hash(const options *o, const nay_filter *f, nay_params *p) {
 
 /* The old family, where it is sized by bits per key, or the one that auto picks. */
 static nay_kind convert_kind(const nay_filter *f) {
-  nay_params p = {sizeof p, .kind = nay_filter_kind(f), .nkeys = 1000, .bits_per_key = 10};
+  nay_params p = {sizeof p, .kind = nay_filter_kind(f), .nkeys = 1000000, .bits_per_key = 16};
   nay_plan plan = {.size = sizeof plan};
   bool sized = p.kind != NAY_WINDOW && nay_params_plan(&p, NULL, &plan) == NAY_OK;
   return sized ? p.kind : NAY_AUTO;
