@@ -5,7 +5,7 @@
  *   $ static_list
  *   100000 keys, 6.7 bits for each, a file of 84391 bytes
  *   of 1000 listed keys 1000 are maybe
- *   of 1000 others 12 are maybe, the first is key 200054
+ *   of 1000 others 5 are maybe, the first is key 200058
  *   fpr 2: NAY_EINVAL, fpr is not between 0 and 1
  */
 #include <nay.h>
