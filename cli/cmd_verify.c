@@ -209,7 +209,7 @@ static void verify_damaged(const options *o, const char *path, const filter_file
   message_error("%s: %s", path, file->why);
 }
 
-/* Each file is asked for keys of its own type. */
+/* Each file is probed with keys of its own type. */
 static int verify_one(const options *all, const char *path) {
   options own = *all;
   const options *o = &own;

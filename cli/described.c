@@ -25,7 +25,7 @@ static void described_adopt(key_style *style, const char *path, const char *stat
 }
 
 /* A layout without a place for a description, beside a file that has one: one of them would be
- * asked for keys of the wrong type. */
+ * probed with keys of the wrong type. */
 static void described_check_silent(const key_style *style) {
   if (style->silent == NULL || style->stated_by == NULL || style->type == NAY_KEY_TEXT) return;
   die(EXIT_TROUBLE,

@@ -49,9 +49,9 @@ struct nay_policy {
   uint64_t opaque[32]; /* of the library's own policies; zero in yours */
   /*
    * The name of a nay_sst_comparator (nay_sst.h) with equal_may_differ: keys that it calls equal
-   * are one key for this policy too, whichever of them create gets and may_match is asked for. Only
-   * so can tables of that comparator have a filter. Such a policy is yours, and has no hash and no
-   * may_match_hash. NULL: keys are their bytes.
+   * are one key for this policy too: a filter made by create from one of them makes may_match
+   * return true for all of them. Tables of that comparator have filters only with such a policy,
+   * which is yours and has no hash and no may_match_hash. NULL: keys are their bytes.
    */
   const char *comparator;
 };

@@ -767,7 +767,8 @@ def used_memory(client):
     client("NAY.RESERVE", "k", 0.01, 100000000, "KIND", "blocked")
     size = client("MEMORY", "USAGE", "k")
     held = int(client.info("memory")["used_memory"]) - before
-    assert size <= held <= size * 1.26, (size, held)  # the allocator rounds up by a quarter at most
+    # the allocator rounds up by a quarter at most; the server frees buffers of its own meanwhile
+    assert size - (1 << 20) <= held <= size * 1.26, (size, held)
     freed = int(client.info("memory")["lazyfreed_objects"])
     client("UNLINK", "k")  # does not block: another thread frees it
     Server.wait_until(lambda: int(client.info("memory")["lazyfreed_objects"]) == freed + 1, 10, "freed by a thread")
