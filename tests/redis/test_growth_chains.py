@@ -1,47 +1,16 @@
 #!/usr/bin/env python3
-"""How the cost of filters that grow depends on the number of items: instructions, counted by callgrind.
+"""How the cost of filters that grow depends on the number of items; links and doublings come in steps.
 
     test_growth_chains.py growth_chains
-
-Nothing is timed. A case runs with n, 2n, 4n and 8n items, and may cost as much as n log n, and half as much again for
-what comes in steps: links, doublings.
 """
-import math
-import os
-import re
-import shutil
+import pathlib
 import subprocess
 import sys
-import tempfile
 
-N = 2000
-SLACK = 1.5
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import growth  # noqa: E402
 
-
-def instructions(program, case, n):
-    with tempfile.TemporaryDirectory() as directory:
-        run = subprocess.run(["valgrind", "--tool=callgrind", "--toggle-collect=growth_work",
-                              f"--callgrind-out-file={os.path.join(directory, 'out')}", program, case, str(n)],
-                             capture_output=True, text=True, check=True)
-    return int(re.search(r"Collected : (\d+)", run.stderr)[1])
-
-
-def main(program):
-    if shutil.which("valgrind") is None:
-        print("1..0 # SKIP no valgrind")
-        return 0
-    cases, failed = subprocess.check_output([program, "list"], text=True).split(), 0
-    for number, case in enumerate(cases, 1):
-        costs = [instructions(program, case, N << i) for i in range(4)]
-        wrong = [i for i in range(1, 4)
-                 if costs[i] > SLACK * costs[0] * (1 << i) * math.log(N << i) / math.log(N)]
-        shown = ", ".join(f"{cost / (N << i):,.0f}" for i, cost in enumerate(costs))
-        print(f"# {case}: {shown} instructions per item for {N:,} to {8 * N:,} items")
-        good = not wrong and costs[0] > N
-        failed |= not good
-        print(f"{'ok' if good else 'not ok'} {number} - {case}", flush=True)
-    print(f"1..{len(cases)}")
-    return failed
-
-
-sys.exit(main(sys.argv[1]))
+program = sys.argv[1]
+names = subprocess.check_output([program, "list"], text=True).split()
+sys.exit(growth.run({name: lambda n, name=name: [program, name, str(n)] for name in names}, slack=1.5))
