@@ -1,5 +1,4 @@
 /* dispatch.c - the table of kernels for this CPU. The only file that tests for CPU features. */
-#include "cpu/crc32c.h"
 #include "cpu/groups.h"
 
 #if NAY_HAS_X86_KERNELS
@@ -43,22 +42,4 @@ const nay_kernels *nay__kernels_best(void) {
   const nay_kernels *best = NULL, *next;
   for (size_t i = 0; (next = nay__kernels_at(i)) != NULL; i++) best = next;
   return best;
-}
-
-nay_crc32c nay__crc32c_at(size_t i) {
-  nay_crc32c ways[2] = {nay__crc32c_scalar};
-  size_t n = 1;
-#if NAY_HAS_X86_KERNELS
-  if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul")) {
-    ways[n++] = nay__crc32c_sse42;
-  }
-#elif defined(__ARM_FEATURE_CRC32)
-  ways[n++] = nay__crc32c_arm; /* decided by the compiler's target: ARMv8.1 and later have it */
-#endif
-  return i < n ? ways[i] : NULL;
-}
-
-uint32_t nay__crc32c(uint32_t crc, const uint8_t *bytes, size_t len) {
-  nay_crc32c best = nay__crc32c_at(1);
-  return best != NULL ? best(crc, bytes, len) : nay__crc32c_scalar(crc, bytes, len);
 }

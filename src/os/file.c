@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "nay_file.h"
 #include "os/pages.h"
 #include "os/place.h"
 
@@ -82,39 +81,6 @@ nay_status nay__file_read(const char *path, nay_accept accept, const nay_allocat
   size_t size = 0;
   NAY_TRY(file_open_regular(path, diag, &fd, &size));
   nay_status status = file_read_fd(fd, size, accept, allocator, diag, memory);
-  nay__os_close(fd);
-  if (status == NAY_OK) *len = size;
-  return status;
-}
-
-static nay_status file_read_all(int fd, size_t size, const nay_allocator *a, nay_diag *diag,
-                                void **bytes) {
-  uint8_t *at = nay__alloc(a, size + 1);
-  if (at == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for the file", 0);
-  nay_status status = file_read_range(fd, at, 0, size, diag);
-  if (status != NAY_OK) {
-    nay__free(a, at, size + 1);
-    return status;
-  }
-  at[size] = 0;
-  *bytes = at;
-  return NAY_OK;
-}
-
-nay_status nay_file_read(const char *path, size_t max_len, const nay_allocator *allocator,
-                         nay_diag *diag, void **bytes, size_t *len) {
-  nay_allocator a;
-  int fd = -1;
-  size_t size = 0;
-  if (path == NULL || bytes == NULL || len == NULL) {
-    return nay__fail(diag, NAY_EINVAL, "path, bytes or len is NULL", 0);
-  }
-  NAY_TRY(nay__allocator_read(allocator, diag, &a));
-  NAY_TRY(file_open_regular(path, diag, &fd, &size));
-  nay_status status =
-      size <= max_len && size < SIZE_MAX
-          ? file_read_all(fd, size, &a, diag, bytes)
-          : nay__fail(diag, NAY_EFULL, "the file has more than max_len bytes", size);
   nay__os_close(fd);
   if (status == NAY_OK) *len = size;
   return status;

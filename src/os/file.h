@@ -41,11 +41,13 @@ nay_status nay__file_sync(int fd, nay_diag *diag);
 /*
  * nay_replacement: nay_file_replace for a file that is written piece by piece. Calls: new (write)*
  * [finish] free; without finish, or if it fails, nothing changes. Without sync it is still replaced
- * atomically for other processes, but a crash of the system may leave a damaged file.
+ * atomically for other processes, but a crash of the system may leave a damaged file. flags: 0 or
+ * NAY_FILE_PRIVATE.
  */
 typedef struct nay_replacement nay_replacement;
-nay_status nay__replacement_new(const char *path, bool sync, const nay_allocator *allocator,
-                                nay_diag *diag, nay_replacement **replacement);
+nay_status nay__replacement_new(const char *path, uint32_t flags, bool sync,
+                                const nay_allocator *allocator, nay_diag *diag,
+                                nay_replacement **replacement);
 nay_status nay__replacement_write(nay_replacement *replacement, const void *bytes, size_t len,
                                   nay_diag *diag);
 nay_status nay__replacement_finish(nay_replacement *replacement, nay_diag *diag);

@@ -1,5 +1,5 @@
 /*
- * replace.c - see nay_file.h: the one implementation of replacing a file.
+ * replace.c - the one implementation of replacing a file: nay_file_replace has its promise.
  *
  * The directory is opened first and all calls are relative to it, so that what can fail fails
  * before the first write.
@@ -240,59 +240,13 @@ static void replace_abandon(nay_replacement *r) {
   nay__os_close(r->place.dir);
 }
 
-nay_status nay_file_replace(const char *path, uint32_t flags, nay_producer produce, void *ctx,
-                            nay_diag *diag) {
-  if (path == NULL || produce == NULL || (flags & ~NAY_FILE_PRIVATE) != 0) {
-    return nay__fail(diag, NAY_EINVAL, "path or produce is NULL, or a flag is unknown", 0);
-  }
-  nay_replacement r;
-  NAY_TRY(replace_begin(&r, path, flags, diag));
-  nay_status status = produce(ctx, replace_write, &r.temp);
-  if (status == NAY_OK) return replace_commit(&r);
-  replace_abandon(&r);
-  return status;
-}
-
-nay_status nay_file_append(int fd, const void *bytes, size_t len, bool sync, uint64_t *length,
-                           nay_diag *diag) {
-  if (length == NULL || (bytes == NULL && len != 0)) {
-    return nay__fail(diag, NAY_EINVAL, "bytes or length is NULL", 0);
-  }
-  nay_status status = nay__file_write(fd, bytes, len, diag);
-  if (status == NAY_OK && sync && fdatasync(fd) != 0) {
-    status = nay__os_fail(diag, "cannot sync the file");
-  }
-  if (status == NAY_OK) *length += len;
-  if (status == NAY_OK || len == 0) return status;
-  int error = errno;
-  if (ftruncate(fd, (off_t)*length) == 0) return status;
-  errno = error;
-  return nay__os_fail(diag, "cannot write the file, nor cut it back");
-}
-
-typedef struct replace_bytes {
-  const void *at;
-  size_t len;
-} replace_bytes;
-
-static nay_status replace_produce(void *ctx, nay_sink sink, void *sink_ctx) {
-  const replace_bytes *b = ctx;
-  return b->len != 0 ? sink(sink_ctx, b->at, b->len) : NAY_OK;
-}
-
-nay_status nay_file_write(const char *path, uint32_t flags, const void *bytes, size_t len,
-                          nay_diag *diag) {
-  replace_bytes b = {bytes, len};
-  if (bytes == NULL && len != 0) return nay__fail(diag, NAY_EINVAL, "bytes is NULL", 0);
-  return nay_file_replace(path, flags, replace_produce, &b, diag);
-}
-
-nay_status nay__replacement_new(const char *path, bool sync, const nay_allocator *allocator,
-                                nay_diag *diag, nay_replacement **replacement) {
+nay_status nay__replacement_new(const char *path, uint32_t flags, bool sync,
+                                const nay_allocator *allocator, nay_diag *diag,
+                                nay_replacement **replacement) {
   nay_replacement *r = nay__alloc(allocator, sizeof *r);
   if (r == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory to write a file", 0);
   r->allocator = *allocator;
-  nay_status status = replace_begin(r, path, 0, diag);
+  nay_status status = replace_begin(r, path, flags, diag);
   if (status != NAY_OK) {
     nay__free(allocator, r, sizeof *r);
     return status;

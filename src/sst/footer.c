@@ -1,8 +1,10 @@
 /* footer.c - see footer.h. */
 #include "sst/footer.h"
 
-#include "cpu/crc32c.h"
-#include "hash/hash.h"
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "sst/crc32c.h"
 
 #define FOOTER_ROCKSDB_MAGIC 0x88e241b785f4cff7u /* format 1 and later */
 #define FOOTER_EXTENDED 0x007a003eu /* in place of the first handle, format 6 and later */

@@ -17,7 +17,7 @@
  * blocks whose quotient filter was full. This one finds them: such a filter is not used.
  */
 #include "base/varint.h"
-#include "cpu/crc32c.h"
+#include "sst/crc32c.h"
 #include "sst/codec.h"
 #include "sst/foreign.h"
 

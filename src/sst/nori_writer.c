@@ -7,7 +7,7 @@
  * closed before a key that would be dropped, or make the filter too long: the only case in which
  * the bytes are not nori's own.
  */
-#include "cpu/crc32c.h"
+#include "sst/crc32c.h"
 #include "sst/foreign_writer.h"
 
 #define NORI_FOOTER 64u

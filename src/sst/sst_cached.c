@@ -22,7 +22,7 @@
  * COST. A part that is cached: one search under the mutex of its shard. One that is not: a read,
  * its checksum, a copy or the decoding of a filter.
  */
-#include "cpu/crc32c.h"
+#include "sst/crc32c.h"
 #include "sst/sst.h"
 
 #define CACHED_PART_SHIFT 62u

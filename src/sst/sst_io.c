@@ -119,7 +119,7 @@ static void io_path_abort(const nay_sst_sink *self) { nay__replacement_free(self
 nay_status nay__io_replace(const char *path, bool sync, const nay_allocator *allocator,
                            nay_diag *diag, nay_sst_sink *sink) {
   nay_replacement *file;
-  NAY_TRY(nay__replacement_new(path, sync, allocator, diag, &file));
+  NAY_TRY(nay__replacement_new(path, 0, sync, allocator, diag, &file));
   *sink = (nay_sst_sink){.size = sizeof *sink,
                          .write = io_path_write,
                          .finish = io_path_finish,

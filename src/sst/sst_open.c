@@ -1,5 +1,5 @@
 /* sst_open.c - opens a table: footer, index, filters, comparator, and the range of its keys. */
-#include "cpu/crc32c.h"
+#include "sst/crc32c.h"
 #include "os/file.h"
 #include "sst/properties.h"
 #include "sst/sst_foreign.h"

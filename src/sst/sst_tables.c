@@ -26,7 +26,9 @@
  * Cost: an acquire of an open table is a hash of its path and a few pointers. A table that is
  * opened anew has a new number in the cache of blocks: its old blocks age out there.
  */
-#include "hash/hash.h"
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "os/file.h"
 #include "os/mutex.h"
 #include "sst/sst.h"
@@ -197,7 +199,7 @@ nay_status nay_sst_tables_acquire(nay_sst_tables *c, const char *path, nay_diag 
   if (c == NULL || path == NULL || sst == NULL) {
     return nay__fail(diag, NAY_EINVAL, "tables, path or sst is NULL", 0);
   }
-  uint64_t hash = nay__hash_xxh3(0, path, strlen(path));
+  uint64_t hash = XXH3_64bits(path, strlen(path));
   tables_entry *victim = NULL;
   nay__mutex_lock(&c->mutex);
   uint64_t evicts = c->evicts;
@@ -250,7 +252,7 @@ void nay_sst_tables_release(nay_sst_tables *c, const nay_sst *sst) {
 
 void nay_sst_tables_evict(nay_sst_tables *c, const char *path) {
   if (c == NULL || path == NULL) return;
-  uint64_t hash = nay__hash_xxh3(0, path, strlen(path));
+  uint64_t hash = XXH3_64bits(path, strlen(path));
   tables_entry *dead = NULL;
   nay__mutex_lock(&c->mutex);
   c->evicts++;

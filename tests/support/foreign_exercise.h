@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/crc32.h"
-#include "cpu/crc32c.h"
+#include "sst/crc32c.h"
 #include "nay_sst_foreign.h"
 #include "nay_table_filters.h"
 #include "support/exercise.h"

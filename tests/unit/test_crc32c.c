@@ -1,6 +1,6 @@
 /* test_crc32c.c - every way to compute CRC-32C against the definition and published values. */
 #include "base/bytes.h"
-#include "cpu/crc32c.h"
+#include "sst/crc32c.h"
 #include "support/test.h"
 
 #define MAX_LEN 3000

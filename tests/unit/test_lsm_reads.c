@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "cpu/crc32c.h"
+#include "sst/crc32c.h"
 #include "golden/golden.h"
 #include "nay_lookup.h"
 #include "nay_sst_foreign.h"

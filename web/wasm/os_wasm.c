@@ -58,9 +58,10 @@ nay_status nay__file_sync(int fd, nay_diag *diag) {
   return os_no_files(diag);
 }
 
-nay_status nay__replacement_new(const char *path, bool sync, const nay_allocator *allocator,
-                                nay_diag *diag, nay_replacement **replacement) {
-  (void)path, (void)sync, (void)allocator, (void)replacement;
+nay_status nay__replacement_new(const char *path, uint32_t flags, bool sync,
+                                const nay_allocator *allocator, nay_diag *diag,
+                                nay_replacement **replacement) {
+  (void)path, (void)flags, (void)sync, (void)allocator, (void)replacement;
   return os_no_files(diag);
 }
 
@@ -78,12 +79,6 @@ nay_status nay__replacement_finish(nay_replacement *replacement, nay_diag *diag)
 void nay__replacement_free(nay_replacement *replacement) { (void)replacement; }
 
 /* ---- nay_file.h ---- */
-
-nay_status nay_file_replace(const char *path, uint32_t flags, nay_producer produce, void *ctx,
-                            nay_diag *diag) {
-  (void)path, (void)flags, (void)produce, (void)ctx;
-  return os_no_files(diag);
-}
 
 nay_status nay_file_write(const char *path, uint32_t flags, const void *bytes, size_t len,
                           nay_diag *diag) {

@@ -28,7 +28,3 @@ const char *nay_status_name(nay_status status) {
   }
   return "unknown status";
 }
-
-void nay__diag_set(nay_diag *diag, const char *what, uint64_t offset) {
-  *diag = (nay_diag){.what = what, .offset = offset};
-}

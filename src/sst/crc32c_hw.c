@@ -7,10 +7,10 @@
  * lacks one factor x, and reducing it with the instruction itself adds x^32, so the constant for n
  * bytes is x^(8 n - 33).
  */
-#include "cpu/crc32c.h"
-#include "cpu/groups.h"
+#include "base/bytes.h"
+#include "sst/crc32c.h"
 
-#if NAY_HAS_X86_KERNELS
+#if NAY_CRC32C_HAS_X86
 
 #include <immintrin.h>
 

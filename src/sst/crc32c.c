@@ -1,11 +1,11 @@
 /*
- * crc32c.c - CRC-32C, slicing-by-8.
+ * crc32c.c - CRC-32C by slicing-by-8, and the fastest implementation for this CPU.
  *
  * Row k of the table has the CRC of one byte followed by k zero bytes, so eight rows together
  * advance the register by eight bytes. A row is linear over GF(2): entry b is the xor of the
  * entries of the bits of b, and the source lists those eight. A test derives them again.
  */
-#include "base/crc32c.h"
+#include "sst/crc32c.h"
 
 #include "base/bytes.h"
 
@@ -59,4 +59,22 @@ uint32_t nay__crc32c_scalar(uint32_t crc, const uint8_t *bytes, size_t len) {
   }
   for (; len > 0; bytes++, len--) crc = crc >> 8 ^ crc_rows[0][(crc ^ *bytes) & 0xff];
   return ~crc;
+}
+
+nay_crc32c nay__crc32c_at(size_t i) {
+  nay_crc32c ways[2] = {nay__crc32c_scalar};
+  size_t n = 1;
+#if NAY_CRC32C_HAS_X86
+  if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul")) {
+    ways[n++] = nay__crc32c_sse42;
+  }
+#elif defined(__ARM_FEATURE_CRC32)
+  ways[n++] = nay__crc32c_arm; /* decided by the compiler's target: ARMv8.1 and later have it */
+#endif
+  return i < n ? ways[i] : NULL;
+}
+
+uint32_t nay__crc32c(uint32_t crc, const uint8_t *bytes, size_t len) {
+  nay_crc32c best = nay__crc32c_at(1);
+  return best != NULL ? best(crc, bytes, len) : nay__crc32c_scalar(crc, bytes, len);
 }
