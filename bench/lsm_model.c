@@ -123,7 +123,11 @@ static bool lsm_table_has(lsm_state *s, const lsm_table *t, const char *key) {
 
 static bool lsm_get(lsm_state *s, nay_filter *const *filters, const char *key) {
   nay_hash hash = {0, 0};
-  if (filters[0] != NULL) nay_filter_hash(filters[0], key, BENCH_KEY_LEN, &hash);
+  nay_hasher hasher = {.size = sizeof hasher};
+  if (filters[0] != NULL) {
+    nay_filter_hasher(filters[0], &hasher);
+    nay_hasher_hash(&hasher, key, BENCH_KEY_LEN, &hash);
+  }
   for (size_t t = LSM_TABLES; t-- > 0;) {
     if (filters[t] != NULL && !nay_filter_may_contain_hash(filters[t], hash)) continue;
     if (lsm_table_has(s, &s->tables[t], key)) return true;

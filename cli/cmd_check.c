@@ -8,6 +8,7 @@
 
 #include "described.h"
 #include "filterfile.h"
+#include "hashers.h"
 #include "select.h"
 #include "tablefile.h"
 
@@ -160,7 +161,7 @@ static void check_open(check *c, options *o) {
     c->filters[f] = NULL;
     if (c->o->format == NULL) c->tables[f] = tablefile_open(c->names[f], c->o->table_format);
     if (!c->tables[f].is_table) c->filters[f] = filterfile_open(c->names[f], c->o);
-    c->shares_hash[f] = nay_filter_same_hash(c->filters[0], c->filters[f]);
+    c->shares_hash[f] = filters_hash_alike(c->filters[0], c->filters[f]);
     described_by(o, c->names[f], check_states(c, f));
   }
 }

@@ -21,17 +21,22 @@ static uint64_t info_max_keys(const nay_filter *f) {
   return grows ? is.max_nkeys : 0;
 }
 
+/* The i-th plan that the size and k can come from, where the file does not say which. */
+static bool info_plan(const nay_filter *f, const nay_stats *s, size_t i, nay_plan *plan) {
+  plan->size = sizeof *plan;
+  return s->nkeys == 0 && nay_filter_plan(f, i, NULL, plan) == NAY_OK && plan->nkeys != 0;
+}
+
 static void info_json_plans(const nay_filter *f, const promise *p) {
-  uint64_t nkeys;
-  double bits_per_key, fpr;
-  if (!nay_format_plan_of(f, 0, &nkeys, &bits_per_key, &fpr)) return;
+  nay_plan plan;
+  if (!info_plan(f, &p->stats, 0, &plan)) return;
   json_open("plans", '[');
-  for (size_t i = 0; nay_format_plan_of(f, i, &nkeys, &bits_per_key, &fpr); i++) {
+  for (size_t i = 0; info_plan(f, &p->stats, i, &plan); i++) {
     json_open(NULL, '{');
-    json_count("nkeys_planned", nkeys);
-    json_real("bits_per_key", bits_per_key);
-    json_real("fpr_planned", fpr);
-    json_real("utilisation", p->stats.nkeys_estimated / (double)nkeys);
+    json_count("nkeys_planned", plan.nkeys);
+    json_real("bits_per_key", plan.bits_per_key);
+    json_real("fpr_planned", plan.fpr);
+    json_real("utilisation", p->stats.nkeys_estimated / (double)plan.nkeys);
     json_close();
   }
   json_close();
@@ -136,15 +141,14 @@ static void info_growth(const nay_filter *f) {
   info_line("growth", text);
 }
 
-/* The plans that the size and k can come from, where the file does not say which. */
 static void info_plans(const nay_filter *f, const nay_stats *s) {
-  uint64_t nkeys;
-  double bits_per_key, fpr;
-  for (size_t i = 0; nay_format_plan_of(f, i, &nkeys, &bits_per_key, &fpr); i++) {
+  nay_plan plan;
+  for (size_t i = 0; info_plan(f, s, i, &plan); i++) {
     char text[200], rate[NUMBER_TEXT];
     snprintf(text, sizeof text, "%sat most %s, %.0f bits per key, FPR %s: %s%.0f%% used",
-             i == 0 ? "" : "or ", COUNTED(nkeys, "key"), bits_per_key, fpr_text(fpr, rate),
-             s->saturated ? "at least " : "", 100 * s->nkeys_estimated / (double)nkeys);
+             i == 0 ? "" : "or ", COUNTED(plan.nkeys, "key"), plan.bits_per_key,
+             fpr_text(plan.fpr, rate), s->saturated ? "at least " : "",
+             100 * s->nkeys_estimated / (double)plan.nkeys);
     info_line(i == 0 ? "planned" : "", text);
   }
 }

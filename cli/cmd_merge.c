@@ -5,6 +5,7 @@
 #include <nay_key.h>
 
 #include "filterfile.h"
+#include "hashers.h"
 #include "numbers.h"
 #include "outfile.h"
 
@@ -16,11 +17,11 @@ static void merge_mismatch(const nay_filter *a, const nay_filter *b, const char 
     die(EXIT_TROUBLE, "%s cannot be merged: its keys are of type %s, those before it of type %s",
         path, nay_filter_key(b), nay_filter_key(a));
   }
-  const char *what = sa.kind != sb.kind            ? "family"
-                     : !nay_filter_same_hash(a, b) ? "hash or seed"
-                     : sa.k != sb.k                ? "number of probes"
-                     : sa.nbits != sb.nbits        ? "size, with no common one to fold to"
-                                                   : "layout";
+  const char *what = sa.kind != sb.kind          ? "family"
+                     : !filters_hash_alike(a, b) ? "hash or seed"
+                     : sa.k != sb.k              ? "number of probes"
+                     : sa.nbits != sb.nbits      ? "size, with no common one to fold to"
+                                                 : "layout";
   die(EXIT_TROUBLE, "%s cannot be merged: it differs in %s", path, what);
 }
 

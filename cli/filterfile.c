@@ -156,7 +156,7 @@ filter_file filterfile_try(const char *path, const options *o) {
       if (lseek(fd, 0, SEEK_SET) != 0) die(EXIT_TROUBLE, "%s: %s", path, strerror(errno));
       b = filter_read(fd, path, SIZE_MAX);
     }
-    file.status = nay_format_decode(file.format, b.at, b.len, NULL, &diag, &file.filter);
+    file.status = nay_format_decode(file.format, b.at, b.len, 0, NULL, &diag, &file.filter);
     if (file.status == NAY_OK) file.format = nay_format_of(file.filter); /* of RocksDB's: which */
   }
   if (file.status != NAY_OK && file.why[0] == '\0') {
@@ -174,7 +174,7 @@ nay_filter *filterfile_read_as(const char *path, const nay_format *format) {
   size_t len;
   if (!filterfile_bytes(path, &bytes, &len, why)) return NULL;
   nay_filter *f = NULL;
-  nay_status status = nay_format_decode(format, bytes, len, NULL, NULL, &f);
+  nay_status status = nay_format_decode(format, bytes, len, 0, NULL, NULL, &f);
   free(bytes);
   return status == NAY_OK ? f : NULL;
 }

@@ -2,8 +2,8 @@
  * hash_bench.c - the hashes of the native filter and of the layouts, over keys of 4 to 1,024 bytes.
  *
  * A filter hashes a key once, so for long keys the hash is what a probe costs. Each hash is timed
- * as its filters call it: in batches (nay_filter_hash_many, keys independent, so that the CPU
- * overlaps them) and by one call for each key (nay_filter_hash), which the call itself dominates
+ * as its filters call it: in batches (nay_hasher_hash_many, keys independent, so that the CPU
+ * overlaps them) and by one call for each key (nay_hasher_hash), which the call itself dominates
  * for short keys. The keys of a length fill at most 32 KiB and stay in L1: the hash is measured,
  * not memory. Names that end in x2 hash the key twice; those of 32 bits (leveldb, farm32) serve
  * filters of fewer keys.
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hashers.h"
 #include "numbers.h"
 #include "progress.h"
 
@@ -108,15 +109,17 @@ static size_t hashes_list(timed_hash *list) {
 
 static uint64_t hash_run_many(const nay_filter *f, const key_row *r) {
   static uint64_t lo[HASH_KEYS], hi[HASH_KEYS];
-  (void)nay_filter_hash_many(f, r->keys, r->lens, r->n, lo, hi);
+  nay_hasher hasher = filter_hasher(f);
+  (void)nay_hasher_hash_many(&hasher, r->keys, r->lens, r->n, lo, hi);
   return lo[r->n - 1];
 }
 
 static uint64_t hash_run_one(const nay_filter *f, const key_row *r) {
   uint64_t sum = 0;
+  nay_hasher hasher = filter_hasher(f);
   for (size_t i = 0; i < r->n; i++) {
     nay_hash h;
-    (void)nay_filter_hash(f, r->keys[i], r->len, &h);
+    (void)nay_hasher_hash(&hasher, r->keys[i], r->len, &h);
     sum += h.lo;
   }
   return sum;

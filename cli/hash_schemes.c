@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "hash_bench.h"
+#include "hashers.h"
 #include "interval.h"
 #include "numbers.h"
 #include "progress.h"
@@ -54,7 +55,7 @@ typedef struct scheme_plan {
   uint64_t nkeys, nbits;
   uint32_t k;
   double fpr; /* expected, with independent probes */
-  nay_filter *hashers[SCHEME_MAX_K];
+  nay_hasher hashers[SCHEME_MAX_K];
 } scheme_plan;
 
 /* One filter of a scheme. */
@@ -74,7 +75,7 @@ typedef struct scheme_result {
 
 static uint64_t scheme_hash(const scheme_plan *p, uint32_t seed, const void *key, size_t len) {
   nay_hash h;
-  (void)nay_filter_hash(p->hashers[seed], key, len, &h);
+  (void)nay_hasher_hash(&p->hashers[seed], key, len, &h);
   return h.lo;
 }
 
@@ -295,9 +296,10 @@ void hash_schemes(const options *o) {
   for (uint32_t i = 0; i < SCHEME_MAX_K; i++) {
     nay_params seeded = {
         .size = sizeof seeded, .kind = NAY_BLOOM, .nkeys = 1, .fpr = 0.5, .seed = i};
-    if (nay_filter_new(&seeded, NULL, NULL, &p.hashers[i]) != NAY_OK) {
-      die(EXIT_TROUBLE, "out of memory");
-    }
+    nay_filter *f;
+    if (nay_filter_new(&seeded, NULL, NULL, &f) != NAY_OK) die(EXIT_TROUBLE, "out of memory");
+    p.hashers[i] = filter_hasher(f);
+    nay_filter_free(f);
   }
   if (!o->json) schemes_title(&p);
   for (unsigned which = 0; which < SCHEMES; which++) {
@@ -309,5 +311,4 @@ void hash_schemes(const options *o) {
   }
   if (!o->json)
     out_text("ns per key: present (hit), absent (miss); one call each, hashing included\n");
-  for (uint32_t i = 0; i < SCHEME_MAX_K; i++) nay_filter_free(p.hashers[i]);
 }

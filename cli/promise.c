@@ -45,15 +45,14 @@ static bool promise_within_plan(const promise *p) {
 
 /* The plan of the filter; of several that its size and k can come from, the one with most keys. */
 static void promise_plan(promise *p, const nay_filter *f) {
-  uint64_t nkeys;
-  double bits_per_key, fpr;
+  nay_plan plan = {.size = sizeof plan};
   p->nkeys = p->stats.nkeys;
   p->fpr_planned = p->stats.fpr_planned;
   if (p->nkeys != 0) return;
-  for (size_t i = 0; nay_format_plan_of(f, i, &nkeys, &bits_per_key, &fpr); i++) {
-    if (nkeys <= p->nkeys) continue;
-    p->nkeys = nkeys;
-    p->fpr_planned = fpr;
+  for (size_t i = 0; nay_filter_plan(f, i, NULL, &plan) == NAY_OK; i++) {
+    if (plan.nkeys <= p->nkeys) continue;
+    p->nkeys = plan.nkeys;
+    p->fpr_planned = plan.fpr;
   }
 }
 

@@ -5,7 +5,7 @@
  * 10% above it, the command says so with both figures, also with -q, sets it in --json, and ends in
  * EXIT_OVERFILLED with --strict. The result is still written.
  *
- * Where the bytes of another system's layout allow several plans (nay_format_plan_of), nothing is
+ * Where the bytes of another system's layout allow several plans (nay_filter_plan), nothing is
  * promised, but a filter with more keys than the largest of these plans is overfilled.
  */
 #ifndef NAY_PROMISE_H

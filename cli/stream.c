@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hashers.h"
 #include "stream_state.h"
 
 /* ---- the ring ---- */
@@ -100,7 +101,9 @@ static bool stream_wide_hash(const nay_filter *f) {
   uint64_t lo;
   const void *key = "";
   size_t len = 0;
-  return f != NULL && nay_filter_hash_many(f, &key, &len, 1, &lo, NULL) == NAY_EINVAL;
+  if (f == NULL) return false;
+  nay_hasher hasher = filter_hasher(f);
+  return nay_hasher_hash_many(&hasher, &key, &len, 1, &lo, NULL) == NAY_EINVAL;
 }
 
 /* Zero bytes end the arguments, for no argument has one inside. They are read already. */

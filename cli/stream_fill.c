@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "binary.h"
+#include "hashers.h"
 #include "stream_state.h"
 
 static bool stream_fail(key_batch *b, const source_failure *why) {
@@ -248,7 +249,8 @@ void stream_fill(key_stream *s, key_batch *b) {
   if (!ok) stream_abandon(s);
   if (s->args != NULL) batch_end_records(b, s->args_terminator);
   if (b->n > 0 && s->hash_with != NULL) { /* also the keys before a failure */
-    b->hashed = nay_filter_hash_many(s->hash_with, b->keys, b->lens, b->n, b->lo, b->hi);
+    nay_hasher hasher = filter_hasher(s->hash_with);
+    b->hashed = nay_hasher_hash_many(&hasher, b->keys, b->lens, b->n, b->lo, b->hi);
   }
   b->position = s->position + (s->source != NULL ? source_position(s->source) : 0);
 }

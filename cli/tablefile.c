@@ -76,11 +76,11 @@ void tablefile_close(table_file *file) {
 static bool table_filter_judge(const nay_table_filters_entry *f, promise *judged) {
   nay_view view;
   nay_filter *copy = NULL;
-  if (nay_format_view(f->format, f->bytes, f->len, NULL, &view) == NAY_OK) {
+  if (nay_format_view(f->format, f->bytes, f->len, 0, NULL, &view) == NAY_OK) {
     *judged = promise_judge(nay_view_filter(&view), 0);
     return true;
   }
-  bool ok = nay_format_decode(f->format, f->bytes, f->len, NULL, NULL, &copy) == NAY_OK;
+  bool ok = nay_format_decode(f->format, f->bytes, f->len, 0, NULL, NULL, &copy) == NAY_OK;
   if (ok) *judged = promise_judge(copy, 0);
   nay_filter_free(copy);
   return ok;

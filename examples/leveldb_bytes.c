@@ -24,7 +24,7 @@ int main(void) {
   nay_filter_free(filter);
 
   nay_view view; /* no allocation: what an engine does with a filter block it has in its cache */
-  if (nay_format_view(leveldb, bytes, len, NULL, &view) != NAY_OK) return 1;
+  if (nay_format_view(leveldb, bytes, len, 0, NULL, &view) != NAY_OK) return 1;
   const nay_filter *probe = nay_view_filter(&view);
   printf("world: %s\n", nay_filter_may_contain(probe, "world", 5) ? "maybe" : "nay");
   printf("foo: %s\n", nay_filter_may_contain(probe, "foo", 3) ? "maybe" : "nay");

@@ -37,8 +37,7 @@
  * NAY_EINVAL. An output is never written past its size; what the caller has beyond the library's
  * fields becomes 0. Enums may get further values, nay_diag and nay_allocator use their reserved
  * words; nay_hash, the size of nay_view, and the numbers of statuses, kinds and hashes never
- * change. Of an object nothing is public but the first word of a filter: the pointer to its probe,
- * which nay_filter_may_contain_hash (nay_advanced.h) has compiled in.
+ * change. Of an object no byte is public.
  */
 #ifndef NAY_H
 #define NAY_H
@@ -83,7 +82,8 @@ NAY_API const char *nay_version(void);
   X(EIO, -10, "the operating system refused a file operation")                              \
   X(EFULL, -11, "the result would exceed a limit on rate or size")                          \
   X(ENOENT, -12, "the key is not in the filter")                                            \
-  X(ECANCELED, -13, "a callback of the caller ended the call")
+  X(ECANCELED, -13, "a callback of the caller ended the call")                              \
+  X(EEND, -14, "there are no more: the last one came before")
 
 typedef enum nay_status {
 #define X(name, value, text) NAY_##name = (value),

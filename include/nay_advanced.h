@@ -76,49 +76,67 @@ typedef struct nay_hash {
 } nay_hash;
 
 /*
- * nay_filter_hash: hashes a key once, for many probes: filters with equal hash kind, seed and key
- * agree on it (nay_filter_same_hash). NAY_EKEY: locked. NAY_ENOTSUP: NAY_HASH_CALLER.
+ * nay_hasher: a hash function with its seed or secret key. It is a value: copy it, keep it when the
+ * filter is gone. A key that is hashed once serves every filter with the same hasher:
+ *
+ *   nay_hasher hasher = {.size = sizeof hasher};
+ *   nay_filter_hasher(filter, &hasher);
+ *   if (nay_hasher_hash(&hasher, key, len, &hash) == NAY_OK) maybe =
+ * nay_filter_may_contain_hash(filter, hash);
  */
-NAY_API nay_status nay_filter_hash(const nay_filter *filter, const void *key, size_t len,
+typedef struct nay_hasher {
+  size_t size; /* sizeof the struct: see ABI */
+  uint64_t opaque[15];
+} nay_hasher;
+
+/* nay_filter_hasher: the hasher of a filter; a locked filter's can be compared, and hashes nothing.
+ */
+NAY_API nay_status nay_filter_hasher(const nay_filter *filter, nay_hasher *hasher);
+
+/* nay_hasher_hash: key may be NULL when len is 0. NAY_EKEY: locked. NAY_ENOTSUP: NAY_HASH_CALLER.
+ */
+NAY_API nay_status nay_hasher_hash(const nay_hasher *hasher, const void *key, size_t len,
                                    nay_hash *hash);
+
+/*
+ * nay_hasher_hash_many: the same for n keys, into two arrays as the batches below take them. hi may
+ * be NULL for hashes of one word (all native families). NAY_EINVAL: an array or a key is NULL.
+ */
+NAY_API nay_status nay_hasher_hash_many(const nay_hasher *hasher, const void *const *keys,
+                                        const size_t *lens, size_t n, uint64_t *lo, uint64_t *hi);
+
+/* nay_hasher_same: whether both map every key to the same hash: equal hash kind, seed and secret
+ * key. */
+NAY_API bool nay_hasher_same(const nay_hasher *a, const nay_hasher *b);
 
 /* nay_hash_name: "xxh3", "siphash13", "caller", ...; "unknown" for other numbers. */
 NAY_API const char *nay_hash_name(nay_hash_kind kind);
 
-/*
- * nay_filter_same_hash: whether both filters hash every key alike, so that nay_filter_hash of one
- * serves the other: equal hash kind, seed and secret key.
- */
-NAY_API bool nay_filter_same_hash(const nay_filter *a, const nay_filter *b);
-
-/*
- * nay_filter_hash_many: the same for n keys, into two arrays as the batches below take them. hi may
- * be NULL for hashes of one word (all native families). Needs no filter but its hash: one thread
- * can hash while another adds. NAY_EINVAL: an array or a key is NULL.
- */
-NAY_API nay_status nay_filter_hash_many(const nay_filter *filter, const void *const *keys,
-                                        const size_t *lens, size_t n, uint64_t *lo, uint64_t *hi);
-
 /* nay_filter_add_hash: nay_filter_add of a hash. */
 NAY_API nay_status nay_filter_add_hash(nay_filter *filter, nay_hash hash, bool *is_new);
 
-/* nay_filter_may_contain_hash_slow: what nay_filter_may_contain_hash calls where more has to be
- * decided than a probe can. */
-NAY_API bool nay_filter_may_contain_hash_slow(const nay_filter *filter, nay_hash hash);
+/* nay_filter_may_contain_hash: nay_filter_may_contain of a hash. */
+NAY_API bool nay_filter_may_contain_hash(const nay_filter *filter, nay_hash hash);
 
 /*
- * nay_filter_may_contain_hash: nay_filter_may_contain of a hash. It is inline, so that a probe in a
- * loop is one call: a filter begins with a pointer to the code that answers for it, or NULL. That
- * pointer is all that is public of its bytes.
+ * nay_probe: the code that answers for one filter, and its argument. A loop that keeps both in
+ * registers makes one indirect call a key:
+ *
+ *   nay_probe probe;
+ *   if (nay_filter_probe(filter, &probe) != NAY_OK) return;
+ *   for (size_t i = 0; i < n; i++) maybe[i] = probe.ask(probe.state, hashes[i]);
+ *
+ * A probe is valid until the filter is changed by another call than an add or a removal (growth by
+ * an add ends it as well), moved or freed.
  */
 struct nay_bits;
-typedef bool (*nay_probe)(const struct nay_bits *, uint64_t hash);
-NAY_API inline bool nay_filter_may_contain_hash(const nay_filter *filter, nay_hash hash) {
-  const void *bits = filter; /* the first thing in it, whose first thing is the pointer */
-  nay_probe probe = filter != NULL ? *(const nay_probe *)bits : NULL;
-  if (probe == NULL) return nay_filter_may_contain_hash_slow(filter, hash);
-  return probe((const struct nay_bits *)bits, hash.lo);
-}
+typedef struct nay_probe {
+  bool (*ask)(const struct nay_bits *state, uint64_t hash);
+  const struct nay_bits *state;
+} nay_probe;
+
+/* nay_filter_probe: NAY_ENOTSUP: a layout whose hash has two words. */
+NAY_API nay_status nay_filter_probe(const nay_filter *filter, nay_probe *probe);
 
 /*
  * nay_filter_count: at most how often the key was added (families that count). Counting counts to

@@ -85,13 +85,15 @@ NAY_API const nay_format *nay_format_of(const nay_filter *filter);
 NAY_API const char *nay_format_caveat(const nay_filter *filter);
 
 /*
- * nay_format_plan_of: the i-th of the plans that a filter can have been sized by, where its bytes
- * state k and the number of bits only (Cassandra's, nori's with 12 bytes of header): the most keys,
- * the bits per key, and the false-positive rate (FPR) with so many keys, in Cassandra's by its own
- * table. False past the last, and in layouts that state their plan or none at all.
+ * nay_filter_plan: the i-th of the plans that a filter can have been sized by. Most filters have
+ * one, which costs no pass over the payload; plan->nkeys is 0 where the bytes do not state it.
+ * Where they state k and the number of bits only (Cassandra's layouts, nori's with 12 bytes of
+ * header) there may be several: the most keys, the bits per key, and the false-positive rate (FPR)
+ * with so many keys, in Cassandra's by its own table. NAY_EEND: past the last; plan 0 is always
+ * there.
  */
-NAY_API bool nay_format_plan_of(const nay_filter *filter, size_t i, uint64_t *nkeys,
-                                double *bits_per_key, double *fpr);
+NAY_API nay_status nay_filter_plan(const nay_filter *filter, size_t i, nay_diag *diag,
+                                   nay_plan *plan);
 
 /*
  * nay_format_encoded_size: bytes that nay_format_encode writes; 0 when it cannot, and for filters
@@ -107,19 +109,28 @@ NAY_API nay_status nay_format_encode(const nay_format *format, const nay_filter 
                                      size_t cap, size_t *written);
 
 /*
+ * NAY_FORMAT_CERTAIN: a container names the layout. No magic number and no checksum of another
+ * layout is looked for, so that a single probe of a view stays cheap.
+ * NAY_FORMAT_AS_WRITTEN: the filter answers as the system that wrote it does, the keys that this
+ * system loses included (nay_format_caveat): to examine that system, not to look for keys.
+ */
+#define NAY_FORMAT_CERTAIN 0x01u
+#define NAY_FORMAT_AS_WRITTEN 0x02u
+
+/*
  * nay_format_decode: as nay_filter_decode, for that layout. NAY_EFORMAT: the bytes have the magic
  * number of another layout (nay_format_recognise tells which), or a checksum of another holds over
  * them (mini-lsm's) and this one has none.
  */
 NAY_API nay_status nay_format_decode(const nay_format *format, const void *bytes, size_t len,
-                                     const nay_allocator *allocator, nay_diag *diag,
+                                     uint32_t flags, const nay_allocator *allocator, nay_diag *diag,
                                      nay_filter **filter);
 
 /* nay_format_view: as nay_view_open, for that layout: probe the bytes where they are. NAY_EFORMAT
  * as nay_format_decode; NAY_ENOTSUP: bytes that must be unpacked first (Redis' DUMP, nori's
  * quotient filter). */
 NAY_API nay_status nay_format_view(const nay_format *format, const void *bytes, size_t len,
-                                   nay_diag *diag, nay_view *view);
+                                   uint32_t flags, nay_diag *diag, nay_view *view);
 
 #ifdef __cplusplus
 }

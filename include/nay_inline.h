@@ -25,7 +25,7 @@
  * -march=native, -mavx2 or -mavx512f -mavx512vl: then a probe of a blocked filter tests eight or
  * sixteen bits at a time; on aarch64 it does so without a flag. fuse is portable C.
  *
- * HASHES are an array that nay_filter_hash_many has filled, the low word of nay_filter_hash, or
+ * HASHES are an array that nay_hasher_hash_many has filled, the low word of nay_hasher_hash, or
  * your own (NAY_HASH_CALLER). There is no call for a key of bytes: nay_filter_may_contain hashes
  * and probes in one, which is faster than a call that hashes and an inline probe.
  *

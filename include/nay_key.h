@@ -124,6 +124,14 @@ NAY_API nay_status nay_key_description_parse(const char *text, nay_diag *diag,
                                              nay_key_description *description);
 
 /*
+ * nay_key_description_canonical: the one spelling of the description text[0, len), ended by 0:
+ * notations become the type that they are a notation of. Types and transformations need not be
+ * known here. Files state this form, and nothing for "text". NAY_EINVAL: not a description.
+ */
+NAY_API nay_status nay_key_description_canonical(const char *text, size_t len, nay_diag *diag,
+                                                 char canonical[NAY_KEY_DESCRIPTION_MAX + 1]);
+
+/*
  * nay_key_description_same: whether two descriptions make the same keys of the same values: equal
  * but for text, bytes, hex and b64, which are one type. False if one is no description.
  */

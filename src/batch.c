@@ -33,14 +33,12 @@ NAY_INLINE const void *batch_key(const nay_key_list *list, size_t i, size_t *len
 }
 
 /* XXH3: vector kernels hash short keys where the CPU has them; the loop inlines the others. */
-NAY_FLATTEN static bool batch_hash_xxh3(const nay_filter *f, const nay_key_list *list, size_t from,
-                                        size_t n, uint64_t *lo) {
-  uint64_t seed = f->hasher.seed;
+NAY_FLATTEN static bool batch_hash_xxh3(uint64_t seed, const nay_hash_kernels *kernels,
+                                        const nay_key_list *list, size_t from, size_t n,
+                                        uint64_t *lo) {
   bool ok = true;
   for (size_t i = 0; i < n;) {
-    if (f->kernels->hash != NULL) {
-      i += f->kernels->hash->xxh3_short(seed, list, from + i, n - i, lo + i);
-    }
+    if (kernels != NULL) i += kernels->xxh3_short(seed, list, from + i, n - i, lo + i);
     for (size_t end = n - i < 8 ? n : i + 8; i < end; i++) {
       size_t len;
       const void *key = batch_key(list, from + i, &len);
@@ -52,18 +50,18 @@ NAY_FLATTEN static bool batch_hash_xxh3(const nay_filter *f, const nay_key_list 
   return ok;
 }
 
-bool nay__batch_hash(const nay_filter *f, const nay_key_list *list, size_t from, size_t n,
-                     uint64_t *lo, uint64_t *hi) {
-  if (NAY_LIKELY(f->hasher.kind == NAY_HASH_XXH3)) {
+bool nay__batch_hash(const nay_hash_fn *fn, const nay_hash_kernels *kernels,
+                     const nay_key_list *list, size_t from, size_t n, uint64_t *lo, uint64_t *hi) {
+  if (NAY_LIKELY(fn->kind == NAY_HASH_XXH3)) {
     for (size_t i = 0; hi != NULL && i < n; i++) hi[i] = 0;
-    return batch_hash_xxh3(f, list, from, n, lo);
+    return batch_hash_xxh3(fn->seed, kernels, list, from, n, lo);
   }
   bool ok = true;
   for (size_t i = 0; i < n; i++) {
     size_t len;
     const void *key = batch_key(list, from + i, &len);
     ok &= key != NULL || len == 0;
-    nay_hash h = nay__hash_key(&f->hasher, key, key != NULL ? len : 0);
+    nay_hash h = nay__hash_key(fn, key, key != NULL ? len : 0);
     lo[i] = h.lo;
     if (hi != NULL) hi[i] = h.hi;
   }
@@ -83,7 +81,8 @@ static bool batch_hash_group(const nay_batch_feed *feed, nay_batch_group *g) {
   for (unsigned i = 0, step = prefetch ? BATCH_STEP : 64; i < g->n; i += step) {
     unsigned n = g->n - i < step ? g->n - i : step;
     uint64_t *hi = two ? g->hashed[1] + i : NULL;
-    ok &= nay__batch_hash(f, &feed->in.list, feed->next + i, n, g->hashed[0] + i, hi);
+    ok &= nay__batch_hash(&f->hasher, f->kernels->hash, &feed->in.list, feed->next + i, n,
+                          g->hashed[0] + i, hi);
     if (prefetch) f->family->batch->prefetch(f, g->lo + i, hi, n);
   }
   return ok;
@@ -145,21 +144,24 @@ void nay__batch_start(nay_batch_feed *feed, const nay_filter *f, const nay_batch
 /* ---- checks of the input ---- */
 
 /* Hashing checks the single keys. */
-static nay_status batch_list_ok(const nay_filter *f, const nay_batch_input *in) {
+static nay_status batch_list_ok(const nay_hash_fn *fn, const nay_batch_input *in) {
   const nay_key_list *list = &in->list;
   bool there = list->offsets != NULL || (list->keys != NULL && list->lens != NULL);
-  if (f == NULL || (in->n != 0 && !there)) return NAY_EINVAL;
-  return nay__hasher_ready(&f->hasher);
+  return in->n != 0 && !there ? NAY_EINVAL : nay__hasher_ready(fn);
 }
 
-nay_status nay__batch_keys_ok(const nay_filter *f, const nay_batch_input *in) {
-  NAY_TRY(batch_list_ok(f, in));
+static nay_status batch_keys_ok(const nay_hash_fn *fn, const nay_batch_input *in) {
+  NAY_TRY(batch_list_ok(fn, in));
   bool bad = false;
   for (size_t i = 0; i < in->n; i++) {
     size_t len;
     bad |= batch_key(&in->list, i, &len) == NULL && len != 0;
   }
   return bad ? NAY_EINVAL : NAY_OK;
+}
+
+nay_status nay__batch_keys_ok(const nay_filter *f, const nay_batch_input *in) {
+  return f != NULL ? batch_keys_ok(&f->hasher, in) : NAY_EINVAL;
 }
 
 nay_status nay__batch_hashes_ok(const nay_filter *f, const nay_batch_input *in) {
@@ -170,14 +172,14 @@ nay_status nay__batch_hashes_ok(const nay_filter *f, const nay_batch_input *in) 
 
 /* ---- hashes for the caller ---- */
 
-nay_status nay_filter_hash_many(const nay_filter *f, const void *const *keys, const size_t *lens,
-                                size_t n, uint64_t *lo, uint64_t *hi) {
+nay_status nay_hasher_hash_many(const nay_hasher *hasher, const void *const *keys,
+                                const size_t *lens, size_t n, uint64_t *lo, uint64_t *hi) {
+  if (hasher == NULL) return NAY_EINVAL;
+  const nay_hash_fn *fn = nay__hasher_of(hasher);
   nay_batch_input in = nay__batch_of_keys(keys, lens, n);
-  NAY_TRY(nay__batch_keys_ok(f, &in));
-  if (n != 0 && (lo == NULL || (hi == NULL && nay__hash_has_hi(f->hasher.kind)))) {
-    return NAY_EINVAL;
-  }
-  nay__batch_hash(f, &in.list, 0, n, lo, hi);
+  NAY_TRY(batch_keys_ok(fn, &in));
+  if (n != 0 && (lo == NULL || (hi == NULL && nay__hash_has_hi(fn->kind)))) return NAY_EINVAL;
+  nay__batch_hash(fn, nay__kernels_best()->hash, &in.list, 0, n, lo, hi);
   return NAY_OK;
 }
 
@@ -230,18 +232,18 @@ nay_status nay_filter_may_contain_hash_many(const nay_filter *f, const uint64_t 
 nay_status nay_filter_may_contain_many(const nay_filter *f, const void *const *keys,
                                        const size_t *lens, size_t n, uint64_t *bitmap) {
   nay_batch_input in = nay__batch_of_keys(keys, lens, n);
-  return batch_test(batch_list_ok(f, &in), f, &in, bitmap);
+  return batch_test(f != NULL ? batch_list_ok(&f->hasher, &in) : NAY_EINVAL, f, &in, bitmap);
 }
 
 nay_status nay_filter_may_contain_packed(const nay_filter *f, const void *bytes,
                                          const size_t *offsets, size_t n, uint64_t *bitmap) {
   nay_batch_input in = nay__batch_of_packed(bytes, offsets, n);
-  return batch_test(batch_list_ok(f, &in), f, &in, bitmap);
+  return batch_test(f != NULL ? batch_list_ok(&f->hasher, &in) : NAY_EINVAL, f, &in, bitmap);
 }
 
 /* ---- one key, in two steps ---- */
 
 void nay_filter_prefetch(const nay_filter *f, nay_hash hash) {
-  if (f == NULL || f->bits.in_cache || f->lazy != NULL) return;
+  if (f == NULL || f->lazy != NULL) return;
   if (f->family->batch->prefetch != NULL) f->family->batch->prefetch(f, &hash.lo, &hash.hi, 1);
 }

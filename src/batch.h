@@ -58,8 +58,8 @@ nay_status nay__batch_hashes_ok(const nay_filter *filter, const nay_batch_input 
  * nay__batch_hash: n keys of the list. hi may be NULL where the hash has one word. False: a key is
  * NULL and has a length; the hashes are then of no use.
  */
-bool nay__batch_hash(const nay_filter *filter, const nay_key_list *list, size_t from, size_t n,
-                     uint64_t *lo, uint64_t *hi);
+bool nay__batch_hash(const nay_hash_fn *fn, const nay_hash_kernels *kernels,
+                     const nay_key_list *list, size_t from, size_t n, uint64_t *lo, uint64_t *hi);
 
 /* nay__batch_start: fills the first two groups. interleaves: the family prefetches
  * with its work. */

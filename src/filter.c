@@ -34,7 +34,7 @@ static nay_status filter_make_locks(nay_filter *f) {
 }
 
 nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_family **family,
-                        nay_shape *shape, nay_hasher *hasher) {
+                        nay_shape *shape, nay_hash_fn *hasher) {
   if (params == NULL) return nay__fail(diag, NAY_EINVAL, "params is NULL", 0);
   nay_kind kind = params->kind == NAY_AUTO ? nay__choose(params) : params->kind;
   const nay_family *found = nay__family_find(kind);
@@ -72,7 +72,7 @@ void nay__filter_attach(nay_filter *f, uint8_t *payload, size_t nbytes) {
 }
 
 static nay_status filter_make_sized(const nay_family *family, const nay_shape *shape, size_t nbytes,
-                                    const nay_hasher *hasher, uint64_t nkeys, uint32_t flags,
+                                    const nay_hash_fn *hasher, uint64_t nkeys, uint32_t flags,
                                     const nay_allocator *allocator, nay_filter **filter) {
   nay_allocator a;
   NAY_TRY(nay__allocator_read(allocator, NULL, &a));
@@ -99,7 +99,7 @@ static nay_status filter_make_sized(const nay_family *family, const nay_shape *s
 }
 
 nay_status nay__filter_make(const nay_family *family, const nay_shape *shape,
-                            const nay_hasher *hasher, uint64_t nkeys, uint32_t flags,
+                            const nay_hash_fn *hasher, uint64_t nkeys, uint32_t flags,
                             const nay_allocator *allocator, nay_filter **filter) {
   uint64_t nbits, nbytes64;
   size_t nbytes;
@@ -128,7 +128,7 @@ nay_status nay_filter_new(const nay_params *params, const nay_allocator *allocat
                           nay_filter **filter) {
   const nay_family *family;
   nay_shape shape;
-  nay_hasher hasher;
+  nay_hash_fn hasher;
   nay_params p;
   if (params == NULL || filter == NULL) {
     return nay__fail(diag, NAY_EINVAL, "params or filter is NULL", 0);
@@ -294,13 +294,23 @@ static nay_status filter_hash(const nay_filter *f, const void *key, size_t len, 
   return NAY_OK;
 }
 
-NAY_FLATTEN nay_status nay_filter_hash(const nay_filter *f, const void *key, size_t len,
-                                       nay_hash *hash) {
-  return hash == NULL ? NAY_EINVAL : filter_hash(f, key, len, hash);
+nay_status nay_filter_hasher(const nay_filter *f, nay_hasher *hasher) {
+  if (f == NULL || hasher == NULL || hasher->size < sizeof *hasher) return NAY_EINVAL;
+  memcpy(hasher->opaque, &f->hasher, sizeof f->hasher);
+  return NAY_OK;
 }
 
-bool nay_filter_same_hash(const nay_filter *a, const nay_filter *b) {
-  return a != NULL && b != NULL && nay__hasher_same(&a->hasher, &b->hasher);
+NAY_FLATTEN nay_status nay_hasher_hash(const nay_hasher *hasher, const void *key, size_t len,
+                                       nay_hash *hash) {
+  if (hasher == NULL || hash == NULL || (key == NULL && len != 0)) return NAY_EINVAL;
+  const nay_hash_fn *fn = nay__hasher_of(hasher);
+  NAY_TRY(nay__hasher_ready(fn));
+  *hash = nay__hash_key(fn, key, len);
+  return NAY_OK;
+}
+
+bool nay_hasher_same(const nay_hasher *a, const nay_hasher *b) {
+  return a != NULL && b != NULL && nay__hasher_same(nay__hasher_of(a), nay__hasher_of(b));
 }
 
 static NAY_NOINLINE nay_status filter_add_hash_any(nay_filter *f, nay_hash hash, bool *is_new) {
@@ -342,12 +352,27 @@ bool nay__filter_probe_verified(const nay_filter *f, nay_hash hash) {
   return ok;
 }
 
-extern inline bool nay_filter_may_contain_hash(const nay_filter *f, nay_hash hash);
-
-bool nay_filter_may_contain_hash_slow(const nay_filter *f, nay_hash hash) {
-  if (NAY_UNLIKELY(f == NULL)) return true;
+static NAY_NOINLINE bool filter_may_contain_slow(const nay_filter *f, nay_hash hash) {
+  if (f == NULL) return true;
   if (f->lazy != NULL && !nay__filter_probe_verified(f, hash)) return true;
   return f->family->test(f, hash);
+}
+
+bool nay_filter_may_contain_hash(const nay_filter *f, nay_hash hash) {
+  if (NAY_LIKELY(f != NULL && f->bits.probe != NULL)) return f->bits.probe(&f->bits, hash.lo);
+  return filter_may_contain_slow(f, hash);
+}
+
+/* The probe of a filter that needs more than its bits: a lazy map verifies what it reads. */
+static bool filter_probe_slow(const nay_bits *bits, uint64_t hash) {
+  return filter_may_contain_slow(nay__filter_of(bits), (nay_hash){hash, 0});
+}
+
+nay_status nay_filter_probe(const nay_filter *f, nay_probe *probe) {
+  if (f == NULL || probe == NULL) return NAY_EINVAL;
+  if (nay__hash_has_hi(f->hasher.kind)) return NAY_ENOTSUP;
+  *probe = (nay_probe){f->bits.probe != NULL ? f->bits.probe : filter_probe_slow, &f->bits};
+  return NAY_OK;
 }
 
 /* Other lengths: still inlined, but with a frame that keys of the usual one do not pay for. */

@@ -8,7 +8,7 @@
 
 /* nay__filter_make: an empty, writable filter of a shape, with a zeroed payload of its own. */
 nay_status nay__filter_make(const nay_family *family, const nay_shape *shape,
-                            const nay_hasher *hasher, uint64_t nkeys, uint32_t flags,
+                            const nay_hash_fn *hasher, uint64_t nkeys, uint32_t flags,
                             const nay_allocator *allocator, nay_filter **filter);
 
 /*
@@ -36,6 +36,6 @@ bool nay__filter_probe_verified(const nay_filter *filter, nay_hash hash);
 
 /* nay__resolve: params of a native family -> family (NAY_AUTO resolved), shape, hasher. */
 nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_family **family,
-                        nay_shape *shape, nay_hasher *hasher);
+                        nay_shape *shape, nay_hash_fn *hasher);
 
 #endif /* NAY_FILTER_H */

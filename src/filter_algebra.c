@@ -22,7 +22,7 @@ static const nay_family_algebra *algebra_of(const nay_filter *f) {
 /* Whether a value has one hash in both. Keys that were made in two ways are not comparable: of two
  * filters with different descriptions no union, intersection or overlap means anything. */
 static bool algebra_same_keys(const nay_filter *a, const nay_filter *b) {
-  return nay__key_same(a->key_text, b->key_text) && nay_filter_same_hash(a, b);
+  return nay__key_same(a->key_text, b->key_text) && nay__hasher_same(&a->hasher, &b->hasher);
 }
 
 /* Alike but for size: filters that folding can make alike. */

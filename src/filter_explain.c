@@ -59,12 +59,11 @@ nay_status nay_filter_explain_hash(const nay_filter *f, nay_hash hash, nay_expla
 nay_status nay_filter_explain(const nay_filter *f, const void *key, size_t len,
                               nay_explain_sink sink, void *ctx, nay_explanation *explanation) {
   NAY_TRY(explain_check(f, explanation));
-  nay_hash hash;
-  nay_status status = nay_filter_hash(f, key, len, &hash);
+  if (key == NULL && len != 0) return NAY_EINVAL;
+  nay_status status = nay__hasher_ready(&f->hasher);
   if (status == NAY_EKEY || status == NAY_ENOTSUP) {
     return explain_unread(explain_begin(f),
                           status == NAY_EKEY ? NAY_REASON_LOCKED : NAY_REASON_NO_HASH, explanation);
   }
-  NAY_TRY(status);
-  return nay_filter_explain_hash(f, hash, sink, ctx, explanation);
+  return nay_filter_explain_hash(f, nay__hash_key(&f->hasher, key, len), sink, ctx, explanation);
 }

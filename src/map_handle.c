@@ -12,7 +12,7 @@
 /* ---- parameters ---- */
 
 nay_status nay__map_params(const nay_map_params *params, nay_diag *diag, nay_map_params *copy,
-                           nay_hasher *hasher) {
+                           nay_hash_fn *hasher) {
   if (params == NULL) return nay__fail(diag, NAY_EINVAL, "params is NULL", 0);
   NAY_TRY(nay__abi_read(NAY_ABI(nay_map_params, spill_dir), params, diag, copy));
   if (copy->value_bits > NAY_MAP_MAX_COLUMNS) {
@@ -69,7 +69,11 @@ nay_status nay_map_get_hash(const nay_map *map, nay_hash hash, uint64_t *value) 
 }
 
 nay_status nay_map_hash(const nay_map *map, const void *key, size_t len, nay_hash *hash) {
-  return map == NULL ? NAY_EINVAL : nay_filter_hash(nay__map_filter(map), key, len, hash);
+  if (map == NULL || hash == NULL || (key == NULL && len != 0)) return NAY_EINVAL;
+  const nay_hash_fn *fn = &nay__map_filter(map)->hasher;
+  NAY_TRY(nay__hasher_ready(fn));
+  *hash = nay__hash_key(fn, key, len);
+  return NAY_OK;
 }
 
 nay_status nay_map_get(const nay_map *map, const void *key, size_t len, uint64_t *value) {
@@ -102,11 +106,13 @@ nay_status nay_map_get_many(const nay_map *map, const void *const *keys, const s
                             size_t n, uint64_t *values, uint64_t *bitmap) {
   NAY_TRY(handle_check_many(map, keys, n, values, bitmap));
   if (n != 0 && lens == NULL) return NAY_EINVAL;
+  const nay_filter *f = nay__map_filter(map);
+  nay_hasher hasher = {.size = sizeof hasher};
+  NAY_TRY(nay_filter_hasher(f, &hasher));
   for (size_t i = 0; i < n; i += NAY_MAP_GROUP) {
     unsigned group = n - i < NAY_MAP_GROUP ? (unsigned)(n - i) : NAY_MAP_GROUP;
     uint64_t hashes[NAY_MAP_GROUP], word;
-    const nay_filter *f = nay__map_filter(map);
-    NAY_TRY(nay_filter_hash_many(f, keys + i, lens + i, group, hashes, NULL));
+    NAY_TRY(nay_hasher_hash_many(&hasher, keys + i, lens + i, group, hashes, NULL));
     NAY_TRY(handle_get(f, hashes, group, values + i, &word));
     if (bitmap != NULL) bitmap[i / NAY_MAP_GROUP] = word;
   }

@@ -17,6 +17,6 @@ static inline nay_map *nay__map_of(nay_filter *filter) { return (nay_map *)(void
 
 /* nay__map_params: a copy of params, of the size that this library knows. NAY_EINVAL. */
 nay_status nay__map_params(const nay_map_params *params, nay_diag *diag, nay_map_params *copy,
-                           nay_hasher *hasher);
+                           nay_hash_fn *hasher);
 
 #endif /* NAY_MAP_HANDLE_H */

@@ -89,7 +89,11 @@ static void adding_batch(adding *a, const batch *b, redis_string **items, size_t
 static void adding_singly(adding *a, const batch *b, redis_string **items, size_t first,
                           size_t nitems) {
   uint64_t hashes[BATCH], seen[BATCH / 64];
-  nay_status status = nay_filter_hash_many(a->filter, b->keys, b->lens, b->n, hashes, NULL);
+  nay_hasher hasher = {.size = sizeof hasher};
+  nay_status status = nay_filter_hasher(a->filter, &hasher);
+  if (status == NAY_OK) {
+    status = nay_hasher_hash_many(&hasher, b->keys, b->lens, b->n, hashes, NULL);
+  }
   if (status == NAY_OK) {
     status = nay_filter_may_contain_hash_many(a->filter, hashes, NULL, b->n, seen);
   }

@@ -61,8 +61,10 @@ void native_value_drop_arriving(native_value *value) {
 /* Only a window by ticks has a clock that could be the server's. */
 const char *native_value_refuses(const nay_filter *filter, const native_extras *extras) {
   nay_hash hash;
+  nay_hasher hasher = {.size = sizeof hasher};
   nay_params params = {.size = sizeof params};
-  switch (nay_filter_hash(filter, "", 0, &hash)) {
+  nay_filter_hasher(filter, &hasher);
+  switch (nay_hasher_hash(&hasher, "", 0, &hash)) {
     case NAY_OK: break;
     case NAY_EKEY: return "the file does not contain its secret key: give it with HASHKEY";
     default: return "this filter takes hashes from its caller, not keys";

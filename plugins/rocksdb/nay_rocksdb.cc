@@ -49,7 +49,7 @@ class MatchAll : public rocksdb::FilterBitsReader {
 class Reader : public rocksdb::FilterBitsReader {
  public:
   bool Open(const nay_format *format, const Slice &block) {
-    return nay_format_view(format, block.data(), block.size(), nullptr, &view_) == NAY_OK;
+    return nay_format_view(format, block.data(), block.size(), 0, nullptr, &view_) == NAY_OK;
   }
 
   bool MayMatch(const Slice &key) override {

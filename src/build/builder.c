@@ -44,7 +44,7 @@ struct nay_builder {
   const struct nay_format *format; /* NULL: native */
   const nay_family *family;        /* NULL: NAY_AUTO, chosen when the number of keys is known */
   nay_params params;
-  nay_hasher hasher;
+  nay_hash_fn hasher;
   nay_builder_plan plan;
   bool distinct;
   unsigned words_per_key;
@@ -85,7 +85,7 @@ static void builder_reset(nay_builder *b) {
 }
 
 nay_status nay__builder_make(const struct nay_format *format, const nay_family *family,
-                             const nay_params *params, const nay_hasher *hasher,
+                             const nay_params *params, const nay_hash_fn *hasher,
                              nay_builder_plan plan, bool distinct, const nay_allocator *allocator,
                              nay_diag *diag, nay_builder **builder) {
   nay_allocator a;
@@ -105,7 +105,7 @@ nay_status nay__builder_make(const struct nay_format *format, const nay_family *
 }
 
 nay_status nay__builder_check(const nay_params *params, nay_diag *diag, const nay_family **family,
-                              nay_hasher *hasher) {
+                              nay_hash_fn *hasher) {
   nay_shape shape;
   return nay__resolve_counted(params, 1, diag, family, &shape, hasher);
 }
@@ -119,7 +119,7 @@ nay_status nay_builder_new(const nay_params *from, const nay_allocator *allocato
   }
   NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, from, diag, &full));
   const nay_family *family;
-  nay_hasher hasher;
+  nay_hash_fn hasher;
   NAY_TRY(nay__builder_check(params, diag, &family, &hasher));
   if (params->kind == NAY_AUTO) family = NULL;
   nay_builder *b;
@@ -160,7 +160,7 @@ static nay_status builder_make_empty(const nay_builder *b, uint64_t nkeys, nay_d
   if (b->format != NULL) {
     NAY_TRY(b->plan(b->format, &b->params, nkeys, diag, &shape));
   } else {
-    nay_hasher same;
+    nay_hash_fn same;
     if (nkeys == 0) nkeys = 1; /* the empty set gets the smallest filter, as the plan says */
     NAY_TRY(nay__resolve_counted(&b->params, nkeys, diag, &family, &shape, &same));
   }

@@ -11,7 +11,7 @@ typedef nay_status (*nay_builder_plan)(const struct nay_format *, const nay_para
 /* nay__builder_make: for a foreign layout. distinct: its number of keys does not count duplicates.
  */
 nay_status nay__builder_make(const struct nay_format *format, const nay_family *family,
-                             const nay_params *params, const nay_hasher *hasher,
+                             const nay_params *params, const nay_hash_fn *hasher,
                              nay_builder_plan plan, bool distinct, const nay_allocator *allocator,
                              nay_diag *diag, nay_builder **builder);
 
@@ -21,18 +21,18 @@ nay_status nay__builder_make(const struct nay_format *format, const nay_family *
  * raised to that.
  */
 nay_status nay__resolve_few(nay_params *params, nay_diag *diag, const nay_family **family,
-                            nay_shape *shape, nay_hasher *hasher);
+                            nay_shape *shape, nay_hash_fn *hasher);
 
 /* nay__resolve_counted: nay__resolve, or nay__resolve_few for n keys if params->nkeys is 0. */
 nay_status nay__resolve_counted(const nay_params *params, uint64_t n, nay_diag *diag,
-                                const nay_family **family, nay_shape *shape, nay_hasher *hasher);
+                                const nay_family **family, nay_shape *shape, nay_hash_fn *hasher);
 
 /*
  * nay__builder_check: the params of a native family as far as they can be checked before the keys
  * are counted: those of one key, as nay__resolve_counted.
  */
 nay_status nay__builder_check(const nay_params *params, nay_diag *diag, const nay_family **family,
-                              nay_hasher *hasher);
+                              nay_hash_fn *hasher);
 
 /*
  * nay__builder_take: all hashes of a new builder in one call, one word each. It copies them once

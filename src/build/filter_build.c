@@ -31,7 +31,7 @@ static nay_status filter_build_by_adding(const nay_params *params, const uint64_
 }
 
 nay_status nay__resolve_few(nay_params *p, nay_diag *diag, const nay_family **family,
-                            nay_shape *shape, nay_hasher *hasher) {
+                            nay_shape *shape, nay_hash_fn *hasher) {
   nay_params many = *p;
   nay_diag why = {.what = NULL}; /* diag is filled on failure alone */
   many.nkeys = BUILD_MANY;
@@ -48,7 +48,7 @@ nay_status nay__resolve_few(nay_params *p, nay_diag *diag, const nay_family **fa
 }
 
 nay_status nay__resolve_counted(const nay_params *params, uint64_t n, nay_diag *diag,
-                                const nay_family **family, nay_shape *shape, nay_hasher *hasher) {
+                                const nay_family **family, nay_shape *shape, nay_hash_fn *hasher) {
   if (params->nkeys != 0) return nay__resolve(params, diag, family, shape, hasher);
   nay_params p = *params;
   p.nkeys = nay__max_u64(n, 1);
@@ -65,7 +65,7 @@ nay_status nay_filter_build(const nay_params *from, const uint64_t *hashes, size
   NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, from, diag, &full));
   const nay_family *family;
   nay_shape shape;
-  nay_hasher hasher;
+  nay_hash_fn hasher;
   NAY_TRY(nay__resolve_counted(params, n, diag, &family, &shape, &hasher)); /* checks params */
   if (nay__family_solver(family) != NULL) {
     nay_run all = {hashes, n};

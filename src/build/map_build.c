@@ -41,7 +41,7 @@ typedef struct mapbuild_list {
 typedef struct mapbuild_job {
   nay_map_pairs pairs;
   nay_map_params params;
-  nay_hasher hasher;
+  nay_hash_fn hasher;
   nay_allocator allocator;
   unsigned nthreads;
   nay_shape shape;
@@ -394,7 +394,7 @@ static nay_status mapbuild_run(mapbuild_job *j, nay_diag *diag) {
   return nay__fail(diag, NAY_EFULL, "no seed solves the equations of the keys", 0);
 }
 
-nay_status nay__map_build(const nay_map_params *params, const nay_hasher *hasher,
+nay_status nay__map_build(const nay_map_params *params, const nay_hash_fn *hasher,
                           const nay_map_source *source, const nay_allocator *allocator,
                           nay_diag *diag, nay_map **map) {
   uint64_t n = source->n;
@@ -427,7 +427,7 @@ nay_status nay_map_build(const nay_map_params *params, const uint64_t *hashes,
                          const uint64_t *values, size_t n, const nay_allocator *allocator,
                          nay_diag *diag, nay_map **map) {
   nay_map_params checked;
-  nay_hasher hasher;
+  nay_hash_fn hasher;
   if (map == NULL || (n != 0 && (hashes == NULL || values == NULL))) {
     return nay__fail(diag, NAY_EINVAL, "hashes, values or map is NULL", 0);
   }

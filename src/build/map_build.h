@@ -24,7 +24,7 @@ typedef struct nay_map_source {
 } nay_map_source;
 
 /* nay__map_build: as nay_map_build. params are checked. */
-nay_status nay__map_build(const nay_map_params *params, const nay_hasher *hasher,
+nay_status nay__map_build(const nay_map_params *params, const nay_hash_fn *hasher,
                           const nay_map_source *source, const nay_allocator *allocator,
                           nay_diag *diag, nay_map **map);
 

@@ -15,7 +15,7 @@ typedef struct mapb_page {
 
 struct nay_map_builder {
   nay_map_params params;
-  nay_hasher hasher;
+  nay_hash_fn hasher;
   nay_allocator allocator;
   nay_hash_spill *spill; /* instead of pages, or NULL */
   mapb_page *first, *last;
@@ -26,7 +26,7 @@ struct nay_map_builder {
 nay_status nay_map_builder_new(const nay_map_params *params, const nay_allocator *allocator,
                                nay_diag *diag, nay_map_builder **builder) {
   nay_map_params checked;
-  nay_hasher hasher;
+  nay_hash_fn hasher;
   if (builder == NULL) return nay__fail(diag, NAY_EINVAL, "builder is NULL", 0);
   NAY_TRY(nay__map_params(params, diag, &checked, &hasher));
   nay_allocator a;

@@ -37,7 +37,7 @@ typedef struct build_job {
   const nay_family *family;
   const nay_solver *solver;
   nay_params params;
-  nay_hasher hasher;
+  nay_hash_fn hasher;
   nay_allocator allocator;
   nay_diag *diag; /* the caller's */
   unsigned nthreads;
@@ -268,7 +268,7 @@ static nay_status build_told(nay_status status, const nay_source *source, nay_di
 }
 
 nay_status nay__static_build(const nay_family *family, const nay_params *params,
-                             const nay_hasher *hasher, const nay_source *source,
+                             const nay_hash_fn *hasher, const nay_source *source,
                              const nay_allocator *allocator, nay_diag *diag, nay_filter **filter) {
   build_job *j;
   nay_allocator a;

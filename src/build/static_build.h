@@ -11,7 +11,7 @@
  * bytes depend on that set and on the size alone.
  */
 nay_status nay__static_build(const nay_family *family, const nay_params *params,
-                             const nay_hasher *hasher, const nay_source *source,
+                             const nay_hash_fn *hasher, const nay_source *source,
                              const nay_allocator *allocator, nay_diag *diag, nay_filter **filter);
 
 /* nay__static_build_memory: bytes that a build takes beside the filter. */

@@ -36,7 +36,7 @@ static bool bloom_concurrent_test(const nay_bits *b, uint64_t h) {
   return bloom_concurrent_test_k(b, h, b->k);
 }
 
-static nay_probe bloom_concurrent_choose_test(const nay_bits *b) {
+static nay_bits_probe bloom_concurrent_choose_test(const nay_bits *b) {
   (void)b;
   return bloom_concurrent_test;
 }

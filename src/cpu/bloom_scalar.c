@@ -51,11 +51,11 @@ NAY_INLINE nay_status bloom_scalar_add_blind_k(const nay_bits *b, uint64_t h, ui
   return NAY_OK;
 }
 
-NAY_SPECIALIZE(, bool, nay_probe, bloom_scalar_test, bloom_scalar_test_k)
-NAY_SPECIALIZE(, bool, nay_probe, bloom_scalar_add, bloom_scalar_add_k)
+NAY_SPECIALIZE(, bool, nay_bits_probe, bloom_scalar_test, bloom_scalar_test_k)
+NAY_SPECIALIZE(, bool, nay_bits_probe, bloom_scalar_add, bloom_scalar_add_k)
 NAY_SPECIALIZE(, nay_status, nay_add_blind, bloom_scalar_add_blind, bloom_scalar_add_blind_k)
 
-static nay_probe bloom_scalar_choose_test(const nay_bits *b) {
+static nay_bits_probe bloom_scalar_choose_test(const nay_bits *b) {
   return bloom_scalar_test_choose(b->k);
 }
 
@@ -91,7 +91,7 @@ static uint64_t bloom_scalar_test64(const nay_bits *b, const uint64_t *hashes, u
 /* The bitmap costs two instructions a bit: worth leaving out. */
 static uint64_t bloom_scalar_add64(const nay_bits *b, const uint64_t *hashes, unsigned n,
                                    bool report) {
-  nay_probe add = bloom_scalar_add_choose(b->k);
+  nay_bits_probe add = bloom_scalar_add_choose(b->k);
   nay_add_blind add_blind = bloom_scalar_add_blind_choose(b->k);
   bool prefetches = nay__bloom_prefetches_adds(b);
   uint64_t bitmap = 0;

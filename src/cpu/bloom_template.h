@@ -47,12 +47,12 @@ BLOOM_TARGET NAY_INLINE nay_status BLOOM(add_blind_k)(const nay_bits *b, uint64_
   }
 }
 
-NAY_SPECIALIZE(BLOOM_TARGET, bool, nay_probe, BLOOM(test), BLOOM(test_k))
-NAY_SPECIALIZE(BLOOM_TARGET, bool, nay_probe, BLOOM(add), BLOOM(add_k))
+NAY_SPECIALIZE(BLOOM_TARGET, bool, nay_bits_probe, BLOOM(test), BLOOM(test_k))
+NAY_SPECIALIZE(BLOOM_TARGET, bool, nay_bits_probe, BLOOM(add), BLOOM(add_k))
 NAY_SPECIALIZE(BLOOM_TARGET, nay_status, nay_add_blind, BLOOM(add_blind), BLOOM(add_blind_k))
 
 /* One probe of fewer than four bits is as fast without vectors. */
-static nay_probe BLOOM(choose_test)(const nay_bits *b) {
+static nay_bits_probe BLOOM(choose_test)(const nay_bits *b) {
   bool vectors = nay__bloom_fits(b) && b->k >= 4;
   return vectors ? BLOOM(test_choose)(b->k) : nay__bloom_scalar.choose_test(b);
 }

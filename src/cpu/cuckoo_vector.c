@@ -182,7 +182,7 @@ PAIR_TARGET NAY_INLINE bool pair_test(const nay_bits *b, uint64_t hash, int f,
 PAIR_WIDTHS(PAIR_DEFINE)
 #undef PAIR_DEFINE
 
-static nay_probe pair_choose_test(unsigned tag_bits) {
+static nay_bits_probe pair_choose_test(unsigned tag_bits) {
   switch (tag_bits) {
 #define PAIR_CASE(f) \
   case f: return pair_probe_##f;

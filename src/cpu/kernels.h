@@ -30,11 +30,11 @@
 #define NAY_OUT_OF_CACHE_BYTES ((uint64_t)24 << 20)
 
 /*
- * nay_bits: what a kernel knows of a filter. `nunits` counts bits (bloom) or blocks. It begins with
- * the filter's own probe, for nay_filter_may_contain_hash.
+ * nay_bits: what a kernel knows of a filter. `nunits` counts bits (bloom) or blocks.
  */
+typedef bool (*nay_bits_probe)(const struct nay_bits *, uint64_t hash);
 typedef struct nay_bits {
-  nay_probe probe;
+  nay_bits_probe probe; /* of this filter; NULL: its family's test does more */
   uint8_t *bytes;
   uint64_t nunits;
   uint32_t k;
@@ -55,7 +55,7 @@ typedef nay_status (*nay_add_blind)(const nay_bits *, uint64_t hash);
 /* ---- blocked: probes, which counting and scalable share ---- */
 
 typedef struct nay_blocked_kernels {
-  nay_probe test;
+  nay_bits_probe test;
   uint64_t (*test64)(const nay_bits *, const uint64_t *hashes, unsigned n, const uint64_t *next);
 } nay_blocked_kernels;
 
@@ -75,8 +75,8 @@ typedef struct nay_blocked_add_kernels {
 /* ---- bloom ---- */
 
 typedef struct nay_bloom_kernels {
-  nay_probe test;
-  nay_probe (*choose_test)(const nay_bits *); /* for this size and k only, chosen once */
+  nay_bits_probe test;
+  nay_bits_probe (*choose_test)(const nay_bits *); /* for this size and k only, chosen once */
   uint64_t (*test64)(const nay_bits *, const uint64_t *hashes, unsigned n);
   bool (*add)(const nay_bits *, uint64_t hash);
   nay_add_blind (*choose_add_blind)(const nay_bits *); /* NULL: adds need a lock */
@@ -125,7 +125,7 @@ typedef struct nay_cuckoo_map {
 
 typedef struct nay_cuckoo_kernels {
   /* For tags of so many bits that do not grow. NULL, or returns NULL: cuckoo.c does it. */
-  nay_probe (*choose_test)(unsigned tag_bits);
+  nay_bits_probe (*choose_test)(unsigned tag_bits);
   uint64_t (*test64)(const nay_cuckoo_map *, const uint64_t *hashes); /* exactly 64 keys */
   void (*prefetch64)(const nay_cuckoo_map *, const uint64_t *hashes, unsigned n); /* as fuse */
 } nay_cuckoo_kernels;

@@ -208,7 +208,7 @@ static NAY_NOINLINE uint64_t cuckoo_test_any(const nay_filter *f, const uint64_t
 CUCKOO_WIDTHS(CUCKOO_PROBE)
 #undef CUCKOO_PROBE
 
-static nay_probe cuckoo_choose_probe(const nay_filter *f) {
+static nay_bits_probe cuckoo_choose_probe(const nay_filter *f) {
   const nay_cuckoo_kernels *kernels = f->kernels->cuckoo;
   unsigned bits = f->shape.extra & 0xffffu;
   if (kernels != NULL && kernels->choose_test != NULL) return kernels->choose_test(bits);

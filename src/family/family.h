@@ -50,14 +50,15 @@ struct nay_source;      /* the hashes of a build: build/hash_source.h */
 struct nay_lazy;        /* the unverified chunks of a mapped file: family/lazy.h */
 struct nay_explain_run; /* an explanation while it is made: family/explain.h */
 
-#define NAY_IS_READ_ONLY 0x100u /* the bytes are not ours to change */
-#define NAY_IS_DERIVED 0x200u   /* made by intersection */
+#define NAY_IS_READ_ONLY 0x100u  /* the bytes are not ours to change */
+#define NAY_IS_DERIVED 0x200u    /* made by intersection */
+#define NAY_IS_AS_WRITTEN 0x400u /* NAY_FORMAT_AS_WRITTEN */
 
 #define NAY_NDERIVED 5u
 
 /* nay_filter: the public handle. filter.c and native_parse.c set its fields. */
 struct nay_filter {
-  nay_bits bits; /* payload as the kernels see it; first, as nay.h says */
+  nay_bits bits; /* payload as the kernels see it; first: see nay__filter_of */
   /*
    * What `bind` of the family derives from shape and payload so that a probe need not: numbers, no
    * pointers, because nay_filter_move moves the payload. Undefined in families that have no use for
@@ -70,7 +71,7 @@ struct nay_filter {
       add_blind; /* adds a hash without reporting whether it is new; NULL: family->add does */
   size_t nbytes; /* length of the payload */
   nay_shape shape;
-  nay_hasher hasher;
+  nay_hash_fn hasher;
   uint64_t nkeys; /* planned */
   uint32_t flags; /* NAY_CONCURRENT | NAY_STORE_KEY | NAY_IS_... */
   nay_allocator allocator;
@@ -88,16 +89,8 @@ struct nay_filter {
   uint64_t nrefused;               /* removals of keys that test nay */
 };
 
-/*
- * The part of the handle that programs have compiled in is its first word, and no other:
- *
- *   offset 0   bits.probe, a function of (bits, hash); NULL: nay_filter_may_contain_hash_slow
- *
- * nay_filter_may_contain_hash, inline in nay.h, reads it. The probes of nay_inline.h read no word
- * of the handle: filter_inline.c copies for them what they need.
- */
-_Static_assert(offsetof(struct nay_filter, bits) == 0 && offsetof(nay_bits, probe) == 0,
-               "the first word of a filter is its probe");
+/* nay__filter_of finds the handle by its first member. */
+_Static_assert(offsetof(struct nay_filter, bits) == 0, "bits come first");
 
 /* nay__filter_of: the filter whose bits a probe was called with. */
 static inline const nay_filter *nay__filter_of(const nay_bits *bits) {

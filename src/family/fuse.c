@@ -203,15 +203,15 @@ bool nay__fuse_test(const nay_filter *f, nay_hash h) {
   target static bool name(const nay_bits *b, uint64_t hash) { \
     return fuse_find(layout, width, one_shard, b, hash);      \
   }
-#define FUSE_PROBES(target, name, layout)                    \
-  FUSE_PROBE(target, name##_8, layout, 8, true)              \
-  FUSE_PROBE(target, name##_16, layout, 16, true)            \
-  FUSE_PROBE(target, name##_8_sharded, layout, 8, false)     \
-  FUSE_PROBE(target, name##_16_sharded, layout, 16, false)   \
-  static nay_probe name(unsigned bits, bool one_shard) {     \
-    if (bits != 8 && bits != 16) return NULL;                \
-    if (one_shard) return bits == 8 ? name##_8 : name##_16;  \
-    return bits == 8 ? name##_8_sharded : name##_16_sharded; \
+#define FUSE_PROBES(target, name, layout)                     \
+  FUSE_PROBE(target, name##_8, layout, 8, true)               \
+  FUSE_PROBE(target, name##_16, layout, 16, true)             \
+  FUSE_PROBE(target, name##_8_sharded, layout, 8, false)      \
+  FUSE_PROBE(target, name##_16_sharded, layout, 16, false)    \
+  static nay_bits_probe name(unsigned bits, bool one_shard) { \
+    if (bits != 8 && bits != 16) return NULL;                 \
+    if (one_shard) return bits == 8 ? name##_8 : name##_16;   \
+    return bits == 8 ? name##_8_sharded : name##_16_sharded;  \
   }
 #define FUSE_ANY_CPU
 FUSE_PROBES(FUSE_ANY_CPU, fuse_probe3, NAY_FUSE_3)
@@ -231,7 +231,7 @@ static bool fuse_is_plain(const nay_filter *f) {
   return nay__load64le(f->bits.bytes) == 0 && !nay__fuse_is_fixed(odd);
 }
 
-static nay_probe fuse_choose_probe(const nay_filter *f) {
+static nay_bits_probe fuse_choose_probe(const nay_filter *f) {
   if (!fuse_is_plain(f)) return NULL;
   unsigned bits = nay__fuse_bits(&f->shape);
   bool one_shard = f->derived[NAY_FUSE_NSHARDS] == 1, bmi2 = f->kernels->bmi2;

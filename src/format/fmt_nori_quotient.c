@@ -94,12 +94,11 @@ static quotient_place quotient_find(const nay_filter *f, uint64_t h) {
   return (quotient_place){NULL, false};
 }
 
-bool nay__quotient_holds(const nay_filter *f, nay_hash hash) {
-  return quotient_find(f, hash.lo).found;
-}
-
+/* nori drops the keys that a full filter has no slot for, and denies them. A full filter answers
+ * maybe here, unless nori's own answers are asked for. */
 static bool quotient_is_full(const nay_filter *f) {
-  return f->shape.nunits != 0 && quotient_count(f) == f->shape.nunits;
+  return f->shape.nunits != 0 && quotient_count(f) == f->shape.nunits &&
+         (f->flags & NAY_IS_AS_WRITTEN) == 0;
 }
 
 static bool quotient_test(const nay_filter *f, nay_hash hash) {

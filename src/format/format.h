@@ -96,16 +96,6 @@ struct nay_format {
 nay_status nay__format_bits(const nay_format *format, const nay_params *params, nay_diag *diag,
                             double *bits_per_key);
 
-/*
- * nay__format_view: nay_format_view of bytes whose layout is certain, because a table names it:
- * no checksum of another layout is tried, so that a single probe stays cheap.
- */
-nay_status nay__format_view(const nay_format *format, const void *bytes, size_t len, nay_diag *diag,
-                            nay_view *view);
-
-/* nay__quotient_holds: what nori answers, which denies keys that a full filter has dropped. */
-bool nay__quotient_holds(const nay_filter *f, nay_hash hash);
-
 /* nay__encode_k_m_bits: | k u32le | m u64le | bits |, the layout of nori12 and the lab. */
 void nay__encode_k_m_bits(const nay_filter *f, uint8_t *dst);
 

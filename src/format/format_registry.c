@@ -47,14 +47,31 @@ const char *nay_format_caveat(const nay_filter *f) {
   return format != NULL && format->caveat != NULL ? format->caveat(f) : NULL;
 }
 
-bool nay_format_plan_of(const nay_filter *f, size_t i, uint64_t *nkeys, double *bits_per_key,
-                        double *fpr) {
-  const nay_format *format = nay_format_of(f);
-  if (format == NULL || format->plan_of == NULL || nkeys == NULL || bits_per_key == NULL ||
-      fpr == NULL) {
-    return false;
+/* What the shape tells, for the number of keys that the filter was planned for. */
+static nay_plan format_plan_now(const nay_filter *f) {
+  nay_plan p = {.kind = f->family->kind, .k = f->shape.k, .nkeys = f->nkeys};
+  (void)f->family->payload(&f->shape, &p.nbits, &p.nbytes);
+  p.nbytes = f->nbytes; /* a family that sizes itself may have more */
+  if (f->nkeys != 0) {
+    p.bits_per_key = (double)p.nbits / (double)f->nkeys;
+    p.fpr = f->family->fpr(&f->shape, f->nkeys);
+    p.fpr_limit = p.fpr;
   }
-  return format->plan_of(&f->shape, i, nkeys, bits_per_key, fpr);
+  return p;
+}
+
+nay_status nay_filter_plan(const nay_filter *f, size_t i, nay_diag *diag, nay_plan *plan) {
+  if (f == NULL || plan == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "filter or plan is NULL", 0);
+  }
+  NAY_TRY(nay__abi_check(NAY_ABI_PLAN, plan, diag));
+  nay_plan p = format_plan_now(f);
+  const nay_format *format = nay_format_of(f);
+  bool found =
+      format->plan_of != NULL && format->plan_of(&f->shape, i, &p.nkeys, &p.bits_per_key, &p.fpr);
+  if (!found && i != 0) return nay__fail(diag, NAY_EEND, "no further plan fits this filter", 0);
+  nay__abi_write(NAY_ABI_PLAN, &p, plan);
+  return NAY_OK;
 }
 
 /* Fills diag with the text of a status, for a call that takes no diag. */
@@ -188,7 +205,7 @@ nay_status nay_format_new(const nay_format *format, const nay_params *from,
   if (format->family->add == NULL) {
     return nay__fail(diag, NAY_ENOTSUP, "this layout needs all keys at once: take a builder", 0);
   }
-  nay_hasher hasher = {.kind = format->hash};
+  nay_hash_fn hasher = {.kind = format->hash};
   nay_filter *f;
   nay_status status = nay__filter_make(format->family, &shape, &hasher, params->nkeys, 0, &a, &f);
   if (status != NAY_OK) return nay__filter_made(status, diag);
@@ -218,7 +235,7 @@ nay_status nay_format_builder(const nay_format *format, const nay_params *from,
   NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, from, diag, &full));
   nay_shape shape;
   NAY_TRY(format_shape(format, params, diag, &shape));
-  nay_hasher hasher = {.kind = format->hash};
+  nay_hash_fn hasher = {.kind = format->hash};
   return nay__builder_make(format, format->family, params, &hasher, format_builder_plan, false,
                            allocator, diag, builder);
 }
@@ -284,7 +301,7 @@ static nay_status format_named(const nay_format *format, const void *bytes, size
 
 /* A read-only filter over the bytes themselves. */
 static nay_status format_parse(const nay_format *format, const void *bytes, size_t len,
-                               nay_diag *diag, nay_filter *f) {
+                               uint32_t flags, nay_diag *diag, nay_filter *f) {
   if (format->variant != NULL) format = format->variant(format, bytes, len);
   nay_filter parsed = {.family = format->family,
                        .format = format,
@@ -294,6 +311,7 @@ static nay_status format_parse(const nay_format *format, const void *bytes, size
   NAY_TRY(format->parse(bytes, len, diag, &parsed.shape, &payload));
   if (format->planned != NULL) parsed.nkeys = format->planned(&parsed.shape);
   if (format->hash_of != NULL) parsed.hasher.kind = format->hash_of(payload.at);
+  if ((flags & NAY_FORMAT_AS_WRITTEN) != 0) parsed.flags |= NAY_IS_AS_WRITTEN;
   nay__filter_attach(&parsed, payload.at, payload.len);
   *f = parsed;
   return NAY_OK;
@@ -301,7 +319,7 @@ static nay_status format_parse(const nay_format *format, const void *bytes, size
 
 /* The same for packed bytes: unpacked into a temporary buffer, then parsed. */
 static nay_status format_unpack(const nay_format *format, const void *bytes, size_t len,
-                                const nay_allocator *allocator, nay_diag *diag,
+                                uint32_t flags, const nay_allocator *allocator, nay_diag *diag,
                                 nay_filter **filter) {
   nay_allocator a;
   NAY_TRY(nay__allocator_read(allocator, diag, &a));
@@ -313,7 +331,7 @@ static nay_status format_unpack(const nay_format *format, const void *bytes, siz
   NAY_TRY(format_told(diag, nay__memory_new(&a, size, &flat)));
   nay_status status = format->unpack(bytes, len, diag, flat.at, &size, &extra);
   if (status == NAY_OK) {
-    status = format_parse(format, flat.at, size, diag, &parsed);
+    status = format_parse(format, flat.at, size, flags, diag, &parsed);
     if (status != NAY_OK && diag != NULL) diag->offset = 0; /* it is not one of the input */
   }
   if (status == NAY_OK) {
@@ -324,36 +342,44 @@ static nay_status format_unpack(const nay_format *format, const void *bytes, siz
   return status;
 }
 
+/* The flags of a decode or a view, and whether the bytes are of the layout that the caller names.
+ */
+static nay_status format_admit(const nay_format *format, const void *bytes, size_t len,
+                               uint32_t flags, nay_diag *diag) {
+  if ((flags & ~(NAY_FORMAT_CERTAIN | NAY_FORMAT_AS_WRITTEN)) != 0) {
+    return nay__fail(diag, NAY_EINVAL, "a flag is unknown", 0);
+  }
+  return (flags & NAY_FORMAT_CERTAIN) != 0 ? NAY_OK : format_named(format, bytes, len, diag);
+}
+
 nay_status nay_format_decode(const nay_format *format, const void *bytes, size_t len,
-                             const nay_allocator *allocator, nay_diag *diag, nay_filter **filter) {
+                             uint32_t flags, const nay_allocator *allocator, nay_diag *diag,
+                             nay_filter **filter) {
   if (format == NULL || filter == NULL || (bytes == NULL && len != 0)) {
     return nay__fail(diag, NAY_EINVAL, "format, bytes or filter is NULL", 0);
   }
-  NAY_TRY(format_named(format, bytes, len, diag));
+  NAY_TRY(format_admit(format, bytes, len, flags, diag));
   if (format->family == NULL) return nay_filter_decode(bytes, len, allocator, diag, filter);
-  if (format->unpack != NULL) return format_unpack(format, bytes, len, allocator, diag, filter);
+  if (format->unpack != NULL) {
+    return format_unpack(format, bytes, len, flags, allocator, diag, filter);
+  }
   nay_filter parsed;
-  NAY_TRY(format_parse(format, bytes, len, diag, &parsed));
+  NAY_TRY(format_parse(format, bytes, len, flags, diag, &parsed));
   return format_told(diag, nay_filter_copy(&parsed, allocator, filter));
 }
 
-nay_status nay_format_view(const nay_format *format, const void *bytes, size_t len, nay_diag *diag,
-                           nay_view *view) {
+nay_status nay_format_view(const nay_format *format, const void *bytes, size_t len, uint32_t flags,
+                           nay_diag *diag, nay_view *view) {
   if (format == NULL || view == NULL || (bytes == NULL && len != 0)) {
     return nay__fail(diag, NAY_EINVAL, "format, bytes or view is NULL", 0);
   }
-  NAY_TRY(format_named(format, bytes, len, diag));
-  return nay__format_view(format, bytes, len, diag, view);
-}
-
-nay_status nay__format_view(const nay_format *format, const void *bytes, size_t len, nay_diag *diag,
-                            nay_view *view) {
+  NAY_TRY(format_admit(format, bytes, len, flags, diag));
   if (format->family == NULL) return nay_view_open(bytes, len, NULL, diag, view);
   if (format->unpack != NULL) {
     return nay__fail(diag, NAY_ENOTSUP, "packed bytes cannot be probed where they are", 0);
   }
   nay_filter parsed;
-  NAY_TRY(format_parse(format, bytes, len, diag, &parsed));
+  NAY_TRY(format_parse(format, bytes, len, flags, diag, &parsed));
   memcpy(view, &parsed, sizeof parsed);
   return NAY_OK;
 }

@@ -87,7 +87,7 @@ static inline uint64_t nay__section_start(uint64_t end) {
 typedef struct nay_native_header {
   const nay_family *family;
   nay_shape shape;
-  nay_hasher hasher;
+  nay_hash_fn hasher;
   uint64_t nkeys;
   uint32_t nsections;
   uint32_t flags;

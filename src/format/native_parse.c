@@ -39,7 +39,7 @@ static nay_status native_parse_family(const uint8_t *p, nay_diag *diag, nay_nati
 static nay_status native_parse_kind(const uint8_t *p, nay_diag *diag, nay_native_header *h) {
   NAY_TRY(native_parse_family(p, diag, h));
   h->hasher =
-      (nay_hasher){.kind = (nay_hash_kind)p[NAY_AT_HASH], .seed = nay__load64le(p + NAY_AT_SEED)};
+      (nay_hash_fn){.kind = (nay_hash_kind)p[NAY_AT_HASH], .seed = nay__load64le(p + NAY_AT_SEED)};
   switch (h->hasher.kind) {
     case NAY_HASH_XXH3: h->hasher = nay__hasher_seed(h->hasher.seed); break;
     case NAY_HASH_CALLER: break;

@@ -15,7 +15,7 @@ nay_status nay_params_plan(const nay_params *from, nay_diag *diag, nay_plan *pla
   const nay_params *params = &full;
   const nay_family *family;
   nay_shape shape;
-  nay_hasher hasher;
+  nay_hash_fn hasher;
   if (from == NULL || plan == NULL) {
     return nay__fail(diag, NAY_EINVAL, "params or plan is NULL", 0);
   }

@@ -401,7 +401,7 @@ static nay_status rocksdb_ribbon_make_bloom(const nay_shape *shape, const nay_so
                                             const nay_allocator *allocator, nay_filter **filter) {
   nay_filter *f;
   const nay_family *family = &nay__family_rocksdb_bloom;
-  NAY_TRY(nay__filter_make(family, shape, &(nay_hasher){.kind = NAY_HASH_XXPH3}, source->n, 0,
+  NAY_TRY(nay__filter_make(family, shape, &(nay_hash_fn){.kind = NAY_HASH_XXPH3}, source->n, 0,
                            allocator, &f));
   f->format = &nay__format_rocksdb_bloom;
   nay__filter_init(f, NULL);
@@ -420,7 +420,7 @@ static nay_status rocksdb_ribbon_make(const nay_format *format, const rocksdb_ri
   nay_memory rows;
   size_t rows_bytes;
   NAY_TRY(nay__filter_make(&nay__family_rocksdb_ribbon, &shape,
-                           &(nay_hasher){.kind = NAY_HASH_XXPH3}, source->n, 0, allocator, &f));
+                           &(nay_hash_fn){.kind = NAY_HASH_XXPH3}, source->n, 0, allocator, &f));
   f->format = format;
   bool fits =
       nay__mul_ok((size_t)size->nblocks * RIBBON_WIDTH, sizeof(rocksdb_ribbon_row), &rows_bytes);
@@ -445,7 +445,7 @@ static nay_status rocksdb_ribbon_compose(const nay_format *format, const nay_par
   if (source->n == 0) {
     nay_status made =
         nay__filter_make(&nay__family_rocksdb_ribbon, &(nay_shape){.nunits = 0},
-                         &(nay_hasher){.kind = NAY_HASH_XXPH3}, 0, 0, allocator, filter);
+                         &(nay_hash_fn){.kind = NAY_HASH_XXPH3}, 0, 0, allocator, filter);
     if (made == NAY_OK) (*filter)->format = format;
     return nay__filter_made(made, diag);
   }

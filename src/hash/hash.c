@@ -44,19 +44,19 @@ static uint64_t hash_key_check(const uint8_t key[16]) {
 }
 
 /* For 4 to 8 bytes XXH3 xors the byte-swapped low half of the seed into the high half. */
-nay_hasher nay__hasher_seed(uint64_t seed) {
+nay_hash_fn nay__hasher_seed(uint64_t seed) {
   uint64_t mixed = seed ^ (nay__swap64(seed) >> 32 << 32);
-  return (nay_hasher){.kind = NAY_HASH_XXH3,
-                      .seed = seed,
-                      .n9to16 = NAY_LEN_9TO16,
-                      .first = NAY_XXH3_FIRST + seed,
-                      .last = NAY_XXH3_LAST - seed,
-                      .n4to8 = NAY_LEN_4TO8,
-                      .flip = NAY_XXH3_4TO8_FLIP - mixed};
+  return (nay_hash_fn){.kind = NAY_HASH_XXH3,
+                       .seed = seed,
+                       .n9to16 = NAY_LEN_9TO16,
+                       .first = NAY_XXH3_FIRST + seed,
+                       .last = NAY_XXH3_LAST - seed,
+                       .n4to8 = NAY_LEN_4TO8,
+                       .flip = NAY_XXH3_4TO8_FLIP - mixed};
 }
 
-nay_status nay__hasher_init(const nay_params *params, nay_diag *diag, nay_hasher *hasher) {
-  nay_hasher h = {.kind = params->hash};
+nay_status nay__hasher_init(const nay_params *params, nay_diag *diag, nay_hash_fn *hasher) {
+  nay_hash_fn h = {.kind = params->hash};
   switch (params->hash) {
     case NAY_HASH_XXH3: h = nay__hasher_seed(params->seed); break;
     case NAY_HASH_SIPHASH:
@@ -71,7 +71,7 @@ nay_status nay__hasher_init(const nay_params *params, nay_diag *diag, nay_hasher
   return NAY_OK;
 }
 
-nay_status nay__hasher_unlock(nay_hasher *hasher, const uint8_t key[16]) {
+nay_status nay__hasher_unlock(nay_hash_fn *hasher, const uint8_t key[16]) {
   if (hasher->kind != NAY_HASH_SIPHASH || hash_key_check(key) != hasher->seed) return NAY_EKEY;
   memcpy(hasher->key, key, sizeof hasher->key);
   hasher->locked = false;
@@ -79,11 +79,11 @@ nay_status nay__hasher_unlock(nay_hasher *hasher, const uint8_t key[16]) {
 }
 
 /* A keyed hash compares the check values: one side may be locked. */
-bool nay__hasher_same(const nay_hasher *a, const nay_hasher *b) {
+bool nay__hasher_same(const nay_hash_fn *a, const nay_hash_fn *b) {
   return a->kind == b->kind && a->seed == b->seed;
 }
 
-static NAY_NOINLINE nay_hash hash_slow(const nay_hasher *hasher, const void *key, size_t len) {
+static NAY_NOINLINE nay_hash hash_slow(const nay_hash_fn *hasher, const void *key, size_t len) {
   const uint8_t *p = key;
   switch ((unsigned)hasher->kind) {
     case NAY_HASH_SIPHASH: return (nay_hash){nay__siphash(hasher->key, p, len, 1, 3), 0};
@@ -107,7 +107,7 @@ static NAY_NOINLINE nay_hash hash_slow(const nay_hasher *hasher, const void *key
   return (nay_hash){0, 0};
 }
 
-NAY_FLATTEN nay_hash nay__hash_any(const nay_hasher *hasher, const void *key, size_t len) {
+NAY_FLATTEN nay_hash nay__hash_any(const nay_hash_fn *hasher, const void *key, size_t len) {
   if (NAY_LIKELY(hasher->kind == NAY_HASH_XXH3)) {
     return (nay_hash){nay__hash_xxh3(hasher->seed, key, len), 0};
   }

@@ -16,7 +16,8 @@
 #include "base/compiler.h"
 #include "base/patterns.h"
 
-typedef struct nay_hasher {
+/* nay_hash_fn: a public nay_hasher holds one, and so does every filter. */
+typedef struct nay_hash_fn {
   nay_hash_kind kind;
   bool locked;   /* the secret key is missing */
   uint64_t seed; /* of XXH3; or the check value of the secret key */
@@ -24,25 +25,31 @@ typedef struct nay_hasher {
   uint64_t n9to16, first, last;
   uint64_t n4to8, flip;
   uint8_t key[16];
-} nay_hasher;
+} nay_hash_fn;
+
+/* nay__hasher_of: what a public nay_hasher holds. */
+_Static_assert(sizeof(nay_hash_fn) <= sizeof(((nay_hasher *)0)->opaque), "opaque is too small");
+static inline const nay_hash_fn *nay__hasher_of(const nay_hasher *hasher) {
+  return (const nay_hash_fn *)(const void *)hasher->opaque;
+}
 
 /* nay__hasher_init: from params. NAY_EINVAL for a hash that native families do not take. */
-nay_status nay__hasher_init(const nay_params *params, nay_diag *diag, nay_hasher *hasher);
+nay_status nay__hasher_init(const nay_params *params, nay_diag *diag, nay_hash_fn *hasher);
 
 /* nay__hasher_seed: XXH3 with this seed. */
-nay_hasher nay__hasher_seed(uint64_t seed);
+nay_hash_fn nay__hasher_seed(uint64_t seed);
 
 /* nay__hasher_unlock: NAY_EKEY when the check value of key is not hasher->seed. */
-nay_status nay__hasher_unlock(nay_hasher *hasher, const uint8_t key[16]);
+nay_status nay__hasher_unlock(nay_hash_fn *hasher, const uint8_t key[16]);
 
 /* nay__hasher_ready: NAY_EKEY without the secret key, NAY_ENOTSUP if the caller hashes. */
-static inline nay_status nay__hasher_ready(const nay_hasher *hasher) {
+static inline nay_status nay__hasher_ready(const nay_hash_fn *hasher) {
   if (hasher->locked) return NAY_EKEY;
   return hasher->kind == NAY_HASH_CALLER ? NAY_ENOTSUP : NAY_OK;
 }
 
 /* nay__hasher_same: whether both hashers map every key to the same hash. */
-bool nay__hasher_same(const nay_hasher *a, const nay_hasher *b);
+bool nay__hasher_same(const nay_hash_fn *a, const nay_hash_fn *b);
 
 /*
  * nay__hash_xxh3: any length. A NAY_FLATTEN function inlines the cases of up to 128 bytes, which is
@@ -62,7 +69,7 @@ static inline uint64_t nay__hash_xxh3(uint64_t seed, const void *key, size_t len
 #define NAY_XXH3_4TO8_FLIP 0xc73ab174c5ecd5a2u /* words of the default secret, xored */
 #define NAY_XXH3_4TO8_PRIME 0x9fb21c651e98df25u
 
-NAY_INLINE uint64_t nay__hash_9to16(const nay_hasher *hasher, const uint8_t *p, size_t len) {
+NAY_INLINE uint64_t nay__hash_9to16(const nay_hash_fn *hasher, const uint8_t *p, size_t len) {
   uint64_t low, a = nay__load64le(p) ^ hasher->first, b = nay__load64le(p + len - 8) ^ hasher->last;
   uint64_t high = nay__mul128(a, b, &low), x = len + nay__swap64(a) + b + (high ^ low);
   x ^= x >> 37;
@@ -70,7 +77,7 @@ NAY_INLINE uint64_t nay__hash_9to16(const nay_hasher *hasher, const uint8_t *p, 
   return x ^ x >> 32;
 }
 
-NAY_INLINE uint64_t nay__hash_4to8(const nay_hasher *hasher, const uint8_t *p, size_t len) {
+NAY_INLINE uint64_t nay__hash_4to8(const nay_hash_fn *hasher, const uint8_t *p, size_t len) {
   uint64_t first = nay__load32le(p), last = nay__load32le(p + len - 4);
   uint64_t x = (first << 32 | last) ^ hasher->flip;
   x ^= nay__rotl64(x, 49) ^ nay__rotl64(x, 24);
@@ -84,7 +91,7 @@ NAY_INLINE uint64_t nay__hash_4to8(const nay_hasher *hasher, const uint8_t *p, s
  * nay__hash_4to16: the one fast path by length. False: another length, another hash function, or
  * key is NULL. One comparison tests the length and the hash function.
  */
-NAY_INLINE bool nay__hash_4to16(const nay_hasher *hasher, const void *key, size_t len,
+NAY_INLINE bool nay__hash_4to16(const nay_hash_fn *hasher, const void *key, size_t len,
                                 uint64_t *hash) {
   if (NAY_UNLIKELY(key == NULL)) return false;
   if (NAY_LIKELY((uint64_t)len - 9 < hasher->n9to16)) {
@@ -99,10 +106,10 @@ NAY_INLINE bool nay__hash_4to16(const nay_hasher *hasher, const void *key, size_
 }
 
 /* nay__hash_any: all kinds, all lengths. */
-nay_hash nay__hash_any(const nay_hasher *hasher, const void *key, size_t len);
+nay_hash nay__hash_any(const nay_hash_fn *hasher, const void *key, size_t len);
 
 /* nay__hash_key: the hasher must be ready; key may be NULL when len is 0. */
-NAY_INLINE nay_hash nay__hash_key(const nay_hasher *hasher, const void *key, size_t len) {
+NAY_INLINE nay_hash nay__hash_key(const nay_hash_fn *hasher, const void *key, size_t len) {
   nay_hash hash = {0, 0};
   return NAY_LIKELY(nay__hash_4to16(hasher, key, len, &hash.lo)) ? hash
                                                                  : nay__hash_any(hasher, key, len);

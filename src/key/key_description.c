@@ -124,6 +124,18 @@ bool nay__key_stored(const uint8_t *bytes, size_t len, nay_key_text stored) {
 
 /* ---- public ---- */
 
+nay_status nay_key_description_canonical(const char *text, size_t len, nay_diag *diag,
+                                         char canonical[NAY_KEY_DESCRIPTION_MAX + 1]) {
+  nay_key_text made;
+  if (text == NULL || canonical == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "text or canonical is NULL", 0);
+  }
+  NAY_TRY(nay__key_canonical(text, len, diag, made));
+  const char *shown = nay__key_shown(made);
+  memcpy(canonical, shown, strlen(shown) + 1);
+  return NAY_OK;
+}
+
 bool nay_key_description_same(const char *a, const char *b) {
   nay_key_text x, y;
   return a != NULL && b != NULL && nay__key_canonical(a, strlen(a), NULL, x) == NAY_OK &&

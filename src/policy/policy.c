@@ -24,15 +24,6 @@ nay_status nay__policy_bits(uint32_t bits_per_key, const nay_policy *policy, nay
   return NAY_OK;
 }
 
-bool nay__policy_folds(const nay_policy *p, const char *comparator) {
-  if (p == NULL || p->comparator == NULL) return false;
-  for (size_t i = 0; i < sizeof p->opaque / sizeof *p->opaque; i++) {
-    if (p->opaque[i] != 0) return false; /* one of the library's */
-  }
-  bool hashes = p->hash != NULL || p->may_match_hash != NULL; /* could be shared between tables */
-  return !hashes && strcmp(p->comparator, comparator) == 0;
-}
-
 nay_status nay__policy_size(const nay_policy *self, size_t n, size_t *size) {
   size_t nbits;
   if (!nay__mul_ok(n, (size_t)nay__policy_params(self).bits_per_key, &nbits)) return NAY_ENOMEM;

@@ -17,10 +17,6 @@ nay_status nay__policy_bits(uint32_t bits_per_key, const nay_policy *policy, nay
 
 #define NAY_ABI_POLICY NAY_ABI(nay_policy, comparator)
 
-/* nay__policy_folds: whether a policy takes keys that the comparator of this name calls equal for
- * one key. The library's own never do, whatever stands in the field: they hash the bytes. */
-bool nay__policy_folds(const nay_policy *policy, const char *comparator);
-
 /* nay__policy_params: what the library's own policies keep in opaque. */
 _Static_assert(sizeof(nay_params) <= sizeof((nay_policy *)0)->opaque, "opaque is too small");
 static inline nay_params nay__policy_params(const nay_policy *self) {

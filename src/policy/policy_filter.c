@@ -56,15 +56,15 @@ static bool filter_policy_may_match(const nay_policy *self, const void *key, siz
   return nay_filter_may_contain(filter_policy_open(self, filter, len, &view), key, key_len);
 }
 
-static nay_hasher filter_policy_hasher(const nay_policy *self) {
-  nay_hasher hasher = {.kind = NAY_HASH_XXH3};
+static nay_hash_fn filter_policy_hasher(const nay_policy *self) {
+  nay_hash_fn hasher = {.kind = NAY_HASH_XXH3};
   nay_params params = nay__policy_params(self);
   (void)nay__hasher_init(&params, NULL, &hasher); /* nay_policy_filter has tried it */
   return hasher;
 }
 
 static nay_hash filter_policy_hash(const nay_policy *self, const void *key, size_t key_len) {
-  nay_hasher hasher = filter_policy_hasher(self);
+  nay_hash_fn hasher = filter_policy_hasher(self);
   return nay__hash_key(&hasher, nay__policy_key(key), key_len);
 }
 
@@ -73,7 +73,7 @@ static bool filter_policy_may_match_hash(const nay_policy *self, nay_hash hash,
                                          const uint8_t *filter, size_t len) {
   nay_view view;
   const nay_filter *f = filter_policy_open(self, filter, len, &view);
-  nay_hasher hasher = filter_policy_hasher(self);
+  nay_hash_fn hasher = filter_policy_hasher(self);
   if (f == NULL || !nay__hasher_same(&f->hasher, &hasher)) return true;
   return nay_filter_may_contain_hash(f, hash);
 }

@@ -2,17 +2,34 @@
 #include "sst/filter_builder.h"
 
 #include "base/bytes.h"
-#include "build/builder.h"
 
-/* A number of keys that is stated gives the filter that this number, counted, would give. Static
- * families count their keys in any case. */
+#define FILTER_BUILDER_MANY 65536u
+#define FILTER_BUILDER_MAX_BITS 4096.0
+
+/*
+ * A number of keys that is stated gives the filter that this number, counted, would give. Static
+ * families count their keys in any case. Bits per key that suffice for many keys, and not for the
+ * smallest filter of these, are raised in the steps of nay_builder.
+ */
 static nay_status filter_builder_stated(nay_params *p, nay_diag *diag) {
-  const nay_family *family;
-  nay_shape shape;
-  nay_hasher hasher;
-  NAY_TRY(nay__resolve_few(p, diag, &family, &shape, &hasher));
-  if ((family->traits & NAY_CAN_ADD) == 0) p->nkeys = 0;
-  return NAY_OK;
+  nay_plan plan = {.size = sizeof plan};
+  nay_params many = *p;
+  nay_diag why = {.what = NULL}; /* diag is filled on failure alone */
+  if (p->kind != NAY_AUTO && (nay_kind_traits(p->kind) & NAY_CAN_ADD) == 0) {
+    p->nkeys = 0;
+    return NAY_OK;
+  }
+  many.nkeys = FILTER_BUILDER_MANY;
+  nay_status status = nay_params_plan(p, &why, &plan);
+  bool few = status == NAY_EINVAL && nay_params_plan(&many, NULL, &plan) == NAY_OK;
+  while (few && status == NAY_EINVAL && p->bits_per_key > 0 &&
+         p->bits_per_key < FILTER_BUILDER_MAX_BITS) {
+    double more = p->bits_per_key * (17.0 / 16);
+    p->bits_per_key = more < FILTER_BUILDER_MAX_BITS ? more : FILTER_BUILDER_MAX_BITS;
+    status = nay_params_plan(p, NULL, &plan);
+  }
+  if (status != NAY_OK && diag != NULL) *diag = why;
+  return status;
 }
 
 nay_status nay__filter_builder_init(nay_filter_builder *b, const nay_policy *policy,

@@ -50,12 +50,10 @@ static void lookup_fill(lookup_walk *w) {
 }
 
 static void lookup_prefetch(const nay_sst *t, const nay_hash_memo *memo) {
-  const nay_filter *f = t->full;
-  if (f == NULL || f->family->batch->prefetch == NULL || f->lazy != NULL ||
-      !nay__hasher_same(&memo->hasher, &f->hasher)) {
-    return;
+  const nay_native_filter *f = &t->full;
+  if (f->filter != NULL && nay_hasher_same(&memo->hasher, &f->hasher)) {
+    nay_filter_prefetch(f->filter, memo->hash);
   }
-  f->family->batch->prefetch(f, &memo->hash.lo, &memo->hash.hi, 1);
 }
 
 /* The next slot; NULL: there is none. Once the hash is known, the filters of the next are

@@ -36,7 +36,7 @@ static void meta_classify(nay_bytes key, nay_bytes value, nay_meta_entry *e) {
   } else if (nay__bytes_are(key, NAY_META_KEY)) {
     e->kind = NAY_META_IS_KEY;
     e->engine = NAY_TABLE_NAY;
-    if (!nay__key_stored(value.at, value.len, e->key_text)) e->key_text[0] = '\0';
+    if (!nay__table_key_stored(value.at, value.len, e->key_text)) e->key_text[0] = '\0';
   } else if (nay__bytes_are(key, NAY_META_KEYS)) {
     e->kind = NAY_META_IS_KEYS;
     e->engine = NAY_TABLE_NAY;

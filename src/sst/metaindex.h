@@ -19,10 +19,10 @@
 #ifndef NAY_SST_METAINDEX_H
 #define NAY_SST_METAINDEX_H
 
-#include "key/key_description.h"
 #include "nay_table_filters.h"
 #include "sst/block.h"
 #include "sst/footer.h"
+#include "sst/key_text.h"
 
 #define NAY_META_FULL "nay.full."
 #define NAY_META_PARTITIONED "nay.partitioned."
@@ -48,7 +48,7 @@ typedef struct nay_meta_entry {
   nay_sst_filter layout;           /* NAY_META_IS_FILTER */
   nay_bytes name;                  /* policy or extractor */
   bool internal;                   /* NAY_META_IS_KEYS */
-  nay_key_text key_text;           /* NAY_META_IS_KEY */
+  nay_table_key key_text;          /* NAY_META_IS_KEY */
   bool has_handle;          /* the value starts with one, in nay's entries with a checksum: */
   nay_checked_handle block; /* which may point outside of the file */
 } nay_meta_entry;

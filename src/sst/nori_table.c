@@ -17,8 +17,8 @@
  * blocks whose quotient filter was full. This one finds them: such a filter is not used.
  */
 #include "base/varint.h"
-#include "sst/crc32c.h"
 #include "sst/codec.h"
+#include "sst/crc32c.h"
 #include "sst/foreign.h"
 
 #define NORI_FOOTER 64u

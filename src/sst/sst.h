@@ -23,13 +23,13 @@
 #define NAY_SST_SST_H
 
 #include "base/compiler.h"
-#include "family/family.h"
-#include "key/key_description.h"
 #include "nay_sst.h"
 #include "sst/block.h"
 #include "sst/filter_block.h"
 #include "sst/footer.h"
 #include "sst/foreign.h"
+#include "sst/key_text.h"
+#include "sst/native_filter.h"
 #include "sst/readahead.h"
 #include "sst/sst_abi.h"
 #include "sst/sst_cache.h"
@@ -98,7 +98,7 @@ struct nay_sst {
   nay_sst_comparator own_comparator; /* that which the table names, if the caller wants that */
   bool comparator_stored;            /* the file names it */
   bool order_named;                  /* by the file, so a writer of ours made it */
-  nay_key_text key_text;             /* how keys are made of texts; "": not stated, or text */
+  nay_table_key key_text;            /* how keys are made of texts; "": not stated, or text */
   nay_status order_unknown; /* why the order of the keys could not be checked, so that no search can
                            be trusted; NAY_OK: it was, or the file states it */
   nay_diag order_unknown_why;
@@ -136,7 +136,7 @@ struct nay_sst {
   nay_bytes filter_at;           /* its bytes: all of a full filter of a policy */
   nay_filter_block filter_block; /* LevelDB's */
   nay_block partitions;          /* top-level index */
-  nay_filter *full;
+  nay_native_filter full;
   nay_checked_handle
       filter_handle;         /* if that is in the cache when it is probed, what it is of: a full
                         filter, a filter block, the index of partitions; size 0: it is not */
@@ -294,11 +294,12 @@ static inline void nay__sst_index_unpin(const nay_sst *sst, nay_index_pin *pin) 
 
 /* nay__sst_filter_full: the native full filter. NULL: there is none. If it is one of the cache,
  * *pin is then to be released; else it is NULL. */
-const nay_filter *nay__sst_filter_full(const nay_sst *sst, nay_hold **hold, nay_cache_entry **pin);
+const nay_native_filter *nay__sst_filter_full(const nay_sst *sst, nay_hold **hold,
+                                              nay_cache_entry **pin);
 
 /* nay__sst_key: the key description that the table states; NULL: none of our writers made it. */
 static inline const char *nay__sst_key(const nay_sst *sst) {
-  return sst->order_named && sst->foreign == NULL ? nay__key_shown(sst->key_text) : NULL;
+  return sst->order_named && sst->foreign == NULL ? nay__table_key_shown(sst->key_text) : NULL;
 }
 
 /* nay__sst_filter_fault: counts one. */

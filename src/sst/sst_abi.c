@@ -1,10 +1,18 @@
 /* sst_abi.c - see sst_abi.h. The size comes first: fields beyond it are not there. */
 #include "sst/sst_abi.h"
 
-#include "policy/policy.h"
 #include "sst/comparator.h"
 
 #define SST_MAX_POLICY_NAME 200u
+
+bool nay__sst_policy_folds(const nay_policy *p, const char *comparator) {
+  if (p == NULL || p->comparator == NULL) return false;
+  for (size_t i = 0; i < sizeof p->opaque / sizeof *p->opaque; i++) {
+    if (p->opaque[i] != 0) return false; /* one of libnay's */
+  }
+  bool hashes = p->hash != NULL || p->may_match_hash != NULL; /* could be shared between tables */
+  return !hashes && strcmp(p->comparator, comparator) == 0;
+}
 
 nay_status nay__sst_check_lists(const nay_sst_codec *const *codecs, size_t ncodecs,
                                 const nay_policy *const *policies, size_t npolicies,

@@ -40,11 +40,16 @@
 #define NAY_ABI_MERGE NAY_ABI(nay_merge_options, merge_ctx)
 #define NAY_ABI_MERGE_SOURCE NAY_ABI(nay_merge_source, stable)
 #define NAY_ABI_COMPARATOR NAY_ABI(nay_sst_comparator, state)
+#define NAY_ABI_POLICY NAY_ABI(nay_policy, comparator)
 
 /* nay__sst_check_lists: what readers take: codecs that uncompress, policies that probe. */
 nay_status nay__sst_check_lists(const nay_sst_codec *const *codecs, size_t ncodecs,
                                 const nay_policy *const *policies, size_t npolicies,
                                 nay_diag *diag);
+
+/* nay__sst_policy_folds: whether a policy takes keys that the comparator of this name calls equal
+ * for one key. Those of libnay never do, whatever stands in the field: they hash the bytes. */
+bool nay__sst_policy_folds(const nay_policy *policy, const char *comparator);
 
 /* nay__sst_check_prefix: an extractor with a name; NULL is fine. */
 nay_status nay__sst_check_prefix(const nay_sst_prefix *prefix, nay_diag *diag);

@@ -149,7 +149,7 @@ void nay__cache_pin(nay_cache_entry *e) { nay__atomic_increment64(&e->refs); }
 
 void nay__cache_release(nay_sst_cache *c, nay_cache_entry *e) {
   if (e == NULL || nay__atomic_decrement64(&e->refs) != 0) return;
-  nay_filter_free(e->filter);
+  if (e->native != NULL) nay_filter_free(e->native->filter);
   nay__free(&c->allocator, e, sizeof *e + e->len);
 }
 

@@ -32,6 +32,7 @@
 
 #include "base/alloc.h"
 #include "nay_sst.h"
+#include "sst/native_filter.h"
 
 typedef enum nay_cache_side { NAY_CACHE_DATA, NAY_CACHE_FILTER } nay_cache_side;
 
@@ -39,7 +40,7 @@ typedef enum nay_cache_side { NAY_CACHE_DATA, NAY_CACHE_FILTER } nay_cache_side;
 typedef struct nay_cache_entry {
   uint64_t table, offset; /* what it is */
   size_t len;
-  nay_filter *filter;                    /* goes with the entry */
+  nay_native_filter *native;             /* in `bytes`; its filter goes with the entry */
   size_t charge;                         /* bytes that count */
   uint64_t refs;                         /* atomic: pins, and one of the shard while it is linked */
   uint64_t hash;                         /* from here on the cache's own, under the shard's mutex */

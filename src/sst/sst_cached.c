@@ -40,14 +40,16 @@ static nay_cache_entry *cached_copy(const nay_sst *t, uint64_t offset, nay_bytes
 static nay_status cached_decode(const nay_sst *t, uint64_t offset, nay_bytes bytes,
                                 nay_cache_entry **entry) {
   nay_sst_cache *cache = t->meta_cache;
-  nay_cache_entry *e = nay__cache_entry_new(cache, t->cache_id, offset, 0);
+  nay_cache_entry *e = nay__cache_entry_new(cache, t->cache_id, offset, sizeof(nay_native_filter));
   if (e == NULL) return NAY_ENOMEM;
-  e->filter = nay__sst_filter_decode(t, bytes, nay__cache_allocator(cache));
-  if (e->filter == NULL) {
+  nay_filter *filter = nay__sst_filter_decode(t, bytes, nay__cache_allocator(cache));
+  if (filter == NULL) {
     nay__cache_release(cache, e);
     return NAY_ECORRUPT;
   }
-  e->charge += sizeof *e->filter + e->filter->memory.raw_size;
+  e->native = (nay_native_filter *)(void *)e->bytes;
+  *e->native = nay__native_filter_of(filter);
+  e->charge += nay_filter_nbytes(filter);
   *entry = e;
   return NAY_OK;
 }

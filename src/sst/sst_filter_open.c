@@ -8,7 +8,6 @@
  * With NAY_SST_BUDGETED what is not used in place is left to the cache (sst_cached.c), unless the
  * table is pinned.
  */
-#include "policy/policy.h"
 #include "sst/metaindex.h"
 #include "sst/sst.h"
 
@@ -45,8 +44,8 @@ static bool filter_accept(nay_sst *t, nay_sst_filter layout, bool native, nay_by
       t->npartitions = 0;
       return nay__block_open(bytes.at, bytes.len, NULL, &t->partitions) == NAY_OK;
     default:
-      if (native) t->full = nay__sst_filter_decode(t, bytes, &t->allocator);
-      return !native || t->full != NULL;
+      if (native) t->full = nay__native_filter_of(nay__sst_filter_decode(t, bytes, &t->allocator));
+      return !native || t->full.filter != NULL;
   }
 }
 
@@ -76,7 +75,7 @@ static nay_status filter_open_bytes(nay_sst *t, const nay_meta_entry *e, bool na
   nay_status status = nay__sst_read_checked(t, &e->block, &t->filter_hold, NULL, &bytes);
   if (status == NAY_ENOMEM) return status;
   t->filter_used = status == NAY_OK && filter_accept(t, e->layout, native, bytes);
-  if (t->full != NULL) { /* the bytes have served */
+  if (t->full.filter != NULL) { /* the bytes have served */
     nay__hold_free(t->filter_hold);
     t->filter_hold = NULL;
   } else if (t->filter_used && nay__sst_budgeted(t) && !nay__sst_in_place(t, e->block.at)) {
@@ -91,7 +90,7 @@ static nay_status filter_open_whole(nay_sst *t, const nay_meta_entry *e) {
   NAY_TRY(filter_name(t, &t->policy_name, e->name));
   bool native = e->layout != NAY_SST_BLOCK_FILTER && nay__bytes_are(e->name, NAY_NATIVE_POLICY);
   t->policy = native ? NULL : filter_policy(t, e->name);
-  bool fits = nay__equal_is_same(t->order) || nay__policy_folds(t->policy, t->order.user->name);
+  bool fits = nay__equal_is_same(t->order) || nay__sst_policy_folds(t->policy, t->order.user->name);
   if (!e->has_handle || !nay__handle_fits(e->block.at, t->footer.at)) {
     nay__sst_filter_fault(t);
     return NAY_OK;
@@ -246,7 +245,7 @@ void nay__sst_filters_free(nay_sst *t) {
   }
   if (t->prefix_handle.at.size != 0)
     nay__sst_cached_erase(t, NAY_CACHED_PREFIX, t->prefix_handle.at);
-  nay_filter_free(t->full);
+  nay_filter_free(t->full.filter);
   nay_filter_free(t->prefix);
   nay__hold_free(t->filter_hold);
   nay_sst_cache_free(t->own_cache);

@@ -6,27 +6,30 @@
  */
 #include "sst/sst.h"
 
-static bool filter_native_test(const nay_sst *t, const nay_filter *f, const nay_target *target,
-                               nay_hash_memo *memo) {
-  if (!memo->set || !nay__hasher_same(&memo->hasher, &f->hasher)) {
-    if (nay__hasher_ready(&f->hasher) != NAY_OK) return true; /* its secret key is missing */
+static bool filter_native_test(const nay_sst *t, const nay_native_filter *f,
+                               const nay_target *target, nay_hash_memo *memo) {
+  if (!memo->set || !nay_hasher_same(&memo->hasher, &f->hasher)) {
+    nay_hash hash;
+    if (nay_hasher_hash(&f->hasher, target->user, target->len, &hash) != NAY_OK) {
+      return true; /* its secret key is missing */
+    }
     memo->hasher = f->hasher;
-    memo->hash = nay__hash_key(&f->hasher, target->len != 0 ? target->user : (const uint8_t *)"",
-                               target->len);
+    memo->hash = hash;
     memo->set = true;
     memo->nhashes++;
     nay__atomic_increment64(&t->counts->hashes);
   }
-  return nay_filter_may_contain_hash(f, memo->hash);
+  return nay__native_filter_may_contain(f, memo->hash);
 }
 
-const nay_filter *nay__sst_filter_full(const nay_sst *t, nay_hold **hold, nay_cache_entry **pin) {
+const nay_native_filter *nay__sst_filter_full(const nay_sst *t, nay_hold **hold,
+                                              nay_cache_entry **pin) {
   *pin = NULL;
   if (t->filter_handle.at.size == 0 || t->policy != NULL || t->filter != NAY_SST_FULL_FILTER) {
-    return t->full;
+    return t->full.filter != NULL ? &t->full : NULL;
   }
   nay_status status = nay__sst_cached(t, NAY_CACHED_FILTER, &t->filter_handle, hold, NULL, pin);
-  return status == NAY_OK ? (*pin)->filter : NULL;
+  return status == NAY_OK ? (*pin)->native : NULL;
 }
 
 static bool filter_policy_test(const nay_sst *t, const nay_target *target, const uint8_t *bytes,
@@ -50,7 +53,7 @@ static nay_verdict filter_probe_cached(const nay_sst *t, const nay_checked_handl
   nay_cache_entry *e = filter_cached(t, NAY_CACHED_FILTER, handle, hold);
   if (e == NULL) return NAY_NOT_PROBED;
   bool maybe = t->policy != NULL ? filter_policy_test(t, target, e->bytes, e->len)
-                                 : filter_native_test(t, e->filter, target, memo);
+                                 : filter_native_test(t, e->native, target, memo);
   nay__sst_cached_release(t, e);
   return maybe ? NAY_SAYS_MAYBE : NAY_SAYS_NAY;
 }
@@ -98,7 +101,7 @@ static nay_verdict filter_probe_prefix(const nay_sst *t, const uint8_t *key, siz
   if (f == NULL) {
     e = filter_cached(t, NAY_CACHED_PREFIX, &t->prefix_handle, hold);
     if (e == NULL) return NAY_NOT_PROBED;
-    f = e->filter;
+    f = e->native->filter;
   }
   bool maybe = nay_filter_may_contain(f, key, n);
   if (e != NULL) nay__sst_cached_release(t, e);
@@ -116,8 +119,9 @@ nay_verdict nay__sst_probe(const nay_sst *t, const nay_target *target, nay_hash_
       if (t->filter_handle.at.size != 0) {
         return filter_probe_cached(t, &t->filter_handle, target, memo, hold);
       }
-      maybe = t->full != NULL ? filter_native_test(t, t->full, target, memo)
-                              : filter_policy_test(t, target, t->filter_at.at, t->filter_at.len);
+      maybe = t->full.filter != NULL
+                  ? filter_native_test(t, &t->full, target, memo)
+                  : filter_policy_test(t, target, t->filter_at.at, t->filter_at.len);
       return maybe ? NAY_SAYS_MAYBE : NAY_SAYS_NAY;
     case NAY_SST_PARTITIONED_FILTER: return filter_probe_partition(t, target, memo, hold);
     default: return NAY_NOT_PROBED;

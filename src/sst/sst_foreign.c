@@ -5,8 +5,6 @@
  */
 #include "sst/sst_foreign.h"
 
-#include "format/format.h"
-
 /* ---- opening ---- */
 
 /*
@@ -25,15 +23,17 @@ static nay_status foreign_open_filter(nay_sst *t, nay_diag *diag) {
   if ((t->options.flags & NAY_SST_NO_FILTERS) != 0) return NAY_OK;
   nay_status status = nay__foreign_read(f, f->filter.offset, f->filter.size, &room, diag, &bytes);
   if (status == NAY_OK) {
-    status = nay_format_decode(f->format, bytes.at, bytes.len, &t->allocator, diag, &t->full);
+    nay_filter *filter = NULL;
+    status = nay_format_decode(f->format, bytes.at, bytes.len, 0, &t->allocator, diag, &filter);
+    t->full = nay__native_filter_of(filter);
     if (status != NAY_OK && status != NAY_ENOMEM) {
       nay__sst_filter_fault(t); /* left out, the data answers */
       status = NAY_OK;
     }
   }
   nay__buffer_free(&room, &t->allocator);
-  t->filter_used = t->full != NULL && (t->full->shape.nunits != 0 || t->empty);
-  if (t->full != NULL && !t->filter_used) nay__sst_filter_fault(t);
+  t->filter_used = t->full.filter != NULL && (nay__filter_nbits(t->full.filter) != 0 || t->empty);
+  if (t->full.filter != NULL && !t->filter_used) nay__sst_filter_fault(t);
   return status;
 }
 
@@ -165,14 +165,14 @@ nay_status nay_sst_foreign_describe(const nay_sst *t, nay_sst_foreign_info *info
 
 const char *nay_sst_foreign_caveat(const nay_sst *t, size_t i) {
   if (t == NULL || t->foreign == NULL) return NULL;
-  return nay__foreign_caveat(t->foreign, t->full != NULL ? t->full->shape.nunits : 1, 0, i);
+  return nay__foreign_caveat(t->foreign,
+                             t->full.filter != NULL ? nay__filter_nbits(t->full.filter) : 1, 0, i);
 }
 
 /* ---- keys that the engine denies ---- */
 
 typedef struct foreign_verify {
   const nay_filter *filter; /* of the table or of the present block; NULL: none */
-  bool quotient;
   uint64_t nentries, ndenied;
 } foreign_verify;
 
@@ -180,10 +180,7 @@ static nay_status foreign_verify_entry(void *ctx, const nay_foreign_entry *e) {
   foreign_verify *v = ctx;
   v->nentries++;
   if (v->filter == NULL) return NAY_OK;
-  nay_hash hash = nay__hash_key(&v->filter->hasher, e->key.at, e->key.len);
-  bool maybe = v->quotient ? nay__quotient_holds(v->filter, hash)
-                           : nay_filter_may_contain_hash(v->filter, hash);
-  v->ndenied += !maybe;
+  v->ndenied += !nay_filter_may_contain(v->filter, e->key.at, e->key.len);
   return NAY_OK;
 }
 
@@ -195,8 +192,8 @@ static nay_status foreign_block_filter(const nay_foreign *f, size_t i, nay_forei
   NAY_TRY(nay__in_file(nay__nori_block_filter(contents, diag, &bytes), diag,
                        nay__foreign_block_at(f, i)->handle));
   if (bytes.len == 0) return NAY_OK;
-  nay_status status =
-      nay_format_decode(f->format, bytes.at, bytes.len, &f->allocator, diag, filter);
+  nay_status status = nay_format_decode(f->format, bytes.at, bytes.len, NAY_FORMAT_AS_WRITTEN,
+                                        &f->allocator, diag, filter);
   return nay__in_file(status, diag, nay__foreign_block_at(f, i)->handle);
 }
 
@@ -208,7 +205,7 @@ nay_status nay_sst_foreign_verify(const nay_sst *t, nay_diag *diag, uint64_t *ne
   const nay_foreign *f = t->foreign;
   if (f == NULL) return NAY_ENOENT;
   nay_foreign_scratch scratch = {.key = {NULL, 0, 0}};
-  foreign_verify v = {.filter = t->full, .quotient = f->filter_in_blocks};
+  foreign_verify v = {.filter = t->full.filter};
   nay_status status = NAY_OK;
   for (size_t i = 0; i < nay__foreign_nblocks(f) && status == NAY_OK; i++) {
     nay_filter *own = NULL;

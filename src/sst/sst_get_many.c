@@ -196,15 +196,16 @@ static void many_prefetch_restarts(const nay_sst *t, const many_step *s) {
 /* ---- filters ---- */
 
 /* Whether the table has a filter for hashes, and the batch has them. */
-static bool many_hash(const nay_sst *t, const nay_filter *f, nay_get_batch *b) {
+static bool many_hash(const nay_sst *t, const nay_native_filter *f, nay_get_batch *b) {
   bool native = t->filter_used && t->filter == NAY_SST_FULL_FILTER && f != NULL;
-  if (!native || nay__hasher_ready(&f->hasher) != NAY_OK) return false;
-  if (b->hashed && nay__hasher_same(&b->hasher, &f->hasher)) return true;
-  b->hashed = nay_filter_hash_many(f, b->keys, b->lens, b->n, b->lo, b->hi) == NAY_OK;
+  if (!native) return false;
+  if (b->hashed && nay_hasher_same(&b->hasher, &f->hasher)) return true;
+  b->hashed = nay_hasher_hash_many(&f->hasher, b->keys, b->lens, b->n, b->lo, b->hi) == NAY_OK;
+  if (!b->hashed) return false; /* the secret key is missing */
   b->hasher = f->hasher;
   b->nhashes += b->n;
   nay__atomic_add64(&t->counts->hashes, b->n);
-  return b->hashed;
+  return true;
 }
 
 /* many_maybes: the keys that pass the filter, in turn. */
@@ -249,13 +250,12 @@ static void many_ring(const nay_sst *t, nay_get_batch *b, size_t from, many_mayb
 }
 
 /* All keys of [from, to) through the full filter; those that pass it are searched. */
-static bool many_batch(const nay_sst *t, const nay_filter *f, nay_get_batch *b, size_t from,
+static bool many_batch(const nay_sst *t, const nay_native_filter *f, nay_get_batch *b, size_t from,
                        size_t to, many_tally *tally) {
   size_t n = to - from;
-  const uint64_t *hi = nay__hash_has_hi(f->hasher.kind) ? b->hi + from : NULL;
-  if (nay_filter_may_contain_hash_many(f, b->lo + from, hi, n, b->bitmap) != NAY_OK) {
-    return false;
-  }
+  nay_status status =
+      nay_filter_may_contain_hash_many(f->filter, b->lo + from, b->hi + from, n, b->bitmap);
+  if (status != NAY_OK) return false;
   many_maybes maybes = {.bitmap = b->bitmap, .nwords = (n + 63) / 64, .bits = b->bitmap[0]};
   tally->useful += n - nay_bitmap_count(b->bitmap, n);
   many_ring(t, b, from, &maybes, tally);
@@ -294,7 +294,7 @@ static void many_each(const nay_sst *t, nay_get_batch *b, size_t from, size_t to
 static void many_in_range(const nay_sst *t, nay_get_batch *b, size_t from, size_t to,
                           many_tally *tally) {
   nay_cache_entry *pin;
-  const nay_filter *f = nay__sst_filter_full(t, &b->filter_hold, &pin);
+  const nay_native_filter *f = nay__sst_filter_full(t, &b->filter_hold, &pin);
   bool batch = many_hash(t, f, b) && many_batch(t, f, b, from, to, tally);
   if (pin != NULL) nay__sst_cached_release(t, pin);
   if (!batch) many_each(t, b, from, to, tally);

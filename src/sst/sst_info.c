@@ -36,7 +36,7 @@ nay_status nay_sst_describe(const nay_sst *t, nay_sst_info *info) {
   return NAY_OK;
 }
 
-const nay_filter *nay_sst_filter_of(const nay_sst *t) { return t->full; }
+const nay_filter *nay_sst_filter_of(const nay_sst *t) { return t->full.filter; }
 
 nay_status nay_sst_count(const nay_sst *t, nay_sst_counters *counters) {
   if (t == NULL || counters == NULL) return NAY_EINVAL;

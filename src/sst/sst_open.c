@@ -1,6 +1,6 @@
 /* sst_open.c - opens a table: footer, index, filters, comparator, and the range of its keys. */
-#include "sst/crc32c.h"
 #include "os/file.h"
+#include "sst/crc32c.h"
 #include "sst/properties.h"
 #include "sst/sst_foreign.h"
 
@@ -299,10 +299,6 @@ static size_t open_memory_of(const nay_hold *h) {
   return h != NULL ? sizeof *h + h->raw.cap + h->plain.cap : 0;
 }
 
-static size_t open_memory_of_filter(const nay_filter *f) {
-  return f != NULL ? sizeof *f + f->memory.raw_size : 0;
-}
-
 /* The index has been checked: from here on the cache has it, unless it is used in place. */
 static nay_status open_leave_index(nay_sst *t) {
   if (t->index_hold == NULL || t->foreign != NULL || !nay__sst_budgeted(t)) return NAY_OK;
@@ -320,8 +316,8 @@ static void open_hold_memory(nay_sst *t) {
   if ((t->options.flags & NAY_SST_BUDGETED) == 0) return;
   t->held = sizeof *t + t->checked_len + t->smallest.cap + t->largest.cap +
             open_memory_of(t->index_hold) + open_memory_of(t->filter_hold) +
-            open_memory_of(t->properties_hold) + open_memory_of_filter(t->full) +
-            open_memory_of_filter(t->prefix);
+            open_memory_of(t->properties_hold) + nay_filter_nbytes(t->full.filter) +
+            nay_filter_nbytes(t->prefix);
   nay__cache_hold(t->options.cache, t->held);
 }
 

@@ -28,7 +28,7 @@ struct nay_sst_writer {
   nay_sst_write_options options;
   nay_params params; /* of native filters */
   nay_order order;
-  nay_key_text key_text;
+  nay_table_key key_text;
   nay_sst_sink sink;
   bool sink_open;  /* neither finished nor aborted */
   nay_buffer out;  /* write buffer of the file */
@@ -401,7 +401,7 @@ static nay_status writer_new(const char *path, const nay_sst_sink *sink,
                              nay_diag *diag, nay_sst_writer **writer) {
   nay_sst_write_options o;
   nay_params params;
-  nay_key_text key_text;
+  nay_table_key key_text;
   NAY_TRY(nay__write_options_read(options, diag, &o, &params, key_text));
   nay_allocator a;
   NAY_TRY(nay__allocator_read(allocator, diag, &a));

@@ -9,12 +9,12 @@
 #ifndef NAY_SST_TABLE_FILTERS_H
 #define NAY_SST_TABLE_FILTERS_H
 
-#include "key/key_description.h"
 #include "nay_table_filters.h"
 #include "sst/filter_block.h"
 #include "sst/footer.h"
 #include "sst/foreign.h"
 #include "sst/index_block.h"
+#include "sst/key_text.h"
 #include "sst/properties.h"
 #include "sst/sst_abi.h"
 
@@ -30,8 +30,8 @@ struct nay_table_filters {
   nay_table_filters_engine engine;
   nay_checked_handle properties_block; /* size 0: none */
   nay_properties properties;
-  nay_key_text key_text; /* how keys are made of texts; "": not stated, or text */
-  bool other_order;      /* the keys are not known to be in bytewise order */
+  nay_table_key key_text; /* how keys are made of texts; "": not stated, or text */
+  bool other_order;       /* the keys are not known to be in bytewise order */
 
   nay_sst_filter layout;
   nay_name policy_name;

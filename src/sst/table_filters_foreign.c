@@ -6,7 +6,7 @@
  * opened: they appear as partitions, each for the keys from its block's first one to the next
  * block's.
  */
-#include "format/format.h"
+#include "sst/native_filter.h"
 #include "sst/table_filters.h"
 
 /* The filter of block i. */
@@ -39,7 +39,7 @@ static nay_status foreign_load_block(nay_table_filters *t, size_t i, nay_foreign
   NAY_TRY(nay__buffer_append(&t->foreign_bytes, bytes.at, bytes.len, &t->allocator));
   nay_status status = NAY_OK;
   if (bytes.len != 0) {
-    status = nay_format_decode(f->format, bytes.at, bytes.len, &t->allocator, NULL, &own.filter);
+    status = nay_format_decode(f->format, bytes.at, bytes.len, 0, &t->allocator, NULL, &own.filter);
     if (status != NAY_ENOMEM) status = NAY_OK; /* what is damaged is told one by one */
   }
   if (status == NAY_OK) {
@@ -68,9 +68,9 @@ static nay_status foreign_load_blocks(nay_table_filters *t, nay_diag *diag) {
 static void foreign_load_bloom(nay_table_filters *t) {
   const nay_foreign *f = t->foreign;
   const uint8_t *bytes = t->bytes + f->filter.offset;
-  bool ok = nay_format_view(t->format, bytes, (size_t)f->filter.size, NULL, &t->view) == NAY_OK;
+  bool ok = nay_format_view(t->format, bytes, (size_t)f->filter.size, 0, NULL, &t->view) == NAY_OK;
   t->damaged = !ok;
-  t->filter_nbits = ok ? nay_view_filter(&t->view)->shape.nunits : 1;
+  t->filter_nbits = ok ? nay__filter_nbits(nay_view_filter(&t->view)) : 1;
   t->has_view = ok && (t->filter_nbits != 0 || nay__foreign_nblocks(f) == 0);
 }
 

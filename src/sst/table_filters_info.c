@@ -1,5 +1,4 @@
 /* table_filters_info.c - the filters of a table one by one, and what they are. */
-#include "format/format.h"
 #include "sst/table_filters.h"
 
 const char *nay_table_filters_engine_name(nay_table_filters_engine engine) {
@@ -42,8 +41,8 @@ static nay_table_filters_entry filters_in_block(const nay_table_filters *t, uint
 /* RocksDB has three layouts: the bytes tell which this is. */
 static const nay_format *filters_exact_format(const nay_table_filters_entry *f) {
   nay_view view;
-  bool ok =
-      f->format != NULL && nay__format_view(f->format, f->bytes, f->len, NULL, &view) == NAY_OK;
+  bool ok = f->format != NULL &&
+            nay_format_view(f->format, f->bytes, f->len, NAY_FORMAT_CERTAIN, NULL, &view) == NAY_OK;
   return ok ? nay_format_of(nay_view_filter(&view)) : f->format;
 }
 
@@ -97,7 +96,7 @@ nay_status nay_table_filters_describe(const nay_table_filters *t, nay_table_filt
       .index_known = t->index_known || t->layout != NAY_SST_BLOCK_FILTER,
       .nkeys = p->nentries,
       .nentries = p->nfilter_entries,
-      .key = t->engine == NAY_TABLE_NAY ? nay__key_shown(t->key_text) : NULL,
+      .key = t->engine == NAY_TABLE_NAY ? nay__table_key_shown(t->key_text) : NULL,
   };
   if (t->foreign != NULL) d.checksum = t->foreign->has_checksums ? "crc32" : "none";
   nay_table_filters_entry f = {.size = sizeof f};

@@ -5,7 +5,6 @@
  * Only what a probe needs is read. Every filter block is compared with its checksum here, so that
  * a probe does not have to.
  */
-#include "format/format.h"
 #include "sst/codec.h"
 #include "sst/metaindex.h"
 #include "sst/prefix.h"
@@ -240,8 +239,9 @@ static nay_status filters_load(nay_table_filters *t, nay_diag *diag) {
     return filters_load_index(t, diag);
   }
   /* a view of a native filter verifies all of it, so it is opened once */
-  t->has_view = t->format != NULL && !t->damaged &&
-                nay__format_view(t->format, filter, len, NULL, &t->view) == NAY_OK;
+  t->has_view =
+      t->format != NULL && !t->damaged &&
+      nay_format_view(t->format, filter, len, NAY_FORMAT_CERTAIN, NULL, &t->view) == NAY_OK;
   return NAY_OK;
 }
 

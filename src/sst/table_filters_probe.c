@@ -9,7 +9,6 @@
  * An explanation takes the same way with a sink: it hands out each filter that an answer may depend
  * on, also those after the first maybe.
  */
-#include "format/format.h"
 #include "nay_explain.h"
 #include "sst/table_filters.h"
 
@@ -54,7 +53,8 @@ static bool probe_filter(probe *p, const uint8_t *bytes, size_t filter_len) {
     bool maybe = t->policy->may_match(t->policy, p->key, p->probe_len, bytes, filter_len);
     return probe_tell(p, bytes, NULL, false, maybe);
   }
-  if (t->format == NULL || nay__format_view(t->format, bytes, filter_len, NULL, &view) != NAY_OK) {
+  if (t->format == NULL ||
+      nay_format_view(t->format, bytes, filter_len, NAY_FORMAT_CERTAIN, NULL, &view) != NAY_OK) {
     return probe_tell(p, bytes, NULL, t->format != NULL, true);
   }
   return probe_view(p, bytes, &view);

@@ -1,7 +1,6 @@
 /* write_options.c - see write_options.h. */
 #include "sst/write_options.h"
 
-#include "policy/policy.h"
 #include "sst/block.h"
 #include "sst/sst_abi.h"
 
@@ -15,7 +14,7 @@ static nay_status write_check_equal(const nay_sst_write_options *o, nay_diag *di
   if (o->prefix != NULL) {
     return nay__fail(diag, NAY_EINVAL, "a prefix filter with a comparator of equal_may_differ", 0);
   }
-  if (o->filter == NAY_SST_NO_FILTER || nay__policy_folds(o->policy, o->comparator->name)) {
+  if (o->filter == NAY_SST_NO_FILTER || nay__sst_policy_folds(o->policy, o->comparator->name)) {
     return NAY_OK;
   }
   return nay__fail(diag, NAY_EINVAL,
@@ -69,13 +68,13 @@ static void write_defaults(nay_sst_write_options *o) {
 
 nay_status nay__write_options_read(const nay_sst_write_options *from, nay_diag *diag,
                                    nay_sst_write_options *o, nay_params *params,
-                                   nay_key_text key_text) {
+                                   nay_table_key key_text) {
   *o = (nay_sst_write_options){.size = sizeof *o};
   if (from != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_WRITE, from, diag, o));
   NAY_TRY(write_check(o, diag));
   NAY_TRY(write_params(o, diag, params));
   const char *key = o->key != NULL ? o->key : "text";
-  NAY_TRY(nay__key_canonical(key, strlen(key), diag, key_text));
+  NAY_TRY(nay__table_key_of(key, strlen(key), diag, key_text));
   write_defaults(o);
   return NAY_OK;
 }

@@ -9,6 +9,7 @@
 #include "nay_format.h"
 #include "shapes.h"
 #include "support/explained.h"
+#include "support/hashes.h"
 #include "support/native.h"
 
 static explained e; /* too large for a stack */
@@ -192,7 +193,7 @@ static void assert_layout(nay_filter *f, golden_key make, uint64_t n, const char
   uint8_t key[GOLDEN_KEY_MAX];
   nay_hash hash;
   for (uint64_t i = 0; i < n; i++) {
-    assert_ok(nay_filter_hash(f, key, make(i, key), &hash));
+    assert_ok(filter_hash(f, key, make(i, key), &hash));
     assert_explained(f, hash, NULL, context);
   }
   for (uint64_t i = 0; i < TEST_SCALE(600); i++) assert_explained(f, any_hash(i), NULL, context);
@@ -235,7 +236,7 @@ static void odd_bytes_are_explained(void **state) {
       odd[len - 3] = (uint8_t)(round % 64), odd[len - 2] = odd[len - 1] = 0;
     if (len > 5 && round % 8 == 2) odd[len - 4] = odd[len - 2] = odd[len - 1] = 0;
     nay_filter *f;
-    if (nay_format_decode(format, odd, len, NULL, NULL, &f) != NAY_OK) continue;
+    if (nay_format_decode(format, odd, len, 0, NULL, NULL, &f) != NAY_OK) continue;
     for (uint64_t i = 0; i < 10; i++)
       assert_explained(f, any_hash(i), NULL, nay_format_name(format));
     nay_filter_free(f);
@@ -264,7 +265,7 @@ static void chains_are_explained(void **state) {
     snprintf(name, sizeof name, "%s-%.2s", dump ? "redis-dump" : "redisbloom", names[i]);
     golden_bytes b = golden_read(path);
     nay_filter *f;
-    assert_ok(nay_format_decode(nay_format_find(name), b.at, b.len, NULL, NULL, &f));
+    assert_ok(nay_format_decode(nay_format_find(name), b.at, b.len, 0, NULL, NULL, &f));
     assert_layout(f, golden_str, 500, names[i]);
     for (size_t s = 0; s < e.n; s++) most = e.steps[s].level > most ? e.steps[s].level : most;
     nay_filter_free(f);

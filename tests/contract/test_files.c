@@ -1,5 +1,6 @@
 /* test_files.c - filters on disk: save, open, map, and what a damaged file may do: nothing. */
 #include "contract.h"
+#include "support/hashes.h"
 
 #define RANDOM (&key_sets[3])
 
@@ -188,7 +189,7 @@ static void lazy_batches_are_single_probes(void **state) {
     for (unsigned i = 0; i < 64; i++) {
       uint8_t key[KEY_MAX];
       nay_hash h;
-      assert_ok(nay_filter_hash(f, key, RANDOM->make(start + i, key), &h));
+      assert_ok(filter_hash(f, key, RANDOM->make(start + i, key), &h));
       lo[i] = h.lo;
     }
     assert_ok(nay_filter_may_contain_hash_many(lazy, lo, NULL, 64, bitmap));

@@ -7,6 +7,7 @@
 
 #include "contract.h"
 #include "nay_explain.h"
+#include "support/hashes.h"
 
 #define RANDOM (&key_sets[3])
 #define NTHREADS 4u
@@ -37,7 +38,7 @@ static void worker_add(worker *w) {
     }
     nay_hash h;
     uint64_t bitmap[1];
-    w->status = nay_filter_hash(w->adds, key, len, &h);
+    w->status = filter_hash(w->adds, key, len, &h);
     lo[i % 64] = h.lo;
     if (w->status == NAY_OK && (i % 64 == 63 || i + 1 == w->n)) {
       w->status = nay_filter_add_hash_many(w->adds, lo, NULL, i % 64 + 1, bitmap, NULL);

@@ -37,7 +37,7 @@ static void check_answers(const uint8_t *filter, size_t len, const random_set *s
   nay_view view;
   void *reader = engine_rocksdb_open(filter, len);
   assert_non_null(reader);
-  assert_ok(nay_format_view(nay_format_find("rocksdb-bloom"), filter, len, NULL, &view));
+  assert_ok(nay_format_view(nay_format_find("rocksdb-bloom"), filter, len, 0, NULL, &view));
   for (unsigned i = 0; i < N_PROBES; i++) {
     uint8_t absent[MAX_KEY_LEN];
     size_t key_len;

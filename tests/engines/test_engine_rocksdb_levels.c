@@ -50,7 +50,7 @@ static void assert_filter(const char *path, double bits, bool flushed, bool comp
   } else {
     assert_true(info.understood && info.ndamaged == 0);
     assert_ok(nay_table_filters_at(t, 0, &f));
-    assert_ok(nay_format_view(f.format, f.bytes, f.len, NULL, &view));
+    assert_ok(nay_format_view(f.format, f.bytes, f.len, 0, NULL, &view));
     assert_ok(nay_filter_stats(nay_view_filter(&view), &stats));
     assert_int_equal(stats.kind, flushed ? NAY_BLOCKED : NAY_RIBBON);
     double fpr = promised(bits), now = stats.fpr_now;

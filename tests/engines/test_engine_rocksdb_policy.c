@@ -87,7 +87,7 @@ static void tables_are(rocks_db *db, nay_sst_filter layout, const char *policy, 
     assert_string_equal(info.policy, policy);
     assert_true(info.understood && info.ndamaged == 0);
     assert_ok(nay_table_filters_at(t, 0, &f));
-    assert_ok(nay_format_view(f.format, f.bytes, f.len, NULL, &view));
+    assert_ok(nay_format_view(f.format, f.bytes, f.len, 0, NULL, &view));
     assert_ok(nay_filter_stats(nay_view_filter(&view), &stats));
     assert_int_equal(stats.kind, kind);
     char key[ROCKS_KEY];

@@ -51,7 +51,7 @@ static size_t chain_in(const nay_format *format, const uint8_t *p, size_t len, u
                        size_t room) {
   size_t size = 0;
   nay_filter *f = NULL;
-  if (nay_format_decode(format, p, len, NULL, NULL, &f) != NAY_OK) return 0;
+  if (nay_format_decode(format, p, len, 0, NULL, NULL, &f) != NAY_OK) return 0;
   if (nay_format_encode(nay_format_find("redisbloom-cf"), f, cf, room, &size) != NAY_OK) size = 0;
   nay_filter_free(f);
   return size;

@@ -167,7 +167,7 @@ static inline unsigned golden_check_edge_cases(const char *name, const char *pat
     size_t len = golden_from_hex(line, digits, bytes); /* "-" has no pair: no bytes */
     const char *answers = line + digits + 1;
     nay_filter *f;
-    assert_ok(nay_format_decode(format, bytes, len, NULL, NULL, &f));
+    assert_ok(nay_format_decode(format, bytes, len, 0, NULL, NULL, &f));
     for (uint64_t i = 0; i < 64; i++) {
       bool maybe = nay_filter_may_contain(f, key, golden_str(i, key));
       if (maybe != (answers[i] == '1')) fail_msg("case %s: key %u", answers + 65, (unsigned)i);

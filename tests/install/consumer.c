@@ -53,7 +53,7 @@ static void show(const char *name, const nay_format *format, const nay_plan *pla
   if (bytes == NULL) exit(2);
   expect(nay_format_encode(format, filter, bytes, len, &written), "encode");
   nay_filter *again = NULL;
-  expect(nay_format_decode(format, bytes, written, NULL, NULL, &again), "decode");
+  expect(nay_format_decode(format, bytes, written, 0, NULL, NULL, &again), "decode");
   printf("%s nbits %" PRIu64 " k %u fpr %016" PRIx64 " bytes %zu digest %016" PRIx64 "\n", name,
          plan->nbits, (unsigned)plan->k, rate, written, digest(bytes, written));
   nay_filter_free(again);

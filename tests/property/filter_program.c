@@ -14,6 +14,7 @@
 #include "filter_program.h"
 
 #include "family/family.h"
+#include "support/hashes.h"
 #include "support/temp.h"
 
 #define NSLOTS 3u
@@ -86,7 +87,7 @@ static nay_status program_hash_keys(program *p) {
     nay_hash hash = {nay_hash_mix(i), 0};
     uint8_t key[NKEYS];
     if (p->params.hash != NAY_HASH_CALLER) {
-      status = nay_filter_hash(empty, key, program_key(i, key), &hash);
+      status = filter_hash(empty, key, program_key(i, key), &hash);
     }
     p->hashes[i] = hash.lo;
   }
@@ -305,7 +306,7 @@ static bool op_advance(program *p) {
 }
 
 static bool program_alike_but_size(const nay_filter *a, const nay_filter *b) {
-  return nay_filter_same_hash(a, b) && a->shape.k == b->shape.k && a->shape.extra == b->shape.extra;
+  return filter_same_hash(a, b) && a->shape.k == b->shape.k && a->shape.extra == b->shape.extra;
 }
 
 static bool op_merge(program *p) {

@@ -3,6 +3,7 @@
  * Compiled twice: test_rates_long.c asks for ten times the probes.
  */
 #include "rates.h"
+#include "support/hashes.h"
 
 #ifndef EFFORT
 #define EFFORT 1
@@ -42,7 +43,7 @@ static void blocked_keeps_its_rate_for_all_keys(void **state) {
     size_t n = 0;
     for (; n < 64 && i < (i < NKEYS ? NKEYS : NKEYS + NPROBES); n++, i++) {
       nay_hash h;
-      assert_ok(nay_filter_hash(f[0], key, set->make(i, key), &h));
+      assert_ok(filter_hash(f[0], key, set->make(i, key), &h));
       lo[n] = h.lo;
     }
     for (int j = 0; j < 2; j++) {

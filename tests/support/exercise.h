@@ -93,7 +93,7 @@ static inline void exercise_round_trip(const nay_format *format, const nay_filte
   size_t len, len2;
   nay_filter *again = NULL;
   uint8_t *p = exercise_encode(format, f, &len);
-  CHECK(nay_format_decode(format, p, len, NULL, NULL, &again) == NAY_OK);
+  CHECK(nay_format_decode(format, p, len, 0, NULL, NULL, &again) == NAY_OK);
   uint8_t *q = exercise_encode(format, again, &len2);
   CHECK(len == len2 && memcmp(p, q, len) == 0);
   nay_filter_free(again);
@@ -134,8 +134,8 @@ static inline bool exercise_bytes(const nay_format *format, uint8_t *p, size_t l
   nay_filter *f = NULL;
   nay_view view;
   nay_diag diag = {.offset = UINT64_MAX};
-  nay_status status = nay_format_decode(format, p, len, &a, &diag, &f);
-  nay_status viewed = nay_format_view(format, p, len, NULL, &view);
+  nay_status status = nay_format_decode(format, p, len, 0, &a, &diag, &f);
+  nay_status viewed = nay_format_view(format, p, len, 0, NULL, &view);
   bool packed = viewed == NAY_ENOTSUP; /* its bytes cannot be probed in place */
   CHECK(memory.peak <= (packed ? exercise_packed_limit(len) : exercise_limit(len)));
   CHECK(packed || viewed == status);

@@ -23,7 +23,7 @@ static nay_filter *make_counting(uint64_t nkeys, uint32_t flags) {
  */
 static nay_filter *make_blocks(uint64_t nblocks, uint32_t k) {
   nay_shape shape = {nblocks, k, 0};
-  nay_hasher hasher = {.kind = NAY_HASH_CALLER};
+  nay_hash_fn hasher = {.kind = NAY_HASH_CALLER};
   nay_filter *f;
   assert_ok(nay__filter_make(&nay__family_counting, &shape, &hasher, 0, 0, NULL, &f));
   return f;

@@ -6,6 +6,7 @@
 #include "filter.h"
 #include "nay_format.h"
 #include "support/explained.h"
+#include "support/hashes.h"
 #include "support/keys.h"
 #include "support/temp.h"
 #include "support/test.h"
@@ -132,11 +133,11 @@ static void a_filter_of_no_keys_says_so(void **state) {
     nay_filter_free(f);
   }
   nay_view view;
-  assert_ok(nay_format_view(nay_format_find("leveldb"), "", 0, NULL, &view));
+  assert_ok(nay_format_view(nay_format_find("leveldb"), "", 0, 0, NULL, &view));
   assert_int_equal(explain_number(nay_view_filter(&view), 1).reason, NAY_REASON_NO_KEYS);
-  assert_ok(nay_format_view(nay_format_find("rocksdb-ribbon"), "", 0, NULL, &view));
+  assert_ok(nay_format_view(nay_format_find("rocksdb-ribbon"), "", 0, 0, NULL, &view));
   assert_int_equal(explain_number(nay_view_filter(&view), 1).reason, NAY_REASON_NO_KEYS);
-  assert_ok(nay_format_view(nay_format_find("rocksdb-bloom"), "\0\0\0\0\0\0", 6, NULL, &view));
+  assert_ok(nay_format_view(nay_format_find("rocksdb-bloom"), "\0\0\0\0\0\0", 6, 0, NULL, &view));
   assert_int_equal(explain_number(nay_view_filter(&view), 1).reason, NAY_REASON_NO_ANSWER);
 }
 
@@ -165,7 +166,7 @@ static void hash_and_seed_are_those_of_the_filter(void **state) {
   nay_params p = {sizeof p, .kind = NAY_BLOCKED, .nkeys = 10, .fpr = 0.01, .seed = 99};
   nay_filter *f = build(&p, 5);
   nay_hash hash;
-  assert_ok(nay_filter_hash(f, "foo", 3, &hash));
+  assert_ok(filter_hash(f, "foo", 3, &hash));
   nay_explanation why = explain_key(f, "foo");
   assert_int_equal(why.hash.lo, hash.lo);
   assert_int_equal(why.word, hash.lo);

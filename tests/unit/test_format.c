@@ -3,6 +3,7 @@
  * makes, and what may be done with them.
  */
 #include "golden/golden.h"
+#include "support/hashes.h"
 #include "support/keys.h"
 
 static const char *const layouts[] = {"leveldb", "mini-lsm", "nori", "nori12", "lab"};
@@ -80,12 +81,12 @@ static void no_name_overrides_a_magic_number(void **state) {
       bool certain = nay_format_has_magic(is) ||
                      (nay_format_has_checksum(is) && !nay_format_has_checksum(named));
       if (named == is || !certain) continue;
-      assert_status(nay_format_decode(named, bytes.at, bytes.len, NULL, &diag, &wrong),
+      assert_status(nay_format_decode(named, bytes.at, bytes.len, 0, NULL, &diag, &wrong),
                     NAY_EFORMAT);
       assert_non_null(strstr(diag.what, nay_format_name(is)));
       assert_null(wrong);
       npairs++;
-      assert_status(nay_format_view(named, bytes.at, bytes.len, &diag, &view), NAY_EFORMAT);
+      assert_status(nay_format_view(named, bytes.at, bytes.len, 0, &diag, &view), NAY_EFORMAT);
     }
     free(bytes.at);
     nay_filter_free(f);
@@ -348,7 +349,7 @@ static void single_and_batch_agree(void **state) {
     keys[i] = bytes[i];
     lens[i] = key_sequential(i % 100, bytes[i]); /* the last 50 are repeats */
     nay_hash hash;
-    assert_ok(nay_filter_hash(one, keys[i], lens[i], &hash));
+    assert_ok(filter_hash(one, keys[i], lens[i], &hash));
     lo[i] = hash.lo;
     hi[i] = hash.hi;
   }
@@ -437,7 +438,7 @@ static void headers_tell_the_plan(void **state) {
     assert_ok(nay_format_new(format, &p, NULL, NULL, &f));
     assert_ok(nay_filter_stats(f, &before));
     assert_ok(nay_format_encode(format, f, bytes, sizeof bytes, &len));
-    assert_ok(nay_format_decode(format, bytes, len, NULL, NULL, &g));
+    assert_ok(nay_format_decode(format, bytes, len, 0, NULL, NULL, &g));
     assert_ok(nay_filter_stats(g, &after));
     assert_int_equal(after.nkeys, 1000);
     assert_true(after.fpr_planned > 0 && after.fpr_planned == before.fpr_planned);
@@ -545,11 +546,11 @@ static void null_arguments(void **state) {
   assert_status(nay_format_new(format, &p, NULL, &diag, NULL), NAY_EINVAL);
   assert_status(nay_format_builder(NULL, &p, NULL, &diag, &b), NAY_EINVAL);
   assert_status(nay_format_builder(format, NULL, NULL, &diag, &b), NAY_EINVAL);
-  assert_status(nay_format_decode(NULL, "", 0, NULL, &diag, &f), NAY_EINVAL);
-  assert_status(nay_format_decode(format, NULL, 5, NULL, &diag, &f), NAY_EINVAL);
-  assert_status(nay_format_decode(format, "", 0, NULL, &diag, NULL), NAY_EINVAL);
-  assert_status(nay_format_view(format, NULL, 5, &diag, &view), NAY_EINVAL);
-  assert_status(nay_format_view(format, "", 0, &diag, NULL), NAY_EINVAL);
+  assert_status(nay_format_decode(NULL, "", 0, 0, NULL, &diag, &f), NAY_EINVAL);
+  assert_status(nay_format_decode(format, NULL, 5, 0, NULL, &diag, &f), NAY_EINVAL);
+  assert_status(nay_format_decode(format, "", 0, 0, NULL, &diag, NULL), NAY_EINVAL);
+  assert_status(nay_format_view(format, NULL, 5, 0, &diag, &view), NAY_EINVAL);
+  assert_status(nay_format_view(format, "", 0, 0, &diag, NULL), NAY_EINVAL);
   assert_int_equal(nay_format_encoded_size(NULL, NULL), 0);
 }
 
@@ -573,9 +574,9 @@ static void native_is_a_format_too(void **state) {
   assert_ptr_equal(nay_format_of(f), native);
   add_range(f, 0, 100);
   golden_bytes bytes = golden_encode(f);
-  assert_ok(nay_format_decode(native, bytes.at, bytes.len, NULL, NULL, &again));
+  assert_ok(nay_format_decode(native, bytes.at, bytes.len, 0, NULL, NULL, &again));
   golden_assert_encodes(again, bytes.at, bytes.len);
-  assert_ok(nay_format_view(native, bytes.at, bytes.len, NULL, &view));
+  assert_ok(nay_format_view(native, bytes.at, bytes.len, 0, NULL, &view));
   assert_int_equal(maybes(nay_view_filter(&view), 0, 100), 100);
   assert_ok(nay_format_builder(native, &counted, NULL, NULL, &b));
   uint8_t key[KEY_MAX];

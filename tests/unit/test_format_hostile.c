@@ -29,17 +29,17 @@ static void assert_refused(const char *name, const uint8_t *bytes, size_t len, c
   nay_diag diag = {.offset = UINT64_MAX, .os_error = -1}, view_diag = diag;
   nay_filter *f = MARK;
   nay_view view;
-  assert_status(nay_format_decode(format, bytes, len, &allocator, &diag, &f), NAY_ECORRUPT);
+  assert_status(nay_format_decode(format, bytes, len, 0, &allocator, &diag, &f), NAY_ECORRUPT);
   assert_ptr_equal(f, MARK);
   assert_int_equal(memory.calls, 0);
   assert_non_null(diag.what);
   assert_string_equal(diag.what, what);
   assert_int_equal(diag.offset, offset);
   assert_int_equal(diag.os_error, 0);
-  assert_status(nay_format_view(format, bytes, len, &view_diag, &view), NAY_ECORRUPT);
+  assert_status(nay_format_view(format, bytes, len, 0, &view_diag, &view), NAY_ECORRUPT);
   assert_string_equal(view_diag.what, what);
   assert_int_equal(view_diag.offset, offset);
-  assert_status(nay_format_decode(format, bytes, len, NULL, NULL, &f), NAY_ECORRUPT);
+  assert_status(nay_format_decode(format, bytes, len, 0, NULL, NULL, &f), NAY_ECORRUPT);
 }
 
 /* Asks everything of a filter that came from strange bytes. */
@@ -59,9 +59,9 @@ static void assert_accepted(const char *name, const uint8_t *bytes, size_t len, 
   nay_allocator allocator = flaky_allocator(&memory);
   nay_filter *f;
   nay_view view;
-  assert_ok(nay_format_decode(format, bytes, len, &allocator, NULL, &f));
+  assert_ok(nay_format_decode(format, bytes, len, 0, &allocator, NULL, &f));
   assert_true(memory.peak <= 2 * len + 65536);
-  assert_ok(nay_format_view(format, bytes, len, NULL, &view));
+  assert_ok(nay_format_view(format, bytes, len, 0, NULL, &view));
   use_all(f);
   use_all(nay_view_filter(&view));
   for (uint64_t i = 0; i < 8; i++) {
@@ -235,7 +235,7 @@ static void nori12_of_an_empty_table(void **state) {
   uint8_t bytes[12] = {0};
   nay_filter *f;
   assert_accepted("nori12", bytes, sizeof bytes, sizeof bytes);
-  assert_ok(nay_format_decode(nay_format_find("nori12"), bytes, sizeof bytes, NULL, NULL, &f));
+  assert_ok(nay_format_decode(nay_format_find("nori12"), bytes, sizeof bytes, 0, NULL, NULL, &f));
   assert_false(nay_filter_may_contain(f, "foo", 3));
   assert_status(nay_filter_add(f, "foo", 3, NULL), NAY_EFULL);
   nay_filter_free(f);
@@ -279,7 +279,7 @@ static void minilsm_reserved_k(void **state) {
     bytes[8] = reserved[i];
     seal(bytes, sizeof bytes);
     assert_accepted("mini-lsm", bytes, sizeof bytes, sizeof bytes);
-    assert_ok(nay_format_decode(nay_format_find("mini-lsm"), bytes, 13, NULL, NULL, &f));
+    assert_ok(nay_format_decode(nay_format_find("mini-lsm"), bytes, 13, 0, NULL, NULL, &f));
     assert_true(nay_filter_may_contain(f, "foo", 3));
     assert_status(nay_filter_add(f, "foo", 3, NULL), NAY_ENOTSUP);
     assert_ok(nay_filter_stats(f, &stats));
@@ -297,7 +297,7 @@ static void every_flipped_bit_is_safe(void **state) {
   for (size_t bit = 0; bit < 8 * b.len; bit++) {
     b.at[bit / 8] ^= (uint8_t)(1u << bit % 8);
     nay_view view;
-    if (nay_format_view(format, b.at, b.len, NULL, &view) == NAY_OK) {
+    if (nay_format_view(format, b.at, b.len, 0, NULL, &view) == NAY_OK) {
       size_t kept = nay_format_encoded_size(format, nay_view_filter(&view));
       assert_true(kept <= b.len);
       assert_accepted(name, b.at, b.len, kept);
@@ -330,7 +330,7 @@ static void random_bytes_are_safe(void **state) {
     for (size_t i = 0; i < len; i++) bytes[i] = (uint8_t)nay_hash_mix(round << 8 | i);
     if (round % 2 == 0) make_plausible(name, bytes, len, r >> 32);
     nay_view view;
-    if (nay_format_view(format, bytes, len, NULL, &view) != NAY_OK) continue;
+    if (nay_format_view(format, bytes, len, 0, NULL, &view) != NAY_OK) continue;
     assert_accepted(name, bytes, len, nay_format_encoded_size(format, nay_view_filter(&view)));
     accepted++;
   }
@@ -345,7 +345,7 @@ static void views_at_any_address(void **state) {
     assert_non_null(memory);
     memcpy(memory + shift, b.at, b.len);
     nay_view view;
-    assert_ok(nay_format_view(nay_format_find(name), memory + shift, b.len, NULL, &view));
+    assert_ok(nay_format_view(nay_format_find(name), memory + shift, b.len, 0, NULL, &view));
     const nay_filter *f = nay_view_filter(&view);
     for (uint64_t i = 0; i < 100; i++) {
       assert_true(nay_filter_may_contain(f, key, golden_str(i, key)));
@@ -371,7 +371,7 @@ static void no_memory(void **state) {
     nay_allocator allocator = flaky_allocator(&memory);
     nay_diag diag = {.offset = 1, .os_error = 1};
     nay_filter *f = MARK;
-    assert_status(nay_format_decode(format, b.at, b.len, &allocator, &diag, &f), NAY_ENOMEM);
+    assert_status(nay_format_decode(format, b.at, b.len, 0, &allocator, &diag, &f), NAY_ENOMEM);
     assert_string_equal(diag.what, nay_status_text(NAY_ENOMEM));
     memory.calls = 0;
     assert_status(nay_format_new(format, &p, &allocator, &diag, &f), NAY_ENOMEM);

@@ -148,7 +148,7 @@ static void bloom_chosen_once(void **state) {
       nay_bits b = {.nunits = sizes[s], .k = k, .in_cache = s < 2};
       b.bytes = calloc((size_t)nay__ceil_div(sizes[s], 64), 8);
       assert_non_null(b.bytes);
-      nay_probe test = table->bloom->choose_test(&b);
+      nay_bits_probe test = table->bloom->choose_test(&b);
       nay_add_blind add_blind = table->bloom->choose_add_blind(&b);
       uint64_t hashes[64], maybe = 0;
       for (unsigned i = 0; i < 64; i++) {

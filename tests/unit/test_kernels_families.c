@@ -20,7 +20,7 @@ static void answers_of(nay_filter *f, const nay_kernels *kernels, uint64_t *batc
                        uint64_t *singles) {
   f->kernels = kernels;
   if (f->family->bind != NULL) f->family->bind(f);
-  nay_probe probe = f->bits.probe;
+  nay_bits_probe probe = f->bits.probe;
   for (unsigned i = 0; i < NPROBES; i += 64) {
     unsigned n = 64 - i / 64 % 2; /* whole batches and others */
     batches[i / 64] = f->family->batch->test(f, hashes + i, NULL, n, NULL);

@@ -138,7 +138,7 @@ static void cuckoo_as_formulas(const nay_kernels *table, uint64_t m, unsigned f,
   }
   nay_cuckoo_map map = {bytes + HEADER, m, f};
   assert_int_equal(table->cuckoo->test64(&map, hashes), want);
-  nay_probe probe = table->cuckoo->choose_test != NULL ? table->cuckoo->choose_test(f) : NULL;
+  nay_bits_probe probe = table->cuckoo->choose_test != NULL ? table->cuckoo->choose_test(f) : NULL;
   nay_bits b = {.bytes = bytes, .nunits = m};
   for (unsigned i = 0; probe != NULL && i < 64; i++) {
     assert_int_equal(probe(&b, hashes[i]), want >> i & 1);

@@ -83,7 +83,7 @@ static void check_vector(const vector *v) {
   nay_filter *f, *copy;
   nay_stats stats = {.size = sizeof stats};
   nay_diag diag = {.what = NULL};
-  nay_status status = nay_format_decode(v->format, v->bytes.at, v->bytes.len, NULL, &diag, &f);
+  nay_status status = nay_format_decode(v->format, v->bytes.at, v->bytes.len, 0, NULL, &diag, &f);
   if (status != NAY_OK) fail_msg("%s: %s", v->file, diag.what);
   assert_ptr_equal(nay_format_of(f), v->format);
   check_answers(v, f);
@@ -129,7 +129,7 @@ static void either_name_reads_both_sizings(void **state) {
   const nay_format *rounded = nay_format_find("nori12"), *any = nay_format_find("nori12-unrounded");
   nay_filter *f = golden_by_new(any, golden_str, 100, 10), *read;
   golden_bytes bytes = golden_encode(f);
-  assert_ok(nay_format_decode(rounded, bytes.at, bytes.len, NULL, NULL, &read));
+  assert_ok(nay_format_decode(rounded, bytes.at, bytes.len, 0, NULL, NULL, &read));
   assert_ptr_equal(nay_format_of(read), any);
   golden_check_members(read, golden_str, 100);
   golden_assert_encodes(read, bytes.at, bytes.len);
@@ -137,7 +137,7 @@ static void either_name_reads_both_sizings(void **state) {
   free(bytes.at);
   f = golden_by_new(rounded, golden_str, 100, 10);
   bytes = golden_encode(f);
-  assert_ok(nay_format_decode(any, bytes.at, bytes.len, NULL, NULL, &read));
+  assert_ok(nay_format_decode(any, bytes.at, bytes.len, 0, NULL, NULL, &read));
   golden_check_members(read, golden_str, 100);
   golden_assert_encodes(read, bytes.at, bytes.len);
   nay_filter_free(f);
@@ -148,7 +148,7 @@ static void k_0_is_maybe(void **state) {
   (void)state;
   const uint8_t bytes[] = {0, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   nay_filter *f;
-  assert_ok(nay_format_decode(nay_format_find("nori12"), bytes, sizeof bytes, NULL, NULL, &f));
+  assert_ok(nay_format_decode(nay_format_find("nori12"), bytes, sizeof bytes, 0, NULL, NULL, &f));
   assert_true(nay_filter_may_contain(f, "a", 1));
   assert_non_null(nay_format_caveat(f));
   nay_filter_free(f);
@@ -161,7 +161,7 @@ static nay_status decode_quotient(const uint8_t *bytes, size_t len, nay_diag *di
   nay_allocator allocator = flaky_allocator(&memory);
   nay_filter *f = NULL;
   nay_status status =
-      nay_format_decode(nay_format_find("nori-quotient"), bytes, len, &allocator, diag, &f);
+      nay_format_decode(nay_format_find("nori-quotient"), bytes, len, 0, &allocator, diag, &f);
   assert_true(memory.peak <= 17 * len + 3 * (1 << 20));
   if (status == NAY_OK) {
     golden_bytes again = golden_encode(f);

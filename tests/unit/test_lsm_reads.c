@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "sst/crc32c.h"
 #include "golden/golden.h"
 #include "nay_lookup.h"
 #include "nay_sst_foreign.h"
+#include "sst/crc32c.h"
 
 #define MOST_TABLES 100u
 #define LOOKUPS 2000u

@@ -178,7 +178,7 @@ static void check_table_filters(const lsm_table *t) {
   assert_int_equal(info.nkeys, t->nori ? t->nentries : 0);
   for (uint64_t i = 0; nay_table_filters_at(f, i, &one) == NAY_OK; i++) {
     nay_filter *decoded;
-    assert_ok(nay_format_decode(one.format, one.bytes, one.len, NULL, NULL, &decoded));
+    assert_ok(nay_format_decode(one.format, one.bytes, one.len, 0, NULL, NULL, &decoded));
     nay_filter_free(decoded);
   }
   nay_table_filters_free(f);

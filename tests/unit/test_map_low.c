@@ -36,7 +36,7 @@ static nay_status build_from(const nay_map_params *params, const pairs *p, bool 
                              {p->hashes + third, p->values + third, p->n - third}};
   nay_map_source source = {.runs = runs, .nruns = NRUNS, .n = p->n, .group_keys = group_keys};
   if (file) source.spill = spill_of(p);
-  nay_hasher hasher = {.kind = NAY_HASH_CALLER};
+  nay_hash_fn hasher = {.kind = NAY_HASH_CALLER};
   nay_status status = nay__map_build(params, &hasher, &source, NULL, diag, map);
   nay__hash_spill_free(source.spill);
   return status;
@@ -108,7 +108,7 @@ static void memory_is_that_of_a_group(void **state) {
   pairs p = pairs_of(1000000, 8, 5);
   nay_map_run run = {p.hashes, p.values, p.n};
   nay_map_params params = params_of(8, 0);
-  nay_hasher hasher = {.kind = NAY_HASH_CALLER};
+  nay_hash_fn hasher = {.kind = NAY_HASH_CALLER};
   for (unsigned low = 0; low < 2; low++) {
     flaky heap = {.fail_at = -1};
     nay_allocator a = flaky_allocator(&heap);

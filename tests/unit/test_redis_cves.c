@@ -39,7 +39,7 @@ static void refuse_cf(size_t offset, uint64_t value, size_t width) {
   assert_true(diag.offset < NAY_CFCHAIN_HEADER_LEN);
   assert_int_equal(h.nfilters, 77);
   const nay_format *format = nay_format_find("redisbloom-cf");
-  assert_status(nay_format_decode(format, bytes.at, bytes.len, NULL, NULL, &f), NAY_ECORRUPT);
+  assert_status(nay_format_decode(format, bytes.at, bytes.len, 0, NULL, NULL, &f), NAY_ECORRUPT);
   assert_null(f);
   free(bytes.at);
 }
@@ -237,7 +237,7 @@ static void refuse_bf(size_t offset, uint64_t value, size_t width) {
   assert_true(heap.peak < 4096); /* no array was made for it */
   assert_true(flaky_is_clean(&heap));
   const nay_format *format = nay_format_find("redisbloom-bf");
-  assert_status(nay_format_decode(format, bytes.at, bytes.len, NULL, NULL, &f), NAY_ECORRUPT);
+  assert_status(nay_format_decode(format, bytes.at, bytes.len, 0, NULL, NULL, &f), NAY_ECORRUPT);
   assert_null(f);
   free(bytes.at);
 }

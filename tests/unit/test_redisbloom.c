@@ -25,7 +25,7 @@ static const nay_format *format_of(const char *name, bool is_dump) {
 static nay_filter *decode(const char *name, bool is_dump) {
   golden_bytes bytes = redisbloom_bytes(name, is_dump);
   nay_filter *f;
-  assert_ok(nay_format_decode(format_of(name, is_dump), bytes.at, bytes.len, NULL, NULL, &f));
+  assert_ok(nay_format_decode(format_of(name, is_dump), bytes.at, bytes.len, 0, NULL, NULL, &f));
   free(bytes.at);
   return f;
 }
@@ -200,9 +200,9 @@ static void a_scan_is_viewed_and_a_dump_is_not(void **state) {
   golden_bytes scan = redisbloom_bytes("bf_exp4", false), dump = redisbloom_bytes("bf_exp4", true);
   nay_view view;
   nay_diag diag;
-  assert_ok(nay_format_view(format_of("bf", false), scan.at, scan.len, NULL, &view));
+  assert_ok(nay_format_view(format_of("bf", false), scan.at, scan.len, 0, NULL, &view));
   assert_true(nay_filter_may_contain(nay_view_filter(&view), "item:7", 6));
-  assert_status(nay_format_view(format_of("bf", true), dump.at, dump.len, &diag, &view),
+  assert_status(nay_format_view(format_of("bf", true), dump.at, dump.len, 0, &diag, &view),
                 NAY_ENOTSUP);
   free(scan.at);
   free(dump.at);
@@ -350,7 +350,7 @@ static void every_cut_is_refused(void **state) {
         nay_filter *f = NULL;
         nay_diag diag = {.offset = UINT64_MAX};
         nay_status status =
-            nay_format_decode(format_of(names[i], is_dump), bytes.at, len, NULL, &diag, &f);
+            nay_format_decode(format_of(names[i], is_dump), bytes.at, len, 0, NULL, &diag, &f);
         assert_true(status == NAY_ECORRUPT || (is_dump && len < 10 && status == NAY_EFORMAT));
         assert_true(diag.what != NULL && diag.offset <= len);
         assert_null(f);
@@ -369,8 +369,8 @@ static void every_flip_of_a_dump_is_refused(void **state) {
     for (size_t bit = 0; bit < dump.len * 8; bit++) {
       nay_filter *f = NULL;
       dump.at[bit / 8] ^= (uint8_t)(1u << bit % 8);
-      assert_true(nay_format_decode(format_of(some[i], true), dump.at, dump.len, NULL, NULL, &f) !=
-                  NAY_OK);
+      assert_true(nay_format_decode(format_of(some[i], true), dump.at, dump.len, 0, NULL, NULL,
+                                    &f) != NAY_OK);
       dump.at[bit / 8] ^= (uint8_t)(1u << bit % 8);
     }
     for (size_t bit = 0; bit < scan.len * 8; bit++) {
@@ -408,12 +408,12 @@ static void dumps_of_other_types_and_versions(void **state) {
   (void)state;
   golden_bytes dump = redisbloom_bytes("cf_exp0", true);
   nay_filter *f = NULL;
-  assert_status(nay_format_decode(format_of("bf", true), dump.at, dump.len, NULL, NULL, &f),
+  assert_status(nay_format_decode(format_of("bf", true), dump.at, dump.len, 0, NULL, NULL, &f),
                 NAY_EFORMAT);
   dump.at[9] ^= 7; /* version 3 of the encoding */
   seal_dump(dump.at, dump.len);
   assert_ptr_equal(nay_format_recognise(dump.at, dump.len), format_of("cf", true));
-  assert_status(nay_format_decode(format_of("cf", true), dump.at, dump.len, NULL, NULL, &f),
+  assert_status(nay_format_decode(format_of("cf", true), dump.at, dump.len, 0, NULL, NULL, &f),
                 NAY_EVERSION);
   dump.at[0] = 6;
   assert_null(nay_format_recognise(dump.at, dump.len));
@@ -438,7 +438,7 @@ static void a_claim_without_bytes_costs_nothing(void **state) {
   nay_allocator a = flaky_allocator(&heap);
   nay_filter *f = NULL;
   nay_diag diag;
-  assert_status(nay_format_decode(format_of("cf", true), bytes, w.len, &a, &diag, &f),
+  assert_status(nay_format_decode(format_of("cf", true), bytes, w.len, 0, &a, &diag, &f),
                 NAY_ECORRUPT);
   assert_string_equal(diag.what, "a packed string claims too much");
   assert_int_equal(heap.peak, 0);
@@ -451,7 +451,8 @@ static void without_memory_nothing_is_left(void **state) {
     flaky heap = {.fail_at = at};
     nay_allocator a = flaky_allocator(&heap);
     nay_filter *f = NULL;
-    nay_status status = nay_format_decode(format_of("bf", true), dump.at, dump.len, &a, NULL, &f);
+    nay_status status =
+        nay_format_decode(format_of("bf", true), dump.at, dump.len, 0, &a, NULL, &f);
     if (status == NAY_OK) {
       uint8_t *again = malloc(dump.len);
       size_t written;

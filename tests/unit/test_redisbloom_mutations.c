@@ -33,7 +33,7 @@ static void assert_answers(const uint8_t *p, size_t len, const nay_format *forma
                            const uint8_t *bytes, size_t nbytes) {
   nay_filter *f;
   nay_cfchain *chain = chain_of(p, len);
-  assert_ok(nay_format_decode(format, bytes, nbytes, NULL, NULL, &f));
+  assert_ok(nay_format_decode(format, bytes, nbytes, 0, NULL, NULL, &f));
   for (uint64_t i = 0; i < 200; i++) {
     nay_hash hash = {nay_hash_mix(i ^ len << 20), 0};
     assert_int_equal(nay_filter_may_contain_hash(f, hash), nay_cfchain_has(chain, hash.lo));

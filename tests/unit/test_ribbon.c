@@ -201,7 +201,7 @@ static nay_status build_with(const nay_layers *layers, const nay_params *params,
   solver.layers = layers;
   nay_family_bulk bulk = {.solver = &solver};
   family.bulk = &bulk;
-  nay_hasher hasher = {.kind = NAY_HASH_CALLER};
+  nay_hash_fn hasher = {.kind = NAY_HASH_CALLER};
   nay_run run = {x, n};
   nay_source source = {.runs = &run, .nruns = 1, .n = n};
   nay_status status = nay__static_build(&family, params, &hasher, &source, NULL, NULL, f);

@@ -13,7 +13,7 @@ static const char *const layouts[] = {"rocksdb-bloom", "rocksdb-legacy", "rocksd
 
 static nay_filter *decode(const char *name, const void *bytes, size_t len) {
   nay_filter *f;
-  assert_ok(nay_format_decode(nay_format_find(name), bytes, len, NULL, NULL, &f));
+  assert_ok(nay_format_decode(nay_format_find(name), bytes, len, 0, NULL, NULL, &f));
   return f;
 }
 

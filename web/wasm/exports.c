@@ -57,7 +57,9 @@ int nayw_add(nay_filter *filter, const uint8_t *key, size_t len) {
 NAYW_EXPORT(nayw_hash)
 int nayw_hash(const nay_filter *f, const uint8_t *key, size_t len, nay_hash *hash);
 int nayw_hash(const nay_filter *f, const uint8_t *key, size_t len, nay_hash *hash) {
-  return nay_filter_hash(f, key, len, hash);
+  nay_status status = nay__hasher_ready(&f->hasher);
+  if (status == NAY_OK) *hash = nay__hash_key(&f->hasher, key, len);
+  return status;
 }
 
 /* nayw_remove_hash, nayw_count_hash: structs by value have no form in JavaScript. */
@@ -149,7 +151,7 @@ int nayw_hash_packed(const nay_filter *f, const uint8_t *bytes, const uint32_t *
 int nayw_hash_packed(const nay_filter *f, const uint8_t *bytes, const uint32_t *offsets, size_t n,
                      uint64_t *lo, uint64_t *hi) {
   hash_ctx ctx = {f, lo, hi};
-  const nay_hasher hasher = f->hasher; /* a copy that nothing points to: it stays in registers */
+  const nay_hash_fn hasher = f->hasher; /* a copy that nothing points to: it stays in registers */
   nay_status status = nay__hasher_ready(&f->hasher);
   if (status != NAY_OK) return status;
   for (size_t i = 0; i < n; i++) {

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../support/hashes.h"
 #include "nay_advanced.h"
 #include "nay_key.h"
 
@@ -473,7 +474,7 @@ static void hashes_add(text *t, const char *title, const nay_params *params) {
   for (uint32_t i = 0; i < 260 + sizeof longer / sizeof longer[0]; i++) {
     uint32_t len = i < 260 ? i : longer[i - 260];
     nay_hash hash;
-    status = nay_filter_hash(f, bytes, len, &hash);
+    status = filter_hash(f, bytes, len, &hash);
     if (status != NAY_OK) die("hash", title, status);
     int n = snprintf(line, sizeof line, "%s %u %016llx\n", title, (unsigned)len,
                      (unsigned long long)hash.lo);

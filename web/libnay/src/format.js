@@ -60,7 +60,7 @@ function makeFormats(m, structs, Filter) {
       const from = bytesOf(bytes, 'bytes');
       const at = m.copyIn(from);
       try {
-        return new Filter(OWN, m.make((diag, out) => x.nay_format_decode(format, at, from.length, 0, diag, out)));
+        return new Filter(OWN, m.make((diag, out) => x.nay_format_decode(format, at, from.length, 0, 0, diag, out)));
       } finally {
         m.free(at);
       }
