@@ -1,10 +1,11 @@
 /*
  * block.c - see block.h.
  *
- * A search never reconstructs a key. It keeps `same`, how many leading bytes the current key shares
- * with the target, and the byte after them. If the next key shares more than that with the current
- * one, it compares the same way and its bytes are not read; otherwise its suffix starts at or
- * before the first difference, and is compared from there on.
+ * A bytewise search never reconstructs a key. It keeps `same`, the length of the prefix that the
+ * current key shares with the target, and the byte of the current key after that prefix. An entry
+ * with `shared` > `same` has that byte as well, so its key compares like the current one and its
+ * suffix is not read. Any other entry's suffix starts at or before the first difference, and is
+ * compared from there.
  */
 #include "sst/block.h"
 
@@ -13,7 +14,7 @@
 nay_status nay__block_reset(nay_block_builder *b, const nay_allocator *a) {
   const uint8_t first[4] = {0, 0, 0, 0};
   b->bytes.len = b->restarts.len = 0;
-  b->since = 0;
+  b->nsince_restart = 0;
   return nay__buffer_append(&b->restarts, first, sizeof first, a);
 }
 
@@ -24,14 +25,14 @@ void nay__block_builder_free(nay_block_builder *b, const nay_allocator *a) {
 
 nay_status nay__block_add(nay_block_builder *b, const uint8_t *key, size_t len, size_t shared,
                           const uint8_t *value, size_t value_len, const nay_allocator *a) {
-  bool restart = b->since >= b->interval;
+  bool restart = b->nsince_restart >= b->interval;
   if (restart || b->bytes.len == 0) shared = 0;
   NAY_TRY(nay__buffer_reserve(&b->restarts, 4, a));
   NAY_TRY(nay__buffer_reserve(&b->bytes, 3 * NAY_VARINT32_MAX + len - shared + value_len, a));
   if (restart) {
     nay__store32le(b->restarts.at + b->restarts.len, (uint32_t)b->bytes.len);
     b->restarts.len += 4;
-    b->since = 0;
+    b->nsince_restart = 0;
   }
   uint8_t *p = b->bytes.at + b->bytes.len;
   p = nay__varint_store(p, shared);
@@ -41,7 +42,7 @@ nay_status nay__block_add(nay_block_builder *b, const uint8_t *key, size_t len, 
   p += len - shared;
   if (value_len != 0) memcpy(p, value, value_len);
   b->bytes.len = (size_t)(p + value_len - b->bytes.at);
-  b->since++;
+  b->nsince_restart++;
   return NAY_OK;
 }
 
@@ -64,14 +65,14 @@ nay_status nay__block_open(const uint8_t *bytes, size_t len, nay_diag *diag, nay
   if (n > (len - 4) / 4) {
     return nay__fail(diag, NAY_ECORRUPT, "a block has more restarts than bytes", len - 4);
   }
-  if (n == 0) { /* also an empty block has one: else damage could hide its entries */
+  if (n == 0) { /* writers store one even for an empty block; 0 would hide all entries */
     return nay__fail(diag, NAY_ECORRUPT, "a block has no restarts", len - 4);
   }
   *block = (nay_block){bytes, (uint32_t)(len - 4 - (size_t)n * 4), n};
   return NAY_OK;
 }
 
-NAY_INLINE nay_status block_bad(nay_diag *diag, uint32_t at) {
+NAY_INLINE nay_status block_corrupt(nay_diag *diag, uint32_t at) {
   return nay__fail(diag, NAY_ECORRUPT, "a block has an entry that does not fit", at);
 }
 
@@ -92,17 +93,18 @@ static inline uint32_t block_restart(const nay_block *b, uint32_t i) {
   return nay__load32le(b->bytes + b->end + (size_t)i * 4);
 }
 
-/* The entry at a restart, which must have a whole key. */
+/* Decodes the entry at restart point i, whose key must be whole. */
 static nay_status block_restart_entry(const nay_block *b, uint32_t i, nay_diag *diag,
                                       nay_entry *e) {
   uint32_t at = block_restart(b, i);
-  if (at >= b->end || !block_entry(b, at, e) || e->shared != 0) return block_bad(diag, at);
+  if (at >= b->end || !block_entry(b, at, e) || e->shared != 0) return block_corrupt(diag, at);
   return NAY_OK;
 }
 
-/* The last restart whose key is before target, or the first restart; the block has entries. */
-static nay_status block_narrow(const nay_block *b, nay_order order, const nay_target *target,
-                               nay_diag *diag, uint32_t *restart) {
+/* Sets *restart to the last restart point whose key is before the target, or to 0. The block must
+ * have entries. */
+static nay_status block_find_restart(const nay_block *b, nay_order order, const nay_target *target,
+                                     nay_diag *diag, uint32_t *restart) {
   uint32_t low = 0, high = b->nrestarts - 1;
   while (low < high) {
     uint32_t middle = low + (high - low + 1) / 2;
@@ -118,42 +120,42 @@ static nay_status block_narrow(const nay_block *b, nay_order order, const nay_ta
   return NAY_OK;
 }
 
-/* The state of a search: how the current key compares with the target. */
-typedef struct block_walk {
-  const uint8_t *target; /* the user key alone */
+/* The state of a bytewise search: how the current key compares with the target. */
+typedef struct block_search {
+  const uint8_t *target; /* user key of the target */
   size_t target_len;
-  size_t same;                   /* leading bytes in common with the whole current key */
-  uint8_t differs;               /* the byte of the current key after them, if it is that long */
-  uint8_t tail[NAY_KEY_TRAILER]; /* internal keys: bytes target_len.. of the current key */
-} block_walk;
+  size_t same;      /* length of the prefix that target and current key share */
+  uint8_t mismatch; /* byte `same` of the current key, if the key is that long */
+  /* Internal keys: bytes [target_len, target_len + 8) of the current key, as far as it has them.
+   * They are its trailer if its user key equals the target. */
+  uint8_t tail[NAY_KEY_TRAILER];
+} block_search;
 
-static inline void block_step(block_walk *w, const nay_entry *e) {
+static inline void block_search_step(block_search *w, const nay_entry *e) {
   if (e->shared > w->same) return;
   size_t room = w->target_len - e->shared, n = e->unshared < room ? e->unshared : room;
   size_t more = nay__common(e->suffix, w->target + e->shared, n);
   w->same = e->shared + more;
-  if (more < e->unshared) w->differs = e->suffix[more];
+  if (more < e->unshared) w->mismatch = e->suffix[more];
 }
 
-/* Keeps the bytes after the length of the target's user key: a trailer, if the user keys are equal.
- */
-static inline void block_keep_tail(block_walk *w, const nay_entry *e) {
+static inline void block_keep_tail(block_search *w, const nay_entry *e) {
   for (size_t i = 0; i < NAY_KEY_TRAILER; i++) {
     size_t at = w->target_len + i;
     if (at >= e->shared && at - e->shared < e->unshared) w->tail[i] = e->suffix[at - e->shared];
   }
 }
 
-/* Compares the user part of the current key, `len` bytes, with the target's. */
-static inline int block_compare(const block_walk *w, size_t len) {
+/* Compares the current user key, which is `len` bytes long, with the target. */
+static inline int block_compare(const block_search *w, size_t len) {
   if (w->same >= len) return len < w->target_len ? -1 : 0;
   if (w->same == w->target_len) return 1;
-  return w->differs < w->target[w->same] ? -1 : 1;
+  return w->mismatch < w->target[w->same] ? -1 : 1;
 }
 
-/* ---- searching by the caller's comparator ---- */
+/* ---- searching with a custom comparator ---- */
 
-/* A key that is whole where it lies, or is put together: in `small`, or in allocated memory. */
+/* A whole key: it points into the block if nothing is shared, else into `small` or `large`. */
 typedef struct block_key {
   const uint8_t *at;
   size_t len;
@@ -161,7 +163,7 @@ typedef struct block_key {
   nay_buffer large;
 } block_key;
 
-/* The key of an entry, from the one before it. */
+/* Turns *k, the key of the previous entry, into the key of entry e. */
 static nay_status block_key_next(block_key *k, const nay_entry *e, const nay_allocator *a) {
   size_t shared = e->shared, len = shared + e->unshared;
   if (shared == 0) {
@@ -171,10 +173,10 @@ static nay_status block_key_next(block_key *k, const nay_entry *e, const nay_all
   }
   uint8_t *to = k->small;
   if (len > sizeof k->small) {
-    bool there = k->at == k->large.at;
-    k->large.len = there ? shared : 0; /* what must stay when it grows */
+    bool in_large = k->at == k->large.at;
+    k->large.len = in_large ? shared : 0; /* a reallocation copies large.len bytes */
     NAY_TRY(nay__buffer_reserve(&k->large, len - k->large.len, a));
-    if (there) k->at = k->large.at;
+    if (in_large) k->at = k->large.at;
     to = k->large.at;
   }
   if (k->at != to) memmove(to, k->at, shared);
@@ -184,7 +186,8 @@ static nay_status block_key_next(block_key *k, const nay_entry *e, const nay_all
   return NAY_OK;
 }
 
-/* Whether the entry with key k is the one; sets *found if so. */
+/* NAY_OK: entry e with key k is at or after the target, and *found is set. NAY_ENOENT: the entry is
+ * before the target. */
 static nay_status block_key_found(nay_order order, const block_key *k, const nay_target *target,
                                   const nay_entry *e, nay_diag *diag, nay_found *found) {
   size_t user = nay__user_len(order, k->len), least = user < target->len ? user : target->len;
@@ -211,7 +214,7 @@ static nay_status block_find_custom(const nay_block *b, nay_order order, const n
   for (nay_entry e; at < b->end && status == NAY_ENOENT; at = e.next) {
     if (!block_entry(b, at, &e) || e.shared > k.len ||
         (order.internal && (uint64_t)e.shared + e.unshared < NAY_KEY_TRAILER)) {
-      status = block_bad(diag, at);
+      status = block_corrupt(diag, at);
       break;
     }
     status = block_key_next(&k, &e, a);
@@ -228,19 +231,19 @@ nay_status nay__block_find(const nay_block *b, nay_order order, const nay_target
   found->near = 0;
   if (b->end == 0) return NAY_ENOENT;
   bool internal = order.internal;
-  size_t near = 0; /* of the entry before */
+  size_t near = 0; /* common prefix of the target and the previous entry */
   uint32_t restart;
-  NAY_TRY(block_narrow(b, order, target, diag, &restart));
-  block_walk w = {.target = target->user, .target_len = target->len};
+  NAY_TRY(block_find_restart(b, order, target, diag, &restart));
+  block_search w = {.target = target->user, .target_len = target->len};
   uint32_t at = block_restart(b, restart);
-  if (at > b->end) return block_bad(diag, at);
+  if (at > b->end) return block_corrupt(diag, at);
   if (order.user != NULL) return block_find_custom(b, order, target, at, a, diag, found);
   uint64_t key_len = 0;
   for (nay_entry e; at < b->end; at = e.next) {
-    if (!block_entry(b, at, &e) || e.shared > key_len) return block_bad(diag, at);
+    if (!block_entry(b, at, &e) || e.shared > key_len) return block_corrupt(diag, at);
     key_len = (uint64_t)e.shared + e.unshared;
-    if (internal && key_len < NAY_KEY_TRAILER) return block_bad(diag, at);
-    block_step(&w, &e);
+    if (internal && key_len < NAY_KEY_TRAILER) return block_corrupt(diag, at);
+    block_search_step(&w, &e);
     if (internal) block_keep_tail(&w, &e);
     size_t user_len = internal ? (size_t)key_len - NAY_KEY_TRAILER : (size_t)key_len;
     size_t before = near;
@@ -248,8 +251,9 @@ nay_status nay__block_find(const nay_block *b, nay_order order, const nay_target
     int sign = block_compare(&w, user_len);
     if (sign < 0) continue;
     uint64_t trailer = sign == 0 && internal ? nay__load64le(w.tail) : 0;
-    if (sign == 0 && internal && trailer > target->trailer)
-      continue; /* newer than the target's version */
+    if (sign == 0 && internal && trailer > target->trailer) {
+      continue; /* this version is newer than the sequence number of the search */
+    }
     *found = (nay_found){e, trailer, sign == 0, near > before ? near : before};
     return NAY_OK;
   }
@@ -259,17 +263,17 @@ nay_status nay__block_find(const nay_block *b, nay_order order, const nay_target
 
 /* ---- walking ---- */
 
-/* The entry at `at`, whose predecessor is the cursor's current key; checks that its key can be
- * reconstructed. */
-static nay_status cursor_load(const nay_cursor *c, uint32_t at, nay_diag *diag, nay_entry *e) {
-  if (!block_entry(&c->block, at, e) || e->shared > c->key.len) return block_bad(diag, at);
+/* Decodes the entry at offset `at`. The cursor holds the previous entry's key, which must have the
+ * shared bytes. */
+static nay_status cursor_decode(const nay_cursor *c, uint32_t at, nay_diag *diag, nay_entry *e) {
+  if (!block_entry(&c->block, at, e) || e->shared > c->key.len) return block_corrupt(diag, at);
   uint64_t len = (uint64_t)e->shared + e->unshared;
-  if (c->order.internal && len < NAY_KEY_TRAILER) return block_bad(diag, at);
+  if (c->order.internal && len < NAY_KEY_TRAILER) return block_corrupt(diag, at);
   return NAY_OK;
 }
 
-/* Reconstructs the key of that entry. */
-static nay_status cursor_accept(nay_cursor *c, const nay_entry *e, nay_diag *diag) {
+/* Makes e the current entry and reconstructs its key. */
+static nay_status cursor_set(nay_cursor *c, const nay_entry *e, nay_diag *diag) {
   c->key.len = e->shared;
   if (nay__buffer_append(&c->key, e->suffix, e->unshared, c->allocator) != NAY_OK) {
     return nay__fail(diag, NAY_ENOMEM, "no memory for a key", e->at);
@@ -279,34 +283,34 @@ static nay_status cursor_accept(nay_cursor *c, const nay_entry *e, nay_diag *dia
   return NAY_OK;
 }
 
-static nay_status cursor_take(nay_cursor *c, uint32_t at, nay_diag *diag) {
+static nay_status cursor_move_to(nay_cursor *c, uint32_t at, nay_diag *diag) {
   nay_entry e;
   c->valid = false;
-  if (at >= c->block.end) return at == c->block.end ? NAY_ENOENT : block_bad(diag, at);
-  NAY_TRY(cursor_load(c, at, diag, &e));
-  return cursor_accept(c, &e, diag);
+  if (at >= c->block.end) return at == c->block.end ? NAY_ENOENT : block_corrupt(diag, at);
+  NAY_TRY(cursor_decode(c, at, diag, &e));
+  return cursor_set(c, &e, diag);
 }
 
 static nay_status cursor_restart(nay_cursor *c, uint32_t restart, nay_diag *diag) {
   c->valid = false;
   c->key.len = 0;
-  return cursor_take(c, block_restart(&c->block, restart), diag);
+  return cursor_move_to(c, block_restart(&c->block, restart), diag);
 }
 
 nay_status nay__cursor_first(nay_cursor *c, nay_diag *diag) {
   c->valid = false;
-  if (block_restart(&c->block, 0) != 0) return block_bad(diag, c->block.end);
+  if (block_restart(&c->block, 0) != 0) return block_corrupt(diag, c->block.end);
   return cursor_restart(c, 0, diag);
 }
 
 nay_status nay__cursor_next(nay_cursor *c, nay_diag *diag) {
-  return c->valid ? cursor_take(c, c->entry.next, diag) : NAY_ENOENT;
+  return c->valid ? cursor_move_to(c, c->entry.next, diag) : NAY_ENOENT;
 }
 
-/* From a restart to the last entry that starts before `limit`. */
+/* Moves from a restart point to the last entry that starts before offset `limit`. */
 static nay_status cursor_walk_to(nay_cursor *c, uint32_t restart, uint32_t limit, nay_diag *diag) {
   NAY_TRY(cursor_restart(c, restart, diag));
-  while (c->entry.next < limit) NAY_TRY(cursor_take(c, c->entry.next, diag));
+  while (c->entry.next < limit) NAY_TRY(cursor_move_to(c, c->entry.next, diag));
   return NAY_OK;
 }
 
@@ -314,10 +318,10 @@ nay_status nay__cursor_last(nay_cursor *c, nay_diag *diag) {
   return cursor_walk_to(c, c->block.nrestarts - 1, c->block.end, diag);
 }
 
-/* The last entry that starts before `limit`. */
+/* Moves to the last entry that starts before offset `limit`. */
 static nay_status cursor_before(nay_cursor *c, uint32_t limit, nay_diag *diag) {
   uint32_t low = 0, high = c->block.nrestarts;
-  while (low < high) { /* the restarts before it */
+  while (low < high) { /* restart points below `low` are before `limit` */
     uint32_t middle = low + (high - low) / 2;
     if (block_restart(&c->block, middle) < limit) {
       low = middle + 1;
@@ -341,10 +345,10 @@ nay_status nay__cursor_at(nay_cursor *c, uint32_t at, nay_diag *diag) {
 nay_status nay__cursor_seek(nay_cursor *c, const nay_target *target, nay_diag *diag) {
   uint32_t restart = 0;
   c->valid = false;
-  NAY_TRY(block_narrow(&c->block, c->order, target, diag, &restart));
+  NAY_TRY(block_find_restart(&c->block, c->order, target, diag, &restart));
   NAY_TRY(cursor_restart(c, restart, diag));
   while (nay__compare_target(c->order, c->key.at, c->key.len, target) < 0) {
-    NAY_TRY(cursor_take(c, c->entry.next, diag));
+    NAY_TRY(cursor_move_to(c, c->entry.next, diag));
   }
   return NAY_OK;
 }
@@ -363,7 +367,7 @@ nay_status nay__block_walk(const nay_block *block, nay_block_visit visit, void *
 
 /* ---- checking ---- */
 
-/* The trailer of the key that entry e makes of the key before it. */
+/* The trailer of entry e's key; `last` is the previous entry's key. */
 static uint64_t check_trailer(const nay_buffer *last, const nay_entry *e) {
   uint8_t bytes[NAY_KEY_TRAILER];
   size_t user = (size_t)e->shared + e->unshared - NAY_KEY_TRAILER;
@@ -374,8 +378,8 @@ static uint64_t check_trailer(const nay_buffer *last, const nay_entry *e) {
   return nay__load64le(bytes);
 }
 
-/* Whether the key of entry e is above the key before it, in bytewise order; only the bytes behind
- * `shared` are compared. Both have trailers if the order is that of internal keys. */
+/* Whether the key of entry e is above `last`, the previous entry's key, in bytewise order. The
+ * shared bytes are not compared. Internal keys have been checked to have trailers. */
 static bool check_ascends(nay_order order, const nay_buffer *last, const nay_entry *e) {
   size_t a = nay__user_len(order, last->len);
   size_t b = nay__user_len(order, (size_t)e->shared + e->unshared);
@@ -388,60 +392,60 @@ static bool check_ascends(nay_order order, const nay_buffer *last, const nay_ent
   return nay__load64le(last->at + a) > check_trailer(last, e);
 }
 
-static nay_status check_order(const nay_cursor *c, nay_diag *diag, uint32_t at) {
+static nay_status check_out_of_order(const nay_cursor *c, nay_diag *diag, uint32_t at) {
   const char *what = c->order.user != NULL ? NAY_CUSTOM_ORDER_TEXT : NAY_ORDER_TEXT;
   return nay__fail(diag, NAY_ENOTSUP, what, at);
 }
 
-/* Reconstructs the key of entry e, which must be above the one before it. `last` is memory for
- * that one: the caller's comparator needs both whole. */
-static nay_status check_accept(nay_cursor *c, const nay_entry *e, nay_buffer *last,
-                               nay_diag *diag) {
+/* Makes e the current entry and checks that its key is above the previous one. A custom comparator
+ * needs both keys whole: `last` is the buffer for the previous one. */
+static nay_status check_and_set(nay_cursor *c, const nay_entry *e, nay_buffer *last,
+                                nay_diag *diag) {
   bool custom = c->order.user != NULL, first = e->at == 0;
   if (!custom) {
-    if (!first && !check_ascends(c->order, &c->key, e)) return check_order(c, diag, e->at);
-    return cursor_accept(c, e, diag);
+    if (!first && !check_ascends(c->order, &c->key, e)) return check_out_of_order(c, diag, e->at);
+    return cursor_set(c, e, diag);
   }
   last->len = 0;
   if (nay__buffer_append(last, c->key.at, c->key.len, c->allocator) != NAY_OK) {
     return nay__fail(diag, NAY_ENOMEM, "no memory for a key", e->at);
   }
-  NAY_TRY(cursor_accept(c, e, diag));
+  NAY_TRY(cursor_set(c, e, diag));
   bool ascends = first || nay__compare(c->order, last->at, last->len, c->key.at, c->key.len) < 0;
-  return ascends ? NAY_OK : check_order(c, diag, e->at);
+  return ascends ? NAY_OK : check_out_of_order(c, diag, e->at);
 }
 
-/* The entries; c has the last key in the end. */
+/* Checks all entries. The cursor is at the last one afterwards. */
 static nay_status check_entries(nay_cursor *c, const nay_buffer *above, nay_buffer *last,
                                 nay_diag *diag) {
   const nay_block *b = &c->block;
   uint32_t restart = 0;
   for (uint32_t at = 0; at < b->end; at = c->entry.next) {
     nay_entry e;
-    NAY_TRY(cursor_load(c, at, diag, &e));
+    NAY_TRY(cursor_decode(c, at, diag, &e));
     if (restart < b->nrestarts && block_restart(b, restart) == at) {
-      if (e.shared != 0) return block_bad(diag, at);
+      if (e.shared != 0) return block_corrupt(diag, at);
       restart++;
     }
-    NAY_TRY(check_accept(c, &e, last, diag));
+    NAY_TRY(check_and_set(c, &e, last, diag));
     if (at == 0 && above != NULL &&
         nay__compare(c->order, above->at, above->len, c->key.at, c->key.len) >= 0) {
-      return check_order(c, diag, at);
+      return check_out_of_order(c, diag, at);
     }
   }
-  bool all = restart == b->nrestarts && block_restart(b, 0) == 0;
-  return all ? NAY_OK : block_bad(diag, b->end);
+  bool restarts_match = restart == b->nrestarts && block_restart(b, 0) == 0;
+  return restarts_match ? NAY_OK : block_corrupt(diag, b->end);
 }
 
 nay_status nay__block_check(const nay_block *b, nay_order order, const nay_buffer *above,
                             const nay_buffer *upto, const nay_allocator *a, nay_diag *diag) {
   nay_cursor c = {.block = *b, .order = order, .allocator = a};
-  if (b->end == 0) return NAY_OK; /* it has no entry to find */
+  if (b->end == 0) return NAY_OK;
   nay_buffer last = {NULL, 0, 0};
   nay_status status = check_entries(&c, above, &last, diag);
   if (status == NAY_OK && upto != NULL &&
       nay__compare(order, c.key.at, c.key.len, upto->at, upto->len) > 0) {
-    status = check_order(&c, diag, c.entry.at);
+    status = check_out_of_order(&c, diag, c.entry.at);
   }
   nay__buffer_free(&last, a);
   nay__buffer_free(&c.key, a);

@@ -1,6 +1,7 @@
 /*
- * budget.h - an allocator with a limit: counts what is allocated, records the peak, and fails
- * rather than exceed the limit. Calls from several threads reach the allocator below one at a time.
+ * budget.h - an allocator that enforces a memory limit. It wraps another allocator, counts the
+ * allocated bytes, records their peak, and fails an allocation that would exceed the limit. A mutex
+ * serialises all calls, so the wrapped allocator need not be thread-safe.
  */
 #ifndef NAY_SST_BUDGET_H
 #define NAY_SST_BUDGET_H
@@ -9,18 +10,19 @@
 #include "os/mutex.h"
 
 typedef struct nay_budget {
-  nay_allocator below;
-  size_t limit; /* 0: none */
-  size_t used, peak;
-  bool exceeded; /* an allocation failed because of the limit */
+  nay_allocator below; /* the wrapped allocator */
+  size_t limit;        /* in bytes; 0: no limit */
+  size_t used, peak;   /* in bytes */
+  bool exceeded;       /* an allocation failed because of the limit */
   nay_mutex mutex;
 } nay_budget;
 
-/* nay__budget_init: set below and limit before. NAY_ENOMEM. */
+/* nay__budget_init: the caller has zeroed the struct and set `below` and `limit`. NAY_ENOMEM. */
 nay_status nay__budget_init(nay_budget *budget);
 void nay__budget_free(nay_budget *budget);
 
-/* nay__budget_allocator: the budget must stay where it is while something of it is allocated. */
+/* nay__budget_allocator: the allocator to hand out. It points to *budget, which must outlive every
+ * allocation and must not move. */
 nay_allocator nay__budget_allocator(nay_budget *budget);
 
 #endif /* NAY_SST_BUDGET_H */

@@ -3,9 +3,9 @@
 
 #include "base/bits.h"
 
-/* Segment k of `more` begins with bucket NAY_CACHE_SEGMENT << k, and has as many. */
+/* Segment more[k] starts at bucket NAY_CACHE_SEGMENT << k and has the same number of buckets. */
 static nay_cache_entry **list_bucket(const nay_cache_list *l, size_t i) {
-  nay_cache_list *own = (nay_cache_list *)(uintptr_t)l; /* const is the list, not its buckets */
+  nay_cache_list *own = (nay_cache_list *)(uintptr_t)l; /* the caller decides on constness */
   if (i < NAY_CACHE_SEGMENT) return &own->first[i];
   unsigned k = nay__log2_64(i / NAY_CACHE_SEGMENT);
   return &own->more[k][i - ((size_t)NAY_CACHE_SEGMENT << k)];
@@ -28,7 +28,7 @@ nay_cache_entry *nay__cache_list_find(const nay_cache_list *l, uint64_t hash, ui
   return e;
 }
 
-/* ---- the order of use ---- */
+/* ---- LRU order ---- */
 
 static void list_unlink(nay_cache_list *l, nay_cache_entry *e) {
   *(e->newer != NULL ? &e->newer->older : &l->newest) = e->older;
@@ -50,7 +50,7 @@ void nay__cache_list_use(nay_cache_list *l, nay_cache_entry *e) {
 
 /* ---- buckets ---- */
 
-/* The segment that the next bucket lies in. */
+/* The segment of `more` that holds bucket number nbuckets, the next one to be made. */
 static unsigned list_next_segment(const nay_cache_list *l) {
   return nay__log2_64(l->nbuckets / NAY_CACHE_SEGMENT);
 }
@@ -63,11 +63,11 @@ static bool list_can_split(const nay_cache_list *l) {
 static void list_split(nay_cache_list *l) {
   size_t n = l->nbuckets, m = (size_t)1 << nay__log2_64(n);
   nay_cache_entry *e = *list_bucket(l, n - m), *next;
-  nay_cache_entry **stay = list_bucket(l, n - m), **go = list_bucket(l, n);
-  *stay = *go = NULL;
+  nay_cache_entry **low_half = list_bucket(l, n - m), **high_half = list_bucket(l, n);
+  *low_half = *high_half = NULL;
   l->nbuckets = n + 1;
   for (; e != NULL; e = next) {
-    nay_cache_entry **to = ((size_t)e->hash & m) != 0 ? go : stay;
+    nay_cache_entry **to = ((size_t)e->hash & m) != 0 ? high_half : low_half;
     next = e->chain;
     e->chain = *to;
     *to = e;
@@ -93,7 +93,8 @@ void nay__cache_list_remove(nay_cache_list *l, nay_cache_entry *e) {
   l->entries--;
 }
 
-/* A segment begins with the bucket that needs it, and is as long as that bucket's number. */
+/* A missing segment starts at bucket nbuckets, and a segment is as long as its first bucket's
+ * number: the length is nbuckets. */
 size_t nay__cache_list_wants(const nay_cache_list *l) {
   bool enough = l->entries <= l->nbuckets || list_can_split(l);
   return enough || list_next_segment(l) == NAY_CACHE_SEGMENTS ? 0 : l->nbuckets;

@@ -1,7 +1,7 @@
 /* codec.c - see codec.h. */
 #include "sst/codec.h"
 
-#define CODEC_SNAPPY 1u /* the same in LevelDB's and RocksDB's tables */
+#define CODEC_SNAPPY 1u /* the same id in LevelDB and RocksDB */
 
 static const nay_sst_codec *codec_find(const nay_sst_codec *const *codecs, size_t n, uint8_t id) {
   for (size_t i = 0; i < n; i++) {
@@ -11,9 +11,9 @@ static const nay_sst_codec *codec_find(const nay_sst_codec *const *codecs, size_
 }
 
 /*
- * The most bytes that one stored byte becomes: a copy of snappy's has 3 bytes and 64 of output, a
- * block of zstd's at least 4 and at most 128 KiB. A size above that is damage, found without memory
- * for it. Others: not known.
+ * Whether `stored` compressed bytes can become `size` bytes. A copy element of snappy makes at most
+ * 64 bytes from 3; a zstd block makes at most 128 KiB from at least 4. A larger size is corrupt and
+ * is found before memory is allocated for it. The ratios of other codecs are unknown.
  */
 static bool codec_reaches(const nay_sst_codec *codec, size_t stored, size_t size) {
   size_t ratio = codec->id == CODEC_SNAPPY ? 22 : codec->id == 2 ? 32768 : 0;
@@ -28,8 +28,8 @@ nay_status nay__codec_plan(const nay_sst_codec *const *codecs, size_t ncodecs, b
   *size = (size_t)handle.size;
   if (type == 0) return NAY_OK;
   if (rocksdb && type > CODEC_SNAPPY) {
-    return nay__fail(diag, NAY_ENOTSUP, "a block is compressed with a codec of RocksDB's",
-                     handle.offset);
+    return nay__fail(diag, NAY_ENOTSUP,
+                     "a block is compressed with a RocksDB codec other than snappy", handle.offset);
   }
   *codec = codec_find(codecs, ncodecs, type);
   if (*codec == NULL) {
@@ -41,7 +41,8 @@ nay_status nay__codec_plan(const nay_sst_codec *const *codecs, size_t ncodecs, b
                      handle.offset);
   }
   if (!codec_reaches(*codec, (size_t)handle.size, *size)) {
-    return nay__fail(diag, NAY_ECORRUPT, "a block states a size that its codec cannot reach",
+    return nay__fail(diag, NAY_ECORRUPT,
+                     "a compressed block states a size that its codec cannot produce",
                      handle.offset);
   }
   if (*size <= most) return NAY_OK;

@@ -264,7 +264,8 @@ static void claims(void **unused) {
                                           &diag, &found, &size);
       assert_status(status, above && ratios[id] != 0 ? NAY_ECORRUPT : NAY_OK);
       if (status != NAY_OK) {
-        assert_string_equal(diag.what, "a block states a size that its codec cannot reach");
+        assert_string_equal(diag.what,
+                            "a compressed block states a size that its codec cannot produce");
       }
     }
   }
