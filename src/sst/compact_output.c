@@ -1,30 +1,32 @@
 /*
- * compact_output.c - the tables that a compaction writes.
+ * compact_output.c - writes the output tables of a compaction.
  *
- * An output is opened with its first entry, so there are no empty ones, and ends between two user
- * keys: the versions of a key stay together, which a disjoint level needs. Its size is that of the
- * data blocks written so far. The calls of nay_sst_outputs, which may wait, are made under a mutex,
- * those of sinks are not. A sink that the caller gave is the writer's to finish or abort; if there
- * is no writer for it, it is aborted here.
+ * An output is opened for its first entry, so no output is empty. It ends between two user keys:
+ * the tables of a level stay disjoint only if no key has versions in two of them. Its size, which
+ * target_bytes limits, counts the data blocks written so far.
+ *
+ * The callbacks of nay_sst_outputs run under the compaction's mutex; those of sinks do not. The
+ * writer finishes or aborts the sink that the caller gave. If the writer cannot be made, the sink
+ * is aborted here.
  */
 #include "sst/compact.h"
 #include "sst/sst_io.h"
 
-/* Asks the caller where the next table goes. */
+/* Asks the caller for the path or the sink of the next output. */
 static nay_status output_next(nay_compaction *c, nay_compact_output *o, nay_diag *diag) {
   const nay_sst_outputs *to = &c->outputs;
   o->path = NULL;
   if (to->next_sink == NULL) {
     o->path = to->next(to->ctx);
     if (o->path != NULL) return NAY_OK;
-    return nay__fail(diag, NAY_ECANCELED, "there is no path for the next table", 0);
+    return nay__fail(diag, NAY_ECANCELED, "outputs.next returned no path for the next table", 0);
   }
   const nay_sst_sink *sink = to->next_sink(to->ctx);
   if (sink != NULL) return nay__abi_read(NAY_ABI_SST_SINK, sink, diag, &o->sink);
-  return nay__fail(diag, NAY_ECANCELED, "there is no sink for the next table", 0);
+  return nay__fail(diag, NAY_ECANCELED, "outputs.next_sink returned no sink for the next table", 0);
 }
 
-static nay_status output_write(nay_compact_range *r) {
+static nay_status output_new_writer(nay_compact_range *r) {
   const nay_compaction *c = r->shared;
   nay_compact_output *o = &r->output;
   o->smallest.len = 0;
@@ -44,31 +46,32 @@ static nay_status output_open(nay_compact_range *r) {
   NAY_TRY(status);
   o->entries = o->deletions = o->largest_sequence = 0;
   o->smallest_sequence = UINT64_MAX;
-  status = output_write(r);
+  status = output_new_writer(r);
   if (status != NAY_OK && o->path == NULL) nay__io_abort(&o->sink);
   return status;
 }
 
-/* The key as the table has it. */
+/* Encodes the current key into r->internal_key, with its trailer if keys are internal. */
 static nay_status output_key(nay_compact_range *r, uint64_t sequence, nay_entry_type type) {
   uint8_t trailer[NAY_KEY_TRAILER];
-  r->internal.len = 0;
-  NAY_TRY(nay__buffer_append(&r->internal, r->key.at, r->key.len, r->allocator));
+  r->internal_key.len = 0;
+  NAY_TRY(nay__buffer_append(&r->internal_key, r->key.at, r->key.len, r->allocator));
   if (!r->shared->order.internal) return NAY_OK;
   nay__store64le(trailer, sequence << 8 | type);
-  return nay__buffer_append(&r->internal, trailer, sizeof trailer, r->allocator);
+  return nay__buffer_append(&r->internal_key, trailer, sizeof trailer, r->allocator);
 }
 
-/* The writer refuses a key only if an input table is not in order; any other error is final, and
- * finish reports it. */
+/* The writer refuses a key with NAY_EINVAL only if an input table is out of order. Any other error
+ * of the writer is final, and finish reports its cause. */
 static nay_status output_add(nay_compact_range *r, nay_bytes value) {
   nay_sst_writer *w = r->output.writer;
-  if (value.len >= NAY_SST_ENTRY_MAX) { /* of a merge operator, or a filter that changes values */
+  if (value.len >= NAY_SST_ENTRY_MAX) { /* the merge operator or the compaction filter made it */
     return nay__fail(r->diag, NAY_EFULL, "a callback made a value of 1 GiB or more", 0);
   }
-  nay_status status = nay_sst_writer_add(w, r->internal.at, r->internal.len, value.at, value.len);
+  nay_status status =
+      nay_sst_writer_add(w, r->internal_key.at, r->internal_key.len, value.at, value.len);
   if (status == NAY_EINVAL) {
-    return nay__fail(r->diag, NAY_ECORRUPT, "the keys of a table are not in order", 0);
+    return nay__fail(r->diag, NAY_ECORRUPT, "the keys of an input table are out of order", 0);
   }
   return status != NAY_OK ? nay_sst_writer_finish(w, r->diag) : NAY_OK;
 }
@@ -103,9 +106,9 @@ nay_status nay__compact_finish(nay_compact_range *r) {
   NAY_TRY(nay_sst_writer_finish(o->writer, r->diag));
   nay_sst_output done = {.size = sizeof done,
                          .path = o->path,
-                         .smallest = nay__compact_text(&o->smallest),
+                         .smallest = nay__compact_not_null(&o->smallest),
                          .smallest_len = o->smallest.len,
-                         .largest = nay__compact_text(&o->largest),
+                         .largest = nay__compact_not_null(&o->largest),
                          .largest_len = o->largest.len,
                          .smallest_sequence = o->smallest_sequence,
                          .largest_sequence = o->largest_sequence,

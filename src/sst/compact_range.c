@@ -1,14 +1,14 @@
 /*
- * compact_range.c - compacts one range of keys: the tables that meet it pass through the heap of a
- * merge, and each entry through the rules of compact_entry.c.
+ * compact_range.c - compacts one range of keys: a k-way merge of the tables that overlap it. Each
+ * entry of the merge goes to the rules of compact_entry.c.
  *
- * A table enters the heap with its first key, which is known without reading it, and is opened when
- * that key comes up. So tables with disjoint ranges are open one after the other, and cost the
- * memory of one.
+ * A table enters the merge heap under its smallest key, which is known without reading a block, and
+ * gets its iterator only when that key reaches the top. So tables whose keys do not overlap have
+ * one iterator at a time, and need the memory of one.
  */
 #include "sst/compact.h"
 
-#define RANGE_PROGRESS (256u << 10) /* bytes of entries between two reports: some milliseconds */
+#define RANGE_PROGRESS (256u << 10) /* bytes read between two progress callbacks: milliseconds */
 
 /* ---- inputs ---- */
 
@@ -17,9 +17,10 @@ static int range_compare(const nay_sst *t, const nay_buffer *key, const nay_buff
   return nay__compare_users(t->order, key->at, len, user->at, user->len);
 }
 
-/* The entry that an iterator moved to; *at is false at its end. */
-static nay_status range_look(nay_compact_range *r, nay_merge_input *input, nay_status moved,
-                             bool *at) {
+/* Takes the key that the iterator moved to; `moved` is the status of the movement. *at is false at
+ * the end of the table. */
+static nay_status range_take_key(nay_compact_range *r, nay_merge_input *input, nay_status moved,
+                                 bool *at) {
   const nay_compact_input *source = input->source;
   *at = moved == NAY_OK;
   if (moved != NAY_OK && moved != NAY_ENOENT) {
@@ -30,7 +31,7 @@ static nay_status range_look(nay_compact_range *r, nay_merge_input *input, nay_s
   return NAY_OK;
 }
 
-/* To the first entry of the range. */
+/* Makes the iterator and moves it to the table's first entry in the range. */
 static nay_status range_open(nay_compact_range *r, nay_merge_input *input, bool *at) {
   nay_compact_input *source = input->source;
   if (nay_sst_iter_new(source->table, &source->iter) != NAY_OK) {
@@ -45,7 +46,7 @@ static nay_status range_open(nay_compact_range *r, nay_merge_input *input, bool 
     moved = nay_sst_iter_range(source->iter, from->at, from->len, r->to != NULL ? r->to->at : NULL,
                                r->to != NULL ? r->to->len : 0);
   }
-  return range_look(r, input, moved, at);
+  return range_take_key(r, input, moved, at);
 }
 
 static void range_close(nay_merge_input *input) {
@@ -54,7 +55,7 @@ static void range_close(nay_merge_input *input) {
   source->iter = NULL;
 }
 
-static nay_status range_add(nay_compact_range *r, nay_compact_input *source) {
+static nay_status range_add_input(nay_compact_range *r, nay_compact_input *source) {
   const nay_sst *t = source->table;
   nay_merge_input input = {.age = (size_t)(t - r->shared->tables), .source = source};
   bool at = true;
@@ -69,14 +70,14 @@ static nay_status range_add(nay_compact_range *r, nay_compact_input *source) {
   return NAY_OK;
 }
 
-/* Opens the table on top, or moves it on. */
+/* Moves the input on top to its next entry; the first time, makes its iterator. */
 static nay_status range_advance(nay_compact_range *r, nay_merge_input *top) {
   const nay_compact_input *source = top->source;
   bool at;
   if (source->iter == NULL) {
     NAY_TRY(range_open(r, top, &at));
   } else {
-    NAY_TRY(range_look(r, top, nay_sst_iter_next(source->iter), &at));
+    NAY_TRY(range_take_key(r, top, nay_sst_iter_next(source->iter), &at));
   }
   if (at) {
     nay__merge_sink(&r->heap);
@@ -89,8 +90,8 @@ static nay_status range_advance(nay_compact_range *r, nay_merge_input *top) {
 
 /* ---- entries ---- */
 
-static nay_status range_split(const nay_compact_range *r, const nay_merge_input *top,
-                              nay_compact_entry *e) {
+static nay_status range_decode(const nay_compact_range *r, const nay_merge_input *top,
+                               nay_compact_entry *e) {
   const nay_compact_input *source = top->source;
   e->value.at = nay_sst_iter_value(source->iter, &e->value.len);
   e->user = (nay_bytes){top->key, nay__user_len(r->shared->order, top->len)};
@@ -107,7 +108,7 @@ static nay_status range_split(const nay_compact_range *r, const nay_merge_input 
   return NAY_OK;
 }
 
-/* Adds what was counted to the totals. */
+/* Adds the range's counts to the totals of the compaction. */
 static void range_publish(nay_compact_range *r) {
   nay_sst_compact_stats *all = &r->shared->totals, *own = &r->stats;
   nay__atomic_add64(&all->read, own->read);
@@ -125,7 +126,7 @@ static void range_publish(nay_compact_range *r) {
 static nay_status range_progress(nay_compact_range *r) {
   nay_compaction *c = r->shared;
   const nay_sst_compact_stats *all = &c->totals;
-  r->since = 0;
+  r->bytes_since_progress = 0;
   range_publish(r);
   if (nay__atomic_load8(&c->stop) != 0) {
     return nay__fail(r->diag, NAY_ECANCELED, "another range of the compaction failed", 0);
@@ -142,20 +143,20 @@ static nay_status range_progress(nay_compact_range *r) {
                                .bytes_written = nay__atomic_load64(&all->bytes_written),
                                .outputs = nay__atomic_load64(&all->outputs)};
   if (c->options.progress(c->options.progress_ctx, &now)) return NAY_OK;
-  return nay__fail(r->diag, NAY_ECANCELED, "progress cancelled the compaction", 0);
+  return nay__fail(r->diag, NAY_ECANCELED, "the progress callback cancelled the compaction", 0);
 }
 
 static nay_status range_entry(nay_compact_range *r, const nay_merge_input *top) {
   nay_compact_entry e;
-  NAY_TRY(range_split(r, top, &e));
+  NAY_TRY(range_decode(r, top, &e));
   NAY_TRY(nay__compact_entry(r, &e));
   r->stats.bytes_read += top->len + e.value.len;
-  r->since += top->len + e.value.len;
-  return r->since >= RANGE_PROGRESS ? range_progress(r) : NAY_OK;
+  r->bytes_since_progress += top->len + e.value.len;
+  return r->bytes_since_progress >= RANGE_PROGRESS ? range_progress(r) : NAY_OK;
 }
 
 static nay_status range_run(nay_compact_range *r) {
-  for (size_t i = 0; i < r->ninputs; i++) NAY_TRY(range_add(r, &r->inputs[i]));
+  for (size_t i = 0; i < r->ninputs; i++) NAY_TRY(range_add_input(r, &r->inputs[i]));
   for (nay_merge_input *top; (top = nay__merge_top(&r->heap)) != NULL;) {
     const nay_compact_input *source = top->source;
     if (source->iter != NULL) NAY_TRY(range_entry(r, top));
@@ -172,7 +173,7 @@ nay_status nay__compact_range(nay_compaction *c, size_t i, nay_diag *diag) {
                          .to = i < c->ncuts ? &c->cuts[i] : NULL,
                          .heap = {.order = c->order}};
   r.ninputs = nay__compact_covering(c, i, NULL);
-  size_t bytes = r.ninputs * sizeof *r.inputs + 1; /* the tables themselves are larger */
+  size_t bytes = r.ninputs * sizeof *r.inputs + 1; /* cannot overflow: nay_sst is larger */
   r.inputs = nay__alloc(r.allocator, bytes);
   nay_status status = r.inputs == NULL ? NAY_ENOMEM : NAY_OK;
   if (status == NAY_OK) {
@@ -183,7 +184,8 @@ nay_status nay__compact_range(nay_compaction *c, size_t i, nay_diag *diag) {
   if (status == NAY_OK) status = range_run(&r);
   range_publish(&r);
   for (size_t k = 0; r.inputs != NULL && k < r.ninputs; k++) nay_sst_iter_free(r.inputs[k].iter);
-  nay_buffer *buffers[] = {&r.key, &r.operand.value, &r.operand.next, &r.internal, &r.changed};
+  nay_buffer *buffers[] = {&r.key, &r.operand.value, &r.operand.next, &r.internal_key,
+                           &r.new_value};
   for (size_t k = 0; k < sizeof buffers / sizeof *buffers; k++) {
     nay__buffer_free(buffers[k], r.allocator);
   }

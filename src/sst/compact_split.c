@@ -1,10 +1,10 @@
 /*
- * compact_split.c - cuts the inputs of a compaction into ranges of about equal size.
+ * compact_split.c - splits the key space of a compaction into ranges of about equal size.
  *
- * The indexes are merged (those that are in a cache are read past it, all at once): they give the
- * sizes of all blocks in the order of their keys. After each range_bytes of blocks the user key of
- * the index entry is a cut. Any key can be one, also one that no table has. Nothing else counts:
- * not the number of threads.
+ * A k-way merge of the inputs' indexes gives the sizes of all data blocks in key order. After each
+ * range_bytes of blocks, the user key of the index entry becomes a cut. An index key serves even if
+ * no table has it. The number of threads plays no part, so it cannot change the outputs. Indexes
+ * that live in a cache are read from the file, all at the same time.
  */
 #include "sst/compact.h"
 
@@ -38,9 +38,9 @@ static nay_status split_add_cut(nay_compaction *c, nay_bytes user) {
   return NAY_OK;
 }
 
-/* Whether a cut here would leave a range that can have keys. */
+/* Whether a cut at this key is above the last cut, so that the range between them can have keys. */
 static bool split_is_above(const nay_compaction *c, nay_bytes user) {
-  if (user.len == 0) return false; /* for an iterator the empty key is no bound */
+  if (user.len == 0) return false; /* its buffer is NULL: no bound for iterators */
   if (c->ncuts == 0) return true;
   const nay_buffer *last = &c->cuts[c->ncuts - 1];
   return nay__compare_users(c->order, last->at, last->len, user.at, user.len) < 0;
@@ -100,7 +100,7 @@ nay_status nay__compact_split(nay_compaction *c, nay_diag *diag) {
   if (bytes == 0) bytes = target < UINT64_MAX / 8 ? 8 * target : UINT64_MAX;
   if (target == 0) return NAY_OK; /* one output: one range */
   for (size_t i = 0; i < c->ntables; i++) {
-    if (c->tables[i].order_unknown != NAY_OK) return NAY_OK; /* it can be walked, but not sought */
+    if (c->tables[i].order_unknown != NAY_OK) return NAY_OK; /* such a table cannot be sought in */
   }
   split s = {.c = c, .heap = {.order = c->order}};
   size_t size = c->ntables * sizeof *s.sources;
@@ -110,9 +110,9 @@ nay_status nay__compact_split(nay_compaction *c, nay_diag *diag) {
     s.sources[i] = (split_source){.table = &c->tables[i]};
   }
   if (status == NAY_OK) status = nay__merge_reserve(&s.heap, c->ntables, a);
-  bool made = status == NAY_OK;
-  if (made) status = split_run(&s, bytes, diag);
-  for (size_t i = 0; made && i < c->ntables; i++) {
+  bool allocated = status == NAY_OK;
+  if (allocated) status = split_run(&s, bytes, diag);
+  for (size_t i = 0; allocated && i < c->ntables; i++) {
     nay__buffer_free(&s.sources[i].cursor.key, a);
     nay__sst_index_unpin(s.sources[i].table, &s.sources[i].pin);
   }
