@@ -1,6 +1,6 @@
 /*
- * comparator.c - see comparator.h. The separators are LevelDB's to the byte: an index made with
- * others would be as good, but its file would not be the same.
+ * comparator.c - see comparator.h. Separators are byte for byte those of LevelDB, so that the same
+ * entries make the same file.
  */
 #include "sst/comparator.h"
 
@@ -28,7 +28,8 @@ int nay__compare(nay_order order, const uint8_t *a, size_t a_len, const uint8_t 
   return nay__compare_target(order, a, a_len, &target);
 }
 
-/* Both return which byte to increment, cutting off what follows it; `len` when there is none. */
+/* The successor and the separator of a key are a prefix of it whose last byte is incremented. Both
+ * functions return the position of that byte, or `len` if there is no such prefix. */
 static size_t comparator_successor(const uint8_t *key, size_t len) {
   size_t i = 0;
   while (i < len && key[i] == 0xff) i++;
@@ -43,36 +44,37 @@ static size_t comparator_between(const uint8_t *key, size_t len, const uint8_t *
 }
 
 void nay__separator(nay_order order, nay_buffer *key, const uint8_t *next, size_t next_len) {
-  size_t old = nay__user_len(order, key->len), grows;
+  size_t user_len = nay__user_len(order, key->len), last;
   if (next == NULL) {
-    grows = comparator_successor(key->at, old);
+    last = comparator_successor(key->at, user_len);
   } else {
-    grows = comparator_between(key->at, old, next, nay__user_len(order, next_len));
+    last = comparator_between(key->at, user_len, next, nay__user_len(order, next_len));
   }
-  if (grows == old) return;
+  if (last == user_len) return;
   if (!order.internal) {
-    key->at[grows]++;
-    key->len = grows + 1;
-  } else if (grows + 1 < old) { /* an internal key is left alone if it does not become shorter */
-    key->at[grows]++;
-    /* a user key that no entry has: its newest version comes before all others of that key */
-    nay__store64le(key->at + grows + 1, NAY_KEY_TRAILER_NEWEST);
-    key->len = grows + 1 + NAY_KEY_TRAILER;
+    key->at[last]++;
+    key->len = last + 1;
+  } else if (last + 1 < user_len) { /* LevelDB keeps a key that would not become shorter */
+    key->at[last]++;
+    /* No entry has this user key. The trailer sorts the separator before any version of it. */
+    nay__store64le(key->at + last + 1, NAY_KEY_TRAILER_NEWEST);
+    key->len = last + 1 + NAY_KEY_TRAILER;
   }
 }
 
 nay_status nay__separator_custom(nay_order order, nay_buffer *key, const uint8_t *next,
                                  size_t next_len, nay_buffer *scratch, const nay_allocator *a) {
   const nay_sst_comparator *user = order.user;
-  size_t old = nay__user_len(order, key->len), below = nay__user_len(order, next_len);
-  if (user->separator == NULL || old == 0) return NAY_OK;
+  size_t user_len = nay__user_len(order, key->len), next_user = nay__user_len(order, next_len);
+  if (user->separator == NULL || user_len == 0) return NAY_OK;
   scratch->len = 0;
-  NAY_TRY(nay__buffer_append(scratch, key->at, old, a));
-  size_t len = user->separator(user, scratch->at, old, next, below);
-  if (len > old || (order.internal && len == old)) return NAY_OK;
-  int above = nay__compare_custom(user, scratch->at, len, key->at, old);
+  NAY_TRY(nay__buffer_append(scratch, key->at, user_len, a));
+  size_t len = user->separator(user, scratch->at, user_len, next, next_user);
+  if (len > user_len || (order.internal && len == user_len)) return NAY_OK;
+  int above = nay__compare_custom(user, scratch->at, len, key->at, user_len);
   if (above < 0 || (order.internal && above == 0)) return NAY_OK;
-  if (next != NULL && nay__compare_custom(user, scratch->at, len, next, below) >= 0) return NAY_OK;
+  if (next != NULL && nay__compare_custom(user, scratch->at, len, next, next_user) >= 0)
+    return NAY_OK;
   if (len != 0) memcpy(key->at, scratch->at, len);
   if (order.internal) nay__store64le(key->at + len, NAY_KEY_TRAILER_NEWEST);
   key->len = len + (order.internal ? NAY_KEY_TRAILER : 0);

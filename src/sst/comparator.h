@@ -1,14 +1,14 @@
 /*
- * comparator.h - how keys of a table compare, and short keys that separate two of them.
+ * comparator.h - the order of a table's keys, and the short separator keys of its index.
  *
- * Plain keys compare as user keys do: as bytes, or by the caller's nay_sst_comparator. Keys inside
- * a LevelDB or RocksDB database are *internal keys*:
+ * A table's keys are plain user keys or *internal keys*, as the tables of a LevelDB or RocksDB
+ * database have them:
  *
- *   | user key | u64le: sequence << 8 | type |      type 1: a value, 0: a deletion,
- *                                                        2: a merge operand (RocksDB's)
+ *   | user key | trailer u64le: sequence << 8 | type |      type 0: deletion, 1: value,
+ *                                                           2: merge operand (RocksDB only)
  *
- * ordered by user key, then by the number in descending order, so that the newest version of a key
- * comes first.
+ * User keys compare as bytes, or by the caller's nay_sst_comparator. Internal keys compare by user
+ * key, then by descending trailer, so the newest version of a key comes first.
  */
 #ifndef NAY_SST_COMPARATOR_H
 #define NAY_SST_COMPARATOR_H
@@ -18,7 +18,8 @@
 #include "base/bytes.h"
 #include "nay_sst.h"
 
-/* Types of internal keys: LevelDB's two, and RocksDB's for merge operands. */
+/* nay_entry_type: the type byte of an internal key, LevelDB's ValueType: its two, and RocksDB's
+ * merge operand. */
 typedef enum nay_entry_type {
   NAY_KEY_DELETION = 0,
   NAY_KEY_VALUE = 1,
@@ -27,32 +28,33 @@ typedef enum nay_entry_type {
 
 /* nay_order: the order of a table's keys. */
 typedef struct nay_order {
-  const nay_sst_comparator *user; /* how user keys compare; NULL: as bytes */
-  bool internal;                  /* the keys are internal ones */
+  const nay_sst_comparator *user; /* comparator of user keys; NULL: bytewise */
+  bool internal;                  /* the keys are internal keys */
 } nay_order;
 
 #define NAY_BYTEWISE ((nay_order){NULL, false})
 #define NAY_INTERNAL_KEYS ((nay_order){NULL, true})
 
-#define NAY_BYTEWISE_NAME "leveldb.BytewiseComparator" /* in RocksDB, too */
+#define NAY_BYTEWISE_NAME "leveldb.BytewiseComparator" /* RocksDB uses this name, too */
 
-#define NAY_KEY_TRAILER 8u /* of an internal key */
+#define NAY_KEY_TRAILER 8u /* bytes of the trailer of an internal key */
 
-/* The largest sequence (56 bits) and the type of a value: LevelDB's, of separators. */
+/* NAY_KEY_TRAILER_NEWEST: the largest sequence number (56 bits) with the type of a value. LevelDB
+ * gives it to the separators of an index. */
 #define NAY_KEY_TRAILER_NEWEST 0xffffffffffffff01u
 
 /*
- * That of an index key that is before every search for its user key, and of no entry: where an
- * index has first keys alone (foreign.c), a search for the first key of a block must pass the block
- * before it.
+ * NAY_KEY_TRAILER_BEFORE_ALL: an index key with this trailer is before every search target with the
+ * same user key; no entry has it. foreign.c needs it for an index of first keys alone: a search for
+ * the first key of a block must not end in the block before it.
  */
 #define NAY_KEY_TRAILER_BEFORE_ALL UINT64_MAX
 
-/* That of a search at a sequence number: no entry of the number is before it, whatever its type,
- * which is below 0xfe. */
+/* NAY_KEY_TRAILER_OF: the trailer of a search at a sequence number. Types are below 0xfe, so no
+ * entry with that sequence number comes before the search target. */
 #define NAY_KEY_TRAILER_OF(sequence) ((uint64_t)(sequence) << 8 | 0xfe)
 
-/* nay__common: how many leading bytes a[0,n) and b[0,n) share. */
+/* nay__common: length of the longest common prefix of a[0,n) and b[0,n). */
 static inline size_t nay__common(const uint8_t *a, const uint8_t *b, size_t n) {
   size_t i = 0;
   for (; i + 8 <= n; i += 8) {
@@ -63,7 +65,7 @@ static inline size_t nay__common(const uint8_t *a, const uint8_t *b, size_t n) {
   return i;
 }
 
-/* nay__compare_bytes: memcmp, then the shorter one first. */
+/* nay__compare_bytes: bytewise order: memcmp, and a prefix comes before the longer key. */
 static inline int nay__compare_bytes(const uint8_t *a, size_t a_len, const uint8_t *b,
                                      size_t b_len) {
   size_t n = a_len < b_len ? a_len : b_len;
@@ -71,62 +73,64 @@ static inline int nay__compare_bytes(const uint8_t *a, size_t a_len, const uint8
   return order != 0 ? order : (a_len > b_len) - (a_len < b_len);
 }
 
-/* nay__compare_custom: by the caller's comparator, which gets no NULL. */
+/* nay__compare_custom: calls the caller's comparator, which gets "" for NULL. */
 int nay__compare_custom(const nay_sst_comparator *user, const uint8_t *a, size_t a_len,
                         const uint8_t *b, size_t b_len);
 
-/* nay__compare_users: two user keys. */
+/* nay__compare_users: compares two user keys. */
 static inline int nay__compare_users(nay_order order, const uint8_t *a, size_t a_len,
                                      const uint8_t *b, size_t b_len) {
   if (order.user != NULL) return nay__compare_custom(order.user, a, a_len, b, b_len);
   return nay__compare_bytes(a, a_len, b, b_len);
 }
 
-/* nay_target: a key that is searched for; the trailer counts in the order of internal keys only. */
+/* nay_target: the target of a search. Plain keys ignore the trailer. */
 typedef struct nay_target {
   const uint8_t *user;
   size_t len;
   uint64_t trailer;
 } nay_target;
 
-/* nay__compare_target: a stored key against a target. */
+/* nay__compare_target: compares a key of the table with the target of a search. */
 int nay__compare_target(nay_order order, const uint8_t *key, size_t len, const nay_target *target);
 
-/* nay__compare: below 0, 0 or above. An internal key of fewer than 8 bytes has an empty user key.
- */
+/* nay__compare: compares two keys of the table. An internal key of fewer than 8 bytes, which is
+ * corrupt, counts as an empty user key with trailer 0. */
 int nay__compare(nay_order order, const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len);
 
-/* nay__user_len: the part of a key that users know. */
+/* nay__user_len: length of the user key in a key of the table. */
 static inline size_t nay__user_len(nay_order order, size_t len) {
   if (!order.internal) return len;
   return len < NAY_KEY_TRAILER ? 0 : len - NAY_KEY_TRAILER;
 }
 
-/* nay__comparator_name: of user keys, as tables store it. */
+/* nay__comparator_name: the comparator's name, as tables store it. */
 static inline const char *nay__comparator_name(const nay_sst_comparator *user) {
   return user != NULL ? user->name : NAY_BYTEWISE_NAME;
 }
 
-/* nay__same_comparator: whether two tables are in the same order: by name, as it is stored. */
+/* nay__same_comparator: whether two comparators are the same order. Their names decide, as in
+ * LevelDB. */
 static inline bool nay__same_comparator(const nay_sst_comparator *a, const nay_sst_comparator *b) {
   return a == b || strcmp(nay__comparator_name(a), nay__comparator_name(b)) == 0;
 }
 
-/* nay__equal_is_same: whether keys that compare equal are the same bytes, so that filters, which
- * hash bytes, can answer for them. */
+/* nay__equal_is_same: whether keys that compare equal have the same bytes. A filter hashes bytes,
+ * so it can answer for such an order only. */
 static inline bool nay__equal_is_same(nay_order order) {
   return order.user == NULL || !order.user->equal_may_differ;
 }
 
 /*
- * nay__separator: makes key, whose room is enough, the short key that LevelDB's comparators
- * choose: key <= result < next. next NULL: the table's last key, result >= key. Bytewise orders
- * alone.
+ * nay__separator: shortens `key` to a separator, key <= separator < next, as LevelDB's
+ * FindShortestSeparator does. next NULL: `key` is the last key of the table, and the result is at
+ * or above it (FindShortSuccessor). The result is never longer than the key. Bytewise orders only.
  */
 void nay__separator(nay_order order, nay_buffer *key, const uint8_t *next, size_t next_len);
 
-/* nay__separator_custom: the same by the caller's comparator, if it can. What it returns is
- * checked: a key that does not separate the two is not used. NAY_ENOMEM, for the scratch. */
+/* nay__separator_custom: the same with the caller's comparator. Leaves `key` as it is if the
+ * comparator has no separator call or returns a key that does not separate the two. NAY_ENOMEM:
+ * `scratch` cannot grow. */
 nay_status nay__separator_custom(nay_order order, nay_buffer *key, const uint8_t *next,
                                  size_t next_len, nay_buffer *scratch, const nay_allocator *a);
 

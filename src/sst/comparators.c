@@ -1,12 +1,13 @@
 /*
- * comparators.c - the comparators that come with the library.
+ * comparators.c - the built-in comparators.
  *
  *   rocksdb.ReverseBytewiseComparator   bytewise, descending
- *   nay.decimal                         7 < 07 < 12 < 100 < "" < 1x < x
- *   nay.prefix.<n>                      the first n bytes ascending, what follows them descending
+ *   nay.decimal                         numbers by value, then other keys bytewise:
+ *                                       7 < 07 < 12 < 100 < "" < 1x < x
+ *   nay.prefix.<n>                      the first n bytes ascending, the rest of the key descending
  *
  * Each is a total order in which only identical bytes are equal, so filters work with all of them.
- * The name stands for the order: tables store it, nay_sst_comparator_named finds it.
+ * Tables store the name, and nay_sst_comparator_named finds the comparator by it.
  */
 #include "sst/comparator.h"
 #include "sst/prefix.h"
@@ -22,7 +23,7 @@ static int reverse_compare(const nay_sst_comparator *self, const void *a, size_t
   return nay__compare_bytes(b, b_len, a, a_len);
 }
 
-/* Whether a key is a number; *zeros is how many zeros lead it. */
+/* Whether a key is a decimal number. Sets *zeros to the number of its leading zeros. */
 static bool decimal_is_number(const uint8_t *key, size_t len, size_t *zeros) {
   size_t z = 0;
   for (size_t i = 0; i < len; i++) {

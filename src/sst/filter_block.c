@@ -3,11 +3,11 @@
 
 #include "base/bytes.h"
 
-#define FILTER_BLOCK_LG 11u /* LevelDB's: 2 KiB */
+#define FILTER_BLOCK_LG 11u /* LevelDB's kFilterBaseLg: a filter covers 2 KiB of the file */
 
 /* ---- writing ---- */
 
-/* Ends a filter; without keys it has no bytes. */
+/* Finishes the current filter, which is empty if it has no keys. */
 static nay_status filter_block_cut(nay_filter_block_builder *b, const nay_allocator *a) {
   uint8_t offset[4];
   nay__store32le(offset, (uint32_t)b->filters.len);
@@ -50,7 +50,7 @@ bool nay__filter_block_open(const uint8_t *bytes, size_t len, nay_filter_block *
 
 bool nay__filter_block_at(const nay_filter_block *b, uint64_t i, const uint8_t **bytes,
                           size_t *len) {
-  /* behind the last offset stands that of the offsets: the last filter needs no case of its own */
+  /* The offset of the array follows its last element, and is also where the last filter ends. */
   const uint8_t *entry = b->bytes + b->array + (size_t)i * 4;
   size_t start = nay__load32le(entry), end = nay__load32le(entry + 4);
   if (start > end || end > b->array) return false;

@@ -7,8 +7,8 @@
 #define FILTER_BUILDER_MAX_BITS 4096.0
 
 /*
- * A number of keys that is stated gives the filter that this number, counted, would give. Static
- * families count their keys in any case. Bits per key that suffice for many keys, and not for the
+ * Makes a stated nkeys give the same filter as if that many keys had been counted. A static family
+ * counts its keys anyway, so its nkeys is cleared. Bits per key that suffice for many keys, and not for the
  * smallest filter of these, are raised in the steps of nay_builder.
  */
 static nay_status filter_builder_stated(nay_params *p, nay_diag *diag) {
@@ -66,14 +66,14 @@ static nay_status filter_builder_native(nay_filter_builder *b, nay_buffer *out,
   return status;
 }
 
-/* What policy->create takes: pointers first, then lengths, in one piece of memory. */
+/* Makes the two arrays that policy->create takes, pointers and lengths, in one buffer. */
 static nay_status filter_builder_pointers(nay_filter_builder *b, const nay_allocator *a,
                                           const void ***keys, size_t **lens) {
   size_t bytes;
   if (!nay__mul_ok(b->n, sizeof **keys + sizeof **lens, &bytes)) return NAY_ENOMEM;
   b->pointers.len = 0;
   NAY_TRY(nay__buffer_reserve(&b->pointers, bytes, a));
-  *keys = (const void **)(void *)b->pointers.at; /* the allocator aligns for any type */
+  *keys = (const void **)(void *)b->pointers.at; /* allocators align for any type */
   *lens = (size_t *)(void *)(b->pointers.at + b->n * sizeof **keys);
   size_t start = 0, end;
   for (size_t i = 0; i < b->n; i++, start = end) {
@@ -102,7 +102,7 @@ nay_status nay__filter_builder_finish(nay_filter_builder *b, nay_buffer *out,
                                       const nay_allocator *a, nay_diag *diag) {
   nay_status status =
       (b->policy == NULL ? filter_builder_native : filter_builder_by_policy)(b, out, a, diag);
-  if (status == NAY_EINVAL) status = NAY_EFULL; /* the params were checked: it is the keys */
+  if (status == NAY_EINVAL) status = NAY_EFULL; /* init checked the params: too many keys */
   NAY_TRY(status);
   b->n = 0;
   return NAY_OK;

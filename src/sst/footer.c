@@ -1,4 +1,4 @@
-/* footer.c - see footer.h. */
+/* footer.c - see footer.h, which draws the bytes. */
 #include "sst/footer.h"
 
 #define XXH_INLINE_ALL
@@ -6,9 +6,10 @@
 
 #include "sst/crc32c.h"
 
-#define FOOTER_ROCKSDB_MAGIC 0x88e241b785f4cff7u /* format 1 and later */
-#define FOOTER_EXTENDED 0x007a003eu /* in place of the first handle, format 6 and later */
-#define FOOTER_NEWEST 7u
+#define FOOTER_ROCKSDB_MAGIC 0x88e241b785f4cff7u /* of format 1 and later */
+#define FOOTER_EXTENDED \
+  0x007a003eu            /* 3e 00 7a 00, RocksDB's extended magic of format 6 and later */
+#define FOOTER_NEWEST 7u /* the latest format_version that is known */
 
 /* ---- handles ---- */
 
@@ -51,8 +52,8 @@ bool nay__handle_fits(nay_handle handle, uint64_t limit) {
 
 /* ---- checksums ---- */
 
-/* Of len bytes, the last of which is the compression type of a block. RocksDB's XXH3 variant hashes
- * the others and mixes the last byte in afterwards. */
+/* The checksum of len bytes, the last of which is the compression type of a block. RocksDB's XXH3
+ * checksum leaves that byte out of the hash and mixes it in afterwards. */
 static uint32_t footer_checksum(nay_checksum checksum, const uint8_t *bytes, size_t len) {
   switch (checksum) {
     case NAY_CHECKSUM_NONE: break;
@@ -65,7 +66,7 @@ static uint32_t footer_checksum(nay_checksum checksum, const uint8_t *bytes, siz
   return 0;
 }
 
-/* What is added to the checksum of a block at `offset`: RocksDB's ChecksumModifierForContext. */
+/* The value added to the checksum of a block at `offset`: RocksDB's ChecksumModifierForContext. */
 static uint32_t footer_modifier(uint32_t context, uint64_t offset) {
   return context == 0 ? 0 : context ^ ((uint32_t)offset + (uint32_t)(offset >> 32));
 }
@@ -107,8 +108,8 @@ static bool footer_ends_at(nay_handle handle, uint64_t end) {
 }
 
 /*
- * No checksum covers the handles, and damage may turn one into that of another whole block, whose
- * own checksum is right. So both blocks must stand where a writer puts them:
+ * Checks that index and metaindex are where a writer puts them. No checksum covers the two handles,
+ * and damage could make one point to another whole block, whose own checksum is right.
  *
  *   LevelDB, RocksDB until 2014    | ... | metaindex | index | footer |
  *   RocksDB, Pebble                | ... | index | ... | metaindex | footer |
@@ -125,7 +126,7 @@ static nay_status footer_check_places(nay_diag *diag, const nay_footer *f) {
   return footer_corrupt(diag, "the index does not lie before the metaindex", f);
 }
 
-/* The handles of all formats before 6, in 40 bytes. */
+/* Decodes the 40 bytes with the two handles, in formats before 6. */
 static nay_status footer_handles(const uint8_t *p, nay_diag *diag, nay_footer *f) {
   const uint8_t *end = p + 40;
   p = nay__handle_load(p, end, &f->metaindex);
@@ -138,16 +139,16 @@ static nay_status footer_handles(const uint8_t *p, nay_diag *diag, nay_footer *f
   return footer_check_places(diag, f);
 }
 
-/* The footer of format 6 and later; f->checksum and f->at are set. */
+/* Decodes a footer of format 6 or later; f->checksum and f->at are set. */
 static nay_status footer_extended(const uint8_t *footer, nay_diag *diag, nay_footer *f) {
   const uint8_t *part = footer + 1;
   uint8_t copy[NAY_FOOTER_MAX];
   if (nay__load32le(part) != FOOTER_EXTENDED || !nay__all_zero(part + 16, 24)) {
-    return footer_corrupt(diag, "the footer is not one of its format version", f);
+    return footer_corrupt(diag, "the footer does not have the layout of its format_version", f);
   }
   f->context = nay__load32le(part + 8);
   memcpy(copy, footer, sizeof copy);
-  memset(copy + 1 + 4, 0, 4); /* the checksum itself */
+  memset(copy + 1 + 4, 0, 4); /* the footer's checksum is computed with its own field zeroed */
   uint32_t sum =
       footer_checksum(f->checksum, copy, sizeof copy) + footer_modifier(f->context, f->at);
   if (f->checksum != NAY_CHECKSUM_NONE && sum != nay__load32le(part + 4)) {
@@ -165,10 +166,11 @@ static nay_status footer_rocksdb(const uint8_t *footer, nay_diag *diag, nay_foot
   f->rocksdb = true;
   f->format_version = nay__load32le(footer + 41);
   if (f->format_version > FOOTER_NEWEST) {
-    return nay__fail(diag, NAY_EVERSION, "a format_version of RocksDB above 7", f->at + 41);
+    return nay__fail(diag, NAY_EVERSION, "the table has a format_version of RocksDB above 7",
+                     f->at + 41);
   }
   if (footer[0] > NAY_CHECKSUM_XXH3) {
-    return nay__fail(diag, NAY_EVERSION, "an unknown checksum type", f->at);
+    return nay__fail(diag, NAY_EVERSION, "the table has an unknown checksum type", f->at);
   }
   f->checksum = (nay_checksum)footer[0];
   return f->format_version >= 6 ? footer_extended(footer, diag, f)
@@ -178,10 +180,10 @@ static nay_status footer_rocksdb(const uint8_t *footer, nay_diag *diag, nay_foot
 nay_status nay__footer_load(const uint8_t *tail, size_t tail_len, uint64_t file_len, nay_diag *diag,
                             nay_footer *footer) {
   if (tail_len < NAY_FOOTER) {
-    return nay__fail(diag, NAY_EFORMAT, "no table: shorter than a footer", file_len);
+    return nay__fail(diag, NAY_EFORMAT, "not a table: shorter than a footer", file_len);
   }
   if (!nay__footer_recognise(tail, tail_len)) {
-    return nay__fail(diag, NAY_EFORMAT, "no table: the last eight bytes are not its magic number",
+    return nay__fail(diag, NAY_EFORMAT, "not a table: the last eight bytes are not a magic number",
                      file_len - 8);
   }
   bool leveldb = nay__load64le(tail + tail_len - 8) == NAY_FOOTER_MAGIC;

@@ -1,11 +1,12 @@
 /*
- * index_block.c - see index_block.h.
+ * index_block.c - see index_block.h. The two encodings of an entry:
  *
- *   entry    | shared varint | unshared varint | value_len varint | key | value: handle |
- *   delta    | shared varint | unshared varint | key | handle, or zigzag varint of a size |
+ *   plain    | shared varint | unshared varint | value_len varint | key suffix | handle |
+ *   delta    | shared varint | unshared varint | key suffix | handle or zigzag varint |
  *
- * In the delta encoding the value at a restart (shared is 0) is a handle. Any other block starts
- * where the one before it ends, and the value is the difference of their sizes.
+ * In the delta encoding the value of a restart point (shared is 0) is a whole handle. Any other
+ * value is the block's size minus the previous block's size; the block starts where the previous
+ * one ends.
  */
 #include "sst/index_block.h"
 
@@ -34,19 +35,20 @@ static nay_status index_add(const index_load *l, const nay_buffer *key,
   return NAY_OK;
 }
 
-static nay_status index_bad(nay_diag *diag, uint64_t at) {
+static nay_status index_corrupt(nay_diag *diag, uint64_t at) {
   return nay__fail(diag, NAY_ECORRUPT, "an entry of an index does not fit", at);
 }
 
 static nay_status index_visit(void *ctx, const nay_cursor *c, nay_diag *diag) {
   nay_checked_handle block;
   if (!nay__checked_handle_load(c->entry.value, c->entry.value_len, &block)) {
-    return index_bad(diag, c->entry.at);
+    return index_corrupt(diag, c->entry.at);
   }
   return index_add(ctx, &c->key, &block, c->entry.at, diag);
 }
 
-/* The value of a delta-encoded entry; NULL when it is corrupt. */
+/* Decodes the value of a delta-encoded entry; *handle is the previous entry's, and becomes this
+ * one's. Returns the first byte after the value, or NULL if it is corrupt. */
 static const uint8_t *index_value(const uint8_t *p, const uint8_t *end, bool restart, bool first,
                                   nay_handle *handle) {
   if (restart) return nay__handle_load(p, end, handle);
@@ -60,20 +62,20 @@ static const uint8_t *index_value(const uint8_t *p, const uint8_t *end, bool res
 static nay_status index_load_delta(const index_load *l, const nay_block *block, nay_buffer *key,
                                    nay_diag *diag) {
   const uint8_t *p = block->bytes, *end = block->bytes + block->end;
-  nay_checked_handle block_at = {.checked = false};
+  nay_checked_handle target_block = {.checked = false};
   for (bool first = true; p < end; first = false) {
     uint64_t at = (uint64_t)(p - block->bytes);
     uint32_t shared, unshared;
     p = nay__varint32_load(p, end, &shared);
     if (p == NULL || (p = nay__varint32_load(p, end, &unshared)) == NULL) {
-      return index_bad(diag, at);
+      return index_corrupt(diag, at);
     }
-    if (shared > key->len || unshared > (size_t)(end - p)) return index_bad(diag, at);
+    if (shared > key->len || unshared > (size_t)(end - p)) return index_corrupt(diag, at);
     key->len = shared;
     NAY_TRY(nay__buffer_append(key, p, unshared, l->allocator));
-    p = index_value(p + unshared, end, shared == 0, first, &block_at.at);
-    if (p == NULL) return index_bad(diag, at);
-    NAY_TRY(index_add(l, key, &block_at, at, diag));
+    p = index_value(p + unshared, end, shared == 0, first, &target_block.at);
+    if (p == NULL) return index_corrupt(diag, at);
+    NAY_TRY(index_add(l, key, &target_block, at, diag));
   }
   return NAY_OK;
 }

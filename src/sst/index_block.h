@@ -1,6 +1,6 @@
 /*
- * index_block.h - the entries of an index block in memory: a separator key and a handle for each
- * data block, or for each partition of a filter.
+ * index_block.h - a decoded index block: a separator key and a block handle for each data block, or
+ * for each partition of a filter.
  */
 #ifndef NAY_SST_INDEX_BLOCK_H
 #define NAY_SST_INDEX_BLOCK_H
@@ -11,23 +11,23 @@
 
 typedef struct nay_index_entry {
   nay_handle handle;
-  size_t key_at; /* in nay_index_entries.keys */
+  size_t key_at; /* offset of the separator key in nay_index_entries.keys */
   size_t key_len;
-  bool checked; /* the checksum of the block follows its handle, as in nay's index of partitions: */
-  uint32_t checksum;
-  bool damaged; /* for the owner */
+  bool checked;      /* a checksum follows the handle, as in nay's index of filter partitions */
+  uint32_t checksum; /* that checksum, if `checked` */
+  bool damaged;      /* for the owner of the entries: the block cannot be used */
 } nay_index_entry;
 
 typedef struct nay_index_entries {
-  nay_buffer list; /* of nay_index_entry */
-  nay_buffer keys;
-  bool all_internal; /* every key is long enough for an internal key */
+  nay_buffer list;   /* array of nay_index_entry */
+  nay_buffer keys;   /* the separator keys, concatenated */
+  bool all_internal; /* every key has at least the 8 bytes of an internal key's trailer */
 } nay_index_entries;
 
 /*
- * nay__index_load: of an uncompressed index block. delta: RocksDB's encoding since format 4, which
- * has no value lengths and stores a handle as a difference to the one before it. `most` limits the
- * bytes of all keys: more is NAY_ECORRUPT.
+ * nay__index_load: decodes an uncompressed index block. `delta`: the block has RocksDB's encoding
+ * since format 4, without value lengths and with delta-encoded handles. NAY_ECORRUPT: also when the
+ * keys have more than `most` bytes in all.
  */
 nay_status nay__index_load(const uint8_t *block, size_t len, bool delta, size_t most,
                            const nay_allocator *a, nay_diag *diag, nay_index_entries *entries);
@@ -41,10 +41,12 @@ static inline nay_index_entry *nay__index_at(const nay_index_entries *entries, s
   return (nay_index_entry *)(void *)entries->list.at + i;
 }
 
-/* nay__index_is_sorted: whether no key is below the one before it, as nay__index_find assumes. */
+/* nay__index_is_sorted: whether the keys are in non-descending order, which nay__index_find
+ * assumes. */
 bool nay__index_is_sorted(const nay_index_entries *entries, nay_order order);
 
-/* nay__index_find: the first entry whose key is not before the user key; the count when all are. */
+/* nay__index_find: the number of the first entry whose key is at or after this user key;
+ * nay__index_count if there is none. */
 size_t nay__index_find(const nay_index_entries *entries, nay_order order, const void *key,
                        size_t len);
 
