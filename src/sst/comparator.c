@@ -73,8 +73,9 @@ nay_status nay__separator_custom(nay_order order, nay_buffer *key, const uint8_t
   if (len > user_len || (order.internal && len == user_len)) return NAY_OK;
   int above = nay__compare_custom(user, scratch->at, len, key->at, user_len);
   if (above < 0 || (order.internal && above == 0)) return NAY_OK;
-  if (next != NULL && nay__compare_custom(user, scratch->at, len, next, next_user) >= 0)
+  if (next != NULL && nay__compare_custom(user, scratch->at, len, next, next_user) >= 0) {
     return NAY_OK;
+  }
   if (len != 0) memcpy(key->at, scratch->at, len);
   if (order.internal) nay__store64le(key->at + len, NAY_KEY_TRAILER_NEWEST);
   key->len = len + (order.internal ? NAY_KEY_TRAILER : 0);

@@ -86,7 +86,7 @@ nay_status nay__foreign_add_block(nay_foreign *f, const nay_foreign_block *block
   int sign = before == NULL ? -1
                             : nay__compare_bytes(before->first.at, before->first.len,
                                                  block->first.at, block->first.len);
-  /* versions of one key may go on in the next block */
+  /* Versions of one key may continue in the next block if they have timestamps. */
   if (sign > 0 || (sign == 0 && f->versions != NAY_FOREIGN_TIMESTAMP)) {
     return nay__fail(diag, NAY_ECORRUPT, "the first keys of the index do not ascend",
                      block->index_at);
@@ -112,7 +112,7 @@ size_t nay__foreign_block_of(const nay_foreign *f, uint64_t offset) {
 
 size_t nay__foreign_find_block(const nay_foreign *f, const void *key, size_t len) {
   size_t n = nay__foreign_nblocks(f), low = 0, high = n;
-  while (low < high) { /* blocks whose first key is not above */
+  while (low < high) { /* the first keys of blocks below `low` are at or below `key` */
     size_t middle = low + (high - low) / 2;
     const nay_foreign_block *b = nay__foreign_block_at(f, middle);
     if (nay__compare_bytes(b->first.at, b->first.len, key, len) <= 0) {
@@ -134,19 +134,20 @@ nay_status nay__foreign_contents(const nay_foreign *f, size_t i, nay_foreign_scr
   return f->engine->contents(f, b, stored, &scratch->contents, diag, contents);
 }
 
-/* Checks each entry against the one before it and against the index, then passes it on. */
+/* The state of nay__foreign_walk: checks each entry against the previous one and against the index,
+ * then calls `visit`. */
 typedef struct foreign_check {
   const nay_foreign *foreign;
   size_t block;
-  nay_buffer last; /* the key before */
+  nay_buffer last; /* key of the previous entry */
   uint64_t last_version;
-  uint64_t n;
+  uint64_t n; /* entries so far */
   nay_foreign_visit visit;
   void *ctx;
   nay_diag *diag;
 } foreign_check;
 
-static nay_status foreign_bad(const foreign_check *c, size_t at, const char *what) {
+static nay_status foreign_corrupt(const foreign_check *c, size_t at, const char *what) {
   return nay__fail(c->diag, NAY_ECORRUPT, what, at);
 }
 
@@ -160,13 +161,13 @@ static nay_status foreign_check_entry(void *ctx, const nay_foreign_entry *e) {
   if (c->n == 0) {
     if (!foreign_equal(b->first, e->key.at, e->key.len) ||
         (b->last.at != NULL && b->first_version != e->version)) {
-      return foreign_bad(c, e->at, "the first key of a block is not that of the index");
+      return foreign_corrupt(c, e->at, "the first key of a block is not the one in the index");
     }
   } else {
     int sign = nay__compare_bytes(c->last.at, c->last.len, e->key.at, e->key.len);
     bool timestamps = c->foreign->versions == NAY_FOREIGN_TIMESTAMP;
     if (sign > 0 || (sign == 0 && (!timestamps || e->version >= c->last_version))) {
-      return foreign_bad(c, e->at, "the keys of a block do not ascend");
+      return foreign_corrupt(c, e->at, "the keys of a block do not ascend");
     }
   }
   if (e->version > FOREIGN_MAX_VERSION) {
@@ -184,19 +185,20 @@ static nay_status foreign_check_entry(void *ctx, const nay_foreign_entry *e) {
   return c->visit != NULL ? c->visit(c->ctx, e) : NAY_OK;
 }
 
-/* After the last entry. */
+/* Checks the last key of the block against the index. */
 static nay_status foreign_check_end(const foreign_check *c) {
   const nay_foreign_block *b = nay__foreign_block_at(c->foreign, c->block);
-  if (c->n == 0) return foreign_bad(c, 0, "a block has no entry");
+  if (c->n == 0) return foreign_corrupt(c, 0, "a block has no entry");
   if (b->last.at != NULL) {
     bool same =
         foreign_equal(b->last, c->last.at, c->last.len) && b->last_version == c->last_version;
-    return same ? NAY_OK : foreign_bad(c, 0, "the last key of a block is not that of the index");
+    return same ? NAY_OK
+                : foreign_corrupt(c, 0, "the last key of a block is not the one in the index");
   }
   if (c->block + 1 == nay__foreign_nblocks(c->foreign)) return NAY_OK;
   nay_bytes next = nay__foreign_block_at(c->foreign, c->block + 1)->first;
   if (nay__compare_bytes(c->last.at, c->last.len, next.at, next.len) < 0) return NAY_OK;
-  return foreign_bad(c, 0, "a key of a block is not below the next block");
+  return foreign_corrupt(c, 0, "a key of a block is not below the first key of the next");
 }
 
 nay_status nay__foreign_walk(const nay_foreign *f, size_t i, nay_foreign_scratch *scratch,
@@ -237,8 +239,8 @@ static nay_status foreign_translate_entry(void *ctx, const nay_foreign_entry *e)
   return t->builder.bytes.len > UINT32_MAX / 2 ? NAY_ENOMEM : NAY_OK;
 }
 
-/* The block, the terms and their number; moves them to `to`. */
-static nay_status foreign_translated(foreign_translation *t, nay_buffer *to) {
+/* Finishes a translated block with its terms and their number, and swaps it with *to. */
+static nay_status foreign_translation_finish(foreign_translation *t, nay_buffer *to) {
   uint8_t count[4];
   nay_buffer *bytes = &t->builder.bytes;
   nay__store32le(count, (uint32_t)(t->terms.len / 8));
@@ -264,7 +266,7 @@ nay_status nay__foreign_translate(const nay_foreign *f, size_t i, nay_foreign_sc
   if (status == NAY_OK) {
     status = nay__foreign_walk(f, i, scratch, foreign_translate_entry, &t, diag);
   }
-  if (status == NAY_OK) status = foreign_translated(&t, to);
+  if (status == NAY_OK) status = foreign_translation_finish(&t, to);
   foreign_translation_free(&t);
   if (status != NAY_ENOMEM) return status;
   return nay__fail(diag, NAY_ENOMEM, "no memory for a block",
@@ -281,7 +283,8 @@ static nay_status foreign_keep_last(void *ctx, const nay_foreign_entry *e) {
   return foreign_append_key(last->key, e->key, e->version << 8, last->a);
 }
 
-/* The last key of the table: the index has it, or the last block. */
+/* The last key of the table, taken from the index or, if that has no last keys, from the last
+ * block. */
 static nay_status foreign_largest(const nay_foreign *f, nay_buffer *largest, nay_diag *diag) {
   size_t n = nay__foreign_nblocks(f);
   const nay_foreign_block *b = nay__foreign_block_at(f, n - 1);
@@ -296,8 +299,9 @@ static nay_status foreign_largest(const nay_foreign *f, nay_buffer *largest, nay
 }
 
 /*
- * An index key of block.h is not below the last key of its block, and below the first of the next.
- * Where only first keys are known, the newest imaginable version of the next first key is that.
+ * Adds the index entry of block i. An index key of block.h is at or above the last key of its block
+ * and below the first key of the next. Where the index has first keys alone, that is the next first
+ * key with a trailer that sorts before all its versions.
  */
 static nay_status foreign_index_entry(const nay_foreign *f, size_t i, const nay_buffer *largest,
                                       foreign_translation *t) {

@@ -3,10 +3,10 @@
 
 #include "sst/sst_abi.h"
 
-#define FOREIGN_BLOCK_BYTES 4096u /* defaults of both engines */
-#define FOREIGN_INTERVAL 16u
-#define FOREIGN_BITS 10u
-#define FOREIGN_MAX (1u << 30) /* of a key, a value, a block */
+#define FOREIGN_BLOCK_BYTES 4096u /* both engines' default block size */
+#define FOREIGN_INTERVAL 16u      /* nori's default restart interval */
+#define FOREIGN_BITS 10u          /* both engines' default bits per key */
+#define FOREIGN_MAX (1u << 30)    /* limit for a key, a value and a block, in bytes */
 
 /* ---- bytes ---- */
 
@@ -75,14 +75,14 @@ static nay_status foreign_check_options(const nay_sst_foreign_options *o,
                                         const nay_foreign_layout *layout, nay_diag *diag) {
   bool nori = layout == &nay__foreign_write_nori || layout == &nay__foreign_write_nori_quotient;
   const nay_sst_codec *c = o->codec;
-  if (layout == NULL) return nay__fail(diag, NAY_EINVAL, "name: no table layout has it", 0);
+  if (layout == NULL) return nay__fail(diag, NAY_EINVAL, "name: there is no such table layout", 0);
   if (o->block_bytes > FOREIGN_MAX || o->restart_interval > FOREIGN_MAX) {
     return nay__fail(diag, NAY_EINVAL, "block_bytes or restart_interval is too large", 0);
   }
   if (!nori && (c != NULL || o->quotient || o->bits_per_key != 0 || o->nkeys != 0 ||
                 o->restart_interval != 0)) {
     return nay__fail(diag, NAY_EINVAL,
-                     "codec, quotient, bits_per_key, nkeys, restart_interval: mini-lsm has none",
+                     "codec, quotient, bits_per_key, nkeys and restart_interval are for nori alone",
                      0);
   }
   if (c != NULL && ((c->id != 2 && c->id != 4) || c->bound == NULL || c->compress == NULL)) {
@@ -93,7 +93,8 @@ static nay_status foreign_check_options(const nay_sst_foreign_options *o,
 
 /* ---- calls ---- */
 
-/* sink NULL: the file at path. It is the last to be opened. */
+/* Sets the defaults and opens the filter builder and the sink; `sink` NULL: the file at `path`. The
+ * sink comes last, so a failure leaves no file to abort. */
 static nay_status foreign_writer_begin(nay_sst_foreign_writer *w, const char *path,
                                        const nay_sst_sink *sink, nay_diag *diag) {
   nay_sst_foreign_options *o = &w->options;
@@ -158,7 +159,7 @@ nay_status nay_sst_foreign_writer_new_sink(const nay_sst_sink *sink,
   return foreign_writer_new(NULL, &own, options, allocator, diag, writer);
 }
 
-/* Why an entry cannot be added; NULL: it can. */
+/* Returns why an entry cannot be added; NULL: it can. */
 static const char *foreign_refuses(const nay_sst_foreign_writer *w, const nay_foreign_entry_in *e) {
   nay_foreign_versions versions = w->layout->versions;
   if (e->len >= FOREIGN_MAX || e->value_len >= FOREIGN_MAX)

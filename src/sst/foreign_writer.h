@@ -1,9 +1,10 @@
 /*
- * foreign_writer.h - a foreign table while it is written: what foreign_writer.c does for every
- * engine, and what nori_writer.c and minilsm_writer.c know.
+ * foreign_writer.h - writes tables in the layouts of nori and mini-lsm. foreign_writer.c does what
+ * all layouts share; nori_writer.c and minilsm_writer.c encode blocks, index and footer.
  *
- * In memory are the open block, the index and the hashes for the filter. The bytes go into a sink;
- * that of a path replaces the file when the table is finished.
+ * The writer keeps the open block, the index and the hashes for the filter in memory. Finished
+ * blocks go to a sink. The sink of a path writes a temporary file, which replaces the file at the
+ * path when the table is finished.
  */
 #ifndef NAY_SST_FOREIGN_WRITER_H
 #define NAY_SST_FOREIGN_WRITER_H
@@ -14,6 +15,7 @@
 #include "sst/foreign.h"
 #include "sst/sst_io.h"
 
+/* nay_foreign_entry_in: an entry to be written. */
 typedef struct nay_foreign_entry_in {
   const uint8_t *key, *value;
   size_t len, value_len;
@@ -21,16 +23,16 @@ typedef struct nay_foreign_entry_in {
   bool deleted;
 } nay_foreign_entry_in;
 
-/* nay_foreign_layout: what differs from layout to layout. */
+/* nay_foreign_layout: the encoder of one layout. */
 typedef struct nay_foreign_layout {
-  unsigned form;      /* of mini-lsm */
-  const char *filter; /* layout of the table's filter; NULL: none */
+  unsigned form;      /* mini-lsm: the features of its layout, MINI_ bits */
+  const char *filter; /* name of the filter's format, one for the whole table; NULL: none */
   nay_foreign_versions versions;
-  /* what this layout cannot hold, or NULL */
+  /* Returns why the layout cannot hold an entry; NULL: it can. */
   const char *(*refuses)(const nay_sst_foreign_writer *, const nay_foreign_entry_in *);
-  /* puts an entry into the open block; closes blocks before or after it */
+  /* Appends an entry to the open block, and writes the block once it is full. */
   nay_status (*add)(nay_sst_foreign_writer *, const nay_foreign_entry_in *);
-  /* closes the last block, writes index, filter and footer */
+  /* Writes the last block, index, filter and footer. */
   nay_status (*finish)(nay_sst_foreign_writer *);
 } nay_foreign_layout;
 
@@ -39,38 +41,40 @@ struct nay_sst_foreign_writer {
   nay_sst_foreign_options options;
   const nay_foreign_layout *layout;
   nay_sst_sink sink;
-  bool sink_open;     /* neither finished nor aborted */
-  uint64_t offset;    /* of what is written next */
-  nay_buffer block;   /* entries of the open block */
-  nay_buffer marks;   /* nori: restarts; mini-lsm: offsets of entries */
-  nay_buffer first;   /* key of the open block */
-  nay_buffer last;    /* key */
-  nay_buffer index;   /* index or metadata */
-  nay_buffer scratch; /* filter or compressed block */
+  bool sink_open;     /* the sink is neither finished nor aborted */
+  uint64_t offset;    /* bytes written so far: the file offset of the next byte */
+  nay_buffer block;   /* entries of the open block, encoded */
+  nay_buffer marks;   /* offsets in the open block: nori's restart points, mini-lsm's entries */
+  nay_buffer first;   /* first key of the open block */
+  nay_buffer last;    /* last key added */
+  nay_buffer index;   /* the index (nori) or the block metadata (mini-lsm), encoded */
+  nay_buffer scratch; /* an encoded filter or a compressed block */
   uint64_t first_version, last_version, max_version;
-  uint32_t nentries; /* of the open block */
-  uint32_t nblocks;
-  uint64_t total; /* entries */
-  nay_builder *bloom;
-  nay_filter *quotient; /* of the open block */
+  uint32_t nentries;    /* entries in the open block */
+  uint32_t nblocks;     /* blocks written */
+  uint64_t total;       /* entries added */
+  nay_builder *bloom;   /* of the whole table; NULL: the layout has no such filter */
+  nay_filter *quotient; /* filter of the open block; NULL: the layout has none */
   bool finished;
-  nay_status failed;
-  nay_diag trouble;
+  nay_status failed; /* the first error, which is final */
+  nay_diag trouble;  /* its cause */
 };
 
-/* nay__foreign_put: bytes at the end of the file. */
+/* nay__foreign_put: appends bytes to the file. */
 nay_status nay__foreign_put(nay_sst_foreign_writer *w, const void *bytes, size_t len);
 
-/* nay__foreign_append_le, nay__foreign_append_be: a number at the end of a buffer. */
+/* nay__foreign_append_le, nay__foreign_append_be: append a number of `width` bytes, at most 8, to a
+ * buffer, little-endian or big-endian. */
 nay_status nay__foreign_append_le(nay_buffer *to, uint64_t number, size_t width,
                                   const nay_allocator *a);
 nay_status nay__foreign_append_be(nay_buffer *to, uint64_t number, size_t width,
                                   const nay_allocator *a);
 
-/* nay__foreign_encode: a filter, into w->scratch. */
+/* nay__foreign_encode: encodes a filter into w->scratch. */
 nay_status nay__foreign_encode(nay_sst_foreign_writer *w, const nay_filter *filter);
 
-/* nay__foreign_put_bloom: builds the filter of all keys and writes it; *len is its length. */
+/* nay__foreign_put_bloom: builds the filter of all keys and appends it to the file. Sets *len to
+ * its length. */
 nay_status nay__foreign_put_bloom(nay_sst_foreign_writer *w, size_t *len);
 
 extern const nay_foreign_layout nay__foreign_write_nori, nay__foreign_write_nori_quotient;
