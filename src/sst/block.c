@@ -199,7 +199,8 @@ static nay_status block_key_found(nay_order order, const block_key *k, const nay
   bool equal = nay__compare_users(order, k->at, user, target->user, target->len) == 0;
   bool same = user == target->len && near == user;
   if (equal && !same && !order.user->equal_may_differ) {
-    return nay__fail(diag, NAY_EINVAL, "the comparator calls other bytes the same key", e->at);
+    return nay__fail(diag, NAY_EINVAL,
+                     "the comparator calls different bytes equal, without equal_may_differ", e->at);
   }
   uint64_t trailer = equal && order.internal ? nay__load64le(k->at + user) : 0;
   *found = (nay_found){*e, trailer, equal, near > found->near ? near : found->near};

@@ -1,52 +1,55 @@
 /*
- * lookup.c - one key in many tables, newest first. The key is hashed once, not once per table, and
- * while one filter is probed the cache lines of the next few are prefetched.
+ * lookup.c - gets one key from many tables, newest first. The key is hashed once and not once per
+ * table. While one filter is probed, the cache lines of the next few filters are prefetched.
  *
- * The tables that can have the key pass through a short queue: a disjoint level gives one of them,
- * found by binary search, any other level all of them.
+ * The slots to search pass through a short queue, which tells what to prefetch. A disjoint level
+ * adds at most one slot, found by binary search; an overlapping level adds all its slots.
  */
 #include "sst/lookup.h"
 
-#define LOOKUP_AHEAD 8u /* tables: about as many misses as a core can have outstanding */
+#define LOOKUP_AHEAD 8u /* tables to prefetch for: about a core's number of outstanding misses */
 #define LOOKUP_QUEUE 32u
 
-/* lookup_walk: the slots to search for a key, in turn. */
+/* lookup_walk: enumerates the slots to search for a key. */
 typedef struct lookup_walk {
   const nay_lookup *lookup;
   const nay_target *target;
-  size_t run, at;               /* slots of that run that are or were in the queue */
-  bool more;                    /* there may be slots that were not */
-  const nay_lookup_slot *queue; /* own, or all slots of the lookup if none is disjoint */
-  size_t next, n, fetched;      /* of the queue: searched, there, prefetched */
+  size_t level, at;             /* slot `at` of this level is the next to enter the queue */
+  bool more;                    /* some levels have not entered the queue entirely */
+  const nay_lookup_slot *queue; /* `own`; or all slots of the lookup if no level is disjoint */
+  size_t next;                  /* queue[next] is searched next */
+  size_t n;                     /* slots in the queue */
+  size_t fetched;               /* queue[0, fetched) needs no prefetch any more */
   nay_lookup_slot own[LOOKUP_QUEUE];
 } lookup_walk;
 
-/* The slots of a run from w->at on, as far as the queue takes them; whether that was all. */
-static bool lookup_fill_ring(lookup_walk *w, const nay_lookup_run *run) {
+/* Moves slots of a level, from w->at on, into the queue until it is full. Returns whether the level
+ * has no more. */
+static bool lookup_fill_level(lookup_walk *w, const nay_level_slots *level) {
   const nay_lookup *l = w->lookup;
-  if (run->disjoint) {
-    const nay_lookup_slot *slot = nay__lookup_find(l, run, w->target->user, w->target->len);
+  if (level->disjoint) {
+    const nay_lookup_slot *slot = nay__lookup_find_slot(l, level, w->target->user, w->target->len);
     if (slot != NULL) w->own[w->n++] = *slot;
     return true;
   }
-  const nay_lookup_slot *slots = l->slots + run->first;
-  while (w->at < run->n && w->n < LOOKUP_QUEUE) w->own[w->n++] = slots[w->at++];
-  return w->at == run->n;
+  const nay_lookup_slot *slots = l->slots + level->first;
+  while (w->at < level->n && w->n < LOOKUP_QUEUE) w->own[w->n++] = slots[w->at++];
+  return w->at == level->n;
 }
 
-/* Fills the queue, behind the slots that are left in it. */
+/* Refills the queue behind the slots that are still in it. */
 static void lookup_fill(lookup_walk *w) {
   size_t left = w->n - w->next;
   for (size_t i = 0; i < left; i++) w->own[i] = w->own[w->next + i];
   w->fetched = w->fetched > w->next ? w->fetched - w->next : 0;
   w->next = 0;
   w->n = left;
-  while (w->run < w->lookup->nruns && w->n < LOOKUP_QUEUE) {
-    if (!lookup_fill_ring(w, &w->lookup->runs[w->run])) break;
-    w->run++;
+  while (w->level < w->lookup->nlevels && w->n < LOOKUP_QUEUE) {
+    if (!lookup_fill_level(w, &w->lookup->levels[w->level])) break;
+    w->level++;
     w->at = 0;
   }
-  w->more = w->run < w->lookup->nruns;
+  w->more = w->level < w->lookup->nlevels;
 }
 
 static void lookup_prefetch(const nay_sst *t, const nay_hash_memo *memo) {
@@ -56,8 +59,8 @@ static void lookup_prefetch(const nay_sst *t, const nay_hash_memo *memo) {
   }
 }
 
-/* The next slot; NULL: there is none. Once the hash is known, the filters of the next are
- * prefetched. */
+/* Takes the next slot from the queue; NULL: there is none. Prefetches the filters of the following
+ * slots once the hash is known. */
 NAY_INLINE const nay_lookup_slot *lookup_take(lookup_walk *w, const nay_hash_memo *memo) {
   if (w->more && w->n - w->next <= LOOKUP_AHEAD) lookup_fill(w);
   if (w->next == w->n) return NULL;
@@ -69,23 +72,24 @@ NAY_INLINE const nay_lookup_slot *lookup_take(lookup_walk *w, const nay_hash_mem
   return &w->queue[w->next++];
 }
 
-static size_t lookup_level(const nay_lookup *l, size_t number) {
+static size_t lookup_level_of(const nay_lookup *l, size_t number) {
   size_t level = 0;
-  while (number >= l->runs[level].tables_end) level++;
+  while (number >= l->levels[level].tables_end) level++;
   return level;
 }
 
+/* Starts at the newest table. */
 static void lookup_start(lookup_walk *w, const nay_lookup *l, const nay_target *target) {
   w->lookup = l;
   w->target = target;
-  w->run = w->at = w->next = w->fetched = 0;
+  w->level = w->at = w->next = w->fetched = 0;
   w->queue = l->overlapping ? l->slots : w->own;
   w->n = l->overlapping ? l->nslots : 0;
   w->more = !l->overlapping;
 }
 
-/* The tables that are left, until one has the key. *slot is that, or NULL. trace is that of the
- * memo; NULL: nobody follows. */
+/* Searches the remaining tables until one has the key. Sets *slot to that table's slot, or to NULL.
+ * `trace` receives the steps and is memo->trace; NULL: no trace. */
 NAY_INLINE nay_status lookup_search(lookup_walk *w, const nay_target *target, nay_hash_memo *memo,
                                     nay_get_trace *trace, nay_diag *diag, nay_sst_value *value,
                                     const nay_lookup_slot **slot) {
@@ -93,7 +97,7 @@ NAY_INLINE nay_status lookup_search(lookup_walk *w, const nay_target *target, na
   const nay_lookup_slot *at = NULL;
   while (status == NAY_ENOENT && (at = lookup_take(w, memo)) != NULL) {
     if (trace != NULL) {
-      trace->level = lookup_level(w->lookup, at->number);
+      trace->level = lookup_level_of(w->lookup, at->number);
       trace->table = at->number;
     }
     status = nay__sst_get(at->table, target, memo, diag, value);
@@ -102,8 +106,9 @@ NAY_INLINE nay_status lookup_search(lookup_walk *w, const nay_target *target, na
   return status;
 }
 
-/* Goes on below merge operands; status is that of *slot, the table of the newest of them (NULL: no
- * table's). *slot becomes the table that failed, if one does. */
+/* Continues a get that met merge operands in the older tables, and combines the operands with what
+ * it finds there. `status` is the result of *slot, the table with the newest operand, or NULL if
+ * the newest operands come from no table. After an error *slot is the table that failed. */
 NAY_NOINLINE static nay_status lookup_below(lookup_walk *w, nay_hash_memo *memo,
                                             nay_get_trace *trace, nay_status status, nay_diag *diag,
                                             nay_sst_value *value, const nay_lookup_slot **slot) {
@@ -119,7 +124,7 @@ NAY_NOINLINE static nay_status lookup_below(lookup_walk *w, nay_hash_memo *memo,
 NAY_INLINE nay_status lookup_check(const nay_lookup *l, const void *key, size_t len,
                                    uint64_t sequence, nay_diag *diag, const nay_sst_value *value) {
   if (l == NULL || value == NULL || (key == NULL && len != 0) || sequence > NAY_SST_MAX_SEQUENCE) {
-    return nay__fail(diag, NAY_EINVAL, "lookup, key, sequence or value", 0);
+    return nay__fail(diag, NAY_EINVAL, "lookup, key or value is NULL, or sequence is too large", 0);
   }
   return nay__abi_check(NAY_ABI_SST_VALUE, value, diag);
 }
@@ -155,17 +160,17 @@ nay_status nay_lookup_trace(const nay_lookup *l, const void *key, size_t len, ui
   return value->deleted ? NAY_ENOENT : NAY_OK;
 }
 
-nay_status nay__lookup_get_from(const nay_lookup *l, size_t run, size_t i, const nay_target *target,
-                                nay_hash_memo *memo, nay_diag *diag, nay_sst_value *value,
-                                size_t *table) {
+nay_status nay__lookup_get_from(const nay_lookup *l, size_t level, size_t i,
+                                const nay_target *target, nay_hash_memo *memo, nay_diag *diag,
+                                nay_sst_value *value, size_t *table) {
   nay_collector operands = {.by = &l->merge, .allocator = &l->allocator};
   lookup_walk walk;
   const nay_lookup_slot *slot = NULL;
   memo->collector = &operands;
   lookup_start(&walk, l, target);
-  walk.run = run;
-  walk.at = l->runs[run].disjoint ? 0 : i;
-  if (l->overlapping) walk.next = l->runs[run].first + i;
+  walk.level = level;
+  walk.at = l->levels[level].disjoint ? 0 : i;
+  if (l->overlapping) walk.next = l->levels[level].first + i;
   value->deleted = false;
   nay_status status = lookup_search(&walk, target, memo, NULL, diag, value, &slot);
   if (operands.started) status = lookup_below(&walk, memo, NULL, status, diag, value, &slot);
@@ -174,7 +179,8 @@ nay_status nay__lookup_get_from(const nay_lookup *l, size_t run, size_t i, const
   return value->deleted ? NAY_ENOENT : NAY_OK;
 }
 
-/* The collector starts with what is newer than the tables. Sequence numbers are above theirs. */
+/* Starts the collector with the operands of `newer`. Their sequence numbers are made up, descending
+ * and above those of all tables. */
 static nay_status lookup_start_newer(nay_collector *c, const nay_target *target,
                                      const nay_lookup_newer *newer, nay_diag *diag) {
   NAY_TRY(nay__collect_start(c, (nay_bytes){target->user, target->len}, diag));
@@ -191,13 +197,15 @@ static nay_status lookup_read_newer(const nay_lookup *l, const nay_lookup_newer 
                                     nay_diag *diag, nay_lookup_newer *newer) {
   if (from == NULL) return nay__fail(diag, NAY_EINVAL, "newer is NULL", 0);
   NAY_TRY(nay__abi_read(NAY_ABI_LOOKUP_NEWER, from, diag, newer));
-  bool there = newer->n != 0 && newer->operands != NULL && newer->lens != NULL &&
+  bool valid = newer->n != 0 && newer->operands != NULL && newer->lens != NULL &&
                (newer->base != NULL || newer->base_len == 0) &&
                (newer->base == NULL || newer->ended);
-  for (size_t i = 0; there && i < newer->n; i++) {
-    there = newer->operands[i] != NULL || newer->lens[i] == 0;
+  for (size_t i = 0; valid && i < newer->n; i++) {
+    valid = newer->operands[i] != NULL || newer->lens[i] == 0;
   }
-  if (!there) return nay__fail(diag, NAY_EINVAL, "no operands, one is NULL, or base", 0);
+  if (!valid) {
+    return nay__fail(diag, NAY_EINVAL, "newer: no operands, one is NULL, or base without ended", 0);
+  }
   if (l->merge.call != NULL) return NAY_OK;
   return nay__fail(diag, NAY_ENOTSUP, "the lookup has no merge operator", 0);
 }

@@ -1,13 +1,15 @@
 /*
- * lookup.h - the tables of a lookup, by level.
+ * lookup.h - a lookup: the tables of an LSM tree by level, newest first (LevelDB's Version).
  *
- * A *run* is one level. The tables of an overlapping run are searched in turn, newest first. A
- * disjoint run has its tables in ascending order of their keys: the only one that can have a key is
- * the last whose smallest key is not above it, found by binary search. The largest key of the index
- * does not serve for that: it is a separator, and may be above the first keys of the next table.
+ * An overlapping level, as level 0 is, has its tables newest first, and a get searches all of them
+ * in turn. A disjoint level has its tables in ascending key order. Only the last table whose
+ * smallest key is at or below the key can have it; a binary search finds that table. The search
+ * uses smallest keys because the largest key that an index has is a separator, which may be above
+ * the smallest key of the next table.
  *
- * `tables` has all tables as the caller counts them. `slots` has those that are searched, run after
- * run: empty tables of disjoint runs are left out, because they have no place in the order.
+ *   tables    every table, in the caller's order; its position there is its *number*
+ *   slots     the tables that a get searches, level after level: all but the empty tables of
+ *             disjoint levels, which have no place in the key order
  */
 #ifndef NAY_SST_LOOKUP_H
 #define NAY_SST_LOOKUP_H
@@ -16,54 +18,59 @@
 
 typedef struct nay_lookup_slot {
   const nay_sst *table;
-  size_t number; /* as the caller counts */
+  size_t number; /* position of the table in the caller's order */
 } nay_lookup_slot;
 
-typedef struct nay_lookup_run {
-  size_t first, n;   /* slots */
-  size_t tables_end; /* tables of this run and those before it */
+/* nay_level_slots: one level of a lookup. */
+typedef struct nay_level_slots {
+  size_t first, n;   /* its slots are [first, first + n) */
+  size_t tables_end; /* number of tables in this level and all levels before it */
   bool disjoint;
-} nay_lookup_run;
+} nay_level_slots;
 
 struct nay_lookup {
   nay_allocator allocator;
-  nay_operator merge;
-  size_t ntables, nslots, nruns;
-  bool overlapping;        /* no run is disjoint: every slot is searched, in turn */
-  size_t array_bytes;      /* of the allocation that has: */
-  nay_lookup_slot *tables; /* slots and runs are behind them */
+  nay_operator merge; /* the merge operator; call NULL: none */
+  size_t ntables, nslots, nlevels;
+  bool overlapping;   /* no level is disjoint: a get searches every slot in turn */
+  size_t array_bytes; /* of the one allocation that holds the three arrays */
+  nay_lookup_slot *tables;
   nay_lookup_slot *slots;
-  nay_lookup_run *runs;
-  uint64_t own[2];
-  uint64_t *counts; /* gets and hashes, in own[]: const calls count too */
+  nay_level_slots *levels;
+  uint64_t counters[2]; /* gets; hashes of keys */
+  uint64_t *counts;     /* points to `counters`, so that calls on a const lookup can count */
 };
 
-/* nay__lookup_alloc: an empty lookup with room for so many tables and runs. NAY_ENOMEM. */
-nay_status nay__lookup_alloc(size_t ntables, size_t nruns, const nay_allocator *a, nay_diag *diag,
+/* nay__lookup_alloc: makes an empty lookup with memory for so many tables and levels. NAY_ENOMEM.
+ */
+nay_status nay__lookup_alloc(size_t ntables, size_t nlevels, const nay_allocator *a, nay_diag *diag,
                              nay_lookup **lookup);
 
-/* nay__lookup_add_run, nay__lookup_add: the next run, and the next table of the last run. */
-void nay__lookup_add_run(nay_lookup *lookup, bool disjoint);
-void nay__lookup_add(nay_lookup *lookup, const nay_sst *table);
+/* nay__lookup_add_level, nay__lookup_add_table: append a level to the lookup, and a table to its
+ * last level. The memory is there. */
+void nay__lookup_add_level(nay_lookup *lookup, bool disjoint);
+void nay__lookup_add_table(nay_lookup *lookup, const nay_sst *table);
 
-/* nay__lookup_check_place: whether a table, `number` as the caller counts, can stand in a disjoint
- * run: its order is known, it has a first key, and all keys of `before` (NULL: there is none) are
- * below that. NAY_EINVAL; errors of reading the last block of `before`. */
+/* nay__lookup_check_place: checks that a table can follow `before` (NULL: it is the first) in a
+ * disjoint level: its key order and smallest key are known, and all keys of `before` are below that
+ * key. `number` is for diag. NAY_EINVAL, or an error of reading the last block of `before`. */
 nay_status nay__lookup_check_place(const nay_sst *before, const nay_sst *table, size_t number,
                                    nay_diag *diag);
 
-/* nay__lookup_bound: of a disjoint run, how many slots have a smallest key not above the key. */
-size_t nay__lookup_bound(const nay_lookup *lookup, const nay_lookup_run *run, const uint8_t *key,
-                         size_t len);
+/* nay__lookup_upper_bound: number of slots of a disjoint level whose smallest key is at or below
+ * `key`. */
+size_t nay__lookup_upper_bound(const nay_lookup *lookup, const nay_level_slots *level,
+                               const uint8_t *key, size_t len);
 
-/* nay__lookup_find: in a disjoint run, the slot of the only table that can have the key; NULL: none
- * does. */
-const nay_lookup_slot *nay__lookup_find(const nay_lookup *lookup, const nay_lookup_run *run,
-                                        const uint8_t *key, size_t len);
+/* nay__lookup_find_slot: the slot of the only table of a disjoint level that can have the key;
+ * NULL: no table can. */
+const nay_lookup_slot *nay__lookup_find_slot(const nay_lookup *lookup, const nay_level_slots *level,
+                                             const uint8_t *key, size_t len);
 
-/* nay__lookup_get_from: a get that starts at slot i of a run, and counts no get of the lookup. Of a
- * disjoint run the slot of the key is searched, whatever i is. *table as nay_lookup_get. */
-nay_status nay__lookup_get_from(const nay_lookup *lookup, size_t run, size_t i,
+/* nay__lookup_get_from: a get that starts at slot i of a level instead of the newest table, and is
+ * not counted as a get of the lookup. A disjoint level ignores i and searches the key's slot.
+ * *table is set as by nay_lookup_get. */
+nay_status nay__lookup_get_from(const nay_lookup *lookup, size_t level, size_t i,
                                 const nay_target *target, nay_hash_memo *memo, nay_diag *diag,
                                 nay_sst_value *value, size_t *table);
 

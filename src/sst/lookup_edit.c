@@ -1,20 +1,22 @@
 /*
- * lookup_edit.c - a lookup from the one before it and the tables that go and come, as an LSM tree
- * changes with each flush and compaction.
+ * lookup_edit.c - makes a lookup from the previous one and the tables that a flush or compaction
+ * removed and added (LevelDB's VersionEdit).
  *
- * The tables that stay were checked when they came. Of n tables with c changes this takes
- * O(c log n) comparisons of keys, reads a block only where the index does not tell the last key of
- * a table beside one that comes, and copies 32 bytes for each table that stays.
+ * Tables that stay were checked when they were added and are not checked again. With n tables and c
+ * changes an edit takes O(c log n) key comparisons, and copies 32 bytes for each table that stays.
+ * It reads the last block of a table only if the bound in its index (lookup_new.c) is not enough
+ * to tell an added table and its neighbour apart.
  *
- * A disjoint level without some of its tables is still disjoint. A table that comes is placed by
- * its first key, and compared with its two neighbours.
+ * A disjoint level stays disjoint when tables are removed. An added table is placed by its smallest
+ * key and compared with its two neighbours.
  */
 #include "base/sort.h"
 #include "sst/lookup.h"
 
-/* edit_place: where a table that comes was put. */
+/* edit_place: where an added table is in the new lookup. */
 typedef struct edit_place {
-  size_t run, slot; /* SIZE_MAX: it has no slot, as it is empty */
+  size_t level;
+  size_t slot; /* SIZE_MAX: none, because the table is empty and the level disjoint */
   size_t number;
 } edit_place;
 
@@ -23,17 +25,19 @@ typedef struct edit_work {
   nay_lookup *to;
   const nay_lookup_edit *edits; /* the caller's array */
   size_t nedits;
-  size_t nadded, nremoved; /* by all edits */
-  uint64_t *removed;       /* addresses of the tables of one edit, ascending; bit 0: it was found */
-  size_t ngoing;           /* how many they are */
-  edit_place *places;
+  size_t nadded, nremoved; /* sums over all edits */
+  uint64_t *removed;       /* sorted addresses of the current edit's removed tables; bit 0 is set
+                              once the table was found in its level */
+  size_t ncurrent;         /* length of `removed` for the current edit */
+  edit_place *places;      /* of the added tables, so far */
   size_t nplaces;
   nay_diag *diag;
 } edit_work;
 
 /* ---- the edits ---- */
 
-/* The array as the caller's compiler laid it out: the first size is the stride. */
+/* Reads edit i. The size field of the first edit is the stride of the caller's array: the caller
+ * may have been compiled with a larger or smaller struct. */
 static nay_status edit_read(const edit_work *w, size_t i, nay_lookup_edit *edit) {
   const uint8_t *at = (const uint8_t *)w->edits + i * w->edits[0].size;
   size_t size;
@@ -44,7 +48,7 @@ static nay_status edit_read(const edit_work *w, size_t i, nay_lookup_edit *edit)
   return nay__abi_read(NAY_ABI_LOOKUP_EDIT, at, w->diag, edit);
 }
 
-static bool edit_all_there(const nay_sst *const *tables, size_t n) {
+static bool edit_none_null(const nay_sst *const *tables, size_t n) {
   if (tables == NULL && n != 0) return false;
   for (size_t i = 0; i < n; i++) {
     if (tables[i] == NULL) return false;
@@ -53,15 +57,16 @@ static bool edit_all_there(const nay_sst *const *tables, size_t n) {
 }
 
 static nay_status edit_check(edit_work *w) {
-  size_t next = 0; /* the least level that may follow */
+  size_t next = 0; /* the lowest level that the next edit may name */
   for (size_t i = 0; i < w->nedits; i++) {
     nay_lookup_edit e;
     NAY_TRY(edit_read(w, i, &e));
-    if (e.level >= w->from->nruns || e.level < next) {
-      return nay__fail(w->diag, NAY_EINVAL, "an edit of no level, or not in ascending order", i);
+    if (e.level >= w->from->nlevels || e.level < next) {
+      return nay__fail(w->diag, NAY_EINVAL,
+                       "an edit names no level, or the edits are not in ascending order", i);
     }
-    if (!edit_all_there(e.removed, e.nremoved) || !edit_all_there(e.added, e.nadded)) {
-      return nay__fail(w->diag, NAY_EINVAL, "an edit with a table that is NULL", i);
+    if (!edit_none_null(e.removed, e.nremoved) || !edit_none_null(e.added, e.nadded)) {
+      return nay__fail(w->diag, NAY_EINVAL, "a table of an edit is NULL", i);
     }
     next = e.level + 1;
     w->nadded += e.nadded;
@@ -70,13 +75,13 @@ static nay_status edit_check(edit_work *w) {
   return NAY_OK;
 }
 
-/* ---- tables that go ---- */
+/* ---- removed tables ---- */
 
 static nay_status edit_sort_removed(edit_work *w, const nay_lookup_edit *e) {
   size_t n = e->nremoved, first = 0;
   for (size_t i = 0; i < n; i++) w->removed[i] = (uint64_t)(uintptr_t)e->removed[i];
   nay__sort_u64(w->removed, n);
-  w->ngoing = n;
+  w->ncurrent = n;
   for (size_t i = 1; i < n; i++) {
     if (w->removed[i] != w->removed[i - 1]) continue;
     while ((uint64_t)(uintptr_t)e->removed[first] != w->removed[i]) first++;
@@ -89,7 +94,7 @@ static nay_status edit_sort_removed(edit_work *w, const nay_lookup_edit *e) {
 
 static bool edit_is_removed(edit_work *w, const nay_sst *t) {
   uint64_t address = (uint64_t)(uintptr_t)t;
-  size_t low = 0, high = w->ngoing;
+  size_t low = 0, high = w->ncurrent;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
     if ((w->removed[middle] & ~(uint64_t)1) < address) {
@@ -98,13 +103,13 @@ static bool edit_is_removed(edit_work *w, const nay_sst *t) {
       high = middle;
     }
   }
-  if (low == w->ngoing || (w->removed[low] & ~(uint64_t)1) != address) return false;
+  if (low == w->ncurrent || (w->removed[low] & ~(uint64_t)1) != address) return false;
   w->removed[low] |= 1;
   return true;
 }
 
-static nay_status edit_all_found(const edit_work *w, const nay_lookup_edit *e) {
-  for (size_t i = 0; i < w->ngoing; i++) {
+static nay_status edit_check_all_found(const edit_work *w, const nay_lookup_edit *e) {
+  for (size_t i = 0; i < w->ncurrent; i++) {
     if ((w->removed[i] & 1) != 0) continue;
     size_t at = 0;
     while ((uint64_t)(uintptr_t)e->removed[at] != w->removed[i]) at++;
@@ -113,57 +118,58 @@ static nay_status edit_all_found(const edit_work *w, const nay_lookup_edit *e) {
   return NAY_OK;
 }
 
-/* ---- tables that come ---- */
+/* ---- added tables ---- */
 
 static void edit_add(edit_work *w, const nay_sst *t) {
   nay_lookup *l = w->to;
   size_t slot = l->nslots;
-  nay__lookup_add(l, t);
+  nay__lookup_add_table(l, t);
   w->places[w->nplaces++] =
-      (edit_place){l->nruns - 1, l->nslots != slot ? slot : SIZE_MAX, l->ntables - 1};
+      (edit_place){l->nlevels - 1, l->nslots != slot ? slot : SIZE_MAX, l->ntables - 1};
 }
 
-/* Before which table of the old run table i of those that come belongs, by number; SIZE_MAX: there
- * is none. An empty one belongs where the walk is. */
-static size_t edit_number_of(const edit_work *w, const nay_lookup_run *run,
-                             const nay_lookup_edit *e, size_t i) {
+/* Where added table i goes: before the table with this number in the old lookup. SIZE_MAX: there is
+ * no added table i. 0: at once, for empty tables and in overlapping levels, whose added tables come
+ * first because they are the newest. */
+static size_t edit_insert_before(const edit_work *w, const nay_level_slots *level,
+                                 const nay_lookup_edit *e, size_t i) {
   if (i == e->nadded) return SIZE_MAX;
   const nay_sst *t = e->added[i];
-  if (!run->disjoint || t->empty) return 0;
+  if (!level->disjoint || t->empty) return 0;
   size_t len = nay__user_len(t->order, t->smallest.len);
-  size_t n = nay__lookup_bound(w->from, run, nay__buffer_at(&t->smallest, 0), len);
-  return n < run->n ? w->from->slots[run->first + n].number : run->tables_end;
+  size_t n = nay__lookup_upper_bound(w->from, level, nay__buffer_at(&t->smallest, 0), len);
+  return n < level->n ? w->from->slots[level->first + n].number : level->tables_end;
 }
 
-/* The tables of a level, the old ones in their order; those that come to a level that is not
- * disjoint before them all. */
-static nay_status edit_level(edit_work *w, size_t level, const nay_lookup_edit *e) {
-  const nay_lookup_run *run = &w->from->runs[level];
-  size_t number = level != 0 ? run[-1].tables_end : 0, i = 0;
-  nay__lookup_add_run(w->to, run->disjoint);
+/* Makes one level of the new lookup from the old one; e NULL: without changes. */
+static nay_status edit_level(edit_work *w, size_t level_number, const nay_lookup_edit *e) {
+  const nay_level_slots *level = &w->from->levels[level_number];
+  size_t number = level_number != 0 ? level[-1].tables_end : 0, i = 0;
+  nay__lookup_add_level(w->to, level->disjoint);
   if (e == NULL) {
-    for (; number < run->tables_end; number++) {
-      nay__lookup_add(w->to, w->from->tables[number].table);
+    for (; number < level->tables_end; number++) {
+      nay__lookup_add_table(w->to, w->from->tables[number].table);
     }
     return NAY_OK;
   }
   NAY_TRY(edit_sort_removed(w, e));
-  size_t next = edit_number_of(w, run, e, 0);
+  size_t next = edit_insert_before(w, level, e, 0);
   for (;; number++) {
     while (next <= number) {
       edit_add(w, e->added[i++]);
-      next = edit_number_of(w, run, e, i);
+      next = edit_insert_before(w, level, e, i);
     }
-    if (number == run->tables_end) break;
+    if (number == level->tables_end) break;
     const nay_sst *t = w->from->tables[number].table;
-    if (!edit_is_removed(w, t)) nay__lookup_add(w->to, t);
+    if (!edit_is_removed(w, t)) nay__lookup_add_table(w->to, t);
   }
-  return edit_all_found(w, e);
+  return edit_check_all_found(w, e);
 }
 
-/* A table of the old lookup that all others were joined with. One for ingestion was alone there: if
- * it goes, nothing is left of it. */
-static const nay_sst *edit_first(const edit_work *w) {
+/* The first table with keys of the old lookup, which added tables must match in comparator and kind
+ * of keys. A table for ingestion was the only one with keys: if it was removed, there is nothing to
+ * match, and the result is NULL. */
+static const nay_sst *edit_first_nonempty(const edit_work *w) {
   const nay_sst *first = NULL;
   for (size_t i = 0; first == NULL && i < w->from->ntables; i++) {
     if (!w->from->tables[i].table->empty) first = w->from->tables[i].table;
@@ -177,18 +183,18 @@ static const nay_sst *edit_first(const edit_work *w) {
 
 static nay_status edit_check_place(const edit_work *w, const edit_place *place) {
   const nay_lookup *l = w->to;
-  const nay_lookup_run *run = &l->runs[place->run];
+  const nay_level_slots *level = &l->levels[place->level];
   const nay_lookup_slot *slot = &l->slots[place->slot];
-  if (!run->disjoint) return NAY_OK;
-  size_t i = place->slot - run->first;
+  if (!level->disjoint) return NAY_OK;
+  size_t i = place->slot - level->first;
   const nay_sst *before = i != 0 ? slot[-1].table : NULL;
   NAY_TRY(nay__lookup_check_place(before, slot->table, slot->number, w->diag));
-  if (i + 1 == run->n) return NAY_OK;
+  if (i + 1 == level->n) return NAY_OK;
   return nay__lookup_check_place(slot->table, slot[1].table, slot[1].number, w->diag);
 }
 
 static nay_status edit_check_added(const edit_work *w) {
-  const nay_sst *first = edit_first(w);
+  const nay_sst *first = edit_first_nonempty(w);
   for (size_t i = 0; i < w->nplaces; i++) {
     size_t number = w->places[i].number;
     NAY_TRY(nay__sst_join(w->to->tables[number].table, number, w->diag, &first));
@@ -203,7 +209,7 @@ static nay_status edit_check_added(const edit_work *w) {
 
 static nay_status edit_apply(edit_work *w) {
   size_t next = 0;
-  for (size_t level = 0; level < w->from->nruns; level++) {
+  for (size_t level = 0; level < w->from->nlevels; level++) {
     nay_lookup_edit e = {.level = SIZE_MAX};
     if (next < w->nedits) NAY_TRY(edit_read(w, next, &e));
     bool changed = e.level == level;
@@ -228,7 +234,7 @@ nay_status nay_lookup_new_edited(const nay_lookup *previous, const nay_lookup_ed
       !nay__mul_ok(w.nremoved + 1, sizeof *w.removed, &removed) || places > SIZE_MAX - removed) {
     return nay__fail(diag, NAY_ENOMEM, "no memory for a lookup", 0);
   }
-  NAY_TRY(nay__lookup_alloc(previous->ntables + w.nadded, previous->nruns, &a, diag, &w.to));
+  NAY_TRY(nay__lookup_alloc(previous->ntables + w.nadded, previous->nlevels, &a, diag, &w.to));
   w.places = nay__alloc(&a, places + removed);
   nay_status status;
   if (w.places != NULL) {

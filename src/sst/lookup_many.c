@@ -1,57 +1,59 @@
 /*
- * lookup_many.c - many keys in many tables.
+ * lookup_many.c - gets many keys from many tables (RocksDB's MultiGet).
  *
- * One key at a time goes from table to table: each probe of a filter waits for its own cache miss,
- * and each key is compared with the range of every table. Here the keys are sorted, and each table
- * takes all of them that no newer table has answered:
+ * A get of a single key goes from table to table: each filter probe waits for its own cache miss,
+ * and the key is compared with the key range of every table. Here the keys are sorted, and each
+ * table is given all keys that no newer table has answered:
  *
- *   keys      sorted once: the keys in the range of a table are found by binary search, the blocks
- *             are read in the order of the file, and keys in the same block share it
- *   hashes    of all keys at once, once
- *   filters   one batch per table: its lines stay in the cache, and their misses overlap
+ *   keys      sorted once: a binary search finds the keys in a table's range, blocks are read in
+ *             file order, and each block is read once for all its keys
+ *   hashes    computed once, for all keys together
+ *   filters   probed in one batch per table: the filter's lines stay in cache, its misses overlap
  *
- * Keys that a table answers, with a value, a deletion or an error, leave the batch. Batches are cut
- * into pieces of MANY keys, which bounds the memory to some 300 KiB. A key whose newest version is
- * a merge operand leaves it as well: the get of that key goes on alone, from that table on.
+ * A key leaves the batch when a table answers it with a value, a deletion or an error. A key whose
+ * newest version is a merge operand leaves the batch, too: a get of that key alone continues from
+ * that table. The caller's array is processed in chunks of MANY keys, which bounds the memory to
+ * about 300 KiB.
  */
 #include "sst/lookup.h"
 #include "sst/sst_get.h"
 
-#define MANY 4096u
+#define MANY 4096u /* keys of a chunk */
 
-/* many_key: a key to sort. */
+/* many_key: an element of the sort. */
 typedef struct many_key {
-  uint64_t head;   /* bytewise: the 8 bytes behind the common prefix, big-endian; else 0 */
-  uint32_t number; /* in the piece */
+  uint64_t head;   /* bytewise order: the 8 bytes after the prefix that all keys share, big-endian;
+                      custom comparators: 0 */
+  uint32_t number; /* of the key in the chunk */
 } many_key;
 
-/* many_piece: the arrays of a piece, in one allocation. */
-typedef struct many_piece {
+/* many_chunk: a chunk of keys. Its arrays are in one allocation. */
+typedef struct many_chunk {
   const nay_lookup *lookup;
   nay_order order;
-  const void *const *keys; /* the caller's */
+  const void *const *keys; /* the caller's keys, from the first of the chunk */
   const size_t *lens;
   size_t n;
-  many_key *sorted, *other;
-  nay_get_batch batch;
+  many_key *sorted, *scratch; /* the sorted keys; scratch of the sort */
+  nay_get_batch batch;        /* the keys that are not answered yet */
   void *memory;
   size_t memory_bytes;
-} many_piece;
+} many_chunk;
 
 /* ---- sorting ---- */
 
-static nay_bytes many_bytes(const many_piece *p, uint32_t number) {
+static nay_bytes many_bytes(const many_chunk *p, uint32_t number) {
   return (nay_bytes){p->lens[number] != 0 ? p->keys[number] : "", p->lens[number]};
 }
 
-static bool many_above(const many_piece *p, const many_key *a, const many_key *b) {
+static bool many_above(const many_chunk *p, const many_key *a, const many_key *b) {
   if (a->head != b->head) return a->head > b->head;
   nay_bytes x = many_bytes(p, a->number), y = many_bytes(p, b->number);
   return nay__compare_users(p->order, x.at, x.len, y.at, y.len) > 0;
 }
 
-/* Leading bytes that all keys share. */
-static size_t many_common(const many_piece *p) {
+/* Length of the longest common prefix of all keys. */
+static size_t many_common(const many_chunk *p) {
   nay_bytes first = many_bytes(p, 0);
   size_t common = first.len;
   for (uint32_t i = 1; i < p->n && common != 0; i++) {
@@ -68,8 +70,8 @@ static uint64_t many_head(nay_bytes key, size_t common) {
   return (uint64_t)nay__load32be(head) << 32 | nay__load32be(head + 4);
 }
 
-/* Merge sort, bottom up; stable. */
-static void many_sort(many_piece *p) {
+/* Bottom-up merge sort, stable. Most comparisons are decided by the heads. */
+static void many_sort(many_chunk *p) {
   size_t common = p->order.user == NULL ? many_common(p) : 0;
   for (uint32_t i = 0; i < p->n; i++) {
     p->sorted[i] = (many_key){0, i};
@@ -82,18 +84,18 @@ static void many_sort(many_piece *p) {
       size_t a = low, b = middle, out = low;
       while (a < middle && b < high) {
         bool second = many_above(p, &p->sorted[a], &p->sorted[b]);
-        p->other[out++] = second ? p->sorted[b++] : p->sorted[a++];
+        p->scratch[out++] = second ? p->sorted[b++] : p->sorted[a++];
       }
-      while (a < middle) p->other[out++] = p->sorted[a++];
-      while (b < high) p->other[out++] = p->sorted[b++];
+      while (a < middle) p->scratch[out++] = p->sorted[a++];
+      while (b < high) p->scratch[out++] = p->sorted[b++];
     }
-    many_key *done = p->other;
-    p->other = p->sorted;
+    many_key *done = p->scratch;
+    p->scratch = p->sorted;
     p->sorted = done;
   }
 }
 
-static void many_fill(many_piece *p) {
+static void many_fill(many_chunk *p) {
   nay_get_batch *b = &p->batch;
   many_sort(p);
   for (size_t i = 0; i < p->n; i++) {
@@ -114,8 +116,8 @@ static void many_fill(many_piece *p) {
 
 /* ---- tables ---- */
 
-/* The keys that were answered leave the batch. */
-static void many_leave(nay_get_batch *b) {
+/* Removes the answered keys from the batch. */
+static void many_remove_answered(nay_get_batch *b) {
   size_t n = 0;
   if (b->nanswered == 0) return;
   for (size_t i = 0; i < b->n; i++) {
@@ -131,8 +133,8 @@ static void many_leave(nay_get_batch *b) {
   b->nanswered = 0;
 }
 
-/* The first key from `from` on that is not below the smallest key of a table. */
-static size_t many_next(const many_piece *p, size_t from, const nay_sst *t) {
+/* The position of the first key, from `from` on, at or above the smallest key of table t. */
+static size_t many_lower_bound(const many_chunk *p, size_t from, const nay_sst *t) {
   const nay_get_batch *b = &p->batch;
   size_t to = b->n, len = nay__user_len(t->order, t->smallest.len);
   while (from < to) {
@@ -146,8 +148,9 @@ static size_t many_next(const many_piece *p, size_t from, const nay_sst *t) {
   return from;
 }
 
-/* The get of a key that met an operand in slot i of a run, or in a disjoint run. */
-static void many_resolve(many_piece *p, size_t run, size_t i, size_t at) {
+/* Repeats the get of one key, which met a merge operand in slot i of a level, from that slot on. A
+ * disjoint level ignores i. */
+static void many_resolve_key(many_chunk *p, size_t level, size_t i, size_t at) {
   nay_get_batch *b = &p->batch;
   uint32_t number = b->numbers[at];
   nay_sst_value *v = (nay_sst_value *)(void *)(b->values + number * b->stride);
@@ -156,61 +159,63 @@ static void many_resolve(many_piece *p, size_t run, size_t i, size_t at) {
   nay_diag why;
   size_t table = b->table;
   if (b->hashed) memo.hash = (nay_hash){b->lo[at], b->hi[at]};
-  nay_status status = nay__lookup_get_from(p->lookup, run, i, &target, &memo, &why, v, &table);
+  nay_status status = nay__lookup_get_from(p->lookup, level, i, &target, &memo, &why, v, &table);
   b->nhashes += memo.nhashes;
   b->statuses[number] = status;
   if (b->tables != NULL) b->tables[number] = table;
   if (status != NAY_OK && status != NAY_ENOENT) nay__get_failed(b, number, &why);
 }
 
-/* Of all keys that met one. */
-static void many_operands(many_piece *p, size_t run, size_t i) {
+/* Resolves the merge operands that keys of the batch met in slot i of a level. */
+static void many_resolve_operands(many_chunk *p, size_t level, size_t i) {
   nay_get_batch *b = &p->batch;
   for (size_t at = 0; at < b->n && b->noperands != 0; at++) {
     if (b->statuses[b->numbers[at]] != NAY_GET_OPERAND) continue;
-    many_resolve(p, run, i, at);
+    many_resolve_key(p, level, i, at);
     b->noperands--;
   }
 }
 
-/* Each table of a disjoint run gets the keys up to the next table; keys and tables ascend. */
-static void many_disjoint(many_piece *p, size_t number) {
-  const nay_lookup_run *run = &p->lookup->runs[number];
+/* Searches a disjoint level. Keys and tables both ascend, so each table gets one contiguous range
+ * of keys, up to the smallest key of the next table. */
+static void many_disjoint(many_chunk *p, size_t number) {
+  const nay_level_slots *level = &p->lookup->levels[number];
   nay_get_batch *b = &p->batch;
-  const nay_lookup_slot *end = p->lookup->slots + run->first + run->n;
+  const nay_lookup_slot *end = p->lookup->slots + level->first + level->n;
   for (size_t from = 0, to; from < b->n; from = to) {
-    const nay_lookup_slot *slot = nay__lookup_find(p->lookup, run, b->keys[from], b->lens[from]);
-    const nay_lookup_slot *next = slot != NULL ? slot + 1 : p->lookup->slots + run->first;
-    to = next < end ? many_next(p, from, next->table) : b->n;
+    const nay_lookup_slot *slot =
+        nay__lookup_find_slot(p->lookup, level, b->keys[from], b->lens[from]);
+    const nay_lookup_slot *next = slot != NULL ? slot + 1 : p->lookup->slots + level->first;
+    to = next < end ? many_lower_bound(p, from, next->table) : b->n;
     if (slot == NULL) continue;
     b->table = slot->number;
     nay__sst_get_many(slot->table, b, from, to);
   }
-  many_operands(p, number, 0);
-  many_leave(b);
+  many_resolve_operands(p, number, 0);
+  many_remove_answered(b);
 }
 
-static void many_run(many_piece *p, size_t number) {
-  const nay_lookup_run *run = &p->lookup->runs[number];
+static void many_level(many_chunk *p, size_t number) {
+  const nay_level_slots *level = &p->lookup->levels[number];
   nay_get_batch *b = &p->batch;
-  if (run->n == 0) return;
-  if (run->disjoint) {
+  if (level->n == 0) return;
+  if (level->disjoint) {
     many_disjoint(p, number);
     return;
   }
-  for (size_t i = 0; i < run->n && b->n != 0; i++) {
-    const nay_lookup_slot *slot = &p->lookup->slots[run->first + i];
+  for (size_t i = 0; i < level->n && b->n != 0; i++) {
+    const nay_lookup_slot *slot = &p->lookup->slots[level->first + i];
     b->table = slot->number;
     nay__sst_get_many(slot->table, b, 0, b->n);
-    many_operands(p, number, i);
-    many_leave(b);
+    many_resolve_operands(p, number, i);
+    many_remove_answered(b);
   }
 }
 
 /* ---- the call ---- */
 
-/* The arrays of a piece of n keys, the largest elements first. */
-static nay_status many_alloc(many_piece *p, size_t n) {
+/* Allocates the arrays of a chunk of n keys, those with the strictest alignment first. */
+static nay_status many_alloc(many_chunk *p, size_t n) {
   nay_get_batch *b = &p->batch;
   size_t words = (n + 63) / 64;
   p->memory_bytes = n * (2 * sizeof(many_key) + sizeof *b->keys + sizeof *b->lens + sizeof *b->lo +
@@ -219,8 +224,8 @@ static nay_status many_alloc(many_piece *p, size_t n) {
   p->memory = nay__alloc(&p->lookup->allocator, p->memory_bytes);
   if (p->memory == NULL) return NAY_ENOMEM;
   p->sorted = p->memory;
-  p->other = p->sorted + n;
-  b->lo = (uint64_t *)(void *)(p->other + n);
+  p->scratch = p->sorted + n;
+  b->lo = (uint64_t *)(void *)(p->scratch + n);
   b->hi = b->lo + n;
   b->bitmap = b->hi + n;
   b->keys = (const void **)(void *)(b->bitmap + words);
@@ -235,13 +240,13 @@ static nay_status many_check(const nay_lookup *l, const void *const *keys, const
                              const nay_sst_value *values, const nay_status *statuses) {
   bool arrays = keys != NULL && lens != NULL && values != NULL && statuses != NULL;
   if (l == NULL || (!arrays && n != 0) || sequence > NAY_SST_MAX_SEQUENCE) {
-    return nay__fail(diag, NAY_EINVAL, "lookup, an array, or sequence", 0);
+    return nay__fail(diag, NAY_EINVAL, "lookup or an array is NULL, or sequence is too large", 0);
   }
   for (size_t i = 0; i < n; i++) {
     const uint8_t *v = (const uint8_t *)values + i * values[0].size;
     NAY_TRY(nay__abi_check(NAY_ABI_SST_VALUE, v, diag));
     if (((const nay_sst_value *)(const void *)v)->size != values[0].size) {
-      return nay__fail(diag, NAY_EINVAL, "the values differ in size", i);
+      return nay__fail(diag, NAY_EINVAL, "the values differ in their struct size", i);
     }
     if (keys[i] == NULL && lens[i] != 0) {
       return nay__fail(diag, NAY_EINVAL, "a key is NULL and has a length", i);
@@ -250,7 +255,7 @@ static nay_status many_check(const nay_lookup *l, const void *const *keys, const
   return NAY_OK;
 }
 
-/* The order of the keys: that of the first table that has some. */
+/* The key order of the lookup: that of its first table with keys. All tables with keys agree. */
 static nay_order many_order(const nay_lookup *l) {
   for (size_t i = 0; i < l->nslots; i++) {
     if (!l->slots[i].table->empty) return l->slots[i].table->order;
@@ -258,12 +263,12 @@ static nay_order many_order(const nay_lookup *l) {
   return NAY_BYTEWISE;
 }
 
-static nay_status many_piece_get(many_piece *p) {
+static nay_status many_chunk_get(many_chunk *p) {
   const nay_lookup *l = p->lookup;
   nay_get_batch *b = &p->batch;
   b->nhashes = 0;
   many_fill(p);
-  for (size_t i = 0; i < l->nruns && b->n != 0; i++) many_run(p, i);
+  for (size_t i = 0; i < l->nlevels && b->n != 0; i++) many_level(p, i);
   nay__atomic_add64(&l->counts[0], p->n);
   if (b->nhashes != 0) nay__atomic_add64(&l->counts[1], b->nhashes);
   return b->failed == UINT32_MAX ? NAY_OK : b->statuses[b->failed];
@@ -275,7 +280,7 @@ nay_status nay_lookup_get_many(const nay_lookup *l, const void *const *keys, con
   NAY_TRY(many_check(l, keys, lens, n, sequence, diag, values, statuses));
   if (n == 0) return NAY_OK;
   nay_diag why;
-  many_piece p = {.lookup = l, .order = many_order(l)};
+  many_chunk p = {.lookup = l, .order = many_order(l)};
   p.batch = (nay_get_batch){
       .trailer = NAY_KEY_TRAILER_OF(sequence), .stride = values[0].size, .why = &why};
   p.batch.merges = l->merge.call != NULL;
@@ -291,7 +296,7 @@ nay_status nay_lookup_get_many(const nay_lookup *l, const void *const *keys, con
     p.batch.values = (uint8_t *)values + at * p.batch.stride;
     p.batch.statuses = statuses + at;
     p.batch.tables = tables != NULL ? tables + at : NULL;
-    nay_status status = many_piece_get(&p);
+    nay_status status = many_chunk_get(&p);
     if (first == NAY_OK && status != NAY_OK && diag != NULL) *diag = why;
     if (first == NAY_OK) first = status;
   }

@@ -1,15 +1,17 @@
 /*
- * lookup_new.c - a lookup from tables or levels.
+ * lookup_new.c - makes a lookup from tables or levels.
  *
- * The order of a disjoint level is verified, because a search in tables that overlap would miss
- * keys: each table's last key must be below the first key of the next. The index tells a bound of
- * the last key; only if that is not below, the last block is read for the key itself. In a table
- * with properties the bound is the last key (sst_writer.c), so nothing is read; in LevelDB's it is
- * shortened. What the properties state is never taken for the bound: they could be wrong.
+ * A disjoint level is verified: each table's last key must be below the smallest key of the next
+ * table, because a binary search over overlapping tables would miss keys. The last key of its
+ * index is an upper bound of a table's last key. Only if the bound is not below the next table, the
+ * last block is read for the key itself. nay's tables with properties have the last key as their
+ * bound (sst_writer.c), so no block is read; LevelDB's bound is a shortened separator. The largest
+ * key that the properties state is never used: it could be wrong.
  */
 #include "sst/lookup.h"
 
-/* The array of levels as the caller's compiler laid it out: the first size is the stride. */
+/* Element i of the caller's array, whose stride is the size field of its first element: the caller
+ * may have been compiled with a larger or smaller struct. */
 static const void *lookup_level_at(const nay_lookup_level *levels, size_t i) {
   return (const uint8_t *)levels + i * levels[0].size;
 }
@@ -32,7 +34,8 @@ static nay_status lookup_read_level(const nay_lookup_level *levels, size_t i, na
   return NAY_OK;
 }
 
-/* *first is the first table of all that has keys. */
+/* Checks that the tables of a level match *first, the first table with keys of all levels. `number`
+ * is the number of the level's first table. */
 static nay_status lookup_check_comparators(const nay_lookup_level *level, size_t number,
                                            nay_diag *diag, const nay_sst **first) {
   for (size_t i = 0; i < level->n; i++) {
@@ -43,7 +46,7 @@ static nay_status lookup_check_comparators(const nay_lookup_level *level, size_t
 
 /* ---- disjoint levels ---- */
 
-static nay_bytes lookup_user(const nay_sst *t, const uint8_t *key, size_t len) {
+static nay_bytes lookup_user_key(const nay_sst *t, const uint8_t *key, size_t len) {
   return (nay_bytes){key, nay__user_len(t->order, len)};
 }
 
@@ -51,7 +54,7 @@ static int lookup_compare(const nay_sst *t, nay_bytes a, nay_bytes b) {
   return nay__compare_users(t->order, a.at, a.len, b.at, b.len);
 }
 
-/* Whether the last key itself, which the last block has, is below a key. */
+/* Sets *below to whether the last key of table t is below `key`. Reads the last block. */
 static nay_status lookup_last_below(const nay_sst *t, nay_bytes key, nay_diag *diag, bool *below) {
   nay_sst_iter *it;
   if (nay_sst_iter_new(t, &it) != NAY_OK) {
@@ -61,7 +64,7 @@ static nay_status lookup_last_below(const nay_sst *t, nay_bytes key, nay_diag *d
   if (status == NAY_OK) {
     size_t len;
     const uint8_t *last = nay_sst_iter_key(it, &len);
-    *below = lookup_compare(t, lookup_user(t, last, len), key) < 0;
+    *below = lookup_compare(t, lookup_user_key(t, last, len), key) < 0;
   } else if (status != NAY_ENOENT && diag != NULL) {
     *diag = *nay_sst_iter_diag(it);
   }
@@ -69,11 +72,11 @@ static nay_status lookup_last_below(const nay_sst *t, nay_bytes key, nay_diag *d
   return status == NAY_ENOENT ? NAY_OK : status;
 }
 
-/* Whether all keys of `before` are below those of t. Both have some. */
+/* Sets *above to whether all keys of t are above those of `before`. Neither table is empty. */
 static nay_status lookup_is_above(const nay_sst *before, const nay_sst *t, nay_diag *diag,
                                   bool *above) {
-  nay_bytes first = lookup_user(t, t->smallest.at, t->smallest.len);
-  nay_bytes bound = lookup_user(before, before->largest.at, before->largest.len);
+  nay_bytes first = lookup_user_key(t, t->smallest.at, t->smallest.len);
+  nay_bytes bound = lookup_user_key(before, before->largest.at, before->largest.len);
   *above = lookup_compare(t, bound, first) < 0;
   return *above ? NAY_OK : lookup_last_below(before, first, diag, above);
 }
@@ -88,7 +91,7 @@ nay_status nay__lookup_check_place(const nay_sst *before, const nay_sst *t, size
   }
   if (before != NULL) NAY_TRY(lookup_is_above(before, t, diag, &above));
   if (above) return NAY_OK;
-  return nay__fail(diag, NAY_EINVAL, "a table of a disjoint level is not above the one before it",
+  return nay__fail(diag, NAY_EINVAL, "a table of a disjoint level is not above the table before it",
                    number);
 }
 
@@ -104,14 +107,14 @@ static nay_status lookup_check_disjoint(const nay_lookup_level *level, size_t nu
   return NAY_OK;
 }
 
-size_t nay__lookup_bound(const nay_lookup *l, const nay_lookup_run *run, const uint8_t *key,
-                         size_t len) {
-  const nay_lookup_slot *slots = l->slots + run->first;
-  size_t low = 0, high = run->n; /* smallest keys before low are not above the key */
+size_t nay__lookup_upper_bound(const nay_lookup *l, const nay_level_slots *level,
+                               const uint8_t *key, size_t len) {
+  const nay_lookup_slot *slots = l->slots + level->first;
+  size_t low = 0, high = level->n; /* the smallest keys of slots below `low` are at most `key` */
   while (low < high) {
     size_t middle = low + (high - low) / 2;
     const nay_sst *t = slots[middle].table;
-    nay_bytes first = lookup_user(t, t->smallest.at, t->smallest.len);
+    nay_bytes first = lookup_user_key(t, t->smallest.at, t->smallest.len);
     if (lookup_compare(t, first, (nay_bytes){key, len}) <= 0) {
       low = middle + 1;
     } else {
@@ -121,43 +124,43 @@ size_t nay__lookup_bound(const nay_lookup *l, const nay_lookup_run *run, const u
   return low;
 }
 
-const nay_lookup_slot *nay__lookup_find(const nay_lookup *l, const nay_lookup_run *run,
-                                        const uint8_t *key, size_t len) {
-  size_t n = nay__lookup_bound(l, run, key, len);
-  return n != 0 ? &l->slots[run->first + n - 1] : NULL;
+const nay_lookup_slot *nay__lookup_find_slot(const nay_lookup *l, const nay_level_slots *level,
+                                             const uint8_t *key, size_t len) {
+  size_t n = nay__lookup_upper_bound(l, level, key, len);
+  return n != 0 ? &l->slots[level->first + n - 1] : NULL;
 }
 
-/* ---- making and releasing ---- */
+/* ---- new and free ---- */
 
-/* Bytes of the arrays; 0: too many. */
-static size_t lookup_array_bytes(size_t ntables, size_t nruns) {
-  size_t slots, runs;
+/* Bytes of the three arrays; 0: the size overflows. */
+static size_t lookup_array_bytes(size_t ntables, size_t nlevels) {
+  size_t slots, levels;
   if (!nay__mul_ok(ntables, 2 * sizeof(nay_lookup_slot), &slots) ||
-      !nay__mul_ok(nruns, sizeof(nay_lookup_run), &runs) || slots > SIZE_MAX / 2 - runs) {
+      !nay__mul_ok(nlevels, sizeof(nay_level_slots), &levels) || slots > SIZE_MAX / 2 - levels) {
     return 0;
   }
-  return slots + runs + 1;
+  return slots + levels + 1;
 }
 
-void nay__lookup_add_run(nay_lookup *l, bool disjoint) {
-  nay_lookup_run *run = &l->runs[l->nruns++];
-  *run = (nay_lookup_run){.first = l->nslots, .tables_end = l->ntables, .disjoint = disjoint};
+void nay__lookup_add_level(nay_lookup *l, bool disjoint) {
+  nay_level_slots *level = &l->levels[l->nlevels++];
+  *level = (nay_level_slots){.first = l->nslots, .tables_end = l->ntables, .disjoint = disjoint};
   l->overlapping &= !disjoint;
 }
 
-void nay__lookup_add(nay_lookup *l, const nay_sst *t) {
-  nay_lookup_run *run = &l->runs[l->nruns - 1];
+void nay__lookup_add_table(nay_lookup *l, const nay_sst *t) {
+  nay_level_slots *level = &l->levels[l->nlevels - 1];
   nay_lookup_slot slot = {t, l->ntables};
   l->tables[l->ntables++] = slot;
-  run->tables_end = l->ntables;
-  if (run->disjoint && t->empty) return;
+  level->tables_end = l->ntables;
+  if (level->disjoint && t->empty) return;
   l->slots[l->nslots++] = slot;
-  run->n++;
+  level->n++;
 }
 
-nay_status nay__lookup_alloc(size_t ntables, size_t nruns, const nay_allocator *a, nay_diag *diag,
+nay_status nay__lookup_alloc(size_t ntables, size_t nlevels, const nay_allocator *a, nay_diag *diag,
                              nay_lookup **lookup) {
-  size_t bytes = lookup_array_bytes(ntables, nruns);
+  size_t bytes = lookup_array_bytes(ntables, nlevels);
   nay_lookup *l = bytes == 0 ? NULL : nay__alloc(a, sizeof *l);
   nay_lookup_slot *arrays = l == NULL ? NULL : nay__alloc(a, bytes);
   if (arrays == NULL) {
@@ -166,8 +169,8 @@ nay_status nay__lookup_alloc(size_t ntables, size_t nruns, const nay_allocator *
   }
   *l = (nay_lookup){.allocator = *a, .array_bytes = bytes, .tables = arrays};
   l->slots = arrays + ntables;
-  l->runs = (nay_lookup_run *)(void *)(l->slots + ntables);
-  l->counts = l->own;
+  l->levels = (nay_level_slots *)(void *)(l->slots + ntables);
+  l->counts = l->counters;
   l->overlapping = true;
   *lookup = l;
   return NAY_OK;
@@ -195,9 +198,9 @@ nay_status nay_lookup_new_levels(const nay_lookup_level *levels, size_t n,
   nay_lookup *l;
   NAY_TRY(nay__lookup_alloc(ntables, n, &a, diag, &l));
   for (size_t i = 0; i < n; i++) {
-    (void)lookup_read_level(levels, i, NULL, &level); /* as before */
-    nay__lookup_add_run(l, level.disjoint);
-    for (size_t k = 0; k < level.n; k++) nay__lookup_add(l, level.tables[k]);
+    (void)lookup_read_level(levels, i, NULL, &level); /* cannot fail: it was checked above */
+    nay__lookup_add_level(l, level.disjoint);
+    for (size_t k = 0; k < level.n; k++) nay__lookup_add_table(l, level.tables[k]);
   }
   l->merge = (nay_operator){o.merge, o.merge_ctx};
   *lookup = l;

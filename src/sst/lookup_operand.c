@@ -1,18 +1,18 @@
 /*
- * lookup_operand.c - gets that meet merge operands.
+ * lookup_operand.c - resolves merge operands in gets.
  *
- * The newest version of a key in a table is an operand: a value is no answer yet. The get walks on
- * through the versions of the key in this table, from the block it has read, and combines operands
- * (operand.h) until it meets a value or a deletion. If there is none, it goes on to the next older
- * table that may have the key: the range and the filter of each are checked as in any get, and a
- * filter that says nay skips its own table alone.
+ * A get whose newest version is a merge operand needs the versions below it. It walks through the
+ * older versions of the key in this table, from the block that it has read, and combines operands
+ * (operand.h) until it meets a value or a deletion. If the table has neither, the get continues in
+ * the next older table. Key range and filter of that table are checked as in any get: a filter that
+ * answers nay skips its own table only.
  *
- *   table      versions of the key            the collector
- *   newest     9 operand, 7 operand           9 and 7
- *              filter: nay                    9 and 7
- *   older      4 operand, 2 value, 1 value    9, 7, 4 over the value of 2: the answer
+ *   table          versions of the key            operands collected
+ *   newest         9 operand, 7 operand           9, 7
+ *   next           none; its filter says nay      9, 7
+ *   older          4 operand, 2 value, 1 value    9, 7, 4: combined with the value of 2
  *
- * Nothing of this costs a get that meets no operand. One that does needs memory for the combined
+ * A get that meets no operand pays nothing for this. A get that does needs memory for the combined
  * value (operand.h) and for two keys.
  */
 #include "sst/sst_get.h"
@@ -30,8 +30,8 @@ static nay_status collect_operand(nay_collector *c, nay_bytes key, const nay_old
   return nay__operand_start(&c->operand, version->sequence, version->value, c->allocator, diag);
 }
 
-/* The version that the iterator is at. NAY_ENOENT: it is one of another key. *ended: it is no
- * operand, and `value` is set. */
+/* Handles the version at the iterator. A merge operand is combined with those collected. A value or
+ * a deletion is stored in *value and sets *ended. NAY_ENOENT: the iterator is at another key. */
 static nay_status collect_version(nay_collector *c, const nay_sst_iter *it,
                                   const nay_target *target, nay_diag *diag, nay_sst_value *value,
                                   bool *ended) {
@@ -41,7 +41,8 @@ static nay_status collect_version(nay_collector *c, const nay_sst_iter *it,
   uint64_t trailer = nay__load64le(key.at + key.len), at = it->block.offset + it->data.entry.at;
   if (nay__equal_is_same(order) &&
       nay__compare_bytes(key.at, key.len, target->user, target->len) != 0) {
-    return nay__fail(diag, NAY_EINVAL, "the comparator calls other bytes the same key", at);
+    return nay__fail(diag, NAY_EINVAL,
+                     "the comparator calls different bytes equal, without equal_may_differ", at);
   }
   nay_older version = {(nay_entry_type)(trailer & 0xff),
                        trailer >> 8,
@@ -56,7 +57,8 @@ static nay_status collect_version(nay_collector *c, const nay_sst_iter *it,
   return NAY_OK;
 }
 
-/* From the version that it is at on. NAY_ENOENT: all versions of the key were operands. */
+/* Handles all versions of the key from the iterator's position on, until a value or a deletion.
+ * NAY_ENOENT: all of them were merge operands. */
 static nay_status collect_walk(nay_sst_iter *it, const nay_target *target,
                                const nay_hash_memo *memo, nay_sst_value *value) {
   for (bool ended = false;;) {
@@ -77,7 +79,7 @@ nay_status nay__collect(const nay_sst *t, const nay_target *target, const nay_bl
   nay_sst_iter it = {.table = t, .index = cursor, .data = cursor, .block = at->handle};
   it.index.block = *index;
   it.data.block = *block;
-  it.hold = value->hold; /* has the block */
+  it.hold = value->hold; /* holds the block's bytes */
   it.valid = true;
   nay_status status = nay__cursor_at(&it.index, at->entry.at, &it.diag);
   if (status == NAY_OK) {

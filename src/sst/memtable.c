@@ -1,23 +1,24 @@
 /*
- * memtable.c - nay_memtable.h: a skip list over an arena.
+ * memtable.c - nay_memtable.h: LevelDB's memtable, a skip list in an arena.
  *
- *   node    trailer 8, len 4, value_len 4, height, next[height] | key | trailer 8 | value |
- *                                                               an internal key, as in tables
+ *   node    | trailer u64 | len u32 | value_len u32 | height u32 | next[height] |
+ *           | user key | trailer u64le | value |
+ *            \______ internal key ____/  as in tables
  *
- * A node of height h is in the lists 0 .. h-1. List 0 has all nodes in order: by key, and of one
- * key the newest first. Each list above has about a quarter of the one below, and a search takes
- * O(log n) steps. The height follows from how many entries there are, so that the same adds make
- * the same lists: the sequence number would give all entries of one batch the same height. Who
- * knows that and chooses keys by it can make searches long, as in LevelDB, whose random numbers
- * have a fixed seed.
+ * A node of height h is in the lists 0 to h - 1. List 0 has all nodes, in the order of internal
+ * keys: by user key, the newest version first. Each higher list has about a quarter of the nodes of
+ * the one below it, so a search takes O(log n) steps. A node's height is a hash of the number of
+ * entries before it, so the same adds make the same lists. (The sequence number would not do: a
+ * batch may give all its entries the same one.) An attacker who chooses the order of the adds can
+ * make searches long, as in LevelDB, whose random heights have a fixed seed.
  *
- * One thread inserts; others read without a lock. A node is complete before the release store that
- * links it, and a reader that loads the link with acquire sees it whole. Nothing is removed, so no
- * reader can meet memory that was freed.
+ * One thread inserts while others read without a lock. A node is complete before the release store
+ * that links it, so a reader that loads the link with acquire sees the whole node. Nodes are never
+ * removed, so a reader never meets freed memory.
  *
- * The arena gives memory in pages of 64 KiB (an entry that is larger gets one of its own) and takes
- * it back at the end, all at once: an add costs no malloc, a free none for each entry. Cost for
- * each entry: 24 bytes, 10.7 for links on average, 8 for the trailer, and key and value.
+ * The arena allocates pages of 64 KiB; a larger entry gets a page of its own. All pages are freed
+ * with the memtable. An entry takes its key and value, 24 bytes of header, 8 of trailer and 10.7 of
+ * links on average.
  */
 #include "base/alloc.h"
 #include "nay_memtable.h"
@@ -29,10 +30,11 @@
 #define MEMTABLE_PAGE (64u << 10)
 
 typedef struct memtable_node {
-  uint64_t trailer;
-  uint32_t len, value_len; /* of the user key */
+  uint64_t trailer; /* sequence << 8 | type */
+  uint32_t len;     /* of the user key */
+  uint32_t value_len;
   uint32_t height;
-  void *next[]; /* of memtable_node; read and written by atomic calls */
+  void *next[]; /* memtable_node *, accessed atomically */
 } memtable_node;
 
 typedef struct memtable_page {
@@ -43,9 +45,10 @@ typedef struct memtable_page {
 struct nay_memtable {
   nay_allocator allocator;
   nay_order order;
-  memtable_page *pages; /* the first one is being filled */
-  uint64_t count, bytes;
-  memtable_node *head;
+  memtable_page *pages; /* the first page is being filled */
+  uint64_t count;       /* entries */
+  uint64_t bytes;       /* of all nodes */
+  memtable_node *head;  /* starts every list; no entry */
 };
 
 /* ---- nodes ---- */
@@ -107,8 +110,9 @@ void nay_memtable_free(nay_memtable *m) {
 /* ---- search and insert ---- */
 
 /*
- * The first node that is not before the target; NULL: behind all. before (may be NULL) gets the
- * node before it in each list; what is inserted in the meantime may follow that.
+ * Finds the first node at or after the target; NULL: there is none. A NULL target is after all
+ * nodes. Stores the last node before the target in each list in `before`, unless that is NULL. A
+ * concurrent insert may put a node between before[i] and the result.
  */
 static memtable_node *memtable_find(const nay_memtable *m, const nay_target *target,
                                     memtable_node **before) {
@@ -125,12 +129,13 @@ static memtable_node *memtable_find(const nay_memtable *m, const nay_target *tar
   return next;
 }
 
-static bool memtable_is(const nay_memtable *m, const memtable_node *node, const nay_target *t) {
+static bool memtable_has_key(const nay_memtable *m, const memtable_node *node,
+                             const nay_target *t) {
   return node != NULL &&
          nay__compare_users(m->order, memtable_key(node), node->len, t->user, t->len) == 0;
 }
 
-/* Of entry number i: 1 with probability 3/4, and so on. */
+/* The height of entry i: h with probability 3/4^h, up to the maximum. */
 static unsigned memtable_height(uint64_t i) {
   uint64_t random = nay_hash_mix(i);
   unsigned height = 1;
@@ -151,7 +156,7 @@ nay_status nay_memtable_add(nay_memtable *m, const nay_sst_version *from, const 
   }
   nay_target target = {v.len != 0 ? v.key : "", v.len, NAY_KEY_TRAILER_OF(v.sequence)};
   const memtable_node *same = memtable_find(m, &target, before);
-  if (memtable_is(m, same, &target) && same->trailer >> 8 == v.sequence) return NAY_EINVAL;
+  if (memtable_has_key(m, same, &target) && same->trailer >> 8 == v.sequence) return NAY_EINVAL;
   unsigned height = memtable_height(m->count);
   size_t n = sizeof(memtable_node) + height * sizeof(memtable_node *) + v.len + NAY_KEY_TRAILER +
              value_len;
@@ -184,7 +189,7 @@ nay_status nay_memtable_get_at(const nay_memtable *m, const void *key, size_t le
   NAY_TRY(nay__abi_check(NAY_ABI_SST_VALUE, value, NULL));
   nay_target target = {len != 0 ? key : "", len, NAY_KEY_TRAILER_OF(sequence)};
   const memtable_node *node = memtable_find(m, &target, NULL);
-  if (!memtable_is(m, node, &target)) return NAY_ENOENT;
+  if (!memtable_has_key(m, node, &target)) return NAY_ENOENT;
   if ((node->trailer & 255) > 1) return NAY_ENOTSUP;
   nay_sst_value_free(value);
   value->bytes = memtable_value(node);
@@ -194,7 +199,7 @@ nay_status nay_memtable_get_at(const nay_memtable *m, const void *key, size_t le
   return NAY_OK;
 }
 
-/* A failed add is final: finish returns it, with the cause. */
+/* After a failed add, nay_sst_writer_finish fails as well and sets diag to the cause. */
 nay_status nay_memtable_write(const nay_memtable *m, const char *path,
                               const nay_sst_write_options *options, nay_diag *diag) {
   nay_sst_write_options how = {.size = sizeof how};
@@ -202,7 +207,7 @@ nay_status nay_memtable_write(const nay_memtable *m, const char *path,
   if (m == NULL) return nay__fail(diag, NAY_EINVAL, "memtable is NULL", 0);
   if (options != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_WRITE, options, diag, &how));
   if (!nay__same_comparator(how.comparator, m->order.user)) {
-    return nay__fail(diag, NAY_EMISMATCH, "write: the comparator is not that of the memtable", 0);
+    return nay__fail(diag, NAY_EMISMATCH, "write: the comparator is not the memtable's", 0);
   }
   how.keys = NAY_SST_KEYS_INTERNAL;
   NAY_TRY(nay_sst_writer_new(path, &how, &m->allocator, diag, &w));
@@ -215,15 +220,15 @@ nay_status nay_memtable_write(const nay_memtable *m, const char *path,
   nay_status finished = nay_sst_writer_finish(w, diag);
   nay_sst_writer_free(w);
   if (status != NAY_EINVAL) return status != NAY_OK ? status : finished;
-  return nay__fail(diag, NAY_EINVAL, "the comparator orders the keys in another way than before",
-                   0);
+  return nay__fail(diag, NAY_EINVAL,
+                   "the comparator orders the keys differently than when they were added", 0);
 }
 
 uint64_t nay_memtable_count(const nay_memtable *m) { return m->count; }
 
 uint64_t nay_memtable_bytes(const nay_memtable *m) { return m->bytes; }
 
-/* ---- as a source of a merge ---- */
+/* ---- the memtable as a nay_merge_source ---- */
 
 typedef struct memtable_source {
   const nay_memtable *m;
@@ -235,8 +240,8 @@ static nay_status source_at(memtable_source *c, const memtable_node *node) {
   return c->node != NULL ? NAY_OK : NAY_ENOENT;
 }
 
-/* The last node before the target. It must not be left by its link to go forward again: another
- * may have been inserted. */
+/* Moves to the last node before the target. The target need not be the next node: another may have
+ * been inserted between the two. */
 static nay_status source_before(memtable_source *c, const nay_target *target) {
   memtable_node *before[MEMTABLE_HEIGHT];
   memtable_find(c->m, target, before);
@@ -255,13 +260,14 @@ static nay_status source_seek(void *state, const void *key, size_t len) {
   return source_at(c, memtable_find(c->m, &(nay_target){key, len, UINT64_MAX}, NULL));
 }
 
-/* A trailer of 0 is that of a deletion at sequence 0, which is before what follows its key. */
+/* Trailer 0, of a deletion at sequence 0, is the last that a version of the key can have. So
+ * memtable_find returns that version if it exists, and otherwise a node after all versions. */
 static nay_status source_seek_for_prev(void *state, const void *key, size_t len) {
   memtable_source *c = state;
   const nay_target oldest = {key, len, 0};
   memtable_node *before[MEMTABLE_HEIGHT];
   const memtable_node *node = memtable_find(c->m, &oldest, before);
-  return source_at(c, memtable_is(c->m, node, &oldest) ? node : before[0]);
+  return source_at(c, memtable_has_key(c->m, node, &oldest) ? node : before[0]);
 }
 
 static nay_status source_next(void *state) {

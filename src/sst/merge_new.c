@@ -148,7 +148,7 @@ static nay_status merge_alloc(nay_merge *m, const nay_lookup *l, size_t nsources
 }
 
 /* The tables of one run that can have keys inside the bounds; *used counts those of all runs. */
-static void merge_add_run(nay_merge *m, const nay_lookup *l, const nay_lookup_run *run, size_t *n,
+static void merge_add_run(nay_merge *m, const nay_lookup *l, const nay_level_slots *run, size_t *n,
                           size_t *used) {
   nay_merge_child *c = NULL;
   for (size_t i = 0; i < run->n; i++) {
@@ -171,7 +171,8 @@ static nay_status merge_fill(nay_merge *m, const nay_lookup *l, const nay_merge_
     NAY_TRY(merge_read_source(o, i, diag, &source));
     m->children[n++] = (nay_merge_child){.source = source};
   }
-  for (size_t i = 0; l != NULL && i < l->nruns; i++) merge_add_run(m, l, &l->runs[i], &n, &used);
+  for (size_t i = 0; l != NULL && i < l->nlevels; i++)
+    merge_add_run(m, l, &l->levels[i], &n, &used);
   m->nchildren = n;
   return NAY_OK;
 }
