@@ -1,6 +1,6 @@
 /*
- * cache_list.h - an LRU list with its hash table: the entries of one side in one shard of the block
- * cache. The caller holds the shard's mutex around each call.
+ * cache_list.h - an LRU list with its hash table. Each shard of the cache has one list for each
+ * side (data blocks; filters and indexes). The caller holds the shard's mutex around each call.
  *
  * The hash table uses Litwin's linear hashing (VLDB 1980). It grows by one bucket whenever it has
  * more entries than buckets, by splitting one bucket in two. So no call rehashes more than one
