@@ -118,7 +118,7 @@ static nay_status cuckoo_plan_by_fpr(const nay_params *p, nay_diag *diag, cuckoo
 }
 
 /* The longest tags with which the keys fit into so many bits of buckets, spare bits included. */
-static nay_status cuckoo_plan_by_budget(const nay_params *p, double nbits, nay_diag *diag,
+static nay_status cuckoo_plan_by_budget(const nay_params *p, uint64_t nbits, nay_diag *diag,
                                         cuckoo_size *size) {
   bool grows = cuckoo_plan_grows(p);
   uint64_t least = cuckoo_plan_buckets(p->nkeys, NAY_CUCKOO_LOAD), most = least;
@@ -127,9 +127,8 @@ static nay_status cuckoo_plan_by_budget(const nay_params *p, double nbits, nay_d
   for (unsigned low = CUCKOO_MAX_TAG; low >= cuckoo_plan_least_tag(p); low--) {
     if (p->tag_bits != 0 && low != p->tag_bits) continue;
     for (unsigned d = 0; low + d <= CUCKOO_MAX_TAG; d++) {
-      double fit = nbits / (NAY_CUCKOO_SLOTS * (low + d));
-      if (fit < (double)least || fit > (double)CUCKOO_MAX_BUCKETS) break;
-      uint64_t m = (uint64_t)fit & ~(uint64_t)1;
+      uint64_t fit = nbits / (NAY_CUCKOO_SLOTS * (low + d)), m = fit & ~(uint64_t)1;
+      if (fit < least || fit > CUCKOO_MAX_BUCKETS) break;
       if (m << d < most) continue;
       *size = (cuckoo_size){m, low, d};
       return NAY_OK;
@@ -158,11 +157,16 @@ static nay_status cuckoo_plan_size(const nay_params *p, nay_sizing by, nay_diag 
                                    cuckoo_size *size) {
   switch (by) {
     case NAY_BY_FPR: return cuckoo_plan_by_fpr(p, diag, size);
-    case NAY_BY_BITS_PER_KEY:
-      return cuckoo_plan_by_budget(p, (double)p->nkeys * p->bits_per_key, diag, size);
-    case NAY_BY_NBYTES: {
-      double nbytes = (double)(p->nbytes - p->nbytes % NAY_CACHE_LINE);
-      return cuckoo_plan_by_budget(p, 8 * (nbytes - NAY_CUCKOO_HEADER - CUCKOO_TAIL), diag, size);
+    case NAY_BY_BITS_PER_KEY: {
+      double nbits =
+          (double)p->nkeys * p->bits_per_key; /* at most 2^68; 2^61 is too much already */
+      return cuckoo_plan_by_budget(p, nbits < 0x1p61 ? (uint64_t)nbits : (uint64_t)1 << 61, diag,
+                                   size);
+    }
+    case NAY_BY_NBYTES: { /* in integers: a double rounds 2^56 bytes up, above the budget */
+      uint64_t nbytes = p->nbytes - p->nbytes % NAY_CACHE_LINE;
+      uint64_t around = NAY_CUCKOO_HEADER + CUCKOO_TAIL;
+      return cuckoo_plan_by_budget(p, nbytes > around ? 8 * (nbytes - around) : 0, diag, size);
     }
     case NAY_BY_NBITS: break;
   }
