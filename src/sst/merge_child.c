@@ -1,9 +1,9 @@
-/* merge_child.c - see merge_child.h. */
+/* merge_child.c - moves of one child of a merging iterator; see merge_child.h. */
 #include "sst/merge_child.h"
 
-/* ---- runs of tables ---- */
+/* ---- sorted runs ---- */
 
-/* The iterator of the i-th table becomes the present one. */
+/* Opens an iterator on table i of the run and closes the previous one. */
 static nay_status run_open(nay_merge_child *c, size_t i) {
   if (c->iter != NULL && c->at == i) return NAY_OK;
   nay_sst_iter_free(c->iter);
@@ -12,8 +12,8 @@ static nay_status run_open(nay_merge_child *c, size_t i) {
   return nay_sst_iter_new(c->tables[i], &c->iter);
 }
 
-/* While the iterator is past its table: goes on to the next one that has an entry. */
-static nay_status run_carry(nay_merge_child *c, nay_status status, bool forward) {
+/* Moves on to the next table with an entry, while the iterator is past the end of its table. */
+static nay_status run_skip_empty(nay_merge_child *c, nay_status status, bool forward) {
   while (status == NAY_ENOENT) {
     if (forward ? c->at + 1 == c->n : c->at == 0) return NAY_ENOENT;
     NAY_TRY(run_open(c, forward ? c->at + 1 : c->at - 1));
@@ -22,8 +22,7 @@ static nay_status run_carry(nay_merge_child *c, nay_status status, bool forward)
   return status;
 }
 
-/* The last table whose smallest key is at or below the key, or with `strict` below it; the first,
- * if none is. */
+/* Returns the last table whose smallest key is <= key (with `strict`: < key), or table 0. */
 static size_t run_find(const nay_merge_child *c, nay_bytes key, bool strict) {
   size_t low = 0, high = c->n;
   while (low < high) {
@@ -44,23 +43,23 @@ static nay_status run_seek(nay_merge_child *c, nay_merge_move move, nay_bytes ke
   bool before = move == NAY_MERGE_SEEK_BEFORE;
   NAY_TRY(run_open(c, c->n == 1 ? 0 : run_find(c, key, before)));
   if (move == NAY_MERGE_SEEK) {
-    return run_carry(c, nay_sst_iter_seek(c->iter, key.at, key.len), true);
+    return run_skip_empty(c, nay_sst_iter_seek(c->iter, key.at, key.len), true);
   }
   nay_status status = before ? nay__sst_iter_seek_before(c->iter, key.at, key.len)
                              : nay_sst_iter_seek_for_prev(c->iter, key.at, key.len);
-  return run_carry(c, status, false);
+  return run_skip_empty(c, status, false);
 }
 
 static nay_status run_move(nay_merge_child *c, nay_merge_move move, nay_bytes key) {
   switch (move) {
-    case NAY_MERGE_NEXT: return run_carry(c, nay_sst_iter_next(c->iter), true);
-    case NAY_MERGE_PREV: return run_carry(c, nay_sst_iter_prev(c->iter), false);
+    case NAY_MERGE_NEXT: return run_skip_empty(c, nay_sst_iter_next(c->iter), true);
+    case NAY_MERGE_PREV: return run_skip_empty(c, nay_sst_iter_prev(c->iter), false);
     case NAY_MERGE_FIRST:
       NAY_TRY(run_open(c, 0));
-      return run_carry(c, nay_sst_iter_first(c->iter), true);
+      return run_skip_empty(c, nay_sst_iter_first(c->iter), true);
     case NAY_MERGE_LAST:
       NAY_TRY(run_open(c, c->n - 1));
-      return run_carry(c, nay_sst_iter_last(c->iter), false);
+      return run_skip_empty(c, nay_sst_iter_last(c->iter), false);
     default: return run_seek(c, move, key);
   }
 }

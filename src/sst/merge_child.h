@@ -1,9 +1,10 @@
 /*
- * merge_child.h - what a merge merges: a run of tables, or a source of the caller.
+ * merge_child.h - one child of a merging iterator: a sorted run of tables, or a source of the
+ * caller.
  *
- * A run is one table, or the tables of a disjoint level, which are walked one after the other as
- * if they were one (a concatenating iterator): at most one of them is open. Seeks find the table by
- * binary search among the smallest keys.
+ * A run is one table, or all tables of a disjoint level. The tables of a level are iterated one
+ * after the other, as LevelDB's concatenating iterator does: at most one of them is open, and a
+ * seek finds the table by binary search over the smallest keys.
  */
 #ifndef NAY_SST_MERGE_CHILD_H
 #define NAY_SST_MERGE_CHILD_H
@@ -13,14 +14,14 @@
 #include "sst/sst_iter.h"
 
 typedef struct nay_merge_child {
-  nay_merge_source source;      /* if there are no tables */
-  const nay_sst *const *tables; /* ascending; NULL: a source */
-  size_t n;                     /* of them */
-  size_t at;                    /* the table that iter walks */
-  nay_sst_iter *iter;           /* NULL: none yet */
+  nay_merge_source source;      /* the caller's source, if `tables` is NULL */
+  const nay_sst *const *tables; /* tables of the run in key order; NULL: the child is a source */
+  size_t n;                     /* number of tables */
+  size_t at;                    /* index of the table that `iter` reads */
+  nay_sst_iter *iter;           /* NULL until the first move */
 } nay_merge_child;
 
-/* Where to. Before: the last entry whose user key is below the key. */
+/* Kinds of moves. SEEK_BEFORE finds the last entry whose user key is below the target. */
 typedef enum nay_merge_move {
   NAY_MERGE_FIRST,
   NAY_MERGE_LAST,
@@ -31,11 +32,12 @@ typedef enum nay_merge_move {
   NAY_MERGE_PREV
 } nay_merge_move;
 
-/* nay__merge_child_move: key is of seeks alone. NAY_ENOENT past either end. */
+/* nay__merge_child_move: moves the child; `key` is the target of a seek, and unused otherwise.
+ * NAY_ENOENT: past either end. */
 nay_status nay__merge_child_move(nay_merge_child *child, nay_merge_move move, nay_bytes key,
                                  nay_diag *diag);
 
-/* nay__merge_child_key: of the entry it is at. */
+/* nay__merge_child_key: the key of the entry that the child stands at. */
 static inline nay_bytes nay__merge_child_key(const nay_merge_child *c) {
   if (c->iter != NULL) return (nay_bytes){c->iter->data.key.at, c->iter->data.key.len};
   nay_bytes key;

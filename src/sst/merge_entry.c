@@ -1,4 +1,5 @@
-/* merge_entry.c - the entry that a merging iterator is at: its key, value and version. */
+/* merge_entry.c - accessors of the current entry of a merging iterator: key, value, version,
+ * pin. */
 #include "sst/merge.h"
 
 bool nay_merge_valid(const nay_merge *m) { return m->valid; }
@@ -9,16 +10,16 @@ const void *nay_merge_key(const nay_merge *m, size_t *len) {
   return m->key.len != 0 ? m->key.at : (const void *)"";
 }
 
-/* A value that is not the top's. */
-static nay_bytes entry_stored(const nay_merge *m) {
-  return nay__merge_is_combined(m) ? nay__operand_value(&m->operand) : m->kept.value;
+/* Returns the current value when it is not the value of the top child. */
+static nay_bytes entry_detached(const nay_merge *m) {
+  return nay__merge_is_combined(m) ? nay__operand_value(&m->operand) : m->saved_value.value;
 }
 
 const void *nay_merge_value(const nay_merge *m, size_t *len) {
   *len = 0;
   if (!m->valid) return NULL;
   nay_bytes value =
-      m->stored ? entry_stored(m) : nay__merge_child_value(nay__merge_top(&m->heap)->source);
+      m->detached ? entry_detached(m) : nay__merge_child_value(nay__merge_top(&m->heap)->source);
   *len = value.len;
   return value.len != 0 ? value.at : (const void *)"";
 }
@@ -34,7 +35,8 @@ nay_status nay_merge_version(const nay_merge *m, nay_sst_version *version) {
   return NAY_OK;
 }
 
-/* A value of a source, or a combined one, which no block keeps. */
+/* Pins a value that lies in no block: a value of a source, or a combined one. Bytes that are not
+ * stable are copied. */
 static nay_status entry_pin_bytes(const nay_merge *m, nay_bytes bytes, bool stable,
                                   nay_sst_value *value) {
   nay_hold *hold = value->hold;
@@ -50,13 +52,14 @@ static nay_status entry_pin_bytes(const nay_merge *m, nay_bytes bytes, bool stab
   return NAY_OK;
 }
 
-static nay_status entry_pin_stored(const nay_merge *m, nay_sst_value *value) {
-  nay_bytes bytes = entry_stored(m);
-  if (nay__merge_is_combined(m) || m->kept.table == NULL) {
-    return entry_pin_bytes(m, bytes, !nay__merge_is_combined(m) && m->kept.stable, value);
+static nay_status entry_pin_detached(const nay_merge *m, nay_sst_value *value) {
+  nay_bytes bytes = entry_detached(m);
+  if (nay__merge_is_combined(m) || m->saved_value.table == NULL) {
+    return entry_pin_bytes(m, bytes, !nay__merge_is_combined(m) && m->saved_value.stable, value);
   }
   nay_hold *hold = value->hold;
-  nay_status status = nay__hold_pin(m->kept.table, m->kept.hold, m->kept.block, &hold);
+  nay_status status =
+      nay__hold_pin(m->saved_value.table, m->saved_value.hold, m->saved_value.block, &hold);
   value->hold = hold;
   value->bytes = bytes.at;
   value->len = bytes.len;
@@ -67,8 +70,8 @@ nay_status nay_merge_pin(nay_merge *m, nay_sst_value *value) {
   if (m == NULL || value == NULL || !m->valid) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_SST_VALUE, value, NULL));
   nay_status status;
-  if (m->stored) {
-    status = entry_pin_stored(m, value);
+  if (m->detached) {
+    status = entry_pin_detached(m, value);
   } else {
     nay_merge_child *c = nay__merge_top(&m->heap)->source;
     status = c->iter != NULL
@@ -83,7 +86,7 @@ nay_status nay_merge_pin(nay_merge *m, nay_sst_value *value) {
 const nay_diag *nay_merge_diag(const nay_merge *m) { return &m->diag; }
 
 const nay_sst *nay_merge_table(const nay_merge *m) {
-  if (!m->valid) return m->failed;
-  if (!m->stored) return nay__merge_top_table(m);
-  return nay__merge_is_combined(m) ? m->from : m->kept.table;
+  if (!m->valid) return m->failed_table;
+  if (!m->detached) return nay__merge_top_table(m);
+  return nay__merge_is_combined(m) ? m->operand_table : m->saved_value.table;
 }

@@ -1,5 +1,5 @@
-/* merge_heap.c - see merge_heap.h. A binary heap in an array: the children of i are 2i + 1, 2i + 2.
- */
+/* merge_heap.c - a binary heap in an array; the children of node i are 2i + 1 and 2i + 2. See
+ * merge_heap.h. */
 #include "sst/merge_heap.h"
 
 nay_status nay__merge_reserve(nay_merge_heap *h, size_t capacity, const nay_allocator *a) {
@@ -21,14 +21,14 @@ void nay__merge_free(nay_merge_heap *h, const nay_allocator *a) {
   h->n = h->capacity = 0;
 }
 
-/* The sequence number, whose versions come newest first. */
+/* Returns the sequence number of an input's key; 0 for plain keys. */
 static uint64_t merge_sequence(const nay_merge_heap *h, const nay_merge_input *i, size_t user_len) {
   bool internal = h->order.internal && i->len >= NAY_KEY_TRAILER;
   return internal ? nay__load64le(i->key + user_len) >> 8 : 0;
 }
 
-/* Of one version in two sources the newer source's counts, be it a value or a deletion: tables of
- * engines without sequence numbers have 0 everywhere. */
+/* Between equal user keys and sequence numbers the newer source wins, whether its entry is a value
+ * or a deletion: engines without sequence numbers store 0 everywhere. */
 bool nay__merge_before(const nay_merge_heap *h, const nay_merge_input *a,
                        const nay_merge_input *b) {
   size_t a_len = nay__user_len(h->order, a->len), b_len = nay__user_len(h->order, b->len);
@@ -54,7 +54,7 @@ static size_t merge_second(const nay_merge_heap *h) {
   return h->n > 2 && nay__merge_before(h, &h->at[2], &h->at[1]) ? 2 : 1;
 }
 
-/* Puts the top below every input that comes before it; the first of those is known. */
+/* Sifts the top down. Its smaller child is known to come before it. */
 static void merge_sift(nay_merge_heap *h) {
   nay_merge_input x = h->at[0];
   size_t at = h->second;

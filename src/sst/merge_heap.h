@@ -1,19 +1,19 @@
 /*
- * merge_heap.h - k sorted inputs as one: the heap of a k-way merge.
+ * merge_heap.h - the heap of a k-way merge.
  *
- * The heap holds an input for each source that has entries left, by the key that the source is at.
- * The first input has the smallest key; of equal keys, that of the newest source. A step of a
- * merge:
+ * The heap has one input for each source that has entries left, ordered by the key that the source
+ * stands at. The top has the smallest key; among equal user keys the newest version, then the
+ * newest source. A step of a merge reads the top, moves its source, and restores the heap:
  *
- *   nay_merge_input *top = nay__merge_top(&heap);    use top->key, then move its source
- *   top->key, top->len = ... ; nay__merge_sink       the source has another entry
- *   nay__merge_pop                                   the source is at its end
+ *   nay_merge_input *top = nay__merge_top(&heap);
+ *   top->key, top->len = ... ; nay__merge_sink(&heap);    the source has another entry
+ *   nay__merge_pop(&heap);                                the source is exhausted
  *
- * With `descending` all of it is mirrored: the largest key comes first, and of equal keys that of
- * the oldest source, so that a walk back meets the entries of a walk forward in reverse order.
+ * `descending` mirrors the order exactly: the largest key is on top, and among equal keys the
+ * oldest source. A backward walk therefore meets the entries of a forward walk in reverse.
  *
- * A step costs at most 2 log2(k) comparisons, and 1 while the same source stays the smallest: the
- * second smallest, a child of the top, is then known.
+ * Cost of a step: at most 2 log2(k) comparisons; 1 while the same source stays on top, because the
+ * smaller child of the top is remembered.
  */
 #ifndef NAY_SST_MERGE_HEAP_H
 #define NAY_SST_MERGE_HEAP_H
@@ -21,44 +21,45 @@
 #include "base/alloc.h"
 #include "sst/comparator.h"
 
-/* nay_merge_input: one source, and the key it is at, which must stay until the input moves. */
+/* nay_merge_input: a source and the key it stands at. The key's bytes must stay valid until the
+ * source moves. */
 typedef struct nay_merge_input {
   const uint8_t *key;
   size_t len;
-  size_t age; /* 0: the newest source */
+  size_t age; /* 0 is the newest source */
   void *source;
 } nay_merge_input;
 
-/* nay_merge_heap: set order and descending; the rest zero. */
+/* nay_merge_heap: the caller sets order and descending, and zeroes the rest. */
 typedef struct nay_merge_heap {
   nay_order order;
   bool descending;
   nay_merge_input *at;
   size_t n, capacity;
-  size_t second; /* the smaller child of the top; 0: not known */
+  size_t second; /* index of the smaller child of the top; 0: not known */
 } nay_merge_heap;
 
-/* nay__merge_reserve: memory for so many inputs. NAY_ENOMEM. */
+/* nay__merge_reserve: allocates room for `capacity` inputs. NAY_ENOMEM. */
 nay_status nay__merge_reserve(nay_merge_heap *heap, size_t capacity, const nay_allocator *a);
 void nay__merge_free(nay_merge_heap *heap, const nay_allocator *a);
 
-/* nay__merge_before: whether a comes before b: by user key, then the newer version, then the newer
- * source; the other way round in a descending heap. */
+/* nay__merge_before: whether input a comes before b: by user key, then the higher sequence number,
+ * then the newer source. A descending heap reverses all three. */
 bool nay__merge_before(const nay_merge_heap *heap, const nay_merge_input *a,
                        const nay_merge_input *b);
 
-/* nay__merge_clear: no inputs, the capacity stays. */
+/* nay__merge_clear: removes all inputs and keeps the memory. */
 static inline void nay__merge_clear(nay_merge_heap *heap) { heap->n = heap->second = 0; }
 
-/* nay__merge_push: puts an input into its place; there must be capacity for it. */
+/* nay__merge_push: inserts an input; nay__merge_reserve must have made room for it. */
 void nay__merge_push(nay_merge_heap *heap, nay_merge_input input);
 
-/* nay__merge_top: the next input in order; NULL when all sources are at their end. */
+/* nay__merge_top: the first input in order; NULL when all sources are exhausted. */
 static inline nay_merge_input *nay__merge_top(const nay_merge_heap *heap) {
   return heap->n != 0 ? heap->at : NULL;
 }
 
-/* nay__merge_sink: puts the top into its place, after its key has changed. */
+/* nay__merge_sink: sifts the top down after its key has changed. */
 void nay__merge_sink(nay_merge_heap *heap);
 
 /* nay__merge_pop: removes the top. */

@@ -1,7 +1,9 @@
 /*
- * merge_new.c - the children of a merging iterator: sources first, then the tables of the lookup,
- * level by level. A table without a key inside the bounds, by its range or by its prefix filter,
- * does not become a child.
+ * merge_new.c - creates a merging iterator.
+ *
+ * Children are ordered from newest to oldest: first the caller's sources (memtables), then the
+ * tables of the lookup, level by level. A table that has no key inside the bounds, by its key range
+ * or by its prefix filter, does not become a child.
  */
 #include "sst/lookup.h"
 #include "sst/merge.h"
@@ -24,7 +26,8 @@ static nay_status merge_check(const nay_merge_options *o, nay_diag *diag) {
   return nay__sst_check_comparator(o->comparator, diag);
 }
 
-/* The array as the caller's compiler laid it out: the first size is the stride. */
+/* Reads source i. The caller's compiler laid out the array, so the first element's size is the
+ * stride. */
 static nay_status merge_read_source(const nay_merge_options *o, size_t i, nay_diag *diag,
                                     nay_merge_source *source) {
   const uint8_t *at = (const uint8_t *)o->sources + i * o->sources[0].size;
@@ -38,8 +41,8 @@ static nay_status merge_read_source(const nay_merge_options *o, size_t i, nay_di
   return calls ? NAY_OK : merge_bad(diag, "a source lacks a call", i);
 }
 
-/* The order of all keys: that of the tables with keys; or what the options say, or an empty table.
- */
+/* Determines the key order of the iterator: the order of the tables that have keys; without such
+ * tables the order in the options, then the order of an empty table. */
 static nay_status merge_order(nay_merge *m, const nay_lookup *l, const nay_merge_options *o,
                               nay_diag *diag) {
   const nay_sst *first = NULL, *empty = NULL;
@@ -61,9 +64,9 @@ static nay_status merge_order(nay_merge *m, const nay_lookup *l, const nay_merge
   if (o->comparator != NULL && !nay__same_comparator(o->comparator, first->order.user)) {
     return nay__fail(diag, NAY_EMISMATCH, "the comparator is not that of the tables", 0);
   }
-  bool other =
+  bool differs =
       o->keys != NAY_SST_KEYS_AUTO && (o->keys == NAY_SST_KEYS_INTERNAL) != first->order.internal;
-  if (!other) return NAY_OK;
+  if (!differs) return NAY_OK;
   return nay__fail(diag, NAY_EMISMATCH, "the keys are not those of the tables", 0);
 }
 
@@ -83,7 +86,8 @@ static nay_status merge_prefix(nay_merge *m, const uint8_t *prefix, size_t len) 
     NAY_TRY(merge_set_bound(m, &m->lower, &m->has_lower, prefix, len));
   }
   while (n > 0 && prefix[n - 1] == 0xff) n--;
-  if (n == 0) return NAY_OK; /* nothing sorts behind all keys that start so */
+  if (n == 0)
+    return NAY_OK; /* the prefix is all 0xff: no key sorts after the keys that start with it */
   nay_buffer end = {NULL, 0, 0};
   NAY_TRY(nay__buffer_append(&end, prefix, n, &m->allocator));
   end.at[n - 1]++;
@@ -111,8 +115,9 @@ static nay_status merge_bounds(nay_merge *m, const nay_merge_options *o, nay_dia
   return merge_prefix(m, o->prefix, o->prefix_len);
 }
 
-/* Whether a table can have keys inside the bounds. In doubt it can: the walk tells. */
-static bool merge_wants(const nay_merge *m, const nay_sst *t) {
+/* Whether a table may have keys inside the bounds. In doubt it may: the iterator skips keys
+ * outside. */
+static bool merge_may_overlap(const nay_merge *m, const nay_sst *t) {
   if (t->empty) return false;
   size_t low = nay__user_len(t->order, t->smallest.len);
   size_t high = nay__user_len(t->order, t->largest.len);
@@ -138,22 +143,23 @@ static nay_status merge_alloc(nay_merge *m, const nay_lookup *l, size_t nsources
   if (nslots > SIZE_MAX - nsources) return NAY_ENOMEM;
   n = nslots + nsources;
   m->heap.order = m->order;
-  m->ntables = nslots;
+  m->tables_capacity = nslots;
   m->nchildren = n;
   if (!nay__mul_ok(n, sizeof *m->children, &size)) return NAY_ENOMEM;
   m->children = n == 0 ? NULL : nay__alloc(&m->allocator, size);
   m->tables = nslots == 0 ? NULL : nay__alloc(&m->allocator, nslots * sizeof *m->tables);
-  bool there = (n == 0 || m->children != NULL) && (nslots == 0 || m->tables != NULL);
-  return there ? nay__merge_reserve(&m->heap, n, &m->allocator) : NAY_ENOMEM;
+  bool allocated = (n == 0 || m->children != NULL) && (nslots == 0 || m->tables != NULL);
+  return allocated ? nay__merge_reserve(&m->heap, n, &m->allocator) : NAY_ENOMEM;
 }
 
-/* The tables of one run that can have keys inside the bounds; *used counts those of all runs. */
+/* Adds the tables of one run that may have keys inside the bounds. *used counts the entries of
+ * m->tables in use. */
 static void merge_add_run(nay_merge *m, const nay_lookup *l, const nay_level_slots *run, size_t *n,
                           size_t *used) {
   nay_merge_child *c = NULL;
   for (size_t i = 0; i < run->n; i++) {
     const nay_sst *t = l->slots[run->first + i].table;
-    if (!merge_wants(m, t)) continue;
+    if (!merge_may_overlap(m, t)) continue;
     if (c == NULL || !run->disjoint) {
       c = &m->children[(*n)++];
       *c = (nay_merge_child){.tables = m->tables + *used};
@@ -179,15 +185,15 @@ static nay_status merge_fill(nay_merge *m, const nay_lookup *l, const nay_merge_
 
 static void merge_release(nay_merge *m) {
   nay_allocator a = m->allocator;
-  nay__hold_free(m->kept.hold);
-  nay__buffer_free(&m->kept.copy, &a);
+  nay__hold_free(m->saved_value.hold);
+  nay__buffer_free(&m->saved_value.copy, &a);
   nay__buffer_free(&m->lower, &a);
   nay__buffer_free(&m->upper, &a);
-  nay__buffer_free(&m->saved, &a);
+  nay__buffer_free(&m->saved_key, &a);
   nay__operand_free(&m->operand, &a);
   nay__merge_free(&m->heap, &a);
-  nay__free(&a, m->tables, m->ntables * sizeof *m->tables);
-  nay__free(&a, m->children, m->room * sizeof *m->children);
+  nay__free(&a, m->tables, m->tables_capacity * sizeof *m->tables);
+  nay__free(&a, m->children, m->children_capacity * sizeof *m->children);
   nay__free(&a, m, sizeof *m);
 }
 
@@ -205,15 +211,15 @@ nay_status nay_merge_new(const nay_lookup *lookup, const nay_merge_options *opti
                    .sequence = o.sequence != NULL ? *o.sequence : NAY_SST_MAX_SEQUENCE,
                    .keep_deletions = o.keep_deletions || o.all_versions,
                    .all_versions = o.all_versions,
-                   .special = o.all_versions,
+                   .slow_path = o.all_versions,
                    .status = NAY_ENOENT};
-  if (lookup != NULL) m->merge = lookup->merge;
-  if (o.merge != NULL) m->merge = (nay_operator){o.merge, o.merge_ctx};
+  if (lookup != NULL) m->merge_operator = lookup->merge;
+  if (o.merge != NULL) m->merge_operator = (nay_operator){o.merge, o.merge_ctx};
   nay_diag why = {.what = NULL};
   nay_status status = merge_order(m, lookup, &o, &why);
   if (status == NAY_OK) status = merge_bounds(m, &o, &why);
   if (status == NAY_OK) status = merge_alloc(m, lookup, o.nsources);
-  m->room = m->nchildren;
+  m->children_capacity = m->nchildren;
   if (status == NAY_OK) status = merge_fill(m, lookup, &o, &why);
   if (status == NAY_OK) {
     *merge = m;

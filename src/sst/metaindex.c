@@ -1,7 +1,7 @@
-/* metaindex.c - see metaindex.h. */
+/* metaindex.c - classifies the entries of a metaindex; see metaindex.h. */
 #include "sst/metaindex.h"
 
-#define META_MAX_NAME 1024u /* no writer has a longer name */
+#define META_MAX_NAME 1024u /* longest name that is recognised; no writer uses a longer one */
 
 static void meta_classify(nay_bytes key, nay_bytes value, nay_meta_entry *e) {
   static const struct {
@@ -27,7 +27,7 @@ static void meta_classify(nay_bytes key, nay_bytes value, nay_meta_entry *e) {
     e->layout = kinds[i].layout;
     break;
   }
-  /* rocksdb.stats is what the properties were called at first */
+  /* RocksDB's first name of the properties block was rocksdb.stats. */
   if (nay__bytes_are(key, "rocksdb.properties") || nay__bytes_are(key, "rocksdb.stats")) {
     e->kind = NAY_META_IS_PROPERTIES;
   } else if (nay__bytes_are(key, NAY_META_PROPERTIES)) {
@@ -61,7 +61,8 @@ static nay_status meta_visit(void *ctx, const nay_cursor *c, nay_diag *diag) {
     return nay__fail(diag, NAY_ECORRUPT, "nay.key is not a key description", c->entry.at);
   }
   bool ours =
-      e.engine == NAY_TABLE_NAY; /* others have nothing behind a handle, or something else */
+      /* Only nay stores a checksum after the handle. */
+      e.engine == NAY_TABLE_NAY;
   bool is_text = e.kind == NAY_META_IS_KEY || e.kind == NAY_META_IS_KEYS;
   e.has_handle = !is_text && nay__checked_handle_load(value.at, value.len, &e.block) &&
                  (e.block.checked || !ours);

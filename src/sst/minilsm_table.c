@@ -1,14 +1,15 @@
 /*
- * minilsm_table.c - reads tables of the course mini-lsm (doc/formats/mini-lsm-sst.md).
+ * minilsm_table.c - reads tables of mini-lsm, the LSM course (doc/formats/mini-lsm-sst.md).
  *
- *   | block 0 | ... | block N-1 | metadata | u32 its offset | filter | u32 its offset |
+ *   | block 0 | ... | block N-1 | metadata | metadata offset u32 | filter | filter offset u32 |
  *
- * Big-endian, no magic number, no compression. Four forms, by the week in which they are reached:
+ * Numbers are big-endian; there is no magic number and no compression. The course changes the
+ * layout from week to week, which makes four forms:
  *
  *                                         day 4     week 1    week 2    week 3
- *   filter, with its offset behind it     no        yes       yes       yes
+ *   filter and filter offset              no        yes       yes       yes
  *   CRC-32 of block, metadata, filter     no        no        yes       yes
- *   overlap with the block's first key    no        yes       yes       yes
+ *   prefix shared with the first key      no        yes       yes       yes
  *   timestamps                            no        no        no        yes
  *
  *   block      | entries | offset u16 x n | n u16 | [crc u32] |
@@ -16,14 +17,15 @@
  *   metadata   [n u32] n x | offset u32 | first_len u16 | first | [ts u64] | last_len u16 | last |
  *              | [ts u64] |, [max_ts u64] [crc u32]
  *
- * An empty value is a deletion. The CRC-32 of the metadata does not cover its count. The name
- * mini-lsm-sst stands for all forms: each is tried, the later ones first, and must fit exactly in
- * every block; a name with a week is taken at its word.
+ * An empty value is a deletion. The CRC-32 of the metadata does not cover the block count n.
+ *
+ * The layout name mini-lsm-sst stands for any form: the reader tries each, the latest first, and
+ * accepts the one in which every block parses exactly. A name with a week selects that form alone.
  */
 #include "base/crc32.h"
 #include "sst/foreign.h"
 
-/* The forms, as bits. */
+/* Features of a form. */
 #define MINI_FILTER 1u
 #define MINI_OVERLAP 2u
 #define MINI_CRC 4u
@@ -48,17 +50,17 @@ NAY_INLINE nay_status mini_bad(nay_diag *diag, const char *what, uint64_t at) {
 
 /* ---- metadata ---- */
 
-/* The u32 at an offset of the file. */
-static nay_status mini_number_at(const nay_foreign *f, uint64_t at, nay_diag *diag, uint32_t *n) {
-  nay_buffer room = {NULL, 0, 0};
+/* Reads the u32 at a file offset. */
+static nay_status mini_load_at(const nay_foreign *f, uint64_t at, nay_diag *diag, uint32_t *n) {
+  nay_buffer buffer = {NULL, 0, 0};
   nay_bytes bytes;
-  nay_status status = nay__foreign_read(f, at, 4, &room, diag, &bytes);
+  nay_status status = nay__foreign_read(f, at, 4, &buffer, diag, &bytes);
   if (status == NAY_OK) *n = nay__load32be(bytes.at);
-  nay__buffer_free(&room, &f->allocator);
+  nay__buffer_free(&buffer, &f->allocator);
   return status;
 }
 
-/* Where metadata and filter are. */
+/* Finds the metadata and the filter by their offsets at the end of the file. */
 static nay_status mini_locate(nay_foreign *f, nay_diag *diag, nay_handle *metadata) {
   uint64_t end = f->source.len;
   uint32_t at;
@@ -66,28 +68,28 @@ static nay_status mini_locate(nay_foreign *f, nay_diag *diag, nay_handle *metada
     return nay__fail(diag, NAY_EFORMAT, "too short or too long for a table of mini-lsm", end);
   }
   if (mini_has(f, MINI_FILTER)) {
-    NAY_TRY(mini_number_at(f, end - 4, diag, &at));
+    NAY_TRY(mini_load_at(f, end - 4, diag, &at));
     if (at < 4 || at > end - 4)
       return mini_bad(diag, "the filter does not lie in the file", end - 4);
     f->filter = (nay_handle){at, end - 4 - at};
     end = at;
   }
-  NAY_TRY(mini_number_at(f, end - 4, diag, &at));
+  NAY_TRY(mini_load_at(f, end - 4, diag, &at));
   if (at > end - 4) return mini_bad(diag, "the metadata does not lie in the file", end - 4);
   *metadata = (nay_handle){at, end - 4 - at};
   f->blocks_end = at;
   return NAY_OK;
 }
 
-/* A cursor over metadata: `p` is NULL once something did not fit. */
+/* A bounded cursor. `truncated` is set once a read went past the end, and stays set. */
 typedef struct mini_reader {
   const uint8_t *start, *p, *end;
-  bool short_of;
+  bool truncated;
 } mini_reader;
 
 static const uint8_t *mini_take(mini_reader *r, size_t n) {
-  if (r->short_of || (size_t)(r->end - r->p) < n) {
-    r->short_of = true;
+  if (r->truncated || (size_t)(r->end - r->p) < n) {
+    r->truncated = true;
     return NULL;
   }
   const uint8_t *at = r->p;
@@ -95,12 +97,12 @@ static const uint8_t *mini_take(mini_reader *r, size_t n) {
   return at;
 }
 
-/* A key of the metadata and its timestamp; an empty key does not fit. */
+/* Reads a key of the metadata and its timestamp. An empty key counts as truncated. */
 static nay_bytes mini_take_key(const nay_foreign *f, mini_reader *r, uint64_t *ts) {
   const uint8_t *p = mini_take(r, 2);
   size_t len = p != NULL ? mini_load16(p) : 0;
   const uint8_t *key = mini_take(r, len);
-  if (len == 0) r->short_of = true;
+  if (len == 0) r->truncated = true;
   *ts = 0;
   if (mini_has(f, MINI_TS)) {
     p = mini_take(r, 8);
@@ -116,8 +118,8 @@ static nay_status mini_read_entry(nay_foreign *f, mini_reader *r, uint64_t base,
   if (p != NULL) b.handle.offset = nay__load32be(p);
   b.first = mini_take_key(f, r, &b.first_version);
   b.last = mini_take_key(f, r, &b.last_version);
-  if (r->short_of) return mini_bad(diag, "an entry of the metadata does not fit", b.index_at);
-  /* the block ends where the next one starts */
+  if (r->truncated) return mini_bad(diag, "an entry of the metadata does not fit", b.index_at);
+  /* a block ends where the next one starts */
   mini_reader ahead = *r;
   p = mini_take(&ahead, 4);
   *next = p != NULL ? nay__load32be(p) : f->blocks_end;
@@ -128,7 +130,8 @@ static nay_status mini_read_entry(nay_foreign *f, mini_reader *r, uint64_t base,
   return nay__foreign_add_block(f, &b, diag);
 }
 
-/* Strips count, max_ts and checksum; *count is UINT64_MAX where none is stored. */
+/* Strips block count, max_ts and checksum from the metadata. Sets *count to UINT64_MAX for forms
+ * without a count. */
 static nay_status mini_open_metadata(nay_foreign *f, nay_bytes meta, uint64_t at, nay_diag *diag,
                                      mini_reader *r, uint64_t *count) {
   size_t head = mini_has(f, MINI_CRC) ? 4 : 0;
@@ -184,7 +187,8 @@ static nay_status mini_contents(const nay_foreign *f, const nay_foreign_block *b
   return mini_bad(diag, "the CRC-32 of a block is wrong", b->handle.offset + contents->len);
 }
 
-/* An entry at r->p; its key is what follows the overlap. False: it does not fit. */
+/* Parses the entry at r->p; e->key is set to the bytes after the overlap. False: the entry exceeds
+ * the block. */
 static bool mini_entry(const nay_foreign *f, mini_reader *r, size_t first_len, nay_foreign_entry *e,
                        size_t *overlap) {
   const uint8_t *p = mini_has(f, MINI_OVERLAP) ? mini_take(r, 2) : NULL;
@@ -198,12 +202,13 @@ static bool mini_entry(const nay_foreign *f, mini_reader *r, size_t first_len, n
   e->value.len = p != NULL ? mini_load16(p) : 0;
   e->value.at = mini_take(r, e->value.len);
   e->deleted = e->value.len == 0;
-  return !r->short_of && *overlap <= first_len && *overlap + e->key.len != 0;
+  return !r->truncated && *overlap <= first_len && *overlap + e->key.len != 0;
 }
 
-/* Reconstructs a key: `key` has the block's first one, and then this one behind it. */
-static nay_status mini_join(const nay_foreign *f, nay_buffer *key, size_t first_len, size_t overlap,
-                            nay_foreign_entry *e, nay_diag *diag) {
+/* Rebuilds a whole key. `key` starts with the block's first key, and the result is stored after
+ * it. */
+static nay_status mini_rebuild_key(const nay_foreign *f, nay_buffer *key, size_t first_len,
+                                   size_t overlap, nay_foreign_entry *e, nay_diag *diag) {
   key->len = first_len;
   if (nay__buffer_reserve(key, overlap + e->key.len, &f->allocator) != NAY_OK) {
     return nay__fail(diag, NAY_ENOMEM, "no memory for a key", e->at);
@@ -229,12 +234,12 @@ static nay_status mini_walk(const nay_foreign *f, nay_bytes contents, nay_buffer
   for (size_t i = 0; i < n; i++) {
     nay_foreign_entry e = {.at = (size_t)(r.p - r.start)};
     size_t overlap;
-    /* modulo 2^16: so mini-lsm stored the offsets of blocks above 64 KiB */
+    /* mini-lsm stores offsets modulo 2^16, also in blocks larger than 64 KiB */
     if (mini_load16(offsets + 2 * i) != (uint16_t)e.at ||
         !mini_entry(f, &r, first_len, &e, &overlap)) {
       return mini_bad(diag, "a block has an entry that does not fit", e.at);
     }
-    NAY_TRY(mini_join(f, key, first_len, overlap, &e, diag));
+    NAY_TRY(mini_rebuild_key(f, key, first_len, overlap, &e, diag));
     if (i == 0) first_len = e.key.len;
     NAY_TRY(visit(ctx, &e));
   }
@@ -242,7 +247,7 @@ static nay_status mini_walk(const nay_foreign *f, nay_bytes contents, nay_buffer
   return mini_bad(diag, "a block has bytes between entries and offsets", (size_t)(r.p - r.start));
 }
 
-/* ---- the names ---- */
+/* ---- layouts ---- */
 
 static nay_status mini_check_all(const nay_foreign *f, nay_diag *diag) {
   nay_foreign_scratch scratch = {.key = {NULL, 0, 0}};
@@ -254,11 +259,12 @@ static nay_status mini_check_all(const nay_foreign *f, nay_diag *diag) {
   return status;
 }
 
-/* The form that fits. None: the reason of the one that came furthest. */
+/* Opens the table in the first form that fits. If none fits, reports the error of the latest form,
+ * or of a form whose metadata checksum matched. */
 static nay_status mini_open_any(nay_foreign *f, nay_diag *diag) {
   static const unsigned forms[] = {MINI_WEEK3, MINI_WEEK2, MINI_WEEK1, MINI_DAY4};
   nay_diag best = {.what = NULL};
-  nay_status status = NAY_ECORRUPT, told = NAY_ECORRUPT;
+  nay_status status = NAY_ECORRUPT, best_status = NAY_ECORRUPT;
   for (unsigned i = 0; i < 4; i++) {
     nay_diag why = {.what = NULL};
     status = mini_open(f, forms[i], &why);
@@ -266,14 +272,14 @@ static nay_status mini_open_any(nay_foreign *f, nay_diag *diag) {
     if (metadata) status = mini_check_all(f, &why);
     if (status == NAY_OK) return NAY_OK;
     bool final = status == NAY_ENOMEM || status == NAY_EIO || (metadata && f->has_checksums);
-    if (final || best.what == NULL) { /* a checksum of the metadata that holds decides */
+    if (final || best.what == NULL) { /* a matching metadata checksum proves the form */
       best = why;
-      told = status;
+      best_status = status;
     }
     if (final) break;
   }
   if (diag != NULL) *diag = best;
-  return told;
+  return best_status;
 }
 
 static nay_status mini_open_day4(nay_foreign *f, nay_diag *diag) {

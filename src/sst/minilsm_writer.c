@@ -1,20 +1,21 @@
 /*
- * minilsm_writer.c - writes tables of mini-lsm in its four forms, as minilsm_table.c has them.
+ * minilsm_writer.c - writes tables of mini-lsm in its four forms; minilsm_table.c draws the layout.
  *
- * A block is finished before an entry that would make it larger than block_bytes by mini-lsm's
- * count, which takes the whole key although only what follows the overlap is stored; an entry alone
- * always fits. Offsets have 16 bits: a block is also finished when its entries reach beyond them.
+ * A block is finished before an entry that would make it exceed block_bytes. Like mini-lsm, the
+ * size estimate counts the whole key although only the part after the overlap is stored. A block
+ * always takes at least one entry. Entry offsets have 16 bits, so a block is also finished when its
+ * entries exceed 64 KiB.
  */
 #include "base/crc32.h"
 #include "sst/foreign_writer.h"
 
-#define MINI_FILTER 1u /* the bits of minilsm_table.c */
+#define MINI_FILTER 1u /* features of a form, as in minilsm_table.c */
 #define MINI_OVERLAP 2u
 #define MINI_CRC 4u
 #define MINI_TS 8u
-#define MINI_ENTRY 6u /* bytes that mini-lsm counts for the numbers of an entry */
+#define MINI_ENTRY 6u /* bytes that mini-lsm's size estimate adds for the numbers of an entry */
 
-static bool mini_is(const nay_sst_foreign_writer *w, unsigned bit) {
+static bool mini_writes(const nay_sst_foreign_writer *w, unsigned bit) {
   return (w->layout->form & bit) != 0;
 }
 
@@ -35,7 +36,7 @@ static const char *mini_refuses(const nay_sst_foreign_writer *w, const nay_forei
 static nay_status mini_append_key(nay_sst_foreign_writer *w, const nay_buffer *key, uint64_t ts) {
   NAY_TRY(nay__foreign_append_be(&w->index, key->len, 2, &w->allocator));
   NAY_TRY(nay__buffer_append(&w->index, key->at, key->len, &w->allocator));
-  return mini_is(w, MINI_TS) ? nay__foreign_append_be(&w->index, ts, 8, &w->allocator) : NAY_OK;
+  return mini_writes(w, MINI_TS) ? nay__foreign_append_be(&w->index, ts, 8, &w->allocator) : NAY_OK;
 }
 
 static nay_status mini_close_block(nay_sst_foreign_writer *w) {
@@ -43,7 +44,7 @@ static nay_status mini_close_block(nay_sst_foreign_writer *w) {
   if (w->nentries == 0) return NAY_OK;
   NAY_TRY(nay__buffer_append(&w->block, w->marks.at, w->marks.len, a));
   NAY_TRY(nay__foreign_append_be(&w->block, w->nentries, 2, a));
-  if (mini_is(w, MINI_CRC)) {
+  if (mini_writes(w, MINI_CRC)) {
     NAY_TRY(nay__foreign_append_be(&w->block, nay__crc32(w->block.at, w->block.len), 4, a));
   }
   NAY_TRY(nay__foreign_append_be(&w->index, w->offset, 4, a));
@@ -58,7 +59,7 @@ static nay_status mini_close_block(nay_sst_foreign_writer *w) {
 
 static bool mini_must_close(const nay_sst_foreign_writer *w, const nay_foreign_entry_in *e) {
   size_t size = 2 + 2 * (size_t)w->nentries + w->block.len + e->len +
-                (mini_is(w, MINI_TS) ? 8 : 0) + e->value_len + MINI_ENTRY;
+                (mini_writes(w, MINI_TS) ? 8 : 0) + e->value_len + MINI_ENTRY;
   bool offsets = w->block.len > UINT16_MAX || w->nentries == UINT16_MAX;
   return w->nentries != 0 && (size > w->options.block_bytes || offsets);
 }
@@ -66,7 +67,7 @@ static bool mini_must_close(const nay_sst_foreign_writer *w, const nay_foreign_e
 static nay_status mini_append_entry(nay_sst_foreign_writer *w, const nay_foreign_entry_in *e) {
   const nay_allocator *a = &w->allocator;
   size_t overlap = 0;
-  if (mini_is(w, MINI_OVERLAP)) {
+  if (mini_writes(w, MINI_OVERLAP)) {
     if (w->nentries != 0) {
       overlap = nay__common(w->first.at, e->key, w->first.len < e->len ? w->first.len : e->len);
     }
@@ -74,7 +75,7 @@ static nay_status mini_append_entry(nay_sst_foreign_writer *w, const nay_foreign
   }
   NAY_TRY(nay__foreign_append_be(&w->block, e->len - overlap, 2, a));
   NAY_TRY(nay__buffer_append(&w->block, e->key + overlap, e->len - overlap, a));
-  if (mini_is(w, MINI_TS)) NAY_TRY(nay__foreign_append_be(&w->block, e->version, 8, a));
+  if (mini_writes(w, MINI_TS)) NAY_TRY(nay__foreign_append_be(&w->block, e->version, 8, a));
   NAY_TRY(nay__foreign_append_be(&w->block, e->value_len, 2, a));
   return nay__buffer_append(&w->block, e->value, e->value_len, a);
 }
@@ -92,14 +93,14 @@ static nay_status mini_add(nay_sst_foreign_writer *w, const nay_foreign_entry_in
   return NAY_OK;
 }
 
-/* ---- the end ---- */
+/* ---- finishing ---- */
 
-/* The number of blocks stands before the entries, and its checksum does not cover it. */
+/* Writes the metadata. The block count comes first and is not covered by the CRC-32. */
 static nay_status mini_put_metadata(nay_sst_foreign_writer *w) {
   const nay_allocator *a = &w->allocator;
   uint8_t count[4];
-  if (mini_is(w, MINI_TS)) NAY_TRY(nay__foreign_append_be(&w->index, w->max_version, 8, a));
-  if (mini_is(w, MINI_CRC)) {
+  if (mini_writes(w, MINI_TS)) NAY_TRY(nay__foreign_append_be(&w->index, w->max_version, 8, a));
+  if (mini_writes(w, MINI_CRC)) {
     nay__store32be(count, w->nblocks);
     NAY_TRY(nay__foreign_put(w, count, sizeof count));
     NAY_TRY(nay__foreign_append_be(&w->index, nay__crc32(w->index.at, w->index.len), 4, a));
@@ -125,7 +126,7 @@ static nay_status mini_finish(nay_sst_foreign_writer *w) {
   uint64_t metadata = w->offset;
   NAY_TRY(mini_put_metadata(w));
   NAY_TRY(mini_put_offset(w, metadata));
-  if (!mini_is(w, MINI_FILTER)) return NAY_OK;
+  if (!mini_writes(w, MINI_FILTER)) return NAY_OK;
   uint64_t filter = w->offset;
   NAY_TRY(nay__foreign_put_bloom(w, &len));
   return mini_put_offset(w, filter);

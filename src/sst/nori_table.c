@@ -1,7 +1,7 @@
 /*
  * nori_table.c - reads tables of nori-sstable (doc/formats/nori-sst.md).
  *
- *   | block 0 | ... | block N-1 | index | Bloom filter, not in version 2 | footer, 64 bytes |
+ *   | block 0 | ... | block N-1 | index | Bloom filter (not in version 2) | footer, 64 bytes |
  *
  *   footer   | index offset, size u64 | filter offset, size u64 | codec u8 | block_size u32 |
  *            | entries u64 | version u8 | qf_remainder_bits u8 | 0 x 5 | "NORISSTL" | CRC-32C u32 |
@@ -9,12 +9,15 @@
  *   block    | entries | restart u32 x n | n u32 | and in version 2: | filter | its length u16 |
  *   entry    | shared | unshared | value_len, bit 63 a deletion | VERSION | key[shared..] | value |
  *
- * Little-endian, numbers of an entry are varints. Only the footer has a checksum. VERSION is no,
- * one or two varints by the date of the writer, which versions 1 and 2 of the footer imply (two)
- * and version 0 does not: nori_trial.c. The whole block is compressed, without its length anywhere.
+ * Fixed-width numbers are little-endian, the numbers of an entry are varints. Only the footer has a
+ * checksum. A compressed block is one frame without its uncompressed length.
  *
- * nori's own reader denies keys that are there when it probes a Bloom filter of 0 bits, and in
- * blocks whose quotient filter was full. This one finds them: such a filter is not used.
+ * VERSION is zero, one or two varints, depending on the writer's release. Footer versions 1 and 2
+ * imply two (term and index); footer version 0 does not tell, see nori_trial.c.
+ *
+ * nori's own reader misses keys that are present when it probes a Bloom filter of 0 bits, and in
+ * blocks whose quotient filter overflowed. This reader does not use such filters and finds the
+ * keys.
  */
 #include "base/varint.h"
 #include "sst/codec.h"
@@ -29,8 +32,8 @@
 #define NORI_LZ4 1u
 #define NORI_ZSTD 2u
 #define NORI_DELETED ((uint64_t)1 << 63)
-#define NORI_CODEC_LZ4 4u  /* the id of a nay_sst_codec for a raw LZ4 block */
-#define NORI_CODEC_ZSTD 2u /* and for a zstd frame, as LevelDB's */
+#define NORI_CODEC_LZ4 4u  /* id of the nay_sst_codec for a raw LZ4 block */
+#define NORI_CODEC_ZSTD 2u /* id of the nay_sst_codec for a zstd frame, the same as LevelDB's */
 
 const nay_foreign_engine *nay__foreign_recognise(const uint8_t *tail, size_t len) {
   bool nori = len >= NORI_FOOTER && memcmp(tail + len - 12, "NORISSTL", 8) == 0;
@@ -47,7 +50,7 @@ nay_status nay__foreign_check_name(const nay_foreign_engine *named, const nay_fo
 
 typedef struct nori_footer {
   nay_handle index, bloom;
-  uint64_t at; /* of the footer */
+  uint64_t at; /* file offset of the footer */
 } nori_footer;
 
 NAY_INLINE nay_status nori_bad(nay_diag *diag, const char *what, uint64_t at) {
@@ -80,13 +83,13 @@ static nay_status nori_check_footer(const nay_foreign *f, const nori_footer *foo
 }
 
 static nay_status nori_read_footer(nay_foreign *f, nay_diag *diag, nori_footer *footer) {
-  nay_buffer room = {NULL, 0, 0};
+  nay_buffer buffer = {NULL, 0, 0};
   nay_bytes bytes;
   if (f->source.len < NORI_FOOTER) {
     return nay__fail(diag, NAY_EFORMAT, "shorter than the footer of nori", f->source.len);
   }
   uint64_t at = f->source.len - NORI_FOOTER;
-  nay_status status = nay__foreign_read(f, at, NORI_FOOTER, &room, diag, &bytes);
+  nay_status status = nay__foreign_read(f, at, NORI_FOOTER, &buffer, diag, &bytes);
   if (status == NAY_OK) {
     const uint8_t *p = bytes.at;
     uint32_t crc = nay__crc32c(0, p, NORI_CRC_AT);
@@ -104,11 +107,11 @@ static nay_status nori_read_footer(nay_foreign *f, nay_diag *diag, nori_footer *
       status = nori_bad(diag, "the CRC-32C of the footer is wrong", at + NORI_CRC_AT);
     }
   }
-  nay__buffer_free(&room, &f->allocator);
+  nay__buffer_free(&buffer, &f->allocator);
   return status == NAY_OK ? nori_check_footer(f, footer, diag) : status;
 }
 
-/* One entry of the index at *p; *p moves behind it. */
+/* Parses the index entry at *p and advances *p past it. */
 static nay_status nori_index_entry(nay_foreign *f, const uint8_t **p, const uint8_t *end,
                                    uint64_t at, nay_diag *diag) {
   uint64_t len;
@@ -149,7 +152,7 @@ static nay_status nori_read_index(nay_foreign *f, const nori_footer *footer, nay
 }
 
 static nay_status nori_open(nay_foreign *f, nay_diag *diag) {
-  nori_footer footer = {.at = 0}; /* gcc -O1 does not see that loading it fails */
+  nori_footer footer = {.at = 0}; /* gcc -O1 does not see that a failed load returns early */
   NAY_TRY(nori_read_footer(f, diag, &footer));
   f->blocks_end = footer.index.offset;
   f->filter_in_blocks = f->footer_version == 2;
@@ -202,12 +205,14 @@ nay_status nay__nori_block_filter(nay_bytes contents, nay_diag *diag, nay_bytes 
   return NAY_OK;
 }
 
-/* The numbers of an entry, and where its key starts; NULL: they do not fit. */
+/* The numbers of an entry, parsed. */
 typedef struct nori_entry {
   uint64_t shared, unshared, value_len;
   nay_foreign_entry out;
 } nori_entry;
 
+/* Parses the numbers of an entry. Returns where its key starts; NULL: the entry exceeds the block.
+ */
 static const uint8_t *nori_entry_numbers(const nay_foreign *f, const uint8_t *p, const uint8_t *end,
                                          nori_entry *e) {
   uint64_t *numbers[5] = {&e->shared, &e->unshared, &e->value_len};
@@ -225,9 +230,9 @@ static const uint8_t *nori_entry_numbers(const nay_foreign *f, const uint8_t *p,
   return p;
 }
 
-/* The entries of a block and its restarts. */
+/* The entries of a block, and its restart points. */
 typedef struct nori_block {
-  const uint8_t *start, *end; /* of the entries */
+  const uint8_t *start, *end; /* start and end of the entries */
   uint32_t nrestarts;
 } nori_block;
 

@@ -1,21 +1,21 @@
 /*
- * nori_writer.c - writes tables of nori-sstable, versions 1 and 2, as nori_table.c has them.
+ * nori_writer.c - writes tables of nori-sstable, versions 1 and 2; nori_table.c draws the layout.
  *
- * A block is closed once it has block_bytes, so it is larger. Version 2 has a quotient filter in
- * each block, planned for block_bytes / 64 keys, and at least 16. nori drops keys silently when
- * that is full, and then denies them; and its length must fit 16 bits. A block is therefore also
- * closed before a key that would be dropped, or make the filter too long: the only case in which
- * the bytes are not nori's own.
+ * A block is finished once it reaches block_bytes, so blocks are slightly larger than that. Version
+ * 2 stores a quotient filter in each block, sized for max(16, block_bytes / 64) keys. nori silently
+ * drops keys from a full quotient filter and then misses them, and the filter's length must fit 16
+ * bits. This writer therefore also finishes a block before a key that would overflow its filter.
+ * Only in this case do the bytes differ from nori's.
  */
 #include "sst/crc32c.h"
 #include "sst/foreign_writer.h"
 
 #define NORI_FOOTER 64u
-#define NORI_KEY_BYTES 64u /* nori's guess of an entry */
+#define NORI_KEY_BYTES 64u /* nori's estimate of an entry's size */
 #define NORI_LEAST_KEYS 16u
 #define NORI_REMAINDER 7u
 #define NORI_MAX_FILTER UINT16_MAX
-#define NORI_SLOT 6u /* bytes that a key adds to a filter */
+#define NORI_SLOT 6u /* bytes that one key adds to a quotient filter */
 #define NORI_DELETED ((uint64_t)1 << 63)
 
 static bool nori_has_quotient(const nay_sst_foreign_writer *w) {
@@ -27,19 +27,19 @@ static const char *nori_refuses(const nay_sst_foreign_writer *w, const nay_forei
   return NULL;
 }
 
-/* ---- the filter of a block ---- */
+/* ---- the quotient filter of a block ---- */
 
 static nay_status nori_new_filter(nay_sst_foreign_writer *w) {
   uint64_t nkeys = w->options.block_bytes / NORI_KEY_BYTES;
   nay_params p = {.size = sizeof p,
                   .nkeys = nkeys < NORI_LEAST_KEYS ? NORI_LEAST_KEYS : nkeys,
                   .bits_per_key = NORI_REMAINDER};
-  if (p.nkeys > 49152) p.nkeys = 49152; /* the largest plan is for 3/4 of 65,536 slots */
+  if (p.nkeys > 49152) p.nkeys = 49152; /* the largest filter is planned for 3/4 of 65,536 slots */
   return nay_format_new(nay_format_find("nori-quotient"), &p, &w->allocator, &w->trouble,
                         &w->quotient);
 }
 
-/* Whether the key can be added without loss. */
+/* Whether the quotient filter can take the key without dropping it. */
 static bool nori_filter_has_room(const nay_sst_foreign_writer *w, const nay_foreign_entry_in *e) {
   nay_stats s = {.size = sizeof s};
   if (w->quotient == NULL || nay_filter_stats(w->quotient, &s) != NAY_OK) return true;
@@ -79,7 +79,7 @@ static nay_status nori_put_index_entry(nay_sst_foreign_writer *w, size_t size) {
   return nay__foreign_append_le(&w->index, size, 4, a);
 }
 
-/* Restarts, and the filter of the block, behind its entries. */
+/* Appends restart points, their count and the quotient filter to the entries of the block. */
 static nay_status nori_close_entries(nay_sst_foreign_writer *w) {
   const nay_allocator *a = &w->allocator;
   NAY_TRY(nay__buffer_append(&w->block, w->marks.at, w->marks.len, a));
@@ -147,7 +147,7 @@ static nay_status nori_add(nay_sst_foreign_writer *w, const nay_foreign_entry_in
   return nori_block_size(w) >= w->options.block_bytes ? nori_close_block(w) : NAY_OK;
 }
 
-/* ---- the end ---- */
+/* ---- finishing ---- */
 
 static nay_status nori_put_footer(nay_sst_foreign_writer *w, nay_handle index, nay_handle bloom) {
   uint8_t footer[NORI_FOOTER] = {0};

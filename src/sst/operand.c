@@ -1,14 +1,16 @@
-/* operand.c - see operand.h. */
+/* operand.c - combines merge operands; see operand.h. */
 #include "sst/operand.h"
 
-#define OPERAND_ROOM 256u /* bytes that the operator gets for a result at first */
+#define OPERAND_FIRST_CAPACITY 256u /* bytes offered to the operator for a result at first */
 
 static nay_status operand_no_memory(nay_diag *diag) {
   return nay__fail(diag, NAY_ENOMEM, "no memory for merge operands", 0);
 }
 
-/* What the operator gets: empty bytes are not NULL. */
-static const void *operand_text(const uint8_t *at) { return at != NULL ? at : (const void *)""; }
+/* The operator never gets NULL for present but empty bytes. */
+static const void *operand_not_null(const uint8_t *at) {
+  return at != NULL ? at : (const void *)"";
+}
 
 nay_status nay__operand_start(nay_operand *op, uint64_t sequence, nay_bytes value,
                               const nay_allocator *a, nay_diag *diag) {
@@ -21,31 +23,32 @@ nay_status nay__operand_start(nay_operand *op, uint64_t sequence, nay_bytes valu
   return NAY_OK;
 }
 
-/* The operand becomes what the operator makes of it and an older version; NULL: there is none. */
+/* Replaces the operand by the operator's result for it and an older version. `older` is NULL below
+ * the oldest version. */
 static nay_status operand_combine(nay_operand *op, const nay_operator *by, nay_bytes key,
                                   const nay_bytes *older, bool base, const nay_allocator *a,
                                   nay_diag *diag) {
   nay_sst_operands both = {.size = sizeof both,
-                           .key = operand_text(key.at),
+                           .key = operand_not_null(key.at),
                            .key_len = key.len,
-                           .newer = operand_text(op->value.at),
+                           .newer = operand_not_null(op->value.at),
                            .newer_len = op->value.len,
-                           .older = older != NULL ? operand_text(older->at) : NULL,
+                           .older = older != NULL ? operand_not_null(older->at) : NULL,
                            .older_len = older != NULL ? older->len : 0,
                            .base = base};
-  op->next.len = 0;
-  size_t len = OPERAND_ROOM;
+  op->scratch.len = 0;
+  size_t len = OPERAND_FIRST_CAPACITY;
   do {
-    if (nay__buffer_reserve(&op->next, len, a) != NAY_OK) return operand_no_memory(diag);
+    if (nay__buffer_reserve(&op->scratch, len, a) != NAY_OK) return operand_no_memory(diag);
     len = 0;
-    if (!by->call(by->ctx, &both, op->next.at, op->next.cap, &len)) {
+    if (!by->call(by->ctx, &both, op->scratch.at, op->scratch.cap, &len)) {
       return nay__fail(diag, NAY_ECORRUPT, "merge operands could not be combined", 0);
     }
-  } while (len > op->next.cap);
-  op->next.len = len;
-  nay_buffer done = op->value;
-  op->value = op->next;
-  op->next = done;
+  } while (len > op->scratch.cap);
+  op->scratch.len = len;
+  nay_buffer previous = op->value;
+  op->value = op->scratch;
+  op->scratch = previous;
   op->set = !base;
   return NAY_OK;
 }
@@ -69,5 +72,5 @@ nay_status nay__operand_end(nay_operand *op, const nay_operator *by, nay_bytes k
 
 void nay__operand_free(nay_operand *op, const nay_allocator *a) {
   nay__buffer_free(&op->value, a);
-  nay__buffer_free(&op->next, a);
+  nay__buffer_free(&op->scratch, a);
 }

@@ -1,6 +1,6 @@
 /*
- * operand.h - the combination of merge operands: ONE implementation for compactions
- * (compact_entry.c), gets (lookup_operand.c) and merging iterators (merge.c).
+ * operand.h - combines the merge operands of a key, newest first. Compactions (compact_entry.c),
+ * gets (lookup_operand.c) and merging iterators (merge.c) all use this implementation.
  *
  *   newest                                     oldest
  *   operand    operand    operand    value, deletion or nothing
@@ -8,9 +8,9 @@
  *           |----------------|         |
  *                    |-----------------|       base: the result is a value
  *
- * What was combined so far is one operand in one buffer, the result of the next call of the
- * operator grows in another, and the two change places: the memory is that of the two longest
- * results, however many operands there are. A string that grows by n operands is copied n times.
+ * INVARIANT: everything combined so far is one operand in `value`. The operator writes its next
+ * result into `scratch`, and the two buffers are swapped. Memory is bounded by the two longest
+ * results, however many operands there are; a string that grows by n operands is copied n times.
  */
 #ifndef NAY_SST_OPERAND_H
 #define NAY_SST_OPERAND_H
@@ -18,40 +18,40 @@
 #include "nay_operand.h"
 #include "sst/block.h"
 
-/* nay_operator: the caller's; call NULL: there is none. */
+/* nay_operator: the caller's merge operator. call NULL: there is none. */
 typedef struct nay_operator {
   nay_sst_merge_operator call;
   void *ctx;
 } nay_operator;
 
-/* nay_operand: the merge operands of a key so far, combined. Zero-initialise. */
+/* nay_operand: the merge operands of a key, combined so far. Zero-initialise. */
 typedef struct nay_operand {
   bool set;
-  uint64_t sequence;      /* of the newest */
-  uint64_t oldest;        /* of the oldest */
-  nay_buffer value, next; /* next: the result that is being made */
+  uint64_t sequence; /* sequence number of the newest operand */
+  uint64_t oldest;   /* sequence number of the oldest operand */
+  /* The combined operand, and the buffer of the operator's next result. */
+  nay_buffer value, scratch;
 } nay_operand;
 
-/* nay_older: a version of the key below the operand. */
+/* nay_older: a version of the key that is older than the operand. */
 typedef struct nay_older {
   nay_entry_type type;
   uint64_t sequence;
   nay_bytes value;
 } nay_older;
 
-/* nay__operand_start: the newest operand. NAY_ENOMEM. */
+/* nay__operand_start: sets the operand to the newest one of a key. NAY_ENOMEM. */
 nay_status nay__operand_start(nay_operand *op, uint64_t sequence, nay_bytes value,
                               const nay_allocator *a, nay_diag *diag);
 
-/*
- * nay__operand_absorb: combines the operand with the next older version of the key. If that is no
- * operand, op->value becomes a value, and `set` false. NAY_ECORRUPT: the operator refuses them, or
- * the version is not older. NAY_ENOMEM.
- */
+/* nay__operand_absorb: combines the operand with the next older version of the key. If that version
+ * is a value or a deletion, op->value becomes the key's value and `set` becomes false.
+ * NAY_ECORRUPT: the operator refuses them, or the version is not older. NAY_ENOMEM. */
 nay_status nay__operand_absorb(nay_operand *op, const nay_operator *by, nay_bytes key,
                                const nay_older *older, const nay_allocator *a, nay_diag *diag);
 
-/* nay__operand_end: the same where the key has no older version. */
+/* nay__operand_end: combines the operand with nothing, as the key has no older version. Errors as
+ * above. */
 nay_status nay__operand_end(nay_operand *op, const nay_operator *by, nay_bytes key,
                             const nay_allocator *a, nay_diag *diag);
 

@@ -1,4 +1,5 @@
-/* prefix.c - the prefix extractors that come with the library. */
+/* prefix.c - the built-in prefix extractors: fixed length, up to a delimiter, RocksDB's capped
+ * length. */
 #include "sst/prefix.h"
 
 #include "sst/block.h"
@@ -12,7 +13,7 @@ static bool prefix_fixed_extract(const nay_sst_prefix *self, const void *key, si
   return true;
 }
 
-/* RocksDB's CappedPrefix: a shorter key is its own prefix. */
+/* RocksDB's CappedPrefix: a key shorter than the cap is its own prefix. */
 static bool prefix_capped_extract(const nay_sst_prefix *self, const void *key, size_t len,
                                   size_t *prefix_len) {
   (void)key;

@@ -1,4 +1,4 @@
-/* properties.c - see properties.h. */
+/* properties.c - parses the properties block; see properties.h. */
 #include "sst/properties.h"
 
 #include "base/bytes.h"
@@ -16,7 +16,7 @@ void nay__name_copy(char *to, const char *name, size_t room) {
   to[n] = '\0';
 }
 
-/* The properties that are varints, or the texts "0" and "1". */
+/* Stores the properties that are varints, or the texts "0" and "1". */
 static void properties_set(nay_properties *p, nay_bytes key, nay_bytes value) {
   uint64_t number = 0;
   bool is_one = nay__bytes_are(value, "1");
@@ -29,7 +29,8 @@ static void properties_set(nay_properties *p, nay_bytes key, nay_bytes value) {
   if (nay__bytes_are(key, "rocksdb.index.value.is.delta.encoded")) p->index_delta = number != 0;
 }
 
-/* An index type: 0 is LevelDB's index, and 1 is the same with a hash index beside it. */
+/* Returns why an index type is not supported; NULL: it is. Type 0 is LevelDB's index, type 1 the
+ * same with a hash index beside it. */
 static const char *properties_index_type(nay_bytes value) {
   uint32_t type = value.len == 4 ? nay__load32le(value.at) : UINT32_MAX;
   if (type <= 1) return NULL;
@@ -37,11 +38,9 @@ static const char *properties_index_type(nay_bytes value) {
                    : "a table of RocksDB with an index of another type";
 }
 
-/*
- * A table of RocksDB's SstFileWriter has sequence numbers of 0. When a database ingests it, all
- * entries get one number, which the database writes over the 0 of this property, or into its
- * manifest alone.
- */
+/* Returns why an external table is not supported; NULL: it is. RocksDB's SstFileWriter writes
+ * sequence number 0 in all keys. On ingestion the database assigns one number to all entries: it
+ * overwrites the 0 of this property, or records the number in its manifest only. */
 static const char *properties_ingestion(nay_properties *p, const nay_cursor *c, nay_bytes value) {
   p->for_ingestion = true;
   if (value.len == 8) p->sequence_at = (uint64_t)(value.at - c->block.bytes);
@@ -49,7 +48,7 @@ static const char *properties_ingestion(nay_properties *p, const nay_cursor *c, 
   return "a table that RocksDB ingested: its keys do not have their sequence numbers";
 }
 
-/* What only RocksDB has. */
+/* Records the first RocksDB property that LevelDB's layout cannot express. */
 static void properties_set_unsupported(nay_properties *p, const nay_cursor *c, nay_bytes key,
                                        nay_bytes value) {
   const char *what = NULL;

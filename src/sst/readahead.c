@@ -1,24 +1,25 @@
-/* readahead.c - see readahead.h. */
+/* readahead.c - decides how much an iterator reads ahead; see readahead.h. */
 #include "sst/readahead.h"
 
 #include "os/pages.h"
 
-#define READAHEAD_RUN 3u
-#define READAHEAD_FIRST 16384u
+#define READAHEAD_AFTER 3u
+#define READAHEAD_MIN_WINDOW 16384u
 
-/* Notes a block. How many bytes to read from it on; 0: no more than itself. */
-static size_t readahead_step(nay_readahead *r, uint64_t end, uint64_t at, size_t len) {
-  bool follows = r->run != 0 && at >= r->next;
-  r->run = follows ? r->run + (r->run < READAHEAD_RUN) : 1;
-  r->next = at + len;
-  if (r->run < READAHEAD_RUN) {
+/* Records the access to a block. Returns how many bytes to read from its start; 0: read the block
+ * alone. */
+static size_t readahead_window(nay_readahead *r, uint64_t end, uint64_t at, size_t len) {
+  bool follows = r->sequential != 0 && at >= r->last_end;
+  r->sequential = follows ? r->sequential + (r->sequential < READAHEAD_AFTER) : 1;
+  r->last_end = at + len;
+  if (r->sequential < READAHEAD_AFTER) {
     r->window = 0;
     return 0;
   }
-  if (at >= r->at && at + len <= r->end) return 0; /* it is there */
-  size_t window = r->window == 0 ? READAHEAD_FIRST : r->window;
-  if (r->window != 0 && window <= r->most / 2) window *= 2;
-  if (window > r->most) window = r->most;
+  if (at >= r->at && at + len <= r->end) return 0; /* already in the window */
+  size_t window = r->window == 0 ? READAHEAD_MIN_WINDOW : r->window;
+  if (r->window != 0 && window <= r->max_window / 2) window *= 2;
+  if (window > r->max_window) window = r->max_window;
   if (window > end - at) window = (size_t)(end - at);
   return window > len ? window : 0;
 }
@@ -39,7 +40,7 @@ static bool readahead_fill(nay_readahead *r, const nay_sst_file *file, uint64_t 
 
 bool nay__readahead_take(nay_readahead *r, const nay_sst_file *file, uint64_t end, uint64_t at,
                          uint8_t *dst, size_t len, const nay_allocator *a) {
-  size_t window = readahead_step(r, end, at, len);
+  size_t window = readahead_window(r, end, at, len);
   if (window != 0 && !readahead_fill(r, file, at, window, a)) return false;
   if (at < r->at || at + len > r->end) return false;
   memcpy(dst, r->buffer.at + (at - r->at), len);
@@ -48,7 +49,7 @@ bool nay__readahead_take(nay_readahead *r, const nay_sst_file *file, uint64_t en
 
 void nay__readahead_advise(nay_readahead *r, const uint8_t *file, uint64_t end, uint64_t at,
                            size_t len) {
-  size_t window = readahead_step(r, end, at, len);
+  size_t window = readahead_window(r, end, at, len);
   if (window == 0) return;
   nay__pages_soon(file + at, window);
   r->window = window;

@@ -17,7 +17,7 @@ nay_status nay_sst_iter_new(const nay_sst *t, nay_sst_iter **iter) {
       nay__free(&t->allocator, it, sizeof *it);
       return NAY_ENOMEM;
     }
-    it->hold->ahead.most = t->options.readahead;
+    it->hold->ahead.max_window = t->options.readahead;
   }
   *iter = it;
   return NAY_OK;
@@ -54,7 +54,7 @@ static nay_status iter_load(nay_sst_iter *it) {
 
 /* The same for a movement that is no step: readahead starts anew. */
 static nay_status iter_jump(nay_sst_iter *it) {
-  if (it->hold != NULL) it->hold->ahead.run = 0;
+  if (it->hold != NULL) it->hold->ahead.sequential = 0;
   return iter_load(it);
 }
 

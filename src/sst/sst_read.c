@@ -46,7 +46,7 @@ static nay_status read_raw(const nay_sst *t, nay_handle handle, nay_hold **slot,
                            const uint8_t **raw) {
   size_t len = (size_t)handle.size + NAY_BLOCK_TRAILER;
   if (t->bytes != NULL) {
-    if (t->mapping != NULL && *slot != NULL && (*slot)->ahead.most != 0) {
+    if (t->mapping != NULL && *slot != NULL && (*slot)->ahead.max_window != 0) {
       nay__readahead_advise(&(*slot)->ahead, t->bytes, t->footer.at, handle.offset, len);
     }
     *raw = t->bytes + handle.offset;
@@ -58,8 +58,9 @@ static nay_status read_raw(const nay_sst *t, nay_handle handle, nay_hold **slot,
   if (nay__buffer_reserve(&h->raw, len, &h->allocator) != NAY_OK) {
     return read_no_memory(diag, handle);
   }
-  if (h->ahead.most == 0 || !nay__readahead_take(&h->ahead, &t->file, t->footer.at, handle.offset,
-                                                 h->raw.at, len, &h->allocator)) {
+  if (h->ahead.max_window == 0 ||
+      !nay__readahead_take(&h->ahead, &t->file, t->footer.at, handle.offset, h->raw.at, len,
+                           &h->allocator)) {
     NAY_TRY(nay__io_read(&t->file, handle.offset, h->raw.at, len, diag));
   }
   h->raw.len = len;
