@@ -11,8 +11,7 @@
  *   nay.keys                     "plain" or "internal"
  *   nay.properties               nay's properties block: properties.h
  *   rocksdb.properties           RocksDB's properties block
- *   rocksdb.range_del            RocksDB: range tombstones, which hide keys of this and older
- * tables
+ *   rocksdb.range_del            RocksDB: range tombstones
  *
  * The value is a block handle, except for nay.key and nay.keys, whose value is text. In nay's
  * entries the checksum of the block follows the handle, so that a handle to a wrong block is
@@ -36,8 +35,7 @@
 
 typedef enum nay_meta_kind {
   NAY_META_IS_OTHER,
-  NAY_META_IS_FILTER, /* a filter of whole keys; RocksDB's properties tell whether it has prefixes
-                         instead */
+  NAY_META_IS_FILTER, /* of whole keys; in RocksDB's tables see the properties */
   NAY_META_IS_PREFIX_FILTER,
   NAY_META_IS_PROPERTIES,
   NAY_META_IS_RANGE_DELETIONS,

@@ -205,7 +205,7 @@ nay_status nay__nori_block_filter(nay_bytes contents, nay_diag *diag, nay_bytes 
   return NAY_OK;
 }
 
-/* The numbers of an entry, parsed. */
+/* An entry, parsed: its numbers, and what a visitor gets. */
 typedef struct nori_entry {
   uint64_t shared, unshared, value_len;
   nay_foreign_entry out;

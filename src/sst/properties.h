@@ -3,7 +3,7 @@
  *
  * RocksDB's "rocksdb.properties" and nay's "nay.properties" are ordinary blocks (block.h). The key
  * of an entry is a property's name, the value a text or a varint. Readers skip unknown names. nay
- * writes
+ * writes:
  *
  *   nay.comparator   text: the name of the user-key comparator
  *   nay.*            with the option `properties`: totals over the entries, see table_stats.h
@@ -43,8 +43,9 @@ typedef struct nay_properties {
   uint64_t unsupported_at;  /* offset in the block of the entry behind `unsupported` */
   /* Written by RocksDB's SstFileWriter, for ingestion into a database. */
   bool for_ingestion;
-  uint64_t sequence_at;  /* offset in the block of the 8-byte sequence number that an ingestion
-                            overwrites; 0: not stated */
+  /* Offset in the block of the 8-byte sequence number that an ingestion overwrites; 0: not
+   * stated. */
+  uint64_t sequence_at;
   nay_table_stats stats; /* keys point into the block */
 } nay_properties;
 

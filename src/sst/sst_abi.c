@@ -1,4 +1,5 @@
-/* sst_abi.c - see sst_abi.h. The size comes first: fields beyond it are not there. */
+/* sst_abi.c - checks the structs that a caller passes. A check reads `size` first, as fields beyond
+ * it do not exist. See sst_abi.h. */
 #include "sst/sst_abi.h"
 
 #include "sst/comparator.h"

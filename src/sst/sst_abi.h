@@ -1,6 +1,6 @@
 /*
- * sst_abi.h - the public structs of nay_sst.h and nay_table_filters.h, as base/abi.h sees them, and
- * checks of those that a table keeps a pointer to.
+ * sst_abi.h - the sizes of the public structs of tables, as base/abi.h needs them, and checks of
+ * the structs that a table keeps a pointer to.
  */
 #ifndef NAY_SST_ABI_H
 #define NAY_SST_ABI_H
@@ -42,23 +42,24 @@
 #define NAY_ABI_COMPARATOR NAY_ABI(nay_sst_comparator, state)
 #define NAY_ABI_POLICY NAY_ABI(nay_policy, comparator)
 
-/* nay__sst_check_lists: what readers take: codecs that uncompress, policies that probe. */
+/* nay__sst_check_lists: checks what a reader takes: codecs that uncompress, policies that probe. */
 nay_status nay__sst_check_lists(const nay_sst_codec *const *codecs, size_t ncodecs,
                                 const nay_policy *const *policies, size_t npolicies,
                                 nay_diag *diag);
 
 /* nay__sst_policy_folds: whether a policy takes keys that the comparator of this name calls equal
- * for one key. Those of libnay never do, whatever stands in the field: they hash the bytes. */
+ * for one key. Policies of libnay never do, whatever their field says: they hash the bytes. */
 bool nay__sst_policy_folds(const nay_policy *policy, const char *comparator);
 
-/* nay__sst_check_prefix: an extractor with a name; NULL is fine. */
+/* nay__sst_check_prefix: checks that a prefix extractor has a name and a call. NULL passes. */
 nay_status nay__sst_check_prefix(const nay_sst_prefix *prefix, nay_diag *diag);
 
-/* nay__sst_check_comparator: one with a name of its own; NULL is fine. */
+/* nay__sst_check_comparator: checks that a comparator has a call, and a name other than the
+ * bytewise one's. NULL passes. */
 nay_status nay__sst_check_comparator(const nay_sst_comparator *comparator, nay_diag *diag);
 
-/* nay__sst_check_writes: what a writer takes: a codec that compresses, a policy that builds. Both
- * may be NULL. */
+/* nay__sst_check_writes: checks what a writer takes: a codec that compresses, a policy that builds.
+ * NULL passes for either. */
 nay_status nay__sst_check_writes(const nay_sst_codec *codec, const nay_policy *policy,
                                  nay_diag *diag);
 

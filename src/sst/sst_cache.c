@@ -1,4 +1,5 @@
-/* sst_cache.c - see sst_cache.h: shards, and the account of their bytes. */
+/* sst_cache.c - the sharded block cache: shards, eviction, and the account of bytes. See
+ * sst_cache.h. */
 #include "sst/sst_cache.h"
 
 #include "base/compiler.h"
@@ -8,30 +9,33 @@
 #include "sst/sst_abi.h"
 
 #define CACHE_SHARD_BITS 4u
-#define CACHE_SHARDED \
-  (1u << 20) /* bytes: 16 blocks of 4 KiB a shard, so that LRU means something */
+#define CACHE_SHARDED_MIN                                                                     \
+  (1u << 20) /* budget from which on there are 16 shards: 16 blocks of 4 KiB in each keep LRU \
+                meaningful */
 
 typedef struct cache_shard {
   nay_mutex mutex;
   nay_cache_list lists[2];
 } cache_shard;
 
-/* cache_account: who has how many bytes. */
+/* cache_account: the bytes in use, and their budgets. */
 typedef struct cache_account {
   nay_mutex mutex;
   size_t budget[2];
-  size_t shared;   /* the budget of both sides; 0: each has its own */
-  size_t bytes[2]; /* of linked entries; those of filters with held */
-  size_t held;     /* by open tables */
-  size_t promised; /* to tables that are being opened: entries make way for it, none takes it */
+  size_t shared;   /* budget of both sides together; 0: each side has its own */
+  size_t bytes[2]; /* bytes of linked entries; the filter side includes `held` */
+  size_t held;     /* bytes that open tables hold in memory */
+  /* Bytes that tables being opened are about to hold. Entries are evicted for them, and no entry
+   * may use the space. */
+  size_t reserved;
 } cache_account;
 
 struct nay_sst_cache {
   nay_allocator allocator;
-  uint64_t last_id; /* atomic, as is: */
-  uint64_t turn;    /* of the shards, to lose an entry */
+  uint64_t last_id;    /* atomic; last table id given out */
+  uint64_t next_shard; /* atomic; round-robin choice of the shard to evict from */
   cache_account account;
-  unsigned nshards; /* a power of two; their mutexes are initialised */
+  unsigned nshards; /* a power of two; counts the shards whose mutex is initialised */
   unsigned shard_bits;
   cache_shard shards[];
 };
@@ -40,32 +44,33 @@ static uint64_t cache_hash(uint64_t table, uint64_t offset) {
   return nay_hash_mix(offset ^ table * 0x9e3779b97f4a7c15u);
 }
 
-/* The upper bits: buckets take the lower ones. */
+/* Shards take the upper bits of the hash, buckets the lower ones. */
 static cache_shard *cache_shard_of(nay_sst_cache *c, uint64_t hash) {
   return &c->shards[c->nshards == 1 ? 0 : hash >> (64 - c->shard_bits)];
 }
 
-/* ---- the account ---- */
+/* ---- account of bytes ---- */
 
-static size_t account_filters(const cache_account *a) {
-  return a->bytes[NAY_CACHE_FILTER] + a->promised;
+static size_t account_filter_bytes(const cache_account *a) {
+  return a->bytes[NAY_CACHE_FILTER] + a->reserved;
 }
 
-/* Whether bytes more on a side can fit once every entry that may make way for them has. */
-static bool account_can_fit(const cache_account *a, nay_cache_side side, size_t more) {
-  size_t stays = side == NAY_CACHE_FILTER ? a->held + a->promised : 0;
+/* Whether `more` bytes of a side would fit if every evictable entry were evicted. */
+static bool account_could_fit(const cache_account *a, nay_cache_side side, size_t more) {
+  size_t stays = side == NAY_CACHE_FILTER ? a->held + a->reserved : 0;
   size_t budget = a->budget[side];
   if (side == NAY_CACHE_DATA && a->shared != 0) {
-    stays = account_filters(a);
+    stays = account_filter_bytes(a);
     budget = a->shared;
   }
   return more <= budget && stays <= budget - more;
 }
 
-/* Whether `more` bytes of a side fit now. If not, *evict is the side that has to lose an entry. */
+/* Whether `more` bytes of a side fit now. If not, sets *evict to the side that must lose an
+ * entry. */
 static bool account_fits(const cache_account *a, nay_cache_side side, size_t more,
                          nay_cache_side *evict) {
-  size_t filters = account_filters(a), data = a->bytes[NAY_CACHE_DATA];
+  size_t filters = account_filter_bytes(a), data = a->bytes[NAY_CACHE_DATA];
   *evict = side;
   if (a->shared == 0 || side == NAY_CACHE_FILTER) {
     size_t has = side == NAY_CACHE_FILTER ? filters : data;
@@ -76,24 +81,24 @@ static bool account_fits(const cache_account *a, nay_cache_side side, size_t mor
                             more <= a->shared - filters - data);
 }
 
-typedef enum cache_verdict { CACHE_TAKEN, CACHE_TOO_LARGE, CACHE_EVICT } cache_verdict;
+typedef enum cache_verdict { CACHE_CHARGED, CACHE_REFUSED, CACHE_MUST_EVICT } cache_verdict;
 
-/* Takes the bytes of an entry that is about to be linked, if they fit. */
-static cache_verdict account_take(cache_account *a, nay_cache_side side, size_t more,
-                                  nay_cache_side *evict) {
-  cache_verdict verdict = CACHE_EVICT;
+/* Charges the bytes of an entry that is about to be linked, if they fit. */
+static cache_verdict account_charge(cache_account *a, nay_cache_side side, size_t more,
+                                    nay_cache_side *evict) {
+  cache_verdict verdict = CACHE_MUST_EVICT;
   nay__mutex_lock(&a->mutex);
   if (account_fits(a, side, more, evict)) {
     a->bytes[side] += more;
-    verdict = CACHE_TAKEN;
-  } else if (!account_can_fit(a, side, more)) {
-    verdict = CACHE_TOO_LARGE;
+    verdict = CACHE_CHARGED;
+  } else if (!account_could_fit(a, side, more)) {
+    verdict = CACHE_REFUSED;
   }
   nay__mutex_unlock(&a->mutex);
   return verdict;
 }
 
-static void account_give(cache_account *a, nay_cache_side side, size_t bytes) {
+static void account_discharge(cache_account *a, nay_cache_side side, size_t bytes) {
   nay__mutex_lock(&a->mutex);
   a->bytes[side] -= bytes;
   nay__mutex_unlock(&a->mutex);
@@ -106,21 +111,22 @@ static size_t account_entries(cache_account *a, nay_cache_side side) {
   return bytes;
 }
 
-/* Whether entries have to make way for what is promised: those of *evict. */
+/* Whether reserved bytes exceed a budget and an entry can be evicted for them. Sets *evict to its
+ * side. */
 static bool account_is_over(const cache_account *a, nay_cache_side *evict) {
-  size_t filters = account_filters(a), data = a->bytes[NAY_CACHE_DATA];
+  size_t filters = account_filter_bytes(a), data = a->bytes[NAY_CACHE_DATA];
   *evict = NAY_CACHE_FILTER;
   if (filters > a->budget[NAY_CACHE_FILTER] && a->bytes[NAY_CACHE_FILTER] > a->held) return true;
   *evict = NAY_CACHE_DATA;
   return a->shared != 0 && data != 0 && (filters > a->shared || data > a->shared - filters);
 }
 
-/* Promised bytes become held ones, unless an entry can still make way for them: one of *evict. */
+/* Turns reserved bytes into held ones. False: an entry of *evict must be evicted first. */
 static bool account_hold(cache_account *a, size_t bytes, nay_cache_side *evict) {
   nay__mutex_lock(&a->mutex);
   bool done = !account_is_over(a, evict);
   if (done) {
-    a->promised -= bytes;
+    a->reserved -= bytes;
     a->held += bytes;
     a->bytes[NAY_CACHE_FILTER] += bytes;
   }
@@ -155,16 +161,18 @@ void nay__cache_release(nay_sst_cache *c, nay_cache_entry *e) {
 
 /* ---- shards ---- */
 
-/* With the shard's mutex; the caller releases the entry, which was the shard's, without it. */
+/* Unlinks an entry. The caller holds the shard's mutex, and drops the shard's reference after
+ * unlocking. */
 static void cache_unlink(nay_sst_cache *c, cache_shard *s, nay_cache_side side,
                          nay_cache_entry *e) {
   nay__cache_list_remove(&s->lists[side], e);
-  account_give(&c->account, side, e->charge);
+  account_discharge(&c->account, side, e->charge);
 }
 
-/* Takes the oldest entry out of a shard, if it has `least` bytes or more of that side. */
-static nay_cache_entry *cache_take_oldest(nay_sst_cache *c, cache_shard *s, nay_cache_side side,
-                                          size_t least) {
+/* Unlinks the least recently used entry of a side of a shard, if the side has at least `least`
+ * bytes. */
+static nay_cache_entry *cache_unlink_oldest(nay_sst_cache *c, cache_shard *s, nay_cache_side side,
+                                            size_t least) {
   nay_cache_list *l = &s->lists[side];
   nay__mutex_lock(&s->mutex);
   nay_cache_entry *e = l->bytes >= least ? l->oldest : NULL;
@@ -176,19 +184,20 @@ static nay_cache_entry *cache_take_oldest(nay_sst_cache *c, cache_shard *s, nay_
   return e;
 }
 
-/* The oldest entry of the next shard in turn that has its share or more, so that shards stay about
- * equal; if others have changed them meanwhile, of any. */
+/* Evicts one entry. The first round visits shards that have at least an equal share, so that shards
+ * stay about equal; the second round, needed if other threads changed them meanwhile, visits
+ * any. */
 static void cache_evict(nay_sst_cache *c, nay_cache_side side) {
   nay_cache_entry *e = NULL;
   size_t least = account_entries(&c->account, side) / c->nshards;
   for (unsigned i = 0; e == NULL && i < 2 * c->nshards; i++) {
-    cache_shard *s = &c->shards[nay__tally(&c->turn, 1) & (c->nshards - 1)];
-    e = cache_take_oldest(c, s, side, i < c->nshards ? least : 0);
+    cache_shard *s = &c->shards[nay__tally(&c->next_shard, 1) & (c->nshards - 1)];
+    e = cache_unlink_oldest(c, s, side, i < c->nshards ? least : 0);
   }
   nay__cache_release(c, e);
 }
 
-/* The buckets that a list wants, allocated while its mutex is free. */
+/* Grows the hash table of a list. The memory is allocated without the mutex. */
 static void cache_grow(nay_sst_cache *c, cache_shard *s, nay_cache_list *l, size_t wants) {
   size_t bytes;
   if (wants == 0 || !nay__mul_ok(wants, sizeof(nay_cache_entry *), &bytes)) return;
@@ -200,7 +209,7 @@ static void cache_grow(nay_sst_cache *c, cache_shard *s, nay_cache_list *l, size
   if (!taken) nay__free(&c->allocator, buckets, bytes);
 }
 
-/* ---- what tables call ---- */
+/* ---- calls of tables ---- */
 
 uint64_t nay__cache_id(nay_sst_cache *c) { return nay__tally(&c->last_id, 1); }
 
@@ -232,16 +241,16 @@ void nay__cache_insert(nay_sst_cache *c, nay_cache_side side, nay_cache_entry *e
   do {
     nay_cache_side evict = side;
     nay__mutex_lock(&s->mutex);
-    bool there = nay__cache_list_find(l, e->hash, e->table, e->offset) != NULL;
-    verdict = there ? CACHE_TOO_LARGE : account_take(&c->account, side, e->charge, &evict);
-    if (verdict == CACHE_TAKEN) {
-      nay__cache_pin(e); /* for the shard */
+    bool exists = nay__cache_list_find(l, e->hash, e->table, e->offset) != NULL;
+    verdict = exists ? CACHE_REFUSED : account_charge(&c->account, side, e->charge, &evict);
+    if (verdict == CACHE_CHARGED) {
+      nay__cache_pin(e); /* the shard's reference */
       nay__cache_list_add(l, e);
       wants = nay__cache_list_wants(l);
     }
     nay__mutex_unlock(&s->mutex);
-    if (verdict == CACHE_EVICT) cache_evict(c, evict);
-  } while (verdict == CACHE_EVICT);
+    if (verdict == CACHE_MUST_EVICT) cache_evict(c, evict);
+  } while (verdict == CACHE_MUST_EVICT);
   cache_grow(c, s, l, wants);
 }
 
@@ -258,7 +267,7 @@ void nay__cache_erase(nay_sst_cache *c, nay_cache_side side, uint64_t table, uin
 void nay__cache_hold(nay_sst_cache *c, size_t bytes) {
   nay_cache_side evict;
   nay__mutex_lock(&c->account.mutex);
-  c->account.promised += bytes;
+  c->account.reserved += bytes;
   nay__mutex_unlock(&c->account.mutex);
   while (!account_hold(&c->account, bytes, &evict)) cache_evict(c, evict);
 }
@@ -270,15 +279,15 @@ void nay__cache_unhold(nay_sst_cache *c, size_t bytes) {
   nay__mutex_unlock(&c->account.mutex);
 }
 
-/* ---- making and releasing ---- */
+/* ---- create and free ---- */
 
 static nay_status cache_new(const cache_account *account, const nay_allocator *allocator,
                             nay_sst_cache **cache) {
   nay_allocator a;
   if (cache == NULL) return NAY_EINVAL;
   NAY_TRY(nay__allocator_read(allocator, NULL, &a));
-  bool sharded = account->budget[NAY_CACHE_DATA] >= CACHE_SHARDED ||
-                 account->budget[NAY_CACHE_FILTER] >= CACHE_SHARDED;
+  bool sharded = account->budget[NAY_CACHE_DATA] >= CACHE_SHARDED_MIN ||
+                 account->budget[NAY_CACHE_FILTER] >= CACHE_SHARDED_MIN;
   unsigned bits = sharded ? CACHE_SHARD_BITS : 0;
   size_t size = sizeof(nay_sst_cache) + ((size_t)1 << bits) * sizeof(cache_shard);
   nay_sst_cache *c = nay__alloc(&a, size);
@@ -342,7 +351,7 @@ nay_status nay_sst_cache_describe(const nay_sst_cache *cache, nay_sst_cache_stat
   if (cache == NULL || stats == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_SST_CACHE, stats, NULL));
   nay_sst_cache_stats now = {.size = sizeof now};
-  nay_sst_cache *c = (nay_sst_cache *)(uintptr_t)cache; /* for the mutexes */
+  nay_sst_cache *c = (nay_sst_cache *)(uintptr_t)cache; /* the cast gives access to the mutexes */
   for (unsigned i = 0; i < c->nshards; i++) {
     cache_shard *s = &c->shards[i];
     nay__mutex_lock(&s->mutex);
@@ -350,7 +359,8 @@ nay_status nay_sst_cache_describe(const nay_sst_cache *cache, nay_sst_cache_stat
     cache_add_counts(&s->lists[NAY_CACHE_FILTER], &now.filter);
     nay__mutex_unlock(&s->mutex);
   }
-  nay__mutex_lock(&c->account.mutex); /* all at once: their sum is one that the cache had */
+  /* Both sides are read under one lock, so their sum is a value the cache really had. */
+  nay__mutex_lock(&c->account.mutex);
   now.data.bytes = c->account.bytes[NAY_CACHE_DATA];
   now.filter.bytes = c->account.bytes[NAY_CACHE_FILTER];
   now.filter.held = c->account.held;

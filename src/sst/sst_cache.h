@@ -1,31 +1,30 @@
 /*
- * sst_cache.h - blocks and filters in memory: two sides, each with its own budget of bytes and its
- * own LRU order.
+ * sst_cache.h - the block cache: data blocks on one side, indexes and filters on the other. Each
+ * side has a budget in bytes and an LRU order of its own.
  *
- * An entry that is found or inserted is pinned until it is released: it may be evicted meanwhile,
- * but is not freed.
+ *   cache     account: bytes of each side, under its own mutex
+ *     shard   a mutex; for each side a hash table and an LRU list
  *
- *   cache     account: bytes of each side, under a mutex of its own
- *     shard   a mutex; for each side a hash table and a list, the least recently used at its end
+ * The hash of a key (table, offset) selects one of 16 shards, so threads rarely contend; a cache
+ * below 1 MiB has one shard. Budgets belong to the whole cache, not to shards: an entry may be as
+ * large as its budget. Eviction takes the least recently used entry of a shard that has at least an
+ * equal share of the bytes, round-robin, which approximates a global LRU.
  *
- * A key (table, offset) belongs to one of 16 shards, by its hash, so threads rarely wait for each
- * other; a cache of less than 1 MiB has one. The budgets are those of the whole cache, not shares
- * of it: an entry may be as large as its budget. What has to go is the oldest entry of a shard that
- * has an equal share or more, in turn: so shards stay about equal, and the entry is among the
- * oldest of all.
+ * A found or inserted entry is pinned until it is released. An entry may be evicted while pinned,
+ * but is freed only after the last release.
  *
- * A shared cache has one budget. Filters, and indexes with them (sst_cached.c), have priority: they
- * take up to their own part of it, and data has what they leave:
+ * A shared cache has one budget for both sides. Indexes and filters (sst_cached.c) have priority up
+ * to their part of it, and data gets what they leave:
  *
  *   | held by open tables | filters and indexes, at most their part | data: the rest, or nothing |
  *
- * LOCKS. One shard at a time, inside it the account. Under them at most one entry is linked, one
- * bucket split or one entry unlinked; memory is allocated and freed without them, so the caller's
- * allocator may wait, or use the cache.
+ * LOCKS. A thread locks one shard at a time, and inside it the account. Critical sections link one
+ * entry, unlink one entry or split one bucket. Memory is allocated and freed outside of them, so
+ * the caller's allocator may block, or use the cache.
  *
- * INVARIANT, whenever the account is not locked: it has the bytes of all linked entries and what
- * open tables hold; no side is above its budget, nor both above a shared one, unless what open
- * tables hold is alone above it.
+ * INVARIANT, whenever the account is unlocked: it equals the bytes of all linked entries plus what
+ * open tables hold. No side exceeds its budget, and the sides together do not exceed a shared
+ * budget, unless the bytes held by open tables alone exceed it.
  */
 #ifndef NAY_SST_SST_CACHE_H
 #define NAY_SST_SST_CACHE_H
@@ -36,49 +35,50 @@
 
 typedef enum nay_cache_side { NAY_CACHE_DATA, NAY_CACHE_FILTER } nay_cache_side;
 
-/* nay_cache_entry: `len` bytes at `bytes`, and the filter they were decoded to, if any. */
+/* nay_cache_entry: a cached block of `len` bytes, or the filter decoded from one. */
 typedef struct nay_cache_entry {
-  uint64_t table, offset; /* what it is */
+  uint64_t table, offset; /* key */
   size_t len;
-  nay_native_filter *native;             /* in `bytes`; its filter goes with the entry */
-  size_t charge;                         /* bytes that count */
-  uint64_t refs;                         /* atomic: pins, and one of the shard while it is linked */
-  uint64_t hash;                         /* from here on the cache's own, under the shard's mutex */
-  struct nay_cache_entry *chain;         /* of the same bucket */
-  struct nay_cache_entry *newer, *older; /* of the list */
-  uint8_t *bytes;                        /* behind this struct */
+  nay_native_filter *native; /* in `bytes`: decoded filter, owned by the entry; NULL: none */
+  size_t charge;      /* bytes charged to the budget */
+  uint64_t refs;      /* atomic; one per pin, and one of the shard while the entry is linked */
+  uint64_t hash;      /* this and the next fields belong to the cache, under the shard's mutex */
+  struct nay_cache_entry *chain;         /* next entry of the same bucket */
+  struct nay_cache_entry *newer, *older; /* neighbours in the LRU list */
+  uint8_t *bytes;                        /* in the same allocation, after this struct */
 } nay_cache_entry;
 
-/* nay__cache_id: a number for a table, unique in this cache. */
+/* nay__cache_id: returns an id for a table, unique in this cache. */
 uint64_t nay__cache_id(nay_sst_cache *cache);
 
-/* nay__cache_find: pinned, or NULL. */
+/* nay__cache_find: finds an entry and pins it. NULL: a miss. */
 nay_cache_entry *nay__cache_find(nay_sst_cache *cache, nay_cache_side side, uint64_t table,
                                  uint64_t offset);
 
-/* nay__cache_entry_new: of len bytes, pinned, not in the cache yet. NULL: no memory. */
+/* nay__cache_entry_new: allocates an entry of len bytes, pinned and not yet in the cache. NULL: no
+ * memory. */
 nay_cache_entry *nay__cache_entry_new(nay_sst_cache *cache, uint64_t table, uint64_t offset,
                                       size_t len);
 
-/* nay__cache_insert: others can find the entry from now on. If the cache has one of this key
- * already, or it is larger than the budget, it stays the caller's alone. */
+/* nay__cache_insert: makes the entry visible to others. If the key is already cached, or the entry
+ * exceeds the budget, the entry stays private to the caller's pin. */
 void nay__cache_insert(nay_sst_cache *cache, nay_cache_side side, nay_cache_entry *entry);
 
-/* nay__cache_hold: bytes that an open table has in memory count among the filters until they are
- * given back; entries make way for them. nay__cache_unhold: the same number again. */
+/* nay__cache_hold: charges memory of an open table to the filter side, evicting entries for it.
+ * nay__cache_unhold takes the same number of bytes back. */
 void nay__cache_hold(nay_sst_cache *cache, size_t bytes);
 void nay__cache_unhold(nay_sst_cache *cache, size_t bytes);
 
-/* nay__cache_erase: of a table that is closed; nothing if the entry is not there. */
+/* nay__cache_erase: removes an entry of a table that is being closed, if the cache has it. */
 void nay__cache_erase(nay_sst_cache *cache, nay_cache_side side, uint64_t table, uint64_t offset);
 
-/* nay__cache_pin: once more, of an entry that the caller has pinned. */
+/* nay__cache_pin: adds a pin to an entry that the caller has pinned already. */
 void nay__cache_pin(nay_cache_entry *entry);
 
-/* nay__cache_release: gives a pin back. The last one of an entry that is not linked frees it. */
+/* nay__cache_release: drops a pin. The last reference frees the entry. */
 void nay__cache_release(nay_sst_cache *cache, nay_cache_entry *entry);
 
-/* nay__cache_allocator: what filters that go into entries are made with. */
+/* nay__cache_allocator: the allocator for filters that are stored in entries. */
 const nay_allocator *nay__cache_allocator(const nay_sst_cache *cache);
 
 #endif /* NAY_SST_SST_CACHE_H */

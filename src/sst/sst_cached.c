@@ -1,26 +1,27 @@
 /*
- * sst_cached.c - index and filters of a table in the cache: read when they are needed, pinned while
- * they are in use, evicted when others need the room.
+ * sst_cached.c - keeps the index and the filters of a table in the block cache, like RocksDB's
+ * cache_index_and_filter_blocks: loaded on demand, pinned while in use, evicted under pressure.
  *
- * A table opened with NAY_SST_BUDGETED reads all of them once, to check them, and leaves them to
- * the cache:
+ * A table opened with NAY_SST_BUDGETED reads each of these blocks once, verifies it, and leaves it
+ * to the cache:
  *
- *   index, filter block, index of partitions    bytes of the block, uncompressed
- *   full filter, partition, prefix filter       the decoded filter, or the bytes of a policy's
+ *   index, filter block, partition index    the uncompressed bytes of the block
+ *   full filter, partition, prefix filter   the decoded filter, or the bytes if a policy reads them
  *
- * What lies in a mapped file as it is used stays there instead: it needs no memory. An entry is
- * found by the table, the offset of the block, and what it is. A damaged metaindex may name one
- * block for two parts, and bytes must not be taken for a filter; so the part is in the two upper
- * bits of the offset, which no file reaches.
+ * Blocks that are used in place in a mapped file are not cached, because they need no memory.
  *
- * INVARIANT. The index that a search uses is the one that was checked when the table was opened:
- * one that is read again must have the same CRC-32C, beside its own checksum. So keys that the
- * check found in order stay so, and offsets of entries, by which blocks are known to be checked,
- * keep their meaning. A filter that cannot be read again is left out of that probe and counted; an
- * index is an error.
+ * The cache key is the table id, the block's offset and the kind of block. A damaged metaindex may
+ * name one block as both an index and a filter; the kind, in the two upper bits of the offset,
+ * keeps raw bytes from being taken for a decoded filter. No file is long enough to use these bits.
  *
- * COST. A part that is cached: one search under the mutex of its shard. One that is not: a read,
- * its checksum, a copy or the decoding of a filter.
+ * INVARIANT. A search uses the same index that was verified at open: an index that is loaded again
+ * must have the same CRC-32C, besides its block checksum. Its keys are therefore in order, and the
+ * offsets of its entries still identify the data blocks known to be checked.
+ *
+ * A filter that cannot be loaded again is skipped for that probe and counted; an index is an error.
+ *
+ * COST. A hit is one search under the mutex of a shard. A miss is a read, a checksum, and a copy or
+ * the decoding of a filter.
  */
 #include "sst/crc32c.h"
 #include "sst/sst.h"
@@ -54,7 +55,7 @@ static nay_status cached_decode(const nay_sst *t, uint64_t offset, nay_bytes byt
   return NAY_OK;
 }
 
-/* The part as the file has it now. */
+/* Reads the block from the file. An index must still be the one verified at open. */
 static nay_status cached_read(const nay_sst *t, nay_cached what, const nay_checked_handle *handle,
                               nay_hold **hold, nay_diag *diag, nay_bytes *bytes) {
   bool index = what == NAY_CACHED_INDEX;
@@ -103,7 +104,8 @@ void nay__sst_cached_erase(const nay_sst *t, nay_cached what, nay_handle handle)
 
 /* ---- the index ---- */
 
-/* Its bytes, kept by the pin. A compaction has no cache, and memory of its own. */
+/* Reads the index; the pin keeps its bytes. The tables of a compaction have no cache: the pin then
+ * owns the memory. */
 static nay_status index_read(const nay_sst *t, nay_index_pin *pin, nay_diag *diag,
                              nay_bytes *bytes) {
   nay_checked_handle handle = {.at = t->footer.index};

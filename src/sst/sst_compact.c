@@ -1,21 +1,22 @@
 /*
- * sst_compact.c - the calls of nay_compact.h: reads the options, cuts the inputs into ranges, and
- * has threads compact them (compact.h).
+ * sst_compact.c - the calls of nay_compact.h: checks the options, splits the key space into ranges,
+ * and compacts the ranges in parallel (compact.h).
  *
- * Filters are not merged: their union would still answer maybe for every dropped key, at the
- * combined load. The writer builds new ones from the keys that are left.
+ * Filters are not merged, as the union of the old filters would still answer maybe for every
+ * dropped key, at a higher FPR. The writer builds new filters from the keys that remain.
  */
 #include "os/thread.h"
 #include "sst/compact.h"
 
-/* What a thread needs, roughly, beside its share of the outputs: the write buffer and the open
- * blocks of some tables; for each native filter a page of hashes. */
+/* Rough memory of a thread, besides the index and filter of its output: the write buffer and some
+ * open blocks; for each native filter one page of hashes. */
 #define COMPACT_THREAD_BYTES (256u << 10)
 #define COMPACT_FILTER_BYTES (512u << 10)
 
 /* ---- options ---- */
 
-/* An empty table has no keys to be of one kind or the other. */
+/* Determines the key order of the outputs. All tables must agree, except empty ones, which have no
+ * keys. */
 static nay_status compact_order(const nay_sst *const *tables, size_t n, nay_sst_keys wanted,
                                 nay_diag *diag, nay_order *order) {
   bool known = wanted != NAY_SST_KEYS_AUTO;
@@ -77,8 +78,8 @@ static void compact_work(void *ctx, unsigned worker) {
   }
 }
 
-/* As many as the options allow, as there are ranges, and as the memory is likely to be enough for:
- * an output has about an eighth of its size in index and filter. */
+/* Returns the number of threads: limited by the options, the number of ranges, and max_memory. An
+ * output is assumed to need an eighth of its size for index and filter. */
 static unsigned compact_threads(const nay_compaction *c) {
   const nay_sst_compact_options *o = &c->options;
   uint64_t n = o->threads != 0 ? o->threads : 1;
@@ -103,9 +104,10 @@ static nay_status compact_all(nay_compaction *c, nay_diag *diag) {
   return c->status;
 }
 
-/* ---- the calls ---- */
+/* ---- calls ---- */
 
-/* Shallow copies: what they read and iterate is allocated by the compaction, past the cache. */
+/* Makes shallow copies of the tables, so that their reads are charged to the compaction's allocator
+ * and bypass the cache. */
 static nay_status compact_copy_tables(nay_compaction *c, const nay_sst *const *tables, size_t n) {
   size_t size;
   if (!nay__mul_ok(n, sizeof *c->tables, &size)) return NAY_ENOMEM;
@@ -116,7 +118,8 @@ static nay_status compact_copy_tables(nay_compaction *c, const nay_sst *const *t
     c->tables[i] = *tables[i];
     c->tables[i].allocator = c->allocator;
     c->tables[i].options.cache = c->tables[i].meta_cache = NULL;
-    c->tables[i].prefix_used = false; /* all of a range is wanted: probes would save nothing */
+    c->tables[i].prefix_used =
+        false; /* a compaction reads whole ranges, so probes would save nothing */
   }
   return NAY_OK;
 }
@@ -145,8 +148,8 @@ static nay_status compact_run(nay_compaction *c, const nay_sst *const *tables, s
   return status;
 }
 
-/* The one key description of all tables that state one. What write->key says holds for those that
- * do not; without it a table that states none is one of text. */
+/* Determines the key description of the outputs. All tables that state one must agree. A table that
+ * states none has the description in write->key, or text without it. */
 static nay_status compact_key(nay_compaction *c, const nay_sst *const *tables, size_t n,
                               nay_diag *diag) {
   const char *all = c->write.key;
@@ -177,7 +180,7 @@ static nay_status compact_begin(nay_compaction *c, const nay_sst *const *tables,
   return compact_check(c, diag);
 }
 
-/* A table without entries: the only output that has none. */
+/* Writes a table without entries, for a caller who expects a file at the path. */
 static nay_status compact_write_empty(const nay_compaction *c, const char *path, nay_diag *diag) {
   nay_sst_writer *w;
   NAY_TRY(nay_sst_writer_new(path, &c->write, &c->allocator, diag, &w));
@@ -195,7 +198,8 @@ static nay_status compact_locks(nay_compaction *c, nay_budget *budget, nay_diag 
   return status == NAY_OK ? NAY_OK : nay__fail(diag, status, "no memory for a compaction", 0);
 }
 
-/* empty: the path of a table that is written if no other is; NULL: there may be none. */
+/* Runs a compaction. `empty` is the path where an empty table is written if there is no other
+ * output; NULL: none is written. */
 static nay_status compact_call(nay_compaction *c, const nay_sst *const *tables, size_t n,
                                const char *empty, const nay_allocator *allocator, nay_diag *diag,
                                nay_sst_compact_stats *stats) {

@@ -1,17 +1,17 @@
 /*
- * sst_filter_open.c - the filters of a table, found in the metaindex (metaindex.h).
+ * sst_filter_open.c - opens the filters that the metaindex names (metaindex.h).
  *
- * A filter only ever saves work: one that cannot be read, has an unknown policy or was built with
- * another prefix extractor is left out. Damage is counted as a fault. The metaindex itself must be
- * readable: it says what the keys are, and leads to their comparator.
+ * A filter is an optimisation: a filter that cannot be read, whose policy is unknown, or that was
+ * built with another prefix extractor is not used. A damaged filter counts as a fault. The
+ * metaindex itself must be readable, because it tells the kind of keys and the comparator.
  *
- * With NAY_SST_BUDGETED what is not used in place is left to the cache (sst_cached.c), unless the
- * table is pinned.
+ * With NAY_SST_BUDGETED and without NAY_SST_PINNED, filters that are not used in place live in the
+ * cache (sst_cached.c).
  */
 #include "sst/metaindex.h"
 #include "sst/sst.h"
 
-#define FILTER_OWN_BYTES (1u << 20) /* of partitions: 100 of the default size */
+#define FILTER_PRIVATE_CACHE (1u << 20) /* bytes: 100 partitions of the default size */
 
 void nay__sst_filter_fault(const nay_sst *t) { nay__atomic_increment64(&t->counts->faults); }
 
@@ -22,20 +22,20 @@ nay_filter *nay__sst_filter_decode(const nay_sst *t, nay_bytes bytes, const nay_
   return f;
 }
 
-static const nay_policy *filter_policy(const nay_sst *t, nay_bytes name) {
+static const nay_policy *filter_find_policy(const nay_sst *t, nay_bytes name) {
   for (size_t i = 0; i < t->options.npolicies; i++) {
     if (nay__bytes_are(name, t->options.policies[i]->name)) return t->options.policies[i];
   }
   return NULL;
 }
 
-static nay_status filter_name(const nay_sst *t, nay_buffer *to, nay_bytes name) {
+static nay_status filter_copy_name(const nay_sst *t, nay_buffer *to, nay_bytes name) {
   to->len = 0;
   NAY_TRY(nay__buffer_append(to, name.at, name.len, &t->allocator));
   return nay__buffer_append(to, "", 1, &t->allocator);
 }
 
-/* Whether the bytes of a filter of whole keys can be used; sets the field of its layout. */
+/* Checks and opens the bytes of a whole-key filter. False: it cannot be used. */
 static bool filter_accept(nay_sst *t, nay_sst_filter layout, bool native, nay_bytes bytes) {
   t->filter_at = bytes;
   switch (layout) {
@@ -49,7 +49,7 @@ static bool filter_accept(nay_sst *t, nay_sst_filter layout, bool native, nay_by
   }
 }
 
-/* A filter that is decoded into the cache. It is read once here, to see whether it is whole. */
+/* Loads a filter into the cache once, to learn whether it is intact. Sets *used. */
 static nay_status filter_open_cached(nay_sst *t, nay_cached what, const nay_checked_handle *handle,
                                      bool *used) {
   nay_hold *hold = NULL;
@@ -61,7 +61,7 @@ static nay_status filter_open_cached(nay_sst *t, nay_cached what, const nay_chec
   return status == NAY_ENOMEM ? status : NAY_OK;
 }
 
-/* The native full filter in the cache. */
+/* Opens a native full filter that lives in the cache. */
 static nay_status filter_open_full(nay_sst *t, const nay_checked_handle *handle) {
   NAY_TRY(filter_open_cached(t, NAY_CACHED_FILTER, handle, &t->filter_used));
   if (t->filter_used) t->filter_handle = *handle;
@@ -69,13 +69,13 @@ static nay_status filter_open_full(nay_sst *t, const nay_checked_handle *handle)
   return NAY_OK;
 }
 
-/* A filter whose bytes are used as they are, or decoded into memory. */
+/* Opens a filter whose bytes are used as they are, or decoded into memory. */
 static nay_status filter_open_bytes(nay_sst *t, const nay_meta_entry *e, bool native) {
   nay_bytes bytes;
   nay_status status = nay__sst_read_checked(t, &e->block, &t->filter_hold, NULL, &bytes);
   if (status == NAY_ENOMEM) return status;
   t->filter_used = status == NAY_OK && filter_accept(t, e->layout, native, bytes);
-  if (t->full.filter != NULL) { /* the bytes have served */
+  if (t->full.filter != NULL) { /* decoded: the bytes are not needed any more */
     nay__hold_free(t->filter_hold);
     t->filter_hold = NULL;
   } else if (t->filter_used && nay__sst_budgeted(t) && !nay__sst_in_place(t, e->block.at)) {
@@ -85,18 +85,18 @@ static nay_status filter_open_bytes(nay_sst *t, const nay_meta_entry *e, bool na
 }
 
 static nay_status filter_open_whole(nay_sst *t, const nay_meta_entry *e) {
-  if (t->filter_used) return NAY_OK; /* one is enough */
+  if (t->filter_used) return NAY_OK; /* the first filter that is usable wins */
   t->filter = e->layout;
-  NAY_TRY(filter_name(t, &t->policy_name, e->name));
+  NAY_TRY(filter_copy_name(t, &t->policy_name, e->name));
   bool native = e->layout != NAY_SST_BLOCK_FILTER && nay__bytes_are(e->name, NAY_NATIVE_POLICY);
-  t->policy = native ? NULL : filter_policy(t, e->name);
+  t->policy = native ? NULL : filter_find_policy(t, e->name);
   bool fits = nay__equal_is_same(t->order) || nay__sst_policy_folds(t->policy, t->order.user->name);
   if (!e->has_handle || !nay__handle_fits(e->block.at, t->footer.at)) {
     nay__sst_filter_fault(t);
     return NAY_OK;
   }
   t->filter_bytes = e->block.at.size;
-  if ((!native && t->policy == NULL) || !fits) return NAY_OK; /* another policy is no fault */
+  if ((!native && t->policy == NULL) || !fits) return NAY_OK; /* an unknown policy is no fault */
   bool full = native && e->layout == NAY_SST_FULL_FILTER;
   if (full && e->block.at.size != 0 && nay__sst_budgeted(t)) return filter_open_full(t, &e->block);
   NAY_TRY(filter_open_bytes(t, e, native));
@@ -104,7 +104,7 @@ static nay_status filter_open_whole(nay_sst *t, const nay_meta_entry *e) {
   return NAY_OK;
 }
 
-/* The filter of prefixes: into the cache, or into memory. */
+/* Loads the prefix filter into the cache or into memory. */
 static nay_status filter_load_prefix(nay_sst *t, const nay_checked_handle *handle) {
   nay_bytes bytes;
   nay_hold *hold = NULL;
@@ -121,7 +121,7 @@ static nay_status filter_load_prefix(nay_sst *t, const nay_checked_handle *handl
 
 static nay_status filter_open_prefix(nay_sst *t, const nay_meta_entry *e) {
   if (t->prefix_used) return NAY_OK;
-  NAY_TRY(filter_name(t, &t->prefix_name, e->name));
+  NAY_TRY(filter_copy_name(t, &t->prefix_name, e->name));
   const nay_sst_prefix *extractor = t->options.prefix;
   bool ours = extractor != NULL && nay__bytes_are(e->name, extractor->name);
   if (e->has_handle && nay__handle_fits(e->block.at, t->footer.at)) {
@@ -132,15 +132,15 @@ static nay_status filter_open_prefix(nay_sst *t, const nay_meta_entry *e) {
   return NAY_OK;
 }
 
-/* The file states what its keys are, unless the caller has. */
+/* Records the kind of keys that the file states, unless the caller has named it. */
 static void filter_set_keys(nay_sst *t, bool internal) {
   if (t->options.keys != NAY_SST_KEYS_AUTO) return;
   t->order.internal = internal;
   t->order_guessed = false;
 }
 
-/* Where the first meta block begins. */
-static void filter_note_block(nay_sst *t, const nay_meta_entry *e) {
+/* Records the lowest offset of a meta block. */
+static void filter_note_meta_block(nay_sst *t, const nay_meta_entry *e) {
   if (!nay__meta_has_block(e, t->footer.at)) return;
   if (!t->has_meta || e->block.at.offset < t->meta_at) t->meta_at = e->block.at.offset;
   t->has_meta = true;
@@ -148,19 +148,21 @@ static void filter_note_block(nay_sst *t, const nay_meta_entry *e) {
 
 static nay_status filter_open_entry(void *ctx, const nay_meta_entry *e) {
   nay_sst *t = ctx;
-  filter_note_block(t, e);
+  filter_note_meta_block(t, e);
   bool wanted = (t->options.flags & NAY_SST_NO_FILTERS) == 0;
   switch (e->kind) {
-    case NAY_META_IS_PROPERTIES: /* nay's or RocksDB's: its format 0 has LevelDB's footer */
+    case NAY_META_IS_PROPERTIES: /* nay's, or RocksDB's of format_version 0, which has LevelDB's
+                                    footer */
       if (!nay__meta_has_block(e, t->footer.at)) return NAY_ECORRUPT;
       t->properties = e->block;
-      /* all keys of RocksDB are internal; some types are its own */
+      /* RocksDB has internal keys only; some entry types are its own */
       if (e->engine == NAY_TABLE_ROCKSDB) {
         t->rocksdb_meta = true;
         filter_set_keys(t, true);
       }
       return NAY_OK;
-    case NAY_META_IS_RANGE_DELETIONS: return NAY_ENOTSUP; /* or deleted keys would come back */
+    case NAY_META_IS_RANGE_DELETIONS:
+      return NAY_ENOTSUP; /* ignoring them would bring deleted keys back */
     case NAY_META_IS_KEY: memcpy(t->key_text, e->key_text, sizeof t->key_text); return NAY_OK;
     case NAY_META_IS_KEYS:
       t->order_named = true;
@@ -193,23 +195,21 @@ static nay_status filter_measure_partition(void *ctx, const nay_cursor *c, nay_d
   return NAY_OK;
 }
 
-/*
- * Adds up the sizes of the partitions. If the caller gave no cache, the table has one of its own
- * for them: reading, verifying and decoding a partition costs more than the data block that it
- * saves.
- */
+/* Counts the partitions and their bytes. If the caller gave no cache, the table gets a private one
+ * for partitions: loading and decoding a partition for every probe would cost more than reading the
+ * data block it saves. */
 static nay_status filter_open_partitions(nay_sst *t) {
   filter_sizes sizes = {.table = t};
   (void)nay__block_walk(&t->partitions, filter_measure_partition, &sizes, &t->allocator, NULL);
   if (t->meta_cache != NULL) return NAY_OK;
-  size_t budget = FILTER_OWN_BYTES + 2 * (size_t)sizes.largest;
+  size_t budget = FILTER_PRIVATE_CACHE + 2 * (size_t)sizes.largest;
   NAY_TRY(nay_sst_cache_new(0, budget, &t->allocator, &t->own_cache));
   t->meta_cache = t->own_cache;
   return NAY_OK;
 }
 
-/* The bytes of a filter that are not used in place go to the cache. */
-static nay_status filter_leave_to_cache(nay_sst *t) {
+/* Moves the bytes of a filter that is not used in place to the cache. */
+static nay_status filter_move_to_cache(nay_sst *t) {
   if (t->filter_handle.at.size == 0 || t->filter_at.at == NULL) return NAY_OK;
   bool parts = t->filter == NAY_SST_PARTITIONED_FILTER;
   nay_cached what = parts ? NAY_CACHED_PARTITIONS : NAY_CACHED_FILTER;
@@ -234,7 +234,7 @@ nay_status nay__sst_filters_open(nay_sst *t, nay_diag *diag) {
   nay__hold_free(hold);
   NAY_TRY(status);
   if (t->filter_used && t->filter == NAY_SST_PARTITIONED_FILTER) NAY_TRY(filter_open_partitions(t));
-  return filter_leave_to_cache(t);
+  return filter_move_to_cache(t);
 }
 
 void nay__sst_filters_free(nay_sst *t) {

@@ -1,12 +1,12 @@
 /*
- * sst_filter_probe.c - probes the filters of a table before an index or data block is read.
+ * sst_filter_probe.c - probes the filters of a table, before an index or data block is read.
  *
- * A native filter takes a hash, and nay_hash_memo keeps that of the last hash function: a lookup
- * over many tables hashes its key once.
+ * A native filter is probed with a hash. nay_hash_memo keeps the hash of the last hash function, so
+ * a lookup over many tables hashes its key once.
  */
 #include "sst/sst.h"
 
-static bool filter_native_test(const nay_sst *t, const nay_native_filter *f,
+static bool filter_probe_native(const nay_sst *t, const nay_native_filter *f,
                                const nay_target *target, nay_hash_memo *memo) {
   if (!memo->set || !nay_hasher_same(&memo->hasher, &f->hasher)) {
     nay_hash hash;
@@ -32,28 +32,29 @@ const nay_native_filter *nay__sst_filter_full(const nay_sst *t, nay_hold **hold,
   return status == NAY_OK ? (*pin)->native : NULL;
 }
 
-static bool filter_policy_test(const nay_sst *t, const nay_target *target, const uint8_t *bytes,
-                               size_t len) {
+static bool filter_probe_policy(const nay_sst *t, const nay_target *target, const uint8_t *bytes,
+                                size_t len) {
   return t->policy->may_match(t->policy, target->user, target->len, bytes, len);
 }
 
-/* One that the cache has or takes, pinned; NULL: it cannot be read, which is counted. */
-static nay_cache_entry *filter_cached(const nay_sst *t, nay_cached what,
-                                      const nay_checked_handle *handle, nay_hold **hold) {
+/* Returns the pinned cache entry of a filter. NULL: it cannot be loaded, which is counted as a
+ * fault. */
+static nay_cache_entry *filter_load_cached(const nay_sst *t, nay_cached what,
+                                           const nay_checked_handle *handle, nay_hold **hold) {
   nay_cache_entry *e;
   if (nay__sst_cached(t, what, handle, hold, NULL, &e) == NAY_OK) return e;
   nay__sst_filter_fault(t);
   return NULL;
 }
 
-/* A partition, or a full filter in the cache. */
+/* Probes a partition, or a full filter that lives in the cache. */
 static nay_verdict filter_probe_cached(const nay_sst *t, const nay_checked_handle *handle,
                                        const nay_target *target, nay_hash_memo *memo,
                                        nay_hold **hold) {
-  nay_cache_entry *e = filter_cached(t, NAY_CACHED_FILTER, handle, hold);
+  nay_cache_entry *e = filter_load_cached(t, NAY_CACHED_FILTER, handle, hold);
   if (e == NULL) return NAY_NOT_PROBED;
   bool maybe = t->policy != NULL ? filter_policy_test(t, target, e->bytes, e->len)
-                                 : filter_native_test(t, e->native, target, memo);
+                                 : filter_probe_native(t, e->native, target, memo);
   nay__sst_cached_release(t, e);
   return maybe ? NAY_SAYS_MAYBE : NAY_SAYS_NAY;
 }
@@ -65,9 +66,9 @@ static bool filter_find_partition(const nay_sst *t, const nay_block *partitions,
          nay__sst_partition(t, &found.entry, handle);
 }
 
-/* The same by an index of partitions in the cache. */
-static bool filter_find_cached(const nay_sst *t, const nay_target *target, nay_hold **hold,
-                               nay_checked_handle *handle) {
+/* Finds the partition of a key by a partition index that lives in the cache. */
+static bool filter_find_partition_cached(const nay_sst *t, const nay_target *target,
+                                         nay_hold **hold, nay_checked_handle *handle) {
   nay_block partitions;
   nay_cache_entry *e;
   if (nay__sst_cached(t, NAY_CACHED_PARTITIONS, &t->filter_handle, hold, NULL, &e) != NAY_OK) {
@@ -84,13 +85,14 @@ static nay_verdict filter_probe_partition(const nay_sst *t, const nay_target *ta
   nay_checked_handle handle;
   bool found = t->partitions.bytes != NULL
                    ? filter_find_partition(t, &t->partitions, target, &handle)
-                   : filter_find_cached(t, target, hold, &handle);
+                   : filter_find_partition_cached(t, target, hold, &handle);
   if (found) return filter_probe_cached(t, &handle, target, memo, hold);
   nay__sst_filter_fault(t);
   return NAY_NOT_PROBED;
 }
 
-/* The prefix filter knows the prefix of every key that has one. */
+/* Probes the prefix filter with the prefix of the key. Every key that has a prefix is in the
+ * filter. */
 static nay_verdict filter_probe_prefix(const nay_sst *t, const uint8_t *key, size_t len,
                                        nay_hold **hold, size_t *prefix_len) {
   size_t n = 0;
@@ -99,7 +101,7 @@ static nay_verdict filter_probe_prefix(const nay_sst *t, const uint8_t *key, siz
   nay_cache_entry *e = NULL;
   const nay_filter *f = t->prefix;
   if (f == NULL) {
-    e = filter_cached(t, NAY_CACHED_PREFIX, &t->prefix_handle, hold);
+    e = filter_load_cached(t, NAY_CACHED_PREFIX, &t->prefix_handle, hold);
     if (e == NULL) return NAY_NOT_PROBED;
     f = e->native->filter;
   }
@@ -120,7 +122,7 @@ nay_verdict nay__sst_probe(const nay_sst *t, const nay_target *target, nay_hash_
         return filter_probe_cached(t, &t->filter_handle, target, memo, hold);
       }
       maybe = t->full.filter != NULL
-                  ? filter_native_test(t, &t->full, target, memo)
+                  ? filter_probe_native(t, &t->full, target, memo)
                   : filter_policy_test(t, target, t->filter_at.at, t->filter_at.len);
       return maybe ? NAY_SAYS_MAYBE : NAY_SAYS_NAY;
     case NAY_SST_PARTITIONED_FILTER: return filter_probe_partition(t, target, memo, hold);
@@ -133,16 +135,16 @@ NAY_INLINE nay_verdict filter_probe_in_block(const nay_sst *t, const nay_filter_
   const uint8_t *bytes;
   size_t len;
   if (!nay__filter_block_find(block, handle.offset, &bytes, &len)) return NAY_SAYS_MAYBE;
-  bool maybe = len != 0 && filter_policy_test(t, target, bytes, len);
+  bool maybe = len != 0 && filter_probe_policy(t, target, bytes, len);
   return maybe ? NAY_SAYS_MAYBE : NAY_SAYS_NAY;
 }
 
-/* The filter block is in the cache. */
+/* Probes LevelDB's filter block when it lives in the cache. */
 NAY_NOINLINE static nay_verdict filter_probe_cached_block(const nay_sst *t,
                                                           const nay_target *target,
                                                           nay_handle handle, nay_hold **hold) {
   nay_filter_block block;
-  nay_cache_entry *e = filter_cached(t, NAY_CACHED_FILTER, &t->filter_handle, hold);
+  nay_cache_entry *e = filter_load_cached(t, NAY_CACHED_FILTER, &t->filter_handle, hold);
   if (e == NULL) return NAY_NOT_PROBED;
   bool whole = nay__filter_block_open(e->bytes, e->len, &block);
   if (!whole) nay__sst_filter_fault(t);
@@ -158,20 +160,20 @@ nay_verdict nay__sst_probe_block(const nay_sst *t, const nay_target *target, nay
   return filter_probe_in_block(t, &t->filter_block, target, handle);
 }
 
-/* Whether no key at or above `prefix` and below `to` starts otherwise: to <= successor(prefix). */
-static bool filter_covers(nay_bytes prefix, nay_bytes to) {
+/* Whether all keys in [prefix, to) start with the prefix: to <= successor(prefix). */
+static bool filter_prefix_covers(nay_bytes prefix, nay_bytes to) {
   size_t n = prefix.len;
   while (n > 0 && prefix.at[n - 1] == 0xff) n--;
-  if (n == 0) return true; /* nothing sorts behind all keys that start with it */
+  if (n == 0) return true; /* the prefix is all 0xff: all keys from it on start with it */
   size_t least = n - 1 < to.len ? n - 1 : to.len, same = nay__common(prefix.at, to.at, least);
   if (same < least) return to.at[same] < prefix.at[same];
   if (to.len < n) return true;
   return to.at[n - 1] <= prefix.at[n - 1] || (to.at[n - 1] == prefix.at[n - 1] + 1 && to.len == n);
 }
 
-/* Of the caller's comparator only what it says is known: between two keys of one prefix all keys
- * have it. */
-static bool filter_same_prefix(const nay_sst *t, nay_bytes prefix, const nay_bytes *to) {
+/* Whether `to` has the same prefix, and the caller's comparator promises that keys of one prefix
+ * are contiguous. Nothing else is known of its order. */
+static bool filter_contiguous_prefix(const nay_sst *t, nay_bytes prefix, const nay_bytes *to) {
   const nay_sst_prefix *extractor = t->options.prefix;
   size_t n = 0;
   return t->order.user->prefixes_contiguous && to != NULL &&
@@ -179,16 +181,16 @@ static bool filter_same_prefix(const nay_sst *t, nay_bytes prefix, const nay_byt
          memcmp(to->at, prefix.at, n) == 0;
 }
 
-/* Whether all keys of the range share the prefix of `from`. */
-static bool filter_range_shares(const nay_sst *t, nay_bytes from, const nay_bytes *to) {
+/* Whether all keys in [from, to) share the prefix of `from`. */
+static bool filter_range_has_one_prefix(const nay_sst *t, nay_bytes from, const nay_bytes *to) {
   size_t n = 0;
   const nay_sst_prefix *prefix = t->options.prefix;
   if (!prefix->extract(prefix, from.at, from.len, &n) || n > from.len) {
     return false;
   }
   nay_bytes start = {from.at, n};
-  if (t->order.user != NULL) return filter_same_prefix(t, start, to);
-  if (to != NULL) return filter_covers(start, *to);
+  if (t->order.user != NULL) return filter_contiguous_prefix(t, start, to);
+  if (to != NULL) return filter_prefix_covers(start, *to);
   for (size_t i = 0; i < n; i++) {
     if (from.at[i] != 0xff) return false;
   }
@@ -198,7 +200,7 @@ static bool filter_range_shares(const nay_sst *t, nay_bytes from, const nay_byte
 nay_verdict nay__sst_probe_range(const nay_sst *t, nay_bytes from, const nay_bytes *to) {
   size_t n;
   nay_hold *hold = NULL;
-  if (!t->prefix_used || !filter_range_shares(t, from, to)) return NAY_NOT_PROBED;
+  if (!t->prefix_used || !filter_range_has_one_prefix(t, from, to)) return NAY_NOT_PROBED;
   nay_verdict verdict = filter_probe_prefix(t, from.at, from.len, &hold, &n);
   nay__hold_free(hold);
   return verdict;

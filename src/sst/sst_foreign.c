@@ -1,19 +1,17 @@
 /*
- * sst_foreign.c - a nay_sst over a foreign table: its index and blocks translated (foreign.h), its
- * Bloom filter as the full filter. Filters inside blocks are not probed: the block must be read for
- * them, and then the key is found as fast without.
+ * sst_foreign.c - a table of nori or mini-lsm behind the nay_sst interface: index and blocks are
+ * translated to LevelDB's layout (foreign.h), and the Bloom filter becomes the full filter. Filters
+ * inside blocks are not probed: the block must be read first, and then a search is as fast.
  */
 #include "sst/sst_foreign.h"
 
 /* ---- opening ---- */
 
-/*
- * The filter of the table. A filter that denies keys of its own table is left out: one without bits
- * beside entries, which nori writes for tables that were planned for none.
- */
+/* Opens the Bloom filter. nori writes a filter of 0 bits for tables that were planned empty; with
+ * entries in the table it would exclude all of them, so it is not used and counts as a fault. */
 static nay_status foreign_open_filter(nay_sst *t, nay_diag *diag) {
   const nay_foreign *f = t->foreign;
-  nay_buffer room = {NULL, 0, 0};
+  nay_buffer buffer = {NULL, 0, 0};
   nay_bytes bytes;
   if (f->filter.size == 0) return NAY_OK;
   const char *name = nay_format_name(f->format);
@@ -21,23 +19,23 @@ static nay_status foreign_open_filter(nay_sst *t, nay_diag *diag) {
   t->filter_bytes = f->filter.size;
   NAY_TRY(nay__buffer_append(&t->policy_name, name, strlen(name) + 1, &t->allocator));
   if ((t->options.flags & NAY_SST_NO_FILTERS) != 0) return NAY_OK;
-  nay_status status = nay__foreign_read(f, f->filter.offset, f->filter.size, &room, diag, &bytes);
+  nay_status status = nay__foreign_read(f, f->filter.offset, f->filter.size, &buffer, diag, &bytes);
   if (status == NAY_OK) {
     nay_filter *filter = NULL;
     status = nay_format_decode(f->format, bytes.at, bytes.len, 0, &t->allocator, diag, &filter);
     t->full = nay__native_filter_of(filter);
     if (status != NAY_OK && status != NAY_ENOMEM) {
-      nay__sst_filter_fault(t); /* left out, the data answers */
+      nay__sst_filter_fault(t); /* a damaged filter is not used */
       status = NAY_OK;
     }
   }
-  nay__buffer_free(&room, &t->allocator);
+  nay__buffer_free(&buffer, &t->allocator);
   t->filter_used = t->full.filter != NULL && (nay__filter_nbits(t->full.filter) != 0 || t->empty);
   if (t->full.filter != NULL && !t->filter_used) nay__sst_filter_fault(t);
   return status;
 }
 
-/* The translated index belongs to a hold, as that of LevelDB's tables may. */
+/* Translates the index. A hold owns it, as with an index that was read from a file. */
 static nay_status foreign_open_index(nay_sst *t, nay_diag *diag) {
   nay_hold *h = nay__alloc(&t->allocator, sizeof *h);
   if (h == NULL) return NAY_ENOMEM;
@@ -49,7 +47,7 @@ static nay_status foreign_open_index(nay_sst *t, nay_diag *diag) {
   t->empty = t->nblocks == 0;
   t->footer.index = (nay_handle){t->foreign->blocks_end, 0};
   if (t->empty) return NAY_OK;
-  /* the index has the user key: no version of it is before the newest that can be */
+  /* the index has user keys: the smallest internal key of one has the largest trailer */
   uint8_t trailer[NAY_KEY_TRAILER];
   const nay_foreign_block *first = nay__foreign_block_at(t->foreign, 0);
   nay__store64le(trailer, NAY_KEY_TRAILER_NEWEST);
@@ -74,7 +72,8 @@ nay_status nay__sst_open_foreign(nay_sst *t, const nay_foreign_engine *engine, n
   }
   t->order = NAY_INTERNAL_KEYS;
   t->order_named = true;
-  t->footer.at = f->blocks_end + NAY_BLOCK_TRAILER; /* as if the last block had a trailer */
+  t->footer.at =
+      f->blocks_end + NAY_BLOCK_TRAILER; /* nay__handle_fits expects a trailer after each block */
   t->first_codec = f->stored_raw ? 0 : f->codec;
   NAY_TRY(foreign_open_index(t, diag));
   NAY_TRY(foreign_open_filter(t, diag));
@@ -99,7 +98,8 @@ nay_status nay__sst_read_foreign(const nay_sst *t, nay_handle handle, nay_hold *
   return NAY_OK;
 }
 
-/* The terms lie behind the restarts of a translated block, one for each entry. */
+/* Returns the term of an entry. A translated block stores the terms of its entries after the
+ * restart array. */
 uint64_t nay__sst_foreign_term(const nay_block *block, uint32_t entry_at) {
   const uint8_t *restarts = block->bytes + block->end;
   const uint8_t *terms = restarts + 4 * (size_t)block->nrestarts + 4;
@@ -115,7 +115,7 @@ uint64_t nay__sst_foreign_term(const nay_block *block, uint32_t entry_at) {
   return nay__load64le(terms + 8 * (size_t)low);
 }
 
-/* ---- what it says of itself ---- */
+/* ---- description ---- */
 
 const char *nay_sst_foreign_name(size_t i) {
   const nay_foreign_engine *engine = nay__foreign_at(i);
@@ -127,7 +127,7 @@ const char *nay_sst_foreign_about(const char *name) {
   return engine != NULL ? engine->about : NULL;
 }
 
-/* The name of the form that was found, where a name stands for several. */
+/* Returns the name of the form that was detected; an engine name may stand for several. */
 static const char *foreign_layout(const nay_foreign *f) {
   static const char *const forms[16] = {[0] = "mini-lsm-sst-day4",
                                         [3] = "mini-lsm-sst-week1",
@@ -169,7 +169,7 @@ const char *nay_sst_foreign_caveat(const nay_sst *t, size_t i) {
                              t->full.filter != NULL ? nay__filter_nbits(t->full.filter) : 1, 0, i);
 }
 
-/* ---- keys that the engine denies ---- */
+/* ---- verification: keys that the engine's own filters exclude ---- */
 
 typedef struct foreign_verify {
   const nay_filter *filter; /* of the table or of the present block; NULL: none */
@@ -184,7 +184,7 @@ static nay_status foreign_verify_entry(void *ctx, const nay_foreign_entry *e) {
   return NAY_OK;
 }
 
-/* The quotient filter of a block; one that is damaged denies nothing that we could tell. */
+/* Decodes the quotient filter in a block. Leaves *filter alone if the block has none. */
 static nay_status foreign_block_filter(const nay_foreign *f, size_t i, nay_foreign_scratch *scratch,
                                        nay_diag *diag, nay_filter **filter) {
   nay_bytes contents, bytes;

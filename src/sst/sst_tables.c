@@ -154,7 +154,7 @@ static nay_status tables_open(nay_sst_tables *c, const char *path, uint64_t hash
     tables_close(c, e);
     return status;
   }
-  e->sst->cached = e;
+  e->sst->pool_entry = e;
   *entry = e;
   return NAY_OK;
 }
@@ -232,7 +232,7 @@ nay_status nay_sst_tables_acquire(nay_sst_tables *c, const char *path, nay_diag 
 
 void nay_sst_tables_release(nay_sst_tables *c, const nay_sst *sst) {
   if (c == NULL || sst == NULL) return;
-  tables_entry *e = sst->cached, *dead = NULL;
+  tables_entry *e = sst->pool_entry, *dead = NULL;
   nay__mutex_lock(&c->mutex);
   if (--e->users == 0) {
     c->stats.in_use--;
