@@ -184,7 +184,8 @@ nay_status nay__compact_range(nay_compaction *c, size_t i, nay_diag *diag) {
   if (status == NAY_OK) status = range_run(&r);
   range_publish(&r);
   for (size_t k = 0; r.inputs != NULL && k < r.ninputs; k++) nay_sst_iter_free(r.inputs[k].iter);
-  nay_buffer *buffers[] = {&r.key, &r.operand.value, &r.operand.scratch, &r.internal_key, &r.new_value};
+  nay_buffer *buffers[] = {&r.key, &r.operand.value, &r.operand.scratch, &r.internal_key,
+                           &r.new_value};
   for (size_t k = 0; k < sizeof buffers / sizeof *buffers; k++) {
     nay__buffer_free(buffers[k], r.allocator);
   }

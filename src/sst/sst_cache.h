@@ -40,9 +40,9 @@ typedef struct nay_cache_entry {
   uint64_t table, offset; /* key */
   size_t len;
   nay_native_filter *native; /* in `bytes`: decoded filter, owned by the entry; NULL: none */
-  size_t charge;      /* bytes charged to the budget */
-  uint64_t refs;      /* atomic; one per pin, and one of the shard while the entry is linked */
-  uint64_t hash;      /* this and the next fields belong to the cache, under the shard's mutex */
+  size_t charge;             /* bytes charged to the budget */
+  uint64_t refs; /* atomic; one per pin, and one of the shard while the entry is linked */
+  uint64_t hash; /* this and the next fields belong to the cache, under the shard's mutex */
   struct nay_cache_entry *chain;         /* next entry of the same bucket */
   struct nay_cache_entry *newer, *older; /* neighbours in the LRU list */
   uint8_t *bytes;                        /* in the same allocation, after this struct */

@@ -7,7 +7,7 @@
 #include "sst/sst.h"
 
 static bool filter_probe_native(const nay_sst *t, const nay_native_filter *f,
-                               const nay_target *target, nay_hash_memo *memo) {
+                                const nay_target *target, nay_hash_memo *memo) {
   if (!memo->set || !nay_hasher_same(&memo->hasher, &f->hasher)) {
     nay_hash hash;
     if (nay_hasher_hash(&f->hasher, target->user, target->len, &hash) != NAY_OK) {

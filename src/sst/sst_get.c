@@ -1,9 +1,11 @@
 /*
- * sst_get.c - a get: key range, filter, index, data block.
+ * sst_get.c - get of one key from one table:
  *
- * Each step may end the search, and each costs more than the one before it. Only the last reads the
- * file. A get allocates only if a block must be read or uncompressed and the value has no buffer
- * from an earlier get, or the caller's comparator needs a long key whole.
+ *   key range -> filter -> index block -> data block
+ *
+ * Each step may end the search, and each costs more than the one before. Only the last reads the
+ * file. A get allocates only if a block must be read or uncompressed and `value` has no buffer of
+ * an earlier get, or if the caller's comparator needs a long key in one piece.
  */
 #include "sst/sst_get.h"
 
@@ -21,7 +23,7 @@ bool nay__get_in_range(const nay_sst *t, const nay_target *target) {
 
 /* ---- trace ---- */
 
-NAY_NOINLINE static void get_tell(const nay_get_trace *trace, nay_lookup_step step) {
+NAY_NOINLINE static void get_report(const nay_get_trace *trace, nay_lookup_step step) {
   step.size = sizeof step;
   step.level = trace->level;
   step.table = trace->table;
@@ -29,26 +31,26 @@ NAY_NOINLINE static void get_tell(const nay_get_trace *trace, nay_lookup_step st
 }
 
 NAY_INLINE void get_trace(const nay_hash_memo *memo, nay_lookup_what what) {
-  if (NAY_UNLIKELY(memo->trace != NULL)) get_tell(memo->trace, (nay_lookup_step){.what = what});
+  if (NAY_UNLIKELY(memo->trace != NULL)) get_report(memo->trace, (nay_lookup_step){.what = what});
 }
 
 NAY_INLINE void get_trace_block(const nay_hash_memo *memo, nay_lookup_what what, nay_handle handle,
                                 bool cached) {
   if (NAY_LIKELY(memo->trace == NULL)) return;
-  get_tell(memo->trace,
-           (nay_lookup_step){
-               .what = what, .offset = handle.offset, .nbytes = handle.size, .cached = cached});
+  get_report(memo->trace,
+             (nay_lookup_step){
+                 .what = what, .offset = handle.offset, .nbytes = handle.size, .cached = cached});
 }
 
-/* How the search in a block ended. */
+/* Reports how the search in a data block ended. */
 NAY_INLINE void get_trace_end(const nay_hash_memo *memo, nay_status status, bool deleted) {
   if (NAY_LIKELY(memo->trace == NULL)) return;
   nay_lookup_step step = {.what = NAY_LOOKUP_FAILED, .status = status};
-  if (status == NAY_GET_OPERAND) return; /* which was told */
+  if (status == NAY_GET_OPERAND) return; /* nay__collect has reported the operand */
   if (status == NAY_OK) step.what = deleted ? NAY_LOOKUP_DELETED : NAY_LOOKUP_FOUND;
   if (status == NAY_ENOENT) step.what = NAY_LOOKUP_ABSENT;
   if (status == NAY_ENOENT) step.status = NAY_OK;
-  get_tell(memo->trace, step);
+  get_report(memo->trace, step);
 }
 
 NAY_INLINE void get_trace_verdict(const nay_hash_memo *memo, nay_verdict verdict) {
@@ -73,8 +75,8 @@ nay_status nay__get_other_type(nay_diag *diag, uint64_t at) {
                    at);
 }
 
-/* An entry that is neither a value nor a deletion. */
-NAY_NOINLINE static nay_status get_special(unsigned type, uint64_t at, nay_diag *diag) {
+/* Reports an entry that is neither a value nor a deletion. */
+NAY_NOINLINE static nay_status get_special_type(unsigned type, uint64_t at, nay_diag *diag) {
   if (type != NAY_KEY_MERGE) return nay__get_other_type(diag, at);
   nay__fail(diag, NAY_ENOTSUP, "the key has a merge operand, and there is no merge operator", at);
   return NAY_GET_OPERAND;
@@ -100,7 +102,7 @@ nay_status nay__get_find(const nay_sst *t, const nay_target *target, const nay_b
   NAY_TRY(nay__in_file(status, diag, at->handle));
   if (!found.equal) return NAY_ENOENT;
   if ((found.trailer & 0xff) > 1) {
-    return get_special(found.trailer & 0xff, at->handle.offset + found.entry.at, diag);
+    return get_special_type(found.trailer & 0xff, at->handle.offset + found.entry.at, diag);
   }
   value->bytes = found.entry.value;
   value->len = found.entry.value_len;
@@ -125,20 +127,20 @@ static nay_status get_from_block(const nay_sst *t, const nay_target *target, con
   return nay__collect(t, target, index, at, &block, memo, diag, value);
 }
 
-/* The filters, and the place in the index: pinned unless they say nay. */
+/* Probes the filters and searches the index. The index stays pinned unless the answer is nay. */
 NAY_INLINE nay_verdict get_probe(const nay_sst *t, const nay_target *target, nay_hash_memo *memo,
                                  nay_hold **hold, nay_index_pin *pin, nay_diag *diag,
                                  nay_status *status, nay_get_position *at) {
   at->prefix_len = 0;
   nay_verdict verdict = nay__sst_probe(t, target, memo, hold, &at->prefix_len);
   *status = NAY_OK;
-  bool later = t->filter_used && t->filter == NAY_SST_BLOCK_FILTER;
-  if (!later) get_trace_verdict(memo, verdict);
+  bool per_block = t->filter_used && t->filter == NAY_SST_BLOCK_FILTER;
+  if (!per_block) get_trace_verdict(memo, verdict);
   if (verdict == NAY_SAYS_NAY) return verdict;
   *status = nay__get_locate(t, target, pin, diag, at);
   if (*status != NAY_OK) return verdict;
   get_trace_block(memo, NAY_LOOKUP_INDEX, at->handle, false);
-  if (!later) return verdict;
+  if (!per_block) return verdict;
   verdict = nay__sst_probe_block(t, target, at->handle, hold);
   get_trace_verdict(memo, verdict);
   if (verdict == NAY_SAYS_NAY) nay__sst_index_unpin(t, pin);

@@ -1,30 +1,29 @@
 /*
- * sst_get_many.c - gets of many keys from one table: the steps of sst_get.c, each for all keys.
+ * sst_get_many.c - get of many keys from one table: each step of sst_get.c for all keys.
  *
- *   range     two binary searches in the keys, which are in order: the keys of the table are
- *             contiguous
- *   filter    a native full filter takes the hashes of these keys as one batch
- *   index     pinned for all keys; a key that is not above the index entry of the key before it is
- *             in the same block
- *   block     in the order of the file; a block that several keys need is read once
+ *   range     The keys are sorted, so those in the table's range are contiguous: two binary
+ * searches. filter    A native full filter is probed with the hashes of these keys as one batch.
+ *   index     The index is pinned once. A key at or below the index key of the previous key's block
+ * is in the same block. block     Blocks are visited in file order, and a block that several keys
+ * need is read once.
  *
- * A search in a block of a mapped file is a chain of cache misses: the restarts at its end, then
- * entries at restarts, then the entries of one of them. So the keys that pass the filter go through
- * a ring: one is located and the end of its block prefetched MANY_AHEAD keys before it is searched,
- * the entries at its restarts half as many before.
+ * A search in a block of a mapped file is a chain of cache misses: the restart count at its end,
+ * the entries at restart points, then the entries after one of them. Keys that pass the filter
+ * therefore go through a ring of MANY_AHEAD steps: the end of a key's block is prefetched when the
+ * key enters the ring, and the entries at its restart points half a ring before the search.
  *
- * The answers, errors included, and the counters are those of nay__sst_get, key by key, but for the
+ * INVARIANT: answers, errors and counters are those of nay__sst_get for each key, except for the
  * number of blocks read.
  */
 #include "sst/sst_get.h"
 
 #define MANY_AHEAD 8u
-#define MANY_RESTARTS 16u /* that are prefetched: a block of 4 KiB has about 8 */
+#define MANY_RESTARTS 16u /* restart points that are prefetched; a block of 4 KiB has about 8 */
 
-/* many_step: a key, and the block that may have it. */
+/* many_step: a key in the ring, and the block that may have it. */
 typedef struct many_step {
   size_t i;
-  nay_status status; /* of the search in the index */
+  nay_status status; /* result of the search in the index */
   nay_get_position at;
   nay_diag why;
 } many_step;
@@ -33,11 +32,13 @@ typedef struct many_step {
 typedef struct many_block {
   bool read;
   uint32_t
-      entry; /* of the index, at this offset: two may point to one block, and not both be right */
+      /* Offset of its index entry. The block's own offset would not do: a damaged index may name
+       * one block twice, and only one of the entries can be right. */
+      entry;
   nay_block block;
 } many_block;
 
-/* Outcomes, added to the table's in the end. */
+/* many_tally: outcomes of the batch, added to the table's counters at the end. */
 typedef struct many_tally {
   uint64_t out_of_range, useful, maybe, unfiltered, false_positives;
 } many_tally;
@@ -48,7 +49,7 @@ static nay_target many_target(const nay_get_batch *b, size_t i) {
 
 /* ---- range ---- */
 
-/* The first key in [from, to) that is above `bound`, or not below it if equal counts as well. */
+/* Returns the first key in [from, to) that is above `bound`; with `equal`, at or above it. */
 static size_t many_bound(const nay_sst *t, const nay_get_batch *b, size_t from, size_t to,
                          const nay_buffer *bound, bool equal) {
   size_t len = nay__user_len(t->order, bound->len);
@@ -76,9 +77,9 @@ static void many_answer(nay_get_batch *b, size_t i, nay_status status, const nay
   if (status != NAY_OK && status != NAY_ENOENT) nay__get_failed(b, number, why);
 }
 
-/* A merge operand: the caller takes the key from here on, and counts its get. */
-NAY_NOINLINE static void many_operand(nay_get_batch *b, size_t i, bool probed, const nay_diag *why,
-                                      many_tally *tally) {
+/* Handles a key that meets a merge operand: the caller resolves the key and counts its get. */
+NAY_NOINLINE static void many_defer_operand(nay_get_batch *b, size_t i, bool probed,
+                                            const nay_diag *why, many_tally *tally) {
   if (!b->merges) {
     many_answer(b, i, NAY_ENOTSUP, why);
     return;
@@ -90,7 +91,7 @@ NAY_NOINLINE static void many_operand(nay_get_batch *b, size_t i, bool probed, c
   b->noperands++;
 }
 
-/* The value refers to the block, and keeps it. */
+/* Stores the value of a key, and pins the block that it points into. */
 static void many_found(const nay_sst *t, nay_get_batch *b, size_t i, const nay_block *block,
                        const nay_sst_value *found) {
   nay_sst_value *v = (nay_sst_value *)(void *)(b->values + b->numbers[i] * b->stride);
@@ -112,7 +113,7 @@ static void many_found(const nay_sst *t, nay_get_batch *b, size_t i, const nay_b
 
 /* ---- one key ---- */
 
-/* The place of a key that is not below the one before it (NULL: there is none). */
+/* Searches the index for a key that is not below the key of `before` (NULL: there is none). */
 NAY_INLINE void many_locate(const nay_sst *t, nay_get_batch *b, size_t i, const many_step *before,
                             many_step *s) {
   nay_target target = many_target(b, i);
@@ -138,7 +139,7 @@ static nay_status many_read(const nay_sst *t, nay_get_batch *b, many_step *s, ma
   return NAY_OK;
 }
 
-/* The search of a key that was located, and for which the filters of the table answered so. */
+/* Searches the block of a located key. `verdict` is the answer of the table's filters. */
 static void many_search(const nay_sst *t, nay_get_batch *b, many_step *s, nay_verdict verdict,
                         many_block *m, many_tally *tally) {
   nay_target target = many_target(b, s->i);
@@ -159,7 +160,7 @@ static void many_search(const nay_sst *t, nay_get_batch *b, many_step *s, nay_ve
   if (status == NAY_OK) {
     many_found(t, b, s->i, &m->block, &found);
   } else if (NAY_UNLIKELY(status == NAY_GET_OPERAND)) {
-    many_operand(b, s->i, probed, &s->why, tally);
+    many_defer_operand(b, s->i, probed, &s->why, tally);
   } else if (status != NAY_ENOENT) {
     many_answer(b, s->i, status, &s->why);
   } else {
@@ -169,7 +170,7 @@ static void many_search(const nay_sst *t, nay_get_batch *b, many_step *s, nay_ve
 
 /* ---- prefetching ---- */
 
-/* A block that will be used in place; NULL: it is not mapped, or not as it is. */
+/* Returns the block if it is mapped. NULL: it must be read. */
 static const uint8_t *many_in_place(const nay_sst *t, const many_step *s) {
   nay_handle h = s->at.handle;
   bool mapped = s->status == NAY_OK && t->bytes != NULL && t->foreign == NULL &&
@@ -184,7 +185,7 @@ static void many_prefetch_end(const nay_sst *t, const many_step *s) {
 
 static void many_prefetch_restarts(const nay_sst *t, const many_step *s) {
   const uint8_t *block = many_in_place(t, s);
-  if (block == NULL || block[s->at.handle.size] != 0) return; /* compressed */
+  if (block == NULL || block[s->at.handle.size] != 0) return; /* the block is compressed */
   size_t end = (size_t)s->at.handle.size - 4, n = nay__load32le(block + end);
   if (n > end / 4 || n > MANY_RESTARTS) return;
   for (size_t i = 0; i < n; i++) {
@@ -195,7 +196,8 @@ static void many_prefetch_restarts(const nay_sst *t, const many_step *s) {
 
 /* ---- filters ---- */
 
-/* Whether the table has a filter for hashes, and the batch has them. */
+/* Makes sure that the batch has the hashes for a native full filter. False: the table has no such
+ * filter, or its secret key is missing. */
 static bool many_hash(const nay_sst *t, const nay_native_filter *f, nay_get_batch *b) {
   bool native = t->filter_used && t->filter == NAY_SST_FULL_FILTER && f != NULL;
   if (!native) return false;
@@ -208,11 +210,11 @@ static bool many_hash(const nay_sst *t, const nay_native_filter *f, nay_get_batc
   return true;
 }
 
-/* many_maybes: the keys that pass the filter, in turn. */
+/* many_maybes: iterates over the keys that pass the filter. */
 typedef struct many_maybes {
   const uint64_t *bitmap;
   size_t nwords, word;
-  uint64_t bits; /* those of the word that are left */
+  uint64_t bits; /* bits of the current word that are left */
 } many_maybes;
 
 static bool many_next_maybe(many_maybes *m, size_t *i) {
@@ -225,12 +227,12 @@ static bool many_next_maybe(many_maybes *m, size_t *i) {
   return true;
 }
 
-/* Searches them, with the ring. */
+/* Searches the keys that pass the filter, through the ring. */
 static void many_ring(const nay_sst *t, nay_get_batch *b, size_t from, many_maybes *maybes,
                       many_tally *tally) {
   many_step ring[MANY_AHEAD];
   many_block block = {.read = false};
-  size_t located = 0, warmed = 0, done = 0; /* ever increasing */
+  size_t located = 0, prefetched = 0, done = 0; /* positions that only grow */
   for (bool more = true; more || done < located; done++) {
     size_t i;
     while (more && located - done < MANY_AHEAD) {
@@ -241,15 +243,16 @@ static void many_ring(const nay_sst *t, nay_get_batch *b, size_t from, many_mayb
       ring[located % MANY_AHEAD].at.prefix_len = 0;
       many_prefetch_end(t, &ring[located++ % MANY_AHEAD]);
     }
-    for (; warmed < located && warmed < done + MANY_AHEAD / 2; warmed++) {
-      many_prefetch_restarts(t, &ring[warmed % MANY_AHEAD]);
+    for (; prefetched < located && prefetched < done + MANY_AHEAD / 2; prefetched++) {
+      many_prefetch_restarts(t, &ring[prefetched % MANY_AHEAD]);
     }
     if (done == located) break;
     many_search(t, b, &ring[done % MANY_AHEAD], NAY_SAYS_MAYBE, &block, tally);
   }
 }
 
-/* All keys of [from, to) through the full filter; those that pass it are searched. */
+/* Probes the full filter with the keys [from, to) as one batch, and searches those that pass.
+ * False: the filter takes no batch. */
 static bool many_batch(const nay_sst *t, const nay_native_filter *f, nay_get_batch *b, size_t from,
                        size_t to, many_tally *tally) {
   size_t n = to - from;
@@ -262,11 +265,11 @@ static bool many_batch(const nay_sst *t, const nay_native_filter *f, nay_get_bat
   return true;
 }
 
-/* Key by key: partitions, policies, prefixes, or no filter. */
+/* Probes and searches key by key: for partitions, policies, prefix filters, or without a filter. */
 static void many_each(const nay_sst *t, nay_get_batch *b, size_t from, size_t to,
                       many_tally *tally) {
   many_block block = {.read = false};
-  many_step steps[2]; /* this one and the one before */
+  many_step steps[2]; /* previous and current key */
   bool has_before = false;
   for (size_t i = from; i < to; i++) {
     nay_target target = many_target(b, i);
@@ -279,7 +282,7 @@ static void many_each(const nay_sst *t, nay_get_batch *b, size_t from, size_t to
       tally->useful++;
       continue;
     }
-    /* with a prefix it matters how much of the key the index shares: searched anew */
+    /* the previous position has another `near`, which nay__get_false_positive needs */
     many_locate(t, b, i, has_before && prefix_len == 0 ? &steps[0] : NULL, &steps[1]);
     steps[1].at.prefix_len = prefix_len;
     steps[0] = steps[1];
@@ -290,7 +293,7 @@ static void many_each(const nay_sst *t, nay_get_batch *b, size_t from, size_t to
 
 /* ---- all ---- */
 
-/* A full filter of the cache stays pinned for the whole batch. */
+/* A full filter that lives in the cache stays pinned for the whole batch. */
 static void many_in_range(const nay_sst *t, nay_get_batch *b, size_t from, size_t to,
                           many_tally *tally) {
   nay_cache_entry *pin;

@@ -1,4 +1,4 @@
-/* sst_info.c - what an open table is, and what it has counted. */
+/* sst_info.c - describes an open table, and reads its counters. */
 #include "sst/sst.h"
 
 static const char *info_text(const nay_buffer *name) {

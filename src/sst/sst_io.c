@@ -1,15 +1,15 @@
 /*
- * sst_io.c - see sst_io.h.
+ * sst_io.c - the I/O of tables: every reader uses a nay_sst_file, every writer a nay_sst_sink.
  *
- *   path, read        pread, close                      nay__io_open
- *   path, written     replace.c: temporary file, rename  nay__io_replace
+ *   path, read        pread, close                       nay__io_open
+ *   path, written     temporary file, rename (replace.c) nay__io_replace
  *   descriptor        pread; write, fsync                nay_sst_file_descriptor, _sink_descriptor
  *   memory            a buffer that doubles              nay_sst_memory_sink
- *   own               the caller's calls
+ *   the caller's      callbacks
  *
- * The calls of a caller may return any number. Statuses have meanings in a table (NAY_ENOENT: no
- * such key; NAY_EINVAL from an add: nothing has changed), so what is no I/O error becomes NAY_EIO
- * here, in one place.
+ * A callback may return any status, but statuses have meanings in a table (NAY_ENOENT: no such key;
+ * NAY_EINVAL from an add: nothing has changed). This file therefore turns every status that is no
+ * I/O error into NAY_EIO.
  */
 #include "sst/sst_io.h"
 
@@ -17,7 +17,8 @@
 #include "os/file.h"
 #include "sst/sst_abi.h"
 
-/* Of a call that may have filled in `why`. */
+/* Turns the result of a callback into an I/O status, and adds `what` if the callback gave no
+ * reason. */
 static nay_status io_status(nay_status status, const char *what, uint64_t at, nay_diag why,
                             nay_diag *diag) {
   if (status == NAY_OK) return NAY_OK;
@@ -70,8 +71,8 @@ nay_status nay__io_read(const nay_sst_file *file, uint64_t at, void *dst, size_t
                         nay_diag *diag) {
   nay_diag why = {.what = NULL};
   if (len == 0) return NAY_OK;
-  /* buffers are used again: a call that falls short and says NAY_OK would leave whole blocks of an
-   * earlier read there, checksums and all */
+  /* Buffers are reused: a callback that reads too little but returns NAY_OK would leave an earlier
+   * block in the buffer, with a valid checksum. */
   if (file->read_at != io_fd_read) memset(dst, 0, len);
   return io_status(file->read_at(file, at, dst, len, &why), "cannot read the table", at, why, diag);
 }

@@ -1,5 +1,6 @@
 /*
- * sst_iter.c - walks a table: a cursor in the index, and one in the data block it points to.
+ * sst_iter.c - iterates over a table with LevelDB's two-level iterator: a cursor in the index
+ * block, and a cursor in the data block that the index entry names.
  */
 #include "sst/sst_iter.h"
 
@@ -34,7 +35,7 @@ void nay_sst_iter_free(nay_sst_iter *it) {
   nay__free(a, it, sizeof *it);
 }
 
-/* Before a movement in the index: it is there. */
+/* Makes sure that the index block is in memory, before the index cursor moves. */
 static nay_status iter_index(nay_sst_iter *it) {
   const nay_block *index;
   if (NAY_LIKELY(it->index.block.bytes != NULL)) return NAY_OK;
@@ -43,7 +44,7 @@ static nay_status iter_index(nay_sst_iter *it) {
   return NAY_OK;
 }
 
-/* The block of the present index entry becomes the present one. */
+/* Loads the data block of the current index entry. */
 static nay_status iter_load(nay_sst_iter *it) {
   const nay_entry *e = &it->index.entry;
   NAY_TRY(nay__sst_handle(it->table, e->value, e->value_len, &it->diag, &it->block));
@@ -52,8 +53,8 @@ static nay_status iter_load(nay_sst_iter *it) {
                             &it->data.block);
 }
 
-/* The same for a movement that is no step: readahead starts anew. */
-static nay_status iter_jump(nay_sst_iter *it) {
+/* Loads the data block after a seek, which has_end a sequential run of readahead. */
+static nay_status iter_load_after_seek(nay_sst_iter *it) {
   if (it->hold != NULL) it->hold->ahead.sequential = 0;
   return iter_load(it);
 }
@@ -64,8 +65,10 @@ static nay_status iter_in_block(nay_sst_iter *it, nay_status status) {
 
 typedef nay_status (*iter_move)(nay_cursor *, nay_diag *);
 
-/* While the data cursor is past its block: goes on to the next one that has an entry. */
-static nay_status iter_carry(nay_sst_iter *it, nay_status status, iter_move step, iter_move enter) {
+/* While the data cursor is past the end of its block, moves on to the next block with an entry:
+ * LevelDB's SkipEmptyDataBlocks. */
+static nay_status iter_skip_empty(nay_sst_iter *it, nay_status status, iter_move step,
+                                  iter_move enter) {
   while (status == NAY_ENOENT) {
     NAY_TRY(step(&it->index, &it->diag));
     NAY_TRY(iter_load(it));
@@ -75,104 +78,105 @@ static nay_status iter_carry(nay_sst_iter *it, nay_status status, iter_move step
 }
 
 static nay_status iter_enter(nay_sst_iter *it, nay_status status, iter_move step, iter_move enter) {
-  if (status == NAY_OK) status = iter_jump(it);
+  if (status == NAY_OK) status = iter_load_after_seek(it);
   if (status != NAY_OK) return status;
-  return iter_carry(it, iter_in_block(it, enter(&it->data, &it->diag)), step, enter);
+  return iter_skip_empty(it, iter_in_block(it, enter(&it->data, &it->diag)), step, enter);
 }
 
-/* What a movement returns; next and prev return it again if it is no entry. */
-static nay_status iter_end(nay_sst_iter *it, nay_status status) {
+/* Ends a move. next and prev return the status again while the iterator is not valid. */
+static nay_status iter_set_status(nay_sst_iter *it, nay_status status) {
   it->valid = status == NAY_OK;
   it->status = status;
   return status;
 }
 
-/* Where a movement ended: at an entry, unless that is behind the range. */
-static nay_status iter_settle(nay_sst_iter *it, nay_status status) {
-  if (status == NAY_OK && it->ends) {
+/* Ends a move, and invalidates the iterator if the entry is at or past the end of the range. */
+static nay_status iter_end_move(nay_sst_iter *it, nay_status status) {
+  if (status == NAY_OK && it->has_end) {
     size_t len = nay__user_len(it->table->order, it->data.key.len);
     nay_order order = it->table->order;
     if (nay__compare_users(order, it->data.key.at, len, it->end.at, it->end.len) >= 0) {
       status = NAY_ENOENT;
     }
   }
-  return iter_end(it, status);
+  return iter_set_status(it, status);
 }
 
 static nay_status iter_first(nay_sst_iter *it) {
   nay_status status = iter_index(it);
   if (status == NAY_OK) status = nay__cursor_first(&it->index, &it->diag);
-  return iter_settle(it, iter_enter(it, status, nay__cursor_next, nay__cursor_first));
+  return iter_end_move(it, iter_enter(it, status, nay__cursor_next, nay__cursor_first));
 }
 
 nay_status nay_sst_iter_first(nay_sst_iter *it) {
-  it->ends = false;
+  it->has_end = false;
   return iter_first(it);
 }
 
 nay_status nay_sst_iter_last(nay_sst_iter *it) {
-  it->ends = false;
+  it->has_end = false;
   nay_status status = iter_index(it);
   if (status == NAY_OK) status = nay__cursor_last(&it->index, &it->diag);
-  return iter_settle(it, iter_enter(it, status, nay__cursor_prev, nay__cursor_last));
+  return iter_end_move(it, iter_enter(it, status, nay__cursor_prev, nay__cursor_last));
 }
 
 nay_status nay_sst_iter_next(nay_sst_iter *it) {
   if (!it->valid) return it->status;
   nay_status status = iter_in_block(it, nay__cursor_next(&it->data, &it->diag));
-  return iter_settle(it, iter_carry(it, status, nay__cursor_next, nay__cursor_first));
+  return iter_end_move(it, iter_skip_empty(it, status, nay__cursor_next, nay__cursor_first));
 }
 
 nay_status nay_sst_iter_prev(nay_sst_iter *it) {
   if (!it->valid) return it->status;
   nay_status status = iter_in_block(it, nay__cursor_prev(&it->data, &it->diag));
-  return iter_settle(it, iter_carry(it, status, nay__cursor_prev, nay__cursor_last));
+  return iter_end_move(it, iter_skip_empty(it, status, nay__cursor_prev, nay__cursor_last));
 }
 
 static nay_status iter_seek(nay_sst_iter *it, const void *key, size_t len) {
   nay_target target = {len != 0 ? key : (const void *)"", len,
                        NAY_KEY_TRAILER_OF(NAY_SST_MAX_SEQUENCE)};
   if (it->table->order_unknown != NAY_OK) {
-    return iter_end(it, nay__sst_order_unknown(it->table, &it->diag));
+    return iter_set_status(it, nay__sst_order_unknown(it->table, &it->diag));
   }
   nay_status status = iter_index(it);
   if (status == NAY_OK) status = nay__cursor_seek(&it->index, &target, &it->diag);
-  if (status == NAY_OK) status = iter_jump(it);
+  if (status == NAY_OK) status = iter_load_after_seek(it);
   if (status == NAY_OK) {
     status = iter_in_block(it, nay__cursor_seek(&it->data, &target, &it->diag));
-    status = iter_carry(it, status, nay__cursor_next, nay__cursor_first);
+    status = iter_skip_empty(it, status, nay__cursor_next, nay__cursor_first);
   }
-  return iter_settle(it, status);
+  return iter_end_move(it, status);
 }
 
-/* The last entry before the target; or, if an entry has the target's user key and is not before it,
- * and `stay`, that one. Reads one block, or two if the target is before all of the first. */
+/* Seeks the last entry before the target. With `stay`, an entry at or after the target that has its
+ * user key is taken instead. Reads one block, or two if the target precedes all entries of the
+ * first. */
 static nay_status iter_seek_back(nay_sst_iter *it, const nay_target *target, bool stay) {
-  it->ends = false;
+  it->has_end = false;
   if (it->table->order_unknown != NAY_OK) {
-    return iter_end(it, nay__sst_order_unknown(it->table, &it->diag));
+    return iter_set_status(it, nay__sst_order_unknown(it->table, &it->diag));
   }
   nay_status status = iter_index(it);
   if (status == NAY_OK) status = nay__cursor_seek(&it->index, target, &it->diag);
   if (status == NAY_ENOENT) return nay_sst_iter_last(it);
-  if (status == NAY_OK) status = iter_jump(it);
-  if (status != NAY_OK) return iter_end(it, status);
+  if (status == NAY_OK) status = iter_load_after_seek(it);
+  if (status != NAY_OK) return iter_set_status(it, status);
   status = iter_in_block(it, nay__cursor_seek(&it->data, target, &it->diag));
   if (status == NAY_OK && stay) {
     nay_order order = it->table->order;
     const nay_buffer *key = &it->data.key;
     size_t len = nay__user_len(order, key->len);
     if (nay__compare_users(order, key->at, len, target->user, target->len) == 0) {
-      return iter_end(it, NAY_OK);
+      return iter_set_status(it, NAY_OK);
     }
   }
   if (status == NAY_OK) {
     status = nay__cursor_prev(&it->data, &it->diag);
-  } else if (status == NAY_ENOENT) { /* all of the block is before it */
+  } else if (status == NAY_ENOENT) { /* all entries of the block precede the target */
     status = nay__cursor_last(&it->data, &it->diag);
   }
   status = iter_in_block(it, status);
-  return iter_end(it, iter_carry(it, status, nay__cursor_prev, nay__cursor_last));
+  return iter_set_status(it, iter_skip_empty(it, status, nay__cursor_prev, nay__cursor_last));
 }
 
 nay_status nay__sst_iter_seek_before(nay_sst_iter *it, const void *key, size_t len) {
@@ -182,37 +186,37 @@ nay_status nay__sst_iter_seek_before(nay_sst_iter *it, const void *key, size_t l
 }
 
 static nay_status iter_bad_argument(nay_sst_iter *it) {
-  return iter_end(it, nay__fail(&it->diag, NAY_EINVAL, "a key is NULL and has a length", 0));
+  return iter_set_status(it, nay__fail(&it->diag, NAY_EINVAL, "a key is NULL and has a length", 0));
 }
 
 nay_status nay_sst_iter_seek(nay_sst_iter *it, const void *key, size_t len) {
   if (key == NULL && len != 0) return iter_bad_argument(it);
-  it->ends = false;
+  it->has_end = false;
   return iter_seek(it, key, len);
 }
 
 nay_status nay_sst_iter_seek_for_prev(nay_sst_iter *it, const void *key, size_t len) {
   if (key == NULL && len != 0) return iter_bad_argument(it);
-  /* sequence 0, a deletion: no version of the key is behind it */
+  /* trailer 0 (sequence 0, deletion) sorts after every version of the key */
   nay_target target = {len != 0 ? key : (const void *)"", len, 0};
   return iter_seek_back(it, &target, true);
 }
 
-/* Sets the end of a range, copied; the caller may change it. */
-static nay_status iter_end_before(nay_sst_iter *it, bool ends, const void *end, size_t len) {
-  it->ends = ends;
+/* Sets the exclusive end of a range; `end` is copied. */
+static nay_status iter_set_end(nay_sst_iter *it, bool has_end, const void *end, size_t len) {
+  it->has_end = has_end;
   it->end.len = 0;
-  if (nay__buffer_append(&it->end, end, ends ? len : 0, &it->table->allocator) == NAY_OK) {
+  if (nay__buffer_append(&it->end, end, has_end ? len : 0, &it->table->allocator) == NAY_OK) {
     return NAY_OK;
   }
-  return iter_end(it, nay__fail(&it->diag, NAY_ENOMEM, "no memory for a key", 0));
+  return iter_set_status(it, nay__fail(&it->diag, NAY_ENOMEM, "no memory for a key", 0));
 }
 
-/* From `from` to the end that is set, if the filter of prefixes lets us. */
-static nay_status iter_scan(nay_sst_iter *it, const uint8_t *from, size_t len) {
+/* Seeks `from` in a range whose end is set, unless the prefix filter excludes the range. */
+static nay_status iter_seek_range(nay_sst_iter *it, const uint8_t *from, size_t len) {
   nay_bytes start = {from, len}, end = {it->end.at, it->end.len};
-  if (nay__sst_probe_range(it->table, start, it->ends ? &end : NULL) == NAY_SAYS_NAY) {
-    return iter_end(it, NAY_ENOENT);
+  if (nay__sst_probe_range(it->table, start, it->has_end ? &end : NULL) == NAY_SAYS_NAY) {
+    return iter_set_status(it, NAY_ENOENT);
   }
   return iter_seek(it, from, len);
 }
@@ -220,24 +224,25 @@ static nay_status iter_scan(nay_sst_iter *it, const uint8_t *from, size_t len) {
 nay_status nay_sst_iter_range(nay_sst_iter *it, const void *from, size_t from_len, const void *to,
                               size_t to_len) {
   if ((from == NULL && from_len != 0) || (to == NULL && to_len != 0)) return iter_bad_argument(it);
-  NAY_TRY(iter_end_before(it, to != NULL, to, to_len));
-  if (from == NULL) return iter_first(it); /* the empty key need not be the first */
-  return iter_scan(it, from_len != 0 ? from : (const void *)"", from_len);
+  NAY_TRY(iter_set_end(it, to != NULL, to, to_len));
+  if (from == NULL)
+    return iter_first(it); /* the empty key need not be the smallest of a comparator */
+  return iter_seek_range(it, from_len != 0 ? from : (const void *)"", from_len);
 }
 
 nay_status nay_sst_iter_prefix(nay_sst_iter *it, const void *prefix, size_t len) {
   if (prefix == NULL && len != 0) return iter_bad_argument(it);
   if (it->table->order.user != NULL) {
     const char *what = "keys of one prefix, in another order than bytewise";
-    return iter_end(it, nay__fail(&it->diag, NAY_ENOTSUP, what, 0));
+    return iter_set_status(it, nay__fail(&it->diag, NAY_ENOTSUP, what, 0));
   }
   const uint8_t *p = len != 0 ? prefix : (const void *)"";
   size_t n = len;
   while (n > 0 && p[n - 1] == 0xff) n--;
-  /* the first key behind them all: the last byte that can grow does */
-  NAY_TRY(iter_end_before(it, n != 0, p, n));
+  /* the successor of the prefix: increment the last byte that is not 0xff */
+  NAY_TRY(iter_set_end(it, n != 0, p, n));
   if (n != 0) it->end.at[n - 1]++;
-  return iter_scan(it, p, len);
+  return iter_seek_range(it, p, len);
 }
 
 bool nay_sst_iter_valid(const nay_sst_iter *it) { return it->valid; }

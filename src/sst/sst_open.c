@@ -1,17 +1,24 @@
-/* sst_open.c - opens a table: footer, index, filters, comparator, and the range of its keys. */
+/*
+ * sst_open.c - opens a table.
+ *
+ *   footer -> metaindex -> filters, properties, comparator -> index -> key range -> key order
+ *
+ * LevelDB's footer has no checksum, so what it names is verified by the layout of the file
+ * (open_check_layout).
+ */
 #include "os/file.h"
 #include "sst/crc32c.h"
 #include "sst/properties.h"
 #include "sst/sst_foreign.h"
 
-/* ---- the range of keys ---- */
+/* ---- the key range ---- */
 
-static nay_status open_copy(nay_sst *t, nay_buffer *to, const nay_buffer *key) {
+static nay_status open_copy_key(nay_sst *t, nay_buffer *to, const nay_buffer *key) {
   to->len = 0;
   return nay__buffer_append(to, key->at, key->len, &t->allocator);
 }
 
-/* The next data block: they stand in the order of the index. */
+/* Visits the next index entry. Data blocks lie in the file in index order. */
 static nay_status open_walk_block(nay_sst *t, const nay_entry *entry, nay_diag *diag,
                                   nay_handle *first) {
   nay_handle handle;
@@ -25,7 +32,8 @@ static nay_status open_walk_block(nay_sst *t, const nay_entry *entry, nay_diag *
   return NAY_OK;
 }
 
-/* The index: how many blocks, where the first is and the last ends, the last key. */
+/* Walks the index: counts the data blocks, finds the first one and the end of the last, and copies
+ * the last index key, an upper bound of all keys. */
 static nay_status open_walk_index(nay_sst *t, nay_diag *diag, nay_handle *first) {
   nay_cursor c = {.block = t->index, .order = NAY_BYTEWISE, .allocator = &t->allocator};
   nay_status status = nay__cursor_first(&c, diag);
@@ -34,17 +42,16 @@ static nay_status open_walk_index(nay_sst *t, nay_diag *diag, nay_handle *first)
     status = open_walk_block(t, &c.entry, diag, first);
     if (status == NAY_OK) status = nay__cursor_next(&c, diag);
   }
-  /* past the end the cursor still has the last key */
-  if (status == NAY_ENOENT) status = t->empty ? NAY_OK : open_copy(t, &t->largest, &c.key);
+  /* a cursor past the end still has the last key */
+  if (status == NAY_ENOENT) status = t->empty ? NAY_OK : open_copy_key(t, &t->largest, &c.key);
   nay__buffer_free(&c.key, &t->allocator);
   return status;
 }
 
-/*
- * The first data block: its first key is the smallest of the table, and all its keys tell whether
- * they are internal ones. A table opens even if the block cannot be read: a get of one of its keys
- * reports that, and every get if only this block could tell that the keys are plain.
- */
+/* Reads the first data block. Its first key is the smallest key of the table, and its keys tell
+ * whether they are internal keys. The table opens even if this block cannot be read: gets of its
+ * keys report the error, and every get does if only this block could tell that the keys are
+ * plain. */
 nay_status nay__sst_first_block(nay_sst *t, nay_handle handle) {
   nay_hold *hold = NULL;
   nay_bytes contents;
@@ -67,7 +74,7 @@ nay_status nay__sst_first_block(nay_sst *t, nay_handle handle) {
   if (status == NAY_OK) {
     c.block = block;
     status = nay__cursor_first(&c, NULL);
-    if (status == NAY_OK) status = open_copy(t, &t->smallest, &c.key);
+    if (status == NAY_OK) status = open_copy_key(t, &t->smallest, &c.key);
     t->has_smallest = status == NAY_OK;
   }
   nay__buffer_free(&c.key, &t->allocator);
@@ -101,11 +108,9 @@ static nay_status open_footer(nay_sst *t, nay_diag *diag) {
                    t->file_len - 8);
 }
 
-/*
- * The comparator that the table names must be the caller's. Without a name the caller's is used,
- * and the order of the keys is checked; but nay names every comparator, so a table of nay's without
- * a name is in bytewise order.
- */
+/* Compares the comparator that the table names with the caller's. A table without a name is
+ * searched with the caller's comparator, and its key order is verified. nay names every comparator,
+ * so a table of nay's without a name is in bytewise order. */
 static nay_status open_comparator(nay_sst *t, const nay_properties *p, nay_diag *diag) {
   const char *stored = p->comparator;
   if (t->options.stored_comparator != NULL) {
@@ -124,7 +129,7 @@ static nay_status open_comparator(nay_sst *t, const nay_properties *p, nay_diag 
                    t->properties.at.offset + p->comparator_at);
 }
 
-/* A copy of the block of properties as it is stored, with its trailer. */
+/* Copies the properties block as it is stored, with its trailer. */
 static nay_status open_copy_properties(nay_sst *t, nay_buffer *copy, nay_diag *diag) {
   nay_handle h = t->properties.at;
   size_t len = (size_t)h.size + NAY_BLOCK_TRAILER;
@@ -134,12 +139,10 @@ static nay_status open_copy_properties(nay_sst *t, nay_buffer *copy, nay_diag *d
   return NAY_OK;
 }
 
-/*
- * Properties whose checksum is wrong may be those of an ingested table: RocksDB writes its sequence
- * number over the 0 that the checksum was computed with, and leaves the checksum. Then *p has
- * the offset of that number.
- */
-static nay_status open_ingested(nay_sst *t, nay_properties *p, nay_diag *diag) {
+/* Examines a properties block whose checksum does not match. When RocksDB ingests a table, it
+ * overwrites the global sequence number 0 in the block without updating the checksum. If the
+ * checksum matches with 0 in that place, *p gets the properties. */
+static nay_status open_check_ingested(nay_sst *t, nay_properties *p, nay_diag *diag) {
   nay_buffer copy = {NULL, 0, 0};
   nay_properties found = {.nentries = 0};
   nay_status status = open_copy_properties(t, &copy, diag);
@@ -160,7 +163,7 @@ static nay_status open_load_properties(nay_sst *t, nay_properties *p, nay_diag *
   nay_status status =
       nay__sst_read_checked(t, &t->properties, &t->properties_hold, diag, &contents);
   if (status == NAY_ECORRUPT && t->rocksdb_meta) {
-    NAY_TRY(open_ingested(t, p, diag));
+    NAY_TRY(open_check_ingested(t, p, diag));
     if (p->unsupported != NULL) return NAY_OK;
   }
   NAY_TRY(status);
@@ -168,10 +171,8 @@ static nay_status open_load_properties(nay_sst *t, nay_properties *p, nay_diag *
   return nay__in_file(status, diag, t->properties.at);
 }
 
-/*
- * RocksDB's format 0 has LevelDB's footer and blocks, but its tables may have what would make
- * answers wrong. Its filter block may have prefixes of keys alone.
- */
+/* Reads the properties. RocksDB's format_version 0 has LevelDB's footer and blocks, but some of its
+ * options would make answers wrong; its filter block may have prefixes only. */
 static nay_status open_properties(nay_sst *t, nay_diag *diag) {
   nay_properties p = {.whole_keys = true};
   if (t->properties.at.size != 0) NAY_TRY(open_load_properties(t, &p, diag));
@@ -200,12 +201,10 @@ static nay_status open_index(nay_sst *t, nay_diag *diag, nay_handle *first) {
   return nay__in_file(open_walk_index(t, diag, first), diag, handle);
 }
 
-/*
- * Where the blocks stand tells whether the footer names the right ones. LevelDB's order fixes both
- * (footer.c). If the metaindex is the last block, it must be one of RocksDB's, or the two have been
- * exchanged. Data blocks begin the file, and behind them stand meta blocks, metaindex and index: so
- * no other block can be the index, and no empty one hide the data.
- */
+/* Checks the order of the blocks in the file, which tells whether the footer names the right ones.
+ * Data blocks come first, then meta blocks, metaindex and index; so no other block can pose as the
+ * index, and no empty index can hide the data. RocksDB writes the metaindex last; in a table of
+ * LevelDB that means the two handles were exchanged. */
 static nay_status open_check_layout(const nay_sst *t, nay_handle first, nay_diag *diag) {
   const nay_footer *f = &t->footer;
   const char *what = NULL;
@@ -224,7 +223,7 @@ static nay_status open_parts(nay_sst *t, nay_diag *diag) {
   NAY_TRY(open_footer(t, diag));
   t->order_guessed = t->options.keys == NAY_SST_KEYS_AUTO;
   t->order = (nay_order){t->options.comparator, t->options.keys == NAY_SST_KEYS_INTERNAL};
-  NAY_TRY(nay__sst_filters_open(t, diag)); /* says whether the other blocks are RocksDB's */
+  NAY_TRY(nay__sst_filters_open(t, diag)); /* also tells whether the other blocks are RocksDB's */
   NAY_TRY(open_properties(t, diag));
   NAY_TRY(open_index(t, diag, &first));
   NAY_TRY(open_check_layout(t, first, diag));
@@ -279,7 +278,7 @@ static nay_status open_new(const nay_sst_read_options *options, const nay_alloca
   return NAY_OK;
 }
 
-/* The engine whose magic number ends the file; NULL: LevelDB, or none. */
+/* Finds the engine by the magic number at the end of the file. NULL: LevelDB, or unknown. */
 static nay_status open_recognise(const nay_sst *t, nay_diag *diag,
                                  const nay_foreign_engine **engine) {
   uint8_t bytes[64];
@@ -299,8 +298,8 @@ static size_t open_memory_of(const nay_hold *h) {
   return h != NULL ? sizeof *h + h->raw.cap + h->plain.cap : 0;
 }
 
-/* The index has been checked: from here on the cache has it, unless it is used in place. */
-static nay_status open_leave_index(nay_sst *t) {
+/* Moves the verified index to the cache, unless it is used in place. */
+static nay_status open_move_index_to_cache(nay_sst *t) {
   if (t->index_hold == NULL || t->foreign != NULL || !nay__sst_budgeted(t)) return NAY_OK;
   nay_bytes bytes = {t->index.bytes, nay__block_len(&t->index)};
   t->index_crc = nay__crc32c(0, bytes.at, bytes.len);
@@ -311,8 +310,8 @@ static nay_status open_leave_index(nay_sst *t) {
   return NAY_OK;
 }
 
-/* What the table has in memory while it is open counts in the cache's budget. */
-static void open_hold_memory(nay_sst *t) {
+/* Charges the memory that an open table keeps to the cache's budget. */
+static void open_charge_memory(nay_sst *t) {
   if ((t->options.flags & NAY_SST_BUDGETED) == 0) return;
   t->held = sizeof *t + t->checked_len + t->smallest.cap + t->largest.cap +
             open_memory_of(t->index_hold) + open_memory_of(t->filter_hold) +
@@ -321,7 +320,7 @@ static void open_hold_memory(nay_sst *t) {
   nay__cache_hold(t->options.cache, t->held);
 }
 
-/* engine NULL: by its magic number. */
+/* Opens the table in `t`, or frees it. `engine` NULL: the magic number tells. */
 static nay_status open_finish(nay_sst *t, const nay_foreign_engine *engine, nay_diag *diag,
                               nay_sst **sst) {
   const nay_foreign_engine *named = engine;
@@ -333,13 +332,13 @@ static nay_status open_finish(nay_sst *t, const nay_foreign_engine *engine, nay_
   if (status == NAY_OK) {
     status = engine != NULL ? nay__sst_open_foreign(t, engine, diag) : open_parts(t, diag);
   }
-  if (status == NAY_OK) status = open_leave_index(t);
+  if (status == NAY_OK) status = open_move_index_to_cache(t);
   if (status != NAY_OK) {
     if (status == NAY_ENOMEM) nay__fail(diag, status, "no memory for a table", 0);
     nay_sst_free(t);
     return status;
   }
-  open_hold_memory(t);
+  open_charge_memory(t);
   *sst = t;
   return NAY_OK;
 }
@@ -394,14 +393,14 @@ nay_status nay_sst_open_file(const nay_sst_file *file, const nay_sst_read_option
   nay_sst *t;
   if (file == NULL || sst == NULL) return nay__fail(diag, NAY_EINVAL, "file or sst is NULL", 0);
   NAY_TRY(nay__abi_read(NAY_ABI_SST_FILE, file, diag, &own));
-  size_t len; /* blocks are no longer than the file: their lengths fit as well */
+  size_t len; /* blocks are shorter than the file, so their lengths fit a size_t too */
   if (own.read_at == NULL || !nay__size_ok(own.length, &len)) {
     return nay__fail(diag, NAY_EINVAL, "the file has no read_at, or is too long for this machine",
                      0);
   }
   NAY_TRY(open_new(options, allocator, diag, &t));
   t->file = own;
-  t->file.close = NULL; /* the caller's until the table is open */
+  t->file.close = NULL; /* the file belongs to the caller until the table is open */
   t->file_len = own.length;
   NAY_TRY(open_finish(t, NULL, diag, &t));
   t->file.close = own.close;

@@ -1,27 +1,27 @@
 /*
- * sst_order.c - what the keys of a table are, and whether they are in the order that a search
- * assumes.
+ * sst_order.c - detects the kind of keys of a table, and verifies that they are in the order that a
+ * search assumes.
  *
- * LevelDB's file names neither the kind of its keys nor its comparator. Tables with nay's own
- * filters or properties name the kind; for all others nay__sst_guess_order decides from the keys.
+ * LevelDB's tables state neither the kind of their keys nor their comparator. Tables with nay's own
+ * filters or properties state the kind; for others nay__sst_guess_order infers it from the keys.
  *
- * A search with another comparator than the table's would miss keys. nay__sst_check_order checks
- * the index, and sst_read.c each data block when it is first used. That does not find every such
- * table: a key that another comparator has put into another block is missed although the block that
- * the search reads is in order. So nay__sst_check_order also checks blocks spread over the whole
- * table, and all blocks of a small one, unless the file says that nay wrote it.
+ * A search with a comparator other than the table's would miss keys. nay__sst_check_order therefore
+ * verifies the index, and sst_read.c verifies each data block on first use. This is not enough: a
+ * key that another comparator put into another block is missed, although the block that is searched
+ * is in order. So nay__sst_check_order also verifies a sample of blocks spread over the table,
+ * which is all blocks of a small table, unless the file states that nay wrote it.
  */
 #include "sst/sst.h"
 
-#define ORDER_INDEX_KEYS 64u /* examined to tell internal keys */
-#define ORDER_SAMPLES 8u     /* data blocks checked, the first and the last included */
+#define ORDER_INDEX_KEYS 64u /* index keys examined to detect internal keys */
+#define ORDER_SAMPLES 8u     /* data blocks verified, the first and the last included */
 
-/* ---- internal keys or plain ones ---- */
+/* ---- kind of keys ---- */
 
 typedef struct order_guess {
   nay_buffer last;
   size_t nkeys;
-  bool internal; /* no key so far contradicts it */
+  bool internal; /* no key so far contradicts internal keys */
 } order_guess;
 
 static nay_status order_guess_key(nay_sst *t, order_guess *g, const nay_buffer *key) {
@@ -36,7 +36,8 @@ static nay_status order_guess_key(nay_sst *t, order_guess *g, const nay_buffer *
   return nay__buffer_append(&g->last, key->at, key->len, &t->allocator);
 }
 
-/* Up to `most` keys of a block. Damage ends the walk; others report it. */
+/* Examines up to `most` keys of a block. Damage ends the walk; it is reported by the reads of the
+ * block. */
 static nay_status order_guess_block(nay_sst *t, order_guess *g, const nay_block *block,
                                     size_t most) {
   nay_cursor c = {.block = *block, .order = NAY_BYTEWISE, .allocator = &t->allocator};
@@ -54,7 +55,7 @@ nay_status nay__sst_guess_order(nay_sst *t, const nay_block *first_block) {
   nay_status status = NAY_OK;
   if (first_block != NULL) status = order_guess_block(t, &g, first_block, SIZE_MAX);
   size_t nkeys = g.nkeys;
-  g.nkeys = 0; /* the index starts over */
+  g.nkeys = 0; /* index keys are compared with each other only */
   if (status == NAY_OK) status = order_guess_block(t, &g, &t->index, ORDER_INDEX_KEYS);
   bool any = nkeys + g.nkeys != 0;
   t->order.internal = any && g.internal;
@@ -62,19 +63,18 @@ nay_status nay__sst_guess_order(nay_sst *t, const nay_block *first_block) {
   return status;
 }
 
-/* ---- the order of keys ---- */
+/* ---- key order ---- */
 
-/* The result of the blocks that were checked. */
+/* Outcome of the sampled blocks. */
 typedef struct order_samples {
   nay_hold *hold;
-  bool any;          /* one is in order */
-  nay_status unread; /* why another could not be read */
+  bool any;          /* at least one block is in order */
+  nay_status unread; /* why a block could not be read; NAY_OK: all could */
   nay_diag unread_why;
 } order_samples;
 
-/* One block. NAY_ENOTSUP: its keys are in another order. A block that cannot be read is no error
- * here.
- */
+/* Verifies one sampled block. NAY_ENOTSUP: its keys are in another order. A block that cannot be
+ * read is recorded, and no error here. */
 static nay_status order_sample_block(nay_sst *t, const nay_entry *entry, order_samples *samples,
                                      nay_diag *diag) {
   nay_handle handle = {0, 0};
@@ -101,11 +101,10 @@ static nay_status order_sample_block(nay_sst *t, const nay_entry *entry, order_s
   return NAY_OK;
 }
 
-/*
- * A damaged block is reported to gets of its keys, as long as another block shows the order. But if
- * one block lacks its codec, most do: then the order stays unknown.
- */
-static void order_judge(nay_sst *t, const order_samples *samples) {
+/* Decides from the samples whether searches can be trusted. A damaged block is reported by gets of
+ * its keys, as long as another block shows the order. A missing codec usually concerns most blocks,
+ * so then the order stays unknown. */
+static void order_decide(nay_sst *t, const order_samples *samples) {
   if (t->order_named || (samples->any && samples->unread != NAY_ENOTSUP)) return;
   t->order_unknown = samples->unread;
   t->order_unknown_why = samples->unread_why;
@@ -122,7 +121,7 @@ static nay_status order_check_samples(nay_sst *t, nay_diag *diag) {
     if (i % step == 0 || last) status = order_sample_block(t, &c.entry, &samples, diag);
     if (status == NAY_OK) status = nay__cursor_next(&c, diag);
   }
-  order_judge(t, &samples);
+  order_decide(t, &samples);
   nay__buffer_free(&c.key, &t->allocator);
   nay__hold_free(samples.hold);
   return status == NAY_ENOENT ? NAY_OK : status;
@@ -135,7 +134,7 @@ nay_status nay__sst_check_order(nay_sst *t, nay_diag *diag) {
 }
 
 nay_status nay__sst_join(const nay_sst *t, size_t number, nay_diag *diag, const nay_sst **first) {
-  if (t->empty) return NAY_OK; /* nothing is in order or out of it */
+  if (t->empty) return NAY_OK; /* an empty table has no order */
   if (*first == NULL) {
     *first = t;
     return NAY_OK;

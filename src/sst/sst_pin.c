@@ -1,14 +1,14 @@
 /*
- * sst_pin.c - the block of an iterator, kept beyond its next movement.
+ * sst_pin.c - pins the block of an iterator beyond its next move, without copying it.
  *
- * Where a block lies decides what a pin costs:
+ * The cost depends on where the block lies:
  *
  *   in a mapped file, uncompressed   nothing: the bytes stay while the table is open
- *   in the cache                     one more pin of the cache entry
- *   in memory of the iterator        its buffer becomes a shared one with a reference count, and
- *                                    the iterator gets another for the next block
+ *   in the cache                     one more reference to the cache entry
+ *   in the iterator's buffer         the buffer becomes a reference-counted shared block, and the
+ *                                    iterator allocates another for its next block
  *
- * So no bytes are copied, and the memory of a block is freed with the last that refers to it.
+ * The last reference frees the memory of a block.
  */
 #include "sst/sst_foreign.h"
 #include "sst/sst_iter.h"
@@ -32,7 +32,7 @@ void nay__hold_release(nay_hold *h) {
   nay__free(&a, shared, sizeof *shared);
 }
 
-/* The buffer of the hold that has the block becomes a shared one. */
+/* Turns the buffer of the hold that has the block into a shared block. */
 static nay_status pin_share(nay_hold *h, const uint8_t *block) {
   nay_buffer *buffer = block == h->plain.at ? &h->plain : &h->raw;
   if (h->shared != NULL) return NAY_OK;
@@ -49,7 +49,7 @@ nay_status nay__hold_pin(const nay_sst *t, nay_hold *from, const uint8_t *block,
   bool cached = from != NULL && from->pin != NULL && block == from->pin->bytes;
   bool own = from != NULL && !cached &&
              (from->shared != NULL || block == from->plain.at || block == from->raw.at);
-  if (!cached && !own) return NAY_OK; /* in place */
+  if (!cached && !own) return NAY_OK; /* used in place */
   if (*to == NULL) {
     *to = nay__alloc(&t->allocator, sizeof **to);
     if (*to == NULL) return NAY_ENOMEM;

@@ -1,14 +1,16 @@
 /*
- * sst_read.c - a block from the file or the cache.
+ * sst_read.c - reads a block, from the cache or from the file.
  *
- * An uncompressed block of a mapped file is used in place. Everything else needs memory: the
- * cache's if there is one, else that of the hold, which the caller reuses, so that a get in steady
- * state allocates nothing.
+ *   mapped, uncompressed       used in place
+ *   with a cache               the block is read or uncompressed into a cache entry, and pinned
+ *   otherwise                  the block is read or uncompressed into the caller's hold
+ *
+ * The caller reuses its hold, so a get in steady state allocates nothing.
  */
 #include "sst/codec.h"
 #include "sst/sst_foreign.h"
 
-#define READ_HASH_INDEX 0x80u /* in the last byte of a block of RocksDB's */
+#define READ_HASH_INDEX 0x80u /* flag in the last byte of a RocksDB block */
 
 nay_hold *nay__hold_of(const nay_sst *t, nay_hold **slot) {
   if (*slot == NULL) {
@@ -41,7 +43,7 @@ static nay_bytes read_pin(const nay_sst *t, nay_hold *h, nay_cache_entry *e) {
   return (nay_bytes){e->bytes, e->len};
 }
 
-/* The block with its trailer: in place, or read into hold->raw. */
+/* Sets *raw to the stored block with its trailer: in place, or read into hold->raw. */
 static nay_status read_raw(const nay_sst *t, nay_handle handle, nay_hold **slot, nay_diag *diag,
                            const uint8_t **raw) {
   size_t len = (size_t)handle.size + NAY_BLOCK_TRAILER;
@@ -99,7 +101,7 @@ static nay_status read_into_hold(const nay_sst *t, const uint8_t *raw, nay_handl
   return NAY_OK;
 }
 
-/* From the cache, if it may be there. */
+/* Finds the block in the cache, unless it is used in place. */
 static bool read_cached(const nay_sst *t, nay_handle handle, nay_hold **slot, nay_bytes *contents) {
   if (t->options.cache == NULL || nay__sst_in_place(t, handle)) return false;
   nay_hold *h = nay__hold_of(t, slot);
@@ -111,7 +113,8 @@ static bool read_cached(const nay_sst *t, nay_handle handle, nay_hold **slot, na
   return true;
 }
 
-/* A block of a foreign table, translated; into the cache if that is for it. */
+/* Reads a block of a foreign table and translates it. With `cache` it is inserted into the
+ * cache. */
 static nay_status read_translated(const nay_sst *t, nay_handle handle, bool cache, nay_hold **slot,
                                   nay_diag *diag, nay_bytes *contents) {
   nay_hold *h = nay__hold_of(t, slot);
@@ -127,7 +130,8 @@ static nay_status read_translated(const nay_sst *t, nay_handle handle, bool cach
   return NAY_OK;
 }
 
-/* From the file: verified unless the caller knows that it was, into the cache if that is for it. */
+/* Reads a block from the file. With `verified` its checksum is not compared again; with `cache` it
+ * is inserted into the cache. */
 static nay_status read_block(const nay_sst *t, nay_handle handle, bool verified, bool cache,
                              nay_hold **slot, nay_diag *diag, nay_bytes *contents) {
   const uint8_t *raw;
@@ -153,8 +157,8 @@ static nay_status read_outside(nay_diag *diag, nay_handle handle) {
   return nay__fail(diag, NAY_ECORRUPT, "a handle points outside of the file", handle.offset);
 }
 
-/* What a block.h block is of the contents. */
-static nay_bytes read_entries(const nay_sst *t, nay_bytes contents) {
+/* Strips the terms that follow a translated block, so that the rest is a block of block.h. */
+static nay_bytes read_strip_terms(const nay_sst *t, nay_bytes contents) {
   if (t->foreign != NULL) contents.len = nay__foreign_block_len(contents);
   return contents;
 }
@@ -164,40 +168,41 @@ nay_status nay__sst_read(const nay_sst *t, nay_handle handle, nay_hold **slot, n
   if (!nay__handle_fits(handle, t->footer.at)) return read_outside(diag, handle);
   nay__hold_release(*slot);
   NAY_TRY(read_block(t, handle, false, false, slot, diag, contents));
-  *contents = read_entries(t, *contents);
+  *contents = read_strip_terms(t, *contents);
   return NAY_OK;
 }
 
 nay_status nay__sst_read_checked(const nay_sst *t, const nay_checked_handle *handle,
                                  nay_hold **slot, nay_diag *diag, nay_bytes *contents) {
   NAY_TRY(nay__sst_read(t, handle->at, slot, diag, contents));
-  if (!handle->checked) return NAY_OK; /* so are all blocks of foreign tables */
+  if (!handle->checked)
+    return NAY_OK; /* LevelDB's own handles and those of foreign tables have no checksum */
   const uint8_t *raw = t->bytes != NULL ? t->bytes + handle->at.offset : (*slot)->raw.at;
   if (nay__checked_handle_is(handle, raw)) return NAY_OK;
   return nay__fail(diag, NAY_ECORRUPT, "another block stands in the place of this one",
                    handle->at.offset);
 }
 
-/*
- * One bit per data block records that it is checked: the order of its keys and, in a mapped file,
- * its checksum. An index entry is at least five bytes long, so a quarter of its offset is unique.
- */
-static uint8_t *read_bit(const nay_sst *t, const nay_entry *entry, uint8_t *mask) {
+/* Finds the bit that records that a data block is checked: the order of its keys and, in a mapped
+ * file, its checksum. The offset of its index entry identifies the block; an index entry has at
+ * least five bytes, so offset / 4 is unique. */
+static uint8_t *read_checked_bit(const nay_sst *t, const nay_entry *entry, uint8_t *mask) {
   size_t bit = entry->at / 4;
   *mask = (uint8_t)(1u << bit % 8);
   return t->checked != NULL && bit / 8 < t->checked_len ? t->checked + bit / 8 : NULL;
 }
 
 static bool read_is_checked(const nay_sst *t, const nay_entry *entry) {
-  uint8_t mask, *byte = read_bit(t, entry, &mask);
+  uint8_t mask, *byte = read_checked_bit(t, entry, &mask);
   return byte != NULL && (nay__atomic_load8(byte) & mask) != 0;
 }
 
-/* The index keys of a block and of the one before it, which has none if *first. */
-static nay_status read_bounds(const nay_entry *entry, nay_cursor *before, nay_buffer *upto,
+/* Finds the index keys around a block: the key of its own entry, an inclusive upper bound, and the
+ * key before, unless *first. */
+static nay_status read_bounds(const nay_entry *entry, nay_cursor *before, nay_buffer *upper,
                               bool *first, nay_diag *diag) {
   NAY_TRY(nay__cursor_at(before, entry->at, diag));
-  *upto = before->key;
+  *upper = before->key;
   before->key = (nay_buffer){NULL, 0, 0};
   nay_status status = nay__cursor_prev(before, diag);
   *first = status == NAY_ENOENT;
@@ -207,16 +212,16 @@ static nay_status read_bounds(const nay_entry *entry, nay_cursor *before, nay_bu
 nay_status nay__sst_check_block(const nay_sst *t, const nay_block *index, const nay_entry *entry,
                                 nay_handle handle, const nay_block *block, nay_diag *diag) {
   const nay_allocator *a = &t->allocator;
-  uint8_t mask, *byte = read_bit(t, entry, &mask);
+  uint8_t mask, *byte = read_checked_bit(t, entry, &mask);
   nay_cursor before = {.block = *index, .order = t->order, .allocator = a};
-  nay_buffer upto = {NULL, 0, 0};
+  nay_buffer upper = {NULL, 0, 0};
   bool first = false;
-  nay_status status = read_bounds(entry, &before, &upto, &first, diag);
+  nay_status status = read_bounds(entry, &before, &upper, &first, diag);
   if (status == NAY_OK) {
-    status = nay__block_check(block, t->order, first ? NULL : &before.key, &upto, a, diag);
+    status = nay__block_check(block, t->order, first ? NULL : &before.key, &upper, a, diag);
   }
   nay__buffer_free(&before.key, a);
-  nay__buffer_free(&upto, a);
+  nay__buffer_free(&upper, a);
   if (status == NAY_OK && byte != NULL) (void)nay__atomic_or8(byte, mask);
   return nay__in_file(status, diag, handle);
 }
@@ -249,7 +254,7 @@ nay_status nay__sst_read_data(const nay_sst *t, const nay_block *index, const na
     NAY_TRY(read_block(t, handle, verified, cache, slot, diag, &contents));
   }
   if (*slot != NULL) (*slot)->cached = cached;
-  contents = read_entries(t, contents);
+  contents = read_strip_terms(t, contents);
   NAY_TRY(nay__sst_block_open(t, contents, handle, diag, block));
   return checked ? NAY_OK : nay__sst_check_block(t, index, entry, handle, block, diag);
 }

@@ -1,4 +1,5 @@
-/* sst_stats.c - implements nay_sst_stats.h: stated properties, and offsets by the index. */
+/* sst_stats.c - implements nay_sst_stats.h: the properties that a table states, and approximate
+ * offsets. */
 #include "nay_sst_stats.h"
 
 #include "sst/sst_get.h"
@@ -28,7 +29,7 @@ nay_status nay_sst_stated(const nay_sst *t, nay_sst_properties *properties) {
   return NAY_OK;
 }
 
-/* Where the data ends: LevelDB takes the metaindex for it as well. */
+/* Returns where the data ends. Like LevelDB, it takes the metaindex's offset. */
 static uint64_t stats_data_end(const nay_sst *t) {
   return t->foreign != NULL ? t->foreign->blocks_end : t->footer.metaindex.offset;
 }

@@ -1,30 +1,31 @@
 /*
- * sst_tables.c - a cache of open tables: what LevelDB calls the table cache.
+ * sst_tables.c - a pool of open tables, like LevelDB's TableCache.
  *
- *   buckets   path -> entry, for all tables that an acquire can find
- *   idle      the entries that nobody uses, the one released last in front
+ *   buckets   hash table: path -> entry, for every table that an acquire can find
+ *   idle      LRU list of the entries without users, the most recently released first
  *
  *                 acquire, not open           acquire
  *        (none) ------------------> in use <---------- idle
  *                                     |  ------------>   |
- *                                     |    release       |  room for another, evict
+ *                                     |    release       |  evicted, or closed to make room
  *                                     v                  v
  *                 released above max_open,             closed
  *                 or after evict
  *
- * An open table has a descriptor or a mapping, its index, and its filters; so the number of open
- * tables bounds files and memory. Where the system gives no further descriptor, idle tables are
- * closed as well. `open` counts what is open, is being opened, or is being closed.
- * It is raised before a file is opened and lowered after one is closed, and a thread that needs
- * room closes its victim first: no moment has more than max_open, unless more are in use.
+ * An open table has a descriptor or a mapping, its index and its filters, so max_open bounds files
+ * and memory. Idle tables are also closed when the system has no file descriptors left.
  *
- * The mutex is held for a few pointers at a time; files are opened and closed outside. So two
- * threads may open one table at the same time: the second to come back closes its own. An evict
- * while a table is being opened may come after its file was replaced: that table is not listed,
- * and closed when it is released.
+ * INVARIANT: stats.open counts tables that are open, being opened or being closed. It is
+ * incremented before a file is opened and decremented after it is closed, and a thread that needs
+ * room closes its victim first. So at most max_open tables are ever open, unless more are in use.
  *
- * Cost: an acquire of an open table is a hash of its path and a few pointers. A table that is
- * opened anew has a new number in the cache of blocks: its old blocks age out there.
+ * The mutex protects only the lists; files are opened and closed without it. Two threads may
+ * therefore open the same table at once: the second one to finish closes its own. An evict during
+ * an open may mean that the file has been replaced since: the table is then not listed, and closed
+ * when released.
+ *
+ * Cost: acquiring an open table hashes its path and updates a few pointers. A table that is
+ * reopened gets a new id in the block cache, and its old blocks age out.
  */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -33,16 +34,16 @@
 #include "os/mutex.h"
 #include "sst/sst.h"
 
-#define TABLES_BUCKETS_MAX 65536u /* beyond, chains get longer */
+#define TABLES_BUCKETS_MAX 65536u /* upper limit; with more open tables the chains get longer */
 
 typedef struct tables_entry tables_entry;
 struct tables_entry {
   nay_sst *sst;
-  uint64_t hash; /* of the path */
+  uint64_t hash; /* hash of the path */
   uint64_t users;
-  bool listed;         /* an acquire finds it */
-  tables_entry *chain; /* of the same bucket */
-  tables_entry *newer; /* of the idle ones */
+  bool listed;         /* the entry is in `buckets`: an acquire finds it */
+  tables_entry *chain; /* next entry of the same bucket */
+  tables_entry *newer; /* neighbour in the idle list, as is `older` */
   tables_entry *older;
   size_t path_size;
   char path[];
@@ -52,18 +53,18 @@ struct nay_sst_tables {
   nay_allocator allocator;
   nay_sst_tables_options options;
   nay_sst_read_options read;
-  nay_mutex mutex; /* of all below */
+  nay_mutex mutex; /* protects all fields below */
   tables_entry **buckets;
   size_t nbuckets; /* a power of two */
   tables_entry *newest, *oldest;
-  uint64_t closing; /* of stats.open */
-  uint64_t evicts;  /* calls */
+  uint64_t closing; /* tables of stats.open that are being closed */
+  uint64_t evicts;  /* number of calls of evict */
   nay_sst_tables_stats stats;
 };
 
-/* ---- with the mutex ---- */
+/* ---- the mutex is held ---- */
 
-/* The link that points to the entry, or to the NULL where it would be. */
+/* Returns the link that points to the entry, or the NULL link where it would be appended. */
 static tables_entry **tables_link(const nay_sst_tables *c, const char *path, uint64_t hash) {
   tables_entry **p = &c->buckets[hash & (c->nbuckets - 1)];
   while (*p != NULL && ((*p)->hash != hash || strcmp((*p)->path, path) != 0)) p = &(*p)->chain;
@@ -100,7 +101,7 @@ static void tables_use(nay_sst_tables *c, tables_entry *e) {
   c->stats.in_use++;
 }
 
-/* The table that was released longest ago, to be closed; NULL: none is idle. */
+/* Unlists the table that was released longest ago, for the caller to close. NULL: none is idle. */
 static tables_entry *tables_take_idle(nay_sst_tables *c) {
   tables_entry *e = c->oldest;
   if (e == NULL) return NULL;
@@ -110,8 +111,9 @@ static tables_entry *tables_take_idle(nay_sst_tables *c) {
   return e;
 }
 
-/* Room for one more. *victim, if not NULL, is to be closed first: its place is the room. False: all
- * are in use, and no more may be. */
+/* Makes room for one more table. If *victim is not NULL, the caller closes it first, and the new
+ * table takes its place. False: max_open tables are in use, and the option `strict` forbids
+ * more. */
 static bool tables_reserve(nay_sst_tables *c, tables_entry **victim) {
   *victim = c->stats.open >= c->options.max_open ? tables_take_idle(c) : NULL;
   if (*victim != NULL) return true;
@@ -120,7 +122,7 @@ static bool tables_reserve(nay_sst_tables *c, tables_entry **victim) {
   return true;
 }
 
-/* ---- without it ---- */
+/* ---- the mutex is not held ---- */
 
 static void tables_close(nay_sst_tables *c, tables_entry *e) {
   if (e == NULL) return;
@@ -128,7 +130,7 @@ static void tables_close(nay_sst_tables *c, tables_entry *e) {
   nay__free(&c->allocator, e, sizeof *e + e->path_size);
 }
 
-/* An entry that nobody can find; it was counted in `closing`. */
+/* Closes an entry that is not listed and is counted in `closing`. */
 static void tables_close_counted(nay_sst_tables *c, tables_entry *e) {
   if (e == NULL) return;
   tables_close(c, e);
@@ -159,8 +161,8 @@ static nay_status tables_open(nay_sst_tables *c, const char *path, uint64_t hash
   return NAY_OK;
 }
 
-/* Whether an open failed for want of descriptors, and closing an idle table made room for another
- * attempt. */
+/* Whether an open failed because no file descriptors are left, and an idle table was closed so that
+ * it can be tried again. */
 static bool tables_retry(nay_sst_tables *c, nay_status status, const nay_diag *diag) {
   if (status != NAY_EIO || !nay__file_too_many(diag)) return false;
   nay__mutex_lock(&c->mutex);
@@ -171,9 +173,9 @@ static bool tables_retry(nay_sst_tables *c, nay_status status, const nay_diag *d
   return e != NULL;
 }
 
-/* A table that was just opened, or the one that another thread listed meanwhile. Its room is
- * reserved; without a table (NULL) it is given back. */
-static tables_entry *tables_settle(nay_sst_tables *c, tables_entry *e, uint64_t evicts) {
+/* Lists a table that was just opened. If another thread listed the same table meanwhile, closes
+ * this one and returns the other. e NULL: the open failed, and its room is given back. */
+static tables_entry *tables_publish(nay_sst_tables *c, tables_entry *e, uint64_t evicts) {
   tables_entry *other = NULL;
   nay__mutex_lock(&c->mutex);
   if (e == NULL) {
@@ -223,7 +225,7 @@ nay_status nay_sst_tables_acquire(nay_sst_tables *c, const char *path, nay_diag 
       *diag = (nay_diag){.what = NULL};
       status = tables_open(c, path, hash, diag, &e);
     } while (tables_retry(c, status, diag));
-    e = tables_settle(c, e, evicts);
+    e = tables_publish(c, e, evicts);
     NAY_TRY(status);
   }
   *sst = e->sst;
@@ -269,7 +271,7 @@ void nay_sst_tables_evict(nay_sst_tables *c, const char *path) {
   tables_close_counted(c, dead);
 }
 
-/* ---- making and releasing ---- */
+/* ---- create and free ---- */
 
 static nay_status tables_options(const nay_sst_tables_options *from, nay_diag *diag,
                                  nay_sst_tables_options *o, nay_sst_read_options *read) {
@@ -277,7 +279,7 @@ static nay_status tables_options(const nay_sst_tables_options *from, nay_diag *d
   NAY_TRY(nay__abi_read(NAY_ABI_SST_TABLES, from, diag, o));
   if (o->max_open == 0) return nay__fail(diag, NAY_EINVAL, "max_open is 0", 0);
   if (o->read != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_READ, o->read, diag, read));
-  o->read = NULL; /* the caller's; the cache has a copy */
+  o->read = NULL; /* owned by the caller; the pool has a copy */
   if (read->stored_comparator != NULL) {
     return nay__fail(diag, NAY_EINVAL, "stored_comparator is for one table", 0);
   }
@@ -329,7 +331,7 @@ void nay_sst_tables_free(nay_sst_tables *c) {
 nay_status nay_sst_tables_describe(const nay_sst_tables *tables, nay_sst_tables_stats *stats) {
   if (tables == NULL || stats == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_SST_TABLES_STATS, stats, NULL));
-  nay_sst_tables *c = (nay_sst_tables *)(uintptr_t)tables; /* for the mutex */
+  nay_sst_tables *c = (nay_sst_tables *)(uintptr_t)tables; /* the cast gives access to the mutex */
   nay__mutex_lock(&c->mutex);
   nay_sst_tables_stats now = c->stats;
   nay__mutex_unlock(&c->mutex);

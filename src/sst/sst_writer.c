@@ -1,15 +1,18 @@
 /*
- * sst_writer.c - writes a table from keys in order, a block at a time.
+ * sst_writer.c - writes a table from sorted entries.
  *
- *   | data block | data block | ... | filters | metaindex | index | footer |
+ *   | data block | data block | ... | filters | properties | metaindex | index | footer |
  *
- * The bytes are those of LevelDB's TableBuilder for the same entries and options, unless the
- * options name one of nay's own filters or properties. An index entry is written once the first key
- * of the next block is known, because its key is the shortest separator of the two. Behind the last
- * block LevelDB shortens the last key; with properties it stays whole, so that the index, which
- * searches rely on, tells the exact last key. In memory are only the
- * open data block, the index, and the keys or hashes that filters still need; filter partitions are
- * written between data blocks as they fill up.
+ * The bytes equal those of LevelDB's TableBuilder for the same entries and options, unless the
+ * options ask for one of nay's own filters or for properties. Filter partitions are written between
+ * data blocks as they fill up.
+ *
+ * An index entry is written when the first key of the next block is known, because its key is the
+ * shortest separator between the two blocks. After the last block LevelDB writes a short successor
+ * of the last key; with properties the last key is kept whole, so that the index tells the exact
+ * largest key.
+ *
+ * Memory: the open data block, the index, and the keys or hashes of filters that are not finished.
  */
 #include "nay_sst.h"
 #include "sst/block.h"
@@ -21,57 +24,57 @@
 #include "sst/sst_io.h"
 #include "sst/write_options.h"
 
-#define WRITER_BUFFER 65536u /* as LevelDB's files */
+#define WRITER_BUFFER 65536u /* the buffer size of LevelDB's writable files */
 
 struct nay_sst_writer {
   nay_allocator allocator;
   nay_sst_write_options options;
-  nay_params params; /* of native filters */
+  nay_params params; /* parameters of native filters */
   nay_order order;
   nay_table_key key_text;
   nay_sst_sink sink;
-  bool sink_open;  /* neither finished nor aborted */
-  nay_buffer out;  /* write buffer of the file */
-  uint64_t offset; /* of the next block */
+  bool sink_open;       /* the sink is neither finished nor aborted */
+  nay_buffer unwritten; /* bytes not yet written to the sink */
+  uint64_t offset;      /* file offset of the next block */
   uint64_t count;
   nay_block_builder data, index;
-  nay_buffer last; /* key */
+  nay_buffer last_key; /* last key added */
   nay_buffer compressed;
-  nay_buffer separator;         /* scratch of the comparator */
-  nay_buffer version;           /* an internal key that came in parts */
-  bool pending;                 /* a block was written that has no index entry yet: */
-  nay_handle block;             /* this one, */
-  bool pending_part;            /* and with it a partition of the filter: */
-  nay_checked_handle partition; /* this one */
+  nay_buffer separator;                /* scratch of the caller's comparator */
+  nay_buffer joined_key;               /* scratch: an internal key, joined from a nay_sst_version */
+  bool pending_block;                  /* the last data block has no index entry yet */
+  nay_handle block_handle;             /* handle of the data block without index entry */
+  bool pending_partition;              /* the last filter partition has no index entry yet */
+  nay_checked_handle partition_handle; /* handle of the filter partition without index entry */
   nay_filter_block_builder filter_block;
-  nay_filter_builder whole, prefixes;
+  nay_filter_builder key_filter, prefix_filter;
   nay_buffer last_prefix;
-  nay_buffer filter;     /* bytes of one, before they are written */
-  nay_block_builder top; /* index of the partitions */
+  nay_buffer filter_bytes;           /* encoded filter, before it is written */
+  nay_block_builder partition_index; /* index of the filter partitions */
   nay_block_builder metaindex, properties;
   nay_buffer meta_key;
   nay_table_stats stats;
-  nay_buffer smallest; /* user key, for the properties */
+  nay_buffer first_key; /* first user key, for the properties */
   bool finished;
   nay_status failed;
-  nay_diag trouble; /* with the file, or with a filter */
+  nay_diag why; /* why the file or a filter failed */
 };
 
-/* ---- bytes ---- */
+/* ---- blocks ---- */
 
 static nay_status writer_flush_file(nay_sst_writer *w) {
-  NAY_TRY(nay__io_write(&w->sink, w->out.at, w->out.len, &w->trouble));
-  w->out.len = 0;
+  NAY_TRY(nay__io_write(&w->sink, w->unwritten.at, w->unwritten.len, &w->why));
+  w->unwritten.len = 0;
   return NAY_OK;
 }
 
 static nay_status writer_put(nay_sst_writer *w, const uint8_t *bytes, size_t len) {
-  NAY_TRY(nay__buffer_append(&w->out, bytes, len, &w->allocator));
+  NAY_TRY(nay__buffer_append(&w->unwritten, bytes, len, &w->allocator));
   w->offset += len;
-  return w->out.len >= WRITER_BUFFER ? writer_flush_file(w) : NAY_OK;
+  return w->unwritten.len >= WRITER_BUFFER ? writer_flush_file(w) : NAY_OK;
 }
 
-/* A block as it is, with its trailer. */
+/* Writes the stored form of a block and its trailer. */
 static nay_status writer_put_block(nay_sst_writer *w, const nay_buffer *contents, uint8_t type,
                                    nay_checked_handle *handle) {
   uint8_t frame[NAY_BLOCK_TRAILER];
@@ -83,7 +86,8 @@ static nay_status writer_put_block(nay_sst_writer *w, const nay_buffer *contents
   return NAY_OK;
 }
 
-/* Into w->compressed; false when it saves less than an eighth (LevelDB's rule) or is too long. */
+/* Compresses a block into w->compressed. False: it stays uncompressed, because that saves less than
+ * an eighth (LevelDB's rule), or the block is too large. */
 static bool writer_compress(nay_sst_writer *w, const nay_buffer *raw) {
   const nay_sst_codec *codec = w->options.codec;
   if (codec == NULL || raw->len > NAY_MAX_BLOCK) return false;
@@ -97,7 +101,7 @@ static bool writer_compress(nay_sst_writer *w, const nay_buffer *raw) {
   return len < raw->len - raw->len / 8;
 }
 
-/* Finishes a block, writes it, and makes the builder ready for the next. */
+/* Finishes a block, writes it, and resets the builder. */
 static nay_status writer_put_builder(nay_sst_writer *w, nay_block_builder *b, nay_handle *handle) {
   nay_checked_handle block;
   NAY_TRY(nay__block_finish(b, &w->allocator));
@@ -117,12 +121,13 @@ static nay_status writer_add_handle(nay_sst_writer *w, nay_block_builder *b, con
 
 /* ---- filters ---- */
 
-/* The partition ends with the block just written, and gets the index key of that block. */
-static nay_status writer_cut_partition(nay_sst_writer *w) {
-  w->filter.len = 0;
-  NAY_TRY(nay__filter_builder_finish(&w->whole, &w->filter, &w->allocator, &w->trouble));
-  NAY_TRY(writer_put_block(w, &w->filter, 0, &w->partition));
-  w->pending_part = true;
+/* Writes the filter partition of the data blocks since the last one. It gets the index key of the
+ * block just written. */
+static nay_status writer_finish_partition(nay_sst_writer *w) {
+  w->filter_bytes.len = 0;
+  NAY_TRY(nay__filter_builder_finish(&w->key_filter, &w->filter_bytes, &w->allocator, &w->why));
+  NAY_TRY(writer_put_block(w, &w->filter_bytes, 0, &w->partition_handle));
+  w->pending_partition = true;
   return NAY_OK;
 }
 
@@ -130,81 +135,83 @@ static nay_status writer_filter_prefix(nay_sst_writer *w, const uint8_t *key, si
   size_t n = 0;
   const nay_sst_prefix *prefix = w->options.prefix;
   if (prefix == NULL || !prefix->extract(prefix, key, len, &n) || n > len) return NAY_OK;
-  bool same = w->prefixes.n != 0 && w->last_prefix.len == n &&
+  bool same = w->prefix_filter.n != 0 && w->last_prefix.len == n &&
               (n == 0 || memcmp(w->last_prefix.at, key, n) == 0);
   if (same) return NAY_OK;
   w->last_prefix.len = 0;
   NAY_TRY(nay__buffer_append(&w->last_prefix, key, n, &w->allocator));
-  return nay__filter_builder_add(&w->prefixes, key, n, &w->allocator);
+  return nay__filter_builder_add(&w->prefix_filter, key, n, &w->allocator);
 }
 
 static nay_status writer_filter_key(nay_sst_writer *w, const uint8_t *key, size_t len) {
   if (w->options.filter == NAY_SST_BLOCK_FILTER) {
     NAY_TRY(nay__filter_builder_add(&w->filter_block.filter, key, len, &w->allocator));
   } else if (w->options.filter != NAY_SST_NO_FILTER) {
-    NAY_TRY(nay__filter_builder_add(&w->whole, key, len, &w->allocator));
+    NAY_TRY(nay__filter_builder_add(&w->key_filter, key, len, &w->allocator));
   }
   return writer_filter_prefix(w, key, len);
 }
 
 /* ---- entries ---- */
 
-/* Writes the index entry of the block before: `next` is the first key after it, NULL at the end. */
-static nay_status writer_index_pending(nay_sst_writer *w, const uint8_t *next, size_t len) {
-  if (!w->pending) return NAY_OK;
+/* Adds the index entry of the last data block. `next` is the first key after the block; NULL: there
+ * is none. */
+static nay_status writer_add_index_entry(nay_sst_writer *w, const uint8_t *next, size_t len) {
+  if (!w->pending_block) return NAY_OK;
   if (next == NULL && w->options.properties) {
-    /* the last key, whole */
+    /* keep the whole last key */
   } else if (w->order.user == NULL) {
-    nay__separator(w->order, &w->last, next, len);
+    nay__separator(w->order, &w->last_key, next, len);
   } else {
-    NAY_TRY(nay__separator_custom(w->order, &w->last, next, len, &w->separator, &w->allocator));
+    NAY_TRY(nay__separator_custom(w->order, &w->last_key, next, len, &w->separator, &w->allocator));
   }
-  nay_checked_handle block = {.at = w->block};
-  NAY_TRY(writer_add_handle(w, &w->index, &w->last, &block));
-  if (w->pending_part) NAY_TRY(writer_add_handle(w, &w->top, &w->last, &w->partition));
-  w->pending = w->pending_part = false;
+  nay_checked_handle block = {.at = w->block_handle};
+  NAY_TRY(writer_add_handle(w, &w->index, &w->last_key, &block));
+  if (w->pending_partition)
+    NAY_TRY(writer_add_handle(w, &w->partition_index, &w->last_key, &w->partition_handle));
+  w->pending_block = w->pending_partition = false;
   return NAY_OK;
 }
 
 static nay_status writer_flush_block(nay_sst_writer *w) {
   if (w->data.bytes.len == 0) return NAY_OK;
-  NAY_TRY(writer_put_builder(w, &w->data, &w->block));
-  w->pending = true;
+  NAY_TRY(writer_put_builder(w, &w->data, &w->block_handle));
+  w->pending_block = true;
   if (w->options.filter == NAY_SST_BLOCK_FILTER) {
     return nay__filter_block_start(&w->filter_block, w->offset, &w->allocator);
   }
-  bool full =
-      w->options.filter == NAY_SST_PARTITIONED_FILTER && w->whole.n >= w->options.partition_keys;
-  return full ? writer_cut_partition(w) : NAY_OK;
+  bool full = w->options.filter == NAY_SST_PARTITIONED_FILTER &&
+              w->key_filter.n >= w->options.partition_keys;
+  return full ? writer_finish_partition(w) : NAY_OK;
 }
 
 static nay_status writer_append(nay_sst_writer *w, const uint8_t *key, size_t len, size_t shared,
                                 const uint8_t *value, size_t value_len) {
   const nay_allocator *a = &w->allocator;
-  NAY_TRY(writer_index_pending(w, key, len));
+  NAY_TRY(writer_add_index_entry(w, key, len));
   NAY_TRY(writer_filter_key(w, key, nay__user_len(w->order, len)));
   NAY_TRY(nay__block_add(&w->data, key, len, shared, value, value_len, a));
-  w->last.len = 0;
-  /* capacity for a separator, which is at most a trailer longer */
-  NAY_TRY(nay__buffer_reserve(&w->last, len + NAY_KEY_TRAILER, a));
-  NAY_TRY(nay__buffer_append(&w->last, key, len, a));
+  w->last_key.len = 0;
+  /* a separator is at most one trailer longer than the key */
+  NAY_TRY(nay__buffer_reserve(&w->last_key, len + NAY_KEY_TRAILER, a));
+  NAY_TRY(nay__buffer_append(&w->last_key, key, len, a));
   if (w->count++ == 0 && w->options.properties) {
-    NAY_TRY(nay__buffer_append(&w->smallest, key, nay__user_len(w->order, len), a));
+    NAY_TRY(nay__buffer_append(&w->first_key, key, nay__user_len(w->order, len), a));
   }
   nay__table_stats_add(&w->stats, w->order, key, len, value_len);
   return nay__block_size(&w->data) >= w->options.block_bytes ? writer_flush_block(w) : NAY_OK;
 }
 
-/* Whether the key is above the last one, and how many bytes the two share. */
+/* Whether the key sorts after the last one. Sets *shared to the length of their common prefix. */
 static bool writer_ascends(const nay_sst_writer *w, const uint8_t *key, size_t len,
                            size_t *shared) {
-  size_t n = len < w->last.len ? len : w->last.len;
-  *shared = nay__common(w->last.at, key, n);
+  size_t n = len < w->last_key.len ? len : w->last_key.len;
+  *shared = nay__common(w->last_key.at, key, n);
   if (w->count == 0) return true;
   if (w->order.internal || w->order.user != NULL) {
-    return nay__compare(w->order, w->last.at, w->last.len, key, len) < 0;
+    return nay__compare(w->order, w->last_key.at, w->last_key.len, key, len) < 0;
   }
-  return *shared < n ? w->last.at[*shared] < key[*shared] : w->last.len < len;
+  return *shared < n ? w->last_key.at[*shared] < key[*shared] : w->last_key.len < len;
 }
 
 nay_status nay_sst_writer_add(nay_sst_writer *w, const void *key, size_t len, const void *value,
@@ -214,7 +221,7 @@ nay_status nay_sst_writer_add(nay_sst_writer *w, const void *key, size_t len, co
   if (w == NULL || (key == NULL && len != 0) || (value == NULL && value_len != 0)) {
     return NAY_EINVAL;
   }
-  if (key == NULL) key = ""; /* the empty key: prefix extractors get no NULL */
+  if (key == NULL) key = ""; /* prefix extractors get no NULL */
   if (w->failed != NAY_OK) return w->failed;
   if (w->finished || len >= NAY_SST_ENTRY_MAX || value_len >= NAY_SST_ENTRY_MAX) return NAY_EINVAL;
   if (w->order.internal && nay_sst_key_split(key, len, &ignored) != NAY_OK) {
@@ -236,28 +243,28 @@ nay_status nay_sst_writer_add_version(nay_sst_writer *w, const nay_sst_version *
     return NAY_EINVAL;
   }
   nay__store64le(trailer, v->sequence << 8 | (v->merge ? 2 : !v->deleted));
-  w->version.len = 0;
-  nay_status status = nay__buffer_append(&w->version, v->key, v->len, &w->allocator);
+  w->joined_key.len = 0;
+  nay_status status = nay__buffer_append(&w->joined_key, v->key, v->len, &w->allocator);
   if (status == NAY_OK) {
-    status = nay__buffer_append(&w->version, trailer, sizeof trailer, &w->allocator);
+    status = nay__buffer_append(&w->joined_key, trailer, sizeof trailer, &w->allocator);
   }
   if (status != NAY_OK) return w->failed = status;
-  return nay_sst_writer_add(w, w->version.at, w->version.len, value, value_len);
+  return nay_sst_writer_add(w, w->joined_key.at, w->joined_key.len, value, value_len);
 }
 
 uint64_t nay_sst_writer_bytes(const nay_sst_writer *w) { return w->offset; }
 
 uint64_t nay_sst_writer_count(const nay_sst_writer *w) { return w->count; }
 
-/* ---- the end ---- */
+/* ---- finishing ---- */
 
-/* An entry of the metaindex; they come in the order of their keys. */
+/* Adds an entry to the metaindex. Callers add entries in key order. */
 static nay_status writer_add_meta(nay_sst_writer *w, const char *kind, const char *name,
                                   const uint8_t *value, size_t len) {
   w->meta_key.len = 0;
   NAY_TRY(nay__buffer_append(&w->meta_key, kind, strlen(kind), &w->allocator));
   NAY_TRY(nay__buffer_append(&w->meta_key, name, strlen(name), &w->allocator));
-  /* no shared prefix: LevelDB's one entry stays as LevelDB writes it */
+  /* no shared prefix: LevelDB's only entry keeps LevelDB's bytes */
   return nay__block_add(&w->metaindex, w->meta_key.at, w->meta_key.len, 0, value, len,
                         &w->allocator);
 }
@@ -267,18 +274,19 @@ static nay_status writer_meta_block(nay_sst_writer *w, const nay_buffer *content
   nay_checked_handle handle;
   uint8_t value[NAY_CHECKED_HANDLE_MAX];
   NAY_TRY(writer_put_block(w, contents, 0, &handle));
-  if (strcmp(kind, NAY_META_FILTER_BLOCK) == 0) handle.checked = false; /* LevelDB's own */
+  if (strcmp(kind, NAY_META_FILTER_BLOCK) == 0)
+    handle.checked = false; /* LevelDB's entry has no checksum */
   return writer_add_meta(w, kind, name, value, nay__checked_handle_store(value, &handle));
 }
 
 static nay_status writer_meta_filter(nay_sst_writer *w, nay_filter_builder *builder,
                                      const char *kind, const char *name) {
-  w->filter.len = 0;
-  NAY_TRY(nay__filter_builder_finish(builder, &w->filter, &w->allocator, &w->trouble));
-  return writer_meta_block(w, &w->filter, kind, name);
+  w->filter_bytes.len = 0;
+  NAY_TRY(nay__filter_builder_finish(builder, &w->filter_bytes, &w->allocator, &w->why));
+  return writer_meta_block(w, &w->filter_bytes, kind, name);
 }
 
-/* What the table states about itself; tables that LevelDB could have written state nothing. */
+/* Whether the table has a properties block. Tables that LevelDB could have written have none. */
 static bool writer_has_properties(const nay_sst_writer *w) {
   return w->order.user != NULL || w->options.properties;
 }
@@ -290,8 +298,8 @@ static nay_status writer_put_properties(nay_sst_writer *w) {
                               strlen(w->order.user->name), &w->allocator));
   }
   if (w->options.properties) {
-    w->stats.smallest = (nay_bytes){w->smallest.at, w->smallest.len};
-    w->stats.largest = (nay_bytes){w->last.at, nay__user_len(w->order, w->last.len)};
+    w->stats.smallest = (nay_bytes){w->first_key.at, w->first_key.len};
+    w->stats.largest = (nay_bytes){w->last_key.at, nay__user_len(w->order, w->last_key.len)};
     NAY_TRY(nay__table_stats_store(&w->stats, w->order, &w->properties, &w->allocator));
   }
   NAY_TRY(nay__block_finish(&w->properties, &w->allocator));
@@ -306,11 +314,11 @@ static nay_status writer_put_filters(nay_sst_writer *w) {
     NAY_TRY(nay__filter_block_finish(&w->filter_block, &w->allocator));
     NAY_TRY(writer_meta_block(w, &w->filter_block.filters, NAY_META_FILTER_BLOCK, name));
   }
-  bool empty = w->count == 0; /* no keys: no filters */
+  bool empty = w->count == 0; /* a table without keys has no filters */
   if (!empty && filter == NAY_SST_FULL_FILTER) {
-    NAY_TRY(writer_meta_filter(w, &w->whole, NAY_META_FULL, name));
+    NAY_TRY(writer_meta_filter(w, &w->key_filter, NAY_META_FULL, name));
   }
-  bool native = !empty && (filter > NAY_SST_BLOCK_FILTER || w->prefixes.n != 0);
+  bool native = !empty && (filter > NAY_SST_BLOCK_FILTER || w->prefix_filter.n != 0);
   bool described = w->key_text[0] != '\0';
   if (described) {
     NAY_TRY(
@@ -321,21 +329,21 @@ static nay_status writer_put_filters(nay_sst_writer *w) {
     NAY_TRY(writer_add_meta(w, NAY_META_KEYS, "", (const uint8_t *)keys, strlen(keys)));
   }
   if (!empty && filter == NAY_SST_PARTITIONED_FILTER) {
-    NAY_TRY(nay__block_finish(&w->top, &w->allocator));
-    NAY_TRY(writer_meta_block(w, &w->top.bytes, NAY_META_PARTITIONED, name));
+    NAY_TRY(nay__block_finish(&w->partition_index, &w->allocator));
+    NAY_TRY(writer_meta_block(w, &w->partition_index.bytes, NAY_META_PARTITIONED, name));
   }
-  if (w->prefixes.n == 0) return NAY_OK;
-  return writer_meta_filter(w, &w->prefixes, NAY_META_PREFIX, w->options.prefix->name);
+  if (w->prefix_filter.n == 0) return NAY_OK;
+  return writer_meta_filter(w, &w->prefix_filter, NAY_META_PREFIX, w->options.prefix->name);
 }
 
 static nay_status writer_put_end(nay_sst_writer *w) {
   nay_footer footer;
   uint8_t bytes[NAY_FOOTER];
   NAY_TRY(writer_flush_block(w));
-  if (w->options.filter == NAY_SST_PARTITIONED_FILTER && w->whole.n != 0) {
-    NAY_TRY(writer_cut_partition(w));
+  if (w->options.filter == NAY_SST_PARTITIONED_FILTER && w->key_filter.n != 0) {
+    NAY_TRY(writer_finish_partition(w));
   }
-  NAY_TRY(writer_index_pending(w, NULL, 0));
+  NAY_TRY(writer_add_index_entry(w, NULL, 0));
   NAY_TRY(writer_put_filters(w));
   NAY_TRY(writer_put_properties(w));
   NAY_TRY(writer_put_builder(w, &w->metaindex, &footer.metaindex));
@@ -350,10 +358,10 @@ nay_status nay_sst_writer_finish(nay_sst_writer *w, nay_diag *diag) {
   }
   if (w->failed == NAY_OK) w->failed = writer_put_end(w);
   if (w->failed == NAY_OK) w->failed = writer_flush_file(w);
-  if (w->failed == NAY_OK && !w->options.no_sync) w->failed = nay__io_sync(&w->sink, &w->trouble);
+  if (w->failed == NAY_OK && !w->options.no_sync) w->failed = nay__io_sync(&w->sink, &w->why);
   if (w->failed == NAY_OK) {
     w->sink_open = false;
-    w->failed = nay__io_finish(&w->sink, &w->trouble);
+    w->failed = nay__io_finish(&w->sink, &w->why);
   }
   w->finished = true;
   if (w->failed == NAY_OK) return NAY_OK;
@@ -361,18 +369,20 @@ nay_status nay_sst_writer_finish(nay_sst_writer *w, nay_diag *diag) {
             w->failed == NAY_ENOMEM ? "no memory for a filter or a block"
                                     : "a filter or a block could not be made",
             w->offset);
-  if (diag != NULL && w->trouble.what != NULL) *diag = w->trouble;
+  if (diag != NULL && w->why.what != NULL) *diag = w->why;
   return w->failed;
 }
 
-/* ---- making and releasing ---- */
+/* ---- create and free ---- */
 
-/* Where the table goes: a sink, or the file at path if that is NULL. It is opened last. */
+/* Initialises the builders and opens the output: the sink, or the file at path if `sink` is NULL.
+ * The output is opened last, so that no failure leaves it open. */
 static nay_status writer_init(nay_sst_writer *w, const char *path, const nay_sst_sink *sink,
                               nay_diag *diag) {
   const nay_allocator *a = &w->allocator;
   const nay_sst_write_options *o = &w->options;
-  nay_block_builder *builders[] = {&w->data, &w->index, &w->top, &w->metaindex, &w->properties};
+  nay_block_builder *builders[] = {&w->data, &w->index, &w->partition_index, &w->metaindex,
+                                   &w->properties};
   for (size_t i = 0; i < sizeof builders / sizeof *builders; i++) {
     builders[i]->interval = i == 1 || i == 2 ? 1 : o->restart_interval;
     NAY_TRY(nay__block_reset(builders[i], a));
@@ -380,12 +390,12 @@ static nay_status writer_init(nay_sst_writer *w, const char *path, const nay_sst
   if (o->filter == NAY_SST_BLOCK_FILTER) {
     NAY_TRY(nay__filter_builder_init(&w->filter_block.filter, o->policy, NULL, a, diag));
   } else if (o->filter != NAY_SST_NO_FILTER) {
-    NAY_TRY(nay__filter_builder_init(&w->whole, o->policy, &w->params, a, diag));
+    NAY_TRY(nay__filter_builder_init(&w->key_filter, o->policy, &w->params, a, diag));
   }
   if (o->prefix != NULL) {
     nay_params prefixes = w->params;
-    prefixes.nkeys = 0; /* how many prefixes the keys have is not known */
-    NAY_TRY(nay__filter_builder_init(&w->prefixes, NULL, &prefixes, a, diag));
+    prefixes.nkeys = 0; /* the number of prefixes is not known */
+    NAY_TRY(nay__filter_builder_init(&w->prefix_filter, NULL, &prefixes, a, diag));
   }
   if (sink != NULL) {
     w->sink = *sink;
@@ -410,7 +420,7 @@ static nay_status writer_new(const char *path, const nay_sst_sink *sink,
   *w = (nay_sst_writer){.allocator = a, .options = o, .params = params};
   memcpy(w->key_text, key_text, sizeof key_text);
   w->order = (nay_order){o.comparator, o.keys == NAY_SST_KEYS_INTERNAL};
-  nay_diag cause = {.what = NULL}; /* diag is filled on failure alone */
+  nay_diag cause = {.what = NULL}; /* diag is set on failure only */
   nay_status status = writer_init(w, path, sink, &cause);
   if (status != NAY_OK) {
     nay__fail(diag, status, "no memory for the blocks of a writer", 0);
@@ -446,16 +456,18 @@ nay_status nay_sst_writer_new_sink(const nay_sst_sink *sink, const nay_sst_write
 void nay_sst_writer_free(nay_sst_writer *w) {
   if (w == NULL) return;
   nay_allocator a = w->allocator;
-  nay_block_builder *builders[] = {&w->data, &w->index, &w->top, &w->metaindex, &w->properties};
+  nay_block_builder *builders[] = {&w->data, &w->index, &w->partition_index, &w->metaindex,
+                                   &w->properties};
   for (size_t i = 0; i < sizeof builders / sizeof *builders; i++) {
     nay__block_builder_free(builders[i], &a);
   }
-  nay_buffer *buffers[] = {&w->out,    &w->last,     &w->compressed, &w->version, &w->last_prefix,
-                           &w->filter, &w->meta_key, &w->separator,  &w->smallest};
+  nay_buffer *buffers[] = {&w->unwritten,  &w->last_key,    &w->compressed,
+                           &w->joined_key, &w->last_prefix, &w->filter_bytes,
+                           &w->meta_key,   &w->separator,   &w->first_key};
   for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) nay__buffer_free(buffers[i], &a);
   nay__filter_block_free(&w->filter_block, &a);
-  nay__filter_builder_free(&w->whole, &a);
-  nay__filter_builder_free(&w->prefixes, &a);
+  nay__filter_builder_free(&w->key_filter, &a);
+  nay__filter_builder_free(&w->prefix_filter, &a);
   if (w->sink_open) nay__io_abort(&w->sink);
   nay__free(&a, w, sizeof *w);
 }

@@ -1,10 +1,10 @@
 /*
- * table_filters.h - what nay_table_filters_open has found in a table.
+ * table_filters.h - the filters of a table without its data: the state of a nay_table_filters.
  *
- *   table_filters_open.c    footer, metaindex, properties, filters
- *   table_filters_info.c    the filters one by one, and what they are
- *   table_filters_probe.c   what they say of a key
- *   table_filters_foreign.c tables of nori and mini-lsm
+ *   table_filters_open.c      footer, metaindex, properties; opens the filters
+ *   table_filters_info.c      lists and describes the filters
+ *   table_filters_probe.c     probes them, and explains the answer
+ *   table_filters_foreign.c   filters of nori's and mini-lsm's tables
  */
 #ifndef NAY_SST_TABLE_FILTERS_H
 #define NAY_SST_TABLE_FILTERS_H
@@ -25,57 +25,60 @@
 struct nay_table_filters {
   nay_allocator allocator;
   nay_table_filters_options options;
-  const uint8_t *bytes; /* the file */
+  const uint8_t *bytes; /* the whole file */
   nay_footer footer;
   nay_table_filters_engine engine;
   nay_checked_handle properties_block; /* size 0: none */
   nay_properties properties;
-  nay_table_key key_text; /* how keys are made of texts; "": not stated, or text */
-  bool other_order;       /* the keys are not known to be in bytewise order */
+  nay_table_key key_text; /* description of the keys (nay_key.h); "": not stated, or text */
+  /* The keys are not known to be in bytewise order, so every filter must be probed. */
+  bool order_unknown;
 
   nay_sst_filter layout;
   nay_name policy_name;
-  const nay_format *format;      /* of the filters; NULL: `policy` reads them, or nothing does */
-  const nay_policy *policy;      /* one of options.policies, or: */
-  nay_policy small;              /* nay.small.v1, which is no format */
-  nay_checked_handle filter;     /* the block that the metaindex names */
-  bool damaged;                  /* its checksum is wrong */
-  bool has_view;                 /* full filter: */
-  nay_view view;                 /* opened once */
-  nay_filter_block filter_block; /* LevelDB's; n 0 when it is corrupt */
-  nay_index_entries index;       /* partitions; or data blocks, for LevelDB's filter block */
-  bool index_known;              /* the data blocks can be searched */
+  const nay_format *format;  /* format of the filters; NULL: `policy` reads them, or nothing does */
+  const nay_policy *policy;  /* one of options.policies, or &small */
+  nay_policy small;          /* policy nay.small.v1, which is no format */
+  nay_checked_handle filter; /* the block that the metaindex names */
+  bool damaged;              /* the checksum of that block is wrong */
+  bool has_view;             /* `view` is open: a full filter */
+  nay_view view;             /* view of the full filter, opened once */
+  nay_filter_block filter_block; /* LevelDB's filter block; n 0: corrupt */
+  /* Index of the filter partitions; for LevelDB's filter block, the index of data blocks. */
+  nay_index_entries index;
+  bool index_known; /* the index of data blocks can be searched */
 
-  nay_checked_handle prefix_block; /* nay's filter of prefixes; size 0: none */
+  nay_checked_handle prefix_block; /* nay's prefix filter; size 0: none */
   bool prefix_damaged;
-  bool has_extractor; /* properties.prefix_extractor is one that we know: */
+  bool has_extractor; /* `extractor` is the one that the properties name */
   nay_sst_prefix extractor;
 
   nay_foreign *foreign;       /* NULL: a table of LevelDB or RocksDB */
-  nay_buffer foreign_filters; /* of blocks, and their bytes */
-  nay_buffer foreign_bytes;
-  uint64_t nfull;        /* of those, how many are full */
-  uint64_t filter_nbits; /* of a full filter */
+  nay_buffer foreign_filters; /* filters inside blocks: array of foreign_filter */
+  nay_buffer foreign_bytes;   /* bytes of these filters */
+  uint64_t nfull;             /* how many of these filters are full */
+  uint64_t filter_nbits;      /* size of a full filter in bits */
 };
 
-/* nay__table_filters_load_foreign: everything behind the allocation of t, for a foreign table. */
+/* nay__table_filters_load_foreign: opens the filters of a foreign table. */
 nay_status nay__table_filters_load_foreign(nay_table_filters *t, const nay_foreign_engine *engine,
                                            size_t len, nay_diag *diag);
 void nay__table_filters_free_foreign(nay_table_filters *t);
 
-/* The filters inside blocks: how many, the i-th, and that of a key (false: no block can have it).
- */
+/* Filters inside blocks: their number, the i-th, and the filter of the block that may have a key.
+ * nay__table_filters_find_foreign returns false if no block may have it. */
 uint64_t nay__table_filters_count_foreign(const nay_table_filters *t);
 nay_table_filters_entry nay__table_filters_at_foreign(const nay_table_filters *t, uint64_t i);
 bool nay__table_filters_find_foreign(const nay_table_filters *t, const void *key, size_t len,
                                      const nay_filter **filter, uint64_t *offset, bool *damaged);
 
-/* nay__table_filters_in_blocks: whether these are the filters of a table. */
+/* nay__table_filters_in_blocks: whether the filters lie inside data blocks, as in nori's version
+ * 2. */
 static inline bool nay__table_filters_in_blocks(const nay_table_filters *t) {
   return t->foreign != NULL && t->foreign->filter_in_blocks;
 }
 
-/* nay__table_filters_comparator: that of the keys in the index of partitions. */
+/* nay__table_filters_comparator: the order of the keys in the partition index. */
 static inline nay_order nay__table_filters_comparator(const nay_table_filters *t) {
   return t->properties.index_internal_keys ? NAY_INTERNAL_KEYS : NAY_BYTEWISE;
 }

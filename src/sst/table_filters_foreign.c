@@ -1,19 +1,19 @@
 /*
- * table_filters_foreign.c - the filters of a foreign table as nay_table_filters.
+ * table_filters_foreign.c - the filters of nori's and mini-lsm's tables as nay_table_filters.
  *
- * A Bloom filter of the whole table is one in place, and what the other files do for full filters
- * holds. nori's filters inside blocks are uncompressed, copied and decoded when the table is
- * opened: they appear as partitions, each for the keys from its block's first one to the next
- * block's.
+ * A Bloom filter of the whole table is used in place, like any full filter. nori's filters inside
+ * blocks are uncompressed, copied and decoded when the table is opened. They are listed as
+ * partitions: partition i covers the keys from the first key of block i up to the first key of
+ * block i + 1.
  */
 #include "sst/native_filter.h"
 #include "sst/table_filters.h"
 
-/* The filter of block i. */
+/* The filter of one block. */
 typedef struct foreign_filter {
-  size_t at, len;     /* in t->foreign_bytes; len 0: the block has none */
+  size_t at, len;     /* range in t->foreign_bytes; len 0: the block has no filter */
   nay_filter *filter; /* NULL: damaged, or none */
-  uint64_t offset;    /* in the file; that of the block if it is compressed */
+  uint64_t offset;    /* file offset of the filter; of its block, if that is compressed */
 } foreign_filter;
 
 static foreign_filter *foreign_filter_at(const nay_table_filters *t, size_t i) {
@@ -40,7 +40,7 @@ static nay_status foreign_load_block(nay_table_filters *t, size_t i, nay_foreign
   nay_status status = NAY_OK;
   if (bytes.len != 0) {
     status = nay_format_decode(f->format, bytes.at, bytes.len, 0, &t->allocator, NULL, &own.filter);
-    if (status != NAY_ENOMEM) status = NAY_OK; /* what is damaged is told one by one */
+    if (status != NAY_ENOMEM) status = NAY_OK; /* a damaged filter is listed as such */
   }
   if (status == NAY_OK) {
     status = nay__buffer_append(&t->foreign_filters, &own, sizeof own, &t->allocator);
@@ -64,7 +64,8 @@ static nay_status foreign_load_blocks(nay_table_filters *t, nay_diag *diag) {
   return status;
 }
 
-/* Without bits beside entries the filter would deny them all: it is not probed. */
+/* Opens the Bloom filter. A filter of 0 bits in a table with entries would exclude all of them, so
+ * it is not probed. */
 static void foreign_load_bloom(nay_table_filters *t) {
   const nay_foreign *f = t->foreign;
   const uint8_t *bytes = t->bytes + f->filter.offset;
@@ -132,7 +133,8 @@ nay_table_filters_entry nay__table_filters_at_foreign(const nay_table_filters *t
 bool nay__table_filters_find_foreign(const nay_table_filters *t, const void *key, size_t len,
                                      const nay_filter **filter, uint64_t *offset, bool *damaged) {
   size_t i = nay__foreign_find_block(t->foreign, key, len);
-  if (i == nay__foreign_nblocks(t->foreign)) return false; /* before the first block, or no block */
+  if (i == nay__foreign_nblocks(t->foreign))
+    return false; /* the key is before the first block, or there is no block */
   const foreign_filter *own = foreign_filter_at(t, i);
   *filter = own->filter;
   *offset = own->offset;

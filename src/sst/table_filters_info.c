@@ -1,4 +1,4 @@
-/* table_filters_info.c - the filters of a table one by one, and what they are. */
+/* table_filters_info.c - lists the filters of a table, and describes them. */
 #include "sst/table_filters.h"
 
 const char *nay_table_filters_engine_name(nay_table_filters_engine engine) {
@@ -26,7 +26,7 @@ static nay_table_filters_entry filters_whole_block(const nay_table_filters *t, n
                                    .format = t->format};
 }
 
-/* Filter i of LevelDB's filter block. */
+/* Returns filter i of LevelDB's filter block. */
 static nay_table_filters_entry filters_in_block(const nay_table_filters *t, uint64_t i) {
   const uint8_t *bytes = t->filter_block.bytes;
   size_t len = 0;
@@ -38,7 +38,7 @@ static nay_table_filters_entry filters_in_block(const nay_table_filters *t, uint
                                    .format = t->format};
 }
 
-/* RocksDB has three layouts: the bytes tell which this is. */
+/* Returns the exact format of a filter. RocksDB has three, which its bytes tell apart. */
 static const nay_format *filters_exact_format(const nay_table_filters_entry *f) {
   nay_view view;
   bool ok = f->format != NULL &&

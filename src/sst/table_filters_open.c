@@ -1,9 +1,9 @@
 /*
- * table_filters_open.c - finds the filters of a table: footer, metaindex, properties, filter
+ * table_filters_open.c - opens the filters of a table: footer, metaindex, properties, filter
  * blocks.
  *
- * Only what a probe needs is read. Every filter block is compared with its checksum here, so that
- * a probe does not have to.
+ * Only what a probe needs is read. The checksum of every filter block is verified here, so that
+ * probes need not do it.
  */
 #include "sst/codec.h"
 #include "sst/metaindex.h"
@@ -15,9 +15,10 @@
 
 /* ---- blocks ---- */
 
-/* A block as it is stored. NAY_ECORRUPT: outside of the file, or its checksum is wrong. */
-static nay_status filters_block(const nay_table_filters *t, nay_handle handle, nay_diag *diag,
-                                const uint8_t **block) {
+/* Sets *block to the stored block. NAY_ECORRUPT: it lies outside of the file, or its checksum is
+ * wrong. */
+static nay_status filters_stored_block(const nay_table_filters *t, nay_handle handle,
+                                       nay_diag *diag, const uint8_t **block) {
   if (!nay__handle_fits(handle, t->footer.at)) {
     return nay__fail(diag, NAY_ECORRUPT, "a handle points outside of the file", handle.offset);
   }
@@ -26,14 +27,14 @@ static nay_status filters_block(const nay_table_filters *t, nay_handle handle, n
   return nay__fail(diag, NAY_ECORRUPT, "the checksum of a block is wrong", handle.offset);
 }
 
-/* The contents of a block, uncompressed into `buffer` if they are compressed. */
+/* Sets *contents to the contents of a block, uncompressed into `buffer` if necessary. */
 static nay_status filters_contents(const nay_table_filters *t, nay_handle handle,
                                    nay_buffer *buffer, nay_diag *diag, nay_bytes *contents) {
   const uint8_t *block;
   const nay_sst_codec *codec;
   size_t size;
   uint64_t most = OPEN_MAX_RATIO * (handle.size + 1);
-  NAY_TRY(filters_block(t, handle, diag, &block));
+  NAY_TRY(filters_stored_block(t, handle, diag, &block));
   NAY_TRY(nay__codec_plan(t->options.codecs, t->options.ncodecs, t->engine == NAY_TABLE_ROCKSDB,
                           block, handle, most, diag, &codec, &size));
   *contents = (nay_bytes){block, size};
@@ -43,18 +44,19 @@ static nay_status filters_contents(const nay_table_filters *t, nay_handle handle
   return nay__codec_unpack(codec, block, handle, buffer->at, size, diag);
 }
 
-/* A block whose checksum is wrong, or that stands in the place of another. */
+/* Whether a filter block is damaged: its checksum is wrong, or differs from the one in its
+ * handle. */
 static bool filters_damaged(const nay_table_filters *t, const nay_checked_handle *handle) {
   const uint8_t *block = t->bytes + handle->at.offset;
   return !nay__block_intact(&t->footer, block, handle->at) ||
          !nay__checked_handle_is(handle, block);
 }
 
-/* A block that is not left out when it is damaged. */
-static nay_status filters_checked_block(const nay_table_filters *t,
-                                        const nay_checked_handle *handle, nay_diag *diag,
-                                        const uint8_t **block) {
-  NAY_TRY(filters_block(t, handle->at, diag, block));
+/* Sets *block to a block without which the filters cannot be used: damage is an error. */
+static nay_status filters_required_block(const nay_table_filters *t,
+                                         const nay_checked_handle *handle, nay_diag *diag,
+                                         const uint8_t **block) {
+  NAY_TRY(filters_stored_block(t, handle->at, diag, block));
   if (nay__checked_handle_is(handle, *block)) return NAY_OK;
   return nay__fail(diag, NAY_ECORRUPT, "another block stands in the place of this one",
                    handle->at.offset);
@@ -68,7 +70,8 @@ static nay_status filters_meta_entry(void *ctx, const nay_meta_entry *e) {
   if (e->kind == NAY_META_IS_KEY) memcpy(t->key_text, e->key_text, sizeof t->key_text);
   if (e->kind == NAY_META_IS_KEYS) t->properties.index_internal_keys = e->internal;
   if (e->kind == NAY_META_IS_OTHER) return NAY_OK;
-  if (e->kind == NAY_META_IS_RANGE_DELETIONS) return NAY_OK; /* filters do not have them */
+  if (e->kind == NAY_META_IS_RANGE_DELETIONS)
+    return NAY_OK; /* filters do not contain range deletions */
   if (e->kind == NAY_META_IS_PROPERTIES && !nay__meta_has_block(e, t->footer.at)) {
     return NAY_ECORRUPT;
   }
@@ -80,7 +83,7 @@ static nay_status filters_meta_entry(void *ctx, const nay_meta_entry *e) {
     t->properties.prefixes = true;
     t->prefix_block = e->block;
     nay__name_set(t->properties.prefix_extractor, e->name);
-  } else if (t->layout == NAY_SST_NO_FILTER) { /* of several filters the first one counts */
+  } else if (t->layout == NAY_SST_NO_FILTER) { /* the first filter wins */
     t->layout = e->layout;
     t->filter = e->block;
     t->properties.whole_keys = true;
@@ -105,32 +108,34 @@ static nay_status filters_load_metaindex(nay_table_filters *t, nay_diag *diag) {
 static nay_status filters_load_properties(nay_table_filters *t, nay_diag *diag) {
   nay_properties *p = &t->properties;
   const uint8_t *block;
-  /* what holds unless the properties say otherwise */
+  /* defaults, for tables whose properties do not state it */
   bool rocksdb = t->engine == NAY_TABLE_ROCKSDB;
   p->index_delta = t->footer.format_version >= 4;
   if (rocksdb && t->footer.format_version < 3) p->index_internal_keys = true;
   p->other_comparator = rocksdb;
   if (t->properties_block.at.size != 0) {
-    NAY_TRY(filters_checked_block(t, &t->properties_block, diag, &block));
+    NAY_TRY(filters_required_block(t, &t->properties_block, diag, &block));
     nay_bytes contents = {block, (size_t)t->properties_block.at.size};
     if (block[contents.len] == 0) {
       NAY_TRY(nay__in_file(nay__properties_load(contents, &t->allocator, diag, p), diag,
                            t->properties_block.at));
     }
   }
-  t->other_order = p->other_comparator;
+  t->order_unknown = p->other_comparator;
   t->has_extractor = nay__prefix_by_name(p->prefix_extractor, &t->extractor);
   return NAY_OK;
 }
 
 /* ---- filters ---- */
 
-/* Every index key of a table is shorter than the table: more bytes of keys are an attack. */
+/* Bounds the total length of index keys. Each key of a valid index is shorter than the table, and
+ * prefix compression must not let a small file claim gigabytes of keys. */
 static size_t filters_max_keys(const nay_table_filters *t) {
   return (size_t)t->footer.at * 2 + 65536;
 }
 
-/* Partitions do not overlap: if their sizes add up to more than the file, none of them is read. */
+/* Checks the partitions. They do not overlap, so sizes that add up to more than the file are an
+ * error, found before any partition is read. */
 static nay_status filters_check_partitions(nay_table_filters *t, nay_diag *diag) {
   uint64_t sum = 0;
   bool ours = t->engine == NAY_TABLE_NAY;
@@ -150,19 +155,17 @@ static nay_status filters_check_partitions(nay_table_filters *t, nay_diag *diag)
 static nay_status filters_load_partitions(nay_table_filters *t, nay_diag *diag) {
   const uint8_t *block;
   bool delta = t->properties.index_delta && t->engine == NAY_TABLE_ROCKSDB;
-  NAY_TRY(filters_checked_block(t, &t->filter, diag, &block));
+  NAY_TRY(filters_required_block(t, &t->filter, diag, &block));
   NAY_TRY(nay__in_file(nay__index_load(block, (size_t)t->filter.at.size, delta, filters_max_keys(t),
                                        &t->allocator, diag, &t->index),
                        diag, t->filter.at));
-  if (!nay__index_is_sorted(&t->index, nay__table_filters_comparator(t))) t->other_order = true;
+  if (!nay__index_is_sorted(&t->index, nay__table_filters_comparator(t))) t->order_unknown = true;
   return filters_check_partitions(t, diag);
 }
 
-/*
- * LevelDB's table does not name its comparator, and the key order alone tells which filter a key
- * belongs to. So the data is read after all, as nay_sst_open does. In doubt the order is unknown,
- * and every filter is probed.
- */
+/* Verifies the key order of a LevelDB table, which does not state its comparator: the order alone
+ * tells which filter a key belongs to. This reads data blocks, as nay_sst_open does. In doubt the
+ * order counts as unknown, and every filter is probed. */
 static nay_status filters_load_order(nay_table_filters *t, bool *known) {
   nay_sst_read_options how = {.size = sizeof how,
                               .flags = NAY_SST_NO_FILTERS,
@@ -176,7 +179,7 @@ static nay_status filters_load_order(nay_table_filters *t, bool *known) {
   return status == NAY_ENOMEM ? status : NAY_OK;
 }
 
-/* The index of LevelDB's data blocks; without it every filter must be probed. */
+/* Loads the index of LevelDB's data blocks. Without it every filter must be probed. */
 static nay_status filters_load_index(nay_table_filters *t, nay_diag *diag) {
   nay_buffer buffer = {NULL, 0, 0};
   nay_bytes contents;
@@ -211,10 +214,10 @@ static const nay_format *filters_format_of(const char *policy) {
   return NULL;
 }
 
-/* Who reads the filters: a format, or a policy. */
+/* Finds what reads the filters: a format or a policy. */
 static void filters_find_reader(nay_table_filters *t) {
   t->format = filters_format_of(t->policy_name);
-  /* RocksDB's old filter blocks are LevelDB's with another hash, and obsolete */
+  /* RocksDB's obsolete block-based filter has LevelDB's layout with another hash */
   if (t->layout == NAY_SST_BLOCK_FILTER && t->engine == NAY_TABLE_ROCKSDB) t->format = NULL;
   if (t->format != NULL) return;
   if (nay_policy_small(10, &t->small) == NAY_OK && strcmp(t->small.name, t->policy_name) == 0) {
@@ -238,7 +241,7 @@ static nay_status filters_load(nay_table_filters *t, nay_diag *diag) {
     (void)nay__filter_block_open(filter, len, &t->filter_block);
     return filters_load_index(t, diag);
   }
-  /* a view of a native filter verifies all of it, so it is opened once */
+  /* opening a view of a native filter verifies the whole filter, so it is done once */
   t->has_view =
       t->format != NULL && !t->damaged &&
       nay_format_view(t->format, filter, len, NAY_FORMAT_CERTAIN, NULL, &t->view) == NAY_OK;
@@ -258,7 +261,7 @@ static nay_status filters_load_table(nay_table_filters *t, nay_diag *diag) {
   return filters_load(t, diag);
 }
 
-/* engine NULL: LevelDB or RocksDB, with this footer. */
+/* Opens the filters. `engine` NULL: a table of LevelDB or RocksDB, with this footer. */
 static nay_status filters_open(const void *bytes, size_t len, const nay_foreign_engine *engine,
                                const nay_footer *footer, const nay_table_filters_options *options,
                                const nay_allocator *allocator, nay_diag *diag,

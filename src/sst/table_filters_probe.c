@@ -1,35 +1,38 @@
 /*
- * table_filters_probe.c - what the filters of a table say of a key, and which of them say it.
+ * table_filters_probe.c - probes the filters of a table for a key, and explains the answer.
  *
- * LevelDB's filter block: only the index tells which filter a key belongs to. Nothing tells whether
- * its keys are internal keys, and the two readings may lead to two data blocks: then both filters
- * are probed. If the keys are not known to be in bytewise order, every filter or partition is
- * probed.
+ *   full filter       probed with the key
+ *   partitions        the partition index selects one partition
+ *   filter block      LevelDB: the index of data blocks selects a block, and its offset a filter.
+ *                     Nothing states whether the keys are internal keys. If the two readings of the
+ *                     index select two blocks, the filters of both are probed.
+ *   unknown order     every filter or partition is probed
  *
- * An explanation takes the same way with a sink: it hands out each filter that an answer may depend
- * on, also those after the first maybe.
+ * An explanation takes the same path with a sink, which receives every filter that the answer may
+ * depend on, also those after the first maybe.
  */
 #include "nay_explain.h"
 #include "sst/table_filters.h"
 
-/* A key on its way to the filters. */
+/* A key being probed. */
 typedef struct probe {
   const nay_table_filters *t;
   const void *key;
-  size_t len;                  /* of the key, which selects filters */
-  size_t probe_len;            /* of what is probed: the key or its prefix */
+  size_t len;                  /* length of the key, which selects filters */
+  size_t probe_len;            /* length of the bytes that are probed: the key or its prefix */
   nay_table_explain_sink sink; /* NULL: only the answer is wanted */
   void *ctx;
-  nay_status status; /* of the sink */
+  nay_status status; /* status of the sink */
 } probe;
 
-/* Whether the answer may still change, or somebody wants all of it. */
-static bool probe_goes_on(const probe *p, bool any) {
+/* Whether to probe further filters: the answer may still change, or an explanation wants all of
+ * them. */
+static bool probe_continues(const probe *p, bool any) {
   return !any || (p->sink != NULL && p->status == NAY_OK);
 }
 
-static bool probe_tell(probe *p, const uint8_t *bytes, const nay_filter *filter, bool damaged,
-                       bool maybe) {
+static bool probe_report(probe *p, const uint8_t *bytes, const nay_filter *filter, bool damaged,
+                         bool maybe) {
   nay_table_explain_step step = {.size = sizeof step,
                                  .filter = filter,
                                  .offset = (uint64_t)(bytes - p->t->bytes),
@@ -43,7 +46,7 @@ static bool probe_tell(probe *p, const uint8_t *bytes, const nay_filter *filter,
 
 static bool probe_view(probe *p, const uint8_t *bytes, const nay_view *view) {
   const nay_filter *f = nay_view_filter(view);
-  return probe_tell(p, bytes, f, false, nay_filter_may_contain(f, p->key, p->probe_len));
+  return probe_report(p, bytes, f, false, nay_filter_may_contain(f, p->key, p->probe_len));
 }
 
 static bool probe_filter(probe *p, const uint8_t *bytes, size_t filter_len) {
@@ -51,38 +54,38 @@ static bool probe_filter(probe *p, const uint8_t *bytes, size_t filter_len) {
   nay_view view;
   if (t->policy != NULL) {
     bool maybe = t->policy->may_match(t->policy, p->key, p->probe_len, bytes, filter_len);
-    return probe_tell(p, bytes, NULL, false, maybe);
+    return probe_report(p, bytes, NULL, false, maybe);
   }
   if (t->format == NULL ||
       nay_format_view(t->format, bytes, filter_len, NAY_FORMAT_CERTAIN, NULL, &view) != NAY_OK) {
-    return probe_tell(p, bytes, NULL, t->format != NULL, true);
+    return probe_report(p, bytes, NULL, t->format != NULL, true);
   }
   return probe_view(p, bytes, &view);
 }
 
 /* ---- LevelDB's filter block ---- */
 
-/* A filter of the block. Without bounds that lie in the block it is damaged, which is a maybe; an
- * empty one stands for a range without keys. */
-static bool probe_bounds(probe *p, bool found, const uint8_t *bytes, size_t filter_len) {
+/* Probes a filter of LevelDB's filter block. A filter whose offsets lie outside of the block is
+ * damaged, and answers maybe; an empty filter covers a range without keys. */
+static bool probe_block_entry(probe *p, bool found, const uint8_t *bytes, size_t filter_len) {
   const nay_table_filters *t = p->t;
-  if (!found) return probe_tell(p, t->bytes + t->filter.at.offset, NULL, true, true);
+  if (!found) return probe_report(p, t->bytes + t->filter.at.offset, NULL, true, true);
   return filter_len != 0 && probe_filter(p, bytes, filter_len);
 }
 
 static bool probe_all(probe *p) {
   const nay_filter_block *b = &p->t->filter_block;
   bool any = b->n == 0;
-  for (uint64_t i = 0; i < b->n && probe_goes_on(p, any); i++) {
+  for (uint64_t i = 0; i < b->n && probe_continues(p, any); i++) {
     const uint8_t *bytes = NULL;
     size_t filter_len = 0;
     bool found = nay__filter_block_at(b, i, &bytes, &filter_len);
-    any |= probe_bounds(p, found, bytes, filter_len);
+    any |= probe_block_entry(p, found, bytes, filter_len);
   }
   return any;
 }
 
-/* The filter of data block i; past the last one no key exists. */
+/* Probes the filter of data block i. Past the last block there is no key. */
 static bool probe_data_block(probe *p, size_t i) {
   const nay_table_filters *t = p->t;
   const uint8_t *bytes = NULL;
@@ -90,19 +93,19 @@ static bool probe_data_block(probe *p, size_t i) {
   if (i >= nay__index_count(&t->index)) return false;
   uint64_t offset = nay__index_at(&t->index, i)->handle.offset;
   bool found = nay__filter_block_find(&t->filter_block, offset, &bytes, &filter_len);
-  return probe_bounds(p, found, bytes, filter_len);
+  return probe_block_entry(p, found, bytes, filter_len);
 }
 
 static bool probe_filter_block(probe *p) {
   const nay_table_filters *t = p->t;
-  if (t->damaged) return probe_tell(p, t->bytes + t->filter.at.offset, NULL, true, true);
+  if (t->damaged) return probe_report(p, t->bytes + t->filter.at.offset, NULL, true, true);
   if (!t->index_known) return probe_all(p);
   size_t plain = nay__index_find(&t->index, NAY_BYTEWISE, p->key, p->probe_len), internal = plain;
   if (t->index.all_internal) {
     internal = nay__index_find(&t->index, NAY_INTERNAL_KEYS, p->key, p->probe_len);
   }
   bool any = probe_data_block(p, plain);
-  if (internal != plain && probe_goes_on(p, any)) any |= probe_data_block(p, internal);
+  if (internal != plain && probe_continues(p, any)) any |= probe_data_block(p, internal);
   return any;
 }
 
@@ -111,21 +114,21 @@ static bool probe_filter_block(probe *p) {
 static bool probe_partition(probe *p, size_t i) {
   const nay_index_entry *e = nay__index_at(&p->t->index, i);
   const uint8_t *bytes = p->t->bytes + e->handle.offset;
-  if (e->damaged) return probe_tell(p, bytes, NULL, true, true);
+  if (e->damaged) return probe_report(p, bytes, NULL, true, true);
   return probe_filter(p, bytes, (size_t)e->handle.size);
 }
 
-/* The whole key selects the partition; its first probe_len bytes are probed. A key past the last
- * partition goes to the last one, as in RocksDB: its prefix may be there. */
+/* Probes the partition that the whole key selects, with its first probe_len bytes. A key past the
+ * last partition is probed in the last one, as in RocksDB: its prefix may be there. */
 static bool probe_partitions(probe *p) {
   const nay_table_filters *t = p->t;
   size_t n = nay__index_count(&t->index);
   if (n == 0) return false;
   bool any = false;
-  for (size_t i = 0; t->other_order && i < n && probe_goes_on(p, any); i++) {
+  for (size_t i = 0; t->order_unknown && i < n && probe_continues(p, any); i++) {
     any |= probe_partition(p, i);
   }
-  if (t->other_order) return any;
+  if (t->order_unknown) return any;
   size_t i = nay__index_find(&t->index, nay__table_filters_comparator(t), p->key, p->len);
   return probe_partition(p, i < n ? i : n - 1);
 }
@@ -138,7 +141,7 @@ static bool probe_prefix_block(probe *p) {
   const uint8_t *bytes = t->bytes + t->prefix_block.at.offset;
   if (t->prefix_damaged ||
       nay_view_open(bytes, (size_t)t->prefix_block.at.size, NULL, NULL, &view) != NAY_OK) {
-    return probe_tell(p, bytes, NULL, true, true);
+    return probe_report(p, bytes, NULL, true, true);
   }
   return probe_view(p, bytes, &view);
 }
@@ -148,13 +151,14 @@ static bool probe_prefix_block(probe *p) {
 static bool probe_full(probe *p) {
   const nay_table_filters *t = p->t;
   const uint8_t *bytes = t->bytes + t->filter.at.offset;
-  if (t->damaged) return probe_tell(p, bytes, NULL, true, true);
+  if (t->damaged) return probe_report(p, bytes, NULL, true, true);
   if (t->has_view) return probe_view(p, bytes, &t->view);
-  if (t->policy == NULL) return probe_tell(p, bytes, NULL, false, true);
+  if (t->policy == NULL) return probe_report(p, bytes, NULL, false, true);
   return probe_filter(p, bytes, (size_t)t->filter.at.size);
 }
 
-/* nori's filter inside the block that may have the key; without such a block no key exists. */
+/* Probes nori's filter inside the block that may have the key. Without such a block the key is
+ * absent. */
 static bool probe_in_block(probe *p) {
   const nay_filter *filter;
   uint64_t offset;
@@ -162,7 +166,7 @@ static bool probe_in_block(probe *p) {
   const nay_table_filters *t = p->t;
   if (!nay__table_filters_find_foreign(t, p->key, p->len, &filter, &offset, &damaged)) return false;
   bool maybe = filter == NULL || nay_filter_may_contain(filter, p->key, p->probe_len);
-  return probe_tell(p, t->bytes + offset, filter, damaged, maybe);
+  return probe_report(p, t->bytes + offset, filter, damaged, maybe);
 }
 
 static bool probe_table(probe *p) {

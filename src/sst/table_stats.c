@@ -1,4 +1,5 @@
-/* table_stats.c - see table_stats.h. */
+/* table_stats.c - totals over the entries of a table: counting, storing, loading and checking. See
+ * table_stats.h. */
 #include "sst/table_stats.h"
 
 #include "sst/properties.h"
@@ -21,13 +22,13 @@ void nay__table_stats_add(nay_table_stats *s, nay_order order, const uint8_t *ke
   s->nentries++;
 }
 
-/* The numbers by name, in ascending order; a key comes before the number that it stands in front
- * of. */
+/* The stored numbers by name, ascending. The names of the two keys sort between them: `key` is
+ * written before the number of its row. */
 typedef struct stats_row {
   const char *name;
-  size_t at; /* in nay_table_stats */
+  size_t at; /* offset in nay_table_stats */
   bool internal;
-  const char *key; /* NULL: none */
+  const char *key; /* NULL: no key precedes the number */
 } stats_row;
 
 static const stats_row stats_rows[] = {
@@ -43,8 +44,8 @@ static const stats_row stats_rows[] = {
 
 static nay_status stats_store_key(const nay_table_stats *s, const char *name,
                                   nay_block_builder *builder, const nay_allocator *a) {
-  bool is_first = strcmp(name, STATS_SMALLEST) == 0;
-  nay_bytes key = is_first ? s->smallest : s->largest;
+  bool is_smallest = strcmp(name, STATS_SMALLEST) == 0;
+  nay_bytes key = is_smallest ? s->smallest : s->largest;
   return nay__property_add(builder, name, key.len != 0 ? key.at : (const uint8_t *)"", key.len, a);
 }
 

@@ -1,14 +1,16 @@
-/* write_options.c - see write_options.h. */
+/* write_options.c - checks the options of a table writer, and fills in the defaults; see
+ * write_options.h. */
 #include "sst/write_options.h"
 
 #include "sst/block.h"
 #include "sst/sst_abi.h"
 
-#define WRITE_BLOCK_BYTES 4096u /* defaults: LevelDB's, */
+#define WRITE_BLOCK_BYTES 4096u /* LevelDB's default, as is the restart interval */
 #define WRITE_INTERVAL 16u
-#define WRITE_PARTITION 8192u /* and 10 KiB of filter at 10 bits per key */
+#define WRITE_PARTITION 8192u /* 10 KiB of filter at 10 bits per key */
 
-/* Filters that hash the bytes of keys would deny keys that are equal to them. */
+/* Refuses filters that hash the bytes of keys for a comparator under which keys with different
+ * bytes may be equal: such a filter would exclude keys that are present. */
 static nay_status write_check_equal(const nay_sst_write_options *o, nay_diag *diag) {
   if (o->comparator == NULL || !o->comparator->equal_may_differ) return NAY_OK;
   if (o->prefix != NULL) {
@@ -62,7 +64,7 @@ static void write_defaults(nay_sst_write_options *o) {
   if (o->block_bytes == 0) o->block_bytes = WRITE_BLOCK_BYTES;
   if (o->restart_interval == 0) o->restart_interval = WRITE_INTERVAL;
   if (o->partition_keys == 0) o->partition_keys = WRITE_PARTITION;
-  o->params = NULL; /* the caller's, as is the key: the writer has copies */
+  o->params = NULL; /* owned by the caller, as is `key`; the writer has copies */
   o->key = NULL;
 }
 
