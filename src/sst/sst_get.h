@@ -12,9 +12,8 @@
 typedef struct nay_get_position {
   nay_entry entry;
   nay_handle handle;
-  size_t near; /* longest common prefix of the key with its neighbours in index and block */
-  size_t
-      prefix_len; /* length of the prefix that the prefix filter was probed with; 0: not probed */
+  size_t near;       /* longest common prefix of the key with its neighbours in index and block */
+  size_t prefix_len; /* length of the prefix that was probed; 0: none was */
 } nay_get_position;
 
 /* nay__get_in_range: whether the key lies in the key range of the table. */

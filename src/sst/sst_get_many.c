@@ -1,11 +1,11 @@
 /*
  * sst_get_many.c - get of many keys from one table: each step of sst_get.c for all keys.
  *
- *   range     The keys are sorted, so those in the table's range are contiguous: two binary
- * searches. filter    A native full filter is probed with the hashes of these keys as one batch.
- *   index     The index is pinned once. A key at or below the index key of the previous key's block
- * is in the same block. block     Blocks are visited in file order, and a block that several keys
- * need is read once.
+ *   range     The sorted keys inside the table's range are contiguous: two binary searches.
+ *   filter    A native full filter is probed with the hashes of these keys as one batch.
+ *   index     The index is pinned once. A key at or below the index key of the previous key's
+ *             block is in the same block.
+ *   block     Blocks are visited in file order; a block that several keys need is read once.
  *
  * A search in a block of a mapped file is a chain of cache misses: the restart count at its end,
  * the entries at restart points, then the entries after one of them. Keys that pass the filter
@@ -31,10 +31,9 @@ typedef struct many_step {
 /* many_block: the block that was searched last. */
 typedef struct many_block {
   bool read;
-  uint32_t
-      /* Offset of its index entry. The block's own offset would not do: a damaged index may name
-       * one block twice, and only one of the entries can be right. */
-      entry;
+  /* Offset of its index entry. The block's own offset would not do: a damaged index may name one
+   * block twice, and only one of the entries can be right. */
+  uint32_t entry;
   nay_block block;
 } many_block;
 

@@ -53,7 +53,7 @@ static nay_status iter_load(nay_sst_iter *it) {
                             &it->data.block);
 }
 
-/* Loads the data block after a seek, which has_end a sequential run of readahead. */
+/* Loads the data block after a seek, which ends a sequential run of readahead. */
 static nay_status iter_load_after_seek(nay_sst_iter *it) {
   if (it->hold != NULL) it->hold->ahead.sequential = 0;
   return iter_load(it);

@@ -86,8 +86,8 @@ static nay_status writer_put_block(nay_sst_writer *w, const nay_buffer *contents
   return NAY_OK;
 }
 
-/* Compresses a block into w->compressed. False: it stays uncompressed, because that saves less than
- * an eighth (LevelDB's rule), or the block is too large. */
+/* Compresses a block into w->compressed. False: the block stays uncompressed, because
+ * compression saves less than an eighth (LevelDB's rule), or the block is too large. */
 static bool writer_compress(nay_sst_writer *w, const nay_buffer *raw) {
   const nay_sst_codec *codec = w->options.codec;
   if (codec == NULL || raw->len > NAY_MAX_BLOCK) return false;
