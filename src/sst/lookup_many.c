@@ -249,7 +249,7 @@ static nay_status many_check(const nay_lookup *l, const void *const *keys, const
       return nay__fail(diag, NAY_EINVAL, "the values differ in their struct size", i);
     }
     if (keys[i] == NULL && lens[i] != 0) {
-      return nay__fail(diag, NAY_EINVAL, "a key is NULL and has a length", i);
+      return nay__fail(diag, NAY_EINVAL, "the key is NULL but its length is not 0", i);
     }
   }
   return NAY_OK;

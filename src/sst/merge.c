@@ -70,9 +70,10 @@ static inline nay_bytes merge_split(const nay_merge *m, const nay_merge_input *t
  * source. */
 static nay_status merge_bad_type(nay_merge *m, const nay_sst *table) {
   m->failed_table = table;
-  return nay__fail(
-      &m->diag, NAY_ENOTSUP,
-      "a merge operand, and there is no merge operator; or a type that LevelDB does not have", 0);
+  return nay__fail(&m->diag, NAY_ENOTSUP,
+                   "the entry is a merge operand without a merge operator, or of a type that "
+                   "LevelDB does not have",
+                   0);
 }
 
 /* ---- moving children ---- */
@@ -189,7 +190,8 @@ NAY_NOINLINE static nay_status merge_combine_backward(nay_merge *m) {
   for (const nay_merge_input *top;;) {
     top = nay__merge_top(&m->heap);
     bool same = top != NULL && merge_is_saved_key(m, merge_split(m, top, &trailer));
-    if (!same) return nay__fail(&m->diag, NAY_EINVAL, "a source of the merge lost an entry", 0);
+    if (!same)
+      return nay__fail(&m->diag, NAY_EINVAL, "a source no longer has an entry that it had", 0);
     if (trailer <= m->trailer) break;
     NAY_TRY(merge_advance(m));
   }
@@ -351,7 +353,8 @@ nay_status nay_merge_last(nay_merge *m) {
 }
 
 static nay_status merge_bad_argument(nay_merge *m) {
-  return merge_set_status(m, nay__fail(&m->diag, NAY_EINVAL, "a key is NULL and has a length", 0));
+  return merge_set_status(
+      m, nay__fail(&m->diag, NAY_EINVAL, "the key is NULL but its length is not 0", 0));
 }
 
 nay_status nay_merge_seek(nay_merge *m, const void *key, size_t len) {

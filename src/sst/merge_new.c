@@ -15,13 +15,13 @@ static nay_status merge_bad(nay_diag *diag, const char *what, uint64_t at) {
 }
 
 static nay_status merge_check(const nay_merge_options *o, nay_diag *diag) {
-  if ((unsigned)o->keys > NAY_SST_KEYS_INTERNAL) return merge_bad(diag, "no such kind of keys", 0);
+  if ((unsigned)o->keys > NAY_SST_KEYS_INTERNAL) return merge_bad(diag, "unknown kind of keys", 0);
   if ((o->sources == NULL && o->nsources != 0) || (o->lower == NULL && o->lower_len != 0) ||
       (o->upper == NULL && o->upper_len != 0) || (o->prefix == NULL && o->prefix_len != 0)) {
-    return merge_bad(diag, "sources or a bound are NULL and have a length", 0);
+    return merge_bad(diag, "sources, a bound or the prefix is NULL but has a length", 0);
   }
   if (o->sequence != NULL && *o->sequence > NAY_SST_MAX_SEQUENCE) {
-    return merge_bad(diag, "the sequence has 56 bits", 0);
+    return merge_bad(diag, "the sequence number is above NAY_SST_MAX_SEQUENCE", 0);
   }
   return nay__sst_check_comparator(o->comparator, diag);
 }
@@ -33,7 +33,8 @@ static nay_status merge_read_source(const nay_merge_options *o, size_t i, nay_di
   const uint8_t *at = (const uint8_t *)o->sources + i * o->sources[0].size;
   size_t size;
   memcpy(&size, at, sizeof size);
-  if (size != o->sources[0].size) return merge_bad(diag, "the sources differ in size", i);
+  if (size != o->sources[0].size)
+    return merge_bad(diag, "the sources differ in their field size", i);
   NAY_TRY(nay__abi_read(NAY_ABI_MERGE_SOURCE, at, diag, source));
   bool calls = source->first != NULL && source->last != NULL && source->seek != NULL &&
                source->seek_for_prev != NULL && source->next != NULL && source->prev != NULL &&
@@ -51,7 +52,8 @@ static nay_status merge_order(nay_merge *m, const nay_lookup *l, const nay_merge
     if (t->empty && !t->order_guessed) empty = t;
     NAY_TRY(nay__sst_join(t, i, diag, &first));
     if (first != NULL && !t->empty && t->order.internal != first->order.internal) {
-      return nay__fail(diag, NAY_EMISMATCH, "some keys are plain and some are internal", i);
+      return nay__fail(diag, NAY_EMISMATCH,
+                       "some tables have plain keys and some have internal keys", i);
     }
   }
   m->order = (nay_order){o->comparator, o->keys != NAY_SST_KEYS_PLAIN};
@@ -62,12 +64,12 @@ static nay_status merge_order(nay_merge *m, const nay_lookup *l, const nay_merge
   if (first == NULL) return NAY_OK;
   m->order = first->order;
   if (o->comparator != NULL && !nay__same_comparator(o->comparator, first->order.user)) {
-    return nay__fail(diag, NAY_EMISMATCH, "the comparator is not that of the tables", 0);
+    return nay__fail(diag, NAY_EMISMATCH, "the comparator is not the one of the tables", 0);
   }
   bool differs =
       o->keys != NAY_SST_KEYS_AUTO && (o->keys == NAY_SST_KEYS_INTERNAL) != first->order.internal;
   if (!differs) return NAY_OK;
-  return nay__fail(diag, NAY_EMISMATCH, "the keys are not those of the tables", 0);
+  return nay__fail(diag, NAY_EMISMATCH, "the tables have the other kind of keys", 0);
 }
 
 /* ---- bounds ---- */
@@ -110,7 +112,7 @@ static nay_status merge_bounds(nay_merge *m, const nay_merge_options *o, nay_dia
   }
   if (o->prefix == NULL) return NAY_OK;
   if (m->order.user != NULL) {
-    return nay__fail(diag, NAY_ENOTSUP, "keys of one prefix, in another order than bytewise", 0);
+    return nay__fail(diag, NAY_ENOTSUP, "a prefix scan needs the bytewise comparator", 0);
   }
   return merge_prefix(m, o->prefix, o->prefix_len);
 }

@@ -69,7 +69,7 @@ static nay_status meta_visit(void *ctx, const nay_cursor *c, nay_diag *diag) {
   e.block.checked = e.block.checked && ours;
   nay_status status = w->visit(w->ctx, &e);
   if (status == NAY_ENOTSUP) {
-    return nay__fail(diag, status, "a table of RocksDB with range deletions", c->entry.at);
+    return nay__fail(diag, status, "a RocksDB table with range deletions", c->entry.at);
   }
   if (status != NAY_ECORRUPT) return status;
   return nay__fail(diag, status, "the metaindex points outside of the file", c->entry.at);

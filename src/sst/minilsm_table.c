@@ -70,12 +70,12 @@ static nay_status mini_locate(nay_foreign *f, nay_diag *diag, nay_handle *metada
   if (mini_has(f, MINI_FILTER)) {
     NAY_TRY(mini_load_at(f, end - 4, diag, &at));
     if (at < 4 || at > end - 4)
-      return mini_bad(diag, "the filter does not lie in the file", end - 4);
+      return mini_bad(diag, "the filter lies outside of the file", end - 4);
     f->filter = (nay_handle){at, end - 4 - at};
     end = at;
   }
   NAY_TRY(mini_load_at(f, end - 4, diag, &at));
-  if (at > end - 4) return mini_bad(diag, "the metadata does not lie in the file", end - 4);
+  if (at > end - 4) return mini_bad(diag, "the metadata lies outside of the file", end - 4);
   *metadata = (nay_handle){at, end - 4 - at};
   f->blocks_end = at;
   return NAY_OK;
@@ -118,7 +118,7 @@ static nay_status mini_read_entry(nay_foreign *f, mini_reader *r, uint64_t base,
   if (p != NULL) b.handle.offset = nay__load32be(p);
   b.first = mini_take_key(f, r, &b.first_version);
   b.last = mini_take_key(f, r, &b.last_version);
-  if (r->truncated) return mini_bad(diag, "an entry of the metadata does not fit", b.index_at);
+  if (r->truncated) return mini_bad(diag, "an entry exceeds the metadata", b.index_at);
   /* a block ends where the next one starts */
   mini_reader ahead = *r;
   p = mini_take(&ahead, 4);
@@ -154,7 +154,8 @@ static nay_status mini_read_metadata(nay_foreign *f, nay_handle handle, nay_diag
   NAY_TRY(mini_open_metadata(f, meta, handle.offset, diag, &r, &count));
   while (r.p < r.end) NAY_TRY(mini_read_entry(f, &r, handle.offset, &next, diag));
   if (count != UINT64_MAX && count != nay__foreign_nblocks(f)) {
-    return mini_bad(diag, "the number of blocks is not that of the metadata", handle.offset);
+    return mini_bad(diag, "the block count differs from the entries of the metadata",
+                    handle.offset);
   }
   if (next == f->blocks_end && next != 0) return NAY_OK;
   return mini_bad(diag, "the table has no block", handle.offset);

@@ -43,7 +43,8 @@ const nay_foreign_engine *nay__foreign_recognise(const uint8_t *tail, size_t len
 nay_status nay__foreign_check_name(const nay_foreign_engine *named, const nay_foreign_engine *is,
                                    uint64_t file_len, nay_diag *diag) {
   if (is == NULL || is == named) return NAY_OK;
-  return nay__fail(diag, NAY_EFORMAT, "the magic number of a table of nori", file_len - 12);
+  return nay__fail(diag, NAY_EFORMAT, "the file has the magic number of nori-sstable",
+                   file_len - 12);
 }
 
 /* ---- footer and index ---- */
@@ -65,7 +66,7 @@ static nay_status nori_check_footer(const nay_foreign *f, const nori_footer *foo
   }
   if (f->codec > NORI_ZSTD) return nori_bad(diag, "a codec other than 0, 1 and 2", at + 32);
   if (index > at || nindex < 4 || nindex > at - index) {
-    return nori_bad(diag, "the index does not lie in the file", at);
+    return nori_bad(diag, "the index lies outside of the file", at);
   }
   uint64_t end = index + nindex;
   if (footer->bloom.size == 0) {
@@ -117,7 +118,7 @@ static nay_status nori_index_entry(nay_foreign *f, const uint8_t **p, const uint
   uint64_t len;
   const uint8_t *q = nay__varint64_load(*p, end, &len);
   if (q == NULL || len > (uint64_t)(end - q) || (uint64_t)(end - q) - len < 12) {
-    return nori_bad(diag, "an entry of the index does not fit", at);
+    return nori_bad(diag, "an entry exceeds the index", at);
   }
   nay_foreign_block b = {.first = {q, (size_t)len}, .index_at = at};
   q += len;
@@ -136,7 +137,7 @@ static nay_status nori_read_index(nay_foreign *f, const nori_footer *footer, nay
     NAY_TRY(nori_index_entry(f, &p, end, start + (uint64_t)(p - index.at), diag));
   }
   if (nblocks != stated) {
-    return nori_bad(diag, "the number of blocks is not that of the index",
+    return nori_bad(diag, "the block count differs from the entries of the index",
                     start + (uint64_t)(end - index.at));
   }
   const nay_foreign_block *last =
@@ -146,7 +147,7 @@ static nay_status nori_read_index(nay_foreign *f, const nori_footer *footer, nay
     return nori_bad(diag, "the blocks of the index do not fill the file in order", start);
   }
   if ((nblocks == 0) != (f->nentries == 0)) {
-    return nori_bad(diag, "the number of entries does not fit the blocks", footer->at + 37);
+    return nori_bad(diag, "the entry count contradicts the block count", footer->at + 37);
   }
   return NAY_OK;
 }
@@ -199,7 +200,7 @@ nay_status nay__nori_block_filter(nay_bytes contents, nay_diag *diag, nay_bytes 
   if (contents.len < 2) return nori_bad(diag, "a block is too short", contents.len);
   size_t len = nay__load16le(contents.at + contents.len - 2);
   if (len > contents.len - 2) {
-    return nori_bad(diag, "the filter of a block does not fit", contents.len - 2);
+    return nori_bad(diag, "the filter of a block exceeds the block", contents.len - 2);
   }
   *filter = (nay_bytes){contents.at + contents.len - 2 - len, len};
   return NAY_OK;
@@ -267,7 +268,8 @@ static nay_status nori_walk(const nay_foreign *f, nay_bytes contents, nay_buffer
       return nori_bad(diag, "a block has an entry that does not fit", e.out.at);
     }
     for (; restart < b.nrestarts && nay__load32le(b.end + 4 * (size_t)restart) == e.out.at;) {
-      if (e.shared != 0) return nori_bad(diag, "a restart without a whole key", e.out.at);
+      if (e.shared != 0)
+        return nori_bad(diag, "the entry at a restart point has no whole key", e.out.at);
       restart++;
     }
     key->len = (size_t)e.shared;
@@ -280,7 +282,7 @@ static nay_status nori_walk(const nay_foreign *f, nay_bytes contents, nay_buffer
     NAY_TRY(visit(ctx, &e.out));
   }
   if (restart == b.nrestarts && restart != 0) return NAY_OK;
-  return nori_bad(diag, "a restart is not at an entry", (size_t)(b.end - b.start));
+  return nori_bad(diag, "a restart point is not at an entry", (size_t)(b.end - b.start));
 }
 
 const nay_foreign_engine nay__foreign_nori = {

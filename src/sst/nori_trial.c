@@ -31,7 +31,7 @@ static nay_status trial_parse(const nay_foreign *f, nay_foreign_scratch *scratch
     NAY_TRY(nay__foreign_walk(f, i, scratch, trial_count, &t, diag));
   }
   if (t.nentries == f->nentries) return NAY_OK;
-  return nay__fail(diag, NAY_ECORRUPT, "the entries are not as many as the footer says",
+  return nay__fail(diag, NAY_ECORRUPT, "the number of entries differs from the footer",
                    f->source.len - 64 + 37);
 }
 

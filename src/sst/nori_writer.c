@@ -63,7 +63,7 @@ static nay_status nori_compress(nay_sst_foreign_writer *w) {
   w->scratch.len = 0;
   NAY_TRY(nay__buffer_reserve(&w->scratch, bound + 1, &w->allocator));
   if (!codec->compress(codec, w->block.at, w->block.len, w->scratch.at, &len) || len > bound) {
-    return nay__fail(&w->trouble, NAY_EINVAL, "the codec failed", w->offset);
+    return nay__fail(&w->trouble, NAY_EINVAL, "the codec could not compress a block", w->offset);
   }
   w->scratch.len = len;
   return NAY_OK;

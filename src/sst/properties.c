@@ -34,8 +34,8 @@ static void properties_set(nay_properties *p, nay_bytes key, nay_bytes value) {
 static const char *properties_index_type(nay_bytes value) {
   uint32_t type = value.len == 4 ? nay__load32le(value.at) : UINT32_MAX;
   if (type <= 1) return NULL;
-  return type == 2 ? "a table of RocksDB with a partitioned index"
-                   : "a table of RocksDB with an index of another type";
+  return type == 2 ? "a RocksDB table with a partitioned index"
+                   : "a RocksDB table with an unsupported index type";
 }
 
 /* Returns why an external table is not supported; NULL: it is. RocksDB's SstFileWriter writes
@@ -45,7 +45,7 @@ static const char *properties_ingestion(nay_properties *p, const nay_cursor *c, 
   p->for_ingestion = true;
   if (value.len == 8) p->sequence_at = (uint64_t)(value.at - c->block.bytes);
   if (value.len == 8 && nay__load64le(value.at) == 0) return NULL;
-  return "a table that RocksDB ingested: its keys do not have their sequence numbers";
+  return "a table ingested by RocksDB: its keys lack their sequence number";
 }
 
 /* Records the first RocksDB property that LevelDB's layout cannot express. */
@@ -57,12 +57,12 @@ static void properties_set_unsupported(nay_properties *p, const nay_cursor *c, n
   if (nay__bytes_are(key, "rocksdb.block.based.table.index.type")) {
     what = properties_index_type(value);
   } else if (nay__bytes_are(key, "rocksdb.index.key.is.user.key") && number != 0) {
-    what = "a table of RocksDB with user keys in its index";
+    what = "a RocksDB table with user keys in its index";
   } else if (nay__bytes_are(key, "rocksdb.index.value.is.delta.encoded") && number != 0) {
-    what = "a table of RocksDB with a delta-encoded index";
+    what = "a RocksDB table with a delta-encoded index";
   } else if (nay__bytes_are(key, "rocksdb.user.defined.timestamps.persisted") && is_number &&
              number == 0) {
-    what = "a table of RocksDB without the timestamps of its keys";
+    what = "a RocksDB table without the timestamps of its keys";
   } else if (nay__bytes_are(key, "rocksdb.external_sst_file.global_seqno")) {
     what = properties_ingestion(p, c, value);
   }

@@ -32,7 +32,7 @@ nay_status nay__sst_check_lists(const nay_sst_codec *const *codecs, size_t ncode
     const nay_policy *p = policies[i];
     if (p != NULL) NAY_TRY(nay__abi_check_input(NAY_ABI_POLICY, p, diag));
     if (p == NULL || p->name == NULL || p->may_match == NULL) {
-      return nay__fail(diag, NAY_EINVAL, "a policy is NULL or has no name or call", i);
+      return nay__fail(diag, NAY_EINVAL, "a policy is NULL, or has no name or no may_match", i);
     }
   }
   return NAY_OK;
@@ -67,7 +67,8 @@ nay_status nay__sst_check_writes(const nay_sst_codec *codec, const nay_policy *p
     NAY_TRY(nay__abi_check_input(NAY_ABI_POLICY, policy, diag));
     if (policy->name == NULL || policy->create == NULL || policy->may_match == NULL ||
         policy->name[0] == '\0' || strlen(policy->name) > SST_MAX_POLICY_NAME) {
-      return nay__fail(diag, NAY_EINVAL, "the policy has no name, a long one, or no calls", 0);
+      return nay__fail(diag, NAY_EINVAL,
+                       "the policy has no name, a name of more than 200 bytes, or no calls", 0);
     }
   }
   if (codec == NULL) return NAY_OK;

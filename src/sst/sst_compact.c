@@ -25,7 +25,8 @@ static nay_status compact_order(const nay_sst *const *tables, size_t n, nay_sst_
     if (tables[i] == NULL) return nay__fail(diag, NAY_EINVAL, "a table is NULL", i);
     if (tables[i]->empty) continue;
     if (known && tables[i]->order.internal != order->internal) {
-      return nay__fail(diag, NAY_EMISMATCH, "some keys are plain and some are internal", i);
+      return nay__fail(diag, NAY_EMISMATCH,
+                       "some tables have plain keys and some have internal keys", i);
     }
     order->internal = tables[i]->order.internal;
     known = true;
@@ -43,7 +44,7 @@ static nay_status compact_check(const nay_compaction *c, nay_diag *diag) {
       return nay__fail(diag, NAY_EINVAL, "snapshots are not in ascending order", i);
     }
   }
-  if (o->threads > NAY_MAX_THREADS) return nay__fail(diag, NAY_EINVAL, "threads", 0);
+  if (o->threads > NAY_MAX_THREADS) return nay__fail(diag, NAY_EINVAL, "too many threads", 0);
   if (o->filter != NULL && !c->order.internal && !o->bottom) {
     return nay__fail(diag, NAY_EINVAL,
                      "a filter callback over plain keys needs bottom: they have no deletions", 0);
@@ -172,7 +173,7 @@ static nay_status compact_begin(nay_compaction *c, const nay_sst *const *tables,
                                 nay_diag *diag) {
   NAY_TRY(compact_order(tables, n, c->write.keys, diag, &c->order));
   if (c->write.comparator != NULL && !nay__same_comparator(c->write.comparator, c->order.user)) {
-    return nay__fail(diag, NAY_EMISMATCH, "write->comparator is not that of the tables", 0);
+    return nay__fail(diag, NAY_EMISMATCH, "write->comparator is not the one of the tables", 0);
   }
   NAY_TRY(compact_key(c, tables, n, diag));
   c->write.comparator = c->order.user;
@@ -237,11 +238,11 @@ nay_status nay_sst_compact_to(const nay_sst *const *tables, size_t n,
                               const nay_allocator *allocator, nay_diag *diag,
                               nay_sst_compact_stats *stats) {
   nay_compaction c;
-  if (outputs == NULL) return nay__fail(diag, NAY_EINVAL, "there are no outputs", 0);
+  if (outputs == NULL) return nay__fail(diag, NAY_EINVAL, "outputs is NULL", 0);
   NAY_TRY(compact_read_options(options, diag, &c));
   NAY_TRY(nay__abi_read(NAY_ABI_SST_OUTPUTS, outputs, diag, &c.outputs));
   if ((c.outputs.next == NULL) == (c.outputs.next_sink == NULL)) {
-    return nay__fail(diag, NAY_EINVAL, "outputs: next or next_sink, one of the two", 0);
+    return nay__fail(diag, NAY_EINVAL, "outputs needs either next or next_sink", 0);
   }
   return compact_call(&c, tables, n, NULL, allocator, diag, stats);
 }
@@ -252,10 +253,11 @@ nay_status nay_sst_compact(const nay_sst *const *tables, size_t n, const char *p
                            const nay_sst_compact_options *options, const nay_allocator *allocator,
                            nay_diag *diag, nay_sst_compact_stats *stats) {
   nay_compaction c;
-  if (path == NULL) return nay__fail(diag, NAY_EINVAL, "there is no path", 0);
+  if (path == NULL) return nay__fail(diag, NAY_EINVAL, "path is NULL", 0);
   NAY_TRY(compact_read_options(options, diag, &c));
   if (c.options.target_bytes != 0) {
-    return nay__fail(diag, NAY_EINVAL, "target_bytes: there is one output", 0);
+    return nay__fail(diag, NAY_EINVAL,
+                     "target_bytes needs nay_sst_compact_to: there is only one output", 0);
   }
   c.outputs = (nay_sst_outputs){.size = sizeof c.outputs, .next = compact_only_path};
   c.outputs.ctx = (void *)(uintptr_t)path;

@@ -91,7 +91,7 @@ nay_status nay__sst_read_foreign(const nay_sst *t, nay_handle handle, nay_hold *
                                  nay_diag *diag, nay_bytes *contents) {
   size_t i = nay__foreign_block_of(t->foreign, handle.offset);
   if (i == nay__foreign_nblocks(t->foreign)) {
-    return nay__fail(diag, NAY_ECORRUPT, "an index entry points to no block", handle.offset);
+    return nay__fail(diag, NAY_ECORRUPT, "an index entry has no valid block handle", handle.offset);
   }
   NAY_TRY(nay__foreign_translate(t->foreign, i, &hold->scratch, &hold->plain, diag));
   *contents = (nay_bytes){hold->plain.at, hold->plain.len};
@@ -218,7 +218,7 @@ nay_status nay_sst_foreign_verify(const nay_sst *t, nay_diag *diag, uint64_t *ne
   }
   nay__foreign_scratch_free(&scratch, &f->allocator);
   if (status == NAY_OK && f->has_nentries && v.nentries != f->nentries) {
-    status = nay__fail(diag, NAY_ECORRUPT, "the entries are not as many as the footer says",
+    status = nay__fail(diag, NAY_ECORRUPT, "the number of entries differs from the footer",
                        f->source.len);
   }
   if (status != NAY_OK) return status;

@@ -186,7 +186,9 @@ nay_status nay__sst_get(const nay_sst *t, const nay_target *target, nay_hash_mem
 nay_status nay_sst_get_at(const nay_sst *t, const void *key, size_t len, uint64_t sequence,
                           nay_diag *diag, nay_sst_value *value) {
   if (t == NULL || value == NULL || (key == NULL && len != 0) || sequence > NAY_SST_MAX_SEQUENCE) {
-    return nay__fail(diag, NAY_EINVAL, "table, key, sequence or value", 0);
+    return nay__fail(diag, NAY_EINVAL,
+                     "table, key or value is NULL, or the sequence number has more than 56 bits",
+                     0);
   }
   NAY_TRY(nay__abi_check(NAY_ABI_SST_VALUE, value, diag));
   nay_target target = {len != 0 ? key : "", len, NAY_KEY_TRAILER_OF(sequence)};

@@ -186,7 +186,8 @@ nay_status nay__sst_iter_seek_before(nay_sst_iter *it, const void *key, size_t l
 }
 
 static nay_status iter_bad_argument(nay_sst_iter *it) {
-  return iter_set_status(it, nay__fail(&it->diag, NAY_EINVAL, "a key is NULL and has a length", 0));
+  return iter_set_status(
+      it, nay__fail(&it->diag, NAY_EINVAL, "the key is NULL but its length is not 0", 0));
 }
 
 nay_status nay_sst_iter_seek(nay_sst_iter *it, const void *key, size_t len) {
@@ -233,7 +234,7 @@ nay_status nay_sst_iter_range(nay_sst_iter *it, const void *from, size_t from_le
 nay_status nay_sst_iter_prefix(nay_sst_iter *it, const void *prefix, size_t len) {
   if (prefix == NULL && len != 0) return iter_bad_argument(it);
   if (it->table->order.user != NULL) {
-    const char *what = "keys of one prefix, in another order than bytewise";
+    const char *what = "a prefix scan needs the bytewise comparator";
     return iter_set_status(it, nay__fail(&it->diag, NAY_ENOTSUP, what, 0));
   }
   const uint8_t *p = len != 0 ? prefix : (const void *)"";

@@ -104,7 +104,7 @@ static nay_status open_footer(nay_sst *t, nay_diag *diag) {
   }
   NAY_TRY(nay__footer_load(tail, len, t->file_len, diag, &t->footer));
   if (!t->footer.rocksdb) return NAY_OK;
-  return nay__fail(diag, NAY_EFORMAT, "a table of RocksDB: nay reads only its filters",
+  return nay__fail(diag, NAY_EFORMAT, "a RocksDB table: nay reads only its filters",
                    t->file_len - 8);
 }
 
@@ -242,7 +242,7 @@ nay_status nay__sst_check_read(const nay_sst_read_options *o, nay_diag *diag) {
   if ((unsigned)o->keys > NAY_SST_KEYS_INTERNAL ||
       (o->flags & ~(NAY_SST_PREAD | NAY_SST_NO_FILTERS | NAY_SST_STORED_COMPARATOR |
                     NAY_SST_BUDGETED | NAY_SST_PINNED)) != 0) {
-    return nay__fail(diag, NAY_EINVAL, "no such kind of keys, or an unknown flag", 0);
+    return nay__fail(diag, NAY_EINVAL, "unknown kind of keys or unknown flag", 0);
   }
   if ((o->flags & NAY_SST_BUDGETED) != 0 && o->cache == NULL) {
     return nay__fail(diag, NAY_EINVAL, "NAY_SST_BUDGETED without a cache", 0);

@@ -140,9 +140,10 @@ nay_status nay__sst_join(const nay_sst *t, size_t number, nay_diag *diag, const 
     return NAY_OK;
   }
   if (t->for_ingestion || (*first)->for_ingestion) {
-    return nay__fail(diag, NAY_ENOTSUP,
-                     "a table for ingestion into RocksDB among others: which is newer is not known",
-                     number);
+    return nay__fail(
+        diag, NAY_ENOTSUP,
+        "a table for ingestion into RocksDB cannot be merged: nothing tells which is newer",
+        number);
   }
   if (nay__same_comparator((*first)->order.user, t->order.user)) return NAY_OK;
   return nay__fail(diag, NAY_EMISMATCH, "tables with different comparators", number);

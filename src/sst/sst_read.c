@@ -179,7 +179,7 @@ nay_status nay__sst_read_checked(const nay_sst *t, const nay_checked_handle *han
     return NAY_OK; /* LevelDB's own handles and those of foreign tables have no checksum */
   const uint8_t *raw = t->bytes != NULL ? t->bytes + handle->at.offset : (*slot)->raw.at;
   if (nay__checked_handle_is(handle, raw)) return NAY_OK;
-  return nay__fail(diag, NAY_ECORRUPT, "another block stands in the place of this one",
+  return nay__fail(diag, NAY_ECORRUPT, "the block is intact, but not the one that its handle names",
                    handle->at.offset);
 }
 
@@ -231,7 +231,7 @@ nay_status nay__sst_block_open(const nay_sst *t, nay_bytes contents, nay_handle 
   nay_status status = nay__block_open(contents.at, contents.len, diag, block);
   if (status == NAY_ECORRUPT && t->rocksdb_meta && contents.len >= 4 &&
       (contents.at[contents.len - 1] & READ_HASH_INDEX) != 0) {
-    return nay__fail(diag, NAY_ENOTSUP, "a block of RocksDB with a hash index", handle.offset);
+    return nay__fail(diag, NAY_ENOTSUP, "a RocksDB block with a hash index", handle.offset);
   }
   return nay__in_file(status, diag, handle);
 }
@@ -268,7 +268,7 @@ nay_status nay__sst_handle(const nay_sst *t, const uint8_t *value, size_t len, n
                            nay_handle *handle) {
   if (nay__handle_load(value, value + len, handle) == NULL ||
       !nay__handle_fits(*handle, t->footer.at)) {
-    return nay__fail(diag, NAY_ECORRUPT, "an index entry points to no block", 0);
+    return nay__fail(diag, NAY_ECORRUPT, "an index entry has no valid block handle", 0);
   }
   return NAY_OK;
 }

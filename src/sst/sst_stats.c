@@ -37,7 +37,7 @@ static uint64_t stats_data_end(const nay_sst *t) {
 nay_status nay_sst_approximate_offset(const nay_sst *t, const void *key, size_t len, nay_diag *diag,
                                       uint64_t *offset) {
   if (t == NULL || offset == NULL || (key == NULL && len != 0)) {
-    return nay__fail(diag, NAY_EINVAL, "table, key or offset", 0);
+    return nay__fail(diag, NAY_EINVAL, "table, key or offset is NULL", 0);
   }
   if (t->order_unknown != NAY_OK) return nay__sst_order_unknown(t, diag);
   nay_target target = {len != 0 ? key : "", len, NAY_KEY_TRAILER_OF(NAY_SST_MAX_SEQUENCE)};

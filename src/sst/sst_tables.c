@@ -215,7 +215,7 @@ nay_status nay_sst_tables_acquire(nay_sst_tables *c, const char *path, nay_diag 
     room = tables_reserve(c, &victim);
   }
   nay__mutex_unlock(&c->mutex);
-  if (!room) return nay__fail(diag, NAY_EFULL, "as many tables are in use as may be open", 0);
+  if (!room) return nay__fail(diag, NAY_EFULL, "max_open tables are in use", 0);
   if (!found) {
     nay_diag local;
     nay_status status;
@@ -310,7 +310,7 @@ nay_status nay_sst_tables_new(const nay_sst_tables_options *options, const nay_a
   if (!made) {
     nay__free(&a, c, sizeof *c);
     nay__free(&a, buckets, nbuckets * sizeof *buckets);
-    return nay__fail(diag, NAY_ENOMEM, "no memory for a cache of tables", 0);
+    return nay__fail(diag, NAY_ENOMEM, "no memory for a pool of tables", 0);
   }
   *tables = c;
   return NAY_OK;

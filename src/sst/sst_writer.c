@@ -354,7 +354,7 @@ static nay_status writer_put_end(nay_sst_writer *w) {
 
 nay_status nay_sst_writer_finish(nay_sst_writer *w, nay_diag *diag) {
   if (w == NULL || w->finished) {
-    return nay__fail(diag, NAY_EINVAL, "there is no writer, or it has finished", 0);
+    return nay__fail(diag, NAY_EINVAL, "writer is NULL or already finished", 0);
   }
   if (w->failed == NAY_OK) w->failed = writer_put_end(w);
   if (w->failed == NAY_OK) w->failed = writer_flush_file(w);
@@ -367,7 +367,7 @@ nay_status nay_sst_writer_finish(nay_sst_writer *w, nay_diag *diag) {
   if (w->failed == NAY_OK) return NAY_OK;
   nay__fail(diag, w->failed,
             w->failed == NAY_ENOMEM ? "no memory for a filter or a block"
-                                    : "a filter or a block could not be made",
+                                    : "a filter or a block could not be built",
             w->offset);
   if (diag != NULL && w->why.what != NULL) *diag = w->why;
   return w->failed;

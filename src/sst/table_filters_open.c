@@ -58,7 +58,7 @@ static nay_status filters_required_block(const nay_table_filters *t,
                                          const uint8_t **block) {
   NAY_TRY(filters_stored_block(t, handle->at, diag, block));
   if (nay__checked_handle_is(handle, *block)) return NAY_OK;
-  return nay__fail(diag, NAY_ECORRUPT, "another block stands in the place of this one",
+  return nay__fail(diag, NAY_ECORRUPT, "the block is intact, but not the one that its handle names",
                    handle->at.offset);
 }
 

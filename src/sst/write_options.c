@@ -14,23 +14,24 @@
 static nay_status write_check_equal(const nay_sst_write_options *o, nay_diag *diag) {
   if (o->comparator == NULL || !o->comparator->equal_may_differ) return NAY_OK;
   if (o->prefix != NULL) {
-    return nay__fail(diag, NAY_EINVAL, "a prefix filter with a comparator of equal_may_differ", 0);
+    return nay__fail(diag, NAY_EINVAL,
+                     "a prefix filter needs a comparator without equal_may_differ", 0);
   }
   if (o->filter == NAY_SST_NO_FILTER || nay__sst_policy_folds(o->policy, o->comparator->name)) {
     return NAY_OK;
   }
   return nay__fail(diag, NAY_EINVAL,
-                   "equal_may_differ: a filter needs a policy that names this comparator, and has "
-                   "no hash",
+                   "the comparator sets equal_may_differ: a filter needs a policy that names it "
+                   "and has no hash",
                    0);
 }
 
 static nay_status write_check(const nay_sst_write_options *o, nay_diag *diag) {
   if ((unsigned)o->keys > NAY_SST_KEYS_INTERNAL) {
-    return nay__fail(diag, NAY_EINVAL, "no such kind of keys", 0);
+    return nay__fail(diag, NAY_EINVAL, "unknown kind of keys", 0);
   }
   if ((unsigned)o->filter > NAY_SST_PARTITIONED_FILTER) {
-    return nay__fail(diag, NAY_EINVAL, "no such kind of filter", 0);
+    return nay__fail(diag, NAY_EINVAL, "unknown kind of filter", 0);
   }
   if (o->filter == NAY_SST_BLOCK_FILTER && o->policy == NULL) {
     return nay__fail(diag, NAY_EINVAL, "a block filter needs a policy", 0);
@@ -49,7 +50,7 @@ static nay_status write_params(const nay_sst_write_options *o, nay_diag *diag, n
   *p = (nay_params){.size = sizeof *p};
   if (o->params != NULL) NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, o->params, diag, p));
   if (p->nkeys != 0 && (o->filter != NAY_SST_FULL_FILTER || o->policy != NULL)) {
-    return nay__fail(diag, NAY_EINVAL, "params->nkeys: only of a native full filter", 0);
+    return nay__fail(diag, NAY_EINVAL, "params->nkeys is only for a native full filter", 0);
   }
   if (p->hash == NAY_HASH_CALLER) {
     return nay__fail(diag, NAY_EINVAL, "params->hash: the writer hashes the keys", 0);

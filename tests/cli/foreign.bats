@@ -89,7 +89,7 @@ key8() { for i in $(seq 0 $(($1 - 1))); do printf 'key%08d\n' "$i"; done; }
 
 @test "a name does not override a magic number, and a wrong name is an error with its offset" {
   run -3 nay sst info --format mini-lsm-sst "$NORI/sst_390efce_basic_none.sst"
-  [[ $output == *"the magic number of a table of nori"* ]]
+  [[ $output == *"the file has the magic number of nori-sstable"* ]]
   run -3 nay check --format nori12 "$NORI/sst_390efce_basic_none.sst" -e a
   [[ $output == *"a table by its magic number"* ]]
   run -3 nay sst info --format mini-lsm-sst-week3 "$MINI/sst_w2_basic.sst"
@@ -98,7 +98,7 @@ key8() { for i in $(seq 0 $(($1 - 1))); do printf 'key%08d\n' "$i"; done; }
   for command in "check -e a" "explain -e a" info verify "sst scan"; do
     # shellcheck disable=SC2086
     run -3 nay $command --format mini-lsm-sst "$NORI/sst_390efce_basic_none.sst"
-    [[ $output == *"the magic number of a table of nori"* ]]
+    [[ $output == *"the file has the magic number of nori-sstable"* ]]
   done
   for command in "check -e a" "explain -e a" info verify; do
     for table in "$MINI"/sst_w*_basic.sst; do

@@ -120,7 +120,7 @@ rows() { # N: rows with keys in the order of bytes
   run -1 nay sst scan --snapshot 0 --reverse old.ldb
   printf 'z\t1\n' | nay sst build -q -o plain.ldb
   run ! nay sst scan new.ldb plain.ldb
-  [[ $output == *"plain and some are internal"* ]]
+  [[ $output == *"plain keys and some have internal keys"* ]]
 }
 
 @test "sst scan: of many tables, the damaged one is named" {
@@ -263,7 +263,7 @@ rows() { # N: rows with keys in the order of bytes
   [ "$(nay sst scan --versions -c kept.ldb)" -eq 5 ]
   printf 'a\tx\n' | nay sst build -q -o plain.ldb
   run -2 nay sst compact 5.ldb plain.ldb -o x.ldb
-  [[ $output == *"some keys are plain and some are internal"* ]]
+  [[ $output == *"some tables have plain keys and some have internal keys"* ]]
 }
 
 @test "sst: tables that the real LevelDB wrote, and damage" {

@@ -235,7 +235,7 @@ static const row rows[] = {
     {"partitioned index, lz4", "compression=kLZ4Compression",
      "metadata_block_size=128;index_type=kTwoLevelIndexSearch", "a partitioned index"},
     {"first keys in the index", "compression=kNoCompression",
-     "index_type=kBinarySearchWithFirstKey", "an index of another type"},
+     "index_type=kBinarySearchWithFirstKey", "an unsupported index type"},
 };
 
 static void every_option(void **state) {

@@ -87,15 +87,15 @@ typedef struct lie {
 static void nori_footer_lies(void **state) {
   (void)state;
   static const lie lies[] = {
-      {"emptykey", -64, 8, UINT64_MAX, NAY_ECORRUPT, "the index does not lie in the file"},
+      {"emptykey", -64, 8, UINT64_MAX, NAY_ECORRUPT, "the index lies outside of the file"},
       {"emptykey", -64, 8, 1, NAY_ECORRUPT, "does not lie between index and footer"},
-      {"emptykey", -56, 8, UINT64_MAX, NAY_ECORRUPT, "the index does not lie in the file"},
-      {"emptykey", -56, 8, 3, NAY_ECORRUPT, "the index does not lie in the file"},
+      {"emptykey", -56, 8, UINT64_MAX, NAY_ECORRUPT, "the index lies outside of the file"},
+      {"emptykey", -56, 8, 3, NAY_ECORRUPT, "the index lies outside of the file"},
       {"emptykey", -48, 8, 0, NAY_ECORRUPT, "does not lie between index and footer"},
       {"emptykey", -40, 8, UINT64_MAX, NAY_ECORRUPT, "does not lie between index and footer"},
       {"emptykey", -40, 8, 0, NAY_ECORRUPT, "the index does not end at the footer"},
       {"emptykey", -32, 1, 3, NAY_ECORRUPT, "a codec other than 0, 1 and 2"},
-      {"emptykey", -27, 8, 0, NAY_ECORRUPT, "the number of entries does not fit the blocks"},
+      {"emptykey", -27, 8, 0, NAY_ECORRUPT, "the entry count contradicts the block count"},
       {"emptykey", -19, 1, 3, NAY_EVERSION, "a footer version above 2"},
       {"emptykey", -19, 1, 2, NAY_ECORRUPT, "version 2 with a Bloom filter"},
       {"emptykey", -12, 1, 'X', NAY_EFORMAT, "not a table of nori"},
@@ -176,7 +176,7 @@ static void nori_block_lies(void **state) {
       {BLOCK("\0\1\1\0\0av\3\0\0\0\1\0\0\0"), "not at an entry"},
       {BLOCK("\0\1\1\0\0av\0\0\0\0"), "not at an entry"}, /* no restart */
       {BLOCK("\0\1\1\0\0av\xff\xff\xff\xff"), "more restarts than bytes"},
-      {BLOCK("\0\1\1\0\0av\1\1\1\0\0bw\0\0\0\0\7\0\0\0\2\0\0\0"), "without a whole key"},
+      {BLOCK("\0\1\1\0\0av\1\1\1\0\0bw\0\0\0\0\7\0\0\0\2\0\0\0"), "has no whole key"},
       {BLOCK("\1\0\0"), "too short"},
       {BLOCK(RESTART), "not at an entry"}, /* no entry */
       {BLOCK("\0\1\1\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\1"
