@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   size_t len = size - 1, nlayouts = 0;
   while (nay_sst_foreign_name(nlayouts) != NULL) nlayouts++;
   const char *name = nay_sst_foreign_name(data[0] % nlayouts);
-  uint8_t *p = malloc(len == 0 ? 1 : len); /* exactly as long, for the sanitizer */
+  uint8_t *p = malloc(len == 0 ? 1 : len); /* exact length: ASan finds a read past it */
   if (p == NULL) return 0;
   memcpy(p, data + 1, len);
   (void)exercise_foreign(p, len, name);

@@ -35,7 +35,7 @@ static nay_lsm_params make_params(const uint8_t *p) {
   if ((p[1] & 1) != 0) params.fpr = load_double(p + 48);
   if ((p[1] & 2) != 0) params.bits_per_key = load_double(p + 40);
   if ((p[1] & 4) != 0) params.nbytes = nay__load64le(p + 56) >> (p[3] & 63);
-  if ((p[1] & 8) != 0) params.bits_per_key = p[40] / 4.0; /* one that is not nonsense */
+  if ((p[1] & 8) != 0) params.bits_per_key = p[40] / 4.0; /* a plausible value */
   if ((p[1] & 16) != 0) params.fpr = (p[48] + 1) / 1000.0;
   return params;
 }

@@ -8,7 +8,7 @@ fields, separated by tabs, for each file:
 
     filter  FILE  LAYOUT  KEYS  N  SIZED_FOR  SIZED_BY  K  BITS  ABSENT
 
-KEYS is a key set of lsm_vectors.h, whose keys 0 .. N-1 are the members, or hex= and the members themselves,
+KEYS is a key set of foreign_vectors.h, whose keys 0 .. N-1 are the members, or hex= and the members themselves,
 separated by commas. SIZED_BY is fpr=CHANCE, bits=B, or - where a running Cassandra wrote the file. ABSENT is in
 hex: bit j is the answer for key 10,000,000 + j of the key set (of key8 where KEYS lists the members).
 """

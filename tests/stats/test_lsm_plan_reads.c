@@ -26,9 +26,9 @@ typedef struct tree_case {
   uint32_t nruns_level0;
 } tree_case;
 
-/* A table: keys number [first, first + nkeys), which is its range. */
+/* A table: the keys with numbers [first, first + nkeys). */
 typedef struct table {
-  nay_filter *filter; /* NULL: none */
+  nay_filter *filter; /* NULL: no filter */
   uint64_t first, nkeys;
   size_t run;
 } table;
@@ -39,7 +39,7 @@ typedef struct tree {
   uint64_t nkeys, nbytes;
 } tree;
 
-/* The tables of one run, which share its keys evenly. */
+/* Adds the tables of one run, which share its keys evenly. */
 static void add_run(tree *t, const nay_lsm_level *l, uint64_t nkeys, uint64_t ntables) {
   for (uint64_t i = 0; i < ntables; i++) {
     assert_true(t->ntables < MOST_FILTERS);
@@ -72,14 +72,15 @@ static void build(const nay_lsm_plan *plan, nay_lsm_allocation a, tree *t) {
   }
 }
 
-/* The tables of the run that starts with table `first` end before this one. */
+/* Returns the table after the last one of the run that starts with table `first`. */
 static size_t run_end(const tree *t, size_t first) {
   size_t last = first;
   while (last < t->ntables && t->tables[last].run == t->tables[first].run) last++;
   return last;
 }
 
-/* Reads of n absent lookups. Each goes to one table of a run, as its key falls into one range. */
+/* Counts the reads of n absent lookups. A lookup probes one table per run, as key ranges are
+ * disjoint. */
 static uint64_t absent_reads(const tree *t, uint64_t n) {
   uint64_t reads = 0;
   for (size_t first = 0, last; first < t->ntables; first = last) {
@@ -98,7 +99,8 @@ static bool table_reads(const table *here, uint64_t key) {
   return here->filter == NULL || nay_filter_may_contain_hash(here->filter, hash);
 }
 
-/* Reads of all present keys before the table that has them; that one must not deny them. */
+/* Counts the reads of present keys in tables that do not have them. The filter of the table that
+ * has a key must not exclude it. */
 static uint64_t present_waste(const tree *t) {
   uint64_t reads = 0;
   for (size_t i = 0; i < t->ntables; i++) {

@@ -25,7 +25,7 @@ static inline size_t seal_skip_key(const uint8_t *meta, size_t at, size_t end, b
   return len > end - at ? end + 1 : at + len;
 }
 
-/* Blocks end where the next one starts, and the last at the metadata. */
+/* A block ends where the next one starts, the last one at the metadata. */
 static inline void seal_mini_blocks(uint8_t *bytes, size_t meta, size_t end, bool ts) {
   size_t start = SIZE_MAX;
   for (size_t at = meta + 4; at < end && end - at >= 4;) {
@@ -62,7 +62,8 @@ static inline void seal_foreign(uint8_t *bytes, size_t len, const char *name) {
 
 /* ---- use ---- */
 
-/* A whole scan that succeeds; its keys are then found, without filters, which may be damaged. */
+/* Scans the table. If the scan succeeds, gets find its keys, without filters, as these may be
+ * damaged. */
 static inline void exercise_entries(const nay_sst *t) {
   nay_sst_iter *it;
   nay_sst_value value = {.size = sizeof value};
@@ -126,7 +127,8 @@ static inline void exercise_foreign_filters(const uint8_t *bytes, size_t len, co
   nay_table_filters_free(t);
 }
 
-/* exercise_foreign: whether it opened. Memory follows the bytes; all of it is freed. */
+/* exercise_foreign: whether the table opened. Memory is bounded by the bytes of the file, and all
+ * of it is freed. */
 static inline bool exercise_foreign(const uint8_t *bytes, size_t len, const char *name) {
   nay_sst_codec lz4 = invert_codec, zstd = invert_codec;
   lz4.id = 4;

@@ -4,8 +4,7 @@
  *
  *     test_cassandra [DIRECTORY]     another set of vectors, as make_cassandra_vectors.py writes it
  */
-#include "golden/lsm_vectors.h"
-#include "support/hashes.h"
+#include "golden/foreign_vectors.h"
 
 #define ABSENT_FIRST 10000000u
 #define NFORMS 3
@@ -25,7 +24,7 @@ typedef struct vector {
   golden_bytes bytes;
 } vector;
 
-static vector read_vector(const lsm_row *row) {
+static vector read_vector(const foreign_row *row) {
   char path[512];
   assert_int_equal(row->nfields, 10);
   snprintf(path, sizeof path, "%s/cassandra/%s", vectors, row->field[1]);
@@ -33,11 +32,11 @@ static vector read_vector(const lsm_row *row) {
   vector v = {.file = row->field[1],
               .format = nay_format_find(row->field[2]),
               .listed = listed ? row->field[3] + 4 : NULL,
-              .make = lsm_keys(listed ? "key8" : row->field[3]),
-              .n = lsm_number(row, 4),
-              .sized_for = lsm_number(row, 5),
-              .k = (uint32_t)lsm_number(row, 7),
-              .nbits = lsm_number(row, 8),
+              .make = foreign_keys(listed ? "key8" : row->field[3]),
+              .n = foreign_number(row, 4),
+              .sized_for = foreign_number(row, 5),
+              .k = (uint32_t)foreign_number(row, 7),
+              .nbits = foreign_number(row, 8),
               .absent = row->field[9],
               .bytes = golden_read(path)};
   const char *by = row->field[6];
@@ -68,9 +67,9 @@ static uint64_t nmissing(const vector *v, const nay_filter *f) {
 static void check_answers(const vector *v, const nay_filter *f) {
   uint8_t key[GOLDEN_KEY_MAX];
   if (nmissing(v, f) != 0) fail_msg("%s: a member is missing", v->file);
-  for (uint64_t i = 0; i < LSM_ABSENT; i++) {
+  for (uint64_t i = 0; i < FOREIGN_ABSENT; i++) {
     bool maybe = nay_filter_may_contain(f, key, v->make(ABSENT_FIRST + i, key));
-    if (maybe != lsm_bit(v->absent, i)) fail_msg("%s: absent key %u", v->file, (unsigned)i);
+    if (maybe != foreign_bit(v->absent, i)) fail_msg("%s: absent key %u", v->file, (unsigned)i);
   }
 }
 
@@ -134,7 +133,7 @@ static void every_vector(void **state) {
   golden_bytes text = golden_read(path);
   char *rest = (char *)text.at;
   unsigned n = 0;
-  for (lsm_row row; lsm_next(&rest, "filter", &row); n++) {
+  for (foreign_row row; foreign_next(&rest, "filter", &row); n++) {
     vector v = read_vector(&row);
     check_vector(&v);
     free(v.bytes.at);
@@ -152,7 +151,7 @@ static void members_tell_the_forms_apart(void **state) {
   golden_bytes text = golden_read(path);
   char *rest = (char *)text.at;
   unsigned n = 0;
-  for (lsm_row row; lsm_next(&rest, "filter", &row);) {
+  for (foreign_row row; foreign_next(&rest, "filter", &row);) {
     vector v = read_vector(&row);
     for (size_t i = 0; i < NFORMS && v.n >= 100 && v.fpr <= 0.1 && v.bits == 0; i++) {
       nay_view view;

@@ -51,13 +51,13 @@ static void shapes(void **state) {
   (void)state;
   tree t = tree_of(
       (nay_lsm_params){.nkeys = 1110000, .ratio = 10, .nkeys_memtable = 1000, .bits_per_key = 10});
-  assert_int_equal(t.n, 3); /* exactly full */
+  assert_int_equal(t.n, 3); /* three full levels */
   for (size_t i = 0; i < 3; i++) {
     assert_shape(&t, i, (uint32_t)i + 1, i == 0 ? 10000 : i == 1 ? 100000 : 1000000, 1);
   }
   t = tree_of(
       (nay_lsm_params){.nkeys = 1110001, .ratio = 10, .nkeys_memtable = 1000, .bits_per_key = 10});
-  assert_int_equal(t.n, 4); /* one key more */
+  assert_int_equal(t.n, 4); /* one key more needs a level more */
   t = tree_of((nay_lsm_params){.nkeys = 1114000,
                                .ratio = 10,
                                .nkeys_memtable = 1000,
@@ -68,7 +68,7 @@ static void shapes(void **state) {
   assert_shape(&t, 1, 1, 10000, 1);
   t = tree_of((nay_lsm_params){
       .nkeys = 2500, .ratio = 10, .nkeys_memtable = 1000, .nruns_level0 = 4, .bits_per_key = 10});
-  assert_int_equal(t.n, 1); /* level 0 alone holds them */
+  assert_int_equal(t.n, 1); /* level 0 has them all */
   assert_shape(&t, 0, 0, 2500, 3);
 }
 
@@ -111,7 +111,8 @@ static void tables_share_runs(void **state) {
   assert_int_equal(t.level[0][0].nfilters, 4);
   assert_int_equal(t.level[0][0].nkeys_filter, 2500);
   assert_int_equal(t.level[0][2].nfilters, 334);
-  assert_true(fabs(t.level[0][2].absent_reads - t.level[0][2].fpr) < 1e-15); /* one is probed */
+  assert_true(fabs(t.level[0][2].absent_reads - t.level[0][2].fpr) <
+              1e-15); /* a lookup probes one table of the run */
 }
 
 static void families_by_level(void **state) {
@@ -141,7 +142,7 @@ static void families_by_level(void **state) {
 
 /* ---- properties ---- */
 
-/* A filter of the plan is what nay_params_plan makes of its bytes. */
+/* nay_params_plan gives each filter of the plan again from its bytes. */
 static void assert_reproduced(const nay_lsm_level *l) {
   nay_plan plan = {.size = sizeof plan};
   nay_params p = {sizeof p, .kind = l->kind, .nkeys = l->nkeys_filter, .nbytes = l->nbytes_filter};
@@ -202,7 +203,7 @@ static const nay_kind kinds[] = {NAY_AUTO,     NAY_BLOOM,  NAY_BLOCKED, NAY_XOR,
                                  NAY_COUNTING, NAY_CUCKOO, NAY_FUSE,    NAY_RIBBON};
 #define NKINDS (sizeof kinds / sizeof kinds[0])
 
-/* Every value of every dimension, with the others chosen at random: a fixed sequence. */
+/* Tries every value of every dimension with random values of the others, from a fixed seed. */
 static void properties(void **state) {
   static const uint64_t nkeys[] = {1, 2, 777, 54321, 3000000, 1000000000, (uint64_t)1 << 56};
   static const uint64_t ratios[] = {2, 3, 10, 64, 1000000};
@@ -218,7 +219,8 @@ static void properties(void **state) {
     p.nkeys = PICK(nkeys);
     p.ratio = PICK(ratios);
     p.nkeys_memtable = PICK(memtables);
-    p.nkeys_table = p.nkeys >> 32 != 0 ? 1000000 : PICK(tables); /* some families end at 2^38 */
+    p.nkeys_table =
+        p.nkeys >> 32 != 0 ? 1000000 : PICK(tables); /* some families end at 2^38 keys */
     p.merging = (nay_lsm_merging)(i / NKINDS % 3);
     if (p.merging == NAY_LSM_LEVELED) p.nruns_level0 = (uint32_t)(dice >> 32) % 5;
     if (bits <= 64 && (dice >> 40) % 2 != 0) {
@@ -257,9 +259,9 @@ static double filter_of(const nay_lsm_level *l, nay_kind kind, uint64_t nbytes, 
   return plan.fpr;
 }
 
-/* The least reads of levels [i, n) with `left` bytes: all sizes in steps, the last level the rest.
- */
-#define STEPS 72u /* of 1/3 bit per key, up to 24 */
+/* Returns the fewest reads of levels [i, n) with `left` bytes, by exhaustive search over filter
+ * sizes; the last level gets the rest. */
+#define STEPS 72u /* steps of 1/3 bit per key, up to 24 bits */
 static double exhaustive(const tree *t, nay_kind kind, size_t i, uint64_t left) {
   const nay_lsm_level *l = &t->level[0][i];
   uint64_t got, each = (l->nkeys + l->nruns - 1) / l->nruns;
@@ -298,7 +300,7 @@ static void no_search_finds_better(void **state) {
       p.merging = NAY_LSM_TIERED;
       assert_optimal(p);
       p.merging = NAY_LSM_LAZY_LEVELED;
-      p.nkeys_table = 2000; /* a lookup probes one of the tables of a run, all take memory */
+      p.nkeys_table = 2000; /* a lookup probes one table of a run, but all need memory */
       assert_optimal(p);
     }
   }
@@ -317,7 +319,8 @@ static void assert_closed_form(nay_lsm_params p, double per_half) {
     more += (double)levels[i].nkeys * per_half *
             log2((double)last->nkeys_filter / (double)levels[i].nkeys_filter);
   }
-  double bits = ((double)p.nbytes * 8 - more) / (double)p.nkeys; /* of the last level */
+  double bits =
+      ((double)p.nbytes * 8 - more) / (double)p.nkeys; /* bits per key of the last level */
   for (size_t i = 0; i < t.n; i++) {
     uint64_t got;
     double n = (double)levels[i].nkeys_filter;
@@ -371,7 +374,7 @@ static void more_memory_than_is_of_use(void **state) {
     assert_true(t.sums[a].nbytes <= 8 * p.nkeys);
     assert_true(t.sums[a].absent_reads < 1e-9);
   }
-  p.nbytes = 1; /* and less than any filter */
+  p.nbytes = 1; /* less than any filter needs */
   t = tree_of(p);
   assert_true(t.sums[1].absent_reads > 0.99);
   assert_non_null(strstr(t.level[0][0].why, "below the smallest"));
@@ -458,8 +461,8 @@ static double monkey_reads(const nay_lsm_params *p) {
   return sums.absent_reads;
 }
 
-/* A plan of fewer bytes fits a larger budget, so that must not read more than 1% above it: budgets
- * of a few filters, where what does not fit is most of what is left. */
+/* A plan for fewer bytes also fits a larger budget, so the larger budget may cost at most 1% more
+ * reads. The budgets hold only a few filters, so most of what is left over fits no filter. */
 static void more_memory_costs_no_reads(void **state) {
   (void)state;
   const nay_kind some[] = {NAY_FUSE, NAY_RIBBON, NAY_BLOCKED};

@@ -1,8 +1,8 @@
 /*
- * test_lsm_reads.c - block reads that the filters of nori's tables save when 90% of the keys looked
- * up are absent: against the same lookups without filters, in one table for each range of keys
- * (disjoint) and in 100 tables over one range (overlapping). Versions 0 (unrounded) and 1 have a
- * Bloom filter for the table; the filters of version 2 are inside the blocks and save none.
+ * test_foreign_reads.c - block reads that the filters of nori's tables save when 90% of the keys
+ * looked up are absent, compared with the same lookups without filters: in tables with disjoint key
+ * ranges, and in 100 tables over one range. Versions 0 (unrounded) and 1 have a Bloom filter per
+ * table; the filters of version 2 lie inside the blocks and save no read.
  */
 #include <unistd.h>
 
@@ -17,12 +17,12 @@
 
 static char paths[MOST_TABLES][64];
 
-/* Key number i; even ones are stored, odd ones absent, so that they are in the range. */
+/* Makes key i. Even keys are stored; odd keys are absent, but inside the key range. */
 static size_t make_key(uint64_t i, uint8_t *key) {
   return (size_t)snprintf((char *)key, 32, "key%08llu", (unsigned long long)i);
 }
 
-/* Version 0 of before 2025-10-31: version and filter of a table of version 1 replaced. */
+/* Makes a version-0 table as nori wrote it before 2025-10-31, from a version-1 table. */
 static void make_old(const char *path, uint64_t first, uint64_t step, uint64_t n) {
   golden_bytes b = golden_read(path);
   uint8_t *footer = b.at + b.len - 64, key[32];
@@ -48,7 +48,7 @@ static void make_old(const char *path, uint64_t first, uint64_t step, uint64_t n
   free(filter.at);
 }
 
-/* n keys from `first` on, every step-th. */
+/* Writes n keys from `first` on, every step-th. */
 static void make_table(const char *path, unsigned version, uint64_t first, uint64_t step,
                        uint64_t n) {
   nay_sst_foreign_options o = {
@@ -72,7 +72,7 @@ typedef struct scene {
   uint64_t first[MOST_TABLES], step;
 } scene;
 
-/* Every tenth key is present, in a table that changes; the others are not, but in its range. */
+/* Counts block reads. Every tenth key is present, in tables by turns; the others are absent. */
 static uint64_t count_reads(const scene *s, uint32_t flags) {
   const nay_sst *tables[MOST_TABLES];
   nay_lookup *lookup;
@@ -147,7 +147,7 @@ static void version_2_saves_none(void **state) {
 
 int main(void) {
   for (unsigned i = 0; i < MOST_TABLES; i++) {
-    snprintf(paths[i], sizeof paths[i], "test_lsm_reads.%ld.%u.sst", (long)getpid(), i);
+    snprintf(paths[i], sizeof paths[i], "test_foreign_reads.%ld.%u.sst", (long)getpid(), i);
   }
   const test_case tests[] = {TEST(disjoint), TEST(overlapping), TEST(version_2_saves_none)};
   int failed = run_all(tests);

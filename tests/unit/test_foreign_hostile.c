@@ -1,8 +1,9 @@
 /*
- * test_lsm_hostile.c - tables of nori and mini-lsm that are cut, flipped, or lie: an error with its
- * offset, or a table that is safe to use; memory follows the bytes, and any allocation may fail.
+ * test_foreign_hostile.c - tables of nori and mini-lsm that are truncated, have flipped bits, or
+ * state false numbers. Opening fails with an offset, or gives a table that is safe to use. Memory
+ * is bounded by the bytes of the file, and any allocation may fail.
  */
-#include "golden/lsm_vectors.h"
+#include "golden/foreign_vectors.h"
 #include "support/foreign_exercise.h"
 
 typedef struct victim {
@@ -28,7 +29,7 @@ static golden_bytes read_victim(const victim *v) {
   return golden_read(path);
 }
 
-/* ---- every cut, every bit ---- */
+/* ---- truncations and bit flips ---- */
 
 static void every_truncation(void **state) {
   const victim *v = *state;
@@ -36,7 +37,7 @@ static void every_truncation(void **state) {
   for (size_t len = 0; len < b.len; len++) {
     uint8_t *cut = malloc(len + 1);
     assert_non_null(cut);
-    memcpy(cut + 1, b.at, len); /* the end of the memory is the end of the file */
+    memcpy(cut + 1, b.at, len); /* a read past the end of the file is a read past the allocation */
     (void)exercise_foreign(cut + 1, len, v->name);
     seal_foreign(cut + 1, len, v->name);
     (void)exercise_foreign(cut + 1, len, v->name);
@@ -57,7 +58,7 @@ static void every_flipped_bit(void **state) {
     memcpy(copy, b.at, b.len);
     copy[bit / 8] ^= (uint8_t)(1u << bit % 8);
     bool opened = exercise_foreign(copy, b.len, v->name);
-    bool in_data = bit / 8 < b.len - 64; /* one block, then metadata and filter */
+    bool in_data = bit / 8 < b.len - 64; /* the file has one block, then metadata and filter */
     if (checks && in_data && opened) {
       nay_sst *t;
       uint64_t n, denied;
@@ -72,18 +73,18 @@ static void every_flipped_bit(void **state) {
   free(b.at);
 }
 
-/* ---- lies ---- */
+/* ---- false numbers ---- */
 
 typedef struct lie {
   const char *file;
-  int at; /* below 0: from the end */
+  int at; /* negative: from the end */
   unsigned width;
   uint64_t value;
   nay_status status;
   const char *what;
 } lie;
 
-/* Fields of nori's footer, whose checksum then fits again. */
+/* Changes a field of nori's footer and recomputes the checksum. */
 static void nori_footer_lies(void **state) {
   (void)state;
   static const lie lies[] = {
@@ -114,7 +115,7 @@ static void nori_footer_lies(void **state) {
   }
 }
 
-/* ---- a block of our own ---- */
+/* ---- handmade blocks ---- */
 
 typedef struct bytes_out {
   uint8_t at[4096];
@@ -130,7 +131,7 @@ static void put_le(bytes_out *o, uint64_t v, unsigned width) {
   for (unsigned i = 0; i < width; i++) o->at[o->len++] = (uint8_t)(v >> 8 * i);
 }
 
-/* A version-1 table with one block, whose first key is "a". */
+/* Makes a version-1 table of one block, whose first key is "a". */
 static bytes_out nori_table(const void *block, size_t len, uint64_t nentries, uint8_t codec) {
   bytes_out o = {.len = 0};
   put(&o, block, len);
@@ -161,7 +162,7 @@ static void nori_block_lies(void **state) {
   static const struct {
     const char *block;
     size_t len;
-    const char *what; /* NULL: it is good */
+    const char *what; /* expected error; NULL: none */
   } cases[] = {
 #define BLOCK(text) text, sizeof text - 1
       {BLOCK("\0\1\1\0\0av" RESTART), NULL},
@@ -170,11 +171,11 @@ static void nori_block_lies(void **state) {
       {BLOCK("\0\1\x81\x80\x80\x80\x80\x80\x80\x80\x80\x80\1\0a" RESTART), "does not fit"},
       {BLOCK("\0\1\xff\xff\xff\xff\xff\xff\xff\xff\x7f\0\0av" RESTART), "does not fit"},
       {BLOCK("\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\1\0\0av" RESTART), "does not fit"},
-      {BLOCK("\1\0\1\0\0av" RESTART), "does not fit"}, /* shares with nothing */
-      {BLOCK("\0\1\1\0\0bv" RESTART), "not the one in the index"},
+      {BLOCK("\1\0\1\0\0av" RESTART), "does not fit"}, /* the first entry shares a prefix */
+      {BLOCK("\0\1\1\0\0bv" RESTART), "not that of the index"},
       {BLOCK("\0\1\1\0\0av\0\1\1\0\0av" RESTART), "do not ascend"},
       {BLOCK("\0\1\1\0\0av\3\0\0\0\1\0\0\0"), "not at an entry"},
-      {BLOCK("\0\1\1\0\0av\0\0\0\0"), "not at an entry"}, /* no restart */
+      {BLOCK("\0\1\1\0\0av\0\0\0\0"), "not at an entry"}, /* no restart point */
       {BLOCK("\0\1\1\0\0av\xff\xff\xff\xff"), "more restarts than bytes"},
       {BLOCK("\0\1\1\0\0av\1\1\1\0\0bw\0\0\0\0\7\0\0\0\2\0\0\0"), "has no whole key"},
       {BLOCK("\1\0\0"), "too short"},
@@ -198,7 +199,7 @@ static void nori_block_lies(void **state) {
   }
 }
 
-/* A compressed block whose codec says that it is huge, or fails. */
+/* A codec that states a huge uncompressed size, or fails. */
 static bool huge_size(const nay_sst_codec *self, const void *src, size_t len, size_t *size) {
   (void)self, (void)src, (void)len;
   *size = (size_t)1 << 40;
@@ -271,5 +272,5 @@ int main(void) {
       tests[n] = (test_case)TEST_WITH(names[n], for_each[t].run, &victims[i]);
     }
   }
-  return run_list("lsm_hostile", tests, n);
+  return run_list("foreign_hostile", tests, n);
 }

@@ -1,6 +1,6 @@
 /*
- * test_lsm_sink.c - the tables of nori and mini-lsm, written into sinks: in every layout the bytes
- * of a file at a path, and each call of the sink fails in every way.
+ * test_foreign_sink.c - tables of nori and mini-lsm written to a sink. Every layout writes the same
+ * bytes as to a path, and each call of the sink fails in every way.
  */
 #include "nay_sst_foreign.h"
 #include "support/flaky.h"
@@ -19,7 +19,7 @@ static nay_sst_foreign_options options_of(size_t layout) {
       .size = sizeof(nay_sst_foreign_options), .name = layouts[layout], .block_bytes = 500};
 }
 
-/* Ends with the first error. */
+/* Adds entries up to the first error. */
 static nay_status add_entries(nay_sst_foreign_writer *w) {
   nay_status status = NAY_OK;
   for (unsigned i = 0; i < N_ENTRIES && status == NAY_OK; i++) {
@@ -34,7 +34,7 @@ static void sinks_take_the_bytes_of_files(void **state) {
   (void)state;
   static own_sink own;
   char path[TEMP_MAX];
-  temp_path(path, "lsm-sink.sst");
+  temp_path(path, "foreign-sink.sst");
   for (size_t i = 0; i < N_LAYOUTS; i++) {
     nay_sst_foreign_options how = options_of(i);
     nay_sst_foreign_writer *w;
@@ -46,7 +46,7 @@ static void sinks_take_the_bytes_of_files(void **state) {
     own = (own_sink){.fail_at = -1};
     nay_sst_sink sink = own_sink_of(&own);
     assert_ok(nay_sst_foreign_writer_new_sink(&sink, &how, NULL, NULL, &w));
-    memset(&sink, 0, sizeof sink); /* it was copied */
+    memset(&sink, 0, sizeof sink); /* the writer has a copy */
     assert_ok(add_entries(w));
     assert_ok(nay_sst_foreign_writer_finish(w, NULL));
     nay_sst_foreign_writer_free(w);

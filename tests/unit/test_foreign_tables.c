@@ -1,14 +1,15 @@
 /*
- * test_lsm_tables.c - tables that nori and mini-lsm wrote: the entries of the engine's own scan,
- * every key found, absent keys not, the engine's own filter answers, and which keys it denies.
+ * test_foreign_tables.c - tables that nori and mini-lsm wrote. A scan gives the entries of the
+ * engine's own scan; gets find every key and no absent one; filters give the engine's own answers,
+ * and the keys that the engine's filters miss are those it misses.
  *
- *     test_lsm_tables [DIRECTORY]     another set of vectors, as make_lsm_vectors.py writes it
+ *     test_foreign_tables [DIRECTORY]     other vectors, as make_foreign_vectors.py writes them
  */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "base/crc32.h"
-#include "golden/lsm_tables.h"
+#include "golden/foreign_tables.h"
 #include "nay_lookup.h"
 #include "nay_table_filters.h"
 
@@ -34,8 +35,8 @@ static void text_add(text *t, const char *format, ...) {
   va_end(args);
 }
 
-/* Which key of the set this is. */
-static uint64_t index_of(const lsm_table *t, const nay_sst_version *v) {
+/* Returns the number of a key in its key set. */
+static uint64_t index_of(const foreign_table *t, const nay_sst_version *v) {
   uint8_t key[GOLDEN_KEY_MAX];
   for (uint64_t i = 0; i < t->n; i++) {
     size_t len = t->make(i, key);
@@ -45,8 +46,8 @@ static uint64_t index_of(const lsm_table *t, const nay_sst_version *v) {
   return 0;
 }
 
-/* An entry as the engine's list has it. */
-static void add_entry(const lsm_table *t, const nay_sst_iter *it, text *list) {
+/* Appends an entry in the format of the engine's list. */
+static void add_entry(const foreign_table *t, const nay_sst_iter *it, text *list) {
   size_t len, value_len;
   const void *key = nay_sst_iter_key(it, &len), *value = nay_sst_iter_value(it, &value_len);
   nay_sst_version v = {.size = sizeof v};
@@ -62,7 +63,7 @@ static void add_entry(const lsm_table *t, const nay_sst_iter *it, text *list) {
   }
 }
 
-static void check_scan(const lsm_table *t, const nay_sst *sst) {
+static void check_scan(const foreign_table *t, const nay_sst *sst) {
   nay_sst_iter *it;
   text list = {NULL, 0, 0};
   uint64_t n = 0, back = 0;
@@ -79,7 +80,7 @@ static void check_scan(const lsm_table *t, const nay_sst *sst) {
   nay_sst_info info = {.size = sizeof info};
   assert_ok(nay_sst_describe(sst, &info));
   size_t len = 0;
-  if (nay_sst_iter_first(it) == NAY_OK) { /* with its version, and whether it is a deletion */
+  if (nay_sst_iter_first(it) == NAY_OK) { /* with sequence number and deletion flag */
     const void *key = nay_sst_iter_key(it, &len);
     assert_int_equal(info.smallest_len, len);
     assert_memory_equal(info.smallest, key, len);
@@ -90,9 +91,9 @@ static void check_scan(const lsm_table *t, const nay_sst *sst) {
 
 /* ---- keys ---- */
 
-/* At the newest of all snapshots, alone and in a batch: the first key of a block is where the
- * search of the index must not stop a block too early. */
-static void check_lookups(const lsm_table *t, const nay_sst *sst, const nay_lookup *lookup,
+/* Looks keys up at the newest snapshot, one by one and in a batch. The first key of a block tests
+ * that the index search does not stop one block too early. */
+static void check_lookups(const foreign_table *t, const nay_sst *sst, const nay_lookup *lookup,
                           const void *key, size_t len) {
   nay_sst_value value = {.size = sizeof value}, batch = {.size = sizeof batch};
   nay_status status = NAY_EINVAL;
@@ -108,7 +109,7 @@ static void check_lookups(const lsm_table *t, const nay_sst *sst, const nay_look
   nay_sst_value_free(&batch);
 }
 
-static void check_gets(const lsm_table *t, const nay_sst *sst) {
+static void check_gets(const foreign_table *t, const nay_sst *sst) {
   nay_lookup *lookup;
   assert_ok(nay_lookup_new(&sst, 1, NULL, &lookup));
   uint8_t key[GOLDEN_KEY_MAX];
@@ -122,7 +123,7 @@ static void check_gets(const lsm_table *t, const nay_sst *sst) {
     assert_true(nay_sst_may_contain(sst, key, len));
     check_lookups(t, sst, lookup, key, len);
   }
-  for (uint64_t i = 0; i < LSM_ABSENT; i++) {
+  for (uint64_t i = 0; i < FOREIGN_ABSENT; i++) {
     size_t len = t->make(t->absent_first + i, key);
     assert_status(nay_sst_get(sst, key, len, &diag, &value), NAY_ENOENT);
   }
@@ -130,20 +131,21 @@ static void check_gets(const lsm_table *t, const nay_sst *sst) {
   nay_sst_value_free(&value);
 }
 
-/* The Bloom filter alone, and what the engine denies by it or by the filters of its blocks. */
-static void check_filter(const lsm_table *t, const nay_sst *sst) {
+/* Compares the answers of the Bloom filter, and the number of keys that the engine's filters
+ * miss. */
+static void check_filter(const foreign_table *t, const nay_sst *sst) {
   uint8_t key[GOLDEN_KEY_MAX];
   const nay_filter *f = nay_sst_filter_of(sst);
   uint64_t nentries = 0, ndenied = 0;
   if (f != NULL) {
-    for (uint64_t i = 0; i < LSM_ABSENT; i++) {
+    for (uint64_t i = 0; i < FOREIGN_ABSENT; i++) {
       bool maybe = nay_filter_may_contain(f, key, t->make(t->absent_first + i, key));
-      if (maybe != lsm_bit(t->absent, i)) fail_msg("%s: absent key %u", t->file, (unsigned)i);
+      if (maybe != foreign_bit(t->absent, i)) fail_msg("%s: absent key %u", t->file, (unsigned)i);
     }
   }
   assert_ok(nay_sst_foreign_verify(sst, NULL, &nentries, &ndenied));
   assert_int_equal(nentries, t->nentries);
-  assert_int_equal(ndenied, lsm_list_len(t->denied));
+  assert_int_equal(ndenied, foreign_list_len(t->denied));
 }
 
 static bool full_filters(const nay_table_filters *t) {
@@ -154,21 +156,22 @@ static bool full_filters(const nay_table_filters *t) {
   return false;
 }
 
-/* Without its data: the engine's answers, but maybe where a full filter denies keys. */
-static void check_table_filters(const lsm_table *t) {
+/* Compares the filters without the data: the engine's answers, except maybe where a full filter
+ * misses keys. */
+static void check_table_filters(const foreign_table *t) {
   uint8_t key[GOLDEN_KEY_MAX];
   nay_table_filters_options how = {.size = sizeof how};
   how.codecs = nay_codecs(&how.ncodecs);
   nay_table_filters *f;
   assert_ok(nay_table_filters_open_as(t->bytes.at, t->bytes.len, t->name, &how, NULL, NULL, &f));
   bool full = full_filters(f);
-  assert_int_equal(full, lsm_list_len(t->denied) != 0);
+  assert_int_equal(full, foreign_list_len(t->denied) != 0);
   for (uint64_t i = 0; i < t->n; i++) {
     assert_true(nay_table_filters_may_contain(f, key, t->make(i, key)));
   }
-  for (uint64_t i = 0; i < LSM_ABSENT && !full; i++) {
+  for (uint64_t i = 0; i < FOREIGN_ABSENT && !full; i++) {
     bool maybe = nay_table_filters_may_contain(f, key, t->make(t->absent_first + i, key));
-    if (maybe != (t->absent[0] == '-' || lsm_bit(t->absent, i)))
+    if (maybe != (t->absent[0] == '-' || foreign_bit(t->absent, i)))
       fail_msg("%s: %u", t->file, (unsigned)i);
   }
   nay_table_filters_info info = {.size = sizeof info};
@@ -184,7 +187,7 @@ static void check_table_filters(const lsm_table *t) {
   nay_table_filters_free(f);
 }
 
-static void check_info(const lsm_table *t, const nay_sst *sst) {
+static void check_info(const foreign_table *t, const nay_sst *sst) {
   static const struct {
     const char *form, *versions;
     uint32_t footer;
@@ -213,10 +216,10 @@ static void check_info(const lsm_table *t, const nay_sst *sst) {
   if (raw) assert_true(info.codec_ignored);
 }
 
-static void check_table(const lsm_table *t) {
+static void check_table(const foreign_table *t) {
   check_table_filters(t);
   nay_diag diag = {.what = NULL};
-  nay_sst_read_options mapped = lsm_options(0), read = lsm_options(NAY_SST_PREAD);
+  nay_sst_read_options mapped = foreign_options(0), read = foreign_options(NAY_SST_PREAD);
   nay_sst *sst[4];
   nay_status status = NAY_OK;
   const char *any = t->nori ? t->name : "mini-lsm-sst";
@@ -241,8 +244,8 @@ static unsigned check_all(const char *directory) {
   golden_bytes list = golden_read(path);
   char *rest = (char *)list.at;
   unsigned n = 0;
-  for (lsm_row row; lsm_next(&rest, "table", &row); n++) {
-    lsm_table t = lsm_read_table(vectors, directory, &row);
+  for (foreign_row row; foreign_next(&rest, "table", &row); n++) {
+    foreign_table t = foreign_read_table(vectors, directory, &row);
     check_table(&t);
     free(t.bytes.at);
   }

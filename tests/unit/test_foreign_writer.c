@@ -1,12 +1,12 @@
 /*
- * test_lsm_writer.c - tables in the layouts of nori and mini-lsm, written again from their entries:
- * the engine's own bytes. What a layout cannot hold is refused.
+ * test_foreign_writer.c - tables of nori and mini-lsm written again from their entries have the
+ * engine's own bytes. Entries that a layout cannot express are refused.
  *
- *     test_lsm_writer [DIRECTORY]     another set of vectors, as make_lsm_vectors.py writes it
+ *     test_foreign_writer [DIRECTORY]     other vectors, as make_foreign_vectors.py writes them
  */
 #include <unistd.h>
 
-#include "golden/lsm_tables.h"
+#include "golden/foreign_tables.h"
 #include "nay_compact.h"
 #include "support/temp.h"
 
@@ -16,7 +16,7 @@ static char out[TEMP_MAX];
 /* ---- copying ---- */
 
 static nay_sst *open_table(const char *path, const char *name) {
-  nay_sst_read_options how = lsm_options(0);
+  nay_sst_read_options how = foreign_options(0);
   nay_sst *sst;
   nay_diag diag = {.what = NULL};
   nay_status status = nay_sst_open_as(path, name, &how, NULL, &diag, &sst);
@@ -24,26 +24,26 @@ static nay_sst *open_table(const char *path, const char *name) {
   return sst;
 }
 
-static uint64_t number_param(const lsm_row *row, const char *name) {
-  const char *text = lsm_param(row, name);
+static uint64_t number_param(const foreign_row *row, const char *name) {
+  const char *text = foreign_param(row, name);
   return text != NULL ? strtoull(text, NULL, 10) : 0;
 }
 
-/* What the table was written with. */
-static nay_sst_foreign_options options_of(const lsm_table *t, const lsm_row *row) {
+/* Returns the options that the engine wrote the table with. */
+static nay_sst_foreign_options options_of(const foreign_table *t, const foreign_row *row) {
   nay_sst_foreign_options o = {.size = sizeof o, .name = t->name};
   o.block_bytes = (uint32_t)number_param(row, "block_size");
   if (!t->nori) return o;
   static const nay_codec_kind kinds[] = {0, NAY_CODEC_LZ4, NAY_CODEC_ZSTD_UNSIZED};
   o.restart_interval = (uint32_t)number_param(row, "restart_interval");
-  o.quotient = strcmp(lsm_param(row, "filter"), "quotient") == 0;
+  o.quotient = strcmp(foreign_param(row, "filter"), "quotient") == 0;
   o.bits_per_key = (uint32_t)number_param(row, "bloom_bits_per_key");
   o.nkeys = number_param(row, "estimated_entries");
   o.codec = nay_codec_find(kinds[number_param(row, "compression")]);
   return o;
 }
 
-static void write_again(const lsm_table *t, const nay_sst_foreign_options *o) {
+static void write_again(const foreign_table *t, const nay_sst_foreign_options *o) {
   nay_sst *from = open_table(t->path, t->name);
   nay_sst_iter *it;
   nay_sst_foreign_writer *w;
@@ -65,8 +65,8 @@ static void write_again(const lsm_table *t, const nay_sst_foreign_options *o) {
   nay_sst_free(from);
 }
 
-/* Entry by entry; both tables end together. */
-static void assert_same_entries(const lsm_table *t) {
+/* Compares all entries of the two tables. */
+static void assert_same_entries(const foreign_table *t) {
   nay_sst *a = open_table(t->path, t->name), *b = open_table(out, t->name);
   nay_sst_iter *i, *j;
   assert_ok(nay_sst_iter_new(a, &i));
@@ -91,8 +91,8 @@ static void assert_same_entries(const lsm_table *t) {
   nay_sst_free(b);
 }
 
-/* No key of a table that we wrote is denied by its filter. */
-static void assert_denies_nothing(const lsm_table *t) {
+/* The filters of a table that nay wrote miss no key. */
+static void assert_denies_nothing(const foreign_table *t) {
   uint64_t nentries, ndenied;
   nay_sst *sst = open_table(out, t->name);
   assert_ok(nay_sst_foreign_verify(sst, NULL, &nentries, &ndenied));
@@ -101,7 +101,7 @@ static void assert_denies_nothing(const lsm_table *t) {
   nay_sst_free(sst);
 }
 
-static bool same_bytes(const lsm_table *t) {
+static bool same_bytes(const foreign_table *t) {
   golden_bytes got = golden_read(out);
   bool same = got.len == t->bytes.len && memcmp(got.at, t->bytes.at, got.len) == 0;
   free(got.at);
@@ -118,8 +118,8 @@ static tally check_all(const char *directory) {
   golden_bytes list = golden_read(path);
   char *rest = (char *)list.at;
   tally n = {0, 0, 0};
-  for (lsm_row row; lsm_next(&rest, "table", &row);) {
-    lsm_table t = lsm_read_table(vectors, directory, &row);
+  for (foreign_row row; foreign_next(&rest, "table", &row);) {
+    foreign_table t = foreign_read_table(vectors, directory, &row);
     nay_sst_foreign_options o = options_of(&t, &row);
     bool writable = !t.nori || strcmp(t.form, "390efce") == 0;
     bool other_footer = o.quotient && number_param(&row, "config_qf_remainder_bits") != 7;
@@ -127,7 +127,7 @@ static tally check_all(const char *directory) {
       write_again(&t, &o);
       assert_same_entries(&t);
       assert_denies_nothing(&t);
-      bool lossy = lsm_list_len(t.denied) != 0;
+      bool lossy = foreign_list_len(t.denied) != 0;
       bool same = same_bytes(&t);
       if (!same && o.codec == NULL && !lossy && !other_footer) fail_msg("%s: bytes", t.file);
       n.same += same;
@@ -192,7 +192,7 @@ static void entries_that_do_not_fit(void **state) {
         nay_sst_foreign_writer_add(w, &c->then, 0, c->then_value, strlen(c->then_value), &diag),
         NAY_EINVAL);
     if (strstr(diag.what, c->why) == NULL) fail_msg("%s instead of %s", diag.what, c->why);
-    assert_ok(nay_sst_foreign_writer_finish(w, &diag)); /* nothing has changed */
+    assert_ok(nay_sst_foreign_writer_finish(w, &diag)); /* the refused entry has changed nothing */
     nay_sst_foreign_writer_free(w);
     nay_sst *sst = open_table(out, c->layout);
     nay_sst_value value = {.size = sizeof value};
@@ -221,10 +221,10 @@ static void mini_lsm_limits(void **state) {
                                                     .sequence = 0, .deleted = false},
                                  0, "1", 1, &diag),
       NAY_EINVAL);
-  assert_status(nay_sst_foreign_writer_finish(w, &diag), NAY_EINVAL); /* no entry */
+  assert_status(nay_sst_foreign_writer_finish(w, &diag), NAY_EINVAL); /* the table has no entry */
   assert_non_null(strstr(diag.what, "without entries"));
   nay_sst_foreign_writer_free(w);
-  /* blocks above 64 KiB are cut where the offsets end */
+  /* offsets have 16 bits, so blocks above 64 KiB are split */
   assert_ok(nay_sst_foreign_writer_new(out, &o, NULL, &diag, &w));
   for (unsigned i = 0; i < 20; i++) {
     char key[16];
@@ -267,7 +267,7 @@ static void options_that_are_wrong(void **state) {
   }
 }
 
-/* Without a finish nothing is written. */
+/* A writer that is freed before finish leaves the old file. */
 static void an_abandoned_table_leaves_the_old_one(void **state) {
   (void)state;
   nay_sst_foreign_options o = {.size = sizeof o, .name = "nori-sst"};
@@ -310,7 +310,7 @@ static nay_sst *one_version(const char *name, const char *file, uint64_t sequenc
   return t;
 }
 
-/* The first key of the tables is the same, and its newest version is in any of them. */
+/* The tables share their first key, and any of them may have its newest version. */
 static void compactions_start_with_the_newest_version(void **unused) {
   static const char *const names[] = {"mini-lsm-sst-week3", "nori-sst"};
   static const unsigned orders[][3] = {{3, 6, 9}, {3, 9, 6}, {6, 3, 9},

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Copies files that nori and mini-lsm wrote, and puts their engines' answers into one text for C.
 
-    make_lsm_vectors.py VECTORS OUT [MOST]
+    make_foreign_vectors.py VECTORS OUT [MOST]
 
 VECTORS has the directories nori and minilsm, each with a manifest.json. For each, OUT/nori-engine or
 OUT/mini-lsm-engine gets the files of at most MOST bytes (default: 36000) and vectors.txt, with a row
@@ -60,7 +60,7 @@ def convert(source, out, most):
         rows.append(table_row(vector, answers, source) if is_table else filter_row(vector, answers))
         shutil.copyfile(source / vector["file"], out / vector["file"])
     text = "".join("\t".join(map(str, row)) + "\n" for row in rows)
-    (out / "vectors.txt").write_text("# see make_lsm_vectors.py for the fields\n" + text)
+    (out / "vectors.txt").write_text("# see make_foreign_vectors.py for the fields\n" + text)
 
 
 def main():

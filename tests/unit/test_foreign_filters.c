@@ -1,10 +1,10 @@
 /*
- * test_lsm_filters.c - filters that nori and mini-lsm wrote: answers equal to the engine's own, and
- * the same bytes when the filter is read, copied and built again from its keys.
+ * test_foreign_filters.c - filters that nori and mini-lsm wrote. Their answers equal the engine's
+ * own, and a filter that is read, copied, or rebuilt from its keys has the same bytes.
  *
- *     test_lsm_filters [DIRECTORY]     another set of vectors, as make_lsm_vectors.py writes it
+ *     test_foreign_filters [DIRECTORY]     other vectors, as make_foreign_vectors.py writes them
  */
-#include "golden/lsm_vectors.h"
+#include "golden/foreign_vectors.h"
 #include "support/flaky.h"
 
 static const char *vectors = TEST_GOLDEN;
@@ -19,25 +19,26 @@ typedef struct vector {
   golden_bytes bytes;
 } vector;
 
-static vector read_vector(const char *directory, const lsm_row *row) {
+static vector read_vector(const char *directory, const foreign_row *row) {
   char path[512];
   assert_int_equal(row->nfields, 10);
   snprintf(path, sizeof path, "%s/%s/%s", vectors, directory, row->field[1]);
   vector v = {.file = row->field[1],
               .format = nay_format_find(row->field[2]),
-              .make = lsm_keys(row->field[3]),
-              .n = lsm_number(row, 4),
-              .sized_for = lsm_number(row, 5),
+              .make = foreign_keys(row->field[3]),
+              .n = foreign_number(row, 4),
+              .sized_for = foreign_number(row, 5),
               .bits = strtod(row->field[6], NULL),
               .denied = row->field[7],
-              .absent_first = lsm_number(row, 8),
+              .absent_first = foreign_number(row, 8),
               .absent = row->field[9],
               .bytes = golden_read(path)};
   assert_non_null(v.format);
   return v;
 }
 
-/* All slots of a quotient filter are in use: nori denies keys, and nay answers maybe. */
+/* Whether all slots of a quotient filter are in use. nori then misses keys, and nay answers
+ * maybe. */
 static bool is_full(const vector *v, const nay_filter *f) {
   const char *caveat = nay_format_caveat(f);
   return strstr(v->file, "qf_") != NULL && caveat != NULL;
@@ -47,23 +48,23 @@ static void check_answers(const vector *v, const nay_filter *f) {
   uint8_t key[GOLDEN_KEY_MAX];
   bool full = is_full(v, f);
   for (uint64_t i = 0; i < v->n; i++) {
-    bool denied = !full && lsm_listed(v->denied, i);
+    bool denied = !full && foreign_listed(v->denied, i);
     if (nay_filter_may_contain(f, key, v->make(i, key)) == denied) {
       fail_msg("%s: present key %llu", v->file, (unsigned long long)i);
     }
   }
-  for (uint64_t i = 0; i < LSM_ABSENT; i++) {
-    bool maybe = full || lsm_bit(v->absent, i);
+  for (uint64_t i = 0; i < FOREIGN_ABSENT; i++) {
+    bool maybe = full || foreign_bit(v->absent, i);
     if (nay_filter_may_contain(f, key, v->make(v->absent_first + i, key)) != maybe) {
       fail_msg("%s: absent key %llu", v->file, (unsigned long long)i);
     }
   }
-  /* a filter that denies keys says so, and no other does */
+  /* a filter that misses keys has a caveat */
   bool loses = strcmp(v->denied, "-") != 0;
   if (loses) assert_non_null(nay_format_caveat(f));
 }
 
-/* By adds to a filter of the planned size; nori drops what does not fit, we refuse it. */
+/* Rebuilds the filter by adds. nori drops the keys that do not fit, and nay refuses them. */
 static void check_rebuilt(const vector *v) {
   uint8_t key[GOLDEN_KEY_MAX];
   nay_params p = {sizeof p, .nkeys = v->sized_for, .bits_per_key = v->bits != 0 ? v->bits : 10};
@@ -71,7 +72,7 @@ static void check_rebuilt(const vector *v) {
   assert_ok(nay_format_new(v->format, &p, NULL, NULL, &f));
   for (uint64_t i = 0; i < v->n; i++) {
     nay_status status = nay_filter_add(f, key, v->make(i, key), NULL);
-    assert_status(status, lsm_listed(v->denied, i) ? NAY_EFULL : NAY_OK);
+    assert_status(status, foreign_listed(v->denied, i) ? NAY_EFULL : NAY_OK);
   }
   golden_assert_encodes(f, v->bytes.at, v->bytes.len);
   if (v->sized_for != v->n) return;
@@ -102,7 +103,7 @@ static unsigned check_all(const char *directory) {
   golden_bytes text = golden_read(path);
   char *rest = (char *)text.at;
   unsigned n = 0;
-  for (lsm_row row; lsm_next(&rest, "filter", &row); n++) {
+  for (foreign_row row; foreign_next(&rest, "filter", &row); n++) {
     vector v = read_vector(directory, &row);
     check_vector(&v);
     free(v.bytes.at);
@@ -224,7 +225,7 @@ static void quotient_truncated_and_flipped(void **state) {
   }
   for (size_t bit = 0; bit < 8 * bytes.len; bit++) {
     bytes.at[bit / 8] ^= (uint8_t)(1u << bit % 8);
-    (void)decode_quotient(bytes.at, bytes.len, &diag); /* an error, or a filter that encodes */
+    (void)decode_quotient(bytes.at, bytes.len, &diag); /* fails, or gives a filter that encodes */
     bytes.at[bit / 8] ^= (uint8_t)(1u << bit % 8);
   }
   bytes.at = realloc(bytes.at, bytes.len + 1);
@@ -234,7 +235,7 @@ static void quotient_truncated_and_flipped(void **state) {
   free(bytes.at);
 }
 
-/* An empty slot between a fingerprint and its own slot: a lookup would end there. */
+/* An empty slot lies between a fingerprint and its home slot, where a lookup would stop. */
 static void a_fingerprint_out_of_reach_is_corrupt(void **state) {
   (void)state;
   const uint8_t compact[] = {2, 4, 7, 1, 0, 0, 0, 16, 0, 0, 0, 6, 0, 0, 0, 5, 0, 0, 0, 1, 0};
@@ -243,7 +244,7 @@ static void a_fingerprint_out_of_reach_is_corrupt(void **state) {
   assert_string_equal(diag.what, "a fingerprint that no lookup reaches");
 }
 
-/* The slots of a compact filter are a promise: memory follows the bytes. */
+/* A compact filter states its number of slots, but memory must be bounded by its bytes. */
 static void compact_slots_are_bounded(void **state) {
   (void)state;
   const uint8_t compact[] = {2, 32, 7, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff};
