@@ -71,8 +71,8 @@ static inline nay_bytes merge_split(const nay_merge *m, const nay_merge_input *t
 static nay_status merge_bad_type(nay_merge *m, const nay_sst *table) {
   m->failed_table = table;
   return nay__fail(&m->diag, NAY_ENOTSUP,
-                   "the entry is a merge operand without a merge operator, or of a type that "
-                   "LevelDB does not have",
+                   "the entry is a merge operand and there is no merge operator, or its type is "
+                   "unknown to LevelDB",
                    0);
 }
 
