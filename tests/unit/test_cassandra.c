@@ -5,6 +5,7 @@
  *     test_cassandra [DIRECTORY]     another set of vectors, as make_cassandra_vectors.py writes it
  */
 #include "golden/foreign_vectors.h"
+#include "support/hashes.h"
 
 #define ABSENT_FIRST 10000000u
 #define NFORMS 3

@@ -172,7 +172,7 @@ static void nori_block_lies(void **state) {
       {BLOCK("\0\1\xff\xff\xff\xff\xff\xff\xff\xff\x7f\0\0av" RESTART), "does not fit"},
       {BLOCK("\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\1\0\0av" RESTART), "does not fit"},
       {BLOCK("\1\0\1\0\0av" RESTART), "does not fit"}, /* the first entry shares a prefix */
-      {BLOCK("\0\1\1\0\0bv" RESTART), "not that of the index"},
+      {BLOCK("\0\1\1\0\0bv" RESTART), "not the one in the index"},
       {BLOCK("\0\1\1\0\0av\0\1\1\0\0av" RESTART), "do not ascend"},
       {BLOCK("\0\1\1\0\0av\3\0\0\0\1\0\0\0"), "not at an entry"},
       {BLOCK("\0\1\1\0\0av\0\0\0\0"), "not at an entry"}, /* no restart point */
