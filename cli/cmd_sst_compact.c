@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nay_compact.h"
+#include "nay_sst_compact.h"
 #include "numbers.h"
 #include "outfile.h"
 #include "table_foreign.h"

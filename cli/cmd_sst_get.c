@@ -4,7 +4,7 @@
 
 #include "described.h"
 #include "interval.h"
-#include "nay_lookup.h"
+#include "nay_sst_lookup.h"
 #include "numbers.h"
 #include "prom.h"
 #include "select.h"

@@ -12,7 +12,7 @@
 #include "table_foreign.h"
 #include "tables.h"
 
-#include <nay_merge.h>
+#include <nay_sst_scan.h>
 
 typedef struct scan {
   const options *o;

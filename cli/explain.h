@@ -11,7 +11,7 @@
 #define NAY_CLI_EXPLAIN_H
 
 #include <nay_explain.h>
-#include <nay_table_filters.h>
+#include <nay_sst_filters.h>
 
 #include "promise.h"
 

@@ -1,6 +1,6 @@
 /*
  * plan_lsm.c - nay plan --lsm: what the options say about a tree and a budget, both allocations of
- * nay_lsm.h side by side, and what they waste at the rates of --reads.
+ * nay_sst_plan.h side by side, and what they waste at the rates of --reads.
  */
 #include "plan_lsm.h"
 

@@ -2,7 +2,7 @@
 #ifndef NAY_PLAN_LSM_H
 #define NAY_PLAN_LSM_H
 
-#include <nay_lsm.h>
+#include <nay_sst_plan.h>
 
 #include "options.h"
 

@@ -3,7 +3,7 @@
 #ifndef NAY_TABLEFILE_H
 #define NAY_TABLEFILE_H
 
-#include <nay_table_filters.h>
+#include <nay_sst_filters.h>
 
 #include "options.h"
 

@@ -9,7 +9,7 @@
  *   without filters: 3997 blocks read
  *   with filters: 23 blocks read
  */
-#include <nay_lookup.h>
+#include <nay_sst_lookup.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

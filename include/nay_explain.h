@@ -143,37 +143,6 @@ NAY_API nay_status nay_filter_explain_hash(const nay_filter *filter, nay_hash ha
                                            nay_explain_sink sink, void *ctx,
                                            nay_explanation *explanation);
 
-/* ---- tables
- * --------------------------------------------------------------------------------------
- */
-
-struct nay_table_filters;
-
-/* nay_table_explain_step: a filter of a table that is probed for a key. */
-typedef struct nay_table_explain_step {
-  size_t size;
-  const nay_filter *filter; /* explain the key with it, during the call; NULL: it is damaged, or of
-                               a policy that no format has */
-  uint64_t offset;          /* of the filter in the file */
-  const void *key;          /* what is probed: the key or a prefix of it */
-  size_t key_len;
-  bool damaged; /* the answer is maybe for this reason */
-  bool maybe;   /* what this filter answers */
-} nay_table_explain_step;
-
-/* nay_table_explain_sink: gets each of them. Another status than NAY_OK ends it and is returned. */
-typedef nay_status (*nay_table_explain_sink)(void *ctx, const nay_table_explain_step *step);
-
-/*
- * nay_table_filters_explain: which filters of a table (nay_table_filters.h) decide about a key:
- * *maybe is what nay_table_filters_may_contain answers. The answer is maybe when one of them says
- * so. When none is probed, maybe means that the table has no filter for the key, and nay that no
- * block of it can hold the key. NAY_EINVAL: an argument other than ctx is NULL.
- */
-NAY_API nay_status nay_table_filters_explain(const struct nay_table_filters *table, const void *key,
-                                             size_t len, nay_table_explain_sink sink, void *ctx,
-                                             bool *maybe);
-
 #ifdef __cplusplus
 }
 #endif

@@ -13,7 +13,7 @@
  * This thread alone replaces levels. It picks inputs and makes the next levels without a lock, and
  * takes the writer lock to save the manifest.
  */
-#include <nay_compact.h>
+#include <nay_sst_compact.h>
 #include <unistd.h>
 
 #include "store.h"

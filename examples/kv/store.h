@@ -17,7 +17,7 @@
 
 #include <inttypes.h>
 #include <nay_file.h>
-#include <nay_memtable.h>
+#include <nay_sst_memtable.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  */
 #define _GNU_SOURCE 1
 #include "database.h"
-#include "nay_compact.h"
+#include "nay_sst_compact.h"
 #include "nay_sst.h"
 #include "support/snappy_codec.h"
 

@@ -6,7 +6,7 @@
 #include <dirent.h>
 
 #include "check_theirs.h"
-#include "nay_table_filters.h"
+#include "nay_sst_filters.h"
 #include "support/fold_policy.h"
 #include "support/snappy_codec.h"
 

@@ -5,7 +5,7 @@
  */
 #define _GNU_SOURCE 1
 #include "database.h"
-#include "nay_merge.h"
+#include "nay_sst_scan.h"
 #include "support/snappy_codec.h"
 
 #define N_KEYS 3000u

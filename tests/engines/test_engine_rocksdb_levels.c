@@ -10,8 +10,8 @@
 #include <math.h>
 
 #include "golden/golden.h"
-#include "nay_lsm.h"
-#include "nay_table_filters.h"
+#include "nay_sst_plan.h"
+#include "nay_sst_filters.h"
 #include "support/directory.h"
 
 #define KEY 32

@@ -11,7 +11,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <rocksdb/c.h>
 
-#include "nay_merge.h"
+#include "nay_sst_scan.h"
 #include "support/directory.h"
 #include "support/test.h"
 

@@ -8,7 +8,7 @@
 #include <nay_codecs.h>
 #include <rocksdb/c.h>
 
-#include "nay_merge.h"
+#include "nay_sst_scan.h"
 #include "nay_sst_cache.h"
 #include "support/directory.h"
 #include "support/test.h"

@@ -5,7 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "engine_rocksdb_db.h"
 #include "golden/golden.h"
-#include "nay_table_filters.h"
+#include "nay_sst_filters.h"
 #include "support/directory.h"
 
 #define N 20000

@@ -8,8 +8,8 @@
  * compaction succeeds, its outputs have the newest version of each key of the inputs. With the flag
  * 128 there is a merge operator, and walks over the outputs are those over the inputs.
  */
-#include "nay_compact.h"
-#include "nay_merge.h"
+#include "nay_sst_compact.h"
+#include "nay_sst_scan.h"
 #include "support/sst_seal.h"
 
 #define MOST_KEYS 64u

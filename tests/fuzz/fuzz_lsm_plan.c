@@ -9,7 +9,7 @@
  *   3   of nbytes    32   nkeys_table u64, by byte 7              64   nruns_level0 u16
  */
 #include "base/bytes.h"
-#include "nay_lsm.h"
+#include "nay_sst_plan.h"
 #include "support/exercise.h"
 
 #define LSM_BYTES 66u

@@ -9,7 +9,7 @@
  * are: every call comes back, user keys ascend, and if neither
  * walk from end to end fails, both have as many entries.
  */
-#include "nay_merge.h"
+#include "nay_sst_scan.h"
 #include "support/sst_seal.h"
 
 static const char *const keys[] = {"", "key00000010", "a", "\xff\xff", "user/1", "b", "key"};
@@ -18,7 +18,7 @@ static const nay_sst_comparator *the_order;
 
 static int compare(const void *a, size_t a_len, const void *b, size_t b_len) {
   nay_order order = {the_order, false};
-  return nay__compare_users(order, a, a_len, b, b_len);
+  return nay_sst__compare_users(order, a, a_len, b, b_len);
 }
 
 /* Reads what it is at; the sum keeps the compiler from leaving it out. */

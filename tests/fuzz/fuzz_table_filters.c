@@ -2,7 +2,7 @@
  * fuzz_table_filters.c - tables of LevelDB and RocksDB. The first byte is no part of the file: bit
  * 0 turns RocksDB's checksums off, so that changed blocks are looked into.
  */
-#include "nay_table_filters.h"
+#include "nay_sst_filters.h"
 #include "support/exercise.h"
 
 static const uint8_t rocksdb_magic[8] = {0xf7, 0xcf, 0xf4, 0x85, 0xb7, 0x41, 0xe2, 0x88};

@@ -12,7 +12,7 @@
  * but there are several. 5% is some five standard deviations. The counters of the keys are fixed,
  * so every run sees the same numbers.
  */
-#include "nay_lsm.h"
+#include "nay_sst_plan.h"
 #include "rates.h"
 
 #define EXPECTED 20000.0

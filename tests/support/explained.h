@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "nay_explain.h"
-#include "nay_table_filters.h"
+#include "nay_sst_filters.h"
 
 #define EXPLAINED_MAX 8192u
 

@@ -8,8 +8,8 @@
 #include "base/bytes.h"
 #include "base/crc32.h"
 #include "nay_sst_foreign.h"
-#include "nay_table_filters.h"
-#include "sst/crc32c.h"
+#include "nay_sst_filters.h"
+#include "block/crc32c.h"
 #include "support/exercise.h"
 #include "support/sst_seal.h"
 
@@ -54,7 +54,7 @@ static inline void seal_foreign(uint8_t *bytes, size_t len, const char *name) {
   if (strcmp(name, "nori-sst") == 0) {
     if (len < 64) return;
     memcpy(bytes + len - 12, "NORISSTL", 8);
-    nay__store32le(bytes + len - 4, nay__crc32c(0, bytes + len - 64, 60));
+    nay__store32le(bytes + len - 4, nay_sst__crc32c(0, bytes + len - 64, 60));
   } else if (strcmp(name, "mini-lsm-sst-day4") != 0 && strcmp(name, "mini-lsm-sst-week1") != 0) {
     seal_mini(bytes, len, strcmp(name, "mini-lsm-sst-week3") == 0);
   }

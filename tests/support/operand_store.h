@@ -8,7 +8,7 @@
 #ifndef NAY_TEST_OPERAND_STORE_H
 #define NAY_TEST_OPERAND_STORE_H
 
-#include "nay_compact.h"
+#include "nay_sst_compact.h"
 #include "nay_sst_cache.h"
 #include "support/fold_order.h"
 #include "support/sst_numbers.h"

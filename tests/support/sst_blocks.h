@@ -2,19 +2,19 @@
 #ifndef NAY_TEST_SST_BLOCKS_H
 #define NAY_TEST_SST_BLOCKS_H
 
-#include "sst/block.h"
-#include "sst/footer.h"
+#include "block/block.h"
+#include "block/footer.h"
 #include "support/test.h"
 
 /* put_block: finishes the block, appends it with its trailer, and starts the next. */
 static inline nay_handle put_block(nay_buffer *file, nay_block_builder *b, const nay_allocator *a) {
   uint8_t trailer[NAY_BLOCK_TRAILER];
-  assert_ok(nay__block_finish(b, a));
+  assert_ok(nay_sst__block_finish(b, a));
   nay_handle h = {file->len, b->bytes.len};
-  nay__block_trailer_store(trailer, 0, b->bytes.at, b->bytes.len);
+  nay_sst__block_trailer_store(trailer, 0, b->bytes.at, b->bytes.len);
   assert_ok(nay__buffer_append(file, b->bytes.at, b->bytes.len, a));
   assert_ok(nay__buffer_append(file, trailer, sizeof trailer, a));
-  assert_ok(nay__block_reset(b, a));
+  assert_ok(nay_sst__block_reset(b, a));
   return h;
 }
 
@@ -22,15 +22,15 @@ static inline nay_handle put_block(nay_buffer *file, nay_block_builder *b, const
 static inline void add_entry(nay_block_builder *b, const char *key, nay_handle value,
                              const nay_allocator *a) {
   uint8_t bytes[NAY_HANDLE_MAX];
-  size_t n = nay__handle_store(bytes, value);
-  assert_ok(nay__block_add(b, (const uint8_t *)key, strlen(key), 0, bytes, n, a));
+  size_t n = nay_sst__handle_store(bytes, value);
+  assert_ok(nay_sst__block_add(b, (const uint8_t *)key, strlen(key), 0, bytes, n, a));
 }
 
 /* put_end: the footer. */
 static inline void put_end(nay_buffer *file, nay_handle metaindex, nay_handle index,
                            const nay_allocator *a) {
   uint8_t bytes[NAY_FOOTER];
-  nay__footer_store(bytes, &(nay_footer){.metaindex = metaindex, .index = index});
+  nay_sst__footer_store(bytes, &(nay_footer){.metaindex = metaindex, .index = index});
   assert_ok(nay__buffer_append(file, bytes, sizeof bytes, a));
 }
 

@@ -2,7 +2,7 @@
 #ifndef NAY_TEST_SST_MEMTABLE_H
 #define NAY_TEST_SST_MEMTABLE_H
 
-#include "nay_merge.h"
+#include "nay_sst_scan.h"
 #include "support/test.h"
 
 #define MEMTABLE_MOST 256u

@@ -5,8 +5,8 @@
 #ifndef NAY_TEST_SST_OUTPUTS_H
 #define NAY_TEST_SST_OUTPUTS_H
 
-#include "nay_compact.h"
-#include "nay_lookup.h"
+#include "nay_sst_compact.h"
+#include "nay_sst_lookup.h"
 #include "support/sst_history.h"
 
 #define N_TABLES 6u

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "nay_lookup.h"
+#include "nay_sst_lookup.h"
 #include "nay_sst_stats.h"
-#include "sst/block.h"
-#include "sst/footer.h"
+#include "block/block.h"
+#include "block/footer.h"
 
 /* A codec to read with: two bytes of length, then the bytes, each of them inverted. */
 static inline bool invert_size(const nay_sst_codec *self, const void *src, size_t len,
@@ -37,7 +37,7 @@ static const nay_sst_codec invert_codec = {.size = sizeof invert_codec,
                                            .uncompress = invert_unpack};
 
 static inline void seal_block(uint8_t *bytes, nay_handle h) {
-  nay__block_trailer_store(bytes + h.offset + h.size, bytes[h.offset + h.size], bytes + h.offset,
+  nay_sst__block_trailer_store(bytes + h.offset + h.size, bytes[h.offset + h.size], bytes + h.offset,
                            (size_t)h.size);
 }
 
@@ -49,13 +49,13 @@ static inline void seal_entries(uint8_t *bytes, uint64_t limit, nay_handle index
   uint8_t *copy = malloc((size_t)index.size + 1); /* sealing may write into the block it walks */
   if (copy == NULL) abort();
   memcpy(copy, bytes + index.offset, (size_t)index.size);
-  if (nay__block_open(copy, (size_t)index.size, NULL, &c.block) == NAY_OK) {
-    nay_status status = nay__cursor_first(&c, NULL);
-    for (int n = 0; status == NAY_OK && n < 1000; n++, status = nay__cursor_next(&c, NULL)) {
+  if (nay_sst__block_open(copy, (size_t)index.size, NULL, &c.block) == NAY_OK) {
+    nay_status status = nay_sst__cursor_first(&c, NULL);
+    for (int n = 0; status == NAY_OK && n < 1000; n++, status = nay_sst__cursor_next(&c, NULL)) {
       nay_handle h;
       const uint8_t *value = c.entry.value;
-      const uint8_t *behind = nay__handle_load(value, value + c.entry.value_len, &h);
-      if (behind == NULL || !nay__handle_fits(h, limit)) continue;
+      const uint8_t *behind = nay_sst__handle_load(value, value + c.entry.value_len, &h);
+      if (behind == NULL || !nay_sst__handle_fits(h, limit)) continue;
       if (depth > 0) seal_entries(bytes, limit, h, depth - 1);
       seal_block(bytes, h);
       if (value + c.entry.value_len - behind == 4) { /* the checksum that the entry states */
@@ -72,7 +72,7 @@ static inline void seal_table(uint8_t *bytes, size_t len) {
   nay_footer f;
   if (len < NAY_FOOTER) return;
   nay__store64le(bytes + len - 8, NAY_FOOTER_MAGIC);
-  if (nay__footer_load(bytes, len, len, NULL, &f) != NAY_OK) return;
+  if (nay_sst__footer_load(bytes, len, len, NULL, &f) != NAY_OK) return;
   seal_entries(bytes, len - NAY_FOOTER, f.index, 0);
   seal_entries(bytes, len - NAY_FOOTER, f.metaindex, 1);
   seal_block(bytes, f.metaindex);
@@ -85,9 +85,9 @@ static inline void seal_properties(uint8_t *bytes, size_t len) {
   nay_footer f;
   nay_handle h;
   size_t at = len - sizeof name;
-  if (nay__footer_load(bytes, len, len, NULL, &f) != NAY_OK) abort();
+  if (nay_sst__footer_load(bytes, len, len, NULL, &f) != NAY_OK) abort();
   while (memcmp(bytes + at, name, sizeof name - 1) != 0) at--;
-  const uint8_t *behind = nay__handle_load(bytes + at + sizeof name - 1, bytes + len, &h);
+  const uint8_t *behind = nay_sst__handle_load(bytes + at + sizeof name - 1, bytes + len, &h);
   seal_block(bytes, h);
   memcpy(bytes + (behind - bytes), bytes + h.offset + h.size + 1, 4);
   seal_block(bytes, f.metaindex);

@@ -6,12 +6,12 @@
 #ifndef NAY_TEST_SST_SHAPES_H
 #define NAY_TEST_SST_SHAPES_H
 
-#include "nay_compact.h"
-#include "nay_lookup.h"
-#include "nay_merge.h"
+#include "nay_sst_compact.h"
+#include "nay_sst_lookup.h"
+#include "nay_sst_scan.h"
 #include "nay_sst_cache.h"
 #include "nay_sst_stats.h"
-#include "sst/footer.h"
+#include "block/footer.h"
 #include "support/sst_numbers.h"
 #include "support/sst_own_io.h"
 
@@ -139,7 +139,7 @@ static inline nay_status subject_open(subject *s, unsigned access, nay_sst_cache
 
 static inline nay_footer footer_of(const subject *s) {
   nay_footer f;
-  assert_ok(nay__footer_load(s->bytes + s->len - NAY_FOOTER, NAY_FOOTER, s->len, NULL, &f));
+  assert_ok(nay_sst__footer_load(s->bytes + s->len - NAY_FOOTER, NAY_FOOTER, s->len, NULL, &f));
   return f;
 }
 

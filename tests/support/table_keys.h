@@ -3,7 +3,7 @@
 #define NAY_TEST_TABLE_KEYS_H
 
 #include "golden/golden.h"
-#include "nay_table_filters.h"
+#include "nay_sst_filters.h"
 #include "support/explained.h"
 
 static inline size_t golden_pfx(uint64_t i, uint8_t *out) {

@@ -7,7 +7,7 @@
  * answers, under any spelling and in both directions; if nothing is kept that no reader sees; and
  * if each version that stays has the spelling of its write.
  */
-#include "nay_merge.h"
+#include "nay_sst_scan.h"
 #include "support/fold_order.h"
 #include "support/sst_outputs.h"
 

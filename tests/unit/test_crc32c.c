@@ -1,6 +1,6 @@
 /* test_crc32c.c - every way to compute CRC-32C against the definition and published values. */
 #include "base/bytes.h"
-#include "sst/crc32c.h"
+#include "block/crc32c.h"
 #include "support/test.h"
 
 #define MAX_LEN 3000
@@ -28,7 +28,7 @@ static void published_values(void **unused) {
     down[i] = (uint8_t)(31 - i);
   }
   nay_crc32c crc;
-  for (size_t i = 0; (crc = nay__crc32c_at(i)) != NULL; i++) {
+  for (size_t i = 0; (crc = nay_sst__crc32c_at(i)) != NULL; i++) {
     assert_int_equal(crc(0, (const uint8_t *)"123456789", 9), 0xe3069283u);
     assert_int_equal(crc(0, zeros, 32), 0x8a9136aau);
     assert_int_equal(crc(0, ones, 32), 0x62a8ab43u);
@@ -46,9 +46,9 @@ static void every_way_and_length_agrees(void **unused) {
     const uint8_t *p = bytes + len % 8; /* any alignment */
     uint32_t want = by_bits(0, p, len);
     size_t cut = len / 3;
-    assert_int_equal(nay__crc32c(0, p, len), want);
+    assert_int_equal(nay_sst__crc32c(0, p, len), want);
     nay_crc32c crc;
-    for (size_t i = 0; (crc = nay__crc32c_at(i)) != NULL; i++) {
+    for (size_t i = 0; (crc = nay_sst__crc32c_at(i)) != NULL; i++) {
       assert_int_equal(crc(0, p, len), want);
       assert_int_equal(crc(crc(0, p, cut), p + cut, len - cut), want);
     }
@@ -58,11 +58,11 @@ static void every_way_and_length_agrees(void **unused) {
 /* LevelDB's mask: a rotation by 15 and a constant; it is never the identity on these. */
 static void masks(void **unused) {
   (void)unused;
-  uint32_t crc = nay__crc32c(0, (const uint8_t *)"foo", 3);
-  assert_int_not_equal(nay__crc32c_mask(crc), crc);
-  assert_int_not_equal(nay__crc32c_mask(nay__crc32c_mask(crc)), crc);
-  assert_int_equal(nay__crc32c_mask(0), 0xa282ead8u);
-  assert_int_equal(nay__crc32c_mask(1), 0xa284ead8u);
+  uint32_t crc = nay_sst__crc32c(0, (const uint8_t *)"foo", 3);
+  assert_int_not_equal(nay_sst__crc32c_mask(crc), crc);
+  assert_int_not_equal(nay_sst__crc32c_mask(nay_sst__crc32c_mask(crc)), crc);
+  assert_int_equal(nay_sst__crc32c_mask(0), 0xa282ead8u);
+  assert_int_equal(nay_sst__crc32c_mask(1), 0xa284ead8u);
 }
 
 int main(void) {

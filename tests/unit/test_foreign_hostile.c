@@ -107,7 +107,7 @@ static void nori_footer_lies(void **state) {
     nay_sst *t = NULL;
     uint8_t *at = b.at + b.len + lies[i].at;
     for (unsigned j = 0; j < lies[i].width; j++) at[j] = (uint8_t)(lies[i].value >> 8 * j);
-    nay__store32le(b.at + b.len - 4, nay__crc32c(0, b.at + b.len - 64, 60));
+    nay__store32le(b.at + b.len - 4, nay_sst__crc32c(0, b.at + b.len - 64, 60));
     assert_status(nay_sst_view_as(b.at, b.len, "nori-sst", NULL, NULL, &diag, &t), lies[i].status);
     if (strstr(diag.what, lies[i].what) == NULL) fail_msg("%zu: %s", i, diag.what);
     assert_true(diag.offset <= b.len);
@@ -151,7 +151,7 @@ static bytes_out nori_table(const void *block, size_t len, uint64_t nentries, ui
   put_le(&o, 1, 1);
   put_le(&o, 0, 6);
   put(&o, "NORISSTL", 8);
-  put_le(&o, nay__crc32c(0, o.at + footer, 60), 4);
+  put_le(&o, nay_sst__crc32c(0, o.at + footer, 60), 4);
   return o;
 }
 

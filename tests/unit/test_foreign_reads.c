@@ -8,9 +8,9 @@
 
 #include "base/bytes.h"
 #include "golden/golden.h"
-#include "nay_lookup.h"
+#include "nay_sst_lookup.h"
 #include "nay_sst_foreign.h"
-#include "sst/crc32c.h"
+#include "block/crc32c.h"
 
 #define MOST_TABLES 100u
 #define LOOKUPS 2000u
@@ -37,7 +37,7 @@ static void make_old(const char *path, uint64_t first, uint64_t step, uint64_t n
   nay_filter_free(f);
   nay__store64le(footer + 24, filter.len);
   footer[45] = 0;
-  nay__store32le(footer + 60, nay__crc32c(0, footer, 60));
+  nay__store32le(footer + 60, nay_sst__crc32c(0, footer, 60));
   FILE *file = fopen(path, "wb");
   assert_non_null(file);
   assert_int_equal(fwrite(b.at, 1, bloom, file), bloom);

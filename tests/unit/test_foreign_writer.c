@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "golden/foreign_tables.h"
-#include "nay_compact.h"
+#include "nay_sst_compact.h"
 #include "support/temp.h"
 
 static const char *vectors = TEST_GOLDEN;

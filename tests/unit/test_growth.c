@@ -3,9 +3,9 @@
  * of keys, reads and allocations, as there are more entries or more tables. A cache, which compares
  * no keys, is counted in instructions: tests/unit/test_growth_cache.py.
  */
-#include "nay_compact.h"
-#include "nay_lookup.h"
-#include "nay_memtable.h"
+#include "nay_sst_compact.h"
+#include "nay_sst_lookup.h"
+#include "nay_sst_memtable.h"
 #include "nay_sst_stats.h"
 #include "support/flaky.h"
 #include "support/growth.h"

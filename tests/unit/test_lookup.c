@@ -4,7 +4,7 @@
  * The model is a history of writes. Its newest part is in overlapping tables, its older parts in
  * disjoint levels, cut at random users; every user is looked up at many moments.
  */
-#include "nay_lookup.h"
+#include "nay_sst_lookup.h"
 
 #include "support/flaky.h"
 #include "support/sst_history.h"

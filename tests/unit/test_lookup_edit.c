@@ -2,7 +2,7 @@
  * test_lookup_edit.c - a lookup made from the one before it, against one made from all tables: the
  * same tables in the same order, the same answers, the same errors.
  */
-#include "nay_lookup.h"
+#include "nay_sst_lookup.h"
 #include "support/flaky.h"
 #include "support/sst_numbers.h"
 

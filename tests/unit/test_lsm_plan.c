@@ -6,7 +6,7 @@
  */
 #include <math.h>
 
-#include "nay_lsm.h"
+#include "nay_sst_plan.h"
 #include "support/flaky.h"
 #include "support/test.h"
 

@@ -3,7 +3,7 @@
  * tables and disjoint levels; random movements of merging iterators with random snapshots, bounds
  * and directions are compared with a sorted list of what a reader must see.
  */
-#include "nay_merge.h"
+#include "nay_sst_scan.h"
 #include "nay_sst_cache.h"
 #include "support/flaky.h"
 #include "support/snappy_codec.h"

@@ -3,7 +3,7 @@
  * and never a shorter scan, every allocation may fail, nonsense is refused; and tables outside of
  * the bounds are not read.
  */
-#include "nay_merge.h"
+#include "nay_sst_scan.h"
 #include "support/flaky.h"
 #include "support/fold_order.h"
 #include "support/sst_sample.h"

@@ -7,7 +7,7 @@
  * below it, or without an operator an error of the table that has it; an operand below a value is
  * nothing.
  */
-#include "nay_merge.h"
+#include "nay_sst_scan.h"
 #include "support/temp.h"
 #include "support/test.h"
 

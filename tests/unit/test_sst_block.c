@@ -1,7 +1,7 @@
 /* test_sst_block.c - blocks: what was added is found, in both orders; damaged ones end in an error.
  */
-#include "sst/block.h"
-#include "sst/footer.h"
+#include "block/block.h"
+#include "block/footer.h"
 #include "support/test.h"
 
 #define MAX_KEYS 120
@@ -31,7 +31,7 @@ static size_t draw_key(uint64_t *state, nay_order order, uint8_t *key) {
 static void insert(sample *s, const uint8_t *key, size_t len) {
   size_t i = s->n;
   while (i > 0) {
-    int sign = nay__compare(s->order, s->keys[i - 1], s->lens[i - 1], key, len);
+    int sign = nay_sst__compare(s->order, s->keys[i - 1], s->lens[i - 1], key, len);
     if (sign == 0) return;
     if (sign < 0) break;
     i--;
@@ -56,41 +56,41 @@ static void draw_sample(sample *s, uint64_t *state, nay_order order) {
 static size_t common(const sample *s, size_t i) {
   if (i == 0) return 0;
   size_t n = s->lens[i] < s->lens[i - 1] ? s->lens[i] : s->lens[i - 1];
-  return nay__common(s->keys[i], s->keys[i - 1], n);
+  return nay_sst__common(s->keys[i], s->keys[i - 1], n);
 }
 
 static uint8_t *build(const sample *s, uint32_t interval, size_t *len) {
   nay_allocator a = nay__allocator_default();
   nay_block_builder b = {.interval = interval};
-  assert_ok(nay__block_reset(&b, &a));
+  assert_ok(nay_sst__block_reset(&b, &a));
   for (size_t i = 0; i < s->n; i++) {
     uint8_t value[2] = {(uint8_t)i, 7};
-    assert_ok(nay__block_add(&b, s->keys[i], s->lens[i], common(s, i), value, i % 3, &a));
+    assert_ok(nay_sst__block_add(&b, s->keys[i], s->lens[i], common(s, i), value, i % 3, &a));
   }
-  size_t size = nay__block_size(&b);
-  assert_ok(nay__block_finish(&b, &a));
+  size_t size = nay_sst__block_size(&b);
+  assert_ok(nay_sst__block_finish(&b, &a));
   assert_int_equal(b.bytes.len, size);
   uint8_t *copy = malloc(size); /* exactly as long, for the sanitizer */
   assert_non_null(copy);
   memcpy(copy, b.bytes.at, size);
   *len = size;
-  nay__block_builder_free(&b, &a);
+  nay_sst__block_builder_free(&b, &a);
   return copy;
 }
 
 static nay_target target_of(const sample *s, const uint8_t *key, size_t len) {
   uint64_t trailer = s->order.internal ? nay__load64le(key + len - NAY_KEY_TRAILER) : 0;
-  return (nay_target){key, nay__user_len(s->order, len), trailer};
+  return (nay_target){key, nay_sst__user_len(s->order, len), trailer};
 }
 
 static size_t lower_bound(const sample *s, const uint8_t *key, size_t len) {
   size_t i = 0;
-  while (i < s->n && nay__compare(s->order, s->keys[i], s->lens[i], key, len) < 0) i++;
+  while (i < s->n && nay_sst__compare(s->order, s->keys[i], s->lens[i], key, len) < 0) i++;
   return i;
 }
 
 static bool same_user(const sample *s, size_t i, const uint8_t *key, size_t len) {
-  size_t a = nay__user_len(s->order, s->lens[i]), b = nay__user_len(s->order, len);
+  size_t a = nay_sst__user_len(s->order, s->lens[i]), b = nay_sst__user_len(s->order, len);
   return a == b && memcmp(s->keys[i], key, a) == 0;
 }
 
@@ -99,7 +99,7 @@ static void check_find(const sample *s, const nay_block *b, const uint8_t *key, 
   nay_found found;
   size_t want = lower_bound(s, key, len);
   nay_target target = target_of(s, key, len);
-  nay_status status = nay__block_find(b, s->order, &target, &a, NULL, &found);
+  nay_status status = nay_sst__block_find(b, s->order, &target, &a, NULL, &found);
   if (want == s->n) {
     assert_status(status, NAY_ENOENT);
     return;
@@ -123,17 +123,17 @@ static void assert_at(const nay_cursor *c, const sample *s, size_t i) {
 static void check_cursor(const sample *s, const nay_block *b, uint64_t *state) {
   nay_allocator a = nay__allocator_default();
   nay_cursor c = {.block = *b, .order = s->order, .allocator = &a};
-  nay_status status = nay__cursor_first(&c, NULL);
-  for (size_t i = 0; i < s->n; i++, status = nay__cursor_next(&c, NULL)) assert_at(&c, s, i);
+  nay_status status = nay_sst__cursor_first(&c, NULL);
+  for (size_t i = 0; i < s->n; i++, status = nay_sst__cursor_next(&c, NULL)) assert_at(&c, s, i);
   assert_status(status, NAY_ENOENT);
-  status = nay__cursor_last(&c, NULL);
-  for (size_t i = s->n; i-- > 0; status = nay__cursor_prev(&c, NULL)) assert_at(&c, s, i);
+  status = nay_sst__cursor_last(&c, NULL);
+  for (size_t i = s->n; i-- > 0; status = nay_sst__cursor_prev(&c, NULL)) assert_at(&c, s, i);
   assert_status(status, NAY_ENOENT);
   for (int i = 0; i < 10; i++) {
     uint8_t key[MAX_LEN + NAY_KEY_TRAILER];
     size_t len = draw_key(state, s->order, key), want = lower_bound(s, key, len);
     nay_target target = target_of(s, key, len);
-    status = nay__cursor_seek(&c, &target, NULL);
+    status = nay_sst__cursor_seek(&c, &target, NULL);
     assert_status(status, want == s->n ? NAY_ENOENT : NAY_OK);
     if (status == NAY_OK) assert_at(&c, s, want);
   }
@@ -148,7 +148,7 @@ static void finds_what_was_added(void **order) {
     size_t len;
     uint8_t *bytes = build(&s, 1 + (uint32_t)draw(&state, 20), &len);
     nay_block b;
-    assert_ok(nay__block_open(bytes, len, NULL, &b));
+    assert_ok(nay_sst__block_open(bytes, len, NULL, &b));
     for (size_t i = 0; i < s.n; i++) check_find(&s, &b, s.keys[i], s.lens[i]);
     for (int i = 0; i < 20; i++) {
       uint8_t key[MAX_LEN + NAY_KEY_TRAILER];
@@ -163,7 +163,7 @@ static nay_status checked(const sample *s, const nay_block *b, const nay_buffer 
                           const nay_buffer *upto) {
   nay_allocator a = nay__allocator_default();
   nay_diag diag = {.what = NULL};
-  nay_status status = nay__block_check(b, s->order, above, upto, &a, &diag);
+  nay_status status = nay_sst__block_check(b, s->order, above, upto, &a, &diag);
   if (status != NAY_OK) assert_non_null(diag.what);
   return status;
 }
@@ -183,7 +183,7 @@ static void keys_out_of_order_are_seen(void **order) {
     nay_buffer before = {s.keys[last - 1], s.lens[last - 1], 0};
     uint32_t interval = 1 + (uint32_t)draw(&state, 20);
     uint8_t *bytes = build(&s, interval, &len);
-    assert_ok(nay__block_open(bytes, len, NULL, &b));
+    assert_ok(nay_sst__block_open(bytes, len, NULL, &b));
     assert_ok(checked(&s, &b, NULL, NULL));
     assert_ok(checked(&s, &b, NULL, &end));
     assert_status(checked(&s, &b, &first, NULL), NAY_ENOTSUP);
@@ -200,7 +200,7 @@ static void keys_out_of_order_are_seen(void **order) {
     s.lens[i] = s.lens[i + 1];
     s.lens[i + 1] = key_len;
     bytes = build(&s, interval, &len);
-    assert_ok(nay__block_open(bytes, len, NULL, &b));
+    assert_ok(nay_sst__block_open(bytes, len, NULL, &b));
     assert_status(checked(&s, &b, NULL, NULL), NAY_ENOTSUP);
     free(bytes);
   }
@@ -222,19 +222,19 @@ static void survives_damage(void **order) {
     uint8_t key[MAX_LEN + NAY_KEY_TRAILER];
     size_t key_len = draw_key(&state, s.order, key);
     nay_found found;
-    nay_status status = nay__block_open(bytes, len, &diag, &c.block);
+    nay_status status = nay_sst__block_open(bytes, len, &diag, &c.block);
     refused += status != NAY_OK;
     if (status == NAY_OK) {
       nay_target target = target_of(&s, key, key_len);
-      (void)nay__block_find(&c.block, s.order, &target, &a, &diag, &found);
-      (void)nay__cursor_seek(&c, &target, &diag);
-      (void)nay__block_check(&c.block, s.order, &c.key, &c.key, &a, &diag);
-      status = nay__cursor_first(&c, &diag);
-      while (status == NAY_OK) status = nay__cursor_next(&c, &diag);
+      (void)nay_sst__block_find(&c.block, s.order, &target, &a, &diag, &found);
+      (void)nay_sst__cursor_seek(&c, &target, &diag);
+      (void)nay_sst__block_check(&c.block, s.order, &c.key, &c.key, &a, &diag);
+      status = nay_sst__cursor_first(&c, &diag);
+      while (status == NAY_OK) status = nay_sst__cursor_next(&c, &diag);
       refused += status != NAY_ENOENT;
       assert_true(diag.offset <= UINT32_MAX);
-      for (status = nay__cursor_last(&c, &diag); status == NAY_OK;) {
-        status = nay__cursor_prev(&c, &diag);
+      for (status = nay_sst__cursor_last(&c, &diag); status == NAY_OK;) {
+        status = nay_sst__cursor_prev(&c, &diag);
       }
     }
     nay__buffer_free(&c.key, &a);
@@ -248,7 +248,7 @@ static void separate(nay_order order, const char *key, size_t len, const char *n
   uint8_t room[64];
   memcpy(room, key, len);
   nay_buffer b = {room, len, sizeof room};
-  nay__separator(order, &b, (const uint8_t *)next, next_len);
+  nay_sst__separator(order, &b, (const uint8_t *)next, next_len);
   assert_int_equal(b.len, want_len);
   assert_memory_equal(b.at, want, want_len);
 }
@@ -282,11 +282,11 @@ static void varints_and_handles(void **unused) {
   const uint64_t numbers[] = {0, 1, 127, 128, 16383, 16384, UINT32_MAX, 1ull << 32, UINT64_MAX};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     uint8_t bytes[NAY_HANDLE_MAX];
-    size_t len = nay__handle_store(bytes, (nay_handle){numbers[i], UINT64_MAX - numbers[i]});
+    size_t len = nay_sst__handle_store(bytes, (nay_handle){numbers[i], UINT64_MAX - numbers[i]});
     nay_handle back;
-    assert_ptr_equal(nay__handle_load(bytes, bytes + len, &back), bytes + len);
+    assert_ptr_equal(nay_sst__handle_load(bytes, bytes + len, &back), bytes + len);
     assert_true(back.offset == numbers[i] && back.size == UINT64_MAX - numbers[i]);
-    for (size_t cut = 0; cut < len; cut++) assert_null(nay__handle_load(bytes, bytes + cut, &back));
+    for (size_t cut = 0; cut < len; cut++) assert_null(nay_sst__handle_load(bytes, bytes + cut, &back));
     uint32_t narrow = 5;
     const uint8_t *end = nay__varint32_load(bytes, bytes + len, &narrow);
     assert_int_equal(end != NULL, numbers[i] <= UINT32_MAX);
@@ -297,10 +297,10 @@ static void varints_and_handles(void **unused) {
   uint64_t v;
   assert_null(nay__varint64_load(endless, endless + 11, &v));
   assert_null(nay__varint64_load(too_big, too_big + 10, &v));
-  assert_false(nay__handle_fits((nay_handle){UINT64_MAX, 10}, 100));
-  assert_false(nay__handle_fits((nay_handle){10, UINT64_MAX}, 100));
-  assert_false(nay__handle_fits((nay_handle){10, 86}, 100));
-  assert_true(nay__handle_fits((nay_handle){10, 85}, 100));
+  assert_false(nay_sst__handle_fits((nay_handle){UINT64_MAX, 10}, 100));
+  assert_false(nay_sst__handle_fits((nay_handle){10, UINT64_MAX}, 100));
+  assert_false(nay_sst__handle_fits((nay_handle){10, 86}, 100));
+  assert_true(nay_sst__handle_fits((nay_handle){10, 85}, 100));
 }
 
 /* Keys of up to 600 bytes that share up to 600: what a search puts together is on the stack, in
@@ -316,21 +316,21 @@ static void long_keys_by_comparator(void **unused) {
   const size_t lens[] = {600, 500, 257, 256, 255, 100, 99, 1};
   const size_t n = sizeof lens / sizeof *lens;
   nay_block_builder builder = {.interval = 100};
-  assert_ok(nay__block_reset(&builder, &a));
+  assert_ok(nay_sst__block_reset(&builder, &a));
   for (size_t i = 0; i < n; i++) {
-    assert_ok(nay__block_add(&builder, key, lens[i], i == 0 ? 0 : lens[i], key, i, &a));
+    assert_ok(nay_sst__block_add(&builder, key, lens[i], i == 0 ? 0 : lens[i], key, i, &a));
   }
-  assert_ok(nay__block_finish(&builder, &a));
+  assert_ok(nay_sst__block_finish(&builder, &a));
   nay_block b;
-  assert_ok(nay__block_open(builder.bytes.at, builder.bytes.len, NULL, &b));
-  assert_ok(nay__block_check(&b, order, NULL, NULL, &a, NULL));
+  assert_ok(nay_sst__block_open(builder.bytes.at, builder.bytes.len, NULL, &b));
+  assert_ok(nay_sst__block_check(&b, order, NULL, NULL, &a, NULL));
   for (size_t i = 0; i < n; i++) {
     nay_found found;
     nay_target target = {key, lens[i], 0};
-    assert_ok(nay__block_find(&b, order, &target, &a, NULL, &found));
+    assert_ok(nay_sst__block_find(&b, order, &target, &a, NULL, &found));
     assert_true(found.equal && found.entry.value_len == i);
   }
-  nay__block_builder_free(&builder, &a);
+  nay_sst__block_builder_free(&builder, &a);
 }
 
 int main(void) {

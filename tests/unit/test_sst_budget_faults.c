@@ -3,8 +3,8 @@
  * again: a read that fails, an allocation that fails, or an index that is damaged once the table is
  * open, is an error and never a nay; a filter is left out and counted.
  */
-#include "sst/filter_builder.h"
-#include "sst/metaindex.h"
+#include "block/filter_builder.h"
+#include "block/metaindex.h"
 #include "support/flaky.h"
 #include "support/sst_shapes.h"
 
@@ -270,26 +270,26 @@ static void name_blocks(subject *s, const uint8_t *old, size_t old_len, const ch
   nay_footer f;
   char name[80];
   uint8_t value[NAY_HANDLE_MAX];
-  assert_ok(nay__footer_load(old + old_len - NAY_FOOTER, NAY_FOOTER, old_len, NULL, &f));
-  assert_ok(nay__block_reset(&b, &a));
-  size_t n = nay__handle_store(value, whole);
-  assert_ok(nay__block_add(&b, (const uint8_t *)filter, strlen(filter), 0, value, n, &a));
-  assert_ok(nay__block_add(&b, (const uint8_t *)"nay.keys", 8, 0, (const uint8_t *)"plain", 5, &a));
-  n = nay__handle_store(value, prefixes);
+  assert_ok(nay_sst__footer_load(old + old_len - NAY_FOOTER, NAY_FOOTER, old_len, NULL, &f));
+  assert_ok(nay_sst__block_reset(&b, &a));
+  size_t n = nay_sst__handle_store(value, whole);
+  assert_ok(nay_sst__block_add(&b, (const uint8_t *)filter, strlen(filter), 0, value, n, &a));
+  assert_ok(nay_sst__block_add(&b, (const uint8_t *)"nay.keys", 8, 0, (const uint8_t *)"plain", 5, &a));
+  n = nay_sst__handle_store(value, prefixes);
   int name_len = snprintf(name, sizeof name, "nay.prefix.%s", prefix.name);
-  assert_ok(nay__block_add(&b, (const uint8_t *)name, (size_t)name_len, 0, value, n, &a));
-  assert_ok(nay__block_finish(&b, &a));
+  assert_ok(nay_sst__block_add(&b, (const uint8_t *)name, (size_t)name_len, 0, value, n, &a));
+  assert_ok(nay_sst__block_finish(&b, &a));
   uint8_t *p = s->bytes + f.metaindex.offset;
   memcpy(p, b.bytes.at, b.bytes.len);
-  nay__block_trailer_store(p + b.bytes.len, 0, b.bytes.at, b.bytes.len);
+  nay_sst__block_trailer_store(p + b.bytes.len, 0, b.bytes.at, b.bytes.len);
   p += b.bytes.len + NAY_BLOCK_TRAILER;
   memcpy(p, old + f.index.offset, (size_t)f.index.size + NAY_BLOCK_TRAILER);
   f.metaindex.size = b.bytes.len;
   f.index.offset = (uint64_t)(p - s->bytes);
   p += f.index.size + NAY_BLOCK_TRAILER;
-  nay__footer_store(p, &f);
+  nay_sst__footer_store(p, &f);
   s->len = s->file.len = (size_t)(p - s->bytes) + NAY_FOOTER;
-  nay__block_builder_free(&b, &a);
+  nay_sst__block_builder_free(&b, &a);
 }
 
 /* The blocks that a metaindex names. */
@@ -333,7 +333,7 @@ static void one_block_for_two_parts(void **state) {
   subject_make(&s, FULL_POLICY << 4 | 8);
   nay_footer f = footer_of(&s);
   nay_bytes meta = {s.bytes + f.metaindex.offset, (size_t)f.metaindex.size};
-  assert_ok(nay__metaindex_walk(meta, note_block, &next, &a, NULL));
+  assert_ok(nay_sst__metaindex_walk(meta, note_block, &next, &a, NULL));
   assert_int_equal(next - blocks, 2);
   size_t len = s.len;
   uint8_t *old = malloc(len);

@@ -8,9 +8,9 @@
 #include <sched.h>
 
 #include "base/compiler.h"
-#include "nay_compact.h"
+#include "nay_sst_compact.h"
 #include "nay_sst_cache.h"
-#include "sst/cache_list.h"
+#include "cache/lru_list.h"
 #include "support/flaky.h"
 #include "support/sst_numbers.h"
 
@@ -39,13 +39,13 @@ static size_t chain_length(const nay_cache_list *l, const nay_cache_entry *e) {
 }
 
 static void list_grow(nay_cache_list *l, bool refused) {
-  size_t wants = nay__cache_list_wants(l);
+  size_t wants = nay_sst__cache_list_wants(l);
   if (wants == 0 || refused) return;
   nay_cache_entry **buckets = malloc(wants * sizeof *buckets);
   memset(buckets, 0xa5, wants * sizeof *buckets); /* need not be zeroed */
-  assert_false(nay__cache_list_give(l, buckets, wants * 2));
-  assert_true(nay__cache_list_give(l, buckets, wants));
-  assert_false(nay__cache_list_give(l, buckets, wants));
+  assert_false(nay_sst__cache_list_give(l, buckets, wants * 2));
+  assert_true(nay_sst__cache_list_give(l, buckets, wants));
+  assert_false(nay_sst__cache_list_give(l, buckets, wants));
 }
 
 /* Adds, removes and uses of entries, in the order of a model; segments come late or not. */
@@ -57,7 +57,7 @@ static void lists_keep_what_they_have(void **state) {
   for (unsigned round = 0; round < 4; round++) {
     nay_cache_list l;
     size_t n = 0;
-    nay__cache_list_init(&l);
+    nay_sst__cache_list_init(&l);
     memset(in, 0, LIST_MOST * sizeof *in);
     for (unsigned step = 0; step < 4 * LIST_MOST; step++) {
       uint64_t draw = nay_hash_mix(step * 4 + round);
@@ -65,14 +65,14 @@ static void lists_keep_what_they_have(void **state) {
       nay_cache_entry *e = &entries[i];
       uint64_t hash = nay_hash_mix(i);
       bool removes = in[i] && draw % 3 == 0;
-      assert_true(nay__cache_list_find(&l, hash, 1, i) == (in[i] ? e : NULL));
+      assert_true(nay_sst__cache_list_find(&l, hash, 1, i) == (in[i] ? e : NULL));
       if (removes) {
-        nay__cache_list_remove(&l, e);
+        nay_sst__cache_list_remove(&l, e);
       } else if (in[i]) {
-        nay__cache_list_use(&l, e);
+        nay_sst__cache_list_use(&l, e);
       } else {
         *e = (nay_cache_entry){.table = 1, .offset = i, .hash = hash};
-        nay__cache_list_add(&l, e);
+        nay_sst__cache_list_add(&l, e);
         list_grow(&l, round == 1 || (round == 2 && step < LIST_MOST));
       }
       if (!removes) assert_ptr_equal(l.newest, e);
@@ -88,7 +88,7 @@ static void lists_keep_what_they_have(void **state) {
     for (size_t i = 0; i < 50; i++) { /* with enough buckets they are short: what a split moves */
       if (round != 1 && in[i]) assert_true(chain_length(&l, &entries[i]) <= 12);
     }
-    nay__cache_list_free(&l, &a);
+    nay_sst__cache_list_free(&l, &a);
   }
   free(entries);
   free(in);
@@ -98,10 +98,10 @@ static void lists_keep_what_they_have(void **state) {
 
 static nay_cache_entry *insert(nay_sst_cache *c, nay_cache_side side, uint64_t table,
                                uint64_t offset, size_t len) {
-  nay_cache_entry *e = nay__cache_entry_new(c, table, offset, len);
+  nay_cache_entry *e = nay_sst__cache_entry_new(c, table, offset, len);
   if (e == NULL) return NULL;
   memset(e->bytes, (int)(offset & 0x7f), len);
-  nay__cache_insert(c, side, e);
+  nay_sst__cache_insert(c, side, e);
   return e;
 }
 
@@ -150,38 +150,38 @@ static void budgets_hold(void **state) {
   nay_sst_cache *c;
   size_t held[8] = {0};
   assert_ok(make(s, &a, &c));
-  uint64_t id = nay__cache_id(c);
-  assert_int_equal(nay__cache_id(c), id + 1);
+  uint64_t id = nay_sst__cache_id(c);
+  assert_int_equal(nay_sst__cache_id(c), id + 1);
   for (unsigned step = 0; step < TEST_SCALE(20000); step++) {
     uint64_t draw = nay_hash_mix(step), offset = (draw >> 30) % 600;
     nay_cache_side side = draw % 3 == 0 ? NAY_CACHE_FILTER : NAY_CACHE_DATA;
-    nay_cache_entry *e = nay__cache_find(c, side, 7, offset);
+    nay_cache_entry *e = nay_sst__cache_find(c, side, 7, offset);
     if (e != NULL) assert_true(is_right(e) && e->offset == offset);
     if (e == NULL) e = insert(c, side, 7, offset, (draw >> 8) % (step % 50 == 0 ? 400000 : 5000));
-    nay__cache_pin(e);
-    nay__cache_release(c, e);
+    nay_sst__cache_pin(e);
+    nay_sst__cache_release(c, e);
     assert_true(is_right(e)); /* pinned, whatever was evicted */
-    nay__cache_release(c, e);
-    if (draw % 17 == 0) nay__cache_erase(c, side, 7, (draw >> 50) % 600);
+    nay_sst__cache_release(c, e);
+    if (draw % 17 == 0) nay_sst__cache_erase(c, side, 7, (draw >> 50) % 600);
     size_t *hold = &held[(draw >> 3) % 8];
     if (draw % 29 == 0 && *hold == 0) {
       *hold = 1 + (draw >> 12) % (s->filter_bytes / (step % 8000 < 4000 ? 2 : 20) + 1);
-      nay__cache_hold(c, *hold);
+      nay_sst__cache_hold(c, *hold);
     } else if (draw % 13 == 0 && *hold != 0) {
-      nay__cache_unhold(c, *hold);
+      nay_sst__cache_unhold(c, *hold);
       *hold = 0;
     }
     nay_sst_cache_stats now = stats_of(c);
     assert_true(is_within(s, &now));
   }
-  for (unsigned i = 0; i < 8; i++) nay__cache_unhold(c, held[i]);
-  nay__cache_release(c, insert(c, NAY_CACHE_FILTER, 7, 600, 100)); /* there is room again */
-  nay_cache_entry *last = nay__cache_find(c, NAY_CACHE_FILTER, 7, 600);
+  for (unsigned i = 0; i < 8; i++) nay_sst__cache_unhold(c, held[i]);
+  nay_sst__cache_release(c, insert(c, NAY_CACHE_FILTER, 7, 600, 100)); /* there is room again */
+  nay_cache_entry *last = nay_sst__cache_find(c, NAY_CACHE_FILTER, 7, 600);
   assert_int_equal(last != NULL, s->filter_bytes != 0);
-  if (last != NULL) nay__cache_release(c, last);
+  if (last != NULL) nay_sst__cache_release(c, last);
   for (uint64_t offset = 0; offset <= 600; offset++) {
-    nay__cache_erase(c, NAY_CACHE_DATA, 7, offset);
-    nay__cache_erase(c, NAY_CACHE_FILTER, 7, offset);
+    nay_sst__cache_erase(c, NAY_CACHE_DATA, 7, offset);
+    nay_sst__cache_erase(c, NAY_CACHE_FILTER, 7, offset);
   }
   nay_sst_cache_stats now = stats_of(c);
   assert_int_equal(now.data.bytes + now.filter.bytes + now.data.entries + now.filter.entries, 0);
@@ -195,17 +195,17 @@ static void an_entry_as_large_as_the_budget(void **state) {
   nay_sst_cache *c;
   size_t budget = 4u << 20, most = budget - sizeof(nay_cache_entry);
   assert_ok(nay_sst_cache_new_shared(budget, budget, NULL, &c));
-  for (uint64_t i = 0; i < 100; i++) nay__cache_release(c, insert(c, NAY_CACHE_DATA, 1, i, 8000));
-  nay__cache_release(c, insert(c, NAY_CACHE_FILTER, 1, 777, most + 1));
+  for (uint64_t i = 0; i < 100; i++) nay_sst__cache_release(c, insert(c, NAY_CACHE_DATA, 1, i, 8000));
+  nay_sst__cache_release(c, insert(c, NAY_CACHE_FILTER, 1, 777, most + 1));
   assert_int_equal(stats_of(c).data.entries, 100); /* nothing made way in vain */
-  assert_null(nay__cache_find(c, NAY_CACHE_FILTER, 1, 777));
-  nay__cache_release(c, insert(c, NAY_CACHE_FILTER, 1, 777, most));
-  nay_cache_entry *e = nay__cache_find(c, NAY_CACHE_FILTER, 1, 777);
+  assert_null(nay_sst__cache_find(c, NAY_CACHE_FILTER, 1, 777));
+  nay_sst__cache_release(c, insert(c, NAY_CACHE_FILTER, 1, 777, most));
+  nay_cache_entry *e = nay_sst__cache_find(c, NAY_CACHE_FILTER, 1, 777);
   assert_non_null(e);
-  nay__cache_release(c, e);
+  nay_sst__cache_release(c, e);
   assert_int_equal(stats_of(c).data.entries, 0);
   assert_int_equal(stats_of(c).data.evictions, 100);
-  nay__cache_release(c, insert(c, NAY_CACHE_DATA, 1, 1, 1)); /* filters come first */
+  nay_sst__cache_release(c, insert(c, NAY_CACHE_DATA, 1, 1, 1)); /* filters come first */
   assert_int_equal(stats_of(c).data.entries, 0);
   nay_sst_cache_free(c);
 }
@@ -216,25 +216,25 @@ static void the_oldest_entries_go(void **state) {
   nay_sst_cache *c;
   assert_ok(nay_sst_cache_new(10 * (1000 + sizeof(nay_cache_entry)), 0, NULL, &c));
   for (uint64_t i = 0; i < 100; i++) {
-    nay__cache_release(c, insert(c, NAY_CACHE_DATA, 1, i, 1000));
-    nay_cache_entry *zero = nay__cache_find(c, NAY_CACHE_DATA, 1, 0);
+    nay_sst__cache_release(c, insert(c, NAY_CACHE_DATA, 1, i, 1000));
+    nay_cache_entry *zero = nay_sst__cache_find(c, NAY_CACHE_DATA, 1, 0);
     assert_non_null(zero);
-    nay__cache_release(c, zero);
+    nay_sst__cache_release(c, zero);
   }
   for (uint64_t i = 1; i < 100; i++) {
-    nay_cache_entry *e = nay__cache_find(c, NAY_CACHE_DATA, 1, i);
+    nay_cache_entry *e = nay_sst__cache_find(c, NAY_CACHE_DATA, 1, i);
     assert_int_equal(e != NULL, i > 90);
-    if (e != NULL) nay__cache_release(c, e);
+    if (e != NULL) nay_sst__cache_release(c, e);
   }
   nay_sst_cache_free(c);
   unsigned lost = 0;
   assert_ok(nay_sst_cache_new(2u << 20, 0, NULL, &c));
   for (uint64_t i = 0; i < 20000; i++) {
-    nay_cache_entry *hot = nay__cache_find(c, NAY_CACHE_DATA, 2, i % 50);
+    nay_cache_entry *hot = nay_sst__cache_find(c, NAY_CACHE_DATA, 2, i % 50);
     lost += hot == NULL && i >= 50;
     if (hot == NULL) hot = insert(c, NAY_CACHE_DATA, 2, i % 50, 4000);
-    nay__cache_release(c, hot);
-    nay__cache_release(c, insert(c, NAY_CACHE_DATA, 1, i, 4000));
+    nay_sst__cache_release(c, hot);
+    nay_sst__cache_release(c, insert(c, NAY_CACHE_DATA, 1, i, 4000));
   }
   assert_int_equal(lost, 0);
   nay_sst_cache_free(c);
@@ -275,10 +275,10 @@ static void no_allocator_runs_under_a_mutex(void **state) {
     in.cache = c;
     for (uint64_t k = 0; k < 3000; k++) {
       nay_cache_side side = k % 2 == 0 ? NAY_CACHE_DATA : NAY_CACHE_FILTER;
-      nay__cache_release(c, insert(c, side, 1, k, 300)); /* grows, and evicts */
+      nay_sst__cache_release(c, insert(c, side, 1, k, 300)); /* grows, and evicts */
     }
-    nay__cache_hold(c, shapes[i].filter_bytes);
-    nay__cache_unhold(c, shapes[i].filter_bytes);
+    nay_sst__cache_hold(c, shapes[i].filter_bytes);
+    nay_sst__cache_unhold(c, shapes[i].filter_bytes);
     assert_true(in.calls > 3000);
     in.cache = NULL;
     nay_sst_cache_free(c);
@@ -298,7 +298,7 @@ static void failing_allocations(void **state) {
       assert_true(status == NAY_OK || status == NAY_ENOMEM);
       for (uint64_t k = 0; c != NULL && k < 60; k++) {
         nay_cache_entry *e = insert(c, NAY_CACHE_FILTER, 1, k, 10);
-        if (e != NULL) nay__cache_release(c, e);
+        if (e != NULL) nay_sst__cache_release(c, e);
       }
       nay_sst_cache_free(c);
       assert_true(flaky_is_clean(&heap));
@@ -330,14 +330,14 @@ static void *run_work(void *ctx) {
   for (unsigned step = 0; step < TEST_SCALE(6000); step++) {
     uint64_t draw = nay_hash_mix(w->seed + step), offset = (draw >> 30) % 900;
     nay_cache_side side = draw % 4 == 0 ? NAY_CACHE_FILTER : NAY_CACHE_DATA;
-    nay_cache_entry *e = nay__cache_find(w->cache, side, 1, offset);
+    nay_cache_entry *e = nay_sst__cache_find(w->cache, side, 1, offset);
     if (e == NULL) e = insert(w->cache, side, 1, offset, 100 + (draw >> 8) % 4000);
     w->wrong += !is_right(e) || e->offset != offset;
-    if (draw % 11 == 0) nay__cache_erase(w->cache, side, 1, (draw >> 50) % 900);
-    nay__cache_release(w->cache, e);
+    if (draw % 11 == 0) nay_sst__cache_erase(w->cache, side, 1, (draw >> 50) % 900);
+    nay_sst__cache_release(w->cache, e);
     if (draw % 23 == 0) {
-      nay__cache_hold(w->cache, 2000);
-      nay__cache_unhold(w->cache, 2000);
+      nay_sst__cache_hold(w->cache, 2000);
+      nay_sst__cache_unhold(w->cache, 2000);
     }
     nay_sst_cache_stats now = {.size = sizeof now};
     if (step % 16 != 0) continue;
@@ -403,8 +403,8 @@ static void waiting_threads_sleep(void **state) {
 
 NAY_NOINLINE static void growth_work(nay_sst_cache *c, uint64_t n) {
   for (uint64_t i = 0; i < n; i++) {
-    nay__cache_release(c, insert(c, NAY_CACHE_DATA, 1, i, 0));
-    nay__cache_release(c, nay__cache_find(c, NAY_CACHE_DATA, 1, nay_hash_mix(i) % (i + 1)));
+    nay_sst__cache_release(c, insert(c, NAY_CACHE_DATA, 1, i, 0));
+    nay_sst__cache_release(c, nay_sst__cache_find(c, NAY_CACHE_DATA, 1, nay_hash_mix(i) % (i + 1)));
   }
 }
 

@@ -2,8 +2,8 @@
  * test_sst_compact.c - many tables into one: the new table answers as the old ones did together,
  * for every reader that may still ask; and its filter is better than the union of theirs.
  */
-#include "nay_compact.h"
-#include "nay_lookup.h"
+#include "nay_sst_compact.h"
+#include "nay_sst_lookup.h"
 #include "support/flaky.h"
 #include "support/sst_history.h"
 

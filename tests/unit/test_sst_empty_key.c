@@ -3,7 +3,7 @@
  * arithmetic on a NULL buffer (UndefinedBehaviorSanitizer looks), and the key is found.
  */
 #include "nay_sst.h"
-#include "nay_table_filters.h"
+#include "nay_sst_filters.h"
 #include "support/temp.h"
 #include "support/test.h"
 

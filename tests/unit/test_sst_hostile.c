@@ -2,7 +2,7 @@
  * test_sst_hostile.c - tables that were damaged, cut, or made by an enemy. A key that is in the
  * table is found or the damage is reported: never a nay. Filters that are broken cost only work.
  */
-#include "sst/codec.h"
+#include "block/codec.h"
 #include "support/sst_numbers.h"
 #include "support/sst_seal.h"
 
@@ -135,11 +135,11 @@ static nay_handle meta_handle(const uint8_t *bytes, size_t len, const char *star
   nay_footer f;
   nay_handle h = {0, 0};
   nay_cursor c = {.order = NAY_BYTEWISE, .allocator = &a};
-  assert_ok(nay__footer_load(bytes, len, len, NULL, &f));
-  assert_ok(nay__block_open(bytes + f.metaindex.offset, (size_t)f.metaindex.size, NULL, &c.block));
-  for (nay_status s = nay__cursor_first(&c, NULL); s == NAY_OK; s = nay__cursor_next(&c, NULL)) {
+  assert_ok(nay_sst__footer_load(bytes, len, len, NULL, &f));
+  assert_ok(nay_sst__block_open(bytes + f.metaindex.offset, (size_t)f.metaindex.size, NULL, &c.block));
+  for (nay_status s = nay_sst__cursor_first(&c, NULL); s == NAY_OK; s = nay_sst__cursor_next(&c, NULL)) {
     if (c.key.len < strlen(start) || memcmp(c.key.at, start, strlen(start)) != 0) continue;
-    assert_non_null(nay__handle_load(c.entry.value, c.entry.value + c.entry.value_len, &h));
+    assert_non_null(nay_sst__handle_load(c.entry.value, c.entry.value + c.entry.value_len, &h));
   }
   nay__buffer_free(&c.key, &a);
   assert_true(h.size != 0);
@@ -163,7 +163,7 @@ static void broken_filters_cost_only_work(void **unused) {
     assert_true(c.filter_faults > 0);
     assert_true(c.block_reads >= SMALL);
     if (i == 2 || i == 4) { /* native filters have checksums of their own */
-      nay__block_trailer_store(bytes + h.offset + h.size, 0, bytes + h.offset, (size_t)h.size);
+      nay_sst__block_trailer_store(bytes + h.offset + h.size, 0, bytes + h.offset, (size_t)h.size);
       assert_int_equal(check_answers(bytes, len, &c), 0);
       assert_true(c.filter_faults > 0);
     }
@@ -172,7 +172,7 @@ static void broken_filters_cost_only_work(void **unused) {
 }
 
 static void put_footer(uint8_t *bytes, size_t len, nay_handle metaindex, nay_handle index) {
-  nay__footer_store(bytes + len - NAY_FOOTER,
+  nay_sst__footer_store(bytes + len - NAY_FOOTER,
                     &(nay_footer){.metaindex = metaindex, .index = index});
 }
 
@@ -260,7 +260,7 @@ static void claims(void **unused) {
       codec.uncompressed_size = claim_size;
       codec.uncompress = never_uncompress;
       block[8] = id;
-      nay_status status = nay__codec_plan(list, 1, false, block, (nay_handle){0, 8}, UINT64_MAX,
+      nay_status status = nay_sst__codec_plan(list, 1, false, block, (nay_handle){0, 8}, UINT64_MAX,
                                           &diag, &found, &size);
       assert_status(status, above && ratios[id] != 0 ? NAY_ECORRUPT : NAY_OK);
       if (status != NAY_OK) {

@@ -126,7 +126,7 @@ static void try_metaindex(kind k, uint8_t *bytes, size_t len) {
   nay_footer f;
   nay_sst *t;
   (void)k;
-  assert_ok(nay__footer_load(bytes, len, len, NULL, &f));
+  assert_ok(nay_sst__footer_load(bytes, len, len, NULL, &f));
   uint64_t from = f.metaindex.offset, to = from + f.metaindex.size + NAY_BLOCK_TRAILER;
   for (uint64_t bit = from * 8; bit < to * 8; bit++) {
     nay_diag diag = {.what = NULL};
@@ -194,7 +194,7 @@ static void only_the_first_block_tells(void **unused) {
   nay_block_builder b = {.interval = 1};
   nay_handle data[2], value = {0, 1};
   static const char *const keys[] = {"user0001\1\7\7\7\7\7\7\7", "user0002\1\7\7\7\7\7\7\7"};
-  assert_ok(nay__block_reset(&b, &a));
+  assert_ok(nay_sst__block_reset(&b, &a));
   add_entry(&b, "short", value, &a);
   for (size_t i = 0; i < 2; i++) {
     add_entry(&b, keys[i], value, &a);
@@ -214,7 +214,7 @@ static void only_the_first_block_tells(void **unused) {
     nay_sst_value_free(&v);
     nay_sst_free(t);
   }
-  nay__block_builder_free(&b, &a);
+  nay_sst__block_builder_free(&b, &a);
   nay__buffer_free(&file, &a);
 }
 

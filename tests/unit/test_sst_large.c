@@ -2,7 +2,7 @@
  * test_sst_large.c - a value above the 256 MiB that readers take of a compressed block: what a
  * writer wrote, the default reader and a compaction read.
  */
-#include "nay_compact.h"
+#include "nay_sst_compact.h"
 #include "support/sst_numbers.h"
 
 #define LARGE (((size_t)256 << 20) + 1)

@@ -4,7 +4,7 @@
  * metaindex and index: the reader refuses all pairs but the right one. And blocks that seem empty.
  */
 #include "nay_sst_cache.h"
-#include "nay_table_filters.h"
+#include "nay_sst_filters.h"
 #include "support/sst_blocks.h"
 #include "support/sst_numbers.h"
 #include "support/sst_own_io.h"
@@ -70,11 +70,11 @@ static void add_block(blocks *b, nay_handle h) {
 static void add_named(blocks *b, nay_handle index) {
   nay_allocator a = nay__allocator_default();
   nay_cursor c = {.order = NAY_BYTEWISE, .allocator = &a};
-  assert_ok(nay__block_open(b->bytes + index.offset, (size_t)index.size, NULL, &c.block));
-  for (nay_status s = nay__cursor_first(&c, NULL); s == NAY_OK; s = nay__cursor_next(&c, NULL)) {
+  assert_ok(nay_sst__block_open(b->bytes + index.offset, (size_t)index.size, NULL, &c.block));
+  for (nay_status s = nay_sst__cursor_first(&c, NULL); s == NAY_OK; s = nay_sst__cursor_next(&c, NULL)) {
     nay_handle h;
     if (c.key.len == 8 && memcmp(c.key.at, "nay.keys", 8) == 0) continue;
-    assert_non_null(nay__handle_load(c.entry.value, c.entry.value + c.entry.value_len, &h));
+    assert_non_null(nay_sst__handle_load(c.entry.value, c.entry.value + c.entry.value_len, &h));
     add_block(b, h);
     if (c.key.len > 16 && memcmp(c.key.at, "nay.partitioned.", 16) == 0) add_named(b, h);
   }
@@ -83,7 +83,7 @@ static void add_named(blocks *b, nay_handle index) {
 
 static blocks blocks_of(const uint8_t *bytes, size_t len, nay_footer *f) {
   blocks b = {.bytes = bytes};
-  assert_ok(nay__footer_load(bytes, len, len, NULL, f));
+  assert_ok(nay_sst__footer_load(bytes, len, len, NULL, f));
   add_named(&b, f->index);
   add_named(&b, f->metaindex);
   add_block(&b, f->metaindex);
@@ -92,7 +92,7 @@ static blocks blocks_of(const uint8_t *bytes, size_t len, nay_footer *f) {
 }
 
 static void put_footer(uint8_t *bytes, size_t len, nay_handle metaindex, nay_handle index) {
-  nay__footer_store(bytes + len - NAY_FOOTER,
+  nay_sst__footer_store(bytes + len - NAY_FOOTER,
                     &(nay_footer){.metaindex = metaindex, .index = index});
 }
 
@@ -159,7 +159,7 @@ static uint8_t *as_rocksdb(const uint8_t *bytes, const nay_footer *from, size_t 
   nay_block_builder b = {.interval = 1};
   size_t data = (size_t)from->metaindex.offset, index = (size_t)from->index.size;
   nay_footer f = {.index = {data, index}};
-  assert_ok(nay__block_reset(&b, &a));
+  assert_ok(nay_sst__block_reset(&b, &a));
   assert_ok(nay__buffer_append(&file, bytes, data, &a));
   assert_ok(nay__buffer_append(&file, bytes + from->index.offset, index + NAY_BLOCK_TRAILER, &a));
   add_entry(&b, "rocksdb.num.entries", (nay_handle){NKEYS, 0}, &a);
@@ -167,7 +167,7 @@ static uint8_t *as_rocksdb(const uint8_t *bytes, const nay_footer *from, size_t 
   add_entry(&b, "rocksdb.properties", properties, &a);
   f.metaindex = put_block(&file, &b, &a);
   put_end(&file, f.metaindex, f.index, &a);
-  nay__block_builder_free(&b, &a);
+  nay_sst__block_builder_free(&b, &a);
   *len = file.len;
   return file.at;
 }
@@ -181,7 +181,7 @@ static void every_pair_with_the_metaindex_last(void **unused) {
     size_t len, rocksdb_len;
     nay_footer f;
     uint8_t *bytes = shape_bytes(&s[i], NKEYS, &len);
-    assert_ok(nay__footer_load(bytes, len, len, NULL, &f));
+    assert_ok(nay_sst__footer_load(bytes, len, len, NULL, &f));
     uint8_t *rocksdb = as_rocksdb(bytes, &f, &rocksdb_len);
     try_every_pair(rocksdb, rocksdb_len);
     nay__free(&a, rocksdb, rocksdb_len);
@@ -282,7 +282,7 @@ static void misplaced_filters(void **unused) {
     nay_footer f;
     uint8_t *bytes = shape_bytes(&s, NKEYS, &len), *copy = malloc(len);
     blocks b = {.bytes = bytes};
-    assert_ok(nay__footer_load(bytes, len, len, NULL, &f));
+    assert_ok(nay_sst__footer_load(bytes, len, len, NULL, &f));
     add_named(&b, f.metaindex);
     for (size_t i = 0; i < b.n; i++) {
       for (size_t j = 0; j < i; j++) {
@@ -312,7 +312,7 @@ static void hide_entries(uint8_t *bytes, nay_handle h, bool no_restarts) {
   size_t restarts = 4 * (size_t)nay__load32le(end - 4);
   nay__store32le(no_restarts ? end - 4 : end - 4 - restarts,
                  no_restarts ? 0 : (uint32_t)(h.size - 4 - restarts));
-  nay__block_trailer_store(end, 0, bytes + h.offset, (size_t)h.size);
+  nay_sst__block_trailer_store(end, 0, bytes + h.offset, (size_t)h.size);
 }
 
 /* All keys, or an error: no walk ends early, no get says nay. */
@@ -350,7 +350,7 @@ static void blocks_without_restarts(void **unused) {
     size_t len;
     nay_footer f;
     uint8_t *bytes = shape_bytes(&s[i], NKEYS, &len), *copy = malloc(len);
-    assert_ok(nay__footer_load(bytes, len, len, NULL, &f));
+    assert_ok(nay_sst__footer_load(bytes, len, len, NULL, &f));
     blocks b = {.bytes = bytes};
     add_named(&b, f.index);
     add_block(&b, f.index);
@@ -377,7 +377,7 @@ static nay_status open_index_of(const int list[3], const nay_handle *meta, nay_d
   nay_handle data[3];
   nay_footer f;
   nay_sst *t = NULL;
-  assert_ok(nay__block_reset(&b, &a));
+  assert_ok(nay_sst__block_reset(&b, &a));
   for (size_t i = 0; i < 3; i++) {
     add_entry(&b, keys[i], (nay_handle){0, 1}, &a);
     data[i] = put_block(&file, &b, &a);
@@ -392,7 +392,7 @@ static nay_status open_index_of(const int list[3], const nay_handle *meta, nay_d
   put_end(&file, f.metaindex, f.index, &a);
   nay_status status = nay_sst_view(file.at, file.len, NULL, NULL, diag, &t);
   nay_sst_free(t);
-  nay__block_builder_free(&b, &a);
+  nay_sst__block_builder_free(&b, &a);
   nay__buffer_free(&file, &a);
   return status;
 }

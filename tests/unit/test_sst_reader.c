@@ -1,5 +1,5 @@
 /* test_sst_reader.c - cache, prefixes and scans, lookup over many tables, memory that runs out. */
-#include "nay_lookup.h"
+#include "nay_sst_lookup.h"
 #include "nay_sst_cache.h"
 #include "support/flaky.h"
 #include "support/sst_numbers.h"

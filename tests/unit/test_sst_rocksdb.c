@@ -5,8 +5,8 @@
  *
  *   data blocks | filter block | index | properties | metaindex | footer
  */
-#include "nay_compact.h"
-#include "nay_lookup.h"
+#include "nay_sst_compact.h"
+#include "nay_sst_lookup.h"
 #include "support/sst_blocks.h"
 #include "support/sst_numbers.h"
 #include "support/sst_own_io.h"
@@ -43,24 +43,24 @@ static rocksdb_file make_file(const property *p, const char *meta) {
   write_even(temp_path(path, "rocksdb.ldb"), &how, NKEYS);
   uint8_t *bytes = sample_read(path, &len);
   unlink(path);
-  assert_ok(nay__footer_load(bytes, len, len, NULL, &f));
+  assert_ok(nay_sst__footer_load(bytes, len, len, NULL, &f));
   size_t upto = (size_t)f.metaindex.offset, index_len = (size_t)f.index.size + NAY_BLOCK_TRAILER;
   nay_cursor c = {.order = NAY_BYTEWISE, .allocator = &a};
-  assert_ok(nay__block_open(bytes + upto, (size_t)f.metaindex.size, NULL, &c.block));
-  assert_ok(nay__block_reset(&b, &a));
+  assert_ok(nay_sst__block_open(bytes + upto, (size_t)f.metaindex.size, NULL, &c.block));
+  assert_ok(nay_sst__block_reset(&b, &a));
   assert_ok(nay__buffer_append(&file.bytes, bytes, upto, &a));
   assert_ok(nay__buffer_append(&file.bytes, bytes + f.index.offset, index_len, &a));
-  assert_ok(nay__block_add(&b, (const uint8_t *)p->name, strlen(p->name), 0,
+  assert_ok(nay_sst__block_add(&b, (const uint8_t *)p->name, strlen(p->name), 0,
                            (const uint8_t *)p->value, p->len, &a));
   file.properties = put_block(&file.bytes, &b, &a);
-  assert_ok(nay__cursor_first(&c, NULL)); /* the filter */
-  assert_ok(nay__block_add(&b, c.key.at, c.key.len, 0, c.entry.value, c.entry.value_len, &a));
+  assert_ok(nay_sst__cursor_first(&c, NULL)); /* the filter */
+  assert_ok(nay_sst__block_add(&b, c.key.at, c.key.len, 0, c.entry.value, c.entry.value_len, &a));
   add_entry(&b, "rocksdb.properties", file.properties, &a);
   if (meta != NULL) add_entry(&b, meta, file.properties, &a);
   nay_handle metaindex = put_block(&file.bytes, &b, &a);
   put_end(&file.bytes, metaindex, (nay_handle){upto, f.index.size}, &a);
   nay__buffer_free(&c.key, &a);
-  nay__block_builder_free(&b, &a);
+  nay_sst__block_builder_free(&b, &a);
   free(bytes);
   return file;
 }

@@ -191,7 +191,7 @@ static void every_flipped_bit(void **state) {
   uint8_t *bytes = sample_bytes(&s, &how, &len), *copy = malloc(len);
   nay_footer f;
   uint64_t from = 0;
-  assert_ok(nay__footer_load(bytes, len, len, NULL, &f));
+  assert_ok(nay_sst__footer_load(bytes, len, len, NULL, &f));
   for (size_t i = 0; i + 13 < len; i++) { /* its first name */
     if (memcmp(bytes + i, "nay.entries", 11) == 0) from = i - 3;
   }

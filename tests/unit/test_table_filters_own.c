@@ -3,7 +3,7 @@
  * and prefix extractors of the caller, and filter blocks whose last byte is wrong.
  */
 #define _POSIX_C_SOURCE 200809L
-#include "sst/footer.h"
+#include "block/footer.h"
 #include "support/directory.h"
 #include "support/table_keys.h"
 
@@ -172,7 +172,7 @@ static nay_handle filter_block_of(const nay_table_filters *t, size_t file_len,
   nay_table_filters_entry first = {.size = sizeof first};
   nay_footer footer;
   assert_ok(nay_table_filters_at(t, 0, &first));
-  assert_ok(nay__footer_load(file, file_len, file_len, NULL, &footer));
+  assert_ok(nay_sst__footer_load(file, file_len, file_len, NULL, &footer));
   /* the metaindex follows it */
   return (nay_handle){first.offset, footer.metaindex.offset - NAY_BLOCK_TRAILER - first.offset};
 }
@@ -194,7 +194,7 @@ static void every_lg(void **state) {
   for (unsigned lg = 0; lg < 256; lg++) {
     nay_sst *sst;
     file.at[block.offset + block.size - 1] = (uint8_t)lg;
-    nay__block_trailer_store(file.at + block.offset + block.size, 0, file.at + block.offset,
+    nay_sst__block_trailer_store(file.at + block.offset + block.size, 0, file.at + block.offset,
                              (size_t)block.size);
     t = open_table(file);
     assert_ok(nay_sst_view(file.at, file.len, &read, NULL, NULL, &sst));

@@ -334,7 +334,7 @@ export interface TableFiltersInfo {
   caveats: string[];
 }
 
-/** The filters inside a table of LevelDB, RocksDB, nay, nori or mini-lsm: nay_table_filters.h. */
+/** The filters inside a table of LevelDB, RocksDB, nay, nori or mini-lsm: nay_sst_filters.h. */
 export interface TableFilters extends Owned {
   has(key: Key): boolean;
   info(): TableFiltersInfo;
@@ -357,7 +357,7 @@ export interface TableFiltersClass {
   open(bytes: Uint8Array | ArrayBuffer, options?: { layout?: string }): TableFilters;
 }
 
-/** The tree and the budget, one of nbytes, bitsPerKey, fpr: nay_lsm.h. */
+/** The tree and the budget, one of nbytes, bitsPerKey, fpr: nay_sst_plan.h. */
 export interface LsmParams {
   nkeys: number | bigint;
   ratio: number | bigint;

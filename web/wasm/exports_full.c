@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "nay_explain.h"
-#include "nay_lsm.h"
+#include "nay_sst_plan.h"
 #include "nay_sst_foreign.h"
-#include "nay_table_filters.h"
+#include "nay_sst_filters.h"
 #include "nayw.h"
 #include "snappy.h"
 

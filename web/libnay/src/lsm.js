@@ -3,7 +3,7 @@ import { ENOENT, refuse } from './error.js';
 const MERGING = ['leveled', 'tiered', 'lazy-leveled'];
 const ALLOCATIONS = ['uniform', 'monkey'];
 
-/** nay.planLsm of one full instance: bits per key for each level of an LSM tree, nay_lsm.h. */
+/** nay.planLsm of one full instance: bits per key for each level of an LSM tree, nay_sst_plan.h. */
 function makePlanLsm(m, structs) {
   const x = m.x;
 

@@ -139,7 +139,7 @@ function makeTable(m, structs, keys) {
   return Table;
 }
 
-/** The class TableFilters of one full instance: the filters inside a table, nay_table_filters.h. */
+/** The class TableFilters of one full instance: the filters inside a table, nay_sst_filters.h. */
 function makeTableFilters(m, structs, keys) {
   const x = m.x;
 

@@ -1,0 +1,19 @@
+/* prefix.h - finds a prefix extractor by the name that a table stores. */
+#ifndef NAY_SST_BLOCK_PREFIX_H
+#define NAY_SST_BLOCK_PREFIX_H
+
+#include "nay_sst.h"
+
+/* nay_sst__prefix_by_name: finds nay's own extractors and RocksDB's FixedPrefix and CappedPrefix.
+ * False: the name belongs to none of them. */
+bool nay_sst__prefix_by_name(const char *name, nay_sst_prefix *prefix);
+
+/* nay_sst__name_number: writes `kind` ("nay.fixed.", for instance) and the number in decimal.
+ * `name` must have room for strlen(kind) + 21 bytes. */
+void nay_sst__name_number(char *name, const char *kind, size_t number);
+
+/* nay_sst__number_of_name: parses the decimal number after `kind`, up to the end of the name.
+ * False: there is no number, or it is above `most`. */
+bool nay_sst__number_of_name(const char *name, const char *kind, size_t most, size_t *number);
+
+#endif /* NAY_SST_BLOCK_PREFIX_H */

@@ -1,0 +1,469 @@
+/*
+ * nay_sst.h - sorted tables: files of keys and values in order, with filters inside.
+ *
+ *   nay_sst_write_options how = {sizeof how, .filter = NAY_SST_FULL_FILTER};
+ *   nay_sst_writer *w;
+ *   if (nay_sst_writer_new("a.ldb", &how, NULL, NULL, &w) != NAY_OK) return 1;
+ *   nay_sst_writer_add(w, "foo", 3, "bar", 3);
+ *   nay_sst_writer_finish(w, NULL);
+ *   nay_sst_writer_free(w);
+ *
+ *   nay_sst *t;
+ *   nay_sst_value v = {.size = sizeof v};
+ *   if (nay_sst_open("a.ldb", NULL, NULL, NULL, &t) != NAY_OK) return 1;
+ *   if (nay_sst_get(t, "baz", 3, NULL, &v) == NAY_ENOENT) puts("nay");
+ *   nay_sst_value_free(&v);
+ *   nay_sst_free(t);
+ *
+ * The file is LevelDB's table: what is written here opens in leveldb::Table, and the tables of any
+ * LevelDB, inside a database or not, open here. doc/formats/sst.md has the bytes, doc/sst.md the
+ * tour. A filter is probed before a block is read; a filter that is damaged or of an unknown
+ * policy is left out and counted, and the data answers. Damaged data is NAY_ECORRUPT, with the
+ * offset in nay_diag: never a wrong answer.
+ *
+ * CALLS, in order: writer new (add)* [finish] free; table open (get | iter | ...)* free; iter new
+ * (first | last | seek | range | next | prev | ...)* free, before its table; value and counters as
+ * said there. What options point to (policies, codecs, a prefix, a comparator, a cache) must
+ * outlive the object.
+ *
+ * THREADS. All calls on a const nay_sst are safe together. A writer, an iterator and a value belong
+ * to one thread at a time.
+ *
+ * Many tables: nay_sst_lookup.h finds a key in them, nay_sst_scan.h walks them as one,
+ * nay_sst_compact.h makes one of them (nay_sst_merge.h: merge operands in them), nay_sst_cache.h
+ * bounds their memory, nay_sst_stats.h measures one. Tables of other engines: nay_sst_foreign.h.
+ */
+#ifndef NAY_SST_H
+#define NAY_SST_H
+
+#include "nay.h"
+#include "nay_policy.h"
+
+/* The version of libnaysst. Before 1.0 a minor version may change any call of it. */
+#define NAY_SST_VERSION_MAJOR 0
+#define NAY_SST_VERSION_MINOR 1
+#define NAY_SST_VERSION_PATCH 0
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+/*
+ * nay_sst_keys: what the keys of a table are. Plain keys are user keys. Inside a LevelDB or
+ * RocksDB database each key is an internal key: it ends in a trailer of 8 bytes with a sequence
+ * number and a type, and the versions of a key are ordered newest first. Calls take user keys,
+ * without the trailer.
+ *
+ * NAY_SST_KEYS_AUTO, when reading: internal if the keys of the first block and up to 64 keys of the
+ * index all have 8 bytes or more, a type of 0 to 2, and stand in the order of internal keys; else
+ * plain. Tables with nay's own filters, properties or merge operands say which they are, RocksDB's
+ * (format 0) are internal. When writing: plain.
+ */
+typedef enum nay_sst_keys {
+  NAY_SST_KEYS_AUTO = 0,
+  NAY_SST_KEYS_PLAIN = 1,
+  NAY_SST_KEYS_INTERNAL = 2
+} nay_sst_keys;
+
+#define NAY_SST_MAX_SEQUENCE 0xffffffffffffffu /* 56 bits */
+
+/* nay_sst_version: an internal key, taken apart. */
+typedef struct nay_sst_version {
+  size_t size;     /* sizeof the struct: see ABI in nay.h */
+  const void *key; /* the user's, inside the internal one */
+  size_t len;
+  uint64_t sequence;
+  bool deleted; /* type 0, of a deletion; else 1, */
+  bool merge;   /* or 2, of a merge operand: nay_sst_merge.h. LevelDB has no such type */
+} nay_sst_version;
+
+/* nay_sst_key_split: NAY_EINVAL when it has fewer than 8 bytes or a type above 2. */
+NAY_API nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_version *version);
+
+/* nay_sst_key_join: the other way round: writes version->len + 8 bytes. NAY_EINVAL: the sequence is
+ * above NAY_SST_MAX_SEQUENCE. */
+NAY_API nay_status nay_sst_key_join(const nay_sst_version *version, void *key);
+
+/* ---- comparators ----------------------------------------------------------------------------- */
+
+#define NAY_SST_COMPARATOR_NAME 56u /* bytes of a name, with the 0 at its end */
+
+/*
+ * nay_sst_comparator: the order of user keys. Without one keys are in bytewise order, LevelDB's
+ * default. A writer stores the name, and a reader checks it: another name is NAY_EMISMATCH.
+ * LevelDB's own tables do not have the name (its MANIFEST does): there the order of the keys is
+ * checked instead.
+ *
+ * compare must be a total order over all byte strings, as those of a damaged table are compared as
+ * well; it gets no NULL. Keys that compare equal must be the same bytes, since filters hash the
+ * bytes; otherwise set equal_may_differ. Then a filter of whole keys needs a policy of yours that
+ * ignores the same bytes and names this comparator (nay_policy.h); native filters, the library's
+ * policies and prefix filters are refused, and left out when reading. Calls may come from many
+ * threads at once.
+ */
+typedef struct nay_sst_comparator nay_sst_comparator;
+struct nay_sst_comparator {
+  size_t size;                        /* sizeof the struct: see ABI in nay.h */
+  char name[NAY_SST_COMPARATOR_NAME]; /* ends in 0; that of the bytewise order is refused */
+  /* below 0, 0 or above 0: a comes before b, is the same, comes after it */
+  int (*compare)(const nay_sst_comparator *self, const void *a, size_t a_len, const void *b,
+                 size_t b_len);
+  /* shortens key in place so that key <= result < next, and returns its length: for the index. next
+     NULL: key <= result. NULL: the index has whole keys, as with LevelDB's C interface */
+  size_t (*separator)(const nay_sst_comparator *self, void *key, size_t len, const void *next,
+                      size_t next_len);
+  bool equal_may_differ;    /* as case-insensitive keys do */
+  bool prefixes_contiguous; /* all keys between two of one prefix have it too, whatever the
+                               extractor: ranges may then probe prefix filters */
+  uint64_t number;          /* of the library's own */
+  void *state;              /* yours */
+};
+
+/* nay_sst_compare: two user keys, as compare; comparator NULL: bytewise. */
+NAY_API int nay_sst_compare(const nay_sst_comparator *comparator, const void *a, size_t a_len,
+                            const void *b, size_t b_len);
+
+/* nay_sst_comparator_reverse: bytewise, descending; RocksDB's of that name. */
+NAY_API nay_status nay_sst_comparator_reverse(nay_sst_comparator *comparator);
+
+/* nay_sst_comparator_decimal: numbers in decimal digits by their value, of equal ones the shorter
+ * first; then all other keys, bytewise. */
+NAY_API nay_status nay_sst_comparator_decimal(nay_sst_comparator *comparator);
+
+/* nay_sst_comparator_prefix: the first len bytes ascending, what follows them descending: the
+ * newest first for keys that end in a time. NAY_EINVAL: 0 or above 65535. */
+NAY_API nay_status nay_sst_comparator_prefix(size_t len, nay_sst_comparator *comparator);
+
+/* nay_sst_comparator_named: the library's own of this name. NAY_ENOENT: there is none. */
+NAY_API nay_status nay_sst_comparator_named(const char *name, nay_sst_comparator *comparator);
+
+/* ---- codecs ---------------------------------------------------------------------------------- */
+
+/*
+ * nay_sst_codec: how blocks are compressed. The library has none and links with none;
+ * nay_codecs.h, a library beside it, has snappy, zstd and lz4 ready. A call returns false when it
+ * fails: the block is then written uncompressed, or counts as damaged. Calls may come from many
+ * threads at once.
+ */
+typedef struct nay_sst_codec nay_sst_codec;
+struct nay_sst_codec {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
+  uint8_t id;  /* in the file: 1 snappy, 2 zstd (LevelDB) */
+  /* how many bytes compress may write for len bytes of input */
+  size_t (*bound)(const nay_sst_codec *self, size_t len);
+  bool (*compress)(const nay_sst_codec *self, const void *src, size_t len, void *dst,
+                   size_t *dst_len);
+  bool (*uncompressed_size)(const nay_sst_codec *self, const void *src, size_t len, size_t *size);
+  /* writes exactly the size that uncompressed_size said */
+  bool (*uncompress)(const nay_sst_codec *self, const void *src, size_t len, void *dst,
+                     size_t size);
+  void *state; /* yours */
+};
+
+/* ---- prefixes -------------------------------------------------------------------------------- */
+
+/*
+ * nay_sst_prefix: a prefix extractor. extract sets how many leading bytes of the key are its
+ * prefix, or returns false for a key that has none. It must depend on those bytes alone: every key
+ * that starts with them has the same prefix. The name is stored, and a reader whose extractor has
+ * another name ignores the filter.
+ */
+typedef struct nay_sst_prefix nay_sst_prefix;
+struct nay_sst_prefix {
+  size_t size;   /* sizeof the struct: see ABI in nay.h */
+  char name[56]; /* ends in 0 */
+  bool (*extract)(const nay_sst_prefix *self, const void *key, size_t len, size_t *prefix_len);
+  uint64_t number; /* of the library's own */
+  void *state;     /* yours */
+};
+
+/* nay_sst_prefix_fixed: the first len bytes; shorter keys have none. NAY_EINVAL: 0 or above 65535.
+ */
+NAY_API nay_status nay_sst_prefix_fixed(size_t len, nay_sst_prefix *prefix);
+
+/* nay_sst_prefix_delimiter: up to the first such byte, and with it; keys without it have none. */
+NAY_API nay_status nay_sst_prefix_delimiter(uint8_t byte, nay_sst_prefix *prefix);
+
+/* nay_sst_cache: blocks and filter partitions that many tables share: nay_sst_cache.h. */
+typedef struct nay_sst_cache nay_sst_cache;
+
+/* ---- writer ---------------------------------------------------------------------------------- */
+
+/* nay_sst_filter: which filter of whole keys a table has. */
+typedef enum nay_sst_filter {
+  NAY_SST_NO_FILTER = 0,
+  NAY_SST_BLOCK_FILTER = 1,      /* LevelDB's own: one for each 2 KiB of the file */
+  NAY_SST_FULL_FILTER = 2,       /* one for the table, in memory while it is open */
+  NAY_SST_PARTITIONED_FILTER = 3 /* one for each range of keys, read when it is probed */
+} nay_sst_filter;
+
+/* nay_sst_write_options: all zero but for the size is a LevelDB table of plain keys without a
+ * filter. */
+typedef struct nay_sst_write_options {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
+  nay_sst_keys keys;
+  uint32_t block_bytes;       /* a data block is closed at this size, at most 1 GiB; 0: 4096 */
+  uint32_t restart_interval;  /* entries from one whole key to the next; 0: 16 */
+  const nay_sst_codec *codec; /* NULL: blocks are not compressed */
+  nay_sst_filter filter;
+  const nay_policy *policy; /* how filters are made; a block filter needs one. NULL: by params */
+  const nay_params *params; /* of full, partitioned and prefix filters; without a size or NULL: 10
+                               bits per key. Kind 0: blocked. Of few keys the filter is the smallest
+                               that the kind has. nkeys is 0, or for a full filter of a kind that
+                               takes adds the number of keys to size it for: it is then filled as
+                               they come, and no hashes wait; more keys raise its FPR */
+  uint32_t partition_keys;  /* a partition is closed at this many keys; 0: 8192 */
+  const nay_sst_prefix *prefix;         /* also a filter of prefixes, for scans; NULL: none */
+  const nay_sst_comparator *comparator; /* the order of user keys; NULL: bytewise */
+  bool properties; /* also a block of counts and ranges: nay_sst_stats.h. LevelDB ignores it */
+  bool no_sync;    /* finish does not wait for the disk: other processes see the old file or the new
+                      one, but after a crash of the system the new one may be damaged, which reading
+                      reports, or the old one be back */
+  const char *key; /* how keys are made of texts: a key description, nay_key.h; known here or not.
+                      NULL: text; of a compaction: what the tables state. LevelDB ignores it */
+} nay_sst_write_options;
+
+typedef struct nay_sst_writer nay_sst_writer;
+
+/*
+ * nay_sst_writer_new: a table that will replace the file at path; until finish there is only an
+ * unnamed temporary file beside it. options may be NULL. NAY_EINVAL: diag says which option.
+ */
+NAY_API nay_status nay_sst_writer_new(const char *path, const nay_sst_write_options *options,
+                                      const nay_allocator *allocator, nay_diag *diag,
+                                      nay_sst_writer **writer);
+
+/*
+ * nay_sst_writer_add: keys in strictly ascending order. NAY_EINVAL: the key is not above the one
+ * before it, is not an internal key in a table of such, or key or value is 1 GiB or longer; nothing
+ * has changed, and the next key may be added. Any other error is final: the table cannot be
+ * finished. NAY_EFULL: a filter of a fixed size cannot have so many keys.
+ */
+NAY_API nay_status nay_sst_writer_add(nay_sst_writer *writer, const void *key, size_t len,
+                                      const void *value, size_t value_len);
+
+/* nay_sst_writer_add_version: the same for an internal key in parts. */
+NAY_API nay_status nay_sst_writer_add_version(nay_sst_writer *writer,
+                                              const nay_sst_version *version, const void *value,
+                                              size_t value_len);
+
+/* nay_sst_writer_bytes: how long the file is so far, without the block that is being filled. */
+NAY_API uint64_t nay_sst_writer_bytes(const nay_sst_writer *writer);
+
+/* nay_sst_writer_count: how many keys were added. */
+NAY_API uint64_t nay_sst_writer_count(const nay_sst_writer *writer);
+
+/*
+ * nay_sst_writer_finish: writes filters and index, syncs, and puts the table at its path: after a
+ * crash there is the old file or the new one. Then the writer can only be freed.
+ */
+NAY_API nay_status nay_sst_writer_finish(nay_sst_writer *writer, nay_diag *diag);
+
+/* nay_sst_writer_free: without a finish before it, it is as if there had been no writer. */
+NAY_API void nay_sst_writer_free(nay_sst_writer *writer);
+
+/* ---- reader ---------------------------------------------------------------------------------- */
+
+#define NAY_SST_PREAD 0x01u /* read blocks instead of mapping the file: I/O errors are errors */
+#define NAY_SST_NO_FILTERS 0x02u        /* answer from index and data alone */
+#define NAY_SST_STORED_COMPARATOR 0x04u /* if the library has the one that the table names */
+#define NAY_SST_BUDGETED 0x08u          /* index and filters in the cache: nay_sst_cache.h */
+#define NAY_SST_PINNED 0x10u            /* with it: they stay in memory, and count */
+
+/* nay_sst_read_options: all zero but for the size opens any table that is not compressed. */
+typedef struct nay_sst_read_options {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
+  nay_sst_keys keys;
+  uint32_t flags;
+  const nay_sst_codec *const *codecs; /* for compressed blocks */
+  size_t ncodecs;
+  const nay_policy *const *policies; /* for filters that name them; nay's native ones need none */
+  size_t npolicies;
+  const nay_sst_prefix *prefix; /* for filters of prefixes */
+  nay_sst_cache *cache;     /* NULL: blocks are read each time, and the table caches 1 MiB of the
+                               filter partitions probed last */
+  const uint8_t *hash_key;  /* 16 bytes, for filters with a secret key that is not in the file */
+  uint64_t max_block_bytes; /* a compressed block may be this long uncompressed, longer ones are
+                               NAY_EFULL; 0: 256 MiB, above which the writer compresses none */
+  const nay_sst_comparator *comparator; /* the order of user keys; NULL: bytewise */
+  char *stored_comparator; /* NULL, or NAY_SST_COMPARATOR_NAME bytes that open sets to the name that
+                              the table stores, also when it is another: "" if it stores none */
+  size_t readahead; /* an iterator that walks forward reads up to so many bytes at a time, and
+                       has memory for them; of a mapped file the system is advised. 0: a block
+                       at a time */
+} nay_sst_read_options;
+
+typedef struct nay_sst nay_sst;
+
+/*
+ * nay_sst_open: options may be NULL. NAY_EFORMAT: not a table. NAY_ECORRUPT: footer, index,
+ * metaindex or properties are damaged. NAY_EMISMATCH: the table names another comparator.
+ * NAY_ENOTSUP: one of them is compressed and no codec was given for it, or the keys are not in the
+ * order of the comparator, because the table was made with another, or the table has what only
+ * RocksDB has: range deletions, a codec or an index of its own, one sequence number for the whole
+ * table. Order: that of the index here, and of some data blocks (of all up to 8, unless nay wrote
+ * the table); that of each block when it is first used. So a get, a walk or a compaction that meets
+ * keys of another order is NAY_ENOTSUP. Walk a table from end to end to check all of it.
+ * Checksums: each block's when it is read; in a mapped file, when it is first used. A file that
+ * another process shortens while it is mapped kills the process (SIGBUS): tables are replaced,
+ * never overwritten.
+ */
+NAY_API nay_status nay_sst_open(const char *path, const nay_sst_read_options *options,
+                                const nay_allocator *allocator, nay_diag *diag, nay_sst **sst);
+
+/* nay_sst_view: the same over bytes that stay where they are until nay_sst_free. */
+NAY_API nay_status nay_sst_view(const void *bytes, size_t len, const nay_sst_read_options *options,
+                                const nay_allocator *allocator, nay_diag *diag, nay_sst **sst);
+NAY_API void nay_sst_free(nay_sst *sst);
+
+/*
+ * nay_sst_value: a place for one answer. Zero it but for its size, use it for any number of gets,
+ * free it before the table (and the cache). The bytes are valid until the next get into it.
+ */
+typedef struct nay_sst_value {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
+  const void *bytes;
+  size_t len;
+  uint64_t sequence; /* of an internal key; else 0 */
+  bool deleted;      /* the newest version is a deletion; bytes and len are then those of it */
+  void *hold;        /* the library's */
+} nay_sst_value;
+
+NAY_API void nay_sst_value_free(nay_sst_value *value);
+
+/*
+ * nay_sst_get: checks the range of keys, then the filter, then the index, then one block.
+ * NAY_ENOENT: not in the table. NAY_OK with value->deleted: the table knows that it was deleted.
+ * NAY_ECORRUPT, NAY_ENOTSUP (a compressed block without its codec, keys that are not in the order
+ * of the comparator, an entry or a block that only RocksDB has), NAY_EFULL (max_block_bytes),
+ * NAY_EIO, NAY_ENOMEM: diag says where. In a table that nay did not write, compressed blocks
+ * without their codec make every get NAY_ENOTSUP: the order is not known. NAY_EINVAL: also a
+ * comparator that calls other bytes the same key without equal_may_differ.
+ */
+NAY_API nay_status nay_sst_get(const nay_sst *sst, const void *key, size_t len, nay_diag *diag,
+                               nay_sst_value *value);
+
+/* nay_sst_get_at: of internal keys, the newest version that is not above sequence. */
+NAY_API nay_status nay_sst_get_at(const nay_sst *sst, const void *key, size_t len,
+                                  uint64_t sequence, nay_diag *diag, nay_sst_value *value);
+
+/*
+ * nay_sst_may_contain: by range and filters alone; false is certain. May read a filter partition,
+ * never a data block.
+ */
+NAY_API bool nay_sst_may_contain(const nay_sst *sst, const void *key, size_t len);
+
+/* nay_sst_info: what a table is. Texts and keys are views, valid while the table is open. */
+typedef struct nay_sst_info {
+  size_t size;           /* sizeof the struct: see ABI in nay.h */
+  nay_sst_keys keys;     /* plain or internal */
+  bool keys_guessed;     /* neither the caller nor the file said so */
+  uint64_t nbytes;       /* of the file */
+  uint64_t nblocks;      /* data blocks */
+  uint8_t codec;         /* of the first block; 0: none */
+  nay_sst_filter filter; /* that the file has */
+  bool filter_used;      /* and that is understood and whole */
+  uint64_t filter_bytes; /* of all its parts */
+  uint64_t npartitions;
+  const char *policy; /* the filter's policy; NULL when there is no filter */
+  const char *prefix; /* the extractor of its prefix filter; NULL when there is none */
+  bool prefix_used;
+  uint64_t prefix_bytes;
+  const void *smallest; /* first key, NULL when the table is empty or its block cannot be read */
+  size_t smallest_len;
+  const void *largest; /* last key of the index: no key is above it */
+  size_t largest_len;
+  const char *comparator; /* the name of that which orders the keys here */
+  bool comparator_stored; /* and the file names it */
+  const char *key; /* the key description (nay_key.h); NULL: an engine wrote it that states none */
+} nay_sst_info;
+
+/* nay_sst_describe: reads nothing from the file. NAY_EINVAL: info->size. */
+NAY_API nay_status nay_sst_describe(const nay_sst *sst, nay_sst_info *info);
+
+/* nay_sst_filter_of: the native full filter; NULL: there is none, or it is in the cache. */
+NAY_API const nay_filter *nay_sst_filter_of(const nay_sst *sst);
+
+/*
+ * nay_sst_counters: what happened so far; may be read at any time, from any thread. Of the checks,
+ * the `useful` ones answered nay and so saved a block; a false positive is a maybe for a key that
+ * is not in the table and, if only a prefix filter was probed, whose prefix is not either.
+ */
+typedef struct nay_sst_counters {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
+  uint64_t gets;
+  uint64_t out_of_range; /* gets that the first and the last key answered */
+  uint64_t filter_checks;
+  uint64_t filter_useful;
+  uint64_t filter_false_positives;
+  uint64_t filter_faults; /* filters or partitions that were damaged and left out */
+  uint64_t filter_loads;  /* partitions, or filters of the cache, read */
+  uint64_t prefix_checks;
+  uint64_t prefix_useful;
+  uint64_t hashes;      /* keys hashed for native filters */
+  uint64_t block_reads; /* data blocks searched, cached ones included */
+  uint64_t cache_hits;  /* of them, found in the cache */
+  uint64_t operands;    /* merge operands that gets of a lookup have met */
+  uint64_t index_loads; /* indexes of the cache, read */
+} nay_sst_counters;
+
+/* nay_sst_count: each counter as it is at this moment. NAY_EINVAL: counters->size. */
+NAY_API nay_status nay_sst_count(const nay_sst *sst, nay_sst_counters *counters);
+
+/* ---- iterator -------------------------------------------------------------------------------- */
+
+/*
+ * nay_sst_iter: walks a table in order. Movements return NAY_OK when the iterator is at an entry,
+ * NAY_ENOENT past either end, or an error, which stays until it is moved elsewhere. key and value
+ * are valid until it moves; in a table of internal keys the key is the whole internal key.
+ */
+typedef struct nay_sst_iter nay_sst_iter;
+
+NAY_API nay_status nay_sst_iter_new(const nay_sst *sst, nay_sst_iter **iter);
+NAY_API void nay_sst_iter_free(nay_sst_iter *iter);
+NAY_API nay_status nay_sst_iter_first(nay_sst_iter *iter);
+NAY_API nay_status nay_sst_iter_last(nay_sst_iter *iter);
+NAY_API nay_status nay_sst_iter_next(nay_sst_iter *iter);
+NAY_API nay_status nay_sst_iter_prev(nay_sst_iter *iter);
+
+/* nay_sst_iter_seek: the first entry at or above key; of internal keys, its newest version. */
+NAY_API nay_status nay_sst_iter_seek(nay_sst_iter *iter, const void *key, size_t len);
+
+/* nay_sst_iter_seek_for_prev: the last entry at or below key; of internal keys, its oldest version.
+ */
+NAY_API nay_status nay_sst_iter_seek_for_prev(nay_sst_iter *iter, const void *key, size_t len);
+
+/*
+ * nay_sst_iter_range: seek to `from` (NULL: to the first key); next then ends before `to` (user
+ * keys; NULL: no end). If all keys of the range share a prefix, the prefix filter is probed first,
+ * and on nay no block is read. Other seeks, first and last remove the end.
+ */
+NAY_API nay_status nay_sst_iter_range(nay_sst_iter *iter, const void *from, size_t from_len,
+                                      const void *to, size_t to_len);
+
+/* nay_sst_iter_prefix: the range of all keys that start so. NAY_ENOTSUP with a comparator, as such
+ * keys need not be a range. */
+NAY_API nay_status nay_sst_iter_prefix(nay_sst_iter *iter, const void *prefix, size_t len);
+
+/* nay_sst_iter_valid: whether it is at an entry; key and value are NULL when it is not. */
+NAY_API bool nay_sst_iter_valid(const nay_sst_iter *iter);
+NAY_API const void *nay_sst_iter_key(const nay_sst_iter *iter, size_t *len);
+NAY_API const void *nay_sst_iter_value(const nay_sst_iter *iter, size_t *len);
+
+/*
+ * nay_sst_iter_pin: the value of the present entry, valid after the iterator moves or is freed, and
+ * until `value` is used again or freed. Nothing is copied: the block stays. NAY_EINVAL: at no
+ * entry. NAY_ENOMEM.
+ */
+NAY_API nay_status nay_sst_iter_pin(nay_sst_iter *iter, nay_sst_value *value);
+
+/* nay_sst_iter_diag: of the last error. */
+NAY_API const nay_diag *nay_sst_iter_diag(const nay_sst_iter *iter);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NAY_SST_H */

@@ -1,0 +1,211 @@
+/*
+ * table_file.c - the I/O of tables: every reader uses a nay_sst_file, every writer a nay_sst_sink.
+ *
+ *   path, read        pread, close                       nay_sst__io_open
+ *   path, written     temporary file, rename (replace.c) nay_sst__io_replace
+ *   descriptor        pread; write, fsync                nay_sst_file_descriptor, _sink_descriptor
+ *   memory            a buffer that doubles              nay_sst_memory_sink
+ *   the caller's      callbacks
+ *
+ * A callback may return any status, but statuses have meanings in a table (NAY_ENOENT: no such key;
+ * NAY_EINVAL from an add: nothing has changed). This file therefore turns every status that is no
+ * I/O error into NAY_EIO.
+ */
+#include "io/table_file.h"
+
+#include "base/buffer.h"
+#include "os/file.h"
+#include "struct_sizes.h"
+
+/* Turns the result of a callback into an I/O status, and adds `what` if the callback gave no
+ * reason. */
+static nay_status io_status(nay_status status, const char *what, uint64_t at, nay_diag why,
+                            nay_diag *diag) {
+  if (status == NAY_OK) return NAY_OK;
+  bool known = status == NAY_EIO || status == NAY_ENOMEM || status == NAY_ECORRUPT;
+  if (why.what == NULL) why = (nay_diag){.what = what, .offset = at, .os_error = why.os_error};
+  if (diag != NULL) *diag = why;
+  return known ? status : NAY_EIO;
+}
+
+/* ---- reading ---- */
+
+static int io_fd(const void *state) { return (int)(intptr_t)state; }
+
+static nay_status io_fd_read(const nay_sst_file *self, uint64_t at, void *dst, size_t len,
+                             nay_diag *diag) {
+  return nay__file_pread(io_fd(self->state), at, dst, len, diag);
+}
+
+static void io_fd_close(const nay_sst_file *self) { nay__file_close(io_fd(self->state)); }
+
+static nay_sst_file io_fd_file(int fd, size_t len) {
+  return (nay_sst_file){
+      .size = sizeof(nay_sst_file),
+      .length = len,
+      .read_at = io_fd_read,
+      .state = (void *)(intptr_t)fd,
+  };
+}
+
+nay_status nay_sst__io_open(const char *path, nay_diag *diag, nay_sst_file *file) {
+  int fd;
+  size_t len;
+  NAY_TRY(nay__file_open(path, diag, &fd, &len));
+  *file = io_fd_file(fd, len);
+  file->close = io_fd_close;
+  return NAY_OK;
+}
+
+nay_status nay_sst_file_descriptor(int fd, nay_diag *diag, nay_sst_file *file) {
+  size_t len;
+  if (file == NULL) return nay__fail(diag, NAY_EINVAL, "file is NULL", 0);
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_FILE, file, diag));
+  NAY_TRY(nay__file_length(fd, diag, &len));
+  nay_sst_file now = io_fd_file(fd, len);
+  nay__abi_write(NAY_ABI_SST_FILE, &now, file);
+  return NAY_OK;
+}
+
+nay_status nay_sst__io_read(const nay_sst_file *file, uint64_t at, void *dst, size_t len,
+                            nay_diag *diag) {
+  nay_diag why = {.what = NULL};
+  if (len == 0) return NAY_OK;
+  /* Buffers are reused: a callback that reads too little but returns NAY_OK would leave an earlier
+   * block in the buffer, with a valid checksum. */
+  if (file->read_at != io_fd_read) memset(dst, 0, len);
+  return io_status(file->read_at(file, at, dst, len, &why), "cannot read the table", at, why, diag);
+}
+
+void nay_sst__io_close(const nay_sst_file *file) {
+  if (file->close != NULL) file->close(file);
+}
+
+/* ---- writing ---- */
+
+nay_status nay_sst__io_write(const nay_sst_sink *sink, const void *bytes, size_t len,
+                             nay_diag *diag) {
+  nay_diag why = {.what = NULL};
+  return io_status(sink->write(sink, bytes, len, &why), "cannot write the table", 0, why, diag);
+}
+
+nay_status nay_sst__io_sync(const nay_sst_sink *sink, nay_diag *diag) {
+  nay_diag why = {.what = NULL};
+  if (sink->sync == NULL) return NAY_OK;
+  return io_status(sink->sync(sink, &why), "cannot sync the table", 0, why, diag);
+}
+
+nay_status nay_sst__io_finish(const nay_sst_sink *sink, nay_diag *diag) {
+  nay_diag why = {.what = NULL};
+  if (sink->finish == NULL) return NAY_OK;
+  return io_status(sink->finish(sink, &why), "cannot finish the table", 0, why, diag);
+}
+
+void nay_sst__io_abort(const nay_sst_sink *sink) {
+  if (sink->abort != NULL) sink->abort(sink);
+}
+
+static nay_status io_path_write(const nay_sst_sink *self, const void *bytes, size_t len,
+                                nay_diag *diag) {
+  return nay__replacement_write(self->state, bytes, len, diag);
+}
+
+static nay_status io_path_finish(const nay_sst_sink *self, nay_diag *diag) {
+  nay_status status = nay__replacement_finish(self->state, diag);
+  nay__replacement_free(self->state);
+  return status;
+}
+
+static void io_path_abort(const nay_sst_sink *self) { nay__replacement_free(self->state); }
+
+nay_status nay_sst__io_replace(const char *path, bool sync, const nay_allocator *allocator,
+                               nay_diag *diag, nay_sst_sink *sink) {
+  nay_replacement *file;
+  NAY_TRY(nay__replacement_new(path, 0, sync, allocator, diag, &file));
+  *sink = (nay_sst_sink){.size = sizeof *sink,
+                         .write = io_path_write,
+                         .finish = io_path_finish,
+                         .abort = io_path_abort,
+                         .state = file};
+  return NAY_OK;
+}
+
+static nay_status io_fd_write(const nay_sst_sink *self, const void *bytes, size_t len,
+                              nay_diag *diag) {
+  return nay__file_write(io_fd(self->state), bytes, len, diag);
+}
+
+static nay_status io_fd_sync(const nay_sst_sink *self, nay_diag *diag) {
+  return nay__file_sync(io_fd(self->state), diag);
+}
+
+nay_status nay_sst_sink_descriptor(int fd, nay_sst_sink *sink) {
+  if (fd < 0 || sink == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_SINK, sink, NULL));
+  nay_sst_sink now = {.write = io_fd_write, .sync = io_fd_sync, .state = (void *)(intptr_t)fd};
+  nay__abi_write(NAY_ABI_SST_SINK, &now, sink);
+  return NAY_OK;
+}
+
+/* ---- memory ---- */
+
+struct nay_sst_memory {
+  nay_allocator allocator;
+  nay_buffer bytes;
+  bool finished;
+};
+
+nay_status nay_sst_memory_new(const nay_allocator *allocator, nay_sst_memory **memory) {
+  nay_allocator a;
+  if (memory == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__allocator_read(allocator, NULL, &a));
+  nay_sst_memory *m = nay__alloc(&a, sizeof *m);
+  if (m == NULL) return NAY_ENOMEM;
+  *m = (nay_sst_memory){.allocator = a};
+  *memory = m;
+  return NAY_OK;
+}
+
+static void io_memory_clear(nay_sst_memory *m) {
+  nay__buffer_free(&m->bytes, &m->allocator);
+  m->finished = false;
+}
+
+void nay_sst_memory_free(nay_sst_memory *m) {
+  if (m == NULL) return;
+  nay_allocator a = m->allocator;
+  io_memory_clear(m);
+  nay__free(&a, m, sizeof *m);
+}
+
+static nay_status io_memory_write(const nay_sst_sink *self, const void *bytes, size_t len,
+                                  nay_diag *diag) {
+  nay_sst_memory *m = self->state;
+  if (nay__buffer_append(&m->bytes, bytes, len, &m->allocator) == NAY_OK) return NAY_OK;
+  return nay__fail(diag, NAY_ENOMEM, "no memory for a table", m->bytes.len);
+}
+
+static nay_status io_memory_finish(const nay_sst_sink *self, nay_diag *diag) {
+  nay_sst_memory *m = self->state;
+  (void)diag;
+  m->finished = true;
+  return NAY_OK;
+}
+
+static void io_memory_abort(const nay_sst_sink *self) { io_memory_clear(self->state); }
+
+nay_status nay_sst_memory_sink(nay_sst_memory *m, nay_sst_sink *sink) {
+  if (m == NULL || sink == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_SINK, sink, NULL));
+  io_memory_clear(m);
+  nay_sst_sink now = {
+      .write = io_memory_write, .finish = io_memory_finish, .abort = io_memory_abort, .state = m};
+  nay__abi_write(NAY_ABI_SST_SINK, &now, sink);
+  return NAY_OK;
+}
+
+const void *nay_sst_memory_bytes(const nay_sst_memory *m, size_t *len) {
+  bool finished = m != NULL && m->finished;
+  if (len != NULL) *len = finished ? m->bytes.len : 0;
+  return finished ? m->bytes.at : NULL;
+}

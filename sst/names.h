@@ -1,0 +1,55 @@
+/* names.h - names of the copy of base/ and os/ in libnaysst. Written by tools/sst_names.py. */
+#ifndef NAY_SST_NAMES_H
+#define NAY_SST_NAMES_H
+
+#define nay__abi_check nay_sst__abi_check
+#define nay__abi_check_input nay_sst__abi_check_input
+#define nay__abi_read nay_sst__abi_read
+#define nay__abi_write nay_sst__abi_write
+#define nay__allocator_default nay_sst__allocator_default
+#define nay__allocator_is_default nay_sst__allocator_is_default
+#define nay__allocator_read nay_sst__allocator_read
+#define nay__buffer_grow nay_sst__buffer_grow
+#define nay__calloc_default nay_sst__calloc_default
+#define nay__crc32 nay_sst__crc32
+#define nay__diag_set nay_sst__diag_set
+#define nay__file_close nay_sst__file_close
+#define nay__file_length nay_sst__file_length
+#define nay__file_map nay_sst__file_map
+#define nay__file_open nay_sst__file_open
+#define nay__file_pread nay_sst__file_pread
+#define nay__file_read nay_sst__file_read
+#define nay__file_sync nay_sst__file_sync
+#define nay__file_too_many nay_sst__file_too_many
+#define nay__file_unmap nay_sst__file_unmap
+#define nay__file_write nay_sst__file_write
+#define nay__free_default nay_sst__free_default
+#define nay__memory_free nay_sst__memory_free
+#define nay__memory_from nay_sst__memory_from
+#define nay__memory_move nay_sst__memory_move
+#define nay__memory_new nay_sst__memory_new
+#define nay__memory_raw nay_sst__memory_raw
+#define nay__mutex_free nay_sst__mutex_free
+#define nay__mutex_init nay_sst__mutex_init
+#define nay__mutex_lock nay_sst__mutex_lock
+#define nay__mutex_unlock nay_sst__mutex_unlock
+#define nay__os_close nay_sst__os_close
+#define nay__os_fail nay_sst__os_fail
+#define nay__os_openat nay_sst__os_openat
+#define nay__pages_random nay_sst__pages_random
+#define nay__pages_soon nay_sst__pages_soon
+#define nay__pages_want_huge nay_sst__pages_want_huge
+#define nay__parallel nay_sst__parallel
+#define nay__place_resolve nay_sst__place_resolve
+#define nay__replacement_finish nay_sst__replacement_finish
+#define nay__replacement_free nay_sst__replacement_free
+#define nay__replacement_new nay_sst__replacement_new
+#define nay__replacement_write nay_sst__replacement_write
+#define nay__sort_split_u64 nay_sst__sort_split_u64
+#define nay__sort_u64 nay_sst__sort_u64
+#define nay__take nay_sst__take
+#define nay__tally nay_sst__tally
+#define nay__unique_last_u64 nay_sst__unique_last_u64
+#define nay__unique_u64 nay_sst__unique_u64
+
+#endif /* NAY_SST_NAMES_H */

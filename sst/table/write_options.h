@@ -1,0 +1,15 @@
+/* write_options.h - the options of a table writer, checked and with defaults filled in. */
+#ifndef NAY_SST_TABLE_WRITE_OPTIONS_H
+#define NAY_SST_TABLE_WRITE_OPTIONS_H
+
+#include "block/key_text.h"
+#include "nay_sst.h"
+
+/* nay_sst__write_options_read: reads the caller's options (NULL: none) and replaces zeros by
+ * defaults. Sets *params to the parameters of native filters and key_text to the key description;
+ * options->params and options->key become NULL. NAY_EINVAL: diag says which option is wrong. */
+nay_status nay_sst__write_options_read(const nay_sst_write_options *from, nay_diag *diag,
+                                       nay_sst_write_options *options, nay_params *params,
+                                       nay_table_key key_text);
+
+#endif /* NAY_SST_TABLE_WRITE_OPTIONS_H */
