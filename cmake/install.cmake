@@ -1,17 +1,27 @@
-# What `cmake --install` writes: public headers, both libraries, nay.pc, the CMake package, libnay(3).
+# What `cmake --install` writes: public headers, both forms of both libraries, their .pc files and CMake packages, the
+# pages of section 3.
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "nay*.h")
-install(TARGETS nay_static nay_shared EXPORT nay-targets
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-
 install(FILES doc/man/libnay.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+if(NAY_SST)
+  install(DIRECTORY sst/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "nay*.h")
+  install(FILES doc/man/libnaysst.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+endif()
 
-set(nay_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/nay)
-install(EXPORT nay-targets NAMESPACE nay:: DESTINATION ${nay_cmake_dir})
-configure_package_config_file(cmake/nay-config.cmake.in nay-config.cmake
-                              INSTALL_DESTINATION ${nay_cmake_dir})
-write_basic_package_version_file(nay-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/nay-config.cmake
-              ${CMAKE_CURRENT_BINARY_DIR}/nay-config-version.cmake DESTINATION ${nay_cmake_dir})
+# nay_install_package(name version): its libraries and its CMake package
+function(nay_install_package name version)
+  set(directory ${CMAKE_INSTALL_LIBDIR}/cmake/${name})
+  install(TARGETS ${name}_static ${name}_shared EXPORT ${name}-targets
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT ${name}-targets NAMESPACE ${name}:: DESTINATION ${directory})
+  configure_package_config_file(cmake/${name}-config.cmake.in ${name}-config.cmake INSTALL_DESTINATION ${directory})
+  write_basic_package_version_file(${name}-config-version.cmake VERSION ${version} COMPATIBILITY SameMinorVersion)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}-config.cmake
+                ${CMAKE_CURRENT_BINARY_DIR}/${name}-config-version.cmake DESTINATION ${directory})
+endfunction()
+nay_install_package(nay ${PROJECT_VERSION})
+if(NAY_SST)
+  nay_install_package(naysst ${naysst_version})
+endif()
 
 # nay.pc names its directories relative to itself, so that `cmake --install --prefix` and a staged
 # DESTDIR need no second configuration. Directories given as absolute paths stay absolute.
@@ -26,6 +36,10 @@ set(pc_includedir "\${prefix}")
 cmake_path(APPEND pc_includedir "${CMAKE_INSTALL_INCLUDEDIR}")
 configure_file(cmake/nay.pc.in nay.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/nay.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(NAY_SST)
+  configure_file(cmake/naysst.pc.in naysst.pc @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/naysst.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
 
 # The last rule: where this went, for scripts/uninstall, which compares. First the prefix, then DESTDIR. An
 # install that fails before leaves the record and the manifest of the one before it.

@@ -1,39 +1,56 @@
 #!/usr/bin/env python3
-"""Fails when a source file includes something from a layer to its right, or libc where it must not.
+"""Fails when a source file includes something of an equal or higher rank, or libc where it must not.
 
-    base <- os <- key, hash, cpu, math <- family, redis <- filter.c, batch.c <- build <- format <- policy <- sst
-    cli, plugins, examples, bench, web: only the public headers, but for the files of web/wasm in INSIDERS
+    src/  libnay      base 0 | os 1 | key hash cpu math 2 | family redis 3 | *.c 4 | build 5 | format 6 | policy 7
+    sst/  libnaysst   *.h 0 | io cache plan 1 | block 2 | foreign 3 | table 4 | filters tree 5
+
+A folder includes its own files and those of lower ranks. sst/ takes the public headers, base/ and os/ of libnay, and
+nothing else of src/. cli, plugins, examples, bench, web: only the public headers, but for the files of INSIDERS.
 """
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-RANK = {"base": 0, "os": 1, "key": 2, "hash": 2, "cpu": 2, "math": 2, "family": 3, "redis": 3, "": 4, "build": 5,
-        "format": 6, "policy": 7, "sst": 8}
+RANKS = {"src": {"base": 0, "os": 1, "key": 2, "hash": 2, "cpu": 2, "math": 2, "family": 3, "redis": 3, "": 4, "build": 5,
+                 "format": 6, "policy": 7},
+         "sst": {"": 0, "io": 1, "cache": 1, "plan": 1, "block": 2, "foreign": 3, "table": 4, "filters": 5, "tree": 5}}
+SHARED = {"base", "os"}  # compiled into both libraries: sst/names.h
 # base/ takes what C11 has on every machine, no header of an operating system: those are for os/ alone
 ISO_C = {"assert.h", "limits.h", "stdbool.h", "stddef.h", "stdint.h", "stdlib.h", "string.h"}
 # web/wasm is a platform of the library, not a user: it implements os/ there, and reports each step of a probe
 INSIDERS = {"web/wasm/os_wasm.c": {"os"}, "web/wasm/trace.c": {"base"}, "web/wasm/exports.c": {"base", "hash", ""}}
-PUBLIC = {path.name for path in (ROOT / "include").glob("*.h")}
+PUBLIC = {"src": {path.name for path in (ROOT / "include").glob("*.h")},
+          "sst": {path.name for folder in ("include", "sst/include") for path in (ROOT / folder).glob("*.h")}}
+INTRINSICS = {"cpu", "block"}  # kernels; CRC-32C
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
 
 
-def library_faults(path):
-    layer = path.relative_to(ROOT / "src").parts[0] if path.parent != ROOT / "src" else ""
+def system_fault(layer, name):
+    libc = layer == "os" or (layer == "base" and name in ISO_C)
+    if not (libc or name == "xxhash.h" or (layer in INTRINSICS and ("intrin" in name or name.startswith("arm_")))):
+        return f"includes <{name}>: src/os includes any header, src/base those of C11, others none"
+    return None
+
+
+def library_faults(tree, path):
+    rank = RANKS[tree]
+    layer = path.relative_to(ROOT / tree).parts[0] if path.parent != ROOT / tree else ""
+    if layer not in rank:
+        yield f"{layer}/ has no rank"
+        return
     for quote, name in INCLUDE.findall(path.read_text()):
         if quote == "<":
-            libc = layer == "os" or (layer == "base" and name in ISO_C)
-            if not (libc or name == "xxhash.h" or (layer in ("cpu", "sst") and "intrin" in name) or name.startswith("arm_")):
-                yield f"includes <{name}>: src/os includes any header, src/base those of C11, others none"
-            continue
-        if name in PUBLIC:
+            if fault := system_fault(layer, name):
+                yield fault
             continue
         target = name.split("/")[0] if "/" in name else ""
-        if target not in RANK:
-            yield f'includes "{name}": not a layer'
-        elif RANK[target] > RANK[layer] or (RANK[target] == RANK[layer] and target != layer):
-            yield f'includes "{name}": {target or "the handle"} is not to the left of {layer or "the handle"}'
+        if name in PUBLIC[tree] or (tree == "sst" and target in SHARED):
+            continue
+        if target not in rank:
+            yield f'includes "{name}": not a folder of {tree}/'
+        elif rank[target] > rank[layer] or (rank[target] == rank[layer] and target != layer):
+            yield f'includes "{name}": {target or "the handle"} does not rank below {layer or "the handle"}'
 
 
 def user_faults(path):
@@ -41,25 +58,28 @@ def user_faults(path):
     for quote, name in INCLUDE.findall(path.read_text()):
         own = (path.parent / name).exists()
         layer = name.split("/")[0] if "/" in name else ""
-        if quote == '"' and not own and name not in PUBLIC and layer not in inside:
+        if quote == '"' and not own and name not in PUBLIC["sst"] and layer not in inside:
             yield f'includes "{name}": only public headers here'
 
 
+def sources(tree):
+    return (path for path in sorted((ROOT / tree).rglob("*.[ch]")) if path.parent != ROOT / "sst/include")
+
+
 def main():
-    faults = []
-    for path in sorted((ROOT / "src").rglob("*.[ch]")):
-        faults += [(path, fault) for fault in library_faults(path)]
+    faults, names = [], {}
+    for tree in RANKS:
+        for path in sources(tree):
+            faults += [(path, fault) for fault in library_faults(tree, path)]
+            if path.suffix == ".c" and path.name in names:
+                faults.append((path, f"has the name of {names[path.name]}: file names are unique"))
+            names[path.name] = path.relative_to(ROOT)
     for directory in ("cli", "plugins", "examples", "bench", "web"):
         paths = sorted((ROOT / directory).rglob("*.[ch]"))
         if not paths:
             faults.append((ROOT / directory, "has no C sources: it is checked for nothing"))
         for path in paths:
             faults += [(path, fault) for fault in user_faults(path)]
-    names = {}
-    for path in sorted((ROOT / "src").rglob("*.c")):
-        if path.name in names:
-            faults.append((path, f"has the name of {names[path.name]}: file names are unique"))
-        names[path.name] = path.relative_to(ROOT)
     for path, fault in faults:
         print(f"{path.relative_to(ROOT)}: {fault}")
     return 1 if faults else 0

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Checks the names that a built library exports and needs; prints TAP.
-#   tools/check_symbols.sh directory                with libnay.so and libnay.a in it
-#   tools/check_symbols.sh --unversioned directory  libnay.so was linked without src/libnay.map
+# Checks the names that the built libraries export and need; prints TAP.
+#   tools/check_symbols.sh directory                with libnay.so and libnay.a in it, and libnaysst's if there are
+#   tools/check_symbols.sh --unversioned directory  the libraries were linked without their version scripts
 # What may be exported is what the public headers declare with NAY_API: there is no second list.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C
 versioned=yes
 [ "$1" = --unversioned ] && { versioned=no; shift; }
-lib=$1 n=0 failed=0
+directory=$1 n=0 failed=0
 
 # A library has no business with these: it neither ends the process, nor talks, nor asks the world.
 denied='abort|_?_?exit|_Exit|quick_exit|raise|kill|signal|sigaction|system|popen|fork'
@@ -25,34 +25,50 @@ check() { # description command: what it prints are offending names, none is a p
   printf '%s\n' "$bad" | sed 's/^/# /'
 }
 
-declared() { # nay_x of every NAY_API declaration, wherever its line breaks
-  tr '\n' ' ' <<<"$(cat include/*.h)" | sed 's|/\*|\n/*|g; s|\*/|*/\n|g' | grep -v '^/\*' |
+declared_in() { # headers: nay_x of every NAY_API declaration, wherever its line breaks
+  tr '\n' ' ' <<<"$(cat "$@")" | sed 's|/\*|\n/*|g; s|\*/|*/\n|g' | grep -v '^/\*' |
     grep -oE 'NAY_API [^;(]*\(' | grep -oE 'nay_[a-z0-9_]+ *\($' | tr -d ' (' | sort -u
 }
+globals_of() { nm -g --defined-only "$1" | awk 'NF == 3 {print $3}' | sort -u; }
+
+declared() { declared_in "$headers"/*.h; }
 # nay_x@@NAY_0.9; the nodes of the version script are absolute symbols (A) and left out
-symbols() { nm -D --defined-only "$lib/libnay.so" | awk '$2 != "A" {print $3}'; }
+symbols() { nm -D --defined-only "$so" | awk '$2 != "A" {print $3}'; }
 exported() { symbols | sed 's/@.*//' | sort -u; }
-nodes() { grep -oE '^NAY_[0-9.]+ ' src/libnay.map; }
-needed() { nm -D --undefined-only "$lib/libnay.so" | awk '{print $2}' | sed -E 's/@.*//; s/^__(.*)_chk$/\1/'; }
-global() { nm -g --defined-only "$lib/libnay.a" | awk 'NF == 3 {print $3}' | sort -u; }
+nodes() { grep -oE '^[A-Z]+_[0-9.]+ ' "$map"; }
+needed() { nm -D --undefined-only "$so" | awk '{print $2}' | sed -E 's/@.*//; s/^__(.*)_chk$/\1/'; }
+global() { globals_of "$archive"; }
 
 nothing_read() { for list in declared exported needed global; do [ -n "$($list)" ] || echo "$list"; done; }
 undeclared() { comm -13 <(declared) <(exported); }
 missing() { comm -23 <(declared) <(exported); }
 unwelcome() { needed | grep -xE "$denied"; }
 foreign() { global | grep -v '^nay_'; }
-half_private() { global | grep '^nay_[^_]' | comm -13 <(declared) -; }
+half_private() { global | grep -v "^$private" | comm -13 <(declared) -; }
 # each symbol is the default (@@) of one node of the version script
 no_node() { symbols | grep -vE "@@($(nodes | tr -d ' ' | paste -sd'|'))\$"; }
-other_libraries() { readelf -d "$lib/libnay.so" | grep NEEDED | grep -vE '\[(libc|libpthread|ld-linux[^]]*)\.so'; }
+other_libraries() { readelf -d "$so" | grep NEEDED | grep -vE "\[($libraries|libc|libpthread|ld-linux[^]]*)\.so"; }
 
-check "the headers and both libraries can be read" nothing_read
-check "libnay.so exports nothing that the headers do not declare" undeclared
-check "libnay.so exports all that the headers declare" missing
-[ $versioned = yes ] && check "every symbol of libnay.so has a version of src/libnay.map" no_node
-check "libnay.so needs nothing that ends, prints, or asks for time, chance or locale" unwelcome
-check "every global name of libnay.a starts with nay_" foreign
-check "every global name of libnay.a that is not public starts with nay__" half_private
-check "libnay.so links with the C library alone" other_libraries
+library() { # name headers version-script prefix-of-private-names libraries-beside-libc
+  local name=$1
+  headers=$2 map=$3 private=$4 libraries=$5 so=$directory/$1.so archive=$directory/$1.a
+  check "the headers and both forms of $name can be read" nothing_read
+  check "$name.so exports nothing that its headers do not declare" undeclared
+  check "$name.so exports all that its headers declare" missing
+  [ $versioned = yes ] && check "every symbol of $name.so has a version of $map" no_node
+  check "$name.so needs nothing that ends, prints, or asks for time, chance or locale" unwelcome
+  check "every global name of $name.a starts with nay_" foreign
+  check "every global name of $name.a that is not public starts with $private" half_private
+  check "$name.so links with the C library alone, and with $libraries" other_libraries
+}
+library libnay include src/libnay.map nay__ libnay
+
+if [ -f "$directory/libnaysst.so" ]; then
+  library libnaysst sst/include sst/libnaysst.map nay_sst__ libnay
+  in_both() { comm -12 <(globals_of "$directory/libnay.a") <(globals_of "$archive"); }
+  beyond_the_headers() { comm -13 <(declared_in include/*.h) <(needed | grep '^nay_' | sort -u); }
+  check "libnay.a and libnaysst.a have no global name in common" in_both
+  check "libnaysst.so needs only what libnay's public headers declare" beyond_the_headers
+fi
 echo "1..$n"
 exit $failed
