@@ -5,6 +5,11 @@
 
 #include "help.h"
 
+typedef struct man_options {
+  options common;
+  bool markdown;
+} man_options;
+
 /* ---- the two ways to write ---- */
 
 typedef struct manual {
@@ -114,8 +119,9 @@ static void man_command(const manual *m, const command *c) {
   man_section(m, "DESCRIPTION");
   man_paragraphs(m, c->about);
   man_section(m, "OPTIONS");
-  const option_row *row;
-  for (size_t i = 0; (row = option_at(c, i)) != NULL; i++) man_row(m, row);
+  option_table t;
+  option_table_make(c, &t);
+  for (size_t i = 0; i < t.n; i++) man_row(m, &t.rows[i]);
   if (c->examples != NULL) {
     man_section(m, "EXAMPLES");
     man_examples(m, c->examples);
@@ -213,29 +219,30 @@ static void man_overview(const manual *m) {
   }
 }
 
-static int man_run(options *o) {
+static int man_run(options *common) {
+  man_options *o = (man_options *)common;
   manual m = {o->markdown};
-  if (o->noperands == 0) {
+  if (o->common.noperands == 0) {
     man_overview(&m);
     return EXIT_FOUND;
   }
-  man_command(&m, command_must_find(o->operands[0]));
+  man_command(&m, command_must_find(o->common.operands[0]));
   return EXIT_FOUND;
 }
 
-static const option_row man_options[] = {
-    {"markdown", 0, NULL, OPTION_FLAG, AT(markdown), "write Markdown instead of roff", NULL, 0,
-     NULL},
+static const option_row man_rows[] = {
+    {"markdown", 0, NULL, FLAG_AT(man_options, markdown), .help = "write Markdown instead of roff"},
     {0},
 };
 
 const command command_man = {
     .name = "man",
     .run = man_run,
+    .size = sizeof(man_options),
     .summary = "write a manual page",
     .operands = "[COMMAND]",
     .max_operands = 1,
-    .own = man_options,
+    .own = man_rows,
     .about =
         "Writes the manual page of a command, or of nay itself, as roff, or with --markdown as "
         "Markdown. To read one: nay man check | man -l -",

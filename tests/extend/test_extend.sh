@@ -110,8 +110,23 @@ refused() { head -c 20 a.toy >cut.toy && ! "$nay" info cut.toy 2>message && has 
 ok "and a file that is cut is refused" refused
 
 # ---- the command ----
-says() { [ "$("$nay" toy play --times 2)" = $'toy play\ntoy play' ]; }
-ok "the command runs with an option of its own" says
+says() { # output arguments...
+  local want=$1; shift; [ "$("$nay" toy "$@")" = "$want" ]
+}
+ok "the command runs with an option of its own" says $'toy play\ntoy play' play --times 2
+ok "whose value has a default" says 'toy play' play
+ok "and with another, by its letter" says $'hey rest' rest -g hey
+ok "and with one that it shares" says '{"schema":"nay.toy/1","times":3,"greeting":"hey"}' play --times=3 --greeting=hey --json
+own_struct() { # every field that it fills is declared in its file
+  ! grep -hoE '_AT\([a-z_]+' "$tree/cli/cmd_toy.c" | grep -v 'toy_options'
+}
+ok "its options fill its own struct" own_struct
+wrong_type() { # a row that fills a field of another type does not compile
+  sed 's/COUNT_AT(toy_options, times)/COUNT_AT(toy_options, greeting)/' "$tree/cli/cmd_toy.c" >"$tree/cli/wrong.c" &&
+    ! cc -std=c11 -fsyntax-only -I"$tree/cli" -I"$tree/include" "$tree/cli/wrong.c" 2>/dev/null &&
+    cc -std=c11 -fsyntax-only -I"$tree/cli" -I"$tree/include" "$tree/cli/cmd_toy.c"
+}
+ok "an option that fills a field of another type does not compile" wrong_type
 ok "nay help lists it" has "  toy       say toy" "$nay" help
 ok "nay toy --help has its option" has "--times=N" "$nay" toy --help
 ok "nay man has its page" has "play: how often" "$nay" man --markdown toy
@@ -127,6 +142,9 @@ ok "and its option" completion --times= -- toy play --t
 ok "where it applies" completion -- toy rest --t
 ok "a mistyped name is corrected" has "did you mean toy?" "$nay" toi
 ok "a mistyped verb is corrected" has "did you mean play?" "$nay" toy plya
+ok "a mistyped option is corrected" has "did you mean --greeting?" "$nay" toy play --greetnig=x
+ok "an option of another command is unknown" has "no option --times" "$nay" fold --times=2
+ok "a bad value is refused" has "'many' is not a count" "$nay" toy play --times=many
 other_verb() {
   "$nay" toy rest --times 2 2>message; [ $? = 2 ] && has "--times is not for 'nay toy rest'" cat message
 }
