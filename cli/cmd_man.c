@@ -65,17 +65,26 @@ static void man_examples(const manual *m, const char *text) {
   out_text(".RE\n.fi\n");
 }
 
-static void man_row(const manual *m, const option_row *row) {
-  char title[ROW_TITLE], text[OPTION_HELP];
-  options_row_title(row, title);
-  option_help(row, true, text);
-  out_text(m->markdown ? "\n`%s`  \n" : ".TP\n\\fB", title);
+/* A name, and below it what it is. */
+static void man_item(const manual *m, const char *name, const char *about) {
+  out_text(m->markdown ? "\n`%s`  \n" : ".TP\n\\fB", name);
   if (!m->markdown) {
-    man_text(m, title, strlen(title));
+    man_text(m, name, strlen(name));
     out_text("\\fR\n");
   }
-  man_text(m, text, strlen(text));
+  man_text(m, about, strlen(about));
   out_text("\n");
+}
+
+/* The layouts stand in nay(1), each with what it is, and not in every page. */
+static void man_row(const manual *m, const option_row *row) {
+  char title[ROW_TITLE], text[OPTION_HELP];
+  bool layouts = option_is_layout(row);
+  options_row_title(row, title);
+  option_help(row, !layouts, text);
+  size_t used = strlen(text);
+  if (layouts) snprintf(text + used, sizeof text - used, "; LAYOUTS in nay(1) lists them");
+  man_item(m, title, text);
 }
 
 static void man_top(const manual *m, const char *name, const char *summary) {
@@ -156,6 +165,11 @@ static const char man_about[] =
     "that the command changes. Colours and progress appear on terminals; "
     "NO_COLOR and CLICOLOR_FORCE are obeyed, and SIGUSR1 prints one line of progress.";
 
+static const char man_layouts[] =
+    "A layout is the bytes of a filter: nay's own, or those of another system, with that system's "
+    "hash. A file with a magic number is recognised; any other layout is named by --format. "
+    "doc/formats has a page for each.";
+
 static const char man_files[] =
     "A file is replaced atomically: the bytes go to a temporary file in the same directory, which "
     "is synced and renamed. A reader, or a crash, sees the old file or the new one. Mode, owner "
@@ -203,9 +217,15 @@ static void man_overview(const manual *m) {
   man_paragraphs(m, man_about);
   man_section(m, "COMMANDS");
   for (size_t i = 0; (c = command_at(i)) != NULL; i++) {
-    out_text(m->markdown ? "\n`nay %s`  \n" : ".TP\n\\fBnay %s\\fR\n", c->name);
-    man_text(m, c->summary, strlen(c->summary));
-    out_text("\n");
+    char name[64];
+    snprintf(name, sizeof name, "nay %s", c->name);
+    man_item(m, name, c->summary);
+  }
+  man_section(m, "LAYOUTS");
+  man_paragraphs(m, man_layouts);
+  const nay_format *format;
+  for (size_t i = 0; (format = nay_format_at(i)) != NULL; i++) {
+    man_item(m, nay_format_name(format), nay_format_about(format));
   }
   man_section(m, "FILES");
   man_paragraphs(m, man_files);

@@ -96,6 +96,11 @@ bool option_repeats(const option_row *row) {
   return row->type == OPTION_FILES || row->type == OPTION_TEXTS || row->type == OPTION_CHOICES;
 }
 
+bool option_is_layout(const option_row *row) {
+  return row->type == OPTION_FORMAT || row->type == OPTION_FORMATS ||
+         row->type == OPTION_FILE_FORMAT;
+}
+
 const nay_format *layout_at(uint64_t formats, size_t i) {
   const nay_format *format;
   for (size_t f = 0; (format = nay_format_at(f)) != NULL; f++) {

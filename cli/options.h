@@ -182,11 +182,13 @@ void options_values(const option_row *row, const char *list[OPTION_VALUES]);
 /*
  * option_is_for: whether a verb takes it. option_is_file: its value is a file. option_is_list: it
  * takes several of its values, separated by commas. option_repeats: it may be given again.
+ * option_is_layout: its values are the layouts of filters.
  */
 bool option_is_for(const option_row *row, const char *verb);
 bool option_is_file(const option_row *row);
 bool option_is_list(const option_row *row);
 bool option_repeats(const option_row *row);
+bool option_is_layout(const option_row *row);
 
 /* layout_at: the i-th layout that is chosen, of OPTION_FORMATS; NULL past the last. */
 const nay_format *layout_at(uint64_t formats, size_t i);
